@@ -18,7 +18,7 @@ BENCHTIME ?= 200ms
 RESULTS    ?= bench
 BENCHFLAGS ?=
 
-.PHONY: all build setup test vet-arches test-arm64 test-race torture-freezes bench bench-go bench-quick bench-full bench-docs bench-known peers counts counts-arm64 rows lint fmt demo fuzz clean help
+.PHONY: all build setup test vet-arches test-arm64 test-race torture-freezes go-releases bench bench-go bench-quick bench-full bench-docs bench-known peers counts counts-arm64 rows lint fmt demo dist test-dist third-party fuzz clean help
 
 all: build
 
@@ -57,6 +57,10 @@ test-arm64: setup
 FREEZES ?= 1000000
 torture-freezes: setup
 	TORTURE_FREEZES=$(FREEZES) $(GO) test -timeout 3h -count=1 -v -run TestWhatAFreezeDoesToEachCall ./integration/torture
+
+## go-releases: the tests of Go programs with every release from 1.13 to 1.20; make test has 1.15, 1.19 and 1.20 (fetches five toolchains of 100 MB; some minutes)
+go-releases: setup
+	PRYWALK_GO_RELEASES=1 $(GO) test -timeout 30m -count=1 ./internal/runtimes/golang ./internal/dump
 
 ## test-race: the tests under the race detector, without those of real programs
 test-race: setup
@@ -120,6 +124,20 @@ lint: vet-arches
 fmt:
 	git ls-files -z --cached --others --exclude-standard -- '*.go' | xargs -0 -r gofmt -w
 
+# What a release consists of: archives, packages, an OCI image layout, an SBOM, checksums. It takes git, Go and the
+# Go module proxy. VERSION is git's word for the commit; the same commit gives the same bytes.
+## dist: build the release files into dist/
+dist:
+	cd tools && $(GO) run ./dist -root .. -version '$(VERSION)'
+
+## test-dist: build two releases, compare them, and install the packages in fresh roots (as root; some minutes)
+test-dist: setup
+	cd tools && $(GO) test -count=1 -timeout 30m ./dist
+
+## third-party: write THIRD_PARTY.md, the list of linked libraries and their licences
+third-party:
+	cd tools && $(GO) run ./dist -root .. -third-party
+
 ## demo: record a built-in workload and print its report
 demo: build
 	$(BIN) demo
@@ -135,7 +153,7 @@ fuzz:
 
 ## clean: remove what was built here
 clean:
-	rm -rf bin $(RESULTS)
+	rm -rf bin dist $(RESULTS)
 
 ## help: this list
 help:

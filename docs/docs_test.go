@@ -330,6 +330,51 @@ func TestTheTestsThatThePagesNameExist(t *testing.T) {
 	}
 }
 
+// claim finds the words of a promise.
+var claim = regexp.MustCompile(`(?i)\b(never|only|at most)\b`)
+
+func TestClaimsOfSecurityNameTheirTests(t *testing.T) {
+	items := regexp.MustCompile(`\n(?:- |\n)`).Split(read(t, "SECURITY.md"), -1)
+	claims := 0
+	for _, item := range items {
+		if strings.HasPrefix(item, "|") || !claim.MatchString(item) {
+			continue
+		}
+		claims++
+		if !mention.MatchString(item) {
+			t.Errorf("no test is named for: %s", item)
+		}
+	}
+	if claims < 5 {
+		t.Errorf("%d claims", claims)
+	}
+}
+
+func TestTheNetworkIsUsedByTheWebPagesAndBenchOnly(t *testing.T) {
+	for _, dir := range []string{"cmd", "report", "internal", "ptrace", "frames", "heuristics", "dwarfunwind"} {
+		err := filepath.WalkDir(filepath.Join("..", dir), func(path string, e os.DirEntry, err error) error {
+			testing := strings.HasSuffix(path, "_test.go") || strings.Contains(path, "testtargets")
+			if err != nil || e.IsDir() || !strings.HasSuffix(path, ".go") || testing ||
+				strings.Contains(path, filepath.Join("internal", "pprofweb")) ||
+				strings.Contains(path, filepath.Join("internal", "bench")) || strings.Contains(path, "testdata") {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			for _, p := range []string{`"net"`, `"net/http"`, "unix.Connect(", "unix.Socket("} {
+				for line := range strings.Lines(string(text)) {
+					if line = strings.TrimSpace(line); line == p || strings.HasPrefix(p, "unix") && strings.Contains(line, p) {
+						t.Errorf("%s: %s", path, line)
+					}
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 var (
 	link    = regexp.MustCompile(`\]\(([^)#:]*)(?:#([^)]*))?\)`)
 	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)

@@ -56,6 +56,13 @@ type Extents interface {
 	FuncRange(pc Addr) (start, end Addr, ok bool)
 }
 
+// StackEnds is what a [CallSites] implements that recognises code in the middle of a function to which only a stack
+// prepared by hand returns.
+type StackEnds interface {
+	// EndsStack reports whether pc, a module's own, is such a place.
+	EndsStack(pc Addr) bool
+}
+
 // Jumps is what a [CallSites] implements that can tell whether a function may end in a
 // jump to another one, which then returns in its place (a tail call).
 type Jumps interface {

@@ -25,7 +25,8 @@ func (s *Space) fill(e *entry, k uint64, pc Addr, caller, spOnly bool) {
 // atEntry is for a return address that no table knows and that follows no call. If it is a function's first
 // instruction, then the stack was prepared by hand, as by makecontext, and its outermost frame is what its first
 // function returns to. Whatever is above has not called it (glibc's call frame information for __start_context says
-// otherwise). A signal trampoline can be such a place, too.
+// otherwise). A signal trampoline can be such a place, too. The same is so of code in the middle of a function to which
+// only such a stack returns (see [StackEnds]).
 func (s *Space) atEntry(e *entry, pc Addr, spOnly bool) {
 	i := s.find(pc)
 	if i < 0 {
@@ -35,7 +36,7 @@ func (s *Space) atEntry(e *entry, pc Addr, spOnly bool) {
 	if m.Generated || m.Calls == nil {
 		return
 	}
-	if start, ok := m.Calls.FuncStart(pc - m.Bias); !ok || start != pc-m.Bias {
+	if start, ok := m.Calls.FuncStart(pc - m.Bias); (!ok || start != pc-m.Bias) && !m.endsStack(pc-m.Bias) {
 		return
 	}
 	if _, called := s.callBefore(pc); called {
@@ -45,6 +46,12 @@ func (s *Space) atEntry(e *entry, pc Addr, spOnly bool) {
 	if !s.ask(e, pc, false, spOnly) || e.rule.Flags&FlagSignal == 0 {
 		e.rule = Rule{Flags: FlagRoot, Method: MethodHeuristic}
 	}
+}
+
+// endsStack asks those of the module's call sites that know.
+func (m *Module) endsStack(pc Addr) bool {
+	e, ok := m.Calls.(StackEnds)
+	return ok && e.EndsStack(pc)
 }
 
 // ask puts the first rule that a source of e.mod has into e.

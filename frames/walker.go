@@ -86,7 +86,7 @@ func (w *Walker) slow() bool {
 		w.cur = w.space.lookup(w.regs.PC, w.caller, false)
 	}
 	switch {
-	case w.cur.rule.Flags&FlagRoot != 0:
+	case w.cur.rule.Flags&FlagRoot != 0, w.KernelOnly():
 		w.stop = StopRoot
 	case w.depth > w.limit:
 		w.stop = StopDepth
@@ -99,6 +99,12 @@ func (w *Walker) slow() bool {
 		return false
 	}
 	return true
+}
+
+// KernelOnly reports whether the thread never runs in user space, as those that io_uring starts for its process: the
+// kernel gives such a thread registers that are all zero (copy_thread).
+func (w *Walker) KernelOnly() bool {
+	return w.regs.PC == 0 && w.regs.SP() == 0 && w.method == MethodContext
 }
 
 // Frame gives the frame that the last call of Next found.

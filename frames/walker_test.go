@@ -129,6 +129,8 @@ func TestWalkSaysWhyItStopped(t *testing.T) {
 		{"not mapped", map[Addr]Rule{0x1010: byFP}, x86Regs(0x1010, 0x7000, 0x10), stack(0x7000, 1), 0, StopBadMemory},
 		{"not further out", map[Addr]Rule{0x1010: byFP}, x86Regs(0x1010, 0x7008, 0x6ff0), stack(0x6ff0, 1, 0x2010, 3, 4), 0,
 			StopLoop},
+		{"no user space", nil, x86Regs(0, 0, 0), stack(0), 0, StopRoot},
+		{"call of a nil pointer", nil, x86Regs(0, 0x7000, 0), stack(0x7000, 1, 2), 0, StopNoRule},
 		{"return address zero", map[Addr]Rule{0x1010: rule}, x86Regs(0x1010, 0x7000, 0), stack(0x7000, 1, 0), 0, StopRoot},
 	}
 	for _, c := range cases {

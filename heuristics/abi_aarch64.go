@@ -30,6 +30,7 @@ var abiAArch64 = abi{
 	callBefore:   callBeforeA64,
 	isThreadRoot: isThreadRootA64,
 	departs:      departsA64,
+	isTrap:       isTrapA64,
 }
 
 // tailA64: at a jump to another function the link register holds the return

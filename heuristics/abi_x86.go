@@ -20,6 +20,7 @@ var abiX86 = abi{
 	isThreadRoot:    isThreadRootX86,
 	startsElsewhere: startsElsewhereX86,
 	departs:         departsX86,
+	isTrap:          isTrapX86,
 }
 
 // tailX86: at a jump to another function the return address is on top.

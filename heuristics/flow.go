@@ -72,6 +72,8 @@ type abi struct {
 	// departs gives the address that an instruction goes to which may leave this stack: see
 	// [Source.departure].
 	departs func(st *state, code []byte) (value, bool)
+	// isTrap reports whether code begins with an instruction that traps.
+	isTrap func(code []byte) bool
 }
 
 // framesAt reports whether a frame pointer with this value is set up as the ABI says.

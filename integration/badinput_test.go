@@ -157,7 +157,7 @@ func TestProcessTracedByAnother(t *testing.T) {
 		t.Errorf("exit code %d", r.code)
 	}
 	by := fmt.Sprintf("(process %d)", os.Getpid())
-	if !strings.Contains(r.stderr, "another tracer held it") || !strings.Contains(r.stderr, by) {
+	if !strings.Contains(r.stderr, "another tracer was attached") || !strings.Contains(r.stderr, by) {
 		t.Errorf("%q does not say that another process traces it, and which", r.stderr)
 	}
 }

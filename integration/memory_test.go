@@ -193,7 +193,7 @@ func TestSmallProfilesThatBecomeLargeAreRefused(t *testing.T) {
 
 func TestMemoryIsAskedForInSizes(t *testing.T) {
 	for _, bad := range []string{"1M", "much", "-1G", "", "NaN"} {
-		prywalk(t, "report", "--max-memory", bad, "/dev/null").must(t, 2).oneLine(t, "no amount of memory")
+		prywalk(t, "report", "--max-memory", bad, "/dev/null").must(t, 2).oneLine(t, "not an amount of memory")
 	}
 	for _, good := range []string{"64M", "2G", "1.5GB", "300000000", "512m"} {
 		r := prywalk(t, "report", "--max-memory", good, "/dev/null")

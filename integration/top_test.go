@@ -111,7 +111,7 @@ func TestTopIsStoppedAndGoesOn(t *testing.T) {
 	m.types("fg")
 	m.until("the table again", "burn_60", "q quit")
 	m.keys("q")
-	testtargets.Eventually(t, "it has ended", func() bool { return !strings.Contains(m.screen(), "q quit") })
+	testtargets.Eventually(t, "the process has exited", func() bool { return !strings.Contains(m.screen(), "q quit") })
 }
 
 // TestTopStaysWhenTheTargetEnds: what was seen last is what one wants to see then.

@@ -46,6 +46,8 @@ type Stats struct {
 	Stolen uint64
 	// Abandoned looks: given up before the thread stopped.
 	Abandoned uint64
+	// Lowered: how often the controller's thread lost its real-time priority because it did not sleep.
+	Lowered uint64
 }
 
 // Controller looks at threads. All methods must be called on the OS thread on
@@ -60,15 +62,17 @@ type Controller struct {
 	stats  Stats
 	tid    int
 	rescue *rescue
-	lost   bool // a tracee may go by a number that is not known
-	leaves bool // see Leave
-	seized bool // a thread was attached to: no filter of this process refuses that
-	alarm  alarm
-	wakeup int64 // until then waits spin
-	woken  int64 // when its last sleep ended
-	rang   bool  // and a timer of this processor ended it: see ByTimer
-	idle   int64 // when a wait last found no pending look stopped
-	audit  int64 // when the pending looks are next checked one by one
+	// watchdog is that of a real-time priority; nil: there is none.
+	watchdog *watchdog
+	lost     bool // a tracee may go by a number that is not known
+	leaves   bool // see Leave
+	seized   bool // a thread was attached to: no filter of this process refuses that
+	alarm    alarm
+	wakeup   int64 // until then waits spin
+	woken    int64 // when its last sleep ended
+	rang     bool  // and a timer of this processor ended it: see ByTimer
+	idle     int64 // when a wait last found no pending look stopped
+	audit    int64 // when the pending looks are next checked one by one
 
 	// What is read while a thread is stopped, decoded afterwards.
 	own        tally
@@ -147,7 +151,13 @@ func (c *Controller) Scheduling() string { return c.sched }
 func (c *Controller) ReadOnly() bool { return c.opts.ReadOnly }
 
 // Stats gives the counts so far.
-func (c *Controller) Stats() Stats { return c.stats }
+func (c *Controller) Stats() Stats {
+	s := c.stats
+	if c.watchdog != nil {
+		s.Lowered = uint64(c.watchdog.times.Load())
+	}
+	return s
+}
 
 // Pending gives the number of looks that are begun and not finished, abandoned
 // ones that have not stopped yet included.
@@ -184,6 +194,7 @@ func (c *Controller) Close() int {
 	}
 	c.rescue.close()
 	c.alarm.close()
+	c.watchdog.close()
 	c.restorePriority()
 	c.left()
 	return c.live

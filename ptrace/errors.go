@@ -34,7 +34,7 @@ var (
 	// ErrBusy: as many looks are pending as the controller has room for.
 	ErrBusy error = refusal.Busy
 	// ErrPending: a look at this thread is under way.
-	ErrPending = errors.New("a look at this thread is already pending")
+	ErrPending = errors.New("a stop of this thread is already pending")
 	// ErrNotStopped: Finish was called before the thread stopped.
 	ErrNotStopped = errors.New("the thread has not stopped")
 )

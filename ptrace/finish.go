@@ -117,6 +117,9 @@ func (c *Controller) take(l *Look, req *Request, out *Stop) error {
 	var e, gone syscall.Errno
 	out.Regions = 0
 	c.allowed.begin(l.runningNS, req.Longest)
+	if req.Memory != nil {
+		req.Memory.Until(c.allowed.until)
+	}
 	if req.Extra == nil {
 		e, gone = c.takeBare(l, req)
 	} else {

@@ -25,8 +25,6 @@ type Command struct {
 	Dir string
 	// Stdin, Stdout and Stderr, nil for those of this process.
 	Stdin, Stdout, Stderr *os.File
-	// Attr are further attributes, such as the user to run as.
-	Attr *syscall.SysProcAttr
 }
 
 // ExecError reports that the command could not be started. Errors.Is sees Err.
@@ -69,10 +67,9 @@ type Launched struct {
 	gone bool       // was waited for: the pid may be another's now
 }
 
-// Launch starts a command held. What runs until Release is this very program,
-// started again, in the initialisation of this package; it becomes the command by
-// exec, so the pid stays. It is attached to by nobody. Should this process end
-// before Release, it ends too. Errors: [*ExecError].
+// Launch starts a command held, as a child of this process. It inherits what this process was started with, also
+// where the Go runtime has changed that for itself (fork.go). The pid stays when Release executes the command.
+// Should this process end before Release, the child ends too. Error: [*ExecError] if there is no such program.
 func Launch(cmd Command) (*Launched, error) {
 	if len(cmd.Args) == 0 {
 		return nil, &ExecError{Err: syscall.EINVAL}
@@ -93,17 +90,14 @@ func Launch(cmd Command) (*Launched, error) {
 	}
 	defer statusW.Close()
 	l := &Launched{path: path, hold: holdW, status: statusR, pidfd: -1}
-	attr := &syscall.ProcAttr{Dir: cmd.Dir, Env: cmd.Env, Sys: cmd.Attr, Files: []uintptr{
-		stdio(cmd.Stdin, os.Stdin), stdio(cmd.Stdout, os.Stdout), stdio(cmd.Stderr, os.Stderr),
-		holdFD: holdR.Fd(), statusFD: statusW.Fd()}}
-	if attr.Env == nil {
-		attr.Env = os.Environ()
+	h := &heldChild{hold: int(holdR.Fd()), let: int(holdW.Fd()), status: int(statusW.Fd())}
+	if err = h.prepare(cmd, path); err == nil {
+		l.PID, err = h.fork()
 	}
-	l.PID, err = syscall.ForkExec("/proc/self/exe", append([]string{heldName, path}, cmd.Args...), attr)
 	if err != nil {
 		holdW.Close()
 		statusR.Close()
-		return nil, &ExecError{Path: path, Err: err}
+		return nil, fmt.Errorf("start %s: %w", path, err)
 	}
 	if fd, err := unix.PidfdOpen(l.PID, 0); err == nil {
 		l.pidfd = fd
@@ -117,15 +111,11 @@ func lookPath(cmd Command) (string, error) {
 	if strings.Contains(cmd.Args[0], "/") {
 		return cmd.Args[0], nil
 	}
-	return exec.LookPath(cmd.Args[0])
-}
-
-// stdio gives the descriptor of f, or of the default.
-func stdio(f, or *os.File) uintptr {
-	if f == nil {
-		f = or
+	path, err := exec.LookPath(cmd.Args[0])
+	if errors.Is(err, exec.ErrDot) {
+		err = nil // PATH names the current directory: a shell runs it, too
 	}
-	return f.Fd()
+	return path, err
 }
 
 // Release lets the command run, and waits until it has been executed. Error:
@@ -213,50 +203,4 @@ func (l *Launched) awaitExit() {
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-}
-
-const (
-	// heldName is argument 0 of this program when it is to become a command.
-	heldName = "prywalk: held before exec"
-	holdFD   = 3
-	statusFD = 4
-	// exitAbandoned is the exit status when the parent ended before the release.
-	exitAbandoned = 125
-)
-
-// init turns a process that Launch started into the command. It is here and not
-// in a function for main to call, so that no program that launches can forget it
-// and start itself without end.
-func init() {
-	if len(os.Args) >= 3 && os.Args[0] == heldName {
-		runHeld(os.Args[1], os.Args[2:])
-	}
-}
-
-// runHeld waits for one byte, then executes the command. It does not return.
-func runHeld(path string, args []string) {
-	syscall.CloseOnExec(holdFD)
-	syscall.CloseOnExec(statusFD)
-	var b [1]byte
-	for {
-		n, err := syscall.Read(holdFD, b[:])
-		if err == syscall.EINTR {
-			continue
-		}
-		if n != 1 {
-			os.Exit(exitAbandoned)
-		}
-		break
-	}
-	// Execve also restores what the Go runtime changed for itself: signal
-	// handlers and the limit of open files.
-	err := syscall.Exec(path, args, os.Environ())
-	errno, ok := errors.AsType[syscall.Errno](err)
-	if !ok {
-		errno = syscall.EINVAL
-	}
-	var e [4]byte
-	binary.LittleEndian.PutUint32(e[:], uint32(errno))
-	_, _ = syscall.Write(statusFD, e[:]) // the exit status says it too
-	os.Exit(126)
 }

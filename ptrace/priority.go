@@ -32,6 +32,10 @@ func (c *Controller) raise() {
 			Flags: unix.SCHED_FLAG_RESET_ON_FORK, Priority: prio}
 		if unix.SchedSetAttr(0, &fifo, 0) == nil {
 			c.sched, c.was = "fifo", was
+			if c.opts.NoCollector {
+				c.watchdog = newWatchdog(c.tid, prio, was)
+				go c.watchdog.run()
+			}
 			return
 		}
 	}

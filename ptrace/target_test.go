@@ -55,10 +55,6 @@ type target struct {
 type counts struct{ eintr, wakeups, handled, queued, sum uint64 }
 
 func start(t testing.TB, args ...string) *target {
-	return startAs(t, nil, args...)
-}
-
-func startAs(t testing.TB, attr *syscall.SysProcAttr, args ...string) *target {
 	t.Helper()
 	bin, err := buildTarget()
 	if err != nil {
@@ -72,7 +68,7 @@ func startAs(t testing.TB, attr *syscall.SysProcAttr, args ...string) *target {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := Launch(Command{Args: append([]string{bin}, args...), Stdin: inR, Stdout: outW, Attr: attr})
+	l, err := Launch(Command{Args: append([]string{bin}, args...), Stdin: inR, Stdout: outW})
 	if err != nil {
 		t.Fatal(err)
 	}

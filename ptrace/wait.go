@@ -149,7 +149,7 @@ func (c *Controller) Moved() { c.alarm.at, c.rang = 0, false }
 // Go scheduler is not told.
 func (c *Controller) SleepUntil(at int64) {
 	began := procmem.Now()
-	if began >= at {
+	if c.watchdog.raiseAgain(began); began >= at {
 		return
 	}
 	if !c.alarm.sleep(at) {

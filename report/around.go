@@ -1,9 +1,10 @@
 package report
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -22,15 +23,16 @@ func (d *data) chosen(flag, function string) (func(frame int32) bool, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, s := range d.Profile.Sample { // each gets its number
+		d.Stack(s)
+	}
 	exact, some := map[int32]bool{}, map[int32]bool{}
-	for _, s := range d.Profile.Sample {
-		for _, f := range d.Stack(s) {
-			switch name := d.Frames[f].Name; {
-			case name == function:
-				exact[f] = true
-			case re != nil && re.MatchString(name):
-				some[f] = true
-			}
+	for f := range d.Frames {
+		switch name := d.Frames[f].Name; {
+		case name == function:
+			exact[int32(f)] = true
+		case re != nil && re.MatchString(name):
+			some[int32(f)] = true
 		}
 	}
 	switch {
@@ -39,7 +41,7 @@ func (d *data) chosen(flag, function string) (func(frame int32) bool, error) {
 	case len(some) > 0:
 		return func(f int32) bool { return some[f] }, nil
 	}
-	return nil, fmt.Errorf("no function has the name %q or matches it; prywalk report -n -1 lists all", function)
+	return nil, fmt.Errorf("no function is named %q or matches it; prywalk report -n -1 lists all", function)
 }
 
 // Callers writes who called a function, as a tree from it outwards. total is the time in the function and in what
@@ -58,22 +60,23 @@ func around(w io.Writer, p *profile.Profile, function string, o Options, what st
 	if err != nil {
 		return err
 	}
+	defer d.Close()
 	is, err := d.chosen(what, function)
 	if err != nil {
 		return err
 	}
-	t := view.NewTrie()
+	t := d.NewTrie()
 	for _, s := range d.Profile.Sample {
 		if v := s.Value[d.Value]; v != 0 {
 			addAround(t, d.Stack(s), v, is, what == "callers")
 		}
 	}
 	t.SortChildren(d.Data)
-	out := printable.NewWriter(w)
+	out := printable.NewWriter(d.Writer(w))
 	d.heading(out, "")
-	title := map[bool]string{true: "callers, the nearest first", false: "callees"}[what == "callers"]
+	title := map[bool]string{true: "callers, nearest first", false: "callees"}[what == "callers"]
 	d.writeTree(out, t, title, "all of "+function, leastShare(&o))
-	return out.Err()
+	return cmp.Or(d.Err(), out.Err())
 }
 
 // addAround adds the part of a stack from a function outwards or inwards. Of a recursion's calls it is the innermost
@@ -109,23 +112,24 @@ func addAround(t *view.Trie, stack []int32, v int64, is func(int32) bool, outwar
 }
 
 // Source writes the lines of the functions that a regular expression matches, with their own and total values, and
-// their text where dir has the file. The profile's paths are looked for below dir only; empty: no text.
+// their text where dir has the file, or where the user's own file is at the recorded path.
 func Source(w io.Writer, p *profile.Profile, function, dir string, o Options) error {
 	d, err := prepare(p, o)
 	if err != nil {
 		return err
 	}
-	want, err := regexp.Compile(function)
+	defer d.Close()
+	want, err := view.Compile("source", function)
 	if err != nil {
-		return fmt.Errorf("%w: --source: %w", ErrExpr, err)
+		return err
 	}
-	files := &sourcelines.Files{Dir: dir}
+	files := &sourcelines.Files{Dir: dir, Own: true}
 	funcs := sourcelines.Functions(d.Profile, want, d.Value)
 	if len(funcs) == 0 {
-		return fmt.Errorf("no function with lines matches %q; lines need the program's debug information (prywalk doctor "+
+		return fmt.Errorf("no function with line numbers matches %q; lines need debug information (prywalk doctor "+
 			"-p PID)", function)
 	}
-	out := printable.NewWriter(w)
+	out := printable.NewWriter(d.Writer(w))
 	d.heading(out, "")
 	for i, f := range funcs {
 		if i > 0 {
@@ -133,15 +137,12 @@ func Source(w io.Writer, p *profile.Profile, function, dir string, o Options) er
 		}
 		d.sourceLines(out, files, f)
 	}
-	return out.Err()
+	return cmp.Or(d.Err(), out.Err())
 }
 
 // sourceLines writes one function.
 func (d *data) sourceLines(out *printable.Writer, files *sourcelines.Files, f *sourcelines.Function) {
-	var text []string
-	if files.Dir != "" {
-		text, _ = files.Read(f.File) // without it there are the lines' numbers
-	}
+	text, err := files.Read(f.File) // without it there are the lines' numbers
 	var lines []*sourcelines.Line
 	var rows []view.Row
 	for _, l := range f.ByLine {
@@ -153,6 +154,9 @@ func (d *data) sourceLines(out *printable.Writer, files *sourcelines.Files, f *s
 	}
 	out.Printf("%s\n", d.paint(bold, tabular.Wrap(d.Options.Width, "  ", tabular.Shorten(printable.String(f.Name),
 		d.Options.Width), f.File)))
+	if err != nil {
+		out.Printf("%s\n", d.paint(dim, tabular.Paragraph(d.Options.Width, "  ", "no source text: "+noText(err))))
+	}
 	heads, figures := d.figures(rows)
 	out.Printf("%s\n", d.color(dim, heads+"  line"))
 	for i, l := range lines {
@@ -166,6 +170,14 @@ func (d *data) sourceLines(out *printable.Writer, files *sourcelines.Files, f *s
 		}
 		out.Printf("%s%s%s\n", d.heat(figures[i][0], rows[i].Self), figures[i][1], line)
 	}
+}
+
+// noText says why the text of a source file is not shown, and what to do.
+func noText(err error) string {
+	if errors.Is(err, sourcelines.ErrNotOwn) {
+		return err.Error()
+	}
+	return "file not found; give its directory with --source-dir"
 }
 
 // detab writes blanks for tabs, which would be shown as escapes.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"prywalk/internal/budget"
 	rec "prywalk/internal/profile"
 	"prywalk/internal/view"
 )
@@ -24,21 +25,21 @@ import (
 // the owner was seen to do at that tick.
 
 // ErrNoLocks reports that a recording has no intervals in which threads wait for locks.
-var ErrNoLocks = errors.New("the recording has no thread that waited for a lock; record with this version, and look " +
-	"at report --by wait")
+var ErrNoLocks = errors.New("no thread in the recording waited for a lock; record with this version, and see " +
+	"report --by wait")
 
 // The entries that stand for blocked time that is nobody's. Its cause is not known, or the lock was free, and who
 // waited for it had not yet come to take it.
 const (
 	ownerUnknown = "[owner not known]"
-	ownerNobody  = "[nobody held it]"
+	ownerNobody  = "[lock free when read]"
 	ownerUnseen  = "[owner not seen]"
 )
 
 // maxSightings bounds into how many parts an interval is divided; further sightings of owners in it are passed over.
 const maxSightings = 1 << 12
 
-// Blame gives a profile of what the owners of locks did while others waited for them: its one type of values is the
+// Blame gives a profile of what lock owners did while other threads waited: its one type of values is the
 // blocked time of the waiters. From and To of the options are applied first, and taken from them. The error is
 // [ErrNoLocks], or one of [Filter]'s.
 func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
@@ -54,6 +55,7 @@ func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 		return nil, ErrNoLocks
 	}
 	b := newBlamer(p, wall)
+	defer b.memory.Close()
 	b.period = p.Period
 	owned := map[lockID]bool{} // where one wait has an owner, the others have one that is not known
 	for _, s := range p.Sample {
@@ -65,6 +67,9 @@ func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 		blocked := s.Value[wall] - s.Value[cpu] - s.Value[queue]
 		if blocked > 0 && view.IsLock(s) && (view.KindOf(s).HasOwner() || owned[lockOf(s)]) {
 			b.interval(s, blocked)
+		}
+		if b.err != nil {
+			return nil, b.err
 		}
 	}
 	if len(b.out) == 0 {
@@ -101,11 +106,29 @@ type blamer struct {
 	out     map[blameKey]int64
 	order   []blameKey
 	waiter  map[lockID]*profile.Sample
+	memory  *budget.Account
+	steps   int // spans that were looked at
+	err     error
+}
+
+const (
+	// blameCost is what one entry of the result takes, in bytes.
+	blameCost = 1 << 10
+	// mostSteps bounds the spans that are looked at: locks times intervals, which a small file can have many of.
+	mostSteps = 1 << 28
+)
+
+// count counts the spans that an owner has been compared with.
+func (b *blamer) count(n int) {
+	if b.steps += n; b.steps > mostSteps && b.err == nil {
+		b.err = errors.New("too many overlapping waits to attribute to lock owners; select a part of the recording with " +
+			"--from and --to")
+	}
 }
 
 func newBlamer(p *profile.Profile, wall int) *blamer {
 	b := &blamer{threads: map[int64][]span{}, seen: map[lockID][]span{}, wall: wall, out: map[blameKey]int64{},
-		waiter: map[lockID]*profile.Sample{}}
+		waiter: map[lockID]*profile.Sample{}, memory: budget.Process().Whole("the report")}
 	for _, s := range p.Sample {
 		end := view.Number(s, rec.LabelEnd)
 		if end == 0 {
@@ -185,6 +208,9 @@ func (b *blamer) interval(s *profile.Sample, blocked int64) {
 		}
 		given += v
 		if _, ok := b.out[k]; !ok {
+			if b.err == nil {
+				b.err = b.memory.Take(blameCost, "")
+			}
 			b.order = append(b.order, k)
 		}
 		b.out[k] += v
@@ -241,7 +267,8 @@ func (b *blamer) part(id lockID, owner, from, end int64, add func(blameKey, int6
 	at := from
 	k := blameKey{id, nil, ownerUnseen}
 	for i := max(0, sort.Search(len(l), func(i int) bool { return l[i].from > from })-1); i < len(l) &&
-		l[i].from < end; i++ {
+		l[i].from < end && b.err == nil; i++ {
+		b.count(1)
 		lo, hi := max(at, l[i].from), min(end, l[i].to)
 		if hi <= lo {
 			continue

@@ -238,3 +238,29 @@ func TestWaitsAreGroupedByWhatTheyAreFor(t *testing.T) {
 		t.Errorf("the rules are off:\n%s", text)
 	}
 }
+
+// TestWaitsOfOneCauseAreOneGroup: sockets by their peer, whatever socket it is, and conditions by the function that
+// waits, whatever their addresses; conditions of other functions, and other peers, are groups of their own.
+func TestWaitsOfOneCauseAreOneGroup(t *testing.T) {
+	c := newContention()
+	for i, w := range []struct{ function, call, what string }{
+		{"ask", "recvfrom", "socket:[12] 127.0.0.1:8011"}, {"ask", "recvfrom", "socket:[13] 127.0.0.1:8011"},
+		{"ask", "recvfrom", "socket:[14] 127.0.0.1:8012"}, {"ask", "recvfrom", "socket:[15]"},
+		{"join_results", "futex", "condition 0x7f0000000010"}, {"join_results", "futex", "condition 0x7f0000000050"},
+		{"flush", "futex", "condition 0x7f0000000090"},
+		{"flush", "futex", "mutex 0x7f00000000a0"}, {"flush", "futex", "mutex 0x7f00000000b0"},
+	} {
+		c.add(int64(10+i), w.function, 0, 1e9, w.what, 0)
+		c.p.Sample[i].Label[rec.LabelWait] = []string{w.call}
+	}
+	text := render(t, Table, c.p, Options{By: "wait", N: -1})
+	for _, want := range []string{
+		"recvfrom: 127.0.0.1:8011 (2 threads)", "recvfrom: 127.0.0.1:8012 (1 thread)", "recvfrom: socket (1 thread)",
+		"futex: condition in join_results (2 threads)", "futex: condition in flush (1 thread)",
+		"futex: mutex 0x7f00000000a0 (1 thread)", "futex: mutex 0x7f00000000b0 (1 thread)",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+}

@@ -99,7 +99,7 @@ func wants(t *testing.T, what, got, want string) {
 func TestPageInABrowser(t *testing.T) {
 	ctx := browser(t, fixture(t))
 	wants(t, "head", text(ctx, t, "header"), "kvd (pid 100)")
-	wants(t, "first function", text(ctx, t, "#functions tbody tr"), "50 % 500 ms 50 % 500 ms compress kvd")
+	wants(t, "first function", text(ctx, t, "#functions tbody tr"), "50% 500 ms 50% 500 ms compress kvd")
 	wants(t, "hostile name", text(ctx, t, "#functions tbody"), `evil</script><b onclick="x">&;name`)
 	wants(t, "threads", text(ctx, t, "#tlist"), "worker-1 (101)")
 
@@ -110,7 +110,7 @@ func TestPageInABrowser(t *testing.T) {
 	// The protocol sends the character apart from its key, so that the page cannot
 	// keep it out of the field as it does with a real keyboard.
 	run(ctx, t, chromedp.Evaluate[chromedp.Void](`byId("search").value = ""`), chromedp.KeyEvent("walk|serve"))
-	wants(t, "found", text(ctx, t, "#found"), "46 % (470 ms)") // 46.5 %, rounded to even as the tables do
+	wants(t, "found", text(ctx, t, "#found"), "46% (470 ms)") // 46.5%, rounded to even as the tables do
 	run(ctx, t, chromedp.KeyEvent("\x1b"))
 	if s := value[string](ctx, t, "choice.search"); s != "" {
 		t.Errorf("search is %q after Esc", s)
@@ -123,7 +123,7 @@ func TestPageInABrowser(t *testing.T) {
 	wants(t, "zoomed out", text(ctx, t, "#crumbs"), "all stacks")
 
 	run(ctx, t, chromedp.Click("//button[text()='wall']"), chromedp.Click("//button[text()='sleeping']"))
-	wants(t, "sleepers", text(ctx, t, "#functions tbody tr"), "59 % 690 ms 59 % 690 ms epoll_wait")
+	wants(t, "sleepers", text(ctx, t, "#functions tbody tr"), "59% 690 ms 59% 690 ms epoll_wait")
 	run(ctx, t, chromedp.Click("//button[text()='callers']"))
 	if s := value[string](ctx, t, "graph.tree.info(graph.tree.children[0][0]).name"); s != "epoll_wait" {
 		t.Errorf("the first of the callers' view is %q", s)
@@ -138,11 +138,11 @@ func TestPageInABrowser(t *testing.T) {
 // TestThePageBeginsWithWhatPeopleNeedInABrowser: the rest of how it was recorded, some hundred characters, is folded.
 func TestThePageBeginsWithWhatPeopleNeedInABrowser(t *testing.T) {
 	ctx := browser(t, wideFixture(t))
-	const brief, rest = "98.9 looks a second at each thread", "298 ticks"
+	const brief, rest = "overhead: pauses ≤ 299 µs", "298 ticks"
 	shown := value[string](ctx, t, `byId("comments").innerText`)
 	wants(t, "head", shown, brief)
 	wants(t, "head", shown, "libjvm.so] (unnamed)")
-	wants(t, "facts", text(ctx, t, "#facts"), "time with a function")
+	wants(t, "facts", text(ctx, t, "#facts"), "time attributed to a function")
 	if strings.Contains(shown, rest) {
 		t.Errorf("the head has all of the account: %q", shown)
 	}
@@ -161,7 +161,7 @@ func TestLargePageInABrowser(t *testing.T) {
 	if v := value[float64](ctx, t, "table.rows.reduce((n, r) => n + r.self, 0)"); v != 20_000*1e7 {
 		t.Errorf("the table holds %g", v)
 	}
-	wants(t, "note", text(ctx, t, "#note"), "drawn as one")
+	wants(t, "note", text(ctx, t, "#note"), "merged into one box")
 	run(ctx, t, chromedp.KeyEvent("i"))
 	if v := value[float64](ctx, t, "graph.tree.total[0]"); v != 20_000*1e7 {
 		t.Errorf("the callers' graph holds %g", v)

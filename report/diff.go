@@ -14,7 +14,7 @@ import (
 )
 
 // ErrPer reports that [DiffOptions].Per is none of [Pers].
-var ErrPer = errors.New("not a way to compare")
+var ErrPer = errors.New("invalid --per")
 
 // Pers are the ways in which two recordings can be compared. It is by what a function used in the whole recording,
 // in a second of it, or as a share of the whole.
@@ -44,10 +44,11 @@ type Figure struct {
 	// Within is how far sampling may have put the change off, either way, with 95 % confidence. 0 if it did not, or if a
 	// profile does not tell its samples.
 	Within float64
-	// Sure: sampling alone would hardly have made it, see [Diff].
+	// Sure: chance alone would hardly have made it, see [Diff] and [DiffRuns].
 	Sure bool
 
 	chance float64 // the standard error that the change would have if there were none
+	rare   bool    // too little on both sides to be tested, where there are several runs
 }
 
 // Delta is the change.
@@ -61,7 +62,8 @@ type Difference struct {
 	// samples were chosen.
 	Whole Figure
 
-	old, new *data
+	old, new *data      // of several runs their sum
+	runs     [2][]*data // of each side; nil where there is one of each
 	opts     DiffOptions
 	scale    [2]float64           // what a value of the profile counts
 	prec     [2]tabular.Precision // of the whole recordings
@@ -70,56 +72,107 @@ type Difference struct {
 // falsely is the probability that a comparison of two recordings of the same load calls any change sure.
 const falsely = 0.05
 
-// Diff compares two profiles, function by function. Functions are the same if their names and modules are. Where a
-// name is in one module only in each, as after a library's new version, the module does not matter.
+// Diff compares two profiles, function by function. [view.Counterparts] says which functions are the same.
 //
 // The kernel counts the whole of a recording; a function has a share of it, with the standard error that
 // [tabular.Precision] gives. A change is sure where it is larger than both recordings' errors explain if their values
 // were the same, estimated of both (the score test). The bound is the normal distribution's quantile for 5 % in all
 // functions together (Bonferroni). What differs from run to run for other reasons than sampling is not in it:
-// two recordings cannot tell.
+// two recordings cannot tell, so the whole is never sure. [DiffRuns] can.
 func Diff(older, newer *profile.Profile, o DiffOptions) (*Difference, error) {
+	return DiffRuns([]*profile.Profile{older}, []*profile.Profile{newer}, o)
+}
+
+// DiffRuns compares several runs a side. The unit is the run: what differs between runs of one side is the error, see
+// [Difference.between]. With one run on both sides it is [Diff].
+func DiffRuns(older, newer []*profile.Profile, o DiffOptions) (*Difference, error) {
 	per := cmp.Or(o.Per, "run")
 	if !slices.Contains(Pers(), per) {
-		return nil, fmt.Errorf("%w: --per is run, second or share, not %q", ErrPer, per)
+		return nil, fmt.Errorf("%w %q: choose run, second or share", ErrPer, per)
 	}
 	o.Per = per
 	x := &Difference{opts: o}
-	var err error
-	if x.old, err = prepare(older, o.Options); err != nil {
-		return nil, fmt.Errorf("the earlier recording: %w", err)
-	}
-	if x.new, err = prepare(newer, o.Options); err != nil {
-		return nil, fmt.Errorf("the later recording: %w", err)
-	}
-	a, b := x.old.Profile.SampleType[x.old.Value], x.new.Profile.SampleType[x.new.Value]
-	if a.Type != b.Type || a.Unit != b.Unit {
-		return nil, fmt.Errorf("one recording has %s in %s, the other %s in %s; --value chooses what both have",
-			a.Type, a.Unit, b.Type, b.Unit)
-	}
-	if err := x.setScale(); err != nil {
+	if err := x.compare([2][]*profile.Profile{older, newer}); err != nil {
+		x.Close()
 		return nil, err
 	}
-	for i, p := range []*profile.Profile{older, newer} {
-		if x.prec[i], err = view.WholePrecision(p, o.Value); err != nil {
-			return nil, err
-		}
-	}
-	x.Whole = x.figure(float64(x.old.Total(x.old.Value)), float64(x.new.Total(x.new.Value)))
-	x.pair()
-	x.judge()
-	x.sort()
 	return x, nil
 }
 
+// Close gives the memory back that the difference has of the process's budget.
+func (x *Difference) Close() {
+	for _, d := range slices.Concat([]*data{x.old, x.new}, x.runs[0], x.runs[1]) {
+		if d != nil {
+			d.Close()
+		}
+	}
+}
+
+// compare prepares the profiles and fills in the changes.
+func (x *Difference) compare(sides [2][]*profile.Profile) error {
+	for i, d := range []**data{&x.old, &x.new} {
+		sum, err := side(sides[i])
+		if err == nil {
+			*d, err = prepare(sum, x.opts.Options)
+		}
+		if err == nil {
+			x.prec[i], err = view.WholePrecision(sum, x.opts.Value)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", sideNames[i], err)
+		}
+	}
+	a, b := x.old.Profile.SampleType[x.old.Value], x.new.Profile.SampleType[x.new.Value]
+	if a.Type != b.Type || a.Unit != b.Unit {
+		return fmt.Errorf("the recordings have no common value: %s in %s, %s in %s; --value selects one that both have",
+			a.Type, a.Unit, b.Type, b.Unit)
+	}
+	if len(sides[0])+len(sides[1]) > 2 {
+		if err := x.prepareRuns(sides); err != nil {
+			return err
+		}
+	}
+	if err := x.setScale([2]int{len(sides[0]), len(sides[1])}); err != nil {
+		return err
+	}
+	x.Whole = x.figure(float64(x.old.Total(x.old.Value)), float64(x.new.Total(x.new.Value)))
+	x.pair()
+	x.compareRuns()
+	for _, d := range slices.Concat([]*data{x.old, x.new}, x.runs[0], x.runs[1]) {
+		if err := d.Err(); err != nil {
+			return err
+		}
+	}
+	x.judge()
+	x.sort()
+	return nil
+}
+
+// changeCost is what a change takes, in bytes.
+const changeCost = 512
+
+// sideNames are what errors call the two sides.
+var sideNames = [2]string{"the old recording", "the new recording"}
+
+// side is the profile of all runs of a side.
+func side(runs []*profile.Profile) (*profile.Profile, error) {
+	if len(runs) == 1 {
+		return runs[0], nil
+	}
+	if len(runs) == 0 {
+		return nil, errors.New("no run")
+	}
+	return profile.Merge(runs)
+}
+
 // setScale finds what the values of each profile are to be multiplied by.
-func (x *Difference) setScale() error {
+func (x *Difference) setScale(runs [2]int) error {
 	for i, d := range []*data{x.old, x.new} {
-		x.scale[i] = 1
+		x.scale[i] = 1 / float64(runs[i])
 		switch x.opts.Per {
 		case "second":
 			if d.Profile.DurationNanos <= 0 {
-				return fmt.Errorf("--per second: the %s recording does not tell how long it was", [2]string{"earlier", "later"}[i])
+				return fmt.Errorf("--per second: %s has no duration", sideNames[i])
 			}
 			x.scale[i] = 1e9 / float64(d.Profile.DurationNanos)
 		case "share":
@@ -131,40 +184,32 @@ func (x *Difference) setScale() error {
 
 // pair finds the functions that are the same in both.
 func (x *Difference) pair() {
-	old := x.old.Rows(x.old.Profile.Sample)
-	at, byName := map[view.Frame]int{}, map[view.Frame][]int{}
-	for i, r := range old {
-		f := x.old.Frames[r.Frame]
-		at[f] = i
-		byName[f.Anywhere()] = append(byName[f.Anywhere()], i)
+	same := view.Counterparts(x.old.Data, x.new.Data)
+	at := map[view.Frame]view.Row{}
+	var gone []view.Frame
+	for _, r := range x.old.Rows(x.old.Profile.Sample) {
+		f := same[x.old.Frames[r.Frame]]
+		was := at[f]
+		at[f] = view.Row{Self: was.Self + r.Self, Total: was.Total + r.Total}
+		gone = append(gone, f)
 	}
-	rows := x.new.Rows(x.new.Profile.Sample)
-	names := map[view.Frame]int{}
-	for _, r := range rows {
-		names[x.new.Frames[r.Frame].Anywhere()]++
-	}
-	used := make([]bool, len(old))
-	for _, r := range rows {
+	for _, r := range x.new.Rows(x.new.Profile.Sample) {
 		f := x.new.Frames[r.Frame]
-		i, ok := at[f]
-		if same := byName[f.Anywhere()]; !ok && !f.Nameless && !f.Synthetic() && len(same) == 1 && names[f.Anywhere()] == 1 {
-			i, ok = same[0], true
-		}
-		was := view.Row{}
-		if ok {
-			was, used[i] = old[i], true
-		}
-		x.add(&f, was, r)
+		x.add(&f, at[f], r)
+		delete(at, f)
 	}
-	for i, r := range old {
-		if !used[i] {
-			f := x.old.Frames[r.Frame]
+	for _, f := range gone {
+		if r, ok := at[f]; ok {
 			x.add(&f, r, view.Row{})
+			delete(at, f)
 		}
 	}
 }
 
 func (x *Difference) add(f *view.Frame, before, after view.Row) {
+	if !x.new.Take(changeCost) {
+		return
+	}
 	x.Changes = append(x.Changes, Change{
 		Name: f.Name, Module: f.Module, File: f.File, Line: f.Line,
 		Self:  x.figure(float64(before.Self), float64(after.Self)),
@@ -203,19 +248,39 @@ func (x *Difference) ifTheSame(value [2]float64) float64 {
 	return sum / weight
 }
 
-// judge says which changes are sure. Self and total of each function are looked at.
+// judge says which changes are sure. Self and total of each function are looked at. Chance alone makes one of them
+// sure in at most one comparison of twenty. With several runs a side half of that is for the whole.
 func (x *Difference) judge() {
-	tests := 2 * len(x.Changes)
-	for i := range x.Changes {
-		x.Changes[i].Self.judge(tests)
-		x.Changes[i].Total.judge(tests)
+	if x.runs[0] == nil {
+		bound := beyondChance(2 * len(x.Changes))
+		for i := range x.Changes {
+			x.Changes[i].Self.judge(bound)
+			x.Changes[i].Total.judge(bound)
+		}
+		return
 	}
-	x.Whole.judge(1)
+	tests := 0
+	for i := range x.Changes {
+		for _, f := range []*Figure{&x.Changes[i].Self, &x.Changes[i].Total} {
+			if !f.rare {
+				tests++
+			}
+		}
+	}
+	bound := tabular.StudentBound(falsely/2/float64(max(tests, 1)), x.freedom())
+	for i := range x.Changes {
+		for _, f := range []*Figure{&x.Changes[i].Self, &x.Changes[i].Total} {
+			if !f.rare {
+				f.judge(bound)
+			}
+		}
+	}
+	x.Whole.judge(tabular.StudentBound(falsely/2, x.freedom()))
 }
 
-// judge says whether a change, one of so many that are looked at, is sure.
-func (f *Figure) judge(tests int) {
-	f.Sure = f.Delta() != 0 && math.Abs(f.Delta()) > beyondChance(tests)*f.chance
+// judge says whether a change is sure: larger than so many standard errors.
+func (f *Figure) judge(bound float64) {
+	f.Sure = f.Delta() != 0 && math.Abs(f.Delta()) > bound*f.chance
 }
 
 // beyondChance is how many standard errors a change has to be to be called sure, if so many are looked at. In one
@@ -232,29 +297,37 @@ func (x *Difference) sort() {
 	})
 }
 
-// Worst gives by how much of the earlier whole the chosen values grew at most: all together, or one function with what
-// it calls, or by itself. name says which. Only sure changes count; 0 if nothing grew.
-func (x *Difference) Worst() (share float64, name string) {
+// Worst gives by how much of the earlier whole the chosen values grew at most, and what did: the whole, where there are
+// several runs a side, or one function by itself. Only sure changes count; 0 if nothing grew. Functions that call what
+// grew are not named, as all outer ones do; the one whose own time grew most is, also where only the whole is sure.
+func (x *Difference) Worst() (share float64, what string) {
 	whole := x.Whole.Old
 	if x.opts.Per == "share" {
 		whole = 1
 	}
-	take := func(f Figure, of string) {
-		s := math.Inf(1)
+	of := func(f Figure) float64 {
 		if whole > 0 {
-			s = f.Delta() / whole
+			return f.Delta() / whole
 		}
-		if f.Sure && f.Delta() > 0 && s > share {
-			share, name = s, of
-		}
+		return math.Inf(1)
 	}
-	take(x.Whole, "all together")
+	most := (*Change)(nil)
 	for i := range x.Changes {
 		c := &x.Changes[i]
-		take(c.Self, c.Name+" itself")
-		take(c.Total, c.Name+" with what it calls")
+		if c.Self.Delta() > 0 && (most == nil || c.Self.Delta() > most.Self.Delta()) {
+			most = c
+		}
+		if c.Self.Sure && c.Self.Delta() > 0 && of(c.Self) > share {
+			share, what = of(c.Self), "self time of "+c.Name
+		}
 	}
-	return share, name
+	if x.Whole.Sure && x.Whole.Delta() > 0 && of(x.Whole) > share {
+		share, what = of(x.Whole), "the total"
+		if most != nil {
+			what += fmt.Sprintf(" (mostly self time of %s, by %.1f%%)", most.Name, 100*of(most.Self))
+		}
+	}
+	return share, what
 }
 
 // format writes a value as its unit and Per have it.
@@ -290,17 +363,17 @@ func (x *Difference) valueName() string { return x.new.Profile.SampleType[x.new.
 func (x *Difference) unlike() string {
 	a, b := float64(x.old.Profile.DurationNanos), float64(x.new.Profile.DurationNanos)
 	if x.opts.Per == "run" && a > 0 && b > 0 && max(a, b) > 1.1*min(a, b) {
-		return "The recordings differ in length: with --per second they are compared by what a second used, " +
-			"with --per share by shares."
+		return "The recordings differ in length: --per second compares time per second of recording, " +
+			"--per share compares percentages."
 	}
 	for i, name := range []string{"earlier", "later"} {
 		if x.prec[i].Total == 0 {
-			return fmt.Sprintf("The %s recording has no %s time: no change is known to be more than chance.", name,
+			return fmt.Sprintf("The %s recording has no %s time: changes cannot be tested for significance.", name,
 				x.valueName())
 		}
 	}
 	if x.untold() {
-		return "The profiles do not tell their samples: no change is known to be more than chance."
+		return "The profiles have no sample counts: changes cannot be tested for significance."
 	}
 	return ""
 }

@@ -27,12 +27,17 @@ type pageDiff struct {
 // earlier. Boxes in it that became slower are red, and faster ones blue. A table of functions is there, too. The
 // earlier recording's values are scaled as [DiffOptions].Per says.
 func (x *Difference) HTML(w io.Writer) error {
-	page := x.joined().page()
+	d := x.joined()
+	page := d.page()
 	page.Title = fmt.Sprintf("%s: old and new", cmp.Or(x.opts.Title, x.new.Summary().Target))
 	page.Facts = x.facts()
 	page.Comments = nil
 	if line := x.unlike(); line != "" {
 		page.Comments = []remark{{Text: line}}
+	}
+	if x.runs[0] != nil {
+		page.Comments = append(page.Comments, remark{Text: "Sums of several runs. Colours show changes beyond " +
+			"sampling noise; prywalk diff tests against the noise between runs."})
 	}
 	page.Effective = []float64{x.prec[1].N, x.prec[0].N}
 	page.Diff = &pageDiff{
@@ -41,7 +46,7 @@ func (x *Difference) HTML(w io.Writer) error {
 		Beyond:          beyondChance(len(page.Nodes) / 2),
 		BeyondFunctions: beyondChance(2 * len(x.Changes)),
 	}
-	return writePage(w, page)
+	return d.writePage(w, page)
 }
 
 // factor is what the earlier values are multiplied by to compare with the later ones.
@@ -74,12 +79,15 @@ func (x *Difference) Folded(w io.Writer) error {
 			continue
 		}
 		line = d.fold(line[:0], s)
-		v := sums[string(line)]
+		v, ok := sums[string(line)]
+		if !ok && !d.Take(int64(len(line))+foldedCost) {
+			break
+		}
 		sums[string(line)] = [2]int64{v[0] + s.Value[1], v[1] + s.Value[0]}
 	}
-	out := printable.NewWriter(w)
+	out := printable.NewWriter(d.Writer(w))
 	for _, l := range slices.Sorted(maps.Keys(sums)) {
 		out.Printf("%s %d %d\n", l, sums[l][0], sums[l][1])
 	}
-	return out.Err()
+	return cmp.Or(d.Err(), out.Err())
 }

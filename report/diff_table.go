@@ -1,7 +1,8 @@
 package report
 
 import (
-	"encoding/json"
+	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -17,16 +18,16 @@ import (
 // Table writes what became slower and what became faster, and by how much. Without [DiffOptions].All only what sampling
 // alone would hardly have made.
 func (x *Difference) Table(w io.Writer) error {
-	out := printable.NewWriter(w)
+	out := printable.NewWriter(x.new.Writer(w))
 	x.heading(out)
 	slower, faster, around := x.parts()
 	x.section(out, "slower", slower, false)
 	x.section(out, "faster", faster, false)
 	x.section(out, "by what they call", around, true)
 	if len(slower)+len(faster)+len(around) == 0 {
-		out.Printf("No function changed by more than the samples' error explains; --all shows all.\n")
+		out.Printf("No significant change (within %s); --all lists every function.\n", x.noise())
 	}
-	return out.Err()
+	return cmp.Or(x.new.Err(), out.Err())
 }
 
 // heading tells the two recordings apart and compares them as wholes.
@@ -35,13 +36,20 @@ func (x *Difference) heading(out *printable.Writer) {
 	for i, d := range []*data{x.old, x.new} {
 		s, c := d.Summary(), d.Coverage()
 		parts := append([]string{[2]string{"old", "new"}[i] + ": " + s.Target}, s.Parts(d.Covered(&c))[1:]...)
-		out.Printf("%s\n", tabular.Wrap(width, " · ", append(parts, tabular.Plural(s.Samples, "sample"))...))
+		parts = append(parts, tabular.Plural(s.Samples, "sample"))
+		if n := len(x.runs[i]); n > 1 {
+			parts = append(parts, "sum of "+tabular.Plural(int64(n), "run"))
+		}
+		if when := s.Recorded(now()); when != "" {
+			parts = append(parts, when)
+		}
+		out.Printf("%s\n", tabular.Wrap(width, " · ", parts...))
 	}
 	whole := fmt.Sprintf("%s %s → %s", x.valueName(), x.format(x.Whole.Old), x.format(x.Whole.New))
 	if x.opts.Per == "share" {
 		whole = "shares of all " + x.valueName()
 	} else if x.Whole.Old > 0 {
-		whole += fmt.Sprintf(" (%+.1f %%)", 100*x.Whole.Delta()/x.Whole.Old)
+		whole += fmt.Sprintf(" (%+.1f%%)", 100*x.Whole.Delta()/x.Whole.Old)
 	}
 	sure := 0
 	for i := range x.Changes {
@@ -52,15 +60,23 @@ func (x *Difference) heading(out *printable.Writer) {
 	changed := fmt.Sprintf("%s of %s changed", tabular.Thousands(int64(sure)),
 		tabular.Plural(int64(len(x.Changes)), "function"))
 	if !x.untold() {
-		changed += " by more than the samples' error"
+		changed += " significantly"
 	}
 	out.Printf("%s\n", x.new.paint(bold, tabular.Wrap(width, " · ", whole, changed)))
-	for _, line := range []string{x.old.leftOut(), x.unlike()} {
+	for _, line := range []string{x.old.leftOut(), x.unlike(), x.runsNote()} {
 		if line != "" {
 			out.Printf("%s\n", tabular.Paragraph(width, "  ", line))
 		}
 	}
 	out.Printf("\n")
+}
+
+// noise names the error that changes are compared with.
+func (x *Difference) noise() string {
+	if x.runs[0] == nil {
+		return "sampling noise"
+	}
+	return "the noise between runs"
 }
 
 // parts divides the changes to show: functions that became slower themselves, faster, and those whose callees did.
@@ -100,7 +116,7 @@ func (x *Difference) section(out *printable.Writer, title string, list []*Change
 		for i, s := range x.cells(c, total) {
 			cells[i] = append(cells[i], s)
 		}
-		name, module = max(name, tabular.Runes(c.shown())), max(module, tabular.Runes(c.Module))
+		name, module = max(name, tabular.Runes(c.frame().Shown())), max(module, tabular.Runes(c.Module))
 	}
 	for i := range cells {
 		cells[i] = tabular.Right(cells[i], len("change"))
@@ -112,14 +128,14 @@ func (x *Difference) section(out *printable.Writer, title string, list []*Change
 		}
 		return strings.Join(parts, " ") + "  "
 	}
-	wide := tabular.Fit(x.opts.Width, tabular.Runes(line(0)), name, max(module, len("module")))
+	wide := tabular.Fit(tableWidth(&x.opts.Options), tabular.Runes(line(0)), name, max(module, len("module")))
 	head := line(0) + x.nameHead()
 	if wide.Module > 0 {
 		head = line(0) + tabular.Pad(x.nameHead(), wide.Name) + "  module"
 	}
 	out.Printf("%s\n", x.new.color(dim, head))
 	for i, c := range shown {
-		name := tabular.Shorten(printable.String(c.shown()), wide.Name)
+		name := c.frame().Fitted(wide.Name)
 		if c.Module != "" && wide.Module > 0 {
 			name = tabular.Pad(name, wide.Name) + "  " + tabular.ShortModule(printable.String(c.Module), wide.Module)
 		}
@@ -150,11 +166,11 @@ func (x *Difference) nameHead() string {
 	return fmt.Sprintf("function (%s)", printable.String(x.valueName()))
 }
 
-// shown is the function as a table has it.
-func (c *Change) shown() string {
+// frame is the function as tables have it.
+func (c *Change) frame() *view.Frame {
 	f := view.Frame{Name: c.Name, Module: c.Module, File: c.File, Line: c.Line}
 	f.Nameless = c.Module != "" && c.Name == namehints.Bracketed(c.Module)
-	return f.Shown()
+	return &f
 }
 
 // jsonFigure is a [Figure].
@@ -179,19 +195,19 @@ type jsonChange struct {
 // nanoseconds a second; shares are of 1.
 func (x *Difference) JSON(w io.Writer) error {
 	f := x.toNanos()
-	changes := make([]jsonChange, 0, len(x.Changes))
+	buf := bufio.NewWriter(x.new.Writer(w))
+	out := &jsonWriter{to: buf}
+	out.begin(map[string]any{
+		"value": x.valueName(), "per": x.opts.Per, "total": f(x.Whole),
+		"runs": [2]int{max(1, len(x.runs[0])), max(1, len(x.runs[1]))},
+	}, "functions")
 	for i := range x.Changes[:min(len(x.Changes), x.new.Limit(len(x.Changes)))] {
 		c := &x.Changes[i]
-		changes = append(changes, jsonChange{c.Name, c.Module, c.File, c.Line, f(c.Self), f(c.Total)})
+		out.comma(i)
+		out.value(jsonChange{c.Name, c.Module, c.File, c.Line, f(c.Self), f(c.Total)})
 	}
-	text, err := json.Marshal(map[string]any{
-		"value": x.valueName(), "per": x.opts.Per, "total": f(x.Whole), "functions": changes,
-	})
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(printable.JSON(text), '\n'))
-	return err
+	out.text("]}\n")
+	return cmp.Or(x.new.Err(), out.err, buf.Flush())
 }
 
 // toNanos gives what turns figures into those of the JSON form.

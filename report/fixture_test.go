@@ -144,3 +144,6 @@ func large(tb testing.TB, stacks, threads int) *profile.Profile {
 	}
 	return parsed(tb, b, manyNames{})
 }
+
+// The fixtures are recordings of three minutes ago.
+func init() { now = func() time.Time { return time.Unix(1_700_000_000+180, 0) } }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"io"
 	"maps"
 	"slices"
@@ -21,21 +22,29 @@ func Folded(w io.Writer, p *profile.Profile, o Options) error {
 	if err != nil {
 		return err
 	}
+	defer d.Close()
 	sums := map[string]int64{}
 	var line []byte
 	for _, s := range d.Profile.Sample {
 		if v := s.Value[d.Value]; v != 0 {
 			line = d.fold(line[:0], s)
+			if _, ok := sums[string(line)]; !ok && !d.Take(int64(len(line))+foldedCost) {
+				break
+			}
 			sums[string(line)] += v
 		}
 	}
-	out := printable.NewWriter(w)
+	out := printable.NewWriter(d.Writer(w))
 	for _, l := range slices.Sorted(maps.Keys(sums)) {
 		out.Printf("%s %d\n", l, sums[l])
 	}
-	return out.Err()
+	return cmp.Or(d.Err(), out.Err())
 }
 
+// foldedCost is what a folded stack takes beside its text, in bytes.
+const foldedCost = 128
+
+// fold appends a stack's text to a line. The line grows by what the budget has.
 func (d *data) fold(line []byte, s *profile.Sample) []byte {
 	for _, key := range []string{rec.LabelComm, rec.LabelThread} {
 		if name := view.Label(s, key); name != "" {
@@ -43,9 +52,13 @@ func (d *data) fold(line []byte, s *profile.Sample) []byte {
 		}
 	}
 	for _, f := range slices.Backward(d.Stack(s)) {
-		line = append(append(line, foldName(d.Frames[f].Label())...), ';')
+		name := foldName(d.Frames[f].Label())
+		if need := len(line) + len(name) + 1; need > cap(line) && !d.Take(2*int64(need)) {
+			break
+		}
+		line = append(append(line, name...), ';')
 	}
-	return line[:len(line)-1]
+	return line[:max(0, len(line)-1)]
 }
 
 // foldName makes a name printable, and replaces the separator in it.

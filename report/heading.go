@@ -1,9 +1,11 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/google/pprof/profile"
 
@@ -19,18 +21,30 @@ func (d *data) heading(out *printable.Writer, below string) {
 	s, c := d.Summary(), d.Coverage()
 	width := d.Options.Width
 	out.Printf("%s\n%s\n", d.paint(bold, tabular.Wrap(width, " · ", s.Parts(d.Covered(&c))...)),
-		tabular.Wrap(width, " · ", d.Totals(&s)...))
+		tabular.Wrap(width, " · ", d.totals(&s)...))
 	for _, line := range s.Comments {
 		for _, part := range brief(line) {
 			out.Printf("%s\n", d.paint(dim, tabular.Paragraph(width, "  ", part)))
 		}
 	}
-	for _, line := range []string{d.leftOut(), d.Causes(&c, below)} {
+	for _, line := range []string{d.leftOut(), d.Causes(&c, below), d.WhyIncomplete()} {
 		if line != "" {
 			out.Printf("%s\n", tabular.Paragraph(width, "  ", line))
 		}
 	}
 	out.Printf("\n")
+}
+
+// now is the time that recordings are said to be old by; tests have another.
+var now = time.Now
+
+// totals are the sums, and when they were recorded.
+func (d *data) totals(s *view.Summary) []string {
+	parts := d.Totals(s)
+	if when := s.Recorded(now()); when != "" {
+		parts = append(parts, when)
+	}
+	return parts
 }
 
 // seeBelow: the notes stand at the end.
@@ -57,7 +71,7 @@ func (d *data) leftOut() string {
 	if d.Dropped == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s of %s left out by %s", tabular.Thousands(int64(d.Dropped)),
+	return fmt.Sprintf("%s of %s hidden by %s", tabular.Thousands(int64(d.Dropped)),
 		tabular.Plural(int64(d.Dropped+len(d.Profile.Sample)), "stack"),
 		strings.Join(d.Filters, " and "))
 }
@@ -72,7 +86,7 @@ func (d *data) waited() string {
 	if total := d.Total(wall); total == 0 || c.Total > 0 && !c.Slight || c.Total > total/20 {
 		return ""
 	}
-	return "Hardly any CPU time: the threads waited. prywalk report --by wait shows what for."
+	return "Almost no CPU time: the threads were waiting. prywalk report --by wait shows for what."
 }
 
 // footnotes writes what is to be said of the rows above.
@@ -102,17 +116,18 @@ func Account(w io.Writer, p *profile.Profile, o Options) error {
 	if err != nil {
 		return err
 	}
-	out := printable.NewWriter(w)
+	defer d.Close()
+	out := printable.NewWriter(d.Writer(w))
 	s, c := d.Summary(), d.Coverage()
 	out.Printf("%s\n%s\n", d.paint(bold, tabular.Wrap(o.Width, " · ", s.Parts(d.Covered(&c))...)),
-		tabular.Wrap(o.Width, " · ", d.Totals(&s)...))
+		tabular.Wrap(o.Width, " · ", d.totals(&s)...))
 	for _, comment := range s.Comments {
 		for _, line := range accounts(comment) {
 			out.Printf("%s\n", tabular.Paragraph(o.Width, "  ", line))
 		}
 	}
 	if len(s.Comments) == 0 {
-		out.Printf("the profile says nothing of how it was made\n")
+		out.Printf("the profile has no comments on how it was recorded\n")
 	}
-	return out.Err()
+	return cmp.Or(d.Err(), out.Err())
 }

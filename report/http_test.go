@@ -224,3 +224,33 @@ func TestHTTPSaysWhyItCannotServe(t *testing.T) {
 		t.Error("no error")
 	}
 }
+
+// TestPprofsSettingsAreNeitherReadNorWritten: pprof keeps named settings in a file of the user's configuration.
+func TestPprofsSettingsAreNeitherReadNorWritten(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("XDG_CONFIG_HOME", dir)
+	file := filepath.Join(dir, "pprof", "settings.json")
+	const before = `{"configs":[{"name":"of-the-file","focus":"main"}]}`
+	if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(before), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	u := served(t, fixture(t), "")
+	jar := admitted(t, u)
+	if _, body := ask(t, jar, pageOf(u, "/ui/top", ""), ""); strings.Contains(body, "of-the-file") {
+		t.Error("a setting of the file is offered")
+	}
+	for _, page := range []string{"/ui/saveconfig", "/ui/deleteconfig"} {
+		if code, body := ask(t, jar, pageOf(u, page, "config=of-the-file"), ""); code != http.StatusForbidden {
+			t.Errorf("%s: status %d, %s", page, code, body)
+		}
+	}
+	if after, err := os.ReadFile(file); err != nil || string(after) != before {
+		t.Errorf("the file is now %q, %v", after, err)
+	}
+	if os.Getenv("XDG_CONFIG_HOME") != dir {
+		t.Error("the environment is another one now")
+	}
+}

@@ -1,13 +1,17 @@
 package report
 
 import (
+	"bufio"
+	"cmp"
 	"encoding/json"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/google/pprof/profile"
 
 	"prywalk/internal/printable"
+	rec "prywalk/internal/profile"
 	"prywalk/internal/tabular"
 	"prywalk/internal/view"
 )
@@ -34,31 +38,27 @@ type jsonMargins struct {
 	Total float64 `json:"total"`
 }
 
-// jsonGroup is a group of samples.
+// jsonGroup is a group of samples; its list "functions" follows.
 type jsonGroup struct {
-	Name      string         `json:"name"`
-	Total     jsonValues     `json:"total"`
-	Functions []jsonFunction `json:"functions"`
+	Name  string     `json:"name"`
+	Total jsonValues `json:"total"`
 }
 
-// jsonNode is one call path.
-type jsonNode struct {
-	jsonFunction
-	Children []*jsonNode `json:"children,omitempty"`
-}
-
-// jsonReport is the whole. New fields may come; those that are there keep their meaning.
+// jsonReport is the whole but the lists "functions" and "groups", and "tree", which follow: these are written entry by
+// entry, as they are far larger than the profile. New fields may come; those that are there keep their meaning.
 type jsonReport struct {
-	Target    string         `json:"target"`
-	Seconds   float64        `json:"seconds"`
-	Threads   int            `json:"threads"`
-	Value     string         `json:"value"`
-	Named     *float64       `json:"named,omitempty"`
-	Complete  *float64       `json:"complete,omitempty"`
-	Total     jsonValues     `json:"total"`
-	Functions []jsonFunction `json:"functions"`
-	Groups    []jsonGroup    `json:"groups,omitempty"`
-	Tree      *jsonNode      `json:"tree,omitempty"`
+	Target   string   `json:"target"`
+	Recorded string   `json:"recorded,omitempty"`
+	Seconds  float64  `json:"seconds"`
+	Threads  int      `json:"threads"`
+	Value    string   `json:"value"`
+	Named    *float64 `json:"named,omitempty"`
+	Bounded  float64  `json:"named_by_bounds,omitempty"`
+	Complete *float64 `json:"complete,omitempty"`
+	// CompleteCPU and CompleteWall are the shares of the selection's time whose stacks are complete.
+	CompleteCPU  *float64   `json:"complete_cpu,omitempty"`
+	CompleteWall *float64   `json:"complete_wall,omitempty"`
+	Total        jsonValues `json:"total"`
 }
 
 // JSON writes the table as one line of JSON, with groups where the options have them, and the whole call tree if asked
@@ -71,31 +71,99 @@ func JSON(w io.Writer, p *profile.Profile, tree bool, o Options) error {
 	if err != nil {
 		return err
 	}
+	defer d.Close()
 	s, c := d.Summary(), d.Coverage()
 	r := jsonReport{
 		Target: s.Target, Seconds: s.Duration.Seconds(), Threads: s.Threads, Value: d.Profile.SampleType[d.Value].Type,
-		Total: d.values(d.sums(d.Profile.Sample)), Functions: d.functions(d.Profile.Sample),
+		Total: d.values(d.sums(d.Profile.Sample)),
+	}
+	if !s.Start.IsZero() {
+		r.Recorded = s.Start.UTC().Format(time.RFC3339)
 	}
 	if share := c.Share(); share >= 0 {
-		r.Named = &share
+		r.Named, r.Bounded = &share, c.Bounded()
 	}
 	if s.Complete >= 0 {
 		r.Complete = &s.Complete
 	}
+	r.CompleteCPU, r.CompleteWall = d.complete(rec.TypeCPU), d.complete(rec.TypeWall)
+	buf := bufio.NewWriter(d.Writer(w))
+	out := &jsonWriter{to: buf}
+	out.begin(r, "functions")
+	d.functions(out, d.Profile.Sample)
+	out.text("]")
 	if o.By != "" {
-		for _, g := range d.Grouped(o.By) {
-			r.Groups = append(r.Groups, jsonGroup{g.Name, d.values(d.sums(g.Samples)), d.functions(g.Samples)})
-		}
+		d.jsonGroups(out)
 	}
 	if tree {
-		r.Tree = d.jsonTree()
+		out.text(`,"tree":`)
+		d.jsonTree(out)
 	}
-	text, err := json.Marshal(r)
-	if err != nil {
-		return err
+	out.text("}\n")
+	return cmp.Or(d.Err(), out.err, buf.Flush())
+}
+
+// jsonGroups writes the groups, each with its functions.
+func (d *data) jsonGroups(out *jsonWriter) {
+	out.text(`,"groups":[`)
+	for i, g := range d.Grouped(d.Options.By) {
+		out.comma(i)
+		out.begin(jsonGroup{g.Name, d.values(d.sums(g.Samples))}, "functions")
+		d.functions(out, g.Samples)
+		out.text("]}")
 	}
-	_, err = w.Write(append(printable.JSON(text), '\n'))
-	return err
+	out.text("]")
+}
+
+// jsonWriter writes JSON in parts.
+type jsonWriter struct {
+	to  io.Writer
+	err error
+}
+
+// text writes what is JSON already.
+func (j *jsonWriter) text(s string) {
+	if j.err == nil {
+		_, j.err = io.WriteString(j.to, s)
+	}
+}
+
+// comma writes what stands before the entry i of a list.
+func (j *jsonWriter) comma(i int) {
+	if i > 0 {
+		j.text(",")
+	}
+}
+
+// value writes a value.
+func (j *jsonWriter) value(v any) { j.text(string(j.encode(v))) }
+
+// encode gives a value's text.
+func (j *jsonWriter) encode(v any) []byte {
+	text, err := json.Marshal(v)
+	if j.err == nil {
+		j.err = err
+	}
+	return printable.JSON(text)
+}
+
+// begin writes an object up to the entries of a last field, which is a list.
+func (j *jsonWriter) begin(object any, list string) {
+	text := j.encode(object)
+	j.text(string(text[:max(0, len(text)-1)]) + `,"` + list + `":[`)
+}
+
+// complete is the share of a clock's time whose stacks are complete, nil if there is none.
+func (d *data) complete(clock string) *float64 {
+	value, ok := d.Has(clock)
+	if !ok {
+		return nil
+	}
+	c, ok := d.Complete(value)
+	if !ok {
+		return nil
+	}
+	return &c.Share
 }
 
 // values names the values of a list; times are in nanoseconds.
@@ -126,10 +194,11 @@ func add(to, values []int64) {
 	}
 }
 
-// functions has the rows of the table with all types of values. A function without the chosen one follows those that
-// have some of it.
-func (d *data) functions(samples []*profile.Sample) []jsonFunction {
+// functions writes the rows of the table with all types of values. A function without the chosen one follows those
+// that have some of it.
+func (d *data) functions(to *jsonWriter, samples []*profile.Sample) {
 	type sums struct{ self, total []int64 }
+	taken := int64(0)
 	all := map[int32]*sums{}
 	seen := map[int32]int{}
 	rows := d.Rows(samples)
@@ -140,6 +209,8 @@ func (d *data) functions(samples []*profile.Sample) []jsonFunction {
 	for i, s := range samples {
 		for depth, f := range d.Stack(s) {
 			if all[f] == nil {
+				taken += jsonRowCost + 16*int64(len(s.Value))
+				d.Take(jsonRowCost + 16*int64(len(s.Value)))
 				all[f] = &sums{make([]int64, len(s.Value)), make([]int64, len(s.Value))}
 				if !have[f] {
 					rows = append(rows, view.Row{Frame: f})
@@ -155,16 +226,21 @@ func (d *data) functions(samples []*profile.Sample) []jsonFunction {
 		}
 	}
 	rows = rows[:min(len(rows), d.Limit(len(rows)))]
-	out := make([]jsonFunction, len(rows))
-	for i, r := range rows {
-		out[i] = d.jsonFunction(r.Frame, all[r.Frame].self, all[r.Frame].total)
+	for i := 0; i < len(rows) && to.err == nil && d.Err() == nil; i++ {
+		r := &rows[i]
+		f := d.jsonFunction(r.Frame, all[r.Frame].self, all[r.Frame].total)
 		if d.Options.Intervals {
-			out[i].Within = &jsonMargins{d.Precision.Margin(float64(r.Self) / d.Precision.Total),
+			f.Within = &jsonMargins{d.Precision.Margin(float64(r.Self) / d.Precision.Total),
 				d.Precision.Margin(float64(r.Total) / d.Precision.Total)}
 		}
+		to.comma(i)
+		to.value(f)
 	}
-	return out
+	d.Give(taken)
 }
+
+// jsonRowCost is what a row of JSON takes beside its values until it is written, in bytes.
+const jsonRowCost = 256
 
 func (d *data) jsonFunction(n int32, self, total []int64) jsonFunction {
 	f := &d.Frames[n]
@@ -172,34 +248,67 @@ func (d *data) jsonFunction(n int32, self, total []int64) jsonFunction {
 		Total: d.values(total)}
 }
 
-// jsonTree is the call tree with all types of values, the children of a node in the order of the chosen one.
-func (d *data) jsonTree() *jsonNode {
-	t := view.NewTrie()
-	self, total := [][]int64{make([]int64, len(d.Profile.SampleType))}, [][]int64{d.sums(d.Profile.Sample)}
+// jsonTree writes the call tree with all types of values, the children of a node in the order of the chosen one.
+func (d *data) jsonTree(out *jsonWriter) {
+	t := d.NewTrie()
+	types := len(d.Profile.SampleType)
+	sums := make([]int64, 2*types) // of each node: self, total
+	of := func(n int32) (self, total []int64) {
+		at := sums[2*types*int(n):]
+		return at[:types], at[types : 2*types]
+	}
 	for _, s := range d.Profile.Sample {
+		_, total := of(0)
+		add(total, s.Value)
 		n := int32(0)
 		for _, f := range slices.Backward(d.Stack(s)) {
 			n = t.Child(n, f)
-			if int(n) == len(self) {
-				self, total = append(self, make([]int64, len(s.Value))), append(total, make([]int64, len(s.Value)))
+			if 2*types*int(n) == len(sums) {
+				d.Take(2 * 2 * 8 * int64(types))
+				sums = append(sums, make([]int64, 2*types)...)
 			}
-			add(total[n], s.Value)
+			_, total := of(n)
+			add(total, s.Value)
 			t.Nodes[n].Total += s.Value[d.Value]
 		}
-		add(self[n], s.Value)
+		self, _ := of(n)
+		add(self, s.Value)
 	}
 	t.SortChildren(d.Data)
-	nodes := make([]*jsonNode, len(t.Nodes))
-	for i := range t.Nodes { // a parent has a lower number than its children
-		nodes[i] = &jsonNode{jsonFunction: jsonFunction{Name: "all", Self: d.values(self[i]), Total: d.values(total[i])}}
-		if f := t.Nodes[i].Frame; f >= 0 {
-			nodes[i].jsonFunction = d.jsonFunction(f, self[i], total[i])
+	d.writeNodes(out, t, func(n int32) jsonFunction {
+		self, total := of(n)
+		if n == 0 {
+			return jsonFunction{Name: "all", Self: d.values(self), Total: d.values(total)}
 		}
+		return d.jsonFunction(t.Nodes[n].Frame, self, total)
+	})
+}
+
+// writeNodes writes a trie's nodes, each within its parent, without recursion: the tree's depth is the input's.
+func (d *data) writeNodes(out *jsonWriter, t *view.Trie, of func(int32) jsonFunction) {
+	type open struct {
+		node int32
+		next int // of its children
 	}
-	for i := range t.Nodes {
-		for _, c := range t.Nodes[i].Children {
-			nodes[i].Children = append(nodes[i].Children, nodes[c])
+	path := []open{}
+	enter := func(n int32) {
+		if len(t.Nodes[n].Children) > 0 {
+			out.begin(of(n), "children")
+			path = append(path, open{node: n})
+			return
 		}
+		out.value(of(n))
 	}
-	return nodes[0]
+	for enter(0); len(path) > 0 && out.err == nil && d.Err() == nil; {
+		at := &path[len(path)-1]
+		children := t.Nodes[at.node].Children
+		if at.next == len(children) {
+			out.text("]}")
+			path = path[:len(path)-1]
+			continue
+		}
+		out.comma(at.next)
+		at.next++
+		enter(children[at.next-1])
+	}
 }

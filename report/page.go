@@ -24,6 +24,15 @@ const (
 	pageThreads = 2000
 )
 
+// What the parts of a page take until it is written, with their text, in bytes.
+const (
+	pageNodeCost  = 128
+	pageRowCost   = 320
+	pageValueCost = 96
+	pageTextCost  = 128
+	pageByteCost  = 24 // of a text, whose characters may all become escapes
+)
+
 // page is the data of the HTML page. Lists of records are flat lists of numbers, in
 // the order that their comments give; texts are indexes into Strings.
 type page struct {
@@ -60,7 +69,7 @@ type pageBuilder struct {
 }
 
 func (d *data) page() *page {
-	b := &pageBuilder{data: d, trie: view.NewTrie(),
+	b := &pageBuilder{data: d, trie: d.NewTrie(),
 		strings: map[string]int{}, threads: map[[4]any]int{}, contexts: map[[3]int]int{}, rows: map[[2]int32][]int64{}}
 	b.head()
 	b.weights = make([]int64, len(d.Profile.SampleType))
@@ -88,8 +97,9 @@ func (b *pageBuilder) head() {
 		b.Comments = append(b.Comments, remarkOf(c))
 	}
 	c := b.Coverage()
-	b.Facts = facts(&s, &c)
-	for _, line := range append([]string{b.leftOut(), b.Causes(&c, "")}, b.Notes(b.data.Rows(b.Profile.Sample))...) {
+	b.Facts = append(facts(&s, &c), b.completeFacts()...)
+	notes := b.Notes(b.data.Rows(b.Profile.Sample))
+	for _, line := range append([]string{b.leftOut(), b.Causes(&c, ""), b.WhyIncomplete()}, notes...) {
 		if line != "" {
 			b.Comments = append(b.Comments, remark{Text: printable.String(line)})
 		}
@@ -105,7 +115,7 @@ type remark struct {
 // remarkOf is a comment of the recording as the page has it: what people need of prywalk's own accounts, and behind it
 // the rest.
 func remarkOf(comment string) remark {
-	r := remark{Text: "how it was recorded"} // an earlier recording says nothing brief
+	r := remark{Text: "recording details"} // an earlier recording says nothing brief
 	rest := accounts(comment)
 	if short := brief(comment); len(short) > 0 {
 		r.Text = printable.String(short[0])
@@ -141,10 +151,21 @@ func facts(s *view.Summary, c *view.Coverage) (f [][2]string) {
 	}
 	add("samples", tabular.Thousands(s.Samples))
 	if c.Share() >= 0 && !c.Idle() {
-		add("time with a function", view.PercentComplete(c.Share()))
+		add("time attributed to a function", view.PercentComplete(c.Share()))
 	}
-	if s.Complete >= 0 {
-		add("complete stacks", view.PercentComplete(s.Complete))
+	return f
+}
+
+// completeFacts are the shares of CPU time and of wall time with complete stacks.
+func (b *pageBuilder) completeFacts() (f [][2]string) {
+	for _, of := range []struct{ clock, text string }{
+		{rec.TypeCPU, "CPU time with complete stacks"}, {rec.TypeWall, "wall time with complete stacks"},
+	} {
+		if value, ok := b.Has(of.clock); ok {
+			if c, ok := b.Complete(value); ok {
+				f = append(f, [2]string{of.text, view.PercentComplete(c.Share)})
+			}
+		}
 	}
 	return f
 }
@@ -163,6 +184,9 @@ func (b *pageBuilder) sample(s *profile.Sample) {
 	k := [2]int32{at, int32(b.context(s))}
 	row := b.rows[k]
 	if row == nil {
+		if !b.Take(int64(pageRowCost + pageValueCost*len(s.Value))) {
+			return
+		}
 		row = make([]int64, len(s.Value))
 		b.rows[k] = row
 		b.order = append(b.order, k)
@@ -175,6 +199,9 @@ func (b *pageBuilder) sample(s *profile.Sample) {
 func (b *pageBuilder) weigh(n int32, s *profile.Sample) {
 	types := len(s.Value)
 	if need := (int(n) + 1) * types; need > len(b.weights) {
+		if !b.Take(int64(pageNodeCost + 16*(need-len(b.weights)))) {
+			return
+		}
 		b.weights = append(b.weights, make([]int64, need-len(b.weights))...)
 	}
 	for i, v := range s.Value {
@@ -184,7 +211,7 @@ func (b *pageBuilder) weigh(n int32, s *profile.Sample) {
 
 // context numbers a sample's thread, state and wait reason.
 func (b *pageBuilder) context(s *profile.Sample) int {
-	k := [3]int{b.thread(s), b.str(view.Label(s, rec.LabelState)), b.str(view.Label(s, rec.LabelWait))}
+	k := [3]int{b.thread(s), b.str(view.Label(s, rec.LabelState)), b.str(b.waitName(s))}
 	i, ok := b.contexts[k]
 	if !ok {
 		i = len(b.contexts)
@@ -192,6 +219,14 @@ func (b *pageBuilder) context(s *profile.Sample) int {
 		b.Contexts = append(b.Contexts, k[:]...)
 	}
 	return i
+}
+
+// waitName names what a sample waits for as the terminal's table by waits does, "" if it does not wait.
+func (b *pageBuilder) waitName(s *profile.Sample) string {
+	if view.Label(s, rec.LabelWait) == "" {
+		return ""
+	}
+	return b.WaitName(s)
 }
 
 // thread numbers a sample's thread.
@@ -211,5 +246,13 @@ func (b *pageBuilder) thread(s *profile.Sample) int {
 	return i
 }
 
-// str numbers a text.
-func (b *pageBuilder) str(s string) int { return view.Numbered(&b.Strings, b.strings, s) }
+// str numbers a text, "" once there is no more memory.
+func (b *pageBuilder) str(s string) int {
+	if n, ok := b.strings[s]; ok {
+		return n
+	}
+	if !b.Take(int64(pageTextCost + pageByteCost*len(s))) {
+		s = ""
+	}
+	return view.Numbered(&b.Strings, b.strings, s)
+}

@@ -7,6 +7,9 @@ const graph = {
   view: document.getElementById("view"),
   space: document.getElementById("space"),
   tree: null, rects: [], hover: -1, test: null,
+  groups: null, others: null, // the values that the tree is of, by group and node
+  // whole is the chosen value of all stacks, whatever is selected of them.
+  whole: () => [...selfValues().values()].reduce((sum, m) => [...m.values()].reduce((a, v) => a + v, sum), 0),
 };
 
 function hash(s) {
@@ -39,6 +42,31 @@ function heat(n) {
   return `hsl(${by > 0 ? 8 : 212} ${40 + 45 * part}% ${dark ? 30 + 16 * part : 88 - 26 * part}%)`;
 }
 
+// leastRun is from how many boxes on a run of single children is drawn as one.
+const leastRun = 3;
+
+// runEnd gives the last node of the run of single children that a node begins, if it is long enough; else the node. What
+// the search has found is not hidden in a run.
+function runEnd(n) {
+  if (!choice.folded || n === 0) return n;
+  const { tree, test } = graph, found = (i) => test && tree.frame[i] >= 0 && test(tree.info(i));
+  let last = n, length = found(n) ? -Infinity : 1;
+  for (let c = tree.children[n]; c.length === 1; c = tree.children[last]) {
+    const same = tree.total[c[0]] === tree.total[n] && tree.base[c[0]] === tree.base[n];
+    if (!same || found(c[0])) break;
+    last = c[0];
+    length++;
+  }
+  return length >= leastRun ? last : n;
+}
+
+// runOf lists a run's nodes from its first to its last.
+function runOf(n) {
+  const run = [], last = runEnd(n);
+  for (let i = last; i !== n; i = graph.tree.parent[i]) run.push(i);
+  return [n, ...run.reverse()];
+}
+
 // depthBelow gives the number of levels that can be seen below a node: those wide
 // enough for a pixel.
 function depthBelow(root) {
@@ -48,7 +76,7 @@ function depthBelow(root) {
   while (todo.length) {
     const [n, d] = todo.pop();
     deepest = Math.max(deepest, d);
-    for (const c of tree.children[n]) if (tree.total[c] >= least) todo.push([c, d + 1]);
+    for (const c of tree.children[n]) if (tree.total[c] >= least) todo.push([runEnd(c), d + 1]);
   }
   return deepest;
 }
@@ -93,11 +121,11 @@ function draw() {
   graph.rects = [];
   if (!tree.total[0]) {
     ctx.fillStyle = pen.text;
-    ctx.fillText("Nothing here: choose another value or filter.", 12, 22);
+    ctx.fillText("No samples: choose another value or filter.", 12, 22);
     return;
   }
   const path = ancestors(choice.zoom);
-  path.forEach((n, depth) => box(pen, n, 0, w, depth, n !== choice.zoom));
+  path.forEach((n, depth) => box(pen, n, 0, w, depth, n !== choice.zoom, true));
   below(pen, choice.zoom, w, path.length);
 }
 
@@ -113,23 +141,25 @@ function below(pen, root, width, depth) {
       const w = tree.total[c] * scale;
       if (w < 0.4) break; // children are sorted: none of the others is wider
       box(pen, c, x, w, d, false);
-      todo.push([c, x, d + 1]);
+      todo.push([runEnd(c), x, d + 1]);
       x += w;
     }
   }
 }
 
-function box(pen, n, x, w, depth, faint) {
+// box draws a node, or the run that it begins; single: the node alone.
+function box(pen, n, x, w, depth, faint, single) {
   const y = depth * rowHeight - pen.top;
   if (y + rowHeight < 0 || y > pen.height) return;
   const { ctx } = pen, f = graph.tree.info(n), hit = graph.test && graph.tree.frame[n] >= 0 && graph.test(f);
-  graph.rects.push({ n, x, y, w });
+  const last = single ? n : runEnd(n);
+  graph.rects.push({ n, x, y, w, last });
   ctx.globalAlpha = faint || (graph.test && !hit) ? 0.42 : 1;
   ctx.fillStyle = hit ? pen.mark : model.diff && n ? heat(n) : colour(f);
   const gap = w > 3 ? 1 : 0;
   ctx.fillRect(x, y, w - gap, rowHeight - 1);
   ctx.globalAlpha = faint ? 0.6 : 1;
-  caption(pen, f, x, y, w, hit);
+  caption(pen, last === n ? f.name : runName(n, last), x, y, w, hit);
   ctx.globalAlpha = 1;
   if (n === graph.hover) {
     ctx.strokeStyle = pen.line;
@@ -137,20 +167,28 @@ function box(pen, n, x, w, depth, faint) {
   }
 }
 
+// runName is what stands in the box of a run.
+function runName(n, last) {
+  const { tree } = graph;
+  return `${tree.info(n).name} … ${tree.info(last).name} (${runOf(n).length} calls)`;
+}
+
 // caption writes as much of a name as fits.
-function caption(pen, f, x, y, w, hit) {
+function caption(pen, full, x, y, w, hit) {
   const fit = Math.floor((w - 8) / pen.char);
   if (fit < 3) return;
-  const name = f.name.length > fit ? f.name.slice(0, fit - 1) + "…" : f.name;
+  const name = full.length > fit ? full.slice(0, fit - 1) + "…" : full;
   pen.ctx.fillStyle = hit ? pen.panel : pen.text;
   pen.ctx.fillText(name, x + 4, y + rowHeight / 2);
 }
 
-// nodeAt finds what is drawn at a place of the canvas.
-function nodeAt(event) {
+// nodeAt gives the node that is drawn at a place of the canvas, -1 if there is none.
+function nodeAt(event) { return rectAt(event)?.n ?? -1; }
+
+// rectAt finds what is drawn at a place of the canvas.
+function rectAt(event) {
   const at = graph.canvas.getBoundingClientRect(), x = event.clientX - at.left, y = event.clientY - at.top;
-  const r = graph.rects.find((r) => x >= r.x && x < r.x + r.w && y >= r.y && y < r.y + rowHeight);
-  return r ? r.n : -1;
+  return graph.rects.find((r) => x >= r.x && x < r.x + r.w && y >= r.y && y < r.y + rowHeight);
 }
 
 // foundValue adds up what the search matches, each path once.

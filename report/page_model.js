@@ -34,7 +34,7 @@ const model = (() => {
 })();
 
 // What the reader has chosen.
-const choice = { value: data.value, inverted: false, state: "all", group: "none", thread: -1, search: "", zoom: 0 };
+const choice = { value: data.value, inverted: false, state: "all", group: "none", thread: -1, search: "", zoom: 0, focus: -1, folded: true };
 
 function threadName(t) {
   if (!t.tid && !t.name) return t.pid ? `[no thread] ${processName(t)}` : "[no thread]";
@@ -139,6 +139,8 @@ function buildTree(groups, others) {
 
 function addCalls(tree, root, values, total, self) {
   const memo = new Map([[0, root]]);
+  // Of a chosen function's stacks, what it called is drawn, and not its callers: each outermost call begins at the root.
+  if (choice.focus >= 0) for (const node of outermost(values)) memo.set(node, tree.child(root, choice.focus));
   for (const [node, v] of values) {
     const path = [];
     let n = node;
@@ -156,10 +158,12 @@ function addCalls(tree, root, values, total, self) {
 // addCallers puts the innermost frame at the root; "self" stays with it.
 function addCallers(tree, root, values, total, self) {
   for (const [node, v] of values) {
-    let at = root;
-    for (let n = node; n !== 0; n = model.parent[n]) {
+    let at = root, n = node;
+    // Of a chosen function's stacks, its callers are drawn, and not what it called.
+    if (choice.focus >= 0) while (model.frame[n] !== choice.focus) n = model.parent[n];
+    for (const first = n; n !== 0; n = model.parent[n]) {
       at = tree.child(at, model.frame[n]);
-      if (n === node) self[at] += v;
+      if (n === first) self[at] += v;
     }
     total[at] += v;
   }
@@ -259,5 +263,5 @@ function halfToEven(v, digits) {
 function share(v, of) {
   if (!of) return "–";
   const digits = v === 0 || v === of ? 0 : precision.digits(v / of, of);
-  return halfToEven(100 * v / of, digits) + " %";
+  return halfToEven(100 * v / of, digits) + "%";
 }

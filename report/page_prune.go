@@ -12,7 +12,7 @@ import (
 // the one that stands for it. Parents come before their children in both.
 func (b *pageBuilder) prune() []int32 {
 	all := len(b.trie.Nodes) <= pageNodes
-	small := b.Number(view.Frame{Name: fmt.Sprintf("[calls under %g %%]", 100*pageShare)})
+	small := b.Number(view.Frame{Name: fmt.Sprintf("[calls under %g%%]", 100*pageShare)})
 	to := make([]int32, len(b.trie.Nodes))
 	smallOf := map[int32]int32{} // the stand-in below a node
 	isSmall := map[int32]bool{}
@@ -36,8 +36,8 @@ func (b *pageBuilder) prune() []int32 {
 		to[i] = s
 	}
 	if b.Merged > 0 {
-		b.Note = fmt.Sprintf("%s with less than %g %% of all are drawn as one, with only their innermost functions below "+
-			"it: self values are exact, totals lack these calls", tabular.Plural(int64(b.Merged), "call path"), 100*pageShare)
+		b.Note = fmt.Sprintf("%s below %g%% of the total are merged into one box, with only their innermost functions below "+
+			"it: self values are exact, totals exclude these calls", tabular.Plural(int64(b.Merged), "call path"), 100*pageShare)
 	}
 	b.leaves(to, isSmall)
 	return to
@@ -104,6 +104,9 @@ func (b *pageBuilder) writeRows(to []int32) {
 func (b *pageBuilder) writeFrames() {
 	places := b.Places()
 	for i, f := range b.data.Frames {
+		if b.Err() != nil {
+			return
+		}
 		synthetic := 0
 		if f.Synthetic() {
 			synthetic = 1

@@ -13,17 +13,28 @@ const sorting = { key: model.diff ? "change" : "self", down: true, limit: 200 };
 
 // refresh computes everything anew after a choice other than zoom or search.
 function refresh() {
-  const groups = selfValues(), others = model.diff && selfValues(1 - choice.value);
-  graph.tree = buildTree(groups, others);
-  table = functionTable(groups);
-  if (others) table = compared(table, functionTable(others));
+  graph.groups = focused(selfValues());
+  graph.others = model.diff && focused(selfValues(1 - choice.value));
+  graph.tree = buildTree(graph.groups, graph.others);
   choice.zoom = 0;
   graph.hover = -1;
   graph.view.scrollTop = 0;
+  tabulate();
   fit();
   search();
   crumbs();
   threadList();
+}
+
+// tabulate adds up what is selected.
+function tabulate() {
+  const groups = zoomed(graph.groups), others = graph.others && zoomed(graph.others);
+  table = functionTable(groups);
+  if (others) table = compared(table, functionTable(others));
+  showAround(groups);
+  const box = byId("totals"), sums = totals();
+  data.types.forEach(([name], i) => box.setAttribute("data-" + name.replace(/[^a-z0-9_-]/gi, "-"), String(sums[i])));
+  box.textContent = data.types.map(([name], i) => `${name} ${show(sums[i], i)}`).join(" · ");
 }
 
 // fit makes the graph as high as it needs, half of the window at most, unless the
@@ -63,8 +74,8 @@ function buttons(id, options, get, set) {
 }
 
 const valueHints = {
-  cpu: "time on a processor", wall: "all time, asleep or not", runqueue: "time queued for a processor", samples: "ticks at which the stack was seen",
-  new: "boxes as wide as in the later recording", old: "boxes as wide as in the earlier recording",
+  cpu: "time on a processor", wall: "elapsed time, running or sleeping", runqueue: "time queued for a processor", samples: "number of samples",
+  blocked: "time sleeping, not queued for a processor", new: "box widths from the new recording", old: "box widths from the old recording",
 };
 
 function head() {
@@ -75,7 +86,7 @@ function head() {
     byId("facts").append(d);
   }
   for (const c of data.comments || []) byId("comments").append(comment(c));
-  byId("note").textContent = (data.note ? data.note + ". " : "") + (model.diff ? "Red became slower, blue faster, grey is what the samples' error explains. " : "") + "Click a box to zoom, / to search, Esc to go back, i to turn the graph over. Made by prywalk.";
+  byId("note").textContent = (data.note ? data.note + ". " : "") + (model.diff ? "Red became slower, blue faster, grey is within sampling noise. " : "") + "Click a box to zoom, a function in the table to see its callers and callees, / to search, Esc to go back, i to invert the graph. Made by prywalk.";
 }
 
 // comment gives a remark: its first line, and the others folded behind that.
@@ -87,12 +98,18 @@ function comment({ text, more }) {
 }
 
 function controls() {
-  const order = ["cpu", "wall", "runqueue", "samples"];
+  const order = ["cpu", "wall", "runqueue", "blocked", "samples"];
   const rank = (i) => (order.indexOf(data.types[i][0]) + order.length + 1) % (order.length + 1);
   const types = data.types.map((t, i) => [i, t[0], valueHints[t[0]]]).sort((a, b) => rank(a[0]) - rank(b[0]));
   if (types.length > 1) buttons("values", types, () => choice.value, (v) => { choice.value = v; });
   graph.press = buttons("direction", [[false, "callees", "outermost functions on top"], [true, "callers", "innermost functions on top"]],
     () => choice.inverted, (v) => { choice.inverted = v; });
+  byId("fold").setAttribute("aria-pressed", String(choice.folded));
+  byId("fold").addEventListener("click", (e) => {
+    choice.folded = !choice.folded;
+    e.target.setAttribute("aria-pressed", String(choice.folded));
+    layout();
+  });
   if (model.contexts.some((c) => c.state)) {
     buttons("states", [["all", "all"], ["running", "running"], ["sleeping", "sleeping"]], () => choice.state, (v) => { choice.state = v; });
   }
@@ -106,8 +123,9 @@ function controls() {
 function crumbs() {
   const box = byId("crumbs");
   box.replaceChildren();
-  if (choice.zoom === 0 && choice.thread < 0) { box.textContent = "all stacks"; return; }
+  if (choice.zoom === 0 && choice.thread < 0 && choice.focus < 0) { box.textContent = "all stacks"; return; }
   if (choice.thread >= 0) crumb(box, `✕ only ${threadName(model.threads[choice.thread])}`, () => { choice.thread = -1; refresh(); });
+  if (choice.focus >= 0) crumb(box, `✕ only stacks with ${model.frames[choice.focus].name}`, () => focus(-1));
   const path = ancestors(choice.zoom);
   if (path.length < 2) return;
   crumb(box, "⤒ all", () => zoom(0));
@@ -126,9 +144,11 @@ function zoom(n) {
   choice.zoom = n;
   graph.hover = -1;
   byId("tip").hidden = true;
-  graph.view.scrollTop = 0;
+  tabulate();
   crumbs();
   layout();
+  functions();
+  graph.view.scrollTop = Math.max(0, ancestors(n).length - 3) * rowHeight; // below two of its callers
 }
 
 function tip(event) {
@@ -136,7 +156,8 @@ function tip(event) {
   if (n !== graph.hover) { graph.hover = n; draw(); }
   box.hidden = n < 0;
   if (n < 0) return;
-  const f = tree.info(n), lines = [element("b", f.name)];
+  const f = tree.info(n), run = rectAt(event).last === n ? [n] : runOf(n);
+  const lines = run.map((i) => element("b", tree.info(i).name)).flatMap((b) => [b, element("br")]).slice(0, -1);
   if (f.module) lines.push(element("div", f.file ? `${f.module} · ${f.file}${f.line ? ":" + f.line : ""}` : f.module));
   lines.push(element("div", `${choice.inverted ? "value" : "total"} ${part(tree.total[n], tree.total[0])} · ${share(tree.total[n], tree.total[0])} of all`));
   if (choice.zoom) lines.push(element("div", `${share(tree.total[n], tree.total[choice.zoom])} of what is zoomed to`));
@@ -173,13 +194,16 @@ const columns = model.diff ? [
 
 // sortRows sorts as the reader has chosen; changes that are more than chance come first.
 function sortRows(rows) {
-  const { key, down } = sorting, get = (r) => (key === "name" || key === "module" ? r.info[key] : r[key]);
+  // Incomplete stacks have no time of their own; from 2 % of the total on they stand where that would.
+  const raised = (r) => (key === "self" && r.info.synthetic && r.info.name.startsWith("[incomplete") && r.total > 0.02 * table.total ? r.total : r[key]);
+  const { key, down } = sorting, get = (r) => (key === "name" || key === "module" ? r.info[key] : raised(r));
   const compare = (a, b) => (typeof a === "string" ? a.localeCompare(b) : a - b);
   const sure = (r) => (key.endsWith("hange") && !(unless(r.selfNew, r.selfOld) && unless(r.totalNew, r.totalOld)) ? 1 : 0);
   return rows.sort((a, b) => sure(b) - sure(a) || (down ? -1 : 1) * compare(get(a), get(b)) || b.total - a.total);
 }
 
 function tableHead() {
+  document.querySelector("#functions table").className = model.diff ? "both" : "plain";
   const row = element("tr");
   for (const [key, title, , kind] of columns) {
     const th = element("th", title + (sorting.key === key && !(title === "self" || title === "total") ? (sorting.down ? " ▾" : " ▴") : ""), { tabindex: "0" });
@@ -199,13 +223,14 @@ function tableHead() {
 function functions() {
   tableHead();
   const rows = sortRows(table.rows.filter((r) => !graph.test || graph.test(r.info)));
-  byId("fcount").textContent = graph.test ? `${rows.length} of ${table.rows.length} match` : `${rows.length}`;
+  const of = choice.zoom || choice.focus >= 0 ? ` on the ${share(table.total, graph.whole())} of all that is selected` : "";
+  byId("fcount").textContent = (graph.test ? `${rows.length} of ${table.rows.length} match` : `${rows.length}`) + of;
   document.querySelector("#functions tbody").replaceChildren(...rows.slice(0, sorting.limit).map(tableRow));
   byId("more").hidden = rows.length <= sorting.limit;
 }
 
 function tableRow(r) {
-  const tr = element("tr");
+  const tr = element("tr", undefined, { "data-name": r.info.name, "data-self": r.self, "data-total": r.total });
   columns.forEach(([key, , get, kind]) => {
     const td = element("td", get(r));
     if (kind) td.className = typeof kind === "function" ? kind(r) : kind;
@@ -214,7 +239,7 @@ function tableRow(r) {
     tr.append(td);
   });
   if (graph.test) tr.className = "hit";
-  tr.addEventListener("click", () => setSearch("^" + r.info.name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&") + "$"));
+  tr.addEventListener("click", () => focus(r.frame));
   return tr;
 }
 
@@ -270,6 +295,7 @@ function keys(event) {
   if (event.key === "Escape") {
     if (choice.search) setSearch("");
     else if (choice.zoom) zoom(0);
+    else if (choice.focus >= 0) focus(-1);
     else if (choice.thread >= 0) { choice.thread = -1; refresh(); }
     field.blur();
   } else if (event.key === "/" && !typing) {
@@ -286,7 +312,7 @@ function keys(event) {
 function listen() {
   graph.canvas.addEventListener("mousemove", tip);
   graph.canvas.addEventListener("mouseleave", () => { byId("tip").hidden = true; graph.hover = -1; draw(); });
-  graph.canvas.addEventListener("click", (e) => { const n = nodeAt(e); if (n >= 0) zoom(n); });
+  graph.canvas.addEventListener("click", (e) => { const r = rectAt(e); if (r) zoom(r.last); });
   graph.view.addEventListener("scroll", () => { byId("tip").hidden = true; draw(); });
   byId("search").addEventListener("input", (e) => { choice.search = e.target.value; search(); });
   byId("more").addEventListener("click", () => { sorting.limit *= 5; functions(); });

@@ -25,6 +25,9 @@ var (
 // Groupings lists the ways to group samples, for [Options].By.
 func Groupings() []string { return view.Groupings() }
 
+// Orders lists the orders of functions, for [Options].Sort.
+func Orders() []string { return view.Orders() }
+
 // States are those that samples have.
 func States() []string { return view.States() }
 

@@ -80,7 +80,7 @@ func TestWrongOptionsAreNamed(t *testing.T) {
 		{Options{By: "colour"}, "choose one of thread"},
 		{Options{Focus: "("}, "--focus"},
 		{Options{Ignore: "["}, "--ignore"},
-		{Options{Focus: "no such function"}, "nothing is left"},
+		{Options{Focus: "no such function"}, "no samples left"},
 	} {
 		for _, f := range []form{Table, Tree, Folded, HTML, Speedscope} {
 			if err := f(io.Discard, p, c.opts); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -157,7 +157,7 @@ func TestLargePageIsPrunedWithoutLosingTime(t *testing.T) {
 	p := large(t, 20_000, 3000)
 	html := render(t, HTML, p, Options{})
 	d := pageData(t, html)
-	if d.Merged == 0 || !strings.Contains(d.Note, "drawn as one") {
+	if d.Merged == 0 || !strings.Contains(d.Note, "merged into one box") {
 		t.Errorf("merged %d, note %q", d.Merged, d.Note)
 	}
 	if got := rowSum(d, 3); got != 20_000*1e7 {

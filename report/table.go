@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -19,14 +20,29 @@ func Table(w io.Writer, p *profile.Profile, o Options) error {
 	if err != nil {
 		return err
 	}
-	out := printable.NewWriter(w)
+	defer d.Close()
+	out := printable.NewWriter(d.Writer(w))
 	d.heading(out, seeBelow)
 	if o.By == "" {
 		d.footnotes(out, d.table(out, d.Profile.Sample, d.Limit(30), ""))
 	} else {
 		d.groups(out)
 	}
-	return out.Err()
+	return cmp.Or(d.Err(), out.Err())
+}
+
+// pipeWidth is how wide a table is that goes to no terminal.
+const pipeWidth = 100
+
+// tableWidth is how wide a table may be, 0 for any width.
+func tableWidth(o *Options) int {
+	switch {
+	case o.FullNames:
+		return 0
+	case o.Width == 0:
+		return pipeWidth
+	}
+	return o.Width
 }
 
 // table writes the rows of some samples.
@@ -39,7 +55,7 @@ func (d *data) table(out *printable.Writer, samples []*profile.Sample, limit int
 		f := &d.Frames[r.Frame]
 		name, module = max(name, tabular.Runes(f.Shown())), max(module, tabular.Runes(f.Module))
 	}
-	wide := tabular.Fit(d.Options.Width, len(indent)+tabular.Runes(heads), name, max(module, len("module")))
+	wide := tabular.Fit(tableWidth(&d.Options), len(indent)+tabular.Runes(heads), name, max(module, len("module")))
 	line := heads + d.columnName()
 	if wide.Module > 0 {
 		line = heads + tabular.Pad(d.columnName(), wide.Name) + "  module"
@@ -47,7 +63,7 @@ func (d *data) table(out *printable.Writer, samples []*profile.Sample, limit int
 	out.Printf("%s%s\n", indent, d.color(dim, line))
 	for i, r := range shown {
 		f := &d.Frames[r.Frame]
-		name := tabular.Shorten(printable.String(f.Shown()), wide.Name)
+		name := f.Fitted(wide.Name)
 		if f.Module != "" && wide.Module > 0 {
 			name = tabular.Pad(name, wide.Name) + "  " + tabular.ShortModule(printable.String(f.Module), wide.Module)
 		}

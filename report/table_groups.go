@@ -15,6 +15,10 @@ const maxGroups = 40
 
 // groups writes one small table for each group.
 func (d *data) groups(out *printable.Writer) {
+	if d.Options.By == "wait" {
+		d.waitGroups(out)
+		return
+	}
 	list := d.Grouped(d.Options.By)
 	var shown []view.Row
 	for i, g := range list[:min(len(list), maxGroups)] {

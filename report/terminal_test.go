@@ -73,9 +73,8 @@ func wideFixture(tb testing.TB) *profile.Profile {
 			End: 1_700_000_000e9 + int64(i+1)*1e9, Samples: s.samples, Wall: s.wall * 1e6, CPU: s.cpu * 1e6})
 	}
 	b.SetWindow(time.Unix(1_700_000_000, 0), time.Unix(1_700_000_010, 0))
-	b.SetComments("prywalk: 98.9 looks a second at each thread, longest freeze 299µs (of worker-1; 99 % below 131µs), " +
-		"prywalk itself used 0.13 s of CPU" +
-		" | 298 ticks (0 missed, 98.8/s), 2859 looks = 1353 frozen + 870 peeked")
+	b.SetComments("prywalk: overhead: pauses ≤ 299 µs (p99 131 µs), prywalk used 0.13 s CPU, " +
+		"slowest thread sampled at 98.9/s | 298 ticks (0 missed, 98.8/s), 2859 attempted = 1353 stopped + 870 read passively")
 	return parsed(tb, b, longTable{})
 }
 
@@ -148,9 +147,26 @@ func TestLinesEndBeforeTheTerminalDoes(t *testing.T) {
 	}
 }
 
-func TestWithoutATerminalNothingIsCut(t *testing.T) {
+// TestTablesInAPipeAreNarrow: paragraphs are not wrapped there, so that they can be searched.
+func TestTablesInAPipeAreNarrow(t *testing.T) {
+	for _, name := range []string{"table", "tree", "lines", "callers", "callees"} {
+		got := render(t, terminalForms[name], wideFixture(t), Options{})
+		_, table, _ := strings.Cut(got, "\n\n")
+		table, _, _ = strings.Cut(table, "\n\n")
+		for line := range strings.Lines(table) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 100 {
+				t.Errorf("%s: %d columns: %s", name, n, line)
+			}
+		}
+		if name != "callers" && !strings.Contains(table, "step(") {
+			t.Errorf("%s: a method's name was cut:\n%s", name, table)
+		}
+	}
+}
+
+func TestFullNamesAreNotCut(t *testing.T) {
 	for name, form := range terminalForms {
-		got := render(t, form, wideFixture(t), Options{})
+		got := render(t, form, wideFixture(t), Options{FullNames: true})
 		if name != "account" && name != "wait" && name != "source" && name != "callers" &&
 			!strings.Contains(got, longNames[1]) {
 			t.Errorf("%s: a name was cut:\n%s", name, got)
@@ -165,12 +181,12 @@ func TestWithoutATerminalNothingIsCut(t *testing.T) {
 func TestTheFirstLineTellsWhatHasNoFunction(t *testing.T) {
 	got := render(t, Table, wideFixture(t), Options{})
 	first, _, _ := strings.Cut(got, "\n")
-	if !strings.Contains(first, "only 36.0 % of the CPU time has a function") {
+	if !strings.Contains(first, "36.0% of CPU time is attributed to a named function") {
 		t.Errorf("the first line: %s", first)
 	}
 	for _, want := range []string{
-		"50% [anon], code without names (see below)",
-		"6.0% [exited unseen], threads that came and went between two looks (a higher -F sees more of them)",
+		"50% [anon], code without symbols (see below)",
+		"6.0% [exited unseen], threads that started and exited between two samples (a higher -F catches more of them)",
 		"[libjvm.so] (unnamed)", "jcmd 4711 Compiler.perfmap", "-dbgsym",
 	} {
 		if strings.Count(got, want) == 0 {
@@ -181,7 +197,8 @@ func TestTheFirstLineTellsWhatHasNoFunction(t *testing.T) {
 		t.Errorf("what gives names is said %d times", n)
 	}
 	whole := render(t, Table, fixture(t), Options{Ignore: "libblob"})
-	if strings.Contains(whole, "The rest:") || !strings.Contains(whole, "99.4 % of the CPU time has a function") {
+	if strings.Contains(whole, "The rest:") ||
+		!strings.Contains(whole, "99.4% of CPU time is attributed to a named function") {
 		t.Errorf("there is nothing to say:\n%s", whole)
 	}
 }
@@ -198,7 +215,7 @@ func TestFunctionsThatWereFreedAreExplained(t *testing.T) {
 		}
 	}
 	got := render(t, Table, p, Options{})
-	if n := strings.Count(got, "[freed]: functions that were gone before they could be named"); n != 1 {
+	if n := strings.Count(got, "[freed]: functions whose code was freed before prywalk read their names"); n != 1 {
 		t.Errorf("it is said %d times:\n%s", n, got)
 	}
 }
@@ -231,7 +248,7 @@ func TestModulesHaveTheNamePeopleKnow(t *testing.T) {
 // TestWaitsShowTheProgramsFunctionFirst: before what sleeps in the C library.
 func TestWaitsShowTheProgramsFunctionFirst(t *testing.T) {
 	got := render(t, Table, wideFixture(t), Options{By: "wait"})
-	_, futex, _ := strings.Cut(got, "futex  (cpu")
+	_, futex, _ := strings.Cut(got, "futex (1 thread)  (cpu")
 	lines := strings.Split(futex, "\n")
 	if len(lines) < 4 || !strings.Contains(lines[2], "update_cache") ||
 		strings.Contains(lines[3], "__futex_abstimed_wait_common64") {
@@ -315,10 +332,10 @@ func TestPartsOfTheTimeAddUp(t *testing.T) {
 		t.Errorf("the parts have %d ns, the whole %d", sum, whole-before)
 	}
 	if _, err := Filter(foreign(), Options{From: time.Second}); err == nil ||
-		!strings.Contains(err.Error(), "does not keep time") {
+		!strings.Contains(err.Error(), "has no time stamps") {
 		t.Errorf("a profile without time: %v", err)
 	}
-	if _, err := Filter(p, Options{From: time.Minute}); err == nil || !strings.Contains(err.Error(), "nothing is left") {
+	if _, err := Filter(p, Options{From: time.Minute}); err == nil || !strings.Contains(err.Error(), "no samples left") {
 		t.Errorf("behind the end: %v", err)
 	}
 }
@@ -368,12 +385,27 @@ func TestCallersAndCalleesOfARecursion(t *testing.T) {
 	}
 }
 
+// jsonNode is a node of the tree as readers have it.
+type jsonNode struct {
+	jsonFunction
+	Children []*jsonNode `json:"children"`
+}
+
 func TestJSONHasAllClocks(t *testing.T) {
 	var b strings.Builder
 	if err := JSON(&b, fixture(t), true, Options{By: "thread"}); err != nil {
 		t.Fatal(err)
 	}
-	var r jsonReport
+	type table struct {
+		jsonGroup
+		Functions []jsonFunction `json:"functions"`
+	}
+	var r struct {
+		jsonReport
+		Functions []jsonFunction `json:"functions"`
+		Groups    []table        `json:"groups"`
+		Tree      *jsonNode      `json:"tree"`
+	}
 	if err := json.Unmarshal([]byte(b.String()), &r); err != nil {
 		t.Fatal(err)
 	}
@@ -434,11 +466,11 @@ func TestSourceShowsTheTextBelowTheDirectoryOnly(t *testing.T) {
 func TestTheAccountIsShownWholeWhenAskedFor(t *testing.T) {
 	p := wideFixture(t)
 	if got := render(t, Table, p, Options{}); strings.Contains(got, "298 ticks") ||
-		!strings.Contains(got, "0.13 s of CPU") {
+		!strings.Contains(got, "0.13 s CPU") {
 		t.Errorf("the head of a report:\n%s", got)
 	}
 	if got := render(t, Account, p, Options{}); !strings.Contains(got, "298 ticks") ||
-		!strings.Contains(got, "0.13 s of CPU") {
+		!strings.Contains(got, "0.13 s CPU") {
 		t.Errorf("the account:\n%s", got)
 	}
 }

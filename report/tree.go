@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -22,13 +23,14 @@ func Tree(w io.Writer, p *profile.Profile, o Options) error {
 	if err != nil {
 		return err
 	}
+	defer d.Close()
 	t := d.Trie()
 	t.SortChildren(d.Data)
-	out := printable.NewWriter(w)
+	out := printable.NewWriter(d.Writer(w))
 	d.heading(out, seeBelow)
 	d.writeTree(out, t, "call tree", "all", leastShare(&o))
 	d.footnotes(out, d.Rows(d.Profile.Sample))
-	return out.Err()
+	return cmp.Or(d.Err(), out.Err())
 }
 
 // leastShare is that below which branches are left out.
@@ -42,61 +44,59 @@ func leastShare(o *Options) float64 {
 // writeTree writes a trie with a line for the sum of all.
 func (d *data) writeTree(out *printable.Writer, t *view.Trie, what, all string, least float64) {
 	tw := &treeWriter{data: d, Trie: t, least: int64(max(0, least) * float64(t.Nodes[0].Total))}
-	tw.add(t.Nodes[0].Total, t.Nodes[0].Self, &pending{}, printable.Raw(printable.String(all)))
 	tw.walk()
-	tw.flush(out, fmt.Sprintf("%s (%s)", what, d.Profile.SampleType[d.Value].Type))
+	tw.flush(out, all, fmt.Sprintf("%s (%s)", what, d.Profile.SampleType[d.Value].Type))
 }
 
-// treeWriter writes a trie with an explicit stack: its depth is the input's.
+// treeWriter writes a trie with an explicit stack: its depth is the input's. A line is kept as numbers, and becomes a
+// text when it is written: names and indents of deep trees are far larger than the profile.
 type treeWriter struct {
 	*data
 	*view.Trie
 	least int64
 	lines []treeLine
+	open  []bool // for each depth whether the branch goes on below the line that is written
 }
 
-// treeLine is one line: its figures, and what stands behind them.
+// lineCost is what a line takes until it is written, with the cells of its columns, in bytes.
+const lineCost = 400
+
+// maxIndent is the width of an indent where there is no terminal whose width bounds it.
+const maxIndent = 200
+
+// treeLine is one line: a node, or the sum of what was left out beside it.
 type treeLine struct {
-	total, self int64
-	leftOut     bool // a sum of several, which has no self
-	branch      string
-	name        printable.Raw
-	module      string
+	node  int32 // -1: a sum
+	depth int32 // 0: the root
+	last  bool
+	count int32
+	sum   int64
 }
 
-// pending is a node still to be written, or what was left out beside it.
-type pending struct {
-	node   int32 // -1: the sum of what is left out
-	depth  int
-	prefix string
-	last   bool
-	sum    int64
-	count  int
-}
-
+// walk lists the lines.
 func (tw *treeWriter) walk() {
-	todo := tw.below(0, 1, "")
-	for len(todo) > 0 {
-		p := todo[len(todo)-1]
+	todo := []treeLine{{last: true}}
+	for len(todo) > 0 && tw.Take(lineCost) {
+		l := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		tw.line(&p)
-		if p.node >= 0 {
-			todo = append(todo, tw.below(p.node, p.depth+1, p.prefix+map[bool]string{false: "│ ", true: "  "}[p.last])...)
+		tw.lines = append(tw.lines, l)
+		if l.node >= 0 {
+			todo = append(todo, tw.below(l.node, l.depth+1)...)
 		}
 	}
 }
 
 // below lists what to write under a node, in reverse.
-func (tw *treeWriter) below(n int32, depth int, prefix string) []pending {
-	var list []pending
-	rest := pending{node: -1, depth: depth, prefix: prefix}
+func (tw *treeWriter) below(n, depth int32) []treeLine {
+	var list []treeLine
+	rest := treeLine{node: -1, depth: depth}
 	for _, c := range tw.Nodes[n].Children {
 		if total := tw.Nodes[c].Total; total < tw.least {
 			rest.sum += total
 			rest.count++
 			continue
 		}
-		list = append(list, pending{node: c, depth: depth, prefix: prefix})
+		list = append(list, treeLine{node: c, depth: depth})
 	}
 	if rest.count > 0 && rest.sum >= tw.least {
 		list = append(list, rest)
@@ -108,51 +108,64 @@ func (tw *treeWriter) below(n int32, depth int, prefix string) []pending {
 	return list
 }
 
-func (tw *treeWriter) line(p *pending) {
-	if p.node < 0 {
-		text := fmt.Sprintf("… %s below %s", tabular.Plural(int64(p.count), "smaller call"), tw.Precision.Share(tw.least))
-		tw.add(p.sum, 0, p, printable.Raw(text))
-		return
+// text gives a line's name, and its module where the name does not have it.
+func (tw *treeWriter) text(l *treeLine, all string) (name printable.Raw, module string) {
+	switch {
+	case l.node < 0:
+		return printable.Raw(fmt.Sprintf("… %s below %s", tabular.Plural(int64(l.count), "smaller call"),
+			tw.Precision.Share(tw.least))), ""
+	case l.depth == 0:
+		return printable.Raw(printable.String(all)), ""
 	}
-	n := &tw.Nodes[p.node]
-	f := &tw.Frames[n.Frame]
-	l := tw.add(n.Total, n.Self, p, printable.Raw(printable.String(f.Shown())))
-	if f.Module != "" && !strings.Contains(string(l.name), f.Module) {
-		l.module = printable.String(f.Module)
+	f := &tw.Frames[tw.Nodes[l.node].Frame]
+	name = printable.Raw(printable.String(f.Shown()))
+	if f.Module != "" && !strings.Contains(string(name), f.Module) {
+		module = printable.String(f.Module)
 	}
+	return name, module
 }
 
-// add keeps a line.
-func (tw *treeWriter) add(total, self int64, p *pending, name printable.Raw) *treeLine {
-	branch := ""
-	if p.depth > 0 {
-		branch = tw.indent(p) + map[bool]string{false: "├ ", true: "└ "}[p.last]
+// values gives a line's figures.
+func (tw *treeWriter) values(l *treeLine) (total, self int64) {
+	if l.node < 0 {
+		return l.sum, 0
 	}
-	tw.lines = append(tw.lines, treeLine{total: total, self: self, leftOut: p.node < 0, branch: branch, name: name})
-	return &tw.lines[len(tw.lines)-1]
+	return tw.Nodes[l.node].Total, tw.Nodes[l.node].Self
 }
 
-// indent is what stands before a branch. Where it takes a third of a terminal, its beginning gives way to its depth.
-func (tw *treeWriter) indent(p *pending) string {
-	limit := tw.Options.Width / 3
-	n := utf8.RuneCountInString(p.prefix)
-	if tw.Options.Width == 0 || n <= limit {
-		return p.prefix
+// branch draws what stands before a line's name. Where that takes a third of a terminal, its beginning gives way to the
+// line's depth.
+func (tw *treeWriter) branch(l *treeLine) string {
+	if l.depth == 0 {
+		return ""
 	}
-	head := fmt.Sprintf("%d… ", p.depth)
-	r := []rune(p.prefix)
-	return head + string(r[n-max(0, limit-utf8.RuneCountInString(head))/2*2:])
+	tw.open = append(tw.open[:l.depth-1], !l.last)
+	limit := tableWidth(&tw.Options) / 3
+	if limit == 0 {
+		limit = maxIndent
+	}
+	above, head := tw.open[:l.depth-1], ""
+	if 2*len(above) > limit {
+		head = fmt.Sprintf("%d… ", l.depth)
+		above = above[len(above)-max(0, limit-utf8.RuneCountInString(head))/2:]
+	}
+	var b strings.Builder
+	b.WriteString(head)
+	for _, more := range above {
+		b.WriteString(map[bool]string{true: "│ ", false: "  "}[more])
+	}
+	return b.String() + map[bool]string{true: "├ ", false: "└ "}[!l.last]
 }
 
 // flush writes the lines with their columns aligned.
-func (tw *treeWriter) flush(out *printable.Writer, head string) {
+func (tw *treeWriter) flush(out *printable.Writer, all, head string) {
 	cells := [3][]string{{"total%"}, {"total"}, {"self%"}}
 	var shares, selfs []string
 	for i := range tw.lines {
-		l := &tw.lines[i]
-		shares = append(shares, tw.Precision.Share(l.total))
-		cells[1] = append(cells[1], tw.Precision.Value(l.total, tw.Unit))
-		selfs = append(selfs, map[bool]string{false: tw.Precision.Share(l.self), true: ""}[l.leftOut])
+		total, self := tw.values(&tw.lines[i])
+		shares = append(shares, tw.Precision.Share(total))
+		cells[1] = append(cells[1], tw.Precision.Value(total, tw.Unit))
+		selfs = append(selfs, map[bool]string{true: tw.Precision.Share(self), false: ""}[tw.lines[i].node >= 0])
 	}
 	cells[0], cells[2] = append(cells[0], tabular.Aligned(shares)...), append(cells[2], tabular.Aligned(selfs)...)
 	for i := range cells {
@@ -160,30 +173,40 @@ func (tw *treeWriter) flush(out *printable.Writer, head string) {
 	}
 	at := len([]rune(cells[0][0]+cells[1][0]+cells[2][0])) + len("   ") + 1
 	out.Printf("%s\n", tw.color(dim, fmt.Sprintf("%s %s %s  %s", cells[0][0], cells[1][0], cells[2][0], head)))
-	for i := range tw.lines {
+	for i := 0; i < len(tw.lines) && out.Err() == nil; i++ {
 		l := &tw.lines[i]
-		name, module := tw.room(l, tw.Options.Width-at-utf8.RuneCountInString(l.branch))
-		out.Printf("%s %s %s  %s%s%s\n", cells[0][i+1], cells[1][i+1], tw.heat(cells[2][i+1], l.self), l.branch, name, module)
+		branch := tw.branch(l)
+		name, module := tw.text(l, all)
+		name, module = tw.room(l, name, module, tableWidth(&tw.Options)-at-utf8.RuneCountInString(branch))
+		_, self := tw.values(l)
+		out.Printf("%s %s %s  %s%s%s\n", cells[0][i+1], cells[1][i+1], tw.heat(cells[2][i+1], self), branch, name,
+			printable.Raw(module))
 	}
 }
 
 // room cuts a line's names to what there is room for. A module that has no room is left out.
-func (tw *treeWriter) room(l *treeLine, width int) (name, module printable.Raw) {
-	if l.module != "" {
-		module = "  " + tw.color(dim, l.module)
-	}
-	if l.leftOut {
-		text := string(l.name)
-		if short, _, _ := strings.Cut(text, " below "); tw.Options.Width > 0 && !tabular.Fits(text, width) {
+func (tw *treeWriter) room(l *treeLine, name printable.Raw, of string, width int) (printable.Raw, string) {
+	if l.node < 0 {
+		text := string(name)
+		if short, _, _ := strings.Cut(text, " below "); !tw.Options.FullNames && !tabular.Fits(text, width) {
 			text = tabular.ShortModule(short, max(width, tabular.LeastName))
 		}
 		return tw.paint(dim, printable.Raw(text)), ""
 	}
-	if tw.Options.Width == 0 {
-		return l.name, module
+	module := ""
+	if of != "" {
+		module = "  " + string(tw.color(dim, of))
 	}
-	name = printable.Raw(tabular.Shorten(string(l.name), max(width, tabular.LeastColumn)))
-	if utf8.RuneCountInString(string(name))+len("  ")+utf8.RuneCountInString(l.module) > width {
+	if tw.Options.FullNames {
+		return name, module
+	}
+	width = max(width, tabular.LeastColumn)
+	if l.depth == 0 {
+		name = printable.Raw(tabular.Shorten(string(name), width))
+	} else {
+		name = printable.Raw(tw.Frames[tw.Nodes[l.node].Frame].Fitted(width))
+	}
+	if utf8.RuneCountInString(string(name))+len("  ")+utf8.RuneCountInString(of) > width {
 		module = ""
 	}
 	return name, module

@@ -28,6 +28,9 @@ strace                              strace               a tracer that stays
 eu-stack                            elfutils             second reference for stacks
 perf                                linux-perf           reference for the distribution of samples
 timeout                             coreutils            bounds every test program
+zsh                                 zsh                  completes commands of prywalk on a terminal
+fish                                fish                 the same
+/usr/share/bash-completion/bash_completion bash-completion what bash needs for the same
 tmux                                tmux                 the terminal in which prywalk top is looked at
 aarch64-linux-gnu-gcc               gcc-aarch64-linux-gnu compiles test programs for arm64
 aarch64-linux-gnu-g++               g++-aarch64-linux-gnu compiles the one in C++
@@ -42,7 +45,10 @@ mariadb-slap                        mariadb-client       load for MariaDB
 luajit                              luajit               test target: code made at run time that does not describe itself
 guile                               guile-3.0            another, with frames of its own
 sbcl                                sbcl                 a third, with frame pointers
+rpm                                 rpm                  installs the rpm package of make dist
+debootstrap                         debootstrap          a fresh Debian, in which the deb package is installed
 chromium                            chromium             opens the HTML report; a large process to start on
+/usr/lib/go-1.19/bin/go              golang-1.19-go       compiles test programs as Debian 12 does
 LIST
 }
 

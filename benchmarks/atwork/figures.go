@@ -17,6 +17,10 @@ type figures struct {
 	// Classes are the others, by reason and place.
 	Classes []recordings.Class `json:"classes,omitempty"`
 	Stats   runStats           `json:"stats"`
+	// Report is of report --json, for -twice.
+	Report struct {
+		CompleteCPU float64 `json:"complete_cpu"`
+	} `json:"report,omitzero"`
 }
 
 // spread is a distribution.
@@ -49,6 +53,8 @@ type runStats struct {
 	CPUSelfS       float64 `json:"cpu_self_s"`
 	CPUTargetS     float64 `json:"cpu_target_s"`
 	CPUUnobservedS float64 `json:"cpu_unobserved_s"`
+	CPUProfiledS   float64 `json:"cpu_profiled_s"`
+	CPUShortLivedS float64 `json:"cpu_short_lived_s"`
 }
 
 // longUS is where a freeze is long: the class of the histogram that begins next to 256 µs (2^18 ns).

@@ -6,6 +6,7 @@
 //	go run ./benchmarks/atwork -quick           a tenth of the stacks
 //	go run ./benchmarks/atwork -docs -json rows.json -missing    goes on where such a run was ended
 //	go run ./benchmarks/atwork -gaps 10s        how often the machine itself takes a processor away
+//	go run ./benchmarks/atwork -twice           other programs, recorded by root and by their own user
 //	go run ./benchmarks/atwork -only vp9,r -before ./prywalk-old     two programs, beside another build
 //
 // Each program is started, recorded until so many stacks of running threads were seen as are asked for, and stopped.
@@ -23,6 +24,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"prywalk/benchmarks/command"
@@ -40,6 +42,8 @@ type settings struct {
 	engine          string
 	json            string
 	docs, missing   bool
+	twoUsers        bool
+	only            []string // of the programs of -twice
 }
 
 func main() {
@@ -70,6 +74,8 @@ func parse(args []string) (*settings, error) {
 	fl.DurationVar(&s.gaps, "gaps", 0,
 		"measure nothing, but watch for so long how often the machine takes a processor away")
 	fl.BoolVar(&s.docs, "docs", false, "put the tables into "+page+" and "+summaryPage)
+	fl.BoolVar(&s.twoUsers, "twice", false, "record the programs of "+scripts+
+		" as root and as an ordinary user, and write a table (needs root)")
 	if err := fl.Parse(args); err != nil {
 		return nil, err
 	}
@@ -78,6 +84,10 @@ func parse(args []string) (*settings, error) {
 	}
 	if s.stacks < 1 || s.freq < 1 || s.settle < 0 || s.longest <= 0 || fl.NArg() > 0 {
 		return nil, errors.New("stacks, rates and lengths must be positive, and there are no arguments besides flags")
+	}
+	if s.twoUsers {
+		s.only = strings.FieldsFunc(*only, func(r rune) bool { return r == ',' })
+		return s, nil
 	}
 	all := programs()
 	chosen, err := command.Only(*only, names(all))
@@ -101,6 +111,9 @@ func (s *settings) run(ctx context.Context, out io.Writer) error {
 	if s.gaps > 0 {
 		_, err := fmt.Fprintln(out, watchGaps(s.gaps))
 		return err
+	}
+	if s.twoUsers {
+		return s.runTwice(ctx)
 	}
 	all, err := load(s.json)
 	if err != nil {
@@ -134,6 +147,21 @@ func (s *settings) run(ctx context.Context, out io.Writer) error {
 	}
 	_, err = io.WriteString(out, s.text(all))
 	return err
+}
+
+// runTwice measures the programs of -twice.
+func (s *settings) runTwice(ctx context.Context) error {
+	if s.binary == "" {
+		remove, err := s.build()
+		if err != nil {
+			return err
+		}
+		defer remove()
+		if err := os.Chmod(filepath.Dir(s.binary), 0o755); err != nil { //nolint:gosec // another user runs it
+			return err
+		}
+	}
+	return s.twice(ctx, s.only)
 }
 
 // build makes prywalk from this checkout; remove deletes it.

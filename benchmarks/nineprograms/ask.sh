@@ -185,6 +185,9 @@ start_php() {
 # functions gives the column "function" of a table's rows; the kernel's (process_backlog) are nobody's own: empty.
 functions() { sed -E 's/.* \[kernel\]$//; s/^ *([^ ]+ +){4}//; s/  .*$//'; }
 
+# callers prints the functions of the stacks that groups by wait show.
+callers() { sed -E 's/^ +//; s/  .*$//; s/ \([^ ()]+\.py\)$//'; }
+
 # ask records the program, and checks the answers. Status 1: one is missing.
 ask() {
 	if ! "$prywalk" record -p "$pid" $children -d "$seconds" -o "$work/$program.pb.gz" 2>"$work/err"; then
@@ -214,7 +217,7 @@ ask() {
 		failed=1
 	fi
 	[ -n "$sleeper" ] || return $failed
-	asleep=$(awk '/^[^ ]/ { shown = !/\[running\]/ } shown' "$work/waits" | functions | grep -xE "$sleeper" | sort | uniq | head -3 | paste -sd' ')
+	asleep=$(awk '/^[^ ]/ { shown = !/\[running\]/ } shown' "$work/waits" | callers | grep -xE "$sleeper" | sort | uniq | head -3 | paste -sd' ')
 	if [ -n "$asleep" ]; then
 		echo "  sleepers: $asleep"
 	elif [ -n "$lacks" ] && grep -q "\[$exe\] (unnamed)" "$work/waits"; then

@@ -42,8 +42,7 @@ func TestThePlainProgramsAreAnswered(t *testing.T) {
 // TestAnAnswerWithoutTheFunctionFails: told by a prywalk that always says the same. What only looks like the function
 // is not it, nor is what stands below the first five rows; a program that is there has to be recorded.
 func TestAnAnswerWithoutTheFunctionFails(t *testing.T) {
-	const waits = "100% 1s  futex\n    self% self  total% total  function  module\n      0%   0s    100%    1s  " +
-		"shop::wait_for_cache  own\n"
+	const waits = "100% 1s  futex\n    function (wall)       module\n    shop::wait_for_cache  own\n"
 	const head = "self%  self  total% total  function (cpu)  module\n"
 	row := func(name string) string { return " 20%  1.0s     20%  1.0s  " + name + "  own\n" }
 	own := row("shop::Invoice::total(int)")

@@ -38,7 +38,7 @@ type benchFlags struct {
 	pairs        int
 	window       commandline.Seconds
 	limit        commandline.Seconds
-	precision    float64
+	precision    commandline.Growth
 	known        string
 	newKnown     string
 	census       string
@@ -49,14 +49,14 @@ func newBench() *cobra.Command {
 	f := &benchFlags{}
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "what being sampled costs on this machine, against the number of threads",
+		Short: "measure the overhead of sampling on this machine, by number of threads",
 		Long: `  prywalk bench --quick
   prywalk bench --json bench.json --svg bench.svg
   prywalk bench --peers --workload all --limit 90m
 
 Starts a workload with few running and many sleeping threads, measures its throughput
 without and with prywalk record on it, in pairs of neighbouring windows, and prints the
-ratio with its 95 % interval, and the stops and system calls that the sampling took.
+ratio with its 95% interval, and the stops and system calls that the sampling took.
 
 With --peers, the same is done with the tools that are installed: perf, gdb, eu-stack,
 two plain walkers (compiled with cc), samply, py-spy, austin, async-profiler.`,
@@ -72,19 +72,20 @@ two plain walkers (compiled with cc), samply, py-spy, austin, async-profiler.`,
 	fl.StringSliceVar(&f.workloads, "workload", []string{load.Busy}, "kinds of work: all, or some of "+
 		strings.Join(bench.Loads(), ", "))
 	fl.IntSliceVar(&f.threads, "threads", nil, "numbers of threads")
-	fl.Float64SliceVar(&f.freqs, "freq", nil, "ticks a second")
+	fl.Float64SliceVar(&f.freqs, "freq", nil, "sampling rates in Hz")
 	fl.IntSliceVar(&f.running, "running", nil, "how many of the threads work")
 	fl.IntSliceVar(&f.depths, "depth", nil, "frames below the work, for the workload deep")
 	fl.IntVar(&f.pairs, "pairs", 0, "pairs for each row; with --precision the least")
 	fl.Var(&f.window, "window", "length of a window; a pair has two")
 	fl.Var(&f.limit, "limit", "make fewer pairs, but 3, so that it ends after about this time")
-	fl.Float64Var(&f.precision, "precision", -1,
-		"add pairs until the interval is within ± this, 3 minutes at most for a row; 0: do not (0.01 unless given, 0 with "+
+	f.precision = -1
+	fl.Var(&f.precision, "precision",
+		"add pairs until the interval is within ± this, 3 minutes at most for a row; 0: do not (1% unless given, 0 with "+
 			"--quick)")
 	fl.Lookup("precision").DefValue = "0" // which is not shown: it depends
 	fl.StringVar(&f.known, "known", "",
 		"with --check: rows that this earlier --json was below the promise in fail only below its interval")
-	fl.StringVar(&f.engine, "engine", enginePtrace, "how running threads are seen: ptrace, which costs more, perf or auto")
+	fl.StringVar(&f.engine, "engine", enginePtrace, "how running threads are sampled: ptrace (costs more), perf or auto")
 	fl.StringVar(&f.census, "census", "", "how threads' clocks are read: proc, bpf, auto")
 	fl.StringSliceVar(&f.from, "from", nil, "measure nothing, but read these files that --json wrote")
 	fl.StringVar(&f.newKnown, "write-known", "", "write what a later --known is to read to this file")
@@ -129,7 +130,7 @@ func (f *benchFlags) plan() (bench.Plan, error) {
 		p.Window = time.Duration(f.window)
 	}
 	if f.precision >= 0 {
-		p.Precision = f.precision
+		p.Precision = float64(f.precision)
 	}
 	if f.limit != 0 {
 		p.Limit = time.Duration(f.limit)
@@ -192,7 +193,7 @@ func (f *benchFlags) judge(res *bench.Result) error {
 	}
 	broken, unjudged := bench.Broken(res, known)
 	for _, line := range unjudged {
-		console.Say("not judged: %s", line)
+		console.Say("skipped: %s", line)
 	}
 	if len(broken) > 0 {
 		return fmt.Errorf("sampling costs more than is promised: %s", strings.Join(broken, "; "))

@@ -88,13 +88,13 @@ func TestACommandThatEndsAtOnceIsARecording(t *testing.T) {
 		p := start(t, dir, nil, "record", "--", "sh", "-c", c.command)
 		if code := p.code(t); code != c.code || strings.Contains(p.err.String(), "--threads") ||
 			strings.Contains(p.err.String(), "no samples") ||
-			strings.Count(p.err.String(), "\n") != 1 || !strings.Contains(p.err.String(), "samples") {
+			strings.Count(p.err.String(), "\n") != 1 || !strings.Contains(p.err.String(), "sample") {
 			t.Errorf("%s: exit code %d, %s", c.command, code, &p.err)
 		}
 		testtargets.ReadRecording(t, filepath.Join(dir, "prywalk.pb.gz"))
 	}
 	p := start(t, t.TempDir(), nil, "record", "--threads", "nobody", "-d", "0.3", "-p", burner(t))
-	if code := p.code(t); code != exit.NoSamples || !strings.Contains(p.err.String(), "check --threads") {
+	if code := p.code(t); code != exit.NoSamples || !strings.Contains(p.err.String(), "no thread matches --threads") {
 		t.Errorf("exit code %d, %s", code, &p.err)
 	}
 }
@@ -114,7 +114,7 @@ func TestValuesAreCompleted(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"report", "--by", ""}, "thread\nprocess\nrole\nstate\nwait\nlock\nmodule\n"},
+		{[]string{"report", "--by", ""}, "thread\nprocess\ncommand\nrole\nstate\nwait\nlock\nmodule\n"},
 		{[]string{"report", "--value", ""}, "blocked\nsamples\n"},
 		{[]string{"report", "--state", ""}, "running\nsleeping\ndisk\nstopped\n"},
 		{[]string{"top", "--value", ""}, "cpu\nrunqueue\nblocked\nwall\n:"}, // it has no samples

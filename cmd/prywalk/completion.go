@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"regexp"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +16,7 @@ func complete(root *cobra.Command) {
 	words := map[string][]string{
 		"by": report.Groupings(), "value": {"cpu", "wall", "runqueue", "blocked", "samples"},
 		"state": report.States(), "engine": {engineAuto, enginePtrace, enginePerf}, "census": {"proc", "bpf", "auto"},
-		"per": report.Pers(),
+		"per": report.Pers(), "sort": report.Orders(),
 	}
 	for _, cmd := range root.Commands() {
 		for flag, values := range words {
@@ -47,20 +49,25 @@ func clockNames() (names []string) {
 func pidCompletions(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var list []string
 	for _, p := range processes() {
-		list = append(list, fmt.Sprintf("%d\t%s", p.pid, p.name))
+		list = append(list, fmt.Sprintf("%d\t%s", p.pid, forShells.ReplaceAllString(p.name, "_")))
 	}
 	return list, cobra.ShellCompDirectiveNoFileComp
 }
 
-// nameCompletions lists the processes' names.
+// nameCompletions lists the processes' names, but those that a shell would have to quote.
 func nameCompletions(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var list []string
 	seen := map[string]bool{}
 	for _, p := range processes() {
-		if !seen[p.name] {
+		if !seen[p.name] && !forShells.MatchString(p.name) && !strings.HasPrefix(p.name, "-") {
 			seen[p.name] = true
 			list = append(list, p.name)
 		}
 	}
 	return list, cobra.ShellCompDirectiveNoFileComp
 }
+
+// forShells matches what may mean something to a shell, or to a terminal. A process's name is up to its user, and a
+// shell puts a completion into the line as it is: the scripts for bash, zsh and fish then evaluate the line at the
+// next TAB.
+var forShells = regexp.MustCompile(`[^A-Za-z0-9_.+:@/-]`)

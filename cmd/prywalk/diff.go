@@ -1,14 +1,17 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
-	"strconv"
+	"slices"
 	"strings"
 
+	pprof "github.com/google/pprof/profile"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"prywalk/internal/commandline"
 	"prywalk/internal/console"
 	"prywalk/internal/exit"
 	"prywalk/internal/profile"
@@ -20,77 +23,89 @@ type diffFlags struct {
 	opts         report.DiffOptions
 	json, folded bool
 	html         string
-	failAbove    growth
+	failAbove    commandline.Growth
+	before       []string
+	after        []string
 }
-
-// growth is a flag that takes a percentage (5% or 5) or a fraction below 1 (0.05).
-type growth float64
-
-// String implements pflag.Value.
-func (g *growth) String() string { return strconv.FormatFloat(100*float64(*g), 'g', -1, 64) + "%" }
-
-// Set implements pflag.Value.
-func (g *growth) Set(text string) error {
-	num, percent := strings.CutSuffix(text, "%")
-	v, err := strconv.ParseFloat(num, 64)
-	if percent || v >= 1 {
-		v /= 100
-	}
-	if err != nil || !(v >= 0 && v < 1e6) {
-		return exit.Usage("%q is no growth: give a percentage such as 5%%", text)
-	}
-	*g = growth(v)
-	return nil
-}
-
-// Type implements pflag.Value.
-func (g *growth) Type() string { return "PERCENT" }
 
 func newDiff() *cobra.Command {
 	f := &diffFlags{}
 	cmd := &cobra.Command{
-		Use:   "diff OLD NEW",
-		Short: "what became slower and faster between two recordings",
+		Use:   "diff {OLD NEW | -a A1,A2,… -b B1,B2,…}",
+		Short: "compare two recordings: what became slower or faster",
 		Long: `  prywalk diff yesterday.pb.gz today.pb.gz
   prywalk diff --html page.html old.pb.gz new.pb.gz
-  prywalk diff --per share --fail-above 2% base.pb.gz branch.pb.gz
+  prywalk diff --fail-above 5% -a a1.pb.gz,a2.pb.gz,a3.pb.gz -b b1.pb.gz,b2.pb.gz
 
-Compares two recordings, or other pprof files, function by function, and shows what
-changed by more than the error of sampling. What differs from run to run for other
-reasons, two recordings cannot tell. If they are of different length, compare what a
-second used (--per second), or shares (--per share). With --fail-above the exit code is
-6 where the whole, or a function, surely grew by more than that share of the old whole.`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return exit.Usage("diff takes two files, OLD and NEW, not %d", len(args))
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(args[0], args[1], cmd.Flags().Changed)
-		},
+Compares two recordings, or other pprof files, function by function, and shows the
+significant changes. If they are of different length, compare what a second used
+(--per second), or shares (--per share).
+
+Two recordings show sampling noise only, not how runs of one program differ.
+With several runs a side (-a and -b, 3 or more each) the error is that between runs:
+of equal programs, at most 1 comparison in 20 shows a significant change.
+
+With --fail-above the exit code is 6 where the own time of a function grew significantly
+and by more than that share of the old total. With several runs a side, also where the
+whole did.`,
+		Args: func(_ *cobra.Command, args []string) error { return f.files(args) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Flags().Changed) },
 	}
 	f.define(cmd.Flags())
 	return cmd
 }
 
+// files takes the files of both sides from the arguments, where the flags do not have them.
+func (f *diffFlags) files(args []string) error {
+	switch {
+	case len(args) == 2 && len(f.before)+len(f.after) == 0:
+		f.before, f.after = args[:1], args[1:]
+	case len(f.before)+len(f.after) == 0:
+		return exit.Usage("diff takes two files, OLD and NEW, not %d; several runs a side: -a A1,A2,A3 -b B1,B2,B3",
+			len(args))
+	case len(args) > 0:
+		return exit.Usage("give either OLD and NEW, or -a and -b, not both: %q", args[0])
+	case len(f.before) == 0 || len(f.after) == 0:
+		return exit.Usage("-a and -b go together: the files of the earlier runs, and of the later")
+	}
+	seen := map[string]bool{}
+	for _, file := range slices.Concat(f.before, f.after) {
+		if file == "" {
+			return exit.Usage("-a and -b take names of files, separated by commas; one of them is empty")
+		}
+		if file == "-" && seen[file] {
+			return exit.Usage("only one of the recordings can come from standard input")
+		}
+		if seen[file] && len(f.before)+len(f.after) > 2 {
+			return exit.Usage("%s is given twice: each run counts once", file)
+		}
+		seen[file] = true
+	}
+	return nil
+}
+
 func (f *diffFlags) define(fl *pflag.FlagSet) {
+	fl.StringSliceVarP(&f.before, "old", "a", nil, "recordings of the earlier runs, several")
+	fl.StringSliceVarP(&f.after, "new", "b", nil, "recordings of the later runs")
 	fl.IntVarP(&f.opts.N, "rows", "n", 0, "rows of each table (20; -1: all)")
 	fl.StringVar(&f.opts.Value, "value", "",
 		"the clock: cpu, wall, runqueue, blocked or samples (by default the recordings' own)")
 	fl.StringVar(&f.opts.Per, "per", "run",
 		"compare what the whole run used, a second of it, or shares: run, second or share")
-	fl.BoolVar(&f.opts.All, "all", false, "show also what the error of sampling explains")
-	fl.BoolVar(&f.opts.Lines, "lines", false, "tell the lines of a function apart")
+	fl.BoolVar(&f.opts.All, "all", false, "show all functions, also those without a significant change")
+	fl.BoolVar(&f.opts.FullNames, "full-names", false, "do not shorten names to the terminal, or to 100 columns in a pipe")
+	fl.BoolVar(&f.opts.Lines, "lines", false, "one row per source line instead of per function")
 	fl.BoolVar(&f.opts.Native, "native", false, nativeUsage)
 	fl.StringVar(&f.opts.Focus, "focus", "", "only stacks with a function, file or module that matches this expression")
-	fl.StringVar(&f.opts.Ignore, "ignore", "", "without the stacks that match")
+	fl.StringVar(&f.opts.Ignore, "ignore", "", "leave out stacks that match")
 	fl.StringVar(&f.opts.Thread, "thread", "", "only threads whose name or number matches")
 	fl.StringVar(&f.opts.Process, "process", "", "only processes whose name or number matches")
 	fl.BoolVar(&f.json, "json", false, "every function's change as JSON")
 	fl.BoolVar(&f.folded, "folded", false, "one line a stack with both values, for flame graph scripts")
 	fl.StringVar(&f.html, "html", "", "write one self-contained page with a flame graph of the change to this file")
-	fl.Var(&f.failAbove, "fail-above", "exit with 6 where something surely grew by more than this share of the old whole")
+	fl.Var(&f.failAbove, "fail-above",
+		"exit with 6 where a function grew significantly, and by more than this share of the old total, such as 5% (5 is "+
+			"the same)")
 	fl.SortFlags = false
 }
 
@@ -112,42 +127,76 @@ func (f *diffFlags) check(changed func(string) bool) error {
 		return exit.Usage("--html needs the name of a file to write")
 	case f.opts.All && len(forms) > 0:
 		return exit.Usage("--all has no effect with %s, which has all; leave one of them out", forms[0])
+	case f.opts.FullNames && len(forms) > 0:
+		return exit.Usage("--full-names has no effect with %s; leave one of them out", forms[0])
 	case changed("rows") && len(forms) > 0 && !f.json:
 		return exit.Usage("--rows has no effect with %s; leave one of them out", forms[0])
 	}
 	return nil
 }
 
-func (f *diffFlags) run(older, newer string, changed func(string) bool) error {
+func (f *diffFlags) run(changed func(string) bool) error {
 	if err := f.check(changed); err != nil {
 		return err
 	}
-	if older == "-" && newer == "-" {
-		return exit.Usage("only one of the two recordings can come from standard input")
-	}
-	slow := console.StartSlow(false, func() string { return "comparing " + older + " and " + newer + " (Ctrl-C ends)" })
+	slow := console.StartSlow(false, func() string {
+		return "comparing " + strings.Join(f.before, ", ") + " and " + strings.Join(f.after, ", ") + " (Ctrl-C ends)"
+	})
 	defer slow.Stop()
-	a, err := readProfile(older)
+	a, err := readProfiles(f.before)
 	if err != nil {
 		return err
 	}
-	b, err := readProfile(newer)
+	b, err := readProfiles(f.after)
 	if err != nil {
 		return err
 	}
-	f.opts.Color, f.opts.Width = console.UseColor(os.Stdout), console.Width(os.Stdout)
-	d, err := report.Diff(a, b, f.opts)
+	f.opts.Color = console.UseColor(os.Stdout)
+	if !f.opts.FullNames {
+		f.opts.Width = console.Width(os.Stdout)
+	}
+	d, err := report.DiffRuns(a, b, f.opts)
 	if err != nil {
 		return err
 	}
 	if err := f.write(d, slow); err != nil {
 		return err
 	}
-	if worst, what := d.Worst(); changed("fail-above") && worst > float64(f.failAbove) {
-		return exit.With(exit.Slower, "%s grew by %.1f %% of the old whole, more than the %s of --fail-above",
-			what, 100*worst, f.failAbove.String())
+	if changed("fail-above") {
+		return f.judge(d)
 	}
 	return nil
+}
+
+// judge is the error of --fail-above, nil where nothing grew by more. It says how the limit was understood.
+func (f *diffFlags) judge(d *report.Difference) error {
+	worst, what := d.Worst()
+	single := ""
+	if len(f.before)+len(f.after) == 2 {
+		single = "; one run per side: noise between runs is unknown, compare several with -a A1,A2,A3 -b B1,B2,B3"
+	}
+	if worst > float64(f.failAbove) {
+		return exit.With(exit.Slower, "%s grew by %.1f%% of the old total, more than --fail-above %s allows%s", what,
+			100*worst, f.failAbove.String(), single)
+	}
+	found := "no significant growth"
+	if worst > 0 {
+		found = fmt.Sprintf("%s grew most, by %.1f%% of the old total", what, 100*worst)
+	}
+	console.Say("--fail-above %s: %s%s", f.failAbove.String(), found, single)
+	return nil
+}
+
+// readProfiles reads the files of one side.
+func readProfiles(paths []string) (all []*pprof.Profile, err error) {
+	for _, path := range paths {
+		p, err := readProfile(path)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	return all, nil
 }
 
 // write writes the form that is asked for.

@@ -37,14 +37,16 @@ func TestDiffTellsByItsStatusWhatGrew(t *testing.T) {
 		code     int
 		out, err string
 	}{
-		{old + " " + same, 0, "No function changed", ""},
+		{old + " " + same, 0, "No significant change (within sampling noise)", ""},
 		{old + " " + slower + " --lines", 0, "slower", ""},
 		{"--fail-above 5% " + old + " " + same, 0, "", ""},
 		{"--fail-above 5% " + old + " " + slower, exit.Slower, "slower",
-			"grew by 100.0 % of the old whole, more than the 5% of --fail-above"},
-		{"--fail-above 5 --per share --lines " + old + " " + slower, exit.Slower, "", "itself grew by 25.0 %"},
-		{"--fail-above 0.3 --per share --lines " + old + " " + slower, 0, "", ""},
-		{"--fail-above lots " + old + " " + slower, exit.WrongUsage, "", "is no growth"},
+			"grew by 100.0% of the old total, more than --fail-above 5% allows; one run per side"},
+		{"--fail-above 0.5 " + old + " " + same, 0, "One run per side", "--fail-above 0.5%: no significant growth"},
+		{"--fail-above 5 --per share --lines " + old + " " + slower, exit.Slower, "",
+			"self time of 0x20 [kvd] grew by 25.0%"},
+		{"--fail-above 30 --per share --lines " + old + " " + slower, 0, "", ""},
+		{"--fail-above lots " + old + " " + slower, exit.WrongUsage, "", "is not a percentage"},
 		{"--json --fail-above 10% " + old + " " + slower, exit.Slower, `"sure":true`, "grew by"},
 		{"--html " + page + " " + old + " " + slower, 0, "", ""},
 		{"--folded " + old + " " + slower, 0, "[kvd] 10000000000 20000000000", ""},
@@ -53,9 +55,9 @@ func TestDiffTellsByItsStatusWhatGrew(t *testing.T) {
 		{"-n 3 --folded " + old + " " + slower, exit.WrongUsage, "", "no effect"},
 		{"--html= " + old + " " + slower, exit.WrongUsage, "", "name of a file"},
 		{"--per minute " + old + " " + slower, exit.WrongUsage, "", "run, second or share"},
-		{"--value bytes " + old + " " + slower, exit.WrongUsage, "", "the earlier recording"},
+		{"--value bytes " + old + " " + slower, exit.WrongUsage, "", "the old recording"},
 		{old, exit.WrongUsage, "", "takes two files"},
-		{"- -", exit.WrongUsage, "", "only one of the two"},
+		{"- -", exit.WrongUsage, "", "only one of the recordings"},
 		{old + " /no/such/file", exit.Failed, "", "no such file"},
 	} {
 		p := start(t, t.TempDir(), nil, append([]string{"diff"}, strings.Fields(c.args)...)...)

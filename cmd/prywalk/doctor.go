@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -13,14 +14,15 @@ import (
 func newDoctor() *cobra.Command {
 	var pid int
 	var c choice
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "doctor [-p PID | -n NAME]",
-		Short: "what this kernel, user and target allow, and the remedy for what is missing",
+		Short: "check what the kernel, the user and the target allow, and how to fix it",
 		Long: `  prywalk doctor
   prywalk doctor -p 4711
 
-Checks what prywalk needs of the kernel, of this user's rights, and of a process, and
-names for each thing that is missing the smallest remedy.`,
+Checks the requirements on the kernel, on this user's rights and on a process, and
+prints the smallest fix for each one that is missing.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("pid") && pid <= 0 {
@@ -29,24 +31,31 @@ names for each thing that is missing the smallest remedy.`,
 			if c.name != "" && pid != 0 {
 				return exit.Usage("give either -p or -n, not both")
 			}
-			if err := c.find(); err != nil {
+			if err := cmp.Or(console.CheckStdout(), c.find()); err != nil {
 				return err
 			}
 			if len(c.pids) > 0 {
 				pid = c.pids[0]
 			}
 			found := doctor.Options{PID: pid, Try: true, MayAsk: survivable}.Check()
-			if err := doctor.Write(os.Stdout, found, console.UseColor(os.Stdout), console.Width(os.Stdout)); err != nil {
+			write := func() error {
+				return doctor.Write(os.Stdout, found, console.UseColor(os.Stdout), console.Width(os.Stdout))
+			}
+			if asJSON {
+				write = func() error { return doctor.WriteJSON(os.Stdout, found) }
+			}
+			if err := write(); err != nil {
 				return err
 			}
 			console.SayLeftOut()
 			if doctor.Worst(found) == doctor.Fail {
-				return exit.With(exit.Failed, "something that is needed is missing; see the remedies above")
+				return exit.With(exit.Failed, "a requirement is missing; see the remedies above")
 			}
 			return nil
 		},
 	}
 	cmd.Flags().IntVarP(&pid, "pid", "p", 0, "a process to check as well")
 	cmd.Flags().StringVarP(&c.name, "name", "n", "", "the process of this name, instead of -p")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the findings as JSON")
 	return cmd
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,11 +10,11 @@ import (
 
 	"prywalk/internal/account"
 	"prywalk/internal/code"
+	"prywalk/internal/commandline"
 	"prywalk/internal/console"
 	"prywalk/internal/dump"
 	"prywalk/internal/exit"
 	"prywalk/internal/look"
-	"prywalk/internal/printable"
 )
 
 // dumpFlags are what the command line of dump says.
@@ -26,6 +25,7 @@ type dumpFlags struct {
 	maxDepth int
 	readOnly bool
 	atomic   bool
+	maxPause commandline.Seconds
 	native   bool
 	locks    bool
 	coreFlags
@@ -42,14 +42,14 @@ func newDump() *cobra.Command {
   prywalk dump -p 4711 --json | jq '.threads[].wait'
   prywalk dump --core core.4711 --sysroot /srv/images/web
 
-Looks at every thread once and prints the stacks. A running thread is stopped for some
+Reads every thread once and prints the stacks. A running thread is stopped for some
 tens of microseconds. A sleeping one is read as it sleeps, and stopped only where its
 call takes no harm and its stack needs that. A stopped one stays stopped.
 
 With --atomic all threads are stopped together, so that the stacks are those of one
-moment. Who sleeps in a call that this would harm is not stopped, but has not run either.
+moment. A thread in a call that a stop would interrupt is read without a stop.
 
-Tasks of Python's asyncio that wait, which no thread has, stand behind the threads.`,
+Waiting tasks of Python's asyncio follow the threads.`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error { return f.run() },
 	}
@@ -57,10 +57,12 @@ Tasks of Python's asyncio that wait, which no thread has, stand behind the threa
 	f.choice.add(fl)
 	fl.BoolVar(&f.json, "json", false, "one JSON object a line for each process")
 	fl.BoolVar(&f.merge, "merge", false, "show threads with the same stack together, the rarest first")
-	fl.BoolVar(&f.locks, "locks", false, "the locks: who waits, who holds them and where, deadlocks (exit code 5)")
+	fl.BoolVar(&f.locks, "locks", false, "show locks with their waiters and owners, and deadlocks (exit code 5)")
 	fl.IntVar(&f.maxDepth, "max-depth", 0, "frames of a stack (0: all)")
 	fl.BoolVar(&f.readOnly, "read-only", false, readOnlyUsage)
 	fl.BoolVar(&f.atomic, "atomic", false, "stop all threads, copy all, and let them go together")
+	fl.Var(&f.maxPause, "max-pause",
+		"stop no thread if that is expected to take longer, such as 10ms; deep stacks of running threads are cut for it")
 	fl.BoolVar(&f.native, "native", false, nativeUsage)
 	f.coreFlags.add(fl)
 	fl.SortFlags = false
@@ -72,6 +74,8 @@ func (f *dumpFlags) run() error {
 	switch {
 	case f.merge && f.json:
 		return exit.Usage("--merge is for the text: leave out --json or --merge")
+	case f.atomic && f.maxPause != 0:
+		return exit.Usage("--atomic stops all threads until the last one is copied: leave out --max-pause or --atomic")
 	case f.maxDepth < 0:
 		return exit.Usage("--max-depth %d: give 0 for all, or a number of frames", f.maxDepth)
 	}
@@ -85,7 +89,7 @@ func (f *dumpFlags) run() error {
 		return err
 	}
 	if len(f.pids) == 0 {
-		return exit.Usage("nothing to look at: give -p PID, -n NAME or --core FILE")
+		return exit.Usage("no target: give -p PID, -n NAME or --core FILE")
 	}
 	defer console.SayRemarks()
 	if f.locks {
@@ -101,8 +105,9 @@ func (f *dumpFlags) dumpAll(w io.Writer) error {
 		p, err := f.look(pid)
 		if p != nil {
 			if err := f.write(w, p); err != nil {
-				return err // nobody reads on
+				return err // the output is closed
 			}
+			p.Close()
 		}
 		if errors.Is(err, dump.ErrHung) {
 			return err // who is held stopped is let go when prywalk ends
@@ -111,7 +116,7 @@ func (f *dumpFlags) dumpAll(w io.Writer) error {
 			continue
 		}
 		if first != nil {
-			console.Say("%v", err)
+			console.Fail("%v", err)
 			continue
 		}
 		first = err
@@ -125,7 +130,8 @@ func (f *dumpFlags) options() dump.Options {
 	if depth == 0 {
 		depth = -1 // no limit
 	}
-	return dump.Options{MaxDepth: depth, ReadOnly: f.readOnly, Atomic: f.atomic, Native: f.native}
+	return dump.Options{MaxDepth: depth, ReadOnly: f.readOnly, Atomic: f.atomic, Native: f.native,
+		MaxPause: time.Duration(f.maxPause)}
 }
 
 // look dumps one process.
@@ -140,7 +146,7 @@ func (f *dumpFlags) look(pid int) (*dump.Process, error) {
 	}
 	p, err := dump.Look(t, f.options())
 	if errors.Is(err, dump.ErrHung) { // it may still be read
-		return p, fmt.Errorf("process %d: %w; %d threads were looked at", pid, err, len(p.Threads))
+		return p, fmt.Errorf("process %d: %w; %d threads were read", pid, err, len(p.Threads))
 	}
 	defer t.Close()
 	if err != nil {
@@ -151,11 +157,11 @@ func (f *dumpFlags) look(pid int) (*dump.Process, error) {
 	}
 	if len(p.Threads) == 0 {
 		return nil,
-			exit.With(exit.NoSamples, "process %d: no thread could be looked at%s; prywalk doctor -p %d names the cause",
+			exit.With(exit.NoSamples, "process %d: no thread could be read%s; prywalk doctor -p %d names the cause",
 				pid, account.Reasons(p.Failed), pid)
 	}
 	if n := account.Sum(p.Failed); n > 0 {
-		console.Say("process %d: %d threads could not be looked at%s; prywalk doctor -p %d names the cause",
+		console.Fail("process %d: %d threads could not be read%s; prywalk doctor -p %d names the cause",
 			pid, n, account.Reasons(p.Failed), pid)
 	}
 	return p, nil
@@ -166,11 +172,7 @@ func (f *dumpFlags) write(w io.Writer, p *dump.Process) error {
 	defer console.SayLeftOut()
 	switch {
 	case f.json:
-		text, err := json.Marshal(p)
-		if err == nil {
-			_, err = w.Write(append(printable.JSON(text), '\n'))
-		}
-		return err
+		return dump.JSON(w, p)
 	case f.merge:
 		return dump.MergedText(w, p)
 	}

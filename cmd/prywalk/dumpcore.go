@@ -20,7 +20,7 @@ type coreFlags struct{ core, sysroot string }
 
 // add registers the flags.
 func (f *coreFlags) add(fl *pflag.FlagSet) {
-	fl.StringVar(&f.core, "core", "", "core file to look at instead of a process")
+	fl.StringVar(&f.core, "core", "", "read this core file instead of a process")
 	fl.StringVar(&f.sysroot, "sysroot", "", "directory with the files of the machine that wrote the core")
 }
 

@@ -20,7 +20,7 @@ var errDeadlock = errors.New("deadlock")
 // checkLocks refuses what does not go together with --locks.
 func (f *dumpFlags) checkLocks() error {
 	if f.locks && (f.merge || f.atomic) {
-		return exit.Usage("--locks looks in its own way: leave out --merge and --atomic")
+		return exit.Usage("--locks cannot be combined with --merge or --atomic")
 	}
 	return nil
 }
@@ -102,5 +102,5 @@ func deadlocked(l *dump.Locks) error {
 	for _, c := range l.Deadlocks {
 		threads += len(c)
 	}
-	return exit.With(exit.Deadlock, "%w: %d threads will wait for ever", errDeadlock, threads)
+	return exit.With(exit.Deadlock, "%w: %d threads wait forever", errDeadlock, threads)
 }

@@ -18,7 +18,7 @@ type engineFlags struct {
 }
 
 // engineUsage is the help of --engine.
-const engineUsage = "how running threads are seen: perf (sampled by the kernel), ptrace (stopped for a moment), " +
+const engineUsage = "how running threads are sampled: perf (by the kernel), ptrace (by stopping them), " +
 	"auto (perf for each process where it is allowed and as good)"
 
 // Ways of observing running threads.

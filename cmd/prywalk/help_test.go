@@ -67,3 +67,20 @@ func TestTextsOfCommandsFitOnATerminal(t *testing.T) {
 		}
 	}
 }
+
+func TestHelpShowsThePagesOfTopics(t *testing.T) {
+	for topic, want := range map[string]string{
+		"rights": "ptrace_scope", "limits": "[incomplete", "formats": "runqueue/nanoseconds",
+	} {
+		var out bytes.Buffer
+		root := newRoot()
+		root.SetOut(&out)
+		root.SetArgs([]string{"help", topic})
+		if err := root.Execute(); err != nil || !strings.Contains(out.String(), want) {
+			t.Errorf("help %s lacks %q (%v):\n%s", topic, want, err, out.String())
+		}
+		if strings.Contains(out.String(), "](") {
+			t.Errorf("help %s shows link targets", topic)
+		}
+	}
+}

@@ -3,9 +3,12 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"runtime/debug"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +17,8 @@ import (
 	"prywalk/internal/console"
 	"prywalk/internal/exit"
 	"prywalk/internal/printable"
+	"prywalk/internal/process"
+	"prywalk/internal/quota"
 	"prywalk/internal/recording"
 	"prywalk/internal/refusal"
 	"prywalk/internal/stranger"
@@ -22,9 +27,22 @@ import (
 )
 
 func main() {
+	if err := process.CheckRuntime(); err != nil {
+		console.Fail("%v", err)
+		os.Exit(ownFailure(os.Args))
+	}
 	recording.ObeyStops()
+	recording.ObeyQuit()
 	stranger.Copier = []string{"/proc/self/exe", "copy-file"}
 	os.Exit(run(os.Args[1:]))
+}
+
+// ownFailure is the exit code of a failure before the command line is read.
+func ownFailure(args []string) int {
+	if slices.Contains(args, "--") { // a command's status is expected
+		return exit.OwnFailure
+	}
+	return exit.Failed
 }
 
 // run executes a command line and gives the exit code.
@@ -32,6 +50,7 @@ func run(args []string) int {
 	root := newRoot()
 	err := commandline.UnknownCommand(root, args)
 	if err == nil {
+		root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return wrongFlag(cmd, err, args) })
 		root.SetArgs(args)
 		err = root.Execute()
 	}
@@ -41,11 +60,24 @@ func run(args []string) int {
 	var several listing
 	switch {
 	case errors.As(err, &several):
-		console.Say("%s", printable.Raw(several))
+		console.Fail("%s", printable.Raw(several))
 	case err.Error() != "":
-		console.Say("%v", err)
+		console.Fail("%v", err)
 	}
 	return exitCode(err)
+}
+
+// wrongFlag is the error of a flag that cannot be parsed. Flags of a command that was given to record without "--"
+// are taken for those of record.
+func wrongFlag(cmd *cobra.Command, err error, args []string) error {
+	if cmd.Name() == "record" && len(args) > 0 {
+		if command := commandline.CommandBefore(cmd.Flags(), args[1:]); len(command) > 0 {
+			before := args[:len(args)-len(command)]
+			return exit.Usage("%v; to record the command %s, use --: prywalk %s -- %s", err, command[0],
+				strings.Join(before, " "), strings.Join(command, " "))
+		}
+	}
+	return commandline.WrongFlag(cmd, err)
 }
 
 // exitCode gives the code that an error stands for.
@@ -65,11 +97,25 @@ func exitCode(err error) int {
 	return exit.Failed
 }
 
+// keepWithinGroup lowers the default of --max-memory to half of the control group's memory limit: the kernel would
+// end prywalk, or another process of the group, where the limit is reached.
+func keepWithinGroup() {
+	group := quota.Root("/").Memory()
+	if half := group / 2; half > 0 && half < budget.Process().Total() {
+		budget.Process().SetTotal(half)
+		console.Say("--max-memory is %s here: half of the control group's memory limit (%s)", budget.Size(half),
+			budget.Size(group))
+	}
+}
+
+// buildOnly has the commands that only builds with a tag of their own have, such as "man" for the manual pages.
+var buildOnly []func() *cobra.Command
+
 // newRoot builds the command tree.
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "prywalk",
-		Short: "sampling profiler and stack walker that looks at processes from outside",
+		Short: "sampling profiler and stack walker for running processes",
 		Long: `  prywalk record -p 4711 -d 10s && prywalk report
   prywalk dump -p 4711
   prywalk demo
@@ -81,7 +127,7 @@ kernel. A sleeping one is read as it sleeps, and stopped only where its call tak
 harm and its stack needs that.
 
 Begin with record and report: where does the time go? With dump: where does it hang?
-If prywalk may not look at a process, prywalk doctor -p PID says why, and the remedy.`,
+If prywalk cannot sample a process, prywalk doctor -p PID says why, and how to fix it.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       version(),
@@ -93,23 +139,39 @@ If prywalk may not look at a process, prywalk doctor -p PID says why, and the re
 		},
 	}
 	limit := commandline.Memory(budget.Process().Total())
-	root.PersistentFlags().Var(&limit, "max-memory", "keep within about this much memory, whatever files claim to be")
-	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
+	root.PersistentFlags().Var(&limit, "max-memory", "limit prywalk's memory to about this size")
+	quiet := root.PersistentFlags().BoolP("quiet", "q", false, "print errors only")
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		console.Quiet(*quiet)
 		if cmd.Flags().Changed("max-memory") {
 			budget.Process().SetTotal(int64(limit))
 		}
 		if cmd.Hidden { // a workload, which is measured
-			return
+			return nil
+		}
+		if cmd.Flags().Lookup("pid") != nil && !cmd.Flags().Changed("core") {
+			err := cmp.Or(process.CheckFiles(), process.CheckProc())
+			if err != nil && cmd.ArgsLenAtDash() >= 0 { // a command's status is expected
+				err = &exit.Error{Code: exit.OwnFailure, Err: err}
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if !cmd.Flags().Changed("max-memory") {
+			keepWithinGroup()
 		}
 		debug.SetMemoryLimit(budget.Process().Total()) // garbage is collected sooner near it
+		return nil
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return exit.Usage("%v%s; see %s --help", err, commandline.MeantFlag(cmd, err), cmd.CommandPath())
-	})
-	root.AddCommand(newRecord(), newReport(), newTop(), newDump(), newDiff(), newDoctor(), newDemo(), newBench(),
+	root.SetFlagErrorFunc(commandline.WrongFlag)
+	root.AddCommand(newRecord(), newReport(), newTop(), newDump(), newDiff(), newDoctor(), newDemo(), newBench(), newMCP(),
 		newVersion(), newWorkload(), newBenchWorkload(), newCopyFile(),
 		newAskForEvents())
+	for _, command := range buildOnly {
+		root.AddCommand(command())
+	}
 	root.SetUsageFunc(commandline.Usage)
 	root.SetHelpCommand(commandline.NewHelp())
 	complete(root)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
 
 	"prywalk/internal/commandline"
 	"prywalk/internal/console"
@@ -71,18 +72,28 @@ func readProcess(pid int) (p processName, ok bool) {
 type choice struct {
 	pids commandline.PIDs
 	name string
+	all  bool // every process of the name
 	wait bool
 }
 
 // add adds the flags.
 func (c *choice) add(fl *pflag.FlagSet) {
-	fl.VarP(&c.pids, "pid", "p", "processes to look at, separated by commas; repeatable")
+	fl.VarP(&c.pids, "pid", "p", "process IDs, separated by commas; repeatable")
 	fl.StringVarP(&c.name, "name", "n", "", "the process of this name, instead of -p")
+	fl.BoolVar(&c.all, "all", false, "with -n: every process of that name")
+}
+
+// isProcess reports whether an argument is the number of a process that runs.
+func isProcess(arg string) bool {
+	pid, err := strconv.Atoi(arg)
+	return err == nil && pid > 0 && unix.Kill(pid, 0) != unix.ESRCH
 }
 
 // find looks for the process of the name, if there is one.
 func (c *choice) find() error {
 	switch {
+	case c.all && c.name == "":
+		return exit.Usage("--all is for -n NAME: it takes every process of that name")
 	case c.wait && c.name == "":
 		return exit.Usage("--wait is for -n NAME: it waits until there is such a process")
 	case c.name == "":
@@ -92,36 +103,39 @@ func (c *choice) find() error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	pid, err := byName(ctx, c.name, c.wait)
-	if err != nil {
-		return err
-	}
-	c.pids = commandline.PIDs{pid}
-	return nil
+	var err error
+	c.pids, err = byName(ctx, c.name, c.wait, c.all)
+	return err
 }
 
 // namePoll is how often --wait looks whether the process is there.
 const namePoll = 20 * time.Millisecond
 
-// byName finds the process of a name. Several are listed, for the user to choose. With wait it waits for the first
-// one that comes.
-func byName(ctx context.Context, name string, wait bool) (int, error) {
+// byName finds the process of a name. Several are listed, for the user to choose, unless all are wanted. With wait it
+// waits for the first one that comes.
+func byName(ctx context.Context, name string, wait, all bool) (commandline.PIDs, error) {
 	for told := false; ; {
 		found := named(name)
 		switch {
+		case all && len(found) > 0:
+			var pids commandline.PIDs
+			for _, p := range found {
+				pids = append(pids, p.pid)
+			}
+			return pids, nil
 		case len(found) == 1 || wait && len(found) > 0:
-			return found[0].pid, nil
+			return commandline.PIDs{found[0].pid}, nil
 		case len(found) > 1:
-			return 0, ambiguous(name, found)
+			return nil, ambiguous(name, found)
 		case !wait:
-			return 0, fmt.Errorf("no process has the name %q; --wait waits for one, and ps -e lists what there is", name)
+			return nil, fmt.Errorf("no process has the name %q; --wait waits for one, and ps -e lists what there is", name)
 		case !told:
 			told = true
-			console.Say("waiting for a process named %s; Ctrl-C gives up", name)
+			console.Say("waiting for a process named %s; Ctrl-C to abort", name)
 		}
 		select {
 		case <-ctx.Done():
-			return 0, exit.With(exit.NoSamples, "no process named %q has come", name)
+			return nil, exit.With(exit.NoSamples, "no process named %q was started", name)
 		case <-time.After(namePoll):
 		}
 	}
@@ -145,7 +159,7 @@ const (
 // ambiguous lists the processes to choose from.
 func ambiguous(name string, found []processName) error {
 	var b strings.Builder
-	printable.Fprintf(&b, "%d processes have the name %q; choose with -p:", len(found), name)
+	printable.Fprintf(&b, "%d processes have the name %q; choose with -p, or take all with --all:", len(found), name)
 	for i, p := range found {
 		if i == mostChoices {
 			fmt.Fprintf(&b, "\n  … %d more", len(found)-i)

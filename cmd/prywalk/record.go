@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"regexp"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +13,7 @@ import (
 	"prywalk/internal/look"
 	"prywalk/internal/recording"
 	"prywalk/internal/sampler"
+	"prywalk/internal/view"
 )
 
 const (
@@ -59,7 +59,8 @@ sleep are read as they sleep. Where that does not show a register that the stack
 the thread is stopped once in a sleep, if its system call takes no harm.
 
 Ctrl-C stops and writes; another one, more than a second later, leaves at once. Ctrl-Z
-lets go of everyone and stops prywalk. SIGUSR1 writes what there is so far. A recording
+lets go of everyone and stops prywalk. SIGUSR1 writes what there is so far. Ctrl-\ is
+passed on to a command, and ends the recording of a process as Ctrl-C does. A recording
 that is there already is kept as NAME.old.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 permission denied, 4 no samples; with a
@@ -82,23 +83,24 @@ func newRecord() *cobra.Command {
 // declare declares the flags, in the order in which the help shows them.
 func (f *recordFlags) declare(fl *pflag.FlagSet) {
 	f.add(fl)
-	fl.BoolVar(&f.wait, "wait", false, "with -n: wait until there is such a process")
-	fl.VarP(&f.freq, "freq", "F", "ticks a second: how often each thread is looked at")
+	fl.BoolVar(&f.wait, "wait", false, "with -n: wait until such a process starts")
+	fl.VarP(&f.freq, "freq", "F", "sampling rate in Hz")
 	fl.VarP(&f.freq, "rate", "r", "the same as --freq")
 	fl.VarP(&f.duration, "duration", "d", "how long: seconds (30) or with a unit (30s, 2m)")
 	fl.StringVarP(&f.output, "output", "o", "prywalk.pb.gz", "the recording; - is stdout; %p the pid, %t the time")
-	fl.BoolVar(&f.children, "children", false, "follow processes that the target starts (on for a command)")
+	fl.BoolVar(&f.children, "children", false,
+		"also record child processes, those already running included (on for a command)")
 	fl.Var(&f.maxOverhead, "max-overhead",
-		"lower the rate so that targets lose at most this share of their time, such as 2%")
+		"lower the rate so that targets lose at most this share of their time, such as 2% (2 is the same)")
 	fl.Var(&f.maxPause, "max-pause", "stop no thread if that is expected to take longer, such as 100us")
-	fl.IntVar(&f.subset, "subset", 0, "look at no more threads than this in a tick, drawn at random each time")
+	fl.IntVar(&f.subset, "subset", 0, "sample at most this many threads at a time, chosen at random")
 	fl.BoolVar(&f.readOnly, "read-only", false, readOnlyUsage)
 	fl.StringVar(&f.threads, "threads", "", "only threads whose name matches this regular expression")
 	fl.IntVar(&f.maxDepth, "max-depth", 1024, "frames of a stack at most")
-	fl.BoolVar(&f.aggregate, "aggregate", false, "keep sums and not when things happened: a smaller recording")
+	fl.BoolVar(&f.aggregate, "aggregate", false, "keep sums without time stamps: a smaller recording")
 	fl.StringVar(&f.stats, "stats", "", "write what the run did to this file, as JSON")
 	fl.BoolVarP(&f.stacks, "call-graph", "g", false, "accepted and ignored: stacks are always on")
-	fl.StringVar(&f.rung, "rung", "ladder", "force one way of looking, for measurements: ladder, peek, no-reuse, freeze")
+	fl.StringVar(&f.rung, "rung", "ladder", "force one sampling method, for measurements: ladder, peek, no-reuse, freeze")
 	fl.StringVar(&f.census, "census", "proc",
 		"how the clocks of many threads are read: proc, bpf (all at once; needs root), auto")
 	fl.StringVar(&f.engine, "engine", engineAuto, engineUsage)
@@ -112,8 +114,15 @@ func (f *recordFlags) declare(fl *pflag.FlagSet) {
 
 // run checks the flags and records.
 func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
-	if cmd.ArgsLenAtDash() < 0 && len(args) == 1 && len(f.pids) == 0 && f.name == "" && len(named(args[0])) > 0 {
-		f.name, args = args[0], nil // not a command: such a process runs
+	if cmd.ArgsLenAtDash() < 0 && len(args) == 1 && len(f.pids) == 0 && f.name == "" {
+		switch {
+		case len(named(args[0])) > 0:
+			f.name, args = args[0], nil // not a command: such a process runs
+		case isProcess(args[0]):
+			console.Say("%s is the number of a process: recording it, as with -p %s", args[0], args[0])
+			_ = f.pids.Set(args[0]) // it is a number
+			args = nil
+		}
 	}
 	launch := cmd.ArgsLenAtDash() >= 0 || len(args) > 0
 	if err := f.refuse(cmd, args, launch); err != nil {
@@ -136,6 +145,10 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	defer closeEvents(o.Events)
 	defer closeEvents(o.Kin)
+	if f.maxOverhead > 0 {
+		console.Say("--max-overhead %s: the rate is lowered where targets would lose more than %s of their time",
+			&f.maxOverhead, &f.maxOverhead)
+	}
 	asked := recording.Options{
 		Sampler: o, PIDs: f.pids, Duration: time.Duration(f.duration), Output: f.output, Aggregate: f.aggregate,
 		Stats: f.stats, Threads: f.threads, Control: f.control,
@@ -164,6 +177,9 @@ func (f *recordFlags) refuse(cmd *cobra.Command, args []string, launch bool) err
 	case cmd.Flags().Changed("subset") && f.subset < 1:
 		return exit.Usage("--subset %d: give at least 1", f.subset)
 	}
+	if console.IsStdout(f.output) {
+		return console.CheckStdout()
+	}
 	return nil
 }
 
@@ -173,10 +189,8 @@ func (f *recordFlags) options() (o sampler.Options, err error) {
 		Freq: float64(f.freq), MaxDepth: f.maxDepth, ReadOnly: f.readOnly,
 		MaxPause: time.Duration(f.maxPause), MaxOverhead: float64(f.maxOverhead), Subset: f.subset, KernelStacks: !f.noKernel,
 	}
-	if f.threads != "" {
-		if o.Threads, err = regexp.Compile(f.threads); err != nil {
-			return o, exit.Usage("--threads: %v", err)
-		}
+	if o.Threads, err = view.Compile("threads", f.threads); err != nil {
+		return o, err
 	}
 	if o.Rung, err = look.ParseRung(f.rung); err != nil {
 		return o, exit.Usage("--rung: %v", err)

@@ -16,25 +16,27 @@ import (
 	"prywalk/internal/console"
 	"prywalk/internal/exit"
 	"prywalk/internal/profile"
+	"prywalk/internal/symbolize"
 	"prywalk/report"
 )
 
 // reportFlags are what the command line of report says.
 type reportFlags struct {
 	opts                        report.Options
-	from, to                    commandline.Seconds
+	from, to                    commandline.Moment
 	tree, folded, json, account bool
 	blame                       bool
 	html, speedscope, firefox   string
 	pgo, http                   string
 	callers, callees            string
 	source, sourceDir           string
+	symbols                     []string
 	changed                     func(flag string) bool
 	slow                        *console.Slow
 }
 
 // nativeUsage is the text of --native.
-const nativeUsage = "show the run-time system's own frames, too, such as the loop of Python's interpreter"
+const nativeUsage = "also show the runtime's own frames, such as Python's interpreter loop"
 
 func newReport() *cobra.Command {
 	f := &reportFlags{}
@@ -48,9 +50,9 @@ func newReport() *cobra.Command {
   prywalk report --callers malloc
   prywalk report --folded | flamegraph.pl > graph.svg
 
-Shows where the time goes: for each function, what it used itself and with all that
+Shows where the time goes: for each function, its own time and that of everything
 it called. FILE is prywalk.pb.gz unless given; any pprof file will do, and - reads
-standard input. Figures have no more digits than the number of samples can tell. On a
+standard input. Values have as many digits as the number of samples supports. On a
 terminal a long report is shown by $PAGER (less -FRX unless set).`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -73,32 +75,37 @@ terminal a long report is shown by $PAGER (less -FRX unless set).`,
 
 // define adds the flags: how much, of what, and in which form.
 func (f *reportFlags) define(fl *pflag.FlagSet) {
-	fl.IntVarP(&f.opts.N, "rows", "n", 0, "rows of the table (30, or 5 a group; -1: all)")
+	fl.IntVarP(&f.opts.N, "rows", "n", 0, "rows of the table (30, or 5 a group; --by wait: 10 groups; -1: all)")
 	fl.StringVar(&f.opts.By, "by", "", "group by "+inWords(report.Groupings()))
 	fl.StringVar(&f.opts.Value, "value", "",
 		"the clock: cpu, wall, runqueue, blocked or samples (by default the recording's own, mostly cpu; where it is "+
 			"about waits, wall)")
-	fl.BoolVar(&f.blame, "blame", false, "what the owners of locks did while others waited for them")
-	fl.BoolVar(&f.opts.NoIdle, "no-idle", false, "with --by wait: do not put waits for work last")
-	fl.BoolVar(&f.opts.Intervals, "ci", false, "shares with their 95 % interval, by the error of sampling: 25.0% ±1.6")
-	fl.BoolVar(&f.opts.Lines, "lines", false, "tell the lines of a function apart")
+	fl.StringVar(&f.opts.Sort, "sort", "", "order of the functions: self or total (self unless given; of sleepers, the "+
+		"program's functions come first)")
+	fl.BoolVar(&f.blame, "blame", false, "what lock owners did while other threads waited")
+	fl.BoolVar(&f.opts.NoIdle, "no-idle", false, "with --by wait: do not sort idle waits last")
+	fl.BoolVar(&f.opts.Intervals, "ci", false, "shares with their 95% confidence interval: 25.0% ±1.6")
+	fl.BoolVar(&f.opts.Lines, "lines", false, "one row per source line instead of per function")
 	fl.BoolVar(&f.opts.Native, "native", false, nativeUsage)
-	fl.Var(&f.from, "from", "leave out what was before this time of the recording, such as 2s")
-	fl.Var(&f.to, "to", "leave out what was after it")
+	fl.BoolVar(&f.opts.FullNames, "full-names", false, "do not shorten names to the terminal, or to 100 columns in a pipe")
+	fl.Var(&f.from, "from", "leave out everything before this time of the recording, such as 2s")
+	fl.Var(&f.to, "to", "leave out everything after this time")
 	fl.StringVar(&f.opts.Focus, "focus", "", "only stacks with a function, file or module that matches this expression")
-	fl.StringVar(&f.opts.Ignore, "ignore", "", "without the stacks that match")
+	fl.StringVar(&f.opts.Ignore, "ignore", "", "leave out stacks that match")
 	fl.StringVar(&f.opts.Thread, "thread", "", "only threads whose name or number matches")
 	fl.StringVar(&f.opts.Process, "process", "", "only processes whose name or number matches")
 	fl.StringVar(&f.opts.State, "state", "", "only threads while running, sleeping, disk or stopped")
-	fl.StringVar(&f.opts.Wait, "wait", "", "only sleepers in the calls that match, such as futex")
+	fl.StringVar(&f.opts.Wait, "wait", "", "only threads sleeping in matching calls, such as futex")
 	fl.BoolVar(&f.tree, "tree", false, "the call tree")
-	fl.StringVar(&f.callers, "callers", "", "who called this function")
-	fl.StringVar(&f.callees, "callees", "", "what this function called")
+	fl.StringVar(&f.callers, "callers", "", "call tree of this function's callers")
+	fl.StringVar(&f.callees, "callees", "", "call tree of this function's callees")
 	fl.StringVar(&f.source, "source", "", "the lines of the functions that match (with --http: as --source-dir)")
 	fl.StringVar(&f.sourceDir, "source-dir", "", "with --source or --http: show the source files below this directory")
+	fl.StringArrayVar(&f.symbols, "symbols", nil, "names from this ELF file: the program before strip, or its debug file "+
+		"(same build id; may be repeated)")
 	fl.BoolVar(&f.json, "json", false, "the table as JSON; also with --tree and --by")
 	fl.BoolVar(&f.folded, "folded", false, "one line a stack, for flame graph scripts")
-	fl.BoolVar(&f.account, "account", false, "how the recording was made: looks, freezes, what was missed")
+	fl.BoolVar(&f.account, "account", false, "how the recording was made: samples, stops, pauses, losses")
 	fl.StringVar(&f.html, "html", "", "write one self-contained page with a flame graph to this file")
 	fl.StringVar(&f.speedscope, "speedscope", "", "write a file for speedscope")
 	fl.StringVar(&f.firefox, "firefox", "", "write a file for the Firefox Profiler")
@@ -118,6 +125,11 @@ func (f *reportFlags) run(path string) error {
 	p, err := readProfile(path)
 	if err != nil {
 		return err
+	}
+	for _, file := range f.symbols {
+		if err := symbolize.File(p, file); err != nil {
+			return fmt.Errorf("--symbols: %w", err)
+		}
 	}
 	if f.blame {
 		if p, err = report.Blame(p, &f.opts); err != nil {
@@ -163,7 +175,9 @@ func (f *reportFlags) files(p *pprof.Profile) error {
 // text writes one of the forms for people to standard output.
 func (f *reportFlags) text(p *pprof.Profile) error {
 	f.opts.Color = console.UseColor(os.Stdout)
-	f.opts.Width = console.Width(os.Stdout)
+	if !f.opts.FullNames {
+		f.opts.Width = console.Width(os.Stdout)
+	}
 	return console.Paged(f.json || f.folded, func(w io.Writer) error {
 		w = console.BeforeFirst(w, f.slow.Stop)
 		switch {

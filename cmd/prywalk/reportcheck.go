@@ -19,6 +19,8 @@ var (
 var formFlags = map[string][]string{
 	"rows":       {"", "json"},
 	"by":         {"", "json"},
+	"sort":       {"", "json"},
+	"full-names": {"", "tree", "callers", "callees"},
 	"value":      {"", "json", "tree", "folded", "callers", "callees", "source", "html", "speedscope", "firefox"},
 	"ci":         {"", "json", "callers", "callees"},
 	"lines":      {"", "json", "tree", "folded", "callers", "callees", "html", "speedscope", "firefox"},
@@ -27,8 +29,8 @@ var formFlags = map[string][]string{
 
 // check refuses values that no profile can serve, and flags that would have no effect.
 func (f *reportFlags) check() error {
-	for _, flag := range append(append([]string{"http", "by", "value", "focus", "ignore", "thread", "process", "state",
-		"wait", "source-dir"},
+	for _, flag := range append(append([]string{"http", "by", "sort", "value", "focus", "ignore", "thread", "process",
+		"state", "wait", "source-dir", "symbols"},
 		textForms...), fileForms...) {
 		if f.changed(flag) && f.empty(flag) {
 			return exit.Usage("--%s has an empty value; leave it out, or give one", flag)
@@ -44,14 +46,20 @@ func (f *reportFlags) check() error {
 	if f.opts.NoIdle && f.opts.By != "wait" {
 		return exit.Usage("--no-idle has no effect without --by wait; leave it out, or add that")
 	}
-	if f.from > 0 && f.to > 0 && f.from >= f.to {
+	if f.opts.Sort != "" && !slices.Contains(report.Orders(), f.opts.Sort) {
+		return exit.Usage("--sort %q: choose %s", f.opts.Sort, inWords(report.Orders()))
+	}
+	if f.changed("to") && f.to == 0 {
+		return exit.Usage("--to 0 leaves nothing: give a time after the beginning of the recording")
+	}
+	if f.changed("from") && f.changed("to") && f.from >= f.to {
 		return exit.Usage("--from %s is not before --to %s", &f.from, &f.to)
 	}
 	forms, err := f.forms()
 	if err != nil {
 		return err
 	}
-	for _, flag := range []string{"rows", "by", "value", "ci", "lines", "source-dir"} {
+	for _, flag := range []string{"rows", "by", "sort", "full-names", "value", "ci", "lines", "source-dir"} {
 		if !f.changed(flag) {
 			continue
 		}
@@ -75,14 +83,15 @@ func or(text string, instead bool, other string) string {
 // empty reports whether a flag with a text has none.
 func (f *reportFlags) empty(flag string) bool {
 	text := map[string]string{
-		"http": f.http, "by": f.opts.By, "value": f.opts.Value, "focus": f.opts.Focus, "ignore": f.opts.Ignore,
+		"http": f.http, "by": f.opts.By, "sort": f.opts.Sort, "value": f.opts.Value,
+		"focus": f.opts.Focus, "ignore": f.opts.Ignore,
 		"thread":  f.opts.Thread,
 		"process": f.opts.Process, "state": f.opts.State, "wait": f.opts.Wait, "callers": f.callers, "callees": f.callees,
 		"source":     f.source,
 		"source-dir": f.sourceDir, "html": f.html, "speedscope": f.speedscope, "firefox": f.firefox, "pgo": f.pgo,
 	}
 	v, ok := text[flag]
-	return ok && v == ""
+	return ok && v == "" || flag == "symbols" && slices.Contains(f.symbols, "")
 }
 
 // forms gives the forms that are asked for, "" for the table. Several only go together if they are files, or a tree

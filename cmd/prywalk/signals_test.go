@@ -70,7 +70,7 @@ func TestLeavingAtOnceSaysWhatStandsOnDisk(t *testing.T) {
 	time.Sleep(oneWish) // a second wish
 	send(t, p, unix.SIGINT)
 	if code := p.code(t); code != 128+int(unix.SIGINT) ||
-		!strings.Contains(p.err.String(), "left at once: the whole recording is in prywalk.pb.gz\n") {
+		!strings.Contains(p.err.String(), "aborted: the whole recording is in prywalk.pb.gz\n") {
 		t.Errorf("exit code %d: %s", code, &p.err)
 	}
 }
@@ -213,7 +213,7 @@ func TestPipesGetOneRecordingAndNoCheckpoints(t *testing.T) {
 
 func TestPipeWithoutAReaderIsGivenUpByCtrlC(t *testing.T) {
 	p := start(t, t.TempDir(), nil, "record", "-d", "0.1", "-p", burner(t), "-o", testtargets.Fifo(t))
-	testtargets.Says(t, &p.err, "waiting for somebody to read")
+	testtargets.Says(t, &p.err, "waiting for a reader of")
 	send(t, p, unix.SIGINT)
 	if code := p.code(t); code != exit.Failed || !strings.Contains(p.err.String(), console.ErrNoReader.Error()) {
 		t.Errorf("exit code %d: %s", code, &p.err)

@@ -33,7 +33,7 @@ func TestCtrlCWhileAPipeIsFullKeepsTheRecording(t *testing.T) {
 	p := prepared(t, t.TempDir(), nil, "record", "-d", "0.1", "-p", burner(t), "-o", path)
 	p.Stderr = tty.Slave
 	p.begin(t)
-	testtargets.Says(t, &tty.Out, "naming: ") // it waits in write(2)
+	testtargets.Says(t, &tty.Out, "looking up symbols: ") // it waits in write(2)
 	send(t, p, unix.SIGINT)
 	r, err := os.Open(path)
 	if err != nil {

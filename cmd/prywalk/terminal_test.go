@@ -87,7 +87,7 @@ func TestFlagsWithoutEffectAreErrors(t *testing.T) {
 		{"--no-idle", "--no-idle has no effect without --by wait"},
 		{"--no-idle --by thread", "--no-idle has no effect without --by wait"},
 		{"--state asleep", `--state "asleep": choose running, sleeping, disk or stopped`},
-		{"--by color", `--by "color": choose thread, process, role, state, wait, lock or module`},
+		{"--by color", `--by "color": choose thread, process, command, role, state, wait, lock or module`},
 		{"--value beauty", `no values of type "beauty"; it has samples, wall, runqueue, cpu, blocked`},
 		{"--thread (", "not a regular expression"},
 	} {
@@ -119,8 +119,8 @@ func TestFormsOfAReport(t *testing.T) {
 		{"--callers compress", "all of compress"},
 		{"--callees main", "all of main"},
 		{"--source compress", "/src/kvd.c"},
-		{"--account", "100.0 % of the CPU time has a function"},
-		{"--wait futex --value wall", "1 of 2 stacks left out by --wait"},
+		{"--account", "100.0% of CPU time is attributed to a named function"},
+		{"--wait futex --value wall", "1 of 2 stacks hidden by --wait"},
 		{"--tree --from 0.5s", "500ms"},
 		{"--folded --to 0.5s", "main;compress 500000000"},
 	} {

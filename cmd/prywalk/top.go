@@ -1,7 +1,6 @@
 package main
 
 import (
-	"regexp"
 	"slices"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"prywalk/internal/recording"
 	"prywalk/internal/sampler"
 	"prywalk/internal/top"
+	"prywalk/internal/view"
 )
 
 // topFlags are what the command line of top says: much of it as for record.
@@ -51,20 +51,20 @@ func newTop() *cobra.Command {
 
 Shows what threads do now: the functions that use the processors, the threads, and
 what sleepers wait in, for the last 2, 10 or 60 seconds, or since the beginning. Keys:
-tab goes to the next table, enter looks into what is selected (a function's stacks, a
+tab goes to the next table, enter opens the selected row (a function's stacks, a
 thread's or a wait's functions), esc goes back, c changes the clock (cpu, queued,
 blocked, wall), space pauses the display while the sampling goes on, / filters, [ and ]
 change the window, w writes what is shown to a file, ? lists the keys, q ends.
 
-▲ and ▼ mark shares that have changed beyond their uncertainty. In a pipe, or with
+▲ and ▼ mark shares that have changed by more than sampling noise. In a pipe, or with
 --once, the table is plain text. With -o the whole becomes a recording, as that of
-prywalk record. Targets feel what they feel of prywalk record, and no more.`,
+prywalk record. The overhead is that of prywalk record.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	fl := cmd.Flags()
 	f.add(fl)
-	fl.BoolVar(&f.wait, "wait", false, "with -n: wait until there is such a process")
-	fl.VarP(&f.freq, "freq", "F", "ticks a second: how often each thread is looked at")
+	fl.BoolVar(&f.wait, "wait", false, "with -n: wait until such a process starts")
+	fl.VarP(&f.freq, "freq", "F", "sampling rate in Hz")
 	fl.VarP(&f.freq, "rate", "r", "the same as --freq")
 	fl.VarP(&f.duration, "duration", "d", "how long: seconds (30) or with a unit (30s, 2m); until q otherwise")
 	fl.Var(&f.interval, "interval", "time between two refreshes")
@@ -73,8 +73,8 @@ prywalk record. Targets feel what they feel of prywalk record, and no more.`,
 	fl.BoolVar(&f.once, "once", false, "print one table, of one window, and end")
 	fl.BoolVar(&f.json, "json", false, "one line of JSON for each refresh")
 	fl.IntVar(&f.rows, "rows", plainRows, "functions in plain text, and rows of each kind in JSON (-1: all)")
-	fl.StringVarP(&f.output, "output", "o", "", "keep the whole as a recording; %p the pid, %t the time")
-	fl.BoolVar(&f.children, "children", false, "follow processes that the target starts")
+	fl.StringVarP(&f.output, "output", "o", "", "also write a recording to this file; %p the pid, %t the time")
+	fl.BoolVar(&f.children, "children", false, "also show child processes, those already running included")
 	fl.StringVar(&f.engine, "engine", engineAuto, engineUsage)
 	fl.BoolVar(&f.noKernel, "no-kernel", false, "leave the kernel's functions out of stacks")
 	fl.Var(&f.maxOverhead, "max-overhead",
@@ -90,15 +90,20 @@ prywalk record. Targets feel what they feel of prywalk record, and no more.`,
 // run checks the flags and shows the table.
 func (f *topFlags) run(cmd *cobra.Command, args []string) error {
 	if len(args) == 1 && cmd.ArgsLenAtDash() < 0 && len(f.pids) == 0 && f.name == "" {
-		f.name, args = args[0], nil
+		if len(named(args[0])) == 0 && isProcess(args[0]) {
+			_ = f.pids.Set(args[0]) // it is a number
+		} else {
+			f.name = args[0]
+		}
+		args = nil
 	}
 	clocks := top.Clocks()
 	switch {
 	case len(args) > 0:
-		return exit.Usage("top looks at processes that run, as a command would write over the table: start it elsewhere, " +
+		return exit.Usage("top takes running processes only, so that no output overwrites the table: start it elsewhere, " +
 			"and give -n NAME --wait here")
 	case len(f.pids) == 0 && f.name == "" && !f.wait:
-		return exit.Usage("nothing to look at: give -p PID or -n NAME")
+		return exit.Usage("no target: give -p PID or -n NAME")
 	case f.maxDepth < 1:
 		return exit.Usage("--max-depth %d: give at least 1", f.maxDepth)
 	case time.Duration(f.interval) < leastRefresh:
@@ -114,12 +119,9 @@ func (f *topFlags) run(cmd *cobra.Command, args []string) error {
 		Freq: float64(f.freq), MaxDepth: f.maxDepth, ReadOnly: f.readOnly, Children: f.children,
 		MaxPause: time.Duration(f.maxPause), MaxOverhead: float64(f.maxOverhead), WatchEvery: time.Duration(f.interval),
 	}
-	if f.threads != "" {
-		re, err := regexp.Compile(f.threads)
-		if err != nil {
-			return exit.Usage("--threads: %v", err)
-		}
-		o.Threads = re
+	var err error
+	if o.Threads, err = view.Compile("threads", f.threads); err != nil {
+		return err
 	}
 	if err := f.find(); err != nil {
 		return err

@@ -58,6 +58,9 @@ func stamped(info *debug.BuildInfo) string {
 
 // noArgs refuses arguments with the usage exit code.
 func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 && isProcess(args[0]) && cmd.Flags().Lookup("pid") != nil {
+		return exit.Usage("%s is the number of a process: use %s -p %s", args[0], cmd.CommandPath(), args[0])
+	}
 	if len(args) > 0 {
 		return exit.Usage("%s takes no argument %q; see %s --help", cmd.Name(), args[0], cmd.CommandPath())
 	}

@@ -121,7 +121,7 @@ func table(th *dump.Thread, gdb, eu []uint64) string {
 	}
 	var b strings.Builder
 	for i := range min(most, max(len(th.Frames), len(gdb), len(eu))) {
-		var f dump.Frame
+		f := dump.Frame{Place: &dump.Place{}}
 		if i < len(th.Frames) {
 			f = th.Frames[i]
 		}

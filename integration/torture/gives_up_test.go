@@ -141,7 +141,7 @@ func TestBrokenCallsThatCannotBeRepairedAreRareAndCounted(t *testing.T) {
 				if rung == "freeze" && harm == 0 {
 					t.Error("no call was harmed: the test shows nothing")
 				}
-				for text, n := range map[string]int64{"broken (mkdir": s.Broken, "told twice (mkdirat": s.Told} {
+				for text, n := range map[string]int64{"interrupted (mkdir": s.Broken, "repeated (mkdirat": s.Told} {
 					want := n > 0
 					if got := strings.Contains(r.stderr.String(), text); got != want {
 						t.Errorf("the closing line says %q: %v, of %d: %s", text, got, n, r.stderr.String())

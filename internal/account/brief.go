@@ -14,40 +14,61 @@ import (
 	"prywalk/internal/runstats"
 )
 
-// brief is what a user needs of it in each report.
+// brief is what heads each report of a recording.
 func brief(s *runstats.Stats) string {
-	return fmt.Sprintf("%.1f looks a second%s, %s%s%s%s, prywalk's own CPU %.2f s",
-		s.Freq, slowest(s), longest(s), failures(s), underQuota(s, ", ")+unobserved(s, ", ")+harm(s), perfEngine(s),
-		s.SelfCPU)
+	return "overhead: " + overhead(s) + slowest(s) + failures(s) + underQuota(s, ", ") + unobserved(s, ", ") +
+		shortRuns(s) + harm(s) + lost(s)
 }
 
-// slowest tells the rate of the thread that was looked at least, where that is less than the ticks.
+// overhead says what the run has cost: the longest pause of a thread, and prywalk's own CPU time.
+func overhead(s *runstats.Stats) string {
+	return fmt.Sprintf("%s, prywalk used %.2f s CPU", pauses(s), s.SelfCPU)
+}
+
+// slowest gives the sampling rate of the thread with the fewest samples, where that is less than the run's.
 func slowest(s *runstats.Stats) string {
 	if s.SlowestThread <= 0 || s.SlowestThread > 0.98*s.Freq {
 		return ""
 	}
-	return fmt.Sprintf(" (slowest thread %.1f)", s.SlowestThread)
+	return fmt.Sprintf(", slowest thread sampled at %.1f/s", s.SlowestThread)
 }
 
-// muchStack is from how many bytes on the copy of a stack is what makes a freeze long.
+// muchStack is from how many bytes on the copy of a stack is what makes a pause long.
 const muchStack = 256 << 10
 
-// longest tells the longest freeze and what it was: whose, of how much stack, and how much longer than most.
+// pauses gives the longest pause of a thread, and what 99% of the pauses stay below.
+func pauses(s *runstats.Stats) string {
+	if s.Frozen == 0 {
+		return "no thread was stopped"
+	}
+	text := "pauses ≤ " + micros(int64(s.Freeze.Max))
+	if s.Frozen >= 100 {
+		text += " (p99 " + micros(int64(s.Freeze.P99)) + ")"
+	}
+	return text
+}
+
+// longest describes the longest pause: the thread, and the cause where it is known.
 func longest(s *runstats.Stats) string {
 	if s.Frozen == 0 {
-		return "nothing frozen"
+		return "no thread was stopped"
 	}
-	what := fmt.Sprintf("of thread %d", s.LongestFreeze.TID)
+	what := fmt.Sprintf("thread %d", s.LongestFreeze.TID)
 	switch {
 	case s.LongestFreeze.Copied >= muchStack:
-		what += fmt.Sprintf(", %d KiB of stack", s.LongestFreeze.Copied>>10)
+		what += fmt.Sprintf(", %d KiB of stack copied", s.LongestFreeze.Copied>>10)
 	case s.Frozen > 1 && s.Freeze.Max > 8*s.Freeze.P99:
-		what += ", likely delayed by the scheduler"
+		what += ", probably delayed by the scheduler"
 	}
-	if s.Frozen >= 100 {
-		what += fmt.Sprintf(", 99 %% below %s", threeDigits(int64(s.Freeze.P99)))
-	}
-	return fmt.Sprintf("longest freeze %s (%s)", threeDigits(int64(s.Freeze.Max)), what)
+	return fmt.Sprintf("longest pause %s (%s), p99 %s, p50 %s", micros(int64(s.Freeze.Max)), what,
+		micros(int64(s.Freeze.P99)), micros(int64(s.Freeze.P50)))
+}
+
+// micros writes a time in nanoseconds with a space before its unit.
+func micros(ns int64) string {
+	text := threeDigits(ns).String()
+	at := strings.LastIndexAny(text, "0123456789") + 1
+	return text[:at] + " " + text[at:]
 }
 
 // threeDigits rounds a time in nanoseconds for people.
@@ -65,14 +86,14 @@ func failures(s *runstats.Stats) string {
 	if len(failed) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %s failed%s", Plural(Sum(failed), "look"), Reasons(failed))
+	return fmt.Sprintf(", %s failed%s", Plural(Sum(failed), "sample"), Reasons(failed))
 }
 
 // unobserved says for how long nobody was looked at, "" if there was no such time worth a word.
 func unobserved(s *runstats.Stats, before string) string {
 	var b strings.Builder
 	if s.NotObserved >= leastToTell {
-		fmt.Fprintf(&b, "%s%.1f s not observed (prywalk was stopped or had to wait: %s, the longest %.1f s)",
+		fmt.Fprintf(&b, "%s%.1f s not observed (prywalk was stopped or got no processor: %s, longest %.1f s)",
 			before, s.NotObserved, Plural(s.Gaps, "gap"), s.LongestGap)
 	}
 	if s.Suspended >= leastToTell {
@@ -86,8 +107,8 @@ func underQuota(s *runstats.Stats, before string) string {
 	if s.Quota == 0 || s.QuotaWithheld == 0 && s.Freq > 0.9*s.FreqAsked {
 		return ""
 	}
-	return fmt.Sprintf("%srate lowered (prywalk's control group may use %s of a processor: %s withheld)",
-		before, percentage(s.Quota), Plural(s.QuotaWithheld, "tick"))
+	return fmt.Sprintf("%srate lowered (CPU quota of prywalk's cgroup is %s of a processor: %s skipped)",
+		before, percentage(s.Quota), Plural(s.QuotaWithheld, "sampling tick"))
 }
 
 // leastToTell is the least time without looks that people are told of, in seconds.
@@ -113,7 +134,7 @@ func longCauses(s *runstats.Stats) string {
 	if len(counts) == 0 {
 		return ""
 	}
-	return ", long ones by cause" + Reasons(counts)
+	return ", long pauses by cause" + Reasons(counts)
 }
 
 // rates says how often threads were looked at that were there for a second.
@@ -126,7 +147,7 @@ func rates(s *runstats.Stats) string {
 		all[i] = s.Rates[i].Rate
 	}
 	slices.Sort(all)
-	return fmt.Sprintf("slowest %.1f/s, half of them %.1f/s, fastest %.1f/s", s.SlowestThread, all[len(all)/2],
+	return fmt.Sprintf("slowest %.1f/s, median %.1f/s, fastest %.1f/s", s.SlowestThread, all[len(all)/2],
 		all[len(all)-1])
 }
 
@@ -134,29 +155,27 @@ func rates(s *runstats.Stats) string {
 func withheld(s *runstats.Stats) string {
 	var b strings.Builder
 	if s.MaxOverhead > 0 {
-		fmt.Fprintf(&b, "; at most %s lost: %d ticks withheld, %.3f ms lost of %.3f s", percentage(s.MaxOverhead), s.Withheld,
-			s.Lost*1e3, s.TargetCPU)
+		fmt.Fprintf(&b, "; --max-overhead %s: %d ticks withheld, targets lost %.3f ms of %.3f s",
+			percentage(s.MaxOverhead), s.Withheld, s.Lost*1e3, s.TargetCPU)
 	}
 	if s.MaxPause > 0 {
-		fmt.Fprintf(&b, "; pauses of at most %s: %d freezes left out", s.MaxPause.Duration(), s.Failed["max-pause"])
+		fmt.Fprintf(&b, "; --max-pause %s: %d stops left out", s.MaxPause.Duration(), s.Failed["max-pause"])
 	}
 	if s.Subset > 0 {
-		fmt.Fprintf(&b, "; at most %d threads a tick", s.Subset)
+		fmt.Fprintf(&b, "; --subset %d", s.Subset)
 	}
 	if s.NotDrawn > 0 {
-		fmt.Fprintf(&b, "; %d looks left out at random", s.NotDrawn)
+		fmt.Fprintf(&b, "; %d samples left out at random", s.NotDrawn)
 	}
 	return b.String()
 }
 
 // Closing is the line that record ends with.
 func Closing(s *runstats.Stats, path string) string {
-	return fmt.Sprintf("%s of %s in %.1f s at %.1f/s%s, %s with complete stacks, %s%s%s%s%s, "+
-		"prywalk's own CPU %.2f s → %s",
+	return fmt.Sprintf("%s of %s in %.1f s at %.1f/s%s, %s; overhead: %s%s%s%s → %s",
 		Plural(s.Samples, "sample"), Plural(s.ThreadsMax, "thread"), s.Seconds, s.Freq, slowest(s),
-		Percent(s.Complete, s.Samples),
-		longest(s), failures(s), underQuota(s, ", ")+unobserved(s, ", ")+unmet(s, ", "), harm(s), perfEngine(s), s.SelfCPU,
-		path)
+		completeCPU(s)+whyIncomplete(s), overhead(s),
+		failures(s)+underQuota(s, ", ")+unobserved(s, ", ")+unmet(s, ", ")+shortRuns(s), harm(s), lost(s), path)
 }
 
 // leastUnmet is the least share of the processor time, of those that nobody met, that people are told of.
@@ -171,29 +190,37 @@ func unmet(s *runstats.Stats, before string) string {
 	}
 	programs := ""
 	if s.ProgramCPU > 0 {
-		programs = fmt.Sprintf(", %s of which by program", Percent(int64(s.ProgramCPU*1e9), int64(s.ShortLivedCPU*1e9)))
+		programs = fmt.Sprintf(", %s of it known by program", Percent(int64(s.ProgramCPU*1e9), int64(s.ShortLivedCPU*1e9)))
 	}
-	return fmt.Sprintf("%s%.2f s of %.2f s of CPU time have no function (%.2f s of short-lived children%s, %.2f s of "+
-		"threads that ended unseen)", before, lost, s.ProfiledCPU, s.ShortLivedCPU, programs, s.ExitedUnseenCPU)
+	return fmt.Sprintf("%s%.2f s of %.2f s of CPU time is not attributed to a function (%.2f s in short-lived "+
+		"children%s, %.2f s in threads that exited before a sample)", before, lost, s.ProfiledCPU, s.ShortLivedCPU, programs,
+		s.ExitedUnseenCPU)
 }
 
-// TooShort is the closing line of a command that ended before it was looked at.
+// TooShort is the closing line of a command that exited before its first sample.
 func TooShort(s *runstats.Stats, path string) string {
-	seen := "nothing was seen of it"
+	after := ""
 	if s.ProfiledCPU > 0 {
-		seen = fmt.Sprintf("the %s of CPU time that it used are [exited unseen]", threeDigits(int64(s.ProfiledCPU*1e9)))
+		after = fmt.Sprintf(" after %s of CPU,", micros(int64(s.ProfiledCPU*1e9)))
 	}
-	return fmt.Sprintf("the command ended before the first look: 0 samples, %s; a higher -F looks sooner → %s", seen, path)
+	next := "record a command that runs longer"
+	if s.FreqAsked < quickRate {
+		next = fmt.Sprintf("try -F %d", quickRate)
+	}
+	return fmt.Sprintf("command exited%s before the first sample; %s → %s", after, next, path)
 }
+
+// quickRate is the rate that the closing line proposes for short commands.
+const quickRate = 1000
 
 // harm says which system calls of the target did not go unharmed; nothing if all did.
 func harm(s *runstats.Stats) string {
 	var b strings.Builder
 	if s.Broken > 0 {
-		fmt.Fprintf(&b, ", %s broken%s", Plural(s.Broken, "system call"), Reasons(s.BrokenCalls))
+		fmt.Fprintf(&b, ", %s interrupted%s", Plural(s.Broken, "system call"), Reasons(s.BrokenCalls))
 	}
 	if s.Told > 0 {
-		fmt.Fprintf(&b, ", %s told twice%s", Plural(s.Told, "system call"), Reasons(s.ToldCalls))
+		fmt.Fprintf(&b, ", %s repeated%s", Plural(s.Told, "system call"), Reasons(s.ToldCalls))
 	}
 	return b.String()
 }
@@ -237,19 +264,21 @@ func Reasons(m map[string]int64) string {
 
 // NoSamples explains an empty recording of the threads that a regular expression chose, "" for all.
 func NoSamples(s *runstats.Stats, threads string) error {
-	why := "nothing was seen before it ended"
-	next := "record a process that lives longer"
+	why := "the process exited before the first sample"
+	next := "record a process that runs longer, or try -F 1000"
 	switch {
 	case s.Failed["traced"] > 0:
-		why, next = "every thread is already traced", "detach the debugger, or look at another process"
+		why, next = "another tracer is attached to every thread", "detach the debugger, or record another process"
 	case s.Failed["denied"] > 0:
-		why, next = "the kernel denied every look", "prywalk doctor -p PID names the cause"
+		why, next = "the kernel denied access to every thread", "prywalk doctor -p PID names the cause"
+	case s.Failed["open-files"] > 0:
+		why, next = "too many open files in prywalk", "raise its limit: ulimit -n 4096"
 	case s.Failed["exited"] > 0:
-		why = "its threads ended before they could be looked at"
+		why = "all threads exited before they were sampled"
 	case s.Attempted == 0 && s.Ticks > 0 && threads != "":
-		why, next = "no thread was selected", "check --threads"
+		why, next = "no thread matches --threads", "check the regular expression"
 	case s.Failed["timeout"] > 0:
-		why, next = "no thread could be stopped", "is it in uninterruptible sleep or in a frozen cgroup?"
+		why, next = "no thread could be stopped", "check for uninterruptible sleep (state D) or a frozen cgroup"
 	}
 	return exit.With(exit.NoSamples, "no samples: %s%s; %s", why, Reasons(s.Failed), next)
 }

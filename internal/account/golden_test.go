@@ -38,7 +38,8 @@ func filled() *runstats.Stats {
 	s.Rates = []runstats.ThreadRate{{PID: 53, TID: 54, Name: "worker", Looks: 56, Rate: 27.5}}
 	s.SelfCPU, s.TargetCPU, s.ProfiledCPU = 57.5, 58.5, 59.5
 	s.UnobservedCPU, s.ExitedUnseenCPU, s.ShortLivedCPU, s.EstimatedCPU = 183.875, 61.25, 62.125, 63.5
-	s.ProgramCPU = 76.5
+	s.ProgramCPU, s.IncompleteCPU = 76.5, map[string]float64{"depth": 1.5}
+	s.ShortRuns, s.ShortRunsCPU, s.SwitchCost = 7900, 8.5, 11_500
 	s.NotObserved, s.Gaps, s.LongestGap, s.Suspended = 64.5, 65, 66.5, 67.5
 	s.Samples, s.Complete, s.Stacks, s.Scheduling = 68, 69, 70, "fifo"
 	s.Quota, s.QuotaWithheld, s.Throttled, s.FreezesThrottled = 0.71, 72, 73.5, 74

@@ -17,40 +17,34 @@ func WriteJSON(w io.Writer, s *runstats.Stats) error {
 
 // Full is the line that the recording keeps: what heads a report, and after a bar the rest.
 func Full(s *runstats.Stats) string {
-	return fmt.Sprintf("prywalk: %s | %d ticks (%d missed, %.1f/s), %d looks = %d frozen + %d peeked + %d reused + %d "+
-		"failed%s, and %d samples; "+
-		"%s of %d samples with complete stacks%s; longest freeze %s (p50 %s%s); looks by thread %s%s; "+
-		"cpu %.3f s by the kernel, %.3f s in the profile, %.3f s of it not observed%s; %s",
+	return fmt.Sprintf("prywalk: %s | %d ticks (%d missed, %.1f/s), %d attempted = %d stopped + %d read passively + "+
+		"%d reused + %d failed%s, and %d sampled by the kernel; "+
+		"%s, %s of %d samples%s; %s%s; rates of threads: %s%s; "+
+		"cpu %.3f s by the kernel, %.3f s in the profile, %.3f s of it not observed%s; scheduling %s; %s",
 		brief(s), s.Ticks, s.MissedTicks, s.Freq, s.Attempted, s.Frozen, s.Peeked, s.Reused, Sum(s.Failed), Reasons(s.Failed),
 		s.Sampled,
-		Percent(s.Complete, s.Samples), s.Samples, Reasons(s.Incomplete),
-		threeDigits(int64(s.Freeze.Max)), threeDigits(int64(s.Freeze.P50)), lengths(s)+longCauses(s), rates(s), withheld(s),
+		completeCPU(s), Percent(s.Complete, s.Samples), s.Samples, Reasons(s.Incomplete),
+		longest(s), lengths(s)+longCauses(s), rates(s), withheld(s),
 		s.TargetCPU, s.ProfiledCPU, s.UnobservedCPU,
-		underQuota(s, "; ")+unobserved(s, "; ")+unmet(s, "; ")+harm(s), s.Scheduling+engine(s))
+		underQuota(s, "; ")+unobserved(s, "; ")+unmet(s, "; ")+harm(s), s.Scheduling, engine(s))
 }
 
-// perfEngine says what people need to know where the kernel samples running threads, "" if it does not.
-func perfEngine(s *runstats.Stats) string {
-	text := ""
-	switch {
-	case s.EngineNote != "":
-		text = ", engine " + s.Engine + " (" + s.EngineNote + ")"
-	case s.Engine != "ptrace" && s.Engine != "": // "" where nothing was looked at
-		text = ", engine " + s.Engine
-	}
-	return text + lost(s)
+// engines are the words for the engines of --stats.
+var engines = map[string]string{
+	"perf": "sampled by the kernel (perf events)", "ptrace": "sampled by stopping threads",
+	"perf, then ptrace": "sampled by the kernel (perf events), then by stopping threads", "": "not sampled",
 }
 
-// engine says how running threads were observed, and what was lost.
+// engine says how running threads were sampled, why, and how many samples were lost.
 func engine(s *runstats.Stats) string {
-	text := "; engine " + s.Engine
+	text := engines[s.Engine]
 	if s.EngineNote != "" {
 		text += " (" + s.EngineNote + ")"
 	}
 	return text + lost(s)
 }
 
-// lost says how many of the kernel's samples found no room, "" if all did. The kernel's buffers are everybody's.
+// lost says how many of the kernel's samples were dropped, "" if none. All programs share the kernel's buffers.
 func lost(s *runstats.Stats) string {
 	switch {
 	case s.LostSamples == 0:
@@ -58,9 +52,10 @@ func lost(s *runstats.Stats) string {
 	case s.LostOfTargets == s.LostSamples:
 		return fmt.Sprintf(", %s lost", Plural(s.LostSamples, "sample"))
 	}
-	few := "hardly any sample"
+	few := "almost no samples"
 	if s.LostOfTargets > 0 {
 		few = "about " + Plural(s.LostOfTargets, "sample")
 	}
-	return fmt.Sprintf(", %s lost (%s of all programs found no room)", few, Plural(s.LostSamples, "record"))
+	return fmt.Sprintf(", %s lost (the kernel's buffers were full: %s of all programs dropped)", few,
+		Plural(s.LostSamples, "record"))
 }

@@ -17,7 +17,7 @@ func TestLongFreezesAreToldByCause(t *testing.T) {
 		json, line string
 	}{
 		{runstats.Causes{"copy": {N: 3, Max: 412_500}, "lock": {N: 5, Max: 2_000_000}},
-			`{"copy":{"n":3,"max_us":412.5},"lock":{"n":5,"max_us":2000}}`, ", long ones by cause (lock 5, copy 3))"},
+			`{"copy":{"n":3,"max_us":412.5},"lock":{"n":5,"max_us":2000}}`, ", long pauses by cause (lock 5, copy 3); "},
 		{nil, `{}`, ""},
 	} {
 		s := &runstats.Stats{}
@@ -50,32 +50,69 @@ func TestLongFreezesAreToldByCause(t *testing.T) {
 	}
 }
 
-// TestWhereNothingWasLookedAtNoEngineIsNamed: a command that ended before its processes could be opened.
-func TestWhereNothingWasLookedAtNoEngineIsNamed(t *testing.T) {
-	if line := brief(&runstats.Stats{}); strings.Contains(line, "engine") {
-		t.Errorf("%q", line)
+// TestTheEngineIsInTheAccountAlone: the line that record ends with and the head of a report do not name it.
+func TestTheEngineIsInTheAccountAlone(t *testing.T) {
+	const note = "Python keeps its frames on the heap"
+	for engine, want := range map[string]string{
+		"": "not sampled", "perf": "sampled by the kernel (perf events)",
+		"ptrace": "sampled by stopping threads (" + note + ")",
+	} {
+		s := &runstats.Stats{}
+		if s.Engine = engine; engine == "ptrace" {
+			s.EngineNote = note
+		}
+		if full := Full(s); !strings.HasSuffix(full, "; "+want) {
+			t.Errorf("%q: %q", engine, full)
+		}
+		for _, line := range []string{brief(s), Closing(s, "p.pb.gz")} {
+			if strings.Contains(line, "engine") || strings.Contains(line, "sampled by") || strings.Contains(line, note) {
+				t.Errorf("%q: %q", engine, line)
+			}
+		}
 	}
-	perf := runstats.Stats{}
-	perf.Engine = "perf"
-	if line := brief(&perf); !strings.Contains(line, "engine perf") {
-		t.Errorf("%q", line)
+}
+
+// TestTheClosingLine has the samples, the rate, the share of complete stacks, the longest pause and the CPU time.
+func TestTheClosingLine(t *testing.T) {
+	s := &runstats.Stats{}
+	s.Samples, s.ThreadsMax, s.Seconds, s.Freq, s.SelfCPU, s.ProfiledCPU = 4848, 5, 10, 98.8, 0.23, 9
+	const stopped = "4848 samples of 5 threads in 10.0 s at 98.8/s, 100% of CPU time with complete stacks; " +
+		"overhead: pauses ≤ 110 µs (p99 102 µs), prywalk used 0.23 s CPU → p.pb.gz"
+	const sampled = "4848 samples of 5 threads in 10.0 s at 98.8/s, 100% of CPU time with complete stacks; " +
+		"overhead: no thread was stopped, prywalk used 0.23 s CPU → p.pb.gz"
+	if got := Closing(s, "p.pb.gz"); got != sampled {
+		t.Errorf("%q, want %q", got, sampled)
+	}
+	s.Frozen, s.Freeze.Max, s.Freeze.P99 = 417, 110_000, 102_000
+	if got := Closing(s, "p.pb.gz"); got != stopped {
+		t.Errorf("%q, want %q", got, stopped)
+	}
+}
+
+// TestACommandThatEndedBeforeItsFirstSample: its closing line has the CPU time, and the next step.
+func TestACommandThatEndedBeforeItsFirstSample(t *testing.T) {
+	s := &runstats.Stats{}
+	s.ProfiledCPU, s.FreqAsked = 0.0032, 99
+	const want = "command exited after 3.2 ms of CPU, before the first sample; try -F 1000 → p.pb.gz"
+	if got := TooShort(s, "p.pb.gz"); got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 
 // TestWhatWasNotMetIsToldOnce: in the line that record ends with and in the one that the recording keeps, with the
 // number, and not where it is little.
 func TestWhatWasNotMetIsToldOnce(t *testing.T) {
-	const told = "of CPU time have no function"
+	const told = "of CPU time is not attributed to a function"
 	for _, c := range []struct {
 		children, threads, all, programs float64
 		want                             string
 	}{
-		{0.9, 0.03, 1.5, 0, "0.93 s of 1.50 s of CPU time have no function (0.90 s of short-lived children, " +
-			"0.03 s of threads that ended unseen)"},
-		{0.9, 0.03, 1.5, 0.81, "0.93 s of 1.50 s of CPU time have no function (0.90 s of short-lived children, 90.0% of " +
-			"which by program, 0.03 s of threads that ended unseen)"},
-		{0, 0.5, 1, 0, "0.50 s of 1.00 s of CPU time have no function (0.00 s of short-lived children, " +
-			"0.50 s of threads that ended unseen)"},
+		{0.9, 0.03, 1.5, 0, "0.93 s of 1.50 s of CPU time is not attributed to a function (0.90 s in short-lived children, " +
+			"0.03 s in threads that exited before a sample)"},
+		{0.9, 0.03, 1.5, 0.81, "0.93 s of 1.50 s of CPU time is not attributed to a function " +
+			"(0.90 s in short-lived children, 90.0% of it known by program, 0.03 s in threads that exited before a sample)"},
+		{0, 0.5, 1, 0, "0.50 s of 1.00 s of CPU time is not attributed to a function (0.00 s in short-lived children, " +
+			"0.50 s in threads that exited before a sample)"},
 		{0.02, 0.02, 0.1, 0, ""}, // less than anybody wants to know
 		{0.1, 0, 10, 0, ""},
 		{0, 0, 0, 0, ""},
@@ -92,7 +129,7 @@ func TestWhatWasNotMetIsToldOnce(t *testing.T) {
 	}
 }
 
-// TestLostSamplesAreToldWithWhoseTheyWere: the kernel's buffers are everybody's.
+// TestLostSamplesAreToldWithWhoseTheyWere: all programs share the kernel's buffers.
 func TestLostSamplesAreToldWithWhoseTheyWere(t *testing.T) {
 	for _, c := range []struct {
 		all, own int64
@@ -101,16 +138,16 @@ func TestLostSamplesAreToldWithWhoseTheyWere(t *testing.T) {
 		{0, 0, ""},
 		{1, 1, ", 1 sample lost"},
 		{38485, 38485, ", 38485 samples lost"},
-		{38485, 310, ", about 310 samples lost (38485 records of all programs found no room)"},
-		{2, 1, ", about 1 sample lost (2 records of all programs found no room)"},
-		{38485, 0, ", hardly any sample lost (38485 records of all programs found no room)"},
+		{38485, 310, ", about 310 samples lost (the kernel's buffers were full: 38485 records of all programs dropped)"},
+		{2, 1, ", about 1 sample lost (the kernel's buffers were full: 2 records of all programs dropped)"},
+		{38485, 0, ", almost no samples lost (the kernel's buffers were full: 38485 records of all programs dropped)"},
 	} {
 		s := &runstats.Stats{}
 		s.Engine, s.LostSamples, s.LostOfTargets = "perf", c.all, c.own
-		if got := perfEngine(s); got != ", engine perf"+c.want {
+		if got := lost(s); got != c.want {
 			t.Errorf("%d of %d: %q", c.own, c.all, got)
 		}
-		if !strings.HasSuffix(Full(s), "; engine perf"+c.want) {
+		if !strings.HasSuffix(Full(s), "; sampled by the kernel (perf events)"+c.want) {
 			t.Errorf("%d of %d: %q", c.own, c.all, Full(s))
 		}
 	}

@@ -27,6 +27,8 @@ type processAccount struct {
 	remapped bool
 	managed  managedNames
 	walked   samplesWalked
+	programs programs
+	program  *program // nil: its file is not known
 
 	// strangers is for samples of threads that nobody met.
 	strangers *threadAccount
@@ -41,7 +43,8 @@ func (a *Accountant) process(p *handover.Process) *processAccount {
 	if known, ok := p.Account.(*processAccount); ok {
 		return known
 	}
-	made := &processAccount{Process: p, main: p.Target.Main()}
+	made := &processAccount{Process: p, main: p.Target.Main(), programs: a.programs}
+	made.program = a.programs.of(p.Target)
 	made.book.Selected, made.book.Sampled, made.book.Since = a.Selected, a.Sampled, p.Since
 	p.Account = made
 	return made
@@ -66,6 +69,9 @@ func (p *processAccount) refresh(now int64) bool {
 		}
 		p.NewProgram()
 		p.walked = samplesWalked{}
+		if p.program = p.programs.of(p.Target); p.program != nil {
+			p.Lacks(p.program.lack)
+		}
 		p.main = m
 	}
 	return true
@@ -110,6 +116,7 @@ type threadAccount struct {
 	role  string // what it is there for, "" if no run-time system tells
 
 	file    lastFile        // that it was last seen to wait for
+	lock    lastLock        // the same
 	sleptIn profile.StackID // more by one, in which it was last peeked at; 0: it was not
 }
 

@@ -47,6 +47,8 @@ type Accountant struct {
 	unwind  *unwinder
 	threads map[*threadAccount]struct{}
 	procs   map[*processAccount]struct{}
+	// programs are those that run, or have run.
+	programs programs
 
 	gaps      booking.Gaps
 	unix      booking.UnixTime
@@ -59,6 +61,7 @@ type Accountant struct {
 	family    *booking.Family                     // nil: what children used is not booked
 	byMember  map[*booking.Member]*processAccount // of those that are not settled
 	lockNames *symbols.Namer                      // nil until a lock is waited for
+	suspects  suspects
 
 	cur     *threadAccount // whose spans emit books
 	emitOne func(booking.Span)
@@ -68,7 +71,7 @@ type Accountant struct {
 func New(o Options, with *handover.Common) *Accountant {
 	a := &Accountant{
 		Options: o, Common: with, unwind: newUnwinder(o.Builder, o.MaxDepth),
-		threads: map[*threadAccount]struct{}{}, procs: map[*processAccount]struct{}{},
+		threads: map[*threadAccount]struct{}{}, procs: map[*processAccount]struct{}{}, programs: programs{},
 		unix: booking.NewUnixTime(procmem.Now),
 	}
 	a.unwind.images, a.unwind.walked = o.Images, o.Walked

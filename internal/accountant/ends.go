@@ -20,6 +20,9 @@ func (a *Accountant) endThread(e *handover.Event) {
 	}
 	th.proc.book.EndThread(&th.book, &e.End.End, emit)
 	a.finish(th, e.End.Alive)
+	if e.End.Alive {
+		a.suspects.note(th)
+	}
 	delete(a.threads, th)
 	th.proc.waits.forget(th)
 }

@@ -13,7 +13,8 @@ const (
 	wantingShare = 100
 )
 
-// samplesWalked counts the walks of a process's samples. It belongs to the accountant.
+// samplesWalked counts the walks of samples, of a process or of all processes of a program. It belongs to the
+// accountant.
 type samplesWalked struct{ all, wanting int64 }
 
 // judge takes note of the walk of a sample. A copy that was too short is not held against the process if the next can
@@ -22,15 +23,26 @@ func (p *processAccount) judge(s *look.Shot, stop frames.StopReason, away bool) 
 	if s.How != look.BySample {
 		return
 	}
-	n := &p.walked
-	n.all++
+	known := p.program
+	if known == nil {
+		known = &program{}
+	}
+	p.walked.all++
+	known.walked.all++
 	if stop.Complete() || stop == frames.StopDepth || stop == frames.StopStackCut && !away && !s.Longest() {
 		return
 	}
-	n.wanting++
-	if n.wanting >= leastWanting && n.wanting*wantingShare >= n.all {
+	p.walked.wanting++
+	known.walked.wanting++
+	if p.walked.tooMany() || known.walked.tooMany() {
 		p.Lacks(handover.LacksRoots)
+		known.lack = max(known.lack, handover.LacksRoots)
 	}
+}
+
+// tooMany reports whether so many of the samples have no complete stack that ptrace is to look.
+func (n *samplesWalked) tooMany() bool {
+	return n.wanting >= leastWanting && n.wanting*wantingShare >= n.all
 }
 
 // measure notes how much of its stack the walk of a sample has used.

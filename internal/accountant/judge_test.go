@@ -1,11 +1,15 @@
 package accountant
 
 import (
+	"os/exec"
 	"testing"
 
 	"prywalk/frames"
+	"prywalk/internal/code"
 	"prywalk/internal/handover"
 	"prywalk/internal/look"
+	"prywalk/internal/procmem"
+	"prywalk/internal/testtargets"
 )
 
 func TestOneInAHundredSamplesWithoutARootIsTooMany(t *testing.T) {
@@ -39,5 +43,46 @@ func TestOneInAHundredSamplesWithoutARootIsTooMany(t *testing.T) {
 	}
 	if p.Lack() != handover.LacksRoots {
 		t.Error("stacks in several places are not told")
+	}
+}
+
+// TestWhatSamplesLackOfAProgramHoldsForItsNextProcess: of one that runs the same file. Too few samples of each process
+// are enough together. Another file's processes are judged by themselves.
+func TestWhatSamplesLackOfAProgramHoldsForItsNextProcess(t *testing.T) {
+	a := &Accountant{programs: programs{}}
+	run := func(pid, wanting int) handover.Lack {
+		target, err := code.Open(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer target.Close()
+		shared := handover.NewProcess(target, true, 0)
+		if d := shared.TakeTasks(); d != nil {
+			d.Close()
+		}
+		a.Recall(shared)
+		before := shared.Lack()
+		p := a.process(shared)
+		for range wanting {
+			p.judge(&look.Shot{How: look.BySample}, frames.StopBadMemory, false)
+		}
+		return before
+	}
+	for i, want := range []handover.Lack{handover.LacksNothing, handover.LacksNothing, handover.LacksRoots} {
+		pid, _ := testtargets.Threads(t, "sleepers", "1")
+		if got := run(pid, leastWanting/2); got != want {
+			t.Errorf("process %d begins with %v, not %v", i, got, want)
+		}
+	}
+	other := testtargets.Child(t, exec.Command("sleep", "1000")).Process.Pid
+	testtargets.Eventually(t, "it has called exec", func() bool {
+		var name procmem.Comm
+		return procmem.ReadComm(other, &name) == nil && name.String() == "sleep"
+	})
+	if got := run(other, 0); got != handover.LacksNothing {
+		t.Errorf("another program begins with %v", got)
+	}
+	if len(a.programs) != 2 {
+		t.Errorf("%d programs are known", len(a.programs))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"prywalk/internal/code"
 	"prywalk/internal/handover"
 	"prywalk/internal/look"
+	"prywalk/internal/namehints"
 	"prywalk/internal/profile"
 )
 
@@ -100,7 +101,7 @@ func (u *unwinder) inKernel(met booking.Met, wanted bool) profile.StackID {
 // end marks a stack that does not reach its root, and gives its number.
 func (u *unwinder) end(stop frames.StopReason) (profile.StackID, frames.StopReason) {
 	if !stop.Complete() {
-		u.stack = append(u.stack, u.builder.Loc(&profile.Loc{Synthetic: "[incomplete: " + stop.String() + "]"}))
+		u.stack = append(u.stack, u.builder.Loc(&profile.Loc{Synthetic: namehints.IncompleteName(stop.String())}))
 	}
 	return u.builder.InternLocs(u.stack), stop
 }

@@ -41,10 +41,11 @@ func (a *Accountant) look(e *handover.Event) {
 	}
 	a.rename(th, s.At)
 	waitsFor, owner := a.explain(th, s, id)
+	th.lock = lastLock{waitsFor, owner}
 	emit := a.emitter(th)
 	th.book.LeftAlone(&s.Left, a.gaps, emit)
 	th.book.Add(&booking.Look{
-		At: at, Seen: booking.Seen{Stack: id, State: s.State, Wait: s.Wait(), Whole: stop.Complete(), WaitsFor: waitsFor,
+		At: at, Seen: booking.Seen{Stack: id, State: s.State, Wait: s.Wait(), Stop: stop, WaitsFor: waitsFor,
 			Owner: owner},
 		OnCPU: s.OnCPU, Basis: s.Basis, Before: e.Before, Apart: e.Length, Sampled: s.How == look.BySample,
 	}, a.gaps, emit)
@@ -75,7 +76,7 @@ func (a *Accountant) claim(e *handover.Event) {
 		th = a.thread(e.Thread)
 	}
 	id, stop := a.unwindSample(th, e.Ran, e.Shot)
-	p.book.Claim(booking.Seen{Stack: id, State: booking.Running, Whole: stop.Complete()}, e.Shot.At, e.Length)
+	p.book.Claim(booking.Seen{Stack: id, State: booking.Running, Stop: stop}, e.Shot.At, e.Length)
 	a.Pool.Put(e.Shot)
 	e.Shot = nil
 }
@@ -94,7 +95,7 @@ func (a *Accountant) claimOfChild(e *handover.Event) {
 	}
 	id, stop := a.unwindSample(p.stranger(), e.Ran, e.Shot)
 	p.book.ClaimOfChild(booking.Seen{
-		Stack: id, State: booking.Running, Whole: stop.Complete(), Program: name,
+		Stack: id, State: booking.Running, Stop: stop, Program: name,
 	}, e.Shot.At, e.Length)
 	a.Pool.Put(e.Shot)
 	e.Shot = nil

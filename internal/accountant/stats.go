@@ -9,12 +9,14 @@ import (
 
 // totals are what the accountant adds up.
 type totals struct {
-	stacks       int64
-	stops        [frames.NumStopReasons]int64
-	whole        [look.FromCore + 1]int64 // stacks that are complete, by how the thread was looked at
-	samples      int64
-	complete     int64 // samples whose stack is complete
-	profiled     int64 // CPU booked, ns
+	stacks   int64
+	stops    [frames.NumStopReasons]int64
+	whole    [look.FromCore + 1]int64 // stacks that are complete, by how the thread was looked at
+	samples  int64
+	complete int64 // samples whose stack is complete
+	profiled int64 // CPU booked, ns
+	// incomplete is the CPU booked under incomplete stacks, by why their walks ended, ns.
+	incomplete   [frames.NumStopReasons]int64
 	target       int64 // CPU that the kernel charged, ns
 	unobserved   int64 // CPU booked under [ran between ticks] and [not observed], ns
 	exitedUnseen int64 // CPU booked under [exited unseen], ns
@@ -26,10 +28,13 @@ type totals struct {
 // book adds a span.
 func (t *totals) book(s *booking.Span) {
 	t.samples += s.Samples
-	if s.Whole {
+	if s.Stop.Complete() {
 		t.complete += s.Samples
 	}
 	t.profiled += s.CPU
+	if noStack := s.Leaf != "" && s.Leaf != booking.RanBetweenTicks && s.Leaf != booking.BlockedBetweenTicks; !noStack {
+		t.incomplete[s.Stop] += s.CPU
+	}
 	switch s.Leaf {
 	case booking.RanBetweenTicks, booking.NotObserved:
 		t.unobserved += s.CPU
@@ -86,6 +91,12 @@ func (a *Accountant) Stats(s *runstats.Stats) {
 	s.FramesByMethod = named(a.unwind.methods[:], func(i int) string { return frames.Method(i).String() })
 	s.PerThread = runstats.PerThread{Rates: a.rates.list, SlowestThread: a.rates.slowest}
 	s.Samples, s.Complete, s.Stacks = t.samples, t.complete, t.stacks
+	s.IncompleteCPU = map[string]float64{}
+	for stop, ns := range t.incomplete {
+		if reason := frames.StopReason(stop); ns > 0 && reason != frames.StopNone && !reason.Complete() {
+			s.IncompleteCPU[reason.String()] = seconds(ns)
+		}
+	}
 	s.TargetCPU, s.ProfiledCPU = seconds(t.target), seconds(t.profiled)
 	s.ExitedUnseenCPU, s.ShortLivedCPU = seconds(t.exitedUnseen), seconds(t.shortLived)
 	s.UnobservedCPU = seconds(t.unobserved) + s.ExitedUnseenCPU + s.ShortLivedCPU

@@ -2,6 +2,7 @@ package accountant
 
 import (
 	"prywalk/frames"
+	"prywalk/internal/booking"
 	"prywalk/internal/code"
 	"prywalk/internal/handover"
 	"prywalk/internal/look"
@@ -141,6 +142,10 @@ func (u *unwinder) walk(thr *threadAccount, s *look.Shot) frames.StopReason {
 	for w.Init(p.Target.Space(), &s.Regs, &s.Mem); w.Next(); {
 		f := w.Frame()
 		u.methods[f.Method]++
+		if w.KernelOnly() {
+			u.stack = append(u.stack, u.builder.Loc(&profile.Loc{Synthetic: booking.NoUserSpace}))
+			continue
+		}
 		if f.Module == nil && u.noCode == 0 {
 			u.noCode = f.Lookup(s.Regs.Arch)
 		}

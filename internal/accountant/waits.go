@@ -207,6 +207,9 @@ func (a *Accountant) file(th *threadAccount, fd int, now int64) string {
 		if text, ok := strings.CutPrefix(text, "anon_inode:"); ok {
 			*f = lastFile{fd, strings.Trim(text, "[]"), now}
 		} else {
+			if peer := th.proc.waits.files.Peer(text, procmem.Now); peer != "" {
+				text += " " + peer
+			}
 			*f = lastFile{fd, text, now}
 		}
 	}

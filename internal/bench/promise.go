@@ -93,9 +93,9 @@ func Broken(r, known *Result) (broken, unjudged []string) {
 func (r *Row) disturbed() string {
 	switch {
 	case r.Others != nil && *r.Others > disturbed:
-		return fmt.Sprintf("others took %.0f %% of a processor", 100**r.Others)
+		return fmt.Sprintf("other programs used %.0f%% of a processor", 100**r.Others)
 	case r.Stolen != nil && *r.Stolen > robbed:
-		return fmt.Sprintf("the hypervisor took %.0f %% of a processor while it was sampled", 100**r.Stolen)
+		return fmt.Sprintf("the hypervisor took %.0f%% of a processor meanwhile", 100**r.Stolen)
 	}
 	return ""
 }

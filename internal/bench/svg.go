@@ -37,7 +37,7 @@ func SVG(w io.Writer, r *Result) error {
 		"\n", columns*panelW, height)
 	fmt.Fprintf(&b, `<rect width="%d" height="%d" fill="#fff"/>`+"\n", columns*panelW, height)
 	fmt.Fprintf(&b,
-		`<text x="%d" y="20" font-size="14">Throughput while sampled / not sampled, with 95 %% intervals (%s, %d `+
+		`<text x="%d" y="20" font-size="14">Throughput while sampled / not sampled, with 95%% intervals (%s, %d `+
 			`processors, Linux %s)</text>`+"\n",
 		padL, html.EscapeString(r.Machine.Model), r.Machine.Processors, html.EscapeString(r.Machine.Kernel))
 	legend(&b, tools)

@@ -1,6 +1,9 @@
 package booking
 
-import "prywalk/internal/profile"
+import (
+	"prywalk/frames"
+	"prywalk/internal/profile"
+)
 
 // # Samples share alike
 //
@@ -23,7 +26,7 @@ const (
 // sampledAt is a sample that waits for its part.
 type sampledAt struct {
 	stack     profile.StackID
-	whole     bool
+	stop      frames.StopReason
 	at, queue int64 // its moment and its time waiting for a processor, ns
 }
 
@@ -41,7 +44,7 @@ func (c *Clock) Sample(r Reading, s Seen, emit func(Span)) {
 	runq += c.carryRunq
 	c.carryCPU, c.carryRunq = 0, 0
 	c.lastRun, c.lastOn, c.lastOnAt = s, s, r.Wall
-	c.alike.of = append(c.alike.of, sampledAt{s.Stack, s.Whole, r.Wall, runq})
+	c.alike.of = append(c.alike.of, sampledAt{s.Stack, s.Stop, r.Wall, runq})
 	c.alike.cpu += cpu
 	c.shareIfDue(r.Wall, false, emit)
 }
@@ -91,4 +94,4 @@ func (c *Clock) divide(emit func(Span)) {
 }
 
 // seen gives where the thread ran.
-func (s *sampledAt) seen() Seen { return Seen{Stack: s.stack, State: Running, Whole: s.whole} }
+func (s *sampledAt) seen() Seen { return Seen{Stack: s.stack, State: Running, Stop: s.stop} }

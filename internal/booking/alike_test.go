@@ -3,6 +3,7 @@ package booking
 import (
 	"math"
 	"math/rand/v2"
+	"prywalk/frames"
 	"testing"
 
 	"prywalk/internal/profile"
@@ -64,7 +65,7 @@ func (b *bursts) sampled(t *testing.T, apart int64) (booked [burstPhases]int64, 
 	for tick := int64(1); tick < burstsFor; list = list[:0] {
 		for tick += apart/2 + b.rng.Int64N(apart); sample < tick; sample += samplesApart {
 			if phase, on := b.runs(sample); on {
-				s := Seen{Stack: profile.StackID(phase), State: Running, Whole: true}
+				s := Seen{Stack: profile.StackID(phase), State: Running, Stop: frames.StopRoot}
 				list = append(list, Look{At: Reading{Wall: sample}, Seen: s, OnCPU: true, Apart: samplesApart, Sampled: true})
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"prywalk/frames"
 	"strconv"
 	"testing"
 
@@ -276,7 +277,7 @@ func TestShortProcessesHaveTrueShares(t *testing.T) {
 				kid, th := &Process{}, &Thread{BornAt: 1}
 				opened := ticks > 2.5
 				for age := rng.Int64N(period); age < life; age += period {
-					seen := Seen{Stack: profile.StackID(age * phases / life), State: Running, Whole: true}
+					seen := Seen{Stack: profile.StackID(age * phases / life), State: Running, Stop: frames.StopRoot}
 					l := Look{At: Reading{Wall: 1 + age, CPU: age}, Seen: seen, OnCPU: true, Apart: period}
 					switch {
 					case !opened:

@@ -3,6 +3,7 @@ package booking
 import (
 	"math"
 	"math/rand/v2"
+	"prywalk/frames"
 	"testing"
 
 	"prywalk/internal/profile"
@@ -111,7 +112,7 @@ func sampledLives(rng *rand.Rand, life, period int64, samples int) (booked [phas
 	p := &Process{}
 	book := func(s Span) { booked[s.Stack] += s.CPU }
 	seen := func(age int64) Seen {
-		return Seen{Stack: profile.StackID(age * phases / life), State: Running, Whole: true}
+		return Seen{Stack: profile.StackID(age * phases / life), State: Running, Stop: frames.StopRoot}
 	}
 	end, pool := int64(samples)*period, int64(0)
 	for born := rng.Int64N(period); born < end; born += life + rng.Int64N(period) {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"prywalk/frames"
 	"testing"
 
 	"prywalk/internal/profile"
@@ -40,7 +41,7 @@ func simulated(rng *rand.Rand, life, period int64, looks int, part float64, each
 		if age := now - born; age >= 0 && (part == 1 || rng.Float64() < part) {
 			b := Look{
 				At:    Reading{Wall: now, CPU: age},
-				Seen:  Seen{Stack: profile.StackID(age * phases / life), State: Running, Whole: true},
+				Seen:  Seen{Stack: profile.StackID(age * phases / life), State: Running, Stop: frames.StopRoot},
 				OnCPU: true, Apart: int64(float64(now-last) / part),
 			}
 			if !th.clock.started {
@@ -78,7 +79,7 @@ func queued(rng *rand.Rand, life, period int64, looks int) (booked [phases]int64
 				}
 				l := Look{
 					At:    Reading{Wall: next, CPU: at, RunQueue: next - born - at},
-					Seen:  Seen{State: Running, Whole: true},
+					Seen:  Seen{State: Running, Stop: frames.StopRoot},
 					OnCPU: on, Apart: next - last,
 				}
 				l.Seen.Stack = profile.StackID(min(at*phases/life, phases-1)*places + rng.Int64N(places))
@@ -371,7 +372,7 @@ func calling(rng *rand.Rand, life, period int64, looks, each int) (booked [phase
 		}
 		phase := age * phases / life
 		l := Look{At: Reading{Wall: now, CPU: age}, OnCPU: true, Basis: skid.Exact, Apart: period,
-			Seen: Seen{Stack: profile.StackID(phase), State: Running, Whole: true}}
+			Seen: Seen{Stack: profile.StackID(phase), State: Running, Stop: frames.StopRoot}}
 		switch {
 		case rng.IntN(3) == 0:
 		case phase%2 == 0:

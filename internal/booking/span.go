@@ -1,6 +1,7 @@
 package booking
 
 import (
+	"prywalk/frames"
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
@@ -36,7 +37,8 @@ type Seen struct {
 	// WaitsFor and Owner are as in [profile.Interval].
 	WaitsFor string
 	Owner    int
-	Whole    bool // the stack is complete
+	// Stop is why the walk of the stack ended: [frames.StopRoot] if the stack is complete.
+	Stop frames.StopReason
 	// Program is what a child ran that nobody met; "" for the process's own.
 	Program string
 	// Met is how a tick met a child that nobody opened.
@@ -92,6 +94,9 @@ const (
 	// ShortLivedChildren is the only frame of the CPU time of a process's children that ended before they were met, and
 	// of the last moments of others. It has the process that waited for them, and their program where ticks tell it.
 	ShortLivedChildren = "[short-lived children]"
+	// NoUserSpace is the only frame of a thread that never runs in user space, such as one that io_uring starts for its
+	// process.
+	NoUserSpace = "[kernel's own thread]"
 	// ExecOrExit is the only frame of a child that was met in exec or exit, where the kernel's functions are not wanted:
 	// it has no user's stack.
 	ExecOrExit = "[exec or exit]"

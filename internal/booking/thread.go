@@ -22,7 +22,7 @@ type Look struct {
 // sampled reports whether the look is a sample that tells no more than where its thread ran.
 func (l *Look) sampled() bool {
 	s := &l.Seen
-	return l.Sampled && l.OnCPU && *s == Seen{Stack: s.Stack, State: Running, Whole: s.Whole}
+	return l.Sampled && l.OnCPU && *s == Seen{Stack: s.Stack, State: Running, Stop: s.Stop}
 }
 
 // Unchanged tells that a thread was found at so many ticks as at its last look, and what its clocks showed at the last

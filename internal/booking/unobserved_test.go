@@ -3,6 +3,7 @@ package booking
 import (
 	"math"
 	"math/rand/v2"
+	"prywalk/frames"
 	"testing"
 
 	"prywalk/internal/profile"
@@ -213,7 +214,7 @@ func paused(seed uint64) (o outcome, unobserved int64) {
 			g.Add(at, length)
 		}
 		w.Tick(now, period)
-		s := Seen{Stack: stackFirst, State: Running, Whole: true}
+		s := Seen{Stack: stackFirst, State: Running, Stop: frames.StopRoot}
 		if rng.IntN(10) == 0 {
 			s.Stack = stackLast
 		}

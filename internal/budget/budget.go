@@ -22,6 +22,7 @@ const (
 type Budget struct {
 	limit, used, peak atomic.Int64
 	asked             atomic.Bool
+	allowed           atomic.Int64 // by [Budget.Allow]
 
 	mu      sync.Mutex
 	refused []string
@@ -46,13 +47,15 @@ func (b *Budget) SetTotal(bytes int64) {
 	b.asked.Store(true)
 }
 
-// AtLeast gives a budget for what is in proportion to a file of the user's own. Of n bytes, where that is more than
-// this one and nobody has asked for a limit.
-func (b *Budget) AtLeast(n int64) *Budget {
-	if n <= b.Limit() || b.asked.Load() {
-		return b
+// Allow makes room for n bytes that are in proportion to a file of the user's own: the limit is at least the sum of
+// these, unless a limit was asked for.
+func (b *Budget) Allow(n int64) {
+	sum := b.allowed.Add(n)
+	for now := b.Limit(); sum > now && !b.asked.Load(); now = b.Limit() {
+		if b.limit.CompareAndSwap(now, sum) {
+			return
+		}
 	}
-	return New(n)
 }
 
 // Total is what the process is to keep within, in bytes.

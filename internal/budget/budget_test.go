@@ -111,3 +111,18 @@ func TestTheSizeThatIsToldIsEnough(t *testing.T) {
 		}
 	}
 }
+
+func TestFilesOfTheUsersOwnMakeRoomUnlessALimitWasAskedFor(t *testing.T) {
+	b := New(1000)
+	b.Allow(600)
+	if b.Limit() != 1000 {
+		t.Errorf("%d for one file that needs less", b.Limit())
+	}
+	if b.Allow(900); b.Limit() != 1500 {
+		t.Errorf("%d for two files", b.Limit())
+	}
+	b.SetTotal(100)
+	if b.Allow(9000); b.Limit() != 50 {
+		t.Errorf("%d where 50 were asked for", b.Limit())
+	}
+}

@@ -8,7 +8,7 @@ import (
 // waitKinds are the kinds of waits by those of run-time systems.
 var waitKinds = map[managed.WaitKind]waits.Kind{
 	managed.WaitMonitor: waits.Monitor, managed.WaitObject: waits.ObjectWait, managed.WaitPark: waits.Park,
-	managed.WaitSleep: waits.Sleep, managed.WaitGIL: waits.GIL,
+	managed.WaitSleep: waits.Sleep, managed.WaitGIL: waits.GIL, managed.WaitLock: waits.Mutex,
 }
 
 // Waiting tells what a thread that sleeps in futex(2) waits for, as far as a run-time system knows it; false if none
@@ -30,4 +30,14 @@ func Waiting(namers []managed.Namer, s *managed.Sleeper) (w waits.For, ok, later
 		return w, true, later
 	}
 	return w, false, later
+}
+
+// Holds gives the locks that the thread of the last walk is likely to hold, by its frames.
+func Holds(namers []managed.Namer) (out []managed.Held) {
+	for _, n := range namers {
+		if h, ok := n.(managed.Holder); ok {
+			out = append(out, h.Holds()...)
+		}
+	}
+	return out
 }

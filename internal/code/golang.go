@@ -15,6 +15,9 @@ const maxPclntab = 512 << 20
 // goroutine at a time.
 func (img *Image) GoTable() *golang.Table { return img.prepared().goTable }
 
+// GoTableOf reads the Go table of a file that no process has to run, nil if it is no Go program's.
+func GoTableOf(f *elffile.File) *golang.Table { return goTable(f) }
+
 // goTable reads the Go table of a file, nil if it has none. Whether it has costs a
 // look at the names of its sections.
 func goTable(f *elffile.File) *golang.Table {

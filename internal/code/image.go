@@ -152,6 +152,15 @@ func (l lazyCalls) FuncRange(pc frames.Addr) (start, end frames.Addr, ok bool) {
 	return p.FuncRange(pc)
 }
 
+// EndsStack implements frames.StackEnds.
+func (l lazyCalls) EndsStack(pc frames.Addr) bool {
+	p := l.img.prepared()
+	l.img.mu.Lock()
+	defer l.img.mu.Unlock()
+	e, ok := p.calls.(frames.StackEnds)
+	return ok && e.EndsStack(pc)
+}
+
 // LeavesByJump implements frames.Jumps.
 func (l lazyCalls) LeavesByJump(start frames.Addr) bool {
 	p := l.img.prepared()

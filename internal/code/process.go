@@ -142,6 +142,23 @@ func (p *Process) Space() *frames.Space { return p.space }
 // CodeMappings gives the number of executable mappings, as of the last Refresh.
 func (p *Process) CodeMappings() int { return len(p.code) }
 
+// ProgramFile identifies the file that a process runs, by what it says of itself and by where it is.
+type ProgramFile struct {
+	Dev, Inode uint64
+	BuildID    string
+}
+
+// Program gives the file that the process runs, as of the last Refresh; false if it is not known.
+func (p *Process) Program() (f ProgramFile, ok bool) {
+	main := p.Main()
+	for i := range p.code {
+		if m := &p.code[i]; main != nil && m.mod == main && m.at.Inode != 0 {
+			return ProgramFile{m.at.Dev, m.at.Inode, main.BuildID}, true
+		}
+	}
+	return ProgramFile{}, false
+}
+
 // Main gives the module of the program's own code, as of the last Refresh; nil if
 // it is not known.
 func (p *Process) Main() *frames.Module {

@@ -2,6 +2,7 @@
 package commandline
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,7 +42,7 @@ func (l *PIDs) Set(text string) error {
 // Type implements pflag.Value.
 func (l *PIDs) Type() string { return "PID,…" }
 
-// Seconds is a flag that takes seconds (30, 0.5) or a Go duration (30s, 2m).
+// Seconds is a flag that takes a duration above 0: seconds (30, 0.5) or a number with a unit (30s, 2m, 10min).
 type Seconds time.Duration
 
 // String implements pflag.Value.
@@ -54,16 +55,12 @@ func (s *Seconds) String() string {
 
 // Set implements pflag.Value.
 func (s *Seconds) Set(text string) error {
-	if v, err := strconv.ParseFloat(text, 64); err == nil {
-		if !(v > 0 && v <= 1e9) {
-			return exit.Usage("a duration is above 0 and at most 1e9 seconds")
-		}
-		*s = Seconds(v * float64(time.Second))
-		return nil
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 {
-		return exit.Usage("%q is no duration: give seconds (30) or a unit (30s, 2m)", text)
+	d, ok := duration(text)
+	switch {
+	case !ok:
+		return exit.Usage("%q is not a duration: give seconds (30) or a number with a unit (30s, 2m, 10min)", text)
+	case d <= 0:
+		return exit.Usage("%q: a duration is above 0 and at most 1e9 seconds", text)
 	}
 	*s = Seconds(d)
 	return nil
@@ -72,7 +69,62 @@ func (s *Seconds) Set(text string) error {
 // Type implements pflag.Value.
 func (s *Seconds) Type() string { return "TIME" }
 
-// Share is a flag that takes a percentage (2%) or a fraction (0.02).
+// Moment is a flag that takes a time since the beginning of a recording, in the forms of [Seconds]; 0 is its beginning.
+type Moment time.Duration
+
+// String implements pflag.Value.
+func (m *Moment) String() string { return (*Seconds)(m).String() }
+
+// Set implements pflag.Value.
+func (m *Moment) Set(text string) error {
+	d, ok := duration(text)
+	if !ok || d < 0 {
+		return exit.Usage("%q is not a time of the recording: give seconds (0, 2.5) or a number with a unit (2s, 10min)",
+			text)
+	}
+	*m = Moment(d)
+	return nil
+}
+
+// Type implements pflag.Value.
+func (m *Moment) Type() string { return "TIME" }
+
+// mostSeconds bounds a duration.
+const mostSeconds = 1e9
+
+// units are the units of time that people write and [time.ParseDuration] does not know.
+var units = strings.NewReplacer("mins", "m", "min", "m", "secs", "s", "sec", "s")
+
+// duration reads seconds, or numbers with units.
+func duration(text string) (d time.Duration, ok bool) {
+	if v, err := strconv.ParseFloat(text, 64); err == nil {
+		if math.IsNaN(v) {
+			return 0, false
+		}
+		if math.Abs(v) > mostSeconds {
+			return 0, true // out of range
+		}
+		return time.Duration(v * float64(time.Second)), true
+	}
+	d, err := time.ParseDuration(units.Replace(text))
+	if err == nil && d.Seconds() > mostSeconds {
+		return 0, true
+	}
+	return d, err == nil
+}
+
+// Percent reads a percentage. With or without its sign the number is of 100: "2%" and "2" are 0.02.
+func Percent(text string) (share float64, ok bool) {
+	v, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(text, "%")), 64)
+	return v / 100, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
+}
+
+// FormatPercent writes a share as [Percent] reads it.
+func FormatPercent(share float64) string {
+	return strconv.FormatFloat(math.Round(share*1e8)/1e6, 'f', -1, 64) + "%"
+}
+
+// Share is a flag that takes a percentage above 0 and up to 100.
 type Share float64
 
 // String implements pflag.Value.
@@ -80,18 +132,15 @@ func (s *Share) String() string {
 	if *s == 0 {
 		return ""
 	}
-	return strconv.FormatFloat(100*float64(*s), 'g', -1, 64) + "%"
+	return FormatPercent(float64(*s))
 }
 
 // Set implements pflag.Value.
 func (s *Share) Set(text string) error {
-	num, percent := strings.CutSuffix(text, "%")
-	v, err := strconv.ParseFloat(num, 64)
-	if percent {
-		v /= 100
-	}
-	if err != nil || !(v > 0 && v <= 1) {
-		return exit.Usage("%q is no share: give a percentage above 0 and up to 100%%, such as 2%%", text)
+	v, ok := Percent(text)
+	if !ok || !(v > 0 && v <= 1) {
+		return exit.Usage("%q is not a share: give a percentage above 0%% and up to 100%%, such as 2%% (2 is the same)",
+			text)
 	}
 	*s = Share(v)
 	return nil
@@ -99,6 +148,25 @@ func (s *Share) Set(text string) error {
 
 // Type implements pflag.Value.
 func (s *Share) Type() string { return "PERCENT" }
+
+// Growth is a flag that takes a percentage from 0, above 100, too.
+type Growth float64
+
+// String implements pflag.Value.
+func (g *Growth) String() string { return FormatPercent(float64(*g)) }
+
+// Set implements pflag.Value.
+func (g *Growth) Set(text string) error {
+	v, ok := Percent(text)
+	if !ok || !(v >= 0 && v < 1e6) {
+		return exit.Usage("%q is not a percentage: give one from 0%%, such as 5%% (5 is the same)", text)
+	}
+	*g = Growth(v)
+	return nil
+}
+
+// Type implements pflag.Value.
+func (g *Growth) Type() string { return "PERCENT" }
 
 // Memory is a flag that takes bytes (268435456) or a size (256M, 2G).
 type Memory int64
@@ -119,7 +187,7 @@ func (m *Memory) Set(text string) error {
 	}
 	v, err := strconv.ParseFloat(num, 64)
 	if v *= float64(unit); err != nil || !(v >= leastMemory && v <= 1<<50) {
-		return exit.Usage("%q is no amount of memory: give a size from 64M, such as 512M or 2G", text)
+		return exit.Usage("%q is not an amount of memory: give a size from 64M, such as 512M or 2G", text)
 	}
 	*m = Memory(v)
 	return nil
@@ -138,7 +206,7 @@ func (f *Frequency) String() string { return strconv.FormatFloat(float64(*f), 'g
 func (f *Frequency) Set(text string) error {
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(v >= sampler.MinFreq && v <= sampler.MaxFreq) {
-		return exit.Usage("frequency %q: give a number of ticks a second from %d to %d", text, sampler.MinFreq,
+		return exit.Usage("%q is not a frequency: give a rate in Hz from %d to %d", text, sampler.MinFreq,
 			sampler.MaxFreq)
 	}
 	*f = Frequency(v)

@@ -24,13 +24,22 @@ var shorts = map[string]string{"completion": "complete commands and flags in you
 // NewHelp replaces the library's: an unknown command is an error here, too.
 func NewHelp() *cobra.Command {
 	return &cobra.Command{
-		Use:   "help [COMMAND]",
-		Short: "help for a command, as COMMAND --help",
+		Use:   "help [COMMAND|TOPIC]",
+		Short: "help for a command, as COMMAND --help, or on a topic",
 		ValidArgsFunction: func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-			return names(cmd.Root()), cobra.ShellCompDirectiveNoFileComp
+			all := names(cmd.Root())
+			for _, t := range topics {
+				all = append(all, t.name)
+			}
+			return all, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root := cmd.Root()
+			if len(args) == 1 {
+				if shown, err := showTopic(cmd, args[0]); shown {
+					return err
+				}
+			}
 			if err := UnknownCommand(root, args); err != nil {
 				return err
 			}
@@ -55,6 +64,8 @@ func Usage(cmd *cobra.Command) error {
 	if cmd.HasAvailableSubCommands() {
 		b.WriteString("\nCommands:\n")
 		aligned(&b, commandRows(cmd), width)
+		b.WriteString("\nTopics (prywalk help TOPIC):\n")
+		aligned(&b, topicRows(), width)
 	}
 	for _, set := range []struct {
 		title string
@@ -100,12 +111,14 @@ func useLine(cmd *cobra.Command) string {
 // values say what texts are the values of flags.
 var values = map[string]string{
 	"output": "FILE", "stats": "FILE", "html": "FILE", "speedscope": "FILE", "firefox": "FILE", "pgo": "FILE",
-	"core": "FILE", "svg": "FILE",
-	"sysroot": "DIR", "source-dir": "DIR", "http": "ADDR", "name": "NAME", "callers": "FUNC", "callees": "FUNC",
+	"core": "FILE", "svg": "FILE", "symbols": "FILE",
+	"sysroot": "DIR", "source-dir": "DIR", "dir": "DIR", "http": "ADDR", "name": "NAME",
+	"callers": "FUNC", "callees": "FUNC",
 	"source":  "FUNC",
 	"threads": "REGEXP", "focus": "REGEXP", "ignore": "REGEXP", "thread": "REGEXP", "process": "REGEXP", "state": "REGEXP",
 	"wait": "REGEXP",
 	"json": "FILE", "known": "FILE", "by": "WHAT", "value": "CLOCK", "census": "HOW", "engine": "HOW", "per": "WHAT",
+	"sort": "WHAT", "old": "FILE,…", "new": "FILE,…",
 	"pid": "PID",
 }
 
@@ -122,7 +135,7 @@ func flagRows(set *pflag.FlagSet) (rows [][2]string) {
 		}
 		kind, text := pflag.UnquoteUsage(f)
 		switch word := values[f.Name]; {
-		case word != "" && kind == "string", kind == "int" && f.Name == "pid":
+		case word != "" && (kind == "string" || kind == "stringArray"), kind == "int" && f.Name == "pid":
 			kind = word
 		default:
 			kind = cmp.Or(kinds[kind], kind)

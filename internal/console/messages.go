@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"prywalk/internal/budget"
 	"prywalk/internal/printable"
@@ -57,8 +58,25 @@ func SayLeftOut() {
 	}
 }
 
-// Say writes a line to stderr. What strings and errors among args have from the target is made printable.
-func Say(format string, args ...any) { printable.Fprintf(&Messages, "prywalk: "+format+"\n", args...) }
+// quiet: only errors are written.
+var quiet atomic.Bool
+
+// Quiet leaves out all messages but errors.
+func Quiet(yes bool) { quiet.Store(yes) }
+
+// IsQuiet reports whether only errors are written: there is no line of progress then, either.
+func IsQuiet() bool { return quiet.Load() }
+
+// Say writes a message to stderr, unless only errors are wanted. What strings and errors among args have from the
+// target is made printable.
+func Say(format string, args ...any) {
+	if !quiet.Load() {
+		Fail(format, args...)
+	}
+}
+
+// Fail writes an error to stderr, as [Say] does.
+func Fail(format string, args ...any) { printable.Fprintf(&Messages, "prywalk: "+format+"\n", args...) }
 
 // SayRemarks says which files were not used, and why.
 func SayRemarks() {

@@ -21,8 +21,11 @@ const (
 )
 
 // Paged writes a text to standard output: by the user's pager if that is a terminal and the text is for people. Who
-// reads no further is no error.
+// reads no further is no error; an output that was closed from the start is one ([CheckStdout]).
 func Paged(forPrograms bool, write func(io.Writer) error) error {
+	if err := CheckStdout(); err != nil {
+		return err
+	}
 	command := pagerCommand()
 	if forPrograms || command == "" || !IsTerminal(os.Stdout) {
 		return printed(os.Stdout, write)
@@ -64,7 +67,7 @@ func (p *pager) start() error {
 		return err
 	}
 	if err := p.cmd.Start(); err != nil {
-		return fmt.Errorf("the pager does not start: %w; PAGER=cat does without one", err)
+		return fmt.Errorf("the pager does not start: %w; PAGER=cat disables it", err)
 	}
 	signal.Ignore(os.Interrupt) // Ctrl-C is the pager's
 	return nil
@@ -79,7 +82,7 @@ func (p *pager) close() error {
 	err := p.cmd.Wait()
 	signal.Reset(os.Interrupt)
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == notFound {
-		return fmt.Errorf("no pager %q; PAGER=cat does without one", p.command)
+		return fmt.Errorf("no pager %q; PAGER=cat disables it", p.command)
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // ErrNoReader tells that nobody reads from the pipe that is to be written to.
-var ErrNoReader = errors.New("nobody has opened the pipe for reading")
+var ErrNoReader = errors.New("the pipe has no reader")
 
 const (
 	pipePoll    = 20 * time.Millisecond
@@ -37,7 +37,7 @@ func AwaitReader(path string, giveUp <-chan struct{}) (release func(), err error
 		}
 		if !told && time.Since(began) > pipeWarning {
 			told = true
-			Say("waiting for somebody to read from %s; Ctrl-C gives up", path)
+			Say("waiting for a reader of %s; Ctrl-C to abort", path)
 		}
 		select {
 		case <-giveUp:

@@ -27,7 +27,7 @@ const ProgressEvery = 500 * time.Millisecond
 // StartSlow begins to tell what text says, which may be "". quiet: nothing is told.
 func StartSlow(quiet bool, text func() string) *Slow {
 	p := &Slow{quit: make(chan struct{}), done: make(chan struct{})}
-	if quiet || !IsTerminal(os.Stderr) {
+	if quiet || IsQuiet() || !IsTerminal(os.Stderr) {
 		close(p.done)
 		return p
 	}

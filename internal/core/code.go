@@ -190,3 +190,8 @@ func (c *Core) ReadCode(addr uint64, b []byte) int { return c.mem.read(addr, b) 
 
 // Namers gives the run-time systems that know the managed frames of the threads.
 func (c *Core) Namers() []managed.Namer { return c.runtimes.Namers() }
+
+// WaitingGoroutines counts the goroutines that waited, as [code.Process.WaitingGoroutines] does.
+func (c *Core) WaitingGoroutines() (*code.WaitingGoroutines, string) {
+	return c.runtimes.WaitingInACore()
+}

@@ -42,10 +42,10 @@ func notCore(head []byte, err error) *Error {
 	case errors.Is(err, elffile.ErrNotELF):
 		return &Error{"it is not a core file (no ELF header)", "give a core that the kernel or gcore has written", err}
 	case errors.Is(err, elffile.ErrClass32):
-		return &Error{"it is the core of a 32-bit process", "only 64-bit x86-64 and arm64 programs can be looked at", err}
+		return &Error{"it is the core of a 32-bit process", "only 64-bit x86-64 and arm64 programs are supported", err}
 	case errors.Is(err, elffile.ErrMachine):
 		return &Error{fmt.Sprintf("it is a file for another processor (%v)", err),
-			"only 64-bit x86-64 and arm64 programs can be looked at", err}
+			"only 64-bit x86-64 and arm64 programs are supported", err}
 	case errors.As(err, &format):
 		return &Error{"the core is cut off or damaged within its headers (" + format.What + ")",
 			"copy it again, or make room for a whole one", err}

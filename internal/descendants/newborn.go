@@ -37,7 +37,8 @@ type Newborns[O comparable, K any] struct {
 	young map[int]*Newborn[O, K]
 	last  int // the number that was given out last, 0: not known
 
-	stat    func(pid int, s *procmem.Stat) error
+	budget  *procmem.Budget
+	stat    func(f *procmem.ThreadFiles, s *procmem.Stat) error
 	parent  func(pid int) (parent int, ok bool)
 	clock   func(pid int) (uint64, error)
 	between func() // is called before each question to the kernel
@@ -50,6 +51,8 @@ type Newborn[O comparable, K any] struct {
 	PID int
 	// Waiter is the nearest of its ancestors that was met.
 	Waiter O
+	// Files are those of its first thread.
+	Files *procmem.ThreadFiles
 	// Kept is the caller's.
 	Kept K
 	// Used is what it had used when it was last asked after, by what it ran then.
@@ -70,10 +73,11 @@ type Use struct {
 	NS   int64
 }
 
-// NewNewborns gives one that knows nobody.
-func NewNewborns[O comparable, K any]() *Newborns[O, K] {
+// NewNewborns gives one that knows no process. It keeps files of newborn ones open as far as the budget goes.
+func NewNewborns[O comparable, K any](budget *procmem.Budget) *Newborns[O, K] {
 	return &Newborns[O, K]{
-		met: map[int]O{}, forks: map[int]*forks{}, young: map[int]*Newborn[O, K]{}, stat: procmem.ReadStat, parent: parent,
+		met: map[int]O{}, forks: map[int]*forks{}, young: map[int]*Newborn[O, K]{}, budget: budget,
+		stat: (*procmem.ThreadFiles).Stat, parent: parent,
 		clock: procmem.ProcessCPU, between: func() {}, pin: func() {}, unpin: func() {},
 	}
 }
@@ -96,6 +100,9 @@ func parent(pid int) (int, bool) {
 // Meet takes note that a process was met, and gives what there was of it; nil for nothing.
 func (n *Newborns[O, K]) Meet(pid int, as O) *Newborn[O, K] {
 	before := n.young[pid]
+	if before != nil {
+		before.Files.Close()
+	}
 	n.met[pid] = as
 	delete(n.young, pid)
 	delete(n.forks, pid)
@@ -114,6 +121,9 @@ func (n *Newborns[O, K]) Forget(pid int, as O) {
 		delete(n.forks, pid)
 	}
 }
+
+// Any reports whether there are numbers since the last call of Born.
+func (n *Newborns[O, K]) Any(last int) bool { return last != n.last }
 
 // Born looks for descendants of processes that were met among the numbers since the last call. last is the one that was
 // given out last, 0 if that is not known.
@@ -145,11 +155,19 @@ func (n *Newborns[O, K]) ask(pid int, now int64) {
 	if y := n.young[parent]; !ok && y != nil {
 		waiter, ok = y.Waiter, true
 	}
-	var s procmem.Stat
-	if !ok || n.stat(pid, &s) != nil || s.State == 'Z' || s.PPID != parent {
+	if !ok {
 		return
 	}
-	n.young[pid] = &Newborn[O, K]{Waiter: waiter, PID: pid, parent: parent, start: s.StartTime, since: now}
+	var s procmem.Stat
+	files := procmem.OpenThread(pid, pid, n.budget)
+	_ = files.Hold() // it is gone, else, which its stat tells
+	if n.stat(files, &s) != nil || s.State == 'Z' || s.PPID != parent {
+		files.Close()
+		return
+	}
+	n.young[pid] = &Newborn[O, K]{
+		Waiter: waiter, PID: pid, Files: files, parent: parent, start: s.StartTime, since: now,
+	}
 }
 
 // Tick tells runs of those whose first threads run or wait for a processor, with what the kernel says of each. It gives
@@ -166,11 +184,13 @@ func (n *Newborns[O, K]) Tick(now int64, runs func(*Newborn[O, K], *procmem.Stat
 			n.pin()
 			cpu, _ := n.clock(pid) // it is gone, else
 			var s procmem.Stat
-			err := n.stat(pid, &s)
+			err := n.stat(y.Files, &s)
 			n.unpin()
 			ended := err != nil || s.StartTime != y.start || s.State == 'X' // a zombie may still be met
 			if ended || age > lastingFor {
-				if delete(n.young, pid); !yield(y, !ended) {
+				delete(n.young, pid)
+				goesOn := yield(y, !ended)
+				if y.Files.Close(); !goesOn {
 					return
 				}
 				continue

@@ -17,10 +17,10 @@ type listed map[int]procmem.Stat
 
 // newbornsOf gives a Newborns that reads such a /proc. Process 100 was met, as "shell".
 func newbornsOf(l listed) *Newborns[string, []int64] {
-	n := NewNewborns[string, []int64]()
-	n.stat = func(pid int, s *procmem.Stat) error {
+	n := NewNewborns[string, []int64](nil)
+	n.stat = func(f *procmem.ThreadFiles, s *procmem.Stat) error {
 		var ok bool
-		if *s, ok = l[pid]; !ok {
+		if *s, ok = l[f.TID()]; !ok {
 			return errors.New("gone")
 		}
 		return nil
@@ -163,9 +163,9 @@ func TestStrangersAreNotWaitedFor(t *testing.T) {
 	n := newbornsOf(l)
 	var read []int
 	between, stat := 0, n.stat
-	n.stat = func(pid int, s *procmem.Stat) error {
-		read = append(read, pid)
-		return stat(pid, s)
+	n.stat = func(f *procmem.ThreadFiles, s *procmem.Stat) error {
+		read = append(read, f.TID())
+		return stat(f, s)
 	}
 	n.Between(func() { between++ })
 	pinned, most := 0, 0
@@ -214,9 +214,9 @@ func TestWhoIsNotOpenedForLongIsAskedRarely(t *testing.T) {
 	n := newbornsOf(l)
 	asked := 0
 	stat := n.stat
-	n.stat = func(pid int, s *procmem.Stat) error {
+	n.stat = func(f *procmem.ThreadFiles, s *procmem.Stat) error {
 		asked++
-		return stat(pid, s)
+		return stat(f, s)
 	}
 	n.Born(1001, 0)
 	for now := int64(0); now < 2e9; now += 10e6 {
@@ -240,7 +240,7 @@ func TestNewbornProcessIsFoundByItsNumber(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer births.Close()
-	n := NewNewborns[string, []int64]()
+	n := NewNewborns[string, []int64](nil)
 	n.Meet(os.Getpid(), "test")
 	found := false
 	for try := 0; try < 20 && !found; try++ { // so many may be born at once that it is not asked for

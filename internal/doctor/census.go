@@ -15,11 +15,15 @@ func (c *checkup) census() Finding {
 		return Finding{}
 	}
 	all, err := census.New()
-	if err != nil {
-		return Finding{"census by BPF", OK, fmt.Sprintf("not to be had, threads' clocks are read one by one (%v)", err), ""}
+	if err == nil {
+		err = errors.Join(all.Take(os.Getpid()), all.Close())
 	}
-	if err := errors.Join(all.Take(os.Getpid()), all.Close()); err != nil {
-		return Finding{"census by BPF", OK, fmt.Sprintf("does not work, threads' clocks are read one by one (%v)", err), ""}
+	if err == nil {
+		return finding("bpf", OK, "works: record --census bpf reads the CPU clocks of all threads at once", "")
 	}
-	return Finding{"census by BPF", OK, "works: record --census bpf reads the clocks of all threads at once", ""}
+	why := err.Error()
+	if errors.Is(err, census.ErrDenied) {
+		why = "needs root"
+	}
+	return finding("bpf", Info, fmt.Sprintf("unavailable (%s); only matters above 1,000 threads", why), "")
 }

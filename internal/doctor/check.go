@@ -32,6 +32,8 @@ type checkup struct {
 	live bool
 	self *process.Status
 	out  []Finding
+	// lacks are the capabilities that findings ask for. One command gives them all: each setcap undoes the one before.
+	lacks uint64
 }
 
 // Check does all checks.
@@ -45,7 +47,9 @@ func (o Options) Check() []Finding {
 	}
 	var err error
 	if c.self, err = process.ReadSelf(c.proc()); err != nil {
-		return []Finding{{"proc", Fail, err.Error(), "mount it: mount -t proc proc /proc"}}
+		f := finding("proc", Fail, err.Error(), "mount it")
+		f.Command = "mount -t proc proc /proc"
+		return []Finding{f}
 	}
 	for _, check := range []func() Finding{
 		c.kernel, c.readMemory, c.pidfd, c.syscallFile, c.schedstat, c.hidepid,
@@ -59,6 +63,7 @@ func (o Options) Check() []Finding {
 	if c.PID != 0 {
 		c.process()
 	}
+	c.nameCommands()
 	return c.out
 }
 

@@ -11,6 +11,9 @@ import (
 // code tells what the process's run-time system makes without names, and what gives it names. Nothing is said of a
 // process that has none of the known ones.
 func (c *checkup) code(p *code.Process) {
+	if text := p.ParkedText(); text != "" {
+		c.add(finding("target: goroutines", OK, text, ""))
+	}
 	var files []string
 	for _, m := range p.Space().Modules() {
 		if at := code.MappingOf(m); at != nil && at.Path != "" && !slices.Contains(files, at.Path) {
@@ -25,12 +28,12 @@ func (c *checkup) code(p *code.Process) {
 		return
 	}
 	if c.hasPerfMap() {
-		c.add(Finding{"target: code", OK, fmt.Sprintf("%s: it has /tmp/perf-PID.map, which names its code", hint.Runtime),
-			""})
+		c.add(finding("target: code", OK, fmt.Sprintf("%s: /tmp/perf-PID.map names its code", hint.Runtime),
+			""))
 		return
 	}
-	c.add(Finding{"target: code", OK, fmt.Sprintf("%s: %s, have no names", hint.Runtime, hint.Code), "for names: " +
-		hint.Remedy(c.PID)})
+	c.add(finding("target: code", OK, fmt.Sprintf("%s: %s, without names", hint.Runtime, hint.Code), "to get names: "+
+		hint.Remedy(c.PID)))
 }
 
 // namedByTables tells whether the run-time system is one whose functions are named by its own tables; false: it is not.
@@ -40,10 +43,10 @@ func (c *checkup) namedByTables(p *code.Process, hint *namehints.Hint) bool {
 			continue
 		}
 		if why := p.Unknown(); why != nil {
-			c.add(Finding{"target: code", OK, fmt.Sprintf("%s: %v", n.Name(), why), "for names: " + hint.Remedy(c.PID)})
+			c.add(finding("target: code", OK, fmt.Sprintf("%s: %v", n.Name(), why), "to get names: "+hint.Remedy(c.PID)))
 			return true
 		}
-		c.add(Finding{"target: code", OK, n.Name() + ": its functions have names and lines, by its own tables", ""})
+		c.add(finding("target: code", OK, n.Name()+": functions have names and lines, from its own tables", ""))
 		return true
 	}
 	return false

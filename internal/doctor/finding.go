@@ -6,6 +6,7 @@ type Level uint8
 // The levels, in rising weight.
 const (
 	OK   Level = iota // as it should be
+	Info              // optional, and not there
 	Warn              // prywalk works, but not as well as it could
 	Fail              // prywalk does not work
 )
@@ -15,6 +16,8 @@ func (l Level) String() string {
 	switch l {
 	case OK:
 		return "ok"
+	case Info:
+		return "info"
 	case Warn:
 		return "warn"
 	}
@@ -31,6 +34,13 @@ type Finding struct {
 	// Remedy is the smallest step that helps; empty if all is well, or nothing
 	// helps.
 	Remedy string
+	// Command is a command that does it, as it can be pasted; empty if there is none.
+	Command string
+}
+
+// finding makes one without a command.
+func finding(name string, level Level, detail, remedy string) Finding {
+	return Finding{Name: name, Level: level, Detail: detail, Remedy: remedy}
 }
 
 // Worst gives the highest level among findings.

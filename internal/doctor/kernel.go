@@ -15,16 +15,16 @@ func (c *checkup) kernel() Finding {
 	release := strings.TrimSpace(c.read("sys/kernel/osrelease"))
 	var major, minor int
 	if n, _ := fmt.Sscanf(release, "%d.%d", &major, &minor); n < 2 {
-		return Finding{"kernel", Warn, fmt.Sprintf("unknown version %q", release), ""}
+		return finding("kernel", Warn, fmt.Sprintf("unknown version %q", release), "")
 	}
 	version := major*1000 + minor
 	switch {
 	case version < 3004:
-		return Finding{"kernel", Fail, "Linux " + release + " cannot seize threads", "Linux 3.4 or later is needed"}
+		return finding("kernel", Fail, "Linux "+release+" cannot seize threads", "Linux 3.4 or later is needed")
 	case version < 5003:
-		return Finding{"kernel", Warn, "Linux " + release + ": works, but is not tested", "Linux 5.3 or later is better"}
+		return finding("kernel", Warn, "Linux "+release+": works, but is not tested", "Linux 5.3 or later is better")
 	}
-	return Finding{"kernel", OK, "Linux " + release, ""}
+	return finding("kernel", OK, "Linux "+release, "")
 }
 
 // readMemory tries process_vm_readv on prywalk itself.
@@ -33,11 +33,11 @@ func (c *checkup) readMemory() Finding {
 		return Finding{}
 	}
 	if err := c.copyOwnByte(); err != nil {
-		return Finding{"process_vm_readv", Warn,
+		return finding("process_vm_readv", Warn,
 			fmt.Sprintf("refused (%v); /proc/PID/mem is read instead, which is slower", err),
-			"allow process_vm_readv in the seccomp profile that prywalk runs under"}
+			"allow process_vm_readv in the seccomp profile that prywalk runs under")
 	}
-	return Finding{"process_vm_readv", OK, "works", ""}
+	return finding("process_vm_readv", OK, "works", "")
 }
 
 // copyOwnByte calls process_vm_readv through its plain wrapper: package procmem would
@@ -65,33 +65,33 @@ func (c *checkup) pidfd() Finding {
 	}
 	fd, err := unix.PidfdOpen(unix.Getpid(), 0)
 	if err != nil {
-		return Finding{"pidfd", Warn, fmt.Sprintf("not available (%v); the end of a process is noticed later", err),
-			"Linux 5.3 or later, without a seccomp filter on pidfd_open"}
+		return finding("pidfd", Warn, fmt.Sprintf("not available (%v); the end of a process is noticed later", err),
+			"Linux 5.3 or later, without a seccomp filter on pidfd_open")
 	}
 	if err := unix.Close(fd); err != nil {
-		return Finding{"pidfd", Warn, err.Error(), ""}
+		return finding("pidfd", Warn, err.Error(), "")
 	}
-	return Finding{"pidfd", OK, "works", ""}
+	return finding("pidfd", OK, "works", "")
 }
 
 // syscallFile: what a peek at a sleeper reads (CONFIG_HAVE_ARCH_TRACEHOOK).
 func (c *checkup) syscallFile() Finding {
 	if c.read("self/syscall") == "" {
-		return Finding{"/proc/PID/syscall", Warn, "not there: sleeping threads cannot be looked at without stopping them",
-			"a kernel with CONFIG_HAVE_ARCH_TRACEHOOK and no hardening that removes the file"}
+		return finding("/proc/PID/syscall", Warn, "missing: sleeping threads cannot be read without stopping them",
+			"a kernel with CONFIG_HAVE_ARCH_TRACEHOOK and no hardening that removes the file")
 	}
-	return Finding{"/proc/PID/syscall", OK, "works", ""}
+	return finding("/proc/PID/syscall", OK, "works", "")
 }
 
 // schedstat gives the clocks (CONFIG_SCHED_INFO).
 func (c *checkup) schedstat() Finding {
 	f := strings.Fields(c.read("self/schedstat"))
 	if len(f) != 3 || f[0] == "0" && f[2] == "0" {
-		return Finding{"/proc/PID/schedstat", Warn,
-			"not there: no proof that a thread did not run, so every look stops its thread; no run queue times",
-			"a kernel with CONFIG_SCHED_INFO (CONFIG_SCHEDSTATS or CONFIG_TASK_DELAY_ACCT selects it)"}
+		return finding("/proc/PID/schedstat", Warn,
+			"missing: prywalk cannot tell whether a thread ran, so every sample stops its thread; no run queue times",
+			"a kernel with CONFIG_SCHED_INFO (CONFIG_SCHEDSTATS or CONFIG_TASK_DELAY_ACCT selects it)")
 	}
-	return Finding{"/proc/PID/schedstat", OK, "works", ""}
+	return finding("/proc/PID/schedstat", OK, "works", "")
 }
 
 // hidepid: an option of the proc file system (Documentation/filesystems/proc.rst,
@@ -109,8 +109,10 @@ func (c *checkup) hidepid() Finding {
 		if !hidden || opt == "0" || opt == "off" || c.root() {
 			continue
 		}
-		return Finding{"hidepid", Warn, "/proc shows this user its own processes only (hidepid=" + opt + ")",
-			"run prywalk as the target's user, or: sudo mount -o remount,hidepid=0 /proc"}
+		found := finding("hidepid", Warn, "/proc shows this user its own processes only (hidepid="+opt+")",
+			"run prywalk as the target's user")
+		found.Command = "sudo mount -o remount,hidepid=0 /proc"
+		return found
 	}
-	return Finding{"hidepid", OK, "/proc shows all processes", ""}
+	return finding("hidepid", OK, "/proc shows all processes", "")
 }

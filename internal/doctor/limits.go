@@ -20,20 +20,17 @@ func (c *checkup) priority() Finding {
 	}
 	switch got {
 	case "fifo":
-		return Finding{"priority", OK, "SCHED_FIFO is possible: short pauses even on a busy machine", ""}
+		return finding("priority", OK, "SCHED_FIFO is possible: short pauses even on a busy machine", "")
 	case "nice":
-		return Finding{"priority", OK, "nice -20 is possible, SCHED_FIFO is not", ""}
+		return finding("priority", OK, "nice -20 is possible, SCHED_FIFO is not", "")
 	}
-	return Finding{"priority", Warn,
+	f := finding("priority", Warn,
 		"cannot be raised: pauses of the target can take milliseconds when all processors are busy",
-		c.priorityRemedy()}
-}
-
-func (c *checkup) priorityRemedy() string {
+		"give this control group real-time runtime (cpu.rt_runtime_us), or turn CONFIG_RT_GROUP_SCHED off")
 	if c.self.Has(unix.CAP_SYS_NICE) {
-		return "give this control group real-time runtime (cpu.rt_runtime_us), or turn CONFIG_RT_GROUP_SCHED off"
+		return f
 	}
-	return c.grant("sys_nice")
+	return c.granting(f, 1<<unix.CAP_SYS_NICE)
 }
 
 // raise gives what this thread can get.
@@ -64,30 +61,30 @@ func (c *checkup) files() Finding {
 		return Finding{}
 	}
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &r); err != nil {
-		return Finding{"open files", Warn, err.Error(), ""}
+		return finding("open files", Warn, err.Error(), "")
 	}
 	detail := fmt.Sprintf("at most %d: enough for about %d threads at full speed", r.Max, r.Max/4)
 	if r.Max < 4096 {
-		return Finding{"open files", Warn, detail + "; files of further threads are opened anew at every look",
-			"ulimit -Hn 65536 (as root), or LimitNOFILE= of the systemd unit"}
+		return finding("open files", Warn, detail+"; files of further threads are reopened for every sample",
+			"ulimit -Hn 65536 (as root), or LimitNOFILE= of the systemd unit")
 	}
-	return Finding{"open files", OK, detail, ""}
+	return finding("open files", OK, detail, "")
 }
 
 // quota: a tracer that has used up its group's quota stands still, and whoever it has just stopped with it.
 func (c *checkup) quota() Finding {
 	limits := quota.Root(c.Root).Limits()
 	if len(limits) == 0 {
-		return Finding{"cpu quota", OK, "none", ""}
+		return finding("cpu quota", OK, "none", "")
 	}
 	l := &limits[0]
-	detail := fmt.Sprintf("%.0f %% of a processor (%s)", 100*l.Share(), l.Dir)
+	detail := fmt.Sprintf("%.0f%% of a processor (%s)", 100*l.Share(), l.Dir)
 	if l.Share() >= enoughQuota {
-		return Finding{"cpu quota", OK, detail, ""}
+		return finding("cpu quota", OK, detail, "")
 	}
-	return Finding{"cpu quota", Warn,
-		detail + ": the rate is lowered to what half of it pays for, unless the priority is SCHED_FIFO",
-		"give it more (cpu.max, cpu.cfs_quota_us; a container's CPU limit), or run prywalk outside of that group"}
+	return finding("cpu quota", Warn,
+		detail+": the rate is lowered to what half of it pays for, unless the priority is SCHED_FIFO",
+		"give it more (cpu.max, cpu.cfs_quota_us; a container's CPU limit), or run prywalk outside of that group")
 }
 
 // enoughQuota is the share of a processor that is enough for some hundred threads at 99 ticks a second.

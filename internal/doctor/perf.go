@@ -24,18 +24,20 @@ func (c *checkup) perf() Finding {
 	}
 	switch {
 	case errors.Is(err, perfevents.ErrDenied) && perfevents.TryOwn() == nil:
-		return Finding{name, OK, "allowed in user space alone (kernel.perf_event_paranoid is " + paranoid +
-			"): running threads are stopped for their looks, but few with --engine perf; to have all sampled " +
-			perfevents.Remedy, ""}
+		return finding(name, OK, "allowed for user space only (kernel.perf_event_paranoid is "+paranoid+
+			"): running threads are stopped for each sample, fewer with --engine perf; to sample all "+
+			perfevents.Remedy, "")
+
 	case errors.Is(err, perfevents.ErrDenied):
-		return Finding{name, OK, "not allowed (kernel.perf_event_paranoid is " + paranoid +
-			"): running threads are stopped for their looks; " +
-			"to have them sampled " + perfevents.Remedy, ""}
+		return finding(name, OK, "not allowed (kernel.perf_event_paranoid is "+paranoid+
+			"): running threads are stopped for each sample; "+
+			"to let the kernel sample them "+perfevents.Remedy, "")
+
 	case errors.Is(err, perfevents.ErrSilent):
-		return Finding{name, OK, "allowed, but no samples came: running threads are stopped for their looks", ""}
+		return finding(name, OK, "allowed, but no samples came: running threads are stopped for each sample", "")
 	case err != nil:
-		return Finding{name, OK, "not to be had, running threads are stopped for their looks (" + err.Error() + ")", ""}
+		return finding(name, OK, "unavailable, running threads are stopped for each sample ("+err.Error()+")", "")
 	}
-	return Finding{name, OK, "work: no running thread is stopped, but of processes whose stacks samples do not show whole",
-		""}
+	return finding(name, OK, "work: running threads are not stopped, except where stacks do not fit into samples",
+		"")
 }

@@ -8,11 +8,21 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"prywalk/internal/code"
 	"prywalk/internal/process"
+	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
 )
 
-func (c *checkup) add(f Finding) { c.out = append(c.out, f) }
+// add adds a finding. One command gives all capabilities that are asked for.
+func (c *checkup) add(f Finding) {
+	if strings.Contains(f.Command, "setcap ") {
+		c.ask(&f, process.OtherUsers)
+	}
+	c.out = append(c.out, f)
+}
 
 // process does the checks about the target.
 func (c *checkup) process() {
@@ -21,7 +31,7 @@ func (c *checkup) process() {
 		c.add(failure("process", err))
 		return
 	}
-	c.add(Finding{"process", OK, fmt.Sprintf("%d (%s), %d threads", c.PID, s.Name, s.Threads), ""})
+	c.add(finding("process", OK, fmt.Sprintf("%d (%s), %d threads", c.PID, s.Name, s.Threads), ""))
 	c.state(s)
 	gates, err := process.Gates(c.proc(), c.PID)
 	if err != nil {
@@ -36,7 +46,9 @@ func (c *checkup) process() {
 		if !g.OK {
 			level = Fail
 		}
-		c.add(Finding{"target: " + g.Name, level, g.Detail, g.Remedy})
+		f := finding("target: "+g.Name, level, g.Detail, g.Remedy)
+		f.Command = g.Command
+		c.add(f)
 	}
 	c.sandbox(s)
 	if !c.live {
@@ -52,26 +64,30 @@ func (c *checkup) process() {
 func failure(name string, err error) Finding {
 	var e *process.Error
 	if errors.As(err, &e) {
-		return Finding{name, Fail, e.Cause, e.Next}
+		f := finding(name, Fail, e.Cause, e.Next)
+		if e.Gate != nil {
+			f.Remedy, f.Command = e.Gate.Remedy, e.Gate.Command
+		}
+		return f
 	}
-	return Finding{name, Fail, err.Error(), ""}
+	return finding(name, Fail, err.Error(), "")
 }
 
 // state: a stopped process can be looked at, and stays stopped.
 func (c *checkup) state(s *process.Status) {
 	switch s.State {
 	case 'T':
-		c.add(Finding{"target: state", OK, "stopped (SIGSTOP): it can be looked at and stays stopped", ""})
+		c.add(finding("target: state", OK, "stopped (SIGSTOP): it can be sampled and stays stopped", ""))
 	case 'D':
-		c.add(Finding{"target: state", Warn, "its first thread waits for a device and cannot be stopped now",
-			"wait, or look at its other threads"})
+		c.add(finding("target: state", Warn, "its main thread is in uninterruptible sleep (D) and cannot be stopped",
+			"wait, or use its other threads"))
 	}
 }
 
 // sandbox tells about filters and namespaces of the target, which need no remedy.
 func (c *checkup) sandbox(s *process.Status) {
 	if s.Seccomp != 0 {
-		c.add(Finding{"target: seccomp", OK, "under a filter, which does not concern prywalk", ""})
+		c.add(finding("target: seccomp", OK, "has a seccomp filter, which does not affect prywalk", ""))
 	}
 	var other []string
 	for _, ns := range []string{"pid", "mnt", "net"} {
@@ -82,18 +98,40 @@ func (c *checkup) sandbox(s *process.Status) {
 		}
 	}
 	if len(other) > 0 {
-		c.add(Finding{"target: namespaces", OK,
-			"its own: " + strings.Join(other, ", ") + " (a container); its files are read through /proc/PID/root", ""})
+		c.add(finding("target: namespaces", OK,
+			"its own: "+strings.Join(other, ", ")+" (a container); its files are read through /proc/PID/root", ""))
 	}
 }
 
-// try asks for leave to trace; the kernel then makes all its checks.
+// mostTried bounds the threads that are tried.
+const mostTried = 100
+
+// try does with the process's threads what a recording does first, but for stopping them: it asks for leave to trace
+// each, upon which the kernel makes all its checks, and reads where it sleeps.
 func (c *checkup) try() {
-	if err := c.seize(c.PID); err != nil {
+	tids, err := procmem.ListTasks(c.PID, nil)
+	if err != nil {
 		c.add(failure("target: seize", process.Explain(c.PID, err)))
 		return
 	}
-	c.add(Finding{"target: seize", OK, "the kernel lets prywalk trace it", ""})
+	tids = tids[:min(len(tids), mostTried)]
+	for _, tid := range tids {
+		if err := c.seize(tid); err != nil && !errors.Is(err, unix.ESRCH) {
+			c.add(failure("target: seize", process.Explain(c.PID, err)))
+			return
+		}
+	}
+	c.add(finding("target: seize", OK, "the kernel lets prywalk trace its threads", ""))
+	for _, tid := range tids {
+		files := procmem.OpenThread(c.PID, tid, nil)
+		_, err := files.Syscall()
+		files.Close()
+		if err != nil && !errors.Is(err, refusal.Gone) {
+			c.add(failure("target: sleepers", process.Explain(c.PID, err)))
+			return
+		}
+	}
+	c.add(finding("target: sleepers", OK, "sleeping threads can be read", ""))
 }
 
 // open reads what a recording would read first.
@@ -120,10 +158,11 @@ func (c *checkup) open() {
 			debug++
 		}
 	}
-	f := Finding{"target: names", OK,
-		fmt.Sprintf("of %d files %d have all function names, %d also lines and inlined calls", total, symbols, debug), ""}
+	f := finding("target: names", OK,
+		fmt.Sprintf("of %d files, %d have all function names, %d also lines and inlined calls", total, symbols, debug), "")
+
 	if symbols < total {
-		f.Remedy = "for more names install the packages' debug symbols (…-dbgsym, …-debuginfo, or debuginfod-find)"
+		f.Remedy = "install the packages' debug symbols for more names (…-dbgsym, …-debuginfo, or debuginfod-find)"
 	}
 	c.add(f)
 	c.code(p)
@@ -139,11 +178,11 @@ func unreadable(seen map[*code.Image]bool) Finding {
 		}
 	}
 	if n == 0 {
-		return Finding{"target: files", OK, "all can be read", ""}
+		return finding("target: files", OK, "all can be read", "")
 	}
-	return Finding{"target: files", Warn,
+	return finding("target: files", Warn,
 		fmt.Sprintf("%d were deleted, replaced or cannot be opened; they are read from memory, with fewer names", n),
-		"run prywalk with the capability CHECKPOINT_RESTORE or SYS_ADMIN, or restart the target"}
+		"run prywalk with the capability CHECKPOINT_RESTORE or SYS_ADMIN, or restart the target")
 }
 
 // debugFile reports whether the separate debug file of a build id is installed.

@@ -18,98 +18,115 @@ func (c *checkup) user() Finding {
 	if u, err := user.LookupId(n); err == nil {
 		name = u.Username + " (" + n + ")"
 	}
-	return Finding{"user", OK, name, ""}
-}
-
-// wanted are the capabilities that make a difference, with what each is good for.
-var wanted = []struct {
-	bit  int
-	name string
-}{
-	{unix.CAP_SYS_PTRACE, "sys_ptrace"},
-	{unix.CAP_SYS_NICE, "sys_nice"},
-	{unix.CAP_CHECKPOINT_RESTORE, "checkpoint_restore"},
-	{unix.CAP_SYS_ADMIN, "sys_admin"},
-	{unix.CAP_PERFMON, "perfmon"},
-	{unix.CAP_BPF, "bpf"},
+	return finding("user", OK, name, "")
 }
 
 // capabilities (capabilities(7)): CAP_SYS_PTRACE decides whose processes can be
 // looked at; the others have checks of their own.
 func (c *checkup) capabilities() Finding {
 	var have []string
-	for _, w := range wanted {
-		if c.self.Has(w.bit) {
-			have = append(have, w.name)
+	for _, w := range process.Capabilities {
+		if c.self.Has(w.Bit) {
+			have = append(have, w.Name)
 		}
 	}
 	detail := "has " + strings.Join(have, ", ")
 	if len(have) == 0 {
 		detail = "has none"
 	}
-	if c.self.Has(unix.CAP_SYS_PTRACE) {
-		return Finding{"capabilities", OK, detail, ""}
+	switch {
+	case c.self.Has(unix.CAP_SYS_PTRACE) && (c.self.Has(unix.CAP_DAC_READ_SEARCH) || c.self.Has(unix.CAP_DAC_OVERRIDE)):
+		return finding("capabilities", OK, detail, "")
+	case c.self.Has(unix.CAP_SYS_PTRACE):
+		return c.granting(finding("capabilities", Warn,
+			detail+"; without dac_read_search the sleeping threads of other users' processes are not sampled", ""),
+			process.OtherUsers)
 	}
-	return Finding{"capabilities", Warn, detail + "; without sys_ptrace only processes of the same user can be looked at",
-		c.grant("sys_ptrace")}
+	return c.granting(finding("capabilities", Warn,
+		detail+"; without sys_ptrace and dac_read_search only processes of the same user can be sampled", ""),
+		process.OtherUsers)
 }
 
-// grant says how prywalk gets a capability.
-func (c *checkup) grant(name string) string {
-	if c.root() {
-		return "start the container with --cap-add=" + strings.ToUpper(name)
+// granting adds to a finding how prywalk gets some capabilities.
+func (c *checkup) granting(f Finding, bits uint64) Finding {
+	switch {
+	case c.root():
+		var flags []string
+		for _, w := range process.Capabilities {
+			if bits>>w.Bit&1 != 0 && !c.self.Has(w.Bit) {
+				flags = append(flags, "--cap-add="+strings.ToUpper(w.Name))
+			}
+		}
+		f.Remedy = "start the container with " + strings.Join(flags, " ")
+	case c.self.NoNewPrivs:
+		f.Remedy = "run prywalk outside of this sandbox (no_new_privs is set: sudo and setcap have no effect)"
+	default:
+		f.Remedy = "run prywalk as root"
+		c.ask(&f, bits)
 	}
-	if c.self.NoNewPrivs {
-		return "run prywalk outside of this sandbox (no_new_privs is set, so that neither sudo nor file capabilities work)"
-	}
-	caps := "cap_" + name // setcap replaces what the file has: name all
-	for _, w := range wanted {
-		if w.name != name && c.self.CapPrm>>w.bit&1 != 0 {
-			caps += ",cap_" + w.name
+	return f
+}
+
+// ask notes that a finding asks for some capabilities.
+func (c *checkup) ask(f *Finding, bits uint64) {
+	c.lacks |= bits
+	f.Command = askedFor
+}
+
+// askedFor stands for the command until all findings are known.
+const askedFor = "setcap"
+
+// nameCommands fills in the command that gives all capabilities that findings ask for.
+func (c *checkup) nameCommands() {
+	for i := range c.out {
+		if c.out[i].Command == askedFor {
+			c.out[i].Command = c.self.Grant(c.lacks)
 		}
 	}
-	return "sudo setcap " + caps + "+ep \"$(command -v prywalk)\", or run prywalk as root"
 }
 
 // mapFiles: which capabilities follow /proc/PID/map_files (fs/proc/base.c,
 // proc_map_files_get_link).
 func (c *checkup) mapFiles() Finding {
 	if c.self.Has(unix.CAP_SYS_ADMIN) || c.self.Has(unix.CAP_CHECKPOINT_RESTORE) {
-		return Finding{"map_files", OK, "deleted and replaced files can be read", ""}
+		return finding("map_files", OK, "deleted and replaced files can be read", "")
 	}
-	return Finding{"map_files", Warn,
-		"libraries that were deleted or replaced are read from the target's memory: " +
-			"stacks are complete, names may be missing",
-		c.grant("checkpoint_restore")}
+	return c.granting(finding("map_files", Warn,
+		"libraries that were deleted or replaced are read from the target's memory: "+
+			"stacks are complete, names may be missing", ""), 1<<unix.CAP_CHECKPOINT_RESTORE)
 }
 
 // yama: Documentation/admin-guide/LSM/Yama.rst.
 func (c *checkup) yama() Finding {
 	scope, ok := process.YamaScope(c.proc())
 	if !ok {
-		return Finding{"yama", OK, "not enforced by this kernel", ""}
+		return finding("yama", OK, "not enforced by this kernel", "")
 	}
 	detail := fmt.Sprintf("kernel.yama.ptrace_scope is %d", scope)
 	switch {
 	case scope >= 3:
-		return Finding{"yama", Fail, detail + ": nobody can trace",
-			"set it to 1 in /etc/sysctl.d and reboot; it cannot be lowered before"}
+		return finding("yama", Fail, detail+": tracing is disabled",
+			"set it to 1 in /etc/sysctl.d and reboot; it cannot be lowered before")
+
 	case scope <= 0 || c.self.Has(unix.CAP_SYS_PTRACE):
-		return Finding{"yama", OK, detail, ""}
+		return finding("yama", OK, detail, "")
 	case scope == 1:
-		return Finding{"yama", Warn, detail + ": only programs that prywalk starts itself can be looked at",
-			"prywalk record -- COMMAND, or: " + c.command("sysctl kernel.yama.ptrace_scope=0")}
+		f := finding("yama", Warn, detail+": only programs that prywalk starts can be sampled",
+			"prywalk record -- COMMAND")
+		f.Command = c.command("sysctl kernel.yama.ptrace_scope=0")
+		return f
+
 	}
-	return Finding{"yama", Fail, detail + ": only CAP_SYS_PTRACE can trace", c.grant("sys_ptrace")}
+	return c.granting(finding("yama", Fail, detail+": only CAP_SYS_PTRACE can trace", ""), process.OtherUsers)
 }
 
 // seccomp of prywalk itself.
 func (c *checkup) seccomp() Finding {
 	if c.self.Seccomp == 0 {
-		return Finding{"seccomp", OK, "no filter on prywalk", ""}
+		return finding("seccomp", OK, "no filter on prywalk", "")
 	}
-	return Finding{"seccomp", Warn, "prywalk runs under a filter, which may refuse its system calls",
-		"if looks are refused: run it outside of the sandbox, or with --security-opt seccomp=unconfined"}
+	return finding("seccomp", Warn, "prywalk has a seccomp filter, which may deny its system calls",
+		"if sampling fails: run prywalk outside the sandbox, or with --security-opt seccomp=unconfined")
 }
 
 // container looks for the traces that container engines leave.
@@ -126,7 +143,7 @@ func (c *checkup) container() Finding {
 		}
 	}
 	if kind == "" {
-		return Finding{"container", OK, "none seen", ""}
+		return finding("container", OK, "none seen", "")
 	}
-	return Finding{"container", OK, "in a container (" + kind + "): it sees the processes of its own pid namespace", ""}
+	return finding("container", OK, "in a container ("+kind+"): it sees the processes of its own pid namespace", "")
 }

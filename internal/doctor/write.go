@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -11,7 +12,7 @@ import (
 )
 
 // Escape sequences for the words of the levels (ECMA-48, SGR).
-var colours = [...]string{OK: "\x1b[32m", Warn: "\x1b[33m", Fail: "\x1b[31;1m"}
+var colours = [...]string{OK: "\x1b[32m", Info: "\x1b[2m", Warn: "\x1b[33m", Fail: "\x1b[31;1m"}
 
 // Write prints findings in aligned columns, a remedy below the finding that it
 // helps. colour is for terminals, and so is columns: to so many lines are made to fit, 0 is any number.
@@ -32,8 +33,34 @@ func Write(w io.Writer, fs []Finding, colour bool, columns int) error {
 			printable.Fprintf(b, "      %-*s  → %s\n", width, "", wrapped(f.Remedy, indent+utf8.RuneCountInString("→ "),
 				columns))
 		}
+		if f.Command != "" { // in one piece, to be pasted
+			printable.Fprintf(b, "      %-*s  → %s\n", width, "", f.Command)
+		}
 	}
 	return b.Flush()
+}
+
+// WriteJSON writes findings as one object.
+func WriteJSON(w io.Writer, fs []Finding) error {
+	type finding struct {
+		Name    string `json:"name"`
+		Level   string `json:"level"`
+		Detail  string `json:"detail"`
+		Remedy  string `json:"remedy,omitempty"`
+		Command string `json:"command,omitempty"`
+	}
+	out := struct {
+		SchemaVersion int       `json:"schema_version"`
+		Worst         string    `json:"worst"`
+		Findings      []finding `json:"findings"`
+	}{SchemaVersion: 1, Worst: Worst(fs).String(), Findings: []finding{}}
+	for _, f := range fs {
+		out.Findings = append(out.Findings, finding{f.Name, f.Level.String(), f.Detail, f.Remedy, f.Command})
+	}
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(out)
 }
 
 // wrapped breaks a text that begins in a column between its words.

@@ -22,7 +22,9 @@ func Core(c *core.Core, o Options, sysroot bool) *Process {
 	defer names.Close()
 	c.JITFuncs = names.JITFuncs(c.PID)
 	p := &Process{PID: c.PID, Name: c.Comm, Threads: []Thread{}, Native: o.Native}
-	w := &walk{arch: c.Arch, pid: c.PID, names: names}
+	p.memory = o.account(c.PID)
+	w := newWalk(c.PID, names, p.memory)
+	w.arch = c.Arch
 	// Threads have their stacks to themselves, so that all together have no more
 	// frames than the core has words; only a core that was made to can have more.
 	left := int(c.Size() / 8)
@@ -36,6 +38,7 @@ func Core(c *core.Core, o Options, sysroot bool) *Process {
 		left = max(0, left-len(t.Frames))
 		p.Threads = append(p.Threads, t)
 	}
+	p.Goroutines, p.Parked = c.WaitingGoroutines()
 	p.setTasks(callstack.Tasks(c.Namers(), callstack.Dead{}), o.MaxDepth)
 	for i := range p.Tasks {
 		p.Tasks[i].How = look.FromCore.String()
@@ -57,7 +60,6 @@ func coreThread(c *core.Core, th *core.Thread, w *walk, depth, limit int) Thread
 	w.MaxDepth = depth
 	still := callstack.Still(c.Read)
 	t.Frames = w.run(c.Space(), c.Namers(), &managed.Sample{TID: th.TID, Regs: &th.Regs, Mem: c.Memory(), Live: still})
-	stop := w.StopReason()
-	t.Complete, t.StopReason = stop.Complete(), stop.String()
+	t.Complete, t.StopReason = w.ended()
 	return t
 }

@@ -7,6 +7,7 @@ import (
 	"prywalk/internal/code"
 	"prywalk/internal/look"
 	"prywalk/internal/managed"
+	"prywalk/internal/namehints"
 	"prywalk/internal/procmem"
 )
 
@@ -21,10 +22,10 @@ func describe(t *code.Process, w *walk, tid int, s *look.Shot) Thread {
 		TID: innerTID(t, tid), Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == look.ByPeek,
 		Live: &callstack.Live{Mem: t.Read, PID: t.PID, TID: tid, Runs: s.Sched.Runs},
 	})
-	stop := w.StopReason()
-	th.Complete, th.StopReason = stop.Complete(), stop.String()
+	th.holds = callstack.Holds(t.Namers())
+	th.Complete, th.StopReason = w.ended()
 	if !th.Complete {
-		th.Frames = append(th.Frames, Frame{Function: "[incomplete: " + th.StopReason + "]"})
+		th.Frames = append(th.Frames, Frame{Place: &Place{Function: namehints.IncompleteName(th.StopReason)}})
 	}
 	return th
 }

@@ -19,7 +19,7 @@ const locksAnywhere = `
 	errorcheck = mutex: mutex mu_errorcheck (error-checking)HELD
 	robust = mutex: mutex mu_robust (normal robust)HELD
 	timed = mutex: mutex mu_recursive (recursive)HELD, with a time-out
-	sem = semaphore: semaphore sem, which keeps no owner
+	sem = semaphore: semaphore sem, stores no owner
 	join = join: the end of thread OWNER
 	dead = mutex: mutex mu_dead (normal robust), held by thread HEIR heir
 `
@@ -28,15 +28,15 @@ const locksAnywhere = `
 // within the program; and the same program with glibc.
 func TestLocksOfOtherCLibraries(t *testing.T) {
 	const muslRows = locksAnywhere + `
-	normal = mutex: mutex mu_normal (normal), musl keeps no owner of a normal mutex
-	rdlock = rwlock: rwlock rw_written (read), musl keeps no owner of it
-	wrlock = rwlock: rwlock rw_written (write), musl keeps no owner of it
+	normal = mutex: mutex mu_normal (normal), musl stores no owner of a normal mutex
+	rdlock = rwlock: rwlock rw_written (read), musl stores no owner of it
+	wrlock = rwlock: rwlock rw_written (write), musl stores no owner of it
 `
 	const glibcRows = locksAnywhere + `
 	normal = mutex: mutex mu_normal (normal)HELD
 	rdlock = rwlock: rwlock rw_written (read)HELD
 	wrlock = rwlock: rwlock rw_written (write)HELD
-	cond = condition: condition cond, which nobody holds
+	cond = condition: condition cond, a condition variable has no owner
 `
 	for _, c := range []struct {
 		name string
@@ -133,10 +133,10 @@ func foreign(p *Process, want map[string]wait) (wrong []string) {
 // TestLocksOfRust: they store no owner; who waits for one stands together.
 func TestLocksOfRust(t *testing.T) {
 	p := startProgram(t, build(t, "rustc", "--edition", "2021", "-O", "-g", "-o", "OUT", "testdata/locks.rs"), nil)
-	const why = "Rust keeps no owner of it"
+	const why = "Rust stores no owner of it"
 	checkForeign(t, p.pid, map[string]wait{
 		"mutex": {waits.Mutex, why, 1}, "read": {waits.RWLock, why, 1}, "write": {waits.RWLock, why, 1},
-		"cond": {waits.Condition, "which nobody holds", 1}, "park": {waits.Park, "Rust keeps no owner", 2},
+		"cond": {waits.Condition, "a condition variable has no owner", 1}, "park": {waits.Park, "Rust stores no owner", 2},
 	})
 	l := locksOf(t, p.pid)
 	two := 0
@@ -155,11 +155,11 @@ const apart = ", and each waiter sleeps at a word of its own"
 
 // TestLocksOfParkingLot: built from the sources that Debian has.
 func TestLocksOfParkingLot(t *testing.T) {
-	const why = "parking_lot keeps no owner of it" + apart
+	const why = "parking_lot stores no owner of it" + apart
 	p := startProgram(t, parkingLot(t), nil)
 	checkForeign(t, p.pid, map[string]wait{
 		"mutex": {waits.Mutex, why, 1}, "read": {waits.RWLock, why, 1}, "write": {waits.RWLock, why, 1},
-		"cond": {waits.Condition, "which nobody holds" + apart, 1},
+		"cond": {waits.Condition, "a condition variable has no owner" + apart, 1},
 	})
 }
 
@@ -208,9 +208,9 @@ func parkingLot(t *testing.T) string {
 func TestLocksOfAbseil(t *testing.T) {
 	p := startProgram(t, build(t, "c++", "-std=c++17", "-g", "-O1", "-pthread", "-o", "OUT", "testdata/absl.cc",
 		"-labsl_synchronization"), nil)
-	const why = "abseil keeps no owner of it" + apart
+	const why = "abseil stores no owner of it" + apart
 	checkForeign(t, p.pid, map[string]wait{
-		"mutex": {waits.Mutex, why, 1}, "read": {waits.Mutex, why, 1}, "cond": {waits.Park, "abseil keeps no owner" + apart,
+		"mutex": {waits.Mutex, why, 1}, "read": {waits.Mutex, why, 1}, "cond": {waits.Park, "abseil stores no owner" + apart,
 			1},
 	})
 }
@@ -227,7 +227,7 @@ func TestLocksOfGo(t *testing.T) {
 			if w == nil || !slices.ContainsFunc(th.Frames, func(f Frame) bool { return f.Function == "runtime.stoplockedm" }) {
 				continue
 			}
-			if w.Kind == waits.Park && w.Owner == 0 && w.Idle == "" && w.Why == "Go's run-time system keeps no owner" {
+			if w.Kind == waits.Park && w.Owner == 0 && w.Idle == "" && w.Why == "Go's run-time system stores no owner" {
 				parked++
 			}
 		}

@@ -33,13 +33,25 @@ type Lock struct {
 	Waiters []int `json:"waiters"`
 	// OwnerThread is the owner's stack at a moment at which it held the lock; nil if it was not met so.
 	OwnerThread *Thread `json:"owner_thread,omitempty"`
+	// Likely are the threads whose stacks show that they are inside of the lock's block, where it stores no owner.
+	Likely []LikelyOwner `json:"likely_owners,omitempty"`
 }
 
 // Locks are the locks that threads of some processes wait for.
 type Locks struct {
-	Locks []Lock `json:"locks"`
+	// Verdict says what is known of deadlocks.
+	Verdict Verdict `json:"verdict"`
+	Locks   []Lock  `json:"locks"`
 	// Deadlocks are the cycles: each thread waits for the next one, and the last for the first.
 	Deadlocks [][]int `json:"deadlocks"`
+	// Possible are the cycles of which at least one owner is likely, and not proven.
+	Possible [][]int `json:"possible_deadlocks"`
+	// Starved are the pools that are possibly starved.
+	Starved []Starved `json:"starved_pools"`
+	// OwnerUnknown are the threads that wait, and are not idle, for something whose owner is not known.
+	OwnerUnknown []int `json:"owner_unknown"`
+	// Go are the processes of Go: their goroutines wait for locks without a thread, and are not looked at.
+	Go []int `json:"go_processes,omitempty"`
 	// Watched is how long the members of the deadlocks were seen not to run; 0 for a core, which is one moment.
 	Watched time.Duration `json:"-"`
 
@@ -49,7 +61,7 @@ type Locks struct {
 // LookAtLocks looks at all threads of some processes, and finds out about the locks that they wait for. What could not
 // be looked at is missing; the first error of a look is given besides. After [ErrHung] nobody is looked at any more.
 func LookAtLocks(targets []*code.Process, o Options) (_ *Locks, err error) {
-	out := &Locks{Locks: []Lock{}, Deadlocks: [][]int{}}
+	out := newLocks()
 	if o.Names == nil {
 		o.Names = symbols.NewNamer()
 		defer func() {
@@ -88,6 +100,9 @@ func LookAtLocks(targets []*code.Process, o Options) (_ *Locks, err error) {
 		out.collect()
 		l.owners()
 		l.deadlocks()
+		out.likelyOwners()
+		l.possible()
+		out.judge()
 	})
 	if hung != nil {
 		return out, hung
@@ -97,7 +112,8 @@ func LookAtLocks(targets []*code.Process, o Options) (_ *Locks, err error) {
 
 // LocksOfCore finds out about the locks of a core, which is of one moment.
 func LocksOfCore(c *core.Core, o Options, sysroot bool) *Locks {
-	out := &Locks{Locks: []Lock{}, Deadlocks: [][]int{}, Processes: []*Process{Core(c, o, sysroot)}}
+	out := newLocks()
+	out.Processes = []*Process{Core(c, o, sysroot)}
 	out.collect()
 	p := out.Processes[0]
 	for i := range out.Locks {
@@ -105,7 +121,17 @@ func LocksOfCore(c *core.Core, o Options, sysroot bool) *Locks {
 		l.OwnerThread = p.thread(l.Owner)
 	}
 	out.Deadlocks = append(out.Deadlocks, waits.Cycles(out.graph())...)
+	out.likelyOwners()
+	out.Possible = append(out.Possible, out.possible()...)
+	out.judge()
 	return out
+}
+
+func newLocks() *Locks {
+	return &Locks{
+		Verdict: VerdictUnknown, Locks: []Lock{}, Deadlocks: [][]int{}, Possible: [][]int{}, Starved: []Starved{},
+		OwnerUnknown: []int{},
+	}
 }
 
 // thread gives a thread by its number; nil if it is not there.
@@ -223,7 +249,7 @@ func (l *lockLook) owners() {
 }
 
 // passing says that a lock was held by another thread at each look.
-const passing = "passed on all the time"
+const passing = "owner changed at each sample"
 
 // sleeper gives a waiter of a lock, and its process.
 func (l *lockLook) sleeper(lock *Lock) (*waits.Sleeper, *locked) {
@@ -270,7 +296,7 @@ func (l *lockLook) lookAt(lock *Lock, tid int) (holder int, d *Thread) {
 	if s == nil {
 		return 0, nil
 	}
-	w := &walk{pid: of.target.PID, names: l.names}
+	w := newWalk(of.target.PID, l.names, nil)
 	w.MaxDepth = l.o.MaxDepth
 	t := describe(of.target, w, tid, s)
 	of.explain.explain(&t, s)

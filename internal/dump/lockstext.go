@@ -33,50 +33,121 @@ func (t *Thread) sayWaits(b *strings.Builder) {
 	}
 }
 
-// LocksText writes the locks for people: first what is wrong, then each lock with who waits and who holds it.
+// LocksText writes the locks for people: first what is wrong, then each lock with who waits and who holds it, and last
+// the threads that are idle.
 func LocksText(w io.Writer, l *Locks) error {
 	var b strings.Builder
 	threads := 0
 	for _, p := range l.Processes {
 		printable.Fprintf(&b, "process %d %s, %s\n", p.PID, p.Name, count(len(p.Threads), "thread"))
-	}
-	for i := range l.Locks {
-		if l.Locks[i].Idle == "" {
-			threads += len(l.Locks[i].Waiters)
+		if p.Parked != "" {
+			printable.Fprintf(&b, "%s\n", p.Parked)
 		}
 	}
 	blocked, idle := l.split()
+	for _, m := range blocked {
+		threads += len(m.Waiters)
+	}
 	wait := map[bool]string{true: "waits", false: "wait"}[threads == 1]
 	printable.Fprintf(&b, "%s %s for %s; %s\n", count(threads, "thread"), wait, count(len(blocked), "lock"), l.verdict())
 	for _, c := range l.Deadlocks {
 		l.deadlock(&b, c)
 	}
+	for _, c := range l.Possible {
+		l.possibleDeadlock(&b, c)
+	}
+	for i := range l.Starved {
+		l.starvedPool(&b, &l.Starved[i])
+	}
 	for _, m := range blocked {
 		l.lock(&b, m)
 	}
-	if len(idle) > 0 {
-		printable.Fprintf(&b, "\nidle, by the rule %s:\n", waits.IdlePool)
-	}
-	for _, m := range idle {
-		printable.Fprintf(&b, "  %s: %s\n", m.thing(), printable.Raw(l.names(m.Waiters)))
-	}
+	l.idle(&b, idle)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
 // verdict is what the reader wants to know first.
 func (l *Locks) verdict() string {
-	switch n := len(l.Deadlocks); n {
-	case 0:
+	var parts []string
+	for _, n := range []struct {
+		n          int
+		one, other string
+	}{
+		{len(l.Deadlocks), "DEADLOCK", "DEADLOCKS"},
+		{len(l.Possible), "POSSIBLE DEADLOCK", "POSSIBLE DEADLOCKS"},
+		{len(l.Starved), "POSSIBLY STARVED POOL", "POSSIBLY STARVED POOLS"},
+	} {
+		switch {
+		case n.n == 1:
+			parts = append(parts, "1 "+n.one)
+		case n.n > 1:
+			parts = append(parts, strconv.Itoa(n.n)+" "+n.other)
+		}
+	}
+	if len(parts) > 0 {
+		return strings.Join(parts, ", ")
+	}
+	if l.Verdict == VerdictNone {
 		return "no deadlock"
-	case 1:
-		return "1 DEADLOCK"
-	default:
-		return fmt.Sprintf("%d DEADLOCKS", n)
+	}
+	owned := 0
+	for i := range l.Locks {
+		if l.Locks[i].Owner != 0 {
+			owned++
+		}
+	}
+	text := "no deadlock among " + count(owned, "lock") + " with a known owner"
+	if n := len(l.OwnerUnknown); n > 0 {
+		verb := map[bool]string{true: "waits", false: "wait"}[n == 1]
+		text += fmt.Sprintf("; %s %s for locks whose owner is not known", count(n, "thread"), verb)
+	}
+	if len(l.Go) > 0 {
+		text += "; locks that goroutines wait for are not examined"
+	}
+	return text
+}
+
+// possibleDeadlock writes a cycle of which some owners are only likely.
+func (l *Locks) possibleDeadlock(b *strings.Builder, cycle []int) {
+	what := count(len(cycle), "thread") + " wait for each other"
+	if len(cycle) == 1 {
+		what = "a thread waits for a lock that it probably holds itself"
+	}
+	printable.Fprintf(b, "\nPOSSIBLE DEADLOCK: %s, if the inferred owners are right\n", what)
+	for i, tid := range cycle {
+		t, _ := l.find(tid)
+		if t == nil || t.WaitsFor == nil {
+			continue
+		}
+		printable.Fprintf(b, "  %s\n      %s%s\n", l.name(tid), t.waitsLine(), printable.Raw(before(", in ", t.place())))
+		for _, m := range l.Locks {
+			if len(m.Likely) == 1 && slices.Contains(m.Waiters, tid) && m.Likely[0].TID == cycle[(i+1)%len(cycle)] {
+				printable.Fprintf(b, "      likely held by %s: %s\n", l.name(m.Likely[0].TID), m.Likely[0].Evidence)
+			}
+		}
 	}
 }
 
-// split tells locks whose waiters are blocked from those where they wait for work.
+// starvedPool writes a pool whose threads all wait for results.
+func (l *Locks) starvedPool(b *strings.Builder, s *Starved) {
+	who, wait := "all "+count(len(s.Threads), "thread"), "wait"
+	if len(s.Threads) == 1 {
+		who, wait = "the only thread", "waits"
+	}
+	printable.Fprintf(b, "\nPOSSIBLY STARVED POOL: %s of %s (%s) %s for results of tasks in %s\n", who, s.Pool, s.Loop,
+		wait,
+		s.WaitsIn)
+	others := "no thread of another pool runs a task"
+	if s.OthersWork > 0 {
+		others = "running tasks of other pools, which may make these results: " + count(s.OthersWork, "thread")
+	}
+	printable.Fprintf(b, "  proven: no thread of this pool is free to run a task\n"+
+		"  not proven: that the tasks are queued in this pool; if they are, the pool is stuck\n  %s\n", others)
+	l.waiters(b, s.Threads)
+}
+
+// split tells locks at which a thread is blocked from those at which all wait for work.
 func (l *Locks) split() (blocked, idle []*Lock) {
 	for i := range l.Locks {
 		if m := &l.Locks[i]; m.Idle == "" {
@@ -86,6 +157,39 @@ func (l *Locks) split() (blocked, idle []*Lock) {
 		}
 	}
 	return blocked, idle
+}
+
+// idle lists the threads that wait for work, by the rules that say so: locks each for itself, but for those of the
+// run-time system's own threads.
+func (l *Locks) idle(b *strings.Builder, locks []*Lock) {
+	var others []string
+	rules := map[string][]int{}
+	for _, p := range l.Processes {
+		for i := range p.Threads {
+			w := p.Threads[i].WaitsFor
+			if w == nil || w.Idle == "" || w.Idle == waits.IdlePool && w.Kind.IsLock() {
+				continue
+			}
+			if rules[w.Idle] == nil {
+				others = append(others, w.Idle)
+			}
+			rules[w.Idle] = append(rules[w.Idle], p.Threads[i].TID)
+		}
+	}
+	if len(locks) == 0 && len(others) == 0 {
+		return
+	}
+	printable.Fprintf(b, "\nidle, by rule:\n")
+	for _, m := range locks {
+		if m.Idle == waits.IdlePool {
+			printable.Fprintf(b, "  [idle: %s] %s: %s\n", m.Idle, m.thing(), printable.Raw(l.names(m.Waiters)))
+		}
+	}
+	slices.Sort(others)
+	for _, rule := range others {
+		printable.Fprintf(b, "  [idle: %s] %s: %s\n", rule, count(len(rules[rule]), "thread"),
+			printable.Raw(l.names(rules[rule])))
+	}
 }
 
 func count(n int, what string) string {
@@ -102,7 +206,7 @@ func (l *Locks) deadlock(b *strings.Builder, cycle []int) {
 		what = "a thread waits for a lock that it holds itself"
 	}
 	if l.Watched > 0 {
-		since = fmt.Sprintf("; nobody of them ran in %v", l.Watched)
+		since = fmt.Sprintf("; none of them ran in %v", l.Watched)
 	}
 	printable.Fprintf(b, "\nDEADLOCK: %s%s\n", what, since)
 	for _, tid := range cycle {
@@ -121,6 +225,10 @@ func (l *Locks) deadlock(b *strings.Builder, cycle []int) {
 func (l *Locks) lock(b *strings.Builder, m *Lock) {
 	printable.Fprintf(b, "\n%s%s\n", m.thing(), m.details())
 	printable.Fprintf(b, "  waiting: %s\n", printable.Raw(l.names(m.Waiters)))
+	l.waiters(b, m.Waiters)
+	for i := range m.Likely {
+		printable.Fprintf(b, "  likely held by %s: %s\n", l.name(m.Likely[i].TID), m.Likely[i].Evidence)
+	}
 	switch {
 	case m.Owner == 0:
 		return
@@ -147,13 +255,13 @@ func (m *Lock) thing() string {
 	return fmt.Sprintf("%s %#x", m.Kind, uint64(m.Address))
 }
 
-// details say what kind of lock it is, and why nobody is said to hold it.
+// details say what kind of lock it is, and why no owner is named.
 func (m *Lock) details() string {
 	text := before(", ", m.Type)
 	switch {
 	case m.Owner != 0:
 	case m.OwnerGone != 0:
-		text += fmt.Sprintf(", taken by a thread %d that is not there any more", m.OwnerGone)
+		text += fmt.Sprintf(", taken by thread %d, which has ended", m.OwnerGone)
 	case m.Readers > 0:
 		text += ", held by " + count(m.Readers, "reader")
 	default:
@@ -201,22 +309,54 @@ func (l *Locks) find(tid int) (*Thread, *Process) {
 	return nil, nil
 }
 
-// libraries are parts of the names of files whose functions are not the program's.
-var libraries = []string{"/libc.so", "/libc-", "/libpthread", "/libstdc++", "/libc++", "/ld-", "musl", "[vdso]"}
+// mostPlaces is how many places a lock's waiters are shown at.
+const mostPlaces = 5
+
+// waiters writes the places in the program at which threads wait, the commonest first.
+func (l *Locks) waiters(b *strings.Builder, tids []int) {
+	at := map[string]int{}
+	var places []string
+	for _, tid := range tids {
+		t, _ := l.find(tid)
+		if t == nil {
+			continue
+		}
+		place := t.place()
+		if place == "" {
+			continue
+		}
+		if at[place] == 0 {
+			places = append(places, place)
+		}
+		at[place]++
+	}
+	slices.SortStableFunc(places, func(a, b string) int { return at[b] - at[a] })
+	for _, place := range places[:min(len(places), mostPlaces)] {
+		threads := ""
+		if len(tids) > 1 {
+			threads = " (" + count(at[place], "thread") + ")"
+		}
+		printable.Fprintf(b, "      in %s%s\n", place, threads)
+	}
+	if n := len(places) - mostPlaces; n > 0 {
+		printable.Fprintf(b, "      and at %s\n", count(n, "more place"))
+	}
+}
+
+// place is the program's own function in which a thread waits, with its line; "" if there is none.
+func (t *Thread) place() string {
+	if f := own(t); f != nil {
+		return f.location()
+	}
+	return ""
+}
 
 // own gives the innermost function that is the program's own; nil if there is none.
 func own(t *Thread) *Frame {
-	if f := ownManaged(t); f != nil {
-		return f
+	if i := waits.Application(t.frame); i >= 0 {
+		return &t.Frames[i]
 	}
-	for i := range t.Frames {
-		f := &t.Frames[i]
-		library := slices.ContainsFunc(libraries, func(part string) bool { return strings.Contains(f.Module, part) })
-		if !library && f.Function != "" && f.Method != "" && !strings.HasPrefix(f.Function, "std::") {
-			return f
-		}
-	}
-	return nil
+	return ownManaged(t)
 }
 
 // location is a function, and the line if it is known.

@@ -2,13 +2,16 @@ package dump
 
 import (
 	"errors"
+	"fmt"
 	"maps"
+	"math"
 	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
 
 	"prywalk/frames"
+	"prywalk/internal/budget"
 	"prywalk/internal/callstack"
 	"prywalk/internal/code"
 	"prywalk/internal/look"
@@ -35,6 +38,14 @@ type Options struct {
 	// Names gives the names, for one look at a time, of processes whose images are of one cache; nil: each look reads
 	// its own. After [ErrHung] it may still be in use.
 	Names *symbols.Namer
+	// MaxPause, if positive: no stop is begun that is expected to take longer, and less of a running thread's stack is
+	// copied instead.
+	MaxPause time.Duration
+}
+
+// account opens the account of a process's stacks.
+func (o *Options) account(pid int) *budget.Account {
+	return budget.Process().Whole(fmt.Sprintf("stacks of process %d", pid))
 }
 
 // collectFor bounds how long running threads are waited for, in nanoseconds. Nobody is stopped meanwhile: on a
@@ -64,6 +75,17 @@ const (
 	atomicCopy = 256 << 20
 )
 
+// copySpeed is how many bytes of a stack are copied in a nanosecond, at least, as long as nothing is known of a thread.
+const copySpeed = 1
+
+// firstCopy is how much of a stack is copied at first.
+func (o *Options) firstCopy() int {
+	if o.MaxPause > 0 {
+		return min(firstCopy, int(o.MaxPause)*copySpeed)
+	}
+	return firstCopy
+}
+
 // Look looks at all threads of a process once. Threads that end meanwhile are left
 // out. The error is that of listing the threads.
 func Look(t *code.Process, o Options) (*Process, error) {
@@ -73,10 +95,12 @@ func Look(t *code.Process, o Options) (*Process, error) {
 	}
 	p := &Process{PID: t.PID, Name: t.Comm, Threads: []Thread{}, Failed: got.failed, Pause: time.Duration(got.pause),
 		Native: o.Native}
-	list := &list{name: t.Comm, err: err}
+	p.memory = o.account(t.PID)
+	list := &list{name: t.Comm, err: err, memory: p.memory}
 	hung := look.Watched(func() { list.describe(t, o, got) })
 	p.Threads, p.Name, err = list.taken(hung)
 	p.setTasks(list.takenTasks(), o.MaxDepth)
+	p.Goroutines, p.Parked = list.takenParked()
 	p.slept = list.sleepers()
 	p.sort()
 	return p, err
@@ -93,7 +117,10 @@ type list struct {
 	threads []Thread
 	err     error // no more looks are to be made
 	slept   map[int]*waits.Sleeper
+	memory  *budget.Account
 	tasks   managed.TaskList
+	waiting *code.WaitingGoroutines
+	parked  string // the same for people
 }
 
 // takenTasks gives the tasks, none while they are still read.
@@ -101,6 +128,13 @@ func (l *list) takenTasks() managed.TaskList {
 	l.Lock()
 	defer l.Unlock()
 	return l.tasks
+}
+
+// takenParked gives the number of goroutines and the line on them, none while they are still counted.
+func (l *list) takenParked() (*code.WaitingGoroutines, string) {
+	l.Lock()
+	defer l.Unlock()
+	return l.waiting, l.parked
 }
 
 // taken gives the list, which is over.
@@ -142,18 +176,25 @@ func (l *list) describe(t *code.Process, o Options, got *shots) {
 		defer names.Close()
 	}
 	t.JITFuncs = names.JITFuncs(t.PID)
-	w := &walk{pid: t.PID, names: names}
+	w := newWalk(t.PID, names, l.memory)
 	w.MaxDepth = o.MaxDepth
 	explain := explainerOf(t, names, waits.NewMembers(t.PID, o.Others))
 	defer func() { l.keep(explain) }()
 	for th, s := range got.taken {
 		var err error
 		d := describe(t, w, th.TID, s)
-		for n := 0; n < moreLooks && s != nil && !o.Atomic && !l.over() && err == nil && askForMore(t, w, th, s, n); n++ {
+		copied := int64(0) // of the stack's memory
+		for n := 0; n < moreLooks && s != nil && !o.Atomic && !l.over() && err == nil; n++ {
+			more := copyMore{stack: uint64(moreCopy) << (2 * n), memory: l.memory, taken: &copied, pause: o.MaxPause}
+			if w.full || !more.ask(t, w, th, s) {
+				break
+			}
 			if s, err = again(th, o); s != nil {
+				w.drop(&d)
 				d = describe(t, w, th.TID, s)
 			}
 		}
+		l.memory.Give(copied)
 		explain.explain(&d, s)
 		l.add(l.lookAgain(t, w, explain, th, d, o), err)
 	}
@@ -161,6 +202,10 @@ func (l *list) describe(t *code.Process, o Options, got *shots) {
 	tasks := tasksOf(t) // it may hang
 	l.Lock()
 	l.tasks = tasks
+	l.Unlock()
+	waiting, parked := t.WaitingGoroutines()
+	l.Lock()
+	l.waiting, l.parked = waiting, parked
 	l.Unlock()
 }
 
@@ -186,24 +231,38 @@ const moreLooks = 6
 // mapping says little of where the stack ends: those of goroutines lie in mappings of 64 MB.
 const moreCopy = 1 << 20
 
-// askForMore makes the next look at a thread, the one after n others, see what the last walk of it lacked. That is
+// copyMore is how much more of a stack a further look may copy.
+type copyMore struct {
+	stack  uint64 // bytes
+	memory *budget.Account
+	taken  *int64        // of memory, for this thread's copies
+	pause  time.Duration // a running thread may be stopped for; 0: of no bound
+}
+
+// ask makes the next look at a thread see what the last walk of it lacked. That is
 // more of the stack, a register, or another stack, which a signal's handler or a function with a split stack
 // returns to. False if it lacked nothing that can be had. A run-time system may need more than the stack, too.
-func askForMore(t *code.Process, w *walk, th *look.Thread, s *look.Shot, n int) bool {
+func (m *copyMore) ask(t *code.Process, w *walk, th *look.Thread, s *look.Shot) bool {
 	planned := th.Walks().Plan(callstack.Plan(t.Namers(), innerTID(t, th.TID), s.Regs.TLS))
 	switch w.StopReason() {
 	case frames.StopStackCut:
-		size := uint64(moreCopy) << (2 * n)
+		size := m.stack
 		sp, at := s.Regs.SP(), w.UnreadAddr()
 		end := t.StackEnd(at)
-		if w.Away() || end != t.StackEnd(sp) { // it is the other stack that is deep
-			th.Walks().CopyOtherDeep(at, min(end-at+1<<16, size))
-			return true
-		}
-		if end > sp {
+		away := w.Away() || end != t.StackEnd(sp) // it is the other stack that is deep
+		if away {
+			size = min(end-at+1<<16, size)
+		} else if end > sp {
 			size = min(size, end-sp+1<<16)
 		}
-		th.Walks().CopyDeep(size)
+		if size = min(size, m.within(s)); size <= uint64(s.Copied()) || !m.take(int64(size)) {
+			return planned
+		}
+		if away {
+			th.Walks().CopyOtherDeep(at, size)
+		} else {
+			th.Walks().CopyDeep(size)
+		}
 	case frames.StopUnproven:
 		th.Walks().Unproven(s)
 	case frames.StopBadMemory:
@@ -214,6 +273,26 @@ func askForMore(t *code.Process, w *walk, th *look.Thread, s *look.Shot, n int) 
 	default:
 		return planned
 	}
+	return true
+}
+
+// within gives how many bytes of stack can be copied in a stop of the length that is allowed, going by the last stop.
+// A sleeper is not stopped for it.
+func (m *copyMore) within(s *look.Shot) uint64 {
+	if m.pause <= 0 || s.How != look.ByFreeze {
+		return math.MaxUint64
+	}
+	rest := int64(m.pause) - max(s.Stopped-s.Copying, 0) // what is not for the copy
+	return uint64(float64(s.Copied()) * float64(max(rest, 0)) / float64(max(s.Copying, 1)))
+}
+
+// take takes memory for a copy of the stack, in place of those before.
+func (m *copyMore) take(size int64) bool {
+	more := size - *m.taken
+	if more > 0 && m.memory.Take(more, "stacks") != nil {
+		return false
+	}
+	*m.taken = max(*m.taken, size)
 	return true
 }
 
@@ -256,7 +335,7 @@ func takeAll(t *code.Process, o Options) (*shots, error) {
 	plans.Store(callstack.FirstPlan(t.Namers()))
 	add := func(tid int) *look.Thread {
 		th := look.NewThread(t.PID, tid, nil)
-		th.Walks().CopyUpTo(firstCopy)
+		th.Walks().CopyUpTo(o.firstCopy())
 		th.Extra, th.Memory, th.Plans = extra, t.Memory(), plans
 		th.Walks().Plan(callstack.Plan(t.Namers(), innerTID(t, tid), 0))
 		got.threads = append(got.threads, th)
@@ -303,7 +382,9 @@ func (g *shots) takeEach(o Options, rung look.Rung) error {
 		left := make(chan []*look.Thread, 1)
 		err := onController(o, len(todo), func(c *ptrace.Controller,
 			pool *look.Pool) {
-			left <- g.take(look.New(c, pool, rung), todo)
+			l := look.New(c, pool, rung)
+			l.LimitPause(o.MaxPause)
+			left <- g.take(l, todo)
 		})
 		if err != nil {
 			return err

@@ -2,6 +2,8 @@ package dump
 
 import (
 	"prywalk/frames"
+	"prywalk/internal/booking"
+	"prywalk/internal/budget"
 	"prywalk/internal/callstack"
 	"prywalk/internal/managed"
 	"prywalk/internal/symbols"
@@ -18,30 +20,98 @@ type walk struct {
 	names  *symbols.Namer
 	merger callstack.Merger
 	told   []managed.Frame
+	places map[Place]*Place
+	code   map[codeKey][]*Place
+	memory *budget.Account // nil: of no bound
+	full   bool            // there was no memory for the rest of the stack
 }
+
+// newWalk gives one for the threads of a process.
+func newWalk(pid int, names *symbols.Namer, memory *budget.Account) *walk {
+	return &walk{pid: pid, names: names, memory: memory, places: map[Place]*Place{}, code: map[codeKey][]*Place{}}
+}
+
+// codeKey is code that has the same places wherever it is on a stack.
+type codeKey struct {
+	module *frames.Module
+	lookup frames.Addr
+	method frames.Method
+	pc     frames.Addr
+}
+
+// What a frame takes, in bytes: its own words, in a list that grows; and while managed frames are put among them.
+const (
+	frameCost  = 32
+	mergedCost = 384
+)
 
 // run walks a stack, and gives its frames, with the managed ones that the run-time systems of the process know.
 func (w *walk) run(space *frames.Space, namers []managed.Namer, s *managed.Sample) []Frame {
+	w.full = false
+	if len(namers) == 0 {
+		return w.native(space, s)
+	}
 	w.merger.Begin(namers, s)
-	for w.Init(space, s.Regs, s.Mem); w.Next(); {
+	taken := int64(0)
+	for w.Init(space, s.Regs, s.Mem); w.Next() && w.fits(mergedCost); taken += mergedCost {
 		f := w.Frame()
 		w.merger.Add(&f)
 	}
+	entries := w.merger.End(!w.full && w.StopReason().Complete())
+	w.memory.Give(taken)
 	out := []Frame{}
-	entries := w.merger.End(w.StopReason().Complete())
 	for i := range entries {
 		e := &entries[i]
 		if e.Namer != nil {
 			out = w.appendManaged(out, e, s.Live)
 			continue
 		}
-		first := len(out)
-		out = w.appendNative(out, &e.Frame)
-		for j := range out[first:] {
-			out[first+j].Machinery = e.Machinery
-		}
+		out = w.appendNative(out, &e.Frame, e.Machinery)
 	}
 	return out
+}
+
+// native walks a stack that has native frames only.
+func (w *walk) native(space *frames.Space, s *managed.Sample) []Frame {
+	out := []Frame{}
+	for w.Init(space, s.Regs, s.Mem); w.Next() && !w.full; {
+		f := w.Frame()
+		out = w.appendNative(out, &f, false)
+	}
+	return out
+}
+
+// fits takes memory for a part of a stack. Once there is none the stack ends.
+func (w *walk) fits(bytes int64) bool {
+	if !w.full {
+		w.full = w.memory.Take(bytes, "stacks") != nil
+	}
+	return !w.full
+}
+
+// drop gives back what the frames of a thread have taken, which is described again.
+func (w *walk) drop(t *Thread) { w.memory.Give(frameCost * int64(len(t.Frames))) }
+
+// outOfMemory is the reason of a stack for whose rest there was no memory.
+const outOfMemory = "memory"
+
+// ended says whether the last stack is complete, and why it ended.
+func (w *walk) ended() (complete bool, reason string) {
+	if w.full {
+		return false, outOfMemory
+	}
+	stop := w.StopReason()
+	return stop.Complete(), stop.String()
+}
+
+// place gives what is kept of a place, once for all frames.
+func (w *walk) place(p Place) *Place {
+	known := w.places[p]
+	if known == nil {
+		known = &p
+		w.places[p] = known
+	}
+	return known
 }
 
 // appendManaged adds the functions of a managed frame.
@@ -54,34 +124,64 @@ func (w *walk) appendManaged(out []Frame, e *callstack.Entry, l managed.Live) []
 	if len(w.told) == 0 {
 		w.told = append(w.told, managed.Frame{})
 	}
-	base := Frame{Kind: managed.Kind(e.Namer.Name()), Module: "[" + e.Namer.Name() + "]"}
+	f := Frame{}
+	base := Place{Kind: managed.Kind(e.Namer.Name()), Module: "[" + e.Namer.Name() + "]"}
 	if e.Compiled {
-		base.PC, base.SP, base.Method = Hex(e.Frame.PC), Hex(e.Frame.SP), e.Frame.Method.String()
+		f.PC, f.SP, base.Method = Hex(e.Frame.PC), Hex(e.Frame.SP), e.Frame.Method.String()
 	}
-	for _, f := range w.told {
-		g := base
-		g.Function, g.File, g.Line, g.Type, g.Inlined = f.Function, f.File, f.Line, f.Type, f.Inlined
-		out = append(out, g)
+	for _, t := range w.told {
+		if !w.fits(frameCost) {
+			return out
+		}
+		p := base
+		p.Function, p.File, p.Line, p.Type, p.Inlined = t.Function, t.File, t.Line, t.Type, t.Inlined
+		f.Place = w.place(p)
+		out = append(out, f)
 	}
 	return out
 }
 
 // appendNative adds a native frame, and before it the calls that were inlined there.
-func (w *walk) appendNative(out []Frame, f *frames.Frame) []Frame {
-	base := Frame{PC: Hex(f.PC), SP: Hex(f.SP), Method: f.Method.String()}
-	if f.Module == nil {
-		return append(out, base)
-	}
-	m := f.Module
-	base.Module, base.BuildID, base.Offset = m.Name, m.BuildID, Hex(f.PC-m.Bias)
-	found := w.names.Frames(m, w.pid, f.Lookup(w.arch)-m.Bias, nil)
-	for _, s := range found {
-		g := base
-		g.Function, g.File, g.Line, g.Inlined = s.Name, s.File, s.Line, s.Inlined
-		out = append(out, g)
-	}
-	if len(found) == 0 {
-		out = append(out, base)
+func (w *walk) appendNative(out []Frame, f *frames.Frame, machinery bool) []Frame {
+	for _, p := range w.nativePlaces(f) {
+		if !w.fits(frameCost) {
+			return out
+		}
+		if machinery {
+			q := *p
+			q.Machinery = true
+			p = w.place(q)
+		}
+		out = append(out, Frame{PC: Hex(f.PC), SP: Hex(f.SP), Place: p})
 	}
 	return out
+}
+
+// nativePlaces gives the places of a native frame. Code that is made at run time can become other code, and is asked
+// for each time.
+func (w *walk) nativePlaces(f *frames.Frame) []*Place {
+	base := Place{Method: f.Method.String()}
+	if f.Module == nil {
+		if w.KernelOnly() {
+			base.Function = booking.NoUserSpace
+		}
+		return []*Place{w.place(base)}
+	}
+	m, lookup := f.Module, f.Lookup(w.arch)
+	key := codeKey{m, lookup, f.Method, f.PC}
+	if list := w.code[key]; list != nil && !m.Generated {
+		return list
+	}
+	base.Module, base.BuildID, base.Offset = m.Name, m.BuildID, Hex(f.PC-m.Bias)
+	var list []*Place
+	for _, s := range w.names.Frames(m, w.pid, lookup-m.Bias, nil) {
+		p := base
+		p.Function, p.File, p.Line, p.Inlined = s.Name, s.File, s.Line, s.Inlined
+		list = append(list, w.place(p))
+	}
+	if len(list) == 0 {
+		list = append(list, w.place(base))
+	}
+	w.code[key] = list
+	return list
 }

@@ -33,6 +33,7 @@ func MergedText(w io.Writer, p *Process) error {
 		stack(&b, first, p.Native)
 	}
 	tasksText(&b, p)
+	p.parkedText(&b)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

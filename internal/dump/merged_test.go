@@ -7,10 +7,11 @@ import (
 )
 
 func TestThreadsWithEqualStacksAreShownOnce(t *testing.T) {
-	idle := []Frame{{PC: 1, Function: "pause", Method: "context"}, {PC: 2, Function: "idle", Method: "cfi"}}
+	idle := []Frame{{PC: 1, Place: &Place{Function: "pause", Method: "context"}},
+		{PC: 2, Place: &Place{Function: "idle", Method: "cfi"}}}
 	p := &Process{PID: 7, Name: "srv", Threads: []Thread{
 		{TID: 7, Name: "main", State: "S", Wait: "futex", How: "peek", Complete: true, StopReason: "root",
-			Frames: []Frame{{PC: 9, Function: "wait", Method: "context"}}},
+			Frames: []Frame{{PC: 9, Place: &Place{Function: "wait", Method: "context"}}}},
 		{TID: 8, Name: "a", State: "S", Wait: "pause", How: "peek", Complete: true, StopReason: "root", Frames: idle},
 		{TID: 9, Name: "b", State: "S", Wait: "pause", How: "peek", Complete: true, StopReason: "root", Frames: idle},
 		{TID: 10, Name: "a", State: "S", Wait: "pause", How: "freeze", Complete: true, StopReason: "root", Frames: idle},
@@ -42,12 +43,12 @@ func TestThreadsWithEqualStacksAreShownOnce(t *testing.T) {
 
 // TestManyThreadsTakeFewLines: 480 workers are one line, and who differs stands before them.
 func TestManyThreadsTakeFewLines(t *testing.T) {
-	idle := []Frame{{PC: 1, Function: "pause", Method: "context"}}
+	idle := []Frame{{PC: 1, Place: &Place{Function: "pause", Method: "context"}}}
 	p := &Process{PID: 7, Name: "srv"}
 	add := func(name string, pc Hex) {
 		frames := idle
 		if pc != 1 {
-			frames = []Frame{{PC: pc, Function: "other", Method: "context"}}
+			frames = []Frame{{PC: pc, Place: &Place{Function: "other", Method: "context"}}}
 		}
 		p.Threads = append(p.Threads, Thread{TID: 100 + len(p.Threads), Name: name, State: "S", How: "peek", Complete: true,
 			StopReason: "root", Frames: frames})

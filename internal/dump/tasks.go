@@ -41,8 +41,8 @@ func (p *Process) setTasks(list managed.TaskList, depth int) {
 			How: taskHows[t.Proven], Frames: []Frame{}}
 		for j := range t.Frames {
 			if f := &t.Frames[j]; depth < 0 || j < depth {
-				d.Frames = append(d.Frames, Frame{Function: f.Function, File: f.File, Line: f.Line, Kind: managed.Kind(t.Runtime),
-					Module: "[" + t.Runtime + "]"})
+				d.Frames = append(d.Frames, Frame{Place: &Place{Function: f.Function, File: f.File, Line: f.Line,
+					Kind: managed.Kind(t.Runtime), Module: "[" + t.Runtime + "]"}})
 			}
 		}
 		p.Tasks = append(p.Tasks, d)

@@ -76,7 +76,7 @@ func tasksText(b *strings.Builder, p *Process) {
 		}
 	}
 	if p.TasksChanged > 0 {
-		printable.Fprintf(b, "\nchanged each time that they were read: %s\n", tabular.Plural(int64(p.TasksChanged), "task"))
+		printable.Fprintf(b, "\nchanging while being read: %s\n", tabular.Plural(int64(p.TasksChanged), "task"))
 	}
 	if p.TasksMore > 0 {
 		printable.Fprintf(b, "\nnot shown: %s\n", tabular.Plural(int64(p.TasksMore), "task"))

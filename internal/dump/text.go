@@ -18,10 +18,22 @@ func Text(w io.Writer, p *Process) error {
 	printable.Fprintf(&b, "process %d %s, %s\n", p.PID, p.Name, count(len(p.Threads), "thread"))
 	for i := range p.Threads {
 		thread(&b, &p.Threads[i], p.Native)
+		if _, err := io.WriteString(w, b.String()); err != nil {
+			return err
+		}
+		b.Reset()
 	}
 	tasksText(&b, p)
+	p.parkedText(&b)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// parkedText writes the line on goroutines that wait, if there is one.
+func (p *Process) parkedText(b *strings.Builder) {
+	if p.Parked != "" {
+		printable.Fprintf(b, "\n%s\n", p.Parked)
+	}
 }
 
 func thread(b *strings.Builder, t *Thread, native bool) {
@@ -42,15 +54,24 @@ func (t *Thread) doing() string {
 // stack writes a thread's frames, without those that run managed ones unless native asks for them.
 func stack(b *strings.Builder, t *Thread, native bool) {
 	n := 0
+	hidden, some := repeated(t.Frames, 0)
 	for i := range t.Frames {
 		f := &t.Frames[i]
+		if some && i == hidden.to {
+			hidden, some = repeated(t.Frames, i)
+		}
+		if some && i == hidden.from {
+			hidden.say(b, t.Frames)
+		}
 		if f.Method == "" && f.Kind == "" { // not code; what follows says it
 			continue
 		}
 		if f.Machinery && !native {
 			continue
 		}
-		frame(b, n, f)
+		if !some || i < hidden.from {
+			frame(b, n, f)
+		}
 		if !f.Inlined {
 			n++
 		}

@@ -7,6 +7,9 @@ import (
 	"strconv"
 	"time"
 
+	"prywalk/internal/budget"
+	"prywalk/internal/code"
+	"prywalk/internal/managed"
 	"prywalk/internal/waits"
 )
 
@@ -24,11 +27,19 @@ type Process struct {
 	Failed map[string]int64 `json:"-"`
 	// Pause is how long the threads were stopped by a look that stops all.
 	Pause time.Duration `json:"-"`
+	// Goroutines counts those that wait without a thread, nil for other programs than Go's; Parked says it in a line for
+	// people.
+	Goroutines *code.WaitingGoroutines `json:"goroutines_waiting,omitempty"`
+	Parked     string                  `json:"-"`
 	// Native: texts show the native frames that run managed ones, too.
 	Native bool `json:"-"`
 
-	slept map[int]*waits.Sleeper // by thread, for a further look at what they wait for
+	slept  map[int]*waits.Sleeper // by thread, for a further look at what they wait for
+	memory *budget.Account        // of the stacks
 }
+
+// Close gives the memory back that the stacks have of the process's budget.
+func (p *Process) Close() { p.memory.Close() }
 
 // sort puts the first thread first, whose number is the process's, and the others in the order of their numbers. Of
 // those that were started after the numbers began anew it is the lowest.
@@ -58,13 +69,21 @@ type Thread struct {
 	Frames []Frame `json:"frames"`
 	// WaitsFor is what a sleeper waits for; nil where nothing is known.
 	WaitsFor *waits.For `json:"waits_for,omitempty"`
+
+	holds []managed.Held // by its frames
 }
 
 // Frame is one function of a stack; an inlined call is a frame of its own, before
 // the function that it was inlined into.
 type Frame struct {
-	PC       Hex    `json:"pc,omitempty"`
-	SP       Hex    `json:"sp,omitempty"`
+	PC Hex `json:"pc,omitempty"`
+	SP Hex `json:"sp,omitempty"`
+	// Place is never nil. Frames share it: of a recursion's million frames each takes three words.
+	*Place
+}
+
+// Place is what a frame shows of its code.
+type Place struct {
 	Function string `json:"function,omitempty"`
 	Inlined  bool   `json:"inlined"`
 	File     string `json:"file,omitempty"`

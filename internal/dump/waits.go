@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"strconv"
+	"strings"
 
 	"prywalk/frames"
 	"prywalk/internal/code"
@@ -29,6 +30,8 @@ type explainer struct {
 	asked   int                    // how often one was asked again
 	slept   map[int]*waits.Sleeper // by thread
 	symbols map[waits.Address]waits.Variable
+	// idleness are the rules that waits were found to be idleness by.
+	idleness map[idleKey]string
 }
 
 // explainerOf is for a live process; threads are those of all processes that are looked at.
@@ -40,7 +43,8 @@ func explainerOf(t *code.Process, names *symbols.Namer, threads waits.Threads) *
 			n, _ := t.Memory().Read(t.MemoryTID(), addr, buf)
 			return n
 		},
-		slept: map[int]*waits.Sleeper{}, symbols: map[waits.Address]waits.Variable{}, clock: sameClock(t.PID),
+		slept: map[int]*waits.Sleeper{}, symbols: map[waits.Address]waits.Variable{}, idleness: map[idleKey]string{},
+		clock: sameClock(t.PID),
 	}
 }
 
@@ -94,13 +98,31 @@ func (x *explainer) describe(d *Thread, sl *waits.Sleeper) {
 		x.files.Describe(&w)
 	}
 	w.SetVariable(x.variable(w.Address))
-	w.Idle = waits.Idle(sl.Wait, w.Kind, func(i int) string {
-		if i < len(d.Frames) {
-			return d.Frames[i].Function
-		}
-		return ""
-	})
+	w.Idle = x.idle(sl.Wait, w.Kind, d)
 	d.WaitsFor = &w
+}
+
+// idleKey is what a rule of idleness decides by.
+type idleKey struct {
+	wait  string
+	kind  waits.Kind
+	stack string
+}
+
+// idle gives the rule by which a wait is idleness. Threads of one stack are asked about once.
+func (x *explainer) idle(wait string, kind waits.Kind, d *Thread) string {
+	var names strings.Builder
+	for i := range d.Frames[:min(len(d.Frames), mostAsked)] {
+		f := &d.Frames[i]
+		names.WriteString(f.Function + "\x00" + f.Module + "\x00" + f.File + "\x00")
+	}
+	k := idleKey{wait, kind, names.String()}
+	rule, known := x.idleness[k]
+	if !known {
+		rule = waits.Idle(wait, kind, d.frame)
+		x.idleness[k] = rule
+	}
+	return rule
 }
 
 // innermost gives the innermost functions of a stack.
@@ -141,7 +163,7 @@ func explainerOfCore(c *core.Core, names *symbols.Namer) *explainer {
 	read := func(addr uint64, buf []byte) int { return readWords(c.Memory(), addr, buf) }
 	return &explainer{
 		pid: c.PID, names: names, space: c.Space, threads: threads, read: read, managed: managedOfCore(c),
-		slept: map[int]*waits.Sleeper{}, symbols: map[waits.Address]waits.Variable{},
+		slept: map[int]*waits.Sleeper{}, symbols: map[waits.Address]waits.Variable{}, idleness: map[idleKey]string{},
 	}
 }
 

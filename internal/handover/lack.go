@@ -1,6 +1,10 @@
 package handover
 
-import "prywalk/internal/callstack"
+import (
+	"fmt"
+
+	"prywalk/internal/callstack"
+)
 
 // Lack says what the kernel's samples lack of a process. A sample has registers and one piece of one stack, where a
 // stop can copy more. So each process says what its samples lack, and the engine is chosen by that, never by a
@@ -17,12 +21,20 @@ const (
 	NumLacks
 )
 
-// String says it for people, after a number of processes.
-func (l Lack) String() string {
-	return [...]string{
-		"", "with stacks in several places", "with stacks that samples do not show whole", "of which no samples came",
-		"with frames elsewhere than on the stack",
-	}[l]
+// Note describes n processes of which samples lack this.
+func (l Lack) Note(n int64) string {
+	switch {
+	case l == LacksFrames:
+		return "Python keeps its frames on the heap"
+	case n == 1:
+		return "1 process " + lacks[l]
+	}
+	return fmt.Sprintf("%d processes %s", n, lacks[l])
+}
+
+var lacks = [NumLacks]string{
+	LacksStacks: "with stacks in several places", LacksRoots: "with stacks that samples do not show whole",
+	LacksSamples: "of which no samples came",
 }
 
 // TakesStops reports whether ptrace is to look at such a process. choose: the choice is the sampler's.

@@ -7,6 +7,7 @@ import (
 	"prywalk/internal/code"
 	"prywalk/internal/descendants"
 	"prywalk/internal/look"
+	"prywalk/internal/procmem"
 	"prywalk/ptrace"
 )
 
@@ -27,6 +28,7 @@ type Process struct {
 	Plans look.Plans
 	extra atomic.Pointer[ptrace.Extra]
 	lack  atomic.Uint32
+	tasks *procmem.TaskDir
 	depth atomic.Int64 // see [Process.UsedStack]
 	moved atomic.Int64 // when its code has last come or gone, CLOCK_MONOTONIC ns; 0: it was not seen to
 
@@ -34,12 +36,21 @@ type Process struct {
 	Account any
 }
 
-// NewProcess begins with a process. What is copied of it is known, and what samples will lack of it.
+// NewProcess begins with a process. What is copied of it is known, and what samples will lack of it. The list of its
+// threads is open: the tracer walks no path of /proc.
 func NewProcess(t *code.Process, child bool, parent int) *Process {
 	p := &Process{Target: t, Child: child, Parent: parent}
+	p.tasks, _ = procmem.OpenTasks(t.PID, nil) // it has ended, else
 	p.NewMappings()
 	p.NewProgram()
 	return p
+}
+
+// TakeTasks gives the list of its threads, once; nil if it has ended. Its caller closes it.
+func (p *Process) TakeTasks() *procmem.TaskDir {
+	d := p.tasks
+	p.tasks = nil
+	return d
 }
 
 // NewMappings finds anew what is copied first of a thread, as the process's mappings are others.

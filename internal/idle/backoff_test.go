@@ -2,6 +2,7 @@ package idle
 
 import (
 	"math/rand/v2"
+	"prywalk/frames"
 	"testing"
 
 	"prywalk/internal/booking"
@@ -134,7 +135,7 @@ func (l life) sampled(threads int, seed uint64) (o outcome) {
 		o.looks++
 		at, runs := booking.Reading{Wall: now, CPU: cpu + ran}, bursts
 		o.truth = at.CPU
-		s := booking.Seen{Stack: stackSleep, State: look.Sleeping, Whole: true}
+		s := booking.Seen{Stack: stackSleep, State: look.Sleeping, Stop: frames.StopRoot}
 		if ran > 0 {
 			s.State, s.Stack = look.Running, stackFirst+profile.StackID(ran/(l.burst/2+1))
 			runs++

@@ -3,6 +3,7 @@ package idle
 import (
 	"math"
 	"math/rand/v2"
+	"prywalk/frames"
 	"testing"
 
 	"prywalk/internal/booking"
@@ -72,7 +73,7 @@ func TestWhoIsRestless(t *testing.T) {
 	want(0, "it has slept for long")
 	looked(true, 10)
 	c.Forget(th)
-	want(0, "it has ended")
+	want(0, "the process has exited")
 }
 
 // TestSleepsOfRestlessThreadsHaveTheirShares: threads that sleep in two places, run for a millisecond in between, and
@@ -134,10 +135,11 @@ func sleepsOf(long, short int64, threads int) float64 {
 			continue // it runs: samples tell
 		}
 		for _, at := range samples {
-			clock.Look(at, booking.Seen{State: look.Running, Whole: true}, true, emit)
+			clock.Look(at, booking.Seen{State: look.Running, Stop: frames.StopRoot}, true, emit)
 		}
 		samples = samples[:0]
-		clock.Look(booking.Reading{Wall: now, CPU: cpu}, booking.Seen{Stack: where, State: look.Sleeping, Whole: true},
+		clock.Look(booking.Reading{Wall: now, CPU: cpu}, booking.Seen{Stack: where, State: look.Sleeping,
+			Stop: frames.StopRoot},
 			false, emit)
 		due = now + p.restlessFor()
 	}

@@ -23,6 +23,8 @@ var mayOpen = map[string]string{
 	"internal/profile/keepold.go": "the recording that the user names and its second name, in one " +
 		"directory; no link is followed",
 	"internal/console/pipe.go AwaitReader":     "a pipe that the user names is opened, and nothing is written to it",
+	"ptrace/fork.go environment":               "/proc/self/environ",
+	"ptrace/startsignals.go":                   "/proc/self/exe",
 	"internal/ownruntime/monitor.go":           "prywalk's own entries below /proc",
 	"internal/perfevents/reader.go onlineCPUs": "/sys/devices/system/cpu/online",
 	"internal/perfevents/child.go filtered":    "/proc/thread-self/status",
@@ -38,6 +40,7 @@ var mayOpen = map[string]string{
 	"cmd/prywalk/dumpcore.go openCore":         "the core that the user names",
 	"internal/recording/signals.go":            "/dev/tty",
 	"cmd/prywalk/processes.go readProcess":     "/proc/PID/comm and cmdline",
+	"internal/mcpserver/lists.go open":         "a recording below the directory that the user names; no link leads out",
 	"internal/stranger/mounts.go read":         "/proc/PID/mountinfo",
 	"internal/bench/others.go":                 "/proc/stat",
 	"internal/bench/page.go":                   "results that the user names",

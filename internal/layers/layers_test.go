@@ -20,9 +20,9 @@ const module = "prywalk"
 // order has the product's packages from the lowest to the highest. A package imports only from lines
 // before its own; packages on one line never import each other.
 var order = [][]string{
-	{"frames", "internal/wire", "internal/x86", "internal/printable", "internal/budget", "internal/namehints"},
+	{"docs", "frames", "internal/wire", "internal/x86", "internal/printable", "internal/budget", "internal/namehints"},
 	{"internal/outfile", "internal/stranger", "internal/tabular", "internal/named", "internal/exit", "internal/refusal"},
-	{"report/options"},
+	{"report/options", "internal/openfiles"},
 	{"internal/elffile", "internal/procmem", "internal/machine", "internal/markdown", "internal/quota"},
 	{"dwarfunwind", "heuristics", "internal/census", "internal/process", "internal/perfevents"},
 	{"internal/waits", "internal/managed", "internal/console", "internal/sourcelines", "internal/samestack"},
@@ -31,11 +31,11 @@ var order = [][]string{
 	{"internal/symbols", "ptrace", "internal/core", "internal/skid", "internal/descendants"},
 	{"internal/look"},
 	{"internal/profile", "internal/schedule", "internal/ownruntime", "internal/runstats"},
-	{"internal/booking", "internal/view"},
+	{"internal/booking", "internal/view", "internal/symbolize"},
 	{"internal/idle", "internal/handover", "internal/viewers"},
 	{"internal/tracer", "internal/accountant"},
 	{"report", "internal/sampler", "internal/doctor", "internal/demo", "internal/dump", "internal/top"},
-	{"internal/account", "internal/commandline"},
+	{"internal/account", "internal/commandline", "internal/mcpserver"},
 	{"internal/recording"},
 	{"internal/bench"},
 	{"cmd/prywalk"},
@@ -43,10 +43,10 @@ var order = [][]string{
 
 // tools are for tests and measurements: they import what they like, and nothing of the product imports
 // them.
-var tools = []string{"benchmarks", "docs", "integration", "internal/layers", "internal/testtargets"}
+var tools = []string{"benchmarks", "integration", "internal/layers", "internal/testtargets"}
 
 // raw are the packages that may use unsafe and raw system calls.
-var raw = []string{"internal/procmem", "ptrace"}
+var raw = []string{"internal/procmem", "internal/openfiles", "ptrace"}
 
 // rawCalls are the functions that make a system call of any number.
 var rawCalls = regexp.MustCompile(`^(syscall|unix)\.(Raw)?Syscall(6|9|NoError)?$`)

@@ -14,8 +14,8 @@ import (
 var pinnedPackages = []string{"internal/procmem", "ptrace", "internal/look"}
 
 // unpinned are the files, and functions, of these packages that never run so.
-var unpinned = []string{"bpf_unsafe.go", "launch.go", "priority.go", "freezeall.go", "stall.go",
-	"ptraceMayWait", "vmReadMayWait", "vmReadPartsMayWait"}
+var unpinned = []string{"bpf_unsafe.go", "launch.go", "fork.go", "startsignals.go", "priority.go", "freezeall.go",
+	"stall.go", "watchdog.go", "ptraceMayWait", "vmReadMayWait", "vmReadPartsMayWait"}
 
 // tellsScheduler are calls that can tell the scheduler.
 var tellsScheduler = regexp.MustCompile(`^(syscall\.Syscall6?|` +

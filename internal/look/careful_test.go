@@ -70,6 +70,9 @@ func TestOnlyWhoIsOnAProcessorIsAskedToStop(t *testing.T) {
 	})
 }
 
+// filesOf gives the files of a process's first thread, none of them kept open.
+func filesOf(pid int) *procmem.ThreadFiles { return procmem.OpenThread(pid, pid, nil) }
+
 // TestWhoIsOnAProcessorIsToldWithoutAStop: a program that computes is, sooner or later; one that sleeps, and one that
 // has ended, are not.
 func TestWhoIsOnAProcessorIsToldWithoutAStop(t *testing.T) {
@@ -89,7 +92,7 @@ func TestWhoIsOnAProcessorIsToldWithoutAStop(t *testing.T) {
 		defer ctl.Close()
 		l := New(ctl, NewPool(1), Ladder)
 		defer l.Close()
-		for tries := 20_000; !l.OnProcessor(busy); tries-- {
+		for tries := 20_000; !l.OnProcessor(filesOf(busy)); tries-- {
 			if tries == 0 {
 				t.Error("who computes is never on a processor")
 				return
@@ -97,7 +100,7 @@ func TestWhoIsOnAProcessorIsToldWithoutAStop(t *testing.T) {
 			procmem.SleepUntil(procmem.Now() + 1e6)
 			l.Woken(procmem.Now())
 		}
-		if l.OnProcessor(asleep) || l.OnProcessor(gone.Process.Pid) {
+		if l.OnProcessor(filesOf(asleep)) || l.OnProcessor(filesOf(gone.Process.Pid)) {
 			t.Error("who sleeps, or has ended, is on a processor")
 		}
 	})

@@ -33,8 +33,8 @@ type Looker struct {
 	arch     frames.Arch
 	rung     Rung
 	pause    pauseLimit
-	mappings mapLock
-	pending  []*Thread // by the tag of their ptrace.Look, less one
+	relays   *procmem.Relays // see LetGoInTime
+	pending  []*Thread       // by the tag of their ptrace.Look, less one
 	req      ptrace.Request
 	stop     ptrace.Stop
 	woken    skid.Wake
@@ -92,6 +92,10 @@ func (l *Looker) Begin(t *Thread) (Outcome, *Shot, error) {
 		}
 		t.counted.identify(t, sched)
 	}
+	if !l.readsInTime(t, false) {
+		t.base.valid = false
+		return 0, nil, refusal.MapLock
+	}
 	s := l.shot()
 	t.slept.beginLook(t, l.rung < AlwaysPeek && !again)
 	asleep := false
@@ -100,6 +104,9 @@ func (l *Looker) Begin(t *Thread) (Outcome, *Shot, error) {
 	}
 	if err == nil && !asleep && l.awaitsMappings(t, s) {
 		asleep, err = l.lookAnew(t, s)
+	}
+	if err == nil && !l.readInTime(t) {
+		err = refusal.MapLock
 	}
 	if err == nil && asleep {
 		t.leftCall()
@@ -140,6 +147,9 @@ func (l *Looker) clocks(t *Thread, counted bool) (sched procmem.SchedStat, err e
 		err = ptrace.ErrGone // the number is another thread's by now
 	}
 	if err == nil {
+		if t.before == (procmem.SchedStat{}) {
+			t.first = sched
+		}
 		t.before = sched
 	}
 	return sched, err
@@ -386,7 +396,14 @@ func (l *Looker) finish(t *Thread, look *ptrace.Look) (*Shot, error) {
 		Memory: t.Memory, Files: t.files, Extra: l.extras(t, s),
 		Regions: l.regions[:], Longest: l.pause.limit,
 	}
+	l.readsInTime(t, true) // if not, nothing is read
 	err := l.ctl.Finish(look, &l.req, &l.stop)
+	if err == nil && !l.readInTime(t) {
+		return s, l.letGo(t)
+	}
+	if t.Memory != nil {
+		t.Memory.Stopped()
+	}
 	if err == nil && !l.stop.SchedOK {
 		err = ptrace.ErrGone // it was killed meanwhile, or its number is another thread's by now
 	}
@@ -425,7 +442,7 @@ func (l *Looker) fill(t *Thread, s *Shot) {
 	t.passed = 0
 	if s.Stopped, s.Late = t.stopped(stop); s.Stopped > LongFreeze {
 		s.Why = l.ctl.Why(stop, s.Copied())
-		l.mappings.blame(s.Why)
+		t.heldUp(s.Why)
 	}
 	s.OnCPU, s.Basis = t.skid.Stopped(s.At, stop.Sched.Runs == t.before.Runs, stop.InSyscall)
 	l.pause.froze(t, s.Stopped)

@@ -1,19 +1,23 @@
 package look
 
 import (
+	"errors"
+	"os"
 	"os/exec"
 	"testing"
 	"time"
 
 	"prywalk/internal/code"
 	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
 	"prywalk/internal/testtargets"
 	"prywalk/ptrace"
 )
 
-// TestTheLockOfTheMappingsIsAwaitedBeforeAStop: another thread holds it for most of the time. That a stop has waited
-// for it makes the next looks wait before theirs.
-func TestTheLockOfTheMappingsIsAwaitedBeforeAStop(t *testing.T) {
+// withMapChanger calls f with a thread of a process of which another thread holds the lock of the mappings for most of
+// the time.
+func withMapChanger(t *testing.T, f func(*Looker, *Thread)) {
+	t.Helper()
 	exe, err := testtargets.Compile("maps.c", "-O1", "-pthread")
 	if err != nil {
 		t.Fatal(err)
@@ -33,15 +37,19 @@ func TestTheLockOfTheMappingsIsAwaitedBeforeAStop(t *testing.T) {
 		defer ctl.Close()
 		l := New(ctl, NewPool(4), Ladder)
 		defer l.Close()
-		awaited, frozen := looks(t, l, th, 0, func(_, frozen int) bool { return frozen >= 10 })
+		f(l, th)
+	})
+}
+
+// TestTheLockOfTheMappingsIsAwaitedBeforeAStop: that a stop has waited for it makes the next looks wait before theirs.
+func TestTheLockOfTheMappingsIsAwaitedBeforeAStop(t *testing.T) {
+	withMapChanger(t, func(l *Looker, th *Thread) {
+		awaited, frozen := looks(t, l, th, func(_, frozen int) bool { return frozen >= 1 })
 		if awaited != 0 || frozen == 0 {
 			t.Errorf("%d of %d looks have waited for a lock that none is known to have met", awaited, frozen)
 		}
-		l.mappings.blame(ptrace.CauseCopy)
-		if l.mappings.blame(ptrace.CauseLock); l.mappings.left != watchedFor {
-			t.Errorf("the next %d looks wait before their stops, want %d", l.mappings.left, watchedFor)
-		}
-		awaited, frozen = looks(t, l, th, watchedFor, func(awaited, _ int) bool { return awaited > 0 })
+		th.heldUp(ptrace.CauseLock)
+		awaited, frozen = looks(t, l, th, func(awaited, _ int) bool { return awaited > 0 })
 		if awaited == 0 {
 			t.Errorf("none of %d looks has waited before its stop", frozen)
 		}
@@ -49,33 +57,163 @@ func TestTheLockOfTheMappingsIsAwaitedBeforeAStop(t *testing.T) {
 	})
 }
 
-// looks tries looks until there are enough, each with so many left that wait before their stops. It gives how many have
-// waited, and how many have stopped the thread: on a busy machine it is seldom met running.
-func looks(t *testing.T, l *Looker, th *Thread, left int, enough func(awaited, frozen int) bool) (awaited, frozen int) {
-	done := func(_ *Thread, s *Shot, err error) {
+// TestThreadsAreLetGoWhereTheLockOfTheMappingsIsHeld: each look is complete, or has failed for the lock. Both happen.
+func TestThreadsAreLetGoWhereTheLockOfTheMappingsIsHeld(t *testing.T) {
+	withMapChanger(t, func(l *Looker, th *Thread) {
+		l.LetGoInTime()
+		th.heldUp(ptrace.CauseCopy)
+		if th.Memory.Watched() {
+			t.Error("a copy that was long for its length has the lock watched")
+		}
+		th.heldUp(ptrace.CauseLock)
+		done, failed := 0, 0
+		for end := time.Now().Add(testtargets.Patience); (done < 20 || failed == 0) && time.Now().Before(end); {
+			switch s, err := oneLook(l, th); {
+			case errors.Is(err, refusal.MapLock):
+				failed++
+				procmem.SleepUntil(procmem.Now() + 1e5)
+			case err != nil:
+				t.Error(err)
+			case s != nil:
+				if done++; len(s.Mem.Stack.Bytes) == 0 {
+					t.Error("a look without a stack")
+				}
+				if s.How == ByFreeze && !th.Memory.Relayed() {
+					t.Fatal("the tracer's thread itself has read")
+				}
+				l.pool.Put(s)
+			}
+		}
+		if done < 20 {
+			t.Errorf("%d looks", done)
+		}
+		t.Logf("%d looks, %d given up for the lock", done, failed)
+	})
+}
+
+// TestASleeperIsReadByTheCallingThread, unless the lock was waited for lately. No thread is stopped, and those that
+// read for stopped ones do not come back.
+func TestASleeperIsReadByTheCallingThread(t *testing.T) {
+	s := startSleeper(t, "O0", "futex", "plain")
+	OnThread(func() {
+		ctl := ptrace.NewController(ptrace.Options{})
+		defer ctl.Close()
+		l := New(ctl, NewPool(4), AlwaysPeek)
+		defer l.Close()
+		l.LetGoInTime()
+		r, w, err := os.Pipe()
 		if err != nil {
-			t.Error(err)
-			return
+			t.Fatal(err)
 		}
-		if frozen++; s.Awaited > 0 {
-			awaited++
+		defer r.Close()
+		defer w.Close()
+		l.relays.Hold(int(r.Fd()))
+		s.thread.Memory = s.proc.Memory()
+		for range 3 {
+			outcome, shot, err := l.Begin(s.thread)
+			if err != nil || outcome != Done || !s.thread.Memory.Watched() || len(shot.Mem.Stack.Bytes) == 0 {
+				t.Errorf("%v, %v; in the first stops the lock is watched: %v", outcome, err, s.thread.Memory.Watched())
+			}
+			l.pool.Put(shot)
 		}
-		if len(s.Mem.Stack.Bytes) == 0 || s.Awaited < 0 {
-			t.Errorf("%d bytes of stack, %d ns awaited", len(s.Mem.Stack.Bytes), s.Awaited)
+		s.thread.Memory.WatchHeld(1)
+		if _, shot, err := l.Begin(s.thread); !errors.Is(err, refusal.MapLock) {
+			l.pool.Put(shot)
+			t.Errorf("the lock was waited for lately, and the calling thread has read: %v", err)
 		}
-		l.pool.Put(s)
+	})
+}
+
+// TestAThreadIsLetGoWhenItsMemoryIsNotRead: the threads that read do not come back after its interrupt.
+func TestAThreadIsLetGoWhenItsMemoryIsNotRead(t *testing.T) {
+	withMapChanger(t, func(l *Looker, th *Thread) {
+		l.LetGoInTime()
+		th.Memory.WatchHeld(1 << 20)
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		defer w.Close()
+		held := 0
+		for held == 0 { // it must be met running
+			outcome, s, err := l.Begin(th)
+			if l.pool.Put(s); err != nil && !errors.Is(err, refusal.MapLock) {
+				t.Fatal(err)
+			}
+			if outcome == Pending && err == nil {
+				held = l.relays.Hold(int(r.Fd()))
+				err = collected(l)
+				if ns := th.TakeLetGo(); !errors.Is(err, refusal.MapLock) || ns <= 0 || th.TakeLetGo() != 0 {
+					t.Errorf("%v, stopped for %d ns", err, ns)
+				}
+			}
+		}
+		var st procmem.Status
+		if err := procmem.ReadStatus(th.TID, &st); err != nil || st.TracerPid != 0 || l.Pending() != 0 {
+			t.Errorf("still traced by %d (%v), %d looks pending", st.TracerPid, err, l.Pending())
+		}
+		for range 3 {
+			if outcome, s, err := l.Begin(th); !errors.Is(err, refusal.MapLock) || l.Pending() != 0 {
+				t.Errorf("a look meanwhile: %v, %v, %v", outcome, s, err)
+			}
+		}
+		if _, err := w.Write(make([]byte, held)); err != nil {
+			t.Fatal(err)
+		}
+		for end := time.Now().Add(testtargets.Patience); ; {
+			s, err := oneLook(l, th)
+			if l.pool.Put(s); err == nil {
+				break
+			}
+			if !errors.Is(err, refusal.MapLock) || time.Now().After(end) {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// oneLook makes a look.
+func oneLook(l *Looker, th *Thread) (s *Shot, err error) {
+	outcome, s, err := l.Begin(th)
+	if err != nil || outcome != Pending {
+		return s, err
 	}
+	for l.Pending() > 0 {
+		l.Collect(procmem.Now()+1e9, func(_ *Thread, shot *Shot, failed error) { s, err = shot, failed })
+	}
+	return s, err
+}
+
+// collected gives the error of the look that is pending.
+func collected(l *Looker) (err error) {
+	for l.Pending() > 0 {
+		l.Collect(procmem.Now()+1e9, func(_ *Thread, s *Shot, failed error) {
+			l.pool.Put(s)
+			err = failed
+		})
+	}
+	return err
+}
+
+// looks tries looks until there are enough. It gives how many have waited, and how many have stopped the thread: on a
+// busy machine it is seldom met running.
+func looks(t *testing.T, l *Looker, th *Thread, enough func(awaited, frozen int) bool) (awaited, frozen int) {
 	for end := time.Now().Add(testtargets.Patience); !enough(awaited, frozen) && time.Now().Before(end); {
-		l.mappings.left = left
-		outcome, s, err := l.Begin(th)
+		s, err := oneLook(l, th)
 		if err != nil {
 			t.Error(err)
 			return awaited, frozen
 		}
-		l.pool.Put(s)
-		for outcome == Pending && l.Pending() > 0 {
-			l.Collect(procmem.Now()+1e9, done)
+		if s != nil && s.How == ByFreeze {
+			if frozen++; s.Awaited > 0 {
+				awaited++
+			}
+			if len(s.Mem.Stack.Bytes) == 0 || s.Awaited < 0 {
+				t.Errorf("%d bytes of stack, %d ns awaited", len(s.Mem.Stack.Bytes), s.Awaited)
+			}
 		}
+		l.pool.Put(s)
 		procmem.SleepUntil(procmem.Now() + 1e6)
 	}
 	return awaited, frozen

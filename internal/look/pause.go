@@ -5,7 +5,6 @@ import (
 
 	"prywalk/internal/procmem"
 	"prywalk/internal/skid"
-	"prywalk/ptrace"
 )
 
 const (
@@ -100,55 +99,4 @@ func (l *Looker) waitsForTurn(t *Thread, asleep bool) bool {
 		t.passed = now
 	}
 	return now-t.passed < passedFor
-}
-
-// # Who holds the lock
-//
-// A copy takes the lock of the process's mappings. A thread that changes mappings holds it, and may wait for a
-// processor meanwhile. A copy that is made then waits as long, and with it the thread that was stopped. Nobody tells
-// whether the lock is free. But one can wait for it while nobody is stopped. It is then rarely held again some thirty
-// microseconds later, when the copy is made. That costs a system call, and so is done for a while after the lock was
-// held only, and where the length of a pause is limited.
-
-const (
-	watchedFor = 1 << 13 // freezes
-	lockHeld   = 50e3    // ns: a read of one byte that takes longer has waited
-)
-
-// mapLock decides whether the lock is waited for before a stop.
-type mapLock struct{ left int }
-
-// blame takes note of why a freeze was long.
-func (m *mapLock) blame(c ptrace.Cause) {
-	if c == ptrace.CauseLock {
-		m.left = watchedFor
-	}
-}
-
-// awaitsMappings waits until the lock is free, if that is worth while, and reports whether it was held. The thread may
-// have gone to sleep then.
-func (l *Looker) awaitsMappings(t *Thread, s *Shot) bool {
-	s.Awaited = 0
-	if l.mappings.left == 0 && l.pause.limit == 0 || l.rung != Ladder || t.Memory == nil || t.Sampled() {
-		return false
-	}
-	l.mappings.left = max(l.mappings.left-1, 0)
-	took := t.Memory.AwaitMappings()
-	if took < lockHeld {
-		return false
-	}
-	l.mappings.left, s.Awaited = watchedFor, took
-	return true
-}
-
-// lookAnew is the beginning of a look to which the tracer has slept in between: it has woken up anew, and not by its
-// timer.
-func (l *Looker) lookAnew(t *Thread, s *Shot) (asleep bool, err error) {
-	if t.before, err = t.files.SchedStat(); err != nil {
-		return false, err
-	}
-	l.Awake()
-	l.Woken(procmem.Now())
-	t.skid.BeginLook(l.wake().At, t.before.Runs)
-	return l.peek(t, s, t.before)
 }

@@ -6,6 +6,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/census"
 	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
 	"prywalk/internal/samestack"
 	"prywalk/internal/waits"
 	"prywalk/ptrace"
@@ -20,6 +21,9 @@ const peekTries = 3
 func (l *Looker) peek(t *Thread, s *Shot, before procmem.SchedStat) (bool, error) {
 	for range peekTries {
 		call, err := t.files.Syscall()
+		if err == refusal.Denied { //nolint:errorlint // Syscall returns it unwrapped; errors.Is allocates on this path
+			return false, t.stoppable()
+		}
 		if err != nil {
 			return false, err
 		}
@@ -58,6 +62,24 @@ func (l *Looker) peek(t *Thread, s *Shot, before procmem.SchedStat) (bool, error
 		before = after
 	}
 	return false, nil
+}
+
+// stoppable is for a thread whose system call the kernel does not tell: CAP_SYS_PTRACE lets prywalk trace another
+// user's thread, but does not override the mode of that file. A thread that runs, or is stopped by job control, is
+// stopped as ever. A sleeper is left alone ([refusal.Denied]): what a stop does to its call is not known.
+func (t *Thread) stoppable() error {
+	var st procmem.Stat
+	if err := t.files.Stat(&st); err != nil {
+		return err
+	}
+	switch stateOf(st.State) {
+	case Running, Stopped:
+		return nil
+	}
+	if st.State == 'Z' || st.State == 'X' {
+		return ptrace.ErrZombie
+	}
+	return refusal.Denied
 }
 
 // copyAt fills in the two registers that are known and copies the stack. What
@@ -393,7 +415,7 @@ func (l *Looker) ask(t *Thread) bool {
 	if by == nil || t.identity == 0 || n > census.MostWords || by.Asked() == census.MostAsked {
 		return false
 	}
-	if t.Memory == nil || n > 0 && !t.Memory.Plain(from, n) {
+	if t.Memory == nil || t.Memory.OftenHeld() || t.Memory.Stuck() || n > 0 && !t.Memory.Plain(from, n) {
 		return false
 	}
 	l.asked.threads[by.Ask(t.TID, from, int(n))] = t

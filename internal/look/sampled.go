@@ -36,27 +36,39 @@ func (t *Thread) deep() bool {
 }
 
 // A stack whose depth goes up and down around what the kernel copies would be cut each time that it goes up. So a
-// thread is frozen for so many looks after that. If it is cut again, it is twice as many.
+// thread is frozen until so many freezes one after the other have found its stack shallow: those of half a second. If
+// it is cut again, it is twice as many.
 const (
-	deepLeast = 512
-	deepMost  = 1 << 16
+	deepSeconds = 0.5
+	deepLeast   = 16
+	deepMost    = 1 << 16
 )
 
-// deepAgain takes note of a sample that was cut.
-func (k *Walks) deepAgain() {
+// SetRate tells how often a second the thread is looked at. It is called before the first walk.
+func (t *Thread) SetRate(hz float64) { t.walks.shallowFirst = max(int(hz*deepSeconds), deepLeast) }
+
+// deepAgain takes note of a sample that was cut, of which so many bytes were copied.
+func (k *Walks) deepAgain(copied int) {
 	if !k.needs.Deep { // of those that were taken meanwhile only the first one counts
-		k.deepFor = min(max(2*k.deepFor, deepLeast), deepMost)
+		k.deepFor = min(max(2*k.deepFor, k.shallowFirst, deepLeast), deepMost)
 	}
-	k.needs.Deep, k.deepLeft = true, k.deepFor
+	k.needs.Deep, k.deepLeft, k.deepOver = true, k.deepFor, copied
 }
 
-// frozenDeep takes note of a freeze.
-func (k *Walks) frozenDeep() {
-	if k.deepLeft > 0 {
+// frozenDeep takes note of a freeze, whose walk has used so many bytes of the stack.
+func (k *Walks) frozenDeep(used int) {
+	switch {
+	case k.deepLeft == 0:
+	case used > k.deepOver:
+		k.deepLeft = k.deepFor
+	default:
 		k.deepLeft--
 		k.needs.Deep = k.deepLeft > 0
 	}
 }
+
+// Deep reports whether the thread is frozen although the kernel samples it, as its stack is too deep.
+func (t *Thread) Deep() bool { return t.sampled != 0 && t.deep() }
 
 // FromSample makes a shot of what the kernel has sampled. Precondition: the sample is usable. The shot's clocks are to
 // be filled in by the caller: a sample has none.

@@ -32,6 +32,9 @@ func (l *Looker) wake() skid.Wake {
 // Close lets go of the file that the looker keeps open, its thread's own, and of its spare shot.
 func (l *Looker) Close() {
 	l.tracer.Close()
+	if l.relays != nil {
+		l.relays.Close()
+	}
 	l.pool.Put(l.spare)
 	l.spare = nil
 }
@@ -143,11 +146,10 @@ func (l *Looker) Processor(t *Thread) int {
 // the tracer's wake-up. It is on one if it has arrived once more often than it has left (kernel/sched/stats.h,
 // sched_info_arrive; kernel/sched/core.c, __schedule). Its clock does not tell: the kernel brings that of another
 // process up to date at its own ticks only.
-func (l *Looker) OnProcessor(pid int) bool {
+func (l *Looker) OnProcessor(files *procmem.ThreadFiles) bool {
 	var s procmem.Status
-	files := procmem.OpenThread(pid, pid, nil) // no file is kept open
 	before, err := files.SchedStat()
-	if err != nil || procmem.ReadStatus(pid, &s) != nil || s.State != 'R' {
+	if err != nil || files.Status(&s) != nil || s.State != 'R' {
 		return false
 	}
 	after, err := files.SchedStat()
@@ -158,6 +160,6 @@ func (l *Looker) OnProcessor(pid int) bool {
 		return true
 	}
 	var st procmem.Stat
-	return procmem.ReadStat(pid, &st) == nil && st.Processor == l.tracer.Processor(l.wake().At) &&
+	return files.Stat(&st) == nil && st.Processor == l.tracer.Processor(l.wake().At) &&
 		l.tracer.Preempted(files, l.wake().At)
 }

@@ -36,7 +36,7 @@ type stall struct {
 func (w *Stalls) Tracer(tid int) string { return w.check(tid, false) }
 
 // Reader tells what any thread of this process hangs in while it reads a file or memory, "" if none does. but is left
-// out.
+// out, and so are the threads that nothing waits for ([procmem.IsRelay]).
 func (w *Stalls) Reader(but int) string {
 	entries, err := os.ReadDir("/proc/self/task")
 	if err != nil {
@@ -44,7 +44,7 @@ func (w *Stalls) Reader(but int) string {
 	}
 	for _, e := range entries {
 		tid, err := strconv.Atoi(e.Name())
-		if err != nil || tid == but {
+		if err != nil || tid == but || procmem.IsRelay(tid) {
 			continue
 		}
 		if what := w.check(tid, true); what != "" {

@@ -28,11 +28,13 @@ type Thread struct {
 	base     baseline
 	begun    int64 // when the pending look was interrupted, CLOCK_MONOTONIC
 	before   procmem.SchedStat
-	queued   bool // it waits for the tracer's processor
+	first    procmem.SchedStat // what the first look read
+	queued   bool              // it waits for the tracer's processor
 	pending  *Shot
 	freezing *ptrace.Look // valid while pending
 	tls      uint64       // the thread pointer, 0 until a freeze has seen it
 	pause    int64        // how long a freeze is expected to take, ns; 0: not known
+	letGo    int64        // see TakeLetGo
 	copied   int          // bytes of stack that the last freeze copied
 	regions  int          // bytes of further regions that freezes copy lately
 	walks    *Walks
@@ -99,6 +101,11 @@ func (t *Thread) Pending() bool { return t.pending != nil }
 
 // LastSched gives the clocks that the last call of Begin read.
 func (t *Thread) LastSched() procmem.SchedStat { return t.before }
+
+// Ran gives the runs on a processor between the first look and the last, and their CPU time in nanoseconds.
+func (t *Thread) Ran() (runs, cpu int64) {
+	return int64(t.before.Runs - t.first.Runs), int64(t.before.CPU - t.first.CPU)
+}
 
 // Walks gives what the walks of the thread's shots find. It belongs to the goroutine that walks.
 func (t *Thread) Walks() *Walks { return t.walks }

@@ -16,13 +16,16 @@ type Walks struct {
 	doubted    frames.Addr // Top, when a walk lacked what lies beyond
 	doubts     int
 	walked     uint
-	next       int             // of Others: the one that is given up for a further one
-	remembered *remembered     // nil: no walk has read much, lately
-	deepFor    int             // how many looks Needs.Deep lasted the last time
-	deepLeft   int             // how many are left
-	othersFor  int             // how many walks elsewhere a place of Needs.Others lasts
-	othersLeft [mostOthers]int // how many are left to each; 0: it lasts
-	gaveUp     bool            // one was given up, and none was lacked since
+	next       int         // of Others: the one that is given up for a further one
+	remembered *remembered // nil: no walk has read much, lately
+	deepFor    int         // how many freezes in turn had to find the stack shallow the last time that Needs.Deep was set
+	deepLeft   int         // how many are left
+	deepOver   int         // deeper than so many bytes is not shallow
+	// shallowFirst is deepFor for the first time; 0: deepLeast.
+	shallowFirst int
+	othersFor    int             // how many walks elsewhere a place of Needs.Others lasts
+	othersLeft   [mostOthers]int // how many are left to each; 0: it lasts
+	gaveUp       bool            // one was given up, and none was lacked since
 }
 
 // Walked tells what a walk of a shot has read and what it lacked, so that the next look copies that. It copies the
@@ -39,7 +42,7 @@ func (k *Walks) Walked(p *code.Process, w *frames.Walker, s *Shot, o *Outline) {
 	beyond := cut && w.Searched() && k.hasAll(s)
 	cut = cut && !beyond // it looked for a return address beyond the stack's end, where none is
 	if s.How == ByFreeze {
-		k.frozenDeep()
+		k.frozenDeep(depth(w, s))
 	}
 	k.usesOthers(w)
 	if s.How == BySample && w.Away() {
@@ -74,6 +77,15 @@ func (k *Walks) Walked(p *code.Process, w *frames.Walker, s *Shot, o *Outline) {
 		k.lacksRegister(s)
 	}
 	k.handOver()
+}
+
+// depth gives how many bytes of the stack a walk has used; 0 if it has ended elsewhere.
+func depth(w *frames.Walker, s *Shot) int {
+	from, reach := s.Mem.Stack.Addr, w.Reach()
+	if w.Away() || reach < from || reach > s.Mem.StackEnd {
+		return 0
+	}
+	return int(reach - from)
 }
 
 // ended takes note of where a walk has ended.
@@ -119,7 +131,7 @@ func (k *Walks) toEnd(s *Shot) uint64 {
 func (k *Walks) lacksStack(s *Shot) {
 	if s.Longest() {
 		k.needs.Used = s.asked + 1
-		k.deepAgain()
+		k.deepAgain(s.asked)
 	}
 }
 

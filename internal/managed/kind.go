@@ -14,3 +14,10 @@ func Kind(name string) string {
 	}
 	return strings.ToLower(word)
 }
+
+// HasKind reports whether a name is that of a run-time system whose frames have a kind.
+func HasKind(name string) bool {
+	word, _, _ := strings.Cut(name, " ")
+	_, ok := kinds[word]
+	return ok
+}

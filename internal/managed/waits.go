@@ -10,6 +10,25 @@ type Waiter interface {
 	Waiting(s *Sleeper) (Wait, bool)
 }
 
+// Holder is a Namer that shows which locks a thread is likely to hold, by its frames.
+type Holder interface {
+	Namer
+	// Holds gives the locks whose blocks the frames of the last walk are inside of. It reads the process as it is now: the
+	// thread must not have run since.
+	Holds() []Held
+}
+
+// Held is a lock that a frame is inside the block of.
+type Held struct {
+	// Word is the address that waiters of the lock sleep at.
+	Word uint64
+	// Class is the lock's class.
+	Class string
+	// Function, File and Line are where the frame is.
+	Function, File string
+	Line           int
+}
+
 // Sleeper is a thread that sleeps in futex(2).
 type Sleeper struct {
 	// TID is the thread's number in its own pid namespace, as the process itself knows it.
@@ -37,6 +56,8 @@ const (
 	WaitPark
 	// WaitSleep is for a time.
 	WaitSleep
+	// WaitLock is for a lock of the language that keeps its owner.
+	WaitLock
 	// WaitGIL is for the right to run the interpreter, which one thread has at a time.
 	WaitGIL
 )

@@ -16,8 +16,8 @@ func TestRuntimesAreKnownByTheirFiles(t *testing.T) {
 		{[]string{"/opt/deno"}, "Deno", "--v8-flags"},
 		{[]string{"/usr/lib/chromium/chromium"}, "Chromium", "--js-flags=--perf-basic-prof"},
 		{[]string{"/usr/bin/python3.12"}, "Python", "-X perf"},
-		{[]string{"/usr/lib/libpython3.11.so.1.0"}, "Python", "-X perf"},
-		{[]string{"/usr/lib/libruby-3.1.so.3.1.2"}, "Ruby", "--yjit-perf"},
+		{[]string{"/usr/lib/libpython3.11.so.1.0"}, "Python", "3.12 and later"},
+		{[]string{"/usr/lib/libruby-3.1.so.3.1.2"}, "Ruby", "3.3 and later"},
 		{[]string{"/usr/bin/php8.2"}, "PHP", "opcache.jit_debug"},
 		{[]string{"/usr/bin/nodeset", "/usr/bin/pythonia"}, "unknown", "/tmp/perf-7.map"},
 	} {
@@ -31,10 +31,19 @@ func TestRuntimesAreKnownByTheirFiles(t *testing.T) {
 func TestDebugSymbolsAreWhereTheFileCameFrom(t *testing.T) {
 	for file, want := range map[string]string{
 		"libz.so.1": "-dbgsym",
-		"/home/a/venv/lib/python3.11/site-packages/numpy/core/x.so": "--no-binary",
-		"/usr/local/lib/python3.11/site-packages/numpy/core/x.so":   "--no-binary",
-		"/usr/lib64/python3.11/site-packages/numpy/core/x.so":       "-debuginfo",
-		"/usr/lib/python3/dist-packages/numpy/core/x.so":            "-dbgsym",
+		"/home/a/venv/lib/python3.11/site-packages/numpy/core/x.so":      "--no-binary",
+		"/usr/local/lib/python3.11/site-packages/numpy/core/x.so":        "--no-binary",
+		"/usr/lib64/python3.11/site-packages/numpy/core/x.so":            "-debuginfo",
+		"/usr/lib/python3/dist-packages/numpy/core/x.so":                 "-dbgsym",
+		"/home/a/venv/bin/ruff":                                          "came without symbols",
+		"/home/a/p/node_modules/@esbuild/linux-x64/bin/esbuild":          "came without symbols",
+		"/home/a/venv/lib/python3.11/site-packages/cmake/data/bin/cmake": "record that",
+		"/usr/local/lib/python3.11/dist-packages/ninja/data/bin/ninja":   "CARGO_PROFILE_RELEASE_STRIP",
+		"/usr/local/lib/python3.11/dist-packages/numpy/core/x.so":        "--no-binary",
+		"/opt/miniconda3/bin/ruff":                                       "came without symbols",
+		"/home/a/p/server":                                               "report --symbols FILE",
+		"/usr/local/bin/uv":                                              "build it from its source",
+		"/usr/bin/xz":                                                    "-dbgsym",
 	} {
 		if got := LibraryRemedy(file); !strings.Contains(got, want) {
 			t.Errorf("%s: %s", file, got)

@@ -10,14 +10,14 @@ import (
 
 // What can be wrong with the place of an output.
 var (
-	// ErrForeignLink: another user's link in a directory that everybody can write to.
-	ErrForeignLink = errors.New("it is another user's symbolic link in a directory that everybody can write to")
+	// ErrForeignLink: another user's link in a directory that all users can write to.
+	ErrForeignLink = errors.New("it is another user's symbolic link in a directory that all users can write to")
 	// ErrForeignFile: another user's pipe or device in such a directory.
-	ErrForeignFile = errors.New("it is another user's pipe or device in a directory that everybody can write to")
+	ErrForeignFile = errors.New("it is another user's pipe or device in a directory that all users can write to")
 	// ErrBlockDevice: what is on a disk would be lost.
 	ErrBlockDevice = errors.New("it is a block device")
 	// ErrChanged: something else has that name since a moment ago.
-	ErrChanged = errors.New("it was replaced by something else in the meantime")
+	ErrChanged = errors.New("it was replaced while being opened")
 )
 
 // maxLinks is how many links are followed, as in the kernel (MAXSYMLINKS, include/linux/namei.h).

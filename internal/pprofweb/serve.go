@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
@@ -59,6 +60,7 @@ func serve(addr string, p *profile.Profile, o options.HTTP) error {
 // pages gives pprof's pages by their paths.
 func pages(addr string, p *profile.Profile, o options.HTTP) (map[string]http.Handler, error) {
 	var all map[string]http.Handler
+	defer withoutSettings()()
 	err := driver.PProf(&driver.Options{
 		Fetch: handOver{p},
 		Flagset: &pprofFlags{set: map[string]string{"http": addr, "symbolize": "none", "no_browser": "true"},
@@ -78,10 +80,27 @@ func pages(addr string, p *profile.Profile, o options.HTTP) (map[string]http.Han
 	all["/disasm"] = refusal("There is no disassembly here: it would run a program on a file that the profile names.")
 	all["/source"] = refusal("No source files are shown unless their directory is given: prywalk report --http ADDR " +
 		"--source-dir DIR")
+	all["/saveconfig"] = refusal("Settings are not saved here: pprof's settings file is neither read nor written.")
+	all["/deleteconfig"] = all["/saveconfig"]
 	if o.Source != "" {
 		all["/source"] = &sources{profile: p, files: sourcelines.Files{Dir: o.Source}}
 	}
 	return all, nil
+}
+
+// withoutSettings makes pprof look for its settings file below /dev/null, where no file can be, until the function that
+// it gives is called. pprof asks for the file's place once, when it makes the pages, and has no option for it.
+func withoutSettings() (restore func()) {
+	const name = "XDG_CONFIG_HOME" // os.UserConfigDir
+	old, had := os.LookupEnv(name)
+	_ = os.Setenv(name, os.DevNull) // it fails only for a malformed name
+	return func() {
+		if had {
+			_ = os.Setenv(name, old)
+		} else {
+			_ = os.Unsetenv(name)
+		}
+	}
 }
 
 // refusal answers that something is not done.

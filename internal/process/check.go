@@ -36,8 +36,8 @@ func (p proc) check(pid int) (*Status, error) {
 	case s.Kernel:
 		return nil, kernelThread(pid)
 	case (s.State == 'Z' || s.State == 'X') && p.liveThread(pid) == 0:
-		return nil, &Error{PID: pid, Kind: refusal.Zombie, Cause: "it has ended and waits for its parent " +
-			strconv.Itoa(s.PPID) + " to take note (zombie)", Next: "there is nothing left to look at"}
+		return nil, &Error{PID: pid, Kind: refusal.Zombie, Cause: "it has exited and waits for its parent " +
+			strconv.Itoa(s.PPID) + " to reap it (zombie)", Next: "a zombie has no stack; check its parent"}
 	}
 	return s, nil
 }
@@ -130,5 +130,5 @@ func supported(pid int, class byte, machine uint16) error {
 		what = "it is a 32-bit program"
 	}
 	return &Error{PID: pid, Kind: refusal.Not64Bit, Cause: what,
-		Next: "only 64-bit x86-64 and arm64 programs can be looked at"}
+		Next: "only 64-bit x86-64 and arm64 programs are supported"}
 }

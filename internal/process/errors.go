@@ -14,7 +14,7 @@ type Error struct {
 	Cause string // what is in the way
 	Next  string // the smallest step that helps; empty if there is none
 	Err   error  // what the kernel said, if anything
-	gate  bool   // the cause was seen to be in the way; else it is what remains
+	Gate  *Gate  // the check that was seen to be in the way; nil: the cause is what remains
 }
 
 // Error gives the cause and the next step in one line.

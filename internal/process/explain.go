@@ -25,6 +25,8 @@ func (p proc) explain(pid int, err error) error {
 	switch {
 	case errors.As(err, &known):
 		return err
+	case refusal.Of(err) == refusal.NoFiles:
+		return noFiles(pid, err)
 	case errors.Is(err, unix.ENOSYS):
 		return &Error{PID: pid, Kind: refusal.Denied, Cause: "the system call is not available here (" + err.Error() + ")",
 			Next: "the kernel lacks it or a seccomp filter hides it: run prywalk outside of the sandbox", Err: err}
@@ -51,18 +53,18 @@ func (g *gatekeeper) denied(err error) *Error {
 			if gate.Name == "tracer" {
 				kind = refusal.Traced
 			}
-			return &Error{PID: g.pid, Kind: kind, Cause: gate.Detail, Next: gate.Remedy, Err: err, gate: true}
+			return &Error{PID: g.pid, Kind: kind, Cause: gate.Detail, Next: gate.Next(), Err: err, Gate: &gate}
 		}
 	}
 	e := &Error{PID: g.pid, Kind: refusal.Denied, Err: err}
 	if g.self.Seccomp != 0 {
-		e.Cause = "a seccomp filter on prywalk itself refuses it"
+		e.Cause = "a seccomp filter on prywalk denies it"
 		e.Next = "run prywalk outside of the sandbox, or allow ptrace and process_vm_readv in its profile " +
 			"(--security-opt seccomp=unconfined)"
 		return e
 	}
-	e.Cause = "a security module of the kernel refuses it" + g.label()
-	e.Next = "look for the denial in the kernel's log (journalctl -k)"
+	e.Cause = "a kernel security module denies it" + g.label()
+	e.Next = "search the kernel log for the denial (journalctl -k)"
 	return e
 }
 
@@ -84,5 +86,5 @@ func IsDenied(err error) bool {
 // kernelThread is the error for one.
 func kernelThread(pid int) *Error {
 	return &Error{PID: pid, Kind: refusal.KernelThread, Cause: "it is a kernel thread, which has no stack in user space",
-		Next: "look at the kernel with perf or ftrace"}
+		Next: "profile kernel threads with perf or ftrace"}
 }

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/user"
@@ -19,6 +20,19 @@ type Gate struct {
 	OK     bool
 	Detail string // what was found
 	Remedy string // the smallest step that helps, if not OK
+	// Command is a command that does it; empty if there is none.
+	Command string
+}
+
+// Next gives the remedy and the command in one text.
+func (g *Gate) Next() string {
+	switch {
+	case g.Command == "":
+		return g.Remedy
+	case g.Remedy == "":
+		return "run: " + g.Command
+	}
+	return g.Remedy + ", or: " + g.Command
 }
 
 // gatekeeper holds what the gates look at: the two processes and the place that
@@ -55,20 +69,48 @@ func newGatekeeper(p proc, pid int) (*gatekeeper, error) {
 
 func (g *gatekeeper) all() []Gate {
 	return []Gate{
-		g.tracer(), g.user(), g.capabilities(), g.dumpable(), g.namespace(), g.yama(), g.seccomp(),
+		g.tracer(), g.user(), g.capabilities(), g.dumpable(), g.namespace(), g.yama(), g.files(), g.seccomp(),
 	}
 }
 
 // privileged: the capability that overrides most checks is there.
 func (g *gatekeeper) privileged() bool { return g.self.Has(unix.CAP_SYS_PTRACE) }
 
-// capability names the way to get CAP_SYS_PTRACE from where prywalk is.
-func (g *gatekeeper) capability() string {
-	if g.self.UID[1] == 0 {
-		return "give this container the capability: --cap-add=SYS_PTRACE (Docker, Podman), " +
-			"or SYS_PTRACE in the securityContext's capabilities (Kubernetes)"
+// withCapabilities adds the way to get the capabilities that other users' processes take, from where prywalk is.
+func (g *gatekeeper) withCapabilities(gate Gate) Gate {
+	switch {
+	case g.self.UID[1] == 0:
+		name := "SYS_PTRACE"
+		if g.privileged() {
+			name = "DAC_READ_SEARCH"
+		}
+		gate.Remedy = "give this container the capability: --cap-add=" + name + " (Docker, Podman), " +
+			"or " + name + " in the securityContext's capabilities (Kubernetes)"
+	case g.self.NoNewPrivs:
+		gate.Remedy = "run prywalk as root, outside of this sandbox (no_new_privs is set: sudo and setcap have no effect)"
+	default:
+		gate.Remedy, gate.Command = "run prywalk as root", g.self.Grant(OtherUsers)
 	}
-	return "run prywalk as root, or: sudo setcap cap_sys_ptrace+ep prywalk"
+	return gate
+}
+
+// files: /proc/PID/syscall and mem belong to the process's user, and CAP_SYS_PTRACE does not override their mode. It is
+// found out by opening one.
+func (g *gatekeeper) files() Gate {
+	gate := Gate{Name: "proc files", OK: true, Detail: "no restriction"}
+	f, err := os.Open(g.proc.path(g.pid, "syscall"))
+	if err == nil {
+		f.Close()
+		return gate
+	}
+	if !errors.Is(err, os.ErrPermission) || !g.privileged() && !g.sameUser() {
+		return gate // there is none, or another gate says why
+	}
+	return g.withCapabilities(Gate{
+		Name: "proc files",
+		Detail: fmt.Sprintf("the kernel lets prywalk trace it, but not read %s, which belongs to another user: "+
+			"threads that sleep are not sampled", g.proc.path(g.pid, "syscall")),
+	})
 }
 
 // tracer: a process has one tracer at most.
@@ -84,7 +126,7 @@ func (g *gatekeeper) tracer() Gate {
 	return Gate{
 		Name:   "tracer",
 		Detail: fmt.Sprintf("already traced by process %d%s", t, name),
-		Remedy: "detach that debugger or tracer first",
+		Remedy: "detach that debugger or tracer",
 	}
 }
 
@@ -98,15 +140,14 @@ func (g *gatekeeper) user() Gate {
 	case g.privileged():
 		return Gate{Name: "user", OK: true, Detail: "runs as " + owner + "; CAP_SYS_PTRACE allows it"}
 	}
-	remedy := g.capability()
-	if s.UID[1] != 0 {
-		remedy = "run prywalk as that user or as root"
-	}
-	return Gate{
+	gate := g.withCapabilities(Gate{
 		Name:   "user",
-		Detail: fmt.Sprintf("it runs as %s and prywalk as %s", owner, userName(s.UID[0])),
-		Remedy: remedy,
+		Detail: fmt.Sprintf("it runs as %s, prywalk as %s", owner, userName(s.UID[0])),
+	})
+	if gate.Command != "" {
+		gate.Remedy = "run prywalk as that user or as root"
 	}
+	return gate
 }
 
 func (g *gatekeeper) sameUser() bool {
@@ -131,13 +172,12 @@ func userName(uid int) string {
 // user is what has to change.
 func (g *gatekeeper) capabilities() Gate {
 	if more := g.target.CapPrm &^ g.self.CapPrm; more != 0 && g.sameUser() && !g.privileged() {
-		return Gate{
+		return g.withCapabilities(Gate{
 			Name:   "capabilities",
-			Detail: fmt.Sprintf("it holds capabilities that prywalk lacks (0x%x)", more),
-			Remedy: g.capability(),
-		}
+			Detail: fmt.Sprintf("it has capabilities that prywalk lacks (0x%x)", more),
+		})
 	}
-	return Gate{Name: "capabilities", OK: true, Detail: "not in the way"}
+	return Gate{Name: "capabilities", OK: true, Detail: "no restriction"}
 }
 
 // dumpable: the kernel gives the files of a process that must not be dumped to
@@ -146,14 +186,13 @@ func (g *gatekeeper) dumpable() Gate {
 	var st unix.Stat_t
 	err := unix.Stat(g.proc.path(g.pid, "stat"), &st)
 	if err != nil || g.privileged() || g.target.UID[1] == 0 || int(st.Uid) == g.target.UID[1] {
-		return Gate{Name: "dumpable", OK: true, Detail: "not in the way"}
+		return Gate{Name: "dumpable", OK: true, Detail: "no restriction"}
 	}
-	return Gate{
+	return g.withCapabilities(Gate{
 		Name: "dumpable",
-		Detail: "the process is not dumpable: it changed its user, its binary has file capabilities or is unreadable, " +
-			"or it asked for that (prctl PR_SET_DUMPABLE)",
-		Remedy: g.capability(),
-	}
+		Detail: "the process is not dumpable: it changed its user, its binary has file capabilities or is not readable, " +
+			"or it called prctl(PR_SET_DUMPABLE)",
+	})
 }
 
 // namespace: capabilities count only in one's own user namespace and those below.
@@ -162,15 +201,15 @@ func (g *gatekeeper) namespace() Gate {
 	its, err2 := os.Readlink(g.proc.path(g.pid, "ns/user"))
 	switch {
 	case err1 != nil || err2 != nil && (g.initialNamespace() || !g.privileged()):
-		return Gate{Name: "user namespace", OK: true, Detail: "cannot be seen"}
+		return Gate{Name: "user namespace", OK: true, Detail: "not readable"}
 	case err2 == nil && own == its:
 		return Gate{Name: "user namespace", OK: true, Detail: "the same"}
 	case err2 == nil && g.initialNamespace():
-		return Gate{Name: "user namespace", OK: true, Detail: "another, below prywalk's"}
+		return Gate{Name: "user namespace", OK: true, Detail: "a child of prywalk's"}
 	}
 	return Gate{
 		Name:   "user namespace",
-		Detail: "it runs in a user namespace (container) that is not prywalk's",
+		Detail: "it runs in another user namespace (container)",
 		Remedy: "run prywalk in that container, or outside of all containers",
 	}
 }
@@ -213,21 +252,18 @@ func (g *gatekeeper) yama() Gate {
 	case scope == 1:
 		gate.OK = false
 		gate.Detail = "Yama allows tracing one's own descendants only (kernel.yama.ptrace_scope is 1)"
-		gate.Remedy = "let prywalk start it (prywalk record -- COMMAND), or " + g.scopeZero()
+		gate.Remedy = "let prywalk start it (prywalk record -- COMMAND)"
+		gate.Command = "sudo sysctl kernel.yama.ptrace_scope=0"
+		if g.self.UID[1] == 0 {
+			gate.Remedy += ", or outside of the container: sysctl kernel.yama.ptrace_scope=0"
+			gate.Command = ""
+		}
 	default:
 		gate.OK = false
 		gate.Detail = "Yama allows tracing with CAP_SYS_PTRACE only (kernel.yama.ptrace_scope is 2)"
-		gate.Remedy = g.capability()
+		gate = g.withCapabilities(gate)
 	}
 	return gate
-}
-
-// scopeZero is the command that switches Yama off.
-func (g *gatekeeper) scopeZero() string {
-	if g.self.UID[1] == 0 {
-		return "outside of the container: sysctl kernel.yama.ptrace_scope=0"
-	}
-	return "sudo sysctl kernel.yama.ptrace_scope=0"
 }
 
 // descendant: one of the target's ancestors is prywalk.
@@ -255,5 +291,5 @@ func (g *gatekeeper) seccomp() Gate {
 		return Gate{Name: "seccomp", OK: true, Detail: "no filter on prywalk"}
 	}
 	return Gate{Name: "seccomp", OK: true,
-		Detail: "prywalk runs under a filter, which may refuse ptrace or process_vm_readv"}
+		Detail: "prywalk has a seccomp filter, which may deny ptrace or process_vm_readv"}
 }

@@ -30,7 +30,7 @@ func (p proc) explainLooks(pids []int, n Refused) error {
 			if err != nil {
 				continue // it has ended
 			}
-			if e := g.denied(unix.EPERM); e.Kind == refusal.Denied && (n.Frozen == 0 || e.gate) {
+			if e := g.denied(unix.EPERM); e.Kind == refusal.Denied && (n.Frozen == 0 || e.Gate != nil) {
 				return e
 			}
 		}
@@ -42,18 +42,18 @@ func (p proc) explainLooks(pids []int, n Refused) error {
 		return nil // all have ended: nobody can tell any more
 	}
 	return &Error{PID: pids[0], Kind: refusal.Denied,
-		Cause: fmt.Sprintf("the kernel refused %d looks and allowed %d others", n.Denied, n.Frozen),
+		Cause: fmt.Sprintf("the kernel denied %d stops and allowed %d", n.Denied, n.Frozen),
 		Next:  "if its children run as another user, run prywalk as root"}
 }
 
 // held names whoever still traces one of the processes' threads.
 func (p proc) held(pids []int, n Refused) *Error {
 	e := &Error{PID: pids[0], Kind: refusal.Traced,
-		Next: "detach the debugger, strace or other profiler to have all looks"}
-	e.Cause = fmt.Sprintf("another tracer held it at %d looks, and is gone by now", n.Traced)
+		Next: "detach the debugger, strace or other profiler, and record again"}
+	e.Cause = fmt.Sprintf("another tracer was attached at %d stops, and has detached since", n.Traced)
 	for _, pid := range pids {
 		if by, name := p.tracerOf(pid); by != 0 {
-			e.PID, e.Cause = pid, fmt.Sprintf("another tracer held it at %d looks: %s (process %d)", n.Traced, name, by)
+			e.PID, e.Cause = pid, fmt.Sprintf("another tracer was attached at %d stops: %s (process %d)", n.Traced, name, by)
 			break
 		}
 	}

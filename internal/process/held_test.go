@@ -17,10 +17,10 @@ func TestLooksThatAnotherTracerKeptAreNotLaidToASecurityModule(t *testing.T) {
 		kind error
 		says string
 	}{
-		{Refused{Traced: 3, Frozen: 100}, refusal.Traced, "another tracer held it at 3 looks, and is gone by now"},
-		{Refused{Traced: 3}, refusal.Traced, "another tracer held it"},
-		{Refused{Denied: 2, Traced: 3, Frozen: 100}, refusal.Traced, "another tracer held it"},
-		{Refused{Denied: 2, Frozen: 100}, refusal.Denied, "refused 2 looks and allowed 100 others"},
+		{Refused{Traced: 3, Frozen: 100}, refusal.Traced, "another tracer was attached at 3 stops, and has detached since"},
+		{Refused{Traced: 3}, refusal.Traced, "another tracer was attached"},
+		{Refused{Denied: 2, Traced: 3, Frozen: 100}, refusal.Traced, "another tracer was attached"},
+		{Refused{Denied: 2, Frozen: 100}, refusal.Denied, "denied 2 stops and allowed 100"},
 	} {
 		e := wantKind(t, ExplainLooks(pids, w.n), w.kind)
 		if !strings.Contains(e.Cause, w.says) || strings.Contains(e.Cause, "security module") {

@@ -74,6 +74,20 @@ func ReadSelf(root string) (*Status, error) {
 	return parseStatus(text), nil
 }
 
+// CheckProc reports an error if /proc is that of another pid namespace: its numbers are then of other processes than
+// those that system calls mean.
+func CheckProc() error {
+	to, err := os.Readlink("/proc/self")
+	if err != nil {
+		return fmt.Errorf("reading /proc/self: %w; mount /proc: mount -t proc proc /proc", err)
+	}
+	if to != strconv.Itoa(os.Getpid()) {
+		return fmt.Errorf("/proc is that of another pid namespace (prywalk is process %d here, and %s there); "+
+			"mount this namespace's: mount -t proc proc /proc", os.Getpid(), to)
+	}
+	return nil
+}
+
 func (p proc) status(pid int) (*Status, error) {
 	text, err := os.ReadFile(p.path(pid, "status"))
 	if err != nil {
@@ -103,6 +117,8 @@ func gone(pid int, err error) error {
 	case errors.Is(err, os.ErrPermission):
 		return &Error{PID: pid, Kind: refusal.Denied, Cause: "the kernel does not let this user read it",
 			Next: "run prywalk doctor -p " + strconv.Itoa(pid), Err: err}
+	case refusal.Of(err) == refusal.NoFiles:
+		return noFiles(pid, err)
 	}
 	return fmt.Errorf("reading /proc of process %d: %w", pid, err)
 }

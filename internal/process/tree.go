@@ -27,6 +27,10 @@ func (p proc) children(pid int) []int {
 	return kids
 }
 
+// Descendants gives the processes that a process has started, those that they have started, and so on. They can have
+// ended meanwhile.
+func Descendants(pid int) []int { return procFS.tree(pid) }
+
 // maxTree bounds the number of processes that tree follows.
 const maxTree = 1 << 16
 

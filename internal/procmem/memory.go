@@ -35,6 +35,7 @@ type Memory struct {
 	own      ownPages
 	foreseen foreseen
 	seen     uint64 // where anonymous memory was copied last; 0: nowhere
+	relayed  relayed
 }
 
 // Span is a mapping.
@@ -160,7 +161,7 @@ func (m *Memory) Copy(tid int, addr uint64, buf []byte) int {
 		return m.copyThere(tid, addr, buf, s.Kind)
 	}
 	m.seen = addr
-	return m.readAnonymous(tid, addr, buf)
+	return m.readAnonymous(m.by(), tid, addr, buf)
 }
 
 // Plain reports whether n bytes at addr are anonymous memory of a process that has no pages in swap. Whoever reads them
@@ -182,7 +183,10 @@ func (m *Memory) AwaitMappings() int64 {
 		return 0
 	}
 	began := Now()
-	m.seen = readByte(fd, m.seen)
+	var b [1]byte
+	if n := preadBy(m.by(), fd, b[:], m.seen); n <= 0 && !m.Late() {
+		m.seen = 0
+	}
 	return Now() - began
 }
 
@@ -191,7 +195,7 @@ func (m *Memory) AwaitMappings() int64 {
 // one up since (madvise(2), MADV_DONTNEED), the read may wait for its file.
 func (m *Memory) Peek(tid int, addr uint64, buf []byte) int {
 	if m.knows(addr, len(buf)) {
-		return vmReadAll(tid, addr, buf)
+		return vmReadAll(m.by(), tid, addr, buf)
 	}
 	return m.Copy(tid, addr, buf)
 }
@@ -221,17 +225,18 @@ func (m *Memory) End(addr uint64) uint64 {
 // readAnonymous reads anonymous memory.
 //
 //go:nosplit
-func (m *Memory) readAnonymous(tid int, addr uint64, buf []byte) int {
+func (m *Memory) readAnonymous(by *relayed, tid int, addr uint64, buf []byte) int {
 	fd, done := m.mem.get(), 0
 	if fd < 0 {
-		return vmReadAll(tid, addr, buf)
+		return vmReadAll(by, tid, addr, buf)
 	}
 	if uint64(len(buf)) >= manyPages*pageSize {
-		if done = m.readPresent(tid, addr, buf); done == len(buf) {
+		if done = m.readPresent(by, tid, addr, buf); done == len(buf) {
 			return done
 		}
 	}
-	n := preadMem(fd, buf[done:], addr+uint64(done))
+	n := preadBy(by, fd, buf[done:], addr+uint64(done))
+	CountCopied(max(n, 0))
 	if n == 0 && len(buf) > 0 { // the address space has gone
 		m.stale.Store(true)
 		m.gone.Store(true)
@@ -244,7 +249,7 @@ func (m *Memory) readAnonymous(tid int, addr uint64, buf []byte) int {
 const manyPages = 8
 
 // readPresent reads as many pages as are known to be there, if these are many.
-func (m *Memory) readPresent(tid int, addr uint64, buf []byte) int {
+func (m *Memory) readPresent(by *relayed, tid int, addr uint64, buf []byte) int {
 	fd := m.pagemap.get()
 	if fd < 0 {
 		return 0
@@ -252,7 +257,7 @@ func (m *Memory) readPresent(tid int, addr uint64, buf []byte) int {
 	var entries [64 * 8]byte
 	from := addr &^ (pageSize - 1)
 	want := min((addr+uint64(len(buf))-from+pageSize-1)/pageSize, uint64(len(entries)/8))
-	got, _ := pread(fd, entries[:want*8], from/pageSize*8)
+	got := max(preadBy(by, fd, entries[:want*8], from/pageSize*8), 0)
 	there := uint64(0)
 	for there*8+8 <= uint64(got) && le64(entries[there*8:])&(pagePresent|pageSwapped) == pagePresent {
 		there++
@@ -260,28 +265,31 @@ func (m *Memory) readPresent(tid int, addr uint64, buf []byte) int {
 	if there < manyPages {
 		return 0
 	}
-	return vmReadAll(tid, addr, buf[:min(from+there*pageSize-addr, uint64(len(buf)))])
+	return vmReadAll(by, tid, addr, buf[:min(from+there*pageSize-addr, uint64(len(buf)))])
 }
 
 // copyThere copies the pages that are there, up to the first that is not.
 func (m *Memory) copyThere(tid int, addr uint64, buf []byte, kind Kind) int {
 	if kind == OfFile && m.foreseen.has(addr, uint64(len(buf))) {
-		return vmReadAll(tid, addr, buf)
+		return vmReadAll(m.by(), tid, addr, buf)
 	}
-	if buf = buf[:m.there(addr, len(buf), kind)]; len(buf) == 0 {
+	if buf = buf[:m.there(m.by(), addr, len(buf), kind)]; len(buf) == 0 {
 		return 0
 	}
 	if kind == Anonymous {
-		return m.readAnonymous(tid, addr, buf)
+		return m.readAnonymous(m.by(), tid, addr, buf)
 	}
 	// Not by the file, which would read a device too.
-	return vmReadAll(tid, addr, buf)
+	return vmReadAll(m.by(), tid, addr, buf)
 }
 
-// vmReadAll is vmRead without a word about errors.
-func vmReadAll(tid int, addr uint64, buf []byte) int {
+// vmReadAll is vmRead without a word about errors, by another thread if there is one.
+func vmReadAll(by *relayed, tid int, addr uint64, buf []byte) int {
 	if len(buf) == 0 {
 		return 0
+	}
+	if by != nil {
+		return by.vmRead(tid, addr, buf)
 	}
 	n, _ := vmRead(tid, addr, buf)
 	return n
@@ -295,7 +303,7 @@ const (
 )
 
 // there gives how many of n bytes at addr can be read without anybody's doing.
-func (m *Memory) there(addr uint64, n int, kind Kind) int {
+func (m *Memory) there(by *relayed, addr uint64, n int, kind Kind) int {
 	fd := m.pagemap.get()
 	if fd < 0 {
 		if kind == Anonymous {
@@ -306,7 +314,7 @@ func (m *Memory) there(addr uint64, n int, kind Kind) int {
 	var entries [64 * 8]byte
 	for at := addr &^ (pageSize - 1); at < addr+uint64(n); {
 		left := (addr + uint64(n) - at + pageSize - 1) / pageSize
-		got, _ := pread(fd, entries[:min(left*8, uint64(len(entries)))], at/pageSize*8)
+		got := preadBy(by, fd, entries[:min(left*8, uint64(len(entries)))], at/pageSize*8)
 		if got < 8 {
 			return int(max(at, addr) - addr)
 		}
@@ -344,13 +352,13 @@ func (m *Memory) Read(tid int, addr uint64, buf []byte) (int, error) {
 	for done < len(buf) {
 		at, want := addr+uint64(done), buf[done:]
 		var s Span
-		if !m.find(at, &s) && !m.ask(at, &s) {
+		if !m.find(at, &s) && !m.ask(nil, at, &s) {
 			if !m.unanswered.Load() {
 				break
 			}
 			s = Span{End: at + uint64(len(want)), Kind: OfFile}
 		}
-		if s.Kind == NotMemory && (!m.ask(at, &s) || s.Kind == NotMemory) { // it may be readable by now
+		if s.Kind == NotMemory && (!m.ask(nil, at, &s) || s.Kind == NotMemory) { // it may be readable by now
 			made, _, ok := m.MadeAt(at)
 			if !ok {
 				break
@@ -363,7 +371,7 @@ func (m *Memory) Read(tid int, addr uint64, buf []byte) (int, error) {
 		var n int
 		var err error
 		if fd := m.mem.get(); s.Kind == Anonymous && fd >= 0 {
-			n = m.readAnonymous(tid, at, want)
+			n = m.readAnonymous(nil, tid, at, want)
 		} else {
 			n, err = readVMBy(vmReadMayWait, tid, at, want)
 		}

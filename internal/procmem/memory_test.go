@@ -61,7 +61,7 @@ func TestReservedMemoryThatBecameReadableIsRead(t *testing.T) {
 	protect(t, b[2*page:], unix.PROT_NONE)
 	at, buf := address(b), make([]byte, 4*page)
 	m := own(t, spanOf(b[:2*page], Anonymous), spanOf(b[2*page:], NotMemory))
-	if !m.ask(at, &Span{}) {
+	if !m.ask(nil, at, &Span{}) {
 		t.Skip("the kernel does not answer questions for single mappings (before Linux 6.11)")
 	}
 	protect(t, b[2*page:], unix.PROT_READ|unix.PROT_WRITE)
@@ -84,7 +84,7 @@ func TestAMappingThatHasGrownIsReadToItsEnd(t *testing.T) {
 	protect(t, b[page:], unix.PROT_NONE)
 	at, buf := address(b), make([]byte, len(b))
 	m := own(t, spanOf(b[:page], Anonymous), spanOf(b[page:], NotMemory))
-	if !m.ask(at, &Span{}) {
+	if !m.ask(nil, at, &Span{}) {
 		t.Skip("the kernel does not answer questions for single mappings (before Linux 6.11)")
 	}
 	for _, pages := range []int{2, 3, 5} {
@@ -117,7 +117,7 @@ func TestAnEndThatStaysIsNotAskedFor(t *testing.T) {
 		"reserved memory, far away": {[]Span{stack, spanOf(b[page:], NotMemory)}, page - 8, 0},
 	} {
 		m := own(t, c.spans...)
-		if !m.ask(at, &Span{}) {
+		if !m.ask(nil, at, &Span{}) {
 			t.Skip("the kernel does not answer questions for single mappings (before Linux 6.11)")
 		}
 		before := Calls()

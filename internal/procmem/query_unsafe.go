@@ -29,7 +29,7 @@ const (
 // ask asks the kernel for the mapping that an address lies in. 0.6 µs, however many there are.
 //
 //go:nosplit
-func (m *Memory) ask(addr uint64, out *Span) bool {
+func (m *Memory) ask(by *relayed, addr uint64, out *Span) bool {
 	fd := m.maps.get()
 	if fd < 0 || m.unanswered.Load() {
 		m.unanswered.Store(true)
@@ -37,8 +37,13 @@ func (m *Memory) ask(addr uint64, out *Span) bool {
 	}
 	q := mapQuery{addr: addr}
 	q.size = uint64(unsafe.Sizeof(q))
-	CountCall()
-	_, _, e := syscall.RawSyscall(unix.SYS_IOCTL, uintptr(fd), procmapQuery, uintptr(unsafe.Pointer(&q)))
+	var e syscall.Errno
+	if by != nil {
+		e = by.query(fd, &q)
+	} else {
+		CountCall()
+		_, _, e = syscall.RawSyscall(unix.SYS_IOCTL, uintptr(fd), procmapQuery, uintptr(unsafe.Pointer(&q)))
+	}
 	if e == syscall.ENOTTY || e == syscall.EPERM {
 		m.unanswered.Store(true)
 	}
@@ -101,19 +106,17 @@ func preadMem(fd int, buf []byte, off uint64) int {
 	if e != 0 {
 		return -int(e)
 	}
-	CountCopied(int(n))
 	return int(n)
 }
 
-// readByte reads a byte only to have read it. It gives the address, 0 if there is none any more.
-func readByte(fd int, addr uint64) uint64 {
-	var b [1]byte
-	CountCall()
-	n, _, e := syscall.RawSyscall6(unix.SYS_PREAD64, uintptr(fd), uintptr(unsafe.Pointer(&b)), 1, uintptr(addr), 0, 0)
-	if e != 0 || n == 0 {
-		return 0
+// preadBy is preadMem, by another thread if there is one.
+//
+//go:nosplit
+func preadBy(by *relayed, fd int, buf []byte, off uint64) int {
+	if by != nil {
+		return by.pread(fd, buf, off)
 	}
-	return addr
+	return preadMem(fd, buf, off)
 }
 
 // borrowed reports whether a process still has its parent's address space, as after vfork(2).

@@ -44,13 +44,16 @@ func (m *Memory) look(addr, want uint64, out *Span) bool {
 	if m.answered(addr, out) && out.Kind != NotMemory && (out.End-addr >= want || m.behind(out) != reserved) {
 		return true
 	}
-	if m.ask(addr, out) {
+	if m.ask(m.by(), addr, out) {
 		m.keep(out)
 		return true
 	}
 	*out = table
 	if known {
 		return true
+	}
+	if m.relayed.late {
+		return false // there was no answer
 	}
 	if m.unanswered.Load() && table.Grows && table.Start > addr && table.Start-addr < mostGrowth {
 		*out = Span{Start: addr &^ (pageSize - 1), End: table.End, Kind: Anonymous}
@@ -186,7 +189,7 @@ func (m *Memory) Foresee(addr uint64, n int) {
 	var s Span
 	m.foreseen = foreseen{}
 	if uint64(n) <= pageSize && m.look(addr, uint64(n), &s) && s.Kind == OfFile && !m.swapped.Load() &&
-		m.there(addr, n, OfFile) == n && m.knows(addr, n) {
+		m.there(m.by(), addr, n, OfFile) == n && m.knows(addr, n) {
 		m.foreseen = foreseen{addr, uint64(n), Now() + foreseenFor}
 	}
 }
@@ -205,7 +208,7 @@ const MostPlaces = 62
 func (m *Memory) ForeseePlaces(places []uint64, size uint64, there []bool) (until int64) {
 	clear(there)
 	fd := m.pagemap.get()
-	if fd < 0 || m.swapped.Load() || size == 0 || size > pageSize {
+	if fd < 0 || m.Relayed() || m.swapped.Load() || size == 0 || size > pageSize {
 		return 0
 	}
 	var pages [2 * MostPlaces]uint64

@@ -32,6 +32,8 @@ type Status struct {
 	SigPnd, ShdPnd, SigBlk, SigIgn, SigCgt uint64
 	// Switches is how often the thread has left a processor.
 	Switches uint64
+	// Sleeps is how many of these it has asked for itself.
+	Sleeps uint64
 	// Swap is how much of its memory lies in swap, in KiB.
 	Swap uint64
 	// Seccomp is 0 (none), 1 (strict) or 2 (filter).
@@ -100,7 +102,10 @@ func (s *Status) line(key []byte, c *cursor) {
 		s.CapEff = c.number(c.word(), 16)
 	case "VmSwap":
 		s.Swap = c.uint()
-	case "voluntary_ctxt_switches", "nonvoluntary_ctxt_switches":
+	case "voluntary_ctxt_switches":
+		s.Sleeps = c.uint()
+		s.Switches += s.Sleeps
+	case "nonvoluntary_ctxt_switches":
 		s.Switches += c.uint()
 	case "Seccomp":
 		s.Seccomp = int(c.uint())

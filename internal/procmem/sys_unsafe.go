@@ -14,12 +14,19 @@ import (
 // do not block for long. Pointers are converted in the argument list of the call itself, as rule 4 of package
 // unsafe asks.
 
-// open opens a path that ends in NUL.
+// open opens a path that ends in NUL. The [Walker] of the calling thread makes the call, if it has one.
 func open(path []byte, flags uintptr) (int, syscall.Errno) {
+	if w := walker(path); w != nil {
+		return w.open(path, flags)
+	}
+	return openAt(unix.AT_FDCWD, path, flags)
+}
+
+// openAt opens a path that ends in NUL, relative to a directory.
+func openAt(at int, path []byte, flags uintptr) (int, syscall.Errno) {
 	if len(path) == 0 || path[len(path)-1] != 0 {
 		return -1, syscall.EINVAL
 	}
-	at := unix.AT_FDCWD
 	for {
 		CountCall()
 		fd, _, e := syscall.RawSyscall6(unix.SYS_OPENAT, uintptr(at),
@@ -51,14 +58,24 @@ func Readlink(path string, buf []byte) ([]byte, error) {
 	if len(buf) == 0 {
 		return nil, syscall.EINVAL
 	}
-	at := unix.AT_FDCWD
-	CountCall()
-	n, _, e := syscall.RawSyscall6(unix.SYS_READLINKAT, uintptr(at), uintptr(unsafe.Pointer(&name[0])),
-		uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)), 0, 0)
+	read := readlink
+	if w := walker(name); w != nil {
+		read = w.readlink
+	}
+	n, e := read(name, buf)
 	if e != 0 {
 		return nil, classify(e)
 	}
 	return buf[:n], nil
+}
+
+// readlink reads where a link leads to. The path ends in NUL, and buf is not empty.
+func readlink(path, buf []byte) (int, syscall.Errno) {
+	at := unix.AT_FDCWD
+	CountCall()
+	n, _, e := syscall.RawSyscall6(unix.SYS_READLINKAT, uintptr(at), uintptr(unsafe.Pointer(&path[0])),
+		uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)), 0, 0)
+	return count(n, e), e
 }
 
 func closeFD(fd int) {

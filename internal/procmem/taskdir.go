@@ -31,6 +31,13 @@ func OpenTasks(pid int, budget *Budget) (*TaskDir, error) {
 	return &TaskDir{fd: fd, budget: budget, kept: budget.Take(1)}, nil
 }
 
+// KeepWithin counts the directory in a budget, if that has one left and it is not counted yet.
+func (d *TaskDir) KeepWithin(budget *Budget) {
+	if !d.kept {
+		d.budget, d.kept = budget, budget.Take(1)
+	}
+}
+
 // Close closes the directory. It must be called once.
 func (d *TaskDir) Close() {
 	closeFD(d.fd)

@@ -3,7 +3,10 @@ package procmem
 import (
 	"bytes"
 	"slices"
+	"strconv"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"prywalk/internal/refusal"
 )
@@ -33,6 +36,7 @@ var fileNames = [numFiles]string{"schedstat", "syscall", "stat", "status", "comm
 type ThreadFiles struct {
 	pid, tid int
 	budget   *Budget
+	dir      int32           // /proc/PID/task/TID: descriptor + 1, zero if it is not held
 	fd       [numFiles]int32 // descriptor + 1, zero if not open
 	who      identity
 	turns    turns
@@ -52,9 +56,58 @@ func (f *ThreadFiles) PID() int { return f.pid }
 // TID gives the thread.
 func (f *ThreadFiles) TID() int { return f.tid }
 
+// Hold keeps the thread's directory open, as far as the budget goes, and its stat, which shows that it is there. No
+// path is walked then to open a file of it ([Walker]). Errors: [refusal.Gone], [refusal.Denied].
+func (f *ThreadFiles) Hold() error {
+	if f.dir == 0 && f.budget.Take(1) {
+		var p pathBuf
+		fd, e := open(p.thread(f.pid, f.tid, ""), unix.O_DIRECTORY)
+		if e != 0 {
+			f.budget.Give(1)
+			return classify(e)
+		}
+		f.dir = int32(fd) + 1
+	}
+	var buf [1024]byte
+	_, err := f.read(fileStat, buf[:])
+	return err
+}
+
+// HoldIn is [ThreadFiles.Hold] by the list of the process's threads: one name is looked up in a directory that is open,
+// and no other thread has to make that call.
+func (f *ThreadFiles) HoldIn(tasks *TaskDir) {
+	if f.dir != 0 || !f.budget.Take(1) {
+		return
+	}
+	var p pathBuf
+	fd, e := openAt(tasks.fd, append(strconv.AppendInt(p[:0], int64(f.tid), 10), 0), unix.O_DIRECTORY)
+	if e != 0 {
+		f.budget.Give(1) // it has ended, which its first read finds
+		return
+	}
+	f.dir = int32(fd) + 1
+}
+
+// Held reports whether the thread's directory is kept open.
+func (f *ThreadFiles) Held() bool { return f.dir != 0 }
+
+// open opens a file of the thread.
+func (f *ThreadFiles) open(which file) (int, syscall.Errno) {
+	var p pathBuf
+	if f.dir != 0 {
+		return openAt(int(f.dir)-1, append(append(p[:0], fileNames[which]...), 0), 0)
+	}
+	return open(p.thread(f.pid, f.tid, fileNames[which]), 0)
+}
+
 // Close closes what is open and gives it back to the budget. A later read opens
 // anew.
 func (f *ThreadFiles) Close() {
+	if f.dir != 0 {
+		closeFD(int(f.dir) - 1)
+		f.budget.Give(1)
+		f.dir = 0
+	}
 	for i, fd := range f.fd {
 		if fd != 0 {
 			closeFD(int(fd) - 1)
@@ -70,14 +123,13 @@ func (f *ThreadFiles) read(which file, buf []byte) ([]byte, error) {
 		n, e := pread(int(fd)-1, buf, 0)
 		return ended(buf[:n], e)
 	}
-	var p pathBuf
-	fd, e := open(p.thread(f.pid, f.tid, fileNames[which]), 0)
+	fd, e := f.open(which)
 	if e != 0 {
 		return nil, classify(e)
 	}
 	kept := f.budget.Take(1)
 	n := 0
-	if which == fileSchedStat && !(kept && f.who.inode == 0) && !f.who.same(fd, f.pid, f.tid) {
+	if which == fileSchedStat && f.dir == 0 && !(kept && f.who.inode == 0) && !f.who.same(fd, f.pid, f.tid) {
 		e = syscall.ESRCH
 	} else {
 		n, e = pread(fd, buf, 0)
@@ -186,8 +238,7 @@ func (f *ThreadFiles) Wchan(buf []byte) ([]byte, error) {
 
 // WchanOnce is [ThreadFiles.Wchan] with no descriptor kept.
 func (f *ThreadFiles) WchanOnce(buf []byte) ([]byte, error) {
-	var p pathBuf
-	b, err := readOnce(p.thread(f.pid, f.tid, fileNames[fileWchan]), buf)
+	b, err := f.readOnce(fileWchan, buf)
 	return wchan(b), err
 }
 
@@ -297,9 +348,20 @@ func ReadComm(tid int, c *Comm) error {
 	return nil
 }
 
+// readOnce opens a file of the thread, reads and closes it.
+func (f *ThreadFiles) readOnce(which file, buf []byte) ([]byte, error) {
+	fd, e := f.open(which)
+	return readAndClose(fd, e, buf)
+}
+
 // readOnce opens, reads and closes.
 func readOnce(path, buf []byte) ([]byte, error) {
 	fd, e := open(path, 0)
+	return readAndClose(fd, e, buf)
+}
+
+// readAndClose reads what was just opened, and closes it.
+func readAndClose(fd int, e syscall.Errno, buf []byte) ([]byte, error) {
 	if e != 0 {
 		return nil, classify(e)
 	}
@@ -316,8 +378,7 @@ func (f *ThreadFiles) KernelStack(buf []byte) ([]byte, error) {
 		return f.read(fileStack, buf)
 	}
 	f.stackRead = true
-	var p pathBuf
-	return readOnce(p.thread(f.pid, f.tid, fileNames[fileStack]), buf)
+	return f.readOnce(fileStack, buf)
 }
 
 // NextKernelFrame gives the name of the first function in what [ThreadFiles.KernelStack] has read, the innermost one,

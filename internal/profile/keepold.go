@@ -13,7 +13,7 @@ import (
 const oldSuffix = ".old"
 
 // errInTheWay: what has the old recording's name is none.
-var errInTheWay = errors.New("something that is no recording has that name")
+var errInTheWay = errors.New("a file of that name is not a recording")
 
 // KeepOld keeps the recording at path as path.old, in place of the one that was kept before, because a new one is
 // about to replace it. Call it once in a run, before the first write. Should no write come, the recording has both

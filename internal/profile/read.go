@@ -77,7 +77,8 @@ const memoryPerByte = 128
 
 // memoryFor gives the account for a profile whose file has so many bytes on the disk.
 func memoryFor(bytes int64) *budget.Account {
-	return budget.Process().AtLeast(memoryPerByte * bytes).Whole("the profile")
+	budget.Process().Allow(memoryPerByte * bytes)
+	return budget.Process().Whole("the profile")
 }
 
 // stored gives the bytes that a file has on the disk: its size is only claimed where it has holes.
@@ -97,10 +98,7 @@ func Read(r io.Reader) (*profile.Profile, error) {
 		return nil, err
 	}
 	defer memory.Close()
-	if more := memoryFor(int64(len(data))); more.Budget() != memory.Budget() {
-		memory.Close()
-		memory = more
-	}
+	budget.Process().Allow(memoryPerByte * int64(len(data)))
 	return readFrom(bytes.NewReader(data), int64(len(data)), memory)
 }
 

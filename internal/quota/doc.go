@@ -1,4 +1,4 @@
-// Package quota finds the CPU quotas that this process runs under, and what is left of them.
+// Package quota finds the CPU quotas that this process runs under, and what is left of them, and the memory limit.
 //
 // A control group may use so much processor time in each period (cpu.max of cgroup v2; cpu.cfs_quota_us and
 // cpu.cfs_period_us of v1). When that is used up, all of its threads stand still until the period is over, whatever

@@ -38,15 +38,7 @@ type mount struct {
 // Limits gives the quotas of this process's control groups and of those above them, as far as they can be seen, the
 // tightest first; none if there is none.
 func (r Root) Limits() []Limit {
-	text, err := os.ReadFile(r.path("/proc/self/cgroup"))
-	if err != nil {
-		return nil
-	}
-	info, err := os.ReadFile(r.path("/proc/self/mountinfo"))
-	if err != nil {
-		return nil
-	}
-	groups, mounts := parseGroups(string(text)), parseMounts(string(info))
+	groups, mounts := r.hierarchies()
 	var all []Limit
 	for _, m := range mounts {
 		if !m.v2 && !slices.Contains(m.controllers, "cpu") {
@@ -64,6 +56,19 @@ func (r Root) Limits() []Limit {
 		return 0
 	})
 	return all
+}
+
+// hierarchies gives this process's groups, and where they are to be seen; none without /proc.
+func (r Root) hierarchies() (groups, []mount) {
+	text, err := os.ReadFile(r.path("/proc/self/cgroup"))
+	if err != nil {
+		return nil, nil
+	}
+	info, err := os.ReadFile(r.path("/proc/self/mountinfo"))
+	if err != nil {
+		return nil, nil
+	}
+	return parseGroups(string(text)), parseMounts(string(info))
 }
 
 // path gives where a file of this machine is.

@@ -154,3 +154,44 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestTheLeastMemoryLimitOfTheGroupAndThoseAboveIt: with v2, with v1, from a container, and where there is none.
+func TestTheLeastMemoryLimitOfTheGroupAndThoseAboveIt(t *testing.T) {
+	const (
+		v2 = "35 24 0:30 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw\n"
+		v1 = "33 31 0:30 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
+	)
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		want  int64
+	}{
+		{"v2, with a lower limit above", map[string]string{
+			"proc/self/cgroup": "0::/pods/side car\n", "proc/self/mountinfo": v2,
+			"sys/fs/cgroup/pods/memory.max":          "200\n",
+			"sys/fs/cgroup/pods/side car/memory.max": "max\n",
+		}, 200},
+		{"v2, memory.high is lower", map[string]string{
+			"proc/self/cgroup": "0::/a\n", "proc/self/mountinfo": v2,
+			"sys/fs/cgroup/a/memory.max": "4096000\n", "sys/fs/cgroup/a/memory.high": "2048000\n",
+		}, 2048000},
+		{"v1", map[string]string{
+			"proc/self/cgroup": "4:memory:/docker/abc\n3:cpu:/x\n", "proc/self/mountinfo": v1,
+			"sys/fs/cgroup/memory/memory.limit_in_bytes":            "9223372036854771712\n",
+			"sys/fs/cgroup/memory/docker/abc/memory.limit_in_bytes": "268435456\n",
+		}, 268435456},
+		{"v1 without one", map[string]string{
+			"proc/self/cgroup": "4:memory:/\n", "proc/self/mountinfo": v1,
+			"sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n",
+		}, 0},
+		{"malformed", map[string]string{
+			"proc/self/cgroup": "0::/a\n", "proc/self/mountinfo": v2,
+			"sys/fs/cgroup/a/memory.max": "-5\n", "sys/fs/cgroup/a/memory.high": "99999999999999999999\n",
+		}, 0},
+		{"no /proc", nil, 0},
+	} {
+		if got := tree(t, c.files).Memory(); got != c.want {
+			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+		}
+	}
+}

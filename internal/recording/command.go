@@ -21,6 +21,7 @@ func (r *recording) command(args []string) error {
 	if err := r.setOutput(os.Getpid()); err != nil {
 		return r.own(err)
 	}
+	r.launches = true
 	ctx, stop := r.signals()
 	defer stop()
 	l, err := ptrace.Launch(ptrace.Command{Args: args})
@@ -48,7 +49,7 @@ func (r *recording) command(args []string) error {
 		return r.own(err)
 	}
 	if alive(l.PID) {
-		console.Say("recording done; waiting for %s (process %d) to end, Ctrl-C twice leaves", args[0], l.PID)
+		console.Say("recording done; waiting for %s (process %d) to exit, Ctrl-C twice to leave", args[0], l.PID)
 	}
 	return r.wait(l)
 }
@@ -60,7 +61,7 @@ func (r *recording) record(ctx context.Context, l *ptrace.Launched) error {
 	if err != nil {
 		ended := errors.Is(err, refusal.Gone) || errors.Is(err, refusal.Zombie)
 		if !ended {
-			console.Say("%v", err)
+			console.Fail("%v", err)
 		}
 		r.prepare(nil)
 		if err := r.write(); err != nil || !ended {
@@ -81,7 +82,7 @@ func (r *recording) record(ctx context.Context, l *ptrace.Launched) error {
 		return err
 	}
 	if err := r.verdict(); err != nil {
-		console.Say("%v", err)
+		console.Fail("%v", err)
 	}
 	return nil
 }

@@ -179,9 +179,9 @@ func (l *live) state() top.State {
 		l.trouble = ""
 		if err := process.ExplainLooks(l.pids, process.Refused{Denied: g.Denied, Traced: g.Traced,
 			Frozen: g.Frozen}); err != nil {
-			l.trouble = "some looks are refused: " + err.Error()
+			l.trouble = "some threads cannot be sampled: " + err.Error()
 			if g.Frozen == 0 {
-				l.trouble = "running threads are not looked at: " + err.Error()
+				l.trouble = "running threads cannot be sampled: " + err.Error()
 			}
 		}
 	}

@@ -39,7 +39,7 @@ func (l *live) onScreen(ctx context.Context) error {
 	defer close(over)
 	go l.feed(ctx, p, over)
 	if _, err := p.Run(); err != nil && ctx.Err() == nil {
-		return fmt.Errorf("the table cannot be shown: %w; --once prints one", err)
+		return fmt.Errorf("cannot show the table on this terminal: %w; --once prints it as text", err)
 	}
 	return nil
 }

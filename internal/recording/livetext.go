@@ -63,7 +63,7 @@ func (l *live) asText(ctx context.Context, cancel func()) error {
 func (l *live) waitsFor() string {
 	switch n := l.table.Waiting(); {
 	case n > 0:
-		return fmt.Sprintf("%s to come (Ctrl-C does without)", account.Plural(int64(n), "name"))
+		return fmt.Sprintf("%s left to look up (Ctrl-C skips them)", account.Plural(int64(n), "name"))
 	case l.shows.Once:
 		return fmt.Sprintf("%.0f of %.0f s (Ctrl-C ends)", time.Since(l.begun).Seconds(), l.shows.Window.Seconds())
 	}

@@ -41,13 +41,13 @@ func (d *onDisk) String() string {
 	case d.whole:
 		return fmt.Sprintf("the whole recording is in %s", d.path)
 	case !d.at.IsZero():
-		return fmt.Sprintf("%s holds what was recorded until %s, %s ago; the rest is lost",
+		return fmt.Sprintf("%s has the recording until %s, %s ago; the rest is lost",
 			d.path, d.at.Format(time.TimeOnly), time.Since(d.at).Round(100*time.Millisecond))
 	case d.path == "" || !profile.Replaceable(d.path):
 		return "the recording was not finished"
 	}
 	if _, err := os.Lstat(d.path); err == nil {
-		return fmt.Sprintf("nothing of this recording was written; %s is an older file", d.path)
+		return fmt.Sprintf("this recording was not written; %s is an older file", d.path)
 	}
 	return "nothing was written"
 }

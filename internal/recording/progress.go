@@ -18,7 +18,7 @@ type progress struct {
 // startProgress begins to print, unless a command that was launched shares the terminal.
 func startProgress(s *sampler.Sampler, shared bool) *progress {
 	p := &progress{quit: make(chan struct{}), done: make(chan struct{})}
-	if shared || !console.IsTerminal(os.Stderr) {
+	if shared || console.IsQuiet() || !console.IsTerminal(os.Stderr) {
 		close(p.done)
 		return p
 	}

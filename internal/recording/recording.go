@@ -40,7 +40,10 @@ type recording struct {
 	now           atomic.Pointer[sampler.Sampler] // the same, for the goroutine of signals
 	running       atomic.Pointer[ptrace.Launched] // the command, for the same
 	pendingSignal atomic.Int32                    // a signal that the command is still to get; 0: none
+	launches      bool                            // the processes are those of a command that this run starts
 	stats         runstats.Stats
+	deadlocks     []string // at the end of the sampling, a sentence each
+	goroutines    []string // that wait at that time, a line for each Go process
 	saveErr       error
 	quiet         bool
 	live          bool   // the terminal shows a table: no line of progress
@@ -71,9 +74,16 @@ func (r *recording) attach() error {
 	}
 	r.prepare(procs)
 	defer r.close()
+	var before, after childrenCPU
+	if !r.opts.Children {
+		before = readChildrenCPU(r.pids)
+	}
 	failure := r.sample(ctx)
 	if r.hung {
 		return r.writeHung(failure)
+	}
+	if !r.opts.Children {
+		after = readChildrenCPU(r.pids)
 	}
 	if err := r.writeWatched(); err != nil {
 		return errors.Join(failure, err)
@@ -81,7 +91,11 @@ func (r *recording) attach() error {
 	if failure != nil {
 		return failure
 	}
-	return r.verdict()
+	err = r.verdict()
+	if line := after.since(&before); line != "" {
+		console.Say("%s", line)
+	}
+	return err
 }
 
 // openGarbage lets more garbage lie while processes are opened, in percent of what is in use: a first stack is waited
@@ -158,6 +172,10 @@ func (r *recording) sample(ctx context.Context) error {
 	r.stats, err = r.sampler.Run(ctx)
 	r.hung = errors.Is(err, sampler.ErrHung)
 	p.stop()
+	if err == nil {
+		r.findDeadlocks()
+		r.countGoroutines()
+	}
 	if !r.stats.Begun.IsZero() {
 		r.builder.SetWindow(r.stats.Begun, r.stats.Begun.Add(time.Duration((r.stats.Seconds+r.stats.Suspended)*1e9)))
 	}
@@ -179,15 +197,15 @@ func (r *recording) verdict() error {
 		return account.NoSamples(&r.stats, r.asked.Threads)
 	}
 	console.SayLeftOut()
-	switch {
-	case refused == nil:
-	case r.stats.Frozen > 0:
-		console.Say("some looks at running threads are missing: %v", refused)
-	default:
-		console.Say("running threads were not looked at: %v", refused)
+	if refused != nil {
+		console.Fail("not all threads were sampled: %v", refused)
 	}
 	if !r.quiet {
 		console.Say("%s", account.Closing(&r.stats, r.path))
+		r.sayDeadlocks()
+		for _, text := range r.goroutines {
+			console.Say("%s", text)
+		}
 	}
 	console.SayRemarks()
 	return nil

@@ -61,12 +61,12 @@ func TestCtrlCWhileNamesAreLookedUpKeepsAllSamples(t *testing.T) {
 	tty := testtargets.NewTerminal(t, 80)
 	testtargets.StderrIs(t, tty.Slave)
 	file, r := written(t, func(context.Context) {}, func(r *recording) {
-		testtargets.Says(t, &tty.Out, "naming: 0 of up to 3 addresses (Ctrl-C writes without the others)")
+		testtargets.Says(t, &tty.Out, "looking up symbols: 0 of up to 3 addresses (Ctrl-C skips the rest)")
 		interrupt(t)
 		<-r.giveUp
 	})
 	if text := tty.Text(); !strings.HasSuffix(text,
-		"\r\x1b[Kprywalk: 3 addresses have no name, as it was asked to write at once\n") {
+		"\r\x1b[Kprywalk: 3 addresses without a name: symbol lookup was skipped\n") {
 		t.Errorf("%q", text)
 	}
 	if r.names.asked.Load() != 3 || !strings.HasPrefix(r.disk.String(), "the whole recording is in") {
@@ -86,7 +86,7 @@ func TestNamingAfterCtrlCSaysThatAnotherOneLeaves(t *testing.T) {
 		<-ctx.Done()
 	}
 	written(t, begin, func(*recording) {
-		testtargets.Says(t, &tty.Out, "naming: 0 of up to 3 addresses (Ctrl-C leaves at once)")
+		testtargets.Says(t, &tty.Out, "looking up symbols: 0 of up to 3 addresses (Ctrl-C aborts)")
 	})
 }
 

@@ -57,7 +57,7 @@ func (r *resolver) ofKernel(addr uint64) []profile.Frame {
 	if r.kernel == nil {
 		names, err := symbols.OfKernel()
 		if err != nil {
-			console.Say("%v; the kernel's frames have no names", err)
+			console.Say("%v; kernel frames are shown without names", err)
 			names = &symbols.KernelNames{}
 		}
 		r.kernel = names

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,7 +34,7 @@ func (r *recording) checkpoint(between func()) {
 	defer r.names.SetBetween(nil)
 	if err := r.save(false); err != nil && r.saveErr == nil {
 		r.saveErr = err
-		console.Say("%v", err)
+		console.Fail("%v", err)
 	}
 	r.names.Rest()
 }
@@ -42,7 +43,7 @@ func (r *recording) checkpoint(between func()) {
 func (r *recording) save(whole bool) error {
 	if r.keepOld && profile.Replaceable(r.path) {
 		if err := profile.KeepOld(r.path); err != nil {
-			console.Say("%v", err)
+			console.Fail("%v", err)
 		}
 	}
 	r.keepOld = false
@@ -56,7 +57,7 @@ func (r *recording) save(whole bool) error {
 // write writes the recording and the statistics.
 func (r *recording) write() error {
 	r.writing.Store(true)
-	r.builder.SetComments(account.Full(&r.stats))
+	r.builder.SetComments(slices.Concat([]string{account.Full(&r.stats)}, r.deadlocks, r.goroutines)...)
 	r.names.Refresh()
 	release, err := console.AwaitReader(r.path, r.giveUp)
 	if err != nil {
@@ -84,17 +85,17 @@ func (r *recording) write() error {
 func (r *recording) saveWithNames() error {
 	r.names.begin(r.giveUp)
 	whole := r.builder.Sizes().Locations
-	key := "Ctrl-C writes without the others"
+	key := "Ctrl-C skips the rest"
 	if r.wished.Load() {
-		key = "Ctrl-C leaves at once"
+		key = "Ctrl-C aborts"
 	}
 	p := console.StartSlow(false, func() string {
-		return fmt.Sprintf("naming: %d of up to %d addresses (%s)", r.names.asked.Load(), whole, key)
+		return fmt.Sprintf("looking up symbols: %d of up to %d addresses (%s)", r.names.asked.Load(), whole, key)
 	})
 	err := r.save(true)
 	p.Stop()
 	if n := r.names.without; n > 0 && err == nil {
-		console.Say("%d addresses have no name, as it was asked to write at once", n)
+		console.Say("%d addresses without a name: symbol lookup was skipped", n)
 	}
 	return err
 }
@@ -104,7 +105,7 @@ func (r *recording) writeWatched() error {
 	var err error
 	if hung := look.Watched(func() { err = r.write() }); hung != nil {
 		r.hung = true
-		return fmt.Errorf("cannot write %s: %w; the last checkpoint stands", r.path, hung)
+		return fmt.Errorf("cannot write %s: %w; the last checkpoint is kept", r.path, hung)
 	}
 	return err
 }

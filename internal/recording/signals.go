@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -11,20 +12,39 @@ import (
 
 	"prywalk/internal/console"
 	"prywalk/internal/profile"
+	"prywalk/ptrace"
 )
+
+// listening counts the recordings that obey signals themselves.
+var listening atomic.Int32
+
+// ObeyQuit ends prywalk at a SIGQUIT, without the stacks of its goroutines that the Go runtime would print, where no
+// recording obeys it. If it was ignored when prywalk was started, it stays so.
+func ObeyQuit() {
+	ch := make(chan os.Signal, 1)
+	signal.Notify(ch, unix.SIGQUIT)
+	go func() {
+		for range ch {
+			if listening.Load() == 0 && !ptrace.IgnoredAtStart(unix.SIGQUIT) {
+				os.Exit(128 + int(unix.SIGQUIT))
+			}
+		}
+	}()
+}
 
 // oneWish is the time within which the signals that end prywalk are one. A terminal that is closed sends two
 // (one by the kernel, one by the shell), and a finger bounces.
 const oneWish = time.Second
 
-// signals gives a context that the first Ctrl-C, SIGTERM or SIGHUP ends; one that comes more than a
+// signals gives a context that the first Ctrl-C, SIGTERM, SIGQUIT or SIGHUP ends; one that comes more than a
 // second after it ends prywalk at once. SIGUSR1 writes a checkpoint. A command that was launched is
-// passed what it has not got itself.
+// passed what it has not got itself, and SIGQUIT is the command's alone: a JVM prints its threads.
 func (r *recording) signals() (context.Context, func()) {
+	listening.Add(1)
 	ctx, cancel := context.WithCancel(context.Background())
 	r.giveUp = make(chan struct{})
 	ch := make(chan os.Signal, 8)
-	signal.Notify(ch, unix.SIGINT, unix.SIGTERM, unix.SIGUSR1)
+	signal.Notify(ch, unix.SIGINT, unix.SIGTERM, unix.SIGQUIT, unix.SIGUSR1)
 	if !signal.Ignored(unix.SIGHUP) { // as nohup wants it
 		signal.Notify(ch, unix.SIGHUP)
 	}
@@ -32,7 +52,13 @@ func (r *recording) signals() (context.Context, func()) {
 		var w wish
 		for s := range ch {
 			sig, _ := s.(syscall.Signal)
-			if sig == unix.SIGUSR1 {
+			switch {
+			case sig == unix.SIGQUIT && ptrace.IgnoredAtStart(sig):
+				continue
+			case sig == unix.SIGQUIT && r.launches:
+				r.forward(sig)
+				fallthrough
+			case sig == unix.SIGUSR1:
 				r.checkpointNow()
 				continue
 			}
@@ -46,7 +72,7 @@ func (r *recording) signals() (context.Context, func()) {
 				if r.leave != nil {
 					r.leave()
 				}
-				console.Say("left at once: %s", &r.disk)
+				console.Fail("aborted: %s", &r.disk)
 				os.Exit(128 + int(sig))
 			case first && r.writing.Load():
 				close(r.giveUp)
@@ -58,6 +84,7 @@ func (r *recording) signals() (context.Context, func()) {
 		signal.Stop(ch)
 		close(ch)
 		cancel()
+		listening.Add(-1)
 	}
 }
 
@@ -88,7 +115,7 @@ func (r *recording) checkpointNow() {
 // interruptWait is how long a command that an interrupt has reached is given to end.
 const interruptWait = 300 * time.Millisecond
 
-// forward passes a signal on to the command. Ctrl-C goes to the terminal's whole
+// forward passes a signal on to the command. Ctrl-C and Ctrl-\ go to the terminal's whole
 // foreground group, so that the command has got it; what another program sends to
 // prywalk alone it has not. An interrupt without a terminal can be either: the command
 // gets it if it still runs a moment later.
@@ -98,10 +125,10 @@ func (r *recording) forward(sig syscall.Signal) {
 		r.passOn()
 	}
 	switch {
-	case sig != unix.SIGINT:
+	case sig != unix.SIGINT && sig != unix.SIGQUIT:
 		pass()
 	case inForeground():
-	case r.running.Load() == nil: // there was nobody yet
+	case sig == unix.SIGQUIT, r.running.Load() == nil: // the command does not run yet
 		pass()
 	default:
 		time.AfterFunc(interruptWait, pass)

@@ -41,7 +41,7 @@ func stopAs(sig syscall.Signal, ch <-chan os.Signal) {
 	}
 	aside(func() {
 		if !ptrace.StopAs(sig, func() { forget(sig, ch) }) {
-			console.Say("not stopped: it could not let go of a thread in time; try again, or end it with Ctrl-C")
+			console.Fail("not suspended: a thread could not be detached in time; try again, or end the recording with Ctrl-C")
 		}
 	})
 	if pass {

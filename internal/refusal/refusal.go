@@ -2,7 +2,10 @@
 // by it.
 package refusal
 
-import "errors"
+import (
+	"errors"
+	"syscall"
+)
 
 // Reason is why. It is an error by itself: functions return it as it is, without allocation, and callers ask for it by
 // [errors.Is] or [Of].
@@ -24,26 +27,31 @@ const (
 	InCall
 	Self
 	NotAProcess
+	MapLock // see internal/look, LetGoInTime
+	NoFiles // of prywalk itself (EMFILE, ENFILE)
 	NumReasons
 )
 
 // reasons have the word that recordings and --stats use, and the text for people.
 var reasons = [NumReasons]struct{ word, text string }{
-	Other:        {"other", "the look failed"},
+	Other:        {"other", "the sample failed"},
 	Gone:         {"exited", "the thread or process has ended"},
-	Traced:       {"traced", "already traced: detach the debugger first"},
+	Traced:       {"traced", "already traced: detach the debugger or tracer"},
 	Denied:       {"denied", "permission denied by the kernel: run as the target's user or with CAP_SYS_PTRACE"},
 	Timeout:      {"timeout", "the thread did not stop in time"},
 	KernelThread: {"kernel-thread", "a kernel thread: it has no user-space stack"},
 	Zombie:       {"zombie", "a zombie: it has exited and has no stack"},
 	Not64Bit:     {"32-bit", "a 32-bit or x32 program: only 64-bit programs are supported"},
-	MaxPause:     {"max-pause", "a freeze of the thread is expected to take longer than allowed"},
-	Busy:         {"busy", "too many looks are pending: finish or cancel some"},
-	Running:      {"running", "the thread is running and only peeks are allowed"},
+	MaxPause:     {"max-pause", "stopping the thread is expected to take longer than --max-pause"},
+	Busy:         {"busy", "too many stops are pending: finish or cancel some"},
+	Running:      {"running", "the thread is running and only passive reads are allowed"},
 	InCall: {"in-call",
-		"the thread is in a system call that would give up its work if the thread were stopped"},
+		"the thread is in a system call that would fail if the thread were stopped"},
 	Self:        {"self", "a process cannot trace itself"},
 	NotAProcess: {"thread", "not a process but a thread"},
+	MapLock: {"map-lock",
+		"the thread's memory could not be read in time: another thread of the process holds the lock of its mappings"},
+	NoFiles: {"open-files", "too many open files in prywalk: raise its limit (ulimit -n)"},
 }
 
 // Error implements error.
@@ -52,7 +60,8 @@ func (r Reason) Error() string { return reasons[r%NumReasons].text }
 // Word is how recordings and --stats name it.
 func (r Reason) Word() string { return reasons[r%NumReasons].word }
 
-// Of gives the reason that is in an error, Other where there is none.
+// Of gives the reason that is in an error, [NoFiles] of EMFILE and ENFILE, [Other] where there is
+// none.
 func Of(err error) Reason {
 	if r, ok := err.(Reason); ok { //nolint:errorlint // the same as below, without allocation
 		return r
@@ -60,6 +69,9 @@ func Of(err error) Reason {
 	var r Reason
 	if errors.As(err, &r) {
 		return r
+	}
+	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		return NoFiles
 	}
 	return Other
 }

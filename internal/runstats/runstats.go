@@ -238,6 +238,8 @@ type CPU struct {
 	SelfCPU     float64 `json:"cpu_self_s"`
 	TargetCPU   float64 `json:"cpu_target_s"`
 	ProfiledCPU float64 `json:"cpu_profiled_s"`
+	// IncompleteCPU is the part of the profile's under incomplete stacks, by why their walks ended.
+	IncompleteCPU map[string]float64 `json:"cpu_incomplete_s"`
 	// UnobservedCPU is the part of the profile's that no look stands for: between looks, of threads that were never
 	// seen (ExitedUnseenCPU), and ShortLivedCPU.
 	UnobservedCPU   float64 `json:"cpu_unobserved_s"`
@@ -249,6 +251,21 @@ type CPU struct {
 	// ProgramCPU is the part of that which ticks tell the programs of, as an estimate.
 	ShortLivedCPU float64 `json:"cpu_short_lived_s"`
 	ProgramCPU    float64 `json:"cpu_program_estimated_s"`
+	// ShortRuns are the runs on a processor of threads whose runs take less than a millisecond on average, and
+	// ShortRunsCPU is the CPU time of these. SwitchCost is what a timed sleep costs a thread of this process: samples
+	// miss at most so much of each run. 0: it was not measured, as it can be of no weight.
+	ShortRuns    int64   `json:"short_runs"`
+	ShortRunsCPU float64 `json:"cpu_short_runs_s"`
+	SwitchCost   Nanos   `json:"switch_us,omitempty"`
+}
+
+// Unsampled is the part of the profile's CPU time that samples miss at most, because it is of the switches to and from
+// threads with short runs. A function's share is off by no more than that.
+func (c *CPU) Unsampled() float64 {
+	if c.ProfiledCPU <= 0 {
+		return 0
+	}
+	return min(float64(c.ShortRuns)*float64(c.SwitchCost)/1e9, c.ShortRunsCPU, c.ProfiledCPU) / c.ProfiledCPU
 }
 
 // Unwatched tells for how long nobody was looked at, in seconds.
@@ -271,6 +288,8 @@ type Booked struct {
 	Stacks int64 `json:"stacks"`
 	// Scheduling is that of the tracer's OS thread: "fifo", "nice" or "normal".
 	Scheduling string `json:"scheduling"`
+	// PriorityLowered is how often that thread lost its real-time priority for a while because it did not sleep.
+	PriorityLowered int64 `json:"priority_lowered,omitempty"`
 }
 
 // OwnQuota tells of the CPU quota that prywalk ran under.

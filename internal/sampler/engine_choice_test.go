@@ -50,7 +50,8 @@ func TestEachProcessHasTheEngineThatSeesItsStacks(t *testing.T) {
 		frozen(t, s, 50)
 		await(t, "threads are sampled", func() bool { return s.Progress().Stacks >= s.Progress().Frozen+20 })
 	}, c.pid, g)
-	if r.Engine != "perf" || !strings.Contains(r.EngineNote, "by ptrace: 1 process with stacks in several places") {
+	if r.Engine != "perf" ||
+		!strings.Contains(r.EngineNote, "by stopping threads: 1 process with stacks in several places") {
 		t.Errorf("engine %q (%s)", r.Engine, r.EngineNote)
 	}
 	if frozenC != 0 || sampledGo != 0 || r.Sampled == 0 {
@@ -102,7 +103,7 @@ func TestProcessIsJudgedAnew(t *testing.T) {
 			return now.Stacks >= since.Stacks+20
 		})
 	}, target.pid)
-	if r.Engine != "perf" || r.EngineNote != "by ptrace: 1 process with stacks that samples do not show whole" {
+	if r.Engine != "perf" || r.EngineNote != "by stopping threads: 1 process with stacks that samples do not show whole" {
 		t.Errorf("engine %q (%s)", r.Engine, r.EngineNote)
 	}
 	if d := r.TargetCPU - r.ProfiledCPU; d < -0.001 || d > 0.001 {

@@ -60,7 +60,14 @@ func (s *Sampler) add(t *code.Process, child bool, parent int) {
 	s.mu.Lock()
 	s.targets[t] = struct{}{}
 	s.mu.Unlock()
-	if !s.control.Admit(handover.NewProcess(t, child, parent)) {
+	p := handover.NewProcess(t, child, parent)
+	if child {
+		s.acc.Recall(p)
+	}
+	if !s.control.Admit(p) {
+		if d := p.TakeTasks(); d != nil {
+			d.Close()
+		}
 		s.drop(t)
 	}
 }

@@ -15,6 +15,7 @@ import (
 func (s *Sampler) stats(c *tracer.Tracer) (r runstats.Stats) {
 	c.Stats(&r)
 	s.acc.Stats(&r)
+	measureSwitch(&r.CPU)
 	r.WhyEngine = cmp.Or(r.EngineNote, s.opts.NoEvents)
 	if begun := s.control.Begun(); begun != 0 {
 		r.Begun = time.Unix(0, s.acc.UnixOf(begun))
@@ -25,6 +26,9 @@ func (s *Sampler) stats(c *tracer.Tracer) (r runstats.Stats) {
 	}
 	return r
 }
+
+// Suspects gives the processes in which threads may be in a deadlock at the end of a run ([accountant.Accountant]).
+func (s *Sampler) Suspects() []int { return s.acc.Suspects() }
 
 // Progress is how far a run has come.
 type Progress struct {

@@ -1,10 +1,14 @@
 // Package sourcelines adds up a profile's values by the lines of functions, and reads the lines' text. The paths are
-// the profile's: they are looked for below one directory, which the user has named, and never lead out of it.
+// the profile's, which may come from another machine and another user. They are looked for below one directory, which
+// the user has named, and never lead out of it. Where the text is shown to the user only, a path as it was recorded is
+// read, too, if the file there is the user's own ([Files].Own).
 package sourcelines
 
 import (
 	"cmp"
+	"errors"
 	"io"
+	"os"
 	"path"
 	"regexp"
 	"slices"
@@ -40,12 +44,16 @@ type Function struct {
 // Functions adds up the lines of the functions that match, the most expensive first.
 func Functions(p *profile.Profile, want *regexp.Regexp, column int) []*Function {
 	all := map[*profile.Function]*Function{}
+	matches := map[*profile.Function]bool{}
+	for _, f := range p.Function {
+		matches[f] = f.Filename != "" && want.MatchString(f.Name)
+	}
 	for _, sample := range p.Sample {
 		v, leaf := sample.Value[column], true
 		seenLine, seenFunc := map[*Line]bool{}, map[*Function]bool{} // once in recursion
 		for _, loc := range sample.Location {
 			for _, l := range loc.Line {
-				if l.Function == nil || l.Function.Filename == "" || !want.MatchString(l.Function.Name) {
+				if !matches[l.Function] {
 					leaf = false
 					continue
 				}
@@ -86,15 +94,51 @@ func Functions(p *profile.Profile, want *regexp.Regexp, column int) []*Function 
 
 // Files finds source files.
 type Files struct {
-	// Dir is the directory below which they are.
+	// Dir is the directory below which they are, "" if none was named.
 	Dir string
+	// Own: what is not there is read at the recorded path, if that is absolute and the file the user's own.
+	Own bool
 
 	opener stranger.Opener
 }
 
-// Read gives the lines of a source file: of the longest end of its path that is there below the directory.
-// A path that begins with the directory is such an end too.
+// ErrNotOwn reports that the file at the recorded path is another user's.
+var ErrNotOwn = errors.New("the file is another user's: name its directory with --source-dir")
+
+// Read gives the lines of a source file: of the longest end of its path that is there below the directory, or else of
+// the user's own file at the path itself.
 func (f *Files) Read(name string) ([]string, error) {
+	failed := os.ErrNotExist
+	if f.Dir != "" {
+		lines, err := f.below(name)
+		if err == nil {
+			return lines, nil
+		}
+		failed = err
+	}
+	if f.Own && path.IsAbs(name) {
+		return f.own(name)
+	}
+	return nil, failed
+}
+
+// own reads the file at a recorded path, if it is the user's.
+func (f *Files) own(name string) ([]string, error) {
+	file, err := f.opener.Open(stranger.Request{Path: path.Clean(name), MaxSize: mostBytes})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	if file.UID() != uint32(os.Geteuid()) {
+		return nil, ErrNotOwn
+	}
+	b, err := io.ReadAll(file.Reader())
+	return strings.Split(string(b), "\n"), err
+}
+
+// below reads the longest end of a path that is there below the directory. A path that begins with the directory is
+// such an end too.
+func (f *Files) below(name string) ([]string, error) {
 	parts := strings.Split(strings.TrimPrefix(path.Clean("/"+name), "/"), "/")
 	var failed error
 	for i := max(0, len(parts)-mostParts); i < len(parts); i++ {

@@ -16,7 +16,7 @@ var (
 	// ErrNotTrusted: it belongs to somebody, or can be written by somebody, who has no say here.
 	ErrNotTrusted = errors.New("other users may have written it")
 	// ErrOutdated: it was last written before the time that was asked for.
-	ErrOutdated = errors.New("it is older than what it would tell of")
+	ErrOutdated = errors.New("it is older than the process it describes")
 	// ErrTooLarge: over the size that was asked for.
 	ErrTooLarge = errors.New("the file is too large")
 	// ErrStuck: it did not answer in time, or one before it did not.

@@ -167,7 +167,7 @@ func Remarks() []string {
 	}
 	if n := remarks.foreign; n > 0 {
 		out = append(out,
-			fmt.Sprintf("names may be missing: files that other users may have written were left alone, %d times, first %q", n,
+			fmt.Sprintf("names may be missing: %d files skipped that other users may have written, first %q", n,
 				remarks.firstForeign))
 	}
 	if n := remarks.outdated; n > 0 {

@@ -5,7 +5,8 @@
 //
 // A [Table] answers for one file and asks, in this order: Go's own table where the file has one (it knows inlining
 // and survives stripping). Then come DWARF debug information, the file's or that of its separate debug file
-// (package dwarfinfo). The ELF symbol table. Each is opened when it is first needed. Package perfmap (of
+// (package dwarfinfo). The ELF symbol table. At last, of files that no distribution has installed, the bounds of
+// functions in call frame information: "prog+0x1600". Each is opened when it is first needed. Package perfmap (of
 // internal/runtimes) answers for code that a JIT compiler made.
 //
 // Separate debug files are looked for as GDB does (GDB manual, "Debugging Information in Separate Files"): by build

@@ -13,7 +13,7 @@ import (
 )
 
 // ErrKernelHidden reports that the kernel shows this user no addresses of its functions (kernel.kptr_restrict).
-var ErrKernelHidden = errors.New("the kernel hides the addresses of its functions from this user")
+var ErrKernelHidden = errors.New("kernel symbol addresses are hidden from this user (kernel.kptr_restrict)")
 
 // KernelNames are the kernel's functions by address. There are some 100,000: their names lie in one piece of memory.
 type KernelNames struct {

@@ -41,6 +41,7 @@ type Table struct {
 	funcs   map[*dwarfinfo.Func]*funcName
 	calls   []dwarfinfo.Call
 	objects *objects // nil until they are asked for
+	bounds  bounded
 
 	dwarfTried bool
 	warnings   []error
@@ -73,6 +74,11 @@ func (t *Table) Frames(addr uint64, out []Frame) []Frame {
 	}
 	if f := (Frame{}); len(out) == start && t.fromSymbol(&f, addr) {
 		out = append(out, f)
+	}
+	if len(out) == start {
+		if f, ok := t.bounded(addr); ok {
+			out = append(out, f)
+		}
 	}
 	return out
 }

@@ -19,9 +19,10 @@ const Patience = 2 * time.Minute
 
 // Terminal is a pseudo-terminal: what is written to it is kept in Out.
 type Terminal struct {
-	Slave *os.File
-	Out   Lines
-	done  chan struct{}
+	Slave  *os.File
+	Out    Lines
+	master *os.File
+	done   chan struct{}
 }
 
 // NewTerminal opens one of so many columns (pty(7)).
@@ -46,7 +47,7 @@ func NewTerminal(t *testing.T, columns int) *Terminal {
 	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: uint16(columns)}); err != nil {
 		t.Fatal(err)
 	}
-	tty := &Terminal{Slave: slave, done: make(chan struct{})}
+	tty := &Terminal{Slave: slave, master: master, done: make(chan struct{})}
 	go func() {
 		defer close(tty.done)
 		buf := make([]byte, 1<<16)
@@ -60,6 +61,14 @@ func NewTerminal(t *testing.T, columns int) *Terminal {
 	}()
 	t.Cleanup(func() { _ = master.Close() })
 	return tty
+}
+
+// Type sends keys to the program that reads the terminal.
+func (tty *Terminal) Type(t *testing.T, keys string) {
+	t.Helper()
+	if _, err := tty.master.WriteString(keys); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Text gives what was written, once nobody has the terminal open any more.

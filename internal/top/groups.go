@@ -15,7 +15,8 @@ type GroupRow struct {
 	id      int32
 	in      int32 // the function of the program in which most of its time was; below 0: none
 	of      *Snapshot
-	waits   bool // it is a wait
+	cells   []int32 // of the snapshot, that have a part in it
+	waits   bool    // it is a wait
 }
 
 // Name is the thread's, or the wait's. Of thousands of rows few are shown.
@@ -64,7 +65,7 @@ func (o *Snapshot) groups(scope Scope, clock Clock, waits bool, n int, key func(
 	rows := (*kept)[:0]
 	from := int32(0)
 	for k, end := range ends {
-		r := GroupRow{id: int32(k), of: o, waits: waits}
+		r := GroupRow{id: int32(k), of: o, cells: order[from:end], waits: waits}
 		t.touched = t.touched[:0]
 		for _, i := range order[from:end] {
 			c := &o.Cells[i]

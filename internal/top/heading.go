@@ -63,8 +63,8 @@ func (o *Snapshot) headLines(s Screen, st *State, scope Scope) []string {
 	if st.Threads > 0 && !st.Ended {
 		first = append(first, tabular.Plural(int64(st.Threads), "thread"))
 	}
-	if st.Complete >= 0 {
-		first = append(first, fmt.Sprintf("%.1f %% complete", float64(int(st.Complete*1000))/10))
+	if c := o.completeCPU(scope).String(); c != "" {
+		first = append(first, c)
 	}
 	second := []string{"cpu " + tabular.Nanos(v.CPU)}
 	if o.Length > 0 {
@@ -72,7 +72,7 @@ func (o *Snapshot) headLines(s Screen, st *State, scope Scope) []string {
 	}
 	second = append(second, "queued "+tabular.Nanos(v.RunQueue), "blocked "+tabular.Nanos(v.Blocked()))
 	if o.Waiting > 0 {
-		second = append(second, fmt.Sprintf("names: %d to come", o.Waiting))
+		second = append(second, fmt.Sprintf("looking up %d symbols", o.Waiting))
 	}
 	return []string{s.joined(" · ", first...), s.joined(" · ", second...)}
 }

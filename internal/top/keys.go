@@ -9,7 +9,7 @@ import (
 
 // keyHelp is what keys do, the most useful first: a narrow terminal shows the first ones.
 var keyHelp = [][2]string{
-	{"q", "quit"}, {"↑↓", "select"}, {"enter", "look into"}, {"esc", "back"}, {"tab", "functions, threads, waits"},
+	{"q", "quit"}, {"↑↓", "select"}, {"enter", "open"}, {"esc", "back"}, {"tab", "functions, threads, waits"},
 	{"c", "clock: cpu, queued, blocked, wall"}, {"space", "pause; the sampling goes on"},
 	{"/", "filter by a regular expression"},
 	{"[ ]", "shorter or longer window"}, {"s", "sort by self, total, name"}, {"w", "write what is shown to a file"},
@@ -17,7 +17,7 @@ var keyHelp = [][2]string{
 }
 
 // shortHelp is the last line.
-var shortHelp = []string{"q quit", "tab view", "enter look into", "esc back", "c clock", "space pause", "/ filter",
+var shortHelp = []string{"q quit", "tab view", "enter open", "esc back", "c clock", "space pause", "/ filter",
 	"[ ] window", "s sort", "w write", "? help"}
 
 // key does what a key stands for.
@@ -146,7 +146,7 @@ func (m *Model) show(name string) {
 	m.cursor, m.top, m.stacks, m.follow = 0, 0, false, -1
 }
 
-// enter looks into what is selected: a thread's or a wait's functions, a function's stacks.
+// enter opens the selected row: a thread's or a wait's functions, a function's stacks.
 func (m *Model) enter() {
 	if m.stacks || m.cursor >= len(m.page.ids) {
 		return

@@ -145,15 +145,16 @@ func (s Screen) groupLines(rows []GroupRow, what string, c Clock, prec tabular.P
 	lines []string) {
 	var cells [5][]string
 	heads := []string{c.word() + "%", "cpu", "queued", "blocked", "threads"}
-	name := len(what)
+	name, marked := len(what), make([]string, len(rows))
 	for i := range rows {
+		marked[i] = rows[i].Marked()
 		v := rows[i].V
 		cells[0] = append(cells[0], prec.Share(v.Of(c)))
 		for k, ns := range []int64{v.CPU, v.RunQueue, v.Blocked()} {
 			cells[k+1] = append(cells[k+1], tabular.Nanos(ns))
 		}
 		cells[4] = append(cells[4], tabular.Thousands(int64(rows[i].Threads)))
-		name = max(name, tabular.Runes(rows[i].Name()))
+		name = max(name, tabular.Runes(marked[i]))
 	}
 	cells[0] = tabular.Aligned(cells[0])
 	for i, h := range heads {
@@ -183,7 +184,7 @@ func (s Screen) groupLines(rows []GroupRow, what string, c Clock, prec tabular.P
 	name = min(name, max(left/2, tabular.LeastColumn))
 	title := tabular.Pad(what, name) + "  in"
 	for i := range rows {
-		text := tabular.Pad(tabular.ShortModule(printable.String(rows[i].Name()), name), name) + "  " +
+		text := tabular.Pad(tabular.ShortModule(printable.String(marked[i]), name), name) + "  " +
 			tabular.Shorten(printable.String(rows[i].Where()), max(tabular.LeastName, left-name-2))
 		lines = append(lines, s.cut(" "+figures(i+1)+strings.TrimRight(text, " ")))
 	}

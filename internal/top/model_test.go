@@ -224,7 +224,7 @@ func TestKeys(t *testing.T) {
 	press(m, "1", "/", "(", "enter")
 	shows("half an expression", "not a regular expression")
 	press(m, "backspace", "z", "z", "enter")
-	shows("nothing matches", "nothing matches", "filter /zz/")
+	shows("no match", "no match", "filter /zz/")
 	press(m, "esc")
 	shows("esc", "compress")
 	if strings.Contains(m.Text(), "filter") && strings.Contains(m.Text(), "/zz/") {
@@ -293,12 +293,12 @@ func TestWhyThereIsNothing(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, m.Text())
 		}
 	}
-	shows("the first refresh is on its way")
+	shows("waiting for the first refresh")
 	f.add(f.slept(101, f.at("epoll_wait", "main"), "epoll_wait", 900))
 	f.refresh()
 	shows("no cpu time in this window; c shows another clock")
 	s.state.Trouble = "another tracer (gdb) holds it"
 	shows("another tracer (gdb) holds it")
 	s.state.Trouble, s.state.Ended = "", true
-	shows("it has ended")
+	shows("the process has exited")
 }

@@ -47,7 +47,7 @@ func (m *Model) helpLines() []string {
 		return lines
 	}
 	lines = append([]string{m.screen.paint(bold, m.screen.cut("prywalk top: keys")), ""}, lines...)
-	return append(lines, "", m.screen.cut("  ▲▼ a share that has changed, beyond its uncertainty"),
+	return append(lines, "", m.screen.cut("  ▲▼ the share has changed by more than sampling noise"),
 		m.screen.cut("  any key: back"))
 }
 
@@ -103,13 +103,13 @@ func (s Screen) selected(row string) string {
 func (m *Model) nothing() string {
 	switch {
 	case m.filter != nil:
-		return "nothing matches; esc drops the filter"
+		return "no match; esc clears the filter"
 	case m.state.Trouble != "":
 		return m.state.Trouble
 	case m.state.Ended:
-		return "it has ended"
+		return "the process has exited"
 	case m.snap.Since == 0:
-		return "the first refresh is on its way …"
+		return "waiting for the first refresh …"
 	}
 	return "no " + m.clock.word() + " time in this window; c shows another clock"
 }
@@ -220,6 +220,9 @@ func (m *Model) status(rows int) string {
 	}
 	if m.view == functionsView && !m.stacks {
 		parts = append(parts, "by "+string(m.order))
+	}
+	if cure := m.snap.completeCPU(m.scope).cure(); cure != "" {
+		parts = append(parts, printable.Line(cure))
 	}
 	line := s.joined(" · ", parts...)
 	if m.paused || m.state.Ended || m.message != "" {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
+
+	"prywalk/internal/namehints"
 )
 
 // Scope chooses cells of a snapshot.
@@ -110,6 +112,11 @@ func SortFunctions(rows []FunctionRow, c Clock, by Order) {
 			return cmp.Or(self, total, rest)
 		}
 	})
+	if by == BySelf {
+		namehints.RaiseIncomplete(rows, func(r *FunctionRow) (string, int64, int64) {
+			return r.Name, r.Self.Of(c), r.Total.Of(c)
+		})
+	}
 }
 
 // StackRow is one stack that a function is on.

@@ -29,6 +29,9 @@ func WriteText(w io.Writer, o *Snapshot, st State, s Screen, c Clock, functions 
 	if st.Trouble != "" {
 		put(s.cut(printable.Line(st.Trouble)))
 	}
+	if cure := o.completeCPU(Everything).cure(); cure != "" {
+		put(s.cut(cure))
+	}
 	rows := deleteEmpty(o.Functions(Everything), c)
 	SortFunctions(rows, c, BySelf)
 	rows = first(rows, functions)
@@ -76,24 +79,27 @@ type jsonGroup struct {
 	TID     int        `json:"tid,omitempty"`
 	Threads int        `json:"threads,omitempty"`
 	In      string     `json:"in,omitempty"`
+	Idle    string     `json:"idle,omitempty"`
 	Total   jsonValues `json:"total"`
 }
 
 // jsonTable is one refresh. New fields may come; those that are there keep their meaning.
 type jsonTable struct {
-	Target    string         `json:"target"`
-	Time      float64        `json:"time"`    // of the Unix epoch, in seconds
-	Seconds   float64        `json:"seconds"` // how long the window is
-	Since     float64        `json:"since"`   // how long it was sampled for, in seconds
-	Threads   int            `json:"threads"`
-	Complete  *float64       `json:"complete,omitempty"`
-	Trouble   string         `json:"trouble,omitempty"`
-	Ended     bool           `json:"ended,omitempty"`
-	Waiting   int            `json:"names_to_come,omitempty"`
-	Total     jsonValues     `json:"total"`
-	Functions []jsonFunction `json:"functions"`
-	ByThread  []jsonGroup    `json:"by_thread"`
-	ByWait    []jsonGroup    `json:"by_wait"`
+	Target   string   `json:"target"`
+	Time     float64  `json:"time"`    // of the Unix epoch, in seconds
+	Seconds  float64  `json:"seconds"` // how long the window is
+	Since    float64  `json:"since"`   // how long it was sampled for, in seconds
+	Threads  int      `json:"threads"`
+	Complete *float64 `json:"complete,omitempty"`
+	// CompleteCPU is the share of the window's CPU time whose stacks are complete.
+	CompleteCPU *float64       `json:"complete_cpu,omitempty"`
+	Trouble     string         `json:"trouble,omitempty"`
+	Ended       bool           `json:"ended,omitempty"`
+	Waiting     int            `json:"names_to_come,omitempty"`
+	Total       jsonValues     `json:"total"`
+	Functions   []jsonFunction `json:"functions"`
+	ByThread    []jsonGroup    `json:"by_thread"`
+	ByWait      []jsonGroup    `json:"by_wait"`
 }
 
 // WriteJSON writes a snapshot as one line of JSON: so many functions, threads and waits, 0 for all.
@@ -106,6 +112,9 @@ func WriteJSON(w io.Writer, o *Snapshot, st State, c Clock, rowsOfEach int) erro
 	if st.Complete >= 0 {
 		t.Complete = &st.Complete
 	}
+	if share := o.completeCPU(Everything).share; share >= 0 {
+		t.CompleteCPU = &share
+	}
 	rows := o.Functions(Everything)
 	SortFunctions(rows, c, BySelf)
 	rows = first(rows, rowsOfEach)
@@ -116,10 +125,12 @@ func WriteJSON(w io.Writer, o *Snapshot, st State, c Clock, rowsOfEach int) erro
 	}
 	for _, r := range first(o.Threads(Everything, c), rowsOfEach) {
 		th := &o.threads[r.id]
-		t.ByThread = append(t.ByThread, jsonGroup{Name: th.name, PID: th.pid, TID: th.tid, In: r.Where(), Total: r.V.json()})
+		t.ByThread = append(t.ByThread, jsonGroup{Name: th.name, PID: th.pid, TID: th.tid, In: r.Where(), Total: r.V.json(),
+			Idle: r.Idle()})
 	}
 	for _, r := range first(o.Waits(Everything, Wall), rowsOfEach) {
-		t.ByWait = append(t.ByWait, jsonGroup{Name: r.Name(), Threads: r.Threads, In: r.Where(), Total: r.V.json()})
+		t.ByWait = append(t.ByWait, jsonGroup{Name: r.Name(), Threads: r.Threads, In: r.Where(), Total: r.V.json(),
+			Idle: r.Idle()})
 	}
 	text, err := json.Marshal(t)
 	if err != nil {

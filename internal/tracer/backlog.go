@@ -63,12 +63,16 @@ func (c *Tracer) roomForCopy() bool {
 const (
 	stayFor    = 150e3
 	closeTicks = 4e6
+	// longestStay is how long it goes on without a sleep in any case, in nanoseconds: half of what the watchdog of its
+	// priority allows (package ptrace).
+	longestStay = 10e6
 )
 
 // makeWay lets others have the tracer's processor for a moment if it has had it for long.
 func (c *Tracer) makeWay() {
 	now, period := procmem.Now(), c.ticks.Period()
-	if now-c.now.stays >= stayFor && period >= closeTicks && now-c.now.at < period/2 && !c.ending {
+	early := period >= closeTicks && now-c.now.at < period/2 && !c.ending
+	if stays := now - c.now.stays; stays >= stayFor && early || stays >= longestStay {
 		c.now.stays = c.breathe(now + stayFor)
 	}
 }

@@ -14,6 +14,7 @@ type counts struct {
 	sampled, claimed                                    int64
 	queued, threadsMax                                  int64
 	inferred, unseen                                    int64
+	shortRuns, shortRunsCPU                             int64 // runs of threads on a processor; ns
 	backlog                                             int64 // the most bytes of copies that waited to be unwound
 	failed                                              [refusal.NumReasons]int64
 	freezes                                             histogram
@@ -21,6 +22,18 @@ type counts struct {
 	copies                                              histogram // bytes of stack that a freeze copied
 	long                                                [ptrace.NumCauses]runstats.Long
 	late, awaited                                       runstats.Long // see runstats.Stopped
+}
+
+// shortRun is how long the runs of a thread on a processor are on average where they count as short, in nanoseconds: of
+// longer ones, what samples miss is not worth a word.
+const shortRun = 1e6
+
+// ran counts the runs of a thread, if they are short.
+func (c *counts) ran(runs, cpu int64) {
+	if cpu < runs*shortRun {
+		c.shortRuns += runs
+		c.shortRunsCPU += cpu
+	}
 }
 
 // froze counts a look by a freeze.
@@ -39,6 +52,14 @@ func (c *counts) froze(s *look.Shot) {
 	}
 	if s.Awaited > look.LongFreeze {
 		c.awaited.Add(s.Awaited)
+	}
+}
+
+// letGo counts the stop of a look that failed, because its thread's memory could not be read in time.
+func (c *counts) letGo(ns int64) {
+	c.freezes.add(ns)
+	if ns > look.LongFreeze {
+		c.long[ptrace.CauseLock].Add(ns)
 	}
 }
 

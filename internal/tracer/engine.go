@@ -57,6 +57,7 @@ type kernelSamples struct {
 	gaveUp   string                   // why ptrace took over; "": it did not
 	last     *perfevents.Reader       // the one that was given up
 
+	deep                int64 // threads that were frozen as their stacks are deeper than samples show
 	unheard, unfollowed int64 // threads that are ptrace's: samples of them were missing, or are refused
 }
 

@@ -116,15 +116,18 @@ func (k *kernelSamples) stats(s *runstats.Observed, n *counts) {
 	}
 }
 
-// leftTo tells of the processes that were ptrace's, "" if there were none.
+// leftTo tells of the processes and threads that were ptrace's, "" if there were none.
 func (k *kernelSamples) leftTo(engine string) string {
 	var parts []string
 	for l := handover.LacksNothing + 1; l < handover.NumLacks; l++ {
-		if n := k.left[l]; n == 1 {
-			parts = append(parts, fmt.Sprintf("1 process %s", l))
-		} else if n > 1 {
-			parts = append(parts, fmt.Sprintf("%d processes %s", n, l))
+		if n := k.left[l]; n > 0 {
+			parts = append(parts, l.Note(n))
 		}
+	}
+	if k.deep == 1 {
+		parts = append(parts, "1 thread with deep stacks")
+	} else if k.deep > 1 {
+		parts = append(parts, fmt.Sprintf("%d threads with deep stacks", k.deep))
 	}
 	if len(parts) == 0 {
 		return ""
@@ -133,5 +136,5 @@ func (k *kernelSamples) leftTo(engine string) string {
 	if engine == "ptrace" {
 		return text
 	}
-	return "by ptrace: " + text
+	return "by stopping threads: " + text
 }

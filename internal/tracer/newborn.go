@@ -215,15 +215,19 @@ func (c *Tracer) meetNewborn(p *process, now int64) {
 		}
 	}
 	for _, tid := range c.births.tids {
-		if l.knows(tid) {
-			continue
+		if !l.knows(tid) {
+			c.meetYoungest(p, tid, now)
 		}
-		if th := c.meet(p, tid, now); th != nil {
-			th.listing = l.n
-			l.tids = append(l.tids, tid)
-		}
-		c.serveStopped()
 	}
+}
+
+// meetYoungest meets a thread that was born since its process's threads were listed.
+func (c *Tracer) meetYoungest(p *process, tid int, now int64) {
+	if th := c.meet(p, tid, now); th != nil {
+		th.listing = p.list.n
+		p.list.tids = append(p.list.tids, tid)
+	}
+	c.serveStopped()
 }
 
 // knows reports whether a thread was taken on or refused.

@@ -58,10 +58,7 @@ func (c *Tracer) meetNewbornProcesses(now int64) {
 	if n == nil || c.samples.reader != nil && !c.samples.reader.Own() {
 		return
 	}
-	c.births.at(c.counts.ticks)
-	ptrace.Pin() // who was asked to stop at an earlier tick may do so meanwhile
-	n.Born(c.births.last(), now)
-	if ptrace.Unpin(); n.None() {
+	if !c.findNewborn(now) || n.None() {
 		return
 	}
 	for y, over := range n.Tick(now, c.markNewborn) {
@@ -76,6 +73,24 @@ func (c *Tracer) meetNewbornProcesses(now int64) {
 	}
 }
 
+// findNewborn finds the processes that were born since it was called last; false if an ordinary thread is at it.
+func (c *Tracer) findNewborn(now int64) (done bool) {
+	n := c.newborns
+	c.births.at(c.counts.ticks)
+	last := c.births.last()
+	switch {
+	case c.walks.away():
+		return false
+	case c.walks.walker == nil:
+		ptrace.Pin() // a thread that was asked to stop at an earlier tick may do so meanwhile
+		n.Born(last, now)
+		ptrace.Unpin()
+	case n.Any(last):
+		return c.elsewhere(func() { n.Born(last, now) })
+	}
+	return true
+}
+
 // exiting is PF_EXITING of the kernel's include/linux/sched.h.
 const exiting = 0x04
 
@@ -88,7 +103,7 @@ func mayPrecedeExec() bool {
 
 // markNewborn marks a process if it is on a processor, and begins a look at it.
 func (c *Tracer) markNewborn(y *descendants.Newborn[*handover.Process, *young], s *procmem.Stat) {
-	if !c.looker.OnProcessor(y.PID) {
+	if !c.looker.OnProcessor(y.Files) {
 		return
 	}
 	ptrace.Pin() // for what it allocates, see meet
@@ -110,21 +125,18 @@ func (c *Tracer) markNewborn(y *descendants.Newborn[*handover.Process, *young], 
 
 // lookAtNewbornProcess begins a look at a process that was just marked, if nobody else is being looked at.
 func (c *Tracer) lookAtNewbornProcess(k *young, pid int) {
-	if c.ending || c.drawing() || c.looker.Pending() > 0 || !c.quota.goesOn() || !c.roomForCopy() {
+	if c.ending || c.walks.away() || c.drawing() || c.looker.Pending() > 0 || !c.quota.goesOn() || !c.roomForCopy() {
 		k.marks[len(k.marks)-1].met = booking.MetMissed
 		return
 	}
-	if k.look == nil {
-		k.memory = procmem.OpenMemory(pid)
-		k.look = look.NewThread(pid, pid, c.files)
-		k.look.Owner, k.look.Memory = k, k.memory
-	} else if k.memory.Stale() {
-		k.memory.Reopen(pid)
-	}
-	if k.maps.Read(pid) != nil {
+	var err error
+	if !c.elsewhere(func() { err = k.open(pid, c.files) }) {
+		k.marks[len(k.marks)-1].met = booking.MetMissed
 		return
 	}
-	k.memory.SetSpans(k.maps.Spans)
+	if err != nil {
+		return
+	}
 	c.counts.attempted++
 	ptrace.Pin() // from the interrupt on nothing may come in between
 	defer ptrace.Unpin()
@@ -145,6 +157,23 @@ func (c *Tracer) lookAtNewbornProcess(k *young, pid int) {
 		c.newbornLooked(k, s, nil)
 	}
 	c.serve(err == nil && outcome == look.Pending && !k.look.Queued())
+}
+
+// open opens what a look at a newborn process needs, or opens again what an exec has replaced.
+func (k *young) open(pid int, budget *procmem.Budget) error {
+	if k.look == nil {
+		k.memory = procmem.OpenMemory(pid)
+		k.look = look.NewThread(pid, pid, budget)
+		k.look.Owner, k.look.Memory = k, k.memory
+		_ = k.look.Files().Hold() // it is gone, else, which the look finds
+	} else if k.memory.Stale() {
+		k.memory.Reopen(pid)
+	}
+	if err := k.maps.Read(pid); err != nil {
+		return err
+	}
+	k.memory.SetSpans(k.maps.Spans)
+	return nil
 }
 
 // newbornLooked takes what a look at a newborn process came to.
@@ -234,8 +263,9 @@ func (c *Tracer) endAllNewborn() {
 	if c.newborns == nil {
 		return
 	}
+	c.walked()
 	for y := range c.newborns.All() {
-		if y.Kept != nil {
+		if y.Files.Close(); y.Kept != nil {
 			c.endNewborn(y.Kept)
 		}
 	}

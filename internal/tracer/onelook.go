@@ -140,6 +140,9 @@ func (c *Tracer) serveStopped() {
 
 // collected takes a look that was pending.
 func (c *Tracer) collected(t *look.Thread, s *look.Shot, err error) {
+	if ns := t.TakeLetGo(); ns > 0 {
+		c.letGo(t, ns)
+	}
 	if k, ok := t.Owner.(*young); ok {
 		c.newbornLooked(k, s, err)
 		return
@@ -152,6 +155,16 @@ func (c *Tracer) collected(t *look.Thread, s *look.Shot, err error) {
 	c.finish(th, s)
 }
 
+// letGo counts a stop that gave nothing.
+func (c *Tracer) letGo(t *look.Thread, ns int64) {
+	ns = c.quota.ownPart(ns)
+	if ns > c.counts.freezes.max {
+		c.counts.longest = runstats.Freeze{PID: t.PID, TID: t.TID}
+	}
+	c.counts.letGo(ns)
+	c.budget.Froze(ns)
+}
+
 // finish counts a look and passes it on.
 func (c *Tracer) finish(th *thread, s *look.Shot) {
 	c.found(th, booking.ReadAt(s.Sched, s.At), s.State != look.Running)
@@ -159,6 +172,10 @@ func (c *Tracer) finish(th *thread, s *look.Shot) {
 		s.OnCPU, s.Basis = false, skid.Exact
 	}
 	if s.How == look.ByFreeze {
+		if !th.deep && s.State == look.Running && th.look.Deep() {
+			th.deep = true
+			c.samples.deep++
+		}
 		s.Stopped = c.quota.ownPart(s.Stopped)
 		if s.Stopped > c.counts.freezes.max {
 			c.counts.longest = runstats.Freeze{PID: th.proc.target.PID, TID: th.look.TID, Copied: s.Copied()}

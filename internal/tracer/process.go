@@ -106,6 +106,7 @@ type thread struct {
 	told     int64 // when the accountant was told of it last, CLOCK_MONOTONIC ns
 	metAt    int64 // the one at which it was met, if its birth was seen
 	turn     int64 // of reading the threads' clocks, in which its own were read last ([endedCount])
+	deep     bool  // it was frozen although it is sampled: its stack is too deep
 	born     bool  // its birth was seen: its clocks count from zero
 	dead     bool
 }

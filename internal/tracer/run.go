@@ -40,6 +40,10 @@ func (c *Tracer) runHere(ctx context.Context) (again bool) {
 	defer ctl.Close() // also after a panic: nobody stays stopped
 	c.looker = look.New(ctl, c.Pool, c.opts.Rung)
 	defer c.looker.Close()
+	if ctl.Scheduling() == "fifo" {
+		c.walks.walker = procmem.NewWalker()
+		defer c.endWalks()
+	}
 	c.quota = newUnderQuota(limits, ctl.Scheduling())
 	defer c.Turn.Give()
 	defer c.quota.close()
@@ -48,6 +52,7 @@ func (c *Tracer) runHere(ctx context.Context) (again bool) {
 	}
 	c.cpuChooser = skid.NewCPUChooser(ctl.Moved) // within the processors that are left
 	c.looker.LimitPause(c.opts.MaxPause)
+	c.looker.LetGoInTime()
 	if c.opts.KernelStacks {
 		c.looker.SeeKernelStacks()
 	}
@@ -63,6 +68,7 @@ func (c *Tracer) runHere(ctx context.Context) (again bool) {
 		c.ran = c.lastRead - c.control.Begun()
 		c.broken += int64(ctl.Stats().Broken)
 		c.told += int64(ctl.Stats().Told)
+		c.lowered += int64(ctl.Stats().Lowered)
 	}()
 	if c.lastRead = 0; c.allTicks(ctx, ctl) {
 		c.leave()

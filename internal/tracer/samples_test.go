@@ -9,6 +9,7 @@ import (
 	"prywalk/internal/perfevents"
 	"prywalk/internal/procmem"
 	"prywalk/internal/schedule"
+	"prywalk/internal/testtargets"
 )
 
 // TestCopiesAreAsLongAsWalksNeed: of goroutines, whose stacks nothing ends. Each time that one is cut it takes twice as
@@ -122,10 +123,37 @@ func TestTicksAreLeftOutWhereAllIsSteady(t *testing.T) {
 	}, "sleepers", "3")
 }
 
+// awaitSleep waits until all threads of a process sleep: one that has just written its line may still run.
+func awaitSleep(t *testing.T, pid int) {
+	t.Helper()
+	tids, err := procmem.ListTasks(pid, nil)
+	for end := time.Now().Add(testtargets.Patience); err == nil; time.Sleep(time.Millisecond) {
+		slept := 0
+		for _, tid := range tids {
+			var s procmem.Stat
+			f := procmem.OpenThread(pid, tid, nil)
+			if err = f.Stat(&s); err == nil && s.State == 'S' {
+				slept++
+			}
+			f.Close()
+		}
+		if slept == len(tids) {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d of %d threads sleep", slept, len(tids))
+		}
+	}
+	t.Fatal(err)
+}
+
 // TestTicksThatCostMoreThanTheyTellAreLeftOut: though it is not known whether threads sleep on. Where one was born,
 // each comes.
 func TestTicksThatCostMoreThanTheyTellAreLeftOut(t *testing.T) {
 	onTicksOf(t, sampling(t, 1000), func(tick func(), c *Tracer) {
+		for _, p := range c.procs {
+			awaitSleep(t, p.target.PID)
+		}
 		tick()
 		now := procmem.Now()
 		leftOut := func() bool { return c.restIfSteady(now, now) != now }

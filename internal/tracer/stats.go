@@ -56,6 +56,7 @@ func (c *Tracer) lookStats(s *runstats.Stats) {
 		}
 	}
 	s.ThreadsMax, s.Backlog = n.threadsMax, n.backlog
+	s.ShortRuns, s.ShortRunsCPU = n.shortRuns, float64(n.shortRunsCPU)/1e9
 }
 
 func (c *Tracer) runStats(s *runstats.Stats) {
@@ -63,7 +64,7 @@ func (c *Tracer) runStats(s *runstats.Stats) {
 	if begun := c.control.Begun(); ran == 0 && begun != 0 { // it hangs
 		ran = procmem.Now() - begun
 	}
-	s.Lost, s.Scheduling = c.budget.Lost()/1e9, c.scheduling
+	s.Lost, s.Scheduling, s.PriorityLowered = c.budget.Lost()/1e9, c.scheduling, c.lowered
 	s.Unwatched = runstats.Unwatched{
 		NotObserved: seconds(w.Total), LongestGap: seconds(w.Longest), Gaps: w.Gaps, Suspended: seconds(w.Suspended),
 	}

@@ -20,7 +20,7 @@ func (c *Tracer) list(p *process, now int64) {
 	if p.clockDue(now) && (p.idle.AnyBackedOff() || now-p.clock.at >= clockEvery) {
 		p.readClockAt(now, err == nil && there > 0)
 	}
-	if !l.due(now, &p.clock) {
+	if !l.due(now, &p.clock) || l.begun && c.walks.away() {
 		return
 	}
 	l.at, l.cpu, l.hint = now, p.clock.now, false
@@ -30,8 +30,12 @@ func (c *Tracer) list(p *process, now int64) {
 	if err != nil || !p.target.Alive() { // a zombie still lists its first thread
 		tids = nil
 	}
+	open := c.openAhead(p, tids, now, !l.begun)
 	for _, tid := range tids {
 		th := l.byTID[tid]
+		if th == nil && !open {
+			continue // it is found at a later list
+		}
 		if th == nil {
 			c.drainInTime()
 			if th = c.meet(p, tid, now); th == nil {
@@ -62,6 +66,7 @@ func (c *Tracer) noticeExec(p *process) {
 			if len(p.list.leader.Bytes()) > 0 {
 				c.tellSleptAgain()
 				if c.newborns != nil {
+					c.walked()
 					c.newborns.Execed(p.target.PID)
 				}
 				c.out.add(handover.Event{Kind: handover.Renamed, Thread: th.shared, Proc: p.shared, At: c.now.at})
@@ -82,11 +87,12 @@ func (c *Tracer) meet(p *process, tid int, now int64) *thread {
 	if now < p.list.unwanted[tid].again {
 		return nil
 	}
-	ptrace.Pin() // an allocation, too, takes up a request to make room that was let pass (runtime/runtime1.go, releasem)
-	lt := look.NewThread(p.target.PID, tid, c.files)
+	lt := c.open(p, tid)
+	ptrace.Pin() // a return from a call of the kernel takes up such a request, too
 	name, err := nameOf(lt.Files())
 	ptrace.Unpin()
 	if err != nil {
+		lt.Close()
 		return nil
 	}
 	if c.opts.Threads != nil && !c.opts.Threads.Match(name.Bytes()) {
@@ -107,6 +113,7 @@ func (c *Tracer) takeOn(p *process, lt *look.Thread, name *procmem.Comm, now int
 	th := &thread{proc: p, look: lt, born: p.list.begun}
 	th.shared = &handover.Thread{Proc: p.shared, TID: tid, Walks: lt.Walks(), Name: name.String(), Met: now}
 	th.idle = idle.Thread{Owner: th, Look: lt}
+	lt.SetRate(c.opts.Freq)
 	lt.Owner, lt.Extra, lt.Memory, lt.Plans = th, p.extra, p.target.Memory(), &p.shared.Plans
 	if th.born {
 		th.shared.BornAt = now
@@ -139,6 +146,7 @@ func (c *Tracer) endThread(th *thread) {
 	th.dead = true
 	c.rest.Changed(c.now.at)
 	c.counts.unseen += c.idle.Forget(&th.idle)
+	c.counts.ran(th.look.Ran())
 	e := &th.end
 	th.proc.soFar.some = th.proc.soFar.some || th.born
 	c.endSamples(th)

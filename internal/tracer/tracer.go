@@ -25,6 +25,7 @@ type Tracer struct {
 	// answered is answer, made once; anew are the threads that it has found to have run.
 	answered func(t *look.Thread, same bool)
 	anew     []*thread
+	walks    walks
 	procs    []*process
 	out      outbox
 	stop     func() // ends the run
@@ -74,6 +75,7 @@ type tally struct {
 	counts       counts
 	callEffects  callEffects
 	broken, told int64  // all calls that looks broke, and told of twice
+	lowered      int64  // how often the tracer lost its real-time priority
 	scheduling   string // of the tracer's OS thread
 }
 
@@ -94,8 +96,12 @@ func New(o Options, k *Control, with *handover.Common, start int64, boot uint64)
 	c.budget.UseParts()
 	c.births.file, _ = procmem.OpenBirths() // else each tick may have had some
 	if o.Children && o.Threads == nil {
-		c.newborns, c.precedesExec = descendants.NewNewborns[*handover.Process, *young](), mayPrecedeExec()
-		c.newborns.Between(c.serveStopped)
+		c.newborns, c.precedesExec = descendants.NewNewborns[*handover.Process, *young](c.files), mayPrecedeExec()
+		c.newborns.Between(func() {
+			if !c.walks.away() { // else the tracer serves stops itself
+				c.serveStopped()
+			}
+		})
 		c.newborns.Pinned(ptrace.Pin, ptrace.Unpin)
 	}
 	c.done, c.answered = c.collected, c.answer
@@ -111,15 +117,16 @@ const FileReserve = 512
 // admit takes a process on. One that has ended already goes on to the accountant, which lets go of it.
 func (c *Tracer) admit(shared *handover.Process) {
 	p := &process{target: shared.Target, shared: shared}
-	tasks, err := procmem.OpenTasks(p.target.PID, c.files)
-	if err != nil {
+	p.clock.now, _ = procmem.ProcessCPU(p.target.PID)
+	tasks := openTasks(shared)
+	if tasks == nil {
 		p.gone = true
 		c.out.add(handover.Event{Kind: handover.ProcessEnded, Proc: shared, At: procmem.Now(), Used: &p.end})
 		return
 	}
 	p.extra, _ = shared.TakeExtra()
+	tasks.KeepWithin(c.files)
 	p.list.tasks, p.list.byTID = tasks, map[int]*thread{}
-	p.clock.now, _ = procmem.ProcessCPU(p.target.PID)
 	if shared.Child && p.target.StartTime >= c.boot {
 		p.list.begun, p.counted, shared.FromStart = true, true, true // all its time lies within the recording
 		shared.Since = max(startOf(p.target.StartTime), c.start)
@@ -132,6 +139,19 @@ func (c *Tracer) admit(shared *handover.Process) {
 	c.chooseFor(p)
 	c.meetProcess(p)
 	c.followKin(p)
+}
+
+// openTasks gives the list of a process's threads, nil if the process has ended.
+func openTasks(p *handover.Process) *procmem.TaskDir {
+	d := p.TakeTasks()
+	if d == nil {
+		return nil
+	}
+	if n, err := d.Count(); err != nil || n == 0 {
+		d.Close()
+		return nil
+	}
+	return d
 }
 
 // admitAll takes on the processes that have arrived.

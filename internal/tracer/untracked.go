@@ -98,6 +98,7 @@ func (c *Tracer) claimInto(kind handover.Kind, to *handover.Process, s untracked
 // exec are of no thread of it: they have a claim on what is unseen of it.
 func (c *Tracer) meetProcess(p *process) {
 	if c.newborns != nil {
+		c.walked()
 		if y := c.newborns.Meet(p.target.PID, p.shared); y != nil && y.Kept != nil {
 			p.youth = y.Kept // until its first thread is met
 			c.closeNewborn(p.youth)
@@ -130,6 +131,7 @@ func (c *Tracer) forgetProcess(p *process) {
 		p.youth = nil
 	}
 	if c.newborns != nil {
+		c.walked()
 		c.newborns.Forget(p.target.PID, p.shared)
 	}
 	if t := c.samples.untracked.table; t != nil {

@@ -21,6 +21,7 @@ const fewTicks = 5
 type Coverage struct {
 	value        int // index of the type of values: cpu, or the chosen one of another tool's profile
 	named, Total int64
+	bounded      int64     // of functions known by their bounds only
 	missing      []missing // the most first
 	Slight       bool      // a few ticks' worth of CPU time is all that there is
 }
@@ -44,10 +45,14 @@ func (d *Data) Coverage() Coverage {
 			continue
 		}
 		c.Total += v
-		f := &d.Frames[d.Stack(s)[0]]
-		if !f.Synthetic() && !f.Nameless {
+		stack := d.Stack(s)
+		f := &d.Frames[stack[0]]
+		if !f.Synthetic() && !f.Nameless || d.builtIn(stack) {
 			c.named += v
 			continue
+		}
+		if namehints.Bounded(f.Name, f.Module) {
+			c.bounded += v
 		}
 		key := f.kind()
 		if unread[key] == nil {
@@ -68,6 +73,16 @@ func (d *Data) Coverage() Coverage {
 	return c
 }
 
+// builtIn reports whether the innermost frame is code without a name that a script's function has called: the time is
+// attributed to that function.
+func (d *Data) builtIn(stack []int32) bool {
+	leaf := &d.Frames[stack[0]]
+	if !leaf.Nameless || leaf.Module == "" || strings.HasPrefix(leaf.Module, "[") {
+		return false
+	}
+	return slices.ContainsFunc(stack, func(f int32) bool { return d.Frames[f].Script && !d.Frames[f].Nameless })
+}
+
 // kind is the name of a frame without an address.
 func (f *Frame) kind() string {
 	if f.Nameless {
@@ -84,6 +99,9 @@ func (c *Coverage) Share() float64 {
 	return float64(c.named) / float64(c.Total)
 }
 
+// Bounded is the part of functions that are known by their bounds only, as server+0x1600; Share does not count it.
+func (c *Coverage) Bounded() float64 { return float64(c.bounded) / float64(max(1, c.Total)) }
+
 // poor reports whether much has no function.
 func (c *Coverage) poor() bool { return c.Total > 0 && c.Share() < wellCovered }
 
@@ -96,17 +114,17 @@ func (d *Data) Covered(c *Coverage) string {
 	case c.Share() < 0:
 		return ""
 	case c.Idle():
-		return "hardly any CPU time"
+		return "almost no CPU time"
 	}
-	what := "the CPU time"
+	what := "CPU time"
 	if name := d.Profile.SampleType[c.value].Type; name != rec.TypeCPU {
 		what = name
 	}
-	only := ""
-	if c.poor() {
-		only = "only "
+	text := fmt.Sprintf("%s of %s is attributed to a named function", PercentComplete(c.Share()), what)
+	if c.bounded > 0 {
+		text += fmt.Sprintf(", %s by function bounds only", PercentComplete(c.Bounded()))
 	}
-	return fmt.Sprintf("%s%s of %s has a function", only, PercentComplete(c.Share()), what)
+	return text
 }
 
 // Causes says what the time without a function is, and what to do. "" where enough of it has one, or there is
@@ -130,19 +148,21 @@ func (d *Data) Causes(c *Coverage, below string) string {
 func cause(f *Frame, below string) string {
 	switch {
 	case f.Nameless && strings.HasPrefix(f.Module, "["):
-		return ", code without names" + below
+		return ", code without symbols" + below
+	case namehints.Bounded(f.Name, f.Module):
+		return ", functions known by their bounds only" + below
 	case f.Nameless:
-		return ", functions without names" + below
+		return ", functions without symbols" + below
 	case f.Name == "[exited unseen]":
-		return ", threads that came and went between two looks (a higher -F sees more of them)"
+		return ", threads that started and exited between two samples (a higher -F catches more of them)"
 	case f.Name == "[short-lived children]":
-		return ", processes that came and went before they were found"
+		return ", processes that exited before they were sampled"
 	case f.Name == "[ran between ticks]":
-		return ", short runs between two looks (a higher -F sees more of them)"
+		return ", short runs between two samples (a higher -F catches more of them)"
 	case f.Name == "[not observed]":
-		return ", while prywalk was stopped or had to wait"
+		return ", while prywalk was stopped or got no processor"
 	case f.incomplete():
-		return ", stacks that could not be read"
+		return ", stacks that could not be unwound to the end"
 	}
 	return ""
 }
@@ -151,8 +171,9 @@ func cause(f *Frame, below string) string {
 func (d *Data) Notes(shown []Row) (notes []string) {
 	files, mappings := d.mapped()
 	hint, known := namehints.Of(files)
-	interpreted, told, gone := false, false, false
-	var made, libraries []string
+	interpreted, gone := false, false
+	told := slices.ContainsFunc(d.Frames, func(f Frame) bool { return f.Module == "[anon]" && !f.Nameless }) // a perf map
+	var made, libraries, bounded []string
 	for _, r := range shown {
 		f := &d.Frames[r.Frame]
 		large := 20*r.Total >= int64(d.Precision.Total)
@@ -163,35 +184,39 @@ func (d *Data) Notes(shown []Row) (notes []string) {
 			}
 		case f.Nameless && !strings.HasPrefix(f.Module, "[") && large && !slices.Contains(libraries, f.Module):
 			libraries = append(libraries, f.Module)
+			if namehints.Bounded(f.Name, f.Module) {
+				bounded = append(bounded, f.Module)
+			}
 		case f.Name == "[freed]":
 			gone = gone || large
-		case f.Module == "[anon]": // a perf map named it
-			told = told || large
 		case hint.Interprets(f.Name):
 			interpreted = interpreted || large
 		}
 	}
 	switch {
 	case hint.Named(mappings):
+	case len(made) > 0 && told:
+		notes = append(notes, strings.Join(made, ", ")+
+			": code generated at run time that the program's perf map does not name.")
 	case len(made) > 0:
-		notes = append(notes, fmt.Sprintf("%s: %s, without names. For names: %s.", strings.Join(made, ", "), hint.Code,
+		notes = append(notes, fmt.Sprintf("%s: %s, without symbols. To get names: %s.", strings.Join(made, ", "), hint.Code,
 			hint.Remedy(d.mainPID())))
 	case interpreted && known && !told:
-		notes = append(notes, fmt.Sprintf("%s: %s, have no names here. For names: %s.", hint.Runtime, hint.Code,
+		notes = append(notes, fmt.Sprintf("%s: %s, without names here. To get names: %s.", hint.Runtime, hint.Code,
 			hint.Remedy(d.mainPID())))
 	}
 	if gone {
 		notes = append(notes, freedNote)
 	}
-	return append(notes, libraryNotes(libraries, files)...)
+	return append(notes, libraryNotes(libraries, bounded, files)...)
 }
 
 // freedNote says what the functions are that were freed before they were named.
-const freedNote = "[freed]: functions that were gone before they could be named. The program drops code that it " +
-	"has run, or prywalk had to wait for a processor."
+const freedNote = "[freed]: functions whose code was freed before prywalk read their names: the program unloads code " +
+	"soon after it has run, or prywalk got no processor in time."
 
-// libraryNotes say what gives names to files without: once for each way.
-func libraryNotes(libraries, files []string) (notes []string) {
+// libraryNotes say what gives names to files without: once for each way. The functions of bounded are shown by address.
+func libraryNotes(libraries, bounded, files []string) (notes []string) {
 	var remedies []string
 	of := map[string][]string{}
 	for _, l := range libraries {
@@ -206,8 +231,14 @@ func libraryNotes(libraries, files []string) (notes []string) {
 		of[remedy] = append(of[remedy], l)
 	}
 	for _, r := range remedies {
+		byAddress := !slices.ContainsFunc(of[r], func(l string) bool { return !slices.Contains(bounded, l) })
+		if byAddress {
+			notes = append(notes, fmt.Sprintf("%s+0x…: functions without symbols, shown by address in the file. "+
+				"To get names: %s.", strings.Join(of[r], "+0x…, "), r))
+			continue
+		}
 		notes = append(notes,
-			fmt.Sprintf("%s (unnamed): all functions of that file that have no name, together. For names: %s.",
+			fmt.Sprintf("%s (unnamed): all functions of that file without symbols, as one row. To get names: %s.",
 				"["+strings.Join(of[r], "], [")+"]", r))
 	}
 	return notes

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 
@@ -14,7 +15,7 @@ import (
 )
 
 // ErrNoTime reports that a part of the time was asked for of a profile that does not keep time.
-var ErrNoTime = errors.New("the profile does not keep time")
+var ErrNoTime = errors.New("the profile has no time stamps")
 
 // filter drops what the options do not leave.
 func (d *Data) filter() error {
@@ -83,10 +84,11 @@ func (d *Data) byName() error {
 // nothingLeft says which filters left nothing.
 func (d *Data) nothingLeft() error {
 	if len(d.Filters) == 2 && d.Options.Focus != "" && d.Options.Ignore != "" {
-		return fmt.Errorf("nothing is left: no stack matches --focus %q without --ignore %q", d.Options.Focus,
+		return fmt.Errorf("no samples left: no stack matches --focus %q and not --ignore %q", d.Options.Focus,
 			d.Options.Ignore)
 	}
-	return fmt.Errorf("nothing is left by %s; report without them shows what there is", strings.Join(d.Filters, " and "))
+	return fmt.Errorf("no samples left after %s; prywalk report without them shows everything",
+		strings.Join(d.Filters, " and "))
 }
 
 // Compile compiles the regular expression of a flag; nil for an empty one.
@@ -96,7 +98,12 @@ func Compile(what, expr string) (*regexp.Regexp, error) {
 	}
 	re, err := regexp.Compile(expr)
 	if err != nil {
-		return nil, fmt.Errorf("%w: --%s: %w", ErrExpr, what, err)
+		why := "it cannot be parsed"
+		var wrong *syntax.Error
+		if errors.As(err, &wrong) {
+			why = wrong.Code.String()
+		}
+		return nil, fmt.Errorf("--%s %q is %w: %s", what, expr, ErrExpr, why)
 	}
 	return re, nil
 }
@@ -118,7 +125,8 @@ func (d *Data) window() error {
 		end = to
 	}
 	if begin >= end {
-		return fmt.Errorf("nothing is left: the recording has %s, and --from is %s", tabular.Nanos(d.Profile.DurationNanos),
+		return fmt.Errorf("no samples left: the recording is %s long, and --from is %s",
+			tabular.Nanos(d.Profile.DurationNanos),
 			d.Options.From)
 	}
 	d.Filters = append(d.Filters, "--from and --to")
@@ -183,5 +191,6 @@ func Filter(p *profile.Profile, o Options) (*profile.Profile, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.Close()
 	return d.Profile, nil
 }

@@ -5,20 +5,24 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/google/pprof/profile"
 
 	"prywalk/internal/namehints"
 	"prywalk/internal/printable"
 	rec "prywalk/internal/profile"
+	"prywalk/internal/tabular"
 )
 
 // Frame is what the reports tell apart on a stack.
 type Frame struct {
 	Name   string
-	Module string // base name of the file, empty if synthetic or unknown
-	File   string // only where lines are told apart
+	Module string // base name of the file, of managed code the package; empty if synthetic or unknown
+	File   string // only where lines are told apart, or many files have a function of that name
 	Line   int
+	// Script: a named function of a script, or of code that a run-time system compiled.
+	Script bool
 	// Nameless: code that no function is known of; name says where it is.
 	Nameless bool
 }
@@ -30,23 +34,61 @@ func (f *Frame) Synthetic() bool {
 
 // incomplete reports whether the frame ends a stack that could not be followed.
 func (f *Frame) incomplete() bool {
-	return f.Module == "" && strings.HasPrefix(f.Name, "[incomplete")
+	_, ok := namehints.IncompleteReason(f.Name)
+	return ok && f.Module == ""
 }
 
-// Label is the frame as text, with its line where lines are told apart.
-func (f *Frame) Label() string {
-	if f.Line == 0 || f.File == "" {
-		return f.Name
+// Label is the frame as text, with its line where lines are told apart, and with its file where many files have a
+// function of that name.
+func (f *Frame) Label() string { return f.label(func(s string) string { return s }) }
+
+// label is the label with its names as shorten gives them.
+func (f *Frame) label(shorten func(string) string) string {
+	name := shorten(f.Name)
+	switch {
+	case f.File == "":
+		return name
+	case f.Line == 0:
+		return name + " (" + shorten(printable.SourceFile(f.File)) + ")"
 	}
-	return fmt.Sprintf("%s %s:%d", f.Name, printable.SourceFile(f.File), f.Line)
+	return fmt.Sprintf("%s %s:%d", name, shorten(printable.SourceFile(f.File)), f.Line)
 }
 
-// Shown is the label in tables and trees: the functions of a file that have no names are one row there.
+// Shown is the label in tables and trees: the functions of a file that have no names are one row there, and a name
+// longer than [longestName] loses its middle.
 func (f *Frame) Shown() string {
-	if f.Nameless && f.Module != "" && !strings.HasPrefix(f.Module, "[") {
-		return f.Label() + " (unnamed)"
+	if f.Nameless && f.Module != "" && !namehints.Bounded(f.Name, f.Module) && !strings.HasPrefix(f.Module, "[") {
+		return f.label(cut) + " (unnamed)"
 	}
-	return f.Label()
+	return f.label(cut)
+}
+
+// longestName is the length of a name up to which tables and trees have all of it, in bytes.
+const longestName = 1 << 12
+
+// cut takes the middle out of a long name.
+func cut(name string) string {
+	if len(name) <= longestName {
+		return name
+	}
+	head, tail := longestName/2, len(name)-longestName/2
+	for head > 0 && !utf8.RuneStart(name[head]) {
+		head--
+	}
+	for tail < len(name) && !utf8.RuneStart(name[tail]) {
+		tail++
+	}
+	return name[:head] + "…" + name[tail:]
+}
+
+// Fitted is what is shown made to fit into a width: the name is shortened, its line or file is kept.
+func (f *Frame) Fitted(width int) string {
+	name := printable.String(cut(f.Name))
+	place := printable.String(strings.TrimPrefix(f.Shown(), cut(f.Name)))
+	if room := width - tabular.Runes(place); room >= tabular.LeastColumn {
+		return tabular.Shorten(name, room) + place
+	}
+	return tabular.Shorten(name+place, width)
 }
 
 // Stack gives the frames of a sample, innermost first. The slice is good until the
@@ -54,12 +96,20 @@ func (f *Frame) Shown() string {
 func (d *Data) Stack(s *profile.Sample) []int32 {
 	d.buf = d.buf[:0]
 	for _, l := range s.Location {
+		if d.err != nil {
+			d.buf = d.buf[:0]
+			break
+		}
 		fs, ok := d.byLoc[l]
 		if !ok {
 			fs = d.location(l)
 			d.byLoc[l] = fs
 		}
+		if need := len(d.buf) + len(fs); need > cap(d.buf) && !d.Take(8*int64(need)) { // it grows to twice of it
+			continue
+		}
 		d.buf = append(d.buf, fs...)
+		d.visited += int64(len(fs))
 	}
 	if len(d.buf) == 0 {
 		d.buf = append(d.buf, d.Number(Frame{Name: "[no stack]"}))
@@ -73,13 +123,21 @@ func (d *Data) location(l *profile.Location) []int32 {
 	if l.Mapping != nil {
 		module = d.moduleOf(l.Mapping)
 	}
+	if !d.Take(8 * int64(len(l.Line))) {
+		return nil
+	}
 	var fs []int32
 	for _, ln := range l.Line {
 		f := Frame{Name: functionName(&ln), Module: module}
 		if f.Name == "" {
 			continue
 		}
-		f.Nameless = module != "" && f.Name == namehints.Bracketed(module) // the recording names a mapping without a file so
+		f.Script = l.Mapping != nil && namehints.Script(l.Mapping.File)
+		// The recording names a mapping without a file so, and a stripped file's function by its address.
+		f.Nameless = module != "" && f.Name == namehints.Bracketed(module) || namehints.Bounded(f.Name, module)
+		if l.Mapping != nil && !f.Nameless {
+			f.place(l.Mapping, ln.Function)
+		}
 		if d.Options.Lines {
 			f.File, f.Line = ln.Function.Filename, int(ln.Line)
 		}
@@ -153,11 +211,10 @@ func (d *Data) findStart() {
 }
 
 // Number gives the number of a frame, which is new if it was not met before.
-func (d *Data) Number(f Frame) int32 { return Numbered(&d.Frames, d.index, f) }
-
-// Anywhere is the frame without its module.
-func (f *Frame) Anywhere() Frame {
-	g := *f
-	g.Module = ""
-	return g
+func (d *Data) Number(f Frame) int32 {
+	if n, ok := d.index[f]; ok {
+		return n
+	}
+	d.Take(frameCost)
+	return Numbered(&d.Frames, d.index, f)
 }

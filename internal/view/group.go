@@ -12,7 +12,7 @@ import (
 )
 
 // groupings are the ways to group samples.
-var groupings = []string{"thread", "process", "role", "state", "wait", "lock", "module"}
+var groupings = []string{"thread", "process", "command", "role", "state", "wait", "lock", "module"}
 
 // Groupings lists the ways to group samples, for [Options].By.
 func Groupings() []string { return slices.Clone(groupings) }
@@ -47,6 +47,8 @@ func (d *Data) group(s *profile.Sample, by string) string {
 		return d.threadName(s)
 	case "process":
 		return named(Label(s, rec.LabelComm), "pid", Number(s, rec.LabelPID))
+	case "command":
+		return command(s)
 	case "role":
 		return d.role(s)
 	case "state":
@@ -60,6 +62,14 @@ func (d *Data) group(s *profile.Sample, by string) string {
 		return cmp.Or(f.Module, "[none]")
 	}
 	return ""
+}
+
+// command names the program that a sample's process ran: that of a short-lived child, too, whose time its parent has.
+func command(s *profile.Sample) string {
+	if program, ok := strings.CutPrefix(Label(s, rec.LabelThread), "[children: "); ok && Number(s, rec.LabelTID) == 0 {
+		return strings.TrimSuffix(program, "]")
+	}
+	return cmp.Or(Label(s, rec.LabelComm), "[no process]")
 }
 
 func (d *Data) threadName(s *profile.Sample) string {

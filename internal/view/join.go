@@ -3,9 +3,80 @@ package view
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/google/pprof/profile"
+
+	"prywalk/internal/namehints"
 )
+
+// Counterparts gives, for each frame of an earlier recording, the one that is the same in a later one: itself where the
+// later one does not have it. A frame is the same
+//
+//   - where its name and its module are, and the module of the program's own file is the same whatever its name is;
+//   - where its name is in one module only on either side, as after a library's new version.
+func Counterparts(older, newer *Data) map[Frame]Frame {
+	was, is := older.all(), newer.all()
+	newer.Take(int64(len(was)+len(is)) * frameCost) // for the lists below
+	have, named := map[Frame]bool{}, map[Frame][]Frame{}
+	for _, f := range is {
+		have[f] = true
+		named[f.anywhere()] = append(named[f.anywhere()], f)
+	}
+	before := map[Frame]int{}
+	for _, f := range was {
+		before[f.anywhere()]++
+	}
+	renamed := renaming(older, newer)
+	out := map[Frame]Frame{}
+	for _, f := range was {
+		g := renamed(f)
+		if same := named[f.anywhere()]; !have[g] && !f.Nameless && !f.Synthetic() && len(same) == 1 &&
+			before[f.anywhere()] == 1 {
+			g = same[0]
+		}
+		out[f] = g
+	}
+	return out
+}
+
+// renaming gives what makes frames of the earlier program's file those of the later one's.
+func renaming(older, newer *Data) func(Frame) Frame {
+	was, is := older.program(), newer.program()
+	return func(f Frame) Frame {
+		if was == "" || is == "" || f.Module != was {
+			return f
+		}
+		if f.Nameless {
+			f.Name = strings.Replace(f.Name, namehints.Bracketed(was), namehints.Bracketed(is), 1)
+		}
+		f.Module = is
+		return f
+	}
+}
+
+// program is the module of the program's own file, "" if that is not known.
+func (d *Data) program() string {
+	if len(d.Profile.Mapping) == 0 {
+		return ""
+	}
+	return d.moduleOf(d.Profile.Mapping[0])
+}
+
+// all gives the frames of all samples.
+func (d *Data) all() []Frame {
+	for _, s := range d.Profile.Sample {
+		d.Stack(s)
+	}
+	return d.Frames
+}
+
+// anywhere is the frame without its module.
+func (f *Frame) anywhere() Frame {
+	g := *f
+	g.Module = ""
+	return g
+}
 
 // Join is a profile with the samples of two: the first type of values is of the later one, the second of the earlier,
 // multiplied by a factor. Their threads have other numbers, so only names tell them apart.
@@ -16,8 +87,10 @@ func Join(older, newer *Data, factor float64) *Data {
 	p.SampleType = []*profile.ValueType{{Type: "new", Unit: unit}, {Type: "old", Unit: unit}}
 	p.Comments, p.PeriodType = nil, nil
 	d.Profile, d.Value = p, 0
+	d.Take(frameCost*int64(len(d.Frames)) + sampleCost*int64(len(older.Profile.Sample)+len(newer.Profile.Sample)))
 	d.Frames, d.index, d.byLoc = slices.Clone(d.Frames), maps.Clone(d.index), maps.Clone(d.byLoc)
 	p.Sample = nil
+	same := Counterparts(older, newer)
 	for _, s := range newer.Profile.Sample {
 		p.Sample = append(p.Sample, withoutNumbers(s, s.Value[newer.Value], 0))
 	}
@@ -29,10 +102,13 @@ func Join(older, newer *Data, factor float64) *Data {
 			}
 			fs := older.location(l)
 			for i, f := range fs {
-				fs[i] = d.Number(older.Frames[f])
+				fs[i] = d.Number(same[older.Frames[f]])
 			}
 			d.byLoc[l] = fs
 		}
+	}
+	if d.err == nil {
+		d.err = older.err
 	}
 	return &d
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"prywalk/internal/budget"
 	rec "prywalk/internal/profile"
 	"prywalk/internal/tabular"
 	"prywalk/report/options"
@@ -23,7 +24,7 @@ var ErrValue = errors.New("the profile has no values of type")
 var ErrExpr = errors.New("not a regular expression")
 
 // ErrIntervals reports that a profile does not tell how many samples its values come from.
-var ErrIntervals = errors.New("no intervals: the profile does not tell how many samples its values come from")
+var ErrIntervals = errors.New("no intervals: the profile has no sample counts")
 
 // Options choose what of a profile is shown, and how.
 type Options = options.View
@@ -44,18 +45,41 @@ type Data struct {
 	// startedAs is the name of the program's own file, if people know it by another than the file's.
 	startedAs string
 	jvms      map[int64]bool // by their numbers
-	several   bool           // processes; known where groups are threads
+	visited   int64          // frames that [Data.Stack] gave
+	memory    *budget.Account
+	err       error
+	several   bool // processes; known where groups are threads
+	idleness  map[idleKey]string
+	waiters   map[**profile.Location]int // the application's innermost function, by stack
 }
 
 // New applies the options that all forms share.
 func New(p *profile.Profile, o Options) (*Data, error) {
-	d := &Data{Options: o, index: map[Frame]int32{}, byLoc: map[*profile.Location][]int32{}}
+	d := &Data{Options: o, index: map[Frame]int32{}, byLoc: map[*profile.Location][]int32{},
+		idleness: map[idleKey]string{}, waiters: map[**profile.Location]int{}}
+	d.memory = budget.Process().Whole("the report")
 	d.Profile = Shallow(p)
-	if err := checkBy(o.By); err != nil {
+	if err := d.prepare(); err != nil {
+		d.Close()
 		return nil, err
 	}
+	return d, nil
+}
+
+// prepare applies the options, and takes the memory of what they leave.
+func (d *Data) prepare() error {
+	o, p := &d.Options, d.Profile
+	if err := checkBy(o.By); err != nil {
+		return err
+	}
+	if err := checkSort(o.Sort); err != nil {
+		return err
+	}
+	if err := d.measure(); err != nil {
+		return err
+	}
 	if err := d.choose(); err != nil {
-		return nil, err
+		return err
 	}
 	d.findStart()
 	switch o.By {
@@ -66,12 +90,12 @@ func New(p *profile.Profile, o Options) (*Data, error) {
 	}
 	d.foldMachinery()
 	if err := d.filter(); err != nil {
-		return nil, err
+		return err
 	}
 	if d.Precision = d.precision(); o.Intervals && d.Precision.N == 0 {
-		return nil, ErrIntervals
+		return ErrIntervals
 	}
-	return d, nil
+	return d.err
 }
 
 // Shallow copies the head of a profile: a filter replaces the list of samples, and

@@ -2,7 +2,9 @@ package view
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/google/pprof/profile"
 
@@ -44,7 +46,18 @@ func (d *Data) Rows(samples []*profile.Sample) []Row {
 		}
 	}
 	d.sort(rows, d.waits() && len(samples) > 0 && (d.blames() || Label(samples[0], rec.LabelWait) != ""))
+	d.raiseIncomplete(rows)
 	return rows
+}
+
+// Orders lists the orders of functions, for [Options].Sort.
+func Orders() []string { return []string{"self", "total"} }
+
+func checkSort(order string) error {
+	if order == "" || slices.Contains(Orders(), order) {
+		return nil
+	}
+	return fmt.Errorf("cannot sort by %q; choose one of %s", order, strings.Join(Orders(), ", "))
 }
 
 // sort puts the most expensive first. Of callers with nothing of their own those of the program come before those of
@@ -63,7 +76,10 @@ func (d *Data) sort(rows []Row, asleep bool) {
 	}
 	slices.SortFunc(rows, func(a, b Row) int {
 		x, y := &d.Frames[a.Frame], &d.Frames[b.Frame]
-		if asleep || d.waits() && a.Self == 0 && b.Self == 0 {
+		if d.Options.Sort == "total" && a.Total != b.Total {
+			return cmp.Compare(b.Total, a.Total)
+		}
+		if d.Options.Sort == "" && (asleep || d.waits() && a.Self == 0 && b.Self == 0) {
 			if c := cmp.Compare(minor(a, x), minor(b, y)); c != 0 {
 				return c
 			}

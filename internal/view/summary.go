@@ -22,7 +22,7 @@ type Summary struct {
 	Processes int
 	Threads   int
 	Samples   int64
-	Complete  float64 // share of samples, negative if not known
+	Complete  float64 // share of samples with complete stacks, negative if not known
 	Comments  []string
 	Start     time.Time
 }
@@ -120,21 +120,43 @@ func (s *Summary) Parts(covered string) []string {
 	return parts
 }
 
+// Recorded says when the recording began, and how long before now that was; "" if the profile does not tell.
+func (s *Summary) Recorded(now time.Time) string {
+	if s.Start.IsZero() {
+		return ""
+	}
+	return "recorded " + s.Start.UTC().Format("2006-01-02 15:04:05 UTC") + " (" + ago(now.Sub(s.Start)) + ")"
+}
+
+// ago writes how long something is past, in its largest unit.
+func ago(d time.Duration) string {
+	const day = 24 * time.Hour
+	for _, u := range []struct {
+		unit time.Duration
+		name string
+	}{{365 * day, "year"}, {30 * day, "month"}, {day, "day"}, {time.Hour, "hour"}, {time.Minute, "minute"},
+		{time.Second, "second"}} {
+		if d >= u.unit {
+			return tabular.Plural(int64(d/u.unit), u.name) + " ago"
+		}
+	}
+	if d < 0 {
+		return "in the future, by this machine's clock"
+	}
+	return "just now"
+}
+
 // PercentComplete never rounds up to 100 %.
 func PercentComplete(share float64) string {
-	return fmt.Sprintf("%.1f %%", math.Floor(share*1000)/10)
+	return fmt.Sprintf("%.1f%%", math.Floor(share*1000)/10)
 }
 
 // Totals counts the samples, and lists the sum of each type of values.
 func (d *Data) Totals(s *Summary) []string {
-	n := tabular.Plural(s.Samples, "sample")
-	if s.Complete >= 0 {
-		n += ", " + PercentComplete(s.Complete) + " with complete stacks"
-	}
-	parts := []string{n}
+	parts := []string{tabular.Plural(s.Samples, "sample")}
 	for i, t := range d.Profile.SampleType {
 		if t.Type != rec.TypeSamples {
-			parts = append(parts, t.Type+" "+tabular.Format(d.Total(i), t.Unit))
+			parts = append(parts, t.Type+" "+tabular.Format(d.Total(i), t.Unit)+d.completeOf(i))
 		}
 	}
 	return append(parts, d.blockedTotals()...)

@@ -20,14 +20,17 @@ type Edge struct{ Parent, Frame int32 }
 type Trie struct {
 	Nodes []Node
 	index map[Edge]int32
+	of    *Data
 }
 
-// NewTrie gives one with nothing but its root.
-func NewTrie() *Trie { return &Trie{Nodes: []Node{{Frame: -1, Parent: -1}}, index: map[Edge]int32{}} }
+// NewTrie gives one with nothing but its root, in the memory of the report.
+func (d *Data) NewTrie() *Trie {
+	return &Trie{Nodes: []Node{{Frame: -1, Parent: -1}}, index: map[Edge]int32{}, of: d}
+}
 
 // Trie makes the call tree.
 func (d *Data) Trie() *Trie {
-	t := NewTrie()
+	t := d.NewTrie()
 	for _, s := range d.Profile.Sample {
 		v := s.Value[d.Value]
 		if v == 0 {
@@ -44,10 +47,13 @@ func (d *Data) Trie() *Trie {
 	return t
 }
 
-// Child gives the child for a frame, made if need be.
+// Child gives the child for a frame, made if need be: the parent itself once there is no more memory.
 func (t *Trie) Child(parent, frame int32) int32 {
 	e := Edge{parent, frame}
 	n, ok := t.index[e]
+	if !ok && !t.of.Take(nodeCost) {
+		return parent
+	}
 	if !ok {
 		n = int32(len(t.Nodes))
 		t.Nodes = append(t.Nodes, Node{Frame: frame, Parent: parent})
@@ -62,8 +68,16 @@ func (t *Trie) SortChildren(d *Data) {
 	for i := range t.Nodes {
 		slices.SortFunc(t.Nodes[i].Children, func(a, b int32) int {
 			x, y := &t.Nodes[a], &t.Nodes[b]
-			return cmp.Or(cmp.Compare(y.Total, x.Total), cmp.Compare(d.Frames[x.Frame].Label(), d.Frames[y.Frame].Label()),
-				cmp.Compare(d.Frames[x.Frame].Module, d.Frames[y.Frame].Module))
+			if y.Total != x.Total {
+				return cmp.Compare(y.Total, x.Total)
+			}
+			return d.Frames[x.Frame].compare(&d.Frames[y.Frame])
 		})
 	}
+}
+
+// compare orders frames by what is shown of them, without making texts of it.
+func (f *Frame) compare(g *Frame) int {
+	return cmp.Or(cmp.Compare(f.Name, g.Name), cmp.Compare(f.File, g.File), cmp.Compare(f.Line, g.Line),
+		cmp.Compare(f.Module, g.Module))
 }

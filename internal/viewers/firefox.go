@@ -31,6 +31,7 @@ func Firefox(w io.Writer, p *profile.Profile, o view.Options) error {
 	if err != nil {
 		return err
 	}
+	defer d.Close()
 	groups := d.Grouped("thread")
 	for _, s := range d.Profile.Sample { // number the frames before asking for their files
 		d.Stack(s)
@@ -39,7 +40,7 @@ func Firefox(w io.Writer, p *profile.Profile, o view.Options) error {
 	if i, ok := d.Has(rec.TypeCPU); ok {
 		ff.cpu = i
 	}
-	buf := bufio.NewWriter(w)
+	buf := bufio.NewWriter(d.Writer(w))
 	out := printable.NewWriter(buf)
 	out.Printf(`{"meta":`)
 	writeJSON(out, ff.meta())
@@ -53,13 +54,16 @@ func Firefox(w io.Writer, p *profile.Profile, o view.Options) error {
 			out.Printf(",")
 		}
 		first = false
-		writeJSON(out, ff.thread(g))
+		t := ff.thread(g)
+		if d.Err() != nil {
+			break
+		}
+		writeJSON(out, t)
+		d.Give(ff.taken)
+		ff.taken = 0
 	}
 	out.Printf("]}\n")
-	if out.Err() != nil {
-		return out.Err()
-	}
-	return buf.Flush()
+	return cmp.Or(d.Err(), out.Err(), buf.Flush())
 }
 
 // firefoxBuilder makes the parts of a processed profile.
@@ -68,6 +72,22 @@ type firefoxBuilder struct {
 	places map[int32]view.Place
 	start  int64 // nanoseconds of the Unix epoch
 	cpu    int   // index of the processor time, -1 if there is none
+	taken  int64 // bytes of memory, for the track that is being made
+}
+
+// What the parts of a track take until it is written, with their text, in bytes.
+const (
+	firefoxSampleCost   = 480
+	firefoxStackCost    = 320
+	firefoxFunctionCost = 640
+	firefoxTextCost     = 128
+	firefoxByteCost     = 20 // of a text, whose characters may all become escapes
+)
+
+// take takes n bytes for the track that is being made.
+func (ff *firefoxBuilder) take(n int64) bool {
+	ff.taken += n
+	return ff.Take(n)
 }
 
 // obj and list keep the format's many small tables readable.

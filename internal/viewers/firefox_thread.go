@@ -35,6 +35,9 @@ func newFirefoxThread(ff *firefoxBuilder) *firefoxThread {
 
 // sample appends a sample.
 func (t *firefoxThread) sample(s *profile.Sample, now float64) {
+	if !t.ff.take(firefoxSampleCost) {
+		return
+	}
 	at := int32(-1)
 	for _, f := range slices.Backward(t.ff.Stack(s)) {
 		at = t.stack(at, f)
@@ -53,6 +56,9 @@ func (t *firefoxThread) sample(s *profile.Sample, now float64) {
 func (t *firefoxThread) stack(prefix, frame int32) int32 {
 	e := view.Edge{Parent: prefix, Frame: frame}
 	n, ok := t.stackAt[e]
+	if !ok && !t.ff.take(firefoxStackCost) {
+		return prefix
+	}
 	if !ok {
 		n = int32(len(t.stackFrame))
 		t.stackAt[e] = n
@@ -66,9 +72,20 @@ func (t *firefoxThread) stack(prefix, frame int32) int32 {
 	return n
 }
 
-func (t *firefoxThread) function(frame int32) int { return view.Numbered(&t.funcs, t.funcAt, frame) }
+func (t *firefoxThread) function(frame int32) int {
+	if _, ok := t.funcAt[frame]; !ok {
+		t.ff.take(firefoxFunctionCost)
+	}
+	return view.Numbered(&t.funcs, t.funcAt, frame)
+}
 
-func (t *firefoxThread) str(s string) int { return view.Numbered(&t.strings, t.stringAt, s) }
+// str numbers a text, "" once there is no more memory.
+func (t *firefoxThread) str(s string) int {
+	if _, ok := t.stringAt[s]; !ok && !t.ff.take(int64(firefoxTextCost+firefoxByteCost*len(s))) {
+		s = ""
+	}
+	return view.Numbered(&t.strings, t.stringAt, s)
+}
 
 // resource numbers a module, -1 for none.
 func (t *firefoxThread) resource(module string) int {

@@ -29,13 +29,18 @@ func pgoProfile(p *profile.Profile, o view.Options) (*profile.Profile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("no processor time for optimisation: %w", err)
 	}
+	defer d.Close()
 	period := max(p.Period, 1)
 	q := view.Shallow(d.Profile)
 	q.SampleType = []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: rec.TypeCPU, Unit: d.Unit}}
 	q.DefaultSampleType = ""
 	q.Comments = nil
 	q.Sample = nil
-	for _, s := range pgoStacks(d) {
+	stacks := pgoStacks(d)
+	if d.Err() != nil {
+		return nil, d.Err()
+	}
+	for _, s := range stacks {
 		if n := (s.Value[1] + period/2) / period; n > 0 {
 			s.Value[0] = n
 			q.Sample = append(q.Sample, s)
@@ -49,6 +54,12 @@ func pgoProfile(p *profile.Profile, o view.Options) (*profile.Profile, error) {
 	return q.Compact(), nil
 }
 
+// What a stack takes until the profile is written, in bytes.
+const (
+	pgoSampleCost = 384
+	pgoFrameCost  = 56
+)
+
 // pgoStacks adds up the time of equal stacks, in their first order.
 func pgoStacks(d *view.Data) (list []*profile.Sample) {
 	sums := map[string]*profile.Sample{}
@@ -60,12 +71,17 @@ func pgoStacks(d *view.Data) (list []*profile.Sample) {
 		if s.Value[d.Value] <= 0 || len(locs) == 0 {
 			continue
 		}
+		if !d.Take(pgoSampleCost + pgoFrameCost*int64(len(locs))) {
+			break
+		}
 		key := make([]byte, 0, 4*len(locs))
 		for _, l := range locs {
 			key = fmt.Appendf(key, "%x ", l.ID)
 		}
 		sum := sums[string(key)]
-		if sum == nil {
+		if sum != nil {
+			d.Give(pgoSampleCost + pgoFrameCost*int64(len(locs)))
+		} else {
 			sum = &profile.Sample{Location: locs, Value: make([]int64, 2)}
 			sums[string(key)] = sum
 			list = append(list, sum)

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"io"
 	"slices"
+	"strconv"
+	"strings"
 
 	"prywalk/internal/view"
 
@@ -19,24 +21,16 @@ type (
 		File string `json:"file,omitempty"`
 		Line int    `json:"line,omitempty"`
 	}
-	speedscopeProfile struct {
-		Type    string    `json:"type"`
-		Name    string    `json:"name"`
-		Unit    string    `json:"unit"`
-		Start   int64     `json:"startValue"`
-		End     int64     `json:"endValue"`
-		Samples [][]int32 `json:"samples"`
-		Weights []int64   `json:"weights"`
-	}
 	speedscopeFile struct {
-		Schema   string               `json:"$schema"`
-		Name     string               `json:"name"`
-		Exporter string               `json:"exporter"`
-		Shared   speedscopeShared     `json:"shared"`
-		Profiles []*speedscopeProfile `json:"profiles"`
+		Schema   string `json:"$schema"`
+		Name     string `json:"name"`
+		Exporter string `json:"exporter"`
 	}
-	speedscopeShared struct {
-		Frames []speedscopeFrame `json:"frames"`
+	speedscopeProfile struct {
+		Type  string `json:"type"`
+		Name  string `json:"name"`
+		Unit  string `json:"unit"`
+		Start int64  `json:"startValue"`
 	}
 )
 
@@ -51,43 +45,103 @@ func Speedscope(w io.Writer, p *profile.Profile, o view.Options) error {
 	if err != nil {
 		return err
 	}
+	defer d.Close()
 	s := d.Summary()
-	file := speedscopeFile{Schema: "https://www.speedscope.app/file-format-schema.json",
-		Name: cmp.Or(o.Title, s.Target), Exporter: "prywalk"}
+	buf := bufio.NewWriter(d.Writer(w))
+	out := &speedscopeWriter{d: d, to: buf}
+	out.open(&speedscopeFile{Schema: "https://www.speedscope.app/file-format-schema.json",
+		Name: cmp.Or(o.Title, s.Target), Exporter: "prywalk"}, "profiles")
+	threads := 0
 	for _, g := range d.Grouped("thread") {
 		if g.Value > 0 {
-			file.Profiles = append(file.Profiles, speedscopeThread(d, g))
+			out.comma(threads)
+			out.thread(g)
+			threads++
 		}
 	}
+	out.text(`],"shared":{"frames":[`)
 	files := d.Places()
-	file.Shared.Frames = make([]speedscopeFrame, len(d.Frames))
 	for i, f := range d.Frames {
-		file.Shared.Frames[i] = speedscopeFrame{Name: f.Name, File: cmp.Or(files[int32(i)].File, f.Module),
-			Line: files[int32(i)].Line}
+		out.comma(i)
+		out.value(&speedscopeFrame{Name: f.Name, File: cmp.Or(files[int32(i)].File, f.Module),
+			Line: files[int32(i)].Line})
 	}
-	buf := bufio.NewWriter(w)
-	if err := json.NewEncoder(buf).Encode(&file); err != nil {
-		return err
-	}
-	return buf.Flush()
+	out.text("]}}\n")
+	return cmp.Or(d.Err(), out.err, buf.Flush())
 }
 
-func speedscopeThread(d *view.Data, g *view.Group) *speedscopeProfile {
-	t := &speedscopeProfile{Type: "sampled", Name: g.Name, Unit: "none", Samples: [][]int32{}, Weights: []int64{}}
-	if slices.Contains(speedscopeUnits, d.Unit) {
-		t.Unit = d.Unit
+// speedscopeWriter writes the file as it goes through the samples: each has its whole stack in it.
+type speedscopeWriter struct {
+	d    *view.Data
+	to   *bufio.Writer
+	err  error
+	line []byte
+}
+
+// text writes what is JSON already.
+func (sw *speedscopeWriter) text(s string) {
+	if sw.err == nil {
+		_, sw.err = sw.to.WriteString(s)
+	}
+}
+
+// comma writes what stands before the entry i of a list.
+func (sw *speedscopeWriter) comma(i int) {
+	if i > 0 {
+		sw.text(",")
+	}
+}
+
+// encode gives a value's text.
+func (sw *speedscopeWriter) encode(v any) string {
+	text, err := json.Marshal(v)
+	sw.err = cmp.Or(sw.err, err)
+	return string(text)
+}
+
+// value writes a value.
+func (sw *speedscopeWriter) value(v any) { sw.text(sw.encode(v)) }
+
+// open writes an object up to the entries of a further field, which is a list.
+func (sw *speedscopeWriter) open(object any, list string) {
+	sw.text(strings.TrimSuffix(sw.encode(object), "}") + `,"` + list + `":[`)
+}
+
+// numbers writes the stack of a sample, outermost frame first.
+func (sw *speedscopeWriter) numbers(stack []int32) {
+	sw.text("[")
+	for i, f := range slices.Backward(stack) {
+		sw.line = strconv.AppendInt(sw.line[:0], int64(f), 10)
+		if i > 0 {
+			sw.line = append(sw.line, ',')
+		}
+		sw.text(string(sw.line))
+	}
+	sw.text("]")
+}
+
+// thread writes the samples of a thread, in order of time.
+func (sw *speedscopeWriter) thread(g *view.Group) {
+	unit := "none"
+	if slices.Contains(speedscopeUnits, sw.d.Unit) {
+		unit = sw.d.Unit
 	}
 	view.ByTime(g.Samples)
-	for _, s := range g.Samples {
-		v := s.Value[d.Value]
-		if v <= 0 { // the schema allows no negative weights
-			continue
-		}
-		st := slices.Clone(d.Stack(s))
-		slices.Reverse(st)
-		t.Samples = append(t.Samples, st)
-		t.Weights = append(t.Weights, v)
-		t.End += v
+	// The schema allows no negative weights.
+	list := slices.DeleteFunc(slices.Clone(g.Samples),
+		func(s *profile.Sample) bool { return s.Value[sw.d.Value] <= 0 })
+	sw.open(&speedscopeProfile{Type: "sampled", Name: g.Name, Unit: unit}, "samples")
+	for i := 0; i < len(list) && sw.err == nil && sw.d.Err() == nil; i++ {
+		sw.comma(i)
+		sw.numbers(sw.d.Stack(list[i]))
 	}
-	return t
+	sw.text(`],"weights":[`)
+	end := int64(0)
+	for i, s := range list {
+		v := s.Value[sw.d.Value]
+		end += v
+		sw.comma(i)
+		sw.text(strconv.FormatInt(v, 10))
+	}
+	sw.text(`],"endValue":` + strconv.FormatInt(end, 10) + "}")
 }

@@ -96,7 +96,7 @@ func call(s *Sleeper) For {
 		}
 		return w
 	case "semop", "semtimedop":
-		return For{Kind: Semaphore, Why: "of System V, which keeps no owner"}
+		return For{Kind: Semaphore, Why: "of System V, stores no owner"}
 	case "msgrcv", "msgsnd":
 		return For{Kind: Queue}
 	case "sync", "syncfs":

@@ -66,7 +66,7 @@ func futex(args *[6]uint64, stack []Name, near *Copy) For {
 		p = w.byShape(op, uint32(args[2]), near)
 	}
 	if p.kind == None {
-		w.Why = "what it is a part of is not known"
+		w.Why = "unknown kind of lock"
 		return w
 	}
 	w.Kind, w.Mode = p.kind, p.mode
@@ -78,7 +78,7 @@ func futex(args *[6]uint64, stack []Name, near *Copy) For {
 	case p.kind == Mutex && p.musl:
 		w.muslMutex(near)
 	case p.kind == RWLock && p.musl:
-		w.Why = "musl keeps no owner of it"
+		w.Why = "musl stores no owner of it"
 	case p.kind == Mutex && !p.foreign:
 		w.glibcMutex(near)
 	case p.kind == RWLock && !p.foreign:

@@ -39,7 +39,7 @@ func (w *For) glibcMutex(near *Copy) {
 		return
 	}
 	if !knownMutex(kind) {
-		w.Why = "it does not look like a mutex of glibc"
+		w.Why = "its memory is not a valid mutex of glibc"
 		return
 	}
 	w.Type = mutexTypes[kind&mutexType]
@@ -66,7 +66,7 @@ func (w *For) glibcMutex(near *Copy) {
 }
 
 // passedOn says that a lock was free, or not yet written by who has it, when it was read.
-const passedOn = "just being passed on"
+const passedOn = "free or changing owner when read"
 
 // held takes the holder from the word itself.
 func (w *For) held(word uint32) {
@@ -75,7 +75,7 @@ func (w *For) held(word uint32) {
 	switch {
 	case !w.Free:
 	case word&futexOwnerDied != 0:
-		w.Why = "its owner has ended without letting go"
+		w.Why = "its owner ended without unlocking it"
 	default:
 		w.Why = passedOn
 	}
@@ -147,7 +147,7 @@ func (w *For) muslMutex(near *Copy) {
 		w.Type += " robust"
 	}
 	if kind&15 == 0 {
-		w.Why = "musl keeps no owner of a normal mutex"
+		w.Why = "musl stores no owner of a normal mutex"
 		return
 	}
 	w.held(word)

@@ -22,15 +22,15 @@ func (p *primitive) why() string {
 	why := ""
 	switch p.kind {
 	case Condition:
-		why = "which nobody holds"
-	case Semaphore, Barrier, Atomic, Once, Guard, Park, LibraryLock:
-		why = "which keeps no owner"
+		why = "a condition variable has no owner"
+	case Semaphore, Barrier, Atomic, Once, Guard, Park, LibraryLock, Future:
+		why = "stores no owner"
 		if p.maker != "" {
-			why = p.maker + " keeps no owner"
+			why = p.maker + " stores no owner"
 		}
 	default:
 		if p.maker != "" {
-			why = p.maker + " keeps no owner of it"
+			why = p.maker + " stores no owner of it"
 		}
 	}
 	if alone[p.maker] {
@@ -87,6 +87,7 @@ var parts = []struct {
 	{"Mutex::LockSlow", primitive{kind: Mutex, maker: "abseil"}},
 	{"CondVar::WaitCommon", primitive{kind: Condition, maker: "abseil"}},
 	{"runtime.lock2", primitive{kind: Mutex, maker: "Go's run-time system"}},
+	{"std::__atomic_futex_unsigned", primitive{kind: Future}},
 	{"std::__atomic_wait", primitive{kind: Atomic}},
 	{"std::__detail::__platform_wait", primitive{kind: Atomic}},
 	{"std::__atomic_base", primitive{kind: Atomic}},

@@ -21,6 +21,7 @@ const (
 	Guard       Kind = "static-guard" // the initialisation of a static variable of C++
 	Once        Kind = "once"
 	Atomic      Kind = "atomic"     // std::atomic::wait
+	Future      Kind = "future"     // the result of another thread: std::future
 	Park        Kind = "park"       // until another thread of the program wakes it: Go, Rust, parking_lot, abseil
 	LibraryLock Kind = "libc-lock"  // a lock within the C library, as malloc's
 	Futex       Kind = "futex"      // a word that nothing more is known of
@@ -68,7 +69,7 @@ type For struct {
 	// OwnerGone is the number in the lock of a holder that is no live thread of the process. It has ended, or it was
 	// another process's from which this one was forked. The number is as the target sees it.
 	OwnerGone int `json:"owner_gone,omitempty"`
-	// Free: nobody held it at the moment of the look; it was just being passed on.
+	// Free: nobody held it at the moment of the look; it was free or changing owner when read.
 	Free bool `json:"free,omitempty"`
 	// Readers is how many hold a rwlock to read.
 	Readers int `json:"readers,omitempty"`
@@ -99,7 +100,7 @@ func (k Kind) HasOwner() bool {
 // IsLock reports whether the thing is one that threads hold and others wait for.
 func (k Kind) IsLock() bool {
 	switch k {
-	case Mutex, RWLock, Join, Condition, Semaphore, Barrier, Guard, Once, Atomic, Park, LibraryLock, Futex,
+	case Mutex, RWLock, Join, Condition, Semaphore, Barrier, Guard, Once, Atomic, Park, LibraryLock, Futex, Future,
 		Monitor, ObjectWait, GIL:
 		return true
 	}
@@ -176,7 +177,7 @@ func (w *For) holder() string {
 	case w.Owner != 0:
 		return strings.TrimRight(fmt.Sprintf(", held by thread %d %s", w.Owner, w.OwnerName), " ")
 	case w.OwnerGone != 0:
-		return fmt.Sprintf(", taken by a thread %d that is not there any more", w.OwnerGone)
+		return fmt.Sprintf(", taken by thread %d, which has ended", w.OwnerGone)
 	case w.Readers == 1:
 		return ", held by 1 reader"
 	case w.Readers > 1:

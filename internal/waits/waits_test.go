@@ -176,11 +176,11 @@ func TestIdleIsToldByNamedRules(t *testing.T) {
 		{"futex", Mutex, []string{"pthread_mutex_lock", "worker_main"}, ""},
 		{"read", Descriptor, []string{"read", "worker_main"}, ""},
 	} {
-		got := Idle(c.wait, c.kind, func(i int) string {
+		got := Idle(c.wait, c.kind, func(i int) (Frame, bool) {
 			if i < len(c.functions) {
-				return c.functions[i]
+				return Frame{Function: c.functions[i]}, true
 			}
-			return ""
+			return Frame{}, false
 		})
 		if got != c.want {
 			t.Errorf("%s %v: %q, want %q", c.wait, c.functions, got, c.want)

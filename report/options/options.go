@@ -18,8 +18,12 @@ type View struct {
 	// N is the number of rows of the table; 0 means 30, or 5 for each group. A
 	// negative number means all.
 	N int
-	// By groups the table: "thread", "process", "role" (threads of a Java machine), "state", "wait", "lock" or "module".
+	// By groups the table: "thread", "process", "command" (processes of one name, and the short-lived children that ran
+	// a program of that name), "role" (threads of a Java machine), "state", "wait", "lock" or "module".
 	By string
+	// Sort orders the functions: "self" or "total". Empty: self; where all are of sleepers, the program's functions
+	// come first.
+	Sort string
 	// NoIdle switches off the rules by which waits are called idle.
 	NoIdle bool
 	// Focus keeps the samples in which a function, file or module matches this
@@ -41,9 +45,11 @@ type View struct {
 	MinShare float64
 	// Color allows colours (ANSI escape sequences) in text.
 	Color bool
-	// Width is the number of columns of text, 0 for any. Lines are made to fit;
-	// of long function names the method is kept.
+	// Width is the number of columns of a terminal, 0 for anything else: then tables have at most 100 columns, and
+	// other text is not wrapped. Of long function names the method is kept.
 	Width int
+	// FullNames has tables and trees as wide as their names are.
+	FullNames bool
 	// Title heads the page; empty: the target's name.
 	Title string
 }

@@ -57,7 +57,7 @@ func (p *process) end(s syscall.Signal) error {
 	return nil
 }
 
-var errEnded = errors.New("it has ended")
+var errEnded = errors.New("the process has exited")
 
 // alive gives an error if the program has ended.
 func (p *process) alive() error {

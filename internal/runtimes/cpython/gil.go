@@ -101,6 +101,9 @@ func (r *Runtime) seekGIL() {
 
 // Waiting implements [managed.Waiter]: it knows who waits for the interpreter's lock.
 func (r *Runtime) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
+	if w, ok := r.waitingForRLock(s); ok {
+		return w, true
+	}
 	if r.gil == 0 {
 		r.seekGIL()
 	}

@@ -29,6 +29,7 @@ type Runtime struct {
 	codes codes
 	heads heads
 	pages livePages
+	locks locks
 	walk
 }
 
@@ -58,6 +59,7 @@ func (r *Runtime) Forget() {
 	r.codes.forget()
 	r.threads = threads{}
 	r.forgetNames()
+	r.locks = locks{}
 }
 
 // Plan implements [managed.Planner].

@@ -2,11 +2,13 @@ package golang
 
 import (
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	"prywalk/frames"
+	"prywalk/internal/testtargets"
 )
 
 // callbacks is a program whose goroutine is in Go, called from C, called from
@@ -66,12 +68,24 @@ func TestCallbacksFromCLeadBackToTheGoroutine(t *testing.T) {
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip("needs gcc")
 	}
-	path := build(t, callbacks, append([]string{"CGO_CFLAGS=-O0 -fno-omit-frame-pointer"}, withCgo...), "-ldflags=-s -w")
+	env := append([]string{"CGO_CFLAGS=-O0 -fno-omit-frame-pointer"}, withCgo...)
+	leadBack(t, build(t, callbacks, env, "-ldflags=-s -w"))
+	for _, r := range testtargets.GoReleases(t) {
+		t.Run("go"+r, func(t *testing.T) { leadBack(t, build(t, callbacks, with(r, env...), "-ldflags=-s -w")) })
+	}
+}
+
+// leadBack walks a thread of a program in main.spin.
+func leadBack(t *testing.T, path string) {
 	l := start(t, path, byFramePointer{})
-	want := []string{"main.spin", "main.back", "_cgoexp", "runtime.cgocallbackg1", "runtime.cgocallbackg",
-		"runtime.cgocallback", "crosscall2", "?",
-		"runtime.asmcgocall", "runtime.cgocall", "main._Cfunc_there", "main.enter", "main.main", "runtime.main",
-		"runtime.goexit"}
+	inner := []string{"main.spin", "main.back", "_cgoexp", "runtime.cgocallbackg1", "runtime.cgocallbackg",
+		"runtime.cgocallback", "crosscall2"}
+	if l.tab.h.magic == magic112 { // the exported function, which C calls, was the caller of cgocallback
+		inner = []string{"main.spin", "main.back", "main._cgoexpwrap", "runtime.cgocallbackg1", "runtime.cgocallbackg",
+			"runtime.cgocallback_gofunc", "runtime.cgocallback", "_cgoexp", "crosscall2"}
+	}
+	want := slices.Concat(inner, []string{"?", "runtime.asmcgocall", "runtime.cgocall", "main._Cfunc_there", "main.enter",
+		"main.main", "runtime.main", "runtime.goexit"})
 	found := 0
 	look := func(tid int) {
 		regs, ok := stop(t, tid)

@@ -85,13 +85,19 @@ func (c *Chase) curg(regs *frames.Regs, mem frames.Memory) (uint64, bool) {
 		}
 		g0, ok := mem.Word(m + uint64(c.MG0))
 		curg, ok2 := mem.Word(m + uint64(c.MCurg))
-		// g is the scheduler's, or the goroutine's own when gogo has set it and
-		// is about to change stacks.
-		if ok && ok2 && (g == g0 || g == curg) {
+		// g is the scheduler's; or the goroutine's own when gogo has set it and
+		// is about to change stacks; or the signal handlers' while one runs.
+		if ok && ok2 && (g == g0 || g == curg || c.handlers(m, g, mem)) {
 			return curg, true
 		}
 	}
 	return 0, false
+}
+
+// handlers reports whether g is the one that the signal handlers of m run on.
+func (c *Chase) handlers(m, g uint64, mem frames.Memory) bool {
+	gsignal, ok := mem.Word(m + uint64(c.MGsignal))
+	return ok && g == gsignal
 }
 
 // candidates gives the places where g is: thread-local storage, and the register

@@ -72,13 +72,29 @@ func (t *Table) morestackARM64(q frames.Query) (frames.Rule, *frames.Row, bool) 
 		return t.refuse()
 	}
 	row := t.row(rowKey{kind: kindMorestack, pc: q.PC}, func() *frames.Row {
-		e := func(off int64) schedExpr { return schedExpr{t: t, pc: q.PC, c: c, off: off} }
+		e := func(off int64) schedExpr { return schedExpr{t: t, pc: q.PC, c: c, off: off, left: kindMorestack} }
 		row := &frames.Row{CFAExpr: e(c.SchedSP), RA: frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedPC)}}
 		row.Regs[frames.ARM64FP] = frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedBP)}
 		row.Regs[frames.ARM64LR] = frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedLR)}
 		return row
 	})
 	return frames.Rule{Flags: frames.FlagSwitch | frames.FlagSignal, Method: frames.MethodCFI}, row, true
+}
+
+// schedARM64 gives the rule of systemstack on the scheduler's stack until Go 1.20, which loads x29 with the
+// scheduler's: its own frame of delta bytes is at curg.sched.sp.
+func (t *Table) schedARM64(q frames.Query, delta int32) (frames.Rule, *frames.Row, bool) {
+	c, ok := t.Chase()
+	if !ok {
+		return t.refuse()
+	}
+	row := t.row(rowKey{kind: kindSystemStack, pc: q.PC, delta: delta}, func() *frames.Row {
+		cfa := schedExpr{t: t, pc: q.PC, c: c, off: c.SchedSP, add: uint64(delta), left: kindSystemStack}
+		row := &frames.Row{CFAExpr: cfa, RA: frames.RegRule{Kind: frames.RuleOffset, Off: -int64(delta)}}
+		row.Regs[frames.ARM64FP] = frames.RegRule{Kind: frames.RuleOffset, Off: -int64(delta) - 8}
+		return row
+	})
+	return frames.Rule{Flags: frames.FlagSwitch, Method: frames.MethodCFI}, row, true
 }
 
 // callBeforeARM64 gives the target of the bl that ends at ret.

@@ -1,6 +1,8 @@
 package golang
 
 import (
+	"slices"
+
 	"prywalk/frames"
 	"prywalk/internal/x86"
 )
@@ -25,9 +27,9 @@ func (in *insn) load() bool {
 	return in.Map == 0 && in.Op == 0x8b && in.Mod != 3 && in.W && in.Base != x86.NoReg && !in.indexed() && !in.segment()
 }
 
-// chaseX86 decodes runtime.systemstack, which loads g from thread-local storage,
-// then g.m, compares g with m.gsignal, m.g0 and m.curg, calls what saves
-// g.sched, and loads g0.sched.sp.
+// chaseX86 decodes runtime.systemstack, which loads g from thread-local storage, then g.m, compares g with m.gsignal,
+// m.g0 and m.curg, saves g.sched (itself until Go 1.16, by a call since), and loads g0.sched.sp: into rsp since Go
+// 1.21, by way of another register before.
 func (t *Table) chaseX86() (Chase, bool) {
 	c := Chase{GReg: 14, GStackHi: 8, MG0: -1}
 	pc, code := t.asm("runtime.systemstack")
@@ -36,16 +38,20 @@ func (t *Table) chaseX86() (Chase, bool) {
 	if !d.done {
 		return c, false
 	}
+	if d.saves.found == savedAll { // by systemstack's own instructions
+		return c, d.sp == c.SchedSP
+	}
 	f, ok := t.find(d.save)
 	if !ok || f.end-f.entry > maxFlowBytes {
 		return c, false
 	}
 	code = make([]byte, f.end-f.entry)
-	sp := c.SchedSP
-	if !t.img.read(f.entry, code) || !c.saves(f.entry, code) {
+	s := savesX86{c: &c}
+	if !t.img.read(f.entry, code) {
 		return c, false
 	}
-	return c, sp == c.SchedSP
+	walkX86(f.entry, code, s.step)
+	return c, s.found == savedAll && d.sp == c.SchedSP
 }
 
 // systemstackX86 is where the decoding of systemstack has got to.
@@ -56,12 +62,17 @@ type systemstackX86 struct {
 	haveTLS, haveG   bool
 	haveM, haveG0    bool
 	haveSig, haveCur bool
-	save             uint64 // what is called to save g.sched
+	save             uint64   // what is called to save g.sched
+	saves            savesX86 // or the instructions that save it here
+	loaded           bool     // g0.sched.sp is in spReg
+	spReg            uint8
+	sp               int64
 	done             bool
 }
 
 // step looks at one instruction.
 func (d *systemstackX86) step(in *insn, next uint64) bool {
+	saved := d.save != 0 || d.saves.found == savedAll
 	switch {
 	case !d.haveG:
 		d.findG(in, next)
@@ -75,13 +86,24 @@ func (d *systemstackX86) step(in *insn, next uint64) bool {
 		}
 	case d.haveSig && !d.haveG0 && in.load() && in.Base == d.m:
 		d.g0, d.haveG0, d.c.MG0 = in.Reg, true, int64(in.Disp)
-	case d.haveCur && d.save == 0 && in.Map == 0 && in.Op == 0xe8:
+	case d.haveCur && !saved && in.Map == 0 && in.Op == 0xe8:
 		d.save = next + uint64(in.Imm)
-	case d.save != 0 && in.load() && in.Reg == mSP && in.Base == d.g0:
-		d.c.SchedSP, d.done = int64(in.Disp), true
-		return false
+	case d.haveCur && !saved:
+		d.saves.c = d.c
+		d.saves.step(in, next)
+	case saved && !d.loaded && in.load() && in.Base == d.g0:
+		d.spReg, d.sp, d.loaded = in.Reg, int64(in.Disp), true
+		d.done = in.Reg == mSP
+	case d.loaded:
+		d.done = in.movesToSP(d.spReg)
 	}
-	return true
+	return !d.done
+}
+
+// movesToSP reports whether in is mov rsp, reg.
+func (in *insn) movesToSP(reg uint8) bool {
+	return in.Map == 0 && in.Mod == 3 && in.W &&
+		(in.Op == 0x89 && in.RM == mSP && in.Reg == reg || in.Op == 0x8b && in.Reg == mSP && in.RM == reg)
 }
 
 // findG recognises mov g, fs:[offset] in its forms. The offset is in the instruction, or in a register that was
@@ -102,64 +124,109 @@ func (d *systemstackX86) findG(in *insn, next uint64) {
 	}
 }
 
-// saves decodes gosave_systemstack_switch: it stores a pc that it computes from
-// rip, the caller's rsp, and rbp.
-func (c *Chase) saves(pc uint64, code []byte) bool {
-	const none, fromPC, fromSP = 0, 1, 2
-	var what uint8
-	var reg uint8
-	found := 0
-	walkX86(pc, code, func(in *insn, _ uint64) bool {
-		switch {
-		case in.Map != 0:
-		case in.Op == 0x8d && in.RIPRel:
-			what, reg = fromPC, in.Reg
-		case in.Op == 0x8d && in.Base == mSP:
-			what, reg = fromSP, in.Reg
-		case in.Op == 0x89 && in.Mod != 3 && in.Reg == mBP && in.Base != mSP:
-			c.SchedBP = int64(in.Disp)
-			found |= 4
-		case in.Op == 0x89 && in.Mod != 3 && what != none && in.Reg == reg && what == fromPC:
-			c.SchedPC, what = int64(in.Disp), none
-			found |= 1
-		case in.Op == 0x89 && in.Mod != 3 && what != none && in.Reg == reg:
-			c.SchedSP, what = int64(in.Disp), none
-			found |= 2
-		}
-		return found != 7
-	})
-	return found == 7
+// What [savesX86] has found: stores of a pc, of the stack pointer and of rbp.
+const (
+	savedPC = 1 << iota
+	savedSP
+	savedBP
+	savedAll = savedPC | savedSP | savedBP
+)
+
+// savesX86 decodes the instructions that save g.sched: they store a pc that is computed from rip, rsp as it is or as it
+// was before a call, and rbp.
+type savesX86 struct {
+	c     *Chase
+	found uint8
+	value uint8 // savedPC or savedSP: reg holds it
+	reg   uint8
+}
+
+// step looks at one instruction.
+func (s *savesX86) step(in *insn, _ uint64) bool {
+	stores := in.Map == 0 && in.Op == 0x89 && in.Mod != 3 && in.W && in.Base != mSP && !in.segment()
+	switch {
+	case in.Map == 0 && in.Op == 0x8d && in.RIPRel:
+		s.value, s.reg = savedPC, in.Reg
+	case in.Map == 0 && in.Op == 0x8d && in.Base == mSP:
+		s.value, s.reg = savedSP, in.Reg
+	case stores && in.Reg == mBP:
+		s.c.SchedBP, s.found = int64(in.Disp), s.found|savedBP
+	case stores && in.Reg == mSP:
+		s.c.SchedSP, s.found = int64(in.Disp), s.found|savedSP
+	case stores && in.Reg == s.reg && s.value == savedPC:
+		s.c.SchedPC, s.found, s.value = int64(in.Disp), s.found|savedPC, 0
+	case stores && in.Reg == s.reg && s.value == savedSP:
+		s.c.SchedSP, s.found, s.value = int64(in.Disp), s.found|savedSP, 0
+	}
+	return s.found != savedAll
 }
 
 // cgoCallX86 gives the rule of asmcgocall while C code runs. On the stack that it changed to lie the depth of the
 // goroutine's stack and g, or, where it was on such a stack already, that stack's pointer and 0. The depth is right
-// even when a call back into Go has moved the goroutine's stack, which rbp, saved by C code, is not.
-func (t *Table) cgoCallX86(st *state) (frames.Rule, *frames.Row, bool) {
-	off := st.bpOff
-	if st.bp != bpFrame {
+// even when a call back into Go has moved the goroutine's stack, which rbp, saved by C code, is not. Until Go 1.20
+// asmcgocall has no frame: rbp is the caller's, which C code gives back.
+func (t *Table) cgoCallX86(f *fn, pc uint64, st *state) (frames.Rule, *frames.Row, bool) {
+	g, depth, ok := t.flow(f).cgoWords(pc - f.entry)
+	if !ok || st.bp != bpSame && (st.bp != bpFrame || st.saved[frames.X86RBP] == 0) {
 		return t.refuse()
 	}
-	row := t.row(rowKey{kind: kindCgoCall, delta: off}, func() *frames.Row {
-		row := &frames.Row{CFAExpr: cgoCFA{frame: off, g: 8, depth: 0, sp: frames.X86RSP, fp: frames.X86RBP, fpOff: off}}
-		row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
-		row.Regs[frames.X86RBP] = frames.RegRule{Kind: frames.RuleOffset, Off: -int64(st.saved[frames.X86RBP])}
+	row := t.row(rowKey{kind: kindCgoCall, delta: st.bpOff, pc: pc}, func() *frames.Row {
+		e := cgoCFA{frame: 8, g: g, depth: depth, sp: frames.X86RSP, fp: frames.X86RBP}
+		row := &frames.Row{RA: frames.RegRule{Kind: frames.RuleOffset, Off: -8}}
+		row.Regs[frames.X86RBP].Kind = frames.RuleSame
+		if st.bp == bpFrame {
+			e.frame, e.fpOff = st.bpOff, st.bpOff
+			row.Regs[frames.X86RBP] = frames.RegRule{Kind: frames.RuleOffset, Off: -int64(st.saved[frames.X86RBP])}
+		}
+		row.CFAExpr = e
 		return row
 	})
-	if st.saved[frames.X86RBP] == 0 {
-		return t.refuse()
-	}
 	return frames.Rule{Flags: frames.FlagSwitch, Method: frames.MethodCFI}, row, true
 }
 
-// morestackX86 gives the rule of morestack on the scheduler's stack.
-func (t *Table) morestackX86(q frames.Query) (frames.Rule, *frames.Row, bool) {
+// cgoWords gives the offsets from rsp of the two words that asmcgocall stores before the call that holds off: g (or
+// 0) first, then the depth (or the old stack pointer).
+func (fl *flow) cgoWords(off uint64) (g, depth int64, ok bool) {
+	call, found := slices.BinarySearch(fl.offs, uint32(off))
+	if !found {
+		call--
+	}
+	n := 0
+	for i := call - 1; i >= 0 && n < 2; i-- {
+		in := &fl.insns[i]
+		if in.Map != 0 || !in.W || in.Mod == 3 || in.Base != mSP || in.indexed() {
+			if through, target := in.flow(); !through || target {
+				return 0, 0, false
+			}
+			continue
+		}
+		switch {
+		case in.Op != 0x89 && in.Op != 0xc7:
+		case n == 0:
+			depth, n = int64(in.Disp), 1
+		default:
+			g, n = int64(in.Disp), 2
+		}
+	}
+	return g, depth, n == 2
+}
+
+// schedX86 gives the rule of what has left the goroutine's stack for the scheduler's and has saved in curg.sched how to
+// go on: morestack (add 0: it saved its caller's state) and, until Go 1.20, systemstack, whose return address is at
+// curg.sched.sp.
+func (t *Table) schedX86(q frames.Query, k kind) (frames.Rule, *frames.Row, bool) {
 	c, ok := t.Chase()
 	if !ok {
 		return t.refuse()
 	}
-	row := t.row(rowKey{kind: kindMorestack, pc: q.PC}, func() *frames.Row {
-		e := func(off int64) schedExpr { return schedExpr{t: t, pc: q.PC, c: c, off: off} }
+	row := t.row(rowKey{kind: k, pc: q.PC}, func() *frames.Row {
+		e := func(off int64) schedExpr { return schedExpr{t: t, pc: q.PC, c: c, off: off, left: k} }
 		row := &frames.Row{CFAExpr: e(c.SchedSP), RA: frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedPC)}}
+		if k == kindSystemStack {
+			sp := e(c.SchedSP)
+			sp.add = 8
+			row.CFAExpr, row.RA = sp, frames.RegRule{Kind: frames.RuleOffset, Off: -8}
+		}
 		row.Regs[frames.X86RBP] = frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedBP)}
 		return row
 	})

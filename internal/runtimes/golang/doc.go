@@ -7,7 +7,7 @@
 // says where its parts are: function names, file names, pc-value tables, and a
 // table of functions sorted by address. A lookup bisects the functions, then
 // decodes one pc-value table from the function's start up to the pc. Nothing is
-// parsed before it is asked for. The formats of Go 1.16, 1.18 and 1.20 (still
+// parsed before it is asked for. The formats of Go 1.2, 1.16, 1.18 and 1.20 (still
 // that of 1.26) are told apart by the header's magic number.
 //
 // The table pcsp says for each instruction how far the stack pointer is below
@@ -31,5 +31,5 @@
 // # Sources
 //
 // runtime/symtab.go, symtabinl.go, traceback.go, asm_*.s, internal/abi/symtab.go
-// and cmd/link/internal/ld/{pcln,symtab}.go of Go 1.16 to 1.26.
+// and cmd/link/internal/ld/{pcln,symtab}.go of Go 1.13 to 1.26.
 package golang

@@ -31,14 +31,14 @@ type fn struct {
 // ftab gives entry i of the function table: address and offset of the record.
 // Entry nfunc holds the end of the text.
 func (t *Table) ftab(i uint64) (pc, off uint64, ok bool) {
-	size := t.h.entrySize()
-	if (i+1)*size > uint64(len(t.h.funcs)) {
+	size, tab := t.h.entrySize(), t.h.funcs[t.h.ftabAt:]
+	if (i+1)*size > uint64(len(tab)) {
 		// The last entry has no offset, and nothing need follow it.
-		if i*size+size/2 > uint64(len(t.h.funcs)) {
+		if i*size+size/2 > uint64(len(tab)) {
 			return 0, 0, false
 		}
 	}
-	b := t.h.funcs[i*size:]
+	b := tab[i*size:]
 	if size == 16 {
 		pc = binary.LittleEndian.Uint64(b)
 		if len(b) >= 16 {
@@ -85,18 +85,24 @@ func (t *Table) function(i, pc uint64) (fn, bool) {
 func (t *Table) record(f *fn, off uint32) bool {
 	rec := t.h.funcs[off:]
 	entry := 4 // bytes of the entry field
-	if t.h.magic == magic116 {
+	if t.h.old() {
 		entry = 8
 	}
 	size := entry + 8*4 + 4
-	if t.h.magic == magic120 {
+	switch t.h.magic {
+	case magic112:
+		size -= 4 // cuOff
+	case magic120:
 		size += 4 // startLine
 	}
 	if len(rec) < size {
 		return false
 	}
 	u := func(i int) uint32 { return binary.LittleEndian.Uint32(rec[entry+4*i:]) }
-	f.nameOff, f.pcsp, f.pcfile, f.pcln, f.npcdata, f.cuOff = u(0), u(3), u(4), u(5), u(6), u(7)
+	f.nameOff, f.pcsp, f.pcfile, f.pcln, f.npcdata = u(0), u(3), u(4), u(5), u(6)
+	if t.h.magic != magic112 { // before, files are numbered for the whole program
+		f.cuOff = u(7)
+	}
 	if t.h.magic == magic120 {
 		f.startLine = u(8)
 	}

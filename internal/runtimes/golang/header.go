@@ -10,6 +10,7 @@ import (
 
 // The magic numbers of the header (internal/abi, PCLnTabMagic).
 const (
+	magic112 = 0xfffffffb // Go 1.2, with inline trees as they are read here since 1.12
 	magic116 = 0xfffffffa
 	magic118 = 0xfffffff0
 	magic120 = 0xfffffff1
@@ -21,6 +22,8 @@ type header struct {
 	quantum   uint64 // smallest instruction size, the unit of pc deltas
 	nfunc     uint64
 	textStart uint64 // 0 where the header does not hold it (Go 1.26)
+
+	ftabAt uint64 // of the table of functions within funcs
 
 	// Parts of the section. They overlap beyond their ends, which the header
 	// does not give; every access is checked against the slice.
@@ -41,15 +44,42 @@ func parseHeader(tab []byte, arch frames.Arch) (header, error) {
 		return h, fmt.Errorf("section of %d bytes: %w", len(tab), ErrNoTable)
 	}
 	h.magic = binary.LittleEndian.Uint32(tab)
-	if h.magic != magic116 && h.magic != magic118 && h.magic != magic120 {
+	switch h.magic {
+	case magic112, magic116, magic118, magic120:
+	default:
 		return h, fmt.Errorf("magic %#x: %w", h.magic, ErrNoTable)
 	}
 	h.quantum = uint64(tab[6])
 	if tab[4] != 0 || tab[5] != 0 || tab[7] != 8 || h.quantum != quantum(arch) {
 		return h, fmt.Errorf("header % x for %v: %w", tab[:8], arch, ErrMalformed)
 	}
+	if h.magic == magic112 {
+		return h, h.whole(tab)
+	}
 	return h, h.parts(tab)
 }
+
+// minHeader112 is the size of the header until Go 1.15: up to the number of functions. The functions follow, and behind
+// them the offset of the table of files.
+const minHeader112 = 16
+
+// whole sets the parts until Go 1.15, where all offsets are from the section's start.
+func (h *header) whole(tab []byte) error {
+	h.nfunc, h.ftabAt = binary.LittleEndian.Uint64(tab[8:]), minHeader112
+	end := h.ftabAt + h.nfunc*h.entrySize() + 8
+	if h.nfunc == 0 || h.nfunc > math.MaxInt32 || end+4 > uint64(len(tab)) {
+		return fmt.Errorf("%d functions in %d bytes: %w", h.nfunc, len(tab), ErrMalformed)
+	}
+	files := uint64(binary.LittleEndian.Uint32(tab[end:]))
+	if files >= uint64(len(tab)) {
+		return fmt.Errorf("offset %#x beyond section of %#x bytes: %w", files, len(tab), ErrMalformed)
+	}
+	h.names, h.files, h.pctab, h.funcs, h.cus = tab, tab, tab, tab, tab[files:]
+	return nil
+}
+
+// old reports whether records and tables hold addresses, as until Go 1.17.
+func (h *header) old() bool { return h.magic == magic112 || h.magic == magic116 }
 
 // parts slices the section by the header's offsets.
 func (h *header) parts(tab []byte) error {
@@ -79,7 +109,7 @@ func (h *header) parts(tab []byte) error {
 // entrySize gives the size of an entry of the function table: two addresses
 // until Go 1.17, two 32-bit offsets since.
 func (h *header) entrySize() uint64 {
-	if h.magic == magic116 {
+	if h.old() {
 		return 16
 	}
 	return 8

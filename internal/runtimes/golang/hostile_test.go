@@ -45,6 +45,28 @@ func excerpt(magic uint32, q byte) []byte {
 	return b
 }
 
+// excerpt112 makes the same in the form of Go 1.2 to 1.15.
+func excerpt112(q byte) []byte {
+	b := make([]byte, 512)
+	binary.LittleEndian.PutUint32(b, magic112)
+	b[6], b[7] = q, 8
+	for i, w := range []uint64{1, 0x1000, 160, 0x1020, 144} { // number, function, end, files
+		binary.LittleEndian.PutUint64(b[8+8*i:], w)
+	}
+	copy(b[72:], "\x00main.f\x00main.g\x00runtime.mcall\x00")
+	copy(b[112:], "f.go\x00")
+	copy(b[128:], "\x00\x02\x04\x20\x1c\x00")
+	copy(b[137:], "\x04\x20\x00")        // file 1
+	for i, w := range []uint32{2, 112} { // of files, the first of which is none
+		binary.LittleEndian.PutUint32(b[144+4*i:], w)
+	}
+	binary.LittleEndian.PutUint64(b[160:], 0x1000)
+	for i, w := range []uint32{73, 0, 0, 129, 137, 129, 0} {
+		binary.LittleEndian.PutUint32(b[168+4*i:], w)
+	}
+	return b
+}
+
 // probe asks a table for everything at a spread of addresses.
 func probe(im Image, seed uint64) error {
 	tab, err := New(im)
@@ -76,6 +98,8 @@ func FuzzTable(f *testing.F) {
 		f.Add(excerpt(m, 1), uint64(0x1000), false)
 		f.Add(excerpt(m, 4), uint64(0x1000), true)
 	}
+	f.Add(excerpt112(1), uint64(0x1000), false)
+	f.Add(excerpt112(4), uint64(0x1000), true)
 	f.Fuzz(func(t *testing.T, tab []byte, text uint64, arm bool) {
 		im := Image{Arch: frames.X86_64, Pclntab: tab, PclntabAddr: 0x5000, TextStart: text, Rela: tab,
 			Data: []Range{{0x5000, uint64(len(tab))}, {0, 1 << 40}},
@@ -134,10 +158,11 @@ func TestDamagedProgramsDoNoHarm(t *testing.T) {
 	}
 }
 
-// TestOlderFormatsAreRead reads small tables in the forms of Go 1.16 and 1.18.
+// TestOlderFormatsAreRead reads small tables in the forms of Go 1.2, 1.16 and 1.18.
 func TestOlderFormatsAreRead(t *testing.T) {
-	for _, m := range []uint32{magic116, magic118, magic120} {
-		tab, err := New(Image{Arch: frames.X86_64, Pclntab: excerpt(m, 1), PclntabAddr: 0x5000})
+	for m, b := range map[uint32][]byte{magic112: excerpt112(1), magic116: excerpt(magic116, 1),
+		magic118: excerpt(magic118, 1), magic120: excerpt(magic120, 1)} {
+		tab, err := New(Image{Arch: frames.X86_64, Pclntab: b, PclntabAddr: 0x5000})
 		if err != nil {
 			t.Fatalf("%#x: %v", m, err)
 		}
@@ -158,7 +183,7 @@ func TestOlderFormatsAreRead(t *testing.T) {
 // TestLayoutIsFoundInTheCode decodes where g, m and sched are in programs of all
 // kinds; the numbers are those of Go 1.26 and of runtime/runtime2.go.
 func TestLayoutIsFoundInTheCode(t *testing.T) {
-	for _, v := range variants() {
+	for _, v := range append(variants(), older(t)...) {
 		tab, f := open(t, build(t, v.src, v.env, v.args...))
 		c, ok := tab.Chase()
 		if !ok {

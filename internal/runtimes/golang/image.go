@@ -8,7 +8,7 @@ import (
 
 // Errors of [New]; the returned error wraps one of them.
 var (
-	// ErrNoTable: the bytes do not begin with a header of Go 1.16 or later.
+	// ErrNoTable: the bytes do not begin with a header of Go 1.2 or later.
 	ErrNoTable = errors.New("no Go function table")
 	// ErrMalformed: the header contradicts itself or the section's size.
 	ErrMalformed = errors.New("malformed Go function table")

@@ -12,6 +12,8 @@ const (
 	kindEnds
 	// kindMorestack: continues at curg.sched.
 	kindMorestack
+	// kindSystemStack: until Go 1.20 continues at curg.sched, since by the frame pointer.
+	kindSystemStack
 	// kindCgoCall: asmcgocall, which keeps its way back on the new stack.
 	kindCgoCall
 	// kindInjected: a call that a signal handler pushed; the caller's pc is
@@ -40,6 +42,7 @@ var kinds = map[string]kind{
 	"runtime.gogo":                 kindGogo,
 	"runtime.switchToCrashStack0":  kindEnds,
 	"runtime.morestack":            kindMorestack,
+	"runtime.systemstack":          kindSystemStack,
 	"runtime.asmcgocall":           kindCgoCall,
 	"runtime.sigpanic":             kindInjected,
 	"runtime.sigpanic0":            kindInjected,
@@ -57,11 +60,12 @@ var kinds = map[string]kind{
 }
 
 // spWriters are the functions that load the stack pointer, for tables without
-// flags (Go 1.16).
+// flags (until Go 1.16).
 var spWriters = map[string]bool{
 	"runtime.systemstack": true, "runtime.mcall": true, "runtime.morestack": true,
 	"runtime.asmcgocall": true, "runtime.cgocallback": true, "runtime.clone": true,
-	"runtime.gogo": true, "runtime.nanotime1": true, "runtime.walltime": true,
+	"runtime.gogo": true, "runtime.nanotime": true, "runtime.nanotime1": true,
+	"runtime.cgocallback_gofunc": true, "runtime.walltime": true,
 	"runtime.walltime1": true, "runtime.sigfwd": true, "runtime.callCgoMmap": true,
 	"runtime.callCgoMunmap": true, "runtime.callCgoSigaction": true,
 }
@@ -71,11 +75,11 @@ var spWriters = map[string]bool{
 func (t *Table) kind(f *fn) (k kind, spWrite bool) {
 	name := t.name(f)
 	k = kinds[string(name)]
-	if t.h.magic == magic116 && f.flag == 0 {
+	if t.h.old() && f.flag == 0 {
 		return k, spWriters[string(name)]
 	}
 	spWrite = f.flag&flagSPWrite != 0
-	if t.h.magic != magic116 && f.flag&flagAsm == 0 && !spWrite && k != kindInjected && f.flag&flagTopFrame == 0 {
+	if !t.h.old() && f.flag&flagAsm == 0 && !spWrite && k != kindInjected && f.flag&flagTopFrame == 0 {
 		return kindPlain, false // a wrapper
 	}
 	if f.flag&flagTopFrame != 0 && k == kindPlain {

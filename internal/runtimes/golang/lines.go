@@ -20,11 +20,20 @@ type Line struct {
 	Inlined bool
 }
 
-// Number of the tables of the inline tree (internal/abi, since Go 1.16).
+// Number of the tables of the inline tree (runtime/funcdata.h, internal/abi).
 const (
-	pcdataInlTree   = 2
-	funcdataInlTree = 3
+	pcdataInlTree      = 2
+	funcdataInlTree    = 3
+	funcdataInlTree112 = 4 // until Go 1.15
 )
+
+// funcdataInlTree gives the number of the function's table that holds the address of the inline tree.
+func (h *header) funcdataInlTree() uint64 {
+	if h.magic == magic112 {
+		return funcdataInlTree112
+	}
+	return funcdataInlTree
+}
 
 // maxInline bounds the depth of inlined calls at one pc.
 const maxInline = 64
@@ -85,20 +94,21 @@ func (t *Table) fileLine(f *fn, pc uint64) (string, int) {
 
 // inlTree gives the address of the function's inline tree.
 func (t *Table) inlTree(f *fn) (uint64, bool) {
-	if f.nfuncdata <= funcdataInlTree {
+	table := t.h.funcdataInlTree()
+	if uint64(f.nfuncdata) <= table {
 		return 0, false
 	}
 	at := 4 * uint64(f.npcdata)
-	if t.h.magic == magic116 {
+	if t.h.old() {
 		at += uint64((f.at + uint32(at)) & 4) // pointers, aligned
-		at += 8 * funcdataInlTree
+		at += 8 * table
 		if at+8 > uint64(len(f.tail)) {
 			return 0, false
 		}
 		p := binary.LittleEndian.Uint64(f.tail[at:])
 		return p, p != 0
 	}
-	at += 4 * funcdataInlTree
+	at += 4 * table
 	if t.mod.gofunc == 0 || at+4 > uint64(len(f.tail)) {
 		return 0, false
 	}

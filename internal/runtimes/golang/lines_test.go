@@ -8,13 +8,18 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"prywalk/internal/testtargets"
 )
 
 // TestNamesOfAStackAreThoseThatTheRuntimeGives compares a stack that the program
 // prints of itself with the names that its file gives for the same addresses.
 func TestNamesOfAStackAreThoseThatTheRuntimeGives(t *testing.T) {
-	for _, args := range [][]string{nil, stripped} {
-		path := build(t, source, noCgo, args...)
+	paths := []string{build(t, source, noCgo), build(t, source, noCgo, stripped...)}
+	for _, r := range testtargets.GoReleases(t) {
+		paths = append(paths, build(t, plainSource, with(r, noCgo...), stripped...))
+	}
+	for _, path := range paths {
 		tab, _ := open(t, path)
 		if !tab.HasInlines() {
 			t.Fatal("moduledata not found")

@@ -15,6 +15,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/procmem"
+	"prywalk/internal/testtargets"
 )
 
 // busy is a program whose threads collect garbage, grow stacks, read the clock,
@@ -43,7 +44,7 @@ var sink []byte
 func main() {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGUSR1)
-	for range 2 {
+	for i := 0; i < 2; i++ {
 		go func() {
 			for {
 				done := make(chan int)
@@ -160,11 +161,20 @@ func (l *live) walk(regs *frames.Regs) (names []string, inText bool, why frames.
 // TestStacksOfALiveProgramReachTheirRoots stops the threads of a busy program
 // again and again and walks their stacks with rules from the table only.
 func TestStacksOfALiveProgramReachTheirRoots(t *testing.T) {
-	l := start(t, build(t, busy, noCgo, "-ldflags=-s -w"))
+	reachRoots(t, build(t, busy, noCgo, "-ldflags=-s -w"), 200)
+	for _, r := range testtargets.GoReleases(t) {
+		t.Run("go"+r, func(t *testing.T) { reachRoots(t, build(t, busy, with(r, noCgo...), "-ldflags=-s -w"), 100) })
+	}
+}
+
+// reachRoots walks at least so many stacks of a program, some of them growing and some that collect garbage.
+func reachRoots(t *testing.T, path string, atLeast int) {
+	l := start(t, path)
 	outer, through := map[string]int{}, map[string]int{}
-	total, elsewhere, grown := 0, 0, 0
+	total, elsewhere, grown, switched := 0, 0, 0, 0
 	end := time.Now().Add(2 * time.Minute)
-	for n := 0; n < 150 || (total < 200 || grown == 0) && time.Now().Before(end); n++ {
+	enough := func() bool { return total >= atLeast && grown > 0 && switched > 0 }
+	for n := 0; n < 150 && total < 2*atLeast || !enough() && time.Now().Before(end); n++ {
 		for _, tid := range l.threads() {
 			regs, ok := stop(t, tid)
 			if !ok {
@@ -191,6 +201,12 @@ func TestStacksOfALiveProgramReachTheirRoots(t *testing.T) {
 					t.Errorf("%v", names)
 				}
 			}
+			if i := slices.Index(names, "runtime.systemstack"); i >= 0 {
+				switched++
+				if last != "runtime.goexit" && last != "runtime.rt0_go" {
+					t.Errorf("%v", names)
+				}
+			}
 		}
 		time.Sleep(3 * time.Millisecond)
 	}
@@ -198,8 +214,8 @@ func TestStacksOfALiveProgramReachTheirRoots(t *testing.T) {
 		"sigtramp %d", total, elsewhere,
 		outer, through["runtime.systemstack"], through["runtime.morestack"], through["runtime.mcall"],
 		through["runtime.asyncPreempt"], through["runtime.sigtramp"])
-	if total < 200 || grown == 0 {
-		t.Errorf("%d stacks, %d of them growing", total, grown)
+	if !enough() {
+		t.Errorf("%d stacks, %d of them growing, %d on the system stack", total, grown, switched)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"prywalk/frames"
+	"prywalk/internal/testtargets"
 )
 
 // source is the program that the tests build: generics, inlining, defer, large
@@ -137,9 +138,10 @@ func build(t testing.TB, src string, env []string, args ...string) string {
 		}
 	}
 	write("main.go", src)
-	write("go.mod", "module prog\n\ngo 1.22\n")
+	command, language := toolchain(env)
+	write("go.mod", "module prog\n\ngo "+language+"\n")
 	out := filepath.Join(dir, "prog")
-	cmd := exec.Command("go", append(append([]string{"build", "-o", out}, args...), ".")...)
+	cmd := exec.Command(command, append(append([]string{"build", "-o", out}, args...), ".")...)
 	cmd.Dir = dir
 	cmd.Env = append(append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off"), env...)
 	if msg, err := cmd.CombinedOutput(); err != nil {
@@ -147,6 +149,19 @@ func build(t testing.TB, src string, env []string, args ...string) string {
 	}
 	buildDone[key] = out
 	return out
+}
+
+// toolchain gives the go command for env, and the version of the language that it knows.
+func toolchain(env []string) (command, language string) {
+	release := ""
+	for _, e := range env {
+		if r, ok := strings.CutPrefix(e, "GOTOOLCHAIN=go"); ok {
+			release = r
+		} else if strings.HasPrefix(e, "GOROOT=") {
+			release = "1.19"
+		}
+	}
+	return testtargets.GoCommand(release)
 }
 
 // image gives what New needs of a program, as a caller of the package would.
@@ -245,6 +260,25 @@ func variants() []variant {
 	if _, err := exec.LookPath("gcc"); err == nil {
 		vs = append(vs, variant{"cgo", cgoSource, withCgo, nil}, variant{"cgo-pie", cgoSource, withCgo, pie},
 			variant{"cgo-static", cgoSource, withCgo, []string{"-ldflags=-linkmode=external -extldflags=-static"}})
+	}
+	return vs
+}
+
+// with gives the environment for a release of Go.
+func with(release string, env ...string) []string { return testtargets.GoRelease(release, env...) }
+
+// plainSource is source for releases without generics.
+var plainSource = strings.NewReplacer("type num interface{ ~int | ~float64 }\n", "",
+	"func sum[T num](xs []T) (s T)", "func sum(xs []int) (s int)").Replace(source)
+
+// older gives programs of the older releases, of both architectures.
+func older(t *testing.T) (vs []variant) {
+	for _, r := range testtargets.GoReleases(t) {
+		vs = append(vs, variant{"go" + r, plainSource, with(r, noCgo...), nil},
+			variant{"go" + r + "-arm64", plainSource, with(r, forARM...), nil})
+		if r == "1.15.15" || r == "1.17.13" {
+			vs = append(vs, variant{"go" + r + "-pie", plainSource, with(r, noCgo...), pie})
+		}
 	}
 	return vs
 }

@@ -81,6 +81,9 @@ func (t *Table) checkModuledata(addr uint64) (moduledata, bool) {
 		return moduledata{}, false
 	}
 	base := t.img.PclntabAddr
+	if t.h.magic == magic112 {
+		return t.checkModuledata112(w)
+	}
 	names := uint64(len(t.img.Pclntab) - len(t.h.names))
 	pctab := uint64(len(t.img.Pclntab) - len(t.h.pctab))
 	text := w[mdText]
@@ -92,10 +95,30 @@ func (t *Table) checkModuledata(addr uint64) (moduledata, bool) {
 	if !t.textFits(text, w[mdMinpc], w[mdMaxpc]) {
 		return moduledata{}, false
 	}
-	if t.h.magic != magic116 {
+	if !t.h.old() {
 		md.gofunc = w[t.h.mdGofunc()]
 	}
 	return md, true
+}
+
+// Words of moduledata until Go 1.15.
+const (
+	md112Ftab  = 3
+	md112Files = 6
+	md112Minpc = 10
+	md112Maxpc = 11
+	md112Text  = 12
+	md112Etext = 13
+)
+
+// checkModuledata112 is checkModuledata until Go 1.15.
+func (t *Table) checkModuledata112(w [mdWords]uint64) (moduledata, bool) {
+	base := t.img.PclntabAddr
+	files := uint64(len(t.img.Pclntab) - len(t.h.cus))
+	md := moduledata{text: w[md112Text], etext: w[md112Etext]}
+	ok := w[md112Ftab] == base+t.h.ftabAt && w[md112Ftab+1] == t.h.nfunc+1 && w[md112Files] == base+files &&
+		w[md112Minpc] >= md.text && w[md112Maxpc] >= w[md112Minpc] && md.etext >= md.text
+	return md, ok && t.textFits(md.text, w[md112Minpc], w[md112Maxpc])
 }
 
 // textFits checks the ends of the text against the function table.

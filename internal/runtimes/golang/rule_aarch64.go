@@ -95,12 +95,16 @@ const (
 	stpFPLR   = 0xa93ff81d // stp x29, x30, [xN, #-8]
 	sturLR    = 0xf80003fe // stur x30, [sp, #imm]
 	strLRBase = 0xf900001e // str x30, [xN]
+	strLRReg  = 0xf8206bfe // str x30, [sp, xN], of frames that an offset does not reach
+	subSP     = 0xd10003ff // sub sp, sp, #imm
 )
 
 // Instructions of epilogues.
 const (
 	ldurFP    = 0xf85f83fd // ldur x29, [sp, #-8]
 	ldrLRPost = 0xf84007fe // ldr x30, [sp], #imm
+	ldpFPLR   = 0xa97ffbfd // ldp x29, x30, [sp, #-8], of Go 1.19 and 1.20
+	addSP     = 0x910003ff // add sp, sp, #imm
 	retARM64  = 0xd65f03c0
 )
 
@@ -108,7 +112,8 @@ const (
 // back: the stack is then the one that the function was called on.
 func (t *Table) leavesARM64(pc uint64) bool {
 	before, now := t.insnARM64(pc-4), t.insnARM64(pc)
-	return before == ldurFP && now&0xffe00fff == ldrLRPost || before&0xffe00fff == ldrLRPost && now == retARM64
+	return before == ldurFP && now&0xffe00fff == ldrLRPost || before&0xffe00fff == ldrLRPost && now == retARM64 ||
+		before == ldpFPLR && now&0xffc003ff == addSP || before&0xffc003ff == addSP && now == retARM64
 }
 
 // leavingARM64 gives the rule there: x29 is the caller's, x30 too once the frame is gone.
@@ -133,7 +138,7 @@ func (t *Table) frameARM64(f *fn, delta int32) (frameARM64, bool) {
 	}
 	fr := frameARM64{lrFrom: s.start}
 	switch made := w[1]; {
-	case made&0xffe00fff == strLRPre, w[0]&0xffe00fff == sturLR:
+	case made&0xffe00fff == strLRPre, w[0]&0xffe00fff == sturLR, made&0xffc003ff == subSP && w[0]&0xffe0ffff == strLRReg:
 		if w[2] == sturFP {
 			fr.fpFrom = s.start + 4
 		}
@@ -188,20 +193,31 @@ func (t *Table) loadsG(f *fn, pc uint64) bool {
 // writesSP reports whether an instruction before pc, or anything unreadable, has
 // loaded sp with a value.
 func (t *Table) writesSP(f *fn, pc uint64) bool {
+	sp, _, ok := t.switchesARM64(f, pc)
+	return sp > 0 || !ok
+}
+
+// switchesARM64 counts the instructions before pc that load sp with a value, and those that load x29 from a g; false if
+// they cannot be read.
+func (t *Table) switchesARM64(f *fn, pc uint64) (sp, fp int, ok bool) {
 	if pc-f.entry > maxFlowBytes {
-		return true
+		return 0, 0, false
 	}
 	code := make([]byte, (pc-f.entry)&^3)
 	if !t.img.read(f.entry, code) {
-		return true
+		return 0, 0, false
 	}
 	for ; len(code) >= 4; code = code[4:] {
+		w := binary.LittleEndian.Uint32(code)
 		// mov sp, sp tells the linker something, and does nothing.
-		if w := binary.LittleEndian.Uint32(code); w&0xfffffc1f == movSP && w != movSP|31<<5 {
-			return true
+		if w&0xfffffc1f == movSP && w != movSP|31<<5 {
+			sp++
+		}
+		if load, rt, rn, _, ok := memARM64(w); ok && load && rt == frames.ARM64FP && rn == 28 {
+			fp++
 		}
 	}
-	return false
+	return sp, fp, true
 }
 
 // switchedARM64 gives the rule of a function that has, or may have, changed to
@@ -213,8 +229,16 @@ func (t *Table) switchedARM64(q frames.Query, f *fn, k kind, delta int32) (frame
 		}
 		return t.refuse()
 	}
-	if k == kindCgoCall {
+	switch k {
+	case kindCgoCall:
 		return t.cgoCallARM64(q, f, delta)
+	case kindSystemStack:
+		switch sp, fp, ok := t.switchesARM64(f, q.Lookup(t.img.Arch)); {
+		case ok && sp == 1 && fp == 1: // Go 1.20 and older: x29 is the scheduler's
+			return t.schedARM64(q, delta)
+		case ok && sp == 2: // back on the stack of the goroutine
+			return t.frameRule(frames.Rule{CFAReg: frames.ARM64SP, CFAOff: delta, Method: frames.MethodCFI}, delta, true)
+		}
 	}
 	if fr, ok := t.frameARM64(f, delta); !ok || fr.fpFrom == 0 || q.SPOnly || k == kindEnds {
 		return t.refuse()

@@ -43,9 +43,9 @@ func (t *Table) followedX86(q frames.Query, f *fn, k kind, r frames.Rule) (frame
 	case st.spKnown:
 		r.CFAOff = st.sp
 	case k == kindCgoCall && q.Caller:
-		return t.cgoCallX86(&st)
-	case k == kindMorestack:
-		return t.morestackX86(q)
+		return t.cgoCallX86(f, q.Lookup(t.img.Arch), &st)
+	case k == kindMorestack, k == kindSystemStack && st.bp == bpSame:
+		return t.schedX86(q, k)
 	case k == kindGogo:
 		return t.gogoX86(q, f)
 	case k == kindEnds: // also where rbp still points into the stack that was left

@@ -15,11 +15,15 @@ type Host interface {
 }
 
 // Runtime is Go's run-time system in a process, as far as its threads run goroutines on other stacks than their own. It
-// implements [managed.Tasker]. Rules and names of Go's functions come from the file's table, as of any file.
+// implements [managed.Tasker] and [managed.Parker]. Rules and names of Go's functions come from the file's table, as of
+// any file.
 type Runtime struct {
-	table *Table
-	bias  frames.Addr
-	tasks managed.Tasks
+	table  *Table
+	bias   frames.Addr
+	tasks  managed.Tasks
+	chase  Chase
+	module *frames.Module
+	host   managed.Host // as of the last Adopt
 }
 
 // Detect implements [managed.Detector]: it gives nil, too, if the program's code does not show where goroutines are.
@@ -33,8 +37,9 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 		if t == nil {
 			continue
 		}
-		r := &Runtime{table: t, bias: m.Bias}
+		r := &Runtime{table: t, bias: m.Bias, module: m, host: h}
 		if c, ok := t.Chase(); ok && r.layout(h, &c) {
+			r.chase = c
 			return r, nil
 		}
 		break
@@ -76,6 +81,7 @@ func (r *Runtime) Adopt(h managed.Host) bool {
 	}
 	for _, m := range of.Modules() {
 		if t := of.GoTable(m); t != nil {
+			r.host, r.module = h, m
 			return t == r.table && m.Bias == r.bias
 		}
 	}

@@ -29,30 +29,43 @@ func (e cgoCFA) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bo
 	return fp + uint64(e.fpOff), ok && e.fpOff != 0
 }
 
-// schedExpr gives a field of curg.sched while the thread is on the stack of its
-// scheduler below morestack. Where the thread runs no goroutine any more, or one
-// that did not come by way of morestack, the stack ends: its pc is 0.
+// schedExpr gives a field of curg.sched, plus add, while the thread is on the stack of its scheduler below what left
+// the goroutine's: morestack or systemstack. Where the thread runs no goroutine any more, or one that did not come by
+// that way, morestack's stack ends: its pc is 0. systemstack's cannot be followed then.
 type schedExpr struct {
-	t   *Table
-	c   Chase
-	pc  uint64 // of the query, in the file: its difference to regs.PC is the bias
-	off int64
+	t    *Table
+	c    Chase
+	pc   uint64 // of the query, in the file: its difference to regs.PC is the bias
+	off  int64
+	add  uint64
+	left kind // kindMorestack or kindSystemStack
 }
 
 // Eval implements [frames.Expr].
 func (e schedExpr) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bool) {
 	g, ok := e.c.curg(regs, mem)
 	if !ok || g == 0 {
-		return 0, ok
+		return 0, ok && e.left == kindMorestack
 	}
 	pc, ok := mem.Word(g + uint64(e.c.SchedPC))
 	if !ok {
 		return 0, false
 	}
-	if !e.t.callsMorestack(pc - (regs.PC - e.pc)) {
+	pc -= regs.PC - e.pc
+	switch {
+	case e.left == kindSystemStack && !e.t.inSwitch(pc):
+		return 0, false
+	case e.left == kindMorestack && !e.t.callsMorestack(pc):
 		return 0, true
 	}
-	return mem.Word(g + uint64(e.off))
+	v, ok := mem.Word(g + uint64(e.off))
+	return v + e.add, ok
+}
+
+// inSwitch reports whether pc is what systemstack saves as the goroutine's: of an empty function of that name.
+func (t *Table) inSwitch(pc uint64) bool {
+	f, ok := t.find(pc)
+	return ok && string(t.name(&f)) == "runtime.systemstack_switch"
 }
 
 // callsMorestack reports whether the call that returns to ret is of morestack.

@@ -39,7 +39,7 @@ func New(im Image) (*Table, error) {
 	default:
 		t.text = h.textStart // in a PIE 0 in the file, and relocated
 	}
-	if t.text == 0 && h.magic != magic116 {
+	if t.text == 0 && !h.old() {
 		return nil, fmt.Errorf("table at %#x: %w; pass the data sections or the symbol runtime.text", im.PclntabAddr,
 			ErrNoText)
 	}
@@ -48,7 +48,7 @@ func New(im Image) (*Table, error) {
 
 // HasInlines reports whether names of inlined calls can be given: whether the
 // moduledata was found.
-func (t *Table) HasInlines() bool { return t.mod.gofunc != 0 || t.h.magic == magic116 }
+func (t *Table) HasInlines() bool { return t.mod.gofunc != 0 || t.h.old() }
 
 // NumFuncs gives the number of functions in the table.
 func (t *Table) NumFuncs() int { return int(t.h.nfunc) }

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"prywalk/internal/machine"
+	"prywalk/internal/testtargets"
+)
+
+// scripts are the programs of -twice: shell scripts that prepare a program and run it without end. The first line of
+// each names the packages that it needs.
+const scripts = "src/more"
+
+// nobody is the ordinary user that runs the programs of -twice, and one of their two recordings.
+const nobody = 65534
+
+// asNobody begins a command that runs as that user.
+var asNobody = []string{"setpriv", "--reuid", strconv.Itoa(nobody), "--regid", strconv.Itoa(nobody), "--clear-groups"}
+
+// twiceTime is the length of a recording of -twice.
+const twiceTime = 4 * time.Second
+
+// as is a recording of a program: by root with the engine that prywalk chooses, or by the program's user with ptrace.
+type as struct {
+	user string
+	args []string
+}
+
+var twiceAs = []as{{"root, auto", nil}, {"user, ptrace", asNobody}}
+
+// twice records each script's program as root and as an ordinary user.
+func (s *settings) twice(ctx context.Context, only []string) error {
+	if os.Getuid() != 0 {
+		return errors.New("-twice needs root: programs and one of two recordings run as another user")
+	}
+	files, err := sources.ReadDir(scripts)
+	if err != nil {
+		return err
+	}
+	fmt.Print(twiceHead)
+	for _, f := range files {
+		name := strings.TrimSuffix(f.Name(), ".sh")
+		if len(only) > 0 && !slices.Contains(only, name) {
+			continue
+		}
+		if err := s.twiceOf(ctx, name); err != nil {
+			fmt.Printf("| %s | - | %s |  |  |  |  |  |\n", name, strings.ReplaceAll(err.Error(), "\n", " "))
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// twiceOf starts a program as the ordinary user, records it both ways, and stops it.
+func (s *settings) twiceOf(ctx context.Context, name string) error {
+	text, err := sources.ReadFile(scripts + "/" + name + ".sh")
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "prywalk-atwork-")
+	if err != nil {
+		return err
+	}
+	if err := os.Chown(dir, nobody, nobody); err != nil {
+		return err
+	}
+	run := slices.Concat(asNobody, []string{"sh", "-c", "cd " + dir + "\n" + string(text)})
+	t, err := testtargets.Command(dir, programTime, run...)
+	if err != nil {
+		needs, _, _ := strings.Cut(string(text), "\n")
+		return fmt.Errorf("%w (%s)", err, strings.TrimPrefix(needs, "# "))
+	}
+	defer t.Stop()
+	if err := pause(ctx, s.settle); err != nil {
+		return err
+	}
+	for i := range twiceAs {
+		f, err := s.recordAs(ctx, &twiceAs[i], t.PID)
+		if err != nil {
+			return err
+		}
+		fmt.Print(f.twiceRow(name, twiceAs[i].user))
+	}
+	return nil
+}
+
+// recordAs runs prywalk record on a process and its children.
+func (s *settings) recordAs(ctx context.Context, a *as, pid int) (*figures, error) {
+	dir, err := os.MkdirTemp("", "prywalk-atwork-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	engine := "auto"
+	if len(a.args) > 0 {
+		engine = "ptrace"
+		if err := os.Chown(dir, nobody, nobody); err != nil {
+			return nil, err
+		}
+	}
+	file, stats := filepath.Join(dir, "r.pb.gz"), filepath.Join(dir, "stats.json")
+	args := slices.Concat(a.args, []string{s.binary, "record", "--engine", engine, "-p", strconv.Itoa(pid), "--children",
+		"-d", twiceTime.String(), "-o", file, "--stats", stats})
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 20 * time.Second
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("prywalk record: %w: %s", err, strings.TrimSpace(said.String()))
+	}
+	f, err := read(file, stats)
+	if err != nil {
+		return nil, err
+	}
+	report, err := exec.CommandContext(ctx, s.binary, "report", "--json", file).Output()
+	if err != nil {
+		return nil, fmt.Errorf("prywalk report: %w", err)
+	}
+	return f, json.Unmarshal(report, &f.Report)
+}
+
+const twiceHead = `| program | recorded by | CPU with complete stacks, % | profile, s; kernel, s | ` +
+	`freezes; over 1 ms | incomplete, by samples | unobserved, s | load |
+| --- | --- | --- | --- | --- | --- | --- | --- |
+`
+
+// twiceRow is a line of the table.
+func (f *figures) twiceRow(name, user string) string {
+	s := &f.Stats
+	unobserved := []string{}
+	for _, u := range []struct {
+		s    float64
+		what string
+	}{{s.CPUUnobservedS, ""}, {s.CPUShortLivedS, " short-lived"}} {
+		if u.s >= 0.005 {
+			unobserved = append(unobserved, fmt.Sprintf("%.2f%s", u.s, u.what))
+		}
+	}
+	return fmt.Sprintf("| %s | %s | %.2f | %.2f; %.2f | %s | %s | %s | %.0f |\n", name, user, 100*f.Report.CompleteCPU,
+		s.CPUProfiledS, s.CPUTargetS, s.overMS(), f.commonest(), strings.Join(unobserved, ", "), machine.Load())
+}
+
+// overMS counts the freezes, and those of more than a millisecond with the causes of long freezes.
+func (s *runStats) overMS() string {
+	var n int64
+	for _, b := range s.Freezes {
+		if b.BelowUS > 1100 { // the class that ends at 2^20 ns is below
+			n += b.N
+		}
+	}
+	text := fmt.Sprintf("%d; %d", s.Frozen, n)
+	if n > 0 {
+		for _, cause := range byCount(counts(s.LongFreezes)) {
+			text += " " + cause
+		}
+	}
+	return text
+}
+
+// counts are the long freezes of each cause.
+func counts(long map[string]longFreezesOf) map[string]int64 {
+	m := map[string]int64{}
+	for cause, l := range long {
+		m[cause] = l.N
+	}
+	return m
+}
+
+// commonest names the two commonest kinds of incomplete stacks, by their shares of the samples of running threads.
+func (f *figures) commonest() string {
+	var all []string
+	for i, c := range f.Classes {
+		if i == 2 {
+			break
+		}
+		all = append(all, fmt.Sprintf("%.1f %% %s %s", per(float64(c.Samples), float64(f.Running)), c.Reason, c.Place))
+	}
+	return strings.Join(all, ", ")
+}

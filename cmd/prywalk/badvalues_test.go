@@ -1,0 +1,175 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"prywalk/internal/commandline"
+	"prywalk/internal/exit"
+)
+
+// leaks are words of Go and its libraries that say nothing to users.
+var leaks = []string{"strconv.", "ParseInt", "ParseFloat", "ParseBool", "time:", "error parsing regexp",
+	"invalid syntax", "invalid argument", "json: ", "pflag", "%!", "<nil>", "goroutine "}
+
+// leaked gives the word of them that a message has, "" if none.
+func leaked(text string) string {
+	text = strings.ReplaceAll(text, "--json: ", "") // a flag
+	for _, word := range leaks {
+		if strings.Contains(text, word) {
+			return word
+		}
+	}
+	return ""
+}
+
+// TestBadValuesOfFlagsAreToldInPlainWords: every flag of every command, with values that it cannot take.
+func TestBadValuesOfFlagsAreToldInPlainWords(t *testing.T) {
+	refused := 0
+	for _, cmd := range newRoot().Commands() {
+		var flags []*pflag.Flag
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, f) })
+		cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) { flags = append(flags, f) })
+		for _, f := range flags {
+			for _, value := range []string{"", "x", "-1", "1.5x", "99999999999999999999", "1e999", "NaN", "%", "1,,2", "soon",
+				"0x", "(", "\x1b[31m"} {
+				err := fresh(t, cmd.Name()).ParseFlags([]string{"--" + f.Name + "=" + value})
+				if err == nil {
+					continue
+				}
+				refused++
+				told := commandline.WrongFlag(cmd, err)
+				text := told.Error()
+				if word := leaked(text); word != "" || !strings.Contains(text, "--"+f.Name) || exitCode(told) != exit.WrongUsage ||
+					!strings.Contains(text, "; see prywalk "+cmd.Name()+" --help") {
+					t.Errorf("%s --%s=%q: %q: %s", cmd.Name(), f.Name, value, word, text)
+				}
+			}
+		}
+	}
+	if refused < 100 {
+		t.Errorf("%d values were refused", refused)
+	}
+}
+
+// fresh is a command whose flags have no values yet.
+func fresh(t *testing.T, name string) *cobra.Command {
+	t.Helper()
+	cmd, _, err := newRoot().Find([]string{name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cmd
+}
+
+// TestBadTextsAreToldInPlainWords: of flags that take any text at first.
+func TestBadTextsAreToldInPlainWords(t *testing.T) {
+	file := recorded(t, "file", 100, 50)
+	noFile := filepath.Join(t.TempDir(), "none")
+	garbage := filepath.Join(t.TempDir(), "garbage")
+	if err := os.WriteFile(garbage, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range []string{
+		"report --focus ( FILE", "report --ignore ( FILE", "report --thread ( FILE", "report --process ( FILE",
+		"report --state ( FILE", "report --wait ( FILE", "report --callers ( FILE", "report --callees ( FILE",
+		"report --source ( FILE", "report --by x FILE", "report --value x FILE", "report --sort x FILE",
+		"report --to 0 FILE", "report --from 3 --to 2 FILE", "report NONE", "report GARBAGE", "report --http x FILE",
+		"report --html /no/such/place FILE", "report --pgo= FILE",
+		"diff --per x FILE FILE", "diff --focus ( FILE FILE", "diff --value x FILE FILE", "diff FILE", "diff -a FILE",
+		"diff -a FILE -b FILE FILE", "diff -a FILE,FILE -b NONE", "diff -a , -b FILE", "diff FILE NONE", "diff FILE GARBAGE",
+		"record --threads ( -p 1", "record --engine x -p 1", "record --census x -p 1", "record --max-depth 0 -p 1",
+		"record --subset 0 -p 1", "record --all -p 1", "record --stats /no/such/place -p 1", "record -p 1 -n x",
+		"top --threads ( -p 1", "top --value x -p 1", "top --rows 0 -p 1", "top --interval 1us -p 1", "top --engine x -p 1",
+		"dump --max-depth -1 -p 1", "dump --core NONE", "dump --core GARBAGE", "dump --merge --json -p 1", "dump 1",
+		"doctor 1", "doctor -p 0", "bench --workload x", "demo -d 0",
+	} {
+		words := strings.Fields(strings.NewReplacer("FILE", file, "NONE", noFile, "GARBAGE", garbage).Replace(args))
+		p := start(t, t.TempDir(), nil, words...)
+		code, text := p.code(t), p.err.String()
+		if code == 0 || leaked(text) != "" || strings.Count(text, "\n") != 1 {
+			t.Errorf("%s: exit code %d, %q: %s", args, code, leaked(text), text)
+		}
+	}
+}
+
+// TestACommandOrANumberIsUnderstood: as record's argument.
+func TestACommandOrANumberIsUnderstood(t *testing.T) {
+	for args, want := range map[string]string{
+		"record ls -la":            "to record the command ls, use --: prywalk record -- ls -la",
+		"record -d 5 ls -la":       "use --: prywalk record -d 5 -- ls -la",
+		"record sh --login":        "use --: prywalk record -- sh --login",
+		"record ls -F":             "use --: prywalk record -- ls -F",
+		"record --durration 3":     "do you mean --duration?",
+		"dump 1":                   "1 is the number of a process: use prywalk dump -p 1",
+		"record --max-overhead 0":  `"0" is not a share: give a percentage`,
+		"record -d 10mins -F many": `"many" is not a frequency`,
+	} {
+		p := start(t, t.TempDir(), nil, strings.Fields(args)...)
+		if code := p.code(t); code != exit.WrongUsage || !strings.Contains(p.err.String(), want) {
+			t.Errorf("%s: exit code %d, %s", args, code, &p.err)
+		}
+	}
+	pid := burner(t)
+	p := start(t, t.TempDir(), nil, "record", "-d", "0.2", "--max-overhead", "50", pid)
+	if code := p.code(t); code != 0 || !strings.Contains(p.err.String(), "recording it, as with -p "+pid) ||
+		!strings.Contains(p.err.String(), "--max-overhead 50%: ") {
+		t.Errorf("record %s: exit code %d, %s", pid, code, &p.err)
+	}
+	p = start(t, t.TempDir(), nil, "record", "-q", "-d", "0.2", pid)
+	if code := p.code(t); code != 0 || p.err.String() != "" {
+		t.Errorf("-q: exit code %d, %s", code, &p.err)
+	}
+	p = start(t, t.TempDir(), nil, "record", "-q", "-p", "x")
+	if code := p.code(t); code != exit.WrongUsage || p.err.String() == "" {
+		t.Errorf("-q and an error: exit code %d, %s", code, &p.err)
+	}
+}
+
+// TestChildrenThatAreNotRecordedAreTold: the target is a process that waits for a child that works.
+func TestChildrenThatAreNotRecordedAreTold(t *testing.T) {
+	child := burner(t)
+	stat, err := os.ReadFile("/proc/" + child + "/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	parent := strings.Fields(rest)[1]
+	p := start(t, t.TempDir(), nil, "record", "-d", "3", "-p", parent)
+	if code := p.code(t); code != 0 || !strings.Contains(p.err.String(), "1 child process used ") ||
+		!strings.Contains(p.err.String(), "not in the recording; --children includes them, also those already running") {
+		t.Errorf("exit code %d, %s", code, &p.err)
+	}
+	dir := t.TempDir()
+	p = start(t, dir, nil, "record", "-d", "3", "--children", "-p", parent)
+	if code := p.code(t); code != 0 || strings.Contains(p.err.String(), "child process") {
+		t.Errorf("--children: exit code %d, %s", code, &p.err)
+	}
+	q := start(t, dir, nil, "report", "--by", "command")
+	if code := q.code(t); code != 0 || !strings.Contains(q.out.String(), "  sh  ") {
+		t.Errorf("a child that ran already is missing: exit code %d, %s", code, &q.out)
+	}
+}
+
+// TestAllProcessesOfANameAreTaken: with --all.
+func TestAllProcessesOfANameAreTaken(t *testing.T) {
+	name := fmt.Sprintf("all%d", os.Getpid())
+	one, other := running(t, asName(t, name)), running(t, asName(t, name))
+	dir := t.TempDir()
+	if p := start(t, dir, nil, "record", "-d", "0.3", "-n", name, "--all"); p.code(t) != 0 {
+		t.Fatalf("%s", &p.err)
+	}
+	p := start(t, dir, nil, "report", "--by", "process", "--value", "samples")
+	code := p.code(t)
+	for _, pid := range []int{one, other} {
+		if code != 0 || !strings.Contains(p.out.String(), fmt.Sprintf("(pid %d)", pid)) {
+			t.Errorf("process %d is missing: exit code %d, %s", pid, code, &p.out)
+		}
+	}
+}

@@ -1,0 +1,70 @@
+//go:build man
+
+package main
+
+import (
+	"strings"
+
+	"prywalk/internal/exit"
+	"prywalk/internal/printable"
+)
+
+// files is the section FILES of each page.
+const files = `.TP
+\fIprywalk.pb.gz\fP
+The recording that \fBrecord\fP writes and that \fBreport\fP reads: a gzipped pprof profile, mode 0600,
+replaced in one step. A recording that was there is kept as \fINAME.old\fP.`
+
+// overheads are the sections OVERHEAD, by command. The figures are those of docs/performance.md.
+var overheads = map[string]string{
+	"record": measured + `.PP
+\fB\-\-max\-overhead\fP \fI1%\fP lowers the rate until the target loses less than that share.
+\fB\-\-max\-pause\fP \fI100us\fP skips stops that are expected to be longer. \fB\-\-read\-only\fP never stops a
+sleeping thread.`,
+	"top": measured,
+	"dump": `A running thread is stopped once, for some tens of microseconds; the time grows with its stack. A sleeping
+thread is read while it sleeps, and stopped only where its stack cannot be determined otherwise. With
+\fB\-\-atomic\fP all threads are stopped together until the last stack has been copied.`,
+	"bench":  `Runs workloads of its own for up to a minute with \fB\-\-quick\fP, and for hours with all workloads.`,
+	"report": `Reads a file only; no process is touched. Memory is bounded by \fB\-\-max\-memory\fP.`,
+	"diff":   `Reads files only; no process is touched. Memory is bounded by \fB\-\-max\-memory\fP.`,
+	"doctor": `Makes the calls that record would make, once: one thread of the target is stopped once, for some tens of
+microseconds.`,
+}
+
+// measured says what sampling costs.
+const measured = `With the perf engine (root, or CAP_PERFMON) the kernel samples running threads and stops none. With
+the ptrace engine (ordinary users) a running thread is stopped for 20 to 50 microseconds (median) for each sample.
+A target that computes keeps 99 % of its throughput at 100 samples a second with a processor to spare, and 97 to 98 %
+with none; at 1,000 a second 95 to 97 % and 91 to 93 %. The number of threads makes no difference up to 5,000, because
+sleeping threads are not stopped. prywalk itself uses 1.4 to 5 % of one processor at 100 samples a second. Measured on
+a virtual machine with 2 processors, Linux 6.18; \fBprywalk bench \-\-quick\fP measures it on yours.
+`
+
+// exitStatus is the section EXIT STATUS of each page.
+func exitStatus() string {
+	var b strings.Builder
+	for _, row := range []struct {
+		code int
+		text string
+	}{
+		{exit.OK, "Done; also after Ctrl-C, SIGTERM or the end of the target, if a recording was " +
+			"written."},
+		{exit.Failed, "Failed. One line on standard error names the cause and the next step."},
+		{exit.WrongUsage, "Wrong usage."},
+		{exit.Denied, "Permission denied. \\fBprywalk doctor \\-p PID\\fP shows the remedy."},
+		{exit.NoSamples, "No samples were taken; the recording is valid and empty."},
+		{exit.Deadlock, "\\fBdump \\-\\-locks\\fP found a deadlock."},
+		{exit.Slower, "\\fBdiff \\-\\-fail\\-above\\fP was exceeded."},
+		{exit.OwnFailure, "\\fBrecord \\-\\- COMMAND\\fP: prywalk failed. 126 and 127: the command could not be run. " +
+			"All other codes are the command's own (128+N if signal N ended it)."},
+	} {
+		printable.Fprintf(&b, ".TP\n\\fB%d\\fP\n%s\n", row.code, row.text)
+	}
+	return b.String()
+}
+
+// manSection writes a section in roff.
+func manSection(b *strings.Builder, title, text string) {
+	printable.Fprintf(b, ".SH %s\n%s\n", title, strings.TrimSuffix(text, "\n"))
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/spf13/cobra"
+
+	"prywalk/internal/mcpserver"
+)
+
+func newMCP() *cobra.Command {
+	o := mcpserver.Options{Run: runSelf, Processes: listed}
+	cmd := &cobra.Command{
+		Use:   "mcp",
+		Short: "serve the commands as tools of the Model Context Protocol",
+		Long: `  prywalk mcp
+  prywalk mcp --dir /srv/recordings --allow-record
+
+Speaks the Model Context Protocol on standard input and output: an assistant that is
+configured to start this command can list processes, read their stacks and locks, and
+read recordings. Nothing is written unless --allow-record is given. Answers have at most
+32 KB.`,
+		Args: noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			err := mcpserver.New(version(), o).Run(ctx, &mcp.StdioTransport{})
+			if errors.Is(err, context.Canceled) {
+				return nil
+			}
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&o.Dir, "dir", ".", "directory of the recordings")
+	cmd.Flags().BoolVar(&o.AllowRecord, "allow-record", false,
+		"offer a tool that samples a process and writes a recording")
+	return cmd
+}
+
+// listed gives the processes that a tool lists.
+func listed() (list []mcpserver.Process) {
+	for _, p := range processes() {
+		list = append(list, mcpserver.Process{PID: p.pid, Command: p.command})
+	}
+	return list
+}
+
+// runSelf runs this program with other arguments. At the end of the context it gets SIGTERM, so that a recording is
+// written.
+func runSelf(ctx context.Context, stdin *os.File, args ...string) (string, int, error) {
+	cmd := exec.CommandContext(ctx, "/proc/self/exe", args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
+	if stdin != nil {
+		cmd.Stdin = stdin
+	}
+	var out head
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	var failed *exec.ExitError
+	if errors.As(err, &failed) {
+		return string(out), failed.ExitCode(), nil
+	}
+	return string(out), 0, err
+}
+
+// head keeps the first megabyte of what is written to it.
+type head []byte
+
+// Write implements io.Writer. It never fails, so that the command is not ended by a closed pipe.
+func (h *head) Write(p []byte) (int, error) {
+	const most = 1 << 20
+	*h = append(*h, p[:min(len(p), most-len(*h))]...)
+	return len(p), nil
+}

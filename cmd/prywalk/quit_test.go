@@ -1,0 +1,126 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/exit"
+	"prywalk/internal/testtargets"
+)
+
+// goStacks is what the Go runtime prints when a signal ends a program that does not catch it.
+const goStacks = "goroutine "
+
+// TestSIGQUITEndsARecordingOfAProcessLikeSIGTERM: before, it was lost, and Go's stacks were printed.
+func TestSIGQUITEndsARecordingOfAProcessLikeSIGTERM(t *testing.T) {
+	p, file := begun(t)
+	send(t, p, unix.SIGQUIT)
+	if code := p.code(t); code != exit.OK || strings.Contains(p.err.String(), goStacks) {
+		t.Errorf("exit code %d: %s", code, &p.err)
+	}
+	if c := testtargets.ReadRecording(t, file).Comments; len(c) != 1 || strings.Contains(c[0], "checkpoint") {
+		t.Errorf("the recording is not whole: %q", c)
+	}
+}
+
+// quitter is a command that prints a line at each SIGQUIT, as a JVM prints its threads.
+var quitter = []string{"record", "--", "sh", "-c", "trap 'echo quit' QUIT; echo ready; while :; do sleep 0.05; done"}
+
+// afterQuit checks that a recording goes on after SIGQUIT has reached its command once.
+func afterQuit(t *testing.T, p *started, out *testtargets.Lines) {
+	t.Helper()
+	testtargets.Says(t, out, "quit")
+	file := filepath.Join(p.Dir, "prywalk.pb.gz")
+	testtargets.Eventually(t, "a checkpoint is written", func() bool {
+		_, err := os.Stat(file)
+		return err == nil
+	})
+	testtargets.ReadRecording(t, file)
+	send(t, p, unix.SIGTERM)
+	if code := p.code(t); code != 128+int(unix.SIGTERM) || strings.Contains(p.err.String(), goStacks) {
+		t.Errorf("exit code %d: %s", code, &p.err)
+	}
+	if n := strings.Count(out.String(), "quit"); n != 1 {
+		t.Errorf("SIGQUIT has reached the command %d times", n)
+	}
+}
+
+func TestSIGQUITToPrywalkAloneIsPassedOnToTheCommand(t *testing.T) {
+	p := prepared(t, t.TempDir(), nil, quitter...)
+	p.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // there is no terminal that sends it to both
+	p.begin(t)
+	testtargets.Says(t, &p.out, "ready")
+	awaitLooks(t, p)
+	send(t, p, unix.SIGQUIT)
+	afterQuit(t, p, &p.out)
+}
+
+func TestCtrlBackslashReachesTheCommandOnce(t *testing.T) {
+	tty := testtargets.NewTerminal(t, 100)
+	p := prepared(t, t.TempDir(), nil, quitter...)
+	p.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	p.Stdin, p.Stdout = tty.Slave, tty.Slave
+	p.begin(t)
+	testtargets.Says(t, &tty.Out, "ready")
+	awaitLooks(t, p)
+	tty.Type(t, "\x1c")
+	afterQuit(t, p, &tty.Out)
+}
+
+func TestSIGQUITEndsOtherCommandsWithoutStacks(t *testing.T) {
+	p := start(t, t.TempDir(), nil, "record", "--wait", "-n", "no-such-program-here")
+	testtargets.Says(t, &p.err, "waiting for a process")
+	send(t, p, unix.SIGQUIT)
+	if code := p.code(t); code != 128+int(unix.SIGQUIT) || strings.Contains(p.err.String(), goStacks) {
+		t.Errorf("exit code %d: %s", code, &p.err)
+	}
+}
+
+// TestSignalsThatAbortLeaveTheLastCheckpointAndNoThreadStopped: the Go runtime ends the process at these.
+func TestSignalsThatAbortLeaveTheLastCheckpointAndNoThreadStopped(t *testing.T) {
+	for _, sig := range []syscall.Signal{unix.SIGABRT, unix.SIGSYS, unix.SIGTRAP} {
+		p, file := begun(t, "-F", "999", "--engine", "ptrace")
+		pid, err := strconv.Atoi(p.Args[3])
+		if err != nil {
+			t.Fatal(err)
+		}
+		send(t, p, sig)
+		if code := p.code(t); code == exit.OK {
+			t.Errorf("%v: exit code %d: %s", sig, code, &p.err)
+		}
+		testtargets.ReadRecording(t, file)
+		become(t, false, pid)
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		if !strings.Contains(string(text), "TracerPid:\t0\n") {
+			t.Errorf("%v: the target is still traced: %s", sig, text)
+		}
+		if left, _ := filepath.Glob(filepath.Join(p.Dir, "*")); len(left) != 1 {
+			t.Errorf("%v: files that are left: %q", sig, left)
+		}
+		used := cpuTicks(t, pid)
+		for end := time.Now().Add(testtargets.Patience); cpuTicks(t, pid) == used; time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%v: the target does not run on", sig)
+			}
+		}
+	}
+}
+
+// cpuTicks is the CPU time of a process in user space, in clock ticks.
+func cpuTicks(t *testing.T, pid int) string {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(text), ") ")
+	return strings.Fields(after)[11]
+}

@@ -1,0 +1,75 @@
+package heuristics
+
+import (
+	"bytes"
+
+	"prywalk/frames"
+)
+
+// maxStackEnd bounds the instructions at which a prepared stack ends: a cleared register, a call, a trap.
+const maxStackEnd = 6
+
+// EndsStack implements [frames.StackEnds]. The stack of a fiber is prepared so that its first function returns to code
+// that ends the process (Boost.Context's make_fcontext, of which PHP has a copy: xor edi, edi; call _exit; hlt). That
+// code is in the middle of a function, behind a jump by register or a return, so that nothing runs into it. From there
+// straight instructions lead to one call, and behind the call is a trap or the function's end.
+func (s *Source) EndsStack(pc frames.Addr) bool {
+	if s.abi == nil || s.o.Code == nil {
+		return false
+	}
+	w := getInterpreter(s)
+	defer putInterpreter(w)
+	if !w.behindDeparture(pc) {
+		return false
+	}
+	_, hi, known := s.bounds(pc)
+	st := &w.st
+	st.reset(s.abi, pc, pc, ^uint64(0))
+	for called, n := false, 0; n < maxStackEnd; n++ {
+		if known && st.pc >= hi {
+			return called
+		}
+		code := w.code(st.pc)
+		f := s.abi.exec(st, code)
+		switch {
+		case f.kind == flowCall && !called:
+			called = true
+		case f.kind == flowEnd && s.abi.isTrap(code):
+			return called
+		case f.kind != flowNext:
+			return false
+		}
+		st.pc += uint64(f.size)
+	}
+	return false
+}
+
+// behindDeparture reports whether the instruction before pc is a jump by register or a return.
+func (w *interpreter) behindDeparture(pc uint64) bool {
+	if pc < 4 {
+		return false
+	}
+	var b [4]byte
+	if w.src.o.Code.ReadCode(pc-4, b[:]) != len(b) {
+		return false
+	}
+	if w.src.o.Arch == frames.AArch64 {
+		word := uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
+		return word&0xfffffc1f == 0xd61f0000 || word&0xfffffc1f == 0xd65f0000 // br, ret
+	}
+	return b[2] == 0xff && b[3]&0xf8 == 0xe0 || b[3] == 0xc3 // jmp reg, ret
+}
+
+// isTrapX86 reports whether code begins with hlt or ud2, which no program goes on behind.
+func isTrapX86(code []byte) bool {
+	return bytes.HasPrefix(code, []byte{0xf4}) || bytes.HasPrefix(code, []byte{0x0f, 0x0b})
+}
+
+// isTrapA64 reports the same of udf, brk and hlt.
+func isTrapA64(code []byte) bool {
+	if len(code) < 4 {
+		return false
+	}
+	exception := code[2] & 0xe0 // opc of the exception generating instructions: 1 is brk, 2 hlt
+	return code[2] == 0 && code[3] == 0 || code[3] == 0xd4 && (exception == 0x20 || exception == 0x40)
+}

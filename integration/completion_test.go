@@ -1,0 +1,120 @@
+package integration
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"prywalk/internal/testtargets"
+)
+
+// shells are those that prywalk has completions for: how to start one, and how to load the completions.
+var shells = []struct {
+	name string
+	args []string
+	load string
+}{
+	{"bash", []string{"--norc", "--noprofile", "-i"},
+		"bind 'set completion-query-items 0'; . /usr/share/bash-completion/bash_completion; " +
+			". <(prywalk completion bash)"},
+	{"zsh", []string{"-f", "-i"}, "LISTMAX=100000; autoload -U compinit; compinit -u -D; . <(prywalk completion zsh)"},
+	{"fish", []string{"--no-config", "-i"}, "prywalk completion fish | source"},
+}
+
+// startNamed starts a process with a name of any characters.
+func startNamed(t *testing.T, name string) {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", `printf %s "$1" >/proc/$$/comm; echo ready; read line`, "sh", name)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out testtargets.Lines
+	cmd.Stdout = &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		in.Close()
+		_ = cmd.Wait() // its status says nothing
+	})
+	testtargets.Says(t, &out, "ready")
+}
+
+// startShell starts a shell on a terminal, in a directory of its own, with the completions loaded.
+func startShell(t *testing.T, name string, args []string, load string) (tty *testtargets.Terminal, dir string) {
+	t.Helper()
+	exe, err := exec.LookPath(name)
+	if err != nil {
+		t.Fatalf("%v: run make setup", err)
+	}
+	tty = testtargets.NewTerminal(t, 200)
+	dir = scratch(t, nil)
+	cmd := exec.Command(exe, args...)
+	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, tty.Slave, tty.Slave, tty.Slave
+	cmd.Env = append(os.Environ(), "HOME="+dir, "TERM=xterm", "PATH="+filepath.Dir(binary)+":"+os.Getenv("PATH"))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // it was killed
+	})
+	run(t, tty, load)
+	return tty, dir
+}
+
+// run has the shell execute a line, and waits until it is done. The mark on the line typed is another text than the one
+// that is waited for.
+func run(t *testing.T, tty *testtargets.Terminal, line string) {
+	t.Helper()
+	n := len(tty.Out.String())
+	mark := fmt.Sprintf("mark%d", n)
+	tty.Type(t, line+"; echo '"+mark[:2]+"''"+mark[2:]+"'\r")
+	testtargets.Says(t, &tty.Out, mark+"\r\n")
+}
+
+// TestCompletionsOfferNoNameThatAShellWouldExecute: a name that another user has given to a process runs nothing in
+// the shell that completes it, neither at the first nor at a later TAB, and reaches no terminal as it is.
+func TestCompletionsOfferNoNameThatAShellWouldExecute(t *testing.T) {
+	hostile := []string{"zqx$(./e)a", "zqw`./e`", "zqv;./e;", "zqu|./e", "zqt\n./e\n99", "zqs\x1b]0;x\a", "zqr (./e)"}
+	for _, name := range append(hostile, "zqgood-1.x:0") {
+		startNamed(t, name)
+	}
+	for _, sh := range shells {
+		t.Run(sh.name, func(t *testing.T) {
+			tty, dir := startShell(t, sh.name, sh.args, sh.load)
+			script := "#!/bin/sh\ntouch '" + dir + "/executed'\n"
+			if err := os.WriteFile(filepath.Join(dir, "e"), []byte(script), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			run(t, tty, "true") // the prompt is there: TAB is a key from now on
+			seen := len(tty.Out.String())
+			for _, typed := range []string{"-n zqx", "-n zqw", "-n zqv", "-n zqu", "-n zqt", "-n zqs", "-n zqr", "-n zq",
+				"-p "} {
+				for _, keys := range []string{"\t", "\t\t", " \t", "\t"} {
+					tty.Type(t, "prywalk dump "+typed+keys+"\x15") // ^U: the line is dropped
+				}
+				run(t, tty, "true")
+			}
+			tty.Type(t, "prywalk dump -n zqg\t")
+			testtargets.Says(t, &tty.Out, "zqgood-1.x:0")
+			tty.Type(t, "\x15")
+			run(t, tty, "true")
+			if _, err := os.Stat(filepath.Join(dir, "executed")); err == nil {
+				t.Error("a process's name was executed")
+			}
+			text := tty.Out.String()[seen:]
+			for _, name := range hostile {
+				if strings.Contains(text, name[3:]) {
+					t.Errorf("the name %q is on the terminal as it is:\n%q", name, text)
+				}
+			}
+		})
+	}
+}

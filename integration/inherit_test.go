@@ -1,0 +1,117 @@
+package integration
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"prywalk/internal/testtargets"
+)
+
+// inheritProgram compiles testdata/inherit.c, for all users.
+func inheritProgram(t *testing.T) string {
+	t.Helper()
+	exe := filepath.Join(scratch(t, ordinary()), "inherit")
+	if out, err := exec.Command("cc", "-O1", "-o", exe, "testdata/inherit.c").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return exe
+}
+
+// TestLaunchedCommandInheritsWhatItWouldWithoutPrywalk compares all that fork and exec pass on, each with another
+// value than the usual one: ignored and blocked signals, limits, descriptors, environment, session, priorities, …
+func TestLaunchedCommandInheritsWhatItWouldWithoutPrywalk(t *testing.T) {
+	exe := inheritProgram(t)
+	for _, user := range []*testtargets.User{nil, ordinary()} {
+		dir := scratch(t, user)
+		run := func(args ...string) []string {
+			r := command{args: append([]string{"set"}, args...), exe: exe, user: user, dir: dir}.run(t).must(t, 0)
+			return strings.Split(r.stdout, "\n")
+		}
+		without := run(exe, "print", "argument")
+		with := run(binary, "record", "-o", filepath.Join(dir, "r.pb.gz"), "--", exe, "print", "argument")
+		if len(without) < 100 || len(with) != len(without) {
+			t.Fatalf("%d lines without prywalk, %d with", len(without), len(with))
+		}
+		for i := range without {
+			if with[i] != without[i] {
+				t.Errorf("user %v: with prywalk %q, without %q", user, with[i], without[i])
+			}
+		}
+	}
+}
+
+// startDeathsig records a command that asks for SIGKILL at its parent's end. input ends it.
+func startDeathsig(t *testing.T, args ...string) (r *running, pid int, input io.Closer) {
+	t.Helper()
+	in, inW, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, outW, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { in.Close(); inW.Close(); out.Close() })
+	cmd := exec.Command(binary, append(append([]string{"record"}, args...), "--", inheritProgram(t), "deathsig")...)
+	r = &running{t: t, cmd: cmd, cancel: func() {}}
+	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = scratch(t, nil), in, outW, &r.stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // SIGTSTP does nothing in an orphaned process group
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	outW.Close()
+	line, _ := bufio.NewReader(out).ReadString('\n')
+	if _, err := fmt.Sscanf(line, "asked %d", &pid); err != nil {
+		t.Fatalf("the command said %q", line)
+	}
+	return r, pid, inW
+}
+
+// TestCommandThatAsksForASignalAtItsParentsEndOutlivesTheRecording: the kernel sends it when the thread ends that has
+// forked the command.
+func TestCommandThatAsksForASignalAtItsParentsEndOutlivesTheRecording(t *testing.T) {
+	for range 5 {
+		r, pid, in := startDeathsig(t, "-d", "0.3")
+		waitForFile(t, filepath.Join(r.cmd.Dir, "prywalk.pb.gz"))
+		time.Sleep(300 * time.Millisecond) // threads of the recording end
+		if s := stateOf(pid); s == "" || s == "Z" {
+			t.Errorf("the command is in state %q after the recording", s)
+		}
+		in.Close()
+		r.wait().must(t, 7)
+	}
+}
+
+// TestCommandThatAsksForASignalAtItsParentsEndOutlivesCtrlZ: prywalk ends its tracing thread before it stops.
+func TestCommandThatAsksForASignalAtItsParentsEndOutlivesCtrlZ(t *testing.T) {
+	r, pid, in := startDeathsig(t)
+	for range 5 {
+		r.signal(syscall.SIGTSTP)
+		eventually(t, "prywalk and the command stop", func() bool {
+			return stateOf(r.cmd.Process.Pid) == "T" && stateOf(pid) == "T"
+		})
+		r.signal(syscall.SIGCONT)
+		eventually(t, "both go on", func() bool { return stateOf(r.cmd.Process.Pid) != "T" && stateOf(pid) == "S" })
+		time.Sleep(100 * time.Millisecond) // until prywalk catches the next one
+	}
+	in.Close()
+	r.wait().must(t, 7)
+}
+
+// waitForFile waits until a file is there.
+func waitForFile(t *testing.T, path string) {
+	t.Helper()
+	eventually(t, path+" is written", func() bool {
+		st, err := os.Stat(path)
+		return err == nil && st.Size() > 0
+	})
+}

@@ -1,0 +1,124 @@
+package integration
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"prywalk/internal/testtargets"
+)
+
+// underLimit runs prywalk below a shell that sets a limit.
+func underLimit(t *testing.T, u *testtargets.User, limit string, args ...string) result {
+	t.Helper()
+	return command{exe: "bash", user: u,
+		args: append([]string{"-c", "ulimit " + limit + ` && exec "$@"`, "sh", binary}, args...)}.run(t)
+}
+
+// TestALimitThatIsTooLowIsOneLineWithTheRemedy: before, threads counted as exited for lack of descriptors, and the Go
+// runtime ended prywalk with a crash report.
+func TestALimitThatIsTooLowIsOneLineWithTheRemedy(t *testing.T) {
+	pid := strconv.Itoa(os.Getpid())
+	for _, n := range []int{5, 6, 7, 8, 12, 16, 20, 40} {
+		limit := fmt.Sprintf("-n %d", n)
+		want := fmt.Sprintf("the limit of open files is %d, and prywalk needs 64; raise it: ulimit -n", n)
+		underLimit(t, nil, limit, "record", "-d", "1", "-p", pid).must(t, 1).oneLine(t, want)
+		underLimit(t, nil, limit, "dump", "-p", pid).must(t, 1).oneLine(t, want)
+	}
+	underLimit(t, nil, "-n 20", "record", "--", "true").must(t, 125).oneLine(t, "the limit of open files is 20")
+	underLimit(t, nil, "-v 1800000", "dump", "-p", pid).must(t, 1).oneLine(t, "address space", "ulimit -v 2097152")
+	underLimit(t, nil, "-v 1800000", "record", "--", "true").must(t, 125).oneLine(t, "address space")
+	if user := ordinary(); user != nil {
+		underLimit(t, user, "-u 12", "dump", "-p", pid).must(t, 1).oneLine(t, "processes and threads is 12", "ulimit -u")
+	}
+}
+
+// TestAllDescriptorsInUseIsTheCauseThatIsGiven: a process each takes descriptors, until there are no more.
+func TestAllDescriptorsInUseIsTheCauseThatIsGiven(t *testing.T) {
+	args := []string{"record", "-d", "1"}
+	for range 60 {
+		args = append(args, "-p", strconv.Itoa(shell(t, "sleep 1000")))
+	}
+	r := underLimit(t, nil, "-n 64", args...)
+	if r.code == 0 {
+		t.Fatalf("60 processes were recorded with 64 descriptors: %s", clip(r.stderr))
+	}
+	r.oneLine(t, "too many open files", "ulimit -n")
+}
+
+// TestWithoutProcThereIsOneLineWithTheRemedy: /proc is not mounted.
+func TestWithoutProcThereIsOneLineWithTheRemedy(t *testing.T) {
+	needRoot(t)
+	for _, args := range [][]string{{"record", "-p", "1"}, {"dump", "-p", "1"}, {"top", "-p", "1"}, {"doctor"},
+		{"record", "--", "true"}} {
+		r := command{exe: "unshare", args: append([]string{"-m", "sh", "-c", `umount -l /proc && exec "$@"`, "sh", binary},
+			args...)}.run(t)
+		code := 1
+		if len(args) > 1 && args[1] == "--" {
+			code = 125
+		}
+		r.must(t, code).oneLine(t, "/proc", "mount -t proc proc /proc")
+	}
+}
+
+// TestAClosedOutputIsAnError: what a command prints would be lost. Discarded on purpose, it is none.
+func TestAClosedOutputIsAnError(t *testing.T) {
+	for _, c := range []struct {
+		redirect string
+		code     int
+	}{{">&-", 1}, {"> /dev/null", 0}} {
+		for _, args := range [][]string{{"dump", "-p", strconv.Itoa(os.Getpid())}, {"doctor"}} {
+			r := command{exe: "sh", args: append([]string{"-c", `exec "$@" ` + c.redirect, "sh", binary}, args...)}.run(t)
+			if c.code != 0 {
+				r.must(t, c.code).oneLine(t, "standard output is closed")
+			} else if args[0] == "dump" {
+				r.must(t, 0)
+			}
+		}
+	}
+}
+
+// memoryGroup makes a control group that may take so much memory, and gives its directory.
+func memoryGroup(t *testing.T, limit string) string {
+	t.Helper()
+	for _, g := range []struct{ at, file string }{
+		{"/sys/fs/cgroup/memory", "memory.limit_in_bytes"}, {"/sys/fs/cgroup", "memory.max"},
+	} {
+		if _, err := os.Stat(filepath.Join(g.at, "cgroup.procs")); err != nil {
+			continue
+		}
+		dir, err := os.MkdirTemp(g.at, "prywalk-memory-")
+		if err != nil {
+			continue
+		}
+		t.Cleanup(func() { testtargets.Eventually(t, "the group is empty", func() bool { return os.Remove(dir) == nil }) })
+		if os.Chmod(dir, 0o755) == nil && os.WriteFile(filepath.Join(dir, g.file), []byte(limit), 0) == nil {
+			return dir
+		}
+	}
+	t.Skip("no control group with a memory limit can be made: that takes root, and a hierarchy with the memory controller")
+	return ""
+}
+
+// TestTheDefaultOfMaxMemoryIsHalfOfTheControlGroups: and that is printed. A limit that was asked for stands.
+func TestTheDefaultOfMaxMemoryIsHalfOfTheControlGroups(t *testing.T) {
+	group := memoryGroup(t, "268435456")
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "--max-memory is 128M here: half of the control group's memory limit (256M)"},
+		{[]string{"--max-memory", "200M"}, ""},
+	} {
+		args := append([]string{"-c", `echo $$ > "$1/cgroup.procs" && shift && exec "$@"`, "sh", group, binary, "dump",
+			"-p", strconv.Itoa(os.Getpid())}, c.args...)
+		r := command{exe: "sh", args: args}.run(t).must(t, 0)
+		if c.want == "" && r.stderr != "" {
+			t.Errorf("%s", r.stderr)
+		} else if c.want != "" {
+			r.oneLine(t, c.want)
+		}
+	}
+}

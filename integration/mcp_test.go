@@ -1,0 +1,50 @@
+package integration
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// TestAnAssistantAsksAboutAProcess drives prywalk mcp by the protocol's own client: list, record, question, answer.
+func TestAnAssistantAsksAboutAProcess(t *testing.T) {
+	sleeper := exec.Command("sleep", "4321")
+	if err := sleeper.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = sleeper.Process.Kill()
+		_ = sleeper.Wait()
+	}()
+	target := sleeper.Process.Pid
+	cmd := exec.Command(binary, "mcp", "--allow-record", "--dir", t.TempDir())
+	cmd.Stderr = os.Stderr
+	client, err := mcp.NewClient(&mcp.Implementation{Name: "test"}, nil).Connect(t.Context(),
+		&mcp.CommandTransport{Command: cmd}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	ask := func(tool string, args map[string]any, want string) {
+		t.Helper()
+		res, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
+		if err != nil {
+			t.Fatalf("%s: %v", tool, err)
+		}
+		text := res.Content[0].(*mcp.TextContent).Text
+		if res.IsError || !strings.Contains(text, want) || len(text) > 32<<10 {
+			t.Errorf("%s: error %v, no %q in %d bytes:\n%s", tool, res.IsError, want, len(text), text)
+		}
+	}
+	ask("list_processes", map[string]any{"match": "sleep 4321"}, "sleep 4321")
+	ask("dump_stacks", map[string]any{"pid": target}, "sleep")
+	ask("dump_locks", map[string]any{"pid": target}, "lock")
+	ask("check_access", map[string]any{"pid": target}, "ok")
+	ask("record", map[string]any{"pid": target, "seconds": 1, "file": "one.pb.gz"}, "one.pb.gz")
+	ask("list_recordings", nil, "one.pb.gz")
+	ask("report", map[string]any{"file": "one.pb.gz", "by": "wait"}, "nanosleep")
+	ask("diff", map[string]any{"old": "one.pb.gz", "new": "one.pb.gz"}, "")
+}

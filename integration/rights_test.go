@@ -1,0 +1,140 @@
+package integration
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"prywalk/internal/testtargets"
+)
+
+// rightsTarget starts testdata/threads.c as a user.
+func rightsTarget(t *testing.T, uid uint32) (pid string) {
+	t.Helper()
+	exe := filepath.Join(scratch(t, nil), "threads")
+	if out, err := exec.Command("cc", "-O1", "-pthread", "-o", exe, "testdata/threads.c").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	cmd := exec.Command(exe)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // it was killed
+	})
+	pid = strconv.Itoa(cmd.Process.Pid)
+	eventually(t, "it has two threads", func() bool {
+		list, _ := os.ReadDir("/proc/" + pid + "/task")
+		return len(list) == 2
+	})
+	return pid
+}
+
+// withCapabilities copies prywalk, and gives the copy file capabilities.
+func withCapabilities(t *testing.T, caps string) string {
+	t.Helper()
+	text, err := os.ReadFile(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe := filepath.Join(scratch(t, nil), "prywalk")
+	if err := os.WriteFile(exe, text, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if caps != "" {
+		if out, err := exec.Command("setcap", caps+"+ep", exe).CombinedOutput(); err != nil {
+			t.Skipf("no file capabilities here: %v: %s", err, out)
+		}
+	}
+	return exe
+}
+
+// TestEachCapabilityGivesWhatThePageOfRightsSays: an ordinary user, another user's process, real file capabilities.
+func TestEachCapabilityGivesWhatThePageOfRightsSays(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, to be two users and to give capabilities")
+	}
+	for _, c := range []struct {
+		caps              string
+		running, sleeping bool // threads that are sampled
+	}{
+		{"", false, false},
+		{"cap_dac_read_search", false, false},
+		{"cap_sys_ptrace", true, false},
+		{"cap_sys_ptrace,cap_perfmon", true, false},
+		{"cap_sys_ptrace,cap_dac_read_search", true, true},
+		{"cap_sys_ptrace,cap_dac_read_search,cap_perfmon,cap_sys_nice", true, true},
+	} {
+		for _, uid := range []uint32{33, 0} {
+			t.Run(fmt.Sprintf("%s/%d", c.caps, uid), func(t *testing.T) {
+				pid, user := rightsTarget(t, uid), testtargets.Nobody
+				exe, dir := withCapabilities(t, c.caps), scratch(t, testtargets.Nobody)
+				run := func(args ...string) result { return command{args: args, user: user, exe: exe, dir: dir}.run(t) }
+				code := 0
+				if !c.running {
+					code = 3
+				}
+				// The setcap line is one command that is complete: it has what is there and what is missing.
+				said := run("record", "-d", "1", "-p", pid, "-o", "r.pb.gz").must(t, code).stderr
+				remedy := "sudo setcap cap_sys_ptrace,cap_dac_read_search"
+				if strings.Contains(said, remedy) == c.sleeping || strings.Contains(said, "security module") {
+					t.Errorf("record says %s", said)
+				}
+				if c.running {
+					checkStates(t, filepath.Join(dir, "r.pb.gz"), c.sleeping)
+				}
+				d := run("doctor", "--json", "-p", pid)
+				worst, commands := readDoctor(t, d.stdout)
+				if (worst == "fail") == c.sleeping || (d.code == 0) != c.sleeping {
+					t.Errorf("doctor -p exits with %d, its worst is %s", d.code, worst)
+				}
+				if !c.sleeping && !strings.HasPrefix(commands, remedy) || strings.Count(commands, "setcap") > 1 {
+					t.Errorf("doctor's commands are %q", commands)
+				}
+			})
+		}
+	}
+}
+
+// checkStates checks that stacks of running threads are in a recording, and that those of sleeping ones are, or not.
+func checkStates(t *testing.T, file string, sleeping bool) {
+	t.Helper()
+	seen := map[string]bool{}
+	for _, s := range readProfile(t, file).Sample {
+		if s.Location[0].Address != 0 { // a stack, and not the time of threads that were not sampled
+			seen[s.Label["state"][0]] = true
+		}
+	}
+	if !seen["running"] || seen["sleeping"] != sleeping {
+		t.Errorf("states of the stacks in the recording: %v", seen)
+	}
+}
+
+// readDoctor gives the worst level that doctor --json has found, and its commands without repetitions.
+func readDoctor(t *testing.T, text string) (worst, commands string) {
+	t.Helper()
+	var d struct {
+		SchemaVersion int `json:"schema_version"`
+		Worst         string
+		Findings      []struct{ Name, Level, Command string }
+	}
+	if err := json.Unmarshal([]byte(text), &d); err != nil || !strings.HasPrefix(text, "{\n  \"schema_version\": 1,\n") {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	seen := map[string]bool{}
+	for _, f := range d.Findings {
+		if f.Command != "" && !seen[f.Command] {
+			seen[f.Command] = true
+			commands += f.Command + "\n"
+		}
+	}
+	return d.Worst, commands
+}

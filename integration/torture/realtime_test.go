@@ -1,0 +1,79 @@
+package torture
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+var (
+	// ofProcess is a call that walks a path below /proc/PID.
+	ofProcess = regexp.MustCompile(`^(openat|readlinkat)\(AT_FDCWD, "/proc/\d`)
+	// ofThread is a call that opens a file in a directory that is held.
+	ofThread = regexp.MustCompile(`^openat\(\d+, "(stat|schedstat|status|syscall)"`)
+	// realTime is the call with which a tracer gets its priority; its watchdog has the next higher one.
+	realTime = regexp.MustCompile(`^sched_setattr\(0, .*SCHED_FIFO.*sched_priority=[15]\b.*= 0`)
+	ordinary = regexp.MustCompile(`^sched_setattr\(0, .*SCHED_OTHER.*= 0`)
+)
+
+// TestTracerWithARealTimePriorityWalksNoPathOfAProcess: a lookup of a process that ends may last for as long as such a
+// thread has the processor. The target starts processes that end at once.
+func TestTracerWithARealTimePriorityWalksNoPathOfAProcess(t *testing.T) {
+	strace, err := exec.LookPath("strace")
+	if err != nil {
+		t.Skip("strace is not installed; CI installs it (scripts/setup-tests.sh)")
+	}
+	if os.Getuid() != 0 {
+		t.Skip("this user has no real-time priority")
+	}
+	for _, engine := range []string{"auto", "ptrace"} {
+		t.Run(engine, func(t *testing.T) {
+			p := start(t, "forks")
+			log := filepath.Join(t.TempDir(), "calls")
+			cmd := exec.Command(strace, "-f", "-qq", "-o", log, "-e", "trace=openat,readlinkat,sched_setattr", binary,
+				"record", "--engine", engine, "--children", "-p", strconv.Itoa(p.pid), "-d", "2",
+				"-o", filepath.Join(t.TempDir(), "r.pb.gz"))
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			p.verdict()
+			calls, err := os.ReadFile(log)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkWalks(t, string(calls))
+		})
+	}
+}
+
+// checkWalks goes through the calls of all threads, as strace prints them.
+func checkWalks(t *testing.T, calls string) {
+	t.Helper()
+	tracer, raised, held, elsewhere := "", false, 0, 0
+	for line := range strings.Lines(calls) {
+		tid, call, _ := strings.Cut(line, " ")
+		call = strings.TrimSpace(call)
+		switch {
+		case realTime.MatchString(call):
+			tracer, raised = tid, true
+		case tid == tracer && ordinary.MatchString(call):
+			raised = false
+		case tid == tracer && raised && ofProcess.MatchString(call):
+			t.Errorf("the tracer's thread with its real-time priority: %s", call)
+		case tid == tracer && ofThread.MatchString(call):
+			held++
+		case raised && ofProcess.MatchString(call):
+			elsewhere++
+		}
+	}
+	if tracer == "" {
+		t.Skip("this user has no real-time priority")
+	}
+	if held == 0 || elsewhere == 0 {
+		t.Errorf("%d files opened by the tracer in directories that are held, %d paths walked by others", held, elsewhere)
+	}
+}

@@ -1,0 +1,47 @@
+package account
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"prywalk/internal/namehints"
+	"prywalk/internal/runstats"
+)
+
+// wellComplete is the share of CPU time with complete stacks from which on the closing line gives no reason.
+const wellComplete = 0.99
+
+// incompleteCPU is the CPU time under incomplete stacks in seconds, and the reason that most of it has.
+func incompleteCPU(s *runstats.Stats) (sum float64, most string) {
+	for _, reason := range slices.Sorted(maps.Keys(s.IncompleteCPU)) {
+		v := s.IncompleteCPU[reason]
+		sum += v
+		if most == "" || v > s.IncompleteCPU[most] {
+			most = reason
+		}
+	}
+	return sum, most
+}
+
+// completeCPU is the share of CPU time with complete stacks; where there is no CPU time, that of the samples.
+func completeCPU(s *runstats.Stats) string {
+	if s.ProfiledCPU <= 0 {
+		return Percent(s.Complete, s.Samples) + " of samples with complete stacks"
+	}
+	sum, _ := incompleteCPU(s)
+	return percentOf(1-sum/s.ProfiledCPU) + " of CPU time with complete stacks"
+}
+
+// percentOf writes a share with one digit. It never rounds up to 100 %.
+func percentOf(share float64) string { return Percent(int64(share*1e9), 1e9) }
+
+// whyIncomplete says why stacks are incomplete, and what to do, where much of the CPU time is; else "".
+func whyIncomplete(s *runstats.Stats) string {
+	sum, most := incompleteCPU(s)
+	if s.ProfiledCPU <= 0 || 1-sum/s.ProfiledCPU >= wellComplete {
+		return ""
+	}
+	return fmt.Sprintf(" (%s %s: %s)", percentOf(s.IncompleteCPU[most]/s.ProfiledCPU), most,
+		namehints.IncompleteCure(most, ""))
+}

@@ -1,0 +1,33 @@
+package account
+
+import (
+	"strings"
+	"testing"
+
+	"prywalk/internal/runstats"
+)
+
+// TestTheClosingLineCountsCPUTimeAndNotSleepers: 39,000 of 40,000 samples are of sleepers with complete stacks; a
+// quarter of the CPU time is under incomplete ones.
+func TestTheClosingLineCountsCPUTimeAndNotSleepers(t *testing.T) {
+	s := &runstats.Stats{}
+	s.Samples, s.Complete, s.ProfiledCPU = 40_000, 39_750, 10
+	s.IncompleteCPU = map[string]float64{"bad-memory": 2, "depth": 0.5}
+	line := Closing(s, "p.pb.gz")
+	for _, want := range []string{"75.0% of CPU time with complete stacks", "20.0% bad-memory: ", "docs/limits.md"} {
+		if !strings.Contains(line, want) {
+			t.Errorf("%q is not in %q", want, line)
+		}
+	}
+	if full := Full(s); !strings.Contains(full, "75.0% of CPU time with complete stacks") {
+		t.Errorf("the recording's line: %q", full)
+	}
+	s.IncompleteCPU = map[string]float64{"depth": 0.001}
+	if line := Closing(s, "p.pb.gz"); !strings.Contains(line, "99.9% of CPU time") || strings.Contains(line, "depth") {
+		t.Errorf("%q", line)
+	}
+	s.IncompleteCPU = nil
+	if line := Closing(s, "p.pb.gz"); !strings.Contains(line, "100% of CPU time with complete stacks") {
+		t.Errorf("%q", line)
+	}
+}

@@ -1,0 +1,46 @@
+package accountant
+
+import (
+	"prywalk/internal/code"
+	"prywalk/internal/handover"
+)
+
+// # Programs that run again
+//
+// What the kernel's samples lack of a process shows only in its samples. A build starts a compiler a hundred times, and
+// each of these processes would lose its first samples. So what was learned of the file that a process runs holds
+// for the next process that runs it, and the samples of all of them are judged together.
+
+// mostPrograms bounds how many files are remembered.
+const mostPrograms = 4096
+
+// programs is what was learned of files that processes run. It belongs to the accountant.
+type programs map[code.ProgramFile]*program
+
+// program is what was learned of one.
+type program struct {
+	walked samplesWalked
+	lack   handover.Lack
+}
+
+// of gives what is known of the file that a process runs; nil if the file is not known.
+func (k programs) of(p *code.Process) *program {
+	file, ok := p.Program()
+	if !ok {
+		return nil
+	}
+	known := k[file]
+	if known == nil && len(k) < mostPrograms {
+		known = &program{}
+		k[file] = known
+	}
+	return known
+}
+
+// Recall notes what samples lack of a process that is about to be taken on, as far as it was learned of another process
+// of the same file. It belongs to the accountant's goroutine.
+func (a *Accountant) Recall(p *handover.Process) {
+	if known := a.programs.of(p.Target); known != nil {
+		p.Lacks(known.lack)
+	}
+}

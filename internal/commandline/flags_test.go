@@ -1,0 +1,89 @@
+package commandline
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// TestABareNumberIsPercent: in each flag that takes a percentage, with its sign and without.
+func TestABareNumberIsPercent(t *testing.T) {
+	for _, c := range []struct{ text, share, growth string }{
+		{"1", "1%", "1%"}, {"0.5", "0.5%", "0.5%"}, {"2%", "2%", "2%"}, {"0.02", "0.02%", "0.02%"}, {"7", "7%", "7%"},
+		{"100", "100%", "100%"}, {"0", "", "0%"}, {"250", "", "250%"}, {"5 %", "5%", "5%"},
+		{"-1", "", ""}, {"much", "", ""}, {"NaN", "", ""}, {"Inf%", "", ""}, {"", "", ""}, {"%", "", ""},
+	} {
+		var share Share
+		var growth Growth
+		for _, f := range []struct {
+			flag pflag.Value
+			want string
+		}{{&share, c.share}, {&growth, c.growth}} {
+			err := f.flag.Set(c.text)
+			if (err == nil) != (f.want != "") || err == nil && f.flag.String() != f.want {
+				t.Errorf("%T of %q: %v, %v, want %q", f.flag, c.text, f.flag, err, f.want)
+			}
+		}
+	}
+}
+
+func TestTimesHaveTheUnitsThatPeopleWrite(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want time.Duration // negative: not a time
+	}{
+		{"30", 30 * time.Second}, {"0.5", time.Second / 2}, {"2m", 2 * time.Minute}, {"10min", 10 * time.Minute},
+		{"1h30min", 90 * time.Minute}, {"5sec", 5 * time.Second}, {"100us", 100 * time.Microsecond},
+		{"20ms", 20 * time.Millisecond}, {"0", 0}, {"0s", 0},
+		{"soon", -1}, {"", -1}, {"NaN", -1}, {"-3", -1}, {"-3s", -1}, {"m", -1},
+	} {
+		var s Seconds
+		var m Moment
+		if err := s.Set(c.text); (err == nil) != (c.want > 0) || err == nil && time.Duration(s) != c.want {
+			t.Errorf("duration %q: %v, %v", c.text, time.Duration(s), err)
+		}
+		if err := m.Set(c.text); (err == nil) != (c.want >= 0) || err == nil && time.Duration(m) != c.want {
+			t.Errorf("time %q: %v, %v", c.text, time.Duration(m), err)
+		}
+	}
+	var s Seconds
+	if err := s.Set("1e300"); err == nil {
+		t.Errorf("1e300 seconds are %v", time.Duration(s))
+	}
+}
+
+func TestACommandWithoutDashesIsFound(t *testing.T) {
+	fl := pflag.NewFlagSet("record", pflag.ContinueOnError)
+	fl.StringP("duration", "d", "", "")
+	fl.BoolP("graph", "g", false, "")
+	for _, c := range []struct{ args, want string }{
+		{"ls -la", "ls -la"}, {"-d 5 ls -la", "ls -la"}, {"--duration 5 ls -la", "ls -la"}, {"--duration=5 ls", "ls"},
+		{"-d5 -g ls -x", "ls -x"}, {"-g ls", "ls"}, {"-- ls -la", ""}, {"-d 5", ""}, {"-x", ""},
+		{"--durration 3", ""}, {"-la x", ""}, {"", ""},
+	} {
+		got := CommandBefore(fl, strings.Fields(c.args))
+		if !slices.Equal(got, strings.Fields(c.want)) {
+			t.Errorf("%q: %q, want %q", c.args, got, c.want)
+		}
+	}
+}
+
+// FuzzTimes: what is accepted is within its limits.
+func FuzzTimes(f *testing.F) {
+	for _, s := range []string{"10min", "1e9", "-0", "1h1m1s", "9223372036854775807ns"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var s Seconds
+		if err := s.Set(text); err == nil && (s <= 0 || time.Duration(s).Seconds() > mostSeconds) {
+			t.Errorf("%q is %v", text, time.Duration(s))
+		}
+		var g Growth
+		if err := g.Set(text); err == nil && !(g >= 0 && g < 1e6) {
+			t.Errorf("%q is %v", text, g)
+		}
+	})
+}

@@ -1,0 +1,75 @@
+package commandline
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"prywalk/internal/exit"
+)
+
+// WrongFlag is the error of a flag that cannot be parsed: what is wrong, on which flag, and what to do.
+func WrongFlag(cmd *cobra.Command, err error) error {
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		return exit.Usage("--%s: %s; see %s --help", invalid.GetFlag().Name, wrongValue(invalid), cmd.CommandPath())
+	}
+	return exit.Usage("%v%s; see %s --help", err, MeantFlag(cmd, err), cmd.CommandPath())
+}
+
+// wrongValue says what is wrong with a flag's value. The flags of this package say so themselves. Those of the
+// library wrap errors of package strconv, whose text names Go functions.
+func wrongValue(e *pflag.InvalidValueError) string {
+	var own *exit.Error
+	if errors.As(e, &own) {
+		return own.Error()
+	}
+	problem := "is not a valid value"
+	if errors.Is(e, strconv.ErrRange) {
+		problem = "is out of range"
+	}
+	want := map[string]string{
+		"int": "give a whole number", "intSlice": "give whole numbers, separated by commas",
+		"float64": "give a number", "float64Slice": "give numbers, separated by commas",
+		"bool": "the flag takes no value, or true or false", "stringSlice": "give texts, separated by commas",
+	}[e.GetFlag().Value.Type()]
+	text := strconv.Quote(e.GetValue()) + " " + problem
+	if want != "" {
+		text += ": " + want
+	}
+	return text
+}
+
+// CommandBefore finds a command line that was given without the "--" before it, in the arguments of a command of
+// prywalk: "ls -la" in "-d 10s ls -la". Its first word is the first argument that is no flag, and no flag's value.
+// Empty if there is none, or "--" comes first.
+func CommandBefore(flags *pflag.FlagSet, args []string) []string {
+	for i := 0; i < len(args); i++ {
+		switch {
+		case args[i] == "--":
+			return nil
+		case !strings.HasPrefix(args[i], "-") || args[i] == "-":
+			return args[i:]
+		}
+		f, inOne := flagOf(flags, args[i])
+		if f == nil {
+			return nil // a mistyped flag of record: what follows may be its value
+		}
+		if !inOne && f.NoOptDefVal == "" {
+			i++
+		}
+	}
+	return nil
+}
+
+// flagOf is the flag of an argument, nil if there is none. inOne: its value is in the same argument.
+func flagOf(flags *pflag.FlagSet, arg string) (f *pflag.Flag, inOne bool) {
+	if name, long := strings.CutPrefix(arg, "--"); long {
+		name, _, inOne = strings.Cut(name, "=")
+		return flags.Lookup(name), inOne
+	}
+	return flags.ShorthandLookup(arg[1:2]), len(arg) > len("-x")
+}

@@ -1,0 +1,31 @@
+package console
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// errClosed reports that what is written to standard output would be lost.
+var errClosed = errors.New("standard output is closed, or is /dev/null opened for reading as well: " +
+	"the output would be lost; open a file or a pipe for it, or discard it with > /dev/null")
+
+// CheckStdout reports an error if standard output was closed when prywalk was started (>&-). The Go runtime then opens
+// /dev/null in its place, for reading and writing, before any code of a program can see it (runtime, checkfds). A shell
+// opens /dev/null for writing only, which is no error.
+func CheckStdout() error {
+	flags, err := unix.FcntlInt(os.Stdout.Fd(), unix.F_GETFL, 0)
+	if err != nil {
+		return errClosed
+	}
+	var out, null unix.Stat_t
+	if flags&unix.O_ACCMODE != unix.O_RDWR || unix.Fstat(int(os.Stdout.Fd()), &out) != nil ||
+		unix.Stat(os.DevNull, &null) != nil {
+		return nil
+	}
+	if out.Mode&unix.S_IFMT == unix.S_IFCHR && out.Rdev == null.Rdev {
+		return errClosed
+	}
+	return nil
+}

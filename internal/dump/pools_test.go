@@ -1,0 +1,173 @@
+package dump
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"prywalk/internal/waits"
+)
+
+// java gives how a program of Java in testdata is run.
+func java(t *testing.T, file string) []string {
+	t.Helper()
+	exe, err := exec.LookPath("java")
+	if err != nil {
+		t.Fatalf("no Java to run: %v", err)
+	}
+	return []string{exe, filepath.Join("testdata", file)}
+}
+
+// pythons gives the interpreters of the releases whose locks are read: 3.11 to 3.13.
+func pythons(t *testing.T) (list []string) {
+	t.Helper()
+	home, _ := os.UserHomeDir()
+	for _, release := range []string{"3.11", "3.12", "3.13"} {
+		for _, place := range []string{home + "/.pyenv/versions/" + release + ".*/bin/python3", "/usr/bin/python" + release} {
+			found, _ := filepath.Glob(place)
+			list = append(list, found...)
+		}
+	}
+	if len(list) == 0 {
+		t.Fatal("no CPython 3.11 to 3.13 to run")
+	}
+	return list
+}
+
+// settle looks at the locks of a program until they are as wanted.
+func settle(t *testing.T, pid int, wanted func(l *Locks) bool) *Locks {
+	t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		l := locksOf(t, pid)
+		if wanted(l) || time.Now().After(end) {
+			return l
+		}
+	}
+}
+
+// text is what people read of locks.
+func lockText(t *testing.T, l *Locks) string {
+	t.Helper()
+	var b strings.Builder
+	if err := LocksText(&b, l); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestStarvedWorkersAreBlocked: all threads of a pool wait for tasks of the same pool. None of them is idle, and the
+// pool is said to be possibly starved, with the line that waits.
+func TestStarvedWorkersAreBlocked(t *testing.T) {
+	cxx := compile(t, "pools.cc", "-std=c++20", "-g", "-O1", "-pthread")
+	for _, c := range []struct {
+		command []string
+		threads int
+		waitsIn string
+		line    string
+	}{
+		{java(t, "Pools.java"), 8, "java.util.concurrent.FutureTask.get", "in Pools.waitForTask at Pools.java:16"},
+		{[]string{pythons(t)[0], "testdata/pools.py"}, 4, "Future.result", "in starved.<locals>.outer at pools.py:15"},
+		{[]string{cxx}, 4, "std::future", "in outer at pools.cc:58"},
+	} {
+		p := startProgram(t, c.command[0], nil, append(c.command[1:], "starved")...)
+		l := settle(t, p.pid, func(l *Locks) bool { return len(l.Starved) == 1 && len(l.Starved[0].Threads) == c.threads })
+		text := lockText(t, l)
+		if len(l.Starved) != 1 || len(l.Starved[0].Threads) != c.threads || l.Starved[0].WaitsIn != c.waitsIn ||
+			l.Verdict != VerdictPossible {
+			t.Errorf("%v: %s, %+v", c.command, l.Verdict, l.Starved)
+			continue
+		}
+		for _, tid := range l.Starved[0].Threads {
+			if th, _ := l.find(tid); th.WaitsFor.Idle != "" {
+				t.Errorf("%v: thread %d %s is idle: %v", c.command, tid, th.Name, th.WaitsFor)
+			}
+		}
+		if !strings.Contains(text, "1 POSSIBLY STARVED POOL") || !strings.Contains(text, c.line) {
+			t.Errorf("%v: %q is missing in\n%s", c.command, c.line, text)
+		}
+	}
+}
+
+// TestIdlePoolsAreIdle: pools and loops that wait for work, of several kinds. No thread of theirs is called blocked.
+func TestIdlePoolsAreIdle(t *testing.T) {
+	cxx := compile(t, "pools.cc", "-std=c++20", "-g", "-O1", "-pthread")
+	for _, c := range []struct {
+		command []string
+		pool    int // threads that are idle by that rule
+	}{
+		{java(t, "Pools.java"), 3 + 1 + 2 + 1 + 1 + 1},
+		{[]string{pythons(t)[0], "testdata/pools.py"}, 3 + 1},
+		{[]string{cxx}, 4},
+	} {
+		p := startProgram(t, c.command[0], nil, append(c.command[1:], "idle")...)
+		count := func(l *Locks) (n int) {
+			for i := range l.Processes[0].Threads {
+				if w := l.Processes[0].Threads[i].WaitsFor; w != nil && w.Idle == waits.IdlePool {
+					n++
+				}
+			}
+			return n
+		}
+		l := settle(t, p.pid, func(l *Locks) bool { return count(l) >= c.pool && l.Verdict == VerdictNone })
+		if count(l) < c.pool || l.Verdict != VerdictNone || len(l.OwnerUnknown) > 0 || len(l.Starved) > 0 {
+			t.Errorf("%v: %d threads idle in pools, want %d; %s\n%s", c.command, count(l), c.pool, l.Verdict, lockText(t, l))
+		}
+	}
+}
+
+// TestNamesOfPoolsMakeNoIdleness: work that waits in functions called as parts of pools, and below a pool's loop.
+func TestNamesOfPoolsMakeNoIdleness(t *testing.T) {
+	p := startProgram(t, pythons(t)[0], nil, "testdata/pools.py", "blocked")
+	l := settle(t, p.pid, func(l *Locks) bool { return len(l.OwnerUnknown) == 2 })
+	text := lockText(t, l)
+	if len(l.OwnerUnknown) != 2 || l.Verdict != VerdictUnknown ||
+		!strings.Contains(text, "no deadlock among 0 locks with a known owner; 2 threads wait for locks whose owner is "+
+			"not known") {
+		t.Errorf("%s\n%s", l.Verdict, text)
+	}
+}
+
+// TestCrossedLocksOfPython: of a Lock the owner is likely, by the block that its frame is inside of; of an RLock it is
+// read, and proves a deadlock. A block that was left is no evidence.
+func TestCrossedLocksOfPython(t *testing.T) {
+	for _, python := range pythons(t) {
+		p := startProgram(t, python, nil, "testdata/pools.py", "locks")
+		l := settle(t, p.pid, func(l *Locks) bool { return len(l.Possible) == 1 })
+		if len(l.Possible) != 1 || len(l.Possible[0]) != 2 || len(l.Deadlocks) != 0 || l.Verdict != VerdictPossible {
+			t.Errorf("%s: locks: %s, %v, %v\n%s", python, l.Verdict, l.Possible, l.Deadlocks, lockText(t, l))
+		}
+		for _, m := range l.Locks {
+			if len(m.Likely) != 1 || slices.Contains(m.Waiters, m.Likely[0].TID) ||
+				!strings.Contains(m.Likely[0].Evidence, "inside of \"with\" of this threading.Lock, in cross.<locals>.take at "+
+					"pools.py:") {
+				t.Errorf("%s: %+v", python, m.Likely)
+			}
+		}
+		p = startProgram(t, python, nil, "testdata/pools.py", "rlocks")
+		l = settle(t, p.pid, func(l *Locks) bool { return len(l.Deadlocks) == 1 })
+		if len(l.Deadlocks) != 1 || len(l.Deadlocks[0]) != 2 || l.Verdict != VerdictDeadlock {
+			t.Errorf("%s: rlocks: %s, %v\n%s", python, l.Verdict, l.Deadlocks, lockText(t, l))
+		}
+		p = startProgram(t, python, nil, "testdata/pools.py", "uncrossed")
+		l = settle(t, p.pid, func(l *Locks) bool { return len(l.OwnerUnknown) == 2 })
+		if len(l.Possible)+len(l.Deadlocks) != 0 || l.Verdict != VerdictUnknown ||
+			slices.ContainsFunc(l.Locks, func(m Lock) bool { return len(m.Likely) > 0 }) {
+			t.Errorf("%s: uncrossed: %s\n%s", python, l.Verdict, lockText(t, l))
+		}
+	}
+}
+
+// TestGoroutinesAreNotExamined: of a process of Go it is not said that there is no deadlock.
+func TestGoroutinesAreNotExamined(t *testing.T) {
+	l := newLocks()
+	stack := []Frame{{Place: &Place{Function: "runtime.futex"}}, {Place: &Place{Function: "runtime.mcall"}}}
+	l.Processes = []*Process{{PID: 1, Threads: []Thread{{TID: 1, Frames: stack}}}}
+	l.judge()
+	if text := lockText(t, l); l.Verdict != VerdictUnknown || !strings.Contains(text, "goroutines") {
+		t.Errorf("%s\n%s", l.Verdict, text)
+	}
+}

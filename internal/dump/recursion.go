@@ -1,0 +1,79 @@
+package dump
+
+import (
+	"fmt"
+	"strings"
+
+	"prywalk/internal/printable"
+	"prywalk/internal/tabular"
+)
+
+// # Runaway recursion
+//
+// A stack of a million frames is mostly one cycle of calls, repeated. The text shows both ends of the repetition, and
+// one line for what lies between them. Frames are the same there if their functions are: the calls of a recursion lie
+// in several lines. JSON has all frames.
+
+const (
+	longestCycle = 16 // functions of a cycle
+	cycleEnds    = 10 // frames of a repetition that are shown at each end, at least
+	leastHidden  = 50 // frames: fewer are shown
+	namedMost    = 4  // functions of a cycle that are named in its line
+	nameWidth    = 60
+)
+
+// repetition is a part of a list of frames in which a cycle of calls repeats.
+type repetition struct {
+	from, to int // of the frames that are not shown
+	period   int
+}
+
+// repeated finds the first repetition at or after a frame that is long enough to be left out; ok is false if there is
+// none.
+func repeated(frames []Frame, from int) (r repetition, ok bool) {
+	for at := from; at+2*cycleEnds+leastHidden <= len(frames); {
+		next := at + 1
+		for period := 1; period <= longestCycle; period++ {
+			end := at + period
+			for end < len(frames) && frames[end].calls(&frames[end-period]) {
+				end++
+			}
+			hidden := end - at - 2*cycleEnds
+			if hidden -= hidden % period; hidden >= leastHidden && hidden >= 2*period {
+				return repetition{at + cycleEnds, at + cycleEnds + hidden, period}, true
+			}
+			if period == 1 {
+				next = end // no shorter cycle begins within equal frames
+			}
+		}
+		at = max(at+1, min(next, at+cycleEnds))
+	}
+	return repetition{}, false
+}
+
+// calls reports whether two frames are of the same function.
+func (f *Frame) calls(g *Frame) bool {
+	if f.Place == g.Place {
+		return f.Function != "" || f.PC == g.PC
+	}
+	return f.Function != "" && f.Function == g.Function && f.Module == g.Module && f.Inlined == g.Inlined &&
+		f.Machinery == g.Machinery
+}
+
+// say writes the line that stands for the frames that are not shown.
+func (r repetition) say(b *strings.Builder, frames []Frame) {
+	var names []string
+	for i := range frames[r.from : r.from+r.period] {
+		name := frames[r.from+i].Function
+		if name == "" {
+			name = "??"
+		}
+		names = append(names, tabular.Shorten(printable.String(name), nameWidth))
+	}
+	if len(names) > namedMost {
+		names = append(names[:namedMost], fmt.Sprintf("… (%d functions)", r.period))
+	}
+	hidden := r.to - r.from
+	printable.Fprintf(b, "       … %s: %s, %s times\n", tabular.Plural(int64(hidden), "frame"),
+		strings.Join(names, " ← "), tabular.Thousands(int64(hidden/r.period)))
+}

@@ -1,0 +1,52 @@
+package mcpserver
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"prywalk/internal/exit"
+)
+
+// answer runs a command of prywalk and makes a tool's answer of what it prints. A failure is an answer, too, with the
+// command's own message, which names the cause and the remedy.
+func (o *Options) answer(ctx context.Context, stdin *os.File, next string, args ...string) (
+	*mcp.CallToolResult, any, error,
+) {
+	if _, bounded := ctx.Deadline(); !bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, patience)
+		defer cancel()
+	}
+	output, code, err := o.Run(ctx, stdin, args...)
+	if err != nil {
+		return nil, nil, fmt.Errorf("prywalk %s could not be run: %w", args[0], err)
+	}
+	failed := code != exit.OK && code != exit.Deadlock && code != exit.NoSamples
+	if failed {
+		next = ""
+	}
+	return &mcp.CallToolResult{IsError: failed, Content: []mcp.Content{&mcp.TextContent{Text: bounded(output, next)}}},
+		nil, nil
+}
+
+// bounded cuts a text at the end of a line, so that it has MostBytes at most with what follows it.
+func bounded(text, next string) string {
+	tail := ""
+	if next != "" {
+		tail = "\nNext: " + next + "\n"
+	}
+	text = strings.ToValidUTF8(strings.TrimRight(text, "\n")+"\n", "\ufffd")
+	const reserve = 100 // for the line below
+	most := MostBytes - len(tail)
+	if len(text) <= most {
+		return text + tail
+	}
+	kept := text[:most-reserve]
+	kept = kept[:strings.LastIndexByte(kept, '\n')+1]
+	return fmt.Sprintf("%s… %d more lines were left out; ask with fewer rows or a filter\n%s",
+		strings.ToValidUTF8(kept, ""), strings.Count(text[len(kept):], "\n"), tail)
+}

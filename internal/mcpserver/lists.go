@@ -1,0 +1,73 @@
+package mcpserver
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"prywalk/internal/printable"
+)
+
+// suffix is how the names of recordings end.
+const suffix = ".pb.gz"
+
+// open opens a recording. A name that leads out of the directory, by a symbolic link too, is refused.
+func (o *Options) open(name string) (*os.File, error) {
+	f, err := os.OpenInRoot(o.Dir, name)
+	if err != nil {
+		return nil, fmt.Errorf("recording %q: %w; list_recordings has the names", name, err)
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		f.Close()
+		return nil, fmt.Errorf("recording %q is not a regular file", name)
+	}
+	return f, nil
+}
+
+func (o *Options) listRecordings(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+	entries, err := os.ReadDir(o.Dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	var b strings.Builder
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() || !strings.Contains(e.Name(), ".pb") {
+			continue
+		}
+		printable.Fprintf(&b, "%s  %d bytes  %s\n", e.Name(), info.Size(), info.ModTime().UTC().Format(time.RFC3339))
+	}
+	if b.Len() == 0 {
+		b.WriteString("no recordings\n")
+	}
+	return text(bounded(b.String(), "Where the time goes: report.")), nil, nil
+}
+
+// mostCommand is how much of a command line is listed.
+const mostCommand = 120
+
+func (o *Options) listProcesses(_ context.Context, _ *mcp.CallToolRequest, in struct {
+	Match string `json:"match,omitempty" jsonschema:"only processes whose command line contains this text"`
+}) (*mcp.CallToolResult, any, error) {
+	var b strings.Builder
+	for _, p := range o.Processes() {
+		if !strings.Contains(p.Command, in.Match) {
+			continue
+		}
+		command := p.Command
+		if len(command) > mostCommand {
+			command = command[:mostCommand] + "…"
+		}
+		printable.Fprintf(&b, "%d  %s\n", p.PID, printable.UTF8(command))
+	}
+	return text(bounded(b.String(), "What a process does now: dump_stacks.")), nil, nil
+}
+
+// text is an answer.
+func text(s string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}
+}

@@ -1,0 +1,206 @@
+// Package mcpserver offers prywalk's commands as tools of the Model Context Protocol.
+//
+// Each tool is one command line of prywalk, which runs as a process of its own. The server checks the arguments,
+// bounds the time and the length of the answer, and adds the question that usually comes next. Recordings are files
+// below one directory; a path that leads out of it is refused. Without Options.AllowRecord no tool writes a file.
+//
+// Sources: the specification of the protocol (modelcontextprotocol.io), and its official SDK for Go.
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// MostBytes is how long an answer is at most, with the line that says what was left out.
+const MostBytes = 32 << 10
+
+const (
+	// mostSeconds is how long a recording takes at most.
+	mostSeconds = 300
+	// patience is how long any other command may take.
+	patience = time.Minute
+)
+
+// Options say what the tools may do.
+type Options struct {
+	Dir         string // where recordings are read and written
+	AllowRecord bool   // whether there is a tool that writes recordings
+	// Run runs prywalk with these arguments and this standard input (nil: none). It gives what was printed, on both
+	// outputs, and the exit code; an error only if prywalk could not be run.
+	Run func(ctx context.Context, stdin *os.File, args ...string) (output string, code int, err error)
+	// Processes lists the running processes.
+	Processes func() []Process
+}
+
+// Process is a running process.
+type Process struct {
+	PID     int
+	Command string // its command line
+}
+
+// New makes a server with a tool for each question that prywalk answers.
+func New(version string, o Options) *mcp.Server {
+	s := mcp.NewServer(&mcp.Implementation{Name: "prywalk", Version: version}, &mcp.ServerOptions{
+		Instructions: "Where a process spends CPU time, what its threads wait for, and who holds the locks. Begin with " +
+			"list_processes and dump_stacks; report reads a recording."})
+	reads := &mcp.ToolAnnotations{ReadOnlyHint: true}
+	mcp.AddTool(s, &mcp.Tool{Name: "list_processes", Annotations: reads,
+		Description: "List running processes with pid and command line."}, o.listProcesses)
+	mcp.AddTool(s, &mcp.Tool{Name: "dump_stacks", Annotations: reads,
+		Description: "Show the stacks of all threads of a process now, equal stacks together."}, o.dumpStacks)
+	mcp.AddTool(s, &mcp.Tool{Name: "dump_locks", Annotations: reads,
+		Description: "Show which locks threads of a process wait for, who holds them, and deadlocks."}, o.dumpLocks)
+	mcp.AddTool(s, &mcp.Tool{Name: "check_access", Annotations: reads,
+		Description: "Show what the kernel allows for a process, and the remedy for what it does not."}, o.checkAccess)
+	mcp.AddTool(s, &mcp.Tool{Name: "list_recordings", Annotations: reads,
+		Description: "List the recordings that report and diff can read."}, o.listRecordings)
+	mcp.AddTool(s, &mcp.Tool{Name: "report", Annotations: reads,
+		Description: "Show where the time of a recording goes: functions, waits, threads, callers."}, o.report)
+	mcp.AddTool(s, &mcp.Tool{Name: "diff", Annotations: reads,
+		Description: "Show compare two recordings: what became slower or faster."}, o.diff)
+	if o.AllowRecord {
+		mcp.AddTool(s, &mcp.Tool{Name: "record",
+			Description: "Sample a process for some seconds into a recording."}, o.record)
+	}
+	return s
+}
+
+// target names a process.
+type target struct {
+	PID int `json:"pid" jsonschema:"process id"`
+}
+
+func (t target) flag() (string, error) {
+	if t.PID <= 0 {
+		return "", fmt.Errorf("pid %d: give the number of a running process; list_processes has them", t.PID)
+	}
+	return strconv.Itoa(t.PID), nil
+}
+
+func (o *Options) dumpStacks(ctx context.Context, _ *mcp.CallToolRequest, in struct {
+	target
+	MaxDepth int `json:"max_depth,omitempty" jsonschema:"frames of a stack, 0 for all"`
+}) (*mcp.CallToolResult, any, error) {
+	pid, err := in.flag()
+	if err != nil || in.MaxDepth < 0 {
+		return nil, nil, errors.Join(err, negative("max_depth", in.MaxDepth))
+	}
+	return o.answer(ctx, nil, "Threads that wait for locks: dump_locks. Where the time goes: record, then report.",
+		"dump", "-p", pid, "--merge", "--max-depth", strconv.Itoa(in.MaxDepth))
+}
+
+func (o *Options) dumpLocks(ctx context.Context, _ *mcp.CallToolRequest, in target) (*mcp.CallToolResult, any, error) {
+	pid, err := in.flag()
+	if err != nil {
+		return nil, nil, err
+	}
+	return o.answer(ctx, nil, "What an owner does: dump_stacks.", "dump", "-p", pid, "--locks")
+}
+
+func (o *Options) checkAccess(ctx context.Context, _ *mcp.CallToolRequest, in target) (
+	*mcp.CallToolResult, any, error,
+) {
+	pid, err := in.flag()
+	if err != nil {
+		return nil, nil, err
+	}
+	return o.answer(ctx, nil, "", "doctor", "-p", pid)
+}
+
+func (o *Options) report(ctx context.Context, _ *mcp.CallToolRequest, in struct {
+	File    string `json:"file" jsonschema:"name of a recording, of list_recordings"`
+	By      string `json:"by,omitempty" jsonschema:"group by thread, process, role, state, wait, lock or module"`
+	Value   string `json:"value,omitempty" jsonschema:"clock: cpu, wall, runqueue, blocked or samples"`
+	Rows    int    `json:"rows,omitempty" jsonschema:"rows of the table, 30 unless given"`
+	Callers string `json:"callers,omitempty" jsonschema:"show who called this function"`
+	Callees string `json:"callees,omitempty" jsonschema:"show what this function called"`
+	Focus   string `json:"focus,omitempty" jsonschema:"only stacks with a function, file or module that matches"`
+	Thread  string `json:"thread,omitempty" jsonschema:"only threads whose name or number matches"`
+	Blame   bool   `json:"blame,omitempty" jsonschema:"what the owners of locks did while others waited"`
+}) (*mcp.CallToolResult, any, error) {
+	f, err := o.open(in.File)
+	if err != nil || in.Rows < 0 {
+		return nil, nil, errors.Join(err, negative("rows", in.Rows))
+	}
+	defer f.Close()
+	args := []string{"report", "-"}
+	for _, flag := range []struct{ name, value string }{
+		{"by", in.By}, {"value", in.Value}, {"callers", in.Callers}, {"callees", in.Callees},
+		{"focus", in.Focus}, {"thread", in.Thread},
+	} {
+		if flag.value != "" {
+			args = append(args, "--"+flag.name+"="+flag.value)
+		}
+	}
+	if in.Rows > 0 {
+		args = append(args, "--rows="+strconv.Itoa(in.Rows))
+	}
+	if in.Blame {
+		args = append(args, "--blame")
+	}
+	return o.answer(ctx, f, "Who calls a function: report with callers. What threads wait for: report with by=wait.",
+		args...)
+}
+
+func (o *Options) diff(ctx context.Context, _ *mcp.CallToolRequest, in struct {
+	Old string `json:"old" jsonschema:"name of the earlier recording"`
+	New string `json:"new" jsonschema:"name of the later recording"`
+	Per string `json:"per,omitempty" jsonschema:"compare run, second or share"`
+}) (*mcp.CallToolResult, any, error) {
+	var paths []string
+	for _, name := range []string{in.Old, in.New} {
+		f, err := o.open(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		defer f.Close()
+		paths = append(paths, fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), f.Fd()))
+	}
+	args := append([]string{"diff"}, paths...)
+	if in.Per != "" {
+		args = append(args, "--per="+in.Per)
+	}
+	return o.answer(ctx, nil, "Who calls what became slower: report with callers, on the later recording.", args...)
+}
+
+func (o *Options) record(ctx context.Context, _ *mcp.CallToolRequest, in struct {
+	target
+	Seconds int    `json:"seconds" jsonschema:"how long, 1 to 300"`
+	File    string `json:"file,omitempty" jsonschema:"name of the recording, such as slow.pb.gz"`
+}) (*mcp.CallToolResult, any, error) {
+	pid, err := in.flag()
+	if err != nil {
+		return nil, nil, err
+	}
+	if in.Seconds < 1 || in.Seconds > mostSeconds {
+		return nil, nil, fmt.Errorf("seconds %d: give 1 to %d", in.Seconds, mostSeconds)
+	}
+	name := in.File
+	if name == "" {
+		name = "mcp-" + pid + suffix
+	}
+	if filepath.Base(name) != name || !strings.HasSuffix(name, suffix) || strings.ContainsAny(name, "%\x00") {
+		return nil, nil, fmt.Errorf("file %q: give a plain name that ends in %s", name, suffix)
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(in.Seconds)*time.Second+patience)
+	defer cancel()
+	return o.answer(ctx, nil, "Where the time went: report with file="+name+".",
+		"record", "-p", pid, "-d", strconv.Itoa(in.Seconds), "-o", filepath.Join(o.Dir, name))
+}
+
+// negative is the error of a number below 0.
+func negative(name string, n int) error {
+	if n >= 0 {
+		return nil
+	}
+	return fmt.Errorf("%s %d: give 0 or more", name, n)
+}

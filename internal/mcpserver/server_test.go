@@ -1,0 +1,188 @@
+package mcpserver
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// runs has the command lines that a server ran.
+type runs struct {
+	lines  [][]string
+	stdin  string
+	output string
+	code   int
+}
+
+func (r *runs) run(_ context.Context, stdin *os.File, args ...string) (string, int, error) {
+	r.lines = append(r.lines, args)
+	if stdin != nil {
+		content, err := io.ReadAll(stdin)
+		if err != nil {
+			return "", 0, err
+		}
+		r.stdin = string(content)
+	}
+	return r.output, r.code, nil
+}
+
+// connect gives a client of the SDK that is connected to a server, in a directory with one recording.
+func connect(t *testing.T, r *runs, allow bool) *mcp.ClientSession {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.pb.gz"), []byte("content"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/etc/passwd", filepath.Join(dir, "link.pb.gz")); err != nil {
+		t.Fatal(err)
+	}
+	here, there := mcp.NewInMemoryTransports()
+	o := Options{Dir: dir, AllowRecord: allow, Run: r.run,
+		Processes: func() []Process { return []Process{{7, "redis-server *:6379"}, {8, "nginx"}} }}
+	server, err := New("test", o).Connect(t.Context(), there, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := mcp.NewClient(&mcp.Implementation{Name: "test"}, nil).Connect(t.Context(), here, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		client.Close()
+		_ = server.Wait()
+	})
+	return client
+}
+
+// call calls a tool, and gives its text and whether it is an error.
+func call(t *testing.T, c *mcp.ClientSession, tool string, args map[string]any) (string, bool) {
+	t.Helper()
+	res, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
+	if err != nil {
+		return err.Error(), true
+	}
+	var b strings.Builder
+	for _, content := range res.Content {
+		b.WriteString(content.(*mcp.TextContent).Text)
+	}
+	return b.String(), res.IsError
+}
+
+func TestToolsThatWriteAreOfferedOnlyWhenAllowed(t *testing.T) {
+	for _, allow := range []bool{false, true} {
+		list, err := connect(t, &runs{}, allow).ListTools(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		offered := false
+		for _, tool := range list.Tools {
+			offered = offered || tool.Name == "record"
+			if reads := tool.Annotations != nil && tool.Annotations.ReadOnlyHint; reads == (tool.Name == "record") {
+				t.Errorf("%s: read-only %v", tool.Name, reads)
+			}
+		}
+		if offered != allow || len(list.Tools) < 7 {
+			t.Errorf("allowed %v: offered %v of %d tools", allow, offered, len(list.Tools))
+		}
+	}
+	if _, failed := call(t, connect(t, &runs{}, false), "record", map[string]any{"pid": 1, "seconds": 1}); !failed {
+		t.Error("record was run though it is not allowed")
+	}
+}
+
+func TestToolsRunTheirCommands(t *testing.T) {
+	for _, c := range []struct {
+		tool string
+		args map[string]any
+		want string
+	}{
+		{"dump_stacks", map[string]any{"pid": 7, "max_depth": 3}, "dump -p 7 --merge --max-depth 3"},
+		{"dump_locks", map[string]any{"pid": 7}, "dump -p 7 --locks"},
+		{"check_access", map[string]any{"pid": 7}, "doctor -p 7"},
+		{"report", map[string]any{"file": "a.pb.gz", "by": "wait", "rows": 3}, "report - --by=wait --rows=3"},
+		{"report", map[string]any{"file": "a.pb.gz", "callers": "--html=x"}, "report - --callers=--html=x"},
+	} {
+		r := &runs{output: "the answer"}
+		got, failed := call(t, connect(t, r, false), c.tool, c.args)
+		if failed || !strings.HasPrefix(got, "the answer\n") {
+			t.Errorf("%s: %v %q", c.tool, failed, got)
+		}
+		if len(r.lines) != 1 || strings.Join(r.lines[0], " ") != c.want {
+			t.Errorf("%s ran %q, want %q", c.tool, r.lines, c.want)
+		}
+		if c.tool == "report" && r.stdin != "content" {
+			t.Errorf("report read %q", r.stdin)
+		}
+	}
+}
+
+func TestHostileArgumentsRunNothing(t *testing.T) {
+	for _, c := range []struct {
+		tool string
+		args map[string]any
+	}{
+		{"dump_stacks", map[string]any{"pid": -1}},
+		{"dump_stacks", map[string]any{"pid": "1; reboot"}},
+		{"dump_stacks", map[string]any{"pid": 1, "max_depth": -5}},
+		{"dump_stacks", map[string]any{"pid": 1, "unknown": true}},
+		{"report", map[string]any{"file": "../../etc/passwd"}},
+		{"report", map[string]any{"file": "/etc/passwd"}},
+		{"report", map[string]any{"file": "link.pb.gz"}},
+		{"report", map[string]any{"file": "--html=/tmp/x"}},
+		{"report", map[string]any{"file": "."}},
+		{"report", map[string]any{"file": "a.pb.gz", "rows": -1}},
+		{"diff", map[string]any{"old": "a.pb.gz", "new": "../a.pb.gz"}},
+		{"record", map[string]any{"pid": 1, "seconds": 0}},
+		{"record", map[string]any{"pid": 1, "seconds": 100000}},
+		{"record", map[string]any{"pid": 1, "seconds": 1, "file": "../x.pb.gz"}},
+		{"record", map[string]any{"pid": 1, "seconds": 1, "file": "x.sh"}},
+		{"record", map[string]any{"pid": 1, "seconds": 1, "file": "%p.pb.gz"}},
+	} {
+		r := &runs{}
+		if got, failed := call(t, connect(t, r, true), c.tool, c.args); !failed || len(r.lines) != 0 {
+			t.Errorf("%s %v: failed %v, ran %q: %s", c.tool, c.args, failed, r.lines, got)
+		}
+	}
+}
+
+func TestAFailureIsAnAnswerWithItsMessage(t *testing.T) {
+	r := &runs{output: "prywalk: permission denied; run as root", code: 3}
+	got, failed := call(t, connect(t, r, false), "dump_stacks", map[string]any{"pid": 7})
+	if !failed || !strings.Contains(got, "run as root") || strings.Contains(got, "Next:") {
+		t.Errorf("failed %v: %q", failed, got)
+	}
+	r = &runs{output: "a deadlock", code: 5}
+	if got, failed := call(t, connect(t, r, false), "dump_locks", map[string]any{"pid": 7}); failed {
+		t.Errorf("a deadlock that was found is a failure: %q", got)
+	}
+}
+
+func TestAnswersAreBounded(t *testing.T) {
+	for _, line := range []string{"0123456789\n", "é\xff\n", strings.Repeat("x", 40_000)} {
+		got := bounded(strings.Repeat(line, 1+3*MostBytes/len(line)), "ask again")
+		if len(got) > MostBytes || !strings.Contains(got, "lines were left out") ||
+			!strings.HasSuffix(got, "ask again\n") {
+			t.Errorf("%.5q: %d bytes, end %q", line, len(got), got[max(0, len(got)-90):])
+		}
+	}
+	if got := bounded("short", "go on"); got != "short\n\nNext: go on\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestListsNameProcessesAndRecordings(t *testing.T) {
+	c := connect(t, &runs{}, false)
+	if got, failed := call(t, c, "list_recordings", nil); failed || !strings.Contains(got, "a.pb.gz  7 bytes") ||
+		strings.Contains(got, "link.pb.gz") {
+		t.Errorf("recordings: %v %q", failed, got)
+	}
+	if got, failed := call(t, c, "list_processes", map[string]any{"match": "redis"}); failed ||
+		!strings.HasPrefix(got, "7  redis-server *:6379\n") || strings.Contains(got, "nginx") {
+		t.Errorf("processes: %v %q", failed, got)
+	}
+}

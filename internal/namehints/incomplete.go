@@ -1,0 +1,79 @@
+package namehints
+
+import "strings"
+
+// IncompleteName is the name of the frame at the outer end of a stack whose walk ended early, for a reason.
+func IncompleteName(reason string) string { return incompleteBegin + reason + "]" }
+
+const incompleteBegin = "[incomplete: "
+
+// IncompleteReason gives the reason that such a name holds, false for other names.
+func IncompleteReason(name string) (string, bool) {
+	reason, ok := strings.CutPrefix(name, incompleteBegin)
+	if !ok {
+		return "", false
+	}
+	return strings.TrimSuffix(reason, "]"), true
+}
+
+// incomplete says for each reason what ended the walks and what to do; MODULE is the file that the stacks end in.
+var incomplete = map[string]string{
+	"no-rule": "no call frame information for MODULE, and its instructions do not show the caller; " +
+		"SYMBOLS see docs/limits.md",
+	"bad-memory": "the return address is in memory that could not be read; compare with record --engine ptrace, " +
+		"and see docs/limits.md",
+	"stack-cut": "the copy of the stack ended before the stack did; record with --engine ptrace, which copies " +
+		"up to 8 MiB",
+	"depth": "stacks with more frames than --max-depth; record with a larger --max-depth",
+	"loop": "the next frame of MODULE is not further out on the stack: a damaged or unusual stack; " +
+		"SYMBOLS see docs/limits.md",
+	"unproven": "a register was needed that a passive read cannot see; record without --read-only",
+}
+
+// IncompleteCure says what ended the walks of stacks that are incomplete for a reason, and what to do. Module is the
+// file that they end in, "" if not known. "": the reason is not known.
+func IncompleteCure(reason, module string) string {
+	symbols, name := "record it before strip (Haskell's stacks need the symbol table), or install its debug symbols, or",
+		module
+	switch {
+	case module == "":
+		name = "the code that these stacks end in"
+	case strings.HasPrefix(module, "["): // the program made it while it ran
+		symbols = "for code generated at run time"
+	}
+	return strings.NewReplacer("MODULE", name, "SYMBOLS", symbols).Replace(incomplete[reason])
+}
+
+// muchIncomplete is the share from which on a row of incomplete stacks is among the first firstRows.
+const (
+	muchIncomplete = 0.02
+	firstRows      = 5
+)
+
+// RaiseIncomplete puts the rows of incomplete stacks, which have nothing of their own, among the first of a table that
+// is sorted by own values, where they have much of the total: what these stacks lack changes every total. The row
+// stands where its total would, or higher.
+func RaiseIncomplete[R any](rows []R, values func(*R) (name string, self, total int64)) {
+	var all int64
+	for i := range rows {
+		_, self, _ := values(&rows[i])
+		all += self
+	}
+	at := 0
+	for i := range rows {
+		row := rows[i]
+		name, _, total := values(&row)
+		if _, ok := IncompleteReason(name); !ok || float64(total) <= muchIncomplete*float64(all) {
+			continue
+		}
+		to := at
+		for ; to < i && to < firstRows-1; to++ {
+			if _, self, _ := values(&rows[to]); self < total {
+				break
+			}
+		}
+		copy(rows[to+1:i+1], rows[to:i])
+		rows[to] = row
+		at = min(to+1, firstRows-1)
+	}
+}

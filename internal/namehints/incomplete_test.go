@@ -1,0 +1,31 @@
+package namehints
+
+import (
+	"strings"
+	"testing"
+
+	"prywalk/frames"
+)
+
+// TestEveryStopReasonHasACure holds for each reason that a recording can have.
+func TestEveryStopReasonHasACure(t *testing.T) {
+	for s := frames.StopRoot + 1; s < frames.NumStopReasons; s++ {
+		name := IncompleteName(s.String())
+		if reason, ok := IncompleteReason(name); !ok || reason != s.String() || IncompleteCure(reason, "") == "" {
+			t.Errorf("%s: reason %q, %v, cure %q", name, reason, ok, IncompleteCure(reason, ""))
+		}
+	}
+	if !strings.Contains(IncompleteCure("depth", ""), "--max-depth") {
+		t.Error("the cure for deep stacks does not name --max-depth")
+	}
+	if cure := IncompleteCure("no-rule", "libx.so"); !strings.Contains(cure, "libx.so") ||
+		!strings.Contains(cure, "debug symbols") {
+		t.Errorf("code of a file: %q", cure)
+	}
+	if cure := IncompleteCure("no-rule", "[anon]"); strings.Contains(cure, "debug symbols") {
+		t.Errorf("code without a file has no debug symbols: %q", cure)
+	}
+	if _, ok := IncompleteReason("[not observed]"); ok {
+		t.Error("another synthetic frame has a reason")
+	}
+}

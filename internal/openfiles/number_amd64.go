@@ -1,0 +1,4 @@
+package openfiles
+
+// sysPrlimit64 is the number of prlimit64(2). Package unix, which has it, imports package syscall.
+const sysPrlimit64 = 302

@@ -1,0 +1,58 @@
+package process
+
+import (
+	"os"
+	"regexp"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Capability is a right that makes a difference to prywalk (capabilities(7)).
+type Capability struct {
+	Bit  int
+	Name string // as setcap and container engines name it, without cap_
+}
+
+// Capabilities are all of them, in the order in which a remedy lists them.
+var Capabilities = []Capability{
+	{unix.CAP_SYS_PTRACE, "sys_ptrace"},
+	{unix.CAP_DAC_READ_SEARCH, "dac_read_search"},
+	{unix.CAP_PERFMON, "perfmon"},
+	{unix.CAP_SYS_NICE, "sys_nice"},
+	{unix.CAP_CHECKPOINT_RESTORE, "checkpoint_restore"},
+	{unix.CAP_SYS_ADMIN, "sys_admin"},
+	{unix.CAP_BPF, "bpf"},
+}
+
+// OtherUsers are the capabilities that processes of other users take: CAP_SYS_PTRACE overrides the kernel's check of
+// who may trace whom, and CAP_DAC_READ_SEARCH the mode of files below /proc that belong to the process's user
+// (/proc/PID/syscall, /proc/PID/mem).
+const OtherUsers = uint64(1<<unix.CAP_SYS_PTRACE | 1<<unix.CAP_DAC_READ_SEARCH)
+
+// Grant is the command that gives prywalk's file some capabilities. setcap replaces those that the file has, so the
+// command names them, too.
+func (s *Status) Grant(bits uint64) string {
+	var names []string
+	for _, c := range Capabilities {
+		if (bits|s.CapPrm)>>c.Bit&1 != 0 {
+			names = append(names, "cap_"+c.Name)
+		}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		self = "prywalk"
+	}
+	return "sudo setcap " + strings.Join(names, ",") + "+ep " + quoted(self)
+}
+
+// plainWord matches what a shell takes as it is.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_.+:@/-]+$`)
+
+// quoted quotes a word for a shell, if it has to be.
+func quoted(word string) string {
+	if plainWord.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

@@ -1,0 +1,65 @@
+package process
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/refusal"
+)
+
+// The least that prywalk works with. The Go runtime ends a process with a crash report, and not with an error, when it
+// gets no descriptor for its poller, no thread or no memory, so the limits are checked before these are asked for.
+const (
+	leastFiles   = 64      // one process with a few threads takes about 40
+	leastRuntime = 16      // of these, without a process to sample
+	leastThreads = 16      // prywalk has 8 to 12
+	leastSpace   = 2 << 30 // address space; the Go runtime reserves about 1.2 GB of it at the start
+)
+
+// CheckRuntime reports an error if the Go runtime would crash for lack of threads, descriptors or address space. It is
+// called before anything that starts a goroutine.
+func CheckRuntime() error {
+	var r unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_AS, &r) == nil && r.Cur < leastSpace {
+		return fmt.Errorf("the limit of address space is %d KB, and prywalk needs %d; raise it: ulimit -v %d",
+			r.Cur>>10, leastSpace>>10, leastSpace>>10)
+	}
+	if unix.Getrlimit(unix.RLIMIT_NPROC, &r) == nil && r.Cur < leastThreads && limitedThreads() {
+		return fmt.Errorf("the limit of processes and threads is %d, and prywalk needs %d; raise it: ulimit -u 1024",
+			r.Cur, leastThreads)
+	}
+	return checkFiles(leastRuntime)
+}
+
+// limitedThreads reports whether RLIMIT_NPROC applies: not to root, and not with these capabilities (kernel/fork.c,
+// copy_process).
+func limitedThreads() bool {
+	if unix.Getuid() == 0 {
+		return false
+	}
+	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	if unix.Capget(&head, &data[0]) != nil {
+		return true
+	}
+	return data[0].Effective&(1<<unix.CAP_SYS_RESOURCE|1<<unix.CAP_SYS_ADMIN) == 0
+}
+
+// CheckFiles reports an error if too few files can be open to sample even one process. Package syscall has raised the
+// soft limit to the hard one.
+func CheckFiles() error { return checkFiles(leastFiles) }
+
+func checkFiles(least uint64) error {
+	var r unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &r) != nil || r.Cur >= least {
+		return nil
+	}
+	return fmt.Errorf("the limit of open files is %d, and prywalk needs %d; raise it: ulimit -n 1024", r.Cur, leastFiles)
+}
+
+// noFiles is the error of a file of a process that was not opened because prywalk has too many open.
+func noFiles(pid int, err error) *Error {
+	return &Error{PID: pid, Kind: refusal.NoFiles, Cause: "too many open files in prywalk",
+		Next: "raise its limit: ulimit -n 4096", Err: err}
+}

@@ -1,0 +1,133 @@
+package procmem
+
+import (
+	"os"
+	"runtime"
+	"strconv"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestThreadWithAWalkerOpensNoPathOfAProcess: each way that this package has to a path below /proc/PID.
+func TestThreadWithAWalkerOpensNoPathOfAProcess(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	own, pid := unix.Gettid(), os.Getpid()
+	w := NewWalker()
+	defer w.Close()
+	var stat Stat
+	var status Status
+	var comm Comm
+	budget := NewBudget(0)
+	loose, held := OpenThread(pid, own, nil), OpenThread(pid, own, budget)
+	path := "/proc/" + strconv.Itoa(pid)
+	ways := []struct {
+		name  string
+		walks int
+		do    func() error
+	}{
+		{"stat", 1, func() error { return ReadStat(pid, &stat) }},
+		{"status", 1, func() error { return ReadStatus(pid, &status) }},
+		{"comm", 1, func() error { return ReadComm(pid, &comm) }},
+		{"maps", 1, func() error { _, err := ReadMaps(pid, nil); return err }},
+		{"link", 1, func() error { _, err := Readlink(path+"/exe", make([]byte, 64)); return err }},
+		{"small file", 1, func() error { _, err := ReadSmall(path+"/loginuid", make([]byte, 64)); return err }},
+		{"list of threads", 1, func() error { _, err := ListTasks(pid, nil); return err }},
+		{"memory", 4, func() error { OpenMemory(pid).Close(); return nil }},
+		{"file of a thread", 1, func() error { return loose.Stat(&stat) }},
+		{"directory of a thread", 1, held.Hold},
+		{"files in that directory", 0, func() error {
+			if _, err := held.SchedStat(); err != nil {
+				return err
+			}
+			if _, err := held.WchanOnce(make([]byte, 64)); err != nil {
+				return err
+			}
+			return held.Status(&status)
+		}},
+		{"not a process's", 0, func() error { _, err := ReadSmall("/proc/loadavg", make([]byte, 64)); return err }},
+	}
+	for _, way := range ways {
+		before := w.walks
+		if err := way.do(); err != nil {
+			t.Errorf("%s: %v", way.name, err)
+		}
+		if n := w.walks - before; n != way.walks {
+			t.Errorf("%s: %d paths were walked for this thread, not %d", way.name, n, way.walks)
+		}
+	}
+	if w.paths.tid == own {
+		t.Error("this thread has walked the paths")
+	}
+	if held.Close(); held.Held() || stat.PID == 0 || status.Tgid != pid {
+		t.Errorf("held: %v; read: %+v, process %d", held.Held(), stat, status.Tgid)
+	}
+}
+
+// TestWalkerHasNoRealTimePriority: neither of its threads, though the thread that makes it has one.
+func TestWalkerHasNoRealTimePriority(t *testing.T) {
+	runtime.LockOSThread() // never unlocked: the thread ends, and its priority with it
+	fifo := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}
+	if err := unix.SchedSetAttr(0, &fifo, 0); err != nil {
+		t.Skip("this user may not have a real-time priority: ", err)
+	}
+	w := NewWalker()
+	defer w.Close()
+	var tids [2]int
+	tids[0] = w.paths.tid
+	for order := w.Start(func() { tids[1] = unix.Gettid() }); !order.Done(); {
+		SleepUntil(Now() + 1e5)
+	}
+	for _, tid := range tids {
+		attr, err := unix.SchedGetAttr(tid, 0)
+		if err != nil || attr.Policy != unix.SCHED_NORMAL || attr.Nice >= 0 {
+			t.Errorf("thread %d: %+v, %v", tid, attr, err)
+		}
+	}
+}
+
+// TestWalkerThatWasClosedLeavesItsThreadToItself: later opens are that thread's own.
+func TestWalkerThatWasClosedLeavesItsThreadToItself(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	w := NewWalker()
+	order := w.Start(func() {})
+	for !order.Done() {
+		runtime.Gosched()
+	}
+	w.Close()
+	var s Stat
+	if err := ReadStat(os.Getpid(), &s); err != nil || walker([]byte("/proc/1/stat\x00")) != nil {
+		t.Errorf("%v; this thread has a walker: %v", err, walker([]byte("/proc/1/stat\x00")) != nil)
+	}
+}
+
+// TestHeldDirectoryOfAThreadThatEndedGivesNothing: another thread may have its number by then.
+func TestHeldDirectoryOfAThreadThatEndedGivesNothing(t *testing.T) {
+	tids, end := make(chan int), make(chan struct{})
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends
+		tids <- unix.Gettid()
+		<-end
+	}()
+	tid := <-tids
+	if tid == os.Getpid() {
+		t.Skip("the process's first thread does not end")
+	}
+	f := OpenThread(os.Getpid(), tid, NewBudget(0))
+	defer f.Close()
+	if err := f.Hold(); err != nil {
+		t.Fatal(err)
+	}
+	close(end)
+	for unix.Tgkill(os.Getpid(), tid, 0) == nil {
+		runtime.Gosched()
+	}
+	if _, err := f.SchedStat(); err == nil {
+		t.Error("its schedstat was read")
+	}
+	if err := f.Status(new(Status)); err == nil {
+		t.Error("its status was read")
+	}
+}

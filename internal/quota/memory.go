@@ -1,0 +1,46 @@
+package quota
+
+import (
+	"path/filepath"
+	"slices"
+	"strconv"
+)
+
+// Memory gives the least memory limit of this process's control groups and of those above them, in bytes, as far as
+// they can be seen (cgroup v2: memory.max and memory.high; v1: memory.limit_in_bytes); 0 if there is none.
+func (r Root) Memory() (least int64) {
+	groups, mounts := r.hierarchies()
+	for _, m := range mounts {
+		names := []string{"memory.max", "memory.high"}
+		if !m.v2 {
+			if !slices.Contains(m.controllers, "memory") {
+				continue
+			}
+			names = []string{"memory.limit_in_bytes"}
+		}
+		below, ok := m.below(groups.of(&m))
+		for ; ok; below = filepath.Dir(below) {
+			for _, name := range names {
+				if n := limit(word(r.path(filepath.Join(m.at, below)), name)); n > 0 && (least == 0 || n < least) {
+					least = n
+				}
+			}
+			if below == "/" || below == "." {
+				break
+			}
+		}
+	}
+	return least
+}
+
+// unlimited is what v1 shows at least where there is no limit: the largest number of whole pages.
+const unlimited = 1 << 62
+
+// limit reads a number of bytes; 0 for what is no limit, such as "max".
+func limit(s string) int64 {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n <= 0 || n >= unlimited {
+		return 0
+	}
+	return n
+}

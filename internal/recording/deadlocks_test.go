@@ -1,0 +1,69 @@
+package recording
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"prywalk/internal/sampler"
+	"prywalk/internal/testtargets"
+)
+
+// comments records a process for a short time, and gives the recording's comments.
+func comments(t *testing.T, pid int) []string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "prywalk.pb.gz")
+	err := Attach(Options{
+		PIDs: []int{pid}, Duration: 500 * time.Millisecond, Output: file, Overwrite: true,
+		Sampler: sampler.Options{Freq: 99, MaxDepth: 1024},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	p, err := profile.Parse(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.Comments
+}
+
+// TestADeadlockIsInTheRecording: one that stands when the sampling ends is in the comments, with threads and locks; a
+// cycle with a wait that ends by itself is none.
+func TestADeadlockIsInTheRecording(t *testing.T) {
+	exe, err := testtargets.Compile("cycles.c", "-O1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	isDeadlock := func(text string) bool { return strings.Contains(text, "DEADLOCK") }
+	for how, want := range map[string]bool{"pi": true, "timed": false} {
+		cmd := exec.Command(exe, how, "0")
+		_, says := testtargets.Talk(t, cmd)
+		if _, err := says.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+		var lines []string
+		for range 20 { // until its threads have come to wait for each other
+			if lines = comments(t, cmd.Process.Pid); !want || slices.ContainsFunc(lines, isDeadlock) {
+				break
+			}
+		}
+		if slices.ContainsFunc(lines, isDeadlock) != want {
+			t.Errorf("%s: %q", how, lines)
+		}
+		if want && (len(lines) != 2 || !strings.HasPrefix(lines[1], "DEADLOCK: ") ||
+			strings.Count(lines[1], " waits for ") != 2) {
+			t.Errorf("%s: %q", how, lines)
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package golang
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"prywalk/frames"
+)
+
+// maxMentioned bounds the addresses of data that are taken from a function's code.
+const maxMentioned = 64
+
+// mentioned gives the addresses of data, of the file, that the instructions of a function of the table name, in their
+// order, each once. Among those of runtime.allgadd are runtime.allgs, allgptr and allglen: a stripped program shows
+// there where its variables are.
+func (t *Table) mentioned(function string) (out []uint64) {
+	for _, pc := range t.FuncByName(function) {
+		f, ok := t.find(pc)
+		if !ok || f.end-f.entry > maxFlowBytes {
+			continue
+		}
+		code := make([]byte, f.end-f.entry)
+		if !t.img.read(f.entry, code) {
+			continue
+		}
+		add := func(at uint64) bool {
+			if !slices.Contains(out, at) {
+				out = append(out, at)
+			}
+			return len(out) < maxMentioned
+		}
+		if t.img.Arch == frames.AArch64 {
+			mentionedARM64(f.entry, code, add)
+		} else {
+			walkX86(f.entry, code, func(in *insn, next uint64) bool {
+				return !in.RIPRel || in.Mod == 3 || add(next+uint64(int64(in.Disp)))
+			})
+		}
+	}
+	return out
+}
+
+// mentionedARM64 calls f with each address that adrp and the instruction behind it name, until f returns false. That
+// instruction adds the rest of the address, or it is a load or a store with the rest as its offset.
+func mentionedARM64(pc uint64, code []byte, f func(uint64) bool) {
+	for ; len(code) >= 8; code, pc = code[4:], pc+4 {
+		adrp, next := binary.LittleEndian.Uint32(code), binary.LittleEndian.Uint32(code[4:])
+		if adrp&0x9f000000 != 0x90000000 || next>>5&31 != adrp&31 {
+			continue
+		}
+		pages := int64(int32(adrp<<8)>>13)<<2 | int64(adrp>>29&3)
+		at := pc&^0xfff + uint64(pages<<12)
+		_, _, _, off, ok := memARM64(next)
+		switch {
+		case ok:
+			at += uint64(off)
+		case next&0xffc00000 == 0x91000000: // add, 64 bits, not shifted
+			at += uint64(next >> 10 & 0xfff)
+		default:
+			continue
+		}
+		if !f(at) {
+			return
+		}
+	}
+}

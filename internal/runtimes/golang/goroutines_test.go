@@ -1,0 +1,114 @@
+package golang
+
+import (
+	"encoding/binary"
+	"slices"
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/internal/managed"
+)
+
+// TestCodeNamesTheListOfGoroutines: among the addresses that the code of two functions names, of every release and of
+// both architectures, are those of the symbols that a stripped program lacks.
+func TestCodeNamesTheListOfGoroutines(t *testing.T) {
+	for _, v := range append(variants(), older(t)...) {
+		tab, f := open(t, build(t, v.src, v.env, v.args...))
+		symbols, err := f.Symbols()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for variable, functions := range map[string][]string{"runtime.allgs": {"runtime.allgadd"},
+			"runtime.waitReasonStrings": namesWaitReasons} {
+			var named []uint64
+			for _, function := range functions {
+				named = append(named, tab.mentioned(function)...)
+			}
+			found := false
+			for _, s := range symbols {
+				found = found || s.Name == variable && slices.Contains(named, s.Value)
+			}
+			if !found {
+				t.Errorf("%s: %v name %#x, not %s", v.name, functions, named, variable)
+			}
+		}
+	}
+}
+
+// memoryHost is a process whose memory is the bytes at 0x1000. It counts what is read.
+type memoryHost struct {
+	managed.Host
+	memory []byte
+	symbol bool // it has that of the list of goroutines
+	reads  int
+}
+
+func (h *memoryHost) Symbol(_ *frames.Module, name string) (addr, size uint64, ok bool) {
+	return 0x1100, 24, h.symbol && name == "runtime.allgs"
+}
+
+func (h *memoryHost) Read(at uint64, b []byte) int {
+	h.reads++
+	if off := at - 0x1000; off < uint64(len(h.memory)) {
+		return copy(b, h.memory[off:])
+	}
+	return 0
+}
+
+// FuzzGoroutines reads the goroutines of a process whose memory is anything. The reads are bounded: by the addresses
+// that the code names, and by the length that the list says.
+func FuzzGoroutines(f *testing.F) {
+	for _, arm := range []bool{false, true} {
+		f.Add(hostileMemory(), arm, false)
+		f.Add(hostileMemory(), arm, true)
+	}
+	f.Fuzz(func(t *testing.T, memory []byte, arm, symbol bool) {
+		im := Image{Arch: frames.X86_64, Pclntab: goroutineTable(arm, symbol), PclntabAddr: 0x5000, TextStart: 0x1000,
+			Read: func(addr uint64, b []byte) int {
+				if off := addr - 0x1000; off < uint64(len(memory)) {
+					return copy(b, memory[off:])
+				}
+				return 0
+			}}
+		if arm {
+			im.Arch = frames.AArch64
+		}
+		tab, err := New(im)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := &memoryHost{memory: memory, symbol: symbol}
+		r := &Runtime{table: tab, host: h, chase: Chase{GM: 0x30, GStackHi: 8, SchedSP: 0x38, SchedPC: 0x40, SchedBP: 0x68}}
+		p, err := r.Parked()
+		if err != nil && p.Waiting != 0 {
+			t.Errorf("%d waiting, and %v", p.Waiting, err)
+		}
+		list := min(len(memory)/8, maxGoroutines)
+		if most := goroutineTries*(3*maxMentioned+2+list) + 2*maxMentioned + 2*waitReasonBytes; h.reads > most {
+			t.Errorf("%d reads, at most %d", h.reads, most)
+		}
+	})
+}
+
+// goroutineTable is the table of [excerpt], whose function is the one that names the list, or, where a symbol does
+// that, the first function of the first goroutine.
+func goroutineTable(arm, symbol bool) []byte {
+	b := excerpt(magic120, map[bool]byte{false: 1, true: 4}[arm])
+	copy(b[72:], map[bool]string{false: "\x00runtime.allgadd\x00", true: "\x00runtime.main\x00"}[symbol])
+	return b
+}
+
+// hostileMemory is the code of a function that names a list of one goroutine, and that list.
+func hostileMemory() []byte {
+	b := make([]byte, 1024)
+	copy(b, []byte{0x48, 0x8b, 0x05, 0xf9, 0, 0, 0}) // mov rax, [rip+0xf9]: 0x1100
+	for i, w := range []uint64{0x1200, 1, 1} {
+		binary.LittleEndian.PutUint64(b[0x100+8*i:], w)
+	}
+	binary.LittleEndian.PutUint64(b[0x200:], 0x1300)
+	g := b[0x300:]
+	for at, w := range map[int]uint64{0: 0x8000, 8: 0x9000, 0x38: 0x8800, 0x90: 4, 0x98: 1, 0xb0: 1, 0xf8: 0x1000} {
+		binary.LittleEndian.PutUint64(g[at:], w)
+	}
+	return b
+}

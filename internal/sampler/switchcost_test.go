@@ -1,0 +1,21 @@
+package sampler
+
+import (
+	"testing"
+
+	"prywalk/internal/runstats"
+)
+
+// TestTheSwitchIsMeasuredOnlyWhereItMayBeOfWeight: of threads that run for long, it is not.
+func TestTheSwitchIsMeasuredOnlyWhereItMayBeOfWeight(t *testing.T) {
+	short := runstats.CPU{ProfiledCPU: 1, ShortRuns: 30_000, ShortRunsCPU: 1}
+	measureSwitch(&short)
+	if short.SwitchCost <= 0 || short.Unsampled() <= 0 {
+		t.Errorf("short runs: %+v", short)
+	}
+	long := runstats.CPU{ProfiledCPU: 1, ShortRuns: 1000, ShortRunsCPU: 0.9}
+	measureSwitch(&long)
+	if long.SwitchCost != 0 {
+		t.Errorf("long runs: %+v", long)
+	}
+}

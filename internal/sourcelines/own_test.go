@@ -1,0 +1,50 @@
+package sourcelines
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestTheRecordedPathIsReadWhereTheFileIsTheUsersOwn: without a directory, and only if asked for.
+func TestTheRecordedPathIsReadWhereTheFileIsTheUsersOwn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "own.c")
+	if err := os.WriteFile(path, []byte("int main;\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if lines, err := (&Files{Own: true}).Read(path); err != nil || len(lines) == 0 || lines[0] != "int main;" {
+		t.Errorf("%q, %v", lines, err)
+	}
+	if lines, err := (&Files{Own: true, Dir: t.TempDir()}).Read(path); err != nil || len(lines) == 0 {
+		t.Errorf("what is not below the directory: %q, %v", lines, err)
+	}
+	for name, f := range map[string]*Files{"not asked for": {}, "another directory": {Dir: t.TempDir()}} {
+		if lines, err := f.Read(path); err == nil {
+			t.Errorf("%s: %q", name, lines)
+		}
+	}
+	if lines, err := (&Files{Own: true}).Read("own.c"); err == nil {
+		t.Errorf("a relative path: %q", lines)
+	}
+	if lines, err := (&Files{Own: true}).Read("/dev/zero"); err == nil {
+		t.Errorf("a device: %d lines", len(lines))
+	}
+}
+
+// TestAnotherUsersFileIsNotShown: a profile may name any file.
+func TestAnotherUsersFileIsNotShown(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("giving a file to another user needs root")
+	}
+	path := filepath.Join(t.TempDir(), "theirs.c")
+	if err := os.WriteFile(path, []byte("secret\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(path, 65534, 65534); err != nil {
+		t.Fatal(err)
+	}
+	if lines, err := (&Files{Own: true}).Read(path); !errors.Is(err, ErrNotOwn) {
+		t.Errorf("%q, %v", lines, err)
+	}
+}

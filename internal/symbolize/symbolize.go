@@ -1,0 +1,203 @@
+// Package symbolize names the locations of a finished profile from ELF files: programs, libraries or their debug
+// files, where the recording machine had stripped ones.
+//
+// # Algorithm
+//
+// A file belongs to the mappings with its GNU build id; another file is refused, because addresses of another build
+// give wrong names. A location's address in the file's own terms is its address less the mapping's load bias. The bias
+// follows from the segment that the mapping shows (System V gABI, "Program Header"). In a file with debug information
+// only, the segments have lost their offsets (objcopy --only-keep-debug), and the mapping is compared with their
+// addresses. Names, lines and inlined calls come from package symbols, as in a recording.
+package symbolize
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/google/pprof/profile"
+
+	"prywalk/internal/code"
+	"prywalk/internal/elffile"
+	"prywalk/internal/namehints"
+	rec "prywalk/internal/profile"
+	"prywalk/internal/stranger"
+	"prywalk/internal/symbols"
+)
+
+// ErrNoMatch reports a file that is of no mapping of the profile.
+var ErrNoMatch = errors.New("no mapping of the recording has its build id")
+
+// File names the locations of the mappings that show the file at path.
+func File(p *profile.Profile, path string) error {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	var opener stranger.Opener
+	r, err := opener.Open(stranger.Request{Path: abs})
+	if err != nil {
+		return fmt.Errorf("%w; give an ELF file, the program with its symbols or its debug file", err)
+	}
+	defer func() { _ = r.Close() }() // it was only read
+	f, err := elffile.Open(r, r.Size())
+	if err != nil {
+		return fmt.Errorf("%s: %w; give an ELF file, the program with its symbols or its debug file", path, err)
+	}
+	defer f.Release()
+	o := symbols.Options{File: f, Path: abs, Open: func(name string) (io.ReaderAt, int64, error) {
+		d, err := opener.Open(stranger.Request{Path: name})
+		if err != nil {
+			return nil, 0, err
+		}
+		return d, d.Size(), nil
+	}}
+	if g := code.GoTableOf(f); g != nil {
+		o.Go = symbols.GoLines(g)
+	}
+	t := symbols.New(o)
+	named, err := names(p, path, f, t)
+	err = errors.Join(err, t.Close())
+	if warnings := t.Warnings(); err == nil && named == 0 && len(warnings) > 0 {
+		err = warnings[0]
+	}
+	if err == nil && named == 0 {
+		err = errors.New("it has no symbol at any address of the recording: give the file before strip, " +
+			"or its debug file")
+	}
+	if err != nil && !errors.Is(err, ErrNoMatch) {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return err
+}
+
+// names names the locations of the mappings that show f, by its table, and gives their number. It is [ErrNoMatch] if
+// there is no such mapping; path is the file's name in that message.
+func names(p *profile.Profile, path string, f *elffile.File, t *symbols.Table) (named int, err error) {
+	id := f.BuildID()
+	if id == "" {
+		return 0, errors.New("it has no GNU build id, so that it cannot be matched with a recording; " +
+			"link the program with -Wl,--build-id and record again")
+	}
+	biases := map[*profile.Mapping]uint64{}
+	for _, m := range p.Mapping {
+		if !strings.EqualFold(m.BuildID, id) {
+			continue
+		}
+		if bias, ok := biasOf(f, m); ok {
+			biases[m] = bias
+		}
+	}
+	if len(biases) == 0 {
+		return 0, other(p, path, id)
+	}
+	n := namer{profile: p, file: filepath.Base(path), functions: map[profile.Function]*profile.Function{}}
+	for _, l := range p.Location {
+		bias, ok := biases[l.Mapping]
+		if ok && n.name(l, t, l.Address-bias) {
+			named++
+		}
+	}
+	return named, nil
+}
+
+// other is the error for a file of no mapping. It names the id of the mapping that the file was likely meant for: the
+// one with its name, else the program's.
+func other(p *profile.Profile, path, id string) error {
+	base := strings.TrimSuffix(filepath.Base(path), ".debug")
+	at := slices.IndexFunc(p.Mapping, func(m *profile.Mapping) bool { return filepath.Base(m.File) == base })
+	if at < 0 {
+		at = slices.IndexFunc(p.Mapping, func(m *profile.Mapping) bool { return m.File != "" })
+	}
+	if at < 0 {
+		return fmt.Errorf("%w: %s has %s; the recording has no mappings", ErrNoMatch, path, id)
+	}
+	m := p.Mapping[at]
+	return fmt.Errorf("%w: %s has %s, %s of the recording has %s; give the file of the build that was recorded",
+		ErrNoMatch, path, id, m.File, cmp.Or(m.BuildID, "none"))
+}
+
+// namer replaces the functions of locations.
+type namer struct {
+	profile   *profile.Profile
+	file      string // the base name of the ELF file
+	functions map[profile.Function]*profile.Function
+	frames    []symbols.Frame
+	last      uint64 // the highest number of a function
+}
+
+// name names a location by what the table has at addr; false if it has nothing.
+func (n *namer) name(l *profile.Location, t *symbols.Table, addr uint64) bool {
+	n.frames = t.Frames(addr, n.frames[:0])
+	if len(n.frames) == 0 || namehints.Bounded(n.frames[0].Name, n.file) {
+		return false
+	}
+	machinery := slices.ContainsFunc(l.Line, func(ln profile.Line) bool {
+		return ln.Function != nil && rec.FrameType(ln.Function.Name, ln.Function.SystemName) == rec.Machinery
+	})
+	l.Line = l.Line[:0:0]
+	for _, f := range n.frames {
+		system := cmp.Or(f.System, f.Name)
+		if machinery {
+			system = rec.Typed(system, rec.Machinery)
+		}
+		l.Line = append(l.Line, profile.Line{Line: int64(f.Line), Function: n.function(profile.Function{
+			Name: f.Name, SystemName: system, Filename: f.File, StartLine: int64(f.StartLine),
+		})})
+	}
+	m := l.Mapping
+	m.HasFunctions = true
+	m.HasFilenames, m.HasLineNumbers = m.HasFilenames || n.frames[0].File != "", m.HasLineNumbers || n.frames[0].Line > 0
+	m.HasInlineFrames = m.HasInlineFrames || len(n.frames) > 1
+	return true
+}
+
+// function gives the profile's function that is like f, a new one if there is none.
+func (n *namer) function(f profile.Function) *profile.Function {
+	if known := n.functions[f]; known != nil {
+		return known
+	}
+	if n.last == 0 {
+		for _, f := range n.profile.Function {
+			n.last = max(n.last, f.ID)
+		}
+	}
+	n.last++
+	made := f
+	made.ID = n.last
+	n.functions[f] = &made
+	n.profile.Function = append(n.profile.Function, &made)
+	return &made
+}
+
+// page is the unit in which segments are mapped.
+const page = 4 << 10
+
+// biasOf gives what to subtract from addresses of a mapping of the file.
+func biasOf(f *elffile.File, m *profile.Mapping) (uint64, bool) {
+	if bias, ok := f.Bias(m.Start, m.Offset, true); ok {
+		return bias, true
+	}
+	var within *elffile.Segment
+	for i := range f.Segments {
+		s := &f.Segments[i]
+		if s.Type != elffile.SegLoad || s.MemSize == 0 {
+			continue
+		}
+		first, end := s.VAddr&^(page-1), (s.VAddr+s.MemSize+page-1)&^(page-1)
+		if s.Flags&elffile.SegExec != 0 && m.Limit-m.Start == end-first {
+			return m.Start - first, true
+		}
+		if m.Offset >= first && m.Offset < end {
+			within = s // where files have offsets that equal addresses, as GNU ld's
+		}
+	}
+	if within == nil {
+		return 0, false
+	}
+	return m.Start - m.Offset, true
+}

@@ -1,0 +1,56 @@
+package symbols
+
+import (
+	"fmt"
+	"path"
+
+	"prywalk/dwarfunwind"
+	"prywalk/internal/elffile"
+	"prywalk/internal/namehints"
+)
+
+// bounded names the functions of a stripped file by where they begin, as its call frame information says.
+type bounded struct {
+	cfi   *dwarfunwind.Table
+	tried bool
+}
+
+// bounded gives the frame of an address that no symbol covers: "prog+0x1600", the file's name and the function's own
+// address in it. Distributions' files have packages with symbols instead, and stay one row for all such functions.
+func (t *Table) bounded(addr uint64) (Frame, bool) {
+	if t.opt.File == nil || t.opt.Path == "" || t.opt.Path[0] == '[' || namehints.Distribution(t.opt.Path) {
+		return Frame{}, false
+	}
+	if t.opt.File.Section(".symtab") != nil { // not stripped: what has no symbol is no function
+		return Frame{}, false
+	}
+	b := &t.bounds
+	if !b.tried {
+		b.tried = true
+		hdr, frame := t.opt.File.EhFrame()
+		cfg := dwarfunwind.Config{Arch: t.opt.File.Arch(), EhFrameHdr: windowOf(hdr), EhFrame: windowOf(frame)}
+		if s := t.opt.File.Section(".text"); s != nil {
+			cfg.Text = s.Addr
+		}
+		if s := t.opt.File.Section(".got"); s != nil {
+			cfg.GOT = s.Addr
+		}
+		b.cfi, _ = dwarfunwind.New(cfg) // nil without call frame information
+	}
+	if b.cfi == nil {
+		return Frame{}, false
+	}
+	start, _, ok := b.cfi.FuncRange(addr)
+	if !ok {
+		return Frame{}, false
+	}
+	return Frame{Name: fmt.Sprintf("%s+%#x", path.Base(t.opt.Path), start)}, true
+}
+
+// windowOf gives a part of a file as dwarfunwind takes it.
+func windowOf(w *elffile.Window) dwarfunwind.Section {
+	if w == nil {
+		return dwarfunwind.Section{}
+	}
+	return dwarfunwind.Section{Addr: w.Addr(), Size: w.Size(), Data: w}
+}

@@ -1,0 +1,71 @@
+package top
+
+import (
+	"fmt"
+	"math"
+
+	"prywalk/internal/namehints"
+)
+
+// complete is how much of a scope's CPU time is under complete stacks.
+type complete struct {
+	share  float64 // 0 to 1, below 0 where there is no CPU time
+	reason string  // of most of the rest
+	module string  // the file that such a stack ends in
+}
+
+// wellComplete is the share from which on no reason is given.
+const wellComplete = 0.99
+
+// completeCPU divides a scope's CPU time.
+func (o *Snapshot) completeCPU(scope Scope) complete {
+	var all, cut, most int64
+	out := complete{share: -1}
+	reasons := map[string]int64{}
+	for i := range o.Cells {
+		c := &o.Cells[i]
+		if c.v.CPU == 0 || !scope.has(c) {
+			continue
+		}
+		all += c.v.CPU
+		if len(c.stack) == 0 {
+			continue
+		}
+		f := &o.frames[c.stack[len(c.stack)-1]]
+		reason, ok := namehints.IncompleteReason(f.Name)
+		if !ok || !f.synthetic() {
+			continue
+		}
+		cut += c.v.CPU
+		if reasons[reason] += c.v.CPU; reasons[reason] > most {
+			most, out.reason, out.module = reasons[reason], reason, ""
+			if len(c.stack) > 1 {
+				out.module = o.frames[c.stack[len(c.stack)-2]].Module
+			}
+		}
+	}
+	if all > 0 {
+		out.share = 1 - float64(cut)/float64(all)
+	}
+	return out
+}
+
+// String is the share in the head, "" where there is no CPU time. It never rounds up to 100 %.
+func (c complete) String() string {
+	if c.share < 0 {
+		return ""
+	}
+	text := fmt.Sprintf("cpu: %.1f%% complete stacks", math.Floor(c.share*1000)/10)
+	if c.share < wellComplete {
+		text += ", rest mostly " + c.reason
+	}
+	return text
+}
+
+// cure says why stacks are incomplete, and what to do; "" where few are.
+func (c complete) cure() string {
+	if c.share < 0 || c.share >= wellComplete {
+		return ""
+	}
+	return namehints.IncompleteName(c.reason) + ": " + namehints.IncompleteCure(c.reason, c.module)
+}

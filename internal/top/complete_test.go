@@ -1,0 +1,49 @@
+package top
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestCompleteStacksAreOfCPUTime: a hundred sleepers with complete stacks do not change the share of CPU time, and the
+// row of incomplete stacks is among the first.
+func TestCompleteStacksAreOfCPUTime(t *testing.T) {
+	o := &Snapshot{Length: time.Second, Since: time.Second, waits: []string{""},
+		threads: []thread{{name: "app", pid: 7, tid: 7}}}
+	for _, name := range []string{"main", "[incomplete: depth]", "sleep"} {
+		module := "app"
+		if strings.HasPrefix(name, "[") {
+			module = ""
+		}
+		o.frames, o.support = append(o.frames, Frame{Name: name, Module: module}), append(o.support, false)
+	}
+	for range 100 {
+		o.Cells = append(o.Cells, Cell{stack: []int32{2, 0}, v: Values{Samples: 100, Wall: 1e9}})
+	}
+	for i := range 10 {
+		f := Frame{Name: "f" + string(rune('0'+i)), Module: "app"}
+		o.frames, o.support = append(o.frames, f), append(o.support, false)
+		o.Cells = append(o.Cells, Cell{stack: []int32{int32(3 + i), 0}, v: Values{Samples: 9, Wall: 90e6, CPU: 90e6}})
+	}
+	o.Cells = append(o.Cells, Cell{stack: []int32{3, 1}, v: Values{Samples: 10, Wall: 100e6, CPU: 100e6}})
+	var text, js bytes.Buffer
+	if err := WriteText(&text, o, State{Complete: 0.999}, Screen{Width: 200}, CPU, 5); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteJSON(&js, o, State{Complete: 0.999}, CPU, 5); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"cpu: 90.0% complete stacks, rest mostly depth", "--max-depth"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("%q is missing:\n%s", want, &text)
+		}
+	}
+	if n := strings.Count(text.String(), "[incomplete: depth]"); n != 2 {
+		t.Errorf("the line with the cure and the first five rows name it %d times:\n%s", n, &text)
+	}
+	if !strings.Contains(js.String(), `"complete_cpu":0.9,`) {
+		t.Errorf("%s", &js)
+	}
+}

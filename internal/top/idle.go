@@ -1,0 +1,42 @@
+package top
+
+import (
+	"strings"
+
+	"prywalk/internal/printable"
+	"prywalk/internal/waits"
+)
+
+// Idle gives the rule by which all that the row's threads waited for is idleness, as dump and report mark it; "" if
+// some of their time is another wait's or was not a wait, or if rules differ. Of thousands of rows few are shown, so
+// that it is found for these only.
+func (r *GroupRow) Idle() (rule string) {
+	for _, i := range r.cells {
+		c := &r.of.Cells[i]
+		if c.v == (Values{}) {
+			continue
+		}
+		wait, what, _ := strings.Cut(r.of.waits[c.wait], ": ")
+		kind, _, _ := strings.Cut(what, " ")
+		of := waits.Idle(wait, waits.Kind(kind), func(i int) (waits.Frame, bool) {
+			if i >= len(c.stack) {
+				return waits.Frame{}, false
+			}
+			f := &r.of.frames[c.stack[i]]
+			return waits.Frame{Function: f.Name, Module: f.Module}, true
+		})
+		if of == "" || rule != "" && of != rule {
+			return ""
+		}
+		rule = of
+	}
+	return rule
+}
+
+// Marked is the row's name, with the rule by which its threads are idle.
+func (r *GroupRow) Marked() string {
+	if rule := r.Idle(); rule != "" {
+		return r.Name() + printable.Sprintf(" [idle: %s]", rule)
+	}
+	return r.Name()
+}

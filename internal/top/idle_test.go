@@ -1,0 +1,48 @@
+package top
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestWaitsForWorkAreMarkedAsInReport: a loop's epoll_wait is idle; a wait of one thread in the midst of work, and a
+// thread that also runs, are not marked.
+func TestWaitsForWorkAreMarkedAsInReport(t *testing.T) {
+	f := newFixture(t)
+	f.add(f.slept(1, f.at("epoll_wait", "serve", "main"), "epoll_wait", 900))
+	f.add(f.slept(2, f.at("epoll_wait", "serve", "main"), "epoll_wait", 500))
+	f.add(f.ran(2, f.at("compress", "serve", "main"), 300))
+	f.add(f.slept(3, f.at("__futex_abstimed_wait_common64", "pthread_cond_wait", "compress", "main"),
+		"futex", 800))
+	f.refresh()
+	o := f.snapshot(0, CPU)
+	got := map[string]string{}
+	for _, of := range []func(Scope, Clock) []GroupRow{o.Waits, o.Threads} {
+		rows := of(Everything, Wall)
+		for i := range rows {
+			got[rows[i].Name()] = rows[i].Idle()
+		}
+	}
+	for name, want := range map[string]string{
+		"epoll_wait": "event-loop", "futex": "", "[running]": "",
+		"worker-1 (tid 1)": "event-loop", "worker-2 (tid 2)": "", "worker-3 (tid 3)": "",
+	} {
+		if rule, ok := got[name]; !ok || rule != want {
+			t.Errorf("%s: rule %q, %v, want %q", name, rule, ok, want)
+		}
+	}
+	var text, object strings.Builder
+	if err := WriteText(&text, o, State{}, Screen{}, Wall, 0); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(text.String(), "epoll_wait [idle: event-loop]") ||
+		!strings.Contains(text.String(), "worker-1 (tid 1) [idle: event-loop]") {
+		t.Errorf("the text has no mark:\n%s", text.String())
+	}
+	if err := WriteJSON(&object, o, State{}, Wall, 0); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(object.String(), `"idle":"event-loop"`) {
+		t.Errorf("JSON has no mark: %s", object.String())
+	}
+}

@@ -1,0 +1,222 @@
+package waits
+
+import (
+	"strings"
+	"testing"
+)
+
+// frames makes a stack of lines "function|module|file", the innermost first.
+func frames(text string) func(i int) (Frame, bool) {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return func(i int) (Frame, bool) {
+		if i >= len(lines) {
+			return Frame{}, false
+		}
+		f := strings.Split(strings.TrimSpace(lines[i])+"||", "|")
+		return Frame{Function: f[0], Module: f[1], File: f[2]}, true
+	}
+}
+
+// Parts of real stacks.
+const (
+	javaPark = `__futex_abstimed_wait_common|/usr/lib/libc.so.6
+		pthread_cond_wait|/usr/lib/libc.so.6
+		Parker::park|/jvm/libjvm.so
+		Unsafe_Park|/jvm/libjvm.so
+		jdk.internal.misc.Unsafe.park|[HotSpot 17.0.15]
+		java.util.concurrent.locks.LockSupport.park|[HotSpot 17.0.15]
+		`
+	javaAwait = javaPark + `java.util.concurrent.ForkJoinPool.managedBlock|[HotSpot 17.0.15]
+		java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject.await|[HotSpot 17.0.15]
+		java.util.concurrent.LinkedBlockingQueue.take|[HotSpot 17.0.15]
+		`
+	javaPool = `java.util.concurrent.ThreadPoolExecutor.runWorker|[HotSpot 17.0.15]
+		java.util.concurrent.ThreadPoolExecutor$Worker.run|[HotSpot 17.0.15]
+		java.lang.Thread.run|[HotSpot 17.0.15]
+		call_stub|[HotSpot 17.0.15]
+		JavaCalls::call_helper|/jvm/libjvm.so
+		start_thread|/usr/lib/libc.so.6`
+	pythonLock = `__new_sem_wait_slow64|/usr/lib/libc.so.6
+		PyThread_acquire_lock_timed|/usr/lib/libpython3.11.so.1.0
+		lock_PyThread_acquire_lock|/usr/lib/libpython3.11.so.1.0
+		Condition.wait|[CPython 3.11.7]|/usr/lib/python3.11/threading.py
+		`
+	pythonPool = `_WorkItem.run|[CPython 3.11.7]|/usr/lib/python3.11/concurrent/futures/thread.py
+		_worker|[CPython 3.11.7]|/usr/lib/python3.11/concurrent/futures/thread.py
+		` + pythonThread
+	pythonThread = `Thread.run|[CPython 3.11.7]|/usr/lib/python3.11/threading.py
+		Thread._bootstrap_inner|[CPython 3.11.7]|/usr/lib/python3.11/threading.py
+		Thread._bootstrap|[CPython 3.11.7]|/usr/lib/python3.11/threading.py
+		thread_run|/usr/lib/libpython3.11.so.1.0
+		start_thread|/usr/lib/libc.so.6`
+	cond = `__futex_abstimed_wait_common|/usr/lib/libc.so.6
+		pthread_cond_wait|/usr/lib/libc.so.6
+		`
+	cxxPool = `ThreadPool::worker|/app
+		ThreadPool::ThreadPool(int)::{lambda()#1}::operator()|/app
+		std::__invoke_impl<void, ThreadPool::ThreadPool(int)::{lambda()#1}>|/app
+		std::thread::_State_impl<ThreadPool::ThreadPool(int)::{lambda()#1}>::_M_run|/app
+		start_thread|/usr/lib/libc.so.6`
+	kernel = `futex_do_wait|[kernel]
+		__futex_wait|[kernel]
+		do_syscall_64|[kernel]
+		`
+)
+
+// TestOnlyTheTakeOfALoopIsIdle: work that waits below a pool's loop is blocked, whatever the loop is called.
+func TestOnlyTheTakeOfALoopIsIdle(t *testing.T) {
+	for _, c := range []struct {
+		name, wait string
+		kind       Kind
+		stack      string
+		want       string
+	}{
+		{"Java, the pool's take", "futex", Park, javaAwait +
+			"java.util.concurrent.ThreadPoolExecutor.getTask|[HotSpot 17.0.15]\n" + javaPool, IdlePool},
+		{"Java, a task that waits for a task", "futex", Park, javaPark +
+			"java.util.concurrent.FutureTask.get|[HotSpot 17.0.15]\nPools.task|[HotSpot 17.0.15]\n" + javaPool, ""},
+		{"Java, a task that takes from a queue", "futex", Park, javaAwait + "Shop.serve|[HotSpot 17.0.15]\n" +
+			"" + javaPool, ""},
+		{"Java, a consumer's thread", "futex", Park, javaAwait +
+			"Shop.lambda$main$3|[HotSpot 17.0.15]\nShop$$Lambda.run|[HotSpot 17.0.15]\n" +
+			"java.lang.Thread.run|[HotSpot 17.0.15]",
+			IdlePool},
+		{"Java, the main thread takes an answer", "futex", Park, javaAwait + "Shop.main|[HotSpot 17.0.15]", ""},
+		{"Java, idle in a ForkJoinPool", "futex", Park, javaPark +
+			"java.util.concurrent.ForkJoinPool.awaitWork|[HotSpot 17.0.15]\n" +
+			"java.util.concurrent.ForkJoinPool.runWorker|[HotSpot 17.0.15]", IdlePool},
+		{"Java, the pool's queue is locked by another thread", "futex", Park, javaPark +
+			"java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire|[HotSpot 17.0.15]\n" +
+			"java.util.concurrent.ThreadPoolExecutor.getTask|[HotSpot 17.0.15]\n" + javaPool, ""},
+		{"Java, a socket with a time-out", "poll", Descriptor, "poll|libc.so.6\nNET_Poll|libnet.so\n" +
+			"sun.nio.ch.Net.poll|[HotSpot 17.0.15]\nsun.nio.ch.NioSocketImpl.park|[HotSpot 17.0.15]\n" +
+			"sun.nio.ch.NioSocketImpl.implRead|[HotSpot 17.0.15]\nShop.ask|[HotSpot 17.0.15]\n" + javaPool, ""},
+		{"Java, a selector", "poll", Descriptor, "poll|libc.so.6\n" +
+			"sun.nio.ch.PollSelectorImpl.doSelect|[HotSpot 17.0.15]\n" +
+			"Netty.run|[HotSpot 17.0.15]", IdleLoop},
+		{"Java, a compiler's thread", "futex", Condition, cond +
+			"Monitor::wait|/jvm/libjvm.so\nCompileQueue::get|/jvm/libjvm.so\n" +
+			"CompileBroker::compiler_thread_loop|/jvm/libjvm.so",
+			IdleRuntime},
+		{"a function called as one of the machine's", "futex", Condition, cond + "CompileQueue::get|/app", ""},
+		{"Python, the pool's take", "futex", Semaphore, `__new_sem_wait_slow64|/usr/lib/libc.so.6
+			PyThread_acquire_lock_timed|/usr/lib/libpython3.11.so.1.0
+			_queue_SimpleQueue_get|/usr/lib/_queue.cpython-311-x86_64-linux-gnu.so
+			_worker|[CPython 3.11.7]|/usr/lib/python3.11/concurrent/futures/thread.py
+			` + pythonThread,
+			IdlePool},
+		{"Python, a task that waits for a task", "futex", Semaphore, pythonLock +
+			"Future.result|[CPython 3.11.7]|/usr/lib/python3.11/concurrent/futures/_base.py\n" +
+			"outer|[CPython 3.11.7]|/app/pools.py\n" + pythonPool, ""},
+		{"Python, a consumer's thread", "futex", Semaphore, pythonLock +
+			"Queue.get|[CPython 3.11.7]|/usr/lib/python3.11/queue.py\nconsume|[CPython 3.11.7]|/app/shop.py\n" +
+			"" + pythonThread, IdlePool},
+		{"Python, a task that takes from a queue", "futex", Semaphore, pythonLock +
+			"Queue.get|[CPython 3.11.7]|/usr/lib/python3.11/queue.py\n" + pythonPool, ""},
+		{"Python, the program takes an answer", "futex", Semaphore, pythonLock +
+			"Queue.get|[CPython 3.11.7]|/usr/lib/python3.11/queue.py\n<module>|[CPython 3.11.7]|/app/shop.py", ""},
+		{"Python, an event in a thread called background", "futex", Semaphore, pythonLock +
+			"Event.wait|[CPython 3.11.7]|/usr/lib/python3.11/threading.py\nbackground|[CPython 3.11.7]|/app/shop.py\n" +
+			pythonThread, ""},
+		{"Python, a socket with a time-out", "poll", Descriptor, "poll|libc.so.6\n" +
+			"sock_call_impl|_socket.cpython-311.so\n" +
+			"ask|[CPython 3.11.7]|/app/shop.py", ""},
+		{"Python, socketserver", "poll", Descriptor, "poll|libc.so.6\n" +
+			"_PollLikeSelector.select|[CPython 3.11.7]|/usr/lib/python3.11/selectors.py\n" +
+			"BaseServer.serve_forever|[CPython 3.11.7]|/usr/lib/python3.11/socketserver.py", IdleLoop},
+		{"jemalloc's background thread, stripped", "futex", Condition, cond +
+			"|/usr/lib/libjemalloc.so.2\n|/usr/lib/libjemalloc.so.2\nstart_thread|/usr/lib/libc.so.6", IdleRuntime},
+		{"a lock of jemalloc's, below the program's function", "futex", Condition, cond +
+			"|/usr/lib/libjemalloc.so.2\nhandle|/app\nstart_thread|/usr/lib/libc.so.6", ""},
+		{"C++, the pool's take", "futex", Condition, cond + cxxPool, IdlePool},
+		{"C++, the same with the kernel's functions", "futex", Condition, kernel + cond + cxxPool, IdlePool},
+		{"C++, work that waits for a condition", "futex", Condition, cond + "flush|/app\n" + cxxPool, ""},
+		{"C++, work in a function called worker_task", "futex", Condition, cond + "worker_task|/app\n" +
+			"std::function<void ()>::operator()|/app\n" + cxxPool, ""},
+		{"C++, a future", "futex", Futex, `syscall|/usr/lib/libc.so.6
+			std::__atomic_futex_unsigned_base::_M_futex_wait_until|/usr/lib/libstdc++.so.6
+			std::__future_base::_State_baseV2::wait|/app
+			std::future<int>::get|/app
+			` + cxxPool, ""},
+		{"C++, a wait for the pool's end", "futex", Condition, cond + "ThreadPool::wait_all|/app\nmain|/app", ""},
+		{"C, work called from a worker", "futex", Condition, cond + "handle_background_request|/app\nworker|/app", ""},
+		{"C, the job's name has the word", "futex", Condition, cond + "resize_image|/app\nbackground_worker|/app", ""},
+		{"libuv", "futex", Condition, cond + "uv_cond_wait|/usr/bin/node\nworker|/usr/bin/node\nstart_thread|libc.so.6",
+			IdlePool},
+		{"MariaDB", "futex", Condition, cond + "tpool::thread_pool_generic::wait_for_tasks|/mariadbd\n" +
+			"tpool::thread_pool_generic::worker_main|/mariadbd\nstart_thread|libc.so.6", IdlePool},
+		{"a disk read by io_getevents", "io_getevents", Other, "io_getevents|libaio.so.1\nread_block|/app\nmain|/app", ""},
+		{"glib", "poll", Descriptor, "poll|libc.so.6\ng_main_context_poll|libglib-2.0.so.0\n" +
+			"g_main_loop_run|libglib-2.0.so.0",
+			IdleLoop},
+		{"PostgreSQL, a client's next command", "epoll_wait", Descriptor,
+			"epoll_wait|libc.so.6\nWaitEventSetWait|postgres\nsecure_read|postgres\npq_recvbuf|postgres", IdleLoop},
+		{"PostgreSQL, a replica's answer", "epoll_wait", Descriptor,
+			"epoll_wait|libc.so.6\nWaitEventSetWait|postgres\nWaitLatch|postgres\nSyncRepWaitForLSN|postgres", ""},
+		{"a stack without names", "futex", Condition, cond + "|/app\n|/app", ""},
+	} {
+		if got := Idle(c.wait, c.kind, frames(c.stack)); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+		if got := Idle(c.wait, c.kind, frames(kernel+c.stack)); got != c.want {
+			t.Errorf("%s, with the kernel's functions: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestWorkersThatWaitForResults: the stack says that a thread is a pool's, and in which function it waits for a task.
+func TestWorkersThatWaitForResults(t *testing.T) {
+	future := "Future.result|[CPython 3.11.7]|/usr/lib/python3.11/concurrent/futures/_base.py\n"
+	outer := "outer|[CPython 3.11.7]|/app/pools.py\n"
+	for _, c := range []struct {
+		stack string
+		want  Work
+	}{
+		{javaPark + "java.util.concurrent.FutureTask.awaitDone|[HotSpot 17.0.15]\n" +
+			"java.util.concurrent.FutureTask.get|[HotSpot 17.0.15]\nPools.task|[HotSpot 17.0.15]\n" + javaPool,
+			Work{"java.util.concurrent.ThreadPoolExecutor.runWorker", "java.util.concurrent.FutureTask.get"}},
+		{javaAwait + "Shop.serve|[HotSpot 17.0.15]\n" + javaPool,
+			Work{Loop: "java.util.concurrent.ThreadPoolExecutor.runWorker"}},
+		{pythonLock + future + outer + pythonPool, Work{"_worker of futures.thread", "Future.result"}},
+		{pythonLock + future + outer + pythonThread, Work{}},
+		{"<module>|[CPython 3.11.7]|/app/pools.py", Work{}},
+		{"std::future<int>::get|/app\nouter|/app\n" + cxxPool,
+			Work{"ThreadPool::ThreadPool::{lambda#1}::operator", "std::future"}},
+	} {
+		if got := WorkOf(frames(c.stack)); got != c.want {
+			t.Errorf("%+v, want %+v, of\n%s", got, c.want, c.stack)
+		}
+	}
+}
+
+// TestTheApplicationsFunctionIsFound: not one of the kernel, the C library, a run-time system or a standard library.
+func TestTheApplicationsFunctionIsFound(t *testing.T) {
+	for stack, want := range map[string]string{
+		kernel + javaPark + "Pools.task|[HotSpot 17.0.15]\n" + javaPool:                       "Pools.task",
+		pythonLock + "fetch|[CPython 3.11.7]|/usr/lib/python3.11/site-packages/shop/fetch.py": "fetch",
+		pythonLock + pythonThread:                                      "",
+		cond + "std::condition_variable::wait|/app\n" + cxxPool:        "ThreadPool::worker",
+		"runtime.futex|/app\nsync.(*Mutex).Lock|/app\nmain.serve|/app": "main.serve",
+		cond + "|/app": "",
+	} {
+		got := ""
+		if i := Application(frames(stack)); i >= 0 {
+			f, _ := frames(stack)(i)
+			got = f.Function
+		}
+		if got != want {
+			t.Errorf("%q, want %q, of\n%s", got, want, stack)
+		}
+	}
+}
+
+// FuzzIdle: names are those of a program that may say what it likes.
+func FuzzIdle(f *testing.F) {
+	f.Add("futex", string(Condition), cond+cxxPool)
+	f.Add("poll", "", "a<b(c>)|[HotSpot|x\n)))|[CPython|threading.py")
+	f.Fuzz(func(_ *testing.T, wait, kind, stack string) {
+		_ = Idle(wait, Kind(kind), frames(stack))
+		_ = WorkOf(frames(stack))
+		_ = Application(frames(stack))
+	})
+}

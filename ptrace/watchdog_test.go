@@ -1,0 +1,69 @@
+package ptrace
+
+import (
+	"runtime"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/procmem"
+)
+
+// TestThreadThatDoesNotSleepLosesItsRealTimePriority, and gets it back when it sleeps, some time later. One that sleeps
+// now and then keeps it, however much it runs.
+func TestThreadThatDoesNotSleepLosesItsRealTimePriority(t *testing.T) {
+	err := Run(Options{NoCollector: true}, func(c *Controller) error {
+		if c.Scheduling() != "fifo" {
+			t.Skip("this user has no real-time priority")
+		}
+		w := c.watchdog
+		for range 10 { // a second of work, with sleeps
+			runFor(10e6, nil)
+			c.SleepUntil(procmem.Now() + 1e6)
+		}
+		if n := c.Stats().Lowered; n != 0 {
+			t.Errorf("a thread that slept was lowered %d times", n)
+		}
+		if !runFor(10e9, func() bool { return w.lowered.Load() != 0 }) {
+			t.Fatal("a thread that ran for 10 s without a sleep kept its priority")
+		}
+		if p := policy(t); p != unix.SCHED_NORMAL || c.Stats().Lowered != 1 {
+			t.Errorf("policy %d, lowered %d times", p, c.Stats().Lowered)
+		}
+		c.SleepUntil(procmem.Now() + 1e6)
+		if p := policy(t); p != unix.SCHED_NORMAL {
+			t.Errorf("policy %d at once after it was lowered", p)
+		}
+		w.lowered.Store(procmem.Now() - ordinaryFor)
+		c.SleepUntil(procmem.Now() + 1e6)
+		if p := policy(t); p != unix.SCHED_FIFO || w.lowered.Load() != 0 {
+			t.Errorf("policy %d some time later", p)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// runFor runs without a sleep for so many nanoseconds, or until something is so.
+func runFor(ns int64, so func() bool) bool {
+	for end := procmem.Now() + ns; procmem.Now() < end; {
+		if so != nil && so() {
+			return true
+		}
+	}
+	return false
+}
+
+// policy gives the scheduling policy of the calling thread.
+func policy(t *testing.T) uint32 {
+	t.Helper()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	a, err := unix.SchedGetAttr(0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.Policy
+}

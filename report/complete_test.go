@@ -1,0 +1,116 @@
+package report
+
+import (
+	"encoding/json"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	rec "prywalk/internal/profile"
+)
+
+// sleepersAndCut is a program of forty sleepers with complete stacks and one busy thread, a quarter of whose CPU time
+// is under stacks that end early: 98.x % of the samples are complete, 75 % of the CPU time. Forty functions of its own
+// have more time than the incomplete stacks' functions have of their own, which is none.
+func sleepersAndCut(t *testing.T) *profile.Profile {
+	t.Helper()
+	b := rec.NewBuilder(rec.Meta{Start: time.Unix(1_700_000_000, 0), Period: 1e7, Main: app})
+	asleep := b.Intern(join(at(libc, 0x10), at(app, 0x10), at(libc, 0x40)))
+	for tid := range 40 {
+		b.Add(rec.Interval{Stack: asleep, PID: 100, TID: 200 + tid, Comm: "kvd", State: "sleeping", Wait: "epoll_wait",
+			End: 1_700_000_001e9, Samples: 100, Wall: 1e9})
+	}
+	for i := range 40 {
+		leaf := at(app, 0x1000+uint64(i)*16)
+		whole := b.Intern(join(leaf, at(app, 0x10), at(libc, 0x40)))
+		cut := b.Intern(join(leaf, []rec.Loc{{Synthetic: "[incomplete: depth]"}}))
+		for stack, ms := range map[rec.StackID]int64{whole: 75, cut: 25} {
+			b.Add(rec.Interval{Stack: stack, PID: 100, TID: 100, Comm: "kvd", State: "running", End: 1_700_000_001e9,
+				Samples: 1, Wall: ms * 1e6, CPU: ms * 1e6})
+		}
+	}
+	b.SetWindow(time.Unix(1_700_000_000, 0), time.Unix(1_700_000_001, 0))
+	names := nameTable{app.Path: {0x10: fn("main", "", 0)}, libc.Path: fixtureNames[libc.Path]}
+	for i := range 40 {
+		names[app.Path][0x1000+uint64(i)*16] = fn("step_"+strconv.Itoa(i), "", 0)
+	}
+	return parsed(t, b, names)
+}
+
+// TestCompletenessIsOfCPUTimeAndNotOfSleepers: the head, the first rows, JSON and the page agree with what the folded
+// stacks add up to.
+func TestCompletenessIsOfCPUTimeAndNotOfSleepers(t *testing.T) {
+	p := sleepersAndCut(t)
+	for _, c := range []struct{ value, head, why string }{
+		{"cpu", "cpu 4.00s (75.0% with complete stacks)", "Incomplete stacks: 25.0% of cpu in [incomplete: depth]: "},
+		{"wall", "wall 44.0s (97.7% with complete stacks)", "--max-depth"},
+	} {
+		table := render(t, Table, p, Options{Value: c.value})
+		for _, want := range []string{c.head, "cpu 4.00s (75.0% with complete stacks)", c.why} {
+			if !strings.Contains(strings.Join(strings.Fields(table), " "), want) {
+				t.Errorf("%s: the head lacks %q:\n%s", c.value, want, table)
+			}
+		}
+		_, rows, _ := strings.Cut(table, "function (")
+		if first := strings.Join(strings.Split(rows, "\n")[1:1+5], "\n"); !strings.Contains(first, "[incomplete: depth]") {
+			t.Errorf("%s: the first five rows lack it:\n%s", c.value, first)
+		}
+		asJSON := func(w io.Writer, p *profile.Profile, o Options) error { return JSON(w, p, false, o) }
+		cpu, wall := completeInJSON(t, render(t, asJSON, p, Options{Value: c.value}))
+		if math.Abs(cpu-foldedComplete(t, p, "cpu")) > 1e-9 || math.Abs(wall-foldedComplete(t, p, "wall")) > 1e-9 {
+			t.Errorf("%s: JSON has %v, %v; the folded stacks %v, %v", c.value, cpu, wall,
+				foldedComplete(t, p, "cpu"), foldedComplete(t, p, "wall"))
+		}
+	}
+}
+
+// completeInJSON reads the shares of complete stacks of a report's JSON.
+func completeInJSON(t *testing.T, text string) (cpu, wall float64) {
+	t.Helper()
+	var r struct {
+		CPU  *float64 `json:"complete_cpu"`
+		Wall *float64 `json:"complete_wall"`
+	}
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.CPU == nil || r.Wall == nil {
+		t.Fatalf("complete_cpu or complete_wall is missing: %.200s", text)
+	}
+	return *r.CPU, *r.Wall
+}
+
+// foldedComplete adds up the folded stacks.
+func foldedComplete(t *testing.T, p *profile.Profile, value string) float64 {
+	t.Helper()
+	var cut, all float64
+	for line := range strings.Lines(render(t, Folded, p, Options{Value: value})) {
+		i := strings.LastIndexByte(line, ' ')
+		v, err := strconv.ParseFloat(strings.TrimSpace(line[i:]), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all += v
+		if strings.Contains(line, "[incomplete") {
+			cut += v
+		}
+	}
+	return 1 - cut/all
+}
+
+// TestWhereAllStacksAreCompleteNoReasonIsGiven: from 99 % on, and in other tools' profiles, which mark none.
+func TestWhereAllStacksAreCompleteNoReasonIsGiven(t *testing.T) {
+	whole := render(t, Table, wideFixture(t), Options{})
+	if !strings.Contains(whole, "100.0% with complete stacks") || strings.Contains(whole, "Incomplete stacks") {
+		t.Errorf("%s", whole)
+	}
+	other := &profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}}
+	if text := render(t, Table, other, Options{}); strings.Contains(text, "complete stacks") {
+		t.Errorf("another tool's profile: %s", text)
+	}
+}

@@ -1,0 +1,139 @@
+package report
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/google/pprof/profile"
+
+	"prywalk/internal/tabular"
+	"prywalk/internal/view"
+)
+
+// # Several runs a side
+//
+// What a program uses differs from run to run: by its data's places in memory, by the machine's load and frequency.
+// This is not in the samples of one run. So with several runs the unit is the run: each has one value for a function,
+// and the change of the means is compared with the standard error that the spread of the values gives, which is taken
+// to be the same on both sides (Student's two-sample test). The error of sampling is in that spread. Where the few
+// runs happen to be nearer to each other than sampling can have put them, its error is taken instead.
+//
+// Few runs make the bound of each test high, and that grows with the number of tests (Bonferroni). So functions that
+// are hardly there on both sides together are not tested: which these are does not depend on the change.
+
+// leastTested is the share of the whole, both sides together, from which on a function is tested.
+const leastTested = 0.01
+
+// runValue is what a function has in one run, as [DiffOptions].Per says.
+type runValue struct{ self, total float64 }
+
+// prepareRuns prepares each run by itself.
+func (x *Difference) prepareRuns(sides [2][]*profile.Profile) error {
+	for i, runs := range sides {
+		for n, p := range runs {
+			d, err := prepare(p, x.opts.Options)
+			if err != nil {
+				return fmt.Errorf("run %d of %s: %w", n+1, sideNames[i], err)
+			}
+			if x.opts.Per == "second" && d.Profile.DurationNanos <= 0 {
+				return fmt.Errorf("--per second: run %d of %s has no duration", n+1, sideNames[i])
+			}
+			x.runs[i] = append(x.runs[i], d)
+		}
+	}
+	return nil
+}
+
+// freedom is the number of the degrees of freedom of the spread.
+func (x *Difference) freedom() int { return len(x.runs[0]) + len(x.runs[1]) - 2 }
+
+// scaleOf is what the values of a run are to be multiplied by.
+func (x *Difference) scaleOf(d *data) float64 {
+	switch x.opts.Per {
+	case "second":
+		return 1e9 / float64(d.Profile.DurationNanos)
+	case "share":
+		return 1 / max(1, float64(d.Total(d.Value)))
+	}
+	return 1
+}
+
+// compareRuns replaces the figures' errors by those of the spread between the runs, if there are several.
+func (x *Difference) compareRuns() {
+	if x.runs[0] == nil {
+		return
+	}
+	var values [2][]map[view.Frame]runValue
+	var wholes [2][]float64
+	for i, runs := range x.runs {
+		for _, d := range runs {
+			var same map[view.Frame]view.Frame
+			if i == 0 {
+				same = view.Counterparts(d.Data, x.new.Data)
+			}
+			values[i] = append(values[i], x.valuesOf(d, same))
+			wholes[i] = append(wholes[i], float64(d.Total(d.Value))*x.scaleOf(d))
+		}
+	}
+	x.Whole = x.between(wholes, 0)
+	least := leastTested * (x.Whole.Old + x.Whole.New)
+	for i := range x.Changes {
+		c := &x.Changes[i]
+		f := view.Frame{Name: c.Name, Module: c.Module, File: c.File, Line: c.Line}
+		var self, total [2][]float64
+		for side := range values {
+			for _, v := range values[side] {
+				self[side], total[side] = append(self[side], v[f].self), append(total[side], v[f].total)
+			}
+		}
+		c.Self, c.Total = x.between(self, c.Self.chance), x.between(total, c.Total.chance)
+		c.Self.rare, c.Total.rare = c.Self.Old+c.Self.New < least, c.Total.Old+c.Total.New < least
+	}
+}
+
+// valuesOf adds up a run by functions, with those of the later side in their places.
+func (x *Difference) valuesOf(d *data, same map[view.Frame]view.Frame) map[view.Frame]runValue {
+	out, scale := map[view.Frame]runValue{}, x.scaleOf(d)
+	for _, r := range d.Rows(d.Profile.Sample) {
+		f := d.Frames[r.Frame]
+		if g, ok := same[f]; ok {
+			f = g
+		}
+		f.Nameless = false // a change does not keep it
+		v := out[f]
+		out[f] = runValue{v.self + float64(r.Self)*scale, v.total + float64(r.Total)*scale}
+	}
+	return out
+}
+
+// between compares the means of the runs' values. sampling is the standard error that sampling alone gives their
+// difference.
+func (x *Difference) between(values [2][]float64, sampling float64) Figure {
+	var mean [2]float64
+	squares, weight := 0.0, 0.0
+	for i, list := range values {
+		n := float64(len(list))
+		for _, v := range list {
+			mean[i] += v / n
+		}
+		for _, v := range list {
+			squares += (v - mean[i]) * (v - mean[i])
+		}
+		weight += 1 / n
+	}
+	spread := math.Sqrt(squares / float64(x.freedom()) * weight)
+	f := Figure{Old: mean[0], New: mean[1], chance: max(spread, sampling)}
+	f.Within = f.chance * tabular.StudentBound(falsely, x.freedom())
+	return f
+}
+
+// runsNote says what the comparison knows of what differs between runs.
+func (x *Difference) runsNote() string {
+	if x.runs[0] == nil {
+		return "One run per side: only sampling noise is known, not the noise between runs. Compare several runs: " +
+			"-a A1,A2,A3 -b B1,B2,B3."
+	}
+	return fmt.Sprintf("Means of %s and %s; ± is the noise between runs. For equal programs, at most 1 comparison "+
+		"in 20 shows a significant change.", tabular.Plural(int64(len(x.runs[0])), "run"),
+		tabular.Plural(int64(len(x.runs[1])), "run"))
+}

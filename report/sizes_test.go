@@ -1,0 +1,186 @@
+package report
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/pprof/profile"
+
+	"prywalk/internal/budget"
+	rec "prywalk/internal/profile"
+)
+
+// shape is the size of a hostile profile: each figure is cheap to write in a file, alone or compressed.
+type shape struct {
+	lines, depth, samples, labels, text uint16 // text: bytes of each name
+	distinct                            bool   // each line is a function of its own
+}
+
+// of makes the profile.
+func (s shape) of() *profile.Profile {
+	f := func(i int) *profile.Function {
+		name := strings.Repeat("n", int(s.text)) + string(rune('a'+i%26))
+		return &profile.Function{ID: uint64(i + 1), Name: name, Filename: name}
+	}
+	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}, TimeNanos: 1}
+	p.Function = []*profile.Function{f(0)}
+	l := &profile.Location{ID: 1, Address: 1}
+	for i := range max(1, int(s.lines)) {
+		if s.distinct && i > 0 {
+			p.Function = append(p.Function, f(i))
+		}
+		l.Line = append(l.Line, profile.Line{Function: p.Function[len(p.Function)-1], Line: int64(i + 1)})
+	}
+	p.Location = []*profile.Location{l}
+	for i := range max(1, int(s.samples)) {
+		x := &profile.Sample{Value: []int64{1e7}, NumLabel: map[string][]int64{"tid": {int64(i + 1)}},
+			Label: map[string][]string{"thread": {strings.Repeat("t", i%64)}}}
+		for range max(1, int(s.depth)) - i%2 {
+			x.Location = append(x.Location, l)
+		}
+		for j := range int(s.labels) {
+			x.Label[string(binary.AppendUvarint([]byte("k"), uint64(j)))] = []string{"v"}
+		}
+		p.Sample = append(p.Sample, x)
+	}
+	return p
+}
+
+// allForms are those that a profile can become.
+func allForms(p *profile.Profile) map[string]func(io.Writer) error {
+	all := map[string]func(io.Writer) error{}
+	for name, f := range map[string]form{"table": Table, "tree": Tree, "folded": Folded, "html": HTML,
+		"speedscope": Speedscope, "firefox": Firefox, "account": Account, "pgo": PGO} {
+		for lines, o := range map[string]Options{"": {}, " lines": {Lines: true, N: -1}, " by": {By: "thread", Width: 80}} {
+			all[name+lines] = func(w io.Writer) error { return f(w, p, o) }
+		}
+	}
+	all["callers"] = func(w io.Writer) error { return Callers(w, p, "^n", Options{}) }
+	all["callees"] = func(w io.Writer) error { return Callees(w, p, "n", Options{Width: 80}) }
+	all["source"] = func(w io.Writer) error { return Source(w, p, "n", "", Options{}) }
+	all["json"] = func(w io.Writer) error { return JSON(w, p, true, Options{By: "label", Lines: true}) }
+	all["blame"] = func(io.Writer) error { _, err := Blame(p, &Options{}); return err }
+	for _, per := range Pers() {
+		all["diff per "+per] = func(w io.Writer) error {
+			x, err := Diff(p, p, DiffOptions{Per: per, All: true})
+			if err != nil {
+				return err
+			}
+			defer x.Close()
+			return errors.Join(x.Table(w), x.JSON(w), x.HTML(w), x.Folded(w))
+		}
+	}
+	return all
+}
+
+// testTotal is what the tests keep within.
+const testTotal = 4 << 20
+
+// within wants that no form allocates much more than the budget, and that the budget is whole again afterwards.
+func (s shape) within(t *testing.T) {
+	t.Helper()
+	budget.Process().SetTotal(testTotal)
+	t.Cleanup(func() { budget.Process().SetTotal(budget.DefaultTotal) })
+	p := s.of()
+	for name, write := range allForms(p) {
+		var before, after runtime.MemStats
+		taken, out := budget.Process().Used(), counter(0)
+		runtime.ReadMemStats(&before)
+		err := write(&out)
+		runtime.ReadMemStats(&after)
+		if now := budget.Process().Used(); now != taken {
+			t.Errorf("%+v, %s: %d bytes are still taken", s, name, now-taken)
+		}
+		// What becomes garbage at once is in proportion to the text and to the names of rows, which have bounds of their own.
+		if got := int64(after.TotalAlloc - before.TotalAlloc); got > 4*testTotal+garbage*(int64(out)+s.names()) {
+			t.Errorf("%+v, %s: %d bytes allocated, %d written: %v", s, name, got, out, err)
+		}
+		if int64(out) > 2*testTotal+64<<10 {
+			t.Errorf("%+v, %s: %d bytes written: %v", s, name, out, err)
+		}
+	}
+}
+
+// garbage is how many bytes become garbage for each that is written or cut to the width, at most.
+const garbage = 32
+
+// names gives the bytes of the names of all rows that the budget has room for, as they are before they are cut.
+func (s shape) names() int64 {
+	const rowCost, longest = 200, 2 << 12
+	return min(int64(s.lines)*int64(s.depth), testTotal/2/rowCost) * min(int64(s.text), longest)
+}
+
+// counter counts what is written.
+type counter int64
+
+func (c *counter) Write(b []byte) (int, error) {
+	*c += counter(len(b))
+	return len(b), nil
+}
+
+// hostile are shapes that took gigabytes, or did not end.
+var hostile = map[string]shape{
+	"lines times depth":           {lines: 2000, depth: 2000, samples: 1},
+	"distinct lines times depth":  {lines: 2000, depth: 2000, samples: 2, distinct: true},
+	"recursion":                   {lines: 1, depth: 65000, samples: 2},
+	"recursion of a long name":    {lines: 1, depth: 6500, samples: 2, text: 65000},
+	"lines of a long name":        {lines: 3000, depth: 1, samples: 1, text: 65000},
+	"samples of much the same":    {lines: 100, depth: 100, samples: 200},
+	"labels":                      {lines: 1, depth: 1, samples: 300, labels: 300},
+	"samples with long names":     {lines: 1, depth: 3, samples: 5000, text: 65000},
+	"deep stacks in many samples": {lines: 3, depth: 3000, samples: 60},
+}
+
+func TestSmallProfilesStayWithinTheBudget(t *testing.T) {
+	for name, s := range hostile {
+		t.Run(name, s.within)
+	}
+}
+
+func TestARefusedReportNamesTheFlag(t *testing.T) {
+	budget.Process().SetTotal(testTotal)
+	t.Cleanup(func() { budget.Process().SetTotal(budget.DefaultTotal) })
+	p := shape{lines: 1, depth: 65000, samples: 2}.of()
+	var e *budget.Error
+	if err := Tree(io.Discard, p, Options{}); !errors.As(err, &e) || !strings.Contains(err.Error(), "--max-memory ") {
+		t.Errorf("%v", err)
+	}
+	budget.Process().SetTotal(budget.DefaultTotal)
+	var b bytes.Buffer
+	if err := Tree(&b, p, Options{}); err != nil || strings.Count(b.String(), "\n") < 65000 {
+		t.Errorf("%d lines: %v", strings.Count(b.String(), "\n"), err)
+	}
+}
+
+func TestManyInlinedCallsAreRefused(t *testing.T) {
+	p := shape{lines: 60000, depth: 60000, samples: 1}.of()
+	if err := Folded(io.Discard, p, Options{}); err == nil || !strings.Contains(err.Error(), "3,600,000,000 frames") {
+		t.Errorf("%v", err)
+	}
+}
+
+func FuzzSizes(f *testing.F) {
+	for _, s := range hostile {
+		f.Add(s.lines, s.depth, s.samples, s.labels, s.text, s.distinct)
+	}
+	f.Fuzz(func(t *testing.T, lines, depth, samples, labels, text uint16, distinct bool) {
+		// What the profile itself may be large by is bounded when it is read.
+		s := shape{lines: lines, depth: depth, samples: samples % 300, labels: labels % 300, text: text, distinct: distinct}
+		if s.distinct {
+			s.text %= 100
+		}
+		var raw bytes.Buffer
+		if err := s.of().Write(&raw); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := rec.Read(&raw); err != nil {
+			return
+		}
+		s.within(t)
+	})
+}

@@ -1,0 +1,109 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/google/pprof/profile"
+
+	"prywalk/internal/printable"
+	rec "prywalk/internal/profile"
+	"prywalk/internal/tabular"
+	"prywalk/internal/view"
+)
+
+// Bounds of the table of waits.
+const (
+	waitGroups = 10 // groups that are shown, if no number is asked for
+	waitFrames = 6  // functions of a group's stack
+	// runningRows is how many functions are shown of threads that did not wait.
+	runningRows = 5
+)
+
+// waitGroups writes what threads waited for: for each cause its commonest stack, from the application's innermost
+// function on.
+func (d *data) waitGroups(out *printable.Writer) {
+	list := d.Grouped(d.Options.By)
+	limit := waitGroups
+	switch {
+	case d.Options.N > 0:
+		limit = d.Options.N
+	case d.Options.N < 0:
+		limit = len(list)
+	}
+	var shown []view.Row
+	for i, g := range list[:min(len(list), limit)] {
+		if i > 0 {
+			out.Printf("\n")
+		}
+		line := tabular.Wrap(d.Options.Width, "  ", append([]string{d.Precision.Share(g.Value),
+			d.Precision.Value(g.Value, d.Unit), g.Name + " (" + tabular.Plural(threadsOf(g.Samples), "thread") + ")"},
+			d.clockLine(g.Samples)...)...)
+		out.Printf("%s\n", d.paint(bold, line))
+		switch {
+		case g.Value == 0:
+		case strings.HasPrefix(g.Name, "["): // no wait
+			shown = append(shown, d.table(out, g.Samples, runningRows, "    ")...)
+		default:
+			d.waitStack(out, g)
+		}
+	}
+	if rest := len(list) - limit; rest > 0 {
+		var sum int64
+		for _, g := range list[limit:] {
+			sum += g.Value
+		}
+		out.Printf("\n… %s, %s of all; -n -1 shows them\n", tabular.Plural(int64(rest), "more group"), d.Precision.Share(sum))
+	}
+	d.footnotes(out, shown)
+}
+
+// waitStack writes the commonest stack of a group.
+func (d *data) waitStack(out *printable.Writer, g *view.Group) {
+	stack, value, of := d.Commonest(g.Samples)
+	name, module := 0, len("module")
+	shown := stack[:min(len(stack), waitFrames)]
+	for _, f := range shown {
+		name = max(name, tabular.Runes(d.Frames[f].Shown()))
+		module = max(module, tabular.Runes(d.Frames[f].Module))
+	}
+	name = max(name, len(d.columnName()))
+	wide := tabular.Fit(d.Options.Width, 4, name, module)
+	head := d.columnName()
+	if wide.Module > 0 {
+		head = tabular.Pad(head, wide.Name) + "  module"
+	}
+	out.Printf("    %s\n", d.color(dim, head))
+	for _, n := range shown {
+		f := &d.Frames[n]
+		text := tabular.Shorten(printable.String(f.Shown()), wide.Name)
+		if f.Module != "" && wide.Module > 0 {
+			text = tabular.Pad(text, wide.Name) + "  " + tabular.ShortModule(printable.String(f.Module), wide.Module)
+		}
+		out.Printf("    %s\n", text)
+	}
+	rest := ""
+	if n := len(stack) - len(shown); n > 0 {
+		rest = "… " + tabular.Plural(int64(n), "more caller")
+	}
+	if of > 1 {
+		part := fmt.Sprintf("%.0f%% of this group; %s", 100*float64(value)/float64(g.Value),
+			tabular.Plural(int64(of-1), "other stack"))
+		if rest != "" {
+			part = "; " + part
+		}
+		rest += part
+	}
+	if rest != "" {
+		out.Printf("    %s\n", d.color(dim, rest))
+	}
+}
+
+// threadsOf counts the threads of samples.
+func threadsOf(samples []*profile.Sample) int64 {
+	seen := map[int64]bool{}
+	for _, s := range samples {
+		seen[view.Number(s, rec.LabelTID)] = true
+	}
+	return int64(len(seen))
+}
