@@ -34,7 +34,8 @@ type Looker struct {
 	rung     Rung
 	pause    pauseLimit
 	relays   *procmem.Relays // see LetGoInTime
-	pending  []*Thread       // by the tag of their ptrace.Look, less one
+	lent     lentClocks
+	pending  []*Thread // by the tag of their ptrace.Look, less one
 	req      ptrace.Request
 	stop     ptrace.Stop
 	woken    skid.Wake
@@ -248,6 +249,7 @@ func (l *Looker) freeze(t *Thread, s *Shot, anew bool) error {
 	l.makeRoom(t, s)
 	call, runs, asleep := l.asleep(t)
 	t.foresee()
+	l.lent.lend(t.files)
 	look, err := l.interrupt(t, anew)
 	if err != nil {
 		return err

@@ -32,6 +32,7 @@ func (l *Looker) wake() skid.Wake {
 // Close lets go of the file that the looker keeps open, its thread's own, and of its spare shot.
 func (l *Looker) Close() {
 	l.tracer.Close()
+	l.lent.close()
 	if l.relays != nil {
 		l.relays.Close()
 	}
