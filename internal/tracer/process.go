@@ -108,6 +108,7 @@ type thread struct {
 	turn     int64 // of reading the threads' clocks, in which its own were read last ([endedCount])
 	deep     bool  // it was frozen although it is sampled: its stack is too deep
 	born     bool  // its birth was seen: its clocks count from zero
+	noUser   bool  // it never runs in user space: the kernel has started it in the process, as io_uring does
 	dead     bool
 }
 
