@@ -75,6 +75,9 @@ func (u *unwinder) unwind(thr *threadAccount, s *look.Shot) (profile.StackID, fr
 	u.books.back()
 	p.judge(s, stop, u.walker.Away())
 	p.measure(s, stop, &u.walker)
+	if p.program != nil {
+		p.program.deepest(thr, s, &u.walker)
+	}
 	id, _ := u.end(stop)
 	u.learn(thr, s, stop, id)
 	thr.Walks.Walked(p.Target, &u.walker, s, &u.outline)

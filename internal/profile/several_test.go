@@ -14,7 +14,7 @@ import (
 // TestSeveralProfilesAreBoundedTogether: each of them fits, all do not. One that is read alone takes nothing when it is
 // there.
 func TestSeveralProfilesAreBoundedTogether(t *testing.T) {
-	budget.Process().SetTotal(16 << 20)
+	budget.Process().SetTotal(64 << 20)
 	t.Cleanup(func() { budget.Process().SetTotal(budget.DefaultTotal) })
 	before := budget.Process().Used()
 	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}, TimeNanos: 1,

@@ -6,10 +6,13 @@ package runstats
 import (
 	"encoding/json"
 	"time"
+
+	"prywalk/internal/schema"
 )
 
 // Stats is what a run did.
 type Stats struct {
+	schema.Head
 	Looks
 	Observed
 	Unlooked

@@ -112,14 +112,6 @@ type thread struct {
 	dead     bool
 }
 
-// findIdle gives a thread by its number to the idle policy, nil if it is not known.
-func (p *process) findIdle(tid int) *idle.Thread {
-	if th := p.list.byTID[tid]; th != nil {
-		return &th.idle
-	}
-	return nil
-}
-
 // listEvery is how often the threads of a process are listed when nothing hints at a change, in nanoseconds. A
 // thread that is gone is noticed at its next look. listIdle is how often they are listed at least.
 const (

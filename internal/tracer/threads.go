@@ -116,6 +116,9 @@ func (c *Tracer) takeOn(p *process, lt *look.Thread, name *procmem.Comm, now int
 	th.shared = &handover.Thread{Proc: p.shared, TID: tid, Walks: lt.Walks(), Name: name.String(), Met: now}
 	th.idle = idle.Thread{Owner: th, Look: lt}
 	lt.SetRate(c.opts.Freq)
+	if tid == p.target.PID {
+		lt.CopyFirst(p.shared.FirstCopy())
+	}
 	lt.Owner, lt.Extra, lt.Memory, lt.Plans = th, p.extra, p.target.Memory(), &p.shared.Plans
 	if th.born {
 		th.shared.BornAt = now
