@@ -139,7 +139,7 @@ func (u *unwinder) walk(thr *threadAccount, s *look.Shot) frames.StopReason {
 	u.kernelFrames(s)
 	u.outline.Reset()
 	p, w := thr.proc, &u.walker
-	if namers := p.Target.Namers(); len(namers) > 0 {
+	if namers := p.Target.Namers(); len(namers) > 0 && !s.KernelOnly() {
 		return u.walkManaged(thr, s, namers)
 	}
 	for w.Init(p.Target.Space(), &s.Regs, &s.Mem); w.Next(); {

@@ -218,7 +218,7 @@ func (c *Tracer) mayRest(now int64) bool {
 	switch {
 	case k.reader == nil || k.paused || k.leftChildren || !c.allSampled() || c.drawing() || c.budget.Limited() || c.ending:
 		return false
-	case c.quota != nil || c.opts.Census != nil || c.looker.Pending() > 0 || !c.rest.May(now):
+	case c.quota != nil || c.looker.Pending() > 0 || !c.rest.May(now):
 		return false
 	}
 	for _, p := range c.procs {
