@@ -1,7 +1,6 @@
 package look
 
 import (
-	"prywalk/internal/census"
 	"prywalk/internal/procmem"
 	"prywalk/internal/skid"
 )
@@ -76,9 +75,6 @@ func (l *Looker) Consider(t *Thread) bool {
 		return true
 	}
 	s, err := t.files.SchedStat()
-	if err == nil && s.Runs == t.before.Runs { // its look is of this tick, too, and need not ask again
-		t.counted = counted{at: l.tickAt, record: census.Record{SchedStat: s}}
-	}
 	if err != nil || s.Runs == t.before.Runs {
 		return true
 	}
