@@ -195,8 +195,8 @@ func (e *errorsOf) record(prywalk, engine string, pid int, addr string, freq int
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command(prywalk, "record", "-q", "--engine", engine, "-F", strconv.Itoa(freq), "-d", long.String(), //nolint:noctx
-		"-p", strconv.Itoa(pid), "-o", file, "--stats", stats)
+	cmd := exec.Command(prywalk, "record", "-q", "--engine", engine, //nolint:noctx // -d bounds its time
+		"-F", strconv.Itoa(freq), "-d", long.String(), "-p", strconv.Itoa(pid), "-o", file, "--stats", stats)
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {
 		return err
@@ -242,7 +242,8 @@ func (e *errorsOf) record(prywalk, engine string, pid int, addr string, freq int
 func (e *errorsOf) print(engine string) {
 	n := float64(e.n)
 	mean := e.sum / n
-	fmt.Printf("\n%s: %d recordings, mean error %+.1f points, standard deviation %.1f, largest %.1f, within the bound %d\n\n",
+	fmt.Printf("\n%s: %d recordings, mean error %+.1f points, standard deviation %.1f, largest %.1f, "+
+		"within the bound %d\n\n",
 		engine, e.n, mean, math.Sqrt(max(e.squares-n*mean*mean, 0)/max(n-1, 1)), e.worst, e.within)
 }
 

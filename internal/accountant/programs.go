@@ -35,7 +35,8 @@ func (k *program) tell(p *handover.Process) {
 // deepest notes how much of its stack a complete walk of a process's first thread has used.
 func (k *program) deepest(thr *threadAccount, s *look.Shot, w *frames.Walker) {
 	from, reach := s.Mem.Stack.Addr, w.Reach()
-	if thr.TID == thr.proc.Target.PID && w.StopReason().Complete() && !w.Away() && reach > from && reach <= s.Mem.StackEnd {
+	inStack := !w.Away() && reach > from && reach <= s.Mem.StackEnd
+	if thr.TID == thr.proc.Target.PID && w.StopReason().Complete() && inStack {
 		k.deep = max(k.deep, int64(reach-from)+walkBeyond)
 	}
 }

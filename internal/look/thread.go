@@ -86,7 +86,7 @@ func NewThread(pid, tid int, budget *procmem.Budget) *Thread {
 	return t
 }
 
-// CopyFirst makes the first look copy so many bytes of stack, as far as there are as many. It is called before the first
+// CopyFirst makes the first look copy n bytes of stack, as far as there are as many. It is called before the first
 // walk; less than any first look copies changes nothing.
 func (t *Thread) CopyFirst(n int64) {
 	t.walks.needs.Bytes = int(min(max(n, firstCopy), mostCopy))
