@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"prywalk/internal/namehints"
 	"prywalk/internal/view"
 )
 
@@ -31,6 +32,39 @@ func handmade(system string, stacks ...[][2]string) *profile.Profile {
 		p.Sample = append(p.Sample, s)
 	}
 	return p
+}
+
+// TestGoroutinesThatWaitHeadEachForm: the line of the recording's comments, by functions and by waits.
+func TestGoroutinesThatWaitHeadEachForm(t *testing.T) {
+	p := fixture(t)
+	const line = "svc (pid 7): 21 goroutines that wait are not shown (20 chan receive, 1 sleep); to see their stacks: dlv"
+	p.Comments = append(p.Comments, line)
+	for _, o := range []Options{{}, {By: "wait"}, {By: "wait", Width: 80}, {By: "thread"}} {
+		text := render(t, Table, p, o)
+		if strings.Count(strings.Join(strings.Fields(text), " "), line) != 1 {
+			t.Errorf("%+v:\n%s", o, text)
+		}
+		for _, l := range strings.Split(text, "\n") {
+			if o.Width > 0 && len([]rune(l)) > o.Width {
+				t.Errorf("wider than %d: %q", o.Width, l)
+			}
+		}
+	}
+}
+
+// TestAProgramStartedThroughALinkHasOneName: that of the link, if the recording's comments say so.
+func TestAProgramStartedThroughALinkHasOneName(t *testing.T) {
+	p := handmade("x", [][2]string{{"main", "dot.c"}})
+	p.Mapping[0].File = "/usr/sbin/libgvc6-config-update"
+	p.Sample[0].Label, p.Sample[0].NumLabel = map[string][]string{"comm": {"dot"}}, map[string][]int64{"pid": {7}}
+	if text := render(t, Table, p, Options{}); !strings.Contains(text, "  libgvc6-config-update\n") {
+		t.Errorf("without a remark the file has its own name:\n%s", text)
+	}
+	p.Comments = []string{namehints.LinkRemark("dot", p.Mapping[0].File)}
+	text := render(t, Table, p, Options{})
+	if !strings.Contains(text, "  dot\n") || strings.Count(text, "libgvc6") != 1 {
+		t.Errorf("%s", text)
+	}
 }
 
 const installedPython = "/usr/lib/python3/dist-packages/"

@@ -34,6 +34,7 @@ type live struct {
 	trouble   string
 	refused   int64 // refused looks when trouble was found out
 	begun     time.Time
+	waiting   atomic.Pointer[[]top.Goroutines] // as counted last
 }
 
 // Live shows what threads do while they are recorded.
@@ -58,7 +59,13 @@ func (l *live) run() error {
 	defer cancel()
 	var procs []*code.Process
 	var err error
-	if hung := look.Watched(func() { procs, err = l.open(l.pids) }); hung != nil {
+	var goPIDs []int
+	hung := look.Watched(func() {
+		if procs, err = l.open(l.pids); err == nil {
+			goPIDs = l.count(procs)
+		}
+	})
+	if hung != nil {
 		return hung
 	}
 	if err != nil {
@@ -72,9 +79,14 @@ func (l *live) run() error {
 	defer l.close()
 	l.table = top.NewNames(l.builder, l.tell)
 	if len(procs) == 1 && !l.opts.Children {
-		l.table.StartedAs(procs[0].Comm)
+		linked := ""
+		if m := procs[0].Main(); m != nil && procs[0].StartedByLink() {
+			linked = m.Name
+		}
+		l.table.StartedAs(procs[0].Comm, linked)
 	}
 	stopNames := l.nameOnTheWay()
+	stopCounts := l.countOnTheWay(goPIDs)
 	go func() {
 		defer close(l.done)
 		l.failure = l.sample(ctx)
@@ -85,6 +97,7 @@ func (l *live) run() error {
 	cancel()
 	<-l.done
 	stopNames()
+	stopCounts()
 	return l.finish(shown)
 }
 
@@ -186,5 +199,8 @@ func (l *live) state() top.State {
 		}
 	}
 	st.Trouble = l.trouble
+	if list := l.waiting.Load(); list != nil {
+		st.Goroutines = *list
+	}
 	return st
 }

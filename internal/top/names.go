@@ -63,6 +63,9 @@ type Names struct {
 	nameless []profile.LocID        // made at run time, and without names
 	again    time.Time              // when these are asked for again
 	comm     string                 // the process's name, if there is one process
+	link     string                 // the program's file, if the process was started through a link to it
+	paths    []string               // of modules that were met
+	met      map[string]bool        // the same
 	wake     chan struct{}
 	buf      []profile.LocID
 	modified int64 // how often a name has come
@@ -80,12 +83,14 @@ func NewNames(stacks Stacks, tell func()) *Names {
 	n := &Names{
 		stacks: stacks, tell: tell, index: map[Frame]int32{}, locs: map[profile.LocID]named{},
 		whole: map[profile.StackID][]int32{}, asked: map[profile.LocID]bool{}, wake: make(chan struct{}, 1),
+		met: map[string]bool{},
 	}
 	return n
 }
 
-// StartedAs tells the name of the one process that is looked at, by which people may know its program.
-func (n *Names) StartedAs(comm string) { n.comm = comm }
+// StartedAs gives the name of the one process that is looked at, by which people may know its program. link is the
+// program's file, if the process was started through a link to it, else empty.
+func (n *Names) StartedAs(comm, link string) { n.comm, n.link = comm, link }
 
 // restEvery is how often who gives names is asked to let go of what files that nobody runs any more were read for.
 const restEvery = 10 * time.Second
@@ -233,7 +238,7 @@ func (n *Names) moduleOf(m *profile.ModuleInfo) string {
 	if name != "" && name[0] != '[' {
 		name = filepath.Base(name)
 	}
-	if n.comm != "" && namehints.StartedAs(name, n.comm) {
+	if namehints.StartedAs(name, n.comm, m.Path != "" && m.Path == n.link) {
 		return n.comm
 	}
 	return name
@@ -308,6 +313,10 @@ func (n *Names) of(id profile.StackID) []int32 {
 // request asks for the name of an address; until it comes its module stands for it.
 func (n *Names) request(id profile.LocID) named {
 	l := n.stacks.LocOf(id)
+	if m := l.Module; m != nil && m.Path != "" && !n.met[m.Path] {
+		n.met[m.Path] = true
+		n.paths = append(n.paths, m.Path)
+	}
 	at := named{n.numbers([]Frame{n.unnamed(&l)}), l.Synthetic != "" || l.Module == nil, l.Machinery}
 	if told := n.framesOf(l.Module, n.stacks.Told(l.Described)); len(told) > 0 { // in the walk, by a run-time system
 		at.frames, at.final = n.numbers(told), true

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -191,8 +192,7 @@ func (d *Data) moduleOf(m *profile.Mapping) string {
 	return moduleName(m.File)
 }
 
-// findStart finds the name that the program was started by. It is believed if there is one process, whose name begins
-// with the same word as its file's.
+// findStart finds the name that the program was started by, if there is one process, or several of one name.
 func (d *Data) findStart() {
 	if len(d.Profile.Mapping) == 0 {
 		return
@@ -205,7 +205,9 @@ func (d *Data) findStart() {
 		}
 		comm = c
 	}
-	if namehints.StartedAs(moduleName(d.Profile.Mapping[0].File), comm) {
+	file := d.Profile.Mapping[0].File
+	link := slices.Contains(d.Profile.Comments, namehints.LinkRemark(comm, file))
+	if namehints.StartedAs(moduleName(file), comm, link) {
 		d.startedAs = comm
 	}
 }
