@@ -24,7 +24,7 @@ func (r *GroupRow) Idle() (rule string) {
 				return waits.Frame{}, false
 			}
 			f := &r.of.frames[c.stack[i]]
-			return waits.Frame{Function: f.Name, Module: f.Module}, true
+			return waits.Frame{Function: f.Name, Module: f.Module, File: f.File}, true
 		})
 		if of == "" || rule != "" && of != rule {
 			return ""

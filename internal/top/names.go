@@ -9,12 +9,15 @@ import (
 
 	"prywalk/internal/namehints"
 	"prywalk/internal/profile"
+	"prywalk/internal/waits"
 )
 
 // Frame is what tables tell apart on a stack.
 type Frame struct {
 	Name   string
 	Module string // base name of the file; empty if synthetic or not known
+	// File is the source file, where the rules for idle waits go by it.
+	File string
 	// Nameless: code that no function is known of. Name says where it is.
 	Nameless bool
 }
@@ -199,7 +202,8 @@ func (n *Names) framesOf(m *profile.ModuleInfo, list []profile.Frame) (out []Fra
 	}
 	for _, f := range list {
 		if f.Name != "" {
-			out = append(out, Frame{f.Name, module, module != "" && f.Name == namehints.Bracketed(module)})
+			out = append(out, Frame{f.Name, module, waits.RulesFile(module, f.File),
+				module != "" && f.Name == namehints.Bracketed(module)})
 		}
 	}
 	return out
@@ -229,7 +233,7 @@ func (n *Names) unnamed(l *profile.Loc) Frame {
 	if l.Module != nil {
 		module = n.moduleOf(l.Module)
 	}
-	return Frame{namehints.Bracketed(module), module, true}
+	return Frame{Name: namehints.Bracketed(module), Module: module, Nameless: true}
 }
 
 // moduleOf is the name that people know a file by.
