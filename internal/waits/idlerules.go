@@ -202,7 +202,8 @@ func (s *sorted) outermostLoop(from int) bool {
 // eventLoops matches names of functions that wait for whatever happens next.
 var eventLoops = regexp.MustCompile(`(?i)event_?base_?loop|event_?loop|main_?loop|main_?context|run_?loop|run_once|` +
 	`serve_forever|run_forever|process_?events|event_?dispatcher|(poll|select)_?dispatch|dispatch_?loop|server_?loop|` +
-	`reactor|SyncWorker\.wait|^PostmasterMain$|\baeApiPoll|\buv_run|uv__io_poll|\bev_run|poll_?loop|select_?loop|io_?loop|SelectorImpl\.|Poller|` +
+	`reactor|SyncWorker\.wait|^PostmasterMain$|` +
+	`\baeApiPoll|\buv_run|uv__io_poll|\bev_run|poll_?loop|select_?loop|io_?loop|SelectorImpl\.|Poller|` +
 	`doPoll|doSelect|doIteration|xpoll|runtime\.netpoll`)
 
 // loop gives the rule for a wait in a call that event loops use, and others: the function that waits, or the one that
