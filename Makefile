@@ -18,7 +18,7 @@ BENCHTIME ?= 200ms
 RESULTS    ?= bench
 BENCHFLAGS ?=
 
-.PHONY: all build setup test vet-arches test-arm64 test-race torture-freezes go-releases bench bench-go bench-quick bench-full bench-docs bench-known peers counts counts-arm64 rows lint fmt demo dist test-dist third-party fuzz clean help
+.PHONY: all build setup test vet-arches test-arm64 test-race torture-freezes go-releases bench bench-go bench-quick bench-full bench-docs bench-known peers counts counts-arm64 rows lint fmt demo dist test-dist third-party rename fuzz clean help
 
 all: build
 
@@ -141,6 +141,11 @@ third-party:
 ## demo: record a built-in workload and print its report
 demo: build
 	$(BIN) demo
+
+## rename: give the module another path, such as MODULE=example.org/prywalk, in all files that import it
+rename:
+	@[ -n "$(MODULE)" ] || { echo "give MODULE=PATH, the module's new path"; exit 2; }
+	sh scripts/rename-module.sh '$(MODULE)'
 
 ## fuzz: each fuzz test for FUZZTIME (10s)
 fuzz:

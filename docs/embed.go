@@ -1,4 +1,5 @@
-// Package docs has the pages that "prywalk help TOPIC" prints. Its tests run the commands of all pages.
+// Package docs has the pages that "prywalk help TOPIC" prints, and the schemas of "prywalk schema". Its tests run the
+// commands of all pages.
 package docs
 
 import "embed"
@@ -7,3 +8,8 @@ import "embed"
 //
 //go:embed rights.md limits.md recording-file.md
 var Topics embed.FS
+
+// Schemas has a JSON Schema for each output, as schema/NAME.json.
+//
+//go:embed schema/*.json
+var Schemas embed.FS

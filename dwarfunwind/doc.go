@@ -1,5 +1,9 @@
 // Package dwarfunwind turns call frame information into rules of package frames.
 //
+//	table, err := dwarfunwind.New(dwarfunwind.Config{Arch: frames.X86_64,
+//		EhFrame: dwarfunwind.SectionOf(address, bytes)})
+//	module.Sources = []frames.RuleSource{table}
+//
 // # Algorithm
 //
 // Compilers describe, for every instruction, where the caller's registers are

@@ -1,5 +1,13 @@
 // Package frames walks a thread's stack from its registers and its memory.
 //
+//	var w frames.Walker
+//	w.Init(space, &regs, memory)
+//	for w.Next() {
+//		f := w.Frame()
+//		fmt.Printf("%#x\n", f.PC)
+//	}
+//	complete := w.StopReason() == frames.StopRoot
+//
 // # Algorithm
 //
 // A walk starts at a register set and repeats one step: find the module that the program counter is in, find the

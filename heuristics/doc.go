@@ -1,6 +1,10 @@
 // Package heuristics finds the caller of code that has no call frame
 // information, by reading the code.
 //
+//	source := heuristics.New(heuristics.Options{Arch: frames.X86_64, Code: code})
+//	module.Sources = append(module.Sources, source)
+//	module.Calls = source
+//
 // # Algorithm
 //
 // Two abstract interpretations of the machine code share one engine (state,

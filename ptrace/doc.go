@@ -1,6 +1,13 @@
 // Package ptrace looks at running threads of other processes. It stops one for tens of microseconds, takes its
 // registers, a copy of its stack and its clocks, and lets it go.
 //
+//	err := ptrace.Run(ptrace.Options{}, func(c *ptrace.Controller) error {
+//		if _, err := c.Begin(tid); err != nil {
+//			return err
+//		}
+//		return c.Finish(c.WaitAny(deadline), &request, &stop)
+//	})
+//
 // # Algorithm
 //
 // A look has three parts, so that many can be under way at once. [Controller.Begin]

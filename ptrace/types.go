@@ -12,6 +12,18 @@ type (
 	ThreadFiles = procmem.ThreadFiles
 	// Memory is the memory of one process, with what is known of its mappings.
 	Memory = procmem.Memory
+	// Span is a mapping of a [Memory], SpanKind what it holds.
+	Span     = procmem.Span
+	SpanKind = procmem.Kind
+	// Relays read for a [Memory] with several threads.
+	Relays = procmem.Relays
+	// TaskDir lists the threads of a process, Budget bounds how many files are kept open.
+	TaskDir = procmem.TaskDir
+	Budget  = procmem.Budget
+	// Stat is a part of a thread's /proc/PID/stat, Status of its status, and Comm its name.
+	Stat   = procmem.Stat
+	Status = procmem.Status
+	Comm   = procmem.Comm
 )
 
 // OpenMemory opens the memory of the process that has a thread of this number. The caller closes it.

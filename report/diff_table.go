@@ -11,6 +11,7 @@ import (
 
 	"prywalk/internal/namehints"
 	"prywalk/internal/printable"
+	"prywalk/internal/schema"
 	"prywalk/internal/tabular"
 	"prywalk/internal/view"
 )
@@ -191,17 +192,43 @@ type jsonChange struct {
 	Total  jsonFigure `json:"total"`
 }
 
+// jsonDifference is a difference. In Go its list is empty: it is written entry by entry.
+type jsonDifference struct {
+	schema.Head
+	// Value is the clock that is compared, Per is run, second or share.
+	Value string `json:"value"`
+	Per   string `json:"per"`
+	// Total is the change of the whole.
+	Total jsonFigure `json:"total"`
+	// Runs are the numbers of runs: earlier, later.
+	Runs [2]int `json:"runs"`
+	// Cut is what --rows left out, absent if nothing.
+	Cut *jsonDiffCut `json:"cut,omitempty"`
+	// Functions are in the order of their change.
+	Functions []jsonChange `json:"functions,omitempty" schema:"required"`
+}
+
+// jsonDiffCut is how many functions were left out.
+type jsonDiffCut struct {
+	Functions int `json:"functions"`
+}
+
 // JSON writes the difference as one line: every function, or as many as [Options].N says. Times are in nanoseconds, or
 // nanoseconds a second; shares are of 1.
 func (x *Difference) JSON(w io.Writer) error {
 	f := x.toNanos()
 	buf := bufio.NewWriter(x.new.Writer(w))
 	out := &jsonWriter{to: buf}
-	out.begin(map[string]any{
-		"value": x.valueName(), "per": x.opts.Per, "total": f(x.Whole),
-		"runs": [2]int{max(1, len(x.runs[0])), max(1, len(x.runs[1]))},
-	}, "functions")
-	for i := range x.Changes[:min(len(x.Changes), x.new.Limit(len(x.Changes)))] {
+	shown := min(len(x.Changes), x.new.Limit(len(x.Changes)))
+	head := jsonDifference{
+		Value: x.valueName(), Per: x.opts.Per, Total: f(x.Whole),
+		Runs: [2]int{max(1, len(x.runs[0])), max(1, len(x.runs[1]))},
+	}
+	if rest := len(x.Changes) - shown; rest > 0 {
+		head.Cut = &jsonDiffCut{rest}
+	}
+	out.begin(head, "functions")
+	for i := range x.Changes[:shown] {
 		c := &x.Changes[i]
 		out.comma(i)
 		out.value(jsonChange{c.Name, c.Module, c.File, c.Line, f(c.Self), f(c.Total)})

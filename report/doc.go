@@ -2,6 +2,9 @@
 // stacks, a page with a flame graph, and the files that other viewers read. It takes any pprof profile, prywalk's
 // or another tool's.
 //
+//	p, err := profile.ParseData(bytes) // github.com/google/pprof/profile
+//	err = report.Table(os.Stdout, p, report.Options{By: "thread"})
+//
 // # Algorithm
 //
 // Each location of the profile becomes a list of frames, the innermost inlined call first; frames are numbered by

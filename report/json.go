@@ -12,6 +12,7 @@ import (
 
 	"prywalk/internal/printable"
 	rec "prywalk/internal/profile"
+	"prywalk/internal/schema"
 	"prywalk/internal/tabular"
 	"prywalk/internal/view"
 )
@@ -22,6 +23,7 @@ type jsonValues map[string]int64
 
 // jsonFunction is a function's own and total values. File and Line are there where lines are told apart, and known.
 type jsonFunction struct {
+	// Name is the function's.
 	Name   string     `json:"name"`
 	Module string     `json:"module"`
 	File   string     `json:"file,omitempty"`
@@ -30,6 +32,8 @@ type jsonFunction struct {
 	Total  jsonValues `json:"total"`
 	// Within is how far the shares of the chosen value may be from the true ones.
 	Within *jsonMargins `json:"within,omitempty"`
+	// Children are there in the tree: what the function called.
+	Children []jsonFunction `json:"children,omitempty"`
 }
 
 // jsonMargins are margins of 95 % confidence, of shares of 0 to 1.
@@ -38,15 +42,32 @@ type jsonMargins struct {
 	Total float64 `json:"total"`
 }
 
-// jsonGroup is a group of samples; its list "functions" follows.
+// jsonCut is what was left out of a list of functions. The share is of the chosen value: the own time of those left
+// out, of all.
+type jsonCut struct {
+	Functions int     `json:"functions"`
+	Share     float64 `json:"share"`
+}
+
+// jsonList is a list of functions, with what was left out of it. In Go it is empty: it is written entry by entry, as it
+// is far larger than the profile.
+type jsonList struct {
+	// Functions are in the order of the table.
+	Functions []jsonFunction `json:"functions,omitempty" schema:"required"`
+	// Cut is what --rows left out, absent if nothing.
+	Cut *jsonCut `json:"cut,omitempty"`
+}
+
+// jsonGroup is a group of samples.
 type jsonGroup struct {
 	Name  string     `json:"name"`
 	Total jsonValues `json:"total"`
+	jsonList
 }
 
-// jsonReport is the whole but the lists "functions" and "groups", and "tree", which follow: these are written entry by
-// entry, as they are far larger than the profile. New fields may come; those that are there keep their meaning.
+// jsonReport is a report. In Go its lists, and the tree, are empty: they are written entry by entry.
 type jsonReport struct {
+	schema.Head
 	Target   string   `json:"target"`
 	Recorded string   `json:"recorded,omitempty"`
 	Seconds  float64  `json:"seconds"`
@@ -59,6 +80,11 @@ type jsonReport struct {
 	CompleteCPU  *float64   `json:"complete_cpu,omitempty"`
 	CompleteWall *float64   `json:"complete_wall,omitempty"`
 	Total        jsonValues `json:"total"`
+	jsonList
+	// Groups are there if they were asked for.
+	Groups []jsonGroup `json:"groups,omitempty"`
+	// Tree is the call tree, if it was asked for: a function without a module that stands for all.
+	Tree *jsonFunction `json:"tree,omitempty"`
 }
 
 // JSON writes the table as one line of JSON, with groups where the options have them, and the whole call tree if asked
@@ -91,7 +117,6 @@ func JSON(w io.Writer, p *profile.Profile, tree bool, o Options) error {
 	out := &jsonWriter{to: buf}
 	out.begin(r, "functions")
 	d.functions(out, d.Profile.Sample)
-	out.text("]")
 	if o.By != "" {
 		d.jsonGroups(out)
 	}
@@ -108,9 +133,9 @@ func (d *data) jsonGroups(out *jsonWriter) {
 	out.text(`,"groups":[`)
 	for i, g := range d.Grouped(d.Options.By) {
 		out.comma(i)
-		out.begin(jsonGroup{g.Name, d.values(d.sums(g.Samples))}, "functions")
+		out.begin(jsonGroup{Name: g.Name, Total: d.values(d.sums(g.Samples))}, "functions")
 		d.functions(out, g.Samples)
-		out.text("]}")
+		out.text("}")
 	}
 	out.text("]")
 }
@@ -194,8 +219,8 @@ func add(to, values []int64) {
 	}
 }
 
-// functions writes the rows of the table with all types of values. A function without the chosen one follows those
-// that have some of it.
+// functions writes the rows of the table with all types of values, the end of their list, and what was left out. A
+// function without the chosen one follows those that have some of it.
 func (d *data) functions(to *jsonWriter, samples []*profile.Sample) {
 	type sums struct{ self, total []int64 }
 	taken := int64(0)
@@ -225,7 +250,16 @@ func (d *data) functions(to *jsonWriter, samples []*profile.Sample) {
 			}
 		}
 	}
-	rows = rows[:min(len(rows), d.Limit(len(rows)))]
+	shown := min(len(rows), d.Limit(len(rows)))
+	cut := jsonCut{Functions: len(rows) - shown}
+	whole := int64(0)
+	for i := range rows {
+		whole += all[rows[i].Frame].self[d.Value]
+		if i >= shown {
+			cut.Share += float64(all[rows[i].Frame].self[d.Value])
+		}
+	}
+	rows = rows[:shown]
 	for i := 0; i < len(rows) && to.err == nil && d.Err() == nil; i++ {
 		r := &rows[i]
 		f := d.jsonFunction(r.Frame, all[r.Frame].self, all[r.Frame].total)
@@ -235,6 +269,12 @@ func (d *data) functions(to *jsonWriter, samples []*profile.Sample) {
 		}
 		to.comma(i)
 		to.value(f)
+	}
+	to.text("]")
+	if cut.Functions > 0 {
+		cut.Share /= max(1, float64(whole))
+		to.text(`,"cut":`)
+		to.value(cut)
 	}
 	d.Give(taken)
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/namehints"
 	"prywalk/internal/view"
 )
 
@@ -49,21 +48,6 @@ func TestGoroutinesThatWaitHeadEachForm(t *testing.T) {
 				t.Errorf("wider than %d: %q", o.Width, l)
 			}
 		}
-	}
-}
-
-// TestAProgramStartedThroughALinkHasOneName: that of the link, if the recording's comments say so.
-func TestAProgramStartedThroughALinkHasOneName(t *testing.T) {
-	p := handmade("x", [][2]string{{"main", "dot.c"}})
-	p.Mapping[0].File = "/usr/sbin/libgvc6-config-update"
-	p.Sample[0].Label, p.Sample[0].NumLabel = map[string][]string{"comm": {"dot"}}, map[string][]int64{"pid": {7}}
-	if text := render(t, Table, p, Options{}); !strings.Contains(text, "  libgvc6-config-update\n") {
-		t.Errorf("without a remark the file has its own name:\n%s", text)
-	}
-	p.Comments = []string{namehints.LinkRemark("dot", p.Mapping[0].File)}
-	text := render(t, Table, p, Options{})
-	if !strings.Contains(text, "  dot\n") || strings.Count(text, "libgvc6") != 1 {
-		t.Errorf("%s", text)
 	}
 }
 

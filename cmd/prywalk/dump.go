@@ -121,7 +121,7 @@ func (f *dumpFlags) dumpAll(w io.Writer) error {
 			continue
 		}
 		if first != nil {
-			console.Fail("%v", err)
+			printError(err, f.json)
 			continue
 		}
 		first = err
@@ -136,7 +136,7 @@ func (f *dumpFlags) options() dump.Options {
 		depth = -1 // no limit
 	}
 	return dump.Options{MaxDepth: depth, ReadOnly: f.readOnly, Atomic: f.atomic, Native: f.native,
-		MaxPause: time.Duration(f.maxPause)}
+		MaxPause: time.Duration(f.maxPause), Prywalk: release()}
 }
 
 // look dumps one process.

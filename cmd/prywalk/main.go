@@ -57,14 +57,36 @@ func run(args []string) int {
 	if err == nil {
 		return exit.OK
 	}
+	printError(err, wantsJSON(root, args))
+	return exitCode(err)
+}
+
+// printError prints an error for people, or as JSON. A launched command's own status has no text.
+func printError(err error, asJSON bool) {
 	var several listing
 	switch {
+	case err.Error() == "":
+	case asJSON:
+		console.FailJSON(exitCode(err), err.Error())
 	case errors.As(err, &several):
 		console.Fail("%s", printable.Raw(several))
-	case err.Error() != "":
+	default:
 		console.Fail("%v", err)
 	}
-	return exitCode(err)
+}
+
+// wantsJSON reports whether the result was asked for as JSON: an error is, too, then. What cannot be parsed is an error
+// as well.
+func wantsJSON(root *cobra.Command, args []string) bool {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	cmd, _, err := root.Find(args)
+	if err != nil {
+		return false
+	}
+	flag := cmd.Flags().Lookup("json")
+	return flag != nil && flag.Value.Type() == "bool" && (slices.Contains(args, "--json") || flag.Value.String() == "true")
 }
 
 // wrongFlag is the error of a flag that cannot be parsed. Flags of a command that was given to record without "--"
@@ -167,7 +189,7 @@ If prywalk cannot sample a process, prywalk doctor -p PID says why, and how to f
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(commandline.WrongFlag)
 	root.AddCommand(newRecord(), newReport(), newTop(), newDump(), newDiff(), newDoctor(), newDemo(), newBench(), newMCP(),
-		newVersion(), newWorkload(), newBenchWorkload(), newCopyFile(),
+		newSchema(), newVersion(), newWorkload(), newBenchWorkload(), newCopyFile(),
 		newAskForEvents())
 	for _, command := range buildOnly {
 		root.AddCommand(command())

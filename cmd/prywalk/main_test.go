@@ -242,7 +242,7 @@ func TestOneBadPidOfSeveral(t *testing.T) {
 		t.Errorf("exit code %d: %s%s", code, &p.out, &p.err)
 	}
 	for line := range strings.Lines(p.err.String()) {
-		if !strings.HasPrefix(line, "prywalk: ") || strings.Count(line, "prywalk:") != 1 {
+		if !strings.HasPrefix(line, `{"schema_version":1,"error":{"code":1,`) || !strings.HasSuffix(line, "}}\n") {
 			t.Errorf("line %q", line)
 		}
 	}
@@ -251,7 +251,7 @@ func TestOneBadPidOfSeveral(t *testing.T) {
 func TestAtomicDumpTellsThePause(t *testing.T) {
 	p := start(t, t.TempDir(), nil, "dump", "--atomic", "--json", "-p", burner(t))
 	if code := p.code(t); code != 0 || !strings.Contains(p.err.String(), "was stopped for") ||
-		!strings.HasPrefix(p.out.String(), `{"pid":`) {
+		!strings.HasPrefix(p.out.String(), `{"schema_version":1,"time":`) {
 		t.Errorf("exit code %d: %s%s", code, &p.out, &p.err)
 	}
 }

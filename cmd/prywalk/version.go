@@ -30,11 +30,15 @@ var built string
 
 // version gives the version that was built: the Makefile's, else what the Go tool has stamped into the binary.
 func version() string {
-	v := built
-	if info, ok := debug.ReadBuildInfo(); ok && v == "" {
-		v = stamped(info)
+	return fmt.Sprintf("prywalk %s (%s, %s/%s)", release(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+// release is the version alone.
+func release() string {
+	if info, ok := debug.ReadBuildInfo(); ok && built == "" {
+		return stamped(info)
 	}
-	return fmt.Sprintf("prywalk %s (%s, %s/%s)", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return built
 }
 
 // stamped is the module's version, or the commit that it was built from.

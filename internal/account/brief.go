@@ -80,13 +80,16 @@ func threeDigits(ns int64) time.Duration {
 	return time.Duration((ns + unit/2) / unit * unit)
 }
 
-// failures tells the looks that failed and should not have.
-func failures(s *runstats.Stats) string {
-	failed := remarkable(s.Failed)
-	if len(failed) == 0 {
-		return ""
+// failures tells the looks that failed and should not have, and the processes that were not opened.
+func failures(s *runstats.Stats) (text string) {
+	if failed := remarkable(s.Failed); len(failed) > 0 {
+		text = fmt.Sprintf(", %s failed%s", Plural(Sum(failed), "sample"), Reasons(failed))
 	}
-	return fmt.Sprintf(", %s failed%s", Plural(Sum(failed), "sample"), Reasons(failed))
+	if n := s.Unopened; n > 0 {
+		text += fmt.Sprintf(", %s not opened (too many open files in prywalk: raise its limit, ulimit -n 4096)",
+			Plural(n, "started process"))
+	}
+	return text
 }
 
 // unobserved says for how long nobody was looked at, "" if there was no such time worth a word.
@@ -238,6 +241,9 @@ func remarkable(failed map[string]int64) map[string]int64 {
 func Plural(n int64, what string) string {
 	if n == 1 {
 		return "1 " + what
+	}
+	if strings.HasSuffix(what, "s") {
+		what += "e"
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -1,9 +1,13 @@
 package bench
 
-import "prywalk/internal/bench/tools"
+import (
+	"prywalk/internal/bench/tools"
+	"prywalk/internal/schema"
+)
 
 // Result is what a run of the benchmark found; its JSON is part of the contract.
 type Result struct {
+	schema.Head
 	Machine Machine `json:"machine"`
 	Rows    []Row   `json:"rows"`
 	// Skipped says, for each peer that was not measured somewhere, why.

@@ -2,12 +2,16 @@ package console
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
+	"regexp"
+	"strings"
 	"sync"
 	"sync/atomic"
 
 	"prywalk/internal/budget"
 	"prywalk/internal/printable"
+	"prywalk/internal/schema"
 	"prywalk/internal/stranger"
 )
 
@@ -77,6 +81,58 @@ func Say(format string, args ...any) {
 
 // Fail writes an error to stderr, as [Say] does.
 func Fail(format string, args ...any) { printable.Fprintf(&Messages, "prywalk: "+format+"\n", args...) }
+
+// failure is an error for programs.
+type failure struct {
+	schema.Head
+	Error failed `json:"error"`
+}
+
+// failed says what failed, and what to do.
+type failed struct {
+	// Code is the exit code.
+	Code int `json:"code"`
+	// Cause is what failed, on what.
+	Cause string `json:"cause"`
+	// Remedy is the next step, where the message names one.
+	Remedy string `json:"remedy,omitempty"`
+}
+
+// FailJSON writes an error to stderr as one line of JSON.
+func FailJSON(code int, message string) {
+	f := failure{Error: failed{Code: code}}
+	f.Error.Cause, f.Error.Remedy = remedy(message)
+	text, err := json.Marshal(f)
+	if err != nil { // texts and a number can be encoded
+		Fail("%s", message)
+		return
+	}
+	_, _ = Messages.Write(append(printable.JSON(text), '\n'))
+}
+
+// steps finds where the next step begins in a message that has it after a colon.
+var steps = regexp.MustCompile(`: (give|choose|use|check|leave|open|raise|run|add|name) `)
+
+// remedy divides a message at its first semicolon outside of brackets, or where the next step begins.
+func remedy(message string) (cause, next string) {
+	depth := 0
+	for i, r := range message {
+		switch r {
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			depth--
+		case ';':
+			if depth <= 0 {
+				return message[:i], strings.TrimSpace(message[i+1:])
+			}
+		}
+	}
+	if at := steps.FindStringIndex(message); at != nil {
+		return message[:at[0]], message[at[0]+len(": "):]
+	}
+	return message, ""
+}
 
 // SayRemarks says which files were not used, and why.
 func SayRemarks() {

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"prywalk/internal/printable"
+	"prywalk/internal/schema"
 )
 
 // Escape sequences for the words of the levels (ECMA-48, SGR).
@@ -40,22 +41,31 @@ func Write(w io.Writer, fs []Finding, colour bool, columns int) error {
 	return b.Flush()
 }
 
+// jsonFindings are what doctor found.
+type jsonFindings struct {
+	schema.Head
+	// Worst is the worst level of all.
+	Worst    string        `json:"worst"`
+	Findings []jsonFinding `json:"findings"`
+}
+
+// jsonFinding is one requirement, and whether it is met.
+type jsonFinding struct {
+	Name string `json:"name"`
+	// Level is ok, info, warn or fail.
+	Level  string `json:"level"`
+	Detail string `json:"detail"`
+	// Remedy is what helps, in words.
+	Remedy string `json:"remedy,omitempty"`
+	// Command is the remedy as a command line.
+	Command string `json:"command,omitempty"`
+}
+
 // WriteJSON writes findings as one object.
 func WriteJSON(w io.Writer, fs []Finding) error {
-	type finding struct {
-		Name    string `json:"name"`
-		Level   string `json:"level"`
-		Detail  string `json:"detail"`
-		Remedy  string `json:"remedy,omitempty"`
-		Command string `json:"command,omitempty"`
-	}
-	out := struct {
-		SchemaVersion int       `json:"schema_version"`
-		Worst         string    `json:"worst"`
-		Findings      []finding `json:"findings"`
-	}{SchemaVersion: 1, Worst: Worst(fs).String(), Findings: []finding{}}
+	out := jsonFindings{Worst: Worst(fs).String(), Findings: []jsonFinding{}}
 	for _, f := range fs {
-		out.Findings = append(out.Findings, finding{f.Name, f.Level.String(), f.Detail, f.Remedy, f.Command})
+		out.Findings = append(out.Findings, jsonFinding{f.Name, f.Level.String(), f.Detail, f.Remedy, f.Command})
 	}
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)

@@ -21,7 +21,7 @@ func Core(c *core.Core, o Options, sysroot bool) *Process {
 	names := symbols.NewCoreNamer(c.OpenFile, sysroot)
 	defer names.Close()
 	c.JITFuncs = names.JITFuncs(c.PID)
-	p := &Process{PID: c.PID, Name: c.Comm, Threads: []Thread{}, Native: o.Native}
+	p := &Process{Origin: Origin{Prywalk: o.Prywalk}, PID: c.PID, Name: c.Comm, Threads: []Thread{}, Native: o.Native}
 	p.memory = o.account(c.PID)
 	w := newWalk(c.PID, names, p.memory)
 	w.arch = c.Arch

@@ -39,6 +39,7 @@ type Lock struct {
 
 // Locks are the locks that threads of some processes wait for.
 type Locks struct {
+	Origin
 	// Verdict says what is known of deadlocks.
 	Verdict Verdict `json:"verdict"`
 	Locks   []Lock  `json:"locks"`
@@ -62,6 +63,7 @@ type Locks struct {
 // be looked at is missing; the first error of a look is given besides. After [ErrHung] nobody is looked at any more.
 func LookAtLocks(targets []*code.Process, o Options) (_ *Locks, err error) {
 	out := newLocks()
+	out.Origin = o.origin()
 	if o.Names == nil {
 		o.Names = symbols.NewNamer()
 		defer func() {
@@ -113,6 +115,7 @@ func LookAtLocks(targets []*code.Process, o Options) (_ *Locks, err error) {
 // LocksOfCore finds out about the locks of a core, which is of one moment.
 func LocksOfCore(c *core.Core, o Options, sysroot bool) *Locks {
 	out := newLocks()
+	out.Prywalk = o.Prywalk
 	out.Processes = []*Process{Core(c, o, sysroot)}
 	out.collect()
 	p := out.Processes[0]

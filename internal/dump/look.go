@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"path"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -43,6 +42,8 @@ type Options struct {
 	// MaxPause, if positive: no stop is begun that is expected to take longer, and less of a running thread's stack is
 	// copied instead.
 	MaxPause time.Duration
+	// Prywalk is the version for JSON.
+	Prywalk string
 }
 
 // account opens the account of a process's stacks.
@@ -91,12 +92,13 @@ func (o *Options) firstCopy() int {
 // Look looks at all threads of a process once. Threads that end meanwhile are left
 // out. The error is that of listing the threads.
 func Look(t *code.Process, o Options) (*Process, error) {
+	origin := o.origin()
 	got, err := takeAll(t, o)
 	if err != nil && !errors.Is(err, ErrHung) {
 		return nil, err
 	}
-	p := &Process{PID: t.PID, Name: t.Comm, Threads: []Thread{}, Failed: got.failed, Pause: time.Duration(got.pause),
-		Native: o.Native}
+	p := &Process{Origin: origin, PID: t.PID, Name: t.Comm, Threads: []Thread{}, Failed: got.failed,
+		Pause: time.Duration(got.pause), Native: o.Native}
 	p.memory = o.account(t.PID)
 	list := &list{name: t.Comm, err: err, memory: p.memory}
 	hung := look.Watched(func() { list.describe(t, o, got) })
@@ -217,7 +219,7 @@ func (l *list) describe(t *code.Process, o Options, got *shots) {
 	l.Unlock()
 	waiting, parked := t.WaitingGoroutines()
 	program, link := programOf(t.Space(), t.Namers(), t.PID), ""
-	if m := t.Main(); m != nil && namehints.StartedAs(path.Base(m.Name), t.Comm, t.StartedByLink()) {
+	if m := t.Main(); m != nil && code.NameOf(m) != m.Name {
 		link = m.Name
 	}
 	l.Lock()

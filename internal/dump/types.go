@@ -3,6 +3,7 @@ package dump
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"time"
@@ -11,11 +12,30 @@ import (
 	"prywalk/internal/code"
 	"prywalk/internal/managed"
 	"prywalk/internal/namehints"
+	"prywalk/internal/schema"
 	"prywalk/internal/waits"
 )
 
+// Origin is what each object begins with: when, where and by what it was made.
+type Origin struct {
+	schema.Head
+	// Time is the moment at which the looks began. A core does not have it, nor the host.
+	Time time.Time `json:"time,omitzero"`
+	// Host is the name of the machine, as prywalk sees it.
+	Host string `json:"host,omitempty"`
+	// Prywalk is the version that looked.
+	Prywalk string `json:"prywalk,omitempty"`
+}
+
+// origin gives that of a look at a live process, now.
+func (o *Options) origin() Origin {
+	host, _ := os.Hostname() // without a name there is none
+	return Origin{Time: time.Now(), Host: host, Prywalk: o.Prywalk}
+}
+
 // Process is the stacks of a process's threads.
 type Process struct {
+	Origin
 	PID     int      `json:"pid"`
 	Name    string   `json:"-"`
 	Threads []Thread `json:"threads"`
@@ -68,6 +88,9 @@ type Thread struct {
 	How        string `json:"how"`
 	Complete   bool   `json:"complete"`
 	StopReason string `json:"stop_reason"`
+	// RunCount is how often the thread was put on a processor, when it was looked at. A thread whose count is the same
+	// later has not run in between. A core does not have it.
+	RunCount uint64 `json:"run_count,omitempty"`
 	// Signal is the signal that ended the process, in a core the first thread's.
 	Signal string  `json:"signal,omitempty"`
 	Frames []Frame `json:"frames"`

@@ -30,7 +30,6 @@ var mayOpen = map[string]string{
 	"internal/perfevents/child.go filtered":    "/proc/thread-self/status",
 	"internal/symbols/kallsyms.go":             "/proc/kallsyms",
 	"internal/process/check.go comm":           "/proc/PID/comm",
-	"internal/process/started.go":              "/proc/PID/cmdline",
 	"internal/process/explain.go":              "/proc/PID/attr/current",
 	"internal/process/gates.go":                "/proc",
 	"internal/process/gensyscalls.go":          "a generator of source code",

@@ -20,11 +20,12 @@ const module = "prywalk"
 // order has the product's packages from the lowest to the highest. A package imports only from lines
 // before its own; packages on one line never import each other.
 var order = [][]string{
-	{"docs", "frames", "internal/wire", "internal/x86", "internal/printable", "internal/budget", "internal/namehints"},
+	{"docs", "frames", "internal/wire", "internal/x86", "internal/printable", "internal/budget", "internal/namehints",
+		"internal/schema"},
 	{"internal/outfile", "internal/stranger", "internal/tabular", "internal/named", "internal/exit", "internal/refusal"},
 	{"report/options", "internal/openfiles"},
 	{"internal/elffile", "internal/procmem", "internal/machine", "internal/markdown", "internal/quota"},
-	{"dwarfunwind", "heuristics", "internal/census", "internal/process", "internal/perfevents"},
+	{"dwarfunwind", "heuristics", "internal/process", "internal/perfevents"},
 	{"internal/waits", "internal/managed", "internal/console", "internal/sourcelines", "internal/samestack"},
 	{"internal/runtimes"},
 	{"internal/code", "internal/callstack", "internal/pprofweb"},
@@ -207,99 +208,6 @@ func TestOnlyTheCommandBenchImportsTheBenchmark(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestPublicPackagesShowNoInternalTypes: other modules could not name them. An alias is a name.
-func TestPublicPackagesShowNoInternalTypes(t *testing.T) {
-	found := 0
-	for _, s := range sources(t) {
-		if level(s.pkg) < 0 || strings.HasPrefix(s.pkg, "internal/") || strings.HasPrefix(s.pkg, "cmd/") {
-			continue
-		}
-		found++
-		inner := s.internalNames()
-		for _, d := range s.file.Decls {
-			for _, shown := range shownBy(d) {
-				ast.Inspect(shown, func(n ast.Node) bool {
-					sel, ok := n.(*ast.SelectorExpr)
-					if !ok {
-						return true
-					}
-					if x, ok := sel.X.(*ast.Ident); ok && slices.Contains(inner, x.Name) {
-						t.Errorf("%s shows %s.%s, which is internal", s.path, x.Name, sel.Sel.Name)
-					}
-					return true
-				})
-			}
-		}
-	}
-	if found == 0 {
-		t.Error("no public package was found")
-	}
-}
-
-// internalNames gives the names under which a file imports internal packages.
-func (s *source) internalNames() (names []string) {
-	for _, spec := range s.file.Imports {
-		path, _ := strconv.Unquote(spec.Path.Value) // the parser has checked it
-		if !strings.HasPrefix(path, module+"/internal/") {
-			continue
-		}
-		name := path[strings.LastIndex(path, "/")+1:]
-		if spec.Name != nil {
-			name = spec.Name.Name
-		}
-		names = append(names, name)
-	}
-	return names
-}
-
-// shownBy gives the types that an exported declaration shows.
-func shownBy(d ast.Decl) (types []ast.Node) {
-	switch d := d.(type) {
-	case *ast.FuncDecl:
-		if d.Name.IsExported() && (d.Recv == nil || receiverIsExported(d)) {
-			types = append(types, d.Type)
-		}
-	case *ast.GenDecl:
-		for _, spec := range d.Specs {
-			switch spec := spec.(type) {
-			case *ast.TypeSpec:
-				if spec.Name.IsExported() && !spec.Assign.IsValid() {
-					types = append(types, exportedOf(spec.Type)...)
-				}
-			case *ast.ValueSpec:
-				if spec.Names[0].IsExported() && spec.Type != nil {
-					types = append(types, spec.Type)
-				}
-			}
-		}
-	}
-	return types
-}
-
-func receiverIsExported(d *ast.FuncDecl) (is bool) {
-	ast.Inspect(d.Recv.List[0].Type, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok {
-			is = is || id.IsExported()
-		}
-		return true
-	})
-	return is
-}
-
-// exportedOf gives what of a type's declaration others can name: of a struct its exported fields.
-func exportedOf(t ast.Expr) (types []ast.Node) {
-	st, ok := t.(*ast.StructType)
-	if !ok {
-		return []ast.Node{t}
-	}
-	for _, f := range st.Fields.List {
-		if len(f.Names) == 0 || slices.ContainsFunc(f.Names, (*ast.Ident).IsExported) {
-			types = append(types, f.Type)
-		}
-	}
-	return types
 }
 
 func TestFramesNeedsTheStandardLibraryOnly(t *testing.T) {

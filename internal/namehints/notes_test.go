@@ -55,19 +55,3 @@ func TestNotesGiveEachRemedyOnceAndNoneThatCannotBeFollowed(t *testing.T) {
 		}
 	}
 }
-
-// TestAProgramIsKnownByTheNameThatItWasStartedBy: a common first word is believed, another name if a link is known.
-func TestAProgramIsKnownByTheNameThatItWasStartedBy(t *testing.T) {
-	for _, c := range []struct {
-		file, comm string
-		link, want bool
-	}{
-		{"redis-check-rdb", "redis-server", false, true}, {"libgvc6-config-update", "dot", false, false},
-		{"libgvc6-config-update", "dot", true, true}, {"dot", "dot", true, false}, {"python3.11", "gunicorn", false, false},
-		{"busybox", "", true, false}, {"busybox", "a-name-of-15-by", true, false},
-	} {
-		if got := StartedAs(c.file, c.comm, c.link); got != c.want {
-			t.Errorf("%+v: %v", c, got)
-		}
-	}
-}

@@ -78,13 +78,6 @@ func (l *live) run() error {
 	l.prepare(procs)
 	defer l.close()
 	l.table = top.NewNames(l.builder, l.tell)
-	if len(procs) == 1 && !l.opts.Children {
-		linked := ""
-		if m := procs[0].Main(); m != nil && procs[0].StartedByLink() {
-			linked = m.Name
-		}
-		l.table.StartedAs(procs[0].Comm, linked)
-	}
 	stopNames := l.nameOnTheWay()
 	stopCounts := l.countOnTheWay(goPIDs)
 	go func() {

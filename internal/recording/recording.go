@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"prywalk/internal/code"
 	"prywalk/internal/console"
 	"prywalk/internal/look"
-	"prywalk/internal/namehints"
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
@@ -46,7 +44,6 @@ type recording struct {
 	stats         runstats.Stats
 	deadlocks     []string // at the end of the sampling, a sentence each
 	goroutines    []string // that wait at that time, a line for each Go process
-	link          string   // a remark, if the program was started through one whose name is another
 	saveErr       error
 	quiet         bool
 	live          bool   // the terminal shows a table: no line of progress
@@ -145,17 +142,7 @@ func (r *recording) prepare(procs []*code.Process) {
 	if len(procs) > 0 {
 		if m := procs[0].Main(); m != nil {
 			r.builder.SetMain(accountant.ModuleInfo(procs[0].PID, m))
-			r.remarkLink(procs[0], m.Name)
 		}
-	}
-}
-
-// remarkLink notes that the program was started through a link, where nothing but that shows that its file and its
-// process are one.
-func (r *recording) remarkLink(p *code.Process, file string) {
-	if !namehints.StartedAs(filepath.Base(file), p.Comm, false) && p.StartedByLink() &&
-		namehints.StartedAs(filepath.Base(file), p.Comm, true) {
-		r.link = namehints.LinkRemark(p.Comm, file)
 	}
 }
 

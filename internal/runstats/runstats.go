@@ -6,10 +6,13 @@ package runstats
 import (
 	"encoding/json"
 	"time"
+
+	"prywalk/internal/schema"
 )
 
 // Stats is what a run did.
 type Stats struct {
+	schema.Head
 	Looks
 	Observed
 	Unlooked
@@ -79,6 +82,8 @@ type Unlooked struct {
 	LeftOut int64 `json:"ticks_left_out"`
 	// Failed are the looks that gave nothing, by why.
 	Failed map[string]int64 `json:"failed"`
+	// Unopened are the children that were never opened, as prywalk had too many open files.
+	Unopened int64 `json:"processes_unopened,omitempty"`
 }
 
 // Walks count walks of stacks.

@@ -65,8 +65,6 @@ type Names struct {
 	asked    map[profile.LocID]bool // they are in the queue, or being named
 	nameless []profile.LocID        // made at run time, and without names
 	again    time.Time              // when these are asked for again
-	comm     string                 // the process's name, if there is one process
-	link     string                 // the program's file, if the process was started through a link to it
 	paths    []string               // of modules that were met
 	met      map[string]bool        // the same
 	wake     chan struct{}
@@ -90,10 +88,6 @@ func NewNames(stacks Stacks, tell func()) *Names {
 	}
 	return n
 }
-
-// StartedAs gives the name of the one process that is looked at, by which people may know its program. link is the
-// program's file, if the process was started through a link to it, else empty.
-func (n *Names) StartedAs(comm, link string) { n.comm, n.link = comm, link }
 
 // restEvery is how often who gives names is asked to let go of what files that nobody runs any more were read for.
 const restEvery = 10 * time.Second
@@ -241,9 +235,6 @@ func (n *Names) moduleOf(m *profile.ModuleInfo) string {
 	name := m.Path
 	if name != "" && name[0] != '[' {
 		name = filepath.Base(name)
-	}
-	if namehints.StartedAs(name, n.comm, m.Path != "" && m.Path == n.link) {
-		return n.comm
 	}
 	return name
 }

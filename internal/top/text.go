@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"prywalk/internal/printable"
+	"prywalk/internal/schema"
 	"prywalk/internal/tabular"
 )
 
@@ -97,6 +98,7 @@ type jsonGroup struct {
 
 // jsonTable is one refresh. New fields may come; those that are there keep their meaning.
 type jsonTable struct {
+	schema.Head
 	Target   string   `json:"target"`
 	Time     float64  `json:"time"`    // of the Unix epoch, in seconds
 	Seconds  float64  `json:"seconds"` // how long the window is

@@ -17,6 +17,7 @@ import (
 //   - further stacks that a walk goes on to, as the code image tells beforehand ([look.TaskStacks]): ptrace looks, if
 //     the choice is the sampler's ([Options.Choose]);
 //   - anything else that shows in incomplete stacks: the same, once a hundredth of the process's samples has shown it;
+//   - the same of children that nobody meets, all of them together: ticks find them, and stop who runs;
 //   - samples: it runs, and none come that can be walked (32-bit code): ptrace looks, if only to say why.
 //
 // A process that runs another program is judged anew.
@@ -29,6 +30,10 @@ func (c *Tracer) choose() {
 	}
 	for _, p := range c.procs {
 		c.chooseFor(p)
+	}
+	if k.untracked.table != nil && c.opts.Choose && c.UnmetLackRoots.Load() {
+		c.forgetUntracked(true) // ticks find them from now on (newborn_processes.go)
+		k.leftChildren = true
 	}
 	// With children, what nobody meets is known by samples, too.
 	switch idle := len(k.of) == 0 && k.untracked.table == nil; {
@@ -123,6 +128,9 @@ func (k *kernelSamples) leftTo(engine string) string {
 		if n := k.left[l]; n > 0 {
 			parts = append(parts, l.Note(n))
 		}
+	}
+	if k.leftChildren {
+		parts = append(parts, "short-lived children with stacks that samples do not show whole")
 	}
 	if k.deep == 1 {
 		parts = append(parts, "1 thread with deep stacks")

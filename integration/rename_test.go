@@ -1,0 +1,99 @@
+package integration
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// user is a program of another module that imports the public packages. It launches a process, which needs a symbol by
+// its name in the module.
+const user = `package main
+
+import (
+	"fmt"
+	"os"
+
+	"example.org/tools/pry/dwarfunwind"
+	"example.org/tools/pry/frames"
+	"example.org/tools/pry/heuristics"
+	"example.org/tools/pry/ptrace"
+	"example.org/tools/pry/report"
+)
+
+func main() {
+	_, err := dwarfunwind.New(dwarfunwind.Config{Arch: frames.X86_64})
+	source := heuristics.New(heuristics.Options{Arch: frames.X86_64})
+	l, launched := ptrace.Launch(ptrace.Command{Args: []string{"true"}})
+	if launched != nil {
+		fmt.Println(launched)
+		os.Exit(1)
+	}
+	released := l.Release()
+	status, waited := l.Wait()
+	fmt.Println(err, source != nil, released, waited, status.ExitStatus(), report.Groupings()[0])
+}
+`
+
+// TestAModuleOfAnotherPathIsImportedElsewhere: make rename changes a copy of this tree, which a program elsewhere
+// imports. Of the old path nothing is left in it.
+func TestAModuleOfAnotherPathIsImportedElsewhere(t *testing.T) {
+	dir := t.TempDir()
+	tree, program := filepath.Join(dir, "tree"), filepath.Join(dir, "program")
+	in := func(dir, name string, args ...string) string {
+		t.Helper()
+		cmd := exec.Command(name, args...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s %v: %v\n%s", name, args, err, out)
+		}
+		return string(out)
+	}
+	for path := range strings.Lines(in("..", "git", "ls-files", "--cached", "--others", "--exclude-standard")) {
+		path = strings.TrimSpace(path)
+		text, err := os.ReadFile(filepath.Join("..", path))
+		if os.IsNotExist(err) || strings.Contains(path, "testdata/") {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, filepath.Join(tree, path), string(text))
+	}
+	in(tree, "git", "init", "-q")
+	in(tree, "git", "add", "-A")
+	in(tree, "make", "rename", "MODULE=example.org/tools/pry")
+	if left, _ := exec.Command("grep", "-rlE", `(^|[^[:alnum:]_./-])prywalk/(internal|frames|ptrace|report|cmd)"`,
+		"--include=*.go", tree).Output(); len(left) > 0 {
+		t.Errorf("the old path is left in\n%s", left)
+	}
+	sums, err := os.ReadFile("../go.sum")
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(program, "go.sum"), string(sums))
+	put(t, filepath.Join(program, "main.go"), user)
+	put(t, filepath.Join(program, "go.mod"), "module example.org/program\n\ngo 1.26.0\n\n"+
+		"require example.org/tools/pry v0.0.0\n\nreplace example.org/tools/pry => ../tree\n")
+	if out := in(program, "go", "run", "."); !strings.HasSuffix(out, "no call frame information true <nil> <nil> 0 thread\n") {
+		t.Errorf("the program prints %s", out)
+	}
+	if out := in(tree, "go", "run", "./cmd/prywalk", "version"); !strings.HasPrefix(out, "prywalk ") {
+		t.Errorf("prywalk of the other path prints %s", out)
+	}
+}
+
+// put writes a file, and makes its directory.
+func put(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,35 @@
+// Package schema has the version of prywalk's JSON. Each object that a command prints as its result begins with it.
+// The forms are described in docs/schema, as JSON Schemas that the tests of this package make from the Go types.
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Number is the version of all forms. It rises where a field is removed or changes its meaning, not where one is added.
+const Number = 1
+
+// Head is what each object begins with: the first field of its struct.
+type Head struct {
+	// Version is the number of the forms' version.
+	Version Version `json:"schema_version"`
+}
+
+// Version is [Number] in JSON.
+type Version struct{}
+
+// MarshalJSON implements [json.Marshaler].
+func (Version) MarshalJSON() ([]byte, error) { return json.Marshal(Number) }
+
+// UnmarshalJSON implements [json.Unmarshaler]. It refuses what a later prywalk wrote in another form.
+func (Version) UnmarshalJSON(text []byte) error {
+	var n int
+	if err := json.Unmarshal(text, &n); err != nil {
+		return err
+	}
+	if n > Number {
+		return fmt.Errorf("schema_version %d is newer than this prywalk's, %d; read it with a later prywalk", n, Number)
+	}
+	return nil
+}

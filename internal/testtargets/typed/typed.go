@@ -1,0 +1,107 @@
+// Package typed gives tests the types of the module's packages, as the compiler has them.
+package typed
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// Packages are packages of the module, checked from their sources, and what they import, from the build cache.
+type Packages struct {
+	Fset *token.FileSet
+	// ByPath has the packages that were asked for.
+	ByPath map[string]*types.Package
+	lines  map[string]map[int]string // comments of a file, by the line below
+}
+
+// listed is what "go list" says of a package.
+type listed struct {
+	ImportPath, Dir, Export string
+	GoFiles                 []string
+}
+
+// Load checks packages, by their import paths, and what they import.
+func Load(paths ...string) (*Packages, error) {
+	args := append([]string{"list", "-deps", "-export", "-json=ImportPath,Dir,Export,GoFiles"}, paths...)
+	cmd := exec.Command("go", args...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w", err)
+	}
+	all := map[string]listed{}
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var l listed
+		if err := d.Decode(&l); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+		all[l.ImportPath] = l
+	}
+	p := &Packages{Fset: token.NewFileSet(), ByPath: map[string]*types.Package{}, lines: map[string]map[int]string{}}
+	lookup := func(path string) (io.ReadCloser, error) { return os.Open(all[path].Export) }
+	conf := types.Config{Importer: importer.ForCompiler(p.Fset, "gc", lookup)}
+	for _, path := range paths {
+		var files []*ast.File
+		for _, name := range all[path].GoFiles {
+			f, err := parser.ParseFile(p.Fset, filepath.Join(all[path].Dir, name), nil, parser.SkipObjectResolution)
+			if err != nil {
+				return nil, err
+			}
+			files = append(files, f)
+		}
+		if p.ByPath[path], err = conf.Check(path, p.Fset, files, nil); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// Comment gives the comment above, or at the end of, the line on which an object is declared.
+func (p *Packages) Comment(o types.Object) string {
+	at := p.Fset.Position(o.Pos())
+	if p.lines[at.Filename] == nil {
+		p.lines[at.Filename] = map[int]string{}
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, at.Filename, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return ""
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.Field:
+				for _, name := range n.Names {
+					text := n.Doc.Text()
+					if text == "" {
+						text = n.Comment.Text()
+					}
+					p.lines[at.Filename][fset.Position(name.Pos()).Line] = text
+				}
+			case *ast.GenDecl:
+				for _, spec := range n.Specs {
+					if t, ok := spec.(*ast.TypeSpec); ok {
+						text := t.Doc.Text()
+						if text == "" {
+							text = n.Doc.Text()
+						}
+						p.lines[at.Filename][fset.Position(t.Name.Pos()).Line] = text
+					}
+				}
+			}
+			return true
+		})
+	}
+	return p.lines[at.Filename][at.Line]
+}

@@ -1,0 +1,42 @@
+package ptrace_test
+
+import (
+	"fmt"
+	"log"
+	"os/exec"
+	"time"
+
+	"prywalk/ptrace"
+)
+
+// A look stops a thread, copies its registers and the top of its stack, and lets it go.
+func Example() {
+	target := exec.Command("sleep", "60")
+	if err := target.Start(); err != nil {
+		log.Fatal(err)
+	}
+	defer func() {
+		_ = target.Process.Kill()
+		_ = target.Wait()
+	}()
+	err := ptrace.Run(ptrace.Options{}, func(c *ptrace.Controller) error {
+		if _, err := c.Begin(target.Process.Pid); err != nil {
+			return err
+		}
+		request := ptrace.Request{Stack: make([]byte, 64<<10)}
+		var stop ptrace.Stop
+		look := c.WaitAny(ptrace.Now() + int64(10*time.Second))
+		if look == nil {
+			return fmt.Errorf("it did not stop")
+		}
+		if err := c.Finish(look, &request, &stop); err != nil {
+			return err
+		}
+		fmt.Println("the stack was copied:", stop.StackLen > 0 && stop.Regs.SP() >= stop.StackAddr)
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output: the stack was copied: true
+}
