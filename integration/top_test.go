@@ -64,6 +64,44 @@ func TestTopOnATerminal(t *testing.T) {
 	m.until("the shell", "ready:")
 }
 
+// TestTopCountsGoroutinesThatWait: in the terminal, as plain text and as JSON; and it says what gives names.
+func TestTopCountsGoroutinesThatWait(t *testing.T) {
+	target := testtargets.Run(t, "go", testtargets.Options{})
+	pid := strconv.Itoa(target.PID)
+	m := newTmux(t, 80, 24)
+	m.types(binary + " top --interval 0.3 -p " + pid)
+	m.until("the line", "goroutines that wait are not shown (", "to see", "dlv attach", "q quit")
+	m.keys("q")
+	text, err := exec.Command(binary, "top", "--once", "--window", "0.5", "-p", pid).Output()
+	if err != nil || strings.Count(string(text), "goroutines that wait are not shown (") != 1 {
+		t.Errorf("%v\n%s", err, text)
+	}
+	text, err = exec.Command(binary, "top", "--once", "--window", "0.5", "--json", "-p", pid).Output()
+	var table struct {
+		Waiting []struct {
+			PID, Count int
+			Reasons    map[string]int `json:"by_reason"`
+		} `json:"goroutines_waiting"`
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &table)
+	}
+	if err != nil || len(table.Waiting) != 1 || table.Waiting[0].PID != target.PID || table.Waiting[0].Count == 0 ||
+		len(table.Waiting[0].Reasons) == 0 {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+// TestTopSaysWhatGivesNames: below the tables, as report does.
+func TestTopSaysWhatGivesNames(t *testing.T) {
+	target := testtargets.Run(t, "c-stripped", testtargets.Options{})
+	text, err := exec.Command(binary, "top", "--once", "--window", "0.5", "-p", strconv.Itoa(target.PID)).Output()
+	if err != nil || strings.Count(string(text), "To get names: ") != 1 ||
+		!strings.Contains(string(text), "without -s and run top again") {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
 // TestTopLeavesTheTerminalAsItWas: after q, Ctrl-C, SIGTERM and SIGHUP, and while it is stopped. After SIGKILL nobody
 // can.
 func TestTopLeavesTheTerminalAsItWas(t *testing.T) {

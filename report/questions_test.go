@@ -33,6 +33,24 @@ func handmade(system string, stacks ...[][2]string) *profile.Profile {
 	return p
 }
 
+// TestGoroutinesThatWaitHeadEachForm: the line of the recording's comments, by functions and by waits.
+func TestGoroutinesThatWaitHeadEachForm(t *testing.T) {
+	p := fixture(t)
+	const line = "svc (pid 7): 21 goroutines that wait are not shown (20 chan receive, 1 sleep); to see their stacks: dlv"
+	p.Comments = append(p.Comments, line)
+	for _, o := range []Options{{}, {By: "wait"}, {By: "wait", Width: 80}, {By: "thread"}} {
+		text := render(t, Table, p, o)
+		if strings.Count(strings.Join(strings.Fields(text), " "), line) != 1 {
+			t.Errorf("%+v:\n%s", o, text)
+		}
+		for _, l := range strings.Split(text, "\n") {
+			if o.Width > 0 && len([]rune(l)) > o.Width {
+				t.Errorf("wider than %d: %q", o.Width, l)
+			}
+		}
+	}
+}
+
 const installedPython = "/usr/lib/python3/dist-packages/"
 
 // TestModulesOfManagedFunctions: the column says the package or the file, --by module means it, and functions whose

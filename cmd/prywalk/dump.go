@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ import (
 	"prywalk/internal/dump"
 	"prywalk/internal/exit"
 	"prywalk/internal/look"
+	"prywalk/internal/printable"
 )
 
 // dumpFlags are what the command line of dump says.
@@ -29,6 +31,8 @@ type dumpFlags struct {
 	native   bool
 	locks    bool
 	coreFlags
+
+	notes []string // of all processes
 }
 
 func newDump() *cobra.Command {
@@ -100,6 +104,7 @@ func (f *dumpFlags) run() error {
 
 // dumpAll dumps each process; the first failure decides the exit code, and the others are still dumped.
 func (f *dumpFlags) dumpAll(w io.Writer) error {
+	defer func() { f.sayNotes(w) }()
 	var first error
 	for _, pid := range f.pids {
 		p, err := f.look(pid)
@@ -174,7 +179,25 @@ func (f *dumpFlags) write(w io.Writer, p *dump.Process) error {
 	case f.json:
 		return dump.JSON(w, p)
 	case f.merge:
+		f.note(p)
 		return dump.MergedText(w, p)
 	}
+	f.note(p)
 	return dump.Text(w, p)
+}
+
+// note keeps what gives names to functions without: of many workers of one program once.
+func (f *dumpFlags) note(p *dump.Process) {
+	for _, n := range p.Notes() {
+		if !slices.Contains(f.notes, n) {
+			f.notes = append(f.notes, n)
+		}
+	}
+}
+
+// sayNotes writes that below all stacks.
+func (f *dumpFlags) sayNotes(w io.Writer) {
+	for _, n := range f.notes {
+		printable.Fprintf(w, "\n%s\n", n)
+	}
 }

@@ -267,6 +267,28 @@ func TestMergedDumpIsText(t *testing.T) {
 	}
 }
 
+// TestADumpSaysOnceWhatGivesNames: below the stacks of all processes, in the words of dump; and the same where equal
+// stacks are together.
+func TestADumpSaysOnceWhatGivesNames(t *testing.T) {
+	one, other := testtargets.Run(t, "c-stripped", testtargets.Options{}), testtargets.Run(t, "c-stripped",
+		testtargets.Options{})
+	pids := fmt.Sprintf("%d,%d", one.PID, other.PID)
+	for _, flags := range [][]string{{"dump", "-p", pids}, {"dump", "--merge", "-p", pids}} {
+		p := start(t, t.TempDir(), nil, flags...)
+		code := p.code(t)
+		_, last, _ := strings.Cut(p.out.String(), fmt.Sprintf("process %d ", other.PID))
+		if code != 0 || strings.Count(p.out.String(), "To get names: ") != 1 ||
+			!strings.Contains(last, "+0x…: functions without symbols, shown by address in the file.") ||
+			!strings.Contains(last, "without -s and dump again") {
+			t.Errorf("exit code %d: %s%s", code, &p.out, &p.err)
+		}
+	}
+	p := start(t, t.TempDir(), nil, "dump", "--json", "-p", pids)
+	if code := p.code(t); code != 0 || strings.Contains(p.out.String(), "To get names") {
+		t.Errorf("exit code %d: %s%s", code, &p.out, &p.err)
+	}
+}
+
 func TestHelpBeginsWithAnExampleAndHasNoColours(t *testing.T) {
 	for _, c := range newRoot().Commands() {
 		if c.Hidden || c.Name() == "help" || c.Name() == "completion" {

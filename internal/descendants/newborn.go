@@ -185,8 +185,12 @@ func (n *Newborns[O, K]) Tick(now int64, runs func(*Newborn[O, K], *procmem.Stat
 			cpu, _ := n.clock(pid) // it is gone, else
 			var s procmem.Stat
 			err := n.stat(y.Files, &s)
-			n.unpin()
 			ended := err != nil || s.StartTime != y.start || s.State == 'X' // a zombie may still be met
+			if !ended && age <= lastingFor {
+				n.learn(y, &s)
+				y.uses(&s.Comm, int64(cpu)) // it allocates
+			}
+			n.unpin()
 			if ended || age > lastingFor {
 				delete(n.young, pid)
 				goesOn := yield(y, !ended)
@@ -195,8 +199,7 @@ func (n *Newborns[O, K]) Tick(now int64, runs func(*Newborn[O, K], *procmem.Stat
 				}
 				continue
 			}
-			n.learn(y, &s)
-			if y.uses(&s.Comm, int64(cpu)); age <= markedFor && s.State == 'R' {
+			if age <= markedFor && s.State == 'R' {
 				runs(y, &s)
 			}
 		}

@@ -33,7 +33,7 @@ func (c *checkup) code(p *code.Process) {
 		return
 	}
 	c.add(finding("target: code", OK, fmt.Sprintf("%s: %s, without names", hint.Runtime, hint.Code), "to get names: "+
-		hint.Remedy(c.PID)))
+		hint.Remedy(c.PID, "record")))
 }
 
 // namedByTables tells whether the run-time system is one whose functions are named by its own tables; false: it is not.
@@ -43,7 +43,8 @@ func (c *checkup) namedByTables(p *code.Process, hint *namehints.Hint) bool {
 			continue
 		}
 		if why := p.Unknown(); why != nil {
-			c.add(finding("target: code", OK, fmt.Sprintf("%s: %v", n.Name(), why), "to get names: "+hint.Remedy(c.PID)))
+			c.add(finding("target: code", OK, fmt.Sprintf("%s: %v", n.Name(), why),
+				"to get names: "+hint.Remedy(c.PID, "record")))
 			return true
 		}
 		c.add(finding("target: code", OK, n.Name()+": functions have names and lines, from its own tables", ""))

@@ -39,6 +39,8 @@ func Core(c *core.Core, o Options, sysroot bool) *Process {
 		p.Threads = append(p.Threads, t)
 	}
 	p.Goroutines, p.Parked = c.WaitingGoroutines()
+	p.program = programOf(c.Space(), c.Namers(), c.PID)
+	p.program.Ended = true
 	p.setTasks(callstack.Tasks(c.Namers(), callstack.Dead{}), o.MaxDepth)
 	for i := range p.Tasks {
 		p.Tasks[i].How = look.FromCore.String()

@@ -39,7 +39,7 @@ func LocksText(w io.Writer, l *Locks) error {
 	var b strings.Builder
 	threads := 0
 	for _, p := range l.Processes {
-		printable.Fprintf(&b, "process %d %s, %s\n", p.PID, p.Name, count(len(p.Threads), "thread"))
+		printable.Fprintf(&b, "%s, %s\n", p.heading(), count(len(p.Threads), "thread"))
 		if p.Parked != "" {
 			printable.Fprintf(&b, "%s\n", p.Parked)
 		}

@@ -16,6 +16,7 @@ import (
 	"prywalk/internal/code"
 	"prywalk/internal/look"
 	"prywalk/internal/managed"
+	"prywalk/internal/namehints"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
 	"prywalk/internal/symbols"
@@ -104,6 +105,7 @@ func Look(t *code.Process, o Options) (*Process, error) {
 	p.Threads, p.Name, err = list.taken(hung)
 	p.setTasks(list.takenTasks(), o.MaxDepth)
 	p.Goroutines, p.Parked = list.takenParked()
+	p.program, p.link = list.takenProgram()
 	p.slept = list.sleepers()
 	p.sort()
 	return p, err
@@ -124,6 +126,8 @@ type list struct {
 	tasks   managed.TaskList
 	waiting *code.WaitingGoroutines
 	parked  string // the same for people
+	program namehints.Program
+	link    string
 }
 
 // takenTasks gives the tasks, none while they are still read.
@@ -138,6 +142,13 @@ func (l *list) takenParked() (*code.WaitingGoroutines, string) {
 	l.Lock()
 	defer l.Unlock()
 	return l.waiting, l.parked
+}
+
+// takenProgram gives what the process maps, and its program's file, if people know that by another name.
+func (l *list) takenProgram() (namehints.Program, string) {
+	l.Lock()
+	defer l.Unlock()
+	return l.program, l.link
 }
 
 // taken gives the list, which is over.
@@ -207,8 +218,12 @@ func (l *list) describe(t *code.Process, o Options, got *shots) {
 	l.tasks = tasks
 	l.Unlock()
 	waiting, parked := t.WaitingGoroutines()
+	program, link := programOf(t.Space(), t.Namers(), t.PID), ""
+	if m := t.Main(); m != nil && code.NameOf(m) != m.Name {
+		link = m.Name
+	}
 	l.Lock()
-	l.waiting, l.parked = waiting, parked
+	l.waiting, l.parked, l.program, l.link = waiting, parked, program, link
 	l.Unlock()
 }
 

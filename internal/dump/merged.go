@@ -20,7 +20,7 @@ type group struct{ threads []*Thread }
 func MergedText(w io.Writer, p *Process) error {
 	var b strings.Builder
 	groups := merge(p.Threads)
-	printable.Fprintf(&b, "process %d %s, %s, %s\n", p.PID, p.Name, tabular.Plural(int64(len(p.Threads)), "thread"),
+	printable.Fprintf(&b, "%s, %s, %s\n", p.heading(), tabular.Plural(int64(len(p.Threads)), "thread"),
 		tabular.Plural(int64(len(groups)), "stack"))
 	for _, g := range groups {
 		first := g.threads[0]

@@ -15,7 +15,7 @@ var states = map[string]string{"R": "running", "S": "sleeping", "D": "in uninter
 // frame.
 func Text(w io.Writer, p *Process) error {
 	var b strings.Builder
-	printable.Fprintf(&b, "process %d %s, %s\n", p.PID, p.Name, count(len(p.Threads), "thread"))
+	printable.Fprintf(&b, "%s, %s\n", p.heading(), count(len(p.Threads), "thread"))
 	for i := range p.Threads {
 		thread(&b, &p.Threads[i], p.Native)
 		if _, err := io.WriteString(w, b.String()); err != nil {

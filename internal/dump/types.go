@@ -11,6 +11,7 @@ import (
 	"prywalk/internal/budget"
 	"prywalk/internal/code"
 	"prywalk/internal/managed"
+	"prywalk/internal/namehints"
 	"prywalk/internal/schema"
 	"prywalk/internal/waits"
 )
@@ -53,6 +54,9 @@ type Process struct {
 	Parked     string                  `json:"-"`
 	// Native: texts show the native frames that run managed ones, too.
 	Native bool `json:"-"`
+
+	program namehints.Program // what it maps
+	link    string            // the program's file, if people know it by another name
 
 	slept  map[int]*waits.Sleeper // by thread, for a further look at what they wait for
 	memory *budget.Account        // of the stacks

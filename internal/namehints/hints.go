@@ -12,8 +12,9 @@ import (
 type Hint struct {
 	// Runtime is its name, Code what the code without names is.
 	Runtime, Code string
-	// remedy is what gives names, with PID for the process.
+	// remedy is what gives names, with PID for the process, and AGAIN for what shows them then.
 	remedy string
+	live   bool // the remedy takes the process while it runs
 	files  *regexp.Regexp
 	// eval are the functions in which it interprets; nil if its interpreter has no names either.
 	eval []string
@@ -28,9 +29,9 @@ type Hint struct {
 var hints = []Hint{
 	{
 		Runtime: "HotSpot", Code: "Java code, compiled or interpreted by the JVM", managed: "[HotSpot",
-		remedy: "run jcmd PID Compiler.perfmap (JDK 17 and later) before the recording ends: it names the code compiled by " +
-			"then",
-		files: regexp.MustCompile(`^libjvm\.so`),
+		remedy: "run jcmd PID Compiler.perfmap (JDK 17 and later), then AGAIN: it names the code compiled by then",
+		live:   true,
+		files:  regexp.MustCompile(`^libjvm\.so`),
 	},
 	{
 		Runtime: "Node.js", Code: "JavaScript, compiled or interpreted by V8", managed: "[V8",
@@ -152,36 +153,43 @@ func (h *Hint) Interprets(function string) bool {
 	return false
 }
 
-// Remedy is what gives names, for a process; 0 if its number is not known.
-func (h *Hint) Remedy(pid int) string {
+// Remedy is what gives names, for a process; 0 if its number is not known. again is what shows them then, such as
+// "record again".
+func (h *Hint) Remedy(pid int, again string) string {
+	text := strings.ReplaceAll(h.remedy, "AGAIN", again)
 	if pid == 0 {
-		return h.remedy
+		return text
 	}
-	return strings.ReplaceAll(h.remedy, "PID", strconv.Itoa(pid))
+	return strings.ReplaceAll(text, "PID", strconv.Itoa(pid))
 }
 
-// LibraryRemedy is what gives names to the functions of a file that has been stripped, by its path.
-func LibraryRemedy(file string) string {
+// LibraryRemedy is what gives names to the functions of a file that has been stripped, by its path. again is what
+// shows them then, such as "record again".
+func LibraryRemedy(file, again string) string {
+	return strings.ReplaceAll(libraryRemedy(file), "AGAIN", again)
+}
+
+func libraryRemedy(file string) string {
 	library := strings.Contains(path.Base(file), ".so")
 	switch {
 	case !strings.HasPrefix(file, "/") || Distribution(file):
-		return "install its debug symbols (its package's -dbgsym or -debuginfo) and record again"
+		return "install its debug symbols (its package's -dbgsym or -debuginfo) and AGAIN"
 	case library && pythonPackage.MatchString(file):
 		return "build its Python package from source with debug symbols, as wheels have none (pip install --no-binary), " +
-			"and record again"
+			"and AGAIN"
 	case pythonPackage.MatchString(file) || packagedProgram.MatchString(file):
 		return packagedRemedy
 	}
-	return "if you build it, give the file before strip, or its debug file, of the same build: report --symbols FILE; " +
-		"or link it without -s and record again. If it came without symbols in a package (pip, npm, conda), " +
-		"build it from its source with symbols and record again"
+	return "if you build it, record it and give the file before strip, or its debug file, of the same build: " +
+		"report --symbols FILE; or link it without -s and AGAIN. If it came without symbols in a package " +
+		"(pip, npm, conda), build it from its source with symbols and AGAIN"
 }
 
 // packagedRemedy is for a program that came in a package of a language: building that package strips the program, too.
 const packagedRemedy = "it came without symbols in a package of a language (pip, npm, conda), and is stripped when " +
 	"that package is built, too: build the program itself from its source with symbols (Rust: " +
 	"CARGO_PROFILE_RELEASE_STRIP=none CARGO_PROFILE_RELEASE_DEBUG=1 cargo build --release; CMake: " +
-	"-DCMAKE_BUILD_TYPE=RelWithDebInfo; Go: without -ldflags=-s), and record that"
+	"-DCMAKE_BUILD_TYPE=RelWithDebInfo; Go: without -ldflags=-s), then AGAIN"
 
 // Distribution reports whether a path is one at which packages of a distribution install files.
 func Distribution(file string) bool { return distributionFile.MatchString(file) }

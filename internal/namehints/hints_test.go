@@ -22,8 +22,8 @@ func TestRuntimesAreKnownByTheirFiles(t *testing.T) {
 		{[]string{"/usr/bin/nodeset", "/usr/bin/pythonia"}, "unknown", "/tmp/perf-7.map"},
 	} {
 		h, ok := Of(c.files)
-		if h.Runtime != c.name || ok != (c.name != "unknown") || !strings.Contains(h.Remedy(7), c.remedy) {
-			t.Errorf("%v: %s, %v, %s", c.files, h.Runtime, ok, h.Remedy(7))
+		if h.Runtime != c.name || ok != (c.name != "unknown") || !strings.Contains(h.Remedy(7, "record again"), c.remedy) {
+			t.Errorf("%v: %s, %v, %s", c.files, h.Runtime, ok, h.Remedy(7, "record again"))
 		}
 	}
 }
@@ -37,7 +37,7 @@ func TestDebugSymbolsAreWhereTheFileCameFrom(t *testing.T) {
 		"/usr/lib/python3/dist-packages/numpy/core/x.so":                 "-dbgsym",
 		"/home/a/venv/bin/ruff":                                          "came without symbols",
 		"/home/a/p/node_modules/@esbuild/linux-x64/bin/esbuild":          "came without symbols",
-		"/home/a/venv/lib/python3.11/site-packages/cmake/data/bin/cmake": "record that",
+		"/home/a/venv/lib/python3.11/site-packages/cmake/data/bin/cmake": "then record again",
 		"/usr/local/lib/python3.11/dist-packages/ninja/data/bin/ninja":   "CARGO_PROFILE_RELEASE_STRIP",
 		"/usr/local/lib/python3.11/dist-packages/numpy/core/x.so":        "--no-binary",
 		"/opt/miniconda3/bin/ruff":                                       "came without symbols",
@@ -45,7 +45,7 @@ func TestDebugSymbolsAreWhereTheFileCameFrom(t *testing.T) {
 		"/usr/local/bin/uv":                                              "build it from its source",
 		"/usr/bin/xz":                                                    "-dbgsym",
 	} {
-		if got := LibraryRemedy(file); !strings.Contains(got, want) {
+		if got := LibraryRemedy(file, "record again"); !strings.Contains(got, want) {
 			t.Errorf("%s: %s", file, got)
 		}
 	}

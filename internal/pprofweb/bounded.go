@@ -30,6 +30,8 @@ const (
 	labelEnd = "end_timestamp_ns"
 	// graphLimit is how long the program dot may draw.
 	graphLimit = 30 * time.Second
+	// endAgain is after how long it is ended once more: it may not have been started yet.
+	endAgain = 100 * time.Millisecond
 )
 
 // merged makes one sample of those that differ in their time only, which no page shows. The profile is the caller's no
@@ -89,11 +91,23 @@ func (o *oneAtATime) bounded(path string, page http.Handler) http.Handler {
 // withinLimit makes a page, and ends the programs that it has started if that takes too long.
 func withinLimit(w http.ResponseWriter, r *http.Request, page http.Handler, limit time.Duration) {
 	answer := &untilLate{ResponseWriter: w}
-	timer := time.AfterFunc(limit, func() {
-		answer.late.Store(true)
-		endDrawing()
-	})
-	defer timer.Stop()
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for wait := limit; ; wait = endAgain {
+			select {
+			case <-done:
+				return
+			case <-time.After(wait):
+			}
+			answer.late.Store(true)
+			endDrawing()
+		}
+	}()
+	defer func() { // before the next page starts a program
+		close(done)
+		<-ended
+	}()
 	page.ServeHTTP(answer, r)
 	if answer.late.Load() && !answer.begun {
 		http.Error(w, "prywalk: dot takes longer than "+limit.String()+" to draw this graph: too many functions call "+

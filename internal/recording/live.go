@@ -34,6 +34,7 @@ type live struct {
 	trouble   string
 	refused   int64 // refused looks when trouble was found out
 	begun     time.Time
+	waiting   atomic.Pointer[[]top.Goroutines] // as counted last
 }
 
 // Live shows what threads do while they are recorded.
@@ -58,7 +59,13 @@ func (l *live) run() error {
 	defer cancel()
 	var procs []*code.Process
 	var err error
-	if hung := look.Watched(func() { procs, err = l.open(l.pids) }); hung != nil {
+	var goPIDs []int
+	hung := look.Watched(func() {
+		if procs, err = l.open(l.pids); err == nil {
+			goPIDs = l.count(procs)
+		}
+	})
+	if hung != nil {
 		return hung
 	}
 	if err != nil {
@@ -72,6 +79,7 @@ func (l *live) run() error {
 	defer l.close()
 	l.table = top.NewNames(l.builder, l.tell)
 	stopNames := l.nameOnTheWay()
+	stopCounts := l.countOnTheWay(goPIDs)
 	go func() {
 		defer close(l.done)
 		l.failure = l.sample(ctx)
@@ -82,6 +90,7 @@ func (l *live) run() error {
 	cancel()
 	<-l.done
 	stopNames()
+	stopCounts()
 	return l.finish(shown)
 }
 
@@ -183,5 +192,8 @@ func (l *live) state() top.State {
 		}
 	}
 	st.Trouble = l.trouble
+	if list := l.waiting.Load(); list != nil {
+		st.Goroutines = *list
+	}
 	return st
 }

@@ -19,6 +19,8 @@ type State struct {
 	Complete       float64
 	// Trouble is what keeps threads from being looked at, empty if nothing does.
 	Trouble string
+	// Goroutines wait without a thread, as it was found some seconds ago at most.
+	Goroutines []Goroutines
 	// Ended: there is nobody left to sample.
 	Ended bool
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"prywalk/internal/printable"
+	"prywalk/internal/tabular"
 	"prywalk/internal/waits"
 )
 
@@ -23,7 +24,7 @@ func (r *GroupRow) Idle() (rule string) {
 				return waits.Frame{}, false
 			}
 			f := &r.of.frames[c.stack[i]]
-			return waits.Frame{Function: f.Name, Module: f.Module}, true
+			return waits.Frame{Function: f.Name, Module: f.Module, File: f.File}, true
 		})
 		if of == "" || rule != "" && of != rule {
 			return ""
@@ -32,6 +33,22 @@ func (r *GroupRow) Idle() (rule string) {
 	}
 	return rule
 }
+
+// fit is the row's marked name within so many columns: the rule is kept whole where there is room.
+func (r *GroupRow) fit(columns int) string {
+	name, rule := printable.String(r.Name()), ""
+	if at := r.Idle(); at != "" {
+		rule = printable.Sprintf(" [idle: %s]", at)
+	}
+	left := columns - tabular.Runes(rule)
+	if left < min(tabular.Runes(name), leastBeforeRule) {
+		return tabular.ShortModule(name+rule, columns)
+	}
+	return tabular.ShortModule(name, left) + rule
+}
+
+// leastBeforeRule is how many columns of a long name there must be for its rule to be kept whole.
+const leastBeforeRule = 16
 
 // Marked is the row's name, with the rule by which its threads are idle.
 func (r *GroupRow) Marked() string {

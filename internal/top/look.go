@@ -145,7 +145,7 @@ func (s Screen) groupLines(rows []GroupRow, what string, c Clock, prec tabular.P
 	lines []string) {
 	var cells [5][]string
 	heads := []string{c.word() + "%", "cpu", "queued", "blocked", "threads"}
-	name, marked := len(what), make([]string, len(rows))
+	name, in, marked := len(what), len("in"), make([]string, len(rows))
 	for i := range rows {
 		marked[i] = rows[i].Marked()
 		v := rows[i].V
@@ -154,7 +154,7 @@ func (s Screen) groupLines(rows []GroupRow, what string, c Clock, prec tabular.P
 			cells[k+1] = append(cells[k+1], tabular.Nanos(ns))
 		}
 		cells[4] = append(cells[4], tabular.Thousands(int64(rows[i].Threads)))
-		name = max(name, tabular.Runes(marked[i]))
+		name, in = max(name, tabular.Runes(marked[i])), max(in, tabular.Runes(rows[i].Where()))
 	}
 	cells[0] = tabular.Aligned(cells[0])
 	for i, h := range heads {
@@ -181,10 +181,10 @@ func (s Screen) groupLines(rows []GroupRow, what string, c Clock, prec tabular.P
 	if s.Width > 0 {
 		left = max(tabular.LeastColumn, s.Width-tabular.Runes(head))
 	}
-	name = min(name, max(left/2, tabular.LeastColumn))
+	name = min(name, max(left/2, left-in-len("  "), tabular.LeastColumn))
 	title := tabular.Pad(what, name) + "  in"
 	for i := range rows {
-		text := tabular.Pad(tabular.ShortModule(printable.String(marked[i]), name), name) + "  " +
+		text := tabular.Pad(rows[i].fit(name), name) + "  " +
 			tabular.Shorten(printable.String(rows[i].Where()), max(tabular.LeastName, left-name-2))
 		lines = append(lines, s.cut(" "+figures(i+1)+strings.TrimRight(text, " ")))
 	}

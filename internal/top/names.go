@@ -9,12 +9,15 @@ import (
 
 	"prywalk/internal/namehints"
 	"prywalk/internal/profile"
+	"prywalk/internal/waits"
 )
 
 // Frame is what tables tell apart on a stack.
 type Frame struct {
 	Name   string
 	Module string // base name of the file; empty if synthetic or not known
+	// File is the source file, where the rules for idle waits go by it.
+	File string
 	// Nameless: code that no function is known of. Name says where it is.
 	Nameless bool
 }
@@ -62,6 +65,8 @@ type Names struct {
 	asked    map[profile.LocID]bool // they are in the queue, or being named
 	nameless []profile.LocID        // made at run time, and without names
 	again    time.Time              // when these are asked for again
+	paths    []string               // of modules that were met
+	met      map[string]bool        // the same
 	wake     chan struct{}
 	buf      []profile.LocID
 	modified int64 // how often a name has come
@@ -79,6 +84,7 @@ func NewNames(stacks Stacks, tell func()) *Names {
 	n := &Names{
 		stacks: stacks, tell: tell, index: map[Frame]int32{}, locs: map[profile.LocID]named{},
 		whole: map[profile.StackID][]int32{}, asked: map[profile.LocID]bool{}, wake: make(chan struct{}, 1),
+		met: map[string]bool{},
 	}
 	return n
 }
@@ -190,7 +196,8 @@ func (n *Names) framesOf(m *profile.ModuleInfo, list []profile.Frame) (out []Fra
 	}
 	for _, f := range list {
 		if f.Name != "" {
-			out = append(out, Frame{f.Name, module, module != "" && f.Name == namehints.Bracketed(module)})
+			out = append(out, Frame{f.Name, module, waits.RulesFile(module, f.File),
+				module != "" && f.Name == namehints.Bracketed(module)})
 		}
 	}
 	return out
@@ -220,7 +227,7 @@ func (n *Names) unnamed(l *profile.Loc) Frame {
 	if l.Module != nil {
 		module = n.moduleOf(l.Module)
 	}
-	return Frame{namehints.Bracketed(module), module, true}
+	return Frame{Name: namehints.Bracketed(module), Module: module, Nameless: true}
 }
 
 // moduleOf is the name that people know a file by.
@@ -301,6 +308,10 @@ func (n *Names) of(id profile.StackID) []int32 {
 // request asks for the name of an address; until it comes its module stands for it.
 func (n *Names) request(id profile.LocID) named {
 	l := n.stacks.LocOf(id)
+	if m := l.Module; m != nil && m.Path != "" && !n.met[m.Path] {
+		n.met[m.Path] = true
+		n.paths = append(n.paths, m.Path)
+	}
 	at := named{n.numbers([]Frame{n.unnamed(&l)}), l.Synthetic != "" || l.Module == nil, l.Machinery}
 	if told := n.framesOf(l.Module, n.stacks.Told(l.Described)); len(told) > 0 { // in the walk, by a run-time system
 		at.frames, at.final = n.numbers(told), true

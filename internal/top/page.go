@@ -55,8 +55,9 @@ func (m *Model) tableLines() []string {
 	s, o := m.screen, m.snap
 	rows, draw := m.rows()
 	m.page.rows, m.page.room = rows, rows
+	notes := m.noteLines()
 	if s.Height > 0 {
-		m.page.room = max(1, s.Height-around)
+		m.page.room = max(1, s.Height-around-len(notes))
 	}
 	if at := slices.Index(m.page.ids, m.follow); at >= 0 && m.follow >= 0 {
 		m.cursor = at
@@ -81,6 +82,9 @@ func (m *Model) tableLines() []string {
 	}
 	for i := len(shown); s.Height > 0 && i < m.page.room; i++ {
 		lines = append(lines, "")
+	}
+	for _, n := range notes {
+		lines = append(lines, s.paint(dim, n))
 	}
 	return append(lines, m.status(rows), s.paint(dim, s.joined("  ", shortHelp...)))
 }

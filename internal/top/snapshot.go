@@ -25,6 +25,7 @@ type Snapshot struct {
 	support       []bool // of each of frames: it is of the language or the system
 	threads       []thread
 	waits         []string
+	paths         []string  // of modules
 	parts         []*shares // of the last slices, the oldest first, for changes
 	// Waiting is how many addresses have no name yet.
 	Waiting int
@@ -65,7 +66,7 @@ func (s *Store) Snapshot(n *Names, window time.Duration, clock Clock, used *Snap
 	out.parts = s.shares(out.parts, n, clock)
 	out.frames = n.frames[:len(n.frames):len(n.frames)]
 	out.support = n.support[:len(n.support):len(n.support)]
-	out.Waiting = len(n.asked)
+	out.Waiting, out.paths = len(n.asked), n.paths[:len(n.paths):len(n.paths)]
 	return out
 }
 

@@ -7,10 +7,14 @@ import (
 
 	"prywalk/internal/printable"
 	"prywalk/internal/schema"
+	"prywalk/internal/tabular"
 )
 
 // groupRows is how many threads and waits plain text has.
 const groupRows = 5
+
+// pipeWidth is the width of tables where there is no terminal; --json has the whole names.
+const pipeWidth = 100
 
 // WriteText writes a snapshot as plain text: so many functions, and the threads and waits that have most. 0 functions
 // stands for all.
@@ -33,6 +37,11 @@ func WriteText(w io.Writer, o *Snapshot, st State, s Screen, c Clock, functions 
 	if cure := o.completeCPU(Everything).cure(); cure != "" {
 		put(s.cut(cure))
 	}
+	notes := o.notes(&st, c)
+	width := s.Width
+	if width == 0 {
+		s.Width = pipeWidth
+	}
 	rows := deleteEmpty(o.Functions(Everything), c)
 	SortFunctions(rows, c, BySelf)
 	rows = first(rows, functions)
@@ -41,6 +50,9 @@ func WriteText(w io.Writer, o *Snapshot, st State, s Screen, c Clock, functions 
 	table(s.groupLines(waits[:min(len(waits), groupRows)], "wait", Wall, o.precision(Everything, Wall)))
 	threads := o.Threads(Everything, c)
 	table(s.groupLines(threads[:min(len(threads), groupRows)], "thread", c, o.precision(Everything, c)))
+	for _, n := range notes {
+		put("", string(tabular.Paragraph(width, "  ", n)))
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -96,6 +108,7 @@ type jsonTable struct {
 	// CompleteCPU is the share of the window's CPU time whose stacks are complete.
 	CompleteCPU *float64       `json:"complete_cpu,omitempty"`
 	Trouble     string         `json:"trouble,omitempty"`
+	Goroutines  []Goroutines   `json:"goroutines_waiting,omitempty"`
 	Ended       bool           `json:"ended,omitempty"`
 	Waiting     int            `json:"names_to_come,omitempty"`
 	Total       jsonValues     `json:"total"`
@@ -108,7 +121,8 @@ type jsonTable struct {
 func WriteJSON(w io.Writer, o *Snapshot, st State, c Clock, rowsOfEach int) error {
 	t := jsonTable{
 		Target: st.Target, Time: float64(o.At.UnixMilli()) / 1e3, Seconds: o.Length.Seconds(), Since: o.Since.Seconds(),
-		Threads: st.Threads, Trouble: st.Trouble, Ended: st.Ended, Waiting: o.Waiting, Total: o.Total(Everything).json(),
+		Threads: st.Threads, Trouble: st.Trouble, Goroutines: st.Goroutines, Ended: st.Ended,
+		Waiting: o.Waiting, Total: o.Total(Everything).json(),
 		Functions: []jsonFunction{}, ByThread: []jsonGroup{}, ByWait: []jsonGroup{},
 	}
 	if st.Complete >= 0 {

@@ -160,7 +160,7 @@ func cause(f *Frame, below string) string {
 	case f.Name == "[ran between ticks]":
 		return ", short runs between two samples (a higher -F catches more of them)"
 	case f.Name == "[not observed]":
-		return ", while prywalk was stopped or got no processor"
+		return ", while prywalk was stopped, got no processor, or could not look at the thread"
 	case f.incomplete():
 		return ", stacks that could not be unwound to the end"
 	}
@@ -168,80 +168,21 @@ func cause(f *Frame, below string) string {
 }
 
 // Notes say what the functions without names are, and what gives names: once, below the table.
-func (d *Data) Notes(shown []Row) (notes []string) {
-	files, mappings := d.mapped()
-	hint, known := namehints.Of(files)
-	interpreted, gone := false, false
-	told := slices.ContainsFunc(d.Frames, func(f Frame) bool { return f.Module == "[anon]" && !f.Nameless }) // a perf map
-	var made, libraries, bounded []string
+func (d *Data) Notes(shown []Row) []string {
+	p := namehints.Program{PID: d.mainPID(), Again: "record again", OneRow: true}
+	p.Files, p.Mappings = d.mapped()
+	rows := make([]namehints.Row, 0, len(shown))
 	for _, r := range shown {
 		f := &d.Frames[r.Frame]
-		large := 20*r.Total >= int64(d.Precision.Total)
-		switch {
-		case f.Nameless && (f.Module == "" || f.Module == "[anon]" || strings.HasPrefix(f.Module, "[heap")):
-			if name := namehints.Bracketed(f.Module); large && !slices.Contains(made, name) {
-				made = append(made, name)
-			}
-		case f.Nameless && !strings.HasPrefix(f.Module, "[") && large && !slices.Contains(libraries, f.Module):
-			libraries = append(libraries, f.Module)
-			if namehints.Bounded(f.Name, f.Module) {
-				bounded = append(bounded, f.Module)
-			}
-		case f.Name == "[freed]":
-			gone = gone || large
-		case hint.Interprets(f.Name):
-			interpreted = interpreted || large
+		rows = append(rows, namehints.Row{Name: f.Name, Module: f.Module, Nameless: f.Nameless,
+			Large: 20*r.Total >= int64(d.Precision.Total)})
+	}
+	for i := range d.Frames { // not shown, but a sign that there is a perf map
+		if f := &d.Frames[i]; f.Module == "[anon]" && !f.Nameless {
+			rows = append(rows, namehints.Row{Name: f.Name, Module: f.Module})
 		}
 	}
-	switch {
-	case hint.Named(mappings):
-	case len(made) > 0 && told:
-		notes = append(notes, strings.Join(made, ", ")+
-			": code generated at run time that the program's perf map does not name.")
-	case len(made) > 0:
-		notes = append(notes, fmt.Sprintf("%s: %s, without symbols. To get names: %s.", strings.Join(made, ", "), hint.Code,
-			hint.Remedy(d.mainPID())))
-	case interpreted && known && !told:
-		notes = append(notes, fmt.Sprintf("%s: %s, without names here. To get names: %s.", hint.Runtime, hint.Code,
-			hint.Remedy(d.mainPID())))
-	}
-	if gone {
-		notes = append(notes, freedNote)
-	}
-	return append(notes, libraryNotes(libraries, bounded, files)...)
-}
-
-// freedNote says what the functions are that were freed before they were named.
-const freedNote = "[freed]: functions whose code was freed before prywalk read their names: the program unloads code " +
-	"soon after it has run, or prywalk got no processor in time."
-
-// libraryNotes say what gives names to files without: once for each way. The functions of bounded are shown by address.
-func libraryNotes(libraries, bounded, files []string) (notes []string) {
-	var remedies []string
-	of := map[string][]string{}
-	for _, l := range libraries {
-		path := l
-		if at := slices.IndexFunc(files, func(f string) bool { return moduleName(f) == l }); at >= 0 {
-			path = files[at]
-		}
-		remedy := namehints.LibraryRemedy(path)
-		if of[remedy] == nil {
-			remedies = append(remedies, remedy)
-		}
-		of[remedy] = append(of[remedy], l)
-	}
-	for _, r := range remedies {
-		byAddress := !slices.ContainsFunc(of[r], func(l string) bool { return !slices.Contains(bounded, l) })
-		if byAddress {
-			notes = append(notes, fmt.Sprintf("%s+0x…: functions without symbols, shown by address in the file. "+
-				"To get names: %s.", strings.Join(of[r], "+0x…, "), r))
-			continue
-		}
-		notes = append(notes,
-			fmt.Sprintf("%s (unnamed): all functions of that file without symbols, as one row. To get names: %s.",
-				"["+strings.Join(of[r], "], [")+"]", r))
-	}
-	return notes
+	return p.Notes(rows)
 }
 
 // mapped lists the paths of the files in the profile, and the names of all mappings.

@@ -57,6 +57,21 @@ const (
 		std::__invoke_impl<void, ThreadPool::ThreadPool(int)::{lambda()#1}>|/app
 		std::thread::_State_impl<ThreadPool::ThreadPool(int)::{lambda()#1}>::_M_run|/app
 		start_thread|/usr/lib/libc.so.6`
+	asioPool = `boost::asio::detail::posix_event::wait<Lock>|/app
+		boost::asio::detail::conditionally_enabled_event::wait|/app
+		boost::asio::detail::scheduler::do_run_one|/app
+		boost::asio::detail::scheduler::run|/app
+		boost::asio::thread_pool::thread_function::operator()|/app
+		start_thread|/usr/lib/libc.so.6`
+	rustCond = `syscall|/usr/lib/libc.so.6
+		std::sys::pal::unix::futex::futex_wait|/app
+		std::sync::poison::condvar::Condvar::wait|/app
+		`
+	rayonPool = `rayon_core::sleep::Sleep::sleep|/app
+		rayon_core::registry::WorkerThread::wait_until_cold|/app
+		rayon_core::registry::main_loop|/app
+		rayon_core::registry::ThreadBuilder::run|/app
+		start_thread|/usr/lib/libc.so.6`
 	kernel = `futex_do_wait|[kernel]
 		__futex_wait|[kernel]
 		do_syscall_64|[kernel]
@@ -124,6 +139,58 @@ func TestOnlyTheTakeOfALoopIsIdle(t *testing.T) {
 		{"Python, socketserver", "poll", Descriptor, "poll|libc.so.6\n" +
 			"_PollLikeSelector.select|[CPython 3.11.7]|/usr/lib/python3.11/selectors.py\n" +
 			"BaseServer.serve_forever|[CPython 3.11.7]|/usr/lib/python3.11/socketserver.py", IdleLoop},
+		{"Boost.Asio, its own pool", "futex", Condition, cond + asioPool, IdlePool},
+		{"Boost.Asio, a task of only Boost's functions", "futex", Condition, cond +
+			"boost::condition_variable::wait|/app\nboost::asio::detail::executor_op::do_complete|/app\n" +
+			strings.Join(strings.Split(asioPool, "\n")[2:], "\n"), ""},
+		{"Asio without Boost", "futex", Condition, cond + strings.ReplaceAll(asioPool, "boost::", ""), IdlePool},
+		{"Boost.Asio, a task that waits", "futex", Condition, cond + "Db::wait_free|/app\n" +
+			strings.Join(strings.Split(asioPool, "\n")[2:], "\n"), ""},
+		{"TBB, stripped", "futex", Futex, "syscall|/usr/lib/libc.so.6\n|/usr/lib/libtbb.so.12.8\n" +
+			"start_thread|/usr/lib/libc.so.6", IdlePool},
+		{"TBB, a task that waits for a task", "futex", Futex, "syscall|/usr/lib/libc.so.6\n|/usr/lib/libtbb.so.12.8\n" +
+			"solve|/app\n|/usr/lib/libtbb.so.12.8\nstart_thread|/usr/lib/libc.so.6", ""},
+		{"TBB, the program waits for its tasks", "futex", Futex, "syscall|/usr/lib/libc.so.6\n" +
+			"|/usr/lib/libtbb.so.12.8\nmain|/app\n__libc_start_main|/usr/lib/libc.so.6", ""},
+		{"rayon", "futex", Condition, rustCond + rayonPool, IdlePool},
+		{"rayon, a job that waits for a job", "futex", Condition, rustCond + strings.ReplaceAll(rayonPool,
+			"rayon_core::registry::main_loop|/app", "rayon_core::join::join_context::{{closure}}|/app\n"+
+				"rayon_core::job::HeapJob::execute|/app\nrayon_core::registry::main_loop|/app"), ""},
+		{"tokio, the blocking pool", "futex", Condition, rustCond +
+			"tokio::runtime::blocking::pool::LockedImpl::run_worker|/app\n" +
+			"tokio::runtime::blocking::pool::Inner::run|/app", IdlePool},
+		{"tokio, a blocking task", "futex", Condition, rustCond + "app::ask|/app\n" +
+			"tokio::runtime::blocking::pool::Task::run|/app\n" +
+			"tokio::runtime::blocking::pool::LockedImpl::run_worker|/app", ""},
+		{"tokio, the worker with the timers", "futex", Condition, rustCond +
+			"tokio::runtime::park::Inner::park_timeout|/app\ntokio::runtime::time::Driver::park_internal|/app\n" +
+			"tokio::runtime::scheduler::multi_thread::park::Inner::park_driver|/app\n" +
+			"tokio::runtime::scheduler::multi_thread::worker::run|/app", IdlePool},
+		{"tokio, a task that blocks on another", "futex", Condition, rustCond +
+			"tokio::runtime::park::Inner::park|/app\ntokio::runtime::park::CachedParkThread::block_on|/app\n" +
+			"app::ask|/app\ntokio::runtime::scheduler::multi_thread::worker::Context::run_task|/app", ""},
+		{"JDK 25, a compiler's thread", "futex", Condition, cond + "PlatformMonitor::wait|/jvm/libjvm.so\n" +
+			"Monitor::wait|/jvm/libjvm.so\nCompileQueue::get|/jvm/libjvm.so", IdleRuntime},
+		{"JDK 25, what unblocks virtual threads", "futex", Condition, cond +
+			"PlatformEvent::park|/jvm/libjvm.so\nJVM_TakeVirtualThreadListToUnblock|/jvm/libjvm.so\n" +
+			"java.lang.VirtualThread.takeVirtualThreadListToUnblock|[HotSpot 25]\n" +
+			"java.lang.VirtualThread.unblockVirtualThreads|[HotSpot 25]\njava.lang.Thread.run|[HotSpot 25]", IdleRuntime},
+		{"JDK 25, the timers of a ForkJoinPool", "futex", Park, javaPark +
+			"java.util.concurrent.DelayScheduler.loop|[HotSpot 25]\n" +
+			"java.util.concurrent.DelayScheduler.run|[HotSpot 25]", IdlePool},
+		{"JDK 25, a carrier whose virtual thread is pinned", "futex", Park, javaPark +
+			"java.lang.VirtualThread.parkOnCarrierThread|[HotSpot 25]\njava.lang.VirtualThread.park|[HotSpot 25]\n" +
+			"Shop.ask|[HotSpot 25]\njava.lang.VirtualThread.run|[HotSpot 25]\n" +
+			"java.util.concurrent.ForkJoinPool.runWorker|[HotSpot 25]", ""},
+		{"PostgreSQL, the postmaster, stripped", "pselect6", Descriptor, "select|libc.so.6\n|postgres\n" +
+			"PostmasterMain|postgres\nmain|postgres", IdleLoop},
+		{"PostgreSQL, the autovacuum launcher, stripped", "epoll_wait", Descriptor, "epoll_wait|libc.so.6\n" +
+			"WaitEventSetWait|postgres\nWaitLatch|postgres\n|postgres\nStartAutoVacLauncher|postgres", IdleLoop},
+		{"PostgreSQL, a parallel query's worker, stripped", "epoll_wait", Descriptor, "epoll_wait|libc.so.6\n" +
+			"WaitLatch|postgres\n|postgres\nshm_mq_receive|postgres\nPostmasterMain|postgres", ""},
+		{"gunicorn's synchronous worker", "pselect6", Descriptor, "select|libc.so.6\nselect_select_impl|select.so\n" +
+			"SyncWorker.wait|[CPython 3.11.7]|/v/gunicorn/workers/sync.py\n" +
+			"SyncWorker.run_for_one|[CPython 3.11.7]|/v/gunicorn/workers/sync.py", IdleLoop},
 		{"jemalloc's background thread, stripped", "futex", Condition, cond +
 			"|/usr/lib/libjemalloc.so.2\n|/usr/lib/libjemalloc.so.2\nstart_thread|/usr/lib/libc.so.6", IdleRuntime},
 		{"a lock of jemalloc's, below the program's function", "futex", Condition, cond +

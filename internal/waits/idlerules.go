@@ -49,7 +49,8 @@ var poolTakes = regexp.MustCompile(`(^|\.)ThreadPoolExecutor\.getTask$|` +
 	`SingleThreadEventExecutor\.takeTask$|QueuedThreadPool(\$Runner)?\.(idleJobPoll|run)$|` +
 	`^kotlinx\.coroutines\.scheduling\.CoroutineScheduler\$Worker\.(park|tryPark)$|` +
 	`^tokio::runtime::scheduler::multi_thread::(worker::Context::park\w*|park::)|` +
-	`^tokio::runtime::blocking::pool::Inner::run|` +
+	`^tokio::runtime::blocking::pool::\w+::run(_worker)?$|` +
+	`^rayon_core::sleep::Sleep::sleep$|^java\.util\.concurrent\.DelayScheduler\.|` +
 	`^runtime\.(stopm|findRunnable|templateThread|startlockedm)$`)
 
 // pythonTakes are those of Python by source file: the last part of its path, and the folder.
@@ -93,14 +94,19 @@ func scope(function string) string {
 // do nothing else. Or it is the thread's own, and takes from a queue of the library. Or its name says that it is a
 // pool's loop, and no other loop has called it: then it would be the work of that one.
 func (s *sorted) take() bool {
-	if len(s.rest) == 0 || s.forResult() {
+	switch {
+	case s.forResult():
+		return false
+	case s.asio() || s.onlyOf("libtbb.so"):
+		return true
+	case len(s.rest) == 0:
 		return false
 	}
 	f := s.rest[0]
 	switch {
 	case poolTakes.MatchString(f.Function):
 		return !s.within(nested)
-	case s.asio():
+	case s.tokioDriver():
 		return true
 	case strings.HasPrefix(f.Module, "[CPython") && f.pythonTake():
 		return true
@@ -123,11 +129,44 @@ func (f *Frame) pythonTake() bool {
 	return loop != "" && loop == last(f.Function)
 }
 
-// asio reports whether it waits in a loop of Boost.Asio.
+// asio reports whether it waits in a loop of Asio, of Boost or not: the loop itself, and no task that it has called.
 func (s *sorted) asio() bool {
-	for i := range s.inner {
-		if strings.Contains(s.inner[i].Function, "asio::detail::scheduler::do_run_one") {
-			return true
+	for _, list := range [][]Frame{s.inner, s.rest} {
+		for i := range list {
+			switch f := &list[i]; {
+			case strings.Contains(f.Function, "asio::detail::scheduler::do_run_one"):
+				return true
+			case libc.MatchString(f.Module), asioWaits.MatchString(f.Function):
+			default:
+				return false
+			}
+		}
+	}
+	return false
+}
+
+// asioWaits are functions of Asio that pass a wait on.
+var asioWaits = regexp.MustCompile(`^(boost::)?asio::detail::(posix|conditionally_enabled|std)_event::`)
+
+// onlyOf reports whether a thread has no other code on its stack than that of one library, which starts it. That
+// library may be stripped.
+func (s *sorted) onlyOf(library string) bool {
+	for i := range s.rest {
+		if !strings.HasPrefix(s.rest[i].Module, library) {
+			return false
+		}
+	}
+	return !s.main && len(s.rest) > 0
+}
+
+// tokioDriver reports whether it is the worker of tokio that waits for the next timer for all, by tokio's own park.
+func (s *sorted) tokioDriver() bool {
+	for i := range s.rest {
+		switch f := &s.rest[i]; {
+		case i > 0 && poolTakes.MatchString(f.Function):
+			return !s.within(nested)
+		case !strings.HasPrefix(plain(f.Function), "tokio::runtime::"):
+			return false
 		}
 	}
 	return false
@@ -163,7 +202,8 @@ func (s *sorted) outermostLoop(from int) bool {
 // eventLoops matches names of functions that wait for whatever happens next.
 var eventLoops = regexp.MustCompile(`(?i)event_?base_?loop|event_?loop|main_?loop|main_?context|run_?loop|run_once|` +
 	`serve_forever|run_forever|process_?events|event_?dispatcher|(poll|select)_?dispatch|dispatch_?loop|server_?loop|` +
-	`reactor|\baeApiPoll|\buv_run|uv__io_poll|\bev_run|poll_?loop|select_?loop|io_?loop|SelectorImpl\.|Poller|` +
+	`reactor|SyncWorker\.wait|^PostmasterMain$|` +
+	`\baeApiPoll|\buv_run|uv__io_poll|\bev_run|poll_?loop|select_?loop|io_?loop|SelectorImpl\.|Poller|` +
 	`doPoll|doSelect|doIteration|xpoll|runtime\.netpoll`)
 
 // loop gives the rule for a wait in a call that event loops use, and others: the function that waits, or the one that
@@ -190,7 +230,8 @@ func (s *sorted) loop() string {
 
 // serverLoops are the functions of PostgreSQL in which its processes wait for work: for a client's next command, or in
 // the main loop of a background process. In all others they wait for a lock or for each other.
-var serverLoops = regexp.MustCompile(`^(WaitEventSetWait\w*|WaitLatch\w*|secure_read|ServerLoop|\w+Main(Loop)?)$`)
+var serverLoops = regexp.MustCompile(`^(WaitEventSetWait\w*|WaitLatch\w*|secure_read|ServerLoop|\w+Main(Loop)?|` +
+	`StartAutoVacLauncher)$`)
 
 // inServer reports whether a process of PostgreSQL waits in the midst of work.
 func (s *sorted) inServer() bool {
@@ -199,6 +240,9 @@ func (s *sorted) inServer() bool {
 		name := s.rest[i].Function
 		if strings.HasPrefix(name, "WaitEventSet") || strings.HasPrefix(name, "WaitLatch") {
 			passing = true
+			continue
+		}
+		if passing && name == "" { // a function of its file's own, in a stripped one
 			continue
 		}
 		return passing && !serverLoops.MatchString(name)
@@ -219,6 +263,7 @@ var helpers = regexp.MustCompile(`^(node::inspector::.*::StartIoThreadMain|runti
 // javaMachine are the threads of Java that the machine starts: what collects references.
 var javaMachine = regexp.MustCompile(`^(java\.lang\.ref\.Reference\.waitForReferencePendingList|` +
 	`java\.lang\.ref\.(Finalizer\$FinalizerThread\.run|NativeReferenceQueue\.\w+|ReferenceQueue\.\w+)|` +
+	`java\.lang\.VirtualThread\.(takeVirtualThreadListToUnblock|unblockVirtualThreads)|` +
 	`jdk\.internal\.ref\.CleanerImpl\.run)$`)
 
 // ofRuntime reports whether a thread of the run-time system itself waits in its own loop.
@@ -227,7 +272,7 @@ func (s *sorted) ofRuntime() bool {
 		return false
 	}
 	if !s.managed {
-		if s.jemalloc() {
+		if s.onlyOf("libjemalloc.so") { // a background thread
 			return true
 		}
 		name := plain(s.rest[0].Function)
@@ -237,18 +282,24 @@ func (s *sorted) ofRuntime() bool {
 		"java.lang.ref.") || javaMachine.MatchString(s.rest[1].Function))
 }
 
-// jemalloc reports whether it is a background thread of jemalloc's library, which has no other code on its stack.
-// Distributions' libraries are stripped, so that the function has no name.
-func (s *sorted) jemalloc() bool {
-	for i := range s.rest {
-		if !strings.HasPrefix(s.rest[i].Module, "libjemalloc.so") {
-			return false
-		}
-	}
-	return !s.main
-}
-
 // launcher reports whether it is the thread that has started a Java virtual machine, and waits for its end.
 func (s *sorted) launcher() bool {
 	return len(s.rest) > 0 && s.rest[0].Module == "libjli.so"
+}
+
+// RulesFile gives a function's source file where the rules go by it, else "".
+func RulesFile(module, file string) string {
+	if !strings.HasPrefix(module, "[CPython") {
+		return ""
+	}
+	dir, name := path.Split(file)
+	for known := range pythonTakes {
+		if known == path.Base(dir)+"/"+name {
+			return file
+		}
+	}
+	if pythonPassers[name] != nil || strings.HasPrefix(name, "queue") {
+		return file
+	}
+	return ""
 }

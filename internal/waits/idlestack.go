@@ -103,7 +103,7 @@ var passers = regexp.MustCompile(`^_*(pthread_(cond|mutex|rwlock)_\w+|\w*sem_(wa
 	`^(std|__gnu_cxx|boost|absl|folly)::|^_?Absl|` +
 	`^(core|alloc)::|std::sys|parking_lot|std::thread::park|crossbeam_utils::sync::parker|` +
 	`^runtime\.(futex\w*|notes?leep\w*|notet?sleep\w*|mPark|lock2?|semasleep)$|^internal/runtime/syscall|` +
-	`^QWaitCondition::|^QSemaphore::|^os::Platform(Monitor|Event|Mutex|Parker)::|^Monitor::wait|^PosixSemaphore::|` +
+	`^QWaitCondition::|^QSemaphore::|^(os::)?Platform(Monitor|Event|Mutex|Parker)::|^Monitor::wait|^PosixSemaphore::|` +
 	`^Semaphore::wait|^Parker::park|^Unsafe_Park|^JVM_MonitorWait|^ObjectMonitor::wait|^ObjectSynchronizer::wait`)
 
 // javaPassers are those of Java. Its queues are among them ([queues]).

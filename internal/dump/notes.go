@@ -1,0 +1,86 @@
+package dump
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"prywalk/frames"
+	"prywalk/internal/code"
+	"prywalk/internal/managed"
+	"prywalk/internal/namehints"
+)
+
+// largePart is the part of the threads from which on functions without names that are on their stacks are worth a note.
+const largePart = 20
+
+// Notes say what gives names to the functions that have none, as report does: each way once.
+func (p *Process) Notes() []string {
+	program := p.program
+	program.Again = "dump again"
+	var rows []namehints.Row
+	threads, last := map[namehints.Row]int{}, map[namehints.Row]int{} // that have it, and the last of them
+	for i := range p.Threads {
+		for k := range p.Threads[i].Frames {
+			r, ok := p.Threads[i].Frames[k].row()
+			switch {
+			case !ok || last[r] == i+1:
+				continue
+			case last[r] == 0:
+				rows = append(rows, r)
+			}
+			last[r] = i + 1
+			threads[r]++
+		}
+	}
+	for i := range rows {
+		rows[i].Large = largePart*threads[rows[i]] >= len(p.Threads)
+	}
+	return program.Notes(rows)
+}
+
+// row is the frame as notes know it; false if it is not code, or is not shown.
+func (f *Frame) row() (r namehints.Row, ok bool) {
+	if f.Method == "" && f.Kind == "" || f.Machinery {
+		return r, false
+	}
+	r.Name, r.Module = f.Function, f.Module
+	if !strings.HasPrefix(r.Module, "[") && r.Module != "" {
+		r.Module = path.Base(r.Module)
+	}
+	if f.Kind == "" {
+		r.Nameless = r.Name == "" || r.Name == namehints.Bracketed(r.Module) || namehints.Bounded(r.Name, r.Module)
+	}
+	if r.Name == "" {
+		r.Name = namehints.Bracketed(r.Module)
+	}
+	return r, true
+}
+
+// programOf gives what a process or core maps, as notes need it.
+func programOf(space *frames.Space, namers []managed.Namer, pid int) namehints.Program {
+	p := namehints.Program{PID: pid}
+	for _, m := range space.Modules() {
+		at := code.MappingOf(m)
+		if at == nil || at.Path == "" || slices.Contains(p.Mappings, at.Path) {
+			continue
+		}
+		p.Mappings = append(p.Mappings, at.Path)
+		if !strings.HasPrefix(at.Path, "[") {
+			p.Files = append(p.Files, at.Path)
+		}
+	}
+	for _, n := range namers {
+		p.Mappings = append(p.Mappings, "["+n.Name()+"]")
+	}
+	return p
+}
+
+// heading names a process, and its program's file if people know that by another name.
+func (p *Process) heading() string {
+	if p.link == "" {
+		return fmt.Sprintf("process %d %s", p.PID, p.Name)
+	}
+	return fmt.Sprintf("process %d %s (%s)", p.PID, p.Name, p.link)
+}

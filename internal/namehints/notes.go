@@ -1,0 +1,109 @@
+package namehints
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Row is a function as a table or a stack shows it.
+type Row struct {
+	Name, Module string // Module is the file's base name, or in brackets what is no file
+	Nameless     bool   // Name says where the code is: no function is known of it
+	Large        bool   // its part is worth a note
+}
+
+// Program is what runs the functions.
+type Program struct {
+	Files    []string // that it maps, by their paths
+	Mappings []string // the names of all mappings, those in brackets as well
+	PID      int      // 0: several processes, or not known
+	Ended    bool     // it is a core's: what takes a process that runs is no remedy
+	Again    string   // what shows the names then, such as "record again"
+	OneRow   bool     // a file's functions without names are one row of a table
+}
+
+// freedNote says what the functions are that were freed before they were named.
+const freedNote = "[freed]: functions whose code was freed before prywalk read their names: the program unloads code " +
+	"soon after it has run, or prywalk got no processor in time."
+
+// Notes say what the functions without names are, and what gives names: each way once.
+func (p *Program) Notes(rows []Row) (notes []string) {
+	hint, known := Of(p.Files)
+	interpreted, gone := false, false
+	told := slices.ContainsFunc(rows, func(r Row) bool { return r.Module == "[anon]" && !r.Nameless }) // a perf map
+	var made, libraries, bounded []string
+	for i := range rows {
+		r := &rows[i]
+		switch {
+		case r.Nameless && (r.Module == "" || r.Module == "[anon]" || strings.HasPrefix(r.Module, "[heap")):
+			if name := Bracketed(r.Module); r.Large && !slices.Contains(made, name) {
+				made = append(made, name)
+			}
+		case r.Nameless && !strings.HasPrefix(r.Module, "[") && r.Large && !slices.Contains(libraries, r.Module):
+			libraries = append(libraries, r.Module)
+			if Bounded(r.Name, r.Module) {
+				bounded = append(bounded, r.Module)
+			}
+		case r.Name == "[freed]":
+			gone = gone || r.Large
+		case hint.Interprets(r.Name):
+			interpreted = interpreted || r.Large
+		}
+	}
+	switch {
+	case hint.Named(p.Mappings):
+	case len(made) > 0 && told:
+		notes = append(notes, strings.Join(made, ", ")+
+			": code generated at run time that the program's perf map does not name.")
+	case len(made) > 0:
+		notes = append(notes, fmt.Sprintf("%s: %s, without symbols.%s", strings.Join(made, ", "), hint.Code, p.toGet(&hint)))
+	case interpreted && known && !told:
+		notes = append(notes, fmt.Sprintf("%s: %s, without names here.%s", hint.Runtime, hint.Code, p.toGet(&hint)))
+	}
+	if gone {
+		notes = append(notes, freedNote)
+	}
+	return append(notes, p.ofLibraries(libraries, bounded)...)
+}
+
+// toGet says after a space what gives names to a run-time system's code, "" where nothing does.
+func (p *Program) toGet(h *Hint) string {
+	if h.live && p.Ended {
+		return ""
+	}
+	return " To get names: " + h.Remedy(p.PID, p.Again) + "."
+}
+
+// ofLibraries say what gives names to files without: once for each way. The functions of bounded are shown by address.
+func (p *Program) ofLibraries(libraries, bounded []string) (notes []string) {
+	var remedies []string
+	of := map[string][]string{}
+	for _, l := range libraries {
+		file := l
+		if at := slices.IndexFunc(p.Files, func(f string) bool { return path.Base(f) == l }); at >= 0 {
+			file = p.Files[at]
+		}
+		remedy := LibraryRemedy(file, p.Again)
+		if of[remedy] == nil {
+			remedies = append(remedies, remedy)
+		}
+		of[remedy] = append(of[remedy], l)
+	}
+	for _, r := range remedies {
+		byAddress := !slices.ContainsFunc(of[r], func(l string) bool { return !slices.Contains(bounded, l) })
+		if byAddress {
+			notes = append(notes, fmt.Sprintf("%s+0x…: functions without symbols, shown by address in the file. "+
+				"To get names: %s.", strings.Join(of[r], "+0x…, "), r))
+			continue
+		}
+		what := ": functions without symbols"
+		if p.OneRow {
+			what = " (unnamed): all functions of " +
+				map[bool]string{true: "that file", false: "each file"}[len(of[r]) == 1] + " without symbols, as one row"
+		}
+		notes = append(notes, fmt.Sprintf("%s%s. To get names: %s.", "["+strings.Join(of[r], "], [")+"]", what, r))
+	}
+	return notes
+}

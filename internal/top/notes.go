@@ -1,0 +1,86 @@
+package top
+
+import (
+	"fmt"
+	"strings"
+
+	"prywalk/internal/code"
+	"prywalk/internal/namehints"
+	"prywalk/internal/tabular"
+)
+
+// Goroutines are those of a process that wait: no thread has their stacks, so that no row shows them.
+type Goroutines struct {
+	PID int `json:"pid"`
+	*code.WaitingGoroutines
+	Text string `json:"-"` // the same for people
+}
+
+// largeRow is the part of a table's time from which on a row without a name is worth a note.
+const largeRow = 20
+
+// nameNotes say what gives names to the functions that have none; nothing while names are still looked up.
+func (o *Snapshot) nameNotes(c Clock) []string {
+	if o.Waiting > 0 {
+		return nil
+	}
+	p := namehints.Program{PID: o.onePID(), Again: "run top again", OneRow: true}
+	for _, path := range o.paths {
+		p.Mappings = append(p.Mappings, path)
+		if !strings.HasPrefix(path, "[") {
+			p.Files = append(p.Files, path)
+		}
+	}
+	all := o.Total(Everything).Of(c)
+	var rows []namehints.Row
+	for _, r := range o.Functions(Everything) {
+		v := r.Total.Of(c)
+		rows = append(rows, namehints.Row{Name: r.Name, Module: r.Module, Large: v > 0 && largeRow*v >= all,
+			Nameless: r.Nameless || namehints.Bounded(r.Name, r.Module)})
+	}
+	return p.Notes(rows)
+}
+
+// onePID is the number of the process, 0 if there are several.
+func (o *Snapshot) onePID() (pid int) {
+	for i := range o.threads {
+		switch p := o.threads[i].pid; {
+		case pid == 0:
+			pid = p
+		case p != pid:
+			return 0
+		}
+	}
+	return pid
+}
+
+// notes are what tables cannot show: goroutines that wait, and what gives names.
+func (o *Snapshot) notes(st *State, c Clock) (notes []string) {
+	for i := range st.Goroutines {
+		g := &st.Goroutines[i]
+		if g.Text == "" {
+			continue
+		}
+		text := g.Text
+		if len(st.Goroutines) > 1 {
+			text = fmt.Sprintf("process %d: %s", g.PID, text)
+		}
+		notes = append(notes, text)
+	}
+	return append(notes, o.nameNotes(c)...)
+}
+
+// mostOfScreen is the part of a terminal's lines that notes may take.
+const mostOfScreen = 4
+
+// noteLines are the notes on a terminal, cut where they take too many lines.
+func (m *Model) noteLines() []string {
+	var lines []string
+	for _, n := range m.snap.notes(&m.state, m.clock) {
+		lines = append(lines, strings.Split(string(tabular.Paragraph(m.screen.Width, "  ", n)), "\n")...)
+	}
+	if most := max(1, m.screen.Height/mostOfScreen); m.screen.Height > 0 && len(lines) > most {
+		lines = append(lines[:most-1], m.screen.cut(lines[most-1]+" …"))
+	}
+	return lines
+}
