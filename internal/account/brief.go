@@ -178,7 +178,16 @@ func Closing(s *runstats.Stats, path string) string {
 	return fmt.Sprintf("%s of %s in %.1f s at %.1f/s%s, %s; overhead: %s%s%s%s → %s",
 		Plural(s.Samples, "sample"), Plural(s.ThreadsMax, "thread"), s.Seconds, s.Freq, slowest(s),
 		completeCPU(s)+whyIncomplete(s), overhead(s),
-		failures(s)+underQuota(s, ", ")+unobserved(s, ", ")+unmet(s, ", ")+shortRuns(s), harm(s), lost(s), path)
+		failures(s)+underQuota(s, ", ")+unobserved(s, ", ")+unmet(s, ", ")+shortRuns(s), harm(s), lost(s)+byBoth(s), path)
+}
+
+// byBoth says which processes and threads were stopped though the kernel samples, and which should have been; "" if
+// there were none.
+func byBoth(s *runstats.Stats) string {
+	if s.EngineNote == "" || s.Engine == "ptrace" {
+		return ""
+	}
+	return ", " + s.EngineNote
 }
 
 // leastUnmet is the least share of the processor time, of those that nobody met, that people are told of.

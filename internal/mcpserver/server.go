@@ -2,8 +2,8 @@
 //
 // Each tool is one command line of prywalk, which runs as a process of its own. The server checks the arguments,
 // bounds the time, the length of the answer and how many commands run at once, and adds the question that usually comes
-// next. Recordings are files below one directory; a path that leads out of it is refused. Without Options.AllowRecord no
-// tool writes a file.
+// next. Recordings are files below one directory; a path that leads out of it is refused. Without Options.AllowRecord
+// no tool writes a file.
 //
 // Sources: the specification of the protocol (modelcontextprotocol.io), and its official SDK for Go.
 package mcpserver

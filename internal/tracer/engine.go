@@ -49,6 +49,7 @@ type kernelSamples struct {
 	served   int64                    // processes that were sampled at all
 	paused   bool                     // nobody is sampled: all targets are ptrace's
 	left     [handover.NumLacks]int64 // processes that ptrace looks at all the same, by what samples lack of them
+	insisted [handover.NumLacks]int64 // processes that are sampled all the same, by what samples lack of them
 	unusable int64                    // samples without registers of the user's
 	dropped  int64                    // samples that found no room here
 	checked  int64                    // when it was last seen whether samples come, CLOCK_MONOTONIC ns

@@ -33,6 +33,7 @@ type process struct {
 	// the process had run for ranUnheard ns.
 	sampled, served            bool
 	left                       handover.Lack
+	insisted                   handover.Lack // what samples lack although they are taken
 	heard, heardOf, ranUnheard int64
 }
 
