@@ -2,6 +2,7 @@ package integration
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -52,6 +53,24 @@ func TestEnginePerfSeesWhatRuns(t *testing.T) {
 	}
 	if !slices.ContainsFunc(r.Sample, inKernel) {
 		t.Error("no frame of the kernel")
+	}
+}
+
+// TestAThreadWithABufferThatItDoesNotWriteIsSampled: the kernel's copies end at the first page of the buffer that is
+// not there. A freeze reads these pages, and after that the samples have the whole stack.
+func TestAThreadWithABufferThatItDoesNotWriteIsSampled(t *testing.T) {
+	needsPerf(t)
+	file, err := testtargets.Compile("buffer.c", "-O2", "-fno-stack-clash-protection", "-fno-stack-protector")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(file)
+	testtargets.Ready(t, c)
+	r := recordUntilAs(t, nil, "400 samples", func(p *profile.Profile) bool { return computing(p) >= 400 },
+		"--engine", "perf", "-F", "499", "-p", strconv.Itoa(c.Process.Pid))
+	t.Logf("%d sampled, %d frozen, incomplete %v", r.stats.Sampled, r.stats.Frozen, r.stats.Incomplete)
+	if r.stats.Frozen == 0 || r.stats.Sampled < 4*r.stats.Frozen {
+		t.Errorf("%d sampled, %d frozen", r.stats.Sampled, r.stats.Frozen)
 	}
 }
 

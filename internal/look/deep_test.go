@@ -26,6 +26,32 @@ func TestAThreadWhoseSamplesWereCutIsFrozenForLongerEachTime(t *testing.T) {
 	}
 }
 
+// TestAThreadWhoseBuffersHaveNoPagesYetIsFrozenOnce: the kernel's copy ends at such a page, which the freeze reads. If
+// that happens again, it is frozen more often, but not for ever.
+func TestAThreadWhoseBuffersHaveNoPagesYetIsFrozenOnce(t *testing.T) {
+	th := NewThread(1, 1, nil)
+	th.SetSampled(8 << 10)
+	k := th.Walks()
+	s := &Shot{How: BySample, asked: 8 << 10, buf: make([]byte, 8<<10)}
+	for _, want := range []int{1, 2, 4, 8, deepLeast, deepLeast} {
+		for range 3 { // what was sampled before the freeze does not count
+			s.setStack(0x7000, 3<<10, s.asked)
+			k.lacksStack(s)
+		}
+		k.handOver()
+		th.needs.take()
+		frozen := 0
+		for ; !th.Sampled() && frozen <= want; frozen++ {
+			k.frozenDeep(5 << 10)
+			k.handOver()
+			th.needs.take()
+		}
+		if frozen != want {
+			t.Errorf("%d looks by freezing, want %d", frozen, want)
+		}
+	}
+}
+
 // TestAThreadIsFrozenAsLongAsItsStackIsDeep: freezes that find it deep do not count, and those before neither. The
 // number is that of half a second.
 func TestAThreadIsFrozenAsLongAsItsStackIsDeep(t *testing.T) {

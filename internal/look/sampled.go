@@ -56,6 +56,18 @@ func (k *Walks) deepAgain(copied int) {
 	k.needs.Deep, k.deepLeft, k.deepOver = true, k.deepFor, copied
 }
 
+// pagesLack takes note of a sample whose copy ended before it had as many bytes as were asked for, and before the stack
+// did. There is a page that the thread has not written yet, in a large buffer: the kernel's copy cannot wait for pages
+// (arch/x86/lib/usercopy.c, copy_from_user_nmi). A freeze reads it by /proc, after which it is there. So one freeze is
+// enough. If more pages lack, it is twice as many each time.
+func (k *Walks) pagesLack(asked int) {
+	if !k.needs.Deep {
+		k.untouched = min(max(2*k.untouched, 1), max(k.shallowFirst, deepLeast))
+		k.deepLeft = k.untouched
+	}
+	k.needs.Deep, k.deepOver = true, asked
+}
+
 // frozenDeep takes note of a freeze, whose walk has used so many bytes of the stack.
 func (k *Walks) frozenDeep(used int) {
 	switch {

@@ -21,6 +21,7 @@ type Walks struct {
 	deepFor    int         // how many freezes in turn had to find the stack shallow the last time that Needs.Deep was set
 	deepLeft   int         // how many are left
 	deepOver   int         // deeper than so many bytes is not shallow
+	untouched  int         // deepFor of copies that ended early, at a page that was not there
 	// shallowFirst is deepFor for the first time; 0: deepLeast.
 	shallowFirst int
 	othersFor    int             // how many walks elsewhere a place of Needs.Others lasts
@@ -128,7 +129,11 @@ func (k *Walks) toEnd(s *Shot) uint64 {
 
 // lacksStack takes note of a sample of the kernel's whose stack was too short: the thread is to be frozen.
 func (k *Walks) lacksStack(s *Shot) {
-	if s.Longest() {
+	switch {
+	case !s.Longest():
+	case len(s.Mem.Stack.Bytes) < s.asked:
+		k.pagesLack(s.asked)
+	default:
 		k.needs.Used = s.asked + 1
 		k.deepAgain(s.asked)
 	}

@@ -29,3 +29,16 @@ func TestEveryStopReasonHasACure(t *testing.T) {
 		t.Error("another synthetic frame has a reason")
 	}
 }
+
+// TestAStrippedHaskellProgramHasACure: its stacks are found by names, and without them end in its own code.
+func TestAStrippedHaskellProgramHasACure(t *testing.T) {
+	got := IncompleteCure("no-rule", "pandoc")
+	for _, want := range []string{"for pandoc", "before strip", "Haskell", "debug symbols", "docs/limits.md"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q lacks %q", got, want)
+		}
+	}
+	if got := IncompleteCure("no-rule", "[anon]"); strings.Contains(got, "strip") {
+		t.Errorf("code that was made at run time has no file: %q", got)
+	}
+}
