@@ -24,7 +24,7 @@ import (
 // pages lists the documents, relative to the root of the module.
 func pages(t *testing.T) []string {
 	t.Helper()
-	return append([]string{"README.md", "SECURITY.md"}, in(t, "docs")...)
+	return append([]string{"README.md", "SECURITY.md", "CONTRIBUTING.md"}, in(t, "docs")...)
 }
 
 // linked lists the pages of results and measurements, too: their links are followed.
