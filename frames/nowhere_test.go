@@ -61,3 +61,11 @@ func TestRefusedReturnAddressIsAFrameOnceItsCodeIsKnown(t *testing.T) {
 		t.Error(w.StopReason())
 	}
 }
+
+// keepingRow gives the row of a function that keeps its caller's stack pointer, as HotSpot's interpreter does.
+func keepingRow() *Row {
+	row := &Row{CFAReg: X86RBP, CFAOff: -8, CFADeref: true, RA: RegRule{Kind: RuleRegOffset, Reg: X86RBP, Off: 8}}
+	row.Regs[X86RBP] = RegRule{Kind: RuleRegOffset, Reg: X86RBP}
+	row.Regs[X86R13], row.Regs[X86R14] = RegRule{Kind: RuleUndefined}, RegRule{Kind: RuleUndefined}
+	return row
+}

@@ -101,7 +101,6 @@ func (s *Space) prepare(e *entry) {
 		e.has = trustCFI
 	}
 	if !info.raOnStack || e.rule.Flags&^FlagLoss != 0 {
-		s.prepareRow(e)
 		return
 	}
 	e.known, e.keeps = 1<<info.sp, uint16(info.kept)

@@ -29,11 +29,9 @@ type entry struct {
 	many  bool    // more than three of it
 	keeps uint16  // registers that stay known
 	known uint16  // registers that become known: those restored, and the stack pointer
-	byRow bool    // stepByRow can apply the rule
-	kept  savedOffsets
 	// changes is asked for large frames only.
 	changes changes
-	_       [9]byte
+	_       [13]byte
 }
 
 // trust is a set of reasons to believe a return address.

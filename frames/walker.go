@@ -90,7 +90,6 @@ func (w *Walker) slow() bool {
 		w.stop = StopRoot
 	case w.depth > w.limit:
 		w.stop = StopDepth
-	case w.cur.byRow && w.stepByRow():
 	default:
 		w.stop = w.step()
 	}

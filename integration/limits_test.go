@@ -1,10 +1,12 @@
 package integration
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"prywalk/internal/testtargets"
@@ -46,6 +48,27 @@ func TestAllDescriptorsInUseIsTheCauseThatIsGiven(t *testing.T) {
 		t.Fatalf("60 processes were recorded with 64 descriptors: %s", clip(r.stderr))
 	}
 	r.oneLine(t, "too many open files", "ulimit -n")
+}
+
+// TestChildrenThatFindNoDescriptorsAreCounted, and are said in the closing line and the report. They were left out
+// without a word, as if they had ended too soon.
+func TestChildrenThatFindNoDescriptorsAreCounted(t *testing.T) {
+	dir := scratch(t, nil)
+	out, stats := filepath.Join(dir, "r.pb.gz"), filepath.Join(dir, "stats.json")
+	r := underLimit(t, nil, "-n 64", "record", "-o", out, "--stats", stats, "--", "sh", "-c",
+		"for i in $(seq 100); do sleep 4 & done; wait").must(t, 0)
+	var s struct {
+		Unopened int `json:"processes_unopened"`
+	}
+	text, err := os.ReadFile(stats)
+	if err != nil || json.Unmarshal(text, &s) != nil || s.Unopened < 50 {
+		t.Errorf("%d of 100 children were not opened with 64 descriptors: %v", s.Unopened, err)
+	}
+	want := fmt.Sprintf("%d started processes not opened (too many open files in prywalk", s.Unopened)
+	if report := prywalk(t, "report", out).must(t, 0); !strings.Contains(r.stderr, want) ||
+		!strings.Contains(report.stdout, want) {
+		t.Errorf("no %q in %s and %s", want, clip(r.stderr), clip(report.stdout))
+	}
 }
 
 // TestWithoutProcThereIsOneLineWithTheRemedy: /proc is not mounted.

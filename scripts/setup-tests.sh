@@ -45,6 +45,11 @@ mariadb-slap                        mariadb-client       load for MariaDB
 luajit                              luajit               test target: code made at run time that does not describe itself
 guile                               guile-3.0            another, with frames of its own
 sbcl                                sbcl                 a third, with frame pointers
+/usr/lib/*/libboost_context.so.*    libboost-context1.74.0 test target: fibers of Boost.Context; the library alone
+/usr/include/st.h                   libst-dev            the same of State Threads
+/usr/include/pth.h                  libpth-dev           the same of GNU Pth
+php                                 php-cli              the same of PHP
+ruby                                ruby                 the same of Ruby
 rpm                                 rpm                  installs the rpm package of make dist
 debootstrap                         debootstrap          a fresh Debian, in which the deb package is installed
 chromium                            chromium             opens the HTML report; a large process to start on

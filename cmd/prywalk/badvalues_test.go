@@ -84,7 +84,7 @@ func TestBadTextsAreToldInPlainWords(t *testing.T) {
 		"report --html /no/such/place FILE", "report --pgo= FILE",
 		"diff --per x FILE FILE", "diff --focus ( FILE FILE", "diff --value x FILE FILE", "diff FILE", "diff -a FILE",
 		"diff -a FILE -b FILE FILE", "diff -a FILE,FILE -b NONE", "diff -a , -b FILE", "diff FILE NONE", "diff FILE GARBAGE",
-		"record --threads ( -p 1", "record --engine x -p 1", "record --census x -p 1", "record --max-depth 0 -p 1",
+		"record --threads ( -p 1", "record --engine x -p 1", "record --max-depth 0 -p 1",
 		"record --subset 0 -p 1", "record --all -p 1", "record --stats /no/such/place -p 1", "record -p 1 -n x",
 		"top --threads ( -p 1", "top --value x -p 1", "top --rows 0 -p 1", "top --interval 1us -p 1", "top --engine x -p 1",
 		"dump --max-depth -1 -p 1", "dump --core NONE", "dump --core GARBAGE", "dump --merge --json -p 1", "dump 1",

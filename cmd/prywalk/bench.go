@@ -41,7 +41,6 @@ type benchFlags struct {
 	precision    commandline.Growth
 	known        string
 	newKnown     string
-	census       string
 	engine       string
 }
 
@@ -86,11 +85,10 @@ two plain walkers (compiled with cc), samply, py-spy, austin, async-profiler.`,
 	fl.StringVar(&f.known, "known", "",
 		"with --check: rows that this earlier --json was below the promise in fail only below its interval")
 	fl.StringVar(&f.engine, "engine", enginePtrace, "how running threads are sampled: ptrace (costs more), perf or auto")
-	fl.StringVar(&f.census, "census", "", "how threads' clocks are read: proc, bpf, auto")
 	fl.StringSliceVar(&f.from, "from", nil, "measure nothing, but read these files that --json wrote")
 	fl.StringVar(&f.newKnown, "write-known", "", "write what a later --known is to read to this file")
 	fl.StringVar(&f.page, "docs", "", "write tables between the markers of this page")
-	for _, name := range []string{"census", "from", "docs", "write-known"} {
+	for _, name := range []string{"from", "docs", "write-known"} {
 		_ = fl.MarkHidden(name) // it exists
 	}
 	fl.SortFlags = false
@@ -106,7 +104,7 @@ func (f *benchFlags) plan() (bench.Plan, error) {
 			p.Limit = 0
 		}
 	}
-	p.Peers, p.Census, p.Engine = f.peers, f.census, f.engine
+	p.Peers, p.Engine = f.peers, f.engine
 	p.Loads = f.workloads
 	if slices.Contains(f.workloads, "all") {
 		p.Loads = bench.Loads()

@@ -15,7 +15,7 @@ import (
 func complete(root *cobra.Command) {
 	words := map[string][]string{
 		"by": report.Groupings(), "value": {"cpu", "wall", "runqueue", "blocked", "samples"},
-		"state": report.States(), "engine": {engineAuto, enginePtrace, enginePerf}, "census": {"proc", "bpf", "auto"},
+		"state": report.States(), "engine": {engineAuto, enginePtrace, enginePerf},
 		"per": report.Pers(), "sort": report.Orders(),
 	}
 	for _, cmd := range root.Commands() {

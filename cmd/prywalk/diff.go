@@ -143,11 +143,15 @@ func (f *diffFlags) run(changed func(string) bool) error {
 		return "comparing " + strings.Join(f.before, ", ") + " and " + strings.Join(f.after, ", ") + " (Ctrl-C ends)"
 	})
 	defer slow.Stop()
-	a, err := readProfiles(f.before)
+	read := profile.ReadFile
+	if len(f.before)+len(f.after) > 2 {
+		read = profile.ReadOneOf
+	}
+	a, err := readProfiles(f.before, read)
 	if err != nil {
 		return err
 	}
-	b, err := readProfiles(f.after)
+	b, err := readProfiles(f.after, read)
 	if err != nil {
 		return err
 	}
@@ -188,9 +192,9 @@ func (f *diffFlags) judge(d *report.Difference) error {
 }
 
 // readProfiles reads the files of one side.
-func readProfiles(paths []string) (all []*pprof.Profile, err error) {
+func readProfiles(paths []string, read func(string) (*pprof.Profile, error)) (all []*pprof.Profile, err error) {
 	for _, path := range paths {
-		p, err := readProfile(path)
+		p, err := found(read(path))
 		if err != nil {
 			return nil, err
 		}

@@ -38,7 +38,6 @@ type recordFlags struct {
 	stats       string
 	stacks      bool
 	rung        string
-	census      string
 	control     bool
 	engineFlags
 }
@@ -101,8 +100,6 @@ func (f *recordFlags) declare(fl *pflag.FlagSet) {
 	fl.StringVar(&f.stats, "stats", "", "write what the run did to this file, as JSON")
 	fl.BoolVarP(&f.stacks, "call-graph", "g", false, "accepted and ignored: stacks are always on")
 	fl.StringVar(&f.rung, "rung", "ladder", "force one sampling method, for measurements: ladder, peek, no-reuse, freeze")
-	fl.StringVar(&f.census, "census", "proc",
-		"how the clocks of many threads are read: proc, bpf (all at once; needs root), auto")
 	fl.StringVar(&f.engine, "engine", engineAuto, engineUsage)
 	fl.BoolVar(&f.noKernel, "no-kernel", false, "leave the kernel's functions out of stacks")
 	fl.BoolVar(&f.control, "control", false, "obey hold and go on standard input, for measurements")
@@ -136,10 +133,6 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	if err = f.find(); err != nil {
 		return err
 	}
-	if o.Census, err = openCensus(f.census); err != nil {
-		return err
-	}
-	defer closeCensus(o.Census)
 	if err = f.open(&o); err != nil {
 		return err
 	}

@@ -201,8 +201,10 @@ func (f *reportFlags) text(p *pprof.Profile) error {
 }
 
 // readProfile reads a file, - for standard input.
-func readProfile(path string) (*pprof.Profile, error) {
-	p, err := profile.ReadFile(path)
+func readProfile(path string) (*pprof.Profile, error) { return found(profile.ReadFile(path)) }
+
+// found adds to the error of a file that is not there what to do.
+func found(p *pprof.Profile, err error) (*pprof.Profile, error) {
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%w; make a recording with prywalk record, or name its file", err)
 	}

@@ -38,7 +38,7 @@ const (
 )
 
 func newTop() *cobra.Command {
-	f := &topFlags{recordFlags: recordFlags{freq: sampler.DefaultFreq, rung: "ladder", census: "proc"},
+	f := &topFlags{recordFlags: recordFlags{freq: sampler.DefaultFreq, rung: "ladder"},
 		interval: commandline.Seconds(refreshEvery), window: commandline.Seconds(firstWindow)}
 	cmd := &cobra.Command{
 		Use:   "top {-p PID | -n NAME}",

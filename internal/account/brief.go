@@ -80,13 +80,16 @@ func threeDigits(ns int64) time.Duration {
 	return time.Duration((ns + unit/2) / unit * unit)
 }
 
-// failures tells the looks that failed and should not have.
-func failures(s *runstats.Stats) string {
-	failed := remarkable(s.Failed)
-	if len(failed) == 0 {
-		return ""
+// failures tells the looks that failed and should not have, and the processes that were not opened.
+func failures(s *runstats.Stats) (text string) {
+	if failed := remarkable(s.Failed); len(failed) > 0 {
+		text = fmt.Sprintf(", %s failed%s", Plural(Sum(failed), "sample"), Reasons(failed))
 	}
-	return fmt.Sprintf(", %s failed%s", Plural(Sum(failed), "sample"), Reasons(failed))
+	if n := s.Unopened; n > 0 {
+		text += fmt.Sprintf(", %s not opened (too many open files in prywalk: raise its limit, ulimit -n 4096)",
+			Plural(n, "started process"))
+	}
+	return text
 }
 
 // unobserved says for how long nobody was looked at, "" if there was no such time worth a word.
@@ -175,7 +178,16 @@ func Closing(s *runstats.Stats, path string) string {
 	return fmt.Sprintf("%s of %s in %.1f s at %.1f/s%s, %s; overhead: %s%s%s%s → %s",
 		Plural(s.Samples, "sample"), Plural(s.ThreadsMax, "thread"), s.Seconds, s.Freq, slowest(s),
 		completeCPU(s)+whyIncomplete(s), overhead(s),
-		failures(s)+underQuota(s, ", ")+unobserved(s, ", ")+unmet(s, ", ")+shortRuns(s), harm(s), lost(s), path)
+		failures(s)+underQuota(s, ", ")+unobserved(s, ", ")+unmet(s, ", ")+shortRuns(s), harm(s), lost(s)+byBoth(s), path)
+}
+
+// byBoth says which processes and threads were stopped though the kernel samples, and which should have been; "" if
+// there were none.
+func byBoth(s *runstats.Stats) string {
+	if s.EngineNote == "" || s.Engine == "ptrace" {
+		return ""
+	}
+	return ", " + s.EngineNote
 }
 
 // leastUnmet is the least share of the processor time, of those that nobody met, that people are told of.
@@ -238,6 +250,9 @@ func remarkable(failed map[string]int64) map[string]int64 {
 func Plural(n int64, what string) string {
 	if n == 1 {
 		return "1 " + what
+	}
+	if strings.HasSuffix(what, "s") {
+		what += "e"
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }

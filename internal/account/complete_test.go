@@ -31,3 +31,15 @@ func TestTheClosingLineCountsCPUTimeAndNotSleepers(t *testing.T) {
 		t.Errorf("%q", line)
 	}
 }
+
+// TestClosingLineNamesWhatWasStopped: where the kernel samples the others.
+func TestClosingLineNamesWhatWasStopped(t *testing.T) {
+	var s runstats.Stats
+	s.EngineNote = "by stopping threads: 2 threads with deep stacks"
+	for engine, want := range map[string]bool{"perf": true, "perf, then ptrace": true, "ptrace": false} {
+		s.Engine = engine
+		if line := Closing(&s, "x"); strings.HasSuffix(line, ", "+s.EngineNote+" → x") != want {
+			t.Errorf("%s: %s", engine, line)
+		}
+	}
+}

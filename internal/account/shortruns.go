@@ -9,7 +9,7 @@ import (
 )
 
 // leastUnsampled is the share of the CPU time, of switches that samples may miss, from which on it is reported.
-const leastUnsampled = 0.1
+const leastUnsampled = 0.02
 
 // shortRuns says by how much shares may be off because threads run in short bursts, "" if that is not worth a word.
 func shortRuns(s *runstats.Stats) string {

@@ -26,7 +26,7 @@ func TestShortRunsBoundTheErrorOfShares(t *testing.T) {
 	}
 	for _, none := range []runstats.CPU{
 		{ProfiledCPU: 0.56, ShortRuns: 14_000, ShortRunsCPU: 0.56},
-		{ProfiledCPU: 5.6, ShortRuns: 14_000, ShortRunsCPU: 0.56, SwitchCost: 14_000},
+		{ProfiledCPU: 56, ShortRuns: 14_000, ShortRunsCPU: 0.56, SwitchCost: 14_000},
 		{ShortRuns: 14_000, SwitchCost: 14_000},
 	} {
 		s.CPU = none

@@ -70,7 +70,7 @@ func (p *processAccount) refresh(now int64) bool {
 		p.NewProgram()
 		p.walked = samplesWalked{}
 		if p.program = p.programs.of(p.Target); p.program != nil {
-			p.Lacks(p.program.lack)
+			p.program.tell(p.Process)
 		}
 		p.main = m
 	}

@@ -49,6 +49,7 @@ type Accountant struct {
 	procs   map[*processAccount]struct{}
 	// programs are those that run, or have run.
 	programs programs
+	unmet    samplesWalked // of processes that were not met
 
 	gaps      booking.Gaps
 	unix      booking.UnixTime

@@ -2,6 +2,7 @@ package accountant
 
 import (
 	"os/exec"
+	"slices"
 	"testing"
 
 	"prywalk/frames"
@@ -9,6 +10,7 @@ import (
 	"prywalk/internal/handover"
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
+	"prywalk/internal/profile"
 	"prywalk/internal/testtargets"
 )
 
@@ -30,7 +32,8 @@ func TestOneInAHundredSamplesWithoutARootIsTooMany(t *testing.T) {
 		whole, wanting int
 		want           handover.Lack
 	}{
-		{0, 7, handover.LacksNothing}, {0, 8, handover.LacksRoots}, {100, 8, handover.LacksRoots},
+		{0, 2, handover.LacksNothing}, {0, 3, handover.LacksRoots}, {7, 3, handover.LacksRoots},
+		{8, 3, handover.LacksNothing}, {100, 7, handover.LacksNothing}, {100, 8, handover.LacksRoots},
 		{800, 8, handover.LacksNothing}, {2000, 15, handover.LacksNothing},
 	} {
 		if got := judged(c.whole, c.wanting); got != c.want {
@@ -70,7 +73,7 @@ func TestWhatSamplesLackOfAProgramHoldsForItsNextProcess(t *testing.T) {
 	}
 	for i, want := range []handover.Lack{handover.LacksNothing, handover.LacksNothing, handover.LacksRoots} {
 		pid, _ := testtargets.Threads(t, "sleepers", "1")
-		if got := run(pid, leastWanting/2); got != want {
+		if got := run(pid, fewWanting-1); got != want {
 			t.Errorf("process %d begins with %v, not %v", i, got, want)
 		}
 	}
@@ -84,5 +87,68 @@ func TestWhatSamplesLackOfAProgramHoldsForItsNextProcess(t *testing.T) {
 	}
 	if len(a.programs) != 2 {
 		t.Errorf("%d programs are known", len(a.programs))
+	}
+}
+
+// TestSamplesOfProcessesThatWereNotMetAreJudged: those of one program, and all of them together. What a met process of
+// the same file lacks holds for them, too.
+func TestSamplesOfProcessesThatWereNotMetAreJudged(t *testing.T) {
+	pid, _ := testtargets.Threads(t, "sleepers", "1")
+	target, err := code.Open(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	payer := handover.NewProcess(target, false, 0)
+	payer.TakeTasks().Close()
+	var listing code.Listing
+	if err := listing.Read(pid); err != nil {
+		t.Fatal(err)
+	}
+	file, _ := target.Program()
+	own := slices.IndexFunc(listing.Code, func(m code.Mapping) bool { return m.Inode == file.Inode })
+	ran := &handover.Program{Name: "threads", Maps: slices.Concat(listing.Code[own:], listing.Code[:own])}
+	for _, c := range []struct {
+		known handover.Lack
+		stops []frames.StopReason
+		want  bool
+	}{
+		{handover.LacksNothing, []frames.StopReason{frames.StopBadMemory, frames.StopStackCut}, false},
+		{handover.LacksNothing, []frames.StopReason{frames.StopBadMemory, frames.StopStackCut, frames.StopStackCut}, true},
+		{handover.LacksNothing, slices.Repeat([]frames.StopReason{frames.StopNoRule}, 8), false},
+		{handover.LacksRoots, []frames.StopReason{frames.StopRoot}, true},
+	} {
+		a := New(Options{Builder: profile.NewBuilder(profile.Meta{}), Images: code.NewImageCache(0)}, handover.NewCommon())
+		a.programs[file] = &program{lack: c.known}
+		for _, stop := range c.stops {
+			shot := &look.Shot{How: look.BySample}
+			shot.Regs.Arch = target.Arch
+			a.judgeUnmet(&handover.Event{Proc: payer, Ran: ran, Shot: shot}, stop)
+		}
+		if got := a.UnmetLackRoots.Load(); got != c.want {
+			t.Errorf("%v, known to lack %v: turned over %v, want %v", c.stops, c.known, got, c.want)
+		}
+	}
+}
+
+// TestHowDeepAProgramsStackIsHoldsForItsNextProcess.
+func TestHowDeepAProgramsStackIsHoldsForItsNextProcess(t *testing.T) {
+	a := &Accountant{programs: programs{}}
+	var copies []int64
+	for range 2 {
+		pid, _ := testtargets.Threads(t, "sleepers", "1")
+		target, err := code.Open(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer target.Close()
+		p := handover.NewProcess(target, true, 0)
+		p.TakeTasks().Close()
+		a.Recall(p)
+		copies = append(copies, p.FirstCopy())
+		a.programs.of(target).deep = 2 << 20
+	}
+	if !slices.Equal(copies, []int64{0, 2 << 20}) {
+		t.Errorf("the first looks copy %d", copies)
 	}
 }

@@ -76,6 +76,7 @@ func (a *Accountant) claim(e *handover.Event) {
 		th = a.thread(e.Thread)
 	}
 	id, stop := a.unwindSample(th, e.Ran, e.Shot)
+	a.judgeUnmet(e, stop)
 	p.book.Claim(booking.Seen{Stack: id, State: booking.Running, Stop: stop}, e.Shot.At, e.Length)
 	a.Pool.Put(e.Shot)
 	e.Shot = nil
@@ -94,6 +95,7 @@ func (a *Accountant) claimOfChild(e *handover.Event) {
 		return
 	}
 	id, stop := a.unwindSample(p.stranger(), e.Ran, e.Shot)
+	a.judgeUnmet(e, stop)
 	p.book.ClaimOfChild(booking.Seen{
 		Stack: id, State: booking.Running, Stop: stop, Program: name,
 	}, e.Shot.At, e.Length)

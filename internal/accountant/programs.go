@@ -1,8 +1,10 @@
 package accountant
 
 import (
+	"prywalk/frames"
 	"prywalk/internal/code"
 	"prywalk/internal/handover"
+	"prywalk/internal/look"
 )
 
 // # Programs that run again
@@ -21,10 +23,31 @@ type programs map[code.ProgramFile]*program
 type program struct {
 	walked samplesWalked
 	lack   handover.Lack
+	deep   int64 // bytes of stack that the walk of a first thread has used at most
 }
 
+// tell notes what was learned of a program for a process that runs it.
+func (k *program) tell(p *handover.Process) {
+	p.Lacks(k.lack)
+	p.CopyFirst(k.deep)
+}
+
+// deepest notes how much of its stack a complete walk of a process's first thread has used.
+func (k *program) deepest(thr *threadAccount, s *look.Shot, w *frames.Walker) {
+	from, reach := s.Mem.Stack.Addr, w.Reach()
+	if thr.TID == thr.proc.Target.PID && w.StopReason().Complete() && !w.Away() && reach > from && reach <= s.Mem.StackEnd {
+		k.deep = max(k.deep, int64(reach-from)+walkBeyond)
+	}
+}
+
+// walkBeyond is what the first look at the next process copies besides, in bytes: stacks differ by their environment.
+const walkBeyond = 16 << 10
+
 // of gives what is known of the file that a process runs; nil if the file is not known.
-func (k programs) of(p *code.Process) *program {
+func (k programs) of(p interface {
+	Program() (code.ProgramFile, bool)
+},
+) *program {
 	file, ok := p.Program()
 	if !ok {
 		return nil
@@ -41,6 +64,6 @@ func (k programs) of(p *code.Process) *program {
 // of the same file. It belongs to the accountant's goroutine.
 func (a *Accountant) Recall(p *handover.Process) {
 	if known := a.programs.of(p.Target); known != nil {
-		p.Lacks(known.lack)
+		known.tell(p)
 	}
 }

@@ -75,6 +75,9 @@ func (u *unwinder) unwind(thr *threadAccount, s *look.Shot) (profile.StackID, fr
 	u.books.back()
 	p.judge(s, stop, u.walker.Away())
 	p.measure(s, stop, &u.walker)
+	if p.program != nil {
+		p.program.deepest(thr, s, &u.walker)
+	}
 	id, _ := u.end(stop)
 	u.learn(thr, s, stop, id)
 	thr.Walks.Walked(p.Target, &u.walker, s, &u.outline)
@@ -136,7 +139,7 @@ func (u *unwinder) walk(thr *threadAccount, s *look.Shot) frames.StopReason {
 	u.kernelFrames(s)
 	u.outline.Reset()
 	p, w := thr.proc, &u.walker
-	if namers := p.Target.Namers(); len(namers) > 0 {
+	if namers := p.Target.Namers(); len(namers) > 0 && !s.KernelOnly() {
 		return u.walkManaged(thr, s, namers)
 	}
 	for w.Init(p.Target.Space(), &s.Regs, &s.Mem); w.Next(); {

@@ -36,8 +36,8 @@ type Plan struct {
 	// Limit, if positive, is the time in which all is to be done: rows get fewer
 	// pairs, but at least 3.
 	Limit time.Duration
-	// Census and Engine are prywalk record's flags of these names.
-	Census, Engine string
+	// Engine is prywalk record's flag of this name.
+	Engine string
 	// Self is prywalk's own file, "" for the program that runs.
 	Self string
 }

@@ -121,7 +121,7 @@ func (r *run) skip(line string) {
 func (r *run) row(s *subject, ch choice) (Row, error) {
 	r.jobs++
 	j := &tools.Job{
-		PID: s.pids[0], Others: s.pids[1:], Threads: s.tasks(), Freq: ch.freq, Self: r.Self, Census: r.Census,
+		PID: s.pids[0], Others: s.pids[1:], Threads: s.tasks(), Freq: ch.freq, Self: r.Self,
 		Engine: r.Engine,
 		Dir:    filepath.Join(r.dir, strconv.Itoa(r.jobs)),
 	}

@@ -18,6 +18,7 @@ import (
 // goroutine at a time.
 type Listed struct {
 	maps  []Mapping
+	first uint64 // where the first one begins: the program's own, in the kernel's records of an exec
 	cache *ImageCache
 	files *Files
 	space *frames.Space
@@ -33,6 +34,9 @@ func (c *ImageCache) Listed(arch frames.Arch, maps []Mapping, pid int) *Listed {
 		}
 		l.maps = slices.DeleteFunc(l.maps, func(o Mapping) bool { return o.Start < m.End && m.Start < o.End })
 		l.maps = append(l.maps, m)
+	}
+	if len(maps) > 0 {
+		l.first = maps[0].Start
 	}
 	slices.SortFunc(l.maps, func(a, b Mapping) int {
 		if a.Start < b.Start {
@@ -51,6 +55,17 @@ func (c *ImageCache) Listed(arch frames.Arch, maps []Mapping, pid int) *Listed {
 	}
 	l.space.SetModules(mods)
 	return l
+}
+
+// Program gives the file that the process runs; false if it is not known. Precondition: the list is one of the kernel's
+// records since an exec, in their order.
+func (l *Listed) Program() (f ProgramFile, ok bool) {
+	for i := range l.maps {
+		if m := &l.maps[i]; m.Start == l.first && m.Image != nil && m.Inode != 0 {
+			return ProgramFile{m.Dev, m.Inode, m.Image.BuildID}, true
+		}
+	}
+	return ProgramFile{}, false
 }
 
 // Space gives the executable part of the address space.

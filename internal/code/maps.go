@@ -37,6 +37,8 @@ type Mapping struct {
 	Path string
 	// Deleted: the kernel says that the file has no name any more.
 	Deleted bool
+	// StartedAs is the path by which the program was started, if this is its file under another name.
+	StartedAs string
 	// Image is the ELF file that the mapping's code comes from, in the Mapping that is the Origin of a [frames.Module].
 	// It is nil for code without one (JIT compilers), and where neither the file nor its memory could be read.
 	Image *Image

@@ -86,6 +86,7 @@ func withSpan(spans []procmem.Span, s procmem.Span) []procmem.Span {
 
 // makeModules makes modules of mappings that have none yet, and gives those of code without a file.
 func (p *Process) makeModules() (bare []*frames.Module) {
+	p.nameProgram()
 	for i := range p.code {
 		c := &p.code[i]
 		if c.mod != nil {

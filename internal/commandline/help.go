@@ -117,7 +117,7 @@ var values = map[string]string{
 	"source":  "FUNC",
 	"threads": "REGEXP", "focus": "REGEXP", "ignore": "REGEXP", "thread": "REGEXP", "process": "REGEXP", "state": "REGEXP",
 	"wait": "REGEXP",
-	"json": "FILE", "known": "FILE", "by": "WHAT", "value": "CLOCK", "census": "HOW", "engine": "HOW", "per": "WHAT",
+	"json": "FILE", "known": "FILE", "by": "WHAT", "value": "CLOCK", "engine": "HOW", "per": "WHAT",
 	"sort": "WHAT", "old": "FILE,…", "new": "FILE,…",
 	"pid": "PID",
 }

@@ -54,7 +54,7 @@ func (o Options) Check() []Finding {
 	for _, check := range []func() Finding{
 		c.kernel, c.readMemory, c.pidfd, c.syscallFile, c.schedstat, c.hidepid,
 		c.user, c.capabilities, c.mapFiles, c.yama, c.seccomp, c.container,
-		c.priority, c.quota, c.files, c.census, c.perf,
+		c.priority, c.quota, c.files, c.perf,
 	} {
 		if f := check(); f.Name != "" {
 			c.out = append(c.out, f)

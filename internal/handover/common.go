@@ -1,6 +1,8 @@
 package handover
 
 import (
+	"sync/atomic"
+
 	"prywalk/internal/look"
 	"prywalk/internal/ownruntime"
 )
@@ -13,6 +15,9 @@ type Common struct {
 	Garbage  *ownruntime.Collector
 	Failure  *ownruntime.Failure
 	Turn     Turn
+	// UnmetLackRoots: samples of processes that were not met lack the outer ends of stacks. The accountant notes it for
+	// the tracer.
+	UnmetLackRoots atomic.Bool
 }
 
 // NewCommon makes it for one run.

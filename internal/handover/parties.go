@@ -30,6 +30,7 @@ type Process struct {
 	lack  atomic.Uint32
 	tasks *procmem.TaskDir
 	depth atomic.Int64 // see [Process.UsedStack]
+	first atomic.Int64 // see [Process.CopyFirst]
 	moved atomic.Int64 // when its code has last come or gone, CLOCK_MONOTONIC ns; 0: it was not seen to
 
 	// Account is what the accountant knows of it. It belongs to the accountant, which makes it.
@@ -63,6 +64,13 @@ func (p *Process) NewProgram() {
 	p.CopyAlso(extra)
 	p.foreseeLack(extra != nil)
 }
+
+// CopyFirst says how many bytes the first look at the process's first thread copies of its stack, as learned of another
+// process that ran the same file; 0: nothing was learned.
+func (p *Process) CopyFirst(n int64) { p.first.Store(n) }
+
+// FirstCopy gives what CopyFirst was called with last.
+func (p *Process) FirstCopy() int64 { return p.first.Load() }
 
 // CopyAlso says what is to be copied besides stacks from now on; nil for nothing.
 func (p *Process) CopyAlso(extra ptrace.Extra) { p.extra.Store(&extra) }

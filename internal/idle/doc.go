@@ -39,11 +39,4 @@
 // depends neither on where the thread sleeps, nor on whether it has just run. Blocked time is divided as at a lower
 // rate: right on average. Its sum is the kernel's. Where nobody samples, such a look tells where a thread runs, too,
 // and none is left out.
-//
-// # Parking
-//
-// Where a census of all threads can be taken in one system call (package census), sleepers are parked instead. They
-// are not looked at before a census shows that they have run. That they have not is proved as by a look of their own.
-// All others are told what the census has read of them ([prywalk/internal/look.Thread.Counted]), so that their looks
-// read less.
 package idle

@@ -24,13 +24,13 @@ func TestACrowdThatWaitsIsLeftAloneForAsLongAsItSlept(t *testing.T) {
 		{"a collector runs now and then", 2000, false, false, 1, sleepShare, 30e6, 0, maxStretch},
 		{"those that slept run", 2000, false, false, 1, sleepShare, 0, 30e6, 1},
 	} {
-		p := NewProcess(0, nil)
+		p := NewProcess(0)
 		th := &Thread{Look: look.NewThread(1, 1, nil)}
 		p.Add(th)
 		if c.sampled {
 			th.Look.SetSampled(1 << 14)
 		}
-		policy := New(nil, 1)
+		policy := New(1)
 		policy.Changed(th) // it is met
 		if c.ran {
 			policy.Changed(th)
@@ -51,7 +51,7 @@ func TestACrowdThatWaitsIsLeftAloneForAsLongAsItSlept(t *testing.T) {
 
 // TestWhoRanIsSoughtAmongThoseThatRunFirst: what these explain wakes nobody else.
 func TestWhoRanIsSoughtAmongThoseThatRunFirst(t *testing.T) {
-	policy, p := New(nil, 1), NewProcess(0, nil)
+	policy, p := New(1), NewProcess(0)
 	p.backedOff = 2
 	policy.BeginTick(1, 1e9, 10e6)
 	p.Clock(1e9, 50e6, true)

@@ -5,27 +5,25 @@ import (
 	"slices"
 
 	"prywalk/internal/booking"
-	"prywalk/internal/census"
 	"prywalk/internal/procmem"
 )
 
 // Policy decides whom to leave alone.
 type Policy struct {
-	census *census.Census // nil: none is taken
-	wheel  wheel
-	rng    *rand.Rand
-	due    func(*Thread) // expired, made once
+	wheel wheel
+	rng   *rand.Rand
+	due   func(*Thread) // expired, made once
 
-	tick       int64 // the number of this tick, or the last one
-	at, lastAt int64 // its moment, and that of the one before, CLOCK_MONOTONIC ns
-	period     int64 // the mean distance of ticks, ns
-	threads    int   // in all
-	restless   int   // of these, see [Thread]
+	tick     int64 // the number of this tick, or the last one
+	at       int64 // its moment, CLOCK_MONOTONIC ns
+	period   int64 // the mean distance of ticks, ns
+	threads  int   // in all
+	restless int   // of these, see [Thread]
 }
 
-// New makes a policy that takes censuses, if it is given what does so.
-func New(c *census.Census, seed uint64) *Policy {
-	p := &Policy{census: c, rng: rand.New(rand.NewPCG(seed, 0x6964_6c65))}
+// New makes a policy. The seed is of its random numbers.
+func New(seed uint64) *Policy {
+	p := &Policy{rng: rand.New(rand.NewPCG(seed, 0x6964_6c65))}
 	p.due = p.expired
 	return p
 }
@@ -33,7 +31,6 @@ func New(c *census.Census, seed uint64) *Policy {
 // BeginTick begins with a tick: its number, its moment (CLOCK_MONOTONIC) and the mean distance of ticks, in
 // nanoseconds.
 func (c *Policy) BeginTick(tick, at, period int64) {
-	c.lastAt = c.at
 	c.tick, c.at, c.period = tick, at, period
 }
 
@@ -74,9 +71,7 @@ func (c *Policy) Unchanged(th *Thread) (inferred int64) {
 	inferred = th.endBackoff(c.tick)
 	th.found(inferred+1, booking.ReadAt(th.Look.LastSched(), c.at))
 	th.asleep = th.Look.Asleep()
-	if th.asleep && th.proc.counted && (th.Look.Settled() || c.at-th.since >= parkAfter) {
-		th.backoff = c.at
-	} else if th.asleep {
+	if th.asleep {
 		stretch, share := th.patience(c.threads)
 		th.backoff = backoffFor(c.at-th.since, c.period, c.threads, stretch, share, c.rng)
 		th.lookedAt, th.clock = c.at, th.proc.cpu
@@ -136,11 +131,8 @@ func (c *Policy) LeaveAlone(p *Process) {
 	p.Awake = slices.DeleteFunc(p.Awake, func(th *Thread) bool {
 		backoff := th.backoff
 		th.backoff = 0
-		switch {
-		case th.Gone || backoff == 0:
+		if th.Gone || backoff == 0 {
 			return th.Gone
-		case p.counted:
-			return c.park(th)
 		}
 		th.left = c.tick
 		c.wheel.put(th, c.at+backoff)
@@ -192,11 +184,6 @@ func (c *Policy) Forget(th *Thread) (unseen int64) {
 	if th.filed {
 		c.wheel.remove(th)
 		th.proc.backedOff--
-	}
-	if th.parked {
-		c.countParked(th, c.tick, c.at)
-		th.parked, th.left = false, 0
-		th.proc.parked--
 	}
 	return th.endBackoff(c.tick)
 }

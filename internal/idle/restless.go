@@ -41,9 +41,8 @@ func (c *Policy) restlessFor() int64 {
 	return length - length/4 + c.rng.Int64N(length/2)
 }
 
-// mayRest reports whether a thread that wakes often may be left alone: its samples say where it runs, and no census
-// says that it has not.
-func (th *Thread) mayRest() bool { return th.Look.Sampled() && !th.proc.counted }
+// mayRest reports whether a thread that wakes often may be left alone: its samples say where it runs.
+func (th *Thread) mayRest() bool { return th.Look.Sampled() }
 
 // MayWait reports whether a sample of the thread may wait until the thread's next look is due. It may where the thread
 // wakes often and is left alone all the same. Were it looked at because it has just run, the sleep after that would be

@@ -14,7 +14,7 @@ import (
 func TestLooksAtRestlessSleepersTakeNoMoreThanTheirShare(t *testing.T) {
 	for _, period := range []int64{1e6, 10e6} {
 		for _, n := range []int{1, 10, 100, 500, 5000} {
-			p := New(nil, 1)
+			p := New(1)
 			p.period, p.restless = period, n
 			sum, most := int64(0), int64(0)
 			const times = 1000
@@ -36,8 +36,8 @@ func TestLooksAtRestlessSleepersTakeNoMoreThanTheirShare(t *testing.T) {
 // TestWhoIsRestless: a thread that the kernel samples, and that sleeps again after it ran. It is one until it has slept
 // for long, runs, or ends.
 func TestWhoIsRestless(t *testing.T) {
-	c := New(nil, 1)
-	p := NewProcess(0, nil)
+	c := New(1)
+	p := NewProcess(0)
 	th := &Thread{Look: look.NewThread(1, 1, nil)}
 	p.Add(th)
 	at := int64(1e9)
@@ -103,7 +103,7 @@ func TestSleepsOfRestlessThreadsHaveTheirShares(t *testing.T) {
 func sleepsOf(long, short int64, threads int) float64 {
 	const period, burst = 10e6, 1e6
 	rng := rand.New(rand.NewPCG(7, 9))
-	p := New(nil, 2)
+	p := New(2)
 	p.period, p.restless = period, threads
 	var clock booking.Clock
 	var blocked [numStacks]int64

@@ -20,7 +20,7 @@ type Thread struct {
 	proc   *Process
 	asleep bool  // it slept at its last look
 	since  int64 // since when it has not been found changed, CLOCK_MONOTONIC ns
-	left   int64 // the tick at which it was backed off or parked; 0: it is looked at in every tick
+	left   int64 // the tick at which it was backed off; 0: it is looked at in every tick
 	rested bool  // that is so as ticks were left out
 
 	backoff    int64  // for how long it is to be left alone next, ns; 0: not at all
@@ -37,9 +37,6 @@ type Thread struct {
 	filed      bool // it is in the wheel, in this slot
 	slot       int
 	prev, next *Thread
-
-	parked   bool // it is looked at when a census shows that it has run
-	censusAt int  // its place in the process's census, as of the last one if it was not parked
 }
 
 // LeftAlone reports whether the thread was left alone at the last ticks: its next look tells what it did at them.
@@ -103,8 +100,6 @@ type Process struct {
 	// Awake are the threads to be looked at in this tick.
 	Awake []*Thread
 
-	find func(tid int) *Thread // nil: it is not known, or not wanted
-
 	clocked bool   // the process's clock could be read,
 	clockAt int64  // at this tick, CLOCK_MONOTONIC ns
 	cpu     uint64 // and what it showed, ns
@@ -116,16 +111,11 @@ type Process struct {
 	wakeAllFrom int64   // when that may be done next, CLOCK_MONOTONIC ns
 	stretch     stretch // of threads that have run since they were met,
 	fresh       stretch // and of those that have not
-
-	census  []entry
-	counted bool // a census was taken in this tick
-	parked  int  // threads
 }
 
-// NewProcess begins with a process whose clock shows so many nanoseconds. find gives a thread of it by its number,
-// nil if it is not known.
-func NewProcess(cpu uint64, find func(tid int) *Thread) *Process {
-	return &Process{find: find, cpu: cpu, wokenAll: cpu}
+// NewProcess begins with a process whose clock shows so many nanoseconds.
+func NewProcess(cpu uint64) *Process {
+	return &Process{cpu: cpu, wokenAll: cpu}
 }
 
 // Clock takes note of what the process's clock showed at a tick; ok: it could be read.
@@ -145,6 +135,3 @@ func (p *Process) Add(th *Thread) {
 	th.proc = p
 	p.Awake = append(p.Awake, th)
 }
-
-// Parked gives the number of threads that wait for a census to show that they have run.
-func (p *Process) Parked() int { return p.parked }

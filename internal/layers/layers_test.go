@@ -25,7 +25,7 @@ var order = [][]string{
 	{"internal/outfile", "internal/stranger", "internal/tabular", "internal/named", "internal/exit", "internal/refusal"},
 	{"report/options", "internal/openfiles"},
 	{"internal/elffile", "internal/procmem", "internal/machine", "internal/markdown", "internal/quota"},
-	{"dwarfunwind", "heuristics", "internal/census", "internal/process", "internal/perfevents"},
+	{"dwarfunwind", "heuristics", "internal/process", "internal/perfevents"},
 	{"internal/waits", "internal/managed", "internal/console", "internal/sourcelines", "internal/samestack"},
 	{"internal/runtimes"},
 	{"internal/code", "internal/callstack", "internal/pprofweb"},

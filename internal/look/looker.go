@@ -22,7 +22,6 @@ const (
 	Runs                      // it runs, and the kernel samples it
 	Queued                    // it waits for a processor, and only who is on one is stopped
 	SleptAgain                // it has run, and sleeps in the same place of the same stack as at its last shot
-	Asked                     // that seems so: Answers will tell
 )
 
 // Looker looks at threads. Precondition of all methods: they run on the OS thread
@@ -34,7 +33,8 @@ type Looker struct {
 	rung     Rung
 	pause    pauseLimit
 	relays   *procmem.Relays // see LetGoInTime
-	pending  []*Thread       // by the tag of their ptrace.Look, less one
+	lent     lentClocks
+	pending  []*Thread // by the tag of their ptrace.Look, less one
 	req      ptrace.Request
 	stop     ptrace.Stop
 	woken    skid.Wake
@@ -49,10 +49,7 @@ type Looker struct {
 	unproven unprovenSites
 	spare    *Shot // of a look whose shot nobody wanted
 	kernel   kernelStacks
-	careful  bool           // see OnlyOnProcessors
-	tickAt   int64          // see BeginTick
-	words    [mostSpan]byte // takes those words of a stack that a walk depends on
-	asked    asked
+	careful  bool // see OnlyOnProcessors
 
 	candidates []candidate // of one tick
 }
@@ -67,8 +64,7 @@ func New(ctl *ptrace.Controller, pool *Pool, rung Rung) *Looker {
 // asks it to stop. The error is one that [Reason] classifies; the look is then
 // over.
 func (l *Looker) Begin(t *Thread) (Outcome, *Shot, error) {
-	counted := t.counted.at == l.tickAt && l.tickAt != 0
-	sched, err := l.clocks(t, counted)
+	sched, err := l.clocks(t)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -77,20 +73,6 @@ func (l *Looker) Begin(t *Thread) (Outcome, *Shot, error) {
 	again := l.takeNeeds(t) && l.mayFreezeSleepers()
 	if l.rung < AlwaysPeek && !again && t.standsAsItWas(sched) {
 		return Reused, nil, nil
-	}
-	if counted {
-		if l.rung < AlwaysPeek && !again && l.maySleepOn(t) {
-			if l.ask(t) {
-				return Asked, nil, nil
-			}
-			if l.sleepsOn(t) {
-				return SleptAgain, nil, nil
-			}
-		}
-		if sched, err = l.clocks(t, false); err != nil {
-			return 0, nil, err
-		}
-		t.counted.identify(t, sched)
 	}
 	if !l.readsInTime(t, false) {
 		t.base.valid = false
@@ -137,12 +119,9 @@ func (l *Looker) Begin(t *Thread) (Outcome, *Shot, error) {
 	return Pending, nil, nil
 }
 
-// clocks gives the clocks that a look begins with: those of the tick's census, or as they are now.
-func (l *Looker) clocks(t *Thread, counted bool) (sched procmem.SchedStat, err error) {
-	if sched = t.counted.record.SchedStat; !counted {
-		sched, err = t.files.SchedStat()
-	}
-	t.counted.at = 0 // a census is believed once
+// clocks reads the clocks that a look begins with.
+func (l *Looker) clocks(t *Thread) (sched procmem.SchedStat, err error) {
+	sched, err = t.files.SchedStat()
 	if err == nil && (sched.Runs < t.before.Runs || sched.CPU < t.before.CPU) {
 		err = ptrace.ErrGone // the number is another thread's by now
 	}
@@ -174,7 +153,7 @@ func (l *Looker) asleepThere(t *Thread, s *Shot) (Outcome, *Shot, error) {
 		t.before, t.slept.lastAt, l.spare = s.Sched, s.At, s
 		return SleptAgain, nil, nil
 	}
-	s.Left, t.shotAt = t.TakeLeft(), s.At
+	s.Left = t.TakeLeft()
 	t.slept.told(s)
 	return Done, s, nil
 }
@@ -248,6 +227,7 @@ func (l *Looker) freeze(t *Thread, s *Shot, anew bool) error {
 	l.makeRoom(t, s)
 	call, runs, asleep := l.asleep(t)
 	t.foresee()
+	l.lent.lend(t.files)
 	look, err := l.interrupt(t, anew)
 	if err != nil {
 		return err
@@ -419,7 +399,7 @@ func (l *Looker) finish(t *Thread, look *ptrace.Look) (*Shot, error) {
 func (l *Looker) fill(t *Thread, s *Shot) {
 	stop := &l.stop
 	s.Regs, s.Sched, s.At, s.How = stop.Regs, stop.Sched, stop.Stop, ByFreeze
-	t.shotAt, t.frozenAt = s.At, stop.Regs.SP()
+	t.frozenAt = stop.Regs.SP()
 	t.SeenElsewhere()
 	t.tls = stop.Regs.TLS
 	s.short, s.Copying, s.Calls = stop.Short, stop.Copied-stop.Taken, stop.Calls

@@ -46,8 +46,6 @@ type Needs struct {
 	// Incomplete: the last walk ended before its root, and not for want of a register: for want of memory, or of a
 	// rule. Either may be there by now, as after an exec, while a library was loaded, or a run-time system started.
 	Incomplete bool
-	// Walked is the moment of the shot that was walked last ([Shot.At]).
-	Walked int64
 	// Sleep is what the walk of the shot at SleepAt depends on; nil: that is not known.
 	Sleep   *samestack.Words
 	SleepAt int64

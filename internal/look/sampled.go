@@ -3,6 +3,7 @@ package look
 import (
 	"errors"
 
+	"prywalk/frames"
 	"prywalk/internal/perfevents"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
@@ -92,6 +93,10 @@ func (l *Looker) FromSample(r *perfevents.Record) *Shot {
 	}
 	return s
 }
+
+// NoUserSpace gives the shot of a sample the registers that a stop of its thread would, which never runs in user space:
+// all are zero.
+func (s *Shot) NoUserSpace() { s.Regs = frames.Regs{Arch: hostArch()} }
 
 // Longest reports whether the shot is a sample with as much stack as the kernel copies.
 func (s *Shot) Longest() bool { return s.How == BySample && s.asked > 0 }

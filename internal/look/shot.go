@@ -213,6 +213,9 @@ type Pool struct {
 // goroutine may call it.
 func (p *Pool) Out() int64 { return p.out.Load() }
 
+// KernelOnly reports whether the thread never runs in user space: all its registers are zero (see frames.Walker).
+func (s *Shot) KernelOnly() bool { return s.Regs.PC == 0 && s.Regs.SP() == 0 }
+
 // Waits counts the shot, which is complete, as one that waits to be unwound, until it is
 // given back, and gives its bytes.
 func (s *Shot) Waits() int64 {

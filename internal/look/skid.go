@@ -1,7 +1,6 @@
 package look
 
 import (
-	"prywalk/internal/census"
 	"prywalk/internal/procmem"
 	"prywalk/internal/skid"
 )
@@ -32,6 +31,7 @@ func (l *Looker) wake() skid.Wake {
 // Close lets go of the file that the looker keeps open, its thread's own, and of its spare shot.
 func (l *Looker) Close() {
 	l.tracer.Close()
+	l.lent.close()
 	if l.relays != nil {
 		l.relays.Close()
 	}
@@ -75,9 +75,6 @@ func (l *Looker) Consider(t *Thread) bool {
 		return true
 	}
 	s, err := t.files.SchedStat()
-	if err == nil && s.Runs == t.before.Runs { // its look is of this tick, too, and need not ask again
-		t.counted = counted{at: l.tickAt, record: census.Record{SchedStat: s}}
-	}
 	if err != nil || s.Runs == t.before.Runs {
 		return true
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"prywalk/frames"
-	"prywalk/internal/census"
 	"prywalk/internal/code"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
@@ -147,102 +146,10 @@ func TestASleepLikeTheLastOneTakesFiveCallsAndNothingElse(t *testing.T) {
 	})
 }
 
-// counting takes censuses for one napper. Where none is to be had, the test is skipped.
-type counting struct {
-	*napper
-	all  *census.Census
-	tick int64
-}
-
-func (n *napper) counting(t *testing.T) *counting {
-	t.Helper()
-	all, err := census.New()
-	if errors.Is(err, census.ErrDenied) || errors.Is(err, census.ErrUnsupported) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = all.Close() })
-	if !all.TellsSleeps() {
-		t.Skip("a census tells nothing of sleeps here")
-	}
-	return &counting{napper: n, all: all}
-}
-
-// count takes a census as a tick does. asleep: it tells where the thread sleeps.
-func (c *counting) count(l *Looker) (asleep bool) {
-	c.t.Helper()
-	if err := c.all.Take(c.proc.PID); err != nil {
-		c.t.Error(err)
-		return false
-	}
-	c.tick++
-	l.BeginTick(c.tick)
-	for i := range c.all.Len() {
-		if c.all.At(i).TID == c.thread.TID {
-			c.thread.Counted(c.all, i, c.tick)
-			return c.thread.counted.asleep
-		}
-	}
-	c.t.Error("the thread is not in the census")
-	return false
-}
-
-// TestACensusLeavesTwoCallsForASleepLikeTheLastOne: the stack's words, and the count of runs. A look at a thread that
-// has not run takes none.
-func TestACensusLeavesTwoCallsForASleepLikeTheLastOne(t *testing.T) {
-	n := startNapper(t, "5", "-O2")
-	c := n.counting(t)
-	n.thread.SetSampled(64 << 10)
-	OnThread(func() {
-		ctl := ptrace.NewController(ptrace.Options{})
-		defer ctl.Close()
-		pool := NewPool(4)
-		l := New(ctl, pool, OnlyPeek)
-		defer l.Close()
-		least := map[Outcome]int64{Reused: 1 << 20, SleptAgain: 1 << 20}
-		allocs := map[Outcome]uint64{Reused: 1 << 20, SleptAgain: 1 << 20}
-		for end := time.Now().Add(time.Minute); time.Now().Before(end) && (least[Reused] > 0 || least[SleptAgain] > 2); {
-			time.Sleep(2 * time.Millisecond)
-			if !c.count(l) {
-				continue
-			}
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			calls := procmem.Calls()
-			o, s, err := l.Begin(n.thread)
-			calls = procmem.Calls() - calls
-			runtime.ReadMemStats(&after)
-			switch {
-			case err != nil && !errors.Is(err, refusal.Running):
-				t.Error(err)
-				return
-			case err == nil && o == Done:
-				n.walked(pool, s)
-			case err == nil:
-				least[o] = min(least[o], calls)
-				allocs[o] = min(allocs[o], after.Mallocs-before.Mallocs)
-			}
-		}
-		if least[Reused] != 0 || least[SleptAgain] != 2 || allocs[Reused]+allocs[SleptAgain] != 0 {
-			t.Errorf("system calls %v, allocations %v", least, allocs)
-		}
-	})
-}
-
-// TestACensusTakesNoOtherSleepForTheLastOne: a thread naps below two functions in turn, where the call, the stack
+// TestASleepElsewhereIsNotTakenForTheLastOne: a thread naps below two functions in turn, where the call, the stack
 // pointer and the program counter are the same. Each look that says the same sleep is checked by a walk of that sleep.
-// asking: stacks are asked for, and answered later, by when some have woken up.
-func TestACensusTakesNoOtherSleepForTheLastOne(t *testing.T) {
-	for name, asking := range map[string]bool{"each": false, "asking": true} {
-		t.Run(name, func(t *testing.T) { noOtherSleep(t, asking) })
-	}
-}
-
-func noOtherSleep(t *testing.T, asking bool) {
+func TestASleepElsewhereIsNotTakenForTheLastOne(t *testing.T) {
 	n := startNapperIn(t, "turns", "3", "-O2")
-	c := n.counting(t)
 	n.thread.SetSampled(64 << 10)
 	other := NewThread(n.thread.PID, n.thread.TID, procmem.NewBudget(16))
 	t.Cleanup(other.Close)
@@ -255,25 +162,11 @@ func noOtherSleep(t *testing.T, asking bool) {
 		defer l.Close()
 		defer plain.Close()
 		var last []frames.Addr
-		again, anew, woke := 0, 0, 0
-		if asking {
-			if l.AskBy(c.all.Stacks()); c.all.Stacks() == nil {
-				woke = 20 // they are read one by one here
-			}
-		} else {
-			woke = 20
-		}
+		again, anew := 0, 0
 		other.SetSampled(64 << 10)
-		for end := time.Now().Add(3 * time.Minute); time.Now().Before(end) && (again < 20 || anew < 20 || woke < 20); {
+		for end := time.Now().Add(3 * time.Minute); time.Now().Before(end) && (again < 20 || anew < 20); {
 			time.Sleep(time.Duration(1+rand.IntN(12)) * time.Millisecond) // the next nap, or the one after it
-			c.count(l)
 			o, s, err := l.Begin(n.thread)
-			if err == nil && o == Asked {
-				time.Sleep(time.Duration(rand.IntN(1000)) * time.Microsecond)
-				if o = n.answer(l); o == Asked {
-					woke++
-				}
-			}
 			switch {
 			case err != nil && !errors.Is(err, refusal.Running):
 				t.Error(err)
@@ -293,8 +186,8 @@ func noOtherSleep(t *testing.T, asking bool) {
 				}
 			}
 		}
-		if again < 20 || anew < 20 || woke < 20 {
-			t.Errorf("%d sleeps like the last one were checked, %d others, %d that were over", again, anew, woke)
+		if again < 20 || anew < 20 {
+			t.Errorf("%d sleeps like the last one were checked, %d others", again, anew)
 		}
 	})
 }
@@ -304,98 +197,6 @@ func (n *napper) walked(pool *Pool, s *Shot) {
 	n.thread.walks.Sleeps(s, n.words(s, nil))
 	n.thread.walks.handOver()
 	pool.Put(s)
-}
-
-// answer takes the answer for the thread. It stays asked for if it has woken up, or sleeps elsewhere.
-func (n *napper) answer(l *Looker) Outcome {
-	o := Done
-	l.Answers(func(t *Thread, same bool) {
-		if o = Asked; same {
-			o = SleptAgain
-		}
-		if t != n.thread {
-			n.t.Errorf("the answer is for thread %d", t.TID)
-		}
-	})
-	return o
-}
-
-// TestAnAskedSleepTakesOneCall: asking takes none, and the answer one, for its words and its count. That it is one for
-// many is for package census to show (TestStacksAreWhatMemoryHolds).
-func TestAnAskedSleepTakesOneCall(t *testing.T) {
-	n := startNapper(t, "5", "-O2")
-	c := n.counting(t)
-	if c.all.Stacks() == nil {
-		t.Skip("stacks are read one by one here")
-	}
-	n.thread.SetSampled(64 << 10)
-	OnThread(func() {
-		ctl := ptrace.NewController(ptrace.Options{})
-		defer ctl.Close()
-		pool := NewPool(4)
-		l := New(ctl, pool, OnlyPeek)
-		defer l.Close()
-		l.AskBy(c.all.Stacks())
-		least, allocs, was := int64(1<<20), uint64(1<<20), 0
-		for end := time.Now().Add(time.Minute); time.Now().Before(end) && (least > 1 || allocs > 0); {
-			time.Sleep(2 * time.Millisecond)
-			if !c.count(l) {
-				continue
-			}
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			calls := procmem.Calls()
-			o, s, err := l.Begin(n.thread)
-			switch {
-			case err != nil && !errors.Is(err, refusal.Running):
-				t.Error(err)
-				return
-			case err == nil && o == Done:
-				n.walked(pool, s)
-			case err == nil && o == Asked:
-				if l.Asked() != 1 || procmem.Calls() != calls {
-					t.Errorf("%d asked for, %d system calls", l.Asked(), procmem.Calls()-calls)
-				}
-				o = n.answer(l)
-				calls = procmem.Calls() - calls
-				runtime.ReadMemStats(&after)
-				if was++; o == SleptAgain {
-					least, allocs = min(least, calls), min(allocs, after.Mallocs-before.Mallocs)
-				}
-			}
-		}
-		if least != 1 || allocs != 0 || was == 0 {
-			t.Errorf("%d asked for, %d system calls, %d allocations", was, least, allocs)
-		}
-	})
-}
-
-// TestAThreadIsAskedForByItsOwnNumberOnly: what a census reads of another thread with the number is not believed, and
-// nobody is asked for whose identity is not known.
-func TestAThreadIsAskedForByItsOwnNumberOnly(t *testing.T) {
-	n := startNapper(t, "3600000", "-O2")
-	c := n.counting(t)
-	OnThread(func() {
-		ctl := ptrace.NewController(ptrace.Options{})
-		defer ctl.Close()
-		l := New(ctl, NewPool(4), OnlyPeek)
-		defer l.Close()
-		for end := time.Now().Add(time.Minute); !c.count(l) && time.Now().Before(end); {
-			time.Sleep(time.Millisecond)
-		}
-		if _, s, err := l.Begin(n.thread); s == nil || err != nil {
-			t.Errorf("shot %v, %v", s, err)
-			return
-		}
-		of := n.thread.identity
-		if c.count(l); of == 0 || n.thread.counted.at == 0 || n.thread.identity != of {
-			t.Errorf("identity %x, then %x", of, n.thread.identity)
-		}
-		n.thread.identity++
-		if c.count(l); n.thread.counted.at != 0 || n.thread.identity != 0 {
-			t.Error("what another thread does is believed")
-		}
-	})
 }
 
 // TestWordsThatMatterAreThoseThatTheFramesDependOn changes each word of a copy. Where the words are taken to hold all

@@ -41,7 +41,6 @@ type Thread struct {
 	needs    tripleBuffer // what the walks ask for
 	retried  uint32       // of Needs.Retries, as of the last look
 	doubts   doubts
-	shotAt   int64               // the moment of the last shot
 	frozenAt frames.Addr         // the stack pointer at the last freeze
 	asleepIn procmem.SyscallInfo // the call of a sleeper that is frozen for a register; Nr −1: none
 	kept     kept
@@ -53,8 +52,6 @@ type Thread struct {
 	sought   frames.Addr // what a plan's Seek has found last; 0: nothing
 	slept    slept
 	futex    futexSleep
-	counted  counted
-	identity uint64 // by a census, of the thread that the files are of; 0: it is not known yet
 	// restless: it has not been found unchanged since it was peeked at.
 	restless bool
 	// awaitsRoot: the last peek was where registers are kept, but its stack was another, maybe beyond the frames
@@ -87,6 +84,13 @@ func NewThread(pid, tid int, budget *procmem.Budget) *Thread {
 	t.needs.init(first)
 	t.walks = &Walks{needs: first, box: &t.needs, thread: t}
 	return t
+}
+
+// CopyFirst makes the first look copy so many bytes of stack, as far as there are as many. It is called before the first
+// walk; less than any first look copies changes nothing.
+func (t *Thread) CopyFirst(n int64) {
+	t.walks.needs.Bytes = int(min(max(n, firstCopy), mostCopy))
+	t.needs.init(t.walks.needs)
 }
 
 // Close lets go of the thread's files. A pending look must have been collected or
@@ -140,13 +144,6 @@ func (d *doubts) again(incomplete bool) bool {
 		d.next *= doubtFactor
 	}
 	return true
-}
-
-// Settled reports whether the last shot has been walked, to the thread's root, so that no look is asked for while it
-// sleeps on.
-func (t *Thread) Settled() bool {
-	n := t.needs.get()
-	return !n.Incomplete && n.Walked == t.shotAt
 }
 
 // unchanged reports whether the thread has not run since its baseline.

@@ -33,7 +33,6 @@ type Walks struct {
 // of the walk, with the mappings as they were then. o has the walk's frames; nil if not all are known.
 func (k *Walks) Walked(p *code.Process, w *frames.Walker, s *Shot, o *Outline) {
 	stop, from := w.StopReason(), s.Mem.Stack.Addr
-	k.needs.Walked = s.At
 	k.needs.Incomplete = !stop.Complete() && stop != frames.StopUnproven && stop != frames.StopDepth
 	if s.short && !stop.Complete() {
 		return // that was for want of time, and says nothing of what is needed

@@ -219,3 +219,15 @@ func TestLooksWithFurtherRegionsCopyNoMoreInAll(t *testing.T) {
 		}
 	}
 }
+
+// TestTheFirstLookCopiesWhatWasLearnedOfTheProgram: not less than any first look, and not without bounds.
+func TestTheFirstLookCopiesWhatWasLearnedOfTheProgram(t *testing.T) {
+	for _, c := range []struct{ learned, want int64 }{
+		{0, firstCopy}, {4 << 10, firstCopy}, {2 << 20, 2 << 20}, {1 << 40, mostCopy},
+	} {
+		th := NewThread(1, 1, nil)
+		if th.CopyFirst(c.learned); int64(th.needs.get().Bytes) != c.want || !th.needs.get().ToEnd {
+			t.Errorf("%d bytes were used: %d are copied, want %d", c.learned, th.needs.get().Bytes, c.want)
+		}
+	}
+}

@@ -21,6 +21,12 @@ func (o *Options) answer(ctx context.Context, stdin *os.File, next string, args 
 		ctx, cancel = context.WithTimeout(ctx, patience)
 		defer cancel()
 	}
+	select {
+	case o.turns <- struct{}{}:
+		defer func() { <-o.turns }()
+	case <-ctx.Done():
+		return nil, nil, fmt.Errorf("%d other commands run: ask again later", mostCommands)
+	}
 	output, code, err := o.Run(ctx, stdin, args...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("prywalk %s could not be run: %w", args[0], err)
@@ -28,6 +34,9 @@ func (o *Options) answer(ctx context.Context, stdin *os.File, next string, args 
 	failed := code != exit.OK && code != exit.Deadlock && code != exit.NoSamples
 	if failed {
 		next = ""
+	}
+	if failed && ctx.Err() != nil {
+		output = fmt.Sprintf("prywalk %s was ended: it took too long\n%s", args[0], output)
 	}
 	return &mcp.CallToolResult{IsError: failed, Content: []mcp.Content{&mcp.TextContent{Text: bounded(output, next)}}},
 		nil, nil

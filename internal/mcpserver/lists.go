@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -15,9 +17,15 @@ import (
 // suffix is how the names of recordings end.
 const suffix = ".pb.gz"
 
-// open opens a recording. A name that leads out of the directory, by a symbolic link too, is refused.
+// open opens a recording. A name that leads out of the directory, by a symbolic link too, is refused. A pipe is not
+// waited for.
 func (o *Options) open(name string) (*os.File, error) {
-	f, err := os.OpenInRoot(o.Dir, name)
+	root, err := os.OpenRoot(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }() // nothing was written
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, fmt.Errorf("recording %q: %w; list_recordings has the names", name, err)
 	}
@@ -26,6 +34,19 @@ func (o *Options) open(name string) (*os.File, error) {
 		return nil, fmt.Errorf("recording %q is not a regular file", name)
 	}
 	return f, nil
+}
+
+// mayWrite says why no recording of that name may be written; nil if one may. Its name is repeated in answers.
+func (o *Options) mayWrite(name string) error {
+	if filepath.Base(name) != name || !strings.HasSuffix(name, suffix) || strings.Contains(name, "%") ||
+		printable.Line(name) != name {
+		return fmt.Errorf("file %.200q: give a plain name that ends in %s", name, suffix)
+	}
+	info, err := os.Lstat(filepath.Join(o.Dir, name))
+	if err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("file %q is there, and no regular file: give another name", name)
+	}
+	return nil
 }
 
 func (o *Options) listRecordings(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {

@@ -1,8 +1,9 @@
 // Package mcpserver offers prywalk's commands as tools of the Model Context Protocol.
 //
 // Each tool is one command line of prywalk, which runs as a process of its own. The server checks the arguments,
-// bounds the time and the length of the answer, and adds the question that usually comes next. Recordings are files
-// below one directory; a path that leads out of it is refused. Without Options.AllowRecord no tool writes a file.
+// bounds the time, the length of the answer and how many commands run at once, and adds the question that usually comes
+// next. Recordings are files below one directory; a path that leads out of it is refused. Without Options.AllowRecord
+// no tool writes a file.
 //
 // Sources: the specification of the protocol (modelcontextprotocol.io), and its official SDK for Go.
 package mcpserver
@@ -18,6 +19,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"prywalk/internal/printable"
 )
 
 // MostBytes is how long an answer is at most, with the line that says what was left out.
@@ -28,6 +31,8 @@ const (
 	mostSeconds = 300
 	// patience is how long any other command may take.
 	patience = time.Minute
+	// mostCommands is how many commands run at a time: each may take --max-memory.
+	mostCommands = 4
 )
 
 // Options say what the tools may do.
@@ -39,6 +44,8 @@ type Options struct {
 	Run func(ctx context.Context, stdin *os.File, args ...string) (output string, code int, err error)
 	// Processes lists the running processes.
 	Processes func() []Process
+
+	turns chan struct{} // of the commands that run
 }
 
 // Process is a running process.
@@ -49,6 +56,7 @@ type Process struct {
 
 // New makes a server with a tool for each question that prywalk answers.
 func New(version string, o Options) *mcp.Server {
+	o.turns = make(chan struct{}, mostCommands)
 	s := mcp.NewServer(&mcp.Implementation{Name: "prywalk", Version: version}, &mcp.ServerOptions{
 		Instructions: "Where a process spends CPU time, what its threads wait for, and who holds the locks. Begin with " +
 			"list_processes and dump_stacks; report reads a recording."})
@@ -156,7 +164,7 @@ func (o *Options) diff(ctx context.Context, _ *mcp.CallToolRequest, in struct {
 	New string `json:"new" jsonschema:"name of the later recording"`
 	Per string `json:"per,omitempty" jsonschema:"compare run, second or share"`
 }) (*mcp.CallToolResult, any, error) {
-	var paths []string
+	var paths, names []string
 	for _, name := range []string{in.Old, in.New} {
 		f, err := o.open(name)
 		if err != nil {
@@ -164,12 +172,19 @@ func (o *Options) diff(ctx context.Context, _ *mcp.CallToolRequest, in struct {
 		}
 		defer f.Close()
 		paths = append(paths, fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), f.Fd()))
+		names = append(names, paths[len(paths)-1], printable.Line(name))
 	}
 	args := append([]string{"diff"}, paths...)
 	if in.Per != "" {
 		args = append(args, "--per="+in.Per)
 	}
-	return o.answer(ctx, nil, "Who calls what became slower: report with callers, on the later recording.", args...)
+	run := o.Run
+	named := *o
+	named.Run = func(ctx context.Context, stdin *os.File, args ...string) (string, int, error) {
+		output, code, err := run(ctx, stdin, args...)
+		return strings.NewReplacer(names...).Replace(output), code, err
+	}
+	return named.answer(ctx, nil, "Who calls what became slower: report with callers, on the later recording.", args...)
 }
 
 func (o *Options) record(ctx context.Context, _ *mcp.CallToolRequest, in struct {
@@ -188,13 +203,13 @@ func (o *Options) record(ctx context.Context, _ *mcp.CallToolRequest, in struct 
 	if name == "" {
 		name = "mcp-" + pid + suffix
 	}
-	if filepath.Base(name) != name || !strings.HasSuffix(name, suffix) || strings.ContainsAny(name, "%\x00") {
-		return nil, nil, fmt.Errorf("file %q: give a plain name that ends in %s", name, suffix)
+	if err := o.mayWrite(name); err != nil {
+		return nil, nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(in.Seconds)*time.Second+patience)
 	defer cancel()
 	return o.answer(ctx, nil, "Where the time went: report with file="+name+".",
-		"record", "-p", pid, "-d", strconv.Itoa(in.Seconds), "-o", filepath.Join(o.Dir, name))
+		"record", "-p", pid, "-d", strconv.Itoa(in.Seconds), "-o", strings.ReplaceAll(filepath.Join(o.Dir, name), "%", "%%"))
 }
 
 // negative is the error of a number below 0.

@@ -15,6 +15,7 @@ import (
 	"github.com/google/pprof/driver"
 	"github.com/google/pprof/profile"
 
+	"prywalk/internal/budget"
 	"prywalk/internal/printable"
 	"prywalk/internal/sourcelines"
 	"prywalk/report/options"
@@ -59,9 +60,20 @@ func serve(addr string, p *profile.Profile, o options.HTTP) error {
 
 // pages gives pprof's pages by their paths.
 func pages(addr string, p *profile.Profile, o options.HTTP) (map[string]http.Handler, error) {
+	p, err := merged(p)
+	if err != nil {
+		return nil, err
+	}
+	turns := &oneAtATime{cost: costOf(p)}
+	memory := budget.Process().Whole("pprof's pages")
+	err = memory.Take(turns.cost, "contents")
+	memory.Close()
+	if err != nil {
+		return nil, err
+	}
 	var all map[string]http.Handler
 	defer withoutSettings()()
-	err := driver.PProf(&driver.Options{
+	err = driver.PProf(&driver.Options{
 		Fetch: handOver{p},
 		Flagset: &pprofFlags{set: map[string]string{"http": addr, "symbolize": "none", "no_browser": "true"},
 			out: o.Log},
@@ -77,13 +89,16 @@ func pages(addr string, p *profile.Profile, o options.HTTP) (map[string]http.Han
 	if err != nil {
 		return nil, err
 	}
+	for path, page := range all {
+		all[path] = turns.bounded(path, page)
+	}
 	all["/disasm"] = refusal("There is no disassembly here: it would run a program on a file that the profile names.")
 	all["/source"] = refusal("No source files are shown unless their directory is given: prywalk report --http ADDR " +
 		"--source-dir DIR")
 	all["/saveconfig"] = refusal("Settings are not saved here: pprof's settings file is neither read nor written.")
 	all["/deleteconfig"] = all["/saveconfig"]
 	if o.Source != "" {
-		all["/source"] = &sources{profile: p, files: sourcelines.Files{Dir: o.Source}}
+		all["/source"] = turns.bounded("/source", &sources{profile: p, files: sourcelines.Files{Dir: o.Source}})
 	}
 	return all, nil
 }

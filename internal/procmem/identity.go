@@ -11,7 +11,7 @@ type identity struct {
 // The kernel numbers the inodes below /proc as it makes them, and makes new ones for a new thread (fs/proc/base.c,
 // pid_revalidate), but also when it was short of memory. So another number is not proof, and only then is the time of
 // the thread's start looked at.
-func (i *identity) same(fd, pid, tid int) bool {
+func (i *identity) same(fd int, f *ThreadFiles) bool {
 	st, e := fstat(fd)
 	if e != 0 {
 		return false
@@ -19,11 +19,15 @@ func (i *identity) same(fd, pid, tid int) bool {
 	if st.Ino == i.inode {
 		return true
 	}
+	stat, e := f.open(fileStat)
+	if e != 0 {
+		return false
+	}
 	var buf [1024]byte
-	var p pathBuf
 	var s Stat
-	b, err := readOnce(p.thread(pid, tid, "stat"), buf[:])
-	if err != nil || ParseStat(b, &s) != nil || i.inode != 0 && s.StartTime != i.start {
+	n, _ := pread(stat, buf[:], 0)
+	closeFD(stat)
+	if ParseStat(buf[:n], &s) != nil || i.inode != 0 && s.StartTime != i.start {
 		return false
 	}
 	i.inode, i.start = st.Ino, s.StartTime

@@ -164,15 +164,6 @@ func (m *Memory) Copy(tid int, addr uint64, buf []byte) int {
 	return m.readAnonymous(m.by(), tid, addr, buf)
 }
 
-// Plain reports whether n bytes at addr are anonymous memory of a process that has no pages in swap. Whoever reads them
-// as [Memory.Copy] does waits for nobody.
-//
-//go:nosplit
-func (m *Memory) Plain(addr, n uint64) bool {
-	var s Span
-	return !m.swapped.Load() && m.look(addr, n, &s) && s.Kind == Anonymous && s.End-addr >= n
-}
-
 // AwaitMappings comes back as soon as nobody holds the lock of the process's mappings to change them, which each read
 // of its memory takes. It gives how long that took, in nanoseconds: a microsecond if nobody did. It is for whoever is
 // about to stop a thread, and reads a byte of what was copied last; if there is no such byte, nothing.

@@ -51,6 +51,12 @@ const flagKernelThread = 0x00200000
 // user-space stack.
 func (s *Stat) KernelThread() bool { return s.Flags&flagKernelThread != 0 }
 
+// flagsUserWorker are PF_IO_WORKER and PF_USER_WORKER: threads that the kernel has started in a process.
+const flagsUserWorker = 0x10 | 0x4000
+
+// UserWorker reports whether it is a thread of a process that never runs in user space: io_uring's and vhost's.
+func (s *Stat) UserWorker() bool { return s.Flags&flagsUserWorker != 0 && !s.KernelThread() }
+
 // ParseStat reads a stat file into s. The name may hold blanks and brackets: it
 // ends at the last ")". Error: [ErrFormat], s is then zero.
 func ParseStat(b []byte, s *Stat) error {

@@ -37,9 +37,12 @@ type ThreadFiles struct {
 	pid, tid int
 	budget   *Budget
 	dir      int32           // /proc/PID/task/TID: descriptor + 1, zero if it is not held
+	tasks    *TaskDir        // /proc/PID/task, by which files are opened while dir is not held; nil: by their paths
 	fd       [numFiles]int32 // descriptor + 1, zero if not open
 	who      identity
 	turns    turns
+	// lent: schedstat is open beyond the budget, see LendClock.
+	lent bool
 	// stackRead: the kernel's functions were asked for.
 	stackRead bool
 }
@@ -74,8 +77,9 @@ func (f *ThreadFiles) Hold() error {
 }
 
 // HoldIn is [ThreadFiles.Hold] by the list of the process's threads: one name is looked up in a directory that is open,
-// and no other thread has to make that call.
+// and no other thread has to make that call. Where the budget has none left, each file is opened in that list.
 func (f *ThreadFiles) HoldIn(tasks *TaskDir) {
+	f.tasks = tasks
 	if f.dir != 0 || !f.budget.Take(1) {
 		return
 	}
@@ -97,6 +101,10 @@ func (f *ThreadFiles) open(which file) (int, syscall.Errno) {
 	if f.dir != 0 {
 		return openAt(int(f.dir)-1, append(append(p[:0], fileNames[which]...), 0), 0)
 	}
+	if f.tasks != nil && f.tasks.fd >= 0 {
+		name := append(append(strconv.AppendInt(p[:0], int64(f.tid), 10), '/'), fileNames[which]...)
+		return openAt(f.tasks.fd, append(name, 0), 0)
+	}
 	return open(p.thread(f.pid, f.tid, fileNames[which]), 0)
 }
 
@@ -108,6 +116,7 @@ func (f *ThreadFiles) Close() {
 		f.budget.Give(1)
 		f.dir = 0
 	}
+	f.ReturnClock()
 	for i, fd := range f.fd {
 		if fd != 0 {
 			closeFD(int(fd) - 1)
@@ -129,7 +138,7 @@ func (f *ThreadFiles) read(which file, buf []byte) ([]byte, error) {
 	}
 	kept := f.budget.Take(1)
 	n := 0
-	if which == fileSchedStat && f.dir == 0 && !(kept && f.who.inode == 0) && !f.who.same(fd, f.pid, f.tid) {
+	if which == fileSchedStat && f.dir == 0 && !(kept && f.who.inode == 0) && !f.who.same(fd, f) {
 		e = syscall.ESRCH
 	} else {
 		n, e = pread(fd, buf, 0)
@@ -174,6 +183,34 @@ func (f *ThreadFiles) RawSchedStat(buf []byte) int {
 		return -1
 	}
 	return preadRaw(int(f.fd[fileSchedStat])-1, buf)
+}
+
+// LendClock keeps schedstat open although the budget has none left, so that [ThreadFiles.RawSchedStat] can read it: the
+// clocks of a stop that are read after it may be those of a thread that runs again. The caller limits how many are lent
+// and takes this one back by [ThreadFiles.ReturnClock].
+// It is false if the file is open already, or cannot be opened: the thread has ended, or the kernel has no descriptor.
+func (f *ThreadFiles) LendClock() bool {
+	if f.fd[fileSchedStat] != 0 {
+		return false
+	}
+	fd, e := f.open(fileSchedStat)
+	if e != 0 {
+		return false
+	}
+	if f.dir == 0 && !f.who.same(fd, f) {
+		closeFD(fd)
+		return false
+	}
+	f.fd[fileSchedStat], f.lent = int32(fd)+1, true
+	return true
+}
+
+// ReturnClock closes what [ThreadFiles.LendClock] keeps open.
+func (f *ThreadFiles) ReturnClock() {
+	if f.lent {
+		closeFD(int(f.fd[fileSchedStat]) - 1)
+		f.fd[fileSchedStat], f.lent = 0, false
+	}
 }
 
 // Syscall reads where the thread is if it sleeps. The kernel asks for the

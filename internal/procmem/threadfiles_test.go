@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"prywalk/internal/refusal"
+	"prywalk/internal/testtargets"
 
 	"golang.org/x/sys/unix"
 )
@@ -77,6 +78,42 @@ func TestFilesOfASleepingThread(t *testing.T) {
 	f.Close()
 	if budget.Left() != all {
 		t.Errorf("%d descriptors left of %d", budget.Left(), all)
+	}
+}
+
+// TestClocksAreLentBeyondTheBudget: by its path, and by the list of its process's threads.
+func TestClocksAreLentBeyondTheBudget(t *testing.T) {
+	pid := sleeper(t).Process.Pid
+	tasks, err := OpenTasks(pid, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tasks.Close()
+	for _, in := range []*TaskDir{nil, tasks} {
+		f := OpenThread(pid, pid, nil)
+		if in != nil {
+			f.HoldIn(in)
+		}
+		var raw [96]byte
+		before := testtargets.Descriptors(t)
+		if n := f.RawSchedStat(raw[:]); n >= 0 {
+			t.Errorf("%d bytes of a file that is not open", n)
+		}
+		if !f.LendClock() || f.LendClock() || f.RawSchedStat(raw[:]) <= 0 {
+			t.Error("the clocks are not lent, or twice")
+		}
+		if n := testtargets.Descriptors(t) - before; n != 1 {
+			t.Errorf("%d descriptors for it", n)
+		}
+		f.ReturnClock()
+		if !f.LendClock() {
+			t.Error("not lent a second time")
+		}
+		f.Close()
+		f.ReturnClock()
+		if n := testtargets.Descriptors(t) - before; n != 0 {
+			t.Errorf("%d descriptors are left", n)
+		}
 	}
 }
 

@@ -165,8 +165,13 @@ func taken(t *testing.T, data []byte, limit int64) (allocated, peak int64, err e
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	_, err = readFrom(bytes.NewReader(data), int64(len(data)), mem.Whole("it"))
+	memory := mem.Whole("it")
+	_, err = readFrom(bytes.NewReader(data), int64(len(data)), memory)
 	runtime.ReadMemStats(&after)
+	if err != nil && mem.Used() != 0 {
+		t.Errorf("%v, and %d bytes are still taken", err, mem.Used())
+	}
+	memory.Close()
 	if mem.Used() != 0 {
 		t.Errorf("%d bytes are still taken", mem.Used())
 	}

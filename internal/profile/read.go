@@ -42,25 +42,40 @@ var (
 // ReadFile reads a pprof profile, prywalk's or another tool's; "-" is the standard
 // input.
 func ReadFile(path string) (*profile.Profile, error) {
+	p, memory, err := readFile(path)
+	memory.Close()
+	return p, err
+}
+
+// ReadOneOf is ReadFile for one profile of several. What it takes stays taken of the process's budget, so that all
+// together are bounded.
+func ReadOneOf(path string) (*profile.Profile, error) {
+	p, _, err := readFile(path)
+	return p, err
+}
+
+// readFile reads a profile. The account has what the profile takes.
+func readFile(path string) (*profile.Profile, *budget.Account, error) {
 	if path == "-" {
-		p, err := Read(os.Stdin)
-		return p, wrapRead("the standard input", err)
+		p, memory, err := readStream(os.Stdin)
+		return p, memory, wrapRead("the standard input", err)
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer f.Close()
 	st, err := f.Stat()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if !st.Mode().IsRegular() {
-		p, err := Read(f)
-		return p, wrapRead(path, err)
+		p, memory, err := readStream(f)
+		return p, memory, wrapRead(path, err)
 	}
-	p, err := readFrom(f, st.Size(), memoryFor(stored(st)))
-	return p, wrapRead(path, err)
+	memory := memoryFor(stored(st))
+	p, err := readFrom(f, st.Size(), memory)
+	return p, memory, wrapRead(path, err)
 }
 
 func wrapRead(path string, err error) error {
@@ -92,14 +107,25 @@ func stored(st os.FileInfo) int64 {
 // Read reads a pprof profile, compressed or not. Errors are, or wrap, the ones
 // above; no input makes it panic or take memory without bound.
 func Read(r io.Reader) (*profile.Profile, error) {
+	p, memory, err := readStream(r)
+	memory.Close()
+	return p, err
+}
+
+// readStream is Read. The account has what the profile takes.
+func readStream(r io.Reader) (*profile.Profile, *budget.Account, error) {
 	memory := budget.Process().Whole("the profile")
 	data, err := readAll(r, memory)
 	if err != nil {
-		return nil, err
+		return nil, memory, err
 	}
-	defer memory.Close()
 	budget.Process().Allow(memoryPerByte * int64(len(data)))
-	return readFrom(bytes.NewReader(data), int64(len(data)), memory)
+	whole := memory.Used()
+	p, err := readFrom(bytes.NewReader(data), int64(len(data)), memory)
+	if err == nil {
+		memory.Give(whole)
+	}
+	return p, memory, err
 }
 
 // readAll reads what has no size, such as a pipe.
@@ -128,9 +154,17 @@ func readAll(r io.Reader, memory *budget.Account) ([]byte, error) {
 	}
 }
 
-// readFrom reads the profile in the size bytes of r, for which memory is taken until it is read.
-func readFrom(r io.ReaderAt, size int64, memory *budget.Account) (*profile.Profile, error) {
-	defer memory.Close()
+// readFrom reads the profile in the size bytes of r. Of what it takes, the account keeps what the profile does; after
+// an error all is given back.
+func readFrom(r io.ReaderAt, size int64, memory *budget.Account) (p *profile.Profile, err error) {
+	before, own := memory.Used(), int64(0)
+	defer func() {
+		if err != nil {
+			memory.Close()
+			return
+		}
+		memory.Give(memory.Used() - before - own)
+	}()
 	data, err := uncompressed(io.NewSectionReader(r, 0, size), memory)
 	if err != nil {
 		return nil, err
@@ -149,6 +183,7 @@ func readFrom(r io.ReaderAt, size int64, memory *budget.Account) (*profile.Profi
 		if err := memory.Take(c.slim+int64(len(data)), "contents"); err != nil {
 			return nil, tooLarge(err)
 		}
+		own = c.slim
 		return parse(func() (*profile.Profile, error) { return decode(data, &c, memory) })
 	}
 	if len(data) > maxLegacy {
@@ -157,6 +192,7 @@ func readFrom(r io.ReaderAt, size int64, memory *budget.Account) (*profile.Profi
 	if err := memory.Take(c.full+textFactor*int64(len(data)), "contents"); err != nil {
 		return nil, tooLarge(err)
 	}
+	own = c.full
 	return parse(func() (*profile.Profile, error) { return profile.ParseData(data) })
 }
 

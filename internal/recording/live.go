@@ -71,9 +71,6 @@ func (l *live) run() error {
 	l.prepare(procs)
 	defer l.close()
 	l.table = top.NewNames(l.builder, l.tell)
-	if len(procs) == 1 && !l.opts.Children {
-		l.table.StartedAs(procs[0].Comm)
-	}
 	stopNames := l.nameOnTheWay()
 	go func() {
 		defer close(l.done)

@@ -82,6 +82,8 @@ type Unlooked struct {
 	LeftOut int64 `json:"ticks_left_out"`
 	// Failed are the looks that gave nothing, by why.
 	Failed map[string]int64 `json:"failed"`
+	// Unopened are the children that were never opened, as prywalk had too many open files.
+	Unopened int64 `json:"processes_unopened,omitempty"`
 }
 
 // Walks count walks of stacks.

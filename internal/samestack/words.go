@@ -37,18 +37,6 @@ func (w *Words) Hold(call *procmem.SyscallInfo, stack *frames.Region) bool {
 	return true
 }
 
-// Span gives where on the stack the words are: so many bytes from an address on. 0 bytes: there are none.
-func (w *Words) Span() (from frames.Addr, n uint64) {
-	if len(w.words) == 0 {
-		return 0, 0
-	}
-	from, last := w.words[0].at, w.words[0].at
-	for i := range w.words {
-		from, last = min(from, w.words[i].at), max(last, w.words[i].at)
-	}
-	return from, last - from + 8
-}
-
 // Len gives how many words there are.
 func (w *Words) Len() int { return len(w.words) }
 

@@ -9,7 +9,6 @@ import (
 
 	pprof "github.com/google/pprof/profile"
 
-	"prywalk/internal/census"
 	procs "prywalk/internal/process"
 	"prywalk/internal/testtargets"
 )
@@ -67,32 +66,23 @@ func contain(t *testing.T) int {
 // and the perf map exist only in its own root.
 func TestProcessInNamespacesOfItsOwn(t *testing.T) {
 	pid := contain(t)
-	c, err := census.New()
-	if err != nil {
-		t.Logf("without a census: %v", err)
-		c = nil
-	} else {
-		defer c.Close()
+	named := func(s *pprof.Sample) bool { return in("burn_inside")(s) && in("made_inside")(s) && in("main")(s) }
+	r := recordUntil(t, Options{}, func(r *recorded) bool {
+		return r.count(func(s *pprof.Sample) bool { return s.Value[3] > 0 && named(s) }) >= 20
+	}, pid)
+	burnt := r.sumOf(3, named)
+	if float64(burnt)/1e9 < 0.5*r.ProfiledCPU || burnt == 0 {
+		t.Errorf("%d ns of %v s with all names", burnt, r.ProfiledCPU)
 	}
-	for _, o := range []Options{{}, {Census: c}} {
-		named := func(s *pprof.Sample) bool { return in("burn_inside")(s) && in("made_inside")(s) && in("main")(s) }
-		r := recordUntil(t, o, func(r *recorded) bool {
-			return r.count(func(s *pprof.Sample) bool { return s.Value[3] > 0 && named(s) }) >= 20
-		}, pid)
-		burnt := r.sumOf(3, named)
-		if float64(burnt)/1e9 < 0.5*r.ProfiledCPU || burnt == 0 {
-			t.Errorf("%d ns of %v s with all names", burnt, r.ProfiledCPU)
+	for _, s := range r.Sample {
+		nsPID, nsTID, tid := s.NumLabel["ns_pid"], s.NumLabel["ns_tid"], s.NumLabel["tid"][0]
+		if len(nsPID) != 1 || nsPID[0] != 1 || len(nsTID) != 1 || (nsTID[0] == 1) != (tid == int64(pid)) {
+			t.Errorf("ids inside: %v, %v of thread %d in process %d", nsPID, nsTID, tid, pid)
 		}
-		for _, s := range r.Sample {
-			nsPID, nsTID, tid := s.NumLabel["ns_pid"], s.NumLabel["ns_tid"], s.NumLabel["tid"][0]
-			if len(nsPID) != 1 || nsPID[0] != 1 || len(nsTID) != 1 || (nsTID[0] == 1) != (tid == int64(pid)) {
-				t.Errorf("ids inside: %v, %v of thread %d in process %d", nsPID, nsTID, tid, pid)
-			}
-		}
-		for _, l := range r.Location {
-			if st := l.Mapping; st != nil && st.File == "/app/libinside.so" && len(l.Line) == 0 {
-				t.Errorf("no name at %#x of %s", l.Address, st.File)
-			}
+	}
+	for _, l := range r.Location {
+		if st := l.Mapping; st != nil && st.File == "/app/libinside.so" && len(l.Line) == 0 {
+			t.Errorf("no name at %#x of %s", l.Address, st.File)
 		}
 	}
 }

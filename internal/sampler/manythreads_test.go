@@ -1,15 +1,12 @@
 package sampler
 
 import (
-	"errors"
 	"testing"
 	"time"
 
 	pprof "github.com/google/pprof/profile"
-	"golang.org/x/sys/unix"
 
 	"prywalk/internal/booking"
-	"prywalk/internal/census"
 	"prywalk/internal/procmem"
 )
 
@@ -57,76 +54,6 @@ func TestBackedOffThreadsTimeIsAllThere(t *testing.T) {
 	if burnt == 0 || float64(burnt+unseen)/1e9 < 0.9*r.ProfiledCPU {
 		t.Errorf("%d ns in burn_here and %d unseen of %v s", burnt, unseen, r.ProfiledCPU)
 	}
-}
-
-// openCensus skips a test where censuses are not to be had.
-func openCensus(t *testing.T) *census.Census {
-	t.Helper()
-	c, err := census.New()
-	if errors.Is(err, census.ErrDenied) || errors.Is(err, census.ErrUnsupported) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	return c
-}
-
-func TestCensusReplacesLooks(t *testing.T) {
-	c := openCensus(t)
-	target := start(t, "sleepers", "300")
-	allAsleep(t, target.pid)
-	calls := procmem.Calls()
-	// Each thread is looked at in the first ticks, which are few of all.
-	r := run(t, Options{Census: c}, func(s *Sampler) bool { return s.Progress().Ticks > 200 }, nil, target.pid)
-	calls = procmem.Calls() - calls
-	if r.Inferred != 0 || r.Unseen != 0 || r.Frozen != 0 {
-		t.Errorf("%d inferred, %d unseen, %d frozen", r.Inferred, r.Unseen, r.Frozen)
-	}
-	if all := r.Ticks * 301; r.Samples != all || r.Reused < all*9/10 {
-		t.Errorf("%d samples, %d reused, of %d threads at %d ticks", r.Samples, r.Reused, 301, r.Ticks)
-	}
-	if calls > r.Attempted/4 {
-		t.Errorf("%d system calls for %d looks", calls, r.Attempted)
-	}
-}
-
-// TestCensusLosesNobodysTime: with threads that run, wake, come and go, and in several
-// processes.
-func TestCensusLosesNobodysTime(t *testing.T) {
-	for _, args := range [][]string{{"bursts", "100"}, {"mixed", "20"}, {"wakers", "20"}, {"churn"}, {"forks", "60"},
-		{"ends"}} {
-		t.Run(args[0], func(t *testing.T) {
-			c := openCensus(t)
-			target := start(t, args...)
-			r := recordDuring(t, Options{Census: c, Children: true}, func(r *recorded) bool {
-				return r.Ticks > 100 && r.sumOf(3, every) > 0
-			}, func(s *Sampler) {
-				if args[0] == "ends" {
-					frozen(t, s, 5)
-					target.signal(t, unix.SIGUSR1)
-				}
-			}, target.pid)
-			if d := r.TargetCPU - r.ProfiledCPU; d < -0.002 || d > 0.002 {
-				t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)
-			}
-			if r.ProfiledCPU == 0 || r.Inferred != 0 {
-				t.Errorf("%+v", r.Stats)
-			}
-		})
-	}
-}
-
-func TestCheckpointHasTheSleepersOfACensus(t *testing.T) {
-	c := openCensus(t)
-	target := start(t, "sleepers", "40")
-	record(t, Options{Census: c, Checkpoint: func(func()) {}}, time.Second, func(s *Sampler) {
-		for range 5 {
-			time.Sleep(150 * time.Millisecond)
-			s.CheckpointNow()
-		}
-	}, target.pid)
 }
 
 // TestManyRunningThreadsCostABoundedNumberOfCalls: 200 threads run on the few processors

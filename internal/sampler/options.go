@@ -6,7 +6,6 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/accountant"
-	"prywalk/internal/census"
 	"prywalk/internal/handover"
 	"prywalk/internal/look"
 	"prywalk/internal/perfevents"
@@ -51,9 +50,6 @@ type Options struct {
 	// JITFuncs, if set, gives for a process what knows the bounds of functions
 	// that were compiled at run time. It is used on the accountant's goroutine.
 	JITFuncs func(pid int) func(pc uint64) (start, end uint64, ok bool)
-	// Census, if set, takes the counts of all threads of a process in one system
-	// call. It belongs to the Sampler while that runs.
-	Census *census.Census
 	// Events, if set, has the kernel sample running threads, which are not stopped then. It belongs to the Sampler while
 	// that runs, and may be paused before. Its frequency should be Freq.
 	Events *perfevents.Reader
@@ -89,7 +85,7 @@ type Options struct {
 func (o *Options) looking() tracer.Options {
 	t := tracer.Options{
 		Freq: o.Freq, Threads: o.Threads, Children: o.Children, ReadOnly: o.ReadOnly, Rung: o.Rung, MaxPause: o.MaxPause,
-		MaxOverhead: o.MaxOverhead, Subset: o.Subset, Census: o.Census, Events: o.Events, Kin: o.Kin,
+		MaxOverhead: o.MaxOverhead, Subset: o.Subset, Events: o.Events, Kin: o.Kin,
 		Choose: o.Choose, KernelStacks: o.KernelStacks, CheckpointEvery: o.CheckpointEvery,
 	}
 	if o.Watch != nil {

@@ -28,6 +28,8 @@ type Sampler struct {
 	// orphaned is closed when the tracer, or the accountant, does not come back.
 	orphaned chan struct{}
 
+	unopened unopened
+
 	mu      sync.Mutex
 	targets map[*code.Process]struct{} // those that are not closed
 }

@@ -2,6 +2,7 @@ package sampler
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -9,6 +10,7 @@ import (
 	"prywalk/internal/ownruntime"
 	procs "prywalk/internal/process"
 	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
 )
 
 // scoutEvery is how often new processes are looked for, at most; scoutShare bounds
@@ -66,9 +68,54 @@ func (s *searches) due(now int64, born bool) bool {
 	return true
 }
 
+// unopened are children that could not be opened for lack of descriptors. The scout and the accountant share it.
+type unopened struct {
+	mu      sync.Mutex
+	waiting map[int]uint64 // when they were started, by number
+	tried   int64          // when they were found again last, CLOCK_MONOTONIC ns
+}
+
+// note takes note of a process that was opened, or was not. Who ends while it waits has not been.
+func (u *unopened) note(f found, err error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	switch {
+	case err == nil:
+		delete(u.waiting, f.pid)
+	case refusal.Of(err) != refusal.NoFiles:
+	case u.waiting == nil:
+		u.waiting = map[int]uint64{f.pid: f.start}
+	default:
+		u.waiting[f.pid] = f.start
+	}
+}
+
+// retry has those that wait found again: others may have ended meanwhile.
+func (u *unopened) retry(now int64, known map[int]uint64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if now-u.tried < int64(scoutIdle) {
+		return
+	}
+	u.tried = now
+	for pid, start := range u.waiting {
+		if known[pid] == start {
+			known[pid] = 0 // which no start is
+		}
+	}
+}
+
+// number gives how many processes were never opened.
+func (u *unopened) number() int64 {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return int64(len(u.waiting))
+}
+
 // find reports the children of known processes, their children included, and
 // forgets those that have ended: their numbers may be used anew.
 func (s *Sampler) find(ctx context.Context, known map[int]uint64) {
+	s.unopened.retry(procmem.Now(), known)
 	seen := map[int]bool{}
 	todo := make([]int, 0, len(known))
 	for pid := range known {
@@ -120,9 +167,10 @@ func startTime(pid int) uint64 {
 }
 
 // adopt opens a process that the scout has found. It is not an error if that is
-// not possible: it may be gone, or have other rights.
+// not possible: it may be gone, or have other rights. Where descriptors are missing, it is found again.
 func (s *Sampler) adopt(f found) {
 	t, err := s.images.Open(f.pid)
+	s.unopened.note(f, err)
 	switch {
 	case err != nil:
 	case t.StartTime != f.start: // it has ended, and somebody else got its number

@@ -2,6 +2,7 @@ package sampler
 
 import (
 	"slices"
+	"syscall"
 	"testing"
 )
 
@@ -17,5 +18,27 @@ func TestScoutSearchesOnlyAfterBirths(t *testing.T) {
 	// At the start, twice after births, and half a second after the last one.
 	if want := []int{0, 10, 11, 36, 50, 51, 52, 77}; !slices.Equal(got, want) {
 		t.Errorf("searches at %v, want %v", got, want)
+	}
+}
+
+// TestProcessesThatLackDescriptorsAreFoundAgain until they could be opened. Those that end before count as not opened.
+func TestProcessesThatLackDescriptorsAreFoundAgain(t *testing.T) {
+	var u unopened
+	f := found{pid: 7, start: 70}
+	known := map[int]uint64{7: 70, 8: 80}
+	u.note(f, syscall.EMFILE)
+	u.note(found{pid: 8, start: 80}, syscall.ENOENT)
+	if u.retry(int64(scoutIdle)+1, known); known[7] != 0 || known[8] != 80 || u.number() != 1 {
+		t.Errorf("known %v, %d not opened", known, u.number())
+	}
+	known[7] = 70
+	if u.retry(int64(scoutIdle)+2, known); known[7] != 70 {
+		t.Error("found again too soon")
+	}
+	if u.note(f, syscall.ENOENT); u.number() != 1 {
+		t.Error("it has ended, and counts no more")
+	}
+	if u.note(f, nil); u.number() != 0 {
+		t.Error("it was opened, and still counts")
 	}
 }

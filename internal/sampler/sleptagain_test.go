@@ -9,7 +9,6 @@ import (
 	pprof "github.com/google/pprof/profile"
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/procmem"
 	"prywalk/internal/testtargets"
 )
 
@@ -33,17 +32,9 @@ func asleepBelow(function string) func(*pprof.Sample) bool {
 	return func(s *pprof.Sample) bool { return label(s, "state") == "sleeping" && below(s) }
 }
 
-// eachCensus runs a test with clocks read one by one, and by a census.
-func eachCensus(t *testing.T, test func(t *testing.T, o Options)) {
-	t.Run("proc", func(t *testing.T) { test(t, Options{}) })
-	t.Run("bpf", func(t *testing.T) { test(t, Options{Census: openCensus(t)}) })
-}
-
-func TestSleepersThatWakeInTheSamePlaceAreNotWalkedAgain(t *testing.T) { eachCensus(t, notWalkedAgain) }
-
-func notWalkedAgain(t *testing.T, o Options) {
+func TestSleepersThatWakeInTheSamePlaceAreNotWalkedAgain(t *testing.T) {
 	target := startNaps(t, "20", "25", "same")
-	r := record(t, o, 3*time.Second, nil, target.pid)
+	r := record(t, Options{}, 3*time.Second, nil, target.pid)
 	if r.SleptAgain < r.Peeked/2 || r.Stacks+r.SleptAgain < r.Peeked {
 		t.Errorf("%d peeked, of which %d slept again; %d stacks", r.Peeked, r.SleptAgain, r.Stacks)
 	}
@@ -58,11 +49,9 @@ func notWalkedAgain(t *testing.T, o Options) {
 
 // TestSleepersInTurnsHaveBothStacks: the program counter and the stack pointer are the same, two return addresses are
 // not.
-func TestSleepersInTurnsHaveBothStacks(t *testing.T) { eachCensus(t, bothStacks) }
-
-func bothStacks(t *testing.T, o Options) {
+func TestSleepersInTurnsHaveBothStacks(t *testing.T) {
 	target := startNaps(t, "20", "25", "turns")
-	r := record(t, o, 3*time.Second, nil, target.pid)
+	r := record(t, Options{}, 3*time.Second, nil, target.pid)
 	left, right := r.sumOf(0, asleepBelow("left")), r.sumOf(0, asleepBelow("right"))
 	if min(left, right) < (left+right)*2/5 {
 		t.Errorf("%d samples below left, %d below right, of which each has half of the time", left, right)
@@ -70,13 +59,11 @@ func bothStacks(t *testing.T, o Options) {
 }
 
 // TestStoppedSleepersAreStopped: job control stops them in the place in which they slept.
-func TestStoppedSleepersAreStopped(t *testing.T) { eachCensus(t, stoppedSleepers) }
-
-func stoppedSleepers(t *testing.T, o Options) {
+func TestStoppedSleepersAreStopped(t *testing.T) {
 	target := startNaps(t, "10", "25", "same")
 	slept, stopped, gone := asleepBelow("left"), false, false
 	wasStopped := func(s *pprof.Sample) bool { return label(s, "state") == "stopped" }
-	r := recordUntil(t, o, func(r *recorded) bool {
+	r := recordUntil(t, Options{}, func(r *recorded) bool {
 		switch {
 		case !stopped && r.sumOf(1, slept) > 10*500e6:
 			target.signal(t, unix.SIGSTOP)
@@ -101,25 +88,5 @@ func stoppedSleepers(t *testing.T, o Options) {
 	}
 	if len(each) < 10 {
 		t.Errorf("%d of 10 threads were stopped", len(each))
-	}
-}
-
-// TestSleepersOfACensusAreAskedForTogether: their stacks and counts take less than two system calls for each, also
-// where not all are looked at.
-func TestSleepersOfACensusAreAskedForTogether(t *testing.T) {
-	for name, subset := range map[string]int{"all": 0, "subset": 100} {
-		t.Run(name, func(t *testing.T) {
-			c := openCensus(t)
-			if c.Stacks() == nil {
-				t.Skip("stacks are read one by one here")
-			}
-			target := startNaps(t, "200", "40", "same")
-			began := procmem.Calls()
-			r := run(t, Options{Census: c, Subset: subset}, func(s *Sampler) bool { return s.Progress().Ticks > 300 }, nil,
-				target.pid)
-			if calls := procmem.Calls() - began; r.SleptAgain < r.Peeked/2 || calls >= 2*r.SleptAgain {
-				t.Errorf("%d system calls, %d peeked, of which %d slept again", calls, r.Peeked, r.SleptAgain)
-			}
-		})
 	}
 }

@@ -16,6 +16,7 @@ func (s *Sampler) stats(c *tracer.Tracer) (r runstats.Stats) {
 	c.Stats(&r)
 	s.acc.Stats(&r)
 	measureSwitch(&r.CPU)
+	r.Unopened = s.unopened.number()
 	r.WhyEngine = cmp.Or(r.EngineNote, s.opts.NoEvents)
 	if begun := s.control.Begun(); begun != 0 {
 		r.Begun = time.Unix(0, s.acc.UnixOf(begun))

@@ -17,7 +17,7 @@ const (
 	// mostSwitch is more than a switch costs anywhere, in nanoseconds, and leastShare the share of the CPU time that
 	// switches must come to so that they are measured.
 	mostSwitch = 50_000
-	leastShare = 0.1
+	leastShare = 0.02
 )
 
 // measureSwitch fills in what a switch costs, where the runs of the targets are so short that it may be of weight.

@@ -13,7 +13,7 @@ func TestTheSwitchIsMeasuredOnlyWhereItMayBeOfWeight(t *testing.T) {
 	if short.SwitchCost <= 0 || short.Unsampled() <= 0 {
 		t.Errorf("short runs: %+v", short)
 	}
-	long := runstats.CPU{ProfiledCPU: 1, ShortRuns: 1000, ShortRunsCPU: 0.9}
+	long := runstats.CPU{ProfiledCPU: 1, ShortRuns: 300, ShortRunsCPU: 0.9}
 	measureSwitch(&long)
 	if long.SwitchCost != 0 {
 		t.Errorf("long runs: %+v", long)

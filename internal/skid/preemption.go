@@ -92,13 +92,6 @@ func (d *Tracer) Preempted(files *procmem.ThreadFiles, woken int64) bool {
 	return ok && at == d.at && d.note(woken)
 }
 
-// Replaced reports whether a wake-up of the tracer seems to have preempted a thread, by the moment of the scheduler's
-// clock at which that was last on a processor.
-func (d *Tracer) Replaced(lastRun, woken int64) bool {
-	d.asked = askedFor
-	return !d.isKnown(woken) && d.start(woken) && lastRun == d.at
-}
-
 // byClock reports whether it has, by the thread's own clock alone: false if that does not tell.
 func (d *Tracer) byClock(run Run, woken int64) bool {
 	return d.known != woken && run.UpTo(woken) && d.note(woken)

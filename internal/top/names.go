@@ -62,7 +62,6 @@ type Names struct {
 	asked    map[profile.LocID]bool // they are in the queue, or being named
 	nameless []profile.LocID        // made at run time, and without names
 	again    time.Time              // when these are asked for again
-	comm     string                 // the process's name, if there is one process
 	wake     chan struct{}
 	buf      []profile.LocID
 	modified int64 // how often a name has come
@@ -83,9 +82,6 @@ func NewNames(stacks Stacks, tell func()) *Names {
 	}
 	return n
 }
-
-// StartedAs tells the name of the one process that is looked at, by which people may know its program.
-func (n *Names) StartedAs(comm string) { n.comm = comm }
 
 // restEvery is how often who gives names is asked to let go of what files that nobody runs any more were read for.
 const restEvery = 10 * time.Second
@@ -232,9 +228,6 @@ func (n *Names) moduleOf(m *profile.ModuleInfo) string {
 	name := m.Path
 	if name != "" && name[0] != '[' {
 		name = filepath.Base(name)
-	}
-	if n.comm != "" && namehints.StartedAs(name, n.comm) {
-		return n.comm
 	}
 	return name
 }

@@ -49,6 +49,7 @@ type kernelSamples struct {
 	served   int64                    // processes that were sampled at all
 	paused   bool                     // nobody is sampled: all targets are ptrace's
 	left     [handover.NumLacks]int64 // processes that ptrace looks at all the same, by what samples lack of them
+	insisted [handover.NumLacks]int64 // processes that are sampled all the same, by what samples lack of them
 	unusable int64                    // samples without registers of the user's
 	dropped  int64                    // samples that found no room here
 	checked  int64                    // when it was last seen whether samples come, CLOCK_MONOTONIC ns
@@ -58,6 +59,7 @@ type kernelSamples struct {
 	last     *perfevents.Reader       // the one that was given up
 
 	deep                int64 // threads that were frozen as their stacks are deeper than samples show
+	leftChildren        bool  // children that nobody met are ptrace's
 	unheard, unfollowed int64 // threads that are ptrace's: samples of them were missing, or are refused
 }
 
@@ -94,7 +96,7 @@ func (c *Tracer) checkSamples(now int64) {
 	if k.reader.Own() {
 		return // each thread is judged on its own
 	}
-	ran, all := c.ranSoFar(now), c.allSampled()
+	ran, all := c.ranSoFar(now), c.allSampled() && !k.leftChildren
 	if k.heard != k.heardOf || k.ran == 0 || !all {
 		if k.heardOf, k.ran = k.heard, max(ran, 1); !all {
 			k.ran = 0 // no samples come of those that ptrace looks at, and their time is in the sum
@@ -214,9 +216,9 @@ func (c *Tracer) restIfSteady(now, next int64) int64 {
 func (c *Tracer) mayRest(now int64) bool {
 	k := &c.samples
 	switch {
-	case k.reader == nil || k.paused || !c.allSampled() || c.drawing() || c.budget.Limited() || c.ending:
+	case k.reader == nil || k.paused || k.leftChildren || !c.allSampled() || c.drawing() || c.budget.Limited() || c.ending:
 		return false
-	case c.quota != nil || c.opts.Census != nil || c.looker.Pending() > 0 || !c.rest.May(now):
+	case c.quota != nil || c.looker.Pending() > 0 || !c.rest.May(now):
 		return false
 	}
 	for _, p := range c.procs {

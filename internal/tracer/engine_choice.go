@@ -17,6 +17,7 @@ import (
 //   - further stacks that a walk goes on to, as the code image tells beforehand ([look.TaskStacks]): ptrace looks, if
 //     the choice is the sampler's ([Options.Choose]);
 //   - anything else that shows in incomplete stacks: the same, once a hundredth of the process's samples has shown it;
+//   - the same of children that nobody meets, all of them together: ticks find them, and stop who runs;
 //   - samples: it runs, and none come that can be walked (32-bit code): ptrace looks, if only to say why.
 //
 // A process that runs another program is judged anew.
@@ -29,6 +30,10 @@ func (c *Tracer) choose() {
 	}
 	for _, p := range c.procs {
 		c.chooseFor(p)
+	}
+	if k.untracked.table != nil && c.opts.Choose && c.UnmetLackRoots.Load() {
+		c.forgetUntracked(true) // ticks find them from now on (newborn_processes.go)
+		k.leftChildren = true
 	}
 	// With children, what nobody meets is known by samples, too.
 	switch idle := len(k.of) == 0 && k.untracked.table == nil; {
@@ -48,8 +53,32 @@ func (c *Tracer) chooseFor(p *process) {
 	case p.shared.Lack().TakesStops(c.opts.Choose):
 		c.leaveToPtrace(p)
 	default:
+		c.samples.insists(p)
 		c.sample(p)
 	}
+}
+
+// insists counts a process of which samples lack something and which is sampled all the same, as the user insists.
+func (k *kernelSamples) insists(p *process) {
+	if l := p.shared.Lack(); p.insisted != l && !p.gone {
+		k.insisted[p.insisted]--
+		k.insisted[l]++
+		p.insisted = l
+	}
+}
+
+// wanting says of which processes samples are incomplete as the user insists on them, "" if there are none.
+func (k *kernelSamples) wanting() string {
+	var parts []string
+	for l := handover.LacksNothing + 1; l < handover.NumLacks; l++ {
+		if n := k.insisted[l]; n > 0 {
+			parts = append(parts, l.Note(n))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "incomplete samples of " + strings.Join(parts, ", ") + " (--engine auto stops their threads instead)"
 }
 
 // sample has the kernel sample a process's running threads.
@@ -77,7 +106,8 @@ func (c *Tracer) leaveToPtrace(p *process) {
 	if l := p.shared.Lack(); p.left != l && !p.gone {
 		c.samples.left[p.left]--
 		c.samples.left[l]++
-		p.left = l
+		c.samples.insisted[p.insisted]--
+		p.left, p.insisted = l, handover.LacksNothing
 	}
 	c.stopSampling(p)
 }
@@ -103,11 +133,10 @@ func (k *kernelSamples) stats(s *runstats.Observed, n *counts) {
 	case k.last != nil:
 		s.Engine, s.EngineNote, reader = "perf, then ptrace", k.gaveUp, k.last
 	}
-	if note := k.leftTo(s.Engine); note != "" {
-		s.EngineNote = strings.TrimPrefix(s.EngineNote+"; "+note, "; ")
-	}
-	if note := k.leftThreads(); note != "" {
-		s.EngineNote = strings.TrimPrefix(s.EngineNote+"; "+note, "; ")
+	for _, note := range []string{k.leftTo(s.Engine), k.leftThreads(), k.wanting()} {
+		if note != "" {
+			s.EngineNote = strings.TrimPrefix(s.EngineNote+"; "+note, "; ")
+		}
 	}
 	if reader != nil {
 		s.LostSamples, s.ThrottledSamples = reader.Lost()+k.dropped, reader.Throttled()
@@ -123,6 +152,9 @@ func (k *kernelSamples) leftTo(engine string) string {
 		if n := k.left[l]; n > 0 {
 			parts = append(parts, l.Note(n))
 		}
+	}
+	if k.leftChildren {
+		parts = append(parts, "short-lived children with stacks that samples do not show whole")
 	}
 	if k.deep == 1 {
 		parts = append(parts, "1 thread with deep stacks")

@@ -8,6 +8,7 @@ import (
 
 	"prywalk/internal/handover"
 	"prywalk/internal/perfevents"
+	"prywalk/internal/runstats"
 )
 
 // TestProcessThatRunsUnsampledIsPtraces: others have samples.
@@ -108,4 +109,33 @@ func TestSamplesAreGivenUpOnlyWhereAllAreSampled(t *testing.T) {
 			}
 		}, "sleepers", "1")
 	}
+}
+
+// TestNoteNamesProcessesWhoseSamplesAreIncompleteAsTheUserInsists: with the remedy. Once ptrace looks at one it is not
+// named so any more.
+func TestNoteNamesProcessesWhoseSamplesAreIncompleteAsTheUserInsists(t *testing.T) {
+	onTicksOf(t, sampling(t, 99), func(tick func(), c *Tracer) {
+		p := c.procs[0]
+		note := func(l handover.Lack) string {
+			p.shared.Lacks(l)
+			tick()
+			tick()
+			var s runstats.Observed
+			c.samples.stats(&s, &c.counts)
+			return s.EngineNote
+		}
+		for _, want := range []struct {
+			lack handover.Lack
+			note string
+		}{
+			{handover.LacksNothing, ""},
+			{handover.LacksStacks, "incomplete samples of 1 process with stacks in several places " +
+				"(--engine auto stops their threads instead)"},
+			{handover.LacksSamples, "by stopping threads: 1 process of which no samples came"},
+		} {
+			if got := note(want.lack); got != want.note {
+				t.Errorf("%v: %q, want %q", want.lack, got, want.note)
+			}
+		}
+	}, "sleepers", "1")
 }

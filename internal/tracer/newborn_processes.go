@@ -55,7 +55,7 @@ type mark struct {
 // meetNewbornProcesses marks the processes that were born lately and are on a processor, and looks at them.
 func (c *Tracer) meetNewbornProcesses(now int64) {
 	n := c.newborns
-	if n == nil || c.samples.reader != nil && !c.samples.reader.Own() {
+	if n == nil || c.samples.untracked.table != nil {
 		return
 	}
 	if !c.findNewborn(now) || n.None() {

@@ -2,7 +2,6 @@ package tracer
 
 import (
 	"prywalk/internal/booking"
-	"prywalk/internal/census"
 	"prywalk/internal/handover"
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
@@ -49,8 +48,6 @@ func (c *Tracer) begin(th *thread) {
 		c.counts.attempted--
 		c.counts.queued++
 		c.changed(th)
-	case outcome == look.Asked:
-		c.counts.attempted-- // see takeAnswers
 	case outcome == look.SleptAgain:
 		c.changed(th)
 		c.sleptAgain(th)
@@ -64,44 +61,6 @@ func (c *Tracer) begin(th *thread) {
 		th.steady = schedule.Steady{}
 	}
 	c.serve(err == nil && outcome == look.Pending && !th.look.Queued())
-}
-
-// askedBesidePending is how many stacks are read at once while somebody has been asked to stop: some ten microseconds.
-const askedBesidePending = 8
-
-// answerMany takes the answers of those that look as if they slept where they slept, if these are many.
-func (c *Tracer) answerMany() {
-	if n := c.looker.Asked(); n == census.MostAsked || n >= askedBesidePending && c.looker.Pending() > 0 {
-		c.takeAnswers()
-	}
-}
-
-// takeAnswers takes the answers of all of those. Who has run meanwhile is looked at anew.
-func (c *Tracer) takeAnswers() {
-	if c.looker.Asked() == 0 {
-		return
-	}
-	c.anew = c.anew[:0]
-	ptrace.Pin() // somebody may have been asked to stop
-	c.looker.Answers(c.answered)
-	c.serve(false)
-	ptrace.Unpin()
-	for _, th := range c.anew {
-		c.begin(th)
-	}
-}
-
-// answer takes one of them.
-func (c *Tracer) answer(t *look.Thread, same bool) {
-	switch th := t.Owner.(*thread); {
-	case th.dead:
-	case same:
-		c.counts.attempted++
-		c.changed(th)
-		c.sleptAgain(th)
-	default:
-		c.anew = append(c.anew, th)
-	}
 }
 
 // A thread that runs stops within spinFor ns of its interrupt, one that is queued

@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"time"
 
-	"prywalk/internal/census"
 	"prywalk/internal/look"
 	"prywalk/internal/perfevents"
 )
@@ -16,10 +15,9 @@ type Options struct {
 	Children        bool           // those that are found later are sampled, too
 	ReadOnly        bool           // never write a register
 	Rung            look.Rung
-	MaxPause        time.Duration // 0: no bound
-	MaxOverhead     float64       // 0: no bound
-	Subset          int           // 0: all
-	Census          *census.Census
+	MaxPause        time.Duration      // 0: no bound
+	MaxOverhead     float64            // 0: no bound
+	Subset          int                // 0: all
 	Events          *perfevents.Reader // nil: ptrace alone
 	Kin             *perfevents.Reader // nil: the kernel does not tell of descendants
 	Choose          bool

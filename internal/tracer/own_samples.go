@@ -52,7 +52,7 @@ func (f *followed) inKernel(cpu int64, ticks uint64) bool {
 // followIfItRan has a thread sampled that a stop has just met running.
 func (c *Tracer) followIfItRan(th *thread, s *look.Shot) {
 	k, f := &c.samples, &th.followed
-	if k.reader == nil || !k.reader.Own() || !th.proc.sampled || c.ending || f.events > 0 || f.refused ||
+	if k.reader == nil || !k.reader.Own() || !th.proc.sampled || c.ending || f.events > 0 || f.refused || th.noUser ||
 		s.How != look.ByFreeze || s.State != look.Running {
 		return
 	}

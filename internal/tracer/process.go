@@ -33,6 +33,7 @@ type process struct {
 	// the process had run for ranUnheard ns.
 	sampled, served            bool
 	left                       handover.Lack
+	insisted                   handover.Lack // what samples lack although they are taken
 	heard, heardOf, ranUnheard int64
 }
 
@@ -108,15 +109,8 @@ type thread struct {
 	turn     int64 // of reading the threads' clocks, in which its own were read last ([endedCount])
 	deep     bool  // it was frozen although it is sampled: its stack is too deep
 	born     bool  // its birth was seen: its clocks count from zero
+	noUser   bool  // it never runs in user space: the kernel has started it in the process, as io_uring does
 	dead     bool
-}
-
-// findIdle gives a thread by its number to the idle policy, nil if it is not known.
-func (p *process) findIdle(tid int) *idle.Thread {
-	if th := p.list.byTID[tid]; th != nil {
-		return &th.idle
-	}
-	return nil
 }
 
 // listEvery is how often the threads of a process are listed when nothing hints at a change, in nanoseconds. A

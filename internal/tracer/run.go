@@ -56,9 +56,6 @@ func (c *Tracer) runHere(ctx context.Context) (again bool) {
 	if c.opts.KernelStacks {
 		c.looker.SeeKernelStacks()
 	}
-	if c.opts.Census != nil {
-		c.looker.AskBy(c.opts.Census.Stacks())
-	}
 	c.scheduling = ctl.Scheduling()
 	c.beginOnce()
 	defer func() {
@@ -110,7 +107,6 @@ func (c *Tracer) last(now int64) {
 		for _, th := range p.list.inOrder {
 			c.idle.Wake(&th.idle)
 		}
-		c.idle.UnparkAll(p.idle)
 		p.list.at = 0 // those that have just been born are looked at too
 	}
 	c.tick(now, now+lastWait)

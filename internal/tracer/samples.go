@@ -82,12 +82,15 @@ func (c *Tracer) takeSample(r *perfevents.Record) {
 	if k.heard++; r.Time < k.since {
 		return // the kernel went on while nobody read clocks; its buffers had room for a part only
 	}
-	if !r.Usable() {
+	kernelOnly := th != nil && th.noUser
+	if !r.Usable() && !kernelOnly {
 		k.unusable++
 		return
 	}
 	p.heard++
-	k.length.sampled(r)
+	if !kernelOnly { // it has no stack that could be too deep
+		k.length.sampled(r)
+	}
 	switch {
 	case th == nil:
 		c.takeStray(p, r)
@@ -96,7 +99,11 @@ func (c *Tracer) takeSample(r *perfevents.Record) {
 		k.dropped++
 	default:
 		k.taken++
-		th.sampled.waiting = append(th.sampled.waiting, c.looker.FromSample(r))
+		shot := c.looker.FromSample(r)
+		if th.noUser {
+			shot.NoUserSpace()
+		}
+		th.sampled.waiting = append(th.sampled.waiting, shot)
 		if len(th.sampled.waiting) == crowdedBy {
 			k.crowded = append(k.crowded, th)
 		}

@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/census"
 	"prywalk/internal/handover"
 	"prywalk/internal/perfevents"
 	"prywalk/internal/procmem"
@@ -103,7 +102,6 @@ func TestTicksAreLeftOutWhereAllIsSteady(t *testing.T) {
 		}
 		for name, unsteady := range map[string]func(){
 			"a thread was born":         func() { c.rest.Changed(procmem.Now()) },
-			"a census is taken":         func() { c.opts.Census = &census.Census{} },
 			"a process is ptrace's":     func() { c.stopSampling(c.procs[0]) },
 			"it is the end":             func() { c.ending = true },
 			"samples are not taken now": func() { c.samples.paused = true },

@@ -38,7 +38,6 @@ func (c *Tracer) noticeSuspension(now int64) {
 func (c *Tracer) tellUnchanged() {
 	for _, p := range c.procs {
 		for _, th := range p.list.inOrder {
-			c.idle.CountParked(&th.idle)
 			if th.idle.Unchanged.Ticks > 0 && !th.dead {
 				c.tellClocks(th, c.now.at)
 			}

@@ -89,7 +89,7 @@ func (c *Tracer) meet(p *process, tid int, now int64) *thread {
 	}
 	lt := c.open(p, tid)
 	ptrace.Pin() // a return from a call of the kernel takes up such a request, too
-	name, err := nameOf(lt.Files())
+	name, noUser, err := nameOf(lt.Files())
 	ptrace.Unpin()
 	if err != nil {
 		lt.Close()
@@ -100,7 +100,9 @@ func (c *Tracer) meet(p *process, tid int, now int64) *thread {
 		p.list.refuse(tid, now)
 		return nil
 	}
-	return c.takeOn(p, lt, &name, now)
+	th := c.takeOn(p, lt, &name, now)
+	th.noUser = noUser
+	return th
 }
 
 // takeOn takes a new thread on that is wanted.
@@ -114,6 +116,9 @@ func (c *Tracer) takeOn(p *process, lt *look.Thread, name *procmem.Comm, now int
 	th.shared = &handover.Thread{Proc: p.shared, TID: tid, Walks: lt.Walks(), Name: name.String(), Met: now}
 	th.idle = idle.Thread{Owner: th, Look: lt}
 	lt.SetRate(c.opts.Freq)
+	if tid == p.target.PID {
+		lt.CopyFirst(p.shared.FirstCopy())
+	}
 	lt.Owner, lt.Extra, lt.Memory, lt.Plans = th, p.extra, p.target.Memory(), &p.shared.Plans
 	if th.born {
 		th.shared.BornAt = now
@@ -126,16 +131,16 @@ func (c *Tracer) takeOn(p *process, lt *look.Thread, name *procmem.Comm, now int
 	return th
 }
 
-// nameOf gives a thread's name by a file that its first look needs, too. Each file that is opened of a thread costs a
-// few microseconds, and some more when the thread ends. The kernel escapes a backslash there (fs/proc/array.c,
-// proc_task_name).
-func nameOf(f *procmem.ThreadFiles) (name procmem.Comm, err error) {
+// nameOf gives a thread's name, and whether it never runs in user space, by a file that its first look needs, too. Each
+// file that is opened of a thread costs a few microseconds, and some more when the thread ends. The kernel escapes a
+// backslash there (fs/proc/array.c, proc_task_name).
+func nameOf(f *procmem.ThreadFiles) (name procmem.Comm, noUser bool, err error) {
 	var st procmem.Stat
 	if err := f.Stat(&st); err != nil || bytes.IndexByte(st.Comm.Bytes(), '\\') < 0 {
-		return st.Comm, err
+		return st.Comm, st.UserWorker(), err
 	}
 	err = f.Comm(&name)
-	return name, err
+	return name, st.UserWorker(), err
 }
 
 // endThread retires a thread.

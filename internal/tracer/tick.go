@@ -108,7 +108,6 @@ func (c *Tracer) tick(now, deadline int64) {
 	c.choose()
 	c.meetAllNewborn(now)
 	for _, p := range c.procs {
-		c.takeCensus(p)
 		c.list(p, now)
 		c.now.threads += len(p.list.byTID)
 	}
@@ -177,18 +176,6 @@ func (c *Tracer) beginTick(now, deadline int64) {
 		at: now, apart: apart, first: c.now.first + 1, spins: spinsIn(deadline - now), stays: now, rested: rested > 0,
 	}
 	c.idle.BeginTick(c.counts.ticks, now, c.ticks.Period())
-	c.looker.BeginTick(now)
-}
-
-// takeCensus takes a census of a process, if censuses are taken. Who is parked was looked at by that.
-func (c *Tracer) takeCensus(p *process) {
-	n, ok := c.idle.TakeCensus(p.target.PID, p.idle)
-	if !ok {
-		return
-	}
-	p.list.hint = p.list.hint || n != len(p.list.tids)
-	c.counts.attempted += int64(p.idle.Parked())
-	c.counts.reused += int64(p.idle.Parked())
 }
 
 // dropGone drops the processes that have ended: their targets are the accountant's.
@@ -245,7 +232,6 @@ func (c *Tracer) lookAtPreempted() {
 
 // lookAt begins a look at each of some threads, beginning each tick with another one.
 func (c *Tracer) lookAt(list []*idle.Thread) {
-	defer c.takeAnswers()
 	for i := range list {
 		if ptrace.Leaving() && !c.ending {
 			return
@@ -253,7 +239,6 @@ func (c *Tracer) lookAt(list []*idle.Thread) {
 		if th := list[(i+c.now.first)%len(list)].Owner.(*thread); !th.dead && (th.metAt == 0 || th.metAt != c.counts.ticks) {
 			c.makeWay()
 			c.begin(th)
-			c.answerMany()
 		}
 	}
 }
@@ -278,7 +263,6 @@ func (c *Tracer) draw() (all bool) {
 // lookAtDrawn begins a look at each of those threads that are drawn, the youngest first: what they do is soon over.
 // Nobody can tell whether one of those that are left alone has run, while others that run are not looked at.
 func (c *Tracer) lookAtDrawn(list []*idle.Thread) {
-	defer c.takeAnswers()
 	for _, t := range slices.Backward(list) {
 		if ptrace.Leaving() {
 			return
@@ -286,7 +270,6 @@ func (c *Tracer) lookAtDrawn(list []*idle.Thread) {
 		if th := t.Owner.(*thread); c.subset.Draw() && !th.dead {
 			c.makeWay()
 			c.begin(th)
-			c.answerMany()
 		}
 	}
 }

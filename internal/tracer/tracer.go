@@ -22,13 +22,10 @@ type Tracer struct {
 	looker *look.Looker
 	files  *procmem.Budget                       // of those that are kept open
 	done   func(*look.Thread, *look.Shot, error) // collected, made once
-	// answered is answer, made once; anew are the threads that it has found to have run.
-	answered func(t *look.Thread, same bool)
-	anew     []*thread
-	walks    walks
-	procs    []*process
-	out      outbox
-	stop     func() // ends the run
+	walks  walks
+	procs  []*process
+	out    outbox
+	stop   func() // ends the run
 
 	timing
 	runSpan
@@ -90,7 +87,7 @@ func New(o Options, k *Control, with *handover.Common, start int64, boot uint64)
 			subset: schedule.NewSubset(o.Subset, uint64(start)),
 		},
 		runSpan:    runSpan{start: start, boot: boot},
-		idle:       idle.New(o.Census, uint64(start)),
+		idle:       idle.New(uint64(start)),
 		cpuChooser: &skid.CPUChooser{},
 	}
 	c.budget.UseParts()
@@ -104,7 +101,7 @@ func New(o Options, k *Control, with *handover.Common, start int64, boot uint64)
 		})
 		c.newborns.Pinned(ptrace.Pin, ptrace.Unpin)
 	}
-	c.done, c.answered = c.collected, c.answer
+	c.done = c.collected
 	c.Garbage.Await = c.await
 	c.observe(o.Events)
 	c.hear(o.Kin)
@@ -133,7 +130,7 @@ func (c *Tracer) admit(shared *handover.Process) {
 	} else {
 		p.clock.first, shared.Since = p.clock.now, procmem.Now()
 	}
-	p.idle = idle.NewProcess(p.clock.now, p.findIdle)
+	p.idle = idle.NewProcess(p.clock.now)
 	c.procs = append(c.procs, p)
 	c.out.add(handover.Event{Kind: handover.ProcessBegan, Proc: shared})
 	c.chooseFor(p)

@@ -156,11 +156,11 @@ func cause(f *Frame, below string) string {
 	case f.Name == "[exited unseen]":
 		return ", threads that started and exited between two samples (a higher -F catches more of them)"
 	case f.Name == "[short-lived children]":
-		return ", processes that exited before they were sampled"
+		return ", processes that exited before they were sampled, or could not be opened"
 	case f.Name == "[ran between ticks]":
 		return ", short runs between two samples (a higher -F catches more of them)"
 	case f.Name == "[not observed]":
-		return ", while prywalk was stopped or got no processor"
+		return ", while prywalk was stopped, got no processor, or could not look at the thread"
 	case f.incomplete():
 		return ", stacks that could not be unwound to the end"
 	}

@@ -11,7 +11,6 @@ import (
 
 	"prywalk/internal/namehints"
 	"prywalk/internal/printable"
-	rec "prywalk/internal/profile"
 	"prywalk/internal/tabular"
 )
 
@@ -121,7 +120,7 @@ func (d *Data) Stack(s *profile.Sample) []int32 {
 func (d *Data) location(l *profile.Location) []int32 {
 	module := ""
 	if l.Mapping != nil {
-		module = d.moduleOf(l.Mapping)
+		module = moduleName(l.Mapping.File)
 	}
 	if !d.Take(8 * int64(len(l.Line))) {
 		return nil
@@ -180,34 +179,6 @@ func moduleName(file string) string {
 		return file
 	}
 	return filepath.Base(file)
-}
-
-// moduleOf is the name that people know a file by. The program's own file may have another than what it was started
-// by, as Debian's redis-server is a link to redis-check-rdb.
-func (d *Data) moduleOf(m *profile.Mapping) string {
-	if d.startedAs != "" && m == d.Profile.Mapping[0] {
-		return d.startedAs
-	}
-	return moduleName(m.File)
-}
-
-// findStart finds the name that the program was started by. It is believed if there is one process, whose name begins
-// with the same word as its file's.
-func (d *Data) findStart() {
-	if len(d.Profile.Mapping) == 0 {
-		return
-	}
-	comm := ""
-	for _, s := range d.Profile.Sample {
-		c := Label(s, rec.LabelComm)
-		if c == "" || comm != "" && c != comm {
-			return
-		}
-		comm = c
-	}
-	if namehints.StartedAs(moduleName(d.Profile.Mapping[0].File), comm) {
-		d.startedAs = comm
-	}
 }
 
 // Number gives the number of a frame, which is new if it was not met before.

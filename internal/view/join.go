@@ -60,7 +60,7 @@ func (d *Data) program() string {
 	if len(d.Profile.Mapping) == 0 {
 		return ""
 	}
-	return d.moduleOf(d.Profile.Mapping[0])
+	return moduleName(d.Profile.Mapping[0].File)
 }
 
 // all gives the frames of all samples.

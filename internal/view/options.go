@@ -42,8 +42,6 @@ type Data struct {
 	Dropped   int // samples that a filter removed
 	Filters   []string
 	Precision tabular.Precision
-	// startedAs is the name of the program's own file, if people know it by another than the file's.
-	startedAs string
 	jvms      map[int64]bool // by their numbers
 	visited   int64          // frames that [Data.Stack] gave
 	memory    *budget.Account
@@ -81,7 +79,6 @@ func (d *Data) prepare() error {
 	if err := d.choose(); err != nil {
 		return err
 	}
-	d.findStart()
 	switch o.By {
 	case "role":
 		d.findJVMs()

@@ -34,9 +34,6 @@ func startPrywalk(ctx context.Context, j *Job) (Session, error) {
 	if j.MaxDepth > 0 {
 		args = append(args, "--max-depth", strconv.Itoa(j.MaxDepth))
 	}
-	if j.Census != "" {
-		args = append(args, "--census", j.Census)
-	}
 	if j.Engine != "" {
 		args = append(args, "--engine", j.Engine)
 	}

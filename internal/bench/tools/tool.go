@@ -22,8 +22,8 @@ type Job struct {
 	MaxDepth int
 	// Dir is for files; it goes when all is done.
 	Dir string
-	// Self is prywalk's own file, Census and Engine its flags of these names.
-	Self, Census, Engine string
+	// Self is prywalk's own file, Engine its flag of this name.
+	Self, Engine string
 }
 
 // pids gives all processes, separated by commas.

@@ -1,0 +1,107 @@
+package differential
+
+import (
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"prywalk/internal/dump"
+	"prywalk/internal/testtargets"
+)
+
+// fibers are libraries with stacks of their own, and what compiles the test program for them.
+var fibers = []struct {
+	library string
+	file    string // a pattern of what is to be installed
+	flags   []string
+}{
+	{"ucontext", "", nil},
+	{"boost-context", "/usr/lib/*/libboost_context.so.*", []string{"-DBOOST_CONTEXT"}},
+	{"state-threads", "/usr/include/st.h", []string{"-DSTATE_THREADS", "-lst"}},
+	{"gnu-pth", "/usr/include/pth.h", []string{"-DGNU_PTH", "-lpth"}},
+}
+
+// fiberChain is what the program calls in a fiber, innermost first.
+var fiberChain = []string{"level", "level", "level", "level", "level", "level", "body"}
+
+// TestStacksOfFibersAgreeWithGdbOrElfutils, from the innermost frame to the fiber's first function. What lies beyond is
+// the library's: gdb and eu-stack go on where nothing called.
+func TestStacksOfFibersAgreeWithGdbOrElfutils(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts programs, and gdb on them")
+	}
+	for _, f := range fibers {
+		t.Run(f.library, func(t *testing.T) {
+			pid := startFibers(t, f.file, f.flags)
+			compared := 0
+			for range 5 {
+				compared += compareFiber(t, pid)
+			}
+			if compared == 0 {
+				t.Error("no fiber was compared")
+			}
+		})
+	}
+}
+
+// startFibers compiles and starts the test program for a library.
+func startFibers(t *testing.T, pattern string, flags []string) int {
+	t.Helper()
+	flags = append([]string{"-O2", "-fno-optimize-sibling-calls", "-fno-ipa-sra", "-fno-inline"}, flags...)
+	if pattern != "" {
+		found, _ := filepath.Glob(pattern)
+		if len(found) == 0 {
+			t.Skipf("%s is not installed: run make setup", pattern)
+		}
+		if strings.Contains(pattern, "/lib/") {
+			flags = append(flags, found[0])
+		}
+	}
+	file, err := testtargets.Compile("fibers.c", flags...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(file)
+	testtargets.Ready(t, c)
+	return c.Process.Pid
+}
+
+// compareFiber stops the program and compares its stack; 1 if it was in a fiber's chain.
+func compareFiber(t *testing.T, pid int) int {
+	t.Helper()
+	time.Sleep(3 * time.Millisecond) // so that it stops in another place than before
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	stands(t, pid)
+	th := prywalkDump(t, pid).Threads[0]
+	eu, gdb := euStacks(t, pid)[th.TID], gdbStacks(t, pid)[th.TID]
+	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if !th.Complete {
+		t.Errorf("%s:\n%s", th.StopReason, table(&th, gdb, eu))
+	}
+	var names []string
+	for _, f := range th.Frames {
+		names = append(names, f.Function)
+	}
+	first := slices.Index(names, "body")
+	if first < 0 || !testtargets.HasChain(names, fiberChain) {
+		return 0 // it was between two fibers
+	}
+	own := pcs(&dump.Thread{Frames: th.Frames[:first+1]})
+	if !hasPrefix(gdb, own) && !hasPrefix(eu, own) {
+		t.Errorf("neither agrees:\n%s", table(&th, gdb, eu))
+	}
+	return 1
+}
+
+// hasPrefix reports whether a stack begins with some frames.
+func hasPrefix(stack, frames []uint64) bool {
+	return len(stack) >= len(frames) && slices.Equal(stack[:len(frames)], frames)
+}

@@ -1,0 +1,87 @@
+package integration
+
+import (
+	"errors"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/pprof/profile"
+
+	"prywalk/internal/booking"
+	"prywalk/internal/testtargets"
+)
+
+// TestIOUringsPollingThreadIsTheKernelsByBothEngines: its CPU time is under the kernel's functions, or the frame that
+// stands for them, and not under what was not observed. The program computes beside it.
+func TestIOUringsPollingThreadIsTheKernelsByBothEngines(t *testing.T) {
+	exe := compileC(t, "sqpoll.c")
+	var exit *exec.ExitError
+	if err := exec.Command(exe).Run(); errors.As(err, &exit) && exit.ExitCode() == 77 {
+		t.Skip("this kernel refuses io_uring")
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("ptrace", func(t *testing.T) { checkPollingThread(t, exe, nil, "--engine", "ptrace") })
+	t.Run("user", func(t *testing.T) {
+		if ordinary() == nil {
+			t.Skip("not root: there is no other user to be")
+		}
+		if yama() > 0 {
+			t.Skip("ordinary users may not look at each other's processes here")
+		}
+		checkPollingThread(t, exe, ordinary())
+	})
+	t.Run("perf", func(t *testing.T) {
+		needsPerf(t)
+		p := checkPollingThread(t, exe, nil, "--engine", "perf")
+		if !slices.ContainsFunc(p.Sample, func(s *profile.Sample) bool { return ofPollingThread(s) && inKernel(s) }) {
+			t.Error("no sample of the polling thread has a function of the kernel")
+		}
+	})
+	t.Run("no kernel frames", func(t *testing.T) {
+		needsPerf(t)
+		checkPollingThread(t, exe, nil, "--engine", "perf", "--no-kernel")
+	})
+}
+
+// ofPollingThread reports whether a sample is of the thread that polls.
+func ofPollingThread(s *profile.Sample) bool { return strings.HasPrefix(label(s, "thread"), "iou-sqp") }
+
+// checkPollingThread records the program, and wants nearly all CPU time of the thread under the frame.
+func checkPollingThread(t *testing.T, exe string, u *testtargets.User, args ...string) *profile.Profile {
+	t.Helper()
+	cmd := exec.Command(exe)
+	if _, err := cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if u != nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: u.UID, Gid: u.GID}}
+	}
+	testtargets.Ready(t, cmd)
+	times := func(p *profile.Profile) (all, named, own int64) {
+		for _, s := range p.Sample {
+			switch cpu := s.Value[cpuColumn]; {
+			case !ofPollingThread(s):
+				own += cpu
+			case slices.Contains(stackOf(s), booking.NoUserSpace):
+				all, named = all+cpu, named+cpu
+			default:
+				all += cpu
+			}
+		}
+		return all, named, own
+	}
+	r := recordUntilAs(t, u, "CPU time of both threads", func(p *profile.Profile) bool {
+		all, _, own := times(p)
+		return all > 1e9 && own > 1e9
+	}, append(args, "-p", strconv.Itoa(cmd.Process.Pid))...)
+	if all, named, _ := times(r.Profile); named*10 < all*9 {
+		t.Errorf("%v: %d of %d ns of the polling thread are under %s", args, named, all, booking.NoUserSpace)
+	}
+	checkAccounting(t, r.stats)
+	return r.Profile
+}

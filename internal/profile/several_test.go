@@ -1,0 +1,51 @@
+package profile
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/pprof/profile"
+
+	"prywalk/internal/budget"
+)
+
+// TestSeveralProfilesAreBoundedTogether: each of them fits, all do not. One that is read alone takes nothing when it is
+// there.
+func TestSeveralProfilesAreBoundedTogether(t *testing.T) {
+	budget.Process().SetTotal(64 << 20)
+	t.Cleanup(func() { budget.Process().SetTotal(budget.DefaultTotal) })
+	before := budget.Process().Used()
+	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}, TimeNanos: 1,
+		Location: []*profile.Location{{ID: 1, Address: 1}}}
+	for i := range 8000 {
+		p.Sample = append(p.Sample, &profile.Sample{Location: p.Location, Value: []int64{1},
+			NumLabel: map[string][]int64{"tid": {int64(i)}}})
+	}
+	file := filepath.Join(t.TempDir(), "p.pb.gz")
+	f, err := os.Create(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(p.Write(f), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for range 10 {
+		if _, err := ReadFile(file); err != nil || budget.Process().Used() != before {
+			t.Fatalf("alone: %v, %d bytes are still taken", err, budget.Process().Used()-before)
+		}
+	}
+	read := 0
+	for err == nil && read < 100 {
+		var memory *budget.Account
+		if _, memory, err = readFile(file); err == nil { // as ReadOneOf does
+			read++
+		}
+		defer memory.Close()
+	}
+	taken := budget.Process().Used() - before
+	if !errors.Is(err, ErrTooLarge) || read < 2 || taken > budget.Process().Limit() || taken < int64(read)*8000*100 {
+		t.Errorf("%d were read, with %d bytes taken: %v", read, taken, err)
+	}
+}
