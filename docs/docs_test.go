@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package docs_test keeps the pages true. It runs the commands that they show, on a live process, and checks what
 // they say of messages, tests, links and the order of the packages.
 package docs_test

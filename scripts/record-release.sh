@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # record-release.sh VERSION makes the small recordings of a release in integration/testdata/releases/VERSION, which every
 # later version opens (TestRecordingsOfEachReleaseOpen). It is run once, at the release, as root; they are never made
 # again.
