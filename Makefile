@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # make help lists the targets. What the tests need beyond Go, make and a C compiler is installed by
 # scripts/setup-tests.sh (as root), which ends at once when all is there.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package benchmarks is where prywalk is measured; the commands are in the directories below.
 //
 // accuracy makes the figures of benchmarks/results/completeness.md and shares.md. They are how many stacks are

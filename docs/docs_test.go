@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package docs_test keeps the pages true. It runs the commands that they show, on a live process, and checks what
 // they say of messages, tests, links and the order of the packages.
 package docs_test
@@ -24,7 +26,7 @@ import (
 // pages lists the documents, relative to the root of the module.
 func pages(t *testing.T) []string {
 	t.Helper()
-	return append([]string{"README.md", "SECURITY.md"}, in(t, "docs")...)
+	return append([]string{"README.md", "SECURITY.md", "CONTRIBUTING.md"}, in(t, "docs")...)
 }
 
 // linked lists the pages of results and measurements, too: their links are followed.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package docs has the pages that "prywalk help TOPIC" prints, and the schemas of "prywalk schema". Its tests run the
 // commands of all pages.
 package docs

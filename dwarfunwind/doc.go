@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package dwarfunwind turns call frame information into rules of package frames.
 //
 //	table, err := dwarfunwind.New(dwarfunwind.Config{Arch: frames.X86_64,

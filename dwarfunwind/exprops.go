@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package dwarfunwind
 
 // Operations of DWARF expressions (DWARF 5 §7.7.1, table 7.9) that call frame

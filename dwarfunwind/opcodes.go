@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package dwarfunwind
 
 // Call frame instructions (DWARF 5 §7.24, table 7.29). The first three have an

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package dwarfunwind
 
 // Real files that the tests read where they are installed.

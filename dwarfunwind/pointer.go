@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package dwarfunwind
 
 // Pointer encodings (LSB 5.0, §10.5.1): the low four bits are a format, the next

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package frames
 
 // callCache keeps what a module's [CallSites] has told, by address.

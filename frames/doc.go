@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package frames walks a thread's stack from its registers and its memory.
 //
 //	var w frames.Walker

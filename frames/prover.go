@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package frames
 
 // Prover is an [Expr] for the CFA of code that runs in the frame of another function, such as code of a JIT compiler in

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package frames
 
 // A frame record of arm64 is the pair of the caller's x29 and the return address,

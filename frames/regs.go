@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package frames
 
 // NumRegs is the number of registers that a [Regs] holds, by DWARF number: rax

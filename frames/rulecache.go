@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package frames
 
 // The rule cache: 1,024 sets of 4 entries hold the working set of a busy server's

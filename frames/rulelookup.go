@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package frames
 
 // maxRows bounds the table of rules that do not fit into 16 bytes; when it is

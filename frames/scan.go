@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package frames
 
 // scanWords bounds the scan: a frame larger than this (8 KiB) is not guessed at.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package heuristics finds the caller of code that has no call frame
 // information, by reading the code.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package heuristics
 
 // maxVotes bounds how many different outcomes of one walk are told apart, and

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package heuristics
 
 // memoryA64: loads and stores (Arm ARM C4.1.94).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package heuristics
 
 // prologue is the state at pc in terms of the function's entry.

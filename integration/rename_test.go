@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration
 
 import (
@@ -79,7 +81,8 @@ func TestAModuleOfAnotherPathIsImportedElsewhere(t *testing.T) {
 	put(t, filepath.Join(program, "main.go"), user)
 	put(t, filepath.Join(program, "go.mod"), "module example.org/program\n\ngo 1.26.0\n\n"+
 		"require example.org/tools/pry v0.0.0\n\nreplace example.org/tools/pry => ../tree\n")
-	if out := in(program, "go", "run", "."); !strings.HasSuffix(out, "no call frame information true <nil> <nil> 0 thread\n") {
+	want := "no call frame information true <nil> <nil> 0 thread\n"
+	if out := in(program, "go", "run", "."); !strings.HasSuffix(out, want) {
 		t.Errorf("the program prints %s", out)
 	}
 	if out := in(tree, "go", "run", "./cmd/prywalk", "version"); !strings.HasPrefix(out, "prywalk ") {

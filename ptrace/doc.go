@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package ptrace looks at running threads of other processes. It stops one for tens of microseconds, takes its
 // registers, a copy of its stack and its clocks, and lets it go.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package report turns a profile into what people look at. Those are a table of functions, a call tree, folded
 // stacks, a page with a flame graph, and the files that other viewers read. It takes any pprof profile, prywalk's
 // or another tool's.

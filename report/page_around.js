@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The callers and callees of the function that was clicked, beside each other above the table.
 
 // aroundRows is how many of each are listed.

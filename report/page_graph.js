@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The flame graph: a canvas as large as its window, drawn anew when that scrolls, so
 // that neither depth nor width of a graph costs memory.
 const rowHeight = 19;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 "use strict";
 // The data of the page as typed arrays, and what is computed from them.
 const data = JSON.parse(document.getElementById("data").textContent);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 "use strict";
 // How many digits a figure bears, and which changes are more than chance: as the tables in the terminal have it
 // (internal/tabular, Precision).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 "use strict";
 // What is selected: the stacks with the chosen function, of those the ones that the zoom shows. The table, the callers
 // and callees and the totals are of them.

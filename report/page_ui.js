@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The controls around the graph. All text goes in as text, never as markup.
 const byId = (id) => document.getElementById(id);
 

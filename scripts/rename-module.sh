@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # rename-module.sh PATH gives the module another path: in go.mod, in imports, and where a test, a linker's symbol or a
 # configuration names a package. It changes the files of git's index, in the directory that it is started in.
 set -eu

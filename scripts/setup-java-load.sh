@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Fetches what benchmarks/java measures with, from Maven's central repository, into a directory:
 #
 #   scripts/setup-java-load.sh DIR

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Puts Java runtimes of many releases into a directory each, beside those of this system, for the tests and
 # benchmarks that look at every one that is there: setup-jdks.sh [DIRECTORY [RELEASE...]]. About 200 MB each.
 #

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Fetches the profilers that prywalk is measured beside, as far as they can be had, into a directory:
 #
 #   scripts/setup-peers.sh DIR

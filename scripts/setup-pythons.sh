@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Puts releases of CPython that this system lacks into a directory each, for the tests that look at every one that is
 # there: setup-pythons.sh [DIRECTORY [RELEASE...]]. About 40 MB each. A release is 3.14, or 3.14-dbg for the
 # interpreter that is built for debugging.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Installs the programs that the tests need and that are missing, on Debian and its relatives.
 #
 # As root it installs; as anyone else it names the missing packages and exits with status 1.

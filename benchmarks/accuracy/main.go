@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command accuracy makes the figures of benchmarks/results/completeness.md and shares.md. See the package comment of
 // benchmarks.
 //

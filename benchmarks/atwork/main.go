@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command atwork records programs in the middle of their work. It tells for each how many stacks are complete, how
 // much is copied, how long it is stopped, and what prywalk takes itself:
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Bursts measures by how much shares are off where threads run in short bursts. A server counts by the clock of its
 // threads how much of its CPU time one function takes; prywalk records it meanwhile. The table has both, and the bound
 // that prywalk gives.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command charts draws the charts of docs/performance.md from the tables of benchmarks/results/overhead.md: one
 // chart for each question that a reader has.
 //

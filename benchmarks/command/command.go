@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package command is what the measuring programs have in common as commands.
 package command
 

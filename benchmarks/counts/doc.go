@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package counts holds what looking costs in things that can be counted. They are stops, system calls, bytes copied
 // from the target, allocations, for each look and for each tick of small fixed targets. Unlike times, they say the
 // same on any machine and under any load, so that a test can fail when one has risen.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Deadlocks looks at the locks of contended servers, again and again, as dump --locks does. It counts the waits
 // that it sees, the owners that are named, and the deadlocks that are found: there are none.
 package main

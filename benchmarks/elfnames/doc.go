@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package elfnames tells which function an offset in an ELF file lies in, in the plainest way. That is by the
 // symbol tables (those of the separate debug file too, found by its build id). Where no symbol covers the place, it
 // is by the functions that .eh_frame_hdr lists, which have no names.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Engines records a running process alternately with prywalk's two engines and with perf record. It prints whose
 // functions have which share of the processor time, by the innermost function outside of the kernel.
 //

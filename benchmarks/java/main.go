@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command java measures what profilers take of a Java program at work, and whether they tell the truth of it:
 //
 //	scripts/setup-java-load.sh bin/java-load        libraries and async-profiler, from Maven's repository

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command ladder makes the figures of the benchmarks/results/ladder.md: what a target feels of
 // prywalk, and what prywalk costs, against the number of threads. See the package comment of benchmarks.
 //

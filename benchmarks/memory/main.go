@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command memory measures whether a recording takes more memory the longer it lasts:
 //
 //	go run ./benchmarks/memory                        an hour's worth of ticks at 100 Hz, 360,000 (3 minutes)

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Asks eleven programs "where does the CPU go, and what do the sleepers wait for?", and checks that a function of the
 # program's own author stands in the first five lines of the default answer.
 #

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command oracle steps real programs instruction by instruction and holds the unwinder to the true caller
 // chain; see package prywalk/integration/oracle.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command owncpu measures how much processor time prywalk takes for itself, beside perf and other tools that
 // unwind the stacks of a program without frame pointers:
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command peeks makes the figures of benchmarks/results/sleepers.md on sleeping threads.
 //
 //	go run ./benchmarks/peeks                    all programs, tables on standard output

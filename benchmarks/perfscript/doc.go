@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package perfscript reads what perf script prints with the fields pid,tid,time,ip,sym,dso.
 //
 // A sample is a line "PID/TID TIME:", one line for each frame from the innermost out ("ADDRESS NAME (FILE)"), and an

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command python measures prywalk beside py-spy, austin, Tachyon (Python's own sampler, from 3.15 on) and perf with
 // the interpreter's trampoline, on real Python programs. See the package comment of benchmarks.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package recordings reads what a profile of prywalk says about its stacks: which are complete, and where the others
 // end.
 package recordings

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command shortlives records programs whose processes and threads live shortly with prywalk, perf record, samply and
 // py-spy, one after the other. It prints how much of the processor time by wait4 stands in each recording. That is
 // divided into what has a function with a name, only a place in a file, only a program, or nothing.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command soak records a program in which everything is born and dies all the time. It prints each minute what prywalk
 // holds: descriptors, memory, ticks kept, processor time a tick, and the entries of the recording's tables. What grows
 // without end shows. The program is internal/testtargets/src/churn.c: processes, threads, libraries, code made at run

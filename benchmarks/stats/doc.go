@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package stats has the few statistics that the measurements need.
 //
 // Shares that a profiler sees are ratios of sums over time slices: the function's processor time over all of it.

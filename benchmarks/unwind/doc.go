@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command unwind measures how fast stacks are walked: by prywalk's walker, and by framehop, libunwind and elfutils, on
 // the same recorded stacks in one run.
 //

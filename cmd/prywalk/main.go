@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command prywalk samples the call stacks of other processes from outside, and
 // shows what they do. See the README, or run prywalk help.
 package main

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package arm64 runs tests on arm64 where there is no such machine. It boots a kernel under qemu-system-aarch64,
 // with an initrd that holds cross-compiled test binaries, prywalk itself and programs to look at, and judges what
 // the machine writes to its console.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package checkpoint follows a prywalk record by the checkpoints that it writes when it gets SIGUSR1. So a test can
 // wait for what a recording must hold, and not for some time: a busy machine gives a target, or prywalk, a
 // processor when it pleases.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Run inside of gdb: prints every thread's chain of program counters, without what is no frame on the stack: inlined
 # calls, and the tail calls that gdb infers from debugging information.
 import gdb

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package differential compares prywalk's stacks with those of gdb and eu-stack, thread by thread, on real
 // processes that are stopped meanwhile. It holds tests only.
 //

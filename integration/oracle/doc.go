@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package oracle checks the unwinder against a caller chain that is known to be true, at every single
 // instruction.
 //

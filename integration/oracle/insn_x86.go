@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package oracle
 
 // maxInsn is the length of the longest instruction (Intel SDM volume 2, §2.3.11).

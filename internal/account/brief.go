@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package account tells what a run of the sampler did: in a line for people, in the line that a recording keeps, and as
 // the object of --stats.
 package account

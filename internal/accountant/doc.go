@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package accountant unwinds what the tracer copied, and divides the threads' clocks among the stacks.
 //
 // It runs on one goroutine, and takes the tracer's events (package handover) in their order. A shot is walked

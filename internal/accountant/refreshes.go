@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package accountant
 
 // # When a process's mappings are read anew

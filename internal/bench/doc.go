@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package bench measures what being sampled costs a program, against the number of
 // its threads, on this very machine.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package booking divides the kernel's three clocks among the stacks that looks have seen. It is arithmetic alone:
 // it reads nothing and knows no file, and it belongs to the accountant's goroutine.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package booking
 
 // LeftAlone books the time up to a moment at which the thread was left alone. It was in the call that its last look

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package booking
 
 // Process is the account of one process: what its threads used by their own clocks. The rest, which the process's

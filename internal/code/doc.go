@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package code is the code that a process runs, as modules of package frames.
 //
 // # Modules

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package commandline is the form of prywalk's command line: values of flags, help, and words that were mistyped.
 package commandline
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package console is what prywalk shares with the user's terminal: its messages, its pager, and what it is at.
 package console
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package core reads core files: a process as the kernel, or gdb, wrote it down when it ended.
 //
 // [Open] gives the same modules for a core file as package code for a live process. Registers and the list of mapped

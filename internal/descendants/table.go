@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package descendants keeps account of the descendants of processes as the kernel's records tell of them: whose
 // children they are, what they run, and where its code is mapped. So what a process did can be known that nobody
 // could open in time. The records are those of births, ends, names and mappings of package perfevents.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package doctor finds out what the kernel, the user and a target allow, and says
 // for each thing that is missing the smallest step that helps.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package elffile reads ELF files that nobody vouches for.
 //
 // # What it reads

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package elffile
 
 // ReadAddr reads into buf what the file's loaded segments have at vaddr, an address before the load bias, and gives

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package exit says what prywalk's exit codes stand for, and lets an error decide which one it is.
 package exit
 

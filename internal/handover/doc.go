@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package handover has what the tracer (package tracer) tells the accountant (package accountant), and the little that
 // comes back.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package handover
 
 // ringSize is the number of ticks that the accountant may be behind.

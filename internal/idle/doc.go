@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package idle decides which sleepers are left alone at a tick. It is a policy: it says whom to look at, and proves
 // nothing. It belongs to the tracer's goroutine and allocates nothing in a steady state.
 //

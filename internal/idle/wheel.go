@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package idle
 
 // The wheel has a slot for each wheelGrain ns of the longest backoff.

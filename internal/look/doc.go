@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package look gets one true stack of one thread, in the cheapest way that can be
 // proved right.
 //

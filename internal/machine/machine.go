@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package machine says on what, and with what, a figure was measured.
 package machine
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package managed is the seam for run-time systems: virtual machines and language run-times found in a process, whose
 // calls are not, or not all, functions of a file. It has the types only. Each run-time system is a folder of
 // internal/runtimes, and internal/runtimes has their list.

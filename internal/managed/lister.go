@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package managed
 
 // Lister is a Runtime that has tasks without a thread: coroutines that wait for an event loop to go on with them.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package managed
 
 // Parker is a Runtime that knows of tasks which no thread has while they wait, and whose stacks are not walked.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package managed
 
 // Planner is a Namer that needs more than the stack. Plan and Anchor are for the goroutine that walks; what they give

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package managed
 
 // restEvery is how often what no walk meets any more is looked for, in nanoseconds. What is dropped was not met for as

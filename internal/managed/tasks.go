@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package managed
 
 // Tasker is a Runtime whose threads run tasks on stacks of their own, as goroutines. A thread that is on the stack of

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package managed
 
 // ThreadNamer is a Runtime that knows the names which a program gives its threads. The kernel's are cut at 15

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package markdown writes the tables of measurements, and puts them into pages.
 package markdown
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package mcpserver offers prywalk's commands as tools of the Model Context Protocol.
 //
 // Each tool is one command line of prywalk, which runs as a process of its own. The server checks the arguments,

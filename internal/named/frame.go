@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package named has what a name is: a function at an address, as symbol tables tell it and a recording has it.
 package named
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package openfiles
 
 // sysPrlimit64 is the number of prlimit64(2). Package unix, which has it, imports package syscall.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package openfiles knows the limit of open files that prywalk was started with, which a command that it starts
 // inherits.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package perfevents has the kernel sample what runs. A sample has registers, the top of the user's stack and the
 // kernel's frames, at a fixed rate on each processor, without stopping anybody (perf_event_open(2), a software
 // clock).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package pprofweb serves pprof's own web pages for a profile, to nobody but who has the token that is in the address.
 // It reads no file of this machine but below a directory that the user has named.
 package pprofweb

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package process is what /proc tells of a process and its threads: which there are, whether they can be looked at,
 // what they wait for.
 //

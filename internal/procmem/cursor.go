@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package procmem
 
 // cursor reads text from left to right. Its error is sticky: once something was

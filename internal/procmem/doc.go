@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package procmem reads other processes: their memory, and the small files that
 // the kernel shows of them under /proc.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package procmem
 
 // identity tells a thread from a later one with the same number, for files that are

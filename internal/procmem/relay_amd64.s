@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "textflag.h"
 
 // The offsets are those of relayCall (relay_unsafe.go).

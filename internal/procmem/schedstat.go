@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package procmem
 
 // SchedStat is what the scheduler counts for a thread (/proc/PID/schedstat,

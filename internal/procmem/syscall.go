@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package procmem
 
 // SyscallInfo is what /proc/PID/syscall shows of a thread that is off the

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package profile is the recording: what was seen of the threads, kept small while
 // it grows, written as a pprof profile, and read back.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package profile
 
 // InternLeaf gives the number of a stack that Intern has seen with a synthetic

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package quota finds the CPU quotas that this process runs under, and what is left of them, and the memory limit.
 //
 // A control group may use so much processor time in each period (cpu.max of cgroup v2; cpu.cfs_quota_us and

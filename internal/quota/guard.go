@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package quota
 
 // Guard tells whether so much is left of a quota that this process does not come to stand still soon. It belongs to one

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package recording is one run of prywalk record or top, from the processes to the file. It starts or opens them,
 // samples, obeys signals, and shows how it goes. What was seen is written at checkpoints and in the end.
 package recording

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package refusal says why a thread or a process cannot be looked at: one type for all who look, and for all who decide
 // by it.
 package refusal

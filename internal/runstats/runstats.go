@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package runstats declares what a run of the sampler counts. Each figure has one place: its name, its meaning, and its
 // name in the object of --stats, in whose order the fields stand. The tracer, the accountant and the sampler fill in
 // their parts, and what tells of a run reads them.

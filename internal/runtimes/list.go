@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package runtimes is the list of the run-time systems that prywalk knows. Each is a folder below this one, behind the
 // interfaces of package managed.
 package runtimes

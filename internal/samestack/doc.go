@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package samestack tells, without a walk, that a sleeper has the stack that it had in an earlier sleep.
 //
 // # Algorithm

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package sampler makes one recording of some processes: of all looks at all their threads, and of the time in between.
 //
 // Three goroutines share the work, and [Sampler.Run] starts them.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package schedule says when to look: the moments of the ticks, the budget that withholds some of them, and the
 // gaps in which nobody looked. It belongs to the tracer's goroutine.
 package schedule

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package schema has the version of prywalk's JSON. Each object that a command prints as its result begins with it.
 // The forms are described in docs/schema, as JSON Schemas that the tests of this package make from the Go types.
 package schema

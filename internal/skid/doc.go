@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package skid deals with interrupt skid: a thread that is interrupted stops a little later than it was meant to.
 //
 // An interrupt takes some microseconds to reach another processor. The thread has been told by then that something is

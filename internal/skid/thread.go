@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package skid
 
 // Thread is what a look has to know of one thread because of skid. The zero value knows nothing. It belongs to the

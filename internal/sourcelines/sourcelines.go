@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package sourcelines adds up a profile's values by the lines of functions, and reads the lines' text. The paths are
 // the profile's, which may come from another machine and another user. They are looked for below one directory, which
 // the user has named, and never lead out of it. Where the text is shown to the user only, a path as it was recorded is

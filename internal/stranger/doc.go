@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package stranger opens files that other programs name: the program and the libraries of a target, their
 // debug files, perf maps, sources. Who names them may be hostile, and the file may lie where somebody else
 // decides what happens when it is opened. So there is one way for all of them:

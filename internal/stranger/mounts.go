@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package stranger
 
 import (
@@ -37,6 +39,8 @@ func mountsFor(r *Request) *mounts {
 			m.read(file)
 		}
 	}
+	// The list of a process shows what is mounted below its root: not the mount that a chroot directory lies in.
+	m.more = append(m.more, "/proc/1/mountinfo")
 	return m
 }
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package symbolize names the locations of a finished profile from ELF files: programs, libraries or their debug
 // files, where the recording machine had stripped ones.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package symbols tells which function, inlined calls, file and line an address
 // of a program belongs to.
 //

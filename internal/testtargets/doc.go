@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package testtargets starts real programs under load, for tests and benchmarks to look at.
 //
 // A target is a server with its load generator (redis, nginx, PostgreSQL), an interpreter or virtual machine at

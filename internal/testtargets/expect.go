@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package testtargets
 
 // Expect says what a profile of a target must hold, whoever made it.

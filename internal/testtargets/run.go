@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package testtargets
 
 // TB is the part of testing.TB that [Run] needs; commands that use this package need not import testing.

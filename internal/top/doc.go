@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package top shows what threads do now: a live table of functions, threads and waits.
 //
 // # How it works

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package top
 
 // Values are what threads used: the ticks at which they were seen, and the three clocks, in nanoseconds.

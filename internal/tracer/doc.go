@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package tracer looks at the threads of the targets at each tick, and hands over what it saw.
 //
 // It runs on one goroutine, on an OS thread of its own with a raised priority. It copies what it must (package look)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package view
 
 // Numbered gives the number of x in a list of things that are each there once, and puts it at the end if it is new.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package view makes a profile what its reader asks to see: one type of values, of the samples that filters leave, with
 // each stack as a list of numbered frames. From these come the rows, groups and trees that the forms of a report show.
 package view

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package viewers writes a profile for other programs: the Firefox Profiler, Speedscope, and Go's compiler.
 package viewers
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package waits tells what a sleeping thread waits for, as structure: which lock and who holds it, which
 // descriptor, which child. It decides by what the kernel shows of the thread's system call, and by the innermost
 // functions of its stack. It also needs a copy of 64 bytes around the word that it sleeps at. It copies nothing

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package waits
 
 // Operations of futex(2) and its flags (include/uapi/linux/futex.h).

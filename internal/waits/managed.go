@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package waits
 
 // Kinds of what run-time systems' threads wait for.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package waits
 
 // Places in pthread_mutex_t of glibc, and bits of its kind (sysdeps/nptl/bits/struct_mutex.h, nptl/pthreadP.h).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package wire reads numbers and strings as ELF and DWARF files of little-endian machines have them.
 //
 // A [Cursor] goes over bytes that may be hostile. Its error is sticky: what is read behind the end is zero and sets

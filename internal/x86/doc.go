@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package x86 decodes the instructions of x86-64, as far as following the stack needs: their length, opcode and
 // operands. It is the one decoder of the analysis of instructions (package heuristics) and of Go's functions without
 // a true table (internal/runtimes/golang).

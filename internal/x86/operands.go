@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package x86
 
 // REXBit reports whether 0x90 is an exchange with r8.

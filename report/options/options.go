@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package options is what callers of package report choose. It is apart so that what prepares a profile for a report
 // needs nothing of the forms of reports.
 package options

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Fetches what an emulated arm64 machine needs and no cross compiler brings: Debian's kernel for it, a static
 # busybox, the libraries that the single-step oracle runs, and a Java runtime. It prints the directory that then
 # holds vmlinuz, busybox, lib and, if it can be had, java. It installs nothing, needs no root, and leaves this

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Records the cases of integration/arm64/recorded anew, in the emulated machine (some minutes). What
 # changes in them besides addresses is to be looked at before it is committed.
 set -eu

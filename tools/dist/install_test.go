@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -156,6 +158,21 @@ func gone(t *testing.T, root string) {
 	}
 }
 
+// asDebugContainer runs the image's program as a debug container does: with the image's root, and in the pid namespace
+// of a process of another root.
+func asDebugContainer(t *testing.T, root, program string) {
+	t.Helper()
+	needRoot(t, "unshare", "chroot")
+	if err := os.MkdirAll(filepath.Join(root, "proc"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	script := "mount -t proc proc /proc; mount -t proc proc " + root + "/proc; sleep 60 & chroot " + root + " " + program +
+		" dump -p $!"
+	if out := run(t, "unshare", "--pid", "--fork", "--mount", "sh", "-ec", script); !strings.Contains(out, "nanosleep") {
+		t.Errorf("dump of a neighbour: %s", out)
+	}
+}
+
 // imageRuns unpacks the image of this architecture and runs its program; the index must have both.
 func imageRuns(t *testing.T, r *release) {
 	path, err := layout.FromPath(filepath.Join(r.out, "oci"))
@@ -194,6 +211,7 @@ func imageRuns(t *testing.T, r *release) {
 	if out := run(t, filepath.Join(root, config.Config.Entrypoint[0]), "version"); !strings.Contains(out, "v0.1.0") {
 		t.Errorf("version: %s", out)
 	}
+	asDebugContainer(t, root, config.Config.Entrypoint[0])
 	text, err := json.Marshal(manifest)
 	if err != nil || !strings.Contains(string(text), "oci.image") {
 		t.Errorf("%s (%v)", text, err)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command dist builds what a release consists of, from a checkout and the Go module proxy alone:
 //
 //	go run ./dist -root .. -version v1.2.3 -out ../dist      (in tools/; "make dist" does it)

@@ -12,3 +12,5 @@ while True:
     np.linalg.eigvals(c[:60, :60])
     np.dot(a[:, 0], b[:, 1])
     np.fft.fft(c[:64])
+
+# SPDX-License-Identifier: Apache-2.0

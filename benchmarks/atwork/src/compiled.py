@@ -35,3 +35,5 @@ while True:
     fib(20)
     mandelbrot(60, 40, 60)
     ordered(numbers)
+
+# SPDX-License-Identifier: Apache-2.0

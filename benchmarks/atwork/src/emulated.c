@@ -26,3 +26,5 @@ int main(void) {
 		sink = sink + fib(18) + words(round) + numbers[7];
 	}
 }
+
+// SPDX-License-Identifier: Apache-2.0

@@ -28,3 +28,5 @@ void all(int n) {
 	Deep<40> d;
 	d.fill(n);
 }
+
+// SPDX-License-Identifier: Apache-2.0

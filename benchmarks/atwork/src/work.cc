@@ -49,3 +49,5 @@ int main() {
 	volatile double sink = 0;
 	for (int round = 0;; round++) sink = sink + words(round & 1023) + shapes();
 }
+
+// SPDX-License-Identifier: Apache-2.0

@@ -42,3 +42,5 @@ main :: IO ()
 main = do
   sink <- newIORef (0 :: Int)
   forM_ [1 ..] $ \i -> step i >>= \n -> modifyIORef' sink (\s -> (s + n) `mod` 1000003)
+
+-- SPDX-License-Identifier: Apache-2.0

@@ -31,3 +31,5 @@ for (let sink = 0; ; ) {
   sink = (sink + words() + shapes() + sieve(50000) + fib(20)) % 1e9;
   sink += crypto.createHash('sha256').update(String(sink)).digest()[0] + Number((3n ** 2000n) % 1000007n);
 }
+
+// SPDX-License-Identifier: Apache-2.0

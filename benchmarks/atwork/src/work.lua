@@ -31,3 +31,5 @@ while true do
   for i = 1, 100000 do x = x * 0.9999 + math.sin(x) end
   sink = (sink + words() + sieve(50000) + fib(20) + math.floor(x)) % 1000003
 end
+
+-- SPDX-License-Identifier: Apache-2.0

@@ -17,3 +17,5 @@ sub words {
 
 my $sink = 0;
 for (;;) { $sink += words() + fib(15) + eval { die "now\n" if $sink; 1 } }
+
+# SPDX-License-Identifier: Apache-2.0

@@ -44,3 +44,5 @@ while True:
     words()
     numbers(16)
     pow(3**2000, 7, 10**500 + 1)
+
+# SPDX-License-Identifier: Apache-2.0

@@ -23,3 +23,5 @@ loop do
     nil
   end
 end
+
+# SPDX-License-Identifier: Apache-2.0

@@ -43,3 +43,5 @@ fn main() {
         std::hint::black_box(total);
     }
 }
+
+// SPDX-License-Identifier: Apache-2.0

@@ -50,3 +50,5 @@ int main(void) {
 	for (;;)
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){3600, 0}, NULL);
 }
+
+// SPDX-License-Identifier: Apache-2.0

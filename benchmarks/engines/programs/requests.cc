@@ -61,3 +61,5 @@ int main() {
 	for (auto &c : clients)
 		c.join();
 }
+
+// SPDX-License-Identifier: Apache-2.0

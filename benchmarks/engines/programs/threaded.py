@@ -55,3 +55,5 @@ if os.fork() == 0:
         threading.Thread(target=ask, args=(server.server_port,), daemon=True).start()
     ask(server.server_port)
 server.serve_forever()
+
+# SPDX-License-Identifier: Apache-2.0

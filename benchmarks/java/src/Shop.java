@@ -250,3 +250,5 @@ public final class Shop {
         System.exit(0);
     }
 }
+
+// SPDX-License-Identifier: Apache-2.0

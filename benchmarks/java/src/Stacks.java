@@ -43,3 +43,5 @@ public final class Stacks {
         return s.toString();
     }
 }
+
+// SPDX-License-Identifier: Apache-2.0

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /*
  * A program to be sampled: RUNNERS threads that compute and never block, of which the first is the main
  * thread, and SLEEPERS threads that sleep for ever, in different system calls. It tells what it does in

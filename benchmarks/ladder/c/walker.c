@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /*
  * The plain way to sample, to compare with: at each tick it stops the threads given (or all of a process)
  * one after the other, takes registers and BYTES bytes of stack, and lets them go: PTRACE_SEIZE,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command goprogram computes in one goroutine, while another one sleeps in a system call. A goroutine that is parked
 // has no thread, and is not seen.
 package main

@@ -28,3 +28,5 @@ public class Own {
         }
     }
 }
+
+// SPDX-License-Identifier: Apache-2.0

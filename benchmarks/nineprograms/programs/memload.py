@@ -16,3 +16,5 @@ import time
 time.sleep(0.5)
 for _ in range(4):
     threading.Thread(target=load).start()
+
+# SPDX-License-Identifier: Apache-2.0

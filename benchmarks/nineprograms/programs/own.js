@@ -6,3 +6,5 @@ function invoiceTotal(n) {
 }
 let sink = 0;
 for (;;) sink += invoiceTotal(1000000);
+
+// SPDX-License-Identifier: Apache-2.0

@@ -20,3 +20,5 @@ cache.acquire()
 threading.Thread(target=wait_for_cache, daemon=True).start()
 while True:
     invoice_total(1000000)
+
+# SPDX-License-Identifier: Apache-2.0

@@ -9,3 +9,5 @@ def invoice_total(n)
   sum
 end
 loop { invoice_total(1_000_000) }
+
+# SPDX-License-Identifier: Apache-2.0

@@ -36,3 +36,5 @@ async def main():
 
 
 asyncio.run(main())
+
+# SPDX-License-Identifier: Apache-2.0

@@ -17,3 +17,5 @@ def step():
 
 
 common.repeat(step)
+
+# SPDX-License-Identifier: Apache-2.0

@@ -89,3 +89,5 @@ if "EDGES" in os.environ:
     note_all()
 elif "PIECES" in os.environ:
     pieces = os.open(os.environ["PIECES"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+
+# SPDX-License-Identifier: Apache-2.0

@@ -31,3 +31,5 @@ if __name__ == "__main__":
     server = make_server("127.0.0.1", 0, app, threaded=True)
     common.ready(server.server_port)
     server.serve_forever()
+
+# SPDX-License-Identifier: Apache-2.0

@@ -25,3 +25,5 @@ def step():
 
 
 common.repeat(step)
+
+# SPDX-License-Identifier: Apache-2.0

@@ -47,3 +47,5 @@ common.ready()
 choose = random.Random(1)
 while True:
     todo.put(choose.randrange(1000))
+
+# SPDX-License-Identifier: Apache-2.0

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Walks recorded stacks with elfutils' libdwfl; usage: elfutils FILE PASSES COLDPASSES.
  *
  * libdwfl finds the rules of a frame anew each time; what it keeps are the modules and their entries. A cold pass

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Walks recorded stacks with libunwind, by accessors of its remote interface; usage: libunwind FILE PASSES COLDPASSES.
  *
  * The table of .eh_frame_hdr is handed over as other profilers do it: libunwind bisects it itself, reading through

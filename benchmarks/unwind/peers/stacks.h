@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Reads a file of recorded stacks (the format is told in ../snapshot/doc.go), and prints a result. */
 #ifndef STACKS_H
 #define STACKS_H

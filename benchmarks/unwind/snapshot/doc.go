@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package snapshot holds recorded stacks in a form that unwinders written in other languages read easily. It says
 // where the files of a process lie in its memory, and for each stack the registers, the bytes, and the chain of
 // program counters that is right.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Cores makes core files in the emulated machine and writes them to the console, where the test outside picks them
 // up. Each stands as as lines "@@ file NAME DATA", DATA in base64 of what gzip made.
 //

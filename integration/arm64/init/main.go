@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Init is the first and only program of the emulated machine. It mounts what tests need, runs the jobs that it
 // finds in /jobs one after the other, and switches the machine off.
 //

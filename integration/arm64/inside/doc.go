@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package inside holds the tests that run in the emulated machine: prywalk looks at programs whose call
 // chains are known, and every stack must be exactly right.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package recorded holds stacks of arm64 programs that were recorded in the emulated machine, so that they
 // are walked on every machine by make test.
 //

@@ -76,3 +76,5 @@ int main(int argc, char **argv) {
 		}
 	done();
 }
+
+// SPDX-License-Identifier: Apache-2.0

@@ -33,3 +33,5 @@ static inline enum outcome judge(struct call *c, long r, long want) {
 	c->error = errno;
 	return FAILED;
 }
+
+// SPDX-License-Identifier: Apache-2.0

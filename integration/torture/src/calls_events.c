@@ -195,3 +195,5 @@ struct call event_calls[] = {
 	{"io_uring_enter+t", do_uring, 0, uring, 1},
 	{0},
 };
+
+// SPDX-License-Identifier: Apache-2.0

@@ -248,3 +248,5 @@ struct call ipc_calls[] = {
 	{"waitid", do_waitid, 0, 0},
 	{0},
 };
+
+// SPDX-License-Identifier: Apache-2.0

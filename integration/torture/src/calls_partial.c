@@ -115,3 +115,5 @@ struct call running_calls[] = {
 	{"copy_file_range/1M", do_copy, 0, two_files},
 	{0},
 };
+
+// SPDX-License-Identifier: Apache-2.0

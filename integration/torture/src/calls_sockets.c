@@ -281,3 +281,5 @@ struct call socket_calls[] = {
 	{"fcntl/SETLKW", do_setlkw, setlk_swap, two_files},
 	{0},
 };
+
+// SPDX-License-Identifier: Apache-2.0

@@ -40,3 +40,5 @@ int main(void) {
 	tell("born", born), tell("died", died), tell("worked", worked), tell("refused", refused);
 	done();
 }
+
+// SPDX-License-Identifier: Apache-2.0

@@ -36,3 +36,5 @@ int main(int argc, char **argv) {
 	tell("work", work), tell("eintr", eintr), tell("expired", expired);
 	done();
 }
+
+// SPDX-License-Identifier: Apache-2.0

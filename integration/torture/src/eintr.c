@@ -104,3 +104,5 @@ int main(void) {
 	tell("sent", sent), tell("eintr", eintr), tell("resent", resent), tell("handled", handled);
 	done();
 }
+
+// SPDX-License-Identifier: Apache-2.0

@@ -29,3 +29,5 @@ int main(int argc, char **argv) {
 	pthread_create(&t, 0, execer, 0);
 	for (;;) pause();
 }
+
+// SPDX-License-Identifier: Apache-2.0

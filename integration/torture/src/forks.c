@@ -65,3 +65,5 @@ int main(void) {
 	tell("trees", trees), tell("vforks", vforks), tell("wrong", wrong), tell("interrupted", interrupted);
 	done();
 }
+
+// SPDX-License-Identifier: Apache-2.0

@@ -102,3 +102,5 @@ int main(void) {
 	umount2(dir, MNT_DETACH), rmdir(dir);
 	done();
 }
+
+// SPDX-License-Identifier: Apache-2.0

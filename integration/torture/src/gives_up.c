@@ -50,3 +50,5 @@ int main(int argc, char **argv) {
 	if (call->clean) call->clean();
 	done();
 }
+
+// SPDX-License-Identifier: Apache-2.0

@@ -14,3 +14,5 @@ extern atomic_long calls, eintr, eagain, shorts, other, twice, spins;
 
 // outcome counts what a call gave: less than want is short.
 void outcome(long result, int err, long want);
+
+// SPDX-License-Identifier: Apache-2.0

@@ -100,3 +100,5 @@ static void unmount(void) { umount2(mounted, MNT_DETACH); }
 
 const struct call fuse_stat = {"fuse-stat", prepare, make_stat, unmount, 0};
 const struct call fuse_mkdir = {"fuse-mkdir", prepare, make_mkdir, unmount, 0};
+
+// SPDX-License-Identifier: Apache-2.0

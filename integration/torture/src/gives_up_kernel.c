@@ -67,3 +67,5 @@ static void make_huge(void) {
 static void unmount(void) { umount2(mounted, MNT_DETACH); }
 
 const struct call hugetlb = {"hugetlb", mount_huge, make_huge, unmount, 0};
+
+// SPDX-License-Identifier: Apache-2.0

@@ -41,3 +41,5 @@ static void make(void) {}
 #endif
 
 const struct call kvm = {"kvm", prepare, make, 0, 0};
+
+// SPDX-License-Identifier: Apache-2.0

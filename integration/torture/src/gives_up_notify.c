@@ -57,3 +57,5 @@ static void make(void) {
 }
 
 const struct call notify = {"notify", prepare, make, 0, 0};
+
+// SPDX-License-Identifier: Apache-2.0

@@ -31,3 +31,5 @@ int main(int argc, char **argv) {
 	}
 	return 98;
 }
+
+// SPDX-License-Identifier: Apache-2.0

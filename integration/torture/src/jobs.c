@@ -93,3 +93,5 @@ int main(int argc, char **argv) {
 	waitpid(pid, &st, 0);
 	done();
 }
+
+// SPDX-License-Identifier: Apache-2.0

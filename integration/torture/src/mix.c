@@ -100,3 +100,5 @@ int main(int argc, char **argv) {
 	}
 	judge(0);
 }
+
+// SPDX-License-Identifier: Apache-2.0

@@ -139,3 +139,5 @@ int main(int argc, char **argv) {
 	work_until_told();
 	done();
 }
+
+// SPDX-License-Identifier: Apache-2.0

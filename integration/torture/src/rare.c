@@ -208,3 +208,5 @@ int main(int argc, char **argv) {
 	tell("done", counted);
 	done();
 }
+
+// SPDX-License-Identifier: Apache-2.0

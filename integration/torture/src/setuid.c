@@ -43,3 +43,5 @@ int main(int argc, char **argv) {
 	tell("root", root), tell("lost", lost), tell("wrong", wrong);
 	done();
 }
+
+// SPDX-License-Identifier: Apache-2.0

@@ -101,3 +101,5 @@ int main(void) {
 	tell("usr.got", ordinary);
 	done();
 }
+
+// SPDX-License-Identifier: Apache-2.0

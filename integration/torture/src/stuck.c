@@ -101,3 +101,5 @@ int main(void) {
 	tell("work", work), tell("expired", expired), tell("eintr", eintr);
 	done();
 }
+
+// SPDX-License-Identifier: Apache-2.0

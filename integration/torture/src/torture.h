@@ -41,3 +41,5 @@ static inline void done(void) {
 	fflush(stdout);
 	_exit(0);
 }
+
+// SPDX-License-Identifier: Apache-2.0

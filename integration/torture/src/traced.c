@@ -107,3 +107,5 @@ int main(int argc, char **argv) {
 	tell("rounds", rounds), tell("refused", refused), tell("wrong", wrong);
 	done();
 }
+
+// SPDX-License-Identifier: Apache-2.0

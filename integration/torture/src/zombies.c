@@ -74,3 +74,5 @@ int main(void) {
 	tell("reaped", reaped), tell("work", shared->work), tell("eintr", shared->eintr), tell("expired", shared->expired);
 	done();
 }
+
+// SPDX-License-Identifier: Apache-2.0

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package load has the programs whose throughput prywalk bench measures: Go code that is run in processes
 // of its own, so that a user needs no compiler.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package load
 
 // startGoroutines makes a ring of goroutines for each worker, Running+Sleeping in all, that pass one

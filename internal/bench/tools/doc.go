@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package tools runs the profilers that prywalk bench compares: prywalk itself, and what people use in its
 // place. Each can be switched on and off on a process, so that windows with and without it are neighbours in
 // time, and none has its start-up in it.

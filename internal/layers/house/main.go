@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command house prints what a stranger meets in a checkout, as tables in Markdown, one for each question. They tell
 // how many files and lines there are, the longest functions, the largest packages and types, references between files,
 // and the longest pages.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package cpython names the frames of Python code: CPython 3.8 to 3.15, behind the seam [prywalk/internal/managed].
 //
 // A Python call is not a function of a file. The interpreter keeps a chain of its own frames for each thread, the

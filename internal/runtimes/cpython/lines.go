@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package cpython
 
 // Three formats say which instruction belongs to which line. Each decoder takes the offset of an instruction in bytes,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package gdbjit reads what a process tells debuggers of the code that it has made at run time.
 //
 // # Algorithm

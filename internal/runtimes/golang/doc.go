@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package golang reads the tables that the Go linker puts into every Go
 // program, stripped or not, and gives rules for the walker and names from them.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package golang
 
 // kind says how a function differs from what its pcsp table tells.

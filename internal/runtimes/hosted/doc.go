@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package hosted finds the frames of code that was made at run time and does not describe itself. It can where that
 // runs in a frame whose layout the runtime has fixed once and for all. So does the code that GHC makes of Haskell,
 // which lies in files.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package hotspot knows the frames of code that a Java virtual machine has made at run time, by the
 // machine's own tables.
 //

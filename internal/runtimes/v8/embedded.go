@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package v8 knows where the code is that V8's own compiler has made when a program was built. How its frames look is
 // in package heuristics (v8.go), which finds them by their instructions.
 package v8

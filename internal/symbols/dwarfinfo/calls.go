@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package dwarfinfo
 
 // calls appends the calls at addr in this unit, innermost first.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package dwarfinfo
 
 // Tags (DWARF 5 §7.5.3, table 7.3), those that matter here.

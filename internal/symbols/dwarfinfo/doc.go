@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package dwarfinfo answers, from DWARF debug information, which function, which
 // inlined calls, which file and which line an address belongs to.
 //

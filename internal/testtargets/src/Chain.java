@@ -76,3 +76,5 @@ public final class Chain {
         return sink + x % 7 + Long.toString(x).length();
     }
 }
+
+// SPDX-License-Identifier: Apache-2.0

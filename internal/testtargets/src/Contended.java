@@ -64,3 +64,5 @@ public class Contended {
         Thread.sleep(1000L * Integer.parseInt(args[0]));
     }
 }
+
+// SPDX-License-Identifier: Apache-2.0

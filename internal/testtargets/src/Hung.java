@@ -43,3 +43,5 @@ public class Hung {
         }
     }
 }
+
+// SPDX-License-Identifier: Apache-2.0

@@ -173,3 +173,5 @@ public class Known {
         return Integer.compare(x, y) + work(x) - work(x);
     }
 }
+
+// SPDX-License-Identifier: Apache-2.0

@@ -37,3 +37,5 @@ public class Linked {
         }
     }
 }
+
+// SPDX-License-Identifier: Apache-2.0

@@ -86,3 +86,5 @@ public final class Load {
         runLoad(seconds * 1_000_000_000L);
     }
 }
+
+// SPDX-License-Identifier: Apache-2.0

@@ -159,3 +159,5 @@ public final class Mixed {
         }
     }
 }
+
+// SPDX-License-Identifier: Apache-2.0

@@ -89,3 +89,5 @@ public class Reuse {
         }
     }
 }
+
+// SPDX-License-Identifier: Apache-2.0

@@ -109,3 +109,5 @@ public class Shares {
         System.out.println(out);
     }
 }
+
+// SPDX-License-Identifier: Apache-2.0

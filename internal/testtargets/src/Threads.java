@@ -84,3 +84,5 @@ public class Threads extends Thread {
         }
     }
 }
+
+// SPDX-License-Identifier: Apache-2.0

@@ -141,3 +141,5 @@ public class Waits {
         }
     }
 }
+
+// SPDX-License-Identifier: Apache-2.0

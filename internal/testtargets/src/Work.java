@@ -224,3 +224,5 @@ public final class Work {
         return to.length + (long) sum;
     }
 }
+
+// SPDX-License-Identifier: Apache-2.0

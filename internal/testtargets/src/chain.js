@@ -71,3 +71,5 @@ let told = false;
   }
   if (Date.now() - begin < 1000 * seconds) setImmediate(turn);
 })();
+
+// SPDX-License-Identifier: Apache-2.0

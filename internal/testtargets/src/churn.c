@@ -121,3 +121,5 @@ int main(int argc, char **argv) {
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, 0);
 	}
 }
+
+// SPDX-License-Identifier: Apache-2.0

@@ -156,3 +156,5 @@ int main(int argc, char **argv) {
   if (child) kill(child, SIGKILL);
   _exit(0);
 }
+
+// SPDX-License-Identifier: Apache-2.0

@@ -134,3 +134,5 @@ int main(void)
 }
 
 #endif
+
+// SPDX-License-Identifier: Apache-2.0

@@ -61,3 +61,5 @@ int main(int argc, char **argv) {
 	puts("done"), fflush(stdout);
 	fgets(line, sizeof line, stdin);
 }
+
+// SPDX-License-Identifier: Apache-2.0

@@ -146,3 +146,5 @@ int main(int argc, char **argv)
 	std::fflush(stdout);
 	load::run_load();
 }
+
+// SPDX-License-Identifier: Apache-2.0

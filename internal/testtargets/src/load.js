@@ -50,3 +50,5 @@ console.log('ready');
   seed = runLoad(seed, Date.now() + 20);
   if (Date.now() < end) setImmediate(turn);
 })();
+
+// SPDX-License-Identifier: Apache-2.0

@@ -39,3 +39,5 @@ def main():
 
 
 main()
+
+# SPDX-License-Identifier: Apache-2.0

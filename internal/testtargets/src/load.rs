@@ -103,3 +103,5 @@ fn main() {
     keep(run_load(Instant::now() + Duration::from_secs(seconds)));
     drop(sender);
 }
+
+// SPDX-License-Identifier: Apache-2.0

@@ -35,3 +35,5 @@ int main(void)
 	for (;;)
 		sink = sink * 5 + 1;
 }
+
+// SPDX-License-Identifier: Apache-2.0

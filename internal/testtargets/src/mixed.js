@@ -160,3 +160,5 @@ if (isMainThread) {
   if (Date.now() < end) setImmediate(turn);
   else if (isMainThread) process.exit(0);
 })();
+
+// SPDX-License-Identifier: Apache-2.0

@@ -110,3 +110,5 @@ def main():
 
 
 main()
+
+# SPDX-License-Identifier: Apache-2.0

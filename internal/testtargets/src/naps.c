@@ -68,3 +68,5 @@ int main(int argc, char **argv) {
 		;
 	return 0;
 }
+
+// SPDX-License-Identifier: Apache-2.0

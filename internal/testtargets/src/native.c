@@ -227,3 +227,5 @@ int main(int argc, char **argv)
 	run_load();
 	return 0;
 }
+
+// SPDX-License-Identifier: Apache-2.0

@@ -61,3 +61,5 @@ int main(int argc, char **argv) {
   while (read(0, &b, 1) > 0) {}
   _exit(0);
 }
+
+// SPDX-License-Identifier: Apache-2.0

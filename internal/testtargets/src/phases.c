@@ -78,3 +78,5 @@ int main(int argc, char **argv) {
 	printf("%lld %lld %lld %lld %ld\n", used[0], used[1], used[2], used[3], born);
 	return 0;
 }
+
+// SPDX-License-Identifier: Apache-2.0

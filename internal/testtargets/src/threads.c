@@ -371,3 +371,5 @@ int main(int argc, char **argv) {
 			pause();
 	return 0;
 }
+
+// SPDX-License-Identifier: Apache-2.0

@@ -216,3 +216,5 @@ int main(void)
 	sleep(600);
 	return 0;
 }
+
+// SPDX-License-Identifier: Apache-2.0

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package typed gives tests the types of the module's packages, as the compiler has them.
 package typed
 

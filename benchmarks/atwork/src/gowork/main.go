@@ -72,3 +72,5 @@ func main() {
 		exchange()
 	}
 }
+
+// SPDX-License-Identifier: Apache-2.0

@@ -5,3 +5,5 @@ printf '$TTL 60\n@ SOA n.test. r.test. 1 60 60 60 60\n@ NS n.test.\nn A 10.0.0.2
 for i in $(seq 2000); do echo "h$i A 10.0.0.1" >>z; echo "h$i.test A" >>q; done
 named -g -c c >/dev/null 2>&1 & sleep 2
 while :; do dig @127.0.0.1 -p 18105 -f q >/dev/null || exit; done
+
+# SPDX-License-Identifier: Apache-2.0

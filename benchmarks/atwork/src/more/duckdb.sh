@@ -6,3 +6,5 @@ c.execute("create table t as select range a, hash(range) % 1000 b, (range * 7)::
 while True:
     c.execute("select b, count(*), max(s), avg(a) from t group by b order by 2, 1").fetchall()
     c.execute("select count(*) from t x join t y on x.a = y.b").fetchall()'
+
+# SPDX-License-Identifier: Apache-2.0

@@ -4,3 +4,5 @@ for i in $(seq 300); do echo "int f$i(int n,int*p){int s=0;for(int i=0;i<n;i++){
 for i in $(seq 300); do echo "s+=f$i(c*9,p);"; done; echo 'return s;}'; } >m.c
 gcc -flto -O2 -c a.c m.c
 while :; do gcc -flto=2 -O2 -o out a.o m.o || exit; done
+
+# SPDX-License-Identifier: Apache-2.0

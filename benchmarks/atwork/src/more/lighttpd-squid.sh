@@ -6,3 +6,5 @@ cache deny all\ncoredump_dir %s\nnetdb_filename none\npinger_enable off\n' "$PWD
 lighttpd -D -f l >/dev/null 2>&1 &
 squid -N -f s >/dev/null 2>&1 & sleep 3
 while :; do ab -q -X 127.0.0.1:18107 -c 8 -n 20000 http://127.0.0.1:18106/f >/dev/null || exit; done
+
+# SPDX-License-Identifier: Apache-2.0

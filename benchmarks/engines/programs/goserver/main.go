@@ -52,3 +52,5 @@ func main() {
 	fmt.Fprintln(os.Stderr, http.Serve(l, nil))
 	os.Exit(1)
 }
+
+// SPDX-License-Identifier: Apache-2.0

@@ -66,3 +66,5 @@ func main() {
 	fmt.Printf("rounds %d\nsurplus %d\nwork %d\nend 1\n", rounds.Load(), surplus.Load(), work.Load())
 	os.Exit(0)
 }
+
+// SPDX-License-Identifier: Apache-2.0

@@ -63,3 +63,5 @@ public final class Load {
         System.exit(0);
     }
 }
+
+// SPDX-License-Identifier: Apache-2.0

@@ -105,3 +105,5 @@ int main(int argc, char **argv)
 	}
 	_exit(0);
 }
+
+// SPDX-License-Identifier: Apache-2.0

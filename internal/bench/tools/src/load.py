@@ -40,3 +40,5 @@ def main():
 
 
 main()
+
+# SPDX-License-Identifier: Apache-2.0

@@ -268,3 +268,5 @@ int main(int argc, char **argv)
 			next += (now() - next + period - 1) / period * period;
 	}
 }
+
+// SPDX-License-Identifier: Apache-2.0

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package recorded has images of interpreters, for tests: what is read of a stopped interpreter to find it, to walk its
 // main thread, and to name that thread. So builds that a machine lacks are tested all the same, and whatever can be
 // wrong in memory can be tried on them. The tests of package live make them.

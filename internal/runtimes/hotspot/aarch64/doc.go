@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package aarch64 knows how the frames of HotSpot's code look on arm64, by what a piece of code is and by the few
 // instructions around an address.
 //

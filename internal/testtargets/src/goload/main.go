@@ -114,3 +114,5 @@ func main() {
 		}
 	}
 }
+
+// SPDX-License-Identifier: Apache-2.0

@@ -197,3 +197,5 @@ fn main() {
         stacks.len()
     );
 }
+
+// SPDX-License-Identifier: Apache-2.0

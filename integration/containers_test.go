@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"prywalk/internal/testtargets"
+)
+
+// containers are two root directories, as two containers of a pod have them: one with a server and nothing else, the
+// other one with prywalk and nothing else.
+type containers struct{ server, prywalk string }
+
+// newContainers makes them, for everyone to read.
+func newContainers(t *testing.T) containers {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, to make namespaces")
+	}
+	dir := scratch(t, nil)
+	c := containers{filepath.Join(dir, "server"), filepath.Join(dir, "debug")}
+	for _, path := range []string{c.server + "/app", c.server + "/proc", c.prywalk + "/proc", c.prywalk + "/tmp"} {
+		if err := os.MkdirAll(path, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(c.prywalk+"/tmp", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("cc", "-O1", "-static", "-pthread", "-o", c.server+"/app/server",
+		"testdata/threads.c").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	text, err := os.ReadFile(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(c.prywalk+"/prywalk", text, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// pod is a script that starts the server in its container, waits for its threads, and mounts what prywalk's container
+// has. It runs in namespaces of its own. The server is $S; all end with the script.
+func (c containers) pod(more string) []string {
+	return []string{"sh", "-ec", fmt.Sprintf(`mount -t proc proc %[2]s/proc
+mount -t proc proc /proc
+chroot %[1]s /app/server & S=$!
+until [ "$(ls /proc/$S/task | wc -l)" = 2 ]; do sleep 0.1; done
+`, c.server, c.prywalk) + more}
+}
+
+// namesOf checks that a dump has the names of the server's own file, and gives the module that they are in.
+func namesOf(t *testing.T, text string) {
+	t.Helper()
+	var d struct {
+		Threads []struct {
+			Complete bool
+			Frames   []struct{ Function, Module string }
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &d); err != nil {
+		t.Fatalf("%v: %s", err, clip(text))
+	}
+	seen := map[string]bool{}
+	for _, th := range d.Threads {
+		if !th.Complete {
+			t.Errorf("an incomplete stack: %+v", th)
+		}
+		for _, f := range th.Frames {
+			if strings.HasSuffix(f.Module, "/app/server") {
+				seen[f.Function] = true
+			}
+		}
+	}
+	if !seen["main"] || len(d.Threads) != 2 {
+		t.Errorf("%d threads, functions %v", len(d.Threads), seen)
+	}
+}
+
+// TestANeighbourInAPodNamesTheServersFunctions: the containers share a pid namespace, and have no file in common. A
+// debug container is the same. Names come from the server's own root. As an ordinary user, all is in a user namespace.
+func TestANeighbourInAPodNamesTheServersFunctions(t *testing.T) {
+	c := newContainers(t)
+	for name, pod := range map[string]struct {
+		user  *testtargets.User
+		flags []string
+	}{
+		"root":     {nil, []string{"--pid", "--fork", "--mount"}},
+		"rootless": {testtargets.Nobody, []string{"--user", "--map-root-user", "--pid", "--fork", "--mount"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			script := c.pod("umask 077\nchroot " + c.prywalk + " /prywalk dump --json -p $S\n" +
+				"chroot " + c.prywalk + " /prywalk record -q -d 0.5 -o - -p $S >r.pb.gz\n")
+			dir := scratch(t, pod.user)
+			r := command{exe: "unshare", args: append(pod.flags, script...), user: pod.user, dir: dir}.run(t).must(t, 0)
+			namesOf(t, r.stdout)
+			functions := map[string]bool{}
+			for _, f := range readProfile(t, filepath.Join(dir, "r.pb.gz")).Function {
+				functions[f.Name] = true
+			}
+			if !functions["main"] {
+				t.Errorf("functions of the recording: %v", functions)
+			}
+		})
+	}
+}
+
+// TestANeighbourWithoutTheCapabilityIsRefused: root of a container without CAP_SYS_PTRACE may not look at another
+// user's process, and the message names the capability.
+func TestANeighbourWithoutTheCapabilityIsRefused(t *testing.T) {
+	c := newContainers(t)
+	script := c.pod("")
+	script[2] = strings.Replace(script[2], "chroot "+c.server, "chroot --userspec=33:33 "+c.server, 1) +
+		"setpriv --bounding-set -sys_ptrace --inh-caps -sys_ptrace chroot " + c.prywalk + " /prywalk dump -p $S\n"
+	r := command{exe: "unshare", args: append([]string{"--pid", "--fork", "--mount"}, script...)}.run(t).must(t, 3)
+	if !strings.Contains(r.stderr, "cap_sys_ptrace") && !strings.Contains(r.stderr, "SYS_PTRACE") {
+		t.Errorf("it says %s", r.stderr)
+	}
+}
+
+// TestAHostAgentNamesAContainersFunctions: from outside, the server has another number, and another root.
+func TestAHostAgentNamesAContainersFunctions(t *testing.T) {
+	c := newContainers(t)
+	cmd := exec.Command("unshare", "--pid", "--fork", "--kill-child", "--mount", "chroot", c.server, "/app/server")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Signal(syscall.SIGKILL)
+		_ = cmd.Wait() // it was killed
+	}()
+	pid := ""
+	eventually(t, "the server has two threads", func() bool {
+		n := strconv.Itoa(cmd.Process.Pid)
+		text, _ := os.ReadFile("/proc/" + n + "/task/" + n + "/children")
+		pid = strings.TrimSpace(string(text))
+		list, _ := os.ReadDir("/proc/" + pid + "/task")
+		return pid != "" && len(list) == 2
+	})
+	namesOf(t, prywalk(t, "dump", "--json", "-p", pid).must(t, 0).stdout)
+	dir := scratch(t, nil)
+	command{dir: dir, args: []string{"record", "-q", "-d", "0.5", "-p", pid}}.run(t).must(t, 0)
+	inner := map[int64]bool{}
+	for _, s := range readProfile(t, filepath.Join(dir, "prywalk.pb.gz")).Sample {
+		for _, n := range s.NumLabel["ns_pid"] {
+			inner[n] = true
+		}
+	}
+	if len(inner) != 1 || !inner[1] {
+		t.Errorf("numbers inside: %v, want 1", inner)
+	}
+}
+
+// TestAGroupOfItsOwnMayLookAndOthersMayNot: the recipe of docs/rights.md, with a member, a stranger, and a command that
+// a member has recorded.
+func TestAGroupOfItsOwnMayLookAndOthersMayNot(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, to be two users and to give capabilities")
+	}
+	const group = 64222
+	exe := withCapabilities(t, "")
+	if err := os.Chown(exe, 0, group); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(exe, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	caps := "cap_sys_ptrace,cap_dac_read_search,cap_perfmon,cap_sys_nice+ep"
+	if out, err := exec.Command("setcap", caps, exe).CombinedOutput(); err != nil {
+		t.Skipf("no file capabilities here: %v: %s", err, out)
+	}
+	member := &testtargets.User{UID: testtargets.Nobody.UID, GID: group}
+	run := func(args ...string) result {
+		return command{args: args, user: member, exe: exe, dir: scratch(t, member)}.run(t)
+	}
+	for _, uid := range []uint32{33, 0} { // another user's process, and root's
+		pid := rightsTarget(t, uid)
+		if out := run("dump", "-p", pid).must(t, 0).stdout; !strings.Contains(out, ", 2 threads") {
+			t.Errorf("a member's dump: %s", out)
+		}
+	}
+	stranger := exec.Command(exe, "version")
+	stranger.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: testtargets.Nobody.UID,
+		Gid: testtargets.Nobody.GID}}
+	if out, err := stranger.CombinedOutput(); !errors.Is(err, os.ErrPermission) {
+		t.Errorf("a stranger: %v: %s", err, out)
+	}
+	// A recorded command has the member's rights, and none of prywalk's.
+	if out := run("record", "-q", "--", "grep", "^Cap[EPA]", "/proc/self/status").stdout; strings.Count(out,
+		"0000000000000000") != 3 {
+		t.Errorf("capabilities of a recorded command:\n%s", out)
+	}
+	// What the page warns of: prywalk opens a file for a member that the member cannot read.
+	secret := filepath.Join(scratch(t, nil), "secret")
+	if err := os.WriteFile(secret, []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := run("report", secret); strings.Contains(r.stderr, "permission denied") {
+		t.Errorf("a member's report of root's file: %s", r.stderr)
+	}
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package layers
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// licence is the line that source files have: among their first lines, or as their last where a test knows the numbers
+// of their lines.
+const licence = "SPDX-License-Identifier: Apache-2.0"
+
+// licensed are the kinds of files that have it.
+var licensed = []string{".go", ".s", ".S", ".c", ".cc", ".h", ".js", ".java", ".rs", ".py", ".rb", ".sh", ".pl", ".lua",
+	".hs", ".yml"}
+
+func TestSourceFilesNameTheirLicence(t *testing.T) {
+	root, found := filepath.Join("..", ".."), 0
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		if d.IsDir() {
+			if slices.Contains([]string{".git", "testdata", "bin", "dist", "bench"}, name) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !d.Type().IsRegular() || !slices.Contains(licensed, filepath.Ext(name)) && name != "Makefile" {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		found++
+		lines := strings.Split(strings.TrimRight(string(text), "\n"), "\n")
+		if some := slices.Concat(lines[:min(5, len(lines))], lines[len(lines)-1:]); !slices.ContainsFunc(some,
+			func(line string) bool { return strings.Contains(line, licence) }) {
+			t.Errorf("%s: add the line %q", path, licence)
+		}
+		return nil
+	})
+	if err != nil || found < 1000 {
+		t.Errorf("%d source files (%v)", found, err)
+	}
+}
