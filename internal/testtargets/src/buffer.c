@@ -30,3 +30,5 @@ int main(void)
 	fflush(stdout);
 	buffered();
 }
+
+// SPDX-License-Identifier: Apache-2.0
