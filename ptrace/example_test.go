@@ -38,7 +38,7 @@ func Example() {
 		return nil
 	})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
 	}
 	// Output: the stack was copied: true
 }

@@ -4,7 +4,6 @@ package ptrace
 
 import "prywalk/internal/procmem"
 
-// Looks are given and give what package procmem reads. Other modules cannot import that: so it has names here.
 type (
 	// SchedStat is what the scheduler counts for a thread (/proc/PID/schedstat).
 	SchedStat = procmem.SchedStat
@@ -14,18 +13,22 @@ type (
 	ThreadFiles = procmem.ThreadFiles
 	// Memory is the memory of one process, with what is known of its mappings.
 	Memory = procmem.Memory
-	// Span is a mapping of a [Memory], SpanKind what it holds.
-	Span     = procmem.Span
+	// Span is a mapping of a [Memory].
+	Span = procmem.Span
+	// SpanKind is what a [Span] holds.
 	SpanKind = procmem.Kind
 	// Relays read for a [Memory] with several threads.
 	Relays = procmem.Relays
-	// TaskDir lists the threads of a process, Budget bounds how many files are kept open.
+	// TaskDir lists the threads of a process.
 	TaskDir = procmem.TaskDir
-	Budget  = procmem.Budget
-	// Stat is a part of a thread's /proc/PID/stat, Status of its status, and Comm its name.
-	Stat   = procmem.Stat
+	// Budget bounds how many files are kept open.
+	Budget = procmem.Budget
+	// Stat is a part of a thread's /proc/PID/stat.
+	Stat = procmem.Stat
+	// Status is a part of a thread's /proc/PID/status.
 	Status = procmem.Status
-	Comm   = procmem.Comm
+	// Comm is a thread's name.
+	Comm = procmem.Comm
 )
 
 // OpenMemory opens the memory of the process that has a thread of this number. The caller closes it.

@@ -22,10 +22,9 @@ const module = "prywalk"
 // order has the product's packages from the lowest to the highest. A package imports only from lines
 // before its own; packages on one line never import each other.
 var order = [][]string{
-	{"docs", "frames", "internal/wire", "internal/x86", "internal/printable", "internal/budget", "internal/namehints",
-		"internal/schema"},
+	{"docs", "frames", "internal/wire", "internal/x86", "internal/printable", "internal/budget", "internal/namehints"},
 	{"internal/outfile", "internal/stranger", "internal/tabular", "internal/named", "internal/exit", "internal/refusal"},
-	{"report/options", "internal/openfiles"},
+	{"report/options", "internal/openfiles", "internal/schema"},
 	{"internal/elffile", "internal/procmem", "internal/machine", "internal/markdown", "internal/quota"},
 	{"dwarfunwind", "heuristics", "internal/process", "internal/perfevents"},
 	{"internal/waits", "internal/managed", "internal/console", "internal/sourcelines", "internal/samestack"},
