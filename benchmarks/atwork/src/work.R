@@ -15,3 +15,5 @@ repeat {
   s <- s + sum(solve(m + diag(60) * 60)) + sum(sort(runif(20000)))
   s <- s + Reduce(`+`, Filter(function(x) x %% 3 == 0, Map(function(x) x * 2, 1:3000)))
 }
+
+# SPDX-License-Identifier: Apache-2.0

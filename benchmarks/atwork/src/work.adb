@@ -48,3 +48,5 @@ begin
       end;
    end loop;
 end Work;
+
+-- SPDX-License-Identifier: Apache-2.0

@@ -13,3 +13,5 @@ BEGIN {
 		total += asorti(seen, order) + fib(16)
 	}
 }
+
+# SPDX-License-Identifier: Apache-2.0

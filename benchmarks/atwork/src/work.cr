@@ -48,3 +48,5 @@ loop do
   numbers(24)
   piped(200)
 end
+
+# SPDX-License-Identifier: Apache-2.0

@@ -43,3 +43,5 @@ static class Work {
 		}
 	}
 }
+
+// SPDX-License-Identifier: Apache-2.0

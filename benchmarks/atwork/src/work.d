@@ -62,3 +62,5 @@ void main()
 		sink += fib(18);
 	}
 }
+
+// SPDX-License-Identifier: Apache-2.0

@@ -31,3 +31,5 @@
   (work-text)
   (work-numbers 18)
   (funcall (byte-compile (lambda () (let ((s 0)) (dotimes (i 3000) (setq s (+ s (* i i)))) s)))))
+
+;; SPDX-License-Identifier: Apache-2.0

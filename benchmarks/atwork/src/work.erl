@@ -20,3 +20,5 @@ exchange(N) ->
 
 main() -> main(0).
 main(Sink) -> main((Sink + fib(18) + words() + exchange(500)) rem 1000003).
+
+% SPDX-License-Identifier: Apache-2.0

@@ -44,3 +44,5 @@ program work
     if (sink < -1d300) print *, sink
   end do
 end program
+
+! SPDX-License-Identifier: Apache-2.0

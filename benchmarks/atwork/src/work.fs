@@ -12,3 +12,5 @@ create flags size allot
 : decimals ( n -- ) 1.5e 0 do 0.9999e f* fdup fsin f+ loop fdrop ;
 : work begin 20 fib drop sieve drop 20000 decimals again ;
 work
+
+// SPDX-License-Identifier: Apache-2.0

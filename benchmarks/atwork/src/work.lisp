@@ -17,3 +17,5 @@
       (setf sink (mod (+ sink (fib 20) (words) (expt 3 500) (handler-case (fails 20) (error () 1)) (floor (floats 5000))) 1000003)))))
 
 (work)
+
+;; SPDX-License-Identifier: Apache-2.0

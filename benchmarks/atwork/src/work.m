@@ -14,3 +14,5 @@ while true
   endfor
   x = mod (x + sum (n) + numel (t) + eval ("sum (primes (500))"), 1000003);
 endwhile
+
+% SPDX-License-Identifier: Apache-2.0

@@ -27,3 +27,5 @@ let () =
     sink := !sink + words !round + depth 500 + search s + int_of_float (loop 20000 1.5);
     Hashtbl.hash !sink |> ignore
   done
+
+(* SPDX-License-Identifier: Apache-2.0 *)

@@ -32,3 +32,5 @@ while true:
   for i in 0 ..< 5000:
     x = x * 0.9999 + sin(x)
   sink = (sink + words() + fib(20) + int(x)) mod 1_000_003
+
+# SPDX-License-Identifier: Apache-2.0

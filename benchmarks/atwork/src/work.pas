@@ -49,3 +49,5 @@ begin
     list.Free;
   end;
 end.
+
+// SPDX-License-Identifier: Apache-2.0

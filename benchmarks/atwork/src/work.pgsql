@@ -8,3 +8,5 @@ select count(*) from t where s ~ '^[0-9a-f]*(ab|cd)[0-9]+f';
 select sum(length(replace(upper(s), 'A', 'xyz'))) from t;
 select i, s from t order by s desc, x offset 59000;
 drop table t;
+
+-- SPDX-License-Identifier: Apache-2.0

@@ -22,3 +22,5 @@ function sieve(int $n): int {
 }
 
 for ($sink = 0;;) $sink = (words() + fib(18) + sieve(20000) + $sink) % 1000003;
+
+// SPDX-License-Identifier: Apache-2.0

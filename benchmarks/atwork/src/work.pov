@@ -14,3 +14,5 @@ plane { y, -1 pigment { checker color rgb 0.2, color rgb 0.9 } finish { reflecti
   }
   #declare I = I + 1;
 #end
+
+// SPDX-License-Identifier: Apache-2.0

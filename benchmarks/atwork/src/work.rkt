@@ -18,3 +18,5 @@
   (loop (modulo (+ sink (fib 20) (words) (expt 3 500) (with-handlers ([exn:fail? (lambda (e) 1)]) (fails 20))
                    (exact-floor (floats 5000)))
                 1000003)))
+
+;; SPDX-License-Identifier: Apache-2.0

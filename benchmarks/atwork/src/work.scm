@@ -24,3 +24,5 @@
     (work (modulo (+ sink (fib 18) (total t) (words l) (expt 3 500) (inexact->exact (floor (floats 5000 1.5)))) 1000003))))
 
 (work 0)
+
+;; SPDX-License-Identifier: Apache-2.0

@@ -22,3 +22,5 @@
 (assert (and (> n 1) (> m 1) (= (+ (* n n n) (* 3 m m)) 91139)))
 (check-sat)
 (pop)
+
+; SPDX-License-Identifier: Apache-2.0

@@ -6,3 +6,5 @@ SELECT count(*), sum(length(b)) FROM t WHERE b LIKE '%33%-1%';
 SELECT b, count(*) FROM t GROUP BY substr(b, 1, 3) ORDER BY 2 DESC LIMIT 3;
 SELECT count(*) FROM t x JOIN t y ON y.a = x.a + 1 WHERE x.id % 3 = 0;
 SELECT max(n) FROM (SELECT row_number() OVER (PARTITION BY a % 100 ORDER BY b) AS n FROM t);
+
+-- SPDX-License-Identifier: Apache-2.0

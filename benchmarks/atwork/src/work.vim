@@ -21,3 +21,5 @@ while 1
   sort n
   g/<a>/normal! ddp
 endwhile
+
+" SPDX-License-Identifier: Apache-2.0

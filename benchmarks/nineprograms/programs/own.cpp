@@ -36,3 +36,5 @@ int main()
 	for (shop::Invoice v;;)
 		shop::sink = shop::sink + v.total(10000000 + shop::sink % 2);
 }
+
+// SPDX-License-Identifier: Apache-2.0

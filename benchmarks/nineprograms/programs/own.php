@@ -6,3 +6,5 @@ function invoice_total($n) {
     return $sum;
 }
 while (true) invoice_total(1000000);
+
+// SPDX-License-Identifier: Apache-2.0
