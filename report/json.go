@@ -87,6 +87,8 @@ type jsonReport struct {
 	Groups []jsonGroup `json:"groups,omitempty"`
 	// Tree is the call tree, if it was asked for: a function without a module that stands for all.
 	Tree *jsonFunction `json:"tree,omitempty"`
+	// TreeCut is what --rows left out of it: the calls with the least time. Absent if nothing.
+	TreeCut *jsonCut `json:"tree_cut,omitempty"`
 }
 
 // JSON writes the table as one line of JSON, with groups where the options have them, and the whole call tree if asked
@@ -317,6 +319,7 @@ func (d *data) jsonTree(out *jsonWriter) {
 		add(self, s.Value)
 	}
 	t.SortChildren(d.Data)
+	cut := d.cutTree(t, func(n int32) int64 { self, _ := of(n); return self[d.Value] })
 	d.writeNodes(out, t, func(n int32) jsonFunction {
 		self, total := of(n)
 		if n == 0 {
@@ -324,6 +327,41 @@ func (d *data) jsonTree(out *jsonWriter) {
 		}
 		return d.jsonFunction(t.Nodes[n].Frame, self, total)
 	})
+	if cut.Functions > 0 {
+		out.text(`,"tree_cut":`)
+		out.value(cut)
+	}
+}
+
+// cutTree leaves those nodes in a trie, besides the root, that have most time: as many as Options.N says. No caller has
+// less time than what it calls, and it is made before: so what is left is a tree.
+func (d *data) cutTree(t *view.Trie, self func(int32) int64) (cut jsonCut) {
+	all := len(t.Nodes) - 1
+	shown := min(all, d.Limit(all))
+	if shown == all {
+		return cut
+	}
+	taken := 5 * int64(len(t.Nodes))
+	d.Take(taken)
+	defer d.Give(taken)
+	order := make([]int32, all)
+	for i := range order {
+		order[i] = int32(i + 1)
+	}
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(t.Nodes[b].Total, t.Nodes[a].Total) })
+	left := make([]bool, len(t.Nodes))
+	whole := self(0)
+	for i, n := range order {
+		if whole += self(n); i >= shown {
+			left[n] = true
+			cut.Share += float64(self(n))
+		}
+	}
+	cut.Functions, cut.Share = all-shown, cut.Share/float64(max(1, whole))
+	for i := range t.Nodes {
+		t.Nodes[i].Children = slices.DeleteFunc(t.Nodes[i].Children, func(n int32) bool { return left[n] })
+	}
+	return cut
 }
 
 // writeNodes writes a trie's nodes, each within its parent, without recursion: the tree's depth is the input's.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -429,6 +430,53 @@ func TestJSONHasAllClocks(t *testing.T) {
 	if err := JSON(&b, foreign(), false, Options{}); err != nil || strings.Contains(b.String(), "blocked") ||
 		strings.Contains(b.String(), `"tree"`) {
 		t.Errorf("%v %s", err, &b)
+	}
+}
+
+// TestATreeInJSONHasAsManyCallsAsAskedFor: those with most time, and it says what is left out.
+func TestATreeInJSONHasAsManyCallsAsAskedFor(t *testing.T) {
+	type cut struct {
+		Functions int
+		Share     float64
+	}
+	tree := func(n int) (root *jsonNode, left cut) {
+		var b strings.Builder
+		if err := JSON(&b, fixture(t), true, Options{N: n}); err != nil {
+			t.Fatal(err)
+		}
+		var r struct {
+			Tree *jsonNode `json:"tree"`
+			Cut  cut       `json:"tree_cut"`
+		}
+		if err := json.Unmarshal([]byte(b.String()), &r); err != nil {
+			t.Fatal(err)
+		}
+		return r.Tree, r.Cut
+	}
+	var walk func(n *jsonNode, least *int64) (nodes int, self int64)
+	walk = func(n *jsonNode, least *int64) (nodes int, self int64) {
+		self, *least = n.Self["cpu"], min(*least, n.Total["cpu"])
+		for i := range n.Children {
+			k, s := walk(n.Children[i], least)
+			nodes, self = nodes+k, self+s
+		}
+		return nodes + 1, self
+	}
+	least := int64(1 << 62)
+	whole, none := tree(0)
+	all, used := walk(whole, &least)
+	if none.Functions != 0 || all < 10 {
+		t.Fatalf("%d calls, %+v cut", all, none)
+	}
+	const n = 6
+	some, left := tree(n)
+	least = 1 << 62
+	nodes, self := walk(some, &least)
+	if nodes-1 != n || left.Functions != all-1-n || math.Abs(left.Share-float64(used-self)/float64(used)) > 1e-9 {
+		t.Errorf("%d calls of %d, %d of %d ns of their own: %+v cut", nodes-1, all-1, self, used, left)
+	}
+	if least < used/20 {
+		t.Errorf("a call with %d ns of %d is shown", least, used)
 	}
 }
 
