@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"prywalk/internal/exit"
 	"prywalk/internal/top"
 	"prywalk/report"
 )
@@ -35,6 +36,23 @@ func complete(root *cobra.Command) {
 		}
 		if cmd.Flags().Lookup("name") != nil {
 			_ = cmd.RegisterFlagCompletionFunc("name", nameCompletions) // it exists
+		}
+	}
+}
+
+// refuseShells makes an error of a shell that "prywalk completion" has no script for; without one it prints its help.
+func refuseShells(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() != "completion" {
+			continue
+		}
+		cmd.Args = nil
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return exit.Usage("no completion for the shell %q: choose bash, zsh, fish or powershell", args[0])
+			}
+			return cmd.Help()
 		}
 	}
 }
