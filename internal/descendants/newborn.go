@@ -187,12 +187,8 @@ func (n *Newborns[O, K]) Tick(now int64, runs func(*Newborn[O, K], *procmem.Stat
 			cpu, _ := n.clock(pid) // it is gone, else
 			var s procmem.Stat
 			err := n.stat(y.Files, &s)
-			ended := err != nil || s.StartTime != y.start || s.State == 'X' // a zombie may still be met
-			if !ended && age <= lastingFor {
-				n.learn(y, &s)
-				y.uses(&s.Comm, int64(cpu)) // it allocates
-			}
 			n.unpin()
+			ended := err != nil || s.StartTime != y.start || s.State == 'X' // a zombie may still be met
 			if ended || age > lastingFor {
 				delete(n.young, pid)
 				goesOn := yield(y, !ended)
@@ -201,7 +197,8 @@ func (n *Newborns[O, K]) Tick(now int64, runs func(*Newborn[O, K], *procmem.Stat
 				}
 				continue
 			}
-			if age <= markedFor && s.State == 'R' {
+			n.learn(y, &s)
+			if y.uses(&s.Comm, int64(cpu)); age <= markedFor && s.State == 'R' {
 				runs(y, &s)
 			}
 		}

@@ -95,9 +95,6 @@ func (r *Reader) ringOf() int {
 
 // Moved reports whether processors have come or gone since it was opened: who runs there is not told.
 func (r *Reader) Moved() bool {
-	if r.list == nil && r.sameProcessors() {
-		return false
-	}
 	online, err := r.processors()
 	return err != nil || online != r.online
 }

@@ -42,7 +42,6 @@ type young struct {
 	look   *look.Thread // nil: it was not looked at
 	memory *procmem.Memory
 	maps   code.Listing
-	failed error // of the last opening
 	// refused: this user may not look at it.
 	refused bool
 }
@@ -81,16 +80,17 @@ func (c *Tracer) findNewborn(now int64) (done bool) {
 	n := c.newborns
 	c.births.at(c.counts.ticks)
 	last := c.births.last()
-	if c.walks.away() {
+	switch {
+	case c.walks.away():
 		return false
+	case c.walks.walker == nil:
+		ptrace.Pin() // a thread that was asked to stop at an earlier tick may do so meanwhile
+		n.Born(last, now)
+		ptrace.Unpin()
+	case n.Any(last):
+		return c.elsewhere(func() { n.Born(last, now) })
 	}
-	if c.walks.walker != nil && !n.Any(last) {
-		return true
-	}
-	ptrace.Pin() // it allocates
-	find := func() { n.Born(last, now) }
-	ptrace.Unpin()
-	return c.elsewhere(find)
+	return true
 }
 
 // exiting is PF_EXITING of the kernel's include/linux/sched.h.
@@ -131,14 +131,12 @@ func (c *Tracer) lookAtNewbornProcess(k *young, pid int) {
 		k.marks[len(k.marks)-1].met = booking.MetMissed
 		return
 	}
-	ptrace.Pin() // it allocates
-	open := func() { k.failed = k.open(pid, c.files) }
-	ptrace.Unpin()
-	if !c.elsewhere(open) {
+	var err error
+	if !c.elsewhere(func() { err = k.open(pid, c.files) }) {
 		k.marks[len(k.marks)-1].met = booking.MetMissed
 		return
 	}
-	if k.failed != nil {
+	if err != nil {
 		return
 	}
 	c.counts.attempted++
@@ -226,8 +224,6 @@ func (c *Tracer) claimWithoutLooks(waiter *handover.Process, k *young) {
 
 // claimMarks hands over the marks of a process that has ended.
 func (c *Tracer) claimMarks(waiter *handover.Process, marks []mark) {
-	ptrace.Pin() // it allocates
-	defer ptrace.Unpin()
 	for i := range marks {
 		m := &marks[i]
 		e := handover.Event{
@@ -246,8 +242,6 @@ func (c *Tracer) claimUsed(y *descendants.Newborn[*handover.Process, *young]) {
 	if c.kin.reader != nil {
 		return // the kernel tells all of it
 	}
-	ptrace.Pin() // it allocates
-	defer ptrace.Unpin()
 	for _, u := range y.Used {
 		c.out.add(handover.Event{
 			Kind: handover.ChildKnown, Proc: y.Waiter, Ran: &handover.Program{Name: u.Name}, At: c.now.at, Length: u.NS,

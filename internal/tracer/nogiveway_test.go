@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/handover"
 	"prywalk/internal/look"
 	"prywalk/internal/ownruntime"
 	"prywalk/internal/procmem"
@@ -26,13 +25,7 @@ func TestNothingThatATickCallsGivesWay(t *testing.T) {
 	for range naps {
 		pool.Put(new(look.Shot))
 	}
-	control := NewControl(naps)
-	for range naps {
-		control.arrive <- new(handover.Process)
-	}
-	arrivals := &Tracer{control: control}
 	for name, call := range map[string]func(){
-		"a process that arrives":    func() { _ = arrivals.arrived() },
 		"the thread's own clock":    func() { _ = ownruntime.CPUTime() },
 		"a shot of the pool":        func() { _ = pool.Get() },
 		"how long it was suspended": func() { _ = procmem.Suspended() },

@@ -115,26 +115,13 @@ const FileReserve = 512
 
 // admit takes a process on. One that has ended already goes on to the accountant, which lets go of it.
 func (c *Tracer) admit(shared *handover.Process) {
-	p := c.takeOnProcess(shared)
-	if p == nil {
-		return
-	}
-	c.chooseFor(p)
-	c.meetProcess(p)
-	c.followKin(p)
-}
-
-// takeOnProcess begins the account of a process; nil if it has ended.
-func (c *Tracer) takeOnProcess(shared *handover.Process) *process {
-	ptrace.Pin() // it allocates, and a thread that was asked to stop at an earlier tick may do so meanwhile
-	defer ptrace.Unpin()
 	p := &process{target: shared.Target, shared: shared}
 	p.clock.now, _ = procmem.ProcessCPU(p.target.PID)
 	tasks := openTasks(shared)
 	if tasks == nil {
 		p.gone = true
 		c.out.add(handover.Event{Kind: handover.ProcessEnded, Proc: shared, At: procmem.Now(), Used: &p.end})
-		return nil
+		return
 	}
 	p.extra, _ = shared.TakeExtra()
 	tasks.KeepWithin(c.files)
@@ -148,7 +135,9 @@ func (c *Tracer) takeOnProcess(shared *handover.Process) *process {
 	p.idle = idle.NewProcess(p.clock.now)
 	c.procs = append(c.procs, p)
 	c.out.add(handover.Event{Kind: handover.ProcessBegan, Proc: shared})
-	return p
+	c.chooseFor(p)
+	c.meetProcess(p)
+	c.followKin(p)
 }
 
 // openTasks gives the list of a process's threads, nil if the process has ended.
@@ -166,20 +155,13 @@ func openTasks(p *handover.Process) *procmem.TaskDir {
 
 // admitAll takes on the processes that have arrived.
 func (c *Tracer) admitAll() {
-	for p := c.arrived(); p != nil; p = c.arrived() {
-		c.admit(p)
-		c.serveStopped()
-	}
-}
-
-// arrived gives the next process that has arrived, nil if there is none.
-func (c *Tracer) arrived() *handover.Process {
-	ptrace.Pin() // a receive, too, brings up a request to make room (runtime/lock_spinbit.go, unlock)
-	defer ptrace.Unpin()
-	select {
-	case p := <-c.control.arrive:
-		return p
-	default:
-		return nil
+	for {
+		select {
+		case p := <-c.control.arrive:
+			c.admit(p)
+			c.serveStopped()
+		default:
+			return
+		}
 	}
 }

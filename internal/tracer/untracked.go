@@ -9,7 +9,6 @@ import (
 	"prywalk/internal/look"
 	"prywalk/internal/perfevents"
 	"prywalk/internal/procmem"
-	"prywalk/ptrace"
 )
 
 // # Processes that nobody meets
@@ -100,10 +99,8 @@ func (c *Tracer) claimInto(kind handover.Kind, to *handover.Process, s untracked
 // meetProcess gives a process that was just met the samples that came before. Those of what it ran before it called
 // exec are of no thread of it: they have a claim on what is unseen of it.
 func (c *Tracer) meetProcess(p *process) {
-	c.walked()
-	ptrace.Pin() // it allocates, as takeOnProcess
-	defer ptrace.Unpin()
 	if c.newborns != nil {
+		c.walked()
 		if y := c.newborns.Meet(p.target.PID, p.shared); y != nil && y.Kept != nil {
 			p.youth = y.Kept // until its first thread is met
 			c.closeNewborn(p.youth)
@@ -229,27 +226,11 @@ func (c *Tracer) hearKin(now int64) {
 	if k.reader == nil {
 		return
 	}
-	due := now-k.checked >= checkEvery
-	if due && k.reader.Moved() {
-		c.leaveKin()
-		return
-	}
-	ptrace.Pin() // it allocates, which would bring up a request to make room
-	goesOn := c.drainKin(now, due)
-	ptrace.Unpin()
-	if !goesOn {
-		c.leaveKin()
-	}
-}
-
-// drainKin is hearKin, without a system call that tells the Go scheduler. check: what that costs is to be judged. It is
-// false if that is too much.
-func (c *Tracer) drainKin(now int64, check bool) (goesOn bool) {
-	k := &c.kin
 	k.records += k.table.DrainClocks(k.reader)
-	if check {
-		if float64(k.records) > mostRecords*seconds(now-k.checked) || c.inherited() > mostInherited {
-			return false
+	if since := now - k.checked; since >= checkEvery {
+		if float64(k.records) > mostRecords*seconds(since) || k.reader.Moved() || c.inherited() > mostInherited {
+			c.leaveKin()
+			return
 		}
 		k.checked, k.records = now, 0
 		k.table.Sweep()
@@ -259,7 +240,6 @@ func (c *Tracer) drainKin(now int64, check bool) (goesOn bool) {
 			c.claimSpent(p, true)
 		}
 	}
-	return true
 }
 
 // inherited gives how many events the threads have that are known, at most.

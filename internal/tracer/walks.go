@@ -58,17 +58,14 @@ func (w *walks) away() bool {
 
 // elsewhere calls f on an ordinary thread if the tracer has a real-time priority, and serves stops until f returns, or
 // for walkFor; false if f goes on. Else it calls f itself. Preconditions: no walk is under way. f reads and writes
-// nothing that a stop's end does, calls nothing that belongs to the tracer's thread, and waits for no other goroutine.
+// nothing that a stop's end does, and calls nothing that belongs to the tracer's thread.
 func (c *Tracer) elsewhere(f func()) (done bool) {
 	w := &c.walks
-	ptrace.Pin() // a thread that was asked to stop at an earlier tick may do so meanwhile
 	if w.walker == nil {
 		f()
-		ptrace.Unpin()
 		return true
 	}
 	w.under = w.walker.Start(f)
-	ptrace.Unpin()
 	for until := procmem.Now() + walkFor; w.away() && procmem.Now() < until; {
 		c.breathe(procmem.Now() + walkStep)
 	}
@@ -96,18 +93,15 @@ func (c *Tracer) openAhead(p *process, tids []int, now int64, wait bool) (done b
 		return false
 	}
 	w.dropAhead()
-	ptrace.Pin() // it allocates
-	open := func() { w.openAll(c.files) }
 	for _, tid := range tids {
 		if p.list.byTID[tid] == nil && now >= p.list.unwanted[tid].again {
 			w.ahead = append(w.ahead, openedThread{proc: p, tid: tid})
 		}
 	}
-	ptrace.Unpin()
 	if len(w.ahead) == 0 {
 		return true
 	}
-	done = c.elsewhere(open)
+	done = c.elsewhere(func() { w.openAll(c.files) })
 	if wait {
 		c.walked()
 		return true
