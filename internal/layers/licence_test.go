@@ -15,8 +15,8 @@ import (
 // of their lines.
 const licence = "SPDX-License-Identifier: Apache-2.0"
 
-// unlicensed are the kinds of files that do not: pages, data, and what tools write. Files without a kind do not, but for
-// the Makefile and hidden ones.
+// unlicensed are the kinds of files that do not: pages, data, and what tools write. Of the files without a kind only the
+// Makefile does.
 var unlicensed = []string{"", ".md", ".json", ".svg", ".mod", ".sum", ".lock", ".gitignore"}
 
 func TestSourceFilesNameTheirLicence(t *testing.T) {
