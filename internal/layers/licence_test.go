@@ -15,7 +15,7 @@ import (
 // of their lines.
 const licence = "SPDX-License-Identifier: Apache-2.0"
 
-// unlicensed are the kinds of files that do not: pages, data, and what tools write. Of the files without a kind only the
+// unlicensed are the kinds of files that do not: pages, data, and what tools write. Of files without a kind only the
 // Makefile does.
 var unlicensed = []string{"", ".md", ".json", ".svg", ".mod", ".sum", ".lock", ".gitignore"}
 
