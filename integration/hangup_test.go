@@ -23,8 +23,9 @@ func TestATerminalThatHangsUpLeavesTheRecording(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	dir := scratch(t, nil)
 	file := filepath.Join(dir, "r.pb.gz")
-	terminal := exec.Command(script, "-q", "-c", "exec "+binary+" record -p "+strconv.Itoa(target.PID)+" -o "+file,
-		filepath.Join(dir, "typescript"))
+	// Below nohup SIGHUP is ignored, and prywalk goes on.
+	terminal := exec.Command("env", "--default-signal=HUP", script, "-q", "-c",
+		"exec "+binary+" record -p "+strconv.Itoa(target.PID)+" -o "+file, filepath.Join(dir, "typescript"))
 	in, err := terminal.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -97,16 +98,25 @@ func TestCommandThatAsksForASignalAtItsParentsEndOutlivesTheRecording(t *testing
 func TestCommandThatAsksForASignalAtItsParentsEndOutlivesCtrlZ(t *testing.T) {
 	r, pid, in := startDeathsig(t)
 	for range 5 {
+		eventually(t, "prywalk catches the signal", func() bool { return catches(r.cmd.Process.Pid, syscall.SIGTSTP) })
 		r.signal(syscall.SIGTSTP)
 		eventually(t, "prywalk and the command stop", func() bool {
 			return stateOf(r.cmd.Process.Pid) == "T" && stateOf(pid) == "T"
 		})
 		r.signal(syscall.SIGCONT)
 		eventually(t, "both go on", func() bool { return stateOf(r.cmd.Process.Pid) != "T" && stateOf(pid) == "S" })
-		time.Sleep(100 * time.Millisecond) // until prywalk catches the next one
 	}
 	in.Close()
 	r.wait().must(t, 7)
+}
+
+// catches reports whether a process has a handler for a signal.
+func catches(pid int, sig syscall.Signal) bool {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	_, mask, _ := strings.Cut(string(text), "\nSigCgt:\t")
+	mask, _, _ = strings.Cut(mask, "\n")
+	caught, err := strconv.ParseUint(mask, 16, 64)
+	return err == nil && caught>>(sig-1)&1 == 1
 }
 
 // waitForFile waits until a file is there.
