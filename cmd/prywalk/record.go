@@ -3,6 +3,9 @@
 package main
 
 import (
+	"bufio"
+	"cmp"
+	"io"
 	"os"
 	"time"
 
@@ -13,6 +16,7 @@ import (
 	"prywalk/internal/console"
 	"prywalk/internal/exit"
 	"prywalk/internal/look"
+	"prywalk/internal/outfile"
 	"prywalk/internal/recording"
 	"prywalk/internal/sampler"
 	"prywalk/internal/view"
@@ -41,6 +45,7 @@ type recordFlags struct {
 	stacks      bool
 	rung        string
 	control     bool
+	eventLog    string
 	engineFlags
 }
 
@@ -105,7 +110,8 @@ func (f *recordFlags) declare(fl *pflag.FlagSet) {
 	fl.StringVar(&f.engine, "engine", engineAuto, engineUsage)
 	fl.BoolVar(&f.noKernel, "no-kernel", false, "leave the kernel's functions out of stacks")
 	fl.BoolVar(&f.control, "control", false, "obey hold and go on standard input, for measurements")
-	for _, name := range []string{"rung", "control"} {
+	fl.StringVar(&f.eventLog, "event-log", "", "write the events that time is attributed by to this file, to replay them")
+	for _, name := range []string{"rung", "control", "event-log"} {
 		_ = fl.MarkHidden(name) // it exists
 	}
 	fl.SortFlags = false
@@ -148,10 +154,27 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 		Sampler: o, PIDs: f.pids, Duration: time.Duration(f.duration), Output: f.output, Aggregate: f.aggregate,
 		Stats: f.stats, Threads: f.threads, Control: f.control,
 	}
-	if launch {
-		return recording.Command(asked, args)
+	return f.logged(&asked, func() error {
+		if launch {
+			return recording.Command(asked, args)
+		}
+		return recording.Attach(asked)
+	})
+}
+
+// logged records with the log of events that was asked for, if any.
+func (f *recordFlags) logged(o *recording.Options, record func() error) error {
+	if f.eventLog == "" {
+		return record()
 	}
-	return recording.Attach(asked)
+	var recorded error
+	err := outfile.Write(f.eventLog, func(w io.Writer) error {
+		log := bufio.NewWriter(w)
+		o.Sampler.EventLog = log
+		recorded = record()
+		return log.Flush()
+	})
+	return cmp.Or(recorded, err)
 }
 
 // refuse is the error of arguments that do not go together; launch: they have a command.
