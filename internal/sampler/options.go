@@ -87,6 +87,8 @@ type Options struct {
 	// walked and explained are [accountant.Options]' Walked and Explained, for tests.
 	walked    func(*handover.Process, *look.Shot, sample.StackID, *frames.Walker)
 	explained func(*look.Shot, *waits.For)
+	// engine, if set, makes the engine, for tests.
+	engine func(*handover.Common, <-chan *handover.Process) handover.Engine
 }
 
 // looking is what of it the tracer needs to know.
