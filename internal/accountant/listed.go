@@ -70,7 +70,7 @@ func (u *unwinder) listed(payer *handover.Process, g *handover.Program) *listedP
 		}
 		u.last = listedProgram{
 			program: g,
-			code:    u.images.Listed(payer.Target.Arch, g.Maps, payer.Target.PID),
+			code:    u.images.Listed(payer.Target.Arch, g.Maps, payer.Target.PID, g.Name),
 			modules: map[*frames.Module]*profile.ModuleInfo{},
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"testing"
 	"time"
-
 )
 
 // village is a made-up /proc: a family, what it sees, and what it books, in hundredths of a second.
