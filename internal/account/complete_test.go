@@ -10,7 +10,9 @@ import (
 )
 
 // said is all that record says at its end.
-func said(s *runstats.Stats) string { return strings.Join(append(Notes(s), Closing(s, "p.pb.gz")), " | ") }
+func said(s *runstats.Stats) string {
+	return strings.Join(append(Notes(s), Closing(s, "p.pb.gz")), " | ")
+}
 
 // TestTheClosingLineCountsCPUTimeAndNotSleepers: 39,000 of 40,000 samples are of sleepers with complete stacks; a
 // quarter of the CPU time is under incomplete ones.

@@ -22,11 +22,10 @@ const module = "prywalk"
 // order has the product's packages from the lowest to the highest. A package imports only from lines
 // before its own; packages on one line never import each other.
 var order = [][]string{
-	{"docs", "frames", "internal/wire", "internal/x86", "internal/printable", "internal/budget", "internal/namehints",
-		"internal/sample"},
-	{"internal/outfile", "internal/stranger", "internal/tabular", "internal/named", "internal/exit", "internal/refusal",
-		"internal/attribute"},
-	{"report/options", "internal/openfiles", "internal/schema"},
+	{"docs", "frames", "internal/wire", "internal/x86", "internal/sample"},
+	{"internal/printable", "internal/budget", "internal/namehints"},
+	{"internal/outfile", "internal/stranger", "internal/tabular", "internal/named", "internal/exit", "internal/refusal"},
+	{"report/options", "internal/openfiles", "internal/schema", "internal/attribute"},
 	{"internal/elffile", "internal/procmem", "internal/machine", "internal/markdown", "internal/quota"},
 	{"dwarfunwind", "heuristics", "internal/process", "internal/perfevents"},
 	{"internal/waits", "internal/managed", "internal/console", "internal/sourcelines", "internal/samestack"},
