@@ -21,8 +21,10 @@ type Stretch struct {
 	cpu0         float64
 }
 
+// Begin begins to count.
 func (s *Stretch) Begin() { s.on, s.cpu0 = time.Now(), ProcessCPU(s.PID) }
 
+// End ends what Begin began.
 func (s *Stretch) End() {
 	s.Seconds += time.Since(s.on).Seconds()
 	s.CPU += ProcessCPU(s.PID) - s.cpu0
