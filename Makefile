@@ -16,9 +16,14 @@ CHECK     := $(GO) tool -modfile=tools/go.mod staticcheck
 TESTFLAGS ?= -timeout 20m -p 2
 FUZZTIME  ?= 10s
 BENCHTIME ?= 200ms
-# Where the results of the benchmarks go, and what prywalk bench is to be told besides.
+# What prywalk bench does, with all loads and tools. The paths of its flags begin here, too.
+OVERHEAD  := $(GO) -C benchmarks run ./overhead
+# Where the results of the benchmarks go, and what overhead is to be told besides.
 RESULTS    ?= bench
 BENCHFLAGS ?=
+
+# The modules: the product and all of its tests, and what measures it.
+MODULES := . benchmarks
 
 .PHONY: all build setup test vet-arches test-arm64 test-race torture-freezes go-releases bench bench-go bench-quick bench-full bench-docs bench-known peers counts counts-arm64 rows lint fmt demo dist test-dist third-party rename fuzz clean help
 
@@ -41,14 +46,18 @@ setup:
 ## test: all tests, and compile and vet for arm64 too
 test: setup vet-arches
 	@status=0; \
-	$(GO) test $(TESTFLAGS) $$($(GO) list ./... | grep -v '^prywalk/integration\|^prywalk/docs\|^prywalk/benchmarks/\(counts\|deadlocks\)') || status=1; \
-	$(GO) test $(TESTFLAGS) -count=1 -p 1 ./benchmarks/counts ./benchmarks/deadlocks ./integration/... ./docs/... || status=1; \
+	$(GO) test $(TESTFLAGS) $$($(GO) list ./... | grep -v '^prywalk/integration\|^prywalk/docs') || status=1; \
+	$(GO) -C benchmarks test $(TESTFLAGS) $$($(GO) -C benchmarks list ./... | grep -v '/counts$$\|/deadlocks$$') || status=1; \
+	$(GO) -C benchmarks test $(TESTFLAGS) -count=1 -p 1 ./counts ./deadlocks || status=1; \
+	$(GO) test $(TESTFLAGS) -count=1 -p 1 ./integration/... ./docs/... || status=1; \
 	exit $$status
 
 vet-arches:
-	GOARCH=amd64 $(GO) vet ./...
-	GOARCH=arm64 $(GO) build ./...
-	GOARCH=arm64 $(GO) vet ./...
+	@set -ex; for module in $(MODULES); do \
+		GOARCH=amd64 $(GO) -C $$module vet ./...; \
+		GOARCH=arm64 $(GO) -C $$module build ./...; \
+		GOARCH=arm64 $(GO) -C $$module vet ./...; \
+	done
 
 ## test-arm64: prywalk and its system calls in an emulated arm64 machine (some minutes)
 test-arm64: setup
@@ -67,25 +76,28 @@ go-releases: setup
 ## test-race: the tests under the race detector, without those of real programs
 test-race: setup
 	CGO_ENABLED=1 $(GO) test -race -short $(TESTFLAGS) ./...
+	CGO_ENABLED=1 $(GO) -C benchmarks test -race -short $(TESTFLAGS) ./...
 
 ## bench: what sampling costs, in brief (bench/quick.json and .svg), and every Go benchmark, briefly
 bench: bench-quick bench-go
 
 ## bench-go: every Go benchmark, briefly
 bench-go: setup
-	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -timeout 15m -p 1 ./...
+	@set -ex; for module in $(MODULES); do \
+		$(GO) -C $$module test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -timeout 15m -p 1 ./...; \
+	done
 
-## bench-quick: what sampling costs, in brief; BENCHFLAGS=--check fails on a broken promise
+## bench-quick: what sampling costs, in brief; BENCHFLAGS=-check fails on a broken promise
 bench-quick: build
 	@mkdir -p $(RESULTS)
-	$(BIN) bench --quick --json $(RESULTS)/quick.json --svg $(RESULTS)/quick.svg $(BENCHFLAGS)
+	$(OVERHEAD) -quick -json $(RESULTS)/quick.json -svg $(RESULTS)/quick.svg $(BENCHFLAGS)
 
 ## bench-full: what sampling costs, with all workloads and beside all peers (a night: 5 to 8 hours); PART, WORKLOAD: a part of it
 PART     ?= full
 WORKLOAD ?= all
 bench-full: build setup peers
 	@mkdir -p $(RESULTS)
-	PATH="$(CURDIR)/bin/peers:$$PATH" $(BIN) bench --peers --workload $(WORKLOAD) --json $(RESULTS)/$(PART).json --svg $(RESULTS)/$(PART).svg $(BENCHFLAGS)
+	PATH="$(CURDIR)/bin/peers:$$PATH" $(OVERHEAD) -peers -workload $(WORKLOAD) -json $(RESULTS)/$(PART).json -svg $(RESULTS)/$(PART).svg $(BENCHFLAGS)
 
 ## peers: fetch the profilers that bench-full measures beside prywalk, into bin/peers
 peers:
@@ -93,17 +105,17 @@ peers:
 
 ## bench-docs: put the last bench-full's tables and charts into benchmarks/results and docs/charts (FULL: other files, separated by commas)
 FULL ?= $(RESULTS)/full.json
-bench-docs: build
-	$(BIN) bench --from $(FULL) --docs benchmarks/results/overhead.md --svg benchmarks/results/overhead.svg
-	$(GO) run ./benchmarks/charts
+bench-docs:
+	$(OVERHEAD) -from $(FULL) -docs benchmarks/results/overhead.md -svg benchmarks/results/overhead.svg
+	$(GO) -C benchmarks run ./charts
 
 ## bench-known: make benchmarks/known.json, which CI judges ratios by, of the same files
-bench-known: build
-	$(BIN) bench --from $(FULL) --write-known benchmarks/known.json
+bench-known:
+	$(OVERHEAD) -from $(FULL) -write-known benchmarks/known.json
 
 ## counts: measure the counts' baseline anew (benchmarks/counts)
 counts: setup
-	$(GO) test ./benchmarks/counts -run Risen -update
+	$(GO) -C benchmarks test ./counts -run Risen -update
 
 ## counts-arm64: the same of the emulated arm64 machine, single looks only
 counts-arm64: setup
@@ -121,6 +133,8 @@ lint: vet-arches
 	if [ -n "$$unformatted" ]; then echo "not formatted, run make fmt:"; echo "$$unformatted"; exit 1; fi
 	$(CHECK) ./...
 	$(LINT) run ./...
+	cd benchmarks && $(GO) tool -modfile=../tools/go.mod staticcheck ./...
+	cd benchmarks && $(GO) tool -modfile=../tools/go.mod golangci-lint run ./...
 
 ## fmt: format all Go files
 fmt:
@@ -151,10 +165,12 @@ rename:
 
 ## fuzz: each fuzz test for FUZZTIME (10s)
 fuzz:
-	@set -e; $(GO) list -f '{{.ImportPath}}' ./... | while read -r pkg; do \
-		$(GO) test -list '^Fuzz' "$$pkg" </dev/null | grep '^Fuzz' | while read -r name; do \
-			echo "$$pkg $$name"; \
-			$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$pkg" </dev/null || exit 1; \
+	@set -e; for module in $(MODULES); do \
+		$(GO) -C $$module list -f '{{.ImportPath}}' ./... | while read -r pkg; do \
+			$(GO) -C $$module test -list '^Fuzz' "$$pkg" </dev/null | grep '^Fuzz' | while read -r name; do \
+				echo "$$pkg $$name"; \
+				$(GO) -C $$module test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$pkg" </dev/null || exit 1; \
+			done || exit 1; \
 		done || exit 1; \
 	done
 

@@ -119,7 +119,7 @@ func (x *Difference) section(out *printable.Writer, title string, list []*Change
 		for i, s := range x.cells(c, total) {
 			cells[i] = append(cells[i], s)
 		}
-		name, module = max(name, tabular.Runes(c.frame().Shown())), max(module, tabular.Runes(c.Module))
+		name, module = max(name, tabular.PrintedWidth(c.frame().Shown())), max(module, tabular.PrintedWidth(c.Module))
 	}
 	for i := range cells {
 		cells[i] = tabular.Right(cells[i], len("change"))
@@ -131,7 +131,7 @@ func (x *Difference) section(out *printable.Writer, title string, list []*Change
 		}
 		return strings.Join(parts, " ") + "  "
 	}
-	wide := tabular.Fit(tableWidth(&x.opts.Options), tabular.Runes(line(0)), name, max(module, len("module")))
+	wide := tabular.Fit(tableWidth(&x.opts.Options), tabular.PrintedWidth(line(0)), name, max(module, len("module")))
 	head := line(0) + x.nameHead()
 	if wide.Module > 0 {
 		head = line(0) + tabular.Pad(x.nameHead(), wide.Name) + "  module"

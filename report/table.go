@@ -55,9 +55,9 @@ func (d *data) table(out *printable.Writer, samples []*profile.Sample, limit int
 	name, module := len(d.columnName()), 0
 	for _, r := range shown {
 		f := &d.Frames[r.Frame]
-		name, module = max(name, tabular.Runes(f.Shown())), max(module, tabular.Runes(f.Module))
+		name, module = max(name, tabular.PrintedWidth(f.Shown())), max(module, tabular.PrintedWidth(f.Module))
 	}
-	wide := tabular.Fit(tableWidth(&d.Options), len(indent)+tabular.Runes(heads), name, max(module, len("module")))
+	wide := tabular.Fit(tableWidth(&d.Options), len(indent)+tabular.PrintedWidth(heads), name, max(module, len("module")))
 	line := heads + d.columnName()
 	if wide.Module > 0 {
 		line = heads + tabular.Pad(d.columnName(), wide.Name) + "  module"

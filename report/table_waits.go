@@ -66,8 +66,8 @@ func (d *data) waitStack(out *printable.Writer, g *view.Group) {
 	name, module := 0, len("module")
 	shown := stack[:min(len(stack), waitFrames)]
 	for _, f := range shown {
-		name = max(name, tabular.Runes(d.Frames[f].Shown()))
-		module = max(module, tabular.Runes(d.Frames[f].Module))
+		name = max(name, tabular.PrintedWidth(d.Frames[f].Shown()))
+		module = max(module, tabular.PrintedWidth(d.Frames[f].Module))
 	}
 	name = max(name, len(d.columnName()))
 	wide := tabular.Fit(d.Options.Width, 4, name, module)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/pprof/profile"
@@ -512,5 +513,53 @@ func TestTheAccountIsShownWholeWhenAskedFor(t *testing.T) {
 	if got := render(t, Account, p, Options{}); !strings.Contains(got, "298 ticks") ||
 		!strings.Contains(got, "0.13 s CPU") {
 		t.Errorf("the account:\n%s", got)
+	}
+}
+
+// cells counts those of a line of ASCII, drawn lines and Han characters (East Asian Width, UAX 11).
+func cells(line string) (n int) {
+	for _, r := range strings.TrimRight(line, "\n") {
+		if n++; unicode.Is(unicode.Han, r) {
+			n++
+		}
+	}
+	return n
+}
+
+// TestWideNamesStandInTheirColumns: names of wide characters fit, and the modules behind them begin below each other.
+func TestWideNamesStandInTheirColumns(t *testing.T) {
+	p := wideFixture(t)
+	for i, f := range p.Function {
+		f.Name = strings.Repeat("計算", 1+i%20) + f.Name // which the forms ask for
+		f.SystemName = f.Name
+	}
+	for name, form := range terminalForms {
+		if name == "callers" || name == "callees" {
+			continue // which ask for a function by its whole name
+		}
+		for _, width := range []int{60, 80, 120} {
+			for line := range strings.Lines(render(t, form, p, Options{Width: width})) {
+				if n := cells(line); n > width {
+					t.Errorf("%s: %d cells of %d: %s", name, n, width, line)
+				}
+			}
+		}
+	}
+	table, column := render(t, Table, p, Options{Width: 80}), 0
+	for line := range strings.Lines(table) {
+		at := strings.Index(line, "  dbserver\n")
+		if at < 0 || !strings.Contains(line, "計") {
+			continue
+		}
+		n := cells(line[:at])
+		if column == 0 {
+			column = n
+		}
+		if n != column {
+			t.Errorf("the module begins in column %d, where others begin in %d: %s", n, column, line)
+		}
+	}
+	if column == 0 {
+		t.Errorf("no row with a module:\n%s", table)
 	}
 }

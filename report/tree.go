@@ -8,7 +8,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/google/pprof/profile"
 
@@ -149,7 +148,7 @@ func (tw *treeWriter) branch(l *treeLine) string {
 	above, head := tw.open[:l.depth-1], ""
 	if 2*len(above) > limit {
 		head = fmt.Sprintf("%d… ", l.depth)
-		above = above[len(above)-max(0, limit-utf8.RuneCountInString(head))/2:]
+		above = above[len(above)-max(0, limit-tabular.Width(head))/2:]
 	}
 	var b strings.Builder
 	b.WriteString(head)
@@ -173,13 +172,13 @@ func (tw *treeWriter) flush(out *printable.Writer, all, head string) {
 	for i := range cells {
 		cells[i] = tabular.Right(cells[i], len("100%"))
 	}
-	at := len([]rune(cells[0][0]+cells[1][0]+cells[2][0])) + len("   ") + 1
+	at := tabular.Width(cells[0][0]+cells[1][0]+cells[2][0]) + len("   ") + 1
 	out.Printf("%s\n", tw.color(dim, fmt.Sprintf("%s %s %s  %s", cells[0][0], cells[1][0], cells[2][0], head)))
 	for i := 0; i < len(tw.lines) && out.Err() == nil; i++ {
 		l := &tw.lines[i]
 		branch := tw.branch(l)
 		name, module := tw.text(l, all)
-		name, module = tw.room(l, name, module, tableWidth(&tw.Options)-at-utf8.RuneCountInString(branch))
+		name, module = tw.room(l, name, module, tableWidth(&tw.Options)-at-tabular.Width(branch))
 		_, self := tw.values(l)
 		out.Printf("%s %s %s  %s%s%s\n", cells[0][i+1], cells[1][i+1], tw.heat(cells[2][i+1], self), branch, name,
 			printable.Raw(module))
@@ -208,7 +207,7 @@ func (tw *treeWriter) room(l *treeLine, name printable.Raw, of string, width int
 	} else {
 		name = printable.Raw(tw.Frames[tw.Nodes[l.node].Frame].Fitted(width))
 	}
-	if utf8.RuneCountInString(string(name))+len("  ")+utf8.RuneCountInString(of) > width {
+	if tabular.Width(string(name))+len("  ")+tabular.Width(of) > width {
 		module = ""
 	}
 	return name, module

@@ -6,7 +6,7 @@
 #
 # py-spy and austin are Python packages, async-profiler is a library from Maven's central repository, samply
 # is built by cargo, which takes some minutes, and libunwind is Debian's. perf, gdb and eu-stack come with scripts/setup-tests.sh. What cannot be had is named
-# in a line, and prywalk bench --peers leaves it out; the status is 0 all the same.
+# in a line, and benchmarks/overhead -peers leaves it out; the status is 0 all the same.
 set -u
 
 [ $# -eq 1 ] || {

@@ -4,12 +4,12 @@
 // much is copied, how long it is stopped, and what prywalk takes itself:
 //
 //	scripts/setup-atwork.sh                     installs the programs (as root, Debian)
-//	go run ./benchmarks/atwork -docs            all of them, tables into the pages (an hour)
-//	go run ./benchmarks/atwork -quick           a tenth of the stacks
-//	go run ./benchmarks/atwork -docs -json rows.json -missing    goes on where such a run was ended
-//	go run ./benchmarks/atwork -gaps 10s        how often the machine itself takes a processor away
-//	go run ./benchmarks/atwork -twice           other programs, recorded by root and by their own user
-//	go run ./benchmarks/atwork -only vp9,r -before ./prywalk-old     two programs, beside another build
+//	go -C benchmarks run ./atwork -docs            all of them, tables into the pages (an hour)
+//	go -C benchmarks run ./atwork -quick           a tenth of the stacks
+//	go -C benchmarks run ./atwork -docs -json rows.json -missing    goes on where such a run was ended
+//	go -C benchmarks run ./atwork -gaps 10s        how often the machine itself takes a processor away
+//	go -C benchmarks run ./atwork -twice           other programs, recorded by root and by their own user
+//	go -C benchmarks run ./atwork -only vp9,r -before ./prywalk-old     two programs, beside another build
 //
 // Each program is started, recorded until so many stacks of running threads were seen as are asked for, and stopped.
 // With -before another build of prywalk records the same process for as long. One that is not installed has a row

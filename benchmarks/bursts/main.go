@@ -4,7 +4,7 @@
 // threads how much of its CPU time one function takes; prywalk records it meanwhile. The table has both, and the bound
 // that prywalk gives.
 //
-//	go run ./benchmarks/bursts -prywalk bin/prywalk -n 10
+//	go -C benchmarks run ./bursts -prywalk bin/prywalk -n 10
 package main
 
 import (
@@ -27,6 +27,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"prywalk/benchmarks/command"
 )
 
 const (
@@ -46,8 +48,9 @@ func main() {
 		steps   = flag.Int("work", 20000, "steps of the function in a request, some nanoseconds each")
 	)
 	flag.Parse()
-	var err error
+	err := command.AtRoot()
 	switch {
+	case err != nil:
 	case *serve:
 		err = server(*steps)
 	case *load != "":

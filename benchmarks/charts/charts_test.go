@@ -58,7 +58,7 @@ func TestChartsInDocsAreOfTheTables(t *testing.T) {
 		}
 		kept, err := os.ReadFile(filepath.Join(root, "docs", "charts", c.file))
 		if err != nil || string(kept) != string(made) {
-			t.Errorf("docs/charts/%s is not of %s, run: go run ./benchmarks/charts (%v)", c.file, results, err)
+			t.Errorf("docs/charts/%s is not of %s, run: go -C benchmarks run ./charts (%v)", c.file, results, err)
 		}
 		for d := xml.NewDecoder(strings.NewReader(string(made))); ; {
 			if _, err := d.Token(); errors.Is(err, io.EOF) {

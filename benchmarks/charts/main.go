@@ -3,7 +3,7 @@
 // Command charts draws the charts of docs/performance.md from the tables of benchmarks/results/overhead.md: one
 // chart for each question that a reader has.
 //
-//	go run ./benchmarks/charts        from the root of the repository
+//	go -C benchmarks run ./charts        from the root of the repository
 package main
 
 import (
@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"prywalk/benchmarks/command"
 )
 
 // results has the tables that the charts show.
@@ -66,7 +68,11 @@ var charts = []chart{
 }
 
 func main() {
-	if err := draw(results, "docs/charts"); err != nil {
+	err := command.AtRoot()
+	if err == nil {
+		err = draw(results, "docs/charts")
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "charts:", err)
 		os.Exit(1)
 	}

@@ -13,11 +13,14 @@ import (
 	"syscall"
 )
 
-// Main runs a program with its arguments until it ends, or Ctrl-C or SIGTERM end its
+// Main runs a program with its arguments at the repository's top until it ends, or Ctrl-C or SIGTERM end its
 // context, and exits with 1 if it failed.
 func Main(name string, run func(ctx context.Context, args []string) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:])
+	err := AtRoot()
+	if err == nil {
+		err = run(ctx, os.Args[1:])
+	}
 	stop()
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)

@@ -44,7 +44,7 @@ func TestNoCountHasRisen(t *testing.T) {
 	if !*update {
 		old, err = readBaseline(baselinePath)
 		if errors.Is(err, fs.ErrNotExist) {
-			t.Skipf("nobody has measured %s yet: go test ./benchmarks/counts -run Risen -update does", runtime.GOARCH)
+			t.Skipf("nobody has measured %s yet: go -C benchmarks test ./counts -run Risen -update does", runtime.GOARCH)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -62,7 +62,7 @@ func TestNoCountHasRisen(t *testing.T) {
 	for _, x := range targets {
 		t.Run(x.name, func(t *testing.T) {
 			if _, known := old.limit(x.name + ": calls"); !known && !*update {
-				t.Skipf("nobody has measured ticks on %s yet: go test ./benchmarks/counts -run Risen -update does", runtime.GOARCH)
+				t.Skipf("ticks are not measured on %s yet: go -C benchmarks test ./counts -run Risen -update", runtime.GOARCH)
 			}
 			c := begin(t, binary, x.burners, x.sleepers)
 			s, err := sample(c)

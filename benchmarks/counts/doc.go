@@ -20,7 +20,7 @@
 // A change that is meant to cost more, or that costs less, writes a new baseline. Others should use the machine half of
 // the time meanwhile:
 //
-//	go test ./benchmarks/counts -run Risen -update
+//	go -C benchmarks test ./counts -run Risen -update
 //
 // For arm64 the emulated machine measures (package integration/arm64), and only single looks: how many ticks a second
 // it makes is another matter on each machine that emulates it.

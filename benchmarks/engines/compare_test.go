@@ -6,9 +6,9 @@ import "testing"
 
 func TestTheSameFunctionHasOneName(t *testing.T) {
 	for name, want := range map[string]string{
-		"prywalk/internal/bench/load.(*locks).work.func1": "load.(*locks).work.func1",
-		"long Load.burnSixty(long)":                       "Load.burnSixty",
-		"Load.burnSixty":                                  "Load.burnSixty",
+		"prywalk/benchmarks/overhead/load.(*locks).work.func1": "load.(*locks).work.func1",
+		"long Load.burnSixty(long)":                            "Load.burnSixty",
+		"Load.burnSixty":                                       "Load.burnSixty",
 		"void std::__introsort_loop<__gnu_cxx::__normal_iterator<int*, x>, long>(int*, int*)": "std::__introsort_loop",
 		"__libc_recv":                           "recv",
 		"__GI___libc_write":                     "write",

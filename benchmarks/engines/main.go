@@ -3,7 +3,7 @@
 // Engines records a running process alternately with prywalk's two engines and with perf record. It prints whose
 // functions have which share of the processor time, by the innermost function outside of the kernel.
 //
-//	go run ./benchmarks/engines -prywalk bin/prywalk -p PID -F 499 -d 5 -n 3
+//	go -C benchmarks run ./engines -prywalk bin/prywalk -p PID -F 499 -d 5 -n 3
 //
 // perf samples all processors and is filtered by the process afterwards: an inherited event would miss threads that
 // live shortly. It needs root, or CAP_PERFMON.
@@ -11,7 +11,7 @@
 // With -known locks, pairs or brief it starts a program that adds up itself what its functions use. These sums are
 // printed beside each tool: no sampler has a part in them.
 //
-//	go run ./benchmarks/engines -prywalk bin/prywalk -known locks -threads 8
+//	go -C benchmarks run ./engines -prywalk bin/prywalk -known locks -threads 8
 package main
 
 import (
@@ -30,6 +30,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"prywalk/benchmarks/command"
 	"prywalk/benchmarks/perfscript"
 )
 
@@ -76,6 +77,7 @@ func main() {
 	program := flag.String("program", "", "print rows under this name, with each engine's difference from perf record")
 	only := flag.String("tools", "", "these tools only, of perf,ptrace,perf record")
 	flag.Parse()
+	_ = command.AtRoot() // elsewhere, -prywalk is an absolute path
 	if *only != "" {
 		tools = strings.Split(*only, ",")
 	}

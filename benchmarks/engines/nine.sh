@@ -24,7 +24,7 @@ end() {
 trap 'end; rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 mkfifo "$work/in" && exec 3<>"$work/in"
-(cd "$here" && go build -o "$work/engines" .) || exit 2
+(cd "$here/.." && go build -o "$work/" ./engines ./overhead) || exit 2
 
 # begin COMMAND…: starts it in the background; its number is in $pid. Its input stays open.
 begin() {
@@ -40,12 +40,12 @@ start_bursts() {
 	cc -O1 -g -pthread -o "$work/bursts" "$here/programs/bursts.c" && begin "$work/bursts"
 }
 start_requests() {
-	title='`requests` of `prywalk bench`, 4 clients'
-	begin "$prywalk" bench-workload --kind requests --running 4 --sleeping 0
+	title='`requests` of `benchmarks/overhead`, 4 clients'
+	begin "$work/overhead" workload -kind requests -running 4
 }
 start_locks() {
-	title='`locks` of `prywalk bench`, 8 threads'
-	begin "$prywalk" bench-workload --kind locks --running 8 --sleeping 0
+	title='`locks` of `benchmarks/overhead`, 8 threads'
+	begin "$work/overhead" workload -kind locks -running 8
 }
 start_cpp() {
 	title='C++, a thread for each request'

@@ -4,12 +4,12 @@
 //
 //	scripts/setup-java-load.sh bin/java-load        libraries and async-profiler, from Maven's repository
 //	make build
-//	go run ./benchmarks/java                        prywalk, async-profiler and JFR, 100 Hz
-//	go run ./benchmarks/java -freq 1000
-//	go run ./benchmarks/java -only prywalk -sleepers 0,100,500,2000
-//	go run ./benchmarks/java -attach 15 -options "-Xcomp -XX:ReservedCodeCacheSize=400m"
+//	go -C benchmarks run ./java                        prywalk, async-profiler and JFR, 100 Hz
+//	go -C benchmarks run ./java -freq 1000
+//	go -C benchmarks run ./java -only prywalk -sleepers 0,100,500,2000
+//	go -C benchmarks run ./java -attach 15 -options "-Xcomp -XX:ReservedCodeCacheSize=400m"
 //
-//	go run ./benchmarks/java -reuse 20s -freq 1000 -warm 2s
+//	go -C benchmarks run ./java -reuse 20s -freq 1000 -warm 2s
 //
 // The last but one measures how soon a machine with 20,000 compiled methods is read, and the memory that a recording
 // takes. The last counts the wrong names of methods whose memory is used again.

@@ -16,7 +16,8 @@ import (
 	"strings"
 	"time"
 
-	"prywalk/internal/bench/load"
+	"prywalk/benchmarks/overhead/load"
+	bare "prywalk/internal/bench/load"
 )
 
 //go:embed src
@@ -61,7 +62,7 @@ func startShop(ctx context.Context, dir string, sleeping int) (*shop, error) {
 			s.stop()
 			return nil, fmt.Errorf("the program did not start: %w", err)
 		}
-		if strings.TrimSpace(line) == load.Ready {
+		if strings.TrimSpace(line) == bare.Ready {
 			return s, nil
 		}
 	}
@@ -98,7 +99,9 @@ func (s *shop) stop() {
 
 // report is what the program says of itself.
 type report struct {
-	load.Report
+	bare.Report
+	// Waits has the lengths of orders.
+	Waits *load.Histogram `json:"waits"`
 	// Used has the processor time of each stage since the beginning, ns.
 	Used []int64 `json:"used"`
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"prywalk/internal/bench/load"
+	"prywalk/benchmarks/overhead/load"
 )
 
 // toolNames are the profilers that are measured.

@@ -2,9 +2,9 @@
 
 // Command memory measures whether a recording takes more memory the longer it lasts:
 //
-//	go run ./benchmarks/memory                        an hour's worth of ticks at 100 Hz, 360,000 (3 minutes)
-//	go run ./benchmarks/memory -threads 5000 -ticks 36000
-//	go run ./benchmarks/memory -docs benchmarks/results/memory.md
+//	go -C benchmarks run ./memory                        an hour's worth of ticks at 100 Hz, 360,000 (3 minutes)
+//	go -C benchmarks run ./memory -threads 5000 -ticks 36000
+//	go -C benchmarks run ./memory -docs benchmarks/results/memory.md
 //
 // The last puts the table into the page's section memory-20 (its threads).
 //
@@ -65,7 +65,7 @@ func run(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	target, err := start(ctx, "bench-workload", "--kind", load.Busy, "--running", strconv.Itoa(*running), "--sleeping",
+	target, err := start(ctx, "bench-workload", "--running", strconv.Itoa(*running), "--sleeping",
 		strconv.Itoa(*threads-*running))
 	if err != nil {
 		return err

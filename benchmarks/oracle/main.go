@@ -3,8 +3,8 @@
 // Command oracle steps real programs instruction by instruction and holds the unwinder to the true caller
 // chain; see package prywalk/integration/oracle.
 //
-//	go run ./benchmarks/oracle -steps 10000000
-//	go run ./benchmarks/oracle -only libc -steps 50000 -show 5
+//	go -C benchmarks run ./oracle -steps 10000000
+//	go -C benchmarks run ./oracle -only libc -steps 50000 -show 5
 package main
 
 import (

@@ -3,8 +3,8 @@
 // Command owncpu measures how much processor time prywalk takes for itself, beside perf and other tools that
 // unwind the stacks of a program without frame pointers:
 //
-//	go run ./benchmarks/owncpu -docs benchmarks/results/own-cpu.md
-//	go run ./benchmarks/owncpu -rounds 2 -d 2s -threads 2 -freq 100    a short trial
+//	go -C benchmarks run ./owncpu -docs benchmarks/results/own-cpu.md
+//	go -C benchmarks run ./owncpu -rounds 2 -d 2s -threads 2 -freq 100    a short trial
 //
 // Everything counts, from a tool's start to its end: recording, unwinding, names (for perf, perf record and perf
 // script). The target is the C program of prywalk bench's workload c. Each tool looks at it for the same time at the
@@ -30,6 +30,7 @@ import (
 	"time"
 
 	"prywalk/benchmarks/command"
+	"prywalk/benchmarks/overhead/peers"
 	"prywalk/internal/bench/tools"
 	"prywalk/internal/machine"
 	"prywalk/internal/markdown"
@@ -63,7 +64,7 @@ func parse(args []string) (*settings, error) {
 	running := fl.String("running", "1,2", "how many of them compute")
 	freqs := fl.String("freq", "100,1000", "looks a second")
 	peers := fl.String("peers", "perf-dwarf,perf-dwarf64,samply",
-		"tools besides prywalk: of those of prywalk bench --peers")
+		"tools besides prywalk: of those of benchmarks/overhead")
 	fl.IntVar(&s.rounds, "rounds", 5, "how often each tool is measured")
 	fl.DurationVar(&s.length, "d", 10*time.Second, "for how long a tool looks")
 	fl.StringVar(&s.binary, "prywalk", "", "the program to measure (default: built from this checkout)")
@@ -118,11 +119,11 @@ func run(ctx context.Context, s *settings) error {
 // chosen gives prywalk and the peers that were asked for and are here; notes has a line for each that is not.
 func (s *settings) chosen(dir string) (list []tools.Tool, notes string, err error) {
 	list = []tools.Tool{tools.Prywalk()}
-	all := tools.Peers()
+	all := peers.All()
 	for _, name := range s.peers {
 		i := slices.IndexFunc(all, func(t tools.Tool) bool { return t.Name == name && t.For(tools.Native) })
 		if i < 0 {
-			return nil, "", fmt.Errorf("-peers: %q is none of the tools of prywalk bench --peers for native programs", name)
+			return nil, "", fmt.Errorf("-peers: %q is none of the tools of benchmarks/overhead for native programs", name)
 		}
 		if err := all[i].Check(&tools.Job{Dir: filepath.Join(dir, "job")}); err != nil {
 			notes += fmt.Sprintf("\n- %s left out: %v\n", name, err)

@@ -14,7 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"prywalk/internal/bench/load"
+	"prywalk/benchmarks/overhead/load"
+	bare "prywalk/internal/bench/load"
 	"prywalk/internal/bench/tools"
 )
 
@@ -52,7 +53,7 @@ func (s *settings) measure(ctx context.Context, dir string) (cells []cell, notes
 
 // compile makes the target.
 func compile(ctx context.Context, binary string) error {
-	if err := os.WriteFile(binary+".c", tools.CLoad, 0o600); err != nil {
+	if err := os.WriteFile(binary+".c", load.CLoad, 0o600); err != nil {
 		return err
 	}
 	if out, err := exec.CommandContext(ctx, "cc", "-O2", "-pthread", "-o", binary,
@@ -104,7 +105,7 @@ func startTarget(ctx context.Context, binary string, running, sleeping int) (pid
 		_ = cmd.Wait() // its status says nothing
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil || !strings.HasPrefix(line, load.Ready) {
+	if err != nil || !strings.HasPrefix(line, bare.Ready) {
 		end()
 		return 0, nil, fmt.Errorf("the target did not start: %q %w", line, err)
 	}

@@ -4,13 +4,13 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"prywalk/internal/bench/tools"
+	"prywalk/internal/testtargets"
 )
 
 func TestTimesAreComparedAtTheSameRateAndForEachStack(t *testing.T) {
@@ -38,8 +38,8 @@ func TestTimesAreComparedAtTheSameRateAndForEachStack(t *testing.T) {
 func TestAToolsWholeTimeIsMeasured(t *testing.T) {
 	dir := t.TempDir()
 	binary := filepath.Join(dir, "prywalk")
-	if out, err := exec.Command("go", "build", "-o", binary, "prywalk/cmd/prywalk").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if err := testtargets.BuildPrywalk(binary); err != nil {
+		t.Fatal(err)
 	}
 	s := &settings{threads: []int{3}, running: []int{1}, freqs: []int{100}, rounds: 1, length: 200 * time.Millisecond,
 		binary: binary}

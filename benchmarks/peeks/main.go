@@ -2,9 +2,9 @@
 
 // Command peeks makes the figures of benchmarks/results/sleepers.md on sleeping threads.
 //
-//	go run ./benchmarks/peeks                    all programs, tables on standard output
-//	go run ./benchmarks/peeks -only c-O0 -d 2s   a short trial
-//	go run ./benchmarks/peeks -docs              the tables go into benchmarks/results/sleepers.md
+//	go -C benchmarks run ./peeks                    all programs, tables on standard output
+//	go -C benchmarks run ./peeks -only c-O0 -d 2s   a short trial
+//	go -C benchmarks run ./peeks -docs              the tables go into benchmarks/results/sleepers.md
 //
 // Each program runs under load and is watched twice for some seconds. The first time it is
 // looked at as prywalk does, and every look at a sleeper that is not a repetition

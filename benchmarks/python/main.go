@@ -3,10 +3,10 @@
 // Command python measures prywalk beside py-spy, austin, Tachyon (Python's own sampler, from 3.15 on) and perf with
 // the interpreter's trampoline, on real Python programs. See the package comment of benchmarks.
 //
-//	go run ./benchmarks/python                              all programs, tables on standard output
-//	go run ./benchmarks/python -only flask -limit 40s       a short trial
-//	go run ./benchmarks/python -settle 2s -window 6s        windows without the start of a recording
-//	go run ./benchmarks/python -attach 15                   how soon prywalk names a stack, and what that costs
+//	go -C benchmarks run ./python                              all programs, tables on standard output
+//	go -C benchmarks run ./python -only flask -limit 40s       a short trial
+//	go -C benchmarks run ./python -settle 2s -window 6s        windows without the start of a recording
+//	go -C benchmarks run ./python -attach 15                   how soon prywalk names a stack, and what that costs
 //
 // For each program it tells what its throughput is under each tool, how long a server's answers take, and what each
 // tool's stacks are worth. A program is run once with sys.monitoring first, which notes who calls whom. A stack with a

@@ -4,11 +4,11 @@
 // py-spy, one after the other. It prints how much of the processor time by wait4 stands in each recording. That is
 // divided into what has a function with a name, only a place in a file, only a program, or nothing.
 //
-//	go run ./benchmarks/shortlives                          all that is installed, a table on standard output
-//	go run ./benchmarks/shortlives -only shell -n 1         a short trial
-//	go run ./benchmarks/shortlives -only make,configure -source DIR    DIR: a C program with a configure script
-//	go run ./benchmarks/shortlives -missing                 and what prywalk has no function for
-//	go run ./benchmarks/shortlives -phases                  threads that spend a quarter of their lives in each function
+//	go -C benchmarks run ./shortlives                          all that is installed, a table on standard output
+//	go -C benchmarks run ./shortlives -only shell -n 1         a short trial
+//	go -C benchmarks run ./shortlives -only make,configure -source DIR    DIR: a C program with a configure script
+//	go -C benchmarks run ./shortlives -missing                 and what prywalk has no function for
+//	go -C benchmarks run ./shortlives -phases               threads that spend a quarter of their lives in each function
 package main
 
 import (

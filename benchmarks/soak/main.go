@@ -5,7 +5,7 @@
 // without end shows. The program is internal/testtargets/src/churn.c: processes, threads, libraries, code made at run
 // time, names.
 //
-//	go run ./benchmarks/soak --for 10m --births 80 --engine perf
+//	go -C benchmarks run ./soak --for 10m --births 80 --engine perf
 package main
 
 import (

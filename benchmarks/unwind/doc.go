@@ -3,9 +3,9 @@
 // Command unwind measures how fast stacks are walked: by prywalk's walker, and by framehop, libunwind and elfutils, on
 // the same recorded stacks in one run.
 //
-//	go run ./benchmarks/unwind                              all programs, a table in Markdown on standard output
-//	go run ./benchmarks/unwind -programs redis -rounds 2    a short trial
-//	go test -bench . ./benchmarks/unwind                    BenchmarkWalkWarm, BenchmarkWalkCold, BenchmarkReady
+//	go -C benchmarks run ./unwind                              all programs, a table in Markdown on standard output
+//	go -C benchmarks run ./unwind -programs redis -rounds 2    a short trial
+//	go -C benchmarks test -bench . ./unwind                 BenchmarkWalkWarm, BenchmarkWalkCold, BenchmarkReady
 //
 // # What is measured
 //

@@ -90,7 +90,7 @@ func TestBadTextsAreToldInPlainWords(t *testing.T) {
 		"record --subset 0 -p 1", "record --all -p 1", "record --stats /no/such/place -p 1", "record -p 1 -n x",
 		"top --threads ( -p 1", "top --value x -p 1", "top --rows 0 -p 1", "top --interval 1us -p 1", "top --engine x -p 1",
 		"dump --max-depth -1 -p 1", "dump --core NONE", "dump --core GARBAGE", "dump --merge --json -p 1", "dump 1",
-		"completion sh", "doctor 1", "doctor -p 0", "bench --workload x", "demo -d 0",
+		"completion sh", "doctor 1", "doctor -p 0", "bench --running 0", "demo -d 0",
 	} {
 		words := strings.Fields(strings.NewReplacer("FILE", file, "NONE", noFile, "GARBAGE", garbage).Replace(args))
 		p := start(t, t.TempDir(), nil, words...)

@@ -10,8 +10,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -19,6 +17,7 @@ import (
 
 	"prywalk/internal/bench"
 	"prywalk/internal/bench/load"
+	"prywalk/internal/bench/tools"
 	"prywalk/internal/commandline"
 	"prywalk/internal/console"
 	"prywalk/internal/exit"
@@ -28,21 +27,14 @@ import (
 // benchFlags are what the command line of bench says.
 type benchFlags struct {
 	quick, peers bool
-	check        bool
 	json, svg    string
-	page         string
-	from         []string
-	workloads    []string
 	threads      []int
 	freqs        []float64
 	running      []int
-	depths       []int
 	pairs        int
 	window       commandline.Seconds
 	limit        commandline.Seconds
 	precision    commandline.Growth
-	known        string
-	newKnown     string
 	engine       string
 }
 
@@ -53,29 +45,25 @@ func newBench() *cobra.Command {
 		Short: "measure the overhead of sampling on this machine, by number of threads",
 		Long: `  prywalk bench --quick
   prywalk bench --json bench.json --svg bench.svg
-  prywalk bench --peers --workload all --limit 90m
+  prywalk bench --peers --threads 2,1000 --limit 20m
 
 Starts a workload with few running and many sleeping threads, measures its throughput
 without and with prywalk record on it, in pairs of neighbouring windows, and prints the
 ratio with its 95% interval, and the stops and system calls that the sampling took.
 
 With --peers, the same is done with the tools that are installed: perf, gdb, eu-stack,
-two plain walkers (compiled with cc), samply, py-spy, austin, async-profiler.`,
+samply.`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error { return f.run() },
 	}
 	fl := cmd.Flags()
 	fl.BoolVar(&f.quick, "quick", false, "a short form that ends within 50 s")
 	fl.BoolVar(&f.peers, "peers", false, "measure the other tools that are installed, too")
-	fl.BoolVar(&f.check, "check", false, "fail where the whole interval is below what is promised for busy threads")
 	fl.StringVar(&f.json, "json", "", "write the result to this file")
 	fl.StringVar(&f.svg, "svg", "", "write a chart to this file")
-	fl.StringSliceVar(&f.workloads, "workload", []string{load.Busy}, "kinds of work: all, or some of "+
-		strings.Join(bench.Loads(), ", "))
 	fl.IntSliceVar(&f.threads, "threads", nil, "numbers of threads")
 	fl.Float64SliceVar(&f.freqs, "freq", nil, "sampling rates in Hz")
 	fl.IntSliceVar(&f.running, "running", nil, "how many of the threads work")
-	fl.IntSliceVar(&f.depths, "depth", nil, "frames below the work, for the workload deep")
 	fl.IntVar(&f.pairs, "pairs", 0, "pairs for each row; with --precision the least")
 	fl.Var(&f.window, "window", "length of a window; a pair has two")
 	fl.Var(&f.limit, "limit", "make fewer pairs, but 3, so that it ends after about this time")
@@ -84,32 +72,26 @@ two plain walkers (compiled with cc), samply, py-spy, austin, async-profiler.`,
 		"add pairs until the interval is within ± this, 3 minutes at most for a row; 0: do not (1% unless given, 0 with "+
 			"--quick)")
 	fl.Lookup("precision").DefValue = "0" // which is not shown: it depends
-	fl.StringVar(&f.known, "known", "",
-		"with --check: rows that this earlier --json was below the promise in fail only below its interval")
 	fl.StringVar(&f.engine, "engine", enginePtrace, "how running threads are sampled: ptrace (costs more), perf or auto")
-	fl.StringSliceVar(&f.from, "from", nil, "measure nothing, but read these files that --json wrote")
-	fl.StringVar(&f.newKnown, "write-known", "", "write what a later --known is to read to this file")
-	fl.StringVar(&f.page, "docs", "", "write tables between the markers of this page")
-	for _, name := range []string{"from", "docs", "write-known"} {
-		_ = fl.MarkHidden(name) // it exists
-	}
 	fl.SortFlags = false
 	return cmd
 }
 
 // plan makes the plan that the flags ask for.
 func (f *benchFlags) plan() (bench.Plan, error) {
-	p := bench.Full()
+	self, err := os.Executable()
+	if err != nil {
+		return bench.Plan{}, fmt.Errorf("cannot find prywalk's own file to start the workload: %w", err)
+	}
+	p := bench.Full(self)
 	if f.quick {
-		p = bench.Quick()
+		p = bench.Quick(self)
 		if len(f.threads)+len(f.freqs)+len(f.running)+f.pairs > 0 || f.window != 0 {
 			p.Limit = 0
 		}
 	}
-	p.Peers, p.Engine = f.peers, f.engine
-	p.Loads = f.workloads
-	if slices.Contains(f.workloads, "all") {
-		p.Loads = bench.Loads()
+	if p.Engine = f.engine; f.peers {
+		p.Peers = tools.Peers()
 	}
 	if len(f.threads) > 0 {
 		p.Threads, p.PeerThreads = f.threads, f.threads
@@ -119,9 +101,6 @@ func (f *benchFlags) plan() (bench.Plan, error) {
 	}
 	if len(f.running) > 0 {
 		p.Running = f.running
-	}
-	if len(f.depths) > 0 {
-		p.Depths = f.depths
 	}
 	if f.pairs != 0 {
 		p.Pairs, p.PeerPairs = f.pairs, f.pairs
@@ -139,16 +118,11 @@ func (f *benchFlags) plan() (bench.Plan, error) {
 }
 
 func checkPlan(p bench.Plan) error {
-	for _, kind := range p.Loads {
-		if !slices.Contains(bench.Loads(), kind) {
-			return exit.Usage("--workload %q: give all, or some of %s", kind, strings.Join(bench.Loads(), ", "))
-		}
-	}
 	for _, numbers := range []struct {
 		flag   string
 		values []int
 		most   int
-	}{{"threads", p.Threads, 100_000}, {"running", p.Running, 10_000}, {"depth", p.Depths, 100_000}} {
+	}{{"threads", p.Threads, 100_000}, {"running", p.Running, 10_000}} {
 		for _, n := range numbers.values {
 			if n < 1 || n > numbers.most {
 				return exit.Usage("--%s %d: give 1 to %d", numbers.flag, n, numbers.most)
@@ -176,54 +150,15 @@ func (f *benchFlags) run() error {
 	if err := f.write(res); err != nil {
 		return errors.Join(failure, err)
 	}
-	if failure == nil && f.check {
-		return f.judge(res)
-	}
 	return failure
-}
-
-// judge says where prywalk surely costs more than is promised, or known.
-func (f *benchFlags) judge(res *bench.Result) error {
-	var known *bench.Result
-	if f.known != "" {
-		var err error
-		if known, err = bench.Read([]string{f.known}); err != nil {
-			return err
-		}
-	}
-	broken, unjudged := bench.Broken(res, known)
-	for _, line := range unjudged {
-		console.Say("skipped: %s", line)
-	}
-	if len(broken) > 0 {
-		return fmt.Errorf("sampling costs more than is promised: %s", strings.Join(broken, "; "))
-	}
-	return nil
 }
 
 // write writes the files that were asked for.
 func (f *benchFlags) write(res *bench.Result) error {
-	if err := writeJSON(f.json, res); err != nil {
+	if err := writeJSON(f.json, res); err != nil || f.svg == "" {
 		return err
 	}
-	if f.page != "" {
-		if err := bench.WritePage(f.page, f.svg, res); err != nil {
-			return err
-		}
-	}
-	if f.svg != "" {
-		if err := profile.WriteFileAtomic(f.svg, func(w io.Writer) error { return bench.SVG(w, res) }); err != nil {
-			return err
-		}
-	}
-	if f.newKnown == "" {
-		return nil
-	}
-	known, err := bench.KnownOf(res)
-	if err != nil {
-		return err
-	}
-	return writeJSON(f.newKnown, known)
+	return profile.WriteFileAtomic(f.svg, func(w io.Writer) error { return bench.SVG(w, res) })
 }
 
 // writeJSON writes a result to a file, if it has a name.
@@ -238,15 +173,8 @@ func writeJSON(path string, res *bench.Result) error {
 	})
 }
 
-// result measures, or reads what was measured.
+// result measures.
 func (f *benchFlags) result() (*bench.Result, error) {
-	if len(f.from) > 0 {
-		res, err := bench.Read(f.from)
-		if err == nil {
-			showRows(res)
-		}
-		return res, err
-	}
 	plan, err := f.plan()
 	if err != nil {
 		return nil, err
@@ -264,14 +192,6 @@ func (f *benchFlags) result() (*bench.Result, error) {
 	return res, nil
 }
 
-// showRows prints a result that was read.
-func showRows(res *bench.Result) {
-	bench.Header(os.Stdout)
-	for _, r := range res.Rows {
-		bench.Line(os.Stdout, r)
-	}
-}
-
 // newBenchWorkload is the command that bench starts.
 func newBenchWorkload() *cobra.Command {
 	var o load.Options
@@ -284,9 +204,7 @@ func newBenchWorkload() *cobra.Command {
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&o.Kind, "kind", load.Busy, "")
 	fl.IntVar(&o.Running, "running", 1, "")
 	fl.IntVar(&o.Sleeping, "sleeping", 0, "")
-	fl.IntVar(&o.Depth, "depth", 1, "")
 	return cmd
 }

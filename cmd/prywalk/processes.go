@@ -21,6 +21,7 @@ import (
 	"prywalk/internal/console"
 	"prywalk/internal/exit"
 	"prywalk/internal/printable"
+	"prywalk/internal/tabular"
 )
 
 // processName is a process that runs, with the names that it is known by.
@@ -167,11 +168,7 @@ func ambiguous(name string, found []processName) error {
 			fmt.Fprintf(&b, "\n  … %d more", len(found)-i)
 			break
 		}
-		command := []rune(printable.String(p.command))
-		if len(command) > commandLength {
-			command = append(command[:commandLength-1], '…')
-		}
-		printable.Fprintf(&b, "\n  -p %d  %s", p.pid, string(command))
+		printable.Fprintf(&b, "\n  -p %d  %s", p.pid, tabular.Cut(printable.String(p.command), commandLength))
 	}
 	return &exit.Error{Code: exit.WrongUsage, Err: listing(b.String())}
 }

@@ -155,7 +155,11 @@ func fill(b *builder, from string) (jobs []job) {
 		if !only.MatchString(name) {
 			continue
 		}
-		b.goBuild("tests/"+name, root, "test", "-c", p.pkg)
+		dir, pkg := root, p.pkg
+		if in, ok := strings.CutPrefix(pkg, "./benchmarks/"); ok { // a module of its own
+			dir, pkg = filepath.Join(root, "benchmarks"), "./"+in
+		}
+		b.goBuild("tests/"+name, dir, "test", "-c", pkg)
 		args := append([]string{"/tests/" + name, "-test.v", "-test.timeout=" + p.limit.String()}, strings.Fields(p.run)...)
 		if p.env != "" {
 			args = slices.Concat([]string{"env"}, strings.Fields(p.env), args)

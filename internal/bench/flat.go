@@ -3,8 +3,8 @@
 package bench
 
 import (
-	"fmt"
-	"strings"
+	"math/rand/v2"
+	"slices"
 )
 
 // Flatness compares the row with the most threads to that with the fewest, two at least,
@@ -15,9 +15,9 @@ type Flatness struct {
 	Difference
 }
 
-// flatness finds what can be compared: rows of one workload whose pairs are known. Where there are several of one
+// Flat finds what can be compared: rows of one workload whose pairs are known. Where there are several of one
 // number of threads, the first one counts.
-func flatness(rows []Row) (out []Flatness) {
+func Flat(rows []Row) (out []Flatness) {
 	type same struct {
 		running int
 		freq    float64
@@ -45,7 +45,7 @@ func flatness(rows []Row) (out []Flatness) {
 	}
 	for _, k := range order {
 		if f := ends[k]; f.Few != f.Most {
-			f.Difference = drawn(f.Most.Ratios, f.Few.Ratios, func(most, few float64) float64 { return most - few })
+			f.Difference = Drawn(f.Most.Ratios, f.Few.Ratios, func(most, few float64) float64 { return most - few })
 			out = append(out, *f)
 		}
 	}
@@ -55,9 +55,9 @@ func flatness(rows []Row) (out []Flatness) {
 // tellable is how wide the interval of a difference may be to say that there is none: two rows of ± 0.01 have less.
 const tellable = 0.04
 
-// verdict says whether many threads cost more: only where the whole interval says so. A wide interval around 0
+// Verdict says whether many threads cost more: only where the whole interval says so. A wide interval around 0
 // says nothing.
-func (f *Flatness) verdict() string {
+func (f *Flatness) Verdict() string {
 	switch {
 	case f.Low <= 0 && f.High >= 0 && f.High-f.Low > tellable:
 		return "not told from"
@@ -69,14 +69,20 @@ func (f *Flatness) verdict() string {
 	return "not worse than"
 }
 
-// flat writes the table of comparisons, if there are any.
-func flat(b *strings.Builder, rows []Row) {
-	head := "\n| running | Hz | threads | ratio | threads | ratio | difference | 95 % interval | many threads are … " +
-		"few |\n|" + strings.Repeat(" --- |", 9) + "\n"
-	for _, f := range flatness(rows) {
-		fmt.Fprintf(b, "%s| %d | %.0f | %d | %.4f | %d | %.4f | %+.4f | %+.4f to %+.4f | %s |\n", head, f.Few.Running,
-			f.Few.Freq,
-			f.Few.Threads, f.Few.Ratio, f.Most.Threads, f.Most.Ratio, f.Middle, f.Low, f.High, f.verdict())
-		head = ""
+// Difference is a difference with its 95 % interval.
+type Difference struct{ Middle, Low, High float64 }
+
+// Drawn gives a figure of two medians, and its 95 % interval by the bootstrap.
+func Drawn(own, peer []float64, figure func(own, peer float64) float64) (d Difference) {
+	d.Middle = figure(median(slices.Clone(own)), median(slices.Clone(peer)))
+	rng := rand.New(rand.NewPCG(3, 4))
+	a, b := make([]float64, len(own)), make([]float64, len(peer))
+	all := make([]float64, resamples)
+	for i := range all {
+		draw(rng, a, own)
+		draw(rng, b, peer)
+		all[i] = figure(median(a), median(b))
 	}
+	d.Low, d.High = Middle95(all)
+	return d
 }

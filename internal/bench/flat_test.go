@@ -3,14 +3,9 @@
 package bench
 
 import (
-	"encoding/json"
-	"fmt"
 	"math/rand/v2"
-	"strings"
 	"testing"
 	"time"
-
-	"prywalk/internal/bench/load"
 )
 
 // noisy gives n ratios around a middle.
@@ -27,7 +22,7 @@ func TestFlatnessComparesTheMostThreadsWithTheFewest(t *testing.T) {
 	row := func(threads int, middle float64) Row {
 		return Row{Threads: threads, Running: 1, Freq: 100, Ratio: middle, Ratios: noisy(rng, middle, 60)}
 	}
-	got := flatness([]Row{row(1, 0.5), row(5000, 0.95), row(2, 0.99), row(100, 0.2), {Threads: 9000, Running: 1, Freq: 100,
+	got := Flat([]Row{row(1, 0.5), row(5000, 0.95), row(2, 0.99), row(100, 0.2), {Threads: 9000, Running: 1, Freq: 100,
 		Peer: "gdb", Ratios: []float64{1}}})
 	if len(got) != 1 || got[0].Few.Threads != 2 || got[0].Most.Threads != 5000 {
 		t.Fatalf("%+v", got)
@@ -35,59 +30,19 @@ func TestFlatnessComparesTheMostThreadsWithTheFewest(t *testing.T) {
 	if f := got[0]; f.Low > -0.04 || f.High < -0.04 || f.High > -0.02 || f.Low < -0.06 {
 		t.Errorf("%.4f, %.4f to %.4f, where -0.04 is true", f.Middle, f.Low, f.High)
 	}
-	if v := got[0].verdict(); v != "worse than" {
+	if v := got[0].Verdict(); v != "worse than" {
 		t.Errorf("%s: %+v", v, got[0].Difference)
 	}
 	for want, d := range map[string]Difference{
 		"not worse than": {Low: -0.01, High: 0.02}, "not told from": {Low: -0.1, High: 0.2},
 		"better than": {Low: 0.1, High: 0.2},
 	} {
-		if v := (&Flatness{Difference: d}).verdict(); v != want {
+		if v := (&Flatness{Difference: d}).Verdict(); v != want {
 			t.Errorf("%+v: %s, not %s", d, v, want)
 		}
 	}
-	if got := flatness([]Row{row(2, 1)}); len(got) != 0 {
+	if got := Flat([]Row{row(2, 1)}); len(got) != 0 {
 		t.Errorf("%+v of one row", got)
-	}
-	var b strings.Builder
-	flat(&b, []Row{row(2, 1), row(5000, 1)})
-	if strings.Count(b.String(), "\n") != 4 {
-		t.Error(b.String())
-	}
-}
-
-// waitsAround gives a window's waits.
-func waitsAround(t *testing.T, rng *rand.Rand, factor float64) load.Histogram {
-	t.Helper()
-	var pairs []string
-	for b := 200; b < 260; b++ {
-		pairs = append(pairs, fmt.Sprintf("[%d,%d]", b+int(32*(factor-1)), 20+rng.IntN(20)))
-	}
-	var h load.Histogram
-	if err := json.Unmarshal([]byte("["+strings.Join(pairs, ",")+"]"), &h); err != nil {
-		t.Fatal(err)
-	}
-	return h
-}
-
-func TestChangeOfALatencyHasAnIntervalThatHoldsTheTruth(t *testing.T) {
-	rng := rand.New(rand.NewPCG(9, 10))
-	var same, doubled []*pairWaits
-	for range 15 {
-		same = append(same, &pairWaits{waitsAround(t, rng, 1), waitsAround(t, rng, 1)})
-		doubled = append(doubled, &pairWaits{waitsAround(t, rng, 1), waitsAround(t, rng, 2)}) // 32 buckets: a doubling
-	}
-	if c := change(same, 0.999); c == nil || c.Low > 1 || c.High < 1 {
-		t.Errorf("%+v of waits that are the same", c)
-	}
-	if c := change(doubled, 0.999); c == nil || c.Low < 1.8 || c.High > 2.2 || c.Low > c.Ratio || c.High < c.Ratio {
-		t.Errorf("%+v of waits that have doubled", c)
-	}
-	if a, b := change(same, 0.999).verdict(), change(doubled, 0.999).verdict(); a != "not changed" || b != "longer" {
-		t.Errorf("%s, %s", a, b)
-	}
-	if c := change([]*pairWaits{{}}, 0.999); c != nil {
-		t.Errorf("%+v of nothing", c)
 	}
 }
 

@@ -10,15 +10,6 @@ import (
 	"prywalk/internal/procmem"
 )
 
-const (
-	// disturbed is the share of one processor from which on what others took makes a row no
-	// measure of the tool.
-	disturbed = 0.1
-	// robbed is the same of what the hypervisor took in the windows with the tool: that is missing in these alone,
-	// and the promises are of 1 to 7 %.
-	robbed = 0.03
-)
-
 // others adds up what other programs, and the machine's hypervisor, took of the processors
 // in the windows without a tool: then only the target is meant to run.
 type others struct {

@@ -3,6 +3,7 @@
 package bench
 
 import (
+	"encoding/json"
 	"math/rand/v2"
 	"time"
 
@@ -18,7 +19,7 @@ type measurement struct {
 	most    int     // pairs
 	precise float64 // how narrow the interval is to be, as in Plan.Precision
 	ratios  []float64
-	waits   []*pairWaits
+	waits   []Waited
 	others  others
 	stolen  stolen
 }
@@ -31,7 +32,7 @@ func (m *measurement) pairs(ch choice) error {
 	if err := m.warmUp(); err != nil {
 		return err
 	}
-	rng := rand.New(rand.NewPCG(uint64(m.subject.threads), uint64(ch.freq)))
+	rng := rand.New(rand.NewPCG(uint64(m.subject.Threads), uint64(ch.freq)))
 	until := time.Now().Add(time.Until(m.end) / time.Duration(max(m.left, 1)))
 	enough := time.Now().Add(m.RowLimit)
 	for !m.narrow(enough) {
@@ -86,27 +87,25 @@ func (m *measurement) warmUp() error {
 func (m *measurement) pair(bareFirst bool) error {
 	var bare, sampled float64
 	var err error
-	w := &pairWaits{}
+	var w Waited
 	if bareFirst {
-		bare, err = m.bare(&w.without)
+		bare, err = m.bare(&w.Without)
 	}
 	if err == nil {
-		sampled, err = m.sampled(&w.with)
+		sampled, err = m.sampled(&w.With)
 	}
 	if err == nil && !bareFirst {
-		bare, err = m.bare(&w.without)
+		bare, err = m.bare(&w.Without)
 	}
 	if err == nil && bare > 0 {
 		m.ratios = append(m.ratios, sampled/bare)
-		if w.without.N()+w.with.N() > 0 {
-			m.waits = append(m.waits, w)
-		}
+		m.waits = append(m.waits, w)
 	}
 	return err
 }
 
 // bare measures a window without the tool.
-func (m *measurement) bare(waits *load.Histogram) (float64, error) {
+func (m *measurement) bare(waits *json.RawMessage) (float64, error) {
 	if err := m.pause(m.Settle / 2); err != nil {
 		return 0, err
 	}
@@ -118,7 +117,7 @@ func (m *measurement) bare(waits *load.Histogram) (float64, error) {
 }
 
 // sampled measures a window with it.
-func (m *measurement) sampled(waits *load.Histogram) (float64, error) {
+func (m *measurement) sampled(waits *json.RawMessage) (float64, error) {
 	if err := m.session.Go(); err != nil {
 		return 0, err
 	}
@@ -139,8 +138,8 @@ func (m *measurement) sampled(waits *load.Histogram) (float64, error) {
 	return work, err
 }
 
-// window gives the work done in a second, and adds the waits.
-func (m *measurement) window(waits *load.Histogram) (float64, error) {
+// window gives the work done in a second, and its waits.
+func (m *measurement) window(waits *json.RawMessage) (float64, error) {
 	before, err := m.subject.report()
 	if err == nil {
 		err = m.pause(m.Window)
@@ -152,9 +151,7 @@ func (m *measurement) window(waits *load.Histogram) (float64, error) {
 	if err != nil || after.At <= before.At {
 		return 0, err
 	}
-	if after.Waits != nil {
-		waits.Add(after.Waits)
-	}
+	*waits = after.Waits
 	return float64(after.Work-before.Work) / (float64(after.At-before.At) / 1e9), nil
 }
 
@@ -171,8 +168,8 @@ func (m *measurement) pause(d time.Duration) error {
 // row makes the row.
 func (m *measurement) row(ch choice, j *tools.Job, t *tools.Totals) Row {
 	r := Row{
-		Workload: m.subject.load, Threads: m.subject.threads, Running: m.subject.running, Depth: m.subject.depth,
-		Freq: ch.freq, Pairs: len(m.ratios), Peer: ch.Name, Freeze: t.Freeze, AskedPerS: ch.freq * float64(m.subject.running),
+		Workload: m.subject.Name, Threads: m.subject.Threads, Running: m.subject.Running, Depth: m.subject.Depth,
+		Freq: ch.freq, Pairs: len(m.ratios), Peer: ch.Name, Freeze: t.Freeze, AskedPerS: ch.freq * float64(m.subject.Running),
 	}
 	if r.Workload == load.Busy {
 		r.Workload = ""
@@ -186,21 +183,10 @@ func (m *measurement) row(ch choice, j *tools.Job, t *tools.Totals) Row {
 		r.Wide, r.Ratios, r.Others, r.Stolen = m.wide(), m.ratios, m.others.share(), m.stolen.share()
 	}
 	r.count(t)
-	r.Latency = m.latency()
+	if m.subject.Latency != nil {
+		r.Latency = m.subject.Latency(m.waits)
+	}
 	return r
-}
-
-// latency puts the pairs' waits together, nil if there were none.
-func (m *measurement) latency() *Latency {
-	var without, with load.Histogram
-	for _, w := range m.waits {
-		without.Add(&w.without)
-		with.Add(&w.with)
-	}
-	if without.N() == 0 || with.N() == 0 {
-		return nil
-	}
-	return &Latency{waitsOf(&without), waitsOf(&with), change(m.waits, 0.999)}
 }
 
 // count fills in what the tool counted.
@@ -229,9 +215,4 @@ func share(n int64, of float64) *float64 {
 	}
 	x := float64(n) / of
 	return &x
-}
-
-// waitsOf gives the percentiles of waits.
-func waitsOf(h *load.Histogram) Waits {
-	return Waits{N: h.N(), P50: h.Quantile(0.5) / 1e3, P99: h.Quantile(0.99) / 1e3, P999: h.Quantile(0.999) / 1e3}
 }

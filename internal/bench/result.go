@@ -94,3 +94,16 @@ type Waits struct {
 	P99  float64 `json:"p99"`
 	P999 float64 `json:"p999"`
 }
+
+// ByWorkload sorts the rows by their kind of work, in the order of first appearance.
+func (r *Result) ByWorkload() (names []string, byName map[string][]Row) {
+	byName = map[string][]Row{}
+	for _, row := range r.Rows {
+		name := row.WorkloadName()
+		if byName[name] == nil {
+			names = append(names, name)
+		}
+		byName[name] = append(byName[name], row)
+	}
+	return names, byName
+}

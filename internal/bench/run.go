@@ -40,11 +40,6 @@ func Run(ctx context.Context, p Plan, version string, report Report) (*Result, e
 	r := &run{Plan: p, ctx: ctx, report: report, absent: map[string]bool{}, end: time.Now().Add(p.Limit)}
 	r.res = &Result{Machine: thisMachine(version), Rows: []Row{}}
 	var err error
-	if r.Self == "" {
-		if r.Self, err = os.Executable(); err != nil {
-			return nil, fmt.Errorf("cannot find prywalk's own file to start the workload: %w", err)
-		}
-	}
 	if r.dir, err = os.MkdirTemp("", "prywalk-bench-"); err != nil {
 		return nil, err
 	}
@@ -70,13 +65,13 @@ type choice struct {
 // choices lists what to measure on a target.
 func (r *run) choices(c cell) []choice {
 	list := []tools.Tool{tools.Prywalk()}
-	if r.Peers && (slices.Contains(r.PeerThreads, c.threads) || c.load != load.Busy) {
-		list = append(list, tools.Peers()...)
+	if slices.Contains(r.PeerThreads, c.Threads) || c.Name != load.Busy {
+		list = append(list, r.Peers...)
 	}
 	var out []choice
 	for i, freq := range r.Freqs {
 		for _, t := range list {
-			if t.For(kind(c.load)) && !r.absent[t.Name] && (i == 0 || !t.Unpaced) {
+			if t.For(c.Kind) && !r.absent[t.Name] && (i == 0 || !t.Unpaced) {
 				out = append(out, choice{t, freq})
 			}
 		}
@@ -88,9 +83,9 @@ func (r *run) rows(c cell) int { return len(r.choices(c)) }
 
 // cell measures all tools on one target.
 func (r *run) cell(c cell) error {
-	s, err := startSubject(r.ctx, r.Self, r.dir, c)
-	if errors.Is(err, errAbsent) {
-		r.skip(fmt.Sprintf("workload %s left out: %v", c.load, err))
+	s, err := startSubject(r.ctx, r.dir, c)
+	if errors.Is(err, ErrAbsent) {
+		r.skip(fmt.Sprintf("workload %s left out: %v", c.Name, err))
 		r.left -= r.rows(c)
 		return nil
 	}
@@ -108,7 +103,7 @@ func (r *run) cell(c cell) error {
 		case ch.Name == "" || r.ctx.Err() != nil:
 			return err
 		case !r.absent[ch.Name]:
-			r.skip(fmt.Sprintf("peer %s left out with %d threads at %.0f Hz: %v", ch.Name, c.threads, ch.freq, err))
+			r.skip(fmt.Sprintf("peer %s left out with %d threads at %.0f Hz: %v", ch.Name, c.Threads, ch.freq, err))
 		}
 	}
 	return nil
@@ -127,8 +122,8 @@ func (r *run) row(s *subject, ch choice) (Row, error) {
 		Engine: r.Engine,
 		Dir:    filepath.Join(r.dir, strconv.Itoa(r.jobs)),
 	}
-	if s.depth > 0 {
-		j.MaxDepth = s.depth + 100
+	if s.Depth > 0 {
+		j.MaxDepth = s.Depth + 100
 	}
 	if err := os.Mkdir(j.Dir, 0o700); err != nil {
 		return Row{}, err

@@ -31,7 +31,7 @@ func interval(xs []float64) (low, high float64) {
 		draw(rng, sample, xs)
 		medians[i] = median(sample)
 	}
-	return middle95(medians)
+	return Middle95(medians)
 }
 
 // draw fills a sample with values of xs, each as likely at each place.
@@ -41,8 +41,8 @@ func draw(rng *rand.Rand, sample, xs []float64) {
 	}
 }
 
-// middle95 gives the bounds of the middle 95 % of xs, which it sorts.
-func middle95(xs []float64) (low, high float64) {
+// Middle95 gives the bounds of the middle 95 % of xs, which it sorts.
+func Middle95(xs []float64) (low, high float64) {
 	slices.Sort(xs)
 	return xs[len(xs)*25/1000], xs[min(len(xs)*975/1000, len(xs)-1)]
 }

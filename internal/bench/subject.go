@@ -11,13 +11,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
 	"prywalk/internal/bench/load"
-	"prywalk/internal/bench/tools"
 )
 
 // subject is a target that runs.
@@ -29,19 +27,16 @@ type subject struct {
 	out  *bufio.Reader
 }
 
-// errAbsent is the error for a load that cannot be had on this machine.
-var errAbsent = errors.New("not installed")
+// ErrAbsent is the error for a load that cannot be had on this machine.
+var ErrAbsent = errors.New("not installed")
 
 // stopWithin is how long a target may take to end.
 const stopWithin = 10 * time.Second
 
-// compiling is how long the JVM is given to compile what runs most.
-const compiling = 2 * time.Second
-
 // startSubject starts a target. It ends when its standard input does, and so with
 // this process. dir is for its files.
-func startSubject(ctx context.Context, self, dir string, c cell) (*subject, error) {
-	cmd, err := c.command(ctx, self, dir)
+func startSubject(ctx context.Context, dir string, c cell) (*subject, error) {
+	cmd, err := c.Command(ctx, dir, c.Target)
 	if err != nil {
 		return nil, err
 	}
@@ -60,18 +55,16 @@ func startSubject(ctx context.Context, self, dir string, c cell) (*subject, erro
 	line, err := s.out.ReadString('\n')
 	if reason, ok := strings.CutPrefix(line, load.Absent); ok {
 		s.stop()
-		return nil, fmt.Errorf("%s: %w", strings.TrimSpace(reason), errAbsent)
+		return nil, fmt.Errorf("%s: %w", strings.TrimSpace(reason), ErrAbsent)
 	}
 	if err == nil {
 		err = s.ready(strings.TrimSpace(line))
 	}
 	if err != nil {
 		s.stop()
-		return nil, fmt.Errorf("the workload with %d threads did not start: %q %w", c.threads, line, err)
+		return nil, fmt.Errorf("the workload with %d threads did not start: %q %w", c.Threads, line, err)
 	}
-	if c.load == tools.JVM {
-		time.Sleep(compiling)
-	}
+	time.Sleep(c.Warm)
 	return s, nil
 }
 
@@ -93,49 +86,12 @@ func (s *subject) ready(line string) error {
 		}
 		s.pids = append(s.pids, pid)
 	}
-	s.threads = s.tasks()
+	s.Threads = s.tasks()
 	return nil
 }
 
 // ownProcess reports whether the work is done by the load's own process.
 func (s *subject) ownProcess() bool { return s.pids[0] == s.cmd.Process.Pid }
-
-// command makes the command that runs a target.
-func (c *cell) command(ctx context.Context, self, dir string) (*exec.Cmd, error) {
-	running, sleeping := strconv.Itoa(c.running), strconv.Itoa(c.threads-c.running)
-	switch c.load {
-	case CLoad:
-		return compiled(ctx, dir, running, sleeping)
-	case tools.Python:
-		return interpreted(ctx, dir, "load.py", tools.PythonLoad, running, sleeping, "python3")
-	case tools.JVM:
-		return interpreted(ctx, dir, "Load.java", tools.JavaLoad, running, sleeping, "java", "-XX:+UseSerialGC")
-	}
-	return exec.CommandContext(ctx, self, "bench-workload", "--kind", c.load, "--running", running, "--sleeping", sleeping,
-		"--depth", strconv.Itoa(c.depth)), nil
-}
-
-// interpreted makes the command that runs a load of package tools.
-func interpreted(ctx context.Context, dir, name string, source []byte, running, sleeping, program string,
-	flags ...string) (*exec.Cmd, error) {
-	if _, err := exec.LookPath(program); err != nil {
-		return nil, fmt.Errorf("%s: %w", program, errAbsent)
-	}
-	path := filepath.Join(dir, name)
-	if err := os.WriteFile(path, source, 0o600); err != nil {
-		return nil, err
-	}
-	return exec.CommandContext(ctx, program, append(flags, path, running, sleeping)...), nil
-}
-
-// compiled makes the command that runs the load in C.
-func compiled(ctx context.Context, dir, running, sleeping string) (*exec.Cmd, error) {
-	binary := filepath.Join(dir, "load")
-	if err := tools.Compile(binary, tools.CLoad, "-pthread"); err != nil {
-		return nil, fmt.Errorf("%w: %w", errAbsent, err)
-	}
-	return exec.CommandContext(ctx, binary, running, sleeping), nil
-}
 
 // report asks what was done so far.
 func (s *subject) report() (r load.Report, err error) {

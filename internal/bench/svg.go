@@ -57,7 +57,7 @@ func SVG(w io.Writer, r *Result) error {
 func panelsOf(rows []Row) []panel {
 	var out []panel
 	for _, r := range rows {
-		title := fmt.Sprintf("%s, %d running, %.0f Hz", r.workload(), r.Running, r.Freq)
+		title := fmt.Sprintf("%s, %d running, %.0f Hz", r.WorkloadName(), r.Running, r.Freq)
 		i := slices.IndexFunc(out, func(p panel) bool { return p.title == title })
 		if i < 0 {
 			i = len(out)
@@ -70,16 +70,16 @@ func panelsOf(rows []Row) []panel {
 	return out
 }
 
-// workload names a row's kind of work.
-func (r *Row) workload() string {
+// WorkloadName names a row's kind of work.
+func (r *Row) WorkloadName() string {
 	if r.Workload == "" {
 		return "busy"
 	}
 	return r.Workload
 }
 
-// tool names a row's tool.
-func (r *Row) tool() string {
+// Tool names a row's tool.
+func (r *Row) Tool() string {
 	if r.Peer == "" {
 		return "prywalk"
 	}
@@ -90,7 +90,7 @@ func (r *Row) tool() string {
 func toolsOf(rows []Row) []string {
 	out := []string{"prywalk"}
 	for i := range rows {
-		if t := rows[i].tool(); !slices.Contains(out, t) {
+		if t := rows[i].Tool(); !slices.Contains(out, t) {
 			out = append(out, t)
 		}
 	}
@@ -170,7 +170,7 @@ func (p *panel) axes(b *strings.Builder) {
 func (p *panel) line(b *strings.Builder, tool, color string) {
 	at := map[float64]*Row{}
 	for i := range p.rows {
-		if r := &p.rows[i]; r.tool() == tool && at[p.x(r)] == nil {
+		if r := &p.rows[i]; r.Tool() == tool && at[p.x(r)] == nil {
 			at[p.x(r)] = r
 		}
 	}

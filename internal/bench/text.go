@@ -24,9 +24,9 @@ func Line(w io.Writer, r Row) {
 	}
 	printable.Fprintf(w, "%8d %8d %6.0f %6d  %.4f [%.4f, %.4f] %8s %10s %8s %9.0f %8s %8s  %s", r.Threads, r.Running,
 		r.Freq,
-		r.Pairs, r.Ratio, r.Low, r.High, known(r.StopsPerS, 1, "%.1f"), known(r.SyscallsPerTick, 1, "%.1f"),
-		known(r.CPUSelf, 100, "%.2f%%"),
-		r.SamplesPerS, known(r.Complete, 100, "%.2f%%"), known(r.MemoryMB, 1, "%.0f MB"), freeze)
+		r.Pairs, r.Ratio, r.Low, r.High, Figure(r.StopsPerS, 1, "%.1f"), Figure(r.SyscallsPerTick, 1, "%.1f"),
+		Figure(r.CPUSelf, 100, "%.2f%%"),
+		r.SamplesPerS, Figure(r.Complete, 100, "%.2f%%"), Figure(r.MemoryMB, 1, "%.0f MB"), freeze)
 	if r.Workload != "" {
 		printable.Fprintf(w, "  %s", r.Workload)
 	}
@@ -34,7 +34,7 @@ func Line(w io.Writer, r Row) {
 		printable.Fprintf(w, " depth %d", r.Depth)
 	}
 	if r.Peer != "" {
-		printable.Fprintf(w, "  %s, then %s of cpu", r.Peer, known(r.CPUAfter, 100, "%.2f%%"))
+		printable.Fprintf(w, "  %s, then %s of cpu", r.Peer, Figure(r.CPUAfter, 100, "%.2f%%"))
 	}
 	if l := r.Latency; l != nil {
 		printable.Fprintf(w, "\n%29s waits µs p50 p99 p99.9: %.1f %.1f %.1f without, %.1f %.1f %.1f with", "",
@@ -43,32 +43,24 @@ func Line(w io.Writer, r Row) {
 	printable.Fprintf(w, "\n")
 }
 
-// Summary writes what follows from all rows: whether many threads cost more, and how prywalk stands beside its peers.
+// Summary writes what follows from all rows: whether many threads cost more.
 func Summary(w io.Writer, r *Result) {
-	names, byName := r.byWorkload()
+	names, byName := r.ByWorkload()
 	for _, name := range names {
-		for _, f := range flatness(byName[name]) {
+		for _, f := range Flat(byName[name]) {
 			printable.Fprintf(w, "%s, %d running, %.0f Hz: %d threads are %s %d: %s\n", name, f.Few.Running, f.Few.Freq,
-				f.Most.Threads,
-				f.verdict(), f.Few.Threads, f.text())
-		}
-		for _, b := range besides(byName[name]) {
-			printable.Fprintf(w,
-				"%s, %s threads, %d running, %.0f Hz: prywalk and %s: %s, %s; loss for 1,000 stacks a second %s, %s; complete "+
-					"stacks: %s\n", name, b.Own.target(),
-				b.Own.Running, b.Own.Freq, b.Peer.Peer, b.Rate.verdict(), b.Rate.text(), b.Equal.verdict(), b.Equal.text(),
-				b.completer())
+				f.Most.Threads, f.Verdict(), f.Few.Threads, f.Text())
 		}
 	}
 }
 
-// text shows a difference with its interval.
-func (d *Difference) text() string {
+// Text shows a difference with its interval.
+func (d *Difference) Text() string {
 	return fmt.Sprintf("%+.4f [%+.4f, %+.4f]", d.Middle, d.Low, d.High)
 }
 
-// known shows a figure times a factor, or that it is not known.
-func known(x *float64, factor float64, format string) string {
+// Figure shows a figure times a factor, or that it is not known.
+func Figure(x *float64, factor float64, format string) string {
 	if x == nil {
 		return "-"
 	}

@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"prywalk/internal/printable"
 	"prywalk/internal/schema"
+	"prywalk/internal/tabular"
 )
 
 // Escape sequences for the words of the levels (ECMA-48, SGR).
@@ -22,7 +22,7 @@ var colours = [...]string{OK: "\x1b[32m", Info: "\x1b[2m", Warn: "\x1b[33m", Fai
 func Write(w io.Writer, fs []Finding, colour bool, columns int) error {
 	width := 0
 	for _, f := range fs {
-		width = max(width, utf8.RuneCountInString(f.Name))
+		width = max(width, tabular.Width(f.Name))
 	}
 	b := bufio.NewWriter(w)
 	for _, f := range fs {
@@ -31,9 +31,9 @@ func Write(w io.Writer, fs []Finding, colour bool, columns int) error {
 			word = printable.Raw(colours[f.Level]) + word + "\x1b[0m"
 		}
 		indent := len("fail  ") + width + len("  ")
-		printable.Fprintf(b, "%s  %-*s  %s\n", word, width, f.Name, wrapped(f.Detail, indent, columns))
+		printable.Fprintf(b, "%s  %s  %s\n", word, tabular.Pad(f.Name, width), wrapped(f.Detail, indent, columns))
 		if f.Remedy != "" {
-			printable.Fprintf(b, "      %-*s  → %s\n", width, "", wrapped(f.Remedy, indent+utf8.RuneCountInString("→ "),
+			printable.Fprintf(b, "      %-*s  → %s\n", width, "", wrapped(f.Remedy, indent+tabular.Width("→ "),
 				columns))
 		}
 		if f.Command != "" { // in one piece, to be pasted
@@ -84,7 +84,7 @@ func wrapped(s string, indent, columns int) printable.Raw {
 	var b strings.Builder
 	col := indent
 	for i, word := range strings.Fields(s) {
-		n := utf8.RuneCountInString(word)
+		n := tabular.Width(word)
 		switch {
 		case i == 0:
 		case col+1+n > columns:

@@ -20,7 +20,7 @@ const (
 	wideLines = 0
 )
 
-// eachGoFile gives all Go files of the module, tests and those of every architecture included.
+// eachGoFile gives all Go files of the module and of benchmarks, tests and those of every architecture included.
 func eachGoFile(t *testing.T, f func(path string)) {
 	t.Helper()
 	root := filepath.Join("..", "..")

@@ -7,7 +7,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"prywalk/internal/printable"
 )
@@ -103,5 +102,5 @@ func Printables(list []string) []string {
 
 // Pad puts blanks behind a text up to a width.
 func Pad(s string, width int) string {
-	return s + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
+	return s + strings.Repeat(" ", max(0, width-Width(s)))
 }

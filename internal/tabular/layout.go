@@ -4,7 +4,6 @@ package tabular
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"prywalk/internal/printable"
 )
@@ -37,24 +36,21 @@ func Fit(width, figures, name, module int) Columns {
 
 // ShortModule makes a module's name fit: the beginning of a file's name says what it is.
 func ShortModule(s string, width int) string {
-	if width == 0 || Fits(s, width) {
+	if width == 0 {
 		return s
 	}
-	return string([]rune(s)[:width-1]) + "…"
+	return Cut(s, width)
 }
-
-// Runes gives the width of a text once it is printable.
-func Runes(s string) int { return utf8.RuneCountInString(printable.String(s)) }
 
 // Right puts blanks before the texts of a column, so that they end below each other.
 func Right(texts []string, least int) []string {
 	width := least
 	for _, s := range texts {
-		width = max(width, utf8.RuneCountInString(s))
+		width = max(width, Width(s))
 	}
 	out := make([]string, len(texts))
 	for i, s := range texts {
-		out[i] = strings.Repeat(" ", width-utf8.RuneCountInString(s)) + s
+		out[i] = strings.Repeat(" ", width-Width(s)) + s
 	}
 	return out
 }
@@ -66,19 +62,19 @@ func Wrap(width int, sep string, parts ...string) printable.Raw {
 	col, end := 0, strings.TrimRight(sep, " ")
 	for i, p := range parts {
 		p = printable.String(p)
-		n := utf8.RuneCountInString(p)
+		n := Width(p)
 		room := width
 		if i < len(parts)-1 { // the separator may end the line
-			room -= utf8.RuneCountInString(end)
+			room -= Width(end)
 		}
 		switch {
 		case i == 0:
-		case width > 0 && col+utf8.RuneCountInString(sep)+n > room:
+		case width > 0 && col+Width(sep)+n > room:
 			b.WriteString(end + "\n")
 			col = 0
 		default:
 			b.WriteString(sep)
-			col += utf8.RuneCountInString(sep)
+			col += Width(sep)
 		}
 		b.WriteString(p)
 		col += n
@@ -95,12 +91,12 @@ func Paragraph(width int, indent, text string) printable.Raw {
 	var b strings.Builder
 	col := 0
 	for i, word := range strings.Fields(text) {
-		n := utf8.RuneCountInString(word)
+		n := Width(word)
 		switch {
 		case i == 0:
 		case col+1+n > width:
 			b.WriteString("\n" + indent)
-			col = utf8.RuneCountInString(indent)
+			col = Width(indent)
 		default:
 			b.WriteByte(' ')
 			col++

@@ -5,7 +5,6 @@ package tabular
 import (
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 // LeastName is the width below which no name is cut: nothing would be left of it.
@@ -15,7 +14,7 @@ const LeastName = 8
 // first, then those of templates, the type of the result, and the outer names. Only a last part that is still too
 // long loses its middle.
 func Shorten(s string, width int) string {
-	if width < LeastName || utf8.RuneCountInString(s) <= width {
+	if width < LeastName || Fits(s, width) {
 		return s
 	}
 	name, args := cutArguments(s)
@@ -33,8 +32,8 @@ func Shorten(s string, width int) string {
 		return s
 	}
 	for _, at := range parts(s) {
-		if tail := "…" + s[at:]; Fits(tail, width) {
-			return tail
+		if end := "…" + s[at:]; Fits(end, width) {
+			return end
 		}
 	}
 	if all := parts(s); len(all) > 0 {
@@ -43,17 +42,13 @@ func Shorten(s string, width int) string {
 	return middle(s, width)
 }
 
-// Fits reports whether a text is at most so wide.
-func Fits(s string, width int) bool { return utf8.RuneCountInString(s) <= width }
-
 // middle takes the middle out of a text that is longer than width.
 func middle(s string, width int) string {
 	if width < LeastName || Fits(s, width) {
 		return s
 	}
-	r := []rune(s)
-	head := (width - 1) / 2
-	return string(r[:head]) + "…" + string(r[len(r)-(width-1-head):])
+	left := (width - 1) / 2
+	return head(s, left) + "…" + tail(s, width-1-left)
 }
 
 // cutArguments takes the arguments from the end of a name, with what C++ writes behind them.

@@ -6,11 +6,17 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 )
 
-// BuildPrywalk compiles prywalk into a file, as make does: without cgo. The working directory must be in the module.
+// BuildPrywalk compiles prywalk into a file, as make does: without cgo. The
+// working directory must be in its module, or in benchmarks.
 func BuildPrywalk(file string) error {
-	build := exec.Command("go", "build", "-trimpath", "-o", file, "prywalk/cmd/prywalk")
+	dir, err := exec.Command("go", "list", "-f", "{{.Module.Dir}}", "prywalk/internal/testtargets").Output()
+	if err != nil {
+		return fmt.Errorf("finding prywalk's module: %w", err)
+	}
+	build := exec.Command("go", "build", "-C", strings.TrimSpace(string(dir)), "-trimpath", "-o", file, "./cmd/prywalk")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("building prywalk: %w\n%s", err, out)

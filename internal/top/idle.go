@@ -42,8 +42,8 @@ func (r *GroupRow) fit(columns int) string {
 	if at := r.Idle(); at != "" {
 		rule = printable.Sprintf(" [idle: %s]", at)
 	}
-	left := columns - tabular.Runes(rule)
-	if left < min(tabular.Runes(name), leastBeforeRule) {
+	left := columns - tabular.PrintedWidth(rule)
+	if left < min(tabular.PrintedWidth(name), leastBeforeRule) {
 		return tabular.ShortModule(name+rule, columns)
 	}
 	return tabular.ShortModule(name, left) + rule

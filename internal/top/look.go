@@ -38,13 +38,10 @@ func (s Screen) paint(code, text string) string {
 
 // cut makes a line that has no colours fit.
 func (s Screen) cut(line string) string {
-	if s.Width <= 0 || tabular.Fits(line, s.Width) {
+	if s.Width <= 0 {
 		return line
 	}
-	if s.Width == 1 {
-		return "…"
-	}
-	return string([]rune(line)[:s.Width-1]) + "…"
+	return tabular.Cut(line, s.Width)
 }
 
 // joined puts parts on one line, and leaves out the last ones that have no room.
@@ -86,7 +83,8 @@ type width struct{ name, module int }
 func widthOf(rows []FunctionRow) width {
 	w := width{len("function (blocked)"), 0}
 	for i := range rows {
-		w.name, w.module = max(w.name, tabular.Runes(rows[i].shown())), max(w.module, tabular.Runes(rows[i].Module))
+		w.name = max(w.name, tabular.PrintedWidth(rows[i].shown()))
+		w.module = max(w.module, tabular.PrintedWidth(rows[i].Module))
 	}
 	return w
 }
@@ -118,7 +116,7 @@ func (s Screen) functionLines(
 		return cells[0][i] + " " + cells[1][i] + "  " + cells[2][i] + " " + cells[3][i] + "  "
 	}
 	head = " " + figures(0)
-	wide := tabular.Fit(s.Width, tabular.Runes(head), w.name, max(w.module, len("module")))
+	wide := tabular.Fit(s.Width, tabular.PrintedWidth(head), w.name, max(w.module, len("module")))
 	title := "function (" + c.word() + ")"
 	if wide.Module > 0 {
 		title = tabular.Pad(title, wide.Name) + "  module"
@@ -156,7 +154,7 @@ func (s Screen) groupLines(rows []GroupRow, what string, c Clock, prec tabular.P
 			cells[k+1] = append(cells[k+1], tabular.Nanos(ns))
 		}
 		cells[4] = append(cells[4], tabular.Thousands(int64(rows[i].Threads)))
-		name, in = max(name, tabular.Runes(marked[i])), max(in, tabular.Runes(rows[i].Where()))
+		name, in = max(name, tabular.PrintedWidth(marked[i])), max(in, tabular.PrintedWidth(rows[i].Where()))
 	}
 	cells[0] = tabular.Aligned(cells[0])
 	for i, h := range heads {
@@ -181,7 +179,7 @@ func (s Screen) groupLines(rows []GroupRow, what string, c Clock, prec tabular.P
 	head = " " + figures(0)
 	left := 1 << 12
 	if s.Width > 0 {
-		left = max(tabular.LeastColumn, s.Width-tabular.Runes(head))
+		left = max(tabular.LeastColumn, s.Width-tabular.PrintedWidth(head))
 	}
 	name = min(name, max(left/2, left-in-len("  "), tabular.LeastColumn))
 	title := tabular.Pad(what, name) + "  in"
@@ -208,7 +206,7 @@ func (o *Snapshot) stackLines(s Screen, rows []StackRow, function int32, c Clock
 			" · "), " ")))
 		wide := 0
 		for _, f := range r.Frames {
-			wide = max(wide, tabular.Runes(o.frames[f].shown()))
+			wide = max(wide, tabular.PrintedWidth(o.frames[f].shown()))
 		}
 		cols := tabular.Fit(s.Width, 4, wide, 24)
 		for _, f := range r.Frames {

@@ -86,7 +86,7 @@ func cut(name string) string {
 func (f *Frame) Fitted(width int) string {
 	name := printable.String(cut(f.Name))
 	place := printable.String(strings.TrimPrefix(f.Shown(), cut(f.Name)))
-	if room := width - tabular.Runes(place); room >= tabular.LeastColumn {
+	if room := width - tabular.PrintedWidth(place); room >= tabular.LeastColumn {
 		return tabular.Shorten(name, room) + place
 	}
 	return tabular.Shorten(name+place, width)

@@ -3,26 +3,17 @@
 package load
 
 import (
-	"runtime"
+	"context"
 	"sync/atomic"
 )
 
-// busy computes all the time.
-func (p *program) busy(w *worker) error {
-	go func() {
-		runtime.LockOSThread()
-		p.compute(w)
-	}()
-	return nil
-}
-
-// compute counts pieces of work of some hundred nanoseconds each.
-func (p *program) compute(w *worker) {
+// Compute counts pieces of work of some hundred nanoseconds each, until ctx ends.
+func Compute(ctx context.Context, n *atomic.Uint64) {
 	x := uint64(1)
-	for p.ctx.Err() == nil {
+	for ctx.Err() == nil {
 		for range 64 {
-			x = mix(x)
-			w.n.Add(1)
+			x = Mix(x)
+			n.Add(1)
 		}
 	}
 	sink.Store(x)
@@ -30,10 +21,10 @@ func (p *program) compute(w *worker) {
 
 var sink atomic.Uint64
 
-// mix is a piece of work: it depends on itself, so that nothing runs ahead.
+// Mix is a piece of work: it depends on itself, so that nothing runs ahead.
 //
 //go:noinline
-func mix(x uint64) uint64 {
+func Mix(x uint64) uint64 {
 	for range 200 {
 		x ^= x << 13
 		x ^= x >> 7

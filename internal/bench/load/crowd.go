@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// crowd starts the threads that sleep, in a read of a pipe to which nobody writes.
-func (p *program) crowd() error {
-	if p.Sleeping == 0 {
+// Crowd starts n threads that sleep, in a read of a pipe that has no writer's data.
+func Crowd(n int) error {
+	if n == 0 {
 		return nil
 	}
 	var fds [2]int
@@ -19,8 +19,8 @@ func (p *program) crowd() error {
 		return err
 	}
 	var asleep sync.WaitGroup
-	asleep.Add(p.Sleeping)
-	for range p.Sleeping {
+	asleep.Add(n)
+	for range n {
 		go func() {
 			runtime.LockOSThread()
 			asleep.Done()

@@ -4,8 +4,8 @@
 // place. Each can be switched on and off on a process, so that windows with and without it are neighbours in
 // time, and none has its start-up in it.
 //
-// Three ways lead there. prywalk, perf, async-profiler and the walkers of src obey orders. gdb and eu-stack are
-// run anew for each look. py-spy, austin and samply obey nothing, and are started anew for each window.
+// Three ways lead there. prywalk and perf obey orders. gdb and eu-stack are run anew for each look. samply obeys
+// nothing, and is started anew for each window. Tools for single languages are in benchmarks/overhead/peers.
 //
 // Which stacks are complete is counted in what each tool itself has written: a stack is, if its outermost frame
 // is of a function that threads begin in (roots.go).

@@ -79,7 +79,7 @@ func lowest(file *elffile.File) uint64 {
 // decides by which prywalk itself ends a walk.
 func (f *firstFrames) first(m *frames.Module, pc uint64, caller bool) bool {
 	if functions := f.namer.Frames(m, f.proc.PID, pc, nil); len(functions) > 0 {
-		return isRoot(functions[len(functions)-1].System)
+		return IsRoot(functions[len(functions)-1].System)
 	}
 	q := frames.Query{PC: pc, Caller: caller}
 	if caller {

@@ -12,17 +12,17 @@ import (
 	"time"
 )
 
-// orders are lines to a program's standard input, each of which it answers with a line.
-type orders struct {
-	*process
+// Orders are lines to a program's standard input, each of which it answers with a line.
+type Orders struct {
+	*Program
 	in  *os.File
 	out *os.File
 	buf *bufio.Reader
 }
 
-// obey starts a program that takes orders.
-func obey(ctx context.Context, program string, args ...string) (*orders, error) {
-	o := &orders{}
+// Obey starts a program that takes orders.
+func Obey(ctx context.Context, program string, args ...string) (*Orders, error) {
+	o := &Orders{}
 	inR, inW, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -32,18 +32,18 @@ func obey(ctx context.Context, program string, args ...string) (*orders, error) 
 		return nil, err
 	}
 	o.in, o.out, o.buf = inW, outR, bufio.NewReader(outR)
-	o.process, err = launch(ctx, func(c *exec.Cmd) { c.Stdin, c.Stdout = inR, outW }, program, args...)
+	o.Program, err = launch(ctx, func(c *exec.Cmd) { c.Stdin, c.Stdout = inR, outW }, program, args...)
 	inR.Close()
 	outW.Close()
 	if err != nil {
-		o.close()
+		o.Close()
 		return nil, err
 	}
 	return o, nil
 }
 
-// say gives an order and gives the answer.
-func (o *orders) say(order string) ([]byte, error) {
+// Say gives an order and gives the answer.
+func (o *Orders) Say(order string) ([]byte, error) {
 	if _, err := io.WriteString(o.in, order+"\n"); err != nil {
 		return nil, fmt.Errorf("%w: %w", err, o.alive())
 	}
@@ -57,13 +57,14 @@ func (o *orders) say(order string) ([]byte, error) {
 	return line, nil
 }
 
-func (o *orders) close() {
+// Close closes the pipes.
+func (o *Orders) Close() {
 	o.in.Close()
 	o.out.Close()
 }
 
 // Kill ends the program at once.
-func (o *orders) Kill() {
-	o.process.Kill()
-	o.close()
+func (o *Orders) Kill() {
+	o.Program.Kill()
+	o.Close()
 }

@@ -23,8 +23,8 @@ import (
 
 // perf is a perf record that is switched on and off through its control files.
 type perf struct {
-	*process
-	spent    stretch
+	*Program
+	spent    Stretch
 	ctl, ack *os.File
 	data     string
 }
@@ -32,8 +32,8 @@ type perf struct {
 // perfTool is perf record with one way of making stacks. It samples threads that run.
 func perfTool(name, stacks string) Tool {
 	return Tool{
-		Name: name, Kinds: []string{Native, Python, JVM, Several}, check: installed("perf", "Debian: linux-perf"),
-		start: func(ctx context.Context, j *Job) (Session, error) { return startPerf(ctx, j, stacks) },
+		Name: name, Kinds: []string{Native, Python, JVM, Several}, Check: Installed("perf", "Debian: linux-perf"),
+		Start: func(ctx context.Context, j *Job) (Session, error) { return startPerf(ctx, j, stacks) },
 	}
 }
 
@@ -54,14 +54,14 @@ func startPerf(ctx context.Context, j *Job, stacks string) (Session, error) {
 	freq := strconv.Itoa(int(math.Round(j.Freq)))
 	var err error
 	files := strconv.Itoa(2*runtime.NumCPU()*j.Threads + 1024)
-	p.process, err = launch(ctx, nil, "sh", "-c", manyFiles, files, "record", "-q", "-N", "-o", p.data, "-e", "cpu-clock",
+	p.Program, err = launch(ctx, nil, "sh", "-c", manyFiles, files, "record", "-q", "-N", "-o", p.data, "-e", "cpu-clock",
 		"--call-graph", stacks,
-		"-F", freq, "-D", "-1", "--control", "fifo:"+ctl+","+ack, "-p", j.pids())
+		"-F", freq, "-D", "-1", "--control", "fifo:"+ctl+","+ack, "-p", j.PIDs())
 	if err != nil {
 		p.closeFiles()
 		return nil, err
 	}
-	p.spent.pid = p.pid()
+	p.spent.PID = p.PID()
 	if err := p.say("disable"); err != nil { // it answers when it is ready
 		p.Kill()
 		return nil, err
@@ -95,7 +95,7 @@ func (p *perf) say(order string) error {
 
 // Go implements Session.
 func (p *perf) Go() error {
-	p.spent.begin()
+	p.spent.Begin()
 	return p.say("enable")
 }
 
@@ -105,20 +105,20 @@ func (p *perf) Mark() error { return nil }
 // Hold implements Session.
 func (p *perf) Hold() error {
 	err := p.say("disable")
-	p.spent.end()
+	p.spent.End()
 	return err
 }
 
 // Finish implements Session.
 func (p *perf) Finish() (Totals, error) {
 	defer p.closeFiles()
-	t := Totals{Seconds: p.spent.seconds, CPU: p.spent.cpu, Stops: 0, Ticks: -1, Calls: -1, Copied: -1}
-	before := processCPU(p.pid())
-	t.MemoryMB = peakMB(p.pid())
-	if err := p.end(syscall.SIGINT); err != nil {
+	t := Totals{Seconds: p.spent.Seconds, CPU: p.spent.CPU, Stops: 0, Ticks: -1, Calls: -1, Copied: -1}
+	before := ProcessCPU(p.PID())
+	t.MemoryMB = PeakMB(p.PID())
+	if err := p.End(syscall.SIGINT); err != nil {
 		return t, err
 	}
-	t.After = max(0, p.cpu-before)
+	t.After = max(0, p.CPU-before)
 	err := p.script(&t)
 	t.Whole = before + t.After
 	return t, err
@@ -174,7 +174,7 @@ func countStacks(r io.Reader) (samples, complete int64) {
 // atRoot reports whether a frame "ADDRESS NAME" is of a thread's first function.
 func atRoot(frame string) bool {
 	_, name, _ := strings.Cut(frame, " ")
-	return isRoot(name)
+	return IsRoot(name)
 }
 
 func (p *perf) closeFiles() {
@@ -184,6 +184,6 @@ func (p *perf) closeFiles() {
 
 // Kill implements Session.
 func (p *perf) Kill() {
-	p.process.Kill()
+	p.Program.Kill()
 	p.closeFiles()
 }

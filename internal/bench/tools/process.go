@@ -17,18 +17,19 @@ import (
 // what was recorded, takes a while on a busy machine.
 const patience = 120 * time.Second
 
-// process is a tool's program that runs.
-type process struct {
+// Program is a tool's program that runs.
+type Program struct {
 	cmd    *exec.Cmd
 	stderr bytes.Buffer
 	done   chan error
-	cpu    float64 // in all, when it has ended
+	// CPU is the processor time that it took in all, in seconds; known when it has ended.
+	CPU float64
 }
 
 // launch starts a program, which setUp, if not nil, may change before. What it says on standard error is kept for the
 // case of failure.
-func launch(ctx context.Context, setUp func(*exec.Cmd), program string, args ...string) (*process, error) {
-	p := &process{cmd: exec.CommandContext(ctx, program, args...), done: make(chan error, 1)}
+func launch(ctx context.Context, setUp func(*exec.Cmd), program string, args ...string) (*Program, error) {
+	p := &Program{cmd: exec.CommandContext(ctx, program, args...), done: make(chan error, 1)}
 	p.cmd.Stderr = &p.stderr
 	p.cmd.Env = append(os.Environ(), "LC_ALL=C", "DEBUGINFOD_URLS=")
 	p.cmd.WaitDelay = time.Second
@@ -42,10 +43,11 @@ func launch(ctx context.Context, setUp func(*exec.Cmd), program string, args ...
 	return p, nil
 }
 
-func (p *process) pid() int { return p.cmd.Process.Pid }
+// PID is its process.
+func (p *Program) PID() int { return p.cmd.Process.Pid }
 
-// end sends a signal and waits until the program has ended; its status may tell of the signal.
-func (p *process) end(s syscall.Signal) error {
+// End sends a signal and waits until the program has ended; its status may tell of the signal.
+func (p *Program) End(s syscall.Signal) error {
 	_ = p.cmd.Process.Signal(s) // it may have ended
 	select {
 	case err := <-p.done:
@@ -55,14 +57,14 @@ func (p *process) end(s syscall.Signal) error {
 		return fmt.Errorf("%s did not end: %s", p.cmd.Args[0], p.said())
 	}
 	st := p.cmd.ProcessState
-	p.cpu = (st.UserTime() + st.SystemTime()).Seconds()
+	p.CPU = (st.UserTime() + st.SystemTime()).Seconds()
 	return nil
 }
 
 var errEnded = errors.New("the process has exited")
 
 // alive gives an error if the program has ended.
-func (p *process) alive() error {
+func (p *Program) alive() error {
 	select {
 	case err := <-p.done:
 		p.done <- err
@@ -76,9 +78,9 @@ func (p *process) alive() error {
 }
 
 // Kill ends the program at once.
-func (p *process) Kill() { _ = p.cmd.Process.Kill() }
+func (p *Program) Kill() { _ = p.cmd.Process.Kill() }
 
 // said is the last line of standard error. Precondition: the program has ended.
-func (p *process) said() string {
-	return lastLine(p.stderr.Bytes())
+func (p *Program) said() string {
+	return LastLine(p.stderr.Bytes())
 }

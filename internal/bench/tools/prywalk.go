@@ -17,8 +17,8 @@ import (
 
 // prywalk is a prywalk record that runs, as a user runs it.
 type prywalk struct {
-	*orders
-	spent stretch
+	*Orders
+	spent Stretch
 	stats string
 	file  string         // the recording
 	on    time.Time      // when it was last switched on
@@ -30,7 +30,7 @@ type prywalk struct {
 func startPrywalk(ctx context.Context, j *Job) (Session, error) {
 	p := &prywalk{stats: filepath.Join(j.Dir, "stats.json"), file: filepath.Join(j.Dir, "prywalk.pb.gz"), on: time.Now()}
 	args := []string{
-		"record", "-p", j.pids(), "-F", strconv.FormatFloat(j.Freq, 'g', -1, 64),
+		"record", "-p", j.PIDs(), "-F", strconv.FormatFloat(j.Freq, 'g', -1, 64),
 		"-o", p.file, "--stats", p.stats, "--control",
 	}
 	if j.MaxDepth > 0 {
@@ -40,10 +40,10 @@ func startPrywalk(ctx context.Context, j *Job) (Session, error) {
 		args = append(args, "--engine", j.Engine)
 	}
 	var err error
-	if p.orders, err = obey(ctx, j.Self, args...); err != nil {
+	if p.Orders, err = Obey(ctx, j.Self, args...); err != nil {
 		return nil, err
 	}
-	p.spent.pid = p.pid()
+	p.spent.PID = p.PID()
 	// It is ready when it has seen everybody.
 	for n := int64(0); n < 2; time.Sleep(time.Millisecond) {
 		got, err := p.ask("tell")
@@ -57,12 +57,12 @@ func startPrywalk(ctx context.Context, j *Job) (Session, error) {
 		p.Kill()
 		return nil, err
 	}
-	p.sum, p.spent.seconds, p.spent.cpu = sampler.Answer{}, 0, 0
+	p.sum, p.spent.Seconds, p.spent.CPU = sampler.Answer{}, 0, 0
 	return p, nil
 }
 
 func (p *prywalk) ask(order string) (got sampler.Answer, err error) {
-	line, err := p.say(order)
+	line, err := p.Say(order)
 	if err == nil {
 		err = json.Unmarshal(line, &got)
 	}
@@ -73,21 +73,21 @@ func (p *prywalk) ask(order string) (got sampler.Answer, err error) {
 func (p *prywalk) Go() (err error) {
 	p.on = time.Now()
 	p.base, err = p.ask("go")
-	p.spent.begin()
+	p.spent.Begin()
 	return err
 }
 
 // Mark implements Session.
 func (p *prywalk) Mark() (err error) {
 	p.base, err = p.ask("tell")
-	p.spent.begin()
+	p.spent.Begin()
 	return err
 }
 
 // Hold implements Session.
 func (p *prywalk) Hold() error {
 	now, err := p.ask("tell")
-	p.spent.end()
+	p.spent.End()
 	p.sum.Ticks += now.Ticks - p.base.Ticks
 	p.sum.Missed += now.Missed - p.base.Missed
 	p.sum.Frozen += now.Frozen - p.base.Frozen
@@ -102,15 +102,15 @@ func (p *prywalk) Hold() error {
 
 // Finish implements Session.
 func (p *prywalk) Finish() (t Totals, err error) {
-	defer p.close()
-	t = Totals{Seconds: p.spent.seconds, CPU: p.spent.cpu, Ticks: p.sum.Ticks, Stops: p.sum.Frozen, Calls: p.sum.Calls,
+	defer p.Close()
+	t = Totals{Seconds: p.spent.Seconds, CPU: p.spent.CPU, Ticks: p.sum.Ticks, Stops: p.sum.Frozen, Calls: p.sum.Calls,
 		Copied: p.sum.Copied}
-	before := processCPU(p.pid())
-	t.MemoryMB = peakMB(p.pid())
-	if err := p.end(syscall.SIGINT); err != nil {
+	before := ProcessCPU(p.PID())
+	t.MemoryMB = PeakMB(p.PID())
+	if err := p.End(syscall.SIGINT); err != nil {
 		return t, err
 	}
-	t.After, t.Whole = p.cpu-before, p.cpu
+	t.After, t.Whole = p.CPU-before, p.CPU
 	if st, err := os.Stat(p.file); err == nil && p.whole > 0 {
 		t.RecordingMB = float64(st.Size()) / 1e6 / p.whole.Minutes()
 	}

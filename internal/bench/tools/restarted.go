@@ -14,88 +14,89 @@ import (
 	"time"
 )
 
-// restarted is a tool that obeys no orders: it is started anew each time that it is switched on. (Stopped by
+// Restarted is a tool that obeys no orders: it is started anew each time that it is switched on. (Stopped by
 // SIGSTOP, py-spy makes up for all the looks that it missed when it goes on.)
-type restarted struct {
-	spent   stretch
-	job     *Job
-	ctx     context.Context
-	command func(file string) []string
-	// sampling tells from what it prints and the output file that it has begun to look.
-	sampling func(said []byte, file string) bool
-	// count counts the stacks in its file, and those that reach the thread's first function; −1 if that cannot be told.
-	count  func(text []byte) (samples, complete int64)
+type Restarted struct {
+	spent Stretch
+	job   *Job
+	ctx   context.Context
+	// Command is what to run, for an output file.
+	Command func(file string) []string
+	// Sampling tells from what it prints and the output file that it has begun to look.
+	Sampling func(said []byte, file string) bool
+	// Count counts the stacks in its file, and those that reach the thread's first function; −1 if that cannot be told.
+	Count  func(text []byte) (samples, complete int64)
 	runs   int
-	now    *process
+	now    *Program
 	totals Totals
 }
 
-// start makes a session.
-func (r restarted) start(ctx context.Context, j *Job) (Session, error) {
+// Start makes a session.
+func (r Restarted) Start(ctx context.Context, j *Job) (Session, error) {
 	r.ctx, r.job = ctx, j
 	r.totals = Totals{Stops: -1, Ticks: -1, Calls: -1, Copied: -1}
 	return &r, nil
 }
 
 // file is the output of the present run, saidFile what it prints.
-func (r *restarted) file() string { return filepath.Join(r.job.Dir, fmt.Sprintf("out%d", r.runs)) }
+func (r *Restarted) file() string { return filepath.Join(r.job.Dir, fmt.Sprintf("out%d", r.runs)) }
 
-func (r *restarted) saidFile() string { return r.file() + ".err" }
+func (r *Restarted) saidFile() string { return r.file() + ".err" }
 
 // Go implements Session.
-func (r *restarted) Go() error {
+func (r *Restarted) Go() error {
 	r.runs++
 	errs, err := os.Create(r.saidFile())
 	if err != nil {
 		return err
 	}
 	defer errs.Close()
-	command := r.command(r.file())
+	command := r.Command(r.file())
 	r.now, err = launch(r.ctx, func(c *exec.Cmd) { c.Stdout, c.Stderr = errs, errs }, command[0], command[1:]...)
 	if err != nil {
 		return err
 	}
-	r.spent.pid = r.now.pid()
-	for end := time.Now().Add(patience); !r.sampling(r.said(), r.file()); time.Sleep(time.Millisecond) {
+	r.spent.PID = r.now.PID()
+	for end := time.Now().Add(patience); !r.Sampling(r.said(), r.file()); time.Sleep(time.Millisecond) {
 		if err := r.now.alive(); err != nil {
-			return fmt.Errorf("%w: %s", err, lastLine(r.said()))
+			return fmt.Errorf("%w: %s", err, LastLine(r.said()))
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("%s has not begun within %v: %s", command[0], patience, lastLine(r.said()))
+			return fmt.Errorf("%s has not begun within %v: %s", command[0], patience, LastLine(r.said()))
 		}
 	}
-	r.spent.begin()
+	r.spent.Begin()
 	return nil
 }
 
-func (r *restarted) said() []byte {
+func (r *Restarted) said() []byte {
 	text, _ := os.ReadFile(r.saidFile()) // it is there
 	return text
 }
 
 // Mark implements Session.
-func (r *restarted) Mark() error { return nil }
+func (r *Restarted) Mark() error { return nil }
 
 // Hold implements Session.
-func (r *restarted) Hold() error {
-	r.spent.end()
-	before := processCPU(r.now.pid())
-	r.totals.MemoryMB = max(r.totals.MemoryMB, peakMB(r.now.pid()))
-	if err := r.now.end(syscall.SIGINT); err != nil {
+func (r *Restarted) Hold() error {
+	r.spent.End()
+	before := ProcessCPU(r.now.PID())
+	r.totals.MemoryMB = max(r.totals.MemoryMB, PeakMB(r.now.PID()))
+	if err := r.now.End(syscall.SIGINT); err != nil {
 		return err
 	}
-	r.totals.After += max(0, r.now.cpu-before)
-	r.totals.Whole += r.now.cpu
+	r.totals.After += max(0, r.now.CPU-before)
+	r.totals.Whole += r.now.CPU
 	text, err := os.ReadFile(r.file())
 	if err != nil {
-		return fmt.Errorf("%s left no file: %w: %s", r.now.cmd.Args[0], err, lastLine(r.said()))
+		return fmt.Errorf("%s left no file: %w: %s", r.now.cmd.Args[0], err, LastLine(r.said()))
 	}
-	r.add(r.count(text))
+	r.add(r.Count(text))
 	return nil
 }
 
 // add adds what one run counted.
-func (r *restarted) add(samples, complete int64) {
+func (r *Restarted) add(samples, complete int64) {
 	t := &r.totals
 	t.Samples += samples
 	if complete < 0 || t.Complete < 0 {
@@ -106,24 +107,24 @@ func (r *restarted) add(samples, complete int64) {
 }
 
 // Finish implements Session.
-func (r *restarted) Finish() (Totals, error) {
+func (r *Restarted) Finish() (Totals, error) {
 	t := r.totals
-	t.Seconds, t.CPU = r.spent.seconds, r.spent.cpu
+	t.Seconds, t.CPU = r.spent.Seconds, r.spent.CPU
 	if t.Samples == 0 {
-		return t, errors.New("it saw nothing: " + lastLine(r.said()))
+		return t, errors.New("it saw nothing: " + LastLine(r.said()))
 	}
 	return t, nil
 }
 
 // Kill implements Session.
-func (r *restarted) Kill() {
+func (r *Restarted) Kill() {
 	if r.now != nil {
 		r.now.Kill()
 	}
 }
 
-// lastLine gives the last line of a text.
-func lastLine(text []byte) string {
+// LastLine gives the last line of a text.
+func LastLine(text []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	return lines[len(lines)-1]
 }

@@ -2,10 +2,7 @@
 
 package tools
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // roots are functions that a thread begins in.
 var roots = []string{
@@ -13,37 +10,12 @@ var roots = []string{
 	"__clone3", "start_thread", "runtime.goexit", "runtime.mstart", "runtime.rt0_go", "runtime.clone",
 }
 
-// isRoot reports whether a name is that of a thread's first function.
-func isRoot(name string) bool {
+// IsRoot reports whether a name is that of a thread's first function.
+func IsRoot(name string) bool {
 	for _, root := range roots {
 		if name == root || strings.HasPrefix(name, root+".") || strings.HasPrefix(name, root+"@") {
 			return true
 		}
 	}
 	return false
-}
-
-// pythonRoot reports whether a name is that of a Python thread's first function. Of the main thread the program
-// itself (python -m: what runs it), of others what package threading begins them in. Versions before 3.11 have no
-// class in the name.
-func pythonRoot(name string, mainThread bool) bool {
-	if mainThread {
-		return name == "<module>" || name == "_run_module_as_main"
-	}
-	return name == "_bootstrap" || name == "Thread._bootstrap"
-}
-
-// javaRoots are methods that HotSpot begins a thread in: java.lang.Thread's, and those of the JDK's own threads and
-// launcher.
-var javaRoots = []string{
-	"java/lang/Thread.run", "java/lang/ref/Reference$ReferenceHandler.run", "java/lang/ref/Finalizer$FinalizerThread.run",
-	"jdk/internal/misc/InnocuousThread.run", "java/util/concurrent/ForkJoinWorkerThread.run",
-	"sun/launcher/LauncherHelper.checkAndLoadMain",
-}
-
-// jvmRoot reports whether a name is that of the first function of a thread of a JVM: a method of javaRoots, the
-// program's main, or a native function.
-func jvmRoot(name string) bool {
-	return slices.Contains(javaRoots, name) || strings.HasSuffix(name, ".main") || name == "thread_native_entry" ||
-		isRoot(name)
 }

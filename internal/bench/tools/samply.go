@@ -12,16 +12,16 @@ import (
 // samply samples through perf events and unwinds copies of stacks with framehop.
 func samply() Tool {
 	return Tool{
-		Name: "samply", Kinds: []string{Native}, check: runs("samply", "scripts/setup-peers.sh builds it with cargo"),
-		start: func(ctx context.Context, j *Job) (Session, error) {
-			return restarted{
-				command: func(file string) []string {
+		Name: "samply", Kinds: []string{Native}, Check: Runs("samply", "scripts/setup-peers.sh builds it with cargo"),
+		Start: func(ctx context.Context, j *Job) (Session, error) {
+			return Restarted{
+				Command: func(file string) []string {
 					return samplyCommand("record", "--save-only", "--rate", strconv.FormatFloat(j.Freq, 'g', -1, 64), "--pid",
 						strconv.Itoa(j.PID), "--output", file)
 				},
-				sampling: func(said []byte, _ string) bool { return bytes.Contains(said, []byte("Recording")) },
-				count:    func(text []byte) (samples, complete int64) { return samplyStacks(text, j.PID) },
-			}.start(ctx, j)
+				Sampling: func(said []byte, _ string) bool { return bytes.Contains(said, []byte("Recording")) },
+				Count:    func(text []byte) (samples, complete int64) { return samplyStacks(text, j.PID) },
+			}.Start(ctx, j)
 		},
 	}
 }

@@ -50,8 +50,8 @@ func snapshotTool(program string, args func(*Job) []string, perStack string,
 		remedy = "Debian: " + program
 	}
 	return Tool{
-		Name: program, Kinds: []string{Native}, Everybody: true, Unpaced: true, check: installed(program, remedy),
-		start: func(ctx context.Context, j *Job) (Session, error) {
+		Name: program, Kinds: []string{Native}, Everybody: true, Unpaced: true, Check: Installed(program, remedy),
+		Start: func(ctx context.Context, j *Job) (Session, error) {
 			s := &snapshots{ctx: ctx, job: j, program: program, args: args, perStack: perStack, complete: complete}
 			s.totals = Totals{Ticks: 0, Calls: -1, Copied: -1}
 			return s, nil
@@ -122,7 +122,7 @@ func gdbComplete(text, _ []byte, _ int64) (n int64) {
 		switch {
 		case strings.HasPrefix(line, "Thread "):
 			found = false
-		case !found && strings.HasPrefix(line, "#") && slices.ContainsFunc(strings.Fields(line), isRoot):
+		case !found && strings.HasPrefix(line, "#") && slices.ContainsFunc(strings.Fields(line), IsRoot):
 			found = true
 			n++
 		}

@@ -13,30 +13,32 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// stretch adds up the time and the processor time of a process between begin and end.
-type stretch struct {
-	pid          int
+// Stretch adds up the time and the processor time of a process between Begin and End.
+type Stretch struct {
+	PID          int
+	Seconds, CPU float64
 	on           time.Time
 	cpu0         float64
-	seconds, cpu float64
 }
 
-func (s *stretch) begin() { s.on, s.cpu0 = time.Now(), processCPU(s.pid) }
+// Begin begins to count.
+func (s *Stretch) Begin() { s.on, s.cpu0 = time.Now(), ProcessCPU(s.PID) }
 
-func (s *stretch) end() {
-	s.seconds += time.Since(s.on).Seconds()
-	s.cpu += processCPU(s.pid) - s.cpu0
+// End ends what Begin began.
+func (s *Stretch) End() {
+	s.Seconds += time.Since(s.on).Seconds()
+	s.CPU += ProcessCPU(s.PID) - s.cpu0
 }
 
-// processCPU gives the processor time of all threads of a process in seconds, 0 if it is gone.
-func processCPU(pid int) float64 {
+// ProcessCPU gives the processor time of all threads of a process in seconds, 0 if it is gone.
+func ProcessCPU(pid int) float64 {
 	ns, _ := procmem.ProcessCPU(pid)
 	return float64(ns) / 1e9
 }
 
-// peakMB gives the largest resident size that a process had (VmHWM, proc_pid_status(5)) in 10^6 bytes, 0 if
+// PeakMB gives the largest resident size that a process had (VmHWM, proc_pid_status(5)) in 10^6 bytes, 0 if
 // it is gone.
-func peakMB(pid int) float64 {
+func PeakMB(pid int) float64 {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0

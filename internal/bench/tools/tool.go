@@ -28,8 +28,8 @@ type Job struct {
 	Self, Engine string
 }
 
-// pids gives all processes, separated by commas.
-func (j *Job) pids() string {
+// PIDs gives all processes, separated by commas.
+func (j *Job) PIDs() string {
 	list := strconv.Itoa(j.PID)
 	for _, pid := range j.Others {
 		list += "," + strconv.Itoa(pid)
@@ -104,42 +104,31 @@ type Tool struct {
 	// Unpaced: it looks as often as it can, but not more often than asked.
 	Unpaced bool
 
-	check func(*Job) error
-	start func(context.Context, *Job) (Session, error)
+	// Check says why the tool cannot be had, nil if it can. It may compile it.
+	Check func(*Job) error
+	// Start starts the tool on a process, switched off.
+	Start func(context.Context, *Job) (Session, error)
 }
 
 // Prywalk is the tool that this program is.
 func Prywalk() Tool {
-	return Tool{Kinds: []string{Native, Python, JVM, Several}, Everybody: true, start: startPrywalk}
+	return Tool{Kinds: []string{Native, Python, JVM, Several}, Everybody: true,
+		Check: func(*Job) error { return nil }, Start: startPrywalk}
 }
 
-// Peers lists the other tools, whether or not they are here.
+// Peers lists the other tools that look at any program, whether or not they are here.
 func Peers() []Tool {
 	return []Tool{
 		perfTool("perf-fp", "fp"), perfTool("perf-dwarf", "dwarf,8192"), perfTool("perf-dwarf64", "dwarf,65528"), samply(),
-		walkerTool("naive-walker", "-DWITH_LIBUNWIND", "-lunwind-ptrace", "-lunwind-generic", "-lunwind"),
-		walkerTool("plain-walker"),
 		snapshotTool("gdb", gdbArgs, "Thread ", gdbComplete), snapshotTool("eu-stack", euStackArgs, "TID ", euStackComplete),
-		pySpy(), austin(), asyncProfiler(),
 	}
 }
 
 // For reports whether the tool is for a kind of process.
 func (t *Tool) For(kind string) bool { return slices.Contains(t.Kinds, kind) }
 
-// Check says why the tool cannot be had, nil if it can. It may compile it.
-func (t *Tool) Check(j *Job) error {
-	if t.check == nil {
-		return nil
-	}
-	return t.check(j)
-}
-
-// Start starts the tool on a process, switched off.
-func (t *Tool) Start(ctx context.Context, j *Job) (Session, error) { return t.start(ctx, j) }
-
-// installed is the check of a tool that is a program in PATH.
-func installed(program, remedy string) func(*Job) error {
+// Installed is the check of a tool that is a program in PATH.
+func Installed(program, remedy string) func(*Job) error {
 	return func(*Job) error {
 		if _, err := exec.LookPath(program); err != nil {
 			return errors.New("not installed (" + remedy + ")")
@@ -148,10 +137,10 @@ func installed(program, remedy string) func(*Job) error {
 	}
 }
 
-// runs is the check of a tool that is in PATH, but may be made for another system.
-func runs(program, remedy string) func(*Job) error {
+// Runs is the check of a tool that is in PATH, but may be made for another system.
+func Runs(program, remedy string) func(*Job) error {
 	return func(j *Job) error {
-		if err := installed(program, remedy)(j); err != nil {
+		if err := Installed(program, remedy)(j); err != nil {
 			return err
 		}
 		out, err := exec.Command(program, "--version").CombinedOutput()

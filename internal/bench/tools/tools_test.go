@@ -34,25 +34,6 @@ func TestLinesAreCountedByTheirBeginning(t *testing.T) {
 	}
 }
 
-// TestToolsKnowWhatTheyAreFor: every kind of process has prywalk and a peer.
-func TestToolsKnowWhatTheyAreFor(t *testing.T) {
-	own := Prywalk()
-	for _, kind := range []string{Native, Python, JVM} {
-		n := 0
-		for _, p := range Peers() {
-			if p.Name == "" {
-				t.Error("a peer without a name")
-			}
-			if p.For(kind) {
-				n++
-			}
-		}
-		if n == 0 || !own.For(kind) {
-			t.Errorf("%s: %d peers", kind, n)
-		}
-	}
-}
-
 func TestStacksOfDebuggersAreCompleteWhereTheyReachTheFirstFunction(t *testing.T) {
 	const gdb = `Thread 2 (LWP 2 "a"):
 #0  0x0000000000460d92 in runtime.sysmon () at runtime/proc.go:6506
@@ -75,7 +56,7 @@ eu-stack: dwfl_thread_getframes tid 5 at 0x4a0d in /bin/x: No DWARF information 
 }
 
 func TestOneRunThatDoesNotTellLeavesTheSumUntold(t *testing.T) {
-	var r restarted
+	var r Restarted
 	r.add(5, 4)
 	if r.totals.Samples != 5 || r.totals.Complete != 4 {
 		t.Errorf("%+v", r.totals)

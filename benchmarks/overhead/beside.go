@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"prywalk/internal/bench"
+)
+
+// Beside compares prywalk's row with a peer's on the same target at the same frequency.
+type Beside struct {
+	Own, Peer *bench.Row
+	// Rate has the difference of the ratios as they were measured, prywalk's less the peer's: at the same rate.
+	Rate bench.Difference
+	// Equal is the same at equal delivered stacks. It is what the peer loses for a thousand stacks a second less what
+	// prywalk does. It is a fraction of the throughput without a tool, if each lost as much for each stack at any
+	// rate. Beyond 1 the peer cannot deliver as many.
+	Equal bench.Difference
+}
+
+// besides finds all pairs of rows that can be compared.
+func besides(rows []bench.Row) (out []Beside) {
+	for i := range rows {
+		peer := &rows[i]
+		if own := beforeIt(rows, i); own != nil && peer.Peer != "" && len(peer.Ratios) > 0 {
+			b := Beside{Own: own, Peer: peer}
+			b.compare()
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// beforeIt finds prywalk's row that a peer's is to be compared with. It is the last one of that target before it,
+// which is of the same run also where results of several were put together. Else the first one after it.
+func beforeIt(rows []bench.Row, i int) *bench.Row {
+	match := func(r *bench.Row) bool {
+		p := &rows[i]
+		return r.Peer == "" && len(r.Ratios) > 0 && r.WorkloadName() == p.WorkloadName() && r.Threads == p.Threads &&
+			r.Running == p.Running &&
+			r.Depth == p.Depth && r.Freq == p.Freq
+	}
+	for j := i - 1; j >= 0; j-- {
+		if match(&rows[j]) {
+			return &rows[j]
+		}
+	}
+	for j := i + 1; j < len(rows); j++ {
+		if match(&rows[j]) {
+			return &rows[j]
+		}
+	}
+	return nil
+}
+
+// compare gives both differences, by the bootstrap: both rows' pairs are drawn anew. How many stacks there were
+// is taken as known: it varies much less than the ratios do.
+func (b *Beside) compare() {
+	own, peer := b.Own.SamplesPerS/1000, b.Peer.SamplesPerS/1000
+	rate := func(a, p float64) float64 { return a - p }
+	equal := func(a, p float64) float64 { return (1-p)/peer - (1-a)/own }
+	b.Rate = bench.Drawn(b.Own.Ratios, b.Peer.Ratios, rate)
+	if own > 0 && peer > 0 {
+		b.Equal = bench.Drawn(b.Own.Ratios, b.Peer.Ratios, equal)
+	}
+}
+
+// side says who takes less of the target.
+func side(d *bench.Difference) string {
+	switch {
+	case d.Low > 0:
+		return "ahead"
+	case d.High < 0:
+		return "behind"
+	}
+	return "level"
+}
+
+// completer compares the shares of complete stacks; a thousandth counts as equal.
+func (b *Beside) completer() string {
+	switch own, peer := b.Own.Complete, b.Peer.Complete; {
+	case own == nil || peer == nil:
+		return "not told"
+	case *own > *peer+0.001:
+		return "more"
+	case *own < *peer-0.001:
+		return "fewer"
+	}
+	return "as many"
+}
+
+// cpu is the processor time that a tool takes in all, as a share of one processor: while it samples and
+// in the end.
+func cpu(r *bench.Row) *float64 {
+	if r.CPUSelf == nil || r.CPUAfter == nil {
+		return nil
+	}
+	x := *r.CPUSelf + *r.CPUAfter
+	return &x
+}
+
+// beside writes the table of comparisons, if there are any.
+func beside(b *strings.Builder, rows []bench.Row) {
+	head := "\n| peer | threads | running | Hz | prywalk's ratio less the peer's | 95 % interval | prywalk is | loss " +
+		"for 1,000 stacks a second: the peer's less prywalk's | 95 % interval | prywalk is " +
+		"| samples/s: prywalk, peer | complete: prywalk, peer | prywalk has | CPU in all: prywalk, peer |\n|" +
+		strings.Repeat(" --- |", 14) + "\n"
+	for _, c := range besides(rows) {
+		fmt.Fprintf(b, "%s| %s | %s | %d | %.0f | %s | %s | %.0f, %.0f | %s, %s | %s | %s, %s |\n", head, c.Peer.Peer,
+			target(c.Own),
+			c.Own.Running, c.Own.Freq, cells(&c.Rate), cells(&c.Equal), c.Own.SamplesPerS, c.Peer.SamplesPerS,
+			bench.Figure(c.Own.Complete, 100, "%.1f %%"), bench.Figure(c.Peer.Complete, 100, "%.1f %%"), c.completer(),
+			bench.Figure(cpu(c.Own), 100, "%.2f %%"), bench.Figure(cpu(c.Peer), 100, "%.2f %%"))
+		head = ""
+	}
+}
+
+// cells are three cells of a table.
+func cells(d *bench.Difference) string {
+	return fmt.Sprintf("%+.4f | %+.4f to %+.4f | %s", d.Middle, d.Low, d.High, side(d))
+}
+
+// summary writes how prywalk stands beside its peers, a line each.
+func summary(w io.Writer, r *bench.Result) {
+	names, byName := r.ByWorkload()
+	for _, name := range names {
+		for _, b := range besides(byName[name]) {
+			fmt.Fprintf(w, "%s, %s threads, %d running, %.0f Hz: prywalk and %s: %s, %s; loss for 1,000 stacks a second %s, "+
+				"%s; complete stacks: %s\n", name, target(b.Own), b.Own.Running, b.Own.Freq, b.Peer.Peer, side(&b.Rate),
+				b.Rate.Text(), side(&b.Equal), b.Equal.Text(), b.completer())
+		}
+	}
+}

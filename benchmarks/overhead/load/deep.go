@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package load
+
+import (
+	"runtime"
+
+	"prywalk/internal/bench/load"
+)
+
+// deep computes below Depth frames.
+func (p *program) deep(w *worker) error {
+	go func() {
+		runtime.LockOSThread()
+		sink.Store(p.descend(w, p.Depth))
+	}()
+	return nil
+}
+
+// descend calls itself n times, and then computes. What it gives depends on the call, so that none is a
+// jump.
+//
+//go:noinline
+func (p *program) descend(w *worker, n int) uint64 {
+	if n <= 0 {
+		load.Compute(p.ctx, &w.n)
+		return 1
+	}
+	return p.descend(w, n-1) + uint64(n)
+}

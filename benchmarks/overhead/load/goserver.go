@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package load
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"sync"
+
+	"prywalk/internal/bench/load"
+)
+
+// startGoServer is a server as Go programs are: a goroutine for each connection, which the
+// runtime's poller wakes, and a table of all under a lock. Running clients ask all the time, each
+// from a goroutine of its own; Sleeping further connections are open and idle. A wait is the
+// time from a request to its answer.
+func (p *program) startGoServer() error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("cannot listen on the loopback interface: %w", err)
+	}
+	s := &goServer{table: map[uint64]uint64{}}
+	go s.accept(l)
+	for i := range p.Running + p.Sleeping {
+		conn, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			return err
+		}
+		if i < p.Running {
+			go p.request(&p.workers[i], conn, uint64(i)+1)
+		}
+	}
+	return nil
+}
+
+type goServer struct {
+	mu    sync.RWMutex
+	table map[uint64]uint64
+}
+
+func (s *goServer) accept(l net.Listener) {
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go s.answer(conn)
+	}
+}
+
+// answer answers requests until the connection ends.
+func (s *goServer) answer(conn net.Conn) {
+	defer conn.Close()
+	var b [requestSize]byte
+	x := uint64(1)
+	for {
+		if _, err := io.ReadFull(conn, b[:]); err != nil {
+			return
+		}
+		for range requestWork {
+			x = load.Mix(x)
+		}
+		key := x % 1024
+		if b[0]%8 == 0 {
+			s.mu.Lock()
+			s.table[key] = x
+			s.mu.Unlock()
+		} else {
+			s.mu.RLock()
+			x |= s.table[key] & 1
+			s.mu.RUnlock()
+		}
+		b[0] = byte(x)
+		if _, err := conn.Write(b[:]); err != nil {
+			return
+		}
+	}
+}
+
+// request sends requests until ctx ends.
+func (p *program) request(w *worker, conn net.Conn, x uint64) {
+	defer conn.Close()
+	var b [requestSize]byte
+	for p.ctx.Err() == nil {
+		x = load.Mix(x)
+		b[0] = byte(x)
+		asked := load.Now()
+		if _, err := conn.Write(b[:]); err != nil {
+			return
+		}
+		if _, err := io.ReadFull(conn, b[:]); err != nil {
+			return
+		}
+		w.waits.add(load.Now() - asked)
+		w.n.Add(1)
+	}
+}

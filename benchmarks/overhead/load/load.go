@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package load
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"sync/atomic"
+
+	"prywalk/internal/bench/load"
+)
+
+// Options say what to run.
+type Options struct {
+	// Kind is one of [Kinds].
+	Kind string
+	// Running threads work, Sleeping ones sleep in a read that never returns.
+	Running, Sleeping int
+	// Depth is the number of frames below the work, for the kind Deep.
+	Depth int
+}
+
+// The kinds of work.
+const (
+	Wake       = "wake"       // wakes up 1,000 times a second, for some microseconds of work
+	Deep       = "deep"       // computes below many frames
+	Locks      = "locks"      // takes and releases mutexes that all want
+	Requests   = "requests"   // asks a server over a loopback connection, and waits for the answer
+	Goroutines = "goroutines" // passes messages between goroutines that share the processors
+	GoServer   = "goserver"   // a server with a goroutine for each connection, and its clients
+)
+
+// Kinds lists the kinds of work.
+func Kinds() []string { return []string{Wake, Deep, Locks, Requests, Goroutines, GoServer} }
+
+// worker is one thread's counts, on cache lines of its own.
+type worker struct {
+	n     atomic.Uint64
+	waits sharedHistogram
+	_     [64]byte
+}
+
+// program is a load that runs.
+type program struct {
+	Options
+	ctx     context.Context
+	workers []worker
+}
+
+// Run runs a load until in ends.
+func Run(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
+	if slices.Contains(Servers(), o.Kind) {
+		return runServer(ctx, o, in, out)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	p := &program{Options: o, ctx: ctx, workers: make([]worker, o.Running)}
+	if err := p.start(); err != nil {
+		return err
+	}
+	fmt.Fprintln(out, load.Ready)
+	return load.Answer(in, out, p.report)
+}
+
+// start starts all threads.
+func (p *program) start() error {
+	switch p.Kind {
+	case Goroutines:
+		return p.startGoroutines()
+	case GoServer:
+		return p.startGoServer()
+	}
+	begin, ok := map[string]func(*worker) error{
+		Wake: p.wake, Deep: p.deep, Locks: newLocks(p).work, Requests: p.requests,
+	}[p.Kind]
+	if !ok {
+		return fmt.Errorf("there is no load %q; choose from %q", p.Kind, Kinds())
+	}
+	runtime.GOMAXPROCS(p.Running + 1)
+	for i := range p.workers {
+		if err := begin(&p.workers[i]); err != nil {
+			return err
+		}
+	}
+	return load.Crowd(p.Sleeping)
+}
+
+// report counts what was done.
+func (p *program) report() load.Report {
+	var r load.Report
+	var h Histogram
+	for i := range p.workers {
+		r.Work += p.workers[i].n.Load()
+		p.workers[i].waits.drain(&h)
+	}
+	r.At = load.Now()
+	if h.n > 0 {
+		r.Waits, _ = json.Marshal(&h) // numbers can be written
+	}
+	return r
+}
+
+// sink takes what the work has come to, so that it is not left out.
+var sink atomic.Uint64

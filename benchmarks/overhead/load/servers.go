@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"prywalk/internal/bench/load"
+)
+
+// Kinds of work that are done by a server which is not prywalk's: this program starts it, asks it as
+// many clients at once, and tells its processes. They need what may not be installed.
+const (
+	Redis    = "redis"    // redis-server, asked to set and get
+	Postgres = "postgres" // PostgreSQL, small transactions that change a row
+)
+
+// Servers lists these kinds.
+func Servers() []string { return []string{Redis, Postgres} }
+
+// errAbsent is the error for what is not installed.
+var errAbsent = errors.New("not installed")
+
+// startWithin bounds the wait until a server answers.
+const startWithin = 60 * time.Second
+
+// server is a server that runs.
+type server struct {
+	cmd  *exec.Cmd
+	dir  string
+	quit syscall.Signal
+	gone chan struct{}
+}
+
+// client is one connection to a server.
+type client interface {
+	// ask makes one request, the n-th, and takes its answer.
+	ask(n uint64) error
+}
+
+// serve starts the server of this kind and its clients, and gives the server: for PostgreSQL
+// Running clients, for redis redisClients for each running thread, which is one.
+func (p *program) serve() (s *server, err error) {
+	var dial func(dir string) (client, error)
+	clients := 1 // of each worker
+	switch p.Kind {
+	case Redis: // all are served by one thread
+		s, err = startRedis()
+		dial, clients = dialRedis, redisClients
+	default:
+		s, err = startPostgres()
+		dial = dialPostgres
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i := range clients * len(p.workers) {
+		c, err := dial(s.dir)
+		if err == nil {
+			err = c.ask(0)
+		}
+		if err != nil {
+			s.stop()
+			return nil, fmt.Errorf("client %d of %s: %w", i, p.Kind, err)
+		}
+		go p.client(&p.workers[i/clients], c, uint64(i)<<32+1)
+	}
+	return s, nil
+}
+
+// client asks until ctx ends.
+func (p *program) client(w *worker, c client, seed uint64) {
+	for x := seed; p.ctx.Err() == nil; {
+		x = load.Mix(x)
+		asked := load.Now()
+		if c.ask(x) != nil {
+			return
+		}
+		w.waits.add(load.Now() - asked)
+		w.n.Add(1)
+	}
+}
+
+// launch starts a server's program in a directory of its own, and waits until ready. It ends
+// with this program, whatever ends it.
+func launch(cmd *exec.Cmd, dir string, quit syscall.Signal, ready func() bool) (*server, error) {
+	s := &server{cmd: cmd, dir: dir, quit: quit, gone: make(chan struct{})}
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Pdeathsig = quit
+	started := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // the signal comes when the thread ends that has started it
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait()
+		}
+		close(s.gone)
+	}()
+	if err := <-started; err != nil {
+		_ = os.RemoveAll(dir)
+		return nil, err
+	}
+	for end := time.Now().Add(startWithin); !ready(); time.Sleep(20 * time.Millisecond) {
+		select {
+		case <-s.gone:
+			_ = os.RemoveAll(dir)
+			return nil, fmt.Errorf("%s has ended: %s", cmd.Path, cmd.ProcessState)
+		default:
+		}
+		if time.Now().After(end) {
+			s.stop()
+			return nil, fmt.Errorf("%s did not answer within %v", cmd.Path, startWithin)
+		}
+	}
+	return s, nil
+}
+
+// stop ends a server.
+func (s *server) stop() {
+	_ = s.cmd.Process.Signal(s.quit) // it may have ended
+	select {
+	case <-s.gone:
+	case <-time.After(5 * time.Second):
+		_ = s.cmd.Process.Kill()
+		<-s.gone
+	}
+	_ = os.RemoveAll(s.dir)
+}
+
+// processes lists the server's process and its children, separated by commas.
+func (s *server) processes() string {
+	pid := s.cmd.Process.Pid
+	list := []string{fmt.Sprint(pid)}
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid)) // none without CONFIG_PROC_CHILDREN
+	return strings.Join(append(list, strings.Fields(string(text))...), ",")
+}
+
+// runServer is [Run] for these kinds.
+func runServer(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	p := &program{Options: o, ctx: ctx, workers: make([]worker, o.Running)}
+	s, err := p.serve()
+	if errors.Is(err, errAbsent) {
+		_, err = fmt.Fprintln(out, load.Absent, err)
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	fmt.Fprintln(out, load.Ready, s.processes())
+	return load.Answer(in, out, p.report)
+}
+
+// answers reports whether somebody listens on a socket.
+func answers(socket string) bool {
+	conn, err := net.Dial("unix", socket)
+	if err == nil {
+		conn.Close()
+	}
+	return err == nil
+}
+
+// scratch makes a directory for a server.
+func scratch() (string, error) { return os.MkdirTemp("", "prywalk-bench-server-") }
+
+// newest gives the last of the files that a pattern matches, "" if there is none.
+func newest(pattern string) string {
+	found, _ := filepath.Glob(pattern)
+	if len(found) == 0 {
+		return ""
+	}
+	return found[len(found)-1]
+}

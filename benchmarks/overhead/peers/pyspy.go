@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package peers
+
+import (
+	"bytes"
+	"context"
+	"strconv"
+	"strings"
+
+	"prywalk/internal/bench/tools"
+)
+
+// pySpy is py-spy, with the threads that sleep, as the others do.
+func pySpy() tools.Tool {
+	return tools.Tool{
+		Name: "py-spy", Kinds: []string{tools.Python}, Everybody: true, Check: tools.Runs("py-spy", "pip install py-spy"),
+		Start: func(ctx context.Context, j *tools.Job) (tools.Session, error) {
+			pid := strconv.Itoa(j.PID)
+			return tools.Restarted{
+				Command: func(file string) []string {
+					return []string{
+						"py-spy", "record", "--pid", pid, "--rate", strconv.Itoa(int(j.Freq)),
+						"--idle", "--threads", "--format", "raw", "--output", file,
+					}
+				},
+				Sampling: func(said []byte, _ string) bool { return bytes.Contains(said, []byte("Sampling process")) },
+				Count:    func(text []byte) (samples, complete int64) { return pySpyStacks(text, pid) },
+			}.Start(ctx, j)
+		},
+	}
+}
+
+// pySpyStacks counts the stacks in py-spy's raw output, and those that reach the first Python function of their thread:
+// py-spy shows the interpreter's frames only.
+func pySpyStacks(text []byte, pid string) (samples, complete int64) {
+	for stack, n := range folded(text) {
+		samples += n
+		thread, rest, _ := strings.Cut(stack, ";")
+		outermost, _, _ := strings.Cut(rest, ";")
+		function, _, _ := strings.Cut(outermost, " (")
+		if pythonRoot(function, pySpyMain(thread, pid)) {
+			complete += n
+		}
+	}
+	return samples, complete
+}
+
+// pySpyMain reports whether "thread (TID): NAME" is the main thread. The TID is hexadecimal, and not the kernel's,
+// where py-spy could not find out; the name is that which Python gives.
+func pySpyMain(thread, pid string) bool {
+	tid, name, _ := strings.Cut(strings.TrimPrefix(thread, "thread ("), ")")
+	return tid == pid || name == ": MainThread"
+}
