@@ -250,7 +250,15 @@ func (l *Locks) lock(b *strings.Builder, m *Lock) {
 	if line := m.OwnerThread.waitsLine(); line != "" {
 		printable.Fprintf(b, "      %s\n", line)
 	}
+	if l.inCycle(m.Owner) { // where it is stands above
+		return
+	}
 	stack(b, m.OwnerThread, false)
+}
+
+// inCycle reports whether a thread is in a deadlock that is shown.
+func (l *Locks) inCycle(tid int) bool {
+	return slices.ContainsFunc(l.Deadlocks, func(cycle []int) bool { return slices.Contains(cycle, tid) })
 }
 
 // thing names the lock, with its address where it has another name.
