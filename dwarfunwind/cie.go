@@ -26,8 +26,6 @@ type cie struct {
 	limit     uint64 // columns from here on are not followed
 	init      state
 	exprs     [][]byte // expressions that init refers to
-	plain     bool     // see plainRule
-	row       plainState
 }
 
 // cieAt gives the CIE at off, nil if it is none or cannot be understood.
@@ -69,7 +67,6 @@ func (t *Table) decodeCIE(s *frameSection, off uint64) *cie {
 		c.exprs = append(c.exprs, slices.Clone(x))
 	}
 	c.ok = true
-	c.plain = t.plain(c, s)
 	return c
 }
 

@@ -13,9 +13,8 @@
 // A lookup bisects the sorted table in .eh_frame_hdr and decodes the one frame
 // description entry (FDE) that it leads to. Then it runs the CFA program of the
 // common information entry (CIE), and the FDE's own up to the wanted address. Nothing is
-// parsed ahead. Nearly all entries are plain: their programs run on three words (plainRule), the
-// others on a machine for all that §6.4.2 has. Sections without such a table (.debug_frame, some static
-// executables) get a sorted index of their FDEs the first time that it is needed.
+// parsed ahead. Sections without such a table (.debug_frame, some static executables) get a sorted index of their
+// FDEs the first time that it is needed.
 //
 // The row that results is packed into a 16-byte [frames.Rule] where it fits;
 // such a lookup allocates nothing. Decoded CIEs are kept, with the registers that

@@ -258,7 +258,7 @@ func lookupRows(t *testing.T, table *Table, e FDE, want *readelfFDE) {
 			continue
 		}
 		for _, pc := range []uint64{w.loc, min(end, e.End) - 1} {
-			if _, _, ok := table.anyRule(frames.Query{PC: pc}); !ok {
+			if _, _, ok := table.Rule(frames.Query{PC: pc}); !ok {
 				t.Fatalf("no rule for %#x", pc)
 			}
 			if got := table.m.cfaText(regNames(table.arch)); got != w.values[0] {
@@ -267,40 +267,6 @@ func lookupRows(t *testing.T, table *Table, e FDE, want *readelfFDE) {
 			if s, end, ok := table.FuncRange(pc); !ok || s != e.Start || end != e.End {
 				t.Fatalf("range of %#x is %#x..%#x", pc, s, end)
 			}
-			checkPlain(t, table, frames.Query{PC: pc})
-		}
-	}
-}
-
-// checkPlain checks that a plain program gives the rule that the machine for all programs gives.
-func checkPlain(t *testing.T, table *Table, q frames.Query) bool {
-	t.Helper()
-	plain, ok := table.plainRule(q)
-	if !ok {
-		return false
-	}
-	if r, row, ok := table.anyRule(q); !ok || row != nil || r != plain {
-		t.Fatalf("rule for %#x: %+v as a plain program, %+v (with a row: %v) as any", q.PC, plain, r, row != nil)
-	}
-	return true
-}
-
-// TestAlmostAllProgramsArePlain: else the fast way would be of little use.
-func TestAlmostAllProgramsArePlain(t *testing.T) {
-	for _, path := range []string{libcPath, nodePath} {
-		table := openTable(t, path)
-		plain, n := 0, 0
-		for e := range table.FDEs() {
-			for _, pc := range []uint64{e.Start, e.Start + (e.End-e.Start)/2, e.End - 1} {
-				n++
-				if checkPlain(t, table, frames.Query{PC: pc}) {
-					plain++
-				}
-			}
-		}
-		t.Logf("%s: %d of %d", path, plain, n)
-		if plain*100 < n*98 {
-			t.Errorf("%s: %d of %d lookups are plain", path, plain, n)
 		}
 	}
 }

@@ -38,7 +38,6 @@ type Table struct {
 	ehIdx index
 	dbIdx index
 	m     machine
-	regs  *plainRegs // nil before the first CIE
 	row   frames.Row // the row being built
 	dirty uint64     // registers of row that are not zero
 	// pushed is what lies on the stack above the CFA at the row's address, in bytes.
@@ -65,14 +64,6 @@ func New(cfg Config) (*Table, error) {
 
 // Rule implements [frames.RuleSource]. The row is new and belongs to the caller.
 func (t *Table) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	if r, ok := t.plainRule(q); ok {
-		return r, nil, true
-	}
-	return t.anyRule(q)
-}
-
-// anyRule is Rule for all programs.
-func (t *Table) anyRule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	pc := q.Lookup(t.arch)
 	f, ok := t.find(pc)
 	if !ok {

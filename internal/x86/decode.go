@@ -75,22 +75,7 @@ type decoder struct {
 
 // Decode decodes the instruction at the start of b; false if it is not valid,
 // or not whole.
-func Decode(b []byte) (i Inst, ok bool) {
-	ok = DecodeInto(b, &i)
-	return i, ok
-}
-
-// DecodeInto is Decode into i.
-func DecodeInto(b []byte, i *Inst) (ok bool) {
-	if len(b) < plainSize || !decodePlain((*[plainSize]byte)(b), i) {
-		*i, ok = decodeAny(b)
-		return ok
-	}
-	return true
-}
-
-// decodeAny is Decode for all instructions.
-func decodeAny(b []byte) (Inst, bool) {
+func Decode(b []byte) (Inst, bool) {
 	d := decoder{b: b[:min(len(b), 15)]}
 	d.i.Base, d.i.Index = NoReg, NoReg
 	op := d.prefixes()
@@ -98,6 +83,12 @@ func decodeAny(b []byte) (Inst, bool) {
 	d.operands(what)
 	d.i.Size = uint8(d.pos)
 	return d.i, !d.bad
+}
+
+// DecodeInto is Decode into i.
+func DecodeInto(b []byte, i *Inst) (ok bool) {
+	*i, ok = Decode(b)
+	return ok
 }
 
 func (d *decoder) byte() byte {

@@ -3,28 +3,8 @@
 package x86
 
 import (
-	"debug/elf"
 	"testing"
 )
-
-// someCode gives the instructions of the C library of x86-64.
-func someCode(t *testing.T) []byte {
-	t.Helper()
-	for _, dir := range []string{"/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/usr/lib"} {
-		f, err := elf.Open(dir + "/libc.so.6")
-		if err != nil {
-			continue
-		}
-		defer f.Close()
-		code, err := f.Section(".text").Data()
-		if err != nil || f.Machine != elf.EM_X86_64 {
-			t.Fatalf("%s: %v, %v", dir, f.Machine, err)
-		}
-		return code
-	}
-	t.Skip("no x86-64 C library on this machine")
-	return nil
-}
 
 func TestDecoderKnowsLengthsOfNewInstructions(t *testing.T) {
 	for _, c := range []struct {
@@ -59,46 +39,6 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if in, ok := Decode(b); ok && (in.Size == 0 || int(in.Size) > min(len(b), 15)) {
 			t.Errorf("% x: length %d", b, in.Size)
-		}
-	})
-}
-
-// TestPlainInstructionsAreDecodedAsAllAre: on real code, from every byte on, so that also what is no instruction
-// is compared.
-func TestPlainInstructionsAreDecodedAsAllAre(t *testing.T) {
-	code := someCode(t)
-	plain, n := 0, 0
-	for at := 0; at+plainSize <= len(code); at++ {
-		n++
-		if checkPlain(t, code[at:]) {
-			plain++
-		}
-	}
-	if plain < n/2 {
-		t.Fatalf("%d of %d were plain", plain, n)
-	}
-}
-
-// checkPlainX86 reports whether the bytes are a plain instruction, which has to be what it is as any.
-func checkPlain(t *testing.T, b []byte) bool {
-	t.Helper()
-	var i Inst
-	if len(b) < plainSize || !decodePlain((*[plainSize]byte)(b), &i) {
-		return false
-	}
-	if want, ok := decodeAny(b); !ok || i != want {
-		t.Fatalf("% x: %+v, want %+v, %v", b[:plainSize], i, want, ok)
-	}
-	return true
-}
-
-func FuzzPlain(f *testing.F) {
-	f.Add([]byte("\x48\x8b\x84\x24\x00\x01\x00\x00\x0f\x1f\x84\x00\x00\x00\x00\x00"))
-	f.Add([]byte("\x49\xb8\x01\x02\x03\x04\x05\x06\x07\x08\xf7\x04\x25\x00\x01\x00\x00"))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		for len(b) > 0 {
-			checkPlain(t, b)
-			b = b[1:]
 		}
 	})
 }
