@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/booking"
+	"prywalk/internal/attribute"
 	"prywalk/internal/testtargets"
 )
 
@@ -69,7 +69,7 @@ func checkPollingThread(t *testing.T, exe string, u *testtargets.User, args ...s
 			switch cpu := s.Value[cpuColumn]; {
 			case !ofPollingThread(s):
 				own += cpu
-			case slices.Contains(stackOf(s), booking.NoUserSpace):
+			case slices.Contains(stackOf(s), attribute.NoUserSpace):
 				all, named = all+cpu, named+cpu
 			default:
 				all += cpu
@@ -82,7 +82,7 @@ func checkPollingThread(t *testing.T, exe string, u *testtargets.User, args ...s
 		return all > 1e9 && own > 1e9
 	}, append(args, "-p", strconv.Itoa(cmd.Process.Pid))...)
 	if all, named, _ := times(r.Profile); named*10 < all*9 {
-		t.Errorf("%v: %d of %d ns of the polling thread are under %s", args, named, all, booking.NoUserSpace)
+		t.Errorf("%v: %d of %d ns of the polling thread are under %s", args, named, all, attribute.NoUserSpace)
 	}
 	checkAccounting(t, r.stats)
 	return r.Profile

@@ -14,6 +14,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	rec "prywalk/internal/profile"
+	"prywalk/internal/sample"
 )
 
 // sleepersAndCut is a program of forty sleepers with complete stacks and one busy thread, a quarter of whose CPU time
@@ -31,7 +32,7 @@ func sleepersAndCut(t *testing.T) *profile.Profile {
 		leaf := at(app, 0x1000+uint64(i)*16)
 		whole := b.Intern(join(leaf, at(app, 0x10), at(libc, 0x40)))
 		cut := b.Intern(join(leaf, []rec.Loc{{Synthetic: "[incomplete: depth]"}}))
-		for stack, ms := range map[rec.StackID]int64{whole: 75, cut: 25} {
+		for stack, ms := range map[sample.StackID]int64{whole: 75, cut: 25} {
 			b.Add(rec.Interval{Stack: stack, PID: 100, TID: 100, Comm: "kvd", State: "running", End: 1_700_000_001e9,
 				Samples: 1, Wall: ms * 1e6, CPU: ms * 1e6})
 		}

@@ -49,8 +49,9 @@ type Figure struct {
 	// Sure: chance alone would hardly have made it, see [Diff] and [DiffRuns].
 	Sure bool
 
-	chance float64 // the standard error that the change would have if there were none
-	rare   bool    // too little on both sides to be tested, where there are several runs
+	chance  float64 // the standard error that the change would have if there were none
+	ofWhole float64 // its part of a change of the whole that one run a side cannot tell from noise between runs
+	rare    bool    // too little on both sides to be tested, where there are several runs
 }
 
 // Delta is the change.
@@ -79,8 +80,9 @@ const falsely = 0.05
 // The kernel counts the whole of a recording; a function has a share of it, with the standard error that
 // [tabular.Precision] gives. A change is sure where it is larger than both recordings' errors explain if their values
 // were the same, estimated of both (the score test). The bound is the normal distribution's quantile for 5 % in all
-// functions together (Bonferroni). What differs from run to run for other reasons than sampling is not in it:
-// two recordings cannot tell, so the whole is never sure. [DiffRuns] can.
+// functions together (Bonferroni). What differs from run to run for other reasons than sampling is not in it: two
+// recordings cannot tell, so the whole is never sure, and a change of the whole by up to a tenth is taken for such a
+// difference, in which each function has its share. [DiffRuns] can tell.
 func Diff(older, newer *profile.Profile, o DiffOptions) (*Difference, error) {
 	return DiffRuns([]*profile.Profile{older}, []*profile.Profile{newer}, o)
 }
@@ -222,11 +224,16 @@ func (x *Difference) add(f *view.Frame, before, after view.Row) {
 // figure scales two values of the profiles, and estimates how far sampling may have put their difference off.
 func (x *Difference) figure(before, after float64) Figure {
 	f := Figure{Old: before * x.scale[0], New: after * x.scale[1]}
-	if x.untold() || before == x.prec[0].Total && after == x.prec[1].Total { // all of it is what the kernel counted
+	if x.untold() {
 		return f
 	}
 	value := [2]float64{f.Old, f.New}
 	same := x.ifTheSame(value)
+	old, new := x.prec[0].Total*x.scale[0], x.prec[1].Total*x.scale[1]
+	f.ofWhole = min(1, 2*same/(old+new)) * max(-mostBetweenRuns*old, min(new-old, mostBetweenRuns*old))
+	if before == x.prec[0].Total && after == x.prec[1].Total { // all of it is what the kernel counted
+		return f
+	}
 	for i := range x.prec {
 		whole := x.prec[i].Total * x.scale[i]
 		within, chance := whole*x.prec[i].Margin(value[i]/whole), whole*x.prec[i].Err(min(1, same/whole))
@@ -280,10 +287,19 @@ func (x *Difference) judge() {
 	x.Whole.judge(tabular.StudentBound(falsely/2, x.freedom()))
 }
 
-// judge says whether a change is sure: larger than so many standard errors.
+// mostBetweenRuns is by which part of it the whole may differ between two runs of the same load. One run a side does
+// not show by how much it does.
+const mostBetweenRuns = 0.1
+
+// judge says whether a change is sure: larger than so many standard errors, also without its part of the change of the
+// whole.
 func (f *Figure) judge(bound float64) {
-	f.Sure = f.Delta() != 0 && math.Abs(f.Delta()) > bound*f.chance
+	least := bound * f.chance
+	f.Sure = math.Abs(f.Delta()) > least && math.Abs(f.Delta()-f.ofWhole) > least+rounding*math.Abs(f.New)
 }
+
+// rounding is what arithmetic may be off by.
+const rounding = 1e-9
 
 // beyondChance is how many standard errors a change has to be to be called sure, if so many are looked at. In one
 // comparison of twenty chance alone makes one of them so large.

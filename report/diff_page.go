@@ -23,6 +23,8 @@ type pageDiff struct {
 	Beyond float64 `json:"beyond"`
 	// BeyondFunctions is the same for the table of functions.
 	BeyondFunctions float64 `json:"beyond_functions"`
+	// BetweenRuns is by which part of it the whole may differ between two runs of the same load.
+	BetweenRuns float64 `json:"between_runs"`
 }
 
 // HTML writes one page that needs nothing else. It shows a flame graph as wide as the later recording, or the
@@ -47,6 +49,7 @@ func (x *Difference) HTML(w io.Writer) error {
 		Samples:         [2]float64{x.prec[1].N, x.prec[0].N},
 		Beyond:          beyondChance(len(page.Nodes) / 2),
 		BeyondFunctions: beyondChance(2 * len(x.Changes)),
+		BetweenRuns:     mostBetweenRuns,
 	}
 	return d.writePage(w, page)
 }

@@ -122,16 +122,54 @@ func TestOneLoadTwiceHardlyDiffers(t *testing.T) {
 		return ticked(t, 10, ticks)
 	}
 	const pairs = 400
-	for _, n := range [][2]int{{300, 300}, {3000, 60}, {60, 3000}} {
-		differ := 0
+	for _, c := range []struct {
+		n      [2]int
+		per    string
+		spread float64 // by which part the second recording's time may differ
+	}{
+		{[2]int{300, 300}, "share", 0}, {[2]int{3000, 60}, "share", 0}, {[2]int{60, 3000}, "share", 0},
+		{[2]int{300, 300}, "run", 0}, {[2]int{300, 300}, "run", 0.09}, {[2]int{3000, 3000}, "run", 0.09},
+	} {
+		n, differ := c.n, 0
 		for range pairs {
-			d := compared(t, draw(n[0]), draw(n[1]), DiffOptions{Per: "share"})
+			later := float64(n[1]) * (1 + c.spread*(2*rng.Float64()-1))
+			d := compared(t, draw(n[0]), draw(int(later)), DiffOptions{Per: c.per})
 			if slices.ContainsFunc(d.Changes, func(c Change) bool { return c.Self.Sure || c.Total.Sure }) {
 				differ++
 			}
 		}
 		if share := float64(differ) / pairs; share > 0.085 {
-			t.Errorf("%d and %d samples: %.1f %% of pairs of equal recordings are said to differ", n[0], n[1], 100*share)
+			t.Errorf("%+v: %.1f %% of pairs of equal recordings are said to differ", c, 100*share)
+		}
+	}
+}
+
+// TestAChangeOfTheWholeIsNotOneOfEachFunction: one run a side does not show whether a program that took 3 % longer was
+// slowed down or met another machine. One that took twice as long was slowed down, and a function that grew is found
+// all the same.
+func TestAChangeOfTheWholeIsNotOneOfEachFunction(t *testing.T) {
+	old := map[uint64]int64{0x20: 6000, 0x40: 3000, 0x60: 1000}
+	times := func(by float64) map[uint64]int64 {
+		out := map[uint64]int64{}
+		for addr, n := range old {
+			out[addr] = int64(by * float64(n))
+		}
+		return out
+	}
+	grown := times(1.03)
+	grown[0x60] = 2000
+	for name, c := range map[string]struct {
+		later      map[uint64]int64
+		main, last bool // whether the total of main, and the own time of the last function, have changed
+	}{
+		"alike":         {times(1.03), false, false},
+		"faster":        {times(0.97), false, false},
+		"twice as long": {times(2), true, true},
+		"one has grown": {grown, true, true}, // by more than an eighth of the whole
+	} {
+		d := compared(t, ticked(t, 10, old), ticked(t, 10, c.later), DiffOptions{})
+		if main, last := d.of("main").Total.Sure, d.of("walk").Self.Sure; main != c.main || last != c.last {
+			t.Errorf("%s: main has changed %v, walk %v; want %v, %v", name, main, last, c.main, c.last)
 		}
 	}
 }

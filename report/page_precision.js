@@ -43,11 +43,14 @@ const changes = (() => {
   return {
     // margin is half of the 95 % interval of a change.
     margin: (is, was) => (told ? join([is, was], precision.margin) : 0),
-    // sure: beyond what the samples explain if nothing has changed.
+    // sure: beyond what the samples explain if nothing has changed, also without the noise between runs.
     sure(is, was, beyond) {
       if (!told || is === was) return is !== was;
       const n = samples.map((k, i) => k / whole[i]), same = (n[0] * is + n[1] * was) / (n[0] + n[1]);
-      return Math.abs(is - was) > beyond * join([same, same], (s, k) => precision.error(Math.min(1, s), k));
+      const least = beyond * join([same, same], (s, k) => precision.error(Math.min(1, s), k));
+      const most = model.diff.between_runs * whole[1], change = Math.min(Math.max(whole[0] - whole[1], -most), most);
+      const explained = Math.min(1, (2 * same) / (whole[0] + whole[1])) * change;
+      return Math.abs(is - was) > least && Math.abs(is - was - explained) > least + 1e-9 * Math.abs(is);
     },
   };
 })();

@@ -189,8 +189,8 @@ func TestTheFirstLineTellsWhatHasNoFunction(t *testing.T) {
 		t.Errorf("the first line: %s", first)
 	}
 	for _, want := range []string{
-		"50% [anon], code without symbols (see below)",
-		"6.0% [exited unseen], threads that started and exited between two samples (a higher -F catches more of them)",
+		"50% [anon]: code without symbols (see below)",
+		"6.0% [exited unseen]: threads that started and exited between two samples (a higher -F catches more of them)",
 		"[libjvm.so] (unnamed)", "jcmd 4711 Compiler.perfmap", "-dbgsym",
 	} {
 		if strings.Count(got, want) == 0 {

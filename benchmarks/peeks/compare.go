@@ -11,6 +11,7 @@ import (
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
+	"prywalk/internal/sample"
 	"prywalk/ptrace"
 )
 
@@ -72,7 +73,7 @@ func (p *pair) compare(th *thread) {
 	defer p.pool.Put(s)
 	peeked := p.ps.walk(th.proc, th.look, s)
 	switch {
-	case s.State != look.Sleeping || s.Sched.Runs <= th.done:
+	case s.State != sample.Sleeping || s.Sched.Runs <= th.done:
 		return
 	case !look.Interruptible(th.look, &s.Call):
 		p.unsafe++

@@ -10,6 +10,7 @@ import (
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
+	"prywalk/internal/sample"
 	"prywalk/ptrace"
 )
 
@@ -75,7 +76,7 @@ func watch(ctx context.Context, r *running, d time.Duration) (*asleep, error) {
 // count counts a look.
 func (a *asleep) count(ps *processes, th *thread, s *look.Shot) {
 	c := ps.walk(th.proc, th.look, s)
-	if s.State != look.Sleeping && s.State != look.Disk {
+	if s.State != sample.Sleeping && s.State != sample.Disk {
 		return
 	}
 	a.threads[th.look.TID] = true

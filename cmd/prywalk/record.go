@@ -3,6 +3,9 @@
 package main
 
 import (
+	"bufio"
+	"cmp"
+	"io"
 	"os"
 	"time"
 
@@ -13,6 +16,7 @@ import (
 	"prywalk/internal/console"
 	"prywalk/internal/exit"
 	"prywalk/internal/look"
+	"prywalk/internal/outfile"
 	"prywalk/internal/recording"
 	"prywalk/internal/sampler"
 	"prywalk/internal/view"
@@ -41,6 +45,7 @@ type recordFlags struct {
 	stacks      bool
 	rung        string
 	control     bool
+	eventLog    string
 	engineFlags
 }
 
@@ -51,18 +56,18 @@ const recordHelp = `  prywalk record -p 4711 -d 10s
   prywalk record -n redis-server -d 10s
   prywalk record -F 199 -o build.pb.gz -- make -j4
 
-Samples the stacks of all threads until the duration is over, you press Ctrl-C, or the
-target ends. Writes a recording that prywalk report and go tool pprof open.
+Samples the stacks of all threads until -d is over, Ctrl-C, or the target exits, and
+writes a recording that prywalk report and go tool pprof open.
 
-Threads that run are sampled by the kernel where that is allowed (root) and shows whole
-stacks. Elsewhere each is stopped for some tens of microseconds at a tick. Threads that
-sleep are read as they sleep. Where that does not show a register that the stack needs,
-the thread is stopped once in a sleep, if its system call takes no harm.
+Running threads are sampled by the kernel (perf events) where the user may use them and
+they show complete stacks. Otherwise each is stopped for some tens of microseconds per
+sample (ptrace). Sleeping threads are read without a stop. If that lacks a register, the
+thread is stopped once per sleep, unless that would disturb its system call.
 
-Ctrl-C stops and writes; another one, more than a second later, leaves at once. Ctrl-Z
-lets go of everyone and stops prywalk. SIGUSR1 writes what there is so far. Ctrl-\ is
-passed on to a command, and ends the recording of a process as Ctrl-C does. A recording
-that is there already is kept as NAME.old.
+Ctrl-C stops and writes the recording; a second one, more than a second later, exits at
+once. Ctrl-Z detaches from all threads and suspends prywalk. SIGUSR1 writes a checkpoint.
+Ctrl-\ is passed on to a command; with -p it ends the recording as Ctrl-C does. An
+existing recording is kept as NAME.old.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 permission denied, 4 no samples; with a
 command, the command's own status.`
@@ -105,7 +110,8 @@ func (f *recordFlags) declare(fl *pflag.FlagSet) {
 	fl.StringVar(&f.engine, "engine", engineAuto, engineUsage)
 	fl.BoolVar(&f.noKernel, "no-kernel", false, "leave the kernel's functions out of stacks")
 	fl.BoolVar(&f.control, "control", false, "obey hold and go on standard input, for measurements")
-	for _, name := range []string{"rung", "control"} {
+	fl.StringVar(&f.eventLog, "event-log", "", "write the events that time is attributed by to this file, to replay them")
+	for _, name := range []string{"rung", "control", "event-log"} {
 		_ = fl.MarkHidden(name) // it exists
 	}
 	fl.SortFlags = false
@@ -148,10 +154,27 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 		Sampler: o, PIDs: f.pids, Duration: time.Duration(f.duration), Output: f.output, Aggregate: f.aggregate,
 		Stats: f.stats, Threads: f.threads, Control: f.control,
 	}
-	if launch {
-		return recording.Command(asked, args)
+	return f.logged(&asked, func() error {
+		if launch {
+			return recording.Command(asked, args)
+		}
+		return recording.Attach(asked)
+	})
+}
+
+// logged records with the log of events that was asked for, if any.
+func (f *recordFlags) logged(o *recording.Options, record func() error) error {
+	if f.eventLog == "" {
+		return record()
 	}
-	return recording.Attach(asked)
+	var recorded error
+	err := outfile.Write(f.eventLog, func(w io.Writer) error {
+		log := bufio.NewWriter(w)
+		o.Sampler.EventLog = log
+		recorded = record()
+		return log.Flush()
+	})
+	return cmp.Or(recorded, err)
 }
 
 // refuse is the error of arguments that do not go together; launch: they have a command.

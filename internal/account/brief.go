@@ -27,12 +27,15 @@ func overhead(s *runstats.Stats) string {
 	return fmt.Sprintf("%s, prywalk used %.2f s CPU", pauses(s), s.SelfCPU)
 }
 
+// fairShare is the part of the rate that every thread should get.
+const fairShare = 0.8
+
 // slowest gives the sampling rate of the thread with the fewest samples, where that is less than the run's.
 func slowest(s *runstats.Stats) string {
-	if s.SlowestThread <= 0 || s.SlowestThread > 0.98*s.Freq {
+	if s.SlowestThread <= 0 || s.SlowestThread > fairShare*s.Freq {
 		return ""
 	}
-	return fmt.Sprintf(", slowest thread sampled at %.1f/s", s.SlowestThread)
+	return fmt.Sprintf(", the thread that was sampled least got %.1f samples/s", s.SlowestThread)
 }
 
 // muchStack is from how many bytes on the copy of a stack is what makes a pause long.
@@ -175,12 +178,27 @@ func withheld(s *runstats.Stats) string {
 	return b.String()
 }
 
-// Closing is the line that record ends with.
+// Closing is the line that record ends with. What there is to note besides, [Notes] has.
 func Closing(s *runstats.Stats, path string) string {
-	return fmt.Sprintf("%s of %s in %.1f s at %.1f/s%s, %s; overhead: %s%s%s%s → %s",
-		Plural(s.Samples, "sample"), Plural(s.ThreadsMax, "thread"), s.Seconds, s.Freq, slowest(s),
-		completeCPU(s)+whyIncomplete(s), overhead(s),
-		failures(s)+underQuota(s, ", ")+unobserved(s, ", ")+unmet(s, ", ")+shortRuns(s), harm(s), lost(s)+byBoth(s), path)
+	threads := Plural(s.ThreadsMax, "thread")
+	if s.ThreadsMax > 1 {
+		threads = "up to " + threads // they come and go
+	}
+	return fmt.Sprintf("%s of %s in %.1f s at %.1f/s, %s; overhead: %s → %s",
+		Plural(s.Samples, "sample"), threads, s.Seconds, s.Freq, completeCPU(s), overhead(s), path)
+}
+
+// Notes are the remarks that record makes before its closing line, the most important first; none for a run like most.
+func Notes(s *runstats.Stats) (notes []string) {
+	for _, text := range []string{
+		unobserved(s, ""), failures(s), harm(s), underQuota(s, ""), unmet(s, ""), whyIncomplete(s), lost(s), byBoth(s),
+		slowest(s), shortRuns(s),
+	} {
+		if text != "" {
+			notes = append(notes, "note: "+strings.TrimPrefix(text, ", "))
+		}
+	}
+	return notes
 }
 
 // byBoth says which processes and threads were stopped though the kernel samples, and which should have been; "" if

@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/runstats"
 )
 
-// wellComplete is the share of CPU time with complete stacks from which on the closing line gives no reason.
+// wellComplete is the share of CPU time with complete stacks from which on record gives no reason.
 const wellComplete = 0.99
 
 // incompleteCPU is the CPU time under incomplete stacks in seconds, and the reason that most of it has.
@@ -44,6 +44,6 @@ func whyIncomplete(s *runstats.Stats) string {
 	if s.ProfiledCPU <= 0 || 1-sum/s.ProfiledCPU >= wellComplete {
 		return ""
 	}
-	return fmt.Sprintf(" (%s %s: %s)", percentOf(s.IncompleteCPU[most]/s.ProfiledCPU), most,
-		namehints.IncompleteCure(most, ""))
+	return fmt.Sprintf("%s of CPU time has stacks that end early (%s): %s", percentOf(s.IncompleteCPU[most]/s.ProfiledCPU),
+		most, namehints.IncompleteCure(most, ""))
 }

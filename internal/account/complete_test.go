@@ -9,14 +9,22 @@ import (
 	"prywalk/internal/runstats"
 )
 
+// said is all that record says at its end.
+func said(s *runstats.Stats) string {
+	return strings.Join(append(Notes(s), Closing(s, "p.pb.gz")), " | ")
+}
+
 // TestTheClosingLineCountsCPUTimeAndNotSleepers: 39,000 of 40,000 samples are of sleepers with complete stacks; a
 // quarter of the CPU time is under incomplete ones.
 func TestTheClosingLineCountsCPUTimeAndNotSleepers(t *testing.T) {
 	s := &runstats.Stats{}
 	s.Samples, s.Complete, s.ProfiledCPU = 40_000, 39_750, 10
 	s.IncompleteCPU = map[string]float64{"bad-memory": 2, "depth": 0.5}
-	line := Closing(s, "p.pb.gz")
-	for _, want := range []string{"75.0% of CPU time with complete stacks", "20.0% bad-memory: ", "docs/limits.md"} {
+	line := said(s)
+	for _, want := range []string{
+		"75.0% of CPU time with complete stacks", "20.0% of CPU time has stacks that end early (bad-memory): ",
+		"docs/limits.md",
+	} {
 		if !strings.Contains(line, want) {
 			t.Errorf("%q is not in %q", want, line)
 		}
@@ -25,7 +33,7 @@ func TestTheClosingLineCountsCPUTimeAndNotSleepers(t *testing.T) {
 		t.Errorf("the recording's line: %q", full)
 	}
 	s.IncompleteCPU = map[string]float64{"depth": 0.001}
-	if line := Closing(s, "p.pb.gz"); !strings.Contains(line, "99.9% of CPU time") || strings.Contains(line, "depth") {
+	if line := said(s); !strings.Contains(line, "99.9% of CPU time") || strings.Contains(line, "depth") {
 		t.Errorf("%q", line)
 	}
 	s.IncompleteCPU = nil
@@ -40,7 +48,7 @@ func TestClosingLineNamesWhatWasStopped(t *testing.T) {
 	s.EngineNote = "by stopping threads: 2 threads with deep stacks"
 	for engine, want := range map[string]bool{"perf": true, "perf, then ptrace": true, "ptrace": false} {
 		s.Engine = engine
-		if line := Closing(&s, "x"); strings.HasSuffix(line, ", "+s.EngineNote+" → x") != want {
+		if line := said(&s); strings.Contains(line, "note: "+s.EngineNote+" | ") != want {
 			t.Errorf("%s: %s", engine, line)
 		}
 	}

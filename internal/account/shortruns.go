@@ -16,7 +16,7 @@ const leastUnsampled = 0.02
 // shortRuns says by how much shares may be off because threads run in short bursts, "" if that is not worth a word.
 func shortRuns(s *runstats.Stats) string {
 	off := s.Unsampled()
-	if off < leastUnsampled {
+	if off < leastUnsampled || s.ProfiledCPU < leastToTell {
 		return ""
 	}
 	mean := s.ShortRunsCPU / float64(s.ShortRuns)

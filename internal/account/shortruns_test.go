@@ -17,7 +17,7 @@ func TestShortRunsBoundTheErrorOfShares(t *testing.T) {
 	s.ShortRuns, s.ShortRunsCPU, s.SwitchCost = 14_000, 0.56, 14_000
 	want := "shares may be off by up to 35 points (14000 short runs on a processor, 40µs on average; samples miss at " +
 		"most 14µs of each, the switch)"
-	for _, line := range []string{Closing(s, "p.pb.gz"), Full(s)} {
+	for _, line := range []string{said(s), Full(s)} {
 		if !strings.Contains(line, want) {
 			t.Errorf("%q is not in %q", want, line)
 		}
@@ -32,7 +32,7 @@ func TestShortRunsBoundTheErrorOfShares(t *testing.T) {
 		{ShortRuns: 14_000, SwitchCost: 14_000},
 	} {
 		s.CPU = none
-		if line := Closing(s, "p.pb.gz"); strings.Contains(line, "short runs") {
+		if line := said(s); strings.Contains(line, "short runs") {
 			t.Errorf("%+v: %q", none, line)
 		}
 	}

@@ -78,10 +78,13 @@ func TestTheEngineIsInTheAccountAlone(t *testing.T) {
 func TestTheClosingLine(t *testing.T) {
 	s := &runstats.Stats{}
 	s.Samples, s.ThreadsMax, s.Seconds, s.Freq, s.SelfCPU, s.ProfiledCPU = 4848, 5, 10, 98.8, 0.23, 9
-	const stopped = "4848 samples of 5 threads in 10.0 s at 98.8/s, 100% of CPU time with complete stacks; " +
+	const stopped = "4848 samples of up to 5 threads in 10.0 s at 98.8/s, 100% of CPU time with complete stacks; " +
 		"overhead: pauses ≤ 110 µs (p99 102 µs), prywalk used 0.23 s CPU → p.pb.gz"
-	const sampled = "4848 samples of 5 threads in 10.0 s at 98.8/s, 100% of CPU time with complete stacks; " +
+	const sampled = "4848 samples of up to 5 threads in 10.0 s at 98.8/s, 100% of CPU time with complete stacks; " +
 		"overhead: no thread was stopped, prywalk used 0.23 s CPU → p.pb.gz"
+	if notes := Notes(s); len(notes) != 0 {
+		t.Errorf("a run like most has notes: %q", notes)
+	}
 	if got := Closing(s, "p.pb.gz"); got != sampled {
 		t.Errorf("%q, want %q", got, sampled)
 	}
@@ -122,7 +125,7 @@ func TestWhatWasNotMetIsToldOnce(t *testing.T) {
 		s := &runstats.Stats{}
 		s.Samples, s.ProfiledCPU, s.ShortLivedCPU, s.ExitedUnseenCPU = 10, c.all, c.children, c.threads
 		s.ProgramCPU = c.programs
-		for _, line := range []string{Closing(s, "p.pb.gz"), Full(s)} {
+		for _, line := range []string{said(s), Full(s)} {
 			n := min(1, len(c.want))
 			if strings.Count(line, told) != n || !strings.Contains(line, c.want) || strings.Contains(line, "\n") {
 				t.Errorf("%q does not say %q %d times", line, c.want, n)

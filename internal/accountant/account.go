@@ -4,26 +4,20 @@ package accountant
 
 import (
 	"prywalk/frames"
-	"prywalk/internal/booking"
 	"prywalk/internal/callstack"
 	"prywalk/internal/handover"
 	"prywalk/internal/look"
 	"prywalk/internal/managed"
 	"prywalk/internal/ownruntime"
 	"prywalk/internal/profile"
+	"prywalk/internal/sample"
 )
 
 // processAccount is what the accountant knows of one process.
 type processAccount struct {
 	*handover.Process
-	book   booking.Process
-	comm   string
-	nsPID  int // its number in its own pid namespace, 0 if it is the same
-	main   *frames.Module
-	closed bool
-	member *booking.Member // nil: what its children used is not booked
-	// waiter books what is unseen of it and of its children; nil: it does so itself.
-	waiter *processAccount
+	nsPID int // its number in its own pid namespace, 0 if it is the same
+	main  *frames.Module
 	// modules are the recording's descriptions of the modules that were walked; remapped: some may have gone.
 	modules  map[*frames.Module]*profile.ModuleInfo
 	remapped bool
@@ -42,13 +36,14 @@ type processAccount struct {
 
 // process gives the account of a process, and makes it for the first event of one.
 func (a *Accountant) process(p *handover.Process) *processAccount {
-	if known, ok := p.Account.(*processAccount); ok {
+	if known := a.procs[p.ID]; known != nil {
 		return known
 	}
 	made := &processAccount{Process: p, main: p.Target.Main(), programs: a.programs}
 	made.program = a.programs.of(p.Target)
-	made.book.Selected, made.book.Sampled, made.book.Since = a.Selected, a.Sampled, p.Since
-	p.Account = made
+	if !p.Ended { // else it is asked for the name alone
+		a.procs[p.ID] = made
+	}
 	return made
 }
 
@@ -67,7 +62,7 @@ func (p *processAccount) refresh(now int64) bool {
 	p.NewMappings()
 	if m := p.Target.Main(); m != p.main {
 		if p.Target.Comm != "" { // else the name that it has been given since stays
-			p.comm = p.Target.Comm
+			p.Comm = p.Target.Comm
 		}
 		p.NewProgram()
 		p.walked = samplesWalked{}
@@ -109,7 +104,7 @@ func (p *processAccount) meet(pc frames.Addr, moment int64) (met bool) {
 type threadAccount struct {
 	*handover.Thread
 	proc *processAccount
-	book booking.Thread
+	open bool // a sample of it came, or it was found running
 
 	name  string
 	nsTID int    // its number in its own pid namespace, 0 if it is the same
@@ -117,19 +112,18 @@ type threadAccount struct {
 	given bool   // by a run-time system, when it was asked last
 	role  string // what it is there for, "" if no run-time system tells
 
-	file    lastFile        // that it was last seen to wait for
-	lock    lastLock        // the same
-	sleptIn profile.StackID // more by one, in which it was last peeked at; 0: it was not
+	file    lastFile       // that it was last seen to wait for
+	lock    lastLock       // the same
+	sleptIn sample.StackID // more by one, in which it was last peeked at; 0: it was not
 }
 
 // thread gives the account of a thread, and makes it for the first event of one.
 func (a *Accountant) thread(th *handover.Thread) *threadAccount {
-	if known, ok := th.Account.(*threadAccount); ok {
+	if known := a.threads[th.ID]; known != nil {
 		return known
 	}
 	made := &threadAccount{Thread: th, proc: a.process(th.Proc), name: th.Name, named: th.Met}
-	made.book.BornAt = th.BornAt
-	th.Account = made
+	a.threads[th.ID] = made
 	return made
 }
 

@@ -3,15 +3,18 @@
 package accountant
 
 import (
+	"io"
 	"sync/atomic"
 
 	"prywalk/frames"
-	"prywalk/internal/booking"
+	"prywalk/internal/attribute"
+	"prywalk/internal/attribute/replay"
 	"prywalk/internal/code"
 	"prywalk/internal/handover"
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
+	"prywalk/internal/sample"
 	"prywalk/internal/symbols"
 	"prywalk/internal/waits"
 )
@@ -36,8 +39,10 @@ type Options struct {
 	Watch profile.Watcher // nil: nobody watches
 	// Close lets go of a process that has ended.
 	Close func(*code.Process)
+	// Events takes the stream of events that time is attributed by (package replay); nil: it is not recorded.
+	Events io.Writer
 	// Walked is told of each walk, Explained of each wait that is explained. They are for tests; nil otherwise.
-	Walked    func(*handover.Process, *look.Shot, profile.StackID, *frames.Walker)
+	Walked    func(*handover.Process, *look.Shot, sample.StackID, *frames.Walker)
 	Explained func(*look.Shot, *waits.For)
 }
 
@@ -46,44 +51,43 @@ type Options struct {
 type Accountant struct {
 	Options
 	*handover.Common
-	unwind  *unwinder
-	threads map[*threadAccount]struct{}
-	procs   map[*processAccount]struct{}
+	unwind *unwinder
+	// threads and procs are those of which there may be more intervals.
+	threads map[sample.TaskID]*threadAccount
+	procs   map[sample.ProcessID]*processAccount
 	// programs are those that run, or have run.
 	programs programs
 	unmet    samplesWalked // of processes that were not met
 
-	gaps      booking.Gaps
-	unix      booking.UnixTime
+	times     *attribute.Attribution
+	observed  attribute.Observed // used again for each sample
+	events    *replay.Recorder   // nil: events are not recorded
+	unix      unixTime
 	totals    totals
 	rates     rates
 	published struct{ stacks, whole atomic.Int64 }
 
 	asked bool // everything is booked for a checkpoint that is to be written
 
-	family    *booking.Family                     // nil: what children used is not booked
-	byMember  map[*booking.Member]*processAccount // of those that are not settled
-	lockNames *symbols.Namer                      // nil until a lock is waited for
+	lockNames *symbols.Namer // nil until a lock is waited for
 	suspects  suspects
-
-	cur     *threadAccount // whose spans emit books
-	emitOne func(booking.Span)
 }
 
 // New makes an accountant.
 func New(o Options, with *handover.Common) *Accountant {
 	a := &Accountant{
 		Options: o, Common: with, unwind: newUnwinder(o.Builder, o.MaxDepth),
-		threads: map[*threadAccount]struct{}{}, procs: map[*processAccount]struct{}{}, programs: programs{},
-		unix: booking.NewUnixTime(procmem.Now),
+		threads: map[sample.TaskID]*threadAccount{}, procs: map[sample.ProcessID]*processAccount{}, programs: programs{},
+		unix: newUnixTime(procmem.Now),
 	}
 	a.unwind.images, a.unwind.walked = o.Images, o.Walked
-	a.emitOne = a.emit
-	if o.Children && !o.Selected {
-		a.family, a.byMember = booking.NewFamily(), map[*booking.Member]*processAccount{}
-	} else {
-		a.Period, a.Sampled = 0, false
+	of := attribute.Options{Selected: o.Selected, Children: o.Children, Period: o.Period, Sampled: o.Sampled}
+	var relatives attribute.Relatives = kernel{}
+	if o.Events != nil {
+		a.events = replay.NewRecorder(o.Events, of, relatives)
+		relatives = a.events
 	}
+	a.times = attribute.New(of, relatives, sink{a})
 	return a
 }
 
@@ -95,9 +99,7 @@ func (a *Accountant) Book(b handover.Batch) {
 	}
 	now := procmem.Now()
 	a.Garbage.Measure(now)
-	if a.family != nil {
-		a.family.Tick(now)
-	}
+	a.attribute(&attribute.Tick{At: now})
 	a.Ring.Put(b)
 }
 
@@ -113,31 +115,40 @@ func (a *Accountant) handle(e *handover.Event) {
 	case handover.ChildSampled:
 		a.claimOfChild(e)
 	case handover.ChildKnown:
-		a.process(e.Proc).book.ChildCounted(a.programOf(e.Ran), e.Length, e.Last, e.Exact)
+		a.attribute(&attribute.ChildCounted{
+			Process: e.Proc.ID, Program: a.programOf(e.Ran), Length: e.Length, Exact: e.Exact, Ended: e.Last,
+		})
 	case handover.SeenRunning:
 		a.seenRunning(e)
 	case handover.Unchanged:
-		a.extend(e)
+		a.attribute(&attribute.FoundUnchanged{Task: e.Thread.ID, Before: e.Before})
 	case handover.ThreadEnded:
 		a.endThread(e)
 	case handover.EndedSoFar:
-		p := a.process(e.Proc)
-		p.book.ExitedSoFar(e.Length, e.At, a.estimate(p))
+		a.attribute(&attribute.EndedSoFar{Process: e.Proc.ID, Length: e.Length, At: e.At})
 	case handover.ProcessEnded:
 		a.endProcess(a.process(e.Proc), e.Used, e.At)
 	case handover.Renamed:
 		a.exec(e)
 	case handover.CheckpointAsked:
-		a.cut()
+		a.attribute(&attribute.Cut{})
 		a.asked = true
 	case handover.RefreshAsked:
 		a.refresh(e.At)
 	case handover.NotObserved:
-		a.gaps.Add(e.At, e.Length)
+		a.attribute(&attribute.NotObservedFor{At: e.At, Length: e.Length})
 	case handover.Resumed:
-		a.cut()
+		a.attribute(&attribute.Cut{})
 		a.unix.Resumed(e.At, e.Length)
 	}
+}
+
+// attribute attributes the time of an event.
+func (a *Accountant) attribute(e attribute.Event) {
+	if a.events != nil {
+		a.events.Event(e)
+	}
+	a.times.Handle(e)
 }
 
 // SaveIfAsked writes a checkpoint that was asked for. A long recording takes seconds to write, in which copies of

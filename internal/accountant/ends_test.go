@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/booking"
+	"prywalk/internal/attribute"
 	"prywalk/internal/code"
 	"prywalk/internal/handover"
 	"prywalk/internal/procmem"
@@ -19,7 +19,7 @@ import (
 func TestNewNameStaysWhenTheMappingsAreReadAnew(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "renames")
 	a, p := accountOf(t, pid)
-	old := p.comm
+	old := p.Comm
 	if err := unix.Kill(pid, unix.SIGUSR1); err != nil {
 		t.Fatal(err)
 	}
@@ -27,8 +27,8 @@ func TestNewNameStaysWhenTheMappingsAreReadAnew(t *testing.T) {
 	testtargets.Eventually(t, "the new name", func() bool { return p.Target.ThreadName(pid) == "other" })
 	a.exec(&handover.Event{Kind: handover.Renamed, Thread: leader, Proc: p.Process, At: procmem.Now()})
 	for range 2 {
-		if p.comm != "other" || old != "threads" {
-			t.Fatalf("%q, and %q before", p.comm, old)
+		if p.Comm != "other" || old != "threads" {
+			t.Fatalf("%q, and %q before", p.Comm, old)
 		}
 		p.refresh(procmem.Now())
 	}
@@ -48,20 +48,6 @@ func accountOf(t *testing.T, pid int) (*Accountant, *processAccount) {
 	return a, p
 }
 
-// TestTimeIsPassedToOpenAccountsOnly: the waiter's was settled, because this process was made another's child.
-func TestTimeIsPassedToOpenAccountsOnly(t *testing.T) {
-	to := &processAccount{member: &booking.Member{}}
-	p := &processAccount{member: &booking.Member{}, waiter: to}
-	a := &Accountant{byMember: map[*booking.Member]*processAccount{to.member: to, p.member: p}}
-	if a.passedTo(p) != to {
-		t.Error("an open account gets nothing")
-	}
-	delete(a.byMember, to.member)
-	if a.passedTo(p) != nil {
-		t.Error("a closed account gets time that nobody books")
-	}
-}
-
 // TestEndOfAProcessThatNeverBeganLeavesNoAccount: it had ended before the tracer took it on.
 func TestEndOfAProcessThatNeverBeganLeavesNoAccount(t *testing.T) {
 	var closed []*code.Process
@@ -69,7 +55,7 @@ func TestEndOfAProcessThatNeverBeganLeavesNoAccount(t *testing.T) {
 		Builder: profile.NewBuilder(profile.Meta{}), Close: func(p *code.Process) { closed = append(closed, p) },
 	}, handover.NewCommon())
 	p := &handover.Process{Target: ofPID(4711).Target}
-	a.handle(&handover.Event{Kind: handover.ProcessEnded, Proc: p, Used: &handover.ProcessEnd{}})
+	a.handle(&handover.Event{Kind: handover.ProcessEnded, Proc: p, Used: &attribute.ProcessEnd{}})
 	if len(a.procs) != 0 || len(closed) != 1 || closed[0] != p.Target {
 		t.Errorf("%d accounts; let go of %v", len(a.procs), closed)
 	}

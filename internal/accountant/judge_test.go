@@ -13,6 +13,7 @@ import (
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
+	"prywalk/internal/sample"
 	"prywalk/internal/testtargets"
 )
 
@@ -54,7 +55,7 @@ func TestOneInAHundredSamplesWithoutARootIsTooMany(t *testing.T) {
 // TestWhatSamplesLackOfAProgramHoldsForItsNextProcess: of one that runs the same file. Too few samples of each process
 // are enough together. Another file's processes are judged by themselves.
 func TestWhatSamplesLackOfAProgramHoldsForItsNextProcess(t *testing.T) {
-	a := &Accountant{programs: programs{}}
+	a := &Accountant{programs: programs{}, procs: map[sample.ProcessID]*processAccount{}}
 	run := func(pid, wanting int) handover.Lack {
 		target, err := code.Open(pid)
 		if err != nil {
@@ -62,6 +63,7 @@ func TestWhatSamplesLackOfAProgramHoldsForItsNextProcess(t *testing.T) {
 		}
 		defer target.Close()
 		shared := handover.NewProcess(target, true, 0)
+		shared.ID = sample.ProcessID(pid)
 		if d := shared.TakeTasks(); d != nil {
 			d.Close()
 		}

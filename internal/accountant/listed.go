@@ -4,12 +4,13 @@ package accountant
 
 import (
 	"prywalk/frames"
-	"prywalk/internal/booking"
+	"prywalk/internal/attribute"
 	"prywalk/internal/code"
 	"prywalk/internal/handover"
 	"prywalk/internal/look"
 	"prywalk/internal/namehints"
 	"prywalk/internal/profile"
+	"prywalk/internal/sample"
 )
 
 // listedProgram is the code of a process that was never opened, as far as the kernel's records tell.
@@ -21,12 +22,12 @@ type listedProgram struct {
 
 // unwindSample walks a sample of what a process ran: g, or nil for what the thread's process runs.
 func (u *unwinder) unwindSample(th *threadAccount, g *handover.Program, s *look.Shot) (
-	profile.StackID, frames.StopReason,
+	sample.StackID, frames.StopReason,
 ) {
 	switch {
 	case s.Regs.Arch == frames.ArchUnknown: // it calls exec or exit: there is no user's stack
 		return u.unwindKernel(s, frames.StopRoot)
-	case g == nil && th.proc.closed:
+	case g == nil && th.proc.Ended:
 		return u.unwindKernel(s, frames.StopBadMemory)
 	case g == nil:
 		return u.unwind(th, s)
@@ -36,7 +37,7 @@ func (u *unwinder) unwindSample(th *threadAccount, g *handover.Program, s *look.
 
 // unwindListed walks a sample of a process of which only the mappings are known.
 func (u *unwinder) unwindListed(payer *handover.Process, g *handover.Program, s *look.Shot) (
-	profile.StackID, frames.StopReason,
+	sample.StackID, frames.StopReason,
 ) {
 	u.books.lend() // files are opened
 	defer u.books.back()
@@ -69,7 +70,7 @@ func (u *unwinder) listed(payer *handover.Process, g *handover.Program) *listedP
 		}
 		u.last = listedProgram{
 			program: g,
-			code:    u.images.Listed(payer.Target.Arch, g.Maps, payer.Target.PID),
+			code:    u.images.Listed(payer.Target.Arch, g.Maps, payer.Target.PID, g.Name),
 			modules: map[*frames.Module]*profile.ModuleInfo{},
 		}
 	}
@@ -77,22 +78,22 @@ func (u *unwinder) listed(payer *handover.Process, g *handover.Program) *listedP
 }
 
 // unwindKernel gives the stack of a sample of which there are only the kernel's frames. They may be left out.
-func (u *unwinder) unwindKernel(s *look.Shot, stop frames.StopReason) (profile.StackID, frames.StopReason) {
+func (u *unwinder) unwindKernel(s *look.Shot, stop frames.StopReason) (sample.StackID, frames.StopReason) {
 	u.stack = u.stack[:0]
 	u.kernelFrames(s)
 	if len(u.stack) == 0 {
-		u.stack = append(u.stack, u.builder.Loc(&profile.Loc{Synthetic: booking.ExecOrExit}))
+		u.stack = append(u.stack, u.builder.Loc(&profile.Loc{Synthetic: attribute.ExecOrExit}))
 	}
 	return u.end(stop)
 }
 
 // inKernel gives the stack of a child that was met in exec or exit. A flag of the kernel's, or the call that its stop
 // has broken, tells of one function. The others are not known. wanted: such functions are.
-func (u *unwinder) inKernel(met booking.Met, wanted bool) profile.StackID {
-	loc := u.builder.Loc(&profile.Loc{Synthetic: booking.ExecOrExit})
+func (u *unwinder) inKernel(met attribute.Met, wanted bool) sample.StackID {
+	loc := u.builder.Loc(&profile.Loc{Synthetic: attribute.ExecOrExit})
 	switch {
 	case !wanted:
-	case met == booking.MetInExit:
+	case met == attribute.MetInExit:
 		loc = u.kernelFunction([]byte("do_exit"))
 	default:
 		loc = u.kernelFunction([]byte("do_execveat_common"))
@@ -101,7 +102,7 @@ func (u *unwinder) inKernel(met booking.Met, wanted bool) profile.StackID {
 }
 
 // end marks a stack that does not reach its root, and gives its number.
-func (u *unwinder) end(stop frames.StopReason) (profile.StackID, frames.StopReason) {
+func (u *unwinder) end(stop frames.StopReason) (sample.StackID, frames.StopReason) {
 	if !stop.Complete() {
 		u.stack = append(u.stack, u.builder.Loc(&profile.Loc{Synthetic: namehints.IncompleteName(stop.String())}))
 	}

@@ -6,57 +6,52 @@ import (
 	"cmp"
 
 	"prywalk/frames"
-	"prywalk/internal/booking"
+	"prywalk/internal/attribute"
 	"prywalk/internal/handover"
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
-	"prywalk/internal/profile"
+	"prywalk/internal/sample"
 )
 
 // beginProcess begins a process's account.
 func (a *Accountant) beginProcess(p *processAccount) {
-	a.procs[p] = struct{}{}
-	p.comm = p.Target.Comm
+	p.Comm = p.Target.Comm
 	p.nsPID = procmem.InnerID(p.Target.PID)
-	if a.family != nil {
-		fromStart := p.FromStart || a.Launched && p.Parent == 0
-		p.member = a.family.Join(p.Target.PID, p.Target.StartTime, p.Parent, fromStart,
-			func(ns, at int64, last bool) { a.bookChildren(p, ns, at, last) })
-		a.byMember[p.member] = p
-	}
+	a.attribute(&attribute.ProcessStarted{
+		Process: p.ID, PID: p.Target.PID, Start: p.Target.StartTime, Parent: p.Parent, Since: p.Since,
+		FromStart: p.FromStart, Childless: a.Launched && p.Parent == 0,
+	})
 }
 
 // look unwinds a shot and books the interval that it ends.
 func (a *Accountant) look(e *handover.Event) {
 	th, s := a.thread(e.Thread), e.Shot
-	at := booking.ReadAt(s.Sched, s.At)
-	if !th.book.Begun() {
-		a.open(th)
-		th.book.Begin(at)
-	}
+	a.open(th)
 	id, stop := a.unwindLook(th, e)
 	a.totals.stack(stop, s.How)
 	a.published.stacks.Store(a.totals.stacks)
 	a.published.whole.Store(a.totals.stops[frames.StopRoot])
-	if s.State != look.Running && s.At-th.Met < handover.NameEvery {
+	if s.State != sample.Running && s.At-th.Met < handover.NameEvery {
 		th.named = 0 // it may have named itself, and sleep for good now
 	}
 	a.rename(th, s.At)
 	waitsFor, owner := a.explain(th, s, id)
 	th.lock = lastLock{waitsFor, owner}
-	emit := a.emitter(th)
-	th.book.LeftAlone(&s.Left, a.gaps, emit)
-	th.book.Add(&booking.Look{
-		At: at, Seen: booking.Seen{Stack: id, State: s.State, Wait: s.Wait(), Stop: stop, WaitsFor: waitsFor,
-			Owner: owner},
-		OnCPU: s.OnCPU, Basis: s.Basis, Before: e.Before, Apart: e.Length, Sampled: s.How == look.BySample,
-	}, a.gaps, emit)
+	a.observed = attribute.Observed{
+		Process: th.proc.ID, Task: th.ID, BornAt: th.BornAt, Left: s.Left,
+		Look: attribute.Look{
+			At: procmem.ReadingAt(s.Sched, s.At), Seen: attribute.Seen{Stack: id, State: s.State, Wait: s.Wait(), Stop: stop,
+				WaitsFor: waitsFor, Owner: owner},
+			OnCPU: s.OnCPU, Basis: s.Basis, Before: e.Before, Apart: e.Length, Sampled: s.How == look.BySample,
+		},
+	}
+	a.attribute(&a.observed)
 	a.Pool.Put(s)
 	e.Shot = nil
 }
 
 // unwindLook walks the shot of a look. Ran is what the process ran then, if it was not opened yet.
-func (a *Accountant) unwindLook(th *threadAccount, e *handover.Event) (profile.StackID, frames.StopReason) {
+func (a *Accountant) unwindLook(th *threadAccount, e *handover.Event) (sample.StackID, frames.StopReason) {
 	if e.Ran != nil {
 		return a.unwind.unwindSample(th, e.Ran, e.Shot)
 	}
@@ -79,7 +74,9 @@ func (a *Accountant) claim(e *handover.Event) {
 	}
 	id, stop := a.unwindSample(th, e.Ran, e.Shot)
 	a.judgeUnmet(e, stop)
-	p.book.Claim(booking.Seen{Stack: id, State: booking.Running, Stop: stop}, e.Shot.At, e.Length)
+	a.attribute(&attribute.Claimed{
+		Process: p.ID, Seen: attribute.Seen{Stack: id, State: sample.Running, Stop: stop}, At: e.Shot.At, Length: e.Length,
+	})
 	a.Pool.Put(e.Shot)
 	e.Shot = nil
 }
@@ -89,24 +86,25 @@ func (a *Accountant) claim(e *handover.Event) {
 func (a *Accountant) claimOfChild(e *handover.Event) {
 	p, name := a.process(e.Proc), a.programOf(e.Ran)
 	if e.Shot == nil {
-		where := booking.Seen{State: booking.Running, Program: name, Met: e.Met}
-		if e.Met == booking.MetInExec || e.Met == booking.MetInExit {
+		where := attribute.Seen{State: sample.Running, Program: name, Met: e.Met}
+		if e.Met == attribute.MetInExec || e.Met == attribute.MetInExit {
 			where.Stack = a.unwind.inKernel(e.Met, a.Kernel)
 		}
-		p.book.ClaimOfChild(where, e.At, e.Length)
+		a.attribute(&attribute.Claimed{Process: p.ID, Seen: where, At: e.At, Length: e.Length, OfChild: true})
 		return
 	}
 	id, stop := a.unwindSample(p.stranger(), e.Ran, e.Shot)
 	a.judgeUnmet(e, stop)
-	p.book.ClaimOfChild(booking.Seen{
-		Stack: id, State: booking.Running, Stop: stop, Program: name,
-	}, e.Shot.At, e.Length)
+	a.attribute(&attribute.Claimed{
+		Process: p.ID, Seen: attribute.Seen{Stack: id, State: sample.Running, Stop: stop, Program: name}, At: e.Shot.At,
+		Length: e.Length, OfChild: true,
+	})
 	a.Pool.Put(e.Shot)
 	e.Shot = nil
 }
 
 // unwindSample walks a sample of a thread, or of what a process ran that nobody met: g, if it is not nil.
-func (a *Accountant) unwindSample(th *threadAccount, g *handover.Program, s *look.Shot) (profile.StackID,
+func (a *Accountant) unwindSample(th *threadAccount, g *handover.Program, s *look.Shot) (sample.StackID,
 	frames.StopReason) {
 	if g != nil && g.Of != nil {
 		th, g = a.process(g.Of).stranger(), nil
@@ -119,7 +117,7 @@ func (a *Accountant) unwindSample(th *threadAccount, g *handover.Program, s *loo
 // programOf gives the name of what a child ran that nobody met: its own, or that of the process whose code it ran.
 func (a *Accountant) programOf(g *handover.Program) string {
 	if g.Of != nil {
-		return orUnknown(a.process(g.Of).comm)
+		return orUnknown(g.Of.Comm)
 	}
 	return orUnknown(g.Name)
 }
@@ -131,25 +129,19 @@ func orUnknown(program string) string { return cmp.Or(program, unknownProgram) }
 
 // seenRunning begins the account of a thread of which no stack is known yet.
 func (a *Accountant) seenRunning(e *handover.Event) {
-	if th := a.thread(e.Thread); !th.book.Begun() {
-		a.open(th)
-		th.book.BeginAt(e.Now)
-	}
+	th := a.thread(e.Thread)
+	a.open(th)
+	a.attribute(&attribute.FoundRunning{Process: th.proc.ID, Task: th.ID, BornAt: th.BornAt, Now: e.Now})
 }
 
-// open begins a thread's account.
+// open begins a thread's account, once.
 func (a *Accountant) open(th *threadAccount) {
-	a.threads[th] = struct{}{}
+	if th.open {
+		return
+	}
+	th.open = true
 	defer a.met(th)
 	if th.proc.nsPID != 0 {
 		th.nsTID = procmem.InnerID(th.TID)
 	}
-}
-
-// extend books the time up to the last tick at which a thread was unchanged.
-func (a *Accountant) extend(e *handover.Event) {
-	th := a.thread(e.Thread)
-	emit := a.emitter(th)
-	th.book.Decide(a.gaps, emit)
-	th.book.Extend(e.Before, a.gaps, emit)
 }

@@ -9,6 +9,7 @@ import (
 	"prywalk/internal/look"
 	"prywalk/internal/managed"
 	"prywalk/internal/profile"
+	"prywalk/internal/sample"
 )
 
 // # Managed frames
@@ -70,7 +71,7 @@ func (u *unwinder) walkManaged(thr *threadAccount, s *look.Shot, namers []manage
 	}
 	m.live = callstack.Live{
 		Mem: p.managed.read, PID: p.Target.PID, TID: thr.TID, Runs: s.Sched.Runs,
-		RunsOn: s.How == look.ByFreeze && s.State == look.Running, Counts: m.runCounts(),
+		RunsOn: s.How == look.ByFreeze && s.State == sample.Running, Counts: m.runCounts(),
 	}
 	m.sample = managed.Sample{
 		TID: thr.innerTID(), Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == look.ByPeek, Live: &m.live,

@@ -3,21 +3,37 @@
 package accountant
 
 import (
-	"prywalk/internal/booking"
+	"prywalk/internal/attribute"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
+	"prywalk/internal/runstats"
+	"prywalk/internal/sample"
 )
 
-// emitter gives the function that books a thread's spans.
-func (a *Accountant) emitter(th *threadAccount) func(booking.Span) {
-	a.cur = th
-	return a.emitOne
+// sink books what the attribution gives.
+type sink struct{ a *Accountant }
+
+// Add implements [attribute.Sink].
+func (k sink) Add(i *attribute.Interval) {
+	if p := k.a.procs[i.Process]; p != nil {
+		k.a.add(p, k.a.threads[i.Task], &i.Span)
+	}
 }
 
-func (a *Accountant) emit(s booking.Span) { a.add(a.cur.proc, a.cur, &s) }
+// TaskDone implements [attribute.Sink].
+func (k sink) TaskDone(task sample.TaskID, ticks, observed int64) {
+	if th := k.a.threads[task]; th != nil {
+		k.a.rates.add(runstats.ThreadRate{
+			PID: th.proc.Target.PID, TID: th.TID, Name: th.name, Looks: ticks, Seconds: seconds(observed),
+		})
+	}
+}
+
+// ProcessDone implements [attribute.Sink].
+func (k sink) ProcessDone(id sample.ProcessID) { delete(k.a.procs, id) }
 
 // add adds a span to the recording. All time comes this way. th is nil where it is of no thread in particular.
-func (a *Accountant) add(p *processAccount, th *threadAccount, s *booking.Span) {
+func (a *Accountant) add(p *processAccount, th *threadAccount, s *attribute.Span) {
 	a.totals.book(s)
 	i := a.interval(p, th, s)
 	a.Builder.Add(i)
@@ -27,17 +43,17 @@ func (a *Accountant) add(p *processAccount, th *threadAccount, s *booking.Span) 
 }
 
 // interval gives a span as the recording has it.
-func (a *Accountant) interval(p *processAccount, th *threadAccount, s *booking.Span) profile.Interval {
+func (a *Accountant) interval(p *processAccount, th *threadAccount, s *attribute.Span) profile.Interval {
 	i := profile.Interval{
-		Stack: a.stackOf(s), PID: p.Target.PID, NSPID: p.nsPID, Comm: p.comm, Thread: booking.Exited,
+		Stack: a.stackOf(s), PID: p.Target.PID, NSPID: p.nsPID, Comm: p.Comm, Thread: attribute.Exited,
 		State: s.State.String(), Wait: s.Wait, WaitsFor: s.WaitsFor, Owner: s.Owner, End: a.unix.Of(s.End),
 		Samples: s.Samples, Wall: s.Wall, RunQueue: s.RunQueue, CPU: s.CPU,
 	}
 	switch {
 	case s.Program != "":
-		i.Thread = booking.ChildrenOf(s.Program)
-	case s.Leaf == booking.ShortLivedChildren:
-		i.Thread = booking.Children
+		i.Thread = attribute.ChildrenOf(s.Program)
+	case s.Leaf == attribute.ShortLivedChildren:
+		i.Thread = attribute.Children
 	}
 	if th != nil {
 		i.TID, i.NSTID, i.Thread, i.Role = th.TID, th.nsTID, th.name, th.role
@@ -46,19 +62,12 @@ func (a *Accountant) interval(p *processAccount, th *threadAccount, s *booking.S
 }
 
 // stackOf gives the stack that a span is booked under.
-func (a *Accountant) stackOf(s *booking.Span) profile.StackID {
+func (a *Accountant) stackOf(s *attribute.Span) sample.StackID {
 	switch s.Leaf {
-	case booking.NotObserved, booking.ExitedUnseen, booking.ShortLivedChildren: // no stack
+	case attribute.NotObserved, attribute.ExitedUnseen, attribute.ShortLivedChildren: // no stack
 		return a.Builder.Intern([]profile.Loc{{Synthetic: s.Leaf}})
 	}
 	return a.unwind.withLeaf(s.Stack, s.Leaf)
-}
-
-// cut books what is open, so that a recording written now has it.
-func (a *Accountant) cut() {
-	for th := range a.threads {
-		th.book.Cut(a.gaps, a.emitter(th))
-	}
 }
 
 // # Who watches
@@ -78,11 +87,8 @@ func (a *Accountant) refresh(at int64) {
 
 // goesOn gives the spans that are open, as intervals. The accounts stay as they are.
 func (a *Accountant) goesOn(yield func(profile.Interval) bool) {
-	for th := range a.threads {
-		more := true
-		th.book.Open(func(s booking.Span) { more = yield(a.interval(th.proc, th, &s)) })
-		if !more {
-			return
-		}
-	}
+	a.times.Open(func(i *attribute.Interval) bool {
+		p := a.procs[i.Process]
+		return p == nil || yield(a.interval(p, a.threads[i.Task], &i.Span))
+	})
 }

@@ -5,9 +5,10 @@ package accountant
 import (
 	"testing"
 
-	"prywalk/internal/booking"
+	"prywalk/internal/attribute"
 	"prywalk/internal/handover"
 	"prywalk/internal/profile"
+	"prywalk/internal/sample"
 )
 
 // TestProgramWithoutANameHasALabel: else its time would be of threads of the process that waited for it.
@@ -15,7 +16,9 @@ func TestProgramWithoutANameHasALabel(t *testing.T) {
 	a := New(Options{Builder: profile.NewBuilder(profile.Meta{})}, handover.NewCommon())
 	p := ofPID(4711)
 	for name, want := range map[string]string{"": "[children: ?]", "ls": "[children: ls]"} {
-		s := booking.Span{Seen: booking.Seen{Program: orUnknown(name), State: booking.Running}, Leaf: booking.ExitedUnseen}
+		s := attribute.Span{
+			Seen: attribute.Seen{Program: orUnknown(name), State: sample.Running}, Leaf: attribute.ExitedUnseen,
+		}
 		if got := a.interval(p, nil, &s).Thread; got != want {
 			t.Errorf("%q: %q", name, got)
 		}

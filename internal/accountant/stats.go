@@ -4,7 +4,7 @@ package accountant
 
 import (
 	"prywalk/frames"
-	"prywalk/internal/booking"
+	"prywalk/internal/attribute"
 	"prywalk/internal/look"
 	"prywalk/internal/runstats"
 )
@@ -19,30 +19,29 @@ type totals struct {
 	profiled int64 // CPU booked, ns
 	// incomplete is the CPU booked under incomplete stacks, by why their walks ended, ns.
 	incomplete   [frames.NumStopReasons]int64
-	target       int64 // CPU that the kernel charged, ns
 	unobserved   int64 // CPU booked under [ran between ticks] and [not observed], ns
 	exitedUnseen int64 // CPU booked under [exited unseen], ns
 	shortLived   int64 // CPU booked under [short-lived children], ns
 	ofProgram    int64 // the part of it of which ticks tell the program, ns
-	estimated    int64 // CPU of threads that have ended, booked under the stacks of looks at others like them, ns
 }
 
 // book adds a span.
-func (t *totals) book(s *booking.Span) {
+func (t *totals) book(s *attribute.Span) {
 	t.samples += s.Samples
 	if s.Stop.Complete() {
 		t.complete += s.Samples
 	}
 	t.profiled += s.CPU
-	if noStack := s.Leaf != "" && s.Leaf != booking.RanBetweenTicks && s.Leaf != booking.BlockedBetweenTicks; !noStack {
+	switch s.Leaf {
+	case "", attribute.RanBetweenTicks, attribute.BlockedBetweenTicks: // it has a stack
 		t.incomplete[s.Stop] += s.CPU
 	}
 	switch s.Leaf {
-	case booking.RanBetweenTicks, booking.NotObserved:
+	case attribute.RanBetweenTicks, attribute.NotObserved:
 		t.unobserved += s.CPU
-	case booking.ExitedUnseen:
+	case attribute.ExitedUnseen:
 		t.exitedUnseen += s.CPU
-	case booking.ShortLivedChildren:
+	case attribute.ShortLivedChildren:
 		if t.shortLived += s.CPU; s.Program != "" {
 			t.ofProgram += s.CPU
 		}
@@ -85,7 +84,7 @@ func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 
 // Stats fills in what was walked and booked so far.
 func (a *Accountant) Stats(s *runstats.Stats) {
-	t := &a.totals
+	t, times := &a.totals, a.times.Totals()
 	stops := t.stops
 	stops[frames.StopRoot] = 0
 	s.Incomplete = named(stops[:], func(i int) string { return frames.StopReason(i).String() })
@@ -99,10 +98,10 @@ func (a *Accountant) Stats(s *runstats.Stats) {
 			s.IncompleteCPU[reason.String()] = seconds(ns)
 		}
 	}
-	s.TargetCPU, s.ProfiledCPU = seconds(t.target), seconds(t.profiled)
+	s.TargetCPU, s.ProfiledCPU = seconds(times.Target), seconds(t.profiled)
 	s.ExitedUnseenCPU, s.ShortLivedCPU = seconds(t.exitedUnseen), seconds(t.shortLived)
 	s.UnobservedCPU = seconds(t.unobserved) + s.ExitedUnseenCPU + s.ShortLivedCPU
-	s.EstimatedCPU, s.ProgramCPU = seconds(t.estimated), seconds(t.ofProgram)
+	s.EstimatedCPU, s.ProgramCPU = seconds(times.Estimated), seconds(t.ofProgram)
 }
 
 // named makes a map of the counts that are not zero.

@@ -4,12 +4,13 @@ package accountant
 
 import (
 	"prywalk/frames"
-	"prywalk/internal/booking"
+	"prywalk/internal/attribute"
 	"prywalk/internal/code"
 	"prywalk/internal/handover"
 	"prywalk/internal/look"
 	"prywalk/internal/profile"
 	"prywalk/internal/samestack"
+	"prywalk/internal/sample"
 )
 
 // unwinder turns shots into stacks of the recording. It belongs to one goroutine.
@@ -17,7 +18,7 @@ type unwinder struct {
 	builder *profile.Builder
 	walker  frames.Walker
 	stack   []profile.LocID
-	leaves  map[leafKey]profile.StackID
+	leaves  map[leafKey]sample.StackID
 	methods [frames.NumMethods]int64
 	numbers [1 << numberBits]numbered
 	kernel  map[uint64]profile.LocID // by the kernel's addresses
@@ -31,7 +32,7 @@ type unwinder struct {
 	noCode    frames.Addr  // of this walk, the first that is in no module; 0: none
 	learner   samestack.Learner
 	// walked is told of each walk, for tests; nil.
-	walked func(*handover.Process, *look.Shot, profile.StackID, *frames.Walker)
+	walked func(*handover.Process, *look.Shot, sample.StackID, *frames.Walker)
 }
 
 // numbered is a location's number, with what it was given for.
@@ -49,21 +50,21 @@ const numberBits = 12
 const maxLeaves = 1 << 14
 
 type leafKey struct {
-	stack profile.StackID
+	stack sample.StackID
 	leaf  string
 }
 
 func newUnwinder(b *profile.Builder, maxDepth int) *unwinder {
 	u := &unwinder{
 		builder: b,
-		leaves:  map[leafKey]profile.StackID{},
+		leaves:  map[leafKey]sample.StackID{},
 	}
 	u.walker.MaxDepth = maxDepth
 	return u
 }
 
 // unwind walks a shot and gives its stack, and why the walk ended.
-func (u *unwinder) unwind(thr *threadAccount, s *look.Shot) (profile.StackID, frames.StopReason) {
+func (u *unwinder) unwind(thr *threadAccount, s *look.Shot) (sample.StackID, frames.StopReason) {
 	p := thr.proc
 	u.books.lend()
 	if p.refreshes.due(s.At, p.Target.Starting()) {
@@ -91,7 +92,7 @@ func (u *unwinder) unwind(thr *threadAccount, s *look.Shot) (profile.StackID, fr
 
 // learn tells the looks what the walk of a sleeper depends on, once it is met in the same stack again. Managed frames
 // depend on more than the stack.
-func (u *unwinder) learn(thr *threadAccount, s *look.Shot, stop frames.StopReason, id profile.StackID) {
+func (u *unwinder) learn(thr *threadAccount, s *look.Shot, stop frames.StopReason, id sample.StackID) {
 	if s.How != look.ByPeek {
 		return
 	}
@@ -148,7 +149,7 @@ func (u *unwinder) walk(thr *threadAccount, s *look.Shot) frames.StopReason {
 		f := w.Frame()
 		u.methods[f.Method]++
 		if w.KernelOnly() {
-			u.stack = append(u.stack, u.builder.Loc(&profile.Loc{Synthetic: booking.NoUserSpace}))
+			u.stack = append(u.stack, u.builder.Loc(&profile.Loc{Synthetic: attribute.NoUserSpace}))
 			continue
 		}
 		if f.Module == nil && u.noCode == 0 {
@@ -172,7 +173,7 @@ func (u *unwinder) location(p *processAccount, m *frames.Module, addr frames.Add
 }
 
 // withLeaf gives a stack with a synthetic frame inside of it.
-func (u *unwinder) withLeaf(id profile.StackID, leaf string) profile.StackID {
+func (u *unwinder) withLeaf(id sample.StackID, leaf string) sample.StackID {
 	if leaf == "" {
 		return id
 	}

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"prywalk/frames"
-	"prywalk/internal/booking"
+	"prywalk/internal/attribute"
 	"prywalk/internal/code"
 	"prywalk/internal/handover"
 	"prywalk/internal/look"
@@ -123,14 +123,14 @@ func TestExecAndExitAreFunctionsOfTheKernel(t *testing.T) {
 		return profile.Loc{Module: kernelModule, Described: b.Describe([]profile.Frame{{Name: name, System: name}})}
 	}
 	for _, c := range []struct {
-		met    booking.Met
+		met    attribute.Met
 		wanted bool
 		want   profile.Loc
 	}{
-		{booking.MetInExit, true, told("do_exit")},
-		{booking.MetInExec, true, told("do_execveat_common")},
-		{booking.MetInExit, false, profile.Loc{Synthetic: booking.ExecOrExit}},
-		{booking.MetInExec, false, profile.Loc{Synthetic: booking.ExecOrExit}},
+		{attribute.MetInExit, true, told("do_exit")},
+		{attribute.MetInExec, true, told("do_execveat_common")},
+		{attribute.MetInExit, false, profile.Loc{Synthetic: attribute.ExecOrExit}},
+		{attribute.MetInExec, false, profile.Loc{Synthetic: attribute.ExecOrExit}},
 	} {
 		if got, want := u.inKernel(c.met, c.wanted), b.Intern([]profile.Loc{c.want}); got != want {
 			t.Errorf("%+v: stack %d, want %d", c, got, want)

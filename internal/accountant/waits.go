@@ -12,6 +12,7 @@ import (
 	"prywalk/internal/managed"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
+	"prywalk/internal/sample"
 	"prywalk/internal/symbols"
 	"prywalk/internal/waits"
 )
@@ -34,7 +35,7 @@ const (
 // waiting is what is known of the waits of one process's threads.
 type waiting struct {
 	byInner map[int]*threadAccount // by the thread's number in its own pid namespace
-	names   map[profile.StackID][]waits.Name
+	names   map[sample.StackID][]waits.Name
 	things  map[waits.Address]waits.Variable
 	files   *waits.Files
 	others  *waits.Members // those that are not in byInner
@@ -54,7 +55,7 @@ func (a *Accountant) met(th *threadAccount) {
 	p := th.proc
 	if p.waits == nil {
 		p.waits = &waiting{
-			byInner: map[int]*threadAccount{}, names: map[profile.StackID][]waits.Name{},
+			byInner: map[int]*threadAccount{}, names: map[sample.StackID][]waits.Name{},
 			things: map[waits.Address]waits.Variable{}, files: waits.NewFiles(p.Target.PID),
 			others: waits.NewMembers(p.Target.PID, nil),
 		}
@@ -101,8 +102,8 @@ func (w *waiting) Thread(inner int, _ bool) (int, bool) {
 }
 
 // explain tells what the thread of a shot waits for, and who holds it ([profile.Interval]); nothing for one that runs.
-func (a *Accountant) explain(th *threadAccount, s *look.Shot, id profile.StackID) (waitsFor string, owner int) {
-	if s.State == look.Running || s.Call.Nr < 0 {
+func (a *Accountant) explain(th *threadAccount, s *look.Shot, id sample.StackID) (waitsFor string, owner int) {
+	if s.State == sample.Running || s.Call.Nr < 0 {
 		return "", 0
 	}
 	p := th.proc
@@ -146,7 +147,7 @@ func (a *Accountant) managed(th *threadAccount, s *look.Shot, word uint64) (wait
 }
 
 // innermost gives the names of the innermost functions of a stack, as far as they matter.
-func (a *Accountant) innermost(p *processAccount, s *look.Shot, id profile.StackID) []waits.Name {
+func (a *Accountant) innermost(p *processAccount, s *look.Shot, id sample.StackID) []waits.Name {
 	w := p.waits
 	if names, ok := w.names[id]; ok {
 		return names

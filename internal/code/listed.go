@@ -3,6 +3,7 @@
 package code
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -27,8 +28,9 @@ type Listed struct {
 }
 
 // Listed makes one. Later mappings take the place of earlier ones that they overlap. Their paths are looked up as the
-// process with that number sees them.
-func (c *ImageCache) Listed(arch frames.Arch, maps []Mapping, pid int) *Listed {
+// process with that number sees them. Name is the process's, as its exec has given it: where a link of that name beside
+// the program's file leads to that file, the program is known by it ([NameOf]).
+func (c *ImageCache) Listed(arch frames.Arch, maps []Mapping, pid int, name string) *Listed {
 	l := &Listed{cache: c, files: &Files{PID: pid}, space: frames.NewSpace(arch)}
 	for _, m := range maps {
 		if m.Start >= m.End {
@@ -46,6 +48,7 @@ func (c *ImageCache) Listed(arch frames.Arch, maps []Mapping, pid int) *Listed {
 		}
 		return 1
 	})
+	l.nameProgram(name)
 	mods := make([]*frames.Module, len(l.maps))
 	for i := range l.maps {
 		m := &l.maps[i]
@@ -57,6 +60,34 @@ func (c *ImageCache) Listed(arch frames.Arch, maps []Mapping, pid int) *Listed {
 	}
 	l.space.SetModules(mods)
 	return l
+}
+
+// nameProgram gives the mappings of the program's own file the path of the link by which it was started.
+func (l *Listed) nameProgram(name string) {
+	i := slices.IndexFunc(l.maps, func(m Mapping) bool { return m.Start == l.first && m.Inode != 0 })
+	if i < 0 || name == "" || strings.Contains(name, "/") {
+		return
+	}
+	own := &l.maps[i]
+	if strings.HasPrefix(path.Base(own.Path), name) {
+		return
+	}
+	as := path.Join(path.Dir(own.Path), name)
+	f, err := l.files.opener.Open(l.files.inRoot(as))
+	if err != nil {
+		return
+	}
+	id := f.ID()
+	_ = f.Close() // it was not even read
+	if id.Dev != own.Dev || id.Inode != own.Inode {
+		return
+	}
+	dev, inode := own.Dev, own.Inode
+	for i := range l.maps {
+		if m := &l.maps[i]; m.Dev == dev && m.Inode == inode {
+			m.StartedAs = as
+		}
+	}
 }
 
 // Program gives the file that the process runs; false if it is not known. Precondition: the list is one of the kernel's

@@ -3,8 +3,11 @@
 package code
 
 import (
+	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -44,7 +47,7 @@ func TestListedMappingsGiveTheModulesOfTheProcess(t *testing.T) {
 	}
 	// something lay there before
 	stale := Mapping{Start: maps[0].Start, End: maps[0].Start + 1, Inode: 1, Path: "/nowhere"}
-	l := cache.Listed(p.Arch, append([]Mapping{stale}, maps...), os.Getpid())
+	l := cache.Listed(p.Arch, append([]Mapping{stale}, maps...), os.Getpid(), "")
 	for _, m := range maps {
 		was, is := p.Space().Find(m.Start), l.Space().Find(m.Start)
 		if was == nil || is == nil || was.Bias != is.Bias || was.Name != is.Name || was.BuildID != is.BuildID ||
@@ -69,9 +72,52 @@ func TestListedFileThatIsAnotherIsNotTaken(t *testing.T) {
 		{Start: 0x1000, End: 0x2000, Path: "[vdso]"},
 		{Start: 0x2000, End: 0x1000, Path: "/bin/sh"},
 	} {
-		for _, mod := range cache.Listed(frames.X86_64, []Mapping{m}, os.Getpid()).Space().Modules() {
+		for _, mod := range cache.Listed(frames.X86_64, []Mapping{m}, os.Getpid(), "").Space().Modules() {
 			if mod.BuildID != "" || len(mod.Sources) != 1 || mod.Sources[0] != (Blind{}) {
 				t.Errorf("%s: %+v", m.Path, mod)
+			}
+		}
+	}
+}
+
+// TestListedProgramIsKnownByTheLinkThatStartedIt: awk may be a link to gawk. A name that leads elsewhere, or nowhere,
+// is not taken.
+func TestListedProgramIsKnownByTheLinkThatStartedIt(t *testing.T) {
+	exe, err := testtargets.Compile("phases.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(exe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	file, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
+	if err := errors.Join(os.WriteFile(file, text, 0o755), os.Symlink(file, link),
+		os.Symlink("/bin/sh", filepath.Join(dir, "sh"))); err != nil {
+		t.Fatal(err)
+	}
+	cache := NewImageCache(0)
+	t.Cleanup(func() { _ = cache.Close() })
+	for name, want := range map[string]string{
+		"link": link, "file": file, "sh": file, "none": file, "": file, "../link": file, "fil": file,
+	} {
+		cmd := exec.Command(link, "8000", "1", "100000")
+		testtargets.Ready(t, cmd)
+		maps, err := os.ReadFile("/proc/" + strconv.Itoa(cmd.Process.Pid) + "/maps")
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := ParseMaps(maps)
+		if err != nil {
+			t.Fatal(err)
+		}
+		code := slices.DeleteFunc(all, func(m Mapping) bool { return m.Perm&PermExec == 0 || m.Inode == 0 })
+		own := slices.IndexFunc(code, func(m Mapping) bool { return m.Path == file })
+		code[0], code[own] = code[own], code[0]
+		for i, m := range cache.Listed(frames.X86_64, code, os.Getpid(), name).Space().Modules() {
+			if m.Start == code[0].Start && NameOf(m) != want {
+				t.Errorf("%q: module %d is %s, want %s", name, i, NameOf(m), want)
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"prywalk/internal/code"
 	"prywalk/internal/core"
 	"prywalk/internal/look"
+	"prywalk/internal/sample"
 	"prywalk/internal/symbols"
 	"prywalk/internal/waits"
 )
@@ -398,7 +399,7 @@ func (l *lockLook) standing(cycle []int) map[int]uint64 {
 		}
 		sl := k.process.slept[tid]
 		s := l.shot(k, tid, nil, look.OnlyPeek)
-		if sl == nil || s == nil || s.State == look.Running || s.Wait() != sl.Wait {
+		if sl == nil || s == nil || s.State == sample.Running || s.Wait() != sl.Wait {
 			continue
 		}
 		if s.Call.Args != sl.Args && sl.Managed == nil { // who woke up and sleeps on does so at another word

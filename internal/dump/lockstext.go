@@ -50,8 +50,12 @@ func LocksText(w io.Writer, l *Locks) error {
 	for _, m := range blocked {
 		threads += len(m.Waiters)
 	}
-	wait := map[bool]string{true: "waits", false: "wait"}[threads == 1]
-	printable.Fprintf(&b, "%s %s for %s; %s\n", count(threads, "thread"), wait, count(len(blocked), "lock"), l.verdict())
+	text := "no thread waits for a lock"
+	if threads > 0 {
+		wait := map[bool]string{true: "waits", false: "wait"}[threads == 1]
+		text = fmt.Sprintf("%s %s for %s", count(threads, "thread"), wait, count(len(blocked), "lock"))
+	}
+	printable.Fprintf(&b, "%s; %s\n", text, l.verdict())
 	for _, c := range l.Deadlocks {
 		l.deadlock(&b, c)
 	}
@@ -99,7 +103,10 @@ func (l *Locks) verdict() string {
 			owned++
 		}
 	}
-	text := "no deadlock among " + count(owned, "lock") + " with a known owner"
+	text := "no deadlock among threads"
+	if owned > 0 || len(l.OwnerUnknown) > 0 {
+		text = "no deadlock among " + count(owned, "lock") + " with a known owner"
+	}
 	if n := len(l.OwnerUnknown); n > 0 {
 		verb := map[bool]string{true: "waits", false: "wait"}[n == 1]
 		text += fmt.Sprintf("; %s %s for locks whose owner is not known", count(n, "thread"), verb)
@@ -243,7 +250,15 @@ func (l *Locks) lock(b *strings.Builder, m *Lock) {
 	if line := m.OwnerThread.waitsLine(); line != "" {
 		printable.Fprintf(b, "      %s\n", line)
 	}
+	if l.inCycle(m.Owner) { // where it is stands above
+		return
+	}
 	stack(b, m.OwnerThread, false)
+}
+
+// inCycle reports whether a thread is in a deadlock that is shown.
+func (l *Locks) inCycle(tid int) bool {
+	return slices.ContainsFunc(l.Deadlocks, func(cycle []int) bool { return slices.Contains(cycle, tid) })
 }
 
 // thing names the lock, with its address where it has another name.

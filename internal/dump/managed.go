@@ -4,7 +4,7 @@ package dump
 
 import (
 	"prywalk/frames"
-	"prywalk/internal/booking"
+	"prywalk/internal/attribute"
 	"prywalk/internal/budget"
 	"prywalk/internal/callstack"
 	"prywalk/internal/managed"
@@ -165,7 +165,7 @@ func (w *walk) nativePlaces(f *frames.Frame) []*Place {
 	base := Place{Method: f.Method.String()}
 	if f.Module == nil {
 		if w.KernelOnly() {
-			base.Function = booking.NoUserSpace
+			base.Function = attribute.NoUserSpace
 		}
 		return []*Place{w.place(base)}
 	}

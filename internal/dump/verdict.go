@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"prywalk/internal/look"
+	"prywalk/internal/sample"
 	"prywalk/internal/waits"
 )
 
@@ -117,7 +118,7 @@ func (l *lockLook) asleep(tids []int, runs map[int]uint64) {
 		}
 		sl := k.process.slept[tid]
 		s := l.shot(k, tid, nil, look.OnlyPeek)
-		if sl != nil && s != nil && s.State != look.Running && s.Wait() == sl.Wait && s.Call.Args == sl.Args {
+		if sl != nil && s != nil && s.State != sample.Running && s.Wait() == sl.Wait && s.Call.Args == sl.Args {
 			runs[tid] = s.Sched.Runs
 		}
 	}

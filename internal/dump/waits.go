@@ -13,6 +13,7 @@ import (
 	"prywalk/internal/code"
 	"prywalk/internal/core"
 	"prywalk/internal/look"
+	"prywalk/internal/sample"
 	"prywalk/internal/symbols"
 	"prywalk/internal/waits"
 )
@@ -64,7 +65,7 @@ func sameClock(pid int) bool {
 // explain fills in what a thread waits for.
 func (x *explainer) explain(d *Thread, s *look.Shot) {
 	x.later = false
-	if s == nil || s.State == look.Running {
+	if s == nil || s.State == sample.Running {
 		return
 	}
 	sl := &waits.Sleeper{

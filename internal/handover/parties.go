@@ -10,11 +10,13 @@ import (
 	"prywalk/internal/descendants"
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
+	"prywalk/internal/sample"
 	"prywalk/ptrace"
 )
 
 // Process says which process an event is about, and has what comes back about it.
 type Process struct {
+	ID     sample.ProcessID // the tracer's to write, before the first event
 	Target *code.Process
 	// Child: one that is sampled has started it, so that it counts from its start. Parent is whose it was when it was
 	// found, 0 if that is not known.
@@ -35,8 +37,9 @@ type Process struct {
 	first atomic.Int64 // see [Process.CopyFirst]
 	moved atomic.Int64 // when its code has last come or gone, CLOCK_MONOTONIC ns; 0: it was not seen to
 
-	// Account is what the accountant knows of it. It belongs to the accountant, which makes it.
-	Account any
+	// Comm is its name, and Ended that its account is closed. Both are the accountant's.
+	Comm  string
+	Ended bool
 }
 
 // NewProcess begins with a process. What is copied of it is known, and what samples will lack of it. The list of its
@@ -101,6 +104,7 @@ func (p *Process) Moving(at int64) bool {
 
 // Thread says which thread an event is about. The tracer writes it, before the first event.
 type Thread struct {
+	ID     sample.TaskID // 0 for what stands for several threads
 	Proc   *Process
 	TID    int
 	Walks  *look.Walks
@@ -108,8 +112,6 @@ type Thread struct {
 	Met    int64 // when it was first listed, CLOCK_MONOTONIC ns
 	BornAt int64 // 0: before the recording
 
-	// Account is what the accountant knows of it. It belongs to the accountant, which makes it.
-	Account any
 	// Named: the accountant has its name from a run-time system, so that nothing of a new thread is read soon.
 	Named atomic.Bool
 }

@@ -4,12 +4,12 @@ package idle
 
 import (
 	"math/rand/v2"
-	"prywalk/frames"
 	"testing"
 
-	"prywalk/internal/booking"
-	"prywalk/internal/look"
-	"prywalk/internal/profile"
+	"prywalk/frames"
+	"prywalk/internal/sample"
+
+	"prywalk/internal/attribute"
 )
 
 func TestBackoffsGrowWithTheTimeAsleepAndTheNumberOfThreads(t *testing.T) {
@@ -82,7 +82,7 @@ type life struct {
 }
 
 const (
-	stackSleep profile.StackID = iota
+	stackSleep sample.StackID = iota
 	stackFirst
 	stackLast
 	numStacks
@@ -96,9 +96,9 @@ type outcome struct {
 	looks, samples int64
 }
 
-func (o *outcome) emit(s booking.Span) {
+func (o *outcome) emit(s attribute.Span) {
 	o.samples += s.Samples
-	if s.Leaf == booking.RanBetweenTicks {
+	if s.Leaf == attribute.RanBetweenTicks {
 		o.unseen += s.CPU
 	} else {
 		o.booked[s.Stack] += s.CPU
@@ -114,13 +114,13 @@ func (o *outcome) first() float64 {
 func (l life) sampled(threads int, seed uint64) (o outcome) {
 	const period = 10e6
 	rng := rand.New(rand.NewPCG(seed, 5))
-	var clock booking.Clock
+	var clock attribute.Clock
 	cycle, asleep := int64(0), l.sleep
 	var cpu, bursts int64 // as of the present cycle's beginning
 	var due, since, arrivals, before int64
 	skipped := false // it was not looked at at the last tick
 	var sl stretch   // the clock of a process in which all threads live like this one
-	var last look.State
+	var last sample.State
 	for now := int64(0); now < 3600e9; now += period - period/4 + rng.Int64N(period/2) {
 		for now >= cycle+asleep+l.burst {
 			cycle += asleep + l.burst
@@ -135,14 +135,14 @@ func (l life) sampled(threads int, seed uint64) (o outcome) {
 			continue
 		}
 		o.looks++
-		at, runs := booking.Reading{Wall: now, CPU: cpu + ran}, bursts
+		at, runs := sample.Reading{Wall: now, CPU: cpu + ran}, bursts
 		o.truth = at.CPU
-		s := booking.Seen{Stack: stackSleep, State: look.Sleeping, Stop: frames.StopRoot}
+		s := attribute.Seen{Stack: stackSleep, State: sample.Sleeping, Stop: frames.StopRoot}
 		if ran > 0 {
-			s.State, s.Stack = look.Running, stackFirst+profile.StackID(ran/(l.burst/2+1))
+			s.State, s.Stack = sample.Running, stackFirst+sample.StackID(ran/(l.burst/2+1))
 			runs++
 		}
-		if o.looks > 1 && last != look.Running && s.State != look.Running && runs == arrivals {
+		if o.looks > 1 && last != sample.Running && s.State != sample.Running && runs == arrivals {
 			clock.Unchanged(at, 1)
 			skipped = false
 			if length := backoffFor(now-since, period, threads, sl.factor(), sleepShare, rng); length > 0 {
@@ -150,7 +150,7 @@ func (l life) sampled(threads int, seed uint64) (o outcome) {
 			}
 			continue
 		}
-		clock.Look(at, s, s.State == look.Running, o.emit)
+		clock.Look(at, s, s.State == sample.Running, o.emit)
 		if skipped {
 			sl.burst(cpu + ran - before)
 		}

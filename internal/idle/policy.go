@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"prywalk/internal/booking"
 	"prywalk/internal/procmem"
 )
 
@@ -71,7 +70,7 @@ func (c *Policy) Wake(th *Thread) {
 // alone before.
 func (c *Policy) Unchanged(th *Thread) (inferred int64) {
 	inferred = th.endBackoff(c.tick)
-	th.found(inferred+1, booking.ReadAt(th.Look.LastSched(), c.at))
+	th.found(inferred+1, procmem.ReadingAt(th.Look.LastSched(), c.at))
 	th.asleep = th.Look.Asleep()
 	if th.asleep {
 		stretch, share := th.patience(c.threads)

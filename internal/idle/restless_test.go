@@ -5,10 +5,12 @@ package idle
 import (
 	"math"
 	"math/rand/v2"
-	"prywalk/frames"
 	"testing"
 
-	"prywalk/internal/booking"
+	"prywalk/frames"
+	"prywalk/internal/sample"
+
+	"prywalk/internal/attribute"
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
 )
@@ -107,15 +109,15 @@ func sleepsOf(long, short int64, threads int) float64 {
 	rng := rand.New(rand.NewPCG(7, 9))
 	p := New(2)
 	p.period, p.restless = period, threads
-	var clock booking.Clock
+	var clock attribute.Clock
 	var blocked [numStacks]int64
-	emit := func(s booking.Span) {
-		if s.State == look.Sleeping {
+	emit := func(s attribute.Span) {
+		if s.State == sample.Sleeping {
 			blocked[s.Stack] += s.Wall
 		}
 	}
 	var cpu, due int64
-	var samples []booking.Reading // that wait for a look
+	var samples []sample.Reading // that wait for a look
 	length := func() int64 { return long/2 + rng.Int64N(long) }
 	ends, where := length(), stackFirst // the present sleep; a burst follows
 	sampled := int64(0)                 // when it is sampled next, of its processor time
@@ -124,7 +126,7 @@ func sleepsOf(long, short int64, threads int) float64 {
 			if cpu += burst; cpu > sampled {
 				at := ends + burst - (cpu - sampled)
 				sampled += period
-				samples = append(samples, booking.Reading{Wall: at, CPU: cpu - (ends + burst - at)})
+				samples = append(samples, sample.Reading{Wall: at, CPU: cpu - (ends + burst - at)})
 			}
 			begins := ends + burst
 			if where == stackFirst {
@@ -137,10 +139,10 @@ func sleepsOf(long, short int64, threads int) float64 {
 			continue // it runs: samples tell
 		}
 		for _, at := range samples {
-			clock.Look(at, booking.Seen{State: look.Running, Stop: frames.StopRoot}, true, emit)
+			clock.Look(at, attribute.Seen{State: sample.Running, Stop: frames.StopRoot}, true, emit)
 		}
 		samples = samples[:0]
-		clock.Look(booking.Reading{Wall: now, CPU: cpu}, booking.Seen{Stack: where, State: look.Sleeping,
+		clock.Look(sample.Reading{Wall: now, CPU: cpu}, attribute.Seen{Stack: where, State: sample.Sleeping,
 			Stop: frames.StopRoot},
 			false, emit)
 		due = now + p.restlessFor()

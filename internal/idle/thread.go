@@ -3,8 +3,8 @@
 package idle
 
 import (
-	"prywalk/internal/booking"
 	"prywalk/internal/look"
+	"prywalk/internal/sample"
 )
 
 // Thread is what the policy remembers of a thread.
@@ -15,7 +15,7 @@ type Thread struct {
 	Look *look.Thread
 	// Unchanged is at how many ticks the thread was found as it was at its last look, as far as the accountant does not
 	// know it yet.
-	Unchanged booking.Unchanged
+	Unchanged sample.Unchanged
 	// Gone: it has ended, and is not looked at any more.
 	Gone bool
 
@@ -53,14 +53,14 @@ func (th *Thread) AsleepFor(now int64) int64 {
 }
 
 // found takes note that the thread was found at n ticks more as at its last look.
-func (th *Thread) found(n int64, at booking.Reading) {
+func (th *Thread) found(n int64, at sample.Reading) {
 	th.Unchanged.Ticks += n
 	th.Unchanged.Last = at
 }
 
 // SleptAgain takes note of a look that found the thread in the same place of the same stack as the one before, though
 // it has run in between.
-func (th *Thread) SleptAgain(at booking.Reading) {
+func (th *Thread) SleptAgain(at sample.Reading) {
 	th.found(1, at)
 	th.Unchanged.Ran = true
 }
@@ -91,7 +91,7 @@ func (th *Thread) patience(threads int) (stretch, share int64) {
 }
 
 // TakeUnchanged gives what the accountant does not know yet, once.
-func (th *Thread) TakeUnchanged() booking.Unchanged {
+func (th *Thread) TakeUnchanged() sample.Unchanged {
 	u := th.Unchanged
 	th.Unchanged.Ticks, th.Unchanged.Ran = 0, false
 	return u

@@ -22,9 +22,10 @@ const module = "prywalk"
 // order has the product's packages from the lowest to the highest. A package imports only from lines
 // before its own; packages on one line never import each other.
 var order = [][]string{
-	{"docs", "frames", "internal/wire", "internal/x86", "internal/printable", "internal/budget", "internal/namehints"},
+	{"docs", "frames", "internal/wire", "internal/x86", "internal/sample"},
+	{"internal/printable", "internal/budget", "internal/namehints"},
 	{"internal/outfile", "internal/stranger", "internal/tabular", "internal/named", "internal/exit", "internal/refusal"},
-	{"report/options", "internal/openfiles", "internal/schema"},
+	{"report/options", "internal/openfiles", "internal/schema", "internal/attribute"},
 	{"internal/elffile", "internal/procmem", "internal/machine", "internal/markdown", "internal/quota"},
 	{"dwarfunwind", "heuristics", "internal/process", "internal/perfevents"},
 	{"internal/waits", "internal/managed", "internal/console", "internal/sourcelines", "internal/samestack"},
@@ -33,7 +34,7 @@ var order = [][]string{
 	{"internal/symbols", "ptrace", "internal/core", "internal/skid", "internal/descendants"},
 	{"internal/look"},
 	{"internal/profile", "internal/schedule", "internal/ownruntime", "internal/runstats"},
-	{"internal/booking", "internal/view", "internal/symbolize"},
+	{"internal/view", "internal/symbolize"},
 	{"internal/idle", "internal/handover", "internal/viewers"},
 	{"internal/tracer", "internal/accountant"},
 	{"report", "internal/sampler", "internal/doctor", "internal/demo", "internal/dump", "internal/top"},

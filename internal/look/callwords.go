@@ -8,6 +8,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/procmem"
+	"prywalk/internal/sample"
 	"prywalk/internal/waits"
 	"prywalk/ptrace"
 )
@@ -81,7 +82,7 @@ func (l *Looker) copyNear(t *Thread, s *Shot, call *procmem.SyscallInfo) {
 // keepNear keeps the copy of a sleeper that was frozen in the sleep in which it was peeked at: it has arrived on a
 // processor for the stop alone.
 func (s *Shot) keepNear(t *Thread, stop *ptrace.Stop) {
-	if s.State != Sleeping || s.Sched.Runs-t.before.Runs > 1 || !stop.SchedOK {
+	if s.State != sample.Sleeping || s.Sched.Runs-t.before.Runs > 1 || !stop.SchedOK {
 		s.nearLen = 0
 	}
 }

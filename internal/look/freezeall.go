@@ -7,6 +7,7 @@ import (
 
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
+	"prywalk/internal/sample"
 	"prywalk/ptrace"
 )
 
@@ -217,13 +218,13 @@ func (g *freezeAll) fill(h *held) {
 	}
 	s.keepRegions(g.peeker.regions[:stop.Regions])
 	s.Restarted, s.Stopped, s.wchan = stop.Restarted, stop.Detach-stop.Running, s.wchan[:0]
-	s.Left, s.Broken, s.Told = Left{}, stop.Broken, stop.Told
-	s.Call, s.State = h.call, Sleeping
+	s.Left, s.Broken, s.Told = sample.LeftAlone{}, stop.Broken, stop.Told
+	s.Call, s.State = h.call, sample.Sleeping
 	switch {
 	case stop.Kind == ptrace.KindGroup:
-		s.State = Stopped
+		s.State = sample.Stopped
 	case h.call.Running:
-		s.State = Running
+		s.State = sample.Running
 	}
 }
 

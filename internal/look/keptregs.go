@@ -7,7 +7,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/procmem"
-	"prywalk/internal/skid"
+	"prywalk/internal/sample"
 	"prywalk/ptrace"
 )
 
@@ -109,10 +109,10 @@ func (t *Thread) stillAsleep(s *Shot, stop *ptrace.Stop) {
 		return
 	}
 	s.Regs.PC = call.PC
-	s.State, s.Call, s.OnCPU, s.Basis, s.wchan = Sleeping, *call, false, skid.Exact, s.wchan[:0]
+	s.State, s.Call, s.OnCPU, s.Basis, s.wchan = sample.Sleeping, *call, false, sample.Exact, s.wchan[:0]
 	t.kept.keep(s)
 	// As long as it has not arrived again, to go back to sleep, it is where it was.
-	t.base.state = Sleeping
+	t.base.state = sample.Sleeping
 }
 
 // unprovenSites has places at which walks of peeks lacked a register. It is a table without

@@ -8,6 +8,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
+	"prywalk/internal/sample"
 	"prywalk/ptrace"
 )
 
@@ -56,16 +57,7 @@ type leftAlone struct {
 	quiet      int64 // how long the thread was last left alone because of harm, ns; 0: there was none
 	quietUntil int64 // CLOCK_MONOTONIC, ns
 
-	left Left
-}
-
-// Left tells what became of a thread's time while it was left alone.
-type Left struct {
-	// InCall and InCallAt are its clocks when it was last thought to be in the call that its last look has seen.
-	// Alone and AloneAt are those when it was left alone for the last time. The moments are CLOCK_MONOTONIC in
-	// nanoseconds; 0: there is none.
-	InCall, Alone     procmem.SchedStat
-	InCallAt, AloneAt int64
+	left sample.LeftAlone
 }
 
 // gaveUp takes note of a stop that made a call give up, whose stack was copied.
@@ -110,11 +102,11 @@ func (t *Thread) leaveAlone() bool {
 	}
 	now := procmem.Now()
 	if a.inCall = a.inCall && t.stillInCall(); a.inCall {
-		a.left.InCall, a.left.InCallAt = t.before, now
+		a.left.InCall = procmem.ReadingAt(t.before, now)
 		return true
 	}
 	if now < a.quietUntil {
-		a.left.Alone, a.left.AloneAt = t.before, now
+		a.left.Other = procmem.ReadingAt(t.before, now)
 		return true
 	}
 	a.quietUntil = 0
@@ -154,11 +146,11 @@ func (t *Thread) userTime() uint64 {
 func CallName(nr int64) string { return process.SyscallName(hostArch(), nr) }
 
 // TakeLeft gives what there is to tell of the time since the last look, once: for a thread that is looked at no more.
-func (t *Thread) TakeLeft() Left {
+func (t *Thread) TakeLeft() sample.LeftAlone {
 	if t.alone == nil {
-		return Left{}
+		return sample.LeftAlone{}
 	}
 	left := t.alone.left
-	t.alone.left = Left{}
+	t.alone.left = sample.LeftAlone{}
 	return left
 }

@@ -11,6 +11,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/procmem"
+	"prywalk/internal/sample"
 	"prywalk/ptrace"
 )
 
@@ -86,7 +87,7 @@ func TestAThreadIsLeftAloneUntilItHasLeftTheCall(t *testing.T) {
 	if !th.leaveAlone() {
 		t.Error("not left alone in a call")
 	}
-	if left := th.TakeLeft(); left.InCallAt == 0 || left.AloneAt != 0 || th.TakeLeft() != (Left{}) {
+	if left := th.TakeLeft(); left.InCall.Wall == 0 || left.Other.Wall != 0 || th.TakeLeft() != (sample.LeftAlone{}) {
 		t.Errorf("%+v", left)
 	}
 	begun := th.before.CPU
@@ -143,7 +144,7 @@ func TestAThreadThatWasHarmedIsLeftAloneForTwiceAsLongEachTime(t *testing.T) {
 	if !th.leaveAlone() || !th.harmed() {
 		t.Error("not left alone after harm")
 	}
-	if left := th.TakeLeft(); left.InCallAt != 0 || left.AloneAt == 0 {
+	if left := th.TakeLeft(); left.InCall.Wall != 0 || left.Other.Wall == 0 {
 		t.Errorf("%+v", left)
 	}
 	th.alone.quietUntil = 1

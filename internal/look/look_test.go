@@ -13,6 +13,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
+	"prywalk/internal/sample"
 	"prywalk/ptrace"
 )
 
@@ -146,16 +147,16 @@ func TestTracersThreadIsNotTheFirstOne(t *testing.T) {
 }
 
 func TestWaitSaysNothingOfRunningThreadsAndTheKernelsReasonOutsideOfCalls(t *testing.T) {
-	s := &Shot{State: Running, Call: procmem.SyscallInfo{Nr: 0}}
+	s := &Shot{State: sample.Running, Call: procmem.SyscallInfo{Nr: 0}}
 	s.Regs.Arch = frames.X86_64
 	if got := s.Wait(); got != "" {
 		t.Errorf("running: %q", got)
 	}
-	s.State = Stopped
+	s.State = sample.Stopped
 	if got := s.Wait(); got != "stopped" {
 		t.Errorf("stopped: %q", got)
 	}
-	s.State = Sleeping
+	s.State = sample.Sleeping
 	if got := s.Wait(); got != "read" {
 		t.Errorf("in a call: %q", got)
 	}

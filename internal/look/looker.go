@@ -6,6 +6,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
+	"prywalk/internal/sample"
 	"prywalk/internal/skid"
 	"prywalk/ptrace"
 )
@@ -167,7 +168,7 @@ func (t *Thread) backInStop(s procmem.SchedStat) bool {
 		return false
 	}
 	var st procmem.Stat
-	if t.files.Stat(&st) != nil || stateOf(st.State) != Stopped {
+	if t.files.Stat(&st) != nil || sample.StateOf(st.State) != sample.Stopped {
 		return false
 	}
 	t.base.runs, t.base.returns = s.Runs, 0
@@ -178,19 +179,19 @@ func (t *Thread) backInStop(s procmem.SchedStat) bool {
 // thread stopped by job control has no call whose time-out could be stretched, and all its registers are worth
 // having.
 func (l *Looker) wantsFreeze(t *Thread, s *Shot) bool {
-	s.OnCPU, s.Basis = false, skid.Exact
+	s.OnCPU, s.Basis = false, sample.Exact
 	if t.slept.asleep {
-		s.State = Sleeping
+		s.State = sample.Sleeping
 		return false
 	}
 	var st procmem.Stat
 	if t.files.Stat(&st) != nil {
-		s.State = Sleeping
+		s.State = sample.Sleeping
 		return false
 	}
-	s.State = stateOf(st.State)
-	if s.State == Running { // it has just been woken, and has not run yet
-		s.State = Sleeping
+	s.State = sample.StateOf(st.State)
+	if s.State == sample.Running { // it has just been woken, and has not run yet
+		s.State = sample.Sleeping
 	}
 	if t.sampled != 0 { // where its time goes, samples tell
 		return st.State == 'T' || st.State == 'S' && l.lacksRegister(t, s)
@@ -419,7 +420,7 @@ func (l *Looker) fill(t *Thread, s *Shot) {
 	s.keepRegions(l.regions[:l.withTail(s)])
 	t.copied, t.regions = stop.StackLen, max(len(s.extra)-stop.TailLen, t.regions-t.regions/8)
 	s.Restarted, s.recalled, s.refused = stop.Restarted, false, false
-	s.State, s.Kernel = Running, s.Kernel[:0]
+	s.State, s.Kernel = sample.Running, s.Kernel[:0]
 	s.Call = procmem.SyscallInfo{Nr: -1}
 	t.passed = 0
 	if s.Stopped, s.Late = t.stopped(stop); s.Stopped > LongFreeze {
@@ -428,12 +429,14 @@ func (l *Looker) fill(t *Thread, s *Shot) {
 	}
 	s.OnCPU, s.Basis = t.skid.Stopped(s.At, stop.Sched.Runs == t.before.Runs, stop.InSyscall)
 	l.pause.froze(t, s.Stopped)
-	t.base = baseline{runs: stop.Sched.Runs, state: Running, valid: stop.SchedOK, letGo: stop.Detach, cpu: stop.Sched.CPU}
-	if stop.Kind == ptrace.KindGroup {
-		s.State = Stopped
-		t.base.state, t.base.returns = Stopped, 1
+	t.base = baseline{
+		runs: stop.Sched.Runs, state: sample.Running, valid: stop.SchedOK, letGo: stop.Detach, cpu: stop.Sched.CPU,
 	}
-	if t.stillAsleep(s, stop); s.State != Sleeping {
+	if stop.Kind == ptrace.KindGroup {
+		s.State = sample.Stopped
+		t.base.state, t.base.returns = sample.Stopped, 1
+	}
+	if t.stillAsleep(s, stop); s.State != sample.Sleeping {
 		s.KernelText = s.KernelText[:0]
 	}
 	s.keepNear(t, stop)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"prywalk/internal/procmem"
-	"prywalk/internal/skid"
+	"prywalk/internal/sample"
 )
 
 const (
@@ -91,7 +91,7 @@ func (l *Looker) waitsForTurn(t *Thread, asleep bool) bool {
 	if on, known := t.files.OnProcessor(); on || !known {
 		return false
 	}
-	if t.skid.Basis() != skid.FewCalls && l.tracer.Judge(&t.skid, t.files, t.lastRun(), l.wake()) {
+	if t.skid.Basis() != sample.FewCalls && l.tracer.Judge(&t.skid, t.files, t.lastRun(), l.wake()) {
 		if _, ok := t.skid.Preempted(); ok {
 			return false
 		}

@@ -9,6 +9,7 @@ import (
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
 	"prywalk/internal/samestack"
+	"prywalk/internal/sample"
 	"prywalk/internal/waits"
 	"prywalk/ptrace"
 )
@@ -73,8 +74,8 @@ func (t *Thread) stoppable() error {
 	if err := t.files.Stat(&st); err != nil {
 		return err
 	}
-	switch stateOf(st.State) {
-	case Running, Stopped:
+	switch sample.StateOf(st.State) {
+	case sample.Running, sample.Stopped:
 		return nil
 	}
 	if st.State == 'Z' || st.State == 'X' {
@@ -286,7 +287,7 @@ func (p *slept) sameCall(arch frames.Arch, call *procmem.SyscallInfo) bool {
 
 // again reports whether the look under way has nothing to tell but clocks.
 func (p *slept) again(s *Shot) bool {
-	p.alike = p.alike && s.State == Sleeping && !s.OnCPU
+	p.alike = p.alike && s.State == sample.Sleeping && !s.OnCPU
 	return p.alike && s.At-p.at < p.lasts
 }
 
@@ -312,7 +313,8 @@ func (t *Thread) LastSleepAt() int64 { return t.slept.lastAt }
 
 // MayRecur reports whether a later sleep of the thread may be like that of the shot.
 func (s *Shot) MayRecur() bool {
-	return s.How == ByPeek && s.State == Sleeping && !s.OnCPU && s.Call.Nr >= 0 && !s.recalled && len(s.Mem.Others) == 0
+	return s.How == ByPeek && s.State == sample.Sleeping && !s.OnCPU && s.Call.Nr >= 0 && !s.recalled &&
+		len(s.Mem.Others) == 0
 }
 
 // shot gives a shot to be filled in.

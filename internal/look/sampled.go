@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/perfevents"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
-	"prywalk/internal/skid"
+	"prywalk/internal/sample"
 )
 
 // # Threads that the kernel samples
@@ -94,10 +94,10 @@ func (l *Looker) FromSample(r *perfevents.Record) *Shot {
 	if s.asked = 0; r.Longest {
 		s.asked = asked
 	}
-	s.Regs, s.At, s.How, s.State = r.Regs, r.Time, BySample, Running
+	s.Regs, s.At, s.How, s.State = r.Regs, r.Time, BySample, sample.Running
 	s.setStack(r.Regs.SP(), n, asked)
-	s.Call, s.wchan, s.Left = procmem.SyscallInfo{Nr: -1}, s.wchan[:0], Left{}
-	s.OnCPU, s.Basis, s.Stopped, s.Why = true, skid.Exact, 0, 0
+	s.Call, s.wchan, s.Left = procmem.SyscallInfo{Nr: -1}, s.wchan[:0], sample.LeftAlone{}
+	s.OnCPU, s.Basis, s.Stopped, s.Why = true, sample.Exact, 0, 0
 	s.Restarted, s.Broken, s.Told, s.BrokenCall = false, false, false, -1
 	s.recalled, s.refused, s.short, s.pieced, s.by = false, false, false, false, nil
 	s.Kernel, s.KernelText = s.Kernel[:0], s.KernelText[:0]

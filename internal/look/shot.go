@@ -10,7 +10,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
-	"prywalk/internal/skid"
+	"prywalk/internal/sample"
 	"prywalk/internal/waits"
 	"prywalk/ptrace"
 )
@@ -54,7 +54,7 @@ type Shot struct {
 	// At is the moment, CLOCK_MONOTONIC in nanoseconds.
 	At    int64
 	How   How
-	State State
+	State sample.State
 	// Call is the system call that a sleeper is in; meaningless for a running
 	// thread.
 	Call procmem.SyscallInfo
@@ -76,7 +76,7 @@ type Shot struct {
 	// since, in the call that it was in.
 	OnCPU bool
 	// Basis is why OnCPU may be believed.
-	Basis skid.Basis
+	Basis sample.Basis
 	// Restarted: a system call that the interrupt broke was restarted.
 	Restarted bool
 	// Broken: one gives EINTR or EAGAIN to the program. Told: a supervisor is told twice of one. BrokenCall is its
@@ -84,7 +84,7 @@ type Shot struct {
 	Broken, Told bool
 	BrokenCall   int64
 	// Left tells of the time since the thread's last look, if it was left alone meanwhile.
-	Left Left
+	Left sample.LeftAlone
 	// Kernel are the kernel's frames above the system call or interrupt, the innermost first, where they are known.
 	Kernel []uint64
 	// KernelText has the kernel's functions that a sleeper is in, for [procmem.NextKernelFrame]; empty: not known.
@@ -276,9 +276,9 @@ func (p *Pool) Put(s *Shot) {
 // the kernel does not say.
 func (s *Shot) Wait() string {
 	switch s.State {
-	case Running:
+	case sample.Running:
 		return ""
-	case Stopped:
+	case sample.Stopped:
 		return "stopped"
 	}
 	return process.WaitLabel(s.Regs.Arch, s.State.Letter()[0], s.Call.Nr, s.wchan)

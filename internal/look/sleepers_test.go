@@ -15,6 +15,7 @@ import (
 	"prywalk/internal/code"
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
+	"prywalk/internal/sample"
 	"prywalk/internal/symbols"
 	"prywalk/internal/testtargets"
 	"prywalk/ptrace"
@@ -120,7 +121,7 @@ func (s *sleeper) wake() {
 // outcome is what a look came to.
 type outcome struct {
 	how      How // ByReuse: no shot
-	state    State
+	state    sample.State
 	stop     frames.StopReason
 	chain    []string // the program's own functions, innermost first
 	methods  []frames.Method
@@ -240,7 +241,7 @@ func TestSleeperWhoseRegisterIsInDoubtIsFrozenOnceInASleep(t *testing.T) {
 				if o := got[0]; o.how != ByPeek || o.stop != frames.StopUnproven {
 					t.Errorf("%s, sleep %d: first %+v", call, sleep, o)
 				}
-				if o := got[1]; o.how != ByFreeze || o.state != Sleeping {
+				if o := got[1]; o.how != ByFreeze || o.state != sample.Sleeping {
 					t.Errorf("%s, sleep %d: then %+v", call, sleep, o)
 				}
 				for i, o := range got[1:] {
@@ -270,7 +271,7 @@ func TestSleeperWithATimeoutThatAStopWouldStretchIsNeverFrozen(t *testing.T) {
 			complete := 0
 			for range 5 {
 				for _, o := range s.looks(8, Ladder, ptrace.Options{}) {
-					if o.how == ByFreeze && o.state == Sleeping {
+					if o.how == ByFreeze && o.state == sample.Sleeping {
 						t.Error("frozen in its sleep")
 					}
 					if o.how == ByPeek && o.stop.Complete() {

@@ -12,58 +12,6 @@ import (
 	"prywalk/ptrace"
 )
 
-// State is what a thread was doing when it was looked at.
-type State uint8
-
-// The states. Running covers a thread that is on a processor and one that is
-// queued for one: the kernel reports both as R.
-const (
-	Running State = iota
-	Sleeping
-	Disk
-	Stopped
-)
-
-// String gives the name that recordings use.
-func (s State) String() string {
-	switch s {
-	case Running:
-		return "running"
-	case Disk:
-		return "disk"
-	case Stopped:
-		return "stopped"
-	}
-	return "sleeping"
-}
-
-// Letter gives the kernel's letter for the state (proc_pid_stat(5)).
-func (s State) Letter() string {
-	switch s {
-	case Running:
-		return "R"
-	case Disk:
-		return "D"
-	case Stopped:
-		return "T"
-	}
-	return "S"
-}
-
-// stateOf translates the kernel's letter. Idle (I) and parked (P) belong to
-// kernel threads; t is a thread that a debugger holds.
-func stateOf(letter byte) State {
-	switch letter {
-	case 'R':
-		return Running
-	case 'D':
-		return Disk
-	case 'T', 't':
-		return Stopped
-	}
-	return Sleeping
-}
-
 // Rung says which ways of looking may be used. The zero value is the ladder; the
 // others are for measuring what one rung costs.
 type Rung uint8

@@ -9,6 +9,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/managed"
 	"prywalk/internal/procmem"
+	"prywalk/internal/sample"
 	"prywalk/internal/skid"
 	"prywalk/ptrace"
 )
@@ -71,7 +72,7 @@ type baseline struct {
 	// returns is how many arrivals more lead back into the same stop. A thread that was stopped by job control runs
 	// once, inside of the kernel, when it is let go by ptrace.
 	returns uint64
-	state   State
+	state   sample.State
 	valid   bool
 	// letGo is when the thread was let go after a stop, CLOCK_MONOTONIC in nanoseconds, 0 if it was
 	// not stopped, and cpu its processor time then.
@@ -118,7 +119,7 @@ func (t *Thread) Walks() *Walks { return t.walks }
 
 // Asleep reports whether the thread was off the processor at its last look, and not
 // only stopped by it: then it does not run again before something wakes it.
-func (t *Thread) Asleep() bool { return t.base.valid && t.base.state != Running }
+func (t *Thread) Asleep() bool { return t.base.valid && t.base.state != sample.Running }
 
 // doubts decides when a sleeper whose stack is incomplete is looked at again: at the 2nd look that would show the same,
 // at the 8th, the 32nd and so on. So a stack that was met too early does not stand for all of a long sleep, and one

@@ -58,7 +58,7 @@ func TestAReadThatDoesNotComeBackIsGivenUp(t *testing.T) {
 	defer r.Close()
 	defer w.Close()
 	pid, at, got := os.Getpid(), address(b), make([]byte, page)
-	if !m.Within(1e6) {
+	if !m.Within(60e9) { // it comes, however slow the machine is
 		t.Fatal("no thread reads")
 	}
 	if n := m.relayed.pread(int(r.Fd()), got[:8], 0); n != -int(unix.ESPIPE) { // it is asked as any file is

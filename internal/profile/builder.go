@@ -5,6 +5,8 @@ package profile
 import (
 	"sync"
 	"time"
+
+	"prywalk/internal/sample"
 )
 
 // Builder gathers intervals. Its methods may be called by several goroutines; all
@@ -33,7 +35,7 @@ func NewBuilder(meta Meta) *Builder {
 // Intern gives a stack its number; equal stacks get the same. The innermost entry
 // comes first. An empty stack becomes "[no stack]", because a sample without a
 // location would vanish in every tool. The slice is not kept.
-func (b *Builder) Intern(stack []Loc) StackID {
+func (b *Builder) Intern(stack []Loc) sample.StackID {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.tables.stack(stack)
@@ -47,7 +49,7 @@ func (b *Builder) Loc(l *Loc) LocID {
 }
 
 // InternLocs is Intern for a stack of locations that have numbers.
-func (b *Builder) InternLocs(stack []LocID) StackID {
+func (b *Builder) InternLocs(stack []LocID) sample.StackID {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.tables.stackOf(stack)

@@ -2,7 +2,11 @@
 
 package profile
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"prywalk/internal/sample"
+)
 
 // chunkSize is the size of the pieces that the journal grows by.
 const chunkSize = 1 << 16
@@ -13,7 +17,7 @@ const maxRecord = 7 * binary.MaxVarintLen64
 // record is one interval as numbers. In the journal its end is written as the
 // difference from the one before in the same chunk.
 type record struct {
-	stack                             StackID
+	stack                             sample.StackID
 	labels                            uint32
 	end, samples, wall, runqueue, cpu int64
 }
@@ -27,7 +31,7 @@ type journal struct {
 	spilled int // so many chunks are in the file, the first ones
 }
 
-func (j *journal) append(stack StackID, iv *Interval) {
+func (j *journal) append(stack sample.StackID, iv *Interval) {
 	labels, began := j.eras.number(iv, &j.spill)
 	n := len(j.chunks)
 	if n == 0 || began || len(j.chunks[n-1].bytes)+maxRecord > chunkSize {
@@ -75,7 +79,7 @@ func each(chunks []chunk, between func(), begin func(era int) error, f func(*rec
 		}
 		r.end = 0
 		for len(c) > 0 {
-			r.stack = StackID(takeUvarint(&c))
+			r.stack = sample.StackID(takeUvarint(&c))
 			r.labels = uint32(takeUvarint(&c))
 			r.end += takeVarint(&c)
 			r.samples = takeVarint(&c)
@@ -108,7 +112,7 @@ func takeVarint(c *[]byte) int64 {
 
 // sumKey is what aggregated intervals share.
 type sumKey struct {
-	stack  StackID
+	stack  sample.StackID
 	labels uint32
 }
 
@@ -118,7 +122,7 @@ type sums struct {
 	index map[sumKey]int
 }
 
-func (s *sums) add(stack StackID, labels uint32, iv *Interval) {
+func (s *sums) add(stack sample.StackID, labels uint32, iv *Interval) {
 	k := sumKey{stack, labels}
 	i, ok := s.index[k]
 	if !ok {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	pprof "github.com/google/pprof/profile"
+
+	"prywalk/internal/sample"
 )
 
 // TestFileAtOtherAddressesIsTheSameModule: each process has its files elsewhere. A recording of ten thousand short
@@ -15,7 +17,7 @@ import (
 func TestFileAtOtherAddressesIsTheSameModule(t *testing.T) {
 	b := NewBuilder(Meta{Start: time.Now()})
 	file, other := FileID(1), FileID(2)
-	var stacks []StackID
+	var stacks []sample.StackID
 	for i := range uint64(1000) {
 		at := 0x7000_0000_0000 + i<<20
 		m := &ModuleInfo{Start: at, End: at + 0x5000, FileOffset: 0x1000, Bias: at - 0x1000, Path: "/lib/a", File: file}
@@ -63,7 +65,7 @@ func TestFileAtOtherAddressesIsTheSameModule(t *testing.T) {
 // those that they were, and the mapping of the recording is as large as it has become.
 func TestCodeThatGrowsIsOneModule(t *testing.T) {
 	b := NewBuilder(Meta{Start: time.Now()})
-	var stack StackID
+	var stack sample.StackID
 	for i := range uint64(1000) {
 		m := &ModuleInfo{Start: 0x1000, End: 0x2000 + i<<12, Path: "[vm]", Owner: 1, Grows: true}
 		stack = b.Intern([]Loc{{Module: m, Addr: 0x1234}})
@@ -92,7 +94,7 @@ func TestPlacesThatARuntimeTellsTheSameOfAreOne(t *testing.T) {
 	vm := &ModuleInfo{Start: 0x1000, End: 0x9000, Path: "[vm]", Owner: 1, Grows: true}
 	heap := &ModuleInfo{Start: 0x10000, End: 0x90000, Path: "[vm]", Owner: 1, Grows: true}
 	fib, other := b.Describe([]Frame{{Name: "fib", Line: 3}}), b.Describe([]Frame{{Name: "fib", Line: 4}})
-	at := func(m *ModuleInfo, addr uint64, id DescriptionID) StackID {
+	at := func(m *ModuleInfo, addr uint64, id DescriptionID) sample.StackID {
 		return b.Intern([]Loc{{Module: m, Addr: addr, Described: id}})
 	}
 	first := at(vm, 0x1500, fib)
@@ -101,8 +103,10 @@ func TestPlacesThatARuntimeTellsTheSameOfAreOne(t *testing.T) {
 			t.Fatal("the same at another address is another stack")
 		}
 	}
-	for i, id := range []StackID{at(vm, 0x1500, other), at(heap, 0x10500, fib), at(vm, 0x1500, 0), at(vm, 0x1501, 0)} {
-		if want := StackID(i + 1); id != want {
+	for i, id := range []sample.StackID{
+		at(vm, 0x1500, other), at(heap, 0x10500, fib), at(vm, 0x1500, 0), at(vm, 0x1501, 0),
+	} {
+		if want := sample.StackID(i + 1); id != want {
 			t.Errorf("stack %d, want %d", id, want)
 		}
 	}

@@ -2,7 +2,11 @@
 
 package profile
 
-import "iter"
+import (
+	"iter"
+
+	"prywalk/internal/sample"
+)
 
 // Sink takes intervals when they are final, in the order in which they were booked. A [Builder] is one: it keeps them.
 type Sink interface {
@@ -20,7 +24,7 @@ type Watcher interface {
 }
 
 // Stack appends the locations of a stack, innermost first.
-func (b *Builder) Stack(id StackID, out []LocID) []LocID {
+func (b *Builder) Stack(id sample.StackID, out []LocID) []LocID {
 	b.mu.Lock()
 	s := b.tables.stacks[id]
 	b.mu.Unlock()

@@ -5,6 +5,8 @@ package profile
 import (
 	"encoding/binary"
 	"slices"
+
+	"prywalk/internal/sample"
 )
 
 // location is a Loc with its strings and modules as numbers. synthetic is the
@@ -66,7 +68,7 @@ type tables struct {
 	byModule  map[moduleKey]uint32
 	byName    map[string]uint32
 	byLoc     map[location]uint32
-	byStack   map[string]StackID
+	byStack   map[string]sample.StackID
 	byLabels  map[labelSet]uint32
 	key       []byte
 }
@@ -78,7 +80,7 @@ func newTables() tables {
 		byModule:  map[moduleKey]uint32{},
 		byName:    map[string]uint32{},
 		byLoc:     map[location]uint32{},
-		byStack:   map[string]StackID{},
+		byStack:   map[string]sample.StackID{},
 		byLabels:  map[labelSet]uint32{},
 	}
 }
@@ -146,7 +148,7 @@ func (t *tables) loc(l *Loc) uint32 {
 var noStack = []Loc{{Synthetic: "[no stack]"}}
 
 // stack gives the number of a stack. It allocates only for one not seen before.
-func (t *tables) stack(stack []Loc) StackID {
+func (t *tables) stack(stack []Loc) sample.StackID {
 	if len(stack) == 0 {
 		stack = noStack
 	}
@@ -155,7 +157,7 @@ func (t *tables) stack(stack []Loc) StackID {
 }
 
 // stackOf is stack for locations that have numbers.
-func (t *tables) stackOf(stack []LocID) StackID {
+func (t *tables) stackOf(stack []LocID) sample.StackID {
 	if len(stack) == 0 {
 		return t.stack(nil)
 	}
@@ -179,12 +181,12 @@ func (t *tables) append(key []byte, stack []Loc) []byte {
 }
 
 // known gives the number of the stack whose locations are in t.key.
-func (t *tables) known() StackID {
+func (t *tables) known() sample.StackID {
 	if id, ok := t.byStack[string(t.key)]; ok {
 		return id
 	}
 	s := string(t.key)
-	id := StackID(len(t.stacks))
+	id := sample.StackID(len(t.stacks))
 	t.stacks = append(t.stacks, s)
 	t.byStack[s] = id
 	return id

@@ -7,10 +7,8 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/named"
+	"prywalk/internal/sample"
 )
-
-// StackID names a stack that [Builder.Intern] has seen.
-type StackID uint32
 
 // LocID names a location that [Builder.Loc] has seen.
 type LocID uint32
@@ -103,7 +101,7 @@ type Settler interface {
 // Interval is the time between two looks at one thread, booked to one stack.
 type Interval struct {
 	// Stack is where the thread was; from Intern of the same Builder.
-	Stack StackID
+	Stack sample.StackID
 	// PID and TID say whose stack it is; TID is 0 for what belongs to no thread in particular.
 	PID, TID int
 	// NSPID and NSTID are the same as the process itself sees them, in its own pid

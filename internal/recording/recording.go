@@ -9,6 +9,7 @@ import (
 	"errors"
 	"os"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -202,14 +203,14 @@ func (r *recording) verdict() error {
 	if refused != nil {
 		console.Fail("not all threads were sampled: %v", refused)
 	}
+	console.SayRemarks()
 	if !r.quiet {
-		console.Say("%s", account.Closing(&r.stats, r.path))
 		r.sayDeadlocks()
-		for _, text := range r.goroutines {
+		for _, text := range slices.Concat(account.Notes(&r.stats), r.goroutines) {
 			console.Say("%s", text)
 		}
+		console.Say("%s", account.Closing(&r.stats, r.path))
 	}
-	console.SayRemarks()
 	return nil
 }
 

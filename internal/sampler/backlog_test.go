@@ -9,7 +9,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/handover"
 	"prywalk/internal/look"
-	"prywalk/internal/profile"
+	"prywalk/internal/sample"
 	"prywalk/internal/tracer"
 )
 
@@ -22,7 +22,7 @@ func TestCopiesOfManyThreadsDoNotPileUp(t *testing.T) {
 	for name, heldUp := range map[string]time.Duration{"slow": 0, "held up": tracer.CatchUpFor * 3 / 2} {
 		t.Run(name, func(t *testing.T) {
 			target := start(t, "sleepers", "1500")
-			slow := func(*handover.Process, *look.Shot, profile.StackID, *frames.Walker) {
+			slow := func(*handover.Process, *look.Shot, sample.StackID, *frames.Walker) {
 				time.Sleep(200*time.Microsecond + heldUp)
 				heldUp = 0
 			}

@@ -8,13 +8,13 @@ import (
 
 	pprof "github.com/google/pprof/profile"
 
-	"prywalk/internal/booking"
+	"prywalk/internal/attribute"
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
 )
 
 // exited reports whether a sample is of threads that nobody has seen.
-func exited(s *pprof.Sample) bool { return stack(s)[0] == booking.ExitedUnseen }
+func exited(s *pprof.Sample) bool { return stack(s)[0] == attribute.ExitedUnseen }
 
 // TestNobodyHasExitedUnseenWhereNobodyHasExited: of threads that are queued for processors, and used them after the
 // last look at each.
@@ -48,7 +48,7 @@ func TestThreadsThatExitedUnseenAreNoOtherThread(t *testing.T) {
 	after, _ := procmem.ProcessCPU(target.pid)
 	sum, claimed := r.sumOf(3, exited), r.sumOf(3, func(s *pprof.Sample) bool {
 		return label(s,
-			"thread") == booking.Exited && !exited(s)
+			"thread") == attribute.Exited && !exited(s)
 	})
 	if claimed == 0 || float64(claimed)/1e9 > r.EstimatedCPU+1e-6 || float64(sum)/1e9 > r.ExitedUnseenCPU+1e-6 ||
 		r.ProfiledCPU > float64(after-before)/1e9 {
@@ -56,10 +56,10 @@ func TestThreadsThatExitedUnseenAreNoOtherThread(t *testing.T) {
 			float64(after-before)/1e9)
 	}
 	for _, s := range r.Sample {
-		if label(s, "thread") == "" || exited(s) && label(s, "thread") != booking.Exited {
+		if label(s, "thread") == "" || exited(s) && label(s, "thread") != attribute.Exited {
 			t.Errorf("%v", s.Label)
 		}
-		if label(s, "thread") == booking.Exited && (len(s.NumLabel["tid"]) != 0 ||
+		if label(s, "thread") == attribute.Exited && (len(s.NumLabel["tid"]) != 0 ||
 			s.NumLabel["pid"][0] != int64(target.pid)) {
 			t.Errorf("%v %v", s.Label, s.NumLabel)
 		}
@@ -72,7 +72,7 @@ func TestThreadThatCannotBeLookedAtKeepsItsTime(t *testing.T) {
 	target := start(t, "burners", "2")
 	r := record(t, Options{Rung: look.OnlyPeek}, time.Second, nil, target.pid)
 	left := r.sumOf(3, func(s *pprof.Sample) bool {
-		return stack(s)[0] == booking.NotObserved && label(s, "thread") != "threads"
+		return stack(s)[0] == attribute.NotObserved && label(s, "thread") != "threads"
 	})
 	if left == 0 || r.ExitedUnseenCPU != 0 || r.UnobservedCPU < float64(left)/1e9 {
 		t.Errorf("%d ns not observed, %v s by the accounts, %v s exited unseen", left, r.UnobservedCPU, r.ExitedUnseenCPU)
@@ -84,7 +84,7 @@ func TestThreadThatCannotBeLookedAtKeepsItsTime(t *testing.T) {
 // at others like them while their process goes on, as it may for days.
 func TestThreadsThatHaveEndedAreInTheRecordingSoFar(t *testing.T) {
 	target := start(t, "churn")
-	estimated := func(s *pprof.Sample) bool { return label(s, "thread") == booking.Exited && !exited(s) }
+	estimated := func(s *pprof.Sample) bool { return label(s, "thread") == attribute.Exited && !exited(s) }
 	soFar := int64(0)
 	r := recordUntil(t, Options{}, func(r *recorded) bool {
 		soFar = r.sumOf(3, estimated)

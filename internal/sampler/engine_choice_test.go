@@ -12,7 +12,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/handover"
 	"prywalk/internal/look"
-	"prywalk/internal/profile"
+	"prywalk/internal/sample"
 	"prywalk/internal/testtargets"
 )
 
@@ -40,7 +40,7 @@ func TestEachProcessHasTheEngineThatSeesItsStacks(t *testing.T) {
 	c, g := start(t, "burners", "1"), goProgram(t)
 	o := choosing(t, 199)
 	frozenC, sampledGo := 0, 0
-	o.walked = func(p *handover.Process, s *look.Shot, _ profile.StackID, _ *frames.Walker) {
+	o.walked = func(p *handover.Process, s *look.Shot, _ sample.StackID, _ *frames.Walker) {
 		switch {
 		case p.Target.PID == c.pid && s.How == look.ByFreeze:
 			frozenC++
@@ -84,7 +84,7 @@ func TestProcessIsJudgedAnew(t *testing.T) {
 	target := start(t, "burners", "2")
 	o := choosing(t, 199)
 	walked := make(chan *handover.Process, 1)
-	o.walked = func(p *handover.Process, _ *look.Shot, _ profile.StackID, _ *frames.Walker) {
+	o.walked = func(p *handover.Process, _ *look.Shot, _ sample.StackID, _ *frames.Walker) {
 		select {
 		case walked <- p:
 		default:

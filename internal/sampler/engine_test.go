@@ -16,7 +16,7 @@ import (
 	"prywalk/internal/handover"
 	"prywalk/internal/look"
 	"prywalk/internal/perfevents"
-	"prywalk/internal/profile"
+	"prywalk/internal/sample"
 	"prywalk/internal/testtargets"
 )
 
@@ -199,7 +199,7 @@ func TestProcessWhoseFramesTakeAStopIsLookedAtByPtrace(t *testing.T) {
 	target := start(t, "burners", "2")
 	o := sampling(t, 199)
 	walks := 0
-	o.walked = func(p *handover.Process, _ *look.Shot, _ profile.StackID, _ *frames.Walker) {
+	o.walked = func(p *handover.Process, _ *look.Shot, _ sample.StackID, _ *frames.Walker) {
 		if walks++; walks == 20 {
 			p.Lacks(handover.LacksFrames)
 		}

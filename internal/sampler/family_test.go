@@ -13,7 +13,7 @@ import (
 	pprof "github.com/google/pprof/profile"
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/booking"
+	"prywalk/internal/attribute"
 	"prywalk/internal/perfevents"
 	"prywalk/internal/procmem"
 	"prywalk/internal/testtargets"
@@ -40,14 +40,14 @@ func TestScriptOfShortCommandsIsAccounted(t *testing.T) {
 		t.Errorf("%v s by the kernel, %v in the profile", r.TargetCPU, r.ProfiledCPU)
 	}
 	row := r.sumOf(3, func(p *pprof.Sample) bool {
-		return in(booking.ShortLivedChildren)(p) && len(p.Location) == 1 && ofChildren(p) && label(p, "comm") == "bash" &&
+		return in(attribute.ShortLivedChildren)(p) && len(p.Location) == 1 && ofChildren(p) && label(p, "comm") == "bash" &&
 			p.NumLabel["tid"] == nil
 	})
 	if float64(row)/1e9 < r.ShortLivedCPU-1e-6 {
 		t.Errorf("the row has %d ns of %v s", row, r.ShortLivedCPU)
 	}
 	// A tick meets a tenth of them or more, and they do the work of the script.
-	listing := r.sumOf(3, func(p *pprof.Sample) bool { return label(p, "thread") == booking.ChildrenOf("ls") })
+	listing := r.sumOf(3, func(p *pprof.Sample) bool { return label(p, "thread") == attribute.ChildrenOf("ls") })
 	t.Logf("%.3f s are of ls, %.3f s of a program without a stack", float64(listing)/1e9, r.ProgramCPU)
 	if listing == 0 || r.ProgramCPU > r.ShortLivedCPU+1e-6 {
 		t.Errorf("%d ns of ls, %v s of a program without a stack, of %v s", listing, r.ProgramCPU, r.ShortLivedCPU)
@@ -79,7 +79,7 @@ func TestProgramsOfShortCommandsAreKnownWithoutSamples(t *testing.T) {
 	named := func(name string) float64 {
 		return float64(r.sumOf(3, func(p *pprof.Sample) bool { return label(p, "thread") == name })) / 1e9
 	}
-	unknown, listing := named(booking.Children), named(booking.ChildrenOf("ls"))
+	unknown, listing := named(attribute.Children), named(attribute.ChildrenOf("ls"))
 	t.Logf("%.3f s of short-lived children: %.3f s of ls, of %.3f s nothing is known", r.ShortLivedCPU, listing, unknown)
 	if unknown > 0.2*r.ShortLivedCPU+0.05 || listing == 0 {
 		t.Errorf("of %.3f s nothing is known, %.3f s are of ls", unknown, listing)
@@ -92,7 +92,7 @@ func TestProgramsOfShortCommandsAreKnownWithoutSamples(t *testing.T) {
 // ofChildren reports whether a sample is of children that nobody met, of a program that is known or not.
 func ofChildren(p *pprof.Sample) bool {
 	name := label(p, "thread")
-	return name == booking.Children || strings.HasPrefix(name, "[children: ")
+	return name == attribute.Children || strings.HasPrefix(name, "[children: ")
 }
 
 // TestChildrenOfAParentThatIgnoresSIGCHLD: the kernel adds their time to nobody's. So nothing is known of those that
@@ -108,7 +108,7 @@ func TestChildrenOfAParentThatIgnoresSIGCHLD(t *testing.T) {
 		$SIG{CHLD} = "DEFAULT"; system("/bin/ls /usr/bin >/dev/null") for 1..100; print "done\n"; <STDIN>;`
 	cmd := exec.Command(exe, "-e", script)
 	want, r := recordTold(t, cmd)
-	burnt := r.sumOf(3, func(p *pprof.Sample) bool { return !in(booking.ShortLivedChildren)(p) })
+	burnt := r.sumOf(3, func(p *pprof.Sample) bool { return !in(attribute.ShortLivedChildren)(p) })
 	t.Logf("the kernel says %.2f s; %.3f s are in the profile, %.3f s of them of short-lived children", want,
 		r.ProfiledCPU, r.ShortLivedCPU)
 	if r.ProfiledCPU < want-0.04 || float64(burnt)/1e9 < 0.3 {

@@ -15,7 +15,7 @@ import (
 	pprof "github.com/google/pprof/profile"
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/booking"
+	"prywalk/internal/attribute"
 	"prywalk/internal/procmem"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/tracer"
@@ -89,7 +89,7 @@ func TestThreadThatFollowsUnderTheSameNumberInheritsNothing(t *testing.T) {
 			}
 			wall := map[int64]int64{}
 			for _, s := range r.Sample {
-				if label(s, "thread") != booking.Exited { // that has no number
+				if label(s, "thread") != attribute.Exited { // that has no number
 					wall[s.NumLabel["tid"][0]] += s.Value[1]
 				}
 			}

@@ -10,7 +10,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/handover"
 	"prywalk/internal/look"
-	"prywalk/internal/profile"
+	"prywalk/internal/sample"
 	"prywalk/internal/testtargets"
 )
 
@@ -28,7 +28,7 @@ func TestLooksAtGoProgramsCopyNoMegabytes(t *testing.T) {
 	cmd := exec.Command(exe)
 	testtargets.Ready(t, cmd)
 	far, most := 0, 0
-	watch := func(_ *handover.Process, s *look.Shot, _ profile.StackID, w *frames.Walker) {
+	watch := func(_ *handover.Process, s *look.Shot, _ sample.StackID, w *frames.Walker) {
 		copied := len(s.Mem.Stack.Bytes)
 		for _, r := range s.Mem.Others {
 			copied += len(r.Bytes)

@@ -12,7 +12,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/handover"
 	"prywalk/internal/look"
-	"prywalk/internal/profile"
+	"prywalk/internal/sample"
 	"prywalk/internal/testtargets"
 )
 
@@ -22,7 +22,7 @@ type copies struct {
 	cut   int
 }
 
-func (c *copies) watch(_ *handover.Process, s *look.Shot, _ profile.StackID, w *frames.Walker) {
+func (c *copies) watch(_ *handover.Process, s *look.Shot, _ sample.StackID, w *frames.Walker) {
 	if s.How != look.ByFreeze {
 		return
 	}

@@ -11,7 +11,7 @@ import (
 	pprof "github.com/google/pprof/profile"
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/booking"
+	"prywalk/internal/attribute"
 	"prywalk/internal/procmem"
 	"prywalk/internal/testtargets"
 )
@@ -118,7 +118,7 @@ func TestAThreadsWallTimeIsTheTimeObserved(t *testing.T) {
 func (r *recorded) walls() map[int64]int64 {
 	wall := map[int64]int64{}
 	for _, s := range r.Sample {
-		if label(s, "thread") != booking.Exited { // that is the process's, beyond the last looks at its threads
+		if label(s, "thread") != attribute.Exited { // that is the process's, beyond the last looks at its threads
 			wall[s.NumLabel["tid"][0]] += s.Value[1]
 		}
 	}
@@ -150,7 +150,7 @@ func TestThreadsThatComeAndGoLoseNoTimeAndNoFiles(t *testing.T) {
 	if r.ExitedUnseenCPU+r.EstimatedCPU == 0 {
 		t.Error("threads that lived for a millisecond have all been seen")
 	}
-	if unseen := float64(r.sumOf(3, in(booking.ExitedUnseen))) / 1e9; unseen < r.ExitedUnseenCPU-1e-6 ||
+	if unseen := float64(r.sumOf(3, in(attribute.ExitedUnseen))) / 1e9; unseen < r.ExitedUnseenCPU-1e-6 ||
 		unseen > r.ExitedUnseenCPU+1e-6 {
 		t.Errorf("%v s are not seen, %v of them in the profile", r.ExitedUnseenCPU, unseen)
 	}

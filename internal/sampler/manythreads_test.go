@@ -8,7 +8,7 @@ import (
 
 	pprof "github.com/google/pprof/profile"
 
-	"prywalk/internal/booking"
+	"prywalk/internal/attribute"
 	"prywalk/internal/procmem"
 )
 
@@ -51,7 +51,7 @@ func TestBackedOffThreadsTimeIsAllThere(t *testing.T) {
 	unseen := r.sumOf(3, func(s *pprof.Sample) bool {
 		// Who waited for a processor nearly all the time, as on a machine with too much to do, can be met on none.
 		waited := s.Value[2] > s.Value[1]*9/10
-		return in(booking.RanBetweenTicks)(s) || in(booking.ExitedUnseen)(s) || waited && in(booking.NotObserved)(s)
+		return in(attribute.RanBetweenTicks)(s) || in(attribute.ExitedUnseen)(s) || waited && in(attribute.NotObserved)(s)
 	})
 	if burnt == 0 || float64(burnt+unseen)/1e9 < 0.9*r.ProfiledCPU {
 		t.Errorf("%d ns in burn_here and %d unseen of %v s", burnt, unseen, r.ProfiledCPU)

@@ -3,6 +3,7 @@
 package sampler
 
 import (
+	"io"
 	"regexp"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"prywalk/internal/look"
 	"prywalk/internal/perfevents"
 	"prywalk/internal/profile"
+	"prywalk/internal/sample"
 	"prywalk/internal/tracer"
 	"prywalk/internal/waits"
 )
@@ -78,9 +80,15 @@ type Options struct {
 	Watch      profile.Watcher
 	WatchEvery time.Duration
 
+	// EventLog, if set, takes the events that time is attributed by (package replay). It is written on the accountant's
+	// goroutine.
+	EventLog io.Writer
+
 	// walked and explained are [accountant.Options]' Walked and Explained, for tests.
-	walked    func(*handover.Process, *look.Shot, profile.StackID, *frames.Walker)
+	walked    func(*handover.Process, *look.Shot, sample.StackID, *frames.Walker)
 	explained func(*look.Shot, *waits.For)
+	// engine, if set, makes the engine, for tests.
+	engine func(*handover.Common, <-chan *handover.Process) handover.Engine
 }
 
 // looking is what of it the tracer needs to know.
@@ -101,6 +109,7 @@ func (o *Options) booking() accountant.Options {
 	a := accountant.Options{
 		MaxDepth: o.MaxDepth, Selected: o.Threads != nil, Children: o.Children, Launched: o.Launched != 0,
 		Kernel: o.KernelStacks, Save: o.Checkpoint, Watch: o.Watch, Walked: o.walked, Explained: o.explained,
+		Events: o.EventLog,
 	}
 	if a.Period = int64(float64(time.Second) / o.Freq); o.Events != nil {
 		a.Period, a.Sampled = o.Events.Period(), !o.Events.Own()

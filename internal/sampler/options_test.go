@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/booking"
+	"prywalk/internal/attribute"
 )
 
 func TestThreadsAreSelectedByName(t *testing.T) {
@@ -48,11 +48,11 @@ func TestMaxDepthCutsAndSaysSo(t *testing.T) {
 	r := record(t, Options{MaxDepth: 1}, 300*time.Millisecond, nil, target.pid)
 	for _, s := range r.Sample {
 		st := stack(s)
-		if st[0] == booking.ExitedUnseen || st[0] == booking.NotObserved {
+		if st[0] == attribute.ExitedUnseen || st[0] == attribute.NotObserved {
 			continue
 		}
 		places := len(s.Location) // with inlined calls there are more names
-		if st[0] == booking.RanBetweenTicks || st[0] == booking.BlockedBetweenTicks {
+		if st[0] == attribute.RanBetweenTicks || st[0] == attribute.BlockedBetweenTicks {
 			places--
 		}
 		if places != 2 || st[len(st)-1] != "[incomplete: depth]" {
@@ -85,7 +85,7 @@ func TestDeepStacksAreWhole(t *testing.T) {
 				continue
 			}
 			frames := stack(s)
-			if frames[0] == booking.NotObserved { // the machine had no time for prywalk
+			if frames[0] == attribute.NotObserved { // the machine had no time for prywalk
 				continue
 			}
 			calls := 0

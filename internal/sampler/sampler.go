@@ -108,7 +108,7 @@ func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 	undo := ownruntime.KeepQuiet()
 	start, boot := procmem.Now(), cmp.Or(s.opts.Launched, BootTicks())
 	defer ownruntime.RelaxMonitor()()
-	c := tracer.New(s.opts.looking(), s.control, s.shared, start, boot)
+	engine := s.engine(start, boot)
 	var scouting sync.WaitGroup
 	accounted, traced := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -123,19 +123,27 @@ func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 	}
 	go func() {
 		defer close(traced)
-		c.Run(ctx, cancel)
+		engine.Run(ctx, cancel)
 		cancel()
 	}()
 	if err := s.waitFor(ctx, traced, accounted); err != nil {
 		// The runtime would wait for the thread that hangs, were anything of it changed now.
 		cancel()
-		return s.stats(c), errors.Join(err, s.shared.Failure.Get())
+		return s.stats(engine), errors.Join(err, s.shared.Failure.Get())
 	}
 	<-traced
 	undo()
 	cancel()
 	scouting.Wait()
-	return s.stats(c), s.shared.Failure.Get()
+	return s.stats(engine), s.shared.Failure.Get()
+}
+
+// engine makes the engine of the run, which begins at start, CLOCK_MONOTONIC ns, or boot in clock ticks after boot.
+func (s *Sampler) engine(start int64, boot uint64) handover.Engine {
+	if s.opts.engine != nil {
+		return s.opts.engine(s.shared, s.control.Arriving())
+	}
+	return tracer.New(s.opts.looking(), s.control, s.shared, start, boot)
 }
 
 // account has the accountant handle events until the tracer has ended, and opens the processes that the scout finds. If

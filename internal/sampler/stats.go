@@ -8,14 +8,15 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/handover"
 	"prywalk/internal/procmem"
 	"prywalk/internal/runstats"
 	"prywalk/internal/tracer"
 )
 
 // stats gives what was done. It is for the end of a run.
-func (s *Sampler) stats(c *tracer.Tracer) (r runstats.Stats) {
-	c.Stats(&r)
+func (s *Sampler) stats(e handover.Engine) (r runstats.Stats) {
+	e.Stats(&r)
 	s.acc.Stats(&r)
 	measureSwitch(&r.CPU)
 	r.Unopened = s.unopened.number()

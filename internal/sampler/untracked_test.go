@@ -10,7 +10,7 @@ import (
 
 	pprof "github.com/google/pprof/profile"
 
-	"prywalk/internal/booking"
+	"prywalk/internal/attribute"
 	"prywalk/internal/perfevents"
 )
 
@@ -77,7 +77,7 @@ func TestCommandsOfAScriptHaveFunctionsWithoutTheKernelsSamples(t *testing.T) {
 		})) / 1e9
 	}
 	all := func(*pprof.Sample) bool { return true }
-	placed := named(func(p *pprof.Sample) bool { return !in(booking.ShortLivedChildren)(p) })
+	placed := named(func(p *pprof.Sample) bool { return !in(attribute.ShortLivedChildren)(p) })
 	t.Logf("the kernel says %.2f s; %.3f s are in the profile, %.3f s of short-lived children that were met, %.3f s of "+
 		"which have a stack, %.3f s have none, %.3f s are unseen; freezes: %+v", want, r.ProfiledCPU, named(all), placed,
 		r.ShortLivedCPU, r.ExitedUnseenCPU, r.Freeze)

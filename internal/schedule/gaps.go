@@ -9,7 +9,7 @@ import "time"
 // A look stands for the time since the thread's last one. That holds while ticks come about as they are asked for.
 // Sometimes prywalk itself does not get to look for long: it is stopped, it gets no processor, it collects garbage,
 // or the accountant is far behind. The first look after that would be charged with all of it. So such a gap is not
-// observed, and one usual distance between two ticks stays with the look (package booking, Clock.Skip).
+// observed, and one usual distance between two ticks stays with the look (package attribute, Clock.Skip).
 //
 // Ticks that a budget withholds are no gap. Neither is a rate that is lower than what was asked for, once it lasts:
 // a gap is one against the usual distance of ticks lately. The tracer alone decides here what a gap is.

@@ -12,7 +12,7 @@ package schedule
 // Where threads that wait for each other start and stop all the time, nothing is steady, and each tick reads the clocks
 // of most of them. It preempts somebody for that, and if that one holds what others wait for, they wait, too. So many
 // are left out there that ticks take one part in costShare of a processor. The kernel's samples need no clock that is
-// near (package booking), and who sleeps where is told by fewer looks.
+// near (package attribute), and who sleeps where is told by fewer looks.
 //
 // What steady means: a thread that runs had next to no time asleep for SteadyFor, and was not met asleep; one that
 // sleeps has slept for as long. Nobody was born, and nobody has ended, for longer than that.

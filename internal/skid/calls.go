@@ -2,6 +2,8 @@
 
 package skid
 
+import "prywalk/internal/sample"
+
 const (
 	// manyFrom and manyTo are the shares of stops at the end of a system call from which a thread is taken to make
 	// many, and below which not any more.
@@ -15,24 +17,6 @@ const (
 	recent = 32
 	// decidedAfter is after how many stops it is believed that a thread does not make many.
 	decidedAfter = 8
-)
-
-// Basis is why a look at a thread that computes says where its processor time goes, or
-// does not.
-type Basis uint8
-
-// The bases.
-const (
-	// Exact: the thread was asleep, or the look came from its own processor.
-	Exact Basis = iota
-	// Undecided: it was one of the first looks, and it is not known yet whether the thread
-	// makes many system calls. If it turns out that it does, the look says nothing.
-	Undecided
-	// FewCalls and ManyCalls: that is known by now.
-	FewCalls
-	ManyCalls
-	// Skids: it makes many, and was on a processor, but the look does not tell where.
-	Skids
 )
 
 // Calls is what is known of how often a thread stops at the end of a system call.
@@ -65,14 +49,14 @@ func (c *Calls) skids(now int64) bool {
 }
 
 // Basis tells what a look is worth that was not exact.
-func (c *Calls) Basis() Basis {
+func (c *Calls) Basis() sample.Basis {
 	switch {
 	case c.many:
-		return ManyCalls
+		return sample.ManyCalls
 	case c.stops < decidedAfter:
-		return Undecided
+		return sample.Undecided
 	}
-	return FewCalls
+	return sample.FewCalls
 }
 
 // Many reports whether the thread makes so many system calls that it is looked at

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/procmem"
+	"prywalk/internal/sample"
 )
 
 // Tracer finds the thread that the tracer's own wake-up preempted.
@@ -135,7 +136,7 @@ func (d *Tracer) Judge(t *Thread, files *procmem.ThreadFiles, run Run, wake Wake
 		return t.preempted
 	}
 	t.judged, t.late, t.cpu = true, !wake.ByTimer, d.Processor(wake.At)
-	if t.preempted = t.Basis() == FewCalls && d.byClock(run, wake.At); t.preempted {
+	if t.preempted = t.Basis() == sample.FewCalls && d.byClock(run, wake.At); t.preempted {
 		return true
 	}
 	if d.isKnown(wake.At) { // it is another one

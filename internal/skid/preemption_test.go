@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"prywalk/internal/procmem"
+	"prywalk/internal/sample"
 )
 
 func TestAWakeUpHasPreemptedOneThreadOnly(t *testing.T) {
@@ -77,8 +78,11 @@ func TestWhoWasPreemptedFromAfarSkids(t *testing.T) {
 		calls bool // it is in a call at each of its stops
 		late  bool
 		onCPU bool
-		basis Basis
-	}{{true, false, true, Exact}, {true, true, false, Skids}, {false, false, true, Exact}, {false, true, true, FewCalls}} {
+		basis sample.Basis
+	}{
+		{true, false, true, sample.Exact}, {true, true, false, sample.Skids}, {false, false, true, sample.Exact},
+		{false, true, true, sample.FewCalls},
+	} {
 		var th Thread
 		for range decidedAfter {
 			th.Stopped(at-1, true, c.calls)

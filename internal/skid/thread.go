@@ -2,6 +2,8 @@
 
 package skid
 
+import "prywalk/internal/sample"
+
 // Thread is what a look has to know of one thread because of skid. The zero value knows nothing. It belongs to the
 // tracer's goroutine.
 type Thread struct {
@@ -40,7 +42,7 @@ func (t *Thread) TellsAsleep(wake Wake, now int64) bool { return wake.ByTimer ||
 
 // MayWait reports whether the thread is likely to wait for the tracer's processor, or must be looked at exactly: then
 // [Tracer.Judge] is worth its price at once.
-func (t *Thread) MayWait() bool { return t.moved || t.Basis() != FewCalls }
+func (t *Thread) MayWait() bool { return t.moved || t.Basis() != sample.FewCalls }
 
 // ExactAt takes note of a look at a sleeper that the tracer preempted.
 func (t *Thread) ExactAt(at int64) { t.exactAt = at }
@@ -48,7 +50,7 @@ func (t *Thread) ExactAt(at int64) { t.exactAt = at }
 // Stopped decides whether the time that a thread has computed goes to the stack of this freeze: it was on a
 // processor, and the look shows where. If it stayed there since before the interrupt, it was on one. Else it was
 // queued for one, but it counts if the tracer itself had preempted it.
-func (t *Thread) Stopped(at int64, stayed, inSyscall bool) (onCPU bool, basis Basis) {
+func (t *Thread) Stopped(at int64, stayed, inSyscall bool) (onCPU bool, basis sample.Basis) {
 	t.moved = !stayed
 	if !stayed && !t.preempted {
 		return false, t.Basis()
@@ -56,10 +58,10 @@ func (t *Thread) Stopped(at int64, stayed, inSyscall bool) (onCPU bool, basis Ba
 	t.stopped(at, inSyscall)
 	if t.preempted && !t.late {
 		t.exactAt = at
-		return true, Exact
+		return true, sample.Exact
 	}
 	if t.skids(at) {
-		return false, Skids
+		return false, sample.Skids
 	}
 	return true, t.Basis()
 }

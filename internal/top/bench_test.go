@@ -9,10 +9,11 @@ import (
 	"time"
 
 	"prywalk/internal/profile"
+	"prywalk/internal/sample"
 )
 
 // crowd is a program of so many threads that sleep, each tenth of which has woken up since the last refresh.
-func crowd(b testing.TB, threads int) (*fixture, profile.StackID) {
+func crowd(b testing.TB, threads int) (*fixture, sample.StackID) {
 	f := newFixture(b)
 	asleep := f.at("__futex_abstimed_wait_common64", "pthread_cond_wait", "worker", "tick", "serve", "main")
 	for range leastSlices + 60 { // slices are forgotten by then
@@ -23,7 +24,7 @@ func crowd(b testing.TB, threads int) (*fixture, profile.StackID) {
 }
 
 // wakeSome is a second in which a tenth wakes up, and the others sleep on.
-func (f *fixture) wakeSome(asleep profile.StackID, threads int) {
+func (f *fixture) wakeSome(asleep sample.StackID, threads int) {
 	slept := 1000 + f.now.Sub(f.begin).Milliseconds()
 	f.open = f.open[:0]
 	for tid := range threads {

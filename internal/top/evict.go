@@ -2,7 +2,9 @@
 
 package top
 
-import "prywalk/internal/profile"
+import (
+	"prywalk/internal/sample"
+)
 
 // # Days
 //
@@ -15,7 +17,7 @@ const (
 	// earlier names the thread, and the function, of what was added up so.
 	earlier = "[earlier]"
 	// earlierStack stands for a stack that is not kept.
-	earlierStack = profile.StackID(^uint32(0))
+	earlierStack = sample.StackID(^uint32(0))
 )
 
 // evict halves the number of cells that no slice has, at least.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"prywalk/internal/profile"
+	"prywalk/internal/sample"
 )
 
 // fixture is a recording that is watched, of a program whose functions have names.
@@ -58,7 +59,7 @@ func (f *fixture) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 }
 
 // at gives a stack by the names of its functions, innermost first.
-func (f *fixture) at(functions ...string) profile.StackID {
+func (f *fixture) at(functions ...string) sample.StackID {
 	var locs []profile.Loc
 	for _, name := range functions {
 		if strings.HasPrefix(name, "[") {
@@ -86,13 +87,13 @@ func (f *fixture) add(iv profile.Interval) {
 }
 
 // ran and slept are intervals of a thread, in milliseconds.
-func (f *fixture) ran(tid int, stack profile.StackID, ms int64) profile.Interval {
+func (f *fixture) ran(tid int, stack sample.StackID, ms int64) profile.Interval {
 	return profile.Interval{Stack: stack, PID: 7, TID: tid, Comm: "app", Thread: fmt.Sprintf("worker-%d", tid),
 		State:   "running",
 		Samples: max(1, ms/10), CPU: ms * 1e6, RunQueue: ms * 1e5, Wall: ms*1e6 + ms*1e5}
 }
 
-func (f *fixture) slept(tid int, stack profile.StackID, wait string, ms int64) profile.Interval {
+func (f *fixture) slept(tid int, stack sample.StackID, wait string, ms int64) profile.Interval {
 	return profile.Interval{Stack: stack, PID: 7, TID: tid, Comm: "app", Thread: fmt.Sprintf("worker-%d", tid),
 		State: "sleeping", Wait: wait,
 		Samples: max(1, ms/10), Wall: ms * 1e6}
@@ -137,7 +138,7 @@ func (f *fixture) busy(seconds int) {
 // random adds random intervals, final and open ones.
 func (f *fixture) random(r *rand.Rand, seconds int) {
 	waits := []string{"futex", "epoll_wait", ""}
-	stack := func() profile.StackID {
+	stack := func() sample.StackID {
 		var names []string
 		for range 1 + r.IntN(5) {
 			names = append(names, functionNames[r.IntN(len(functionNames))])

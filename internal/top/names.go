@@ -11,6 +11,7 @@ import (
 
 	"prywalk/internal/namehints"
 	"prywalk/internal/profile"
+	"prywalk/internal/sample"
 	"prywalk/internal/waits"
 )
 
@@ -37,7 +38,7 @@ func (f *Frame) shown() string {
 
 // Stacks gives what the numbers of stacks and locations stand for. A profile.Builder does.
 type Stacks interface {
-	Stack(id profile.StackID, out []profile.LocID) []profile.LocID
+	Stack(id sample.StackID, out []profile.LocID) []profile.LocID
 	LocOf(id profile.LocID) profile.Loc
 	Told(id profile.DescriptionID) []profile.Frame
 }
@@ -62,7 +63,7 @@ type Names struct {
 	support  []bool // of each of them: it is of the language or the system
 	index    map[Frame]int32
 	locs     map[profile.LocID]named
-	whole    map[profile.StackID][]int32 // of stacks all of whose names have come
+	whole    map[sample.StackID][]int32 // of stacks all of whose names have come
 	queue    []profile.LocID
 	asked    map[profile.LocID]bool // they are in the queue, or being named
 	nameless []profile.LocID        // made at run time, and without names
@@ -85,7 +86,7 @@ type named struct {
 func NewNames(stacks Stacks, tell func()) *Names {
 	n := &Names{
 		stacks: stacks, tell: tell, index: map[Frame]int32{}, locs: map[profile.LocID]named{},
-		whole: map[profile.StackID][]int32{}, asked: map[profile.LocID]bool{}, wake: make(chan struct{}, 1),
+		whole: map[sample.StackID][]int32{}, asked: map[profile.LocID]bool{}, wake: make(chan struct{}, 1),
 		met: map[string]bool{},
 	}
 	return n
@@ -273,7 +274,7 @@ func (n *Names) ask(now time.Time) {
 }
 
 // of gives the frames of a stack, innermost first, and asks for names that it does not have yet. n.mu is held.
-func (n *Names) of(id profile.StackID) []int32 {
+func (n *Names) of(id sample.StackID) []int32 {
 	if fs, ok := n.whole[id]; ok {
 		return fs
 	}

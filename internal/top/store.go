@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"prywalk/internal/profile"
+	"prywalk/internal/sample"
 )
 
 const (
@@ -28,7 +29,7 @@ type thread struct {
 // lastCell is where a thread's last interval went: a sleeper's goes there again and again.
 type lastCell struct {
 	known       bool
-	stack       profile.StackID
+	stack       sample.StackID
 	state, wait string
 	waitsFor    string
 	cell        int32
@@ -38,7 +39,7 @@ type threadKey struct{ pid, tid int }
 
 // cellKey is what intervals that are added up have in common. Threads and waits are indices.
 type cellKey struct {
-	stack        profile.StackID
+	stack        sample.StackID
 	thread, wait int32
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"prywalk/internal/profile"
+	"prywalk/internal/sample"
 	"prywalk/report"
 )
 
@@ -98,7 +99,7 @@ func TestWindowsHaveTheirOwnTimeOnly(t *testing.T) {
 func TestDaysTakeBoundedMemory(t *testing.T) {
 	f := newFixture(t)
 	f.store.most = 1000
-	stacks := []profile.StackID{f.at("compress", "main"), f.at("checksum", "main"), f.at("tick", "main")}
+	stacks := []sample.StackID{f.at("compress", "main"), f.at("checksum", "main"), f.at("tick", "main")}
 	var cpu int64
 	most := 0
 	for s := range 300 {

@@ -36,6 +36,9 @@ func (k *Control) Admit(p *handover.Process) bool {
 	}
 }
 
+// Arriving gives the processes that are to be sampled and are not taken on yet.
+func (k *Control) Arriving() <-chan *handover.Process { return k.arrive }
+
 // CheckpointNow asks for a checkpoint at the next tick.
 func (k *Control) CheckpointNow() { k.asked.Store(true) }
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"prywalk/internal/booking"
 	"prywalk/internal/procmem"
 )
 
@@ -40,7 +39,7 @@ func (c *Tracer) drainInTime() {
 			continue
 		}
 		if sched, err := th.look.Files().SchedStat(); err == nil { // else it has ended, which its next look finds
-			c.found(th, booking.ReadAt(sched, now), false)
+			c.found(th, procmem.ReadingAt(sched, now), false)
 		}
 	}
 	k.crowded = k.crowded[:0]

@@ -3,11 +3,11 @@
 package tracer
 
 import (
-	"prywalk/internal/booking"
 	"prywalk/internal/handover"
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
+	"prywalk/internal/sample"
 )
 
 // # Threads that have ended
@@ -22,7 +22,7 @@ import (
 // that have ended is booked as such: at the beginning the upper bound is taken, in the end the lower one.
 //
 // While a process goes on, they are read each second in which threads of it have ended. The accountant books what looks
-// at such threads stand for then ([booking.Process.ExitedSoFar]): a process may live for ever.
+// at such threads stand for then ([attribute.Process.ExitedSoFar]): a process may live for ever.
 //
 // (To compare with what was booked instead would take all that running threads used before their first look, and
 // after their last, for that of threads that nobody has seen.)
@@ -52,11 +52,11 @@ type endedUsed struct{ least, most, turn int64 }
 
 // open notes what the clocks of a process and of its threads show before the first looks.
 func (c *endedCount) open(p *process, now int64) {
-	u, ok := c.count(p, func(th *thread, s procmem.SchedStat) { th.end.Before = booking.ReadAt(s, now) })
+	u, ok := c.count(p, func(th *thread, s procmem.SchedStat) { th.end.Before = procmem.ReadingAt(s, now) })
 	p.counted, p.end.Ended = ok, -u.most
 	for _, th := range p.list.inOrder {
 		if !th.dead && th.turn < u.turn { // it has ended already
-			th.end.Before = booking.Reading{}
+			th.end.Before = sample.Reading{}
 		}
 	}
 }
@@ -68,7 +68,7 @@ func (c *endedCount) close(p *process, now int64) {
 		p.end.Ended += int64(p.clock.now)
 		return
 	}
-	u, ok := c.count(p, func(th *thread, s procmem.SchedStat) { th.end.Rest = booking.ReadAt(s, now) })
+	u, ok := c.count(p, func(th *thread, s procmem.SchedStat) { th.end.Rest = procmem.ReadingAt(s, now) })
 	if !ok {
 		return // nothing is sure, and what is booked would be below zero
 	}

@@ -20,12 +20,12 @@ import (
 //   - ptrace: it is stopped at the tick ([look.Looker.Begin]).
 //   - perf: the kernel samples it, at moments of its own (package perfevents). Nobody is stopped. At the tick the
 //     samples that have come are given to their threads, and booked between the readings of the thread's clocks at
-//     this tick and the one before ([booking.Reading.Between]).
+//     this tick and the one before ([sample.Reading.Between]).
 //
 // Either hands the accountant the same thing: a [look.Shot] of a thread, which it walks and books.
 //
 // With perf, a thread that is found running has no shot of that tick: its state is the samples'. A sample of a thread
-// that ended before its clocks were read again is a claim on what is unseen of its process ([booking.Process.Claim]).
+// that ended before its clocks were read again is a claim on what is unseen of its process ([attribute.Process.Claim]).
 // If samples stop coming, ptrace takes over, and the recording says so. It also looks at processes of which the
 // kernel's samples do not show all (engine_choice.go).
 

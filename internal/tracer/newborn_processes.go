@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/booking"
+	"prywalk/internal/attribute"
 	"prywalk/internal/code"
 	"prywalk/internal/descendants"
 	"prywalk/internal/handover"
@@ -16,7 +16,7 @@ import (
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
 	"prywalk/internal/runstats"
-	"prywalk/internal/skid"
+	"prywalk/internal/sample"
 	"prywalk/ptrace"
 )
 
@@ -29,7 +29,7 @@ import (
 // stands for the time between two ticks. If it is opened, the looks are its first thread's.
 //
 // Who is not looked at because another one is, is so by chance. His mark stands where looks at the same program have
-// found others ([booking.MetMissed]).
+// found others ([attribute.MetMissed]).
 //
 // Ticks that come late, because prywalk waits for a processor, come when somebody has just left one. Then there are too
 // few marks. But who is there is known, and how much he has used so far. So that is handed over, too.
@@ -50,8 +50,8 @@ type young struct {
 type mark struct {
 	at, apart int64
 	ran       *handover.Program
-	shot      *look.Shot  // nil: no look has shown where
-	met       booking.Met // without one
+	shot      *look.Shot    // nil: no look has shown where
+	met       attribute.Met // without one
 }
 
 // meetNewbornProcesses marks the processes that were born lately and are on a processor, and looks at them.
@@ -114,13 +114,13 @@ func (c *Tracer) markNewborn(y *descendants.Newborn[*handover.Process, *young], 
 		k = &young{}
 		y.Kept = k
 	}
-	m := mark{at: c.now.at, apart: c.now.apart, ran: &handover.Program{Name: s.Comm.String()}, met: booking.MetUnseen}
+	m := mark{at: c.now.at, apart: c.now.apart, ran: &handover.Program{Name: s.Comm.String()}, met: attribute.MetUnseen}
 	if s.Flags&exiting != 0 {
-		m.met = booking.MetInExit
+		m.met = attribute.MetInExit
 	}
 	k.marks = append(k.marks, m)
 	ptrace.Unpin()
-	if m.met == booking.MetUnseen && !k.refused && s.Threads == 1 && (c.precedesExec || !c.newborns.MayExec(y, s)) {
+	if m.met == attribute.MetUnseen && !k.refused && s.Threads == 1 && (c.precedesExec || !c.newborns.MayExec(y, s)) {
 		c.lookAtNewbornProcess(k, y.PID)
 	}
 }
@@ -128,12 +128,12 @@ func (c *Tracer) markNewborn(y *descendants.Newborn[*handover.Process, *young], 
 // lookAtNewbornProcess begins a look at a process that was just marked, if nobody else is being looked at.
 func (c *Tracer) lookAtNewbornProcess(k *young, pid int) {
 	if c.ending || c.walks.away() || c.drawing() || c.looker.Pending() > 0 || !c.quota.goesOn() || !c.roomForCopy() {
-		k.marks[len(k.marks)-1].met = booking.MetMissed
+		k.marks[len(k.marks)-1].met = attribute.MetMissed
 		return
 	}
 	var err error
 	if !c.elsewhere(func() { err = k.open(pid, c.files) }) {
-		k.marks[len(k.marks)-1].met = booking.MetMissed
+		k.marks[len(k.marks)-1].met = attribute.MetMissed
 		return
 	}
 	if err != nil {
@@ -200,14 +200,14 @@ func (c *Tracer) newbornLooked(k *young, s *look.Shot, err error) {
 	}
 	m := &k.marks[len(k.marks)-1]
 	switch {
-	case m.shot != nil || m.met == booking.MetInExit:
+	case m.shot != nil || m.met == attribute.MetInExit:
 		c.looker.Drop(s)
 	case s.How == look.ByFreeze && procs.SyscallName(s.Regs.Arch, s.BrokenCall) == "execve" || !k.maps.HasCode(s.Regs.PC):
-		m.met = booking.MetInExec // its code is another one's since
+		m.met = attribute.MetInExec // its code is another one's since
 		c.looker.Drop(s)
 	default:
 		// That it was on a processor is why it was looked at.
-		s.State, s.OnCPU, s.Basis = look.Running, true, skid.Exact
+		s.State, s.OnCPU, s.Basis = sample.Running, true, sample.Exact
 		m.shot, m.ran.Maps = s, k.maps.Code
 	}
 }

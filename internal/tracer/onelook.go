@@ -3,14 +3,13 @@
 package tracer
 
 import (
-	"prywalk/internal/booking"
 	"prywalk/internal/handover"
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
 	"prywalk/internal/runstats"
+	"prywalk/internal/sample"
 	"prywalk/internal/schedule"
-	"prywalk/internal/skid"
 	"prywalk/ptrace"
 )
 
@@ -38,7 +37,7 @@ func (c *Tracer) begin(th *thread) {
 	case err != nil:
 		c.fail(th, err)
 	case outcome == look.Reused:
-		c.found(th, booking.ReadAt(th.look.LastSched(), c.now.at), th.look.Asleep())
+		c.found(th, procmem.ReadingAt(th.look.LastSched(), c.now.at), th.look.Asleep())
 		th.tick = c.counts.ticks
 		c.counts.reused++
 		c.counts.inferred += c.idle.Unchanged(&th.idle)
@@ -128,12 +127,12 @@ func (c *Tracer) letGo(t *look.Thread, ns int64) {
 
 // finish counts a look and passes it on.
 func (c *Tracer) finish(th *thread, s *look.Shot) {
-	c.found(th, booking.ReadAt(s.Sched, s.At), s.State != look.Running)
+	c.found(th, procmem.ReadingAt(s.Sched, s.At), s.State != sample.Running)
 	if th.sampled.begun = true; th.look.Sampled() {
-		s.OnCPU, s.Basis = false, skid.Exact
+		s.OnCPU, s.Basis = false, sample.Exact
 	}
 	if s.How == look.ByFreeze {
-		if !th.deep && s.State == look.Running && th.look.Deep() {
+		if !th.deep && s.State == sample.Running && th.look.Deep() {
 			th.deep = true
 			c.samples.deep++
 		}
@@ -148,14 +147,14 @@ func (c *Tracer) finish(th *thread, s *look.Shot) {
 		c.counts.peeked++
 	}
 	inTurn := s.How == look.ByPeek && th.look.InLock(&s.Call)
-	c.follow(th, s.Sched, s.OnCPU || inTurn, s.State == look.Running, s.How)
+	c.follow(th, s.Sched, s.OnCPU || inTurn, s.State == sample.Running, s.How)
 	c.noticeGap(s.At)
 	th.tick, th.told = c.counts.ticks, s.At
-	c.idle.Looked(&th.idle, s.State != look.Running, th.born, s.Sched)
+	c.idle.Looked(&th.idle, s.State != sample.Running, th.born, s.Sched)
 	c.now.copies += s.Waits()
 	c.out.add(handover.Event{
 		Kind: handover.Looked, Thread: th.shared, Shot: s, Before: th.idle.TakeUnchanged(), Length: c.standsFor(th, s),
-		Soon: s.Surprising() || s.State == look.Running && th.proc.shared.Moving(s.At),
+		Soon: s.Surprising() || s.State == sample.Running && th.proc.shared.Moving(s.At),
 	})
 	c.followIfItRan(th, s)
 }
@@ -168,7 +167,7 @@ const tellClocks = 1e9
 // told, with its next look, after a second, or when somebody asks.
 func (c *Tracer) sleptAgain(th *thread) {
 	sched, at := th.look.LastSched(), th.look.LastSleepAt()
-	now := booking.ReadAt(sched, at)
+	now := procmem.ReadingAt(sched, at)
 	c.found(th, now, true)
 	c.counts.peeked++
 	c.counts.sleptAgain++

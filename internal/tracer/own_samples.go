@@ -8,6 +8,7 @@ import (
 
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
+	"prywalk/internal/sample"
 )
 
 // # The samples that an ordinary user may have
@@ -55,7 +56,7 @@ func (f *followed) inKernel(cpu int64, ticks uint64) bool {
 func (c *Tracer) followIfItRan(th *thread, s *look.Shot) {
 	k, f := &c.samples, &th.followed
 	if k.reader == nil || !k.reader.Own() || !th.proc.sampled || c.ending || f.events > 0 || f.refused || th.noUser ||
-		s.How != look.ByFreeze || s.State != look.Running {
+		s.How != look.ByFreeze || s.State != sample.Running {
 		return
 	}
 	n := k.reader.Events()

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"prywalk/internal/booking"
 	"prywalk/internal/look"
 	"prywalk/internal/perfevents"
 	"prywalk/internal/procmem"
+	"prywalk/internal/sample"
 )
 
 // samplingOwn is sampling, thread by thread and in user space, as ordinary users may have it.
@@ -75,7 +75,7 @@ func TestAThreadThatMayNotBeSampledAnyMoreIsPtraces(t *testing.T) {
 		tid, unfollowed := th.look.TID, k.unfollowed
 		th.look.TID = math.MaxInt32
 		for range 3 {
-			c.followIfItRan(th, &look.Shot{How: look.ByFreeze, State: look.Running})
+			c.followIfItRan(th, &look.Shot{How: look.ByFreeze, State: sample.Running})
 		}
 		th.look.TID = tid
 		if k.unfollowed != unfollowed+1 || !th.followed.refused || th.followed.events != 0 || th.look.Sampled() {
@@ -120,12 +120,12 @@ func TestThreadsInTheKernelArePtraces(t *testing.T) {
 				t.Fatal(err)
 			}
 			th.followed = followed{events: 1, heard: v.heard, doubts: v.doubts, kernel: st.STime - uint64(v.inKernel)}
-			th.sampled.read = booking.Reading{CPU: v.periods * c.samples.reader.Period()}
+			th.sampled.read = sample.Reading{CPU: v.periods * c.samples.reader.Period()}
 			c.judgeFollowed(th)
 			if f := th.followed; (f.events == 1) != v.followed || f.refused == v.followed || (f.from > 0) != v.anew {
 				t.Errorf("%+v: %+v", v, f)
 			}
-			th.sampled.read = booking.Reading{}
+			th.sampled.read = sample.Reading{}
 		}, "sleepers", "1")
 	}
 }

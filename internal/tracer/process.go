@@ -5,6 +5,7 @@ package tracer
 import (
 	"slices"
 
+	"prywalk/internal/attribute"
 	"prywalk/internal/code"
 	"prywalk/internal/handover"
 	"prywalk/internal/idle"
@@ -24,7 +25,7 @@ type process struct {
 	idle   *idle.Process
 	clock  processClock
 	list   threadList
-	end    handover.ProcessEnd
+	end    attribute.ProcessEnd
 	youth  *young // the looks at it before it was opened, until its first thread is met
 	soFar  endedSoFar
 	// counted: what end.ended has is known. closed: so is what there is to know of its end.

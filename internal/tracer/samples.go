@@ -5,11 +5,11 @@ package tracer
 import (
 	"math"
 
-	"prywalk/internal/booking"
 	"prywalk/internal/handover"
 	"prywalk/internal/look"
 	"prywalk/internal/perfevents"
 	"prywalk/internal/procmem"
+	"prywalk/internal/sample"
 	"prywalk/internal/schedule"
 	"prywalk/ptrace"
 )
@@ -39,9 +39,9 @@ type stray struct {
 
 // sampled is the state of one thread under that engine.
 type sampled struct {
-	waiting []*look.Shot    // samples that are not booked yet, in the order in which they came
-	read    booking.Reading // its clocks as of the last tick
-	begun   bool            // the accountant knows from when on its time counts
+	waiting []*look.Shot   // samples that are not booked yet, in the order in which they came
+	read    sample.Reading // its clocks as of the last tick
+	begun   bool           // the accountant knows from when on its time counts
 }
 
 // takeSamples gives the samples that have come since the last tick to their threads.
@@ -179,7 +179,7 @@ func (c *Tracer) claim(e handover.Event) {
 }
 
 // found takes the clocks of a thread at a tick, and hands its samples over. asleep: it sleeps by then.
-func (c *Tracer) found(th *thread, now booking.Reading, asleep bool) {
+func (c *Tracer) found(th *thread, now sample.Reading, asleep bool) {
 	s := &th.sampled
 	before := s.read
 	if before.Wall == 0 {
@@ -206,7 +206,7 @@ func (c *Tracer) found(th *thread, now booking.Reading, asleep bool) {
 
 // firstReading gives the clocks of a thread before those that are read first: of one whose birth was seen, at its
 // birth.
-func (th *thread) firstReading(now booking.Reading) booking.Reading {
+func (th *thread) firstReading(now sample.Reading) sample.Reading {
 	if !th.born {
 		return now
 	}
@@ -214,11 +214,11 @@ func (th *thread) firstReading(now booking.Reading) booking.Reading {
 	for _, s := range th.sampled.waiting {
 		at = min(at, s.At)
 	}
-	return booking.Reading{Wall: at}
+	return sample.Reading{Wall: at}
 }
 
 // handOverSample hands over one sample, with what the thread's clocks showed then.
-func (c *Tracer) handOverSample(th *thread, s *look.Shot, at booking.Reading) {
+func (c *Tracer) handOverSample(th *thread, s *look.Shot, at sample.Reading) {
 	s.At = at.Wall
 	s.Sched = procmem.SchedStat{CPU: uint64(at.CPU), RunQueue: uint64(at.RunQueue)}
 	th.sampled.begun = true
@@ -233,7 +233,7 @@ func (c *Tracer) handOverSample(th *thread, s *look.Shot, at booking.Reading) {
 
 // runs takes note of a thread that is found running: its samples say where.
 func (c *Tracer) runs(th *thread) {
-	now := booking.ReadAt(th.look.LastSched(), procmem.Now())
+	now := procmem.ReadingAt(th.look.LastSched(), procmem.Now())
 	c.found(th, now, false)
 	th.steady.Runs(schedule.Clocks(now))
 	if s := &th.sampled; !s.begun {

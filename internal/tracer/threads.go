@@ -6,11 +6,11 @@ import (
 	"bytes"
 	"slices"
 
-	"prywalk/internal/booking"
 	"prywalk/internal/handover"
 	"prywalk/internal/idle"
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
+	"prywalk/internal/sample"
 	"prywalk/ptrace"
 )
 
@@ -115,7 +115,10 @@ func (c *Tracer) takeOn(p *process, lt *look.Thread, name *procmem.Comm, now int
 	delete(p.list.unwanted, tid)
 	c.rest.Changed(now)
 	th := &thread{proc: p, look: lt, born: p.list.begun}
-	th.shared = &handover.Thread{Proc: p.shared, TID: tid, Walks: lt.Walks(), Name: name.String(), Met: now}
+	c.lastTask++
+	th.shared = &handover.Thread{
+		ID: c.lastTask, Proc: p.shared, TID: tid, Walks: lt.Walks(), Name: name.String(), Met: now,
+	}
 	th.idle = idle.Thread{Owner: th, Look: lt}
 	lt.SetRate(c.opts.Freq)
 	if tid == p.target.PID {
@@ -160,7 +163,7 @@ func (c *Tracer) endThread(th *thread) {
 	c.unfollow(th)
 	e.Left, e.Patience = th.look.TakeLeft(), c.gaps.Patience()
 	if !e.Alive || th.tick == c.counts.ticks { // its last look is of the recording's end
-		e.Rest = booking.Reading{}
+		e.Rest = sample.Reading{}
 	}
 	c.out.add(handover.Event{Kind: handover.ThreadEnded, Thread: th.shared, Before: th.idle.Unchanged, End: e})
 	th.look.Close()

@@ -10,6 +10,7 @@ import (
 	"prywalk/internal/idle"
 	"prywalk/internal/look"
 	"prywalk/internal/procmem"
+	"prywalk/internal/sample"
 	"prywalk/internal/schedule"
 	"prywalk/internal/skid"
 	"prywalk/ptrace"
@@ -67,6 +68,9 @@ type runSpan struct {
 	lastRead int64  // when the targets' clocks were read last, CLOCK_MONOTONIC ns; 0: they were not yet
 	ran      int64  // from the first tick to the last reading, ns
 	ranGone  int64  // processor time of the processes that have ended, ns
+	// lastProcess and lastTask are the numbers that were given last.
+	lastProcess sample.ProcessID
+	lastTask    sample.TaskID
 }
 
 // tally is what the statistics are made of.
@@ -115,6 +119,8 @@ const FileReserve = 512
 
 // admit takes a process on. One that has ended already goes on to the accountant, which lets go of it.
 func (c *Tracer) admit(shared *handover.Process) {
+	c.lastProcess++
+	shared.ID = c.lastProcess
 	p := &process{target: shared.Target, shared: shared}
 	p.clock.now, _ = procmem.ProcessCPU(p.target.PID)
 	tasks := openTasks(shared)

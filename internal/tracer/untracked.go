@@ -16,7 +16,7 @@ import (
 // Most commands of a script end before the search for children finds them. The kernel's samples show them all the same,
 // and its records say what they run (package descendants). So a sample of one is kept until its process has ended, or
 // is met. Then it has a claim on what the children of the nearest process that was met have used
-// ([booking.Process.ClaimOfChild]), or on what the process itself has.
+// ([attribute.Process.ClaimOfChild]), or on what the process itself has.
 
 const (
 	// mostUntrackedShots bounds how many of their samples wait.

@@ -135,13 +135,21 @@ func (d *Data) Causes(c *Coverage, below string) string {
 	if !c.poor() || c.Idle() {
 		return ""
 	}
-	var parts []string
+	var causes []string // in the order of their largest parts
+	shares := map[string][]string{}
 	for _, m := range c.missing {
 		if 100*m.v < c.Total {
 			break
 		}
-		p := tabular.Precision{N: d.Precision.N, Total: float64(c.Total)}
-		parts = append(parts, p.Share(m.v)+" "+m.frame.kind()+cause(&m.frame, below))
+		p, why := tabular.Precision{N: d.Precision.N, Total: float64(c.Total)}, cause(&m.frame, below)
+		if shares[why] == nil {
+			causes = append(causes, why)
+		}
+		shares[why] = append(shares[why], p.Share(m.v)+" "+m.frame.kind())
+	}
+	var parts []string
+	for _, why := range causes {
+		parts = append(parts, strings.Join(shares[why], ", ")+why)
 	}
 	return "The rest: " + strings.Join(parts, "; ")
 }
@@ -150,21 +158,21 @@ func (d *Data) Causes(c *Coverage, below string) string {
 func cause(f *Frame, below string) string {
 	switch {
 	case f.Nameless && strings.HasPrefix(f.Module, "["):
-		return ", code without symbols" + below
+		return ": code without symbols" + below
 	case namehints.Bounded(f.Name, f.Module):
-		return ", functions known by their bounds only" + below
+		return ": functions known by their bounds only" + below
 	case f.Nameless:
-		return ", functions without symbols" + below
+		return ": functions without symbols" + below
 	case f.Name == "[exited unseen]":
-		return ", threads that started and exited between two samples (a higher -F catches more of them)"
+		return ": threads that started and exited between two samples (a higher -F catches more of them)"
 	case f.Name == "[short-lived children]":
-		return ", processes that exited before they were sampled, or could not be opened"
+		return ": processes that exited before they were sampled, or could not be opened"
 	case f.Name == "[ran between ticks]":
-		return ", short runs between two samples (a higher -F catches more of them)"
+		return ": short runs between two samples (a higher -F catches more of them)"
 	case f.Name == "[not observed]":
-		return ", while prywalk was stopped, got no processor, or could not look at the thread"
+		return ": while prywalk was stopped, got no processor, or could not look at the thread"
 	case f.incomplete():
-		return ", stacks that could not be unwound to the end"
+		return ": stacks that could not be unwound to the end"
 	}
 	return ""
 }

@@ -8,6 +8,7 @@ import (
 
 	"prywalk/internal/look"
 	"prywalk/internal/managed"
+	"prywalk/internal/sample"
 	"prywalk/internal/waits"
 )
 
@@ -31,7 +32,7 @@ func TestWhoWaitsForTheInterpreterIsToldWhoHasIt(t *testing.T) {
 							kept = true
 						}
 					}
-					if tid == py.pid || s.State == look.Running || s.Wait() != "futex" || !ok {
+					if tid == py.pid || s.State == sample.Running || s.Wait() != "futex" || !ok {
 						return
 					}
 					w, ok := waiter.Waiting(&managed.Sleeper{TID: tid, Word: word, Mem: &s.Mem})

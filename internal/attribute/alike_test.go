@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package attribute
+
+import (
+	"math"
+	"math/rand/v2"
+	"prywalk/frames"
+	"prywalk/internal/sample"
+	"testing"
+)
+
+const (
+	samplesApart = 1e6  // on a processor, ns
+	kernelTick   = 4e6  // at which the clock of a thread that runs moves, ns
+	burstsFor    = 60e9 // how long a simulated thread lives, ns
+	burstPhases  = 4    // of a burst, each with a stack of its own
+)
+
+// bursts is a thread that runs for so long and sleeps for a random time, again and again. Its clock moves when it goes
+// to sleep, and at the kernel's ticks.
+type bursts struct {
+	length int64
+	rng    *rand.Rand
+
+	from, to int64 // of this burst
+	used     int64 // before it
+}
+
+// reach goes on to the burst that has not ended at a moment.
+func (b *bursts) reach(now int64) {
+	for b.to <= now {
+		b.used += b.to - b.from
+		b.from = b.to + 1 + int64(b.rng.ExpFloat64()*float64(b.length))
+		b.to = b.from + b.length
+	}
+}
+
+// runs reports whether the thread runs at a moment, and in which phase.
+func (b *bursts) runs(now int64) (phase int64, on bool) {
+	b.reach(now)
+	return (now - b.from) * burstPhases / b.length, now >= b.from
+}
+
+// clock gives what the kernel shows at a moment.
+func (b *bursts) clock(now int64) int64 {
+	b.reach(now)
+	return b.used + max(now-now%kernelTick-b.from, 0)
+}
+
+// sampled samples it, with clocks that are read so far apart, and gives the time of each phase and that of the thread.
+func (b *bursts) sampled(t *testing.T, apart int64) (booked [burstPhases]int64, used int64) {
+	p, th := &Process{}, &Thread{}
+	emit := func(s Span) {
+		if s.State != sample.Running {
+			return
+		}
+		if s.Leaf != "" || s.CPU < 0 {
+			t.Errorf("%+v", s)
+		}
+		booked[s.Stack] += s.CPU
+	}
+	read, next := sample.Reading{Wall: 1}, b.rng.Int64N(samplesApart)
+	th.BeginAt(read)
+	var list []Look
+	for tick := int64(1); tick < burstsFor; list = list[:0] {
+		for tick += apart/2 + b.rng.Int64N(apart); next < tick; next += samplesApart {
+			if phase, on := b.runs(next); on {
+				s := Seen{Stack: sample.StackID(phase), State: sample.Running, Stop: frames.StopRoot}
+				list = append(list, Look{At: sample.Reading{Wall: next}, Seen: s, OnCPU: true, Apart: samplesApart, Sampled: true})
+			}
+		}
+		now := sample.Reading{Wall: tick, CPU: b.clock(tick)}
+		for i := range list {
+			list[i].At = read.Between(now, list[i].At.Wall)
+			th.Add(&list[i], nil, emit)
+		}
+		if _, on := b.runs(tick); !on {
+			th.Add(&Look{At: now, Seen: Seen{Stack: burstPhases, State: sample.Sleeping}}, nil, emit)
+		}
+		read = now
+	}
+	p.FinishThread(th, nil, emit)
+	return booked, p.Used()
+}
+
+// TestSamplesOfBurstsHaveTrueShares: of bursts from a fifth of a sample's period to five periods, with clocks that are
+// read as often as samples come, or a tenth of that. What each sample got by the clocks before it was up to 29 points
+// beside the truth.
+func TestSamplesOfBurstsHaveTrueShares(t *testing.T) {
+	for _, periods := range []float64{0.2, 0.5, 1, 1.5, 2.5, 5} {
+		for _, apart := range []int64{samplesApart, 10 * samplesApart} {
+			b := &bursts{length: int64(periods * samplesApart), rng: rand.New(rand.NewPCG(7, uint64(apart)))}
+			booked, used := b.sampled(t, apart)
+			sum, limit := int64(0), 6*math.Sqrt(0.25*0.75/float64(used/samplesApart))
+			for phase, ns := range booked {
+				sum += ns
+				if share := float64(ns) / float64(used); math.Abs(share-0.25) > limit {
+					t.Errorf("bursts of %v periods, clocks read each %v ms: phase %d has %.4f, want 0.25 within %.4f",
+						periods, float64(apart)/1e6, phase, share, limit)
+				}
+			}
+			if sum != used {
+				t.Errorf("bursts of %v periods: %d ns of %d", periods, sum, used)
+			}
+		}
+	}
+}
+
+// TestSamplesThatWaitAreBookedInTheEnd: few samples of a thread that sleeps for long, or of which a recording is
+// written while it goes on.
+func TestSamplesThatWaitAreBookedInTheEnd(t *testing.T) {
+	sampled := func(b *book) {
+		b.look(0, 0, 0, 1, sample.Sleeping)
+		b.look(4, 0, 6, sampledStack, sample.Running)
+		b.look(2, 1, 0, sampledStack, sample.Running)
+	}
+	for name, c := range map[string]struct {
+		then func(*book)
+		cpu  int64 // of the two samples together
+	}{
+		"it sleeps on": {func(b *book) { b.look(3, 0, alikeFor, 1, sample.Sleeping) }, 9},
+		"it slept there again": {func(b *book) {
+			b.look(3, 0, 1, 1, sample.Sleeping)
+			b.now.Wall += alikeFor
+			b.c.SleptAgain(b.now, 2, b.emit)
+		}, 9},
+		"a look stops it":        {func(b *book) { b.look(5, 0, 0, 2, sample.Running) }, 6},
+		"a recording is written": {func(b *book) { b.c.Cut(b.emit) }, 6},
+		"somebody watches":       {func(b *book) { b.c.Open(b.emit) }, 6},
+		"it ends":                {func(b *book) { b.look(3, 0, 1, 1, sample.Sleeping); b.c.Finish(b.emit) }, 9},
+	} {
+		var b book
+		sampled(&b)
+		for _, s := range b.spans {
+			if s.Stack == sampledStack {
+				t.Errorf("%s: %+v before", name, s)
+			}
+		}
+		c.then(&b)
+		var cpu, queued, n int64
+		for _, s := range b.spans {
+			if s.Stack == sampledStack {
+				cpu, queued, n = cpu+s.CPU, queued+s.RunQueue, n+s.Samples
+			}
+		}
+		if cpu != c.cpu || queued != 1 || n != 2 {
+			t.Errorf("%s: %d ns of cpu, %d queued in %d samples: %+v", name, cpu, queued, n, b.spans)
+		}
+	}
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package attribute
+
+import (
+	"maps"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+
+	"prywalk/internal/sample"
+)
+
+// bookedOf adds up what is booked by program, and of each what has a stack.
+type bookedOf struct {
+	all, walked map[string]int64
+	under       map[sample.StackID]int64
+}
+
+func newBookedOf() *bookedOf {
+	return &bookedOf{map[string]int64{}, map[string]int64{}, map[sample.StackID]int64{}}
+}
+
+func (b *bookedOf) add(s Span) {
+	if b.all[s.Program] += s.CPU; s.Leaf == "" {
+		b.walked[s.Program] += s.CPU
+		b.under[s.Stack] += s.CPU
+	}
+}
+
+func ran(program string, stack sample.StackID) Seen {
+	return Seen{Stack: stack, State: sample.Running, Program: program}
+}
+
+// TestProgramsHaveWhatWasCounted: the looks say only where, and what the kernel's sum has beyond is of the ends.
+func TestProgramsHaveWhatWasCounted(t *testing.T) {
+	for _, c := range []struct {
+		name             string
+		looks            int // at ls, of 10 each
+		pool             int64
+		ls, sort, others int64 // counted, and claimed of a program that nobody counted
+		all, walked      map[string]int64
+	}{
+		{"as much as looks say", 20, 300, 200, 100, 0, map[string]int64{"ls": 200, "sort": 100}, map[string]int64{"ls": 200}},
+		{"ticks came late", 20, 900, 800, 100, 0, map[string]int64{"ls": 800, "sort": 100}, map[string]int64{"ls": 800}},
+		{"few looks", 4, 900, 800, 100, 0, map[string]int64{"ls": 800, "sort": 100}, map[string]int64{"ls": 80}},
+		{"more looks than time", 100, 200, 150, 50, 0, map[string]int64{"ls": 150, "sort": 50}, map[string]int64{"ls": 150}},
+		{"more than there is", 20, 150, 200, 100, 0, map[string]int64{"ls": 100, "sort": 50}, map[string]int64{"ls": 100}},
+		{"ends", 20, 360, 200, 100, 0, map[string]int64{"ls": 220, "sort": 140}, map[string]int64{"ls": 220}},
+		{"more than ends have", 20, 2000, 200, 10, 0, map[string]int64{"ls": 270, "sort": 150, "": 1580},
+			map[string]int64{"ls": 270}},
+		{"somebody else", 20, 310, 200, 100, 10, map[string]int64{"ls": 200, "sort": 100, "sudo": 10},
+			map[string]int64{"ls": 200, "sudo": 10}},
+		{"no time", 20, 0, 200, 100, 0, map[string]int64{}, map[string]int64{}},
+	} {
+		p, b := &Process{}, newBookedOf()
+		for range c.looks {
+			p.ClaimOfChild(ran("ls", 1), 5e9, 10)
+		}
+		if c.others > 0 {
+			p.ClaimOfChild(ran("sudo", 2), 5e9, c.others)
+		}
+		p.ChildCounted("ls", c.ls, true, true)
+		p.ChildCounted("sort", c.sort/2, true, true)
+		p.ChildCounted("sort", c.sort-c.sort/2, true, true)
+		p.Children(c.pool, 9e9, b.add)
+		if !maps.Equal(b.all, c.all) || !maps.Equal(b.walked, c.walked) {
+			t.Errorf("%s: %v, with a stack %v", c.name, b.all, b.walked)
+		}
+		before := maps.Clone(b.all)
+		if p.Children(0, 9e9, b.add); !maps.Equal(before, b.all) || p.counted || p.kidsEnds != nil {
+			t.Errorf("%s: booked twice: %v", c.name, b.all)
+		}
+	}
+}
+
+// TestCountsThatEndAreLeastOnes: from then on all is as if nothing had been counted, but for what is known.
+func TestCountsThatEndAreLeastOnes(t *testing.T) {
+	p, b := &Process{}, newBookedOf()
+	for range 100 {
+		p.ClaimOfChild(ran("ls", 1), 5e9, 10)
+	}
+	p.ChildCounted("ls", 300, true, true)
+	p.ChildCounted("sort", 100, false, false)
+	p.Children(1150, 9e9, b.add)
+	if want := map[string]int64{"ls": 1150}; !maps.Equal(b.all, want) {
+		t.Errorf("%v, not %v", b.all, want)
+	}
+}
+
+// TestCountsAreBookedBitByBit: in the end the sums are those of one booking, also through a process in between.
+func TestCountsAreBookedBitByBit(t *testing.T) {
+	shell, inner, b := &Process{}, &Process{}, newBookedOf()
+	sum := int64(0)
+	for step := range int64(40) {
+		for range 2 {
+			inner.ClaimOfChild(ran("ls", 1), step*1e9, 10)
+			inner.ClaimOfChild(ran("sort", 2), step*1e9, 10)
+		}
+		inner.ChildCounted("ls", 30, true, true)
+		inner.ChildCounted("sort", 60, true, true)
+		if step > 1 { // the kernel's sum comes later, and has ends, too
+			sum += 100
+			inner.ChildrenSoFar(100, (step+1)*1e9, b.add)
+		}
+	}
+	inner.PassChildrenTo(shell, 200)
+	shell.Children(0, 99e9, b.add)
+	total := b.all["ls"] + b.all["sort"] + b.all[""]
+	if sum += 200; total != sum || b.all[""] != 0 || b.all["ls"] < 40*30 || b.all["sort"] < 40*60 {
+		t.Errorf("%v of %d", b.all, sum)
+	}
+	if inner.counted || inner.kidsEnds != nil || len(inner.kidsUsed) != 0 {
+		t.Errorf("%+v keeps what it has passed on", inner)
+	}
+}
+
+func TestCountsAreNotKnownWithoutEnd(t *testing.T) {
+	shell := &Process{}
+	for i := range 4 * mostKidsUsed {
+		p := &Process{}
+		p.ChildCounted(strconv.Itoa(i), 10, true, true)
+		p.PassChildrenTo(shell, 10)
+	}
+	if len(shell.kidsEnds) > mostKidsUsed || len(shell.kidsUsed) > mostKidsUsed {
+		t.Errorf("%d and %d programs", len(shell.kidsEnds), len(shell.kidsUsed))
+	}
+}
+
+// TestCountedProgramsHaveTrueShares: children of three programs live for 0.05 to 40 ticks. Of each tick's looks one in
+// five is made, as where prywalk waits for a processor. Each program spends a quarter of its life in its first
+// function. Programs have their time but for the ends, and functions have their part of it, within six standard errors.
+func TestCountedProgramsHaveTrueShares(t *testing.T) {
+	const tick, made, tail = 1e6, 0.2, 2e3
+	programs := []string{"a", "b", "c"}
+	random := rand.New(rand.NewPCG(3, 5))
+	for _, life := range []float64{0.05, 0.3, 1, 5, 40} {
+		p, b := &Process{}, newBookedOf()
+		used, looks := map[string]float64{}, map[string]float64{}
+		pool := 0.0
+		for i := range int(30000 / max(life, 0.3)) {
+			program := programs[min(int(random.Float64()*6), 2)] // c is as frequent as two thirds
+			lives := life * tick * (0.5 + random.Float64())
+			phase := random.Float64() * tick
+			for at := phase; at < lives; at += tick {
+				if random.Float64() >= made {
+					continue
+				}
+				stack := sample.StackID(2)
+				if at < lives/4 {
+					stack = 1
+				}
+				looks[program]++
+				p.ClaimOfChild(ran(program, 10*sample.StackID(program[0])+stack), int64(i)*1e6, tick)
+			}
+			used[program] += lives + tail
+			pool += lives + tail
+			p.ChildCounted(program, int64(lives), true, true)
+		}
+		p.Children(int64(pool), 99e9, b.add)
+		for _, program := range programs {
+			if got := float64(b.all[program]) / used[program]; got < 0.99 || got > 1.01 {
+				t.Errorf("life %v: %s has %.3f of its time", life, program, got)
+			}
+			n := looks[program]
+			if n < shortProcess {
+				continue
+			}
+			got := float64(b.under[10*sample.StackID(program[0])+1]) / float64(b.all[program])
+			if off := math.Abs(got - 0.25); off > 6*math.Sqrt(0.25*0.75/n) {
+				t.Errorf("life %v: the first quarter of %s has %.3f, with %v looks", life, program, got, n)
+			}
+			if b.walked[program] < b.all[program]*99/100 {
+				t.Errorf("life %v: %d of %d of %s has a stack", life, b.walked[program], b.all[program], program)
+			}
+		}
+	}
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package attribute
+
+import (
+	"math"
+	"math/rand/v2"
+	"prywalk/frames"
+	"prywalk/internal/sample"
+	"testing"
+)
+
+// TestTimeOfAThreadThatWasNeverSeenIsNotObserved: it was found running, and then unchanged or queued, and no sample of
+// it came. It must not be booked under the stack of whoever was seen first.
+func TestTimeOfAThreadThatWasNeverSeenIsNotObserved(t *testing.T) {
+	for name, rest := range map[string]sample.Reading{
+		"ran":    {Wall: 9e6, CPU: 8e6},
+		"queued": {Wall: 9e6, CPU: 2e6, RunQueue: 6e6},
+		"slept":  {Wall: 9e6, CPU: 1e6},
+	} {
+		p, th := &Process{}, &Thread{}
+		var cpu, runq, wall int64
+		book := func(s Span) {
+			if s.Leaf != NotObserved || s.Samples != 0 {
+				t.Errorf("%s: %+v", name, s)
+			}
+			cpu, runq, wall = cpu+s.CPU, runq+s.RunQueue, wall+s.Wall
+		}
+		th.BeginAt(sample.Reading{})
+		th.Extend(sample.Unchanged{Ticks: 2, Last: sample.Reading{Wall: 1e6}}, nil, nil)
+		p.EndThread(th, &End{Alive: true, Rest: rest, Patience: 1e9}, book)
+		p.FinishThread(th, Gaps{}, book)
+		if cpu != rest.CPU || runq != rest.RunQueue || wall < cpu+runq || wall > rest.Wall {
+			t.Errorf("%s: %d ns of cpu, %d queued, %d in all", name, cpu, runq, wall)
+		}
+	}
+}
+
+// TestQueueTimeThatComesLateIsNotBookedTwice: a thread that never sleeps was sampled, and then queued when its clocks
+// were read. Between the readings it seemed to sleep for 4 ms; the next reading says that it was queued.
+func TestQueueTimeThatComesLateIsNotBookedTwice(t *testing.T) {
+	var c Clock
+	wall := int64(0)
+	book := func(s Span) {
+		if wall += s.Wall; s.State != sample.Running {
+			t.Errorf("it never slept: %+v", s)
+		}
+	}
+	c.Begin(sample.Reading{})
+	c.Look(sample.Reading{Wall: 10e6, CPU: 6e6}, Seen{State: sample.Running}, true, book)
+	c.Look(sample.Reading{Wall: 20e6, CPU: 12e6, RunQueue: 8e6}, Seen{State: sample.Running}, true, book)
+	if c.Finish(book); wall != 20e6 {
+		t.Errorf("%d ns of 20e6", wall)
+	}
+}
+
+// sampledLives are threads one after the other, sampled at fixed moments that know nothing of them, and with clocks
+// that are read at ticks. It gives the time booked to each phase, what they used, and what is left unseen, ns.
+func sampledLives(rng *rand.Rand, life, period int64, samples int) (booked [phases]int64, used, unseen int64) {
+	p := &Process{}
+	book := func(s Span) { booked[s.Stack] += s.CPU }
+	seen := func(age int64) Seen {
+		return Seen{Stack: sample.StackID(age * phases / life), State: sample.Running, Stop: frames.StopRoot}
+	}
+	end, pool := int64(samples)*period, int64(0)
+	for born := rng.Int64N(period); born < end; born += life + rng.Int64N(period) {
+		th := &Thread{BornAt: born}
+		read := sample.Reading{Wall: born}
+		var waiting []int64
+		next := born - born%period + period
+		for tick := born - born%period + period + period/3; ; tick += period { // clocks are read a third later
+			for ; next < min(tick, born+life); next += period {
+				waiting = append(waiting, next)
+			}
+			if tick >= born+life {
+				break
+			}
+			now := sample.Reading{Wall: tick, CPU: tick - born}
+			for _, at := range waiting {
+				l := Look{At: read.Between(now, at), Seen: seen(at - born), OnCPU: true, Apart: period}
+				if !th.begun {
+					th.Begin(l.At)
+				}
+				th.book(&l, Gaps{}, book)
+			}
+			read, waiting = now, waiting[:0]
+		}
+		for _, at := range waiting {
+			p.Claim(seen(at-born), at, period)
+		}
+		used += life
+		pool += life - th.clock.last.CPU
+		p.ended(th)
+	}
+	unseen = p.payClaims(pool+p.givenBack, true, func(k claim, ns int64) { booked[k.where.Stack] += ns })
+	return booked, used, unseen
+}
+
+// TestSharesOfSampledShortLivesAreTrue: of lives from a tenth of a period to a hundred. The bounds are those of
+// TestSharesOfShortLivesAreTrue.
+func TestSharesOfSampledShortLivesAreTrue(t *testing.T) {
+	const period, samples = 10_000_000, 20_000
+	for _, periods := range []float64{0.1, 0.2, 0.5, 0.8, 1, 1.5, 3, 5, 10, 30, 100} {
+		rng := rand.New(rand.NewPCG(2, uint64(periods*10)))
+		life := int64(periods*period) + 1
+		booked, used, unseen := sampledLives(rng, life, period, samples)
+		total := unseen
+		for _, ns := range booked {
+			total += ns
+		}
+		if total != used {
+			t.Errorf("%v periods: %d ns in all, want %d", periods, total, used)
+		}
+		met := float64(used) / period
+		limit := 6 * math.Sqrt(0.25*0.75/met)
+		for i, ns := range booked {
+			if share := float64(ns) / float64(total-unseen); math.Abs(share-0.25) > limit {
+				t.Errorf("%v periods: phase %d has %.4f, want 0.25 within %.4f", periods, i, share, limit)
+			}
+		}
+		if share := float64(unseen) / float64(total); share > 6/math.Sqrt(met) {
+			t.Errorf("%v periods: %.4f unseen", periods, share)
+		}
+	}
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sampler
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	pprof "github.com/google/pprof/profile"
+
+	"prywalk/frames"
+	"prywalk/internal/attribute"
+	"prywalk/internal/handover"
+	"prywalk/internal/look"
+	"prywalk/internal/procmem"
+	"prywalk/internal/runstats"
+	"prywalk/internal/sample"
+)
+
+// toyEngine is a whole engine: it reads the stacks of sleepers, and nothing of threads that run. It needs neither
+// ptrace nor perf. It takes threads as they are when it begins, and does not find new ones.
+type toyEngine struct {
+	with    *handover.Common
+	arrive  <-chan *handover.Process
+	period  time.Duration
+	tasks   sample.TaskID    // the number that was given last
+	procs   sample.ProcessID // the same
+	threads []*toyThread
+	ticks   int64
+	peeked  int64
+}
+
+// toyThread is a thread of the toy.
+type toyThread struct {
+	shared *handover.Thread
+	files  *procmem.ThreadFiles
+}
+
+// Run implements [handover.Engine].
+func (e *toyEngine) Run(ctx context.Context, _ func()) {
+	defer e.with.Ring.Close()
+	tick := time.NewTicker(e.period)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		if batch := e.with.Ring.Get(); e.with.Ring.Room() {
+			e.with.Ring.Send(e.observe(e.admit(batch)))
+		} else {
+			e.with.Ring.Put(batch)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+	}
+	e.with.Ring.Send(e.end(e.with.Ring.Get()))
+}
+
+// Stats implements [handover.Engine].
+func (e *toyEngine) Stats(s *runstats.Stats) {
+	s.Engine, s.Ticks, s.Attempted, s.Peeked = "toy", e.ticks, e.peeked, e.peeked
+}
+
+// admit takes on the processes that have arrived.
+func (e *toyEngine) admit(out handover.Batch) handover.Batch {
+	for {
+		select {
+		case p := <-e.arrive:
+			e.procs++
+			p.ID, p.Since = e.procs, procmem.Now()
+			tasks := p.TakeTasks()
+			tids, _ := tasks.List(nil)
+			tasks.Close()
+			for _, tid := range tids {
+				e.tasks++
+				lt := look.NewThread(p.Target.PID, tid, nil) // for what the walks learn
+				e.threads = append(e.threads, &toyThread{
+					shared: &handover.Thread{ID: e.tasks, Proc: p, TID: tid, Walks: lt.Walks(), Met: procmem.Now()},
+					files:  procmem.OpenThread(p.Target.PID, tid, nil),
+				})
+			}
+			out = append(out, handover.Event{Kind: handover.ProcessBegan, Proc: p})
+		default:
+			return out
+		}
+	}
+}
+
+// observe copies the stacks of the threads that sleep.
+func (e *toyEngine) observe(out handover.Batch) handover.Batch {
+	e.ticks++
+	for _, th := range e.threads {
+		shot := e.with.Pool.Get()
+		if !e.peek(th, shot) {
+			e.with.Pool.Put(shot)
+			continue
+		}
+		e.peeked++
+		out = append(out, handover.Event{
+			Kind: handover.Looked, Thread: th.shared, Proc: th.shared.Proc, Shot: shot, Length: int64(e.period),
+		})
+	}
+	return out
+}
+
+// peek copies the registers and the stack of a thread that sleeps and does not run meanwhile; false if it does.
+func (e *toyEngine) peek(th *toyThread, s *look.Shot) bool {
+	before, err := th.files.SchedStat()
+	if err != nil {
+		return false
+	}
+	call, err := th.files.Syscall()
+	if err != nil || call.Running {
+		return false
+	}
+	stack := make([]byte, 16<<10)
+	n, _ := procmem.ReadVM(th.shared.TID, call.SP, stack) // up to where the mapping ends
+	after, err := th.files.SchedStat()
+	if err != nil || after.Runs != before.Runs {
+		return false
+	}
+	s.At, s.How, s.State, s.Sched, s.Call = procmem.Now(), look.ByPeek, sample.Sleeping, after, call
+	s.Regs = frames.Regs{Arch: th.shared.Proc.Target.Arch, PC: call.PC}
+	s.Regs.Set(s.Regs.Arch.SP(), call.SP)
+	s.Mem = frames.Snapshot{Stack: frames.Region{Addr: call.SP, Bytes: stack[:n]}}
+	return true
+}
+
+// end ends all threads and processes, which go on.
+func (e *toyEngine) end(out handover.Batch) handover.Batch {
+	now := procmem.Now()
+	seen := map[*handover.Process]bool{}
+	for _, th := range e.threads {
+		end := &handover.ThreadEnd{}
+		end.Alive = true
+		if st, err := th.files.SchedStat(); err == nil {
+			end.Rest = procmem.ReadingAt(st, now)
+		}
+		out = append(out, handover.Event{Kind: handover.ThreadEnded, Thread: th.shared, Proc: th.shared.Proc, End: end})
+		th.files.Close()
+	}
+	for _, th := range e.threads {
+		if p := th.shared.Proc; !seen[p] {
+			seen[p] = true
+			out = append(out, handover.Event{
+				Kind: handover.ProcessEnded, Proc: p, At: now, Used: &attribute.ProcessEnd{},
+			})
+		}
+	}
+	return out
+}
+
+// TestAnotherEngineRecords: what follows an engine needs nothing but its events. The toy's recording has the stacks and
+// the time of sleepers.
+func TestAnotherEngineRecords(t *testing.T) {
+	target := start(t, "sleepers", "3")
+	allAsleep(t, target.pid)
+	toy := func(with *handover.Common, arrive <-chan *handover.Process) handover.Engine {
+		return &toyEngine{with: with, arrive: arrive, period: 10 * time.Millisecond}
+	}
+	begun := time.Now()
+	enough := func(*Sampler) bool { return time.Since(begun) > time.Second }
+	r := run(t, Options{engine: toy}, enough, nil, target.pid)
+	asleep := func(s *pprof.Sample) bool { return in("sleep_here")(s) && label(s, "state") == "sleeping" }
+	ticks, wall := r.sumOf(0, asleep), r.sumOf(1, asleep)
+	if r.Engine != "toy" || r.Peeked == 0 || ticks < 3 || r.Complete < r.Samples*99/100 {
+		t.Errorf("engine %s: %d ticks of sleepers, %d of %d samples complete", r.Engine, ticks, r.Complete, r.Samples)
+	}
+	// From a thread's first sample to its end, but for the first tick and the last.
+	if most := 3 * time.Since(begun).Nanoseconds(); wall < int64(time.Second) || wall > most {
+		t.Errorf("three sleepers slept for %v in less than %v", time.Duration(wall), time.Duration(most))
+	}
+}
