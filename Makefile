@@ -25,7 +25,7 @@ BENCHFLAGS ?=
 # The modules: the product and all of its tests, and what measures it.
 MODULES := . benchmarks
 
-.PHONY: all build setup test vet-arches test-arm64 test-race torture-freezes go-releases bench bench-go bench-quick bench-full bench-docs bench-known peers counts counts-arm64 rows lint fmt demo dist test-dist third-party rename fuzz clean help
+.PHONY: all build setup check test vet-arches test-arm64 test-race torture-freezes go-releases bench bench-go bench-quick bench-full bench-docs bench-known peers counts counts-arm64 rows lint fmt demo dist test-dist third-party rename fuzz clean help
 
 all: build
 
@@ -40,6 +40,10 @@ $(BIN):
 ## setup: install what the tests need (as root; Debian)
 setup:
 	@sh scripts/setup-tests.sh
+
+## check: the developer's loop: static checks of changed packages, the fast tests and those of what changed (BASE: since when)
+check:
+	@sh scripts/check.sh $(BASE)
 
 # The integration tests build the program themselves: Go does not see that a result that it has kept is
 # of another one, hence -count=1.
