@@ -229,8 +229,8 @@ func (x *Difference) figure(before, after float64) Figure {
 	}
 	value := [2]float64{f.Old, f.New}
 	same := x.ifTheSame(value)
-	old, new := x.prec[0].Total*x.scale[0], x.prec[1].Total*x.scale[1]
-	f.ofWhole = min(1, 2*same/(old+new)) * max(-mostBetweenRuns*old, min(new-old, mostBetweenRuns*old))
+	was, is := x.prec[0].Total*x.scale[0], x.prec[1].Total*x.scale[1]
+	f.ofWhole = min(1, 2*same/(was+is)) * max(-mostBetweenRuns*was, min(is-was, mostBetweenRuns*was))
 	if before == x.prec[0].Total && after == x.prec[1].Total { // all of it is what the kernel counted
 		return f
 	}

@@ -8,7 +8,7 @@ import "prywalk/internal/sample"
 // lengths are nanoseconds. Who creates an event may use it again after [Attribution.Handle] has returned.
 type Event interface{ isEvent() }
 
-// ProcessStarted: a process is sampled from now on.
+// ProcessStarted says that a process is sampled from now on.
 type ProcessStarted struct {
 	Process sample.ProcessID
 	PID     int
@@ -19,7 +19,7 @@ type ProcessStarted struct {
 	FromStart, Childless bool
 }
 
-// Observed: a thread was sampled, and the stack is walked.
+// Observed says that a thread was sampled, and the stack is walked.
 type Observed struct {
 	Process sample.ProcessID
 	Task    sample.TaskID
@@ -28,7 +28,7 @@ type Observed struct {
 	Look
 }
 
-// FoundRunning: a thread runs, and no stack of it is known yet.
+// FoundRunning says that a thread runs, and no stack of it is known yet.
 type FoundRunning struct {
 	Process sample.ProcessID
 	Task    sample.TaskID
@@ -36,13 +36,13 @@ type FoundRunning struct {
 	Now     sample.Reading
 }
 
-// FoundUnchanged: a thread was found as at its last sample.
+// FoundUnchanged says that a thread was found as at its last sample.
 type FoundUnchanged struct {
 	Task   sample.TaskID
 	Before sample.Unchanged
 }
 
-// TaskEnded: a thread has ended, or the recording ends.
+// TaskEnded says that a thread has ended, or the recording ends.
 type TaskEnded struct {
 	Process sample.ProcessID
 	Task    sample.TaskID
@@ -52,7 +52,7 @@ type TaskEnded struct {
 	End     End
 }
 
-// ProcessEnded: a process has ended, or the recording ends. All its threads have ended before.
+// ProcessEnded says that a process has ended, or the recording ends. All its threads have ended before.
 type ProcessEnded struct {
 	Process sample.ProcessID
 	Program string // its name, for the time that goes to the process that waited for it
@@ -71,13 +71,13 @@ type ProcessEnd struct {
 	Counted int64
 }
 
-// EndedSoFar: threads of a process that have ended have used that much by now ([ProcessEnd.Ended]).
+// EndedSoFar says that threads of a process that have ended have used that much by now ([ProcessEnd.Ended]).
 type EndedSoFar struct {
 	Process    sample.ProcessID
 	Length, At int64
 }
 
-// Claimed: a sample of a thread whose own clocks will not be read any more stands for so much processor time.
+// Claimed says that a sample of a thread whose own clocks will not be read any more stands for so much processor time.
 type Claimed struct {
 	Process    sample.ProcessID
 	Seen       Seen
@@ -86,7 +86,7 @@ type Claimed struct {
 	OfChild bool
 }
 
-// ChildCounted: a child that is not sampled itself has used so much while it ran a program.
+// ChildCounted says that a child that is not sampled itself has used so much while it ran a program.
 type ChildCounted struct {
 	Process sample.ProcessID
 	Program string
@@ -95,13 +95,13 @@ type ChildCounted struct {
 	Exact, Ended bool
 }
 
-// NotObservedFor: no thread was sampled for that length from this moment on.
+// NotObservedFor says that no thread was sampled for that length from this moment on.
 type NotObservedFor struct{ At, Length int64 }
 
-// Cut: what is open is booked up to now. Task is the thread that it is about; 0: all.
+// Cut says that what is open is to be attributed up to now. Task is the thread that it is about; 0: all.
 type Cut struct{ Task sample.TaskID }
 
-// Tick: so late it is.
+// Tick says how late it is.
 type Tick struct{ At int64 }
 
 func (*ProcessStarted) isEvent() {}
