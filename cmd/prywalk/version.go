@@ -55,7 +55,7 @@ func stamped(info *debug.BuildInfo) string {
 	commit := set["vcs.revision"]
 	switch {
 	case commit == "":
-		return "of an unknown version (built without git; make build tells it)"
+		return "of an unknown version (built without git; make build sets it)"
 	case set["vcs.modified"] == "true":
 		return commit[:min(12, len(commit))] + "-dirty"
 	}

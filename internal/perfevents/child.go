@@ -33,7 +33,7 @@ func Survivable(child func(context.Context) *exec.Cmd) error {
 	cmd := child(ctx)
 	cmd.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL}
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("%w: a seccomp filter kills who asks for them", ErrUnsupported)
+		return fmt.Errorf("%w: a seccomp filter kills the process that asks for them", ErrUnsupported)
 	}
 	return nil
 }

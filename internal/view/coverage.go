@@ -170,7 +170,7 @@ func cause(f *Frame, below string) string {
 	case f.Name == "[ran between ticks]":
 		return ": short runs between two samples (a higher -F catches more of them)"
 	case f.Name == "[not observed]":
-		return ": while prywalk was stopped, got no processor, or could not look at the thread"
+		return ": while prywalk was stopped, got no processor, or could not sample the thread"
 	case f.incomplete():
 		return ": stacks that could not be unwound to the end"
 	}
