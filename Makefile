@@ -73,7 +73,7 @@ FREEZES ?= 1000000
 torture-freezes: setup
 	TORTURE_FREEZES=$(FREEZES) $(GO) test -timeout 3h -count=1 -v -run TestWhatAFreezeDoesToEachCall ./integration/torture
 
-## go-releases: the tests of Go programs with every release from 1.13 to 1.20; make test has 1.15, 1.19 and 1.20 (fetches five toolchains of 100 MB; some minutes)
+## go-releases: the tests of Go programs with every release from 1.13 to 1.27; make test has 1.15, 1.19, 1.20, 1.27 and the current one (fetches toolchains of 100 MB each; some minutes)
 go-releases: setup
 	PRYWALK_GO_RELEASES=1 $(GO) test -timeout 30m -count=1 ./internal/runtimes/golang ./internal/dump
 
@@ -139,6 +139,8 @@ lint: vet-arches
 	$(LINT) run ./...
 	cd benchmarks && $(GO) tool -modfile=../tools/go.mod staticcheck ./...
 	cd benchmarks && $(GO) tool -modfile=../tools/go.mod golangci-lint run ./...
+	$(GO) -C integration/collector vet ./...
+	$(GO) -C integration/kubernetes vet ./...
 
 ## fmt: format all Go files
 fmt:

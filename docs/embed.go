@@ -6,9 +6,10 @@ package docs
 
 import "embed"
 
-// Topics has the pages on what the kernel must allow, what prywalk cannot do, and the formats of its files.
+// Topics has the pages on what the kernel must allow, what incomplete stacks and missing names mean, what prywalk
+// cannot do, and the formats of its files.
 //
-//go:embed rights.md limits.md recording-file.md
+//go:embed rights.md names.md limits.md recording.md
 var Topics embed.FS
 
 // Schemas has a JSON Schema for each output, as schema/NAME.json.

@@ -16,7 +16,7 @@ var (
 // TestEveryFieldOfStatsIsOnThePage holds that the page of the file and of --stats leaves no field and no label out.
 func TestEveryFieldOfStatsIsOnThePage(t *testing.T) {
 	fields := read(t, "internal/runstats/runstats.go")
-	page := read(t, "docs/recording-file.md")
+	page := read(t, "docs/recording.md")
 	for _, c := range []struct {
 		what  string
 		names [][]string
@@ -30,7 +30,7 @@ func TestEveryFieldOfStatsIsOnThePage(t *testing.T) {
 		}
 		for _, m := range c.names {
 			if !strings.Contains(page, "`"+m[1]+"`") {
-				t.Errorf("docs/recording-file.md lacks %s %s", c.what, m[1])
+				t.Errorf("docs/recording.md lacks %s %s", c.what, m[1])
 			}
 		}
 	}

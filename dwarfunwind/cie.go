@@ -9,13 +9,13 @@ import (
 	"prywalk/internal/wire"
 )
 
-// maxCIEs bounds the decoded CIEs that are kept; programs have tens.
+// maxCIEs bounds the CIEs that are kept; programs have tens.
 const maxCIEs = 256
 
-// cie is a decoded common information entry.
+// cie is a decoded common information entry (DWARF 5 §6.4.1).
 type cie struct {
 	ok        bool
-	signal    bool // augmentation S: the FDEs are of signal trampolines
+	signal    bool // augmentation S: FDEs of signal trampolines
 	augmented bool // augmentation z: FDEs have a length of extra data
 	fdeEnc    uint8
 	addrSize  uint8
@@ -23,12 +23,12 @@ type cie struct {
 	codeAlign uint64
 	dataAlign int64
 	ra        uint64 // column of the return address
-	limit     uint64 // columns from here on are not followed
+	limit     uint64 // columns from here on are ignored
 	init      state
 	exprs     [][]byte // expressions that init refers to
 }
 
-// cieAt gives the CIE at off, nil if it is none or cannot be understood.
+// cieAt gives the CIE at off, nil if invalid.
 func (t *Table) cieAt(s *frameSection, off uint64) *cie {
 	if s.last != nil && s.at == off {
 		return s.last
@@ -70,8 +70,7 @@ func (t *Table) decodeCIE(s *frameSection, off uint64) *cie {
 	return c
 }
 
-// columns gives how many registers, by DWARF number, rules are kept for. Vector
-// registers come after them.
+// columns gives the number of registers that have rules; vector registers come after them.
 func columns(arch frames.Arch) uint64 {
 	if arch == frames.X86_64 {
 		return uint64(frames.X86RA) + 1
@@ -79,8 +78,7 @@ func columns(arch frames.Arch) uint64 {
 	return frames.NumRegs
 }
 
-// header decodes what precedes the initial instructions (DWARF 5 §6.4.1; for the
-// version of .debug_frame, §7.24: 1, 3 and 4).
+// header decodes what precedes the initial instructions (DWARF 5 §6.4.1). Versions of .debug_frame: 1, 3, 4 (§7.24).
 func (c *cie) header(cur *cursor, s *frameSection, off uint64) bool {
 	version := cur.U8()
 	aug := cur.CString()
@@ -89,7 +87,7 @@ func (c *cie) header(cur *cursor, s *frameSection, off uint64) bool {
 	}
 	c.addrSize = 8
 	if string(aug) == "eh" {
-		cur.Take(8) // a pointer that GCC 2 wrote
+		cur.Take(8) // GCC 2's pointer
 		aug = nil
 	}
 	if version >= 4 {
@@ -107,9 +105,8 @@ func (c *cie) header(cur *cursor, s *frameSection, off uint64) bool {
 	return c.augmentation(cur, aug, s, off)
 }
 
-// augmentation decodes the data that the augmentation string announces (LSB 5.0
-// §10.6.1.1.1). With z its length is known, so that unknown letters end the
-// decoding and not the CIE.
+// augmentation decodes the augmentation string's data (LSB 5.0 §10.6.1.1.1). z gives the length, so that decoding can
+// end at an unknown letter.
 func (c *cie) augmentation(cur *cursor, aug []byte, s *frameSection, off uint64) bool {
 	if len(aug) == 0 {
 		return true
@@ -139,8 +136,7 @@ func (c *cie) augmentation(cur *cursor, aug []byte, s *frameSection, off uint64)
 	return !cur.Bad && !sub.Bad
 }
 
-// slot gives the place in a state of a register's rule, -1 for one that is not
-// followed.
+// slot gives a register's index in state, -1 for an ignored one.
 func (c *cie) slot(reg uint64) int {
 	switch {
 	case reg < c.limit:

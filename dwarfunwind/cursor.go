@@ -4,6 +4,5 @@ package dwarfunwind
 
 import "prywalk/internal/wire"
 
-// cursor reads call frame information: numbers as all of DWARF has them, and what only this has. Reading beyond the
-// end sets Bad, after which everything reads as zero; parsing code checks it once.
+// cursor reads call frame information. Reading beyond the end sets Bad, and gives zeros from then on.
 type cursor struct{ wire.Cursor }

@@ -5,11 +5,9 @@ package dwarfunwind
 import "prywalk/internal/wire"
 
 const (
-	// maxEntry bounds an FDE in bytes, and with it the time of one lookup. The
-	// largest seen, of generated code, have tens of thousands.
+	// maxEntry bounds an FDE in bytes, and so a lookup's time; the largest seen have tens of thousands.
 	maxEntry = 1 << 20
-	// maxCIE bounds a CIE, of which a hostile section can make every FDE use
-	// another; compilers write less than 50 bytes.
+	// maxCIE bounds a CIE in bytes, as each FDE can have another; compilers write less than 50.
 	maxCIE = 1 << 10
 )
 
@@ -19,16 +17,16 @@ type frameSection struct {
 	eh    bool
 	bases bases
 	cies  map[uint64]*cie
-	last  *cie // the CIE that was used last, and where it is
+	last  *cie // the CIE that was used last
 	at    uint64
 }
 
-// entry is a CIE or FDE as it stands in the section (DWARF 5 §6.4.1).
+// entry is an undecoded CIE or FDE (DWARF 5 §6.4.1).
 type entry struct {
-	data []byte // the whole entry, with its length
-	body int    // where what follows the CIE id or pointer starts in data
-	off  uint64 // offset of the entry in the section
-	next uint64 // offset of the entry after it
+	data []byte // with its length
+	body int    // offset in data behind the CIE id or pointer
+	off  uint64 // offset in the section
+	next uint64 // offset of the next entry
 	cie  uint64 // offset of the FDE's CIE
 	kind entryKind
 }
@@ -37,12 +35,11 @@ type entryKind uint8
 
 const (
 	kindBad entryKind = iota
-	kindEnd           // a length of zero: in .eh_frame, the end
+	kindEnd           // length zero: the end of .eh_frame
 	kindCIE
 	kindFDE
 )
 
-// entry reads the entry at off.
 func (s *frameSection) entry(off uint64) (e entry) {
 	c := cursor{wire.Cursor{Bytes: s.head(off)}}
 	e.off = off
@@ -70,8 +67,7 @@ func (s *frameSection) entry(off uint64) (e entry) {
 	return e
 }
 
-// identify reads the CIE id or pointer. In .eh_frame it is always four bytes, and
-// counts backwards from where it stands (LSB 5.0 §10.6.1).
+// identify reads the CIE id or pointer; in .eh_frame 4 bytes, the distance back from there (LSB 5.0 §10.6.1).
 func (s *frameSection) identify(e *entry, c *cursor, wide bool) {
 	at := e.off + uint64(c.Pos)
 	var id uint64
@@ -93,7 +89,7 @@ func (s *frameSection) identify(e *entry, c *cursor, wide bool) {
 	}
 }
 
-// resync finds the entry after one that could not be read, false at the end.
+// resync finds the entry after an unreadable one, false at the end.
 func (e *entry) resync(s *frameSection) (uint64, bool) {
 	if e.kind == kindEnd && s.eh || e.next <= e.off || e.next >= s.Size {
 		return 0, false

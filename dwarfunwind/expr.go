@@ -16,12 +16,12 @@ const (
 // expr is a DWARF expression (DWARF 5 §2.5); it implements [frames.Expr].
 type expr struct {
 	code     []byte
-	pc       uint64 // the address, in the file's terms, that the rule is for
+	pc       uint64 // the rule's address in the file
 	pcColumn uint64
-	pushCFA  bool // the stack starts with the CFA on it (§6.4.2.3)
+	pushCFA  bool // the stack begins with the CFA (§6.4.2.3)
 }
 
-// evaluator is the state of one evaluation.
+// evaluator runs one expression.
 type evaluator struct {
 	cursor
 	*expr
@@ -57,7 +57,6 @@ func (v *evaluator) push(x uint64) bool {
 	return true
 }
 
-// step executes one operation.
 func (v *evaluator) step(op uint8) bool {
 	if x, ok := v.constant(op); ok {
 		return v.push(x)
@@ -70,7 +69,7 @@ func (v *evaluator) step(op uint8) bool {
 	case opNop:
 		return true
 	case opAddr:
-		// Relocated like the code: by the bias that the two pcs differ by.
+		// relocated as the code is, by the difference of the two pcs
 		return v.push(v.U64() + v.regs.PC - v.pc)
 	case opSkip:
 		return v.jump(int16(v.U16()))
@@ -88,7 +87,6 @@ func (v *evaluator) register(reg uint64) (uint64, bool) {
 	return v.regs.Get(uint8(reg))
 }
 
-// jump moves by d from the end of the operation.
 func (v *evaluator) jump(d int16) bool {
 	to := v.Pos + int(d)
 	if to < 0 || to > len(v.Bytes) {
@@ -98,7 +96,6 @@ func (v *evaluator) jump(d int16) bool {
 	return true
 }
 
-// onStack executes the operations that take entries from the stack.
 func (v *evaluator) onStack(op uint8) bool {
 	if v.n < 1 {
 		return false
@@ -131,7 +128,6 @@ func (v *evaluator) onStack(op uint8) bool {
 	return v.onTwo(op)
 }
 
-// onTwo executes the operations that take two entries or three.
 func (v *evaluator) onTwo(op uint8) bool {
 	if v.n < 2 {
 		return false
@@ -163,7 +159,6 @@ func (v *evaluator) pick(i int) bool {
 	return i < v.n && v.push(v.stack[v.n-1-i])
 }
 
-// deref replaces an address by size bytes of the memory there.
 func (v *evaluator) deref(size uint8) bool {
 	if size < 1 || size > 8 {
 		return false

@@ -2,8 +2,7 @@
 
 package dwarfunwind
 
-// Operations of DWARF expressions (DWARF 5 §7.7.1, table 7.9) that call frame
-// information may use (§6.4.2).
+// Operations (DWARF 5 §7.7.1, table 7.9) that call frame information may use (§6.4.2).
 const (
 	opAddr       = 0x03
 	opDeref      = 0x06
@@ -55,8 +54,7 @@ const (
 	opNop        = 0x96
 )
 
-// constant reads the operand of an operation that pushes a constant; false if op
-// is none.
+// constant reads the operand of a constant's operation; false for others.
 func (c *cursor) constant(op uint8) (uint64, bool) {
 	if op >= opLit0 && op <= opLit31 {
 		return uint64(op - opLit0), true
@@ -84,8 +82,7 @@ func (c *cursor) constant(op uint8) (uint64, bool) {
 	return 0, false
 }
 
-// based reads the operands of an operation that pushes a register plus an
-// offset; false if op is none.
+// based reads the operands of a register-plus-offset operation; false for others.
 func (c *cursor) based(op uint8) (reg uint64, off int64, ok bool) {
 	switch {
 	case op >= opBreg0 && op <= opBreg31:
@@ -98,8 +95,7 @@ func (c *cursor) based(op uint8) (reg uint64, off int64, ok bool) {
 	return reg, c.SLEB(), true
 }
 
-// binaryOp computes an operation on the two topmost entries, b on top; false if op
-// is none, or divides by zero. Shifts by 64 and more leave nothing but the sign.
+// binaryOp computes an operation on the two topmost entries, b on top; false for others and division by zero.
 func binaryOp(op uint8, a, b uint64) (uint64, bool) {
 	switch op {
 	case opAnd:
@@ -134,7 +130,7 @@ func binaryOp(op uint8, a, b uint64) (uint64, bool) {
 	return compare(op, int64(a), int64(b))
 }
 
-// compare computes a relational operation; they are signed (§2.5.1.5).
+// compare is signed (§2.5.1.5).
 func compare(op uint8, a, b int64) (uint64, bool) {
 	var is bool
 	switch op {
@@ -159,7 +155,7 @@ func compare(op uint8, a, b int64) (uint64, bool) {
 	return 0, true
 }
 
-// unaryOp computes an operation on the topmost entry; false if op is none.
+// unaryOp computes an operation on the topmost entry; false for others.
 func unaryOp(op uint8, a uint64) (uint64, bool) {
 	switch op {
 	case opAbs:

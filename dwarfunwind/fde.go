@@ -6,16 +6,15 @@ import "prywalk/internal/wire"
 
 // fde is a decoded frame description entry (DWARF 5 §6.4.1).
 type fde struct {
-	start, end uint64 // the code's addresses, end excluded
+	start, end uint64 // end excluded
 	cie        *cie
 	sec        *frameSection
-	off        uint64 // of the entry in its section
-	prog       cursor // the instructions
+	off        uint64 // offset in the section
+	prog       cursor
 }
 
-// fdeAt decodes the FDE at off; false if there is none or it is damaged. FDEs of
-// code that the linker dropped (start 0 or near the top, or no length) count as
-// damaged.
+// fdeAt decodes the FDE at off; false if it is damaged or of code that the linker dropped (start 0 or near the top, no
+// length).
 func (t *Table) fdeAt(s *frameSection, off uint64) (f fde, ok bool) {
 	e := s.entry(off)
 	if e.kind != kindFDE {
@@ -40,5 +39,4 @@ func (t *Table) decodeFDE(s *frameSection, e *entry) (f fde, ok bool) {
 	return f, !p.Bad && f.start != 0 && f.end > f.start
 }
 
-// contains reports whether the FDE describes the instruction at pc.
 func (f *fde) contains(pc uint64) bool { return pc-f.start < f.end-f.start }

@@ -8,27 +8,24 @@ import (
 	"prywalk/internal/wire"
 )
 
-// hdrTable is the search table of .eh_frame_hdr (LSB 5.0 §10.7): pairs of a
-// function's address and its FDE's, sorted by the former.
+// hdrTable is the search table of .eh_frame_hdr (LSB 5.0 §10.7): pairs of a function's address and its FDE's, sorted.
 type hdrTable struct {
 	sec   Section
-	first uint64 // offset of the table
-	count uint64 // number of pairs; 0 if the table cannot be used
+	first uint64 // the table's offset
+	count uint64 // number of pairs; 0: unusable
 	enc   uint8
-	size  uint8 // of one number
+	size  uint8 // bytes of one number
 }
 
 const (
 	hdrVersion = 1
-	// hdrCommon is the encoding that linkers write: 32-bit numbers relative to
-	// the start of the section.
+	// hdrCommon is what linkers write: 32-bit numbers relative to the section's start.
 	hdrCommon = peDataRel | peSData4
-	// hdrLocal is the size in bytes of the range of the table that is bisected
-	// in one view.
+	// hdrLocal is the size in bytes of the range that is bisected in one view.
 	hdrLocal = easyView
 )
 
-// openHdr reads the header. A table that cannot be used leaves count 0.
+// openHdr reads the header; count stays 0 if the table is unusable.
 func openHdr(sec Section) (h hdrTable) {
 	if !sec.present() {
 		return h
@@ -52,7 +49,7 @@ func openHdr(sec Section) (h hdrTable) {
 	return h
 }
 
-// find gives the address of the FDE whose code starts last before pc, and its place in the table.
+// find gives the address of the FDE whose code starts last before pc, and its index.
 func (h *hdrTable) find(pc uint64) (addr, i uint64, ok bool) {
 	if h.enc == hdrCommon {
 		return h.findCommon(pc)
@@ -77,7 +74,6 @@ func (h *hdrTable) find(pc uint64) (addr, i uint64, ok bool) {
 	return addr, lo - 1, ok
 }
 
-// pair reads one entry of the table, in any encoding.
 func (h *hdrTable) pair(i uint64) (start, addr uint64, ok bool) {
 	off := h.first + i*uint64(2*h.size)
 	c := cursor{wire.Cursor{Bytes: h.sec.view(off, 2*int(h.size))}}
@@ -87,13 +83,12 @@ func (h *hdrTable) pair(i uint64) (start, addr uint64, ok bool) {
 	return start, addr, !c.Bad
 }
 
-// findCommon is find for the usual encoding.
 func (h *hdrTable) findCommon(pc uint64) (addr, i uint64, ok bool) {
 	key := int64(pc - h.sec.Addr)
 	lo, hi := uint64(0), h.count
 	for (hi-lo)*8 > hdrLocal {
 		mid := lo + (hi-lo)/2
-		// All that can be seen at once around the middle is searched at once.
+		// all that is in view around the middle is searched at once
 		from, b := h.around(mid, lo, hi)
 		n := uint64(len(b) / 8)
 		switch {
@@ -116,8 +111,7 @@ func (h *hdrTable) findCommon(pc uint64) (addr, i uint64, ok bool) {
 	return addr, lo + i, true
 }
 
-// around gives the pairs around number i that can be had without a copy, at least one and none
-// outside of lo to hi, and the number of the first.
+// around gives pairs around index i without a copy, at least one, within lo and hi, and the first one's index.
 func (h *hdrTable) around(i, lo, hi uint64) (from uint64, b []byte) {
 	w, ok := h.sec.Data.(Wide)
 	if !ok {
@@ -137,9 +131,8 @@ func (h *hdrTable) around(i, lo, hi uint64) (from uint64, b []byte) {
 	return (start - h.first) / 8, b[:min(uint64(len(b)), end-start)&^7]
 }
 
-// last gives the address of the FDE in the last of the pairs whose key is not greater, and the number of that
-// pair. The first one's is not. It branches: the processor reads on along the half that it expects while it waits
-// for a key. Without branches a cold walk took a fifth longer (25 ns a frame).
+// last gives the last pair whose key is not greater than key, as the first one's is not. It branches, as the processor
+// then reads ahead along the predicted half.
 func (h *hdrTable) last(b []byte, key int64) (addr, i uint64) {
 	l, n := 0, len(b)/8
 	for n > 1 {

@@ -7,11 +7,10 @@ import (
 	"slices"
 )
 
-// maxIndex bounds an index: forty times the functions of a large browser's
-// smaller half, 64 MiB.
+// maxIndex bounds an index: 64 MiB, more than the FDEs of large browsers.
 const maxIndex = 4 << 20
 
-// index is a sorted list of a section's FDEs, built when it is first asked.
+// index is a sorted list of a section's FDEs, built on first use.
 type index struct {
 	built   bool
 	entries []indexEntry
@@ -50,7 +49,7 @@ func (x *index) build(t *Table, s *frameSection) {
 	x.entries = slices.Clip(x.entries)
 }
 
-// each gives the intact FDEs of a section in the order that they stand there.
+// each gives the section's intact FDEs in file order.
 func (t *Table) each(s *frameSection, yield func(*fde) bool) {
 	for off, ok := uint64(0), s.present(); ok; {
 		e := s.entry(off)

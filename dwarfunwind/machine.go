@@ -9,35 +9,31 @@ import (
 )
 
 const (
-	// maxRemembered bounds the stack of remembered rows; compilers nest them
-	// one deep.
+	// maxRemembered bounds the stack of rows; compilers use one.
 	maxRemembered = 64
 	// maxExprs bounds the expressions of one program.
 	maxExprs = 1024
 )
 
-// machine runs CFA programs (DWARF 5 §6.4.2). Its slices are kept from run to
-// run, so that it allocates only when one grows.
+// machine runs CFA programs (DWARF 5 §6.4.2). It allocates only to grow its slices.
 type machine struct {
 	state
-	loc   uint64 // where the row starts to hold
+	loc   uint64 // the row's first address
 	saved []state
 	exprs [][]byte
 
 	cie  *cie
 	sec  *frameSection
-	base uint64 // address of the program's buffer, for DW_CFA_set_loc
+	base uint64 // the program's address, for DW_CFA_set_loc
 }
 
-// reset starts from a CIE's initial row.
 func (m *machine) reset(c *cie) {
 	m.state = c.init
 	m.saved = m.saved[:0]
 	m.exprs = append(m.exprs[:0], c.exprs...)
 }
 
-// run executes a program until the row for pc is complete; off is where its
-// buffer starts in the section. False if it has a fault.
+// run executes a program up to the row for pc; off is the program's offset in the section. False if it is invalid.
 func (m *machine) run(c *cie, prog *cursor, s *frameSection, off, start, pc uint64) bool {
 	m.begin(c, s, off, start)
 	for prog.Pos < len(prog.Bytes) {
@@ -55,7 +51,7 @@ func (m *machine) begin(c *cie, s *frameSection, off, start uint64) {
 	m.cie, m.sec, m.loc, m.base = c, s, start, s.Addr+off
 }
 
-// step executes one instruction; false for one that is not allowed.
+// step executes one instruction; false if it is invalid.
 func (m *machine) step(p *cursor) bool {
 	op := p.U8()
 	low := uint64(op & 0x3f)
@@ -81,7 +77,7 @@ func (m *machine) step(p *cursor) bool {
 	return m.registerRule(op, p)
 }
 
-// advance moves on by n code units; at the end of the address space it stays.
+// advance saturates at the end of the address space.
 func (m *machine) advance(n uint64) {
 	d := n * m.cie.codeAlign
 	if n != 0 && d/n != m.cie.codeAlign || m.loc+d < m.loc {
@@ -91,7 +87,7 @@ func (m *machine) advance(n uint64) {
 	m.loc += d
 }
 
-// locate executes the row creation instructions (§6.4.2.1).
+// locate executes row creation (§6.4.2.1).
 func (m *machine) locate(op uint8, p *cursor) bool {
 	switch op {
 	case cfaNop:
@@ -113,7 +109,7 @@ func (m *machine) locate(op uint8, p *cursor) bool {
 	return !p.Bad
 }
 
-// defineCFA executes the CFA definition instructions (§6.4.2.2).
+// defineCFA executes CFA definitions (§6.4.2.2).
 func (m *machine) defineCFA(op uint8, p *cursor) bool {
 	switch op {
 	case cfaDefCFA:
@@ -143,8 +139,7 @@ func (m *machine) setCFAReg(reg uint64) {
 	}
 }
 
-// remember executes the row state instructions (§6.4.2.4). The CFA belongs to
-// the remembered row, as compilers and the other unwinders have it.
+// remember executes row state instructions (§6.4.2.4), which include the CFA, as compilers assume.
 func (m *machine) remember(op uint8) bool {
 	if op == cfaRememberState {
 		if len(m.saved) >= maxRemembered {
@@ -162,14 +157,13 @@ func (m *machine) remember(op uint8) bool {
 	return true
 }
 
-// restore gives a register the rule that the CIE left it with (§6.4.2.3).
+// restore gives a register its rule of the CIE (§6.4.2.3).
 func (m *machine) restore(reg uint64) {
 	if slot := m.cie.slot(reg); slot >= 0 {
 		m.set(slot, m.cie.init.regs[slot])
 	}
 }
 
-// expr reads an expression and gives its index.
 func (m *machine) expr(p *cursor) (int64, bool) {
 	b := p.Block()
 	if p.Bad || len(m.exprs) >= maxExprs {

@@ -4,12 +4,11 @@ package dwarfunwind
 
 import "prywalk/frames"
 
-// registerRule executes the register rule instructions (DWARF 5 §6.4.2.3) and
-// the extensions of vendors.
+// registerRule executes register rules (DWARF 5 §6.4.2.3) and vendor extensions.
 func (m *machine) registerRule(op uint8, p *cursor) bool {
 	switch op {
 	case cfaAArch64NegateRA, cfaAArch64NegateRAPC:
-		return true // the walker strips signatures whether or not there is one
+		return true // the walker strips signatures always
 	case cfaAArch64SetRAState:
 		p.ULEB()
 		p.SLEB()
@@ -27,7 +26,7 @@ func (m *machine) registerRule(op uint8, p *cursor) bool {
 	return true
 }
 
-// operand reads what follows the register of an instruction and gives its rule.
+// operand reads an instruction's operands behind the register, and gives its rule.
 func (m *machine) operand(op uint8, reg uint64, p *cursor) (r regRule, ok bool) {
 	switch op {
 	case cfaOffsetExtended:
@@ -62,8 +61,7 @@ func (m *machine) operand(op uint8, reg uint64, p *cursor) (r regRule, ok bool) 
 	return r, false
 }
 
-// inRegister gives the rule for a value that another register holds. One that
-// register sets do not have is lost.
+// inRegister gives the rule for a value in another register; lost if register sets lack that.
 func inRegister(reg uint64) regRule {
 	if reg >= frames.NumRegs {
 		return regRule{kind: frames.RuleUndefined}

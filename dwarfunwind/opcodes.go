@@ -2,8 +2,7 @@
 
 package dwarfunwind
 
-// Call frame instructions (DWARF 5 §7.24, table 7.29). The first three have an
-// operand in their low six bits.
+// Call frame instructions (DWARF 5 §7.24, table 7.29). The first three have an operand in their low six bits.
 const (
 	cfaAdvanceLoc = 0x40
 	cfaOffset     = 0x80
@@ -33,8 +32,7 @@ const (
 	cfaValOffsetSF      = 0x15
 	cfaValExpression    = 0x16
 
-	// Vendor extensions: binutils include/dwarf2.def; "DWARF for the Arm
-	// 64-bit Architecture" §4.5.
+	// Vendor extensions: binutils include/dwarf2.def; "DWARF for the Arm 64-bit Architecture", §4.5.
 	cfaMIPSAdvanceLoc8   = 0x1d
 	cfaAArch64SetRAState = 0x2b
 	cfaAArch64NegateRAPC = 0x2c

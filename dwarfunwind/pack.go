@@ -9,8 +9,7 @@ import (
 	"prywalk/frames"
 )
 
-// pack turns the machine's row into a rule, and into a row that the caller may
-// keep if the rule cannot hold it.
+// pack turns the machine's row into a rule, and a row if that cannot hold it.
 func (t *Table) pack(f *fde, pc uint64) (frames.Rule, *frames.Row, bool) {
 	flags := frames.Flags(0)
 	if f.cie.signal {
@@ -30,14 +29,12 @@ func (t *Table) pack(f *fde, pc uint64) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: row.CFAReg, CFAOff: int32(row.CFAOff), Flags: flags, Method: frames.MethodCFI}, &row, true
 }
 
-// spIsCFA reports whether the caller's stack pointer is the CFA, as it is unless
-// the row says otherwise, and as compact rules imply.
+// spIsCFA reports whether the caller's stack pointer is the CFA, as compact rules imply.
 func (t *Table) spIsCFA() bool {
 	p := &t.row.Regs[t.arch.SP()]
 	return p.Kind == frames.RuleSame || p.Kind == frames.RuleValOffset && p.Off == 0
 }
 
-// returnRule gives the rule of the return address.
 func (t *Table) returnRule(c *cie) regRule {
 	if slot := c.slot(c.ra); slot >= 0 {
 		return t.m.regs[slot]
@@ -45,7 +42,7 @@ func (t *Table) returnRule(c *cie) regRule {
 	return regRule{}
 }
 
-// build fills in t.row from the machine; false if the row is of no use.
+// build fills t.row from the machine; false if the row is unusable.
 func (t *Table) build(c *cie, pc uint64) bool {
 	row := &t.row
 	for d := t.dirty; d != 0; d &= d - 1 {
@@ -67,10 +64,9 @@ func (t *Table) build(c *cie, pc uint64) bool {
 	return true
 }
 
-// isPC tells the return address column of x86-64, which is no register.
+// isPC recognises x86-64's return address column.
 func (t *Table) isPC(reg uint8) bool { return t.arch == frames.X86_64 && reg == frames.X86RA }
 
-// buildCFA fills in where the CFA is.
 func (t *Table) buildCFA(pc uint64) bool {
 	row := &t.row
 	row.CFAExpr, row.CFADeref = nil, false
@@ -88,7 +84,6 @@ func (t *Table) buildCFA(pc uint64) bool {
 	return true
 }
 
-// frameRule converts a register's rule.
 func (t *Table) frameRule(r regRule, pc uint64) frames.RegRule {
 	switch r.kind {
 	case frames.RuleExpr, frames.RuleValExpr:
@@ -97,12 +92,11 @@ func (t *Table) frameRule(r regRule, pc uint64) frames.RegRule {
 	return frames.RegRule{Kind: r.kind, Off: r.off, Reg: r.reg}
 }
 
-// exprRule finds a plain place for what an expression computes.
+// exprRule finds a plain place for an expression's value.
 func (t *Table) exprRule(r regRule, pc uint64) frames.RegRule {
 	code := t.m.exprs[r.off]
 	v, ok := t.recognise(code, pc, true)
-	// An expression for the address of a register's value has the same effect as
-	// one for the value that reads memory last.
+	// an expression for a register's address is one for its value that ends in a load
 	inMemory := v.deref != (r.kind == frames.RuleExpr)
 	switch {
 	case !ok || v.deref && r.kind == frames.RuleExpr:
@@ -118,16 +112,14 @@ func (t *Table) exprRule(r regRule, pc uint64) frames.RegRule {
 	return frames.RegRule{Kind: r.kind, Expr: t.newExpr(code, pc, true)}
 }
 
-// newExpr keeps an expression; the bytes are copied, because views can hold on
-// to a whole block of the file.
+// newExpr copies the expression: a view may hold a whole block of the file.
 func (t *Table) newExpr(code []byte, pc uint64, pushCFA bool) *expr {
 	return &expr{code: slices.Clone(code), pc: pc, pcColumn: pcColumn(t.arch), pushCFA: pushCFA}
 }
 
-// pcColumn gives the number by which expressions name the program counter.
 func pcColumn(arch frames.Arch) uint64 {
 	if arch == frames.X86_64 {
 		return uint64(frames.X86RA)
 	}
-	return 32 // DWARF for the Arm 64-bit Architecture §4.1
+	return 32 // "DWARF for the Arm 64-bit Architecture", §4.1
 }

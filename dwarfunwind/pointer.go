@@ -2,8 +2,7 @@
 
 package dwarfunwind
 
-// Pointer encodings (LSB 5.0, §10.5.1): the low four bits are a format, the next
-// three what the number is relative to.
+// Pointer encodings (LSB 5.0, §10.5.1): low four bits format, next three base.
 const (
 	peAbsptr   = 0x00
 	peULEB     = 0x01
@@ -23,13 +22,12 @@ const (
 	peOmit     = 0xff
 )
 
-// bases are the addresses that encoded pointers are relative to.
+// bases are the base addresses of pointers.
 type bases struct {
 	text, data uint64
 }
 
-// peSize gives the size of a number of that format, 0 if it varies or is
-// unknown.
+// peSize gives a format's size in bytes, 0 if it varies or is unknown.
 func peSize(enc, addrSize uint8) uint8 {
 	switch enc & peFormat {
 	case peAbsptr:
@@ -44,7 +42,6 @@ func peSize(enc, addrSize uint8) uint8 {
 	return 0
 }
 
-// number reads a number in a pointer's format, without its base.
 func (c *cursor) number(enc, addrSize uint8) uint64 {
 	switch enc & peFormat {
 	case peAbsptr:
@@ -68,8 +65,8 @@ func (c *cursor) number(enc, addrSize uint8) uint64 {
 	return 0
 }
 
-// pointer reads an encoded pointer; at is the address of the cursor's first byte.
-// Pointers that go through memory of the process cannot be had: they set bad.
+// pointer reads an encoded pointer; at is the address of the cursor's first byte. Indirect pointers set Bad: they are
+// in the process.
 func (c *cursor) pointer(enc, addrSize uint8, at uint64, b *bases) uint64 {
 	at += uint64(c.Pos)
 	v := c.number(enc, addrSize)

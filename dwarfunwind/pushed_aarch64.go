@@ -4,10 +4,8 @@ package dwarfunwind
 
 import "prywalk/frames"
 
-// aboveCFA corrects the caller's stack pointer where the return address lies above the
-// CFA. No function finds it there: the code that jumped to this one has pushed it. So
-// does the first entry of a procedure linkage table of arm64, and glibc's resolver,
-// which it jumps to, gives a CFA below what was pushed.
+// aboveCFA corrects the caller's stack pointer where the return address lies above the CFA: code that jumped to this
+// function has pushed it. So do the first entry of an arm64 procedure linkage table and glibc's resolver behind it.
 func (t *Table) aboveCFA() {
 	if t.arch != frames.AArch64 {
 		return
@@ -29,19 +27,17 @@ func (t *Table) aboveCFA() {
 	}
 }
 
-// lastScratchA64 is the last of the registers that a call may change (AAPCS64 §6.1.1). A CFA that is
-// relative to one of these is no frame of the stack: it is the buffer that longjmp and setcontext load
-// registers from. Where the stack pointer is in it glibc does not say.
+// lastScratchA64 is the last register that a call may change (AAPCS64 §6.1.1). A CFA relative to one is a buffer, from
+// which longjmp and setcontext load registers; where it has the stack pointer is not described.
 const lastScratchA64 = 18
 
-// roomAbove gives how much was pushed if the last word of it is at an offset from the
-// CFA: the stack pointer is a multiple of 16 (AAPCS64 §6.4.5.1).
+// roomAbove gives the bytes pushed if the last word is at off from the CFA: the stack pointer is a multiple of 16
+// (AAPCS64 §6.4.5.1).
 func roomAbove(off int64) int64 { return (off + 8 + 15) &^ 15 }
 
-// pushedBefore tells how much was pushed before a function began, in bytes, from the row of its second instruction.
-// glibc's resolver says where the return address is only behind its first one, a landing place ("bti c", or a nop
-// in its place). At the first the row is that of any function, which would leave what was pushed on the caller's
-// stack. The machine has run to the end of the first instruction's row, and goes on.
+// pushedBefore gives the bytes pushed before a function began, by the row of its second instruction: glibc's resolver
+// describes its return address only behind the landing place ("bti c" or nop). Precondition: the machine stands at the
+// end of the first row.
 func (m *machine) pushedBefore(f *fde) int64 {
 	if m.cfaReg != frames.ARM64SP || m.cfaOff != 0 || m.loc != f.start+4 {
 		return 0

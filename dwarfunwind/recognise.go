@@ -7,19 +7,17 @@ import (
 	"prywalk/internal/wire"
 )
 
-// symKind says what a symbolic value is based on.
+// symKind is the base of a symbolic value.
 type symKind uint8
 
 const (
 	symConst symKind = iota
-	symReg           // the register reg
-	symCFA           // the CFA
-	symPC            // the program counter, of which only the low bits are known
+	symReg
+	symCFA
+	symPC // the program counter, of which only the low bits are known
 )
 
-// symbol is a value of which the expression's registers are not yet known: the
-// base plus off, or with deref the word in memory there. The off of a symPC is
-// the whole value in the file's terms.
+// symbol is base + off, or with deref the word there. The off of symPC is the whole value as a file address.
 type symbol struct {
 	off   int64
 	kind  symKind
@@ -27,7 +25,7 @@ type symbol struct {
 	deref bool
 }
 
-// lowBits is the part of an address that no load bias changes.
+// lowBits are an address's bits that no load bias changes.
 const lowBits = 1<<12 - 1
 
 // recogniser runs an expression on symbols.
@@ -39,8 +37,7 @@ type recogniser struct {
 	stack    [8]symbol
 }
 
-// recognise gives what an expression computes, if that is a constant offset from
-// something, or the word in memory there.
+// recognise gives what an expression computes, if that is base + constant, or the word there.
 func (t *Table) recognise(code []byte, pc uint64, pushCFA bool) (symbol, bool) {
 	r := recogniser{cursor: cursor{wire.Cursor{Bytes: code}}, pc: pc, pcColumn: pcColumn(t.arch)}
 	if pushCFA {
@@ -108,8 +105,7 @@ func (r *recogniser) base(reg uint64, off int64) bool {
 	return false
 }
 
-// combine computes a binary operation, b being the topmost entry; false if the
-// result is no symbol.
+// combine computes a binary operation, b on top; false if the result is no symbol.
 func combine(op uint8, a, b symbol) (symbol, bool) {
 	if op == opPlus && a.kind == symConst {
 		a, b = b, a

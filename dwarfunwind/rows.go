@@ -8,20 +8,18 @@ import (
 	"prywalk/frames"
 )
 
-// FDE is a frame description entry: what is known of one function, or of a part
-// of one.
+// FDE describes one function, or a part of one.
 type FDE struct {
-	// Start and End delimit the code's addresses, End excluded.
+	// End is excluded.
 	Start, End uint64
-	// Signal: the code is a signal trampoline (augmentation S).
+	// Signal: a signal trampoline (augmentation S).
 	Signal bool
 
 	sec *frameSection
 	off uint64
 }
 
-// FDEs gives all intact entries, those of .eh_frame first, in the order of the
-// sections. It reads the sections whole: lookups do not need it.
+// FDEs gives all intact entries, .eh_frame's first, in file order. It reads whole sections.
 func (t *Table) FDEs() iter.Seq[FDE] {
 	return func(yield func(FDE) bool) {
 		more := true
@@ -37,9 +35,8 @@ func (t *Table) FDEs() iter.Seq[FDE] {
 	}
 }
 
-// Rows gives the rows of an entry of this table, each with the address that it
-// holds from. The sequence ends early at an instruction that is not allowed. The
-// row is used again for the next; the table must not be used meanwhile.
+// Rows gives an FDE's rows, each with its first address, up to an invalid instruction. The row is valid until the next;
+// the table must not be used meanwhile.
 func (t *Table) Rows(e FDE) iter.Seq2[uint64, *frames.Row] {
 	return func(yield func(uint64, *frames.Row) bool) {
 		f, ok := t.fdeAt(e.sec, e.off)

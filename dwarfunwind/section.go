@@ -4,20 +4,18 @@ package dwarfunwind
 
 import "errors"
 
-// Viewer gives views of a section's bytes. The result must hold n bytes, must not
-// change, and must stay valid.
+// Viewer gives n bytes of a section, unchanging and valid for ever.
 type Viewer interface {
 	View(off uint64, n int) ([]byte, error)
 }
 
-// Wide is what a [Viewer] implements that can tell how much around a place is at hand.
+// Wide is a [Viewer] that can give more than was asked without a copy.
 type Wide interface {
-	// Around gives bytes that contain the n bytes at off, as many as there are without a
-	// copy, and the offset of the first; nil if they cannot be had.
+	// Around gives bytes that contain the n at off, and their offset; nil if they cannot be read.
 	Around(off uint64, n int) (from uint64, b []byte)
 }
 
-// Bytes is a section that is in memory.
+// Bytes is a section in memory.
 type Bytes []byte
 
 var errBounds = errors.New("view beyond the end of the section")
@@ -38,25 +36,23 @@ func (b Bytes) Around(off uint64, n int) (uint64, []byte) {
 	return 0, b
 }
 
-// Section is a section of an ELF file. The zero Section stands for none.
+// Section is a section of an ELF file; zero: none.
 type Section struct {
-	// Addr is the address of the first byte, in the file's own terms.
+	// Addr is the file's address of the first byte.
 	Addr uint64
-	// Size is the number of bytes.
+	// Size is in bytes.
 	Size uint64
-	// Data reads them.
 	Data Viewer
 }
 
-// SectionOf gives a section of bytes in memory.
+// SectionOf gives a section in memory.
 func SectionOf(addr uint64, data []byte) Section {
 	return Section{Addr: addr, Size: uint64(len(data)), Data: Bytes(data)}
 }
 
-// present reports whether there is anything to read.
 func (s *Section) present() bool { return s.Data != nil && s.Size > 0 }
 
-// view gives n bytes at off, nil if they cannot be had.
+// view gives n bytes at off, nil if they cannot be read.
 func (s *Section) view(off uint64, n int) []byte {
 	if off > s.Size || uint64(n) > s.Size-off {
 		return nil
@@ -68,10 +64,9 @@ func (s *Section) view(off uint64, n int) []byte {
 	return b
 }
 
-// easyView is a size that a windowed reader can give without a copy.
+// easyView is a size that windowed readers give without a copy.
 const easyView = 4 << 10
 
-// head gives what there is at off, at most easyView bytes.
 func (s *Section) head(off uint64) []byte {
 	if off >= s.Size {
 		return nil

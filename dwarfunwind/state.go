@@ -8,12 +8,11 @@ const (
 	// raSlot is the slot of a return address column that is no register.
 	raSlot   = frames.NumRegs
 	numSlots = raSlot + 1
-	// noExpr in state.cfaExpr: the CFA is a register plus an offset.
+	// noExpr: the CFA is register + offset.
 	noExpr = -1
 )
 
-// regRule is where one register of the caller is. For the two kinds with an
-// expression, off is its index in the machine's list.
+// regRule is where a register is. off is the index of an expression, for the kinds that have one.
 type regRule struct {
 	off  int64
 	kind frames.RegRuleKind
@@ -23,13 +22,13 @@ type regRule struct {
 // state is a row of the table that the CFA program describes.
 type state struct {
 	cfaOff  int64
-	cfaExpr int32 // index in the machine's list of expressions
+	cfaExpr int32 // index of an expression
 	cfaReg  uint8
-	used    uint64 // slots whose rule was ever set
+	used    uint64 // slots that have had a rule
 	regs    [numSlots]regRule
 }
 
-// set changes the rule of a slot; slots below 0 are not followed.
+// set ignores slots below 0.
 func (s *state) set(slot int, r regRule) {
 	if slot >= 0 {
 		s.regs[slot] = r

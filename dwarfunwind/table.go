@@ -9,27 +9,22 @@ import (
 	"prywalk/frames"
 )
 
-// Config says where the call frame information of a file is. All addresses are
-// the file's own, before the load bias.
+// Config describes a file's call frame information. Addresses are the file's.
 type Config struct {
-	// Arch is the file's architecture.
 	Arch frames.Arch
-	// EhFrameHdr and EhFrame are the sections of that name (in stripped and
-	// other files alike); EhFrameHdr is of no use without EhFrame.
+	// EhFrameHdr is of no use without EhFrame.
 	EhFrameHdr, EhFrame Section
-	// DebugFrame is .debug_frame, decompressed; it is asked where the others
-	// have no answer.
+	// DebugFrame is decompressed .debug_frame, searched last.
 	DebugFrame Section
-	// Text and GOT are the addresses of .text and of the global offset table, to
-	// which rare pointers in .eh_frame are relative; 0 if not known.
+	// Text and GOT are bases of rare pointers in .eh_frame: addresses of .text and the global offset table, 0 if
+	// unknown.
 	Text, GOT uint64
 }
 
-// ErrNoCFI reports that there is no section with call frame information.
+// ErrNoCFI reports a file without call frame information.
 var ErrNoCFI = errors.New("no call frame information")
 
-// Table gives rules from a file's call frame information. It implements
-// [frames.RuleSource], and is for one goroutine at a time.
+// Table is a [frames.RuleSource] over a file's call frame information, for one goroutine at a time.
 type Table struct {
 	arch  frames.Arch
 	hdr   hdrTable
@@ -40,12 +35,11 @@ type Table struct {
 	m     machine
 	row   frames.Row // the row being built
 	dirty uint64     // registers of row that are not zero
-	// pushed is what lies on the stack above the CFA at the row's address, in bytes.
+	// pushed is the number of bytes on the stack above the CFA.
 	pushed int64
 }
 
-// New gives the table for those sections. Only the header of .eh_frame_hdr is
-// read. The error is ErrNoCFI, or says that the architecture is unknown.
+// New reads only the header of .eh_frame_hdr. Errors: ErrNoCFI, or an unknown architecture.
 func New(cfg Config) (*Table, error) {
 	if cfg.Arch != frames.X86_64 && cfg.Arch != frames.AArch64 {
 		return nil, fmt.Errorf("call frame information for architecture %v", cfg.Arch)
@@ -62,7 +56,7 @@ func New(cfg Config) (*Table, error) {
 	return t, nil
 }
 
-// Rule implements [frames.RuleSource]. The row is new and belongs to the caller.
+// Rule implements [frames.RuleSource]. The row is the caller's.
 func (t *Table) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	pc := q.Lookup(t.arch)
 	f, ok := t.find(pc)
@@ -80,14 +74,12 @@ func (t *Table) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return t.pack(&f, q.PC)
 }
 
-// FuncRange gives the addresses that the FDE for addr describes, end excluded: a
-// function, or a part of one that was split. False if there is none.
+// FuncRange gives the addresses of addr's FDE, end excluded: a function, or a part of one.
 func (t *Table) FuncRange(addr uint64) (start, end uint64, ok bool) {
 	f, ok := t.find(addr)
 	return f.start, f.end, ok
 }
 
-// find gives the FDE for an address.
 func (t *Table) find(pc uint64) (fde, bool) {
 	if f, ok := t.findEh(pc); ok {
 		return f, true
@@ -98,7 +90,6 @@ func (t *Table) find(pc uint64) (fde, bool) {
 	return fde{}, false
 }
 
-// findIndexed looks in the index of a section.
 func (t *Table) findIndexed(s *frameSection, x *index, pc uint64) (fde, bool) {
 	if off, ok := x.find(t, s, pc); ok {
 		if f, ok := t.fdeAt(s, off); ok && f.contains(pc) {
@@ -108,13 +99,12 @@ func (t *Table) findIndexed(s *frameSection, x *index, pc uint64) (fde, bool) {
 	return fde{}, false
 }
 
-// maxEmpty bounds the entries that describe nothing and are passed over in a lookup.
+// maxEmpty bounds the empty entries that a lookup passes over.
 const maxEmpty = 8
 
-// findEh gives the FDE in .eh_frame for an address. The one whose code starts last before it may describe nothing.
-// BOLT, which rewrites binaries, leaves entries without a length, at the start of a function or in the middle of
-// one. Then another entry may be the right one. It is that after it in the section, which the search table leaves
-// out if both start at one place, or that before it in the table.
+// findEh gives the FDE in .eh_frame for an address. BOLT leaves entries of length 0 at the start of functions or
+// within: then it may be the next entry in the section, which the search table lacks if both start at one address, or
+// the one before in the table.
 func (t *Table) findEh(pc uint64) (fde, bool) {
 	if !t.eh.present() {
 		return fde{}, false
@@ -139,7 +129,7 @@ func (t *Table) findEh(pc uint64) (fde, bool) {
 	return fde{}, false
 }
 
-// after gives the FDE that follows the entry at off.
+// after gives the FDE behind the entry at off.
 func (t *Table) after(off uint64) (fde, bool) {
 	e := t.eh.entry(off)
 	next, ok := e.resync(&t.eh)

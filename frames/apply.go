@@ -4,125 +4,136 @@ package frames
 
 import "math/bits"
 
-// apply computes the caller's registers into w.next by a rule.
-func (w *Walker) apply(r *Rule) StopReason {
+// unwinder computes the registers of one frame's caller, by a rule or by the frame pointer.
+type unwinder struct {
+	space      *Space
+	mem        Memory
+	regs       Regs   // the frame's
+	next       Regs   // the caller's, while they are computed
+	given      uint64 // the registers that were known in the innermost frame
+	unreadAddr Addr   // the word that could not be read
+	mod        int32  // index of the frame's module, -1: none
+	caller     bool   // regs.PC is a return address
+}
+
+// module gives the frame's module, nil if none.
+func (u *unwinder) module() *Module { return u.space.module(u.mod) }
+
+// apply computes u.next by a rule.
+func (u *unwinder) apply(r *Rule) StopReason {
 	if r.Flags&FlagRow != 0 {
-		return w.applyRow(&w.space.rows[r.row()], r.Flags)
+		return u.applyRow(&u.space.rows[r.row()], r.Flags)
 	}
-	info := w.regs.Arch.info()
-	cfa := w.regs.Val[r.CFAReg%NumRegs] + uint64(int64(r.CFAOff))
-	w.next = w.regs
-	w.next.Known &= info.kept
-	if stop := w.restoreCompact(r, info, cfa); stop != StopNone {
+	info := u.regs.Arch.info()
+	cfa := u.regs.Val[r.CFAReg%NumRegs] + uint64(int64(r.CFAOff))
+	u.next = u.regs
+	u.next.Known &= info.kept
+	if stop := u.restoreCompact(r, info, cfa); stop != StopNone {
 		return stop
 	}
-	if stop := w.returnAddress(r, info, cfa); stop != StopNone {
+	if stop := u.returnAddress(r, info, cfa); stop != StopNone {
 		return stop
 	}
-	w.next.Set(info.sp, cfa)
+	u.next.Set(info.sp, cfa)
 	return StopNone
 }
 
-// restoreCompact reads the registers that Rule.Saved places.
-func (w *Walker) restoreCompact(r *Rule, info *archInfo, cfa Addr) StopReason {
+func (u *unwinder) restoreCompact(r *Rule, info *archInfo, cfa Addr) StopReason {
 	for i, units := range r.Saved {
 		if units == 0 {
 			if r.loses(i) {
-				w.next.Known &^= 1 << info.compact[i]
+				u.next.Known &^= 1 << info.compact[i]
 			}
 			continue
 		}
 		at := cfa - 8*uint64(units)
-		v, ok := w.mem.Word(at)
+		v, ok := u.mem.Word(at)
 		switch {
 		case ok:
-			w.next.Set(info.compact[i], v)
-		case w.belowSP(at):
-			w.restorePopped(info.compact[i], at)
+			u.next.Set(info.compact[i], v)
+		case u.belowSP(at):
+			u.restorePopped(info.compact[i], at)
 		default:
-			return w.missing(at)
+			return u.missing(at)
 		}
 	}
 	return StopNone
 }
 
-// returnAddress finds the caller's program counter.
-func (w *Walker) returnAddress(r *Rule, info *archInfo, cfa Addr) StopReason {
+func (u *unwinder) returnAddress(r *Rule, info *archInfo, cfa Addr) StopReason {
 	if info.raOnStack {
-		v, ok := w.mem.Word(cfa - 8)
-		if !ok && w.belowSP(cfa-8) {
+		v, ok := u.mem.Word(cfa - 8)
+		if !ok && u.belowSP(cfa-8) {
 			var reg uint8
-			if reg, ok = w.popped(cfa - 8); ok {
-				v, ok = w.regs.Get(reg)
+			if reg, ok = u.popped(cfa - 8); ok {
+				v, ok = u.regs.Get(reg)
 			}
 		}
 		if !ok {
-			return w.missing(cfa - 8)
+			return u.missing(cfa - 8)
 		}
-		w.next.PC = v
+		u.next.PC = v
 		return StopNone
 	}
-	from := &w.next
+	from := &u.next
 	if r.Flags&FlagLeafRA != 0 {
-		from = &w.regs
+		from = &u.regs
 	}
 	v, ok := from.Get(info.ra)
 	if !ok {
 		return StopUnproven
 	}
-	w.next.Known &^= 1 << info.ra
-	w.next.PC = v &^ w.regs.PACMask
+	u.next.Known &^= 1 << info.ra
+	u.next.PC = v &^ u.regs.PACMask
 	return StopNone
 }
 
-// applyRow is apply for a rule in full.
-func (w *Walker) applyRow(row *storedRow, flags Flags) StopReason {
-	info := w.regs.Arch.info()
-	cfa, stop := w.rowCFA(row.Row)
+func (u *unwinder) applyRow(row *storedRow, flags Flags) StopReason {
+	info := u.regs.Arch.info()
+	cfa, stop := u.rowCFA(row.Row)
 	if stop != StopNone {
 		return stop
 	}
-	w.next = w.regs
+	u.next = u.regs
 	if flags&FlagSignal == 0 {
-		w.next.Known &= info.kept
+		u.next.Known &= info.kept
 	}
-	w.next.Set(info.sp, cfa)
+	u.next.Set(info.sp, cfa)
 	for left := row.changes; left != 0; left &= left - 1 {
 		reg := uint8(bits.TrailingZeros32(left)) % NumRegs
 		p := &row.Regs[reg]
-		v, ok, stop := w.callerReg(p, cfa)
-		if stop == StopBadMemory && w.belowSP(w.unreadAddr) {
-			w.restorePopped(reg, w.unreadAddr)
+		v, ok, stop := u.callerReg(p, cfa)
+		if stop == StopBadMemory && u.belowSP(u.unreadAddr) {
+			u.restorePopped(reg, u.unreadAddr)
 			continue
 		}
 		if stop != StopNone {
 			return stop
 		}
 		if ok {
-			w.next.Set(reg, v)
+			u.next.Set(reg, v)
 		} else {
-			w.next.Known &^= 1 << reg
+			u.next.Known &^= 1 << reg
 		}
 	}
-	if !w.knowsNext() {
-		w.next.Val[info.sp] = w.regs.SP() // the frame is further out, nothing else is known
+	if !u.knowsNext() {
+		u.next.Val[info.sp] = u.regs.SP() // the frame is further out, no more is known
 	}
-	return w.rowRA(row.Row, info, cfa, flags)
+	return u.rowRA(row.Row, info, cfa, flags)
 }
 
-// rowCFA computes the CFA of a row.
-func (w *Walker) rowCFA(row *Row) (Addr, StopReason) {
+func (u *unwinder) rowCFA(row *Row) (Addr, StopReason) {
 	if row.CFAExpr != nil {
 		if p, ok := row.CFAExpr.(Prover); ok {
-			return w.proved(p)
+			return u.proved(p)
 		}
-		v, ok := row.CFAExpr.Eval(&w.regs, w.mem, 0)
+		v, ok := row.CFAExpr.Eval(&u.regs, u.mem, 0)
 		if !ok {
-			return 0, w.exprFailure()
+			return 0, u.exprFailure()
 		}
 		return v, StopNone
 	}
-	base, ok := w.regs.Get(row.CFAReg)
+	base, ok := u.regs.Get(row.CFAReg)
 	if !ok {
 		return 0, StopUnproven
 	}
@@ -130,24 +141,22 @@ func (w *Walker) rowCFA(row *Row) (Addr, StopReason) {
 	if !row.CFADeref {
 		return cfa, StopNone
 	}
-	v, ok := w.mem.Word(cfa)
+	v, ok := u.mem.Word(cfa)
 	if !ok {
-		return 0, w.missing(cfa)
+		return 0, u.missing(cfa)
 	}
 	return v, StopNone
 }
 
-// exprFailure tells an expression that lacked a register from one that read
-// where nothing is.
-func (w *Walker) exprFailure() StopReason {
-	if w.regs.Known != ^uint64(0) && w.regs.Known&w.regs.Arch.Kept() != w.regs.Arch.Kept() {
+func (u *unwinder) exprFailure() StopReason {
+	if u.regs.Known != ^uint64(0) && u.regs.Known&u.regs.Arch.Kept() != u.regs.Arch.Kept() {
 		return StopUnproven
 	}
 	return StopBadMemory
 }
 
-// rowRA computes the return address of a row.
-func (w *Walker) rowRA(row *Row, info *archInfo, cfa Addr, flags Flags) StopReason {
+// rowRA restores the program counter by a Row.
+func (u *unwinder) rowRA(row *Row, info *archInfo, cfa Addr, flags Flags) StopReason {
 	if row.RA.Kind == RuleUndefined {
 		return StopRoot
 	}
@@ -155,37 +164,35 @@ func (w *Walker) rowRA(row *Row, info *archInfo, cfa Addr, flags Flags) StopReas
 	if p.Kind == RuleSame {
 		p = RegRule{Kind: RuleReg, Reg: info.ra}
 	}
-	v, ok, stop := w.callerReg(&p, cfa)
+	v, ok, stop := u.callerReg(&p, cfa)
 	if stop != StopNone {
 		return stop
 	}
 	if !ok {
-		if v, ok = w.handed(&p); !ok {
+		if v, ok = u.handed(&p); !ok {
 			return StopUnproven
 		}
 	}
 	if !info.raOnStack && flags&FlagSignal == 0 {
-		w.next.Known &^= 1 << info.ra
+		u.next.Known &^= 1 << info.ra
 	}
-	w.next.PC = v &^ w.regs.PACMask
+	u.next.PC = v &^ u.regs.PACMask
 	return StopNone
 }
 
-// handed gives a caller's return address that it has left in a register which its callee may change, as it does in
-// none but the innermost frame's. Go's functions on arm64 call morestack so. Like the stack pointer of
-// [Walker.untouched] it is a hypothesis, and believed only if it follows a call of this very function.
-func (w *Walker) handed(p *RegRule) (uint64, bool) {
-	if p.Kind != RuleReg || !w.caller || w.given>>(p.Reg%NumRegs)&1 == 0 {
+// handed gives a return address that a caller keeps in a register which callees may change: the innermost frame's
+// value, accepted if it follows a call of this function. Go's functions on arm64 call morestack so.
+func (u *unwinder) handed(p *RegRule) (uint64, bool) {
+	if p.Kind != RuleReg || !u.caller || u.given>>(p.Reg%NumRegs)&1 == 0 {
 		return 0, false
 	}
-	v := w.regs.Val[p.Reg%NumRegs] &^ w.regs.PACMask
-	start, known := w.space.funcStart(w.regs.PC - w.regs.Arch.CallLen())
-	return v, known && w.calls(v, start, known)
+	v := u.regs.Val[p.Reg%NumRegs] &^ u.regs.PACMask
+	start, known := u.space.funcStart(u.regs.PC - u.regs.Arch.CallLen())
+	return v, known && u.space.mayCall(v, start, known)
 }
 
-// callerReg computes a value from where a row says that it is. The second result is
-// false for a value that cannot be recovered, which is no failure of the walk.
-func (w *Walker) callerReg(p *RegRule, cfa Addr) (uint64, bool, StopReason) {
+// callerReg gives a register's value by its rule; ok is false if it cannot be recovered, which does not end the walk.
+func (u *unwinder) callerReg(p *RegRule, cfa Addr) (uint64, bool, StopReason) {
 	var at Addr
 	switch p.Kind {
 	case RuleOffset:
@@ -193,16 +200,16 @@ func (w *Walker) callerReg(p *RegRule, cfa Addr) (uint64, bool, StopReason) {
 	case RuleValOffset:
 		return cfa + uint64(p.Off), true, StopNone
 	case RuleReg:
-		v, ok := w.regs.Get(p.Reg)
+		v, ok := u.regs.Get(p.Reg)
 		return v, ok, StopNone
 	case RuleRegOffset:
-		base, ok := w.regs.Get(p.Reg)
+		base, ok := u.regs.Get(p.Reg)
 		if !ok {
 			return 0, false, StopNone
 		}
 		at = base + uint64(p.Off)
 	case RuleExpr, RuleValExpr:
-		v, ok := p.Expr.Eval(&w.regs, w.mem, cfa)
+		v, ok := p.Expr.Eval(&u.regs, u.mem, cfa)
 		if !ok || p.Kind == RuleValExpr {
 			return v, ok, StopNone
 		}
@@ -210,9 +217,41 @@ func (w *Walker) callerReg(p *RegRule, cfa Addr) (uint64, bool, StopReason) {
 	default:
 		return 0, false, StopNone
 	}
-	v, ok := w.mem.Word(at)
+	v, ok := u.mem.Word(at)
 	if !ok {
-		return 0, false, w.missing(at)
+		return 0, false, u.missing(at)
 	}
 	return v, true, StopNone
+}
+
+func (u *unwinder) canApply(r *Rule) bool {
+	if r.Flags&FlagRow != 0 && u.space.rows[r.row()].CFAExpr != nil {
+		return true
+	}
+	return r.Flags&FlagRoot != 0 || u.regs.Known&(1<<(r.CFAReg%NumRegs)) != 0
+}
+
+// untouched applies a caller's rule whose CFA's register callees may change, with the innermost frame's value:
+// OpenSSL's assembly keeps its stack pointer in rax or r11, and calls helpers that leave these alone. It is accepted
+// only if the frame is further out and its return address follows a call of this function.
+func (u *unwinder) untouched(r *Rule) bool {
+	given := u.given>>(r.CFAReg%NumRegs)&1 != 0
+	special := r.Flags&(FlagRow|FlagSignal|FlagSwitch|FlagLoss) != 0
+	if !u.caller || r.CFAReg == u.regs.Arch.SP() || !given || special {
+		return false
+	}
+	if u.apply(r) != StopNone || u.next.SP() <= u.regs.SP() { // apply reads the value, known or not
+		return false
+	}
+	start, known := u.space.funcStart(u.regs.PC - u.regs.Arch.CallLen())
+	return u.space.mayCall(u.next.PC, start, known)
+}
+
+// missing classifies a word that cannot be read.
+func (u *unwinder) missing(addr Addr) StopReason {
+	u.unreadAddr = addr
+	if u.mem.Cut(addr) {
+		return StopStackCut
+	}
+	return StopBadMemory
 }

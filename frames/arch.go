@@ -2,21 +2,20 @@
 
 package frames
 
-// Addr is an address in the address space of the process that is walked.
+// Addr is an address in the walked process.
 type Addr = uint64
 
-// Arch is a processor architecture that can be walked.
+// Arch is a processor architecture.
 type Arch uint8
 
-// The architectures. The zero value is none of them.
+// The architectures. The zero value is invalid.
 const (
 	ArchUnknown Arch = iota
 	X86_64
 	AArch64
 )
 
-// DWARF register numbers that the walker and the rule sources share: System V
-// ABI for x86-64, figure 3.36; "DWARF for the Arm 64-bit Architecture", §4.1.
+// DWARF register numbers: System V ABI for x86-64, figure 3.36; "DWARF for the Arm 64-bit Architecture", §4.1.
 const (
 	X86RAX uint8 = 0
 	X86RDX uint8 = 1
@@ -31,10 +30,10 @@ const (
 	X86R13 uint8 = 13
 	X86R14 uint8 = 14
 	X86R15 uint8 = 15
-	// X86RA is the column of the return address, not a register of its own.
+	// X86RA is the column of the return address, no register.
 	X86RA uint8 = 16
 
-	// NoReg stands for no register, where a table has a place to spare.
+	// NoReg marks unused places of tables.
 	NoReg uint8 = 0xff
 
 	ARM64FP uint8 = 29
@@ -42,7 +41,7 @@ const (
 	ARM64SP uint8 = 31
 )
 
-// String gives the name that GOARCH uses.
+// String gives GOARCH's name.
 func (a Arch) String() string {
 	switch a {
 	case X86_64:
@@ -53,19 +52,19 @@ func (a Arch) String() string {
 	return "unknown"
 }
 
-// archInfo holds what the walker needs to know of an architecture.
+// archInfo describes an architecture to the walker.
 type archInfo struct {
 	sp, fp uint8
 	ra     uint8 // column of the return address
-	// compact lists the registers that Rule.Saved has a place for.
+	// compact: see Arch.CompactRegs
 	compact [NumCompact]uint8
-	// kept is the set of registers that a callee must preserve.
+	// kept: see Arch.Kept
 	kept uint64
 	// raOnStack: a call pushes the return address (CFA−8 by default).
 	raOnStack bool
-	// signalFrame bounds what the kernel puts between a stack pointer and that of a signal's handler on the same stack:
-	// all registers. With AMX that is 11 KiB (fpu__get_fpstate_size, arch/x86/kernel/fpu/signal.c), with SME at the
-	// longest vectors 84 KiB (setup_sigframe_layout, arch/arm64/kernel/signal.c).
+	// signalFrame bounds what the kernel saves on the stack for a signal's handler. At most 11 KiB with AMX
+	// (fpu__get_fpstate_size, arch/x86/kernel/fpu/signal.c), 84 KiB with SME (setup_sigframe_layout,
+	// arch/arm64/kernel/signal.c).
 	signalFrame Addr
 }
 
@@ -95,25 +94,19 @@ func (a Arch) info() *archInfo {
 // SP gives the DWARF number of the stack pointer.
 func (a Arch) SP() uint8 { return a.info().sp }
 
-// FP gives the DWARF number of the register that the ABI sets aside as frame
-// pointer (rbp, x29).
+// FP gives the DWARF number of the ABI's frame pointer (rbp, x29).
 func (a Arch) FP() uint8 { return a.info().fp }
 
-// RA gives the column that call frame information uses for the return address
-// (16 on x86-64; x30, the link register, on arm64).
+// RA gives the column of the return address: 16 on x86-64, the link register x30 on arm64.
 func (a Arch) RA() uint8 { return a.info().ra }
 
-// Kept gives the set of registers, a bit for each DWARF number, that a function
-// must give back to its caller unchanged (rbx, rbp, r12–r15; x19–x29).
+// Kept gives the callee-saved registers, a bit for each DWARF number: rbx, rbp, r12–r15; x19–x29.
 func (a Arch) Kept() uint64 { return a.info().kept }
 
-// CompactRegs lists the registers whose places a [Rule] holds without a [Row],
-// in the order of Rule.Saved.
+// CompactRegs lists the registers of Rule.Saved.
 func (a Arch) CompactRegs() [NumCompact]uint8 { return a.info().compact }
 
-// CallLen gives how far before a return address the lookup of its call may be
-// made: one byte on x86-64, one instruction on arm64. Any address inside of the
-// call instruction serves.
+// CallLen is subtracted from a return address to get an address within its call instruction.
 func (a Arch) CallLen() uint64 {
 	if a == AArch64 {
 		return 4

@@ -2,19 +2,60 @@
 
 package frames
 
-// callCache keeps what a module's [CallSites] has told, by address.
+// callCache caches answers of [CallSites], by run-time address.
 type callCache struct {
-	calls  [1 << callBits]callEntry
-	starts [1 << startBits]startEntry
-	jumps  [1 << startBits]jumpEntry
-	used   bool
+	calls  places[callEntry]
+	starts places[startEntry]
+	jumps  places[jumpEntry]
 }
 
-// clear forgets all. A cache that was not used is empty: 80 KB less are written.
+// clear forgets all.
 func (c *callCache) clear() {
+	c.calls.clear()
+	c.starts.clear()
+	c.jumps.clear()
+}
+
+// places is a direct-mapped cache of what is known of addresses. It begins with 16 places, and grows while it fills.
+type places[T interface{ at() Addr }] struct {
+	list  []T
+	bits  uint
+	fills int // since it has this size
+	used  bool
+}
+
+// clear forgets all. One that was not used is empty: 80 KB less are written.
+func (c *places[T]) clear() {
 	if c.used {
-		*c = callCache{}
+		clear(c.list)
+		c.fills, c.used = 0, false
 	}
+}
+
+const leastPlaces = 4
+
+// of gives the place of an address, which may hold another.
+func (c *places[T]) of(a Addr) *T {
+	if c.list == nil {
+		c.bits, c.list = leastPlaces, make([]T, 1<<leastPlaces)
+	}
+	return &c.list[hash(a, c.bits)]
+}
+
+// renew gives the place of an address that it does not hold, to be written.
+func (c *places[T]) renew(a Addr, most uint) *T {
+	c.used = true
+	if c.fills++; c.fills > len(c.list)/2 && c.bits < most {
+		old := c.list
+		c.bits, c.fills = c.bits+growBits, 0
+		c.list = make([]T, 1<<c.bits)
+		for i := range old {
+			if at := old[i].at(); at != 0 {
+				c.list[hash(at, c.bits)] = old[i]
+			}
+		}
+	}
+	return &c.list[hash(a, c.bits)]
 }
 
 // callEntry caches whether a call precedes an address.
@@ -24,17 +65,20 @@ type callEntry struct {
 	ok   bool
 }
 
-// callBits sizes the cache of what is known of calls.
+func (e callEntry) at() Addr { return e.ret }
+
+// callBits is the size of the cache of what is known of calls, at most.
 const callBits = 11
 
-// startBits sizes the cache of function starts, which only the scan asks for.
+// startBits is that of function starts, which only the scan asks for.
 const startBits = 8
 
-// startEntry caches where the function starts that an address is in.
 type startEntry struct {
 	pc, start Addr
 	ok, valid bool
 }
+
+func (e startEntry) at() Addr { return e.pc }
 
 // jumpEntry caches whether a function may be left by a jump.
 type jumpEntry struct {
@@ -42,12 +86,15 @@ type jumpEntry struct {
 	leaves, valid bool
 }
 
+func (e jumpEntry) at() Addr { return e.start }
+
 // callBefore reports whether a call instruction ends at ret, and what it calls
 // as a run-time address.
 func (s *Space) callBefore(ret Addr) (Call, bool) {
-	e := &s.known.calls[hash(ret, callBits)]
+	e := s.known.calls.of(ret)
 	if e.ret != ret {
-		*e, s.known.used = callEntry{ret: ret}, true
+		e = s.known.calls.renew(ret, callBits)
+		*e = callEntry{ret: ret}
 		if m := s.Find(ret - 1); m != nil && m.Calls != nil {
 			e.call, e.ok = m.Calls.CallBefore(ret - m.Bias)
 			e.call.Target += m.Bias
@@ -56,20 +103,19 @@ func (s *Space) callBefore(ret Addr) (Call, bool) {
 	return e.call, e.ok
 }
 
-// follows reports whether a call instruction ends at ret.
 func (s *Space) follows(ret Addr) bool {
 	_, ok := s.callBefore(ret)
 	return ok
 }
 
-// leaves reports whether the function that starts at a run-time address may end in a jump
-// to another one.
+// leaves reports whether the function at start may end in a jump to another one.
 func (s *Space) leaves(start Addr) bool {
-	e := &s.known.jumps[hash(start, startBits)]
+	e := s.known.jumps.of(start)
 	if e.start == start && e.valid {
 		return e.leaves
 	}
-	*e, s.known.used = jumpEntry{start: start, leaves: true, valid: true}, true
+	e = s.known.jumps.renew(start, startBits)
+	*e = jumpEntry{start: start, leaves: true, valid: true}
 	if m := s.Find(start); m != nil {
 		if j, ok := m.Calls.(Jumps); ok {
 			e.leaves = j.LeavesByJump(start - m.Bias)
@@ -78,16 +124,37 @@ func (s *Space) leaves(start Addr) bool {
 	return e.leaves
 }
 
-// funcStart gives the run-time address of the function that pc is in.
 func (s *Space) funcStart(pc Addr) (Addr, bool) {
-	e := &s.known.starts[hash(pc, startBits)]
+	e := s.known.starts.of(pc)
 	if e.pc == pc && e.valid {
 		return e.start, e.ok
 	}
-	*e, s.known.used = startEntry{pc: pc, valid: true}, true
+	e = s.known.starts.renew(pc, startBits)
+	*e = startEntry{pc: pc, valid: true}
 	if m := s.Find(pc); m != nil && m.Calls != nil {
 		e.start, e.ok = m.Calls.FuncStart(pc - m.Bias)
 		e.start += m.Bias
 	}
 	return e.start, e.ok
+}
+
+// mayCall reports whether v follows a call that can have led to the function at start.
+func (s *Space) mayCall(v, start Addr, known bool) bool {
+	if v < 4096 {
+		return false
+	}
+	call, ok := s.callBefore(v)
+	if !ok {
+		return false
+	}
+	if !known && call.Direct {
+		// a function of known bounds that no jump leaves cannot have led to where no bounds are known
+		return s.leaves(call.Target)
+	}
+	return !call.Direct || call.Target == start
+}
+
+func (s *Space) inGenerated(v Addr) bool {
+	m := s.Find(v)
+	return m != nil && m.Generated
 }

@@ -12,23 +12,33 @@
 //
 // # Algorithm
 //
-// A walk starts at a register set and repeats one step: find the module that the program counter is in, find the
-// [Rule] that holds at that instruction, apply it. Applying a rule computes the canonical frame address (CFA: the
-// caller's stack pointer at the call, DWARF 5 §6.4), the return address, and those of the caller's registers that
-// were saved. These are the register set of the next step. The walk ends when a rule says that there is no caller
-// (complete), or when something cannot be known; [StopReason] says which.
+// A walk repeats one step: find the module of the program counter, find the [Rule] that holds at that instruction,
+// apply it. A rule gives the canonical frame address (CFA: the caller's stack pointer at the call, DWARF 5 §6.4), the
+// return address, and those of the caller's registers that were saved:
 //
-// A rule for a program counter does not depend on the contents of the stack. So it is computed once, and kept in
-// the [Space]'s cache across threads, snapshots and ticks. Rules come from the module's sources, in falling trust.
-// They are call frame information or Go's tables, then the analysis of the instructions, then a frame pointer that
-// the function's own instructions prove. Only where no source has an answer the walker looks through the stack for
-// a word that follows a call instruction (the scan). The frame says so.
+//	higher  ┌──────────────────────┐
+//	CFA ──► ├──────────────────────┤     rule: CFA = rsp + 40, rbp at CFA − 16
+//	        │ return address       │ CFA − 8
+//	        │ caller's rbp         │ CFA − 16
+//	        │ local variables      │
+//	lower   └──────────────────────┘ ◄── rsp
 //
-// A rule is applied in one of two ways. Almost all are plain, and take the quick
-// step ([Walker.Next]); what is not, and what may go wrong, takes the full one.
-// Both give the same frames.
+// The walk ends where a rule says that there is no caller (complete), or where something cannot be known
+// ([StopReason]).
 //
-// The package imports the standard library only and knows nothing of processes,
-// files or ptrace: what it reads is behind [Memory], [RuleSource] and
-// [CallSites].
+// A rule depends on the program counter alone, and is cached in the [Space] across threads, snapshots and ticks. It
+// comes from the module's sources, by falling trust: call frame information or Go's tables, analysis of the
+// instructions, a frame pointer that the function's instructions prove. Without any, the walker scans the stack for a
+// word that follows a call. Each frame has its [Method].
+//
+// # Parts
+//
+// [Walker] iterates. Its unwinder computes one frame's caller (apply.go). Plain rules are applied by a shorter way with
+// the same result (quickstep.go). A walk that lacks a register searches for it (hypothesis.go).
+//
+// # Invariants
+//
+//   - Nothing is allocated during a walk, except by the sources of rules that are not cached.
+//   - Every walk ends: each step leads further out, or counts as a change of stacks, whose number is bounded.
+//   - Standard library only: what is read is behind [Memory], [RuleSource] and [CallSites].
 package frames

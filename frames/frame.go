@@ -4,24 +4,20 @@ package frames
 
 // Frame is one activation of a function on a stack.
 type Frame struct {
-	// PC is the program counter: exact for the innermost frame and for one
-	// that a signal interrupted, else the return address.
+	// PC is the program counter; a return address unless the frame is innermost or interrupted by a signal.
 	PC Addr
-	// SP is the stack pointer of this frame at that point; 0 if it is not known,
-	// as where an arm64 frame was found by the frame pointer.
+	// SP is the stack pointer there, 0 if unknown (arm64, by frame pointer).
 	SP Addr
-	// FP is the frame pointer register at that point, 0 if it is not known. What code uses it for differs.
+	// FP is the frame pointer register there, 0 if unknown. Code may use it for other values.
 	FP Addr
-	// Module is where PC lies, nil if in no known mapping.
+	// Module is PC's, nil if unknown.
 	Module *Module
-	// Method says how the frame was found.
 	Method Method
 	// Caller: PC is a return address.
 	Caller bool
 }
 
-// Lookup gives the address to look names up by: PC, or one inside of the call
-// instruction when PC is a return address.
+// Lookup gives the address for names: PC, or one within the call before it.
 func (f *Frame) Lookup(arch Arch) Addr {
 	if f.Caller {
 		return f.PC - arch.CallLen()
@@ -29,20 +25,20 @@ func (f *Frame) Lookup(arch Arch) Addr {
 	return f.PC
 }
 
-// StopReason says why a walk ended.
+// StopReason is why a walk ended.
 type StopReason uint8
 
 // The stop reasons.
 const (
 	StopNone StopReason = iota // the walk goes on
 	StopRoot                   // the thread's first function: complete
-	// no source knows the code, and the scan found nothing; or the return address is in no code
+	// no source knows the code and the scan found nothing, or the return address is in no code
 	StopNoRule
-	StopBadMemory // a place where a rule points to is not mapped
+	StopBadMemory // a rule's place is not mapped
 	StopStackCut  // the copy of the stack ends there
 	StopDepth     // the depth limit
 	StopLoop      // the next frame would not be further out
-	StopUnproven  // a register is needed that the look could not see
+	StopUnproven  // needs a register that a passive read lacks
 	NumStopReasons
 )
 

@@ -4,87 +4,85 @@ package frames
 
 // # Hypotheses
 //
-// A look that did not stop its thread knows the stack pointer and the program counter. A function with an array of
-// variable length has its frame at a distance from the stack pointer that is nowhere in the code. Its rule is
-// relative to the frame pointer, and a peek cannot see that unless an inner frame saved it. But the return address
-// lies right below the CFA, so that every word on the stack that follows a call is a candidate, and gives the
-// register.
+// The frame of a function with an array of variable length is relative to the frame pointer, which a passive read
+// lacks. But the return address is directly below the CFA, so each stack word that follows a call is a candidate, and
+// gives the register.
 //
-// A candidate is believed if it proves itself, and nothing else can be the truth:
+//	higher  ┌──────────────────────┐
+//	        │ caller's frame       │
+//	CFA ──► ├──────────────────────┤
+//	        │ return address       │ ◄── candidate: a word that follows a call
+//	        │ caller's rbp         │ ◄── frame pointer, by the candidate's place
+//	        │ array, any length    │
+//	lower   └──────────────────────┘ ◄── stack pointer
 //
-//   - the call before it is a direct one of the function that the walk is in, or the call
-//     that a thread begins with;
-//   - from there a walk reaches a function that is known to be a thread's first;
-//   - each return address on the way follows a call that can have led to the function further in;
-//   - no other candidate does so. Frames that ended may lie within the array, whole, and
-//     those of the same functions look like live ones. What gives them away is the place
-//     where they would join the live frames: the word there is of the live call, and calls
-//     somebody else. Where it does not, as in recursion, both are possible, and neither is
-//     taken.
+// A candidate is accepted if it is proven and unique:
 //
-// A wrong stack is worse than an incomplete one: in doubt the walk ends as unproven. A
-// function may have been called by pointer, from a place that calls others too. Or a jump
-// at the end of another one may have led to it ([Jumps]). Both are such doubts.
+//   - the call before it calls this function directly, or is the one that a thread begins with;
+//   - a walk from there reaches a thread's first function;
+//   - each return address on the way follows a call that can have led to its callee;
+//   - no other candidate fulfils these. Ended frames within the array may: they differ where they would join the live
+//     ones, whose word there is of another call; not so in recursion, where neither is accepted.
 //
-// Sources: System V ABI for x86-64, §3.2.2 (the return address lies below the CFA) and
-// Intel SDM volume 2, CALL (what stands before it).
+// In doubt the walk ends as unproven: a function called by pointer from a place that calls others too, or reached by a
+// tail call ([Jumps]).
+//
+// Sources: System V ABI for x86-64, §3.2.2 (place of the return address); Intel SDM volume 2, CALL.
 
 const (
-	// proofBytes bounds how much of the stack is searched.
+	// bytes of stack that are searched
 	proofBytes = 256 << 10
-	// proofSteps bounds the frames that the trials of one search may walk, and the words
-	// that are compared with an address, in all.
+	// frames that the trials of one search may walk, and words that it may compare
 	proofSteps = 20000
-	// maxSearches bounds the searches in one walk.
+	// searches in one walk
 	maxSearches = 4
-	// maxCandidates is how many candidates with a whole chain are told apart.
+	// candidates with a whole chain
 	maxCandidates = 8
 )
 
-// link says how a return address goes with the function that is to return to it.
+// link is how a return address fits its callee.
 type link uint8
 
 const (
 	linkNone   link = iota // no call precedes it
 	linkOther              // a call of another function
-	linkJump               // a call of another function, which may have ended in a jump to this one
+	linkJump               // a call of another function, which may end in a jump to this one
 	linkAny                // an indirect call
-	linkDirect             // a call of that very function
+	linkDirect             // a call of this function
 )
 
-// candidate is a place that may hold the return address.
+// candidate is a possible place of the return address.
 type candidate struct {
 	at   Addr
-	reg  uint64 // the value that the register has then
+	reg  uint64 // the register's value then
 	link link
-	// once: the call is made once in a thread's life, by the C library. That is from the outermost frame or the one
-	// next to it, or, where a program's entry point lies in another module, from the one before.
+	// once: the call is made once in a thread's life, by the C library: within the two outermost frames, or three where
+	// the program's entry point is in another module.
 	once bool
 }
 
-// search is the state of one search; it is kept for the next one.
+// search is the state of one search, kept for the next.
 type search struct {
 	trial Walker
 	found [maxCandidates]candidate
 	n     int
 	steps int
-	cut   Addr // what the trial of a likely candidate could not read, as the copy ends before it
+	cut   Addr // what the trial of a direct call lacked beyond the copy's end
 }
 
-// hypotheses are what a Walker knows of its searches.
+// hypotheses are a Walker's searches.
 type hypotheses struct {
 	search   *search
 	searches int  // in this walk
-	proven   int  // registers that they have found
-	trying   bool // this walk is a trial of a search
+	proven   int  // registers found
+	trying   bool // this walk is a search's trial
 }
 
-// Hypotheses tells how many registers of this walk were not seen but found on the stack
-// and proven.
+// Hypotheses gives the number of registers that were found on the stack and proven.
 func (w *Walker) Hypotheses() int { return w.proven }
 
-// prove finds the value of the register that a rule's CFA is relative to, and makes it known. It gives StopUnproven
-// if none is proven, StopStackCut if the copy of the stack may be too short for the proof.
+// prove finds the register of a rule's CFA. StopUnproven: none is proven; StopStackCut: the copy may be too short for
+// the proof.
 func (w *Walker) prove(r *Rule) StopReason {
 	info := w.regs.Arch.info()
 	if w.trying || w.snap == nil || w.searches >= maxSearches {
@@ -96,7 +94,7 @@ func (w *Walker) prove(r *Rule) StopReason {
 	w.searches++
 	f := w.Frame()
 	start, known := w.space.funcStart(f.Lookup(w.regs.Arch))
-	off, reg, deref, ok := w.relative(r)
+	off, reg, deref, ok := w.space.relative(r)
 	if !known || !ok {
 		return StopUnproven
 	}
@@ -105,7 +103,7 @@ func (w *Walker) prove(r *Rule) StopReason {
 	}
 	s := w.search
 	s.n, s.steps, s.cut = 0, 0, 0
-	ok = w.collect(reg, off, deref, start)
+	ok = s.collect(w, reg, off, deref, start)
 	if s.cut != 0 {
 		w.unreadAddr = s.cut
 		return StopStackCut
@@ -122,14 +120,13 @@ func (w *Walker) prove(r *Rule) StopReason {
 	return StopNone
 }
 
-// relative gives the register that a rule is relative to and the distance of the CFA, or
-// of the word that holds it. Not for rules that keep the return address elsewhere than
-// below the CFA.
-func (w *Walker) relative(r *Rule) (off int64, reg uint8, deref, ok bool) {
+// relative gives the CFA's register and offset; deref: of the word that holds it. False for rules whose return address
+// is not directly below the CFA.
+func (s *Space) relative(r *Rule) (off int64, reg uint8, deref, ok bool) {
 	if r.Flags&FlagRow == 0 {
 		return int64(r.CFAOff), r.CFAReg % NumRegs, false, true
 	}
-	row := w.space.rows[r.row()]
+	row := s.rows[r.row()]
 	if row.CFAExpr != nil || row.CFAReg >= NumRegs || row.RA.Kind != RuleOffset || row.RA.Off != -8 {
 		return 0, 0, false, false
 	}
@@ -137,30 +134,30 @@ func (w *Walker) relative(r *Rule) (off int64, reg uint8, deref, ok bool) {
 }
 
 // collect finds all candidates; false if there are too many, or it takes too long.
-func (w *Walker) collect(reg uint8, off int64, deref bool, start Addr) bool {
+func (s *search) collect(w *Walker, reg uint8, off int64, deref bool, start Addr) bool {
 	stack := &w.snap.Stack
 	sp := w.regs.SP()
 	end := stack.Addr + uint64(len(stack.Bytes))
 	for at := sp; at+8 <= end; at += 8 {
 		v, ok := stack.word(at)
 		if !ok || at-sp > proofBytes {
-			return false // it is cut below the thread's first function, or lies elsewhere
+			return false // cut below the thread's first function
 		}
-		l := w.linkOf(v, start, true)
+		l := w.space.linkOf(v, start, true)
 		if l < linkJump {
 			continue
 		}
 		cfa := at + 8
 		if !deref {
-			if !w.consider(candidate{at: at, reg: cfa - uint64(off), link: l}, reg) {
+			if !s.consider(w, candidate{at: at, reg: cfa - uint64(off), link: l}, reg) {
 				return false
 			}
 			continue
 		}
 		for a := sp; a < at; a += 8 {
-			w.search.steps++
+			s.steps++
 			v, _ := stack.word(a)
-			if w.search.steps > proofSteps || v == cfa && !w.consider(candidate{at: at, reg: a - uint64(off), link: l}, reg) {
+			if s.steps > proofSteps || v == cfa && !s.consider(w, candidate{at: at, reg: a - uint64(off), link: l}, reg) {
 				return false
 			}
 		}
@@ -168,10 +165,8 @@ func (w *Walker) collect(reg uint8, off int64, deref bool, start Addr) bool {
 	return true
 }
 
-// consider keeps a candidate that leads to the thread's first function; false if there is
-// no room for it or no time.
-func (w *Walker) consider(c candidate, reg uint8) bool {
-	s := w.search
+// consider keeps a candidate that leads to the thread's first function; false if there is no room or time.
+func (s *search) consider(w *Walker, c candidate, reg uint8) bool {
 	whole := s.chain(w, &c, reg, nil)
 	if s.steps > proofSteps {
 		return false
@@ -187,28 +182,8 @@ func (w *Walker) consider(c candidate, reg uint8) bool {
 	return true
 }
 
-// linkOf says how a return address goes with the function at start, which is to return to it.
-func (w *Walker) linkOf(v, start Addr, known bool) link {
-	if v < 4096 || w.space.find(v-1) < 0 {
-		return linkNone
-	}
-	call, ok := w.space.callBefore(v)
-	switch {
-	case !ok:
-		return linkNone
-	case !call.Direct || !known:
-		return linkAny
-	case call.Target == start:
-		return linkDirect
-	case w.space.leaves(call.Target):
-		return linkJump
-	}
-	return linkOther
-}
-
-// chain walks from the current frame of w on with a candidate's register, and reports whether it gets to the thread's
-// first function with every return address proven. The candidate's own was classified already. to, if not nil, is
-// told where each return address lies.
+// chain walks with a candidate's register, and reports whether it reaches the thread's first function by proven return
+// addresses; to, if not nil, gets the place of each. The candidate's own is classified already.
 func (s *search) chain(w *Walker, c *candidate, reg uint8, to func(at Addr)) bool {
 	t := &s.trial
 	t.MaxDepth, t.trying = w.limit, true
@@ -234,7 +209,7 @@ func (s *search) chain(w *Walker, c *candidate, reg uint8, to func(at Addr)) boo
 			if at != c.at {
 				return false
 			}
-		case g.Caller && t.linkOf(g.PC, start, known) < linkJump: // else a signal interrupted it there
+		case g.Caller && t.space.linkOf(g.PC, start, known) < linkJump: // else interrupted by a signal
 			return false
 		}
 		if s.steps++; s.steps > proofSteps {
@@ -244,7 +219,7 @@ func (s *search) chain(w *Walker, c *candidate, reg uint8, to func(at Addr)) boo
 			to(at)
 		}
 	}
-	// Two frames are this one and its caller; Next has counted one that there is not.
+	// less this frame, its caller, and the last call of Next, which found none
 	rest := t.depth - 3
 	c.once = rest <= 1 || rest == 2 && mods[0] != mods[1]
 	if c.link == linkDirect && t.StopReason() == StopStackCut {
@@ -253,15 +228,14 @@ func (s *search) chain(w *Walker, c *candidate, reg uint8, to func(at Addr)) boo
 	return t.StopReason() == StopRoot && rest >= 0 && t.atRoot()
 }
 
-// atRoot reports whether it is the code of the current frame that says that there is no
-// caller. A return address of 0 ends a walk too, but memory that was cleared has many.
+// atRoot reports whether the code proves that there is no caller. A return address of 0 does not: cleared memory has
+// many.
 func (w *Walker) atRoot() bool {
 	r := &w.space.lookup(w.regs.PC, w.caller, false).rule
 	return r.Flags&FlagRoot != 0 || r.Flags&FlagRow != 0 && w.space.rows[r.row()].RA.Kind == RuleUndefined
 }
 
-// best gives the candidate that is proven; false if there is none, or another may be the
-// truth as well.
+// best gives the only proven candidate; false if there is none, or several.
 func (s *search) best(w *Walker, reg uint8) (candidate, bool) {
 	found := s.found[:s.n]
 	best := -1
@@ -279,8 +253,8 @@ func (s *search) best(w *Walker, reg uint8) (candidate, bool) {
 	if best < 0 {
 		return candidate{}, false
 	}
-	// A return address further out follows from the one that is believed. It could only be this function's own if what
-	// was called there both calls it and jumps to it, or if it is called by pointer. Not from a place that calls once.
+	// Candidates further out follow from the best one, unless the call there both calls this function and jumps to it,
+	// or calls by pointer, in a place that does so more than once.
 	others := s.n - 1
 	s.chain(w, &found[best], reg, func(at Addr) {
 		for i := range found {
@@ -290,4 +264,22 @@ func (s *search) best(w *Walker, reg uint8) (candidate, bool) {
 		}
 	})
 	return found[best], others == 0
+}
+
+func (s *Space) linkOf(v, start Addr, known bool) link {
+	if v < 4096 || s.find(v-1) < 0 {
+		return linkNone
+	}
+	call, ok := s.callBefore(v)
+	switch {
+	case !ok:
+		return linkNone
+	case !call.Direct || !known:
+		return linkAny
+	case call.Target == start:
+		return linkDirect
+	case s.leaves(call.Target):
+		return linkJump
+	}
+	return linkOther
 }

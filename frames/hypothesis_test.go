@@ -79,7 +79,7 @@ func TestFramePointerIsFoundOnTheStackAndProven(t *testing.T) {
 		t.Errorf("%v, %d", w.StopReason(), w.Hypotheses())
 	}
 	got = newTown().sleep(t, &w, 1, 2, 3, 0x7038, innerCalled, 9, 0x7048, outerCalled, 5)
-	wantPCs(t, got, inInner) // what lies there is no frame of outer's
+	wantPCs(t, got, inInner) // no frame of outer's is there
 	if w.StopReason() != StopUnproven {
 		t.Error(w.StopReason())
 	}

@@ -4,14 +4,11 @@ package frames
 
 import "encoding/binary"
 
-// Memory is what a walk reads the stack from: a snapshot, a live process, or a
-// core.
+// Memory is the walked process's memory: a snapshot, live, or a core.
 type Memory interface {
-	// Word reads the 8 bytes at addr as a little-endian number; false if they
-	// cannot be had.
+	// Word reads 8 bytes, little endian; false if they cannot be read.
 	Word(addr Addr) (uint64, bool)
-	// Cut reports whether addr lies where the process has memory of which this Memory holds no copy. That is the
-	// difference between a copy that is too short and an address that is wrong.
+	// Cut reports whether the process has memory at addr that was not copied.
 	Cut(addr Addr) bool
 }
 
@@ -21,7 +18,6 @@ type Region struct {
 	Bytes []byte
 }
 
-// word reads at addr, or reports that the region does not hold it.
 func (r *Region) word(addr Addr) (uint64, bool) {
 	off := addr - r.Addr
 	if n := uint64(len(r.Bytes)); n < 8 || off > n-8 {
@@ -30,16 +26,13 @@ func (r *Region) word(addr Addr) (uint64, bool) {
 	return binary.LittleEndian.Uint64(r.Bytes[off:]), true
 }
 
-// Snapshot is [Memory] over copied bytes: the stack, and at most a few other
-// pieces that were copied in the same stop. The zero value holds nothing.
+// Snapshot is [Memory] over the bytes copied in one stop. The zero value holds nothing.
 type Snapshot struct {
-	// Stack is the piece that starts at (or somewhat below) the stack pointer.
+	// Stack begins at, or somewhat below, the stack pointer.
 	Stack Region
-	// StackEnd is the end of the mapping that the stack lies in, zero if it is
-	// not known; memory from the end of Stack up to there exists, uncopied.
+	// StackEnd is the end of the stack's mapping, 0 if unknown.
 	StackEnd Addr
-	// Others are further pieces, such as the stack of a goroutine whose thread
-	// runs on its scheduler's stack.
+	// Others are further pieces, such as a goroutine's stack while its thread runs on the scheduler's.
 	Others []Region
 }
 
@@ -64,8 +57,7 @@ func (s *Snapshot) Cut(addr Addr) bool {
 	}
 	for i := range s.Others {
 		o := &s.Others[i]
-		// A further piece was copied because a stack lies there; just beyond
-		// its end that stack goes on.
+		// a copied stack continues beyond its piece
 		if end := o.Addr + uint64(len(o.Bytes)); addr+8 > end && addr < end+1<<20 {
 			return true
 		}

@@ -4,19 +4,15 @@ package frames
 
 // Query asks a [RuleSource] for a rule.
 type Query struct {
-	// PC is the program counter as an address of the module's own file (run
-	// time address less Module.Bias). For a caller it is the return address.
+	// PC is the program counter as a module address (run-time address − Module.Bias).
 	PC Addr
-	// Caller: PC is a return address, so that the instruction that the thread
-	// is at is the call before it. Look up Lookup().
+	// Caller: PC is a return address; the current instruction is the call before it.
 	Caller bool
-	// SPOnly: only the stack pointer is known (the thread was peeked at); a
-	// rule whose CFA is relative to another register is of no use.
+	// SPOnly: only the stack pointer is known (passive read); no other CFA register is usable.
 	SPOnly bool
 }
 
-// Lookup gives the address by which tables are searched: PC for the innermost
-// frame, an address inside of the call instruction for a caller.
+// Lookup gives the address to search tables for: PC, or one within the call before it.
 func (q Query) Lookup(arch Arch) Addr {
 	if q.Caller {
 		return q.PC - arch.CallLen()
@@ -24,90 +20,79 @@ func (q Query) Lookup(arch Arch) Addr {
 	return q.PC
 }
 
-// RuleSource gives rules for the code of one module. Methods are called by one
-// goroutine at a time.
+// RuleSource gives rules for one module's code. One goroutine at a time calls it.
 type RuleSource interface {
-	// Rule gives the rule that holds at q, and its row when the rule does not
-	// hold all of it; false if the source knows none.
+	// Rule gives the rule at q, and its Row if that is needed; false if there is none.
 	Rule(q Query) (Rule, *Row, bool)
 }
 
-// Call is what a [CallSites] found before a return address.
+// Call is a call instruction.
 type Call struct {
-	// Target is the address, in the module's own terms, that a direct call
-	// goes to. It can lie outside of the module.
+	// Target is the module address that a direct call goes to, possibly outside of the module.
 	Target Addr
 	// Direct: Target is known.
 	Direct bool
 }
 
-// CallSites tells about the calls in a module's code. It is what makes a word on
-// the stack believable as a return address.
+// CallSites describes calls in a module's code. All addresses are module addresses.
 type CallSites interface {
-	// CallBefore reports whether a call instruction ends at ret (module's own
-	// address), and what it calls.
+	// CallBefore gives the call instruction that ends at ret.
 	CallBefore(ret Addr) (Call, bool)
-	// FuncStart gives the first address of the function that pc is in, where
-	// something (symbols, call frame information) tells.
+	// FuncStart gives the start of pc's function, if known (symbols, call frame information).
 	FuncStart(pc Addr) (Addr, bool)
 }
 
-// Extents is what a [CallSites] implements that can tell where functions end.
+// Extents is a [CallSites] that knows the ends of functions.
 type Extents interface {
-	// FuncRange gives the first address of the function that pc is in, a module's own, and that behind its last.
+	// FuncRange gives the bounds of pc's function, end excluded.
 	FuncRange(pc Addr) (start, end Addr, ok bool)
 }
 
-// StackEnds is what a [CallSites] implements that recognises code in the middle of a function to which only a stack
-// prepared by hand returns.
+// StackEnds is a [CallSites] that knows code within functions to which only a stack prepared by hand returns.
 type StackEnds interface {
-	// EndsStack reports whether pc, a module's own, is such a place.
 	EndsStack(pc Addr) bool
 }
 
-// Jumps is what a [CallSites] implements that can tell whether a function may end in a
-// jump to another one, which then returns in its place (a tail call).
+// Jumps is a [CallSites] that knows which functions may end in a tail call: a jump to a function that returns in their
+// place.
 type Jumps interface {
-	// LeavesByJump reports whether the function that starts there, a module's own
-	// address, has a jump out of itself, or may have one.
+	// LeavesByJump reports whether the function that starts at start has, or may have, a jump out of itself.
 	LeavesByJump(start Addr) bool
 }
 
-// Switches is what a [CallSites] implements that can tell code that runs on another stack than its caller's.
+// Switches is a [CallSites] that knows code on another stack than its caller's.
 type Switches interface {
-	// ChangesStack reports whether the function that pc is in, a module's own address, has loaded the stack pointer
-	// from elsewhere by the time that it is at pc. caller says that pc is a return address.
+	// ChangesStack reports whether pc's function has loaded the stack pointer from elsewhere before pc. caller: pc is a
+	// return address.
 	ChangesStack(pc Addr, caller bool) bool
 }
 
-// Module is one executable mapping of a process: a run of addresses whose code
-// comes from one file, from the kernel (vDSO) or from a JIT compiler.
+// Module is one executable mapping, of a file, the kernel (vDSO) or a JIT compiler.
 type Module struct {
-	// Start and End delimit the mapping's addresses, End excluded.
+	// Start and End are its run-time addresses, End excluded.
 	Start, End Addr
-	// Bias is what to subtract from a run-time address to get the module's own
-	// (the ELF file's) address. It wraps around.
+	// Bias is run-time address − module address (the ELF file's), modulo 2⁶⁴.
 	Bias Addr
-	// Name is the file's path, or a name in square brackets.
+	// Name is the file's path, or a name in brackets.
 	Name string
-	// BuildID is the file's GNU build id in hex, empty if it has none.
+	// BuildID is the GNU build id in hex, "" if none.
 	BuildID string
-	// Generated: the code was made at run time. Such code need not return to
-	// where a call instruction is: interpreters push an address and jump.
+	// Generated: made at run time. Interpreters push an address and jump, so that a return address need not follow a
+	// call.
 	Generated bool
-	// NoFP: the code keeps other values in the frame pointer's register, so that it is
-	// believed only where a source has a rule by it. Nor is its stack searched for return addresses.
+	// NoFP: the frame pointer's register has other values, and the stack is not scanned; only a source's rule is
+	// believed.
 	NoFP bool
-	// Sources are asked for a rule in this order.
+	// Sources give rules, in this order.
 	Sources []RuleSource
-	// Calls validates return addresses; nil where the code cannot be read.
+	// Calls validates return addresses; nil if the code cannot be read.
 	Calls CallSites
-	// Origin is where the code comes from, as whoever made the module knows it. The walker does not look at it.
+	// Origin is for the module's maker.
 	Origin Origin
 }
 
-// Origin is where a module's code comes from. Who makes modules keeps there what it knows beyond the place.
+// Origin is where a module's code comes from.
 type Origin interface {
-	// Place gives the file, or a name in square brackets, and the offset in it at which the module begins, in bytes.
+	// Place gives the file, or a name in brackets, and the module's offset in it, in bytes.
 	Place() (file string, offset uint64)
 }

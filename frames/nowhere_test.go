@@ -4,8 +4,8 @@ package frames
 
 import "testing"
 
-// TestReturnAddressWhereNoCodeIsIsNoFrame: the stack ends there, and says so; but a walk begins wherever the thread is,
-// and what a signal has interrupted is no return address.
+// TestReturnAddressWhereNoCodeIsIsNoFrame: the walk ends there with that reason; but a walk begins wherever the thread
+// is, and an address interrupted by a signal is no return address.
 func TestReturnAddressWhereNoCodeIsIsNoFrame(t *testing.T) {
 	src := &fakeSource{
 		rules: map[Addr]Rule{

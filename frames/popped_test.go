@@ -4,7 +4,7 @@ package frames
 
 import "testing"
 
-// fakePops tells which registers were popped.
+// fakePops gives the popped registers.
 type fakePops struct {
 	fakeCalls
 	regs []uint8 // the last one first
@@ -18,7 +18,7 @@ func (p *fakePops) Popped(_ Addr, n int) (uint8, bool) {
 }
 
 // TestPoppedRegistersAreTakenWhereTheCopyBeginsAtTheStackPointer: the innermost function has popped rbx and rbp, its
-// call frame information still says where they were pushed, and its caller's frame is found by rbp.
+// call frame information still has their places, and its caller's frame needs rbp.
 func TestPoppedRegistersAreTakenWhereTheCopyBeginsAtTheStackPointer(t *testing.T) {
 	src := &fakeSource{rules: map[Addr]Rule{
 		0x1010: {CFAReg: X86RSP, CFAOff: 8, Method: MethodCFI, Saved: [NumCompact]uint8{2, 3}}, // rbp, rbx
@@ -39,7 +39,7 @@ func TestPoppedRegistersAreTakenWhereTheCopyBeginsAtTheStackPointer(t *testing.T
 	if w.StopReason() != StopUnproven {
 		t.Errorf("ends with %v", w.StopReason())
 	}
-	// Another register than that of the place is none.
+	// A register other than the place's is not used.
 	pops.regs = []uint8{X86RBX, X86RBP}
 	wantPCs(t, walk(t, &w, space(src, pops), regs, mem), 0x1010, 0x2010)
 	src.rules[0x2010] = Rule{CFAReg: X86RSP, CFAOff: 0x18, Method: MethodCFI}

@@ -42,7 +42,7 @@ func TestReachIsOnTheStackThatTheWalkBeganOn(t *testing.T) {
 	}
 }
 
-// TestUncopiedWordOfAnotherStackIsNoneOfThisOne: of where the copy ended the mapping tells nothing.
+// TestUncopiedWordOfAnotherStackIsNoneOfThisOne: the mapping does not show which stack the end of the copy belongs to.
 func TestUncopiedWordOfAnotherStackIsNoneOfThisOne(t *testing.T) {
 	const from, to = 0xc000100000, 0xc000100000 + 4<<20
 	s, regs, mem := twoStacks(from, to, FlagSwitch)
@@ -54,7 +54,7 @@ func TestUncopiedWordOfAnotherStackIsNoneOfThisOne(t *testing.T) {
 	}
 }
 
-// switching tells that all its code changes stacks, as gcc's __morestack does.
+// switching is code that always changes stacks, such as gcc's __morestack.
 type switching struct{ fakeCalls }
 
 func (*switching) ChangesStack(Addr, bool) bool { return true }

@@ -29,9 +29,8 @@ func recordWalk(t *testing.T, rule *Rule, row *Row, calls map[Addr]Call) ([]Addr
 
 var recordCalls = map[Addr]Call{0x2010: {}, 0x3010: {Target: 0x1000, Direct: true}}
 
-// The caller's stack pointer is not told by the record that x29 points to: its frame may
-// begin anywhere above. A rule that is relative to it cannot be applied, and nobody is
-// told a number; the next record leads on.
+// A record does not give the caller's stack pointer: the frame may begin anywhere above. A rule relative to it is not
+// applied, and no value is reported; the next record continues the walk.
 func TestFrameRecordDoesNotTellTheStackPointer(t *testing.T) {
 	rule := &Rule{CFAReg: ARM64SP, CFAOff: 32, Method: MethodCFI, Flags: FlagLeafRA}
 	got, w := recordWalk(t, rule, nil, recordCalls)
@@ -44,7 +43,7 @@ func TestFrameRecordDoesNotTellTheStackPointer(t *testing.T) {
 	}
 }
 
-// Where no record leads on the walk says that a register is missing.
+// Without a further record the walk ends with a missing register.
 func TestFrameRecordThatProvesNothingEndsTheWalk(t *testing.T) {
 	rule := &Rule{CFAReg: ARM64SP, CFAOff: 32, Method: MethodCFI, Saved: [NumCompact]uint8{4, 3}}
 	got, w := recordWalk(t, rule, nil, map[Addr]Call{0x2010: {}})
@@ -54,7 +53,7 @@ func TestFrameRecordThatProvesNothingEndsTheWalk(t *testing.T) {
 	}
 }
 
-// The function's own rule tells how far its record is from its stack pointer.
+// The function's own rule has the distance of its record from its stack pointer.
 func TestStackPointerIsFoundByTheAddressOfTheFrameRecord(t *testing.T) {
 	row := &Row{CFAReg: ARM64SP, CFAOff: 0x50, RA: RegRule{Kind: RuleOffset, Off: -24}}
 	row.Regs[ARM64FP] = RegRule{Kind: RuleOffset, Off: -32}
@@ -86,8 +85,8 @@ func TestFramePointerRuleAppliesWithoutTheStackPointer(t *testing.T) {
 }
 
 // longjmp's call frame information has the place of everything but the stack pointer. A caller whose return address
-// follows a call is believed, and its stack pointer is not claimed. Without one, as where longjmp's buffer holds it
-// in disguise, the walk says that it knows no more.
+// follows a call is accepted, without its stack pointer. Otherwise, as with mangled pointers in longjmp's buffer, the
+// walk ends there.
 func TestFrameThatRegistersAreLoadedForIsBelievedIfItIsReturnedTo(t *testing.T) {
 	row := &Row{CFAReg: 0, RA: RegRule{Kind: RuleOffset, Off: 88}}
 	row.Regs[ARM64SP] = RegRule{Kind: RuleUndefined}

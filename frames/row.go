@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// RegRuleKind says where a caller's register is to be found (DWARF 5 §6.4.1).
+// RegRuleKind is the kind of a register rule (DWARF 5 §6.4.1).
 type RegRuleKind uint8
 
 // The kinds of [RegRule].
@@ -22,7 +22,7 @@ const (
 	RuleRegOffset                    // in memory at the register Reg + Off
 )
 
-// RegRule tells where one of the caller's registers is.
+// RegRule says where one of the caller's registers is.
 type RegRule struct {
 	Expr Expr
 	Off  int64
@@ -30,29 +30,25 @@ type RegRule struct {
 	Reg  uint8
 }
 
-// Row is a rule in full, for what a [Rule] cannot hold: expressions, places far
-// from the CFA, rare registers.
+// Row is a rule in full, for what a [Rule] cannot hold: expressions, far places, rare registers.
 type Row struct {
-	// CFAExpr gives the CFA where it is not a register plus an offset.
+	// CFAExpr gives the CFA if it is not CFAReg + CFAOff.
 	CFAExpr Expr
-	// CFAOff and CFAReg give it otherwise.
-	CFAOff int64
-	// CFADeref: the CFA is the word in memory at CFAReg + CFAOff.
+	CFAOff  int64
+	// CFADeref: the CFA is the word at CFAReg + CFAOff.
 	CFADeref bool
 	CFAReg   uint8
-	// RA is where the return address is.
-	RA RegRule
-	// Regs are the places of the registers by DWARF number.
+	RA       RegRule
+	// Regs is by DWARF number.
 	Regs [NumRegs]RegRule
 }
 
-// storedRow is a Row in the table of a Space, with the registers that it changes.
+// storedRow is a Row with the set of registers that it changes.
 type storedRow struct {
 	*Row
 	changes uint32
 }
 
-// changed gives the set of registers that are not left as they are.
 func (row *Row) changed() (set uint32) {
 	for reg := range row.Regs {
 		if row.Regs[reg].Kind != RuleSame {
@@ -62,16 +58,16 @@ func (row *Row) changed() (set uint32) {
 	return set
 }
 
-// ByFramePointer reports whether the row says where registers are relative to the frame pointer, that itself among
-// them, but not the CFA.
+// ByFramePointer reports whether registers, including the frame pointer, but not the CFA are relative to the frame
+// pointer.
 func (row *Row) ByFramePointer(arch Arch) bool {
 	fp := arch.info().fp
 	p := &row.Regs[fp]
 	return p.Kind == RuleRegOffset && p.Reg == fp && row.CFAReg != fp && row.CFAExpr == nil
 }
 
-// GivenBack makes the row one for code that has given back these registers, the frame pointer among them, as
-// [Returns] tells. What lies relative to the frame pointer cannot be found any more.
+// GivenBack changes the row for code that has restored these registers, including the frame pointer ([Returns]); other
+// places relative to it are unknown.
 func (row *Row) GivenBack(arch Arch, kept uint32) {
 	fp := arch.info().fp
 	for reg := range row.Regs {
@@ -85,17 +81,14 @@ func (row *Row) GivenBack(arch Arch, kept uint32) {
 	}
 }
 
-// Expr computes a value from a register set and memory: a DWARF expression, or
-// any rule that a source keeps as code.
+// Expr computes a value: a DWARF expression, or a source's own code.
 type Expr interface {
-	// Eval gives the value; false if it cannot be computed. cfa is the frame's
-	// CFA, which expressions for registers find on their stack (DWARF 5
-	// §6.4.2.2); for an expression that gives the CFA itself it is 0.
+	// Eval gives the value; false if it cannot be computed. cfa is on the expression's stack (DWARF 5 §6.4.2.2); 0 for
+	// one that gives the CFA.
 	Eval(regs *Regs, mem Memory, cfa uint64) (uint64, bool)
 }
 
-// Rule gives the compact form of a row, or a rule that must keep its Row; the
-// second result says whether the row is still needed.
+// Rule gives the compact form of a row; true if it needs the Row too.
 func (row *Row) Rule(arch Arch, m Method, flags Flags) (Rule, bool) {
 	r := Rule{CFAReg: row.CFAReg, CFAOff: int32(row.CFAOff), Flags: flags, Method: m}
 	if row.CFAExpr != nil || row.CFADeref || int64(r.CFAOff) != row.CFAOff || !row.fits(arch, &r) {
@@ -106,9 +99,8 @@ func (row *Row) Rule(arch Arch, m Method, flags Flags) (Rule, bool) {
 	return r, false
 }
 
-// compactLoss makes r a rule that needs no row if all that keeps it from being one is that the values of registers
-// are lost. JIT compilers keep none but the frame pointer. Such a rule can be applied by the quick step, and takes
-// no place in the table of rows.
+// compactLoss makes r a rule without row if lost registers are all that keeps it from being one, as in JIT compilers'
+// code: it is then plain ([Walker.Next]), and takes no place in the table of rows.
 func (row *Row) compactLoss(arch Arch, r *Rule) bool {
 	info := arch.info()
 	if r.Flags&^FlagSwitch != 0 || row.CFAReg != info.sp && row.CFAReg != info.fp {
@@ -138,8 +130,7 @@ func (row *Row) compactLoss(arch Arch, r *Rule) bool {
 	return true
 }
 
-// fits fills in r.Saved and reports whether it could hold everything that the
-// walk needs: all registers that a callee keeps, and the return address.
+// fits fills in r.Saved, and reports whether it holds all that the walk needs: kept registers and return address.
 func (row *Row) fits(arch Arch, r *Rule) bool {
 	info := arch.info()
 	if r.Flags&FlagSignal != 0 || !row.raFits(info, r) {
@@ -177,7 +168,7 @@ func (row *Row) fits(arch Arch, r *Rule) bool {
 	return true
 }
 
-// raFits places the return address in r; false if only a Row can hold it.
+// raFits places the return address; false if only a Row can.
 func (row *Row) raFits(info *archInfo, r *Rule) bool {
 	if info.raOnStack {
 		return row.RA.Kind == RuleOffset && row.RA.Off == -8

@@ -2,51 +2,52 @@
 
 package frames
 
-// The rule cache: 1,024 sets of 4 entries hold the working set of a busy server's
-// stacks. With fewer entries in a set, some of a few hundred addresses would push each
-// other out all the time.
+// ruleCache maps a program counter to its rule: a table of sets, first in, first out within a set. With one entry in a
+// set, some of a few hundred addresses would evict each other at every walk. It begins with 16 sets, 4 KB, and grows
+// while a set is full, to the working set of a busy server's stacks, 256 KB.
+type ruleCache struct {
+	slots []entry // aligned to a cache line, as large objects are: no entry spans two
+	bits  uint    // there are 1<<bits sets
+	used  bool
+}
+
 const (
-	cacheBits = 10
-	cacheWays = 4
-	numSlots  = cacheWays << cacheBits
+	leastBits = 4
+	mostBits  = 10
+	growBits  = 2
+	setSize   = 4
 )
 
-// entry is a cached rule, with the module that its pc is in and what the quick step
-// needs to know of it: one cache line.
+func newRuleCache(bits uint) ruleCache {
+	return ruleCache{slots: make([]entry, setSize<<bits), bits: bits}
+}
+
+// entry is a cached rule with what the quick step needs: one cache line.
 type entry struct {
 	key  uint64
 	rule Rule
 	mod  int32 // index into Space.modules; -1: none
-	// next is the slot of the entry that the last step from here led to. Most frames of
-	// a program have one caller. The quick step looks there first, so that the processor
-	// goes on with the caller's rule while it still waits for the return address
-	// and for its hash.
-	next uint16
-	// exact: nobody calls what begins there, so that even a return address is the address of an instruction. That is a
-	// signal trampoline, or the start of a stack that was prepared by hand.
+	// exact: pc is the address of an instruction even as a return address: a signal trampoline, or the start of a
+	// stack prepared by hand.
 	exact bool
-	needs trust   // what the caller's address must have; 0: the quick step is not for this rule
-	has   trust   // what this address has, as far as it was asked
-	load  [6]load // what to restore
-	many  bool    // more than three of it
-	keeps uint16  // registers that stay known
-	known uint16  // registers that become known: those restored, and the stack pointer
-	// changes is asked for large frames only.
-	changes changes
-	_       [13]byte
+	// proof is what the address proves as a return address; needs is what the rule asks of the one that it gives.
+	proof, needs proof
+	changes      changes
+	quick        quickRule
+	_            [12]byte
 }
 
-// trust is a set of reasons to believe a return address.
-type trust uint8
+// proof is a reason to believe a return address, in rising order.
+type proof uint8
 
 const (
-	trustCFI       trust = 1 << iota // call frame information led there; every address has it
-	trustCalled                      // it follows a call, or is a place that is returned to without one
-	trustGenerated                   // it is in generated code, where callers need not call
+	proofNone      proof = iota // no code is there, or a stack's first instruction
+	proofCode                   // it is in a module: enough for call frame information
+	proofGenerated              // it is in generated code, whose callers need not call
+	proofCall                   // it follows a call, or is returned to without one
 )
 
-// cacheKey combines what a rule depends on; bit 0 of it is always set, so that no
-// key is zero.
+// cacheKey combines what a rule depends on. Bit 0 is set, so that no key is zero.
 func cacheKey(pc Addr, caller, spOnly bool) uint64 {
 	k := pc<<3 | 1
 	if caller {
@@ -58,73 +59,184 @@ func cacheKey(pc Addr, caller, spOnly bool) uint64 {
 	return k
 }
 
-// hash spreads keys over a cache of 1<<bits places (Fibonacci hashing).
+// hash spreads keys over 1<<bits places (Fibonacci hashing).
 func hash(k uint64, bits uint) uint64 { return k * 0x9e3779b97f4a7c15 >> (64 - bits) }
 
-// slot gives the slot of a key, numSlots if it is not in the cache.
-func (s *Space) slot(k uint64) int {
-	first := int(hash(k, cacheBits)) * cacheWays
-	for i := range cacheWays {
-		if s.cache[first+i].key == k {
-			return first + i
+// get gives the entry of a key, nil if there is none.
+func (c *ruleCache) get(k uint64) *entry {
+	first := int(hash(k, c.bits)) * setSize
+	for i := range setSize {
+		if e := &c.slots[first+i]; e.key == k {
+			return e
 		}
 	}
-	return numSlots
+	return nil
 }
 
-// lookup gives the cached rule for a pc, asking the sources if need be. The result
-// is valid until the next call.
+// add gives an entry for a key: of a full table, that of the oldest key of its set.
+func (c *ruleCache) add(k uint64) *entry {
+	c.used = true
+	for c.set(k)[setSize-1].key != 0 && c.bits < mostBits {
+		c.grow()
+	}
+	return c.push(k)
+}
+
+// set gives the entries that a key can be in, the newest first.
+func (c *ruleCache) set(k uint64) []entry { return c.slots[int(hash(k, c.bits))*setSize:][:setSize] }
+
+// push makes a key the newest of its set.
+func (c *ruleCache) push(k uint64) *entry {
+	set := c.set(k)
+	copy(set[1:], set)
+	set[0] = entry{key: k}
+	return &set[0]
+}
+
+// grow makes the table four times as large. A Walker may go on with an entry of the old one.
+func (c *ruleCache) grow() {
+	larger := newRuleCache(c.bits + growBits)
+	larger.used = c.used
+	for i := len(c.slots) - 1; i >= 0; i-- { // the oldest of a set first
+		if e := &c.slots[i]; e.key != 0 {
+			*larger.push(e.key) = *e
+		}
+	}
+	*c = larger
+}
+
+// clear drops all entries. An unused table stays untouched memory.
+func (c *ruleCache) clear() {
+	if c.used {
+		clear(c.slots)
+		c.used = false
+	}
+}
+
+// maxRows bounds the table of rules that do not fit into 16 bytes; beyond it, all rules are dropped.
+const maxRows = 1 << 14
+
+// lookup gives the rule for a pc, from the cache or the module's sources. It is valid until the next call.
 func (s *Space) lookup(pc Addr, caller, spOnly bool) *entry {
 	k := cacheKey(pc, caller, spOnly)
-	i := s.slot(k)
-	if i == numSlots {
-		i = s.miss(k, pc, caller, spOnly)
+	if e := s.cache.get(k); e != nil {
+		return e
 	}
-	return &s.cache[i]
+	if len(s.rows) >= maxRows {
+		s.Forget()
+	}
+	e := s.cache.add(k)
+	s.fill(e, pc, caller, spOnly)
+	e.exact = e.exact || e.rule.Flags&FlagSignal != 0
+	if caller {
+		e.proof = s.proofOf(e, pc)
+	}
+	e.needs = s.needs(&e.rule, e.mod)
+	e.quick = quickRuleOf(s.Arch, &e.rule)
+	return e
 }
 
-// miss finds a rule that is not cached, and gives its slot. In a set that is full the oldest entry
-// makes room.
-func (s *Space) miss(k uint64, pc Addr, caller, spOnly bool) int {
-	number := hash(k, cacheBits)
-	s.used.add(uint16(number))
-	i := int(number) * cacheWays
-	set := s.cache[i : i+cacheWays]
-	at := 0
-	for at < cacheWays && set[at].key != 0 {
-		at++
+func (s *Space) fill(e *entry, pc Addr, caller, spOnly bool) {
+	e.mod, e.rule = -1, Rule{Flags: FlagNone}
+	at := pc
+	if caller {
+		at -= s.Arch.CallLen()
 	}
-	if at == cacheWays {
-		copy(set, set[1:])
-		at = cacheWays - 1
-	}
-	s.fill(&set[at], k, pc, caller, spOnly)
-	s.prepare(&set[at])
-	return i + at
-}
-
-// usedSets lists the sets of the cache that hold anything, so that dropping the rules costs what there
-// is to drop and leaves the processor's caches alone.
-type usedSets struct {
-	list [256]uint16
-	n    int // more than the list holds: all may be used
-}
-
-func (u *usedSets) add(set uint16) {
-	if u.n < len(u.list) {
-		u.list[u.n] = set
-	}
-	u.n++
-}
-
-// clear empties the cache.
-func (u *usedSets) clear(cache *[numSlots]entry) {
-	if u.n > len(u.list) {
-		clear(cache[:])
-	} else {
-		for _, set := range u.list[:u.n] {
-			clear(cache[int(set)*cacheWays:][:cacheWays])
+	if e.mod = s.find(at); e.mod < 0 {
+		if caller {
+			s.atEntry(e, pc, spOnly) // the first instruction of a mapping
 		}
+		return
 	}
-	u.n = 0
+	if found := s.ask(e, pc, caller, spOnly); caller && (!found || e.rule.Method != MethodCFI) {
+		s.atEntry(e, pc, spOnly)
+	}
+}
+
+// atEntry handles a return address that has no rule and follows no call. If it is a function's first instruction, the
+// stack was prepared by hand, as by makecontext, and this is its outermost frame (glibc's call frame information for
+// __start_context has a caller nevertheless). A signal trampoline can be at such a place, and so can code to which
+// only such a stack returns ([StackEnds]).
+func (s *Space) atEntry(e *entry, pc Addr, spOnly bool) {
+	i := s.find(pc)
+	if i < 0 {
+		return
+	}
+	m := s.modules[i]
+	if m.Generated || m.Calls == nil || !m.startsFunc(pc-m.Bias) && !m.endsStack(pc-m.Bias) || s.follows(pc) {
+		return
+	}
+	e.mod, e.exact = i, true
+	if !s.ask(e, pc, false, spOnly) || e.rule.Flags&FlagSignal == 0 {
+		e.rule = Rule{Flags: FlagRoot, Method: MethodHeuristic}
+	}
+}
+
+// startsFunc reports whether a function starts at pc, a module address.
+func (m *Module) startsFunc(pc Addr) bool {
+	start, ok := m.Calls.FuncStart(pc)
+	return ok && start == pc
+}
+
+// endsStack is [StackEnds.EndsStack], false without one.
+func (m *Module) endsStack(pc Addr) bool {
+	e, ok := m.Calls.(StackEnds)
+	return ok && e.EndsStack(pc)
+}
+
+// ask puts the first rule that a source of e.mod has into e.
+func (s *Space) ask(e *entry, pc Addr, caller, spOnly bool) bool {
+	mod := s.modules[e.mod]
+	q := Query{PC: pc - mod.Bias, Caller: caller, SPOnly: spOnly}
+	for _, src := range mod.Sources {
+		r, row, ok := src.Rule(q)
+		if !ok || spOnly && !s.spRelative(r, row) {
+			continue
+		}
+		if row != nil && !row.compactLoss(s.Arch, &r) {
+			s.rows = append(s.rows, storedRow{row, row.changed()})
+			r.setRow(uint32(len(s.rows) - 1))
+		}
+		e.rule = r
+		return true
+	}
+	return false
+}
+
+// spRelative reports whether a rule can be applied with only sp and pc known.
+func (s *Space) spRelative(r Rule, row *Row) bool {
+	if r.Flags&FlagRoot != 0 {
+		return true
+	}
+	sp := s.Arch.SP()
+	if row != nil {
+		return row.CFAExpr != nil || row.CFAReg == sp
+	}
+	return r.CFAReg == sp
+}
+
+// proofOf gives what a return address proves, before [Walker.plausible] has examined the instructions before it.
+func (s *Space) proofOf(e *entry, pc Addr) proof {
+	switch m := s.module(e.mod); {
+	case pc == 0 || m == nil:
+		return proofNone
+	case e.exact && e.rule.Flags&FlagRoot != 0:
+		return proofNone
+	case e.exact:
+		return proofCall
+	case m.Generated:
+		return proofGenerated
+	}
+	return proofCode
+}
+
+// needs gives what a rule for code of a module asks of the return address that it gives.
+func (s *Space) needs(r *Rule, mod int32) proof {
+	if r.Method == MethodCFI {
+		return proofCode
+	}
+	if m := s.module(mod); m != nil && m.Generated {
+		return proofGenerated
+	}
+	return proofCall
 }

@@ -2,39 +2,37 @@
 
 package frames
 
-// scanWords bounds the scan: a frame larger than this (8 KiB) is not guessed at.
+// scanWords bounds the scan: larger frames (8 KiB) are not guessed at.
 const scanWords = 1024
 
-// scan finds a caller where no source has a rule. It does so by the frame pointer if the words that it points to
-// hold together. Else it does so by the first word on the stack that follows a call of this function.
+// scan finds a caller where no source has a rule: by the frame pointer if the words that it points to are a frame's,
+// else by the first word on the stack that follows a call of this function.
 func (w *Walker) scan() StopReason {
 	m := w.module()
 	if m == nil && w.depth > 2 {
-		// A signal has interrupted the thread where no code is, or the code has gone since; whatever the stack holds
-		// beyond proves nothing.
+		// A signal interrupted code that is in no module: nothing beyond can be checked.
 		return StopNoRule
 	}
 	f := w.Frame()
 	start, known := w.space.funcStart(f.Lookup(w.regs.Arch))
-	if (m == nil || !m.NoFP) && w.tryFramePointer(start, known) {
+	if (m == nil || !m.NoFP) && w.byFramePointer(start, known) {
 		return w.commit(&Rule{Method: MethodFP})
 	}
 	if !w.knowsSP() {
 		return StopUnproven
 	}
 	if !w.regs.Arch.info().raOnStack || m != nil && (m.Generated || m.NoFP) {
-		// In generated code the first word that follows a call is more often a remnant than the caller, because callers
-		// need not call. So it is where a runtime knows the frames: what it has not proven is none.
+		// Callers in generated code need not call, so that a word that follows a call is mostly a remnant.
 		return w.noRule()
 	}
 	words := uint64(scanWords)
 	if m == nil {
-		words = 1 // a call to where no code is; or the list of modules is old, and the code has pushed who knows what
+		words = 1 // a call into unmapped code; newer code may have pushed more
 	}
 	return w.scanStack(words, start, known)
 }
 
-// scanStack takes the first of so many words on the stack that follows a call of the function at start.
+// scanStack takes the first of the given number of stack words that follows a call of the function at start.
 func (w *Walker) scanStack(words uint64, start Addr, known bool) StopReason {
 	sp := w.regs.SP()
 	for i := range words {
@@ -47,36 +45,21 @@ func (w *Walker) scanStack(words uint64, start Addr, known bool) StopReason {
 			}
 			break
 		}
-		if w.calls(v, start, known) {
+		if w.space.mayCall(v, start, known) {
 			if w.copied(at, v) {
 				at += 8
 			}
-			w.take(v, at+8)
+			w.setCaller(v, at+8)
 			return w.commit(&Rule{Method: MethodScan})
 		}
-		if w.inGenerated(v) {
-			break // a return address there need not follow a call, and the code may be newer than what is known of it
+		if w.space.inGenerated(v) {
+			break // a return address there need not follow a call
 		}
 	}
 	return w.noRule()
 }
 
-// copied reports whether the word at at is a function's own copy of its return address, which lies above it. The
-// outer one of two equal words is the one that a call has pushed where calls are aligned (System V ABI for x86-64,
-// §3.2.2: the CFA is a multiple of 16). Free Pascal's main pushes such a copy.
-func (w *Walker) copied(at, v Addr) bool {
-	next, ok := w.mem.Word(at + 8)
-	return ok && next == v && at%16 == 0
-}
-
-// inGenerated reports whether a word on the stack points into code that was made at run time.
-func (w *Walker) inGenerated(v Addr) bool {
-	m := w.space.Find(v)
-	return m != nil && m.Generated
-}
-
-// noRule says why a scan found nothing: it may have lacked the frame pointer only, which a
-// look that stops its thread sees.
+// noRule gives the reason for a failed scan: a passive read may have lacked only the frame pointer.
 func (w *Walker) noRule() StopReason {
 	if w.given&(1<<w.regs.Arch.FP()) == 0 && w.module() != nil {
 		return StopUnproven
@@ -84,88 +67,74 @@ func (w *Walker) noRule() StopReason {
 	return StopNoRule
 }
 
-// calls reports whether v is a return address from a call that can have led to
-// the function at start.
-func (w *Walker) calls(v, start Addr, known bool) bool {
-	if v < 4096 {
-		return false
-	}
-	call, ok := w.space.callBefore(v)
-	if !ok {
-		return false
-	}
-	if !known && call.Direct {
-		// A function of known bounds that is not left by a jump cannot have led to where no bounds are known.
-		return w.space.leaves(call.Target)
-	}
-	return !call.Direct || call.Target == start
+// copied reports whether the word at at is a function's own copy of its return address, which is above it, as Free
+// Pascal's main pushes it. Of two equal words the outer one is the call's if calls are aligned: the CFA is a multiple
+// of 16 (System V ABI for x86-64, §3.2.2).
+func (u *unwinder) copied(at, v Addr) bool {
+	next, ok := u.mem.Word(at + 8)
+	return ok && next == v && at%16 == 0
 }
 
-// tryFramePointer believes the frame pointer where it points into the stack. The
-// word above it must follow a call of this very function, or an indirect call, or be
-// chained. The word at it must lead further out or end the chain. On x86-64 the
-// caller's stack pointer is then just above (System V ABI, figure 3.3); on arm64 it
-// is only known to be no lower: see [Walker.settleSP].
-func (w *Walker) tryFramePointer(start Addr, known bool) bool {
-	info := w.regs.Arch.info()
-	fp, ok := w.regs.Get(info.fp)
-	if !ok || fp < w.regs.SP() || fp%8 != 0 {
+// byFramePointer computes the caller by the frame pointer, if that points to a frame's two words: the caller's frame
+// pointer, further out or 0, and above it a return address that can have called this function. The caller's stack
+// pointer is then directly above on x86-64 (System V ABI, figure 3.3), and no lower on arm64 ([Walker.settleSP]).
+func (u *unwinder) byFramePointer(start Addr, known bool) bool {
+	info := u.regs.Arch.info()
+	fp, ok := u.regs.Get(info.fp)
+	if !ok || fp < u.regs.SP() || fp%8 != 0 {
 		return false
 	}
-	outer, ok := w.mem.Word(fp)
+	outer, ok := u.mem.Word(fp)
 	if !ok || outer != 0 && outer <= fp {
 		return false
 	}
-	ra, ok := w.mem.Word(fp + 8)
-	if ra &^= w.regs.PACMask; !ok || !w.calls(ra, start, known) && !w.generated(ra) && !w.chained(ra, outer) {
+	ra, ok := u.mem.Word(fp + 8)
+	if ra &^= u.regs.PACMask; !ok || !u.returnsTo(ra, outer, start, known) {
 		return false
 	}
-	w.take(ra, fp+16)
+	u.setCaller(ra, fp+16)
 	if !info.raOnStack {
-		w.next.Known &^= 1 << info.sp
+		u.next.Known &^= 1 << info.sp
 	}
-	w.next.Set(info.fp, outer)
+	u.next.Set(info.fp, outer)
 	return true
 }
 
-// chained reports whether ra follows a call of whatever function and the frame
-// pointer further out leads to another return address. The function that was
-// called may have ended in a jump to this one: V8's entry trampoline calls a
-// builtin that jumps to the function's code. One that has no such jump may not: then
-// the frame pointer is that of a frame further out, which called the one that was left out.
-func (w *Walker) chained(ra, outer Addr) bool {
-	if !w.calls(ra, 0, false) || outer == 0 {
-		return false
+// returnsTo reports whether the function at start can return to ra, found by a frame pointer that leads to outer.
+func (u *unwinder) returnsTo(ra, outer, start Addr, known bool) bool {
+	if u.space.mayCall(ra, start, known) {
+		return true
 	}
-	if call, ok := w.space.callBefore(ra); ok && call.Direct && !w.space.leaves(call.Target) {
-		return false
+	if m := u.module(); m != nil && m.Generated && u.space.inGenerated(ra) {
+		return true
 	}
-	next, ok := w.mem.Word(outer + 8)
-	if next &^= w.regs.PACMask; !ok || next < 4096 {
-		return false
-	}
-	_, called := w.space.callBefore(next) // of the function that this one returns to, whatever that is
-	return called
+	return u.chained(ra, outer)
 }
 
-// generated reports whether both this frame and the address are in generated code.
-func (w *Walker) generated(ra Addr) bool {
-	if m := w.module(); m == nil || !m.Generated {
+// chained reports whether ra follows a call of any function that may have ended in a jump to this one, and the frame
+// pointer further out leads to another return address. V8's entry trampoline calls a builtin that jumps to the
+// function's code. A function that has no such jump is a frame that the frame pointer passes over.
+func (u *unwinder) chained(ra, outer Addr) bool {
+	if !u.space.mayCall(ra, 0, false) || outer == 0 {
 		return false
 	}
-	m := w.space.Find(ra)
-	return m != nil && m.Generated
+	if call, ok := u.space.callBefore(ra); ok && call.Direct && !u.space.leaves(call.Target) {
+		return false
+	}
+	next, ok := u.mem.Word(outer + 8)
+	next &^= u.regs.PACMask
+	return ok && next >= 4096 && u.space.follows(next)
 }
 
-// take sets the caller's registers when only its pc and sp are known. The frame
-// pointer is kept where it still points into the caller's part of the stack.
-func (w *Walker) take(pc, sp Addr) {
-	info := w.regs.Arch.info()
-	w.next = w.regs
-	w.next.Known = 0
-	if fp, ok := w.regs.Get(info.fp); ok && fp >= sp {
-		w.next.Set(info.fp, fp)
+// setCaller sets the caller's registers when only its pc and sp are known. The frame pointer is kept where it points
+// into the caller's part of the stack.
+func (u *unwinder) setCaller(pc, sp Addr) {
+	info := u.regs.Arch.info()
+	u.next = u.regs
+	u.next.Known = 0
+	if fp, ok := u.regs.Get(info.fp); ok && fp >= sp {
+		u.next.Set(info.fp, fp)
 	}
-	w.next.PC = pc
-	w.next.Set(info.sp, sp)
+	u.next.PC = pc
+	u.next.Set(info.sp, sp)
 }

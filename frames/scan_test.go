@@ -46,7 +46,7 @@ func TestFramePointerThroughATailCallFromAFunctionThatIsCalledDirectly(t *testin
 	}
 }
 
-// leavingOne tells that one function is left by a jump, and no other.
+// leavingOne reports that one function is left by a jump, and no other.
 type leavingOne struct {
 	fakeCalls
 	start Addr
@@ -80,7 +80,7 @@ func TestFramePointerOfAFrameFurtherOutIsNotBelieved(t *testing.T) {
 	}
 }
 
-// jumping tells whether functions are left by jumps.
+// jumping reports whether functions are left by jumps.
 type jumping struct {
 	fakeCalls
 	leaves bool

@@ -4,25 +4,21 @@ package frames
 
 import "slices"
 
-// Space is the executable part of an address space: its modules, and the rules
-// found so far. It is not safe for use by several goroutines at once.
+// Space is the executable part of an address space: its modules, and their rules found so far. For one goroutine at a
+// time.
 type Space struct {
-	// cache comes first: it then begins with a cache line of the processor, as all large
-	// objects do, and no entry lies across two.
-	cache   [numSlots]entry
-	used    usedSets
+	cache   ruleCache
 	Arch    Arch
 	modules []*Module
-	bounds  []bounds // of the modules; together they take few cache lines
+	bounds  []bounds // of the modules, in few cache lines
 	rows    []storedRow
 	known   callCache
 }
 
 // NewSpace gives a space without modules.
-func NewSpace(arch Arch) *Space { return &Space{Arch: arch} }
+func NewSpace(arch Arch) *Space { return &Space{Arch: arch, cache: newRuleCache(leastBits)} }
 
-// SetModules replaces the modules; they are sorted by address, and where two
-// overlap the one that starts later wins. The rules found so far are dropped.
+// SetModules replaces the modules, and drops all rules. Of two that overlap the one that starts later wins.
 func (s *Space) SetModules(mods []*Module) {
 	s.modules = slices.Clone(mods)
 	slices.SortStableFunc(s.modules, func(a, b *Module) int {
@@ -41,21 +37,19 @@ func (s *Space) SetModules(mods []*Module) {
 	s.Forget()
 }
 
-// bounds are the addresses of a module, end excluded.
 type bounds struct{ start, end Addr }
 
-// Modules gives the modules in order of their addresses. The caller must not
-// change the slice.
+// Modules gives the modules by address; read only.
 func (s *Space) Modules() []*Module { return s.modules }
 
 // Forget drops all cached rules.
 func (s *Space) Forget() {
 	s.rows = s.rows[:0]
-	s.used.clear(&s.cache)
+	s.cache.clear()
 	s.known.clear()
 }
 
-// Find gives the module that pc lies in, nil if none.
+// Find gives pc's module, nil if none.
 func (s *Space) Find(pc Addr) *Module {
 	if i := s.find(pc); i >= 0 {
 		return s.modules[i]
@@ -63,7 +57,7 @@ func (s *Space) Find(pc Addr) *Module {
 	return nil
 }
 
-// find gives the index of the module that pc lies in, -1 if none.
+// find gives the index of pc's module, -1 if none.
 func (s *Space) find(pc Addr) int32 {
 	lo, hi := 0, len(s.bounds)
 	for lo < hi {
@@ -80,7 +74,7 @@ func (s *Space) find(pc Addr) int32 {
 	return int32(lo - 1)
 }
 
-// module gives the module of that index, nil for -1.
+// module gives the module of an index, nil for -1.
 func (s *Space) module(i int32) *Module {
 	if uint(i) < uint(len(s.modules)) {
 		return s.modules[i]
@@ -88,8 +82,7 @@ func (s *Space) module(i int32) *Module {
 	return nil
 }
 
-// FuncRange gives the first address of the function that an instruction is in, and that behind its last; 0, 0 if they
-// are not known.
+// FuncRange gives the bounds of pc's function, end excluded; 0, 0 if unknown.
 func (s *Space) FuncRange(pc Addr) (start, end Addr) {
 	m := s.Find(pc)
 	if m == nil {

@@ -56,7 +56,7 @@ func TestGeneratedCodeDoesNotReturnToAFunctionsFirstInstruction(t *testing.T) {
 	}
 }
 
-// A signal's handler returns to a stub that nobody calls.
+// A signal handler returns to a stub that is not called.
 func TestSignalTrampolineNeedsNoCallBeforeIt(t *testing.T) {
 	row := &Row{CFAReg: X86RSP, CFAOff: 8, CFADeref: true, RA: RegRule{Kind: RuleRegOffset, Reg: X86RSP, Off: 0}}
 	src := &fakeSource{

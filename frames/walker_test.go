@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// fakeSource gives rules by program counter, and counts how often it is asked.
+// fakeSource gives rules by program counter, and counts its calls.
 type fakeSource struct {
 	rules map[Addr]Rule
 	rows  map[Addr]*Row
@@ -257,7 +257,7 @@ func (c *counted) Word(addr Addr) (uint64, bool) {
 	return c.Memory.Word(addr)
 }
 
-// asked counts the rules that are asked for.
+// asked counts the requested rules.
 type asked struct {
 	RuleSource
 	rules int
@@ -333,7 +333,7 @@ func TestReturnAddressThatWasJustPopped(t *testing.T) {
 	if want := []Addr{0x1010, 0x2010, 0x3010}; !slices.Equal(got, want) || w.StopReason() != StopRoot {
 		t.Errorf("%#x, %v; want %#x", got, w.StopReason(), want)
 	}
-	// A caller cannot be there: its callee's return address lies at that place.
+	// A caller cannot be there: its callee's return address is in that place.
 	src.rules[0x2010] = Rule{CFAReg: X86RSP, CFAOff: 0, Method: MethodCFI}
 	s.Forget()
 	got = walk(t, &w, s, x86Regs(0x1010, 0x7008, 0), stack(0x6ff8, 0x3010, 0x2010, 0x3010, 0))
@@ -353,7 +353,7 @@ func TestFramesHaveTheFramePointerIfItIsKnown(t *testing.T) {
 			want = 0x140
 		}
 		var w Walker
-		w.Init(&Space{}, &regs, stack(0x100))
+		w.Init(NewSpace(ArchUnknown), &regs, stack(0x100))
 		if !w.Next() {
 			t.Fatal("no frame")
 		}

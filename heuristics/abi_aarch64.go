@@ -9,15 +9,14 @@ import (
 	"prywalk/frames"
 )
 
-// Register numbers with a meaning of their own (AAPCS64 §6.1.1).
+// AAPCS64 §6.1.1.
 const (
 	regFP = 29
 	regLR = 30
 	regSP = 31
 )
 
-// scratchA64 are the registers that a call may change: x0 to x18, and x30, which
-// the call itself writes.
+// scratchA64 are x0 to x18, which a call may change, and x30, which it writes.
 const scratchA64 = 1<<19 - 1 | 1<<regLR
 
 var abiAArch64 = abi{
@@ -35,29 +34,25 @@ var abiAArch64 = abi{
 	isTrap:       isTrapA64,
 }
 
-// tailA64: at a jump to another function the link register holds the return
-// address.
+// tailA64: at a tail call the link register has the return address.
 func tailA64(st *state) flow {
 	return flow{kind: flowTail, ret: st.regs[regSP], ra: st.regs[regLR]}
 }
 
-// pushA64 is "stp x16, x30, [sp, #-16]!", which begins the first entry of a procedure
-// linkage table, and no function that a compiler makes.
+// pushA64 is "stp x16, x30, [sp, #-16]!", the first instruction of a procedure linkage table.
 const pushA64 = 0xa9bf7bf0
 
-// pltHeadA64 are the instructions after it, up to the jump by x17: adrp x16, ldr x17
-// and add x16, as masks and bits.
+// pltHeadA64 are the instructions behind it up to the jump by x17 (adrp x16, ldr x17, add x16), as masks and bits.
 var pltHeadA64 = [...][2]uint32{{0x9f00001f, 0x90000010}, {0xffc003ff, 0xf9400211}, {0xff8003ff, 0x91000210}}
 
-// pltJumpA64 is what the jump at the end of that entry proves. It goes to the dynamic linker's resolver, which
-// takes off what was pushed, and then to the function that was called.
+// pltJumpA64: that jump goes to the dynamic linker's resolver, which takes off what was pushed, and then to the called
+// function.
 func pltJumpA64(st *state) flow {
 	f := tailA64(st)
 	f.ret = f.ret.plus(16)
 	return f
 }
 
-// afterPushA64 looks for the push among the instructions before pc.
 func afterPushA64(w *interpreter, pc uint64) bool {
 	for i := uint64(1); i <= 1+uint64(len(pltHeadA64)) && pc >= 4*i; i++ {
 		code := w.code(pc - 4*i)
@@ -75,13 +70,11 @@ func afterPushA64(w *interpreter, pc uint64) bool {
 	return false
 }
 
-// isFrameA64: x29 points to the pair of the caller's x29 and the return address
-// (AAPCS64 §6.4.6).
+// isFrameA64: x29 points to a frame record (AAPCS64 §6.4.6).
 func isFrameA64(_, at, above value) bool {
 	return at.isStart(regFP) && above.isStart(regLR)
 }
 
-// callBeforeA64 looks at the instruction before ret.
 func callBeforeA64(s *Source, ret uint64) (frames.Call, bool) {
 	b := s.buf[:4]
 	if ret < 4 || ret%4 != 0 || s.o.Code.ReadCode(ret-4, b) < 4 {
@@ -94,18 +87,16 @@ func callBeforeA64(s *Source, ret uint64) (frames.Call, bool) {
 	return frames.Call{}, callA64(w)
 }
 
-// The numbers of exit and exit_group (include/uapi/asm-generic/unistd.h).
+// exit and exit_group (include/uapi/asm-generic/unistd.h)
 const (
 	exitA64      = 93
 	exitGroupA64 = 94
 )
 
-// maxRootA64 bounds the instructions between a new thread's first one and its
-// exit system call.
+// maxRootA64 bounds the instructions from a new thread's first to its exit system call.
 const maxRootA64 = 16
 
-// isThreadRootA64 recognises what clone does in the new thread: call its
-// function by a register, and exit.
+// isThreadRootA64 recognises clone's code in the new thread: blr, then exit.
 func isThreadRootA64(w *interpreter, pc uint64) bool {
 	st := &w.st
 	c, called := callBeforeA64(w.src, pc)
@@ -134,16 +125,14 @@ func isThreadRootA64(w *interpreter, pc uint64) bool {
 	return false
 }
 
-// sigreturnCodeAArch64: mov x8, #139; svc #0. The number is that of rt_sigreturn
-// (include/uapi/asm-generic/unistd.h).
+// mov x8, #139 (rt_sigreturn, include/uapi/asm-generic/unistd.h); svc #0
 var sigreturnCodeAArch64 = [][]byte{{0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4}}
 
-// sigcontextAArch64 is where x0 lies above the stack pointer: behind the siginfo (128
-// bytes), the head of the ucontext (176) and the fault's address
-// (arch/arm64/kernel/signal.c, rt_sigframe; uapi/asm/sigcontext.h).
+// sigcontextAArch64 is the offset of x0 from sp: behind siginfo (128 bytes), the ucontext's head (176) and the fault
+// address (arch/arm64/kernel/signal.c, rt_sigframe; uapi/asm/sigcontext.h).
 const sigcontextAArch64 = 128 + 176 + 8
 
-// sigreturnAArch64: x0 to x30, sp and pc lie one after the other.
+// x0–x30, sp, pc are adjacent
 var sigreturnAArch64 = func() *frames.Row {
 	regs := make([]int64, frames.NumRegs)
 	for i := range regs {
@@ -152,7 +141,7 @@ var sigreturnAArch64 = func() *frames.Row {
 	return signalRow(frames.ARM64SP, regs, sigcontextAArch64+8*frames.NumRegs)
 }()
 
-// departsA64 reports whether the instruction is br or ret, and gives the address that it goes to.
+// departsA64 gives the address that a br or ret goes to.
 func departsA64(st *state, code []byte) (value, bool) {
 	if len(code) < 4 {
 		return value{}, false
@@ -164,8 +153,8 @@ func departsA64(st *state, code []byte) (value, bool) {
 	return st.regs[w.rn()], true
 }
 
-// leavesA64 reports whether the code from lo to hi may jump elsewhere: by b, by a conditional branch, or by a register
-// (it may be a switch).
+// leavesA64 reports whether code has jumps out of lo to hi: b, conditional branches, by register (even if it may be a
+// switch).
 func (w *interpreter) leavesA64(lo, hi uint64) bool {
 	for pc := lo; pc < hi; pc += 4 {
 		code := w.code(pc)

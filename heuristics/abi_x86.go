@@ -25,13 +25,12 @@ var abiX86 = abi{
 	isTrap:          isTrapX86,
 }
 
-// tailX86: at a jump to another function the return address is on top.
+// tailX86: at a tail call the return address is on top.
 func tailX86(st *state) flow {
 	return flow{kind: flowTail, ret: st.regs[hwSP].plus(8)}
 }
 
-// isFrameX86: rbp points to the caller's rbp, and the return address lies above
-// that.
+// isFrameX86: rbp points to the caller's rbp, below the return address.
 func isFrameX86(fp, at, _ value) bool {
 	return fp.off == -8 && at.isStart(hwBP)
 }

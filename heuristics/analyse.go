@@ -4,7 +4,6 @@ package heuristics
 
 import "prywalk/frames"
 
-// analyse finds the caller at q.
 func (s *Source) analyse(w *interpreter, q frames.Query) (found, bool) {
 	if s.o.JIT && !q.Caller {
 		if f, ok := w.calleeMakesFrame(q.PC); ok {
@@ -38,9 +37,8 @@ func (s *Source) analyse(w *interpreter, q frames.Query) (found, bool) {
 	return s.choose(w, q, &v, &p)
 }
 
-// keepsFPOnly reports whether q is in code that keeps no register but the frame pointer, and whose first path to a
-// return is to be tried before all others. Such is code of JIT compilers if its bounds are not known, and V8's
-// builtins.
+// keepsFPOnly reports whether q's code preserves only the frame pointer, as JIT code of unknown bounds and V8's
+// builtins: the first path to a return is tried first.
 func (s *Source) keepsFPOnly(q frames.Query, known bool) bool {
 	if s.o.JIT {
 		return !known
@@ -49,10 +47,8 @@ func (s *Source) keepsFPOnly(q frames.Query, known bool) bool {
 	return ok && c.KeepsFPOnly(q.Lookup(s.o.Arch))
 }
 
-// inPart is for a part that was split off a function: its frame is what the function's
-// own instructions have made by the jump that leads into the part. No jump leads into a
-// landing pad of exceptions: if such a part returns, its returns tell; else its frame is
-// that of the function's calls.
+// inPart handles a part split off a function: its frame is that of the jump into it. An exception's landing pad has no
+// such jump: its returns decide, else the frame at the function's calls.
 func (s *Source) inPart(w *interpreter, q frames.Query, v *votes, part, parent span) (found, bool) {
 	f, _ := v.winner()
 	p := w.prologue(q.PC, q.Caller, q.SPOnly, parent, part)
@@ -75,7 +71,6 @@ func (s *Source) inPart(w *interpreter, q frames.Query, v *votes, part, parent s
 	return p.express(s.abi, q.SPOnly, q.Caller)
 }
 
-// choose combines both analyses.
 func (s *Source) choose(w *interpreter, q frames.Query, v *votes, p *prologue) (found, bool) {
 	f, sure := v.winner()
 	if !p.found {
@@ -84,7 +79,7 @@ func (s *Source) choose(w *interpreter, q frames.Query, v *votes, p *prologue) (
 	g, ok := p.express(s.abi, q.SPOnly, q.Caller)
 	if !ok {
 		if !p.weak && v.exact == 0 {
-			return s.handler(w, q, nil, nil) // the paths to here are known, those from here are doubtful
+			return s.handler(w, q, nil, nil) // the paths from here are doubtful
 		}
 		return s.forwardOnly(f, q)
 	}
@@ -103,8 +98,7 @@ func (s *Source) choose(w *interpreter, q frames.Query, v *votes, p *prologue) (
 	return g, true
 }
 
-// merge takes the places of registers that are restored further on, which proves
-// them, where the two analyses agree on the CFA.
+// merge takes the places of registers that are restored later, which proves them, where both analyses agree on the CFA.
 func (p *prologue) merge(a *abi, f, g *found) {
 	for i := range a.kept {
 		p.mergeSaved(a, f.kept[i], g, &g.kept[i])
@@ -117,8 +111,7 @@ func (p *prologue) merge(a *abi, f, g *found) {
 	}
 }
 
-// mergeSaved replaces a place unless it is in memory already, converting it to
-// the register that g is given by.
+// mergeSaved replaces a place that is not in memory, in terms of g's register.
 func (p *prologue) mergeSaved(a *abi, from savedReg, g *found, to *savedReg) {
 	if from.kind != inMemory || to.kind == inMemory || from.base >= firstAnon {
 		return
@@ -133,7 +126,6 @@ func (p *prologue) mergeSaved(a *abi, from savedReg, g *found, to *savedReg) {
 	}
 }
 
-// forwardOnly gives the forward analysis's result.
 func (s *Source) forwardOnly(f *found, q frames.Query) (found, bool) {
 	if f == nil || q.SPOnly && f.cfa.base != s.abi.sp {
 		return found{}, false
@@ -141,7 +133,6 @@ func (s *Source) forwardOnly(f *found, q frames.Query) (found, bool) {
 	return *f, true
 }
 
-// agree reports whether both analyses give the same CFA.
 func (s *Source) agree(p *prologue, f, g *found) bool {
 	if f.cfa == g.cfa {
 		return true
@@ -151,9 +142,8 @@ func (s *Source) agree(p *prologue, f, g *found) bool {
 		int64(v.off)+int64(f.cfa.off) == s.abi.entry
 }
 
-// isEntry reports whether a function begins at the start of the code around q, rather than a part of one that the
-// compiler split off. Its returns fit, or, if it has none, its calls are aligned as a function's and it reads no
-// register that only its caller can have set.
+// isEntry reports whether a function begins at the start of q's code, not a part that was split off: its returns fit;
+// or its calls are aligned as a function's, and it reads no register that only its caller can have set.
 func (s *Source) isEntry(w *interpreter, q frames.Query) bool {
 	lo, hi, ok := s.bounds(q.Lookup(s.o.Arch))
 	if !ok {
@@ -166,29 +156,26 @@ func (s *Source) isEntry(w *interpreter, q frames.Query) bool {
 	return !w.manner(lo, hi).odd
 }
 
-// Bounds of what a Source remembers; a rule with a Row takes some 1,300 bytes, one
-// without 64. When it is full it starts anew.
+// Bounds of a memo, cleared when full. A rule with a Row takes some 1,300 bytes, one without 64.
 const (
 	maxMemo     = 4096
 	maxMemoRows = 256
 )
 
-// memo has what queries gave. The walker's cache of rules is dropped whenever the list of modules changes, which
-// under a JIT compiler is often. The code stays the same, and its analysis takes a hundred times as long as a look-up
-// of call frame information.
+// memo caches answers, which outlive the walker's cache: that is dropped with each change of the module list, as JIT
+// compilers cause, and an analysis takes a hundred times as long as a lookup of call frame information.
 type memo struct {
 	rules map[frames.Query]answer
 	rows  int
 }
 
-// answer is what a query gave; ok is false if there was no rule.
+// ok is false if there is no rule
 type answer struct {
 	rule frames.Rule
 	row  *frames.Row
 	ok   bool
 }
 
-// keep remembers an answer.
 func (m *memo) keep(q frames.Query, a answer) {
 	if len(m.rules) >= maxMemo || m.rows >= maxMemoRows {
 		m.drop()
@@ -207,6 +194,5 @@ func (m *memo) drop() {
 	m.rows = 0
 }
 
-// Forget drops what the source remembers. It has to be called when the code or what
-// is known of functions' bounds has changed.
+// Forget drops cached answers. It has to be called when code or function bounds have changed.
 func (s *Source) Forget() { s.memo.drop() }

@@ -4,29 +4,27 @@ package heuristics
 
 import "prywalk/frames"
 
-// A compiler that knows the size of its frames still pushes a word here and there. HotSpot's C2 does inside of loops
-// that compare strings, C1 for the arguments of a helper, both around calls of a collector's barrier. There the stack
-// pointer is lower than the frame's size says. How much lower shows on the way to the return, where it has to point to
-// the return address again. That way is followed here, and nothing is asked of the registers.
+// Compilers with frames of known size still push words at times: HotSpot's C2 in string comparison loops, C1 for a
+// helper's arguments, both around a collector's barriers. The path to the return shows how much lower the stack pointer
+// then is, since it must point to the return address there. No register is required on it.
 
-// maxBalance bounds the instructions that are read: HotSpot's SHA-512 has 5,000.
+// maxBalance bounds the instructions read: HotSpot's SHA-512 has 5,000.
 const maxBalance = 12000
 
-// CFA says where the canonical frame address is: Off above a register, or, if Saved, Add above the word that lies
-// there, an earlier stack pointer. Registers have DWARF's numbers.
+// CFA is a place of the canonical frame address: Reg + Off, or, if Saved, the word there (an earlier stack pointer) +
+// Add. Reg is a DWARF number.
 type CFA struct {
 	Reg      uint8
 	Saved    bool
 	Off, Add int64
-	FP       frames.RegRule // of the caller's frame pointer, undefined if the way does not restore it
-	// Straight: no call is on the way, and no jump back. So it is one that the thread will take, but for branches.
+	FP       frames.RegRule // the caller's frame pointer; undefined if the path does not restore it
+	// Straight: the path has neither calls nor backward jumps.
 	Straight bool
 }
 
-// ReturnCFA gives the CFA of the code at pc. It follows the instructions from there, inside of lo and hi, to the first
-// return that they lead to. A jump elsewhere behind the pop of rbp ends the way, too: with it a frame is left for
-// another function, whose address may be in a register. Calls are taken to leave the stack pointer as it is. False if
-// no way leads to a return at which the stack pointer is known, and on arm64.
+// ReturnCFA gives the CFA at pc by the first return that a path within lo and hi leads to, or a jump elsewhere after
+// the pop of rbp (a tail call, possibly by register). Calls are taken to preserve the stack pointer. False without a
+// known stack pointer at a return, and on arm64.
 func (s *Source) ReturnCFA(pc, lo, hi uint64) (cfa CFA, ok bool) {
 	if s.abi != &abiX86 || s.o.Code == nil || pc < lo || pc >= hi {
 		return cfa, false
@@ -35,10 +33,7 @@ func (s *Source) ReturnCFA(pc, lo, hi uint64) (cfa CFA, ok bool) {
 	defer putInterpreter(w)
 	w.begin(pc, lo, hi)
 	for {
-		if v := w.returnPath(); v.kind == initial || v.kind == loaded {
-			if v.base >= firstAnon {
-				return cfa, false
-			}
+		if v := w.returnPath(); (v.kind == initial || v.kind == loaded) && v.base < firstAnon {
 			cfa = CFA{Reg: s.abi.dwarf(v.base), Saved: v.kind == loaded, Off: int64(v.off), Add: int64(v.add)}
 			cfa.FP, cfa.Straight = s.abi.fpRule(&w.st), !w.st.weak
 			return cfa, true
@@ -49,7 +44,7 @@ func (s *Source) ReturnCFA(pc, lo, hi uint64) (cfa CFA, ok bool) {
 	}
 }
 
-// fpRule gives where the frame pointer that a path ends with was at its start.
+// fpRule gives where the path's last frame pointer was at its start.
 func (a *abi) fpRule(st *state) frames.RegRule {
 	switch v := st.regs[a.fp]; {
 	case v.isStart(a.fp):
@@ -60,10 +55,11 @@ func (a *abi) fpRule(st *state) frames.RegRule {
 	return frames.RegRule{Kind: frames.RuleUndefined}
 }
 
-// returnPath follows a path to its end, and gives the CFA that a return there shows; an unknown value if it is none.
+// returnPath follows a path to its end, and gives its CFA, unknown if none. A stack pointer loaded from memory is a new
+// base, so that words pushed there are known when popped.
 func (w *interpreter) returnPath() value {
 	st, f := &w.st, &w.fl
-	left := false // rbp was popped by the instruction before
+	left := false // the last instruction popped rbp
 	for w.steps < maxBalance && st.pc >= st.lo && st.pc < st.hi {
 		code := w.code(st.pc)
 		if len(code) == 0 || !w.mark(st.pc) {
@@ -72,17 +68,22 @@ func (w *interpreter) returnPath() value {
 		w.steps++
 		pops := code[0] == 0x58|hwBP
 		stepX86(st, code, f)
+		if sp := st.regs[hwSP]; sp.kind == loaded {
+			st.savedSP = sp
+			st.regs[hwSP] = st.fresh()
+			st.savedBase = st.regs[hwSP].base
+		}
 		st.pc += uint64(f.size)
 		target := st.pc + f.target
 		inside := target >= st.lo && target < st.hi
 		switch f.kind {
 		case flowReturn:
-			return f.ret
+			return st.fromSaved(f.ret)
 		case flowCall:
 			st.weak = true
 		case flowJump:
 			if !inside && left {
-				return st.regs[hwSP].plus(8)
+				return st.fromSaved(st.regs[hwSP].plus(8))
 			}
 			st.weak = st.weak || target <= st.pc
 			st.enter(target)
@@ -92,7 +93,7 @@ func (w *interpreter) returnPath() value {
 			}
 		case flowIndirect, flowTail:
 			if left {
-				return st.regs[hwSP].plus(8)
+				return st.fromSaved(st.regs[hwSP].plus(8))
 			}
 			return value{}
 		case flowEnd:
@@ -103,11 +104,19 @@ func (w *interpreter) returnPath() value {
 	return value{}
 }
 
-// maxLevel is more than what a barrier gives back behind its call: all general registers and 32 of vectors.
+// fromSaved expresses an address relative to the last loaded stack pointer by the word that it was loaded from.
+func (st *state) fromSaved(v value) value {
+	if v.kind == initial && st.savedBase != 0 && v.base == st.savedBase {
+		return st.savedSP.plus(int64(v.off))
+	}
+	return v
+}
+
+// maxLevel exceeds what a barrier restores behind its call: all general and 32 vector registers.
 const maxLevel = 64
 
-// LevelAfter reports whether the stack pointer stays as it is from pc up to the next jump, call or return, as far as
-// maxLevel instructions show.
+// LevelAfter reports whether the stack pointer is unchanged from pc to the next jump, call or return, within maxLevel
+// instructions.
 func (s *Source) LevelAfter(pc uint64) bool {
 	if s.abi != &abiX86 || s.o.Code == nil {
 		return true
@@ -129,27 +138,27 @@ func (s *Source) LevelAfter(pc uint64) bool {
 	return true
 }
 
-// Return says where a return address is in code that has no frame of its own.
+// Return is the place of the return address in code without a frame.
 type Return struct {
-	// RA is a register, or a place relative to one.
+	// RA is a register, or memory relative to one.
 	RA frames.RegRule
-	// Reg and Off give the CFA.
+	// Reg + Off is the CFA.
 	Reg uint8
 	Off int64
-	// Entry is where that code was entered, with the return address at the stack pointer.
+	// Entry is where the code was entered, with the return address at the stack pointer.
 	Entry uint64
 }
 
-// maxEntries bounds how often a piece of code is entered from outside, and maxReach the instructions that are read:
-// an adapter of HotSpot's has three entries, and 300 instructions.
+// maxEntries bounds the entries into a piece of code, maxReach the instructions read: a HotSpot adapter has three, and
+// 300.
 const (
 	maxEntries = 16
 	maxReach   = 2000
 )
 
 // ReturnAddress follows the instructions from lo, where the return address is at the stack pointer, to pc, and gives
-// where it is there. What lies behind a jump and is not jumped to is entered from outside, as lo is. False if no way
-// leads to pc, if the caller's rbp is not in its place there, and on arm64.
+// its place there. Code behind a jump that is no jump target is entered as lo is. False if no path leads to pc, or the
+// caller's rbp is not in place there, and on arm64.
 func (s *Source) ReturnAddress(pc, lo, hi uint64) (r Return, ok bool) {
 	if s.abi != &abiX86 || s.o.Code == nil || pc < lo || pc >= hi {
 		return r, false
@@ -157,7 +166,7 @@ func (s *Source) ReturnAddress(pc, lo, hi uint64) (r Return, ok bool) {
 	w := getInterpreter(s)
 	defer putInterpreter(w)
 	w.begin(lo, lo, hi)
-	var behind [maxEntries]uint64 // jumps, in the order in which they were met
+	var behind [maxEntries]uint64 // behind jumps
 	for n, entry := 0, lo; ; {
 		if w.reach(pc, behind[:], &n) {
 			return w.returnNow(entry)
@@ -169,7 +178,7 @@ func (s *Source) ReturnAddress(pc, lo, hi uint64) (r Return, ok bool) {
 	}
 }
 
-// reach follows all paths until one is at pc, and notes the places behind jumps.
+// reach follows all paths until one is at pc, and notes places behind jumps.
 func (w *interpreter) reach(pc uint64, behind []uint64, n *int) bool {
 	st, f := &w.st, &w.fl
 	for {
@@ -208,7 +217,7 @@ func (w *interpreter) reach(pc uint64, behind []uint64, n *int) bool {
 	}
 }
 
-// nextEntry gives the first place behind a jump, up to pc, that no path has led to.
+// nextEntry gives the first place behind a jump, up to pc, that no path has reached.
 func (w *interpreter) nextEntry(behind []uint64, pc uint64) (entry uint64, ok bool) {
 	for _, at := range behind {
 		if at <= pc && w.seen.find(at) == nil && (!ok || at < entry) {
@@ -218,7 +227,6 @@ func (w *interpreter) nextEntry(behind []uint64, pc uint64) (entry uint64, ok bo
 	return entry, ok
 }
 
-// returnNow gives where the return address is in w.st.
 func (w *interpreter) returnNow(entry uint64) (r Return, ok bool) {
 	st := &w.st
 	if !st.regs[hwBP].isStart(hwBP) {
@@ -244,7 +252,7 @@ func (w *interpreter) returnNow(entry uint64) (r Return, ok bool) {
 	return r, false
 }
 
-// returnSlot gives the place in memory, relative to a register of now, that has the return address.
+// returnSlot gives the stack word that has the return address.
 func (w *interpreter) returnSlot() (at value, ok bool) {
 	st := &w.st
 	ra, sp := value{kind: loaded, base: hwSP}, st.regs[hwSP]
@@ -261,7 +269,7 @@ func (w *interpreter) returnSlot() (at value, ok bool) {
 	return at, false
 }
 
-// byRegister gives an address relative to a register of now, with DWARF's number; the stack pointer, if it can be.
+// byRegister expresses an address by a current register, the stack pointer if possible, with its DWARF number.
 func (w *interpreter) byRegister(at value) (reg uint8, off int64, ok bool) {
 	for i := range uint8(16) {
 		reg := (hwSP + i) % 16

@@ -35,6 +35,25 @@ var realigns = []byte{
 	0xe9, 0, 1, 0, 0, // 12: jmp to another function
 }
 
+// A method that searches twice, as C2 inlines String.indexOf: the second search is on the path from the first one to
+// the return.
+var realignsTwice = []byte{
+	0x48, 0x8b, 0xcc, // 0: mov rcx, rsp
+	0x48, 0x83, 0xec, 0x10, // 3: sub rsp, 16
+	0x51,       // 7: push rcx
+	0xff, 0xca, // 8: dec edx
+	0x75, 0xfc, // 10: jne 8
+	0x5c,             // 12: pop rsp
+	0x48, 0x8b, 0xcc, // 13: mov rcx, rsp
+	0x51,       // 16: push rcx
+	0xff, 0xca, // 17: dec edx
+	0x75, 0xfc, // 19: jne 17
+	0x5c,                   // 21: pop rsp
+	0x48, 0x83, 0xc4, 0x20, // 22: add rsp, 32
+	0x5d, // 26: pop rbp
+	0xc3, // 27: ret
+}
+
 func TestWayToTheReturnGivesTheCFA(t *testing.T) {
 	const rsp, rbx = frames.X86RSP, frames.X86RBX
 	calls := append([]byte{0xe8, 0, 0, 0, 1}, pushes...)
@@ -56,6 +75,10 @@ func TestWayToTheReturnGivesTheCFA(t *testing.T) {
 		{"before it is saved", realigns, 0, CFA{Reg: rsp, Off: 16}},
 		{"in a register", realigns, 3, CFA{Reg: rbx, Off: 16}},
 		{"saved", realigns, 8, CFA{Reg: rsp, Saved: true, Add: 16}},
+		{"before two searches", realignsTwice, 0, CFA{Reg: rsp, Off: 48}},
+		{"in the first of two searches", realignsTwice, 8, CFA{Reg: rsp, Saved: true, Add: 48}},
+		{"between two searches", realignsTwice, 13, CFA{Reg: rsp, Off: 48}},
+		{"in the second of two searches", realignsTwice, 17, CFA{Reg: rsp, Saved: true, Add: 48}},
 	} {
 		got, ok := jitCode(c.code).ReturnCFA(base+c.at, base, base+uint64(len(c.code)))
 		got.FP, c.want.Straight = frames.RegRule{}, c.name != "before a call"

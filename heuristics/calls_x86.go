@@ -9,18 +9,15 @@ import (
 	"prywalk/internal/x86"
 )
 
-// maxCallX86 is the length of the longest call that counts: FF /2 with SIB and
-// 32-bit displacement.
+// maxCallX86 is the length of FF /2 with SIB and 32-bit displacement.
 const maxCallX86 = 7
 
-// callBeforeX86 looks for a call that ends at ret: E8 with a 32-bit distance, or
-// FF /2 with any operand. Prefixes (REX, bnd, notrack, data16) come before that
-// and need not be read.
+// callBeforeX86 looks for a call that ends at ret: E8, or FF /2 with any operand. Prefixes are not read.
 func callBeforeX86(s *Source, ret uint64) (frames.Call, bool) {
 	buf := s.buf[:maxCallX86]
 	n := maxCallX86
 	for n >= 2 && s.o.Code.ReadCode(ret-uint64(n), buf[:n]) < n {
-		n-- // the code may begin less than that before ret
+		n-- // the code may begin later
 	}
 	if n < 2 {
 		return frames.Call{}, false
@@ -32,8 +29,7 @@ func callBeforeX86(s *Source, ret uint64) (frames.Call, bool) {
 	return frames.Call{}, indirectCallX86(b)
 }
 
-// directX86 reads E8 and its distance; the target must be code, unless a JIT
-// compiler's code may call out of its module.
+// directX86 reads E8. The target must be code, unless JIT code calls out of its module.
 func (s *Source) directX86(ret uint64, b []byte) (frames.Call, bool) {
 	if len(b) < 5 || b[len(b)-5] != 0xe8 {
 		return frames.Call{}, false
@@ -49,8 +45,7 @@ func (s *Source) directX86(ret uint64, b []byte) (frames.Call, bool) {
 	return frames.Call{Target: target, Direct: true}, true
 }
 
-// throughWordX86 reports code that is nothing but a jump through a word of memory, an
-// entry of a procedure linkage table: who is called that way is not known.
+// throughWordX86 recognises an entry of a procedure linkage table, a jump through a word: its target is unknown.
 func throughWordX86(b []byte) bool {
 	if len(b) >= 4 && b[0] == 0xf3 && b[1] == 0x0f && b[2] == 0x1e && b[3] == 0xfa { // endbr64
 		b = b[4:]
@@ -61,7 +56,7 @@ func throughWordX86(b []byte) bool {
 	return len(b) >= 2 && b[0] == 0xff && b[1] == 0x25
 }
 
-// indirectCallX86 tries each length that FF /2 can have.
+// indirectCallX86 tries each length of FF /2.
 func indirectCallX86(b []byte) bool {
 	for _, n := range [...]int{2, 3, 4, 6, 7} {
 		if n > len(b) {
@@ -78,27 +73,22 @@ func indirectCallX86(b []byte) bool {
 	return false
 }
 
-// # Code that passes a call on
+// # Code that forwards a call
 //
-// Runtimes make small pieces of code that look something up and jump to where that leads. They do so for calls of
-// interfaces, of delegates, of methods that may not be compiled yet (Mono's IMT thunks and delegate trampolines).
-// They end in a jump by register or memory, where the analysis of paths to a return ends without an answer. But
-// they touch neither the stack pointer nor the stack, from their first instruction on: so the return address is
-// still where the call has put it.
-//
-// The first instruction is known by what stands before it: the piece is aligned, and behind padding.
+// Runtimes generate code that looks up a target and jumps to it (Mono's IMT thunks and delegate trampolines). No path
+// leads to a return, but stack and stack pointer stay as the call left them. The first instruction is recognised by
+// padding before an aligned address.
 
 const (
-	// passingAlign is how such code is aligned, and passingBytes how long it is at most before the instruction in
-	// question.
+	// alignment in bytes, and length before pc at most
 	passingAlign = 16
 	passingBytes = 64
-	// passingSteps bounds the instructions.
+	// instructions
 	passingSteps = 24
 )
 
-// passing reports whether the code around pc passes a call on: from an aligned start behind padding, over pc, up to
-// jumps that leave it, nothing touches the stack.
+// passing reports whether pc is in such code: no path from an aligned start behind padding, over pc, to jumps out of it
+// touches the stack.
 func (s *Source) passing(w *interpreter, pc uint64) bool {
 	for start := pc &^ (passingAlign - 1); start+passingBytes > pc && start > passingAlign; start -= passingAlign {
 		if s.padded(start) {
@@ -108,21 +98,20 @@ func (s *Source) passing(w *interpreter, pc uint64) bool {
 	return false
 }
 
-// padded reports whether code begins at start and padding stands before it: two bytes that are both 0 or int3, which
-// the code's first is not. Loops are aligned with nops.
+// padded reports whether code begins at start behind two equal bytes 0 or int3. Loops are aligned with nops.
 func (s *Source) padded(start uint64) bool {
 	b := s.buf[:3]
 	return s.o.Code.ReadCode(start-2, b) == 3 && b[0] == b[1] && b[1] != b[2] && (b[0] == 0 || b[0] == 0xcc)
 }
 
-// passes is passing from a known start. What lies behind a jump is read on if a branch leads there.
+// passes is passing from a known start. Code behind a jump is read only if a branch leads there.
 func (s *Source) passes(w *interpreter, from, pc uint64) bool {
 	st := &w.st
 	st.reset(s.abi, from, 0, ^uint64(0))
-	met, furthest := false, from
+	found, furthest := false, from
 	for range passingSteps {
 		at := st.pc
-		met = met || at == pc
+		found = found || at == pc
 		f := s.abi.exec(st, w.code(at))
 		next := at + uint64(f.size)
 		if !s.keepsAll(st) {
@@ -131,13 +120,13 @@ func (s *Source) passes(w *interpreter, from, pc uint64) bool {
 		switch f.kind {
 		case flowNext:
 		case flowCond:
-			if f.target > 1<<31 { // backwards: a loop
+			if f.target > 1<<31 { // a loop
 				return false
 			}
 			furthest = max(furthest, next+f.target)
 		case flowJump, flowIndirect, flowTail:
 			if next > furthest {
-				return met
+				return found
 			}
 		default:
 			return false
@@ -147,7 +136,7 @@ func (s *Source) passes(w *interpreter, from, pc uint64) bool {
 	return false
 }
 
-// keepsAll reports whether the stack pointer and the registers that callees keep are what they were at the start.
+// keepsAll reports whether the stack pointer and the callee-saved registers are as at the start.
 func (s *Source) keepsAll(st *state) bool {
 	for _, reg := range s.abi.kept {
 		if !st.regs[reg].isStart(reg) {
@@ -157,7 +146,7 @@ func (s *Source) keepsAll(st *state) bool {
 	return st.regs[s.abi.sp].isStart(s.abi.sp)
 }
 
-// passedOn gives the frame of code that passes a call on: nothing but the return address.
+// passedOn gives the frame of such code: a return address.
 func (s *Source) passedOn() found { return found{cfa: start(s.abi.sp).plus(s.abi.entry)} }
 
 // Popped implements [frames.Pops].
@@ -168,11 +157,11 @@ func (s *Source) Popped(pc frames.Addr, n int) (reg uint8, ok bool) {
 	return s.abi.popped(s, pc, n)
 }
 
-// maxPopX86 is the length of the longest pop of a register: REX and the opcode.
+// REX and opcode
 const maxPopX86 = 2
 
-// poppedX86 reads backwards from pc: nothing but pops, or one "leave". The bytes before an instruction can be read in
-// more than one way. So what comes at pc must be the rest of a function's end, too: a further pop, or the return.
+// poppedX86 reads backwards from pc: only pops, or one "leave". As bytes can be read backwards in several ways, a
+// further pop or a return must follow at pc.
 func poppedX86(s *Source, pc uint64, n int) (reg uint8, ok bool) {
 	ahead := s.buf[:maxPopX86]
 	ahead = ahead[:max(0, min(s.o.Code.ReadCode(pc, ahead), len(ahead)))]
@@ -186,7 +175,7 @@ func poppedX86(s *Source, pc uint64, n int) (reg uint8, ok bool) {
 	}
 	b := s.buf[:size]
 	for size > 0 && s.o.Code.ReadCode(pc-uint64(size), b[:size]) < size {
-		size-- // the code may begin less than that before pc
+		size-- // the code may begin later
 	}
 	b = b[:size]
 	for k := 1; ; k++ {
@@ -204,7 +193,7 @@ func poppedX86(s *Source, pc uint64, n int) (reg uint8, ok bool) {
 	}
 }
 
-// popEndingX86 gives the register of the pop that ends b, and its length; 0 if there is none.
+// popEndingX86 gives the register of the pop that ends b, and its length; 0 if none.
 func popEndingX86(b []byte) (reg uint8, size int) {
 	op := b[len(b)-1]
 	if op&^7 != 0x58 {
@@ -216,7 +205,7 @@ func popEndingX86(b []byte) (reg uint8, size int) {
 	return dwarfX86(op & 7), 1
 }
 
-// endsFunctionX86 reports whether an instruction is one of those by which functions end: a pop, a return, a jump.
+// endsFunctionX86 recognises a pop, a return, a jump.
 func endsFunctionX86(b []byte) bool {
 	if len(b) == 0 {
 		return false
@@ -232,8 +221,8 @@ func endsFunctionX86(b []byte) bool {
 	return false
 }
 
-// maxReturning is how many instructions are read to a return: the stack pointer is set, the register that had it is
-// popped, and the return.
+// maxReturning is the number of instructions read to a return: set the stack pointer, pop the register that had it,
+// return.
 const maxReturning = 3
 
 // AboutToReturn implements [frames.Returns].

@@ -29,7 +29,7 @@ type caseArch struct {
 	names map[uint8]string
 }
 
-// caseArches are told by the ends of the files' names.
+// caseArches are chosen by the suffixes of file names.
 var caseArches = map[string]caseArch{
 	"_x86.s": {frames.X86_64, []string{"as", "--64"}, "#", map[uint8]string{
 		frames.X86RAX: "rax", frames.X86RBX: "rbx", frames.X86RDX: "rdx", frames.X86RCX: "rcx", frames.X86RBP: "rbp",
@@ -38,12 +38,11 @@ var caseArches = map[string]caseArch{
 		0: "x0", 1: "x1", 2: "x2", 3: "x3", 16: "x16", frames.ARM64FP: "x29", frames.ARM64LR: "x30", frames.ARM64SP: "sp"}},
 }
 
-// TestCasesFoundBySteppingRealPrograms assembles each case of testdata, the shape of a function in which the walk
-// once went wrong, and asks for its rules. A comment at the end of a line says what must come out for the
-// instruction of that line. It is "# = rsp+8" with all registers known, "# sp = rsp+8" with only the stack pointer,
-// "# caller = rsp+8" for the call on that line as a caller's. It is "none" where nothing may be claimed. It is
-// "[rsp-8]+8" for a CFA that is in memory, "root" where there is no caller, "rsp+0 to rdx" where the code goes to
-// another frame. "stays" and "changes" say whether the function runs on its caller's stack there.
+// TestCasesFoundBySteppingRealPrograms assembles each case of testdata, a function's shape for which a walk once
+// failed, and requests its rules. A comment at the end of a line is the expected result for its instruction: "# =
+// rsp+8" with all registers known, "# sp = rsp+8" with the stack pointer only, "# caller = rsp+8" for the line's call
+// as a caller's; "none" for no result, "[rsp-8]+8" for a CFA in memory, "root" for no caller, "rsp+0 to rdx" for a
+// switch to another frame. "stays" and "changes" are whether the function runs on its caller's stack there.
 func TestCasesFoundBySteppingRealPrograms(t *testing.T) {
 	files, err := cases.ReadDir("testdata")
 	if err != nil {
@@ -96,9 +95,8 @@ func (c caseFuncs) FuncRange(pc uint64) (uint64, uint64, bool) {
 	return c.parts.FuncRange(pc)
 }
 
-// assemble translates a case. Each line with an expectation gets a label. The function begins at the first
-// instruction and ends with the last. What follows the label "part" is a part that was split off; what follows
-// "stranger" is another function.
+// assemble translates a case. Each line with an expectation gets a label. The function is from the first instruction
+// to the last. After the label "part" follows a part that was split off; after "stranger" another function.
 func assemble(t *testing.T, ca caseArch, text []byte) *assembled {
 	t.Helper()
 	as, err := exec.LookPath(ca.as[0])

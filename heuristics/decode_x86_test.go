@@ -29,8 +29,7 @@ func findLibc(t testing.TB) string {
 	return ""
 }
 
-// Every instruction of the C library that x86asm knows has the length that
-// x86asm says.
+// Every instruction of the C library that x86asm knows has the length that x86asm gives.
 func TestDecoderAgreesOnLengthsWithX86asm(t *testing.T) {
 	path := findLibc(t)
 	code := openCode(t, path)

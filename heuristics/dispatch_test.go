@@ -83,8 +83,8 @@ func TestPushAndReturnAloneIsAJump(t *testing.T) {
 	}
 }
 
-// The start of V8's baseline code, and of the builtin that it calls first. The code ends as one that has a frame: up to
-// the call that says nothing of where the return address is.
+// The start of V8's baseline code, and of the builtin that it calls first. The code ends like code with a frame, which
+// does not give the place of the return address before the call.
 func TestFrameThatACalleeMakes(t *testing.T) {
 	code := []byte{
 		0xbb, 0x40, 0, 0, 0, // 0: mov ebx, 64
@@ -127,8 +127,7 @@ func TestFrameThatACalleeMakes(t *testing.T) {
 	}
 }
 
-// Without symbols a handler's bounds are not known. The jump to the next one is told by the table that its address
-// comes from.
+// Without symbols a handler's bounds are unknown. The jump to the next one is recognized by the table of its address.
 func TestHandlerWithoutBounds(t *testing.T) {
 	code := []byte{
 		0x48, 0x8b, 0xd5, // 0: mov rdx, rbp

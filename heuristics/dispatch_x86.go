@@ -7,30 +7,28 @@ import (
 	"prywalk/internal/x86"
 )
 
-// V8's functions take their arguments off the stack as they return, and how many those are is known at run time
-// only. The epilogue pops the return address to a register, adds to rsp, pushes the address again and returns. In
-// between the address is in that register only:
+// V8's functions take a number of arguments off the stack that is known only at run time. Between pop and push the
+// return address is in a register only:
 //
 //	leave; pop rcx; lea rsp, [rsp+rbx*8]; push rcx; ret
 //
-// The same push and return also ends code that goes on to a function, with the address of that on top. So the push
-// counts only behind the instruction that takes off the arguments.
+// The same push and return also goes on to another function, so that it counts only behind the drop of arguments.
 
-// argDropX86 is what such an instruction adds to rsp: a register, scaled, and a number.
+// argDropX86 is what is added to rsp: a scaled register and a constant.
 type argDropX86 struct {
 	index uint8 // DWARF number
 	scale uint8
 	disp  int64
 }
 
-// Eval implements [frames.Expr]: the stack pointer behind the arguments, which is the CFA.
+// Eval gives the stack pointer behind the arguments, the CFA.
 func (d argDropX86) Eval(regs *frames.Regs, _ frames.Memory, _ uint64) (uint64, bool) {
 	sp, ok := regs.Get(frames.X86RSP)
 	n, known := regs.Get(d.index)
 	return sp + n<<d.scale + uint64(d.disp), ok && known
 }
 
-// argumentDropX86 gives the row of an instruction between the pop and the push.
+// argumentDropX86 gives the row between pop and push.
 func argumentDropX86(w *interpreter, pc uint64) (*frames.Row, bool) {
 	code := w.code(pc)
 	drop, size := decodeDropX86(code)
@@ -58,7 +56,7 @@ func argumentDropX86(w *interpreter, pc uint64) (*frames.Row, bool) {
 	return row, true
 }
 
-// behindDropX86 reports whether the instruction that ends at pc takes arguments off the stack.
+// behindDropX86 reports whether the instruction that ends at pc drops arguments.
 func (w *interpreter) behindDropX86(pc uint64) bool {
 	for size := uint64(3); size <= 5 && size <= pc; size++ {
 		if _, n := decodeDropX86(w.code(pc - size)); n == int(size) {
@@ -68,15 +66,15 @@ func (w *interpreter) behindDropX86(pc uint64) bool {
 	return false
 }
 
-// decodeDropX86 decodes lea rsp, [rsp+r*s+d] and add rsp, r; the size is 0 for all else.
+// decodeDropX86 decodes lea rsp, [rsp+r*s+d] and add rsp, r; size 0 for others.
 func decodeDropX86(code []byte) (d argDropX86, size int) {
 	i, ok := x86.Decode(code)
-	if !ok || i.VEX || i.Map != x86.MapOne || !i.W || i.Prefix != 0 || code[0]>>4 != 4 { // REX.W and no other prefix
+	if !ok || i.VEX || i.Map != x86.MapOne || !i.W || i.Prefix != 0 || code[0]>>4 != 4 { // REX.W, no other prefix
 		return d, 0
 	}
 	switch {
 	case i.Op == 0x8d && i.Reg == hwSP && i.Mod != 3 && i.Base == hwSP && i.Index != noReg:
-		// The scale is in the upper bits of the SIB byte, behind prefix, opcode and ModRM.
+		// scale: upper bits of the SIB byte, behind prefix, opcode and ModRM
 		return argDropX86{dwarfX86(i.Index), code[3] >> 6, int64(i.Disp)}, int(i.Size)
 	case i.Op == 0x03 && i.Mod == 3 && i.Reg == hwSP:
 		return argDropX86{index: dwarfX86(i.RM)}, int(i.Size)
@@ -86,9 +84,8 @@ func decodeDropX86(code []byte) (d argDropX86, size int) {
 	return d, 0
 }
 
-// loadsTableX86 gives the register that an instruction loads from a table of addresses, mov r, [table+r*8], where
-// one of the registers points to the table that callees keep. It gives noReg for all else. V8's handlers have it in
-// r15.
+// loadsTableX86 gives the register of mov r, [table+r*8], where a callee-saved register points to the table (V8's r15);
+// else noReg.
 func loadsTableX86(code []byte) uint8 {
 	i, ok := x86.Decode(code)
 	if !ok || i.VEX || i.Map != x86.MapOne || i.Op != 0x8b || !i.W || i.Mod == 3 || i.Index == noReg || i.Base == noReg ||
@@ -101,7 +98,6 @@ func loadsTableX86(code []byte) uint8 {
 	return i.Reg
 }
 
-// jumpsByX86 reports whether an instruction jumps to where that register says.
 func jumpsByX86(code []byte, reg uint8) bool {
 	i, ok := x86.Decode(code)
 	return ok && !i.VEX && i.Map == x86.MapOne && i.Op == 0xff && i.Reg&7 == 4 && i.Mod == 3 && i.RM == reg

@@ -21,7 +21,7 @@ func v8Builtins(t *testing.T, path string) (out []span) {
 	defer f.Close()
 	syms, _ := f.Symbols() // none if it was stripped
 	for _, s := range syms {
-		// BaselineLeaveFrame is jumped to with its caller's frame: its start tells nothing.
+		// BaselineLeaveFrame is jumped to with its caller's frame: its start proves nothing.
 		if strings.HasPrefix(s.Name, "Builtins_") && s.Size != 0 && s.Name != "Builtins_BaselineLeaveFrame" {
 			out = append(out, span{s.Value, s.Value + s.Size})
 		}

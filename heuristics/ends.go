@@ -8,12 +8,10 @@ import (
 	"prywalk/frames"
 )
 
-// entrySize bounds the code at the ELF entry point where its end is not known: glibc's has 0x26 bytes, Free Pascal's
-// 0x49 and 0x51.
+// entrySize bounds the entry point's code where its end is unknown: glibc's has 0x26 bytes, Free Pascal's 0x51.
 const entrySize = 0x200
 
-// isRoot reports whether q lies in a function that has no caller: the program's
-// entry point, or the code that a new thread starts in.
+// isRoot reports whether q is in the program's entry point or a new thread's first function.
 func (s *Source) isRoot(w *interpreter, q frames.Query) bool {
 	at := q.Lookup(s.o.Arch)
 	if s.o.Entry != 0 && at >= s.o.Entry && at < w.entryEnd() {
@@ -25,9 +23,8 @@ func (s *Source) isRoot(w *interpreter, q frames.Query) bool {
 	return s.abi.isThreadRoot(w, q.PC)
 }
 
-// entryEnd gives the end of the code at the entry point: where its function ends, or its first instruction that does
-// not go on. Behind a call a landing place, or padding up to an aligned address, is taken for the start of another
-// function: the call does not return.
+// entryEnd gives the end of the entry point's code: its function's, or its first instruction without a successor, such
+// as a call followed by a landing pad or padding.
 func (w *interpreter) entryEnd() uint64 {
 	s := w.src
 	if s.entryEnd == 0 {
@@ -60,18 +57,15 @@ func (w *interpreter) findEntryEnd(entry uint64) uint64 {
 	return st.pc
 }
 
-// maxDeparture bounds the instructions from the load of another frame's stack pointer to the jump that goes there.
+// maxDeparture bounds the instructions from the load of another frame's stack pointer to the jump.
 const maxDeparture = 40
 
-// departure gives the rule of code that is about to go to another frame: longjmp, swapcontext, Go's gogo. It has loaded
-// that frame's stack pointer, or has lost its return address. Nobody is its caller any more. What it goes
-// on with is told by its own instructions up to the jump. That frame stands where the caller's would, at exactly that
-// instruction.
+// departure gives the rule of code that is about to switch to another frame (longjmp, swapcontext, Go's gogo). It has
+// no caller; the frame that it continues takes the caller's place, at exactly that instruction.
 //
-// Code is such if two things hold. A straight run of instructions from pc ends in a jump to an address that the run did
-// not find on the stack. And the stack pointer at pc was taken from elsewhere than this function's own frame. With
-// a link register it may also be the run that takes it from elsewhere, if the link register's value of the start is
-// lost.
+// Conditions: straight instructions lead from pc to a jump to an address that they did not load from the stack; and the
+// stack pointer at pc was loaded from outside of the function's frame, or, with a link register whose value is lost, is
+// loaded on the way.
 func (s *Source) departure(w *interpreter, q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if q.Caller {
 		return frames.Rule{}, nil, false
@@ -108,7 +102,7 @@ func (s *Source) departure(w *interpreter, q frames.Query) (frames.Rule, *frames
 	return rule, row, true
 }
 
-// lostReturn reports whether the link register's value of the start is nowhere.
+// lostReturn: the link register's initial value is nowhere.
 func (p *prologue) lostReturn(a *abi) bool {
 	f, ok := p.express(a, false, false)
 	return a.ra != noReg && !(ok && f.ra.kind != lost)
@@ -127,8 +121,8 @@ func (s *Source) ChangesStack(pc uint64, caller bool) bool {
 	return p.found && !p.weak && p.st.foreignSP()
 }
 
-// runToJump follows the instructions from pc to a jump by register or a return; it gives the address gone to if that
-// did not lie on the stack at pc. Of conditional branches those are followed that pass over some instructions.
+// runToJump follows instructions from pc to a jump by register or a return, and gives the target if it was not on the
+// stack at pc. Branches that skip instructions are followed.
 func (w *interpreter) runToJump(pc, lo, hi uint64) (value, bool) {
 	a, st := w.src.abi, &w.st
 	st.reset(a, pc, lo, hi)
@@ -159,7 +153,7 @@ func (w *interpreter) runToJump(pc, lo, hi uint64) (value, bool) {
 	return value{}, false
 }
 
-// meet forgets what differs between two paths that lead here, the other one with these registers.
+// meet drops what differs on another path to here.
 func (st *state) meet(other *[32]value) {
 	for i := range st.regs {
 		if st.regs[i] != other[i] {
@@ -168,8 +162,7 @@ func (st *state) meet(other *[32]value) {
 	}
 }
 
-// foreignSP reports whether the stack pointer was taken from a register or a word that this function did not derive
-// from its own stack pointer.
+// foreignSP reports whether the stack pointer does not derive from the function's own.
 func (st *state) foreignSP() bool {
 	sp := st.regs[st.sp]
 	switch {
@@ -181,14 +174,14 @@ func (st *state) foreignSP() bool {
 	return sp.kind == loaded
 }
 
-// loadedSP notes that the stack pointer was just loaded, in contrast to one that was moved by an unknown amount.
+// loadedSP notes that the stack pointer was loaded, not moved by an unknown amount.
 func (st *state) loadedSP(reg uint8) {
 	if sp := st.regs[st.sp]; reg == st.sp && sp.kind == initial && sp.base >= firstAnon {
 		st.foreign = sp.base
 	}
 }
 
-// whence says where a value is, by the registers at the start; reg is the register that it is for.
+// whence gives a value's place by the registers at the start.
 func (s *Source) whence(v value, reg uint8) frames.RegRule {
 	switch {
 	case v.isStart(reg):
@@ -202,10 +195,8 @@ func (s *Source) whence(v value, reg uint8) frames.RegRule {
 	return frames.RegRule{Kind: frames.RuleUndefined}
 }
 
-// sigreturn gives the row of the code that ends a signal's handler: its stack
-// pointer is at what the kernel has saved of the interrupted thread. It is known
-// by its instructions, the system call rt_sigreturn and nothing else; nil for any
-// other code. q may be at either instruction.
+// sigreturn gives the row of a signal trampoline, by its two instructions (system call rt_sigreturn): its stack pointer
+// is at the interrupted thread's registers. nil for other code.
 func (s *Source) sigreturn(q frames.Query) *frames.Row {
 	code, second, row := sigreturnOf(s.o.Arch)
 	for _, c := range code {
@@ -222,8 +213,7 @@ func (s *Source) sigreturn(q frames.Query) *frames.Row {
 	return nil
 }
 
-// sigreturnOf gives the forms that an architecture's code has, the length of their
-// second instruction, and the row.
+// sigreturnOf gives an architecture's forms, the length of the second instruction, and the row.
 func sigreturnOf(arch frames.Arch) (code [][]byte, second int, row *frames.Row) {
 	if arch == frames.AArch64 {
 		return sigreturnCodeAArch64, 4, sigreturnAArch64
@@ -231,7 +221,7 @@ func sigreturnOf(arch frames.Arch) (code [][]byte, second int, row *frames.Row) 
 	return sigreturnCodeX86, 2, sigreturnX86
 }
 
-// signalRow makes a row of the offsets from the stack pointer, by DWARF number.
+// signalRow makes a row of offsets from the stack pointer, by DWARF number.
 func signalRow(sp uint8, regs []int64, pc int64) *frames.Row {
 	row := &frames.Row{CFAReg: sp, CFAOff: regs[sp], CFADeref: true, RA: frames.RegRule{Kind: frames.RuleRegOffset,
 		Reg: sp, Off: pc}}

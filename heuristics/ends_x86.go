@@ -9,20 +9,17 @@ import (
 	"prywalk/internal/x86"
 )
 
-// maxRootX86 bounds the instructions between a new thread's first one and its
-// exit system call.
+// instructions from a new thread's first to its exit system call
 const maxRootX86 = 16
 
-// exitCalls are the numbers of exit and exit_group (arch/x86/entry/syscalls).
+// arch/x86/entry/syscalls
 const (
 	exitX86      = 60
 	exitGroupX86 = 231
 )
 
-// isThreadRootX86 recognises what clone and clone3 do in the new thread: call
-// its function by a register, and pass the result to the exit system call. pc
-// is at or before the call, or after it. Neither part has call frame
-// information in glibc's clone3, nor in musl's clone.
+// isThreadRootX86 recognises clone's and clone3's code in the new thread, which glibc and musl give no call frame
+// information: a call by register, then exit. pc is before or behind the call.
 func isThreadRootX86(w *interpreter, pc uint64) bool {
 	if !w.mayCall(pc) {
 		return false
@@ -54,14 +51,12 @@ func isThreadRootX86(w *interpreter, pc uint64) bool {
 	return false
 }
 
-// mayCall reports whether one of the instructions that follow can be a system call. Almost none is, and
-// two bytes are found faster than instructions are read.
+// mayCall reports whether a system call is near pc; searching two bytes is faster than decoding.
 func (w *interpreter) mayCall(pc uint64) bool {
 	b := w.code(pc)
 	return len(b) < maxRootX86*15 || bytes.Contains(b[:maxRootX86*15], []byte{0x0f, 0x05})
 }
 
-// movAL follows `xor eax, eax; mov al, 60` (musl).
 func movAL(st *state, i *x86.Inst) {
 	if i.Map != x86.MapOne {
 		return
@@ -72,8 +67,7 @@ func movAL(st *state, i *x86.Inst) {
 	}
 }
 
-// departsX86 reports whether the instruction is a jump by register, or a return, and gives the address that it goes
-// to. The stack pointer is then that of the place that it goes to.
+// departsX86 gives the address that a jump by register or a return goes to, with the stack pointer there.
 func departsX86(st *state, code []byte) (value, bool) {
 	i, ok := x86.Decode(code)
 	if !ok || i.VEX || i.Map != x86.MapOne {
@@ -90,11 +84,8 @@ func departsX86(st *state, code []byte) (value, bool) {
 	return value{}, false
 }
 
-// startsElsewhereX86 recognises the first function of a stack by what it does first. It makes the frame pointer
-// zero, which marks the outermost frame (System V ABI §3.4.1), as a program's _start and Boost's or other people's
-// fibers do. Or it takes the stack pointer from a register that a caller would expect back. So does glibc's
-// __start_context, to which the first function of a stack from makecontext returns. And it ends in hlt, which no
-// program may execute.
+// startsElsewhereX86 recognises the first function of a stack: it clears rbp (outermost frame, System V ABI §3.4.1) as
+// _start and Boost's fibers do, or takes rsp from a callee-saved register as glibc's __start_context; and ends in hlt.
 func startsElsewhereX86(w *interpreter, pc uint64) bool {
 	lo, hi, ok := w.src.bounds(pc)
 	if !ok || hi-lo > 64 {
@@ -121,12 +112,11 @@ func startsElsewhereX86(w *interpreter, pc uint64) bool {
 	return false
 }
 
-// clearsBPX86: xor ebp, ebp.
 func clearsBPX86(i *x86.Inst) bool {
 	return i.Map == x86.MapOne && !i.VEX && (i.Op == 0x31 || i.Op == 0x33) && i.Mod == 3 && i.RM == hwBP && i.Reg == hwBP
 }
 
-// takesSPX86: mov from a register that callees keep to rsp.
+// mov from a callee-saved register to rsp
 func takesSPX86(i *x86.Inst) bool {
 	from, to := i.Reg, i.RM
 	if i.Op == 0x8b {
@@ -136,16 +126,14 @@ func takesSPX86(i *x86.Inst) bool {
 		(from == hwBX || from >= 12 && from < 16)
 }
 
-// sigreturnCodeX86: mov $15, %rax (or %eax); syscall. The number is that of
-// rt_sigreturn (arch/x86/entry/syscalls/syscall_64.tbl).
+// mov $15, %rax or %eax (rt_sigreturn, arch/x86/entry/syscalls/syscall_64.tbl); syscall
 var sigreturnCodeX86 = [][]byte{
 	{0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05},
 	{0xb8, 15, 0, 0, 0, 0x0f, 0x05},
 }
 
-// sigreturnX86: rsp points to the ucontext, whose registers are at 40
-// (arch/x86/include/uapi/asm/sigcontext.h: r8–r15, rdi, rsi, rbp, rbx, rdx, rax,
-// rcx, rsp, rip).
+// rsp points to the ucontext, whose registers are at 40 (arch/x86/include/uapi/asm/sigcontext.h: r8–r15, rdi, rsi, rbp,
+// rbx, rdx, rax, rcx, rsp, rip).
 var sigreturnX86 = signalRow(frames.X86RSP, []int64{
 	144, 136, 152, 128, 112, 104, 120, 160, // rax rdx rcx rbx rsi rdi rbp rsp
 	40, 48, 56, 64, 72, 80, 88, 96,

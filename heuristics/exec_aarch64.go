@@ -4,15 +4,13 @@ package heuristics
 
 import "encoding/binary"
 
-// a64 is an instruction word of arm64. Bit patterns are those of the Arm ARM,
-// chapter C4.1.
+// a64 is an instruction (Arm ARM, chapter C4.1).
 type a64 uint32
 
 func (w a64) is(mask, bits uint32) bool { return uint32(w)&mask == bits }
 
 func (w a64) field(lo, n uint) uint8 { return uint8(uint32(w) >> lo & (1<<n - 1)) }
 
-// signed gives the n bits from lo as a signed number.
 func (w a64) signed(lo, n uint) int64 {
 	return int64(int32(uint32(w)<<(32-lo-n)) >> (32 - n))
 }
@@ -22,7 +20,6 @@ func (w a64) rn() uint8  { return w.field(5, 5) }
 func (w a64) rt2() uint8 { return w.field(10, 5) }
 func (w a64) rm() uint8  { return w.field(16, 5) }
 
-// execAArch64 interprets one instruction.
 func execAArch64(st *state, code []byte) flow {
 	if len(code) < 4 {
 		return flow{kind: flowEnd}
@@ -32,7 +29,7 @@ func execAArch64(st *state, code []byte) flow {
 	st.pushedMem = st.pushedMem || w == pushA64
 	switch {
 	case w == 0xd4200000, w == 0xd43e0000:
-		// brk #0 and #0xf000: a debugger's, after which the program goes on
+		// brk #0, #0xf000: a debugger's, behind which the program goes on
 	case w.is(0xffff0000, 0), w.is(0xffe0001f, 0xd4200000), w.is(0xffe0001f, 0xd4400000):
 		f.kind = flowEnd // udf, brk (of traps), hlt
 	case w.is(0xfffff01f, 0xd503201f):
@@ -51,8 +48,7 @@ func execAArch64(st *state, code []byte) flow {
 	return f
 }
 
-// hintA64: nop, and the landing places bti c, bti jc, paciasp and pacibsp.
-// Signing the link register changes bits that the walker masks.
+// hintA64: nop; landing places bti c, bti jc, paciasp, pacibsp. The walker masks signatures.
 func hintA64(w a64, f *flow) {
 	switch uint32(w) {
 	case 0xd503201f:
@@ -62,14 +58,14 @@ func hintA64(w a64, f *flow) {
 	}
 }
 
-// putA64 writes a register; 31 stands for no register.
+// 31: no register
 func putA64(st *state, reg uint8, v value) {
 	if reg != regSP {
 		st.set(reg, v)
 	}
 }
 
-// putSP writes a register, where 31 stands for the stack pointer.
+// 31: the stack pointer
 func putSP(st *state, reg uint8, v value) {
 	if reg == regSP && (v.kind == unknown || v.kind == number) {
 		v = st.fresh()
@@ -77,8 +73,7 @@ func putSP(st *state, reg uint8, v value) {
 	st.set(reg, v)
 }
 
-// branchA64: branches, exceptions and system instructions. Targets are relative
-// to the next instruction.
+// branchA64: branches, exceptions, system instructions. Targets are relative to the next instruction.
 func branchA64(st *state, w a64, f *flow) {
 	switch {
 	case w.is(0xfc000000, 0x14000000):
@@ -99,9 +94,8 @@ func branchA64(st *state, w a64, f *flow) {
 	}
 }
 
-// indirectA64: br, blr, ret and their forms with pointer authentication. A jump
-// by x16 or x17 is a tail call: PLT entries use them, and where branch targets are
-// checked nothing else may jump to a function's start.
+// indirectA64: br, blr, ret and signed forms. A jump by x16 or x17 is a tail call: PLT entries use them, and with
+// checked branch targets only they may jump to a function's start.
 func indirectA64(st *state, w a64, f *flow) {
 	switch {
 	case w.is(0xfffffbff, 0xd65f0bff): // retaa, retab
@@ -125,13 +119,11 @@ func indirectA64(st *state, w a64, f *flow) {
 	}
 }
 
-// callA64 reports whether an instruction is blr or one of blraa, blrab, blraaz,
-// blrabz.
+// blr, blraa, blrab, blraaz, blrabz
 func callA64(w a64) bool {
 	return w.is(0xfffffc1f, 0xd63f0000) || w.is(0xfefff800, 0xd63f0800)
 }
 
-// immediateA64: arithmetic with constants.
 func immediateA64(st *state, w a64) {
 	switch {
 	case w.is(0x9f800000, 0x91000000):
@@ -149,8 +141,7 @@ func immediateA64(st *state, w a64) {
 	}
 }
 
-// addImmA64: add and sub, of 64 bits, that set no flags write the stack pointer;
-// those that set flags write no register instead.
+// addImmA64: 64-bit add and sub write the stack pointer for register 31, or nothing if they set flags.
 func addImmA64(st *state, w a64) {
 	n := int64(uint32(w) >> 10 & 0xfff)
 	if w.is(1<<22, 1<<22) {
@@ -179,7 +170,6 @@ func moveWideA64(st *state, w a64) {
 	putA64(st, w.rd(), v)
 }
 
-// movkA64 puts 16 bits into a constant.
 func movkA64(st *state, w a64) {
 	v := st.regs[w.rd()]
 	n := int64(uint32(w)>>5&0xffff) << (16 * w.field(21, 2))
@@ -193,7 +183,6 @@ func movkA64(st *state, w a64) {
 	putA64(st, w.rd(), v)
 }
 
-// registerA64: arithmetic between registers.
 func registerA64(st *state, w a64) {
 	switch {
 	case w.is(0xffe0ffe0, 0xaa0003e0): // mov
@@ -214,7 +203,6 @@ func registerA64(st *state, w a64) {
 	}
 }
 
-// extendA64 adds or subtracts a constant in a register, not shifted.
 func extendA64(st *state, w a64, m value) value {
 	if w.is(1<<30, 1<<30) {
 		return st.regs[w.rn()].plus(-int64(m.off))
@@ -222,9 +210,7 @@ func extendA64(st *state, w a64, m value) value {
 	return st.regs[w.rn()].plus(int64(m.off))
 }
 
-// vectorA64: of vector instructions only moves and conversions to general
-// registers matter, and addvl and addpl, which move the stack pointer by an
-// unknown amount.
+// vectorA64: only moves and conversions to general registers matter, and addvl and addpl, which move the stack pointer.
 func vectorA64(st *state, w a64) {
 	switch {
 	case w.is(0x5f20fc00, 0x1e200000):

@@ -4,7 +4,7 @@ package heuristics
 
 import "prywalk/internal/x86"
 
-// Hardware numbers of the x86-64 registers that instructions use implicitly.
+// Hardware numbers of implicit registers.
 const (
 	hwAX = 0
 	hwCX = 1
@@ -16,18 +16,15 @@ const (
 	hwDI = 7
 )
 
-// scratchX86 are the registers that a call may change: rax, rcx, rdx, rsi, rdi,
-// r8 to r11 (System V ABI, figure 3.4).
+// rax, rcx, rdx, rsi, rdi, r8–r11 (System V ABI, figure 3.4)
 const scratchX86 = 1<<hwAX | 1<<hwCX | 1<<hwDX | 1<<hwSI | 1<<hwDI | 0xf<<8
 
-// execX86 interprets one instruction.
 func execX86(st *state, code []byte) (f flow) {
 	stepX86(st, code, &f)
 	return f
 }
 
-// stepX86 is execX86 without copies of what it works on: they took an eighth of the time of a walk through V8's code
-// that is met for the first time.
+// stepX86 is execX86 without copies of operands.
 func stepX86(st *state, code []byte, f *flow) {
 	var i x86.Inst
 	if !x86.DecodeInto(code, &i) {
@@ -53,7 +50,6 @@ func stepX86(st *state, code []byte, f *flow) {
 	}
 }
 
-// oneByteX86 interprets the one-byte opcodes.
 func oneByteX86(st *state, i *x86.Inst, f *flow, cmp uint8, mem bool) {
 	switch op := i.Op; {
 	case op >= 0x50 && op < 0x60, op == 0x68, op == 0x6a, op == 0x8f, op >= 0x9c && op <= 0x9d:
@@ -75,13 +71,11 @@ func oneByteX86(st *state, i *x86.Inst, f *flow, cmp uint8, mem bool) {
 	}
 }
 
-// push puts a value below the stack pointer.
 func (st *state) push(sp uint8, v value) {
 	st.regs[sp] = st.regs[sp].plus(-8)
 	st.store(st.regs[sp], v)
 }
 
-// stackX86: push and pop.
 func stackX86(st *state, i *x86.Inst, f *flow) {
 	if i.Prefix&x86.Prefix66 != 0 {
 		st.regs[hwSP] = value{}
@@ -105,7 +99,7 @@ func stackX86(st *state, i *x86.Inst, f *flow) {
 	}
 }
 
-// popX86 pops into a register, or drops the word.
+// popX86 pops into a register, noReg to drop.
 func popX86(st *state, reg uint8) {
 	at := st.regs[hwSP]
 	st.regs[hwSP] = at.plus(8)
@@ -114,7 +108,6 @@ func popX86(st *state, reg uint8) {
 	}
 }
 
-// frameX86: enter and leave.
 func frameX86(st *state, i *x86.Inst) {
 	if i.Op == 0xc9 {
 		st.regs[hwSP] = st.regs[hwBP]
@@ -130,8 +123,7 @@ func frameX86(st *state, i *x86.Inst) {
 	st.regs[hwSP] = st.regs[hwSP].plus(-(i.Imm & 0xffff))
 }
 
-// branchX86: conditional jumps. After `cmp rsp, reg; jne` falls through, both
-// are the same: so ends a loop that allocates stack page by page.
+// branchX86: after `cmp rsp, reg; jne` falls through, both are equal: the end of a loop that allocates stack by pages.
 func branchX86(st *state, i *x86.Inst, f *flow, cmp uint8) {
 	f.kind, f.target = flowCond, uint64(i.Imm)
 	if i.Op&0xf == 5 && i.Op >= 0x70 && i.Op < 0x90 && cmp != noReg && i.Imm < 0 {
@@ -139,7 +131,6 @@ func branchX86(st *state, i *x86.Inst, f *flow, cmp uint8) {
 	}
 }
 
-// controlX86: call, jmp, ret, and the group FF.
 func controlX86(st *state, i *x86.Inst, f *flow, mem bool) {
 	switch i.Op {
 	case 0xe8:
@@ -160,9 +151,8 @@ func controlX86(st *state, i *x86.Inst, f *flow, mem bool) {
 	}
 }
 
-// returnX86 finds the return address that ret takes. Code that pops it, drops
-// arguments and pushes it again (V8) is understood; an address out of a context, which
-// swapcontext pushes, is not the caller's.
+// returnX86 finds the return address of ret. It may have been popped, and pushed again behind dropped arguments (V8);
+// pushed out of a context (swapcontext) it is not the caller's.
 func returnX86(st *state, f *flow) {
 	sp := st.regs[hwSP]
 	f.kind, f.ret = flowReturn, sp.plus(8)
@@ -183,8 +173,7 @@ func groupFF(st *state, i *x86.Inst, f *flow, mem bool) {
 	case 6:
 		v := value{}
 		if i.Mod != 3 {
-			// A saved pointer into the stack is taken along to where the stack
-			// has moved to; of other words nothing is concluded.
+			// a saved stack pointer moves along with the stack; other words are unknown
 			if at := st.load(addressX86(st, i)); at.kind == initial {
 				v = at
 			}
@@ -196,10 +185,9 @@ func groupFF(st *state, i *x86.Inst, f *flow, mem bool) {
 	}
 }
 
-// indirectX86: a jump through a fixed word is a tail call (a PLT entry, with two more words pushed in the PLT's
-// first entry). One to a popped return address is a return, and so is one through r11 after an instruction that
-// gave back stack. The dynamic linker goes to the function that it has found in this way, as no other register is
-// free. All others may be jump tables.
+// indirectX86: a jump through a fixed word is a tail call (a PLT entry; the first has two more words pushed). One to a
+// popped return address is a return; so is one by r11 behind a release of stack, by which the dynamic linker goes to
+// the function found. Others may be jump tables.
 func indirectX86(st *state, i *x86.Inst, f *flow, mem bool) {
 	f.kind = flowIndirect
 	sp := st.regs[hwSP]
@@ -223,7 +211,6 @@ func indirectX86(st *state, i *x86.Inst, f *flow, mem bool) {
 	f.ret = sp.plus(8)
 }
 
-// twoByteX86 interprets the opcodes after 0F.
 func twoByteX86(st *state, i *x86.Inst, f *flow, cmp uint8) {
 	switch op := i.Op; {
 	case op >= 0x80 && op < 0x90:
@@ -243,8 +230,7 @@ func twoByteX86(st *state, i *x86.Inst, f *flow, cmp uint8) {
 	}
 }
 
-// readsKeptX86 reports whether the instruction uses what one of the kept
-// registers held at the start, other than by saving it.
+// readsKeptX86 reports whether the instruction uses a callee-saved register's initial value, other than to save it.
 func readsKeptX86(st *state, i *x86.Inst) bool {
 	if !i.HasRM {
 		return false
@@ -266,8 +252,7 @@ func readsKeptX86(st *state, i *x86.Inst) bool {
 	return false
 }
 
-// keptAtStart reports whether reg is one that callees keep and is unchanged. The
-// stack pointer always is set.
+// keptAtStart: callee-saved and unchanged, as the stack pointer always is.
 func keptAtStart(st *state, reg uint8) bool {
 	return (reg == hwBP || reg == hwBX || reg >= 12 && reg < 16) && st.regs[reg].isStart(reg)
 }

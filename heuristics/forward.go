@@ -2,32 +2,28 @@
 
 package heuristics
 
-// maxVotes bounds how many different outcomes of one walk are told apart, and
-// enoughVotes how many returns are asked.
+// maxVotes bounds different outcomes, enoughVotes the examined returns.
 const (
 	maxVotes    = 6
 	enoughVotes = 3
 )
 
-// votes are the outcomes of a forward walk.
 type votes struct {
 	list   [maxVotes]found
 	strong [maxVotes]uint8
 	weak   [maxVotes]uint8
 	n      int
 	total  int
-	exact  int // votes that are not weak
-	// odd is the outcome of a path whose calls are not aligned as the ABI says. It is no
-	// vote, but confirms what the function's start says: compilers need not align the
-	// stack for a function of the same unit that they know.
+	exact  int // strong votes
+	// odd is the outcome of a path whose calls are not aligned as by the ABI. It is no vote, but confirms the
+	// prologue's result: compilers need not align for a function of the same unit.
 	odd    found
 	hasOdd bool
-	// oddDiffers: there were several. helpers are what the calls of all paths lead to.
+	// oddDiffers: several such outcomes; helpers: targets of the calls on them
 	oddDiffers bool
 	helpers    helpers
 }
 
-// add counts an outcome.
 func (v *votes) add(f *found, weak bool) {
 	i := 0
 	for i < v.n && v.list[i] != *f {
@@ -49,8 +45,7 @@ func (v *votes) add(f *found, weak bool) {
 	v.exact++
 }
 
-// winner gives the outcome with the most votes, strong ones first, the first
-// found among equals; sure if nothing speaks against it.
+// winner gives the outcome with most votes, strong ones first, then the first found; sure if no other contradicts.
 func (v *votes) winner() (f *found, sure bool) {
 	if v.n == 0 {
 		return nil, false
@@ -64,22 +59,21 @@ func (v *votes) winner() (f *found, sure bool) {
 	return &v.list[best], int(v.strong[best]) == v.exact && v.exact > 0
 }
 
-// forwardAnalysis follows the paths from an address to the function's returns.
+// forwardAnalysis follows paths to the function's returns.
 type forwardAnalysis struct {
 	*interpreter
-	inner    bool // what is asked for is the innermost frame
+	inner    bool // the frame is innermost
 	dispatch dispatch
 	votes    votes
 	limit    int  // of the steps
 	turned   bool // a path has branched, jumped or called
 }
 
-// forward gives what the returns show that the paths from pc lead to.
 func (w *interpreter) forward(pc uint64, caller bool, lo, hi uint64) votes {
 	return w.forwardTo(pc, caller, lo, hi, dispatchNone)
 }
 
-// forwardTo is forward, also to the jumps by which a handler is left.
+// forwardTo follows also the jumps by which a handler is left.
 func (w *interpreter) forwardTo(pc uint64, caller bool, lo, hi uint64, d dispatch) votes {
 	table := uint8(noReg)
 	if d == dispatchByTable {
@@ -110,13 +104,12 @@ func (w *interpreter) forwardTo(pc uint64, caller bool, lo, hi uint64, d dispatc
 	return a.votes
 }
 
-// prove reports whether a path has shown a whole frame as a frame pointer makes it: the return address above the
-// caller's frame pointer, which it points to. Nothing else looks like that, so that one such path is enough.
+// prove reports whether a path has shown a whole frame: return address above the caller's frame pointer, to which the
+// frame pointer points. One such path suffices.
 func (v *votes) prove(a *abi) bool {
 	return v.exact > 0 && v.list[0].cfa == start(a.fp).plus(16) && v.list[0].kept[0] == savedReg{inMemory, a.fp, 0}
 }
 
-// followPath follows w.st to its end.
 func (w *forwardAnalysis) followPath() {
 	st := &w.st
 	for w.steps < w.limit && st.pc >= st.lo && st.pc < st.hi {
@@ -145,16 +138,14 @@ func (w *forwardAnalysis) followPath() {
 	}
 }
 
-// extend leaves out of the count what comes before the first turn, as far as maxSteps allows. There are no paths to
-// choose from there. Vector code that is unrolled by hand has 10,000 instructions in a row.
+// extend does not count instructions before the first branch, up to maxSteps: unrolled vector code has 10,000.
 func (w *forwardAnalysis) extend(f *flow) {
 	if w.turned = w.turned || f.kind != flowNext; !w.turned {
 		w.limit = min(w.limit+1, maxSteps)
 	}
 }
 
-// doubt watches for the end of a function that ends in a call that does not
-// return: padding up to an aligned address, or a landing place.
+// doubt watches for a call that does not return: padding to an aligned address, or a landing place, follows.
 func (st *state) doubt(f *flow) {
 	if !st.afterCall {
 		return
@@ -169,7 +160,7 @@ func (st *state) doubt(f *flow) {
 	st.afterCall, st.padded = false, false
 }
 
-// turn goes where the instruction leads; false if the path ends.
+// turn follows an instruction's control flow; false at the path's end.
 func (w *forwardAnalysis) turn(f *flow) bool {
 	st := &w.st
 	target := st.pc + f.target
@@ -194,7 +185,6 @@ func (w *forwardAnalysis) turn(f *flow) bool {
 	return true
 }
 
-// branch remembers the other side of a conditional jump.
 func (w *forwardAnalysis) branch(target uint64) {
 	if target >= w.st.lo && target < w.st.hi {
 		w.push(target)
@@ -204,8 +194,8 @@ func (w *forwardAnalysis) branch(target uint64) {
 	w.postpone(target, lo, hi)
 }
 
-// jump goes on at the target. Outside of the function that may be a tail call or a part that the compiler split
-// off. Both are read on, as neither changes the depth of the stack at the return.
+// jump goes on at the target. Outside of the function it is a tail call or a split-off part; neither changes the stack
+// depth at the return, so it is read on.
 func (w *forwardAnalysis) jump(target uint64) bool {
 	st := &w.st
 	if target >= st.lo && target < st.hi {
@@ -220,7 +210,6 @@ func (w *forwardAnalysis) jump(target uint64) bool {
 	return false
 }
 
-// around gives the bounds to stay within at an address.
 func (w *interpreter) around(pc uint64) (lo, hi uint64) {
 	if lo, hi, ok := w.src.bounds(pc); ok {
 		return lo, hi
@@ -228,7 +217,6 @@ func (w *interpreter) around(pc uint64) (lo, hi uint64) {
 	return 0, ^uint64(0)
 }
 
-// vote counts a return.
 func (w *forwardAnalysis) vote(fl *flow) {
 	f, ok := w.src.atReturn(&w.st, fl, false)
 	if !ok {
@@ -244,8 +232,7 @@ func (w *forwardAnalysis) vote(fl *flow) {
 	w.votes.add(&f, w.st.weak)
 }
 
-// voteTail counts a jump to another function's start, weakly: it may be a part
-// of this one.
+// voteTail counts, weakly, a jump to a function's start: it may be a part of this one.
 func (w *forwardAnalysis) voteTail() {
 	fl := w.src.abi.tail(&w.st)
 	if f, ok := w.src.atReturn(&w.st, &fl, false); ok && !w.misaligned(&f) {
@@ -253,8 +240,8 @@ func (w *forwardAnalysis) voteTail() {
 	}
 }
 
-// misaligned reports whether calls on the path could not be made with the CFA that its return shows. The path ran
-// past a call that does not return, or the code does not follow the ABI.
+// misaligned reports whether calls on the path contradict the CFA that its return shows: it ran past a call that does
+// not return, or the code ignores the ABI.
 func (w *forwardAnalysis) misaligned(f *found) bool {
 	return !w.src.o.JIT && f.cfa.kind == initial && f.cfa.base == w.src.abi.sp && !w.st.aligned(f.cfa.off)
 }

@@ -4,17 +4,17 @@ package heuristics
 
 import "prywalk/frames"
 
-// maxKept is the largest number of registers that an ABI keeps (x19 to x29).
+// maxKept is the largest number of callee-saved registers (x19–x29).
 const maxKept = 11
 
-// savedKind says where a kept register of the caller is.
+// savedKind is the kind of a saved register's place.
 type savedKind uint8
 
 const (
 	inRegister savedKind = iota
-	inMemory             // at (register base) + off
+	inMemory             // at base + off
 	inFrame              // at CFA + off
-	inOther              // in the register base
+	inOther              // in register base
 	lost
 )
 
@@ -25,15 +25,15 @@ type savedReg struct {
 	off  int32
 }
 
-// found is what the analysis of one pc gives. That is the CFA as (register cfa.base + cfa.off), or as the word
-// loaded from there; and the places of the registers of abi.kept and of the link register.
+// found is an analysis's result: the CFA, cfa.base + cfa.off or the word loaded from there, and the places of abi.kept
+// and the link register.
 type found struct {
 	cfa  value
 	ra   savedReg
 	kept [maxKept]savedReg
 }
 
-// fill writes the finding into a row; false if a row cannot say it.
+// fill writes the finding into a row; false if a row cannot express it.
 func (f *found) fill(a *abi, row *frames.Row) bool {
 	if f.cfa.base >= firstAnon {
 		return false
@@ -53,7 +53,7 @@ func (f *found) fill(a *abi, row *frames.Row) bool {
 	}
 	if a.ra != noReg {
 		if f.ra.kind == lost {
-			return false // the walker would take it for the root
+			return false // a root to the walker
 		}
 		row.RA = f.regRule(a, f.ra)
 		row.Regs[a.ra] = row.RA
@@ -61,7 +61,6 @@ func (f *found) fill(a *abi, row *frames.Row) bool {
 	return true
 }
 
-// regRule converts a place into the walker's terms.
 func (f *found) regRule(a *abi, p savedReg) frames.RegRule {
 	switch {
 	case p.kind == inRegister:
@@ -78,8 +77,8 @@ func (f *found) regRule(a *abi, p savedReg) frames.RegRule {
 	return frames.RegRule{Kind: frames.RuleRegOffset, Reg: a.dwarf(p.base), Off: int64(p.off)}
 }
 
-// atReturn reads the finding off the state at a function's return; false if the
-// return proves nothing. Code of a convention of its own keeps no register but the frame pointer.
+// atReturn reads the finding off the state at a return; false if that proves nothing. own: the code keeps no register
+// but the frame pointer.
 func (s *Source) atReturn(st *state, fl *flow, own bool) (f found, ok bool) {
 	a := s.abi
 	f.cfa = fl.ret
@@ -87,7 +86,7 @@ func (s *Source) atReturn(st *state, fl *flow, own bool) (f found, ok bool) {
 		return f, false
 	}
 	if fl.ret.kind == loaded && fl.ret.base != a.sp && fl.ret.base != a.fp {
-		return f, false // not the function's frame: swapcontext goes to another stack
+		return f, false // another function's frame (swapcontext)
 	}
 	if fl.ret.kind == initial && fl.ret.base == a.sp && int64(fl.ret.off) < a.entry {
 		return f, false
@@ -107,15 +106,13 @@ func (s *Source) atReturn(st *state, fl *flow, own bool) (f found, ok bool) {
 	return f, true
 }
 
-// onStack reports whether a value can be one that the function has saved. It is read by the stack or frame pointer,
-// or by the register that the CFA is found by. V8's code loads registers that the ABI says must be kept from the
-// tables of its own.
+// onStack reports whether a value was loaded by stack pointer, frame pointer or the CFA's register. V8 loads
+// callee-saved registers from its tables.
 func (s *Source) onStack(v value, cfa uint8) bool {
 	return v.kind != loaded || v.base == s.abi.sp || v.base == s.abi.fp || v.base == cfa
 }
 
-// savedOffset tells where a register's value at a return came from; false if it is
-// not the caller's.
+// savedAt gives the place that a register's value at a return came from; false if it is not the caller's.
 func (s *Source) savedAt(v value, reg uint8, p *savedReg) bool {
 	switch {
 	case v.isStart(reg):
@@ -128,10 +125,9 @@ func (s *Source) savedAt(v value, reg uint8, p *savedReg) bool {
 	return true
 }
 
-// handedIn tells where a return address is that the path took from a register which callees may change. That is the
-// end of swapcontext of arm64, to which setcontext goes with the address in x1. A register that callees keep is
-// none: code that has put something there for itself (or for nobody, after a call that does not return) looks the
-// same.
+// handedIn gives the place of a return address that the path took from a caller-saved register, as arm64's swapcontext
+// takes x1 from setcontext. Not of callee-saved ones: code that uses them for itself, or runs past a call without
+// return, looks the same.
 func (s *Source) handedIn(v value, p *savedReg) bool {
 	if v.kind != initial || v.off != 0 || v.base >= firstAnon || s.abi.scratch>>v.base&1 == 0 {
 		return false
@@ -140,8 +136,7 @@ func (s *Source) handedIn(v value, p *savedReg) bool {
 	return true
 }
 
-// savedSP computes the CFA from a stack pointer that the function has saved in its
-// frame: the word at reg + off, plus add.
+// savedSP is a CFA by a stack pointer saved in the frame: the word at reg + off, plus add.
 type savedSP struct {
 	reg      uint8
 	off, add int64
@@ -157,13 +152,12 @@ func (e savedSP) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, b
 	return v + uint64(e.add), ok
 }
 
-// opPushBP is push rbp (Intel SDM volume 2, PUSH).
+// Intel SDM volume 2, PUSH
 const opPushBP = 0x55
 
-// makesFrame counts an outcome where generated code makes its frame: push rbp; mov rbp, rsp. A function does that once,
-// while the return address is on top. So it tells where that is in the code before it, of which often no path leads
-// to a return, but to a compiler's builtins. It asks of the innermost frame only: code that has
-// called has its frame already. Compilers other than those may save rbp among others before they load it.
+// makesFrame counts an outcome where generated code makes its frame (push rbp; mov rbp, rsp), once, with the return
+// address on top. That serves code before it, which often has no other path to a return. For the innermost frame only,
+// and not for other compilers, which may save rbp earlier.
 func (w *forwardAnalysis) makesFrame() bool {
 	a, st := w.src.abi, &w.st
 	fp := st.regs[a.fp]
@@ -176,7 +170,7 @@ func (w *forwardAnalysis) makesFrame() bool {
 	}
 	switch {
 	case st.load(fp).isStart(a.fp):
-		f.kept[0] = savedReg{} // not yet pushed
+		f.kept[0] = savedReg{}
 	case w.steps == 1 && w.pushed(st.pc):
 		f.kept[0] = savedReg{inMemory, a.sp, fp.off}
 	default:
@@ -186,7 +180,6 @@ func (w *forwardAnalysis) makesFrame() bool {
 	return true
 }
 
-// pushed reports whether the instruction before pc is push rbp.
 func (w *interpreter) pushed(pc uint64) bool {
 	b := w.code(pc - 1)
 	return pc > 0 && len(b) > 0 && b[0] == opPushBP

@@ -36,7 +36,7 @@ func FuzzRule(f *testing.F) {
 	})
 }
 
-// hostileCode answers every read with more than was asked for.
+// hostileCode returns more bytes than requested.
 type hostileCode struct{}
 
 func (hostileCode) ReadCode(_ uint64, buf []byte) int {

@@ -4,24 +4,21 @@ package heuristics
 
 // # Assembly that calls its own helpers
 //
-// Hand-written code of which no bounds are known, as that of video encoders, calls parts of itself without aligning
-// the stack: it knows that they do not need that. The paths to its returns then are no votes, as calls on them are
-// not made as the ABI says. The doubt is whether a call does not return, and the path led into the next function. It
-// is none if each of these calls goes to a place that is known by no bounds either, calls nobody itself, and is seen to
-// return.
+// Hand-written code of unknown bounds calls parts of itself without aligning the stack. Paths to its returns are no
+// votes then, as a call might not return, and lead into the next function; except if each such call goes to a place of
+// unknown bounds too, which calls nothing and returns.
 
-// maxHelpers bounds the calls that are asked about.
 const maxHelpers = 4
 
-// helpers are the places that the calls of paths with such calls lead to.
+// helpers are the targets of such calls.
 type helpers struct {
 	list [maxHelpers]uint64
 	n    int
-	// others: some call leads elsewhere, or nobody knows where.
+	// others: a call has another or an unknown target.
 	others bool
 }
 
-// add takes note of a call's target, 0 if it is not known.
+// 0: unknown
 func (h *helpers) add(target uint64) {
 	for _, known := range h.list[:h.n] {
 		if known == target {
@@ -36,7 +33,7 @@ func (h *helpers) add(target uint64) {
 	h.n++
 }
 
-// helped reports whether what the paths with calls of helpers show holds: they agree, and the helpers return.
+// helped: such paths agree, and their helpers return.
 func (w *interpreter) helped(v *votes) bool {
 	if !v.hasOdd || v.oddDiffers || v.helpers.others || v.helpers.n == 0 {
 		return false
@@ -54,7 +51,7 @@ func (w *interpreter) helped(v *votes) bool {
 	return true
 }
 
-// calledBefore is the target of the call that ends at pc, 0 if it is not known.
+// calledBefore gives the target of the call that ends at pc, 0 if unknown.
 func (s *Source) calledBefore(pc uint64) uint64 {
 	if c, ok := s.CallBefore(pc); ok && c.Direct {
 		return c.Target

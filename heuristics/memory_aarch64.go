@@ -2,7 +2,7 @@
 
 package heuristics
 
-// memoryA64: loads and stores (Arm ARM C4.1.94).
+// Arm ARM C4.1.94.
 func memoryA64(st *state, w a64) {
 	switch {
 	case w.is(0x3a000000, 0x28000000):
@@ -24,7 +24,7 @@ func memoryA64(st *state, w a64) {
 	}
 }
 
-// sizeA64 gives the logarithm of the size of a single load or store.
+// sizeA64 gives log2 of the bytes of a single load or store.
 func sizeA64(w a64) uint8 {
 	if w.is(1<<26, 1<<26) && w.field(23, 1) == 1 {
 		return 4 // a whole vector register
@@ -32,8 +32,7 @@ func sizeA64(w a64) uint8 {
 	return w.field(30, 2)
 }
 
-// pairA64: stp and ldp of general and vector registers, before, after or without
-// moving their base.
+// pairA64: stp, ldp.
 func pairA64(st *state, w a64) {
 	vector, load := w.is(1<<26, 1<<26), w.is(1<<22, 1<<22)
 	opc, mode := w.field(30, 2), w.field(23, 2)
@@ -57,7 +56,7 @@ func pairA64(st *state, w a64) {
 	}
 }
 
-// accessA64 loads or stores one register; whole: all 64 bits of it.
+// accessA64 loads or stores a register; whole: all 64 bits.
 func accessA64(st *state, reg uint8, at value, load, whole bool) {
 	switch {
 	case load && reg == regSP:
@@ -66,7 +65,7 @@ func accessA64(st *state, reg uint8, at value, load, whole bool) {
 	case load:
 		st.set(reg, value{})
 	case whole && (reg == regLR || reg == regFP) && st.regs[reg].isStart(reg):
-		// Go saves them by x20, which becomes the stack pointer only then.
+		// Go saves by x20, which becomes the stack pointer only then
 		st.storeAt(at, st.regs[reg])
 	case whole && reg != regSP:
 		st.store(at, st.regs[reg])
@@ -75,7 +74,6 @@ func accessA64(st *state, reg uint8, at value, load, whole bool) {
 	}
 }
 
-// plainA64: a load or store of one register at a constant offset.
 func plainA64(st *state, w a64, off int64) {
 	if w.is(1<<26, 1<<26) || w.is(0xffc00000, 0xf9800000) || w.is(0xffc00000, 0xf8800000) {
 		return // vector registers, prefetch
@@ -84,7 +82,7 @@ func plainA64(st *state, w a64, off int64) {
 	accessA64(st, w.rd(), st.regs[w.rn()].plus(off), load, w.field(30, 2) == 3)
 }
 
-// indexedA64: the forms with an offset of nine bits, which can move their base.
+// indexedA64: nine-bit offsets, which can move their base.
 func indexedA64(st *state, w a64) {
 	off := w.signed(12, 9)
 	base := st.regs[w.rn()]
@@ -100,7 +98,6 @@ func indexedA64(st *state, w a64) {
 	}
 }
 
-// exclusiveA64: loads write their registers, stores their status.
 func exclusiveA64(st *state, w a64) {
 	if w.is(1<<22, 1<<22) {
 		putA64(st, w.rd(), value{})

@@ -4,7 +4,6 @@ package heuristics
 
 import "prywalk/internal/x86"
 
-// addressX86 gives the value of a memory operand's address.
 func addressX86(st *state, i *x86.Inst) value {
 	if i.Base == noReg || i.Index != noReg || i.Prefix&(x86.PrefixSeg|x86.Prefix67) != 0 {
 		return value{}
@@ -16,8 +15,7 @@ func addressX86(st *state, i *x86.Inst) value {
 	return v.plus(int64(i.Disp))
 }
 
-// setX86 writes a register; a stack pointer of which nothing is known begins a
-// new base, so that what is pushed from there on can be popped again.
+// setX86 writes a register. An unknown stack pointer is a new base, so that words pushed from there can be popped.
 func setX86(st *state, reg uint8, v value) {
 	if reg == hwSP && (v.kind == unknown || v.kind == number) {
 		v = st.fresh()
@@ -25,7 +23,6 @@ func setX86(st *state, reg uint8, v value) {
 	st.set(reg, v)
 }
 
-// moveX86: mov between registers, stack and constants; lea.
 func moveX86(st *state, i *x86.Inst) {
 	switch op := i.Op; {
 	case op == 0x8d:
@@ -87,8 +84,7 @@ func loadX86(st *state, i *x86.Inst) {
 	st.restore(i.Reg, at)
 }
 
-// arithX86: additions to tracked registers; of all else, which registers it
-// changes.
+// arithX86: additions to tracked registers; for others, what they change.
 func arithX86(st *state, i *x86.Inst) {
 	if !i.W || !i.HasRM {
 		dropX86(st, writesOne(i))
@@ -114,7 +110,7 @@ func arithX86(st *state, i *x86.Inst) {
 	}
 }
 
-// dropX86 forgets registers, giving the stack pointer a fresh base.
+// dropX86 forgets registers; the stack pointer gets a new base.
 func dropX86(st *state, mask uint32) {
 	st.clobber(mask)
 	if mask&(1<<hwSP) != 0 {
@@ -122,8 +118,6 @@ func dropX86(st *state, mask uint32) {
 	}
 }
 
-// sumX86: add or sub between registers. A constant moves the stack pointer by a
-// known amount, anything else by an unknown one.
 func sumX86(st *state, to, from uint8, negative bool) {
 	v := value{}
 	if n := st.regs[from]; n.kind == number {
@@ -136,7 +130,6 @@ func sumX86(st *state, to, from uint8, negative bool) {
 	setX86(st, to, v)
 }
 
-// immX86: arithmetic with a constant.
 func immX86(st *state, i *x86.Inst) {
 	if i.Mod != 3 {
 		return

@@ -15,8 +15,7 @@ import (
 	"prywalk/frames"
 )
 
-// cfiRow is a line of readelf's table: what the call frame information says from
-// an address on.
+// cfiRow is a line of readelf's table: the call frame information from an address on.
 type cfiRow struct {
 	pc     uint64
 	reg    string
@@ -317,8 +316,8 @@ func (f *cfiFunc) instructions(s *Source, code *elfCode, do func(pc, next uint64
 	}
 }
 
-// query asks for a rule and compares it. Where the truth is relative to the
-// stack pointer and the rule is not, the rule for the stack pointer is asked for.
+// query requests a rule and compares it. Where the truth is relative to the stack pointer and the rule is not, the
+// rule for the stack pointer is requested.
 func (c *tally) query(s *Source, q frames.Query, f *cfiFunc, truth *cfiRow) string {
 	r, row, ok := s.Rule(q)
 	if !ok {
@@ -342,5 +341,5 @@ func (c *tally) query(s *Source, q frames.Query, f *cfiFunc, truth *cfiRow) stri
 	return c.compare(s.o.Arch, r, row, truth)
 }
 
-// showClass says which outcomes are logged.
+// showClass lists the logged outcomes.
 var showClass = "wrong lost"

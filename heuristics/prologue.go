@@ -2,26 +2,22 @@
 
 package heuristics
 
-// prologue is the state at pc in terms of the function's entry.
 type prologue struct {
 	st    state
 	found bool
-	// weak: pc was not reached; the state is the one that most of the function's
-	// jump tables have, or most of its calls.
+	// weak: pc was not reached; the state is that of most jump tables, or most calls.
 	weak bool
 	// caller: pc is a return address.
 	caller bool
-	// mixed: other paths lead to pc with another stack pointer, so that the state
-	// says nothing of it.
+	// mixed: paths lead to pc with different stack pointers.
 	mixed bool
-	// before has, for a caller, what the registers were before its call.
+	// before has a caller's registers before its call.
 	before [32]value
 
 	tables, calls majority
 }
 
-// majority finds the state whose stack pointer most of those added have (the
-// algorithm of Boyer and Moore).
+// majority is the vote of Boyer and Moore on the stack pointer.
 type majority struct {
 	st    state
 	count int
@@ -42,14 +38,12 @@ func (m *majority) add(st *state) {
 	}
 }
 
-// prologue follows the function from its start until it gets to pc; for a
-// caller, to the call that ends at pc. Jumps to the part that was split off it are
-// followed there, and back. With spOnly the stack pointer has to be the same on all paths.
+// prologue follows the function from its start to pc, for a caller to the call that ends there, and into its split-off
+// part. spOnly: the stack pointer must be the same on all paths.
 func (w *interpreter) prologue(pc uint64, caller, spOnly bool, fn, part span) prologue {
 	p := w.prologueAlong(pc, caller, fn, part, false)
 	if fp := p.st.regs[w.src.abi.fp]; spOnly && p.found && !p.weak && fp.kind == initial && fp.base == w.src.abi.sp {
-		// Only with a frame pointer can the compiler let the stack pointer
-		// depend on the path.
+		// without a frame pointer, the stack pointer cannot depend on the path
 		p = w.prologueAlong(pc, caller, fn, part, true)
 	}
 	if !p.found {
@@ -58,16 +52,15 @@ func (w *interpreter) prologue(pc uint64, caller, spOnly bool, fn, part span) pr
 	return p
 }
 
-// prologueAnalysis follows the paths from a function's start.
 type prologueAnalysis struct {
 	*interpreter
-	spans [2]span // the function, and the part that was split off it
-	whole bool    // all paths are followed, see arrive
-	moved bool    // on some path the stack pointer changed by an unknown amount
+	spans [2]span // function, split-off part
+	whole bool    // follow all paths, see arrive
+	moved bool    // a path moved the stack pointer by an unknown amount
 	to    prologue
 }
 
-// prologueAlong is prologue along the paths up to pc, or along all paths.
+// whole: along all paths, not only up to pc
 func (w *interpreter) prologueAlong(pc uint64, caller bool, fn, part span, whole bool) prologue {
 	w.begin(fn.lo, fn.lo, fn.hi)
 	a := prologueAnalysis{interpreter: w, spans: [2]span{fn, part}, whole: whole}
@@ -83,10 +76,9 @@ func (w *interpreter) prologueAlong(pc uint64, caller bool, fn, part span, whole
 	return a.to
 }
 
-// ended reports whether no more paths need to be followed.
 func (w *prologueAnalysis) ended() bool { return w.to.found && (!w.whole || w.to.mixed) }
 
-// push is [interpreter.push], also to where paths were before with another stack pointer if all are followed.
+// push follows also to where paths came with another stack pointer, if all are followed.
 func (w *prologueAnalysis) push(pc uint64) {
 	if v := w.seen.find(pc); v != nil && (!w.whole || v.sp == mixedSP || v.sp == w.st.spKey()) {
 		return
@@ -94,10 +86,9 @@ func (w *prologueAnalysis) push(pc uint64) {
 	w.paths.push(&w.st, pc)
 }
 
-// span is a run of addresses, hi excluded.
+// hi is excluded.
 type span struct{ lo, hi uint64 }
 
-// spanOf gives the piece of the function that an address is in, an empty one if none.
 func (w *prologueAnalysis) spanOf(pc uint64) span {
 	for _, s := range w.spans {
 		if pc >= s.lo && pc < s.hi {
@@ -107,7 +98,6 @@ func (w *prologueAnalysis) spanOf(pc uint64) span {
 	return span{}
 }
 
-// pushInto is push for a path into another piece of the function.
 func (w *prologueAnalysis) pushInto(pc uint64, to span) {
 	n := w.paths.npending
 	if w.push(pc); w.paths.npending > n {
@@ -115,7 +105,6 @@ func (w *prologueAnalysis) pushInto(pc uint64, to span) {
 	}
 }
 
-// reach notes the state at pc.
 func (p *prologue) reach(st *state) {
 	if p.found {
 		p.mixed = p.mixed || p.st.regs[st.sp] != st.regs[st.sp]
@@ -125,17 +114,16 @@ func (p *prologue) reach(st *state) {
 	p.found = true
 }
 
-// mixedSP marks an instruction that was reached with several stack pointers.
 const mixedSP = ^uint32(0)
 
-// spKey tells values of the stack pointer apart; it is never mixedSP.
+// spKey identifies a stack pointer value; never mixedSP.
 func (st *state) spKey() uint32 {
 	v := st.regs[st.sp]
 	return (uint32(v.off)*0x9e3779b1 + uint32(v.base)<<8 + uint32(v.kind)) &^ 1
 }
 
-// arrive is mark, and where all paths are followed lets an instruction be visited a second time if the stack pointer
-// is another one there. It is unknown from then on. A call whose other side was reached otherwise does not return.
+// arrive is mark; with all paths followed, an instruction is visited again with another stack pointer, unknown from
+// there on. A call whose other side was reached otherwise does not return.
 func (w *prologueAnalysis) arrive() bool {
 	st := &w.st
 	w.moved = w.moved || st.regs[st.sp].base >= firstAnon
@@ -156,8 +144,7 @@ func (w *prologueAnalysis) arrive() bool {
 	return true
 }
 
-// guess takes the state of jump tables or calls for code that only a jump table
-// or the handling of an exception leads to.
+// guess takes the state of jump tables or calls, for code that only a jump table or an exception leads to.
 func (p *prologue) guess() {
 	for _, m := range [...]*majority{&p.tables, &p.calls} {
 		if m.count > 0 {
@@ -167,7 +154,6 @@ func (p *prologue) guess() {
 	}
 }
 
-// followPath follows w.st to its end, and notes how it comes to pc.
 func (w *prologueAnalysis) followPath(pc uint64) {
 	st, p := &w.st, &w.to
 	for w.steps < maxSteps && st.pc >= st.lo && st.pc < st.hi && !w.ended() {
@@ -175,8 +161,7 @@ func (w *prologueAnalysis) followPath(pc uint64) {
 			return
 		}
 		if st.afterCall && st.padded && st.pc%8 == 0 {
-			// The call may not return; first see whether there is another
-			// way to get here.
+			// the call may not return: other ways here come first
 			w.postpone(st.pc, st.lo, st.hi)
 			return
 		}
@@ -204,7 +189,6 @@ func (w *prologueAnalysis) followPath(pc uint64) {
 	}
 }
 
-// turn goes where the instruction leads, inside of the function.
 func (w *prologueAnalysis) turn(f *flow) bool {
 	st, p := &w.st, &w.to
 	target := st.pc + f.target
@@ -232,8 +216,7 @@ func (w *prologueAnalysis) turn(f *flow) bool {
 	return true
 }
 
-// indirect notes the state at a jump to an unknown place. That is a jump table, unless the stack is as at the
-// function's start, when it may as well be a tail call.
+// indirect notes a jump table: a jump to an unknown place, with another stack than at the start (else a tail call).
 func (p *prologue) indirect(st *state) {
 	if st.regs[st.sp].isStart(st.sp) {
 		p.calls.add(st)

@@ -4,8 +4,7 @@ package heuristics
 
 import "math"
 
-// express gives the state at pc as a finding; false if no register gives the
-// CFA.
+// express gives the state at pc as a finding; false without a register for the CFA.
 func (p *prologue) express(a *abi, spOnly, caller bool) (f found, ok bool) {
 	if spOnly && p.mixed {
 		return f, false
@@ -20,8 +19,7 @@ func (p *prologue) express(a *abi, spOnly, caller bool) (f found, ok bool) {
 	return f, true
 }
 
-// base chooses the register that the CFA is given by: the frame pointer where it
-// is set up as one, the stack pointer, or, in the innermost frame, any other.
+// base chooses the CFA's register: the frame pointer if it is one, the stack pointer, or, innermost, any.
 func (p *prologue) base(a *abi, spOnly, caller bool) (uint8, bool) {
 	st := &p.st
 	if fp := st.regs[a.fp]; !spOnly && fp.kind == initial && fp.base == a.sp && a.framesAt(st, fp) {
@@ -44,9 +42,8 @@ func (p *prologue) base(a *abi, spOnly, caller bool) (uint8, bool) {
 	return 0, false
 }
 
-// aligned finds the CFA in a slot of a frame that was aligned anew. gcc saves its dynamically realigned argument
-// pointer there, OpenSSL's assembly the stack pointer of before, no lower than the registers that it has saved.
-// Lower addresses are those of variables, pushed as arguments: the function that gets them may write there.
+// aligned finds the CFA in a slot of a realigned frame: gcc's argument pointer, OpenSSL's earlier stack pointer, not
+// below the saved registers. Lower slots are arguments, which callees may write.
 func (p *prologue) aligned(a *abi, f *found, spOnly bool) bool {
 	best, lowest := int32(math.MaxInt32), p.st.lowestSave(a)
 	for i := range p.st.nslots {
@@ -60,7 +57,7 @@ func (p *prologue) aligned(a *abi, f *found, spOnly bool) bool {
 		for _, reg := range [...]uint8{a.sp, a.fp} {
 			v := p.st.regs[reg]
 			if v.kind == initial && v.base == s.base && (!spOnly || reg == a.sp) {
-				// The innermost copy is the one that moves along with the stack.
+				// the innermost copy moves along with the stack
 				best = s.off
 				f.cfa = value{kind: loaded, base: reg, off: s.off - v.off, add: int32(a.entry) - s.val.off}
 				p.places(a, f, reg)
@@ -75,11 +72,9 @@ func (p *prologue) aligned(a *abi, f *found, spOnly bool) bool {
 	return true
 }
 
-// untouched gives the CFA by a register that the call may have changed, if nothing else has it. OpenSSL's assembly
-// keeps the stack pointer in rax while it calls helpers that leave that alone. The walker believes it only with
-// proof.
+// untouched gives the CFA by a register that calls may change, if no other has it; the walker requires proof.
 func (p *prologue) untouched(a *abi, f *found) bool {
-	if p.weak || a.ra != noReg { // with a link register that is needed, too
+	if p.weak || a.ra != noReg { // a link register would be needed too
 		return false
 	}
 	for r, v := range p.before {
@@ -95,8 +90,7 @@ func (p *prologue) untouched(a *abi, f *found) bool {
 	return false
 }
 
-// savedAbove finds the kept registers that were saved before the stack pointer was
-// aligned: their distance to the CFA is known.
+// savedAbove finds registers saved before the stack pointer was aligned: their distance to the CFA is known.
 func (p *prologue) savedAbove(a *abi, f *found) {
 	for i, r := range a.kept {
 		if f.kept[i].kind == inMemory {
@@ -110,7 +104,6 @@ func (p *prologue) savedAbove(a *abi, f *found) {
 	}
 }
 
-// places tells where the kept registers are, by a register of known value.
 func (p *prologue) places(a *abi, f *found, reg uint8) {
 	for i, r := range a.kept {
 		f.kept[i] = p.saved(a, r, reg)
@@ -122,10 +115,10 @@ func (p *prologue) places(a *abi, f *found, reg uint8) {
 	}
 }
 
-// elsewhere looks for a register's value of the start in memory that is not the function's own. swapcontext of
-// arm64 has its return address in the context only, which a register points to.
+// elsewhere finds a register's initial value in memory that is not the function's: arm64's swapcontext has its return
+// address in the context only.
 func (p *prologue) elsewhere(a *abi, r uint8) savedReg {
-	if p.caller { // the call may have changed all registers: the walker asks for proof
+	if p.caller { // the call may have changed all
 		for reg, v := range p.before {
 			if v.isStart(r) && !p.weak && a.scratch>>reg&1 != 0 && uint8(reg) != r {
 				return savedReg{kind: inOther, base: uint8(reg)}
@@ -143,8 +136,7 @@ func (p *prologue) elsewhere(a *abi, r uint8) savedReg {
 	return savedReg{kind: lost}
 }
 
-// saved prefers a slot to the register that still holds the value: the slot can
-// be read when the registers are not known.
+// saved prefers a slot, readable without registers, to the register that still has the value.
 func (p *prologue) saved(a *abi, r, reg uint8) savedReg {
 	st := &p.st
 	by, sp := st.regs[reg], st.regs[a.sp]

@@ -4,14 +4,11 @@ package heuristics
 
 import "prywalk/internal/x86"
 
-// A JIT compiler's code has no bounds that are known, so that its analysis goes forwards only. Mostly the first
-// path to a return ends in the epilogue of a frame with a frame pointer, which proves the frame (see proven). Of
-// the instructions on such a path only those count that write rbp, or a register that is kept, or the words that
-// rbp points to. So the paths are read here first, in the same order, with nothing but that in mind. It takes half
-// of the time (BenchmarkJIT, processor time: 1.6 µs for a hundred instructions, 2.8 by forward). It finds what
-// forward finds, or nothing.
+// JIT code has no known bounds, so that it is analysed forwards only. Mostly the first path to a return ends in a frame
+// pointer's epilogue, which proves the frame. On it only writes count of rbp, kept registers and the words at rbp. So
+// paths are read for these first, in forward's order, at half the cost. The result is forward's, or none.
 
-// maxProof bounds the instructions that are read, maxRuns the jumps.
+// instructions, jumps
 const (
 	maxProof = 1000
 	maxRuns  = 128 // V8's sort takes 70
@@ -21,23 +18,23 @@ const (
 type proof struct {
 	w       *interpreter
 	way     way
-	loads   [16]savedReg // where kept registers that were loaded from the frame came from
+	loads   [16]savedReg // where loaded kept registers came from
 	runs    [maxRuns]span
 	n       int
-	next    uint64 // the lowest start of a run that lies ahead
+	next    uint64 // lowest start of a later run
 	pending [maxRuns]way
 	npend   int
-	doubts  state // of afterCall and so on, see doubt
+	doubts  state // afterCall and so on
 }
 
-// way is where a path has got to.
+// way is a path's state.
 type way struct {
 	pc      uint64
-	changed uint32 // kept registers that were written
-	stores  bool   // the frame's words were written
+	changed uint32 // written kept registers
+	stores  bool   // wrote the frame's words
 }
 
-// proveX86 follows the paths from pc and gives the frame that the first return proves; false if it proves none.
+// proveX86 gives the frame that the first return proves; false if none.
 func (w *interpreter) proveX86(pc uint64, caller bool) (f found, ok bool) {
 	p := proof{w: w, way: way{pc: pc}}
 	p.doubts.afterCall = caller
@@ -45,7 +42,7 @@ func (w *interpreter) proveX86(pc uint64, caller bool) (f found, ok bool) {
 	var i x86.Inst
 	for range maxProof {
 		if p.way.pc >= p.next {
-			if !p.pop() { // the path has come to where one was before
+			if !p.pop() { // been there
 				return f, false
 			}
 			continue
@@ -71,17 +68,16 @@ func (w *interpreter) proveX86(pc uint64, caller bool) (f found, ok bool) {
 	return f, false
 }
 
-// What an instruction means for a proof.
+// proofStep is an instruction's part in a proof.
 type proofStep uint8
 
 const (
 	proofGoesOn  proofStep = iota
-	proofEnds              // the path ends and proves nothing
+	proofEnds              // proves nothing
 	proofReturns           // the epilogue begins
-	proofFails             // forward has to decide
+	proofFails             // forward decides
 )
 
-// goesOn is proofGoesOn, or proofFails.
 func goesOn(ok bool) proofStep {
 	if ok {
 		return proofGoesOn
@@ -89,7 +85,7 @@ func goesOn(ok bool) proofStep {
 	return proofFails
 }
 
-// run begins a new run of instructions; false if the path has been there already, or if there are too many.
+// run begins a run of instructions; false if been there, or too many.
 func (p *proof) run(pc uint64) bool {
 	if p.n > 0 && p.runs[p.n-1].hi == 0 {
 		p.runs[p.n-1].hi = p.way.pc
@@ -113,7 +109,6 @@ func (p *proof) run(pc uint64) bool {
 	return true
 }
 
-// pop goes on with the other side of the last condition.
 func (p *proof) pop() bool {
 	for p.npend > 0 {
 		p.npend--
@@ -131,7 +126,6 @@ func (p *proof) pop() bool {
 	return false
 }
 
-// branch remembers the other side of a condition.
 func (p *proof) branch(to uint64) proofStep {
 	if p.npend == len(p.pending) {
 		return proofFails
@@ -141,7 +135,6 @@ func (p *proof) branch(to uint64) proofStep {
 	return proofGoesOn
 }
 
-// doubt is state.doubt.
 func (p *proof) doubt(i *x86.Inst) {
 	if !p.doubts.afterCall {
 		return
@@ -154,15 +147,14 @@ func (p *proof) doubt(i *x86.Inst) {
 	if i.VEX {
 		f = flow{}
 	}
-	// As in forwardPath, the address is still that of the instruction.
+	// as in followPath, pc is the instruction's
 	p.doubts.pc = p.way.pc - uint64(i.Size)
 	p.doubts.doubt(&f)
 }
 
-// step takes in an instruction.
 func (p *proof) step(i *x86.Inst) proofStep {
 	if i.HasRM && i.Mod != 3 && i.Base == hwBP && i.Disp > -8 && i.Disp < 16 && i.Index == noReg && i.Op != 0x8d {
-		return proofFails // the words of the frame itself
+		return proofFails // the frame's own words
 	}
 	switch {
 	case i.VEX && i.Map == x86.MapAPX:
@@ -182,7 +174,7 @@ func (p *proof) step(i *x86.Inst) proofStep {
 	return goesOn(p.write(mapWrites(i)))
 }
 
-// write notes the registers that change; false if rbp is among them.
+// write notes changed registers; false with rbp among them.
 func (p *proof) write(mask uint32) bool {
 	p.way.changed |= mask
 	if mask&(1<<hwBX|0xf<<12) != 0 {
@@ -195,7 +187,6 @@ func (p *proof) write(mask uint32) bool {
 	return mask&(1<<hwBP) == 0
 }
 
-// one is step for the one-byte opcodes.
 func (p *proof) one(i *x86.Inst) proofStep {
 	switch op := i.Op; {
 	case op == 0x89 && i.Mod == 3 && i.W && i.RM == hwSP && i.Reg == hwBP, op == 0x8b && i.Mod == 3 && i.W &&
@@ -227,7 +218,6 @@ func (p *proof) one(i *x86.Inst) proofStep {
 	return goesOn(p.write(writesOne(i)))
 }
 
-// turn is step for calls and jumps.
 func (p *proof) turn(i *x86.Inst) proofStep {
 	switch {
 	case i.Op == 0xe8:
@@ -250,11 +240,10 @@ func (p *proof) turn(i *x86.Inst) proofStep {
 	return proofFails
 }
 
-// move is step for mov and lea.
 func (p *proof) move(i *x86.Inst) bool {
 	switch op := i.Op; {
 	case op == 0x8d:
-		// A store through a copy of rbp would be one into the frame.
+		// a store through a copy of rbp would be into the frame
 		return p.write(bit(i.Reg)) && (i.Base != hwBP || i.Index != noReg || i.Reg == hwSP)
 	case op >= 0xb8 && op < 0xc0:
 		return p.write(bit(i.Low()))
@@ -272,13 +261,11 @@ func (p *proof) move(i *x86.Inst) bool {
 		return ok
 	}
 	p.way.stores = p.way.stores || i.Base == hwBP || i.Base == hwSP
-	return op89(i) // a store of rbp itself makes forward take its word back
+	return op89(i) // forward takes the word back after a store of rbp
 }
 
-// op89 reports whether a store is not one of rbp.
 func op89(i *x86.Inst) bool { return i.Op != 0x89 || i.Reg != hwBP }
 
-// isPop reports whether the next instruction is pop rbp, and passes it.
 func (p *proof) isPop() bool {
 	b := p.w.code(p.way.pc)
 	if len(b) == 0 || b[0] != 0x5d {
@@ -288,11 +275,11 @@ func (p *proof) isPop() bool {
 	return true
 }
 
-// maxEpilogue bounds the instructions between the restoring of rbp and the return.
+// instructions from rbp's restoring to the return
 const maxEpilogue = 8
 
-// epilogue goes on to the return. V8 compares there how many arguments to drop; or it pops the return address, drops
-// them and pushes it again.
+// epilogue goes on to the return. V8 computes there how many arguments to drop, or pops the return address, drops them
+// and pushes it again.
 func (p *proof) epilogue() (f found, ok bool) {
 	var i x86.Inst
 	popped, pushed := uint8(noReg), false
@@ -327,7 +314,6 @@ func (p *proof) epilogue() (f found, ok bool) {
 	return f, false
 }
 
-// frame gives what is proven.
 func (p *proof) frame() found {
 	f := found{cfa: start(hwBP).plus(16)}
 	for i, reg := range p.w.src.abi.kept {

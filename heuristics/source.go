@@ -4,62 +4,52 @@ package heuristics
 
 import "prywalk/frames"
 
-// Code reads a module's instructions.
+// Code reads the instructions of a module.
 type Code interface {
-	// ReadCode fills buf with the bytes at addr, an address in the module's own terms, and returns how many there are.
-	// The number is smaller than len(buf) where the code ends, 0 where there is none.
+	// ReadCode fills buf from addr, a module address, and returns the number of bytes: 0 where no code is.
 	ReadCode(addr uint64, buf []byte) int
 }
 
-// Functions tells function bounds where symbols, call frame information or a
-// perf map know them.
+// Functions gives the bounds of the functions of a module.
 type Functions interface {
-	// FuncRange gives the first address of the function that pc is in, and the
-	// first one after it.
+	// FuncRange gives the bounds of pc's function, end excluded.
 	FuncRange(pc uint64) (start, end uint64, ok bool)
 }
 
-// Parts is what a [Functions] implements that knows the parts that compilers split off
-// functions: GCC and LLVM name such a part like its function, with .cold appended.
+// Parts is a [Functions] that knows parts split off functions (GCC's and LLVM's NAME.cold).
 type Parts interface {
-	// Parent gives the function that the part at start was split off; false if
-	// no such part begins there.
+	// Parent gives the function that the part at start was split off; false if none begins there.
 	Parent(start uint64) (lo, hi uint64, ok bool)
 }
 
-// Conventions is what a [Functions] implements that knows code which keeps none of the ABI's registers but the
-// frame pointer, although it was not made at run time. V8 has such builtins, which its own compiler has
-// made.
+// Conventions is a [Functions] that knows code, not made at run time, that keeps only the frame pointer: V8's builtins.
 type Conventions interface {
-	// KeepsFPOnly reports whether the code at pc is such.
 	KeepsFPOnly(pc uint64) bool
 }
 
-// Options says what a [Source] reads.
+// Options are what a [Source] knows of its module.
 type Options struct {
 	Arch frames.Arch
-	// Code is the module's code; it must not be nil.
+	// Code is required.
 	Code Code
-	// Funcs may be nil; the analysis then goes forwards only.
+	// Funcs may be nil: the analysis then goes forwards only.
 	Funcs Functions
-	// Entry is the ELF header's e_entry, 0 if there is none.
+	// Entry is the ELF header's e_entry, 0 if none.
 	Entry uint64
-	// JIT: the code was made by a JIT compiler, which keeps none of the ABI's
-	// registers but the frame pointer, and may change under the reader.
+	// JIT: code keeps only the frame pointer, and may change while it is read.
 	JIT bool
 }
 
-// Source analyses one module's code. It implements [frames.RuleSource] and
-// [frames.CallSites]. It remembers a bounded number of answers until Forget, and is for
-// one goroutine at a time.
+// Source analyses a module's code: a [frames.RuleSource] and [frames.CallSites]. It caches answers until Forget. One
+// goroutine at a time.
 type Source struct {
 	o    Options
 	abi  *abi
 	row  frames.Row
 	memo memo
-	// entryEnd is the end of the code at the entry point, 0 if it was not looked for.
+	// entryEnd is the end of the entry point's code, 0 if not determined.
 	entryEnd uint64
-	buf      [24]byte // what CallBefore and sigreturn read; kept here as it would escape
+	buf      [24]byte // here, as it would escape
 }
 
 var (
@@ -70,8 +60,7 @@ var (
 	_ frames.Pops       = (*Source)(nil)
 )
 
-// New gives a source for a module. With an architecture that is not known it
-// has no answers.
+// New gives a source; of an unknown architecture, one without answers.
 func New(o Options) *Source {
 	s := &Source{o: o}
 	switch o.Arch {
@@ -83,9 +72,8 @@ func New(o Options) *Source {
 	return s
 }
 
-// Rule implements [frames.RuleSource]. The rule's method is fp where the CFA is
-// relative to the frame pointer and the function's own instructions prove that
-// it is one, else heuristic.
+// Rule implements [frames.RuleSource]. The method is fp where the CFA is by a frame pointer that the function's
+// instructions prove, else heuristic.
 func (s *Source) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if s.abi == nil || s.o.Code == nil {
 		return frames.Rule{}, nil, false
@@ -98,7 +86,6 @@ func (s *Source) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return a.rule, a.row, a.ok
 }
 
-// find is Rule without what is remembered.
 func (s *Source) find(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if row := s.sigreturn(q); row != nil {
 		return frames.Rule{CFAReg: row.CFAReg, Flags: frames.FlagSignal, Method: frames.MethodHeuristic}, row, true
@@ -135,13 +122,12 @@ func (s *Source) CallBefore(ret frames.Addr) (frames.Call, bool) {
 	return s.abi.callBefore(s, ret)
 }
 
-// FuncStart implements [frames.CallSites], by Options.Funcs.
+// FuncStart is by Options.Funcs.
 func (s *Source) FuncStart(pc frames.Addr) (frames.Addr, bool) {
 	start, _, ok := s.bounds(pc)
 	return start, ok
 }
 
-// bounds gives the function around pc; not one that does not contain pc.
 func (s *Source) bounds(pc uint64) (start, end uint64, ok bool) {
 	if s.o.Funcs == nil {
 		return 0, 0, false
@@ -153,7 +139,6 @@ func (s *Source) bounds(pc uint64) (start, end uint64, ok bool) {
 	return start, end, true
 }
 
-// rule turns a finding into a rule.
 func (s *Source) rule(f *found, q frames.Query) (frames.Rule, *frames.Row, bool) {
 	m := frames.MethodHeuristic
 	if f.cfa.base == s.abi.fp && f.kept[0] == (savedReg{inMemory, s.abi.fp, 0}) {

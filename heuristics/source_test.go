@@ -243,7 +243,7 @@ func TestFrameWithPointerAuthenticationOnArm64(t *testing.T) {
 			t.Errorf("+%d: %+v", c.pc, r)
 		}
 	}
-	// The same with the frame pointer given back to sp first.
+	// The same with sp restored from the frame pointer first.
 	s = arm(false, 0x910003bf, 0xa8c27bfd, 0xd65f03c0) // mov sp,x29; ldp; ret
 	want(t, s, 0, frames.ARM64FP, 32, frames.MethodFP)
 }

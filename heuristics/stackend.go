@@ -8,13 +8,12 @@ import (
 	"prywalk/frames"
 )
 
-// maxStackEnd bounds the instructions at which a prepared stack ends: a cleared register, a call, a trap.
+// instructions at the end of a prepared stack: clear a register, call, trap
 const maxStackEnd = 6
 
-// EndsStack implements [frames.StackEnds]. The stack of a fiber is prepared so that its first function returns to code
-// that ends the process (Boost.Context's make_fcontext, of which PHP has a copy: xor edi, edi; call _exit; hlt). That
-// code is in the middle of a function, behind a jump by register or a return, so that nothing runs into it. From there
-// straight instructions lead to one call, and behind the call is a trap or the function's end.
+// EndsStack recognises code to which a fiber's first function returns, to end the process (Boost.Context's
+// make_fcontext, copied in PHP: xor edi, edi; call _exit; hlt): in a function, behind a jump by register or a return,
+// straight to a call that a trap or the function's end follows.
 func (s *Source) EndsStack(pc frames.Addr) bool {
 	if s.abi == nil || s.o.Code == nil {
 		return false
@@ -46,7 +45,6 @@ func (s *Source) EndsStack(pc frames.Addr) bool {
 	return false
 }
 
-// behindDeparture reports whether the instruction before pc is a jump by register or a return.
 func (w *interpreter) behindDeparture(pc uint64) bool {
 	if pc < 4 {
 		return false
@@ -62,12 +60,12 @@ func (w *interpreter) behindDeparture(pc uint64) bool {
 	return b[2] == 0xff && b[3]&0xf8 == 0xe0 || b[3] == 0xc3 // jmp reg, ret
 }
 
-// isTrapX86 reports whether code begins with hlt or ud2, which no program goes on behind.
+// hlt, ud2
 func isTrapX86(code []byte) bool {
 	return bytes.HasPrefix(code, []byte{0xf4}) || bytes.HasPrefix(code, []byte{0x0f, 0x0b})
 }
 
-// isTrapA64 reports the same of udf, brk and hlt.
+// udf, brk, hlt
 func isTrapA64(code []byte) bool {
 	if len(code) < 4 {
 		return false

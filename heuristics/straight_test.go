@@ -45,7 +45,7 @@ func TestLongStraightCodeIsReadToItsReturn(t *testing.T) {
 	}
 }
 
-// BenchmarkStraight tells what the analysis of a long function costs, for each place in it that is met.
+// BenchmarkStraight measures the analysis of a long function, for each place in it.
 func BenchmarkStraight(b *testing.B) {
 	code := append(bytes.Repeat([]byte{0xc5, 0xfd, 0xfd, 0xc1}, maxSteps-2), 0xc3)
 	s := intel(code...)

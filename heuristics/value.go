@@ -8,21 +8,19 @@ import (
 	"prywalk/internal/x86"
 )
 
-// valueKind says what is known of a value.
 type valueKind uint8
 
 const (
 	unknown valueKind = iota
-	initial           // what register base held at the start, plus off
-	loaded            // the word in memory at (initial base + off), plus add
-	number            // the constant off
+	initial           // register base's start value + off
+	loaded            // the word at (start base + off), + add
+	number            // off
 )
 
-// firstAnon is the first base that is no register: the stack pointer after it
-// was aligned or moved by a variable amount.
+// firstAnon is the first base that is no register: a stack pointer aligned or moved by a variable amount.
 const firstAnon = 32
 
-// value is what a register or a stack slot holds, in terms of the start.
+// value is a register's or stack slot's, in terms of the start.
 type value struct {
 	kind valueKind
 	base uint8
@@ -30,13 +28,11 @@ type value struct {
 	add  int32
 }
 
-// start is the value that a register had at the start.
 func start(reg uint8) value { return value{kind: initial, base: reg} }
 
-// isStart reports whether v is what reg held at the start.
 func (v value) isStart(reg uint8) bool { return v == start(reg) }
 
-// plus adds a constant; what leaves 31 bits is not followed.
+// plus gives unknown beyond 31 bits.
 func (v value) plus(n int64) value {
 	p := &v.off
 	switch v.kind {
@@ -53,46 +49,46 @@ func (v value) plus(n int64) value {
 	return v
 }
 
-// slot is a word of the stack with a known value, at address base + off.
+// slot is a known stack word at base + off.
 type slot struct {
 	base uint8
 	off  int32
 	val  value
 }
 
-// maxSlots bounds what is remembered of the stack: twelve registers are saved at
-// most, the rest serves frames that are set up twice over.
+// maxSlots: at most twelve registers are saved, twice where a frame is set up twice.
 const maxSlots = 24
 
-// state is what is known on one path at one instruction.
+// state is what is known on a path at an instruction.
 type state struct {
 	regs   [32]value
 	slots  [maxSlots]slot
 	nslots uint8
-	anon   uint8 // bases beyond firstAnon in use
+	anon   uint8 // bases from firstAnon in use
 	path
 }
 
-// path is what a state says of the way to it.
 type path struct {
-	pc, lo, hi uint64 // the next instruction; the bounds of its function
+	pc, lo, hi uint64 // next instruction; its function's bounds
 
-	cmpReg    uint8 // the stack pointer was just compared with this register
-	afterCall bool  // the last instruction was a call
-	padded    bool  // only padding since that call
-	weak      bool  // the path may have run past a call that does not return
-	pushedMem bool  // the last instruction pushed a word of memory (PLT)
-	raised    bool  // the last instruction gave back stack
-	readKept  bool  // used what a kept register held at the start
-	left      bool  // calls were made: what lies below the stack pointer is theirs
-	taken     bool  // the word at the start's stack pointer was popped, if that is asked for
-	foreign   uint8 // the base that the stack pointer has had since it was loaded, see foreignSP
-	table     uint8 // the register that was loaded from a table last, if that is asked for
+	cmpReg    uint8 // last compared with the stack pointer
+	afterCall bool  // last was a call
+	padded    bool  // only padding since
+	weak      bool  // may have run past a call without return
+	pushedMem bool  // last pushed a word of memory (PLT)
+	raised    bool  // last released stack
+	readKept  bool  // used a kept register's start value
+	left      bool  // calls were made: below the stack pointer is theirs
+	taken     bool  // popped the word at the start's stack pointer, if tracked
+	foreign   uint8 // the stack pointer's base since loaded, see foreignSP
+	table     uint8 // register last loaded from a table, if tracked
+	savedBase uint8 // savedSP's base; 0: none
+	savedSP   value // stack pointer loaded last, see returnPath
 	sp, fp    uint8
-	align     uint8 // of the start's stack pointer, as the calls show; below
+	align     uint8 // what calls show of the start's stack pointer; below
 }
 
-// take makes st a copy of o. The slots that o does not use are left out: they are half of a state.
+// take copies o without unused slots, half of a state.
 func (st *state) take(o *state) {
 	st.regs = o.regs
 	copy(st.slots[:o.nslots], o.slots[:o.nslots])
@@ -100,19 +96,16 @@ func (st *state) take(o *state) {
 	st.nslots, st.anon = o.nslots, o.anon
 }
 
-// noReg marks that there is no register.
 const noReg = x86.NoReg
 
-// What the calls on a path say of the stack pointer at the start: at each call
-// the CFA is a multiple of 16 bytes above it (System V ABI §3.2.2).
+// At each call, start's stack pointer − CFA is a multiple of 16 (System V ABI §3.2.2).
 const (
-	alignEven = 1 << iota // calls were made at a multiple of 16 from the start
-	alignOdd              // calls were made 8 bytes off
+	alignEven = 1 << iota // a call at a multiple of 16 from the start
+	alignOdd              // 8 bytes off
 )
 
-// reset makes every register hold its own initial value.
 func (st *state) reset(a *abi, pc, lo, hi uint64) {
-	st.nslots, st.anon, st.align, st.foreign = 0, 0, 0, 0
+	st.nslots, st.anon, st.align, st.foreign, st.savedBase = 0, 0, 0, 0, 0
 	st.sp, st.fp, st.readKept, st.left, st.taken = a.sp, a.fp, false, false, false
 	st.pc, st.lo, st.hi = pc, lo, hi
 	st.cmpReg, st.table = noReg, noReg
@@ -122,7 +115,6 @@ func (st *state) reset(a *abi, pc, lo, hi uint64) {
 	}
 }
 
-// fresh gives a base of which nothing is known.
 func (st *state) fresh() value {
 	if st.anon >= 200 {
 		return value{}
@@ -131,22 +123,19 @@ func (st *state) fresh() value {
 	return value{kind: initial, base: firstAnon - 1 + st.anon}
 }
 
-// set gives a register a value.
 func (st *state) set(reg uint8, v value) {
 	if reg < uint8(len(st.regs)) {
 		st.regs[reg] = v
 	}
 }
 
-// clobber forgets the registers of a set.
 func (st *state) clobber(mask uint32) {
 	for ; mask != 0; mask &= mask - 1 {
 		st.regs[bits.TrailingZeros32(mask)&31] = value{}
 	}
 }
 
-// store puts a value into the word at an address. Values that nothing depends
-// on are only taken out.
+// store only takes out values that nothing depends on.
 func (st *state) store(addr, v value) {
 	if addr.kind != initial || addr.base != st.sp && addr.base != st.fp && addr.base < firstAnon {
 		return
@@ -154,7 +143,6 @@ func (st *state) store(addr, v value) {
 	st.storeAt(addr, v)
 }
 
-// storeAt is store for an address relative to any register.
 func (st *state) storeAt(addr, v value) {
 	if addr.kind != initial {
 		return
@@ -171,7 +159,6 @@ func (st *state) storeAt(addr, v value) {
 	}
 }
 
-// load gives the word at an address.
 func (st *state) load(addr value) value {
 	if addr.kind != initial {
 		return value{}
@@ -187,22 +174,19 @@ func (st *state) load(addr value) value {
 	return value{kind: loaded, base: addr.base, off: addr.off}
 }
 
-// fresher reports whether a word of the stack was allocated on the path: what it
-// held at the start is not what it holds.
+// fresher: the word was allocated on the path, its start value is gone.
 func (st *state) fresher(addr value) bool {
 	sp := st.regs[st.sp]
 	return addr.base == st.sp && addr.off < 0 && sp.kind == initial && sp.base == st.sp && addr.off >= sp.off
 }
 
-// live reports whether a slot still is the function's own: not one that was popped,
-// after which a call could write there.
+// live: not popped since, after which a call could write there.
 func (st *state) live(s *slot) bool {
 	sp := st.regs[st.sp]
 	return !st.left || sp.kind != initial || sp.base != s.base || s.off >= sp.off
 }
 
-// lowestSave gives the lowest place of a kept register's value below the stack pointer of
-// the start.
+// lowestSave gives the lowest saved register below the start's stack pointer.
 func (st *state) lowestSave(a *abi) int32 {
 	lowest := int32(0)
 	for _, s := range st.slots[:st.nslots] {
@@ -213,9 +197,8 @@ func (st *state) lowestSave(a *abi) int32 {
 	return lowest
 }
 
-// restore loads a register. Where the path itself pushed the register's initial
-// value, and it is loaded by the frame pointer, the two cannot be told to be the
-// same place; they are.
+// restore loads a register. A register's start value that the path pushed, loaded by the frame pointer, is taken for
+// the same place.
 func (st *state) restore(reg uint8, addr value) {
 	v := st.load(addr)
 	if v.kind == loaded && v.base == st.fp {
@@ -228,7 +211,6 @@ func (st *state) restore(reg uint8, addr value) {
 	st.set(reg, v)
 }
 
-// called notes a call's alignment.
 func (st *state) called() {
 	st.left = true
 	v := st.regs[st.sp]
@@ -242,8 +224,7 @@ func (st *state) called() {
 	}
 }
 
-// aligned reports whether a CFA at off above the start's stack pointer is what
-// all calls so far could be made with.
+// aligned: all calls so far fit a CFA at start's stack pointer + off.
 func (st *state) aligned(off int32) bool {
 	if off&8 == 0 {
 		return st.align&alignOdd == 0

@@ -4,11 +4,8 @@ package heuristics
 
 import "prywalk/internal/x86"
 
-// bit gives the set of one register; the second register file of APX is not
-// tracked.
 func bit(reg uint8) uint32 { return 1 << (reg & 31) }
 
-// rmWritten gives the set of the operand in ModRM.rm, if it is a register.
 func rmWritten(i *x86.Inst) uint32 {
 	if i.Mod != 3 {
 		return 0
@@ -16,8 +13,7 @@ func rmWritten(i *x86.Inst) uint32 {
 	return bit(i.RM)
 }
 
-// byteReg gives the register that holds an 8-bit one: without REX, 4 to 7 are ah,
-// ch, dh and bh.
+// byteReg: without REX, 4–7 are ah, ch, dh, bh, of 0–3.
 func byteReg(i *x86.Inst, reg uint8) uint8 {
 	if !i.REX && reg >= 4 && reg < 8 {
 		return reg - 4
@@ -32,7 +28,7 @@ func byteRM(i *x86.Inst) uint32 {
 	return bit(byteReg(i, i.RM))
 }
 
-// writesOne gives the set of general registers that a one-byte opcode changes.
+// writesOne gives the general registers that a one-byte opcode changes.
 func writesOne(i *x86.Inst) uint32 {
 	switch op := i.Op; {
 	case op < 0x40:
@@ -55,7 +51,7 @@ func writesOne(i *x86.Inst) uint32 {
 	return writesRest(i)
 }
 
-// writesALU: the eight operations of opcodes 00 to 3F; compare writes nothing.
+// writesALU: opcodes 00–3F.
 func writesALU(i *x86.Inst) uint32 {
 	if i.Op>>3 == 7 {
 		return 0
@@ -95,7 +91,6 @@ func writesRest(i *x86.Inst) uint32 {
 	return 0
 }
 
-// writesUnary: not and neg change their operand, mul and div rax and rdx.
 func writesUnary(i *x86.Inst) uint32 {
 	switch i.Reg & 7 {
 	case 2, 3:
@@ -109,8 +104,7 @@ func writesUnary(i *x86.Inst) uint32 {
 	return 1<<hwAX | 1<<hwDX
 }
 
-// mapWrites gives the set of general registers that an opcode of the 0F maps
-// changes; most work on vector registers.
+// mapWrites gives the general registers that an opcode of the 0F maps changes.
 func mapWrites(i *x86.Inst) uint32 {
 	switch i.Map {
 	case x86.Map0F:
@@ -166,7 +160,7 @@ func writes0F(i *x86.Inst) uint32 {
 	return 0
 }
 
-// writesRandom: rdrand, rdseed and rdpid write a register of choice.
+// rdrand, rdseed, rdpid
 func writesRandom(i *x86.Inst) uint32 {
 	if i.Op == 0xc7 && i.Reg&7 >= 6 {
 		return rmWritten(i)
@@ -174,8 +168,7 @@ func writesRandom(i *x86.Inst) uint32 {
 	return 0
 }
 
-// vexWrites gives the set of general registers that a VEX or EVEX instruction
-// changes: the bit manipulation ones, and moves out of vector and mask registers.
+// vexWrites gives the general registers that a VEX or EVEX instruction changes.
 func vexWrites(i *x86.Inst) uint32 {
 	switch op := i.Op; i.Map {
 	case x86.Map0F:

@@ -44,7 +44,7 @@ func TestWrongUsageExitsWithTwo(t *testing.T) {
 		{"record", "--max-overhead", "much", "-p", "1"},
 		{"record", "--max-pause", "much", "-p", "1"},
 		{"record", "--engine", "steam", "-p", "1"},
-		{"record", "--engine", "perf", "--max-overhead", "2%", "-p", "1"},
+		{"record", "--engine", "perf", "--subset", "2", "-p", "1"},
 		{"record", "--engine", "perf", "--rung", "freeze", "-p", "1"},
 		{"record", "-o", "-", "--", "true"},
 		{"record", "--no-such-flag", "-p", "1"},
@@ -61,7 +61,6 @@ func TestWrongUsageExitsWithTwo(t *testing.T) {
 	}
 }
 
-// gone gives the number of a process that has ended.
 func gone(t *testing.T) string {
 	t.Helper()
 	cmd := exec.Command("true")
@@ -129,7 +128,6 @@ func TestProcessOfAnotherUser(t *testing.T) {
 	}
 }
 
-// trace seizes threads until the test ends, as a debugger would.
 func trace(t *testing.T, tids []int) {
 	t.Helper()
 	seized, release := make(chan error), make(chan struct{})
@@ -166,7 +164,7 @@ func TestProcessTracedByAnother(t *testing.T) {
 
 func TestOneThreadTracedByAnother(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
-	trace(t, []int{target.PID}) // the busy one
+	trace(t, []int{target.PID})
 	r := record(t, "--engine", "ptrace", "-d", "1", "-p", strconv.Itoa(target.PID))
 	checkAccounting(t, r.stats)
 	if r.stats.Failed["traced"] == 0 {
@@ -223,7 +221,7 @@ func TestTruncatedBinaryDoesNotStopTheRecording(t *testing.T) {
 	if err := os.Rename(target.Exe+".new", target.Exe); err != nil {
 		t.Fatal(err)
 	}
-	r := recordUntil(t, "enough is seen", func(p *profile.Profile) bool { return computing(p) >= fewLooks }, "-p",
+	r := recordUntil(t, "enough is seen", func(p *profile.Profile) bool { return computing(p) >= fewSamples }, "-p",
 		strconv.Itoa(target.PID))
 	checkCompleteness(t, r, target.Expect.CompleteFloor)
 }
@@ -237,7 +235,6 @@ func TestHalfABinaryIsRecordedByCommandToo(t *testing.T) {
 	command{args: []string{"record", "--", file}, dir: dir}.run(t).must(t, 126).oneLine(t, file)
 }
 
-// kill sends a signal.
 func kill(t *testing.T, pid int, s syscall.Signal) {
 	t.Helper()
 	if err := syscall.Kill(pid, s); err != nil {

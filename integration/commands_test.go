@@ -15,7 +15,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// dumped is what dump --json prints.
 type dumped struct {
 	PID     int            `json:"pid"`
 	Threads []dumpedThread `json:"threads"`
@@ -45,7 +44,6 @@ type dumpedFrame struct {
 
 var hex = regexp.MustCompile(`^0x[0-9a-f]+$`)
 
-// check holds what dump promises for every thread.
 func (d *dumpedThread) check(t *testing.T) {
 	t.Helper()
 	if !slices.Contains([]string{"freeze", "peek", "reuse"}, d.How) {
@@ -64,7 +62,6 @@ func (d *dumpedThread) check(t *testing.T) {
 	}
 }
 
-// stack gives the names of the functions.
 func (d *dumpedThread) stack() []string {
 	var names []string
 	for _, f := range d.Frames {
@@ -73,7 +70,6 @@ func (d *dumpedThread) stack() []string {
 	return names
 }
 
-// dump runs dump --json on a process.
 func dump(t *testing.T, pid int, args ...string) dumped {
 	t.Helper()
 	r := prywalk(t, append([]string{"dump", "--json", "-p", strconv.Itoa(pid)}, args...)...).must(t, 0)
@@ -162,7 +158,7 @@ func TestDumpOfSeveralProcessesIsALineForEach(t *testing.T) {
 	}
 }
 
-func TestDoctorLooksAtTheMachineAndAtAProcess(t *testing.T) {
+func TestDoctorExaminesTheMachineAndAProcess(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{User: ordinary()})
 	for _, args := range [][]string{{"doctor"}, {"doctor", "-p", strconv.Itoa(target.PID)}} {
 		if r := (command{args: args, user: ordinary()}).run(t).must(t, 0); strings.Count(r.stdout, "\n") < 3 {

@@ -27,7 +27,6 @@ var shells = []struct {
 	{"fish", []string{"--no-config", "-i"}, "prywalk completion fish | source"},
 }
 
-// startNamed starts a process with a name of any characters.
 func startNamed(t *testing.T, name string) {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", `printf %s "$1" >/proc/$$/comm; echo ready; read line`, "sh", name)
@@ -42,7 +41,7 @@ func startNamed(t *testing.T, name string) {
 	}
 	t.Cleanup(func() {
 		in.Close()
-		_ = cmd.Wait() // its status says nothing
+		_ = cmd.Wait()
 	})
 	testtargets.Says(t, &out, "ready")
 }
@@ -65,7 +64,7 @@ func startShell(t *testing.T, name string, args []string, load string) (tty *tes
 	}
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // it was killed
+		_ = cmd.Wait()
 	})
 	run(t, tty, load)
 	return tty, dir

@@ -21,7 +21,6 @@ import (
 // other one with prywalk and nothing else.
 type containers struct{ server, prywalk string }
 
-// newContainers makes them, for everyone to read.
 func newContainers(t *testing.T) containers {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -118,8 +117,6 @@ func TestANeighbourInAPodNamesTheServersFunctions(t *testing.T) {
 	}
 }
 
-// TestANeighbourWithoutTheCapabilityIsRefused: root of a container without CAP_SYS_PTRACE may not look at another
-// user's process, and the message names the capability.
 func TestANeighbourWithoutTheCapabilityIsRefused(t *testing.T) {
 	c := newContainers(t)
 	script := c.pod("")
@@ -131,7 +128,6 @@ func TestANeighbourWithoutTheCapabilityIsRefused(t *testing.T) {
 	}
 }
 
-// TestAHostAgentNamesAContainersFunctions: from outside, the server has another number, and another root.
 func TestAHostAgentNamesAContainersFunctions(t *testing.T) {
 	c := newContainers(t)
 	cmd := exec.Command("unshare", "--pid", "--fork", "--kill-child", "--mount", "chroot", c.server, "/app/server")
@@ -140,7 +136,7 @@ func TestAHostAgentNamesAContainersFunctions(t *testing.T) {
 	}
 	defer func() {
 		_ = cmd.Process.Signal(syscall.SIGKILL)
-		_ = cmd.Wait() // it was killed
+		_ = cmd.Wait()
 	}()
 	pid := ""
 	eventually(t, "the server has two threads", func() bool {
@@ -164,9 +160,7 @@ func TestAHostAgentNamesAContainersFunctions(t *testing.T) {
 	}
 }
 
-// TestAGroupOfItsOwnMayLookAndOthersMayNot: the recipe of docs/rights.md, with a member, a stranger, and a command that
-// a member has recorded.
-func TestAGroupOfItsOwnMayLookAndOthersMayNot(t *testing.T) {
+func TestAGroupOfItsOwnMaySampleAndOthersMayNot(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to be two users and to give capabilities")
 	}

@@ -17,7 +17,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// shell runs a script until the test ends.
 func shell(t *testing.T, script string) int {
 	t.Helper()
 	cmd := exec.Command("timeout", "300", "sh", "-c", script)
@@ -39,7 +38,7 @@ func shell(t *testing.T, script string) int {
 }
 
 func TestTargetThatExecs(t *testing.T) {
-	target := testtargets.Run(t, "c", testtargets.Options{}) // for its program file
+	target := testtargets.Run(t, "c", testtargets.Options{})
 	mark := filepath.Join(scratch(t, nil), "go on")
 	pid := shell(t, "while [ ! -e '"+mark+"' ]; do sleep 0.1; done; exec "+target.Exe+" 300")
 	r := startRecording(t, nil, "-p", strconv.Itoa(pid))
@@ -90,13 +89,13 @@ func TestTargetThatIsKilled(t *testing.T) {
 	r := startRecording(t, nil, "-p", strconv.Itoa(target.PID))
 	r.until("it is seen", hot("burn_60"))
 	kill(t, target.PID, syscall.SIGKILL)
-	rec := r.result() // it ends by itself
+	rec := r.result()
 	checkAccounting(t, rec.stats)
 	checkFunctions(t, rec.Profile, testtargets.Expect{Hot: []string{"burn_60"}})
 }
 
 func TestTargetThatExits(t *testing.T) {
-	target := testtargets.Run(t, "go", testtargets.Options{}) // for its program file
+	target := testtargets.Run(t, "go", testtargets.Options{})
 	enoughOfABusyMachine(t, func(seconds string) *profile.Profile {
 		cmd := exec.Command(target.Exe, seconds)
 		if err := cmd.Start(); err != nil {
@@ -150,7 +149,7 @@ func TestBinaryDeletedOrReplacedWhileItRuns(t *testing.T) {
 				t.Error(err)
 			}
 			r.until("it is seen afterwards", func(p *profile.Profile) bool {
-				return computing(p) >= early+fewLooks && len(lacking(p, target.Expect)) == 0
+				return computing(p) >= early+fewSamples && len(lacking(p, target.Expect)) == 0
 			})
 			rec := r.finish()
 			checkFunctions(t, rec.Profile, target.Expect)
@@ -159,7 +158,7 @@ func TestBinaryDeletedOrReplacedWhileItRuns(t *testing.T) {
 	}
 }
 
-func TestThreadsBornAndGone(t *testing.T) {
+func TestShortLivedThreads(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Fatal(err)

@@ -17,7 +17,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// needsPerf says why this machine has no perf events for the test.
 func needsPerf(t *testing.T) {
 	t.Helper()
 	r, err := perfevents.Open(perfevents.Options{Freq: 99})
@@ -27,7 +26,6 @@ func needsPerf(t *testing.T) {
 	r.Close()
 }
 
-// inKernel reports whether a sample has a frame of the kernel.
 func inKernel(s *profile.Sample) bool {
 	return slices.ContainsFunc(s.Location, func(l *profile.Location) bool {
 		return l.Mapping != nil &&
@@ -35,7 +33,6 @@ func inKernel(s *profile.Sample) bool {
 	})
 }
 
-// TestEnginePerfSeesWhatRuns: with the kernel's samples instead of stops, the shares are those that the program has.
 func TestEnginePerfSeesWhatRuns(t *testing.T) {
 	needsPerf(t)
 	target := testtargets.Run(t, "c", testtargets.Options{})
@@ -96,7 +93,8 @@ func TestEngineAutoTakesPerfWhereItIsAllowedAndAsGood(t *testing.T) {
 	}{
 		{"c", "perf", "", nil},
 		{"go", "ptrace", "1 process with stacks in several places", nil},
-		{"c", "ptrace", "--max-overhead is about stops of running threads", []string{"--max-overhead", "50%"}},
+		{"c", "perf", "", []string{"--max-overhead", "50%"}},
+		{"c", "ptrace", "--subset is about stops of running threads", []string{"--subset", "50"}},
 		{"c", "ptrace", "", []string{"--engine", "ptrace"}},
 	} {
 		target := testtargets.Run(t, c.target, testtargets.Options{})
@@ -113,7 +111,6 @@ func TestEngineAutoTakesPerfWhereItIsAllowedAndAsGood(t *testing.T) {
 	}
 }
 
-// TestEngineAutoWithoutTheRightIsPtrace, and says why there are no samples.
 func TestEngineAutoWithoutTheRightIsPtrace(t *testing.T) {
 	if b, err := os.ReadFile("/proc/sys/kernel/perf_event_paranoid"); err != nil || strings.TrimSpace(string(b)) < "1" {
 		t.Skipf("anybody may sample all processors here: %s", b)
@@ -133,8 +130,6 @@ func TestEngineAutoWithoutTheRightIsPtrace(t *testing.T) {
 	}
 }
 
-// TestEnginePerfOfAnOrdinaryUserSeesUserSpace: where the kernel lets him sample his own threads. What the functions of
-// the program take is known.
 func TestEnginePerfOfAnOrdinaryUserSeesUserSpace(t *testing.T) {
 	b, err := os.ReadFile("/proc/sys/kernel/perf_event_paranoid")
 	if level := strings.TrimSpace(string(b)); err != nil || level != "1" && level != "2" {
@@ -164,7 +159,6 @@ func TestEnginePerfOfAnOrdinaryUserSeesUserSpace(t *testing.T) {
 	checkAccounting(t, r.stats)
 }
 
-// TestEnginePerfWithoutTheRight says in one line what gives it, and what works without.
 func TestEnginePerfWithoutTheRight(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -178,7 +172,6 @@ func TestEnginePerfWithoutTheRight(t *testing.T) {
 	r.must(t, 3).oneLine(t, "--engine perf", "CAP_PERFMON", "leave --engine out")
 }
 
-// TestFilterThatKillsWhoAsksForPerfEventsIsSurvived: a child asks first. Without --engine ptrace looks, and says why.
 func TestFilterThatKillsWhoAsksForPerfEventsIsSurvived(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -201,10 +194,8 @@ func TestFilterThatKillsWhoAsksForPerfEventsIsSurvived(t *testing.T) {
 	}
 }
 
-// countOf gives how often a function was sampled.
 func countOf(p *profile.Profile, name string) int64 { return totalOf(p, name, 0) }
 
-// totalOf sums a value of the samples that have a function.
 func totalOf(p *profile.Profile, name string, column int) (n int64) {
 	for _, s := range p.Sample {
 		if slices.Contains(stackOf(s), name) {

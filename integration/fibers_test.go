@@ -31,7 +31,6 @@ var fibers = []struct {
 	{"ruby", []string{"ruby", "testdata/fibers.rb"}, false},
 }
 
-// TestStacksOfFibersAreComplete, for both engines: at most one in a hundred is not, on average.
 func TestStacksOfFibersAreComplete(t *testing.T) {
 	realPrograms(t)
 	for _, f := range fibers {
@@ -50,7 +49,6 @@ func TestStacksOfFibersAreComplete(t *testing.T) {
 	}
 }
 
-// fiberProgram gives the command of a test program.
 func fiberProgram(t *testing.T, run []string, compiled bool) *exec.Cmd {
 	t.Helper()
 	if !compiled {

@@ -13,10 +13,8 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// TestATerminalThatHangsUpLeavesTheRecording: whoever has the terminal's other end is killed. The recording is written,
-// and the target runs on.
 func TestATerminalThatHangsUpLeavesTheRecording(t *testing.T) {
-	script, err := exec.LookPath("script") // util-linux
+	script, err := exec.LookPath("script")
 	if err != nil {
 		t.Skip(err)
 	}
@@ -48,7 +46,7 @@ func TestATerminalThatHangsUpLeavesTheRecording(t *testing.T) {
 		return false
 	})
 	_ = terminal.Process.Kill()
-	_ = terminal.Wait() // it was killed
+	_ = terminal.Wait()
 	eventually(t, "prywalk has ended", func() bool { return stateOf(pid) == "" || stateOf(pid) == "Z" })
 	prywalk(t, "report", file).must(t, 0)
 	for _, tid := range threadsOf(target.PID) {

@@ -26,14 +26,17 @@ var levels = []struct {
 	incomplete float64
 	// compiled: a stack counts only if each call from C runs compiled code; a procedure is interpreted at first.
 	compiled bool
+	// leaves: Lisp runs on a stack of its own, and C on another one further out. The kernel copies one stack, so that
+	// each of its samples is incomplete. Three of them make prywalk stop the process instead; a busy machine takes
+	// longer for that.
+	leaves bool
 }{
-	{"luajit", "luajit", []string{"levels.lua"}, 2, false},
-	{"luajit-interpreted", "luajit", []string{"-joff", "levels.lua"}, 6, false},
-	{"guile", "guile", []string{"--no-auto-compile", "levels.scm"}, 2, true},
-	{"sbcl", "sbcl", []string{"--script", "levels.lisp"}, 2, false},
+	{"luajit", "luajit", []string{"levels.lua"}, 2, false, false},
+	{"luajit-interpreted", "luajit", []string{"-joff", "levels.lua"}, 6, false, false},
+	{"guile", "guile", []string{"--no-auto-compile", "levels.scm"}, 2, true, false},
+	{"sbcl", "sbcl", []string{"--script", "levels.lisp"}, 2, false, true},
 }
 
-// fewLevels is how many stacks of each level are not enough.
 const fewLevels = 60
 
 // levelFunction are the functions of libm at the levels, as libm names them for one processor or another.
@@ -58,8 +61,14 @@ func TestCodeThatDoesNotDescribeItselfHasItsCallers(t *testing.T) {
 			t.Logf("%d stacks, %d incomplete, depths %v", running, incomplete, depths)
 			checkLevels(t, depths)
 			// Five standard errors more are chance.
-			if most := program.incomplete / 100 * float64(running); float64(incomplete) > most+5*math.Sqrt(most) {
-				t.Errorf("%d of %d stacks are incomplete, more than %.0f", incomplete, running, most)
+			most := program.incomplete / 100 * float64(running)
+			most += 5 * math.Sqrt(most)
+			if program.leaves {
+				most += float64(r.stats.Sampled)
+			}
+			if float64(incomplete) > most {
+				t.Errorf("%d of %d stacks are incomplete, more than %.0f: %v, %d sampled by the kernel", incomplete, running, most,
+					r.stats.Incomplete, r.stats.Sampled)
 			}
 		})
 	}
@@ -98,7 +107,6 @@ func byLevel(p *profile.Profile, compiled bool) (depths map[string]map[int]int, 
 	return depths, running, incomplete
 }
 
-// enough reports whether each level was seen often.
 func enough(depths map[string]map[int]int) bool {
 	for _, of := range depths {
 		n := 0
@@ -112,7 +120,6 @@ func enough(depths map[string]map[int]int) bool {
 	return true
 }
 
-// checkLevels wants one depth for each level, and each deeper than the one before.
 func checkLevels(t *testing.T, depths map[string]map[int]int) {
 	t.Helper()
 	before := 0

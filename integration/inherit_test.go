@@ -18,7 +18,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// inheritProgram compiles testdata/inherit.c, for all users.
 func inheritProgram(t *testing.T) string {
 	t.Helper()
 	exe := filepath.Join(scratch(t, ordinary()), "inherit")
@@ -51,7 +50,6 @@ func TestLaunchedCommandInheritsWhatItWouldWithoutPrywalk(t *testing.T) {
 	}
 }
 
-// startDeathsig records a command that asks for SIGKILL at its parent's end. input ends it.
 func startDeathsig(t *testing.T, args ...string) (r *running, pid int, input io.Closer) {
 	t.Helper()
 	in, inW, err := os.Pipe()
@@ -79,8 +77,6 @@ func startDeathsig(t *testing.T, args ...string) (r *running, pid int, input io.
 	return r, pid, inW
 }
 
-// TestCommandThatAsksForASignalAtItsParentsEndOutlivesTheRecording: the kernel sends it when the thread ends that has
-// forked the command.
 func TestCommandThatAsksForASignalAtItsParentsEndOutlivesTheRecording(t *testing.T) {
 	for range 5 {
 		r, pid, in := startDeathsig(t, "-d", "0.3")
@@ -94,7 +90,6 @@ func TestCommandThatAsksForASignalAtItsParentsEndOutlivesTheRecording(t *testing
 	}
 }
 
-// TestCommandThatAsksForASignalAtItsParentsEndOutlivesCtrlZ: prywalk ends its tracing thread before it stops.
 func TestCommandThatAsksForASignalAtItsParentsEndOutlivesCtrlZ(t *testing.T) {
 	r, pid, in := startDeathsig(t)
 	for range 5 {
@@ -110,7 +105,6 @@ func TestCommandThatAsksForASignalAtItsParentsEndOutlivesCtrlZ(t *testing.T) {
 	r.wait().must(t, 7)
 }
 
-// catches reports whether a process has a handler for a signal.
 func catches(pid int, sig syscall.Signal) bool {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	_, mask, _ := strings.Cut(string(text), "\nSigCgt:\t")
@@ -119,7 +113,6 @@ func catches(pid int, sig syscall.Signal) bool {
 	return err == nil && caught>>(sig-1)&1 == 1
 }
 
-// waitForFile waits until a file is there.
 func waitForFile(t *testing.T, path string) {
 	t.Helper()
 	eventually(t, path+" is written", func() bool {

@@ -50,7 +50,6 @@ func TestIOUringsPollingThreadIsTheKernelsByBothEngines(t *testing.T) {
 	})
 }
 
-// ofPollingThread reports whether a sample is of the thread that polls.
 func ofPollingThread(s *profile.Sample) bool { return strings.HasPrefix(label(s, "thread"), "iou-sqp") }
 
 // checkPollingThread records the program, and wants nearly all CPU time of the thread under the frame, as far as it was
@@ -72,7 +71,7 @@ func checkPollingThread(t *testing.T, exe string, u *testtargets.User, args ...s
 				own += cpu
 			case slices.Contains(stackOf(s), attribute.NoUserSpace):
 				all, named = all+cpu, named+cpu
-			case slices.Contains(stackOf(s), attribute.NotObserved): // prywalk got no processor
+			case slices.Contains(stackOf(s), attribute.NotObserved):
 			default:
 				all += cpu
 			}

@@ -18,7 +18,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// hungFrames are what a dump of Hung.java has, thread by thread, in this order.
 var hungFrames = map[string][]string{
 	"main":    {"Hung.main at Hung.java"},
 	"waiter":  {"waits for monitor java.lang.Object, held by thread MAIN main", "Hung.enter at Hung.java:23"},
@@ -28,9 +27,9 @@ var hungFrames = map[string][]string{
 // machinesTime is how long the machine itself may take to answer. One that does not hang takes a second.
 const machinesTime = 5 * time.Second
 
-// TestDumpOfAJavaMachineThatAnswersNobody: a thread never reaches a safepoint, and another waits for one. The machine's
+// TestDumpOfAJavaMachineThatDoesNotAnswer: a thread never reaches a safepoint, and another waits for one. The machine's
 // own thread dump does not come any more. prywalk's has all threads by name, their Java frames and who has the monitor.
-func TestDumpOfAJavaMachineThatAnswersNobody(t *testing.T) {
+func TestDumpOfAJavaMachineThatDoesNotAnswer(t *testing.T) {
 	realPrograms(t)
 	if runtime.GOARCH != "amd64" {
 		t.Skip("Java's code is known on amd64 only")
@@ -107,7 +106,6 @@ func startHung(t *testing.T) (pid string) {
 	return strconv.Itoa(java.Process.Pid)
 }
 
-// blockOf gives what a dump says of the thread of a name.
 func blockOf(dump, name string) string {
 	for _, block := range strings.Split(dump, "\n\n") {
 		head, _, _ := strings.Cut(block, "\n")

@@ -4,6 +4,7 @@ package integration
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -56,21 +57,22 @@ func TestJavaScriptStacksAreTheChainOfCalls(t *testing.T) {
 	}
 }
 
-// inChain reports whether a stack is of the script.
-func inChain(names []string) bool { return strings.Contains(strings.Join(names, "\n"), "chain.js") }
+func inChain(names []string) bool { return slices.Contains(names, "c1") }
 
-var scriptFunction = regexp.MustCompile(`^JS:[*^~+-]?\s?c([1-9]) .*chain\.js`)
+var scriptFunction = regexp.MustCompile(`^c([1-9])$`)
 
-// leafOf are the operators that one function uses: chain.js says which.
 var leafOf = map[string]byte{"Builtins_BitwiseXor": '8', "Builtins_ShiftLeft": '9', "Builtins_DivSmi": '6'}
 
-// scriptChain says which name of a stack, innermost first, is not in its place; leaf, whether the innermost tells its
+// scriptChain says which name of a stack, innermost first, is not in its place; leaf, whether the innermost has its
 // caller.
 func scriptChain(names []string) (leaf bool, wrong string) {
 	next := byte('1')
 	for i := len(names) - 1; i >= 0; i-- {
 		m := scriptFunction.FindStringSubmatch(names[i])
 		if m == nil {
+			if names[i] == "[moved]" && next > '1' { // met for the first time, and gone by then
+				next++
+			}
 			continue
 		}
 		if m[1][0] != next {

@@ -21,19 +21,17 @@ func cpuOf(pid int) (time.Duration, error) {
 	return time.Duration(ts.Nano()), err
 }
 
-// meter reads the CPU time of processes again and again, so that it can be told for any window within.
+// meter reads the CPU time of processes again and again, so that it is known for any window within.
 type meter struct {
 	stop, done chan struct{}
 	readings   []reading
 }
 
-// reading is the CPU time at a moment between two.
 type reading struct {
 	from, to time.Time
 	cpu      time.Duration
 }
 
-// startMeter measures processes until finish is called.
 func startMeter(pids []int) *meter {
 	m := &meter{stop: make(chan struct{}), done: make(chan struct{})}
 	last := make([]time.Duration, len(pids))
@@ -61,7 +59,6 @@ func startMeter(pids []int) *meter {
 	return m
 }
 
-// finish ends the measuring with a last reading.
 func (m *meter) finish() {
 	close(m.stop)
 	<-m.done
@@ -75,14 +72,12 @@ func (m *meter) read(at time.Time) (least, most time.Duration) {
 	return m.readings[max(before-1, 0)].cpu, m.readings[min(after, len(m.readings)-1)].cpu
 }
 
-// window gives the CPU time that was used in a window: no less, no more.
 func (m *meter) window(from time.Time, length time.Duration) (least, most time.Duration) {
 	l0, m0 := m.read(from)
 	l1, m1 := m.read(from.Add(length))
 	return max(l1-m0, 0), m1 - l0
 }
 
-// stateOf gives the state letter of a process or thread, "" if it is gone (proc(5)).
 func stateOf(pid int) string {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, rest, _ := strings.Cut(string(text), ") ")
@@ -90,7 +85,6 @@ func stateOf(pid int) string {
 	return state
 }
 
-// tracerOf gives the TracerPid line's value.
 func tracerOf(pid int) string {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	_, rest, _ := strings.Cut(string(text), "TracerPid:\t")
@@ -98,7 +92,6 @@ func tracerOf(pid int) string {
 	return tracer
 }
 
-// threadsOf lists the threads of a process.
 func threadsOf(pid int) []int {
 	dirs, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))
 	var tids []int
@@ -111,7 +104,6 @@ func threadsOf(pid int) []int {
 	return tids
 }
 
-// containsAll reports whether a text has all the words.
 func containsAll(text string, words ...string) bool {
 	for _, w := range words {
 		if !strings.Contains(text, w) {

@@ -13,7 +13,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// launch runs record -- COMMAND in a directory of its own.
 func launch(t *testing.T, args ...string) (result, string) {
 	t.Helper()
 	dir := scratch(t, nil)
@@ -67,7 +66,7 @@ func TestLaunchedCommandIsSeenFromItsStart(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	p := enoughOfABusyMachine(t, func(seconds string) *profile.Profile {
 		r, dir := launch(t, target.Exe, seconds)
-		r.must(t, 128+14) // its alarm
+		r.must(t, 128+14)
 		return readProfile(t, filepath.Join(dir, "r.pb.gz"))
 	}, target.Expect)
 	checkShares(t, p, target.Expect.Shares)

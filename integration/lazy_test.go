@@ -40,7 +40,6 @@ func startLazy(t *testing.T, mode string) *lazy {
 	return &lazy{cmd.Process.Pid, in, says}
 }
 
-// asked gives how many pages the program was asked for.
 func (l *lazy) asked(t *testing.T) int {
 	t.Helper()
 	fmt.Fprintln(l.in)
@@ -55,10 +54,10 @@ func (l *lazy) asked(t *testing.T) int {
 	return n
 }
 
-// TestNoLookAsksForMemoryThatTheTargetProvides: a copy of the stack that went on behind its mapping, or through pages
+// TestNoSampleReadsMemoryThatTheTargetProvides: a copy of the stack that went on behind its mapping, or through pages
 // that were never touched, had 63 pages provided in one dump. Where the thread that provides them was stopped too, both
 // stood still, and prywalk with them, beyond -d: what did not end is killed, with exit code 137.
-func TestNoLookAsksForMemoryThatTheTargetProvides(t *testing.T) {
+func TestNoSampleReadsMemoryThatTheTargetProvides(t *testing.T) {
 	for _, mode := range []string{"running", "sleeping", "inside", "withheld"} {
 		l := startLazy(t, mode)
 		pid, file := strconv.Itoa(l.pid), filepath.Join(t.TempDir(), "x.pb.gz")

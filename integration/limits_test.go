@@ -14,15 +14,12 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// underLimit runs prywalk below a shell that sets a limit.
 func underLimit(t *testing.T, u *testtargets.User, limit string, args ...string) result {
 	t.Helper()
 	return command{exe: "bash", user: u,
 		args: append([]string{"-c", "ulimit " + limit + ` && exec "$@"`, "sh", binary}, args...)}.run(t)
 }
 
-// TestALimitThatIsTooLowIsOneLineWithTheRemedy: before, threads counted as exited for lack of descriptors, and the Go
-// runtime ended prywalk with a crash report.
 func TestALimitThatIsTooLowIsOneLineWithTheRemedy(t *testing.T) {
 	pid := strconv.Itoa(os.Getpid())
 	for _, n := range []int{5, 6, 7, 8, 12, 16, 20, 40} {
@@ -39,7 +36,6 @@ func TestALimitThatIsTooLowIsOneLineWithTheRemedy(t *testing.T) {
 	}
 }
 
-// TestAllDescriptorsInUseIsTheCauseThatIsGiven: a process each takes descriptors, until there are no more.
 func TestAllDescriptorsInUseIsTheCauseThatIsGiven(t *testing.T) {
 	args := []string{"record", "-d", "1"}
 	for range 60 {
@@ -52,8 +48,6 @@ func TestAllDescriptorsInUseIsTheCauseThatIsGiven(t *testing.T) {
 	r.oneLine(t, "too many open files", "ulimit -n")
 }
 
-// TestChildrenThatFindNoDescriptorsAreCounted, and are said in the closing line and the report. They were left out
-// without a word, as if they had ended too soon.
 func TestChildrenThatFindNoDescriptorsAreCounted(t *testing.T) {
 	dir := scratch(t, nil)
 	out, stats := filepath.Join(dir, "r.pb.gz"), filepath.Join(dir, "stats.json")
@@ -73,7 +67,6 @@ func TestChildrenThatFindNoDescriptorsAreCounted(t *testing.T) {
 	}
 }
 
-// TestWithoutProcThereIsOneLineWithTheRemedy: /proc is not mounted.
 func TestWithoutProcThereIsOneLineWithTheRemedy(t *testing.T) {
 	needRoot(t)
 	for _, args := range [][]string{{"record", "-p", "1"}, {"dump", "-p", "1"}, {"top", "-p", "1"}, {"doctor"},
@@ -88,7 +81,26 @@ func TestWithoutProcThereIsOneLineWithTheRemedy(t *testing.T) {
 	}
 }
 
-// TestAClosedOutputIsAnError: what a command prints would be lost. Discarded on purpose, it is none.
+func TestWithoutSysEverythingWorks(t *testing.T) {
+	needRoot(t)
+	target := testtargets.Run(t, "c", testtargets.Options{})
+	pid := strconv.Itoa(target.PID)
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"record", "-d", "1", "-p", pid, "-o", "out.pb.gz"}, "with complete stacks"},
+		{[]string{"dump", "-p", pid}, "main"}, {[]string{"top", "--once", "-p", pid}, "main"},
+		{[]string{"doctor", "-p", pid}, "/sys/devices/system/cpu/online"},
+	} {
+		r := command{exe: "unshare", args: append([]string{"-m", "sh", "-c", `umount -l /sys && exec "$@"`, "sh", binary},
+			c.args...)}.run(t)
+		if r.must(t, 0); !strings.Contains(r.stdout+r.stderr, c.want) {
+			t.Errorf("%v does not say %q: %s%s", c.args, c.want, clip(r.stdout), clip(r.stderr))
+		}
+	}
+}
+
 func TestAClosedOutputIsAnError(t *testing.T) {
 	for _, c := range []struct {
 		redirect string
@@ -105,7 +117,6 @@ func TestAClosedOutputIsAnError(t *testing.T) {
 	}
 }
 
-// memoryGroup makes a control group that may take so much memory, and gives its directory.
 func memoryGroup(t *testing.T, limit string) string {
 	t.Helper()
 	for _, g := range []struct{ at, file string }{
@@ -127,7 +138,6 @@ func memoryGroup(t *testing.T, limit string) string {
 	return ""
 }
 
-// TestTheDefaultOfMaxMemoryIsHalfOfTheControlGroups: and that is printed. A limit that was asked for stands.
 func TestTheDefaultOfMaxMemoryIsHalfOfTheControlGroups(t *testing.T) {
 	group := memoryGroup(t, "268435456")
 	for _, c := range []struct {

@@ -18,12 +18,11 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// binary is the prywalk under test; other users can run it.
 var binary string
 
 func TestMain(m *testing.M) {
 	if os.Getenv(seccompVariable) != "" {
-		execWithoutPtrace() // does not return
+		execWithoutPtrace()
 	}
 	os.Exit(buildAndRun(m))
 }
@@ -47,22 +46,19 @@ func buildAndRun(m *testing.M) int {
 	return m.Run()
 }
 
-// result is how a run of prywalk ended.
 type result struct {
 	code           int // 128+N if signal N ended it
 	stdout, stderr string
 }
 
-// command describes a run of prywalk.
 type command struct {
 	args []string
-	user *testtargets.User // nil: as the test
-	dir  string            // "" is a new temporary one
-	env  []string          // beside the test's own
-	exe  string            // "" is prywalk
+	user *testtargets.User
+	dir  string // "" is a new temporary one
+	env  []string
+	exe  string
 }
 
-// running is a prywalk that has been started.
 type running struct {
 	t              *testing.T
 	cmd            *exec.Cmd
@@ -73,7 +69,6 @@ type running struct {
 // patience bounds how long tests wait for what must come. How soon it comes is up to the machine.
 const patience = 4 * time.Minute
 
-// start starts prywalk; it is killed when nobody can be waiting for it any more.
 func (c command) start(t *testing.T) *running {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
@@ -101,7 +96,6 @@ func (c command) start(t *testing.T) *running {
 	return r
 }
 
-// wait waits for the end.
 func (r *running) wait() result {
 	r.t.Helper()
 	defer r.cancel()
@@ -118,7 +112,6 @@ func (r *running) wait() result {
 	return res
 }
 
-// signal sends a signal to prywalk.
 func (r *running) signal(s syscall.Signal) {
 	r.t.Helper()
 	if err := r.cmd.Process.Signal(s); err != nil {
@@ -126,19 +119,16 @@ func (r *running) signal(s syscall.Signal) {
 	}
 }
 
-// run starts prywalk and waits for its end.
 func (c command) run(t *testing.T) result {
 	t.Helper()
 	return c.start(t).wait()
 }
 
-// prywalk runs it with some arguments.
 func prywalk(t *testing.T, args ...string) result {
 	t.Helper()
 	return command{args: args}.run(t)
 }
 
-// must checks the exit code.
 func (r result) must(t *testing.T, code int) result {
 	t.Helper()
 	if r.code != code {
@@ -163,10 +153,8 @@ func (r result) oneLine(t *testing.T, words ...string) {
 	}
 }
 
-// clip shortens text for a message.
 func clip(s string) string { return s[:min(len(s), 2000)] }
 
-// scratch gives a directory that the user owns and others can enter.
 func scratch(t *testing.T, u *testtargets.User) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "prywalk-test-")
@@ -185,7 +173,6 @@ func scratch(t *testing.T, u *testtargets.User) string {
 	return dir
 }
 
-// needRoot skips what only root can set up.
 func needRoot(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -201,7 +188,6 @@ func ordinary() *testtargets.User {
 	return nil
 }
 
-// eventually waits until a condition holds.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !ok(); time.Sleep(10 * time.Millisecond) {

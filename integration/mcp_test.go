@@ -11,7 +11,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// TestAnAssistantAsksAboutAProcess drives prywalk mcp by the protocol's own client: list, record, question, answer.
 func TestAnAssistantAsksAboutAProcess(t *testing.T) {
 	sleeper := exec.Command("sleep", "4321")
 	if err := sleeper.Start(); err != nil {

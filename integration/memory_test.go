@@ -20,10 +20,8 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// most is what prywalk keeps within if nobody asks for more, in bytes.
 const most = 512 << 20
 
-// within runs prywalk and checks the most memory that it had, and gives it in bytes.
 func within(t *testing.T, args ...string) (result, int64) {
 	t.Helper()
 	c := command{args: args}.start(t)
@@ -46,8 +44,6 @@ func compileC(t *testing.T, source string, flags ...string) string {
 	return exe
 }
 
-// TestPerfMapsThatClaimMuchTakeLittle: six processes whose perf maps have a few functions and claim 255 MB each. The
-// ticks are made all the same.
 func TestPerfMapsThatClaimMuchTakeLittle(t *testing.T) {
 	exe := compileC(t, "jitloop.c")
 	var pids []string
@@ -82,7 +78,6 @@ func TestPerfMapsThatClaimMuchTakeLittle(t *testing.T) {
 	within(t, "dump", "-p", strings.Join(pids, ","))
 }
 
-// packed compresses size bytes that are as good as nothing.
 func packed(t *testing.T, size int64) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -105,7 +100,6 @@ func packed(t *testing.T, size int64) []byte {
 	return out.Bytes()
 }
 
-// withSections appends sections to a program, in a new table of section headers (gABI, figure 4-8).
 func withSections(t *testing.T, exe string, data []byte, names ...string) {
 	t.Helper()
 	code, err := os.ReadFile(exe)
@@ -122,8 +116,8 @@ func withSections(t *testing.T, exe string, data []byte, names ...string) {
 	for _, name := range names {
 		h := make([]byte, 64)
 		le.PutUint32(h, uint32(len(table)))
-		le.PutUint32(h[4:], 1)     // SHT_PROGBITS
-		le.PutUint64(h[8:], 0x800) // SHF_COMPRESSED
+		le.PutUint32(h[4:], 1)
+		le.PutUint64(h[8:], 0x800)
 		le.PutUint64(h[24:], uint64(at))
 		le.PutUint64(h[32:], uint64(len(data)))
 		table = append(append(table, name...), 0)
@@ -140,11 +134,10 @@ func withSections(t *testing.T, exe string, data []byte, names ...string) {
 	}
 }
 
-// TestCompressedDebugInformationIsBounded: all .debug_* sections of a small program claim to be, and are, large.
 func TestCompressedDebugInformationIsBounded(t *testing.T) {
 	const size = 100 << 20
 	exe := compileC(t, "hostile.c", "-pthread", "-s")
-	head := enc.LittleEndian.AppendUint64(enc.LittleEndian.AppendUint64(nil, 1), size) // ELFCOMPRESS_ZLIB
+	head := enc.LittleEndian.AppendUint64(enc.LittleEndian.AppendUint64(nil, 1), size)
 	head = enc.LittleEndian.AppendUint64(head, 1)
 	withSections(t, exe, append(head, packed(t, size)...), ".debug_info", ".debug_abbrev", ".debug_line", ".debug_str",
 		".debug_line_str", ".debug_str_offsets", ".debug_addr", ".debug_ranges", ".debug_rnglists", ".debug_aranges",
@@ -164,7 +157,6 @@ func TestCompressedDebugInformationIsBounded(t *testing.T) {
 	}
 }
 
-// TestSmallProfilesThatBecomeLargeAreRefused: some kilobytes that decode to gigabytes.
 func TestSmallProfilesThatBecomeLargeAreRefused(t *testing.T) {
 	for name, entry := range map[string][]byte{"samples": {0x12, 0}, "locations": {0x22, 0}, "strings": {0x32, 0},
 		"labels": {0x12, 2, 0x1a, 0}} {

@@ -4,11 +4,14 @@ package integration
 
 import (
 	"os"
+	"os/exec"
+	"strconv"
+	"strings"
 	"testing"
+
+	"prywalk/internal/testtargets"
 )
 
-// TestAProcOfAnotherPidNamespaceIsRefused: its numbers are of other processes than those that system calls mean.
-// Before, the names of one process came with the stacks of another.
 func TestAProcOfAnotherPidNamespaceIsRefused(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to make a pid namespace")
@@ -23,5 +26,19 @@ func TestAProcOfAnotherPidNamespaceIsRefused(t *testing.T) {
 			code = 125
 		}
 		r.must(t, code).oneLine(t, "/proc is that of another pid namespace", "mount -t proc proc /proc")
+	}
+}
+
+func TestRootOfAUserNamespaceRecordsWhatIsInIt(t *testing.T) {
+	if err := exec.Command("unshare", "-Ur", "true").Run(); err != nil {
+		t.Skipf("no user namespace can be made here: %v", err)
+	}
+	target := testtargets.Run(t, "c", testtargets.Options{})
+	command{exe: "unshare", args: []string{"-Ur", binary, "record", "-d", "1", "-p", strconv.Itoa(target.PID)}}.run(t).
+		must(t, 3).oneLine(t, "another user namespace")
+	r := command{exe: "unshare", args: []string{"-Ur", binary, "record", "-o", "out.pb.gz", "--", "sh", "-c",
+		"i=0; while [ $i -lt 500000 ]; do i=$((i+1)); done"}}.run(t)
+	if r.must(t, 0); !strings.Contains(r.stderr, "100% of CPU time with complete stacks") {
+		t.Errorf("recorded: %s", clip(r.stderr))
 	}
 }

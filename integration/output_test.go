@@ -34,7 +34,6 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// smallDisk mounts a file system with room for a few pages.
 func smallDisk(t *testing.T) string {
 	t.Helper()
 	needRoot(t)
@@ -173,7 +172,6 @@ func TestWallTimeIsItsThreeParts(t *testing.T) {
 	}
 }
 
-// lived gives the part of a recording's time that a thread has as wall time.
 func lived(p *profile.Profile, thread string) float64 {
 	wall := int64(0)
 	for _, s := range p.Sample {

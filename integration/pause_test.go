@@ -20,14 +20,14 @@ const (
 	pauseFor = time.Second
 )
 
-// TestStoppedProfilerChargesNobodyForThePause: stopped for three seconds of its recording, it says that it saw nothing
+// TestAPauseOfTheProfilerIsNotAttributed: stopped for three seconds of its recording, it says that it saw nothing
 // then, and the shares of what it saw are the program's. (By chance one is off by as much as five standard errors once
 // in a million runs.)
-func TestStoppedProfilerChargesNobodyForThePause(t *testing.T) {
+func TestAPauseOfTheProfilerIsNotAttributed(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	shares := map[string]float64{"burn_60": 0.6, "burn_30": 0.3, "burn_10": 0.1}
 	r := startRecording(t, nil, "-p", pidList([]int{target.PID}))
-	unseen, looks := int64(0), int64(fewLooks)
+	unseen, looks := int64(0), int64(fewSamples)
 	enough := func(p *profile.Profile) bool { return computing(p) >= looks }
 	for range pauses {
 		r.until("some looks have been made", enough)
@@ -41,7 +41,7 @@ func TestStoppedProfilerChargesNobodyForThePause(t *testing.T) {
 		}
 		unseen += int64(after - before)
 		r.signal(syscall.SIGCONT)
-		looks += fewLooks
+		looks += fewSamples
 	}
 	r.until("some looks have been made after the last pause", enough)
 	rec := r.finish()

@@ -39,7 +39,6 @@ func showsNothingEvil(t *testing.T, what, text string) {
 	}
 }
 
-// hostileProgram compiles testdata/hostile.c with hostile names of functions and files, and starts it.
 func hostileProgram(t *testing.T) *exec.Cmd {
 	t.Helper()
 	dir := filepath.Join(scratch(t, nil), evil)
@@ -69,7 +68,6 @@ func hostileProgram(t *testing.T) *exec.Cmd {
 	return cmd
 }
 
-// threadOf gives a thread of a process that is not its first.
 func threadOf(t *testing.T, pid int) string {
 	t.Helper()
 	all, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
@@ -79,7 +77,6 @@ func threadOf(t *testing.T, pid int) string {
 	return all[len(all)-1].Name()
 }
 
-// textForms are the ways to print a recording.
 func textForms(file string) [][]string {
 	forms := [][]string{{"report", file}, {"report", "--tree", file}, {"report", "--lines", file},
 		{"report", "--folded", file},
@@ -131,7 +128,6 @@ func TestNoCommandsTextHasControlCharacters(t *testing.T) {
 	validRecording(t, file)
 }
 
-// keepsTrueNames checks that JSON has the names' own characters, but what is no UTF-8.
 func keepsTrueNames(t *testing.T, text string) {
 	t.Helper()
 	var p struct{ Threads []struct{ Name string } }
@@ -146,7 +142,6 @@ func keepsTrueNames(t *testing.T, text string) {
 	}
 }
 
-// validRecording checks that other readers of protocol buffers take the strings: they must be UTF-8.
 func validRecording(t *testing.T, file string) {
 	t.Helper()
 	p := readProfile(t, file)
@@ -181,7 +176,6 @@ func validRecording(t *testing.T, file string) {
 	}
 }
 
-// foreignProfile writes a profile of another tool with hostile strings wherever it can have some.
 func foreignProfile(t *testing.T) string {
 	t.Helper()
 	m := &profile.Mapping{ID: 1, Start: 0x1000, Limit: 0x9000, File: "/lib/" + evil, BuildID: evil,

@@ -14,7 +14,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// realPrograms skips in short mode.
 func realPrograms(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -54,7 +53,6 @@ func TestRecordingsOfRealProgramsAreRight(t *testing.T) {
 // seconds in one of sixty.
 const muchCPU = 8.1e9
 
-// checkCompleteness holds the floor, and that the closing figures say the same as the stacks.
 func checkCompleteness(t *testing.T, r *recording, floor float64) {
 	t.Helper()
 	share, n := completeShare(r.Profile)
@@ -64,10 +62,8 @@ func checkCompleteness(t *testing.T, r *recording, floor float64) {
 	}
 }
 
-// onCPU reports whether a sample holds CPU time.
 func onCPU(s *profile.Sample) bool { return s.Value[cpuColumn] > 0 }
 
-// checkFunctions looks for the hot functions and the known chains.
 func checkFunctions(t *testing.T, p *profile.Profile, e testtargets.Expect) {
 	t.Helper()
 	for _, chain := range lacking(p, e) {
@@ -75,7 +71,6 @@ func checkFunctions(t *testing.T, p *profile.Profile, e testtargets.Expect) {
 	}
 }
 
-// lacking lists the hot functions and the known chains that a profile does not show.
 func lacking(p *profile.Profile, e testtargets.Expect) (missing [][]string) {
 	chains := slices.Clone(e.Chains)
 	for _, f := range e.Hot {
@@ -126,7 +121,6 @@ func timesOf(p *profile.Profile, shares map[string]float64) (cpu map[string]int6
 	return cpu, all, math.Pow(float64(all), 2) / max(squares, 1)
 }
 
-// checkSleeper looks for a thread that sleeps from start to end: one chain, one reason, complete.
 func checkSleeper(t *testing.T, p *profile.Profile, want testtargets.Sleeper) {
 	t.Helper()
 	seen := false
@@ -212,7 +206,6 @@ func nameBySymbols(t *testing.T, p *profile.Profile, target *testtargets.Target)
 	}
 }
 
-// symbolAt gives the function at an offset in the file.
 func symbolAt(f *elf.File, symbols []elf.Symbol, offset uint64) string {
 	for _, p := range f.Progs {
 		if p.Type != elf.PT_LOAD || offset < p.Off || offset >= p.Off+p.Filesz {

@@ -21,7 +21,6 @@ type recorder struct {
 	file, stats string
 }
 
-// startRecording starts record as a user, on some processes.
 func startRecording(t *testing.T, u *testtargets.User, args ...string) *recorder {
 	t.Helper()
 	dir := scratch(t, u)
@@ -31,7 +30,6 @@ func startRecording(t *testing.T, u *testtargets.User, args ...string) *recorder
 	return r
 }
 
-// until waits for a checkpoint that holds what is wanted.
 func (r *recorder) until(what string, holds func(*profile.Profile) bool) {
 	r.t.Helper()
 	follower := checkpoint.Follow(r.cmd.Process, r.file)
@@ -46,20 +44,17 @@ func (r *recorder) until(what string, holds func(*profile.Profile) bool) {
 	})
 }
 
-// finish ends the recording as Ctrl-C does and reads it.
 func (r *recorder) finish() *recording {
 	r.t.Helper()
 	r.signal(syscall.SIGINT)
 	return r.result()
 }
 
-// result waits for the end of the recording and reads it.
 func (r *recorder) result() *recording {
 	r.t.Helper()
 	return r.read(r.wait())
 }
 
-// read reads the recording of a run that has ended so, which must be a success.
 func (r *recorder) read(res result) *recording {
 	r.t.Helper()
 	rec := &recording{file: r.file, result: res.must(r.t, 0)}
@@ -74,7 +69,6 @@ func (r *recorder) read(res result) *recording {
 	return rec
 }
 
-// recordUntil records until a checkpoint holds what is wanted, but not for less than three seconds.
 func recordUntil(t *testing.T, what string, holds func(*profile.Profile) bool, args ...string) *recording {
 	t.Helper()
 	return recordUntilAs(t, nil, what, holds, args...)
@@ -88,13 +82,10 @@ func recordUntilAs(t *testing.T, u *testtargets.User, what string, holds func(*p
 	return r.finish()
 }
 
-// fewLooks is how many looks at threads on a processor are not enough to judge by.
-const fewLooks = 150
+const fewSamples = 150
 
-// fewShared is how many samples of one weight are not enough to judge shares by.
 const fewShared = 90
 
-// computing counts the looks that found a thread on a processor.
 func computing(p *profile.Profile) (n int64) {
 	for _, s := range p.Sample {
 		if label(s, "state") == "running" && onCPU(s) {
@@ -108,11 +99,10 @@ func computing(p *profile.Profile) (n int64) {
 func shows(e testtargets.Expect) func(*profile.Profile) bool {
 	return func(p *profile.Profile) bool {
 		_, _, count := timesOf(p, e.Shares)
-		return computing(p) >= fewLooks && len(lacking(p, e)) == 0 && (e.Shares == nil || count >= fewShared)
+		return computing(p) >= fewSamples && len(lacking(p, e)) == 0 && (e.Shares == nil || count >= fewShared)
 	}
 }
 
-// hot waits for functions.
 func hot(functions ...string) func(*profile.Profile) bool {
 	return func(p *profile.Profile) bool { return len(lacking(p, testtargets.Expect{Hot: functions})) == 0 }
 }

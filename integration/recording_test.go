@@ -22,7 +22,6 @@ const (
 	cpuColumn
 )
 
-// statistics is what record --stats writes.
 type statistics struct {
 	Ticks        int64            `json:"ticks"`
 	Attempted    int64            `json:"attempted"`
@@ -49,7 +48,6 @@ type statistics struct {
 	FramesByMethod map[string]int64 `json:"frames_by_method"`
 }
 
-// recording is a run of record with what it wrote.
 type recording struct {
 	result
 	file  string
@@ -57,7 +55,6 @@ type recording struct {
 	*profile.Profile
 }
 
-// pidList joins pids as -p takes them.
 func pidList(pids []int) string {
 	var s []string
 	for _, pid := range pids {
@@ -66,19 +63,17 @@ func pidList(pids []int) string {
 	return strings.Join(s, ",")
 }
 
-// recordAs runs record as a user, expects success, and reads what it wrote.
 func recordAs(t *testing.T, u *testtargets.User, args ...string) *recording {
 	t.Helper()
 	return startRecording(t, u, args...).result()
 }
 
-// record is recordAs as the test's own user.
 func record(t *testing.T, args ...string) *recording {
 	t.Helper()
 	return recordAs(t, nil, args...)
 }
 
-// readProfile reads a recording and checks that it is valid, and that nobody else may read it.
+// readProfile reads a recording and checks that it is valid, and that other users cannot read it.
 func readProfile(t *testing.T, file string) *profile.Profile {
 	t.Helper()
 	f, err := os.Open(file)
@@ -101,7 +96,6 @@ func readProfile(t *testing.T, file string) *profile.Profile {
 	return p
 }
 
-// checkFormat holds what the format promises for every recording.
 func checkFormat(t *testing.T, p *profile.Profile) {
 	t.Helper()
 	if err := p.CheckValid(); err != nil {
@@ -125,7 +119,6 @@ func checkFormat(t *testing.T, p *profile.Profile) {
 	}
 }
 
-// sampleProblem says what a sample breaks, "" if nothing.
 func sampleProblem(s *profile.Sample) string {
 	if len(s.Location) == 0 {
 		return "no location"
@@ -148,7 +141,6 @@ func sampleProblem(s *profile.Sample) string {
 	return ""
 }
 
-// stackOf gives the function names of a sample, inlined ones too, innermost first.
 func stackOf(s *profile.Sample) []string {
 	var names []string
 	for _, l := range s.Location {
@@ -162,7 +154,6 @@ func stackOf(s *profile.Sample) []string {
 	return names
 }
 
-// label gives a sample's text label.
 func label(s *profile.Sample, key string) string {
 	if v := s.Label[key]; len(v) > 0 {
 		return v[0]
@@ -170,7 +161,6 @@ func label(s *profile.Sample, key string) string {
 	return ""
 }
 
-// total sums a column.
 func total(p *profile.Profile, column int) int64 {
 	var sum int64
 	for _, s := range p.Sample {
@@ -204,7 +194,6 @@ func notObserved(p *profile.Profile) float64 {
 	return float64(sum) / float64(max(total(p, cpuColumn), 1))
 }
 
-// checkAccounting holds: attempted = frozen + peeked + reused + failed.
 func checkAccounting(t *testing.T, s statistics) {
 	t.Helper()
 	sum := s.Frozen + s.Peeked + s.Reused

@@ -15,8 +15,6 @@ import (
 	"prywalk/internal/schema"
 )
 
-// TestRecordingsOfEachReleaseOpen: recordings that earlier releases made (scripts/record-release.sh) are read in every
-// form, and have the functions and times that they had then.
 func TestRecordingsOfEachReleaseOpen(t *testing.T) {
 	files, err := filepath.Glob("testdata/releases/*/*.pb.gz")
 	if err != nil || len(files) < 3 {
@@ -53,6 +51,7 @@ func TestRecordingsOfEachReleaseOpen(t *testing.T) {
 		for _, form := range [][]string{
 			{}, {"--tree"}, {"--folded"}, {"--account"}, {"--by", "wait"}, {"--by", "thread"}, {"--lines"},
 			{"--html", "page.html"}, {"--speedscope", "s.json"}, {"--firefox", "f.json"}, {"--pgo", "p.pgo"},
+			{"--otlp", "p.otlp"},
 		} {
 			out := run(append([]string{"report", path}, form...)...)
 			if toFile := len(form) == 2 && strings.Contains(form[1], "."); (out == "") != toFile {
@@ -65,7 +64,6 @@ func TestRecordingsOfEachReleaseOpen(t *testing.T) {
 	}
 }
 
-// absolute gives the absolute path of a file.
 func absolute(t *testing.T, file string) string {
 	t.Helper()
 	path, err := filepath.Abs(file)
@@ -122,7 +120,6 @@ func TestJSONOfEachReleaseKeepsItsMeaning(t *testing.T) {
 	}
 }
 
-// optional gives a schema of which no field is required.
 func optional(schema any) any {
 	switch s := schema.(type) {
 	case map[string]any:

@@ -16,7 +16,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// rightsTarget starts testdata/threads.c as a user.
 func rightsTarget(t *testing.T, uid uint32) (pid string) {
 	t.Helper()
 	exe := filepath.Join(scratch(t, nil), "threads")
@@ -30,7 +29,7 @@ func rightsTarget(t *testing.T, uid uint32) (pid string) {
 	}
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // it was killed
+		_ = cmd.Wait()
 	})
 	pid = strconv.Itoa(cmd.Process.Pid)
 	eventually(t, "it has two threads", func() bool {
@@ -40,7 +39,6 @@ func rightsTarget(t *testing.T, uid uint32) (pid string) {
 	return pid
 }
 
-// withCapabilities copies prywalk, and gives the copy file capabilities.
 func withCapabilities(t *testing.T, caps string) string {
 	t.Helper()
 	text, err := os.ReadFile(binary)
@@ -59,14 +57,13 @@ func withCapabilities(t *testing.T, caps string) string {
 	return exe
 }
 
-// TestEachCapabilityGivesWhatThePageOfRightsSays: an ordinary user, another user's process, real file capabilities.
 func TestEachCapabilityGivesWhatThePageOfRightsSays(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to be two users and to give capabilities")
 	}
 	for _, c := range []struct {
 		caps              string
-		running, sleeping bool // threads that are sampled
+		running, sleeping bool
 	}{
 		{"", false, false},
 		{"cap_dac_read_search", false, false},
@@ -120,7 +117,6 @@ func checkStates(t *testing.T, file string, sleeping bool) {
 	}
 }
 
-// readDoctor gives the worst level that doctor --json has found, and its commands without repetitions.
 func readDoctor(t *testing.T, text string) (worst, commands string) {
 	t.Helper()
 	var d struct {

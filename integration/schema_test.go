@@ -16,7 +16,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// schemaOf has prywalk print the schema of an output, and compiles it.
 func schemaOf(t *testing.T, name string) *jsonschema.Schema {
 	t.Helper()
 	text := prywalk(t, "schema", name).must(t, 0).stdout
@@ -69,7 +68,6 @@ func holds(t *testing.T, s *jsonschema.Schema, text string) map[string]any {
 	return object
 }
 
-// TestRealOutputHoldsToTheSchemas runs each command that writes JSON, in all its forms, on real processes.
 func TestRealOutputHoldsToTheSchemas(t *testing.T) {
 	native, python := testtargets.Run(t, "c", testtargets.Options{}), testtargets.Run(t, "python", testtargets.Options{})
 	goes := testtargets.Run(t, "go", testtargets.Options{})
@@ -144,7 +142,6 @@ func TestRealOutputHoldsToTheSchemas(t *testing.T) {
 	holds(t, schemaOf(t, "bench"), string(text))
 }
 
-// cycleOf starts the program of a deadlock, and waits until its threads wait for each other.
 func cycleOf(t *testing.T, how string) (pid string) {
 	t.Helper()
 	exe, err := testtargets.Compile("cycles.c", "-O1")
@@ -161,7 +158,6 @@ func cycleOf(t *testing.T, how string) (pid string) {
 	return pid
 }
 
-// TestADumpSaysWhenWhereAndHowOftenThreadsRan: a thread that slept between two dumps has the same run count in both.
 func TestADumpSaysWhenWhereAndHowOftenThreadsRan(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	host, err := os.Hostname()
@@ -196,13 +192,11 @@ func TestADumpSaysWhenWhereAndHowOftenThreadsRan(t *testing.T) {
 	kill(t, target.PID, 18)
 }
 
-// atMost reports whether a number is positive and not above a limit.
 func atMost(n json.Number, limit int64) bool {
 	v, err := n.Int64()
 	return err == nil && v > 0 && v <= limit
 }
 
-// TestErrorsAreObjectsWithJSON: the exit code is that of the same error as text.
 func TestErrorsAreObjectsWithJSON(t *testing.T) {
 	s := schemaOf(t, "error")
 	for _, c := range []struct {
@@ -214,7 +208,7 @@ func TestErrorsAreObjectsWithJSON(t *testing.T) {
 		{"report --json none.pb.gz", "1", "open none.pb.gz: no such file or directory",
 			"make a recording with prywalk record, or name its file"},
 		{"report --json --by color", "2", `--by "color"`,
-			"choose thread, process, command, role, state, wait, lock or module"},
+			"choose thread, process, command, role, state, wait, lock, module or label:NAME"},
 		{"dump --json --durration 3", "2", "unknown flag: --durration", "see prywalk dump --help"},
 		{"dump --json", "2", "no target", "give -p PID, -n NAME or --core FILE"},
 		{"doctor --json -p 0", "2", "-p 0", "give a process number"},
@@ -236,7 +230,6 @@ func TestErrorsAreObjectsWithJSON(t *testing.T) {
 	}
 }
 
-// TestWhatAReportLeavesOutIsInIt: the functions left out have the rest of the own time.
 func TestWhatAReportLeavesOutIsInIt(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	dir := scratch(t, nil)

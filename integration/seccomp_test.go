@@ -72,7 +72,7 @@ func TestPtraceForbiddenBySeccompIsNamed(t *testing.T) {
 		env:  []string{seccompVariable + "=" + binary},
 		args: []string{"record", "--engine", "ptrace", "-d", "1", "-p", pidList(target.PIDs())},
 	}.run(t)
-	// Sleepers can still be peeked at where /proc/PID/mem can be read; whoever runs cannot be seen.
+	// Sleepers can still be peeked at where /proc/PID/mem can be read; running threads cannot.
 	if r.code != 3 && r.code != 0 {
 		t.Errorf("exit code %d", r.code)
 	}

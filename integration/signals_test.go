@@ -21,7 +21,6 @@ func begin(t *testing.T, target *testtargets.Target) (r *recorder, file string) 
 	return r, r.file
 }
 
-// unharmed checks that nobody traces the target and that it runs.
 func unharmed(t *testing.T, target *testtargets.Target) {
 	t.Helper()
 	for _, tid := range threadsOf(target.PID) {

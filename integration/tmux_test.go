@@ -14,14 +14,12 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// tmux is a terminal that a test looks at, with a shell in it.
 type tmux struct {
 	t      *testing.T
 	socket string
 	dir    string
 }
 
-// newTmux opens one of that size.
 func newTmux(t *testing.T, columns, rows int) *tmux {
 	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
@@ -47,7 +45,6 @@ func (m *tmux) run(args ...string) string {
 	return string(out)
 }
 
-// types types a line into the shell.
 func (m *tmux) types(line string) { m.run("send-keys", line, "Enter") }
 
 // keys presses keys, with a moment after each: an escape and what follows at once would be one key.
@@ -58,10 +55,8 @@ func (m *tmux) keys(keys ...string) {
 	}
 }
 
-// screen is what is on the terminal.
 func (m *tmux) screen() string { return m.run("capture-pane", "-p") }
 
-// until waits until the screen has all the words.
 func (m *tmux) until(what string, words ...string) string {
 	m.t.Helper()
 	text := ""
@@ -81,7 +76,6 @@ func (m *tmux) until(what string, words ...string) string {
 	return ""
 }
 
-// settings are the terminal's, as stty tells them.
 func (m *tmux) settings(tag string) string {
 	m.t.Helper()
 	file := filepath.Join(m.dir, "stty-"+tag)

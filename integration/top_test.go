@@ -16,7 +16,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// onTmux starts top for a target in a terminal.
 func onTmux(t *testing.T, columns, rows int, args ...string) (*tmux, *testtargets.Target) {
 	t.Helper()
 	target := testtargets.Run(t, "c", testtargets.Options{})
@@ -26,7 +25,6 @@ func onTmux(t *testing.T, columns, rows int, args ...string) (*tmux, *testtarget
 	return m, target
 }
 
-// TestTopOnATerminal: views, filter, pause, another size, and the end.
 func TestTopOnATerminal(t *testing.T) {
 	m, _ := onTmux(t, 100, 24, "--interval", "0.3")
 	m.keys("/")
@@ -66,16 +64,15 @@ func TestTopOnATerminal(t *testing.T) {
 	m.until("the shell", "ready:")
 }
 
-// TestTopCountsGoroutinesThatWait: in the terminal, as plain text and as JSON; and it says what gives names.
 func TestTopCountsGoroutinesThatWait(t *testing.T) {
 	target := testtargets.Run(t, "go", testtargets.Options{})
 	pid := strconv.Itoa(target.PID)
 	m := newTmux(t, 80, 24)
 	m.types(binary + " top --interval 0.3 -p " + pid)
-	m.until("the line", "goroutines that wait are not shown (", "to see", "dlv attach", "q quit")
+	m.until("the line", "goroutines wait (", "to see", "prywalk dump -p", "q quit")
 	m.keys("q")
 	text, err := exec.Command(binary, "top", "--once", "--window", "0.5", "-p", pid).Output()
-	if err != nil || strings.Count(string(text), "goroutines that wait are not shown (") != 1 {
+	if err != nil || strings.Count(string(text), "goroutines wait (") != 1 {
 		t.Errorf("%v\n%s", err, text)
 	}
 	text, err = exec.Command(binary, "top", "--once", "--window", "0.5", "--json", "-p", pid).Output()
@@ -94,7 +91,6 @@ func TestTopCountsGoroutinesThatWait(t *testing.T) {
 	}
 }
 
-// TestTopSaysWhatGivesNames: below the tables, as report does.
 func TestTopSaysWhatGivesNames(t *testing.T) {
 	target := testtargets.Run(t, "c-stripped", testtargets.Options{})
 	text, err := exec.Command(binary, "top", "--once", "--window", "0.5", "-p", strconv.Itoa(target.PID)).Output()
@@ -104,8 +100,6 @@ func TestTopSaysWhatGivesNames(t *testing.T) {
 	}
 }
 
-// TestTopLeavesTheTerminalAsItWas: after q, Ctrl-C, SIGTERM and SIGHUP, and while it is stopped. After SIGKILL nobody
-// can.
 func TestTopLeavesTheTerminalAsItWas(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	m := newTmux(t, 100, 24)
@@ -135,7 +129,6 @@ func TestTopLeavesTheTerminalAsItWas(t *testing.T) {
 	}
 }
 
-// TestTopIsStoppedAndGoesOn: Ctrl-Z gives the terminal back.
 func TestTopIsStoppedAndGoesOn(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	m := newTmux(t, 100, 24)
@@ -154,7 +147,6 @@ func TestTopIsStoppedAndGoesOn(t *testing.T) {
 	testtargets.Eventually(t, "the process has exited", func() bool { return !strings.Contains(m.screen(), "q quit") })
 }
 
-// TestTopStaysWhenTheTargetEnds: what was seen last is what one wants to see then.
 func TestTopStaysWhenTheTargetEnds(t *testing.T) {
 	m, target := onTmux(t, 100, 24, "--interval", "0.3")
 	if err := syscall.Kill(target.PID, syscall.SIGKILL); err != nil {
@@ -178,7 +170,6 @@ func readPID(t *testing.T, file string) int {
 	return pid
 }
 
-// topTable is what the test needs of a line of top --json, and of report --json.
 type topTable struct {
 	Ended     bool             `json:"ended"`
 	Total     map[string]int64 `json:"total"`
@@ -190,7 +181,6 @@ type topTable struct {
 	} `json:"functions"`
 }
 
-// TestTopsLastTableIsItsRecordings: function by function and clock by clock.
 func TestTopsLastTableIsItsRecordings(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	dir := scratch(t, nil)
@@ -237,7 +227,6 @@ func TestTopsLastTableIsItsRecordings(t *testing.T) {
 	}
 }
 
-// TestTopOnce: plain text, and who reads no further ends it without harm.
 func TestTopOnce(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	pid := strconv.Itoa(target.PID)
@@ -261,8 +250,7 @@ func TestTopOnce(t *testing.T) {
 	}
 }
 
-// TestTopSaysWhyItCannotLook: one line, and the code for it.
-func TestTopSaysWhyItCannotLook(t *testing.T) {
+func TestTopSaysWhyItCannotSample(t *testing.T) {
 	prywalk(t, "top", "-p", "999999999").must(t, 1).oneLine(t, "999999999")
 	prywalk(t, "top").must(t, 2).oneLine(t, "-p PID")
 	prywalk(t, "top", "--", "true").must(t, 2).oneLine(t, "-n NAME")

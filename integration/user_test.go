@@ -14,7 +14,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// yama gives kernel.yama.ptrace_scope, 0 where the kernel has no Yama.
 func yama() int {
 	text, err := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope")
 	if err != nil {

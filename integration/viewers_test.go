@@ -11,7 +11,6 @@ import (
 	"time"
 )
 
-// checkViewers holds that the usual tool opens the recording, and that everyone's totals agree.
 func checkViewers(t *testing.T, r *recording) {
 	t.Helper()
 	want := total(r.Profile, cpuColumn)
@@ -36,10 +35,8 @@ func checkViewers(t *testing.T, r *recording) {
 	}
 }
 
-// near allows what rounding to two decimals of a unit does.
 func near(a, b time.Duration) bool { return (a - b).Abs() <= max(b/100, 10*time.Millisecond) }
 
-// pprofTool runs go tool pprof.
 func pprofTool(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := exec.Command("go", append([]string{"tool", "pprof"}, args...)...).Output()
@@ -49,7 +46,6 @@ func pprofTool(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// foldedTotal sums the values of folded stacks.
 func foldedTotal(t *testing.T, text string) int64 {
 	t.Helper()
 	var sum int64

@@ -16,9 +16,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// withAlarm runs a test's looks with an alarm, for which the thread needs a real-time priority. A collection, which
-// would wait for sleeps that the Go scheduler does not know of, is not begun. And the runtime has a processor for
-// other goroutines, also on a machine with one.
+// withAlarm needs a real-time priority, no collection (it would wait for the raw sleeps) and a second P.
 func withAlarm(t *testing.T, body func(c *Controller)) {
 	t.Helper()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
@@ -34,7 +32,6 @@ func withAlarm(t *testing.T, body func(c *Controller)) {
 	}
 }
 
-// bindHere binds a thread and this one to the processor that this one is on.
 func bindHere(tid int) error {
 	var here unix.CPUSet
 	here.Set(procmem.CPU())
@@ -80,13 +77,12 @@ func TestWaitForThreadThatDoesNotStopEndsAtTheDeadline(t *testing.T) {
 	})
 }
 
-// TestWaitWhoseAlarmHasBeenMissedEndsAllTheSame: the signal came between the last look at the clock
-// and the wait, which is as if the timer had not been set.
+// The signal comes between the last reading of the clock and the wait.
 func TestWaitWhoseAlarmHasBeenMissedEndsAllTheSame(t *testing.T) {
 	p := start(t, "sleep")
 	withAlarm(t, func(c *Controller) {
 		l := c.seizeOnly(t, p.tid)
-		until := procmem.Now() + 300e6 // this thread may be put off before it waits, and would not wait then
+		until := procmem.Now() + 300e6 // time to begin the wait
 		c.alarm.at = until
 		var info sigInfo
 		if e, _, ok := c.alarm.wait(until, &info); e != unix.EINTR || !ok {
@@ -106,11 +102,10 @@ func TestSleepLastsUntilItsMoment(t *testing.T) {
 		until := procmem.Now() + 1e6
 		c.alarm.set(until)
 		for procmem.Now() < until+1e6 {
-			// The alarm rings, and its signal stays.
 		}
 		for round := range 20 {
 			at := procmem.Now() + 20e6
-			for procmem.Now() < at { // the old signal may end the first one
+			for procmem.Now() < at { // the old signal may end the first sleep
 				c.SleepUntil(at)
 			}
 			if c.alarm.at != 0 {
@@ -142,11 +137,11 @@ func TestCloseGivesTheSignalsBack(t *testing.T) {
 	})
 }
 
-func TestAlarmIsSetAnewAfterAMove(t *testing.T) {
+func TestAlarmIsSetAgainAfterAMove(t *testing.T) {
 	withAlarm(t, func(c *Controller) {
 		at := procmem.Now() + 20e6
 		c.alarm.set(at)
-		timerSet(c.alarm.id, at+60e9) // as if it had been set elsewhere, and came late
+		timerSet(c.alarm.id, at+60e9) // as if it were set on another processor
 		c.Moved()
 		if c.SleepUntil(at); procmem.Now() > at+30e9 {
 			t.Error("it was not set again")
@@ -154,7 +149,6 @@ func TestAlarmIsSetAnewAfterAMove(t *testing.T) {
 	})
 }
 
-// TestWhatEndedTheLastSleep: the tracer's own timer, here, or somebody from afar, or it is long past.
 func TestWhatEndedTheLastSleep(t *testing.T) {
 	withAlarm(t, func(c *Controller) {
 		if c.ByTimer() {
@@ -184,7 +178,6 @@ func TestWhatEndedTheLastSleep(t *testing.T) {
 	})
 }
 
-// TestAWaitThatAStopEndsIsNotTheTimers: with its thread on this processor, the wait sleeps.
 func TestAWaitThatAStopEndsIsNotTheTimers(t *testing.T) {
 	p := start(t, "spin")
 	withAlarm(t, func(c *Controller) {
@@ -200,7 +193,7 @@ func TestAWaitThatAStopEndsIsNotTheTimers(t *testing.T) {
 		}
 		l.Queued()
 		for c.WaitAny(procmem.Now()+1e9) == nil {
-			if l.state != lookPending {
+			if l.state != traceePending {
 				break
 			}
 		}

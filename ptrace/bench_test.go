@@ -9,13 +9,9 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// BenchmarkFreeze looks at a spinning thread. The pause is what the target feels,
-// from interrupt to detach.
-func BenchmarkFreeze(b *testing.B) { benchmarkFreeze(b) }
+func BenchmarkStop(b *testing.B) { benchmarkStop(b) }
 
-// BenchmarkFreezeWhileCollecting does so while another goroutine keeps the garbage
-// collector busy.
-func BenchmarkFreezeWhileCollecting(b *testing.B) {
+func BenchmarkStopWhileCollecting(b *testing.B) {
 	stop, done := make(chan bool), make(chan bool)
 	go func() {
 		defer close(done)
@@ -29,12 +25,12 @@ func BenchmarkFreezeWhileCollecting(b *testing.B) {
 			}
 		}
 	}()
-	benchmarkFreeze(b)
+	benchmarkStop(b)
 	close(stop)
 	<-done
 }
 
-func benchmarkFreeze(b *testing.B) {
+func benchmarkStop(b *testing.B) {
 	p := start(b, "spin")
 	files := procmem.OpenThread(p.PID, p.tid, procmem.NewBudget(64))
 	defer files.Close()
@@ -46,7 +42,7 @@ func benchmarkFreeze(b *testing.B) {
 		b.ReportAllocs()
 		b.ResetTimer()
 		for range b.N {
-			if err := c.Freeze(p.tid, soon(), &req, &s); err != nil {
+			if err := c.StopThread(p.tid, soon(), &req, &s); err != nil {
 				b.Error(err)
 				return
 			}
@@ -59,7 +55,6 @@ func benchmarkFreeze(b *testing.B) {
 	})
 }
 
-// report gives percentiles, in microseconds.
 func report(b *testing.B, what string, ns []int64) {
 	slices.Sort(ns)
 	b.ReportMetric(float64(ns[len(ns)/2])/1e3, what+"-p50-µs")
@@ -67,7 +62,7 @@ func report(b *testing.B, what string, ns []int64) {
 	b.ReportMetric(float64(ns[len(ns)-1])/1e3, what+"-max-µs")
 }
 
-func TestFreezeAllocatesNothing(t *testing.T) {
+func TestStopAllocatesNothing(t *testing.T) {
 	p := start(t, "spin")
 	files := procmem.OpenThread(p.PID, p.tid, procmem.NewBudget(64))
 	defer files.Close()

@@ -12,15 +12,13 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Requests and register sets of ptrace(2) and the kernel's include/uapi/linux/elf.h.
+// Sources: ptrace(2), include/uapi/linux/elf.h.
 const (
 	regSetGeneral = 1     // NT_PRSTATUS
 	regSetTLS     = 0x401 // NT_ARM_TLS
 	regSetPAC     = 0x406 // NT_ARM_PAC_MASK
 )
 
-// ptrace is the system call, without a word to the Go scheduler.
-//
 //go:nosplit
 func ptrace(req int, tid int, addr, data uintptr) syscall.Errno {
 	procmem.CountCall()
@@ -28,20 +26,16 @@ func ptrace(req int, tid int, addr, data uintptr) syscall.Errno {
 	return e
 }
 
-// ptraceMayWait is the system call for requests that can wait for a long time. The
-// Go scheduler is told, so that a garbage collection need not wait too.
+// ptraceMayWait notifies the Go scheduler, so that garbage collections need not wait too.
 func ptraceMayWait(req int, tid int) syscall.Errno {
 	procmem.CountCall()
 	_, _, e := syscall.Syscall6(unix.SYS_PTRACE, uintptr(req), uintptr(tid), 0, 0, 0, 0)
 	return e
 }
 
-// rawRegs holds the general registers as the kernel lays them out: 27 words on
-// x86-64, 34 on arm64.
+// rawRegs has 27 words on x86-64, 34 on arm64.
 type rawRegs [34]uint64
 
-// getRegSet reads a register set into words, and gives the number of bytes.
-//
 //go:nosplit
 func getRegSet(tid, set int, words *rawRegs) (int, syscall.Errno) {
 	iov := unix.Iovec{Base: (*byte)(unsafe.Pointer(words)), Len: uint64(unsafe.Sizeof(*words))}
@@ -51,8 +45,6 @@ func getRegSet(tid, set int, words *rawRegs) (int, syscall.Errno) {
 	return int(iov.Len), e
 }
 
-// readVM is process_vm_readv of one range; the bytes read, 0 if none.
-//
 //go:nosplit
 func readVM(tid int, addr uint64, buf []byte) int {
 	if len(buf) == 0 {
@@ -70,8 +62,7 @@ func readVM(tid int, addr uint64, buf []byte) int {
 	return int(n)
 }
 
-// readParts is process_vm_readv of several ranges, of which those without bytes are not asked for, at most maxParts
-// of them. The bytes read, in their order, up to the first that cannot be read.
+// readParts reads at most maxParts non-empty ranges, and gives the bytes up to the first that cannot be read.
 //
 //go:nosplit
 func readParts(tid int, parts []frames.Region, v *vectors) int {
@@ -93,30 +84,26 @@ func readParts(tid int, parts []frames.Region, v *vectors) int {
 	return int(n)
 }
 
-// procLink gives where the link /proc/TID/fd/FD leads, valid until the next call. The table of
-// descriptors is the thread's own (kernel fs/proc/fd.c), which it may not share with its process.
+// link reads /proc/TID/fd/FD, of the thread's own table (fs/proc/fd.c); valid until the next call.
 //
 //go:nosplit
-func (c *Controller) procLink(tid int, fd uint64) []byte {
-	n := procPath(tid, "/fd/", &c.procPath)
-	n = putNumber(&c.procPath, n, fd)
-	put(&c.procPath, n, "\x00")
-	got, _, e := syscall.RawSyscall6(unix.SYS_READLINKAT, 0, uintptr(unsafe.Pointer(&c.procPath)),
-		uintptr(unsafe.Pointer(&c.procBuf)), uintptr(len(c.procBuf)), 0, 0)
-	if e != 0 || got > uintptr(len(c.procBuf)) {
+func (f *procFiles) link(tid int, fd uint64) []byte {
+	n := procPath(tid, "/fd/", &f.path)
+	n = putNumber(&f.path, n, fd)
+	put(&f.path, n, "\x00")
+	got, _, e := syscall.RawSyscall6(unix.SYS_READLINKAT, 0, uintptr(unsafe.Pointer(&f.path)),
+		uintptr(unsafe.Pointer(&f.buf)), uintptr(len(f.buf)), 0, 0)
+	if e != 0 || got > uintptr(len(f.buf)) {
 		return nil
 	}
-	return c.procBuf[:got]
+	return f.buf[:got]
 }
 
-// vectors is what readParts tells the kernel, kept for use again.
 type vectors struct {
 	local  [maxParts]unix.Iovec
 	remote [maxParts]unix.RemoteIovec
 }
 
-// sigInfo is the part of siginfo_t that waits and PTRACE_GETSIGINFO use, on
-// 64-bit machines.
 type sigInfo struct {
 	signo, errno, code, _ int32
 	pid                   int32
@@ -125,8 +112,7 @@ type sigInfo struct {
 	_                     [100]byte
 }
 
-// waitid waits without blocking (WNOHANG is added). pid 0 in the answer: nothing
-// to report.
+// waitid adds WNOHANG. info.pid 0: nothing to report.
 //
 //go:nosplit
 func waitid(idType, id, options int, info *sigInfo) syscall.Errno {
@@ -140,8 +126,7 @@ func waitid(idType, id, options int, info *sigInfo) syscall.Errno {
 	return e
 }
 
-// waitidBlocking waits until there is something to report, or a signal comes (EINTR).
-// The Go scheduler is not told.
+// waitidBlocking waits for a report or a signal (EINTR).
 func waitidBlocking(idType, id, options int, info *sigInfo) syscall.Errno {
 	info.pid = 0
 	procmem.CountCall()
@@ -151,7 +136,6 @@ func waitidBlocking(idType, id, options int, info *sigInfo) syscall.Errno {
 	return e
 }
 
-// getSigInfo reads what a stopped thread stopped for; ESRCH if it is not stopped.
 func getSigInfo(tid int, info *sigInfo) syscall.Errno {
 	procmem.CountCall()
 	_, _, e := syscall.RawSyscall6(unix.SYS_PTRACE, unix.PTRACE_GETSIGINFO, uintptr(tid), 0,
@@ -159,7 +143,6 @@ func getSigInfo(tid int, info *sigInfo) syscall.Errno {
 	return e
 }
 
-// nanosleep sleeps for ns nanoseconds, without a word to the Go scheduler.
 func nanosleep(ns int64) {
 	ts := unix.NsecToTimespec(ns)
 	procmem.CountCall()
@@ -167,9 +150,8 @@ func nanosleep(ns int64) {
 	_, _, _ = syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
 }
 
-// ownAccount reads what the kernel has counted for the calling thread. Pages that are provided for a read of another
-// process's memory count for whoever reads (kernel mm/memory.c, mm_account_fault). What a hypervisor takes is no
-// processor time, if it tells (CONFIG_PARAVIRT_TIME_ACCOUNTING).
+// ownAccount reads the calling thread's counts. Faults in reads of other processes are the reader's
+// (mm/memory.c, mm_account_fault); steal time is excluded with CONFIG_PARAVIRT_TIME_ACCOUNTING.
 func ownAccount() (a account) {
 	var ru unix.Rusage
 	var cpu unix.Timespec
@@ -182,13 +164,11 @@ func ownAccount() (a account) {
 	}
 }
 
-// sigAction is the kernel's struct sigaction (amd64 and arm64 alike).
 type sigAction struct {
 	handler, flags, restorer uintptr
 	mask                     uint64
 }
 
-// actionOf reads what this process does about a signal.
 func actionOf(sig syscall.Signal) (sa sigAction, e syscall.Errno) {
 	procmem.CountCall()
 	_, _, e = syscall.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), 0, uintptr(unsafe.Pointer(&sa)),
@@ -196,7 +176,6 @@ func actionOf(sig syscall.Signal) (sa sigAction, e syscall.Errno) {
 	return sa, e
 }
 
-// setAction changes it.
 func setAction(sig syscall.Signal, sa *sigAction) syscall.Errno {
 	procmem.CountCall()
 	_, _, e := syscall.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(sa)), 0,
@@ -204,8 +183,7 @@ func setAction(sig syscall.Signal, sa *sigAction) syscall.Errno {
 	return e
 }
 
-// quietChildStops sets SA_NOCLDSTOP for SIGCHLD, so that stops of tracees do not
-// interrupt this process with a signal each. The Go runtime's handler stays.
+// quietChildStops sets SA_NOCLDSTOP for SIGCHLD; the Go runtime's handler stays.
 func quietChildStops() {
 	const noCldStop = 1
 	sa, e := actionOf(unix.SIGCHLD)
@@ -216,7 +194,7 @@ func quietChildStops() {
 	_ = setAction(unix.SIGCHLD, &sa)
 }
 
-// signalSet is the kernel's sigset_t: signal n is bit n−1.
+// signalSet is sigset_t: signal n is bit n−1.
 type signalSet uint64
 
 func setOf(sigs ...syscall.Signal) (set signalSet) {
@@ -226,9 +204,6 @@ func setOf(sigs ...syscall.Signal) (set signalSet) {
 	return set
 }
 
-// maskSignals changes the signals that the calling thread blocks (SIG_BLOCK, SIG_UNBLOCK,
-// SIG_SETMASK), and gives those that it did before.
-//
 //go:nosplit
 func maskSignals(how int, set signalSet) (old signalSet, e syscall.Errno) {
 	procmem.CountCall()
@@ -237,7 +212,6 @@ func maskSignals(how int, set signalSet) (old signalSet, e syscall.Errno) {
 	return old, e
 }
 
-// isPending reports whether a signal that the calling thread blocks waits for it.
 func isPending(sig syscall.Signal) bool {
 	var set signalSet
 	procmem.CountCall()
@@ -245,8 +219,7 @@ func isPending(sig syscall.Signal) bool {
 	return e == 0 && set&setOf(sig) != 0
 }
 
-// awaitSignal sleeps until one of some blocked signals is there, and takes it, or until another
-// one is handled (EINTR).
+// awaitSignal sleeps until a blocked signal of set is pending, and takes it, or another is handled (EINTR).
 func awaitSignal(set signalSet) syscall.Errno {
 	procmem.CountCall()
 	procmem.CountWait()
@@ -254,7 +227,6 @@ func awaitSignal(set signalSet) syscall.Errno {
 	return e
 }
 
-// sigEvent is the kernel's struct sigevent.
 type sigEvent struct {
 	value         uint64
 	signo, notify int32
@@ -262,7 +234,6 @@ type sigEvent struct {
 	_             [44]byte
 }
 
-// timerCreate makes a timer of CLOCK_MONOTONIC that sends a signal to a thread of this process.
 func timerCreate(sig syscall.Signal, tid int) (id int32, e syscall.Errno) {
 	const sigevThreadID = 4
 	ev := sigEvent{signo: int32(sig), notify: sigevThreadID, tid: int32(tid)}
@@ -272,7 +243,7 @@ func timerCreate(sig syscall.Signal, tid int) (id int32, e syscall.Errno) {
 	return id, e
 }
 
-// timerSet lets a timer fire once, at a moment.
+// timerSet fires once, at an absolute time in ns.
 //
 //go:nosplit
 func timerSet(id int32, at int64) syscall.Errno {

@@ -11,11 +11,10 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// regSetSyscall is the number of the system call (NT_ARM_SYSTEM_CALL).
+// regSetSyscall is NT_ARM_SYSTEM_CALL.
 const regSetSyscall = 0x404
 
-// setSyscall writes the number of the system call that the kernel takes the thread
-// to be in, −1 for none.
+// setSyscall sets the system call that the kernel has for the thread, −1 for none.
 //
 //go:nosplit
 func setSyscall(tid int, nr int32) syscall.Errno {
@@ -25,8 +24,7 @@ func setSyscall(tid int, nr int32) syscall.Errno {
 	return e
 }
 
-// syscallInfo is struct ptrace_syscall_info (include/uapi/linux/ptrace.h) as it is filled at
-// the stop of a seccomp filter.
+// syscallInfo is struct ptrace_syscall_info (include/uapi/linux/ptrace.h) at a seccomp stop.
 type syscallInfo struct {
 	op     uint8
 	_      [3]uint8
@@ -37,17 +35,15 @@ type syscallInfo struct {
 	_      uint64
 }
 
-// A stop is taken for that of a seccomp filter by its siginfo's code alone
-// (kernel/ptrace.c, ptrace_get_syscall_info).
+// A seccomp stop is recognized by si_code (kernel/ptrace.c, ptrace_get_syscall_info).
 const (
-	getSyscallInfo  = 0x420e // PTRACE_GET_SYSCALL_INFO, since Linux 5.3
+	getSyscallInfo  = 0x420e // PTRACE_GET_SYSCALL_INFO, Linux 5.3
 	opSeccomp       = 3      // PTRACE_SYSCALL_INFO_SECCOMP
 	codeSeccompStop = int32(unix.SIGTRAP) | unix.PTRACE_EVENT_SECCOMP<<8
 )
 
-// seccompInfo has the kernel tell the system call of a thread that PTRACE_INTERRUPT stopped as if a seccomp filter
-// had, which it does only of such a stop. Meanwhile the stop's siginfo, which nothing else reads, says that it is
-// one. False if the kernel does not.
+// seccompInfo gets the system call of a thread in an interrupt stop. The kernel gives it only at a seccomp stop,
+// so si_code is set to that meanwhile.
 //
 //go:nosplit
 func seccompInfo(tid int, info *sigInfo, call *syscallInfo) bool {
@@ -63,12 +59,10 @@ func seccompInfo(tid int, info *sigInfo, call *syscallInfo) bool {
 	call.op = 0
 	e := ptrace(getSyscallInfo, tid, unsafe.Sizeof(*call), uintptr(unsafe.Pointer(call)))
 	info.code = code
-	_ = ptrace(unix.PTRACE_SETSIGINFO, tid, 0, at) // it was set just before
+	_ = ptrace(unix.PTRACE_SETSIGINFO, tid, 0, at)
 	return e == 0 && call.op == opSeccomp
 }
 
-// setRegSet writes the first n bytes of the general registers.
-//
 //go:nosplit
 func setRegSet(tid int, words *rawRegs, n int) syscall.Errno {
 	iov := unix.Iovec{Base: (*byte)(unsafe.Pointer(words)), Len: uint64(n)}
@@ -78,13 +72,12 @@ func setRegSet(tid int, words *rawRegs, n int) syscall.Errno {
 	return e
 }
 
-// signalsPending reports whether the stopped thread, or its process, has a signal
-// queued (PTRACE_PEEKSIGINFO).
+// signalsPending is for the stopped thread and its process (PTRACE_PEEKSIGINFO).
 //
 //go:nosplit
 func signalsPending(tid int) bool {
 	var info sigInfo
-	for flags := range uint32(2) { // own queue, then PTRACE_PEEKSIGINFO_SHARED
+	for flags := range uint32(2) {
 		args := struct {
 			off   uint64
 			flags uint32
@@ -100,8 +93,7 @@ func signalsPending(tid int) bool {
 	return false
 }
 
-// sigMask reads the signal mask that the stopped thread has, or gets back when the call that it
-// is in ends (PTRACE_GETSIGMASK).
+// sigMask is the thread's mask after its call (PTRACE_GETSIGMASK).
 //
 //go:nosplit
 func sigMask(tid int) (mask uint64, ok bool) {
@@ -109,22 +101,21 @@ func sigMask(tid int) (mask uint64, ok bool) {
 	return mask, e == 0
 }
 
-// procText reads the file /proc/TID/name and gives the text, valid until the next
-// call; name begins with a slash and ends in NUL.
+// text reads /proc/TID/name, valid until the next call. name begins with a slash and ends in NUL.
 //
 //go:nosplit
-func (c *Controller) procText(tid int, name string) []byte {
-	procPath(tid, name, &c.procPath)
-	fd, _, e := syscall.RawSyscall6(unix.SYS_OPENAT, 0, uintptr(unsafe.Pointer(&c.procPath)), unix.O_RDONLY|unix.O_CLOEXEC,
+func (f *procFiles) text(tid int, name string) []byte {
+	procPath(tid, name, &f.path)
+	fd, _, e := syscall.RawSyscall6(unix.SYS_OPENAT, 0, uintptr(unsafe.Pointer(&f.path)), unix.O_RDONLY|unix.O_CLOEXEC,
 		0, 0, 0)
 	if e != 0 {
 		return nil
 	}
-	n, _, e := syscall.RawSyscall6(unix.SYS_READ, fd, uintptr(unsafe.Pointer(&c.procBuf)), uintptr(len(c.procBuf)), 0, 0,
+	n, _, e := syscall.RawSyscall6(unix.SYS_READ, fd, uintptr(unsafe.Pointer(&f.buf)), uintptr(len(f.buf)), 0, 0,
 		0)
 	syscall.RawSyscall6(unix.SYS_CLOSE, fd, 0, 0, 0, 0, 0)
-	if e != 0 || n > uintptr(len(c.procBuf)) {
+	if e != 0 || n > uintptr(len(f.buf)) {
 		return nil
 	}
-	return c.procBuf[:n]
+	return f.buf[:n]
 }

@@ -15,7 +15,6 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// TestTheCauseIsWhatTookMostOfTheTime: by what the kernel has counted meanwhile.
 func TestTheCauseIsWhatTookMostOfTheTime(t *testing.T) {
 	const us = 1000
 	copied := evidence{unseen: 5 * us, inside: 900 * us, copying: 880 * us, bytes: 1 << 20}
@@ -50,7 +49,6 @@ func TestTheCauseIsWhatTookMostOfTheTime(t *testing.T) {
 	}
 }
 
-// doing is an Extra that does something while the thread is stopped.
 type doing func(rd *Reader)
 
 func (d doing) Regions(_ *frames.Regs, rd *Reader, _ []frames.Region) int {
@@ -58,18 +56,16 @@ func (d doing) Regions(_ *frames.Regs, rd *Reader, _ []frames.Region) int {
 	return 0
 }
 
-// addressOf gives where some memory of this process lies.
 func addressOf(b []byte) uint64 { return uint64(reflect.ValueOf(b).Pointer()) }
 
-// provoke freezes a thread that spins until the cause is the one that was provoked. What else goes on in the machine
-// can come first, so it is tried a hundred times.
+// provoke repeats a stop up to a hundred times, as other load can come first.
 func provoke(t *testing.T, c *Controller, tid int, want Cause, bytes int64, do func(rd *Reader)) {
 	t.Helper()
 	seen := map[Cause]int{}
 	for range 100 {
 		var s Stop
-		Pin() // else the Go runtime takes the tracer's turn away now and then, and that waits for it
-		err := c.Freeze(tid, soon(), &Request{Extra: doing(do), Regions: []frames.Region{{}}}, &s)
+		Pin() // the Go runtime's pre-emption adds waits
+		err := c.StopThread(tid, soon(), &Request{Extra: doing(do), Regions: []frames.Region{{}}}, &s)
 		Unpin()
 		if err != nil {
 			t.Error(err)
@@ -83,13 +79,12 @@ func provoke(t *testing.T, c *Controller, tid int, want Cause, bytes int64, do f
 	t.Errorf("never %v, but %v", want, seen)
 }
 
-// TestCausesAreToldApart: each is provoked in a stop.
-func TestCausesAreToldApart(t *testing.T) {
+func TestCausesAreDistinguished(t *testing.T) {
 	p := start(t, "spin")
 	buf := make([]byte, 16<<20)
 	copied := make([]byte, len(buf))
 	for i := range buf {
-		buf[i], copied[i] = 1, 1 // both are there
+		buf[i], copied[i] = 1, 1
 	}
 	untouched, err := unix.Mmap(-1, 0, len(buf), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
 	if err == nil {
@@ -105,7 +100,7 @@ func TestCausesAreToldApart(t *testing.T) {
 			readVM(unix.Getpid(), addressOf(untouched), buf)
 		})
 		provoke(t, c, p.tid, CauseCopy, int64(len(buf)), func(*Reader) { readVM(unix.Getpid(), addressOf(buf), copied) })
-		provoke(t, c, p.tid, CauseLock, 0, func(*Reader) { nanosleep(2e6) }) // as one who waits for a lock
+		provoke(t, c, p.tid, CauseLock, 0, func(*Reader) { nanosleep(2e6) })
 		provoke(t, c, p.tid, CauseOther, 0, func(*Reader) {
 			for end := procmem.Now() + 1e6; procmem.Now() < end; {
 			}
@@ -113,8 +108,7 @@ func TestCausesAreToldApart(t *testing.T) {
 	})
 }
 
-// TestAPreemptedTracerIsTold: it shares a processor with threads that do not give way, at equal priority.
-func TestAPreemptedTracerIsTold(t *testing.T) {
+func TestAPreemptedTracerIsReported(t *testing.T) {
 	p := start(t, "spin")
 	with(t, Options{KeepPriority: true}, func(c *Controller) {
 		var here unix.CPUSet
@@ -127,7 +121,7 @@ func TestAPreemptedTracerIsTold(t *testing.T) {
 		var hogs sync.WaitGroup
 		for range 4 {
 			hogs.Go(func() {
-				runtime.LockOSThread() // and the OS thread ends with it
+				runtime.LockOSThread() // the OS thread ends with the goroutine
 				_ = unix.SchedSetaffinity(0, &here)
 				for !stop.Load() {
 				}

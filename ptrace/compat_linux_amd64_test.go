@@ -12,18 +12,18 @@ func TestThirtyTwoBitCodeIsRefusedAndGoesOn(t *testing.T) {
 	p := start(t, "compat")
 	with(t, Options{}, func(c *Controller) {
 		refusedOnce := false
-		for looks, end := 0, soon(); looks < 100 && procmem.Now() < end; {
+		for tracees, end := 0, soon(); tracees < 100 && procmem.Now() < end; {
 			var s Stop
-			err := c.Freeze(p.tid, soon(), &Request{Stack: make([]byte, 64)}, &s)
+			err := c.StopThread(p.tid, soon(), &Request{Stack: make([]byte, 64)}, &s)
 			switch {
 			case err == Err32Bit:
 				refusedOnce = true
-				looks++
+				tracees++
 			case err != nil || refusedOnce:
 				t.Errorf("%v", err)
 				return
 			default:
-				nanosleep(20_000) // it is not there yet, and may need this processor for that
+				nanosleep(20_000)
 			}
 		}
 		if !refusedOnce {

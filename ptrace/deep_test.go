@@ -9,7 +9,6 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// TestStackThatIsDeeperThanThoughtIsCopiedInTheSameStop: where its end is known, and there is room.
 func TestStackThatIsDeeperThanThoughtIsCopiedInTheSameStop(t *testing.T) {
 	p := start(t, "spin")
 	memory := procmem.OpenMemory(p.tid)
@@ -17,7 +16,7 @@ func TestStackThatIsDeeperThanThoughtIsCopiedInTheSameStop(t *testing.T) {
 	with(t, Options{}, func(c *Controller) {
 		whole := Request{Stack: make([]byte, 1024)}
 		var s Stop
-		if err := c.Freeze(p.tid, soon(), &whole, &s); err != nil || s.StackLen < 512 || s.Deep {
+		if err := c.StopThread(p.tid, soon(), &whole, &s); err != nil || s.StackLen < 512 || s.Deep {
 			t.Errorf("%v: %d bytes, deep %v", err, s.StackLen, s.Deep)
 			return
 		}
@@ -30,15 +29,15 @@ func TestStackThatIsDeeperThanThoughtIsCopiedInTheSameStop(t *testing.T) {
 				deep bool
 				n    int
 			}{
-				{0, false, 64}, // not known
+				{0, false, 64},
 				{from + 64, false, 64},
 				{from + 65, true, 65},
 				{from + 512, true, 512},
-				{from + 513, false, 64}, // more than there is room for: it is not begun
+				{from + 513, false, 64},
 				{from - 8, false, 64},
 			} {
 				req := Request{Stack: make([]byte, 64), Deep: make([]byte, 512), Top: e.top, Memory: m}
-				if err := c.Freeze(p.tid, soon(), &req, &s); err != nil {
+				if err := c.StopThread(p.tid, soon(), &req, &s); err != nil {
 					t.Error(err)
 					return
 				}
@@ -56,8 +55,6 @@ func TestStackThatIsDeeperThanThoughtIsCopiedInTheSameStop(t *testing.T) {
 	})
 }
 
-// TestOutermostFramesAreCopiedInTheSameStop: of a stack that is too deep for all of it to be copied. Its end is what
-// Top says, or that of its mapping where nothing is known.
 func TestOutermostFramesAreCopiedInTheSameStop(t *testing.T) {
 	p := start(t, "spin")
 	memory := procmem.OpenMemory(p.tid)
@@ -65,26 +62,26 @@ func TestOutermostFramesAreCopiedInTheSameStop(t *testing.T) {
 	with(t, Options{}, func(c *Controller) {
 		whole := Request{Stack: make([]byte, 1024)}
 		var s Stop
-		if err := c.Freeze(p.tid, soon(), &whole, &s); err != nil || s.StackLen < 600 {
+		if err := c.StopThread(p.tid, soon(), &whole, &s); err != nil || s.StackLen < 600 {
 			t.Errorf("%v: %d bytes", err, s.StackLen)
 			return
 		}
 		from := s.StackAddr
 		for _, e := range []struct {
-			end, top uint64 // of the mapping, as it is told, and what Top says
+			end, top uint64
 			toEnd    bool
 			deep     bool
 			n, tail  int
 		}{
-			{600, 0, false, false, 64, 0}, // its end is not known
+			{600, 0, false, false, 64, 0},
 			{600, 500, false, true, 128, 96},
 			{600, 200, false, true, 200, 0},
 			{600, 64, false, false, 64, 0},
 			{600, 0, true, true, 128, 96},
 			{250, 0, true, true, 250, 0},
-			{60, 0, true, redZone > 60, 60, 0}, // less is there than is asked for, as the stack pointer lies behind it
+			{60, 0, true, redZone > 60, 60, 0}, // sp is behind the red zone
 			{600, 260, false, true, 128, 96},
-			{mostStack + 4096, 0, true, false, 64, 0}, // that is no stack
+			{mostStack + 4096, 0, true, false, 64, 0},
 		} {
 			memory.SetSpans([]procmem.Span{{Start: from &^ 0xfff, End: from + e.end, Kind: procmem.Anonymous, Writable: true},
 				{Start: from + e.end, End: from + e.end + 4096, Kind: procmem.NotMemory}})
@@ -93,7 +90,7 @@ func TestOutermostFramesAreCopiedInTheSameStop(t *testing.T) {
 			if e.top != 0 {
 				req.Top = from + e.top
 			}
-			if err := c.Freeze(p.tid, soon(), &req, &s); err != nil {
+			if err := c.StopThread(p.tid, soon(), &req, &s); err != nil {
 				t.Error(err)
 				return
 			}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ptrace looks at running threads of other processes. It stops one for tens of microseconds, takes its
-// registers, a copy of its stack and its clocks, and lets it go.
+// Package ptrace stops running threads of other processes, each for tens of microseconds, and takes their
+// registers, a copy of the stack and the scheduler's clocks.
 //
 //	err := ptrace.Run(ptrace.Options{}, func(c *ptrace.Controller) error {
 //		if _, err := c.Begin(tid); err != nil {
@@ -12,32 +12,37 @@
 //
 // # Algorithm
 //
-// A look has three parts, so that many can be under way at once. [Controller.Begin]
-// attaches with PTRACE_SEIZE, which neither stops nor signals, and asks for a stop
-// with PTRACE_INTERRUPT. [Controller.WaitAny] gives the looks whose threads have
-// stopped, as they come: a thread queued for a processor stops only when it gets
-// one. [Controller.Finish] does what must be done while the thread is stopped
-// (PTRACE_GETREGSET, one process_vm_readv, one pread of schedstat), detaches, and
-// only then turns what it read into its final form. Nothing stays attached
-// between looks: a tracee takes a trip through its tracer for each signal.
+// A stop has four steps. Those of many threads can be interleaved: a thread that is queued for a processor
+// stops only when it gets one.
+//
+//	begin    begin.go            PTRACE_SEIZE (no stop, no signal); clocks; PTRACE_INTERRUPT
+//	poll     wait.go, reports.go waitid(WNOWAIT) for any tracee: spin for 40 µs, then sleep
+//	finish   finish.go           registers (registers.go), schedstat, stack (stack.go: a process_vm_readv, or a pread of
+//	                             Request.Memory), Request.Extra (extra.go): all into one capture (capture.go)
+//	repair   repair.go           rewrite the result of an interrupted system call; PTRACE_DETACH
+//
+// Decoding comes after the detach. No thread stays attached between stops, because a tracee stops in its tracer
+// for every signal. [Controller.StopThread] is all four steps for one thread.
+//
+// # Invariants
 //
 // The target must not notice (ptrace(2), kernel/signal.c, kernel/ptrace.c):
 //
-//   - A stop may be that of a signal that came first; detaching with its number
-//     hands it on, siginfo unchanged, and clears the interrupt that is pending.
+//   - The stop may be a signal-delivery-stop. Detaching with the signal's number
+//     delivers it, siginfo unchanged, and clears the pending interrupt.
 //   - A thread stopped by SIGSTOP shows a group stop; detaching leaves it stopped.
-//   - A few system calls give EINTR after any stop. Where the stop shows that, the
-//     result is rewritten so that the kernel restarts the call, see [Restartable].
-//   - Stops are seen with WNOWAIT and never consumed, so that a signal in flight is delivered even if this process
-//     is killed during the look. The exit of a child of this process is left for whoever waits for it.
+//   - A few system calls give EINTR after any stop. Then the result is rewritten
+//     so that the kernel restarts the call, see [Restartable].
+//   - Stops are seen with WNOWAIT and not consumed: a signal in flight is delivered even if this process is killed.
+//     The exit of a child of this process is left to its own wait.
 //
-// A seizure can wait for a thread that calls exec, which waits for this tracer:
-// another OS thread sees to it then (rescue.go).
+// From the stop to the detach no Go code can be pre-empted: these functions are nosplit, and the compiler marks
+// no safe point in such. They do not allocate, and use raw system calls, which keep the P. The garbage
+// collector waits for them.
 //
-// From the stop to the detach no Go code runs that can be pre-empted: these functions are nosplit, and the compiler
-// marks no safe point in such. Their system calls are raw, so that the processor is not given up. They do not
-// allocate. The garbage collector waits for them, not they for it.
+// PTRACE_SEIZE can wait for a thread in exec that waits for this tracer: another OS thread then reaps
+// (rescue.go).
 //
-// All methods of a [Controller] must be called on the OS thread that made it,
-// because the kernel binds tracing to a thread; [Run] sees to that.
+// Methods of a [Controller] must be called on the OS thread that made it, because the kernel binds tracing to a
+// thread; [Run] does so.
 package ptrace

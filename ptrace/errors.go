@@ -13,37 +13,34 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// Why a look failed. They are returned as they are, without allocation; the
-// caller knows the thread.
+// Errors, returned unwrapped.
 var (
-	// ErrGone: the thread has ended.
+	// ErrGone means that the thread has ended.
 	ErrGone error = refusal.Gone
-	// ErrDenied: the kernel does not let this user trace the thread (another
-	// user's, Yama, not dumpable, a filter).
+	// ErrDenied means no permission (uid, Yama, not dumpable, seccomp).
 	ErrDenied error = refusal.Denied
-	// ErrTraced: a debugger or another tracer is attached, or was a moment ago.
+	// ErrTraced means that another tracer is or was just attached.
 	ErrTraced error = refusal.Traced
-	// ErrZombie: it has exited and waits for its parent.
+	// ErrZombie means that the thread has exited, and is not reaped.
 	ErrZombie error = refusal.Zombie
-	// ErrKernelThread: it has no user-space stack.
+	// ErrKernelThread means a thread without user space.
 	ErrKernelThread error = refusal.KernelThread
-	// ErrSelf: a thread of this very process.
+	// ErrSelf means a thread of this process.
 	ErrSelf error = refusal.Self
-	// Err32Bit: it executes 32-bit or x32 code.
+	// Err32Bit means that the thread executes 32-bit or x32 code.
 	Err32Bit error = refusal.Not64Bit
-	// ErrTimeout: it did not stop in time (queued, uninterruptible, frozen).
+	// ErrTimeout means that the thread did not stop in time.
 	ErrTimeout error = refusal.Timeout
-	// ErrBusy: as many looks are pending as the controller has room for.
+	// ErrBusy means that Options.MaxPending Tracees are pending.
 	ErrBusy error = refusal.Busy
-	// ErrPending: a look at this thread is under way.
+	// ErrPending means a pending Tracee at this thread.
 	ErrPending = errors.New("a stop of this thread is already pending")
-	// ErrNotStopped: Finish was called before the thread stopped.
+	// ErrNotStopped means that Finish came before the stop.
 	ErrNotStopped = errors.New("the thread has not stopped")
 )
 
-// Reason gives the word for an error that recordings and --stats use: "exited",
-// "traced", "denied", "timeout", "kernel-thread", "zombie", "32-bit", "self",
-// "busy", or "other".
+// Reason gives an error's word in recordings and --stats: "exited", "traced", "denied", "timeout",
+// "kernel-thread", "zombie", "32-bit", "self", "busy" or "other".
 func Reason(err error) string {
 	if errors.Is(err, ErrPending) {
 		return refusal.Busy.Word()
@@ -51,9 +48,8 @@ func Reason(err error) string {
 	return refusal.Of(err).Word()
 }
 
-// refused says why PTRACE_SEIZE failed. The kernel says EPERM for most reasons
-// (kernel/ptrace.c, ptrace_attach), so /proc is asked which it was. sure: no filter of
-// this process refuses ptrace.
+// refused finds in /proc why PTRACE_SEIZE failed, mostly EPERM (kernel/ptrace.c, ptrace_attach). sure: no
+// seccomp filter refuses it.
 func refused(tid int, e syscall.Errno, sure bool) error {
 	switch e {
 	case syscall.ESRCH:
@@ -64,7 +60,7 @@ func refused(tid int, e syscall.Errno, sure bool) error {
 	}
 	var st procmem.Status
 	if err := procmem.ReadStatus(tid, &st); err != nil {
-		// It has ended meanwhile, or /proc is mounted to hide it (hidepid).
+		// ended, or hidden (hidepid)
 		if syscall.Kill(tid, 0) == syscall.ESRCH {
 			return ErrGone
 		}
@@ -76,15 +72,14 @@ func refused(tid int, e syscall.Errno, sure bool) error {
 	return heldOrDenied(tid)
 }
 
-// filtered reports whether a seccomp filter may refuse system calls of this thread (prctl(2), PR_GET_SECCOMP).
+// filtered reports a possible seccomp filter (PR_GET_SECCOMP).
 func filtered() bool {
 	mode, err := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0)
-	return err != nil && err != unix.EINVAL || mode != 0 // EINVAL: a kernel without seccomp
+	return err != nil && err != unix.EINVAL || mode != 0 // EINVAL: no seccomp
 }
 
-// heldOrDenied tells a thread that another tracer held, and has let go since, from one that may not be traced. Memory
-// is read on the same terms as threads are traced (kernel/fork.c, mm_access; kernel/ptrace.c, ptrace_may_access), but
-// by several at once: who may read it was refused because of somebody else.
+// heldOrDenied distinguishes ErrTraced: reading memory needs the same permission (kernel/fork.c, mm_access;
+// kernel/ptrace.c, ptrace_may_access), but is not exclusive.
 func heldOrDenied(tid int) error {
 	var b [1]byte
 	switch _, err := procmem.ReadVM(tid, 0, b[:]); {

@@ -11,7 +11,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// A look stops a thread, copies its registers and the top of its stack, and lets it go.
+// A thread is stopped, its registers and the top of its stack are copied, and it is detached.
 func Example() {
 	target := exec.Command("sleep", "60")
 	if err := target.Start(); err != nil {
@@ -27,11 +27,11 @@ func Example() {
 		}
 		request := ptrace.Request{Stack: make([]byte, 64<<10)}
 		var stop ptrace.Stop
-		look := c.WaitAny(ptrace.Now() + int64(10*time.Second))
-		if look == nil {
+		tracee := c.WaitAny(ptrace.Now() + int64(10*time.Second))
+		if tracee == nil {
 			return fmt.Errorf("it did not stop")
 		}
-		if err := c.Finish(look, &request, &stop); err != nil {
+		if err := c.Finish(tracee, &request, &stop); err != nil {
 			return err
 		}
 		fmt.Println("the stack was copied:", stop.StackLen > 0 && stop.Regs.SP() >= stop.StackAddr)

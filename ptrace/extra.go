@@ -9,50 +9,45 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Extra reads further memory while a thread is stopped, such as the stack of a
-// goroutine whose thread runs on its scheduler's stack.
+// Extra reads further memory while a thread is stopped, such as a goroutine's stack.
 type Extra interface {
-	// Regions is called while the thread is stopped: each microsecond counts, and
-	// it must not allocate or block. It reads with rd into the buffers that it
-	// keeps, sets Addr and Bytes in out, and gives the number of those that it set.
+	// Regions reads with rd into its own buffers, sets Addr and Bytes in out, and gives the number set. It must
+	// not allocate or block.
 	Regions(regs *frames.Regs, rd *Reader, out []frames.Region) int
 }
 
-// Prefetcher is an Extra that knows beforehand what it is going to read.
+// Prefetcher is an Extra with places known beforehand.
 type Prefetcher interface {
-	// Prefetch gives places, at most [MaxPrefetch], that Regions is going to read, each with as many Bytes to
-	// fill: they are read together with the stack. If that works, [Reader.Prefetched] is true. It is called while the
-	// thread is stopped.
+	// Prefetch gives at most [MaxPrefetch] places, with Bytes to fill, to be read with the stack
+	// ([Reader.Prefetched]). Called in the stop.
 	Prefetch(regs *frames.Regs) []frames.Region
 }
 
-// StackEnder is a Prefetcher that can tell from what was read by a prefetch where the thread's stack ends.
+// StackEnder is a Prefetcher that finds the stack's end.
 type StackEnder interface {
-	// StackEnd gives the address at which the copy of the stack ends at the latest, 0 if it is not known. It is called
-	// while the thread is stopped, after Prefetch, and may read on.
+	// StackEnd gives the end of the stack's copy, 0 if unknown. Called in the stop, after Prefetch; it may read.
 	StackEnd(regs *frames.Regs, rd *Reader) uint64
 }
 
-// Foreseer is a Prefetcher that has had the kernel asked, before the stop, whether its places are there.
-type Foreseer interface {
-	// Foreseen gives until when the answer counts that all of them are (CLOCK_MONOTONIC, ns; 0: it does not). They are
-	// then read in one system call. It is called while the thread is stopped, after Prefetch.
-	Foreseen() int64
+// PresentPrefetcher is a Prefetcher whose places were checked before the stop.
+type PresentPrefetcher interface {
+	// PresentUntil gives until when all are known to be present (CLOCK_MONOTONIC, ns; 0: unknown): one system call
+	// then reads them. Called in the stop, after Prefetch.
+	PresentUntil() int64
 }
 
-// ManyReads is an Extra that reads more often than is usual.
+// ManyReads is an Extra with more reads.
 type ManyReads interface {
-	// Reads gives how many reads it may make, within [MostReads]; 0: as many as is usual.
+	// Reads gives their number, at most [MostReads]; 0: as usual.
 	Reads() int
 }
 
-// maxReads bounds the reads of one Extra, at about 3 µs each, MostReads those of one that asks for more.
+// maxReads and MostReads bound the reads of an Extra and of [ManyReads], about 3 µs each.
 const (
 	maxReads  = 32
 	MostReads = 256
 )
 
-// readsOf gives how many reads an Extra may make.
 func readsOf(e Extra) int {
 	if m, ok := e.(ManyReads); ok {
 		return min(max(m.Reads(), maxReads), MostReads)
@@ -60,8 +55,7 @@ func readsOf(e Extra) int {
 	return maxReads
 }
 
-// Reader reads memory of the stopped thread's process. It is valid only during
-// the call that it is passed to.
+// Reader reads memory of the stopped thread's process, during the call that gets it.
 type Reader struct {
 	tid        int
 	memory     *Memory
@@ -73,20 +67,19 @@ type Reader struct {
 	allowed    *allowance // nil: no limit
 }
 
-// Stack gives what has been copied of the stack: from which address, and how many bytes.
+// Stack gives the range of the stack's copy.
 func (r *Reader) Stack() (addr uint64, n int) { return r.stackAt, len(r.stack) }
 
-// StackBytes gives these bytes.
+// StackBytes gives its bytes.
 func (r *Reader) StackBytes() []byte { return r.stack }
 
-// Prefetched reports whether the places of [Prefetcher] have been read.
+// Prefetched reports whether a [Prefetcher]'s places were read.
 func (r *Reader) Prefetched() bool { return r.prefetched }
 
-// Left gives how many reads may still be made.
+// Left gives the reads left.
 func (r *Reader) Left() int { return r.left }
 
-// Read reads memory at addr into buf and gives the number of bytes, 0 if nothing
-// can be read or too many reads were made.
+// Read reads memory at addr and gives the bytes read, 0 if none or without reads left.
 func (r *Reader) Read(addr uint64, buf []byte) int {
 	if r.left <= 0 {
 		return 0
@@ -103,7 +96,7 @@ func (r *Reader) Read(addr uint64, buf []byte) int {
 	return r.allowed.copy(r.memory, r.tid, addr, buf)
 }
 
-// Start gives where the mapping begins that addr lies in, 0 if that is not known.
+// Start gives the start of addr's mapping, 0 if unknown.
 func (r *Reader) Start(addr uint64) uint64 {
 	if r.memory == nil {
 		return 0
@@ -111,15 +104,14 @@ func (r *Reader) Start(addr uint64) uint64 {
 	return r.memory.Start(addr)
 }
 
-// maxParts is how many places ReadAll reads at once: 64 pieces of some hundred bytes take about as long as two reads.
+// maxParts small places take about as long as two reads.
 const maxParts = 64
 
-// MaxPrefetch is how many places a [Prefetcher] may give.
+// MaxPrefetch is the most places of a [Prefetcher].
 const MaxPrefetch = maxParts - 1
 
-// ReadAll reads several places at once: as many bytes at each Addr
-// as its Bytes are long. It gives the number of bytes in all, counted in the order of parts
-// up to the first that cannot be read as a whole. Parts beyond the 64th are not read.
+// ReadAll reads len(Bytes) bytes at each Addr of at most 64 parts, as one read. It gives the bytes up to the
+// first part that cannot be read whole.
 func (r *Reader) ReadAll(parts []frames.Region) int {
 	if r.left <= 0 {
 		return 0
@@ -136,9 +128,9 @@ func (r *Reader) ReadAll(parts []frames.Region) int {
 	return readParts(r.tid, parts, r.vectors)
 }
 
-// ReadForeseen is ReadAll of places that [procmem.Memory.ForeseePlaces] has found there, in one system call. After the
-// moment until they may not be there any more: nothing is read then.
-func (r *Reader) ReadForeseen(parts []frames.Region, until int64) int {
+// ReadPresent is ReadAll in one system call, until a moment, of places that [procmem.Memory.CheckPlaces]
+// found present.
+func (r *Reader) ReadPresent(parts []frames.Region, until int64) int {
 	if r.left <= 0 || len(parts) == 0 || procmem.Now() >= until {
 		return 0
 	}
@@ -151,8 +143,7 @@ func (r *Reader) ReadForeseen(parts []frames.Region, until int64) int {
 	return readParts(r.tid, parts, r.vectors)
 }
 
-// copyParts reads several places, up to the first that cannot be read as a whole. One call for all would be
-// process_vm_readv, which waits for pages that are missing.
+// copyParts avoids one process_vm_readv, which waits for missing pages.
 func copyParts(m *Memory, tid int, parts []frames.Region, a *allowance) (n int) {
 	for i := range parts {
 		var got int
@@ -177,93 +168,15 @@ func (r *Reader) Word(addr uint64) (uint64, bool) {
 	return binary.LittleEndian.Uint64(b[:]), true
 }
 
-// extra reads the stack and calls the caller's Extra. Should that panic, the thread is let go first.
-func (c *Controller) extra(l *Look, req *Request, out *Stop) int {
-	ok := false
-	defer func() {
-		if !ok {
-			c.letGo(l)
-		}
-	}()
-	c.decodeRegs(out)
-	c.reader = Reader{tid: l.tid, memory: req.Memory, left: readsOf(req.Extra), vectors: &c.vectors, allowed: &c.allowed}
-	if !c.stackAndPrefetch(l.tid, req, out) {
-		c.copyStack(l.tid, req)
-	}
-	c.copyTail(l.tid, req)
-	c.reader.stackAt, c.reader.stack = c.stackAt, c.stackTo(req)[:c.stackN]
-	n := req.Extra.Regions(&out.Regs, &c.reader, req.Regions)
-	c.reader.left, c.reader.stack = 0, nil
-	ok = true
-	return min(max(n, 0), len(req.Regions))
-}
-
-// stackAndPrefetch reads what Extra is going to need and the stack, in this order, as the stack may end earlier. It
-// gives false if there is nothing to prefetch, or not all of it can be read.
-func (c *Controller) stackAndPrefetch(tid int, req *Request, out *Stop) bool {
-	f, ok := req.Extra.(Prefetcher)
-	if !ok {
-		return false
-	}
-	places := f.Prefetch(&out.Regs)
-	if len(places) == 0 || len(places) >= maxParts {
-		return false
-	}
-	n := copy(c.parts[:], places)
-	want := 0
-	for i := range places {
-		want += len(places[i].Bytes)
-	}
-	c.askStack(req)
-	if req.Memory != nil {
-		return c.prefetchThenStack(tid, f, req, &out.Regs, n, want)
-	}
-	c.parts[n] = frames.Region{Addr: c.stackAt, Bytes: c.stackTo(req)[:c.stackAsked]}
-	got := readParts(tid, c.parts[:n+1], &c.vectors)
-	c.parts[n].Bytes = nil // it is the caller's
-	if got <= want {
-		return false
-	}
-	c.reader.prefetched, c.stackN = true, got-want
-	return true
-}
-
-// prefetchThenStack reads the n places, want bytes in all, and then of the stack as much as they tell.
-func (c *Controller) prefetchThenStack(tid int, f Prefetcher, req *Request, regs *frames.Regs, n, want int) bool {
-	if !c.readForeseen(tid, f, n, want) && copyParts(req.Memory, tid, c.parts[:n], &c.allowed) != want {
-		return false
-	}
-	if e, ok := f.(StackEnder); ok {
-		c.stackAsked = upTo(e.StackEnd(regs, &c.reader), c.stackAt, c.stackAsked)
-	}
-	if len(req.Stack) > 0 {
-		c.stackN = c.allowed.copy(req.Memory, tid, c.stackAt, c.stackTo(req)[:c.stackAsked])
-	}
-	c.reader.prefetched = true
-	return true
-}
-
-// readForeseen reads the n places, want bytes in all, in one system call, if they are known to be there.
-func (c *Controller) readForeseen(tid int, f Prefetcher, n, want int) bool {
-	s, ok := f.(Foreseer)
-	if !ok || procmem.Now() >= s.Foreseen() {
-		return false
-	}
-	if steps, _ := c.allowed.step(1); steps == 0 {
-		return false
-	}
-	return readParts(tid, c.parts[:n], &c.vectors) == want
-}
-
-// ReaderOf gives a reader of a process that is not stopped, for a look that proves
-// in another way that what it reads stands still. tid is any of its threads, memory its memory or nil.
+// ReaderOf gives a reader for passive reads of a process that is not stopped. tid is any of its threads; memory
+// may be nil.
 func ReaderOf(tid int, memory *Memory) Reader {
 	var r Reader
 	r.ReadFrom(tid, memory)
 	return r
 }
 
-// ReadFrom makes it what [ReaderOf] gives; a Reader that is used again allocates nothing.
+// ReadFrom sets r to what [ReaderOf] gives, without allocation if r is reused.
 func (r *Reader) ReadFrom(tid int, memory *Memory) {
 	if r.vectors == nil {
 		r.vectors = &vectors{}
@@ -271,8 +184,8 @@ func (r *Reader) ReadFrom(tid int, memory *Memory) {
 	*r = Reader{tid: tid, memory: memory, left: maxReads, vectors: r.vectors}
 }
 
-// Allow lets a Reader of [Reader.ReadFrom] make n reads, if that is more than usual, and at most [MostReads].
+// Allow raises the reads left to n, at most [MostReads].
 func (r *Reader) Allow(n int) { r.left = min(max(n, r.left), MostReads) }
 
-// Copied tells a Reader of [Reader.ReadFrom] what has been copied of the stack ([Reader.Stack]).
+// Copied sets [Reader.Stack].
 func (r *Reader) Copied(addr uint64, b []byte) { r.stackAt, r.stack = addr, b }

@@ -10,7 +10,6 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// prefetcher asks for places and notes what it was given.
 type prefetcher struct {
 	places     []frames.Region
 	prefetched bool
@@ -33,14 +32,14 @@ func TestPrefetchedRegionsAreReadWithTheStack(t *testing.T) {
 	with(t, Options{}, func(c *Controller) {
 		plain, stack := make([]byte, 256), make([]byte, 256)
 		var a, b Stop
-		if err := c.Freeze(p.tid, soon(), &Request{Stack: plain, Extra: textReader{}, Regions: []frames.Region{{}}},
+		if err := c.StopThread(p.tid, soon(), &Request{Stack: plain, Extra: textReader{}, Regions: []frames.Region{{}}},
 			&a); err != nil {
 			t.Error(err)
 			return
 		}
 		code := make([]byte, 16)
 		f := &prefetcher{places: []frames.Region{{Addr: p.lo, Bytes: code}, {Addr: a.Regs.SP(), Bytes: make([]byte, 8)}}}
-		if err := c.Freeze(p.tid, soon(), &Request{Stack: stack, Extra: f}, &b); err != nil {
+		if err := c.StopThread(p.tid, soon(), &Request{Stack: stack, Extra: f}, &b); err != nil {
 			t.Error(err)
 			return
 		}
@@ -59,23 +58,21 @@ func TestPrefetchedRegionsAreReadWithTheStack(t *testing.T) {
 	})
 }
 
-// foreseer is a prefetcher whose places are known to be there until a moment.
-type foreseer struct {
+type presentPrefetcher struct {
 	prefetcher
 	until int64
 }
 
-func (f *foreseer) Foreseen() int64 { return f.until }
+func (f *presentPrefetcher) PresentUntil() int64 { return f.until }
 
-// TestForeseenPlacesAreReadInOneCall: those of which nothing is known any more one by one. The bytes are the same.
-func TestForeseenPlacesAreReadInOneCall(t *testing.T) {
+func TestPrefetchedPlacesAreReadInOneCall(t *testing.T) {
 	p := start(t, "spin")
 	memory := procmem.OpenMemory(p.tid)
 	defer memory.Close()
 	with(t, Options{}, func(c *Controller) {
 		whole := Request{Stack: make([]byte, 1024)}
 		var s Stop
-		if err := c.Freeze(p.tid, soon(), &whole, &s); err != nil || s.StackLen < 512 {
+		if err := c.StopThread(p.tid, soon(), &whole, &s); err != nil || s.StackLen < 512 {
 			t.Errorf("%v: %d bytes", err, s.StackLen)
 			return
 		}
@@ -84,12 +81,13 @@ func TestForeseenPlacesAreReadInOneCall(t *testing.T) {
 		const places = 5
 		calls := map[int64]int{}
 		for _, until := range []int64{0, procmem.Now() + 1e12} {
-			f := &foreseer{until: until}
+			f := &presentPrefetcher{until: until}
 			for i := range places {
 				f.places = append(f.places, frames.Region{Addr: s.StackAddr + redZone + uint64(i*16), Bytes: make([]byte, 8)})
 			}
 			var out Stop
-			if err := c.Freeze(p.tid, soon(), &Request{Stack: make([]byte, 64), Extra: f, Memory: memory}, &out); err != nil {
+			req := Request{Stack: make([]byte, 64), Extra: f, Memory: memory}
+			if err := c.StopThread(p.tid, soon(), &req, &out); err != nil {
 				t.Error(err)
 				return
 			}
@@ -116,7 +114,7 @@ func TestStackIsReadAloneWhereAPrefetchedRegionIsUnmapped(t *testing.T) {
 			f.places[at].Addr = 8
 			var s Stop
 			stack := make([]byte, 256)
-			if err := c.Freeze(p.tid, soon(), &Request{Stack: stack, Extra: f}, &s); err != nil || f.prefetched ||
+			if err := c.StopThread(p.tid, soon(), &Request{Stack: stack, Extra: f}, &s); err != nil || f.prefetched ||
 				s.StackLen != len(stack) {
 				t.Errorf("place %d: %v, prefetched %v, %d bytes", at, err, f.prefetched, s.StackLen)
 			}

@@ -10,84 +10,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
+	"prywalk/internal/launch"
 	"prywalk/internal/procmem"
 )
 
-func TestHeldCommandRunsOnlyWhenReleased(t *testing.T) {
-	r, w, _ := os.Pipe()
-	l, err := Launch(Command{Args: []string{"sh", "-c", "echo $$; exit 3"}, Stdout: w})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.Close()
-	if exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", l.PID)); strings.HasSuffix(exe, "sh") {
-		t.Errorf("runs %s before the release", exe)
-	}
-	if err := l.Release(); err != nil {
-		t.Fatal(err)
-	}
-	out, _ := io.ReadAll(r)
-	if want := fmt.Sprintf("%d\n", l.PID); string(out) != want {
-		t.Errorf("printed %q, want %q", out, want)
-	}
-	if st, err := l.Wait(); err != nil || st.ExitStatus() != 3 {
-		t.Errorf("status %#x %v", st, err)
-	}
-	if err := l.Signal(syscall.SIGTERM); err != os.ErrProcessDone {
-		t.Errorf("Signal after Wait: %v", err)
-	}
-}
-
-func TestCommandThatCannotRunGivesTheShellsCode(t *testing.T) {
-	dir := t.TempDir()
-	text := filepath.Join(dir, "text")
-	os.WriteFile(text, []byte("no program"), 0o644)
-	odd := filepath.Join(dir, "odd")
-	os.WriteFile(odd, []byte("\x7fELF no program"), 0o755)
-	for path, want := range map[string]int{"no-such-program-here": 127, dir + "/none": 127, text: 126, odd: 126,
-		dir: 126} {
-		l, err := Launch(Command{Args: []string{path}})
-		if err == nil {
-			err = l.Release()
-		}
-		var e *ExecError
-		if !errors.As(err, &e) || e.ExitCode() != want || !strings.Contains(e.Error(), path) {
-			t.Errorf("%s: %v", path, err)
-		}
-	}
-}
-
-func TestHeldCommandEndsWithItsLauncher(t *testing.T) {
-	l, err := Launch(Command{Args: []string{"sh", "-c", "exit 3"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.hold.Close() // as the end of the launcher does
-	if st, err := l.Wait(); err != nil || st.ExitStatus() != exitAbandoned {
-		t.Errorf("status %#x %v", st, err)
-	}
-}
-
-func TestAbandonedCommandNeverRuns(t *testing.T) {
-	mark := filepath.Join(t.TempDir(), "mark")
-	l, err := Launch(Command{Args: []string{"touch", mark}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Abandon()
-	if _, err := os.Stat(mark); err == nil {
-		t.Error("it ran")
-	}
-}
-
-// TestLaunchedCommandStartsAsIfByAShell compares what a command inherits with what
-// os/exec gives it: signals, limits, priority, descriptors.
 func TestLaunchedCommandStartsAsIfByAShell(t *testing.T) {
 	script := "grep -E '^(Sig(Blk|Ign|Cgt)|ShdPnd|TracerPid)' /proc/self/status; ulimit -n; ulimit -Hn; ls " +
 		"/proc/self/fd | wc -l;" +
@@ -97,13 +26,13 @@ func TestLaunchedCommandStartsAsIfByAShell(t *testing.T) {
 		t.Fatal(err)
 	}
 	raised, launched := make(chan struct{}), make(chan struct{})
-	go func() { // by an ordinary thread, while the controller's has a raised priority
+	go func() {
 		defer close(launched)
 		<-raised
 		r, w, _ := os.Pipe()
 		null, _ := os.Open(os.DevNull)
 		defer null.Close()
-		l, err := Launch(Command{Args: []string{"sh", "-c", script}, Stdin: null, Stdout: w})
+		l, err := launch.Start(launch.Command{Args: []string{"sh", "-c", script}, Stdin: null, Stdout: w})
 		if err != nil {
 			t.Error(err)
 			return
@@ -133,7 +62,7 @@ func TestWaitNeverTakesTheTracersStops(t *testing.T) {
 		var s Stop
 		for i := range 1000 {
 			for _, tid := range []int{p.PID, p.tid} {
-				if err := c.Freeze(tid, soon(), &Request{}, &s); err != nil {
+				if err := c.StopThread(tid, soon(), &Request{}, &s); err != nil {
 					t.Errorf("look %d: %v", i, err)
 					return
 				}
@@ -149,7 +78,7 @@ func TestWaitNeverTakesTheTracersStops(t *testing.T) {
 	}
 }
 
-func TestExitStatusOfACommandThatEndsDuringLooks(t *testing.T) {
+func TestExitStatusOfACommandThatEndsDuringSamples(t *testing.T) {
 	for range 50 {
 		p := start(t, "spin")
 		exited := make(chan int)
@@ -170,12 +99,12 @@ func TestExitStatusOfACommandThatEndsDuringLooks(t *testing.T) {
 				default:
 				}
 				for _, tid := range []int{p.PID, p.tid} {
-					if err := c.Freeze(tid, procmem.Now()+2e6, &Request{}, &s); err != nil &&
+					if err := c.StopThread(tid, procmem.Now()+2e6, &Request{}, &s); err != nil &&
 						!errors.Is(err, ErrGone) && err != ErrZombie && err != ErrTimeout {
 						t.Errorf("%v", err)
 					}
 				}
-				nanosleep(20_000) // the one to end may need this processor
+				nanosleep(20_000) // the thread may need this processor
 			}
 		})
 	}
@@ -203,7 +132,7 @@ func TestChildrenOfOtherThreadsAndOfThisOneAreLeftAlone(t *testing.T) {
 		var s Stop
 		for i := range 300 {
 			var child *exec.Cmd
-			if i%30 == 0 { // a child of the tracing thread itself, a zombie for a while
+			if i%30 == 0 {
 				child = exec.Command("true")
 				child.Start()
 			}
@@ -230,7 +159,7 @@ func TestChildrenOfOtherThreadsAndOfThisOneAreLeftAlone(t *testing.T) {
 	wg.Wait()
 }
 
-// TestTracerProcess is the tracer that the test below kills.
+// Killed by the test below.
 func TestTracerProcess(t *testing.T) {
 	var tid int
 	if n, _ := fmt.Sscan(os.Getenv("PTRACE_TEST_HOLD"), &tid); n != 1 {

@@ -8,19 +8,17 @@ import (
 	"prywalk/frames"
 )
 
-// RegsLenAArch64 is the size of the general registers of arm64, in bytes.
+// RegsLenAArch64 is the size of arm64's general registers, in bytes.
 const RegsLenAArch64 = 34 * 8
 
-// Places in the kernel's struct user_pt_regs (arch/arm64/include/uapi/asm/ptrace.h),
-// in words; x0 to x30 come first.
+// Words of struct user_pt_regs (arch/arm64/include/uapi/asm/ptrace.h).
 const (
 	armX8 = 8
 	armSP = 31
 	armPC = 32
 )
 
-// DecodeRegsAArch64 reads the general registers of arm64 as PTRACE_GETREGSET and
-// the NT_PRSTATUS notes of cores hold them (pr_reg). False if b is too short.
+// DecodeRegsAArch64 decodes arm64's general registers (PTRACE_GETREGSET, NT_PRSTATUS). False if b is too short.
 func DecodeRegsAArch64(b []byte, out *frames.Regs) bool {
 	if len(b) < RegsLenAArch64 {
 		return false
@@ -39,7 +37,7 @@ func regsAArch64(w *[34]uint64) frames.Regs {
 	return r
 }
 
-// restartableAArch64 is [Restartable] by the numbers of include/uapi/asm-generic/unistd.h.
+// Numbers: include/uapi/asm-generic/unistd.h.
 //
 //go:nosplit
 func restartableAArch64(nr int64, flags uint64) bool {
@@ -52,7 +50,7 @@ func restartableAArch64(nr int64, flags uint64) bool {
 		return true
 	case 4, 292: // io_getevents, io_pgetevents
 		return true
-	case 426: // io_uring_enter: EINTR only if it has submitted nothing
+	case 426: // io_uring_enter that has submitted nothing
 		return true
 	case 63, 65, 207, 212, 243: // read, readv, recvfrom, recvmsg, recvmmsg
 		return true

@@ -8,11 +8,10 @@ import (
 	"prywalk/frames"
 )
 
-// RegsLenX86 is the size of the general registers of x86-64, in bytes.
+// RegsLenX86 is the size of x86-64's general registers, in bytes.
 const RegsLenX86 = 27 * 8
 
-// Places in the kernel's struct user_regs_struct (arch/x86/include/asm/user_64.h),
-// in words.
+// Words of struct user_regs_struct (arch/x86/include/asm/user_64.h).
 const (
 	x86R10     = 7
 	x86Rax     = 10
@@ -26,13 +25,11 @@ const (
 	x86FsBase  = 21
 )
 
-// x86Order gives the place of each DWARF register (rax, rdx, rcx, rbx, rsi, rdi,
-// rbp, rsp, r8–r15; System V ABI for x86-64, figure 3.36).
+// x86Order has the word of each DWARF register (System V ABI for x86-64, figure 3.36).
 var x86Order = [16]uint8{10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0}
 
-// DecodeRegsX86 reads the general registers of x86-64 as PTRACE_GETREGSET and the NT_PRSTATUS notes of cores hold
-// them (pr_reg). It gives the number of the system call that the thread was in, negative if none. False if b is too
-// short.
+// DecodeRegsX86 decodes x86-64's general registers (PTRACE_GETREGSET, NT_PRSTATUS). nr is the system call,
+// negative if none. ok is false if b is too short.
 func DecodeRegsX86(b []byte, out *frames.Regs) (nr int64, ok bool) {
 	if len(b) < RegsLenX86 {
 		return -1, false
@@ -53,7 +50,7 @@ func regsX86(w *[27]uint64) frames.Regs {
 	return r
 }
 
-// restartableX86 is [Restartable] by the numbers of arch/x86/entry/syscalls/syscall_64.tbl.
+// Numbers: arch/x86/entry/syscalls/syscall_64.tbl.
 //
 //go:nosplit
 func restartableX86(nr int64, flags uint64) bool {
@@ -66,9 +63,9 @@ func restartableX86(nr int64, flags uint64) bool {
 		return true
 	case 208, 333: // io_getevents, io_pgetevents
 		return true
-	case 23, 270, 271: // select, pselect6, ppoll: EINTR if what is left of the time-out could not be written
+	case 23, 270, 271: // select, pselect6, ppoll that could not write the remaining time-out
 		return true
-	case 426: // io_uring_enter: EINTR only if it has submitted nothing
+	case 426: // io_uring_enter that has submitted nothing
 		return true
 	case 0, 19, 45, 47, 299: // read, readv, recvfrom, recvmsg, recvmmsg
 		return true
@@ -82,11 +79,9 @@ func restartableX86(nr int64, flags uint64) bool {
 	return false
 }
 
-// onSockets reports whether a system call may begin again only if its first argument is a
-// socket: read, write, readv, writev. A socket with a time-out gives EINTR if nothing was
-// transferred (include/net/sock.h, sock_intr_errno). Of other files the kernel restarts the
-// call by itself where it knows that to be sound. An EINTR means that it does not: a server
-// of FUSE has answered so, or work was done (mm/memcontrol.c, memory_reclaim).
+// onSockets reports calls restarted on sockets only, where a time-out gives EINTR if nothing was transferred
+// (include/net/sock.h, sock_intr_errno). Elsewhere EINTR can follow work (FUSE; mm/memcontrol.c,
+// memory_reclaim).
 //
 //go:nosplit
 func onSockets(nr int64) bool {
@@ -97,8 +92,7 @@ func onSockets(nr int64) bool {
 	return false
 }
 
-// sendFlagsX86 tells which argument of a system call holds the flags of a send:
-// 3 (rdx) or 4 (r10), 0 if none.
+// sendFlagsX86 gives the argument with send flags: 3 (rdx), 4 (r10), or 0.
 //
 //go:nosplit
 func sendFlagsX86(nr int64) int {
@@ -111,38 +105,37 @@ func sendFlagsX86(nr int64) int {
 	return 0
 }
 
-// repairKindX86 says what is to be done about a call, by the numbers of arch/x86/entry/syscalls/syscall_64.tbl.
+// Numbers: arch/x86/entry/syscalls/syscall_64.tbl.
 //
 //go:nosplit
 func repairKindX86(c *call) repairKind {
 	switch {
 	case c.result == resultEAGAIN:
-		// The verifier gives up (kernel/bpf/verifier.c, do_check); nothing is left of the program.
+		// The verifier gave up and left nothing (kernel/bpf/verifier.c, do_check).
 		if c.nr == 321 && c.arg0 == bpfProgLoad {
-			return repairAnew
+			return repairRepeats
 		}
 		return repairNone
 	case c.result != resultEINTR:
 		if c.result <= resultErrSys && c.result >= resultErrMost && (looksUpX86(c) || changesNamesX86(c.nr)) {
-			return repairTold
+			return repairReportedTwice
 		}
 		return repairNone
 	}
 	switch {
-	case c.nr == 285 && c.arg1&^fallocKeep == 0: // fallocate; what is there by then is kept (fs/hugetlbfs/inode.c)
+	case c.nr == 285 && c.arg1&^fallocKeep == 0: // fallocate; what exists is kept (fs/hugetlbfs/inode.c)
 		return repairGoOn
 	case c.nr == 168: // swapoff; what was read in stays (mm/swapfile.c, try_to_unuse)
 		return repairGoOn
-	case c.nr == 16 && c.arg1 == kvmRun: // the guest goes on (virt/kvm/kvm_main.c)
+	case c.nr == 16 && c.arg1 == kvmRun: // the guest continues (virt/kvm/kvm_main.c)
 		return repairGoOn
-	case looksUpX86(c): // a server of FUSE gave it up (fs/fuse/dev.c, request_wait_answer)
-		return repairAnew
+	case looksUpX86(c): // a FUSE request was aborted (fs/fuse/dev.c, request_wait_answer)
+		return repairRepeats
 	}
 	return repairNever
 }
 
-// looksUpX86 reports whether a call asks a file system for something and changes nothing, so that it can be made
-// twice.
+// looksUpX86 reports queries of a file system, which can be repeated.
 //
 //go:nosplit
 func looksUpX86(c *call) bool {
@@ -163,8 +156,8 @@ func looksUpX86(c *call) bool {
 	return true
 }
 
-// changesNamesX86 reports whether a call changes a file system and waits for nothing in doing so. One that the kernel
-// begins again all the same is made by somebody in the thread's stead (kernel/seccomp.c, seccomp_do_user_notification).
+// changesNamesX86 reports changes of a file system that do not wait. If the kernel restarts one, a supervisor
+// makes it (kernel/seccomp.c, seccomp_do_user_notification).
 //
 //go:nosplit
 func changesNamesX86(nr int64) bool {

@@ -4,21 +4,20 @@ package ptrace
 
 import "prywalk/internal/procmem"
 
-// allowance is how long a stop may still last. Where there is a limit, memory is read in pieces, and none is begun that
-// would not end in time by what the pieces before it took.
+// allowance is the time left in a stop. With a limit, memory is read in pieces that will probably end in time.
 type allowance struct {
-	until int64 // on the clock of [Now]; 0: there is no limit
-	took  int64 // that a piece takes, ns: a mean in which the latest counts most
-	short bool  // something was not read because of the limit
+	until int64 // on the clock of [Now]; 0: no limit
+	took  int64 // ns a piece, moving average
+	short bool  // a read was omitted
 }
 
 const (
 	pauseStep  = 16 << 10 // bytes of a piece
-	firstStep  = 8_000    // ns that a piece is thought to take before any was read
-	letGoTakes = 8_000    // ns that are left for the detach
+	firstStep  = 8_000    // ns, first estimate
+	letGoTakes = 8_000    // ns for the detach
 )
 
-// begin sets the limit of a stop that began at a moment, 0 for none.
+// begin accepts longest 0: no limit.
 //
 //go:nosplit
 func (a *allowance) begin(at, longest int64) {
@@ -31,8 +30,6 @@ func (a *allowance) begin(at, longest int64) {
 	}
 }
 
-// copy reads memory of a process by what is known of it, as far as it is allowed.
-//
 //go:nosplit
 func (a *allowance) copy(m *Memory, tid int, addr uint64, buf []byte) (done int) {
 	for done < len(buf) {
@@ -49,8 +46,6 @@ func (a *allowance) copy(m *Memory, tid int, addr uint64, buf []byte) (done int)
 	return done
 }
 
-// readVM is copy for a process of whose memory nothing is known.
-//
 //go:nosplit
 func (a *allowance) readVM(tid int, addr uint64, buf []byte) (done int) {
 	for done < len(buf) {
@@ -67,7 +62,7 @@ func (a *allowance) readVM(tid int, addr uint64, buf []byte) (done int) {
 	return done
 }
 
-// step gives how many of n bytes are to be read next, 0 if there is no time for any, and when that begins.
+// step gives the size of the next piece, 0 if time is over, and its begin.
 //
 //go:nosplit
 func (a *allowance) step(n int) (int, int64) {
@@ -82,8 +77,6 @@ func (a *allowance) step(n int) (int, int64) {
 	return min(n, pauseStep), now
 }
 
-// stepped learns how long that took.
-//
 //go:nosplit
 func (a *allowance) stepped(n int, began int64) {
 	if a.until != 0 && n == pauseStep {

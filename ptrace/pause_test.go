@@ -11,7 +11,6 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// TestNoPieceIsBegunThatWouldNotEndInTime: by what the pieces before it took.
 func TestNoPieceIsBegunThatWouldNotEndInTime(t *testing.T) {
 	from, to := bytes.Repeat([]byte("memory"), 20_000), make([]byte, 120_000)
 	read := func(longest, took int64) (n int, short bool) {
@@ -39,7 +38,6 @@ func TestNoPieceIsBegunThatWouldNotEndInTime(t *testing.T) {
 	}
 }
 
-// TestAStopWhoseTimeIsOverReadsNoMemory: neither the stack nor what an Extra asks for. Registers there are.
 func TestAStopWhoseTimeIsOverReadsNoMemory(t *testing.T) {
 	p := start(t, "spin")
 	with(t, Options{}, func(c *Controller) {
@@ -54,7 +52,7 @@ func TestAStopWhoseTimeIsOverReadsNoMemory(t *testing.T) {
 			for _, e := range []Extra{nil, extra} {
 				stack := make([]byte, 256)
 				req := Request{Stack: stack, Extra: e, Regions: []frames.Region{{}}, Longest: longest}
-				if err := c.Freeze(p.tid, soon(), &req, &s); err != nil {
+				if err := c.StopThread(p.tid, soon(), &req, &s); err != nil {
 					t.Error(err)
 					return
 				}

@@ -11,15 +11,15 @@ import (
 	"syscall"
 	"testing"
 
+	"prywalk/internal/launch"
 	"prywalk/internal/procmem"
 
 	"golang.org/x/sys/unix"
 )
 
-// isRefused gives the error of Begin.
 func isRefused(t *testing.T, tid int) (err error) {
 	with(t, Options{}, func(c *Controller) {
-		var l *Look
+		var l *Tracee
 		if l, err = c.Begin(tid); err == nil {
 			c.Cancel(l)
 		}
@@ -45,8 +45,7 @@ func TestThreadThatIsTracedAlready(t *testing.T) {
 	})
 }
 
-// TestTracerThatIsGoneByNow: several profilers hold a thread in turn. The kernel refuses all but one, and whoever asks
-// why finds nobody there any more.
+// The other tracer has detached by the time it is looked for.
 func TestTracerThatIsGoneByNow(t *testing.T) {
 	p := start(t, "spin")
 	if err := refused(p.tid, syscall.EPERM, true); err != ErrTraced {
@@ -70,7 +69,7 @@ func TestTracerThatIsGoneByNow(t *testing.T) {
 	}
 }
 
-func TestThreadsThatCannotBeLookedAt(t *testing.T) {
+func TestThreadsThatCannotBeSampled(t *testing.T) {
 	p := start(t, "sleep")
 	p.Signal(syscall.SIGKILL)
 	eventually(t, "a zombie", func() bool { return state(p.PID) == 'Z' })
@@ -91,7 +90,6 @@ func TestThreadsThatCannotBeLookedAt(t *testing.T) {
 	}
 }
 
-// kernelThread gives kthreadd's number, 0 where a pid namespace hides it.
 func kernelThread() int {
 	var s procmem.Stat
 	if procmem.ReadStat(2, &s) == nil && s.KernelThread() {
@@ -100,14 +98,13 @@ func kernelThread() int {
 	return 0
 }
 
-// nobody is an ordinary user.
 var nobody = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534, NoSetGroups: true}}
 
-// TestAsNobody is run by the test below, as another user.
-func TestAsNobody(t *testing.T) {
+// Run by the test below, as another user.
+func TestAsUnprivilegedUser(t *testing.T) {
 	var mine, other int
 	if n, _ := fmt.Sscan(os.Getenv("PTRACE_TEST_OTHER"), &other); n != 1 {
-		t.Skip("run by TestOrdinaryUserLooksAtOwnProcessesOnly")
+		t.Skip("run by TestOrdinaryUserSamplesOwnProcessesOnly")
 	}
 	if err := isRefused(t, other); err != ErrDenied {
 		t.Errorf("another user's: %v", err)
@@ -115,7 +112,7 @@ func TestAsNobody(t *testing.T) {
 	if err := heldOrDenied(other); err != ErrDenied {
 		t.Errorf("another user's, when ptrace is allowed otherwise: %v", err)
 	}
-	l, err := Launch(Command{Args: []string{"sleep", "1000"}})
+	l, err := launch.Start(launch.Command{Args: []string{"sleep", "1000"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,31 +124,30 @@ func TestAsNobody(t *testing.T) {
 	mine = l.PID
 	with(t, Options{}, func(c *Controller) {
 		var s Stop
-		if err := c.Freeze(mine, soon(), &Request{Stack: make([]byte, 512)}, &s); err != nil || s.StackLen != 512 {
+		if err := c.StopThread(mine, soon(), &Request{Stack: make([]byte, 512)}, &s); err != nil || s.StackLen != 512 {
 			t.Errorf("own child: %v %+v", err, s)
 		}
 		t.Log("scheduling", c.Scheduling())
 	})
 }
 
-func TestOrdinaryUserLooksAtOwnProcessesOnly(t *testing.T) {
+func TestOrdinaryUserSamplesOwnProcessesOnly(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root to become another user; CI runs as root")
 	}
 	p := start(t, "spin")
 	exe, cleanup := copySelf(t)
 	defer cleanup()
-	cmd := exec.Command(exe, "-test.run=^TestAsNobody$", "-test.v")
+	cmd := exec.Command(exe, "-test.run=^TestAsUnprivilegedUser$", "-test.v")
 	cmd.Dir = "/"
 	cmd.SysProcAttr = nobody
 	cmd.Env = append(os.Environ(), fmt.Sprintf("PTRACE_TEST_OTHER=%d", p.tid))
 	out, err := cmd.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "--- PASS: TestAsNobody") {
+	if err != nil || !strings.Contains(string(out), "--- PASS: TestAsUnprivilegedUser") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
 
-// copySelf puts a copy of this test where every user can execute it.
 func copySelf(t *testing.T) (string, func()) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "ptrace-nobody")
@@ -170,7 +166,7 @@ func copySelf(t *testing.T) (string, func()) {
 	return exe, func() { os.RemoveAll(dir) }
 }
 
-func TestThreadsThatEndDuringLooks(t *testing.T) {
+func TestThreadsThatEndDuringSamples(t *testing.T) {
 	p := start(t, "churn")
 	seen := map[string]int{}
 	with(t, Options{}, func(c *Controller) {
@@ -182,7 +178,7 @@ func TestThreadsThatEndDuringLooks(t *testing.T) {
 					continue
 				}
 				var s Stop
-				err := c.Freeze(tid, soon(), &Request{Stack: make([]byte, 64)}, &s)
+				err := c.StopThread(tid, soon(), &Request{Stack: make([]byte, 64)}, &s)
 				if err == nil {
 					seen["ok"]++
 				} else if errors.Is(err, ErrGone) || errors.Is(err, ErrZombie) {
@@ -192,7 +188,7 @@ func TestThreadsThatEndDuringLooks(t *testing.T) {
 					return
 				}
 			}
-			nanosleep(20_000) // they may need this processor to be born
+			nanosleep(20_000)
 		}
 	})
 	before := p.counts(t).wakeups
@@ -209,7 +205,7 @@ func TestTargetKilledWhileItIsHeld(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			var held []*Look
+			var held []*Tracee
 			for len(held) < 2 {
 				held = append(held, c.WaitAny(soon()))
 			}
@@ -220,8 +216,7 @@ func TestTargetKilledWhileItIsHeld(t *testing.T) {
 					t.Errorf("Finish: %v", err)
 				}
 			}
-			// The exit status is still there for who waits, and comes only
-			// after the tracees were let go for good.
+			// The exit status comes only after the tracees were detached.
 			exited := make(chan unix.WaitStatus)
 			go func() {
 				st, _ := p.Wait()
@@ -242,13 +237,14 @@ func TestTargetKilledWhileItIsHeld(t *testing.T) {
 	}
 }
 
-func TestTargetThatExecsDuringLooksGoesOn(t *testing.T) {
+func TestTargetThatExecsDuringSamplesGoesOn(t *testing.T) {
 	bin, err := buildTarget()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 20 {
-		l, err := Launch(Command{Args: []string{"sh", "-c", "exec sh -c 'exec " + bin + " sleep </dev/null >/dev/null'"}})
+		script := "exec sh -c 'exec " + bin + " sleep </dev/null >/dev/null'"
+		l, err := launch.Start(launch.Command{Args: []string{"sh", "-c", script}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -258,7 +254,7 @@ func TestTargetThatExecsDuringLooksGoesOn(t *testing.T) {
 		with(t, Options{}, func(c *Controller) {
 			var s Stop
 			for range 2000 {
-				err := c.Freeze(l.PID, soon(), &Request{Stack: make([]byte, 64)}, &s)
+				err := c.StopThread(l.PID, soon(), &Request{Stack: make([]byte, 64)}, &s)
 				if err != nil && (errors.Is(err, ErrGone) || errors.Is(err, ErrZombie)) {
 					return
 				}

@@ -10,7 +10,6 @@ import (
 )
 
 func TestX86RegistersGoToTheirDWARFNumbers(t *testing.T) {
-	// pr_reg in the kernel's order; each value tells its register.
 	names := []string{"r15", "r14", "r13", "r12", "rbp", "rbx", "r11", "r10", "r9", "r8", "rax", "rcx", "rdx", "rsi",
 		"rdi",
 		"orig_rax", "rip", "cs", "eflags", "rsp", "ss", "fs_base", "gs_base", "ds", "es", "fs", "gs"}

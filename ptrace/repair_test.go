@@ -14,12 +14,11 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// freezeMany looks n times and gives the counts.
-func freezeMany(t *testing.T, opts Options, tid, n int) (st Stats) {
+func stopMany(t *testing.T, opts Options, tid, n int) (st Stats) {
 	with(t, opts, func(c *Controller) {
 		var s Stop
 		for i := range n {
-			if err := c.Freeze(tid, soon(), &Request{}, &s); err != nil {
+			if err := c.StopThread(tid, soon(), &Request{}, &s); err != nil {
 				t.Errorf("look %d: %v", i, err)
 				return
 			}
@@ -29,8 +28,7 @@ func freezeMany(t *testing.T, opts Options, tid, n int) (st Stats) {
 	return st
 }
 
-// asleep waits until the target's thread sleeps, and tells what a caller can know of
-// it then.
+// asleep gives what a caller can know of the sleeping thread.
 func (p *target) asleep(t *testing.T) (call procmem.SyscallInfo, runs uint64) {
 	t.Helper()
 	files := procmem.OpenThread(p.PID, p.tid, nil)
@@ -47,9 +45,7 @@ func (p *target) asleep(t *testing.T) (call procmem.SyscallInfo, runs uint64) {
 	return call, runs
 }
 
-// freezeAsleep looks once at the target's thread while it sleeps, with what was seen
-// of it before.
-func (p *target) freezeAsleep(t *testing.T, c *Controller) (s Stop) {
+func (p *target) stopAsleep(t *testing.T, c *Controller) (s Stop) {
 	t.Helper()
 	call, runs := p.asleep(t)
 	l, err := c.Begin(p.tid)
@@ -64,7 +60,7 @@ func (p *target) freezeAsleep(t *testing.T, c *Controller) (s Stop) {
 	return s
 }
 
-// saw holds that a program saw no broken call, and that none was counted.
+// saw checks that the program saw no EINTR, and that broken were counted.
 func (p *target) saw(t *testing.T, broken uint64) counts {
 	t.Helper()
 	n := p.counts(t)
@@ -75,12 +71,12 @@ func (p *target) saw(t *testing.T, broken uint64) counts {
 }
 
 func TestBrokenWaitsAreRestartedUnseen(t *testing.T) {
-	for _, mode := range []string{"epoll", "pwait"} { // without and with a signal mask
+	for _, mode := range []string{"epoll", "pwait"} {
 		p := start(t, mode, "-1")
 		var st Stats
 		with(t, Options{}, func(c *Controller) {
 			for range 100 {
-				if s := p.freezeAsleep(t, c); !s.Restarted {
+				if s := p.stopAsleep(t, c); !s.Restarted {
 					t.Errorf("%s: %+v", mode, s)
 				}
 			}
@@ -94,7 +90,7 @@ func TestBrokenWaitsAreRestartedUnseen(t *testing.T) {
 
 func TestWaitsAreRestartedBeforeTheThreadIsBackInThem(t *testing.T) {
 	p := start(t, "epoll", "-1")
-	st := freezeMany(t, Options{}, p.tid, 500)
+	st := stopMany(t, Options{}, p.tid, 500)
 	if n := p.saw(t, st.Broken); n.wakeups != 0 {
 		t.Errorf("the program saw %+v", n)
 	}
@@ -103,25 +99,23 @@ func TestWaitsAreRestartedBeforeTheThreadIsBackInThem(t *testing.T) {
 func TestThreadsJustEnteringAWaitSeeNoInterruption(t *testing.T) {
 	for _, timeout := range []string{"0", "1"} {
 		p := start(t, "epoll", timeout)
-		st := freezeMany(t, Options{}, p.tid, 2000)
+		st := stopMany(t, Options{}, p.tid, 2000)
 		eventually(t, "time-outs", func() bool { return p.counts(t).wakeups > 0 })
 		p.saw(t, st.Broken)
 	}
 }
 
-func TestReadOnlyLooksBreakWaitsAndCountThem(t *testing.T) {
+func TestReadOnlySamplesBreakWaitsAndCountThem(t *testing.T) {
 	p := start(t, "epoll", "-1")
 	eventually(t, "asleep", func() bool { return state(p.tid) == 'S' })
 	with(t, Options{ReadOnly: true}, func(c *Controller) {
 		for range 20 {
 			var s Stop
-			if err := c.Freeze(p.tid, soon(), &Request{}, &s); err != nil || s.Restarted {
+			if err := c.StopThread(p.tid, soon(), &Request{}, &s); err != nil || s.Restarted {
 				t.Errorf("%v %+v", err, s)
 			}
 			eventually(t, "asleep", func() bool { return state(p.tid) == 'S' })
 		}
-		// That the program saw them is what the repair is for; should the kernel
-		// stop doing so, the repair can go.
 		if n := p.counts(t); n.eintr != c.Stats().Broken || n.eintr == 0 {
 			t.Errorf("the program saw %+v, counted %+v", n, c.Stats())
 		}
@@ -140,12 +134,12 @@ func TestRealSignalStillInterruptsARestartedWait(t *testing.T) {
 				return
 			}
 			c.await(l)
-			// Held: the signal comes between the repair and the return.
+			// It comes between repair and return.
 			if err := unix.Tgkill(p.PID, p.tid, unix.SIGUSR1); err != nil {
 				t.Error(err)
 			}
 			var s Stop
-			// On arm64 a restart would hide the signal: the EINTR is left.
+			// On arm64 a restart would hide the signal.
 			if err := c.Finish(l, &Request{}, &s); err != nil || s.Restarted != (runtime.GOARCH == "amd64") {
 				t.Errorf("%v %+v", err, s)
 			}
@@ -157,8 +151,7 @@ func TestRealSignalStillInterruptsARestartedWait(t *testing.T) {
 	}
 }
 
-// On arm64 the call can be begun again only if the thread is shown to be in the same sleep. One that is pre-empted
-// again and again on its way to the stop is not, and the EINTR is left, and counted.
+// On arm64 a pre-empted thread is not known to be in the same sleep.
 func TestIgnoredSignalDuringALookInterruptsNothing(t *testing.T) {
 	p := start(t, "epoll", "-1")
 	left := uint64(0)
@@ -166,8 +159,7 @@ func TestIgnoredSignalDuringALookInterruptsNothing(t *testing.T) {
 		defer func() { left = c.Stats().Broken }()
 		for range 100 {
 			call, runs := p.asleep(t)
-			// Attached but not interrupted: the signal wakes the thread, because
-			// for a tracee an ignored signal is delivered too.
+			// The signal wakes the thread, though ignored.
 			l := c.seizeOnly(t, p.tid)
 			l.Sleeping(&call, runs)
 			unix.Tgkill(p.PID, p.tid, unix.SIGUSR2)
@@ -183,8 +175,7 @@ func TestIgnoredSignalDuringALookInterruptsNothing(t *testing.T) {
 	}
 }
 
-// A signal that would stop the process, were it not ignored, leaves no EINTR either. That it stops it at once
-// otherwise is TestStopSignalInAWaitGivesEINTRAsWithoutALook.
+// Not ignored: TestStopSignalInAWaitGivesEINTRAsWithoutALook.
 func TestIgnoredStopSignalDuringALookInterruptsNothing(t *testing.T) {
 	for _, sig := range []syscall.Signal{unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU} {
 		p := start(t, "epoll", "-1")
@@ -209,15 +200,14 @@ func TestIgnoredStopSignalDuringALookInterruptsNothing(t *testing.T) {
 	}
 }
 
-// seizeOnly begins a look without the interrupt.
-func (c *Controller) seizeOnly(t *testing.T, tid int) *Look {
+func (c *Controller) seizeOnly(t *testing.T, tid int) *Tracee {
 	t.Helper()
 	if e := ptrace(unix.PTRACE_SEIZE, tid, 0, 0); e != 0 {
 		t.Fatal(e)
 	}
-	l := c.slot()
-	*l = Look{tid: tid, state: lookPending}
-	c.live++
+	l := c.tracees.slot()
+	*l = Tracee{tid: tid, state: traceePending}
+	c.tracees.live++
 	return l
 }
 
@@ -229,7 +219,7 @@ func TestSignalThatComesFirstIsPassedOnWithItsInfo(t *testing.T) {
 			l := c.seizeOnly(t, p.tid)
 			queueSignal(t, p.PID, 3)
 			c.await(l)
-			// An interrupt on top must not linger after the detach.
+			// A further interrupt must not outlast the detach.
 			if e := ptrace(unix.PTRACE_INTERRUPT, p.tid, 0, 0); e != 0 {
 				t.Error(e)
 			}
@@ -250,8 +240,7 @@ func TestSignalThatComesFirstIsPassedOnWithItsInfo(t *testing.T) {
 
 func TestSignalInFlightIsDeliveredWhenTheTracerIsGone(t *testing.T) {
 	p := start(t, "spin")
-	// The OS thread ends with the look stopped on a signal and nothing done, as
-	// if the tracer had been killed.
+	// The thread stays stopped, as if the tracer were killed.
 	done := make(chan bool)
 	go func() {
 		lockForGood()
@@ -286,7 +275,7 @@ func TestNoSignalOfAStormIsLost(t *testing.T) {
 			default:
 			}
 			var s Stop
-			if err := c.Freeze(p.tid, soon(), &Request{}, &s); err != nil {
+			if err := c.StopThread(p.tid, soon(), &Request{}, &s); err != nil {
 				t.Error(err)
 				return
 			}
@@ -300,8 +289,6 @@ func TestNoSignalOfAStormIsLost(t *testing.T) {
 	t.Logf("%+v", st)
 }
 
-// queueSignal sends SIGRTMIN with a value, as sigqueue(3) does; it waits while the
-// queue of the receiver is full.
 func queueSignal(t *testing.T, pid int, value int32) {
 	for range 100_000 {
 		switch e := sigqueue(pid, value); e {
@@ -318,13 +305,13 @@ func queueSignal(t *testing.T, pid int, value int32) {
 }
 
 func TestStopSignalInAWaitGivesEINTRAsWithoutALook(t *testing.T) {
-	interrupted := func(look bool) uint64 {
+	interrupted := func(tracee bool) uint64 {
 		p := start(t, "epoll", "-1")
 		eventually(t, "asleep", func() bool { return state(p.tid) == 'S' })
 		p.Signal(syscall.SIGSTOP)
 		eventually(t, "stopped", func() bool { return state(p.tid) == 'T' && state(p.PID) == 'T' })
-		if look {
-			if st := freezeMany(t, Options{}, p.tid, 3); st.Groups != 3 || st.Restarted != 0 {
+		if tracee {
+			if st := stopMany(t, Options{}, p.tid, 3); st.Groups != 3 || st.Restarted != 0 {
 				t.Errorf("%+v", st)
 			}
 			eventually(t, "stopped", func() bool { return state(p.tid) == 'T' })
@@ -401,9 +388,10 @@ func TestCallsThatGaveUpBeginAgainOnlyWhereNothingIsDoneTwice(t *testing.T) {
 	}
 }
 
-func TestCallsThatTheKernelBeginsAgainAreToldTwice(t *testing.T) {
+func TestCallsThatTheKernelBeginsAgainAreReportedTwice(t *testing.T) {
 	for result := resultErrSys; result >= resultErrMost; result-- {
-		for nr, want := range map[int64]repairKind{83: repairTold, 258: repairTold, 4: repairTold, 0: repairNone,
+		for nr, want := range map[int64]repairKind{
+			83: repairReportedTwice, 258: repairReportedTwice, 4: repairReportedTwice, 0: repairNone,
 			202: repairNone} {
 			if got := repairKindX86(&call{nr: nr, result: result}); got != want {
 				t.Errorf("call %d, result %d: %d", nr, int64(result), got)

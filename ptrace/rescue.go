@@ -15,30 +15,24 @@ import (
 
 // # Seizures that wait
 //
-// A thread that calls exec ends the others of its process and waits until all are
-// gone, a traced one until its tracer has waited for it. All that time it holds the
-// lock that PTRACE_SEIZE takes (kernel fs/exec.c, de_thread; kernel/ptrace.c,
-// ptrace_attach: cred_guard_mutex). A tracer that seizes one thread while a look at
-// another of that process is pending can therefore wait for itself for ever, and
-// the target with it. No signal ends that wait, but any thread of the tracer's
-// process may wait for the ended threads in its place.
+// A thread in exec waits until its process's other threads are gone, and traced ones until reaped. Meanwhile it
+// holds the lock that PTRACE_SEIZE takes (cred_guard_mutex; fs/exec.c, de_thread; kernel/ptrace.c,
+// ptrace_attach). A tracer that seizes another thread of that process can deadlock; another thread of the
+// tracer's process reaps instead.
 
-// rescue does that: it looks now and then whether a seizure takes long. It does so too for
-// sleeps that an alarm did not end.
 type rescue struct {
-	since atomic.Int64   // when the seizure began that is under way, 0 if none
-	used  atomic.Bool    // somebody was seized since the last look
-	tids  []atomic.Int32 // the threads of the pending looks, by their places
+	since atomic.Int64   // begin of the current seizure, 0 if none
+	used  atomic.Bool    // a seizure since the last check
+	tids  []atomic.Int32 // of pending Tracees, by index
 	end   chan struct{}
 	once  sync.Once
 }
 
-// While nobody is seized, as where the kernel samples, it looks less and less often: each of its looks wakes a
-// processor that the target may need.
+// Checks are rarer without seizures, as each wakes a processor.
 const (
 	rescueEvery  = 50 * time.Millisecond
 	rescueSeldom = 8 * rescueEvery
-	rescueAfter  = 5 * time.Millisecond // a seizure takes 2 µs
+	rescueAfter  = 5 * time.Millisecond // usual: 2 µs
 )
 
 func newRescue(n int) *rescue {
@@ -69,9 +63,7 @@ func (r *rescue) run(a *alarm) {
 	}
 }
 
-// reap waits for the threads that have ended. The first thread of a process is left
-// alone: exec does not wait for it to be waited for, and its status may be somebody
-// else's to take.
+// reap leaves first threads: exec does not wait for them, and their status may belong to another wait.
 func (r *rescue) reap() {
 	for i := range r.tids {
 		tid := int(r.tids[i].Load())
@@ -83,13 +75,11 @@ func (r *rescue) reap() {
 			continue
 		}
 		var info sigInfo
-		_ = waitid(unix.P_PID, tid, unix.WEXITED|unix.WALL, &info) // somebody else may have
+		_ = waitid(unix.P_PID, tid, unix.WEXITED|unix.WALL, &info) // another wait may have taken it
 	}
 }
 
-// seize attaches to a thread. Unlike the other calls it can wait: the rescue must go on
-// then. If a garbage collection can begin meanwhile, which would stop the rescue and wait
-// for this thread, the Go scheduler is told.
+// seize can wait for the rescue, so the Go scheduler must know if a garbage collection can begin.
 func (c *Controller) seize(tid int) error {
 	c.rescue.since.Store(procmem.Now())
 	c.rescue.used.Store(true)

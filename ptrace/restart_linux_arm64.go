@@ -8,72 +8,67 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// broken reports whether a system call of those that can be restarted may be
-// about to return EINTR.
+// broken reports a possible, restartable EINTR.
 //
 //go:nosplit
 func broken(w *rawRegs) bool {
 	return w[0] == resultEINTR && restartableAArch64(int64(w[armX8]), 0)
 }
 
-// refusedTraceMe: the kernel has overwritten the argument that says so.
+// refusedTraceMe: the argument is overwritten.
 //
 //go:nosplit
 func refusedTraceMe(*rawRegs) bool { return false }
 
 //go:nosplit
-func (c *Controller) traceMe(*Look) bool { return false }
+func (r *repairer) traceMe(*Tracee) bool { return false }
 
-// restart sets the thread back onto its svc instruction, with the first argument
-// in x0 again, where the kernel has put the result.
+// restart sets pc back to the svc instruction, and x0, which has the result, to the first argument.
 //
-// The kernel does its own part of restarting before it stops for a tracer (arch/arm64/kernel/signal.c, do_signal).
-// So it would not give EINTR any more if a signal's handler ran before the return. Then nothing is changed. Nor
-// does it tell whether the thread was in the call at all. It may have come back from a signal's handler to the very
-// instruction after a call that the signal had broken. To begin that call again is the same to the program as if
-// the signal had come just before the call. That does not hold if the call has a signal mask of its own. And the
-// first argument, which the kernel then has from another call, must fit this one.
+// The kernel's own restart comes before the stop (arch/arm64/kernel/signal.c, do_signal): with a handler to
+// run, EINTR would be lost, so nothing is done. If the thread instead returns from a handler to behind an
+// interrupted call, a restart is as if the signal came just before the call, unless the call has its own signal
+// mask. x0 must then fit the call.
 //
 //go:nosplit
-func (c *Controller) restart(l *Look) bool {
-	nr := int64(c.raw[armX8])
-	if l.kind == KindSignal && !c.ignored(l) || signalsPending(l.tid) {
+func (r *repairer) restart(l *Tracee) bool {
+	nr := int64(r.regs.raw[armX8])
+	if l.kind == KindSignal && !r.ignored(l) || signalsPending(l.tid) {
 		return false
 	}
 	var flags uint64
 	if arg := sendFlagsAArch64(nr); arg > 0 {
-		flags = c.raw[arg-1]
+		flags = r.regs.raw[arg-1]
 	}
 	var insn [4]byte
-	if !restartableAArch64(nr, flags) || readVM(l.tid, c.raw[armPC]-4, insn[:]) != 4 ||
+	if !restartableAArch64(nr, flags) || readVM(l.tid, r.regs.raw[armPC]-4, insn[:]) != 4 ||
 		binary.LittleEndian.Uint32(insn[:]) != svcInstruction {
 		return false
 	}
-	asleep := c.sameSleep(l, nr)
-	m := c.masked(l.tid, nr)
+	asleep := r.sameSleep(l, nr)
+	m := r.masked(l.tid, nr)
 	if m == maskOther && !asleep {
 		return false
 	}
-	arg0, ok := c.firstArgument(l, nr, m == maskInCall)
+	arg0, ok := r.firstArgument(l, nr, m == maskInCall)
 	if !ok {
 		arg0, ok = l.call.Args[0], asleep
 	}
 	if !ok {
 		return false
 	}
-	c.raw[armPC] -= 4
-	c.raw[0] = arg0
-	return setRegSet(l.tid, &c.raw, rawRegsLen) == 0
+	r.regs.raw[armPC] -= 4
+	r.regs.raw[0] = arg0
+	return setRegSet(l.tid, &r.regs.raw, rawRegsLen) == 0
 }
 
-// sameSleep reports whether the call of epoll that the thread comes from is the one that it was seen sleeping in.
-// It has run at most twice since, once to get to this stop and once more if it was pre-empted on the way. It is in
-// the same place with the same arguments but the first. That one could still differ if an event woke the thread in
-// the moment between: so this serves only where beginning again with a wrong one takes nothing from anybody.
+// sameSleep reports that the epoll call is that of [Tracee.Sleeping]: same place, same further arguments, and at
+// most two runs since. An event in between could have changed the first argument: use only where a wrong one is
+// harmless.
 //
 //go:nosplit
-func (c *Controller) sameSleep(l *Look, nr int64) bool {
-	was, now := &l.call, &c.raw
+func (r *repairer) sameSleep(l *Tracee, nr int64) bool {
+	was, now := &l.call, &r.regs.raw
 	if nr != 22 && nr != 441 || !l.sleeping || was.Nr != nr || was.SP != now[armSP] || was.PC != now[armPC] {
 		return false
 	}
@@ -82,47 +77,43 @@ func (c *Controller) sameSleep(l *Look, nr int64) bool {
 			return false
 		}
 	}
-	n := c.runs(l.tid)
+	n := r.runs(l.tid)
 	return n == l.runs+1 || n == l.runs+2
 }
 
-// firstArgument asks the kernel what x0 was before the call. It keeps the value (orig_x0) for as long as the thread
-// makes no other call. It shows it among the arguments of a call at the stop of a seccomp filter
-// (arch/arm64/include/asm/syscall.h, syscall_get_arguments). seccompInfo makes this stop look like one. A stop for
-// a signal is left alone, as its siginfo is the signal's. inCall: the thread is known to be in the call; else the
-// value is taken only if it is a descriptor of the kind that the call takes.
+// firstArgument gives orig_x0, which the kernel shows at seccomp stops (arch/arm64/include/asm/syscall.h,
+// syscall_get_arguments; seccompInfo), but not for a signal's stop. Unless inCall, it may be another call's,
+// and must be a descriptor of the right kind.
 //
 //go:nosplit
-func (c *Controller) firstArgument(l *Look, nr int64, inCall bool) (uint64, bool) {
+func (r *repairer) firstArgument(l *Tracee, nr int64, inCall bool) (uint64, bool) {
 	fd := descriptorAArch64(nr)
-	if l.kind == KindInterrupt && (inCall || fd != "") && seccompInfo(l.tid, &c.stopInfo, &c.callInfo) {
-		v := c.callInfo.args[0]
-		return v, v != resultEINTR && (inCall || c.isOpen(l.tid, v, fd))
+	if l.kind == KindInterrupt && (inCall || fd != "") && seccompInfo(l.tid, &r.files.stopInfo, &r.files.callInfo) {
+		v := r.files.callInfo.args[0]
+		return v, v != resultEINTR && (inCall || r.files.isOpen(l.tid, v, fd))
 	}
-	v, ok := c.toldArgument(l.tid, nr)
-	return v, ok && (inCall || fd == "" || c.isOpen(l.tid, v, fd))
+	v, ok := r.argumentOf(l.tid, nr)
+	return v, ok && (inCall || fd == "" || r.files.isOpen(l.tid, v, fd))
 }
 
-// callMask says what a system call has to do with a signal mask of its own.
 type callMask uint8
 
 const (
-	maskNone   callMask = iota // it has none, or one that changes nothing
-	maskInCall                 // it has one, and the thread is in it at this moment
-	maskOther                  // it may have one
+	maskNone   callMask = iota // none, or without effect
+	maskInCall                 // the thread is in the call
+	maskOther                  // possibly one
 )
 
-// masked tells whether a call has a signal mask for its time. While a thread is in such a call, PTRACE_GETSIGMASK
-// gives another mask than the one that blocks (SigBlk in /proc/TID/status). It is the one that will be restored
-// (kernel/ptrace.c).
+// masked compares SigBlk in /proc/TID/status with PTRACE_GETSIGMASK, which in such a call gives the mask to be
+// restored (kernel/ptrace.c).
 //
 //go:nosplit
-func (c *Controller) masked(tid int, nr int64) callMask {
+func (r *repairer) masked(tid int, nr int64) callMask {
 	arg := maskAArch64(nr)
-	if arg == 0 || c.raw[arg-1] == 0 {
+	if arg == 0 || r.regs.raw[arg-1] == 0 {
 		return maskNone
 	}
-	text := c.procText(tid, "/status\x00")
+	text := r.files.text(tid, "/status\x00")
 	blocked, ok := digits(text, after(text, "SigBlk:\t"), 16)
 	if !ok {
 		return maskOther
@@ -131,23 +122,21 @@ func (c *Controller) masked(tid int, nr int64) callMask {
 		return maskInCall
 	}
 	var own [8]byte
-	if nr != 426 && readVM(tid, c.raw[arg-1], own[:]) == 8 && binary.LittleEndian.Uint64(own[:]) == blocked {
+	if nr != 426 && readVM(tid, r.regs.raw[arg-1], own[:]) == 8 && binary.LittleEndian.Uint64(own[:]) == blocked {
 		return maskNone
 	}
 	return maskOther
 }
 
-// toldArgument reads the first argument in /proc/TID/syscall. It is there unless the
-// kernel has forgotten the call's number, which it does before it stops for a tracer. So
-// the number is told to it again (NT_ARM_SYSTEM_CALL), for as long as the file is read.
-// Kernels of late (Debian's 6.1.192) then show the result in its place: it is lost.
+// argumentOf reads /proc/TID/syscall, for which the forgotten number is set (NT_ARM_SYSTEM_CALL). Newer
+// kernels (Debian 6.1.192) show the result instead.
 //
 //go:nosplit
-func (c *Controller) toldArgument(tid int, nr int64) (uint64, bool) {
+func (r *repairer) argumentOf(tid int, nr int64) (uint64, bool) {
 	if setSyscall(tid, int32(nr)) != 0 {
 		return 0, false
 	}
-	text := c.procText(tid, "/syscall\x00")
+	text := r.files.text(tid, "/syscall\x00")
 	if setSyscall(tid, -1) != 0 {
 		return 0, false
 	}
@@ -159,12 +148,11 @@ func (c *Controller) toldArgument(tid int, nr int64) (uint64, bool) {
 	return arg0, ok && arg0 != resultEINTR
 }
 
-// runs gives how often the thread has arrived on a processor, the third number of
-// schedstat; 0 if that cannot be read.
+// runs gives field 3 of schedstat; 0 if unknown.
 //
 //go:nosplit
-func (c *Controller) runs(tid int) uint64 {
-	text := c.procText(tid, "/schedstat\x00")
+func (r *repairer) runs(tid int) uint64 {
+	text := r.files.text(tid, "/schedstat\x00")
 	at := after(text, " ")
 	if at < 0 {
 		return 0
@@ -177,12 +165,11 @@ func (c *Controller) runs(tid int) uint64 {
 	return n
 }
 
-// ignored reports whether the signal that a look has met does nothing to the
-// process.
+// ignored reports whether the process ignores the stop's signal.
 //
 //go:nosplit
-func (c *Controller) ignored(l *Look) bool {
-	text := c.procText(l.tid, "/status\x00")
+func (r *repairer) ignored(l *Tracee) bool {
+	text := r.files.text(l.tid, "/status\x00")
 	bit := uint64(1) << (uint32(l.signal-1) & 63)
 	if ign, ok := digits(text, after(text, "SigIgn:\t"), 16); ok && ign&bit != 0 {
 		return true
@@ -195,8 +182,7 @@ func (c *Controller) ignored(l *Look) bool {
 	return false
 }
 
-// sendFlagsAArch64 tells which argument of a system call holds the flags of a
-// send, from 1 up (x0 is the first), 0 if none.
+// sendFlagsAArch64 gives the argument with send flags, from 1; 0: none.
 //
 //go:nosplit
 func sendFlagsAArch64(nr int64) int {
@@ -209,8 +195,7 @@ func sendFlagsAArch64(nr int64) int {
 	return 0
 }
 
-// maskAArch64 tells which argument of a system call points to a signal mask for
-// its time, or to what may hold one, from 1 up; 0 if none.
+// maskAArch64 gives the argument with a signal mask, from 1; 0: none.
 //
 //go:nosplit
 func maskAArch64(nr int64) int {
@@ -223,9 +208,8 @@ func maskAArch64(nr int64) int {
 	return 0
 }
 
-// descriptorAArch64 tells what the first argument of a system call is a descriptor of, as the
-// text of its link under /proc begins; empty if it is none. Reads and writes give EINTR after a
-// stop only of sockets, which can have a time-out.
+// descriptorAArch64 gives how the first argument's /proc link begins; "": no descriptor. Reads and writes give
+// EINTR on sockets with a time-out only.
 //
 //go:nosplit
 func descriptorAArch64(nr int64) string {
@@ -240,5 +224,5 @@ func descriptorAArch64(nr int64) string {
 	return ""
 }
 
-// svcInstruction is "svc #0", the system call (Arm ARM, C6.2 SVC).
+// svcInstruction is "svc #0" (Arm ARM, C6.2 SVC).
 const svcInstruction = 0xd4000001

@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sigqueue sends SIGRTMIN (as the C library numbers it) with a value.
 func sigqueue(pid int, value int32) syscall.Errno {
 	info := struct {
 		signo, errno, code, _ int32
@@ -24,5 +23,4 @@ func sigqueue(pid int, value int32) syscall.Errno {
 	return e
 }
 
-// lockForGood ties the goroutine to its OS thread, which ends with it.
 func lockForGood() { runtime.LockOSThread() }

@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"prywalk/internal/launch"
 	"prywalk/internal/procmem"
 )
 
-// buildTarget compiles testdata/target.c once.
 var buildTarget = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "ptrace-target")
 	if err != nil {
@@ -33,7 +33,6 @@ var buildTarget = sync.OnceValues(func() (string, error) {
 	return bin, nil
 })
 
-// built is the target if it was compiled.
 var built string
 
 func TestMain(m *testing.M) {
@@ -44,16 +43,15 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// target is a running target.c.
+// target is a running testdata/target.c.
 type target struct {
-	*Launched
+	*launch.Launched
 	tid      int
 	lo, hi   uint64 // its text
 	in, done *os.File
 	out      *bufio.Reader
 }
 
-// counts are what the target reports of itself.
 type counts struct{ eintr, wakeups, handled, queued, sum uint64 }
 
 func start(t testing.TB, args ...string) *target {
@@ -70,7 +68,7 @@ func start(t testing.TB, args ...string) *target {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := Launch(Command{Args: append([]string{bin}, args...), Stdin: inR, Stdout: outW})
+	l, err := launch.Start(launch.Command{Args: append([]string{bin}, args...), Stdin: inR, Stdout: outW})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +93,6 @@ func start(t testing.TB, args ...string) *target {
 	return p
 }
 
-// counts asks the target.
 func (p *target) counts(t testing.TB) (c counts) {
 	t.Helper()
 	p.in.Write([]byte("\n"))
@@ -109,21 +106,18 @@ func (p *target) counts(t testing.TB) (c counts) {
 	return c
 }
 
-// state gives a thread's state letter, 0 if it has ended.
 func state(tid int) byte {
 	var s procmem.Stat
 	procmem.ReadStat(tid, &s)
 	return s.State
 }
 
-// tracer gives who traces a thread.
 func tracer(tid int) int {
 	var s procmem.Status
 	procmem.ReadStatus(tid, &s)
 	return s.TracerPid
 }
 
-// eventually waits for a condition that must come true.
 func eventually(t testing.TB, what string, cond func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !cond(); time.Sleep(time.Millisecond) {
@@ -133,21 +127,18 @@ func eventually(t testing.TB, what string, cond func() bool) {
 	}
 }
 
-// patience bounds how long tests wait for what must come. How soon it comes is up to the machine.
+// patience suffices on any machine.
 const patience = 4 * time.Minute
 
-// soon is a deadline that is far enough off for any machine.
 func soon() int64 { return procmem.Now() + int64(patience) }
 
-// await polls until the thread of a look has stopped. Whoever polls with a raised priority must sleep
-// meanwhile: it can be the thread's only processor.
-func (c *Controller) await(l *Look) {
+// await sleeps, as the thread may need this processor.
+func (c *Controller) await(l *Tracee) {
 	for !c.Poll(l) {
 		nanosleep(20_000)
 	}
 }
 
-// with runs a test's looks on an OS thread of their own.
 func with(t testing.TB, opts Options, body func(c *Controller)) {
 	t.Helper()
 	Run(opts, func(c *Controller) error {

@@ -8,8 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// waitSpinning waits for the stop of a look at a thread that spins, and finishes it.
-func (c *Controller) waitSpinning(t *testing.T, l *Look, p *target) (s Stop, ok bool) {
+func (c *Controller) waitSpinning(t *testing.T, l *Tracee, p *target) (s Stop, ok bool) {
 	t.Helper()
 	if got := c.WaitAny(soon()); got != l || l.kind != KindInterrupt {
 		t.Errorf("WaitAny gave %p", got)
@@ -31,7 +30,6 @@ func TestStopThatAnotherWaitTookIsFoundAllTheSame(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			// Consume the report, as a wait for any child would.
 			var info sigInfo
 			eventually(t, "reported", func() bool {
 				return waitid(unix.P_PID, p.tid, unix.WSTOPPED|unix.WALL, &info) == 0 && info.pid != 0
@@ -89,9 +87,9 @@ func TestThreadThatChangesItsNumberByExecIsLetGo(t *testing.T) {
 		p := start(t, "exec")
 		with(t, Options{}, func(c *Controller) {
 			l := c.seizeOnly(t, p.tid)
-			p.counts(t) // it execs now, and has the process's number then
+			p.counts(t) // it execs, and gets the process's id
 			eventually(t, "exec", func() bool { return tracer(p.PID) == c.tid })
-			if i%2 == 0 { // it stops before or after the look is found to have ended
+			if i%2 == 0 { // before or after its Tracee is found ended
 				c.interrupt(t, p.PID)
 			}
 			if got := c.WaitAny(soon()); got != l || !l.Ended() {

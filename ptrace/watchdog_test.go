@@ -11,15 +11,14 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// TestThreadThatDoesNotSleepLosesItsRealTimePriority, and gets it back when it sleeps, some time later. One that sleeps
-// now and then keeps it, however much it runs.
+// It gets the priority back at a later sleep.
 func TestThreadThatDoesNotSleepLosesItsRealTimePriority(t *testing.T) {
 	err := Run(Options{NoCollector: true}, func(c *Controller) error {
 		if c.Scheduling() != "fifo" {
 			t.Skip("this user has no real-time priority")
 		}
 		w := c.watchdog
-		for range 10 { // a second of work, with sleeps
+		for range 10 {
 			runFor(10e6, nil)
 			c.SleepUntil(procmem.Now() + 1e6)
 		}
@@ -48,7 +47,6 @@ func TestThreadThatDoesNotSleepLosesItsRealTimePriority(t *testing.T) {
 	}
 }
 
-// runFor runs without a sleep for so many nanoseconds, or until something is so.
 func runFor(ns int64, so func() bool) bool {
 	for end := procmem.Now() + ns; procmem.Now() < end; {
 		if so != nil && so() {
@@ -58,7 +56,6 @@ func runFor(ns int64, so func() bool) bool {
 	return false
 }
 
-// policy gives the scheduling policy of the calling thread.
 func policy(t *testing.T) uint32 {
 	t.Helper()
 	runtime.LockOSThread()

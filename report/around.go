@@ -18,14 +18,13 @@ import (
 	"prywalk/internal/view"
 )
 
-// chosen tells which frames a user means by a function's name: those that have just this name, else those that match
-// it as a regular expression.
+// chosen selects the frames of exactly this name, else those that match it as a regular expression.
 func (d *data) chosen(flag, function string) (func(frame int32) bool, error) {
 	re, err := view.Compile(flag, function)
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range d.Profile.Sample { // each gets its number
+	for _, s := range d.Profile.Sample { // numbers all frames
 		d.Stack(s)
 	}
 	exact, some := map[int32]bool{}, map[int32]bool{}
@@ -46,13 +45,13 @@ func (d *data) chosen(flag, function string) (func(frame int32) bool, error) {
 	return nil, fmt.Errorf("no function is named %q or matches it; prywalk report -n -1 lists all", function)
 }
 
-// Callers writes who called a function, as a tree from it outwards. total is the time in the function and in what
-// it called, on the way from that caller. self is the part of it in the function itself.
+// Callers writes a function's callers as a tree outwards. total: time in the function and its callees, called on that
+// path; self: in the function itself.
 func Callers(w io.Writer, p *profile.Profile, function string, o Options) error {
 	return around(w, p, function, o, "callers")
 }
 
-// Callees writes what a function called, as a tree from it inwards.
+// Callees writes what a function called, as a tree inwards.
 func Callees(w io.Writer, p *profile.Profile, function string, o Options) error {
 	return around(w, p, function, o, "callees")
 }
@@ -81,8 +80,8 @@ func around(w io.Writer, p *profile.Profile, function string, o Options, what st
 	return cmp.Or(d.Err(), out.Err())
 }
 
-// addAround adds the part of a stack from a function outwards or inwards. Of a recursion's calls it is the innermost
-// one whose callers are shown, and the outermost one whose callees are, so that no time counts twice.
+// addAround adds a stack's part outwards or inwards. In a recursion callers are of the innermost call, callees of the
+// outermost, so that no time counts twice.
 func addAround(t *view.Trie, stack []int32, v int64, is func(int32) bool, outwards bool) {
 	at := slices.IndexFunc(stack, is)
 	if at < 0 {
@@ -113,8 +112,8 @@ func addAround(t *view.Trie, stack []int32, v int64, is func(int32) bool, outwar
 	}
 }
 
-// Source writes the lines of the functions that a regular expression matches, with their own and total values, and
-// their text where dir has the file, or where the user's own file is at the recorded path.
+// Source writes the lines of matching functions with their values, and their text from dir, or from the user's own
+// file at the recorded path.
 func Source(w io.Writer, p *profile.Profile, function, dir string, o Options) error {
 	d, err := prepare(p, o)
 	if err != nil {
@@ -142,9 +141,8 @@ func Source(w io.Writer, p *profile.Profile, function, dir string, o Options) er
 	return cmp.Or(d.Err(), out.Err())
 }
 
-// sourceLines writes one function.
 func (d *data) sourceLines(out *printable.Writer, files *sourcelines.Files, f *sourcelines.Function) {
-	text, err := files.Read(f.File) // without it there are the lines' numbers
+	text, err := files.Read(f.File) // without: numbers only
 	var lines []*sourcelines.Line
 	var rows []view.Row
 	for _, l := range f.ByLine {
@@ -174,7 +172,6 @@ func (d *data) sourceLines(out *printable.Writer, files *sourcelines.Files, f *s
 	}
 }
 
-// noText says why the text of a source file is not shown, and what to do.
 func noText(err error) string {
 	if errors.Is(err, sourcelines.ErrNotOwn) {
 		return err.Error()
@@ -182,5 +179,4 @@ func noText(err error) string {
 	return "file not found; give its directory with --source-dir"
 }
 
-// detab writes blanks for tabs, which would be shown as escapes.
 func detab(s string) string { return strings.TrimRight(strings.ReplaceAll(s, "\t", "    "), "\r") }

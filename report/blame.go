@@ -17,33 +17,33 @@ import (
 
 // # Blame
 //
-// Each interval in which a thread waited for a lock is given to what the lock's owner did meanwhile. The recording
-// says who the owner was when the sleep began. Other threads that begin to wait for the same lock tell who it is
-// later: at each of these moments the interval is divided. Each part goes to the stacks of the owner of that time,
-// by how long these overlap. What is not covered, and what falls on a time at which that thread itself waits for
-// this lock, has no known owner. The parts of an interval add up to its blocked time.
+// Time in which a thread waited for a lock is attributed to what the lock's owner did meanwhile. The recording has
+// the owner at the start of each sleep; later waits for the same lock show its owner then, and divide the interval.
+// Each part goes to the owner's stacks of that time, by overlap. Uncovered time, and time in which the owner itself
+// waits for this lock, has no known owner. The parts add up to the interval's blocked time.
 //
-// A short wait was seen at one tick only, at its end, for that is where its time is booked. It goes as a whole to what
-// the owner was seen to do at that tick.
+//	waiter   ├───────────────── blocked ─────────────────┤
+//	owner    │ A: owner at the start  │ B: by a later wait│
+//	to       │ A's stacks             │ B's stacks        │
+//
+// A wait shorter than a tick is attributed at its end, as a whole to what the owner did at that tick.
 
-// ErrNoLocks reports that a recording has no intervals in which threads wait for locks.
-var ErrNoLocks = errors.New("no thread in the recording waited for a lock; record with this version, and see " +
-	"report --by wait")
+// ErrNoLocks reports that no interval of the recording waits for a lock.
+var ErrNoLocks = errors.New("the recording has no wait for a lock; " +
+	"prywalk report --by wait shows what threads waited for")
 
-// The entries that stand for blocked time that is nobody's. Its cause is not known, or the lock was free, and who
-// waited for it had not yet come to take it.
+// Entries without an owner: unknown, or free and not yet taken.
 const (
 	ownerUnknown = "[owner not known]"
-	ownerNobody  = "[lock free when read]"
+	ownerNone    = "[lock free when read]"
 	ownerUnseen  = "[owner not seen]"
 )
 
-// maxSightings bounds into how many parts an interval is divided; further sightings of owners in it are passed over.
+// maxSightings bounds the parts of an interval.
 const maxSightings = 1 << 12
 
-// Blame gives a profile of what lock owners did while other threads waited: its one type of values is the
-// blocked time of the waiters. From and To of the options are applied first, and taken from them. The error is
-// [ErrNoLocks], or one of [Filter]'s.
+// Blame gives a profile whose values are the blocked time of waiters, under the owners' stacks. From and To are
+// applied first, and taken from the options. Errors: [ErrNoLocks], or [Filter]'s.
 func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 	p, err := Filter(p, Options{From: o.From, To: o.To})
 	if err != nil {
@@ -59,7 +59,7 @@ func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 	b := newBlamer(p, wall)
 	defer b.memory.Close()
 	b.period = p.Period
-	owned := map[lockID]bool{} // where one wait has an owner, the others have one that is not known
+	owned := map[lockID]bool{} // locks that have an owner in some wait: other waits' is unknown
 	for _, s := range p.Sample {
 		if view.Number(s, rec.LabelOwner) != 0 {
 			owned[lockOf(s)] = true
@@ -80,47 +80,42 @@ func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 	return b.profile(p), nil
 }
 
-// span is a sample with the time that it stands for.
 type span struct {
 	from, to int64
 	s        *profile.Sample
 }
 
-// lockID tells locks apart.
 type lockID struct {
 	pid  int64
 	what string
 }
 
-// blameKey is what blamed time is added up by.
 type blameKey struct {
 	lock  lockID
-	owner *profile.Sample // where it was; nil: not known
-	what  string          // the synthetic entry then
+	owner *profile.Sample // nil: unknown
+	what  string
 }
 
-// blamer divides intervals among owners.
 type blamer struct {
 	threads map[int64][]span  // by number, in order
-	seen    map[lockID][]span // the beginnings of waits, in order
+	seen    map[lockID][]span // beginnings of waits, in order
 	wall    int
-	period  int64 // between two ticks, ns
+	period  int64 // between ticks, ns
 	out     map[blameKey]int64
 	order   []blameKey
 	waiter  map[lockID]*profile.Sample
 	memory  *budget.Account
-	steps   int // spans that were looked at
+	steps   int
 	err     error
 }
 
 const (
-	// blameCost is what one entry of the result takes, in bytes.
+	// bytes of a result
 	blameCost = 1 << 10
-	// mostSteps bounds the spans that are looked at: locks times intervals, which a small file can have many of.
+	// mostSteps bounds spans examined: locks × intervals.
 	mostSteps = 1 << 28
 )
 
-// count counts the spans that an owner has been compared with.
 func (b *blamer) count(n int) {
 	if b.steps += n; b.steps > mostSteps && b.err == nil {
 		b.err = errors.New("too many overlapping waits to attribute to lock owners; select a part of the recording with " +
@@ -157,10 +152,9 @@ func sortSpans(l []span) {
 	slices.SortStableFunc(l, func(a, b span) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
 }
 
-// noOwner is what time is booked to for which there is no owner.
 func noOwner(id lockID, owner int64) blameKey {
 	if owner == rec.Nobody {
-		return blameKey{id, nil, ownerNobody}
+		return blameKey{id, nil, ownerNone}
 	}
 	return blameKey{id, nil, ownerUnknown}
 }
@@ -169,7 +163,6 @@ func lockOf(s *profile.Sample) lockID {
 	return lockID{view.Number(s, rec.LabelPID), view.Label(s, rec.LabelWaitsFor)}
 }
 
-// interval divides the blocked time of one interval.
 func (b *blamer) interval(s *profile.Sample, blocked int64) {
 	id := lockOf(s)
 	if b.waiter[id] == nil {
@@ -189,7 +182,7 @@ func (b *blamer) interval(s *profile.Sample, blocked int64) {
 		shares[k] += length
 	}
 	switch {
-	case end == 0: // times were not kept
+	case end == 0: // without times
 		add(blameKey{id, nil, ownerUnseen}, 1)
 	case s.Value[b.wall] <= 2*b.period:
 		add(b.atTick(id, view.OwnerOf(s), end), 1)
@@ -219,7 +212,7 @@ func (b *blamer) interval(s *profile.Sample, blocked int64) {
 	}
 }
 
-// atTick tells what the owner was seen to do at the tick of a moment.
+// atTick gives what the owner did at a moment's tick.
 func (b *blamer) atTick(id lockID, owner, at int64) blameKey {
 	if owner <= 0 {
 		return noOwner(id, owner)
@@ -227,18 +220,18 @@ func (b *blamer) atTick(id lockID, owner, at int64) blameKey {
 	l := b.threads[owner]
 	i := sort.Search(len(l), func(i int) bool { return l[i].to >= at })
 	if i > 0 && at-l[i-1].to < b.period/2 && (i == len(l) || l[i-1].to-at > at-l[i].to) {
-		i-- // its look at this tick was a little earlier
+		i-- // its sample of this tick came earlier
 	}
 	switch {
 	case i == len(l) || l[i].from > at+b.period:
 		return blameKey{id, nil, ownerUnseen}
-	case view.IsLock(l[i].s) && lockOf(l[i].s) == id: // it had let go when it was looked at itself
+	case view.IsLock(l[i].s) && lockOf(l[i].s) == id: // it had released the lock by then
 		return blameKey{id, nil, ownerUnknown}
 	}
 	return blameKey{id, l[i].s, ""}
 }
 
-// parts divides an interval at the moments at which the lock's owner was seen.
+// parts divides an interval where the lock's owner was observed.
 func (b *blamer) parts(id lockID, s *profile.Sample, from, end int64, add func(blameKey, int64)) {
 	owner, at := view.OwnerOf(s), from
 	seen := b.seen[id]
@@ -257,10 +250,9 @@ func (b *blamer) parts(id lockID, s *profile.Sample, from, end int64, add func(b
 	b.part(id, owner, at, end, add)
 }
 
-// part gives a part to what its owner did meanwhile.
 func (b *blamer) part(id lockID, owner, from, end int64, add func(blameKey, int64)) {
 	if owner <= 0 {
-		passing := min(end, from+b.period) // a lock is not free for long if somebody waits for it
+		passing := min(end, from+b.period) // a lock with waiters is not free for long
 		add(noOwner(id, owner), passing-from)
 		add(blameKey{id, nil, ownerUnknown}, end-passing)
 		return
@@ -280,10 +272,10 @@ func (b *blamer) part(id lockID, owner, from, end int64, add func(blameKey, int6
 			at = lo
 		}
 		k = blameKey{id, l[i].s, ""}
-		if view.IsLock(l[i].s) && lockOf(l[i].s) == id { // it has let go, and waits itself
+		if view.IsLock(l[i].s) && lockOf(l[i].s) == id { // it has released the lock, and waits itself
 			k = blameKey{id, nil, ownerUnknown}
 		}
-		add(k, hi-at) // what little lies between two looks is the later one's
+		add(k, hi-at) // between two samples: the later one's
 		at = hi
 	}
 	if end-at > 2*b.period {
@@ -292,7 +284,6 @@ func (b *blamer) part(id lockID, owner, from, end int64, add func(blameKey, int6
 	add(k, end-at)
 }
 
-// profile makes the profile of what was added up.
 func (b *blamer) profile(p *profile.Profile) *profile.Profile {
 	out := view.Shallow(p)
 	out.SampleType = []*profile.ValueType{{Type: view.TypeBlocked, Unit: "nanoseconds"}}
@@ -300,7 +291,7 @@ func (b *blamer) profile(p *profile.Profile) *profile.Profile {
 	out.Sample = nil
 	out.Location, out.Function = slices.Clone(p.Location), slices.Clone(p.Function)
 	unknown := map[string]*profile.Location{}
-	for _, what := range []string{ownerUnknown, ownerNobody, ownerUnseen} {
+	for _, what := range []string{ownerUnknown, ownerNone, ownerUnseen} {
 		unknown[what] = synthetic(out, what)
 	}
 	for _, k := range b.order {
@@ -326,7 +317,6 @@ func (b *blamer) profile(p *profile.Profile) *profile.Profile {
 	return out
 }
 
-// synthetic adds a location that is not code.
 func synthetic(p *profile.Profile, name string) *profile.Location {
 	f := &profile.Function{ID: uint64(len(p.Function)) + 1, Name: name}
 	for _, g := range p.Function {

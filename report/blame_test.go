@@ -15,7 +15,7 @@ import (
 	"prywalk/internal/view"
 )
 
-// contention makes a recording in which threads pass a lock on. add adds an interval of a thread in a function.
+// contention is a recording of threads that pass a lock on.
 type contention struct {
 	p     *profile.Profile
 	funcs map[string]*profile.Location
@@ -56,7 +56,6 @@ func (c *contention) add(tid int64, function string, from, to int64, lock string
 	c.p.Sample = append(c.p.Sample, s)
 }
 
-// blamed adds up blocked time by lock and function.
 func blamed(p *profile.Profile) map[string]int64 {
 	out := map[string]int64{}
 	for _, s := range p.Sample {
@@ -65,7 +64,6 @@ func blamed(p *profile.Profile) map[string]int64 {
 	return out
 }
 
-// TestBlameFollowsTheOwner: it flushes, then writes, then another thread has the lock, which a third one's wait tells.
 func TestBlameFollowsTheOwner(t *testing.T) {
 	const ms = int64(1e6)
 	c := newContention()
@@ -101,7 +99,6 @@ func TestBlameFollowsTheOwner(t *testing.T) {
 	}
 }
 
-// TestALockThatWasFreeIsNobodys: for a tick, and until another wait tells who has it.
 func TestALockThatWasFreeIsNobodys(t *testing.T) {
 	const ms = int64(1e6)
 	c := newContention()
@@ -115,15 +112,14 @@ func TestALockThatWasFreeIsNobodys(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]int64{
-		"mutex a " + ownerNobody: 15 * ms, "mutex b " + ownerNobody: 5 * ms, "mutex b flush": (395 + 20) * ms,
-		"mutex c " + ownerNobody: 10 * ms, "mutex c " + ownerUnknown: 390 * ms,
+		"mutex a " + ownerNone: 15 * ms, "mutex b " + ownerNone: 5 * ms, "mutex b flush": (395 + 20) * ms,
+		"mutex c " + ownerNone: 10 * ms, "mutex c " + ownerUnknown: 390 * ms,
 	}
 	if got := blamed(out); !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
 
-// TestBlameAddsUp: over random histories, for each lock, to the blocked time of its waiters.
 func TestBlameAddsUp(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 2))
@@ -142,7 +138,7 @@ func TestBlameAddsUp(t *testing.T) {
 				}
 			}
 		}
-		if rng.IntN(4) == 0 { // no times were kept
+		if rng.IntN(4) == 0 {
 			for _, s := range c.p.Sample {
 				delete(s.NumLabel, rec.LabelEnd)
 			}
@@ -172,8 +168,6 @@ func TestBlameAddsUp(t *testing.T) {
 	}
 }
 
-// TestGroupsOfWaitsAddUp: over random histories, by wait and by lock, to the total of the header; and those of each
-// lock to what its owners are blamed for.
 func TestGroupsOfWaitsAddUp(t *testing.T) {
 	for seed := range uint64(100) {
 		rng := rand.New(rand.NewPCG(seed, 3))
@@ -216,8 +210,6 @@ func TestGroupsOfWaitsAddUp(t *testing.T) {
 	}
 }
 
-// TestWaitsAreGroupedByWhatTheyAreFor: locks by name, idleness last and by its rule, the program's functions first, and
-// the total of blocked.
 func TestWaitsAreGroupedByWhatTheyAreFor(t *testing.T) {
 	c := newContention()
 	c.add(10, "flush", 0, 1e9, "mutex cache_mu", 11)
@@ -241,8 +233,6 @@ func TestWaitsAreGroupedByWhatTheyAreFor(t *testing.T) {
 	}
 }
 
-// TestWaitsOfOneCauseAreOneGroup: sockets by their peer, whatever socket it is, and conditions by the function that
-// waits, whatever their addresses; conditions of other functions, and other peers, are groups of their own.
 func TestWaitsOfOneCauseAreOneGroup(t *testing.T) {
 	c := newContention()
 	for i, w := range []struct{ function, call, what string }{

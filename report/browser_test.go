@@ -18,17 +18,15 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// patience bounds how long a browser may take to start, and a test with it. How long it takes is up to the machine.
+// patience bounds a browser's start, and a test.
 const patience = 5 * time.Minute
 
-// browser opens the page of a profile in a headless Chromium, and fails the test for
-// any error that its script raises.
+// browser opens a profile's page in Chromium; script errors fail the test.
 func browser(t *testing.T, p *profile.Profile) context.Context {
 	t.Helper()
 	return openPage(t, func(b *bytes.Buffer) error { return HTML(b, p, Options{}) })
 }
 
-// openPage opens what a function writes.
 func openPage(t *testing.T, write func(*bytes.Buffer) error) context.Context {
 	t.Helper()
 	bin, err := exec.LookPath("chromium")
@@ -71,7 +69,6 @@ func run(ctx context.Context, t *testing.T, actions ...chromedp.Action[chromedp.
 	}
 }
 
-// text gives the text of an element.
 func text(ctx context.Context, t *testing.T, selector string) string {
 	t.Helper()
 	s, err := chromedp.Run(ctx, chromedp.Text(chromedp.CSS(selector)))
@@ -81,7 +78,6 @@ func text(ctx context.Context, t *testing.T, selector string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// value evaluates an expression in the page.
 func value[T any](ctx context.Context, t *testing.T, expr string) T {
 	t.Helper()
 	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expr))
@@ -109,10 +105,9 @@ func TestPageInABrowser(t *testing.T) {
 	if id := value[string](ctx, t, "document.activeElement.id"); id != "search" {
 		t.Errorf("%q has the focus after /", id)
 	}
-	// The protocol sends the character apart from its key, so that the page cannot
-	// keep it out of the field as it does with a real keyboard.
+	// The protocol sends characters apart from keys, so that the page cannot swallow them as with a keyboard.
 	run(ctx, t, chromedp.Evaluate[chromedp.Void](`byId("search").value = ""`), chromedp.KeyEvent("walk|serve"))
-	wants(t, "found", text(ctx, t, "#found"), "46% (470 ms)") // 46.5%, rounded to even as the tables do
+	wants(t, "found", text(ctx, t, "#found"), "46% (470 ms)") // 46.5 %, rounded to even
 	run(ctx, t, chromedp.KeyEvent("\x1b"))
 	if s := value[string](ctx, t, "choice.search"); s != "" {
 		t.Errorf("search is %q after Esc", s)
@@ -137,7 +132,6 @@ func TestPageInABrowser(t *testing.T) {
 	}
 }
 
-// TestThePageBeginsWithWhatPeopleNeedInABrowser: the rest of how it was recorded, some hundred characters, is folded.
 func TestThePageBeginsWithWhatPeopleNeedInABrowser(t *testing.T) {
 	ctx := browser(t, wideFixture(t))
 	const brief, rest = "overhead: pauses ≤ 299 µs", "298 ticks"
@@ -175,7 +169,6 @@ func TestPageOfAnEmptyProfileInABrowser(t *testing.T) {
 	wants(t, "head", text(ctx, t, "header"), "samples 0")
 }
 
-// TestThePageHasTheTablesDigitsInABrowser: a share and a time have the digits there that they have in the terminal.
 func TestThePageHasTheTablesDigitsInABrowser(t *testing.T) {
 	p := fixture(t)
 	d, err := prepare(p, Options{})
@@ -203,7 +196,7 @@ func TestThePageHasTheTablesDigitsInABrowser(t *testing.T) {
 	}
 }
 
-// TestThePageOfADifferenceIsAsSureAsTheTableInABrowser: what is grey there is what the table leaves out.
+// Grey there is what the table leaves out.
 func TestThePageOfADifferenceIsAsSureAsTheTableInABrowser(t *testing.T) {
 	old := ticked(t, 10, map[uint64]int64{0x10: 100, 0x20: 500, 0x40: 300, 0x60: 20, 0x70: 1})
 	now := ticked(t, 10, map[uint64]int64{0x10: 210, 0x20: 480, 0x40: 320, 0x60: 45, 0x80: 1})

@@ -4,7 +4,7 @@ package report
 
 import "prywalk/internal/printable"
 
-// Colours of text, used only where Options.Color asks for them.
+// Colours, with Options.Color only.
 const (
 	bold  = "\x1b[1m"
 	dim   = "\x1b[2m"
@@ -12,12 +12,11 @@ const (
 	plain = "\x1b[0m"
 )
 
-// color gives a text with a colour, and printable.
 func (d *data) color(code, s string) printable.Raw {
 	return d.paint(code, printable.Raw(printable.String(s)))
 }
 
-// paint gives a text that is printable with a colour.
+// paint colours printable text.
 func (d *data) paint(code string, s printable.Raw) printable.Raw {
 	if d.Options.Color {
 		s = printable.Raw(code) + s + plain

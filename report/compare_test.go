@@ -20,10 +20,8 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// selfTotal are a function's values.
 type selfTotal struct{ self, total int64 }
 
-// pprofTop runs `go tool pprof -top` in nanoseconds for a type of values.
 func pprofTop(t *testing.T, path, value string, more ...string) map[string]selfTotal {
 	t.Helper()
 	args := append([]string{"tool", "pprof", "-top", "-symbolize=none", "-sample_index=" + value, "-unit=ns",
@@ -56,8 +54,7 @@ func nanos(t *testing.T, s string) int64 {
 	return int64(math.Round(v))
 }
 
-// compareWithPprof holds our rows against pprof's, function by function. pprof shows
-// functions of no value; we do not.
+// pprof also shows functions without value.
 func compareWithPprof(t *testing.T, p *profile.Profile, o Options, more ...string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "p.pb.gz")
@@ -117,7 +114,6 @@ func TestValuesEqualPprofsForARealGoProfile(t *testing.T) {
 	compareWithPprof(t, p, Options{Value: "cpu"})
 }
 
-// used is this process's processor time.
 func used(t *testing.T) time.Duration {
 	t.Helper()
 	var ru unix.Rusage
@@ -145,7 +141,7 @@ func TestGoTakesThePGOProfile(t *testing.T) {
 	for _, s := range p.Sample {
 		cpu += s.Value[1]
 	}
-	// All of the 1,000 ms but the 5 that have no code.
+	// 1,000 ms less 5 without code
 	if cpu != 995e6 || p.SampleType[0].Type != "samples" || p.SampleType[1].Type != "cpu" {
 		t.Errorf("cpu %d in %v", cpu, p.SampleType)
 	}

@@ -17,9 +17,9 @@ import (
 	"prywalk/internal/sample"
 )
 
-// sleepersAndCut is a program of forty sleepers with complete stacks and one busy thread, a quarter of whose CPU time
-// is under stacks that end early: 98.x % of the samples are complete, 75 % of the CPU time. Forty functions of its own
-// have more time than the incomplete stacks' functions have of their own, which is none.
+// sleepersAndCut has forty sleeping threads with complete stacks and a busy one, a quarter of whose CPU time is
+// incomplete: 98 % of samples are complete, 75 % of CPU time. Forty functions have more self time than those of
+// incomplete stacks.
 func sleepersAndCut(t *testing.T) *profile.Profile {
 	t.Helper()
 	b := rec.NewBuilder(rec.Meta{Start: time.Unix(1_700_000_000, 0), Period: 1e7, Main: app})
@@ -45,8 +45,7 @@ func sleepersAndCut(t *testing.T) *profile.Profile {
 	return parsed(t, b, names)
 }
 
-// TestCompletenessIsOfCPUTimeAndNotOfSleepers: the head, the first rows, JSON and the page agree with what the folded
-// stacks add up to.
+// Head, first rows, JSON and page agree with the folded stacks' sums.
 func TestCompletenessIsOfCPUTimeAndNotOfSleepers(t *testing.T) {
 	p := sleepersAndCut(t)
 	for _, c := range []struct{ value, head, why string }{
@@ -72,12 +71,15 @@ func TestCompletenessIsOfCPUTimeAndNotOfSleepers(t *testing.T) {
 	}
 }
 
-// completeInJSON reads the shares of complete stacks of a report's JSON.
 func completeInJSON(t *testing.T, text string) (cpu, wall float64) {
 	t.Helper()
 	var r struct {
 		CPU  *float64 `json:"complete_cpu"`
 		Wall *float64 `json:"complete_wall"`
+		Why  struct {
+			Reason, Message string
+		} `json:"incomplete"`
+		Functions []struct{ Name, Reason string }
 	}
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		t.Fatal(err)
@@ -85,10 +87,17 @@ func completeInJSON(t *testing.T, text string) (cpu, wall float64) {
 	if r.CPU == nil || r.Wall == nil {
 		t.Fatalf("complete_cpu or complete_wall is missing: %.200s", text)
 	}
+	if r.Why.Reason != "depth" || !strings.Contains(r.Why.Message, "--max-depth") {
+		t.Errorf("incomplete stacks: %+v", r.Why)
+	}
+	for _, f := range r.Functions {
+		if (f.Reason == "depth") != (f.Name == "[incomplete: depth]") {
+			t.Errorf("%+v", f)
+		}
+	}
 	return *r.CPU, *r.Wall
 }
 
-// foldedComplete adds up the folded stacks.
 func foldedComplete(t *testing.T, p *profile.Profile, value string) float64 {
 	t.Helper()
 	var cut, all float64
@@ -106,7 +115,6 @@ func foldedComplete(t *testing.T, p *profile.Profile, value string) float64 {
 	return 1 - cut/all
 }
 
-// TestWhereAllStacksAreCompleteNoReasonIsGiven: from 99 % on, and in other tools' profiles, which mark none.
 func TestWhereAllStacksAreCompleteNoReasonIsGiven(t *testing.T) {
 	whole := render(t, Table, wideFixture(t), Options{})
 	if !strings.Contains(whole, "100.0% with complete stacks") || strings.Contains(whole, "Incomplete stacks") {

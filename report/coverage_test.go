@@ -10,7 +10,6 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// TestNamesThatAreThereAreNotAskedFor: a perf map names what PHP compiled; without one, it is told what gives names.
 func TestNamesThatAreThereAreNotAskedFor(t *testing.T) {
 	php := &rec.ModuleInfo{Start: 0x400000, End: 0x500000, Bias: 0x400000, Path: "/usr/bin/php8.2"}
 	made := &rec.ModuleInfo{Start: 0x600000, End: 0x700000, Bias: 0x600000, Path: "[anon]"}
@@ -24,7 +23,7 @@ func TestNamesThatAreThereAreNotAskedFor(t *testing.T) {
 		b := rec.NewBuilder(rec.Meta{Start: time.Unix(1_700_000_000, 0), Period: 1e7, Main: php})
 		leaf := at(made, 0x10)
 		if !mapped {
-			leaf = at(php, 0x30) // has no name
+			leaf = at(php, 0x30) // without name
 		}
 		stack := b.Intern(join(leaf, at(php, 0x10, 0x20)))
 		b.Add(rec.Interval{PID: 7, TID: 7, Comm: "php", State: "running", Samples: c.share, Wall: c.share * 1e7,
@@ -40,9 +39,8 @@ func TestNamesThatAreThereAreNotAskedFor(t *testing.T) {
 	}
 }
 
-// TestOfHardlyAnyTimeNoShareIsTold: a thread that sleeps uses a tick's worth of CPU time, and no look meets that. A
-// share of 5 ticks and more is told, and one that is good of less.
-func TestOfHardlyAnyTimeNoShareIsTold(t *testing.T) {
+// A sleeping thread uses a tick of CPU time without a sample. Shares are shown from 5 ticks on.
+func TestNoShareOfHardlyAnyTimeIsReported(t *testing.T) {
 	const tick = 10_000_000
 	for _, c := range []struct {
 		named, unseen int64
@@ -73,8 +71,6 @@ func TestOfHardlyAnyTimeNoShareIsTold(t *testing.T) {
 	}
 }
 
-// TestCPUOfBuiltInsIsThatOfTheScriptsFunction: code without a name that a Python function has called is attributed to
-// it, and code that no script has called is not.
 func TestCPUOfBuiltInsIsThatOfTheScriptsFunction(t *testing.T) {
 	python := &rec.ModuleInfo{Start: 0x400000, End: 0x500000, Bias: 0x400000, Path: "/usr/bin/python3.12"}
 	script := &rec.ModuleInfo{Start: 0x600000, End: 0x700000, Bias: 0x600000, Path: "[CPython 3.12.1]"}
@@ -95,7 +91,6 @@ func TestCPUOfBuiltInsIsThatOfTheScriptsFunction(t *testing.T) {
 	}
 }
 
-// TestAStrippedProgramsFunctionsAreRowsOfTheirOwn: by their addresses, and the note says what gives them names.
 func TestAStrippedProgramsFunctionsAreRowsOfTheirOwn(t *testing.T) {
 	own := &rec.ModuleInfo{Start: 0x400000, End: 0x500000, Bias: 0x400000, Path: "/home/a/p"}
 	b := rec.NewBuilder(rec.Meta{Start: time.Unix(1_700_000_000, 0), Period: 1e7, Main: own})
@@ -106,8 +101,9 @@ func TestAStrippedProgramsFunctionsAreRowsOfTheirOwn(t *testing.T) {
 	}
 	b.SetWindow(time.Unix(1_700_000_000, 0), time.Unix(1_700_000_001, 0))
 	got := render(t, Table, parsed(t, b, names), Options{})
-	for _, want := range []string{"0.0% of CPU time is attributed to a named function, 100.0% by function bounds only",
-		"[p]: functions known by their bounds only", "--symbols FILE", "p+0x1600  p", "p+0x1700  p",
+	for _, want := range []string{"0.0% of CPU time is attributed to a named function, 100.0% to " +
+		"functions known by address only (FILE+0x…)",
+		"[p]: functions known by address only", "--symbols FILE", "p+0x1600  p", "p+0x1700  p",
 		"p+0x…: functions without symbols", "link it without -s"} {
 		if !strings.Contains(strings.Join(strings.Fields(got), " "), strings.Join(strings.Fields(want), " ")) {
 			t.Errorf("%q is missing:\n%s", want, got)

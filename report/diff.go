@@ -15,11 +15,10 @@ import (
 	"prywalk/internal/view"
 )
 
-// ErrPer reports that [DiffOptions].Per is none of [Pers].
+// ErrPer reports that [DiffOptions].Per is not one of [Pers].
 var ErrPer = errors.New("invalid --per")
 
-// Pers are the ways in which two recordings can be compared. It is by what a function used in the whole recording,
-// in a second of it, or as a share of the whole.
+// Pers are the units of comparison: the whole recording, a second of it, a share of the whole.
 func Pers() []string { return []string{"run", "second", "share"} }
 
 // DiffOptions choose what of two profiles is compared, and how.
@@ -27,31 +26,29 @@ type DiffOptions struct {
 	Options
 	// Per is one of [Pers]; empty: run.
 	Per string
-	// All shows every function, also those whose change the samples' error explains.
+	// All includes changes within the error of sampling.
 	All bool
 }
 
-// Change is what became of one function.
+// Change is one function's.
 type Change struct {
 	Name, Module string
-	File         string // only where lines are told apart
+	File         string // with --lines
 	Line         int
 	Self, Total  Figure
 }
 
-// Figure is a value in two profiles, in the profile's unit (per second of the recording, or as a share of 1, where that
-// was asked for).
+// Figure is a value in two profiles, in the profile's unit, per second, or as a share of 1.
 type Figure struct {
 	Old, New float64
-	// Within is how far sampling may have put the change off, either way, with 95 % confidence. 0 if it did not, or if a
-	// profile does not tell its samples.
+	// Within is half of the change's 95 % interval by sampling; 0 without sample counts.
 	Within float64
-	// Sure: chance alone would hardly have made it, see [Diff] and [DiffRuns].
+	// Sure: significant ([Diff], [DiffRuns]).
 	Sure bool
 
-	chance  float64 // the standard error that the change would have if there were none
-	ofWhole float64 // its part of a change of the whole that one run a side cannot tell from noise between runs
-	rare    bool    // too little on both sides to be tested, where there are several runs
+	chance  float64 // standard error under the hypothesis of no change
+	ofWhole float64 // its part of a change of the whole that may be noise between runs
+	rare    bool    // too small to be tested, with several runs
 }
 
 // Delta is the change.
@@ -59,36 +56,33 @@ func (f Figure) Delta() float64 { return f.New - f.Old }
 
 // Difference is what two profiles differ in.
 type Difference struct {
-	// Changes has every function of either profile: those that became slower first, the most first.
+	// Changes has all functions, the most slowed first.
 	Changes []Change
-	// Whole is that of all functions together. The kernel counts it, so it has no error of sampling, unless only some
-	// samples were chosen.
+	// Whole is all functions together: the kernel's, without sampling error unless samples were selected.
 	Whole Figure
 
-	old, new *data      // of several runs their sum
-	runs     [2][]*data // of each side; nil where there is one of each
+	old, new *data      // sums of several runs
+	runs     [2][]*data // nil with one run a side
 	opts     DiffOptions
-	scale    [2]float64           // what a value of the profile counts
-	prec     [2]tabular.Precision // of the whole recordings
+	scale    [2]float64           // unit of a value
+	prec     [2]tabular.Precision // of whole recordings
 }
 
-// falsely is the probability that a comparison of two recordings of the same load calls any change sure.
+// falsely is the probability that equal loads show any sure change.
 const falsely = 0.05
 
-// Diff compares two profiles, function by function. [view.Counterparts] says which functions are the same.
+// Diff compares two profiles function by function ([view.Counterparts]).
 //
-// The kernel counts the whole of a recording; a function has a share of it, with the standard error that
-// [tabular.Precision] gives. A change is sure where it is larger than both recordings' errors explain if their values
-// were the same, estimated of both (the score test). The bound is the normal distribution's quantile for 5 % in all
-// functions together (Bonferroni). What differs from run to run for other reasons than sampling is not in it: two
-// recordings cannot tell, so the whole is never sure, and a change of the whole by up to a tenth is taken for such a
-// difference, in which each function has its share. [DiffRuns] can tell.
+// A function's share of the whole has the standard error of [tabular.Precision]. A change is sure beyond the error of
+// both under the hypothesis of equal values (score test), at the normal quantile for 5 % over all functions
+// (Bonferroni). Other differences between runs cannot be seen with one run a side: the whole is never sure, and its
+// change by up to a tenth counts as noise in which each function has its share. [DiffRuns] measures it.
 func Diff(older, newer *profile.Profile, o DiffOptions) (*Difference, error) {
 	return DiffRuns([]*profile.Profile{older}, []*profile.Profile{newer}, o)
 }
 
-// DiffRuns compares several runs a side. The unit is the run: what differs between runs of one side is the error, see
-// [Difference.between]. With one run on both sides it is [Diff].
+// DiffRuns compares several runs a side by the spread between runs ([Difference.between]). With one run on both sides
+// it is [Diff].
 func DiffRuns(older, newer []*profile.Profile, o DiffOptions) (*Difference, error) {
 	per := cmp.Or(o.Per, "run")
 	if !slices.Contains(Pers(), per) {
@@ -103,7 +97,7 @@ func DiffRuns(older, newer []*profile.Profile, o DiffOptions) (*Difference, erro
 	return x, nil
 }
 
-// Close gives the memory back that the difference has of the process's budget.
+// Close returns the difference's memory.
 func (x *Difference) Close() {
 	for _, d := range slices.Concat([]*data{x.old, x.new}, x.runs[0], x.runs[1]) {
 		if d != nil {
@@ -112,7 +106,6 @@ func (x *Difference) Close() {
 	}
 }
 
-// compare prepares the profiles and fills in the changes.
 func (x *Difference) compare(sides [2][]*profile.Profile) error {
 	for i, d := range []**data{&x.old, &x.new} {
 		sum, err := side(sides[i])
@@ -152,13 +145,11 @@ func (x *Difference) compare(sides [2][]*profile.Profile) error {
 	return nil
 }
 
-// changeCost is what a change takes, in bytes.
+// bytes
 const changeCost = 512
 
-// sideNames are what errors call the two sides.
 var sideNames = [2]string{"the old recording", "the new recording"}
 
-// side is the profile of all runs of a side.
 func side(runs []*profile.Profile) (*profile.Profile, error) {
 	if len(runs) == 1 {
 		return runs[0], nil
@@ -169,7 +160,7 @@ func side(runs []*profile.Profile) (*profile.Profile, error) {
 	return profile.Merge(runs)
 }
 
-// setScale finds what the values of each profile are to be multiplied by.
+// setScale sets the factors of each profile's values.
 func (x *Difference) setScale(runs [2]int) error {
 	for i, d := range []*data{x.old, x.new} {
 		x.scale[i] = 1 / float64(runs[i])
@@ -186,7 +177,7 @@ func (x *Difference) setScale(runs [2]int) error {
 	return nil
 }
 
-// pair finds the functions that are the same in both.
+// pair matches functions.
 func (x *Difference) pair() {
 	same := view.Counterparts(x.old.Data, x.new.Data)
 	at := map[view.Frame]view.Row{}
@@ -221,17 +212,17 @@ func (x *Difference) add(f *view.Frame, before, after view.Row) {
 	})
 }
 
-// figure scales two values of the profiles, and estimates how far sampling may have put their difference off.
+// figure scales two values and estimates the sampling error of their difference.
 func (x *Difference) figure(before, after float64) Figure {
 	f := Figure{Old: before * x.scale[0], New: after * x.scale[1]}
-	if x.untold() {
+	if x.unreported() {
 		return f
 	}
 	value := [2]float64{f.Old, f.New}
 	same := x.ifTheSame(value)
 	was, is := x.prec[0].Total*x.scale[0], x.prec[1].Total*x.scale[1]
 	f.ofWhole = min(1, 2*same/(was+is)) * max(-mostBetweenRuns*was, min(is-was, mostBetweenRuns*was))
-	if before == x.prec[0].Total && after == x.prec[1].Total { // all of it is what the kernel counted
+	if before == x.prec[0].Total && after == x.prec[1].Total { // all is the kernel's
 		return f
 	}
 	for i := range x.prec {
@@ -242,23 +233,22 @@ func (x *Difference) figure(before, after float64) Figure {
 	return f
 }
 
-// untold reports whether a profile does not tell its samples, or has none.
-func (x *Difference) untold() bool {
+// untold: a profile lacks samples or their counts.
+func (x *Difference) unreported() bool {
 	return slices.ContainsFunc(x.prec[:], func(p tabular.Precision) bool { return p.N <= 0 || p.Total <= 0 })
 }
 
-// ifTheSame estimates what both values are if nothing has changed: their mean, weighed by the samples of each.
+// ifTheSame is the mean of both values, weighed by samples.
 func (x *Difference) ifTheSame(value [2]float64) float64 {
 	var sum, weight float64
 	for i, p := range x.prec {
-		n := p.N / (p.Total * x.scale[i]) // samples for each unit of the value
+		n := p.N / (p.Total * x.scale[i]) // samples per unit of the value
 		sum, weight = sum+n*value[i], weight+n
 	}
 	return sum / weight
 }
 
-// judge says which changes are sure. Self and total of each function are looked at. Chance alone makes one of them
-// sure in at most one comparison of twenty. With several runs a side half of that is for the whole.
+// judge marks sure changes of self and total. With several runs half of the error is the whole's.
 func (x *Difference) judge() {
 	if x.runs[0] == nil {
 		bound := beyondChance(2 * len(x.Changes))
@@ -287,27 +277,24 @@ func (x *Difference) judge() {
 	x.Whole.judge(tabular.StudentBound(falsely/2, x.freedom()))
 }
 
-// mostBetweenRuns is by which part of it the whole may differ between two runs of the same load. One run a side does
-// not show by how much it does.
+// mostBetweenRuns: two runs of equal load may differ by this part of the whole.
 const mostBetweenRuns = 0.1
 
-// judge says whether a change is sure: larger than so many standard errors, also without its part of the change of the
-// whole.
+// judge: beyond bound standard errors, also without its part of the whole's change.
 func (f *Figure) judge(bound float64) {
 	least := bound * f.chance
 	f.Sure = math.Abs(f.Delta()) > least && math.Abs(f.Delta()-f.ofWhole) > least+rounding*math.Abs(f.New)
 }
 
-// rounding is what arithmetic may be off by.
+// of arithmetic
 const rounding = 1e-9
 
-// beyondChance is how many standard errors a change has to be to be called sure, if so many are looked at. In one
-// comparison of twenty chance alone makes one of them so large.
+// beyondChance is the bound, in standard errors, for so many tests.
 func beyondChance(tests int) float64 {
 	return math.Sqrt2 * math.Erfinv(1-falsely/float64(max(tests, 1)))
 }
 
-// sort puts what became slower first, the most first, and what became faster last, the most last.
+// sort: most slowed first, most sped up last.
 func (x *Difference) sort() {
 	slices.SortStableFunc(x.Changes, func(a, b Change) int {
 		return cmp.Or(cmp.Compare(b.Self.Delta(), a.Self.Delta()), cmp.Compare(b.Total.Delta(), a.Total.Delta()),
@@ -315,9 +302,8 @@ func (x *Difference) sort() {
 	})
 }
 
-// Worst gives by how much of the earlier whole the chosen values grew at most, and what did: the whole, where there are
-// several runs a side, or one function by itself. Only sure changes count; 0 if nothing grew. Functions that call what
-// grew are not named, as all outer ones do; the one whose own time grew most is, also where only the whole is sure.
+// Worst gives the largest sure growth as a share of the earlier whole, and its subject: the whole (several runs a
+// side), or the function whose self time grew; 0 if none.
 func (x *Difference) Worst() (share float64, what string) {
 	whole := x.Whole.Old
 	if x.opts.Per == "share" {
@@ -348,14 +334,14 @@ func (x *Difference) Worst() (share float64, what string) {
 	return share, what
 }
 
-// format writes a value as its unit and Per have it.
+// format writes a value by unit and Per.
 func (x *Difference) format(v float64) string {
 	unit := x.new.Unit
 	switch x.opts.Per {
 	case "share":
 		return fmt.Sprintf("%.1f%%", 100*v)
 	case "second":
-		if per, ok := tabular.NanosPer[unit]; ok { // time a second: of one processor, for cpu
+		if per, ok := tabular.NanosPer[unit]; ok { // per second of one processor
 			return tabular.Nanos(int64(math.Round(v*per))) + "/s"
 		}
 		return tabular.Format(int64(math.Round(v)), unit) + "/s"
@@ -363,7 +349,6 @@ func (x *Difference) format(v float64) string {
 	return tabular.Format(int64(math.Round(v)), unit)
 }
 
-// signed is format with its sign.
 func (x *Difference) signed(v float64) string {
 	switch {
 	case v < 0:
@@ -374,10 +359,9 @@ func (x *Difference) signed(v float64) string {
 	return x.format(0)
 }
 
-// valueName is the type of the compared values.
 func (x *Difference) valueName() string { return x.new.Profile.SampleType[x.new.Value].Type }
 
-// unlike says what makes the two recordings hard to compare, "" if nothing does.
+// unlike names what makes the recordings hard to compare, or "".
 func (x *Difference) unlike() string {
 	a, b := float64(x.old.Profile.DurationNanos), float64(x.new.Profile.DurationNanos)
 	if x.opts.Per == "run" && a > 0 && b > 0 && max(a, b) > 1.1*min(a, b) {
@@ -390,7 +374,7 @@ func (x *Difference) unlike() string {
 				x.valueName())
 		}
 	}
-	if x.untold() {
+	if x.unreported() {
 		return "The profiles have no sample counts: changes cannot be tested for significance."
 	}
 	return ""

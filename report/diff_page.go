@@ -14,22 +14,21 @@ import (
 	"prywalk/internal/view"
 )
 
-// pageDiff tells the page that its two types of values are of two recordings, new and old.
+// pageDiff marks a page's two values as new and old.
 type pageDiff struct {
-	// Whole is all of each recording, in the later one's unit, and Samples what it comes from, 0 if that is not known.
+	// Whole is each recording's total in the later one's unit, Samples their number, 0 if unknown.
 	Whole   [2]float64 `json:"whole"`
 	Samples [2]float64 `json:"samples"`
-	// Beyond is how many standard errors a change has to be, for none of so many boxes to be called sure by chance.
+	// Beyond is the number of standard errors from which a box is sure.
 	Beyond float64 `json:"beyond"`
-	// BeyondFunctions is the same for the table of functions.
+	// BeyondFunctions is that of the table.
 	BeyondFunctions float64 `json:"beyond_functions"`
-	// BetweenRuns is by which part of it the whole may differ between two runs of the same load.
+	// BetweenRuns is mostBetweenRuns.
 	BetweenRuns float64 `json:"between_runs"`
 }
 
-// HTML writes one page that needs nothing else. It shows a flame graph as wide as the later recording, or the
-// earlier. Boxes in it that became slower are red, and faster ones blue. A table of functions is there, too. The
-// earlier recording's values are scaled as [DiffOptions].Per says.
+// HTML writes a self-contained page: a flame graph as wide as the larger recording, slower boxes red, faster ones
+// blue, and a table of functions, scaled by [DiffOptions].Per.
 func (x *Difference) HTML(w io.Writer) error {
 	d := x.joined()
 	page := d.page()
@@ -54,10 +53,9 @@ func (x *Difference) HTML(w io.Writer) error {
 	return d.writePage(w, page)
 }
 
-// factor is what the earlier values are multiplied by to compare with the later ones.
+// factor scales earlier values to later ones.
 func (x *Difference) factor() float64 { return x.scale[0] / x.scale[1] }
 
-// facts are the figures in the page's head.
 func (x *Difference) facts() (f [][2]string) {
 	for i, d := range []*data{x.old, x.new} {
 		s := d.Summary()
@@ -70,11 +68,10 @@ func (x *Difference) facts() (f [][2]string) {
 	return append(f, [2]string{x.valueName(), x.format(x.Whole.Old) + " → " + x.format(x.Whole.New)})
 }
 
-// joined is both recordings as one, see [Join].
+// joined is both recordings as one ([view.Join]).
 func (x *Difference) joined() *data { return &data{view.Join(x.old.Data, x.new.Data, x.factor())} }
 
-// Folded writes a line for each distinct stack, as [Folded] does, with two values: before and after, as the scripts for
-// differential flame graphs read them.
+// Folded writes a stack per line with values before and after, as scripts for differential flame graphs read them.
 func (x *Difference) Folded(w io.Writer) error {
 	d := x.joined()
 	sums := map[string][2]int64{}

@@ -14,22 +14,19 @@ import (
 
 // # Several runs a side
 //
-// What a program uses differs from run to run: by its data's places in memory, by the machine's load and frequency.
-// This is not in the samples of one run. So with several runs the unit is the run: each has one value for a function,
-// and the change of the means is compared with the standard error that the spread of the values gives, which is taken
-// to be the same on both sides (Student's two-sample test). The error of sampling is in that spread. Where the few
-// runs happen to be nearer to each other than sampling can have put them, its error is taken instead.
+// Runs differ by data layout, load and frequency, which one run's samples do not show. With several runs the unit is
+// the run: means are compared by Student's two-sample test with common variance. Sampling error is in the spread;
+// where runs happen to be nearer than sampling allows, it is taken instead.
 //
-// Few runs make the bound of each test high, and that grows with the number of tests (Bonferroni). So functions that
-// are hardly there on both sides together are not tested: which these are does not depend on the change.
+// Few runs make bounds high, and more so with many tests (Bonferroni). So functions that are small on both sides
+// together are not tested, which does not depend on the change.
 
-// leastTested is the share of the whole, both sides together, from which on a function is tested.
+// leastTested is the share of the whole, both sides together, from which functions are tested.
 const leastTested = 0.01
 
-// runValue is what a function has in one run, as [DiffOptions].Per says.
+// scaled by [DiffOptions].Per
 type runValue struct{ self, total float64 }
 
-// prepareRuns prepares each run by itself.
 func (x *Difference) prepareRuns(sides [2][]*profile.Profile) error {
 	for i, runs := range sides {
 		for n, p := range runs {
@@ -46,10 +43,9 @@ func (x *Difference) prepareRuns(sides [2][]*profile.Profile) error {
 	return nil
 }
 
-// freedom is the number of the degrees of freedom of the spread.
+// degrees of freedom
 func (x *Difference) freedom() int { return len(x.runs[0]) + len(x.runs[1]) - 2 }
 
-// scaleOf is what the values of a run are to be multiplied by.
 func (x *Difference) scaleOf(d *data) float64 {
 	switch x.opts.Per {
 	case "second":
@@ -60,7 +56,7 @@ func (x *Difference) scaleOf(d *data) float64 {
 	return 1
 }
 
-// compareRuns replaces the figures' errors by those of the spread between the runs, if there are several.
+// compareRuns replaces the figures' errors by the spread between runs.
 func (x *Difference) compareRuns() {
 	if x.runs[0] == nil {
 		return
@@ -93,7 +89,7 @@ func (x *Difference) compareRuns() {
 	}
 }
 
-// valuesOf adds up a run by functions, with those of the later side in their places.
+// valuesOf adds up a run by functions of the later side.
 func (x *Difference) valuesOf(d *data, same map[view.Frame]view.Frame) map[view.Frame]runValue {
 	out, scale := map[view.Frame]runValue{}, x.scaleOf(d)
 	for _, r := range d.Rows(d.Profile.Sample) {
@@ -101,15 +97,14 @@ func (x *Difference) valuesOf(d *data, same map[view.Frame]view.Frame) map[view.
 		if g, ok := same[f]; ok {
 			f = g
 		}
-		f.Nameless = false // a change does not keep it
+		f.Nameless = false // not part of a change's identity
 		v := out[f]
 		out[f] = runValue{v.self + float64(r.Self)*scale, v.total + float64(r.Total)*scale}
 	}
 	return out
 }
 
-// between compares the means of the runs' values. sampling is the standard error that sampling alone gives their
-// difference.
+// between compares means. sampling is the difference's standard error by sampling alone.
 func (x *Difference) between(values [2][]float64, sampling float64) Figure {
 	var mean [2]float64
 	squares, weight := 0.0, 0.0
@@ -129,7 +124,6 @@ func (x *Difference) between(values [2][]float64, sampling float64) Figure {
 	return f
 }
 
-// runsNote says what the comparison knows of what differs between runs.
 func (x *Difference) runsNote() string {
 	if x.runs[0] == nil {
 		return "One run per side: only sampling noise is known, not the noise between runs. Compare several runs: " +

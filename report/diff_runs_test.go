@@ -14,8 +14,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// noisy draws a run of a program: the ticks of each function around a mean, with the error of sampling, a factor that
-// all functions of a run share (a slower machine, another layout of memory), and one of each.
+// noisy draws a run: ticks with sampling error, a factor shared by all functions, and one of each.
 func noisy(t *testing.T, rng *rand.Rand, mean map[uint64]float64, shared, own float64) *profile.Profile {
 	t.Helper()
 	all, ticks := 1+shared*rng.NormFloat64(), map[uint64]int64{}
@@ -33,10 +32,8 @@ func noisy(t *testing.T, rng *rand.Rand, mean map[uint64]float64, shared, own fl
 	return ticked(t, 10, ticks)
 }
 
-// usual is a program: a few functions have most of the time.
 var usual = map[uint64]float64{0x20: 500, 0x30: 250, 0x40: 130, 0x50: 60, 0x60: 30, 0x70: 12}
 
-// drawn draws several runs.
 func drawn(t *testing.T, rng *rand.Rand, n int, mean map[uint64]float64, shared, own float64) (all []*profile.Profile) {
 	t.Helper()
 	for range n {
@@ -45,10 +42,8 @@ func drawn(t *testing.T, rng *rand.Rand, n int, mean map[uint64]float64, shared,
 	return all
 }
 
-// TestEqualRunsHardlyDiffer: of comparisons of equal programs, whose runs differ by 6 % for other reasons than
-// sampling, at most 5 % are to have a change that is called significant, of any function or of the whole. The share
-// that is allowed, 8.5 % of 400, is 3.2 standard errors above: one seed in a thousand would fail, and the seed is
-// fixed. One run a side cannot know of that noise, so it must not judge the whole.
+// Equal programs whose runs differ by 6 %: at most 5 % of comparisons may be sure of any change; 8.5 % of 400 is 3.2
+// standard errors above. The seed is fixed. One run a side does not judge the whole.
 func TestEqualRunsHardlyDiffer(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const pairs = 400
@@ -84,7 +79,6 @@ func TestEqualRunsHardlyDiffer(t *testing.T) {
 	}
 }
 
-// TestSeveralRunsFindWhatGrew: and name the function whose own time it was, not the outermost one that calls it.
 func TestSeveralRunsFindWhatGrew(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	slower := map[uint64]float64{0x20: 500, 0x30: 250, 0x40: 400, 0x50: 60, 0x60: 30, 0x70: 12}
@@ -149,8 +143,7 @@ func TestFiguresOfSeveralRunsAreMeans(t *testing.T) {
 	}
 }
 
-// TestAllFormsJoinTheSameFunctions: where the program's file has another name. The joined profile, of which the page
-// and the folded stacks are, has what the table has.
+// Page and folded stacks have what the table has, also if the program's file is renamed.
 func TestAllFormsJoinTheSameFunctions(t *testing.T) {
 	for name, addrs := range map[string]map[uint64]int64{
 		"named": {0x20: 400, 0x40: 100}, "unnamed": {0x20: 400, 0x900: 100},

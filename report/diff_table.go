@@ -18,22 +18,20 @@ import (
 	"prywalk/internal/view"
 )
 
-// Table writes what became slower and what became faster, and by how much. Without [DiffOptions].All only what sampling
-// alone would hardly have made.
+// Table writes what became slower and faster; without [DiffOptions].All only sure changes.
 func (x *Difference) Table(w io.Writer) error {
 	out := printable.NewWriter(x.new.Writer(w))
 	x.heading(out)
 	slower, faster, around := x.parts()
 	x.section(out, "slower", slower, false)
 	x.section(out, "faster", faster, false)
-	x.section(out, "by what they call", around, true)
+	x.section(out, "changed by what they call", around, true)
 	if len(slower)+len(faster)+len(around) == 0 {
 		out.Printf("No significant change (within %s); --all lists every function.\n", x.noise())
 	}
 	return cmp.Or(x.new.Err(), out.Err())
 }
 
-// heading tells the two recordings apart and compares them as wholes.
 func (x *Difference) heading(out *printable.Writer) {
 	width := x.opts.Width
 	for i, d := range []*data{x.old, x.new} {
@@ -62,7 +60,7 @@ func (x *Difference) heading(out *printable.Writer) {
 	}
 	changed := fmt.Sprintf("%s of %s changed", tabular.Thousands(int64(sure)),
 		tabular.Plural(int64(len(x.Changes)), "function"))
-	if !x.untold() {
+	if !x.unreported() {
 		changed += " significantly"
 	}
 	out.Printf("%s\n", x.new.paint(bold, tabular.Wrap(width, " · ", whole, changed)))
@@ -74,7 +72,7 @@ func (x *Difference) heading(out *printable.Writer) {
 	out.Printf("\n")
 }
 
-// noise names the error that changes are compared with.
+// noise names the error of comparison.
 func (x *Difference) noise() string {
 	if x.runs[0] == nil {
 		return "sampling noise"
@@ -82,7 +80,7 @@ func (x *Difference) noise() string {
 	return "the noise between runs"
 }
 
-// parts divides the changes to show: functions that became slower themselves, faster, and those whose callees did.
+// parts divides changes: slower self time, faster, slower callees only.
 func (x *Difference) parts() (slower, faster, around []*Change) {
 	for i := range x.Changes {
 		c := &x.Changes[i]
@@ -102,7 +100,7 @@ func (x *Difference) parts() (slower, faster, around []*Change) {
 	return slower, faster, around
 }
 
-// section writes a table, if it has rows. total: it is about the total values.
+// total: of total values.
 func (x *Difference) section(out *printable.Writer, title string, list []*Change, total bool) {
 	if len(list) == 0 {
 		return
@@ -150,7 +148,7 @@ func (x *Difference) section(out *printable.Writer, title string, list []*Change
 	out.Printf("\n")
 }
 
-// cells are the figures of a row. The last is half the width of the 95 % interval of what the table is about.
+// cells are a row's figures; the last is half of the 95 % interval.
 func (x *Difference) cells(c *Change, total bool) []string {
 	of, margin := c.Self, ""
 	if total {
@@ -169,14 +167,12 @@ func (x *Difference) nameHead() string {
 	return fmt.Sprintf("function (%s)", printable.String(x.valueName()))
 }
 
-// frame is the function as tables have it.
 func (c *Change) frame() *view.Frame {
 	f := view.Frame{Name: c.Name, Module: c.Module, File: c.File, Line: c.Line}
 	f.Nameless = c.Module != "" && c.Name == namehints.Bracketed(c.Module)
 	return &f
 }
 
-// jsonFigure is a [Figure].
 type jsonFigure struct {
 	Old    float64 `json:"old"`
 	New    float64 `json:"new"`
@@ -184,7 +180,6 @@ type jsonFigure struct {
 	Sure   bool    `json:"sure"`
 }
 
-// jsonChange is a function's.
 type jsonChange struct {
 	Name   string     `json:"name"`
 	Module string     `json:"module"`
@@ -194,10 +189,10 @@ type jsonChange struct {
 	Total  jsonFigure `json:"total"`
 }
 
-// jsonDifference is a difference. In Go its list is empty: it is written entry by entry.
+// jsonDifference is written entry by entry; in Go its list is empty.
 type jsonDifference struct {
 	schema.Head
-	// Value is the clock that is compared, Per is run, second or share.
+	// Value is the compared clock, Per is run, second or share.
 	Value string `json:"value"`
 	Per   string `json:"per"`
 	// Total is the change of the whole.
@@ -210,13 +205,12 @@ type jsonDifference struct {
 	Functions []jsonChange `json:"functions,omitempty" schema:"required"`
 }
 
-// jsonDiffCut is how many functions were left out.
 type jsonDiffCut struct {
 	Functions int `json:"functions"`
 }
 
-// JSON writes the difference as one line: every function, or as many as [Options].N says. Times are in nanoseconds, or
-// nanoseconds a second; shares are of 1.
+// JSON writes the difference as one line: all functions, or [Options].N. Times are nanoseconds, or nanoseconds a
+// second; shares are of 1.
 func (x *Difference) JSON(w io.Writer) error {
 	f := x.toNanos()
 	buf := bufio.NewWriter(x.new.Writer(w))
@@ -239,7 +233,6 @@ func (x *Difference) JSON(w io.Writer) error {
 	return cmp.Or(x.new.Err(), out.err, buf.Flush())
 }
 
-// toNanos gives what turns figures into those of the JSON form.
 func (x *Difference) toNanos() func(Figure) jsonFigure {
 	per, ok := tabular.NanosPer[x.new.Unit]
 	if !ok || x.opts.Per == "share" {

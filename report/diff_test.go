@@ -17,7 +17,7 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// ticked is a recording of one thread in which the ticks met each function as often as ms says, at 10 ms each.
+// ticked is a recording with 10 ms per tick.
 func ticked(t *testing.T, seconds int64, ticks map[uint64]int64) *profile.Profile {
 	t.Helper()
 	start := time.Unix(1_700_000_000, 0)
@@ -32,7 +32,6 @@ func ticked(t *testing.T, seconds int64, ticks map[uint64]int64) *profile.Profil
 	return p
 }
 
-// compared compares two recordings.
 func compared(t *testing.T, a, b *profile.Profile, o DiffOptions) *Difference {
 	t.Helper()
 	d, err := Diff(a, b, o)
@@ -60,7 +59,7 @@ func TestWhatBecameSlowerIsFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := b.String()
-	for _, want := range []string{"cpu 10.0s → 13.1s (+30.5%)", "+3.00s", "-3.00s", "by what they call"} {
+	for _, want := range []string{"cpu 10.0s → 13.1s (+30.5%)", "+3.00s", "-3.00s", "changed by what they call"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("lacks %q:\n%s", want, got)
 		}
@@ -70,7 +69,7 @@ func TestWhatBecameSlowerIsFirst(t *testing.T) {
 	if slower > serve || serve > faster || visit > faster || compress < faster {
 		t.Errorf("slower at %d, serve %d, visit %d, faster %d, compress %d:\n%s", slower, serve, visit, faster, compress, got)
 	}
-	if strings.Contains(got, "walk") { // 5 of 200 ticks more are nothing
+	if strings.Contains(got, "walk") { // 5 of 200 more ticks are noise
 		t.Errorf("what the error explains is shown:\n%s", got)
 	}
 	if share, name := d.Worst(); share < 0.299 || share > 0.301 || name != "self time of serve" {
@@ -105,9 +104,7 @@ func TestRecordingsOfDifferentLengthAreComparedBySecondOrShare(t *testing.T) {
 	}
 }
 
-// TestOneLoadTwiceHardlyDiffers: of 400 pairs of recordings of one load with 6 functions, at most 5 % are to have a
-// change that is called sure, also where one recording is much shorter. The share that is allowed, 8.5 %, is 3.2
-// standard errors above: one seed in a thousand would fail, and the seed is fixed.
+// Of 400 pairs at most 5 % may be sure of a change; 8.5 % is 3.2 standard errors above. The seed is fixed.
 func TestOneLoadTwiceHardlyDiffers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	draw := func(n int) *profile.Profile {
@@ -125,7 +122,7 @@ func TestOneLoadTwiceHardlyDiffers(t *testing.T) {
 	for _, c := range []struct {
 		n      [2]int
 		per    string
-		spread float64 // by which part the second recording's time may differ
+		spread float64 // relative difference of the second's time
 	}{
 		{[2]int{300, 300}, "share", 0}, {[2]int{3000, 60}, "share", 0}, {[2]int{60, 3000}, "share", 0},
 		{[2]int{300, 300}, "run", 0}, {[2]int{300, 300}, "run", 0.09}, {[2]int{3000, 3000}, "run", 0.09},
@@ -144,9 +141,7 @@ func TestOneLoadTwiceHardlyDiffers(t *testing.T) {
 	}
 }
 
-// TestAChangeOfTheWholeIsNotOneOfEachFunction: one run a side does not show whether a program that took 3 % longer was
-// slowed down or met another machine. One that took twice as long was slowed down, and a function that grew is found
-// all the same.
+// One run a side cannot tell 3 % more from another machine; twice as long it can.
 func TestAChangeOfTheWholeIsNotOneOfEachFunction(t *testing.T) {
 	old := map[uint64]int64{0x20: 6000, 0x40: 3000, 0x60: 1000}
 	times := func(by float64) map[uint64]int64 {
@@ -160,12 +155,12 @@ func TestAChangeOfTheWholeIsNotOneOfEachFunction(t *testing.T) {
 	grown[0x60] = 2000
 	for name, c := range map[string]struct {
 		later      map[uint64]int64
-		main, last bool // whether the total of main, and the own time of the last function, have changed
+		main, last bool // changed: the total of main, the self time of the last function
 	}{
 		"alike":         {times(1.03), false, false},
 		"faster":        {times(0.97), false, false},
 		"twice as long": {times(2), true, true},
-		"one has grown": {grown, true, true}, // by more than an eighth of the whole
+		"one has grown": {grown, true, true}, // by over an eighth of the whole
 	} {
 		d := compared(t, ticked(t, 10, old), ticked(t, 10, c.later), DiffOptions{})
 		if main, last := d.of("main").Total.Sure, d.of("walk").Self.Sure; main != c.main || last != c.last {
@@ -174,7 +169,6 @@ func TestAChangeOfTheWholeIsNotOneOfEachFunction(t *testing.T) {
 	}
 }
 
-// TestAMovedLibraryIsTheSame: a function of a library whose file has another name, as after an update.
 func TestAMovedLibraryIsTheSame(t *testing.T) {
 	old, later := ticked(t, 10, map[uint64]int64{0x20: 400}), ticked(t, 10, map[uint64]int64{0x20: 400})
 	for _, m := range later.Mapping {
@@ -225,7 +219,6 @@ func TestTheOtherFormsOfADifference(t *testing.T) {
 	}
 }
 
-// TestARecordingWithoutSuchTimeIsNamed: that is why no change is sure, and not that it does not tell its samples.
 func TestARecordingWithoutSuchTimeIsNamed(t *testing.T) {
 	p := ticked(t, 10, map[uint64]int64{0x20: 10})
 	for value, want := range map[string]string{"runqueue": "The earlier recording has no runqueue time", "cpu": ""} {
@@ -236,7 +229,6 @@ func TestARecordingWithoutSuchTimeIsNamed(t *testing.T) {
 	}
 }
 
-// TestProfilesThatCannotBeCompared say why.
 func TestProfilesThatCannotBeCompared(t *testing.T) {
 	a := ticked(t, 10, map[uint64]int64{0x20: 400})
 	b := &profile.Profile{SampleType: []*profile.ValueType{{Type: "alloc", Unit: "bytes"}}}

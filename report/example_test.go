@@ -11,7 +11,7 @@ import (
 	"prywalk/report"
 )
 
-// ExampleFolded writes the stacks of a profile; profile.ParseData reads one from a file.
+// profile.ParseData reads a profile from a file.
 func ExampleFolded() {
 	names := []string{"main", "read", "parse"}
 	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}}

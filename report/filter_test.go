@@ -7,7 +7,6 @@ import (
 	"testing"
 )
 
-// TestSleepersAreShownByWallTime: they use no processor, so that by CPU time there is nothing to see.
 func TestSleepersAreShownByWallTime(t *testing.T) {
 	p := wideFixture(t)
 	for _, c := range []struct {
@@ -30,14 +29,13 @@ func TestSleepersAreShownByWallTime(t *testing.T) {
 	}
 }
 
-// TestWhatPeopleNeedOfAnAccountComesFirst: as the page has the comments of recordings.
 func TestWhatPeopleNeedOfAnAccountComesFirst(t *testing.T) {
 	for _, c := range []struct {
 		comment, text, more string
 	}{
 		{"prywalk: 99 looks a second (a; b) | 298 ticks; cpu 1 s; fifo", "99 looks a second (a; b)",
 			"298 ticks|cpu 1 s|fifo"},
-		{"prywalk: 298 ticks; fifo", "recording details", "298 ticks|fifo"}, // as earlier ones had it
+		{"prywalk: 298 ticks; fifo", "recording details", "298 ticks|fifo"}, // as earlier recordings
 		{"made by another; a | b", "made by another; a | b", ""},
 	} {
 		if r := remarkOf(c.comment); r.Text != c.text || strings.Join(r.More, "|") != c.more {

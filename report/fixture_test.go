@@ -14,7 +14,7 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// The fixture is a small server: names by address of the binary and of libc.
+// A small server: names by address.
 var (
 	app  = &rec.ModuleInfo{Start: 0x400000, End: 0x500000, Bias: 0x400000, Path: "/usr/bin/kvd", BuildID: "aa11"}
 	libc = &rec.ModuleInfo{Start: 0x7f0000000000, End: 0x7f0000200000, FileOffset: 0x26000, Bias: 0x7f0000000000 - 0x26000,
@@ -64,7 +64,7 @@ func join(parts ...[]rec.Loc) (s []rec.Loc) {
 	return s
 }
 
-// fixtureStack is a stack with its state, weights being milliseconds.
+// weights are milliseconds
 type fixtureStack struct {
 	stack           []rec.Loc
 	thread          string
@@ -120,7 +120,6 @@ func parsed(tb testing.TB, b *rec.Builder, names rec.Resolver) *profile.Profile 
 
 func fixture(tb testing.TB) *profile.Profile { return parsed(tb, fixtureBuilder(), fixtureNames) }
 
-// manyNames names every address of the generated profiles.
 type manyNames struct{}
 
 func (n manyNames) Resolve(m *rec.ModuleInfo, addr uint64) []rec.Frame {
@@ -128,7 +127,6 @@ func (n manyNames) Resolve(m *rec.ModuleInfo, addr uint64) []rec.Frame {
 		Line: int(addr & 15), StartLine: 1}}
 }
 
-// large is a profile of a program with many call paths and threads.
 func large(tb testing.TB, stacks, threads int) *profile.Profile {
 	r := rand.New(rand.NewPCG(1, 2))
 	b := rec.NewBuilder(rec.Meta{Start: time.Unix(1_700_000_000, 0), Period: 1e7, Main: app})
@@ -147,5 +145,5 @@ func large(tb testing.TB, stacks, threads int) *profile.Profile {
 	return parsed(tb, b, manyNames{})
 }
 
-// The fixtures are recordings of three minutes ago.
+// recorded three minutes ago
 func init() { now = func() time.Time { return time.Unix(1_700_000_000+180, 0) } }

@@ -16,9 +16,8 @@ import (
 	"prywalk/internal/view"
 )
 
-// Folded writes a line for each distinct stack. It is process, thread, frames from the outermost to the innermost,
-// separated by semicolons, then a space and the value in the profile's own unit. A process or thread without a name
-// is left out.
+// Folded writes a line per distinct stack: process, thread, frames from the outermost, separated by semicolons, then
+// a space and the value in the profile's unit. Missing names are left out.
 func Folded(w io.Writer, p *profile.Profile, o Options) error {
 	d, err := prepare(p, o)
 	if err != nil {
@@ -43,10 +42,10 @@ func Folded(w io.Writer, p *profile.Profile, o Options) error {
 	return cmp.Or(d.Err(), out.Err())
 }
 
-// foldedCost is what a folded stack takes beside its text, in bytes.
+// bytes beside the text
 const foldedCost = 128
 
-// fold appends a stack's text to a line. The line grows by what the budget has.
+// fold appends a stack's text, within the budget.
 func (d *data) fold(line []byte, s *profile.Sample) []byte {
 	for _, key := range []string{rec.LabelComm, rec.LabelThread} {
 		if name := view.Label(s, key); name != "" {
@@ -63,5 +62,4 @@ func (d *data) fold(line []byte, s *profile.Sample) []byte {
 	return line[:max(0, len(line)-1)]
 }
 
-// foldName makes a name printable, and replaces the separator in it.
 func foldName(s string) string { return strings.ReplaceAll(printable.String(s), ";", ":") }

@@ -7,7 +7,6 @@ import (
 	"testing"
 )
 
-// TestFoldedNamesHaveNoSeparator: a semicolon in a name would split a frame, and a new line a stack.
 func TestFoldedNamesHaveNoSeparator(t *testing.T) {
 	p := fixture(t)
 	for _, f := range p.Function {

@@ -10,7 +10,6 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// FuzzForms feeds profiles that a reader accepts, however odd, to every form.
 func FuzzForms(f *testing.F) {
 	var plain bytes.Buffer
 	if err := fixture(f).WriteUncompressed(&plain); err != nil {
@@ -23,8 +22,8 @@ func FuzzForms(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, form := range []form{Table, Tree, Folded, HTML, Speedscope, Firefox} {
-			// Errors about the options are right; panics are not.
+		for _, form := range []form{Table, Tree, Folded, HTML, Speedscope, Firefox, OTLP} {
+			// Errors about options are right, panics are not.
 			_ = form(io.Discard, p, Options{Focus: focus, By: by, Lines: lines, Width: 80, N: 5})
 		}
 		_ = PGO(io.Discard, p, Options{})

@@ -17,8 +17,8 @@ import (
 	"prywalk/internal/view"
 )
 
-// heading writes what the profile is: the target and how much of its time has a function; the sums; how it was
-// recorded. What is missing follows; below says where more of it is told.
+// heading writes target and share of named time, sums, how it was recorded, what is missing. below: where details
+// are.
 func (d *data) heading(out *printable.Writer, below string) {
 	s, c := d.Summary(), d.Coverage()
 	width := d.Options.Width
@@ -37,10 +37,9 @@ func (d *data) heading(out *printable.Writer, below string) {
 	out.Printf("\n")
 }
 
-// now is the time that recordings are said to be old by; tests have another.
+// replaced by tests
 var now = time.Now
 
-// totals are the sums, and when they were recorded.
 func (d *data) totals(s *view.Summary) []string {
 	parts := d.Totals(s)
 	if when := s.Recorded(now()); when != "" {
@@ -49,14 +48,12 @@ func (d *data) totals(s *view.Summary) []string {
 	return parts
 }
 
-// seeBelow: the notes stand at the end.
 const seeBelow = " (see below)"
 
-// accountEnds separates what heads a report from the rest of the accounting, in the recording's comment.
+// accountEnds separates the head of an account from its rest.
 const accountEnds = " | "
 
-// brief is what heads a report of a comment: prywalk's own accounts begin with what people need, other comments are
-// shown whole.
+// brief is a comment's head: of prywalk's accounts their first part, other comments whole.
 func brief(comment string) []string {
 	if line, ok := strings.CutPrefix(comment, "prywalk: "); ok {
 		line, _, short := strings.Cut(line, accountEnds)
@@ -68,7 +65,6 @@ func brief(comment string) []string {
 	return []string{comment}
 }
 
-// leftOut tells what the filters have removed, "" if nothing.
 func (d *data) leftOut() string {
 	if d.Dropped == 0 {
 		return ""
@@ -78,7 +74,7 @@ func (d *data) leftOut() string {
 		strings.Join(d.Filters, " and "))
 }
 
-// waited tells who asks where the time went of threads that hardly ran where to look, "" of others.
+// waited points to the report by waits if threads hardly ran.
 func (d *data) waited() string {
 	wall, ok := d.Has(rec.TypeWall)
 	if !ok || d.Options.Value != "" || d.Profile.SampleType[d.Value].Type != rec.TypeCPU {
@@ -91,28 +87,65 @@ func (d *data) waited() string {
 	return "Almost no CPU time: the threads were waiting. prywalk report --by wait shows for what."
 }
 
-// footnotes writes what is to be said of the rows above.
 func (d *data) footnotes(out *printable.Writer, shown []view.Row) {
-	for _, n := range append(d.Notes(shown), d.waited()) {
+	for _, n := range append(d.Notes(shown), d.waited(), d.scheduled()) {
 		if n != "" {
 			out.Printf("\n%s\n", tabular.Paragraph(d.Options.Width, "  ", n))
 		}
 	}
 }
 
-// accounts divides a comment into lines: prywalk's own accounts into what each says, others not.
+// scheduled says how much time of threads is left out, as their tasks have it.
+func (d *data) scheduled() string {
+	of := d.Profile.SampleType[d.Value].Type
+	if of != rec.TypeWall && of != view.TypeBlocked {
+		return ""
+	}
+	var parts []string
+	if d.Scheduled != 0 {
+		parts = append(parts, tabular.Nanos(d.Scheduled)+" of threads asleep in Go's scheduler; the goroutines that wait "+
+			"have this time")
+	}
+	if d.Looped != 0 {
+		parts = append(parts, tabular.Nanos(d.Looped)+" of threads asleep in asyncio's event loop; the tasks that wait "+
+			"have this time")
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "not counted: " + strings.Join(parts, "; ") + " (--native counts both)"
+}
+
+// accounts divides prywalk's comments into lines.
 func accounts(comment string) (lines []string) {
 	text, own := strings.CutPrefix(comment, "prywalk: ")
 	if !own {
 		return []string{comment}
 	}
 	for _, part := range strings.Split(text, accountEnds) {
-		lines = append(lines, strings.Split(part, "; ")...)
+		lines = append(lines, clauses(part)...)
 	}
 	return lines
 }
 
-// Account writes how a recording was made: all that its comments say.
+// clauses divides a text at semicolons outside of brackets.
+func clauses(text string) (out []string) {
+	begin, depth := 0, 0
+	for i, c := range text {
+		switch {
+		case c == '(':
+			depth++
+		case c == ')':
+			depth--
+		case c == ';' && depth == 0 && strings.HasPrefix(text[i:], "; "):
+			out = append(out, text[begin:i])
+			begin = i + len("; ")
+		}
+	}
+	return append(out, text[begin:])
+}
+
+// Account writes how a recording was made: all its comments.
 func Account(w io.Writer, p *profile.Profile, o Options) error {
 	d, err := prepare(p, o)
 	if err != nil {

@@ -18,15 +18,12 @@ import (
 //go:embed page.html page.css page_model.js page_selection.js page_precision.js page_graph.js page_around.js page_ui.js
 var pageFiles embed.FS
 
-// pageTemplate is parsed once; its text is fixed at build time.
 var pageTemplate = template.Must(template.ParseFS(pageFiles, "page.html"))
 
-// HTML writes one page that needs nothing else: a flame graph of every type of
-// values, a table of functions and a list of threads. Options.Value is the type
-// that it opens with. In a large profile, call paths under 0.05 % of every type
-// are drawn as one; the page says so.
+// HTML writes a self-contained page: flame graph of all values, functions, threads; it opens with Options.Value. In a
+// large profile call paths under 0.05 % of all values are merged, which the page states.
 func HTML(w io.Writer, p *profile.Profile, o Options) error {
-	if o.Value != view.TypeBlocked { // it comes as one more type, if there is what it follows from
+	if o.Value != view.TypeBlocked { // added, if it can be computed
 		p = view.WithBlocked(p)
 	}
 	d, err := prepare(p, o)
@@ -37,13 +34,11 @@ func HTML(w io.Writer, p *profile.Profile, o Options) error {
 	return d.writePage(w, d.page())
 }
 
-// writePage writes the page of its data.
 func (d *data) writePage(w io.Writer, page *page) error {
 	if d.Err() != nil {
 		return d.Err()
 	}
-	// Marshal writes <, > and & as escapes, so that no name can end the script
-	// element that the data are in.
+	// Marshal escapes <, > and &: no name can end the script element.
 	raw, err := json.Marshal(page)
 	if err != nil {
 		return fmt.Errorf("page: %w", err)
@@ -62,7 +57,6 @@ func (d *data) writePage(w io.Writer, page *page) error {
 	return buf.Flush()
 }
 
-// pageSources gives the page's own style and script.
 func pageSources() (style, script string, err error) {
 	css, err := pageFiles.ReadFile("page.css")
 	if err != nil {

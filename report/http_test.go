@@ -16,13 +16,12 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// The answers to who asks under a wrong name, or without the token.
 const (
 	wrongHost = "prywalk: this is not the host that the request names; open the address that was printed."
 	noToken   = "prywalk: open the address that was printed on the terminal, with its token."
 )
 
-// served starts the server for a profile and gives the address that it printed.
+// served gives the address that the server printed.
 func served(t *testing.T, p *profile.Profile, source string) *url.URL {
 	t.Helper()
 	r, w := io.Pipe()
@@ -41,7 +40,7 @@ func served(t *testing.T, p *profile.Profile, source string) *url.URL {
 	return u
 }
 
-// ask makes a request; host is the Host header, "" for the right one. No redirection is followed without a jar.
+// host is the Host header, "" for the right one. Redirections are followed with a jar only.
 func ask(t *testing.T, jar http.CookieJar, u *url.URL, host string) (int, string) {
 	t.Helper()
 	c := &http.Client{Jar: jar}
@@ -65,7 +64,7 @@ func ask(t *testing.T, jar http.CookieJar, u *url.URL, host string) (int, string
 	return resp.StatusCode, string(body)
 }
 
-// admitted gives a browser that has opened the address printed.
+// admitted has opened the printed address.
 func admitted(t *testing.T, u *url.URL) http.CookieJar {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -78,7 +77,6 @@ func admitted(t *testing.T, u *url.URL) http.CookieJar {
 	return jar
 }
 
-// pageOf gives the address of a page, without the token.
 func pageOf(u *url.URL, path, query string) *url.URL {
 	return &url.URL{Scheme: u.Scheme, Host: u.Host, Path: path, RawQuery: query}
 }
@@ -102,7 +100,7 @@ func TestHTTPServesPprofPagesToWhoHasTheToken(t *testing.T) {
 
 func TestHTTPTellsNothingWithoutTheToken(t *testing.T) {
 	u := served(t, fixture(t), "")
-	admitted(t, u) // somebody else's
+	admitted(t, u) // another user's
 	port := u.Port()
 	for _, path := range []string{"/", "/ui/", "/ui/top", "/ui/download", "/ui/source", "/ui/disasm", "/ui/saveconfig",
 		"/ui/deleteconfig", "/nonsense"} {
@@ -133,7 +131,7 @@ func TestHTTPAnswersUnderItsOwnNamesOnly(t *testing.T) {
 		"evil.example" + port: false, "localhost.evil.example" + port: false, "localhost": false, "localhost:1": false,
 		"192.0.2.7" + port: false, "127.0.0.1.evil.example" + port: false,
 	} {
-		for _, u := range []*url.URL{pageOf(u, "/ui/top", ""), u} { // not even the token helps
+		for _, u := range []*url.URL{pageOf(u, "/ui/top", ""), u} { // not even with the token
 			code, body := ask(t, nil, u, host)
 			if refused := body == wrongHost+"\n"; refused == own || refused && code != http.StatusForbidden {
 				t.Errorf("Host %s: status %d, %.200s", host, code, body)
@@ -145,7 +143,6 @@ func TestHTTPAnswersUnderItsOwnNamesOnly(t *testing.T) {
 	}
 }
 
-// withPath is a profile whose functions claim to lie in that file, and whose program is that one.
 func withPath(t *testing.T, file string) *profile.Profile {
 	p := fixture(t)
 	for _, f := range p.Function {
@@ -227,7 +224,7 @@ func TestHTTPSaysWhyItCannotServe(t *testing.T) {
 	}
 }
 
-// TestPprofsSettingsAreNeitherReadNorWritten: pprof keeps named settings in a file of the user's configuration.
+// pprof keeps named settings in the user's configuration.
 func TestPprofsSettingsAreNeitherReadNorWritten(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("XDG_CONFIG_HOME", dir)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"prywalk/internal/namehints"
 	"prywalk/internal/printable"
 	rec "prywalk/internal/profile"
 	"prywalk/internal/schema"
@@ -19,40 +20,51 @@ import (
 	"prywalk/internal/view"
 )
 
-// jsonValues has a value for each type of the profile, by its name: times in nanoseconds. Prywalk's own also have
-// "blocked", which is what wall has beyond cpu and runqueue.
+// jsonValues has each type of value by name, times in nanoseconds, with "blocked".
 type jsonValues map[string]int64
 
-// jsonFunction is a function's own and total values. File and Line are there where lines are told apart, and known.
+// jsonFunction has self and total values. File and Line are present with --lines.
 type jsonFunction struct {
 	// Name is the function's.
-	Name   string     `json:"name"`
-	Module string     `json:"module"`
-	File   string     `json:"file,omitempty"`
-	Line   int        `json:"line,omitempty"`
+	Name   string `json:"name"`
+	Module string `json:"module"`
+	File   string `json:"file,omitempty"`
+	Line   int    `json:"line,omitempty"`
+	// Reason is present for the outer end of incomplete stacks: the stop_reason of dump --json, such as no-rule.
+	Reason string     `json:"reason,omitempty"`
 	Self   jsonValues `json:"self"`
 	Total  jsonValues `json:"total"`
-	// Within is how far the shares of the chosen value may be from the true ones.
+	// Within bounds the error of the chosen value's shares.
 	Within *jsonMargins `json:"within,omitempty"`
-	// Children are there in the tree: what the function called.
+	// Children are the function's callees, in the tree.
 	Children []jsonFunction `json:"children,omitempty"`
 }
 
-// jsonMargins are margins of 95 % confidence, of shares of 0 to 1.
+// jsonMargins are 95 % margins of shares of 0 to 1.
 type jsonMargins struct {
 	Self  float64 `json:"self"`
 	Total float64 `json:"total"`
 }
 
-// jsonCut is what was left out of a list of functions. The share is of the chosen value: the own time of those left
-// out, of all.
+// jsonIncomplete is why many stacks are incomplete.
+type jsonIncomplete struct {
+	// Reason is a stop_reason of dump --json, such as no-rule; Message is for people.
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+	// Module has the outermost function of most of these stacks.
+	Module string `json:"module,omitempty"`
+	// Value and Share are the clock, and the share of it with this reason, 0 to 1.
+	Value string  `json:"value"`
+	Share float64 `json:"share"`
+}
+
+// jsonCut is what was left out of a list: functions, and their self share of the chosen value.
 type jsonCut struct {
 	Functions int     `json:"functions"`
 	Share     float64 `json:"share"`
 }
 
-// jsonList is a list of functions, with what was left out of it. In Go it is empty: it is written entry by entry, as it
-// is far larger than the profile.
+// jsonList is written entry by entry; in Go its list is empty.
 type jsonList struct {
 	// Functions are in the order of the table.
 	Functions []jsonFunction `json:"functions,omitempty" schema:"required"`
@@ -60,14 +72,13 @@ type jsonList struct {
 	Cut *jsonCut `json:"cut,omitempty"`
 }
 
-// jsonGroup is a group of samples.
 type jsonGroup struct {
 	Name  string     `json:"name"`
 	Total jsonValues `json:"total"`
 	jsonList
 }
 
-// jsonReport is a report. In Go its lists, and the tree, are empty: they are written entry by entry.
+// jsonReport is written entry by entry; in Go its lists and tree are empty.
 type jsonReport struct {
 	schema.Head
 	Target   string   `json:"target"`
@@ -78,23 +89,25 @@ type jsonReport struct {
 	Named    *float64 `json:"named,omitempty"`
 	Bounded  float64  `json:"named_by_bounds,omitempty"`
 	Complete *float64 `json:"complete,omitempty"`
-	// CompleteCPU and CompleteWall are the shares of the selection's time whose stacks are complete.
-	CompleteCPU  *float64   `json:"complete_cpu,omitempty"`
-	CompleteWall *float64   `json:"complete_wall,omitempty"`
-	Total        jsonValues `json:"total"`
+	// CompleteCPU and CompleteWall are the shares of the selection's time with complete stacks.
+	CompleteCPU  *float64 `json:"complete_cpu,omitempty"`
+	CompleteWall *float64 `json:"complete_wall,omitempty"`
+	// Incomplete is the main reason of incomplete stacks, present if they are more than 1 % of the time.
+	Incomplete *jsonIncomplete `json:"incomplete,omitempty"`
+	Total      jsonValues      `json:"total"`
 	jsonList
-	// Groups are there if they were asked for.
+	// Groups are present with --by.
 	Groups []jsonGroup `json:"groups,omitempty"`
-	// Tree is the call tree, if it was asked for: a function without a module that stands for all.
+	// Tree is the call tree, with --tree: a function without a module is the root.
 	Tree *jsonFunction `json:"tree,omitempty"`
 	// TreeCut is what --rows left out of it: the calls with the least time. Absent if nothing.
 	TreeCut *jsonCut `json:"tree_cut,omitempty"`
 }
 
-// JSON writes the table as one line of JSON, with groups where the options have them, and the whole call tree if asked
-// for. Functions are in the order of the table; Options.N bounds them, and 0 is all.
+// JSON writes the table as one line of JSON, with groups and the call tree on request. Options.N bounds functions, 0
+// is all.
 func JSON(w io.Writer, p *profile.Profile, tree bool, o Options) error {
-	if o.Value != view.TypeBlocked { // it comes as one more type, if there is what it follows from
+	if o.Value != view.TypeBlocked { // added, if it can be computed
 		p = view.WithBlocked(p)
 	}
 	d, err := prepare(p, o)
@@ -117,6 +130,9 @@ func JSON(w io.Writer, p *profile.Profile, tree bool, o Options) error {
 		r.Complete = &s.Complete
 	}
 	r.CompleteCPU, r.CompleteWall = d.complete(rec.TypeCPU), d.complete(rec.TypeWall)
+	if i := d.Incomplete(); i.Reason != "" {
+		r.Incomplete = &jsonIncomplete{i.Reason, i.Next(), i.Module, i.Clock, i.Share}
+	}
 	buf := bufio.NewWriter(d.Writer(w))
 	out := &jsonWriter{to: buf}
 	out.begin(r, "functions")
@@ -132,7 +148,6 @@ func JSON(w io.Writer, p *profile.Profile, tree bool, o Options) error {
 	return cmp.Or(d.Err(), out.err, buf.Flush())
 }
 
-// jsonGroups writes the groups, each with its functions.
 func (d *data) jsonGroups(out *jsonWriter) {
 	out.text(`,"groups":[`)
 	for i, g := range d.Grouped(d.Options.By) {
@@ -144,30 +159,25 @@ func (d *data) jsonGroups(out *jsonWriter) {
 	out.text("]")
 }
 
-// jsonWriter writes JSON in parts.
 type jsonWriter struct {
 	to  io.Writer
 	err error
 }
 
-// text writes what is JSON already.
 func (j *jsonWriter) text(s string) {
 	if j.err == nil {
 		_, j.err = io.WriteString(j.to, s)
 	}
 }
 
-// comma writes what stands before the entry i of a list.
 func (j *jsonWriter) comma(i int) {
 	if i > 0 {
 		j.text(",")
 	}
 }
 
-// value writes a value.
 func (j *jsonWriter) value(v any) { j.text(string(j.encode(v))) }
 
-// encode gives a value's text.
 func (j *jsonWriter) encode(v any) []byte {
 	text, err := json.Marshal(v)
 	if j.err == nil {
@@ -176,13 +186,13 @@ func (j *jsonWriter) encode(v any) []byte {
 	return printable.JSON(text)
 }
 
-// begin writes an object up to the entries of a last field, which is a list.
+// begin writes an object up to the entries of its last field, a list.
 func (j *jsonWriter) begin(object any, list string) {
 	text := j.encode(object)
 	j.text(string(text[:max(0, len(text)-1)]) + `,"` + list + `":[`)
 }
 
-// complete is the share of a clock's time whose stacks are complete, nil if there is none.
+// complete is the share of a clock's time with complete stacks, nil without time.
 func (d *data) complete(clock string) *float64 {
 	value, ok := d.Has(clock)
 	if !ok {
@@ -195,7 +205,6 @@ func (d *data) complete(clock string) *float64 {
 	return &c.Share
 }
 
-// values names the values of a list; times are in nanoseconds.
 func (d *data) values(list []int64) jsonValues {
 	out := jsonValues{}
 	for i, t := range d.Profile.SampleType {
@@ -208,7 +217,6 @@ func (d *data) values(list []int64) jsonValues {
 	return out
 }
 
-// sums adds up all types of values.
 func (d *data) sums(samples []*profile.Sample) []int64 {
 	sum := make([]int64, len(d.Profile.SampleType))
 	for _, s := range samples {
@@ -223,8 +231,7 @@ func add(to, values []int64) {
 	}
 }
 
-// functions writes the rows of the table with all types of values, the end of their list, and what was left out. A
-// function without the chosen one follows those that have some of it.
+// functions writes the rows with all values, and what was left out. Functions without the chosen value come last.
 func (d *data) functions(to *jsonWriter, samples []*profile.Sample) {
 	type sums struct{ self, total []int64 }
 	taken := int64(0)
@@ -283,16 +290,17 @@ func (d *data) functions(to *jsonWriter, samples []*profile.Sample) {
 	d.Give(taken)
 }
 
-// jsonRowCost is what a row of JSON takes beside its values until it is written, in bytes.
+// bytes of a row beside its values
 const jsonRowCost = 256
 
 func (d *data) jsonFunction(n int32, self, total []int64) jsonFunction {
 	f := &d.Frames[n]
-	return jsonFunction{Name: f.Name, Module: f.Module, File: f.File, Line: f.Line, Self: d.values(self),
+	reason, _ := namehints.IncompleteReason(f.Name)
+	return jsonFunction{Name: f.Name, Module: f.Module, File: f.File, Line: f.Line, Reason: reason, Self: d.values(self),
 		Total: d.values(total)}
 }
 
-// jsonTree writes the call tree with all types of values, the children of a node in the order of the chosen one.
+// jsonTree writes the call tree; children in the order of the chosen value.
 func (d *data) jsonTree(out *jsonWriter) {
 	t := d.NewTrie()
 	types := len(d.Profile.SampleType)
@@ -333,8 +341,7 @@ func (d *data) jsonTree(out *jsonWriter) {
 	}
 }
 
-// cutTree leaves those nodes in a trie, besides the root, that have most time: as many as Options.N says. No caller has
-// less time than what it calls, and it is made before: so what is left is a tree.
+// cutTree keeps the N nodes with most time. Callers precede callees, so the rest is a tree.
 func (d *data) cutTree(t *view.Trie, self func(int32) int64) (cut jsonCut) {
 	all := len(t.Nodes) - 1
 	shown := min(all, d.Limit(all))
@@ -364,11 +371,11 @@ func (d *data) cutTree(t *view.Trie, self func(int32) int64) (cut jsonCut) {
 	return cut
 }
 
-// writeNodes writes a trie's nodes, each within its parent, without recursion: the tree's depth is the input's.
+// writeNodes nests a trie's nodes without recursion: their depth is the input's.
 func (d *data) writeNodes(out *jsonWriter, t *view.Trie, of func(int32) jsonFunction) {
 	type open struct {
 		node int32
-		next int // of its children
+		next int
 	}
 	path := []open{}
 	enter := func(n int32) {

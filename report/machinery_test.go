@@ -12,7 +12,7 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// managedProfile is a recording of an interpreter: its loop runs two managed frames, and once only itself.
+// managedProfile: an interpreter's loop runs two managed frames, and once only itself.
 func managedProfile(t *testing.T) *profile.Profile {
 	t.Helper()
 	b := rec.NewBuilder(rec.Meta{Aggregate: true})
@@ -54,7 +54,7 @@ func TestMachineryIsShownOnRequest(t *testing.T) {
 	if n := len(p.Sample[0].Location) + len(p.Sample[1].Location); n != 5 {
 		t.Errorf("the caller's profile has changed: %d locations", n)
 	}
-	f, err := Filter(p, Options{}) // what the web pages show
+	f, err := Filter(p, Options{}) // as the web pages
 	if err != nil || len(f.Sample[0].Location)+len(f.Sample[1].Location) != 3 {
 		t.Errorf("%v, %v", f, err)
 	}

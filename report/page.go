@@ -15,35 +15,33 @@ import (
 	"prywalk/internal/view"
 )
 
-// Limits of the page.
 const (
-	// pageNodes is the number of call paths up to which all are drawn.
+	// pageNodes: up to so many call paths all are drawn.
 	pageNodes = 30_000
-	// pageShare is the share under which paths of larger profiles are merged.
+	// pageShare: smaller paths of larger profiles are merged.
 	pageShare = 0.0005
-	// pageThreads is the number of threads up to which they are told apart;
-	// beyond it those of one process with the same name are one.
+	// pageThreads: beyond so many, threads of equal names in a process are merged.
 	pageThreads = 2000
 )
 
-// What the parts of a page take until it is written, with their text, in bytes.
+// Bytes of the page's parts, with their text.
 const (
 	pageNodeCost  = 128
 	pageRowCost   = 320
 	pageValueCost = 96
 	pageTextCost  = 128
-	pageByteCost  = 24 // of a text, whose characters may all become escapes
+	pageByteCost  = 24 // all characters may become escapes
 )
 
-// page is the data of the HTML page. Lists of records are flat lists of numbers, in
-// the order that their comments give; texts are indexes into Strings.
+// page is the HTML page's data. Records are flat lists of numbers, in the order of the comments; texts are indexes
+// into Strings.
 type page struct {
 	Title    string      `json:"title"`
 	Facts    [][2]string `json:"facts"`
 	Comments []remark    `json:"comments"`
 	Types    [][2]string `json:"types"` // name, unit
 	Value    int         `json:"value"`
-	// Effective is for each type the number of samples that its values come from, 0 if the profile does not tell.
+	// Effective is the number of samples for each type of values, 0 if unknown.
 	Effective []float64 `json:"effective"`
 	Strings   []string  `json:"strings"`
 	Frames    []int     `json:"frames"`   // name, module, file, line, synthetic (0 or 1)
@@ -51,23 +49,22 @@ type page struct {
 	Threads   []int     `json:"threads"`  // name, comm, tid, pid
 	Contexts  []int     `json:"contexts"` // thread, state, wait
 	Rows      []int64   `json:"rows"`     // node, context, a value for each type
-	Merged    int       `json:"merged"`   // call paths that were merged
+	Merged    int       `json:"merged"`   // merged call paths
 	Note      string    `json:"note"`
 	Diff      *pageDiff `json:"diff,omitempty"`
 }
 
-// pageBuilder fills a page.
 type pageBuilder struct {
 	*data
 	page
 	trie     *view.Trie
-	weights  []int64 // for each node and type, the sum of absolute values
+	weights  []int64 // per node and type, sums of absolute values
 	strings  map[string]int
 	threads  map[[4]any]int
 	contexts map[[3]int]int
 	rows     map[[2]int32][]int64
 	order    [][2]int32
-	merge    bool // threads of one name are one
+	merge    bool // threads of equal names are one
 }
 
 func (d *data) page() *page {
@@ -85,7 +82,6 @@ func (d *data) page() *page {
 	return &b.page
 }
 
-// head fills in what describes the profile.
 func (b *pageBuilder) head() {
 	s := b.Summary()
 	b.merge = s.Threads > pageThreads
@@ -108,16 +104,14 @@ func (b *pageBuilder) head() {
 	}
 }
 
-// remark is a line in the page's head, and what is folded behind it.
+// remark is a line of the page's head, with folded text.
 type remark struct {
 	Text string   `json:"text"`
 	More []string `json:"more,omitempty"`
 }
 
-// remarkOf is a comment of the recording as the page has it: what people need of prywalk's own accounts, and behind it
-// the rest.
 func remarkOf(comment string) remark {
-	r := remark{Text: "recording details"} // an earlier recording says nothing brief
+	r := remark{Text: "recording details"} // an earlier recording
 	rest := accounts(comment)
 	if short := brief(comment); len(short) > 0 {
 		r.Text = printable.String(short[0])
@@ -133,7 +127,6 @@ func remarkOf(comment string) remark {
 	return r
 }
 
-// facts are the figures in the page's head.
 func facts(s *view.Summary, c *view.Coverage) (f [][2]string) {
 	add := func(k, v string) { f = append(f, [2]string{k, v}) }
 	if !s.Start.IsZero() {
@@ -158,7 +151,6 @@ func facts(s *view.Summary, c *view.Coverage) (f [][2]string) {
 	return f
 }
 
-// completeFacts are the shares of CPU time and of wall time with complete stacks.
 func (b *pageBuilder) completeFacts() (f [][2]string) {
 	for _, of := range []struct{ clock, text string }{
 		{rec.TypeCPU, "CPU time with complete stacks"}, {rec.TypeWall, "wall time with complete stacks"},
@@ -172,7 +164,6 @@ func (b *pageBuilder) completeFacts() (f [][2]string) {
 	return f
 }
 
-// sample adds one sample to the trie and the rows.
 func (b *pageBuilder) sample(s *profile.Sample) {
 	if !slices.ContainsFunc(s.Value, func(v int64) bool { return v != 0 }) {
 		return
@@ -211,7 +202,6 @@ func (b *pageBuilder) weigh(n int32, s *profile.Sample) {
 	}
 }
 
-// context numbers a sample's thread, state and wait reason.
 func (b *pageBuilder) context(s *profile.Sample) int {
 	k := [3]int{b.thread(s), b.str(view.Label(s, rec.LabelState)), b.str(b.waitName(s))}
 	i, ok := b.contexts[k]
@@ -223,7 +213,7 @@ func (b *pageBuilder) context(s *profile.Sample) int {
 	return i
 }
 
-// waitName names what a sample waits for as the terminal's table by waits does, "" if it does not wait.
+// waitName is the terminal's name of a wait, or "".
 func (b *pageBuilder) waitName(s *profile.Sample) string {
 	if view.Label(s, rec.LabelWait) == "" {
 		return ""
@@ -231,7 +221,6 @@ func (b *pageBuilder) waitName(s *profile.Sample) string {
 	return b.WaitName(s)
 }
 
-// thread numbers a sample's thread.
 func (b *pageBuilder) thread(s *profile.Sample) int {
 	tid, pid := view.Number(s, rec.LabelTID), view.Number(s, rec.LabelPID)
 	if b.merge {
@@ -248,7 +237,7 @@ func (b *pageBuilder) thread(s *profile.Sample) int {
 	return i
 }
 
-// str numbers a text, "" once there is no more memory.
+// str numbers a text, "" once memory is refused.
 func (b *pageBuilder) str(s string) int {
 	if n, ok := b.strings[s]; ok {
 		return n

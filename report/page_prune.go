@@ -10,13 +10,12 @@ import (
 	"prywalk/internal/view"
 )
 
-// prune lists the nodes to draw, and gives for each node of the trie the number of
-// the one that stands for it. Parents come before their children in both.
+// prune lists the nodes to draw, and maps all nodes to drawn ones. Parents precede children.
 func (b *pageBuilder) prune() []int32 {
 	all := len(b.trie.Nodes) <= pageNodes
 	small := b.Number(view.Frame{Name: fmt.Sprintf("[calls under %g%%]", 100*pageShare)})
 	to := make([]int32, len(b.trie.Nodes))
-	smallOf := map[int32]int32{} // the stand-in below a node
+	smallOf := map[int32]int32{} // a node's stand-in
 	isSmall := map[int32]bool{}
 	for i := 1; i < len(to); i++ {
 		n := &b.trie.Nodes[i]
@@ -45,8 +44,7 @@ func (b *pageBuilder) prune() []int32 {
 	return to
 }
 
-// leaves gives the rows of merged nodes a node of their innermost frame, so that
-// what a function took itself stays right.
+// leaves gives rows of merged nodes a node of their innermost frame, so that self values stay.
 func (b *pageBuilder) leaves(to []int32, isSmall map[int32]bool) {
 	leaf := map[view.Edge]int32{}
 	for _, k := range b.order {
@@ -64,13 +62,12 @@ func (b *pageBuilder) leaves(to []int32, isSmall map[int32]bool) {
 	}
 }
 
-// emit appends a node to the page and gives its number.
 func (b *pageBuilder) emit(parent, frame int32) int32 {
 	b.Nodes = append(b.Nodes, parent, frame)
 	return int32(len(b.Nodes) / 2)
 }
 
-// large reports whether a node holds enough of any type of values.
+// large: enough of any type of values.
 func (b *pageBuilder) large(n int) bool {
 	types := len(b.Profile.SampleType)
 	for i := range types {
@@ -81,7 +78,6 @@ func (b *pageBuilder) large(n int) bool {
 	return false
 }
 
-// writeRows adds up the rows of nodes that became one.
 func (b *pageBuilder) writeRows(to []int32) {
 	types := len(b.Profile.SampleType)
 	sums := map[[2]int32]int{}
@@ -102,7 +98,6 @@ func (b *pageBuilder) writeRows(to []int32) {
 	}
 }
 
-// writeFrames lists the frames with their place in the source.
 func (b *pageBuilder) writeFrames() {
 	places := b.Places()
 	for i, f := range b.data.Frames {

@@ -16,15 +16,12 @@ import (
 	"prywalk/internal/view"
 )
 
-// selected gives the page's totals of what is selected, in the units of the profile.
 func selected(ctx context.Context, t *testing.T) map[string]string {
 	t.Helper()
 	return value[map[string]string](ctx, t, `Object.fromEntries(
 		["cpu", "wall", "runqueue", "blocked", "samples"].map((n) => [n, byId("totals").getAttribute("data-" + n)]))`)
 }
 
-// TestZoomAndFunctionChangeTheTableInABrowser: a box of the graph and a function of the table select stacks. Table and
-// totals are of these, in every clock.
 func TestZoomAndFunctionChangeTheTableInABrowser(t *testing.T) {
 	ctx := browser(t, fixture(t))
 	if got := selected(ctx, t); got["cpu"] != "1000000000" || got["wall"] != "2205000000" ||
@@ -36,7 +33,7 @@ func TestZoomAndFunctionChangeTheTableInABrowser(t *testing.T) {
 	if got := value[[]string](ctx, t, rows); got[0] != "compress 500000000 500000000" {
 		t.Errorf("the first row: %q", got[0])
 	}
-	// The zoomed box has sleepers below it, whose CPU time is 0: the totals have their wall time.
+	// Sleeping threads below have no CPU time, but wall time.
 	run(ctx, t, chromedp.Evaluate[chromedp.Void](
 		`zoom(graph.tree.frame.findIndex((f) => f >= 0 && model.frames[f].name === "serve"))`))
 	if got := selected(ctx, t); got["cpu"] != "300000000" || got["wall"] != "1000000000" {
@@ -47,7 +44,7 @@ func TestZoomAndFunctionChangeTheTableInABrowser(t *testing.T) {
 		t.Errorf("the table of the zoom:\n%s", got)
 	}
 	run(ctx, t, chromedp.KeyEvent("\x1b"))
-	// A function: only its stacks, and who calls it and what it calls, walk itself too.
+	// Callers and callees include walk itself.
 	run(ctx, t, chromedp.Click(chromedp.CSS(`#functions tr[data-name="walk"]`)))
 	wants(t, "crumbs", text(ctx, t, "#crumbs"), "only stacks with walk")
 	wants(t, "callers", text(ctx, t, "#callers"), "Callers of walk 100% worker")
@@ -68,8 +65,6 @@ func TestZoomAndFunctionChangeTheTableInABrowser(t *testing.T) {
 	wants(t, "all again", text(ctx, t, "#crumbs"), "all stacks")
 }
 
-// TestRunsOfSingleChildrenAreFoldedInABrowser: three calls and more of which each is the only one of its caller are one
-// box, and a click shows all of them.
 func TestRunsOfSingleChildrenAreFoldedInABrowser(t *testing.T) {
 	ctx := browser(t, fixture(t))
 	const boxes = `graph.rects.length`
@@ -89,8 +84,6 @@ func TestRunsOfSingleChildrenAreFoldedInABrowser(t *testing.T) {
 	}
 }
 
-// TestThePageNamesWaitsAsTheTerminalInABrowser: the groups by wait are the same, with the lock and the rule of
-// idleness.
 func TestThePageNamesWaitsAsTheTerminalInABrowser(t *testing.T) {
 	b := rec.NewBuilder(rec.Meta{Start: time.Unix(1_700_000_000, 0), Period: 1e7, Main: app})
 	for _, w := range []struct{ wait, what string }{{"epoll_wait", ""}, {"futex", "mutex cache_mu"}} {
@@ -119,7 +112,7 @@ func TestThePageNamesWaitsAsTheTerminalInABrowser(t *testing.T) {
 	}
 }
 
-// TestThePageFitsATelephoneInABrowser: at 420 pixels nothing is wider than the window, nor is the page of a difference.
+// At 420 pixels.
 func TestThePageFitsATelephoneInABrowser(t *testing.T) {
 	pages := map[string]func(io.Writer) error{
 		"recording":  func(w io.Writer) error { return HTML(w, wideFixture(t), Options{}) },
@@ -137,7 +130,6 @@ func TestThePageFitsATelephoneInABrowser(t *testing.T) {
 	}
 }
 
-// TestThePageHasTheClockBlocked: it is what wall has beyond cpu and runqueue.
 func TestThePageHasTheClockBlocked(t *testing.T) {
 	page := render(t, HTML, fixture(t), Options{})
 	if !strings.Contains(page, `["`+view.TypeBlocked+`","nanoseconds"]`) || !strings.Contains(page, `"value":3`) {

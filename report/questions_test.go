@@ -14,8 +14,7 @@ import (
 	"prywalk/internal/view"
 )
 
-// handmade is a profile of prywalk's form whose stacks are given as names of functions with their files, the innermost
-// first. Its mapping is that of a run-time system.
+// handmade is a profile with stacks of names and files, innermost first, of a run-time system's mapping.
 func handmade(system string, stacks ...[][2]string) *profile.Profile {
 	m := &profile.Mapping{ID: 1, File: "[" + system + "]"}
 	p := &profile.Profile{
@@ -35,7 +34,6 @@ func handmade(system string, stacks ...[][2]string) *profile.Profile {
 	return p
 }
 
-// TestGoroutinesThatWaitHeadEachForm: the line of the recording's comments, by functions and by waits.
 func TestGoroutinesThatWaitHeadEachForm(t *testing.T) {
 	p := fixture(t)
 	const line = "svc (pid 7): 21 goroutines that wait are not shown (20 chan receive, 1 sleep); to see their stacks: dlv"
@@ -55,8 +53,6 @@ func TestGoroutinesThatWaitHeadEachForm(t *testing.T) {
 
 const installedPython = "/usr/lib/python3/dist-packages/"
 
-// TestModulesOfManagedFunctions: the column says the package or the file, --by module means it, and functions whose
-// name says nothing are shown with their file and are not added up over files.
 func TestModulesOfManagedFunctions(t *testing.T) {
 	p := handmade("CPython 3.12.1",
 		[][2]string{{"execute", installedPython + "django/db/utils.py"},
@@ -118,8 +114,6 @@ func TestFunctionsAreSortedByTotal(t *testing.T) {
 	}
 }
 
-// TestCommandsHaveTheTimeOfTheirShortLives: that of children that a process has started and that ran another program is
-// under their own name, whichever process has it.
 func TestCommandsHaveTheTimeOfTheirShortLives(t *testing.T) {
 	p := fixture(t)
 	for i, label := range []map[string][]string{

@@ -249,7 +249,6 @@ func BenchmarkHTML20kStacks(b *testing.B) {
 	}
 }
 
-// TestThreadsThatExitedUnseenAreAGroupOfTheirOwn: they have no number, but a name.
 func TestThreadsThatExitedUnseenAreAGroupOfTheirOwn(t *testing.T) {
 	b := rec.NewBuilder(rec.Meta{Start: time.Unix(1_700_000_000, 0), Period: 1e7})
 	unseen := b.Intern([]rec.Loc{{Synthetic: "[exited unseen]"}})
@@ -275,8 +274,7 @@ func TestThreadsThatExitedUnseenAreAGroupOfTheirOwn(t *testing.T) {
 	}
 }
 
-// TestAReportOfThreadsThatWaitedSaysWhereToLook: a table of CPU time is empty then.
-// TestThreadsOfSeveralProcessesSayWhoseTheyAre: a pool's workers have the same names. A main thread's number tells.
+// Workers have equal names; the main thread's id identifies the process.
 func TestThreadsOfSeveralProcessesSayWhoseTheyAre(t *testing.T) {
 	for name, c := range map[string]struct {
 		pids []int

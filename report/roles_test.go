@@ -12,7 +12,6 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// TestReportByRoleIsOfJavaMachinesOnly: another program may call its threads as it likes, whatever a filter leaves.
 func TestReportByRoleIsOfJavaMachinesOnly(t *testing.T) {
 	const ms = int64(1e6)
 	c := newContention()
@@ -44,7 +43,6 @@ func TestReportByRoleIsOfJavaMachinesOnly(t *testing.T) {
 	}
 }
 
-// TestReportByRoleBelievesTheRecording: what was told while the program ran counts more than a name.
 func TestReportByRoleBelievesTheRecording(t *testing.T) {
 	c := newContention()
 	c.add(10, "work", 0, int64(1e9), "", 0)

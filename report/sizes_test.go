@@ -17,13 +17,12 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// shape is the size of a hostile profile: each figure is cheap to write in a file, alone or compressed.
+// shape is a hostile profile's size; each figure is cheap in a file.
 type shape struct {
 	lines, depth, samples, labels, text uint16 // text: bytes of each name
-	distinct                            bool   // each line is a function of its own
+	distinct                            bool   // each line has a function of its own
 }
 
-// of makes the profile.
 func (s shape) of() *profile.Profile {
 	f := func(i int) *profile.Function {
 		name := strings.Repeat("n", int(s.text)) + string(rune('a'+i%26))
@@ -53,11 +52,10 @@ func (s shape) of() *profile.Profile {
 	return p
 }
 
-// allForms are those that a profile can become.
 func allForms(p *profile.Profile) map[string]func(io.Writer) error {
 	all := map[string]func(io.Writer) error{}
 	for name, f := range map[string]form{"table": Table, "tree": Tree, "folded": Folded, "html": HTML,
-		"speedscope": Speedscope, "firefox": Firefox, "account": Account, "pgo": PGO} {
+		"speedscope": Speedscope, "firefox": Firefox, "account": Account, "pgo": PGO, "otlp": OTLP} {
 		for lines, o := range map[string]Options{"": {}, " lines": {Lines: true, N: -1}, " by": {By: "thread", Width: 80}} {
 			all[name+lines] = func(w io.Writer) error { return f(w, p, o) }
 		}
@@ -80,10 +78,9 @@ func allForms(p *profile.Profile) map[string]func(io.Writer) error {
 	return all
 }
 
-// testTotal is what the tests keep within.
 const testTotal = 4 << 20
 
-// within wants that no form allocates much more than the budget, and that the budget is whole again afterwards.
+// within: no form allocates much more than the budget, which is whole afterwards.
 func (s shape) within(t *testing.T) {
 	t.Helper()
 	budget.Process().SetTotal(testTotal)
@@ -98,7 +95,7 @@ func (s shape) within(t *testing.T) {
 		if now := budget.Process().Used(); now != taken {
 			t.Errorf("%+v, %s: %d bytes are still taken", s, name, now-taken)
 		}
-		// What becomes garbage at once is in proportion to the text and to the names of rows, which have bounds of their own.
+		// Garbage is proportional to the text and the rows' names, which have bounds.
 		if got := int64(after.TotalAlloc - before.TotalAlloc); got > 4*testTotal+garbage*(int64(out)+s.names()) {
 			t.Errorf("%+v, %s: %d bytes allocated, %d written: %v", s, name, got, out, err)
 		}
@@ -108,16 +105,15 @@ func (s shape) within(t *testing.T) {
 	}
 }
 
-// garbage is how many bytes become garbage for each that is written or cut to the width, at most.
+// garbage bytes per byte written or cut, at most
 const garbage = 32
 
-// names gives the bytes of the names of all rows that the budget has room for, as they are before they are cut.
+// names gives the uncut bytes of all rows' names within the budget.
 func (s shape) names() int64 {
 	const rowCost, longest = 200, 2 << 12
 	return min(int64(s.lines)*int64(s.depth), testTotal/2/rowCost) * min(int64(s.text), longest)
 }
 
-// counter counts what is written.
 type counter int64
 
 func (c *counter) Write(b []byte) (int, error) {
@@ -125,7 +121,7 @@ func (c *counter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// hostile are shapes that took gigabytes, or did not end.
+// hostile shapes took gigabytes, or did not end.
 var hostile = map[string]shape{
 	"lines times depth":           {lines: 2000, depth: 2000, samples: 1},
 	"distinct lines times depth":  {lines: 2000, depth: 2000, samples: 2, distinct: true},
@@ -171,7 +167,7 @@ func FuzzSizes(f *testing.F) {
 		f.Add(s.lines, s.depth, s.samples, s.labels, s.text, s.distinct)
 	}
 	f.Fuzz(func(t *testing.T, lines, depth, samples, labels, text uint16, distinct bool) {
-		// What the profile itself may be large by is bounded when it is read.
+		// A profile's own size is bounded when it is read.
 		s := shape{lines: lines, depth: depth, samples: samples % 300, labels: labels % 300, text: text, distinct: distinct}
 		if s.distinct {
 			s.text %= 100

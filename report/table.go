@@ -15,8 +15,7 @@ import (
 	"prywalk/internal/view"
 )
 
-// Table writes the functions with their own and their total values, the most
-// expensive first.
+// Table writes the functions with self and total values, the largest first.
 func Table(w io.Writer, p *profile.Profile, o Options) error {
 	d, err := prepare(p, o)
 	if err != nil {
@@ -33,10 +32,10 @@ func Table(w io.Writer, p *profile.Profile, o Options) error {
 	return cmp.Or(d.Err(), out.Err())
 }
 
-// pipeWidth is how wide a table is that goes to no terminal.
+// without a terminal
 const pipeWidth = 100
 
-// tableWidth is how wide a table may be, 0 for any width.
+// 0 for any
 func tableWidth(o *Options) int {
 	switch {
 	case o.FullNames:
@@ -47,7 +46,6 @@ func tableWidth(o *Options) int {
 	return o.Width
 }
 
-// table writes the rows of some samples.
 func (d *data) table(out *printable.Writer, samples []*profile.Sample, limit int, indent string) (shown []view.Row) {
 	rows := d.Rows(samples)
 	shown = rows[:min(len(rows), limit)]
@@ -77,7 +75,7 @@ func (d *data) table(out *printable.Writer, samples []*profile.Sample, limit int
 	return shown
 }
 
-// figures gives the heads of the columns of figures, and each row's: its own share, and the others.
+// figures gives the heads of the columns, and each row's own share and other figures.
 func (d *data) figures(rows []view.Row) (heads string, figures [][2]string) {
 	figures = make([][2]string, len(rows))
 	column := func(head, space string, value func(int64) string, of func(view.Row) int64) {
@@ -91,7 +89,7 @@ func (d *data) figures(rows []view.Row) (heads string, figures [][2]string) {
 		cells = tabular.Right(cells, len("100%"))
 		for i := range rows {
 			if heads == "" {
-				figures[i] = [2]string{cells[i+1], space} // the first stands alone: it may be marked
+				figures[i] = [2]string{cells[i+1], space} // the first may be marked
 			} else {
 				figures[i][1] += cells[i+1] + space
 			}
@@ -111,12 +109,10 @@ func (d *data) figures(rows []view.Row) (heads string, figures [][2]string) {
 	return heads, figures
 }
 
-// columnName heads the column of names, and says what the figures are of.
 func (d *data) columnName() string {
 	return fmt.Sprintf("function (%s)", printable.String(d.Profile.SampleType[d.Value].Type))
 }
 
-// heat marks large shares.
 func (d *data) heat(s string, v int64) printable.Raw {
 	if all := int64(d.Precision.Total); all == 0 || 20*v < all {
 		return printable.Raw(s)

@@ -12,10 +12,8 @@ import (
 	"prywalk/internal/view"
 )
 
-// maxGroups is the number of groups that a table shows.
 const maxGroups = 40
 
-// groups writes one small table for each group.
 func (d *data) groups(out *printable.Writer) {
 	if d.Options.By == "wait" {
 		d.waitGroups(out)
@@ -45,12 +43,11 @@ func (d *data) groups(out *printable.Writer) {
 	d.footnotes(out, shown)
 }
 
-// clockLine tells where the time of a group went, in parts.
 func (d *data) clockLine(samples []*profile.Sample) []string {
 	c, ok := d.Clocks(samples)
 	if !ok {
 		return nil
 	}
-	return []string{fmt.Sprintf("(cpu %s, queued %s, blocked %s)", tabular.Nanos(c.CPU), tabular.Nanos(c.RunQueue),
+	return []string{fmt.Sprintf("(cpu %s, runqueue %s, blocked %s)", tabular.Nanos(c.CPU), tabular.Nanos(c.RunQueue),
 		tabular.Nanos(c.Blocked))}
 }

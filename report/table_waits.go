@@ -4,6 +4,8 @@ package report
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/google/pprof/profile"
@@ -14,16 +16,14 @@ import (
 	"prywalk/internal/view"
 )
 
-// Bounds of the table of waits.
 const (
-	waitGroups = 10 // groups that are shown, if no number is asked for
-	waitFrames = 6  // functions of a group's stack
-	// runningRows is how many functions are shown of threads that did not wait.
+	waitGroups = 10 // by default
+	waitFrames = 6  // of a group's stack
+	// functions of threads that did not wait
 	runningRows = 5
 )
 
-// waitGroups writes what threads waited for: for each cause its commonest stack, from the application's innermost
-// function on.
+// waitGroups writes each cause of waits with its commonest stack, from the application's innermost function on.
 func (d *data) waitGroups(out *printable.Writer) {
 	list := d.Grouped(d.Options.By)
 	limit := waitGroups
@@ -39,7 +39,7 @@ func (d *data) waitGroups(out *printable.Writer) {
 			out.Printf("\n")
 		}
 		line := tabular.Wrap(d.Options.Width, "  ", append([]string{d.Precision.Share(g.Value),
-			d.Precision.Value(g.Value, d.Unit), g.Name + " (" + tabular.Plural(threadsOf(g.Samples), "thread") + ")"},
+			d.Precision.Value(g.Value, d.Unit), g.Name + " (" + d.whose(g.Samples) + ")"},
 			d.clockLine(g.Samples)...)...)
 		out.Printf("%s\n", d.paint(bold, line))
 		switch {
@@ -60,7 +60,6 @@ func (d *data) waitGroups(out *printable.Writer) {
 	d.footnotes(out, shown)
 }
 
-// waitStack writes the commonest stack of a group.
 func (d *data) waitStack(out *printable.Writer, g *view.Group) {
 	stack, value, of := d.Commonest(g.Samples)
 	name, module := 0, len("module")
@@ -101,7 +100,28 @@ func (d *data) waitStack(out *printable.Writer, g *view.Group) {
 	}
 }
 
-// threadsOf counts the threads of samples.
+// whose counts threads and tasks; tasks, without numbers, by the most at a time.
+func (d *data) whose(samples []*profile.Sample) string {
+	tasks := slices.DeleteFunc(slices.Clone(samples), func(s *profile.Sample) bool { return !view.IsTask(s) })
+	if len(tasks) == 0 {
+		return tabular.Plural(threadsOf(samples), "thread")
+	}
+	text := view.Label(tasks[0], rec.LabelTask) + "s"
+	if wall, ok := d.Has(rec.TypeWall); ok && d.Profile.DurationNanos > 0 {
+		sum := int64(0)
+		for _, s := range tasks {
+			sum += s.Value[wall]
+		}
+		n := max(1, int64(math.Round(float64(sum)/float64(d.Profile.DurationNanos))))
+		text = "about " + tabular.Plural(n, view.Label(tasks[0], rec.LabelTask)) + " at a time"
+	}
+	if len(tasks) < len(samples) {
+		threads := slices.DeleteFunc(slices.Clone(samples), view.IsTask)
+		text = tabular.Plural(threadsOf(threads), "thread") + ", " + text
+	}
+	return text
+}
+
 func threadsOf(samples []*profile.Sample) int64 {
 	seen := map[int64]bool{}
 	for _, s := range samples {

@@ -45,7 +45,7 @@ func (longTable) Resolve(_ *rec.ModuleInfo, addr uint64) []rec.Frame {
 	return nil
 }
 
-// wideFixture is a program with long names, a deep stack, code without names, and time that nobody saw.
+// wideFixture is a program with long names, a deep stack, code without names, and unobserved time.
 func wideFixture(tb testing.TB) *profile.Profile {
 	exe := &rec.ModuleInfo{Start: 0x400000, End: 0x500000, Path: "/usr/bin/dbserver", BuildID: "aa"}
 	lib := &rec.ModuleInfo{Start: 0x7f0000000000, End: 0x7f0000200000, Path: "/usr/lib/libc.so.6", BuildID: "bb"}
@@ -434,7 +434,7 @@ func TestJSONHasAllClocks(t *testing.T) {
 	}
 }
 
-// TestATreeInJSONHasAsManyCallsAsAskedFor: those with most time, and it says what is left out.
+// TestATreeInJSONHasAsManyCallsAsAskedFor: those with most time, and the rest is counted.
 func TestATreeInJSONHasAsManyCallsAsAskedFor(t *testing.T) {
 	type cut struct {
 		Functions int

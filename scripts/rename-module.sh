@@ -12,7 +12,7 @@ esac
 was=$(printf '%s' "$old" | sed 's/[.]/\\./g')
 packages='benchmarks|cmd|docs|dwarfunwind|frames|heuristics|integration|internal|ptrace|report|tools'
 name="s#(^|[^[:alnum:]_./-])$was/($packages)([^[:alnum:]_-]|\$)#\\1$new/\\2\\3#g"
-git ls-files -z -- '*.go' '*.s' go.mod tools/go.mod benchmarks/go.mod .golangci.yml Makefile |
+git ls-files -z -- '*.go' '*.s' go.mod tools/go.mod benchmarks/go.mod integration/collector/go.mod integration/kubernetes/go.mod .golangci.yml Makefile |
 	xargs -0 sed -E -i -e "$name" -e "$name" -e "s#\"$was/\"#\"$new/\"#g" -e "s#^(	|require |replace )$was (v|=>)#\\1$new \\2#" \
 		-e "s#^(const )?module( =)? (\"?)$was(\"?)\$#\\1module\\2 \\3$new\\4#"
 git ls-files -z -- '*.go' ':!:*/testdata/*' | xargs -0 gofmt -w # imports are in the order of their paths

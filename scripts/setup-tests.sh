@@ -29,6 +29,8 @@ strace                              strace               a tracer that stays
 eu-stack                            elfutils             second reference for stacks
 perf                                linux-perf           reference for the distribution of samples
 timeout                             coreutils            bounds every test program
+ip                                  iproute2             networks of their own for the agent and its receiver
+systemd-analyze                     systemd              checks the agent's unit
 zsh                                 zsh                  completes commands of prywalk on a terminal
 fish                                fish                 the same
 /usr/share/bash-completion/bash_completion bash-completion what bash needs for the same
@@ -50,6 +52,7 @@ sbcl                                sbcl                 a third, with frame poi
 /usr/include/st.h                   libst-dev            the same of State Threads
 /usr/include/pth.h                  libpth-dev           the same of GNU Pth
 php                                 php-cli              the same of PHP
+/usr/sbin/php-fpm*                  php-fpm              test target: workers that wait for requests
 ruby                                ruby                 the same of Ruby
 rpm                                 rpm                  installs the rpm package of make dist
 debootstrap                         debootstrap          a fresh Debian, in which the deb package is installed
@@ -78,7 +81,21 @@ done <<LIST
 $(needs)
 LIST
 
-[ -n "$missing" ] || exit 0
+# The oldest and the newest release of Node besides the system's, of npm's packages: where npm is there, and as root.
+nodes=/usr/local/lib/node-releases
+node_releases() {
+	set -- 16.20.2 26.10.0
+	if [ -x "$nodes/$1/bin/node" ] && [ -x "$nodes/$2/bin/node" ] || [ "$(id -u)" -ne 0 ]; then
+		return 0
+	fi
+	timeout 300 sh "${0%/*}/setup-nodes.sh" "$nodes" "$@" >&2 ||
+		echo "setup-tests: only the system's Node is tested" >&2
+}
+
+if [ -z "$missing" ]; then
+	node_releases
+	exit 0
+fi
 
 if [ "$(id -u)" -ne 0 ]; then
 	echo "setup-tests: as root, run: apt-get install --no-install-recommends$missing" >&2
@@ -112,3 +129,4 @@ export DEBIAN_FRONTEND=noninteractive
 try apt-get -qq update
 # shellcheck disable=SC2086 # the list is meant to be split
 try apt-get -qq -o DPkg::Lock::Timeout=600 install -y --no-install-recommends $missing
+node_releases

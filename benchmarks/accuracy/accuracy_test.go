@@ -18,7 +18,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// stack makes the locations of functions, innermost first; names in square brackets are synthetic.
 func stack(names ...string) []*profile.Location {
 	var locs []*profile.Location
 	for _, name := range names {
@@ -31,7 +30,6 @@ func stack(names ...string) []*profile.Location {
 	return locs
 }
 
-// made is a recording of four stacks.
 func made() *recording {
 	running := map[string][]string{"state": {"running"}}
 	return &recording{Profile: &profile.Profile{Sample: []*profile.Sample{
@@ -88,7 +86,7 @@ func TestStacksOfAnEarlierRunAreKept(t *testing.T) {
 	}
 }
 
-func TestTheFirstLookIsTheEarliestBeginning(t *testing.T) {
+func TestTheFirstSampleIsTheEarliestBeginning(t *testing.T) {
 	if got := firstLook(made()); got.UnixNano() != 840 {
 		t.Errorf("%d", got.UnixNano())
 	}
@@ -164,7 +162,7 @@ func TestBothToolsAddressesLeadToTheSameFunction(t *testing.T) {
 	}
 	libc := "/lib/x86_64-linux-gnu/libc.so.6"
 	if _, err := os.Stat(libc); err != nil {
-		return // another machine's layout
+		return
 	}
 	table := p.inFile(libc, 0x27249)
 	l := stack("x")

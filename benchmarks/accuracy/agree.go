@@ -17,10 +17,8 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// topFunctions is how many functions of a program are compared.
 const topFunctions = 10
 
-// agreement compares the shares of functions with perf's.
 type agreement struct {
 	Pairs int `json:"pairs"`
 	// Samples are prywalk's on-CPU samples and perf's.
@@ -31,7 +29,6 @@ type agreement struct {
 	Functions []function `json:"functions"`
 }
 
-// function is one function's shares.
 type function struct {
 	Place string `json:"place"`
 	// Name and PerfName are what the tools call it most often, where they do not mean the same.
@@ -50,7 +47,6 @@ type function struct {
 	Differs bool `json:"differs"`
 }
 
-// largest is the greatest |t|.
 func (a *agreement) largest() float64 {
 	var t float64
 	for _, f := range a.Functions {
@@ -59,7 +55,6 @@ func (a *agreement) largest() float64 {
 	return t
 }
 
-// tally is what one profiler saw: for each place, the weight in each slice.
 type tally struct {
 	parts  map[string][]float64
 	names  map[string]map[string]float64
@@ -75,7 +70,6 @@ func newTally(slices int) *tally {
 	}
 }
 
-// add counts a sample.
 func (t *tally) add(slice int, place, name string, weight float64) {
 	if t.parts[place] == nil {
 		t.parts[place] = make([]float64, len(t.all))
@@ -88,7 +82,6 @@ func (t *tally) add(slice int, place, name string, weight float64) {
 	t.n++
 }
 
-// name gives what a place was called most often.
 func (t *tally) name(place string) string {
 	best := ""
 	for _, name := range slices.Sorted(maps.Keys(t.names[place])) {
@@ -99,7 +92,6 @@ func (t *tally) name(place string) string {
 	return best
 }
 
-// slices gives the slices of a place.
 func (t *tally) slices(place string) []stats.Slice {
 	s := make([]stats.Slice, len(t.all))
 	for i := range s {
@@ -158,7 +150,6 @@ func (b *bench) agree(ctx context.Context, t *testtargets.Target) (*agreement, e
 	return a, nil
 }
 
-// ownSlice records one slice with prywalk.
 func (b *bench) ownSlice(ctx context.Context, pids []int, place *places, t *tally, slice int) error {
 	r, err := b.record(ctx, pids, "-d", strconv.FormatFloat(b.SliceSeconds, 'f', -1, 64), "-F", strconv.Itoa(b.Freq))
 	if err != nil {
@@ -173,7 +164,6 @@ func (b *bench) ownSlice(ctx context.Context, pids []int, place *places, t *tall
 	return nil
 }
 
-// compareTallies tests the most expensive functions.
 func compareTallies(ours, theirs *tally) *agreement {
 	a := &agreement{Pairs: len(ours.all), Samples: ours.n, PerfSamples: theirs.n}
 	all := map[string]bool{}

@@ -12,14 +12,12 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// bench holds what all measurements share.
 type bench struct {
 	*settings
-	dir    string // scratch
-	binary string // prywalk
+	dir    string
+	binary string
 }
 
-// newBench builds prywalk.
 func newBench(s *settings) (*bench, error) {
 	dir, err := os.MkdirTemp("", "prywalk-accuracy-")
 	if err != nil {
@@ -42,10 +40,8 @@ func newBench(s *settings) (*bench, error) {
 
 func (b *bench) close() { _ = os.RemoveAll(b.dir) }
 
-// measureLimit bounds the work on one name, whatever hangs.
 const measureLimit = 3 * time.Minute
 
-// measure makes the figures of one name.
 func (b *bench) measure(ctx context.Context, name string) result {
 	ctx, cancel := context.WithTimeout(ctx, measureLimit)
 	defer cancel()
@@ -62,7 +58,6 @@ func (b *bench) measure(ctx context.Context, name string) result {
 	return result{program: p}
 }
 
-// program makes the figures of one target.
 func (b *bench) program(ctx context.Context, p *program) error {
 	t, err := testtargets.Start(p.Name, testtargets.Options{Limit: measureLimit})
 	if err != nil {

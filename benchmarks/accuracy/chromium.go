@@ -4,7 +4,7 @@ package main
 
 import (
 	"context"
-	_ "embed" // the page
+	_ "embed"
 	"errors"
 	"fmt"
 	"os"
@@ -18,14 +18,12 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// chromium is a browser without a window that shows an animation.
 type chromium struct {
 	cmd      *exec.Cmd
 	pid      int
 	renderer int
 }
 
-// animation keeps the page's process busy for a part of the time.
 const animation = `<!doctype html><title>work</title><canvas id=c width=400 height=300></canvas><script>
 const g = document.getElementById('c').getContext('2d');
 function draw(t) {
@@ -55,7 +53,6 @@ func (b *bench) browserAtWork(ctx context.Context, sandboxed bool) (*chromium, e
 	return launchChromium(ctx, b.dir, work, testtargets.Nobody, flags...)
 }
 
-// startChromium starts a browser that shows an animation.
 func startChromium(ctx context.Context, dir string) (*chromium, error) {
 	return launchChromium(ctx, dir, animation, nil, "--no-sandbox", "--disable-gpu")
 }
@@ -99,11 +96,10 @@ func launchChromium(ctx context.Context, dir, text string, user *testtargets.Use
 			return nil, errors.New("chromium started no renderer within 20 s")
 		}
 	}
-	pause(ctx, 3*time.Second) // the start is over
+	pause(ctx, 3*time.Second)
 	return c, ctx.Err()
 }
 
-// browser gives the program itself, not the script that distributions put before it.
 func browser() (string, error) {
 	for _, path := range []string{"/usr/lib/chromium/chromium", "/usr/lib64/chromium-browser/chromium-browser",
 		"/opt/google/chrome/chrome"} {
@@ -119,7 +115,6 @@ func browser() (string, error) {
 	return "", errors.New("no Chromium is installed")
 }
 
-// findRenderer looks for the process that shows the page: the renderer with most CPU time.
 func (c *chromium) findRenderer() {
 	var most time.Duration
 	for _, pid := range c.pids() {
@@ -133,7 +128,6 @@ func (c *chromium) findRenderer() {
 	}
 }
 
-// pids lists all processes of the browser.
 func (c *chromium) pids() []int {
 	all := []int{c.cmd.Process.Pid}
 	for i := 0; i < len(all); i++ {
@@ -150,13 +144,11 @@ func (c *chromium) pids() []int {
 	return all
 }
 
-// kill ends the browser's process group.
 func (c *chromium) kill() error { return syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL) }
 
-// stop ends the browser and waits for its end.
 func (c *chromium) stop() {
 	left := c.pids()
-	_ = c.kill() // gone is as good
+	_ = c.kill()
 	_ = c.cmd.Wait()
 	for _, pid := range left[1:] { // helpers in sessions of their own
 		if line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); strings.Contains(string(line), "chrom") {

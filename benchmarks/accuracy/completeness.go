@@ -40,7 +40,6 @@ type complete struct {
 // Share is the part of samples that is complete.
 func (c *complete) Share() float64 { return stats.Ratio(c.Whole, c.Samples) }
 
-// completeness counts.
 func completeness(r *recording) *complete {
 	c := &complete{
 		Stops: map[string]int64{}, StopsCPU: map[string]int64{},
@@ -84,5 +83,4 @@ func completeness(r *recording) *complete {
 	return c
 }
 
-// wilson is the 95 % interval of a share.
 func wilson(part, all int64) (low, high float64) { return stats.Wilson(part, all, 1.96) }

@@ -52,10 +52,8 @@ func (c *cpuSum) Unobserved() float64 {
 	return c.UnobservedS / c.ProfileS
 }
 
-// userTick is the length of a tick of /proc/PID/stat: USER_HZ is 100 (include/asm-generic/param.h).
 const userTick = 10 * time.Millisecond
 
-// compareCPU reads the kernel's accounts in the window that the recording says it covers.
 func compareCPU(r *recording, m *meter) *cpuSum {
 	from := time.Unix(0, r.TimeNanos)
 	to := from.Add(time.Duration(r.DurationNanos))

@@ -13,7 +13,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// figures are the results of one or several runs.
 type figures struct {
 	Machine  setting   `json:"machine"`
 	Date     string    `json:"date"`
@@ -26,7 +25,6 @@ type figures struct {
 	Naming  []timing   `json:"naming,omitempty"`
 }
 
-// program is what was measured of one target.
 type program struct {
 	Name      string     `json:"name"`
 	Error     string     `json:"error,omitempty"`
@@ -37,14 +35,12 @@ type program struct {
 	Agreement *agreement `json:"agreement,omitempty"`
 }
 
-// result is what measuring one name gives: one of them.
 type result struct {
 	program *program
 	startup []timing
 	naming  []timing
 }
 
-// loadFigures reads what there is; a file that is not there is an empty one.
 func loadFigures(path string) (*figures, error) {
 	f := &figures{}
 	if path == "" {
@@ -63,7 +59,6 @@ func loadFigures(path string) (*figures, error) {
 	return f, nil
 }
 
-// add takes in a result in the place of an older one.
 func (f *figures) add(r result) {
 	if r.startup != nil {
 		f.Startup = r.startup
@@ -82,7 +77,6 @@ func (f *figures) add(r result) {
 	})
 }
 
-// find gives a program's figures, nil if there are none.
 func (f *figures) find(name string) *program {
 	i := slices.IndexFunc(f.Programs, func(p program) bool { return p.Name == name })
 	if i < 0 {
@@ -91,7 +85,6 @@ func (f *figures) find(name string) *program {
 	return &f.Programs[i]
 }
 
-// brief is one line on what was just measured.
 func (f *figures) brief(name string) string {
 	p := f.find(name)
 	switch {
@@ -107,7 +100,6 @@ func (f *figures) brief(name string) string {
 	return text
 }
 
-// write writes the files that were asked for.
 func (f *figures) write(s *settings) error {
 	if s.JSON != "" {
 		text, err := json.MarshalIndent(f, "", "  ")

@@ -8,7 +8,6 @@ import (
 	"prywalk/internal/machine"
 )
 
-// setting says what the figures were made on and with.
 type setting struct {
 	CPU        string `json:"cpu"`
 	Processors int    `json:"processors"`

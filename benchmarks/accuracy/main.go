@@ -5,7 +5,7 @@
 //
 // It starts each test target, records it, and compares the recording with what others say of the same
 // processes: the kernel's clocks, perf, go tool pprof. Targets are measured one after the other; a failure
-// of one is told in its row and does not end the run.
+// of one is in its row and does not end the run.
 package main
 
 import (
@@ -21,7 +21,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// settings are what the command line says.
 type settings struct {
 	Only     []string      `json:"-"`
 	Duration time.Duration `json:"-"`
@@ -57,7 +56,6 @@ func main() {
 	})
 }
 
-// parse reads the command line.
 func parse(args []string) (*settings, error) {
 	s := &settings{}
 	fl := flag.NewFlagSet("accuracy", flag.ContinueOnError)
@@ -92,7 +90,6 @@ func parse(args []string) (*settings, error) {
 	return s, nil
 }
 
-// run measures what is asked for and shows it.
 func run(ctx context.Context, s *settings, out io.Writer) error {
 	b, err := newBench(s)
 	if err != nil {
@@ -128,7 +125,7 @@ func run(ctx context.Context, s *settings, out io.Writer) error {
 	return err
 }
 
-// each measures one after the other until the time limit, tells of each what measure says in brief, and writes the
+// each measures one after the other until the time limit, prints for each what measure says in brief, and writes the
 // figures after each. So nothing is lost by an end midway.
 func (s *settings) each(ctx context.Context, fig *figures, measure func(name string) (brief string)) error {
 	end := time.Now().Add(s.Limit)

@@ -12,10 +12,8 @@ import (
 	"prywalk/internal/markdown"
 )
 
-// sectionName is the page's section that has the tables.
 const sectionName = "figures"
 
-// putTables puts text into a section of a page; a page that is missing is made.
 func putTables(path, section, text string) error {
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		if err := os.WriteFile(path, []byte(markdown.Empty(section)), 0o644); err != nil {
@@ -25,7 +23,6 @@ func putTables(path, section, text string) error {
 	return markdown.Replace(path, section, func(string) string { return text })
 }
 
-// markdown is all tables.
 func (f *figures) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%s\n", f.head())
@@ -47,7 +44,6 @@ func (f *figures) markdown() string {
 	return b.String() + "\n"
 }
 
-// head says when, where and with what.
 func (f *figures) head() string {
 	m := f.Machine
 	parts := []string{
@@ -61,7 +57,6 @@ func (f *figures) head() string {
 		f.Settings.Seconds, f.Settings.Pairs, f.Settings.SliceSeconds, f.Settings.Freq)
 }
 
-// measured gives the programs with a recording.
 func (f *figures) measured() []program {
 	return slices.DeleteFunc(slices.Clone(f.Programs), func(p program) bool { return p.Complete == nil })
 }
@@ -128,7 +123,6 @@ func (f *figures) viewersTable() string {
 	return t.String()
 }
 
-// timings is the table of durations, "" for none.
 func timings(all []timing) string {
 	if len(all) == 0 {
 		return ""
@@ -145,7 +139,6 @@ func timings(all []timing) string {
 	return t.String()
 }
 
-// failures lists what went wrong.
 func (f *figures) failures() string {
 	var b strings.Builder
 	for _, p := range f.Programs {
@@ -188,7 +181,6 @@ func number(n int64) string {
 	return fmt.Sprint(n)
 }
 
-// code shows a name as code, shortened: those of templates are endless.
 func code(name string) string {
 	const most = 70
 	if r := []rune(name); len(r) > most {

@@ -14,10 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// account is the CPU time of some processes by three of the kernel's clocks.
 type account struct{ clock, ticks, sched time.Duration }
 
-// meter reads the accounts of processes every few milliseconds, so that they can be told for any window.
+// meter reads the accounts of processes every few milliseconds, so that they are known for any window.
 type meter struct {
 	stop, done chan struct{}
 	pids       []int
@@ -27,10 +26,8 @@ type meter struct {
 	threads    map[int]time.Duration // schedstat of every thread that was seen
 }
 
-// meterEvery is the time between two readings.
 const meterEvery = 10 * time.Millisecond
 
-// startMeter measures until finish is called.
 func startMeter(pids []int) *meter {
 	m := &meter{
 		stop: make(chan struct{}), done: make(chan struct{}), pids: pids,
@@ -54,13 +51,11 @@ func startMeter(pids []int) *meter {
 	return m
 }
 
-// finish ends the measuring.
 func (m *meter) finish() {
 	close(m.stop)
 	<-m.done
 }
 
-// read takes one reading.
 func (m *meter) read() {
 	var sum account
 	for _, pid := range m.pids {
@@ -91,7 +86,6 @@ func (m *meter) readThreads(pid int) {
 	}
 }
 
-// at gives the accounts at a moment, between two readings in proportion.
 func (m *meter) at(t time.Time) account {
 	i := sort.Search(len(m.times), func(i int) bool { return m.times[i].After(t) })
 	if i == 0 || i == len(m.times) {

@@ -50,7 +50,6 @@ func (b *bench) naming(ctx context.Context) []timing {
 	return all
 }
 
-// namingTarget starts what is recorded.
 func (b *bench) namingTarget(ctx context.Context, name string) (pids func() []int, stop func(), err error) {
 	if name == browserName {
 		c, err := startChromium(ctx, b.dir)
@@ -66,7 +65,6 @@ func (b *bench) namingTarget(ctx context.Context, name string) (pids func() []in
 	return t.PIDs, t.Stop, nil
 }
 
-// nameOnce takes one recording.
 func (b *bench) nameOnce(ctx context.Context, t *timing, pids []int, freq int, length time.Duration) error {
 	c, err := b.startRecord(ctx, pids, "-F", strconv.Itoa(freq))
 	if err != nil {

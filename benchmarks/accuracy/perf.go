@@ -27,19 +27,16 @@ type perf struct {
 	stderr   bytes.Buffer
 	done     chan error
 	ctl, ack *os.File
-	filter   []string // for perf script
+	filter   []string
 	data     string
-	windows  []window // when it was on
+	windows  []window
 	lost     int64
 }
 
-// window is a stretch of CLOCK_MONOTONIC, in nanoseconds.
 type window struct{ from, to int64 }
 
-// perfTimeout bounds the wait for one answer of perf.
 const perfTimeout = 10 * time.Second
 
-// startPerf starts perf on processes, switched off.
 func (b *bench) startPerf(ctx context.Context, pids []int) (*perf, error) {
 	dir, err := os.MkdirTemp(b.dir, "perf-")
 	if err != nil {
@@ -76,7 +73,7 @@ func (b *bench) startPerf(ctx context.Context, pids []int) (*perf, error) {
 	return p, nil
 }
 
-// target chooses what perf samples. Its timer for a process is set anew whenever a thread is put on a processor,
+// target chooses what perf samples. Its timer for a process is set again whenever a thread is put on a processor,
 // and then goes off in the switch itself. Of a redis that sleeps 20,000 times a second it booked 18 % to
 // finish_task_switch, ten times what a timer that runs on all processors' time sees (n = 1,435 and 2,174 samples).
 // So as root all processors are sampled, and the target's samples chosen afterwards.
@@ -88,7 +85,6 @@ func (p *perf) target(pids []int) []string {
 	return []string{"-a", "-m", "16M"} // for others the limit on locked memory holds
 }
 
-// say gives perf an order and waits until it is carried out.
 func (p *perf) say(order string) error {
 	if _, err := io.WriteString(p.ctl, order+"\n"); err != nil {
 		return err
@@ -104,7 +100,6 @@ func (p *perf) say(order string) error {
 	return nil
 }
 
-// slice switches perf on for a time.
 func (p *perf) slice(ctx context.Context, length time.Duration) error {
 	w := window{from: monotonic()}
 	if err := p.say("enable"); err != nil {
@@ -117,14 +112,13 @@ func (p *perf) slice(ctx context.Context, length time.Duration) error {
 	return errors.Join(err, ctx.Err())
 }
 
-// stop ends perf; its data are then complete.
 func (p *perf) stop() error {
 	defer p.closeFiles()
 	if err := p.cmd.Process.Signal(syscall.SIGINT); err != nil {
 		return err
 	}
 	select {
-	case <-p.done: // its status tells of the signal
+	case <-p.done: // its status has the signal
 	case <-time.After(perfTimeout):
 		p.kill()
 		return errors.New("perf did not end")
@@ -135,9 +129,8 @@ func (p *perf) stop() error {
 	return nil
 }
 
-// kill ends perf at once.
 func (p *perf) kill() {
-	_ = p.cmd.Process.Kill() // gone is as good
+	_ = p.cmd.Process.Kill()
 	p.closeFiles()
 }
 
@@ -192,11 +185,10 @@ func (p *perf) window(at int64) int {
 
 func monotonic() int64 {
 	var ts unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) // it cannot fail
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
 	return ts.Nano()
 }
 
-// pause waits.
 func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):

@@ -17,7 +17,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// places says which function an address lies in, by the same tables for whoever saw it.
 type places struct {
 	tables map[string]*elfnames.Table // by file; nil for what is no ELF file
 	twins  map[string]string          // a stripped file → the same with symbols
@@ -31,7 +30,6 @@ func newPlaces(t *testtargets.Target) *places {
 	return p
 }
 
-// inFile names the function at an offset in a file.
 func (p *places) inFile(path string, offset uint64) string {
 	t, known := p.tables[path]
 	if !known {
@@ -59,7 +57,6 @@ const (
 	nowhere   = "[no stack]"
 )
 
-// inMemory names code that is in no file, by the name that the profiler gives it.
 func inMemory(module, name string) string {
 	switch {
 	case strings.Contains(module, "vdso"):
@@ -70,7 +67,6 @@ func inMemory(module, name string) string {
 	return plain(name)
 }
 
-// ofRecording names the innermost function of one of prywalk's stacks.
 func (p *places) ofRecording(s *profile.Sample) string {
 	l := s.Location[0]
 	switch {
@@ -125,16 +121,13 @@ func plain(name string) string {
 	return name
 }
 
-// sameName reports whether two tools' names for one place mean the same.
 func sameName(a, b string) bool {
 	a, b = undecorated(a), undecorated(b)
 	return a == b || a == "" || b == "" || strings.HasPrefix(a, "[") || strings.HasPrefix(b, "[")
 }
 
-// aliases are what the C library and Go's assembler put around a function's name.
 var aliases = strings.NewReplacer("__GI_", "", "__libc_", "", ".abi0", "")
 
-// undecorated takes off template arguments, parameters, marks of aliases and underscores too.
 func undecorated(name string) string {
 	name = plain(name)
 	if strings.HasPrefix(name, "JS:") {

@@ -20,7 +20,6 @@ import (
 	"prywalk/benchmarks/recordings"
 )
 
-// recording is a run of prywalk record with what it wrote.
 type recording struct {
 	*profile.Profile
 	file  string
@@ -36,7 +35,6 @@ type recording struct {
 	began time.Time // just before it was started
 }
 
-// recorder is a prywalk record that runs.
 type recorder struct {
 	cmd    *exec.Cmd
 	stderr bytes.Buffer
@@ -44,7 +42,6 @@ type recorder struct {
 	stats  string
 }
 
-// startRecord starts prywalk record on processes.
 func (b *bench) startRecord(ctx context.Context, pids []int, args ...string) (*recorder, error) {
 	f, err := os.CreateTemp(b.dir, "r-*.pb.gz")
 	if err != nil {
@@ -61,7 +58,6 @@ func (b *bench) startRecord(ctx context.Context, pids []int, args ...string) (*r
 	return c, c.cmd.Start()
 }
 
-// finish waits for the end and reads what was written.
 func (c *recorder) finish() (*recording, error) {
 	err := c.wait()
 	if err != nil {
@@ -70,7 +66,6 @@ func (c *recorder) finish() (*recording, error) {
 	return c.read()
 }
 
-// wait waits for the end.
 func (c *recorder) wait() error {
 	if err := c.cmd.Wait(); err != nil {
 		return fmt.Errorf("prywalk record: %w: %s", err, strings.TrimSpace(c.stderr.String()))
@@ -78,7 +73,6 @@ func (c *recorder) wait() error {
 	return nil
 }
 
-// read reads the recording and its statistics.
 func (c *recorder) read() (*recording, error) {
 	data, err := os.ReadFile(c.r.file)
 	if err != nil {
@@ -97,7 +91,6 @@ func (c *recorder) read() (*recording, error) {
 	return &c.r, json.Unmarshal(text, &c.r.stats)
 }
 
-// record records processes to the end.
 func (b *bench) record(ctx context.Context, pids []int, args ...string) (*recording, error) {
 	c, err := b.startRecord(ctx, pids, args...)
 	if err != nil {
@@ -106,13 +99,11 @@ func (b *bench) record(ctx context.Context, pids []int, args ...string) (*record
 	return c.finish()
 }
 
-// remove deletes the files of a recording.
 func (r *recording) remove() {
 	_ = os.Remove(r.file)
 	_ = os.Remove(filepath.Clean(r.file + ".json"))
 }
 
-// list joins pids as -p takes them.
 func list(pids []int) string {
 	var s []string
 	for _, pid := range pids {
@@ -121,7 +112,6 @@ func list(pids []int) string {
 	return strings.Join(s, ",")
 }
 
-// total sums a column.
 func (r *recording) total(column int) int64 {
 	var sum int64
 	for _, s := range r.Sample {

@@ -11,15 +11,12 @@ import (
 	"prywalk/internal/markdown"
 )
 
-// stacksName is the page's section that has the tables of -completeness.
 const stacksName = "stacks"
 
-// counted gives the programs with a recording.
 func (f *figures) counted() []stackRow {
 	return slices.DeleteFunc(slices.Clone(f.Stacks), func(r stackRow) bool { return r.Complete == nil })
 }
 
-// stacksMarkdown is the tables of -completeness.
 func (f *figures) stacksMarkdown() string {
 	var b strings.Builder
 	m := f.Machine
@@ -47,7 +44,6 @@ func (f *figures) stacksMarkdown() string {
 	return b.String() + "\n"
 }
 
-// portion shows a part of a count, with its interval.
 func portion(whole, all int64) string {
 	if all == 0 {
 		return ""
@@ -68,7 +64,6 @@ func (f *figures) wholeTable() string {
 	return t.String()
 }
 
-// methods in falling trust.
 var methods = []string{"context", "cfi", "fp", "heuristic", "scan"}
 
 func (f *figures) methodTable() string {
@@ -87,7 +82,6 @@ func (f *figures) methodTable() string {
 	return t.String()
 }
 
-// classTable is "" if every stack is complete.
 func (f *figures) classTable() string {
 	t, filled := markdown.NewTable("program", "samples", "reason", "where the walk ended"), false
 	for _, r := range f.counted() {
@@ -106,7 +100,6 @@ func (f *figures) classTable() string {
 	return t.String()
 }
 
-// uncounted lists what went wrong.
 func (f *figures) uncounted() string {
 	var b strings.Builder
 	for _, r := range f.Stacks {

@@ -14,7 +14,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// stackRow is how many stacks of one program are complete.
 type stackRow struct {
 	Name     string    `json:"name"`
 	Error    string    `json:"error,omitempty"`
@@ -35,7 +34,6 @@ func stackNames() []string {
 		"postgres-jit", browserName, sandboxedName)
 }
 
-// stacks counts the complete stacks of one program.
 func (b *bench) stacks(ctx context.Context, name string) stackRow {
 	ctx, cancel := context.WithTimeout(ctx, measureLimit)
 	defer cancel()
@@ -55,7 +53,6 @@ func (b *bench) stacks(ctx context.Context, name string) stackRow {
 	return row
 }
 
-// recordWhole starts a program and records all its processes.
 func (b *bench) recordWhole(ctx context.Context, name string) (*recording, error) {
 	if name == browserName || name == sandboxedName {
 		c, err := b.browserAtWork(ctx, name == sandboxedName)
@@ -80,7 +77,6 @@ func (b *bench) recordWhole(ctx context.Context, name string) (*recording, error
 	return r, err
 }
 
-// addStacks takes in a row in the place of an older one.
 func (f *figures) addStacks(row stackRow) {
 	f.Stacks = slices.DeleteFunc(f.Stacks, func(old stackRow) bool { return old.Name == row.Name })
 	f.Stacks = append(f.Stacks, row)
@@ -91,7 +87,6 @@ func (f *figures) addStacks(row stackRow) {
 	})
 }
 
-// brief is one line on what was just counted.
 func (r *stackRow) brief() string {
 	if r.Error != "" {
 		return "failed: " + strings.SplitN(r.Error, "\n", 2)[0]

@@ -13,7 +13,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// timing is a duration measured several times.
 type timing struct {
 	What  string `json:"what"`
 	Error string `json:"error,omitempty"`
@@ -26,10 +25,8 @@ type timing struct {
 	Locations int   `json:"locations,omitempty"`
 }
 
-// quantile gives a quantile of the values in seconds.
 func (t *timing) quantile(q float64) float64 { return stats.Quantile(t.Seconds, q) }
 
-// startup measures the time from starting prywalk record to its first look at the target.
 func (b *bench) startup(ctx context.Context) []timing {
 	var all []timing
 	java := timing{What: "JVM"}
@@ -51,7 +48,6 @@ func (b *bench) startup(ctx context.Context) []timing {
 	return append(all, browser, renderer)
 }
 
-// startups fills in a timing.
 func (b *bench) startups(ctx context.Context, t *timing, pid int) {
 	for range b.Runs {
 		r, err := b.record(ctx, []int{pid}, "-d", "300ms")

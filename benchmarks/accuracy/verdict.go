@@ -7,7 +7,6 @@ import "prywalk/benchmarks/stats"
 // errorRate is the probability that one or more of all comparisons is called a difference by chance.
 const errorRate = 0.01
 
-// verdict is the outcome of all comparisons with perf together.
 type verdict struct {
 	ErrorRate float64 `json:"error_rate"`
 	Tests     int     `json:"tests"`
@@ -22,7 +21,6 @@ type verdict struct {
 	Names int `json:"names_differ"`
 }
 
-// judge applies Holm's procedure to all functions of all programs.
 func (f *figures) judge() {
 	var all []*function
 	v := &verdict{ErrorRate: errorRate}

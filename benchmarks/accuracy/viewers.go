@@ -15,7 +15,6 @@ import (
 	"prywalk/benchmarks/recordings"
 )
 
-// viewers says what programs that read the recording make its CPU time to be, in nanoseconds.
 type viewers struct {
 	Profile int64 `json:"profile_ns"`
 	Report  int64 `json:"report_ns"`
@@ -29,7 +28,6 @@ func (v *viewers) OK() bool {
 	return v.Report == v.Profile && v.Raw == v.Profile && math.Abs(float64(v.Top-v.Profile)) <= 0.005*float64(v.Profile)
 }
 
-// viewers opens a recording with go tool pprof and prywalk report.
 func (b *bench) viewers(ctx context.Context, r *recording) (*viewers, error) {
 	v := &viewers{Profile: r.total(recordings.CPUColumn)}
 	top, err := output(ctx, "go", "tool", "pprof", "-top", "-unit=ns", "-sample_index=cpu", r.file)
@@ -37,7 +35,7 @@ func (b *bench) viewers(ctx context.Context, r *recording) (*viewers, error) {
 		return nil, err
 	}
 	if found := regexp.MustCompile(`of (\d+)ns total`).FindStringSubmatch(top); found != nil {
-		v.Top, _ = strconv.ParseInt(found[1], 10, 64) // digits only
+		v.Top, _ = strconv.ParseInt(found[1], 10, 64)
 	}
 	raw, err := output(ctx, "go", "tool", "pprof", "-raw", r.file)
 	if err != nil {
@@ -75,7 +73,6 @@ func rawTotal(text string, column int) int64 {
 	return sum
 }
 
-// output runs a command and gives what it prints.
 func output(ctx context.Context, name string, args ...string) (string, error) {
 	var errs strings.Builder
 	cmd := exec.CommandContext(ctx, name, args...)

@@ -17,7 +17,6 @@ import (
 	"prywalk/benchmarks/recordings"
 )
 
-// TestEveryProgramHasItsSourcesAndAPackage: and no source is left over.
 func TestEveryProgramHasItsSourcesAndAPackage(t *testing.T) {
 	setup, err := os.ReadFile("../../scripts/setup-atwork.sh")
 	if err != nil {
@@ -53,7 +52,6 @@ func TestEveryProgramHasItsSourcesAndAPackage(t *testing.T) {
 	}
 }
 
-// TestTheSetupListsWhatIsMissing: its list is well formed, and -n installs nothing.
 func TestTheSetupListsWhatIsMissing(t *testing.T) {
 	cmd := exec.Command("sh", "../../scripts/setup-atwork.sh", "-n")
 	out, err := cmd.CombinedOutput()
@@ -70,7 +68,7 @@ func TestTheBigSourceCompiles(t *testing.T) {
 	}
 }
 
-func TestAProgramThatIsMissingIsTold(t *testing.T) {
+func TestAProgramThatIsMissingIsReported(t *testing.T) {
 	s := &settings{}
 	for _, p := range []program{
 		{name: "a", run: []string{"no-such-program"}, debian: "pkg"},
@@ -102,7 +100,6 @@ func TestTheLengthOfARecordingFollowsFromAShortOne(t *testing.T) {
 	}
 }
 
-// sample is n ticks of a stack, innermost first; names in brackets are synthetic.
 func sample(n int64, state string, names ...string) *profile.Sample {
 	s := &profile.Sample{Value: []int64{n, 0, 0, 0}, Label: map[string][]string{"state": {state}}}
 	for _, name := range names {
@@ -130,7 +127,6 @@ func TestOnlyStacksOfRunningThreadsCount(t *testing.T) {
 	}
 }
 
-// made is a row with figures.
 func made(name, group string, whole, running int64) row {
 	st := runStats{Frozen: 200, FramesByMethod: map[string]int64{"context": 100, "cfi": 90, "scan": 10},
 		FreezeUS:    &spread{20, 50, 400},
@@ -197,7 +193,6 @@ func TestRowsOfOtherProgramsAreKept(t *testing.T) {
 	}
 }
 
-// TestATableIsMadeInPieces: programs that have figures are not measured again, and each figure's commit is told.
 func TestATableIsMadeInPieces(t *testing.T) {
 	one, two, failed := made("xz", compiled, 1, 2), made("gcc", compiled, 1, 2), row{Name: "vp9", Error: "not installed"}
 	one.Revision, two.Revision = "1111111", "2222222"
@@ -232,7 +227,6 @@ func TestACommandLineIsRefusedForWhatItDoesNotMean(t *testing.T) {
 	}
 }
 
-// TestAProgramIsMeasured: with the shell that the whole suite needs anyway.
 func TestAProgramIsMeasured(t *testing.T) {
 	p := &program{name: "shell", group: interpreters, run: []string{"sh", "-c", "until false; do :; done"}, debian: "dash"}
 	s := &settings{programs: []program{*p}, stacks: 20, freq: 199, engine: "ptrace", longest: time.Minute,

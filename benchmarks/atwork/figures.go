@@ -11,7 +11,6 @@ import (
 	"prywalk/benchmarks/stats"
 )
 
-// figures are those of one recording.
 type figures struct {
 	// Running are the stacks of threads on a processor or queued for one, Whole those that are complete.
 	Running int64 `json:"running"`
@@ -25,14 +24,12 @@ type figures struct {
 	} `json:"report,omitzero"`
 }
 
-// spread is a distribution.
 type spread struct {
 	P50 float64 `json:"p50"`
 	P99 float64 `json:"p99"`
 	Max float64 `json:"max"`
 }
 
-// longFreezesOf counts the long freezes of one cause.
 type longFreezesOf struct {
 	N     int64   `json:"n"`
 	MaxUS float64 `json:"max_us"`
@@ -62,7 +59,6 @@ type runStats struct {
 // longUS is where a freeze is long: the class of the histogram that begins next to 256 µs (2^18 ns).
 const longUS = 262.144
 
-// long counts the freezes that took longer.
 func (s *runStats) long() (n int64) {
 	for _, b := range s.Freezes {
 		if b.BelowUS > longUS {
@@ -72,7 +68,6 @@ func (s *runStats) long() (n int64) {
 	return n
 }
 
-// count adds up the stacks of running threads.
 func (f *figures) count(p *profile.Profile) {
 	running := &profile.Profile{Sample: slices.DeleteFunc(slices.Clone(p.Sample), func(s *profile.Sample) bool {
 		return !slices.Equal(s.Label["state"], []string{"running"}) || recordings.Unobserved(s)
@@ -87,7 +82,6 @@ func (f *figures) count(p *profile.Profile) {
 	f.Classes = recordings.Classify(running)
 }
 
-// share is the part of the stacks that is complete, with its 95 % interval.
 func (f *figures) share() (share, low, high float64) {
 	low, high = stats.Wilson(f.Whole, f.Running, 1.96)
 	return stats.Ratio(f.Whole, f.Running), low, high

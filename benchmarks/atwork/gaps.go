@@ -19,17 +19,15 @@ import (
 // Where the clock jumps, the thread stood still, and so does a thread of prywalk's, or one that is asked to stop. A
 // freeze of some length meets such a gap as often as gaps come, whatever prywalk does.
 const (
-	gapPriority = 5 // as prywalk's own
+	gapPriority = 5
 	gapTurn     = 4 * time.Millisecond
 )
 
-// gaps are the jumps of one processor's clock that are longer than longUS.
 type gaps struct {
-	lengths []int64 // ns
-	watched int64   // ns
+	lengths []int64
+	watched int64
 }
 
-// see takes the next reading of the clock, of a turn that began with first.
 func (g *gaps) see(before, now int64) {
 	if d := now - before; float64(d) > longUS*1e3 {
 		g.lengths = append(g.lengths, d)
@@ -37,13 +35,12 @@ func (g *gaps) see(before, now int64) {
 	g.watched += now - before
 }
 
-// add joins what two processors had.
 func (g *gaps) add(other *gaps) {
 	g.lengths = append(g.lengths, other.lengths...)
 	g.watched += other.watched
 }
 
-// String tells how often there is a gap, for how long, and how many freezes of a usual length meet one.
+// String gives how often there is a gap, for how long, and how many freezes of a usual length meet one.
 func (g *gaps) String() string {
 	if g.watched == 0 {
 		return "no processor could be watched"
@@ -62,7 +59,6 @@ func (g *gaps) String() string {
 		100*rate*freeze*threads)
 }
 
-// watchGaps watches all processors, each half of the time.
 func watchGaps(d time.Duration) *gaps {
 	var all gaps
 	var mu sync.Mutex
@@ -95,7 +91,6 @@ func watchGaps(d time.Duration) *gaps {
 	return &all
 }
 
-// lateStops tells of the interrupts after which a thread went on for long.
 func lateStops(all []row) string {
 	var names []string
 	for i := range all {

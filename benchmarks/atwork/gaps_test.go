@@ -18,7 +18,7 @@ func TestGapsAreWhatIsLong(t *testing.T) {
 		at += d
 	}
 	b.see(0, 2e9-a.watched)
-	b.lengths = nil // it was not watched
+	b.lengths = nil
 	a.add(&b)
 	want := "over 262 µs 1.0 times a second (0.16 % of its time, 3.0 ms at most; 2 s watched): a freeze of 70 µs on " +
 		"two such processors meets that with 0.01 %."
@@ -27,7 +27,7 @@ func TestGapsAreWhatIsLong(t *testing.T) {
 	}
 }
 
-func TestLateStopsAreToldOfThoseThatHaveSome(t *testing.T) {
+func TestLateStopsAreReportedWhereThereAreSome(t *testing.T) {
 	one, two := made("one", compiled, 1, 1), made("two", compiled, 1, 1)
 	if got := lateStops([]row{one, two, {Name: "gone", Error: "not here"}}); got != "" {
 		t.Error(got)

@@ -11,7 +11,6 @@ import (
 	"strings"
 )
 
-// load reads the rows of earlier runs, none if there is no file.
 func load(path string) (all []row, err error) {
 	if path == "" {
 		return nil, nil
@@ -29,7 +28,6 @@ func load(path string) (all []row, err error) {
 	return all, nil
 }
 
-// save writes the rows.
 func save(path string, all []row) error {
 	if path == "" {
 		return nil
@@ -54,12 +52,10 @@ func with(all []row, r row) []row {
 	return all
 }
 
-// has reports whether there are figures of a program.
 func has(all []row, name string) bool {
 	return slices.ContainsFunc(all, func(r row) bool { return r.Name == name && r.Error == "" })
 }
 
-// revisions lists the commits that were measured, in the order of the rows.
 func revisions(all []row) string {
 	var list []string
 	for i := range all {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command atwork records programs in the middle of their work. It tells for each how many stacks are complete, how
+// Command atwork records programs in the middle of their work. It prints for each how many stacks are complete, how
 // much is copied, how long it is stopped, and what prywalk takes itself:
 //
 //	scripts/setup-atwork.sh                     installs the programs (as root, Debian)
@@ -33,7 +33,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// settings are what the command line says.
 type settings struct {
 	programs        []program
 	stacks          int64
@@ -58,7 +57,6 @@ func main() {
 	})
 }
 
-// parse reads the command line.
 func parse(args []string) (*settings, error) {
 	s := &settings{}
 	fl := flag.NewFlagSet("atwork", flag.ContinueOnError)
@@ -100,7 +98,6 @@ func parse(args []string) (*settings, error) {
 	return s, nil
 }
 
-// names lists programs.
 func names(list []program) (names []string) {
 	for i := range list {
 		names = append(names, list[i].name)
@@ -108,7 +105,6 @@ func names(list []program) (names []string) {
 	return names
 }
 
-// run measures one program after the other, and writes the tables.
 func (s *settings) run(ctx context.Context, out io.Writer) error {
 	if s.gaps > 0 {
 		_, err := fmt.Fprintln(out, watchGaps(s.gaps))
@@ -151,7 +147,6 @@ func (s *settings) run(ctx context.Context, out io.Writer) error {
 	return err
 }
 
-// runTwice measures the programs of -twice.
 func (s *settings) runTwice(ctx context.Context) error {
 	if s.binary == "" {
 		remove, err := s.build()
@@ -166,7 +161,6 @@ func (s *settings) runTwice(ctx context.Context) error {
 	return s.twice(ctx, s.only)
 }
 
-// build makes prywalk from this checkout; remove deletes it.
 func (s *settings) build() (remove func(), err error) {
 	dir, err := os.MkdirTemp("", "prywalk-atwork-")
 	if err != nil {

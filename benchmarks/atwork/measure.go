@@ -21,7 +21,6 @@ import (
 	"prywalk/internal/machine"
 )
 
-// row is what was measured of one program.
 type row struct {
 	Name  string  `json:"name"`
 	Group string  `json:"group"`
@@ -34,7 +33,7 @@ type row struct {
 	Before *figures `json:"before,omitempty"`
 }
 
-// The first look at a program tells how long it takes to see as many stacks as are asked for.
+// The first look at a program gives how long it takes to see as many stacks as are asked for.
 const (
 	firstLook   = time.Second
 	shortest    = 2 * time.Second
@@ -42,7 +41,6 @@ const (
 	programTime = 10 * time.Minute
 )
 
-// measure starts a program, records it, and stops it.
 func (s *settings) measure(ctx context.Context, p *program) row {
 	r := row{Name: p.name, Group: p.group, Revision: machine.Revision()}
 	ctx, cancel := context.WithTimeout(ctx, programTime)
@@ -54,7 +52,6 @@ func (s *settings) measure(ctx context.Context, p *program) row {
 	return r
 }
 
-// both records a program with one build, and for as long with the other.
 func (s *settings) both(ctx context.Context, p *program, r *row) error {
 	t, err := p.start(ctx, programTime)
 	if err != nil {
@@ -94,7 +91,6 @@ func (s *settings) length(n int64, d time.Duration) time.Duration {
 	return min(max(time.Duration(1.1*float64(d)*float64(s.stacks)/float64(n)), shortest), s.longest)
 }
 
-// record runs prywalk record on a process and its children.
 func (s *settings) record(ctx context.Context, binary string, pid int, d time.Duration) (*figures, error) {
 	dir, err := os.MkdirTemp("", "prywalk-atwork-")
 	if err != nil {
@@ -115,7 +111,6 @@ func (s *settings) record(ctx context.Context, binary string, pid int, d time.Du
 	return read(file, stats)
 }
 
-// read makes the figures of a recording.
 func read(file, stats string) (*figures, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -137,7 +132,6 @@ func read(file, stats string) (*figures, error) {
 	return f, nil
 }
 
-// pause waits, unless the run is ended.
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():

@@ -8,7 +8,6 @@ import (
 	"strings"
 )
 
-// program is a workload that goes on until it is stopped.
 type program struct {
 	name, group string
 	// sources are copied into the directory that all else runs in.
@@ -31,28 +30,22 @@ const (
 
 var groups = []string{compiled, javaVM, interpreters, generators}
 
-// loopBegin is how the shell's loops begin.
 const loopBegin = "while :; do "
 
-// loop repeats a command in a shell.
 func loop(command string) []string {
 	return []string{"sh", "-c", loopBegin + command + " || exit; done"}
 }
 
-// encode has ffmpeg encode a moving test picture.
 func encode(options string) []string {
 	return strings.Fields("ffmpeg -nostdin -loglevel error -f lavfi -i testsrc2=size=1280x720:rate=30 " + options +
 		" -f null -")
 }
 
-// hexFile makes 24 MB of text that can be made smaller, but not by much.
 var hexFile = []string{"sh", "-c", "head -c 8000000 /dev/urandom | od -An -v -tx1 >data"}
 
-// goBuild builds a small module with all that it imports, and keeps nothing.
 const goBuild = `rm -rf cache && mkdir cache && GO111MODULE=off GOFLAGS= CGO_ENABLED=0 GOCACHE="$PWD/cache" go ` +
 	`build -o built main.go`
 
-// redis is a server and those that ask it, without a port.
 const redis = `redis-server --port 0 --unixsocket "$PWD/s" --save "" >/dev/null & sleep 1; redis-benchmark -s ` +
 	`"$PWD/s" -l -q -t get,set,lpush,lrange_300 >/dev/null`
 
@@ -65,7 +58,6 @@ const postgres = `PATH="$PATH:$(ls -d /usr/lib/postgresql/*/bin | tail -n 1)"; a
 	`until psql -h "$PWD/d" -U postgres -qc "" 2>/dev/null; do kill -0 $! || exit; sleep 0.2; done; ` +
 	loopBegin + `psql -h "$PWD/d" -U postgres -q -f work.pgsql >/dev/null || exit; done`
 
-// mariadb is a server and one that asks it, without a port.
 const mariadb = `PATH="$PATH:/usr/sbin"; as=; if [ "$(id -u)" -eq 0 ]; then chmod 711 .; as=--user=mysql; mkdir d; ` +
 	`chown mysql d; fi; mariadb-install-db --no-defaults $as --datadir="$PWD/d" ` +
 	`--auth-root-authentication-method=normal >log 2>&1 || exit; mariadbd --no-defaults $as --datadir="$PWD/d" ` +
@@ -74,12 +66,10 @@ const mariadb = `PATH="$PATH:/usr/sbin"; as=; if [ "$(id -u)" -eq 0 ]; then chmo
 	`until mariadb -S "$PWD/d/s" -u root -e "select 1" >/dev/null 2>&1; do kill -0 $! || exit; sleep 0.2; done; ` +
 	loopBegin + `mariadb -S "$PWD/d/s" -u root <work.marisql >/dev/null || exit; done`
 
-// git packs a history of its own making anew.
 const git = `git init -q r && cd r && git config user.name a && git config user.email a@b.c && for i in $(seq 60); ` +
 	`do tail -c +$((i * 1000)) ../data | head -c 400000 >f$((i % 7)); git add . && git commit -qm $i; done; ` +
 	loopBegin + `git repack -adfq --window=50 && git fsck --full 2>/dev/null && git log -p --stat >/dev/null || exit; done`
 
-// programs are all of them; of Java those of each JDK that is here.
 func programs() []program {
 	list := []program{
 		{"gcc", compiled, []string{bigSource}, nil, loop("gcc -O2 -c -o out.o " + bigSource), "gcc"},
@@ -148,7 +138,6 @@ func programs() []program {
 	return append(append(list, interpreted()...), generating()...)
 }
 
-// interpreted are the programs of interpreters, and of V8 and PHP, which also make code.
 func interpreted() []program {
 	php := func(options ...string) []string { return append(append([]string{"php"}, options...), "work.php") }
 	return []program{
@@ -170,7 +159,6 @@ func interpreted() []program {
 	}
 }
 
-// generating are the programs of runtimes that make code, or have a stack of their own.
 func generating() []program {
 	emulator := "qemu-" + map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]
 	return []program{

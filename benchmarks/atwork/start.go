@@ -25,7 +25,6 @@ const (
 	javaSource = "Work.java"
 )
 
-// source gives a program's text.
 func source(name string) ([]byte, error) {
 	switch name {
 	case bigSource:
@@ -36,10 +35,8 @@ func source(name string) ([]byte, error) {
 	return sources.ReadFile("src/" + name)
 }
 
-// bigFunctions is how many functions the source for the C compiler has: work for some seconds.
 const bigFunctions = 600
 
-// big is a C source with many functions that have something to optimize.
 func big() []byte {
 	var b bytes.Buffer
 	b.WriteString("struct s { int a[9]; double d; struct s *next; };\nint other(struct s *, int);\n")
@@ -62,11 +59,10 @@ func big() []byte {
 	return b.Bytes()
 }
 
-// missing names the first command of a program that is not installed, "" if all are.
 func (p *program) missing() string {
 	for _, c := range append(p.build[:len(p.build):len(p.build)], p.run, strings.Fields(p.probe())) {
 		if strings.HasPrefix(c[0], "./") {
-			continue // it is built
+			continue
 		}
 		if _, err := exec.LookPath(c[0]); err != nil {
 			return c[0]
@@ -75,7 +71,6 @@ func (p *program) missing() string {
 	return ""
 }
 
-// probe is the command that a loop in a shell repeats; the shell itself for others.
 func (p *program) probe() string {
 	command, loops := strings.CutPrefix(p.run[len(p.run)-1], loopBegin)
 	if !loops || p.name == "go-build" {
@@ -84,7 +79,6 @@ func (p *program) probe() string {
 	return command
 }
 
-// start makes the program and runs it for at most limit.
 func (p *program) start(ctx context.Context, limit time.Duration) (*testtargets.Target, error) {
 	if name := p.missing(); name != "" {
 		return nil, fmt.Errorf("%s is not installed; run scripts/setup-atwork.sh as root (Debian: %s)", name, p.debian)
@@ -100,7 +94,6 @@ func (p *program) start(ctx context.Context, limit time.Duration) (*testtargets.
 	return testtargets.Command(dir, limit, p.run...)
 }
 
-// make puts the sources into a directory and builds there.
 func (p *program) make(ctx context.Context, dir string) error {
 	for _, name := range p.sources {
 		text, err := source(name)

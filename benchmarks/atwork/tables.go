@@ -16,11 +16,10 @@ import (
 // Where -docs writes, from the repository's root, and the section's name.
 const (
 	page        = "benchmarks/results/atwork.md"
-	summaryPage = "docs/accuracy.md"
+	summaryPage = "docs/performance.md"
 	sectionName = "atwork"
 )
 
-// publish puts the tables into the pages.
 func (s *settings) publish(all []row) error {
 	if err := markdown.Replace(page, sectionName, func(string) string { return s.text(all) }); err != nil {
 		return err
@@ -28,7 +27,6 @@ func (s *settings) publish(all []row) error {
 	return markdown.Replace(summaryPage, sectionName, func(string) string { return summary(all) })
 }
 
-// text is the full account.
 func (s *settings) text(all []row) string {
 	var least, most float64
 	for i := range all {
@@ -42,7 +40,6 @@ func (s *settings) text(all []row) string {
 		machine.Kernel(), revisions(all), least, most, s.freq, table(all), lateStops(all), reasons(all))
 }
 
-// table has a line for each program.
 func table(all []row) string {
 	t := markdown.NewTable("program", "n", "complete, % (95 % interval)", "before (n)",
 		"frames: cfi, fp, heuristic, scan, %", "copied, KiB: median, p99",
@@ -64,7 +61,6 @@ func table(all []row) string {
 	return t.String()
 }
 
-// before is the share with the other build.
 func (r *row) before() string {
 	if r.Before == nil {
 		return ""
@@ -73,7 +69,6 @@ func (r *row) before() string {
 	return fmt.Sprintf("%s (%d)", percent(share), r.Before.Running)
 }
 
-// percent shows a share, rounded so that nothing that is incomplete becomes 100.
 func percent(x float64) string {
 	if x < 1 && x > 0.9999 {
 		return "99.99"
@@ -81,7 +76,6 @@ func percent(x float64) string {
 	return fmt.Sprintf("%.2f", 100*x)
 }
 
-// per is a part in percent, 0 of nothing.
 func per(part, whole float64) float64 {
 	if whole <= 0 {
 		return 0
@@ -89,11 +83,10 @@ func per(part, whole float64) float64 {
 	return 100 * part / whole
 }
 
-// methods shows the shares of the frames by how they were found.
 func methods(counts map[string]int64) string {
 	var sum int64
 	for m, n := range counts {
-		if m != "context" { // the registers themselves
+		if m != "context" {
 			sum += n
 		}
 	}
@@ -104,7 +97,6 @@ func methods(counts map[string]int64) string {
 	return strings.Join(shares, ", ")
 }
 
-// copied shows bytes.
 func copied(s *spread) string {
 	if s == nil {
 		return "-"
@@ -112,7 +104,6 @@ func copied(s *spread) string {
 	return fmt.Sprintf("%.1f, %.1f", s.P50/1024, s.P99/1024)
 }
 
-// lengths shows times.
 func lengths(s *spread) string {
 	if s == nil {
 		return "-"
@@ -120,7 +111,6 @@ func lengths(s *spread) string {
 	return fmt.Sprintf("%.0f, %.0f, %.0f", s.P50, s.P99, s.Max)
 }
 
-// longFreezes shows how many freezes are long, and why, where the build tells.
 func longFreezes(s *runStats) string {
 	text := fmt.Sprintf("%.2f", per(float64(s.long()), float64(s.Frozen)))
 	counts := map[string]int64{}
@@ -133,7 +123,6 @@ func longFreezes(s *runStats) string {
 	return text
 }
 
-// byCount sorts names by their counts, the greatest first.
 func byCount(m map[string]int64) []string {
 	return slices.SortedFunc(maps.Keys(m), func(a, b string) int {
 		if m[a] != m[b] {
@@ -143,7 +132,6 @@ func byCount(m map[string]int64) []string {
 	})
 }
 
-// ownCPU shows what a look costs prywalk, with all that it does besides.
 func ownCPU(r *row) string {
 	each := func(f *figures) string {
 		if f == nil || f.Stats.Frozen+f.Stats.Peeked == 0 {
@@ -157,7 +145,6 @@ func ownCPU(r *row) string {
 	return each(r.Now) + " (" + each(r.Before) + ")"
 }
 
-// reasons lists where stacks ended that are not complete.
 func reasons(all []row) string {
 	t := markdown.NewTable("program", "stacks", "% of all", "reason", "outermost frame that was found")
 	for i := range all {
@@ -210,7 +197,6 @@ func summary(all []row) string {
 	return t.String()
 }
 
-// mean is that of at least one number.
 func mean(xs []float64) float64 {
 	sum := 0.0
 	for _, x := range xs {
@@ -219,7 +205,6 @@ func mean(xs []float64) float64 {
 	return sum / float64(len(xs))
 }
 
-// brief is one line on what was just measured.
 func (r *row) brief() string {
 	if r.Error != "" || r.Now == nil {
 		return fmt.Sprintf("%-20s failed: %s", r.Name, strings.SplitN(r.Error, "\n", 2)[0])

@@ -28,10 +28,8 @@ const scripts = "src/more"
 // nobody is the ordinary user that runs the programs of -twice, and one of their two recordings.
 const nobody = 65534
 
-// asNobody begins a command that runs as that user.
 var asNobody = []string{"setpriv", "--reuid", strconv.Itoa(nobody), "--regid", strconv.Itoa(nobody), "--clear-groups"}
 
-// twiceTime is the length of a recording of -twice.
 const twiceTime = 4 * time.Second
 
 // as is a recording of a program: by root with the engine that prywalk chooses, or by the program's user with ptrace.
@@ -42,7 +40,6 @@ type as struct {
 
 var twiceAs = []as{{"root, auto", nil}, {"user, ptrace", asNobody}}
 
-// twice records each script's program as root and as an ordinary user.
 func (s *settings) twice(ctx context.Context, only []string) error {
 	if os.Getuid() != 0 {
 		return errors.New("-twice needs root: programs and one of two recordings run as another user")
@@ -67,7 +64,6 @@ func (s *settings) twice(ctx context.Context, only []string) error {
 	return nil
 }
 
-// twiceOf starts a program as the ordinary user, records it both ways, and stops it.
 func (s *settings) twiceOf(ctx context.Context, name string) error {
 	text, err := sources.ReadFile(scripts + "/" + name + ".sh")
 	if err != nil {
@@ -100,7 +96,6 @@ func (s *settings) twiceOf(ctx context.Context, name string) error {
 	return nil
 }
 
-// recordAs runs prywalk record on a process and its children.
 func (s *settings) recordAs(ctx context.Context, a *as, pid int) (*figures, error) {
 	dir, err := os.MkdirTemp("", "prywalk-atwork-")
 	if err != nil {
@@ -141,7 +136,6 @@ const twiceHead = `| program | recorded by | CPU with complete stacks, % | profi
 | --- | --- | --- | --- | --- | --- | --- | --- |
 `
 
-// twiceRow is a line of the table.
 func (f *figures) twiceRow(name, user string) string {
 	s := &f.Stats
 	unobserved := []string{}
@@ -174,7 +168,6 @@ func (s *runStats) overMS() string {
 	return text
 }
 
-// counts are the long freezes of each cause.
 func counts(long map[string]longFreezesOf) map[string]int64 {
 	m := map[string]int64{}
 	for cause, l := range long {

@@ -63,13 +63,10 @@ func main() {
 	}
 }
 
-// counts are the server's clocks, in nanoseconds.
 type counts struct{ Work, CPU int64 }
 
-// spent is the CPU time of work so far.
 var spent atomic.Int64
 
-// clock reads a clock of CPU time.
 func clock(id int32) int64 {
 	var ts unix.Timespec
 	_ = unix.ClockGettime(id, &ts) // these clocks are always there
@@ -86,7 +83,6 @@ func work(x uint64, steps int) uint64 {
 	return x
 }
 
-// server answers requests until its input ends, and prints its address first.
 func server(steps int) error {
 	http.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		runtime.LockOSThread()
@@ -111,7 +107,6 @@ func server(steps int) error {
 	return http.Serve(l, nil) //nolint:gosec // for a benchmark on the loopback interface
 }
 
-// client sends requests until its input ends.
 func client(addr string) {
 	for range connections {
 		go func() {
@@ -123,7 +118,6 @@ func client(addr string) {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-// get copies the answer to a request.
 func get(c *http.Client, url string, to io.Writer) error {
 	r, err := c.Get(url) //nolint:noctx // it ends with the process
 	if err != nil {
@@ -134,7 +128,6 @@ func get(c *http.Client, url string, to io.Writer) error {
 	return err
 }
 
-// part starts this program as the server or its client; stop ends it.
 func part(args ...string) (cmd *exec.Cmd, out io.Reader, stop func(), err error) {
 	cmd = exec.Command("/proc/self/exe", args...) //nolint:noctx // its input ends with this program
 	cmd.Stderr = os.Stderr
@@ -151,7 +144,6 @@ func part(args ...string) (cmd *exec.Cmd, out io.Reader, stop func(), err error)
 	}, cmd.Start()
 }
 
-// measure prints the table.
 func measure(prywalk string, n, freq, steps int, long time.Duration) error {
 	s, out, stop, err := part("-serve", "-work", strconv.Itoa(steps))
 	if err != nil {
@@ -182,13 +174,11 @@ func measure(prywalk string, n, freq, steps int, long time.Duration) error {
 	return nil
 }
 
-// errorsOf are the errors of recordings.
 type errorsOf struct {
 	n, within           int
 	sum, squares, worst float64
 }
 
-// record records once.
 func (e *errorsOf) record(prywalk, engine string, pid int, addr string, freq int, long time.Duration) error {
 	dir, err := os.MkdirTemp("", "prywalk-bursts-")
 	if err != nil {
@@ -243,7 +233,6 @@ func (e *errorsOf) record(prywalk, engine string, pid int, addr string, freq int
 	return nil
 }
 
-// print prints the sum of all.
 func (e *errorsOf) print(engine string) {
 	n := float64(e.n)
 	mean := e.sum / n
@@ -252,7 +241,6 @@ func (e *errorsOf) print(engine string) {
 		engine, e.n, mean, math.Sqrt(max(e.squares-n*mean*mean, 0)/max(n-1, 1)), e.worst, e.within)
 }
 
-// ask gives the server's clocks.
 func ask(addr string) (c counts, err error) {
 	var text strings.Builder
 	if err := get(http.DefaultClient, "http://"+addr+"/counts", &text); err != nil {
@@ -286,7 +274,6 @@ func share(prywalk, file string) (float64, error) {
 	return 0, nil
 }
 
-// loadNow gives the machine's load of the last minute.
 func loadNow() string {
 	text, _ := os.ReadFile("/proc/loadavg")
 	first, _, _ := strings.Cut(string(text), " ")

@@ -44,7 +44,6 @@ func TestATableThatCannotBeReadIsAnError(t *testing.T) {
 	}
 }
 
-// The charts in docs are those of the tables in results: whoever changes one makes the other anew.
 func TestChartsInDocsAreOfTheTables(t *testing.T) {
 	root := filepath.Join("..", "..")
 	dir := t.TempDir()

@@ -15,7 +15,6 @@ import (
 	"prywalk/benchmarks/command"
 )
 
-// results has the tables that the charts show.
 const results = "benchmarks/results/overhead.md"
 
 // chart is a picture: which rows of the tables it shows, and how a row is called in it.
@@ -26,18 +25,14 @@ type chart struct {
 	order       func(a, b row) int // of the rows; equal ones stand as in the tables
 }
 
-// As the tables have them, or slow rates first, or those with a processor to spare.
 func asTheyAre(_, _ row) int { return 0 }
 func byRate(a, b row) int    { return cmp.Compare(a.hz, b.hz) }
 func byRunning(a, b row) int { return cmp.Compare(a.running, b.running) }
 
-// usual tells rows of workloads that are like what people run.
 var usual = map[string]bool{"redis": true, "postgres": true, "goserver": true, "python": true, "jvm": true, "c": true}
 
-// worst are those that a higher rate hurts most, beside the one that computes.
 var worst = map[string]bool{"busy": true, "locks": true, "wake": true}
 
-// charts are drawn in this order.
 var charts = []chart{
 	{
 		"cost.svg", "Throughput that is left at 100 looks a second, of six programs",
@@ -78,7 +73,6 @@ func main() {
 	}
 }
 
-// draw writes all charts of a page of results into a directory.
 func draw(page, dir string) error {
 	text, err := os.ReadFile(page)
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"strings"
 )
 
-// row is one line of a table of ratios.
 type row struct {
 	workload, tool, threads string
 	running, hz             int
@@ -64,7 +63,6 @@ func parse(page string) ([]row, error) {
 	return rows, nil
 }
 
-// parseRow reads one line of a table.
 func parseRow(workload, line string) (row, error) {
 	cells := strings.Split(strings.Trim(line, "| "), "|")
 	if len(cells) <= colInterval {
@@ -78,7 +76,7 @@ func parseRow(workload, line string) (row, error) {
 	if !ok {
 		return row{}, fmt.Errorf("%q is no interval", cells[colInterval])
 	}
-	high, _, _ = strings.Cut(high, " ") // a remark may follow
+	high, _, _ = strings.Cut(high, " ")
 	var err error
 	number := func(text string) float64 {
 		v, e := strconv.ParseFloat(text, 64)

@@ -14,10 +14,8 @@ import (
 // risen.
 const runs = 12
 
-// baseline has the values of each count, in rising order.
 type baseline map[string][]float64
 
-// add adds values.
 func (b baseline) add(v values) {
 	for name, n := range v {
 		b[name] = append(b[name], n)
@@ -25,7 +23,6 @@ func (b baseline) add(v values) {
 	}
 }
 
-// limit is the largest value of a count that has not risen.
 func (b baseline) limit(name string) (float64, bool) {
 	all := b[name]
 	if len(all) == 0 {
@@ -51,7 +48,6 @@ func (b baseline) risen(v values) (out []string) {
 	return out
 }
 
-// readBaseline reads the file.
 func readBaseline(path string) (baseline, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -61,7 +57,6 @@ func readBaseline(path string) (baseline, error) {
 	return b, json.Unmarshal(text, &b)
 }
 
-// write writes the file, a line for each count.
 func (b baseline) write(path string) error {
 	out := []byte("{\n")
 	for i, name := range slices.Sorted(maps.Keys(b)) {

@@ -16,10 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "write a new baseline")
 
-// baselinePath is the baseline of this architecture: system calls differ between them.
 var baselinePath = filepath.Join("testdata", "baseline_"+runtime.GOARCH+".json")
 
-// targets are the small fixed targets of which ticks are counted.
 var targets = []struct {
 	name              string
 	burners, sleepers int
@@ -29,7 +27,6 @@ var targets = []struct {
 	{"300 sleeping", 0, 300},
 }
 
-// TestNoCountHasRisen: see the package comment.
 func TestNoCountHasRisen(t *testing.T) {
 	dir := t.TempDir()
 	binary, err := compile(dir, "crowd")
@@ -44,7 +41,7 @@ func TestNoCountHasRisen(t *testing.T) {
 	if !*update {
 		old, err = readBaseline(baselinePath)
 		if errors.Is(err, fs.ErrNotExist) {
-			t.Skipf("nobody has measured %s yet: go -C benchmarks test ./counts -run Risen -update does", runtime.GOARCH)
+			t.Skipf("no figures of %s yet: go -C benchmarks test ./counts -run Risen -update makes them", runtime.GOARCH)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -86,7 +83,6 @@ func TestNoCountHasRisen(t *testing.T) {
 	}
 }
 
-// begin starts a target.
 func begin(t *testing.T, binary string, burners, sleepers int) *crowd {
 	t.Helper()
 	c, err := startCrowd(binary, burners, sleepers)
@@ -97,7 +93,6 @@ func begin(t *testing.T, binary string, burners, sleepers int) *crowd {
 	return c
 }
 
-// judge measures until nothing is above the limits, or for a new baseline.
 func judge(t *testing.T, old, fresh baseline, measure func() (values, error), prefix string) {
 	t.Helper()
 	var least values
@@ -138,7 +133,6 @@ func TestACountAboveItsLimitHasRisen(t *testing.T) {
 	}
 }
 
-// TestABaselineIsReadAsWritten: to two digits.
 func TestABaselineIsReadAsWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "b.json")
 	b := baseline{"a": {1, 2.25}, "b: c": {0}}

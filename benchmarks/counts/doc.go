@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package counts holds what looking costs in things that can be counted. They are stops, system calls, bytes copied
-// from the target, allocations, for each look and for each tick of small fixed targets. Unlike times, they say the
-// same on any machine and under any load, so that a test can fail when one has risen.
+// Package counts holds the countable cost of observations: stops, system calls, bytes copied from the target and
+// allocations, for each observation and each tick of small fixed targets. Unlike times, they are the same on any
+// machine under any load, so that a test can fail when one has risen.
 //
-// System calls that only pass time ([procmem.Waits]) are left out: how many there are is the machine's mood. Where
-// anybody on the machine has a child, a tick looks for new threads. So that others make no difference, a program has
-// children in each tick.
+// System calls that only pass time ([procmem.Waits]) are left out, as their number depends on the load. A birth of any
+// process on the machine makes a tick search for new threads; so that others make no difference, a program has children
+// in each tick.
 //
 // # When a count has risen
 //
@@ -22,6 +22,6 @@
 //
 //	go -C benchmarks test ./counts -run Risen -update
 //
-// For arm64 the emulated machine measures (package integration/arm64), and only single looks: how many ticks a second
-// it makes is another matter on each machine that emulates it.
+// For arm64 the emulated machine measures (package integration/arm64), and only single observations: how many
+// ticks a second it makes is another matter on each machine that emulates it.
 package counts

@@ -8,15 +8,13 @@ import (
 	"time"
 
 	"prywalk/internal/code"
-	"prywalk/internal/look"
+	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/ptrace"
 )
 
-// values are counts by name.
 type values map[string]float64
 
-// reading is what was counted at a moment.
 type reading struct{ calls, copied float64 }
 
 func readCalls() reading {
@@ -35,11 +33,11 @@ func looks(c *crowd) (v values, err error) {
 		return nil, err
 	}
 	defer p.Close()
-	look.OnThread(func() {
+	observe.OnThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
-		pool := look.NewPool(64)
-		l := look.New(ctl, pool, look.Ladder)
+		pool := observe.NewPool(64)
+		l := observe.New(ctl, pool, observe.Ladder)
 		var freeze, peek, reuse values
 		if freeze, err = freezes(l, p.Memory(), pool, c); err != nil {
 			return
@@ -56,15 +54,14 @@ func looks(c *crowd) (v values, err error) {
 	return v, err
 }
 
-// freezes looks at the thread that runs.
-func freezes(l *look.Looker, m *procmem.Memory, pool *look.Pool, c *crowd) (values, error) {
+func freezes(l *observe.Observer, m *procmem.Memory, pool *observe.Pool, c *crowd) (values, error) {
 	budget := procmem.NewBudget(64)
-	t := look.NewThread(c.pid, c.burners[0], budget)
+	t := observe.NewThread(c.pid, c.burners[0], budget)
 	t.Memory = m
 	defer t.Close()
 	var least values
-	var frozen *look.Shot
-	done := func(_ *look.Thread, s *look.Shot, _ error) { frozen = s }
+	var frozen *observe.RawSample
+	done := func(_ *observe.Thread, s *observe.RawSample, _ error) { frozen = s }
 	end := time.Now().Add(settling)
 	for n := 0; n < looksAt; {
 		if time.Now().After(end) {
@@ -77,7 +74,7 @@ func freezes(l *look.Looker, m *procmem.Memory, pool *look.Pool, c *crowd) (valu
 		if err != nil {
 			return nil, err
 		}
-		if outcome == look.Pending {
+		if outcome == observe.Pending {
 			l.Collect(procmem.Now()+2e9, done)
 			s = frozen
 		}
@@ -85,7 +82,7 @@ func freezes(l *look.Looker, m *procmem.Memory, pool *look.Pool, c *crowd) (valu
 		if s == nil {
 			continue
 		}
-		if n++; s.How == look.ByFreeze && n > 1 { // the first opens files
+		if n++; s.How == observe.ByStop && n > 1 {
 			least = lower(least, values{"calls": after.calls - before.calls, "bytes": after.copied - before.copied})
 		}
 		pool.Put(s)
@@ -93,16 +90,15 @@ func freezes(l *look.Looker, m *procmem.Memory, pool *look.Pool, c *crowd) (valu
 	return least, nil
 }
 
-// peeks looks at each sleeper twice.
-func peeks(l *look.Looker, m *procmem.Memory, pool *look.Pool, c *crowd) (peek, reuse values, err error) {
+func peeks(l *observe.Observer, m *procmem.Memory, pool *observe.Pool, c *crowd) (peek, reuse values, err error) {
 	budget := procmem.NewBudget(64)
 	for _, tid := range c.sleepers {
-		t := look.NewThread(c.pid, tid, budget)
+		t := observe.NewThread(c.pid, tid, budget)
 		t.Memory = m
 		before := readCalls()
 		outcome, s, err := l.Begin(t)
 		mid := readCalls()
-		if err != nil || outcome != look.Done {
+		if err != nil || outcome != observe.Done {
 			t.Close()
 			return nil, nil, fmt.Errorf("a sleeper's first look: outcome %d, %w", outcome, err)
 		}
@@ -110,7 +106,7 @@ func peeks(l *look.Looker, m *procmem.Memory, pool *look.Pool, c *crowd) (peek, 
 		outcome, _, err = l.Begin(t)
 		after := readCalls()
 		t.Close()
-		if err != nil || outcome != look.Reused {
+		if err != nil || outcome != observe.Reused {
 			return nil, nil, fmt.Errorf("a sleeper's second look: outcome %d, %w", outcome, err)
 		}
 		peek = lower(peek, values{"calls": mid.calls - before.calls, "bytes": mid.copied - before.copied})
@@ -119,7 +115,6 @@ func peeks(l *look.Looker, m *procmem.Memory, pool *look.Pool, c *crowd) (peek, 
 	return peek, reuse, nil
 }
 
-// lower takes the lower value of each count.
 func lower(a, b values) values {
 	if a == nil {
 		return b

@@ -17,11 +17,10 @@ import (
 // crowd is a target that runs: threads that compute, and threads that sleep. It ends with this process.
 type crowd struct {
 	pid               int
-	burners, sleepers []int // threads' numbers
+	burners, sleepers []int
 	stop              func()
 }
 
-// compile makes a program of testdata.
 func compile(dir, name string) (string, error) {
 	binary := filepath.Join(dir, name)
 	source := filepath.Join("testdata", name+".c")
@@ -32,7 +31,6 @@ func compile(dir, name string) (string, error) {
 	return binary, nil
 }
 
-// startCrowd starts a target, and waits until its sleepers sleep.
 func startCrowd(binary string, burners, sleepers int) (*crowd, error) {
 	pid, stop, err := start(binary, strconv.Itoa(burners), strconv.Itoa(sleepers))
 	if err != nil {
@@ -46,7 +44,6 @@ func startCrowd(binary string, burners, sleepers int) (*crowd, error) {
 	return c, nil
 }
 
-// start starts a program of testdata, and waits until it is ready.
 func start(binary string, args ...string) (pid int, stop func(), err error) {
 	cmd := exec.Command(binary, args...)
 	in, err := cmd.StdinPipe()
@@ -61,7 +58,7 @@ func start(binary string, args ...string) (pid int, stop func(), err error) {
 		return 0, nil, err
 	}
 	stop = func() {
-		_ = in.Close() // which ends it
+		_ = in.Close()
 		_ = cmd.Wait()
 	}
 	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
@@ -71,10 +68,8 @@ func start(binary string, args ...string) (pid int, stop func(), err error) {
 	return cmd.Process.Pid, stop, nil
 }
 
-// settling bounds the wait until the sleepers sleep.
 const settling = time.Minute
 
-// sort finds out who sleeps. The first thread does, too, and is counted with neither.
 func (c *crowd) sort(burners, sleepers int) error {
 	for end := time.Now().Add(settling); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		tids, err := procmem.ListTasks(c.pid, nil)

@@ -13,7 +13,6 @@ import (
 )
 
 const (
-	// freq is the number of ticks a second.
 	freq = 100
 	// settled is how long a sampler runs before the first window: sleepers are then looked at as
 	// seldom as they ever are.
@@ -23,13 +22,11 @@ const (
 	window = time.Second
 )
 
-// session is a sampler that runs on a target.
 type session struct {
 	sampler *sampler.Sampler
 	stop    func() error
 }
 
-// sample starts sampling.
 func sample(c *crowd) (*session, error) {
 	images := code.NewImageCache(0)
 	t, err := images.Open(c.pid)
@@ -48,8 +45,8 @@ func sample(c *crowd) (*session, error) {
 	return &session{s, func() error {
 		cancel()
 		err := <-done
-		_ = s.Close()      // of descriptors that were only read
-		_ = images.Close() // the same
+		_ = s.Close() // of descriptors that were only read
+		_ = images.Close()
 		return err
 	}}, nil
 }
@@ -61,7 +58,7 @@ func (s *session) ticks() values {
 	time.Sleep(window)
 	after, q, n := readCalls(), s.sampler.Progress(), time.Since(began).Seconds()*freq
 	return values{
-		"stops": float64(q.Frozen-p.Frozen) / n, "calls": (after.calls - before.calls) / n,
+		"stops": float64(q.Stopped-p.Stopped) / n, "calls": (after.calls - before.calls) / n,
 		"bytes": (after.copied - before.copied) / n,
 	}
 }
@@ -76,7 +73,6 @@ func (s *session) allocations() values {
 	return values{"allocations": (s.mallocs() - before) / n}
 }
 
-// mallocs gives how many objects were allocated.
 func (s *session) mallocs() float64 {
 	s.sampler.Hold()
 	for !s.sampler.Held() {

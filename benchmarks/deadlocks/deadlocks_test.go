@@ -11,7 +11,6 @@ import (
 	"prywalk/internal/waits"
 )
 
-// patience is how long it may take until enough waits were seen.
 const patience = 4 * time.Minute
 
 // TestContendedServersHaveNoDeadlock: locks are passed on between any two readings of them. Each is looked at until
@@ -46,7 +45,6 @@ func TestContendedServersHaveNoDeadlock(t *testing.T) {
 	}
 }
 
-// TestTalliesAreCounted: what is idle does not count, and locks that no owner can be read of are told from the others.
 func TestTalliesAreCounted(t *testing.T) {
 	l := &tally{Waits: map[waits.Kind]int{}}
 	l.add(locks(
@@ -60,7 +58,6 @@ func TestTalliesAreCounted(t *testing.T) {
 	}
 }
 
-// lock is a lock of a made-up look.
 type lock struct {
 	kind    waits.Kind
 	idle    string

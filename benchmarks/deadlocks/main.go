@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Deadlocks looks at the locks of contended servers, again and again, as dump --locks does. It counts the waits
+// Deadlocks reads the locks of contended servers repeatedly, as dump --locks does. It counts the waits
 // that it sees, the owners that are named, and the deadlocks that are found: there are none.
 package main
 
@@ -21,12 +21,10 @@ import (
 	"prywalk/internal/waits"
 )
 
-// programs are the test targets that are looked at.
 var programs = []string{"redis-contended", "postgres-contended", "mariadb-contended", "java-contended"}
 
 func main() { command.Main("deadlocks", run) }
 
-// errFalse reports deadlocks in programs that go on.
 var errFalse = errors.New("a deadlock was reported of a program that has none")
 
 func run(ctx context.Context, args []string) error {
@@ -68,7 +66,6 @@ func lookAtEach(ctx context.Context, names []string, length time.Duration, toget
 	return slices.DeleteFunc(all, func(t *tally) bool { return t == nil }), errors.Join(errs...)
 }
 
-// lookAt starts a program and looks at it for a time.
 func lookAt(ctx context.Context, name string, length time.Duration) (*tally, error) {
 	target, err := testtargets.Start(name, testtargets.Options{Limit: length + 10*time.Minute})
 	if err != nil {
@@ -79,7 +76,6 @@ func lookAt(ctx context.Context, name string, length time.Duration) (*tally, err
 	return watch(ctx, name, target.PIDs, func(*tally) bool { return time.Since(began) >= length })
 }
 
-// kinds says how many waits were seen at locks of each kind.
 func (t *tally) kinds() string {
 	kinds := slices.Sorted(maps.Keys(t.Waits))
 	slices.SortStableFunc(kinds, func(a, b waits.Kind) int { return t.Waits[b] - t.Waits[a] })

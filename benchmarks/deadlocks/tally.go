@@ -15,14 +15,13 @@ import (
 	"prywalk/internal/waits"
 )
 
-// tally counts what looks at the locks of a program found.
 type tally struct {
 	Program string
 	Looks   int
 	// Waits are waiters seen at locks, by the lock's kind; those that are idle by a rule are left out.
 	Waits map[waits.Kind]int
 	// Ownable are those of them at locks that can have an owner. Named are those whose own look names it, and Free those
-	// that found that nobody had the lock.
+	// that found the lock free.
 	Ownable, Named, Free int
 	// Owned are those at locks whose owner was looked at while it had the lock.
 	Owned int
@@ -32,7 +31,6 @@ type tally struct {
 	Seconds float64
 }
 
-// all is how many waits were seen.
 func (t *tally) all() (n int) {
 	for _, k := range t.Waits {
 		n += k
@@ -40,7 +38,6 @@ func (t *tally) all() (n int) {
 	return n
 }
 
-// add counts what one look found.
 func (t *tally) add(l *dump.Locks) {
 	t.Looks++
 	for i := range l.Locks {
@@ -72,7 +69,7 @@ func (t *tally) add(l *dump.Locks) {
 	t.Deadlocks += len(l.Deadlocks)
 }
 
-// waitsFor tells for each thread which one it was seen to wait for, each in its own look.
+// waitsFor gives for each thread the one that it waits for, by its own sample.
 func waitsFor(l *dump.Locks) map[int]int {
 	g := map[int]int{}
 	for _, p := range l.Processes {
@@ -85,7 +82,6 @@ func waitsFor(l *dump.Locks) map[int]int {
 	return g
 }
 
-// watch looks at the locks of a program until enough says so. pids lists its processes.
 func watch(ctx context.Context, name string, pids func() []int, enough func(*tally) bool) (*tally, error) {
 	t := &tally{Program: name, Waits: map[waits.Kind]int{}}
 	images, names := code.NewImageCache(0), symbols.NewNamer()
@@ -103,10 +99,8 @@ func watch(ctx context.Context, name string, pids func() []int, enough func(*tal
 	return t, ctx.Err()
 }
 
-// errGone reports that none of a program's processes is there any more.
 var errGone = errors.New("it has ended")
 
-// locksOf looks once at the locks of processes. Some may end meanwhile.
 func locksOf(images *code.ImageCache, names *symbols.Namer, pids []int) (*dump.Locks, error) {
 	var targets []*code.Process
 	for _, pid := range pids {
@@ -120,14 +114,13 @@ func locksOf(images *code.ImageCache, names *symbols.Namer, pids []int) (*dump.L
 	if len(targets) == 0 {
 		return nil, errGone
 	}
-	l, err := dump.LookAtLocks(targets, dump.Options{MaxDepth: -1, Names: names})
+	l, err := dump.ExamineLocks(targets, dump.Options{MaxDepth: -1, Names: names})
 	if len(l.Processes) > 0 && !errors.Is(err, dump.ErrHung) {
 		err = nil // a thread or process that ended is none of our business
 	}
 	return l, err
 }
 
-// write writes the tallies as a table.
 func write(w io.Writer, all []*tally) {
 	fmt.Fprint(w,
 		"| program | looked at for | looks | waits seen | at locks that store an owner | owner named | nobody had it | "+

@@ -13,7 +13,6 @@ import (
 	"strings"
 )
 
-// debugDir is where distributions put separate debug files (gdb's default debug-file-directory).
 const debugDir = "/usr/lib/debug/.build-id"
 
 // Func is a function of a file.
@@ -27,8 +26,8 @@ type Func struct {
 // Table has the functions of one file.
 type Table struct {
 	segments []elf.ProgHeader
-	symbols  []Func // by Start
-	unnamed  []Func // by Start
+	symbols  []Func
+	unnamed  []Func
 }
 
 // Open reads the file's tables. names is another file at the same addresses that has its symbols (what it
@@ -61,7 +60,6 @@ func Open(path, names string) (*Table, error) {
 	return t, nil
 }
 
-// before orders by place; of several names of one place the most public comes first.
 func before(a, b Func) int {
 	return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End),
 		cmp.Compare(underscores(a.Name), underscores(b.Name)), cmp.Compare(len(a.Name), len(b.Name)),
@@ -70,7 +68,6 @@ func before(a, b Func) int {
 
 func underscores(s string) int { return len(s) - len(strings.TrimLeft(s, "_")) }
 
-// add takes in the functions of both symbol tables.
 func (t *Table) add(f *elf.File) {
 	static, _ := f.Symbols() // a file without symbols is none the worse
 	dynamic, _ := f.DynamicSymbols()
@@ -127,7 +124,6 @@ func (t *Table) At(offset uint64) (Func, bool) {
 // nested is how many functions that begin before an address are looked at: symbols can lie within others.
 const nested = 32
 
-// innermost gives the function that has addr and begins last.
 func innermost(funcs []Func, addr uint64) (Func, bool) {
 	i, _ := slices.BinarySearchFunc(funcs, addr, func(f Func, a uint64) int {
 		if f.Start <= a {

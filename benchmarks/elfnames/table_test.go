@@ -58,7 +58,6 @@ func TestEveryFunctionOfAFileIsFoundAtItsAddress(t *testing.T) {
 	}
 }
 
-// offsetOf gives the file offset of an address.
 func offsetOf(f *elf.File, addr uint64) (uint64, bool) {
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_LOAD && addr >= p.Vaddr && addr < p.Vaddr+p.Filesz {
@@ -68,7 +67,7 @@ func offsetOf(f *elf.File, addr uint64) (uint64, bool) {
 	return 0, false
 }
 
-func TestFunctionsWithoutSymbolsAreToldApart(t *testing.T) {
+func TestFunctionsWithoutSymbolsAreDistinguished(t *testing.T) {
 	table := &Table{
 		segments: []elf.ProgHeader{{Type: elf.PT_LOAD, Off: 0x1000, Vaddr: 0x401000, Filesz: 0x1000}},
 		symbols:  []Func{{0x401000, 0x401100, "outer"}, {0x401010, 0x401020, "inner"}},

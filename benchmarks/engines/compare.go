@@ -12,10 +12,8 @@ import (
 )
 
 const (
-	// leastShown is the share of a function below which a comparison leaves it out.
 	leastShown = 0.01
-	// mostShown is how many functions of a program it has.
-	mostShown = 10
+	mostShown  = 10
 )
 
 // compare prints rows of a table under a program's name, of the functions that perf record sees most. Each engine's
@@ -54,7 +52,6 @@ func compare(program string, runs map[string][]run) {
 // studentT is Student's t for a two-sided 95 % interval of the difference of two means, each of so many recordings.
 var studentT = []float64{0, math.Inf(1), 4.30, 2.78, 2.45, 2.31, 2.23, 2.18, 2.14}
 
-// apart gives a mean share and its difference from the reference's, in points.
 func apart(runs, reference []run, of func(*run) float64) string {
 	if len(runs) == 0 || len(reference) == 0 {
 		return ""
@@ -87,7 +84,6 @@ func meanOf(runs, reference []run, of func(*run) float64) (mean, variance float6
 	return mean, max(variance, mean*(1-mean)/max(samples*n/float64(len(reference)), 1))
 }
 
-// aliases are the names that a C library has for the same code.
 var aliases = regexp.MustCompile(`^(_|GI_|libc_|new_)+`)
 
 // rename gives functions the names that all tools can give: without parameters, results, template arguments, and the
@@ -111,7 +107,7 @@ func plainName(name string) string {
 		name = fields[len(fields)-1]
 	}
 	if at := strings.LastIndexByte(name, '/'); at >= 0 && !strings.HasPrefix(name, "[") {
-		name = name[at+1:] // Go's packages
+		name = name[at+1:]
 	}
 	if plain := aliases.ReplaceAllString(name, ""); plain != "" {
 		name = plain

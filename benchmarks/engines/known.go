@@ -22,7 +22,6 @@ type known struct {
 	out *bufio.Scanner
 }
 
-// startKnown starts it in one of its modes, with so many threads.
 func startKnown(mode string, threads int) (*known, error) {
 	file, err := testtargets.Compile("turns.c", "-O2")
 	if err != nil {
@@ -49,14 +48,12 @@ func startKnown(mode string, threads int) (*known, error) {
 	return k, nil
 }
 
-// stop ends it.
 func (k *known) stop() {
 	_ = k.in.Close()
 	_ = k.cmd.Process.Kill()
-	_ = k.cmd.Wait() // it was killed
+	_ = k.cmd.Wait()
 }
 
-// sums gives the nanoseconds of each function since the beginning, and of the process as "all".
 func (k *known) sums() (map[string]float64, error) {
 	if _, err := io.WriteString(k.in, "\n"); err != nil {
 		return nil, err
@@ -79,7 +76,6 @@ func (k *known) sums() (map[string]float64, error) {
 // itself names the column of what the program knows of the time in which a tool recorded.
 func itself(tool string) string { return "truth beside " + tool }
 
-// during gives what the program itself knows of the time in which do runs.
 func (k *known) during(do func() (run, error)) (r, truth run, err error) {
 	before, err := k.sums()
 	if err != nil {

@@ -34,7 +34,6 @@ import (
 	"prywalk/benchmarks/perfscript"
 )
 
-// job is what is to be measured.
 type job struct {
 	prywalk string
 	pid     int
@@ -47,7 +46,6 @@ type job struct {
 	program string
 }
 
-// run is one recording: shares by function.
 type run struct {
 	shares map[string]float64
 	named  float64 // share of the time that has a function
@@ -58,7 +56,6 @@ type run struct {
 
 var tools = []string{"perf", "ptrace", "perf record"}
 
-// besideOf gives the name of what perf record sees while a tool records.
 func besideOf(tool string) string { return "perf record beside " + tool }
 
 func main() {
@@ -209,7 +206,6 @@ func (r *run) scale(total float64) {
 	r.named /= max(total, 1)
 }
 
-// leaf gives the innermost function outside of the kernel, not one that was inlined.
 func leaf(s *profile.Sample) string {
 	for _, l := range s.Location {
 		if l.Mapping != nil && l.Mapping.File == "[kernel]" {
@@ -240,7 +236,7 @@ func (j *job) perf() (run, error) {
 	_, err = perfscript.Parse(bytes.NewReader(out), func(s *perfscript.Sample) error {
 		name := "?"
 		if f := s.User(); f != nil {
-			name, _, _ = strings.Cut(strings.TrimSuffix(f.Name, ".abi0"), "@") // versions of symbols
+			name, _, _ = strings.Cut(strings.TrimSuffix(f.Name, ".abi0"), "@")
 			r.named++
 		}
 		r.shares[name]++
@@ -252,7 +248,6 @@ func (j *job) perf() (run, error) {
 	return r, err
 }
 
-// print prints a table: mean, least and most of each tool.
 func (j *job) print(runs map[string][]run) {
 	mean := map[string]float64{}
 	for _, r := range runs["perf record"] {
@@ -264,7 +259,7 @@ func (j *job) print(runs map[string][]run) {
 		for _, r := range runs[tool] {
 			for name, v := range r.shares {
 				if strings.HasPrefix(tool, itself("")) {
-					mean[name] += 1 + v // first of all
+					mean[name] += 1 + v
 				} else {
 					mean[name] += v / 100
 				}

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Starts nine programs one after the other, and prints a table of where their processor time goes by both engines and
-# by perf record: docs "Both engines beside perf, nine programs" in benchmarks/results/shares.md.
+# by perf record: "Nine programs" in benchmarks/results/shares.md.
 #
 #   sh benchmarks/engines/nine.sh [PRYWALK [PROGRAM…]]
 #

@@ -93,7 +93,6 @@ func untilNamed(ctx context.Context, pid int, file string) (float64, error) {
 	return float64(named-began.UnixNano()) / 1e6, nil
 }
 
-// parse reads a recording.
 func parse(file string) (*profile.Profile, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -103,7 +102,6 @@ func parse(file string) (*profile.Profile, error) {
 	return profile.Parse(f)
 }
 
-// tell prints figures of one kind.
 func tell(what string, all []float64) {
 	slices.Sort(all)
 	low, high := stats.MedianInterval(all)
@@ -111,7 +109,6 @@ func tell(what string, all []float64) {
 		all[len(all)-1], len(all))
 }
 
-// resident gives the largest resident size of a process that has ended, in 10^6 bytes (getrusage(2)).
 func resident(cmd *exec.Cmd) float64 {
 	if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
 		return float64(u.Maxrss) * 1024 / 1e6

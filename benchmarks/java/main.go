@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command java measures what profilers take of a Java program at work, and whether they tell the truth of it:
+// Command java measures what profilers take of a Java program at work, and whether their shares are true:
 //
 //	scripts/setup-java-load.sh bin/java-load        libraries and async-profiler, from Maven's repository
 //	make build
@@ -16,7 +16,7 @@
 //
 // The program (src/Shop.java) serves orders with Jackson, H2 and Lucene. A round has one window for each tool and one
 // without any, in random order. A tool's ratio is the work in its window by the work in the round's window without. It
-// is told of the work in a second. It is also told of the work for each second of processor time that the working
+// prints the work in a second. It also prints the work for each second of processor time that the working
 // threads got, which others on the machine change less. The program measures the processor time of its five stages
 // itself, which is the truth for the shares that the tools see. Windows of all tools are of one process.
 package main
@@ -54,7 +54,6 @@ var (
 
 func main() { command.Main("java", run) }
 
-// settle is how long a tool that was switched on is given before a window begins.
 const settle = 500 * time.Millisecond
 
 func run(ctx context.Context, args []string) error {
@@ -86,7 +85,6 @@ func run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// target measures on one process.
 func target(ctx context.Context, dir string, names []string, sleeping int, end time.Time) error {
 	s, err := startShop(ctx, dir, sleeping)
 	if err != nil {
@@ -137,7 +135,6 @@ func firstJFR(ctx context.Context, s *shop, tools []*tool) error {
 	return nil
 }
 
-// round measures one window with each tool, and one without any.
 func round(ctx context.Context, s *shop, tools []*tool, rng *rand.Rand) error {
 	var bare stretch
 	got := make([]stretch, len(tools))
@@ -166,7 +163,6 @@ func round(ctx context.Context, s *shop, tools []*tool, rng *rand.Rand) error {
 	return nil
 }
 
-// pause waits, unless the run is ended.
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():

@@ -33,19 +33,16 @@ import (
 // mostly.
 const reuseTolerance = 10 * time.Millisecond
 
-// numbers is when the methods were called. Their numbers grow.
 type numbers struct {
 	sync.Mutex
 	seen []called
 }
 
-// called is when a method's number was seen first, and last.
 type called struct {
 	number      int
 	first, last time.Time
 }
 
-// watch looks at the number until the context ends.
 func (n *numbers) watch(ctx context.Context, file []byte) {
 	for ctx.Err() == nil {
 		is, now := int(littleendian.LittleEndian.Uint32(file)), time.Now()
@@ -75,19 +72,16 @@ func (n *numbers) called(number int, from, to time.Time) bool {
 	return i < len(n.seen) && from.Before(n.seen[i].first.Add(reuseTolerance))
 }
 
-// judged is what a tool's samples of the program's first thread are like.
 type judged struct {
-	samples, right, wrong int            // and the numbered names
+	samples, right, wrong int
 	between               int            // right ones: called in the interval, but neither at its beginning nor end
 	other                 map[string]int // names of what is called where a number belongs
 }
 
-// reuseTools are the tools that are judged, with the event of async-profiler's.
 var reuseTools = []struct{ name, event string }{
 	{"prywalk", ""}, {"async-cpu", "cpu"}, {"async-itimer", "itimer"}, {"jfr", ""},
 }
 
-// measureReuse judges the names of each tool in a process of its own.
 func measureReuse(ctx context.Context, dir string) error {
 	source, err := testtargets.Source("Reuse.java")
 	if err != nil {
@@ -114,7 +108,6 @@ func measureReuse(ctx context.Context, dir string) error {
 	return nil
 }
 
-// judgeReuse runs the program, has a tool look at it, and judges what that has seen.
 func judgeReuse(ctx context.Context, dir, name, event string) (*judged, error) {
 	shared := filepath.Join(dir, "number-"+name)
 	if err := os.WriteFile(shared, make([]byte, os.Getpagesize()), 0o600); err != nil {
@@ -143,7 +136,7 @@ func judgeReuse(ctx context.Context, dir, name, event string) (*judged, error) {
 	defer func() {
 		stop()
 		watching.Wait()
-		_ = cmd.Wait() // it was killed
+		_ = cmd.Wait()
 		_ = unix.Munmap(number)
 	}()
 	if err := pause(ctx, *warm); err != nil {
@@ -176,7 +169,6 @@ func judgeReuse(ctx context.Context, dir, name, event string) (*judged, error) {
 	return j, j.readEvents(ctx, out, n, began)
 }
 
-// async has async-profiler record for a while, with the time of each sample.
 func (t *tool) async(ctx context.Context, event, file string) error {
 	library, err := filepath.Abs(filepath.Join(*loadDir, "libasyncProfiler.so"))
 	if err != nil {
@@ -219,10 +211,8 @@ func (j *judged) add(methods []string, n *numbers, from, to time.Time) {
 	}
 }
 
-// reflective reports whether a method is one by which the numbered ones are called.
 func reflective(name string) bool { return strings.HasPrefix(name, "invoke") }
 
-// readEvents judges the samples of a file of JFR's.
 func (j *judged) readEvents(ctx context.Context, file string, n *numbers, began time.Time) error {
 	text, err := exec.CommandContext(ctx, "jfr", "print", "--json", "--events", "jdk.ExecutionSample", "--stack-depth",
 		"64", file).Output()
@@ -259,7 +249,6 @@ func (j *judged) readEvents(ctx context.Context, file string, n *numbers, began 
 	return nil
 }
 
-// readProfile judges those of a recording of prywalk's.
 func (j *judged) readProfile(file string, n *numbers, began time.Time) error {
 	p, err := parse(file)
 	if err != nil {

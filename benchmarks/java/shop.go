@@ -23,20 +23,16 @@ import (
 //go:embed src
 var sources embed.FS
 
-// stages are the methods of Shop.java whose processor time is known.
 var stages = [...]string{"parse", "store", "query", "search", "render"}
 
-// shop is the program at work.
 type shop struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
 	out *bufio.Reader
 }
 
-// classPath is where the program and its libraries are found.
 func classPath(dir string) string { return dir + ":" + filepath.Join(*loadDir, "*") }
 
-// startShop compiles the program and starts it.
 func startShop(ctx context.Context, dir string, sleeping int) (*shop, error) {
 	if err := compile(ctx, dir, "Shop", "Stacks"); err != nil {
 		return nil, err
@@ -68,7 +64,6 @@ func startShop(ctx context.Context, dir string, sleeping int) (*shop, error) {
 	}
 }
 
-// compile compiles classes of src into a directory.
 func compile(ctx context.Context, dir string, classes ...string) error {
 	for _, class := range classes {
 		text, err := sources.ReadFile("src/" + class + ".java")
@@ -89,7 +84,6 @@ func compile(ctx context.Context, dir string, classes ...string) error {
 
 func (s *shop) pid() int { return s.cmd.Process.Pid }
 
-// stop ends the program: it does as its standard input ends.
 func (s *shop) stop() {
 	_ = s.in.Close()
 	hangs := time.AfterFunc(10*time.Second, func() { _ = s.cmd.Process.Kill() })
@@ -97,7 +91,6 @@ func (s *shop) stop() {
 	_ = s.cmd.Wait()
 }
 
-// report is what the program says of itself.
 type report struct {
 	bare.Report
 	// Waits has the lengths of orders.
@@ -106,7 +99,6 @@ type report struct {
 	Used []int64 `json:"used"`
 }
 
-// ask asks what was done so far.
 func (s *shop) ask() (r report, err error) {
 	if _, err := io.WriteString(s.in, "?\n"); err != nil {
 		return r, fmt.Errorf("the program has ended: %w", err)
@@ -123,15 +115,13 @@ func (s *shop) ask() (r report, err error) {
 	}
 }
 
-// stretch is what was done in a window.
 type stretch struct {
-	rate  float64 // orders a second
+	rate  float64
 	each  float64 // orders for each second of processor time of the threads that work
 	used  [len(stages)]float64
 	waits *load.Histogram
 }
 
-// window measures a window from now on.
 func (s *shop) window(ctx context.Context) (w stretch, err error) {
 	before, err := s.ask()
 	if err == nil {

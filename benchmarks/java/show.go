@@ -12,7 +12,6 @@ import (
 	"prywalk/benchmarks/stats"
 )
 
-// show writes the tables of one process.
 func show(tools []*tool) {
 	fmt.Println("| tool | n | throughput, ratio | orders for the workers' processor time, ratio | p99.9 of an order, " +
 		"ms: without, with | stacks | begin with the thread's first method, % |")
@@ -33,13 +32,11 @@ func show(tools []*tool) {
 	}
 }
 
-// ratio gives the median of ratios with its 95 % interval.
 func ratio(xs []float64) string {
 	low, high := stats.MedianInterval(xs)
 	return fmt.Sprintf("%.3f (%.3f to %.3f)", stats.Median(xs), low, high)
 }
 
-// showStages compares the shares of the stages with the program's own.
 func showStages(tools []*tool) {
 	fmt.Println("\n| share of | " + strings.Join(names(tools), " | ") + " |\n|" + strings.Repeat(" --- |", len(tools)+1))
 	for i, stage := range stages {
@@ -57,10 +54,8 @@ func showStages(tools []*tool) {
 	fmt.Println()
 }
 
-// mostMethods is how many methods are shown.
 const mostMethods = 20
 
-// showTop shows the methods that are seen most, by the first tool's order.
 func showTop(tools []*tool) {
 	fmt.Println("| method | " + strings.Join(names(tools), " | ") + " |\n|" + strings.Repeat(" --- |", len(tools)+1))
 	for _, method := range top(tools[0]) {
@@ -82,7 +77,6 @@ func showTop(tools []*tool) {
 	}
 }
 
-// top gives the methods that a tool has seen most.
 func top(t *tool) []string {
 	all := slices.SortedFunc(maps.Keys(t.stacks.top), func(a, b string) int {
 		return cmp.Or(cmp.Compare(t.stacks.top[b], t.stacks.top[a]), strings.Compare(a, b))
@@ -90,7 +84,6 @@ func top(t *tool) []string {
 	return all[:min(len(all), mostMethods)]
 }
 
-// share gives a share in percent with its 95 % interval.
 func share(k, n float64) string {
 	if n == 0 {
 		return "none"

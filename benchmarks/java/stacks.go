@@ -10,9 +10,8 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// stacks is what one tool has seen of the threads that work.
 type stacks struct {
-	n      float64 // stacks
+	n      float64
 	whole  float64 // that begin with the thread's first method
 	stages [len(stages)]float64
 	top    map[string]float64 // by the innermost Java method
@@ -21,13 +20,10 @@ type stacks struct {
 
 func newStacks() stacks { return stacks{top: map[string]float64{}, ends: map[string]float64{}} }
 
-// worker is what the names of threads that work begin with.
 const worker = "worker-"
 
-// javaMark ends the names of Java methods in a line of stacks: how the method runs.
 var javaMarks = []string{"_[j]", "_[i]", "_[0]", "_[1]"}
 
-// readFolded takes over lines of stacks, outermost function first, as async-profiler and src/Stacks.java write them.
 func (s *stacks) readFolded(text string) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -51,7 +47,6 @@ func (s *stacks) readFolded(text string) {
 	}
 }
 
-// readProfile takes over a recording of prywalk: the samples of threads that run.
 func (s *stacks) readProfile(file string) error {
 	p, err := parse(file)
 	if err != nil {
@@ -82,7 +77,6 @@ func (s *stacks) readProfile(file string) error {
 	return nil
 }
 
-// add adds a stack that was seen n times.
 func (s *stacks) add(first string, methods []string, n float64) {
 	s.n += n
 	if first == "java.lang.Thread.run" {

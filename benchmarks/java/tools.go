@@ -15,10 +15,8 @@ import (
 	"prywalk/benchmarks/overhead/load"
 )
 
-// toolNames are the profilers that are measured.
 var toolNames = []string{"prywalk", "async-cpu", "async-itimer", "async-wall", "jfr"}
 
-// tool is a profiler on one process, and what it has found.
 type tool struct {
 	name    string
 	pid     int
@@ -27,10 +25,10 @@ type tool struct {
 	ratios  []float64      // orders a second, with the tool and without
 	each    []float64      // the same for each second of processor time of the threads that work
 	without load.Histogram // lengths of orders in windows without any tool
-	with    load.Histogram // in its own
+	with    load.Histogram
 	truth   [len(stages)]float64
-	cpu     time.Duration // prywalk's own
-	memory  float64       // prywalk's largest resident size, 10^6 bytes
+	cpu     time.Duration
+	memory  float64 // prywalk's largest resident size, 10^6 bytes
 	stacks  stacks
 }
 
@@ -38,7 +36,6 @@ func newTool(name string, pid int, dir string) *tool {
 	return &tool{name: name, pid: pid, dir: dir, stacks: newStacks()}
 }
 
-// measure switches the tool on, measures a window, and switches it off.
 func (t *tool) measure(ctx context.Context, s *shop) (w stretch, err error) {
 	if err := os.MkdirAll(t.dir, 0o700); err != nil {
 		return w, err
@@ -66,7 +63,6 @@ func (t *tool) measure(ctx context.Context, s *shop) (w stretch, err error) {
 	return w, t.read(ctx, file)
 }
 
-// on switches the tool on. The function that it gives switches it off.
 func (t *tool) on(ctx context.Context, file string) (off func() error, err error) {
 	period := time.Second / time.Duration(*freq)
 	switch t.name {
@@ -100,7 +96,6 @@ const onlySamples = `<?xml version="1.0" encoding="UTF-8"?>
 </event></configuration>
 `
 
-// record starts prywalk. Naming and writing, when it ends, are not in the window.
 func (t *tool) record(ctx context.Context, file string) (off func() error, err error) {
 	cmd := exec.CommandContext(ctx, *binary, "record", "-p", strconv.Itoa(t.pid), "-F", strconv.Itoa(*freq), "--aggregate",
 		"-o", file)
@@ -120,7 +115,6 @@ func (t *tool) record(ctx context.Context, file string) (off func() error, err e
 	}, nil
 }
 
-// jcmd has the machine do something.
 func (t *tool) jcmd(ctx context.Context, orders ...string) error {
 	cmd := exec.CommandContext(ctx, "jcmd", append([]string{strconv.Itoa(t.pid)}, orders...)...)
 	out, err := cmd.CombinedOutput()
@@ -133,7 +127,6 @@ func (t *tool) jcmd(ctx context.Context, orders ...string) error {
 	return nil
 }
 
-// read takes over what a window has given.
 func (t *tool) read(ctx context.Context, file string) error {
 	switch t.name {
 	case "prywalk":

@@ -16,16 +16,14 @@ import (
 //go:embed c/target.c c/walker.c
 var sources embed.FS
 
-// bench holds what all measurements share.
 type bench struct {
 	*settings
-	dir     string // scratch
-	prywalk string // programs
+	dir     string
+	prywalk string
 	target  string
 	walker  string
 }
 
-// newBench builds prywalk and the C programs.
 func newBench(s *settings) (*bench, error) {
 	dir, err := os.MkdirTemp("", "prywalk-ladder-")
 	if err != nil {
@@ -55,7 +53,6 @@ func (b *bench) build() (err error) {
 	return testtargets.BuildPrywalk(b.prywalk)
 }
 
-// compile makes a C program of this command.
 func (b *bench) compile(name string, flags ...string) (string, error) {
 	text, err := sources.ReadFile("c/" + name + ".c")
 	if err != nil {
@@ -68,7 +65,6 @@ func (b *bench) compile(name string, flags ...string) (string, error) {
 	return result, output(exec.Command("cc", append(flags, "-O2", "-Wall", "-o", result, source)...))
 }
 
-// output runs a command; what it printed is part of the error.
 func output(cmd *exec.Cmd) error {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w: %s", strings.Join(cmd.Args, " "), err, out)

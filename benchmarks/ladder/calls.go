@@ -14,10 +14,8 @@ import (
 	"time"
 )
 
-// callsEvent is the kernel's trace point at which all system calls begin.
 const callsEvent = "raw_syscalls:sys_enter"
 
-// canCount reports whether perf counts system calls here, found out once.
 func canCount(ctx context.Context) bool {
 	counting.once.Do(func() {
 		out, err := exec.CommandContext(ctx, "perf", "stat", "-x,", "-e", callsEvent, "--", "true").CombinedOutput()
@@ -32,7 +30,7 @@ var counting struct {
 	works bool
 }
 
-// callsPerSecond counts the system calls of all threads of a process. They are counted in the kernel: nobody is
+// callsPerSecond counts the system calls of all threads of a process. They are counted in the kernel: no thread is
 // stopped.
 func callsPerSecond(ctx context.Context, pid int, window time.Duration) (float64, error) {
 	seconds := fmt.Sprintf("%.3f", window.Seconds())

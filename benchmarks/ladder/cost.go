@@ -12,12 +12,10 @@ import (
 	"prywalk/internal/markdown"
 )
 
-// costFreqs are the frequencies at which prywalk's own cost is measured, with costRunning running threads.
 var costFreqs = []int{100, 1000}
 
 const costRunning = 1
 
-// costRound is one run of prywalk.
 type costRound struct {
 	share, tracer       float64 // of one processor, in the steady window: the process, and its tracing thread
 	starting, ending    float64 // processor time of the start beyond the steady share, and of the end, seconds
@@ -25,7 +23,6 @@ type costRound struct {
 	freq, calls, frozen float64 // ticks a second; system calls a tick, −1 if not known
 }
 
-// costRow is what the rounds with one number of sleepers gave.
 type costRow []costRound
 
 func (r costRow) each(f func(*costRound) float64) []float64 {
@@ -67,7 +64,6 @@ func (b *bench) cost(ctx context.Context, s *subject, freq int, counted bool) (r
 	return r, nil
 }
 
-// steady measures the window.
 func (b *bench) steady(ctx context.Context, w *watcher, began time.Time, counted bool, r *costRound) error {
 	pid := w.cmd.Process.Pid
 	tracer := tracerOf(pid)
@@ -92,7 +88,6 @@ func (b *bench) steady(ctx context.Context, w *watcher, began time.Time, counted
 	return err
 }
 
-// costPart is the table of prywalk's own cost.
 func (b *bench) costPart(ctx context.Context) (string, error) {
 	began, was := time.Now(), machine.Load()
 	t := markdown.NewTable("sleepers", "Hz", "of one processor, %", "of it the tracing thread, %", "system calls a tick",
@@ -121,7 +116,6 @@ func (b *bench) costPart(ctx context.Context) (string, error) {
 	return head(began, was, how) + t.String(), nil
 }
 
-// costRow measures one number of sleepers.
 func (b *bench) costRow(ctx context.Context, sleepers, freq int) (row costRow, calls callCounts, err error) {
 	s, err := b.startTarget(ctx, costRunning, sleepers)
 	if err != nil {

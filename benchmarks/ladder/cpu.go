@@ -8,13 +8,11 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// cpuOf is the processor time of a process so far, in seconds.
 func cpuOf(pid int) (float64, error) {
 	ns, err := procmem.ProcessCPU(pid)
 	return float64(ns) / 1e9, err
 }
 
-// tracerOf finds the thread of a process that has a real-time priority, 0 if none has.
 func tracerOf(pid int) int {
 	tids, _ := threadsOf(pid)
 	for _, tid := range tids {
@@ -25,7 +23,6 @@ func tracerOf(pid int) int {
 	return 0
 }
 
-// threadCPU is the processor time of one thread, in seconds, 0 if there is none.
 func threadCPU(pid, tid int) float64 {
 	if tid == 0 {
 		return 0

@@ -10,7 +10,6 @@ import (
 	"prywalk/benchmarks/stats"
 )
 
-// spread is the median of some figures, with the least and the most; "" for none.
 func spread(xs []float64, format string) string {
 	if len(xs) == 0 {
 		return ""
@@ -18,13 +17,11 @@ func spread(xs []float64, format string) string {
 	return fmt.Sprintf(format+" ("+format+" to "+format+")", stats.Median(xs), slices.Min(xs), slices.Max(xs))
 }
 
-// interval is the median of some figures, with its 95 % interval.
 func interval(xs []float64, format string) string {
 	low, high := stats.MedianInterval(xs)
 	return fmt.Sprintf(format+" ("+format+" to "+format+")", stats.Median(xs), low, high)
 }
 
-// percents turns shares into percent.
 func percents(xs []float64) []float64 {
 	out := make([]float64, len(xs))
 	for i, x := range xs {
@@ -33,5 +30,4 @@ func percents(xs []float64) []float64 {
 	return out
 }
 
-// say tells how far it is, to whoever waits.
 func say(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }

@@ -15,24 +15,20 @@ import (
 )
 
 const (
-	// gapThreshold: shorter gaps in the target's clock are not noted, in nanoseconds.
 	gapThreshold = 5000
 	// freezeBytes is how much stack prywalk asks for of a thread whose stack is not deep; what is mapped is
 	// less.
 	freezeBytes = 64 << 10
 )
 
-// freezeFreqs are the frequencies at which freezes are measured.
 var freezeFreqs = []int{100, 1000}
 
-// gap is a time in which the target did not run.
 type gap struct {
-	length    float64 // µs
-	stopped   bool    // it was stopped in it
-	preempted bool    // another took its processor in it
+	length    float64
+	stopped   bool // it was stopped in it
+	preempted bool // another took its processor in it
 }
 
-// gaps measures a window: those that began in it.
 func (s *subject) gaps(ctx context.Context, window time.Duration) ([]gap, error) {
 	first, err := s.words(gapsWord, 1)
 	if err == nil {
@@ -53,7 +49,7 @@ func (s *subject) gaps(ctx context.Context, window time.Duration) ([]gap, error)
 }
 
 // gapsBetween reads the ring of gaps from one number to another. Of the first it is not known whether the target was
-// stopped in it, because that is told by the count of the one before: it is left out.
+// stopped in it, as that is counted in the one before: it is left out.
 func gapsBetween(ring []uint64, from, to uint64) []gap {
 	n := uint64(len(ring) / 4)
 	if to > n/2 {
@@ -67,12 +63,10 @@ func gapsBetween(ring []uint64, from, to uint64) []gap {
 	return gaps
 }
 
-// The kinds of gaps that are told apart.
 func frozen(g gap) bool     { return g.stopped }
 func frozenOnly(g gap) bool { return g.stopped && !g.preempted }
 func notFrozen(g gap) bool  { return !g.stopped }
 
-// lengths gives the lengths of gaps of a kind, sorted.
 func lengths(gaps []gap, kind func(gap) bool) []float64 {
 	var xs []float64
 	for _, g := range gaps {
@@ -84,17 +78,15 @@ func lengths(gaps []gap, kind func(gap) bool) []float64 {
 	return xs
 }
 
-// setThreshold makes the target note gaps.
 func (s *subject) setThreshold(ns byte, more byte) error {
 	_, err := s.shared.WriteAt([]byte{ns, more, 0, 0, 0, 0, 0, 0}, 8*thresholdWord)
 	return err
 }
 
-// freezeView is what the freezes of one tool looked like.
 type freezeView struct {
 	name     string
 	seen     []float64 // µs, by the target, of all rounds
-	pure     []float64 // those in which nobody took its processor
+	pure     []float64 // those in which its processor was not taken
 	p50s     []float64 // of these, of each round
 	own      []float64 // p50 by the tool, of each round
 	ownP99   []float64
@@ -102,7 +94,6 @@ type freezeView struct {
 	ownCount int64
 }
 
-// freezes measures one frequency; others are the gaps without sampling.
 func (b *bench) freezes(ctx context.Context, freq int, place placement) (views []*freezeView, others []float64,
 	seconds float64, err error) {
 	s, err := b.startTarget(ctx, 1, 0)
@@ -136,7 +127,6 @@ func (b *bench) freezes(ctx context.Context, freq int, place placement) (views [
 	return views, others, seconds, nil
 }
 
-// freezeRound runs a tool once.
 func (b *bench) freezeRound(ctx context.Context, s *subject, freq int, t tool, v *freezeView) error {
 	before, err := s.tally()
 	if err != nil {
@@ -168,7 +158,6 @@ func (b *bench) freezeRound(ctx context.Context, s *subject, freq int, t tool, v
 	return nil
 }
 
-// ratios of the medians of one tool to those of another, round by round.
 func ratios(a, b []float64) []float64 {
 	var xs []float64
 	for i := range min(len(a), len(b)) {
@@ -179,7 +168,6 @@ func ratios(a, b []float64) []float64 {
 	return xs
 }
 
-// freezePart is the table of the lengths of freezes.
 func (b *bench) freezePart(ctx context.Context) (string, error) {
 	began, was := time.Now(), machine.Load()
 	t := markdown.NewTable("Hz", "placed", "tool", "seen by the target: p50, p99, max µs (n)", "without a pre-emption",
@@ -226,7 +214,6 @@ func (v *freezeView) cells(reference *freezeView) []string {
 	return append(cells, interval(ratios(v.p50s, reference.p50s), "%.2f"), interval(ratios(v.own, reference.own), "%.2f"))
 }
 
-// quantiles gives p50, p99, the greatest, and the number.
 func quantiles(xs []float64) string {
 	slices.Sort(xs)
 	return fmt.Sprintf("%.1f, %.1f, %.0f (%d)", stats.Quantile(xs, 0.5), stats.Quantile(xs, 0.99), stats.Quantile(xs, 1),

@@ -11,7 +11,6 @@ import (
 	"time"
 )
 
-// A short form of the first table. Only counts: a busy machine gives fewer stops, never more.
 func TestOnlyRunningThreadsAreStoppedAndOnceATickAtMost(t *testing.T) {
 	const threads, running, freq = 42, 2, 100
 	s := &settings{Rounds: 1, Window: 300 * time.Millisecond}
@@ -30,7 +29,7 @@ func TestOnlyRunningThreadsAreStoppedAndOnceATickAtMost(t *testing.T) {
 		if r.did.Frozen > 0 && r.did.Peeked+r.did.Reused >= threads-running || s.Window > 30*time.Second {
 			break
 		}
-		s.Window *= 4 // nobody ran meanwhile, or prywalk itself got no processor
+		s.Window *= 4 // no target ran meanwhile, or prywalk itself got no processor
 	}
 	if most := r.did.Ticks * running; r.did.Frozen < 1 || r.did.Frozen > most {
 		t.Errorf("prywalk tells of %d stops in %d ticks with %d running threads", r.did.Frozen, r.did.Ticks, running)
@@ -77,14 +76,14 @@ func TestSystemCallsAreReadFromPerf(t *testing.T) {
 	}
 }
 
-func TestGapsInWhichTheTargetWasStoppedAreTold(t *testing.T) {
+func TestGapsInWhichTheTargetWasStoppedAreReported(t *testing.T) {
 	const entries = 8
 	ring := make([]uint64, 4*entries)
 	put := func(i, length, voluntary, preempted uint64) {
 		copy(ring[4*(i%entries):], []uint64{0, length, voluntary, preempted})
 	}
 	put(5, 99000, 3, 7)
-	put(6, 20000, 4, 7) // stopped
+	put(6, 20000, 4, 7)
 	put(7, 8000, 4, 7)
 	put(8, 30500, 5, 8) // stopped and pre-empted, in the slot of 0
 	got := gapsBetween(ring, 5, 9)

@@ -15,7 +15,7 @@
 //   - throughput: work done with and without sampling, in windows that are neighbours, in random order;
 //     beside that C program, stopping all threads one by one.
 //
-// Everything is measured from outside, with the target told apart by memory that it shares: it makes no
+// Everything is measured from outside, with the target identified by memory that it shares: it makes no
 // system call in a window.
 package main
 
@@ -33,7 +33,6 @@ import (
 	"prywalk/benchmarks/command"
 )
 
-// settings are what the command line says.
 type settings struct {
 	Parts []string
 	// Threads in all, for stops; Sleepers, for cost.
@@ -47,7 +46,6 @@ type settings struct {
 	Docs string
 }
 
-// part is one of the measurements: its title in the page, and what makes its text.
 type part struct {
 	name, title string
 	measure     func(*bench, context.Context) (string, error)
@@ -70,7 +68,6 @@ func main() {
 	})
 }
 
-// parse reads the command line.
 func parse(args []string) (*settings, error) {
 	s := &settings{Threads: []int{2, 10, 100, 500, 2000, 5000}, Sleepers: []int{0, 10, 100, 500, 2000, 5000}}
 	var names []string

@@ -8,7 +8,6 @@ import (
 	"strings"
 )
 
-// numbers is a flag that takes numbers separated by commas.
 type numbers []int
 
 // String implements flag.Value.

@@ -8,7 +8,6 @@ import (
 	"prywalk/internal/markdown"
 )
 
-// sectionName is the page's section that has the tables.
 const sectionName = "ladder"
 
 // putPart puts a part into the section of a page, in the place of what it had under that title.

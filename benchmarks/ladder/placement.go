@@ -9,7 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// placement says on which processors a target and a sampler run.
 type placement struct {
 	name   string
 	cpu    int      // of the target, −1: any
@@ -26,7 +25,6 @@ func placements() []placement {
 	return all
 }
 
-// target puts the threads of a subject where they are to be.
 func (p placement) target(s *subject) error {
 	if p.cpu < 0 {
 		return nil

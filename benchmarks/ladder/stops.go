@@ -18,14 +18,12 @@ const (
 	stopsRunning = 2
 )
 
-// stopsRound is one run of prywalk and a window without, its neighbour.
 type stopsRound struct {
 	bare, steady span // windows without, and with sampling after the warm-up
 	whole        span // from before prywalk started until after it ended
 	did          *outcome
 }
 
-// stopsRound runs prywalk once.
 func (b *bench) stopsRound(ctx context.Context, s *subject, freq int) (r stopsRound, err error) {
 	bareFirst := rand.IntN(2) == 0
 	if bareFirst {
@@ -40,7 +38,6 @@ func (b *bench) stopsRound(ctx context.Context, s *subject, freq int) (r stopsRo
 	return r, err
 }
 
-// stopsWith is the half with sampling.
 func (b *bench) stopsWith(ctx context.Context, s *subject, freq int, r *stopsRound) error {
 	before, err := s.tally()
 	if err != nil {
@@ -65,13 +62,11 @@ func (b *bench) stopsWith(ctx context.Context, s *subject, freq int, r *stopsRou
 	return err
 }
 
-// stopsRow is what the rounds with one number of threads gave.
 type stopsRow struct {
 	threads, running int
 	rounds           []stopsRound
 }
 
-// stops measures one number of threads.
 func (b *bench) stops(ctx context.Context, threads, running, freq, rounds int) (*stopsRow, error) {
 	s, err := b.startTarget(ctx, running, threads-running)
 	if err != nil {
@@ -89,7 +84,6 @@ func (b *bench) stops(ctx context.Context, threads, running, freq, rounds int) (
 	return row, nil
 }
 
-// each gives a figure of every round.
 func (r *stopsRow) each(f func(*stopsRound) float64) []float64 {
 	var xs []float64
 	for i := range r.rounds {
@@ -98,7 +92,6 @@ func (r *stopsRow) each(f func(*stopsRound) float64) []float64 {
 	return xs
 }
 
-// frozenPerS is prywalk's own count.
 func (r *stopsRound) frozenPerS() float64 { return float64(r.did.Frozen) / r.did.DurationS }
 
 // stoppedPerS is the kernel's: voluntary switches of the running threads in the steady window, less those of the
@@ -107,7 +100,6 @@ func (r *stopsRound) stoppedPerS() float64 {
 	return r.steady.perSecond(r.steady.runners.Voluntary) - r.bare.perSecond(r.bare.runners.Voluntary)
 }
 
-// preemptedPerS is how much more often a running thread had to give its processor to another.
 func (r *stopsRound) preemptedPerS() float64 {
 	return r.steady.perSecond(r.steady.runners.Preempted) - r.bare.perSecond(r.bare.runners.Preempted)
 }
@@ -115,10 +107,8 @@ func (r *stopsRound) preemptedPerS() float64 {
 // uncounted is how many stops the kernel saw in the whole run, and prywalk does not tell of.
 func (r *stopsRound) uncounted() int64 { return r.whole.runners.Voluntary - r.did.Frozen }
 
-// sleepersSwitched is how often sleepers left a processor in the whole run.
 func (r *stopsRound) sleepersSwitched() int64 { return r.whole.sleepers.sum() }
 
-// stopsPart is the table of stops.
 func (b *bench) stopsPart(ctx context.Context) (string, error) {
 	began, was := time.Now(), machine.Load()
 	t := markdown.NewTable("threads", "stops/s of running threads, by prywalk", "by the kernel", "most allowed",

@@ -19,7 +19,6 @@ func (s switches) minus(t switches) switches {
 	return switches{s.Voluntary - t.Voluntary, s.Preempted - t.Preempted}
 }
 
-// switchesOf adds up those of some threads of a process.
 func switchesOf(pid int, tids []int) (switches, error) {
 	var sum switches
 	for _, tid := range tids {
@@ -37,7 +36,6 @@ func switchesOf(pid int, tids []int) (switches, error) {
 	return sum, nil
 }
 
-// parseSwitches reads the text of /proc/PID/task/TID/status.
 func parseSwitches(text string) (s switches, err error) {
 	found := 0
 	for line := range strings.Lines(text) {
@@ -62,7 +60,6 @@ func parseSwitches(text string) (s switches, err error) {
 	return s, nil
 }
 
-// threadsOf lists the threads of a process.
 func threadsOf(pid int) ([]int, error) {
 	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	var tids []int

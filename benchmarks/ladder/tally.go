@@ -11,7 +11,6 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// tally is what the kernel has counted of a subject's threads at a moment.
 type tally struct {
 	at                int64 // CLOCK_MONOTONIC, ns: when the runners were counted
 	runners, sleepers switches
@@ -27,7 +26,6 @@ func (s *subject) tally() (t tally, err error) {
 	return t, err
 }
 
-// span is what happened between two tallies.
 type span struct {
 	seconds           float64
 	runners, sleepers switches
@@ -37,13 +35,11 @@ func (t tally) since(u tally) span {
 	return span{float64(t.at-u.at) / 1e9, t.runners.minus(u.runners), t.sleepers.minus(u.sleepers)}
 }
 
-// perSecond divides a count by the span's length.
 func (s span) perSecond(n int64) float64 { return float64(n) / s.seconds }
 
-// firstStopLimit bounds how long a sampler may take from its start to its first stop.
 const firstStopLimit = time.Minute
 
-// sampling waits until a watcher has stopped a runner for the first time, and then for the warm-up: since tells
+// sampling waits until a watcher has stopped a runner for the first time, and then for the warm-up: since gives
 // from where to count.
 func (s *subject) sampling(ctx context.Context, since tally, warmup time.Duration) error {
 	limit, cancel := context.WithTimeout(ctx, firstStopLimit)
@@ -61,7 +57,6 @@ func (s *subject) sampling(ctx context.Context, since tally, warmup time.Duratio
 	return pause(ctx, warmup)
 }
 
-// spanOf tallies a window.
 func (s *subject) spanOf(ctx context.Context, window time.Duration) (span, error) {
 	before, err := s.tally()
 	if err == nil {

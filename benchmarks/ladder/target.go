@@ -28,16 +28,14 @@ const (
 	sharedBytes   = 8 * (gapWords + 4*mostGaps)
 )
 
-// subject is a running target.
 type subject struct {
 	cmd      *exec.Cmd
 	pid      int
 	shared   *os.File
-	runners  []int // thread ids
+	runners  []int
 	sleepers []int
 }
 
-// startTarget starts a target, and waits until all its sleepers sleep.
 func (b *bench) startTarget(ctx context.Context, running, sleeping int) (*subject, error) {
 	fd, err := unix.MemfdCreate("prywalk-ladder", unix.MFD_CLOEXEC)
 	if err != nil {
@@ -62,10 +60,8 @@ func (b *bench) startTarget(ctx context.Context, running, sleeping int) (*subjec
 	return s, nil
 }
 
-// startLimit bounds how long a target may take to start.
 const startLimit = 2 * time.Minute
 
-// await waits until all threads are where they are to be.
 func (s *subject) await(ctx context.Context, running, sleeping int) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
@@ -87,7 +83,6 @@ func (s *subject) await(ctx context.Context, running, sleeping int) error {
 	return nil
 }
 
-// sort finds the ids of its threads.
 func (s *subject) sort(running int) error {
 	words, err := s.words(slotWords, 8*running)
 	if err != nil {
@@ -101,7 +96,6 @@ func (s *subject) sort(running int) error {
 	return err
 }
 
-// poll asks until the answer is yes, or ctx ends.
 func poll(ctx context.Context, ask func() (bool, error)) error {
 	for {
 		if ok, err := ask(); ok || err != nil {
@@ -121,7 +115,6 @@ func asleep(tid int) (bool, error) {
 	return st.State == 'S', err
 }
 
-// words reads shared memory.
 func (s *subject) words(at, n int) ([]uint64, error) {
 	buf := make([]byte, 8*n)
 	if _, err := s.shared.ReadAt(buf, int64(8*at)); err != nil {
@@ -134,7 +127,6 @@ func (s *subject) words(at, n int) ([]uint64, error) {
 	return words, nil
 }
 
-// work is what its runners have done so far.
 func (s *subject) work() (uint64, error) {
 	words, err := s.words(slotWords, 8*len(s.runners))
 	var sum uint64
@@ -144,7 +136,6 @@ func (s *subject) work() (uint64, error) {
 	return sum, err
 }
 
-// rate is how much work is done a second in a window.
 func (s *subject) rate(ctx context.Context, window time.Duration) (float64, error) {
 	begin := time.Now()
 	before, err := s.work()
@@ -159,14 +150,12 @@ func (s *subject) rate(ctx context.Context, window time.Duration) (float64, erro
 	return float64(after-before) / length, err
 }
 
-// stop ends it.
 func (s *subject) stop() {
 	_ = s.cmd.Process.Kill()
 	_ = s.cmd.Wait()
 	s.shared.Close()
 }
 
-// pause waits.
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():

@@ -14,16 +14,13 @@ import (
 	"prywalk/internal/markdown"
 )
 
-// walkerBytes is how much stack the C walker copies of each thread.
 const walkerBytes = 16 << 10
 
-// throughputRow is one line: how many threads, and how many of them run.
 type throughputRow struct {
 	threads, running, freq int
 	least                  float64 // the ratio that is aimed at, 0: none is
 }
 
-// throughputRows are the lines: with a processor to spare, and with all busy.
 func throughputRows() []throughputRow {
 	var rows []throughputRow
 	for _, busy := range []bool{false, true} {
@@ -42,7 +39,6 @@ func runningOf(busy bool) int {
 	return max(1, runtime.NumCPU()-1)
 }
 
-// aim is the least ratio that is aimed at.
 func aim(busy bool, freq int) float64 {
 	switch {
 	case busy && freq == 100:
@@ -88,7 +84,6 @@ func (b *bench) throughput(ctx context.Context, row throughputRow, tools []tool)
 	return all, got, nil
 }
 
-// sampledRate is the rate of work in a window with sampling.
 func (b *bench) sampledRate(ctx context.Context, s *subject, freq int, t tool) (rate float64, did *outcome, err error) {
 	before, err := s.tally()
 	if err != nil {
@@ -109,7 +104,6 @@ func (b *bench) sampledRate(ctx context.Context, s *subject, freq int, t tool) (
 	return rate, did, err
 }
 
-// throughputPart is the table of throughput.
 func (b *bench) throughputPart(ctx context.Context) (string, error) {
 	began, was := time.Now(), machine.Load()
 	t := markdown.NewTable("threads", "running", "Hz", "prywalk: with / without", "aim", "ticks/s got",

@@ -17,14 +17,12 @@ import (
 	"time"
 )
 
-// watcher is a process that samples a subject: prywalk record, or the C walker.
 type watcher struct {
 	cmd      *exec.Cmd
 	out, err bytes.Buffer
 	stats    string // file that it writes, "" if it prints
 }
 
-// outcome is what a watcher says that it did.
 type outcome struct {
 	Ticks     int64       `json:"ticks"`
 	Missed    int64       `json:"missed_ticks"`
@@ -35,15 +33,13 @@ type outcome struct {
 	DurationS float64     `json:"duration_s"`
 	Scheduled string      `json:"scheduling"`
 	FreezeUS  *freezeTime `json:"freeze_us"`
-	// Ending is how long it took from being told to end, and EndingCPU its processor time then, in
+	// Ending is how long it took from the request to end, and EndingCPU its processor time then, in
 	// seconds.
 	Ending, EndingCPU float64 `json:"-"`
 }
 
-// freezeTime is in microseconds.
 type freezeTime struct{ P50, P99, Max float64 }
 
-// tool starts a watcher of a subject.
 type tool struct {
 	name  string
 	start func(ctx context.Context, s *subject, freq int) (*watcher, error)
@@ -61,7 +57,6 @@ func (b *bench) prywalkTool(before ...string) tool {
 	}}
 }
 
-// walkerTool is the C program: it stops all threads at each tick, or those that run.
 func (b *bench) walkerTool(bytes int, all bool, before ...string) tool {
 	return tool{"C walker", func(ctx context.Context, s *subject, freq int) (*watcher, error) {
 		w := &watcher{}
@@ -75,7 +70,6 @@ func (b *bench) walkerTool(bytes int, all bool, before ...string) tool {
 	}}
 }
 
-// endLimit is how long a watcher may take to end before it is killed.
 const endLimit = time.Minute
 
 func (w *watcher) start(ctx context.Context, args []string) error {
@@ -86,7 +80,6 @@ func (w *watcher) start(ctx context.Context, args []string) error {
 	return w.cmd.Start()
 }
 
-// stop ends the sampling and gives what was done.
 func (w *watcher) stop() (*outcome, error) {
 	before, _ := cpuOf(w.cmd.Process.Pid)
 	began := time.Now()
@@ -108,7 +101,6 @@ func (w *watcher) stop() (*outcome, error) {
 	return o, nil
 }
 
-// abandon ends it when nothing is to be known of it.
 func (w *watcher) abandon() {
 	_ = w.cmd.Process.Kill()
 	_ = w.cmd.Wait()

@@ -84,7 +84,6 @@ func run(ctx context.Context, args []string) error {
 	return report(ctx, p, file)
 }
 
-// report makes the table, and puts it where it is wanted.
 func report(ctx context.Context, p *program, file string) error {
 	load := machine.Load()
 	sizes, err := watch(ctx, p)
@@ -115,13 +114,11 @@ func report(ctx context.Context, p *program, file string) error {
 	return markdown.Replace(*docs, fmt.Sprintf("memory-%d", *threads), func(string) string { return text })
 }
 
-// size is how large the program was at one moment.
 type size struct {
 	ticks, frozen     int64
 	seconds, resident float64
 }
 
-// watch waits until all ticks are made, and gives the size at each tenth of them.
 func watch(ctx context.Context, p *program) (sizes []size, err error) {
 	began := time.Now()
 	for ; len(sizes) < 10; time.Sleep(20 * time.Millisecond) {
@@ -140,7 +137,6 @@ func watch(ctx context.Context, p *program) (sizes []size, err error) {
 	return sizes, nil
 }
 
-// program is prywalk in one of its roles, which answers lines with lines.
 type program struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -162,7 +158,6 @@ func start(ctx context.Context, args ...string) (*program, error) {
 	return p, p.cmd.Start()
 }
 
-// tell asks a recording how far it has come.
 func (p *program) tell() (got sampler.Answer, err error) {
 	if _, err = io.WriteString(p.in, "tell\n"); err != nil {
 		return got, err
@@ -174,9 +169,8 @@ func (p *program) tell() (got sampler.Answer, err error) {
 	return got, json.Unmarshal(line, &got)
 }
 
-// status reads a size from the program's status, in 10^6 bytes.
 func (p *program) status(field string) float64 {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid)) // gone: 0
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	for line := range strings.Lines(string(text)) {
 		if rest, ok := strings.CutPrefix(line, field); ok {
 			kb, _ := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 64)
@@ -186,9 +180,8 @@ func (p *program) status(field string) float64 {
 	return 0
 }
 
-// end ends a program and waits until it has. It may be called again.
 func (p *program) end() {
-	_ = p.cmd.Process.Signal(os.Interrupt) // it may have ended
+	_ = p.cmd.Process.Signal(os.Interrupt)
 	_ = p.in.Close()
 	_ = p.cmd.Wait()
 }

@@ -16,7 +16,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// TestThePlainProgramsAreAnswered: the part of the script that needs nothing but compilers.
 func TestThePlainProgramsAreAnswered(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "prywalk")
 	if err := testtargets.BuildPrywalk(binary); err != nil {

@@ -21,7 +21,6 @@ type Beside struct {
 	Equal bench.Difference
 }
 
-// besides finds all pairs of rows that can be compared.
 func besides(rows []bench.Row) (out []Beside) {
 	for i := range rows {
 		peer := &rows[i]
@@ -56,7 +55,7 @@ func beforeIt(rows []bench.Row, i int) *bench.Row {
 	return nil
 }
 
-// compare gives both differences, by the bootstrap: both rows' pairs are drawn anew. How many stacks there were
+// compare gives both differences, by the bootstrap: both rows' pairs are drawn again. How many stacks there were
 // is taken as known: it varies much less than the ratios do.
 func (b *Beside) compare() {
 	own, peer := b.Own.SamplesPerS/1000, b.Peer.SamplesPerS/1000
@@ -68,7 +67,6 @@ func (b *Beside) compare() {
 	}
 }
 
-// side says who takes less of the target.
 func side(d *bench.Difference) string {
 	switch {
 	case d.Low > 0:
@@ -79,7 +77,6 @@ func side(d *bench.Difference) string {
 	return "level"
 }
 
-// completer compares the shares of complete stacks; a thousandth counts as equal.
 func (b *Beside) completer() string {
 	switch own, peer := b.Own.Complete, b.Peer.Complete; {
 	case own == nil || peer == nil:
@@ -102,7 +99,6 @@ func cpu(r *bench.Row) *float64 {
 	return &x
 }
 
-// beside writes the table of comparisons, if there are any.
 func beside(b *strings.Builder, rows []bench.Row) {
 	head := "\n| peer | threads | running | Hz | prywalk's ratio less the peer's | 95 % interval | prywalk is | loss " +
 		"for 1,000 stacks a second: the peer's less prywalk's | 95 % interval | prywalk is " +
@@ -118,12 +114,10 @@ func beside(b *strings.Builder, rows []bench.Row) {
 	}
 }
 
-// cells are three cells of a table.
 func cells(d *bench.Difference) string {
 	return fmt.Sprintf("%+.4f | %+.4f to %+.4f | %s", d.Middle, d.Low, d.High, side(d))
 }
 
-// summary writes how prywalk stands beside its peers, a line each.
 func summary(w io.Writer, r *bench.Result) {
 	names, byName := r.ByWorkload()
 	for _, name := range names {

@@ -35,8 +35,6 @@ func TestAPeerIsComparedOnTheSameTargetAtTheSameRate(t *testing.T) {
 	}
 }
 
-// TestAPeerThatGivesFewStacksIsJudgedByWhatEachCosts: a loss of 1 % for 2,000 stacks a second is less than one of
-// 0.5 % for 100.
 func TestAPeerThatGivesFewStacksIsJudgedByWhatEachCosts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 16))
 	whole, most := 1.0, 0.9
@@ -58,7 +56,6 @@ func TestAPeerThatGivesFewStacksIsJudgedByWhatEachCosts(t *testing.T) {
 	}
 }
 
-// TestAPeerIsComparedWithTheRowOfItsOwnRun: also where results were put together that have the same target.
 func TestAPeerIsComparedWithTheRowOfItsOwnRun(t *testing.T) {
 	row := func(peer string, ratio float64) bench.Row {
 		return bench.Row{Threads: 2, Peer: peer, Ratios: []float64{ratio}}
@@ -69,7 +66,6 @@ func TestAPeerIsComparedWithTheRowOfItsOwnRun(t *testing.T) {
 	}
 }
 
-// noisy gives n ratios around a middle.
 func noisy(rng *rand.Rand, middle float64, n int) []float64 {
 	xs := make([]float64, n)
 	for i := range xs {

@@ -9,7 +9,6 @@ import (
 	"prywalk/internal/bench"
 )
 
-// flat writes the table of comparisons, if there are any.
 func flat(b *strings.Builder, rows []bench.Row) {
 	head := "\n| running | Hz | threads | ratio | threads | ratio | difference | 95 % interval | many threads are … " +
 		"few |\n|" + strings.Repeat(" --- |", 9) + "\n"

@@ -14,10 +14,8 @@ import (
 // fewer than for a ratio, as each merges two histograms for each pair.
 const waitSamples = 1000
 
-// pairWaits are the waits of the two windows of one pair.
 type pairWaits struct{ without, with load.Histogram }
 
-// latency puts the pairs' waits together, nil if there were none.
 func latency(waits []bench.Waited) *bench.Latency {
 	var pairs []*pairWaits
 	var without, with load.Histogram
@@ -36,12 +34,10 @@ func latency(waits []bench.Waited) *bench.Latency {
 	return &bench.Latency{Without: waitsOf(&without), With: waitsOf(&with), P999: change(pairs, 0.999)}
 }
 
-// window reads the waits of a window, of which there may be none.
 func window(text json.RawMessage, h *load.Histogram) bool {
 	return text == nil || json.Unmarshal(text, h) == nil
 }
 
-// waitsOf gives the percentiles of waits.
 func waitsOf(h *load.Histogram) bench.Waits {
 	return bench.Waits{N: h.N(), P50: h.Quantile(0.5) / 1e3, P99: h.Quantile(0.99) / 1e3, P999: h.Quantile(0.999) / 1e3}
 }
@@ -76,7 +72,6 @@ func change(pairs []*pairWaits, q float64) *bench.Change {
 	return c
 }
 
-// verdict says whether the waits are measurably longer.
 func verdict(c *bench.Change) string {
 	switch {
 	case c.Low > 1:

@@ -12,7 +12,6 @@ import (
 	"prywalk/benchmarks/overhead/load"
 )
 
-// waitsAround gives a window's waits.
 func waitsAround(t *testing.T, rng *rand.Rand, factor float64) load.Histogram {
 	t.Helper()
 	var pairs []string
@@ -31,7 +30,7 @@ func TestChangeOfALatencyHasAnIntervalThatHoldsTheTruth(t *testing.T) {
 	var same, doubled []*pairWaits
 	for range 15 {
 		same = append(same, &pairWaits{waitsAround(t, rng, 1), waitsAround(t, rng, 1)})
-		doubled = append(doubled, &pairWaits{waitsAround(t, rng, 1), waitsAround(t, rng, 2)}) // 32 buckets: a doubling
+		doubled = append(doubled, &pairWaits{waitsAround(t, rng, 1), waitsAround(t, rng, 2)})
 	}
 	if c := change(same, 0.999); c == nil || c.Low > 1 || c.High < 1 {
 		t.Errorf("%+v of waits that are the same", c)

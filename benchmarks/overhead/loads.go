@@ -27,18 +27,14 @@ const (
 	javaLoad   = tools.JVM
 )
 
-// workload is the argument with which this program is a load.
 const workload = "workload"
 
-// compiling is how long the JVM is given to compile what runs most.
 const compiling = 2 * time.Second
 
-// loadNames lists all kinds of work, those that need an interpreter or a compiler last.
 func loadNames() []string {
 	return slices.Concat([]string{bare.Busy}, load.Kinds(), load.Servers(), []string{cLoad, pythonLoad, javaLoad})
 }
 
-// usual are the numbers of threads, and of those that work, that suit a load.
 func usual(kind string) (threads, running []int) {
 	all := runtime.NumCPU()
 	switch kind {
@@ -92,7 +88,6 @@ func loadOf(name, prywalk string, depths []int) bench.Load {
 	return l
 }
 
-// itself makes the command of a load that this program is.
 func itself(kind string) func(context.Context, string, bench.Target) (*exec.Cmd, error) {
 	return func(ctx context.Context, _ string, t bench.Target) (*exec.Cmd, error) {
 		self, err := os.Executable()
@@ -101,7 +96,6 @@ func itself(kind string) func(context.Context, string, bench.Target) (*exec.Cmd,
 	}
 }
 
-// interpreted makes the command of a load that an interpreter runs from its source.
 func interpreted(name string, source []byte, program string, flags ...string) func(context.Context, string,
 	bench.Target) (*exec.Cmd, error) {
 	return func(ctx context.Context, dir string, t bench.Target) (*exec.Cmd, error) {
@@ -117,7 +111,6 @@ func interpreted(name string, source []byte, program string, flags ...string) fu
 	}
 }
 
-// compiled makes the command of the load in C.
 func compiled(ctx context.Context, dir string, t bench.Target) (*exec.Cmd, error) {
 	binary := filepath.Join(dir, "load")
 	if err := peers.Compile(binary, load.CLoad, "-pthread"); err != nil {

@@ -33,7 +33,6 @@ import (
 
 func main() { command.Main("overhead", run) }
 
-// settings are what the command line says.
 type settings struct {
 	prywalk                          string
 	quick, peers, check              bool
@@ -78,7 +77,6 @@ func run(ctx context.Context, args []string) error {
 	return s.run(ctx)
 }
 
-// runLoad is the load that this program is started as.
 func runLoad(ctx context.Context, args []string) error {
 	var o load.Options
 	fl := flag.NewFlagSet(workload, flag.ContinueOnError)
@@ -109,7 +107,6 @@ func (s *settings) run(ctx context.Context) error {
 	return failure
 }
 
-// result measures, or reads what was measured.
 func (s *settings) result(ctx context.Context) (*bench.Result, error) {
 	if s.from != "" {
 		res, err := read(strings.Split(s.from, ","))
@@ -138,7 +135,6 @@ func (s *settings) result(ctx context.Context) (*bench.Result, error) {
 	})
 }
 
-// plan makes the plan that the flags ask for.
 func (s *settings) plan() (p bench.Plan, err error) {
 	self, err := filepath.Abs(s.prywalk)
 	if err != nil {
@@ -186,7 +182,6 @@ func (s *settings) plan() (p bench.Plan, err error) {
 	return p, err
 }
 
-// numbers reads numbers with commas between them; none leave out as it is.
 func numbers[T int | float64](text string, out *[]T) error {
 	if text == "" {
 		return nil
@@ -202,7 +197,6 @@ func numbers[T int | float64](text string, out *[]T) error {
 	return nil
 }
 
-// judge says where prywalk surely costs more than is promised, or known.
 func (s *settings) judge(res *bench.Result) error {
 	var known *bench.Result
 	if s.known != "" {
@@ -221,7 +215,6 @@ func (s *settings) judge(res *bench.Result) error {
 	return nil
 }
 
-// write writes the files that were asked for.
 func (s *settings) write(res *bench.Result) error {
 	if err := writeJSON(s.json, res); err != nil {
 		return err
@@ -246,7 +239,6 @@ func (s *settings) write(res *bench.Result) error {
 	return writeJSON(s.newKnown, known)
 }
 
-// writeJSON writes a result to a file, if it has a name.
 func writeJSON(path string, res *bench.Result) error {
 	if path == "" {
 		return nil

@@ -22,7 +22,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// TestMain lets this program be a load.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == workload {
 		main()
@@ -45,7 +44,7 @@ func TestARunMeasuresALoadOfOnesOwnBesideAllPeers(t *testing.T) {
 		t.Log(line)
 	}
 	for _, r := range res.Rows {
-		if r.Complete == nil && r.SamplesPerS > 0 && r.Peer != "plain-walker" { // which unwinds nothing
+		if r.Complete == nil && r.SamplesPerS > 0 && r.Peer != "plain-walker" {
 			t.Errorf("%s does not tell how many stacks are complete", r.Peer)
 		}
 	}
@@ -62,7 +61,6 @@ func TestARunMeasuresALoadOfOnesOwnBesideAllPeers(t *testing.T) {
 	checkForms(t, res)
 }
 
-// ticked runs a plan, with longer windows if prywalk got no processor in any of them.
 func ticked(t *testing.T, p bench.Plan) *bench.Result {
 	t.Helper()
 	for ; ; p.Window *= 4 {
@@ -77,7 +75,6 @@ func ticked(t *testing.T, p bench.Plan) *bench.Result {
 	}
 }
 
-// build compiles prywalk.
 func build(t *testing.T) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "prywalk")
@@ -109,7 +106,6 @@ func TestEachLoadHasItsPlan(t *testing.T) {
 	}
 }
 
-// checkForms writes a result in all forms, and reads it again.
 func checkForms(t *testing.T, res *bench.Result) {
 	t.Helper()
 	text, err := json.Marshal(res)

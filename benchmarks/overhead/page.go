@@ -41,10 +41,8 @@ func read(paths []string) (*bench.Result, error) {
 	return all, nil
 }
 
-// maxResult bounds a result, in bytes: a thousand times what a full run writes.
 const maxResult = 16 << 20
 
-// readResult reads a file that --json wrote.
 func readResult(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -58,7 +56,6 @@ func readResult(path string) ([]byte, error) {
 	return text, err
 }
 
-// add adds the rows of another result.
 func add(r, more *bench.Result) {
 	m := &r.Machine
 	if !slices.Contains(strings.Split(m.Prywalk, "; "), more.Machine.Prywalk) {
@@ -76,7 +73,6 @@ func add(r, more *bench.Result) {
 	}
 }
 
-// sectionName is the page's section that has the tables.
 const sectionName = "bench"
 
 // writePage puts the tables of a result into their section of a page, and above them
@@ -89,7 +85,6 @@ func writePage(path, chart string, r *bench.Result) error {
 	return markdown.Replace(path, sectionName, func(string) string { return text })
 }
 
-// tables makes a table of each workload, prywalk's rows first, and one of waits.
 func tables(r *bench.Result) string {
 	var b strings.Builder
 	m := &r.Machine
@@ -112,7 +107,6 @@ func tables(r *bench.Result) string {
 	return b.String()
 }
 
-// throughput writes the table of ratios and counts.
 func throughput(b *strings.Builder, rows []bench.Row, processors int) {
 	b.WriteString("| tool | threads | running | Hz | pairs | throughput with / without | 95 % interval | aim | others " +
 		"| stops/s | calls a tick | KB a tick | own CPU | CPU after | memory | recording a minute | samples/s of asked | " +
@@ -127,7 +121,6 @@ func throughput(b *strings.Builder, rows []bench.Row, processors int) {
 	}
 }
 
-// markdownOf is one line of the table.
 func markdownOf(r *bench.Row, processors int) string {
 	freeze := ""
 	if r.Freeze != nil {
@@ -156,7 +149,6 @@ func target(r *bench.Row) string {
 	return fmt.Sprint(r.Threads)
 }
 
-// waits writes the table of waits, if there are any.
 func waits(b *strings.Builder, rows []bench.Row) {
 	head := "\n| tool | threads | running | Hz | waits | p50 without, with µs | p99 | p99.9 | p99.9 with / without | " +
 		"95 % interval | p99.9 is |\n|" + strings.Repeat(" --- |", 11) + "\n"

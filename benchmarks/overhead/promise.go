@@ -36,7 +36,6 @@ func promise(r *bench.Row, processors int) float64 {
 // promised reports whether something is promised for a row: for prywalk on busy threads up to 1,000 Hz.
 func promised(r *bench.Row) bool { return r.Peer == "" && r.Workload == "" && r.Freq <= 1000 }
 
-// aim says what is promised and whether the row's interval reaches it, "" where nothing is.
 func aim(r *bench.Row, processors int) string {
 	if !promised(r) {
 		return ""

@@ -10,7 +10,6 @@ import (
 	"prywalk/internal/bench"
 )
 
-// TestAPromiseIsBrokenWhereTheWholeIntervalIsBelowIt: and only prywalk promises.
 func TestAPromiseIsBrokenWhereTheWholeIntervalIsBelowIt(t *testing.T) {
 	r := &bench.Result{Machine: bench.Machine{Processors: 2}, Rows: []bench.Row{
 		{Running: 1, Freq: 100, Low: 0.9, High: 0.991},
@@ -25,7 +24,6 @@ func TestAPromiseIsBrokenWhereTheWholeIntervalIsBelowIt(t *testing.T) {
 	}
 }
 
-// TestWhatIsKnownIsMadeOfResults: of undisturbed rows of prywalk on busy threads, without what is not needed.
 func TestWhatIsKnownIsMadeOfResults(t *testing.T) {
 	little, much := 0.05, 0.5
 	r := &bench.Result{Machine: bench.Machine{Processors: 2}, Rows: []bench.Row{
@@ -57,7 +55,6 @@ func TestAnAimIsReachedOrMissedByTheWholeInterval(t *testing.T) {
 	}
 }
 
-// TestResultsOfOneKindOfMachineArePutTogether: and those of another are refused.
 func TestResultsOfOneKindOfMachineArePutTogether(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {
@@ -81,8 +78,6 @@ func TestResultsOfOneKindOfMachineArePutTogether(t *testing.T) {
 	}
 }
 
-// TestAKnownGapFailsOnlyWhenItWidens: and a row that others or the hypervisor disturbed is not judged, nor
-// one of another kind of machine.
 func TestAKnownGapFailsOnlyWhenItWidens(t *testing.T) {
 	known := &bench.Result{Machine: bench.Machine{Processors: 8}, Rows: []bench.Row{
 		{Threads: 2, Running: 1, Freq: 100, Low: 0.95, High: 0.96}, {Threads: 9, Running: 1, Freq: 100, Low: 0.97,

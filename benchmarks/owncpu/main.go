@@ -37,7 +37,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// settings are what the command line says.
 type settings struct {
 	threads, running, freqs []int
 	peers                   []string
@@ -56,7 +55,6 @@ func main() {
 	})
 }
 
-// parse reads the command line.
 func parse(args []string) (*settings, error) {
 	s := &settings{}
 	fl := flag.NewFlagSet("owncpu", flag.ContinueOnError)
@@ -88,7 +86,6 @@ func parse(args []string) (*settings, error) {
 	return s, nil
 }
 
-// run measures, and writes the table.
 func run(ctx context.Context, s *settings) error {
 	dir, err := os.MkdirTemp("", "prywalk-owncpu-")
 	if err != nil {
@@ -134,7 +131,6 @@ func (s *settings) chosen(dir string) (list []tools.Tool, notes string, err erro
 	return list, notes, nil
 }
 
-// shuffled gives the tools in random order.
 func shuffled(list []tools.Tool) []tools.Tool {
 	list = slices.Clone(list)
 	rand.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })

@@ -19,14 +19,12 @@ import (
 	"prywalk/internal/bench/tools"
 )
 
-// cell is what was measured of one target at one rate.
 type cell struct {
 	threads, running, freq int
 	order                  []string // the tools, prywalk ("") first
 	runs                   map[string][]tools.Totals
 }
 
-// measure measures all cells.
 func (s *settings) measure(ctx context.Context, dir string) (cells []cell, notes string, err error) {
 	list, notes, err := s.chosen(dir)
 	if err != nil {
@@ -51,7 +49,6 @@ func (s *settings) measure(ctx context.Context, dir string) (cells []cell, notes
 	return cells, notes, nil
 }
 
-// compile makes the target.
 func compile(ctx context.Context, binary string) error {
 	if err := os.WriteFile(binary+".c", load.CLoad, 0o600); err != nil {
 		return err
@@ -63,7 +60,6 @@ func compile(ctx context.Context, binary string) error {
 	return nil
 }
 
-// ofCell makes all rounds of one cell.
 func (s *settings) ofCell(ctx context.Context, dir, binary string, c *cell, list []tools.Tool) error {
 	for _, t := range list {
 		c.order = append(c.order, t.Name)
@@ -85,7 +81,6 @@ func (s *settings) ofCell(ctx context.Context, dir, binary string, c *cell, list
 	return nil
 }
 
-// startTarget starts the target, which ends with its standard input.
 func startTarget(ctx context.Context, binary string, running, sleeping int) (pid int, end func(), err error) {
 	cmd := exec.CommandContext(ctx, binary, strconv.Itoa(running), strconv.Itoa(sleeping))
 	in, err := cmd.StdinPipe()
@@ -102,7 +97,7 @@ func startTarget(ctx context.Context, binary string, running, sleeping int) (pid
 	end = func() {
 		_ = in.Close()
 		_, _ = io.Copy(io.Discard, out)
-		_ = cmd.Wait() // its status says nothing
+		_ = cmd.Wait()
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil || !strings.HasPrefix(line, bare.Ready) {
@@ -112,7 +107,6 @@ func startTarget(ctx context.Context, binary string, running, sleeping int) (pid
 	return cmd.Process.Pid, end, nil
 }
 
-// once has a tool look for the time that was asked for.
 func (s *settings) once(ctx context.Context, dir string, pid int, c *cell, t tools.Tool) (got tools.Totals, err error) {
 	j := &tools.Job{PID: pid, Threads: c.threads + 1, Freq: float64(c.freq), Self: s.binary,
 		Dir: filepath.Join(dir, "job")}
@@ -137,7 +131,6 @@ func (s *settings) once(ctx context.Context, dir string, pid int, c *cell, t too
 	return session.Finish()
 }
 
-// pause waits, unless the run is ended.
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
@@ -147,7 +140,6 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// nameOf is a tool's name for people.
 func nameOf(tool string) string {
 	if tool == "" {
 		return "prywalk"

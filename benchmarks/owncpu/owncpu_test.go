@@ -34,7 +34,6 @@ func TestTimesAreComparedAtTheSameRateAndForEachStack(t *testing.T) {
 	}
 }
 
-// TestAToolsWholeTimeIsMeasured: prywalk's own, in one short round; a page without the section is not changed.
 func TestAToolsWholeTimeIsMeasured(t *testing.T) {
 	dir := t.TempDir()
 	binary := filepath.Join(dir, "prywalk")

@@ -10,7 +10,6 @@ import (
 	"prywalk/internal/markdown"
 )
 
-// table shows all cells.
 func table(cells []cell) string {
 	t := markdown.NewTable("threads", "running", "Hz", "tool", "processor time a second, ms (least to most)",
 		"of it while it looks", "stacks/s", "complete", "µs a stack",
@@ -24,7 +23,6 @@ func table(cells []cell) string {
 	return t.String()
 }
 
-// row is the line of one tool.
 func (c *cell) row(name string) []string {
 	runs := c.runs[name]
 	cpu, stacks, each, steady := make([]float64, len(runs)), make([]float64, len(runs)), make([]float64, len(runs)),
@@ -60,7 +58,6 @@ func figures(t *tools.Totals) (cpu, stacks, each float64) {
 	return cpu, stacks, each
 }
 
-// span gives the least and the most.
 func span(xs []float64) (low, high float64) {
 	for i, x := range xs {
 		if i == 0 {

@@ -8,17 +8,16 @@ import (
 	"slices"
 	"time"
 
-	"prywalk/internal/look"
+	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
 	"prywalk/internal/sample"
 	"prywalk/ptrace"
 )
 
-// same counts sleeps that were looked at by a peek, a freeze and a peek again.
 type same struct {
 	sleeps int64 // proven to be the same sleep at the peek and the freeze
-	equal  int64 // all stacks equal
+	equal  int64
 	short  int64 // a peek's stack is incomplete, and what there is of it is equal
 	again  int64 // seen by the second peek in the same sleep
 	moved  int64 // the thread ran meanwhile: nothing is compared
@@ -30,17 +29,16 @@ type same struct {
 	calls map[string]int64
 }
 
-// compare looks at each sleep of a program's threads in both ways.
 func compare(ctx context.Context, r *running, d time.Duration) (*same, error) {
 	c := &same{where: map[string]int64{}, calls: map[string]int64{}}
 	ps := newProcesses()
 	defer ps.close()
-	look.OnThread(func() {
+	observe.OnThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
-		pool := look.NewPool(8)
-		p := &pair{same: c, ps: ps, peeker: look.New(ctl, pool, look.OnlyPeek),
-			freezer: look.New(ctl, pool, look.AlwaysFreeze), pool: pool}
+		pool := observe.NewPool(8)
+		p := &pair{same: c, ps: ps, peeker: observe.New(ctl, pool, observe.OnlyPassive),
+			freezer: observe.New(ctl, pool, observe.AlwaysStop), pool: pool}
 		for end := time.Now().Add(d); time.Now().Before(end) && ctx.Err() == nil; {
 			next := procmem.Now() + int64(period)
 			ps.each(r.pids(), p.compare)
@@ -50,12 +48,11 @@ func compare(ctx context.Context, r *running, d time.Duration) (*same, error) {
 	return c, ctx.Err()
 }
 
-// pair looks in both ways.
 type pair struct {
 	*same
 	ps              *processes
-	peeker, freezer *look.Looker
-	pool            *look.Pool
+	peeker, freezer *observe.Observer
+	pool            *observe.Pool
 }
 
 // compare compares the looks at one thread, if it sleeps and this sleep was not compared before.
@@ -63,11 +60,11 @@ func (p *pair) compare(th *thread) {
 	outcome, s, err := p.peeker.Begin(th.look)
 	switch {
 	case err != nil:
-		if look.Reason(err) == refusal.Gone {
+		if observe.Reason(err) == refusal.Gone {
 			th.forget()
 		}
 		return
-	case outcome != look.Done:
+	case outcome != observe.Done:
 		return
 	}
 	defer p.pool.Put(s)
@@ -75,15 +72,14 @@ func (p *pair) compare(th *thread) {
 	switch {
 	case s.State != sample.Sleeping || s.Sched.Runs <= th.done:
 		return
-	case !look.Interruptible(th.look, &s.Call):
+	case !observe.Interruptible(th.look, &s.Call):
 		p.unsafe++
 		return
 	}
 	p.freezeAfter(th, s, &peeked)
 }
 
-// freezeAfter freezes a thread that was peeked at and compares.
-func (p *pair) freezeAfter(th *thread, s *look.Shot, peeked *chain) {
+func (p *pair) freezeAfter(th *thread, s *observe.RawSample, peeked *chain) {
 	t := th.proc.newLook(th.look.TID)
 	defer t.Close()
 	f, err := freeze(p.freezer, t)
@@ -109,24 +105,24 @@ func (p *pair) freezeAfter(th *thread, s *look.Shot, peeked *chain) {
 // stayed reports whether a thread was frozen in the sleep in which it was peeked at. It arrived on a processor once
 // in between, to stop, and is where it was. The kernel may have set it back onto the instruction that makes the
 // system call.
-func stayed(s, f *look.Shot) bool {
+func stayed(s, f *observe.RawSample) bool {
 	return f.Sched.Runs == s.Sched.Runs+1 && f.Regs.SP() == s.Regs.SP() && s.Regs.PC-f.Regs.PC <= 4
 }
 
-// peekAgain peeks at a thread that goes back to sleep after a freeze, without what was remembered of
+// readAgain peeks at a thread that goes back to sleep after a freeze, without what was remembered of
 // it; false if it does not, or has done something else meanwhile.
-func (p *pair) peekAgain(th *thread, s, f *look.Shot) (*chain, bool) {
+func (p *pair) peekAgain(th *thread, s, f *observe.RawSample) (*chain, bool) {
 	t := th.proc.newLook(th.look.TID)
 	defer t.Close()
 	for end := procmem.Now() + waitLimit; procmem.Now() < end; time.Sleep(20 * time.Microsecond) {
 		outcome, again, err := p.peeker.Begin(t)
 		if err != nil {
-			if look.Reason(err) == refusal.Running {
+			if observe.Reason(err) == refusal.Running {
 				continue
 			}
 			return nil, false
 		}
-		if outcome != look.Done {
+		if outcome != observe.Done {
 			return nil, false
 		}
 		defer p.pool.Put(again)
@@ -139,7 +135,6 @@ func (p *pair) peekAgain(th *thread, s, f *look.Shot) (*chain, bool) {
 	return nil, false
 }
 
-// judge compares the stacks of one sleep.
 func (p *pair) judge(th *thread, peeked, frozen, again *chain) {
 	short := false
 	for _, c := range []*chain{peeked, again} {
@@ -166,7 +161,7 @@ func (p *pair) judge(th *thread, peeked, frozen, again *chain) {
 }
 
 // sameFrames compares the first n frames of two stacks. The innermost program counter of a
-// frozen thread may be that of the instruction that makes the system call anew.
+// frozen thread may be that of the instruction that makes the system call again.
 func sameFrames(a, b *chain, n int) bool {
 	return n <= 1 || slices.Equal(a.pcs[1:n], b.pcs[1:n]) && slices.Equal(a.sps[:n], b.sps[:n])
 }

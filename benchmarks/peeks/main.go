@@ -29,12 +29,10 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// page is where -docs writes, from the repository's root.
 const page = "benchmarks/results/sleepers.md"
 
 func main() { command.Main("peeks", run) }
 
-// run measures the programs that are asked for, one after the other.
 func run(ctx context.Context, args []string) error {
 	fl := flag.NewFlagSet("peeks", flag.ContinueOnError)
 	only := fl.String("only", "", "programs, separated by commas (default: all)")
@@ -64,7 +62,6 @@ func run(ctx context.Context, args []string) error {
 	return err
 }
 
-// measure watches one program.
 func measure(ctx context.Context, name string, d time.Duration) result {
 	r := result{name: name}
 	t, err := start(name, 2*d+time.Minute)

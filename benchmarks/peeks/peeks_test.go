@@ -39,14 +39,14 @@ func until(t *testing.T, name string, enough func(*asleep, *same) bool) (a *asle
 	return a, s
 }
 
-func TestPeekedStacksAreThoseOfAFreezeInTheSameSleep(t *testing.T) {
+func TestPassivelyReadStacksAreThoseOfAStopInTheSameSleep(t *testing.T) {
 	a, s := until(t, "c-O0", func(a *asleep, s *same) bool { return a.peeks > 10 && s.sleeps >= 5 && s.again > 0 })
 	if a.whole != a.peeks || s.short != 0 || a.frozen != 0 {
 		t.Errorf("%d of %d peeks complete, %d short, %d frozen: %v", a.whole, a.peeks, s.short, a.frozen, a.where)
 	}
 }
 
-func TestPeekedStacksBelowVariableArraysAreThoseOfAFreeze(t *testing.T) {
+func TestPassivelyReadStacksBelowVariableArraysAreThoseOfAStop(t *testing.T) {
 	a, s := until(t, "arrays-O0", func(a *asleep, s *same) bool { return a.peeks > 50 && a.proven > 0 && s.sleeps >= 20 })
 	if a.wholeFrozen != a.frozen {
 		t.Errorf("%d of %d freezes complete", a.wholeFrozen, a.frozen)
@@ -61,7 +61,7 @@ func TestPeekedStacksBelowVariableArraysAreThoseOfAFreeze(t *testing.T) {
 	}
 }
 
-func TestTablesCountWhatWasPeekedAt(t *testing.T) {
+func TestTablesCountPassiveReads(t *testing.T) {
 	r := result{name: "x", asleep: &asleep{peeks: 4, whole: 3, reasons: map[string]int64{"unproven": 1}},
 		same: &same{sleeps: 2, equal: 2}}
 	text := tables([]result{r}, time.Second)
@@ -70,7 +70,7 @@ func TestTablesCountWhatWasPeekedAt(t *testing.T) {
 	}
 }
 
-func TestShortAndDifferentStacksAreToldApart(t *testing.T) {
+func TestShortAndDifferentStacksAreDistinguished(t *testing.T) {
 	full := chain{pcs: []frames.Addr{1, 2, 3}, sps: []frames.Addr{10, 20, 30}, stop: frames.StopRoot}
 	short := chain{pcs: full.pcs[:2], sps: full.sps[:2], stop: frames.StopUnproven}
 	other := chain{pcs: []frames.Addr{1, 2, 3}, sps: []frames.Addr{10, 20, 31}, stop: frames.StopRoot}
@@ -88,7 +88,6 @@ func TestShortAndDifferentStacksAreToldApart(t *testing.T) {
 	}
 }
 
-// ownProcess is this process.
 func ownProcess(t *testing.T) *process {
 	t.Helper()
 	ps := newProcesses()

@@ -8,27 +8,24 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/code"
-	"prywalk/internal/look"
+	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/symbols"
 	"prywalk/ptrace"
 )
 
-// process is one process that is looked at, and its threads.
 type process struct {
 	*code.Process
 	extra   ptrace.Extra
 	threads map[int]*thread
 }
 
-// thread is one thread, and what the comparison knows of it.
 type thread struct {
 	proc *process
-	look *look.Thread
+	look *observe.Thread
 	done uint64 // arrivals on a processor up to which its sleep was compared
 }
 
-// processes are those of one program.
 type processes struct {
 	cache  *code.ImageCache
 	names  *symbols.Namer
@@ -63,10 +60,10 @@ func (ps *processes) each(pids []int, f func(*thread)) {
 		if p == nil {
 			t, err := ps.cache.Open(pid)
 			if err != nil {
-				continue // it has ended already
+				continue
 			}
 			t.JITFuncs = ps.names.JITFuncs(pid)
-			p = &process{Process: t, extra: look.TaskStacks(t), threads: map[int]*thread{}}
+			p = &process{Process: t, extra: observe.TaskStacks(t), threads: map[int]*thread{}}
 			ps.list[pid] = p
 		}
 		tids, err := p.Threads(nil)
@@ -77,7 +74,6 @@ func (ps *processes) each(pids []int, f func(*thread)) {
 			th := p.threads[tid]
 			if th == nil {
 				th = &thread{proc: p, look: p.newLook(tid)}
-				th.look.Owner = th
 				p.threads[tid] = th
 			}
 			if !th.look.Pending() {
@@ -87,21 +83,18 @@ func (ps *processes) each(pids []int, f func(*thread)) {
 	}
 }
 
-// newLook prepares for looking at a thread.
-func (p *process) newLook(tid int) *look.Thread {
-	t := look.NewThread(p.PID, tid, nil)
+func (p *process) newLook(tid int) *observe.Thread {
+	t := observe.NewThread(p.PID, tid, nil)
 	t.Memory = p.Memory()
 	t.Extra = p.extra
 	return t
 }
 
-// forget drops a thread that has ended.
 func (th *thread) forget() {
 	th.look.Close()
 	delete(th.proc.threads, th.look.TID)
 }
 
-// chain is one walked stack.
 type chain struct {
 	pcs    []frames.Addr
 	sps    []frames.Addr
@@ -109,8 +102,7 @@ type chain struct {
 	proven int
 }
 
-// walk walks a shot and tells the thread what the sampler would tell it.
-func (ps *processes) walk(p *process, t *look.Thread, s *look.Shot) chain {
+func (ps *processes) walk(p *process, t *observe.Thread, s *observe.RawSample) chain {
 	if end := p.StackEnd(s.Mem.Stack.Addr); end != 0 {
 		s.Mem.StackEnd = end
 	}
@@ -124,7 +116,7 @@ func (ps *processes) walk(p *process, t *look.Thread, s *look.Shot) chain {
 	return c
 }
 
-func (ps *processes) walkOnce(p *process, s *look.Shot) chain {
+func (ps *processes) walkOnce(p *process, s *observe.RawSample) chain {
 	var c chain
 	w := &ps.walker
 	for w.Init(p.Space(), &s.Regs, &s.Mem); w.Next(); {
@@ -135,7 +127,6 @@ func (ps *processes) walkOnce(p *process, s *look.Shot) chain {
 	return c
 }
 
-// describe names the functions of a stack, innermost first.
 func (ps *processes) describe(p *process, c *chain) string {
 	text := ""
 	for i, pc := range c.pcs {
@@ -148,7 +139,6 @@ func (ps *processes) describe(p *process, c *chain) string {
 	return text + " (" + c.stop.String() + ")"
 }
 
-// name names the function at an address, with the module's name for one that has none.
 func (ps *processes) name(p *process, pc frames.Addr) string {
 	m := p.Space().Find(pc)
 	if m == nil {
@@ -160,15 +150,13 @@ func (ps *processes) name(p *process, pc frames.Addr) string {
 	return filepath.Base(m.Name) + "+0x" + strconv.FormatUint(pc-m.Bias, 16)
 }
 
-// waitLimit bounds how long a thread may take to stop, in nanoseconds.
 const waitLimit = 2e9
 
-// freeze freezes a thread, asleep or not.
-func freeze(l *look.Looker, t *look.Thread) (*look.Shot, error) {
+func freeze(l *observe.Observer, t *observe.Thread) (*observe.RawSample, error) {
 	outcome, s, err := l.Begin(t)
-	if err == nil && outcome == look.Pending {
+	if err == nil && outcome == observe.Pending {
 		s = nil
-		done := func(_ *look.Thread, c *look.Shot, e error) { s, err = c, e }
+		done := func(_ *observe.Thread, c *observe.RawSample, e error) { s, err = c, e }
 		l.Collect(procmem.Now()+waitLimit, done)
 		l.Abort(done)
 	}

@@ -13,7 +13,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// running is a program under load.
 type running struct {
 	pids func() []int
 	stop func()
@@ -30,7 +29,6 @@ var arrays = []struct {
 	{"arrays-nocfi", []string{"-O0", "-g0", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"}},
 }
 
-// programNames lists what can be measured.
 func programNames() []string {
 	names := []string{"redis", "nginx", "postgres", "node", "java", "python", "go", "rust", "c-O0", "c"}
 	for _, a := range arrays {
@@ -39,7 +37,6 @@ func programNames() []string {
 	return names
 }
 
-// start starts a program.
 func start(name string, limit time.Duration) (*running, error) {
 	for _, a := range arrays {
 		if a.name == name {
@@ -60,7 +57,6 @@ var (
 	arrayShapes = []string{"plain", "stale", "recursive", "pointer"}
 )
 
-// wakeEvery is how long the sleepers of these programs sleep.
 const wakeEvery = 25 * time.Millisecond
 
 // startArrays starts one process for each call and shape, and wakes their sleepers from
@@ -91,7 +87,6 @@ func startArrays(flags []string) (*running, error) {
 	return r, nil
 }
 
-// startSleeper starts one process.
 func startSleeper(exe, call, shape string) (pid int, end func(), err error) {
 	cmd := exec.Command(exe, call, shape)
 	in, err := cmd.StdinPipe()

@@ -15,10 +15,8 @@ import (
 	"prywalk/internal/markdown"
 )
 
-// sectionName is the page's section that has the tables.
 const sectionName = "peeks"
 
-// result is what was counted of one program.
 type result struct {
 	name   string
 	asleep *asleep
@@ -26,7 +24,6 @@ type result struct {
 	err    error
 }
 
-// brief is one line for people who wait.
 func (r *result) brief() string {
 	if r.err != nil {
 		return fmt.Sprintf("%-14s %v", r.name, r.err)
@@ -44,7 +41,6 @@ func (r *result) brief() string {
 	return text
 }
 
-// tables gives both tables in Markdown.
 func tables(all []result, d time.Duration) string {
 	var b strings.Builder
 	fmt.Fprintf(&b,
@@ -65,7 +61,6 @@ func tables(all []result, d time.Duration) string {
 
 func percent(x float64) string { return fmt.Sprintf("%.2f %%", 100*x) }
 
-// wholeTable says how many peeks gave a complete stack.
 func wholeTable(all []result) *markdown.Table {
 	t := markdown.NewTable("program", "threads", "peeks", "complete", "95 % interval",
 		"of these by a proven register, a recalled one",
@@ -83,7 +78,6 @@ func wholeTable(all []result) *markdown.Table {
 	return t
 }
 
-// sameTable says whether the stacks of one sleep were equal.
 func sameTable(all []result) *markdown.Table {
 	t := markdown.NewTable("program", "sleeps", "equal", "peek shorter", "different", "seen a third time", "calls",
 		"ran meanwhile",
@@ -98,7 +92,6 @@ func sameTable(all []result) *markdown.Table {
 	return t
 }
 
-// counts lists counts by name.
 func counts(m map[string]int64) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(m)) {

@@ -7,17 +7,15 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"prywalk/internal/look"
+	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
 	"prywalk/internal/sample"
 	"prywalk/ptrace"
 )
 
-// period is the time between two ticks.
 const period = time.Second / 99
 
-// asleep counts the looks at sleepers that were not reuses.
 type asleep struct {
 	threads map[int]bool
 	// peeks gave the stack without a stop. whole of them were complete, proven of those by a register that was found
@@ -32,22 +30,21 @@ type asleep struct {
 	where   map[string]int64
 }
 
-// watch looks at all threads of a program at every tick, as prywalk does.
 func watch(ctx context.Context, r *running, d time.Duration) (*asleep, error) {
 	a := &asleep{threads: map[int]bool{}, reasons: map[string]int64{}, where: map[string]int64{}}
 	ps := newProcesses()
 	defer ps.close()
-	look.OnThread(func() {
+	observe.OnThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
-		pool := look.NewPool(64)
-		l := look.New(ctl, pool, look.Ladder)
-		done := func(t *look.Thread, s *look.Shot, err error) {
-			th := t.Owner.(*thread)
+		pool := observe.NewPool(64)
+		l := observe.New(ctl, pool, observe.Ladder)
+		done := func(t *observe.Thread, s *observe.RawSample, err error) {
+			th := ps.list[t.PID].threads[t.TID]
 			if err == nil {
 				a.count(ps, th, s)
 				pool.Put(s)
-			} else if look.Reason(err) == refusal.Gone {
+			} else if observe.Reason(err) == refusal.Gone {
 				th.forget()
 			}
 		}
@@ -57,11 +54,11 @@ func watch(ctx context.Context, r *running, d time.Duration) (*asleep, error) {
 				switch outcome, s, err := l.Begin(th.look); {
 				case err != nil:
 					done(th.look, nil, err)
-				case outcome == look.Done:
+				case outcome == observe.Done:
 					done(th.look, s, nil)
-				case outcome == look.Reused && th.look.Asleep():
+				case outcome == observe.Reused && th.look.Asleep():
 					a.reused++
-				case outcome == look.Pending:
+				case outcome == observe.Pending:
 					l.Serve(0, done)
 				}
 			})
@@ -73,14 +70,13 @@ func watch(ctx context.Context, r *running, d time.Duration) (*asleep, error) {
 	return a, ctx.Err()
 }
 
-// count counts a look.
-func (a *asleep) count(ps *processes, th *thread, s *look.Shot) {
+func (a *asleep) count(ps *processes, th *thread, s *observe.RawSample) {
 	c := ps.walk(th.proc, th.look, s)
 	if s.State != sample.Sleeping && s.State != sample.Disk {
 		return
 	}
 	a.threads[th.look.TID] = true
-	if s.How == look.ByFreeze {
+	if s.How == observe.ByStop {
 		a.frozen++
 		if c.stop.Complete() {
 			a.wholeFrozen++

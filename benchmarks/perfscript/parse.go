@@ -105,10 +105,8 @@ func Parse(r io.Reader, each func(*Sample) error) (lost int64, err error) {
 	return lost, flush()
 }
 
-// isFrame: frames are indented by a tab.
 func isFrame(line []byte) bool { return line[0] == '\t' }
 
-// header reads "PID/TID TIME:".
 func (s *Sample) header(line string) error {
 	ids, at, ok := strings.Cut(strings.TrimSpace(line), " ")
 	pid, tid, two := strings.Cut(ids, "/")
@@ -130,7 +128,6 @@ func (s *Sample) header(line string) error {
 	return nil
 }
 
-// addFrame reads "ADDRESS NAME (FILE)".
 func (s *Sample) addFrame(line string) error {
 	line = strings.TrimSpace(line)
 	hex, rest, _ := strings.Cut(line, " ")
@@ -149,7 +146,6 @@ func (s *Sample) addFrame(line string) error {
 	return nil
 }
 
-// lostIn reads the count of "PERF_RECORD_LOST lost N" and of the like.
 func lostIn(line []byte) int64 {
 	_, rest, _ := strings.Cut(string(line), " lost ")
 	word, _, _ := strings.Cut(strings.TrimSpace(rest), " ")

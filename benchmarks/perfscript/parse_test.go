@@ -11,7 +11,6 @@ import (
 	"testing"
 )
 
-// all parses a text into copies of its samples.
 func all(t *testing.T, text string) ([]Sample, int64) {
 	t.Helper()
 	var got []Sample

@@ -20,7 +20,6 @@ import (
 	"prywalk/benchmarks/stats"
 )
 
-// attachFor is how long the recordings are whose start is measured.
 const attachFor = time.Second
 
 // measureAttach measures how long a recording takes from the start of its command to the first stack with a function of
@@ -65,7 +64,6 @@ func (s *settings) measureAttach(ctx context.Context, e *environment, p *program
 	return nil
 }
 
-// tell prints figures of one kind.
 func tell(what string, all []float64) {
 	slices.Sort(all)
 	low, high := stats.MedianInterval(all)

@@ -17,7 +17,6 @@ import (
 	"prywalk/internal/markdown"
 )
 
-// figures are those of a program.
 type figures struct {
 	Name string `json:"name"`
 	What string `json:"what"`
@@ -27,7 +26,6 @@ type figures struct {
 	Rows    []row   `json:"rows"`
 }
 
-// row has the figures of a tool.
 type row struct {
 	Tool string `json:"tool"`
 	Freq int    `json:"freq"`
@@ -36,9 +34,9 @@ type row struct {
 	Ratio, Low, High float64
 	// Stacks with a function of Python, those of them that are cut or wrong, and looks without one.
 	Stacks, Cut, Wrong, Freed, Failed float64
-	Unsaid                            bool               `json:",omitempty"` // how many looks failed is not told
+	Unsaid                            bool               `json:",omitempty"` // how many samples failed is not said
 	Silent                            int                `json:",omitempty"` // windows of which there is no file
-	Calls                             map[string]float64 `json:",omitempty"` // that never happened
+	Calls                             map[string]float64 `json:",omitempty"`
 	// CPU is the tool's own processor time in the windows, as a share of one processor. Start and End are what it used
 	// before a window and after it, in seconds: medians.
 	CPU        float64
@@ -53,22 +51,18 @@ type row struct {
 	Differ int
 }
 
-// lineShare is the share of a line, with half its 95 % interval, in percent.
 type lineShare struct {
 	Line        string
 	Share, Half float64
 }
 
-// mostLines is how many lines are compared.
 const mostLines = 20
 
-// lineOf names the innermost line of a stack.
 func lineOf(s *stack) string {
 	f := &s.frames[len(s.frames)-1]
 	return fmt.Sprintf("%s (%s:%d)", f.function, f.file, f.line)
 }
 
-// topLines gives the lines that took most, by prywalk.
 func topLines(all []measured) []string {
 	sum := map[string]float64{}
 	for i := range all {
@@ -89,7 +83,6 @@ func topLines(all []measured) []string {
 	return names[:min(len(names), mostLines)]
 }
 
-// slices gives what each look saw of a line.
 func (m *measured) slices(line string) (list []stats.Slice) {
 	for _, l := range m.looks {
 		var s stats.Slice
@@ -109,7 +102,6 @@ func (m *measured) slices(line string) (list []stats.Slice) {
 	return list
 }
 
-// lines compares the top lines with prywalk's at the same rate. perf's trampoline has no lines.
 func (r *row) lines(m *measured, all []measured, top []string) {
 	if m.tool.trampoline {
 		return
@@ -138,10 +130,8 @@ func (r *row) lines(m *measured, all []measured, top []string) {
 	}
 }
 
-// allFigures are those of all programs.
 type allFigures []figures
 
-// load reads what there is; a file that is not there is an empty one.
 func load(file string) (*allFigures, error) {
 	a := &allFigures{}
 	if file == "" {
@@ -157,7 +147,6 @@ func load(file string) (*allFigures, error) {
 	return a, json.Unmarshal(text, a)
 }
 
-// add takes in a program's figures in the place of older ones.
 func (a *allFigures) add(f *figures) {
 	*a = slices.DeleteFunc(*a, func(o figures) bool { return o.Name == f.Name })
 	*a = append(*a, *f)
@@ -165,14 +154,12 @@ func (a *allFigures) add(f *figures) {
 	slices.SortFunc(*a, func(x, y figures) int { return slices.Index(names, x.Name) - slices.Index(names, y.Name) })
 }
 
-// only gives the figures of one program.
 func (a *allFigures) only(name string) *allFigures {
 	one := slices.Clone(*a)
 	one = slices.DeleteFunc(one, func(f figures) bool { return f.Name != name })
 	return &one
 }
 
-// write writes the files that were asked for.
 func (a *allFigures) write(file, page string) error {
 	if file != "" {
 		text, err := json.MarshalIndent(a, "", " ")
@@ -189,10 +176,8 @@ func (a *allFigures) write(file, page string) error {
 	return markdown.Replace(page, "peers", func(string) string { return "\n" + a.markdown() + "\n" })
 }
 
-// shownLines is how many lines of a program are shown.
 const shownLines = 3
 
-// markdown gives the tables.
 func (a *allFigures) markdown() string {
 	var b strings.Builder
 	for i := range *a {
@@ -209,7 +194,6 @@ func (a *allFigures) markdown() string {
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
-// table is that of the tools.
 func (f *figures) table() string {
 	columns := []string{"tool", "Hz", "throughput, n", "own CPU", "its start, end", "stacks", "cut", "wrong", "failed",
 		"lines that differ"}
@@ -239,7 +223,6 @@ func (f *figures) table() string {
 	return t.String()
 }
 
-// stacks tells how many there are.
 func (r *row) stacks() string {
 	if r.Silent > 0 {
 		return fmt.Sprintf("%.0f (no file: %d of %d)", r.Stacks, r.Silent, r.N)
@@ -247,7 +230,6 @@ func (r *row) stacks() string {
 	return fmt.Sprintf("%.0f", r.Stacks)
 }
 
-// top is the table of the lines that took most, at the highest rate.
 func (f *figures) top() string {
 	var rows []*row
 	columns := []string{"line"}

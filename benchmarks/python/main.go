@@ -8,11 +8,12 @@
 //	go -C benchmarks run ./python -settle 2s -window 6s        windows without the start of a recording
 //	go -C benchmarks run ./python -attach 15                   how soon prywalk names a stack, and what that costs
 //
-// For each program it tells what its throughput is under each tool, how long a server's answers take, and what each
+// For each program it prints what its throughput is under each tool, how long a server's answers take, and what each
 // tool's stacks are worth. A program is run once with sys.monitoring first, which notes who calls whom. A stack with a
 // call that never happened is wrong, one that does not begin where a thread begins is cut.
 //
-// What is needed of PyPI is installed in a temporary folder, or that of -dir, which is kept. What is missing is told.
+// What is needed of PyPI is installed in a temporary folder, or that of -dir, which is kept. What is missing is
+// reported.
 package main
 
 import (
@@ -29,7 +30,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// settings are what the command line says.
 type settings struct {
 	only           []string
 	dir            string
@@ -54,7 +54,6 @@ func main() {
 	})
 }
 
-// parse reads the command line.
 func parse(args []string) (*settings, error) {
 	s := &settings{}
 	fl := flag.NewFlagSet("python", flag.ContinueOnError)
@@ -88,7 +87,6 @@ func parse(args []string) (*settings, error) {
 	return s, err
 }
 
-// run prepares and measures all programs.
 func (s *settings) run(ctx context.Context) error {
 	if s.dir == "" {
 		dir, err := os.MkdirTemp("", "prywalk-python-")
@@ -128,7 +126,6 @@ func (s *settings) run(ctx context.Context) error {
 	return nil
 }
 
-// runProgram measures one program, prints its figures and adds them.
 func (s *settings) runProgram(ctx context.Context, e *environment, p *program, fig *allFigures) error {
 	if s.attach > 0 {
 		return s.measureAttach(ctx, e, p)

@@ -16,10 +16,8 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// window is a time in which a program was left alone, or looked at.
 type window struct{ from, to int64 }
 
-// look is a window with a tool, between two without.
 type look struct {
 	before, with, after window
 	profile             *profile
@@ -27,13 +25,11 @@ type look struct {
 	start, cpu, end float64
 }
 
-// measured is what is known of a program and a tool.
 type measured struct {
 	tool  *tool
 	looks []look
 }
 
-// measure measures a program with all tools, in rounds, each time in another order.
 func (s *settings) measure(ctx context.Context, e *environment, p *program, k known) (*figures, error) {
 	tools := s.toolsFor(p)
 	all := make([]measured, 0, len(tools))
@@ -83,7 +79,6 @@ func (s *settings) measure(ctx context.Context, e *environment, p *program, k kn
 	return results(p, all, k, plain, traced), nil
 }
 
-// bare waits for a window without a tool.
 func (s *settings) bare() window {
 	time.Sleep(s.window / 4)
 	from := procmem.Now()
@@ -91,7 +86,6 @@ func (s *settings) bare() window {
 	return window{from, procmem.Now()}
 }
 
-// look has a tool look for a window.
 func (s *settings) look(ctx context.Context, e *environment, t *tool, plain, traced *target) (*look, error) {
 	target := plain
 	if t.trampoline {
@@ -126,7 +120,6 @@ func (s *settings) look(ctx context.Context, e *environment, t *tool, plain, tra
 	return l, nil
 }
 
-// results sums up all windows of a program.
 func results(p *program, all []measured, k known, plain, traced *target) *figures {
 	f := &figures{Name: p.name, What: p.what}
 	ends := plain.progress()
@@ -175,7 +168,6 @@ func results(p *program, all []measured, k known, plain, traced *target) *figure
 	return f
 }
 
-// count adds what a profile says.
 func (r *row) count(p *profile, k known) {
 	if p.silent {
 		r.Silent++

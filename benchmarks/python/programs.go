@@ -7,13 +7,12 @@ import "embed"
 //go:embed src
 var sources embed.FS
 
-// program is a Python program that works without end.
 type program struct {
 	name, what string
 	file       string
-	newest     bool     // on the newest interpreter, with Tachyon, else with the others
-	server     bool     // it answers HTTP at the port that it tells
-	need       []string // modules
+	newest     bool // on the newest interpreter, with Tachyon, else with the others
+	server     bool // it answers HTTP at the port that it prints
+	need       []string
 }
 
 var programs = []program{

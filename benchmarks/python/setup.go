@@ -16,23 +16,21 @@ import (
 	"time"
 )
 
-// environment has the interpreters, with what is installed for them.
 type environment struct {
 	dir, src string
-	python   string // of the virtual environment
+	python   string
 	newest   string // "" if there is none
-	modules  string // of the newest one
+	modules  string
 	missing  map[string]string
 }
 
 // packages of PyPI: those of the virtual environment, and those of pure Python for the newest interpreter.
 var (
 	packages = []string{"py-spy", "austin-dist<4", "flask", "mypy", "pytest", "trio", "numpy", "pandas"}
-	uncoded  = []string{"black"} // not its compiled form
+	uncoded  = []string{"black"}
 	forNew   = []string{"flask", "black"}
 )
 
-// install makes a virtual environment, unless the folder has one.
 func (s *settings) install(ctx context.Context) (*environment, error) {
 	e := &environment{dir: s.dir, src: filepath.Join(s.dir, "src"), python: filepath.Join(s.dir, "venv", "bin", "python"),
 		modules: filepath.Join(s.dir, "newest"), missing: map[string]string{}}
@@ -49,7 +47,7 @@ func (s *settings) install(ctx context.Context) (*environment, error) {
 		}
 		for _, list := range [][]string{packages, append([]string{"--no-binary", "black"}, uncoded...)} {
 			if err := run(ctx, append([]string{e.python, "-m", "pip", "-q", "install"}, list...)...); err != nil {
-				fmt.Fprintln(os.Stderr, "python:", err) // lacks tells what is missing then
+				fmt.Fprintln(os.Stderr, "python:", err) // lacks reports what is missing then
 			}
 		}
 	}
@@ -71,7 +69,6 @@ func (s *settings) install(ctx context.Context) (*environment, error) {
 	return e, nil
 }
 
-// suite is the folder of the source distribution whose tests pytest runs.
 const suite = "suite"
 
 // fetchSuite fetches the tests of the Jinja that is installed, unless the folder has them: only its source
@@ -98,7 +95,6 @@ func (e *environment) fetchSuite(ctx context.Context) error {
 	return run(ctx, e.python, "-m", "tarfile", "-e", found[0], dir)
 }
 
-// base finds an interpreter that py-spy, austin and perf's trampoline know.
 func (s *settings) base() (string, error) {
 	if s.python != "" {
 		return s.python, nil
@@ -115,7 +111,6 @@ func (s *settings) base() (string, error) {
 	return path, nil
 }
 
-// write puts the programs into the folder.
 func (e *environment) write() error {
 	sub, err := fs.Sub(sources, "src")
 	if err != nil {
@@ -127,7 +122,6 @@ func (e *environment) write() error {
 	return os.CopyFS(e.src, sub)
 }
 
-// run runs a command to its end.
 func run(ctx context.Context, args ...string) error {
 	out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput()
 	if err != nil {
@@ -136,7 +130,6 @@ func run(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// interpreter gives that of a program.
 func (e *environment) interpreter(p *program) string {
 	if p.newest {
 		return e.newest
@@ -144,7 +137,6 @@ func (e *environment) interpreter(p *program) string {
 	return e.python
 }
 
-// command is a program's command line.
 func (e *environment) command(ctx context.Context, p *program, env ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, e.interpreter(p), filepath.Join(e.src, p.file))
 	c.Dir = e.dir
@@ -155,7 +147,6 @@ func (e *environment) command(ctx context.Context, p *program, env ...string) *e
 	return c
 }
 
-// lacks says why a program cannot be run, "" if it can.
 func (e *environment) lacks(p *program) string {
 	if e.interpreter(p) == "" {
 		return "no interpreter of 3.15"
@@ -183,10 +174,8 @@ func lastLine(text []byte) string {
 	return string(text[bytes.LastIndexByte(text, '\n')+1:])
 }
 
-// noted is for how long it is noted who calls whom, in seconds.
 const noted = "5"
 
-// edges gives who calls whom in a program, noted once for a folder.
 func (e *environment) edges(ctx context.Context, p *program) (known, error) {
 	file := filepath.Join(e.dir, p.name+".edges")
 	if _, err := os.Stat(file); err != nil {

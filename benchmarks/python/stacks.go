@@ -23,7 +23,6 @@ type frame struct {
 	line           int
 }
 
-// stack is a stack of a thread, outermost function first.
 type stack struct {
 	frames []frame
 	weight float64
@@ -31,7 +30,6 @@ type stack struct {
 	freed  bool // a function could not be named
 }
 
-// profile is what a tool has seen.
 type profile struct {
 	stacks []stack
 	failed float64 // looks that gave no stack, by the tool's own count; −1 if it does not say
@@ -45,7 +43,6 @@ type known map[[2]string]bool
 
 func (f *frame) key() string { return f.file + ":" + f.function }
 
-// The verdicts on a stack.
 type verdict int
 
 const (
@@ -54,7 +51,6 @@ const (
 	wrong         // it has a call that never happened
 )
 
-// judge says whether a stack can be.
 func (k known) judge(s *stack) (v verdict, caller, callee string) {
 	first := s.frames[0].key()
 	for i := 1; i < len(s.frames); i++ {
@@ -69,7 +65,6 @@ func (k known) judge(s *stack) (v verdict, caller, callee string) {
 	return right, "", ""
 }
 
-// short gives a function's own name.
 func short(name string) string {
 	return name[strings.LastIndexByte(name, '.')+1:]
 }
@@ -92,7 +87,6 @@ func folded(line func(string) (stack, bool), failed func(said, text []byte) floa
 	}
 }
 
-// weigh splits the number off that a line ends with.
 func weigh(line string) (rest string, n float64, ok bool) {
 	i := strings.LastIndexByte(line, ' ')
 	if i < 0 {
@@ -105,10 +99,8 @@ func weigh(line string) (rest string, n float64, ok bool) {
 // pySpyFrame is a Python function in a line of py-spy: native ones have a library, or no line.
 var pySpyFrame = regexp.MustCompile(`^(.+) \(([^()]+):(\d+)\)$`)
 
-// compiled are the endings of the names of files that are not Python's.
 var compiled = regexp.MustCompile(`\.(c|h|cc|cpp|S|so[.\d]*)$`)
 
-// pySpyLine reads a line of py-spy: function (file:line);… count.
 func pySpyLine(line string) (s stack, ok bool) {
 	rest, n, ok := weigh(line)
 	if !ok {
@@ -126,7 +118,6 @@ func pySpyLine(line string) (s stack, ok bool) {
 	return s, true
 }
 
-// austinLine reads a line of austin: P<process>;T<interpreter>:<thread>;<file>:<function>:<line>;… <microseconds>.
 func austinLine(line string) (s stack, ok bool) {
 	rest, n, ok := weigh(line)
 	if !ok || !strings.HasPrefix(rest, "P") {
@@ -135,7 +126,7 @@ func austinLine(line string) (s stack, ok bool) {
 	s.weight, s.count = n, 1
 	parts := strings.Split(rest, ";")
 	for _, part := range parts[min(2, len(parts)):] {
-		if strings.HasPrefix(part, ":") { // :INVALID:, :GC:
+		if strings.HasPrefix(part, ":") {
 			continue
 		}
 		s.add(part)
@@ -143,7 +134,6 @@ func austinLine(line string) (s stack, ok bool) {
 	return s, true
 }
 
-// tachyonLine reads a line of Tachyon: tid:<thread>;<file>:<function>:<line>;… count.
 func tachyonLine(line string) (s stack, ok bool) {
 	rest, n, ok := weigh(line)
 	if !ok {
@@ -158,7 +148,6 @@ func tachyonLine(line string) (s stack, ok bool) {
 	return s, true
 }
 
-// add adds file:function:line.
 func (s *stack) add(text string) {
 	last := strings.LastIndexByte(text, ':')
 	if last < 0 {
@@ -172,7 +161,6 @@ func (s *stack) add(text string) {
 	s.frames = append(s.frames, frame{path.Base(text[:mid]), short(text[mid+1 : last]), line})
 }
 
-// pySpyErrors is py-spy's count.
 var pySpyErrors = regexp.MustCompile(`Errors: (\d+)`)
 
 func pySpyFailed(said, _ []byte) float64 {
@@ -184,10 +172,8 @@ func pySpyFailed(said, _ []byte) float64 {
 	return n
 }
 
-// austinErrors is austin's count: of invalid samples, and of all.
 var austinErrors = regexp.MustCompile(`Error rate : \D*?(\d+)/(\d+)`)
 
-// plain removes the colours of a terminal.
 var plain = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 func austinFailed(said, _ []byte) float64 {
@@ -218,10 +204,8 @@ func tachyonFailed(said, _ []byte) float64 {
 	return n * share / 100
 }
 
-// perfFrame is a function of Python as the trampoline names it.
 var perfFrame = regexp.MustCompile(`^py::(.+?):([^:]*)$`)
 
-// readPerf reads perf's recording.
 func readPerf(out string, _ []byte) (*profile, error) {
 	text, err := exec.Command("perf", "script", "-i", out, "-F", perfscript.Fields).Output()
 	if err != nil {
@@ -246,10 +230,8 @@ func readPerf(out string, _ []byte) (*profile, error) {
 	return p, err
 }
 
-// interpreterFile is the interpreter: code in which it is on the stack.
 var interpreterFile = regexp.MustCompile(`^(lib)?python3`)
 
-// readPrywalk reads prywalk's recording.
 func readPrywalk(out string, _ []byte) (*profile, error) {
 	text, err := os.ReadFile(out)
 	if err != nil {
@@ -275,7 +257,6 @@ func readPrywalk(out string, _ []byte) (*profile, error) {
 	return p, nil
 }
 
-// fromPprof gives the stacks that took processor time.
 func fromPprof(text []byte) (*profile, error) {
 	rec, err := pprof.Parse(bytes.NewReader(text))
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	pprof "github.com/google/pprof/profile"
 )
 
-// wanted is the stack that all the lines below have.
 var wanted = []frame{{"app.py", "<module>", 19}, {"common.py", "leaf", 61}}
 
 func TestLinesOfAllToolsAreTheSameStack(t *testing.T) {
@@ -48,7 +47,7 @@ func TestStacksThatCannotBeAreFound(t *testing.T) {
 	}
 }
 
-func TestToolsTellHowManyLooksFailed(t *testing.T) {
+func TestToolsTellHowManySamplesFailed(t *testing.T) {
 	for name, c := range map[string]struct {
 		said  string
 		count func(said, text []byte) float64
@@ -66,7 +65,6 @@ func TestToolsTellHowManyLooksFailed(t *testing.T) {
 	}
 }
 
-// TestARecordingHasItsPythonFrames: native frames are left out, and time with the interpreter on the stack is told.
 func TestARecordingHasItsPythonFrames(t *testing.T) {
 	native := &pprof.Mapping{ID: 1, File: "/usr/lib/libpython3.12.so.1.0"}
 	python := &pprof.Mapping{ID: 2, File: "[CPython 3.12.1]"}

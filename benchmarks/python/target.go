@@ -20,11 +20,10 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// target is a program at work.
 type target struct {
 	cmd    *exec.Cmd
 	pieces string
-	port   string // of a server
+	port   string
 
 	mu      sync.Mutex
 	paused  bool
@@ -34,10 +33,8 @@ type target struct {
 	clients sync.WaitGroup
 }
 
-// clients is how many connections a server has.
 const clients = 4
 
-// start starts a program, and waits until it is ready. It is paused.
 func (e *environment) start(ctx context.Context, p *program, env ...string) (*target, error) {
 	pieces, err := os.CreateTemp(e.dir, "pieces-")
 	if err != nil {
@@ -74,18 +71,16 @@ func (e *environment) start(ctx context.Context, p *program, env ...string) (*ta
 	return t, nil
 }
 
-// pause stops it, with those that ask it.
 func (t *target) pause() {
 	t.mu.Lock()
 	t.paused = true
 	t.mu.Unlock()
 	if t.port != "" {
-		time.Sleep(50 * time.Millisecond) // the last answers
+		time.Sleep(50 * time.Millisecond)
 	}
 	_ = syscall.Kill(t.cmd.Process.Pid, syscall.SIGSTOP)
 }
 
-// resume lets it go on.
 func (t *target) resume() {
 	_ = syscall.Kill(t.cmd.Process.Pid, syscall.SIGCONT)
 	t.mu.Lock()
@@ -93,7 +88,6 @@ func (t *target) resume() {
 	t.mu.Unlock()
 }
 
-// kill ends it and those that ask it.
 func (t *target) kill() {
 	select {
 	case <-t.over:
@@ -104,10 +98,9 @@ func (t *target) kill() {
 	_ = t.cmd.Wait()
 	t.clients.Wait()
 	_ = os.Remove(t.pieces)
-	_ = os.Remove(fmt.Sprintf("/tmp/perf-%d.map", t.cmd.Process.Pid)) // PYTHONPERFSUPPORT
+	_ = os.Remove(fmt.Sprintf("/tmp/perf-%d.map", t.cmd.Process.Pid))
 }
 
-// client asks again and again on one connection.
 func (t *target) client() {
 	defer t.clients.Done()
 	var c net.Conn
@@ -148,7 +141,6 @@ func (t *target) client() {
 	}
 }
 
-// ask sends a request, and reads the answer. It reports whether the connection is kept.
 func ask(c net.Conn, r *bufio.Reader) (keep bool, err error) {
 	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
 	if _, err := c.Write([]byte("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")); err != nil {
@@ -180,7 +172,6 @@ func ask(c net.Conn, r *bufio.Reader) (keep bool, err error) {
 	return keep, err
 }
 
-// progress gives the moments at which pieces of work ended, in their order.
 func (t *target) progress() []int64 {
 	if t.port != "" {
 		t.mu.Lock()
@@ -201,7 +192,6 @@ func (t *target) progress() []int64 {
 	return ends
 }
 
-// between gives how long the answers took that ended in a window, in nanoseconds.
 func (t *target) between(from, to int64) (lengths []float64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

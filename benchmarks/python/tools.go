@@ -15,7 +15,6 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// tool is a profiler at a rate.
 type tool struct {
 	name       string
 	freq       int
@@ -28,7 +27,6 @@ type tool struct {
 // String names it for people.
 func (t *tool) String() string { return fmt.Sprintf("%s, %d Hz", t.name, t.freq) }
 
-// toolsFor lists what a program is measured with.
 func (s *settings) toolsFor(p *program) (list []tool) {
 	for _, freq := range []int{100, 1000} {
 		list = append(list, prywalk("prywalk", s.prywalk, freq))
@@ -95,10 +93,8 @@ func perf(freq int) tool {
 		}, read: readPerf}
 }
 
-// beside gives a program of the virtual environment.
 func (e *environment) beside(name string) string { return filepath.Join(filepath.Dir(e.python), name) }
 
-// lacksTool says why a tool cannot be run, "" if it can.
 func (e *environment) lacksTool(s *settings, t *tool) string {
 	program := t.args(e, s, 1, "out")[0]
 	if _, err := exec.LookPath(program); err != nil {
@@ -107,17 +103,14 @@ func (e *environment) lacksTool(s *settings, t *tool) string {
 	return ""
 }
 
-// runningTool is a tool that looks.
 type runningTool struct {
 	cmd *exec.Cmd
 	out string
 	cpu float64 // seconds of processor time, at the end
 }
 
-// tachyonSettle is how long Tachyon has at least until it looks: an interpreter starts.
 const tachyonSettle = 1800 * time.Millisecond
 
-// watch starts a tool on a process, and waits until it should look.
 func (s *settings) watch(ctx context.Context, e *environment, t *tool, pid int, out string) (*runningTool, error) {
 	_ = os.Remove(out)
 	said, err := os.Create(out + ".said")
@@ -135,23 +128,20 @@ func (s *settings) watch(ctx context.Context, e *environment, t *tool, pid int, 
 	return r, nil
 }
 
-// used gives the processor time of the tool so far, in seconds.
 func (r *runningTool) used() float64 {
 	ns, err := procmem.ProcessCPU(r.cmd.Process.Pid)
 	if err != nil {
-		return 0 // it has ended; what it has said tells why
+		return 0 // it has ended; its output has the reason
 	}
 	return float64(ns) / 1e9
 }
 
-// mostWait is how long a tool may take to write what it has.
 const mostWait = 20 * time.Second
 
-// end ends it as Ctrl-C does, and waits until it has written its file.
 func (r *runningTool) end() {
 	_ = r.cmd.Process.Signal(syscall.SIGINT)
 	kill := time.AfterFunc(mostWait, func() { _ = r.cmd.Process.Kill() })
-	_ = r.cmd.Wait() // its status after a signal differs; the file tells
+	_ = r.cmd.Wait() // its status after a signal differs; the file has the result
 	kill.Stop()
 	u := r.cmd.ProcessState
 	r.cpu = (u.UserTime() + u.SystemTime()).Seconds()

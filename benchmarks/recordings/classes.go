@@ -67,7 +67,6 @@ func endOf(s *profile.Sample, makers map[int64]string) string {
 	return text + ", caller of " + codeOf(walked[last-1], makers[pid])
 }
 
-// codeOf names the function of a place, with the file that it is in.
 func codeOf(l *profile.Location, maker string) string {
 	name := Outermost(l)
 	switch {
@@ -81,7 +80,6 @@ func codeOf(l *profile.Location, maker string) string {
 	return filepath.Base(l.Mapping.File) + ": " + name
 }
 
-// generatedCode reports whether a mapping has no file.
 func generatedCode(m *profile.Mapping) bool {
 	return m.File == "" || strings.HasPrefix(m.File, "[anon")
 }
@@ -96,7 +94,7 @@ var whose = []struct{ file, maker string }{
 	{"libLLVM", "LLVM"}, {"libvk_swiftshader", "SwiftShader"},
 }
 
-// makersOf tells by process who made the code that has no file. A process of the browser's that draws has
+// makersOf gives by process who made the code that has no file. A process of the browser's that draws has
 // V8's name in it, too, but runs no scripts.
 func makersOf(p *profile.Profile) map[int64]string {
 	found := map[int64]int{} // places in whose, plus one
@@ -120,7 +118,6 @@ func makersOf(p *profile.Profile) map[int64]string {
 	return makers
 }
 
-// placeOf gives the place of a module in whose, -1 if it makes no code.
 func placeOf(m *profile.Mapping) int {
 	return slices.IndexFunc(whose, func(w struct {
 		file,

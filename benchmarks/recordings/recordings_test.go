@@ -10,7 +10,6 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// stack makes the locations of functions, innermost first; names in square brackets are synthetic.
 func stack(names ...string) []*profile.Location {
 	var locs []*profile.Location
 	for _, name := range names {

@@ -35,7 +35,6 @@ import (
 
 func main() { command.Main("shortlives", compare) }
 
-// bench is one comparison.
 type bench struct {
 	dir, prywalk, samply, pyspy string
 	source                      string // of a C program with a configure script; "": those that build it are left out
@@ -99,7 +98,6 @@ func compare(ctx context.Context, args []string) error {
 	return nil
 }
 
-// chosen gives the tools that the value of a flag names.
 func (b *bench) chosen(names string) ([]tool, error) {
 	tools := b.tools()
 	known := make([]string, len(tools))
@@ -113,7 +111,6 @@ func (b *bench) chosen(names string) ([]tool, error) {
 	return slices.DeleteFunc(tools, func(t tool) bool { return !slices.Contains(chosen, t.short) }), nil
 }
 
-// row measures a program with all tools, in turns, and prints what came of it.
 func (b *bench) row(ctx context.Context, p *program, tools []tool, n int) error {
 	cpu, has := make([][]float64, len(tools)), make([][]found, len(tools))
 	for range n {
@@ -163,7 +160,6 @@ func printMissing(has []found) {
 	}
 }
 
-// spread gives the least and the most of some values, "-" for none.
 func spread(format string, values []float64) string {
 	if len(values) == 0 {
 		return "-"
@@ -175,7 +171,6 @@ func spread(format string, values []float64) string {
 	return low + " to " + high
 }
 
-// settle is how long a tool has to attach before the program begins.
 const settle = 2 * time.Second
 
 // once runs a program under a tool. It gives the processor time of the program and of all that it has waited for, and
@@ -210,7 +205,7 @@ func (b *bench) once(ctx context.Context, p *program, t *tool) (used float64, ha
 		return 0, has, fmt.Errorf("it says %q instead of ready: %w", line, err)
 	}
 	out := filepath.Join(b.dir, "recording")
-	_ = os.Remove(out) // of the run before
+	_ = os.Remove(out)
 	watch := exec.CommandContext(ctx, t.program, t.args(cmd.Process.Pid, out)...)
 	var heard strings.Builder
 	watch.Stdout, watch.Stderr = &heard, &heard
@@ -232,7 +227,7 @@ func (b *bench) once(ctx context.Context, p *program, t *tool) (used float64, ha
 	if t.stop { // the others end with the program
 		_ = watch.Process.Signal(syscall.SIGINT)
 	}
-	_ = watch.Wait() // the exit code after a signal differs; the recording tells
+	_ = watch.Wait() // the exit code after a signal differs; the recording has the result
 	u := cmd.ProcessState
 	has, err = t.read(out, cmd.Process.Pid)
 	if err != nil {

@@ -25,13 +25,10 @@ import (
 
 var phases = [4]string{"phase_a", "phase_b", "phase_c", "phase_d"}
 
-// phaseSeconds is how long they go on.
 const phaseSeconds = 6
 
-// shares is what a recording gives each phase, and everything else, in seconds.
 type shares [len(phases) + 1]float64
 
-// add adds time to the phase that a stack has, the innermost function first.
 func (s *shares) add(seconds float64, stack ...string) {
 	for i, name := range phases {
 		if slices.Contains(stack, name) {
@@ -116,7 +113,6 @@ func (b *bench) phaseRow(ctx context.Context, exe string, life int, t *tool, n i
 	return nil
 }
 
-// pprofShares reads prywalk's recording.
 func pprofShares(out string, _ int) (s shares, err error) {
 	f, err := os.Open(out)
 	if err != nil {
@@ -139,7 +135,6 @@ func pprofShares(out string, _ int) (s shares, err error) {
 	return s, nil
 }
 
-// perfShares reads perf's recording.
 func perfShares(out string, pid int) (s shares, err error) {
 	text, err := exec.Command("perf", "script", "-i", out, "-F", "pid,period,ip,sym").Output()
 	if err != nil {

@@ -4,7 +4,6 @@ package main
 
 import "os"
 
-// program is something whose processes or threads live shortly.
 type program struct {
 	name, what, language string
 	waits                bool // it says that it is ready and waits for a line, as others do below a shell
@@ -63,7 +62,6 @@ for i in range(200):
 		}},
 }
 
-// here is the directory of this module: what is run by go run.
 func here() string {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -74,7 +72,6 @@ func here() string {
 
 func emptyCache(b *bench) string { return "rm -rf '" + b.dir + "/cache'" }
 
-// crates makes six crates of 150 functions, one of which uses the others.
 func crates(b *bench) string {
 	return "rm -rf '" + b.dir + "/crates' && mkdir '" + b.dir + "/crates' && cd '" + b.dir + `/crates' && ` +
 		`printf '[workspace]\nmembers = ["k*"]\nresolver = "2"\n' >Cargo.toml && ` +
@@ -85,7 +82,6 @@ func crates(b *bench) string {
 		`(%d, v.len()))); v.sort(); v.iter().map(|s| s.len()).sum() }\n' $i $i; done >k$k/src/lib.rs; done`
 }
 
-// unpacked is the source as it is delivered, and configured is it after its configure script.
 func unpacked(b *bench) string {
 	return "rm -rf '" + b.dir + "/source' && cp -Rp '" + b.source + "' '" + b.dir + "/source'"
 }
@@ -101,20 +97,16 @@ func database(b *bench) string {
 		`$as pgbench -h "$PWD/data" -U postgres -i -q postgres && kill -INT $!; wait $!`
 }
 
-// connections serves a client that connects for each transaction, and ends the server.
 const connections = `cd "$1" || exit; ` + postgresUser + serve +
 	`$as pgbench -h "$PWD/data" -U postgres -C -S -n -c 2 -t 200 postgres && kill -INT $!; wait $!`
 
 const (
-	// postgresUser has as: what a command of PostgreSQL begins with.
 	postgresUser = `PATH="$(ls -d /usr/lib/postgresql/*/bin | tail -n 1):$PATH"; as=; if [ "$(id -u)" -eq 0 ]; then ` +
 		`as="setpriv --reuid postgres --regid postgres --clear-groups"; fi; `
-	// serve starts the server, and waits until it answers.
 	serve = `$as postgres -D data -h "" -k "$PWD/data" -c fsync=off >data/log 2>&1 & ` +
 		`until $as psql -h "$PWD/data" -U postgres -qc "" 2>/dev/null; do kill -0 $! || exit; sleep 0.2; done; `
 )
 
-// cxxServer compiles it.
 func cxxServer(b *bench) string {
 	return "cd '" + b.dir + `' && cat >server.cc <<'END' && g++ -O1 -g -o server server.cc -pthread
 #include <ctime>

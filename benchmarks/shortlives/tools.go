@@ -15,9 +15,8 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// tool is a profiler.
 type tool struct {
-	short   string // for the command line
+	short   string
 	name    string
 	program string // "": it is not installed
 	only    string // the language that it is for; "" for all
@@ -37,7 +36,6 @@ type found struct {
 	missing                     map[string]float64
 }
 
-// add adds some time.
 func (f *found) add(s float64, named, placed bool) {
 	f.all += s
 	if named {
@@ -48,7 +46,6 @@ func (f *found) add(s float64, named, placed bool) {
 	}
 }
 
-// lacks notes where a name is missing.
 func (f *found) lacks(s float64, where string) {
 	if f.missing == nil {
 		f.missing = map[string]float64{}
@@ -76,7 +73,6 @@ func (b *bench) tools() []tool {
 	}
 }
 
-// installed gives a program's path, "" if it is not there.
 func installed(name string) string {
 	path, err := exec.LookPath(name)
 	if err != nil {
@@ -85,7 +81,6 @@ func installed(name string) string {
 	return path
 }
 
-// record gives how prywalk is asked.
 func (b *bench) record(engine string) func(int, string) []string {
 	return func(pid int, out string) []string {
 		return []string{"record", "--children", "--engine", engine, "-F", itoa(b.rate), "-o", out, "-p", itoa(pid)}
@@ -129,7 +124,6 @@ func ofProgram(s *profile.Sample) bool {
 	return len(s.Label["thread"]) == 0 || s.Label["thread"][0] != "[children]"
 }
 
-// fork is one of perf's records of births.
 var fork = regexp.MustCompile(`PERF_RECORD_FORK\((\d+):\d+\):\((\d+):\d+\)`)
 
 // readPerf sums up the samples of a process and its descendants that have a symbol, or a file.
@@ -150,7 +144,7 @@ func readPerf(out string, pid int) (sum found, err error) {
 		}
 		period, err := strconv.ParseFloat(f[1], 64)
 		if err != nil {
-			continue // another record
+			continue
 		}
 		named := f[3] != "[unknown]"
 		sum.add(period/1e9, named, named || strings.HasPrefix(f[len(f)-1], "(/"))
@@ -158,7 +152,6 @@ func readPerf(out string, pid int) (sum found, err error) {
 	return sum, nil
 }
 
-// readFolded counts samples of folded stacks.
 func (b *bench) readFolded(out string, _ int) (found, error) {
 	text, err := os.ReadFile(out)
 	if err != nil {
@@ -175,7 +168,6 @@ func (b *bench) readFolded(out string, _ int) (found, error) {
 	return found{all: sum, named: sum, placed: sum}, nil
 }
 
-// cutLast is strings.Cut at the last separator.
 func cutLast(s, sep string) (before, after string, found bool) {
 	if i := strings.LastIndex(s, sep); i >= 0 {
 		return s[:i], s[i+len(sep):], true

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command soak records a program in which everything is born and dies all the time. It prints each minute what prywalk
-// holds: descriptors, memory, ticks kept, processor time a tick, and the entries of the recording's tables. What grows
-// without end shows. The program is internal/testtargets/src/churn.c: processes, threads, libraries, code made at run
-// time, names.
+// Command soak records a program whose processes and threads start and end all the time. It prints each minute what
+// prywalk holds: descriptors, memory, ticks kept, processor time a tick, and the entries of the recording's tables.
+// What grows without end shows. The program is internal/testtargets/src/churn.c: processes, threads, libraries, code
+// made at run time, names.
 //
 //	go -C benchmarks run ./soak --for 10m --births 80 --engine perf
 package main
@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"prywalk/internal/code"
+	"prywalk/internal/perfengine"
 	"prywalk/internal/perfevents"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
@@ -48,7 +49,6 @@ func main() {
 	}
 }
 
-// soak runs the program and records it, as record does with --children.
 func soak(length, every time.Duration, births int, freq float64, engine, heaps string) error {
 	dir, err := os.MkdirTemp("", "prywalk-soak-")
 	if err != nil {
@@ -85,18 +85,17 @@ func soak(length, every time.Duration, births int, freq float64, engine, heaps s
 	return err
 }
 
-// run is one recording.
 type run struct {
 	images  *code.ImageCache
 	builder *profile.Builder
 	namer   *symbols.Namer
 	sampler *sampler.Sampler
-	events  *perfevents.Reader // nil with ptrace
+	events  *perfevents.Reader
 	file    string
 }
 
 func newRun(pid int, freq float64, dir, engine string) (*run, error) {
-	_, _ = procmem.RaiseFileLimit() // without it files are opened anew
+	_, _ = procmem.RaiseFileLimit() // without it files are opened again
 	r := &run{images: code.NewImageCache(0), namer: symbols.NewNamer(), file: dir + "/soak.pb.gz"}
 	p, err := r.images.Open(pid)
 	if err != nil {
@@ -114,7 +113,7 @@ func newRun(pid int, freq float64, dir, engine string) (*run, error) {
 			return nil, err
 		}
 		r.events.Pause()
-		o.Events = r.events
+		o.Running = &perfengine.Source{Events: r.events}
 	default:
 		return nil, fmt.Errorf("--engine %q: choose ptrace or perf", engine)
 	}
@@ -122,7 +121,6 @@ func newRun(pid int, freq float64, dir, engine string) (*run, error) {
 	return r, nil
 }
 
-// close lets go of everything; the process ends.
 func (r *run) close() {
 	_ = r.sampler.Close()
 	if r.events != nil {
@@ -132,7 +130,6 @@ func (r *run) close() {
 	_ = r.images.Close()
 }
 
-// checkpoint writes what there is, with names.
 func (r *run) checkpoint(between func()) {
 	r.builder.SetBetween(between)
 	r.namer.SetBetween(between)
@@ -157,7 +154,6 @@ func (r *run) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 	return r.namer.Frames(m.Origin.Module, m.Origin.PID, addr, nil)
 }
 
-// print prints a row each time.
 func (r *run) print(ctx context.Context, every time.Duration, heaps string) {
 	fmt.Println("| after | descriptors | memory (MB) | ticks kept | missed | own CPU a tick (µs) | modules | locations " +
 		"| stacks | labels |")
@@ -188,13 +184,11 @@ func (r *run) print(ctx context.Context, every time.Duration, heaps string) {
 	}
 }
 
-// descriptors counts those of this process.
 func descriptors() int {
-	list, _ := os.ReadDir("/proc/self/fd") // it exists
+	list, _ := os.ReadDir("/proc/self/fd")
 	return len(list)
 }
 
-// memory gives what this process holds, in MB (VmRSS).
 func memory() float64 {
 	text, _ := os.ReadFile("/proc/self/status")
 	for line := range strings.Lines(string(text)) {
@@ -217,7 +211,7 @@ func writeHeld(dir string, at time.Duration) error {
 	if err := pprof.WriteHeapProfile(heap); err != nil {
 		return err
 	}
-	list, _ := os.ReadDir("/proc/self/fd") // it exists
+	list, _ := os.ReadDir("/proc/self/fd")
 	var text strings.Builder
 	for _, e := range list {
 		to, _ := os.Readlink("/proc/self/fd/" + e.Name()) // "" for the list's own

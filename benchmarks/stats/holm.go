@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Holm tells which of several null hypotheses to reject. The probability of rejecting even one that is true is at
+// Holm gives which of several null hypotheses to reject. The probability of rejecting even one that is true is at
 // most rate, whatever the tests have to do with each other (Holm 1979). In rising order, the i-th of m p-values
 // must be at most rate/(m−i).
 func Holm(p []float64, rate float64) []bool {

@@ -7,7 +7,6 @@ import (
 	"slices"
 )
 
-// resamples is the number of bootstrap samples behind an interval.
 const resamples = 10000
 
 // Median gives the middle of xs, which stays as it is, the mean of the two in the middle if there are two. 0 for

@@ -78,7 +78,6 @@ func linear(s []Slice) ([]float64, Share) {
 	return r, Share{P: p, SE: math.Sqrt(variance)}
 }
 
-// sumOfSquares is the variance of a sum of len(r) terms whose mean is 0 by construction.
 func sumOfSquares(r []float64) float64 {
 	if len(r) < 2 {
 		return 0

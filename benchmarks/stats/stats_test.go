@@ -16,7 +16,6 @@ func near(t *testing.T, what string, got, want, tolerance float64) {
 	}
 }
 
-// The values are from tables of the t distribution (two-sided 5 %, 1 %, 0.1 %).
 func TestStudentHasTheTabulatedQuantiles(t *testing.T) {
 	for _, c := range []struct{ df, p, t float64 }{
 		{1, 0.05, 12.706}, {2, 0.01, 9.925}, {5, 0.05, 2.571}, {10, 0.01, 3.169},

@@ -34,7 +34,6 @@ func StudentQuantile(p, df float64) float64 {
 	return high
 }
 
-// incompleteBeta is I_x(a, b), by the continued fraction of Abramowitz and Stegun 26.5.8.
 func incompleteBeta(a, b, x float64) float64 {
 	switch {
 	case x <= 0:

@@ -11,10 +11,8 @@ import (
 	"prywalk/internal/code"
 )
 
-// programs are those whose stacks the benchmarks walk; the command measures more.
 var programs = []string{"redis", "python", "node", "java", "cpp"}
 
-// recorded gives 200 stacks of a program, taken once for all benchmarks.
 func recorded(b *testing.B, name string) *recording {
 	b.Helper()
 	r, stop, err := record(name, 200, 10*time.Minute)
@@ -25,7 +23,6 @@ func recorded(b *testing.B, name string) *recording {
 	return r
 }
 
-// perFrame reports a time a frame in place of one a walk.
 func perFrame(b *testing.B, took time.Duration, frames int) {
 	b.ReportMetric(float64(took)/float64(frames), "ns/frame")
 	b.ReportMetric(float64(frames)/float64(b.N), "frames/op")
@@ -58,18 +55,14 @@ func BenchmarkWalkWarm(b *testing.B) {
 	}
 }
 
-// BenchmarkWalkCold walks with the rules dropped before each walk, as they are when the list of modules changes.
 func BenchmarkWalkCold(b *testing.B) {
 	walkAfter(b, func(r *recording) { r.process.Space().Forget() })
 }
 
-// BenchmarkWalkFirst drops, besides, what the analysis of instructions has found: each walk meets its code for the
-// first time.
 func BenchmarkWalkFirst(b *testing.B) {
 	walkAfter(b, func(r *recording) { r.process.Forget() })
 }
 
-// walkAfter walks each of the stacks after something was dropped.
 func walkAfter(b *testing.B, drop func(*recording)) {
 	for _, name := range programs {
 		b.Run(name, func(b *testing.B) {

@@ -19,7 +19,6 @@ import (
 // browser is where Debian has Chromium itself; the program of that name in the path is a script.
 const browser = "/usr/lib/chromium/chromium"
 
-// recordedChromium gives a few stacks of a browser without a window, taken of its first process.
 func recordedChromium(b *testing.B) *recording {
 	b.Helper()
 	if _, err := os.Stat(browser); err != nil {
@@ -37,7 +36,7 @@ func recordedChromium(b *testing.B) *recording {
 		for _, p := range family(pid) { // helpers can be in sessions of their own
 			_ = syscall.Kill(p, syscall.SIGKILL)
 		}
-		_ = cmd.Wait() // it was killed
+		_ = cmd.Wait()
 	}
 	for limit := time.Now().Add(patience); len(family(pid)) < 4; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(limit) {
@@ -53,7 +52,6 @@ func recordedChromium(b *testing.B) *recording {
 	return r
 }
 
-// family lists a process and its descendants.
 func family(pid int) []int {
 	all := []int{pid}
 	for i := 0; i < len(all); i++ {

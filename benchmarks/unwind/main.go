@@ -16,7 +16,6 @@ import (
 	"prywalk/benchmarks/stats"
 )
 
-// settings are what the command line says.
 type settings struct {
 	programs []string
 	stacks   int
@@ -58,7 +57,6 @@ func (s *settings) run(w io.Writer) error {
 	return nil
 }
 
-// program measures one program and prints its rows.
 func (s *settings) program(w io.Writer, dir, name string, peers []peer) error {
 	r, stop, err := record(name, s.stacks, 10*time.Minute)
 	if err != nil {
@@ -99,7 +97,6 @@ func names(peers []peer) []string {
 	return out
 }
 
-// spread gives the median and the range of a figure.
 func spread(rs []result, value func(result) float64) string {
 	var vs []float64
 	for _, r := range rs {

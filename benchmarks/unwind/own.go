@@ -23,7 +23,6 @@ type result struct {
 	Stacks int `json:"stacks"`
 }
 
-// prepared is a stack ready to be walked.
 type prepared struct {
 	regs frames.Regs
 	mem  frames.Snapshot
@@ -40,7 +39,6 @@ func prepare(f *snapshot.File) []prepared {
 	return out
 }
 
-// walk walks a stack to its end and gives the number of frames.
 func (p *prepared) walk(w *frames.Walker, space *frames.Space) int {
 	n := 0
 	for w.Init(space, &p.regs, &p.mem); w.Next(); {
@@ -49,7 +47,6 @@ func (p *prepared) walk(w *frames.Walker, space *frames.Space) int {
 	return n
 }
 
-// right reports whether the walk gives the recorded chain.
 func (p *prepared) right(w *frames.Walker, space *frames.Space) bool {
 	n := 0
 	for w.Init(space, &p.regs, &p.mem); w.Next(); n++ {
@@ -58,6 +55,13 @@ func (p *prepared) right(w *frames.Walker, space *frames.Space) bool {
 		}
 	}
 	return n == len(p.pcs) && w.StopReason().Complete()
+}
+
+func (p *prepared) addresses(w *frames.Walker, space *frames.Space) (pcs []uint64) {
+	for w.Init(space, &p.regs, &p.mem); w.Next(); {
+		pcs = append(pcs, w.Frame().PC)
+	}
+	return pcs
 }
 
 // own measures prywalk: passes over all stacks with a warm cache, then coldPasses with nothing left from earlier

@@ -16,7 +16,6 @@ import (
 //go:embed peers
 var sources embed.FS
 
-// peer is another unwinder, as a program that prints a [result].
 type peer struct {
 	name   string
 	binary string
@@ -24,7 +23,6 @@ type peer struct {
 	passes, cold int
 }
 
-// buildPeers compiles what can be compiled, in dir, and tells of what cannot.
 func buildPeers(dir string) ([]peer, error) {
 	if err := os.CopyFS(dir, sources); err != nil {
 		return nil, err
@@ -50,13 +48,11 @@ func buildPeers(dir string) ([]peer, error) {
 	return out, nil
 }
 
-// lastLines gives the end of what a compiler said.
 func lastLines(text []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	return strings.Join(lines[max(0, len(lines)-5):], "\n")
 }
 
-// run walks the stacks of a file.
 func (p *peer) run(file string) (result, error) {
 	var r result
 	cmd := exec.Command(p.binary, file, strconv.Itoa(p.passes), strconv.Itoa(p.cold))

@@ -14,7 +14,7 @@ import (
 	"prywalk/benchmarks/unwind/snapshot"
 	"prywalk/frames"
 	"prywalk/internal/code"
-	"prywalk/internal/look"
+	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
 	"prywalk/internal/testtargets"
@@ -30,7 +30,6 @@ type recording struct {
 	left int
 }
 
-// interval is the time between two looks at all threads.
 const interval = 5 * time.Millisecond
 
 // record takes n stacks of a program under load. The program is stopped when the stacks are taken, so that it disturbs
@@ -42,7 +41,7 @@ func record(name string, n int, limit time.Duration) (r *recording, stop func(),
 	}
 	pid := t.PID
 	if all := t.PIDs(); len(all) > 1 {
-		pid = all[len(all)-1] // a worker
+		pid = all[len(all)-1]
 	}
 	return recordProcess(name, n, pid, t.PIDs, t.Stop)
 }
@@ -90,14 +89,13 @@ func (r *recording) standing(n int, pids func() []int) error {
 	return r.dropOverwritten()
 }
 
-// signal sends a signal to processes. One that has ended disturbs nothing either.
 func signal(pids func() []int, sig syscall.Signal) {
 	for _, pid := range pids() {
 		_ = syscall.Kill(pid, sig)
 	}
 }
 
-// waitUntilStill waits until the process stands still, and then lets it be read anew. While the stacks were taken,
+// waitUntilStill waits until the process stands still, and then lets it be read again. While the stacks were taken,
 // JIT compilers have written code into pages that had been read before. Without this, what is there would be
 // analysed as zeros, up to the bound of the analysis.
 func (r *recording) waitUntilStill() error {
@@ -120,12 +118,11 @@ func (r *recording) waitUntilStill() error {
 // errOverwritten is the error for a program that has overwritten much of the code that its stacks stand in.
 var errOverwritten = errors.New("its code was overwritten")
 
-// mostOverwritten is how many of the stacks may be dropped: one in so many.
 const mostOverwritten = 20
 
 // dropOverwritten drops the stacks that are not walked any more as they were when they were taken. The reason is
-// that generated code that they stand in has been moved or thrown away since. A stack without generated code always
-// is.
+// that generated code that they stand in has been moved or thrown away since. A stack without generated code is walked
+// as before; if one is not, both walks are printed, so that the cause can be looked for.
 func (r *recording) dropOverwritten() error {
 	var w frames.Walker
 	space, kept, dropped := r.process.Space(), r.file.Stacks[:0], 0
@@ -135,7 +132,8 @@ func (r *recording) dropOverwritten() error {
 			continue
 		}
 		if !slices.ContainsFunc(p.pcs, func(pc uint64) bool { m := space.Find(pc); return m == nil || m.Generated }) {
-			return fmt.Errorf("stack %d is not walked as when it was recorded: %v", i, w.StopReason())
+			fmt.Fprintf(os.Stderr, "%s: stack %d has no generated code and is not walked as when it was recorded: "+
+				"%x then, %x now (%v)\n", r.name, i, p.pcs, p.addresses(&w, space), w.StopReason())
 		}
 		if dropped++; dropped > len(r.file.Stacks)/mostOverwritten {
 			return fmt.Errorf("%d stacks are not walked as when they were recorded: %w", dropped, errOverwritten)
@@ -145,7 +143,6 @@ func (r *recording) dropOverwritten() error {
 	return nil
 }
 
-// modules lists what can be read by its path.
 func (r *recording) modules() {
 	for _, m := range r.process.Space().Modules() {
 		path := fmt.Sprintf("/proc/%d/root%s", r.process.PID, m.Name)
@@ -160,7 +157,7 @@ func (r *recording) modules() {
 // again.
 func (r *recording) take(n int) error {
 	return ptrace.Run(ptrace.Options{}, func(c *ptrace.Controller) error {
-		l := look.New(c, look.NewPool(0), look.AlwaysFreeze)
+		l := observe.New(c, observe.NewPool(0), observe.AlwaysStop)
 		threads := map[int]*watched{}
 		for end := time.Now().Add(patience); len(r.file.Stacks) < n; time.Sleep(interval) {
 			if time.Now().After(end) {
@@ -174,38 +171,36 @@ func (r *recording) take(n int) error {
 	})
 }
 
-// watched is a thread and where it was at its last look.
 type watched struct {
-	*look.Thread
+	*observe.Thread
 	pc, sp uint64
 }
 
-// round looks at each thread once.
-func (r *recording) round(l *look.Looker, threads map[int]*watched, n int) error {
+func (r *recording) round(l *observe.Observer, threads map[int]*watched, n int) error {
 	tids, err := r.process.Threads(nil)
 	if err != nil {
 		return err
 	}
 	var failed error
-	done := func(th *look.Thread, s *look.Shot, err error) {
+	done := func(th *observe.Thread, s *observe.RawSample, err error) {
 		switch {
 		case err == nil && len(r.file.Stacks) < n:
 			if at := threads[th.TID]; at.pc != s.Regs.PC || at.sp != s.Regs.SP() {
 				at.pc, at.sp = s.Regs.PC, s.Regs.SP()
 				r.add(s)
 			}
-		case err != nil && look.Reason(err) == refusal.Denied:
+		case err != nil && observe.Reason(err) == refusal.Denied:
 			failed = err
 		}
 	}
 	for _, tid := range tids {
 		th := threads[tid]
 		if th == nil {
-			th = &watched{Thread: look.NewThread(r.process.PID, tid, nil)}
+			th = &watched{Thread: observe.NewThread(r.process.PID, tid, nil)}
 			th.Memory = r.process.Memory()
 			threads[tid] = th
 		}
-		if _, _, err := l.Begin(th.Thread); err != nil && look.Reason(err) == refusal.Denied {
+		if _, _, err := l.Begin(th.Thread); err != nil && observe.Reason(err) == refusal.Denied {
 			return err
 		}
 	}
@@ -214,8 +209,7 @@ func (r *recording) round(l *look.Looker, threads map[int]*watched, n int) error
 	return failed
 }
 
-// add keeps a stack if it is complete.
-func (r *recording) add(s *look.Shot) {
+func (r *recording) add(s *observe.RawSample) {
 	if end := r.process.StackEnd(s.Mem.Stack.Addr); end != 0 {
 		s.Mem.StackEnd = end
 	}
@@ -240,7 +234,6 @@ func (r *recording) add(s *look.Shot) {
 // beyond is how much of the stack is kept that lies further out than the last frame, in bytes.
 const beyond = 1024
 
-// save writes the stacks into a file.
 func (r *recording) save(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {

@@ -16,13 +16,12 @@ import (
 	"prywalk/internal/exit"
 )
 
-// leaks are words of Go and its libraries that say nothing to users.
+// leaks are words of Go's libraries.
 var leaks = []string{"strconv.", "ParseInt", "ParseFloat", "ParseBool", "time:", "error parsing regexp",
 	"invalid syntax", "invalid argument", "json: ", "pflag", "%!", "<nil>", "goroutine "}
 
-// leaked gives the word of them that a message has, "" if none.
 func leaked(text string) string {
-	text = strings.ReplaceAll(text, "--json: ", "") // a flag
+	text = strings.ReplaceAll(text, "--json: ", "")
 	for _, word := range leaks {
 		if strings.Contains(text, word) {
 			return word
@@ -31,8 +30,7 @@ func leaked(text string) string {
 	return ""
 }
 
-// TestBadValuesOfFlagsAreToldInPlainWords: every flag of every command, with values that it cannot take.
-func TestBadValuesOfFlagsAreToldInPlainWords(t *testing.T) {
+func TestBadValuesOfFlagsAreReportedInPlainWords(t *testing.T) {
 	refused := 0
 	for _, cmd := range newRoot().Commands() {
 		var flags []*pflag.Flag
@@ -46,9 +44,10 @@ func TestBadValuesOfFlagsAreToldInPlainWords(t *testing.T) {
 					continue
 				}
 				refused++
-				told := commandline.WrongFlag(cmd, err)
-				text := told.Error()
-				if word := leaked(text); word != "" || !strings.Contains(text, "--"+f.Name) || exitCode(told) != exit.WrongUsage ||
+				reported := commandline.WrongFlag(cmd, err)
+				text := reported.Error()
+				if word := leaked(text); word != "" || !strings.Contains(text, "--"+f.Name) ||
+					exitCode(reported) != exit.WrongUsage ||
 					!strings.Contains(text, "; see prywalk "+cmd.Name()+" --help") {
 					t.Errorf("%s --%s=%q: %q: %s", cmd.Name(), f.Name, value, word, text)
 				}
@@ -60,7 +59,6 @@ func TestBadValuesOfFlagsAreToldInPlainWords(t *testing.T) {
 	}
 }
 
-// fresh is a command whose flags have no values yet.
 func fresh(t *testing.T, name string) *cobra.Command {
 	t.Helper()
 	cmd, _, err := newRoot().Find([]string{name})
@@ -70,8 +68,7 @@ func fresh(t *testing.T, name string) *cobra.Command {
 	return cmd
 }
 
-// TestBadTextsAreToldInPlainWords: of flags that take any text at first.
-func TestBadTextsAreToldInPlainWords(t *testing.T) {
+func TestBadTextsAreReportedInPlainWords(t *testing.T) {
 	file := recorded(t, "file", 100, 50)
 	noFile := filepath.Join(t.TempDir(), "none")
 	garbage := filepath.Join(t.TempDir(), "garbage")
@@ -101,7 +98,6 @@ func TestBadTextsAreToldInPlainWords(t *testing.T) {
 	}
 }
 
-// TestACommandOrANumberIsUnderstood: as record's argument.
 func TestACommandOrANumberIsUnderstood(t *testing.T) {
 	for args, want := range map[string]string{
 		"record ls -la":            "to record the command ls, use --: prywalk record -- ls -la",
@@ -134,8 +130,7 @@ func TestACommandOrANumberIsUnderstood(t *testing.T) {
 	}
 }
 
-// TestChildrenThatAreNotRecordedAreTold: the target is a process that waits for a child that works.
-func TestChildrenThatAreNotRecordedAreTold(t *testing.T) {
+func TestChildrenThatAreNotRecordedAreReported(t *testing.T) {
 	child := burner(t)
 	stat, err := os.ReadFile("/proc/" + child + "/stat")
 	if err != nil {
@@ -159,7 +154,6 @@ func TestChildrenThatAreNotRecordedAreTold(t *testing.T) {
 	}
 }
 
-// TestAllProcessesOfANameAreTaken: with --all.
 func TestAllProcessesOfANameAreTaken(t *testing.T) {
 	name := fmt.Sprintf("all%d", os.Getpid())
 	one, other := running(t, asName(t, name)), running(t, asName(t, name))

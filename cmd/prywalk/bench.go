@@ -24,7 +24,6 @@ import (
 	"prywalk/internal/profile"
 )
 
-// benchFlags are what the command line of bench says.
 type benchFlags struct {
 	quick, peers bool
 	json, svg    string
@@ -71,13 +70,12 @@ samply.`,
 	fl.Var(&f.precision, "precision",
 		"add pairs until the interval is within ± this, 3 minutes at most for a row; 0: do not (1% unless given, 0 with "+
 			"--quick)")
-	fl.Lookup("precision").DefValue = "0" // which is not shown: it depends
+	fl.Lookup("precision").DefValue = "0" // it depends
 	fl.StringVar(&f.engine, "engine", enginePtrace, "how running threads are sampled: ptrace (costs more), perf or auto")
 	fl.SortFlags = false
 	return cmd
 }
 
-// plan makes the plan that the flags ask for.
 func (f *benchFlags) plan() (bench.Plan, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -140,7 +138,7 @@ func checkPlan(p bench.Plan) error {
 	return nil
 }
 
-// run measures and writes. What was measured before a failure or Ctrl-C is written, too.
+// run measures and writes, also what was measured before a failure or Ctrl-C.
 func (f *benchFlags) run() error {
 	res, failure := f.result()
 	if res == nil || failure != nil && len(res.Rows) == 0 {
@@ -153,7 +151,6 @@ func (f *benchFlags) run() error {
 	return failure
 }
 
-// write writes the files that were asked for.
 func (f *benchFlags) write(res *bench.Result) error {
 	if err := writeJSON(f.json, res); err != nil || f.svg == "" {
 		return err
@@ -161,7 +158,6 @@ func (f *benchFlags) write(res *bench.Result) error {
 	return profile.WriteFileAtomic(f.svg, func(w io.Writer) error { return bench.SVG(w, res) })
 }
 
-// writeJSON writes a result to a file, if it has a name.
 func writeJSON(path string, res *bench.Result) error {
 	if path == "" {
 		return nil
@@ -173,7 +169,6 @@ func writeJSON(path string, res *bench.Result) error {
 	})
 }
 
-// result measures.
 func (f *benchFlags) result() (*bench.Result, error) {
 	plan, err := f.plan()
 	if err != nil {
@@ -192,7 +187,7 @@ func (f *benchFlags) result() (*bench.Result, error) {
 	return res, nil
 }
 
-// newBenchWorkload is the command that bench starts.
+// newBenchWorkload is the target that bench starts.
 func newBenchWorkload() *cobra.Command {
 	var o load.Options
 	cmd := &cobra.Command{

@@ -80,7 +80,6 @@ func TestTheVersionIsThatOfTheBuild(t *testing.T) {
 	}
 }
 
-// TestACommandThatEndsAtOnceIsARecording: with few samples or none, and the command's own status.
 func TestACommandThatEndsAtOnceIsARecording(t *testing.T) {
 	for _, c := range []struct {
 		command string
@@ -119,7 +118,7 @@ func TestValuesAreCompleted(t *testing.T) {
 		{[]string{"report", "--by", ""}, "thread\nprocess\ncommand\nrole\nstate\nwait\nlock\nmodule\n"},
 		{[]string{"report", "--value", ""}, "blocked\nsamples\n"},
 		{[]string{"report", "--state", ""}, "running\nsleeping\ndisk\nstopped\n"},
-		{[]string{"top", "--value", ""}, "cpu\nrunqueue\nblocked\nwall\n:"}, // it has no samples
+		{[]string{"top", "--value", ""}, "cpu\nrunqueue\nblocked\nwall\n:"},
 		{[]string{"record", "-p", ""}, pid + "\tsh\n"},
 		{[]string{"record", "-n", ""}, "sh\n"},
 		{[]string{""}, "completion\t"},
@@ -164,7 +163,7 @@ func TestHelpIsAligned(t *testing.T) {
 	}
 }
 
-// asName is a program of a name of its own, twice if need be.
+// asName runs a program of that name.
 func asName(t *testing.T, name string) *exec.Cmd {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name)
@@ -182,7 +181,6 @@ func asName(t *testing.T, name string) *exec.Cmd {
 	return exec.Command(file, "600")
 }
 
-// running starts a command and ends it with the test.
 func running(t *testing.T, cmd *exec.Cmd) int {
 	t.Helper()
 	if err := cmd.Start(); err != nil {

@@ -9,17 +9,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"prywalk/internal/agent"
 	"prywalk/internal/exit"
 	"prywalk/internal/top"
 	"prywalk/report"
 )
 
-// complete tells the shell the values of flags, and the processes for -p.
+// complete registers completions: values of flags, processes for -p.
 func complete(root *cobra.Command) {
 	words := map[string][]string{
-		"by": report.Groupings(), "value": {"cpu", "wall", "runqueue", "blocked", "samples"},
+		"by": append(report.Groupings(), "label"), "value": {"cpu", "wall", "runqueue", "blocked", "samples"},
 		"state": report.States(), "engine": {engineAuto, enginePtrace, enginePerf},
-		"per": report.Pers(), "sort": report.Orders(),
+		"per": report.Pers(), "sort": report.Orders(), "protocol": {agent.GRPC, agent.HTTP},
 	}
 	for _, cmd := range root.Commands() {
 		for flag, values := range words {
@@ -27,20 +28,19 @@ func complete(root *cobra.Command) {
 				if cmd.Name() == "top" && flag == "value" {
 					values = clockNames()
 				}
-				// it exists
 				_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 			}
 		}
 		if cmd.Flags().Lookup("pid") != nil {
-			_ = cmd.RegisterFlagCompletionFunc("pid", pidCompletions) // it exists
+			_ = cmd.RegisterFlagCompletionFunc("pid", pidCompletions)
 		}
 		if cmd.Flags().Lookup("name") != nil {
-			_ = cmd.RegisterFlagCompletionFunc("name", nameCompletions) // it exists
+			_ = cmd.RegisterFlagCompletionFunc("name", nameCompletions)
 		}
 	}
 }
 
-// refuseShells makes an error of a shell that "prywalk completion" has no script for; without one it prints its help.
+// refuseShells: "prywalk completion" with an unknown shell is an error.
 func refuseShells(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
@@ -57,7 +57,6 @@ func refuseShells(root *cobra.Command) {
 	}
 }
 
-// clockNames are the values that top has.
 func clockNames() (names []string) {
 	for _, c := range top.Clocks() {
 		names = append(names, string(c))
@@ -65,29 +64,27 @@ func clockNames() (names []string) {
 	return names
 }
 
-// pidCompletions lists the processes, the number first and the name as its description.
 func pidCompletions(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var list []string
 	for _, p := range processes() {
-		list = append(list, fmt.Sprintf("%d\t%s", p.pid, forShells.ReplaceAllString(p.name, "_")))
+		list = append(list, fmt.Sprintf("%d\t%s", p.PID, forShells.ReplaceAllString(p.Name, "_")))
 	}
 	return list, cobra.ShellCompDirectiveNoFileComp
 }
 
-// nameCompletions lists the processes' names, but those that a shell would have to quote.
+// nameCompletions leaves out names that a shell would have to quote.
 func nameCompletions(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var list []string
 	seen := map[string]bool{}
 	for _, p := range processes() {
-		if !seen[p.name] && !forShells.MatchString(p.name) && !strings.HasPrefix(p.name, "-") {
-			seen[p.name] = true
-			list = append(list, p.name)
+		if !seen[p.Name] && !forShells.MatchString(p.Name) && !strings.HasPrefix(p.Name, "-") {
+			seen[p.Name] = true
+			list = append(list, p.Name)
 		}
 	}
 	return list, cobra.ShellCompDirectiveNoFileComp
 }
 
-// forShells matches what may mean something to a shell, or to a terminal. A process's name is up to its user, and a
-// shell puts a completion into the line as it is: the scripts for bash, zsh and fish then evaluate the line at the
-// next TAB.
+// forShells matches what is special to a shell or terminal: a process's name is untrusted, and completion scripts
+// evaluate the line at the next TAB.
 var forShells = regexp.MustCompile(`[^A-Za-z0-9_.+:@/-]`)

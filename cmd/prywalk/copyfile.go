@@ -7,20 +7,20 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"prywalk/internal/stranger"
+	"prywalk/internal/safeopen"
 )
 
-// copyTo is the descriptor that the file is copied to: the first after the standard ones.
+// copyTo is the first descriptor after the standard ones.
 const copyTo = 3
 
-// newCopyFile is the command that prywalk starts for files on FUSE file systems.
+// newCopyFile copies a file in a process of its own: a FUSE file system may not answer.
 func newCopyFile() *cobra.Command {
 	return &cobra.Command{
 		Use:    "copy-file",
 		Hidden: true,
 		Args:   noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			return stranger.Copy(os.Stdin, os.NewFile(copyTo, "copy"), os.Stdout)
+			return safeopen.Copy(os.Stdin, os.NewFile(copyTo, "copy"), os.Stdout)
 		},
 	}
 }

@@ -18,14 +18,13 @@ import (
 	"prywalk/internal/commandline"
 	"prywalk/internal/console"
 	"prywalk/internal/demo"
+	"prywalk/internal/launch"
 	"prywalk/internal/profile"
 	"prywalk/internal/recording"
 	"prywalk/internal/sampler"
-	"prywalk/ptrace"
 	"prywalk/report"
 )
 
-// demoFlags are what the command line of demo says.
 type demoFlags struct {
 	dir      string
 	duration commandline.Seconds
@@ -49,7 +48,7 @@ and no rights: the service is prywalk's own child.`,
 	return cmd
 }
 
-// newWorkload is the command that the demo starts.
+// newWorkload is the target that the demo starts.
 func newWorkload() *cobra.Command {
 	return &cobra.Command{
 		Use:    "demo-workload",
@@ -58,7 +57,7 @@ func newWorkload() *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 			defer stop()
-			ctx, cancel := context.WithTimeout(ctx, time.Hour) // it never outlives a forgotten demo for long
+			ctx, cancel := context.WithTimeout(ctx, time.Hour) // bounds a forgotten one
 			defer cancel()
 			demo.Run(ctx)
 			return nil
@@ -79,7 +78,6 @@ func (f *demoFlags) run() error {
 	return f.show(path)
 }
 
-// record launches the workload and records it.
 func (f *demoFlags) record(self, path string) error {
 	o := recording.Options{
 		Sampler: sampler.Options{Freq: 199}, Output: path, Duration: time.Duration(f.duration), Overwrite: true,
@@ -87,7 +85,7 @@ func (f *demoFlags) record(self, path string) error {
 	if err := recording.CheckOutput(o); err != nil {
 		return err
 	}
-	l, err := ptrace.Launch(ptrace.Command{Args: []string{self, "demo-workload"}})
+	l, err := launch.Start(launch.Command{Args: []string{self, "demo-workload"}})
 	if err != nil {
 		return err
 	}
@@ -95,14 +93,13 @@ func (f *demoFlags) record(self, path string) error {
 		return err
 	}
 	defer func() {
-		_ = l.Signal(unix.SIGKILL) // it may have ended
+		_ = l.Signal(unix.SIGKILL)
 		_, _ = l.Wait()
 	}()
 	o.PIDs = []int{l.PID}
 	return recording.Attach(o)
 }
 
-// show prints the report and writes the page.
 func (f *demoFlags) show(path string) error {
 	p, err := readProfile(path)
 	if err != nil {

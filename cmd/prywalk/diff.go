@@ -20,7 +20,6 @@ import (
 	"prywalk/report"
 )
 
-// diffFlags are what the command line of diff says.
 type diffFlags struct {
 	opts         report.DiffOptions
 	json, folded bool
@@ -57,7 +56,7 @@ whole did.`,
 	return cmd
 }
 
-// files takes the files of both sides from the arguments, where the flags do not have them.
+// files takes the files of both sides from the arguments, unless -a and -b give them.
 func (f *diffFlags) files(args []string) error {
 	switch {
 	case len(args) == 2 && len(f.before)+len(f.after) == 0:
@@ -111,7 +110,6 @@ func (f *diffFlags) define(fl *pflag.FlagSet) {
 	fl.SortFlags = false
 }
 
-// check refuses flags that exclude each other or have no effect.
 func (f *diffFlags) check(changed func(string) bool) error {
 	var forms []string
 	for _, form := range []struct {
@@ -174,7 +172,7 @@ func (f *diffFlags) run(changed func(string) bool) error {
 	return nil
 }
 
-// judge is the error of --fail-above, nil where nothing grew by more. It says how the limit was understood.
+// judge is the error of --fail-above, with the limit as understood; nil if nothing grew by more.
 func (f *diffFlags) judge(d *report.Difference) error {
 	worst, what := d.Worst()
 	single := ""
@@ -193,7 +191,6 @@ func (f *diffFlags) judge(d *report.Difference) error {
 	return nil
 }
 
-// readProfiles reads the files of one side.
 func readProfiles(paths []string, read func(string) (*pprof.Profile, error)) (all []*pprof.Profile, err error) {
 	for _, path := range paths {
 		p, err := found(read(path))
@@ -205,7 +202,6 @@ func readProfiles(paths []string, read func(string) (*pprof.Profile, error)) (al
 	return all, nil
 }
 
-// write writes the form that is asked for.
 func (f *diffFlags) write(d *report.Difference, slow *console.Slow) error {
 	if f.html != "" {
 		return profile.WriteFileAtomic(f.html, d.HTML)

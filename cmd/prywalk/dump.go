@@ -17,24 +17,25 @@ import (
 	"prywalk/internal/console"
 	"prywalk/internal/dump"
 	"prywalk/internal/exit"
-	"prywalk/internal/look"
+	"prywalk/internal/observe"
 	"prywalk/internal/printable"
+	"prywalk/internal/refusal"
 )
 
-// dumpFlags are what the command line of dump says.
 type dumpFlags struct {
 	choice
-	json     bool
-	merge    bool
-	maxDepth int
-	readOnly bool
-	atomic   bool
-	maxPause commandline.Seconds
-	native   bool
-	locks    bool
+	json       bool
+	merge      bool
+	maxDepth   int
+	readOnly   bool
+	atomic     bool
+	maxPause   commandline.Seconds
+	native     bool
+	locks      bool
+	goroutines string
 	coreFlags
 
-	notes []string // of all processes
+	notes []string
 }
 
 func newDump() *cobra.Command {
@@ -45,22 +46,31 @@ func newDump() *cobra.Command {
 		Long: `  prywalk dump -p 4711
   prywalk dump -p 4711 --merge
   prywalk dump -p 4711 --locks
+  prywalk dump --unit postgresql
   prywalk dump -p 4711 --json | jq '.threads[].wait'
   prywalk dump --core core.4711 --sysroot /srv/images/web
 
-Reads every thread once and prints the stacks. A running thread is stopped for some
-tens of microseconds. A sleeping one is read as it sleeps, and stopped only where its
-call takes no harm and its stack needs that. A stopped one stays stopped.
+Reads every thread once and prints the stacks, innermost frame first. A running thread
+is stopped for some tens of microseconds ("stopped to read"). A sleeping one is read
+without a stop ("passive read"), and stopped only where its stack needs that and its
+system call is not disturbed. A process that is stopped stays stopped.
+
+Brackets after a frame say how it was found: [context] by the thread's registers, [cfi]
+by call frame information, [fp] by a frame pointer, [heuristic] by the instructions,
+[scan] by a search of the stack, which can be wrong. [idle: RULE] after a wait: the
+thread waits for work. [incomplete: REASON]: prywalk help names.
 
 With --atomic all threads are stopped together, so that the stacks are those of one
 moment. A thread in a call that a stop would interrupt is read without a stop.
 
-Waiting tasks of Python's asyncio follow the threads.`,
+Waiting tasks of Python's asyncio follow the threads, and the goroutines of a Go program,
+read without a stop: those with equal stacks together, the rarest first.`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error { return f.run() },
 	}
 	fl := cmd.Flags()
 	f.choice.add(fl)
+	f.addRule(fl)
 	fl.BoolVar(&f.json, "json", false, "one JSON object a line for each process")
 	fl.BoolVar(&f.merge, "merge", false, "show threads with the same stack together, the rarest first")
 	fl.BoolVar(&f.locks, "locks", false, "show locks with their waiters and owners, and deadlocks (exit code 5)")
@@ -70,18 +80,20 @@ Waiting tasks of Python's asyncio follow the threads.`,
 	fl.Var(&f.maxPause, "max-pause",
 		"stop no thread if that is expected to take longer, such as 10ms; deep stacks of running threads are cut for it")
 	fl.BoolVar(&f.native, "native", false, nativeUsage)
+	fl.StringVar(&f.goroutines, "goroutines", "on", "`on|off`: show the goroutines of Go programs that no thread has")
 	f.coreFlags.add(fl)
 	fl.SortFlags = false
 	return cmd
 }
 
-// run checks the flags and dumps, on a terminal by the pager.
 func (f *dumpFlags) run() error {
 	switch {
 	case f.merge && f.json:
 		return exit.Usage("--merge is for the text: leave out --json or --merge")
 	case f.atomic && f.maxPause != 0:
 		return exit.Usage("--atomic stops all threads until the last one is copied: leave out --max-pause or --atomic")
+	case f.goroutines != "on" && f.goroutines != "off":
+		return exit.Usage("--goroutines %s: give on or off", printable.Line(f.goroutines))
 	case f.maxDepth < 0:
 		return exit.Usage("--max-depth %d: give 0 for all, or a number of frames", f.maxDepth)
 	}
@@ -104,22 +116,31 @@ func (f *dumpFlags) run() error {
 	return console.Paged(f.json, f.dumpAll)
 }
 
-// dumpAll dumps each process; the first failure decides the exit code, and the others are still dumped.
+// dumpAll dumps all processes; the first failure decides the exit code.
 func (f *dumpFlags) dumpAll(w io.Writer) error {
 	defer func() { f.sayNotes(w) }()
 	var first error
+	leftOut, dumped := map[string]int64{}, false
 	for _, pid := range f.pids {
 		p, err := f.look(pid)
 		if p != nil {
 			if err := f.write(w, p); err != nil {
-				return err // the output is closed
+				return err
 			}
 			p.Close()
 		}
 		if errors.Is(err, dump.ErrHung) {
-			return err // who is held stopped is let go when prywalk ends
+			return err // threads held stopped are released when prywalk ends
 		}
 		if err == nil {
+			dumped = true
+			continue
+		}
+		if f.finder != nil {
+			if why := refusal.Of(err); why != refusal.Gone {
+				leftOut[why.Word()]++
+				first = err
+			}
 			continue
 		}
 		if first != nil {
@@ -128,30 +149,32 @@ func (f *dumpFlags) dumpAll(w io.Writer) error {
 		}
 		first = err
 	}
+	if n := account.Sum(leftOut); n > 0 && dumped {
+		console.Say("%s left out%s", account.Plural(n, "selected process"), account.Reasons(leftOut))
+		return nil
+	}
 	return first
 }
 
-// options are those of a look, and of a core.
 func (f *dumpFlags) options() dump.Options {
 	depth := f.maxDepth
 	if depth == 0 {
-		depth = -1 // no limit
+		depth = -1 // unlimited
 	}
 	return dump.Options{MaxDepth: depth, ReadOnly: f.readOnly, Atomic: f.atomic, Native: f.native,
-		MaxPause: time.Duration(f.maxPause), Prywalk: release()}
+		Goroutines: f.goroutines == "on", MaxPause: time.Duration(f.maxPause), Prywalk: release()}
 }
 
-// look dumps one process.
 func (f *dumpFlags) look(pid int) (*dump.Process, error) {
 	var t *code.Process
 	var err error
-	if hung := look.Watched(func() { t, err = code.Open(pid) }); hung != nil {
+	if hung := observe.Watched(func() { t, err = code.Open(pid) }); hung != nil {
 		return nil, hung
 	}
 	if err != nil {
 		return nil, err
 	}
-	p, err := dump.Look(t, f.options())
+	p, err := dump.Sample(t, f.options())
 	if errors.Is(err, dump.ErrHung) { // it may still be read
 		return p, fmt.Errorf("process %d: %w; %d threads were read", pid, err, len(p.Threads))
 	}
@@ -174,7 +197,6 @@ func (f *dumpFlags) look(pid int) (*dump.Process, error) {
 	return p, nil
 }
 
-// write writes the stacks of a process or core.
 func (f *dumpFlags) write(w io.Writer, p *dump.Process) error {
 	defer console.SayLeftOut()
 	switch {
@@ -188,7 +210,7 @@ func (f *dumpFlags) write(w io.Writer, p *dump.Process) error {
 	return dump.Text(w, p)
 }
 
-// note keeps what gives names to functions without: of many workers of one program once.
+// note keeps hints about missing names, equal ones once.
 func (f *dumpFlags) note(p *dump.Process) {
 	for _, n := range p.Notes() {
 		if !slices.Contains(f.notes, n) {
@@ -197,7 +219,6 @@ func (f *dumpFlags) note(p *dump.Process) {
 	}
 }
 
-// sayNotes writes that below all stacks.
 func (f *dumpFlags) sayNotes(w io.Writer) {
 	for _, n := range f.notes {
 		printable.Fprintf(w, "\n%s\n", n)

@@ -17,16 +17,13 @@ import (
 	"prywalk/internal/printable"
 )
 
-// coreFlags say which core to dump, and where its files are.
 type coreFlags struct{ core, sysroot string }
 
-// add registers the flags.
 func (f *coreFlags) add(fl *pflag.FlagSet) {
 	fl.StringVar(&f.core, "core", "", "read this core file instead of a process")
 	fl.StringVar(&f.sysroot, "sysroot", "", "directory with the files of the machine that wrote the core")
 }
 
-// checkCore refuses what does not go together.
 func (f *dumpFlags) checkCore() error {
 	switch {
 	case f.core == "":
@@ -37,7 +34,6 @@ func (f *dumpFlags) checkCore() error {
 	return f.checkSysroot()
 }
 
-// dumpCore dumps the threads of a core.
 func (f *dumpFlags) dumpCore(w io.Writer) (err error) {
 	if err := f.checkCore(); err != nil {
 		return err
@@ -66,7 +62,7 @@ func (f *dumpFlags) dumpCore(w io.Writer) (err error) {
 	return f.write(w, dump.Core(c, f.options(), f.sysroot != ""))
 }
 
-// checkSysroot refuses a directory that is none: no file would be found below it.
+// checkSysroot refuses what is no directory.
 func (f *dumpFlags) checkSysroot() error {
 	if f.sysroot == "" {
 		return nil
@@ -78,8 +74,7 @@ func (f *dumpFlags) checkSysroot() error {
 	return nil
 }
 
-// openCore opens a regular file: a core is read here and there, which a pipe does not
-// allow.
+// openCore opens a regular file: cores are read at random places.
 func openCore(name string) (*os.File, error) {
 	st, err := os.Stat(name)
 	if err != nil {

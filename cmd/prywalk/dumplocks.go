@@ -12,14 +12,12 @@ import (
 	"prywalk/internal/core"
 	"prywalk/internal/dump"
 	"prywalk/internal/exit"
-	"prywalk/internal/look"
+	"prywalk/internal/observe"
 	"prywalk/internal/printable"
 )
 
-// errDeadlock is what dump --locks ends with if there is one.
 var errDeadlock = errors.New("deadlock")
 
-// checkLocks refuses what does not go together with --locks.
 func (f *dumpFlags) checkLocks() error {
 	if f.locks && (f.merge || f.atomic) {
 		return exit.Usage("--locks cannot be combined with --merge or --atomic")
@@ -27,11 +25,11 @@ func (f *dumpFlags) checkLocks() error {
 	return nil
 }
 
-// dumpLocks looks at the locks of all processes together.
+// dumpLocks reads the locks of all processes together.
 func (f *dumpFlags) dumpLocks(w io.Writer) error {
 	var targets []*code.Process
 	var first error
-	images := code.NewImageCache(0) // most of them run the same files
+	images := code.NewImageCache(0) // shared, as most run the same files
 	for _, pid := range f.pids {
 		t, err := open(images, pid)
 		if errors.Is(err, dump.ErrHung) {
@@ -46,7 +44,7 @@ func (f *dumpFlags) dumpLocks(w io.Writer) error {
 	if len(targets) == 0 {
 		return first
 	}
-	l, err := dump.LookAtLocks(targets, f.options())
+	l, err := dump.ExamineLocks(targets, f.options())
 	if !errors.Is(err, dump.ErrHung) { // else it may still be read
 		defer images.Close()
 		for _, t := range targets {
@@ -65,15 +63,13 @@ func (f *dumpFlags) dumpLocks(w io.Writer) error {
 	return deadlocked(l)
 }
 
-// open opens a process.
 func open(images *code.ImageCache, pid int) (t *code.Process, err error) {
-	if hung := look.Watched(func() { t, err = images.Open(pid) }); hung != nil {
+	if hung := observe.Watched(func() { t, err = images.Open(pid) }); hung != nil {
 		return nil, hung
 	}
 	return t, err
 }
 
-// dumpCoreLocks is dumpLocks for a core.
 func (f *dumpFlags) dumpCoreLocks(w io.Writer, c *core.Core) error {
 	l := dump.LocksOfCore(c, f.options(), f.sysroot != "")
 	if err := f.writeLocks(w, l); err != nil {
@@ -82,7 +78,6 @@ func (f *dumpFlags) dumpCoreLocks(w io.Writer, c *core.Core) error {
 	return deadlocked(l)
 }
 
-// writeLocks writes them for people, or as JSON.
 func (f *dumpFlags) writeLocks(w io.Writer, l *dump.Locks) error {
 	defer console.SayLeftOut()
 	if !f.json {
@@ -95,7 +90,6 @@ func (f *dumpFlags) writeLocks(w io.Writer, l *dump.Locks) error {
 	return err
 }
 
-// deadlocked is the error by which scripts see a deadlock.
 func deadlocked(l *dump.Locks) error {
 	if len(l.Deadlocks) == 0 {
 		return nil

@@ -12,7 +12,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// TestADeadlockIsAnExitCode: 5 where threads wait for each other, 0 where they only wait.
 func TestADeadlockIsAnExitCode(t *testing.T) {
 	exe, err := testtargets.Compile("cycles.c", "-O1")
 	if err != nil {
@@ -31,7 +30,7 @@ func TestADeadlockIsAnExitCode(t *testing.T) {
 		pid := strconv.Itoa(cmd.Process.Pid)
 		var p *started
 		code := 0
-		// It has said that they are about to wait.
+		// They are about to wait.
 		testtargets.Eventually(t, how+": all wait", func() bool {
 			p = start(t, t.TempDir(), nil, "dump", "-p", pid, "--locks")
 			code = p.code(t)

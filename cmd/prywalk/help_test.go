@@ -12,7 +12,6 @@ import (
 	"prywalk/internal/exit"
 )
 
-// helpOf gives what --help of a command prints.
 func helpOf(t *testing.T, args ...string) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -25,7 +24,6 @@ func helpOf(t *testing.T, args ...string) string {
 	return out.String()
 }
 
-// goType is a value named by its type in Go.
 var goType = regexp.MustCompile(`--[a-z-]+ (?:u?ints?(?:64)?|float\w*|strings?|stringArray)\s`)
 
 func TestHelpNamesValuesByWhatTheyAre(t *testing.T) {
@@ -57,7 +55,7 @@ func TestHelpForAnUnknownCommandIsWrongUsage(t *testing.T) {
 	}
 }
 
-// longestLine is what fits on a terminal beside another one. The texts of commands are not wrapped.
+// longestLine fits beside another column; texts of commands are not wrapped.
 const longestLine = 90
 
 func TestTextsOfCommandsFitOnATerminal(t *testing.T) {
@@ -72,7 +70,7 @@ func TestTextsOfCommandsFitOnATerminal(t *testing.T) {
 
 func TestHelpShowsThePagesOfTopics(t *testing.T) {
 	for topic, want := range map[string]string{
-		"rights": "ptrace_scope", "limits": "[incomplete", "formats": "runqueue/nanoseconds",
+		"rights": "ptrace_scope", "names": "no-rule", "limits": "[incomplete", "formats": "runqueue/nanoseconds",
 	} {
 		var out bytes.Buffer
 		root := newRoot()

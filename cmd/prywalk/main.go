@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command prywalk samples the call stacks of other processes from outside, and
-// shows what they do. See the README, or run prywalk help.
+// Command prywalk samples the call stacks of other processes from outside: see README.md, or prywalk help.
 package main
 
 import (
@@ -18,13 +17,13 @@ import (
 	"prywalk/internal/commandline"
 	"prywalk/internal/console"
 	"prywalk/internal/exit"
+	"prywalk/internal/launch"
 	"prywalk/internal/printable"
 	"prywalk/internal/process"
 	"prywalk/internal/quota"
 	"prywalk/internal/recording"
 	"prywalk/internal/refusal"
-	"prywalk/internal/stranger"
-	"prywalk/ptrace"
+	"prywalk/internal/safeopen"
 	"prywalk/report"
 )
 
@@ -35,19 +34,18 @@ func main() {
 	}
 	recording.ObeyStops()
 	recording.ObeyQuit()
-	stranger.Copier = []string{"/proc/self/exe", "copy-file"}
+	safeopen.Copier = []string{"/proc/self/exe", "copy-file"}
 	os.Exit(run(os.Args[1:]))
 }
 
-// ownFailure is the exit code of a failure before the command line is read.
+// ownFailure is the exit code of a failure before the command line is parsed.
 func ownFailure(args []string) int {
-	if slices.Contains(args, "--") { // a command's status is expected
+	if slices.Contains(args, "--") {
 		return exit.OwnFailure
 	}
 	return exit.Failed
 }
 
-// run executes a command line and gives the exit code.
 func run(args []string) int {
 	root := newRoot()
 	err := commandline.UnknownCommand(root, args)
@@ -63,7 +61,7 @@ func run(args []string) int {
 	return exitCode(err)
 }
 
-// printError prints an error for people, or as JSON. A launched command's own status has no text.
+// printError prints an error as text or JSON; a launched command's status has none.
 func printError(err error, asJSON bool) {
 	var several listing
 	switch {
@@ -77,8 +75,7 @@ func printError(err error, asJSON bool) {
 	}
 }
 
-// wantsJSON reports whether the result was asked for as JSON: an error is, too, then. What cannot be parsed is an error
-// as well.
+// wantsJSON: the result was asked for as JSON, so errors are JSON too. An unparsable command line is text.
 func wantsJSON(root *cobra.Command, args []string) bool {
 	if end := slices.Index(args, "--"); end >= 0 {
 		args = args[:end]
@@ -91,8 +88,7 @@ func wantsJSON(root *cobra.Command, args []string) bool {
 	return flag != nil && flag.Value.Type() == "bool" && (slices.Contains(args, "--json") || flag.Value.String() == "true")
 }
 
-// wrongFlag is the error of a flag that cannot be parsed. Flags of a command that was given to record without "--"
-// are taken for those of record.
+// wrongFlag is the error of a flag that cannot be parsed, also of a command that was given to record without "--".
 func wrongFlag(cmd *cobra.Command, err error, args []string) error {
 	if cmd.Name() == "record" && len(args) > 0 {
 		if command := commandline.CommandBefore(cmd.Flags(), args[1:]); len(command) > 0 {
@@ -104,10 +100,9 @@ func wrongFlag(cmd *cobra.Command, err error, args []string) error {
 	return commandline.WrongFlag(cmd, err)
 }
 
-// exitCode gives the code that an error stands for.
 func exitCode(err error) int {
 	var e *exit.Error
-	var exec *ptrace.ExecError
+	var exec *launch.ExecError
 	switch {
 	case errors.As(err, &e):
 		return e.Code
@@ -115,14 +110,14 @@ func exitCode(err error) int {
 		return exec.ExitCode()
 	case errors.Is(err, report.ErrValue), errors.Is(err, report.ErrExpr), errors.Is(err, report.ErrPer):
 		return exit.WrongUsage
-	case errors.Is(err, refusal.Denied), errors.Is(err, ptrace.ErrDenied), errors.Is(err, os.ErrPermission):
+	case errors.Is(err, refusal.Denied), errors.Is(err, os.ErrPermission):
 		return exit.Denied
 	}
 	return exit.Failed
 }
 
-// keepWithinGroup lowers the default of --max-memory to half of the control group's memory limit: the kernel would
-// end prywalk, or another process of the group, where the limit is reached.
+// keepWithinGroup lowers the default of --max-memory to half of the control group's limit, beyond which the kernel
+// kills.
 func keepWithinGroup() {
 	group := quota.Root("/").Memory()
 	if half := group / 2; half > 0 && half < budget.Process().Total() {
@@ -132,10 +127,9 @@ func keepWithinGroup() {
 	}
 }
 
-// buildOnly has the commands that only builds with a tag of their own have, such as "man" for the manual pages.
+// buildOnly has commands of builds with a tag, such as "man".
 var buildOnly []func() *cobra.Command
 
-// newRoot builds the command tree.
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "prywalk",
@@ -147,8 +141,8 @@ func newRoot() *cobra.Command {
 prywalk reads the call stacks of every thread of a process, running or waiting,
 from outside: nothing is loaded into it, it needs no restart, no agent and no frame
 pointers. A running thread is stopped for some tens of microseconds, or sampled by the
-kernel. A sleeping one is read as it sleeps, and stopped only where its call takes no
-harm and its stack needs that.
+kernel. A sleeping one is read without a stop, and stopped only where its stack needs
+that and its system call is not disturbed.
 
 Begin with record and report: where does the time go? With dump: where does it hang?
 If prywalk cannot sample a process, prywalk doctor -p PID says why, and how to fix it.`,
@@ -170,12 +164,12 @@ If prywalk cannot sample a process, prywalk doctor -p PID says why, and how to f
 		if cmd.Flags().Changed("max-memory") {
 			budget.Process().SetTotal(int64(limit))
 		}
-		if cmd.Hidden { // a workload, which is measured
+		if cmd.Hidden { // measured workloads
 			return nil
 		}
 		if cmd.Flags().Lookup("pid") != nil && !cmd.Flags().Changed("core") {
 			err := cmp.Or(process.CheckFiles(), process.CheckProc())
-			if err != nil && cmd.ArgsLenAtDash() >= 0 { // a command's status is expected
+			if err != nil && cmd.ArgsLenAtDash() >= 0 {
 				err = &exit.Error{Code: exit.OwnFailure, Err: err}
 			}
 			if err != nil {
@@ -190,7 +184,8 @@ If prywalk cannot sample a process, prywalk doctor -p PID says why, and how to f
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(commandline.WrongFlag)
-	root.AddCommand(newRecord(), newReport(), newTop(), newDump(), newDiff(), newDoctor(), newDemo(), newBench(), newMCP(),
+	root.AddCommand(newRecord(), newReport(), newTop(), newDump(), newDiff(), newDoctor(), newDemo(), newAgent(),
+		newBench(), newMCP(),
 		newSchema(), newVersion(), newWorkload(), newBenchWorkload(), newCopyFile(),
 		newAskForEvents())
 	for _, command := range buildOnly {

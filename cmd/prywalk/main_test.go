@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// asCommand in the environment makes the test binary be prywalk.
+// asCommand in the environment makes the test binary prywalk.
 const asCommand = "PRYWALK_TEST_AS_COMMAND"
 
 func TestMain(m *testing.M) {
@@ -31,20 +31,18 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// What internal/recording goes by: signals within oneWish are one, and a command that an interrupt has reached is given
-// interruptWait to end.
+// As in internal/recording: signals within oneWish are one; an interrupted command has interruptWait to end.
 const (
 	oneWish       = time.Second
 	interruptWait = 300 * time.Millisecond
 )
 
-// started is a prywalk that was started, in a process group of its own.
+// started is a prywalk in a process group of its own.
 type started struct {
 	*exec.Cmd
 	out, err testtargets.Lines
 }
 
-// start starts prywalk in a directory.
 func start(t *testing.T, dir string, stdin io.Reader, args ...string) *started {
 	t.Helper()
 	p := prepared(t, dir, stdin, args...)
@@ -52,7 +50,6 @@ func start(t *testing.T, dir string, stdin io.Reader, args ...string) *started {
 	return p
 }
 
-// prepared is a prywalk that was not started yet.
 func prepared(t *testing.T, dir string, stdin io.Reader, args ...string) *started {
 	t.Helper()
 	self, err := os.Executable()
@@ -67,7 +64,6 @@ func prepared(t *testing.T, dir string, stdin io.Reader, args ...string) *starte
 	return p
 }
 
-// begin starts it.
 func (p *started) begin(t *testing.T) {
 	t.Helper()
 	if err := p.Start(); err != nil {
@@ -76,7 +72,7 @@ func (p *started) begin(t *testing.T) {
 	t.Cleanup(func() { _ = unix.Kill(-p.Process.Pid, unix.SIGKILL) })
 }
 
-// code waits for the end and gives the exit status, 128+N for a signal.
+// code waits for the exit status, 128+N for a signal.
 func (p *started) code(t *testing.T) int {
 	t.Helper()
 	guard := time.AfterFunc(2*testtargets.Patience, func() { _ = p.Process.Kill() })
@@ -92,7 +88,6 @@ func (p *started) code(t *testing.T) int {
 	return st.ExitStatus()
 }
 
-// burner is a shell that is busy until the test ends.
 func burner(t *testing.T) string {
 	t.Helper()
 	cmd := exec.Command("timeout", "600", "sh", "-c", "while :; do :; done")
@@ -100,7 +95,7 @@ func burner(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = cmd.Process.Signal(unix.SIGTERM) // timeout passes it on
+		_ = cmd.Process.Signal(unix.SIGTERM)
 		_ = cmd.Wait()
 	})
 	for {
@@ -129,17 +124,17 @@ func TestTermIsPassedOnToTheCommandAndItsStatusComesBack(t *testing.T) {
 
 func TestInterruptOfTheGroupReachesTheCommandOnce(t *testing.T) {
 	dir := t.TempDir()
-	// It takes a moment to end, in which a second signal would be told, too.
+	// It ends late enough for a second signal to be reported too.
 	p := start(t, dir, nil, "record", "--", "sh", "-c",
 		"n=0; trap 'echo int; n=1' INT; echo ready; while [ $n = 0 ]; do :; done; while [ $n -lt 20000 ]; do n=$((n+1)); "+
 			"done; exit 9")
 	testtargets.Says(t, &p.out, "ready")
 	began := time.Now()
-	if err := unix.Kill(-p.Process.Pid, unix.SIGINT); err != nil { // as a terminal does
+	if err := unix.Kill(-p.Process.Pid, unix.SIGINT); err != nil { // as a terminal
 		t.Fatal(err)
 	}
 	code, n := p.code(t), strings.Count(p.out.String(), "int")
-	// A shell that gets no processor in that time is taken for one that has not got it.
+	// Without a processor for that long the shell counts as uninterrupted.
 	if late := time.Since(began) > interruptWait; code != 9 || n != 1 && !(late && n == 2) {
 		t.Errorf("exit code %d, %q: %s", code, &p.out, &p.err)
 	}
@@ -156,7 +151,7 @@ func TestDurationShorterThanTheCommandSaysThatItWaits(t *testing.T) {
 	p := start(t, dir, in, "record", "-d", "0.3", "--", "sh", "-c",
 		"i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; read line; echo \"got $line\"; exit 5")
 	testtargets.Says(t, &p.err, "waiting for sh")
-	testtargets.ReadRecording(t, filepath.Join(dir, "prywalk.pb.gz")) // written before the command ends
+	testtargets.ReadRecording(t, filepath.Join(dir, "prywalk.pb.gz"))
 	fmt.Fprintln(w, "through stdin")
 	w.Close()
 	if code := p.code(t); code != 5 || p.out.String() != "got through stdin\n" {
@@ -164,17 +159,16 @@ func TestDurationShorterThanTheCommandSaysThatItWaits(t *testing.T) {
 	}
 }
 
-// TestWhatTheCommandLeavesBehindIsNotWaitedFor: the recording ends with the command.
 func TestWhatTheCommandLeavesBehindIsNotWaitedFor(t *testing.T) {
 	p := start(t, t.TempDir(), nil, "record", "--", "sh", "-c",
 		"sleep 600 >/dev/null 2>&1 & i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; exit 4")
-	if code := p.code(t); code != 4 { // one that waits for it is killed long before that ends
+	if code := p.code(t); code != 4 {
 		t.Errorf("exit code %d: %s", code, &p.err)
 	}
 }
 
 func TestSecondInterruptLeavesAtOnce(t *testing.T) {
-	// The command ignores the first, so that prywalk waits for it.
+	// It ignores the first, so that prywalk waits.
 	p := start(t, t.TempDir(), nil, "record", "--", "sh", "-c", "trap '' INT; echo ready; while :; do :; done")
 	testtargets.Says(t, &p.out, "ready")
 	for _, wait := range []string{"waiting for sh", ""} {
@@ -182,7 +176,7 @@ func TestSecondInterruptLeavesAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		testtargets.Says(t, &p.err, wait)
-		time.Sleep(oneWish) // within it they are one
+		time.Sleep(oneWish)
 	}
 	if code := p.code(t); code != 128+int(unix.SIGINT) {
 		t.Errorf("exit code %d: %s", code, &p.err)
@@ -206,15 +200,14 @@ func TestHangUpThatIsIgnoredStaysIgnored(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = os.Remove(file)
-	checkpoint(t, p, file) // it goes on
+	checkpoint(t, p, file)
 	_ = p.Process.Signal(unix.SIGTERM)
 	if code := p.code(t); code != 0 {
 		t.Errorf("exit code %d: %s", code, &p.err)
 	}
 }
 
-// checkpoint asks for one until it is there. Before prywalk listens the Go runtime
-// drops the signal.
+// checkpoint repeats the signal, which the Go runtime drops before prywalk listens.
 func checkpoint(t *testing.T, p *started, file string) {
 	t.Helper()
 	for end := time.Now().Add(testtargets.Patience); ; time.Sleep(10 * time.Millisecond) {
@@ -269,8 +262,6 @@ func TestMergedDumpIsText(t *testing.T) {
 	}
 }
 
-// TestADumpSaysOnceWhatGivesNames: below the stacks of all processes, in the words of dump; and the same where equal
-// stacks are together.
 func TestADumpSaysOnceWhatGivesNames(t *testing.T) {
 	one, other := testtargets.Run(t, "c-stripped", testtargets.Options{}), testtargets.Run(t, "c-stripped",
 		testtargets.Options{})

@@ -17,12 +17,11 @@ import (
 	"prywalk/internal/outfile"
 )
 
-// This file is built for "make dist" only: the manual pages need a Markdown library that the program does not.
+// Built for "make dist" only: manual pages need a Markdown library.
 
 func init() { buildOnly = append(buildOnly, newMan) }
 
-// newMan is the command "man DIR", which writes a manual page for each command into a directory.
-// SOURCE_DATE_EPOCH sets the date of the pages.
+// newMan writes manual pages into a directory. SOURCE_DATE_EPOCH sets their date.
 func newMan() *cobra.Command {
 	return &cobra.Command{
 		Use:    "man DIR",
@@ -34,7 +33,6 @@ func newMan() *cobra.Command {
 	}
 }
 
-// writeManPages writes prywalk.1 and prywalk-COMMAND.1 for each command that is not hidden.
 func writeManPages(root *cobra.Command, dir string) error {
 	pages := []*cobra.Command{root}
 	for _, c := range root.Commands() {
@@ -58,7 +56,7 @@ func writeManPages(root *cobra.Command, dir string) error {
 	return nil
 }
 
-// manPage renders the page of a command: cobra's sections, then those that all pages share.
+// manPage renders a command's page: cobra's sections, then shared ones.
 func manPage(c *cobra.Command) ([]byte, error) {
 	page := *c
 	page.Example, page.Long = splitExamples(c.Long)
@@ -70,7 +68,7 @@ func manPage(c *cobra.Command) ([]byte, error) {
 	}
 	body, seeAlso, _ := strings.Cut(b.String(), ".SH SEE ALSO")
 	body = strings.Replace(body, ".SH EXAMPLE\n", ".SH EXAMPLES\n", 1)
-	body = strings.ReplaceAll(body, "[=false]", "") // the default of a switch
+	body = strings.ReplaceAll(body, "[=false]", "") // of a switch
 	var out strings.Builder
 	out.WriteString(body)
 	manSection(&out, "EXIT STATUS", exitStatus())
@@ -82,7 +80,7 @@ func manPage(c *cobra.Command) ([]byte, error) {
 	return []byte(out.String()), nil
 }
 
-// splitExamples divides a command's text: the indented lines at its beginning are examples.
+// splitExamples divides a text: indented lines at its beginning are examples.
 func splitExamples(long string) (examples, text string) {
 	lines := strings.Split(long, "\n")
 	n := 0

@@ -46,16 +46,14 @@ read recordings. Nothing is written unless --allow-record is given. Answers have
 	return cmd
 }
 
-// listed gives the processes that a tool lists.
 func listed() (list []mcpserver.Process) {
 	for _, p := range processes() {
-		list = append(list, mcpserver.Process{PID: p.pid, Command: p.command})
+		list = append(list, mcpserver.Process{PID: p.PID, Command: p.Command})
 	}
 	return list
 }
 
-// runSelf runs this program with other arguments. At the end of the context it gets SIGTERM, so that a recording is
-// written.
+// runSelf runs this program. When ctx ends it gets SIGTERM, so that a recording is written.
 func runSelf(ctx context.Context, stdin *os.File, args ...string) (string, int, error) {
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
@@ -73,10 +71,10 @@ func runSelf(ctx context.Context, stdin *os.File, args ...string) (string, int, 
 	return string(out), 0, err
 }
 
-// head keeps the first megabyte of what is written to it.
+// head keeps the first megabyte.
 type head []byte
 
-// Write implements io.Writer. It never fails, so that the command is not ended by a closed pipe.
+// Write never fails, so that no closed pipe ends the command.
 func (h *head) Write(p []byte) (int, error) {
 	const most = 1 << 20
 	*h = append(*h, p[:min(len(p), most-len(*h))]...)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,19 +20,13 @@ import (
 	"prywalk/internal/console"
 	"prywalk/internal/exit"
 	"prywalk/internal/printable"
+	"prywalk/internal/sampler"
+	"prywalk/internal/selection"
 	"prywalk/internal/tabular"
 )
 
-// processName is a process that runs, with the names that it is known by.
-type processName struct {
-	pid     int
-	name    string   // the kernel's
-	others  []string // its file's, and that of its first argument
-	command string   // what it was started with
-}
-
-// processes lists those that have a program, in the order of their numbers, but prywalk itself.
-func processes() (list []processName) {
+// processes lists those with a program, except prywalk.
+func processes() (list []selection.Process) {
 	dirs, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil
@@ -43,58 +36,71 @@ func processes() (list []processName) {
 		if err != nil || pid == os.Getpid() {
 			continue
 		}
-		if p, ok := readProcess(pid); ok {
+		if p, ok := selection.ReadProcess("/proc", pid); ok {
 			list = append(list, p)
 		}
 	}
-	slices.SortFunc(list, func(a, b processName) int { return a.pid - b.pid })
+	slices.SortFunc(list, func(a, b selection.Process) int { return a.PID - b.PID })
 	return list
 }
 
-// readProcess reads the names of one. False for kernel threads, and for who has ended: they have no command line.
-func readProcess(pid int) (p processName, ok bool) {
-	dir := "/proc/" + strconv.Itoa(pid)
-	comm, err := os.ReadFile(dir + "/comm")
-	if err != nil {
-		return p, false
-	}
-	line, err := os.ReadFile(dir + "/cmdline")
-	if err != nil || len(line) == 0 {
-		return p, false
-	}
-	args := strings.Split(strings.TrimRight(string(line), "\x00"), "\x00")
-	p = processName{pid: pid, name: strings.TrimRight(string(comm), "\n"), command: strings.Join(args, " ")}
-	p.others = append(p.others, path.Base(args[0]))
-	if exe, err := os.Readlink(dir + "/exe"); err == nil { // of others' processes it may be refused
-		p.others = append(p.others, path.Base(exe))
-	}
-	return p, true
-}
-
-// choice is how the command line names processes: by number, or by name.
+// choice is the selection of processes: numbers, a name, or a rule for the machine.
 type choice struct {
 	pids commandline.PIDs
 	name string
-	all  bool // every process of the name
+	all  bool
 	wait bool
+	none bool // the rule may select nothing now
+
+	machine                    bool
+	cgroup, unit, owner, match string
+	finder                     *selection.Finder // of the rule, nil without
 }
 
-// add adds the flags.
 func (c *choice) add(fl *pflag.FlagSet) {
 	fl.VarP(&c.pids, "pid", "p", "process IDs, separated by commas; repeatable")
 	fl.StringVarP(&c.name, "name", "n", "", "the process of this name, instead of -p")
 	fl.BoolVar(&c.all, "all", false, "with -n: every process of that name")
 }
 
-// isProcess reports whether an argument is the number of a process that runs.
+// addRule adds the flags of the rule.
+func (c *choice) addRule(fl *pflag.FlagSet) {
+	fl.BoolVarP(&c.machine, "system-wide", "a", false, "every process that may be read, instead of -p")
+	fl.StringVar(&c.cgroup, "cgroup", "", "the processes of a control group and of those below it: `PATH`, or a pattern")
+	fl.StringVar(&c.unit, "unit", "", "the processes of a systemd unit of this `NAME`, or pattern")
+	fl.StringVar(&c.owner, "user", "", "the processes that run as this `USER`, a name or a number")
+	fl.StringVar(&c.match, "match", "", "the processes with a name that matches this `REGEXP`")
+}
+
+func (c *choice) selects() bool {
+	return c.machine || c.cgroup != "" || c.unit != "" || c.owner != "" || c.match != ""
+}
+
+func (c *choice) findByRule() error {
+	if len(c.pids) > 0 || c.name != "" {
+		return exit.Usage("give either -p or -n, or what selects processes (-a, --cgroup, --unit, --user, --match)")
+	}
+	rule, err := selection.New(c.machine, c.cgroup, c.unit, c.owner, c.match)
+	if err != nil {
+		return exit.Usage("%v", err)
+	}
+	c.finder = selection.NewFinder(rule)
+	if c.pids = c.finder.Find(sampler.BootTicks()); len(c.pids) == 0 && !c.none {
+		return fmt.Errorf("no process is selected by %s; ps -eo pid,user,comm,cgroup lists what there is", rule)
+	}
+	return nil
+}
+
 func isProcess(arg string) bool {
 	pid, err := strconv.Atoi(arg)
 	return err == nil && pid > 0 && unix.Kill(pid, 0) != unix.ESRCH
 }
 
-// find looks for the process of the name, if there is one.
+// find resolves the name, if there is one.
 func (c *choice) find() error {
 	switch {
+	case c.selects():
+		return c.findByRule()
 	case c.all && c.name == "":
 		return exit.Usage("--all is for -n NAME: it takes every process of that name")
 	case c.wait && c.name == "":
@@ -111,29 +117,28 @@ func (c *choice) find() error {
 	return err
 }
 
-// namePoll is how often --wait looks whether the process is there.
 const namePoll = 20 * time.Millisecond
 
-// byName finds the process of a name. Several are listed, for the user to choose, unless all are wanted. With wait it
-// waits for the first one that comes.
+// byName resolves a name; several matches are an error that lists them, unless all are wanted. wait: for the first
+// one.
 func byName(ctx context.Context, name string, wait, all bool) (commandline.PIDs, error) {
-	for told := false; ; {
+	for reported := false; ; {
 		found := named(name)
 		switch {
 		case all && len(found) > 0:
 			var pids commandline.PIDs
 			for _, p := range found {
-				pids = append(pids, p.pid)
+				pids = append(pids, p.PID)
 			}
 			return pids, nil
 		case len(found) == 1 || wait && len(found) > 0:
-			return commandline.PIDs{found[0].pid}, nil
+			return commandline.PIDs{found[0].PID}, nil
 		case len(found) > 1:
 			return nil, ambiguous(name, found)
 		case !wait:
 			return nil, fmt.Errorf("no process has the name %q; --wait waits for one, and ps -e lists what there is", name)
-		case !told:
-			told = true
+		case !reported:
+			reported = true
 			console.Say("waiting for a process named %s; Ctrl-C to abort", name)
 		}
 		select {
@@ -144,10 +149,10 @@ func byName(ctx context.Context, name string, wait, all bool) (commandline.PIDs,
 	}
 }
 
-// named gives the processes of a name: by that of the kernel, of their files, or of their first arguments.
-func named(name string) (found []processName) {
+// named matches names of the kernel, files, and first arguments.
+func named(name string) (found []selection.Process) {
 	for _, p := range processes() {
-		if p.name == name || slices.Contains(p.others, name) {
+		if p.Name == name || slices.Contains(p.Others, name) {
 			found = append(found, p)
 		}
 	}
@@ -155,12 +160,11 @@ func named(name string) (found []processName) {
 }
 
 const (
-	mostChoices   = 20 // processes that are listed
+	mostChoices   = 20 // listed processes
 	commandLength = 60 // characters of a command line
 )
 
-// ambiguous lists the processes to choose from.
-func ambiguous(name string, found []processName) error {
+func ambiguous(name string, found []selection.Process) error {
 	var b strings.Builder
 	printable.Fprintf(&b, "%d processes have the name %q; choose with -p, or take all with --all:", len(found), name)
 	for i, p := range found {
@@ -168,12 +172,12 @@ func ambiguous(name string, found []processName) error {
 			fmt.Fprintf(&b, "\n  … %d more", len(found)-i)
 			break
 		}
-		printable.Fprintf(&b, "\n  -p %d  %s", p.pid, tabular.Cut(printable.String(p.command), commandLength))
+		printable.Fprintf(&b, "\n  -p %d  %s", p.PID, tabular.Cut(printable.String(p.Command), commandLength))
 	}
 	return &exit.Error{Code: exit.WrongUsage, Err: listing(b.String())}
 }
 
-// listing is an error of several lines, each of them printable.
+// listing is an error of several printable lines.
 type listing string
 
 // Error implements error.

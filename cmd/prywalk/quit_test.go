@@ -18,10 +18,9 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// goStacks is what the Go runtime prints when a signal ends a program that does not catch it.
+// goStacks is printed by the Go runtime at an uncaught signal.
 const goStacks = "goroutine "
 
-// TestSIGQUITEndsARecordingOfAProcessLikeSIGTERM: before, it was lost, and Go's stacks were printed.
 func TestSIGQUITEndsARecordingOfAProcessLikeSIGTERM(t *testing.T) {
 	p, file := begun(t)
 	send(t, p, unix.SIGQUIT)
@@ -33,10 +32,10 @@ func TestSIGQUITEndsARecordingOfAProcessLikeSIGTERM(t *testing.T) {
 	}
 }
 
-// quitter is a command that prints a line at each SIGQUIT, as a JVM prints its threads.
+// quitter prints a line at each SIGQUIT, as a JVM does its threads.
 var quitter = []string{"record", "--", "sh", "-c", "trap 'echo quit' QUIT; echo ready; while :; do sleep 0.05; done"}
 
-// afterQuit checks that a recording goes on after SIGQUIT has reached its command once.
+// afterQuit holds that a recording goes on after its command got SIGQUIT once.
 func afterQuit(t *testing.T, p *started, out *testtargets.Lines) {
 	t.Helper()
 	testtargets.Says(t, out, "quit")
@@ -57,10 +56,10 @@ func afterQuit(t *testing.T, p *started, out *testtargets.Lines) {
 
 func TestSIGQUITToPrywalkAloneIsPassedOnToTheCommand(t *testing.T) {
 	p := prepared(t, t.TempDir(), nil, quitter...)
-	p.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // there is no terminal that sends it to both
+	p.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // without a terminal
 	p.begin(t)
 	testtargets.Says(t, &p.out, "ready")
-	awaitLooks(t, p)
+	awaitSamples(t, p)
 	send(t, p, unix.SIGQUIT)
 	afterQuit(t, p, &p.out)
 }
@@ -72,7 +71,7 @@ func TestCtrlBackslashReachesTheCommandOnce(t *testing.T) {
 	p.Stdin, p.Stdout = tty.Slave, tty.Slave
 	p.begin(t)
 	testtargets.Says(t, &tty.Out, "ready")
-	awaitLooks(t, p)
+	awaitSamples(t, p)
 	tty.Type(t, "\x1c")
 	afterQuit(t, p, &tty.Out)
 }
@@ -86,7 +85,6 @@ func TestSIGQUITEndsOtherCommandsWithoutStacks(t *testing.T) {
 	}
 }
 
-// TestSignalsThatAbortLeaveTheLastCheckpointAndNoThreadStopped: the Go runtime ends the process at these.
 func TestSignalsThatAbortLeaveTheLastCheckpointAndNoThreadStopped(t *testing.T) {
 	for _, sig := range []syscall.Signal{unix.SIGABRT, unix.SIGSYS, unix.SIGTRAP} {
 		p, file := begun(t, "-F", "999", "--engine", "ptrace")
@@ -116,7 +114,7 @@ func TestSignalsThatAbortLeaveTheLastCheckpointAndNoThreadStopped(t *testing.T) 
 	}
 }
 
-// cpuTicks is the CPU time of a process in user space, in clock ticks.
+// in clock ticks
 func cpuTicks(t *testing.T, pid int) string {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

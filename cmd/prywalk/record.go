@@ -15,8 +15,9 @@ import (
 	"prywalk/internal/commandline"
 	"prywalk/internal/console"
 	"prywalk/internal/exit"
-	"prywalk/internal/look"
+	"prywalk/internal/observe"
 	"prywalk/internal/outfile"
+	"prywalk/internal/printable"
 	"prywalk/internal/recording"
 	"prywalk/internal/sampler"
 	"prywalk/internal/view"
@@ -27,7 +28,6 @@ const (
 	maxFreq = sampler.MaxFreq
 )
 
-// recordFlags are what the command line of record says.
 type recordFlags struct {
 	choice
 	freq        commandline.Frequency
@@ -41,19 +41,25 @@ type recordFlags struct {
 	threads     string
 	maxDepth    int
 	aggregate   bool
+	rotate      commandline.Seconds
+	keep        int
 	stats       string
 	stacks      bool
 	rung        string
 	control     bool
+	goroutines  string
 	eventLog    string
 	engineFlags
 }
 
-// readOnlyUsage is the text of --read-only.
-const readOnlyUsage = "never write a register of the target; a system call that a stop interrupts may then give EINTR"
+const goroutinesUsage = "`on|off`: record goroutines that wait as blocked time, and the labels of those that run"
+
+const readOnlyUsage = "write nothing in the target, not even to restart a system call that a stop has interrupted: " +
+	"such a call may return EINTR"
 
 const recordHelp = `  prywalk record -p 4711 -d 10s
   prywalk record -n redis-server -d 10s
+  prywalk record --unit nginx -d 10s
   prywalk record -F 199 -o build.pb.gz -- make -j4
 
 Samples the stacks of all threads until -d is over, Ctrl-C, or the target exits, and
@@ -63,6 +69,10 @@ Running threads are sampled by the kernel (perf events) where the user may use t
 they show complete stacks. Otherwise each is stopped for some tens of microseconds per
 sample (ptrace). Sleeping threads are read without a stop. If that lacks a register, the
 thread is stopped once per sleep, unless that would disturb its system call.
+
+-a, --cgroup, --unit, --user and --match select processes of the whole machine, those for
+which all that is given holds, as they come and go: the recording ends by -d or Ctrl-C.
+Those that may not be read are counted by reason.
 
 Ctrl-C stops and writes the recording; a second one, more than a second later, exits at
 once. Ctrl-Z detaches from all threads and suspends prywalk. SIGUSR1 writes a checkpoint.
@@ -75,7 +85,7 @@ command, the command's own status.`
 func newRecord() *cobra.Command {
 	f := &recordFlags{freq: sampler.DefaultFreq}
 	cmd := &cobra.Command{
-		Use:   "record {-p PID | -n NAME | -- COMMAND [ARG…]}",
+		Use:   "record {-p PID | -n NAME | --match REGEXP… | -- COMMAND [ARG…]}",
 		Short: "sample processes into a recording",
 		Long:  recordHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -86,10 +96,11 @@ func newRecord() *cobra.Command {
 	return cmd
 }
 
-// declare declares the flags, in the order in which the help shows them.
+// declare declares the flags in the help's order.
 func (f *recordFlags) declare(fl *pflag.FlagSet) {
 	f.add(fl)
 	fl.BoolVar(&f.wait, "wait", false, "with -n: wait until such a process starts")
+	f.addRule(fl)
 	fl.VarP(&f.freq, "freq", "F", "sampling rate in Hz")
 	fl.VarP(&f.freq, "rate", "r", "the same as --freq")
 	fl.VarP(&f.duration, "duration", "d", "how long: seconds (30) or with a unit (30s, 2m)")
@@ -104,28 +115,51 @@ func (f *recordFlags) declare(fl *pflag.FlagSet) {
 	fl.StringVar(&f.threads, "threads", "", "only threads whose name matches this regular expression")
 	fl.IntVar(&f.maxDepth, "max-depth", 1024, "frames of a stack at most")
 	fl.BoolVar(&f.aggregate, "aggregate", false, "keep sums without time stamps: a smaller recording")
+	f.addRotation(fl)
 	fl.StringVar(&f.stats, "stats", "", "write what the run did to this file, as JSON")
 	fl.BoolVarP(&f.stacks, "call-graph", "g", false, "accepted and ignored: stacks are always on")
 	fl.StringVar(&f.rung, "rung", "ladder", "force one sampling method, for measurements: ladder, peek, no-reuse, freeze")
+	fl.StringVar(&f.goroutines, "goroutines", "on", goroutinesUsage)
 	fl.StringVar(&f.engine, "engine", engineAuto, engineUsage)
 	fl.BoolVar(&f.noKernel, "no-kernel", false, "leave the kernel's functions out of stacks")
 	fl.BoolVar(&f.control, "control", false, "obey hold and go on standard input, for measurements")
 	fl.StringVar(&f.eventLog, "event-log", "", "write the events that time is attributed by to this file, to replay them")
 	for _, name := range []string{"rung", "control", "event-log"} {
-		_ = fl.MarkHidden(name) // it exists
+		_ = fl.MarkHidden(name)
 	}
 	fl.SortFlags = false
 }
 
+// addRotation declares the flags of recordings in turn.
+func (f *recordFlags) addRotation(fl *pflag.FlagSet) {
+	fl.Var(&f.rotate, "rotate", "begin another recording after each such time, such as 1h: -o names them, with the time")
+	fl.IntVar(&f.keep, "keep", 0, "with --rotate: keep so many of them and remove the oldest (default all)")
+}
+
+// refuseRotation is the error of --rotate and --keep.
+func (f *recordFlags) refuseRotation(changed func(flag string) bool) error {
+	switch {
+	case changed("rotate") && time.Duration(f.rotate) < time.Second:
+		return exit.Usage("--rotate %s: give at least 1s", &f.rotate)
+	case changed("keep") && !changed("rotate"):
+		return exit.Usage("--keep is for --rotate: give both")
+	case changed("keep") && f.keep < 1:
+		return exit.Usage("--keep %d: give at least 1", f.keep)
+	case changed("rotate") && console.IsStdout(f.output):
+		return exit.Usage("-o - takes one recording: give a file with --rotate")
+	}
+	return nil
+}
+
 // run checks the flags and records.
 func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
-	if cmd.ArgsLenAtDash() < 0 && len(args) == 1 && len(f.pids) == 0 && f.name == "" {
+	if cmd.ArgsLenAtDash() < 0 && len(args) == 1 && len(f.pids) == 0 && f.name == "" && !f.selects() {
 		switch {
 		case len(named(args[0])) > 0:
-			f.name, args = args[0], nil // not a command: such a process runs
+			f.name, args = args[0], nil // a running process
 		case isProcess(args[0]):
 			console.Say("%s is the number of a process: recording it, as with -p %s", args[0], args[0])
-			_ = f.pids.Set(args[0]) // it is a number
+			_ = f.pids.Set(args[0])
 			args = nil
 		}
 	}
@@ -137,22 +171,23 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	o.Children = f.children || launch && !cmd.Flags().Changed("children")
+	o.Children = f.children || (launch || f.machine || f.cgroup != "" || f.unit != "") && !cmd.Flags().Changed("children")
 	if err = f.find(); err != nil {
 		return err
 	}
+	f.follow(&o)
 	if err = f.open(&o); err != nil {
 		return err
 	}
-	defer closeEvents(o.Events)
-	defer closeEvents(o.Kin)
+	defer f.closeEngine(&o)
 	if f.maxOverhead > 0 {
 		console.Say("--max-overhead %s: the rate is lowered where targets would lose more than %s of their time",
 			&f.maxOverhead, &f.maxOverhead)
 	}
 	asked := recording.Options{
 		Sampler: o, PIDs: f.pids, Duration: time.Duration(f.duration), Output: f.output, Aggregate: f.aggregate,
-		Stats: f.stats, Threads: f.threads, Control: f.control,
+		Stats: f.stats, Threads: f.threads, Control: f.control, Selected: f.finder != nil,
+		Rotate: time.Duration(f.rotate), Keep: f.keep,
 	}
 	return f.logged(&asked, func() error {
 		if launch {
@@ -162,7 +197,14 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// logged records with the log of events that was asked for, if any.
+// follow samples later processes that the rule selects.
+func (c *choice) follow(o *sampler.Options) {
+	if c.finder != nil {
+		o.Select = func() []int { return c.finder.Find(sampler.BootTicks()) }
+	}
+}
+
+// logged records with the event log, if asked for.
 func (f *recordFlags) logged(o *recording.Options, record func() error) error {
 	if f.eventLog == "" {
 		return record()
@@ -177,23 +219,30 @@ func (f *recordFlags) logged(o *recording.Options, record func() error) error {
 	return cmp.Or(recorded, err)
 }
 
-// refuse is the error of arguments that do not go together; launch: they have a command.
+// refuse is the error of arguments that exclude each other. launch: they have a command.
 func (f *recordFlags) refuse(cmd *cobra.Command, args []string, launch bool) error {
 	switch {
 	case len(f.pids) > 0 && launch:
 		return exit.Usage("give either -p or a command, not both")
 	case f.name != "" && launch:
 		return exit.Usage("give either -n or a command, not both")
-	case len(f.pids) == 0 && f.name == "" && len(args) == 0 && !f.wait:
+	case f.selects() && launch:
+		return exit.Usage("give either what selects processes (-a, --cgroup, --unit, --user, --match) or a command, not both")
+	case len(f.pids) == 0 && f.name == "" && len(args) == 0 && !f.wait && !f.selects():
 		return exit.Usage("nothing to record: give -p PID or -n NAME, or a command after --")
 	case launch && f.output == "-":
 		return exit.Usage("-o - cannot be used with a command, whose own output goes to stdout; give a file")
 	case console.IsStdout(f.output) && console.IsTerminal(os.Stdout):
 		return exit.Usage("-o - would write a binary file to the terminal; give a file, or a pipe")
+	case f.goroutines != "on" && f.goroutines != "off":
+		return exit.Usage("--goroutines %s: give on or off", printable.Line(f.goroutines))
 	case f.maxDepth < 1:
 		return exit.Usage("--max-depth %d: give at least 1", f.maxDepth)
 	case cmd.Flags().Changed("subset") && f.subset < 1:
 		return exit.Usage("--subset %d: give at least 1", f.subset)
+	}
+	if err := f.refuseRotation(cmd.Flags().Changed); err != nil {
+		return err
 	}
 	if console.IsStdout(f.output) {
 		return console.CheckStdout()
@@ -201,16 +250,17 @@ func (f *recordFlags) refuse(cmd *cobra.Command, args []string, launch bool) err
 	return nil
 }
 
-// options are those of a look that the flags say by themselves.
+// options are those of the sampler that need no target.
 func (f *recordFlags) options() (o sampler.Options, err error) {
 	o = sampler.Options{
 		Freq: float64(f.freq), MaxDepth: f.maxDepth, ReadOnly: f.readOnly,
 		MaxPause: time.Duration(f.maxPause), MaxOverhead: float64(f.maxOverhead), Subset: f.subset, KernelStacks: !f.noKernel,
+		Tasks: f.goroutines == "on" && f.threads == "",
 	}
 	if o.Threads, err = view.Compile("threads", f.threads); err != nil {
 		return o, err
 	}
-	if o.Rung, err = look.ParseRung(f.rung); err != nil {
+	if o.Rung, err = observe.ParseRung(f.rung); err != nil {
 		return o, exit.Usage("--rung: %v", err)
 	}
 	return o, nil

@@ -22,13 +22,13 @@ import (
 	"prywalk/report"
 )
 
-// reportFlags are what the command line of report says.
 type reportFlags struct {
 	opts                        report.Options
 	from, to                    commandline.Moment
 	tree, folded, json, account bool
 	blame                       bool
 	html, speedscope, firefox   string
+	otlp                        string
 	pgo, http                   string
 	callers, callees            string
 	source, sourceDir           string
@@ -37,7 +37,6 @@ type reportFlags struct {
 	slow                        *console.Slow
 }
 
-// nativeUsage is the text of --native.
 const nativeUsage = "also show the runtime's own frames, such as Python's interpreter loop"
 
 func newReport() *cobra.Command {
@@ -75,10 +74,11 @@ terminal a long report is shown by $PAGER (less -FRX unless set).`,
 	return cmd
 }
 
-// define adds the flags: how much, of what, and in which form.
+// define adds the flags: amount, selection, form.
 func (f *reportFlags) define(fl *pflag.FlagSet) {
 	fl.IntVarP(&f.opts.N, "rows", "n", 0, "rows of the table (30, or 5 a group; --by wait: 10 groups; -1: all)")
-	fl.StringVar(&f.opts.By, "by", "", "group by "+inWords(report.Groupings()))
+	fl.StringVar(&f.opts.By, "by", "", "group by "+inWords(report.Groupings())+
+		"; by the program's labels: label, or one: label:NAME")
 	fl.StringVar(&f.opts.Value, "value", "",
 		"the clock: cpu, wall, runqueue, blocked or samples (by default the recording's own, mostly cpu; where it is "+
 			"about waits, wall)")
@@ -111,12 +111,12 @@ func (f *reportFlags) define(fl *pflag.FlagSet) {
 	fl.StringVar(&f.html, "html", "", "write one self-contained page with a flame graph to this file")
 	fl.StringVar(&f.speedscope, "speedscope", "", "write a file for speedscope")
 	fl.StringVar(&f.firefox, "firefox", "", "write a file for the Firefox Profiler")
+	fl.StringVar(&f.otlp, "otlp", "", "write an OpenTelemetry profile (OTLP, v1development, binary protobuf)")
 	fl.StringVar(&f.pgo, "pgo", "", "write a profile for go build -pgo")
 	fl.StringVar(&f.http, "http", "", "serve pprof's web pages at this address, such as localhost:8080")
 	fl.SortFlags = false
 }
 
-// run reads the recording and writes the form that is asked for.
 func (f *reportFlags) run(path string) error {
 	if err := f.check(); err != nil {
 		return err
@@ -154,15 +154,14 @@ func (f *reportFlags) run(path string) error {
 	return f.text(p)
 }
 
-// writesFiles reports whether a form goes to a file.
-func (f *reportFlags) writesFiles() bool { return f.html+f.speedscope+f.firefox+f.pgo != "" }
+func (f *reportFlags) writesFiles() bool { return f.html+f.speedscope+f.firefox+f.pgo+f.otlp != "" }
 
-// files writes the forms that go to files.
 func (f *reportFlags) files(p *pprof.Profile) error {
 	for _, form := range []struct {
 		path  string
 		write func(io.Writer, *pprof.Profile, report.Options) error
-	}{{f.html, report.HTML}, {f.speedscope, report.Speedscope}, {f.firefox, report.Firefox}, {f.pgo, report.PGO}} {
+	}{{f.html, report.HTML}, {f.speedscope, report.Speedscope}, {f.firefox, report.Firefox}, {f.pgo, report.PGO},
+		{f.otlp, report.OTLP}} {
 		if form.path == "" {
 			continue
 		}
@@ -174,7 +173,6 @@ func (f *reportFlags) files(p *pprof.Profile) error {
 	return nil
 }
 
-// text writes one of the forms for people to standard output.
 func (f *reportFlags) text(p *pprof.Profile) error {
 	f.opts.Color = console.UseColor(os.Stdout)
 	if !f.opts.FullNames {
@@ -202,10 +200,9 @@ func (f *reportFlags) text(p *pprof.Profile) error {
 	})
 }
 
-// readProfile reads a file, - for standard input.
 func readProfile(path string) (*pprof.Profile, error) { return found(profile.ReadFile(path)) }
 
-// found adds to the error of a file that is not there what to do.
+// found adds the next step to the error of a missing file.
 func found(p *pprof.Profile, err error) (*pprof.Profile, error) {
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%w; make a recording with prywalk record, or name its file", err)

@@ -11,13 +11,13 @@ import (
 	"prywalk/report"
 )
 
-// forms are the flags that choose what report writes. Those of files go together.
+// forms choose the output; those that write files go together.
 var (
 	textForms = []string{"tree", "folded", "json", "account", "callers", "callees", "source"}
-	fileForms = []string{"html", "speedscope", "firefox", "pgo"}
+	fileForms = []string{"html", "speedscope", "firefox", "pgo", "otlp"}
 )
 
-// formFlags are the flags that only some forms have a use for: the table, where "" stands, and those named.
+// formFlags are flags that only some forms use: the table (""), and those named.
 var formFlags = map[string][]string{
 	"rows":       {"", "json"},
 	"by":         {"", "json"},
@@ -29,7 +29,7 @@ var formFlags = map[string][]string{
 	"source-dir": {"source", "http"},
 }
 
-// check refuses values that no profile can serve, and flags that would have no effect.
+// check refuses values that no profile has, and flags without effect.
 func (f *reportFlags) check() error {
 	for _, flag := range append(append([]string{"http", "by", "sort", "value", "focus", "ignore", "thread", "process",
 		"state", "wait", "source-dir", "symbols"},
@@ -38,8 +38,8 @@ func (f *reportFlags) check() error {
 			return exit.Usage("--%s has an empty value; leave it out, or give one", flag)
 		}
 	}
-	if f.opts.By != "" && !slices.Contains(report.Groupings(), f.opts.By) {
-		return exit.Usage("--by %q: choose %s", f.opts.By, inWords(report.Groupings()))
+	if f.opts.By != "" && !report.IsGrouping(f.opts.By) {
+		return exit.Usage("--by %q: choose %s", f.opts.By, inWords(append(report.Groupings(), "label:NAME")))
 	}
 	if state, err := regexp.Compile(f.opts.State); err == nil && !state.MatchString("[no state]") &&
 		!slices.ContainsFunc(report.States(), state.MatchString) {
@@ -74,7 +74,7 @@ func (f *reportFlags) check() error {
 	return nil
 }
 
-// or gives a text, or another one where that is to stand for it.
+// or gives other instead of a text, if instead.
 func or(text string, instead bool, other string) string {
 	if instead {
 		return other
@@ -82,7 +82,6 @@ func or(text string, instead bool, other string) string {
 	return text
 }
 
-// empty reports whether a flag with a text has none.
 func (f *reportFlags) empty(flag string) bool {
 	text := map[string]string{
 		"http": f.http, "by": f.opts.By, "sort": f.opts.Sort, "value": f.opts.Value,
@@ -91,13 +90,13 @@ func (f *reportFlags) empty(flag string) bool {
 		"process": f.opts.Process, "state": f.opts.State, "wait": f.opts.Wait, "callers": f.callers, "callees": f.callees,
 		"source":     f.source,
 		"source-dir": f.sourceDir, "html": f.html, "speedscope": f.speedscope, "firefox": f.firefox, "pgo": f.pgo,
+		"otlp": f.otlp,
 	}
 	v, ok := text[flag]
 	return ok && v == "" || flag == "symbols" && slices.Contains(f.symbols, "")
 }
 
-// forms gives the forms that are asked for, "" for the table. Several only go together if they are files, or a tree
-// as JSON.
+// forms lists the requested forms, "" for the table. Several go together only as files, or a tree as JSON.
 func (f *reportFlags) forms() ([]string, error) {
 	set := func(flags []string) (out []string) {
 		for _, flag := range flags {
@@ -109,7 +108,7 @@ func (f *reportFlags) forms() ([]string, error) {
 	}
 	texts, files := set(textForms), set(fileForms)
 	if f.changed("http") {
-		texts = slices.DeleteFunc(texts, func(s string) bool { return s == "source" }) // there it names the directory
+		texts = slices.DeleteFunc(texts, func(s string) bool { return s == "source" }) // there it is a directory
 		if others := slices.Concat(texts, files); len(others) > 0 {
 			return nil, exit.Usage("--http and --%s: choose one", others[0])
 		}
@@ -128,7 +127,6 @@ func (f *reportFlags) forms() ([]string, error) {
 	return append(texts, files...), nil
 }
 
-// inWords lists words as a sentence does.
 func inWords(words []string) string {
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + " or " + words[last]

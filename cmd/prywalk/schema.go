@@ -44,9 +44,8 @@ Prints the JSON Schema (draft 2020-12) of what a command writes as JSON, such as
 	}
 }
 
-// schemaNames lists the schemas.
 func schemaNames() (names []string) {
-	files, _ := fs.Glob(docs.Schemas, "schema/*.json") // the pattern is sound
+	files, _ := fs.Glob(docs.Schemas, "schema/*.json")
 	for _, file := range files {
 		names = append(names, strings.TrimSuffix(path.Base(file), ".json"))
 	}

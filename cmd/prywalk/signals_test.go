@@ -24,17 +24,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// begun starts a recording of a busy shell and waits until prywalk listens, which a checkpoint shows.
+// begun records a busy shell, and returns once prywalk has written a checkpoint.
 func begun(t *testing.T, args ...string) (p *started, file string) {
 	t.Helper()
 	p = start(t, t.TempDir(), nil, append([]string{"record", "-p", burner(t)}, args...)...)
 	file = filepath.Join(p.Dir, "prywalk.pb.gz")
-	awaitLooks(t, p)
+	awaitSamples(t, p)
 	checkpoint(t, p, file)
 	return p, file
 }
 
-// send sends a signal to prywalk.
 func send(t *testing.T, p *started, sig syscall.Signal) {
 	t.Helper()
 	if err := p.Process.Signal(sig); err != nil {
@@ -42,14 +41,12 @@ func send(t *testing.T, p *started, sig syscall.Signal) {
 	}
 }
 
-// TestABurstOfSignalsLosesNothing: the recording is whole however many signals come together. Before, the
-// second ended prywalk at once.
 func TestABurstOfSignalsLosesNothing(t *testing.T) {
 	for _, burst := range [][]syscall.Signal{
 		{unix.SIGINT, unix.SIGTERM}, {unix.SIGHUP, unix.SIGINT}, {unix.SIGTERM, unix.SIGINT, unix.SIGHUP},
 	} {
 		p, file := begun(t)
-		// A stopped prywalk gets them all at once when it goes on: the time between them is none.
+		// A stopped process gets pending signals together.
 		send(t, p, unix.SIGSTOP)
 		for _, sig := range burst {
 			send(t, p, sig)
@@ -69,7 +66,7 @@ func TestLeavingAtOnceSaysWhatStandsOnDisk(t *testing.T) {
 	testtargets.Says(t, &p.out, "ready")
 	send(t, p, unix.SIGINT)
 	testtargets.Says(t, &p.err, "waiting for sh")
-	time.Sleep(oneWish) // a second wish
+	time.Sleep(oneWish)
 	send(t, p, unix.SIGINT)
 	if code := p.code(t); code != 128+int(unix.SIGINT) ||
 		!strings.Contains(p.err.String(), "aborted: the whole recording is in prywalk.pb.gz\n") {
@@ -77,14 +74,13 @@ func TestLeavingAtOnceSaysWhatStandsOnDisk(t *testing.T) {
 	}
 }
 
-// TestTheLastRecordingIsKeptAsOld: once in a run, not at each of its checkpoints.
 func TestTheLastRecordingIsKeptAsOld(t *testing.T) {
 	dir, pid := t.TempDir(), burner(t)
 	file := filepath.Join(dir, "prywalk.pb.gz")
 	var last []byte
 	for range 3 {
 		p := start(t, dir, nil, "record", "-p", pid)
-		awaitLooks(t, p)
+		awaitSamples(t, p)
 		for i := 0; i < 2; i++ {
 			if old, err := os.ReadFile(file); err == nil && i == 0 {
 				last = old
@@ -105,10 +101,9 @@ func TestTheLastRecordingIsKeptAsOld(t *testing.T) {
 	}
 }
 
-// awaitNew asks for a checkpoint until the file is another one.
 func awaitNew(t *testing.T, p *started, file string) {
 	t.Helper()
-	before, _ := os.Stat(file) // there may be none
+	before, _ := os.Stat(file)
 	for end := time.Now().Add(testtargets.Patience); ; time.Sleep(10 * time.Millisecond) {
 		now, err := os.Stat(file)
 		if err == nil && (before == nil || !os.SameFile(before, now)) {
@@ -121,7 +116,6 @@ func awaitNew(t *testing.T, p *started, file string) {
 	}
 }
 
-// startWith starts prywalk with a file as its standard output.
 func startWith(t *testing.T, stdout *os.File, args ...string) *started {
 	t.Helper()
 	self, err := os.Executable()
@@ -137,25 +131,25 @@ func startWith(t *testing.T, stdout *os.File, args ...string) *started {
 	return p
 }
 
-// awaitLooks waits until prywalk has files of another process open: it listens to signals by then.
-func awaitLooks(t *testing.T, p *started) {
+// awaitSamples waits until prywalk has another process's files open, after which it listens to signals.
+func awaitSamples(t *testing.T, p *started) {
 	t.Helper()
-	looks := func() bool {
+	samples := func() bool {
 		dir := fmt.Sprintf("/proc/%d/", p.Process.Pid)
-		list, _ := os.ReadDir(dir + "fd") // it may have ended
+		list, _ := os.ReadDir(dir + "fd")
 		return slices.ContainsFunc(list, func(e os.DirEntry) bool {
 			to, _ := os.Readlink(dir + "fd/" + e.Name())
 			return strings.HasPrefix(to, "/proc/") && !strings.HasPrefix(to, dir)
 		})
 	}
-	for end := time.Now().Add(testtargets.Patience); !looks(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(testtargets.Patience); !samples(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("it does not look: %s", &p.err)
 		}
 	}
 }
 
-// one checks that a stream holds one profile and no more, and that it was written in the end.
+// one holds that a stream is one final profile.
 func one(t *testing.T, r io.Reader) {
 	t.Helper()
 	buf := bufio.NewReader(r)
@@ -180,8 +174,6 @@ func one(t *testing.T, r io.Reader) {
 	}
 }
 
-// TestPipesGetOneRecordingAndNoCheckpoints: before, the first checkpoint waited for ever for a reader, and
-// each was written into the pipe.
 func TestPipesGetOneRecordingAndNoCheckpoints(t *testing.T) {
 	for _, path := range []string{testtargets.Fifo(t), "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1",
 		"/proc/thread-self/fd/1"} {
@@ -193,10 +185,10 @@ func TestPipesGetOneRecordingAndNoCheckpoints(t *testing.T) {
 		}
 		p := startWith(t, w, args...)
 		w.Close()
-		awaitLooks(t, p)
+		awaitSamples(t, p)
 		for range 3 {
 			send(t, p, unix.SIGUSR1)
-			time.Sleep(50 * time.Millisecond) // some ticks: a checkpoint would be asked for
+			time.Sleep(50 * time.Millisecond) // for some ticks
 		}
 		send(t, p, unix.SIGINT)
 		if strings.HasSuffix(path, "/fifo") {
@@ -222,7 +214,6 @@ func TestPipeWithoutAReaderIsGivenUpByCtrlC(t *testing.T) {
 	}
 }
 
-// stateOf gives the state of a process, as /proc/PID/stat has it.
 func stateOf(pid int) string {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, after, _ := strings.Cut(string(text), ") ")
@@ -230,7 +221,7 @@ func stateOf(pid int) string {
 	return state
 }
 
-// become waits until all of some processes are in state T, or none is.
+// become waits until all processes are in state T, or none.
 func become(t *testing.T, stopped bool, pids ...int) {
 	t.Helper()
 	other := func(pid int) bool { return (stateOf(pid) == "T") != stopped }
@@ -241,7 +232,7 @@ func become(t *testing.T, stopped bool, pids ...int) {
 	}
 }
 
-// awaitCatching waits until a process catches a signal, as SigCgt of /proc/PID/status has it.
+// awaitCatching waits until a process catches a signal (SigCgt of status).
 func awaitCatching(t *testing.T, pid int, sig syscall.Signal) {
 	t.Helper()
 	for end := time.Now().Add(testtargets.Patience); ; time.Sleep(time.Millisecond) {
@@ -257,11 +248,10 @@ func awaitCatching(t *testing.T, pid int, sig syscall.Signal) {
 	}
 }
 
-// TestCtrlZStopsTheCommandToo: whether it comes to the whole group, as from a terminal, or to prywalk alone.
 func TestCtrlZStopsTheCommandToo(t *testing.T) {
 	p := start(t, t.TempDir(), nil, "record", "--", "sh", "-c", "echo $$; while :; do :; done")
 	testtargets.Says(t, &p.out, "\n")
-	awaitLooks(t, p)
+	awaitSamples(t, p)
 	self, command := p.Process.Pid, 0
 	if _, err := fmt.Sscan(p.out.String(), &command); err != nil {
 		t.Fatal(err)
@@ -276,7 +266,7 @@ func TestCtrlZStopsTheCommandToo(t *testing.T) {
 			}
 			become(t, step.stopped, self, command)
 			if !step.stopped {
-				awaitCatching(t, self, unix.SIGTSTP) // until then the next one stops prywalk alone
+				awaitCatching(t, self, unix.SIGTSTP) // until then only prywalk would stop
 			}
 		}
 	}

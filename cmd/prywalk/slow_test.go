@@ -15,7 +15,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// TestCtrlCWhileAPipeIsFullKeepsTheRecording: nobody reads, and then somebody does.
 func TestCtrlCWhileAPipeIsFullKeepsTheRecording(t *testing.T) {
 	path := testtargets.Fifo(t)
 	full, err := os.OpenFile(path, os.O_RDWR|unix.O_NONBLOCK, 0)
@@ -35,7 +34,7 @@ func TestCtrlCWhileAPipeIsFullKeepsTheRecording(t *testing.T) {
 	p := prepared(t, t.TempDir(), nil, "record", "-d", "0.1", "-p", burner(t), "-o", path)
 	p.Stderr = tty.Slave
 	p.begin(t)
-	testtargets.Says(t, &tty.Out, "looking up symbols: ") // it waits in write(2)
+	testtargets.Says(t, &tty.Out, "looking up symbols: ") // in write(2)
 	send(t, p, unix.SIGINT)
 	r, err := os.Open(path)
 	if err != nil {
@@ -52,8 +51,7 @@ func TestCtrlCWhileAPipeIsFullKeepsTheRecording(t *testing.T) {
 	}
 }
 
-// TestReadingABigReportIsTold: the line is gone before the report begins.
-func TestReadingABigReportIsTold(t *testing.T) {
+func TestReadingABigReportIsAnnounced(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(smallRecording(t), "prywalk.pb.gz"))
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +62,7 @@ func TestReadingABigReportIsTold(t *testing.T) {
 	p.Env = append(p.Env, "PAGER=cat", "NO_COLOR=1", "TERM=xterm")
 	p.begin(t)
 	line := "\r\x1b[Kreading " + path + " (Ctrl-C ends)"
-	testtargets.Says(t, &tty.Out, line) // nothing is written yet: it cannot go on
+	testtargets.Says(t, &tty.Out, line)
 	if err := os.WriteFile(path, text, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +72,6 @@ func TestReadingABigReportIsTold(t *testing.T) {
 	}
 }
 
-// TestCtrlCWhileAReportIsReadLeavesTheOldOne: and nothing beside it.
 func TestCtrlCWhileAReportIsReadLeavesTheOldOne(t *testing.T) {
 	dir, path, tty := t.TempDir(), testtargets.Fifo(t), testtargets.NewTerminal(t, 120)
 	page := filepath.Join(dir, "page.html")

@@ -14,7 +14,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// onTerminal runs prywalk with stdout on a terminal.
 func onTerminal(t *testing.T, dir string, columns int, env []string, args ...string) (text, stderr string, code int) {
 	t.Helper()
 	tty := testtargets.NewTerminal(t, columns)
@@ -50,13 +49,12 @@ func smallRecording(t *testing.T) (dir string) {
 	return dir
 }
 
-// fixedNames name the addresses of smallRecording.
 type fixedNames struct{}
 
 func (fixedNames) Resolve(_ *profile.ModuleInfo, addr uint64) []profile.Frame {
 	name := map[uint64]string{0x1000: "compress", 0x1001: "wait_for_work", 0x1010: "main"}[addr]
 	if name == "" {
-		name = "main" // a caller's location is one byte before its return address
+		name = "main" // one byte before the return address
 	}
 	return []profile.Frame{{Name: name, File: "/src/kvd.c", Line: 7, StartLine: 1}}
 }
@@ -89,7 +87,7 @@ func TestFlagsWithoutEffectAreErrors(t *testing.T) {
 		{"--no-idle", "--no-idle has no effect without --by wait"},
 		{"--no-idle --by thread", "--no-idle has no effect without --by wait"},
 		{"--state asleep", `--state "asleep": choose running, sleeping, disk or stopped`},
-		{"--by color", `--by "color": choose thread, process, command, role, state, wait, lock or module`},
+		{"--by color", `--by "color": choose thread, process, command, role, state, wait, lock, module or label:NAME`},
 		{"--value beauty", `no values of type "beauty"; it has samples, wall, runqueue, cpu, blocked`},
 		{"--thread (", "not a regular expression"},
 	} {
@@ -194,7 +192,6 @@ func TestADumpIsPagedToo(t *testing.T) {
 	}
 }
 
-// TestACommandHasTheTerminalForItself: no line of prywalk's comes between what it writes.
 func TestACommandHasTheTerminalForItself(t *testing.T) {
 	for _, c := range []struct {
 		args     []string

@@ -11,13 +11,13 @@ import (
 	"prywalk/internal/commandline"
 	"prywalk/internal/console"
 	"prywalk/internal/exit"
+	"prywalk/internal/printable"
 	"prywalk/internal/recording"
 	"prywalk/internal/sampler"
 	"prywalk/internal/top"
 	"prywalk/internal/view"
 )
 
-// topFlags are what the command line of top says: much of it as for record.
 type topFlags struct {
 	recordFlags
 	interval commandline.Seconds
@@ -29,13 +29,10 @@ type topFlags struct {
 }
 
 const (
-	// refreshEvery is the time between two refreshes, unless another one is asked for.
 	refreshEvery = time.Second
-	// leastRefresh is the least time.
 	leastRefresh = 100 * time.Millisecond
-	// firstWindow is the window that a table begins with.
-	firstWindow = 10 * time.Second
-	// plainRows is the number of functions in plain text.
+	firstWindow  = 10 * time.Second
+	// of plain text
 	plainRows = 20
 )
 
@@ -54,9 +51,10 @@ func newTop() *cobra.Command {
 Shows what threads do now: the functions that use the processors, the threads, and
 what sleepers wait in, for the last 2, 10 or 60 seconds, or since the beginning. Keys:
 tab goes to the next table, enter opens the selected row (a function's stacks, a
-thread's or a wait's functions), esc goes back, c changes the clock (cpu, queued,
-blocked, wall), space pauses the display while the sampling goes on, / filters, [ and ]
-change the window, w writes what is shown to a file, ? lists the keys, q ends.
+thread's or a wait's functions), esc goes back, c changes the clock (cpu,
+runqueue, blocked, wall), space pauses the display while the sampling goes on,
+/ filters, [ and ] change the window, w writes what is shown to a file, ? lists the
+keys, q ends.
 
 ▲ and ▼ mark shares that have changed by more than sampling noise. In a pipe, or with
 --once, the table is plain text. With -o the whole becomes a recording, as that of
@@ -66,12 +64,14 @@ prywalk record. The overhead is that of prywalk record.`,
 	fl := cmd.Flags()
 	f.add(fl)
 	fl.BoolVar(&f.wait, "wait", false, "with -n: wait until such a process starts")
+	f.addRule(fl)
 	fl.VarP(&f.freq, "freq", "F", "sampling rate in Hz")
 	fl.VarP(&f.freq, "rate", "r", "the same as --freq")
 	fl.VarP(&f.duration, "duration", "d", "how long: seconds (30) or with a unit (30s, 2m); until q otherwise")
 	fl.Var(&f.interval, "interval", "time between two refreshes")
 	fl.Var(&f.window, "window", "show the last so many seconds: 2, 10 or 60 on a terminal, any in plain text")
 	fl.StringVar(&f.value, "value", "cpu", "the clock to begin with: cpu, runqueue, blocked or wall")
+	fl.StringVar(&f.goroutines, "goroutines", "on", goroutinesUsage)
 	fl.BoolVar(&f.once, "once", false, "print one table, of one window, and end")
 	fl.BoolVar(&f.json, "json", false, "one line of JSON for each refresh")
 	fl.IntVar(&f.rows, "rows", plainRows, "functions in plain text, and rows of each kind in JSON (-1: all)")
@@ -89,11 +89,10 @@ prywalk record. The overhead is that of prywalk record.`,
 	return cmd
 }
 
-// run checks the flags and shows the table.
 func (f *topFlags) run(cmd *cobra.Command, args []string) error {
-	if len(args) == 1 && cmd.ArgsLenAtDash() < 0 && len(f.pids) == 0 && f.name == "" {
+	if len(args) == 1 && cmd.ArgsLenAtDash() < 0 && len(f.pids) == 0 && f.name == "" && !f.selects() {
 		if len(named(args[0])) == 0 && isProcess(args[0]) {
-			_ = f.pids.Set(args[0]) // it is a number
+			_ = f.pids.Set(args[0])
 		} else {
 			f.name = args[0]
 		}
@@ -104,8 +103,10 @@ func (f *topFlags) run(cmd *cobra.Command, args []string) error {
 	case len(args) > 0:
 		return exit.Usage("top takes running processes only, so that no output overwrites the table: start it elsewhere, " +
 			"and give -n NAME --wait here")
-	case len(f.pids) == 0 && f.name == "" && !f.wait:
+	case len(f.pids) == 0 && f.name == "" && !f.wait && !f.selects():
 		return exit.Usage("no target: give -p PID or -n NAME")
+	case f.goroutines != "on" && f.goroutines != "off":
+		return exit.Usage("--goroutines %s: give on or off", printable.Line(f.goroutines))
 	case f.maxDepth < 1:
 		return exit.Usage("--max-depth %d: give at least 1", f.maxDepth)
 	case time.Duration(f.interval) < leastRefresh:
@@ -120,6 +121,7 @@ func (f *topFlags) run(cmd *cobra.Command, args []string) error {
 	o := sampler.Options{
 		Freq: float64(f.freq), MaxDepth: f.maxDepth, ReadOnly: f.readOnly, Children: f.children,
 		MaxPause: time.Duration(f.maxPause), MaxOverhead: float64(f.maxOverhead), WatchEvery: time.Duration(f.interval),
+		Tasks: f.goroutines == "on" && f.threads == "",
 	}
 	var err error
 	if o.Threads, err = view.Compile("threads", f.threads); err != nil {
@@ -128,14 +130,15 @@ func (f *topFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.find(); err != nil {
 		return err
 	}
+	f.follow(&o)
 	if err := f.open(&o); err != nil {
 		return err
 	}
-	defer closeEvents(o.Events)
-	defer closeEvents(o.Kin)
+	defer f.closeEngine(&o)
 	return recording.Live(
 		recording.Options{
 			Sampler: o, PIDs: f.pids, Duration: time.Duration(f.duration), Output: f.output, Threads: f.threads,
+			Selected: f.finder != nil,
 		},
 		recording.LiveOptions{
 			Clock: top.Clock(f.value), Window: time.Duration(f.window), Rows: f.rows, Once: f.once, JSON: f.json,

@@ -27,15 +27,14 @@ Prints which prywalk this is, and what it was built with.`,
 	}
 }
 
-// built is the version that the Makefile gives, by git describe.
+// built is set by the Makefile (git describe).
 var built string
 
-// version gives the version that was built: the Makefile's, else what the Go tool has stamped into the binary.
+// version is the Makefile's, else the Go tool's stamp.
 func version() string {
 	return fmt.Sprintf("prywalk %s (%s, %s/%s)", release(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-// release is the version alone.
 func release() string {
 	if info, ok := debug.ReadBuildInfo(); ok && built == "" {
 		return stamped(info)
@@ -43,7 +42,7 @@ func release() string {
 	return built
 }
 
-// stamped is the module's version, or the commit that it was built from.
+// stamped is the module's version, or its commit.
 func stamped(info *debug.BuildInfo) string {
 	if v := info.Main.Version; v != "" && v != "(devel)" {
 		return v
@@ -62,7 +61,6 @@ func stamped(info *debug.BuildInfo) string {
 	return commit[:min(12, len(commit))]
 }
 
-// noArgs refuses arguments with the usage exit code.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 && isProcess(args[0]) && cmd.Flags().Lookup("pid") != nil {
 		return exit.Usage("%s is the number of a process: use %s -p %s", args[0], cmd.CommandPath(), args[0])

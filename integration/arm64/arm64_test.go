@@ -14,29 +14,21 @@ import (
 	"time"
 )
 
-// What the environment tells.
+// What the environment says.
 const (
-	// fetched names the directory that holds the kernel, busybox and libraries: scripts/arm64/fetch.sh
-	// prints it.
-	fetched = "PRYWALK_ARM64"
-	// onlyJobs, if set, is a regular expression: other jobs are left out.
-	onlyJobs = "ARM64_ONLY"
-	// oracleSteps, if set, is the number of instructions that the oracle steps through.
+	fetched     = "PRYWALK_ARM64"
+	onlyJobs    = "ARM64_ONLY"
 	oracleSteps = "ORACLE_STEPS"
-	// newCounts, if set, makes the machine measure the baseline of benchmarks/counts anew.
-	newCounts = "ARM64_COUNTS"
-	// logFile, if set, gets all that the machine wrote.
-	logFile = "ARM64_LOG"
+	newCounts   = "ARM64_COUNTS"
+	logFile     = "ARM64_LOG"
 )
 
-// root is the repository's, seen from here.
 const root = "../.."
 
 // cpu has pointer authentication and branch target identification. With pauth-impdef qemu signs by a
 // cheaper function than the architecture's.
 const cpu = "max,pauth-impdef=on"
 
-// jobTime bounds a job; the oracle's by its number of steps.
 const jobTime = 4 * time.Minute
 
 // tests are the packages whose tests run in the machine, and which of them: those that make system
@@ -55,7 +47,6 @@ var tests = []struct {
 			os.Getenv("ORACLE_SECTIONS"), limit: oracleTime() + jobTime},
 }
 
-// updates makes the counts' job write a new baseline if that is wanted.
 func updates() string {
 	if os.Getenv(newCounts) == "" {
 		return ""
@@ -124,7 +115,6 @@ func (c *console) judge(t *testing.T, j job) {
 	t.Logf("%d tests in %s s%s", strings.Count(out, "--- PASS: "), r.seconds, r.table())
 }
 
-// table gives the oracle's table of results, if there is one.
 func (r *result) table() string {
 	var s strings.Builder
 	for _, line := range r.output {
@@ -135,7 +125,6 @@ func (r *result) table() string {
 	return s.String()
 }
 
-// fill puts all into the archive that the machine unpacks.
 func fill(b *builder, from string) (jobs []job) {
 	for _, dir := range []string{"bin", "dev", "programs", "tests", "proc", "sys", "tmp"} {
 		b.img.dir(dir)
@@ -178,7 +167,6 @@ func fill(b *builder, from string) (jobs []job) {
 	return jobs
 }
 
-// programs compiles what is looked at.
 func programs(b *builder) {
 	for _, name := range []string{"crowd", "nursery"} {
 		b.cc("programs/"+name, "-O2", filepath.Join(root, "benchmarks/counts/testdata", name+".c"))
@@ -211,7 +199,6 @@ func programs(b *builder) {
 	b.goBuild("programs/gocase", root, "build", "./integration/arm64/testdata/gocase")
 }
 
-// casesOf are the ways in which cases.c is compiled.
 var casesOf = map[string]string{
 	"cases":       "-O2 -static",
 	"cases-pac":   "-O2 -static -march=armv8.3-a -mbranch-protection=standard",
@@ -219,7 +206,6 @@ var casesOf = map[string]string{
 	"cases-plt":   "-O2 -no-pie -fno-pie -fno-builtin -Wl,-z,lazy",
 }
 
-// libraries puts in what the dynamic programs are linked to or load themselves.
 func libraries(b *builder, from string) {
 	b.img.dir("lib")
 	for _, name := range []string{"ld-linux-aarch64.so.1", "libc.so.6", "libm.so.6", "libstdc++.so.6", "libgcc_s.so.1"} {

@@ -11,7 +11,6 @@ import (
 	"time"
 )
 
-// builder makes what goes into the initrd.
 type builder struct {
 	t   *testing.T
 	dir string
@@ -26,7 +25,6 @@ const (
 	gxx = "aarch64-linux-gnu-g++"
 )
 
-// run runs a command of this machine.
 func (b *builder) run(dir string, env []string, args ...string) {
 	b.t.Helper()
 	cmd := exec.Command(args[0], args[1:]...)
@@ -37,7 +35,6 @@ func (b *builder) run(dir string, env []string, args ...string) {
 	}
 }
 
-// put copies a file of this machine into the archive.
 func (b *builder) put(name, from string) {
 	b.t.Helper()
 	if err := b.img.copy(name, from); err != nil {
@@ -49,7 +46,6 @@ func (b *builder) put(name, from string) {
 	b.from[name] = from
 }
 
-// sysroot makes a directory with the machine's programs and libraries.
 func (b *builder) sysroot() string {
 	b.t.Helper()
 	root := filepath.Join(b.dir, "sysroot")
@@ -72,7 +68,6 @@ func (b *builder) sysroot() string {
 	return root
 }
 
-// goBuild compiles for arm64 with the go command's arguments.
 func (b *builder) goBuild(name, dir string, args ...string) {
 	b.t.Helper()
 	out := filepath.Join(b.dir, filepath.Base(name))
@@ -81,13 +76,11 @@ func (b *builder) goBuild(name, dir string, args ...string) {
 	b.put(name, out)
 }
 
-// cc compiles a C program for arm64.
 func (b *builder) cc(name string, args ...string) {
 	b.t.Helper()
 	b.compile(gcc, name, args)
 }
 
-// cxx compiles a C++ program for arm64.
 func (b *builder) cxx(name string, args ...string) {
 	b.t.Helper()
 	b.compile(gxx, name, args)
@@ -100,15 +93,13 @@ func (b *builder) compile(compiler, name string, args []string) {
 	b.put(name, out)
 }
 
-// job is something that the machine runs.
 type job struct {
 	name  string
 	limit time.Duration // how long it may take
-	dir   string        // where it runs
-	args  []string      // the command
+	dir   string
+	args  []string
 }
 
-// jobList gives the file that init reads.
 func jobList(jobs []job) []byte {
 	var s strings.Builder
 	for _, j := range jobs {

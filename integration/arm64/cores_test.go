@@ -17,13 +17,10 @@ import (
 	"prywalk/internal/dump"
 )
 
-// recordTo, if set, is the directory that gets the cases of package recorded.
 const recordTo = "ARM64_RECORD"
 
-// lives are the programs whose cores are compared with what was dumped of them alive.
 var lives = []string{"chain-pac", "chain-dynamic"}
 
-// coreJobs are the jobs that make cores.
 func coreJobs(b *builder) (jobs []job) {
 	add := func(name string, args ...string) {
 		jobs = append(jobs, job{"core-" + name, time.Minute, "/tests", append([]string{"/tests/cores"}, args...)})
@@ -43,7 +40,6 @@ func coreJobs(b *builder) (jobs []job) {
 	return jobs
 }
 
-// judgeCores looks at the cores that came.
 func (c *console) judgeCores(t *testing.T, sysroot string) {
 	for i := range stops {
 		s := &stops[i]
@@ -66,7 +62,6 @@ func (c *console) judgeCores(t *testing.T, sysroot string) {
 	}
 }
 
-// openCore opens a core whose files are below the sysroot.
 func openCore(t *testing.T, coreFile []byte, sysroot string) *core.Core {
 	t.Helper()
 	c, err := core.Open(bytes.NewReader(coreFile), int64(len(coreFile)), core.Options{Sysroot: sysroot})
@@ -77,7 +72,6 @@ func openCore(t *testing.T, coreFile []byte, sysroot string) *core.Core {
 	return c
 }
 
-// firstOf gives the thread that the core begins with.
 func firstOf(t *testing.T, c *core.Core, p *dump.Process) *dump.Thread {
 	t.Helper()
 	i := slices.IndexFunc(p.Threads, func(th dump.Thread) bool { return th.TID == c.Threads()[0].TID })

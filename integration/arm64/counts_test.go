@@ -15,7 +15,6 @@ import (
 // baseline is that of benchmarks/counts for this processor, below the directories of its sources and of the tests.
 const baseline = "testdata/baseline_arm64.json"
 
-// putBaseline copies it into the archive, unless there is none yet.
 func (b *builder) putBaseline() {
 	b.t.Helper()
 	from := filepath.Join(root, "benchmarks/counts", baseline)
@@ -25,7 +24,6 @@ func (b *builder) putBaseline() {
 	b.put("tests/"+baseline, from)
 }
 
-// keepBaseline writes the one that the machine has measured.
 func (c *console) keepBaseline(t *testing.T) {
 	t.Helper()
 	r := c.jobs["benchmarks-counts"]

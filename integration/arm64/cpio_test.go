@@ -24,7 +24,6 @@ const (
 	modeChar = 0o020000
 )
 
-// add adds an entry; dev is the number of a device.
 func (c *cpio) add(name string, mode uint32, major, minor int, data []byte) {
 	c.ino++
 	fmt.Fprintf(&c.out, "070701%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x",
@@ -42,13 +41,10 @@ func (c *cpio) pad() {
 	}
 }
 
-// dir adds a directory; its parent must have been added before.
 func (c *cpio) dir(name string) { c.add(name, modeDir|0o755, 0, 0, nil) }
 
-// file adds a file that everybody may execute.
 func (c *cpio) file(name string, data []byte) { c.add(name, modeFile|0o755, 0, 0, data) }
 
-// copy adds a file of this machine.
 func (c *cpio) copy(name, from string) error {
 	data, err := os.ReadFile(from)
 	if err != nil {
@@ -58,7 +54,6 @@ func (c *cpio) copy(name, from string) error {
 	return nil
 }
 
-// finish ends the archive and writes it.
 func (c *cpio) finish(w io.Writer) error {
 	c.add("TRAILER!!!", 0, 0, 0, nil)
 	_, err := c.out.WriteTo(w)

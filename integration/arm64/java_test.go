@@ -15,22 +15,17 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// What the environment tells of Java.
+// What the environment says of Java.
 const (
-	// javaOnly, if set, is a regular expression for the ways in which it runs: see integration/oracle.
-	javaOnly = "ARM64_JAVA_ONLY"
-	// javaSamples, if set, is how often each is looked at.
+	javaOnly    = "ARM64_JAVA_ONLY"
 	javaSamples = "ARM64_JAVA_SAMPLES"
 )
 
-// fewSamples of each way, with their steps, take some 35 s.
 const fewSamples = "300"
 
 // javaLimit bounds the job: a Java machine takes some 20 s to start here, and as long to compile.
 const javaLimit = 8 * time.Minute
 
-// TestJavaInAnEmulatedMachine: stacks of a Java program that knows its own chain of calls, sampled and stepped. It runs
-// interpreted, and compiled by either compiler.
 func TestJavaInAnEmulatedMachine(t *testing.T) {
 	from := os.Getenv(fetched)
 	if from == "" {
@@ -87,7 +82,6 @@ func TestJavaInAnEmulatedMachine(t *testing.T) {
 	}
 }
 
-// counted are the lines that say what was counted.
 var counted = regexp.MustCompile(`\d+ samples, |--- `)
 
 // tree puts a directory of this machine into the archive, and what links in it lead to.
@@ -112,7 +106,6 @@ func (b *builder) tree(name, from string) {
 	}
 }
 
-// javac compiles a Java program of testtargets into a directory of the archive.
 func (b *builder) javac(name, class string) {
 	b.t.Helper()
 	source, err := testtargets.Source(class + ".java")

@@ -15,14 +15,12 @@ import (
 	"time"
 )
 
-// result is what the console said of a job.
 type result struct {
 	status  string // "ok", or how it failed; empty if it did not end
 	seconds string
 	output  []string
 }
 
-// console is all that the machine said.
 type console struct {
 	jobs map[string]*result
 	all  []string
@@ -33,7 +31,6 @@ type console struct {
 	down  bool
 }
 
-// write writes all that the machine said into a file, if it has a name.
 func (c *console) write(t *testing.T, file string) {
 	t.Helper()
 	if file == "" {
@@ -44,7 +41,6 @@ func (c *console) write(t *testing.T, file string) {
 	}
 }
 
-// boot runs the machine until it switches itself off, or for as long as the limit.
 func boot(t *testing.T, limit time.Duration, kernel, initrd, cpu string) *console {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -68,7 +64,6 @@ func boot(t *testing.T, limit time.Duration, kernel, initrd, cpu string) *consol
 	return c
 }
 
-// piece adds a piece of a file.
 func (c *console) piece(name, text string) {
 	if c.files[name] == nil {
 		c.files[name] = &strings.Builder{}
@@ -76,7 +71,6 @@ func (c *console) piece(name, text string) {
 	c.files[name].WriteString(text)
 }
 
-// file gives a file that a job has sent.
 func (c *console) file(t *testing.T, name string) []byte {
 	t.Helper()
 	text := c.files[name]
@@ -94,7 +88,6 @@ func (c *console) file(t *testing.T, name string) []byte {
 	return b
 }
 
-// listen reads the console to its end.
 func listen(r io.Reader) *console {
 	c := &console{jobs: map[string]*result{}, files: map[string]*strings.Builder{}}
 	var cur *result

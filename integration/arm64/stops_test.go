@@ -30,10 +30,9 @@ var (
 	pushPair = [2]uint32{0xffc07fff, 0xa9807bfd} // stp x29, x30, [sp, #-N]!
 	ret      = [2]uint32{0xffffffff, 0xd65f03c0}
 	retaa    = [2]uint32{0xffffffff, 0xd65f0bff}
-	callInsn = [2]uint32{0xfc000000, 0x94000000} // bl
+	callInsn = [2]uint32{0xfc000000, 0x94000000}
 )
 
-// stops are the recorded cases.
 var stops = []stop{
 	{"leaf", "a leaf function without a frame", "cases", func(i *image) uint64 { return i.fn("leaf") + 4 },
 		[]string{"leaf", "framed", "main"}},
@@ -68,7 +67,6 @@ var stops = []stop{
 		func(i *image) uint64 { return i.fn("inner") + 4 }, []string{"inner", "dynamic", "main"}},
 }
 
-// outer are the functions that may come after a chain.
 var outer = []string{"__libc_start_call_main", "__libc_start_main_impl", "__libc_start_main", "_start", ""}
 
 // fits reports whether the functions of a stack are the chain and what calls it; "*" stands for any number
@@ -89,7 +87,6 @@ func (s *stop) fits(names []string) bool {
 	return !slices.ContainsFunc(names[len(chain):], func(n string) bool { return !slices.Contains(outer, n) })
 }
 
-// record writes the case with as little of its files as the walk needs.
 func (s *stop) record(t *testing.T, coreFile []byte, c *core.Core, th *dump.Thread, sysroot, dir string) {
 	t.Helper()
 	rec := &recorded.Case{About: s.about, Stop: th.StopReason,
@@ -123,7 +120,6 @@ func (s *stop) record(t *testing.T, coreFile []byte, c *core.Core, th *dump.Thre
 	}
 }
 
-// wholeCode bounds what is kept of a function, in bytes.
 const wholeCode = 256
 
 // keeps lists what a case keeps although this walk did not need it, so that it stays a case of what it is about
@@ -173,7 +169,6 @@ func placed(t *testing.T, name string, r io.ReaderAt, from, to uint64) []recorde
 	return nil
 }
 
-// searchTable gives the place of the header of .eh_frame_hdr.
 func searchTable(t *testing.T, name string, r io.ReaderAt) []recorded.Range {
 	t.Helper()
 	f, err := elf.NewFile(r)
@@ -192,7 +187,6 @@ func searchTable(t *testing.T, name string, r io.ReaderAt) []recorded.Range {
 	return nil
 }
 
-// image is a program for arm64 whose code is looked into.
 type image struct {
 	t    *testing.T
 	file *elf.File
@@ -222,10 +216,8 @@ func (i *image) symbol(name string) *elf.Symbol {
 	return &i.syms[n]
 }
 
-// fn gives a function's address.
 func (i *image) fn(name string) uint64 { i.t.Helper(); return i.symbol(name).Value }
 
-// insn gives the instruction at an address.
 func (i *image) insn(at uint64) uint32 {
 	i.t.Helper()
 	for _, p := range i.file.Progs {
@@ -241,7 +233,6 @@ func (i *image) insn(at uint64) uint32 {
 	return 0
 }
 
-// find gives the first instruction of a function that is like a pattern.
 func (i *image) find(name string, like [2]uint32) uint64 {
 	i.t.Helper()
 	s := i.symbol(name)
@@ -254,13 +245,11 @@ func (i *image) find(name string, like [2]uint32) uint64 {
 	return 0
 }
 
-// target gives where the call at an address goes.
 func (i *image) target(at uint64) uint64 {
 	i.t.Helper()
 	return at + uint64(int64(int32(i.insn(at)<<6))>>4)
 }
 
-// plt gives the address of the linkage table.
 func (i *image) plt() uint64 {
 	i.t.Helper()
 	s := i.file.Section(".plt")

@@ -18,8 +18,8 @@ import (
 type Follower struct {
 	prywalk *os.Process
 	file    string
-	last    os.FileInfo // nil before the first
-	ask     time.Time   // when to ask for the next
+	last    os.FileInfo
+	ask     time.Time // when to ask for the next
 }
 
 // Follow follows the recording that a process writes into a file.
@@ -37,7 +37,7 @@ func (f *Follower) New() bool {
 	}
 	// One that is not listening yet would be ended by the request, or drop it.
 	if time.Now().After(f.ask) && catches(f.prywalk.Pid, syscall.SIGUSR1) {
-		_ = f.prywalk.Signal(syscall.SIGUSR1) // it may have ended
+		_ = f.prywalk.Signal(syscall.SIGUSR1)
 		f.ask = time.Now().Add(2 * time.Second)
 	}
 	return false

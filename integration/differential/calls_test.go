@@ -33,7 +33,6 @@ func openProcess(t *testing.T, pid int) *process {
 	return &process{pid: pid, mem: mem, cfi: map[string]frame.FrameDescriptionEntries{}}
 }
 
-// generated reports whether a frame's code came from no file.
 func generated(f *dump.Frame) bool { return f.Module == "" || f.Module == "[anon]" || f.Kind != "" }
 
 // trampoline reports whether a frame is that of a signal being delivered: what it was called from was interrupted.
@@ -82,7 +81,6 @@ func (p *process) hasCFI(f *dump.Frame, caller bool) bool {
 	return slices.ContainsFunc(table, func(e *frame.FrameDescriptionEntry) bool { return e.Cover(pc) })
 }
 
-// readCFI reads .eh_frame and .debug_frame; nothing of a file that is none.
 func readCFI(path string) frame.FrameDescriptionEntries {
 	f, err := elf.Open(path)
 	if err != nil {

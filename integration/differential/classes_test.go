@@ -17,10 +17,8 @@ type split struct {
 	at      int
 }
 
-// inner is the frame whose caller is in dispute.
 func (s *split) inner() *dump.Frame { return &s.frames[s.at-1] }
 
-// class is a reason for which other tools are wrong, recognised by a rule.
 type class struct {
 	name string
 	// holds reports whether the split is one of the class.
@@ -36,7 +34,6 @@ var goRoots = []string{"runtime.goexit", "runtime.mstart", "runtime.mcall", "run
 var goSwitches = []string{"runtime.systemstack", "runtime.asmcgocall", "runtime.asmcgocall.abi0", "runtime.mcall",
 	"runtime.morestack", "runtime.sigreturn__sigaction", "runtime.cgocallback", "runtime.asyncPreempt"}
 
-// classes are tried in this order. All demand that prywalk's stack is complete and proves itself.
 var classes = []class{
 	{"root of a Go stack", func(s *split) bool {
 		return s.at == len(s.frames) && slices.Contains(goRoots, s.inner().Function)
@@ -54,7 +51,6 @@ var classes = []class{
 	}},
 }
 
-// classify gives the class of a split, "" if it is of none.
 func classify(s *split) string {
 	if s.at == 0 || s.process.proves(s.frames, s.at) != nil {
 		return ""
@@ -67,7 +63,6 @@ func classify(s *split) string {
 	return ""
 }
 
-// leaves gives the index at which two chains part. A caller at address 0 is none.
 func leaves(a, b []uint64) (at int, same bool) {
 	for len(b) > 0 && b[len(b)-1] == 0 {
 		b = b[:len(b)-1]

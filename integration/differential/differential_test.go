@@ -13,10 +13,9 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// tally counts the threads of a program by who agrees with prywalk.
 type tally struct {
 	threads, both, gdbOnly, euOnly int
-	alone                          map[string]int // by class
+	alone                          map[string]int
 }
 
 func (c *tally) String() string {
@@ -50,7 +49,6 @@ func TestStacksOfStoppedProcessesAgreeWithGdbOrElfutils(t *testing.T) {
 	}
 }
 
-// compare looks at a process with all tools.
 func compare(t *testing.T, pid int, count *tally) {
 	t.Helper()
 	first := prywalkDump(t, pid)
@@ -75,7 +73,7 @@ func compare(t *testing.T, pid int, count *tally) {
 	}
 }
 
-// judge counts a thread; the error is a stack that nobody agrees with for no known reason.
+// judge counts a thread; the error is a stack that differs for no known reason.
 func judge(p *process, th *dump.Thread, gdb, eu []uint64, count *tally) error {
 	count.threads++
 	own := pcs(th)
@@ -103,7 +101,6 @@ func judge(p *process, th *dump.Thread, gdb, eu []uint64, count *tally) error {
 	return nil
 }
 
-// pcs gives a stack's program counters.
 func pcs(th *dump.Thread) []uint64 {
 	var out []uint64
 	for _, f := range th.Frames {
@@ -112,7 +109,6 @@ func pcs(th *dump.Thread) []uint64 {
 	return out
 }
 
-// table shows three chains side by side.
 func table(th *dump.Thread, gdb, eu []uint64) string {
 	const most = 60
 	at := func(s []uint64, i int) string {

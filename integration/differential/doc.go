@@ -10,5 +10,5 @@
 // Agreement with another tool proves nothing where both use the same wrong tables, and disagreement is no fault
 // where they do. So a stack on which prywalk stands alone must fall into a class. That is a rule, in
 // classes_test.go, that recognises the frame at which the other tools leave the stack, and says what is true there
-// and why. benchmarks/results/other-unwinders.md tells of these classes.
+// and why. benchmarks/results/other-unwinders.md has these classes.
 package differential

@@ -15,7 +15,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// fibers are libraries with stacks of their own, and what compiles the test program for them.
 var fibers = []struct {
 	library string
 	file    string // a pattern of what is to be installed
@@ -27,11 +26,8 @@ var fibers = []struct {
 	{"gnu-pth", "/usr/include/pth.h", []string{"-DGNU_PTH", "-lpth"}},
 }
 
-// fiberChain is what the program calls in a fiber, innermost first.
 var fiberChain = []string{"level", "level", "level", "level", "level", "level", "body"}
 
-// TestStacksOfFibersAgreeWithGdbOrElfutils, from the innermost frame to the fiber's first function. What lies beyond is
-// the library's: gdb and eu-stack go on where nothing called.
 func TestStacksOfFibersAgreeWithGdbOrElfutils(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts programs, and gdb on them")
@@ -50,7 +46,6 @@ func TestStacksOfFibersAgreeWithGdbOrElfutils(t *testing.T) {
 	}
 }
 
-// startFibers compiles and starts the test program for a library.
 func startFibers(t *testing.T, pattern string, flags []string) int {
 	t.Helper()
 	flags = append([]string{"-O2", "-fno-optimize-sibling-calls", "-fno-ipa-sra", "-fno-inline"}, flags...)
@@ -72,7 +67,6 @@ func startFibers(t *testing.T, pattern string, flags []string) int {
 	return c.Process.Pid
 }
 
-// compareFiber stops the program and compares its stack; 1 if it was in a fiber's chain.
 func compareFiber(t *testing.T, pid int) int {
 	t.Helper()
 	time.Sleep(3 * time.Millisecond) // so that it stops in another place than before
@@ -103,7 +97,6 @@ func compareFiber(t *testing.T, pid int) int {
 	return 1
 }
 
-// hasPrefix reports whether a stack begins with some frames.
 func hasPrefix(stack, frames []uint64) bool {
 	return len(stack) >= len(frames) && slices.Equal(stack[:len(frames)], frames)
 }

@@ -11,7 +11,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// tool is the prywalk under test.
 var tool string
 
 func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }

@@ -33,7 +33,6 @@ func stop(t *testing.T, target *testtargets.Target) []int {
 	return left
 }
 
-// stands waits until all threads of a process are stopped; false if it has ended.
 func stands(t *testing.T, pid int) bool {
 	t.Helper()
 	for end := time.Now().Add(4 * time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {

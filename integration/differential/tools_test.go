@@ -17,10 +17,8 @@ import (
 	"prywalk/internal/dump"
 )
 
-// stacks are the chains of a process's threads by their number, innermost first.
 type stacks map[int][]uint64
 
-// toolLimit bounds a run of any tool.
 const toolLimit = 5 * time.Minute
 
 // run gives what a tool prints. How it ends is not judged: eu-stack's status is 1 when one stack of many ends in an
@@ -90,7 +88,6 @@ func gdbStacks(t *testing.T, pid int) stacks {
 	return got
 }
 
-// euStacks asks elfutils.
 func euStacks(t *testing.T, pid int) stacks {
 	t.Helper()
 	got := stacks{}

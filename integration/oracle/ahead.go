@@ -18,7 +18,6 @@ type ahead struct {
 	moving bool
 }
 
-// maxAhead bounds the instructions from such an answer to the jump.
 const maxAhead = 40
 
 // awaits sets an answer aside until it is seen where the code goes; false if there is nothing to wait for.
@@ -61,7 +60,6 @@ func (o *run) popAhead(jumped bool) {
 	o.pending = o.pending[:0]
 }
 
-// checkMoving walks while the thread is between two stacks; the truth shows when it arrives.
 func (o *run) checkMoving() {
 	j := o.judges[WithCFI]
 	o.chain = append(o.chain[:0], want{o.regs.PC, o.regs.SP()}, want{})

@@ -56,7 +56,6 @@ func (o *run) loads(pc uint64) bool {
 	return ok && rule.CFAReg < 19
 }
 
-// table gives the call frame information of the module that pc is in.
 func (o *run) table(pc uint64) (*dwarfunwind.Table, *frames.Module) {
 	m := o.proc.Space().Find(pc)
 	if m == nil {
@@ -74,7 +73,6 @@ func (o *run) table(pc uint64) (*dwarfunwind.Table, *frames.Module) {
 	return t, m
 }
 
-// entryFits reports whether what an entry without an instruction says is true of frame i.
 func (o *run) entryFits(i int) bool {
 	at, caller := o.chain[i], o.chain[i+1]
 	if o.regs.Arch == frames.X86_64 {
@@ -84,7 +82,6 @@ func (o *run) entryFits(i int) bool {
 	return i == 0 && lr&^o.regs.PACMask == caller.pc && caller.sp == at.sp
 }
 
-// saysNothing reports whether the function at pc has call frame information without an instruction.
 func (o *run) saysNothing(pc uint64) bool {
 	if v, ok := o.silent[pc]; ok {
 		return v
@@ -99,7 +96,6 @@ func (o *run) isSilent(pc uint64) bool {
 	return t != nil && rows(t, pc-m.Bias) == 1
 }
 
-// rows counts the rows of the function at an address.
 func rows(t *dwarfunwind.Table, addr uint64) int {
 	n := 0
 	for e := range t.FDEs() {
@@ -160,7 +156,6 @@ func (o *run) pushed(pc uint64, a *activation) bool {
 	return len(code) > 0 && code[0] == pushRBP && read && v != a.fp
 }
 
-// endbr64 and push rbp, as functions begin.
 var endbr64 = []byte{0xf3, 0x0f, 0x1e, 0xfa}
 
 const pushRBP = 0x55

@@ -9,7 +9,6 @@ import (
 	"testing"
 )
 
-// TestFramesOfLibffiAreExact: ffi_call_unix64 moves its return address before it calls on.
 func TestFramesOfLibffiAreExact(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("ffi_call_unix64 is libffi's on amd64 only")

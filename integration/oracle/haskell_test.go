@@ -9,7 +9,6 @@ import (
 	"testing"
 )
 
-// TestFramesOfHaskellAreExact: GHC's code has no call frame information, and its stack is not the machine's.
 func TestFramesOfHaskellAreExact(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("Haskell's frames are known on amd64 only")

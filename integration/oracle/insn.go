@@ -4,7 +4,6 @@ package oracle
 
 import "prywalk/frames"
 
-// kind is what an instruction does to the caller chain.
 type kind uint8
 
 const (
@@ -13,10 +12,9 @@ const (
 	ret
 	system
 	trap
-	jumpTo // by a register (arm64)
+	jumpTo
 )
 
-// insnKind classifies the instruction at the start of b.
 func insnKind(arch frames.Arch, b []byte) kind {
 	if arch == frames.AArch64 {
 		return kindAArch64(b)

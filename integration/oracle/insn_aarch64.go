@@ -4,7 +4,6 @@ package oracle
 
 import "encoding/binary"
 
-// kindAArch64 classifies an arm64 instruction (Arm ARM, C4.1.94, branches, exception generation).
 func kindAArch64(b []byte) kind {
 	if len(b) < 4 {
 		return plain
@@ -13,7 +12,7 @@ func kindAArch64(b []byte) kind {
 	case w>>26 == 0x25, w&0xfffffc1f == 0xd63f0000, w&0xfefff800 == 0xd63f0800:
 		return call // bl, blr, blraa and its like
 	case w&0xfffffc1f == 0xd65f0000, w == 0xd65f0bff, w == 0xd65f0fff:
-		return ret // ret, retaa, retab
+		return ret
 	case w&0xfffffc1f == 0xd61f0000, w&0xfefff800 == 0xd61f0800:
 		return jumpTo // br, braa and its like
 	case w&0xffe0001f == 0xd4000001:

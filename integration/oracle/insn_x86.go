@@ -2,7 +2,6 @@
 
 package oracle
 
-// maxInsn is the length of the longest instruction (Intel SDM volume 2, §2.3.11).
 const maxInsn = 15
 
 // kindX86 classifies an x86-64 instruction: E8 and FF /2 are calls, C3, C2 and CF returns, 0F 05 a
@@ -37,7 +36,6 @@ func kindX86(b []byte) kind {
 	return plain
 }
 
-// prefixX86 reports a legacy or REX prefix.
 func prefixX86(c byte) bool {
 	switch c {
 	case 0x66, 0x67, 0xf0, 0xf2, 0xf3, 0x2e, 0x36, 0x3e, 0x26, 0x64, 0x65:

@@ -34,7 +34,7 @@ type JavaOptions struct {
 	Stretch int
 	// Seed makes the breaks differ.
 	Seed uint64
-	// Log, if set, is told about the first wrong and the first short answers.
+	// Log, if set, gets the first wrong and the first short answers.
 	Log  func(format string, args ...any)
 	Show int
 }
@@ -64,9 +64,8 @@ type javaRun struct {
 	rand   *rand.Rand
 }
 
-// javaCall is a caller.
 type javaCall struct {
-	pc   uint64 // the return address
+	pc   uint64
 	slot uint64 // where it was stored first
 	kept uint64 // where it is now: the callee may take it from there, and put it elsewhere; 0: not known
 	held bool   // taken, and not put anywhere yet
@@ -91,7 +90,7 @@ func RunJava(mode string, argv []string, opt JavaOptions, t *JavaTally) error {
 	}
 	tid := 0
 	defer func() {
-		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Process.Kill()
 		if tid != 0 {
 			_, _ = unix.Wait4(tid, nil, unix.WALL, nil) // the process is there until its traced thread is waited for
 		}
@@ -149,7 +148,6 @@ func awaitRun(pid int, ran time.Duration) time.Duration {
 	return time.Since(begun)
 }
 
-// maxAwaitRun is for how long that is waited for.
 const maxAwaitRun = time.Minute
 
 // leastStretches is how many are tried at least, if the time is over and nothing was checked.
@@ -177,7 +175,6 @@ func mainJavaThread(p *code.Process) (int, error) {
 	return best, nil
 }
 
-// stretch steps so many instructions, from a break on.
 func (o *javaRun) stretch() error {
 	if err := unix.PtraceInterrupt(o.tid); err != nil {
 		return fmt.Errorf("interrupt: %w", err)
@@ -185,7 +182,7 @@ func (o *javaRun) stretch() error {
 	if sig, err := o.wait(); err != nil || o.ended {
 		return err
 	} else if !o.asked && sig != unix.SIGTRAP {
-		return o.signal(sig) // it had come before
+		return o.signal(sig)
 	}
 	if _, err := readRegs(o.tid, &o.regs); err != nil {
 		return err
@@ -260,11 +257,10 @@ func (o *javaRun) begin() error {
 	return nil
 }
 
-// callers takes the chain from a walk, the innermost frame first.
 func (o *javaRun) callers() frames.StopReason {
 	callee := javaCallee{sp: o.regs.SP()}
 	return o.walk(func(f *frames.Frame) {
-		o.calls = append(o.calls, o.met(f, &callee))
+		o.calls = append(o.calls, o.found(f, &callee))
 		callee.fp, _ = o.w.Regs().Get(frames.X86RBP)
 		callee.innermost, callee.interpreted = len(o.calls) == 1, o.kind(f.PC) == interpreterName
 	})
@@ -273,7 +269,7 @@ func (o *javaRun) callers() frames.StopReason {
 // met is a caller that was there before the stretch. Its return address is where the call stored it, if that shows: it
 // may be taken from there when an exception ends the frame. The interpreter has moved it, where a method has more local
 // variables than arguments: it is right above the callee's rbp.
-func (o *javaRun) met(f *frames.Frame, callee *javaCallee) javaCall {
+func (o *javaRun) found(f *frames.Frame, callee *javaCallee) javaCall {
 	c := javaCall{pc: f.PC, slot: callee.returnSlot(f, o.word)}
 	switch above := callee.fp + 8; {
 	case callee.interpreted && above > callee.sp && above < c.slot && o.word(above) == f.PC:
@@ -284,7 +280,6 @@ func (o *javaRun) met(f *frames.Frame, callee *javaCallee) javaCall {
 	return c
 }
 
-// javaCallee is the frame before one.
 type javaCallee struct {
 	sp, fp                 uint64
 	innermost, interpreted bool
@@ -301,10 +296,8 @@ func (c *javaCallee) returnSlot(f *frames.Frame, word func(uint64) uint64) uint6
 	return f.SP - 8
 }
 
-// maxBegin is how many instructions are tried for a beginning.
 const maxBegin = 64
 
-// walk walks from the registers of now.
 func (o *javaRun) walk(each func(*frames.Frame)) frames.StopReason {
 	o.w.MaxDepth = -1
 	o.w.Init(o.proc.Space(), &o.regs, &o.snap)
@@ -360,7 +353,6 @@ func (o *javaRun) step() error {
 	return nil
 }
 
-// read reads the instruction and the stack in one call.
 func (o *javaRun) read() {
 	from := o.regs.SP() - 128
 	top := o.proc.StackEnd(o.regs.SP())
@@ -377,7 +369,6 @@ func (o *javaRun) read() {
 	o.snap = frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: o.stack[:min(got, int(n))]}, StackEnd: top}
 }
 
-// word reads from the copy.
 func (o *javaRun) word(addr uint64) uint64 {
 	at := addr - o.snap.Stack.Addr
 	if at+8 > uint64(len(o.snap.Stack.Bytes)) {
@@ -386,13 +377,11 @@ func (o *javaRun) word(addr uint64) uint64 {
 	return binary.LittleEndian.Uint64(o.snap.Stack.Bytes[at:])
 }
 
-// generated reports whether an address is in code that was made at run time.
 func (o *javaRun) generated(pc uint64) bool {
 	m := o.proc.Space().Find(pc)
 	return m != nil && m.Generated
 }
 
-// kind names the code at an address.
 func (o *javaRun) kind(pc uint64) string {
 	k, ok := o.kinds[pc]
 	if !ok {

@@ -27,7 +27,7 @@ func BenchmarkJavaNames(b *testing.B) {
 		}
 		n := s.names
 		sample := managed.Sample{TID: s.TID, Regs: &s.regs, Mem: &s.snap, At: s.at, Live: s}
-		var told []managed.Frame
+		var reported []managed.Frame
 		walk := func(describe bool) (named int) { // in the order of a recording: all frames, then their names
 			n.Begin(&sample)
 			s.refs = s.refs[:0]
@@ -39,8 +39,8 @@ func BenchmarkJavaNames(b *testing.B) {
 				return 0
 			}
 			for _, r := range s.refs {
-				told, _ = n.Describe(r, s, told[:0])
-				named += len(told)
+				reported, _ = n.Symbolize(r, s, reported[:0])
+				named += len(reported)
 			}
 			return named
 		}
@@ -73,7 +73,6 @@ func BenchmarkJavaNames(b *testing.B) {
 	}
 }
 
-// usedCPU gives the processor time of this process in nanoseconds: the machine may be busy.
 func usedCPU() int64 {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &ts); err != nil {

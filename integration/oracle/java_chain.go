@@ -13,7 +13,6 @@ import (
 // HotSpot.
 const interpreterName = "Interpreter"
 
-// follow draws the conclusions from one instruction.
 func (o *javaRun) follow(code []byte) error {
 	sp, pc := o.regs.SP(), o.regs.PC
 	switch kind := kindX86(code); {
@@ -106,7 +105,6 @@ func (o *javaRun) drop(sp uint64) {
 // compiled code aligns it, below the arguments that it has moved there.
 const alignment = 256
 
-// back removes the innermost caller if control is back there.
 func (o *javaRun) back(pc, sp uint64) bool {
 	n := len(o.calls)
 	if n == 0 || o.calls[n-1].pc != pc || sp+alignment < o.calls[n-1].slot {
@@ -143,19 +141,17 @@ func (o *javaRun) landed(pc, sp uint64) bool {
 	return true
 }
 
-// jump is a form of an indirect jump.
 type jump uint8
 
 const (
-	noJump    jump = iota
-	jumpAny        // FF /4
-	jumpEntry      // through rbx with a displacement
+	noJump jump = iota
+	jumpAny
+	jumpEntry // through rbx with a displacement
 )
 
-// jumps recognizes an indirect jump (Intel SDM volume 2, JMP).
 func jumps(b []byte) jump {
 	for len(b) > 0 && prefixX86(b[0]) {
-		if b[0]&0xf1 == 0x41 { // REX.B: not rbx
+		if b[0]&0xf1 == 0x41 {
 			return jumpOf(b[1:], jumpAny)
 		}
 		b = b[1:]
@@ -173,7 +169,6 @@ func jumpOf(b []byte, entry jump) jump {
 	return jumpAny
 }
 
-// pushes recognizes a push of a register, of memory or of a constant.
 func pushes(b []byte) bool {
 	for len(b) > 0 && b[0]&0xf0 == 0x40 {
 		b = b[1:]
@@ -232,7 +227,6 @@ func (o *javaRun) patched(i int, pc uint64) bool {
 	return true
 }
 
-// want gives a frame of the true chain, the innermost first; 0 beyond its end.
 func (o *javaRun) want(i int) uint64 {
 	if i == 0 {
 		return o.regs.PC

@@ -45,7 +45,6 @@ func TestAnExceptionLandsInItsCaller(t *testing.T) {
 	}
 }
 
-// TestAnExceptionLandsInAnInterpretedCaller: one piece of the interpreter ends a frame, another handles the exception.
 func TestAnExceptionLandsInAnInterpretedCaller(t *testing.T) {
 	const throws, handles, invokes, sp = 0x1000, 0x1800, 0x1400, 0x7000
 	for _, held := range []bool{true, false} {
@@ -63,7 +62,6 @@ func TestAnExceptionLandsInAnInterpretedCaller(t *testing.T) {
 	}
 }
 
-// TestAnExceptionLandsInACallerOfBeforeTheStretch: the stub pops a return address that nobody saw being stored.
 func TestAnExceptionLandsInACallerOfBeforeTheStretch(t *testing.T) {
 	const stub, method, sp = 0x1000, 0x2000, 0x7000
 	pop, jumpRBX := []byte{0x5a}, []byte{0xff, 0xe3}
@@ -81,7 +79,7 @@ func TestAnExceptionLandsInACallerOfBeforeTheStretch(t *testing.T) {
 		b := make([]byte, 0x80)
 		binary.LittleEndian.PutUint64(b, c.stored)
 		o.snap = frames.Snapshot{Stack: frames.Region{Addr: sp, Bytes: b}, StackEnd: sp + 0x80}
-		o.calls = []javaCall{o.met(&frames.Frame{PC: method + 0x40, SP: sp + 8}, &javaCallee{})}
+		o.calls = []javaCall{o.found(&frames.Frame{PC: method + 0x40, SP: sp + 8}, &javaCallee{})}
 		o.prev.Set(frames.X86RSP, sp)
 		o.regs.Set(frames.X86RSP, sp+8)
 		if err := o.follow(pop); err != nil {

@@ -43,7 +43,7 @@ type JavaSampler struct {
 	Stopped func()
 	PCs     []frames.Frame
 	Stop    frames.StopReason
-	at      int64 // of the stop
+	at      int64
 	since   time.Time
 }
 
@@ -87,7 +87,6 @@ func StartJava(argv []string, warm time.Duration) (*JavaSampler, error) {
 	return s, nil
 }
 
-// maxStarts is how often a machine that still starts is looked at again.
 const maxStarts = 30
 
 // Until samples until a function whose name begins so is on the stack.
@@ -106,7 +105,6 @@ func (s *JavaSampler) Until(function string) error {
 	return fmt.Errorf("%s was never on the stack", function)
 }
 
-// virtual is the argument with which a program runs in a virtual thread.
 const virtual = "virtual"
 
 // busiest gives the thread that runs Java and has used the most time: a carrier of virtual threads, or one of the names
@@ -134,7 +132,7 @@ func busiest(p *code.Process, carrier bool) (int, error) {
 
 // Close ends the program.
 func (s *JavaSampler) Close() {
-	_ = s.cmd.Process.Kill() // it may have ended
+	_ = s.cmd.Process.Kill()
 	if s.TID != 0 {
 		_, _ = unix.Wait4(s.TID, nil, unix.WALL, nil)
 	}
@@ -202,7 +200,6 @@ func (s *JavaSampler) Steps(n int, each func()) error {
 	return nil
 }
 
-// stop stops the thread.
 func (s *JavaSampler) stop() error {
 	if err := unix.PtraceInterrupt(s.TID); err != nil {
 		return fmt.Errorf("interrupt: %w", err)
@@ -218,7 +215,6 @@ func (s *JavaSampler) stop() error {
 	}
 }
 
-// wait waits until it stops, and gives the signal.
 func (s *JavaSampler) wait() (unix.Signal, error) {
 	for {
 		var ws unix.WaitStatus
@@ -233,7 +229,6 @@ func (s *JavaSampler) wait() (unix.Signal, error) {
 	}
 }
 
-// see walks, with the code of now: every second the list of mappings is read anew.
 func (s *JavaSampler) see() error {
 	s.at = procmem.Now()
 	if time.Since(s.since) > time.Second {
@@ -242,11 +237,10 @@ func (s *JavaSampler) see() error {
 			return fmt.Errorf("refresh: %w", err)
 		}
 	}
-	return s.look()
+	return s.takeSample()
 }
 
-// look copies registers and stack, and walks.
-func (s *JavaSampler) look() error {
+func (s *JavaSampler) takeSample() error {
 	if _, err := readRegs(s.TID, &s.regs); err != nil {
 		return err
 	}
@@ -276,7 +270,6 @@ func (s *JavaSampler) look() error {
 	return nil
 }
 
-// blob names the piece of the machine's code that a frame is in.
 func (s *JavaSampler) blob(f *frames.Frame) string {
 	if m := f.Module; m != nil && len(m.Sources) > 0 {
 		if d, ok := m.Sources[0].(interface{ Blob(pc uint64) string }); ok {
@@ -292,7 +285,6 @@ func (s *JavaSampler) Read(addr uint64, b []byte) int { return s.Proc.Read(addr,
 // Unchanged implements managed.Live.
 func (s *JavaSampler) Unchanged() bool { return s.Late == 0 }
 
-// name fills Chain.
 func (s *JavaSampler) name() {
 	s.Chain, s.Unnamed, s.Freed, s.Native = s.Chain[:0], 0, 0, len(s.PCs)
 	if s.names == nil {
@@ -320,7 +312,7 @@ func (s *JavaSampler) name() {
 		for _, r := range s.refs {
 			fs, ok := s.known[r]
 			if !ok {
-				fs, s.truths[r] = s.names.Describe(r, s, nil)
+				fs, s.truths[r] = s.names.Symbolize(r, s, nil)
 				if s.truths[r] != managed.Freed {
 					s.known[r] = fs
 				}

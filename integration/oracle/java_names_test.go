@@ -27,7 +27,6 @@ const compiledClasses = "ORACLE_JAVA_CLASSES"
 // javaWarm, if set, is for how long Known.java runs before it is looked at. An emulated machine needs more.
 const javaWarm = "ORACLE_JAVA_WARM"
 
-// compileJava compiles a program of testtargets into a directory, for JDK 8 and later.
 func compileJava(t *testing.T, class string) (dir string, source []byte) {
 	t.Helper()
 	dir = t.TempDir()
@@ -57,7 +56,6 @@ func compileJavaInto(t testing.TB, dir, class string) (source []byte) {
 	return source
 }
 
-// knownCallers has, for each of Known.java's methods, who may call it.
 var knownCallers = map[string]string{
 	"forever": "main", "top": "forever", "locked": "top", "whole": "locked", "recursive": "whole recursive",
 	"viaLambda": "recursive", "apply": "viaLambda", "lambda": "apply", "afterLambda": "lambda", "viaHandle": "afterLambda",
@@ -67,7 +65,6 @@ var knownCallers = map[string]string{
 	"compare": "caught compare", "last": "compare", "work": "*", "<clinit>": "main",
 }
 
-// knownDepth is how often Known.recursive is on the stack of what it calls.
 const knownDepth = 5
 
 // methodLines gives the first line and the last of the methods of a source, by their names.
@@ -95,7 +92,6 @@ func methodLines(source []byte) map[string][2]int {
 	return out
 }
 
-// knownFault says what is wrong with a chain of Known.java, "" if nothing is.
 func knownFault(s *JavaSampler, lines map[string][2]int) string {
 	prev, recursive := "", 0
 	for i := len(s.Chain) - 1; i >= 0; i-- {
@@ -144,7 +140,6 @@ func javaSamples(few int) (n int, all bool) {
 	return few, false
 }
 
-// before21 are the runtimes without virtual threads, by their directories' names.
 var before21 = regexp.MustCompile(`(^|\D)(8|11|17)\b`)
 
 // javaVariants are further ways to run Known.java: one runtime runs them, and all if many samples are wanted. Options
@@ -170,8 +165,6 @@ var javaVariants = []struct {
 	{"shenandoah", []string{"-XX:-UseSerialGC", "-XX:+UseShenandoahGC"}, ""},
 }
 
-// TestJavaChainsAreRightByName: each method of Known.java has one caller. ORACLE_JAVA_ONLY names a runtime's directory,
-// or a part of it.
 func TestJavaChainsAreRightByName(t *testing.T) {
 	samples, all := javaSamples(500)
 	dir, source := compileJava(t, "Known")
@@ -214,10 +207,9 @@ const (
 	// mostHonest: of so many of them one walk may end honestly. A machine that stops its threads all the time has them
 	// mostly in code that begins without a return address.
 	mostHonest = 20
-	mostShown  = 3 // of each kind
+	mostShown  = 3
 )
 
-// checkKnown samples a run of Known.java, and steps it.
 func checkKnown(t *testing.T, argv []string, samples int, lines map[string][2]int) {
 	t.Helper()
 	warm, err := time.ParseDuration(cmp.Or(os.Getenv(javaWarm), "1500ms"))
@@ -310,7 +302,6 @@ func TestNamesOfJavaMethodsWhoseMemoryIsUsedAgain(t *testing.T) {
 	}
 }
 
-// checkReuse samples a run of Reuse.java.
 func checkReuse(t *testing.T, argv []string, samples int, late time.Duration) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "number")

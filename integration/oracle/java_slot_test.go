@@ -37,7 +37,6 @@ func TestReturnAddressThatAnAdapterHasMovedIsWhereItWasPut(t *testing.T) {
 	}
 }
 
-// TestAReturnAddressIsKnownWhereTheInterpreterHasMovedIt: a method's further local variables are above it.
 func TestAReturnAddressIsKnownWhereTheInterpreterHasMovedIt(t *testing.T) {
 	const sp, ret = 0x7040, 0x1234 // the caller's, and in it
 	for name, c := range map[string]struct {
@@ -54,7 +53,7 @@ func TestAReturnAddressIsKnownWhereTheInterpreterHasMovedIt(t *testing.T) {
 		b := make([]byte, 0x80)
 		binary.LittleEndian.PutUint64(b[c.at-(sp-0x40):], ret)
 		o := &javaRun{snap: frames.Snapshot{Stack: frames.Region{Addr: sp - 0x40, Bytes: b}, StackEnd: sp + 0x40}}
-		if got := o.met(&frames.Frame{PC: ret, SP: sp}, &c.callee); got.kept != c.want || got.slot != sp-8 {
+		if got := o.found(&frames.Frame{PC: ret, SP: sp}, &c.callee); got.kept != c.want || got.slot != sp-8 {
 			t.Errorf("%s: %+v, want it at %#x", name, got, c.want)
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ranFor gives how long a thread was on a processor, in nanoseconds.
 func ranFor(pid, tid int) (ns uint64) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/schedstat", pid, tid))
 	if err != nil {

@@ -22,10 +22,8 @@ type JavaTally struct {
 	shown     map[string]int
 }
 
-// javaKey is a kind of code in a way to run it.
 type javaKey struct{ mode, kind string }
 
-// javaRow counts answers, and the places in that code where they were asked for.
 type javaRow struct {
 	by     [3]int
 	places map[uint64]bool
@@ -76,7 +74,6 @@ func (t *JavaTally) count(o *javaRun, pc uint64, caller bool, v verdict) {
 	r.places[pc] = true
 }
 
-// explain logs the first answers of a kind that are not right.
 func (o *javaRun) explain(what string, at int, stop frames.StopReason) {
 	pc := o.want(max(at-1, 0))
 	key := fmt.Sprint(o.mode, what, o.kind(pc))

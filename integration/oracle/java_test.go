@@ -11,7 +11,6 @@ import (
 	"time"
 )
 
-// javaRuntimes are where Java runtimes lie: Debian's own, and what scripts/setup-jdks.sh puts beside them.
 var javaRuntimes = []string{"/usr/lib/jvm/*/bin/java", "/usr/local/lib/jvm/java-*/bin/java"}
 
 // javaModes are the ways to run it. Code is made early and kept, and the machine does not stop its threads just so.
@@ -24,7 +23,6 @@ var javaModes = []struct {
 	{"int", []string{"-Xint"}},
 }
 
-// javaTime is for how long all runtimes together are stepped; ORACLE_JAVA_TIME asks for more.
 const javaTime = 45 * time.Second
 
 // leastRight is the share of right answers in a run of at least manySteps: an adapter that is met once, and whose walks
@@ -69,20 +67,14 @@ func TestJavaWalksAreExactAtEveryInstruction(t *testing.T) {
 // ranBefore is how long a program's thread was on a processor before it is stepped, whatever else runs.
 const ranBefore = time.Second
 
-// stepTime is for how long a runtime is stepped in a program of one purpose.
 const stepTime = time.Second
 
-// TestJavaWalksFromLinkedMethodsAreExact steps Linked.java in the interpreter: its methods are called by adapters that
-// move the return address, and most stretches begin in one of them.
 func TestJavaWalksFromLinkedMethodsAreExact(t *testing.T) { stepAll(t, "Linked", []string{"-Xint"}) }
 
-// TestJavaWalksFromMethodsThatTheInterpreterKnowsAreExact: compiled code seldom calls the interpreter's Math.sin. It
-// does where no compiler may make anything of that.
 func TestJavaWalksFromMethodsThatTheInterpreterKnowsAreExact(t *testing.T) {
 	stepAll(t, "Work", plainMath)
 }
 
-// stepAll steps a program in every Java runtime that is here, each for stepTime.
 func stepAll(t *testing.T, class string, options []string) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("Java's code is known on amd64 only")
@@ -99,11 +91,9 @@ func stepAll(t *testing.T, class string, options []string) {
 	t.Log("\n" + b.String())
 }
 
-// plainMath keeps the compilers from making anything of the methods of Math.
 var plainMath = []string{"-XX:TieredStopAtLevel=1", "-XX:DisableIntrinsic=_dsin,_dcos,_dpow,_dexp,_dlog,_dtan",
 	"-XX:CompileCommand=quiet", "-XX:CompileCommand=exclude,java.lang.Math::*"}
 
-// javas lists the runtimes that are here.
 func javas(t *testing.T) (list []string) {
 	seen := map[string]bool{}
 	for _, pattern := range javaRuntimes {
@@ -126,7 +116,6 @@ func javas(t *testing.T) (list []string) {
 	return list
 }
 
-// javaOptions are those of all ways to run it.
 var javaOptions = []string{"-Xmx256m", "-XX:CompileThresholdScaling=0.01", "-XX:-MethodFlushing",
 	"-XX:+UnlockDiagnosticVMOptions", "-XX:GuaranteedSafepointInterval=0", "-XX:+IgnoreUnrecognizedVMOptions"}
 

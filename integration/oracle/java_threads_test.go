@@ -32,8 +32,6 @@ var threadOptions = []struct {
 // all threads stand for a collection there is none.
 const threadQuestions, mostQuestions = 400, 8000
 
-// TestJavaThreadsAreCalledAsTheProgramDoes asks for the names of threads while objects are moved, threads come and go,
-// and one changes its name all the time.
 func TestJavaThreadsAreCalledAsTheProgramDoes(t *testing.T) {
 	list := javas(t)
 	dir, _ := compileJava(t, "Threads")
@@ -48,7 +46,6 @@ func TestJavaThreadsAreCalledAsTheProgramDoes(t *testing.T) {
 	}
 }
 
-// askThreads runs the program and asks.
 func askThreads(t *testing.T, argv []string) {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	var said strings.Builder
@@ -67,7 +64,7 @@ func askThreads(t *testing.T, argv []string) {
 			t.Logf("the program said: %.2000s", said.String())
 		}
 	}()
-	names := toldThreads(bufio.NewScanner(out))
+	names := reportedThreads(bufio.NewScanner(out))
 	if len(names) != 25 {
 		t.Fatalf("the program told %d threads: %v", len(names), names)
 	}
@@ -104,8 +101,7 @@ func askThreads(t *testing.T, argv []string) {
 	}
 }
 
-// toldThreads reads what the program says of its threads.
-func toldThreads(s *bufio.Scanner) map[int]string {
+func reportedThreads(s *bufio.Scanner) map[int]string {
 	names := map[int]string{}
 	for s.Scan() && (s.Text() != "ready" || len(names) < 25) {
 		var tid int

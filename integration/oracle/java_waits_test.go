@@ -47,10 +47,8 @@ func TestJavaThreadsWaitForWhatTheProgramSays(t *testing.T) {
 	}
 }
 
-// saidWait is what a thread waits for.
 type saidWait struct{ name, kind, class, owner string }
 
-// waitsRun is a run of Waits.java.
 type waitsRun struct {
 	cmd  *exec.Cmd
 	said map[int]saidWait
@@ -60,7 +58,6 @@ type waitsRun struct {
 	out bytes.Buffer // what it writes when all threads have told
 }
 
-// startWaits runs it, and reads what its threads say.
 func startWaits(t *testing.T, argv []string) *waitsRun {
 	t.Helper()
 	p := &waitsRun{cmd: exec.Command(argv[0], argv[1:]...), said: map[int]saidWait{}}
@@ -93,7 +90,6 @@ func startWaits(t *testing.T, argv []string) *waitsRun {
 	return p
 }
 
-// waitNames are the words of Waits.java.
 var waitNames = map[waits.Kind]string{
 	waits.Monitor: "monitor", waits.ObjectWait: "wait", waits.Park: "park", waits.Sleep: "sleep",
 }
@@ -101,7 +97,6 @@ var waitNames = map[waits.Kind]string{
 // Thread implements [waits.Threads].
 func (p *waitsRun) Thread(inner int, _ bool) (int, bool) { return inner, true }
 
-// one asks for one thread; false if there is no answer.
 func (p *waitsRun) one(tid int) (w saidWait, ok bool) {
 	var runs uint64
 	f := procmem.OpenThread(p.code.PID, tid, nil)
@@ -133,7 +128,7 @@ const answersEach, mostAsked = 20, 10000
 // ask compares the answers with what the program says: what is told must be right, and all must be told. It gives how
 // many whole answers each thread has had.
 func (p *waitsRun) ask(t *testing.T) map[string]int {
-	whole, told, part := map[string]int{}, map[int]int{}, 0
+	whole, reported, part := map[string]int{}, map[int]int{}, 0
 	for range mostAsked {
 		if _, err := p.code.Refresh(); err != nil {
 			t.Fatal(err)
@@ -144,16 +139,16 @@ func (p *waitsRun) ask(t *testing.T) map[string]int {
 			switch {
 			case got == want:
 				whole[want.name]++
-				told[tid]++
-			case !ok, told[tid] == 0 && got.kind != want.kind: // it has told what it is going to wait for
+				reported[tid]++
+			case !ok, reported[tid] == 0 && got.kind != want.kind: // it has told what it is going to wait for
 			case got.kind == want.kind && (got.class == "-" || got.class == want.class) && (got.owner == "-" ||
 				got.owner == want.owner):
 				part++
-				told[tid]++
+				reported[tid]++
 			default:
 				t.Fatalf("thread %d: %+v, want %+v", tid, got, want)
 			}
-			done = done && told[tid] >= answersEach
+			done = done && reported[tid] >= answersEach
 		}
 		if done {
 			break
@@ -161,8 +156,8 @@ func (p *waitsRun) ask(t *testing.T) map[string]int {
 		time.Sleep(time.Millisecond)
 	}
 	for tid, want := range p.said {
-		if told[tid] < answersEach {
-			t.Errorf("thread %d has had %d answers: want %+v", tid, told[tid], want)
+		if reported[tid] < answersEach {
+			t.Errorf("thread %d has had %d answers: want %+v", tid, reported[tid], want)
 		}
 	}
 	t.Logf("%v whole answers, %d in part, no wrong one", whole, part)
@@ -172,7 +167,6 @@ func (p *waitsRun) ask(t *testing.T) map[string]int {
 // dumpPatience bounds how long the machine's own dump is waited for. How soon it comes is up to who else runs.
 const dumpPatience = 4 * time.Minute
 
-// dump compares with what the machine itself writes of its threads.
 func (p *waitsRun) dump(t *testing.T) {
 	if err := p.cmd.Process.Signal(syscall.SIGQUIT); err != nil {
 		t.Fatal(err)
@@ -216,7 +210,7 @@ func (p *waitsRun) locks(t *testing.T, whole map[string]int) {
 	var l *dump.Locks
 	for range 5 { // while objects are moved all the time, an owner may not be told
 		var err error
-		if l, err = dump.LookAtLocks([]*code.Process{p.code}, dump.Options{MaxDepth: -1}); err != nil {
+		if l, err = dump.ExamineLocks([]*code.Process{p.code}, dump.Options{MaxDepth: -1}); err != nil {
 			t.Fatal(err)
 		}
 		if len(l.Deadlocks) > 0 {

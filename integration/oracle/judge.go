@@ -22,7 +22,7 @@ const (
 	WithCFISP                // the same, when only sp and pc are known
 	WithBounds               // instructions only, with the functions' bounds
 	WithBounds2              // the same, when only sp and pc are known
-	Bare                     // instructions only, without bounds
+	Bare
 	NumJudges
 )
 
@@ -31,7 +31,6 @@ func (j Judge) String() string {
 	return [...]string{"cfi", "cfi, sp only", "code", "code, sp only", "code, no bounds"}[j]
 }
 
-// judge walks in one way.
 type judge struct {
 	kind   Judge
 	space  *frames.Space
@@ -58,7 +57,6 @@ func (o *run) makeJudges() []*judge {
 	return out
 }
 
-// renew gives a space without tables the modules of now.
 func (j *judge) renew(o *run) {
 	if j.kind != WithBounds && j.kind != Bare {
 		return
@@ -84,7 +82,6 @@ func (j *judge) renew(o *run) {
 	j.space.SetModules(mods)
 }
 
-// fileCode reads the code of a file.
 type fileCode struct{ f *elffile.File }
 
 // ReadCode implements heuristics.Code.
@@ -106,7 +103,6 @@ type bounds struct {
 	fdes   *dwarfunwind.Table
 }
 
-// span is a run of addresses with a name, end excluded.
 type span struct {
 	start, end uint64
 	name       string
@@ -155,7 +151,6 @@ func (b *bounds) Parent(start uint64) (lo, hi uint64, ok bool) {
 	return 0, 0, false
 }
 
-// findSpan gives the span that pc is in, nil if none.
 func findSpan(s []span, pc uint64) *span {
 	i := sort.Search(len(s), func(i int) bool { return s[i].start > pc })
 	if i == 0 || pc >= s[i-1].end {
@@ -164,7 +159,6 @@ func findSpan(s []span, pc uint64) *span {
 	return &s[i-1]
 }
 
-// verdict is the outcome of a comparison.
 type verdict uint8
 
 const (
@@ -173,7 +167,6 @@ const (
 	wrong
 )
 
-// outcome says how a walk differs from the truth.
 type outcome struct {
 	verdict verdict
 	at      int // the index of the first frame that differs or lacks
@@ -181,7 +174,6 @@ type outcome struct {
 	got     frames.Frame
 }
 
-// compare walks and compares with the truth as far as the frame need.
 func (j *judge) compare(regs *frames.Regs, mem frames.Memory, truth []want, whole bool, need int) outcome {
 	regs = j.sees(regs)
 	j.w.MaxDepth = -1
@@ -214,7 +206,6 @@ func (j *judge) compare(regs *frames.Regs, mem frames.Memory, truth []want, whol
 	return outcome{}
 }
 
-// sees gives those of the registers that a judge may know.
 func (j *judge) sees(regs *frames.Regs) *frames.Regs {
 	if !j.spOnly {
 		return regs
@@ -224,7 +215,6 @@ func (j *judge) sees(regs *frames.Regs) *frames.Regs {
 	return &only
 }
 
-// check compares all ways of walking at this instruction.
 func (o *run) check() {
 	o.followCopy()
 	o.chain = o.cur.chain(o.chain, &o.regs)
@@ -259,7 +249,6 @@ func (o *run) check() {
 	}
 }
 
-// baseLen counts the frames that were there when the section began.
 func (o *run) baseLen() int {
 	n := 0
 	for s := o.cur; s != nil; s = s.below {

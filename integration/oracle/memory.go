@@ -9,7 +9,6 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// liveMemory reads the stopped process word by word.
 type liveMemory int
 
 // Word implements [frames.Memory].
@@ -24,7 +23,6 @@ func (liveMemory) Cut(frames.Addr) bool { return false }
 
 const pageSize = 4096
 
-// codePages keeps the pages of code that were stepped through. They are forgotten when mappings change.
 type codePages struct {
 	tid   int
 	pages map[uint64]*[pageSize]byte
@@ -61,7 +59,6 @@ func (c *codePages) page(num uint64) *[pageSize]byte {
 	return p
 }
 
-// forget drops all pages.
 func (c *codePages) forget() {
 	clear(c.pages)
 	c.last = nil
@@ -70,10 +67,8 @@ func (c *codePages) forget() {
 // copySize bounds the copy of the stack that a walk gets; what lies further out is read word by word.
 const copySize = 64 << 10
 
-// below is how much below the stack pointer is copied along.
 const below = 256
 
-// stackCopy copies the stack from somewhat below sp up to top.
 func (o *run) stackCopy(sp, top uint64) *frames.Snapshot {
 	from := sp - below
 	n := min(copySize, max(top, sp+pageSize)-from)

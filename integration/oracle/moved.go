@@ -11,7 +11,7 @@ import "prywalk/frames"
 // The shadow stack cannot see when an address that lies in two places is moved from one to the other. So it is moved
 // when call frame information first says so, if the return address does lie there. What proves it is the return: it has
 // to come from there, with that stack pointer. As long as the function has not given up the place of the call, the
-// address lies there, too: whoever names that place is right as well.
+// address lies there, too: a name of that place is right as well.
 
 // moves takes note of a caller that is said to have another stack pointer, and reports whether that may be.
 func (o *run) moves(j *judge, r *outcome) bool {

@@ -13,14 +13,12 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// namer names functions by symbols; only for people.
 type namer struct{ funcs []span }
 
-// symbolSpans gives the functions that the symbols name.
 func symbolSpans(f *elffile.File) []span {
 	var out []span
 	for _, kind := range []elffile.SymbolKind{elffile.SymTab, elffile.DynSym} {
-		syms, _ := f.Symbols(kind) // what can be read
+		syms, _ := f.Symbols(kind)
 		for i := range syms {
 			s := &syms[i]
 			if t := s.Type(); (t == elffile.SymFunc || t == elffile.SymIFunc) && s.Section != elffile.SectionUndef &&
@@ -32,7 +30,6 @@ func symbolSpans(f *elffile.File) []span {
 	return out
 }
 
-// pltSpans gives the stubs of procedure linkage tables, each for itself.
 func pltSpans(f *elffile.File) []span {
 	var out []span
 	for i := range f.Sections {
@@ -62,7 +59,6 @@ func sortSpans(s []span) {
 	})
 }
 
-// locate gives a program counter's module and function.
 func (o *run) locate(pc uint64) (module, function string, addr uint64) {
 	m := o.proc.Space().Find(pc)
 	if m == nil {
@@ -93,7 +89,6 @@ func (o *run) funcName(pc uint64) string {
 	return f
 }
 
-// chainText writes a chain for people.
 func (o *run) chainText(c []want) string {
 	var b strings.Builder
 	for i, w := range c {

@@ -80,7 +80,6 @@ func TestWalksAreExactAtEveryInstruction(t *testing.T) {
 	t.Log("\n" + b.String())
 }
 
-// hold holds a program's results to what is promised.
 func hold(t *testing.T, name string, got *Tally) {
 	t.Helper()
 	n, right, _ := got.Checked(WithCFI)

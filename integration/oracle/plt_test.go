@@ -20,7 +20,7 @@ func TestStubsOfEveryKindAreWalkedExactly(t *testing.T) {
 	}
 	for _, p := range []struct {
 		Program
-		sections []string // of the stubs
+		sections []string
 	}{
 		{Program{"lazy", 1, cc("-Wl,-z,lazy")}, []string{".plt"}},
 		{Program{"now", 1, cc("-Wl,-z,now")}, []string{".plt"}},
@@ -39,15 +39,15 @@ func TestStubsOfEveryKindAreWalkedExactly(t *testing.T) {
 					t.Fatalf("the linker made no %s", s)
 				}
 			}
-			_, met := exactly(t, p.Name, file, Options{Steps: 4000, Section: 400})
-			for f, n := range met {
+			_, found := exactly(t, p.Name, file, Options{Steps: 4000, Section: 400})
+			for f, n := range found {
 				if strings.HasPrefix(f, ".plt") {
 					t.Logf("%d steps in %s", n, f)
 				}
 			}
 			for _, s := range p.sections {
-				if met[s] < 10 {
-					t.Errorf("%d steps in %s", met[s], s)
+				if found[s] < 10 {
+					t.Errorf("%d steps in %s", found[s], s)
 				}
 			}
 		})

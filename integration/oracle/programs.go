@@ -56,7 +56,6 @@ func (p *Program) Build(dir string) (string, error) {
 	return out, nil
 }
 
-// unpack writes the sources, unless they are there.
 func unpack(dir string) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil

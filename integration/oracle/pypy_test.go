@@ -10,7 +10,6 @@ import (
 	"testing"
 )
 
-// TestFramesOfPyPyAreExact: code that PyPy's compiler makes has no call frame information.
 func TestFramesOfPyPyAreExact(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("PyPy's frames are known on amd64 only")

@@ -7,7 +7,6 @@ import (
 	"testing"
 )
 
-// TestFramesOfRealignedStacksAreExact: gcc's call frame information of their last instructions is wrong.
 func TestFramesOfRealignedStacksAreExact(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("only gcc for amd64 realigns stacks so")

@@ -38,7 +38,6 @@ func readRegs(tid int, out *frames.Regs) (nr uint64, err error) {
 	return r.Regs[8], nil
 }
 
-// masked remembers the mask of the process that was asked for last: it does not change.
 var masked struct {
 	tid  int
 	mask uint64
@@ -47,7 +46,7 @@ var masked struct {
 // pacMask gives the bits of a code pointer that a signature takes; 0 where there are none.
 func pacMask(tid int) uint64 {
 	if masked.tid != tid {
-		var r unix.PtraceRegsArm64 // struct user_pac_mask: data_mask, insn_mask
+		var r unix.PtraceRegsArm64
 		masked.tid, masked.mask = tid, 0
 		if unix.PtraceGetRegSetArm64(tid, ntPACMask, &r) == nil {
 			masked.mask = r.Regs[1]

@@ -28,24 +28,23 @@ type Options struct {
 	Until time.Time
 	// Section is the largest number of steps between two marks; 0: Steps/40.
 	Section int
-	// Log, if set, is told about the first wrong answers.
+	// Log, if set, gets the first wrong answers.
 	Log func(format string, args ...any)
 	// Show bounds what is logged.
 	Show int
 	// Only, if set, steps only sections whose name contains it, or one of several with commas between them.
 	Only string
-	// Each, if set, is told the function of each instruction, by its symbol.
+	// Each, if set, gets the function of each instruction, by its symbol.
 	Each func(function string)
 }
 
-// run is one program being stepped.
 type run struct {
 	opt    Options
 	pid    int
 	proc   *code.Process
 	code   codePages
-	regs   frames.Regs // after the last step
-	prev   frames.Regs // before it
+	regs   frames.Regs
+	prev   frames.Regs
 	cur    *shadow
 	stacks map[uint64]*shadow
 	isGo   bool
@@ -53,7 +52,7 @@ type run struct {
 	judges []*judge
 	names  map[*code.Image]*namer
 	tables map[*code.Image]*dwarfunwind.Table
-	silent map[uint64]bool // by pc: see saysNothing
+	silent map[uint64]bool
 	chain  []want
 	buf    []byte
 	snap   frames.Snapshot
@@ -70,7 +69,6 @@ type run struct {
 	schedSP int64 // and where g has the stack pointer that it was left with
 }
 
-// markMagicValue is what the second register of a mark holds ("oracle").
 const markMagicValue = 0x656c6361726f
 
 // Run steps a program that is built and started by cmd, and counts into t.
@@ -102,7 +100,6 @@ func Run(name string, argv []string, opt Options, t *Tally) error {
 	return err
 }
 
-// program goes from mark to mark until enough was stepped.
 func (o *run) program() error {
 	if _, err := o.wait(); err != nil {
 		return err
@@ -131,7 +128,6 @@ func (o *run) program() error {
 	return nil
 }
 
-// wants reports whether a section is to be stepped.
 func (o *Options) wants(section string) bool {
 	for part := range strings.SplitSeq(o.Only, ",") {
 		if strings.Contains(section, part) {
@@ -141,10 +137,8 @@ func (o *Options) wants(section string) bool {
 	return false
 }
 
-// late reports whether the time is up.
 func (o *run) late() bool { return !o.opt.Until.IsZero() && time.Now().After(o.opt.Until) }
 
-// wait waits for a stop and gives the signal.
 func (o *run) wait() (unix.Signal, error) {
 	var ws unix.WaitStatus
 	for {
@@ -162,7 +156,6 @@ func (o *run) wait() (unix.Signal, error) {
 	}
 }
 
-// toMark lets the program run to its next mark, and gives the mark's name.
 func (o *run) toMark() (string, error) {
 	sig := unix.Signal(0)
 	for {
@@ -182,7 +175,6 @@ func (o *run) toMark() (string, error) {
 	}
 }
 
-// mark reads the mark that the program has just stopped at.
 func (o *run) mark() (string, bool, error) {
 	if err := skipTrap(o.pid); err != nil {
 		return "", false, err
@@ -261,7 +253,6 @@ func (o *run) begin() error {
 	return nil
 }
 
-// refresh looks at the process's mappings again.
 func (o *run) refresh() error {
 	if o.proc == nil {
 		p, err := code.Open(o.pid)
@@ -292,7 +283,6 @@ func (o *run) refresh() error {
 	return nil
 }
 
-// learnGo notes what the oracle has to know of a Go program.
 func (o *run) learnGo(img *code.Image) {
 	t := img.GoTable()
 	if t == nil {
@@ -319,5 +309,5 @@ func oneProcessor() func() {
 	if unix.SchedSetaffinity(0, &one) != nil {
 		return func() {}
 	}
-	return func() { _ = unix.SchedSetaffinity(0, &old) } // it was allowed before
+	return func() { _ = unix.SchedSetaffinity(0, &old) }
 }

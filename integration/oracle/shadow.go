@@ -4,7 +4,6 @@ package oracle
 
 import "prywalk/frames"
 
-// activation is a caller on the shadow stack.
 type activation struct {
 	pc   uint64 // the return address; after a signal, the interrupted instruction
 	slot uint64 // where the return address was stored (x86-64), or the stack pointer at the call (arm64)
@@ -13,18 +12,16 @@ type activation struct {
 	was  uint64 // where it was stored before it was moved (moves); 0: it was not
 }
 
-// shadow is the true caller chain of one stack.
 type shadow struct {
-	calls []activation // outermost first
-	base  int          // how many of them were there when the stepping began
-	below *shadow      // the stack that this one was entered from and returns to
-	id    uint64       // what tells this stack from others
+	calls []activation
+	base  int     // how many of them were there when the stepping began
+	below *shadow // the stack that this one was entered from and returns to
+	id    uint64  // what tells this stack from others
 	// entered: code of Go's runtime has changed to this stack from another one.
 	entered bool
 	hi      uint64 // Go: the end of the stack's memory when it was left
 }
 
-// push adds a caller.
 func (s *shadow) push(a activation) { s.calls = append(s.calls, a) }
 
 // popReturned removes the callers whose frames are gone now that the stack pointer is sp and the program
@@ -44,7 +41,6 @@ func (s *shadow) popReturned(pc, sp uint64, returned bool, onStack bool) {
 	}
 }
 
-// chain writes the frames that a walk must give, the innermost first.
 func (s *shadow) chain(out []want, regs *frames.Regs) []want {
 	out = append(out[:0], want{regs.PC, regs.SP()})
 	for st := s; st != nil; st = st.below {
@@ -55,5 +51,4 @@ func (s *shadow) chain(out []want, regs *frames.Regs) []want {
 	return out
 }
 
-// want is a frame of the true chain.
 type want struct{ pc, sp uint64 }

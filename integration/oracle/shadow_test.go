@@ -14,7 +14,7 @@ func TestInstructionsAreClassified(t *testing.T) {
 		code []byte
 	}{
 		{call, []byte{0xe8, 0, 0, 0, 0}},
-		{call, []byte{0x66, 0x48, 0xe8, 0, 0, 0, 0}}, // __tls_get_addr
+		{call, []byte{0x66, 0x48, 0xe8, 0, 0, 0, 0}},
 		{call, []byte{0xff, 0xd0}},
 		{call, []byte{0x41, 0xff, 0x54, 0x24, 8}},
 		{call, []byte{0xff, 0x15, 0, 0, 0, 0}},
@@ -25,7 +25,7 @@ func TestInstructionsAreClassified(t *testing.T) {
 		{ret, []byte{0xc2, 8, 0}},
 		{system, []byte{0x0f, 0x05}},
 		{trap, []byte{0xcc, 0x90}},
-		{plain, []byte{0x0f, 0xe8, 0xc3}}, // psubsb
+		{plain, []byte{0x0f, 0xe8, 0xc3}},
 	} {
 		if got := insnKind(frames.X86_64, c.code); got != c.want {
 			t.Errorf("% x: %v, want %v", c.code, got, c.want)
@@ -47,7 +47,7 @@ func TestShadowStackPopsWhatIsLeft(t *testing.T) {
 		at := 0x7000 - 16*i
 		s.push(activation{pc: 0x1000 + i, slot: at, sp: at + 8})
 	}
-	s.popReturned(0x1003, 0x6fd8, true, true) // the innermost returns
+	s.popReturned(0x1003, 0x6fd8, true, true)
 	if len(s.calls) != 3 {
 		t.Fatalf("%d callers after a return", len(s.calls))
 	}

@@ -44,12 +44,10 @@ func (o *run) step(k kind) (bool, error) {
 	return false, nil
 }
 
-// mapsMemory reports the system calls that can change what code there is.
 func mapsMemory(nr uint64) bool {
 	return slices.Contains([]uint64{unix.SYS_MMAP, unix.SYS_MUNMAP, unix.SYS_MPROTECT, unix.SYS_MREMAP, unix.SYS_BRK}, nr)
 }
 
-// follow draws the conclusions from one instruction.
 func (o *run) follow(k kind) error {
 	pc, sp := o.regs.PC, o.regs.SP()
 	if d := int64(sp - o.prev.SP()); d > farSP || d < -farSP {
@@ -92,7 +90,6 @@ func (o *run) landed() {
 	}
 }
 
-// sameFunction reports whether two addresses are in one function, and the second not at its start.
 func (o *run) sameFunction(a, b uint64) bool {
 	m := o.proc.Space().Find(b)
 	if m == nil || m != o.proc.Space().Find(a) || m.Calls == nil {
@@ -103,10 +100,8 @@ func (o *run) sameFunction(a, b uint64) bool {
 	return known && ok && f == g && b-m.Bias != g
 }
 
-// isJump reports whether pc is not the instruction after the one at prev.
 func isJump(prev, pc uint64) bool { return pc-prev > maxInsn }
 
-// called pushes the caller, if the call instruction was executed whole.
 func (o *run) called(onStack bool) {
 	sp := o.regs.SP()
 	if !onStack {
@@ -120,7 +115,6 @@ func (o *run) called(onStack bool) {
 	}
 }
 
-// farSP is by how much the stack pointer changes at least when another stack is entered.
 const farSP = 1024
 
 // stackID tells which stack sp is in: by the mapping, in a Go program by the goroutine.
@@ -184,7 +178,6 @@ func (o *run) left() bool {
 	return ok && curg == 0
 }
 
-// switched changes to another stack if the stack pointer has left this one.
 func (o *run) switched(k kind) {
 	id := o.stackID(o.regs.SP())
 	if id == o.cur.id {
@@ -218,7 +211,6 @@ func (o *run) switched(k kind) {
 	o.moving = !o.isGo && k != system
 }
 
-// shift moves all places: Go has copied the stack to a larger one.
 func (s *shadow) shift(by uint64) {
 	for i := range s.calls {
 		s.calls[i].slot += by

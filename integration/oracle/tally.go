@@ -128,7 +128,6 @@ func (t *Tally) init() {
 	}
 }
 
-// step counts a step.
 func (t *Tally) step(o *run) {
 	t.init()
 	t.steps++
@@ -147,7 +146,6 @@ func (t *Tally) step(o *run) {
 	t.cur = r
 }
 
-// count counts an outcome at the last step.
 func (t *Tally) count(o *run, j *judge, r *outcome) {
 	t.cur.by[j.kind][r.verdict]++
 	if r.verdict == exact {
@@ -206,7 +204,6 @@ func (t *Tally) Write(w io.Writer, classes int) {
 	t.writeClasses(w, classes)
 }
 
-// walks counts the answers that were judged.
 func (r *row) walks(j Judge) int { return r.by[j][exact] + r.by[j][short] + r.by[j][wrong] }
 
 func (r *row) add(o *row) {
@@ -226,7 +223,6 @@ func (r *row) write(w io.Writer, program, module string) {
 	fmt.Fprintln(w)
 }
 
-// writeClasses prints the most frequent classes of each judge.
 func (t *Tally) writeClasses(w io.Writer, limit int) {
 	for j := range NumJudges {
 		var cs []Class

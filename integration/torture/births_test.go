@@ -14,7 +14,7 @@ import (
 	processes "prywalk/internal/code"
 )
 
-func TestThreadsThatAreBornAndDieDoTheirWork(t *testing.T) {
+func TestShortLivedThreadsDoTheirWork(t *testing.T) {
 	for _, rung := range rungs {
 		t.Run(rung, func(t *testing.T) {
 			p := start(t, "churn")
@@ -56,7 +56,7 @@ func TestExecFromAThreadThatIsNotTheFirst(t *testing.T) {
 			hung := time.AfterFunc(patience, func() {
 				t.Errorf("the target hangs: %s\nprywalk: %s", describe(p.pid), describe(r.cmd.Process.Pid))
 				r.signal(syscall.SIGKILL)
-				_ = syscall.Kill(p.pid, syscall.SIGKILL) // its output ends then
+				_ = syscall.Kill(p.pid, syscall.SIGKILL)
 			})
 			p.awaitReady()
 			hung.Stop()
@@ -88,7 +88,7 @@ func TestKilledTargetsEndAtOnce(t *testing.T) {
 	for range 20 {
 		p := start(t, "mix", "4")
 		r := record(t, p.pid, "--rung", rungs[rand.IntN(2)])
-		r.awaitLooks(p.pid)
+		r.awaitSamples(p.pid)
 		time.Sleep(time.Duration(rand.IntN(50_000)) * time.Microsecond)
 		if err := p.cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
@@ -110,12 +110,10 @@ func TestKilledTargetsEndAtOnce(t *testing.T) {
 	}
 }
 
-// asNobody runs a program as an ordinary user.
-func asNobody() *syscall.SysProcAttr {
+func asUnprivileged() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 }
 
-// needRoot skips what only root can set up.
 func needRoot(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -136,9 +134,9 @@ func TestSetuidProgramsStayPrivileged(t *testing.T) {
 	if err := os.Chmod(program, 0o755|os.ModeSetuid); err != nil {
 		t.Fatal(err)
 	}
-	for name, attr := range map[string]*syscall.SysProcAttr{"root": nil, "nobody": asNobody()} {
+	for name, attr := range map[string]*syscall.SysProcAttr{"root": nil, "nobody": asUnprivileged()} {
 		t.Run(name, func(t *testing.T) {
-			p := startAs(t, asNobody(), "setuid", program)
+			p := startAs(t, asUnprivileged(), "setuid", program)
 			r := recordAs(t, attr, "-p", strconv.Itoa(p.pid), "--children")
 			p.works(20)
 			s := r.stop()

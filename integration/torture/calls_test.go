@@ -10,7 +10,6 @@ import (
 	"time"
 )
 
-// callNames lists the calls of a verdict of src/calls.c.
 func callNames(counts map[string]int64) []string {
 	var names []string
 	for key := range maps.Keys(counts) {
@@ -28,11 +27,11 @@ var unrepairable = []string{"connect/SNDTIMEO+t", "connect/TCP,SNDTIMEO+t"}
 
 func TestNoBlockingCallNoticesTheLadder(t *testing.T) {
 	p := start(t, "calls", "wait", "4000", "50")
-	const looks = 100_000
+	const samples = 100_000
 	var done stats
-	for end := time.Now().Add(patience); done.Attempted < looks && time.Now().Before(end); {
+	for end := time.Now().Add(patience); done.Attempted < samples && time.Now().Before(end); {
 		r := record(t, p.pid)
-		r.awaitLooks(p.pid)
+		r.awaitSamples(p.pid)
 		p.works(20) // time-outs of 50 ms, and of the calls without one
 		s := r.stop()
 		done.Attempted += s.Attempted
@@ -51,7 +50,7 @@ func TestNoBlockingCallNoticesTheLadder(t *testing.T) {
 	}
 	t.Logf("%d of the sleeps whose rest goes where their length is were met on their way in", rests)
 	t.Logf("%d looks, %d frozen, %d restarted", done.Attempted, done.Frozen, done.Restarted)
-	if done.Attempted < looks {
+	if done.Attempted < samples {
 		t.Errorf("only %d looks", done.Attempted)
 	}
 	broken := int64(0)
@@ -73,15 +72,15 @@ func TestNoBlockingCallNoticesTheLadder(t *testing.T) {
 }
 
 // A call that works for long inside the kernel, or waits between two parts of its work, and that is interrupted
-// then, gives a short count. Nothing can take that back: docs/blocking-calls.md. Here is only what can be promised:
+// then, gives a short count. Nothing can take that back: docs/noticed.md. Here is only what can be promised:
 // without a freeze there is none, and never more than freezes.
-func TestShortCountsComeFromFreezesOnly(t *testing.T) {
+func TestShortCountsComeFromStopsOnly(t *testing.T) {
 	for _, group := range []string{"partial", "run"} {
 		for _, rung := range []string{"peek", "ladder"} {
 			t.Run(group+"/"+rung, func(t *testing.T) {
 				p := start(t, "calls", group, "4000", "50")
 				r := record(t, p.pid, "--rung", rung)
-				r.awaitLooks(p.pid)
+				r.awaitSamples(p.pid)
 				p.works(20)
 				s := r.stop()
 				counts := p.verdict()

@@ -13,7 +13,6 @@ import (
 	"testing"
 )
 
-// arrivals gives how often a thread was put on a processor.
 func arrivals(tid int) int {
 	text, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(tid), "schedstat"))
 	f := strings.Fields(string(text))
@@ -24,8 +23,6 @@ func arrivals(tid int) int {
 	return n
 }
 
-// TestManyMoreThreadsRunThanThereAreProcessors: most wait for a processor, and stop only when they get
-// one. More than 256 are not waited for at a time.
 func TestManyMoreThreadsRunThanThereAreProcessors(t *testing.T) {
 	sizes := []int{200}
 	if long {
@@ -35,7 +32,7 @@ func TestManyMoreThreadsRunThanThereAreProcessors(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			p := start(t, "crowd", strconv.Itoa(n))
 			r := record(t, p.pid)
-			r.awaitLooks(p.pid)
+			r.awaitSamples(p.pid)
 			// A thread that was asked to stop does so when it is scheduled next.
 			begin := map[int]int{}
 			for _, tid := range threads(p.pid) {
@@ -60,7 +57,7 @@ func TestManyMoreThreadsRunThanThereAreProcessors(t *testing.T) {
 			}
 			prof := r.profile()
 			for tid := range begin {
-				if looks, _ := samplesOf(prof, tid); looks == 0 && n <= 256 {
+				if samples, _ := samplesOf(prof, tid); samples == 0 && n <= 256 {
 					t.Errorf("thread %d was never looked at", tid)
 				}
 			}

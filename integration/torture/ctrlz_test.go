@@ -13,10 +13,10 @@ import (
 )
 
 // stoppedAs sends a stop signal to prywalk, which may be about to end, waits until it is stopped, and checks that
-// it holds nobody then. Who is traced by a stopped tracer may stand still as long as that is stopped.
+// it holds no thread then. A tracee of a stopped tracer may stand still as long as that is stopped.
 func stoppedAs(t *testing.T, cmd *exec.Cmd, ended <-chan struct{}, sig syscall.Signal, target int) (stopped bool) {
 	t.Helper()
-	_ = cmd.Process.Signal(sig) // it may have ended
+	_ = cmd.Process.Signal(sig)
 	await(t, "prywalk is stopped, or has ended", func() bool {
 		select {
 		case <-ended:
@@ -34,9 +34,9 @@ func stoppedAs(t *testing.T, cmd *exec.Cmd, ended <-chan struct{}, sig syscall.S
 // inGroup puts prywalk in a process group of its own. A stop signal of a terminal does nothing in an orphaned one.
 var inGroup = &syscall.SysProcAttr{Setpgid: true}
 
-// TestStoppedProfilerHoldsNobody: Ctrl-Z. Before, some thread stood still after 28 of 60 stops at 99 ticks a second
+// TestAStoppedProfilerHoldsNoThread: Ctrl-Z. Before, some thread stood still after 28 of 60 stops at 99 ticks a second
 // and after 68 of 90 at 1,000; 1,000 stops at each, made by hand after, left none.
-func TestStoppedProfilerHoldsNobody(t *testing.T) {
+func TestAStoppedProfilerHoldsNoThread(t *testing.T) {
 	stops := 60
 	if long {
 		stops = 1000
@@ -45,7 +45,7 @@ func TestStoppedProfilerHoldsNobody(t *testing.T) {
 	p := start(t, "mix", "8")
 	for _, freq := range []string{"99", "1000"} {
 		r := recordAs(t, inGroup, "-p", strconv.Itoa(p.pid), "-F", freq)
-		r.awaitLooks(p.pid)
+		r.awaitSamples(p.pid)
 		for i := range stops {
 			time.Sleep(time.Duration(rand.IntN(20_000)) * time.Microsecond)
 			if !stoppedAs(t, r.cmd, r.ended, signals[i%len(signals)], p.pid) {
@@ -62,8 +62,7 @@ func TestStoppedProfilerHoldsNobody(t *testing.T) {
 	}
 }
 
-// TestCommandsThatAreStoppedHoldNobody: at any moment from their start to their end.
-func TestCommandsThatAreStoppedHoldNobody(t *testing.T) {
+func TestCommandsThatAreStoppedHoldNoThread(t *testing.T) {
 	runs := 8
 	if long {
 		runs = 200
@@ -85,12 +84,10 @@ func TestCommandsThatAreStoppedHoldNobody(t *testing.T) {
 	}
 }
 
-// TestContinuedBeforeItWasStopped: a SIGCONT that comes while prywalk lets go takes the stop back, as the kernel
-// takes back a stop signal that is pending.
 func TestContinuedBeforeItWasStopped(t *testing.T) {
 	p := start(t, "mix", "8")
 	r := recordAs(t, inGroup, "-p", strconv.Itoa(p.pid))
-	r.awaitLooks(p.pid)
+	r.awaitSamples(p.pid)
 	for range 20 {
 		r.signal(syscall.SIGTSTP)
 		time.Sleep(time.Duration(rand.IntN(3_000)) * time.Microsecond)

@@ -14,7 +14,6 @@ import (
 	"time"
 )
 
-// gdb runs gdb on a process to its end; it must succeed if must is set.
 func gdb(t *testing.T, pid int, must bool, commands ...string) bool {
 	t.Helper()
 	args := []string{"-nx", "-batch", "-p", strconv.Itoa(pid)}
@@ -37,7 +36,7 @@ func TestDebuggersBeforeDuringAndAfterARecording(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "go on")
 	go func() { attached <- gdb(t, p.pid, true, "shell while [ ! -e '"+mark+"' ]; do sleep 0.1; done") }()
 	letGo := func() { _ = os.WriteFile(mark, nil, 0o600) }
-	defer letGo() // whatever fails
+	defer letGo()
 	await(t, "the debugger is attached to all threads", func() bool {
 		return !slices.ContainsFunc(threads(p.pid), func(tid int) bool { return status(tid, "TracerPid") == "0" })
 	})
@@ -52,7 +51,7 @@ func TestDebuggersBeforeDuringAndAfterARecording(t *testing.T) {
 	unharmed(t, p.pid)
 
 	r = record(t, p.pid)
-	r.awaitLooks(p.pid)
+	r.awaitSamples(p.pid)
 	got := 0
 	for range 4 {
 		if gdb(t, p.pid, false, "thread apply all bt 3") { // refused while prywalk is attached
@@ -105,36 +104,36 @@ func TestChildrenThatAskToBeTraced(t *testing.T) {
 
 func TestProcessesThatAreNotDumpable(t *testing.T) {
 	needRoot(t)
-	p := startAs(t, asNobody(), "mix", "4", "nodump")
-	r := recordAs(t, asNobody(), "-p", strconv.Itoa(p.pid), "-d", "1")
+	p := startAs(t, asUnprivileged(), "mix", "4", "nodump")
+	r := recordAs(t, asUnprivileged(), "-p", strconv.Itoa(p.pid), "-d", "1")
 	if code := r.wait(); code != 3 {
 		t.Errorf("as an ordinary user prywalk ended with %d: %s", code, r.stderr.String())
 	}
-	if s := p.lookedAt(); s.Samples == 0 {
+	if s := p.sampled(); s.Samples == 0 {
 		t.Errorf("%+v", s)
 	}
 }
 
 func TestProcessesThatMayNotUsePtrace(t *testing.T) {
 	p := start(t, "mix", "4", "seccomp")
-	if s := p.lookedAt(); s.Frozen == 0 || s.Peeked == 0 {
+	if s := p.sampled(); s.Frozen == 0 || s.Peeked == 0 {
 		t.Errorf("%+v", s)
 	}
 }
 
 func TestProcessesWhoseFirstThreadHasEnded(t *testing.T) {
 	p := start(t, "mix", "4", "leader")
-	if s := p.lookedAt(); s.Frozen == 0 || s.Peeked == 0 {
+	if s := p.sampled(); s.Frozen == 0 || s.Peeked == 0 {
 		t.Errorf("%+v", s)
 	}
 }
 
-// lookedAt records a target of src/mix.c until its threads that run and those that sleep have been looked at, and it
+// sampled records a target of src/mix.c until its threads that run and those that sleep have been looked at, and it
 // has worked meanwhile. It must have noticed nothing.
-func (p *target) lookedAt() stats {
+func (p *target) sampled() stats {
 	p.t.Helper()
 	r := record(p.t, p.pid)
-	r.awaitLooks(p.pid)
+	r.awaitSamples(p.pid)
 	r.until("it is looked at", anybody)
 	p.works(5)
 	s := r.stop()
@@ -143,7 +142,6 @@ func (p *target) lookedAt() stats {
 	return s
 }
 
-// checkMix ends a target of src/mix.c, which must have noticed nothing.
 func checkMix(t *testing.T, p *target) {
 	t.Helper()
 	c := p.verdict()
@@ -157,12 +155,12 @@ func checkMix(t *testing.T, p *target) {
 func TestThreadThatAsksToBeTracedAgainAndAgain(t *testing.T) {
 	p := start(t, "traced", "again")
 	var most, restarted int64
-	// On one processor it never happens: whoever is attached to does not run, and does not make the call
+	// On one processor it never happens: the attached thread does not run, and does not make the call
 	// before it is interrupted.
 	one := runtime.NumCPU() == 1
 	for end := time.Now().Add(4 * time.Minute); restarted == 0 && time.Now().Before(end); {
 		r := record(t, p.pid)
-		r.awaitLooks(p.pid)
+		r.awaitSamples(p.pid)
 		p.works(1000)
 		s := r.stop()
 		most += s.Frozen + s.failures()
@@ -178,8 +176,6 @@ func TestThreadThatAsksToBeTracedAgainAndAgain(t *testing.T) {
 	}
 }
 
-// TestSeveralProfilersOnOneProcess: each says of the looks that it could not make that another tracer held the thread,
-// and none names another cause.
 func TestSeveralProfilersOnOneProcess(t *testing.T) {
 	p := start(t, "mix", "4")
 	var all []*recorder
@@ -200,7 +196,6 @@ func TestSeveralProfilersOnOneProcess(t *testing.T) {
 	p.verdict()
 }
 
-// TestStraceBesideARecording: who is traced all the time is held by another tracer, and by nothing else.
 func TestStraceBesideARecording(t *testing.T) {
 	exe, err := exec.LookPath("strace")
 	if err != nil {

@@ -12,8 +12,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// fuseFreezes is how often each of the two threads is frozen in its call.
-const fuseFreezes = 50
+const fuseStops = 50
 
 // A read or a write of a file that is no socket may have done something when it gives EINTR: it is not begun
 // again. The file system's server counts what it is asked.
@@ -32,10 +31,10 @@ func TestReadsAndWritesOfAFileSystemInUserSpaceAreNotBegunAgain(t *testing.T) {
 			if n, _ := fmt.Sscanf(line, "thread %d", &tid); n != 1 {
 				continue
 			}
-			for range fuseFreezes {
+			for range fuseStops {
 				await(t, "the thread sleeps", func() bool { return strings.HasPrefix(status(tid, "State"), "S") })
 				var stop ptrace.Stop
-				if err := c.Freeze(tid, procmem.Now()+int64(patience), &ptrace.Request{}, &stop); err != nil {
+				if err := c.StopThread(tid, procmem.Now()+int64(patience), &ptrace.Request{}, &stop); err != nil {
 					return err
 				}
 				if stop.Restarted {

@@ -15,10 +15,8 @@ import (
 	pprof "github.com/google/pprof/profile"
 )
 
-// hugePages are what the target sets aside, and some more.
 const hugePages = 64
 
-// haveHugePages sees to it that there are huge pages for as long as the test runs.
 func haveHugePages(t *testing.T) {
 	t.Helper()
 	const file = "/proc/sys/vm/nr_hugepages"
@@ -54,7 +52,6 @@ func startGivesUp(t *testing.T, call string) *target {
 	return p
 }
 
-// cpuUnder gives the processor time of stacks that a function is in.
 func cpuUnder(p *pprof.Profile, function string) time.Duration {
 	var sum int64
 	for _, s := range p.Sample {
@@ -78,7 +75,7 @@ func inStack(s *pprof.Sample, function string) bool {
 
 // TestCallsThatGiveUpSucceedUnderTheLadder: one is loading a program for the kernel's virtual machine, whose
 // checking takes far longer than it is from tick to tick. Others are setting huge pages aside, running a virtual
-// machine, and asking a file system in user space that gives up what it is told to.
+// machine, and asking a file system in user space that gives up as requested.
 func TestCallsThatGiveUpSucceedUnderTheLadder(t *testing.T) {
 	for _, c := range []struct {
 		call  string
@@ -88,7 +85,7 @@ func TestCallsThatGiveUpSucceedUnderTheLadder(t *testing.T) {
 			t.Run(c.call+"/"+rate, func(t *testing.T) {
 				p := startGivesUp(t, c.call)
 				r := record(t, p.pid, "-F", rate)
-				r.awaitLooks(p.pid)
+				r.awaitSamples(p.pid)
 				p.works(c.calls)
 				s := r.stop()
 				saw := p.verdict()
@@ -96,7 +93,7 @@ func TestCallsThatGiveUpSucceedUnderTheLadder(t *testing.T) {
 				if saw["eintr"]+saw["eagain"]+saw["short"]+saw["other"] != 0 || s.Broken != 0 {
 					t.Errorf("the target saw %v, %d calls were counted as broken", saw, s.Broken)
 				}
-				if s.Restarted == 0 && c.call != "fuse-stat" { // whose calls are short
+				if s.Restarted == 0 && c.call != "fuse-stat" {
 					t.Errorf("no call was begun again: the test shows nothing: %+v", s)
 				}
 				if s.failures() != s.Failed["timeout"]+s.Failed["in-call"] {
@@ -128,7 +125,7 @@ func TestBrokenCallsThatCannotBeRepairedAreRareAndCounted(t *testing.T) {
 			t.Run(call+"/"+rung, func(t *testing.T) {
 				p := startGivesUp(t, call)
 				r := record(t, p.pid, "--rung", rung)
-				r.awaitLooks(p.pid)
+				r.awaitSamples(p.pid)
 				p.works(5000)
 				s := r.stop()
 				saw := p.verdict()
@@ -143,7 +140,9 @@ func TestBrokenCallsThatCannotBeRepairedAreRareAndCounted(t *testing.T) {
 				if rung == "freeze" && harm == 0 {
 					t.Error("no call was harmed: the test shows nothing")
 				}
-				for text, n := range map[string]int64{"interrupted (mkdir": s.Broken, "repeated (mkdirat": s.Told} {
+				for text, n := range map[string]int64{
+					"interrupted by a stop (mkdir": s.Broken, "repeated (mkdirat": s.Told,
+				} {
 					want := n > 0
 					if got := strings.Contains(r.stderr.String(), text); got != want {
 						t.Errorf("the closing line says %q: %v, of %d: %s", text, got, n, r.stderr.String())
@@ -154,12 +153,10 @@ func TestBrokenCallsThatCannotBeRepairedAreRareAndCounted(t *testing.T) {
 	}
 }
 
-// TestReadOnlyLooksLetCallsThatGiveUpSucceedWhenTheyAreTriedAgain: without a restart, the first attempt at a load gives
-// EAGAIN. The next is left alone.
-func TestReadOnlyLooksLetCallsThatGiveUpSucceedWhenTheyAreTriedAgain(t *testing.T) {
+func TestReadOnlySamplesLetCallsThatGiveUpSucceedWhenTheyAreTriedAgain(t *testing.T) {
 	p := startGivesUp(t, "bpf")
 	r := record(t, p.pid, "-F", "99", "--read-only")
-	r.awaitLooks(p.pid)
+	r.awaitSamples(p.pid)
 	p.works(3)
 	s := r.stop()
 	saw := p.verdict()
@@ -173,7 +170,6 @@ func TestReadOnlyLooksLetCallsThatGiveUpSucceedWhenTheyAreTriedAgain(t *testing.
 	}
 }
 
-// TestNoMountOfTheTestsIsLeft: the targets mount file systems in the work directory.
 func TestNoMountOfTheTestsIsLeft(t *testing.T) {
 	mounts, err := os.ReadFile("/proc/self/mounts")
 	if err != nil {

@@ -19,7 +19,7 @@ func TestKilledProfilerLeavesNoTrace(t *testing.T) {
 	p := start(t, "mix", "8")
 	for i := range kills {
 		r := record(t, p.pid)
-		r.awaitLooks(p.pid)
+		r.awaitSamples(p.pid)
 		time.Sleep(time.Duration(rand.IntN(20_000)) * time.Microsecond)
 		checkpoint := i%10 == 0
 		if checkpoint {
@@ -39,8 +39,8 @@ func TestKilledProfilerLeavesNoTrace(t *testing.T) {
 		_ = os.RemoveAll(r.dir)
 	}
 	r := record(t, p.pid)
-	r.awaitLooks(p.pid)
-	p.works(20) // it runs on
+	r.awaitSamples(p.pid)
+	p.works(20)
 	s := r.stop()
 	c := p.verdict()
 	most := residue(kills, s)
@@ -51,7 +51,7 @@ func TestKilledProfilerLeavesNoTrace(t *testing.T) {
 	}
 }
 
-// residue gives how many EINTR the kills can have left: docs/stopping-prywalk.md states what is lost with prywalk
+// residue gives how many EINTR the kills can have left: docs/noticed.md states what is lost with prywalk
 // itself. A kill does it only if a look is between its interrupt and its repair, and would have had to repair. Four
 // threads of the target are frozen at all, so that there are four such looks at a time at the most. The part of the
 // looks that repair is measured by a recording that is not killed. The sum of rare events is more than five times its

@@ -14,7 +14,6 @@ import (
 	pprof "github.com/google/pprof/profile"
 )
 
-// cpu gives the processor time of a process in ticks (fields 14 and 15 of /proc/PID/stat).
 func cpu(pid int) int {
 	text, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	_, rest, _ := strings.Cut(string(text), ") ")
@@ -49,7 +48,7 @@ func TestThousandsOfThreads(t *testing.T) {
 		before[tid] = arrivals(tid)
 	}
 	r := record(t, p.pid)
-	r.awaitLooks(p.pid)
+	r.awaitSamples(p.pid)
 	r.until("everybody is looked at", everybody(threads(p.pid)))
 	p.works(5)
 	s := r.stop()
@@ -79,12 +78,11 @@ func TestThousandsOfThreads(t *testing.T) {
 
 func TestTargetAtItsDescriptorLimit(t *testing.T) {
 	p := start(t, "mix", "4", "files")
-	if s := p.lookedAt(); s.Samples == 0 {
+	if s := p.sampled(); s.Samples == 0 {
 		t.Errorf("%+v", s)
 	}
 }
 
-// limited makes a recorder that a shell gives a limit to.
 func limited(t *testing.T, limit string, args ...string) *recorder {
 	t.Helper()
 	r := prepare(t, nil, args...)
@@ -97,7 +95,7 @@ func TestProfilerAtItsDescriptorLimit(t *testing.T) {
 	p := start(t, "mix", "200")
 	r := limited(t, "ulimit -n 64", "-p", strconv.Itoa(p.pid))
 	r.start()
-	awaitFreeze(t, p.pid)
+	awaitStop(t, p.pid)
 	r.until("everybody is looked at", everybody(threads(p.pid)))
 	p.works(5)
 	s := r.stop()
@@ -131,7 +129,7 @@ func TestProfilerOutOfDisk(t *testing.T) {
 	p := start(t, "mix", "300")
 	small := limited(t, "ulimit -f 4", "-p", strconv.Itoa(p.pid))
 	small.start()
-	small.awaitLooks(p.pid)
+	small.awaitSamples(p.pid)
 	small.signal(syscall.SIGUSR1) // a checkpoint that fails must not end the recording
 	p.works(5)
 	select {
@@ -150,7 +148,6 @@ func TestProfilerOutOfDisk(t *testing.T) {
 	checkMix(t, p)
 }
 
-// outOfDisk records onto a file system that is too small.
 func outOfDisk(t *testing.T, p *target) {
 	t.Helper()
 	r := prepare(t, nil, "-p", strconv.Itoa(p.pid), "-d", "1")

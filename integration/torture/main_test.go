@@ -15,12 +15,9 @@ import (
 )
 
 var (
-	// work is a directory of this run that other users can enter.
-	work string
-	// binary is the prywalk under test.
+	work   string
 	binary string
-	// long asks for the long form.
-	long = os.Getenv("TORTURE") == "long"
+	long   = os.Getenv("TORTURE") == "long"
 )
 
 func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
@@ -49,7 +46,6 @@ var (
 	compiled  = map[string]bool{}
 )
 
-// compile gives the program that src/NAME.c and src/NAME_*.c make, or the Go program src/NAME.
 func compile(t *testing.T, name string) string {
 	t.Helper()
 	compileMu.Lock()

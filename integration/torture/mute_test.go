@@ -36,7 +36,6 @@ func mute(t *testing.T, args ...string) *target {
 	return start(t, "mute", append(args, lib)...)
 }
 
-// ends waits for a command, and says what it hangs in if it does not end.
 func ends(t *testing.T, cmd *exec.Cmd) error {
 	t.Helper()
 	ended := make(chan error, 1)
@@ -50,7 +49,6 @@ func ends(t *testing.T, cmd *exec.Cmd) error {
 	}
 }
 
-// TestFileSystemThatDoesNotAnswerHoldsNothingUp: by its duration and by a signal it ends, and says what it gave up.
 func TestFileSystemThatDoesNotAnswerHoldsNothingUp(t *testing.T) {
 	p := mute(t)
 	for _, how := range []string{"duration", "signal"} {
@@ -67,7 +65,7 @@ func TestFileSystemThatDoesNotAnswerHoldsNothingUp(t *testing.T) {
 				t.Fatal(err)
 			}
 			if how == "signal" {
-				time.Sleep(3 * time.Second) // nothing relies on it
+				time.Sleep(3 * time.Second)
 				_ = cmd.Process.Signal(syscall.SIGINT)
 			}
 			if err := ends(t, cmd); err != nil {
@@ -86,7 +84,6 @@ func TestFileSystemThatDoesNotAnswerHoldsNothingUp(t *testing.T) {
 	}
 }
 
-// TestFilesOnFUSEAreRead: what answers is read, in a process of its own.
 func TestFilesOnFUSEAreRead(t *testing.T) {
 	p := mute(t, "answer")
 	out, err := exec.Command(binary, "dump", "-p", strconv.Itoa(p.pid)).CombinedOutput()
@@ -95,7 +92,6 @@ func TestFilesOnFUSEAreRead(t *testing.T) {
 	}
 }
 
-// spins checks that a recording has the thread that runs the library's code.
 func spins(t *testing.T, file string) {
 	t.Helper()
 	f, err := os.Open(file)

@@ -32,8 +32,7 @@ func (r *recorder) stopWhole(target int) {
 	})
 }
 
-// awaitFreeze waits until a thread of the process is seen in the middle of a look.
-func awaitFreeze(t *testing.T, pid int) {
+func awaitStop(t *testing.T, pid int) {
 	t.Helper()
 	await(t, "a thread is frozen", func() bool {
 		for range 1000 {
@@ -57,7 +56,7 @@ func TestAnotherProcessUnderTheSameNumberIsNotSampled(t *testing.T) {
 			p := start(t, "mix", "4")
 			r := limited(t, limit, "-p", strconv.Itoa(p.pid))
 			r.start()
-			awaitFreeze(t, p.pid)
+			awaitStop(t, p.pid)
 			r.stopWhole(p.pid)
 			p.kill()
 			heir := start(t, "heir", strconv.Itoa(p.pid))

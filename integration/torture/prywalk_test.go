@@ -21,7 +21,6 @@ import (
 	pprof "github.com/google/pprof/profile"
 )
 
-// stats is what --stats writes, as far as it is needed here.
 type stats struct {
 	Ticks     int64            `json:"ticks"`
 	Inferred  int64            `json:"inferred"`
@@ -40,7 +39,6 @@ type stats struct {
 	Seconds   float64          `json:"duration_s"`
 }
 
-// failures adds up the looks that gave nothing.
 func (s *stats) failures() (n int64) {
 	for _, v := range s.Failed {
 		n += v
@@ -48,7 +46,7 @@ func (s *stats) failures() (n int64) {
 	return n
 }
 
-// queuedOnly tells that the looks that gave nothing, but for those with a given reason, are of threads that did not
+// queuedOnly reports that the samples that gave nothing, but for those with a given reason, are of threads that did not
 // get a processor in time. That is within two seconds, or before the recording ended.
 func (s *stats) queuedOnly(but string) bool {
 	n := s.failures() - s.Failed["timeout"]
@@ -67,7 +65,6 @@ func (s *stats) complete(t *testing.T, threads int64) {
 	}
 }
 
-// recorder is a running prywalk record.
 type recorder struct {
 	t      *testing.T
 	cmd    *exec.Cmd
@@ -78,13 +75,11 @@ type recorder struct {
 	err    error
 }
 
-// record looks at a process at 1,000 Hz until stop.
 func record(t *testing.T, pid int, args ...string) *recorder {
 	t.Helper()
 	return recordAs(t, nil, append([]string{"-p", strconv.Itoa(pid)}, args...)...)
 }
 
-// recordAs runs prywalk record with a credential of its own; -o and --stats are given.
 func recordAs(t *testing.T, attr *syscall.SysProcAttr, args ...string) *recorder {
 	t.Helper()
 	r := prepare(t, attr, args...)
@@ -92,14 +87,13 @@ func recordAs(t *testing.T, attr *syscall.SysProcAttr, args ...string) *recorder
 	return r
 }
 
-// prepare makes a recorder that is not started yet.
 func prepare(t *testing.T, attr *syscall.SysProcAttr, args ...string) *recorder {
 	t.Helper()
 	dir, err := os.MkdirTemp(work, "record-")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(dir, 0o777); err != nil { // whoever it runs as
+	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
 	r := &recorder{t: t, dir: dir, file: filepath.Join(dir, "r.pb.gz"), ended: make(chan struct{})}
@@ -122,15 +116,13 @@ func (r *recorder) start() {
 		close(r.ended)
 	}()
 	r.t.Cleanup(func() {
-		_ = r.cmd.Process.Kill() // mostly it has ended
+		_ = r.cmd.Process.Kill()
 		<-r.ended
 	})
 }
 
-// signal sends a signal, unless it has ended.
 func (r *recorder) signal(s syscall.Signal) { _ = r.cmd.Process.Signal(s) }
 
-// wait waits for the end and gives the exit status.
 func (r *recorder) wait() int {
 	r.t.Helper()
 	for used, since := cpu(r.cmd.Process.Pid), time.Now(); ; {
@@ -155,14 +147,12 @@ func (r *recorder) wait() int {
 	return r.cmd.ProcessState.ExitCode()
 }
 
-// stop ends the recording as Ctrl-C does and gives what it has done.
 func (r *recorder) stop() stats {
 	r.t.Helper()
 	r.signal(syscall.SIGINT)
 	return r.result()
 }
 
-// result waits for the end of a recording and gives what it has done.
 func (r *recorder) result() (s stats) {
 	r.t.Helper()
 	if code := r.wait(); code != 0 {
@@ -171,7 +161,6 @@ func (r *recorder) result() (s stats) {
 	return r.statistics()
 }
 
-// statistics gives what a recording that has ended has done.
 func (r *recorder) statistics() (s stats) {
 	r.t.Helper()
 	text, err := os.ReadFile(filepath.Join(r.dir, "stats.json"))
@@ -184,7 +173,6 @@ func (r *recorder) statistics() (s stats) {
 	return s
 }
 
-// opens checks that the recording can be read.
 func (r *recorder) opens() {
 	r.t.Helper()
 	if out, err := exec.Command(binary, "report", r.file).CombinedOutput(); err != nil {
@@ -192,7 +180,6 @@ func (r *recorder) opens() {
 	}
 }
 
-// profile gives the recording.
 func (r *recorder) profile() *pprof.Profile {
 	r.t.Helper()
 	file, err := os.Open(r.file)
@@ -207,7 +194,6 @@ func (r *recorder) profile() *pprof.Profile {
 	return p
 }
 
-// samplesOf gives the samples of a thread and the states in which it was seen.
 func samplesOf(p *pprof.Profile, tid int) (n int64, states map[string]bool) {
 	states = map[string]bool{}
 	for _, s := range p.Sample {
@@ -219,7 +205,6 @@ func samplesOf(p *pprof.Profile, tid int) (n int64, states map[string]bool) {
 	return n, states
 }
 
-// until waits for a checkpoint that holds what is wanted. Prywalk looks at its target already.
 func (r *recorder) until(what string, holds func(*pprof.Profile) bool) {
 	r.t.Helper()
 	follower := checkpoint.Follow(r.cmd.Process, r.file)
@@ -236,7 +221,6 @@ func (r *recorder) until(what string, holds func(*pprof.Profile) bool) {
 	})
 }
 
-// everybody waits until each of some threads was looked at.
 func everybody(tids []int) func(*pprof.Profile) bool {
 	return func(p *pprof.Profile) bool {
 		seen := map[int64]bool{}
@@ -249,7 +233,6 @@ func everybody(tids []int) func(*pprof.Profile) bool {
 	}
 }
 
-// anybody waits until a thread that runs, and one that sleeps, were looked at.
 func anybody(p *pprof.Profile) bool {
 	states := map[string]bool{}
 	for _, s := range p.Sample {
@@ -258,8 +241,7 @@ func anybody(p *pprof.Profile) bool {
 	return states["running"] && states["sleeping"]
 }
 
-// awaitLooks waits until prywalk has opened files of the process's threads: it looks from then on.
-func (r *recorder) awaitLooks(pid int) {
+func (r *recorder) awaitSamples(pid int) {
 	r.t.Helper()
 	want := "/proc/" + strconv.Itoa(pid) + "/task/"
 	fds := filepath.Join("/proc", strconv.Itoa(r.cmd.Process.Pid), "fd")

@@ -21,7 +21,7 @@ func TestRareInterfacesWorkOn(t *testing.T) {
 					t.Skip("this kernel, user or machine has no such interface")
 				}
 				r := record(t, p.pid, "--engine", engine, "-F", "500")
-				r.awaitLooks(p.pid)
+				r.awaitSamples(p.pid)
 				p.works(10)
 				ctx, cancel := context.WithTimeout(t.Context(), patience)
 				defer cancel()

@@ -13,10 +13,8 @@ import (
 )
 
 var (
-	// ofProcess is a call that walks a path below /proc/PID.
 	ofProcess = regexp.MustCompile(`^(openat|readlinkat)\(AT_FDCWD, "/proc/\d`)
-	// ofThread is a call that opens a file in a directory that is held.
-	ofThread = regexp.MustCompile(`^openat\(\d+, "(stat|schedstat|status|syscall)"`)
+	ofThread  = regexp.MustCompile(`^openat\(\d+, "(stat|schedstat|status|syscall)"`)
 	// realTime is the call with which a tracer gets its priority; its watchdog has the next higher one.
 	realTime = regexp.MustCompile(`^sched_setattr\(0, .*SCHED_FIFO.*sched_priority=[15]\b.*= 0`)
 	ordinary = regexp.MustCompile(`^sched_setattr\(0, .*SCHED_OTHER.*= 0`)
@@ -52,7 +50,6 @@ func TestTracerWithARealTimePriorityWalksNoPathOfAProcess(t *testing.T) {
 	}
 }
 
-// checkWalks goes through the calls of all threads, as strace prints them.
 func checkWalks(t *testing.T, calls string) {
 	t.Helper()
 	tracer, raised, held, elsewhere := "", false, 0, 0

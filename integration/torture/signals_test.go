@@ -73,7 +73,7 @@ func TestNoSignalOfAGoProgramIsLost(t *testing.T) {
 				t.Setenv("GODEBUG", strings.TrimPrefix(env, "GODEBUG="))
 				p := start(t, "urgent", mode)
 				r := record(t, p.pid, "--rung", rung)
-				r.awaitLooks(p.pid)
+				r.awaitSamples(p.pid)
 				p.works(map[string]int64{"exact": 1000, "collect": 20}[mode])
 				s := r.stop()
 				c := p.verdict()
@@ -92,7 +92,7 @@ func TestJobControlIsSeenByTheParentAsWithoutALook(t *testing.T) {
 		t.Run(rung, func(t *testing.T) {
 			p := start(t, "jobs", "60")
 			r := record(t, p.pid, "--rung", rung)
-			r.awaitLooks(p.pid)
+			r.awaitSamples(p.pid)
 			if _, err := p.in.Write([]byte("g")); err != nil {
 				t.Fatal(err)
 			}

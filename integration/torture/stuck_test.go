@@ -20,7 +20,6 @@ import (
 // patience bounds how long tests wait for what must come. How soon it comes is up to the machine.
 const patience = 4 * time.Minute
 
-// await waits for a state of things.
 func await(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !holds(); time.Sleep(time.Millisecond) {
@@ -30,7 +29,6 @@ func await(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// named gives the threads that a target has announced, by name.
 func (p *target) named() map[string]int {
 	all := map[string]int{}
 	for _, line := range p.lines {
@@ -43,8 +41,8 @@ func (p *target) named() map[string]int {
 	return all
 }
 
-// rate gives how often a rung may look at targets whose calls are to time out after 5 ms. Each freeze begins an
-// epoll_wait's time-out anew (docs/blocking-calls.md), so that one that falls due every millisecond keeps it from
+// rate gives how often a rung may look at targets whose calls are to time out after 5 ms. Each freeze restarts an
+// epoll_wait's time-out (docs/system-calls.md), so that one that falls due every millisecond keeps it from
 // ever ending, unless five are missed in a row.
 func rate(rung string) string {
 	if rung == "freeze" {
@@ -53,8 +51,6 @@ func rate(rung string) string {
 	return "1000"
 }
 
-// TestThreadsThatCannotStopHoldNothingUp: threads in page faults that are held open, one of them in
-// state D, and a vfork parent.
 func TestThreadsThatCannotStopHoldNothingUp(t *testing.T) {
 	needRoot(t) // faults of the kernel's are held open for root only
 	for _, rung := range rungs {
@@ -65,7 +61,7 @@ func TestThreadsThatCannotStopHoldNothingUp(t *testing.T) {
 				await(t, name+" in state "+want, func() bool { return strings.HasPrefix(status(tids[name], "State"), want) })
 			}
 			r := record(t, p.pid, "--rung", rung, "-F", rate(rung))
-			r.awaitLooks(p.pid)
+			r.awaitSamples(p.pid)
 			// So that looks are given up: each was waited for for two seconds, by a prywalk that may itself
 			// have waited for a processor.
 			r.until("four seconds are over", func(p *pprof.Profile) bool { return p.DurationNanos > 4500e6 })
@@ -97,14 +93,12 @@ func TestThreadsThatCannotStopHoldNothingUp(t *testing.T) {
 	}
 }
 
-// TestZombieThreadsAreCountedAndHoldNothingUp: threads that have ended and of which their tracer has not
-// taken note, and a first thread that has ended.
 func TestZombieThreadsAreCountedAndHoldNothingUp(t *testing.T) {
 	for _, rung := range rungs {
 		t.Run(rung, func(t *testing.T) {
 			p := start(t, "zombies")
 			r := record(t, p.pid, "--rung", rung, "-F", rate(rung))
-			r.awaitLooks(p.pid)
+			r.awaitSamples(p.pid)
 			p.works(5)
 			s := r.stop()
 			t.Logf("%+v", s)
@@ -127,11 +121,10 @@ func TestZombieThreadsAreCountedAndHoldNothingUp(t *testing.T) {
 	}
 }
 
-// freezer is a control group that can be frozen.
 type freezer struct {
 	t                  *testing.T
 	dir                string
-	file, freeze, thaw string // what to write where
+	file, freeze, thaw string
 	report, is         string // the file that says so, and the line
 	uninterruptible    bool   // its tasks are in state D then
 }
@@ -183,7 +176,6 @@ func (g *freezer) write(file, text string) {
 
 func (g *freezer) set(state string) { g.write(g.file, state) }
 
-// freezeAll freezes the group and waits until it is frozen.
 func (g *freezer) freezeAll() {
 	g.t.Helper()
 	g.set(g.freeze)
@@ -193,9 +185,7 @@ func (g *freezer) freezeAll() {
 	})
 }
 
-// TestFrozenControlGroupHoldsNothingUp: one that was frozen before the recording began, and one that is
-// while threads are asked to stop.
-func TestFrozenControlGroupHoldsNothingUp(t *testing.T) {
+func TestStoppedControlGroupHoldsNothingUp(t *testing.T) {
 	needRoot(t)
 	groups := freezers(t)
 	if len(groups) == 0 {
@@ -208,7 +198,7 @@ func TestFrozenControlGroupHoldsNothingUp(t *testing.T) {
 					g.t = t
 					p := start(t, "mix", "4")
 					g.write("cgroup.procs", strconv.Itoa(p.pid))
-					s := recordFrozen(t, g, p, rung, when == "before")
+					s := recordStopped(t, g, p, rung, when == "before")
 					t.Logf("%+v", s)
 					unharmed(t, p.pid)
 					g.set(g.thaw)
@@ -225,12 +215,11 @@ func TestFrozenControlGroupHoldsNothingUp(t *testing.T) {
 	}
 }
 
-// recordFrozen records a target whose control group is frozen before or meanwhile.
-func recordFrozen(t *testing.T, g *freezer, p *target, rung string, before bool) stats {
+func recordStopped(t *testing.T, g *freezer, p *target, rung string, before bool) stats {
 	t.Helper()
 	if !before {
 		r := record(t, p.pid, "--rung", rung)
-		r.awaitLooks(p.pid)
+		r.awaitSamples(p.pid)
 		g.freezeAll()
 		r.signal(syscall.SIGINT)
 		code, s := r.wait(), r.statistics()

@@ -29,14 +29,13 @@ const (
 const (
 	none  = "—"
 	kept  = "kept"
-	again = "anew" // begins anew at each freeze
+	again = "restarts"
 )
 
-// effect is a row of the table in docs/blocking-calls.md. A call with a time-out is measured with it too,
+// effect is a row of the table in docs/system-calls.md. A call with a time-out is measured with it too,
 // by the name with "+t".
 type effect struct{ call, freeze, timeout string }
 
-// effects are what a freeze does to each call of src/calls.c.
 var effects = []effect{
 	{"epoll_wait", restarted, again},
 	{"epoll_pwait", restarted, again},
@@ -106,10 +105,9 @@ var effects = []effect{
 	{"fallocate/tmpfs,32M", continues, none},
 }
 
-// seen is what the looks found of one thread.
 type seen struct {
 	name              string
-	frozen            int
+	stopped           int
 	restarted, broken int
 	last              int64 // when it was frozen last
 	gaps              int   // spans without a freeze that a whole time-out fits into
@@ -117,14 +115,13 @@ type seen struct {
 }
 
 const (
-	tableTimeout = 150 * time.Millisecond // at first
-	tableRounds  = 30                     // at least
-	tableFreezes = 10                     // of each thread, at least
-	// tableTimeouts is how often a time-out that is kept ends meanwhile.
+	tableTimeout  = 150 * time.Millisecond
+	tableRounds   = 30
+	tableStops    = 10 // of each thread, at least
 	tableTimeouts = 20
 	// roundingErrors is how many more can have ended than there were gaps for: at the ends of some gaps.
 	roundingErrors = 3
-	// tooManyGaps are so many that a time-out that is kept cannot be told from one that begins anew.
+	// tooManyGaps are so many that a time-out that is kept cannot be distinguished from one that begins again.
 	tooManyGaps = 6
 )
 
@@ -142,7 +139,7 @@ func freezeAll(t *testing.T, p *target, asleep bool, limit time.Duration, begun 
 		}
 	}
 	err := ptrace.Run(ptrace.Options{}, func(c *ptrace.Controller) error {
-		few := func(s *seen) bool { return s.frozen < tableFreezes } // on a busy machine few are asleep at any moment
+		few := func(s *seen) bool { return s.stopped < tableStops } // on a busy machine few are asleep at any moment
 		for begin, n := time.Now(), 0; n < tableRounds || time.Since(begin) < tableTimeouts*limit ||
 			slices.ContainsFunc(all, few) && time.Since(begin) < patience; n++ {
 			for i, s := range all {
@@ -165,11 +162,11 @@ func freezeAll(t *testing.T, p *target, asleep bool, limit time.Duration, begun 
 
 func (s *seen) freeze(c *ptrace.Controller, tid int) error {
 	var stop ptrace.Stop
-	if err := c.Freeze(tid, procmem.Now()+int64(10*time.Second), &ptrace.Request{}, &stop); err != nil {
+	if err := c.StopThread(tid, procmem.Now()+int64(10*time.Second), &ptrace.Request{}, &stop); err != nil {
 		return fmt.Errorf("%s: %w", s.name, err)
 	}
-	s.unfrozen(stop.Detach)
-	s.frozen++
+	s.running(stop.Detach)
+	s.stopped++
 	if stop.Restarted {
 		s.restarted++
 	}
@@ -179,8 +176,7 @@ func (s *seen) freeze(c *ptrace.Controller, tid int) error {
 	return nil
 }
 
-// unfrozen counts how often a time-out can have ended since the last freeze.
-func (s *seen) unfrozen(until int64) {
+func (s *seen) running(until int64) {
 	s.gaps += int((until - s.last) / (int64(s.limit) * 9 / 10))
 	s.last = until
 }
@@ -202,13 +198,12 @@ func (s *seen) verdict(counts map[string]int64) string {
 	return continues
 }
 
-// ended is how often the time-out of a call has ended.
 func (s *seen) ended(counts map[string]int64) int64 {
 	return counts[s.name+".expired"] + counts[s.name+".changed"]
 }
 
 // unclear reports whether a time-out has ended more often than there were gaps for, but hardly. One that begins
-// anew, with rounding errors, or one that is kept, of a thread that waited for a processor each time.
+// again, with rounding errors, or one that is kept, of a thread that waited for a processor each time.
 func (s *seen) unclear(counts map[string]int64) bool {
 	n := s.ended(counts) - int64(s.gaps)
 	return n > 0 && n <= roundingErrors
@@ -222,29 +217,28 @@ func (s *seen) timeout(counts map[string]int64) string {
 	return again
 }
 
-// freezeGroup freezes the threads of a group and gives what the target says of its calls. On a busy machine freezes
+// stopGroup freezes the threads of a group and gives what the target says of its calls. On a busy machine freezes
 // are far between: then the time-outs are made longer.
-func freezeGroup(t *testing.T, group string) (all []*seen, counts map[string]int64) {
+func stopGroup(t *testing.T, group string) (all []*seen, counts map[string]int64) {
 	t.Helper()
 	for limit := tableTimeout; ; limit *= 4 {
 		begun := procmem.Now()
 		p := start(t, "calls", group, "60000", fmt.Sprint(limit.Milliseconds()))
 		all = freezeAll(t, p, group != "run", limit, begun)
 		counts = p.verdict()
-		end, told := procmem.Now(), true
+		end, reported := procmem.Now(), true
 		for _, s := range all {
-			s.unfrozen(end)
+			s.running(end)
 			if strings.HasSuffix(s.name, "+t") && (s.gaps > tooManyGaps || s.unclear(counts)) {
-				told = false
+				reported = false
 			}
 		}
-		if told || limit > 2*time.Second {
+		if reported || limit > 2*time.Second {
 			return all, counts
 		}
 	}
 }
 
-// TORTURE_FREEZES makes it go on until there were so many freezes: make torture-freezes.
 func TestWhatAFreezeDoesToEachCall(t *testing.T) {
 	wanted := int64(1)
 	if v := os.Getenv("TORTURE_FREEZES"); v != "" {
@@ -253,21 +247,21 @@ func TestWhatAFreezeDoesToEachCall(t *testing.T) {
 			t.Fatalf("TORTURE_FREEZES=%s: it is to be a number of freezes", v)
 		}
 	}
-	for round, frozen := 1, int64(0); frozen < wanted && !t.Failed(); round++ {
-		frozen += freezeEachCall(t)
-		t.Logf("round %d: %d freezes", round, frozen)
+	for round, stopped := 1, int64(0); stopped < wanted && !t.Failed(); round++ {
+		stopped += stopInEachCall(t)
+		t.Logf("round %d: %d freezes", round, stopped)
 	}
 }
 
-// freezeEachCall freezes a thread in each call again and again, compares what that does to it with the table, and
+// stopInEachCall freezes a thread in each call again and again, compares what that does to it with the table, and
 // gives the number of freezes.
-func freezeEachCall(t *testing.T) (frozen int64) {
+func stopInEachCall(t *testing.T) (stopped int64) {
 	t.Helper()
 	found := map[string]effect{}
 	for _, group := range []string{"wait", "partial", "run"} {
-		all, counts := freezeGroup(t, group)
+		all, counts := stopGroup(t, group)
 		for _, s := range all {
-			frozen += int64(s.frozen)
+			stopped += int64(s.stopped)
 			name, timed := strings.CutSuffix(s.name, "+t")
 			e, ok := found[name]
 			if !ok {
@@ -281,11 +275,11 @@ func freezeEachCall(t *testing.T) (frozen int64) {
 			}
 			found[name] = e
 			if v := s.verdict(counts); v == interrupt || v == restarted {
-				t.Logf("%s: %d frozen, %d restarted, %d broken; the target: %d done, %d expired, %d EINTR", s.name, s.frozen,
+				t.Logf("%s: %d frozen, %d restarted, %d broken; the target: %d done, %d expired, %d EINTR", s.name, s.stopped,
 					s.restarted, s.broken, counts[s.name+".done"], counts[s.name+".expired"], counts[s.name+".broken"])
 			}
-			if s.frozen < tableFreezes {
-				t.Errorf("%s was frozen only %d times", s.name, s.frozen)
+			if s.stopped < tableStops {
+				t.Errorf("%s was frozen only %d times", s.name, s.stopped)
 			}
 		}
 	}
@@ -298,31 +292,34 @@ func freezeEachCall(t *testing.T) (frozen int64) {
 	for name, e := range found {
 		t.Errorf("%s is not in the table: %+v", name, e)
 	}
-	return frozen
+	return stopped
 }
 
 func TestTheTableOfBlockingCallsIsTrue(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "blocking-calls.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "system-calls.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	_, table, _ := strings.Cut(string(text), "\n| at a stop | time-out | calls |\n| --- | --- | --- |\n")
+	table, _, _ = strings.Cut(table, "\n\n")
 	rows := map[string]effect{}
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(table) {
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
-		if len(cells) < 5 || !strings.HasPrefix(cells[0], " `") {
+		if len(cells) != 3 {
+			t.Errorf("not a row of three cells: %s", line)
 			continue
 		}
-		for i := range cells {
-			cells[i] = strings.Trim(strings.TrimSpace(cells[i]), "`")
+		for _, call := range strings.Split(cells[2], "`, `") {
+			call = strings.Trim(call, " `")
+			rows[call] = effect{call, strings.TrimSpace(cells[0]), strings.TrimSpace(cells[1])}
 		}
-		rows[cells[0]] = effect{cells[0], cells[2], cells[3]}
 	}
 	for _, want := range effects {
 		if rows[want.call] != want {
-			t.Errorf("docs/blocking-calls.md says %+v, the tests %+v", rows[want.call], want)
+			t.Errorf("docs/system-calls.md says %+v, the tests %+v", rows[want.call], want)
 		}
 	}
 	if len(rows) != len(effects) {
-		t.Errorf("docs/blocking-calls.md has %d rows, the tests %d", len(rows), len(effects))
+		t.Errorf("docs/system-calls.md has %d calls, the tests %d", len(rows), len(effects))
 	}
 }

@@ -15,10 +15,8 @@ import (
 	"time"
 )
 
-// nobody is the user and group that tests run programs as which must not be root.
 const nobody = 65534
 
-// target is a running program of src.
 type target struct {
 	t     *testing.T
 	cmd   *exec.Cmd
@@ -28,7 +26,6 @@ type target struct {
 	pid   int      // the process to look at: what it said as "pid", else itself
 }
 
-// start starts a target and waits until it is ready.
 func start(t *testing.T, name string, args ...string) *target {
 	t.Helper()
 	return startAs(t, nil, name, args...)
@@ -61,9 +58,8 @@ func startAs(t *testing.T, attr *syscall.SysProcAttr, name string, args ...strin
 	return p
 }
 
-// kill ends the target and all that it has started.
 func (p *target) kill() {
-	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // it may have ended
+	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
 	_ = p.cmd.Wait()
 }
 
@@ -84,7 +80,6 @@ func (p *target) awaitReady() {
 	}
 }
 
-// progress asks the target how much it has done.
 func (p *target) progress() int64 {
 	p.t.Helper()
 	if _, err := p.in.Write([]byte("?")); err != nil {
@@ -121,7 +116,6 @@ func (p *target) works(more int64) {
 	}
 }
 
-// verdict ends the target's work and gives what it says. One that hangs fails the test.
 func (p *target) verdict() map[string]int64 {
 	p.t.Helper()
 	timer := time.AfterFunc(patience, func() {
@@ -146,7 +140,6 @@ func (p *target) verdict() map[string]int64 {
 	return counts
 }
 
-// threads lists the threads of a process.
 func threads(pid int) []int {
 	entries, _ := os.ReadDir(filepath.Join("/proc", strconv.Itoa(pid), "task"))
 	var tids []int
@@ -158,7 +151,6 @@ func threads(pid int) []int {
 	return tids
 }
 
-// status gives a field of /proc/TID/status, "" if the thread is gone.
 func status(tid int, field string) string {
 	text, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(tid), "status"))
 	for line := range strings.Lines(string(text)) {
@@ -169,7 +161,6 @@ func status(tid int, field string) string {
 	return ""
 }
 
-// describe tells in which states the threads of a process are.
 func describe(pid int) string {
 	var b strings.Builder
 	for _, tid := range threads(pid) {
@@ -180,7 +171,6 @@ func describe(pid int) string {
 	return b.String()
 }
 
-// unharmed checks that no thread of a process is stopped or traced.
 func unharmed(t *testing.T, pid int) {
 	t.Helper()
 	for _, tid := range threads(pid) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package account tells what a run of the sampler did: in a line for people, in the line that a recording keeps, and as
-// the object of --stats.
+// Package account describes what a run of the sampler did: in a line for people, in a recording's comment, and as the
+// object of --stats.
 package account
 
 import (
@@ -22,7 +22,7 @@ func brief(s *runstats.Stats) string {
 		shortRuns(s) + harm(s) + lost(s)
 }
 
-// overhead says what the run has cost: the longest pause of a thread, and prywalk's own CPU time.
+// overhead gives the run's cost: the longest pause of a thread, and prywalk's CPU time.
 func overhead(s *runstats.Stats) string {
 	return fmt.Sprintf("%s, prywalk used %.2f s CPU", pauses(s), s.SelfCPU)
 }
@@ -30,7 +30,7 @@ func overhead(s *runstats.Stats) string {
 // fairShare is the part of the rate that every thread should get.
 const fairShare = 0.8
 
-// slowest gives the sampling rate of the thread with the fewest samples, where that is less than the run's.
+// slowest gives the least sampling rate of a thread, if below the run's.
 func slowest(s *runstats.Stats) string {
 	if s.SlowestThread <= 0 || s.SlowestThread > fairShare*s.Freq {
 		return ""
@@ -38,7 +38,7 @@ func slowest(s *runstats.Stats) string {
 	return fmt.Sprintf(", the thread that was sampled least got %.1f samples/s", s.SlowestThread)
 }
 
-// muchStack is from how many bytes on the copy of a stack is what makes a pause long.
+// bytes of stack copy from which it is what makes a pause long
 const muchStack = 256 << 10
 
 // pauses gives the longest pause of a thread, and what 99% of the pauses stay below.
@@ -76,7 +76,6 @@ func micros(ns int64) string {
 	return text[:at] + " " + text[at:]
 }
 
-// threeDigits rounds a time in nanoseconds for people.
 func threeDigits(ns int64) time.Duration {
 	unit := int64(1)
 	for ns/unit >= 1000 {
@@ -85,7 +84,7 @@ func threeDigits(ns int64) time.Duration {
 	return time.Duration((ns + unit/2) / unit * unit)
 }
 
-// failures tells the looks that failed and should not have, and the processes that were not opened.
+// failures gives the unexpected failures of samples, and the processes that were not opened.
 func failures(s *runstats.Stats) (text string) {
 	if failed := remarkable(s.Failed); len(failed) > 0 {
 		text = fmt.Sprintf(", %s failed%s", Plural(Sum(failed), "sample"), Reasons(failed))
@@ -94,10 +93,13 @@ func failures(s *runstats.Stats) (text string) {
 		text += fmt.Sprintf(", %s not opened (too many open files in prywalk: raise its limit, ulimit -n 4096)",
 			Plural(n, "started process"))
 	}
+	if n := Sum(s.Refused); n > 0 {
+		text += fmt.Sprintf(", %s left out%s", Plural(n, "selected process"), Reasons(s.Refused))
+	}
 	return text
 }
 
-// unobserved says for how long nobody was looked at, "" if there was no such time worth a word.
+// unobserved gives the time without observations, "" if negligible.
 func unobserved(s *runstats.Stats, before string) string {
 	var b strings.Builder
 	if s.NotObserved >= leastToTell {
@@ -110,7 +112,7 @@ func unobserved(s *runstats.Stats, before string) string {
 	return b.String()
 }
 
-// underQuota says that the rate was lowered because prywalk itself has a CPU quota, "" if it was not.
+// underQuota reports a rate lowered for prywalk's own CPU quota, "" if it was not.
 func underQuota(s *runstats.Stats, before string) string {
 	if s.Quota == 0 || s.QuotaWithheld == 0 && s.Freq > 0.9*s.FreqAsked {
 		return ""
@@ -119,10 +121,9 @@ func underQuota(s *runstats.Stats, before string) string {
 		before, percentage(s.Quota), Plural(s.QuotaWithheld, "sampling tick"))
 }
 
-// leastToTell is the least time without looks that people are told of, in seconds.
+// leastToTell is the shortest reported time without observations, in seconds.
 const leastToTell = 0.05
 
-// lengths is the histogram of the freezes.
 func lengths(s *runstats.Stats) string {
 	var b strings.Builder
 	for _, k := range s.Freezes {
@@ -133,7 +134,6 @@ func lengths(s *runstats.Stats) string {
 	return b.String()
 }
 
-// longCauses says why freezes were long.
 func longCauses(s *runstats.Stats) string {
 	counts := map[string]int64{}
 	for cause, l := range s.Long {
@@ -188,10 +188,10 @@ func Closing(s *runstats.Stats, path string) string {
 		Plural(s.Samples, "sample"), threads, s.Seconds, s.Freq, completeCPU(s), overhead(s), path)
 }
 
-// Notes are the remarks that record makes before its closing line, the most important first; none for a run like most.
+// Notes are record's remarks before its closing line, the most important first.
 func Notes(s *runstats.Stats) (notes []string) {
 	for _, text := range []string{
-		unobserved(s, ""), failures(s), harm(s), underQuota(s, ""), unmet(s, ""), whyIncomplete(s), lost(s), byBoth(s),
+		unobserved(s, ""), failures(s), harm(s), underQuota(s, ""), undiscovered(s, ""), whyIncomplete(s), lost(s), byBoth(s),
 		slowest(s), shortRuns(s),
 	} {
 		if text != "" {
@@ -201,8 +201,8 @@ func Notes(s *runstats.Stats) (notes []string) {
 	return notes
 }
 
-// byBoth says which processes and threads were stopped though the kernel samples, and which should have been; "" if
-// there were none.
+// byBoth lists processes and threads that were stopped although the kernel samples, and that should have been; "" if
+// none.
 func byBoth(s *runstats.Stats) string {
 	if s.EngineNote == "" || s.Engine == "ptrace" {
 		return ""
@@ -210,14 +210,13 @@ func byBoth(s *runstats.Stats) string {
 	return ", " + s.EngineNote
 }
 
-// leastUnmet is the least share of the processor time, of those that nobody met, that people are told of.
-const leastUnmet = 0.02
+// leastUndiscovered is the least reported share of CPU time of unobserved processes.
+const leastUndiscovered = 0.02
 
-// unmet says how much processor time has no function because those who used it were born and gone unseen, "" if that
-// is not worth a word.
-func unmet(s *runstats.Stats, before string) string {
+// unmet reports CPU time without functions, of processes that started and ended unobserved; "" if negligible.
+func undiscovered(s *runstats.Stats, before string) string {
 	lost := s.ShortLivedCPU + s.ExitedUnseenCPU
-	if lost < leastToTell || lost < leastUnmet*s.ProfiledCPU {
+	if lost < leastToTell || lost < leastUndiscovered*s.ProfiledCPU {
 		return ""
 	}
 	programs := ""
@@ -249,10 +248,10 @@ const quickRate = 1000
 func harm(s *runstats.Stats) string {
 	var b strings.Builder
 	if s.Broken > 0 {
-		fmt.Fprintf(&b, ", %s interrupted%s", Plural(s.Broken, "system call"), Reasons(s.BrokenCalls))
+		fmt.Fprintf(&b, ", %s interrupted by a stop%s", Plural(s.Broken, "system call"), Reasons(s.BrokenCalls))
 	}
-	if s.Told > 0 {
-		fmt.Fprintf(&b, ", %s repeated%s", Plural(s.Told, "system call"), Reasons(s.ToldCalls))
+	if s.ReportedTwice > 0 {
+		fmt.Fprintf(&b, ", %s repeated%s", Plural(s.ReportedTwice, "system call"), Reasons(s.ReportedTwiceCalls))
 	}
 	return b.String()
 }

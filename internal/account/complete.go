@@ -14,7 +14,7 @@ import (
 // wellComplete is the share of CPU time with complete stacks from which on record gives no reason.
 const wellComplete = 0.99
 
-// incompleteCPU is the CPU time under incomplete stacks in seconds, and the reason that most of it has.
+// incompleteCPU is the CPU time under incomplete stacks in seconds, and its most frequent reason.
 func incompleteCPU(s *runstats.Stats) (sum float64, most string) {
 	for _, reason := range slices.Sorted(maps.Keys(s.IncompleteCPU)) {
 		v := s.IncompleteCPU[reason]
@@ -26,7 +26,7 @@ func incompleteCPU(s *runstats.Stats) (sum float64, most string) {
 	return sum, most
 }
 
-// completeCPU is the share of CPU time with complete stacks; where there is no CPU time, that of the samples.
+// completeCPU is the share of CPU time with complete stacks; of samples, without CPU time.
 func completeCPU(s *runstats.Stats) string {
 	if s.ProfiledCPU <= 0 {
 		return Percent(s.Complete, s.Samples) + " of samples with complete stacks"
@@ -38,12 +38,12 @@ func completeCPU(s *runstats.Stats) string {
 // percentOf writes a share with one digit. It never rounds up to 100 %.
 func percentOf(share float64) string { return Percent(int64(share*1e9), 1e9) }
 
-// whyIncomplete says why stacks are incomplete, and what to do, where much of the CPU time is; else "".
+// whyIncomplete gives the reason of incomplete stacks and the next step, if they have much of the CPU time; else "".
 func whyIncomplete(s *runstats.Stats) string {
 	sum, most := incompleteCPU(s)
 	if s.ProfiledCPU <= 0 || 1-sum/s.ProfiledCPU >= wellComplete {
 		return ""
 	}
 	return fmt.Sprintf("%s of CPU time has stacks that end early (%s): %s", percentOf(s.IncompleteCPU[most]/s.ProfiledCPU),
-		most, namehints.IncompleteCure(most, ""))
+		most, namehints.IncompleteCure(most, namehints.AnyCode))
 }

@@ -25,9 +25,9 @@ func filled() *runstats.Stats {
 	s.Inferred, s.Unseen, s.Queued, s.Withheld = 12, 13, 14, 15
 	s.LeftOut = 192
 	s.Failed, s.Incomplete = map[string]int64{"exited": 16, "denied": 17}, map[string]int64{"depth": 18}
-	s.Whole = runstats.WholeByLook{Frozen: 19, Peeked: 20}
-	s.Restarted, s.Broken, s.Told = 21, 22, 23
-	s.BrokenCalls, s.ToldCalls = map[string]int64{"read": 24}, map[string]int64{"futex": 25}
+	s.Whole = runstats.WholeByOutcome{Frozen: 19, Peeked: 20}
+	s.Restarted, s.Broken, s.ReportedTwice = 21, 22, 23
+	s.BrokenCalls, s.ReportedTwiceCalls = map[string]int64{"read": 24}, map[string]int64{"futex": 25}
 	s.FramesByMethod = map[string]int64{"cfi": 26}
 	s.Freeze = runstats.Quantiles[runstats.Nanos]{N: 4, P50: 27_001, P99: 28_002, Max: 29_003}
 	s.Freezes = []runstats.Bucket{{Below: 30_500, N: 31}, {Below: 32_000, N: 33}}
@@ -44,7 +44,7 @@ func filled() *runstats.Stats {
 	s.ShortRuns, s.ShortRunsCPU, s.SwitchCost = 7900, 8.5, 11_500
 	s.NotObserved, s.Gaps, s.LongestGap, s.Suspended = 64.5, 65, 66.5, 67.5
 	s.Samples, s.Complete, s.Stacks, s.Scheduling = 68, 69, 70, "fifo"
-	s.Quota, s.QuotaWithheld, s.Throttled, s.FreezesThrottled = 0.71, 72, 73.5, 74
+	s.Quota, s.QuotaWithheld, s.Throttled, s.StopsThrottled = 0.71, 72, 73.5, 74
 	s.Syscalls = 75
 	return s
 }

@@ -15,8 +15,8 @@ func TestShortRunsBoundTheErrorOfShares(t *testing.T) {
 	s := &runstats.Stats{}
 	s.Samples, s.ProfiledCPU = 1, 0.56
 	s.ShortRuns, s.ShortRunsCPU, s.SwitchCost = 14_000, 0.56, 14_000
-	want := "shares may be off by up to 35 points (14000 short runs on a processor, 40µs on average; samples miss at " +
-		"most 14µs of each, the switch)"
+	want := "shares may be off by up to 35 percentage points (threads ran 14000 times for 40µs on average, and " +
+		"samples can miss 14µs of each run)"
 	for _, line := range []string{said(s), Full(s)} {
 		if !strings.Contains(line, want) {
 			t.Errorf("%q is not in %q", want, line)

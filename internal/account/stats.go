@@ -17,10 +17,10 @@ func WriteJSON(w io.Writer, s *runstats.Stats) error {
 	return e.Encode(s)
 }
 
-// Full is the line that the recording keeps: what heads a report, and after a bar the rest.
+// Full is the recording's line: a report's head, a bar, the rest.
 func Full(s *runstats.Stats) string {
 	return fmt.Sprintf("prywalk: %s | %d ticks (%d missed, %.1f/s), %d attempted = %d stopped + %d read passively + "+
-		"%d reused + %d failed%s, and %d sampled by the kernel; "+
+		"%d unchanged + %d failed%s, and %d sampled by the kernel; "+
 		"%s, %s of %d samples%s; %s%s; rates of threads: %s%s; "+
 		"cpu %.3f s by the kernel, %.3f s in the profile, %.3f s of it not observed%s; scheduling %s; %s",
 		brief(s), s.Ticks, s.MissedTicks, s.Freq, s.Attempted, s.Frozen, s.Peeked, s.Reused, Sum(s.Failed), Reasons(s.Failed),
@@ -28,7 +28,7 @@ func Full(s *runstats.Stats) string {
 		completeCPU(s), Percent(s.Complete, s.Samples), s.Samples, Reasons(s.Incomplete),
 		longest(s), lengths(s)+longCauses(s), rates(s), withheld(s),
 		s.TargetCPU, s.ProfiledCPU, s.UnobservedCPU,
-		underQuota(s, "; ")+unobserved(s, "; ")+unmet(s, "; ")+harm(s), s.Scheduling, engine(s))
+		underQuota(s, "; ")+unobserved(s, "; ")+undiscovered(s, "; ")+harm(s), s.Scheduling, engine(s))
 }
 
 // engines are the words for the engines of --stats.
@@ -46,7 +46,7 @@ func engine(s *runstats.Stats) string {
 	return text + lost(s)
 }
 
-// lost says how many of the kernel's samples were dropped, "" if none. All programs share the kernel's buffers.
+// lost gives the number of the kernel's dropped samples, "" if none. All programs share its buffers.
 func lost(s *runstats.Stats) string {
 	switch {
 	case s.LostSamples == 0:

@@ -11,9 +11,9 @@ import (
 	"prywalk/internal/runstats"
 )
 
-// TestLongFreezesAreToldByCause: in the JSON object, which is there without any, and in the line that a recording
+// TestLongStopsAreReportedByCause: in the JSON object, which is there without any, and in the line that a recording
 // keeps.
-func TestLongFreezesAreToldByCause(t *testing.T) {
+func TestLongStopsAreReportedByCause(t *testing.T) {
 	for _, c := range []struct {
 		long       runstats.Causes
 		json, line string
@@ -54,7 +54,7 @@ func TestLongFreezesAreToldByCause(t *testing.T) {
 
 // TestTheEngineIsInTheAccountAlone: the line that record ends with and the head of a report do not name it.
 func TestTheEngineIsInTheAccountAlone(t *testing.T) {
-	const note = "Python keeps its frames on the heap"
+	const note = "an interpreter keeps its frames outside of the stack"
 	for engine, want := range map[string]string{
 		"": "not sampled", "perf": "sampled by the kernel (perf events)",
 		"ptrace": "sampled by stopping threads (" + note + ")",
@@ -104,10 +104,10 @@ func TestACommandThatEndedBeforeItsFirstSample(t *testing.T) {
 	}
 }
 
-// TestWhatWasNotMetIsToldOnce: in the line that record ends with and in the one that the recording keeps, with the
-// number, and not where it is little.
-func TestWhatWasNotMetIsToldOnce(t *testing.T) {
-	const told = "of CPU time is not attributed to a function"
+// TestUndiscoveredThreadsAreReportedOnce: in the line that record ends with and in the one that the recording keeps,
+// with the number, and not where it is little.
+func TestUndiscoveredThreadsAreReportedOnce(t *testing.T) {
+	const reported = "of CPU time is not attributed to a function"
 	for _, c := range []struct {
 		children, threads, all, programs float64
 		want                             string
@@ -127,15 +127,15 @@ func TestWhatWasNotMetIsToldOnce(t *testing.T) {
 		s.ProgramCPU = c.programs
 		for _, line := range []string{said(s), Full(s)} {
 			n := min(1, len(c.want))
-			if strings.Count(line, told) != n || !strings.Contains(line, c.want) || strings.Contains(line, "\n") {
+			if strings.Count(line, reported) != n || !strings.Contains(line, c.want) || strings.Contains(line, "\n") {
 				t.Errorf("%q does not say %q %d times", line, c.want, n)
 			}
 		}
 	}
 }
 
-// TestLostSamplesAreToldWithWhoseTheyWere: all programs share the kernel's buffers.
-func TestLostSamplesAreToldWithWhoseTheyWere(t *testing.T) {
+// TestLostSamplesAreReportedByProcess: all programs share the kernel's buffers.
+func TestLostSamplesAreReportedByProcess(t *testing.T) {
 	for _, c := range []struct {
 		all, own int64
 		want     string

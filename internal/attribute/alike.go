@@ -3,59 +3,55 @@
 package attribute
 
 import (
+	"math/bits"
+
 	"prywalk/frames"
 	"prywalk/internal/sample"
 )
 
-// # Samples share alike
+// # Equal parts for samples of bursts
 //
-// A thread that runs in bursts is sampled once or twice in each. To give a sample what the thread has used since the
-// one before favours places of a burst. The first sample of a burst has what was left of the last one. And the clock of
-// a thread that runs is up to a tick of the kernel's old, so that what it shows in a burst is a part of it. Each sample
-// stands for as much processor time as any other. So they are kept until there are some tens, and have equal parts of
-// what the thread has used meanwhile. That ends where the thread sleeps, if it does: there its clock is exact.
-//
-// Its time waiting for a processor is not kept.
+// The clock of a running thread is up to a kernel tick old, so clock differences favour places within a burst. But each
+// kernel sample stands for one period of CPU time. So samples are deferred until the thread sleeps, where its clock is
+// exact, and get parts in proportion to their periods: equal ones unless the rate was changed.
 
 const (
-	// enoughAlike is from how many samples on they are booked once the thread sleeps, mostAlike in any case.
+	// enoughAlike samples are attributed once the thread sleeps, mostAlike in any case.
 	enoughAlike = 32
 	mostAlike   = 64
-	// alikeFor is for how long the first of them may wait, in nanoseconds.
-	alikeFor = 5e9
+	// greatest age, ns
+	longestAlike = 5e9
 )
 
-// sampledAt is a sample that waits for its part.
 type sampledAt struct {
 	stack     sample.StackID
 	stop      frames.StopReason
-	at, queue int64 // its moment and its time waiting for a processor, ns
+	at, queue int64 // time, run queue time, ns
+	period    int64 // ns; 0: unknown, as all others
 }
 
-// alike are samples of one thread that are to have equal parts of its processor time.
 type alike struct {
 	of  []sampledAt
-	cpu int64 // used up to the last of them, ns
+	cpu int64
 }
 
-// Sample books a sample of a thread on a processor.
-func (c *Clock) Sample(r sample.Reading, s Seen, emit func(Span)) {
+// Sample adds a kernel sample of a thread on a processor, which stands for period ns.
+func (c *Clock) Sample(r sample.Reading, s Seen, period int64, emit func(Span)) {
 	cpu, runq, blocked := c.begin(r, emit)
-	c.wakes(r, cpu, runq, blocked, emit)
+	c.endSleep(r, cpu, runq, blocked, emit)
 	cpu += c.carryCPU
 	runq += c.carryRunq
 	c.carryCPU, c.carryRunq = 0, 0
 	c.lastRun, c.lastOn, c.lastOnAt = s, s, r.Wall
-	c.alike.of = append(c.alike.of, sampledAt{s.Stack, s.Stop, r.Wall, runq})
+	c.alike.of = append(c.alike.of, sampledAt{s.Stack, s.Stop, r.Wall, runq, period})
 	c.alike.cpu += cpu
 	c.shareIfDue(r.Wall, false, emit)
 }
 
-// shareIfDue books the samples that wait, if they are enough or wait for long. asleep: the thread slept at the moment
-// now, so that what it has used since the last of them is theirs, too.
+// asleep: the thread sleeps at now.
 func (c *Clock) shareIfDue(now int64, asleep bool, emit func(Span)) {
 	n := len(c.alike.of)
-	if n == 0 || n < enoughAlike && now-c.alike.of[0].at < alikeFor || n < mostAlike && !asleep {
+	if n == 0 || n < enoughAlike && now-c.alike.of[0].at < longestAlike || n < mostAlike && !asleep {
 		return
 	}
 	if asleep {
@@ -65,7 +61,6 @@ func (c *Clock) shareIfDue(now int64, asleep bool, emit func(Span)) {
 	c.share(emit)
 }
 
-// shareAll is share with what the thread has used since the last sample.
 func (c *Clock) shareAll(emit func(Span)) {
 	if len(c.alike.of) > 0 {
 		c.alike.cpu += c.carryCPU
@@ -74,19 +69,22 @@ func (c *Clock) shareAll(emit func(Span)) {
 	c.share(emit)
 }
 
-// share books the samples that wait.
 func (c *Clock) share(emit func(Span)) {
 	c.divide(emit)
 	c.alike = alike{of: c.alike.of[:0]}
 }
 
-// divide gives the samples their parts. These add up to the last nanosecond. None begins before the thread's time
-// does: what a sample cannot have is the later ones', and in the end no sample's.
+// No part begins before the thread's time does: the rest goes to later samples, then to a span without sample.
 func (c *Clock) divide(emit func(Span)) {
 	of, rest := c.alike.of, c.alike.cpu
+	periods := int64(0)
+	for i := range of {
+		periods += of[i].weight()
+	}
 	for i := range of {
 		s := &of[i]
-		part := min(rest/int64(len(of)-i), max(s.at-c.first.Wall-s.queue, 0))
+		part := min(proportion(rest, s.weight(), periods), max(s.at-c.first.Wall-s.queue, 0))
+		periods -= s.weight()
 		rest -= part
 		emit(Span{Seen: s.seen(), End: s.at, Samples: 1, Wall: part + s.queue, RunQueue: s.queue, CPU: part})
 	}
@@ -95,5 +93,19 @@ func (c *Clock) divide(emit func(Span)) {
 	}
 }
 
-// seen gives where the thread ran.
+// mostPeriod bounds a period, ns: a day.
+const mostPeriod = 24 * 3600 * 1e9
+
+func (s *sampledAt) weight() int64 { return min(max(s.period, 1), mostPeriod) }
+
+// proportion gives n × part / all, rounded down. Precondition: 0 < part ≤ all.
+func proportion(n, part, all int64) int64 {
+	if n < 0 {
+		return -proportion(-n, part, all)
+	}
+	hi, lo := bits.Mul64(uint64(n), uint64(part))
+	quotient, _ := bits.Div64(hi, lo, uint64(all))
+	return int64(quotient)
+}
+
 func (s *sampledAt) seen() Seen { return Seen{Stack: s.stack, State: sample.Running, Stop: s.stop} }

@@ -11,23 +11,21 @@ import (
 )
 
 const (
-	samplesApart = 1e6  // on a processor, ns
-	kernelTick   = 4e6  // at which the clock of a thread that runs moves, ns
-	burstsFor    = 60e9 // how long a simulated thread lives, ns
-	burstPhases  = 4    // of a burst, each with a stack of its own
+	samplesApart = 1e6  // ns
+	kernelTick   = 4e6  // update interval of a running thread's clock, ns
+	burstsFor    = 60e9 // ns
+	burstPhases  = 4
 )
 
-// bursts is a thread that runs for so long and sleeps for a random time, again and again. Its clock moves when it goes
-// to sleep, and at the kernel's ticks.
+// bursts is a thread that alternates between a burst of length ns and a sleep of random length.
 type bursts struct {
 	length int64
 	rng    *rand.Rand
 
-	from, to int64 // of this burst
-	used     int64 // before it
+	from, to int64
+	used     int64
 }
 
-// reach goes on to the burst that has not ended at a moment.
 func (b *bursts) reach(now int64) {
 	for b.to <= now {
 		b.used += b.to - b.from
@@ -36,19 +34,16 @@ func (b *bursts) reach(now int64) {
 	}
 }
 
-// runs reports whether the thread runs at a moment, and in which phase.
 func (b *bursts) runs(now int64) (phase int64, on bool) {
 	b.reach(now)
 	return (now - b.from) * burstPhases / b.length, now >= b.from
 }
 
-// clock gives what the kernel shows at a moment.
 func (b *bursts) clock(now int64) int64 {
 	b.reach(now)
 	return b.used + max(now-now%kernelTick-b.from, 0)
 }
 
-// sampled samples it, with clocks that are read so far apart, and gives the time of each phase and that of the thread.
 func (b *bursts) sampled(t *testing.T, apart int64) (booked [burstPhases]int64, used int64) {
 	p, th := &Process{}, &Thread{}
 	emit := func(s Span) {
@@ -62,12 +57,14 @@ func (b *bursts) sampled(t *testing.T, apart int64) (booked [burstPhases]int64, 
 	}
 	read, next := sample.Reading{Wall: 1}, b.rng.Int64N(samplesApart)
 	th.BeginAt(read)
-	var list []Look
+	var list []Sample
 	for tick := int64(1); tick < burstsFor; list = list[:0] {
 		for tick += apart/2 + b.rng.Int64N(apart); next < tick; next += samplesApart {
 			if phase, on := b.runs(next); on {
 				s := Seen{Stack: sample.StackID(phase), State: sample.Running, Stop: frames.StopRoot}
-				list = append(list, Look{At: sample.Reading{Wall: next}, Seen: s, OnCPU: true, Apart: samplesApart, Sampled: true})
+				list = append(list, Sample{
+					At: sample.Reading{Wall: next}, Seen: s, OnCPU: true, Apart: samplesApart, Sampled: true,
+				})
 			}
 		}
 		now := sample.Reading{Wall: tick, CPU: b.clock(tick)}
@@ -76,7 +73,7 @@ func (b *bursts) sampled(t *testing.T, apart int64) (booked [burstPhases]int64, 
 			th.Add(&list[i], nil, emit)
 		}
 		if _, on := b.runs(tick); !on {
-			th.Add(&Look{At: now, Seen: Seen{Stack: burstPhases, State: sample.Sleeping}}, nil, emit)
+			th.Add(&Sample{At: now, Seen: Seen{Stack: burstPhases, State: sample.Sleeping}}, nil, emit)
 		}
 		read = now
 	}
@@ -84,9 +81,7 @@ func (b *bursts) sampled(t *testing.T, apart int64) (booked [burstPhases]int64, 
 	return booked, p.Used()
 }
 
-// TestSamplesOfBurstsHaveTrueShares: of bursts from a fifth of a sample's period to five periods, with clocks that are
-// read as often as samples come, or a tenth of that. What each sample got by the clocks before it was up to 29 points
-// beside the truth.
+// Bursts of a fifth of a period to five periods; clocks are read at each sample or at each tenth.
 func TestSamplesOfBurstsHaveTrueShares(t *testing.T) {
 	for _, periods := range []float64{0.2, 0.5, 1, 1.5, 2.5, 5} {
 		for _, apart := range []int64{samplesApart, 10 * samplesApart} {
@@ -107,28 +102,26 @@ func TestSamplesOfBurstsHaveTrueShares(t *testing.T) {
 	}
 }
 
-// TestSamplesThatWaitAreBookedInTheEnd: few samples of a thread that sleeps for long, or of which a recording is
-// written while it goes on.
 func TestSamplesThatWaitAreBookedInTheEnd(t *testing.T) {
 	sampled := func(b *book) {
-		b.look(0, 0, 0, 1, sample.Sleeping)
-		b.look(4, 0, 6, sampledStack, sample.Running)
-		b.look(2, 1, 0, sampledStack, sample.Running)
+		b.observe(0, 0, 0, 1, sample.Sleeping)
+		b.observe(4, 0, 6, sampledStack, sample.Running)
+		b.observe(2, 1, 0, sampledStack, sample.Running)
 	}
 	for name, c := range map[string]struct {
 		then func(*book)
-		cpu  int64 // of the two samples together
+		cpu  int64
 	}{
-		"it sleeps on": {func(b *book) { b.look(3, 0, alikeFor, 1, sample.Sleeping) }, 9},
+		"it sleeps on": {func(b *book) { b.observe(3, 0, longestAlike, 1, sample.Sleeping) }, 9},
 		"it slept there again": {func(b *book) {
-			b.look(3, 0, 1, 1, sample.Sleeping)
-			b.now.Wall += alikeFor
-			b.c.SleptAgain(b.now, 2, b.emit)
+			b.observe(3, 0, 1, 1, sample.Sleeping)
+			b.now.Wall += longestAlike
+			b.observe(0, 0, 0, 1, sample.Sleeping)
 		}, 9},
-		"a look stops it":        {func(b *book) { b.look(5, 0, 0, 2, sample.Running) }, 6},
+		"a look stops it":        {func(b *book) { b.observe(5, 0, 0, 2, sample.Running) }, 6},
 		"a recording is written": {func(b *book) { b.c.Cut(b.emit) }, 6},
 		"somebody watches":       {func(b *book) { b.c.Open(b.emit) }, 6},
-		"it ends":                {func(b *book) { b.look(3, 0, 1, 1, sample.Sleeping); b.c.Finish(b.emit) }, 9},
+		"it ends":                {func(b *book) { b.observe(3, 0, 1, 1, sample.Sleeping); b.c.Finish(b.emit) }, 9},
 	} {
 		var b book
 		sampled(&b)
@@ -147,5 +140,33 @@ func TestSamplesThatWaitAreBookedInTheEnd(t *testing.T) {
 		if cpu != c.cpu || queued != 1 || n != 2 {
 			t.Errorf("%s: %d ns of cpu, %d queued in %d samples: %+v", name, cpu, queued, n, b.spans)
 		}
+	}
+}
+
+// Of 64 ms that a thread ran, 16 samples stand for 1 ms each, and 16 after a change of the rate for 3 ms each.
+func TestSamplesOfTwoRatesHavePartsInProportionToTheirPeriods(t *testing.T) {
+	const short, long, n = 1e6, 3e6, enoughAlike / 2
+	var c Clock
+	got := map[sample.StackID]int64{}
+	emit := func(s Span) {
+		if s.State == sample.Running {
+			got[s.Stack] += s.CPU
+		}
+	}
+	now := sample.Reading{Wall: 1}
+	c.Begin(now)
+	for i := range int64(2 * n) {
+		stack, period := sample.StackID(1), int64(short)
+		if i >= n {
+			stack, period = 2, long
+		}
+		now.Wall += period
+		now.CPU += 2e6 // by a clock that does not show what lies between the samples
+		c.Sample(now, Seen{Stack: stack, State: sample.Running}, period, emit)
+	}
+	now.Wall += 1e6
+	c.Observe(now, Seen{Stack: 3, State: sample.Sleeping}, false, emit)
+	if got[1] != n*short || got[2] != n*long {
+		t.Errorf("%v, want %d and %d", got, int64(n*short), int64(n*long))
 	}
 }

@@ -8,43 +8,43 @@ import (
 	"prywalk/internal/sample"
 )
 
-// Options say whose time is attributed.
+// Options select the time that is attributed.
 type Options struct {
-	// Selected: only some threads are sampled; the others' time is not attributed.
+	// Selected reports whether only some threads are sampled.
 	Selected bool
-	// Children: the time of children that are not sampled is attributed to the process that waits for them.
+	// Children reports whether the time of unobserved children is attributed.
 	Children bool
-	// Period is the time that each sample stands for, ns; 0: not known. Sampled: the kernel takes the samples.
+	// Period is the CPU time that each sample stands for, ns; 0: unknown. Sampled: the kernel takes the samples.
 	Period  int64
 	Sampled bool
 }
 
-// Interval is a final piece of time: of a thread, or of a process where Task is 0.
+// Interval is a final piece of time: of a thread, or of a process if Task is 0.
 type Interval struct {
 	Process sample.ProcessID
 	Task    sample.TaskID
 	Span
 }
 
-// Sink takes what an [Attribution] gives, in the order in which it becomes final.
+// Sink takes the results of an [Attribution], in the order in which they become final.
 type Sink interface {
-	// Add takes an interval. The pointer is not valid after the call.
+	// Add takes an interval. The pointer is invalid after the call.
 	Add(*Interval)
-	// TaskDone says that there are no more intervals of a thread: its stack was seen at so many ticks, over so many ns.
+	// TaskDone ends the intervals of a thread. ticks: number with a known stack; observed: first to last sample, ns.
 	TaskDone(task sample.TaskID, ticks, observed int64)
-	// ProcessDone says that there are no more intervals of a process.
+	// ProcessDone ends the intervals of a process.
 	ProcessDone(sample.ProcessID)
 }
 
-// Totals are sums over all intervals, in nanoseconds of processor time.
+// Totals are sums over all intervals, in nanoseconds of CPU time.
 type Totals struct {
-	Target int64 // what the kernel has charged to the processes
-	// Estimated is what threads that have ended used, attributed to the stacks of samples of others like them.
+	Target int64 // charged by the kernel to the processes
+	// Estimated is the CPU time of ended threads attributed to samples of others.
 	Estimated int64
 }
 
-// Attribution turns events into intervals. It is arithmetic alone: the same events and the same answers of [Relatives]
-// give the same intervals. It is not safe for concurrent use.
+// Attribution turns events into intervals. It depends on the events and the answers of [Relatives] only. Not safe for
+// concurrent use.
 type Attribution struct {
 	opts   Options
 	sink   Sink
@@ -53,28 +53,26 @@ type Attribution struct {
 	tasks  map[sample.TaskID]*task
 	procs  map[sample.ProcessID]*process
 
-	family   *Family // nil: children's time is not attributed
+	family   *Family
 	byMember map[*Member]*process
 
-	out  Interval // what emit gives next
+	out  Interval
 	emit func(Span)
 }
 
-// task is the account of one thread.
 type task struct {
-	id   sample.TaskID
-	proc *process
-	book Thread
+	id      sample.TaskID
+	proc    *process
+	account Thread
 }
 
-// process is the account of one process.
 type process struct {
 	id        sample.ProcessID
-	book      Process
+	account   Process
 	fromStart bool
 	closed    bool
-	member    *Member // nil: what its children used is not attributed
-	// waiter gets what is unseen of it and of its children; nil: it does itself.
+	member    *Member // nil: as family
+	// gets its unobserved time and that of its children; nil: itself
 	waiter *process
 }
 
@@ -104,8 +102,8 @@ func (a *Attribution) Handle(event Event) {
 	case *Observed:
 		a.observed(e)
 	case *FoundRunning:
-		if t := a.task(e.Task, e.Process, e.BornAt); !t.book.Begun() {
-			t.book.BeginAt(e.Now)
+		if t := a.task(e.Task, e.Process, e.CreatedAt); !t.account.Begun() {
+			t.account.BeginAt(e.Now)
 		}
 	case *FoundUnchanged:
 		if t := a.tasks[e.Task]; t != nil {
@@ -117,15 +115,15 @@ func (a *Attribution) Handle(event Event) {
 		a.endProcess(e)
 	case *EndedSoFar:
 		p := a.process(e.Process)
-		p.book.ExitedSoFar(e.Length, e.At, a.ofProcess(p))
+		p.account.ExitedSoFar(e.Length, e.At, a.ofProcess(p))
 	case *Claimed:
 		if p := a.process(e.Process); e.OfChild {
-			p.book.ClaimOfChild(e.Seen, e.At, e.Length)
+			p.account.ClaimOfChild(e.Seen, e.At, e.Length)
 		} else {
-			p.book.Claim(e.Seen, e.At, e.Length)
+			p.account.Claim(e.Seen, e.At, e.Length)
 		}
 	case *ChildCounted:
-		a.process(e.Process).book.ChildCounted(e.Program, e.Length, e.Ended, e.Exact)
+		a.process(e.Process).account.ChildCounted(e.Program, e.Length, e.Ended, e.Exact)
 	case *NotObservedFor:
 		a.gaps.Add(e.At, e.Length)
 	case *Cut:
@@ -137,36 +135,31 @@ func (a *Attribution) Handle(event Event) {
 	}
 }
 
-// task gives the account of a thread, and makes it for the first event.
-func (a *Attribution) task(id sample.TaskID, of sample.ProcessID, bornAt int64) *task {
+func (a *Attribution) task(id sample.TaskID, of sample.ProcessID, createdAt int64) *task {
 	t := a.tasks[id]
 	if t == nil {
 		t = &task{id: id, proc: a.process(of)}
-		t.book.BornAt = bornAt
+		t.account.CreatedAt = createdAt
 		a.tasks[id] = t
 	}
 	return t
 }
 
-// process gives the account of a process, and makes it for the first event.
 func (a *Attribution) process(id sample.ProcessID) *process {
 	p := a.procs[id]
 	if p == nil {
 		p = &process{id: id}
-		p.book.Selected, p.book.Sampled = a.opts.Selected, a.opts.Sampled
+		p.account.Selected, p.account.Sampled = a.opts.Selected, a.opts.Sampled
 		a.procs[id] = p
 	}
 	return p
 }
 
-// of gives the function that emits spans of a thread.
 func (a *Attribution) of(t *task) func(Span) {
 	a.out.Process, a.out.Task = t.proc.id, t.id
 	return a.emit
 }
 
-// ofProcess gives the function that emits spans of a process and of no thread in particular. Spans without a synthetic
-// frame are under the stacks of samples of other threads.
 func (a *Attribution) ofProcess(p *process) func(Span) {
 	return func(s Span) {
 		if s.Leaf == "" {
@@ -177,10 +170,9 @@ func (a *Attribution) ofProcess(p *process) func(Span) {
 	}
 }
 
-// begin begins the account of a process.
 func (a *Attribution) begin(e *ProcessStarted) {
 	p := a.process(e.Process)
-	p.book.Since, p.fromStart = e.Since, e.FromStart
+	p.account.Since, p.fromStart = e.Since, e.FromStart
 	if a.family != nil {
 		p.member = a.family.Join(e.PID, e.Start, e.Parent, e.FromStart || e.Childless,
 			func(ns, at int64, last bool) { a.children(p, ns, at, last) })
@@ -188,61 +180,55 @@ func (a *Attribution) begin(e *ProcessStarted) {
 	}
 }
 
-// observed attributes the interval that a sample ends.
 func (a *Attribution) observed(e *Observed) {
-	t := a.task(e.Task, e.Process, e.BornAt)
-	if !t.book.Begun() {
-		t.book.Begin(e.At)
+	t := a.task(e.Task, e.Process, e.CreatedAt)
+	if !t.account.Begun() {
+		t.account.Begin(e.At)
 	}
 	emit := a.of(t)
-	t.book.LeftAlone(&e.Left, a.gaps, emit)
-	t.book.Add(&e.Look, a.gaps, emit)
+	t.account.LeftAlone(&e.Left, a.gaps, emit)
+	t.account.Add(&e.Sample, a.gaps, emit)
 }
 
-// extend attributes the time up to the last tick at which a thread was unchanged.
 func (a *Attribution) extend(t *task, u sample.Unchanged) {
 	emit := a.of(t)
-	t.book.Decide(a.gaps, emit)
-	t.book.Extend(u, a.gaps, emit)
+	t.account.Decide(a.gaps, emit)
+	t.account.Extend(u, a.gaps, emit)
 }
 
-// cut books what is open of a thread; of all threads if there is no number.
+// id 0: all threads
 func (a *Attribution) cut(id sample.TaskID) {
 	if id == 0 {
 		for _, t := range a.tasks {
-			t.book.Cut(a.gaps, a.of(t))
+			t.account.Cut(a.gaps, a.of(t))
 		}
-	} else if t := a.tasks[id]; t != nil && t.book.Begun() {
-		t.book.Cut(a.gaps, a.of(t))
+	} else if t := a.tasks[id]; t != nil && t.account.Begun() {
+		t.account.Cut(a.gaps, a.of(t))
 	}
 }
 
-// endTask ends the account of a thread.
 func (a *Attribution) endTask(e *TaskEnded) {
-	t := a.task(e.Task, e.Process, e.BornAt)
+	t := a.task(e.Task, e.Process, e.CreatedAt)
 	emit := a.of(t)
 	if !e.End.Alive {
-		t.proc.book.Decide(&t.book, a.gaps, emit)
+		t.proc.account.Decide(&t.account, a.gaps, emit)
 	}
 	a.extend(t, e.Before)
-	t.book.LeftAlone(&e.Left, a.gaps, emit)
-	t.proc.book.EndThread(&t.book, &e.End, emit)
+	t.account.LeftAlone(&e.Left, a.gaps, emit)
+	t.proc.account.EndThread(&t.account, &e.End, emit)
 	a.finish(t)
 }
 
-// finish attributes what is left of a thread.
 func (a *Attribution) finish(t *task) {
-	if t.book.Begun() {
-		t.proc.book.FinishThread(&t.book, a.gaps, a.of(t))
-		a.sink.TaskDone(t.id, t.book.Looks, t.book.Observed())
+	if t.account.Begun() {
+		t.proc.account.FinishThread(&t.account, a.gaps, a.of(t))
+		a.sink.TaskDone(t.id, t.account.Samples, t.account.Observed())
 	}
 	delete(a.tasks, t.id)
 }
 
-// unknownProgram stands for the name of a program that has none.
 const unknownProgram = "?"
 
-// endProcess ends the account of a process: the processor time is attributed that belongs to no sample.
 func (a *Attribution) endProcess(e *ProcessEnded) {
 	p := a.process(e.Process)
 	if p.closed {
@@ -250,8 +236,8 @@ func (a *Attribution) endProcess(e *ProcessEnded) {
 	}
 	p.closed = true
 	if a.opts.Selected {
-		// The last samples of its threads may be later than the last reading of its clock.
-		a.totals.Target += max(e.Charged, p.book.Used())
+		// Its last samples can be later.
+		a.totals.Target += max(e.Charged, p.account.Used())
 	} else {
 		a.exited(p, e)
 	}
@@ -260,34 +246,30 @@ func (a *Attribution) endProcess(e *ProcessEnded) {
 	}
 }
 
-// exited attributes the processor time of a process that belongs to no sample, or passes it to the process that waited
-// for it.
 func (a *Attribution) exited(p *process, e *ProcessEnded) {
-	unseen := p.book.Unseen(e.Ended)
-	a.totals.Target += p.book.Used() + unseen
+	unseen := p.account.Unseen(e.Ended)
+	a.totals.Target += p.account.Used() + unseen
 	to, program := a.waiterOf(p), cmp.Or(e.Program, unknownProgram)
-	// Its last moments are in its parent's growth.
-	if more := e.Counted - p.book.Used() - unseen; to != nil && more > 0 {
-		to.book.ChildCounted(program, more, true, true)
+	// Its last moments are in its parent's cutime.
+	if more := e.Counted - p.account.Used() - unseen; to != nil && more > 0 {
+		to.account.ChildCounted(program, more, true, true)
 	}
-	if to != nil && p.book.PassTo(&to.book, unseen, a.opts.Period, program) {
+	if to != nil && p.account.PassTo(&to.account, unseen, a.opts.Period, program) {
 		p.waiter = to
 	} else {
-		p.book.Exited(unseen, e.At, a.ofProcess(p))
+		p.account.Exited(unseen, e.At, a.ofProcess(p))
 	}
 	if p.member != nil {
-		a.family.Leave(p.member, e.Before+p.book.Used()+unseen, e.At)
+		a.family.Leave(p.member, e.Before+p.account.Used()+unseen, e.At)
 	}
 }
 
-// done forgets a process.
 func (a *Attribution) done(p *process) {
 	delete(a.procs, p.id)
 	a.sink.ProcessDone(p.id)
 }
 
-// waiterOf gives the process that gets the time of a child: samples of others of its children have a claim on it. nil:
-// its time stays its own.
+// waiterOf gives the process that divides p's time among all its children; nil: none.
 func (a *Attribution) waiterOf(p *process) *process {
 	if a.opts.Period == 0 || p.member == nil || !p.fromStart {
 		return nil
@@ -295,8 +277,7 @@ func (a *Attribution) waiterOf(p *process) *process {
 	return a.byMember[p.member.Parent()]
 }
 
-// passedTo gives the process that gets what children of another one used; nil if that one does so itself. It may have
-// become another's child since, and the account of the one before is closed: what came there now would be lost.
+// passedTo gives the process that gets the time of p's children; nil: p itself.
 func (a *Attribution) passedTo(p *process) *process {
 	if to := p.waiter; to != nil && a.byMember[to.member] == to {
 		return to
@@ -304,28 +285,34 @@ func (a *Attribution) passedTo(p *process) *process {
 	return nil
 }
 
-// children attributes what unobserved children of a process used. last: no more of it is to come.
 func (a *Attribution) children(p *process, ns, now int64, last bool) {
 	a.totals.Target += ns
 	emit := a.ofProcess(p)
 	if !last {
-		p.book.ChildrenSoFar(ns, now, emit)
+		p.account.ChildrenSoFar(ns, now, emit)
 		return
 	}
 	delete(a.byMember, p.member)
 	if to := a.passedTo(p); to != nil {
-		p.book.PassChildrenTo(&to.book, ns)
+		p.account.PassChildrenTo(&to.account, ns)
 	} else {
-		p.book.Children(ns, now, emit)
+		p.account.Children(ns, now, emit)
 	}
 	a.done(p)
 }
 
-// Open gives what goes on as far as it has come. The accounts stay as they are.
+// Settle attributes carried CPU time that has waited too long.
+func (a *Attribution) Settle() {
+	for _, t := range a.tasks {
+		t.account.Settle(a.of(t))
+	}
+}
+
+// Open gives the open intervals so far, and keeps them open.
 func (a *Attribution) Open(yield func(*Interval) bool) {
 	for _, t := range a.tasks {
 		more := true
-		t.book.Open(func(s Span) {
+		t.account.Open(func(s Span) {
 			more = more && yield(&Interval{Process: t.proc.id, Task: t.id, Span: s})
 		})
 		if !more {
@@ -334,7 +321,7 @@ func (a *Attribution) Open(yield func(*Interval) bool) {
 	}
 }
 
-// Close attributes all that is open: nothing, unless the engine broke down.
+// Close attributes all that is open.
 func (a *Attribution) Close(now int64) {
 	for _, t := range a.tasks {
 		a.finish(t)

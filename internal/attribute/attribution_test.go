@@ -4,7 +4,7 @@ package attribute
 
 import "testing"
 
-// TestTimeIsPassedToOpenAccountsOnly: the waiter's was settled, because this process was made another's child.
+// The waiter's account was closed after this process was reparented.
 func TestTimeIsPassedToOpenAccountsOnly(t *testing.T) {
 	to := &process{member: &Member{}}
 	p := &process{member: &Member{}, waiter: to}

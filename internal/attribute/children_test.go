@@ -13,7 +13,6 @@ import (
 	"testing"
 )
 
-// spans adds up what is booked: by stack, and what has none.
 type spans struct {
 	under map[sample.StackID]int64
 	rest  int64
@@ -38,8 +37,6 @@ func ranIn(stack sample.StackID) Seen {
 	return Seen{Stack: stack, State: sample.Running, Program: "ls"}
 }
 
-// TestTimeOfChildrenIsSharedOutAmongTheirSamples: all of it, as far as the number of samples can differ by chance, and
-// never more than there is.
 func TestTimeOfChildrenIsSharedOutAmongTheirSamples(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -80,7 +77,6 @@ func TestTimeOfChildrenIsSharedOutAmongTheirSamples(t *testing.T) {
 	}
 }
 
-// TestWhatProgramsAreKnownToHaveUsedIsTheirs: as far as their samples do not reach, and there is so much.
 func TestWhatProgramsAreKnownToHaveUsedIsTheirs(t *testing.T) {
 	for _, c := range []struct {
 		name           string
@@ -109,21 +105,19 @@ func TestWhatProgramsAreKnownToHaveUsedIsTheirs(t *testing.T) {
 	}
 }
 
-// TestProgramsAreNotKnownWithoutEnd: a process that gives each child another name takes no more and more memory.
 func TestProgramsAreNotKnownWithoutEnd(t *testing.T) {
 	p, sum := &Process{}, int64(0)
-	for i := range 2 * mostKidsUsed {
+	for i := range 2 * mostPrograms {
 		p.ChildUsed(strconv.Itoa(i), 10)
 	}
-	if len(p.kidsUsed) != mostKidsUsed {
-		t.Errorf("%d programs are known", len(p.kidsUsed))
+	if len(p.childrenUsed) != mostPrograms {
+		t.Errorf("%d programs are known", len(p.childrenUsed))
 	}
-	if p.Children(20*mostKidsUsed, 9e9, func(s Span) { sum += s.CPU }); sum != 20*mostKidsUsed {
+	if p.Children(20*mostPrograms, 9e9, func(s Span) { sum += s.CPU }); sum != 20*mostPrograms {
 		t.Errorf("booked %d", sum)
 	}
 }
 
-// TestTimeOfChildrenIsBookedBitByBit: as far as it is claimed by then. In the end it is as if it were booked at once.
 func TestTimeOfChildrenIsBookedBitByBit(t *testing.T) {
 	p, b := &Process{}, &spans{under: map[sample.StackID]int64{}}
 	for _, step := range []struct {
@@ -144,15 +138,12 @@ func TestTimeOfChildrenIsBookedBitByBit(t *testing.T) {
 	}
 }
 
-// TestShortChildrenArePooled: 1,000 children of 1 ms with three functions of 0.5, 0.3 and 0.2 ms. A tenth of them has a
-// sample, which stands for 10 ms: their own clocks bear a tenth of it. Together they have it all. The first half is
-// met, the others not, and each tenth is a process of its own with children. A share of 100 samples has a standard
-// error of at most 5 points; the bound is two of them. The random numbers are the same in each run.
+// 1,000 children of 1 ms; a tenth has a sample of 10 ms. Bound: two standard errors of 100 samples.
 func TestShortChildrenArePooled(t *testing.T) {
 	const period, life, n = 10e6, 1e6, 1000
 	random := rand.New(rand.NewPCG(7, 11))
 	shell, b := &Process{}, &spans{under: map[sample.StackID]int64{}}
-	unmet := int64(0)
+	unobserved := int64(0)
 	for i := range n {
 		seen, sampled := ranIn(1), random.Float64() < life/period
 		if x := random.Float64(); x > 0.8 {
@@ -161,7 +152,7 @@ func TestShortChildrenArePooled(t *testing.T) {
 			seen.Stack = 2
 		}
 		switch kid := (&Process{}); {
-		case i%10 == 9: // a shell of its own, and short, with a child that nobody met
+		case i%10 == 9: // a short-lived shell with an unobserved child
 			if sampled {
 				kid.ClaimOfChild(seen, 1e9, period)
 			}
@@ -177,10 +168,10 @@ func TestShortChildrenArePooled(t *testing.T) {
 			if sampled {
 				shell.ClaimOfChild(seen, 1e9, period)
 			}
-			unmet += life
+			unobserved += life
 		}
 	}
-	shell.Children(unmet, 9e9, b.add)
+	shell.Children(unobserved, 9e9, b.add)
 	if b.sum() != n*life {
 		t.Errorf("%d ns are booked", b.sum())
 	}
@@ -197,22 +188,17 @@ func TestShortChildrenArePooled(t *testing.T) {
 func TestChildWithSamplesEnoughKeepsItsTime(t *testing.T) {
 	kid, shell := &Process{used: 100}, &Process{}
 	kid.Claim(ranIn(1), 1e9, 10)
-	if kid.PassTo(shell, 60, 10, "cc1") || kid.claims.total != 10 || shell.kids.total != 0 || shell.passedOn != 0 {
+	if kid.PassTo(shell, 60, 10, "cc1") || kid.claims.total != 10 || shell.childClaims.total != 0 || shell.passedIn != 0 {
 		t.Errorf("%+v, %+v", kid, shell)
 	}
 }
 
-// TestProgramsOfShortChildrenHaveTheirShares: three programs, with lives of different lengths from 0.05 to 6 ticks.
-// They use a fifth, three tenths and half of the time. Each runs another program first, as a shell's child does before
-// exec, for a fifth of its life. Births know nothing of ticks. Who is on a processor at a tick has a claim, without a
-// stack. The bound is six standard errors of so many finds. Those of one life come one after the other, so that there
-// are as many independent ones as there are lives, at most. Of no program is what chance leaves. The random numbers are
-// the same in each run.
+// A fifth of each life is before exec. Bound: six standard errors of the number of finds, or of lives if fewer.
 func TestProgramsOfShortChildrenHaveTheirShares(t *testing.T) {
 	const period, n = 10e6, 60_000
 	programs := []struct {
 		name        string
-		share, life float64 // of all time; in lives of the longest
+		share, life float64
 	}{{"sed", 0.2, 0.25}, {"cc1", 0.3, 1}, {"ld", 0.5, 0.5}}
 	for _, longest := range []float64{0.2, 1, 6} { // in ticks
 		random := rand.New(rand.NewPCG(uint64(longest*100), 5))
@@ -226,7 +212,7 @@ func TestProgramsOfShortChildrenHaveTheirShares(t *testing.T) {
 					if age < life/5 {
 						name = "sh"
 					}
-					shell.ClaimOfChild(Seen{State: sample.Running, Program: name, Met: MetUnseen}, 1e9, period)
+					shell.ClaimOfChild(Seen{State: sample.Running, Program: name, Found: FoundUnseen}, 1e9, period)
 					finds++
 				}
 				used += life * period
@@ -257,17 +243,14 @@ func TestProgramsOfShortChildrenHaveTheirShares(t *testing.T) {
 	}
 }
 
-// TestShortProcessesHaveTrueShares: processes that compute in four phases of the same length, of lives from 0.1 to 40
-// ticks. Those that live for 2.5 ticks are opened, and have accounts of their own, with the looks from before. Of the
-// others there are looks alone. What is unseen of the short ones is put together. A share may be off by six standard
-// errors of so many looks, or lives, if these are fewer. The random numbers are the same in each run.
+// Lives of 0.1 to 40 ticks; observed from 2.5 ticks. Bound: six standard errors of the number of samples or lives.
 func TestShortProcessesHaveTrueShares(t *testing.T) {
-	const period, looks = 10_000_000, 40_000
+	const period, samples = 10_000_000, 40_000
 	for _, ticks := range []float64{0.1, 0.5, 1.5, 2.7, 5, 10, 17, 40} {
 		t.Run(fmt.Sprint(ticks), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(3, uint64(ticks*10)))
-			life, n := int64(ticks*period)+1, int(looks/ticks)
-			shell, unmet, rest := &Process{}, int64(0), int64(0)
+			life, n := int64(ticks*period)+1, int(samples/ticks)
+			shell, unobserved, rest := &Process{}, int64(0), int64(0)
 			var booked [phases]int64
 			book := func(s Span) {
 				if s.Leaf == "" {
@@ -277,11 +260,11 @@ func TestShortProcessesHaveTrueShares(t *testing.T) {
 				}
 			}
 			for range n {
-				kid, th := &Process{}, &Thread{BornAt: 1}
+				kid, th := &Process{}, &Thread{CreatedAt: 1}
 				opened := ticks > 2.5
 				for age := rng.Int64N(period); age < life; age += period {
 					seen := Seen{Stack: sample.StackID(age * phases / life), State: sample.Running, Stop: frames.StopRoot}
-					l := Look{At: sample.Reading{Wall: 1 + age, CPU: age}, Seen: seen, OnCPU: true, Apart: period}
+					l := Sample{At: sample.Reading{Wall: 1 + age, CPU: age}, Seen: seen, OnCPU: true, Apart: period}
 					switch {
 					case !opened:
 						seen.Program = "cc1"
@@ -293,7 +276,7 @@ func TestShortProcessesHaveTrueShares(t *testing.T) {
 					th.Add(&l, nil, book)
 				}
 				if !opened {
-					unmet += life
+					unobserved += life
 					continue
 				}
 				kid.EndThread(th, &End{}, book)
@@ -302,7 +285,7 @@ func TestShortProcessesHaveTrueShares(t *testing.T) {
 					kid.Exited(unseen, life, book)
 				}
 			}
-			shell.Children(unmet, life, book)
+			shell.Children(unobserved, life, book)
 			total := rest
 			for _, ns := range booked {
 				total += ns
@@ -310,7 +293,7 @@ func TestShortProcessesHaveTrueShares(t *testing.T) {
 			if total != int64(n)*life {
 				t.Errorf("%d ns in all, want %d", total, int64(n)*life)
 			}
-			independent := float64(min(n, looks))
+			independent := float64(min(n, samples))
 			limit := 6 * math.Sqrt(0.25*0.75/independent)
 			for i, ns := range booked {
 				if share := float64(ns) / float64(total-rest); math.Abs(share-0.25) > limit {
@@ -324,8 +307,7 @@ func TestShortProcessesHaveTrueShares(t *testing.T) {
 	}
 }
 
-// TestLooksThatSkidArePooled: what they would claim goes to the looks at other children that tell.
-func TestLooksThatSkidArePooled(t *testing.T) {
+func TestSamplesThatSkidArePooled(t *testing.T) {
 	shell, b := &Process{}, &spans{under: map[sample.StackID]int64{}}
 	for range 4 {
 		shell.ClaimOfChild(ranIn(1), 5e9, 10)
@@ -335,7 +317,7 @@ func TestLooksThatSkidArePooled(t *testing.T) {
 		t.Fatalf("%+v", kid)
 	}
 	other := &Process{}
-	shell.PassChildrenTo(other, 40) // 40 was of children that nobody opened
+	shell.PassChildrenTo(other, 40)
 	shell.Children(0, 9e9, b.add)
 	if b.sum() != 0 {
 		t.Errorf("%v is booked twice", b)
@@ -345,9 +327,8 @@ func TestLooksThatSkidArePooled(t *testing.T) {
 	}
 }
 
-// TestMissedLooksAreWhereOthersWereFound: two in five looks are missed, but none at who exits. Each function has its
-// share, within six standard errors, and so have exec and exit. The random numbers are the same in each run.
-func TestMissedLooksAreWhereOthersWereFound(t *testing.T) {
+// Two in five samples are missed, but none of exiting children. Bound: six standard errors.
+func TestMissedSamplesAreWhereOthersWereFound(t *testing.T) {
 	const n, period = 20000, 10
 	for _, counted := range []bool{false, true} {
 		random := rand.New(rand.NewPCG(13, 17))
@@ -356,11 +337,11 @@ func TestMissedLooksAreWhereOthersWereFound(t *testing.T) {
 			where := Seen{State: sample.Running, Program: "ls"}
 			switch x := random.Float64(); {
 			case x < 0.1:
-				where.Stack, where.Met = 3, MetInExit
+				where.Stack, where.Found = 3, FoundInExit
 			case random.Float64() < 0.4:
-				where.Met = MetMissed
+				where.Found = FoundMissed
 			case x < 0.15:
-				where.Stack, where.Met = 3, MetInExec
+				where.Stack, where.Found = 3, FoundInExec
 			default:
 				where.Stack = sample.StackID(1)
 				if x > 0.75 {
@@ -369,10 +350,10 @@ func TestMissedLooksAreWhereOthersWereFound(t *testing.T) {
 			}
 			p.ClaimOfChild(where, int64(i)*1e6, period)
 		}
-		p.ClaimOfChild(Seen{State: sample.Running, Program: "cat", Met: MetMissed}, 1e9, period)
+		p.ClaimOfChild(Seen{State: sample.Running, Program: "cat", Found: FoundMissed}, 1e9, period)
 		sum := int64(n * period)
 		if counted {
-			sum = n * period * 3 // ticks were late
+			sum = n * period * 3
 			p.ChildCounted("ls", sum, true, true)
 			p.ChildCounted("cat", period, true, true)
 		}

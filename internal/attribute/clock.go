@@ -8,76 +8,70 @@ import (
 	"prywalk/internal/sample"
 )
 
-// carryLimit is how long CPU time that was not observed waits for the thread's next on-CPU look, in nanoseconds. A
-// thread that runs 2 % of the time is met on a processor twice a second at 99 ticks. With a limit of one second a
-// seventh of its time would be booked as not observed, with five hardly any.
+// carryLimit is how long unobserved CPU time waits for an on-CPU sample, ns. At 99 ticks/s, a thread that runs 2 % of
+// the time has a seventh of it as not observed at 1 s, almost none at 5 s.
 const carryLimit = 5e9
 
-// mergeLimit is how long an interval of a sleeper may grow over ticks between which the thread ran, in nanoseconds.
-// Beyond it a new one begins, so that a recording keeps its resolution in time. An interval in which the thread did
-// not run at all has no limit.
+// greatest length of a sleeping interval during which the thread ran, ns
 const mergeLimit = 1e9
 
-// Clock divides a thread's time into spans. Their CPU, run queue and blocked time add up to what the kernel says, and
-// CPU + run queue + blocked to wall time.
+// Clock divides a thread's time into spans. Invariants: the sums of CPU, run queue and blocked time are the kernel's,
+// and CPU + run queue + blocked = wall.
 //
-// Between two looks lies an interval. Its CPU time goes to the stack at its end if the thread is on a processor
-// there, its queue time if it is on one or queued for one. A queued thread shows where it was woken, not where it
-// computes: giving it the CPU time would favour blocking calls. What is left is carried to the next look that may
-// have it, or booked under the stack of the moment with the leaf [ran between ticks] after some seconds. Blocked time
-// is what is left of wall time. It goes to the stack that sleeps at the end, else to the one that slept at the
-// beginning, else it is carried likewise. A residual can come out negative by what the kernel has not booked yet; the
-// debt is taken from the next one.
+// Between two samples:
+//
+//   - CPU time goes to the stack at the end, if that is on a processor.
+//   - Run queue time goes there too, also to a queued stack (CPU time would favour blocking calls).
+//   - Blocked time goes to the stack that sleeps at the end, else at the beginning.
+//
+// The rest is carried to the next sample: CPU and run queue time for at most carryLimit, then it goes to the current
+// stack under [RanBetweenTicks]; blocked time until a sample asleep or the end, under [BlockedBetweenTicks].
+// Negative blocked time (late charges of the kernel) is subtracted from the next.
 type Clock struct {
 	last    sample.Reading
-	first   sample.Reading // from which time counts
+	first   sample.Reading
 	started bool
-	used    int64 // CPU and queue time since then, ns
+	used    int64
 
-	open    Span // the sleeping stack that goes on, if isOpen
+	open    Span
 	isOpen  bool
-	openRan bool // the thread ran while the span was open
+	openRan bool
 
 	carryCPU, carryRunq int64
 	carrySince          int64
 	carryBlocked        int64
 	blockedDebt         int64
-	met                 bool // a look was booked; one whose samples have not come yet runs unmet
+	sampled             bool // false while only the kernel's samples are due
 	lastRun             Seen
-	lastOn              Seen // at the last look that found it on a processor, at lastOnAt
+	lastOn              Seen // last on-CPU sample, at lastOnAt
 	lastOnAt            int64
 	alike               alike
 
-	// A thread that was stopped by a look and not scheduled since stays queued
-	// where it was: for how long, and at how many ticks it was found so.
+	// queued in the same place since a stop
 	queuedFor, queuedTicks int64
 }
 
-// Begin sets the reading from which time counts, for a thread whose birth was
-// seen; other threads begin at their first look.
+// Begin sets the reading from which time counts.
 func (c *Clock) Begin(r sample.Reading) { c.last, c.first, c.started = r, r, true }
 
-// Look books the time since the last look.
-//
-// onCPU: the thread was on a processor, so that its CPU time goes to this stack. A
-// thread that sleeps can have been: in the kernel, on its way to sleep in this call.
-func (c *Clock) Look(r sample.Reading, s Seen, onCPU bool, emit func(Span)) {
-	c.lookUpTo(math.MaxInt64, r, s, onCPU, emit)
+// Observe attributes the time since the last sample. onCPU: this stack takes the CPU time. A thread found asleep can
+// have been on a processor in this call.
+func (c *Clock) Observe(r sample.Reading, s Seen, onCPU bool, emit func(Span)) {
+	c.sampleUpTo(math.MaxInt64, r, s, onCPU, emit)
 }
 
-// lookUpTo is Look that books at most so much processor time under the stack. It gives how much that was, and the rest.
-// That is the caller's to book.
-func (c *Clock) lookUpTo(most int64, r sample.Reading, s Seen, onCPU bool, emit func(Span)) (got, rest int64) {
+// sampleUpTo is Observe with a limit of CPU time, ns. The caller attributes the rest.
+func (c *Clock) sampleUpTo(most int64, r sample.Reading, s Seen, onCPU bool, emit func(Span)) (got, rest int64) {
 	if onCPU {
 		c.share(emit)
 	}
 	cpu, runq, blocked := c.begin(r, emit)
 	if s.State == sample.Running {
-		return c.lookRunning(most, r, s, onCPU, cpu, runq, blocked, emit)
+		return c.sampleRunning(most, r, s, onCPU, cpu, runq, blocked, emit)
 	}
 	ran := cpu+runq > 0
 	if onCPU {
-		got, rest = c.take(cpu, most)
+		got, rest = c.takeCPU(cpu, most)
 		runq += c.carryRunq
 		c.carryRunq = 0
 		where := s
@@ -89,31 +83,28 @@ func (c *Clock) lookUpTo(most int64, r sample.Reading, s Seen, onCPU bool, emit 
 	}
 	blocked += c.carryBlocked
 	c.carryBlocked = 0
-	c.sleeps(r, s, ran, blocked, 1, emit)
+	c.addSleep(r, s, ran, blocked, 1, emit)
 	c.shareIfDue(r.Wall, true, emit)
 	return got, rest
 }
 
-// begin begins with a look: it gives what the clocks moved since the last one and is not booked.
 func (c *Clock) begin(r sample.Reading, emit func(Span)) (cpu, runq, blocked int64) {
 	if !c.started {
 		c.Begin(r)
 	}
-	c.met = true
+	c.sampled = true
 	from := c.last.Wall
 	cpu, runq, blocked = c.advance(r)
-	return cpu, runq - c.bookQueued(from, runq, emit), blocked
+	return cpu, runq - c.attributeQueued(from, runq, emit), blocked
 }
 
-// take gives what a look on a processor gets of the time since the last one, and the rest.
-func (c *Clock) take(cpu, most int64) (got, rest int64) {
+func (c *Clock) takeCPU(cpu, most int64) (got, rest int64) {
 	cpu += c.carryCPU
 	c.carryCPU = 0
 	return min(cpu, most), max(cpu-most, 0)
 }
 
-// sleeps books blocked time under a stack that slept at the end of an interval, and was seen so often.
-func (c *Clock) sleeps(r sample.Reading, s Seen, ran bool, blocked, samples int64, emit func(Span)) {
+func (c *Clock) addSleep(r sample.Reading, s Seen, ran bool, blocked, samples int64, emit func(Span)) {
 	if c.isOpen && c.open.Seen == s && (!ran && !c.openRan || c.open.Wall+blocked < mergeLimit) {
 		c.open.Samples += samples
 		c.open.Wall += blocked
@@ -126,26 +117,12 @@ func (c *Clock) sleeps(r sample.Reading, s Seen, ran bool, blocked, samples int6
 	c.isOpen, c.openRan = true, false
 }
 
-// SleptAgain is [Clock.Look] for several looks in a row, of which the last one was at r. All have found the thread
-// asleep as the look before them did. Precondition: that one found it asleep.
-func (c *Clock) SleptAgain(r sample.Reading, looks int64, emit func(Span)) {
-	if !c.isOpen {
-		return // the next look books it
-	}
-	cpu, runq, blocked := c.advance(r)
-	c.carryOver(r, cpu, runq, emit)
-	c.sleeps(r, c.open.Seen, cpu+runq > 0, blocked, looks, emit)
-	c.shareIfDue(r.Wall, true, emit)
-}
-
-// lookRunning books an interval at whose end the thread was running. It gives what of the processor time the stack got,
-// and the rest.
-func (c *Clock) lookRunning(
+func (c *Clock) sampleRunning(
 	most int64, r sample.Reading, s Seen, onCPU bool, cpu, runq, blocked int64, emit func(Span),
 ) (got, rest int64) {
-	c.wakes(r, cpu, runq, blocked, emit)
+	c.endSleep(r, cpu, runq, blocked, emit)
 	if onCPU {
-		got, rest = c.take(cpu, most)
+		got, rest = c.takeCPU(cpu, most)
 		c.lastOn, c.lastOnAt = s, r.Wall
 	} else {
 		c.carryOver(r, cpu, 0, emit)
@@ -157,11 +134,9 @@ func (c *Clock) lookRunning(
 	return got, rest
 }
 
-// wakes books the blocked time of an interval at whose end the thread was running.
-func (c *Clock) wakes(r sample.Reading, cpu, runq, blocked int64, emit func(Span)) {
+func (c *Clock) endSleep(r sample.Reading, cpu, runq, blocked int64, emit func(Span)) {
 	if c.isOpen {
-		// What the kernel books late, at the arrival on a processor, the sleep has had too much:
-		// the thread was queued already when it was last found unchanged.
+		// Queue time is charged late.
 		late := min(-c.blockedDebt, c.open.Wall)
 		c.blockedDebt += late
 		c.open.Wall += blocked - late
@@ -175,14 +150,12 @@ func (c *Clock) wakes(r sample.Reading, cpu, runq, blocked int64, emit func(Span
 	}
 }
 
-// bookQueued books the time that the thread stayed queued after its last look
-// under the stack that it had then, and gives that time.
-func (c *Clock) bookQueued(from, runq int64, emit func(Span)) int64 {
+func (c *Clock) attributeQueued(from, runq int64, emit func(Span)) int64 {
 	if c.queuedTicks == 0 {
 		return 0
 	}
 	q := min(runq, c.queuedFor)
-	if c.met {
+	if c.sampled {
 		emit(Span{Seen: c.lastRun, End: from + q, Samples: c.queuedTicks, Wall: q, RunQueue: q})
 	} else if q > 0 {
 		emit(Span{Seen: Seen{State: sample.Running}, Leaf: NotObserved, End: from + q, Wall: q, RunQueue: q})
@@ -191,15 +164,12 @@ func (c *Clock) bookQueued(from, runq int64, emit func(Span)) int64 {
 	return q
 }
 
-// moved gives by how much processor and queue time have moved since the last look.
 func (c *Clock) moved(r sample.Reading) (cpu, runq int64) {
 	cpu = max(r.CPU-c.last.CPU, 0)
-	// The kernel books queue time when the thread arrives on a processor. Of a thread that was queued when its time
-	// began to count, that from before is not the recording's.
+	// It may include time before first.
 	return cpu, min(max(r.RunQueue-c.last.RunQueue, 0), max(r.Wall-c.first.Wall-c.used-cpu, 0))
 }
 
-// advance gives what the clocks moved since the last look.
 func (c *Clock) advance(r sample.Reading) (cpu, runq, blocked int64) {
 	cpu, runq = c.moved(r)
 	c.used += cpu + runq
@@ -209,11 +179,9 @@ func (c *Clock) advance(r sample.Reading) (cpu, runq, blocked int64) {
 	return cpu, runq, max(blocked, 0)
 }
 
-// carryOver keeps unobserved time for the next running look, and books it where the
-// thread slept when it has waited too long.
 func (c *Clock) carryOver(r sample.Reading, cpu, runq int64, emit func(Span)) {
 	if c.carryCPU+c.carryRunq > 0 && r.Wall-c.carrySince > carryLimit {
-		c.bookCarried(r.Wall, emit)
+		c.attributeCarried(r.Wall, emit)
 	}
 	if cpu+runq > 0 {
 		if c.carryCPU+c.carryRunq == 0 {
@@ -224,38 +192,41 @@ func (c *Clock) carryOver(r sample.Reading, cpu, runq int64, emit func(Span)) {
 	}
 }
 
-// bookCarried books carried time under the stack where the thread sleeps, or where it was last seen running. Of a
-// thread that was never seen anywhere it is not observed.
-func (c *Clock) bookCarried(now int64, emit func(Span)) {
+// Settle attributes carried time of a sleeping thread that has waited too long.
+func (c *Clock) Settle(emit func(Span)) {
+	if c.isOpen && c.carryCPU+c.carryRunq > 0 && c.last.Wall-c.carrySince > carryLimit {
+		c.attributeCarried(c.last.Wall, emit)
+	}
+}
+
+func (c *Clock) attributeCarried(now int64, emit func(Span)) {
 	if c.carryCPU+c.carryRunq > 0 {
 		where := c.lastRun
 		if c.isOpen {
 			where = c.open.Seen
 		}
 		where.State, where.Wait, where.WaitsFor, where.Owner = sample.Running, "", "", 0
-		emit(Span{Seen: where, Leaf: c.between(RanBetweenTicks), End: now,
+		emit(Span{Seen: where, Leaf: c.syntheticFrame(RanBetweenTicks), End: now,
 			Wall: c.carryCPU + c.carryRunq, RunQueue: c.carryRunq, CPU: c.carryCPU})
 	}
 	c.carryCPU, c.carryRunq = 0, 0
 	if c.carryBlocked > 0 && !c.isOpen {
 		where := c.lastRun
 		where.State = sample.Sleeping
-		emit(Span{Seen: where, Leaf: c.between(BlockedBetweenTicks), End: now, Wall: c.carryBlocked})
+		emit(Span{Seen: where, Leaf: c.syntheticFrame(BlockedBetweenTicks), End: now, Wall: c.carryBlocked})
 		c.carryBlocked = 0
 	}
 }
 
-// between gives the synthetic frame of carried time: there is no stack to put it inside of before the first look.
-func (c *Clock) between(leaf string) string {
-	if !c.met {
+func (c *Clock) syntheticFrame(leaf string) string {
+	if !c.sampled {
 		return NotObserved
 	}
 	return leaf
 }
 
-// Unchanged extends the open span to a moment at which the thread was found
-// unchanged, for a checkpoint or the thread's end.
-func (c *Clock) Unchanged(r sample.Reading, reuses int64) {
+// Unchanged extends the open span to a tick at which the thread was unchanged.
+func (c *Clock) Unchanged(r sample.Reading, reuses int64, emit func(Span)) {
 	if reuses == 0 {
 		return
 	}
@@ -268,10 +239,10 @@ func (c *Clock) Unchanged(r sample.Reading, reuses int64) {
 	c.open.Samples += reuses
 	c.open.Wall += blocked
 	c.open.End = r.Wall
+	c.shareIfDue(r.Wall, true, emit)
 }
 
-// Cut books what the open span holds so far and goes on with an empty one, for a
-// checkpoint.
+// Cut emits the open span and begins an empty one, for a checkpoint.
 func (c *Clock) Cut(emit func(Span)) {
 	c.share(emit)
 	if c.isOpen && (c.open.Samples > 0 || c.open.Wall > 0) {
@@ -280,7 +251,7 @@ func (c *Clock) Cut(emit func(Span)) {
 	}
 }
 
-// Open gives the span that goes on, as far as it has come, and leaves it as it is.
+// Open emits the open span so far, and keeps it open.
 func (c *Clock) Open(emit func(Span)) {
 	c.divide(emit)
 	if c.isOpen && (c.open.Samples > 0 || c.open.Wall > 0) {
@@ -288,7 +259,6 @@ func (c *Clock) Open(emit func(Span)) {
 	}
 }
 
-// close ends the open span.
 func (c *Clock) close(emit func(Span)) {
 	if c.isOpen && (c.open.Samples > 0 || c.open.Wall > 0) {
 		emit(c.open)
@@ -296,16 +266,14 @@ func (c *Clock) close(emit func(Span)) {
 	c.isOpen = false
 }
 
-// Finish books everything that is left, at the thread's or the recording's end. No look will come that carried CPU
-// time could go to. It goes to the last one that found the thread on a processor, if that was less than carryLimit
-// ago.
+// Finish attributes the rest: to the last on-CPU sample, if younger than carryLimit.
 func (c *Clock) Finish(emit func(Span)) {
 	c.shareAll(emit)
 	if c.carryCPU > 0 && c.lastOnAt > 0 && c.last.Wall-c.lastOnAt < carryLimit {
 		emit(Span{Seen: c.lastOn, End: c.last.Wall, Wall: c.carryCPU, CPU: c.carryCPU})
 		c.carryCPU = 0
 	}
-	c.bookQueued(c.last.Wall, 0, emit)
-	c.bookCarried(c.last.Wall, emit)
+	c.attributeQueued(c.last.Wall, 0, emit)
+	c.attributeCarried(c.last.Wall, emit)
 	c.close(emit)
 }

@@ -12,7 +12,6 @@ import (
 	"prywalk/internal/sample"
 )
 
-// bookedOf adds up what is booked by program, and of each what has a stack.
 type bookedOf struct {
 	all, walked map[string]int64
 	under       map[sample.StackID]int64
@@ -33,13 +32,12 @@ func ran(program string, stack sample.StackID) Seen {
 	return Seen{Stack: stack, State: sample.Running, Program: program}
 }
 
-// TestProgramsHaveWhatWasCounted: the looks say only where, and what the kernel's sum has beyond is of the ends.
 func TestProgramsHaveWhatWasCounted(t *testing.T) {
 	for _, c := range []struct {
 		name             string
-		looks            int // at ls, of 10 each
+		samples          int // at ls, of 10 each
 		pool             int64
-		ls, sort, others int64 // counted, and claimed of a program that nobody counted
+		ls, sort, others int64 // counted; others: claimed, without counts
 		all, walked      map[string]int64
 	}{
 		{"as much as looks say", 20, 300, 200, 100, 0, map[string]int64{"ls": 200, "sort": 100}, map[string]int64{"ls": 200}},
@@ -55,7 +53,7 @@ func TestProgramsHaveWhatWasCounted(t *testing.T) {
 		{"no time", 20, 0, 200, 100, 0, map[string]int64{}, map[string]int64{}},
 	} {
 		p, b := &Process{}, newBookedOf()
-		for range c.looks {
+		for range c.samples {
 			p.ClaimOfChild(ran("ls", 1), 5e9, 10)
 		}
 		if c.others > 0 {
@@ -69,13 +67,12 @@ func TestProgramsHaveWhatWasCounted(t *testing.T) {
 			t.Errorf("%s: %v, with a stack %v", c.name, b.all, b.walked)
 		}
 		before := maps.Clone(b.all)
-		if p.Children(0, 9e9, b.add); !maps.Equal(before, b.all) || p.counted || p.kidsEnds != nil {
+		if p.Children(0, 9e9, b.add); !maps.Equal(before, b.all) || p.counted || p.childrenEnds != nil {
 			t.Errorf("%s: booked twice: %v", c.name, b.all)
 		}
 	}
 }
 
-// TestCountsThatEndAreLeastOnes: from then on all is as if nothing had been counted, but for what is known.
 func TestCountsThatEndAreLeastOnes(t *testing.T) {
 	p, b := &Process{}, newBookedOf()
 	for range 100 {
@@ -89,7 +86,7 @@ func TestCountsThatEndAreLeastOnes(t *testing.T) {
 	}
 }
 
-// TestCountsAreBookedBitByBit: in the end the sums are those of one booking, also through a process in between.
+// The final sums are those of a single call.
 func TestCountsAreBookedBitByBit(t *testing.T) {
 	shell, inner, b := &Process{}, &Process{}, newBookedOf()
 	sum := int64(0)
@@ -100,7 +97,7 @@ func TestCountsAreBookedBitByBit(t *testing.T) {
 		}
 		inner.ChildCounted("ls", 30, true, true)
 		inner.ChildCounted("sort", 60, true, true)
-		if step > 1 { // the kernel's sum comes later, and has ends, too
+		if step > 1 { // the kernel's sum is later and includes ends
 			sum += 100
 			inner.ChildrenSoFar(100, (step+1)*1e9, b.add)
 		}
@@ -111,36 +108,34 @@ func TestCountsAreBookedBitByBit(t *testing.T) {
 	if sum += 200; total != sum || b.all[""] != 0 || b.all["ls"] < 40*30 || b.all["sort"] < 40*60 {
 		t.Errorf("%v of %d", b.all, sum)
 	}
-	if inner.counted || inner.kidsEnds != nil || len(inner.kidsUsed) != 0 {
+	if inner.counted || inner.childrenEnds != nil || len(inner.childrenUsed) != 0 {
 		t.Errorf("%+v keeps what it has passed on", inner)
 	}
 }
 
 func TestCountsAreNotKnownWithoutEnd(t *testing.T) {
 	shell := &Process{}
-	for i := range 4 * mostKidsUsed {
+	for i := range 4 * mostPrograms {
 		p := &Process{}
 		p.ChildCounted(strconv.Itoa(i), 10, true, true)
 		p.PassChildrenTo(shell, 10)
 	}
-	if len(shell.kidsEnds) > mostKidsUsed || len(shell.kidsUsed) > mostKidsUsed {
-		t.Errorf("%d and %d programs", len(shell.kidsEnds), len(shell.kidsUsed))
+	if len(shell.childrenEnds) > mostPrograms || len(shell.childrenUsed) > mostPrograms {
+		t.Errorf("%d and %d programs", len(shell.childrenEnds), len(shell.childrenUsed))
 	}
 }
 
-// TestCountedProgramsHaveTrueShares: children of three programs live for 0.05 to 40 ticks. Of each tick's looks one in
-// five is made, as where prywalk waits for a processor. Each program spends a quarter of its life in its first
-// function. Programs have their time but for the ends, and functions have their part of it, within six standard errors.
+// A fifth of the samples succeeds. Bound: six standard errors.
 func TestCountedProgramsHaveTrueShares(t *testing.T) {
 	const tick, made, tail = 1e6, 0.2, 2e3
 	programs := []string{"a", "b", "c"}
 	random := rand.New(rand.NewPCG(3, 5))
 	for _, life := range []float64{0.05, 0.3, 1, 5, 40} {
 		p, b := &Process{}, newBookedOf()
-		used, looks := map[string]float64{}, map[string]float64{}
+		used, samples := map[string]float64{}, map[string]float64{}
 		pool := 0.0
 		for i := range int(30000 / max(life, 0.3)) {
-			program := programs[min(int(random.Float64()*6), 2)] // c is as frequent as two thirds
+			program := programs[min(int(random.Float64()*6), 2)] // c has two thirds
 			lives := life * tick * (0.5 + random.Float64())
 			phase := random.Float64() * tick
 			for at := phase; at < lives; at += tick {
@@ -151,7 +146,7 @@ func TestCountedProgramsHaveTrueShares(t *testing.T) {
 				if at < lives/4 {
 					stack = 1
 				}
-				looks[program]++
+				samples[program]++
 				p.ClaimOfChild(ran(program, 10*sample.StackID(program[0])+stack), int64(i)*1e6, tick)
 			}
 			used[program] += lives + tail
@@ -163,7 +158,7 @@ func TestCountedProgramsHaveTrueShares(t *testing.T) {
 			if got := float64(b.all[program]) / used[program]; got < 0.99 || got > 1.01 {
 				t.Errorf("life %v: %s has %.3f of its time", life, program, got)
 			}
-			n := looks[program]
+			n := samples[program]
 			if n < shortProcess {
 				continue
 			}

@@ -1,32 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package attribute divides the time of threads among the stacks in which they were sampled: events in, intervals out.
-// It reads no file and no clock and starts no goroutine. What it asks the kernel ([Relatives]) is input as well. So a
-// recorded stream of events gives the same intervals again (package replay).
+// Answers of the kernel ([Relatives]) are input as well, so a recorded stream gives the same intervals again
+// (replay_test.go).
 //
 // # Algorithm
 //
-// The kernel says of each thread how long it was on a processor (cpu) and how long it was queued for one (runqueue,
-// both in /proc/PID/task/TID/schedstat, CONFIG_SCHED_INFO). The rest of wall time it was blocked. Between two samples
-// of a thread
+// For each thread the kernel counts time on a processor (cpu) and time queued for one (runqueue):
+// /proc/PID/task/TID/schedstat (CONFIG_SCHED_INFO). Between two samples of a thread
 //
-//	blocked = Δwall − Δcpu − Δrunqueue
+//	wall    ├──────────────────────── Δwall ─────────────────────────┤
+//	        │ blocked = Δwall − Δcpu − Δrunqueue │ runqueue │  cpu   │
+//	goes to   the stack that slept                 queued     on CPU at the end
 //
-// and a [Clock] gives each part to one stack: cpu to the stack at the end if the thread is on a processor there,
-// runqueue to the one that was queued, blocked to the one that slept. What no stack may have is carried to the next
-// sample, or is shown under a synthetic frame. So for each thread
+// A [Clock] gives each part to one stack. Time that fits no stack is carried to the next sample, or goes to a synthetic
+// frame. Invariant, for each thread:
 //
 //	Σ cpu of intervals = cpu at the last sample − cpu at the first
 //
-// A [Process] has what belongs to no sample of a living thread:
+// A [Process] has the time that belongs to no sample of a living thread:
 //
-//	unseen = growth of the process's clock − Σ cpu of its threads
+//	unobserved = growth of the process's clock − Σ cpu of its threads
 //
-// which is shared out among the samples of threads that ended ([Process.Exited]), in proportion to what these claim: a
-// sample stands for the time T between two ticks, and one that ended an interval of x < T claims T − x. A [Family] has
-// the processes that are not sampled themselves:
+// It is divided among the samples of ended threads ([Process.Exited]), in proportion to their claims: a sample stands
+// for the time T between two ticks; if it ended an interval of x < T, its claim is T − x. A [Family] has the processes
+// that are not sampled:
 //
 //	CPU time of unobserved children = growth of cutime + cstime − CPU time of the observed children
 //
-// which is shared out likewise. [Gaps] are the times in which no thread was sampled: they are shown as not observed.
+// [Gaps] are the times in which no thread was sampled.
+//
+// # Sources
+//
+// proc_pid_stat(5); kernel/sched/stats.h (schedstat); kernel/exit.c, wait_task_zombie (cutime, cstime).
 package attribute

@@ -4,104 +4,104 @@ package attribute
 
 import "prywalk/internal/sample"
 
-// Event is one input of an [Attribution]: a pointer to one of the types of this file. Moments are CLOCK_MONOTONIC,
-// lengths are nanoseconds. Who creates an event may use it again after [Attribution.Handle] has returned.
+// Event is one input of an [Attribution]. Moments are CLOCK_MONOTONIC, lengths ns. It may be reused after
+// [Attribution.Handle].
 type Event interface{ isEvent() }
 
-// ProcessStarted says that a process is sampled from now on.
+// ProcessStarted reports that sampling of a process begins.
 type ProcessStarted struct {
 	Process sample.ProcessID
 	PID     int
-	Start   uint64 // when it was started, in clock ticks after boot (proc_pid_stat(5), field 22)
-	Parent  int    // the number of its parent when it was found; 0: not known
-	Since   int64  // since when its time counts
-	// FromStart: all its processor time lies within the recording. Childless: all its children's does.
+	Start   uint64 // clock ticks after boot (proc_pid_stat(5), field 22)
+	Parent  int    // process id at discovery; 0: unknown
+	Since   int64
+	// FromStart reports whether all its CPU time lies within the recording; Childless, all that of its children.
 	FromStart, Childless bool
 }
 
-// Observed says that a thread was sampled, and the stack is walked.
+// Observed reports that a thread was sampled and its stack walked.
 type Observed struct {
-	Process sample.ProcessID
-	Task    sample.TaskID
-	BornAt  int64            // when the thread was first listed, if its birth was seen; else 0
-	Left    sample.LeftAlone // how it was left alone before
-	Look
+	Process   sample.ProcessID
+	Task      sample.TaskID
+	CreatedAt int64 // first listing; 0: creation not observed
+	Left      sample.LeftAlone
+	Sample
 }
 
-// FoundRunning says that a thread runs, and no stack of it is known yet.
+// FoundRunning reports that a thread without a known stack runs.
 type FoundRunning struct {
-	Process sample.ProcessID
-	Task    sample.TaskID
-	BornAt  int64
-	Now     sample.Reading
+	Process   sample.ProcessID
+	Task      sample.TaskID
+	CreatedAt int64
+	Now       sample.Reading
 }
 
-// FoundUnchanged says that a thread was found as at its last sample.
+// FoundUnchanged reports that a thread has not changed since its last sample.
 type FoundUnchanged struct {
 	Task   sample.TaskID
 	Before sample.Unchanged
 }
 
-// TaskEnded says that a thread has ended, or the recording ends.
+// TaskEnded reports that a thread or the recording has ended.
 type TaskEnded struct {
-	Process sample.ProcessID
-	Task    sample.TaskID
-	BornAt  int64
-	Before  sample.Unchanged
-	Left    sample.LeftAlone
-	End     End
+	Process   sample.ProcessID
+	Task      sample.TaskID
+	CreatedAt int64
+	Before    sample.Unchanged
+	Left      sample.LeftAlone
+	End       End
 }
 
-// ProcessEnded says that a process has ended, or the recording ends. All its threads have ended before.
+// ProcessEnded reports that a process or the recording has ended, after all its threads.
 type ProcessEnded struct {
 	Process sample.ProcessID
-	Program string // its name, for the time that goes to the process that waited for it
+	Program string
 	At      int64
 	ProcessEnd
 }
 
-// ProcessEnd is what the kernel says of a process at its end, in nanoseconds of processor time.
+// ProcessEnd holds the kernel's counts for a process, ns of CPU time.
 type ProcessEnd struct {
-	Charged int64 // by the process's clock, while it was sampled
-	Before  int64 // and before that
-	// Ended is what those of its threads used, in all their lives, that ended while it was sampled. Before its
-	// account is closed, it is what others had used, below zero.
+	Charged int64 // while it was sampled
+	Before  int64 // before that
+	// Ended is the lifetime CPU time of threads that ended during sampling; negative values are possible while the process
+	// lives.
 	Ended int64
-	// Counted is what the kernel's records of switches say of all its life; 0: not known, or the process goes on.
+	// Counted is the CPU time of its life by records of switches; 0: unknown.
 	Counted int64
 }
 
-// EndedSoFar says that threads of a process that have ended have used that much by now ([ProcessEnd.Ended]).
+// EndedSoFar is [ProcessEnd.Ended] of a living process.
 type EndedSoFar struct {
 	Process    sample.ProcessID
 	Length, At int64
 }
 
-// Claimed says that a sample of a thread whose own clocks will not be read any more stands for so much processor time.
+// Claimed reports that a sample of an ended thread stands for Length of CPU time.
 type Claimed struct {
 	Process    sample.ProcessID
 	Seen       Seen
 	Length, At int64
-	// OfChild: it is of a child of the process that is not sampled itself.
+	// OfChild reports whether the sample is of an unobserved child of the process.
 	OfChild bool
 }
 
-// ChildCounted says that a child that is not sampled itself has used so much while it ran a program.
+// ChildCounted reports that an unobserved child has used Length while it ran Program.
 type ChildCounted struct {
 	Process sample.ProcessID
 	Program string
 	Length  int64
-	// Exact: each child's time is known. Ended: the child has ended.
+	// Exact reports whether the time of each child is known; Ended, whether the child has ended.
 	Exact, Ended bool
 }
 
-// NotObservedFor says that no thread was sampled for that length from this moment on.
+// NotObservedFor reports that no thread was sampled for Length, beginning at At.
 type NotObservedFor struct{ At, Length int64 }
 
-// Cut says that what is open is to be attributed up to now. Task is the thread that it is about; 0: all.
+// Cut requests that open time up to now is attributed: of thread Task, or of all if 0.
 type Cut struct{ Task sample.TaskID }
 
-// Tick says how late it is.
+// Tick reports that the current time is At.
 type Tick struct{ At int64 }
 
 func (*ProcessStarted) isEvent() {}

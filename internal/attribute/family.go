@@ -2,111 +2,99 @@
 
 package attribute
 
-// # Children that nobody met
+// # CPU time of unobserved children
 //
-// Most children of a shell script end before the next search for children. What they used is known all the same.
-// When a parent waits for a child, the kernel adds the child's time to the parent's cutime and cstime. With it goes
-// what the child has got from its own children (kernel/exit.c, wait_task_zombie; fields 16 and 17 of
-// /proc/PID/stat). So what these have grown by, less what flowed there from children that were met, is of children
-// that nobody met, and of the last moments of those that were. It is booked under [ShortLivedChildren], of the
-// process that waited.
+// When a parent waits for a child, the kernel adds the child's time, and that of the child's children, to the parent's
+// cutime and cstime (kernel/exit.c, wait_task_zombie; fields 16 and 17 of /proc/PID/stat). So
 //
-// What flows from a child that was met is its own time, as it was booked, its time before the recording, and what
-// it has got itself. As much as was last read, or as has flowed to it from children that were met, if that is more.
-// The rest of it is in the parent's growth, and is booked there. So the sums are the kernel's, and nothing counts
-// twice.
+//	CPU time of unobserved children = growth of cutime + cstime − CPU time of the observed children
 //
-// No time flows from a child that its parent has not waited for: from a zombie, from one whose parent ignores SIGCHLD,
-// and to a parent that had ended before.
+// An observed child adds its own time as attributed, its time before the recording, and that of its children: as last
+// read or as its observed children have added, whichever is more. So nothing is counted twice.
+//
+// A child that is not waited for adds nothing: a zombie, a child of a process that ignores SIGCHLD, an orphan.
 
 const (
-	// The processes' cutime is read each cutimeEvery while it grows, each cutimeRarely while it does not, in nanoseconds.
-	// Each process adds cutimePause to that: reading takes some 10 µs. What grows after the last time is lost, if a
-	// process's own parent waits for it at once.
+	// cutime is read every cutimeEvery while it grows, else every cutimeRarely, plus cutimePause for each process (a read
+	// takes some 10 µs), ns.
 	cutimeEvery  = 10e6
 	cutimeRarely = 100e6
 	cutimePause  = 2e6
-	// closeAfter is for how long a process that has ended waits until its growth is booked: its children's ends may be
-	// told later than its own, in nanoseconds. A child whose end is told later by more than that is an orphan.
+	// how long an ended process's account stays open for late ends of children, ns
 	closeAfter = 200e6
-	// settleEvery is how often accounts that go on are settled, settleAgain how soon it is tried again, in nanoseconds.
+	// interval of settlements of open accounts, and of retries, ns
 	settleEvery = 1e9
 	settleAgain = 50e6
-	// mostAncestors bounds the search for the process that gets a child's time.
+	// mostAncestors bounds the search for a waiter.
 	mostAncestors = 64
 )
 
-// Member is one process in its [Family].
+// Member is a process of a [Family].
 type Member struct {
-	pid    int
-	start  uint64  // when it was started, in clock ticks after boot
-	ppid   int     // whose child it is
-	parent *Member // that, or the nearest of its ancestors that is a member
-	kids   int     // whose parent it is and which are not closed
+	pid          int
+	start        uint64 // clock ticks after boot
+	ppid         int
+	parent       *Member
+	openChildren int // open
 
-	first int64 // cutime and cstime when its account began, ns
-	last  int64 // and as they were last read
-	met   int64 // what children that were met have added to that, ns
-	own   int64 // its own time: booked, and before the recording
-	left  int64 // when its account ended, CLOCK_MONOTONIC ns; 0: it goes on
-	then  int64 // last as of when it was settled before, ns
-	// thenAt is when that was, CLOCK_MONOTONIC ns.
-	thenAt int64
-	so     int64 // what was booked so far, ns
-	book   func(ns, at int64, last bool)
+	first        int64 // cutime + cstime when its account began, ns
+	last         int64
+	fromObserved int64
+	own          int64 // and before the recording, ns
+	left         int64 // end, CLOCK_MONOTONIC ns; 0: open
+	settledSum   int64 // last at settledAt, ns
+	// CLOCK_MONOTONIC ns
+	settledAt  int64
+	attributed int64
+	attribute  func(ns, at int64, last bool)
 }
 
-// Family keeps account of what processes' children used that nobody met. Not safe for concurrent use.
+// Family accounts for the CPU time of unobserved children. Not safe for concurrent use.
 type Family struct {
 	living  map[int]*Member
-	leaving []*Member // in the order in which their accounts ended
+	leaving []*Member
 	next    int64
-	pause   int64 // what lies between two readings, ns
-	settled int64 // when it was tried to settle accounts, CLOCK_MONOTONIC ns
+	pause   int64 // between two reads, ns
+	settled int64 // CLOCK_MONOTONIC ns
 	kernel  Relatives
 }
 
-// Relatives answers what the kernel says of processes, their parents and their children. Its answers are input of the
-// attribution, as events are.
+// Relatives answers questions about processes and their children from the kernel.
 type Relatives interface {
-	// Relative gives what there is to know of a process; false if it is gone.
+	// Relative gives the state of a process; false if it is gone.
 	Relative(pid int) (Relative, bool)
-	// IgnoresChildren reports whether the process ignores SIGCHLD: the kernel then adds its children's time to no
-	// process.
+	// IgnoresChildren reports whether the process ignores SIGCHLD.
 	IgnoresChildren(pid int) bool
-	// ExactChildrenCPU gives the processor time of the children that a zombie has waited for, in nanoseconds; 0 if it is
-	// not known to the microsecond.
+	// ExactChildrenCPU gives the CPU time of a zombie's children, ns; 0 if not known to the µs.
 	ExactChildrenCPU(pid int) int64
 }
 
-// Relative is a process as its family sees it.
+// Relative is the state of a process that [Family] needs.
 type Relative struct {
-	Start       uint64 // when it was started, in clock ticks after boot (proc_pid_stat(5), field 22)
-	Parent      int    // the number of its parent
-	ChildrenCPU int64  // cutime + cstime, ns
+	Start       uint64 // clock ticks after boot (proc_pid_stat(5), field 22)
+	Parent      int
+	ChildrenCPU int64 // cutime + cstime, ns
 	Zombie      bool
 }
 
-// NewFamily gives one without members.
+// NewFamily gives a family without members.
 func NewFamily(kernel Relatives) *Family {
 	return &Family{living: map[int]*Member{}, kernel: kernel}
 }
 
-// Join begins a process's account. parent is who had it when it was found, 0 if that is not known: it may have ended
-// since, and been waited for. fromStart: all of its time counts. book books processor time of its children: what is
-// sure while its account goes on, and the rest when it and theirs are over, also if there is none.
+// Join opens the account of a process. parent is its parent at discovery; 0: unknown. book attributes CPU time of its
+// children: certain time while the account is open, and the rest once, with last, even if 0.
 func (f *Family) Join(pid int, start uint64, parent int, fromStart bool, book func(ns, at int64, last bool)) *Member {
-	m := &Member{pid: pid, start: start, book: book}
-	f.comesFrom(m, parent)
+	m := &Member{pid: pid, start: start, attribute: book}
+	f.setParent(m, parent)
 	if f.read(m) && !fromStart {
 		m.first = m.last
 	}
-	m.then = m.first
+	m.settledSum = m.first
 	f.living[pid] = m
 	return m
 }
 
-// read reads what a process has got from its children, and whose child it is; false if it is gone.
 func (f *Family) read(m *Member) bool {
 	r, ok := f.kernel.Relative(m.pid)
 	if !ok || r.Start != m.start {
@@ -116,12 +104,11 @@ func (f *Family) read(m *Member) bool {
 	if r.Zombie {
 		m.last = max(m.last, f.kernel.ExactChildrenCPU(m.pid))
 	}
-	f.comesFrom(m, r.Parent)
+	f.setParent(m, r.Parent)
 	return true
 }
 
-// comesFrom takes note of whose child a member is.
-func (f *Family) comesFrom(m *Member, ppid int) {
+func (f *Family) setParent(m *Member, ppid int) {
 	if ppid == m.ppid {
 		return
 	}
@@ -131,18 +118,17 @@ func (f *Family) comesFrom(m *Member, ppid int) {
 	}
 }
 
-// moveTo makes a member the child of another one, nil for none.
+// moveTo changes the parent; nil: none.
 func (m *Member) moveTo(p *Member) {
 	if m.parent != nil {
-		m.parent.kids--
+		m.parent.openChildren--
 	}
 	if m.parent = p; p != nil {
-		p.kids++
+		p.openChildren++
 	}
 }
 
-// waiter gives the member that gets the time of the children of a process: itself, or the nearest of its ancestors
-// that is one.
+// waiter gives pid or its nearest ancestor in the family.
 func (f *Family) waiter(pid int) *Member {
 	for range mostAncestors {
 		if m := f.living[pid]; m != nil || pid <= 1 {
@@ -157,17 +143,17 @@ func (f *Family) waiter(pid int) *Member {
 	return nil
 }
 
-// Parent gives the member that gets this one's time; nil: none does.
+// Parent gives the member that gets this member's time; nil: none.
 func (m *Member) Parent() *Member { return m.parent }
 
-// Leave takes note of the end of a member's account: so much was booked of its own or was not the recording's.
+// Leave ends an account. own is its CPU time, attributed or before the recording, ns.
 func (f *Family) Leave(m *Member, own, now int64) {
-	f.read(m) // its parent may not have waited for it yet
+	f.read(m) // before its parent waits for it
 	m.own, m.left = own, max(now, 1)
 	f.leaving = append(f.leaving, m)
 }
 
-// Tick reads what has grown, from time to time, and closes those that have ended a while ago.
+// Tick reads cutime when due, and closes accounts that ended closeAfter ago.
 func (f *Family) Tick(now int64) {
 	if now < f.next {
 		return
@@ -179,57 +165,53 @@ func (f *Family) Tick(now int64) {
 		}
 	}
 	f.next = now + f.pause + cutimePause*int64(len(f.living))
-	f.closeEnded(func(m *Member) bool { return now-m.left >= closeAfter && m.kids == 0 && !f.there(m) })
+	f.closeEnded(func(m *Member) bool { return now-m.left >= closeAfter && m.openChildren == 0 && !f.exists(m) })
 	if now-f.settled >= settleAgain {
 		f.settled = now
 		f.settle(now)
 	}
 }
 
-// settle books what members have got so far whose accounts go on, as far as it is sure that it is not of children that
-// were met. The ends of those that had ended when a member was last settled are told by now. So what it had got by then
-// is taken, less what children can have added whose accounts are open. Where a child is gone and its end is not told,
-// it is tried again soon.
+// settle attributes growth up to the previous settlement, less what children with open accounts can have added. It is
+// retried if a child is gone whose end is not reported.
 func (f *Family) settle(now int64) {
 	open, unsure := map[*Member]int64{}, map[*Member]bool{}
 	for _, m := range f.leaving {
-		if p := m.parent; p != nil && m.left < p.thenAt+closeAfter { // others went on when that was read
+		if p := m.parent; p != nil && m.left < p.settledAt+closeAfter {
 			open[p] += m.own + m.total()
-			unsure[p] = unsure[p] || m.kids > 0
+			unsure[p] = unsure[p] || m.openChildren > 0
 		}
 	}
 	for _, m := range f.living {
-		if m.left == 0 && m.parent != nil && !f.there(m) {
+		if m.left == 0 && m.parent != nil && !f.exists(m) {
 			unsure[m.parent] = true
 		}
 	}
 	for _, m := range f.living {
-		if m.left != 0 || unsure[m] || now-m.thenAt < settleEvery {
+		if m.left != 0 || unsure[m] || now-m.settledAt < settleEvery {
 			continue
 		}
-		if ns := m.then - m.first - m.met - m.so - open[m]; ns > 0 {
-			m.so += ns
-			m.book(ns, now, false)
+		if ns := m.settledSum - m.first - m.fromObserved - m.attributed - open[m]; ns > 0 {
+			m.attributed += ns
+			m.attribute(ns, now, false)
 		}
-		m.then, m.thenAt = m.last, now
+		m.settledSum, m.settledAt = m.last, now
 	}
 }
 
-// total gives what a member has got from its children in all its life, as far as it is known.
-func (m *Member) total() int64 { return max(m.last, m.first+m.met+m.so) }
+func (m *Member) total() int64 { return max(m.last, m.first+m.fromObserved+m.attributed) }
 
-// Close closes all members. Precondition: all have left.
+// Close closes all accounts. Precondition: all members have left.
 func (f *Family) Close() {
 	for len(f.leaving) > 0 {
 		n := len(f.leaving)
-		f.closeEnded(func(m *Member) bool { return m.kids == 0 })
-		if len(f.leaving) == n { // it cannot be: a circle of parents
+		f.closeEnded(func(m *Member) bool { return m.openChildren == 0 })
+		if len(f.leaving) == n {
 			return
 		}
 	}
 }
 
-// closeEnded closes the members that are ready: children before their parents.
 func (f *Family) closeEnded(ready func(*Member) bool) {
 	for again := true; again; {
 		again = false
@@ -247,24 +229,23 @@ func (f *Family) closeEnded(ready func(*Member) bool) {
 	}
 }
 
-// there reports whether a member's number is still its own: the process goes on, or nobody has waited for it.
-func (f *Family) there(m *Member) bool {
+// exists is true for a zombie.
+func (f *Family) exists(m *Member) bool {
 	r, ok := f.kernel.Relative(m.pid)
 	return ok && r.Start == m.start
 }
 
-// closeMember books what a member has got that nobody was seen to use, and passes its time on to who has waited for it.
 func (f *Family) closeMember(m *Member) {
 	f.read(m)
 	total := m.total()
-	m.book(total-m.first-m.met-m.so, m.left, true)
+	m.attribute(total-m.first-m.fromObserved-m.attributed, m.left, true)
 	if f.living[m.pid] == m {
 		delete(f.living, m.pid)
 	}
 	if p := m.parent; p != nil {
 		orphan := p.left != 0 && m.left > p.left+closeAfter
-		if !orphan && !f.there(m) && !(p.left == 0 && f.kernel.IgnoresChildren(p.pid)) {
-			p.met += m.own + total
+		if !orphan && !f.exists(m) && !(p.left == 0 && f.kernel.IgnoresChildren(p.pid)) {
+			p.fromObserved += m.own + total
 		}
 		m.moveTo(nil)
 	}

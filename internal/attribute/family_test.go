@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// village is a made-up /proc: a family, what it sees, and what it books, in hundredths of a second.
+// village is a simulated /proc, in hundredths of a second.
 type village struct {
 	*Family
 	procs    map[int]Relative
@@ -19,7 +19,7 @@ type village struct {
 	booked   map[int]int64
 }
 
-// newVillage has one process, 10, which had got 5 s from its children before the recording.
+// newVillage has one process, 10, with 5 s of children from before the recording.
 func newVillage() *village {
 	v := &village{
 		procs: map[int]Relative{}, ignoring: map[int]bool{}, members: map[int]*Member{}, booked: map[int]int64{},
@@ -43,7 +43,6 @@ func (v *village) IgnoresChildren(pid int) bool { return v.ignoring[pid] }
 // ExactChildrenCPU implements [Relatives].
 func (*village) ExactChildrenCPU(int) int64 { return 0 }
 
-// is sets a process: its parent and its cutime.
 func (v *village) is(pid, parent int, cutime uint64) {
 	v.procs[pid] = Relative{Parent: parent, Start: 1, ChildrenCPU: int64(cutime) * 1e7}
 }
@@ -52,7 +51,6 @@ func (v *village) join(pid int, fromStart bool) {
 	v.members[pid] = v.Join(pid, 1, 0, fromStart, v.books(pid))
 }
 
-// books gives what notes what is booked: at the end of each account it is told, also that there is nothing.
 func (v *village) books(as int) func(ns, at int64, last bool) {
 	return func(ns, _ int64, _ bool) {
 		if ns > 0 {
@@ -61,7 +59,6 @@ func (v *village) books(as int) func(ns, at int64, last bool) {
 	}
 }
 
-// ends ends a process's account, in which so much was booked. gone: its parent has waited for it.
 func (v *village) ends(pid int, own, at int64, gone bool) {
 	if gone {
 		delete(v.procs, pid)
@@ -69,14 +66,13 @@ func (v *village) ends(pid int, own, at int64, gone bool) {
 	v.Leave(v.members[pid], own*1e7, at)
 }
 
-// plot is what happens in a village, and what is booked in the end, by process.
+// plot is a sequence of events, and the time attributed at the end by process.
 type plot struct {
 	name string
 	of   func(*village)
 	want map[int]int64
 }
 
-// parentAndChild are plots of a process and the children that it has started.
 var parentAndChild = []plot{
 	{"nobody was met", func(v *village) {
 		v.is(10, 1, 550)
@@ -84,7 +80,7 @@ var parentAndChild = []plot{
 	{"one was met, and used more after its last look", func(v *village) {
 		v.is(20, 10, 0)
 		v.join(20, true)
-		v.ends(20, 30, 50, true) // booked 30 of 32
+		v.ends(20, 30, 50, true)
 		v.is(10, 1, 532)
 		v.Tick(1e9)
 	}, map[int]int64{10: 2}},
@@ -106,18 +102,17 @@ var parentAndChild = []plot{
 		v.join(20, false)
 		v.is(20, 10, 75)
 		v.Tick(1e8)
-		v.ends(20, 200+30, 1e9, true) // 2 s before, and 0.3 s
+		v.ends(20, 200+30, 1e9, true) // 2 s before the recording, and 0.3 s
 		v.is(10, 1, 500+230+75)
 		v.Tick(2e9)
 	}, map[int]int64{20: 5}},
 }
 
-// threeGenerations are plots where children have children.
 var threeGenerations = []plot{
 	{"a child's children, and the child's own end was not seen", func(v *village) {
 		v.is(20, 10, 0)
 		v.join(20, true)
-		v.is(20, 10, 40) // of children that nobody met
+		v.is(20, 10, 40)
 		v.Tick(1e9)
 		v.ends(20, 30, 2e9, true)
 		v.is(10, 1, 500+30+45)
@@ -161,7 +156,7 @@ var threeGenerations = []plot{
 		v.is(30, 20, 0)
 		v.join(30, true)
 		v.ends(20, 1, 1e9, true)
-		v.is(30, 1, 0) // init's by now
+		v.is(30, 1, 0) // reparented to init
 		v.Tick(2e9)
 		v.is(10, 1, 500+1+9)
 		v.ends(30, 50, 3e9, true)
@@ -181,8 +176,7 @@ var threeGenerations = []plot{
 	}, map[int]int64{10: 6}},
 }
 
-// numbersUsedAnew are plots where a process has the number of one that has ended.
-var numbersUsedAnew = []plot{
+var numbersReused = []plot{
 	{"the number comes round", func(v *village) {
 		v.is(20, 10, 0)
 		v.join(20, true)
@@ -207,7 +201,7 @@ var numbersUsedAnew = []plot{
 }
 
 func TestTimeOfChildrenIsBookedOnce(t *testing.T) {
-	for _, p := range slices.Concat(parentAndChild, threeGenerations, numbersUsedAnew) {
+	for _, p := range slices.Concat(parentAndChild, threeGenerations, numbersReused) {
 		t.Run(p.name, func(t *testing.T) {
 			v := newVillage()
 			p.of(v)
@@ -223,8 +217,7 @@ func TestTimeOfChildrenIsBookedOnce(t *testing.T) {
 	}
 }
 
-// TestTimeOfChildrenIsBookedWhileTheirParentGoesOn: after a second or two, and not that of children that were met,
-// whether they go on, have just ended, or wait for their parent.
+// Within two seconds, without that of observed children.
 func TestTimeOfChildrenIsBookedWhileTheirParentGoesOn(t *testing.T) {
 	v := newVillage()
 	expect := func(at int64, cutime uint64, want int64) {
@@ -244,7 +237,7 @@ func TestTimeOfChildrenIsBookedWhileTheirParentGoesOn(t *testing.T) {
 	v.ends(30, 25, 3.1e9, true)
 	v.is(20, 10, 25)
 	expect(4e9, 8, 8)
-	delete(v.procs, 20) // its end is not told yet
+	delete(v.procs, 20) // its end is not reported yet
 	expect(5e9, 8+70+2, 8)
 	expect(6e9, 8+70+3, 8)
 	v.Leave(v.members[20], 45e7, 6e9)
@@ -257,7 +250,6 @@ func TestTimeOfChildrenIsBookedWhileTheirParentGoesOn(t *testing.T) {
 	}
 }
 
-// TestFamilyDoesNotGrow: who has ended and was waited for is forgotten while the recording goes on.
 func TestFamilyDoesNotGrow(t *testing.T) {
 	v := newVillage()
 	for i := range 1000 {
@@ -272,9 +264,7 @@ func TestFamilyDoesNotGrow(t *testing.T) {
 	}
 }
 
-// TestTimeOfChildrenUpToTheEndIsBooked: of a process whose parent waits for it at once, so that nothing can be read of
-// it when it has ended. It had children all the time, and it is read so often that at most two readings are missing.
-// Where nothing grows, it is read ten times a second.
+// Of a process whose parent waits for it at once.
 func TestTimeOfChildrenUpToTheEndIsBooked(t *testing.T) {
 	v := newVillage()
 	v.reads = 0

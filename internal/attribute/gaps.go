@@ -4,16 +4,15 @@ package attribute
 
 import "slices"
 
-// gap is a stretch of CLOCK_MONOTONIC of which so much was not observed, in nanoseconds.
+// gap is a range of CLOCK_MONOTONIC of which length ns were not observed.
 type gap struct{ from, to, length int64 }
 
-// mostGaps bounds how many gaps are told apart.
 const mostGaps = 1024
 
-// Gaps are what was not observed, in the order of time.
+// Gaps are the times without samples, in ascending order.
 type Gaps []gap
 
-// Add appends a gap. Where there are too many, each two neighbours of the older half become one.
+// Add appends a gap. At [mostGaps], neighbours in the older half are merged.
 func (g *Gaps) Add(from, length int64) {
 	if len(*g) >= mostGaps {
 		g.merge(len(*g) / 4)
@@ -21,7 +20,6 @@ func (g *Gaps) Add(from, length int64) {
 	*g = append(*g, gap{from, from + length, length})
 }
 
-// merge makes one of each of the n oldest pairs.
 func (g *Gaps) merge(n int) {
 	list := *g
 	for i := range n {
@@ -31,7 +29,7 @@ func (g *Gaps) merge(n int) {
 	*g = slices.Delete(list, n, 2*n)
 }
 
-// Within gives how much of an interval was not observed.
+// Within gives how much of an interval was not observed, ns.
 func (g Gaps) Within(from, to int64) (length int64) {
 	for i := len(g) - 1; i >= 0 && g[i].to > from; i-- {
 		e := &g[i]

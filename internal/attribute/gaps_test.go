@@ -7,8 +7,6 @@ import (
 	"testing"
 )
 
-// TestGapsAreBoundedAndNoneIsLost: by as much as all of them together, and to a part of a gap where they were put
-// together.
 func TestGapsAreBoundedAndNoneIsLost(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var g Gaps

@@ -8,7 +8,6 @@ import (
 	"prywalk/internal/sample"
 )
 
-// leftAlone is a stretch of time in which the thread was left alone.
 func (b *book) leftAlone(cpu, runq, blocked int64, inCall bool) {
 	b.now.Wall += cpu + runq + blocked
 	b.now.CPU += cpu
@@ -18,9 +17,9 @@ func (b *book) leftAlone(cpu, runq, blocked int64, inCall bool) {
 
 func TestTimeInACallThatIsLeftAloneGoesToTheCall(t *testing.T) {
 	var b book
-	b.look(0, 0, 0, 1, sample.Running)
+	b.observe(0, 0, 0, 1, sample.Running)
 	b.leftAlone(400, 20, 0, true)
-	b.look(5, 0, 0, 2, sample.Running)
+	b.observe(5, 0, 0, 2, sample.Running)
 	b.c.Finish(b.emit)
 	for _, s := range b.spans {
 		if want := map[int64]int64{1: 400, 2: 5}[int64(s.Stack)]; s.CPU != 0 && (s.CPU != want || s.Leaf != "") {
@@ -35,10 +34,10 @@ func TestTimeInACallThatIsLeftAloneGoesToTheCall(t *testing.T) {
 func TestTimeOfAThreadThatIsLeftAloneForItsSakeIsNotObserved(t *testing.T) {
 	for _, before := range []sample.State{sample.Running, sample.Sleeping} {
 		var b book
-		b.look(0, 0, 0, 1, before)
+		b.observe(0, 0, 0, 1, before)
 		b.leftAlone(400, 20, 80, false)
-		b.leftAlone(0, 0, 0, false) // nothing has passed
-		b.look(5, 0, 0, 2, sample.Running)
+		b.leftAlone(0, 0, 0, false)
+		b.observe(5, 0, 0, 2, sample.Running)
 		b.c.Finish(b.emit)
 		for _, s := range b.spans {
 			if s.CPU == 400 != (s.Leaf == RanBetweenTicks) || s.Leaf == "" && s.CPU != 0 && s.CPU != 5 {

@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// TestTimeOfAThreadThatWasNeverSeenIsNotObserved: it was found running, and then unchanged or queued, and no sample of
-// it came. It must not be booked under the stack of whoever was seen first.
+// It was found running, then unchanged or queued, and has no sample.
 func TestTimeOfAThreadThatWasNeverSeenIsNotObserved(t *testing.T) {
 	for name, rest := range map[string]sample.Reading{
 		"ran":    {Wall: 9e6, CPU: 8e6},
@@ -36,8 +35,7 @@ func TestTimeOfAThreadThatWasNeverSeenIsNotObserved(t *testing.T) {
 	}
 }
 
-// TestQueueTimeThatComesLateIsNotBookedTwice: a thread that never sleeps was sampled, and then queued when its clocks
-// were read. Between the readings it seemed to sleep for 4 ms; the next reading says that it was queued.
+// A thread that never sleeps seemed to sleep for 4 ms, which the next reading charges as queue time.
 func TestQueueTimeThatComesLateIsNotBookedTwice(t *testing.T) {
 	var c Clock
 	wall := int64(0)
@@ -47,15 +45,14 @@ func TestQueueTimeThatComesLateIsNotBookedTwice(t *testing.T) {
 		}
 	}
 	c.Begin(sample.Reading{})
-	c.Look(sample.Reading{Wall: 10e6, CPU: 6e6}, Seen{State: sample.Running}, true, book)
-	c.Look(sample.Reading{Wall: 20e6, CPU: 12e6, RunQueue: 8e6}, Seen{State: sample.Running}, true, book)
+	c.Observe(sample.Reading{Wall: 10e6, CPU: 6e6}, Seen{State: sample.Running}, true, book)
+	c.Observe(sample.Reading{Wall: 20e6, CPU: 12e6, RunQueue: 8e6}, Seen{State: sample.Running}, true, book)
 	if c.Finish(book); wall != 20e6 {
 		t.Errorf("%d ns of 20e6", wall)
 	}
 }
 
-// sampledLives are threads one after the other, sampled at fixed moments that know nothing of them, and with clocks
-// that are read at ticks. It gives the time booked to each phase, what they used, and what is left unseen, ns.
+// sampledLives simulates consecutive threads, sampled at fixed times, with clocks read at ticks.
 func sampledLives(rng *rand.Rand, life, period int64, samples int) (booked [phases]int64, used, unseen int64) {
 	p := &Process{}
 	book := func(s Span) { booked[s.Stack] += s.CPU }
@@ -63,41 +60,40 @@ func sampledLives(rng *rand.Rand, life, period int64, samples int) (booked [phas
 		return Seen{Stack: sample.StackID(age * phases / life), State: sample.Running, Stop: frames.StopRoot}
 	}
 	end, pool := int64(samples)*period, int64(0)
-	for born := rng.Int64N(period); born < end; born += life + rng.Int64N(period) {
-		th := &Thread{BornAt: born}
-		read := sample.Reading{Wall: born}
+	for created := rng.Int64N(period); created < end; created += life + rng.Int64N(period) {
+		th := &Thread{CreatedAt: created}
+		read := sample.Reading{Wall: created}
 		var waiting []int64
-		next := born - born%period + period
-		for tick := born - born%period + period + period/3; ; tick += period { // clocks are read a third later
-			for ; next < min(tick, born+life); next += period {
+		next := created - created%period + period
+		for tick := created - created%period + period + period/3; ; tick += period {
+			for ; next < min(tick, created+life); next += period {
 				waiting = append(waiting, next)
 			}
-			if tick >= born+life {
+			if tick >= created+life {
 				break
 			}
-			now := sample.Reading{Wall: tick, CPU: tick - born}
+			now := sample.Reading{Wall: tick, CPU: tick - created}
 			for _, at := range waiting {
-				l := Look{At: read.Between(now, at), Seen: seen(at - born), OnCPU: true, Apart: period}
+				l := Sample{At: read.Between(now, at), Seen: seen(at - created), OnCPU: true, Apart: period}
 				if !th.begun {
 					th.Begin(l.At)
 				}
-				th.book(&l, Gaps{}, book)
+				th.attribute(&l, Gaps{}, book)
 			}
 			read, waiting = now, waiting[:0]
 		}
 		for _, at := range waiting {
-			p.Claim(seen(at-born), at, period)
+			p.Claim(seen(at-created), at, period)
 		}
 		used += life
 		pool += life - th.clock.last.CPU
-		p.ended(th)
+		p.addClaims(th)
 	}
-	unseen = p.payClaims(pool+p.givenBack, true, func(k claim, ns int64) { booked[k.where.Stack] += ns })
+	unseen = p.payClaims(pool+p.returned, true, func(k claim, ns int64) { booked[k.where.Stack] += ns })
 	return booked, used, unseen
 }
 
-// TestSharesOfSampledShortLivesAreTrue: of lives from a tenth of a period to a hundred. The bounds are those of
-// TestSharesOfShortLivesAreTrue.
+// Bounds as in TestSharesOfShortLivesAreTrue.
 func TestSharesOfSampledShortLivesAreTrue(t *testing.T) {
 	const period, samples = 10_000_000, 20_000
 	for _, periods := range []float64{0.1, 0.2, 0.5, 0.8, 1, 1.5, 3, 5, 10, 30, 100} {
@@ -111,14 +107,14 @@ func TestSharesOfSampledShortLivesAreTrue(t *testing.T) {
 		if total != used {
 			t.Errorf("%v periods: %d ns in all, want %d", periods, total, used)
 		}
-		met := float64(used) / period
-		limit := 6 * math.Sqrt(0.25*0.75/met)
+		found := float64(used) / period
+		limit := 6 * math.Sqrt(0.25*0.75/found)
 		for i, ns := range booked {
 			if share := float64(ns) / float64(total-unseen); math.Abs(share-0.25) > limit {
 				t.Errorf("%v periods: phase %d has %.4f, want 0.25 within %.4f", periods, i, share, limit)
 			}
 		}
-		if share := float64(unseen) / float64(total); share > 6/math.Sqrt(met) {
+		if share := float64(unseen) / float64(total); share > 6/math.Sqrt(found) {
 			t.Errorf("%v periods: %.4f unseen", periods, share)
 		}
 	}

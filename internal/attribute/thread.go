@@ -6,136 +6,120 @@ import (
 	"prywalk/internal/sample"
 )
 
-// Look is a look at a thread as its account needs it.
-type Look struct {
+// Sample is one sample of a thread.
+type Sample struct {
 	At    sample.Reading
 	Seen  Seen
 	OnCPU bool
 	Basis sample.Basis
-	// Before tells of the ticks before it.
+	// Before holds the earlier ticks at which the thread was unchanged.
 	Before sample.Unchanged
-	// Apart is the time between the tick of the look and the one before, in nanoseconds.
+	// Apart is the time since the tick before, ns.
 	Apart int64
-	// Sampled: it is a sample of the kernel's.
+	// Sampled reports whether the kernel took it (perf_event_open).
 	Sampled bool
 }
 
-// sampled reports whether the look is a sample that tells no more than where its thread ran.
-func (l *Look) sampled() bool {
+func (l *Sample) sampled() bool {
 	s := &l.Seen
 	return l.Sampled && l.OnCPU && *s == Seen{Stack: s.Stack, State: sample.Running, Stop: s.Stop}
 }
 
-// Thread is the account of one thread. The zero value is that of one that lived before sampling began.
+// Thread is the account of one thread. The zero value is of a thread older than the recording.
 type Thread struct {
-	// BornAt is when the thread was first listed, if its birth was seen: then its clocks count from zero.
-	// CLOCK_MONOTONIC in nanoseconds, 0 if it was not seen.
-	BornAt int64
-	// Looks is at how many ticks its stack was seen.
-	Looks int64
+	// CreatedAt is the first listing, CLOCK_MONOTONIC ns; 0: creation not observed.
+	CreatedAt int64
+	// Samples is the number of ticks with a known stack.
+	Samples int64
 
-	clock   Clock
-	waiting []Look // first looks, until it is known what they are worth (package skid)
-	begun   bool
-	claims  []claimed // of the looks that met it on a processor, on what is unseen of its process
-	skidded skidded   // what the others of them have a claim on, that do not tell where
-	waited  int64     // how many looks met it waiting for a processor
-	firstAt int64
-	lastAt  int64
+	clock    Clock
+	deferred []Sample // see package skid
+	begun    bool
+	claims   []claimed
+	skidded  skidded
+	waited   int64 // found queued
+	firstAt  int64
+	lastAt   int64
 }
 
-// Begun reports whether the account has begun, with a look or with [Process.End].
+// Begun reports whether the account has begun.
 func (t *Thread) Begun() bool { return t.begun }
 
-// LastAt gives the moment of the last look, CLOCK_MONOTONIC in nanoseconds.
+// LastAt gives the time of the last sample, CLOCK_MONOTONIC ns.
 func (t *Thread) LastAt() int64 { return t.lastAt }
 
-// Observed gives for how long the thread was looked at, from the first look to the last, in nanoseconds.
+// Observed gives the time from the first sample to the last, ns.
 func (t *Thread) Observed() int64 { return t.lastAt - t.firstAt }
 
-// Begin begins the account with the clocks of the thread's first look.
+// Begin begins the account with the clocks of the thread's first sample.
 func (t *Thread) Begin(r sample.Reading) {
 	t.begun, t.firstAt = true, r.Wall
-	if t.BornAt != 0 {
+	if t.CreatedAt != 0 {
 		t.clock.Begin(t.birth(r))
 	}
 }
 
-// birth gives the beginning of a thread whose clocks show r and whose birth was seen. It lived at most since the
-// listing before the one that found it; all the time that its clocks show was since then.
+// birth gives a first reading, after the listing before CreatedAt.
 func (t *Thread) birth(r sample.Reading) sample.Reading {
-	return sample.Reading{Wall: min(t.BornAt, r.Wall-r.CPU-r.RunQueue)}
+	return sample.Reading{Wall: min(t.CreatedAt, r.Wall-r.CPU-r.RunQueue)}
 }
 
-// Add books a look, or keeps it until it is known what the thread's first looks are worth.
-func (t *Thread) Add(l *Look, gaps Gaps, emit func(Span)) {
-	if n := len(t.waiting); n > 0 {
-		if now, manyCalls := decideFirst(n, l.At.Wall-t.waiting[0].At.Wall, l.Basis); now {
-			t.bookWaiting(manyCalls, gaps, emit)
+// Add attributes or defers (first samples) the interval that a sample ends.
+func (t *Thread) Add(l *Sample, gaps Gaps, emit func(Span)) {
+	if n := len(t.deferred); n > 0 {
+		if now, manyCalls := decideFirst(n, l.At.Wall-t.deferred[0].At.Wall, l.Basis); now {
+			t.attributeDeferred(manyCalls, gaps, emit)
 		}
 	}
-	if l.Basis == sample.Undecided || len(t.waiting) > 0 {
-		t.waiting = append(t.waiting, *l)
+	if l.Basis == sample.Undecided || len(t.deferred) > 0 {
+		t.deferred = append(t.deferred, *l)
 		return
 	}
-	t.book(l, gaps, emit)
+	t.attribute(l, gaps, emit)
 }
 
-// Decide books the looks that have waited, as those of a thread that makes few system calls: nothing else will be
-// known in time.
-func (t *Thread) Decide(gaps Gaps, emit func(Span)) { t.bookWaiting(false, gaps, emit) }
+// Decide attributes the deferred samples as those of a thread with few system calls.
+func (t *Thread) Decide(gaps Gaps, emit func(Span)) { t.attributeDeferred(false, gaps, emit) }
 
-func (t *Thread) bookWaiting(manyCalls bool, gaps Gaps, emit func(Span)) {
-	waiting := t.waiting
-	t.waiting = nil
+func (t *Thread) attributeDeferred(manyCalls bool, gaps Gaps, emit func(Span)) {
+	waiting := t.deferred
+	t.deferred = nil
 	for i := range waiting {
 		l := &waiting[i]
 		if l.OnCPU && manyCalls && l.Basis != sample.Exact {
 			l.OnCPU, l.Basis = false, sample.Skids
 		}
-		t.book(l, gaps, emit)
+		t.attribute(l, gaps, emit)
 	}
 }
 
-// book books the interval that a look ends.
-func (t *Thread) book(l *Look, gaps Gaps, emit func(Span)) {
-	// Until the last tick at which it was found unchanged the thread was where
-	// it was before.
+func (t *Thread) attribute(l *Sample, gaps Gaps, emit func(Span)) {
 	t.Extend(l.Before, gaps, emit)
-	t.Looks++
+	t.Samples++
 	t.lastAt = l.At.Wall
 	if t.clock.started {
 		t.skipGaps(l.At, l.Seen.State, gaps, emit)
 	}
-	t.meet(l, emit)
+	t.addSample(l, emit)
 }
 
-// skipGaps books what was not observed since the last look.
 func (t *Thread) skipGaps(at sample.Reading, s sample.State, gaps Gaps, emit func(Span)) {
 	if length := gaps.Within(t.clock.Observed(), at.Wall); length > 0 {
 		t.clock.Skip(length, at, s, emit)
 	}
 }
 
-// Extend books the time up to the last tick at which the thread was unchanged. Precondition: no looks wait.
+// Extend attributes the time up to the last unchanged tick. Precondition: no sample is deferred.
 func (t *Thread) Extend(u sample.Unchanged, gaps Gaps, emit func(Span)) {
-	t.Looks += u.Ticks
+	t.Samples += u.Ticks
 	if at := u.Last; u.Ticks > 0 && at.Wall != 0 {
-		// A look that was pending can end after the tick began at which the thread
-		// is then found unchanged.
 		at.Wall = max(at.Wall, t.clock.last.Wall)
-		if u.Ran {
-			t.skipGaps(at, sample.Sleeping, gaps, emit)
-			t.clock.SleptAgain(at, u.Ticks, emit)
-		} else {
-			t.clock.Unchanged(at, u.Ticks)
-		}
+		t.clock.Unchanged(at, u.Ticks, emit)
 		t.lastAt = at.Wall
 	}
 }
 
-// LeftAlone books the time in which a thread was left alone before its next look, because it was in a call that would
-// have given up its work.
+// LeftAlone attributes time in a call that a stop would abort.
 func (t *Thread) LeftAlone(left *sample.LeftAlone, gaps Gaps, emit func(Span)) {
 	if left.InCall.Wall == 0 && left.Other.Wall == 0 {
 		return
@@ -149,17 +133,20 @@ func (t *Thread) LeftAlone(left *sample.LeftAlone, gaps Gaps, emit func(Span)) {
 	}
 }
 
-// Cut books what is open, and goes on: a recording that is written now has it.
+// Cut attributes open time for a checkpoint, and goes on.
 func (t *Thread) Cut(gaps Gaps, emit func(Span)) {
 	t.Decide(gaps, emit)
 	t.release(emit)
 	t.clock.Cut(emit)
 }
 
-// Open gives what goes on as far as it has come, and books nothing.
+// Settle attributes carried time that has waited too long.
+func (t *Thread) Settle(emit func(Span)) { t.clock.Settle(emit) }
+
+// Open emits the open time so far, and keeps it open.
 func (t *Thread) Open(emit func(Span)) { t.clock.Open(emit) }
 
-// Finish books all that is left.
+// Finish attributes all that is left.
 func (t *Thread) Finish(gaps Gaps, emit func(Span)) {
 	t.Decide(gaps, emit)
 	t.release(emit)

@@ -12,14 +12,13 @@ import (
 	"prywalk/internal/schedule"
 )
 
-// pause lets time pass in which nobody looks, and then looks.
+// pause passes a gap without samples, and then samples.
 func (b *book) pause(cpu, runq, blocked, gap int64, stack sample.StackID, st sample.State) {
 	at := sample.Reading{Wall: b.now.Wall + cpu + runq + blocked, CPU: b.now.CPU + cpu, RunQueue: b.now.RunQueue + runq}
 	b.c.Skip(gap, at, st, b.emit)
-	b.look(cpu, runq, blocked, stack, st)
+	b.observe(cpu, runq, blocked, stack, st)
 }
 
-// notObserved adds up what was not.
 func (b *book) notObserved() (wall, runq, cpu int64) {
 	for _, s := range b.spans {
 		if s.Leaf == NotObserved {
@@ -29,10 +28,10 @@ func (b *book) notObserved() (wall, runq, cpu int64) {
 	return wall, runq, cpu
 }
 
-func TestAGapIsNotChargedToThreadsBornAfterIt(t *testing.T) {
+func TestAGapIsNotChargedToThreadsStartedAfterIt(t *testing.T) {
 	var b book
-	b.look(0, 0, 0, 1, sample.Running)
-	b.look(9, 1, 0, 1, sample.Running)
+	b.observe(0, 0, 0, 1, sample.Running)
+	b.observe(9, 1, 0, 1, sample.Running)
 	b.pause(2790, 310, 0, 3000, 2, sample.Running)
 	b.c.Finish(b.emit)
 	if wall, runq, cpu := b.notObserved(); wall != 3000 || runq != 300 || cpu != 2700 {
@@ -49,10 +48,9 @@ func TestAGapIsNotChargedToThreadsBornAfterIt(t *testing.T) {
 	}
 }
 
-// TestASleeperThatDidNotRunWasObservedAllTheSame: its clocks prove it.
 func TestASleeperThatDidNotRunWasObservedAllTheSame(t *testing.T) {
 	var b book
-	b.look(0, 0, 0, 1, sample.Sleeping)
+	b.observe(0, 0, 0, 1, sample.Sleeping)
 	b.pause(0, 0, 3010, 3000, 1, sample.Sleeping)
 	b.c.Finish(b.emit)
 	if wall, _, _ := b.notObserved(); wall != 0 || len(b.spans) != 1 || b.spans[0].Wall != 3010 {
@@ -60,12 +58,11 @@ func TestASleeperThatDidNotRunWasObservedAllTheSame(t *testing.T) {
 	}
 }
 
-// TestASleeperThatRanInAGapIsNotTakenForOne: where it slept is not known.
 func TestASleeperThatRanInAGapIsNotTakenForOne(t *testing.T) {
 	for _, after := range []sample.State{sample.Sleeping, sample.Running} {
 		var b book
-		b.look(0, 0, 0, 1, sample.Sleeping)
-		b.look(0, 0, 100, 1, sample.Sleeping)
+		b.observe(0, 0, 0, 1, sample.Sleeping)
+		b.observe(0, 0, 100, 1, sample.Sleeping)
 		b.pause(300, 0, 2800, 3000, 2, after)
 		b.c.Finish(b.emit)
 		if wall, _, cpu := b.notObserved(); wall != 3000 || cpu != 290 {
@@ -82,13 +79,12 @@ func TestASleeperThatRanInAGapIsNotTakenForOne(t *testing.T) {
 	}
 }
 
-// TestAThreadThatStayedQueuedWasObservedUpToThen: it was found so at ticks before the pause.
 func TestAThreadThatStayedQueuedWasObservedUpToThen(t *testing.T) {
 	var b book
-	b.look(5, 0, 0, 1, sample.Running)
+	b.observe(5, 0, 0, 1, sample.Running)
 	at := b.now
 	at.Wall += 400
-	b.c.Unchanged(at, 40)
+	b.c.Unchanged(at, 40, b.emit)
 	if b.c.Observed() != at.Wall {
 		t.Fatalf("observed up to %d of %d", b.c.Observed(), at.Wall)
 	}
@@ -108,8 +104,7 @@ func TestAThreadThatStayedQueuedWasObservedUpToThen(t *testing.T) {
 	}
 }
 
-// TestAThreadThatCouldNotBeLookedAtKeepsItsTime: at the end of the recording, under its own number.
-func TestAThreadThatCouldNotBeLookedAtKeepsItsTime(t *testing.T) {
+func TestAThreadThatCouldNotBeSampledKeepsItsTime(t *testing.T) {
 	var never, lately, long book
 	never.c.Begin(sample.Reading{Wall: 100, CPU: 1000})
 	never.c.Ends(sample.Reading{Wall: 5100, CPU: 3000, RunQueue: 1000}, 0, never.emit)
@@ -117,8 +112,8 @@ func TestAThreadThatCouldNotBeLookedAtKeepsItsTime(t *testing.T) {
 	if wall, runq, cpu := never.notObserved(); wall != 5000 || runq != 1000 || cpu != 2000 {
 		t.Errorf("never: %d, queued %d, cpu %d", wall, runq, cpu)
 	}
-	lately.look(0, 0, 0, 1, sample.Running)
-	lately.look(10, 0, 0, 1, sample.Running)
+	lately.observe(0, 0, 0, 1, sample.Running)
+	lately.observe(10, 0, 0, 1, sample.Running)
 	lately.c.Ends(sample.Reading{Wall: 20, CPU: 17}, 40, lately.emit)
 	lately.c.Finish(lately.emit)
 	if _, _, cpu := lately.total(); cpu != 17 {
@@ -129,7 +124,7 @@ func TestAThreadThatCouldNotBeLookedAtKeepsItsTime(t *testing.T) {
 			t.Errorf("lately: %+v", s)
 		}
 	}
-	long.look(0, 0, 0, 1, sample.Running)
+	long.observe(0, 0, 0, 1, sample.Running)
 	long.c.Ends(sample.Reading{Wall: 500, CPU: 70}, 40, long.emit)
 	long.c.Finish(long.emit)
 	if wall, _, cpu := long.notObserved(); wall != 500 || cpu != 70 {
@@ -137,13 +132,12 @@ func TestAThreadThatCouldNotBeLookedAtKeepsItsTime(t *testing.T) {
 	}
 }
 
-// TestClocksAddUpWithGaps is TestClocksAddUp with pauses of prywalk, and with an end that no look sees.
 func TestClocksAddUpWithGaps(t *testing.T) {
 	stacks := []sample.StackID{0, 1, 2, 3, 9, sampledStack}
 	for seed := range uint64(2000) {
 		rng := rand.New(rand.NewPCG(seed, 2))
 		var b book
-		b.look(0, 0, 0, 1, sample.State(rng.IntN(4)))
+		b.observe(0, 0, 0, 1, sample.State(rng.IntN(4)))
 		start := b.now
 		for range rng.IntN(60) {
 			cpu, runq, blocked := rng.Int64N(1e8), rng.Int64N(1e8)*rng.Int64N(2), rng.Int64N(4e8)*rng.Int64N(2)
@@ -151,7 +145,7 @@ func TestClocksAddUpWithGaps(t *testing.T) {
 			b.pause(cpu, runq, blocked, gap, stacks[rng.IntN(len(stacks))], sample.State(rng.IntN(4)))
 			if at := b.now; rng.IntN(5) == 0 {
 				at.Wall += rng.Int64N(1e9)
-				b.c.Unchanged(at, 1+rng.Int64N(9))
+				b.c.Unchanged(at, 1+rng.Int64N(9), b.emit)
 				if b.c.isOpen {
 					b.now = at
 				}
@@ -185,7 +179,6 @@ func TestPortionIsExactForLongTimes(t *testing.T) {
 	}
 }
 
-// outcome is the processor time that was booked to each of two stacks, and the truth.
 type outcome struct {
 	booked [3]int64
 	truth  int64
@@ -193,8 +186,7 @@ type outcome struct {
 
 const stackFirst, stackLast sample.StackID = 1, 2
 
-// paused samples a thread that always runs, a tenth of the time in stackLast and else in stackFirst, for six seconds;
-// for three of them nobody looks.
+// paused samples a thread that always runs, a tenth of the time in stackLast, for six seconds with a gap of three.
 func paused(seed uint64) (o outcome, unobserved int64) {
 	const period, from, until = 10e6, 1500e6, 4500e6
 	rng := rand.New(rand.NewPCG(seed, 6))
@@ -212,7 +204,7 @@ func paused(seed uint64) (o outcome, unobserved int64) {
 		if now >= from && now < until {
 			now = until
 		}
-		if at, length := w.Looked(now); length > 0 {
+		if at, length := w.Observed(now); length > 0 {
 			g.Add(at, length)
 		}
 		w.Tick(now, period)
@@ -226,16 +218,15 @@ func paused(seed uint64) (o outcome, unobserved int64) {
 				clock.Skip(length, at, s.State, emit)
 			}
 		}
-		clock.Look(at, s, true, emit)
+		clock.Observe(at, s, true, emit)
 	}
 	clock.Finish(emit)
 	o.truth = clock.last.CPU
 	return o, unobserved
 }
 
-// TestSharesAreTrueThoughNobodyLookedForHalfOfTheTime: as near as that many looks can come. (If who is met after
-// the pause is charged with half of the time, the standard error is 0.15 instead of 0.018.)
-func TestSharesAreTrueThoughNobodyLookedForHalfOfTheTime(t *testing.T) {
+// As near as that many samples allow.
+func TestSharesAreTrueThoughHalfOfTheTimeIsUnobserved(t *testing.T) {
 	const runs = 400
 	var sum, squares float64
 	for seed := range uint64(runs) {
@@ -250,7 +241,7 @@ func TestSharesAreTrueThoughNobodyLookedForHalfOfTheTime(t *testing.T) {
 		sum += last
 		squares += (last - 0.1) * (last - 0.1)
 	}
-	// 0.3 / √300 for one; jitter makes the looks' weights a little unequal.
+	// 0.3 / √300 for one run; jitter makes the weights of samples unequal.
 	if mean, rms := sum/runs, math.Sqrt(squares/runs); math.Abs(mean-0.1) > 0.004 || rms > 0.021 {
 		t.Errorf("%.4f on average, wrong by %.4f", mean, rms)
 	}

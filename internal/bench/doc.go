@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bench measures what being sampled costs a program, against the number of
-// its threads, on this very machine.
+// Package bench measures the throughput that sampling costs a program, against the number of its threads.
 //
 // # Method
 //
-// The target is prywalk's own binary in a workload mode (package load), the tool is prywalk record as a user runs it,
-// or one of its peers (package tools). Each tool is given time to settle, and then switched on and off on one target.
-// A pair is one window without and one with sampling, in random order. Its ratio is the work done in a second with,
-// divided by the work done in a second without. Neighbouring windows see the same mood of the machine, so that the
-// ratio holds where a single figure does not. A row gives the median of its pairs' ratios, and the 95 % interval of
-// that median by the bootstrap (10,000 resamples of the pairs).
+// The target is prywalk's binary as a workload (package load), the tool prywalk record or a peer (package tools).
+// After it has settled the tool is switched on and off on one target. A pair is a window without and one with
+// sampling, in random order; its ratio is work per second with, divided by without. Neighbouring windows share the
+// machine's load. A row has the median of its pairs' ratios with its 95 % bootstrap interval (10,000 resamples).
 //
-// Counts beside the ratio do not depend on the machine's mood: stops, and system
-// calls for each tick. They and the tool's own processor time are of the windows with
-// sampling alone, without its start-up and without the moment after it is switched on.
+// Counts (stops, system calls a tick) and the tool's processor time are of the windows with sampling, without its
+// start.
 package bench

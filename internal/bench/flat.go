@@ -7,16 +7,13 @@ import (
 	"slices"
 )
 
-// Flatness compares the row with the most threads to that with the fewest, two at least,
-// of prywalk's rows that are the same otherwise.
+// Flatness compares the rows with most and fewest threads, two at least, of prywalk's otherwise equal rows.
 type Flatness struct {
 	Few, Most *Row
-	// Difference of the ratios, most less few.
 	Difference
 }
 
-// Flat finds what can be compared: rows of one workload whose pairs are known. Where there are several of one
-// number of threads, the first one counts.
+// Flat finds comparable rows: of one workload, with pairs; the first of equal thread counts.
 func Flat(rows []Row) (out []Flatness) {
 	type same struct {
 		running int
@@ -52,15 +49,14 @@ func Flat(rows []Row) (out []Flatness) {
 	return out
 }
 
-// tellable is how wide the interval of a difference may be to say that there is none: two rows of ± 0.01 have less.
+// tellable is the widest interval that shows no difference; two rows of ±0.01 have less.
 const tellable = 0.04
 
-// Verdict says whether many threads cost more: only where the whole interval says so. A wide interval around 0
-// says nothing.
+// Verdict reports whether many threads cost more, where the whole interval agrees.
 func (f *Flatness) Verdict() string {
 	switch {
 	case f.Low <= 0 && f.High >= 0 && f.High-f.Low > tellable:
-		return "not told from"
+		return "not distinguishable from"
 	case f.High < 0:
 		return "worse than"
 	case f.Low > 0:
@@ -72,7 +68,7 @@ func (f *Flatness) Verdict() string {
 // Difference is a difference with its 95 % interval.
 type Difference struct{ Middle, Low, High float64 }
 
-// Drawn gives a figure of two medians, and its 95 % interval by the bootstrap.
+// Drawn gives a figure of two medians with its bootstrap interval.
 func Drawn(own, peer []float64, figure func(own, peer float64) float64) (d Difference) {
 	d.Middle = figure(median(slices.Clone(own)), median(slices.Clone(peer)))
 	rng := rand.New(rand.NewPCG(3, 4))

@@ -8,7 +8,6 @@ import (
 	"time"
 )
 
-// noisy gives n ratios around a middle.
 func noisy(rng *rand.Rand, middle float64, n int) []float64 {
 	xs := make([]float64, n)
 	for i := range xs {
@@ -34,7 +33,7 @@ func TestFlatnessComparesTheMostThreadsWithTheFewest(t *testing.T) {
 		t.Errorf("%s: %+v", v, got[0].Difference)
 	}
 	for want, d := range map[string]Difference{
-		"not worse than": {Low: -0.01, High: 0.02}, "not told from": {Low: -0.1, High: 0.2},
+		"not worse than": {Low: -0.01, High: 0.02}, "not distinguishable from": {Low: -0.1, High: 0.2},
 		"better than": {Low: 0.1, High: 0.2},
 	} {
 		if v := (&Flatness{Difference: d}).Verdict(); v != want {

@@ -8,7 +8,6 @@ import (
 	"prywalk/internal/machine"
 )
 
-// thisMachine describes this one.
 func thisMachine(version string) Machine {
 	return Machine{Processors: runtime.NumCPU(), Prywalk: version, Model: machine.CPUModel(), Kernel: machine.Kernel(),
 		Load: machine.Load()}

@@ -10,13 +10,12 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// others adds up what other programs, and the machine's hypervisor, took of the processors
-// in the windows without a tool: then only the target is meant to run.
+// others adds up what other programs and the hypervisor took of the processors in windows without a tool.
 type others struct {
-	pid         int // 0: what is the target's own cannot be told
+	pid         int // 0: the target's share is unknown
 	busy0       float64
 	target0     uint64
-	busy, spent float64 // seconds: of all processors, and of the target
+	busy, spent float64 // seconds of all processors, and of the target
 	seconds     float64
 }
 
@@ -36,7 +35,7 @@ func (o *others) end(seconds float64) {
 	o.seconds += seconds
 }
 
-// share is what they took, as a share of one processor; nil if it is not known.
+// share is of one processor; nil if unknown.
 func (o *others) share() *float64 {
 	if o.seconds == 0 || o.pid == 0 {
 		return nil
@@ -45,8 +44,8 @@ func (o *others) share() *float64 {
 	return &x
 }
 
-// stolen adds up what the machine's hypervisor took of the processors in the windows with a tool. It takes more of a
-// guest that runs on more of its processors, as one that is sampled does: windows without a tool do not show it.
+// stolen adds up the hypervisor's time in windows with a tool: a sampled guest runs on more processors and loses
+// more.
 type stolen struct {
 	before, spent, seconds float64
 }
@@ -58,7 +57,7 @@ func (s *stolen) end(seconds float64) {
 	s.seconds += seconds
 }
 
-// share is what it took, as a share of one processor; nil if nothing was measured.
+// share is of one processor; nil if unmeasured.
 func (s *stolen) share() *float64 {
 	if s.seconds == 0 {
 		return nil
@@ -67,8 +66,7 @@ func (s *stolen) share() *float64 {
 	return &x
 }
 
-// busySeconds gives the time that all processors have been busy, also for other guests of the same machine. They
-// are all fields but idle and iowait (the guest fields are in user and nice already).
+// busySeconds is all fields but idle and iowait; guest time is in user and nice.
 func busySeconds() float64 {
 	sum := 0.0
 	for i, x := range processorSeconds() {
@@ -79,7 +77,6 @@ func busySeconds() float64 {
 	return sum
 }
 
-// stolenSeconds gives the time that other guests ran on the processors while this one had work for them.
 func stolenSeconds() float64 {
 	if t := processorSeconds(); len(t) > 7 {
 		return t[7]
@@ -87,7 +84,7 @@ func stolenSeconds() float64 {
 	return 0
 }
 
-// processorSeconds gives the fields of /proc/stat's line "cpu" (proc_stat(5)), in ticks of a hundredth of a second.
+// /proc/stat, "cpu" (proc_stat(5)), in hundredths of a second.
 func processorSeconds() []float64 {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {

@@ -8,8 +8,6 @@ import (
 	"time"
 )
 
-// TestWhatOthersTakeIsNotWhatTheTargetTakes: of a machine in which this process alone is the
-// target, its own work is not others'; and of an unknown target nothing is told.
 func TestWhatOthersTakeIsNotWhatTheTargetTakes(t *testing.T) {
 	if busySeconds() <= 0 {
 		t.Fatal("this machine has done nothing yet")
@@ -20,7 +18,7 @@ func TestWhatOthersTakeIsNotWhatTheTargetTakes(t *testing.T) {
 	}
 	o.begin()
 	began := time.Now()
-	for busySeconds() <= o.busy0 { // whoever it is
+	for busySeconds() <= o.busy0 { // by any process
 	}
 	o.end(time.Since(began).Seconds())
 	if x := o.share(); x == nil || *x < 0 || o.spent <= 0 || o.busy <= 0 {

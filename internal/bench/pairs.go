@@ -11,23 +11,22 @@ import (
 	"prywalk/internal/bench/tools"
 )
 
-// measurement gathers the pairs of one row.
+// measurement gathers a row's pairs.
 type measurement struct {
 	*run
 	subject *subject
 	session tools.Session
-	most    int     // pairs
-	precise float64 // how narrow the interval is to be, as in Plan.Precision
+	most    int
+	precise float64 // Plan.Precision
 	ratios  []float64
 	waits   []Waited
 	others  others
 	stolen  stolen
 }
 
-// leastPairs is how many pairs a row has at least: fewer have no median to speak of.
+// leastPairs for a median
 const leastPairs = 3
 
-// pairs measures pairs of windows, for no longer than the plan has time for.
 func (m *measurement) pairs(ch choice) error {
 	if err := m.warmUp(); err != nil {
 		return err
@@ -47,11 +46,10 @@ func (m *measurement) pairs(ch choice) error {
 	return nil
 }
 
-// checkPairs is after how many further pairs it is seen whether the interval is narrow.
+// checkPairs between checks of the interval
 const checkPairs = 10
 
-// narrow reports whether there are enough pairs. That is as many as were asked for, and more until the interval is
-// as narrow as was asked for, or the row's time is over.
+// narrow: enough pairs, and the interval narrow enough or the row's time over.
 func (m *measurement) narrow(enough time.Time) bool {
 	n := len(m.ratios)
 	switch {
@@ -63,13 +61,11 @@ func (m *measurement) narrow(enough time.Time) bool {
 	return (n-m.most)%checkPairs == 0 && !m.wide()
 }
 
-// wide reports whether the interval is wider than asked for.
 func (m *measurement) wide() bool {
 	low, high := interval(m.ratios)
 	return m.precise > 0 && high-low > 2*m.precise
 }
 
-// warmUp lets the tool find its way, and the load too.
 func (m *measurement) warmUp() error {
 	if err := m.session.Go(); err != nil {
 		return err
@@ -83,7 +79,6 @@ func (m *measurement) warmUp() error {
 	return m.session.Hold()
 }
 
-// pair measures two windows.
 func (m *measurement) pair(bareFirst bool) error {
 	var bare, sampled float64
 	var err error
@@ -104,7 +99,6 @@ func (m *measurement) pair(bareFirst bool) error {
 	return err
 }
 
-// bare measures a window without the tool.
 func (m *measurement) bare(waits *json.RawMessage) (float64, error) {
 	if err := m.pause(m.Settle / 2); err != nil {
 		return 0, err
@@ -116,7 +110,6 @@ func (m *measurement) bare(waits *json.RawMessage) (float64, error) {
 	return work, err
 }
 
-// sampled measures a window with it.
 func (m *measurement) sampled(waits *json.RawMessage) (float64, error) {
 	if err := m.session.Go(); err != nil {
 		return 0, err
@@ -138,7 +131,7 @@ func (m *measurement) sampled(waits *json.RawMessage) (float64, error) {
 	return work, err
 }
 
-// window gives the work done in a second, and its waits.
+// window gives work per second, and waits.
 func (m *measurement) window(waits *json.RawMessage) (float64, error) {
 	before, err := m.subject.report()
 	if err == nil {
@@ -155,7 +148,6 @@ func (m *measurement) window(waits *json.RawMessage) (float64, error) {
 	return float64(after.Work-before.Work) / (float64(after.At-before.At) / 1e9), nil
 }
 
-// pause waits, unless the run is ended.
 func (m *measurement) pause(d time.Duration) error {
 	select {
 	case <-m.ctx.Done():
@@ -165,7 +157,6 @@ func (m *measurement) pause(d time.Duration) error {
 	}
 }
 
-// row makes the row.
 func (m *measurement) row(ch choice, j *tools.Job, t *tools.Totals) Row {
 	r := Row{
 		Workload: m.subject.Name, Threads: m.subject.Threads, Running: m.subject.Running, Depth: m.subject.Depth,
@@ -179,7 +170,7 @@ func (m *measurement) row(ch choice, j *tools.Job, t *tools.Totals) Row {
 	}
 	if r.Pairs > 0 {
 		r.Low, r.High = interval(m.ratios)
-		r.Ratio = median(m.ratios) // and sorts them
+		r.Ratio = median(m.ratios) // sorted from here
 		r.Wide, r.Ratios, r.Others, r.Stolen = m.wide(), m.ratios, m.others.share(), m.stolen.share()
 	}
 	r.count(t)
@@ -189,7 +180,6 @@ func (m *measurement) row(ch choice, j *tools.Job, t *tools.Totals) Row {
 	return r
 }
 
-// count fills in what the tool counted.
 func (r *Row) count(t *tools.Totals) {
 	r.SamplesPerS = float64(max(t.Samples, 0)) / max(t.Seconds, 1e-9)
 	r.StopsPerS = share(t.Stops, t.Seconds)
@@ -208,7 +198,6 @@ func (r *Row) count(t *tools.Totals) {
 	}
 }
 
-// share gives a count for each of something, nil if it is not known.
 func share(n int64, of float64) *float64 {
 	if n < 0 || of <= 0 {
 		return nil

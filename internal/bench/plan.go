@@ -18,59 +18,56 @@ import (
 type Plan struct {
 	// Loads are the kinds of work.
 	Loads []Load
-	// Threads in all, and how many of them work; nil for what suits the load.
+	// Threads in all, and Running of them; nil for the load's usual ones.
 	Threads, Running []int
 	Freqs            []float64
 	Pairs            int
-	// Precision, if positive, is how far the ends of the 95 % interval may be from its middle. Pairs are added to
-	// prywalk's rows until it is as narrow, for RowLimit at most.
+	// Precision, if positive, is half of the 95 % interval for which pairs are added to prywalk's rows, for RowLimit
+	// at most.
 	Precision float64
 	RowLimit  time.Duration
-	// Window is the length of one window; a pair has two.
+	// Window is half of a pair.
 	Window time.Duration
-	// Settle is how long a tool that was switched on is left alone before the window,
-	// and Warm how long it runs before the first pair.
+	// Settle is the time between switching on and the window, Warm that before the first pair.
 	Settle, Warm time.Duration
-	// Peers are the tools to measure besides, where they are installed, with PeerPairs pairs each, where the
-	// number of threads is one of PeerThreads or was asked for.
+	// Peers are further tools, if installed, with PeerPairs pairs each, for PeerThreads or the requested numbers of
+	// threads.
 	Peers       []tools.Tool
 	PeerPairs   int
 	PeerThreads []int
-	// Limit, if positive, is the time in which all is to be done: rows get fewer
-	// pairs, but at least 3.
+	// Limit, if positive, bounds the run: rows get fewer pairs, but at least 3.
 	Limit time.Duration
-	// Engine is prywalk record's flag of this name.
+	// Engine is record's flag.
 	Engine string
-	// Self is prywalk's own file.
+	// Self is prywalk's file.
 	Self string
 }
 
 // Load is a kind of work.
 type Load struct {
 	Name string
-	// Kind is the kind of process, by which tools are chosen.
+	// Kind of process, by which tools are chosen.
 	Kind string
-	// Usual gives the numbers of threads, and of those that work, that suit it.
+	// Usual gives suitable numbers of threads and running ones.
 	Usual func() (threads, running []int)
-	// Depths are the numbers of frames below the work, nil where that is no matter.
+	// Depths are numbers of frames below the work, or nil.
 	Depths []int
-	// Command makes the command that does the work; it speaks as package load does. dir is for its files. An error
-	// that is [ErrAbsent] says that the load cannot be had on this machine.
+	// Command gives the load's command, which speaks as package load. dir is for its files. [ErrAbsent]: not
+	// available here.
 	Command func(ctx context.Context, dir string, t Target) (*exec.Cmd, error)
-	// Warm is how long it is left alone in the beginning.
+	// Warm is its own start.
 	Warm time.Duration
-	// Latency says of the pairs' waits, as the load's reports have them, how long they were. Nil where the load
-	// waits for nothing.
+	// Latency evaluates the waits of pairs; nil for loads without.
 	Latency func([]Waited) *Latency
 }
 
-// Target is what a load is asked for.
+// Target is a load's parameters.
 type Target struct{ Threads, Running, Depth int }
 
-// Waited has the waits of the two windows of a pair.
+// Waited has the waits of a pair's windows.
 type Waited struct{ Without, With json.RawMessage }
 
-// Busy is the load of prywalk bench: busy threads among sleepers, by prywalk's own program.
+// Busy is prywalk bench's load, by prywalk's own program.
 func Busy(self string) Load {
 	return Load{
 		Name: load.Busy, Kind: tools.Native,
@@ -84,7 +81,7 @@ func Busy(self string) Load {
 	}
 }
 
-// Quick is a plan that takes less than 50 s. self is prywalk's own file.
+// Quick takes less than 50 s. self is prywalk's file.
 func Quick(self string) Plan {
 	return Plan{
 		Self: self, Loads: []Load{Busy(self)}, Threads: []int{2, 100, 1000}, Running: []int{Spare()},
@@ -94,8 +91,7 @@ func Quick(self string) Plan {
 	}
 }
 
-// Full is the plan behind the figures in the documents: with a processor to spare,
-// and with every processor busy.
+// Full is the plan of the documents: with a processor to spare, and with none.
 func Full(self string) Plan {
 	return Plan{
 		Self: self, Loads: []Load{Busy(self)}, Freqs: []float64{100, 1000},
@@ -105,16 +101,14 @@ func Full(self string) Plan {
 	}
 }
 
-// Spare is the number of threads that compute when a processor is to be left free.
+// Spare is the number of computing threads that leaves one processor free.
 func Spare() int { return max(1, runtime.NumCPU()-1) }
 
-// cell is one target of a load.
 type cell struct {
 	*Load
 	Target
 }
 
-// cells lists the targets of a plan.
 func (p *Plan) cells() []cell {
 	type place struct {
 		load   string

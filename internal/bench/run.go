@@ -16,13 +16,12 @@ import (
 	"prywalk/internal/bench/tools"
 )
 
-// Report is told what a run finds as it finds it.
+// Report takes results as they come.
 type Report struct {
 	Row  func(Row)
 	Skip func(string)
 }
 
-// run is a run of a plan.
 type run struct {
 	Plan
 	ctx    context.Context
@@ -56,13 +55,11 @@ func Run(ctx context.Context, p Plan, version string, report Report) (*Result, e
 	return r.res, nil
 }
 
-// choice is a tool at a frequency.
 type choice struct {
 	tools.Tool
 	freq float64
 }
 
-// choices lists what to measure on a target.
 func (r *run) choices(c cell) []choice {
 	list := []tools.Tool{tools.Prywalk()}
 	if slices.Contains(r.PeerThreads, c.Threads) || c.Name != load.Busy {
@@ -81,7 +78,6 @@ func (r *run) choices(c cell) []choice {
 
 func (r *run) rows(c cell) int { return len(r.choices(c)) }
 
-// cell measures all tools on one target.
 func (r *run) cell(c cell) error {
 	s, err := startSubject(r.ctx, r.dir, c)
 	if errors.Is(err, ErrAbsent) {
@@ -114,7 +110,6 @@ func (r *run) skip(line string) {
 	r.report.Skip(line)
 }
 
-// row measures one tool.
 func (r *run) row(s *subject, ch choice) (Row, error) {
 	r.jobs++
 	j := &tools.Job{
@@ -151,7 +146,7 @@ func (r *run) row(s *subject, ch choice) (Row, error) {
 		session.Kill()
 		return Row{}, err
 	}
-	j.Threads = max(j.Threads, s.tasks()) // Go's runtime starts some as it needs them
+	j.Threads = max(j.Threads, s.tasks()) // Go's runtime starts threads as needed
 	t, err := session.Finish()
 	if err != nil {
 		session.Kill()

@@ -17,23 +17,22 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// TestARunMeasuresPrywalkAndItsPeers: with windows that are too short for any figure. A peer may be missing,
-// or too slow on a busy machine; then a line says so.
+// The windows are too short for figures. A missing or slow peer gives a line.
 func TestARunMeasuresPrywalkAndItsPeers(t *testing.T) {
 	p := Full(build(t))
 	p.Threads, p.Running, p.Freqs, p.Pairs, p.PeerPairs = []int{3}, []int{1}, []float64{200}, 3, 3
 	p.Window, p.Settle, p.Warm = 100*time.Millisecond, 5*time.Millisecond, 20*time.Millisecond
 	p.Precision, p.Peers, p.PeerThreads = 0, tools.Peers(), []int{3}
-	var told []Row
+	var reported []Row
 	var skipped []string
 	res := ticked(t, p, func(p Plan) (*Result, error) {
-		told, skipped = nil, nil
+		reported, skipped = nil, nil
 		return Run(t.Context(), p, "test", Report{
-			Row: func(r Row) { told = append(told, r) }, Skip: func(line string) { skipped = append(skipped, line) },
+			Row: func(r Row) { reported = append(reported, r) }, Skip: func(line string) { skipped = append(skipped, line) },
 		})
 	})
-	if len(told) != len(res.Rows) || !slices.Equal(skipped, res.Skipped) {
-		t.Errorf("%d of %d rows, and %q of %q were told", len(told), len(res.Rows), skipped, res.Skipped)
+	if len(reported) != len(res.Rows) || !slices.Equal(skipped, res.Skipped) {
+		t.Errorf("%d of %d rows, and %q of %q were told", len(reported), len(res.Rows), skipped, res.Skipped)
 	}
 	native := 0
 	for _, tool := range append(tools.Peers(), tools.Prywalk()) {
@@ -66,7 +65,6 @@ func TestARunMeasuresPrywalkAndItsPeers(t *testing.T) {
 	checkForms(t, res)
 }
 
-// checkForms writes a result as a chart and a table.
 func checkForms(t *testing.T, res *Result) {
 	t.Helper()
 	var svg strings.Builder
@@ -91,7 +89,7 @@ func checkForms(t *testing.T, res *Result) {
 	}
 }
 
-// ticked runs a plan, with longer windows if prywalk got no processor in any of them.
+// ticked repeats with longer windows until prywalk got a processor in each.
 func ticked(t *testing.T, p Plan, run func(Plan) (*Result, error)) *Result {
 	t.Helper()
 	for ; ; p.Window *= 4 {
@@ -106,7 +104,6 @@ func ticked(t *testing.T, p Plan, run func(Plan) (*Result, error)) *Result {
 	}
 }
 
-// build compiles prywalk.
 func build(t *testing.T) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "prywalk")
@@ -116,7 +113,6 @@ func build(t *testing.T) string {
 	return binary
 }
 
-// checkOwn checks a row of prywalk's.
 func checkOwn(t *testing.T, r Row) {
 	t.Helper()
 	for name, x := range map[string]*float64{
@@ -135,7 +131,6 @@ func checkOwn(t *testing.T, r Row) {
 	}
 }
 
-// TestTheContractsFieldsAreInTheJSON: those that other programs rely on.
 func TestTheContractsFieldsAreInTheJSON(t *testing.T) {
 	one := 1.0
 	row := Row{

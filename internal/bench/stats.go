@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// resamples is the number of bootstrap samples behind an interval.
+// bootstrap samples
 const resamples = 10000
 
-// median gives the middle of xs, which it sorts; NaN-free, at least one.
+// median sorts xs, which has an element and no NaN.
 func median(xs []float64) float64 {
 	slices.Sort(xs)
 	n := len(xs)
@@ -20,9 +20,8 @@ func median(xs []float64) float64 {
 	return (xs[n/2-1] + xs[n/2]) / 2
 }
 
-// interval gives the 95 % percentile bootstrap interval of the median of xs (Efron
-// and Tibshirani, An Introduction to the Bootstrap, chapter 13). The seed is fixed,
-// so that the same measurements give the same interval.
+// interval is the 95 % percentile bootstrap interval of the median (Efron and Tibshirani, chapter 13), with a fixed
+// seed.
 func interval(xs []float64) (low, high float64) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	medians := make([]float64, resamples)
@@ -34,14 +33,13 @@ func interval(xs []float64) (low, high float64) {
 	return Middle95(medians)
 }
 
-// draw fills a sample with values of xs, each as likely at each place.
 func draw(rng *rand.Rand, sample, xs []float64) {
 	for i := range sample {
 		sample[i] = xs[rng.IntN(len(xs))]
 	}
 }
 
-// Middle95 gives the bounds of the middle 95 % of xs, which it sorts.
+// Middle95 bounds the middle 95 % of xs, which it sorts.
 func Middle95(xs []float64) (low, high float64) {
 	slices.Sort(xs)
 	return xs[len(xs)*25/1000], xs[min(len(xs)*975/1000, len(xs)-1)]

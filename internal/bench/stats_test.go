@@ -16,9 +16,8 @@ func TestMedian(t *testing.T) {
 	}
 }
 
-// TestIntervalCoversTheMedian: of 200 samples of 15 normal values, the 95 % interval
-// covers the true median in at least 170 cases. With the nominal coverage of about
-// 0.93 for this n, fewer than 170 have a probability below one in a million.
+// Of 200 samples of 15 normal values at least 170 intervals cover the median: the coverage of about 0.93 misses that
+// once in a million.
 func TestIntervalCoversTheMedian(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	covered := 0

@@ -18,23 +18,21 @@ import (
 	"prywalk/internal/bench/load"
 )
 
-// subject is a target that runs.
+// subject is a running target.
 type subject struct {
 	cell
 	cmd  *exec.Cmd
-	pids []int // the processes that do the work
+	pids []int // that do the work
 	in   io.WriteCloser
 	out  *bufio.Reader
 }
 
-// ErrAbsent is the error for a load that cannot be had on this machine.
+// ErrAbsent reports that a load is not available on this machine.
 var ErrAbsent = errors.New("not installed")
 
-// stopWithin is how long a target may take to end.
 const stopWithin = 10 * time.Second
 
-// startSubject starts a target. It ends when its standard input does, and so with
-// this process. dir is for its files.
+// startSubject starts a target, which ends with its standard input, so with this process.
 func startSubject(ctx context.Context, dir string, c cell) (*subject, error) {
 	cmd, err := c.Command(ctx, dir, c.Target)
 	if err != nil {
@@ -68,7 +66,6 @@ func startSubject(ctx context.Context, dir string, c cell) (*subject, error) {
 	return s, nil
 }
 
-// ready takes over what a load says of its processes.
 func (s *subject) ready(line string) error {
 	word, pids, _ := strings.Cut(line, " ")
 	if word != load.Ready {
@@ -90,10 +87,8 @@ func (s *subject) ready(line string) error {
 	return nil
 }
 
-// ownProcess reports whether the work is done by the load's own process.
 func (s *subject) ownProcess() bool { return s.pids[0] == s.cmd.Process.Pid }
 
-// report asks what was done so far.
 func (s *subject) report() (r load.Report, err error) {
 	if _, err := io.WriteString(s.in, "?\n"); err != nil {
 		return r, fmt.Errorf("the workload has ended: %w", err)
@@ -103,24 +98,23 @@ func (s *subject) report() (r load.Report, err error) {
 		if err != nil {
 			return r, fmt.Errorf("the workload has ended: %w", err)
 		}
-		if line[0] == '{' { // what is loaded into it may print something, too
+		if line[0] == '{' { // libraries may print too
 			return r, json.Unmarshal(line, &r)
 		}
 	}
 }
 
-// tasks gives the number of its threads, those of its runtime included.
 func (s *subject) tasks() int {
 	n := 0
 	for _, pid := range s.pids {
-		list, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid)) // gone: none
+		list, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 		n += len(list)
 	}
 	return n
 }
 
 func (s *subject) stop() {
-	_ = s.in.Close() // its end is the workload's
+	_ = s.in.Close()
 	hangs := time.AfterFunc(stopWithin, func() { _ = s.cmd.Process.Kill() })
 	defer hangs.Stop()
 	_ = s.cmd.Wait()

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Size of a panel in the chart's own units, and of the chart's head.
+// In the chart's units.
 const (
 	panelW, panelH = 480, 300
 	padL, padR     = 52, 16
@@ -21,16 +21,16 @@ const (
 	columns        = 2
 )
 
-// panel is the rows that share axes: one workload, one number of running threads, one frequency.
+// panel is the rows with common axes: workload, running threads, frequency.
 type panel struct {
 	title string
 	rows  []Row
-	lo    float64 // the lower end of the vertical axis
-	depth bool    // the horizontal axis is the depth of the stack
+	lo    float64
+	depth bool // horizontal axis: stack depth
 }
 
-// SVG draws throughput with / without against the number of threads, with the 95 % intervals. A panel for each
-// workload, frequency and number of running threads, in it a line for each tool.
+// SVG draws throughput with / without against threads, with 95 % intervals: panels per workload, frequency and
+// running threads, lines per tool.
 func SVG(w io.Writer, r *Result) error {
 	var b strings.Builder
 	panels, tools := panelsOf(r.Rows), toolsOf(r.Rows)
@@ -53,7 +53,6 @@ func SVG(w io.Writer, r *Result) error {
 	return err
 }
 
-// panelsOf sorts rows into panels, in the order of their first appearance.
 func panelsOf(rows []Row) []panel {
 	var out []panel
 	for _, r := range rows {
@@ -86,7 +85,6 @@ func (r *Row) Tool() string {
 	return r.Peer
 }
 
-// toolsOf lists the tools, prywalk first.
 func toolsOf(rows []Row) []string {
 	out := []string{"prywalk"}
 	for i := range rows {
@@ -97,7 +95,7 @@ func toolsOf(rows []Row) []string {
 	return out
 }
 
-// colors tell tools apart; the palette is Okabe and Ito's, for colour-blind readers, and greys.
+// Okabe and Ito's palette for colour-blind readers, and greys.
 var colors = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999", "#b5a642",
 	"#7f3c8d"}
 
@@ -105,7 +103,6 @@ func colorOf(tools []string, tool string) string {
 	return colors[slices.Index(tools, tool)%len(colors)]
 }
 
-// legend names the tools in their colours.
 func legend(b *strings.Builder, tools []string) {
 	x := padL
 	for _, t := range tools {
@@ -114,7 +111,7 @@ func legend(b *strings.Builder, tools []string) {
 	}
 }
 
-// x places a number of threads or frames on a logarithmic axis from 1 to 10,000.
+// x: logarithmic, 1 to 10,000.
 func (p *panel) x(r *Row) float64 {
 	n := r.Threads
 	if p.depth {
@@ -127,15 +124,13 @@ func place(n int) float64 {
 	return padL + (panelW-padL-padR)*math.Log10(float64(max(n, 1)))/4
 }
 
-// top is the upper end of the vertical axis.
+// upper end of the vertical axis
 const top = 1.02
 
-// y places a ratio.
 func (p *panel) y(ratio float64) float64 {
 	return padT + (panelH-padT-padB)*(top-min(max(ratio, p.lo), top))/(top-p.lo)
 }
 
-// draw draws the axes and the lines.
 func (p *panel) draw(b *strings.Builder, tools []string) {
 	fmt.Fprintf(b, `<text x="%d" y="20" font-weight="bold">%s</text>`+"\n", padL, html.EscapeString(p.title))
 	p.axes(b)
@@ -166,7 +161,7 @@ func (p *panel) axes(b *strings.Builder) {
 	fmt.Fprintf(b, `<text x="%d" y="%d" text-anchor="middle">%s</text>`+"\n", (padL+panelW-padR)/2, panelH-12, what)
 }
 
-// line draws one tool's rows, from the left to the right. Of several at one place the first counts.
+// line draws a tool's rows; the first of several at one place.
 func (p *panel) line(b *strings.Builder, tool, color string) {
 	at := map[float64]*Row{}
 	for i := range p.rows {

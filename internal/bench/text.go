@@ -13,10 +13,10 @@ import (
 func Header(w io.Writer) {
 	printable.Fprintf(w, "%8s %8s %6s %6s  %-23s %8s %10s %8s %9s %8s %8s  %s\n", "threads", "running", "Hz", "pairs",
 		"throughput with/without", "stops/s", "calls/tick", "own cpu", "samples/s", "complete", "memory",
-		"freeze µs p50 p99 max")
+		"stop µs p50 p99 max")
 }
 
-// Line writes one row of the table.
+// Line writes one row.
 func Line(w io.Writer, r Row) {
 	freeze := "-"
 	if r.Freeze != nil {
@@ -43,7 +43,7 @@ func Line(w io.Writer, r Row) {
 	printable.Fprintf(w, "\n")
 }
 
-// Summary writes what follows from all rows: whether many threads cost more.
+// Summary reports whether many threads cost more.
 func Summary(w io.Writer, r *Result) {
 	names, byName := r.ByWorkload()
 	for _, name := range names {
@@ -59,7 +59,7 @@ func (d *Difference) Text() string {
 	return fmt.Sprintf("%+.4f [%+.4f, %+.4f]", d.Middle, d.Low, d.High)
 }
 
-// Figure shows a figure times a factor, or that it is not known.
+// Figure shows a figure times a factor, or "-" if unknown.
 func Figure(x *float64, factor float64, format string) string {
 	if x == nil {
 		return "-"

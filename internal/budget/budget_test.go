@@ -92,7 +92,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-func TestTheSizeThatIsToldIsEnough(t *testing.T) {
+func TestTheReportedSizeIsEnough(t *testing.T) {
 	for _, need := range []int64{1, 900, 1 << 20, 200 << 20, 256 << 20, 300 << 20, 3 << 30} {
 		b := New(512)
 		err := b.Whole("the profile").Take(max(need, 513), "labels")

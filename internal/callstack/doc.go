@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package callstack makes one stack of the native frames of a walk and the managed frames that run-time systems know:
-// for recordings, for dumps, and for cores.
+// Package callstack merges the native frames of a walk with the managed frames of run-time systems into one stack, for
+// recordings, dumps and cores.
 package callstack

@@ -6,28 +6,27 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Live is the memory of a process while a shot of one of its threads is walked. It implements managed.Live. It can be
-// used again for the next shot.
+// Live is a process's memory while a sample of one of its threads is walked: managed.Live. It is reused for the next
+// sample.
 type Live struct {
 	// Mem reads memory and gives the number of bytes read.
 	Mem func(addr uint64, b []byte) int
-	// TID is the thread's number, Runs its run count as of the copy, when it was not on a processor.
+	// TID is the thread; Runs its run count at the copy, if it was off the processor.
 	PID, TID int
 	Runs     uint64
-	// RunsOn: the thread was stopped while it ran. It goes on at once, so that nobody needs to ask.
+	// RunsOn: the thread was stopped while running, and goes on at once.
 	RunsOn bool
 	// Counts, if not nil, keeps open what is asked of the kernel.
 	Counts *Counts
 }
 
-// Counts asks how often threads have run, and keeps the files open of those that were asked about last. It is for one
-// goroutine.
+// Counts reads threads' run counts, and keeps the files of the last ones open. One goroutine at a time.
 type Counts struct {
 	budget *procmem.Budget
 	files  [keptCounts]*procmem.ThreadFiles
 }
 
-// keptCounts is of how many threads files are kept open, and leftOver how many descriptors are left to all others.
+// keptCounts is the number of open files, leftOver the descriptors left to others.
 const (
 	keptCounts = 16
 	leftOver   = 512
@@ -36,7 +35,6 @@ const (
 // NewCounts gives one that has nothing open.
 func NewCounts() *Counts { return &Counts{budget: procmem.NewBudget(leftOver)} }
 
-// runs gives a thread's run count.
 func (c *Counts) runs(pid, tid int) (uint64, error) {
 	kept := &c.files[tid%keptCounts]
 	f := *kept
@@ -48,7 +46,7 @@ func (c *Counts) runs(pid, tid int) (uint64, error) {
 		*kept = f
 	}
 	now, err := f.SchedStat()
-	if err != nil { // it has ended, and its number may be another thread's by now
+	if err != nil { // it has ended; its number may be reused
 		f.Close()
 		*kept = nil
 	}
@@ -68,8 +66,7 @@ func (c *Counts) Close() {
 // Read implements managed.Live.
 func (l *Live) Read(addr uint64, b []byte) int { return l.Mem(addr, b) }
 
-// Unchanged implements managed.Live: the run count is that of the copy. A kernel that does not count says 0, which
-// proves nothing.
+// Unchanged reports whether the run count is that of the copy. 0, of a kernel without counts, proves nothing.
 func (l *Live) Unchanged() bool {
 	if l.RunsOn {
 		return false

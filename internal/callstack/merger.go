@@ -14,14 +14,14 @@ type Entry struct {
 	// Namer is who knows the managed frame, nil for a native one; Ref is its identity.
 	Namer managed.Namer
 	Ref   managed.Ref
-	// Compiled: the managed frame's own code is what is at Frame.PC, and there is no entry for the native frame.
+	// Compiled: Frame.PC is the managed frame's own code; the native frame has no entry.
 	Compiled bool
 	// Machinery: a native frame that runs managed ones, and says nothing that these do not.
 	Machinery bool
 }
 
-// Merger tells the native frames of a walk to the run-time systems of its process, and puts what they answer among
-// them. The zero value is ready. Its buffers are used again: what it gives is valid until the next Begin.
+// Merger passes a walk's native frames to the process's run-time systems, and inserts their managed frames. The zero
+// value is ready. Results are valid until the next Begin.
 type Merger struct {
 	namers  []managed.Namer
 	natives []native
@@ -31,7 +31,7 @@ type Merger struct {
 	begun   bool         // there is a last one
 }
 
-// native is a native frame, with the refs up to end that one namer has given for it.
+// native is a native frame with the end of its refs, all of one namer.
 type native struct {
 	frame   frames.Frame
 	namer   int // -1: nobody knows it
@@ -48,7 +48,7 @@ func (m *Merger) Begin(namers []managed.Namer, s *managed.Sample) {
 	}
 }
 
-// Add tells a native frame, from the innermost on. The run-time systems are told one frame late, with its CFA.
+// Add takes a native frame, innermost first. Run-time systems get it one frame later, with its CFA.
 func (m *Merger) Add(f *frames.Frame) {
 	if m.begun {
 		m.tell(f.SP)
@@ -71,7 +71,7 @@ func (m *Merger) tell(cfa frames.Addr) {
 	m.natives = append(m.natives, n)
 }
 
-// End ends the walk, and gives the whole stack, innermost first. complete says whether the last frame is the outermost.
+// End gives the whole stack, innermost first. complete: the last frame is the outermost.
 func (m *Merger) End(complete bool) []Entry {
 	if m.begun {
 		cfa := frames.Addr(0)

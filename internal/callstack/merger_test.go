@@ -13,25 +13,25 @@ import (
 
 // fake knows frames by their program counters.
 type fake struct {
-	name    string
-	knows   map[frames.Addr]int // how many managed frames each runs
-	instead bool
-	health  managed.Health
-	told    []string
-	plan    *managed.Plan
+	managed.Plain
+
+	name      string
+	knows     map[frames.Addr]int // how many managed frames each runs
+	instead   bool
+	health    managed.Health
+	described []string
+	plan      *managed.Plan
 }
 
 func (f *fake) Name() string                            { return f.name }
-func (f *fake) Adopt(managed.Host) bool                 { return true }
-func (f *fake) Changed() bool                           { return false }
-func (f *fake) Forget()                                 {}
-func (f *fake) Begin(*managed.Sample)                   { f.told = nil }
+func (f *fake) Attach(managed.Host) bool                { return true }
+func (f *fake) Begin(*managed.Sample)                   { f.described = nil }
 func (f *fake) End() managed.Health                     { return f.health }
 func (f *fake) Plan() *managed.Plan                     { return f.plan }
 func (f *fake) Anchor(tid int, _ uint64) (uint64, bool) { return uint64(tid), tid != 0 }
 
 func (f *fake) Native(n *frames.Frame, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
-	f.told = append(f.told, fmt.Sprintf("%x-%x", n.SP, cfa))
+	f.described = append(f.described, fmt.Sprintf("%x-%x", n.SP, cfa))
 	k, ok := f.knows[n.PC]
 	for i := range k {
 		out = append(out, managed.Ref{Object: n.PC, Position: uint64(i)})
@@ -39,7 +39,7 @@ func (f *fake) Native(n *frames.Frame, cfa frames.Addr, out []managed.Ref) ([]ma
 	return out, ok && f.instead
 }
 
-func (f *fake) Describe(managed.Ref, managed.Live, []managed.Frame) ([]managed.Frame, managed.Truth) {
+func (f *fake) Symbolize(managed.Ref, managed.Live, []managed.Frame) ([]managed.Frame, managed.Truth) {
 	return nil, managed.Proven
 }
 
@@ -96,11 +96,11 @@ func TestManagedFramesStandInsideOfTheNativeOnesThatRunThem(t *testing.T) {
 	}
 }
 
-func TestNativeFramesAreToldWithTheirCFA(t *testing.T) {
+func TestNativeFramesHaveTheirCFA(t *testing.T) {
 	f := &fake{}
 	for complete, want := range map[bool]string{true: "10-20 20-30 30-ffffffffffffffff", false: "10-20 20-30 30-0"} {
-		if merged(complete, f); strings.Join(f.told, " ") != want {
-			t.Errorf("complete %v: %s, want %s", complete, f.told, want)
+		if merged(complete, f); strings.Join(f.described, " ") != want {
+			t.Errorf("complete %v: %s, want %s", complete, f.described, want)
 		}
 	}
 }

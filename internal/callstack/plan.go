@@ -7,28 +7,22 @@ import (
 	"prywalk/internal/managed"
 )
 
-// FirstPlan gives what is to be copied of a thread of which nothing is known yet, nil if nothing.
+// FirstPlan gives what to copy of a thread of which nothing is known, nil if nothing.
 func FirstPlan(namers []managed.Namer) *managed.Plan {
 	for _, n := range namers {
-		if p, ok := n.(managed.Planner); ok {
-			if plan := p.Plan(); plan != nil && len(plan.Find) > 0 {
-				return plan
-			}
+		if plan := n.Plan(); plan != nil && len(plan.Find) > 0 {
+			return plan
 		}
 	}
 	return nil
 }
 
-// Plan gives what is to be copied besides a thread's stack, by the first run-time system that the thread belongs to and
-// that needs more; nil if none does. pthread is the thread pointer, 0 if it is not known.
+// Plan gives what to copy besides a thread's stack, by the first run-time system that has the thread and needs more;
+// nil if none. pthread is the thread pointer, 0 if unknown.
 func Plan(namers []managed.Namer, tid int, pthread uint64) (*managed.Plan, frames.Addr) {
 	for _, n := range namers {
-		p, ok := n.(managed.Planner)
-		if !ok {
-			continue
-		}
-		if plan := p.Plan(); plan != nil {
-			if anchor, ok := p.Anchor(tid, pthread); ok {
+		if plan := n.Plan(); plan != nil {
+			if anchor, ok := n.Anchor(tid, pthread); ok {
 				return plan, anchor
 			}
 		}
@@ -39,7 +33,7 @@ func Plan(namers []managed.Namer, tid int, pthread uint64) (*managed.Plan, frame
 // Planned reports whether a run-time system needs more than the stack to be copied in a stop.
 func Planned(namers []managed.Namer) bool {
 	for _, n := range namers {
-		if p, ok := n.(managed.Planner); ok && p.Plan() != nil {
+		if n.Plan() != nil {
 			return true
 		}
 	}

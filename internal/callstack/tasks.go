@@ -7,8 +7,8 @@ import "prywalk/internal/managed"
 // Tasks gives the tasks that the run-time systems of a process have.
 func Tasks(namers []managed.Namer, w managed.Watch) (all managed.TaskList) {
 	for _, n := range namers {
-		if l, is := n.(managed.Lister); is {
-			list := l.Tasks(w)
+		if l, is := n.(managed.Threads); is {
+			list := l.Coroutines(w)
 			for i := range list.Tasks {
 				list.Tasks[i].Runtime = n.Name()
 			}

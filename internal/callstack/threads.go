@@ -4,11 +4,10 @@ package callstack
 
 import "prywalk/internal/managed"
 
-// ThreadName gives the name that a run-time system has for a thread, by its number in the process's own pid namespace;
-// false if none has one.
+// ThreadName gives a run-time system's name of a thread, by its id in the process's pid namespace.
 func ThreadName(namers []managed.Namer, tid int) (name string, ok bool) {
 	for _, n := range namers {
-		if t, is := n.(managed.ThreadNamer); is {
+		if t, is := n.(managed.Threads); is {
 			if name, ok = t.ThreadName(tid); ok && name != "" {
 				return name, true
 			}
@@ -17,21 +16,20 @@ func ThreadName(namers []managed.Namer, tid int) (name string, ok bool) {
 	return "", false
 }
 
-// Postponed reports whether a run-time system could not tell a name that it may tell a little later.
+// Postponed reports whether a name may be readable a little later.
 func Postponed(namers []managed.Namer) (some bool) {
 	for _, n := range namers {
-		if p, is := n.(managed.Postponer); is && p.Postponed() {
+		if p, is := n.(managed.Threads); is && p.Postponed() {
 			some = true
 		}
 	}
 	return some
 }
 
-// Role gives what a thread is there for, by its number in the process's own pid namespace and its name; "" if no
-// run-time system tells.
+// Role gives a thread's purpose by its id in the process's pid namespace and its name; "" if unknown.
 func Role(namers []managed.Namer, tid int, name string) string {
 	for _, n := range namers {
-		if t, is := n.(managed.RoleTeller); is {
+		if t, is := n.(managed.Threads); is {
 			if role, ok := t.Role(tid, name); ok {
 				return role
 			}

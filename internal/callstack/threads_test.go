@@ -11,6 +11,7 @@ import (
 // naming knows the names of some threads.
 type naming struct {
 	managed.Namer
+	managed.NoThreads
 	names map[int]string
 }
 

@@ -13,11 +13,11 @@ var waitKinds = map[managed.WaitKind]waits.Kind{
 	managed.WaitSleep: waits.Sleep, managed.WaitGIL: waits.GIL, managed.WaitLock: waits.Mutex,
 }
 
-// Waiting tells what a thread that sleeps in futex(2) waits for, as far as a run-time system knows it; false if none
-// does. The owner is still to be resolved. later: more may be told a little later.
+// Waiting gives what a thread in futex(2) waits for, if a run-time system knows; the owner is unresolved. later: more
+// may be known a little later.
 func Waiting(namers []managed.Namer, s *managed.Sleeper) (w waits.For, ok, later bool) {
 	for _, n := range namers {
-		t, is := n.(managed.Waiter)
+		t, is := n.(managed.Threads)
 		if !is {
 			continue
 		}
@@ -34,10 +34,10 @@ func Waiting(namers []managed.Namer, s *managed.Sleeper) (w waits.For, ok, later
 	return w, false, later
 }
 
-// Holds gives the locks that the thread of the last walk is likely to hold, by its frames.
+// Holds gives the locks that the last walk's frames suggest are held.
 func Holds(namers []managed.Namer) (out []managed.Held) {
 	for _, n := range namers {
-		if h, ok := n.(managed.Holder); ok {
+		if h, ok := n.(managed.Threads); ok {
 			out = append(out, h.Holds()...)
 		}
 	}

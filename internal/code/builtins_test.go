@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// blob is a program with code that does not give rbx back: once where V8's builtins lie, and once behind them.
+// blob does not restore rbx, once among V8's builtins and once behind them.
 const blob = `
 	.text
 	.globl main
@@ -48,7 +48,6 @@ v8_Default_embedded_blob_code_size_:
 	.section .note.GNU-stack,"",@progbits
 `
 
-// embeddedParts links the program and gives what its code is understood with, and its labels.
 func embeddedParts(t *testing.T, flags ...string) (*parts, map[string]uint64) {
 	t.Helper()
 	dir := t.TempDir()

@@ -9,12 +9,11 @@ import (
 	"prywalk/internal/runtimes/golang"
 )
 
-// addCFI takes a file's call frame information, if it has any.
 func (p *parts) addCFI(f *elffile.File) {
 	hdr, frame := f.EhFrame()
 	cfg := dwarfunwind.Config{Arch: f.Arch(), EhFrameHdr: section(hdr), EhFrame: section(frame)}
-	if p.goTable == nil { // Go's table says the same, and is at hand
-		debug, _ := f.Window(f.DebugSection("frame")) // nil if there is none
+	if p.goTable == nil {
+		debug, _ := f.Window(f.DebugSection("frame")) // nil for none
 		cfg.DebugFrame = section(debug)
 	}
 	if s := f.Section(".text"); s != nil {
@@ -25,13 +24,12 @@ func (p *parts) addCFI(f *elffile.File) {
 	}
 	t, err := dwarfunwind.New(cfg)
 	if err != nil {
-		return // none: the instructions have to do
+		return
 	}
 	p.sources = append(p.sources, t)
 	p.bounds = append(p.bounds, t)
 }
 
-// section gives a window as dwarfunwind takes it.
 func section(w *elffile.Window) dwarfunwind.Section {
 	if w == nil {
 		return dwarfunwind.Section{}
@@ -39,13 +37,11 @@ func section(w *elffile.Window) dwarfunwind.Section {
 	return dwarfunwind.Section{Addr: w.Addr(), Size: w.Size(), Data: w}
 }
 
-// maxDebugFrame bounds a .debug_frame outside of the image, in bytes, decompressed:
-// four times what a large browser's would be.
+// bytes, decompressed
 const maxDebugFrame = 64 << 20
 
-// moreCFI is call frame information that is not loaded with the code. It is .debug_frame of the separate debug file
-// and of .gnu_debugdata (Android writes it there). In a Go program, whose own code its table describes, it is that
-// of the C code linked into it. It is opened when code is met that nothing else describes.
+// moreCFI is call frame information of debug files and .gnu_debugdata, opened when no other source describes code; in a
+// Go program, for linked C code.
 type moreCFI struct {
 	elf    *elffile.File
 	from   *separate
@@ -80,7 +76,6 @@ func (m *moreCFI) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	return 0, 0, false
 }
 
-// inGo reports whether Go's table describes the code at pc.
 func (m *moreCFI) inGo(pc uint64) bool {
 	if m.goes == nil {
 		return false
@@ -89,7 +84,6 @@ func (m *moreCFI) inGo(pc uint64) bool {
 	return ok
 }
 
-// all gives the tables, made at the first call.
 func (m *moreCFI) all() []*dwarfunwind.Table {
 	if m.tried {
 		return m.tables
@@ -104,7 +98,6 @@ func (m *moreCFI) all() []*dwarfunwind.Table {
 	return m.tables
 }
 
-// add takes the .debug_frame of a file, if it has one for this architecture.
 func (m *moreCFI) add(f *elffile.File) {
 	w, err := f.WindowUpTo(f.DebugSection("frame"), maxDebugFrame)
 	if err != nil || f.Arch() != m.elf.Arch() {

@@ -14,8 +14,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// child starts a program that is killed at the test's end, and waits until it has
-// exec'ed.
+// child starts a program and waits for its exec.
 func child(t testing.TB, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -25,7 +24,6 @@ func child(t testing.TB, name string, args ...string) *exec.Cmd {
 	return testtargets.Child(t, exec.Command(path, args...))
 }
 
-// open opens a process for the length of the test.
 func open(t testing.TB, pid int) *Process {
 	t.Helper()
 	p, err := Open(pid)
@@ -40,7 +38,6 @@ func open(t testing.TB, pid int) *Process {
 	return p
 }
 
-// copyProgram copies a program to a place of the test's own.
 func copyProgram(t testing.TB, name string) string {
 	t.Helper()
 	from, err := exec.LookPath(name)
@@ -66,7 +63,6 @@ func copyProgram(t testing.TB, name string) string {
 	return to
 }
 
-// wantKind checks an error of Open.
 func wantKind(t *testing.T, err, sentinel error) *process.Error {
 	t.Helper()
 	var e *process.Error

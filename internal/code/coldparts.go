@@ -11,9 +11,8 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// coldParts knows which functions the parts were split off that compilers move away from the code that runs often.
-// GCC and LLVM call such a part like its function, with .cold appended, older GCCs and BOLT with .cold.N. It is
-// made when a part is first asked for, from all symbol names.
+// coldParts maps cold parts to their functions, by name: .cold (GCC, LLVM) or .cold.N (older GCCs, BOLT). Built on
+// first use.
 type coldParts struct {
 	elf   *elffile.File
 	from  *separate
@@ -21,13 +20,12 @@ type coldParts struct {
 	parts []coldPart
 }
 
-// coldPart is a part and the function that it belongs to.
 type coldPart struct {
 	start  uint64
 	parent funcRange
 }
 
-// Parent gives the function that the part at start was split off.
+// Parent gives the function of the part at start.
 func (c *coldParts) Parent(start uint64) (lo, hi uint64, ok bool) {
 	if !c.built {
 		c.built = true
@@ -43,20 +41,17 @@ func (c *coldParts) Parent(start uint64) (lo, hi uint64, ok bool) {
 	return c.parts[i].parent.start, c.parts[i].parent.end, true
 }
 
-// named is a function under the name that its part derives from. Compilation units are numbered as they come in the
-// symbol table. A local function belongs to the last one that was named before it (gABI, STT_FILE), a global one to
-// none.
+// unit numbers a local function's STT_FILE (gABI), none for a global one.
 type named struct {
 	funcRange
 	name string
 	unit int
 }
 
-// build collects the parts, and then the functions that they can have been split off.
 func (c *coldParts) build() {
 	eachTable(c.elf, c.from, func(f *elffile.File, kind elffile.SymbolKind) {
 		if kind != elffile.SymTab {
-			return // parts are local: the dynamic linker does not need them
+			return // .dynsym lacks local symbols
 		}
 		cold := collect(f, func(name []byte) []byte {
 			base, tail, ok := bytes.Cut(name, []byte(".cold"))
@@ -83,14 +78,14 @@ func (c *coldParts) build() {
 	sort.Slice(c.parts, func(i, j int) bool { return c.parts[i].start < c.parts[j].start })
 }
 
-// coldCost is what a function takes in the lists and maps here, beside its name, in bytes.
+// bytes, without its name
 const coldCost = 4 * 64
 
-// collect gives the functions of a table that take has a name for. Names are cut after 4 KiB.
+// collect cuts names after 4 KiB.
 func collect(f *elffile.File, take func([]byte) []byte) []named {
 	var out []named
 	unit, i := 0, 0
-	_ = f.EachSymbol(elffile.SymTab, func(s *elffile.Symbol) bool { // what can be read of a damaged table
+	_ = f.EachSymbol(elffile.SymTab, func(s *elffile.Symbol) bool {
 		i++
 		if s.Type() == elffile.SymFile {
 			unit = i
@@ -101,7 +96,7 @@ func collect(f *elffile.File, take func([]byte) []byte) []named {
 			end <= s.Value {
 			return true
 		}
-		name := take(f.PeekName(elffile.SymTab, s))
+		name := take(f.NameBytes(elffile.SymTab, s))
 		if len(name) == 0 {
 			return true
 		}
@@ -118,8 +113,7 @@ func collect(f *elffile.File, take func([]byte) []byte) []named {
 	return out
 }
 
-// match finds each part's function: the one of that name in the same unit, else the
-// only global one. Static functions of one name are told apart so.
+// match prefers a function of the same unit to the only global one.
 func (c *coldParts) match(cold, whole []named) {
 	type key struct {
 		name string

@@ -11,8 +11,7 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// halved is a compilation unit with a split function; two units have a static one of
-// the same name.
+// Two of the units have a static function of the same name.
 const halved = `
 extern void rare(long) __attribute__((cold));
 extern long often(long);
@@ -44,7 +43,7 @@ func TestColdPartsBelongToTheFunctionOfTheirUnit(t *testing.T) {
 		if unit == "c" {
 			linkage, name = "", "other"
 		}
-		own := filepath.Join(dir, unit+".c") // the unit's name in the symbol table
+		own := filepath.Join(dir, unit+".c") // unit's name in the symbol table
 		tool(t, "cp", src, own)
 		objects = append(objects, filepath.Join(dir, unit+".o"))
 		tool(t, "gcc", "-O2", "-c", "-DLINKAGE="+linkage, "-DNAME="+name, "-DCALLER="+unit, "-o", objects[len(objects)-1],
@@ -61,7 +60,7 @@ func TestColdPartsBelongToTheFunctionOfTheirUnit(t *testing.T) {
 	p.prepare(f, nil)
 	found := 0
 	var parent *elffile.Symbol
-	for i := range syms { // the function comes before its part, in the same unit; the global one anywhere
+	for i := range syms { // function before part, in the same unit; the global one anywhere
 		s := &syms[i]
 		switch name := f.SymbolName(elffile.SymTab, s); {
 		case name == "same":

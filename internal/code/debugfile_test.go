@@ -12,12 +12,11 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/elffile"
-	"prywalk/internal/stranger"
+	"prywalk/internal/safeopen"
 	"prywalk/internal/testtargets"
 )
 
-// pauser sleeps below three functions whose frames differ, without call frame
-// information in what is loaded.
+// pauser sleeps below three functions with different frames.
 const pauser = `
 #include <stdio.h>
 #include <string.h>
@@ -29,11 +28,10 @@ PART static int middle(int n) { return inner(n + 1) * 3 + 1; }
 PART static int outer(int n) { char b[4000]; memset(b, n, sizeof b); return middle(use(b)) + use(b); }
 int main(void) { puts("ready"); fflush(stdout); return outer(1) + 1; }`
 
-// noCFI are the flags for code that only .debug_frame describes.
+// noCFI makes .debug_frame the only description.
 var noCFI = []string{"-O2", "-g", "-fomit-frame-pointer", "-fno-asynchronous-unwind-tables",
 	"-fno-optimize-sibling-calls"}
 
-// tool runs a program of the tool chain.
 func tool(t *testing.T, args ...string) {
 	t.Helper()
 	path, err := exec.LookPath(args[0])
@@ -45,7 +43,6 @@ func tool(t *testing.T, args ...string) {
 	}
 }
 
-// build compiles pauser and gives the program's path.
 func build(t *testing.T, flags ...string) string {
 	t.Helper()
 	exe := filepath.Join(t.TempDir(), "pauser")
@@ -57,8 +54,7 @@ func build(t *testing.T, flags ...string) string {
 	return exe
 }
 
-// methods runs a program, peeks at it when it sleeps, and gives how its own frames were
-// found, the innermost first.
+// methods gives the frame methods, innermost first.
 func methods(t *testing.T, exe string) (string, frames.StopReason) {
 	t.Helper()
 	cmd := exec.Command(exe)
@@ -67,7 +63,7 @@ func methods(t *testing.T, exe string) (string, frames.StopReason) {
 	pid := cmd.Process.Pid
 	testtargets.Eventually(t, "it sleeps", func() bool { return asleep(pid, 1) })
 	p := open(t, pid)
-	fs, why := peek(t, p, pid)
+	fs, why := sampleOnce(t, p, pid)
 	var out []string
 	for i := range fs {
 		if m := fs[i].Module; m != nil && m.Name == exe {
@@ -77,9 +73,6 @@ func methods(t *testing.T, exe string) (string, frames.StopReason) {
 	return strings.Join(out, " "), why
 }
 
-// byCFI is what methods gives where the program's frames are all known: inner is found by
-// libc's frame, and middle, outer and main, by the program's own information. _start is
-// found by libc's again.
 const byCFI = "cfi cfi cfi cfi cfi"
 
 func TestDebugFrameOfASeparateFileIsUsed(t *testing.T) {
@@ -136,7 +129,7 @@ func TestDebugFrameOfAnotherBuildIsNotUsed(t *testing.T) {
 	}
 }
 
-// embed puts what objcopy keeps of a program into its .gnu_debugdata, and strips it.
+// embed strips a program; .gnu_debugdata has what objcopy keeps.
 func embed(t *testing.T, exe string, keep ...string) {
 	t.Helper()
 	mini := filepath.Join(filepath.Dir(exe), "mini")
@@ -154,7 +147,6 @@ func TestDebugFrameOfEmbeddedDebugDataIsUsed(t *testing.T) {
 	}
 }
 
-// openELF opens a file.
 func openELF(t *testing.T, path string) *elffile.File {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -203,7 +195,7 @@ func TestDebugFilesAreOnlyOpenedForCodeThatNothingElseDescribes(t *testing.T) {
 	exe := build(t, "-O2", "-g")
 	f := openELF(t, exe)
 	asked := 0
-	more := &separate{elf: f, path: exe, open: func(string) (*stranger.File, error) {
+	more := &separate{elf: f, path: exe, open: func(string) (*safeopen.File, error) {
 		asked++
 		return nil, os.ErrNotExist
 	}}

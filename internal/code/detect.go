@@ -13,53 +13,49 @@ import (
 	"prywalk/internal/runtimes/golang"
 )
 
-// found is the run-time systems of a process that implement package managed.
 type found struct {
-	slots  []slot // one for each detector
+	slots  []slot // one per detector; several of a kind that is [managed.PerModule]
 	namers []managed.Namer
-	dated  []managed.Dated
-	images map[*Image]struct{} // the files that were there when detectors were asked
-	made   bool                // there is code made at run time that nobody has adopted
+	dated  []managed.Runtime   // rules valid at a moment
+	images map[*Image]struct{} // at the last detection
+	made   bool                // there is run-time code without a system
 }
 
-// slot is what became of one detector.
 type slot struct {
 	detect managed.Detector
-	system managed.Runtime // nil: none was found
-	why    error           // why one that is there is not read
-	tries  int             // how often it was asked
-	wait   int             // so many refreshes until it is asked again
+	kind   int             // of the detector
+	system managed.Runtime // nil: not found
+	why    error           // why it is unreadable
+	tries  int
+	pause  int // refreshes until the next attempt
 }
 
-// A run-time system that is there and still loaded cannot be read. It is asked again at the next refresh, and then
-// after 2, 4, 8 refreshes, until it was asked so often. New files begin this anew, and so does the first code that was
-// made at run time and that nobody has adopted.
+// maxDetections bounds attempts to read a system that is still loading: at the next refresh, then after 2, 4, 8. New
+// files or run-time code restart the count.
 const maxDetections = 8
 
-// adopt tells the modules, which have changed.
-func (f *found) adopt(h *host) {
+func (f *found) detect(h *host) {
 	if f.slots == nil {
-		for _, d := range runtimes.List {
-			f.slots = append(f.slots, slot{detect: d})
+		for i, d := range runtimes.List {
+			f.slots = append(f.slots, slot{detect: d, kind: i})
 		}
 	}
 	for i := range f.slots {
-		if s := &f.slots[i]; s.system != nil && !s.system.Adopt(h) {
-			*s = slot{detect: s.detect}
+		if s := &f.slots[i]; s.system != nil && !s.system.Attach(h) {
+			*s = slot{detect: s.detect, kind: s.kind}
 		}
 	}
 	fresh := f.newImages(h.mods) || !f.made && len(managed.Unowned(h)) > 0
-	for i := range f.slots {
+	for i := 0; i < len(f.slots); i++ {
 		if s := &f.slots[i]; s.system == nil && (fresh || s.tries == 0) {
-			s.tries, s.wait = 0, 0
-			s.try(h)
+			s.tries, s.pause = 0, 0
+			f.try(i, h)
 		}
 	}
 	f.made = len(managed.Unowned(h)) > 0
 	f.list()
 }
 
-// newImages reports whether there is a file that was not there before.
 func (f *found) newImages(mods []*frames.Module) (fresh bool) {
 	was := f.images
 	f.images = make(map[*Image]struct{}, len(was))
@@ -73,25 +69,59 @@ func (f *found) newImages(mods []*frames.Module) (fresh bool) {
 	return fresh
 }
 
-// try asks a detector.
-func (s *slot) try(h *host) {
+// maxPerModule bounds the systems of a kind.
+const maxPerModule = 16
+
+// try detects a system in the modules without one of its kind. It adds a slot for the next one.
+func (f *found) try(i int, h *host) {
+	s := &f.slots[i]
 	s.tries++
-	s.wait = 1 << (s.tries - 1)
-	if s.system, s.why = s.detect(h); s.system != nil && !s.system.Adopt(h) {
+	s.pause = 1 << (s.tries - 1)
+	if s.system, s.why = s.detect(f.others(s.kind, h)); s.system != nil && !s.system.Attach(h) {
 		s.system = nil
+	}
+	if _, is := s.system.(managed.PerModule); !is {
+		return
+	}
+	all, free := 0, false
+	for j := range f.slots {
+		if o := &f.slots[j]; o.kind == s.kind {
+			all++
+			free = free || o.system == nil
+		}
+	}
+	if !free && all < maxPerModule {
+		f.slots = append(f.slots, slot{detect: s.detect, kind: s.kind})
 	}
 }
 
-// again asks those anew that could not be read. It reports whether one was found, so that rules may be others now.
-func (f *found) again(h *host) (changed bool) {
+// others gives h without the modules that have a system of that kind.
+func (f *found) others(kind int, h *host) *host {
+	left := h
 	for i := range f.slots {
-		s := &f.slots[i]
-		if s.system != nil || s.why == nil || s.tries >= maxDetections {
+		own, is := f.slots[i].system.(managed.PerModule)
+		if !is || f.slots[i].kind != kind {
 			continue
 		}
-		if s.wait--; s.wait <= 0 {
-			s.try(h)
-			changed = changed || s.system != nil
+		if left == h {
+			clone := *h
+			left, clone.mods = &clone, slices.Clone(h.mods)
+		}
+		left.mods = slices.DeleteFunc(left.mods, func(m *frames.Module) bool { return m == own.Module() })
+	}
+	return left
+}
+
+// changed: rules can differ.
+func (f *found) retry(h *host) (changed bool) {
+	for i := 0; i < len(f.slots); i++ {
+		s := &f.slots[i]
+		if s.system != nil || s.tries > 0 && s.why == nil || s.tries >= maxDetections {
+			continue
+		}
+		if s.pause--; s.pause <= 0 {
+			f.try(i, h)
+			changed = changed || f.slots[i].system != nil
 		}
 	}
 	if changed {
@@ -100,27 +130,25 @@ func (f *found) again(h *host) (changed bool) {
 	return changed
 }
 
-// starting reports whether one is there that has not begun, and is asked again.
 func (f *found) starting() bool {
 	return slices.ContainsFunc(f.slots, func(s slot) bool {
 		return s.system == nil && errors.Is(s.why, managed.ErrNotYet) && s.tries < maxDetections
 	})
 }
 
-// list makes the lists of those that name frames, and of those that know which code was there when.
 func (f *found) list() {
 	f.namers, f.dated = nil, nil
 	for i := range f.slots {
-		if n, ok := f.slots[i].system.(managed.Namer); ok {
+		s := f.slots[i].system
+		if n, ok := s.(managed.Namer); ok {
 			f.namers = append(f.namers, n)
 		}
-		if d, ok := f.slots[i].system.(managed.Dated); ok {
-			f.dated = append(f.dated, d)
+		if s != nil && s.Dated() {
+			f.dated = append(f.dated, s)
 		}
 	}
 }
 
-// changed reports whether rules that were given do not hold any more.
 func (f *found) changed() (changed bool) {
 	for i := range f.slots {
 		if s := f.slots[i].system; s != nil && s.Changed() {
@@ -130,7 +158,6 @@ func (f *found) changed() (changed bool) {
 	return changed
 }
 
-// forget drops what is remembered of code and names.
 func (f *found) forget() {
 	for i := range f.slots {
 		if s := f.slots[i].system; s != nil {
@@ -139,25 +166,23 @@ func (f *found) forget() {
 	}
 }
 
-// unknown gives why one of them is not read, nil if none is there or all are read.
 func (f *found) unknown() error {
 	for i := range f.slots {
 		s := &f.slots[i]
 		if s.system == nil && s.why != nil && !errors.Is(s.why, managed.ErrNotYet) {
 			return s.why
 		}
-		if u, ok := s.system.(interface{ Unknown() error }); ok && u.Unknown() != nil {
-			return u.Unknown()
+		if s.system != nil && s.system.Unknown() != nil {
+			return s.system.Unknown()
 		}
 	}
 	return nil
 }
 
-// funcRange asks those that know bounds of functions.
 func (f *found) funcRange(pc uint64) (start, end uint64, ok bool) {
 	for i := range f.slots {
-		if b, is := f.slots[i].system.(heuristics.Functions); is {
-			if start, end, ok = b.FuncRange(pc); ok {
+		if s := f.slots[i].system; s != nil {
+			if start, end, ok = s.FuncRange(pc); ok {
 				return start, end, ok
 			}
 		}
@@ -165,10 +190,10 @@ func (f *found) funcRange(pc uint64) (start, end uint64, ok bool) {
 	return 0, 0, false
 }
 
-// Starting reports whether a run-time system is there that has not begun: it is worth a [Process.Refresh] soon.
+// Starting reports whether a run-time system is present but not ready: [Process.Refresh] is worthwhile soon.
 func (p *Process) Starting() bool { return p.runtimes != nil && p.runtimes.found.starting() }
 
-// Namers gives the run-time systems that know the managed frames of a process's threads, as of the last Refresh.
+// Namers gives the run-time systems with managed frames.
 func (p *Process) Namers() []managed.Namer {
 	if p.runtimes == nil {
 		return nil
@@ -176,28 +201,22 @@ func (p *Process) Namers() []managed.Namer {
 	return p.runtimes.Namers()
 }
 
-// Tasks says where the stacks of tasks are that threads have left, as of the last Refresh; nil if no run-time system
-// knows of any.
-func (p *Process) Tasks() *managed.Tasks {
-	if p.runtimes == nil {
-		return nil
-	}
-	for i := range p.runtimes.found.slots {
-		if t, ok := p.runtimes.found.slots[i].system.(managed.Tasker); ok {
-			return t.Tasks()
+// Tasks gives, for each scheduler, the stacks of tasks without a thread, as of the last Refresh.
+func (p *Process) Tasks() (out []*managed.Tasks) {
+	for _, s := range p.runtimes.Schedulers() {
+		if t := s.Tasks(); t != nil {
+			out = append(out, t)
 		}
 	}
-	return nil
+	return out
 }
 
-// Unknown gives why a run-time system that is there is not read, nil if there is none or all are.
+// Unknown gives why a present run-time system is not read; nil for none.
 func (p *Process) Unknown() error { return p.runtimes.Unknown() }
 
-// Namers gives the run-time systems that know managed frames.
+// Namers gives the run-time systems with managed frames.
 func (r *Runtimes) Namers() []managed.Namer { return r.found.namers }
 
-// host is a process, or a core, as run-time systems see it. It implements managed.Host: what reads is the address
-// space's.
 type host struct {
 	AddressSpace
 	arch frames.Arch
@@ -232,7 +251,7 @@ func (h *host) GoTable(m *frames.Module) *golang.Table {
 	if t != nil {
 		img.mu.Lock()
 		defer img.mu.Unlock()
-		t.Chase() // kept: others can ask the same table, of another process that runs this file
+		t.Chase()
 	}
 	return t
 }

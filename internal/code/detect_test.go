@@ -11,15 +11,14 @@ import (
 	"prywalk/internal/runtimes"
 )
 
-// fakeSystem is a run-time system that is found when the test says so.
-type fakeSystem struct{ here bool }
+type fakeSystem struct {
+	managed.Plain
+	here bool
+}
 
-func (s *fakeSystem) Name() string            { return "Fake 1" }
-func (s *fakeSystem) Adopt(managed.Host) bool { return s.here }
-func (s *fakeSystem) Changed() bool           { return false }
-func (s *fakeSystem) Forget()                 {}
+func (s *fakeSystem) Name() string             { return "Fake 1" }
+func (s *fakeSystem) Attach(managed.Host) bool { return s.here }
 
-// detecting makes the list of one detector, which counts how often it is asked.
 func detecting(t *testing.T, d managed.Detector) (f *found, asked *int) {
 	t.Helper()
 	was := runtimes.List
@@ -32,21 +31,20 @@ func detecting(t *testing.T, d managed.Detector) (f *found, asked *int) {
 	return &found{}, asked
 }
 
-// module gives a module with an image of its own.
 func withImage() *frames.Module { return &frames.Module{Origin: &Mapping{Image: &Image{}}} }
 
 func TestDetectorsAreAskedAgainForNewFilesOnly(t *testing.T) {
 	f, asked := detecting(t, func(managed.Host) (managed.Runtime, error) { return nil, nil })
 	h := &host{mods: []*frames.Module{withImage()}}
 	for range 5 {
-		f.adopt(h)
-		f.again(h)
+		f.detect(h)
+		f.retry(h)
 	}
 	if *asked != 1 {
 		t.Errorf("asked %d times of the same files", *asked)
 	}
 	h.mods = append(h.mods, withImage())
-	f.adopt(h)
+	f.detect(h)
 	if *asked != 2 {
 		t.Errorf("asked %d times, with a new file", *asked)
 	}
@@ -56,9 +54,9 @@ func TestWhoCannotBeReadYetIsAskedAgainLessAndLessOften(t *testing.T) {
 	loading := errors.New("it is still loaded")
 	f, asked := detecting(t, func(managed.Host) (managed.Runtime, error) { return nil, loading })
 	h := &host{}
-	f.adopt(h)
+	f.detect(h)
 	for n, last := 1, 1; n < 10000; n++ {
-		f.again(h)
+		f.retry(h)
 		if *asked > last && n < 1<<(last-1) {
 			t.Errorf("asked for the %dth time after %d refreshes", *asked, n)
 		}
@@ -69,16 +67,16 @@ func TestWhoCannotBeReadYetIsAskedAgainLessAndLessOften(t *testing.T) {
 	}
 }
 
-// TestWhoHasNotBegunIsAskedAgainAndNotTold: until it was asked so often, a refresh soon is worth it.
-func TestWhoHasNotBegunIsAskedAgainAndNotTold(t *testing.T) {
+// A refresh is worthwhile while attempts are left.
+func TestAProcessBeforeItsExecIsDetectedAgain(t *testing.T) {
 	f, asked := detecting(t, func(managed.Host) (managed.Runtime, error) { return nil, managed.ErrNotYet })
 	h := &host{}
-	f.adopt(h)
+	f.detect(h)
 	for range 1 << maxDetections {
 		if left := *asked < maxDetections; f.starting() != left || f.unknown() != nil {
 			t.Fatalf("asked %d times: starting %v; %v", *asked, f.starting(), f.unknown())
 		}
-		f.again(h)
+		f.retry(h)
 	}
 	if *asked != maxDetections {
 		t.Errorf("asked %d times", *asked)
@@ -94,13 +92,67 @@ func TestARunTimeSystemIsFoundLateAndLetGo(t *testing.T) {
 		return s, nil
 	})
 	h := &host{}
-	f.adopt(h)
+	f.detect(h)
 	ready = true
-	if !f.again(h) || f.slots[0].system != s || f.unknown() != nil {
+	if !f.retry(h) || f.slots[0].system != s || f.unknown() != nil {
 		t.Errorf("%+v", f.slots)
 	}
 	s.here = false
-	if f.adopt(h); f.slots[0].system != nil {
+	if f.detect(h); f.slots[0].system != nil {
 		t.Errorf("it has gone: %+v", f.slots)
+	}
+}
+
+type moduleSystem struct {
+	fakeSystem
+	module *frames.Module
+}
+
+func (s *moduleSystem) Module() *frames.Module { return s.module }
+
+// A system of a module leaves the others to the next ones of its kind.
+func TestASystemIsFoundForEachModule(t *testing.T) {
+	var made []*moduleSystem
+	f, _ := detecting(t, func(h managed.Host) (managed.Runtime, error) {
+		if len(h.Modules()) == 0 {
+			return nil, nil
+		}
+		s := &moduleSystem{fakeSystem{here: true}, h.Modules()[0]}
+		made = append(made, s)
+		return s, nil
+	})
+	h := &host{mods: []*frames.Module{withImage(), withImage()}}
+	found := func() (n int) {
+		for i := range f.slots {
+			if f.slots[i].system != nil {
+				n++
+			}
+		}
+		return n
+	}
+	f.detect(h)
+	if found() != 2 || made[0].module == made[1].module {
+		t.Fatalf("%d systems, %d made", found(), len(made))
+	}
+	h.mods = append(h.mods, withImage())
+	if f.detect(h); found() != 3 {
+		t.Errorf("%d systems with a third module", found())
+	}
+	for range 3 * maxPerModule { // modules that come and go
+		made[0].here = false
+		h.mods = h.mods[1:]
+		f.detect(h)
+		made = made[1:]
+		h.mods = append(h.mods, withImage())
+		f.detect(h)
+	}
+	if found() != 3 || len(f.slots) > 4 {
+		t.Errorf("%d systems in %d slots", found(), len(f.slots))
+	}
+	for range maxPerModule {
+		h.mods = append(h.mods, withImage())
+	}
+	if f.detect(h); found() != maxPerModule {
+		t.Errorf("%d systems of %d modules", found(), len(h.mods))
 	}
 }

@@ -1,34 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package code is the code that a process runs, as modules of package frames.
+// Package code gives the code that a process runs as modules of package frames.
 //
 // # Modules
 //
-// A [Process] is a process.Process with its modules. [Process.Refresh] reads /proc/PID/maps. Each executable mapping
-// is a module; one that has not changed keeps its module. Code comes from one of three places:
+// A [Process] is a process.Process with its modules. [Process.Refresh] reads /proc/PID/maps; each executable mapping is
+// a module, kept while unchanged. Code has one of three origins:
 //
-//   - A file. Its own inode is opened through /proc/PID/map_files where the kernel
-//     allows; else the path is opened below /proc/PID/root and is compared with the
-//     mapping. A file that was replaced, or cannot be read, is read from the
-//     process's memory instead, where its headers and call frame information are
-//     loaded.
+//   - A file. It is opened through /proc/PID/map_files, else below /proc/PID/root and compared with the mapping. A
+//     replaced or unreadable file is read from the process's memory.
 //   - The kernel. The vDSO is an ELF image in memory.
-//   - The process. Code without an ELF file was made by a JIT compiler; it is read as
-//     it is now, and what was concluded from it is dropped when it changes.
-//     Anonymous memory that holds a copy of a file's text at the addresses of that
-//     file (Node moves its text to huge pages) counts as the file.
+//   - The process. Code without an ELF file was made by a JIT compiler and is read from memory; cached results are
+//     dropped when it changes. A copy of a file's text at its addresses (Node uses huge pages) counts as the file.
 //
-// Package core makes the same modules of core files. What it has in common with a live process is an [AddressSpace].
+// Package core makes the same modules from an [AddressSpace].
 //
 // # Images
 //
-// An [Image] is an ELF file whose code runs. It has the sources of rules for its code: Go's table, call frame
-// information, that of debug files, and the analysis of its instructions. An [ImageCache] shares images among the
-// processes that run them. Opening a process reads no more of a file than its headers. The sources are made when the
-// first rule is asked for.
+// An [Image] is an ELF file with its rule sources: Go's table, call frame information, that of debug files, and the
+// analysis of instructions. An [ImageCache] shares images among processes. Opening reads headers only; sources are made
+// with the first rule.
+//
+//	/proc/PID/maps ──► Mapping ──► frames.Module ──► Sources (frames.Rule by pc)
+//	                      │                             ▲
+//	                      └──► Image (ELF file) ────────┤ by file
+//	                      └──► liveCode, Runtimes ──────┘ code made at run time
 //
 // # Run-time systems
 //
-// [Runtimes] finds the systems of internal/runtimes in a process or a core (detect.go), and lets them adopt the code
-// that they have made. What a file itself tells of one is here: golang.go, perfmap.go.
+// [Runtimes] finds the systems of internal/runtimes (detect.go), which provide rules for their code.
+//
+// # Sources
+//
+// proc_pid_maps(5); gABI; fs/proc/task_mmu.c.
 package code

@@ -4,18 +4,14 @@ package code
 
 import "prywalk/internal/elffile"
 
-// codePages is how many pages of code are kept for each file that is analysed: 256 KiB.
+// 256 KiB per analysed file
 const codePages = 64
 
-// fileCode reads a file's instructions. Its segments without the right to execute are no code. The pages that were
-// read last are kept. To read anew what the analysis of one function after the other looks at took an eighth of a
-// walk through V8's builtins.
 type fileCode struct {
 	f     *elffile.File
 	pages [codePages]codePage
 }
 
-// codePage is a piece of a segment's code.
 type codePage struct {
 	data  []byte
 	start uint64
@@ -34,7 +30,6 @@ func (c *fileCode) ReadCode(addr uint64, buf []byte) int {
 	return done
 }
 
-// page gives the code from addr to the end of its page or of its segment.
 func (c *fileCode) page(addr uint64) []byte {
 	p := &c.pages[addr/livePage%codePages]
 	if addr-p.start < uint64(len(p.data)) {
@@ -54,7 +49,6 @@ func (c *fileCode) page(addr uint64) []byte {
 	return p.data[min(addr-start, uint64(len(p.data))):]
 }
 
-// segment gives the segment of code that an address is in, nil if there is none.
 func (c *fileCode) segment(addr uint64) *elffile.Segment {
 	for i := range c.f.Segments {
 		s := &c.f.Segments[i]

@@ -11,11 +11,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/stranger"
+	"prywalk/internal/safeopen"
 )
 
-// filePool bounds the number of files that are open at a time: the one that was used
-// least recently is closed, and opened again when it is needed.
+// filePool closes the least recently used file, and reopens on demand.
 type filePool struct {
 	mu    sync.Mutex
 	limit int
@@ -23,18 +22,16 @@ type filePool struct {
 	open  map[*pooledFile]struct{}
 }
 
-// pooledFile is an io.ReaderAt over a file of a pool.
 type pooledFile struct {
 	pool   *filePool
-	f      *stranger.File
-	path   string // another name of the file, as this process sees it; "" for none
-	closed bool   // f is only there to be opened again
-	gone   bool   // its name leads to no file, or to another one
+	f      *safeopen.File
+	path   string // another name of the file in this mount namespace; "" for none
+	closed bool
+	gone   bool // the name is lost
 	used   uint64
 }
 
-// newFilePool gives a pool for limit files; 0 takes half of what RLIMIT_NOFILE
-// allows, at most 512.
+// limit 0 means half of RLIMIT_NOFILE, at most 512.
 func newFilePool(limit int) *filePool {
 	if limit <= 0 {
 		limit = 512
@@ -46,8 +43,7 @@ func newFilePool(limit int) *filePool {
 	return &filePool{limit: limit, open: map[*pooledFile]struct{}{}}
 }
 
-// add takes an open file into the pool, which closes it from now on.
-func (p *filePool) add(f *stranger.File) *pooledFile {
+func (p *filePool) add(f *safeopen.File) *pooledFile {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	h := &pooledFile{pool: p}
@@ -55,9 +51,8 @@ func (p *filePool) add(f *stranger.File) *pooledFile {
 	return h
 }
 
-// keep makes f the open file of h, and closes another if there are too many.
-// p.mu is held.
-func (p *filePool) keep(h *pooledFile, f *stranger.File) {
+// keep makes f the open file of h. Precondition: p.mu is held.
+func (p *filePool) keep(h *pooledFile, f *safeopen.File) {
 	for len(p.open) >= p.limit {
 		var oldest *pooledFile
 		for o := range p.open {
@@ -73,14 +68,12 @@ func (p *filePool) keep(h *pooledFile, f *stranger.File) {
 	p.open[h] = struct{}{}
 }
 
-// close closes the file; errors of closing a file that was only read say nothing.
 func (h *pooledFile) close() {
 	_ = h.f.Close()
 	h.closed = true
 	delete(h.pool.open, h)
 }
 
-// drop closes a file that is of no use.
 func (p *filePool) drop(h *pooledFile) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -89,8 +82,7 @@ func (p *filePool) drop(h *pooledFile) {
 	}
 }
 
-// rest closes a file that nobody reads now; it is opened again when it is needed. It reports whether its name still
-// leads to it: else that will fail.
+// rest closes a file until the next read. named: its name is still of this file; else the read fails.
 func (h *pooledFile) rest() (named bool) {
 	h.pool.mu.Lock()
 	defer h.pool.mu.Unlock()
@@ -99,13 +91,12 @@ func (h *pooledFile) rest() (named bool) {
 	}
 	f, err := h.again()
 	if h.gone = err != nil; !h.gone {
-		_ = f.Close() // it was not even read
+		_ = f.Close()
 	}
 	h.close()
 	return !h.gone
 }
 
-// closeAll closes all files for good.
 func (p *filePool) closeAll() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -131,7 +122,6 @@ func (h *pooledFile) ReadAt(b []byte, off int64) (int, error) {
 	return h.f.ReadAt(b, off)
 }
 
-// reopen opens the file again, if its name still leads to it.
 func (h *pooledFile) reopen() error {
 	if h.pool.limit == 0 {
 		return os.ErrClosed
@@ -144,9 +134,8 @@ func (h *pooledFile) reopen() error {
 	return nil
 }
 
-// again opens the same file by the name that it was opened by, else by its path. What was opened as a mapping of a
-// process has no other name when that has ended.
-func (h *pooledFile) again() (*stranger.File, error) {
+// map_files links end with their process
+func (h *pooledFile) again() (*safeopen.File, error) {
 	f, err := h.same(h.f.Again())
 	if err != nil && strings.HasPrefix(h.path, "/") {
 		f, err = h.same(h.f.AgainAt(h.path))
@@ -154,8 +143,7 @@ func (h *pooledFile) again() (*stranger.File, error) {
 	return f, err
 }
 
-// same gives a file that was opened, if it is this one as it was.
-func (h *pooledFile) same(f *stranger.File, err error) (*stranger.File, error) {
+func (h *pooledFile) same(f *safeopen.File, err error) (*safeopen.File, error) {
 	if err == nil && f.ID() != h.f.ID() {
 		return nil, errors.Join(fmt.Errorf("%s: %w", f.Name(), errFileGone), f.Close())
 	}

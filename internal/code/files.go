@@ -9,80 +9,71 @@ import (
 
 	"prywalk/internal/elffile"
 	"prywalk/internal/process"
-	"prywalk/internal/stranger"
+	"prywalk/internal/safeopen"
 
 	"golang.org/x/sys/unix"
 )
 
-// Files opens what tells about a process's code: debug files and perf maps. A file is
-// opened only if its owner may decide what the process's frames are called: root, who
-// runs prywalk, the process's user, or the owner of its program.
+// Files opens debug files and perf maps of trusted owners: root, prywalk's user, the process's user, the owner of its
+// program.
 type Files struct {
 	PID    int
 	tid    int // a live thread; 0: the first
-	opener stranger.Opener
-	trust  *stranger.Trust
+	opener safeopen.Opener
+	trust  *safeopen.Trust
 }
 
-// inRoot asks for a file as the process sees it.
-func (f *Files) inRoot(name string) stranger.Request {
+func (f *Files) inRoot(name string) safeopen.Request {
 	tid := f.tid
 	if tid == 0 {
 		tid = f.PID
 	}
-	return stranger.Request{Root: process.Path(tid, "root"), Path: name}
+	return safeopen.Request{Root: process.Path(tid, "root"), Path: name}
 }
 
-// trusted says whose files may name frames. It is found out once; what a process is
-// after an exec that changes its user does not count.
-func (f *Files) trusted() *stranger.Trust {
+func (f *Files) trusted() *safeopen.Trust {
 	if f.trust != nil {
 		return f.trust
 	}
-	f.trust = &stranger.Trust{}
+	f.trust = &safeopen.Trust{}
 	if st, err := process.ReadStatus("/proc", f.PID); err == nil {
 		f.trust.UIDs = append(f.trust.UIDs, uint32(st.UID[0]), uint32(st.UID[1]))
 		f.trust.GIDs = append(f.trust.GIDs, uint32(st.GID[0]), uint32(st.GID[1]))
 	}
-	exe := stranger.Request{Path: process.Path(f.PID, "exe"), Kernel: true}
+	exe := safeopen.Request{Path: process.Path(f.PID, "exe"), Kernel: true}
 	if g, err := f.opener.Open(exe); err == nil {
 		f.trust.UIDs = append(f.trust.UIDs, g.UID())
-		_ = g.Close() // it was not even read
+		_ = g.Close()
 	}
 	return f.trust
 }
 
-// Debug opens a debug file: below the process's root directory, or where it runs in a
-// container that has none, on this machine. The build id or checksum is compared by the
-// caller.
-func (f *Files) Debug(name string) (*stranger.File, error) {
+// Debug opens a debug file below the process's root directory, else on this machine. The caller compares build id or
+// checksum.
+func (f *Files) Debug(name string) (*safeopen.File, error) {
 	r := f.inRoot(name)
 	r.Trust = f.trusted()
 	g, err := f.opener.Open(r)
-	if err == nil || errors.Is(err, stranger.ErrStuck) {
+	if err == nil || errors.Is(err, safeopen.ErrStuck) {
 		return g, err
 	}
-	return f.opener.Open(stranger.Request{Path: name, Trust: r.Trust})
+	return f.opener.Open(safeopen.Request{Path: name, Trust: r.Trust})
 }
 
-// opener opens a file by its path as the process sees it.
-type opener func(path string) (*stranger.File, error)
+type opener func(path string) (*safeopen.File, error)
 
-// separate are the files that tell more of an image than it does itself. They are its debug file, found by build id
-// or by .gnu_debuglink, and the small one that it embeds (.gnu_debugdata). They are opened at the first question
-// that the image has no answer to, and never if there is none: most programs are walked without them.
+// separate holds an image's debug file (build id or .gnu_debuglink) and .gnu_debugdata.
 type separate struct {
-	elf   *elffile.File
-	path  string
-	open  opener // nil: no debug file is looked for
-	files *filePool
-	tried bool
-	found []*elffile.File
-	// opened are those of them that are files of their own.
+	elf    *elffile.File
+	path   string
+	open   opener // nil: no search
+	files  *filePool
+	tried  bool
+	found  []*elffile.File
 	opened []*pooledFile
 }
 
-// all gives them, the debug file first.
+// the debug file first
 func (s *separate) all() []*elffile.File {
 	if s == nil || s.elf == nil || s.tried {
 		return s.list()
@@ -102,10 +93,9 @@ func (s *separate) all() []*elffile.File {
 	return s.found
 }
 
-// rest closes them. They are looked for anew when they are needed.
 func (s *separate) rest() {
 	for _, f := range s.found {
-		if f.Memory() != s.elf.Memory() { // one that is embedded shares the file's
+		if f.Memory() != s.elf.Memory() { // embedded ones share the image's
 			f.Release()
 		}
 	}
@@ -122,7 +112,6 @@ func (s *separate) list() []*elffile.File {
 	return s.found
 }
 
-// try opens a debug file; nil if it is not there or belongs to another build.
 func (s *separate) try(path string) *elffile.File {
 	f, err := s.open(path)
 	if err != nil {
@@ -143,12 +132,9 @@ func (s *separate) try(path string) *elffile.File {
 	return debug
 }
 
-// PerfMap opens /tmp/perf-PID.map as the process sees it: below its root, by the number
-// that it has in its own pid namespace. A symbolic link is not followed. One that is older
-// than the process is not opened: an earlier process of this number has left it. Numbers
-// come again after 32,768 processes on small machines, and a container that is started
-// again has the same numbers each time.
-func (f *Files) PerfMap() (*stranger.File, error) {
+// PerfMap opens /tmp/perf-PID.map below the process's root, by the id in its pid namespace, without following symbolic
+// links. A file older than the process is refused: ids are reused.
+func (f *Files) PerfMap() (*safeopen.File, error) {
 	inside, since := f.PID, int64(0)
 	if st, err := process.ReadStatus("/proc", f.PID); err == nil {
 		if len(st.NSPids) > 0 {
@@ -159,23 +145,22 @@ func (f *Files) PerfMap() (*stranger.File, error) {
 	r := f.inRoot(perfMapName(inside))
 	r.Trust, r.NoLink, r.Since = f.trusted(), true, since
 	g, err := f.opener.Open(r)
-	if err == nil || errors.Is(err, stranger.ErrStuck) || errors.Is(err, stranger.ErrNotTrusted) ||
-		errors.Is(err, stranger.ErrOutdated) {
+	if err == nil || errors.Is(err, safeopen.ErrStuck) || errors.Is(err, safeopen.ErrNotTrusted) ||
+		errors.Is(err, safeopen.ErrOutdated) {
 		return g, err
 	}
 	r.Root, r.Path = "", perfMapName(f.PID)
 	return f.opener.Open(r)
 }
 
-// startedAt gives a start in clock ticks after boot as CLOCK_REALTIME has it, in nanoseconds. It is one second early:
-// file times are up to a clock tick behind, and the clock may have been set by a little since. 0: not known.
+// startedAt converts clock ticks after boot to CLOCK_REALTIME nanoseconds, less one second of tolerance; 0: unknown.
 func startedAt(ticks uint64) int64 {
 	var boot, now unix.Timespec
 	if ticks == 0 || unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot) != nil ||
 		unix.ClockGettime(unix.CLOCK_REALTIME, &now) != nil {
 		return 0
 	}
-	const perSecond = 100 // USER_HZ, on all architectures that are supported
+	const perSecond = 100 // USER_HZ
 	return now.Nano() - boot.Nano() + int64(ticks)*(1e9/perSecond) - 1e9
 }
 

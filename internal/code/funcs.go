@@ -9,8 +9,7 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// funcIndex finds functions by the symbols of a file. The index is built when it is
-// first asked: most files have call frame information that answers before.
+// funcIndex is built from a file's symbols on first use.
 type funcIndex struct {
 	elf   *elffile.File
 	from  *separate
@@ -18,13 +17,13 @@ type funcIndex struct {
 	funcs []funcRange
 }
 
-// funcRange is a function, end excluded; end is 0 where the symbol does not say.
+// end is exclusive; 0 for a symbol without size.
 type funcRange struct{ start, end uint64 }
 
-// funcCost is what a symbol can take in the index, in bytes, while it grows.
+// bytes
 const funcCost = 2 * 16
 
-// FuncRange gives the bounds of the function at pc, an address in the file's terms.
+// FuncRange gives the bounds of the function at pc, a file address.
 func (x *funcIndex) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	if !x.built {
 		x.build()
@@ -40,12 +39,10 @@ func (x *funcIndex) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	return f.start, f.end, pc < f.end
 }
 
-// build reads the symbols. A file that was stripped has those of the dynamic linker, and
-// its debug file, or what it embeds, has the others.
 func (x *funcIndex) build() {
 	x.built = true
 	eachTable(x.elf, x.from, func(f *elffile.File, kind elffile.SymbolKind) {
-		syms, _ := f.Symbols(kind) // what can be read of a damaged table
+		syms, _ := f.Symbols(kind)
 		defer f.FreeSymbols(syms)
 		if x.elf.Memory().Take(int64(len(syms))*funcCost, "functions") == nil {
 			x.add(syms)
@@ -56,7 +53,6 @@ func (x *funcIndex) build() {
 	x.funcs = slices.Clip(x.funcs)
 }
 
-// eachTable calls yield for the symbol tables that know a file's functions.
 func eachTable(f *elffile.File, from *separate, yield func(*elffile.File, elffile.SymbolKind)) {
 	if f.HasSymbols(elffile.SymTab) {
 		yield(f, elffile.SymTab)
@@ -70,8 +66,6 @@ func eachTable(f *elffile.File, from *separate, yield func(*elffile.File, elffil
 	}
 }
 
-// compareRanges orders functions by address, of several at one address the longest
-// first. Large files have 100,000: no call here that can be saved.
 func compareRanges(a, b funcRange) int {
 	switch {
 	case a.start < b.start:
@@ -86,7 +80,6 @@ func compareRanges(a, b funcRange) int {
 	return 0
 }
 
-// add takes the functions out of a symbol table.
 func (x *funcIndex) add(syms []elffile.Symbol) {
 	for i := range syms {
 		s := &syms[i]

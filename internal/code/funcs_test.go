@@ -12,7 +12,6 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// compiled gives the ELF file of a C program.
 func compiled(t testing.TB, source string, flags ...string) *elffile.File {
 	t.Helper()
 	gcc, err := exec.LookPath("gcc")

@@ -14,8 +14,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// QEMU describes the buffer in which it puts the code that it makes: there is a rule for each address, with the fixed
-// frame of its prologue, and a name. Nothing else tells its frames.
+// There is no other source for QEMU's code.
 func TestQEMUDescribesItsCode(t *testing.T) {
 	dir := t.TempDir()
 	src, bin := filepath.Join(dir, "nap.c"), filepath.Join(dir, "nap")
@@ -43,7 +42,7 @@ func TestQEMUDescribesItsCode(t *testing.T) {
 		if !m.Generated {
 			continue
 		}
-		// The prologue comes first, and is not described.
+		// the prologue, first, is not described
 		for pc := m.Start + 0x1000; pc < m.End-0x2000; pc += 0x10003 {
 			r, _, ok := m.Sources[0].Rule(frames.Query{PC: pc})
 			if !ok || r.CFAReg != frames.X86RSP || r.CFAOff == 0 || r.Method != frames.MethodCFI {

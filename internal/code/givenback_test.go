@@ -9,7 +9,6 @@ import (
 	"prywalk/heuristics"
 )
 
-// epilogue is the end of a function whose stack GCC has realigned.
 type epilogue []byte
 
 func (e epilogue) ReadCode(addr uint64, buf []byte) int {
@@ -19,8 +18,7 @@ func (e epilogue) ReadCode(addr uint64, buf []byte) int {
 	return copy(buf, e[addr:])
 }
 
-// TestTheFramePointerThatWasPoppedIsTheCallers: GCC's call frame information goes on to say that registers lie relative
-// to it. So it is in x265, between the pop and the return.
+// After the pop, GCC's call frame information is still relative to the frame pointer (x265).
 func TestTheFramePointerThatWasPoppedIsTheCallers(t *testing.T) {
 	const at = 3 // behind the first pops
 	calls := heuristics.New(heuristics.Options{Arch: frames.X86_64, Code: epilogue{
@@ -37,7 +35,7 @@ func TestTheFramePointerThatWasPoppedIsTheCallers(t *testing.T) {
 		t.Fatal("the row is a rule")
 	}
 	ask := func(pc uint64, row *frames.Row) (frames.Rule, *frames.Row) {
-		return givenBack(rule, row, frames.Query{PC: pc}, frames.X86_64, calls)
+		return fixEpilogue(rule, row, frames.Query{PC: pc}, frames.X86_64, calls)
 	}
 	for _, pc := range []uint64{0, 2} {
 		if _, got := ask(pc, &row); got != &row {

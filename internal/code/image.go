@@ -12,40 +12,34 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/elffile"
 	"prywalk/internal/managed"
-	"prywalk/internal/stranger"
+	"prywalk/internal/safeopen"
 )
 
-// Image is an ELF file whose code runs in one or more processes. Its ELF is for one
-// goroutine at a time; its rule sources may be asked from several.
+// Image is an ELF file whose code runs. ELF is not safe for concurrent use; the rule sources are.
 type Image struct {
-	// ID tells it from all other images of this process; never 0.
+	// ID is unique in this process and never 0.
 	ID uint64
-	// Path is its name where it was met first, or [vdso].
+	// Path is the first known name, or [vdso].
 	Path string
-	// BuildID is the GNU build id in hex, empty if it has none.
+	// BuildID is the GNU build id in hex; "" for none.
 	BuildID string
 	ELF     *elffile.File
-	// FromMemory: the file could not be opened; this is what a process has
-	// mapped of it: no sections but those that are loaded, and none when the
-	// process has ended.
+	// FromMemory means an unreadable file: only loaded sections, and none after the process has ended.
 	FromMemory bool
-	// Deleted: the kernel said that the file had no name any more.
+	// Deleted means that the file is unlinked.
 	Deleted bool
 
-	use   use
-	file  *pooledFile // nil: it is not in a pool
-	mu    sync.Mutex
-	parts atomic.Pointer[parts] // nil: not prepared yet, or at rest
-	more  separate
-	// Where symbols are that run-time systems have asked for.
+	use    use
+	file   *pooledFile // nil: not in a pool
+	mu     sync.Mutex
+	parts  atomic.Pointer[parts] // nil: not made
+	more   separate
 	places map[string]symbolRange
 	owned  map[string][]managed.Symbol
 }
 
-// lastImage is the number of the image that was made last.
 var lastImage atomic.Uint64
 
-// newImage reads the headers of a file.
 func newImage(r io.ReaderAt, size int64, m *Mapping) (*Image, error) {
 	f, err := elffile.Open(r, size)
 	if err != nil {
@@ -57,25 +51,22 @@ func newImage(r io.ReaderAt, size int64, m *Mapping) (*Image, error) {
 	return img, nil
 }
 
-// DebugFiles says how the debug file of an image, which may be nil, is opened by its path. The cache closes it.
-func (c *ImageCache) DebugFiles(img *Image, open func(path string) (*stranger.File, error)) {
+// DebugFiles sets how the debug file of an image (may be nil) is opened by path. The cache closes the file.
+func (c *ImageCache) DebugFiles(img *Image, open func(path string) (*safeopen.File, error)) {
 	if img != nil && img.more.open == nil {
 		img.more.open, img.more.files = open, c.files
 	}
 }
 
-// ReadAddr reads at an address in the file's terms.
+// ReadAddr reads at a file address.
 func (img *Image) ReadAddr(addr uint64, b []byte) int {
 	img.mu.Lock()
 	defer img.mu.Unlock()
 	return img.ELF.ReadAddr(addr, b)
 }
 
-// maxSources is how many rule sources a file can have: Go's table, call frame
-// information, that of debug files, and the analysis of the instructions.
 const maxSources = 4
 
-// lazy gives what a module asks, which is prepared at the first question.
 func (img *Image) lazy() ([]frames.RuleSource, frames.CallSites) {
 	out := make([]frames.RuleSource, maxSources)
 	for i := range out {
@@ -84,7 +75,6 @@ func (img *Image) lazy() ([]frames.RuleSource, frames.CallSites) {
 	return out, lazyCalls{img}
 }
 
-// lazySource is one of the sources of an image that may not have been prepared.
 type lazySource struct {
 	img *Image
 	i   int
@@ -100,13 +90,13 @@ func (l lazySource) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	defer l.img.mu.Unlock()
 	r, row, ok := p.sources[l.i].Rule(q)
 	if ok && row != nil && !q.Caller {
-		r, row = givenBack(r, row, q, l.img.ELF.Arch(), p.calls)
+		r, row = fixEpilogue(r, row, q, l.img.ELF.Arch(), p.calls)
 	}
 	return r, row, ok
 }
 
-// givenBack mends the rule of code that is about to return, see [frames.Returns].
-func givenBack(
+// See [frames.Returns].
+func fixEpilogue(
 	r frames.Rule, row *frames.Row, q frames.Query, arch frames.Arch, calls frames.CallSites,
 ) (frames.Rule, *frames.Row) {
 	a, ok := calls.(frames.Returns)
@@ -126,7 +116,6 @@ func givenBack(
 	return r, &mended
 }
 
-// lazyCalls is the call sites of an image that may not have been prepared.
 type lazyCalls struct{ img *Image }
 
 // CallBefore implements frames.CallSites.
@@ -193,7 +182,6 @@ func (l lazyCalls) Popped(pc frames.Addr, n int) (reg uint8, ok bool) {
 	return s.Popped(pc, n)
 }
 
-// prepared gives the parts, made at the first call.
 func (img *Image) prepared() *parts {
 	if p := img.parts.Load(); p != nil {
 		return p
@@ -209,7 +197,6 @@ func (img *Image) prepared() *parts {
 	return p
 }
 
-// forget drops what the analysis of the file's instructions has found.
 func (img *Image) forget() {
 	p := img.prepared()
 	img.mu.Lock()
@@ -217,7 +204,6 @@ func (img *Image) forget() {
 	p.code.Forget()
 }
 
-// release gives back the memory that was taken for the image and its debug files.
 func (img *Image) release() {
 	if img == nil {
 		return
@@ -228,8 +214,8 @@ func (img *Image) release() {
 	}
 }
 
-// Twin gives the same file for another goroutine, to look names up there. Its tables are its own, and only the open
-// file is shared. Close it before the cache that has the first one is closed.
+// Twin gives the same file with separate tables, for another goroutine. The open file is shared: close the twin before
+// the first image's cache.
 func (img *Image) Twin() (*Image, error) {
 	f, err := img.ELF.Again()
 	if err != nil {
@@ -244,42 +230,38 @@ func (img *Image) Twin() (*Image, error) {
 	return t, nil
 }
 
-// Close gives back the memory that was taken for a twin.
+// Close frees the memory of a twin.
 func (img *Image) Close() { img.release() }
 
-// fileKey is how a mapping names its file.
 type fileKey struct {
 	dev, inode uint64
 	path       string
 }
 
-// ImageCache holds the images of the files that processes run, one for each file.
-// They stay until Close, so that names can be looked up when the processes have
-// ended; what nobody runs holds nothing but its headers ([ImageCache.Rest]). It is for one goroutine at a time.
+// ImageCache holds one image per file until Close; unused ones hold headers only ([ImageCache.Rest]). Not safe for
+// concurrent use.
 type ImageCache struct {
 	files  *filePool
-	byName map[fileKey]*Image // nil: not an ELF file, or not readable
-	byFile map[stranger.ID]*Image
+	byName map[fileKey]*Image // nil: not ELF or unreadable
+	byFile map[safeopen.ID]*Image
 	vdsos  []vdso
 }
 
-// vdso is an image that was copied from memory.
 type vdso struct {
 	bytes []byte
 	img   *Image
 }
 
-// NewImageCache gives an empty cache that holds at most maxFiles files open at a
-// time; 0 chooses by RLIMIT_NOFILE.
+// NewImageCache makes an empty cache of at most maxFiles open files; 0 derives it from RLIMIT_NOFILE.
 func NewImageCache(maxFiles int) *ImageCache {
 	return &ImageCache{
 		files:  newFilePool(maxFiles),
 		byName: map[fileKey]*Image{},
-		byFile: map[stranger.ID]*Image{},
+		byFile: map[safeopen.ID]*Image{},
 	}
 }
 
-// Close closes the files, and gives back the memory that was taken for them. The images are of no use afterwards.
+// Close closes the files and invalidates the images.
 func (c *ImageCache) Close() error {
 	for _, img := range c.byFile {
 		img.release()
@@ -288,19 +270,19 @@ func (c *ImageCache) Close() error {
 	return nil
 }
 
-// Image implements AddressSpace: it gives the image of the file that m shows; nil if it is no ELF file.
+// Image implements AddressSpace: nil if the file that m maps is not ELF.
 func (p *Process) Image(m *Mapping) *Image {
 	key := fileKey{m.Dev, m.Inode, m.Path}
 	if img, ok := p.cache.byName[key]; ok {
 		return img
 	}
 	f, err := p.openMapped(m)
-	if errors.Is(err, stranger.ErrStuck) {
-		m.Withheld = true // so is its memory, perhaps, and who reads that waits without end
+	if errors.Is(err, safeopen.ErrStuck) {
+		m.Withheld = true
 		return nil
 	}
 	if err != nil {
-		img := MemoryImage(NewMemFile(p, m), m) // of this process only: not for the cache
+		img := MemoryImage(NewMemFile(p, m), m) // not cached
 		p.cache.DebugFiles(img, p.files.Debug)
 		return img
 	}
@@ -312,9 +294,8 @@ func (p *Process) Image(m *Mapping) *Image {
 	return img
 }
 
-// Load gives the image of an open file, which it takes over; nil if it is no ELF
-// file for which there is an architecture.
-func (c *ImageCache) Load(f *stranger.File, m *Mapping) (*Image, error) {
+// Load gives the image of an open file, which it owns; nil if not ELF of a supported architecture.
+func (c *ImageCache) Load(f *safeopen.File, m *Mapping) (*Image, error) {
 	id := f.ID()
 	if img, ok := c.byFile[id]; ok {
 		return img, f.Close()
@@ -332,7 +313,7 @@ func (c *ImageCache) Load(f *stranger.File, m *Mapping) (*Image, error) {
 	return img, nil
 }
 
-// MemoryImage makes an image of what the process has mapped of a file; nil if r is, or if it is no ELF file.
+// MemoryImage makes an image from a mapping; nil if r is nil or not ELF.
 func MemoryImage(r *MemFile, m *Mapping) *Image {
 	if r == nil {
 		return nil
@@ -345,11 +326,9 @@ func MemoryImage(r *MemFile, m *Mapping) *Image {
 	return img
 }
 
-// maxVDSO bounds the size of the vDSO in bytes; it has two to four pages.
 const maxVDSO = 1 << 20
 
-// vdso gives the image of the vDSO, which exists in memory only. Its mapping holds
-// the whole file, section headers included.
+// the mapping holds a whole ELF file
 func (c *ImageCache) vdso(o AddressSpace, m *Mapping) *Image {
 	if m.End-m.Start > maxVDSO {
 		return nil
@@ -371,7 +350,6 @@ func (c *ImageCache) vdso(o AddressSpace, m *Mapping) *Image {
 	return img
 }
 
-// elfImage gives the ELF file of a module, nil if it has none.
 func elfImage(m *frames.Module) *Image {
 	at := MappingOf(m)
 	if at == nil {

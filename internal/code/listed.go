@@ -9,27 +9,24 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/procmem"
-	"prywalk/internal/stranger"
+	"prywalk/internal/safeopen"
 )
 
-// # Processes of which only the mappings are known
+// # Processes known by their mappings only
 //
-// The kernel's perf events tell of each mapping with code (PERF_RECORD_MMAP2), also of processes that are gone before
-// anyone could open them. Their stacks came with samples, their files are still there: that is enough to walk.
+// PERF_RECORD_MMAP2 lists executable mappings also of ended processes.
 
-// Listed is the address space of a process that cannot be read, made of a list of its mappings with code. It is for one
-// goroutine at a time.
+// Listed is an address space from a list of executable mappings. Not safe for concurrent use.
 type Listed struct {
 	maps  []Mapping
-	first uint64 // where the first one begins: the program's own, in the kernel's records of an exec
+	first uint64 // the program's own, after an exec
 	cache *ImageCache
 	files *Files
 	space *frames.Space
 }
 
-// Listed makes one. Later mappings take the place of earlier ones that they overlap. Their paths are looked up as the
-// process with that number sees them. Name is the process's, as its exec has given it: where a link of that name beside
-// the program's file leads to that file, the program is known by it ([NameOf]).
+// Listed makes a Listed. Later mappings replace overlapped ones. Paths are resolved in the mount namespace of process
+// pid. A link called name beside the program's file becomes the program's name ([NameOf]).
 func (c *ImageCache) Listed(arch frames.Arch, maps []Mapping, pid int, name string) *Listed {
 	l := &Listed{cache: c, files: &Files{PID: pid}, space: frames.NewSpace(arch)}
 	for _, m := range maps {
@@ -54,7 +51,7 @@ func (c *ImageCache) Listed(arch frames.Arch, maps []Mapping, pid int, name stri
 		m := &l.maps[i]
 		mods[i] = NewModule(l, m)
 		if m.Image == nil {
-			m.JIT = false // the code is not known, whoever made it
+			m.JIT = false // origin unknown
 			mods[i].Sources = []frames.RuleSource{Blind{}}
 		}
 	}
@@ -62,7 +59,6 @@ func (c *ImageCache) Listed(arch frames.Arch, maps []Mapping, pid int, name stri
 	return l
 }
 
-// nameProgram gives the mappings of the program's own file the path of the link by which it was started.
 func (l *Listed) nameProgram(name string) {
 	i := slices.IndexFunc(l.maps, func(m Mapping) bool { return m.Start == l.first && m.Inode != 0 })
 	if i < 0 || name == "" || strings.Contains(name, "/") {
@@ -78,7 +74,7 @@ func (l *Listed) nameProgram(name string) {
 		return
 	}
 	id := f.ID()
-	_ = f.Close() // it was not even read
+	_ = f.Close()
 	if id.Dev != own.Dev || id.Inode != own.Inode {
 		return
 	}
@@ -90,8 +86,8 @@ func (l *Listed) nameProgram(name string) {
 	}
 }
 
-// Program gives the file that the process runs; false if it is not known. Precondition: the list is one of the kernel's
-// records since an exec, in their order.
+// Program gives the file that the process runs; false if unknown. Precondition: the list is complete since an exec, in
+// order.
 func (l *Listed) Program() (f ProgramFile, ok bool) {
 	for i := range l.maps {
 		if m := &l.maps[i]; m.Start == l.first && m.Image != nil && m.Inode != 0 {
@@ -104,7 +100,7 @@ func (l *Listed) Program() (f ProgramFile, ok bool) {
 // Space gives the executable part of the address space.
 func (l *Listed) Space() *frames.Space { return l.space }
 
-// ReadMem implements AddressSpace: of the memory only the vDSO is known, which is the same in all processes.
+// ReadMem implements AddressSpace for the vDSO, which is the same in all processes.
 func (l *Listed) ReadMem(addr uint64, b []byte) (int, error) {
 	i := slices.IndexFunc(l.maps, func(m Mapping) bool { return m.Path == "[vdso]" && m.Start <= addr && addr < m.End })
 	if i < 0 || len(l.cache.vdsos) == 0 {
@@ -143,7 +139,7 @@ func (l *Listed) MappingsOf(_ *Mapping, f func(*RawMapping)) error { return l.Ma
 // Images implements AddressSpace.
 func (l *Listed) Images() *ImageCache { return l.cache }
 
-// Image implements AddressSpace. The path may lead to another file by now, which device and inode tell.
+// Image implements AddressSpace. Device and inode must agree: the path can be of another file now.
 func (l *Listed) Image(m *Mapping) *Image {
 	key := fileKey{m.Dev, m.Inode, m.Path}
 	if img, ok := l.cache.byName[key]; ok {
@@ -152,13 +148,13 @@ func (l *Listed) Image(m *Mapping) *Image {
 	if m.Inode == 0 || !strings.HasPrefix(m.Path, "/") {
 		return nil
 	}
-	for _, way := range []stranger.Request{l.files.inRoot(m.Path), {Path: m.Path}} {
+	for _, way := range []safeopen.Request{l.files.inRoot(m.Path), {Path: m.Path}} {
 		f, err := l.files.opener.Open(way)
 		if err != nil {
 			continue
 		}
 		if id := f.ID(); id.Dev != m.Dev || id.Inode != m.Inode {
-			_ = f.Close() // it was not even read
+			_ = f.Close()
 			continue
 		}
 		img, err := l.cache.Load(f, m)
@@ -171,9 +167,7 @@ func (l *Listed) Image(m *Mapping) *Image {
 	return nil
 }
 
-// Blind is the last source of a module whose instructions are not known. It ends the walk (bad-memory). A search
-// for a caller on the stack, as where the analysis of the instructions found nothing, would pass over all frames of
-// the module unseen.
+// Blind ends the walk (bad-memory) in a module with unknown instructions: a scan would skip the module's frames.
 type Blind struct{}
 
 // Rule implements frames.RuleSource.
@@ -181,5 +175,5 @@ func (Blind) Rule(frames.Query) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{Method: frames.MethodScan}, &frames.Row{CFAExpr: Blind{}}, true
 }
 
-// Eval implements frames.Expr: there is no answer.
+// Eval implements frames.Expr: always unknown.
 func (Blind) Eval(*frames.Regs, frames.Memory, uint64) (uint64, bool) { return 0, false }

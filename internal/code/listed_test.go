@@ -15,8 +15,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// TestListedMappingsGiveTheModulesOfTheProcess: a process is opened as usual, and made of its list of mappings alone:
-// the same code at the same addresses, but for what only its memory has.
+// The modules agree with the opened process's, except for memory.
 func TestListedMappingsGiveTheModulesOfTheProcess(t *testing.T) {
 	exe, err := testtargets.Compile("phases.c")
 	if err != nil {
@@ -45,7 +44,7 @@ func TestListedMappingsGiveTheModulesOfTheProcess(t *testing.T) {
 			maps = append(maps, m)
 		}
 	}
-	// something lay there before
+	// an earlier mapping of the same place
 	stale := Mapping{Start: maps[0].Start, End: maps[0].Start + 1, Inode: 1, Path: "/nowhere"}
 	l := cache.Listed(p.Arch, append([]Mapping{stale}, maps...), os.Getpid(), "")
 	for _, m := range maps {
@@ -60,7 +59,6 @@ func TestListedMappingsGiveTheModulesOfTheProcess(t *testing.T) {
 	}
 }
 
-// TestListedFileThatIsAnotherIsNotTaken: the path leads elsewhere by now, or nowhere. The walk ends there.
 func TestListedFileThatIsAnotherIsNotTaken(t *testing.T) {
 	cache := NewImageCache(0)
 	t.Cleanup(func() { _ = cache.Close() })
@@ -80,8 +78,7 @@ func TestListedFileThatIsAnotherIsNotTaken(t *testing.T) {
 	}
 }
 
-// TestListedProgramIsKnownByTheLinkThatStartedIt: awk may be a link to gawk. A name that leads elsewhere, or nowhere,
-// is not taken.
+// awk can be a link to gawk.
 func TestListedProgramIsKnownByTheLinkThatStartedIt(t *testing.T) {
 	exe, err := testtargets.Compile("phases.c")
 	if err != nil {

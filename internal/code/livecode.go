@@ -10,17 +10,16 @@ import (
 
 const (
 	livePage = 4096
-	// maxLivePages bounds the copies of pages of code: 4 MiB.
+	// maxLivePages bounds the copied pages: 4 MiB.
 	maxLivePages = 1024
 )
 
-// liveCode reads code that a process itself writes (JIT compilers), and keeps the pages that were looked at. So a
-// Refresh can tell whether what was concluded from them still holds.
+// liveCode reads code that the process writes (JIT compilers), and keeps pages to detect changes.
 type liveCode struct {
 	tid    int
 	memory *procmem.Memory
-	pages  map[uint64][]byte // by address / livePage; nil: not readable
-	// lost: pages had to be dropped, and changes there will not be noticed.
+	pages  map[uint64][]byte // by address / livePage; nil: unreadable
+	// lost: pages were dropped, changes there go undetected.
 	lost bool
 }
 
@@ -28,7 +27,7 @@ func newLiveCode(tid int, m *procmem.Memory) *liveCode {
 	return &liveCode{tid: tid, memory: m, pages: map[uint64][]byte{}}
 }
 
-// ReadCode reads code at a run-time address, and gives the number of bytes read.
+// ReadCode implements heuristics.Code.
 func (l *liveCode) ReadCode(addr uint64, buf []byte) int {
 	done := 0
 	for done < len(buf) {
@@ -42,7 +41,6 @@ func (l *liveCode) ReadCode(addr uint64, buf []byte) int {
 	return done
 }
 
-// page gives a page's copy, nil if it cannot be read.
 func (l *liveCode) page(num uint64) []byte {
 	if b, ok := l.pages[num]; ok {
 		return b
@@ -59,7 +57,6 @@ func (l *liveCode) page(num uint64) []byte {
 	return b
 }
 
-// drop forgets the pages of a range.
 func (l *liveCode) drop(start, end uint64) {
 	for num := range l.pages {
 		if num >= start/livePage && num*livePage < end {
@@ -68,8 +65,6 @@ func (l *liveCode) drop(start, end uint64) {
 	}
 }
 
-// refresh reads the pages again; it reports whether any is not what it was, and then
-// forgets them all.
 func (l *liveCode) refresh() bool {
 	changed := l.lost
 	now := make([]byte, 0, livePage)

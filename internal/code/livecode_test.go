@@ -15,7 +15,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// rewriter writes code into memory, and other code into the same place when it is told to.
 const rewriter = `
 #include <stdio.h>
 #include <string.h>
@@ -31,7 +30,7 @@ int main(void)
 	getchar();
 }`
 
-func TestCodeThatWasRewrittenIsReadAnew(t *testing.T) {
+func TestCodeThatWasRewrittenIsReadAgain(t *testing.T) {
 	exe := filepath.Join(t.TempDir(), "rewriter")
 	if err := os.WriteFile(exe+".c", []byte(rewriter), 0o600); err != nil {
 		t.Fatal(err)

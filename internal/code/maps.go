@@ -13,10 +13,10 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Perm is a set of access rights of a mapping.
+// Perm is a mapping's set of access rights.
 type Perm uint8
 
-// The rights, as proc(5) shows them.
+// Rights of proc_pid_maps(5).
 const (
 	PermRead Perm = 1 << iota
 	PermWrite
@@ -27,65 +27,59 @@ const (
 // Mapping is one line of /proc/PID/maps (proc_pid_maps(5)).
 type Mapping struct {
 	Start, End uint64
-	// Offset is where in the file the mapping starts, in bytes.
+	// Offset is the file offset in bytes.
 	Offset uint64
-	// Dev is the device: the major number in the upper, the minor in the
-	// lower 32 bits.
+	// Dev has the major number in the upper 32 bits, the minor in the lower.
 	Dev uint64
-	// Inode is the file's, 0 for memory without one.
+	// Inode is 0 for memory without a file.
 	Inode uint64
 	Perm  Perm
 	// Path is the file, a name such as [heap], or empty.
 	Path string
-	// Deleted: the kernel says that the file has no name any more.
+	// Deleted means that the file is unlinked.
 	Deleted bool
-	// StartedAs is the path by which the program was started, if this is its file under another name.
+	// StartedAs is another name of this file, given to execve.
 	StartedAs string
-	// Image is the ELF file that the mapping's code comes from, in the Mapping that is the Origin of a [frames.Module].
-	// It is nil for code without one (JIT compilers), and where neither the file nor its memory could be read.
+	// Image is the ELF file, in the Origin of a [frames.Module]; nil for JIT code and unreadable files.
 	Image *Image
-	// Withheld: the file system of its file did not answer. Its memory is not read
-	// then, as far as it is known to be the file's.
+	// Withheld means that the file system did not respond: the file's memory is not read.
 	Withheld bool
-	// JIT: the code was made at run time; the module's addresses are those of
-	// the process.
+	// JIT means code made at run time, with the process's addresses in its module.
 	JIT bool
-	// Names gives the functions of such code where it describes itself; nil where it does not.
+	// Names names self-described JIT code; else nil.
 	Names Names
-	// over is set when the process is let go of; nil where nobody tells.
+	// over: the process is closed; nil if unknown.
 	over *atomic.Bool
 }
 
 // Place implements [frames.Origin].
 func (m *Mapping) Place() (file string, offset uint64) { return m.Path, m.Offset }
 
-// MappingOf gives the mapping that a module was made of; nil for a module that is none of this package's.
+// MappingOf gives the mapping of a module; nil for a foreign module.
 func MappingOf(m *frames.Module) *Mapping {
 	at, _ := m.Origin.(*Mapping)
 	return at
 }
 
-// Over reports whether the mapping's process has been let go of: nobody walks its code any more.
+// Over reports whether the process is closed: its code is not walked.
 func (m *Mapping) Over() bool { return m.over != nil && m.over.Load() }
 
-// Names is what knows the names of functions that were made at run time.
+// Names gives the names of functions made at run time.
 type Names interface {
-	// Name gives the symbol of the function at a run-time address.
+	// Name gives the function at a run-time address.
 	Name(pc uint64) (name string, ok bool)
 }
 
-// ErrMaps is what [ParseMaps] gives for text that is not a list of mappings.
+// ErrMaps means that the text is not a list of mappings.
 var ErrMaps = errors.New("malformed maps")
 
-// RawMapping is a Mapping whose path still is a part of the text, so that the
-// thousands of lines that nobody needs cost no allocation.
+// RawMapping is a Mapping with an unparsed path, which saves allocations.
 type RawMapping struct {
 	Mapping
 	RawPath []byte
 }
 
-// name turns the path into a string: the kernel escapes line feeds as \012
-// (seq_file_path with "\n"), and marks names that are gone.
+// name unescapes line feeds (\012, seq_file_path) and recognises unlinked files.
 func (m *RawMapping) name() (string, bool) {
 	path, deleted := bytes.CutSuffix(m.RawPath, []byte(" (deleted)"))
 	if bytes.Contains(path, []byte(`\012`)) {
@@ -104,8 +98,7 @@ func ParseMaps(text []byte) ([]Mapping, error) {
 	return out, err
 }
 
-// eachMapping calls f for each line; the mapping is valid during the call. The
-// first malformed line ends it with an error; an incomplete last line too.
+// eachMapping calls f for each line. It fails at the first malformed one.
 func eachMapping(text []byte, f func(*RawMapping)) error {
 	var m RawMapping
 	for n := 1; len(text) > 0; n++ {
@@ -119,7 +112,7 @@ func eachMapping(text []byte, f func(*RawMapping)) error {
 	return nil
 }
 
-// parse reads one line: start-end perms offset major:minor inode   path.
+// start-end perms offset major:minor inode   path
 func (m *RawMapping) parse(line []byte) bool {
 	c := lineCursor{rest: line}
 	*m = RawMapping{}
@@ -133,14 +126,12 @@ func (m *RawMapping) parse(line []byte) bool {
 	return !c.bad && m.Start < m.End
 }
 
-// lineCursor reads the fields of a line; after the first that is malformed bad is
-// set and all others read as zero.
+// After a malformed field, all are zero.
 type lineCursor struct {
 	rest []byte
 	bad  bool
 }
 
-// hex reads a hexadecimal number of at most 64 bits and the separator after it.
 func (c *lineCursor) hex(sep byte) uint64 {
 	v, i := uint64(0), 0
 	for ; i < len(c.rest) && i <= 16; i++ {
@@ -153,7 +144,6 @@ func (c *lineCursor) hex(sep byte) uint64 {
 	return c.end(v, i, 16, sep)
 }
 
-// end checks what follows a number of i digits and moves on.
 func (c *lineCursor) end(v uint64, i, most int, sep byte) uint64 {
 	if c.bad || i == 0 || i > most || i >= len(c.rest) || c.rest[i] != sep {
 		c.bad = true
@@ -173,7 +163,6 @@ func hexDigit(b byte) (uint64, bool) {
 	return 0, false
 }
 
-// decimal reads a decimal number that a space or the end of the line follows.
 func (c *lineCursor) decimal() uint64 {
 	v, i := uint64(0), 0
 	for ; i < len(c.rest) && i <= 20 && c.rest[i] >= '0' && c.rest[i] <= '9'; i++ {
@@ -186,7 +175,6 @@ func (c *lineCursor) decimal() uint64 {
 	return c.end(v, i, 20, ' ')
 }
 
-// perm reads four letters and a space.
 func (c *lineCursor) perm() Perm {
 	if c.bad || len(c.rest) < 5 || c.rest[4] != ' ' {
 		c.bad = true
@@ -204,15 +192,15 @@ func (c *lineCursor) perm() Perm {
 	return p
 }
 
-// Listing is what a process has mapped, as far as looks and walks need it.
+// Listing is the list of a process's mappings.
 type Listing struct {
 	text []byte
-	// Code are the mappings with code, Spans are all, in rising order.
+	// Code has the executable mappings, Spans all, ascending.
 	Code  []Mapping
 	Spans []procmem.Span
 }
 
-// Read reads the mappings of a process that nobody has opened.
+// Read reads the mappings of a process that is not opened.
 func (l *Listing) Read(pid int) error {
 	var err error
 	if l.text, err = procmem.ReadMaps(pid, l.text); err != nil {
@@ -221,12 +209,12 @@ func (l *Listing) Read(pid int) error {
 	return l.parse()
 }
 
-// HasCode reports whether an address lies in a mapping with code.
+// HasCode reports whether an address is in a mapping with code.
 func (l *Listing) HasCode(addr uint64) bool {
 	return slices.ContainsFunc(l.Code, func(m Mapping) bool { return m.Start <= addr && addr < m.End })
 }
 
-// parse fills the lists anew: the ones before may be others' by now.
+// the old lists may be in use
 func (l *Listing) parse() error {
 	l.Code, l.Spans = nil, nil
 	return eachMapping(l.text, func(m *RawMapping) {

@@ -104,10 +104,9 @@ func BenchmarkMapsOf60000Lines(b *testing.B) {
 	}
 }
 
-// TestListingOfAProcess: this one, with the code that runs the test.
 func TestListingOfAProcess(t *testing.T) {
 	var l Listing
-	for range 2 { // the text is used again
+	for range 2 { // reuses the text buffer
 		if err := l.Read(os.Getpid()); err != nil {
 			t.Fatal(err)
 		}

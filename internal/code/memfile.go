@@ -8,15 +8,13 @@ import (
 	"slices"
 )
 
-// piece is a part of a file that a process has mapped.
 type piece struct {
 	off, size uint64 // in the file
 	addr      uint64
 }
 
-// MemFile gives a file's contents as far as a process has them mapped. That is the way to read a file that was
-// deleted or replaced, or that lies where prywalk may not look. Its loaded segments hold the call frame
-// information, not the symbols. It is no longer readable when the process has ended.
+// MemFile reads a file from a process's mapping of it: call frame information, but no symbols. It ends with the
+// process.
 type MemFile struct {
 	of     AddressSpace
 	pieces []piece
@@ -31,7 +29,7 @@ func (f *MemFile) Size() int64 {
 	return int64(end)
 }
 
-// ReadAt implements io.ReaderAt. Bytes that are not mapped are an error.
+// ReadAt implements io.ReaderAt. Unmapped bytes are an error.
 func (f *MemFile) ReadAt(b []byte, off int64) (int, error) {
 	done := 0
 	for done < len(b) {
@@ -53,11 +51,9 @@ func (f *MemFile) ReadAt(b []byte, off int64) (int, error) {
 
 var errNotMapped = errors.New("reading a file's contents in a process's memory")
 
-// maxPieces bounds the pieces of a file; linkers write four to six segments.
 const maxPieces = 4096
 
-// NewMemFile finds the pieces of the file that m shows a part of. A file that is loaded
-// twice has two runs of rising offsets; the run that m is in is the one.
+// NewMemFile finds the pieces of m's file: of one loaded twice, the ascending run with m.
 func NewMemFile(o AddressSpace, m *Mapping) *MemFile {
 	f := &MemFile{of: o}
 	found, last := false, uint64(0)

@@ -15,7 +15,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// moduleOf gives the first module of that base name.
 func moduleOf(p *Process, base string) *frames.Module {
 	for _, m := range p.Space().Modules() {
 		if filepath.Base(m.Name) == base {
@@ -52,7 +51,6 @@ func TestModulesOfAProgram(t *testing.T) {
 		if m == nil || imageOf(m) == nil || m.BuildID == "" || imageOf(m).FromMemory {
 			t.Fatalf("%s: %+v", name, m)
 		}
-		// The file's bytes at the module's own address are the memory's.
 		var mem, file [64]byte
 		if _, err := readMemory(p.Memory(), p.PID, m.Start+64, mem[:]); err != nil {
 			t.Fatal(err)
@@ -69,8 +67,7 @@ func TestModulesOfAProgram(t *testing.T) {
 	}
 }
 
-// stackPointer gives an address just below the first thread's stack, as if that had
-// grown since.
+// stackPointer gives an address just below the first thread's stack.
 func stackPointer(t *testing.T, pid int) uint64 {
 	t.Helper()
 	text, err := os.ReadFile(process.Path(pid, "maps"))
@@ -156,7 +153,7 @@ func TestTextMovedToAnonymousMemoryIsStillTheFile(t *testing.T) {
 	}
 }
 
-// movedText moves all of its own text into anonymous memory, as Node does.
+// movedText moves its text into anonymous memory, as Node does.
 const movedText = `
 #define _GNU_SOURCE
 #include <stdio.h>

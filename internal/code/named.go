@@ -11,16 +11,14 @@ import (
 	"prywalk/internal/managed"
 )
 
-// symbolRange is where a symbol is, in the file's terms.
+// in file addresses
 type symbolRange struct {
 	addr, size uint64
 	ok         bool
 }
 
-// maxNames bounds the names whose places are remembered: no run-time system asks for as many.
 const maxNames = 1 << 10
 
-// symbol finds a symbol by its name: in the file, and then in its debug file. The answer is remembered.
 func (img *Image) symbol(name string) symbolRange {
 	img.mu.Lock()
 	defer img.mu.Unlock()
@@ -47,7 +45,6 @@ func (img *Image) symbol(name string) symbolRange {
 	return found
 }
 
-// findSymbol finds a symbol in a table.
 func findSymbol(f *elffile.File, kind elffile.SymbolKind, name string) (found symbolRange) {
 	f.EachNamed(kind, []string{name}, func(_ int, s *elffile.Symbol) bool {
 		if s.Section != elffile.SectionUndef {
@@ -58,7 +55,6 @@ func findSymbol(f *elffile.File, kind elffile.SymbolKind, name string) (found sy
 	return found
 }
 
-// own gives the symbols of these names in the file's own tables, in the file's terms. The answer is remembered.
 func (img *Image) own(names []string) []managed.Symbol {
 	img.mu.Lock()
 	defer img.mu.Unlock()
@@ -90,10 +86,8 @@ func (img *Image) own(names []string) []managed.Symbol {
 	return list
 }
 
-// maxOwned bounds the symbols of one answer.
 const maxOwned = 1 << 10
 
-// section gives a section's address in the file's terms, and a copy of its bytes.
 func (img *Image) section(name string) (addr uint64, content []byte, ok bool) {
 	img.mu.Lock()
 	defer img.mu.Unlock()
@@ -109,9 +103,8 @@ func (img *Image) section(name string) (addr uint64, content []byte, ok bool) {
 	return s.Addr, slices.Clone(data), true
 }
 
-// ImageAt gives the image whose data or code an address of a process lies in, and the address in the image's own
-// terms. It is nil if it lies in none that runs code. Memory that was mapped anew over a file's is taken for the
-// file's.
+// ImageAt gives the image and file address of an address; nil outside of modules. Memory mapped over a file's mapping
+// counts as the file's.
 func ImageAt(space *frames.Space, addr uint64) (*Image, uint64) {
 	for _, m := range space.Modules() {
 		at := MappingOf(m)

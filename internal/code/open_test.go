@@ -54,7 +54,7 @@ ctypes.CDLL(None).syscall(60 if __import__("platform").machine() == "x86_64" els
 	}
 }
 
-// TestMain plays a process that does not want to be looked at.
+// TestMain runs as a process that cannot be traced if TARGET_TEST_HIDE is set.
 func TestMain(m *testing.M) {
 	if os.Getenv("TARGET_TEST_HIDE") != "" {
 		if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
@@ -66,8 +66,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestOrdinaryUserIsToldTheReason runs this test program again as another user.
-func TestOrdinaryUserIsToldTheReason(t *testing.T) {
+func TestOrdinaryUserGetsTheReason(t *testing.T) {
 	if pid := os.Getenv("TARGET_TEST_PID"); pid != "" {
 		n, _ := strconv.Atoi(pid)
 		_, err := Open(n)
@@ -81,16 +80,16 @@ func TestOrdinaryUserIsToldTheReason(t *testing.T) {
 		t.Skip("only root can become another user")
 	}
 	self := copyExecutable(t)
-	asNobody := &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	asUnprivileged := &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	root := child(t, "sleep", "1000")
 	hidden := exec.Command(self)
 	hidden.Env = append(os.Environ(), "TARGET_TEST_HIDE=1")
-	hidden.SysProcAttr = asNobody
+	hidden.SysProcAttr = asUnprivileged
 	hidden.Dir = "/"
 	testtargets.Ready(t, hidden)
 	for cause, pid := range map[string]int{"runs as user root": root.Process.Pid, "not dumpable": hidden.Process.Pid} {
-		c := exec.Command(self, "-test.run=TestOrdinaryUserIsToldTheReason", "-test.v")
-		c.SysProcAttr = asNobody
+		c := exec.Command(self, "-test.run=TestOrdinaryUserGetsTheReason", "-test.v")
+		c.SysProcAttr = asUnprivileged
 		c.Dir = "/"
 		c.Env = append(os.Environ(), "TARGET_TEST_PID="+strconv.Itoa(pid), "TARGET_TEST_CAUSE="+cause)
 		if out, err := c.CombinedOutput(); err != nil {
@@ -99,7 +98,6 @@ func TestOrdinaryUserIsToldTheReason(t *testing.T) {
 	}
 }
 
-// copyExecutable copies the test program to where every user can run it.
 func copyExecutable(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "target-test")

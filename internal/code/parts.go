@@ -10,19 +10,17 @@ import (
 	"prywalk/internal/runtimes/v8"
 )
 
-// parts are what an image's code is understood with.
 type parts struct {
 	goTable *golang.Table
-	sources []frames.RuleSource // in falling trust
+	sources []frames.RuleSource // best first
 	calls   frames.CallSites
-	code    *heuristics.Source     // the last of sources, and calls
-	bounds  []heuristics.Functions // what knows the functions' bounds, best first
+	code    *heuristics.Source     // last of sources
+	bounds  []heuristics.Functions // best first
 	cold    coldParts
 	v8      *v8.Builtins
 }
 
-// prepare makes them; nothing but headers is parsed, and of a Go program its table
-// is read. more are the files that tell more of this one.
+// more are debug files.
 func (p *parts) prepare(f *elffile.File, more *separate) {
 	stubs := newStubs(f)
 	p.bounds = append(p.bounds, stubs)
@@ -37,11 +35,12 @@ func (p *parts) prepare(f *elffile.File, more *separate) {
 	p.cold = coldParts{elf: f, from: more}
 	p.v8 = v8.New(f, func(yield func(*elffile.File, elffile.SymbolKind)) { eachTable(f, more, yield) })
 	h := heuristics.New(heuristics.Options{Arch: f.Arch(), Code: &fileCode{f: f}, Funcs: p, Entry: f.Entry})
-	p.sources = append(p.sources, h)
-	p.calls, p.code = h, h
+	a := p.v8.With(h, f.Arch())
+	p.sources = append(p.sources, a)
+	p.calls, p.code = a, h
 }
 
-// FuncRange gives the bounds of the function that pc is in.
+// FuncRange implements heuristics.Functions.
 func (p *parts) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	for _, b := range p.bounds {
 		if start, end, ok = b.FuncRange(pc); ok {

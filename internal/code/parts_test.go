@@ -13,8 +13,6 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// FuzzParts holds that no file makes the questions about its code fail worse than by having no answer: neither what
-// it says of itself, nor what is embedded in it.
 func FuzzParts(f *testing.F) {
 	for _, flags := range [][]string{{"-O2", "-g"}, {"-O2", "-g", "-fno-asynchronous-unwind-tables", "-gz"}} {
 		obj := filepath.Join(f.TempDir(), "seed.o")
@@ -22,7 +20,7 @@ func FuzzParts(f *testing.F) {
 			"-")...)
 		cmd.Stdin = bytes.NewReader([]byte(halved))
 		if cmd.Run() != nil {
-			continue // no compiler: fuzzing starts from nothing
+			continue // no compiler: no seeds
 		}
 		if b, err := os.ReadFile(obj); err == nil {
 			f.Add(b, uint64(8))

@@ -9,18 +9,15 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// stubs are the procedure linkage tables of a file. One entry of the call frame
-// information covers such a table, but each of its stubs is called for itself.
+// stubs are procedure linkage tables, which have one entry of call frame information each.
 type stubs []stubTable
 
-// stubTable holds stubs of equal size, behind a first one that may be larger.
+// size bytes each, behind first bytes
 type stubTable struct{ start, end, first, size uint64 }
 
-// pltHead is the size of the first entry of arm64's .plt, which calls the resolver: eight
-// instructions, where each of the others has four or six (binutils bfd/elfnn-aarch64.c).
+// .plt's first entry on arm64 (binutils bfd/elfnn-aarch64.c)
 const pltHead = 32
 
-// newStubs finds .plt, .plt.sec and .plt.got.
 func newStubs(f *elffile.File) stubs {
 	var out stubs
 	for i := range f.Sections {
@@ -41,7 +38,7 @@ func newStubs(f *elffile.File) stubs {
 	return out
 }
 
-// FuncRange gives the bounds of the stub that pc is in.
+// FuncRange implements heuristics.Functions.
 func (t stubs) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	for _, s := range t {
 		switch {

@@ -16,37 +16,34 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// Process is a process that is looked at, with the code that it runs. It is for one goroutine at a time.
+// Process is an observed process with its code. Not safe for concurrent use.
 type Process struct {
 	*process.Process
-	// JITFuncs gives the bounds of a function that was compiled at run time, at
-	// run-time addresses; nil if nothing knows. Set it before the first walk.
+	// JITFuncs gives bounds of functions made at run time, at run-time addresses; nil if unknown. Set it before the
+	// first walk.
 	JITFuncs FuncBounds
 
 	cache *ImageCache
-	own   bool // the cache is this process's alone
+	own   bool // not shared
 	space *frames.Space
 
-	text     []byte         // of the maps file
-	code     []mapped       // executable mappings in order
-	spans    []procmem.Span // all mappings in order
-	jit      *liveCode      // code that the process writes itself
+	text     []byte
+	code     []mapped       // ascending
+	spans    []procmem.Span // ascending
+	jit      *liveCode
 	files    *Files
 	runtimes *Runtimes
-	noLinks  bool // map_files may not be followed
+	noLinks  bool // map_files cannot be followed
 	over     *atomic.Bool
 }
 
-// mapped is an executable mapping and the module made for it.
 type mapped struct {
 	at  *Mapping
 	mod *frames.Module
 }
 
-// Open looks at the process with that number. The error is a [*process.Error] if there is
-// no such process, if it is one that cannot be looked at, or if the kernel denies
-// it. Whether a debugger already traces it is not checked: its sleeping threads can
-// be looked at all the same.
+// Open opens process pid. The error is a [*process.Error] if there is no such process, if it cannot be sampled, or if
+// access is denied. A traced process can be read passively.
 func Open(pid int) (*Process, error) {
 	cache := NewImageCache(0)
 	p, err := cache.Open(pid)
@@ -57,27 +54,24 @@ func Open(pid int) (*Process, error) {
 	return p, nil
 }
 
-// Open is [Open] for one of several processes that share their files' images.
+// Open is [Open] for processes that share images.
 func (c *ImageCache) Open(pid int) (*Process, error) {
 	for try := 0; ; try++ {
 		p, err := c.open(pid)
-		// While a thread other than the first calls exec, the process has no files
-		// under /proc for a moment, or its number is that of its ended first thread.
-		looksGone := errors.Is(err, refusal.Gone) || errors.Is(err, refusal.Zombie)
-		if !looksGone || try == openTries || unix.Kill(pid, 0) == unix.ESRCH {
+		// During exec by a later thread, /proc has no files, or the id is of the ended first thread.
+		seemsGone := errors.Is(err, refusal.Gone) || errors.Is(err, refusal.Zombie)
+		if !seemsGone || try == openTries || unix.Kill(pid, 0) == unix.ESRCH {
 			return p, err
 		}
 		time.Sleep(openPause)
 	}
 }
 
-// How often, and after which pause, a process that seems to be gone is looked for again.
 const (
 	openTries = 10
 	openPause = 2 * time.Millisecond
 )
 
-// open is Open once.
 func (c *ImageCache) open(pid int) (*Process, error) {
 	of, err := process.Open(pid)
 	if err != nil {
@@ -91,7 +85,6 @@ func (c *ImageCache) open(pid int) (*Process, error) {
 	return p, nil
 }
 
-// start makes the first list of modules.
 func (p *Process) start() error {
 	p.space = frames.NewSpace(p.Arch)
 	p.jit = newLiveCode(p.MemoryTID(), p.Memory())
@@ -102,8 +95,7 @@ func (p *Process) start() error {
 	return p.readable()
 }
 
-// readable tries to read a byte of the process's memory, which the kernel allows
-// on the same terms as ptrace.
+// the permission is that of ptrace
 func (p *Process) readable() error {
 	for _, c := range p.code {
 		if c.at.Perm&PermRead == 0 || c.at.Withheld {
@@ -118,7 +110,7 @@ func (p *Process) readable() error {
 	return nil
 }
 
-// Close lets go of the process: all that it holds but the images of a shared cache. Its [Process.Space] is nil then.
+// Close releases the process, but not a shared cache. [Process.Space] is nil afterwards.
 func (p *Process) Close() error {
 	err := p.Process.Close()
 	p.release()
@@ -128,9 +120,7 @@ func (p *Process) Close() error {
 	return err
 }
 
-// release lets go of what only walks need, when the process is closed. A recording keeps the modules of every
-// process that it has seen, for their names, and a rule cache alone takes some hundred kilobytes. What names need
-// stays: the images, and the lists of code that describes itself.
+// release keeps images and self-described code, for names.
 func (p *Process) release() {
 	count(p.code, -1)
 	p.over.Store(true)
@@ -144,13 +134,13 @@ func (p *Process) Space() *frames.Space { return p.space }
 // CodeMappings gives the number of executable mappings, as of the last Refresh.
 func (p *Process) CodeMappings() int { return len(p.code) }
 
-// ProgramFile identifies the file that a process runs, by what it says of itself and by where it is.
+// ProgramFile identifies the file that a process runs.
 type ProgramFile struct {
 	Dev, Inode uint64
 	BuildID    string
 }
 
-// Program gives the file that the process runs, as of the last Refresh; false if it is not known.
+// Program gives the file that the process runs, as of the last Refresh; false if unknown.
 func (p *Process) Program() (f ProgramFile, ok bool) {
 	main := p.Main()
 	for i := range p.code {
@@ -161,8 +151,7 @@ func (p *Process) Program() (f ProgramFile, ok bool) {
 	return ProgramFile{}, false
 }
 
-// Main gives the module of the program's own code, as of the last Refresh; nil if
-// it is not known.
+// Main gives the program's own module, as of the last Refresh; nil if unknown.
 func (p *Process) Main() *frames.Module {
 	exe, err := p.Exe()
 	if err != nil || p.space == nil {

@@ -13,15 +13,12 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// mainStack is how far below its mapping the first thread's stack pointer is still
-// taken to be in it: the usual limit of a stack that grows.
+// the usual stack limit, for the first thread's stack pointer
 const mainStack = 8 << 20
 
-// Refresh reads the list of mappings anew and reports whether code came, went or was
-// written anew, so that a walk may now give another stack. A module whose mapping is
-// unchanged is kept. The rules that the Space has cached are dropped when modules change,
-// and when code that the process itself writes is no longer what a rule was made from. The
-// error is an [*process.Error] of [refusal.Gone] when the process has ended.
+// Refresh reads the mappings again and reports whether code was added, removed or rewritten, so that a walk can give
+// another stack. Unchanged mappings keep their modules. After the process has ended, the error is a [*process.Error] of
+// [refusal.Gone].
 func (p *Process) Refresh() (changed bool, err error) {
 	if !p.Alive() {
 		return false, process.Explain(p.PID, os.ErrNotExist)
@@ -43,7 +40,7 @@ func (p *Process) Refresh() (changed bool, err error) {
 		p.space.Forget()
 	}
 	if slices.EqualFunc(next, p.code, func(a, b mapped) bool { return a.at == b.at }) {
-		if p.runtimes.again() {
+		if p.runtimes.retry() {
 			p.space.Forget()
 			rewritten = true
 		}
@@ -58,14 +55,11 @@ func (p *Process) Refresh() (changed bool, err error) {
 	return true, nil
 }
 
-// exec: nothing is as it was, so the process runs another program, which may be one
-// that cannot be looked at.
 func (p *Process) exec() error {
 	p.runtimes.exec()
 	return p.AfterExec()
 }
 
-// readMaps fills p.text.
 func (p *Process) readMaps() error {
 	f, err := os.Open(process.Path(p.MemoryTID(), "maps"))
 	if err != nil {
@@ -90,7 +84,7 @@ func (p *Process) readMaps() error {
 	return nil
 }
 
-// noMaps: an empty list means that this thread has ended; others can live on.
+// this thread has ended; others may live
 func (p *Process) noMaps() error {
 	if !p.NextThread() {
 		return process.Explain(p.PID, os.ErrNotExist)
@@ -99,8 +93,6 @@ func (p *Process) noMaps() error {
 	return p.readMaps()
 }
 
-// scan parses p.text: all mappings are told to p.Memory(), the executable ones are
-// given back, those that were there before as they were.
 func (p *Process) scan() ([]mapped, error) {
 	p.spans = p.spans[:0]
 	var next []mapped
@@ -122,14 +114,13 @@ func (p *Process) scan() ([]mapped, error) {
 		at.over = p.over
 		next = append(next, mapped{at: &at})
 	})
-	p.tellSpans()
+	p.passSpans()
 	return next, err
 }
 
-// tellSpans tells the mappings to those who read memory, if they are others than before.
-func (p *Process) tellSpans() {
+func (p *Process) passSpans() {
 	var st procmem.Status
-	_ = procmem.ReadStatus(p.MemoryTID(), &st) // zero then
+	_ = procmem.ReadStatus(p.MemoryTID(), &st)
 	spans := p.Memory().Spans()
 	if !slices.Equal(p.spans, spans) {
 		spans = slices.Clone(p.spans)
@@ -138,7 +129,6 @@ func (p *Process) tellSpans() {
 	p.Memory().SetSwapped(st.Swap > 0)
 }
 
-// span says how a mapping is to be read.
 func (m *RawMapping) span() procmem.Span {
 	s := procmem.Span{Start: m.Start, End: m.End, Writable: m.Perm&PermWrite != 0}
 	name := string(m.RawPath)
@@ -153,19 +143,17 @@ func (m *RawMapping) span() procmem.Span {
 	return s
 }
 
-// same reports whether a line of the list is the mapping that it was before.
 func (m *Mapping) same(r *RawMapping) bool {
 	if m.Start != r.Start || m.End != r.End || m.Offset != r.Offset || m.Dev != r.Dev || m.Inode != r.Inode {
 		return false
 	}
 	if m.Inode != 0 && !m.Deleted && string(r.RawPath) == m.Path {
-		return true // the usual case, without an allocation
+		return true // no allocation
 	}
 	path, _ := r.name()
 	return path == m.Path
 }
 
-// adopt makes modules of the new mappings and gives all to the Space.
 func (p *Process) adopt(next []mapped) {
 	before := p.code
 	p.code = next
@@ -179,11 +167,10 @@ func (p *Process) adopt(next []mapped) {
 	p.useModules()
 }
 
-// StackEnd gives the end of the mapping that the stack pointer sp is in, 0 if there
-// is none as of the last Refresh.
+// StackEnd gives the end of the mapping that contains sp, as of the last Refresh; 0 for none.
 func (p *Process) StackEnd(sp uint64) uint64 {
 	i := sort.Search(len(p.spans), func(i int) bool { return p.spans[i].End > sp })
-	for i < len(p.spans) && !p.spans[i].Writable { // below the stack that grows
+	for i < len(p.spans) && !p.spans[i].Writable { // below a growing stack
 		if p.spans[i].Start <= sp {
 			return 0
 		}
@@ -199,9 +186,17 @@ func (p *Process) StackEnd(sp uint64) uint64 {
 	return 0
 }
 
-// Forget drops the rules and whatever the analysis of instructions has found, also of the files that other
-// processes share. The next walk begins as the first one did, but for the files' headers, and where a Java machine
-// has its interpreter and its stubs. It is there for measurements.
+// FirstStackEnd gives the end of the first thread's initial stack, as of the last Refresh; 0 for none.
+func (p *Process) FirstStackEnd() uint64 {
+	for i := range p.spans {
+		if p.spans[i].Grows {
+			return p.spans[i].End
+		}
+	}
+	return 0
+}
+
+// Forget drops cached rules and analysed instructions, also of shared files, for measurements.
 func (p *Process) Forget() {
 	p.space.Forget()
 	p.runtimes.forget()

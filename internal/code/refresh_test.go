@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// writer makes code, changes it and takes it away, a step for each line of its input.
+// writer changes code, one step per line of input.
 const writer = `
 import sys, mmap
 print('ready', flush=True); sys.stdin.readline()
@@ -22,7 +22,6 @@ print(flush=True); sys.stdin.readline()
 m.close()
 print(flush=True); sys.stdin.readline()`
 
-// startWriter starts it; step makes it do one step.
 func startWriter(t *testing.T) (pid int, step func()) {
 	t.Helper()
 	py, err := exec.LookPath("python3")

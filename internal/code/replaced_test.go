@@ -9,11 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"prywalk/internal/stranger"
+	"prywalk/internal/safeopen"
 	"prywalk/internal/testtargets"
 )
 
-// ways are the two ways to a file: with and without /proc/PID/map_files.
 func ways(t *testing.T, check func(t *testing.T, open func(pid int) *Process)) {
 	for name, noLinks := range map[string]bool{"by map_files": false, "by path": true} {
 		t.Run(name, func(t *testing.T) {
@@ -22,7 +21,7 @@ func ways(t *testing.T, check func(t *testing.T, open func(pid int) *Process)) {
 				p.noLinks = noLinks
 				p.code = nil
 				p.cache.byName = map[fileKey]*Image{}
-				p.cache.byFile = map[stranger.ID]*Image{}
+				p.cache.byFile = map[safeopen.ID]*Image{}
 				if _, err := p.Refresh(); err != nil {
 					t.Fatal(err)
 				}
@@ -111,7 +110,7 @@ func TestContentsDecideWhereDevicesDiffer(t *testing.T) {
 	if !SameContents(p, self, &m) {
 		t.Error("the file itself is refused")
 	}
-	other, err := p.files.opener.Open(stranger.Request{Path: "/proc/self/exe", Kernel: true})
+	other, err := p.files.opener.Open(safeopen.Request{Path: "/proc/self/exe", Kernel: true})
 	if err != nil {
 		t.Fatal(err)
 	}

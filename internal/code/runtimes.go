@@ -7,43 +7,40 @@ import (
 	"prywalk/heuristics"
 )
 
-// Runtimes knows the code that a process has made at run time: by the analysis of its instructions, and by the run-time
-// systems of internal/runtimes.
+// Runtimes gives rules for code made at run time, from its instructions and internal/runtimes.
 type Runtimes struct {
 	arch  frames.Arch
 	code  *heuristics.Source
 	found found
-	host  host // of the last Adopt
+	host  host
 }
 
-// FuncBounds gives the bounds of a function that was compiled at run time, at run-time addresses.
+// FuncBounds gives the bounds of a function at a run-time address.
 type FuncBounds = func(pc uint64) (start, end uint64, ok bool)
 
-// NewRuntimes knows nothing but the instructions, which code reads. ask may be set to what else knows functions.
+// NewRuntimes analyses instructions read by code. *ask may be set to a further source of function bounds.
 func NewRuntimes(arch frames.Arch, code heuristics.Code, ask *FuncBounds) *Runtimes {
 	r := &Runtimes{arch: arch}
 	r.code = heuristics.New(heuristics.Options{Arch: arch, Code: code, Funcs: jitBounds{&r.found, ask}, JIT: true})
 	return r
 }
 
-// Describe gives a module of code that was made at run time its sources: the same for all such modules, since their
-// addresses are those of the process.
-func (r *Runtimes) Describe(mod *frames.Module) {
+// SetSources sets the sources of a module made at run time. They are shared: addresses are the process's.
+func (r *Runtimes) SetSources(mod *frames.Module) {
 	mod.Generated = true
 	mod.Sources = []frames.RuleSource{r.code}
 	mod.Calls = r.code
 }
 
-// Adopt looks for run-time systems among all modules, and gives their modules the sources that they have.
-func (r *Runtimes) Adopt(o AddressSpace, mods []*frames.Module) {
+// Attach finds run-time systems among mods and sets their modules' sources.
+func (r *Runtimes) Attach(o AddressSpace, mods []*frames.Module) {
 	r.host = host{AddressSpace: o, arch: r.arch, mods: mods, flow: r.code}
-	r.found.adopt(&r.host)
+	r.found.detect(&r.host)
 	for _, m := range mods {
 		nameBy(m)
 	}
 }
 
-// nameBy lets a module's functions be named by the source of its rules, if that describes them, too.
 func nameBy(m *frames.Module) {
 	at := MappingOf(m)
 	if at == nil || !m.Generated || len(m.Sources) == 0 {
@@ -54,25 +51,20 @@ func nameBy(m *frames.Module) {
 	}
 }
 
-// Unknown gives why a run-time system that is there is not read, nil if there is none or it is.
+// Unknown gives why a present run-time system is not read; nil for none.
 func (r *Runtimes) Unknown() error { return r.found.unknown() }
 
-// changed reports whether rules that were given do not hold any more.
 func (r *Runtimes) changed() bool { return r.found.changed() }
 
-// again asks those run-time systems anew that could not be read; true if one was found.
-func (r *Runtimes) again() bool { return r.found.again(&r.host) }
+func (r *Runtimes) retry() bool { return r.found.retry(&r.host) }
 
-// exec: another program runs now.
 func (r *Runtimes) exec() { r.found = found{} }
 
-// forget drops what is remembered of the code.
 func (r *Runtimes) forget() {
 	r.code.Forget()
 	r.found.forget()
 }
 
-// jitBounds asks the run-time systems for function bounds, and whoever the caller named.
 type jitBounds struct {
 	of  *found
 	ask *FuncBounds

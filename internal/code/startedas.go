@@ -15,23 +15,21 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// # The name by which a program is known
+// # Name of the program
 //
-// Many programs are links to files of other names: redis-server to redis-check-rdb, dot to libgvc6-config-update, awk
-// to gawk, a busybox's commands to busybox. The list of mappings has the file's name. The kernel keeps the name that
-// execve was called with (AT_EXECFN in the auxiliary vector, fs/binfmt_elf.c). It is taken if it leads to the same
-// file: of a script, it is the script. The file's name is kept where it says more, as python3.11 does of python3.
+// Programs can be links: awk to gawk, commands of busybox. The name passed to execve (AT_EXECFN, fs/binfmt_elf.c) is
+// used if it leads to the same file, unless the file's name is more specific (python3.11 for python3).
 
-// atExecFn is the entry of the auxiliary vector for that name (include/uapi/linux/auxvec.h).
+// include/uapi/linux/auxvec.h
 const atExecFn = 31
 
-// maxExecFn bounds the name, and maxAuxv the auxiliary vector, in bytes.
+// in bytes
 const (
 	maxExecFn = 4096
 	maxAuxv   = 4096
 )
 
-// NameOf is the name under which a module is shown: the path by which the program was started, else the file's path.
+// NameOf gives the displayed name of a module: the path by which the program was started, else the file's.
 func NameOf(m *frames.Module) string {
 	if at := MappingOf(m); at != nil && at.StartedAs != "" {
 		return at.StartedAs
@@ -39,7 +37,6 @@ func NameOf(m *frames.Module) string {
 	return m.Name
 }
 
-// nameProgram gives new mappings of the program's own file the path by which it was started.
 func (p *Process) nameProgram() {
 	if !slices.ContainsFunc(p.code, func(c mapped) bool { return c.mod == nil && c.at.Inode != 0 }) {
 		return
@@ -49,24 +46,23 @@ func (p *Process) nameProgram() {
 		return
 	}
 	exe = strings.TrimSuffix(exe, " (deleted)")
-	name, looked := "", false
+	name, examined := "", false
 	for i := range p.code {
 		c := &p.code[i]
 		if c.at.Inode == 0 || c.at.Path != exe {
 			continue
 		}
 		if c.mod != nil {
-			name, looked = c.at.StartedAs, true
+			name, examined = c.at.StartedAs, true
 			continue
 		}
-		if !looked {
-			name, looked = p.startedAs(c.at), true
+		if !examined {
+			name, examined = p.startedAs(c.at), true
 		}
 		c.at.StartedAs = name
 	}
 }
 
-// startedAs gives the path by which a program's file was started, "" if it has the file's own name.
 func (p *Process) startedAs(at *Mapping) string {
 	name := p.execFn()
 	if name == "" || strings.HasPrefix(path.Base(at.Path), path.Base(name)) {
@@ -83,11 +79,10 @@ func (p *Process) startedAs(at *Mapping) string {
 	if err != nil || !p.accept(f, at) {
 		return ""
 	}
-	_ = f.Close() // it was not even read
+	_ = f.Close()
 	return name
 }
 
-// execFn reads the name that execve was called with, "" if it cannot.
 func (p *Process) execFn() string {
 	vector, err := procmem.ReadSmall(process.Path(p.MemoryTID(), "auxv"), make([]byte, maxAuxv))
 	if err != nil {
@@ -102,7 +97,6 @@ func (p *Process) execFn() string {
 	return string(text)
 }
 
-// auxEntry gives the value of an entry of the auxiliary vector, 0 if it has none.
 func auxEntry(vector []byte, kind uint64) uint64 {
 	for ; len(vector) >= 16; vector = vector[16:] {
 		if k := binary.LittleEndian.Uint64(vector); k == kind {

@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// TestAProgramHasTheNameByWhichItWasStarted, as dot and redis-server are links to files of other names.
+// dot and redis-server are links to files of other names.
 func TestAProgramHasTheNameByWhichItWasStarted(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "config-update5.2")
@@ -54,7 +54,7 @@ func TestAProgramHasTheNameByWhichItWasStarted(t *testing.T) {
 	} {
 		c := exec.Command(test.args[0], test.args[1:]...)
 		c.Dir = dir
-		in, err := c.StdinPipe() // the shell reads until the test's end
+		in, err := c.StdinPipe() // the shell reads until the end of the test
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,8 +17,8 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// peek walks the stack of a sleeping thread from what /proc shows of it.
-func peek(t *testing.T, p *Process, tid int) ([]frames.Frame, frames.StopReason) {
+// peek is a passive read of a sleeping thread's stack.
+func sampleOnce(t *testing.T, p *Process, tid int) ([]frames.Frame, frames.StopReason) {
 	t.Helper()
 	f := procmem.OpenThread(p.PID, tid, nil)
 	defer f.Close()
@@ -66,7 +66,7 @@ func TestSleepersAreWalkedThroughTheirModules(t *testing.T) {
 			}
 			whole := 0
 			for _, tid := range tids {
-				fs, why := peek(t, p, tid)
+				fs, why := sampleOnce(t, p, tid)
 				if why.Complete() {
 					whole++
 					continue
@@ -87,8 +87,7 @@ func TestSleepersAreWalkedThroughTheirModules(t *testing.T) {
 	}
 }
 
-// asleep reports whether a process has all its threads, and they sleep and go on sleeping:
-// one that is being loaded sleeps now and then, too.
+// asleep reports whether all threads exist and stay asleep.
 func asleep(pid, threads int) bool {
 	for range 3 {
 		entries, err := os.ReadDir(process.Path(pid, "task"))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package commandline is the form of prywalk's command line: values of flags, help, and words that were mistyped.
+// Package commandline parses and shows prywalk's command line: values of flags, help, help pages, and suggestions for
+// typos.
 package commandline
 
 import (
@@ -44,7 +45,7 @@ func (l *PIDs) Set(text string) error {
 // Type implements pflag.Value.
 func (l *PIDs) Type() string { return "PID,…" }
 
-// Seconds is a flag that takes a duration above 0: seconds (30, 0.5) or a number with a unit (30s, 2m, 10min).
+// Seconds is a flag for a duration above 0: seconds (30, 0.5) or a number with a unit (30s, 2m, 10min).
 type Seconds time.Duration
 
 // String implements pflag.Value.
@@ -71,7 +72,7 @@ func (s *Seconds) Set(text string) error {
 // Type implements pflag.Value.
 func (s *Seconds) Type() string { return "TIME" }
 
-// Moment is a flag that takes a time since the beginning of a recording, in the forms of [Seconds]; 0 is its beginning.
+// Moment is a flag for a time since the beginning of a recording, as [Seconds]; 0 is the beginning.
 type Moment time.Duration
 
 // String implements pflag.Value.
@@ -91,13 +92,11 @@ func (m *Moment) Set(text string) error {
 // Type implements pflag.Value.
 func (m *Moment) Type() string { return "TIME" }
 
-// mostSeconds bounds a duration.
 const mostSeconds = 1e9
 
-// units are the units of time that people write and [time.ParseDuration] does not know.
+// units are those that [time.ParseDuration] does not know.
 var units = strings.NewReplacer("mins", "m", "min", "m", "secs", "s", "sec", "s")
 
-// duration reads seconds, or numbers with units.
 func duration(text string) (d time.Duration, ok bool) {
 	if v, err := strconv.ParseFloat(text, 64); err == nil {
 		if math.IsNaN(v) {
@@ -115,7 +114,7 @@ func duration(text string) (d time.Duration, ok bool) {
 	return d, err == nil
 }
 
-// Percent reads a percentage. With or without its sign the number is of 100: "2%" and "2" are 0.02.
+// Percent reads a percentage: "2%" and "2" are 0.02.
 func Percent(text string) (share float64, ok bool) {
 	v, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(text, "%")), 64)
 	return v / 100, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
@@ -126,7 +125,7 @@ func FormatPercent(share float64) string {
 	return strconv.FormatFloat(math.Round(share*1e8)/1e6, 'f', -1, 64) + "%"
 }
 
-// Share is a flag that takes a percentage above 0 and up to 100.
+// Share is a flag for a percentage above 0 and up to 100.
 type Share float64
 
 // String implements pflag.Value.
@@ -151,7 +150,7 @@ func (s *Share) Set(text string) error {
 // Type implements pflag.Value.
 func (s *Share) Type() string { return "PERCENT" }
 
-// Growth is a flag that takes a percentage from 0, above 100, too.
+// Growth is a flag for a percentage from 0, also above 100.
 type Growth float64
 
 // String implements pflag.Value.
@@ -170,10 +169,10 @@ func (g *Growth) Set(text string) error {
 // Type implements pflag.Value.
 func (g *Growth) Type() string { return "PERCENT" }
 
-// Memory is a flag that takes bytes (268435456) or a size (256M, 2G).
+// Memory is a flag for bytes (268435456) or a size (256M, 2G).
 type Memory int64
 
-// leastMemory is what prywalk needs for itself, in bytes.
+// bytes that prywalk itself needs
 const leastMemory = 64 << 20
 
 // String implements pflag.Value.
@@ -181,24 +180,51 @@ func (m *Memory) String() string { return budget.Size(int64(*m)) }
 
 // Set implements pflag.Value.
 func (m *Memory) Set(text string) error {
-	num, unit := text, int64(1)
-	for suffix, bytes := range map[string]int64{"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40} {
-		if n, ok := strings.CutSuffix(strings.TrimSuffix(strings.ToUpper(text), "B"), suffix); ok {
-			num, unit = n, bytes
-		}
-	}
-	v, err := strconv.ParseFloat(num, 64)
-	if v *= float64(unit); err != nil || !(v >= leastMemory && v <= 1<<50) {
+	v, ok := sizeOf(text)
+	if !ok || v < leastMemory {
 		return exit.Usage("%q is not an amount of memory: give a size from 64M, such as 512M or 2G", text)
 	}
 	*m = Memory(v)
 	return nil
 }
 
+// sizeOf reads a number of bytes; K, M, G, T are powers of 1,024, KB and KiB the same.
+func sizeOf(text string) (bytes int64, ok bool) {
+	num, unit := text, int64(1)
+	for suffix, bytes := range map[string]int64{"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40} {
+		short := strings.TrimSuffix(strings.TrimSuffix(strings.ToUpper(text), "B"), "I")
+		if n, ok := strings.CutSuffix(short, suffix); ok {
+			num, unit = n, bytes
+		}
+	}
+	v, err := strconv.ParseFloat(num, 64)
+	v *= float64(unit)
+	return int64(v), err == nil && v >= 1 && v <= 1<<50
+}
+
+// Bytes is a flag for the size of a message or of files.
+type Bytes int64
+
+// String implements pflag.Value.
+func (b *Bytes) String() string { return budget.Size(int64(*b)) }
+
+// Set implements pflag.Value.
+func (b *Bytes) Set(text string) error {
+	v, ok := sizeOf(text)
+	if !ok {
+		return exit.Usage("%q is not a size: give a number of bytes, or one with K, M or G, such as 4M", text)
+	}
+	*b = Bytes(v)
+	return nil
+}
+
+// Type implements pflag.Value.
+func (b *Bytes) Type() string { return "SIZE" }
+
 // Type implements pflag.Value.
 func (m *Memory) Type() string { return "SIZE" }
 
-// Frequency is a flag that takes ticks a second, within the limits of the sampler.
+// Frequency is a flag for ticks a second, within the sampler's limits.
 type Frequency float64
 
 // String implements pflag.Value.

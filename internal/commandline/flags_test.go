@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestABareNumberIsPercent: in each flag that takes a percentage, with its sign and without.
 func TestABareNumberIsPercent(t *testing.T) {
 	for _, c := range []struct{ text, share, growth string }{
 		{"1", "1%", "1%"}, {"0.5", "0.5%", "0.5%"}, {"2%", "2%", "2%"}, {"0.02", "0.02%", "0.02%"}, {"7", "7%", "7%"},
@@ -35,7 +34,7 @@ func TestABareNumberIsPercent(t *testing.T) {
 func TestTimesHaveTheUnitsThatPeopleWrite(t *testing.T) {
 	for _, c := range []struct {
 		text string
-		want time.Duration // negative: not a time
+		want time.Duration
 	}{
 		{"30", 30 * time.Second}, {"0.5", time.Second / 2}, {"2m", 2 * time.Minute}, {"10min", 10 * time.Minute},
 		{"1h30min", 90 * time.Minute}, {"5sec", 5 * time.Second}, {"100us", 100 * time.Microsecond},
@@ -73,7 +72,6 @@ func TestACommandWithoutDashesIsFound(t *testing.T) {
 	}
 }
 
-// FuzzTimes: what is accepted is within its limits.
 func FuzzTimes(f *testing.F) {
 	for _, s := range []string{"10min", "1e9", "-0", "1h1m1s", "9223372036854775807ns"} {
 		f.Add(s)

@@ -17,13 +17,13 @@ import (
 	"prywalk/internal/printable"
 )
 
-// HelpWidth is how wide help is where there is no terminal.
+// HelpWidth is the width of help without a terminal.
 const HelpWidth = 100
 
-// shorts say what the commands do that come with the library.
+// shorts describe cobra's own commands.
 var shorts = map[string]string{"completion": "complete commands and flags in your shell"}
 
-// NewHelp replaces the library's: an unknown command is an error here, too.
+// NewHelp replaces cobra's help command: an unknown command is an error.
 func NewHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND|TOPIC]",
@@ -54,7 +54,7 @@ func NewHelp() *cobra.Command {
 	}
 }
 
-// Usage writes what follows a command's text: its form, its commands, and its flags in aligned columns.
+// Usage writes a command's form, its subcommands, and its flags in aligned columns.
 func Usage(cmd *cobra.Command) error {
 	out := cmd.OutOrStdout()
 	width := console.Width(os.Stdout)
@@ -82,10 +82,9 @@ func Usage(cmd *cobra.Command) error {
 	return err
 }
 
-// FirstCommands are listed before the others: those that are used most.
+// FirstCommands are listed before the others.
 var FirstCommands = []string{"record", "report", "top", "dump", "diff", "doctor", "demo"}
 
-// commandRows gives each command's name, and what it does.
 func commandRows(cmd *cobra.Command) (rows [][2]string) {
 	for _, c := range cmd.Commands() {
 		if c.IsAvailableCommand() || c.Name() == "help" {
@@ -102,7 +101,6 @@ func commandRows(cmd *cobra.Command) (rows [][2]string) {
 	return rows
 }
 
-// useLine is the form of a command line.
 func useLine(cmd *cobra.Command) string {
 	if cmd.HasAvailableSubCommands() {
 		return cmd.CommandPath() + " COMMAND"
@@ -110,10 +108,10 @@ func useLine(cmd *cobra.Command) string {
 	return cmd.UseLine()
 }
 
-// values say what texts are the values of flags.
+// values name the values of flags.
 var values = map[string]string{
 	"output": "FILE", "stats": "FILE", "html": "FILE", "speedscope": "FILE", "firefox": "FILE", "pgo": "FILE",
-	"core": "FILE", "svg": "FILE", "symbols": "FILE",
+	"otlp": "FILE", "core": "FILE", "svg": "FILE", "symbols": "FILE",
 	"sysroot": "DIR", "source-dir": "DIR", "dir": "DIR", "http": "ADDR", "name": "NAME",
 	"callers": "FUNC", "callees": "FUNC",
 	"source":  "FUNC",
@@ -124,12 +122,11 @@ var values = map[string]string{
 	"pid": "PID",
 }
 
-// kinds say the same by the type of a flag.
+// kinds name them by the type of a flag.
 var kinds = map[string]string{
 	"int": "N", "ints": "N,…", "float": "X", "float64Slice": "HZ,…", "strings": "NAME,…",
 }
 
-// flagRows gives each flag's names with its value, and what it does.
 func flagRows(set *pflag.FlagSet) (rows [][2]string) {
 	set.VisitAll(func(f *pflag.Flag) {
 		if f.Hidden {
@@ -157,7 +154,6 @@ func flagRows(set *pflag.FlagSet) (rows [][2]string) {
 	return rows
 }
 
-// standard reports whether a flag has a default worth a word.
 func standard(f *pflag.Flag) bool {
 	switch f.DefValue {
 	case "", "0", "0%", "false", "[]", "<nil>":
@@ -166,14 +162,14 @@ func standard(f *pflag.Flag) bool {
 	return !strings.Contains(f.Usage, "default")
 }
 
-// aligned writes rows of two columns; the second one is wrapped at the width.
+// aligned writes rows of two columns, the second one wrapped.
 func aligned(b *strings.Builder, rows [][2]string, width int) {
 	left := 0
 	for _, r := range rows {
 		left = max(left, utf8.RuneCountInString(r[0]))
 	}
 	left += len("  ") + len("   ")
-	if left > width/2 { // a narrow terminal
+	if left > width/2 {
 		left = len("      ")
 	}
 	for _, r := range rows {

@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/exit"
 )
 
-// WrongFlag is the error of a flag that cannot be parsed: what is wrong, on which flag, and what to do.
+// WrongFlag is the error of a flag that cannot be parsed: what is wrong, and the next step.
 func WrongFlag(cmd *cobra.Command, err error) error {
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
@@ -22,8 +22,7 @@ func WrongFlag(cmd *cobra.Command, err error) error {
 	return exit.Usage("%v%s; see %s --help", err, MeantFlag(cmd, err), cmd.CommandPath())
 }
 
-// wrongValue says what is wrong with a flag's value. The flags of this package say so themselves. Those of the
-// library wrap errors of package strconv, whose text names Go functions.
+// wrongValue describes a wrong value without the names of Go functions that pflag's errors have.
 func wrongValue(e *pflag.InvalidValueError) string {
 	var own *exit.Error
 	if errors.As(e, &own) {
@@ -45,9 +44,8 @@ func wrongValue(e *pflag.InvalidValueError) string {
 	return text
 }
 
-// CommandBefore finds a command line that was given without the "--" before it, in the arguments of a command of
-// prywalk: "ls -la" in "-d 10s ls -la". Its first word is the first argument that is no flag, and no flag's value.
-// Empty if there is none, or "--" comes first.
+// CommandBefore finds a command line that lacks its "--": "ls -la" in "-d 10s ls -la". It begins with the first
+// argument that is neither a flag nor a flag's value. Empty if there is none.
 func CommandBefore(flags *pflag.FlagSet, args []string) []string {
 	for i := 0; i < len(args); i++ {
 		switch {
@@ -58,7 +56,7 @@ func CommandBefore(flags *pflag.FlagSet, args []string) []string {
 		}
 		f, inOne := flagOf(flags, args[i])
 		if f == nil {
-			return nil // a mistyped flag of record: what follows may be its value
+			return nil // a mistyped flag: the next argument may be its value
 		}
 		if !inOne && f.NoOptDefVal == "" {
 			i++
@@ -67,7 +65,7 @@ func CommandBefore(flags *pflag.FlagSet, args []string) []string {
 	return nil
 }
 
-// flagOf is the flag of an argument, nil if there is none. inOne: its value is in the same argument.
+// flagOf is the flag of an argument, nil if none. inOne: its value is in the same argument.
 func flagOf(flags *pflag.FlagSet, arg string) (f *pflag.Flag, inOne bool) {
 	if name, long := strings.CutPrefix(arg, "--"); long {
 		name, _, inOne = strings.Cut(name, "=")

@@ -12,8 +12,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// UnknownCommand refuses a first argument that is no command, before its flags are taken for those of prywalk itself.
-// nil where there is nothing to refuse.
+// UnknownCommand refuses a first argument that is no command, before its flags are parsed as prywalk's own.
 func UnknownCommand(root *cobra.Command, args []string) error {
 	if len(args) == 0 || args[0] == "" || strings.HasPrefix(args[0], "-") ||
 		strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
@@ -33,7 +32,6 @@ func UnknownCommand(root *cobra.Command, args []string) error {
 	return exit.Usage("unknown command %q (do you mean prywalk %s?); prywalk --help lists the commands", args[0], meant)
 }
 
-// names lists the commands for people.
 func names(root *cobra.Command) (list []string) {
 	for _, c := range root.Commands() {
 		if !c.Hidden {
@@ -43,7 +41,7 @@ func names(root *cobra.Command) (list []string) {
 	return list
 }
 
-// MeantFlag says which flag was probably meant by one that does not exist, "" if none is like it.
+// MeantFlag suggests an existing flag for an unknown one, "" if none is similar.
 func MeantFlag(cmd *cobra.Command, err error) string {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) || len(unknown.GetSpecifiedName()) < 2 {
@@ -61,10 +59,10 @@ func MeantFlag(cmd *cobra.Command, err error) string {
 	return ""
 }
 
-// Nearest gives the word that a mistyped one is most like, "" if it is like none. At most a third of its letters
-// may be wrong, or it is the beginning of just one.
+// Nearest gives the word that is most similar to a mistyped one, "" if none: at most a third of its letters differ,
+// or it is the beginning of exactly one.
 func Nearest(typed string, words []string) string {
-	best, least, begun := "", len(typed)/3+2, 0
+	best, least, begun := "", (len(typed)+1)/3+1, 0
 	for _, w := range words {
 		n := Distance(strings.ToLower(typed), w)
 		if len(typed) > 1 && strings.HasPrefix(w, typed) {
@@ -81,8 +79,8 @@ func Nearest(typed string, words []string) string {
 	return best
 }
 
-// Distance counts the letters to change, add, leave out, or exchange with their neighbours (the restricted
-// Damerau-Levenshtein distance).
+// Distance is the restricted Damerau-Levenshtein distance: letters changed, added, left out, or exchanged with a
+// neighbour.
 func Distance(a, b string) int {
 	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

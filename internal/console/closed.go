@@ -9,13 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errClosed reports that what is written to standard output would be lost.
 var errClosed = errors.New("standard output is closed, or is /dev/null opened for reading as well: " +
 	"the output would be lost; open a file or a pipe for it, or discard it with > /dev/null")
 
-// CheckStdout reports an error if standard output was closed when prywalk was started (>&-). The Go runtime then opens
-// /dev/null in its place, for reading and writing, before any code of a program can see it (runtime, checkfds). A shell
-// opens /dev/null for writing only, which is no error.
+// CheckStdout fails if standard output was closed when prywalk started: the Go runtime then opens /dev/null for
+// reading and writing in its place (runtime, checkfds); a shell's > /dev/null is for writing only.
 func CheckStdout() error {
 	flags, err := unix.FcntlInt(os.Stdout.Fd(), unix.F_GETFL, 0)
 	if err != nil {

@@ -13,14 +13,14 @@ import (
 
 	"prywalk/internal/budget"
 	"prywalk/internal/printable"
+	"prywalk/internal/safeopen"
 	"prywalk/internal/schema"
-	"prywalk/internal/stranger"
 )
 
-// Messages is where say writes to: stderr, or a buffer while the terminal shows a table.
+// Messages is the output of messages: stderr, or a buffer while the terminal shows a table.
 var Messages messageWriter
 
-// mostHeld is how much of them is kept, in bytes.
+// mostHeld bounds the buffer, in bytes.
 const mostHeld = 16 << 10
 
 type messageWriter struct {
@@ -42,55 +42,52 @@ func (m *messageWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Hold keeps what is said from now on.
+// Hold buffers messages from now on.
 func (m *messageWriter) Hold() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.holding = true
 }
 
-// Tell writes what was held, and what is said from now on.
+// Tell writes the buffered messages, and later ones at once.
 func (m *messageWriter) Tell() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.holding = false
-	_, _ = m.held.WriteTo(os.Stderr) // there is nobody to tell that this failed
+	_, _ = m.held.WriteTo(os.Stderr)
 }
 
-// SayLeftOut says what was left out for lack of memory, if anything was.
+// SayLeftOut reports what was left out for lack of memory, if anything.
 func SayLeftOut() {
 	if line := budget.Process().LeftOut(); line != "" {
 		Say("%s", line)
 	}
 }
 
-// quiet: only errors are written.
 var quiet atomic.Bool
 
-// Quiet leaves out all messages but errors.
+// Quiet leaves out all messages but errors, and the line of progress.
 func Quiet(yes bool) { quiet.Store(yes) }
 
-// IsQuiet reports whether only errors are written: there is no line of progress then, either.
+// IsQuiet reports whether only errors are written.
 func IsQuiet() bool { return quiet.Load() }
 
-// Say writes a message to stderr, unless only errors are wanted. What strings and errors among args have from the
-// target is made printable.
+// Say writes a message to stderr, unless quiet. Strings and errors in args are made printable.
 func Say(format string, args ...any) {
 	if !quiet.Load() {
 		Fail(format, args...)
 	}
 }
 
-// Fail writes an error to stderr, as [Say] does.
+// Fail writes an error to stderr.
 func Fail(format string, args ...any) { printable.Fprintf(&Messages, "prywalk: "+format+"\n", args...) }
 
-// failure is an error for programs.
+// failure is the JSON of an error.
 type failure struct {
 	schema.Head
 	Error failed `json:"error"`
 }
 
-// failed says what failed, and what to do.
 type failed struct {
 	// Code is the exit code.
 	Code int `json:"code"`
@@ -112,10 +109,10 @@ func FailJSON(code int, message string) {
 	_, _ = Messages.Write(append(printable.JSON(text), '\n'))
 }
 
-// steps finds where the next step begins in a message that has it after a colon.
+// steps finds the next step in a message that has it after a colon.
 var steps = regexp.MustCompile(`: (give|choose|use|check|leave|open|raise|run|add|name) `)
 
-// remedy divides a message at its first semicolon outside of brackets, or where the next step begins.
+// remedy divides a message into cause and next step: at the first semicolon outside of brackets, or at steps.
 func remedy(message string) (cause, next string) {
 	depth := 0
 	for i, r := range message {
@@ -136,9 +133,9 @@ func remedy(message string) (cause, next string) {
 	return message, ""
 }
 
-// SayRemarks says which files were not used, and why.
+// SayRemarks reports which files were not used, and why.
 func SayRemarks() {
-	for _, line := range stranger.Remarks() {
+	for _, line := range safeopen.Remarks() {
 		Say("%s", line)
 	}
 }

@@ -15,15 +15,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// defaultPager shows a text at once if it has room on the terminal (-F), with its colours (-R), and leaves it there
-// (-X). As git does, it is used with these options unless LESS says others.
+// The options are git's, unless LESS has others: show short texts at once (-F), with colours (-R), and leave them on
+// the terminal (-X).
 const (
 	defaultPager = "less"
 	lessOptions  = "FRX"
 )
 
-// Paged writes a text to standard output: by the user's pager if that is a terminal and the text is for people. Who
-// reads no further is no error; an output that was closed from the start is one ([CheckStdout]).
+// Paged writes a text to standard output, through the user's pager if that is a terminal and the text is for people.
+// A reader that stops early is no error; a standard output closed from the start is ([CheckStdout]).
 func Paged(forPrograms bool, write func(io.Writer) error) error {
 	if err := CheckStdout(); err != nil {
 		return err
@@ -40,7 +40,7 @@ func Paged(forPrograms bool, write func(io.Writer) error) error {
 	return err
 }
 
-// pager is a pager that is started when there is something to show.
+// pager starts its command at the first write.
 type pager struct {
 	command string
 	cmd     *exec.Cmd
@@ -75,12 +75,12 @@ func (p *pager) start() error {
 	return nil
 }
 
-// close waits until the user has seen enough.
+// close waits for the pager's end.
 func (p *pager) close() error {
 	if p.cmd == nil {
 		return nil
 	}
-	_ = p.in.Close() // it may have ended
+	_ = p.in.Close()
 	err := p.cmd.Wait()
 	signal.Reset(os.Interrupt)
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == notFound {
@@ -89,10 +89,10 @@ func (p *pager) close() error {
 	return nil
 }
 
-// notFound is the shell's status for a command that is not there.
+// notFound is the shell's exit status for a missing command.
 const notFound = 127
 
-// pagerCommand is the command of the pager, "" for none.
+// pagerCommand is "" without a pager.
 func pagerCommand() string {
 	pager, set := os.LookupEnv("PAGER")
 	switch {
@@ -107,20 +107,18 @@ func pagerCommand() string {
 	return pager
 }
 
-// exists reports whether there is a command of that name.
 func exists(name string) bool {
 	_, err := exec.LookPath(name)
 	return err == nil
 }
 
-// printed writes a text with a buffer.
 func printed(w io.Writer, write func(io.Writer) error) error {
 	out := bufio.NewWriter(w)
 	err := write(out)
 	if failed := out.Flush(); err == nil {
 		err = failed
 	}
-	if errors.Is(err, unix.EPIPE) { // head has seen enough
+	if errors.Is(err, unix.EPIPE) { // such as head
 		return nil
 	}
 	return err

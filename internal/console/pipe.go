@@ -12,19 +12,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNoReader tells that nobody reads from the pipe that is to be written to.
+// ErrNoReader reports that a pipe to be written has no reader.
 var ErrNoReader = errors.New("the pipe has no reader")
 
 const (
 	pipePoll    = 20 * time.Millisecond
-	pipeWarning = time.Second // after this wait it is told
+	pipeWarning = time.Second
 )
 
-// AwaitReader waits until somebody reads from path, if that is a named pipe: opening one blocks until then. What
-// it gives keeps the pipe open until the caller has written. It gives up when the channel is closed.
+// AwaitReader waits until a named pipe at path has a reader, since opening one blocks. Release, which keeps the pipe
+// open, after writing. Closing giveUp ends the wait.
 func AwaitReader(path string, giveUp <-chan struct{}) (release func(), err error) {
 	release = func() {}
-	began, told := time.Now(), false
+	began, reported := time.Now(), false
 	for {
 		st, err := os.Stat(path)
 		if err != nil || st.Mode()&os.ModeNamedPipe == 0 {
@@ -34,11 +34,11 @@ func AwaitReader(path string, giveUp <-chan struct{}) (release func(), err error
 		if err == nil {
 			return func() { f.Close() }, nil
 		}
-		if !errors.Is(err, unix.ENXIO) { // fifo(7): nobody reads
+		if !errors.Is(err, unix.ENXIO) { // fifo(7): no reader
 			return release, nil
 		}
-		if !told && time.Since(began) > pipeWarning {
-			told = true
+		if !reported && time.Since(began) > pipeWarning {
+			reported = true
 			Say("waiting for a reader of %s; Ctrl-C to abort", path)
 		}
 		select {
@@ -49,8 +49,8 @@ func AwaitReader(path string, giveUp <-chan struct{}) (release func(), err error
 	}
 }
 
-// IsStdout reports whether path is a name of the standard output. Opened by it, a socket would fail, and a file
-// that is appended to would be written from its beginning.
+// IsStdout reports whether path names the standard output. Opened by path a socket would fail, and a file in append
+// mode would be overwritten.
 func IsStdout(path string) bool {
 	switch filepath.Clean(path) {
 	case "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1":

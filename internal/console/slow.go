@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/printable"
 )
 
-// Slow says in one line on stderr, if that is a terminal, what prywalk is at, once that has taken a second.
+// Slow shows one line of progress on a terminal once an operation has taken [SlowAfter].
 type Slow struct {
 	mu    sync.Mutex
 	once  sync.Once
@@ -20,13 +20,13 @@ type Slow struct {
 	done  chan struct{}
 }
 
-// SlowAfter is how long something takes before it is told.
+// SlowAfter is the time until the line appears.
 const SlowAfter = time.Second
 
-// ProgressEvery is the time between two states of a line that tells how something goes.
+// ProgressEvery is the time between its updates.
 const ProgressEvery = 500 * time.Millisecond
 
-// StartSlow begins to tell what text says, which may be "". quiet: nothing is told.
+// StartSlow begins to show what text returns, which may be "".
 func StartSlow(quiet bool, text func() string) *Slow {
 	p := &Slow{quit: make(chan struct{}), done: make(chan struct{})}
 	if quiet || IsQuiet() || !IsTerminal(os.Stderr) {
@@ -64,7 +64,7 @@ func (p *Slow) show(text string) {
 	}
 }
 
-// Pause takes the line away, for other output.
+// Pause removes the line, for other output.
 func (p *Slow) Pause() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -80,7 +80,6 @@ func (p *Slow) Stop() {
 	<-p.done
 }
 
-// firstWrite calls before when the first bytes are written.
 type firstWrite struct {
 	w      io.Writer
 	before func()
@@ -95,5 +94,5 @@ func (f *firstWrite) Write(b []byte) (int, error) {
 	return f.w.Write(b)
 }
 
-// BeforeFirst gives a writer that calls before when the first bytes are written.
+// BeforeFirst gives a writer that calls before at its first write.
 func BeforeFirst(w io.Writer, before func()) io.Writer { return &firstWrite{w, before} }

@@ -10,8 +10,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// TestWhatIsQuickIsNotTold: a line takes a second, and a text to say.
-func TestWhatIsQuickIsNotTold(t *testing.T) {
+func TestQuickStepsAreNotReported(t *testing.T) {
 	tty := testtargets.NewTerminal(t, 80)
 	testtargets.StderrIs(t, tty.Slave)
 	asked := make(chan struct{})
@@ -26,7 +25,7 @@ func TestWhatIsQuickIsNotTold(t *testing.T) {
 		t.Errorf("it is told after %v", took)
 	}
 	p.Stop()
-	p.Stop() // it may be called again
+	p.Stop()
 	StartSlow(true, func() string { t.Error("it is told, though it was to be quiet"); return "" }).Stop()
 	if text := tty.Text(); text != "" {
 		t.Errorf("%q", text)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package console is what prywalk shares with the user's terminal: its messages, its pager, and what it is at.
+// Package console is prywalk's interface to the user's terminal: messages and errors, pager, progress, widths and
+// colours.
 package console
 
 import (
@@ -15,7 +16,7 @@ func IsTerminal(f *os.File) bool {
 	return err == nil
 }
 
-// UseColor reports whether text on a file should have colours (no-color.org).
+// UseColor follows no-color.org.
 func UseColor(f *os.File) bool {
 	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && IsTerminal(f)
 }

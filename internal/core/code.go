@@ -10,20 +10,19 @@ import (
 	"prywalk/internal/managed"
 )
 
-// shownFile is a part of a file that is mapped without the right to write.
+// shownFile is a read-only mapped part of a file.
 type shownFile struct {
 	start, end uint64
 	bias       uint64
 	img        *code.Image
 }
 
-// codeReader reads the instructions that a core holds.
+// codeReader reads the instructions in a core.
 type codeReader struct{ mem *memory }
 
 // ReadCode implements heuristics.Code.
 func (c codeReader) ReadCode(addr uint64, b []byte) int { return c.mem.read(addr, b) }
 
-// addModules makes the modules.
 func (c *Core) addModules() {
 	var paths []string
 	c.maps, paths = mapsOf(c.notes, c.mem)
@@ -55,15 +54,15 @@ func (c *Core) addModules() {
 	}
 	code.FindCopies(c, bare)
 	c.addShown()
-	c.runtimes.Adopt(c, mods)
+	c.runtimes.Attach(c, mods)
 	if err := c.runtimes.Unknown(); err != nil {
 		c.warn("%v", err)
 	}
 	c.space.SetModules(mods)
 }
 
-// hasCode reports whether a mapping is executable. Where the core does not say, its file does. What has neither is
-// taken for code, so that frames show its name, unless the core holds the headers of ELF files.
+// hasCode reports whether a mapping is executable by the core, else by its file. Unknown ones count as code, so that
+// frames have their name, unless the core has ELF headers there.
 func (c *Core) hasCode(m, before *mapping) bool {
 	if !m.guessed {
 		return m.Perm&code.PermExec != 0
@@ -81,29 +80,27 @@ func (c *Core) hasCode(m, before *mapping) bool {
 	return true
 }
 
-// module makes the module of an executable mapping.
 func (c *Core) module(m *code.Mapping) *frames.Module {
 	mod := code.NewModule(c, m)
 	if m.JIT && !c.dumped(m) {
-		m.JIT = false // the code of a file that was not found: nothing is known of it
+		m.JIT = false // the file's code, which was not found
 	}
 	switch {
 	case m.JIT:
-		c.runtimes.Describe(mod)
+		c.runtimes.SetSources(mod)
 	case m.Image == nil || m.Image.FromMemory && !c.dumped(m):
 		mod.Sources = append(mod.Sources, code.Blind{})
 	}
 	return mod
 }
 
-// dumped reports whether the core holds a mapping's contents, which it does of code
-// that was made at run time.
+// dumped reports whether the core has a mapping's contents, as of run-time code.
 func (c *Core) dumped(m *code.Mapping) bool {
 	var b [1]byte
 	return c.mem.read(m.Start, b[:]) == 1 && c.mem.read(m.End-1, b[:]) == 1
 }
 
-// addShown lists what can be read from files instead of the core.
+// addShown adds what can be read from files instead of the core.
 func (c *Core) addShown() {
 	for i := range c.maps {
 		m := &c.maps[i]
@@ -120,8 +117,7 @@ func (c *Core) addShown() {
 	}
 }
 
-// readFiles reads at an address that the core was not meant to hold: memory that is
-// as a file has it. What is missing because the core was cut off is not made up.
+// readFiles reads memory that the core leaves to files. The missing part of a truncated core is not replaced.
 func (c *Core) readFiles(addr uint64, b []byte) int {
 	if s := c.mem.find(addr); s != nil && addr-s.start < s.dumped {
 		return 0
@@ -144,7 +140,7 @@ func (c *Core) readFiles(addr uint64, b []byte) int {
 // ReadMapped implements code.AddressSpace.
 func (c *Core) ReadMapped(addr uint64, b []byte) (int, error) { return c.ReadMem(addr, b) }
 
-// ReadMem implements code.AddressSpace, by what the core itself holds.
+// ReadMem implements code.AddressSpace, from the core's own contents.
 func (c *Core) ReadMem(addr uint64, b []byte) (int, error) {
 	n := c.mem.read(addr, b)
 	if n < len(b) {
@@ -153,7 +149,7 @@ func (c *Core) ReadMem(addr uint64, b []byte) (int, error) {
 	return n, nil
 }
 
-// Read implements code.AddressSpace: what the core left out is read from its files.
+// Read implements code.AddressSpace, from the core, else from files.
 func (c *Core) Read(addr uint64, b []byte) int {
 	n := c.mem.read(addr, b)
 	for n < len(b) {
@@ -190,10 +186,13 @@ func (c *Core) Images() *code.ImageCache { return c.cache }
 // ReadCode implements code.AddressSpace.
 func (c *Core) ReadCode(addr uint64, b []byte) int { return c.mem.read(addr, b) }
 
-// Namers gives the run-time systems that know the managed frames of the threads.
+// Namers gives the run-time systems with managed frames.
 func (c *Core) Namers() []managed.Namer { return c.runtimes.Namers() }
 
-// WaitingGoroutines counts the goroutines that waited, as [code.Process.WaitingGoroutines] does.
+// Schedulers gives the run-time systems with tasks on separate stacks.
+func (c *Core) Schedulers() []managed.Scheduler { return c.runtimes.Schedulers() }
+
+// WaitingGoroutines counts the waiting goroutines, as [code.Process.WaitingGoroutines] does.
 func (c *Core) WaitingGoroutines() (*code.WaitingGoroutines, string) {
 	return c.runtimes.WaitingInACore()
 }

@@ -12,57 +12,53 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/code"
 	"prywalk/internal/elffile"
-	"prywalk/internal/stranger"
+	"prywalk/internal/safeopen"
 )
 
 // Options say where a core's files are.
 type Options struct {
-	// Sysroot is the directory below which the files of the machine that wrote the
-	// core are found; empty: this machine's own.
+	// Sysroot is the directory with the files of the core's machine; "": this machine's root.
 	Sysroot string
-	// Exe is the program's file, where it is not to be found by its path.
+	// Exe is the program's file, if it is not at its path.
 	Exe string
 }
 
-// Core is a process as a core file describes it. It is for one goroutine at a time.
+// Core is a process in a core file. Not safe for concurrent use.
 type Core struct {
 	PID int
 	// Comm is the process's name, cut after 15 bytes.
 	Comm string
 	Arch frames.Arch
-	// Signal is the number of the signal that ended the process, or that it was
-	// stopped by when the core was written; 0 if none.
+	// Signal ended or stopped the process; 0 if there was none.
 	Signal int
 	// JITFuncs is as in [code.Process].
 	JITFuncs code.FuncBounds
 
 	opt      Options
-	opener   stranger.Opener
+	opener   safeopen.Opener
 	size     int64
 	mem      *memory
 	notes    *notes
 	maps     []mapping
 	files    []file // by number, less one
-	loaded   int    // files that were looked for
-	headed   bool   // the core holds the headers of ELF files
+	loaded   int    // files that were opened
+	headed   bool   // the core has headers of ELF files
 	shown    []shownFile
 	cache    *code.ImageCache
 	runtimes *code.Runtimes
 	space    *frames.Space
 	warnings []string
-	missing  []string // files that were not found
-	doubtful []string // files that the core holds nothing to check by
+	missing  []string // files not found
+	doubtful []string // files that the core cannot prove
 }
 
-// Open reads the headers and notes of the core in r, which is size bytes long,
-// and finds the files of its code. r must stay usable as long as the Core is. What is
-// wrong but does not stand in the way is in [Core.Warnings]; the error is a
-// [*Error].
+// Open reads headers and notes of the core of size bytes in r, and finds its code's files. r must stay usable. Defects
+// of a readable core are in [Core.Warnings]; the error is an [*Error].
 func Open(r io.ReaderAt, size int64, o Options) (*Core, error) {
 	f, err := elffile.Open(r, size)
 	if err != nil {
 		var head [8]byte
-		n, _ := r.ReadAt(head[:min(int64(len(head)), max(size, 0))], 0) // what can be read
+		n, _ := r.ReadAt(head[:min(int64(len(head)), max(size, 0))], 0) // the readable part
 		return nil, notCore(head[:n], err)
 	}
 	if f.Type != elffile.TypeCore {
@@ -97,21 +93,19 @@ func (c *Core) noThreads(f *elffile.File) error {
 	return &Error{"the core holds no threads", "give a core that the kernel or gcore has written", nil}
 }
 
-// Threads gives the threads in the order of the core, which puts the one that the
-// signal met first. The caller must not change them.
+// Threads gives the threads in the core's order, the one with the signal first; read-only.
 func (c *Core) Threads() []Thread { return c.notes.threads }
 
-// Size gives the size of the core file in bytes: a bound of all stacks together.
+// Size gives the core file's size in bytes, a bound of all stacks together.
 func (c *Core) Size() int64 { return c.size }
 
 // Space gives the executable part of the address space.
 func (c *Core) Space() *frames.Space { return c.space }
 
-// Memory gives what the core holds of the process's memory, and what it left out
-// because a file that was found has it.
+// Memory gives the process's memory from the core, else from files.
 func (c *Core) Memory() frames.Memory { return c.mem }
 
-// Warnings gives what is wrong with the core, and which files do not fit: a line each.
+// Warnings gives the core's defects and the files that do not fit, a line each.
 func (c *Core) Warnings() []string {
 	out := slices.Clone(c.warnings)
 	if len(c.missing) > 0 {
@@ -125,7 +119,6 @@ func (c *Core) Warnings() []string {
 	return out
 }
 
-// some lists a few names.
 func some(names []string) string {
 	const most = 4
 	if len(names) <= most {
@@ -134,7 +127,6 @@ func some(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
-// maxWarnings bounds the warnings.
 const maxWarnings = 64
 
 func (c *Core) warn(format string, args ...any) {
@@ -143,5 +135,5 @@ func (c *Core) warn(format string, args ...any) {
 	}
 }
 
-// Close closes the files that were opened; the images are of no use afterwards.
+// Close closes the files; the images are invalid afterwards.
 func (c *Core) Close() error { return c.cache.Close() }

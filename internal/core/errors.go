@@ -9,27 +9,26 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// Error says why a file cannot be looked at as a core. Its text is one line, and
-// leaves out the file's name.
+// Error is the reason why a file cannot be read as a core, in one line without the file's name.
 type Error struct {
-	Cause string // what is wrong with the file
-	Next  string // the smallest step that helps
-	Err   error  // what reading it gave, if anything
+	Cause string // the file's defect
+	Next  string // the smallest remedy
+	Err   error  // the read error, if any
 }
 
-// Error gives the cause and the next step in one line.
+// Error gives cause and remedy in one line.
 func (e *Error) Error() string { return e.Cause + "; " + e.Next }
 
-// Unwrap gives what reading the file gave, such as [elffile.ErrNotELF].
+// Unwrap gives the read error, such as [elffile.ErrNotELF].
 func (e *Error) Unwrap() error { return e.Err }
 
-// packed are the first bytes of compressed files, in which crash handlers keep cores.
+// packed are the first bytes of compressed files, in which crash handlers store cores.
 var packed = []struct{ magic, tool string }{
 	{"\x28\xb5\x2f\xfd", "zstd -d"}, {"\x1f\x8b", "gunzip"}, {"\xfd7zXZ", "unxz"},
 	{"\x04\x22\x4d\x18", "lz4 -d"}, {"BZh", "bunzip2"},
 }
 
-// notCore explains why a file with this beginning could not be opened.
+// notCore gives the reason why a file with this beginning is no core.
 func notCore(head []byte, err error) *Error {
 	if len(head) == 0 {
 		return &Error{"the file is empty", "the disk may have been full, or ulimit -c 0, when it was written", err}

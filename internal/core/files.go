@@ -10,43 +10,39 @@ import (
 
 	"prywalk/internal/code"
 	"prywalk/internal/elffile"
-	"prywalk/internal/stranger"
+	"prywalk/internal/safeopen"
 )
 
-// file is a file that a core names.
+// file is a file named in a core.
 type file struct {
-	maps   []int       // its mappings, by their places in Core.maps
+	maps   []int       // its mappings, as indices of Core.maps
 	img    *code.Image // nil: none
 	tried  bool
-	plain  bool // it was found, and is no ELF file
-	proven bool // the file was compared with what the core holds of it
+	plain  bool // found, and not an ELF file
+	proven bool // compared with the core's contents
 }
 
-// fit says whether a file is the one that the process had mapped.
+// fit is whether a file is the one that the process had mapped.
 type fit uint8
 
 const (
-	fitUnknown fit = iota // the core holds nothing to tell by
+	fitUnknown fit = iota // the core has nothing to compare
 	fitSame
 	fitOther
-	fitNone // it is no ELF file
+	fitNone // not an ELF file
 )
 
 const (
-	// maxFiles bounds the files that are looked for: each costs some system
-	// calls, and the memory for its headers.
+	// maxFiles bounds the searched files.
 	maxFiles = 4096
-	// maxMemHeaders bounds the program and section headers of an ELF file that is
-	// read from a core's memory; linkers write some tens.
+	// maxMemHeaders bounds the program headers of an ELF file in a core's memory; linkers write some tens.
 	maxMemHeaders = 256
 )
 
-// debugFiles is where distributions keep debug files.
 const debugFiles = "/usr/lib/debug"
 
-// Image implements code.AddressSpace: it gives the image of the file that m shows. A file is used if its build id
-// is the one in the core's own copy of its headers. Or, where there is no build id, if it equals that copy. Else
-// what the core holds of the file is used.
+// Image implements code.AddressSpace: the image of m's file, if its build id, or without one its headers, equal the
+// core's copy; else the core's contents of the file.
 func (c *Core) Image(m *code.Mapping) *code.Image {
 	f := &c.files[m.Inode-1]
 	if f.tried {
@@ -82,7 +78,6 @@ func (c *Core) Image(m *code.Mapping) *code.Image {
 	return mem
 }
 
-// cmpImage keeps the first.
 func cmpImage(a, b *code.Image) *code.Image {
 	if a != nil {
 		return a
@@ -90,13 +85,12 @@ func cmpImage(a, b *code.Image) *code.Image {
 	return b
 }
 
-// complain says why no file was used.
 func (c *Core) complain(m *code.Mapping, mem, other *code.Image) {
 	const rest = "; its code is read from the core as far as that has it; give --sysroot DIR with the right file"
 	switch {
 	case other == nil && (mem != nil || !c.dumped(m)):
 		c.missing = append(c.missing, m.Path)
-	case other == nil: // no ELF file
+	case other == nil: // not an ELF file
 	case mem != nil && mem.BuildID != "":
 		c.warn("%s is not the file that ran: its build id is %s, the core has %s%s", m.Path, cmp.Or(other.BuildID, "missing"),
 			mem.BuildID, rest)
@@ -106,8 +100,7 @@ func (c *Core) complain(m *code.Mapping, mem, other *code.Image) {
 	}
 }
 
-// headers makes an image of what the core holds of a file; nil if its headers are not
-// in it.
+// headers makes an image of the core's contents of a file; nil without its headers.
 func (c *Core) headers(m *code.Mapping) *code.Image {
 	r := code.NewMemFile(c, m)
 	if r == nil {
@@ -125,8 +118,7 @@ func (c *Core) headers(m *code.Mapping) *code.Image {
 
 func le16(b []byte) int { return int(b[0]) | int(b[1])<<8 }
 
-// places lists where the file of a mapping may be, best first, as paths of this
-// machine.
+// places lists candidates for a mapping's file, best first, as paths of this machine.
 func (c *Core) places(m *code.Mapping, mem *code.Image) []string {
 	var out []string
 	if c.opt.Exe != "" && c.isProgram(m) {
@@ -138,7 +130,7 @@ func (c *Core) places(m *code.Mapping, mem *code.Image) []string {
 	}
 	byID := path.Join(debugFiles, ".build-id", mem.BuildID[:2], mem.BuildID[2:])
 	out = append(out, path.Join(c.opt.Sysroot, byID))
-	if c.opt.Sysroot != "" { // the build id proves that it is the right one
+	if c.opt.Sysroot != "" { // proven by the build id
 		out = append(out, m.Path, byID)
 	}
 	return out
@@ -154,29 +146,27 @@ func (c *Core) isProgram(m *code.Mapping) bool {
 	return false
 }
 
-// open opens a file of this machine, or one below the sysroot, whose symbolic links
-// lead to places below it.
-func (c *Core) open(name string) (*stranger.File, error) {
+// open opens a file of this machine, or below the sysroot, which no link leaves.
+func (c *Core) open(name string) (*safeopen.File, error) {
 	root := c.opt.Sysroot
 	if root == "" {
-		return c.opener.Open(stranger.Request{Path: name})
+		return c.opener.Open(safeopen.Request{Path: name})
 	}
 	below, ok := strings.CutPrefix(name, path.Clean(root))
 	if ok && strings.HasPrefix(below, "/") {
-		return c.opener.Open(stranger.Request{Root: root, Path: below})
+		return c.opener.Open(safeopen.Request{Root: root, Path: below})
 	}
-	return c.opener.Open(stranger.Request{Path: name})
+	return c.opener.Open(safeopen.Request{Path: name})
 }
 
-// try opens a file and compares it with what the core holds; nil if there is none, or
-// no ELF file.
+// try opens a file and compares it with the core; nil if there is none, or it is not an ELF file.
 func (c *Core) try(name string, m *code.Mapping, mem *code.Image) (*code.Image, fit) {
 	f, err := c.open(name)
 	if err != nil {
 		return nil, fitUnknown
 	}
 	is := c.fits(f, m, mem)
-	img, _ := c.cache.Load(f, m) // it is closed if it is of no use
+	img, _ := c.cache.Load(f, m) // closed if unused
 	if img == nil {
 		return nil, fitNone
 	}
@@ -186,8 +176,8 @@ func (c *Core) try(name string, m *code.Mapping, mem *code.Image) (*code.Image, 
 	return img, is
 }
 
-// fits compares a file with what the core holds of it.
-func (c *Core) fits(f *stranger.File, m *code.Mapping, mem *code.Image) fit {
+// fits compares a file with the core's contents of it.
+func (c *Core) fits(f *safeopen.File, m *code.Mapping, mem *code.Image) fit {
 	e, err := elffile.Open(f, f.Size())
 	if err != nil {
 		return fitOther
@@ -210,8 +200,7 @@ func (c *Core) fits(f *stranger.File, m *code.Mapping, mem *code.Image) fit {
 	return fitOther
 }
 
-// fitsEntry compares a program's entry point with the one that the kernel told the
-// process, which is all there is when the core does not hold the headers.
+// fitsEntry compares a program's entry point with the auxiliary vector, for cores without headers.
 func (c *Core) fitsEntry(e *elffile.File, m *code.Mapping) fit {
 	if c.notes.entry < m.Start || c.notes.entry >= m.End {
 		return fitUnknown
@@ -222,8 +211,7 @@ func (c *Core) fitsEntry(e *elffile.File, m *code.Mapping) fit {
 	return fitUnknown
 }
 
-// OpenFile opens a file by its path on the machine that wrote the core. A debug file
-// that is named by a build id is looked for on this machine too.
+// OpenFile opens a file by its path on the core's machine. A debug file found by build id may be this machine's.
 func (c *Core) OpenFile(name string) (io.ReaderAt, int64, error) {
 	f, err := c.openDebug(name)
 	if err != nil {
@@ -232,11 +220,11 @@ func (c *Core) OpenFile(name string) (io.ReaderAt, int64, error) {
 	return f, f.Size(), nil
 }
 
-// openDebug is OpenFile for a caller who closes the file.
-func (c *Core) openDebug(name string) (*stranger.File, error) {
+// openDebug is OpenFile; the caller closes the file.
+func (c *Core) openDebug(name string) (*safeopen.File, error) {
 	f, err := c.open(path.Join(c.opt.Sysroot, name))
 	if err != nil && c.opt.Sysroot != "" && strings.HasPrefix(name, debugFiles+"/.build-id/") {
-		return c.opener.Open(stranger.Request{Path: name})
+		return c.opener.Open(safeopen.Request{Path: name})
 	}
 	return f, err
 }

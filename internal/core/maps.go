@@ -11,20 +11,17 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// vsyscallPage is where x86-64 kernels show the vsyscall page
-// (arch/x86/include/uapi/asm/vsyscall.h).
+// vsyscallPage is x86-64's vsyscall page (arch/x86/include/uapi/asm/vsyscall.h).
 const vsyscallPage = 0xffffffffff600000
 
 // mapping is a mapping of a core.
 type mapping struct {
 	code.RawMapping
-	// guessed: the core has no program header for it, so that its rights are not
-	// known. gdb leaves out those of files that were not changed.
+	// guessed: the core has no program header for it, so permissions are unknown; gdb omits unchanged files.
 	guessed bool
 }
 
-// numberFiles gives each path of NT_FILE a number from 1, which stands for the
-// inode, and lists them.
+// numberFiles gives each path of NT_FILE a number from 1, in place of the inode.
 func numberFiles(files []fileMap) (numbers map[string]uint64, paths []string) {
 	numbers = map[string]uint64{}
 	for _, f := range files {
@@ -36,7 +33,7 @@ func numberFiles(files []fileMap) (numbers map[string]uint64, paths []string) {
 	return numbers, paths
 }
 
-// mapsOf puts the program headers and the list of mapped files together.
+// mapsOf combines the program headers and the list of mapped files.
 func mapsOf(n *notes, m *memory) (maps []mapping, paths []string) {
 	numbers, paths := numberFiles(n.files)
 	for _, f := range n.files {
@@ -56,7 +53,7 @@ func mapsOf(n *notes, m *memory) (maps []mapping, paths []string) {
 	return maps, paths
 }
 
-// anonymous gives the parts of a segment that show no file.
+// anonymous gives the parts of a segment without a file.
 func anonymous(s *segment, n *notes) []mapping {
 	var out []mapping
 	add := func(start, end uint64) {
@@ -84,7 +81,7 @@ func anonymous(s *segment, n *notes) []mapping {
 	return out
 }
 
-// permOf turns the rights of a segment into those of a mapping.
+// permOf converts a segment's permissions to a mapping's.
 func permOf(f elffile.SegmentFlags) code.Perm {
 	var p code.Perm
 	if f&elffile.SegRead != 0 {
@@ -99,9 +96,9 @@ func permOf(f elffile.SegmentFlags) code.Perm {
 	return p
 }
 
-// showsCode reports whether a mapping shows a file's code, by the file's own program headers. It begins where a
-// segment with the right to execute does, or continues a mapping that does, and has more of that than of any other
-// segment. Or it lies within such a segment, as the second mapping of its builtins that V8 makes near its heap.
+// showsCode reports whether a mapping has a file's code, by the file's program headers: it begins where an executable
+// segment does, or continues such a mapping with more of that segment than of others; or lies within one (V8's second
+// mapping of its builtins).
 func showsCode(f *elffile.File, m *code.Mapping, continues bool) bool {
 	best, code := uint64(0), false
 	for i := range f.Segments {
@@ -118,8 +115,7 @@ func showsCode(f *elffile.File, m *code.Mapping, continues bool) bool {
 	return code
 }
 
-// beginsAt reports whether a segment at off is mapped from the offset at on, whatever
-// the size of pages.
+// beginsAt reports whether a segment at off is mapped from there, for any page size.
 func beginsAt(off, at uint64) bool {
 	return at == off&^(4<<10-1) || at == off&^(16<<10-1) || at == off&^(64<<10-1)
 }

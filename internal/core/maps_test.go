@@ -10,11 +10,12 @@ import (
 )
 
 func TestMappingsOfAFileThatShowItsCode(t *testing.T) {
-	f := &elffile.File{Segments: []elffile.Segment{
+	f := &elffile.File{}
+	f.Segments = []elffile.Segment{
 		{Type: elffile.SegLoad, Off: 0, FileSize: 0x76e000},
 		{Type: elffile.SegLoad, Flags: elffile.SegExec, Off: 0x76f010, FileSize: 0x1a91000},
 		{Type: elffile.SegLoad, Off: 0x2201000, FileSize: 0x3038000},
-	}}
+	}
 	for _, c := range []struct {
 		name      string
 		off, size uint64

@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// Notes of a core that matter here (include/uapi/linux/elf.h), of the owner CORE.
+// Used notes of owner CORE (include/uapi/linux/elf.h).
 const (
 	notePrStatus = 1
 	notePrPsInfo = 3
@@ -21,8 +21,7 @@ const (
 	noteFile     = 0x46494c45 // "FILE"
 )
 
-// Places in struct elf_prstatus and struct elf_prpsinfo of 64-bit processes
-// (include/linux/elfcore.h), in bytes.
+// Offsets in struct elf_prstatus and struct elf_prpsinfo of 64-bit processes (include/linux/elfcore.h), in bytes.
 const (
 	prCurSig = 12
 	prPID    = 32
@@ -42,23 +41,22 @@ const (
 // Thread is a thread of a core.
 type Thread struct {
 	TID int
-	// Name is that of the process: cores do not tell the names of threads.
+	// Name is the process's name: cores have no names of threads.
 	Name string
 	Regs frames.Regs
-	// Syscall is the number of the system call that it was in, negative if none
-	// or not known.
+	// Syscall is its system call, negative if there is none or it is unknown.
 	Syscall int64
 }
 
-// notes is what the notes of a core say.
+// notes is the contents of a core's notes.
 type notes struct {
 	threads []Thread
 	comm    string
 	pid     int
 	signal  int
 	files   []fileMap
-	entry   uint64 // of the program, at run time; 0 if not known
-	vdso    uint64 // where its ELF header is; 0 if there is none
+	entry   uint64 // of the program, at run time; 0: unknown
+	vdso    uint64 // address of its ELF header; 0: none
 }
 
 // fileMap is an entry of NT_FILE.
@@ -67,12 +65,10 @@ type fileMap struct {
 	path            string
 }
 
-// maxNoteSegments: a core has one, and each costs a read.
+// maxNoteSegments bounds the reads: a core has one.
 const maxNoteSegments = 64
 
-// readNotes reads the notes. What is damaged or cut off is left out. The sizes of all
-// together cannot be more than the file's, unless segments overlap: then the rest is
-// left out too.
+// readNotes skips damaged notes, and those beyond the file's size in total (overlapping segments).
 func readNotes(f *elffile.File) *notes {
 	n := &notes{}
 	segments := 0
@@ -124,7 +120,6 @@ func (n *notes) take(arch frames.Arch, note *elffile.Note) {
 	}
 }
 
-// prStatus reads a thread's state.
 func (n *notes) prStatus(arch frames.Arch, b []byte) {
 	if len(b) < prReg {
 		return
@@ -145,7 +140,6 @@ func (n *notes) prStatus(arch frames.Arch, b []byte) {
 	n.threads = append(n.threads, t)
 }
 
-// prPsInfo reads what is known of the process.
 func (n *notes) prPsInfo(b []byte) {
 	if len(b) < psName+psNameLen {
 		return
@@ -155,7 +149,6 @@ func (n *notes) prPsInfo(b []byte) {
 	n.comm = string(name)
 }
 
-// auxv reads the auxiliary vector.
 func (n *notes) auxv(b []byte) {
 	for ; len(b) >= 16; b = b[16:] {
 		v := binary.LittleEndian.Uint64(b[8:])
@@ -168,8 +161,7 @@ func (n *notes) auxv(b []byte) {
 	}
 }
 
-// fileMaps reads the mappings of files (fill_files_note in fs/binfmt_elf.c): their
-// number, the unit of offsets, start, end and offset of each, then their names.
+// fileMaps reads NT_FILE (fill_files_note, fs/binfmt_elf.c): count, unit of offsets; start, end, offset of each; names.
 func (n *notes) fileMaps(b []byte) {
 	if len(b) < 16 || n.files != nil {
 		return
@@ -195,7 +187,7 @@ func (n *notes) fileMaps(b []byte) {
 	}
 	slices.SortStableFunc(n.files, func(x, y fileMap) int { return cmp.Compare(x.start, y.start) })
 	last := uint64(0)
-	n.files = slices.DeleteFunc(n.files, func(m fileMap) bool { // two at one place: damaged
+	n.files = slices.DeleteFunc(n.files, func(m fileMap) bool { // two at one address: damaged
 		overlaps := m.start < last
 		last = max(last, m.end)
 		return overlaps

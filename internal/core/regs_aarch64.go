@@ -8,9 +8,7 @@ import (
 	"prywalk/frames"
 )
 
-// gregsAArch64 is the length of the general registers in a core of arm64, in bytes:
-// the kernel's struct user_pt_regs (arch/arm64/include/uapi/asm/ptrace.h), which has
-// x0 to x30, sp, pc and pstate.
+// bytes of struct user_pt_regs (arch/arm64/include/uapi/asm/ptrace.h): x0–x30, sp, pc, pstate
 const gregsAArch64 = 34 * 8
 
 // regsAArch64 reads pr_reg of a thread. False if b is too short.
@@ -25,15 +23,14 @@ func regsAArch64(b []byte, out *frames.Regs) bool {
 	return true
 }
 
-// Notes that describe a thread of arm64 besides its registers
-// (include/uapi/linux/elf.h).
+// Notes of an arm64 thread besides registers (include/uapi/linux/elf.h).
 const (
 	noteARMTLS     = 0x401 // tpidr_el0
-	noteARMSyscall = 0x404 // the number of the system call, −1 if none
+	noteARMSyscall = 0x404 // number of the system call, −1 if none
 	noteARMPAC     = 0x406 // struct user_pac_mask: data_mask, insn_mask
 )
 
-// noteAArch64 takes what one of these notes says of the thread.
+// noteAArch64 reads one of these notes.
 func (t *Thread) noteAArch64(kind uint32, b []byte) {
 	switch {
 	case kind == noteARMTLS && len(b) >= 8:

@@ -8,16 +8,13 @@ import (
 	"prywalk/frames"
 )
 
-// gregsX86 is the length of the general registers in a core of x86-64, in bytes: the
-// kernel's struct user_regs_struct (arch/x86/include/asm/user_64.h).
+// bytes of struct user_regs_struct (arch/x86/include/asm/user_64.h)
 const gregsX86 = 27 * 8
 
-// orderX86 gives the place, in words, of each DWARF register (System V ABI for
-// x86-64, figure 3.36) in struct user_regs_struct.
+// orderX86 gives each DWARF register's word in struct user_regs_struct (System V ABI, figure 3.36).
 var orderX86 = [16]uint8{10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0}
 
-// regsX86 reads pr_reg of a thread, and gives the number of the system call that
-// it was in (orig_rax), negative if none. False if b is too short.
+// regsX86 reads pr_reg and the system call (orig_rax), negative if none. False if b is too short.
 func regsX86(b []byte, out *frames.Regs) (nr int64, ok bool) {
 	if len(b) < gregsX86 {
 		return -1, false

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package demo is the built-in workload of prywalk demo: a small service whose
-// profile is known beforehand, so that a report can be checked by eye.
+// Package demo is the workload of prywalk demo: a small service whose profile is known, so that a report can be
+// checked by eye.
 package demo

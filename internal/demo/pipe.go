@@ -8,8 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipe makes a pipe whose reads block the whole OS thread: os.Pipe's are served
-// by the poller of the Go runtime instead.
+// pipe makes a pipe whose reads block the OS thread; os.Pipe's wait in the Go runtime's poller.
 func pipe() (r, w int) {
 	var fds [2]int
 	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {

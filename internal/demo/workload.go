@@ -16,7 +16,6 @@ import (
 	"time"
 )
 
-// order is what the service's requests are about.
 type order struct {
 	ID    int
 	Name  string
@@ -29,8 +28,7 @@ type item struct {
 	Count int
 }
 
-// Run serves requests until ctx ends. There are two workers that are busy most of the time, one that wakes up now
-// and then, and a crowd that waits for work that never comes.
+// Run serves requests until ctx ends: two busy workers, one that wakes periodically, and many threads that wait.
 func Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	requests := make(chan int)
@@ -49,7 +47,6 @@ func Run(ctx context.Context) {
 	wg.Wait()
 }
 
-// serveOrders handles requests one after the other.
 func serveOrders(requests <-chan int) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for id := range requests {
@@ -57,7 +54,6 @@ func serveOrders(requests <-chan int) {
 	}
 }
 
-// handleOrder makes an order, prices it, and stores it.
 func handleOrder(rng *rand.Rand, id int) {
 	o := makeOrder(rng, id)
 	sortByPrice(o.Items)
@@ -87,7 +83,7 @@ func sortByPrice(items []item) {
 func encodeOrder(o *order) []byte {
 	b, err := json.Marshal(o)
 	if err != nil {
-		panic(err) // an order always encodes
+		panic(err)
 	}
 	return b
 }
@@ -95,13 +91,12 @@ func encodeOrder(o *order) []byte {
 func storeOrder(b []byte) {
 	w, err := flate.NewWriter(io.Discard, flate.DefaultCompression)
 	if err != nil {
-		panic(err) // the level is valid
+		panic(err)
 	}
-	_, _ = io.Copy(w, bytes.NewReader(b)) // Discard takes everything
+	_, _ = io.Copy(w, bytes.NewReader(b))
 	_ = w.Close()
 }
 
-// everyTick calls f now and then.
 func everyTick(ctx context.Context, every time.Duration, f func()) {
 	for ctx.Err() == nil {
 		time.Sleep(every)
@@ -109,7 +104,6 @@ func everyTick(ctx context.Context, every time.Duration, f func()) {
 	}
 }
 
-// cleanUp is a little periodic work.
 func cleanUp() {
 	seen := map[int]int{}
 	for i := range 20000 {
@@ -117,7 +111,7 @@ func cleanUp() {
 	}
 }
 
-// waitForWork blocks its thread in a read that never gives anything.
+// waitForWork blocks its thread in a read that never returns data.
 func waitForWork(ctx context.Context) {
 	r, w := pipe()
 	stop := context.AfterFunc(ctx, func() { closeFD(w) })

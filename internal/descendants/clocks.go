@@ -8,54 +8,54 @@ import (
 	"prywalk/internal/perfevents"
 )
 
-// # What descendants used, by the records of switches
+// # CPU time of unattached descendants
 //
-// Where the kernel tells of each switch, the time between a thread's coming to a processor and its leaving is known,
-// and what it ran then. So each process's processor time is known by program, however shortly it lives. What it uses
-// after its record of the end is not: from Linux 6.16 on that is all of exit but its beginning.
+// Records of context switches give the time between a thread's arrival on a processor and its departure, and the
+// program that it ran: the CPU time of each process by program, however short its life. The time after the record of
+// its end is missing: from Linux 6.16 on that is all of exit but its beginning.
 
-// mostSpent bounds how many programs of a process are told apart.
+// mostSpent bounds the programs of a process.
 const mostSpent = 16
 
-// Spent is the processor time of a process that nobody has met while it ran a program, in nanoseconds.
+// Spent is a process's CPU time in one program, in nanoseconds.
 type Spent[O comparable] struct {
 	Program *Program[O]
 	NS      int64
 }
 
-// onProcessor is who has a processor, and since when, CLOCK_MONOTONIC ns.
+// onProcessor is the thread on a processor, and its arrival (CLOCK_MONOTONIC, ns).
 type onProcessor struct {
 	pid, tid int
 	since    int64
 }
 
-// clocks is what the records of switches tell.
+// clocks is the state of the records of switches.
 type clocks[O comparable, S any] struct {
-	on   map[int]onProcessor      // by processor
-	met  map[int]*Untracked[O, S] // processes that were met, since their births
-	lost int64                    // records that found no room, so far
+	on       map[int]onProcessor      // by processor
+	attached map[int]*Untracked[O, S] // attached processes, since their creation
+	lost     int64                    // records lost so far
 }
 
-// Meet is [Table.Track] where switches are told. The process's time is counted on.
-func (u *Table[O, S]) Meet(pid int, as O) {
-	delete(u.clocks.met, pid)
+// TrackClocks is [Table.Track] where switches are recorded. The process's time goes on being counted.
+func (u *Table[O, S]) TrackClocks(pid int, as O) {
+	delete(u.clocks.attached, pid)
 	if before := u.Track(pid, as); before != nil {
-		if u.clocks.met == nil {
-			u.clocks.met = map[int]*Untracked[O, S]{}
+		if u.clocks.attached == nil {
+			u.clocks.attached = map[int]*Untracked[O, S]{}
 		}
-		u.clocks.met[pid] = before
+		u.clocks.attached[pid] = before
 	}
 }
 
-// Leave is [Table.Forget] where switches are told. It gives what the process has used in all its life, in nanoseconds;
-// 0 if that is not known, or there is more to come.
-func (u *Table[O, S]) Leave(pid int, as O) (ns int64) {
+// ForgetClocks is [Table.Forget] where switches are recorded. It gives the CPU time of the process's whole life, ns; 0
+// if unknown or not complete.
+func (u *Table[O, S]) ForgetClocks(pid int, as O) (ns int64) {
 	if u.tracked[pid] != as {
 		return 0
 	}
 	u.Forget(pid, as)
-	p := u.clocks.met[pid]
-	if delete(u.clocks.met, pid); p == nil || !p.Ended {
+	p := u.clocks.attached[pid]
+	if delete(u.clocks.attached, pid); p == nil || !p.Ended {
 		return 0
 	}
 	for _, s := range p.Spent {
@@ -64,7 +64,7 @@ func (u *Table[O, S]) Leave(pid int, as O) (ns int64) {
 	return ns
 }
 
-// DrainClocks drains the kernel's records, those of switches included. It gives how many there were.
+// DrainClocks drains the kernel's records, including switches, and gives their number.
 func (u *Table[O, S]) DrainClocks(r *perfevents.Reader) (n int) {
 	if u.clocks.on == nil {
 		u.clocks.on = map[int]onProcessor{}
@@ -76,11 +76,11 @@ func (u *Table[O, S]) DrainClocks(r *perfevents.Reader) (n int) {
 		u.forgetSwitches()
 	}
 	n = len(u.records)
-	u.hearAll()
+	u.handleAll()
 	return n
 }
 
-// noteSwitch is note for all that is about clocks, too.
+// noteSwitch is note for records that concern clocks.
 func (u *Table[O, S]) noteSwitch(r *perfevents.Record) {
 	switch r.Kind {
 	case perfevents.SwitchedIn, perfevents.SwitchedOut, perfevents.Exited:
@@ -90,8 +90,7 @@ func (u *Table[O, S]) noteSwitch(r *perfevents.Record) {
 	}
 }
 
-// forgetSwitches leaves out what is known of switches since the last drain: one of a pair may have found no room. So
-// nobody has time that is another's.
+// forgetSwitches drops the switches since the last drain: if one of a pair is lost, time would go to another process.
 func (u *Table[O, S]) forgetSwitches() {
 	clear(u.clocks.on)
 	for i := range u.records {
@@ -101,10 +100,10 @@ func (u *Table[O, S]) forgetSwitches() {
 	}
 }
 
-// Interrupted takes note that nothing was told for a while.
+// Interrupted notes a gap in the records.
 func (u *Table[O, S]) Interrupted() { clear(u.clocks.on) }
 
-// clock keeps the clocks by a record. It comes before all else that the record says.
+// clock updates the clocks by a record, before its other effects.
 func (u *Table[O, S]) clock(r *record) {
 	switch {
 	case u.clocks.on == nil:
@@ -114,7 +113,7 @@ func (u *Table[O, S]) clock(r *record) {
 		u.ran(r)
 	case r.Kind == perfevents.Exited:
 		u.ran(r)
-		if p := u.clocks.met[r.PID]; p != nil && r.PID == r.TID {
+		if p := u.clocks.attached[r.PID]; p != nil && r.PID == r.TID {
 			p.Ended = true
 		}
 	case r.Kind == perfevents.Named && r.Exec && u.ran(r):
@@ -122,15 +121,14 @@ func (u *Table[O, S]) clock(r *record) {
 	}
 }
 
-// ran takes note of the time up to a record of the thread that has a processor, and that it has it no more; false if
-// that is another thread.
+// ran counts the time up to a record of the thread on the processor, and ends it; false if that is another thread.
 func (u *Table[O, S]) ran(r *record) bool {
 	on, ok := u.clocks.on[r.CPU]
 	if !ok || on.tid != r.TID {
 		return false
 	}
 	delete(u.clocks.on, r.CPU)
-	if p := u.clocks.met[on.pid]; p != nil {
+	if p := u.clocks.attached[on.pid]; p != nil {
 		p.spends(r.Time - on.since)
 	} else if p := u.untracked[on.pid]; p != nil {
 		p.spends(r.Time - on.since)
@@ -138,7 +136,7 @@ func (u *Table[O, S]) ran(r *record) bool {
 	return true
 }
 
-// spends takes note of processor time of what the process runs.
+// spends counts CPU time for the current program.
 func (p *Untracked[O, S]) spends(ns int64) {
 	if ns <= 0 {
 		return
@@ -151,7 +149,7 @@ func (p *Untracked[O, S]) spends(ns int64) {
 	p.Spent = append(p.Spent, Spent[O]{p.runs, ns})
 }
 
-// byTime orders records. At one moment a switch to a processor comes last: who has left it was there before.
+// byTime orders records. Of equal times, an arrival comes after the departure from the same processor.
 func byTime(a, b record) int {
 	return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(arrives(&a), arrives(&b)))
 }

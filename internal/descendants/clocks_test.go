@@ -26,7 +26,7 @@ func (u *Table[O, S]) switches(lost bool, list ...perfevents.Record) {
 	if lost {
 		u.forgetSwitches()
 	}
-	u.hearAll()
+	u.handleAll()
 }
 
 // spent gives what a process has used by the name of its program, "" for what it was forked from.
@@ -114,30 +114,30 @@ func TestProgramsOfOneProcessAreBounded(t *testing.T) {
 	}
 }
 
-// TestTimeOfAProcessThatWasMetIsCountedOn: from its birth to its end, and not before that is told.
-func TestTimeOfAProcessThatWasMetIsCountedOn(t *testing.T) {
+// TestTimeOfAProcessThatWasDiscoveredIsCountedOn: from its birth to its end, and not before that is told.
+func TestTimeOfAProcessThatWasDiscoveredIsCountedOn(t *testing.T) {
 	const in, out = perfevents.SwitchedIn, perfevents.SwitchedOut
 	shell, kid := new(int), new(int)
 	u := table(shell)
 	u.switches(false, task(perfevents.Forked, 100, 20, 10), switched(in, 110, 0, 20), switched(out, 150, 0, 20))
-	u.Meet(20, kid)
+	u.TrackClocks(20, kid)
 	u.switches(false, switched(in, 160, 0, 20), switched(out, 170, 0, 20), task(perfevents.Forked, 175, 30, 20))
 	if u.untracked[20] != nil || u.untracked[30].Waiter != kid {
 		t.Errorf("%v", u.untracked)
 	}
-	if u.Leave(20, shell) != 0 { // another's number
+	if u.ForgetClocks(20, shell) != 0 { // another's number
 		t.Error("it is not the one that was met")
 	}
 	u.switches(false, switched(in, 180, 0, 20), task(perfevents.Exited, 200, 20, 10))
-	if ns := u.Leave(20, kid); ns != 40+10+20 {
+	if ns := u.ForgetClocks(20, kid); ns != 40+10+20 {
 		t.Errorf("%d ns", ns)
 	}
-	if u.Leave(20, kid) != 0 || len(u.clocks.met) != 0 || len(u.tracked) != 1 {
+	if u.ForgetClocks(20, kid) != 0 || len(u.clocks.attached) != 0 || len(u.tracked) != 1 {
 		t.Error("who has left is known on")
 	}
 	u.switches(false, task(perfevents.Forked, 300, 40, 10))
-	u.Meet(40, kid)
-	if u.Meet(50, kid); u.Leave(40, kid) != 0 || u.Leave(50, kid) != 0 {
+	u.TrackClocks(40, kid)
+	if u.TrackClocks(50, kid); u.ForgetClocks(40, kid) != 0 || u.ForgetClocks(50, kid) != 0 {
 		t.Error("the end of a process that goes on is told, or the time of one that was never told of")
 	}
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package descendants keeps account of the descendants of processes as the kernel's records tell of them: whose
-// children they are, what they run, and where its code is mapped. So what a process did can be known that nobody
-// could open in time. The records are those of births, ends, names and mappings of package perfevents.
+// Package descendants accounts for child processes that end before they can be attached: their ancestors, programs and
+// mappings. Sources: the kernel's records of creation, end, name and mapping (package perfevents, [Table]), or process
+// numbers ([NewChildren]).
 package descendants
 
 import (
@@ -16,60 +16,60 @@ import (
 )
 
 const (
-	// mostUntracked bounds how many processes are known by records alone, mostMappings how many mappings each has.
+	// mostUntracked bounds the processes known by records alone, mostMappings the mappings of each.
 	mostUntracked = 1 << 14
 	mostMappings  = 1 << 12
-	// mostFormer bounds how many programs are known that each ran before the present one.
+	// mostFormer bounds the earlier programs of a process.
 	mostFormer = 16
 )
 
-// Table is the descendants of some processes that nobody has met, with what their samples S are kept for. O is what the
-// caller has of a process that was met, and not the zero value. A Table is for one goroutine.
+// Table is the unattached descendants of attached processes, with their samples S. O is the caller's value for an
+// attached process, not the zero value. Not safe for concurrent use.
 type Table[O comparable, S any] struct {
 	untracked map[int]*Untracked[O, S]
 	tracked   map[int]O
-	ended     []*Untracked[O, S] // whose numbers are others' by now
+	ended     []*Untracked[O, S] // numbers reused
 	records   []record           // of this drain
-	names     []byte             // theirs
+	names     []byte             // of the records
 	clocks    clocks[O, S]
 }
 
-// Untracked is a process that nobody has met.
+// Untracked is a process that is not attached.
 type Untracked[O comparable, S any] struct {
-	// Waiter is the nearest of its ancestors that was met.
+	// Waiter is the nearest attached ancestor.
 	Waiter O
 	// Kept is the caller's.
 	Kept []S
-	// Ended: it has ended.
+	// Ended is set after the process's end.
 	Ended bool
-	// Spent is what it has used, where switches are told ([Table.DrainClocks]).
+	// Spent is its CPU time where switches are recorded ([Table.DrainClocks]).
 	Spent []Spent[O]
 
 	runs *Program[O]
-	ran  []formerly[O] // before
+	ran  []formerly[O] // earlier programs
 }
 
-// Program is what such a process runs. It may be handed to another goroutine after [Program.Keep].
+// Program is a process's program. After [Program.Keep] another goroutine may read it.
 type Program[O comparable] struct {
-	// Of is the process that it was forked from and whose code it runs; zero: it runs a program of its own.
+	// Of is the attached process that it was forked from and still runs the code of; zero: it has called exec.
 	Of O
-	// Name is that program's, and Maps is where its code is.
+	// Name is the program's name, Maps its mappings of code.
 	Name string
 	Maps []code.Mapping
 
-	kept bool // it is not written any more
+	kept bool // immutable
 }
 
-// Keep has it left as it is: what comes later is another one.
+// Keep makes it immutable: a later change makes a copy.
 func (g *Program[O]) Keep() { g.kept = true }
 
-// formerly is what a process ran until it called exec.
+// formerly is a program before an exec.
 type formerly[O comparable] struct {
 	program *Program[O]
 	until   int64 // CLOCK_MONOTONIC, ns
 }
 
-// record is what is needed of a [perfevents.Record], with its name in names.
+// record is the needed part of a [perfevents.Record], with its name in names.
 type record struct {
 	Kind                       perfevents.Kind
 	Exec                       bool
@@ -90,27 +90,27 @@ func (u *Table[O, S]) add(r *perfevents.Record) {
 	})
 }
 
-// New gives one without processes.
+// New makes an empty table.
 func New[O comparable, S any]() *Table[O, S] {
 	return &Table[O, S]{untracked: map[int]*Untracked[O, S]{}, tracked: map[int]O{}}
 }
 
-// Drain drains the kernel's records. What they say of births and programs is heard first, so that take, which is told
-// of the others, can ask for it.
+// Drain drains the kernel's records. Creations and programs are handled first; then take gets the others, and can query
+// the table.
 func (u *Table[O, S]) Drain(r *perfevents.Reader, take func(*perfevents.Record)) {
 	u.records, u.names = u.records[:0], u.names[:0]
-	heard := false
+	handled := false
 	r.DrainTasksFirst(u.note, func(rec *perfevents.Record) {
-		if !heard {
-			heard = true
-			u.hearAll()
+		if !handled {
+			handled = true
+			u.handleAll()
 		}
 		take(rec)
 	})
-	u.hearAll()
+	u.handleAll()
 }
 
-// note keeps a record until those of all processors are there: they are in order on each only.
+// note keeps a record until those of all processors are there, as order holds for each processor only.
 func (u *Table[O, S]) note(r *perfevents.Record) {
 	if r.Kind == perfevents.Forked && r.PID == r.PPID || r.Kind == perfevents.Exited && r.PID != r.TID {
 		return // a thread of a process
@@ -118,21 +118,21 @@ func (u *Table[O, S]) note(r *perfevents.Record) {
 	u.add(r)
 }
 
-// hearAll takes note of what the records say, in the order of time.
-func (u *Table[O, S]) hearAll() {
+// handleAll handles the records in order of time.
+func (u *Table[O, S]) handleAll() {
 	slices.SortStableFunc(u.records, byTime)
 	for i := range u.records {
-		u.hear(&u.records[i])
+		u.handle(&u.records[i])
 	}
 	u.records = u.records[:0]
 }
 
-func (u *Table[O, S]) hear(r *record) {
+func (u *Table[O, S]) handle(r *record) {
 	if u.clock(r); r.Kind == perfevents.Exited && r.PID != r.TID {
 		return // a thread
 	}
 	if r.Kind == perfevents.Forked {
-		u.born(r)
+		u.created(r)
 		return
 	}
 	p := u.untracked[r.PID]
@@ -158,26 +158,25 @@ func (u *Table[O, S]) hear(r *record) {
 	}
 }
 
-// born takes note of a child of a process that was met, or of another one that was not. Who had its number before has
-// ended: that record may have found no room.
-func (u *Table[O, S]) born(r *record) {
+// born adds a child of a process. An earlier process with its number has ended, if that record was lost.
+func (u *Table[O, S]) created(r *record) {
 	if before := u.untracked[r.PID]; before != nil {
 		before.Ended = true
 		u.ended = append(u.ended, before)
 		delete(u.untracked, r.PID)
 	}
-	if _, met := u.tracked[r.PID]; met || len(u.untracked) >= mostUntracked {
+	if _, attached := u.tracked[r.PID]; attached || len(u.untracked) >= mostUntracked {
 		return
 	}
 	if p, ok := u.tracked[r.PPID]; ok {
 		u.untracked[r.PID] = &Untracked[O, S]{Waiter: p, runs: &Program[O]{Of: p}}
 	} else if p := u.untracked[r.PPID]; p != nil {
-		p.runs.Keep() // it has two owners
+		p.runs.Keep() // shared with the parent
 		u.untracked[r.PID] = &Untracked[O, S]{Waiter: p.Waiter, runs: p.runs}
 	}
 }
 
-// own gives a program that can be written.
+// own gives a program that may be written.
 func (g *Program[O]) own() *Program[O] {
 	if !g.kept {
 		return g
@@ -185,7 +184,7 @@ func (g *Program[O]) own() *Program[O] {
 	return &Program[O]{Of: g.Of, Name: g.Name, Maps: slices.Clone(g.Maps)}
 }
 
-// At gives what the process ran at a moment, CLOCK_MONOTONIC in nanoseconds.
+// At gives the program at a moment, CLOCK_MONOTONIC in nanoseconds.
 func (p *Untracked[O, S]) At(t int64) *Program[O] {
 	for i := range p.ran {
 		if t < p.ran[i].until {
@@ -195,15 +194,15 @@ func (p *Untracked[O, S]) At(t int64) *Program[O] {
 	return p.runs
 }
 
-// Find gives the process with a number, nil if it is none of these.
+// Find gives a process by number, nil if it is unknown.
 func (u *Table[O, S]) Find(pid int) *Untracked[O, S] {
-	if _, met := u.tracked[pid]; met {
+	if _, attached := u.tracked[pid]; attached {
 		return nil
 	}
 	return u.untracked[pid]
 }
 
-// Track takes note that a process was met, and gives what there was of it; nil for nothing.
+// Track removes a process that was attached, and gives its entry; nil if there is none.
 func (u *Table[O, S]) Track(pid int, as O) *Untracked[O, S] {
 	before := u.untracked[pid]
 	delete(u.untracked, pid)
@@ -211,21 +210,21 @@ func (u *Table[O, S]) Track(pid int, as O) *Untracked[O, S] {
 	return before
 }
 
-// Forget takes note that a process that was met has ended. Its number may be another's by now.
+// Forget notes that an attached process has ended. Its number may be reused by now.
 func (u *Table[O, S]) Forget(pid int, as O) {
 	if u.tracked[pid] == as {
 		delete(u.tracked, pid)
 	}
 }
 
-// Sweep notes the ends of processes of which there was no record: it may have found no room.
+// Sweep finds processes that ended without a record, which may have been lost.
 func (u *Table[O, S]) Sweep() {
 	for pid, p := range u.untracked {
 		p.Ended = p.Ended || unix.Kill(pid, 0) == unix.ESRCH
 	}
 }
 
-// All gives the processes that nobody has met. Those that have ended are dropped.
+// All gives the unattached processes, and drops those that have ended.
 func (u *Table[O, S]) All() iter.Seq[*Untracked[O, S]] {
 	return func(yield func(*Untracked[O, S]) bool) {
 		for n := len(u.ended); n > 0; n = len(u.ended) {
@@ -245,5 +244,5 @@ func (u *Table[O, S]) All() iter.Seq[*Untracked[O, S]] {
 	}
 }
 
-// Last gives what the process runs now.
+// Last gives the current program.
 func (p *Untracked[O, S]) Last() *Program[O] { return p.runs }

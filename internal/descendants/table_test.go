@@ -25,7 +25,7 @@ func (u *Table[O, S]) tell(list ...perfevents.Record) {
 	for i := range list {
 		u.note(&list[i])
 	}
-	u.hearAll()
+	u.handleAll()
 }
 
 // TestProgramOfAnUntrackedProcessIsThatOfTheSamplesTime: whatever the order in which the processors' records come, and
@@ -60,7 +60,7 @@ func TestProgramOfAnUntrackedProcessIsThatOfTheSamplesTime(t *testing.T) {
 	}
 }
 
-// TestProgramThatWasHandedOverIsNotWritten: the accountant reads it meanwhile.
+// TestProgramThatWasHandedOverIsNotWritten: the aggregator reads it meanwhile.
 func TestProgramThatWasHandedOverIsNotWritten(t *testing.T) {
 	shell := new(int)
 	u := table(shell)
@@ -124,9 +124,9 @@ func TestOpenedProcessIsNotUntracked(t *testing.T) {
 	}
 }
 
-// TestNumberThatIsUsedAnewIsAnotherProcess: the record of the first one's end was lost, and that number is a stranger's
+// TestAReusedNumberIsAnotherProcess: the record of the first one's end was lost, and that number is a stranger's
 // by now. What was kept of the first is given back all the same.
-func TestNumberThatIsUsedAnewIsAnotherProcess(t *testing.T) {
+func TestAReusedNumberIsAnotherProcess(t *testing.T) {
 	u := table(new(int))
 	u.tell(task(perfevents.Forked, 100, 20, 10))
 	u.Find(20).Kept = append(u.Find(20).Kept, 7)

@@ -3,97 +3,124 @@
 package doctor
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
+	"strings"
 
+	"prywalk/internal/code"
 	"prywalk/internal/process"
 )
 
-// Options says what to look at.
+// Options selects the checks.
 type Options struct {
-	// Root is the directory that the file system is read from; empty for "/".
-	// With any other, nothing is tried on the running kernel.
+	// Root is the file system's root, "" for "/". With another one nothing is tried on the running kernel.
 	Root string
 	// PID is a target, 0 for none.
 	PID int
-	// Try asks the kernel for leave to trace the target and gives it back at
-	// once, which stops nothing. If not set, only what /proc tells is looked at.
+	// Try seizes the target's threads and releases them, which stops nothing. Without it only /proc is read.
 	Try bool
-	// MayAsk reports why perf events must not even be asked for. If not set, they may.
+	// MayAsk reports why perf_event_open must not be called; nil: it may.
 	MayAsk func() error
 
-	seize func(pid int) error // for tests
+	seize func(pid int) error
 }
-
-// Check looks at the machine, and at a target, with a try, if pid is not 0.
-func Check(pid int) []Finding { return Options{PID: pid, Try: true}.Check() }
 
 // checkup is one run.
 type checkup struct {
 	Options
-	live bool
-	self *process.Status
-	out  []Finding
-	// lacks are the capabilities that findings ask for. One command gives them all: each setcap undoes the one before.
+	system
+	target *process.Status // nil where there is none, or it cannot be read
+	opened *code.Process
+	out    []Finding
+	// lacks are capabilities that findings need. One command adds all, since each setcap replaces the one before.
 	lacks uint64
 }
 
-// Check does all checks.
+// Check does all checks that apply.
 func (o Options) Check() []Finding {
-	c := &checkup{Options: o, live: o.Root == "" || o.Root == "/"}
+	c := &checkup{Options: o, system: system{dir: cmp.Or(o.Root, "/"), live: o.Root == "" || o.Root == "/"}}
 	if c.seize == nil {
 		c.seize = seize
 	}
-	if c.live {
-		c.Root = "/"
-	}
 	var err error
 	if c.self, err = process.ReadSelf(c.proc()); err != nil {
-		f := finding("proc", Fail, err.Error(), "mount it")
-		f.Command = "mount -t proc proc /proc"
+		f := finding(Fail, err.Error(), "mount it")
+		f.Name, f.Command = "proc", "mount -t proc proc /proc"
 		return []Finding{f}
 	}
-	for _, check := range []func() Finding{
-		c.kernel, c.readMemory, c.pidfd, c.syscallFile, c.schedstat, c.hidepid,
-		c.user, c.capabilities, c.mapFiles, c.yama, c.seccomp, c.container,
-		c.priority, c.quota, c.files, c.perf,
-	} {
-		if f := check(); f.Name != "" {
-			c.out = append(c.out, f)
-		}
+	for i := range checks {
+		c.do(&checks[i])
 	}
-	if c.PID != 0 {
-		c.process()
+	if c.opened != nil {
+		c.opened.Close()
 	}
 	c.nameCommands()
 	return c.out
 }
 
-// proc is where the proc file system is mounted.
-func (c *checkup) proc() string { return filepath.Join(c.Root, "proc") }
+func (c *checkup) do(k *check) {
+	if !c.applies(k.when) {
+		return
+	}
+	for _, f := range k.how(c) {
+		if f.Detail == "" {
+			continue
+		}
+		f.Name = cmp.Or(f.Name, k.subject)
+		if strings.Contains(f.Command, "setcap ") {
+			c.ask(&f, process.OtherUsers)
+		}
+		c.out = append(c.out, f)
+	}
+}
 
-// read gives a file of the proc file system, empty if it cannot be read.
-func (c *checkup) read(name string) string {
-	b, err := os.ReadFile(filepath.Join(c.proc(), name))
+func (c *checkup) applies(w when) bool {
+	switch w {
+	case live:
+		return c.live
+	case asked:
+		return c.PID != 0
+	case target:
+		return c.target != nil
+	case opened:
+		return c.opened != nil
+	case tried:
+		return c.target != nil && c.live && c.Try
+	}
+	return true
+}
+
+// system is where prywalk runs.
+type system struct {
+	dir  string // the file system's root
+	live bool   // the running kernel may be tried
+	self *process.Status
+}
+
+func (s *system) proc() string { return filepath.Join(s.dir, "proc") }
+
+// read gives a file of the proc file system, "" if it cannot be read.
+func (s *system) read(name string) string {
+	b, err := os.ReadFile(filepath.Join(s.proc(), name))
 	if err != nil {
 		return ""
 	}
 	return string(b)
 }
 
-// exists reports whether there is a file of that name below the root.
-func (c *checkup) exists(name string) bool {
-	_, err := os.Stat(filepath.Join(c.Root, name))
+func (s *system) exists(name string) bool {
+	_, err := os.Stat(filepath.Join(s.dir, name))
 	return err == nil
 }
 
 // root reports whether prywalk runs as root, perhaps of a container.
-func (c *checkup) root() bool { return c.self.UID[1] == 0 }
+func (s *system) root() bool { return s.self.UID[1] == 0 }
 
-// command gives a command that needs root's rights, as this user has to type it.
-func (c *checkup) command(s string) string {
-	if c.root() {
-		return s
+// command gives a command that needs root's rights, as this user types it.
+func (s *system) command(text string) string {
+	if s.root() {
+		return text
 	}
-	return "sudo " + s
+	return "sudo " + text
 }

@@ -4,18 +4,31 @@ package doctor
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"prywalk/internal/code"
+	"prywalk/internal/managed"
 	"prywalk/internal/namehints"
 )
 
-// code tells what the process's run-time system makes without names, and what gives it names. Nothing is said of a
-// process that has none of the known ones.
-func (c *checkup) code(p *code.Process) {
-	if text := p.ParkedText(); text != "" {
-		c.add(finding("target: goroutines", OK, text, ""))
-	}
+// program is a target whose code was read.
+type program struct {
+	*code.Process
+	system *system
+}
+
+// ofProgram makes an examination of such a target.
+func ofProgram(how func(*program) Finding) func(*checkup) []Finding {
+	return func(c *checkup) []Finding { return []Finding{how(&program{c.opened, &c.system})} }
+}
+
+// goroutines counts those that wait.
+func (p *program) goroutines() Finding { return finding(OK, p.ParkedText(), "") }
+
+// code reports which code of the target's run-time system has no names, and how to get them; nothing for unknown
+// systems.
+func (p *program) code() Finding {
 	var files []string
 	for _, m := range p.Space().Modules() {
 		if at := code.MappingOf(m); at != nil && at.Path != "" && !slices.Contains(files, at.Path) {
@@ -24,43 +37,93 @@ func (c *checkup) code(p *code.Process) {
 	}
 	hint, known := namehints.Of(files)
 	if !known {
-		return
+		return Finding{}
 	}
-	if c.namedByTables(p, &hint) {
-		return
+	why := p.Unknown() // the run-time system is there, and cannot be read
+	namers := p.Namers()
+	i := slices.IndexFunc(namers, func(n managed.Namer) bool { return hint.Named([]string{"[" + n.Name()}) })
+	if i >= 0 {
+		name := namers[i].Name()
+		if why == nil {
+			return finding(OK, name+": functions have names and lines, from its own tables", "")
+		}
+		return p.nameless(&hint, fmt.Sprintf("%s: %v", name, why))
 	}
-	if c.hasPerfMap() {
-		c.add(finding("target: code", OK, fmt.Sprintf("%s: /tmp/perf-PID.map names its code", hint.Runtime),
-			""))
-		return
+	if p.hasPerfMap() {
+		return finding(OK, hint.Runtime+": /tmp/perf-PID.map names its code", "")
 	}
-	c.add(finding("target: code", OK, fmt.Sprintf("%s: %s, without names", hint.Runtime, hint.Code), "to get names: "+
-		hint.Remedy(c.PID, "record")))
+	if why != nil {
+		return p.nameless(&hint, fmt.Sprintf("%s: %v", hint.Runtime, why))
+	}
+	return p.nameless(&hint, fmt.Sprintf("%s: %s, without names", hint.Runtime, hint.Code))
 }
 
-// namedByTables tells whether the run-time system is one whose functions are named by its own tables; false: it is not.
-func (c *checkup) namedByTables(p *code.Process, hint *namehints.Hint) bool {
-	for _, n := range p.Namers() {
-		if !hint.Named([]string{"[" + n.Name()}) {
-			continue
-		}
-		if why := p.Unknown(); why != nil {
-			c.add(finding("target: code", OK, fmt.Sprintf("%s: %v", n.Name(), why),
-				"to get names: "+hint.Remedy(c.PID, "record")))
-			return true
-		}
-		c.add(finding("target: code", OK, n.Name()+": functions have names and lines, from its own tables", ""))
-		return true
-	}
-	return false
+func (p *program) nameless(hint *namehints.Hint, detail string) Finding {
+	return finding(OK, detail, "to get names: "+hint.Remedy(p.PID, "record"))
 }
 
 // hasPerfMap reports whether the process has written names of its code.
-func (c *checkup) hasPerfMap() bool {
-	f, err := (&code.Files{PID: c.PID}).PerfMap()
+func (p *program) hasPerfMap() bool {
+	f, err := (&code.Files{PID: p.PID}).PerfMap()
 	if err != nil {
 		return false
 	}
 	_ = f.Close() // nothing was read
 	return true
+}
+
+// images lists the target's files, each once.
+func (p *program) images() (all []*code.Image) {
+	seen := map[*code.Image]bool{}
+	for _, m := range p.Space().Modules() {
+		at := code.MappingOf(m)
+		if at == nil || at.Image == nil || at.Path == "[vdso]" || seen[at.Image] {
+			continue
+		}
+		seen[at.Image] = true
+		all = append(all, at.Image)
+	}
+	return all
+}
+
+// names counts the files that name all their functions.
+func (p *program) names() Finding {
+	images := p.images()
+	symbols, debug := 0, 0
+	for _, img := range images {
+		separate := p.debugFile(img.BuildID)
+		if separate || img.ELF.Section(".symtab") != nil {
+			symbols++
+		}
+		if separate || img.ELF.DebugSection("info") != nil {
+			debug++
+		}
+	}
+	f := finding(OK, fmt.Sprintf("of %d files, %d have all function names, %d also lines and inlined calls", len(images),
+		symbols, debug), "")
+	if symbols < len(images) {
+		f.Remedy = "install the packages' debug symbols for more names (…-dbgsym, …-debuginfo, or debuginfod-find)"
+	}
+	return f
+}
+
+// debugFile reports whether the separate debug file of a build id is installed.
+func (p *program) debugFile(id string) bool {
+	return len(id) > 2 && p.system.exists(filepath.Join("usr/lib/debug/.build-id", id[:2], id[2:]+".debug"))
+}
+
+// unreadable counts the files that could not be opened.
+func (p *program) unreadable() Finding {
+	n := 0
+	for _, img := range p.images() {
+		if img.FromMemory {
+			n++
+		}
+	}
+	if n == 0 {
+		return finding(OK, "all can be read", "")
+	}
+	return finding(Warn,
+		fmt.Sprintf("%d were deleted, replaced or cannot be opened; they are read from memory, with fewer names", n),
+		"run prywalk with the capability CHECKPOINT_RESTORE or SYS_ADMIN, or restart the target")
 }

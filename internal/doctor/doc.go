@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package doctor finds out what the kernel, the user and a target allow, and says
-// for each thing that is missing the smallest step that helps.
+// Package doctor checks what the kernel, the user's rights and a target permit, and names the smallest remedy for
+// what is missing. The checks are a table (checks.go).
 //
-// Nothing is changed. What can be tried without effect is tried (a read of prywalk's own memory, a raised priority
-// of a thread that ends at once), the rest is read from /proc. The checks about a target are those that the kernel
-// makes before it lets one process look into another; package process holds them.
+// Nothing is changed: what has no effect is tried (a read of prywalk's own memory, the priority of a thread that then
+// ends), the rest is read from /proc. Package process has the kernel's rules of access to a target.
 package doctor

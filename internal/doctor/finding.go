@@ -2,18 +2,24 @@
 
 package doctor
 
-// Level says how much a [Finding] matters.
+import (
+	"errors"
+
+	"prywalk/internal/process"
+)
+
+// Level is the weight of a [Finding].
 type Level uint8
 
 // The levels, in rising weight.
 const (
-	OK   Level = iota // as it should be
-	Info              // optional, and not there
-	Warn              // prywalk works, but not as well as it could
-	Fail              // prywalk does not work
+	OK   Level = iota
+	Info       // optional, and missing
+	Warn       // prywalk works, with less
+	Fail       // prywalk does not work
 )
 
-// String gives the word that the report shows.
+// String gives the displayed word.
 func (l Level) String() string {
 	switch l {
 	case OK:
@@ -28,24 +34,34 @@ func (l Level) String() string {
 
 // Finding is the result of one check.
 type Finding struct {
-	// Name says what was looked at, in a word or two.
 	Name  string
 	Level Level
-	// Detail says what was found, and what follows from it.
+	// Detail is the finding and its consequence.
 	Detail string
-	// Remedy is the smallest step that helps; empty if all is well, or nothing
-	// helps.
+	// Remedy is the smallest step that helps, "" if none.
 	Remedy string
-	// Command is a command that does it, as it can be pasted; empty if there is none.
+	// Command is a command line for that step, "" if none.
 	Command string
 }
 
-// finding makes one without a command.
-func finding(name string, level Level, detail, remedy string) Finding {
-	return Finding{Name: name, Level: level, Detail: detail, Remedy: remedy}
+// finding makes one without a command; the check names it.
+func finding(level Level, detail, remedy string) Finding {
+	return Finding{Level: level, Detail: detail, Remedy: remedy}
 }
 
-// Worst gives the highest level among findings.
+func failure(err error) Finding {
+	var e *process.Error
+	if !errors.As(err, &e) {
+		return finding(Fail, err.Error(), "")
+	}
+	f := finding(Fail, e.Cause, e.Next)
+	if e.Gate != nil {
+		f.Remedy, f.Command = e.Gate.Remedy, e.Gate.Command
+	}
+	return f
+}
+
+// Worst gives the highest level.
 func Worst(fs []Finding) Level {
 	worst := OK
 	for _, f := range fs {

@@ -12,38 +12,33 @@ import (
 	"prywalk/internal/code"
 )
 
-// kernel: PTRACE_SEIZE came with Linux 3.4, pidfd_open with 5.3.
+// Linux 3.4 has PTRACE_SEIZE, 5.3 pidfd_open.
 func (c *checkup) kernel() Finding {
 	release := strings.TrimSpace(c.read("sys/kernel/osrelease"))
 	var major, minor int
 	if n, _ := fmt.Sscanf(release, "%d.%d", &major, &minor); n < 2 {
-		return finding("kernel", Warn, fmt.Sprintf("unknown version %q", release), "")
+		return finding(Warn, fmt.Sprintf("unknown version %q", release), "")
 	}
 	version := major*1000 + minor
 	switch {
 	case version < 3004:
-		return finding("kernel", Fail, "Linux "+release+" cannot seize threads", "Linux 3.4 or later is needed")
+		return finding(Fail, "Linux "+release+" cannot seize threads", "Linux 3.4 or later is needed")
 	case version < 5003:
-		return finding("kernel", Warn, "Linux "+release+": works, but is not tested", "Linux 5.3 or later is better")
+		return finding(Warn, "Linux "+release+": works, but is not tested", "Linux 5.3 or later is better")
 	}
-	return finding("kernel", OK, "Linux "+release, "")
+	return finding(OK, "Linux "+release, "")
 }
 
 // readMemory tries process_vm_readv on prywalk itself.
 func (c *checkup) readMemory() Finding {
-	if !c.live {
-		return Finding{}
-	}
 	if err := c.copyOwnByte(); err != nil {
-		return finding("process_vm_readv", Warn,
-			fmt.Sprintf("refused (%v); /proc/PID/mem is read instead, which is slower", err),
+		return finding(Warn, fmt.Sprintf("refused (%v); /proc/PID/mem is read instead, which is slower", err),
 			"allow process_vm_readv in the seccomp profile that prywalk runs under")
 	}
-	return finding("process_vm_readv", OK, "works", "")
+	return finding(OK, "works", "")
 }
 
-// copyOwnByte calls process_vm_readv through its plain wrapper: package procmem would
-// hide a refusal by reading another way.
+// Not by package procmem, which would read in another way if refused.
 func (c *checkup) copyOwnByte() error {
 	maps, err := code.ParseMaps([]byte(c.read("self/maps")))
 	if err != nil {
@@ -60,44 +55,40 @@ func (c *checkup) copyOwnByte() error {
 	return err
 }
 
-// pidfd: without one, the reuse of a process number is noticed by its start time.
+// pidfd: without it, reuse of a process number is noticed by the start time.
 func (c *checkup) pidfd() Finding {
-	if !c.live {
-		return Finding{}
-	}
 	fd, err := unix.PidfdOpen(unix.Getpid(), 0)
 	if err != nil {
-		return finding("pidfd", Warn, fmt.Sprintf("not available (%v); the end of a process is noticed later", err),
+		return finding(Warn, fmt.Sprintf("not available (%v); the end of a process is noticed later", err),
 			"Linux 5.3 or later, without a seccomp filter on pidfd_open")
 	}
 	if err := unix.Close(fd); err != nil {
-		return finding("pidfd", Warn, err.Error(), "")
+		return finding(Warn, err.Error(), "")
 	}
-	return finding("pidfd", OK, "works", "")
+	return finding(OK, "works", "")
 }
 
-// syscallFile: what a peek at a sleeper reads (CONFIG_HAVE_ARCH_TRACEHOOK).
+// syscallFile: passive reads need it (CONFIG_HAVE_ARCH_TRACEHOOK).
 func (c *checkup) syscallFile() Finding {
 	if c.read("self/syscall") == "" {
-		return finding("/proc/PID/syscall", Warn, "missing: sleeping threads cannot be read without stopping them",
+		return finding(Warn, "missing: sleeping threads cannot be read without stopping them",
 			"a kernel with CONFIG_HAVE_ARCH_TRACEHOOK and no hardening that removes the file")
 	}
-	return finding("/proc/PID/syscall", OK, "works", "")
+	return finding(OK, "works", "")
 }
 
-// schedstat gives the clocks (CONFIG_SCHED_INFO).
+// schedstat has the clocks and run counts (CONFIG_SCHED_INFO).
 func (c *checkup) schedstat() Finding {
 	f := strings.Fields(c.read("self/schedstat"))
 	if len(f) != 3 || f[0] == "0" && f[2] == "0" {
-		return finding("/proc/PID/schedstat", Warn,
-			"missing: prywalk cannot tell whether a thread ran, so every sample stops its thread; no run queue times",
+		return finding(Warn,
+			"missing: prywalk cannot see whether a thread has run, so every sample stops its thread; no run queue times",
 			"a kernel with CONFIG_SCHED_INFO (CONFIG_SCHEDSTATS or CONFIG_TASK_DELAY_ACCT selects it)")
 	}
-	return finding("/proc/PID/schedstat", OK, "works", "")
+	return finding(OK, "works", "")
 }
 
-// hidepid: an option of the proc file system (Documentation/filesystems/proc.rst,
-// chapter 4).
+// hidepid: Documentation/filesystems/proc.rst, chapter 4.
 func (c *checkup) hidepid() Finding {
 	for line := range strings.Lines(c.read("self/mountinfo")) {
 		head, tail, ok := strings.Cut(line, " - ")
@@ -111,10 +102,10 @@ func (c *checkup) hidepid() Finding {
 		if !hidden || opt == "0" || opt == "off" || c.root() {
 			continue
 		}
-		found := finding("hidepid", Warn, "/proc shows this user its own processes only (hidepid="+opt+")",
+		found := finding(Warn, "/proc shows this user its own processes only (hidepid="+opt+")",
 			"run prywalk as the target's user")
 		found.Command = "sudo mount -o remount,hidepid=0 /proc"
 		return found
 	}
-	return finding("hidepid", OK, "/proc shows all processes", "")
+	return finding(OK, "/proc shows all processes", "")
 }

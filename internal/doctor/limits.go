@@ -10,8 +10,7 @@ import (
 	"prywalk/internal/quota"
 )
 
-// priority tries to raise the priority of a thread that then ends: with it, a pause
-// ends when its work is done, and not when the scheduler comes round.
+// priority raises that of a thread that then ends. With a raised one the tracer is not descheduled during a stop.
 func (c *checkup) priority() Finding {
 	got := c.estimate()
 	if c.live {
@@ -22,12 +21,11 @@ func (c *checkup) priority() Finding {
 	}
 	switch got {
 	case "fifo":
-		return finding("priority", OK, "SCHED_FIFO is possible: short pauses even on a busy machine", "")
+		return finding(OK, "SCHED_FIFO is possible: short pauses even on a busy machine", "")
 	case "nice":
-		return finding("priority", OK, "nice -20 is possible, SCHED_FIFO is not", "")
+		return finding(OK, "nice -20 is possible, SCHED_FIFO is not", "")
 	}
-	f := finding("priority", Warn,
-		"cannot be raised: pauses of the target can take milliseconds when all processors are busy",
+	f := finding(Warn, "cannot be raised: pauses of the target can take milliseconds when all processors are busy",
 		"give this control group real-time runtime (cpu.rt_runtime_us), or turn CONFIG_RT_GROUP_SCHED off")
 	if c.self.Has(unix.CAP_SYS_NICE) {
 		return f
@@ -35,7 +33,6 @@ func (c *checkup) priority() Finding {
 	return c.granting(f, 1<<unix.CAP_SYS_NICE)
 }
 
-// raise gives what this thread can get.
 func raise() string {
 	attr := &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Flags: unix.SCHED_FLAG_RESET_ON_FORK,
 		Priority: 1}
@@ -48,7 +45,7 @@ func raise() string {
 	return "normal"
 }
 
-// estimate is what capabilities promise.
+// estimate goes by the capabilities.
 func (c *checkup) estimate() string {
 	if c.self.Has(unix.CAP_SYS_NICE) {
 		return "fifo"
@@ -56,38 +53,34 @@ func (c *checkup) estimate() string {
 	return "normal"
 }
 
-// files: each thread that is looked at keeps up to four files of /proc open.
+// files: a thread keeps up to four files of /proc open.
 func (c *checkup) files() Finding {
 	var r unix.Rlimit
-	if !c.live {
-		return Finding{}
-	}
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &r); err != nil {
-		return finding("open files", Warn, err.Error(), "")
+		return finding(Warn, err.Error(), "")
 	}
-	detail := fmt.Sprintf("at most %d: enough for about %d threads at full speed", r.Max, r.Max/4)
+	detail := fmt.Sprintf("at most %d, enough for about %d threads", r.Max, r.Max/4)
 	if r.Max < 4096 {
-		return finding("open files", Warn, detail+"; files of further threads are reopened for every sample",
+		return finding(Warn, detail+"; files of further threads are reopened for every sample",
 			"ulimit -Hn 65536 (as root), or LimitNOFILE= of the systemd unit")
 	}
-	return finding("open files", OK, detail, "")
+	return finding(OK, detail, "")
 }
 
-// quota: a tracer that has used up its group's quota stands still, and whoever it has just stopped with it.
+// quota: a throttled tracer would leave a thread stopped.
 func (c *checkup) quota() Finding {
-	limits := quota.Root(c.Root).Limits()
+	limits := quota.Root(c.dir).Limits()
 	if len(limits) == 0 {
-		return finding("cpu quota", OK, "none", "")
+		return finding(OK, "none", "")
 	}
 	l := &limits[0]
 	detail := fmt.Sprintf("%.0f%% of a processor (%s)", 100*l.Share(), l.Dir)
 	if l.Share() >= enoughQuota {
-		return finding("cpu quota", OK, detail, "")
+		return finding(OK, detail, "")
 	}
-	return finding("cpu quota", Warn,
-		detail+": the rate is lowered to what half of it pays for, unless the priority is SCHED_FIFO",
+	return finding(Warn, detail+": the rate is lowered to what half of it pays for, unless the priority is SCHED_FIFO",
 		"give it more (cpu.max, cpu.cfs_quota_us; a container's CPU limit), or run prywalk outside of that group")
 }
 
-// enoughQuota is the share of a processor that is enough for some hundred threads at 99 ticks a second.
+// enoughQuota, in processors, suffices for some hundred threads at 99 Hz.
 const enoughQuota = 0.2

@@ -25,9 +25,8 @@ func onThread(f func() error) error {
 	return <-done
 }
 
-// seize asks for leave to trace the first thread of a process, and gives it back:
-// PTRACE_SEIZE stops nothing, and the kernel detaches when the tracing thread ends
-// (ptrace(2)).
+// seize seizes the first thread of a process and releases it: PTRACE_SEIZE stops nothing, and the kernel detaches when
+// the tracing thread ends (ptrace(2)).
 func seize(pid int) error {
 	return onThread(func() error { return unix.PtraceSeize(pid) })
 }

@@ -13,18 +13,16 @@ import (
 	"prywalk/internal/process"
 )
 
-// user says as whom prywalk runs.
 func (c *checkup) user() Finding {
 	n := strconv.Itoa(c.self.UID[1])
 	name := n
 	if u, err := user.LookupId(n); err == nil {
 		name = u.Username + " (" + n + ")"
 	}
-	return finding("user", OK, name, "")
+	return finding(OK, name, "")
 }
 
-// capabilities (capabilities(7)): CAP_SYS_PTRACE decides whose processes can be
-// looked at; the others have checks of their own.
+// capabilities(7): CAP_SYS_PTRACE decides which users' processes can be sampled; others have checks of their own.
 func (c *checkup) capabilities() Finding {
 	var have []string
 	for _, w := range process.Capabilities {
@@ -36,20 +34,18 @@ func (c *checkup) capabilities() Finding {
 	if len(have) == 0 {
 		detail = "has none"
 	}
-	switch {
-	case c.self.Has(unix.CAP_SYS_PTRACE) && (c.self.Has(unix.CAP_DAC_READ_SEARCH) || c.self.Has(unix.CAP_DAC_OVERRIDE)):
-		return finding("capabilities", OK, detail, "")
-	case c.self.Has(unix.CAP_SYS_PTRACE):
-		return c.granting(finding("capabilities", Warn,
-			detail+"; without dac_read_search the sleeping threads of other users' processes are not sampled", ""),
-			process.OtherUsers)
+	mayTrace := c.self.Has(unix.CAP_SYS_PTRACE)
+	if mayTrace && (c.self.Has(unix.CAP_DAC_READ_SEARCH) || c.self.Has(unix.CAP_DAC_OVERRIDE)) {
+		return finding(OK, detail, "")
 	}
-	return c.granting(finding("capabilities", Warn,
-		detail+"; without sys_ptrace and dac_read_search only processes of the same user can be sampled", ""),
-		process.OtherUsers)
+	lost := "; without sys_ptrace and dac_read_search only processes of the same user can be sampled"
+	if mayTrace {
+		lost = "; without dac_read_search the sleeping threads of other users' processes are not sampled"
+	}
+	return c.granting(finding(Warn, detail+lost, ""), process.OtherUsers)
 }
 
-// granting adds to a finding how prywalk gets some capabilities.
+// granting adds to a finding how prywalk gets capabilities.
 func (c *checkup) granting(f Finding, bits uint64) Finding {
 	switch {
 	case c.root():
@@ -69,16 +65,14 @@ func (c *checkup) granting(f Finding, bits uint64) Finding {
 	return f
 }
 
-// ask notes that a finding asks for some capabilities.
 func (c *checkup) ask(f *Finding, bits uint64) {
 	c.lacks |= bits
 	f.Command = askedFor
 }
 
-// askedFor stands for the command until all findings are known.
+// askedFor is a placeholder until all findings are known.
 const askedFor = "setcap"
 
-// nameCommands fills in the command that gives all capabilities that findings ask for.
 func (c *checkup) nameCommands() {
 	for i := range c.out {
 		if c.out[i].Command == askedFor {
@@ -87,51 +81,47 @@ func (c *checkup) nameCommands() {
 	}
 }
 
-// mapFiles: which capabilities follow /proc/PID/map_files (fs/proc/base.c,
-// proc_map_files_get_link).
+// mapFiles: fs/proc/base.c, proc_map_files_get_link.
 func (c *checkup) mapFiles() Finding {
 	if c.self.Has(unix.CAP_SYS_ADMIN) || c.self.Has(unix.CAP_CHECKPOINT_RESTORE) {
-		return finding("map_files", OK, "deleted and replaced files can be read", "")
+		return finding(OK, "deleted and replaced files can be read", "")
 	}
-	return c.granting(finding("map_files", Warn,
-		"libraries that were deleted or replaced are read from the target's memory: "+
-			"stacks are complete, names may be missing", ""), 1<<unix.CAP_CHECKPOINT_RESTORE)
+	return c.granting(finding(Warn, "libraries that were deleted or replaced are read from the target's memory: "+
+		"stacks are complete, names may be missing", ""), 1<<unix.CAP_CHECKPOINT_RESTORE)
 }
 
 // yama: Documentation/admin-guide/LSM/Yama.rst.
 func (c *checkup) yama() Finding {
 	scope, ok := process.YamaScope(c.proc())
 	if !ok {
-		return finding("yama", OK, "not enforced by this kernel", "")
+		return finding(OK, "not enforced by this kernel", "")
 	}
 	detail := fmt.Sprintf("kernel.yama.ptrace_scope is %d", scope)
 	switch {
 	case scope >= 3:
-		return finding("yama", Fail, detail+": tracing is disabled",
+		return finding(Fail, detail+": tracing is disabled",
 			"set it to 1 in /etc/sysctl.d and reboot; it cannot be lowered before")
 
 	case scope <= 0 || c.self.Has(unix.CAP_SYS_PTRACE):
-		return finding("yama", OK, detail, "")
+		return finding(OK, detail, "")
 	case scope == 1:
-		f := finding("yama", Warn, detail+": only programs that prywalk starts can be sampled",
+		f := finding(Warn, detail+": only programs that prywalk starts can be sampled",
 			"prywalk record -- COMMAND")
 		f.Command = c.command("sysctl kernel.yama.ptrace_scope=0")
 		return f
 
 	}
-	return c.granting(finding("yama", Fail, detail+": only CAP_SYS_PTRACE can trace", ""), process.OtherUsers)
+	return c.granting(finding(Fail, detail+": only CAP_SYS_PTRACE can trace", ""), process.OtherUsers)
 }
 
-// seccomp of prywalk itself.
 func (c *checkup) seccomp() Finding {
 	if c.self.Seccomp == 0 {
-		return finding("seccomp", OK, "no filter on prywalk", "")
+		return finding(OK, "no filter on prywalk", "")
 	}
-	return finding("seccomp", Warn, "prywalk has a seccomp filter, which may deny its system calls",
+	return finding(Warn, "prywalk has a seccomp filter, which may deny its system calls",
 		"if sampling fails: run prywalk outside the sandbox, or with --security-opt seccomp=unconfined")
 }
 
-// container looks for the traces that container engines leave.
 func (c *checkup) container() Finding {
 	kind := ""
 	for file, name := range map[string]string{".dockerenv": "Docker", "run/.containerenv": "Podman"} {
@@ -145,7 +135,7 @@ func (c *checkup) container() Finding {
 		}
 	}
 	if kind == "" {
-		return finding("container", OK, "none seen", "")
+		return finding(OK, "none seen", "")
 	}
-	return finding("container", OK, "in a container ("+kind+"): it sees the processes of its own pid namespace", "")
+	return finding(OK, "prywalk runs in a container ("+kind+") and sees the processes of its own pid namespace only", "")
 }

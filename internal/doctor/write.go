@@ -14,11 +14,10 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// Escape sequences for the words of the levels (ECMA-48, SGR).
+// Escape sequences for the levels (ECMA-48, SGR).
 var colours = [...]string{OK: "\x1b[32m", Info: "\x1b[2m", Warn: "\x1b[33m", Fail: "\x1b[31;1m"}
 
-// Write prints findings in aligned columns, a remedy below the finding that it
-// helps. colour is for terminals, and so is columns: to so many lines are made to fit, 0 is any number.
+// Write prints findings in aligned columns, remedies below. columns: of the terminal, 0 for unlimited.
 func Write(w io.Writer, fs []Finding, colour bool, columns int) error {
 	width := 0
 	for _, f := range fs {
@@ -36,28 +35,28 @@ func Write(w io.Writer, fs []Finding, colour bool, columns int) error {
 			printable.Fprintf(b, "      %-*s  → %s\n", width, "", wrapped(f.Remedy, indent+tabular.Width("→ "),
 				columns))
 		}
-		if f.Command != "" { // in one piece, to be pasted
+		if f.Command != "" { // not wrapped, to be pasted
 			printable.Fprintf(b, "      %-*s  → %s\n", width, "", f.Command)
 		}
 	}
 	return b.Flush()
 }
 
-// jsonFindings are what doctor found.
+// jsonFindings is the result of doctor.
 type jsonFindings struct {
 	schema.Head
-	// Worst is the worst level of all.
+	// Worst is the highest level of all findings.
 	Worst    string        `json:"worst"`
 	Findings []jsonFinding `json:"findings"`
 }
 
-// jsonFinding is one requirement, and whether it is met.
+// jsonFinding is the result of one check.
 type jsonFinding struct {
 	Name string `json:"name"`
 	// Level is ok, info, warn or fail.
 	Level  string `json:"level"`
 	Detail string `json:"detail"`
-	// Remedy is what helps, in words.
+	// Remedy is the next step, in words.
 	Remedy string `json:"remedy,omitempty"`
 	// Command is the remedy as a command line.
 	Command string `json:"command,omitempty"`
@@ -75,7 +74,6 @@ func WriteJSON(w io.Writer, fs []Finding) error {
 	return e.Encode(out)
 }
 
-// wrapped breaks a text that begins in a column between its words.
 func wrapped(s string, indent, columns int) printable.Raw {
 	s = printable.String(s)
 	if columns == 0 || indent > columns*2/3 {

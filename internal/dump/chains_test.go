@@ -16,12 +16,12 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// asleepIn starts a program that says "ready" and then sleeps in pause, and gives its process id when it sleeps.
+// asleepIn starts a program that prints "ready" and sleeps in pause; it gives its process id.
 func asleepIn(t *testing.T, exe string) int {
 	t.Helper()
 	cmd := exec.Command(exe)
 	testtargets.Ready(t, cmd)
-	for end := time.Now().Add(4 * time.Minute); pausing(lookAt(t,
+	for end := time.Now().Add(4 * time.Minute); pausing(examine(t,
 		cmd.Process.Pid)) == nil; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("no thread sleeps in pause")
@@ -30,7 +30,6 @@ func asleepIn(t *testing.T, exe string) int {
 	return cmd.Process.Pid
 }
 
-// pausing gives the thread that is in pause, nil if none is.
 func pausing(p *Process) *Thread {
 	for i := range p.Threads {
 		if fs := p.Threads[i].Frames; len(fs) > 0 && strings.Contains(fs[0].Function, "pause") {
@@ -40,17 +39,16 @@ func pausing(p *Process) *Thread {
 	return nil
 }
 
-// wantChain looks at a program's sleeping thread in three ways: as it sleeps, stopped, and in a core. Each must give a
-// complete stack of these functions.
+// wantChain dumps a program's thread asleep, stopped, and in a core.
 func wantChain(t *testing.T, exe, functions string) {
 	t.Helper()
 	want := regexp.MustCompile("^" + functions + "$")
 	pid := asleepIn(t, exe)
-	peeked := lookAt(t, pid)
-	freeze(t, pid)
-	stopped := lookAt(t, pid)
+	passive := examine(t, pid)
+	stopAll(t, pid)
+	stopped := examine(t, pid)
 	dead := Core(openCore(t, gcore(t, pid), core.Options{}), Options{MaxDepth: -1}, false)
-	for how, p := range map[string]*Process{"asleep": peeked, "stopped": stopped, "core": dead} {
+	for how, p := range map[string]*Process{"asleep": passive, "stopped": stopped, "core": dead} {
 		th := pausing(p)
 		if th == nil {
 			t.Errorf("%s: no thread in pause", how)
@@ -60,7 +58,7 @@ func wantChain(t *testing.T, exe, functions string) {
 	}
 }
 
-// In glibc, from the thread's first function or main to the root.
+// from the thread's first function or main to the root, in glibc
 const (
 	fromMain   = `main __libc_start_call_main \S+ _start`
 	fromThread = `start_thread clone3`
@@ -68,11 +66,11 @@ const (
 
 func TestStackThatGrowsInPartsIsWhole(t *testing.T) {
 	exe := compile(t, "splitstack.c", "-O1", "-g", "-fsplit-stack", "-pthread", "-fno-optimize-sibling-calls")
-	// Of the 61 calls one or two fit on each part of the stack.
+	// of 61 calls, one or two per part of the stack
 	wantChain(t, exe, `\S*pause\S* waits ((__morestack )?grows ){61}thread `+fromThread)
 	stripped := exe + "-stripped"
 	run(t, "strip", "-o", stripped, exe)
-	if th := pausing(lookAt(t, asleepIn(t, stripped))); !th.Complete || len(th.Frames) < 61 {
+	if th := pausing(examine(t, asleepIn(t, stripped))); !th.Complete || len(th.Frames) < 61 {
 		t.Errorf("stripped: %s after %s", th.StopReason, names(th))
 	}
 }
@@ -97,13 +95,12 @@ func TestCoroutinesWithAndWithoutAStackOfTheirOwn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			exe := compile(t, "coroutine.cc", append([]string{"-std=c++20", "-O1"}, flags...)...)
-			// The fiber's stack ends in its first function, which nothing called.
+			// nothing calls the fiber's first function
 			wantChain(t, exe, `\S*pause\S* waits\S* inner\S* outer\S* runs_coroutines\S* fiber_main begins`)
 		})
 	}
 }
 
-// buildCgo compiles testdata/cgo, the C in it with those flags.
 func buildCgo(t *testing.T, cflags string, args ...string) string {
 	t.Helper()
 	need(t, "gcc")
@@ -116,7 +113,7 @@ func buildCgo(t *testing.T, cflags string, args ...string) string {
 	return exe
 }
 
-// cgoChain is Go called by C called by Go, and C called by that; c is what stands for the name of a function of C.
+// cgoChain is C called by Go called by C called by Go; c gives a C function's name.
 func cgoChain(c func(string) string) string {
 	enters := func(f string) string {
 		return c(`\S*_Cfunc_`+f) + ` (racecall )?runtime.asmcgocall runtime.cgocall main._Cfunc_` + f
@@ -128,12 +125,12 @@ func cgoChain(c func(string) string) string {
 		c("c_first") + " " + enters("c_first") + ` main.goFirst main.main runtime.main runtime.goexit`
 }
 
-// withoutTables are flags with which gcc describes frames in .debug_frame only.
+// withoutTables makes gcc describe frames in .debug_frame only.
 const withoutTables = "-O2 -g -fomit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables"
 
 func TestCOfAGoProgramIsDescribedByDebugFrame(t *testing.T) {
 	itself := func(s string) string { return s }
-	// Exported functions keep their names; others are named by their bounds.
+	// exported functions keep their names
 	maybe := func(s string) string { return `(` + s + `|cgo\+0x[0-9a-f]+)?` }
 	built := map[string][]byte{}
 	for name, c := range map[string]struct {
@@ -166,7 +163,7 @@ func TestCOfAGoProgramIsDescribedByDebugFrame(t *testing.T) {
 				run(t, append(slices.Clone(c.then), exe)...)
 			}
 			wantChain(t, exe, cgoChain(c.name))
-			th := pausing(lookAt(t, asleepIn(t, exe)))
+			th := pausing(examine(t, asleepIn(t, exe)))
 			var methods []string
 			for _, f := range th.Frames[:5] {
 				methods = append(methods, f.Method)

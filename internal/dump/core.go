@@ -7,18 +7,16 @@ import (
 
 	"prywalk/internal/callstack"
 	"prywalk/internal/core"
-	"prywalk/internal/look"
 	"prywalk/internal/managed"
+	"prywalk/internal/observe"
 	"prywalk/internal/process"
 	"prywalk/internal/symbols"
 )
 
-// framesBesides is how many frames a thread of a core can have that take no room on
-// a stack: the innermost, and those of leaf functions that signals interrupted.
+// framesBesides bounds frames without stack: the innermost, and interrupted leaf functions.
 const framesBesides = 64
 
-// Core describes the stacks of a core's threads. sysroot says that the core's files
-// are below a directory of their own, with the perf maps of that machine.
+// Core describes the stacks of a core's threads. sysroot means that files and perf maps are below a separate directory.
 func Core(c *core.Core, o Options, sysroot bool) *Process {
 	names := symbols.NewCoreNamer(c.OpenFile, sysroot)
 	defer names.Close()
@@ -27,8 +25,7 @@ func Core(c *core.Core, o Options, sysroot bool) *Process {
 	p.memory = o.account(c.PID)
 	w := newWalk(c.PID, names, p.memory)
 	w.arch = c.Arch
-	// Threads have their stacks to themselves, so that all together have no more
-	// frames than the core has words; only a core that was made to can have more.
+	// at most one frame per word of the core
 	left := int(c.Size() / 8)
 	explain := explainerOfCore(c, names)
 	for i, th := range c.Threads() {
@@ -41,19 +38,27 @@ func Core(c *core.Core, o Options, sysroot bool) *Process {
 		p.Threads = append(p.Threads, t)
 	}
 	p.Goroutines, p.Parked = c.WaitingGoroutines()
+	if systems := c.Schedulers(); len(systems) > 0 && o.Goroutines {
+		w.MaxDepth = o.MaxDepth
+		r := goroutineReader{read: c.Read, space: c.Space(), walk: w, locks: o.goroutineLocks}
+		var err error
+		if p.GoroutineStacks, err = r.every(systems, p.Threads); err == nil { // else the line has the reason
+			p.Parked = ""
+		}
+		r.close()
+	}
 	p.program = programOf(c.Space(), c.Namers(), c.PID)
 	p.program.Ended = true
 	p.setTasks(callstack.Tasks(c.Namers(), callstack.Dead{}), o.MaxDepth)
 	for i := range p.Tasks {
-		p.Tasks[i].How = look.FromCore.String()
+		p.Tasks[i].How = observe.FromCore.String()
 	}
 	p.sort()
 	return p
 }
 
-// coreThread walks the stack of one thread, to at most limit frames.
 func coreThread(c *core.Core, th *core.Thread, w *walk, depth, limit int) Thread {
-	t := Thread{TID: th.TID, Name: th.Name, How: look.FromCore.String()}
+	t := Thread{TID: th.TID, Name: th.Name, How: observe.FromCore.String()}
 	if name, ok := callstack.ThreadName(c.Namers(), th.TID); ok {
 		t.Name = name
 	}

@@ -16,22 +16,20 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// sleeperCore builds testdata/sleeper.c, runs it and gives its core, which gcore has
-// written.
 func sleeperCore(t *testing.T, flags ...string) (exe, coreFile string) {
 	t.Helper()
 	exe = compile(t, "sleeper.c", append([]string{"-O1", "-g", "-fno-optimize-sibling-calls"}, flags...)...)
 	return exe, coreOf(t, exe)
 }
 
-// coreOf runs a program that prints when it is ready, and gives its core.
+// coreOf gives the core of a program that prints when it is ready.
 func coreOf(t *testing.T, exe string) string {
 	t.Helper()
 	cmd := exec.Command(exe)
 	testtargets.Ready(t, cmd)
 	defer testtargets.Kill(cmd)
 	testtargets.Asleep(t, cmd.Process.Pid) // in pause, and not on its way there
-	freeze(t, cmd.Process.Pid)
+	stopAll(t, cmd.Process.Pid)
 	return gcore(t, cmd.Process.Pid)
 }
 
@@ -50,7 +48,6 @@ func buildID(t *testing.T, file string) string {
 
 const chain = "inner middle outer main __libc_start_call_main"
 
-// complete dumps a core and wants its only stack to be whole.
 func complete(t *testing.T, coreFile, sysroot string) {
 	t.Helper()
 	c := openCore(t, coreFile, core.Options{Sysroot: sysroot})
@@ -60,7 +57,6 @@ func complete(t *testing.T, coreFile, sysroot string) {
 	}
 }
 
-// copyTo copies a file to its path below a directory.
 func copyTo(t *testing.T, root, path, from string) {
 	t.Helper()
 	b, err := os.ReadFile(from)
@@ -92,7 +88,7 @@ func TestProgramThatWasReplacedIsFoundOutByItsBuildID(t *testing.T) {
 	if names := names(th); strings.Contains(names, "inner") || strings.Contains(names, "decoy") {
 		t.Errorf("names of another file: %s", names)
 	}
-	// The first frame of the unknown code ends the walk: a scan would leave frames out.
+	// a scan would leave out frames
 	if got := pcs(th); len(got) != 2 || !slices.Equal(got, whole[:2]) || th.StopReason != "bad-memory" {
 		t.Errorf("%s: %#x, want the beginning of %#x", th.StopReason, got, whole)
 	}

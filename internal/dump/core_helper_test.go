@@ -20,7 +20,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// need gives the path of a tool that scripts/setup-tests.sh installs.
+// need gives the path of a tool from scripts/setup-tests.sh.
 func need(t *testing.T, tool string) string {
 	t.Helper()
 	file, err := exec.LookPath(tool)
@@ -30,7 +30,6 @@ func need(t *testing.T, tool string) string {
 	return file
 }
 
-// output runs a tool and gives what it prints to stdout.
 func output(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(need(t, name), args...)
@@ -44,7 +43,6 @@ func output(t *testing.T, name string, args ...string) string {
 	return string(out)
 }
 
-// compile builds a program of testdata.
 func compile(t *testing.T, source string, flags ...string) string {
 	t.Helper()
 	cc := "cc"
@@ -59,8 +57,7 @@ func compile(t *testing.T, source string, flags ...string) string {
 	return exe
 }
 
-// freeze stops all threads of a process by SIGSTOP.
-func freeze(t *testing.T, pid int) {
+func stopAll(t *testing.T, pid int) {
 	t.Helper()
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
@@ -85,7 +82,6 @@ func stopped(pid int) bool {
 	return len(dirs) > 0
 }
 
-// gcore writes a process's core.
 func gcore(t *testing.T, pid int) string {
 	t.Helper()
 	prefix := filepath.Join(t.TempDir(), "core")
@@ -93,7 +89,7 @@ func gcore(t *testing.T, pid int) string {
 	return fmt.Sprintf("%s.%d", prefix, pid)
 }
 
-// kernelCore runs a program that dies, and gives the core that the kernel wrote.
+// kernelCore gives the kernel's core of a program that dies.
 func kernelCore(t *testing.T, exe string, args ...string) string {
 	t.Helper()
 	pattern, _ := os.ReadFile("/proc/sys/kernel/core_pattern")
@@ -111,7 +107,6 @@ func kernelCore(t *testing.T, exe string, args ...string) string {
 	return cores[0]
 }
 
-// openCore opens a core.
 func openCore(t *testing.T, file string, o core.Options) *core.Core {
 	t.Helper()
 	f, err := os.Open(file)
@@ -137,13 +132,12 @@ func openCore(t *testing.T, file string, o core.Options) *core.Core {
 	return c
 }
 
-// dumpOf dumps a core whose files are all there.
 func dumpOf(t *testing.T, file string) *Process {
 	t.Helper()
 	return dumpNamed(t, file, false)
 }
 
-// dumpNamed is dumpOf; perfMaps says that this machine has the perf map of that process.
+// perfMaps: this machine has the process's perf map.
 func dumpNamed(t *testing.T, file string, perfMaps bool) *Process {
 	t.Helper()
 	c := openCore(t, file, core.Options{})
@@ -153,7 +147,7 @@ func dumpNamed(t *testing.T, file string, perfMaps bool) *Process {
 	return Core(c, Options{MaxDepth: -1}, perfMaps)
 }
 
-// pcs gives the program counters of a stack, without inlined calls and frames that have none, such as Python's.
+// pcs leaves out inlined calls and frames without a program counter.
 func pcs(th *Thread) []uint64 {
 	var out []uint64
 	for i := range th.Frames {
@@ -164,7 +158,6 @@ func pcs(th *Thread) []uint64 {
 	return out
 }
 
-// names gives the functions of a stack, inlined calls included.
 func names(th *Thread) string {
 	var out []string
 	for i := range th.Frames {
@@ -180,8 +173,7 @@ var (
 	euFrame   = regexp.MustCompile(`^#\d+ +(0x[0-9a-f]+)`)
 )
 
-// gdbStacks asks gdb for all stacks of a core. Inlined calls have the stack pointer of the frame that they are in.
-// Callers that gdb infers from tail calls, which are not on the stack any more, have that of the frame further out.
+// gdb's inlined and inferred tail calls have another frame's stack pointer.
 func gdbStacks(t *testing.T, exe, coreFile string) map[int][]uint64 {
 	t.Helper()
 	text := output(t, "gdb", "-nx", "-batch", "-ex", "set backtrace past-main on", "-ex", "set backtrace past-entry on",
@@ -205,7 +197,6 @@ func gdbStacks(t *testing.T, exe, coreFile string) map[int][]uint64 {
 	return out
 }
 
-// euStacks asks eu-stack for all stacks of a core.
 func euStacks(t *testing.T, exe, coreFile string) map[int][]uint64 {
 	t.Helper()
 	s := bufio.NewScanner(strings.NewReader(output(t, "eu-stack", "-n", "0", "--core="+coreFile, "--executable="+exe)))

@@ -14,7 +14,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// agree compares all stacks of a core with those of another tool.
 func agree(t *testing.T, tool string, p *Process, theirs map[int][]uint64) (same int) {
 	t.Helper()
 	for i := range p.Threads {
@@ -36,9 +35,9 @@ func TestCoreOfAStoppedProcessHasTheStacksOfTheLiveOne(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tt := testtargets.Run(t, name, testtargets.Options{})
 			all := tt.PIDs()
-			pid := all[len(all)-1] // a worker, where there are several processes
-			freeze(t, pid)
-			live := lookAt(t, pid)
+			pid := all[len(all)-1] // a worker, if there are several processes
+			stopAll(t, pid)
+			live := examine(t, pid)
 			core := gcore(t, pid)
 			dead := dumpNamed(t, core, name == "node" || name == "java")
 			sameStacks(t, live, dead)
@@ -58,22 +57,20 @@ func TestCoreOfAStoppedProcessHasTheStacksOfTheLiveOne(t *testing.T) {
 	}
 }
 
-// lookAt dumps a live process.
-func lookAt(t *testing.T, pid int) *Process {
+func examine(t *testing.T, pid int) *Process {
 	t.Helper()
 	p, err := code.Open(pid)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	live, err := Look(p, Options{MaxDepth: -1})
+	live, err := Sample(p, Options{MaxDepth: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return live
 }
 
-// sameStacks compares the dump of a live process with that of its core.
 func sameStacks(t *testing.T, live, dead *Process) {
 	t.Helper()
 	if live.PID != dead.PID || len(live.Threads) != len(dead.Threads) || len(dead.Threads) == 0 {
@@ -92,7 +89,6 @@ func sameStacks(t *testing.T, live, dead *Process) {
 	}
 }
 
-// sameFrame compares what frames say; each dump has places of its own.
 func sameFrame(a, b Frame) bool { return a.PC == b.PC && a.SP == b.SP && *a.Place == *b.Place }
 
 func exeOf(t *testing.T, pid int) string {
@@ -112,7 +108,7 @@ func TestKernelsCoreOfAnUncaughtException(t *testing.T) {
 		t.Fatalf("%d threads of %q", len(p.Threads), p.Name)
 	}
 	chain := regexp.MustCompile(`abort .* std::terminate __cxa_throw (thrower ){5,6}start start_thread clone3`)
-	// Numbers begin anew now and then: the one that was started later may have the lower one.
+	// thread ids may have wrapped around
 	died, other := p.Threads[2], p.Threads[1]
 	if died.Signal == "" {
 		died, other = other, died
@@ -142,7 +138,6 @@ func TestKernelsCoreFromASignalHandlerOnItsOwnStack(t *testing.T) {
 	}
 }
 
-// run runs a command that must not fail.
 func run(t *testing.T, args ...string) {
 	t.Helper()
 	if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {

@@ -11,7 +11,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// cycles gives the program whose threads wait for each other.
 func cycles(t *testing.T) string {
 	t.Helper()
 	exe, err := testtargets.Compile("cycles.c", "-O1")
@@ -21,7 +20,7 @@ func cycles(t *testing.T) string {
 	return exe
 }
 
-// deadlocksOf waits until the program's threads wait as it says, and gives the deadlocks then.
+// deadlocksOf waits for the threads' final state.
 func deadlocksOf(t *testing.T, waiters int, pids ...int) *Locks {
 	t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
@@ -36,8 +35,7 @@ func deadlocksOf(t *testing.T, waiters int, pids ...int) *Locks {
 	}
 }
 
-// TestDeadlocksAreCyclesThatStand: among many threads, by a join, by a rwlock and a mutex, also one with priority
-// inheritance, and of one thread with itself. A wait that ends by itself makes none.
+// A wait with a time limit makes no deadlock.
 func TestDeadlocksAreCyclesThatStand(t *testing.T) {
 	exe := cycles(t)
 	for _, c := range []struct {
@@ -72,7 +70,6 @@ func TestDeadlocksAreCyclesThatStand(t *testing.T) {
 	}
 }
 
-// TestLocksOfTwoProcesses: what they share has an owner in either; what a fork copied has none.
 func TestLocksOfTwoProcesses(t *testing.T) {
 	exe := cycles(t)
 	p := startProgram(t, exe, nil, "shared")

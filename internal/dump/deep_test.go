@@ -10,7 +10,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// wholeRecursion wants a thread of testdata/deep.c to have all of its 100,000 calls.
 func wholeRecursion(t *testing.T, p *Process) {
 	t.Helper()
 	for i := range p.Threads {
@@ -36,8 +35,8 @@ func TestRecursionOf100000CallsIsWhole(t *testing.T) {
 	exe := compile(t, "deep.c", "-O1", "-fno-optimize-sibling-calls", "-pthread")
 	cmd := exec.Command(exe)
 	testtargets.Ready(t, cmd)
-	wholeRecursion(t, lookAt(t, cmd.Process.Pid))
-	freeze(t, cmd.Process.Pid)
+	wholeRecursion(t, examine(t, cmd.Process.Pid))
+	stopAll(t, cmd.Process.Pid)
 	dead := openCore(t, gcore(t, cmd.Process.Pid), core.Options{})
 	wholeRecursion(t, Core(dead, Options{MaxDepth: -1}, false))
 }

@@ -7,14 +7,13 @@ import (
 
 	"prywalk/internal/callstack"
 	"prywalk/internal/code"
-	"prywalk/internal/look"
 	"prywalk/internal/managed"
 	"prywalk/internal/namehints"
+	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 )
 
-// describe walks a shot and names its frames.
-func describe(t *code.Process, w *walk, tid int, s *look.Shot) Thread {
+func describe(t *code.Process, w *walk, tid int, s *observe.RawSample) Thread {
 	th := Thread{TID: tid, Name: threadName(t, tid), State: s.State.Letter(), Wait: s.Wait(), How: s.How.String(),
 		RunCount: s.Sched.Runs}
 	if end := t.StackEnd(s.Mem.Stack.Addr); end != 0 {
@@ -22,7 +21,7 @@ func describe(t *code.Process, w *walk, tid int, s *look.Shot) Thread {
 	}
 	w.arch = s.Regs.Arch
 	th.Frames = w.run(t.Space(), t.Namers(), &managed.Sample{
-		TID: innerTID(t, tid), Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == look.ByPeek,
+		TID: innerTID(t, tid), Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == observe.ByPassiveRead,
 		Live: &callstack.Live{Mem: t.Read, PID: t.PID, TID: tid, Runs: s.Sched.Runs},
 	})
 	th.holds = callstack.Holds(t.Namers())
@@ -33,7 +32,7 @@ func describe(t *code.Process, w *walk, tid int, s *look.Shot) Thread {
 	return th
 }
 
-// threadName gives the name that the program has for a thread, where a run-time system knows it, else the kernel's.
+// threadName prefers a run-time system's name to the kernel's.
 func threadName(t *code.Process, tid int) string {
 	if name, ok := givenName(t, tid); ok {
 		return name
@@ -41,7 +40,6 @@ func threadName(t *code.Process, tid int) string {
 	return t.ThreadName(tid)
 }
 
-// givenName asks the run-time systems for the name of a thread.
 func givenName(t *code.Process, tid int) (string, bool) {
 	namers := t.Namers()
 	if len(namers) == 0 {
@@ -50,14 +48,12 @@ func givenName(t *code.Process, tid int) (string, bool) {
 	return callstack.ThreadName(namers, innerTID(t, tid))
 }
 
-// Names that cannot be told now are asked for again, so often and after so long: most collections of garbage are over
-// by then.
+// Retries of unreadable names, mostly during garbage collection.
 const (
 	namesAgain = 25
 	namesWait  = 4 * time.Millisecond
 )
 
-// rename asks again for the names that could not be told.
 func (l *list) rename(t *code.Process) {
 	for n := 0; n < namesAgain && callstack.Postponed(t.Namers()); n++ {
 		time.Sleep(namesWait)
@@ -75,7 +71,7 @@ func (l *list) rename(t *code.Process) {
 	}
 }
 
-// innerTID gives a thread's number as run-time systems know it: in its own pid namespace.
+// innerTID gives a thread's number in its own pid namespace.
 func innerTID(t *code.Process, tid int) int {
 	if len(t.Namers()) > 0 {
 		if inner := procmem.InnerID(tid); inner != 0 {

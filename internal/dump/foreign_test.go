@@ -15,7 +15,7 @@ import (
 	"prywalk/internal/waits"
 )
 
-// locksAnywhere are the rows of basic.c by any C library; HEIR took what a thread that has ended held.
+// locksAnywhere are the rows of basic.c; HEIR took the lock of an ended thread.
 const locksAnywhere = `
 	recursive = mutex: mutex mu_recursive (recursive)HELD
 	errorcheck = mutex: mutex mu_errorcheck (error-checking)HELD
@@ -26,8 +26,7 @@ const locksAnywhere = `
 	dead = mutex: mutex mu_dead (normal robust), held by thread HEIR heir
 `
 
-// TestLocksOfOtherCLibraries: musl's, whose normal mutexes and rwlocks store no owner, as a library of its own and
-// within the program; and the same program with glibc.
+// Normal mutexes and rwlocks of musl store no owner.
 func TestLocksOfOtherCLibraries(t *testing.T) {
 	const muslRows = locksAnywhere + `
 	normal = mutex: mutex mu_normal (normal), musl stores no owner of a normal mutex
@@ -52,11 +51,11 @@ func TestLocksOfOtherCLibraries(t *testing.T) {
 			exe := build(t, slices.Concat(c.args, []string{"-g", "-O1", "-pthread", "-o", "OUT", "testdata/basic.c"})...)
 			p := startProgram(t, exe, nil)
 			rows := rowsOf(p.numbers[0], strings.ReplaceAll(c.rows, "HEIR", strconv.Itoa(p.numbers[1])))
-			check(t, liveLook(t, p.pid), rows)
+			check(t, liveSample(t, p.pid), rows)
 			if c.name == "glibc" {
 				return
 			}
-			for _, th := range liveLook(t, p.pid)().Threads { // each waits at a word of its own stack
+			for _, th := range liveSample(t, p.pid)().Threads { // each waits at a word of its own stack
 				if w := th.WaitsFor; th.Name == "cond" && (w == nil || w.Kind != waits.Condition || w.Owner != 0) {
 					t.Errorf("condition: %v", w)
 				}
@@ -65,7 +64,7 @@ func TestLocksOfOtherCLibraries(t *testing.T) {
 	}
 }
 
-// build compiles a program by a command; OUT stands for the file that it makes.
+// build runs a compiler; OUT stands for the output file.
 func build(t *testing.T, args ...string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "prog")
@@ -78,20 +77,19 @@ func build(t *testing.T, args ...string) string {
 	return out
 }
 
-// wait is what the threads of a name wait for: all of them are to be alike.
+// wait is the common wait of the threads of a name.
 type wait struct {
 	kind waits.Kind
 	why  string
-	// many: at how many addresses the threads wait.
+	// many is the number of distinct addresses.
 	many int
 }
 
-// checkForeign waits until the threads of each name wait for what they are to wait for, and nobody is called an owner.
 func checkForeign(t *testing.T, pid int, want map[string]wait) {
 	t.Helper()
-	look := liveLook(t, pid)
+	smp := liveSample(t, pid)
 	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
-		wrong := foreign(look(), want)
+		wrong := foreign(smp(), want)
 		if len(wrong) == 0 {
 			return
 		}
@@ -101,7 +99,6 @@ func checkForeign(t *testing.T, pid int, want map[string]wait) {
 	}
 }
 
-// foreign lists what is not as it is to be.
 func foreign(p *Process, want map[string]wait) (wrong []string) {
 	at := map[string]map[waits.Address]bool{}
 	for i := range p.Threads {
@@ -132,7 +129,7 @@ func foreign(p *Process, want map[string]wait) (wrong []string) {
 	return wrong
 }
 
-// TestLocksOfRust: they store no owner; who waits for one stands together.
+// Rust's locks store no owner.
 func TestLocksOfRust(t *testing.T) {
 	p := startProgram(t, build(t, "rustc", "--edition", "2021", "-O", "-g", "-o", "OUT", "testdata/locks.rs"), nil)
 	const why = "Rust stores no owner of it"
@@ -152,10 +149,9 @@ func TestLocksOfRust(t *testing.T) {
 	}
 }
 
-// apart is what is said of locks at which each waiter sleeps at a word of its own.
 const apart = ", and each waiter sleeps at a word of its own"
 
-// TestLocksOfParkingLot: built from the sources that Debian has.
+// built from Debian's sources
 func TestLocksOfParkingLot(t *testing.T) {
 	const why = "parking_lot stores no owner of it" + apart
 	p := startProgram(t, parkingLot(t), nil)
@@ -165,7 +161,6 @@ func TestLocksOfParkingLot(t *testing.T) {
 	})
 }
 
-// parkingLot compiles parkinglot.rs, after the crates that it is made of.
 func parkingLot(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -182,7 +177,7 @@ func parkingLot(t *testing.T) string {
 		args := []string{"--edition", "2018", "-O", "--cap-lints", "allow", "--crate-type", "rlib", "--crate-name", crate,
 			"-L", dir, "--out-dir", dir}
 		switch crate {
-		case "libc": // what its build script would find
+		case "libc": // replaces its build script
 			args = append(args, "--cfg", `feature="std"`)
 			for _, has := range []string{"align", "core_cvoid", "packedN", "priv_mod_use", "union", "const_size_of", "int128",
 				"cfg_target_vendor",
@@ -206,7 +201,7 @@ func parkingLot(t *testing.T) string {
 		"-o", "OUT", "testdata/parkinglot.rs")
 }
 
-// TestLocksOfAbseil: those of its condition variables are known for no more than a wait.
+// Abseil's condition variables are known as a wait only.
 func TestLocksOfAbseil(t *testing.T) {
 	p := startProgram(t, build(t, "c++", "-std=c++17", "-g", "-O1", "-pthread", "-o", "OUT", "testdata/absl.cc",
 		"-labsl_synchronization"), nil)
@@ -217,14 +212,14 @@ func TestLocksOfAbseil(t *testing.T) {
 	})
 }
 
-// TestLocksOfGo: threads park, goroutines wait. Those that goroutines have for themselves are not idle.
+// Threads that goroutines have for themselves are not idle.
 func TestLocksOfGo(t *testing.T) {
 	p := startProgram(t, build(t, "go", "build", "-o", "OUT", "./testdata/golocks"), nil)
-	look := liveLook(t, p.pid)
+	smp := liveSample(t, p.pid)
 	parked := 0
 	for end := time.Now().Add(patience); parked != 3 && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		parked = 0
-		for _, th := range look().Threads {
+		for _, th := range smp().Threads {
 			w := th.WaitsFor
 			if w == nil || !slices.ContainsFunc(th.Frames, func(f Frame) bool { return f.Function == "runtime.stoplockedm" }) {
 				continue

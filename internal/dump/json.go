@@ -11,18 +11,30 @@ import (
 	"prywalk/internal/printable"
 )
 
-// JSON writes a process as one line of JSON, thread by thread and frame by frame: the text of a million frames is far
-// larger than they are in memory.
+// JSON writes a process as one line of JSON, frame by frame to bound memory.
 func JSON(w io.Writer, p *Process) error {
 	out := &jsonWriter{to: bufio.NewWriter(w)}
 	head := *p
-	head.Threads = nil
+	head.Threads, head.GoroutineStacks = nil, nil
 	after := out.before(&head, "threads")
 	for i := range p.Threads {
 		out.comma(i)
 		out.thread(&p.Threads[i])
 	}
+	if len(p.GoroutineStacks) > 0 {
+		after = bytes.TrimSuffix(after, []byte("}"))
+	}
 	out.bytes(after)
+	for i := range p.GoroutineStacks {
+		if i == 0 {
+			out.bytes([]byte(`,"goroutines":[`))
+		}
+		out.comma(i)
+		out.bytes(out.encode(&p.GoroutineStacks[i]))
+		if i == len(p.GoroutineStacks)-1 {
+			out.bytes([]byte("]}"))
+		}
+	}
 	out.bytes([]byte("\n"))
 	if out.err != nil {
 		return out.err
@@ -30,13 +42,11 @@ func JSON(w io.Writer, p *Process) error {
 	return out.to.Flush()
 }
 
-// jsonWriter writes JSON in parts.
 type jsonWriter struct {
 	to  *bufio.Writer
 	err error
 }
 
-// thread writes a thread.
 func (j *jsonWriter) thread(t *Thread) {
 	head := *t
 	head.Frames = nil
@@ -48,23 +58,21 @@ func (j *jsonWriter) thread(t *Thread) {
 	j.bytes(after)
 }
 
-// before writes an object up to the entries of a field, a list that it does not have, and gives what follows them.
+// before writes an object up to an empty list field and gives the rest.
 func (j *jsonWriter) before(object any, list string) (after []byte) {
 	text := j.encode(object)
-	head, tail, _ := bytes.Cut(text, []byte(`"`+list+`":null`)) // no string has quotes that are not escaped
+	head, tail, _ := bytes.Cut(text, []byte(`"`+list+`":null`)) // quotes in strings are escaped
 	j.bytes(head)
 	j.bytes([]byte(`"` + list + `":[`))
 	return append([]byte("]"), tail...)
 }
 
-// comma writes what stands before the entry i of a list.
 func (j *jsonWriter) comma(i int) {
 	if i > 0 {
 		j.bytes([]byte(","))
 	}
 }
 
-// encode gives a value's text.
 func (j *jsonWriter) encode(v any) []byte {
 	text, err := json.Marshal(v)
 	if j.err == nil {
@@ -73,7 +81,6 @@ func (j *jsonWriter) encode(v any) []byte {
 	return printable.JSON(text)
 }
 
-// bytes writes what is JSON already.
 func (j *jsonWriter) bytes(b []byte) {
 	if j.err == nil {
 		_, j.err = j.to.Write(b)

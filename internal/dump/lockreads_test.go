@@ -6,16 +6,15 @@ import (
 	"testing"
 
 	"prywalk/internal/code"
-	"prywalk/internal/look"
+	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/ptrace"
 )
 
-// TestALockCostsOneReadANewSleep: none for a condition, for other calls, and while it sleeps on. Static variables lie
-// in a file's mapping: in the first sleep on such a page the kernel is asked, too, whether it is the process's own.
+// For the first sleep on a static variable's page, the kernel says whether the page is private.
 func TestALockCostsOneReadANewSleep(t *testing.T) {
 	p := startProgram(t, compile(t, "locks.c", "-g", "-O1", "-pthread"), nil)
-	check(t, liveLook(t, p.pid), rowsOf(p.numbers[0], locksInC))
+	check(t, liveSample(t, p.pid), rowsOf(p.numbers[0], locksInC))
 	c, err := code.Open(p.pid)
 	if err != nil {
 		t.Fatal(err)
@@ -23,27 +22,27 @@ func TestALockCostsOneReadANewSleep(t *testing.T) {
 	defer c.Close()
 	type cost struct{ calls, bytes uint64 }
 	costs, again := map[string]cost{}, map[string]cost{}
-	threads := liveLook(t, p.pid)().Threads
-	for i := range 2 * len(threads) { // the first time to learn of the pages
+	threads := liveSample(t, p.pid)().Threads
+	for i := range 2 * len(threads) { // the first pass learns the pages
 		th := &threads[i%len(threads)]
-		look.OnThread(func() {
+		observe.OnThread(func() {
 			ctl := ptrace.NewController(ptrace.Options{})
 			defer ctl.Close()
-			l := look.New(ctl, look.NewPool(8), look.OnlyPeek)
-			lt := look.NewThread(c.PID, th.TID, procmem.NewBudget(64))
+			l := observe.New(ctl, observe.NewPool(8), observe.OnlyPassive)
+			lt := observe.NewThread(c.PID, th.TID, procmem.NewBudget(64))
 			defer lt.Close()
 			lt.Memory = c.Memory()
-			measure := func() (cost, look.Outcome, error) {
+			measure := func() (cost, observe.Outcome, error) {
 				calls, bytes := procmem.Calls(), procmem.Copied()
 				outcome, _, err := l.Begin(lt)
 				return cost{uint64(procmem.Calls() - calls), uint64(procmem.Copied() - bytes)}, outcome, err
 			}
 			first, outcome, err := measure()
-			if err != nil || outcome != look.Done {
+			if err != nil || outcome != observe.Done {
 				t.Errorf("%s: outcome %d, %v", th.Name, outcome, err)
 			}
 			costs[th.Name] = first
-			if again[th.Name], outcome, err = measure(); err != nil || outcome != look.Reused {
+			if again[th.Name], outcome, err = measure(); err != nil || outcome != observe.Reused {
 				t.Errorf("%s, again: outcome %d, %v", th.Name, outcome, err)
 			}
 		})

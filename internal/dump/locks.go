@@ -10,7 +10,7 @@ import (
 
 	"prywalk/internal/code"
 	"prywalk/internal/core"
-	"prywalk/internal/look"
+	"prywalk/internal/observe"
 	"prywalk/internal/sample"
 	"prywalk/internal/symbols"
 	"prywalk/internal/waits"
@@ -18,32 +18,30 @@ import (
 
 // # Locks
 //
-// All threads are looked at first, each for itself. Then, for each lock with an owner, the owner is looked at
-// again, and the lock's memory is copied in the same look. That is done while the owner is stopped, or between two
-// equal readings of its count. So the stack that is shown is of a moment at which that thread held the lock. Who
-// has passed it on by then is followed, some times.
+// All threads are sampled. Then each lock's owner is sampled again together with the lock's memory, while stopped or
+// between two equal readings of its run count, so that it held the lock at the displayed stack. A changed owner is
+// followed, a bounded number of times.
 //
-// A cycle of threads that wait for each other is called a deadlock only if two further looks find the same. Every
-// member is asleep in the same call, with the same owner in the lock. Each also has to have a count of arrivals on a
-// processor that has not moved in between.
+// A cycle of threads is a deadlock only if two further samples agree: every member sleeps in the same call, with the
+// same owner in the lock and an unchanged run count.
 
-// Lock is something that threads wait for, and who holds it.
+// Lock is what threads wait for, and its owner.
 type Lock struct {
 	waits.For
-	// PID is the process whose address it has.
+	// PID is the process of its address.
 	PID int `json:"pid"`
 	// Waiters are the threads that wait for it.
 	Waiters []int `json:"waiters"`
-	// OwnerThread is the owner's stack at a moment at which it held the lock; nil if it was not met so.
+	// OwnerThread is the owner's stack while it held the lock; nil if it was not sampled then.
 	OwnerThread *Thread `json:"owner_thread,omitempty"`
-	// Likely are the threads whose stacks show that they are inside of the lock's block, where it stores no owner.
+	// Likely are the threads whose stacks show them within the lock's block, if the lock stores no owner.
 	Likely []LikelyOwner `json:"likely_owners,omitempty"`
 }
 
 // Locks are the locks that threads of some processes wait for.
 type Locks struct {
 	Origin
-	// Verdict says what is known of deadlocks.
+	// Verdict is what is known of deadlocks.
 	Verdict Verdict `json:"verdict"`
 	Locks   []Lock  `json:"locks"`
 	// Deadlocks are the cycles: each thread waits for the next one, and the last for the first.
@@ -52,36 +50,41 @@ type Locks struct {
 	Possible [][]int `json:"possible_deadlocks"`
 	// Starved are the pools that are possibly starved.
 	Starved []Starved `json:"starved_pools"`
-	// OwnerUnknown are the threads that wait, and are not idle, for something whose owner is not known.
+	// OwnerUnknown are the threads that wait, and are not idle, for something without a known owner.
 	OwnerUnknown []int `json:"owner_unknown"`
-	// Go are the processes of Go: their goroutines wait for locks without a thread, and are not looked at.
+	// GoroutineLocks are what goroutines wait for, PossibleGoroutines the cycles of goroutines that wait for each other
+	// through likely owners.
+	GoroutineLocks     []GoroutineLock  `json:"goroutine_locks,omitempty"`
+	PossibleGoroutines []GoroutineCycle `json:"possible_goroutine_deadlocks,omitempty"`
+	// Go are the processes of Go. No owner of what goroutines wait for is proven.
 	Go []int `json:"go_processes,omitempty"`
-	// Watched is how long the members of the deadlocks were seen not to run; 0 for a core, which is one moment.
+	// Watched is for how long the members of the deadlocks did not run; 0 for a core.
 	Watched time.Duration `json:"-"`
 
 	Processes []*Process `json:"-"`
 }
 
-// LookAtLocks looks at all threads of some processes, and finds out about the locks that they wait for. What could not
-// be looked at is missing; the first error of a look is given besides. After [ErrHung] nobody is looked at any more.
-func LookAtLocks(targets []*code.Process, o Options) (_ *Locks, err error) {
+// ExamineLocks samples all threads of some processes and examines their locks. Failed ones are missing; the first error
+// is returned too. After [ErrHung] sampling ends.
+func ExamineLocks(targets []*code.Process, o Options) (_ *Locks, err error) {
 	out := newLocks()
 	out.Origin = o.origin()
+	o.goroutineLocks = true
 	if o.Names == nil {
 		o.Names = symbols.NewNamer()
 		defer func() {
-			if !errors.Is(err, ErrHung) { // else they may still be in use
+			if !errors.Is(err, ErrHung) { // else still in use
 				_ = o.Names.Close()
 			}
 		}()
 	}
-	l := &lockLook{out: out, o: o, names: o.Names, process: map[int]*locked{}, at: map[int]*locked{}}
+	l := &lockExam{out: out, o: o, names: o.Names, process: map[int]*locked{}, at: map[int]*locked{}}
 	for _, t := range targets {
 		o.Others = append(o.Others, t.PID)
 	}
 	var first error
 	for _, t := range targets {
-		p, err := Look(t, o)
+		p, err := Sample(t, o)
 		first = cmp.Or(first, err)
 		if errors.Is(err, ErrHung) {
 			if p != nil {
@@ -101,12 +104,14 @@ func LookAtLocks(targets []*code.Process, o Options) (_ *Locks, err error) {
 		}
 	}
 	l.o = o
-	hung := look.Watched(func() {
+	hung := observe.Watched(func() {
 		out.collect()
 		l.owners()
 		l.deadlocks()
 		out.likelyOwners()
 		l.possible()
+		out.goroutineLocks()
+		l.possibleGoroutines()
 		out.judge()
 	})
 	if hung != nil {
@@ -115,10 +120,11 @@ func LookAtLocks(targets []*code.Process, o Options) (_ *Locks, err error) {
 	return out, first
 }
 
-// LocksOfCore finds out about the locks of a core, which is of one moment.
+// LocksOfCore examines the locks of a core.
 func LocksOfCore(c *core.Core, o Options, sysroot bool) *Locks {
 	out := newLocks()
 	out.Prywalk = o.Prywalk
+	o.goroutineLocks = true
 	out.Processes = []*Process{Core(c, o, sysroot)}
 	out.collect()
 	p := out.Processes[0]
@@ -129,6 +135,8 @@ func LocksOfCore(c *core.Core, o Options, sysroot bool) *Locks {
 	out.Deadlocks = append(out.Deadlocks, waits.Cycles(out.graph())...)
 	out.likelyOwners()
 	out.Possible = append(out.Possible, out.possible()...)
+	out.goroutineLocks()
+	out.PossibleGoroutines = out.goroutineCycles()
 	out.judge()
 	return out
 }
@@ -140,7 +148,6 @@ func newLocks() *Locks {
 	}
 }
 
-// thread gives a thread by its number; nil if it is not there.
 func (p *Process) thread(tid int) *Thread {
 	for i := range p.Threads {
 		if p.Threads[i].TID == tid {
@@ -150,16 +157,15 @@ func (p *Process) thread(tid int) *Thread {
 	return nil
 }
 
-// lockKey tells locks apart: those of one process by their addresses, those that processes share by where they lie in
-// what is mapped.
+// lockKey is an address in a process or, if shared, in the mapped object.
 type lockKey struct {
 	pid     int
 	kind    waits.Kind
 	address waits.Address
-	owner   int // of a join
+	owner   int
 }
 
-// collect gathers the locks of all sleepers: those with the most waiters first.
+// collect sorts the locks by descending number of waiters.
 func (l *Locks) collect() {
 	at := map[lockKey]int{}
 	for _, p := range l.Processes {
@@ -179,7 +185,7 @@ func (l *Locks) collect() {
 			}
 			m := &l.Locks[n]
 			m.Waiters = append(m.Waiters, t.TID)
-			if m.Idle != w.Idle { // who is blocked there is what matters
+			if m.Idle != w.Idle {
 				m.Idle = ""
 			}
 			if m.Owner == 0 && w.Owner != 0 {
@@ -193,7 +199,7 @@ func (l *Locks) collect() {
 	})
 }
 
-// graph tells for each thread which one it waits for, without end.
+// graph maps threads to those that they wait for without a time limit.
 func (l *Locks) graph() map[int]int {
 	g := map[int]int{}
 	for _, p := range l.Processes {
@@ -206,15 +212,14 @@ func (l *Locks) graph() map[int]int {
 	return g
 }
 
-// locked is one process whose locks are looked at.
 type locked struct {
 	target  *code.Process
 	process *Process
 	explain *explainer
 }
 
-// lockLook finds out about locks of live processes.
-type lockLook struct {
+// lockExam examines the locks of live processes.
+type lockExam struct {
 	out     *Locks
 	o       Options
 	names   *symbols.Namer
@@ -222,24 +227,22 @@ type lockLook struct {
 	at      map[int]*locked // by thread
 }
 
-// followed is how often the owner of a lock that is passed on is followed.
 const followed = 6
 
-// owners looks at the owner of each lock at a moment at which it has it.
-func (l *lockLook) owners() {
+func (l *lockExam) owners() {
 	for i := range l.out.Locks {
 		lock := &l.out.Locks[i]
 		if lock.Owner == 0 || l.at[lock.Waiters[0]] == nil {
 			continue
 		}
-		if lock.Kind == waits.Join { // a thread that has not ended is what it waits for at any moment
-			_, lock.OwnerThread = l.lookAt(lock, lock.Owner)
+		if lock.Kind == waits.Join { // any moment serves: the thread has not ended
+			_, lock.OwnerThread = l.examine(lock, lock.Owner)
 			continue
 		}
 		owner := lock.Owner
 		lock.Owner, lock.Why = 0, passing
 		for range followed {
-			holder, th := l.lookAt(lock, owner)
+			holder, th := l.examine(lock, owner)
 			if holder == owner {
 				lock.Owner, lock.OwnerThread, lock.Why = owner, th, ""
 				break
@@ -254,11 +257,9 @@ func (l *lockLook) owners() {
 	}
 }
 
-// passing says that a lock was held by another thread at each look.
 const passing = "owner changed at each sample"
 
-// sleeper gives a waiter of a lock, and its process.
-func (l *lockLook) sleeper(lock *Lock) (*waits.Sleeper, *locked) {
+func (l *lockExam) sleeper(lock *Lock) (*waits.Sleeper, *locked) {
 	k := l.at[lock.Waiters[0]]
 	if sl := k.process.slept[lock.Waiters[0]]; sl != nil {
 		return sl, k
@@ -266,8 +267,7 @@ func (l *lockLook) sleeper(lock *Lock) (*waits.Sleeper, *locked) {
 	return nil, k
 }
 
-// holder reads who holds a lock now; 0 if that is not known.
-func (l *lockLook) holder(lock *Lock) int {
+func (l *lockExam) holder(lock *Lock) int {
 	sl, k := l.sleeper(lock)
 	if sl == nil {
 		return 0
@@ -278,8 +278,7 @@ func (l *lockLook) holder(lock *Lock) int {
 	return l.judge(sl, k, waits.Copy{Addr: at, Bytes: b[:n]})
 }
 
-// judge tells who holds the lock that a sleeper waits for, by another copy of its memory.
-func (l *lockLook) judge(sl *waits.Sleeper, k *locked, near waits.Copy) int {
+func (l *lockExam) judge(sl *waits.Sleeper, k *locked, near waits.Copy) int {
 	again := *sl
 	again.Near = near
 	w := waits.Of(&again)
@@ -287,18 +286,17 @@ func (l *lockLook) judge(sl *waits.Sleeper, k *locked, near waits.Copy) int {
 	return w.Owner
 }
 
-// lookAt looks at a thread, and at the same time at a lock: it gives who holds it then, and the thread's stack.
-func (l *lockLook) lookAt(lock *Lock, tid int) (holder int, d *Thread) {
+func (l *lockExam) examine(lock *Lock, tid int) (holder int, d *Thread) {
 	sl, k := l.sleeper(lock)
 	of := l.at[tid]
 	if sl == nil || of == nil {
 		return 0, nil
 	}
-	extra := &beside{inner: look.TaskStacks(of.target)}
-	if of == k { // else the lock has another address there
-		extra.addr = sl.Near.Addr
+	extra := besides(observe.TaskStacks(of.target))
+	if of == k { // the same address
+		extra.Addr = sl.Near.Addr
 	}
-	s := l.shot(of, tid, extra, look.AlwaysPeek)
+	s := l.raw(of, tid, extra, observe.AlwaysPassive)
 	if s == nil {
 		return 0, nil
 	}
@@ -306,7 +304,7 @@ func (l *lockLook) lookAt(lock *Lock, tid int) (holder int, d *Thread) {
 	w.MaxDepth = l.o.MaxDepth
 	t := describe(of.target, w, tid, s)
 	of.explain.explain(&t, s)
-	if of != k { // both are asked one after the other
+	if of != k {
 		return l.holder(lock), &t
 	}
 	near := extra.copyIn(s)
@@ -316,27 +314,26 @@ func (l *lockLook) lookAt(lock *Lock, tid int) (holder int, d *Thread) {
 	return l.judge(sl, k, near), &t
 }
 
-// shot looks at one thread; nil if that fails.
-func (l *lockLook) shot(of *locked, tid int, extra *beside, rung look.Rung) *look.Shot {
-	th := look.NewThread(of.target.PID, tid, nil)
+func (l *lockExam) raw(of *locked, tid int, extra *beside, rung observe.Rung) *observe.RawSample {
+	th := observe.NewThread(of.target.PID, tid, nil)
 	defer th.Close()
 	th.Walks().CopyUpTo(firstCopy)
 	th.Memory = of.target.Memory()
 	if extra != nil {
 		th.Extra = extra
 	}
-	got := &shots{threads: []*look.Thread{th}, taken: map[*look.Thread]*look.Shot{}, failed: map[string]int64{}}
+	got := &raws{threads: []*observe.Thread{th}, taken: map[*observe.Thread]*observe.RawSample{},
+		failed: map[string]int64{}}
 	if got.takeEach(l.o, rung) != nil {
 		return nil
 	}
 	return got.soFar().taken[th]
 }
 
-// watchFor is the time between the two looks at the members of a cycle.
 const watchFor = 100 * time.Millisecond
 
-// deadlocks finds the cycles, and keeps those whose members do not move.
-func (l *lockLook) deadlocks() {
+// deadlocks keeps cycles whose members do not move.
+func (l *lockExam) deadlocks() {
 	cycles := waits.Cycles(l.out.graph())
 	if len(cycles) == 0 {
 		return
@@ -354,20 +351,19 @@ func (l *lockLook) deadlocks() {
 	slices.SortFunc(l.out.Deadlocks, func(a, b []int) int { return a[0] - b[0] })
 }
 
-// watches is how often a cycle is watched whose members may wake up and sleep on. In JDK 8 to 23 one waiter of each
-// monitor does so after 1, 8, 64, 512 ms, and then once a second (runtime/objectMonitor.cpp, EnterI).
+// watches bounds checks of cycles whose members wake up and sleep again: in JDK 8 to 23 one waiter of each monitor
+// after 1, 8, 64, 512 ms, then every second (runtime/objectMonitor.cpp, EnterI).
 const watches = 20
 
-// wakes reports whether a member of a cycle may wake up, and sleep on for the same lock.
-func (l *lockLook) wakes(cycle []int) bool {
+func (l *lockExam) wakes(cycle []int) bool {
 	return slices.ContainsFunc(cycle, func(tid int) bool {
 		t, _ := l.out.find(tid)
 		return t != nil && t.WaitsFor != nil && t.WaitsFor.IsManaged()
 	})
 }
 
-// watch looks at the members of cycles twice, and gives those cycles of which none has moved, and the others.
-func (l *lockLook) watch(cycles [][]int) (still, moved [][]int) {
+// watch samples cycles twice and separates those without movement.
+func (l *lockExam) watch(cycles [][]int) (still, moved [][]int) {
 	first := make([]map[int]uint64, len(cycles))
 	for i, c := range cycles {
 		first[i] = l.standing(c)
@@ -388,9 +384,8 @@ func (l *lockLook) watch(cycles [][]int) (still, moved [][]int) {
 	return still, moved
 }
 
-// standing gives the counts of those members of a cycle that sleep in the call that they were found in, for what the
-// next one holds.
-func (l *lockLook) standing(cycle []int) map[int]uint64 {
+// standing gives the run counts of members that still sleep for the next one's lock.
+func (l *lockExam) standing(cycle []int) map[int]uint64 {
 	runs := map[int]uint64{}
 	for i, tid := range cycle {
 		k := l.at[tid]
@@ -398,11 +393,11 @@ func (l *lockLook) standing(cycle []int) map[int]uint64 {
 			continue
 		}
 		sl := k.process.slept[tid]
-		s := l.shot(k, tid, nil, look.OnlyPeek)
+		s := l.raw(k, tid, nil, observe.OnlyPassive)
 		if sl == nil || s == nil || s.State == sample.Running || s.Wait() != sl.Wait {
 			continue
 		}
-		if s.Call.Args != sl.Args && sl.Managed == nil { // who woke up and sleeps on does so at another word
+		if s.Call.Args != sl.Args && sl.Managed == nil { // a wake-up changed the word
 			continue
 		}
 		if l.judge(sl, k, copyOf(s.Near())) == cycle[(i+1)%len(cycle)] {

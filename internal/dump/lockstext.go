@@ -14,7 +14,7 @@ import (
 	"prywalk/internal/waits"
 )
 
-// waitsLine says in a line what a thread waits for, "" where the name of its call says as much.
+// waitsLine is empty if the call's name suffices.
 func (t *Thread) waitsLine() string {
 	if t.WaitsFor == nil {
 		return ""
@@ -28,15 +28,13 @@ func (t *Thread) waitsLine() string {
 	return "waits for " + t.WaitsFor.String()
 }
 
-// sayWaits writes that line.
 func (t *Thread) sayWaits(b *strings.Builder) {
 	if line := t.waitsLine(); line != "" {
 		printable.Fprintf(b, "      %s\n", line)
 	}
 }
 
-// LocksText writes the locks for people: first what is wrong, then each lock with who waits and who holds it, and last
-// the threads that are idle.
+// LocksText writes problems, then each lock with waiters and owner, then idle threads.
 func LocksText(w io.Writer, l *Locks) error {
 	var b strings.Builder
 	threads := 0
@@ -62,6 +60,7 @@ func LocksText(w io.Writer, l *Locks) error {
 	for _, c := range l.Possible {
 		l.possibleDeadlock(&b, c)
 	}
+	l.goroutineLocksText(&b)
 	for i := range l.Starved {
 		l.starvedPool(&b, &l.Starved[i])
 	}
@@ -73,7 +72,6 @@ func LocksText(w io.Writer, l *Locks) error {
 	return err
 }
 
-// verdict is what the reader wants to know first.
 func (l *Locks) verdict() string {
 	var parts []string
 	for _, n := range []struct {
@@ -81,7 +79,7 @@ func (l *Locks) verdict() string {
 		one, other string
 	}{
 		{len(l.Deadlocks), "DEADLOCK", "DEADLOCKS"},
-		{len(l.Possible), "POSSIBLE DEADLOCK", "POSSIBLE DEADLOCKS"},
+		{len(l.Possible) + len(l.PossibleGoroutines), "POSSIBLE DEADLOCK", "POSSIBLE DEADLOCKS"},
 		{len(l.Starved), "POSSIBLY STARVED POOL", "POSSIBLY STARVED POOLS"},
 	} {
 		switch {
@@ -104,20 +102,44 @@ func (l *Locks) verdict() string {
 		}
 	}
 	text := "no deadlock among threads"
-	if owned > 0 || len(l.OwnerUnknown) > 0 {
+	switch {
+	case owned > 0:
 		text = "no deadlock among " + count(owned, "lock") + " with a known owner"
+	case len(l.OwnerUnknown) > 0:
+		text = fmt.Sprintf("deadlock unknown: the locks that %s for have no known owner",
+			waiting(len(l.OwnerUnknown), "thread"))
 	}
-	if n := len(l.OwnerUnknown); n > 0 {
-		verb := map[bool]string{true: "waits", false: "wait"}[n == 1]
-		text += fmt.Sprintf("; %s %s for locks whose owner is not known", count(n, "thread"), verb)
+	if n := len(l.OwnerUnknown); n > 0 && owned > 0 {
+		text += fmt.Sprintf("; %s for locks whose owner is not known", waiting(n, "thread"))
 	}
 	if len(l.Go) > 0 {
-		text += "; locks that goroutines wait for are not examined"
+		text += l.goroutinesVerdict()
 	}
 	return text
 }
 
-// possibleDeadlock writes a cycle of which some owners are only likely.
+// waiting gives "1 thread waits", "2 threads wait".
+func waiting(n int, what string) string {
+	if n == 1 {
+		return count(n, what) + " waits"
+	}
+	return count(n, what) + " wait"
+}
+
+func (l *Locks) goroutinesVerdict() string {
+	for _, p := range l.Processes {
+		if slices.Contains(l.Go, p.PID) && p.GoroutineStacks == nil {
+			return "; locks that goroutines wait for are not examined"
+		}
+	}
+	text := "; no cycle of goroutines is known"
+	if n := l.unownedGoroutines(); n > 0 {
+		text += fmt.Sprintf("; %s for locks whose owner is not known", waiting(n, "goroutine"))
+	}
+	return text
+}
+
+// possibleDeadlock writes a cycle with likely owners.
 func (l *Locks) possibleDeadlock(b *strings.Builder, cycle []int) {
 	what := count(len(cycle), "thread") + " wait for each other"
 	if len(cycle) == 1 {
@@ -138,7 +160,6 @@ func (l *Locks) possibleDeadlock(b *strings.Builder, cycle []int) {
 	}
 }
 
-// starvedPool writes a pool whose threads all wait for results.
 func (l *Locks) starvedPool(b *strings.Builder, s *Starved) {
 	who, wait := "all "+count(len(s.Threads), "thread"), "wait"
 	if len(s.Threads) == 1 {
@@ -156,7 +177,6 @@ func (l *Locks) starvedPool(b *strings.Builder, s *Starved) {
 	l.waiters(b, s.Threads)
 }
 
-// split tells locks at which a thread is blocked from those at which all wait for work.
 func (l *Locks) split() (blocked, idle []*Lock) {
 	for i := range l.Locks {
 		if m := &l.Locks[i]; m.Idle == "" {
@@ -168,8 +188,7 @@ func (l *Locks) split() (blocked, idle []*Lock) {
 	return blocked, idle
 }
 
-// idle lists the threads that wait for work, by the rules that say so: locks each for itself, but for those of the
-// run-time system's own threads.
+// idle lists the threads that wait for work, by rule.
 func (l *Locks) idle(b *strings.Builder, locks []*Lock) {
 	var others []string
 	rules := map[string][]int{}
@@ -208,7 +227,6 @@ func count(n int, what string) string {
 	return strconv.Itoa(n) + " " + what + "s"
 }
 
-// deadlock writes one cycle, a line for each thread in the order in which they wait.
 func (l *Locks) deadlock(b *strings.Builder, cycle []int) {
 	what, since := count(len(cycle), "thread")+" wait for each other", ""
 	if len(cycle) == 1 {
@@ -230,7 +248,6 @@ func (l *Locks) deadlock(b *strings.Builder, cycle []int) {
 	}
 }
 
-// lock writes one lock: what it is, who waits, who holds it and where.
 func (l *Locks) lock(b *strings.Builder, m *Lock) {
 	printable.Fprintf(b, "\n%s%s\n", m.thing(), m.details())
 	printable.Fprintf(b, "  waiting: %s\n", printable.Raw(l.names(m.Waiters)))
@@ -250,18 +267,16 @@ func (l *Locks) lock(b *strings.Builder, m *Lock) {
 	if line := m.OwnerThread.waitsLine(); line != "" {
 		printable.Fprintf(b, "      %s\n", line)
 	}
-	if l.inCycle(m.Owner) { // where it is stands above
+	if l.inCycle(m.Owner) {
 		return
 	}
 	stack(b, m.OwnerThread, false)
 }
 
-// inCycle reports whether a thread is in a deadlock that is shown.
 func (l *Locks) inCycle(tid int) bool {
 	return slices.ContainsFunc(l.Deadlocks, func(cycle []int) bool { return slices.Contains(cycle, tid) })
 }
 
-// thing names the lock, with its address where it has another name.
 func (m *Lock) thing() string {
 	if m.Symbol != "" {
 		return fmt.Sprintf("%s %s (%#x)", m.Kind, m.Symbol, uint64(m.Address))
@@ -272,7 +287,6 @@ func (m *Lock) thing() string {
 	return fmt.Sprintf("%s %#x", m.Kind, uint64(m.Address))
 }
 
-// details say what kind of lock it is, and why no owner is named.
 func (m *Lock) details() string {
 	text := before(", ", m.Type)
 	switch {
@@ -287,10 +301,8 @@ func (m *Lock) details() string {
 	return text
 }
 
-// mostNames is how many waiters a line names.
 const mostNames = 8
 
-// names lists threads.
 func (l *Locks) names(tids []int) string {
 	var list []string
 	for _, tid := range tids[:min(len(tids), mostNames)] {
@@ -303,7 +315,7 @@ func (l *Locks) names(tids []int) string {
 	return text
 }
 
-// name is a thread's number and name.
+// name gives a thread's number and name.
 func (l *Locks) name(tid int) string {
 	t, p := l.find(tid)
 	if t == nil {
@@ -316,7 +328,6 @@ func (l *Locks) name(tid int) string {
 	return name
 }
 
-// find gives a thread and its process.
 func (l *Locks) find(tid int) (*Thread, *Process) {
 	for _, p := range l.Processes {
 		if t := p.thread(tid); t != nil {
@@ -326,10 +337,9 @@ func (l *Locks) find(tid int) (*Thread, *Process) {
 	return nil, nil
 }
 
-// mostPlaces is how many places a lock's waiters are shown at.
 const mostPlaces = 5
 
-// waiters writes the places in the program at which threads wait, the commonest first.
+// waiters writes the most frequent places first.
 func (l *Locks) waiters(b *strings.Builder, tids []int) {
 	at := map[string]int{}
 	var places []string
@@ -360,7 +370,7 @@ func (l *Locks) waiters(b *strings.Builder, tids []int) {
 	}
 }
 
-// place is the program's own function in which a thread waits, with its line; "" if there is none.
+// place gives the program's own function in which a thread waits, with line.
 func (t *Thread) place() string {
 	if f := own(t); f != nil {
 		return f.location()
@@ -368,7 +378,7 @@ func (t *Thread) place() string {
 	return ""
 }
 
-// own gives the innermost function that is the program's own; nil if there is none.
+// own gives the program's innermost own function; nil for none.
 func own(t *Thread) *Frame {
 	if i := waits.Application(t.frame); i >= 0 {
 		return &t.Frames[i]
@@ -376,7 +386,6 @@ func own(t *Thread) *Frame {
 	return ownManaged(t)
 }
 
-// location is a function, and the line if it is known.
 func (f *Frame) location() string {
 	text := f.Function
 	if f.File != "" {

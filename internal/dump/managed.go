@@ -11,29 +11,26 @@ import (
 	"prywalk/internal/symbols"
 )
 
-// freed is the name of a managed frame whose function is not there any more.
+// freed names a managed frame without a function.
 const freed = "[freed]"
 
-// walk walks stacks and names their frames.
 type walk struct {
 	frames.Walker
 	arch   frames.Arch
 	pid    int
 	names  *symbols.Namer
 	merger callstack.Merger
-	told   []managed.Frame
+	named  []managed.Frame
 	places map[Place]*Place
 	code   map[codeKey][]*Place
-	memory *budget.Account // nil: of no bound
-	full   bool            // there was no memory for the rest of the stack
+	memory *budget.Account // nil: no bound
+	full   bool            // out of memory
 }
 
-// newWalk gives one for the threads of a process.
 func newWalk(pid int, names *symbols.Namer, memory *budget.Account) *walk {
 	return &walk{pid: pid, names: names, memory: memory, places: map[Place]*Place{}, code: map[codeKey][]*Place{}}
 }
 
-// codeKey is code that has the same places wherever it is on a stack.
 type codeKey struct {
 	module *frames.Module
 	lookup frames.Addr
@@ -41,13 +38,12 @@ type codeKey struct {
 	pc     frames.Addr
 }
 
-// What a frame takes, in bytes: its own words, in a list that grows; and while managed frames are put among them.
+// bytes per frame: in a growing list, and during insertion of managed frames
 const (
 	frameCost  = 32
 	mergedCost = 384
 )
 
-// run walks a stack, and gives its frames, with the managed ones that the run-time systems of the process know.
 func (w *walk) run(space *frames.Space, namers []managed.Namer, s *managed.Sample) []Frame {
 	w.full = false
 	if len(namers) == 0 {
@@ -73,7 +69,6 @@ func (w *walk) run(space *frames.Space, namers []managed.Namer, s *managed.Sampl
 	return out
 }
 
-// native walks a stack that has native frames only.
 func (w *walk) native(space *frames.Space, s *managed.Sample) []Frame {
 	out := []Frame{}
 	for w.Init(space, s.Regs, s.Mem); w.Next() && !w.full; {
@@ -83,7 +78,6 @@ func (w *walk) native(space *frames.Space, s *managed.Sample) []Frame {
 	return out
 }
 
-// fits takes memory for a part of a stack. Once there is none the stack ends.
 func (w *walk) fits(bytes int64) bool {
 	if !w.full {
 		w.full = w.memory.Take(bytes, "stacks") != nil
@@ -91,13 +85,10 @@ func (w *walk) fits(bytes int64) bool {
 	return !w.full
 }
 
-// drop gives back what the frames of a thread have taken, which is described again.
 func (w *walk) drop(t *Thread) { w.memory.Give(frameCost * int64(len(t.Frames))) }
 
-// outOfMemory is the reason of a stack for whose rest there was no memory.
 const outOfMemory = "memory"
 
-// ended says whether the last stack is complete, and why it ended.
 func (w *walk) ended() (complete bool, reason string) {
 	if w.full {
 		return false, outOfMemory
@@ -106,7 +97,6 @@ func (w *walk) ended() (complete bool, reason string) {
 	return stop.Complete(), stop.String()
 }
 
-// place gives what is kept of a place, once for all frames.
 func (w *walk) place(p Place) *Place {
 	known := w.places[p]
 	if known == nil {
@@ -116,22 +106,21 @@ func (w *walk) place(p Place) *Place {
 	return known
 }
 
-// appendManaged adds the functions of a managed frame.
 func (w *walk) appendManaged(out []Frame, e *callstack.Entry, l managed.Live) []Frame {
 	var truth managed.Truth
-	w.told, truth = e.Namer.Describe(e.Ref, l, w.told[:0])
+	w.named, truth = e.Namer.Symbolize(e.Ref, l, w.named[:0])
 	if truth == managed.Freed {
-		w.told = append(w.told[:0], managed.Frame{Function: freed})
+		w.named = append(w.named[:0], managed.Frame{Function: freed})
 	}
-	if len(w.told) == 0 {
-		w.told = append(w.told, managed.Frame{})
+	if len(w.named) == 0 {
+		w.named = append(w.named, managed.Frame{})
 	}
 	f := Frame{}
 	base := Place{Kind: managed.Kind(e.Namer.Name()), Module: "[" + e.Namer.Name() + "]"}
 	if e.Compiled {
 		f.PC, f.SP, base.Method = Hex(e.Frame.PC), Hex(e.Frame.SP), e.Frame.Method.String()
 	}
-	for _, t := range w.told {
+	for _, t := range w.named {
 		if !w.fits(frameCost) {
 			return out
 		}
@@ -143,7 +132,6 @@ func (w *walk) appendManaged(out []Frame, e *callstack.Entry, l managed.Live) []
 	return out
 }
 
-// appendNative adds a native frame, and before it the calls that were inlined there.
 func (w *walk) appendNative(out []Frame, f *frames.Frame, machinery bool) []Frame {
 	for _, p := range w.nativePlaces(f) {
 		if !w.fits(frameCost) {
@@ -159,8 +147,7 @@ func (w *walk) appendNative(out []Frame, f *frames.Frame, machinery bool) []Fram
 	return out
 }
 
-// nativePlaces gives the places of a native frame. Code that is made at run time can become other code, and is asked
-// for each time.
+// nativePlaces caches, except for code made at run time.
 func (w *walk) nativePlaces(f *frames.Frame) []*Place {
 	base := Place{Method: f.Method.String()}
 	if f.Module == nil {

@@ -9,18 +9,16 @@ import (
 	"prywalk/internal/callstack"
 	"prywalk/internal/code"
 	"prywalk/internal/core"
-	"prywalk/internal/look"
 	"prywalk/internal/managed"
+	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/waits"
 )
 
-// managedWaits asks the run-time systems about a thread that sleeps at a word; nil: there are none. later: more may be
-// told a little later.
+// managedWaits asks about a thread that sleeps at a word; nil: no systems. later: a retry may give more.
 type managedWaits func(tid int, word, runs uint64, mem frames.Memory) (w waits.For, ok, later bool)
 
-// managedOf asks the run-time systems of a process what a thread waits for. runs is its run count, and must be that
-// still afterwards.
+// managedOf requires an unchanged run count runs.
 func managedOf(t *code.Process) managedWaits {
 	if len(t.Namers()) == 0 {
 		return nil
@@ -31,7 +29,6 @@ func managedOf(t *code.Process) managedWaits {
 	}
 }
 
-// managedOfCore is that for a core, in which nothing changes.
 func managedOfCore(c *core.Core) managedWaits {
 	if len(c.Namers()) == 0 {
 		return nil
@@ -41,9 +38,8 @@ func managedOfCore(c *core.Core) managedWaits {
 	}
 }
 
-// asks gives what asks the run-time systems about a sleeper, nil if it sleeps elsewhere than in futex(2). At first it
-// must be the sleep of the stack, in which the thread's run count was runs. Later it may be another one: a monitor's
-// waiters wake up now and then to look, and sleep on.
+// asks gives nil for a thread not in futex(2). The first call requires run count runs; later ones accept another sleep,
+// since a monitor's waiters wake up at times.
 func (x *explainer) asks(tid int, sl *waits.Sleeper, runs uint64, mem frames.Memory) func() (waits.For, bool) {
 	word, ok := waits.Sleeps(&sl.Args)
 	if x.managed == nil || sl.Wait != "futex" || !sl.InCall || !ok {
@@ -61,16 +57,14 @@ func (x *explainer) asks(tid int, sl *waits.Sleeper, runs uint64, mem frames.Mem
 	}
 }
 
-// Sleepers of which more may be told a little later are looked at again, so often in all and after so long: most
-// collections of garbage are over by then.
+// Bounds of retries, in total and per thread, and the pause before each.
 const (
 	waitsAgain = 200
 	waitsEach  = 8 // of one thread
 	waitsWait  = 4 * time.Millisecond
 )
 
-// lookAgain looks again at a sleeper of which more may be told, and describes it anew.
-func (l *list) lookAgain(t *code.Process, w *walk, x *explainer, th *look.Thread, d Thread, o Options) Thread {
+func (l *list) sampleAgain(t *code.Process, w *walk, x *explainer, th *observe.Thread, d Thread, o Options) Thread {
 	for n := 0; x.later && n < waitsEach && x.asked < waitsAgain && !o.Atomic && !l.over(); n++ {
 		x.asked++
 		time.Sleep(waitsWait)
@@ -84,7 +78,7 @@ func (l *list) lookAgain(t *code.Process, w *walk, x *explainer, th *look.Thread
 	return d
 }
 
-// runsOf gives a thread's run count as it is now, 0 if that cannot be read.
+// runsOf gives the current run count; 0 if unreadable.
 func runsOf(pid, tid int) uint64 {
 	f := procmem.OpenThread(pid, tid, nil)
 	defer f.Close()
@@ -95,8 +89,7 @@ func runsOf(pid, tid int) uint64 {
 	return now.Runs
 }
 
-// ownManaged gives the innermost managed function that is no library's native one, of a thread that waits for something
-// of its run-time system; nil if there is none.
+// ownManaged gives the innermost managed function of a thread that waits in its run-time system; nil for none.
 func ownManaged(t *Thread) *Frame {
 	if t.WaitsFor == nil || !t.WaitsFor.IsManaged() {
 		return nil

@@ -12,18 +12,17 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// group is the threads of one stack, in the order of the dump.
+// group is the threads of one stack, in order.
 type group struct{ threads []*Thread }
 
-// MergedText writes the stacks for people, each stack once: those of few threads first, so
-// that what differs from the crowd is seen at once. Threads are together if they do the same
-// in the same place: equal program counters, state and wait reason. Their names are put
-// together, too, by what they have in common.
+// MergedText writes each stack once as text, those of few threads first. Threads are grouped by equal program counters,
+// state and wait reason.
 func MergedText(w io.Writer, p *Process) error {
 	var b strings.Builder
-	groups := merge(p.Threads)
-	printable.Fprintf(&b, "%s, %s, %s\n", p.heading(), tabular.Plural(int64(len(p.Threads)), "thread"),
-		tabular.Plural(int64(len(groups)), "stack"))
+	threads, schedule := p.shownThreads()
+	groups := merge(threads)
+	printable.Fprintf(&b, "%s, %s, %s%s\n", p.heading(), tabular.Plural(int64(len(p.Threads)), "thread"),
+		tabular.Plural(int64(len(groups)), "stack"), p.goroutineCount())
 	for _, g := range groups {
 		first := g.threads[0]
 		if len(g.threads) == 1 {
@@ -34,14 +33,15 @@ func MergedText(w io.Writer, p *Process) error {
 		g.sayWaits(&b)
 		stack(&b, first, p.Native)
 	}
+	schedulersText(&b, schedule)
 	tasksText(&b, p)
+	goroutinesText(&b, p)
 	p.parkedText(&b)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// merge groups threads by stack, the smallest group first, and groups of one size in the
-// order of their first threads.
+// merge sorts groups by size, then by first thread.
 func merge(threads []Thread) []*group {
 	var groups []*group
 	byKey := map[string]*group{}
@@ -59,7 +59,7 @@ func merge(threads []Thread) []*group {
 	return groups
 }
 
-// key is the same for two threads that do the same in the same place.
+// key is equal for equal stacks and states.
 func (t *Thread) key() string {
 	key := []byte(t.doing() + "\x00" + t.StopReason + "\x00")
 	for i := range t.Frames {
@@ -72,7 +72,6 @@ func (t *Thread) key() string {
 	return string(key)
 }
 
-// sayWaits says what the threads wait for, where all wait for the same.
 func (g *group) sayWaits(b *strings.Builder) {
 	first := g.threads[0]
 	for _, t := range g.threads {
@@ -83,18 +82,16 @@ func (g *group) sayWaits(b *strings.Builder) {
 	first.sayWaits(b)
 }
 
-// hows lists the ways in which the threads were looked at.
 func (g *group) hows() string {
 	var hows []string
 	for _, t := range g.threads {
-		if !slices.Contains(hows, t.How) {
-			hows = append(hows, t.How)
+		if how := howText(t.How); !slices.Contains(hows, how) {
+			hows = append(hows, how)
 		}
 	}
 	return strings.Join(hows, ", ")
 }
 
-// list gives a line for each kind of name, with the threads that have it.
 func (g *group) list() string {
 	var b strings.Builder
 	for _, s := range stems(g.threads) {

@@ -26,10 +26,11 @@ func TestThreadsWithEqualStacksAreShownOnce(t *testing.T) {
 	}
 	got := b.String()
 	for _, want := range []string{
-		"process 7 srv, 6 threads, 4 stacks\n\nthread 7 main: sleeping in futex (peek)\n",
-		"\n\n3 threads: sleeping in pause (peek, freeze)\n  a (2): 8 10\n  b: 9\n  #0  0x0000000000000001 pause [context]\n",
-		"\nthread 7 main: sleeping in futex (peek)\n", "\nthread 11 a: running (freeze)\n",
-		"\nthread 12 a: sleeping in pause (peek)\n",
+		"process 7 srv, 6 threads, 4 stacks\n\nthread 7 main: sleeping in futex (passive read)\n",
+		"\n\n3 threads: sleeping in pause (passive read, stopped to read)\n  a (2): 8 10\n  b: 9\n" +
+			"  #0  0x0000000000000001 pause [context]\n",
+		"\nthread 7 main: sleeping in futex (passive read)\n", "\nthread 11 a: running (stopped to read)\n",
+		"\nthread 12 a: sleeping in pause (passive read)\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("lacks %q", want)
@@ -43,7 +44,6 @@ func TestThreadsWithEqualStacksAreShownOnce(t *testing.T) {
 	}
 }
 
-// TestManyThreadsTakeFewLines: 480 workers are one line, and who differs stands before them.
 func TestManyThreadsTakeFewLines(t *testing.T) {
 	idle := []Frame{{PC: 1, Place: &Place{Function: "pause", Method: "context"}}}
 	p := &Process{PID: 7, Name: "srv"}
@@ -68,10 +68,10 @@ func TestManyThreadsTakeFewLines(t *testing.T) {
 	}
 	want := `process 7 srv, 488 threads, 2 stacks
 
-thread 587 odd: sleeping (peek)
+thread 587 odd: sleeping (passive read)
   #0  0x0000000000000002 other [context]
 
-487 threads: sleeping (peek)
+487 threads: sleeping (passive read)
   worker-1…480 (480): 100…579
   (no name) (2): 580 581
   pool-3…7-io (2): 583 584

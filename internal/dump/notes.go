@@ -14,15 +14,15 @@ import (
 	"prywalk/internal/namehints"
 )
 
-// largePart is the part of the threads from which on functions without names that are on their stacks are worth a note.
+// A note needs 1/largePart of the threads.
 const largePart = 20
 
-// Notes say what gives names to the functions that have none, as report does: each way once.
+// Notes gives each way to name functions without names once, as report does.
 func (p *Process) Notes() []string {
 	program := p.program
 	program.Again = "dump again"
 	var rows []namehints.Row
-	threads, last := map[namehints.Row]int{}, map[namehints.Row]int{} // that have it, and the last of them
+	threads, last := map[namehints.Row]int{}, map[namehints.Row]int{} // threads with it; the last one
 	for i := range p.Threads {
 		for k := range p.Threads[i].Frames {
 			r, ok := p.Threads[i].Frames[k].row()
@@ -42,7 +42,7 @@ func (p *Process) Notes() []string {
 	return program.Notes(rows)
 }
 
-// row is the frame as notes know it; false if it is not code, or is not shown.
+// row is false for frames without code or not shown.
 func (f *Frame) row() (r namehints.Row, ok bool) {
 	if f.Method == "" && f.Kind == "" || f.Machinery {
 		return r, false
@@ -60,7 +60,6 @@ func (f *Frame) row() (r namehints.Row, ok bool) {
 	return r, true
 }
 
-// programOf gives what a process or core maps, as notes need it.
 func programOf(space *frames.Space, namers []managed.Namer, pid int) namehints.Program {
 	p := namehints.Program{PID: pid}
 	for _, m := range space.Modules() {
@@ -79,7 +78,6 @@ func programOf(space *frames.Space, namers []managed.Namer, pid int) namehints.P
 	return p
 }
 
-// heading names a process, and its program's file if people know that by another name.
 func (p *Process) heading() string {
 	if p.link == "" {
 		return fmt.Sprintf("process %d %s", p.PID, p.Name)

@@ -15,7 +15,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// hungGo is a Go service that hangs: its threads look idle.
 const hungGo = `package main
 
 import (
@@ -46,8 +45,6 @@ func main() {
 }
 `
 
-// TestGoroutinesThatWaitAreCounted: by their number and what they wait for, in each text and as JSON, of programs with
-// and without symbols.
 func TestGoroutinesThatWaitAreCounted(t *testing.T) {
 	type program struct {
 		name, release string
@@ -82,7 +79,7 @@ func TestGoroutinesThatWaitAreCounted(t *testing.T) {
 	}
 }
 
-// TestTheLongestWaitOfAGoroutineIsShownOnceCollectionsHaveSeenIt: the second collection dates it.
+// the second collection dates it
 func TestTheLongestWaitOfAGoroutineIsShownOnceCollectionsHaveSeenIt(t *testing.T) {
 	cmd := exec.Command(buildHung(t, "", stripped...), "collect")
 	if err := cmd.Start(); err != nil {
@@ -100,7 +97,6 @@ func TestTheLongestWaitOfAGoroutineIsShownOnceCollectionsHaveSeenIt(t *testing.T
 	}
 }
 
-// TestGoroutinesThatWaitedAreCountedInACore: by number and reason; how long they waited is not known there.
 func TestGoroutinesThatWaitedAreCountedInACore(t *testing.T) {
 	cmd := exec.Command(buildHung(t, "", stripped...))
 	if err := cmd.Start(); err != nil {
@@ -121,12 +117,17 @@ func TestGoroutinesThatWaitedAreCountedInACore(t *testing.T) {
 
 var stripped = []string{"-ldflags=-s -w"}
 
-// buildHung compiles hungGo with a release of Go, empty for this one.
 func buildHung(t *testing.T, release string, args ...string) string {
+	t.Helper()
+	return buildGo(t, hungGo, release, args...)
+}
+
+// buildGo uses a release of Go, empty for the current one.
+func buildGo(t *testing.T, program, release string, args ...string) string {
 	t.Helper()
 	dir := t.TempDir()
 	command, language := testtargets.GoCommand(release)
-	for file, text := range map[string]string{"main.go": hungGo, "go.mod": "module hung\n\ngo " + language + "\n"} {
+	for file, text := range map[string]string{"main.go": program, "go.mod": "module hung\n\ngo " + language + "\n"} {
 		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -142,14 +143,13 @@ func buildHung(t *testing.T, release string, args ...string) string {
 	return filepath.Join(dir, "hung")
 }
 
-// textsOf gives the dump, the merged one and the locks of a process as texts, and the dump as JSON.
 func textsOf(t *testing.T, pid int) string {
 	c, err := code.Open(pid)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	p, err := Look(c, Options{MaxDepth: -1})
+	p, err := Sample(c, Options{MaxDepth: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

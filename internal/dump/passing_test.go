@@ -7,21 +7,21 @@ import (
 	"time"
 
 	"prywalk/internal/code"
-	"prywalk/internal/look"
+	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/waits"
 	"prywalk/ptrace"
 )
 
-// sighting is an owner that was named between two moments; 0: none.
+// sighting is an owner named between two moments; 0: none.
 type sighting struct {
 	from, to int64
 	owner    int
-	free     bool // nobody had it
+	free     bool
 }
 
-// sightings peeks at threads that wait for a lock, again and again.
+// sightings samples waiting threads repeatedly by passive reads.
 func sightings(t *testing.T, c *code.Process, want int) (out []sighting) {
 	t.Helper()
 	tids, err := c.Threads(nil)
@@ -29,19 +29,19 @@ func sightings(t *testing.T, c *code.Process, want int) (out []sighting) {
 		t.Fatal(err)
 	}
 	members := waits.NewMembers(c.PID, nil)
-	look.OnThread(func() {
+	observe.OnThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
-		pool := look.NewPool(8)
-		l := look.New(ctl, pool, look.OnlyPeek)
+		pool := observe.NewPool(8)
+		l := observe.New(ctl, pool, observe.OnlyPassive)
 		for end := time.Now().Add(patience); len(out) < want && time.Now().Before(end); time.Sleep(200 * time.Microsecond) {
 			for _, tid := range tids {
-				th := look.NewThread(c.PID, tid, nil)
+				th := observe.NewThread(c.PID, tid, nil)
 				th.Memory = c.Memory()
 				from := procmem.Now()
 				outcome, s, err := l.Begin(th)
 				to := procmem.Now()
-				if err == nil && outcome == look.Done && s.Wait() == "futex" {
+				if err == nil && outcome == observe.Done && s.Wait() == "futex" {
 					sl := &waits.Sleeper{State: 'S', Wait: "futex", InCall: true, Args: s.Call.Args, Near: s.Near(),
 						Stack: []waits.Name{{Function: "__lll_lock_wait"}, {Function: "pthread_mutex_lock"}}}
 					w := waits.Of(sl)
@@ -56,8 +56,7 @@ func sightings(t *testing.T, c *code.Process, want int) (out []sighting) {
 	return out
 }
 
-// TestOwnersOfALockThatIsPassedOnAreTrue: the program writes down who has the lock. Whom a look names had it at that
-// moment; and of the looks during which one thread had it all the time, 99 % name it.
+// The program records the owners; 99 % of samples within one ownership must report it.
 func TestOwnersOfALockThatIsPassedOnAreTrue(t *testing.T) {
 	p := testtargets.StartPassing(t, t.TempDir(), 8, 500)
 	c, err := code.Open(p.PID)

@@ -12,26 +12,23 @@ import (
 
 // # Runaway recursion
 //
-// A stack of a million frames is mostly one cycle of calls, repeated. The text shows both ends of the repetition, and
-// one line for what lies between them. Frames are the same there if their functions are: the calls of a recursion lie
-// in several lines. JSON has all frames.
+// Deep stacks mostly repeat one cycle of calls. Texts show both ends of the repetition and one line for the rest; JSON
+// has all frames. Frames are equal if their functions are.
 
 const (
-	longestCycle = 16 // functions of a cycle
-	cycleEnds    = 10 // frames of a repetition that are shown at each end, at least
-	leastHidden  = 50 // frames: fewer are shown
-	namedMost    = 4  // functions of a cycle that are named in its line
+	longestCycle = 16 // functions
+	cycleEnds    = 10 // frames shown at each end, at least
+	leastHidden  = 50 // frames
+	namedMost    = 4  // functions
 	nameWidth    = 60
 )
 
-// repetition is a part of a list of frames in which a cycle of calls repeats.
 type repetition struct {
-	from, to int // of the frames that are not shown
+	from, to int // omitted frames
 	period   int
 }
 
-// repeated finds the first repetition at or after a frame that is long enough to be left out; ok is false if there is
-// none.
+// repeated finds the first repetition from a frame on that is long enough to omit.
 func repeated(frames []Frame, from int) (r repetition, ok bool) {
 	for at := from; at+2*cycleEnds+leastHidden <= len(frames); {
 		next := at + 1
@@ -53,7 +50,6 @@ func repeated(frames []Frame, from int) (r repetition, ok bool) {
 	return repetition{}, false
 }
 
-// calls reports whether two frames are of the same function.
 func (f *Frame) calls(g *Frame) bool {
 	if f.Place == g.Place {
 		return f.Function != "" || f.PC == g.PC
@@ -62,7 +58,6 @@ func (f *Frame) calls(g *Frame) bool {
 		f.Machinery == g.Machinery
 }
 
-// say writes the line that stands for the frames that are not shown.
 func (r repetition) say(b *strings.Builder, frames []Frame) {
 	var names []string
 	for i := range frames[r.from : r.from+r.period] {

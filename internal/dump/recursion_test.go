@@ -17,7 +17,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// calls makes a stack of functions with these names.
 func calls(names ...string) (out []Frame) {
 	known := map[string]*Place{}
 	for i, n := range names {
@@ -90,7 +89,6 @@ func cmpErr(a, b error) error {
 	return b
 }
 
-// runaway starts testdata/runaway.c.
 func runaway(t *testing.T, calls string) int {
 	t.Helper()
 	cmd := exec.Command(compile(t, "runaway.c", "-O1", "-fno-optimize-sibling-calls", "-pthread"), calls)
@@ -98,8 +96,7 @@ func runaway(t *testing.T, calls string) int {
 	return cmd.Process.Pid
 }
 
-// lookWith looks at a process with a limit of memory.
-func lookWith(t *testing.T, pid int, total int64, o Options) *Process {
+func sampleWith(t *testing.T, pid int, total int64, o Options) *Process {
 	t.Helper()
 	budget.Process().SetTotal(total)
 	t.Cleanup(func() { budget.Process().SetTotal(budget.DefaultTotal) })
@@ -109,7 +106,7 @@ func lookWith(t *testing.T, pid int, total int64, o Options) *Process {
 	}
 	defer target.Close()
 	o.MaxDepth = -1
-	p, err := Look(target, o)
+	p, err := Sample(target, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +115,7 @@ func lookWith(t *testing.T, pid int, total int64, o Options) *Process {
 
 func TestFourThreadsOf900000FramesAreWholeWithinTheBudget(t *testing.T) {
 	pid := runaway(t, "900000")
-	p := lookWith(t, pid, budget.DefaultTotal, Options{})
+	p := sampleWith(t, pid, budget.DefaultTotal, Options{})
 	var mem runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&mem)
@@ -136,7 +133,7 @@ func TestFourThreadsOf900000FramesAreWholeWithinTheBudget(t *testing.T) {
 		t.Errorf("%v, %d lines", err, strings.Count(b.String(), "\n"))
 	}
 	p.Close()
-	p = lookWith(t, pid, 64<<20, Options{})
+	p = sampleWith(t, pid, 64<<20, Options{})
 	defer p.Close()
 	left := budget.Process().LeftOut()
 	if peak := p.memory.Used(); peak > 32<<20 || !strings.Contains(left, fmt.Sprintf("stacks of process %d", pid)) {
@@ -151,8 +148,8 @@ func TestFourThreadsOf900000FramesAreWholeWithinTheBudget(t *testing.T) {
 
 func TestMaxPauseCutsTheStacksOfRunningThreadsOnly(t *testing.T) {
 	pid := runaway(t, "300000")
-	whole := lookWith(t, pid, budget.DefaultTotal, Options{})
-	p := lookWith(t, pid, budget.DefaultTotal, Options{MaxPause: time.Millisecond})
+	whole := sampleWith(t, pid, budget.DefaultTotal, Options{})
+	p := sampleWith(t, pid, budget.DefaultTotal, Options{MaxPause: time.Millisecond})
 	defer whole.Close()
 	defer p.Close()
 	cut := 0

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Sentences gives each deadlock in a sentence, those that are proven first.
+// Sentences gives one sentence per deadlock, proven ones first.
 func (l *Locks) Sentences() (out []string) {
 	for _, c := range l.Deadlocks {
 		out = append(out, "DEADLOCK: "+l.sentence(c))
@@ -19,7 +19,6 @@ func (l *Locks) Sentences() (out []string) {
 	return out
 }
 
-// sentence tells of each thread of a cycle what it waits for and where, and which thread has it.
 func (l *Locks) sentence(cycle []int) string {
 	var parts []string
 	for i, tid := range cycle {

@@ -10,10 +10,8 @@ import (
 	"strings"
 )
 
-// noName stands for the name of a thread that has none.
 const noName = "(no name)"
 
-// shownName is a thread's name for people.
 func (t *Thread) shownName() string {
 	if strings.TrimSpace(t.Name) == "" {
 		return noName
@@ -21,14 +19,14 @@ func (t *Thread) shownName() string {
 	return t.Name
 }
 
-// stem is the threads whose names differ in one number, or not at all.
+// stem is threads whose names differ in at most one number.
 type stem struct {
 	before, after string // the number
-	numbers       []int  // as many as threads, in rising order; nil if the names have none
+	numbers       []int  // ascending, one per thread; or nil
 	tids          []int
 }
 
-// stems puts threads together by their names, without the last number in them, in the order of their first threads.
+// stems groups by name without its last number, in order of first threads.
 func stems(threads []*Thread) []*stem {
 	var list []*stem
 	byName := map[[2]string]*stem{}
@@ -52,10 +50,10 @@ func stems(threads []*Thread) []*stem {
 	return list
 }
 
-// mostDigits is how long a number in a name may be: a longer one is an identifier.
+// mostDigits bounds a number; longer ones are identifiers.
 const mostDigits = 9
 
-// split takes the last number out of a name; it is negative if there is none.
+// split separates the last number of a name; negative for none.
 func split(name string) (before string, number int, after string) {
 	end := strings.LastIndexFunc(name, digit) + 1
 	begin := strings.LastIndexFunc(name[:end], func(r rune) bool { return !digit(r) }) + 1
@@ -71,10 +69,10 @@ func split(name string) (before string, number int, after string) {
 
 func digit(r rune) bool { return '0' <= r && r <= '9' }
 
-// fewThreads is up to how many numbers of threads are listed.
+// fewThreads bounds the listed numbers.
 const fewThreads = 6
 
-// String is a name as worker-1…480, and the number of threads; their numbers, if they are few.
+// String gives a name such as worker-1…480 with the number of threads, or their numbers if few.
 func (s *stem) String() string {
 	name := s.before + s.after
 	if n := len(s.numbers); n > 0 {

@@ -10,10 +10,8 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// mostTold is how many names of tasks are told in one line.
-const mostTold = 8
+const mostShown = 8
 
-// does says what a task waits for, after its name.
 func (t *Task) does() string {
 	switch {
 	case len(t.AwaitsTasks) == 1:
@@ -26,15 +24,15 @@ func (t *Task) does() string {
 	return ""
 }
 
-// enumerate lists names, the first ones of many.
+// enumerate lists the first names.
 func enumerate(names []string) string {
-	if n := len(names); n > mostTold {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostTold], ", "), n-mostTold)
+	if n := len(names); n > mostShown {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostShown], ", "), n-mostShown)
 	}
 	return strings.Join(names, ", ")
 }
 
-// key is the same for two tasks that do the same in the same place.
+// key is equal for equal stacks and states.
 func (t *Task) key() string {
 	key := t.State + "\x00" + t.Family + "\x00" + t.How + "\x00" + t.does()
 	for i := range t.Frames {
@@ -44,7 +42,6 @@ func (t *Task) key() string {
 	return key
 }
 
-// alike puts the tasks together that do the same, in the order of their first ones.
 func alike(tasks []Task) (groups [][]*Task) {
 	known := map[string]int{}
 	for i := range tasks {
@@ -59,18 +56,18 @@ func alike(tasks []Task) (groups [][]*Task) {
 	return groups
 }
 
-// tasksText writes the tasks for people, those that do the same together.
+// tasksText writes the tasks grouped by stack.
 func tasksText(b *strings.Builder, p *Process) {
 	for _, group := range alike(p.Tasks) {
-		first := group[0]
+		first, how := group[0], howText(group[0].How)
 		if len(group) == 1 {
-			printable.Fprintf(b, "\n%s task %s (%s, %s)%s\n", first.State, first.Name, first.Family, first.How, first.does())
+			printable.Fprintf(b, "\n%s task %s (%s, %s)%s\n", first.State, first.Name, first.Family, how, first.does())
 		} else {
 			var names []string
 			for _, t := range group {
 				names = append(names, t.Name)
 			}
-			printable.Fprintf(b, "\n%d %s tasks (%s, %s)%s\n", len(group), first.State, first.Family, first.How, first.does())
+			printable.Fprintf(b, "\n%d %s tasks (%s, %s)%s\n", len(group), first.State, first.Family, how, first.does())
 			printable.Fprintf(b, "  %s\n", enumerate(names))
 		}
 		for i := range first.Frames {

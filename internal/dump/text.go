@@ -10,28 +10,28 @@ import (
 	"prywalk/internal/printable"
 )
 
-// states are what people read for the kernel's letters.
 var states = map[string]string{"R": "running", "S": "sleeping", "D": "in uninterruptible sleep", "T": "stopped"}
 
-// Text writes the stacks for people: a block for each thread, a line for each
-// frame.
+// Text writes a block for each thread and a line for each frame.
 func Text(w io.Writer, p *Process) error {
 	var b strings.Builder
-	printable.Fprintf(&b, "%s, %s\n", p.heading(), count(len(p.Threads), "thread"))
-	for i := range p.Threads {
-		thread(&b, &p.Threads[i], p.Native)
+	printable.Fprintf(&b, "%s, %s%s\n", p.heading(), count(len(p.Threads), "thread"), p.goroutineCount())
+	threads, schedule := p.shownThreads()
+	for i := range threads {
+		thread(&b, &threads[i], p.Native)
 		if _, err := io.WriteString(w, b.String()); err != nil {
 			return err
 		}
 		b.Reset()
 	}
+	schedulersText(&b, schedule)
 	tasksText(&b, p)
+	goroutinesText(&b, p)
 	p.parkedText(&b)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// parkedText writes the line on goroutines that wait, if there is one.
 func (p *Process) parkedText(b *strings.Builder) {
 	if p.Parked != "" {
 		printable.Fprintf(b, "\n%s\n", p.Parked)
@@ -39,12 +39,30 @@ func (p *Process) parkedText(b *strings.Builder) {
 }
 
 func thread(b *strings.Builder, t *Thread, native bool) {
-	printable.Fprintf(b, "\nthread %d %s:%s (%s)\n", t.TID, t.shownName(), t.doing(), t.How)
+	runs := ""
+	if t.Goroutine != 0 {
+		runs = fmt.Sprintf(", goroutine %d%s", t.Goroutine, before(" of ", t.GoroutineRuntime))
+	}
+	printable.Fprintf(b, "\nthread %d %s%s:%s (%s)\n", t.TID, t.shownName(), runs, t.doing(), howText(t.How))
 	t.sayWaits(b)
 	stack(b, t, native)
 }
 
-// doing says what a thread did, after a space: "sleeping in futex".
+// howText gives the word of a text for an observation's way in JSON.
+func howText(how string) string {
+	switch how {
+	case "peek":
+		return "passive read"
+	case "freeze":
+		return "stopped to read"
+	case "reuse":
+		return "unchanged"
+	case "twice":
+		return "read twice"
+	}
+	return how
+}
+
 func (t *Thread) doing() string {
 	text := before(" ", states[t.State])
 	if t.Wait != "" && t.State != "T" {
@@ -53,7 +71,6 @@ func (t *Thread) doing() string {
 	return text + before(" ", t.Signal)
 }
 
-// stack writes a thread's frames, without those that run managed ones unless native asks for them.
 func stack(b *strings.Builder, t *Thread, native bool) {
 	n := 0
 	hidden, some := repeated(t.Frames, 0)
@@ -65,7 +82,7 @@ func stack(b *strings.Builder, t *Thread, native bool) {
 		if some && i == hidden.from {
 			hidden.say(b, t.Frames)
 		}
-		if f.Method == "" && f.Kind == "" { // not code; what follows says it
+		if f.Method == "" && f.Kind == "" {
 			continue
 		}
 		if f.Machinery && !native {
@@ -83,7 +100,6 @@ func stack(b *strings.Builder, t *Thread, native bool) {
 	}
 }
 
-// before puts a separator before a text that is not empty.
 func before(sep, s string) string {
 	if s == "" {
 		return ""
@@ -91,7 +107,6 @@ func before(sep, s string) string {
 	return sep + s
 }
 
-// frame writes one line: number, address, function, place, module, method.
 func frame(b *strings.Builder, n int, f *Frame) {
 	where := ""
 	if f.File != "" {

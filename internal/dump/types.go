@@ -21,17 +21,16 @@ import (
 // Origin is what each object begins with: when, where and by what it was made.
 type Origin struct {
 	schema.Head
-	// Time is the moment at which the looks began. A core does not have it, nor the host.
+	// Time is the start of the dump. A core has none, nor a host.
 	Time time.Time `json:"time,omitzero"`
 	// Host is the name of the machine, as prywalk sees it.
 	Host string `json:"host,omitempty"`
-	// Prywalk is the version that looked.
+	// Prywalk is the version that made the dump.
 	Prywalk string `json:"prywalk,omitempty"`
 }
 
-// origin gives that of a look at a live process, now.
 func (o *Options) origin() Origin {
-	host, _ := os.Hostname() // without a name there is none
+	host, _ := os.Hostname()
 	return Origin{Time: time.Now(), Host: host, Prywalk: o.Prywalk}
 }
 
@@ -46,29 +45,30 @@ type Process struct {
 	Tasks        []Task `json:"tasks,omitempty"`
 	TasksChanged int    `json:"tasks_changed,omitempty"`
 	TasksMore    int    `json:"tasks_more,omitempty"`
-	// Failed counts the threads that could not be looked at, by reason.
+	// Failed counts the threads that could not be sampled, by reason.
 	Failed map[string]int64 `json:"-"`
-	// Pause is how long the threads were stopped by a look that stops all.
+	// Pause is the length of an atomic dump's stop.
 	Pause time.Duration `json:"-"`
-	// Goroutines counts those that wait without a thread, nil for other programs than Go's; Parked says it in a line for
-	// people.
+	// Goroutines counts those that wait without a thread, nil for other programs than Go's; Parked is the same as
+	// text.
 	Goroutines *code.WaitingGoroutines `json:"goroutines_waiting,omitempty"`
 	Parked     string                  `json:"-"`
-	// Native: texts show the native frames that run managed ones, too.
+	// GoroutineStacks are the goroutines of a Go program; nil where they are not read.
+	GoroutineStacks []Goroutine `json:"goroutines,omitempty"`
+	// Native makes texts show the native frames that run managed ones.
 	Native bool `json:"-"`
 
-	program namehints.Program // what it maps
-	link    string            // the program's file, if people know it by another name
+	program namehints.Program // mappings
+	link    string            // a better known name of its file
 
-	slept  map[int]*waits.Sleeper // by thread, for a further look at what they wait for
+	slept  map[int]*waits.Sleeper // by thread
 	memory *budget.Account        // of the stacks
 }
 
-// Close gives the memory back that the stacks have of the process's budget.
+// Close returns the stacks' memory to the process's budget.
 func (p *Process) Close() { p.memory.Close() }
 
-// sort puts the first thread first, whose number is the process's, and the others in the order of their numbers. Of
-// those that were started after the numbers began anew it is the lowest.
+// The first thread's id is the process's.
 func (p *Process) sort() {
 	slices.SortStableFunc(p.Threads, func(a, b Thread) int {
 		if first := b.TID == p.PID; first != (a.TID == p.PID) {
@@ -90,16 +90,20 @@ type Thread struct {
 	How        string `json:"how"`
 	Complete   bool   `json:"complete"`
 	StopReason string `json:"stop_reason"`
-	// RunCount is how often the thread was put on a processor, when it was looked at. A thread whose count is the same
-	// later has not run in between. A core does not have it.
+	// RunCount is the thread's count of arrivals on a processor at the sample. An unchanged count proves that it has
+	// not run since. A core has none.
 	RunCount uint64 `json:"run_count,omitempty"`
+	// Goroutine is the id of the goroutine that the thread ran, 0 if none or unknown.
+	Goroutine uint64 `json:"goroutine,omitempty"`
+	// GoroutineRuntime is the file with its run-time system, where the process has several.
+	GoroutineRuntime string `json:"goroutine_runtime,omitempty"`
 	// Signal is the signal that ended the process, in a core the first thread's.
 	Signal string  `json:"signal,omitempty"`
 	Frames []Frame `json:"frames"`
 	// WaitsFor is what a sleeper waits for; nil where nothing is known.
 	WaitsFor *waits.For `json:"waits_for,omitempty"`
 
-	holds []managed.Held // by its frames
+	holds []managed.Held // by frame
 }
 
 // Frame is one function of a stack; an inlined call is a frame of its own, before
@@ -131,10 +135,10 @@ type Place struct {
 // Hex is a number that JSON shows as a string in hexadecimal.
 type Hex uint64
 
-// MarshalText implements encoding.TextMarshaler.
+// MarshalText implements [encoding.TextMarshaler].
 func (h Hex) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%#x", uint64(h)), nil }
 
-// UnmarshalText implements encoding.TextUnmarshaler.
+// UnmarshalText implements [encoding.TextUnmarshaler].
 func (h *Hex) UnmarshalText(b []byte) error {
 	v, err := strconv.ParseUint(string(b), 0, 64)
 	*h = Hex(v)

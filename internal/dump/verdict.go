@@ -8,23 +8,23 @@ import (
 	"strings"
 	"time"
 
-	"prywalk/internal/look"
+	"prywalk/internal/observe"
 	"prywalk/internal/sample"
 	"prywalk/internal/waits"
 )
 
-// Verdict says what is known of deadlocks among the threads that were looked at.
+// Verdict is what is known of deadlocks among the sampled threads.
 type Verdict string
 
-// The verdicts, the worst first.
+// The verdicts, worst first.
 const (
-	// VerdictDeadlock: one is proven.
+	// VerdictDeadlock means that a deadlock is proven.
 	VerdictDeadlock Verdict = "deadlock"
-	// VerdictPossible: a cycle has an owner that is likely, or a pool is possibly starved.
+	// VerdictPossible means a cycle with a likely owner, or a possibly starved pool.
 	VerdictPossible Verdict = "possible"
-	// VerdictUnknown: threads wait for what no owner is known of, or goroutines may, which are not looked at.
+	// VerdictUnknown means waits without a known owner, or goroutines not examined.
 	VerdictUnknown Verdict = "unknown"
-	// VerdictNone: each thread that waits for a lock waits for a known owner, and there is no cycle.
+	// VerdictNone means that all waits have known owners, without a cycle.
 	VerdictNone Verdict = "none"
 )
 
@@ -35,8 +35,7 @@ type LikelyOwner struct {
 	Evidence string `json:"evidence"`
 }
 
-// likelyOwners finds the likely owners of the locks that store none: threads whose frames are inside of the lock's
-// block.
+// likelyOwners finds threads with frames within a lock's block.
 func (l *Locks) likelyOwners() {
 	for i := range l.Locks {
 		m := &l.Locks[i]
@@ -51,7 +50,6 @@ func (l *Locks) likelyOwners() {
 	}
 }
 
-// inside finds the threads that are inside of the block of a lock.
 func (p *Process) inside(word uint64) (out []LikelyOwner) {
 	for i := range p.Threads {
 		t := &p.Threads[i]
@@ -66,7 +64,7 @@ func (p *Process) inside(word uint64) (out []LikelyOwner) {
 	return out
 }
 
-// possible gives the cycles through owners of which some are only likely.
+// possible gives the cycles with likely owners.
 func (l *Locks) possible() (out [][]int) {
 	g := l.graph()
 	likely := map[int]bool{}
@@ -89,8 +87,8 @@ func (l *Locks) possible() (out [][]int) {
 	return out
 }
 
-// possible finds these cycles, and keeps those of which no thread runs for a while.
-func (l *lockLook) possible() {
+// possible keeps cycles whose threads do not run.
+func (l *lockExam) possible() {
 	cycles := l.out.possible()
 	if len(cycles) == 0 {
 		return
@@ -109,22 +107,21 @@ func (l *lockLook) possible() {
 	}
 }
 
-// asleep fills in the run counts of threads that still sleep in the call that they were found in.
-func (l *lockLook) asleep(tids []int, runs map[int]uint64) {
+// asleep sets the run counts of threads still in the same call.
+func (l *lockExam) asleep(tids []int, runs map[int]uint64) {
 	for _, tid := range tids {
 		k := l.at[tid]
 		if k == nil {
 			continue
 		}
 		sl := k.process.slept[tid]
-		s := l.shot(k, tid, nil, look.OnlyPeek)
+		s := l.raw(k, tid, nil, observe.OnlyPassive)
 		if sl != nil && s != nil && s.State != sample.Running && s.Wait() == sl.Wait && s.Call.Args == sl.Args {
 			runs[tid] = s.Sched.Runs
 		}
 	}
 }
 
-// judge gives the verdict, when all else is known.
 func (l *Locks) judge() {
 	l.starved()
 	known := l.known()
@@ -142,7 +139,7 @@ func (l *Locks) judge() {
 	switch {
 	case len(l.Deadlocks) > 0:
 		l.Verdict = VerdictDeadlock
-	case len(l.Possible) > 0 || len(l.Starved) > 0:
+	case len(l.Possible) > 0 || len(l.Starved) > 0 || len(l.PossibleGoroutines) > 0:
 		l.Verdict = VerdictPossible
 	case len(l.OwnerUnknown)+len(l.Go) > 0:
 		l.Verdict = VerdictUnknown
@@ -151,7 +148,6 @@ func (l *Locks) judge() {
 	}
 }
 
-// isGo reports whether threads of a process run Go's scheduler.
 func (p *Process) isGo() bool {
 	for i := range p.Threads {
 		for j := range p.Threads[i].Frames[:min(len(p.Threads[i].Frames), mostAsked)] {
@@ -164,7 +160,7 @@ func (p *Process) isGo() bool {
 	return false
 }
 
-// known gives the threads that wait for a lock whose owner was found, or which was passed on while it was looked at.
+// known gives the threads at locks whose owner was found or changed.
 func (l *Locks) known() map[int]bool {
 	out := map[int]bool{}
 	for i := range l.Locks {
@@ -177,8 +173,8 @@ func (l *Locks) known() map[int]bool {
 	return out
 }
 
-// Starved is a pool whose threads all wait for results of tasks. If these are queued in this pool, none of its threads
-// is left to run them; in which pool they are queued, stacks do not show.
+// Starved is a pool whose threads all wait for results of tasks. If these are queued in this pool, no thread is left
+// to run them; stacks do not show in which pool they are queued.
 type Starved struct {
 	PID int `json:"pid"`
 	// Pool is what the names of its threads have in common, Loop the function that runs its tasks.
@@ -191,13 +187,11 @@ type Starved struct {
 	OthersWork int `json:"others_work"`
 }
 
-// mostAsked is how many frames of a stack are asked what their functions are; a recursion has a million.
+// mostAsked bounds the examined frames of a stack.
 const mostAsked = 512
 
-// poolKey tells pools apart.
 type poolKey struct{ name, loop string }
 
-// pool is a pool's threads, of which some wait for results.
 type pool struct {
 	poolKey
 	threads []int
@@ -206,7 +200,6 @@ type pool struct {
 	in      string
 }
 
-// starved finds the pools all of whose threads wait for results.
 func (l *Locks) starved() {
 	for _, p := range l.Processes {
 		pools := p.pools()
@@ -222,7 +215,7 @@ func (l *Locks) starved() {
 	}
 }
 
-// poolName is what the names of a pool's threads have in common, with a star where they differ.
+// poolName is the common part of the names, with a star for differences.
 func (p *Process) poolName(k *pool) string {
 	name := p.thread(k.threads[0]).Name
 	for _, tid := range k.threads {
@@ -233,7 +226,6 @@ func (p *Process) poolName(k *pool) string {
 	return name
 }
 
-// pools gathers the workers of a process's pools.
 func (p *Process) pools() (out []*pool) {
 	at := map[poolKey]*pool{}
 	for i := range p.Threads {
@@ -261,7 +253,6 @@ func (p *Process) pools() (out []*pool) {
 	return out
 }
 
-// frame gives a frame of a thread's stack for [waits]; false at its end.
 func (t *Thread) frame(i int) (waits.Frame, bool) {
 	if i >= len(t.Frames) {
 		return waits.Frame{}, false
@@ -269,5 +260,4 @@ func (t *Thread) frame(i int) (waits.Frame, bool) {
 	return waits.Frame{Function: t.Frames[i].Function, Module: t.Frames[i].Module, File: t.Frames[i].File}, true
 }
 
-// stemOf is a thread's name without the number at its end.
 func stemOf(name string) string { return strings.TrimRight(name, "0123456789") }

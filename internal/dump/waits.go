@@ -12,32 +12,30 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/code"
 	"prywalk/internal/core"
-	"prywalk/internal/look"
+	"prywalk/internal/observe"
 	"prywalk/internal/sample"
 	"prywalk/internal/symbols"
 	"prywalk/internal/waits"
 )
 
-// explainer tells what the sleepers of one process wait for.
 type explainer struct {
-	pid     int
-	names   *symbols.Namer
-	space   func() *frames.Space
-	read    func(addr uint64, buf []byte) int
-	files   *waits.Files         // nil for a core
-	name    func(tid int) string // of a thread; nil for a core
-	threads waits.Threads
-	managed managedWaits
-	clock   bool                   // its CLOCK_MONOTONIC is this process's
-	later   bool                   // of the last sleeper more may be told a little later
-	asked   int                    // how often one was asked again
-	slept   map[int]*waits.Sleeper // by thread
-	symbols map[waits.Address]waits.Variable
-	// idleness are the rules that waits were found to be idleness by.
+	pid      int
+	names    *symbols.Namer
+	space    func() *frames.Space
+	read     func(addr uint64, buf []byte) int
+	files    *waits.Files         // nil for a core
+	name     func(tid int) string // nil for a core
+	threads  waits.Threads
+	managed  managedWaits
+	clock    bool // CLOCK_MONOTONIC is this process's
+	later    bool // a retry may give more
+	asked    int
+	slept    map[int]*waits.Sleeper // by thread
+	symbols  map[waits.Address]waits.Variable
 	idleness map[idleKey]string
 }
 
-// explainerOf is for a live process; threads are those of all processes that are looked at.
+// threads are those of all dumped processes.
 func explainerOf(t *code.Process, names *symbols.Namer, threads waits.Threads) *explainer {
 	return &explainer{
 		pid: t.PID, names: names, space: t.Space, files: waits.NewFiles(t.PID), threads: threads, managed: managedOf(t),
@@ -51,8 +49,7 @@ func explainerOf(t *code.Process, names *symbols.Namer, threads waits.Threads) *
 	}
 }
 
-// sameClock reports whether a process has this one's CLOCK_MONOTONIC: one in another time namespace may not
-// (time_namespaces(7)).
+// sameClock compares time namespaces (time_namespaces(7)).
 func sameClock(pid int) bool {
 	own, err := os.Readlink("/proc/self/ns/time")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -62,8 +59,7 @@ func sameClock(pid int) bool {
 	return err == nil && err2 == nil && own == its
 }
 
-// explain fills in what a thread waits for.
-func (x *explainer) explain(d *Thread, s *look.Shot) {
+func (x *explainer) explain(d *Thread, s *observe.RawSample) {
 	x.later = false
 	if s == nil || s.State == sample.Running {
 		return
@@ -78,13 +74,11 @@ func (x *explainer) explain(d *Thread, s *look.Shot) {
 	x.describe(d, sl)
 }
 
-// copyOf keeps what is the shot's.
 func copyOf(c waits.Copy) waits.Copy {
 	c.Bytes = append([]byte(nil), c.Bytes...)
 	return c
 }
 
-// describe tells what a sleeper waits for.
 func (x *explainer) describe(d *Thread, sl *waits.Sleeper) {
 	sl.Stack = innermost(d)
 	w := waits.Of(sl)
@@ -105,14 +99,13 @@ func (x *explainer) describe(d *Thread, sl *waits.Sleeper) {
 	d.WaitsFor = &w
 }
 
-// idleKey is what a rule of idleness decides by.
 type idleKey struct {
 	wait  string
 	kind  waits.Kind
 	stack string
 }
 
-// idle gives the rule by which a wait is idleness. Threads of one stack are asked about once.
+// idle gives the rule by which a wait is idle, cached by stack.
 func (x *explainer) idle(wait string, kind waits.Kind, d *Thread) string {
 	var names strings.Builder
 	for i := range d.Frames[:min(len(d.Frames), mostAsked)] {
@@ -128,7 +121,6 @@ func (x *explainer) idle(wait string, kind waits.Kind, d *Thread) string {
 	return rule
 }
 
-// innermost gives the innermost functions of a stack.
 func innermost(d *Thread) (out []waits.Name) {
 	for i := range d.Frames[:min(len(d.Frames), waits.MostNames)] {
 		out = append(out, waits.Name{Function: d.Frames[i].Function, Module: d.Frames[i].Module})
@@ -136,7 +128,6 @@ func innermost(d *Thread) (out []waits.Name) {
 	return out
 }
 
-// variable gives the static variable at an address, nothing if it is none.
 func (x *explainer) variable(addr waits.Address) waits.Variable {
 	v, known := x.symbols[addr]
 	if known || addr == 0 || x.space() == nil {
@@ -151,13 +142,11 @@ func (x *explainer) variable(addr waits.Address) waits.Variable {
 	return v
 }
 
-// coreThreads are the threads of a core.
 type coreThreads map[int]bool
 
 // Thread implements [waits.Threads].
 func (c coreThreads) Thread(inner int, _ bool) (int, bool) { return inner, c[inner] }
 
-// explainerOfCore is for a core.
 func explainerOfCore(c *core.Core, names *symbols.Namer) *explainer {
 	threads := coreThreads{}
 	for _, th := range c.Threads() {
@@ -170,14 +159,13 @@ func explainerOfCore(c *core.Core, names *symbols.Namer) *explainer {
 	}
 }
 
-// explainCore fills in what a thread of a core waited for. On arm64 the kernel's result stands where the first argument
-// was.
+// On arm64 the result has replaced the first argument.
 func (x *explainer) explainCore(d *Thread, c *core.Core, th *core.Thread) {
 	if th.Syscall < 0 || c.Arch != frames.X86_64 {
 		return
 	}
 	sl := &waits.Sleeper{Wait: d.Wait, InCall: true}
-	for i, reg := range look.ArgumentRegisters(c.Arch) {
+	for i, reg := range observe.ArgumentRegisters(c.Arch) {
 		v, ok := th.Regs.Get(reg)
 		if !ok {
 			return
@@ -190,14 +178,14 @@ func (x *explainer) explainCore(d *Thread, c *core.Core, th *core.Thread) {
 		from := addr - waits.Before
 		if n := x.read(from, b[:]); n > 0 {
 			sl.Near = waits.Copy{Addr: from, Bytes: b[:n]}
-		} else if n := x.read(addr, b[:]); n > 0 { // the first thing in its mapping
+		} else if n := x.read(addr, b[:]); n > 0 { // first in its mapping
 			sl.Near = waits.Copy{Addr: addr, Bytes: b[:n]}
 		}
 	}
 	x.describe(d, sl)
 }
 
-// readWords copies memory of a core, whole words at a time.
+// readWords copies whole words of a core's memory.
 func readWords(m frames.Memory, addr uint64, buf []byte) int {
 	n := 0
 	for ; n+8 <= len(buf); n += 8 {

@@ -17,19 +17,18 @@ import (
 	"prywalk/internal/waits"
 )
 
-// program is a running program of testdata, and the numbers that it printed when it was ready.
+// program is a running program of testdata with the numbers that it printed.
 type program struct {
 	pid     int
 	numbers []int
 }
 
-// startProgram runs a program that prints "ready" and numbers, and ends with its standard input. wrap is a command
-// that runs it.
+// startProgram runs a program, by command wrap, until its standard input ends.
 func startProgram(t *testing.T, exe string, wrap []string, args ...string) *program {
 	t.Helper()
 	args = slices.Concat(wrap, []string{exe}, args)
 	cmd := exec.Command(args[0], args[1:]...)
-	_, says := testtargets.Talk(t, cmd) // it may be in a deadlock; its children end with it
+	_, says := testtargets.Talk(t, cmd) // its children end with it, also in a deadlock
 	p := &program{pid: cmd.Process.Pid}
 	line, err := says.ReadString('\n')
 	if err != nil {
@@ -42,7 +41,6 @@ func startProgram(t *testing.T, exe string, wrap []string, args ...string) *prog
 	return p
 }
 
-// locksOf looks at the locks of processes.
 func locksOf(t *testing.T, pids ...int) *Locks {
 	t.Helper()
 	var targets []*code.Process
@@ -54,21 +52,18 @@ func locksOf(t *testing.T, pids ...int) *Locks {
 		defer p.Close()
 		targets = append(targets, p)
 	}
-	l, err := LookAtLocks(targets, Options{MaxDepth: -1})
+	l, err := ExamineLocks(targets, Options{MaxDepth: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return l
 }
 
-// patience is how long threads may take to reach where they are to sleep.
 const patience = time.Minute
 
-// row is what a thread of a program waits for: the kind, and its line.
 type row struct{ thread, kind, line string }
 
-// rowsOf reads rows, one on a line: "thread = kind: line". HELD stands for ", held by thread N owner", and OWNER for
-// "N owner".
+// rowsOf parses lines "thread = kind: line"; HELD is ", held by thread N owner", OWNER is "N owner".
 func rowsOf(owner int, text string) (rows []row) {
 	text = strings.NewReplacer("HELD", ", held by thread OWNER", "\t", "").Replace(strings.TrimSpace(text))
 	text = strings.ReplaceAll(text, "OWNER", fmt.Sprintf("%d owner", owner))
@@ -83,7 +78,6 @@ func rowsOf(owner int, text string) (rows []row) {
 	return rows
 }
 
-// locksInC are the rows of locks.c.
 const locksInC = `
 	normal = mutex: mutex mu_normal (normal)HELD
 	recursive = mutex: mutex mu_recursive (recursive)HELD
@@ -104,7 +98,6 @@ const locksInC = `
 	wait4 = child: child
 `
 
-// locksInCPlusPlus are those of locks.cc.
 const locksInCPlusPlus = `
 	mutex = mutex: mutex cxx_mutex (normal)HELD
 	recursive = mutex: mutex cxx_recursive (recursive)HELD
@@ -116,11 +109,11 @@ const locksInCPlusPlus = `
 	atomic = atomic: atomic cxx_atomic, stores no owner
 `
 
-// check waits until each row's thread waits for what it is to wait for.
-func check(t *testing.T, look func() *Process, rows []row) {
+// check waits until each row's thread has the expected wait.
+func check(t *testing.T, smp func() *Process, rows []row) {
 	t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
-		missing := missing(look(), rows)
+		missing := missing(smp(), rows)
 		if len(missing) == 0 {
 			return
 		}
@@ -130,7 +123,6 @@ func check(t *testing.T, look func() *Process, rows []row) {
 	}
 }
 
-// missing lists the rows whose threads do not wait for what they are to wait for.
 func missing(p *Process, rows []row) (out []string) {
 	for _, r := range rows {
 		got := "no thread of that name"
@@ -149,14 +141,14 @@ func missing(p *Process, rows []row) (out []string) {
 	return out
 }
 
-func liveLook(t *testing.T, pid int) func() *Process {
+func liveSample(t *testing.T, pid int) func() *Process {
 	return func() *Process {
 		c, err := code.Open(pid)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		p, err := Look(c, Options{MaxDepth: -1})
+		p, err := Sample(c, Options{MaxDepth: -1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,12 +156,11 @@ func liveLook(t *testing.T, pid int) func() *Process {
 	}
 }
 
-// TestEachThreadSaysWhatItWaitsFor: one thread for each kind of lock and of descriptor.
 func TestEachThreadSaysWhatItWaitsFor(t *testing.T) {
 	p := startProgram(t, compile(t, "locks.c", "-g", "-O1", "-pthread"), nil)
 	owner, child := p.numbers[0], p.numbers[1]
-	check(t, liveLook(t, p.pid), rowsOf(owner, locksInC))
-	for _, th := range liveLook(t, p.pid)().Threads {
+	check(t, liveSample(t, p.pid), rowsOf(owner, locksInC))
+	for _, th := range liveSample(t, p.pid)().Threads {
 		w := th.WaitsFor
 		if w == nil {
 			continue
@@ -218,13 +209,12 @@ func TestEachThreadSaysWhatItWaitsFor(t *testing.T) {
 	}
 }
 
-// TestACoreSaysWhatThreadsWaitedFor: the same rows.
 func TestACoreSaysWhatThreadsWaitedFor(t *testing.T) {
 	p := startProgram(t, compile(t, "locks.c", "-g", "-O1", "-pthread"), nil)
-	check(t, liveLook(t, p.pid), rowsOf(p.numbers[0], locksInC))
+	check(t, liveSample(t, p.pid), rowsOf(p.numbers[0], locksInC))
 	file := gcore(t, p.pid)
 	d := dumpOf(t, file)
-	live := liveLook(t, p.pid)()
+	live := liveSample(t, p.pid)()
 	for i := range d.Threads { // cores have no names of threads
 		th := &d.Threads[i]
 		if l := live.thread(th.TID); l != nil {
@@ -232,7 +222,7 @@ func TestACoreSaysWhatThreadsWaitedFor(t *testing.T) {
 		}
 	}
 	rows := rowsOf(p.numbers[0], locksInC)
-	rows = slices.DeleteFunc(rows, func(r row) bool { return r.thread == "sleep" }) // gdb's stop left it the rest
+	rows = slices.DeleteFunc(rows, func(r row) bool { return r.thread == "sleep" }) // gdb's stop changed it
 	for i := range rows {
 		rows[i].line = strings.ReplaceAll(rows[i].line, fmt.Sprintf("%d owner", p.numbers[0]), strconv.Itoa(p.numbers[0]))
 	}
@@ -245,13 +235,12 @@ func TestACoreSaysWhatThreadsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestLocksOfCPlusPlus: those of the standard library, and the initialisation of a static variable.
 func TestLocksOfCPlusPlus(t *testing.T) {
 	p := startProgram(t, compile(t, "locks.cc", "-std=c++20", "-g", "-O1", "-pthread"), nil)
-	check(t, liveLook(t, p.pid), rowsOf(p.numbers[0], locksInCPlusPlus))
+	check(t, liveSample(t, p.pid), rowsOf(p.numbers[0], locksInCPlusPlus))
 }
 
-// TestOwnersInAPIDNamespace: the numbers in locks are those of the innermost namespace.
+// Numbers in locks are those of the innermost namespace.
 func TestOwnersInAPIDNamespace(t *testing.T) {
 	exe := compile(t, "locks.c", "-g", "-O1", "-pthread")
 	if err := exec.Command(need(t, "unshare"), "--pid", "--fork", "true").Run(); err != nil {
@@ -260,7 +249,7 @@ func TestOwnersInAPIDNamespace(t *testing.T) {
 	p := startProgram(t, exe, []string{"unshare", "--pid", "--fork", "--kill-child"})
 	inside := children(t, p.pid)[0]
 	owner := 0
-	for _, th := range liveLook(t, inside)().Threads {
+	for _, th := range liveSample(t, inside)().Threads {
 		if th.Name == "owner" {
 			owner = th.TID
 		}
@@ -268,10 +257,9 @@ func TestOwnersInAPIDNamespace(t *testing.T) {
 	if owner == p.numbers[0] {
 		t.Fatal("the owner has the same number inside and outside")
 	}
-	check(t, liveLook(t, inside), rowsOf(owner, locksInC))
+	check(t, liveSample(t, inside), rowsOf(owner, locksInC))
 }
 
-// children lists a process's children.
 func children(t *testing.T, pid int) (pids []int) {
 	t.Helper()
 	for _, w := range strings.Fields(output(t, "ps", "--ppid", strconv.Itoa(pid), "-o", "pid=")) {

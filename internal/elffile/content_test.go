@@ -70,7 +70,7 @@ func TestCompressedSections(t *testing.T) {
 	}
 }
 
-// TestOnlyTheBeginningIsDecompressed: what is damaged behind it is not met.
+// TestOnlyTheBeginningIsDecompressed: damage after it is not noticed.
 func TestOnlyTheBeginningIsDecompressed(t *testing.T) {
 	big := make([]byte, 8*inflateStep)
 	r := rand.New(rand.NewPCG(7, 8))

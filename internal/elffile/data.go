@@ -38,13 +38,13 @@ func (s *Section) compressed() bool {
 // nil), ErrNoBits, ErrTooBig (over MaxData), a *budget.Error or a *FormatError, perhaps
 // wrapped, or comes from reading or decompressing. The memory is the file's until
 // [File.Free].
-func (f *File) Data(s *Section) ([]byte, error) { return f.data(s, MaxData) }
+func (f *sectionReader) Data(s *Section) ([]byte, error) { return f.data(s, MaxData) }
 
-// Free gives back the memory of contents that Data gave and that are of no use any more.
-func (f *File) Free(data []byte) { f.memory.Give(int64(cap(data))) }
+// Free returns the memory of contents from Data that are not used any more.
+func (f *sectionReader) Free(data []byte) { f.memory.Give(int64(cap(data))) }
 
 // data is Data with a limit of its own.
-func (f *File) data(s *Section, limit uint64) ([]byte, error) {
+func (f *sectionReader) data(s *Section, limit uint64) ([]byte, error) {
 	if s == nil {
 		return nil, ErrNoSection
 	}
@@ -68,16 +68,16 @@ func (f *File) data(s *Section, limit uint64) ([]byte, error) {
 	return out, nil
 }
 
-// contents are what a section has, decompressed: a stream, and its size, which is only claimed.
+// contents is a decompressed section: a stream and its claimed size.
 type contents struct {
 	io.Reader
 	size    uint64
-	scratch int64  // memory that decompressing takes, in bytes
+	scratch int64  // memory of decompression, in bytes
 	close   func() // nil: nothing is to be closed
 }
 
 // contents opens a section, in either of the two conventions if it is compressed.
-func (f *File) contents(s *Section, limit uint64) (contents, error) {
+func (f *input) contents(s *Section, limit uint64) (contents, error) {
 	raw := func(skip uint64) io.Reader {
 		return bufio.NewReaderSize(io.NewSectionReader(f.r, int64(s.Off+skip), int64(s.Size-skip)), inflateChunk)
 	}
@@ -119,13 +119,13 @@ const (
 	inflateChunk = 64 << 10
 	// zlibScratch is more than the history and tables of a zlib reader, in bytes.
 	zlibScratch = 128 << 10
-	// anyRatio is up to which size a section may be compressed however well, and maxRatio how well beyond that.
-	// Debug information is compressed three to six times, tables of equal numbers some dozen times.
+	// anyRatio is the size up to which any compression ratio is accepted, maxRatio the limit beyond it. Debug
+	// information is compressed three to six times, tables of equal numbers some dozen times.
 	anyRatio = 16 << 20
 	maxRatio = 256
 )
 
-// plausible reports an announced size that is over the limit, or that no contents worth having have.
+// plausible reports an announced size over the limit, or with an implausible compression ratio.
 func plausible(compressed, size, limit uint64) error {
 	if size > limit || size > anyRatio && size/maxRatio > compressed {
 		return fmt.Errorf("%d bytes decompressed to %d: %w", compressed, size, ErrTooBig)
@@ -166,8 +166,8 @@ func unzstd(raw io.Reader, compressed, size, limit uint64) (contents, error) {
 // errSize: the contents do not have the size that the header says.
 var errSize = errors.New("decompressing: size is not as announced")
 
-// readAll reads contents of exactly the size that is claimed, for which memory is taken.
-func (f *File) readAll(c contents, what string) ([]byte, error) {
+// readAll reads contents of exactly the claimed size, for which memory is charged.
+func (f *input) readAll(c contents, what string) ([]byte, error) {
 	if c.close != nil {
 		defer c.close()
 	}

@@ -15,7 +15,7 @@ const maxLink = 8 << 10
 // DebugLink gives the name, without directory, of the file that has this file's
 // debug information, and the CRC-32 (IEEE) of that file's contents (GDB manual,
 // "Debugging Information in Separate Files"). False if the file has no link.
-func (f *File) DebugLink() (name string, crc uint32, ok bool) {
+func (f *sectionReader) DebugLink() (name string, crc uint32, ok bool) {
 	data := f.linkData(".gnu_debuglink")
 	c := &wire.Cursor{Bytes: data}
 	name = string(c.CString())
@@ -30,7 +30,7 @@ func (f *File) DebugLink() (name string, crc uint32, ok bool) {
 // DebugAltLink gives the path and the build id (hex) of the file that has the
 // debug information which several files share (made by dwz). False if the file
 // has no such link.
-func (f *File) DebugAltLink() (path, buildID string, ok bool) {
+func (f *sectionReader) DebugAltLink() (path, buildID string, ok bool) {
 	c := &wire.Cursor{Bytes: f.linkData(".gnu_debugaltlink")}
 	path = string(c.CString())
 	if c.Bad || path == "" || c.Left() == 0 || c.Left() > maxBuildID {
@@ -40,7 +40,7 @@ func (f *File) DebugAltLink() (path, buildID string, ok bool) {
 }
 
 // linkData gives the contents of a small section, nil if it cannot.
-func (f *File) linkData(name string) []byte {
+func (f *sectionReader) linkData(name string) []byte {
 	s := f.Section(name)
 	if s == nil || s.Size > maxLink || s.compressed() {
 		return nil

@@ -32,29 +32,28 @@ const (
 	machAArch64 = 183
 )
 
+// input reads the bytes of a file, within its size and budget.
+type input struct {
+	r      io.ReaderAt
+	size   uint64
+	memory *budget.Account
+}
+
 // File is an open ELF file. The exported fields must not be changed.
 type File struct {
 	// Type is the kind of the file.
 	Type Type
 	// Entry is the address that execution starts at, 0 if none.
 	Entry uint64
-	// Segments are the program headers, in the order of the file.
-	Segments []Segment
-	// Sections are the section headers by index; entry 0 is the null section.
-	// Empty if the file has none or they cannot be read (see SectionsErr).
-	Sections []Section
-	// SectionsErr tells why Sections is incomplete, nil if it is not.
-	SectionsErr error
+	segmentTable
+	sectionReader
 
-	r       io.ReaderAt
-	size    uint64
-	memory  *budget.Account
-	headers int64 // what they have taken of it
+	headers int64 // memory of the headers
 	arch    frames.Arch
 	symbols [2]symbolSource
 }
 
-// header is the part of the ELF header that leads on.
+// header is the part of the ELF header that locates the others.
 type header struct {
 	phoff, shoff     uint64
 	phentsize, phnum uint16
@@ -67,10 +66,11 @@ type header struct {
 // r must stay usable as long as the File is. Memory is taken from the process's budget.
 func Open(r io.ReaderAt, size int64) (*File, error) { return OpenIn(nil, r, size) }
 
-// OpenIn is Open for a file whose memory is taken from a budget; nil is the process's. What does not fit is left out,
-// with a [*budget.Error]. [File.Release] gives everything back.
+// OpenIn is Open with a memory budget; nil is the process's. What exceeds it is left out, with a [*budget.Error].
+// [File.Release] returns all memory.
 func OpenIn(mem *budget.Budget, r io.ReaderAt, size int64) (*File, error) {
-	f := &File{r: r, size: uint64(max(size, 0)), memory: mem.Account("a file")}
+	f := &File{}
+	f.input = input{r, uint64(max(size, 0)), mem.Account("a file")}
 	if err := f.open(); err != nil {
 		f.Release()
 		return nil, err
@@ -93,28 +93,27 @@ func (f *File) open() error {
 	return nil
 }
 
-// Memory is the account of what the file takes, for those who make tables of it.
+// Memory is the account of the file's memory, for tables made of it.
 func (f *File) Memory() *budget.Account { return f.memory }
 
-// Again gives the same file for another goroutine: they share what is read from, and nothing else.
+// Again gives the same file for another goroutine; only the underlying reader is shared.
 func (f *File) Again() (*File, error) { return OpenIn(f.memory.Budget(), f.r, int64(f.size)) }
 
-// Release gives back the memory that was taken for the file. Nothing of it may be used afterwards.
+// Release returns the file's memory. The file is invalid afterwards.
 func (f *File) Release() {
 	if f != nil {
 		f.memory.Close()
 	}
 }
 
-// Rest drops all that was read but the headers, and gives back its memory. No table that was made of the file may be
-// used afterwards. What the file itself holds is read anew.
+// Rest drops everything but the headers, and returns its memory. Tables made of the file are invalid afterwards. The
+// file is read again on demand.
 func (f *File) Rest() {
 	f.symbols = [len(f.symbols)]symbolSource{}
 	f.memory.Give(f.memory.Used() - f.headers)
 }
 
-// Forget is Rest for a file that will never be read again: it drops the headers, too. The file is then one without
-// segments and sections.
+// Forget is Rest that drops the headers too, for a file that is not read again. It then has no segments and sections.
 func (f *File) Forget() {
 	f.Sections, f.Segments, f.headers = nil, nil, 0
 	f.Rest()
@@ -170,19 +169,18 @@ func (f *File) parseHeader(c *wire.Cursor) (*header, error) {
 }
 
 // inFile reports whether [off, off+n) lies in the file.
-func (f *File) inFile(off, n uint64) bool {
+func (f *input) inFile(off, n uint64) bool {
 	return off <= f.size && n <= f.size-off
 }
 
-// readChunk is how much is read, and allocated, at a time: a size that the file
-// only claims costs no more than this.
+// readChunk is the size of one read and allocation, so that a claimed size costs no more.
 const readChunk = 1 << 20
 
 // headerCost is how much a header is in memory, beside its bytes in the file.
 const headerCost = 4
 
 // readHeaders gives a copy of the headers at [off, off+n), for which memory is taken.
-func (f *File) readHeaders(off, n uint64, what string) ([]byte, error) {
+func (f *input) readHeaders(off, n uint64, what string) ([]byte, error) {
 	if !f.inFile(off, n) {
 		return nil, &FormatError{what + " beyond the end of the file", off}
 	}
@@ -193,7 +191,7 @@ func (f *File) readHeaders(off, n uint64, what string) ([]byte, error) {
 }
 
 // read gives a copy of [off, off+n).
-func (f *File) read(off, n uint64, what string) ([]byte, error) {
+func (f *input) read(off, n uint64, what string) ([]byte, error) {
 	if !f.inFile(off, n) {
 		return nil, &FormatError{what + " beyond the end of the file", off}
 	}

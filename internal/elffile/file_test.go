@@ -11,7 +11,7 @@ import (
 	"prywalk/frames"
 )
 
-func TestForeignFilesAreToldApart(t *testing.T) {
+func TestForeignFilesAreDistinguished(t *testing.T) {
 	good := newImage().bytes()
 	with := func(off int, v byte) []byte {
 		b := bytes.Clone(good)

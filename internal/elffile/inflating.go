@@ -8,21 +8,21 @@ import (
 	"io"
 )
 
-// inflating is a compressed section that is decompressed as far as it was looked at.
+// inflating is a compressed section that is decompressed on demand.
 type inflating struct {
 	c    contents
-	f    *File
+	f    *sectionReader
 	out  []byte
 	have uint64
 	err  error
 }
 
-// inflateStep is how much is decompressed at a time, in bytes.
+// inflateStep is the size of one decompression step, in bytes.
 const inflateStep = 64 << 10
 
-// Beginning is [File.Window] for a section whose beginning may be all that is asked for: a compressed one is
-// decompressed up to what is looked at. What is damaged behind that is not noticed. Memory is taken for all of it.
-func (f *File) Beginning(s *Section) (*Window, error) {
+// Beginning is [File.Window] for a section that is read from its beginning: a compressed one is decompressed up to the
+// last read, later damage unnoticed. Memory is charged for all of it.
+func (f *sectionReader) Beginning(s *Section) (*Window, error) {
 	if s == nil || !s.compressed() || s.Type == SecNoBits || !f.inFile(s.Off, s.Size) {
 		return f.Window(s)
 	}
@@ -43,7 +43,7 @@ func (f *File) Beginning(s *Section) (*Window, error) {
 	return &Window{addr: s.Addr, size: c.size, whole: r.out, rest: r}, nil
 }
 
-// Err gives why a section could not be decompressed as far as was asked for, nil if it could.
+// Err gives the error of decompression so far, if any.
 func (w *Window) Err() error {
 	if w.rest == nil {
 		return nil
@@ -51,7 +51,7 @@ func (w *Window) Err() error {
 	return w.rest.err
 }
 
-// upTo decompresses so many bytes from the beginning on, if they are not there.
+// upTo decompresses the first n bytes.
 func (r *inflating) upTo(n uint64) error {
 	if r == nil || n <= r.have {
 		return nil
@@ -70,7 +70,7 @@ func (r *inflating) upTo(n uint64) error {
 	case r.have < uint64(len(r.out)):
 		return nil
 	}
-	if r.c.close != nil { // it is over
+	if r.c.close != nil { // complete
 		r.c.close()
 	}
 	r.f.memory.Give(r.c.scratch)

@@ -2,10 +2,9 @@
 
 package elffile
 
-// ReadAddr reads into buf what the file's loaded segments have at vaddr, an address before the load bias, and gives
-// the number of bytes read. They are fewer than len(buf) where the segment's file contents end and no other goes on
-// there. In a file with debug information only, the segments' contents are not those that the headers speak of: do
-// not read it this way.
+// ReadAddr reads the loaded segments' contents at vaddr, an address before the load bias, and gives the number of
+// bytes: fewer than len(buf) at the end of a segment's contents if no other continues there. Not for a file with debug
+// information only, whose segments lack their contents.
 func (f *File) ReadAddr(vaddr uint64, buf []byte) int {
 	done := 0
 	for done < len(buf) {
@@ -28,8 +27,7 @@ func (f *File) readSegment(vaddr uint64, buf []byte) int {
 	return got
 }
 
-// locate gives the file offset of an address and the number of bytes that the
-// file has from there to the end of the segment.
+// locate gives the file offset of an address, and the bytes from there to the end of the segment's file contents.
 func (f *File) locate(vaddr uint64) (off, n uint64, ok bool) {
 	for i := range f.Segments {
 		s := &f.Segments[i]
@@ -49,11 +47,9 @@ func (f *File) locate(vaddr uint64) (off, n uint64, ok bool) {
 // pageSizes are the units in which kernels map files, smallest first.
 var pageSizes = [...]uint64{4 << 10, 16 << 10, 64 << 10}
 
-// Bias gives the load bias of a file of which a mapping is known. It is what to subtract from an address in memory
-// to get the address that the file speaks of. The mapping starts at start and shows the file from off on; exec says
-// whether it is executable, which decides between two segments that share a page of the file. False if no loaded
-// segment is at off. The result wraps around.
-func (f *File) Bias(start, off uint64, exec bool) (uint64, bool) {
+// Bias gives run-time address − file address, modulo 2⁶⁴, of a mapping at start with file offset off; exec selects
+// between two segments that share a page. False if no loaded segment is at off.
+func (f *segmentTable) Bias(start, off uint64, exec bool) (uint64, bool) {
 	for _, sameRights := range [...]bool{true, false} {
 		for _, page := range pageSizes {
 			if s := f.mappedBy(off, page, exec, sameRights); s != nil {
@@ -64,9 +60,9 @@ func (f *File) Bias(start, off uint64, exec bool) (uint64, bool) {
 	return 0, false
 }
 
-// mappedBy gives the segment that a mapping of the file from off on shows, by
-// preference one whose own mapping would start there.
-func (f *File) mappedBy(off, page uint64, exec, sameRights bool) *Segment {
+// mappedBy gives the segment mapped by a mapping at file offset off, preferably one whose own mapping would start
+// there.
+func (f *segmentTable) mappedBy(off, page uint64, exec, sameRights bool) *Segment {
 	var found *Segment
 	for i := range f.Segments {
 		s := &f.Segments[i]

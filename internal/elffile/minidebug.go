@@ -28,7 +28,8 @@ func (f *File) MiniDebug() (*File, error) {
 		out.drop()
 		return nil, fmt.Errorf(".gnu_debugdata: %w", err)
 	}
-	mini := &File{r: bytes.NewReader(out.data), size: uint64(len(out.data)), memory: f.memory}
+	mini := &File{}
+	mini.input = input{bytes.NewReader(out.data), uint64(len(out.data)), f.memory}
 	if err := mini.open(); err != nil {
 		out.drop()
 		return nil, err

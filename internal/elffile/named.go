@@ -4,30 +4,31 @@ package elffile
 
 import (
 	"bytes"
+	"iter"
 	"slices"
 )
 
-// # Symbols of a name
+// # Symbols by name
 //
-// Most files have none of the names that they are asked for. That shows in the table of names, of which each page is
-// looked at once and none is kept. Only if a name is there, the symbols are read.
+// Most files have none of the names. The table of names, read page by page, shows that; only otherwise symbols are
+// read.
 
 const (
-	// searchStep is how much of a table of names is searched at a time, in bytes, and mostPlaces how often a name may be
-	// in it. Beyond that, each symbol's name is looked at.
+	// searchStep is the size of one search step in a table of names, in bytes; mostPlaces bounds the occurrences of
+	// names. Beyond that, each symbol's name is compared.
 	searchStep = 64 << 10
 	mostPlaces = 1 << 10
 )
 
-// EachNamed calls each for the entries of a symbol table that have one of these names, in the file's order, until it
-// gives false. The names are not empty, and shorter than 1 KiB. What cannot be read is left out.
+// EachNamed calls each for the entries of a symbol table with one of these names, in the file's order, until it gives
+// false. Precondition: names are not empty, and shorter than 1 KiB. Unreadable entries are skipped.
 func (f *File) EachNamed(kind SymbolKind, names []string, each func(name int, s *Symbol) bool) {
 	t, _ := f.symbolTable(kind)
 	if t.n <= 1 {
 		return
 	}
 	is := func(s *Symbol) bool {
-		got := f.PeekName(kind, s)
+		got := f.NameBytes(kind, s)
 		i := slices.IndexFunc(names, func(name string) bool { return name == string(got) })
 		return i < 0 || each(i, s)
 	}
@@ -44,14 +45,14 @@ func (f *File) EachNamed(kind SymbolKind, names []string, each func(name int, s 
 	_ = t.each(places, is) // what can be read of a damaged table
 }
 
-// placesOf gives where strings begin that are one of some names, sorted; false if there are too many, or that cannot
-// be read. A linker lets a name begin within a longer one that ends with it.
+// placesOf gives the sorted offsets of strings that equal one of the names; false if there are too many, or on error.
+// A name may begin within a longer one (tail merging by linkers).
 func (w *Window) placesOf(names []string) (places []uint32, ok bool) {
 	longest := 0
 	for _, name := range names {
 		longest = max(longest, len(name))
 	}
-	buf := make([]byte, searchStep+longest+1)
+	buf, ends := make([]byte, searchStep+longest+1), endingsOf(names)
 	for at := uint64(0); at < w.size; at += searchStep {
 		n := min(w.size-at, uint64(len(buf)))
 		b := buf[:n]
@@ -67,21 +68,75 @@ func (w *Window) placesOf(names []string) (places []uint32, ok bool) {
 		if at+n == w.size && n < uint64(len(buf)) { // the table's end is a string's
 			b = append(b, 0)
 		}
-		for _, name := range names {
-			want := append([]byte(name), 0)
-			for from := 0; ; {
-				i := bytes.Index(b[from:], want)
-				if i < 0 || from+i >= searchStep {
-					break
+		for end := 0; ; end++ {
+			i := bytes.IndexByte(b[end:], 0)
+			if i < 0 {
+				break
+			}
+			end += i
+			for _, name := range ends.of(b[:end]) {
+				from := end - len(name)
+				if from < 0 || from >= searchStep || string(b[from:end]) != name {
+					continue
 				}
-				if from += i; len(places) == mostPlaces || at+uint64(from) > 1<<32-1 {
+				if len(places) == mostPlaces || at+uint64(from) > 1<<32-1 {
 					return nil, false
 				}
 				places = append(places, uint32(at)+uint32(from))
-				from++
 			}
 		}
 	}
 	slices.Sort(places)
 	return places, true
+}
+
+// endings are names by their last two bytes; a name of one byte has all that can precede it.
+type endings struct {
+	names  map[uint16][]string
+	filter [1 << 16 / 64]uint64
+}
+
+func endingsOf(names []string) *endings {
+	e := &endings{names: map[uint16][]string{}}
+	for _, name := range names {
+		for last := range ends(name) {
+			if !slices.Contains(e.names[last], name) {
+				e.names[last] = append(e.names[last], name)
+			}
+			e.filter[last/64] |= 1 << (last % 64)
+		}
+	}
+	return e
+}
+
+// ends gives the last two bytes before a name's end, all that are possible if it has one.
+func ends(name string) iter.Seq[uint16] {
+	return func(yield func(uint16) bool) {
+		n := len(name)
+		if n >= 2 {
+			yield(uint16(name[n-2])<<8 | uint16(name[n-1]))
+			return
+		}
+		for c := range uint16(1 << 8) {
+			if n == 0 || !yield(c<<8|uint16(name[0])) {
+				return
+			}
+		}
+	}
+}
+
+// of gives the names that text may end with.
+func (e *endings) of(text []byte) []string {
+	n := len(text)
+	if n == 0 {
+		return nil
+	}
+	last := uint16(text[n-1])
+	if n >= 2 {
+		last |= uint16(text[n-2]) << 8
+	}
+	if e.filter[last/64]&(1<<(last%64)) == 0 {
+		return nil
+	}
+	return e.names[last]
 }

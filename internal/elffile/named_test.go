@@ -63,7 +63,7 @@ func TestSymbolsAreFoundByTheirNames(t *testing.T) {
 			t.Fatalf("%d of %d symbols, %v", len(syms), len(at), err)
 		}
 		for i := range syms {
-			if name := string(f.PeekName(SymTab, &syms[i])); slices.Contains(wanted, name) {
+			if name := string(f.NameBytes(SymTab, &syms[i])); slices.Contains(wanted, name) {
 				want = append(want, found{name, syms[i].Value})
 			}
 		}

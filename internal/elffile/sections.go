@@ -61,7 +61,16 @@ const (
 	maxName      = 1 << 12
 )
 
-func (f *File) readSections(h *header) ([]Section, error) {
+// sectionReader reads the contents of sections.
+type sectionReader struct {
+	input
+	// Sections are the section headers by index, 0 the null section. Empty if there are none, or on error.
+	Sections []Section
+	// SectionsErr is why Sections is incomplete.
+	SectionsErr error
+}
+
+func (f *sectionReader) readSections(h *header) ([]Section, error) {
 	if h.shoff == 0 {
 		return nil, nil
 	}
@@ -102,7 +111,7 @@ func parseSection(c *wire.Cursor) (s Section) {
 }
 
 // nameSections looks the names of the sections up.
-func (f *File) nameSections(h *header) {
+func (f *sectionReader) nameSections(h *header) {
 	i := uint32(h.shstrndx)
 	if i == extendedIndex && len(f.Sections) > 0 {
 		i = f.Sections[0].Link
@@ -139,7 +148,7 @@ func stringAt(tab []byte, off uint32) string {
 }
 
 // Section gives the first section of that name, nil if there is none.
-func (f *File) Section(name string) *Section {
+func (f *sectionReader) Section(name string) *Section {
 	for i := range f.Sections {
 		if f.Sections[i].Name == name {
 			return &f.Sections[i]
@@ -150,7 +159,7 @@ func (f *File) Section(name string) *Section {
 
 // DebugSection is Section for a DWARF section whose name is given without
 // ".debug_" or ".zdebug_": the old way of marking a compressed one.
-func (f *File) DebugSection(name string) *Section {
+func (f *sectionReader) DebugSection(name string) *Section {
 	if s := f.Section(".debug_" + name); s != nil {
 		return s
 	}

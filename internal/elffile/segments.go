@@ -50,6 +50,12 @@ const (
 	maxSegments = 1 << 20
 )
 
+// segmentTable maps between addresses and file offsets.
+type segmentTable struct {
+	// Segments are the program headers, in the file's order.
+	Segments []Segment
+}
+
 func (f *File) readSegments(h *header) ([]Segment, error) {
 	n := uint64(h.phnum)
 	if n == extendedNum && len(f.Sections) > 0 {
@@ -84,7 +90,7 @@ func parseSegment(c *wire.Cursor) (s Segment) {
 }
 
 // segment gives the first program header of a type.
-func (f *File) segment(t SegmentType) *Segment {
+func (f *segmentTable) segment(t SegmentType) *Segment {
 	for i := range f.Segments {
 		if f.Segments[i].Type == t {
 			return &f.Segments[i]

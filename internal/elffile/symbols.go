@@ -119,7 +119,8 @@ func (f *File) Symbols(kind SymbolKind) ([]Symbol, error) {
 	return syms, err
 }
 
-// EachSymbol is Symbols for whoever looks at each once, until each gives false. A *Symbol is valid until the next one.
+// EachSymbol calls each for every symbol until it gives false; a *Symbol is valid during the call. Errors as for
+// Symbols.
 func (f *File) EachSymbol(kind SymbolKind, each func(*Symbol) bool) error {
 	t, err := f.symbolTable(kind)
 	if t.n <= 1 {
@@ -207,7 +208,7 @@ func parseSymbol(b []byte) Symbol {
 	}
 }
 
-// FreeSymbols gives back the memory of a table that Symbols gave, and that is of no use any more.
+// FreeSymbols returns the memory of a table that Symbols gave.
 func (f *File) FreeSymbols(syms []Symbol) { f.memory.Give(int64(cap(syms)) * symbolSize) }
 
 // SymbolName gives the name of a symbol of that table, "" if it has none. Names
@@ -219,14 +220,14 @@ func (f *File) SymbolName(kind SymbolKind, s *Symbol) string {
 	return ""
 }
 
-// maxPeek is the most of a name that PeekName gives, in bytes.
-const maxPeek = overlap
+// maxNameBytes is the most of a name that NameBytes gives, in bytes.
+const maxNameBytes = overlap
 
-// PeekName is SymbolName for names that are only looked at: cut after 4 KiB, valid until the next call, and not copied.
-func (f *File) PeekName(kind SymbolKind, s *Symbol) []byte {
+// NameBytes is SymbolName without copy, cut after 4 KiB, valid until the next call.
+func (f *File) NameBytes(kind SymbolKind, s *Symbol) []byte {
 	w := f.names(kind)
 	if off := uint64(s.NameOff); w != nil && off < w.size {
-		b, err := w.View(off, int(min(maxPeek, w.size-off)))
+		b, err := w.View(off, int(min(maxNameBytes, w.size-off)))
 		if err != nil {
 			return nil
 		}
@@ -238,10 +239,9 @@ func (f *File) PeekName(kind SymbolKind, s *Symbol) []byte {
 	return nil
 }
 
-// KeepName is SymbolName for names that are kept as long as the file: memory is taken for each, and one that does not
-// fit is "".
+// KeepName is SymbolName with memory taken from the budget; "" if that is exhausted.
 func (f *File) KeepName(kind SymbolKind, s *Symbol) string {
-	name := f.PeekName(kind, s)
+	name := f.NameBytes(kind, s)
 	if f.memory.Take(int64(len(name))+stringCost, "symbol names") != nil {
 		return ""
 	}

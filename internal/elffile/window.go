@@ -21,9 +21,8 @@ const (
 	maxView = 64 << 20
 )
 
-// Window gives views of a piece of a file, such as a section, and reads only
-// what is looked at. It keeps 64 KiB blocks in a direct-mapped cache of at
-// most 64.
+// Window reads a piece of a file, such as a section, on demand, with at most 64 blocks of 64 KiB cached
+// (direct-mapped).
 type Window struct {
 	addr, off, size uint64
 	r               io.ReaderAt
@@ -48,9 +47,7 @@ func (w *Window) Addr() uint64 { return w.addr }
 // Size gives the number of bytes.
 func (w *Window) Size() uint64 { return w.size }
 
-// View gives the n bytes at off. They must not be changed; they stay valid. A
-// view within one 64 KiB block, or reaching at most 4 KiB out of it, is not a
-// copy.
+// View gives the n bytes at off, not to be changed, valid for ever; no copy within a 64 KiB block and 4 KiB beyond it.
 func (w *Window) View(off uint64, n int) ([]byte, error) {
 	if n < 0 || off > w.size || uint64(n) > w.size-off {
 		return nil, &FormatError{"reference beyond the end of a section", w.off + off}
@@ -89,8 +86,7 @@ func (w *Window) block(num uint64) *block {
 	return b
 }
 
-// Around gives the n bytes at off and what lies around them in the same block, and the offset of the first byte. It
-// gives nil if they cannot be had without a copy.
+// Around gives what a block has around the n bytes at off, and its first byte's offset; nil if that takes a copy.
 func (w *Window) Around(off uint64, n int) (from uint64, b []byte) {
 	in := off & (blockSize - 1)
 	if n < 0 || in+uint64(n) > blockSize+overlap {
@@ -108,8 +104,7 @@ func (w *Window) Around(off uint64, n int) (from uint64, b []byte) {
 	return off - in, w.block(off >> blockBits).data
 }
 
-// load reads a block. Its memory is new, because views of the one that it
-// replaces may be in use.
+// load reads a block into new memory: views of the old one may be in use.
 func (w *Window) load(b *block, num uint64) error {
 	start := num << blockBits
 	buf := make([]byte, min(blockSize+overlap, w.size-start))
@@ -135,11 +130,10 @@ func (w *Window) copy(off uint64, n int) ([]byte, error) {
 
 // Window gives lazy access to a section's contents, decompressed (then they are
 // read whole). Errors as for Data.
-func (f *File) Window(s *Section) (*Window, error) { return f.WindowUpTo(s, MaxData) }
+func (f *sectionReader) Window(s *Section) (*Window, error) { return f.WindowUpTo(s, MaxData) }
 
-// WindowUpTo is Window for a section of which at most limit bytes are worth having. A compressed one that is
-// larger, or says that it is, gives ErrTooBig before it is read.
-func (f *File) WindowUpTo(s *Section, limit uint64) (*Window, error) {
+// WindowUpTo is Window for at most limit bytes; larger compressed sections give ErrTooBig before they are read.
+func (f *sectionReader) WindowUpTo(s *Section, limit uint64) (*Window, error) {
 	if s == nil {
 		return nil, ErrNoSection
 	}
@@ -159,9 +153,8 @@ func (f *File) WindowUpTo(s *Section, limit uint64) (*Window, error) {
 	return &Window{addr: s.Addr, off: s.Off, size: s.Size, r: f.r, memory: f.memory}, nil
 }
 
-// WindowAt gives lazy access to what the loaded segments have from vaddr on: at
-// most n bytes, up to the end of the segment's file contents. It is ErrNoSection
-// if nothing is there.
+// WindowAt gives at most n bytes of the loaded segments' file contents from vaddr, lazily. ErrNoSection if there are
+// none.
 func (f *File) WindowAt(vaddr, n uint64) (*Window, error) {
 	off, left, ok := f.locate(vaddr)
 	if !ok {

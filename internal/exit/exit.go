@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package exit says what prywalk's exit codes stand for, and lets an error decide which one it is.
+// Package exit defines prywalk's exit codes, and errors that choose one.
 package exit
 
 import "fmt"
 
-// Exit codes. A launched command's own status comes before them.
+// Exit codes. A launched command's own status comes first.
 const (
 	OK         = 0
 	Failed     = 1
 	WrongUsage = 2
 	Denied     = 3
 	NoSamples  = 4
-	Deadlock   = 5   // of dump --locks
-	Slower     = 6   // of diff --fail-above
-	OwnFailure = 125 // of record -- COMMAND, when prywalk itself failed
+	Deadlock   = 5   // dump --locks
+	Slower     = 6   // diff --fail-above
+	OwnFailure = 125 // record -- COMMAND, if prywalk failed
 )
 
-// Error is an error that decides the exit code. With a nil Err nothing is printed.
+// Error is an error with an exit code. With a nil Err nothing is printed.
 type Error struct {
 	Code int
 	Err  error
@@ -34,10 +34,10 @@ func (e *Error) Error() string {
 // Unwrap gives Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// With makes an error that exits with a code.
+// With makes an error with an exit code.
 func With(code int, format string, args ...any) error {
 	return &Error{code, fmt.Errorf(format, args...)}
 }
 
-// Usage makes an error that exits with 2.
+// Usage makes an error with exit code 2.
 func Usage(format string, args ...any) error { return With(WrongUsage, format, args...) }

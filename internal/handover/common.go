@@ -5,27 +5,27 @@ package handover
 import (
 	"sync/atomic"
 
-	"prywalk/internal/look"
-	"prywalk/internal/ownruntime"
+	"prywalk/internal/observe"
+	"prywalk/internal/selfruntime"
 )
 
-// Common is what the tracer and the accountant both work with.
+// Common is the state shared by engine and aggregator.
 type Common struct {
 	Ring     *Ring
 	Requests *Requests
-	Pool     *look.Pool // of the shots that events carry
-	Garbage  *ownruntime.Collector
-	Failure  *ownruntime.Failure
+	Pool     *observe.Pool // of the events' raw samples
+	Garbage  *selfruntime.Collector
+	Failure  *selfruntime.Failure
 	Turn     Turn
-	// UnmetLackRoots: samples of processes that were not met lack the outer ends of stacks. The accountant notes it for
-	// the tracer.
-	UnmetLackRoots atomic.Bool
+	// UndiscoveredLackRoots: kernel samples of undiscovered processes lack the outer ends of stacks. Set by the
+	// aggregator, read by the engine.
+	UndiscoveredLackRoots atomic.Bool
 }
 
 // NewCommon makes it for one run.
 func NewCommon() *Common {
 	return &Common{
-		Ring: NewRing(), Requests: &Requests{}, Pool: look.NewPool(ringSize), Garbage: ownruntime.NewCollector(),
-		Failure: &ownruntime.Failure{},
+		Ring: NewRing(), Requests: &Requests{}, Pool: observe.NewPool(ringSize), Garbage: selfruntime.NewCollector(),
+		Failure: &selfruntime.Failure{},
 	}
 }

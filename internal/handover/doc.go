@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package handover has what the tracer (package tracer) tells the accountant (package accountant), and the little that
-// comes back.
+// Package handover is the protocol between an engine and the aggregator (package aggregator).
 //
-// Messages go one way, as events in batches ([Event], [Ring]); nobody waits for an answer. What an event points to
-// belongs to the accountant from then on, but for [Process] and [Thread]. They say who it is about. What they have is
-// written before the first event about them.
+// Messages go one way, as events in batches ([Event], [Ring]); an engine does not wait for an answer. Data that an
+// event points to belongs to the aggregator from then on, except [Process] and [Thread], which are written before the
+// first event about them.
 //
-// What comes back is one value each, that may be read at any time:
-//   - what the next looks at a thread are to copy ([look.Needs]),
-//   - and those at a process that runs another program ([Process.TakeExtra], [Process.Plans]);
-//   - what the kernel's samples lack of a process ([Process.Lack]);
-//   - how many bytes of copies wait ([look.Pool]);
-//   - whether a checkpoint is being written, and how long the last one took ([Requests]);
-//   - whether garbage is to be collected (package ownruntime).
+// What comes back are single values, readable at any time:
+//   - what the next samples of a thread are to copy ([observe.CopyHints]),
+//   - and those of a process after an exec ([Process.TakeExtra], [Process.Plans]);
+//   - what kernel samples of a process lack ([Process.FallbackReason]);
+//   - the bytes of copies in use ([observe.Pool]);
+//   - whether a checkpoint is being written, and the duration of the last ([Requests]);
+//   - whether the collector is to run (package selfruntime).
 package handover

@@ -4,55 +4,56 @@ package handover
 
 import (
 	"prywalk/internal/attribute"
-	"prywalk/internal/look"
+	"prywalk/internal/observe"
 	"prywalk/internal/sample"
 )
 
-// Kind says what the tracer tells the accountant.
+// Kind is the kind of an event.
 type Kind uint8
 
-// What there is to tell.
+// The kinds of events.
 const (
-	Looked          Kind = iota // a look with a shot
-	Unchanged                   // found unchanged up to this moment (checkpoint)
-	ThreadEnded                 // the thread is gone, or the recording ends
-	EndedSoFar                  // threads that have ended have used that length by now ([attribute.ProcessEnd])
-	ProcessEnded                // the process is gone, or the recording ends
+	Sampled         Kind = iota // a raw sample
+	Unchanged                   // unchanged up to now (at checkpoints)
+	ThreadEnded                 // the thread has ended, or the recording ends
+	EndedSoFar                  // CPU time of ended threads so far ([attribute.ProcessEnd])
+	ProcessEnded                // the process has ended, or the recording ends
 	ProcessBegan                // a process is sampled from now on
-	Renamed                     // the process's first thread has another name: an exec?
-	CheckpointAsked             // write a checkpoint when all before is booked
-	RefreshAsked                // tell the watcher when all before is booked
-	NotObserved                 // nobody was looked at for that length from this moment on
-	SampledEnded                // a sample of a thread that has ended, or that nobody met
-	ChildSampled                // a sample, or a mark, of a child of the process which nobody met
-	ChildKnown                  // such a child is known to have used that length, while it ran that program
-	SeenRunning                 // a thread is met running, and no stack of it is known yet
-	Resumed                     // the machine was suspended for that length until this moment
+	Renamed                     // the first thread's name changed: maybe an exec
+	CheckpointAsked             // write a checkpoint of all before this event
+	RefreshAsked                // refresh the sinks with all before this event
+	NotObserved                 // no thread was observed for Length from now on
+	SampledEnded                // a kernel sample of an ended or undiscovered thread
+	ChildSampled                // a kernel sample or mark of an unobserved child
+	ChildKnown                  // such a child's CPU time in one program
+	SeenRunning                 // a thread is running, and has no known stack yet
+	Resumed                     // the machine was suspended for Length until now
 )
 
-// Event is what happened to a thread or process at a tick.
+// Event is an observation of a thread or process.
 type Event struct {
-	Kind   Kind
-	Thread *Thread
-	Proc   *Process
-	Shot   *look.Shot
-	Ran    *Program         // what a sampled process ran, if it is not what the process runs that the event is of
-	Before sample.Unchanged // of the thread, before this
-	At     int64            // CLOCK_MONOTONIC, ns
-	Now    sample.Reading   // for SeenRunning
-	// Soon: for Looked, the next look wants what the walk of this one finds, or the walk wants what may soon be gone.
+	Kind      Kind
+	Thread    *Thread
+	Proc      *Process
+	RawSample *observe.RawSample
+	Ran       *Program         // program of a sampled process, if not that of Proc
+	Before    sample.Unchanged // unchanged ticks before this one
+	At        int64            // CLOCK_MONOTONIC, ns
+	Now       sample.Reading   // for SeenRunning
+	// Soon asks, for Sampled, to be walked at once: the next sample needs the hints, or the walk needs memory that may
+	// soon be gone.
 	Soon bool
-	// Length: for NotObserved, Resumed, EndedSoFar and ChildKnown, ns; for looks and samples what each stands for.
+	// Length is in ns: for NotObserved, Resumed, EndedSoFar and ChildKnown; for samples, what each stands for.
 	Length int64
-	Met    attribute.Met // for ChildSampled without a shot
-	// Exact: for ChildKnown, each child's time is known. Last: the child has ended.
+	Found  attribute.Found // for ChildSampled without a raw sample
+	// Exact means, for ChildKnown, that each child's time is known; Last, that the child has ended.
 	Exact, Last bool
 	End         *ThreadEnd            // for ThreadEnded
 	Used        *attribute.ProcessEnd // for ProcessEnded
 }
 
-// ThreadEnd is what the tracer knows of the end of a thread.
+// ThreadEnd is the end of a thread, as the engine knows it.
 type ThreadEnd struct {
 	attribute.End
-	Left sample.LeftAlone // what is not told yet
+	Left sample.LeftAlone // not reported yet
 }

@@ -7,28 +7,29 @@ import "testing"
 // TestWhatAProcessLacksMostStays: until it is judged anew.
 func TestWhatAProcessLacksMostStays(t *testing.T) {
 	var p Process
-	for _, c := range []struct{ told, want Lack }{
-		{LacksRoots, LacksRoots}, {LacksStacks, LacksRoots}, {LacksFrames, LacksFrames}, {LacksSamples, LacksFrames},
+	for _, c := range []struct{ reported, want FallbackReason }{
+		{FallbackRoots, FallbackRoots}, {FallbackStacks, FallbackRoots}, {FallbackFrames, FallbackFrames},
+		{FallbackSamples, FallbackFrames},
 	} {
-		if p.Lacks(c.told); p.Lack() != c.want {
-			t.Errorf("told %d: %d, want %d", c.told, p.Lack(), c.want)
+		if p.SetFallback(c.reported); p.FallbackReason() != c.want {
+			t.Errorf("told %d: %d, want %d", c.reported, p.FallbackReason(), c.want)
 		}
 	}
-	if p.ForgetLack(); p.Lack() != LacksNothing {
-		t.Errorf("judged anew: %d", p.Lack())
+	if p.ForgetFallback(); p.FallbackReason() != FallbackNone {
+		t.Errorf("judged again: %d", p.FallbackReason())
 	}
 }
 
 // TestOnlyWhatAStopShowsTakesOne: the choice is the sampler's, but for what no sample can show.
 func TestOnlyWhatAStopShowsTakesOne(t *testing.T) {
 	for l := range NumLacks {
-		if got, want := l.TakesStops(false), l >= LacksSamples; got != want {
+		if got, want := l.TakesStops(false), l >= FallbackSamples; got != want {
 			t.Errorf("%d without a choice: %v", l, got)
 		}
-		if got, want := l.TakesStops(true), l > LacksNothing; got != want {
+		if got, want := l.TakesStops(true), l > FallbackNone; got != want {
 			t.Errorf("%d with a choice: %v", l, got)
 		}
-		if l > LacksNothing && len(l.Note(2)) < len("2 processes of") {
+		if l > FallbackNone && len(l.Note(2)) < len("2 processes of") {
 			t.Errorf("%d: %q", l, l.Note(2))
 		}
 	}
@@ -72,8 +73,8 @@ func TestRequestIsOpenUntilItIsDone(t *testing.T) {
 	}
 }
 
-// TestTheMostThatStacksWereUsedIsToldOnce: since it was asked for last.
-func TestTheMostThatStacksWereUsedIsToldOnce(t *testing.T) {
+// TestTheMostThatStacksWereUsedIsReportedOnce: since it was asked for last.
+func TestTheMostThatStacksWereUsedIsReportedOnce(t *testing.T) {
 	var p Process
 	for _, n := range []int64{100, 300, 200} {
 		p.UsedStack(n)

@@ -4,27 +4,27 @@ package handover
 
 import "sync/atomic"
 
-// Requests are what the accountant was asked for and is at, so that the tracer does not ask twice.
+// Requests are the aggregator's open tasks, so that the engine does not ask twice.
 type Requests struct {
 	Checkpoint, Refresh Request
 }
 
 // Request is one of them.
 type Request struct {
-	open atomic.Bool  // it is asked for and not yet done
-	took atomic.Int64 // how long the last one took, ns
+	open atomic.Bool  // asked for and not done
+	took atomic.Int64 // duration of the last, ns
 }
 
-// Ask takes note that it is asked for.
+// Ask marks it as asked for.
 func (r *Request) Ask() { r.open.Store(true) }
 
 // Open reports whether it was asked for and is not done.
 func (r *Request) Open() bool { return r.open.Load() }
 
-// Took gives how long the last one took, in nanoseconds.
+// Took gives the duration of the last one, in nanoseconds.
 func (r *Request) Took() int64 { return r.took.Load() }
 
-// Done takes note that it took so many nanoseconds. again: it was asked for anew meanwhile.
+// Done records its duration in nanoseconds. again: it was asked for again meanwhile.
 func (r *Request) Done(ns int64, again bool) {
 	r.took.Store(ns)
 	r.open.Store(again)

@@ -2,13 +2,13 @@
 
 package handover
 
-// ringSize is the number of ticks that the accountant may be behind.
+// ringSize is the number of ticks that the aggregator may lag.
 const ringSize = 1024
 
 // Batch is the events of one tick.
 type Batch []Event
 
-// Ring hands batches from the tracer to the accountant and back, so that none is allocated in a steady state.
+// Ring passes batches from the engine to the aggregator and back, so that none is allocated in the steady state.
 type Ring struct {
 	full chan Batch
 	free chan Batch
@@ -29,16 +29,16 @@ func (r *Ring) Get() Batch {
 	}
 }
 
-// Room reports whether Send would not wait. Only the tracer may ask.
+// Room reports whether Send would not wait. For the engine only.
 func (r *Ring) Room() bool { return len(r.full) < cap(r.full) }
 
-// Send hands a batch over. It waits when there is no room.
+// Send hands a batch over. It waits while there is no room.
 func (r *Ring) Send(b Batch) { r.full <- b }
 
-// Close says that no more batches come. Only the tracer may.
+// Close ends the batches. For the engine only.
 func (r *Ring) Close() { close(r.full) }
 
-// Batches gives what was sent and not taken yet.
+// Batches gives the batches that are not taken yet.
 func (r *Ring) Batches() <-chan Batch { return r.full }
 
 // Put gives a batch back.

@@ -4,11 +4,11 @@ package handover
 
 import "sync/atomic"
 
-// Turn lets the tracer have what is left of a CPU quota for itself while somebody has been asked to stop. The
-// accountant begins with no event meanwhile. The zero value lets both work.
+// Turn reserves the rest of a CPU quota for the engine while a thread is asked to stop: the aggregator begins no event
+// meanwhile. The zero value lets both work.
 type Turn struct{ over atomic.Pointer[chan struct{}] }
 
-// Take has the accountant wait before its next event. It is the tracer's.
+// Take makes the aggregator wait before its next event. For the engine.
 func (t *Turn) Take() {
 	if t.over.Load() == nil {
 		over := make(chan struct{})
@@ -16,14 +16,14 @@ func (t *Turn) Take() {
 	}
 }
 
-// Give lets the accountant go on. Any goroutine may call it.
+// Give lets the aggregator go on. Safe for concurrent use.
 func (t *Turn) Give() {
 	if over := t.over.Swap(nil); over != nil {
 		close(*over)
 	}
 }
 
-// Wait waits for the tracer. It is the accountant's.
+// Wait waits for the engine. For the aggregator.
 func (t *Turn) Wait() {
 	for over := t.over.Load(); over != nil; over = t.over.Load() {
 		<-*over

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestAccountantWaitsForItsTurn: it goes on only when the tracer lets it, and at once where nobody has a quota.
-func TestAccountantWaitsForItsTurn(t *testing.T) {
+// TestAggregatorWaitsForItsTurn: it goes on only when the tracer lets it, and at once without a quota.
+func TestAggregatorWaitsForItsTurn(t *testing.T) {
 	var turn Turn
 	turn.Wait()
 	turn.Give()

@@ -10,7 +10,7 @@ import (
 )
 
 // opens are calls that open a file by a name, or change what a name leads to. Strangers name files
-// (internal/stranger opens those), and strangers put links where files are written (internal/outfile).
+// (internal/safeopen opens those), and other users put links where files are written (internal/outfile).
 var opens = regexp.MustCompile(`^(` +
 	`os\.(Open|OpenFile|OpenInRoot|OpenRoot|ReadFile|WriteFile|Create|CreateTemp|Rename|DirFS)|` +
 	`unix\.(Open|Openat|Openat2|Creat|Renameat2?|Rename)|syscall\.(Open|Openat)|elf\.Open|ioutil\..*)$`)
@@ -25,9 +25,9 @@ var mayOpen = map[string]string{
 	"internal/profile/keepold.go": "the recording that the user names and its second name, in one " +
 		"directory; no link is followed",
 	"internal/console/pipe.go AwaitReader":     "a pipe that the user names is opened, and nothing is written to it",
-	"ptrace/fork.go environment":               "/proc/self/environ",
-	"ptrace/startsignals.go":                   "/proc/self/exe",
-	"internal/ownruntime/monitor.go":           "prywalk's own entries below /proc",
+	"internal/launch/fork.go environment":      "/proc/self/environ",
+	"internal/launch/startsignals.go":          "/proc/self/exe",
+	"internal/selfruntime/monitor.go":          "prywalk's own entries below /proc",
 	"internal/perfevents/reader.go onlineCPUs": "/sys/devices/system/cpu/online",
 	"internal/perfevents/child.go filtered":    "/proc/thread-self/status",
 	"internal/symbols/kallsyms.go":             "/proc/kallsyms",
@@ -41,13 +41,15 @@ var mayOpen = map[string]string{
 	"internal/process/tree.go":                 "/proc/PID/task/TID/children and stat",
 	"cmd/prywalk/dumpcore.go openCore":         "the core that the user names",
 	"internal/recording/signals.go":            "/dev/tty",
-	"cmd/prywalk/processes.go readProcess":     "/proc/PID/comm and cmdline",
+	"internal/selection/finder.go":             "/proc/PID/comm, cmdline and cgroup",
+	"internal/agent/client.go":                 "certificates and a token that the user names",
+	"internal/agent/resource.go":               "/proc/PID/comm, cgroup and environ",
 	"internal/mcpserver/lists.go open":         "a recording below the directory that the user names; no link leads out",
-	"internal/stranger/mounts.go read":         "/proc/PID/mountinfo",
+	"internal/safeopen/mounts.go read":         "/proc/PID/mountinfo",
 	"internal/bench/others.go":                 "/proc/stat",
 	"internal/bench/tools":                     "/proc, tracefs, and a directory of its own",
 	"internal/outfile":                         "it is the one way to write",
-	"internal/stranger":                        "it is the one way to open",
+	"internal/safeopen":                        "it is the one way to open",
 }
 
 // product reports whether a package is of the program that users run.
@@ -77,7 +79,7 @@ func TestFilesAreOpenedInOneWay(t *testing.T) {
 				}
 				i := slices.IndexFunc(places, func(p string) bool { return mayOpen[p] != "" })
 				if i < 0 {
-					t.Errorf("%s: %s calls %s.%s: use internal/stranger to read and internal/outfile to write", s.path, f.Name.Name,
+					t.Errorf("%s: %s calls %s.%s: use internal/safeopen to read and internal/outfile to write", s.path, f.Name.Name,
 						x.Name, sel.Sel.Name)
 					return true
 				}

@@ -22,22 +22,23 @@ const module = "prywalk"
 // order has the product's packages from the lowest to the highest. A package imports only from lines
 // before its own; packages on one line never import each other.
 var order = [][]string{
-	{"docs", "frames", "internal/wire", "internal/x86", "internal/sample"},
-	{"internal/printable", "internal/budget", "internal/namehints"},
-	{"internal/outfile", "internal/stranger", "internal/tabular", "internal/named", "internal/exit", "internal/refusal"},
+	{"docs", "frames", "internal/wire", "internal/x86", "internal/sample", "internal/languages"},
+	{"internal/printable", "internal/budget", "internal/namehints", "internal/otlp"},
+	{"internal/outfile", "internal/safeopen", "internal/tabular", "internal/named", "internal/exit", "internal/refusal"},
 	{"report/options", "internal/openfiles", "internal/schema", "internal/attribute"},
 	{"internal/elffile", "internal/procmem", "internal/machine", "internal/markdown", "internal/quota"},
-	{"dwarfunwind", "heuristics", "internal/process", "internal/perfevents"},
-	{"internal/waits", "internal/managed", "internal/console", "internal/sourcelines", "internal/samestack"},
-	{"internal/runtimes"},
+	{"dwarfunwind", "heuristics", "internal/process", "internal/perfevents", "internal/launch"},
+	{"internal/waits", "internal/managed", "internal/console", "internal/sourcelines"},
+	{"internal/runtimes", "internal/selection"},
 	{"internal/code", "internal/callstack", "internal/pprofweb"},
 	{"internal/symbols", "ptrace", "internal/core", "internal/skid", "internal/descendants"},
-	{"internal/look"},
-	{"internal/profile", "internal/schedule", "internal/ownruntime", "internal/runstats"},
+	{"internal/observe"},
+	{"internal/profile", "internal/schedule", "internal/selfruntime", "internal/runstats"},
 	{"internal/view", "internal/symbolize"},
-	{"internal/idle", "internal/handover", "internal/viewers"},
-	{"internal/tracer", "internal/accountant"},
-	{"report", "internal/sampler", "internal/doctor", "internal/demo", "internal/dump", "internal/top"},
+	{"internal/backoff", "internal/handover", "internal/viewers"},
+	{"internal/engine"},
+	{"internal/tracer", "internal/perfengine", "internal/aggregator"},
+	{"report", "internal/sampler", "internal/doctor", "internal/demo", "internal/dump", "internal/top", "internal/agent"},
 	{"internal/account", "internal/commandline", "internal/mcpserver"},
 	{"internal/recording"},
 	{"internal/bench"},
@@ -49,7 +50,7 @@ var order = [][]string{
 var tools = []string{"benchmarks", "integration", "internal/layers", "internal/testtargets"}
 
 // raw are the packages that may use unsafe and raw system calls.
-var raw = []string{"internal/procmem", "internal/openfiles", "ptrace"}
+var raw = []string{"internal/procmem", "internal/openfiles", "internal/launch", "ptrace"}
 
 // rawCalls are the functions that make a system call of any number.
 var rawCalls = regexp.MustCompile(`^(syscall|unix)\.(Raw)?Syscall(6|9|NoError)?$`)
@@ -200,6 +201,34 @@ func TestUnsafeAndRawSystemCallsStayInTheirPackages(t *testing.T) {
 	}
 }
 
+// engines observe threads by stops or by the kernel's samples. mechanisms are what they do it with.
+var (
+	engines = []string{
+		"ptrace", "internal/perfevents", "internal/perfengine", "internal/skid", "internal/descendants", "internal/observe",
+		"internal/tracer",
+	}
+	mechanisms = []string{"ptrace", "internal/perfevents", "internal/perfengine", "internal/skid"}
+)
+
+// TestFewFilesBesideTheEnginesKnowHowThreadsAreObserved: what follows an engine sees events. The four open the samples,
+// say whether they are allowed, sample once for a dump, and let all threads go before prywalk is stopped.
+func TestFewFilesBesideTheEnginesKnowHowThreadsAreObserved(t *testing.T) {
+	allowed := []string{
+		"cmd/prywalk/engine.go", "internal/doctor/perf.go", "internal/dump/sample.go", "internal/recording/stops.go",
+	}
+	for _, s := range sources(t) {
+		if under(s.pkg, engines) || under(s.pkg, tools) {
+			continue
+		}
+		path := strings.TrimPrefix(filepath.ToSlash(s.path), "../../")
+		for _, imported := range s.imports() {
+			if under(strings.TrimPrefix(imported, module+"/"), mechanisms) && !slices.Contains(allowed, path) {
+				t.Errorf("%s imports %s", path, imported)
+			}
+		}
+	}
+}
+
 // TestOnlyTheCommandBenchImportsTheBenchmark: what records must not depend on what measures it.
 func TestOnlyTheCommandBenchImportsTheBenchmark(t *testing.T) {
 	for _, s := range sources(t) {
@@ -229,13 +258,13 @@ func TestTheRulesFindWhatTheyForbid(t *testing.T) {
 		ok            bool
 	}{
 		{"cmd/prywalk", "frames", true},
-		{"internal/look", "ptrace", true},
-		{"internal/look", "internal/symbols", true},
+		{"internal/observe", "ptrace", true},
+		{"internal/observe", "internal/symbols", true},
 		{"ptrace", "internal/symbols", false},
 		{"frames", "dwarfunwind", false},
 		{"report", "internal/sampler", false},
 		{"report", "report/page", true},
-		{"internal/look", "internal/testtargets", false},
+		{"internal/observe", "internal/testtargets", false},
 		{"benchmarks", "cmd/prywalk", true},
 	} {
 		if got := violation(c.pkg, c.imported) == ""; got != c.ok {

@@ -13,10 +13,10 @@ import (
 // pinnedPackages run, in part, on a goroutine that is pinned (ptrace.Pin). If it made a
 // system call that tells the Go scheduler, it could lose its processor, and the runtime
 // would abort the program.
-var pinnedPackages = []string{"internal/procmem", "ptrace", "internal/look"}
+var pinnedPackages = []string{"internal/procmem", "ptrace", "internal/observe"}
 
 // unpinned are the files, and functions, of these packages that never run so.
-var unpinned = []string{"bpf_unsafe.go", "launch.go", "fork.go", "startsignals.go", "priority.go", "freezeall.go",
+var unpinned = []string{"bpf_unsafe.go", "priority.go", "stopall.go",
 	"stall.go", "watchdog.go", "ptraceMayWait", "vmReadMayWait", "vmReadPartsMayWait"}
 
 // tellsScheduler are calls that can tell the scheduler.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package machine says on what, and with what, a figure was measured.
+// Package machine describes the machine and the build that a figure was measured with.
 package machine
 
 import (

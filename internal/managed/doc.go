@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package managed is the seam for run-time systems: virtual machines and language run-times found in a process, whose
-// calls are not, or not all, functions of a file. It has the types only. Each run-time system is a folder of
-// internal/runtimes, and internal/runtimes has their list.
+// Package managed is the interface to run-time systems, virtual machines and language run-times whose calls are
+// not all functions of a file. Each is a folder of internal/runtimes.
 //
-// A run-time system has three moments. It is detected in a process (a [Detector]). It adopts the code that it has made
-// (rules for unwinding, see [Runtime]). If it is a [Namer], it is told the native frames of each walk and gives the
-// managed frames that they run. The first two happen when a process's mappings are read, the third in the walk.
+// # Algorithm
 //
-// Managed frames are named in the walk, not when the recording is written: by then the memory that says their names is
-// gone.
+//	mappings were read   Detector ─► Runtime ─► Attach: rules for the code that it has made
+//	a thread is stopped  the tracer carries out Plan and Tasks: data, no calls
+//	the copy is walked   Begin ─► Native, for each native frame ─► End, then Symbolize, for each new Ref
+//
+// A [Runtime] may also be a [Namer], [Threads], or [PerModule]. [Plain] and [NoThreads] have the common answers.
+// Waiting tasks without a thread are read from a [Scheduler], if they have stacks (goroutines), or from a
+// [TaskFollower], which gives their frames by name (asyncio's tasks).
+//
+// # Invariants
+//
+// Managed frames are symbolized during the walk, since the memory with their names may be reused later.
 package managed

@@ -4,9 +4,8 @@ package managed
 
 import "sync/atomic"
 
-// Known is a set of addresses of objects that need not be copied while a thread is stopped: the goroutine that walks
-// knows them, and reads them again afterwards. That goroutine adds and drops, the tracer asks; neither waits. It is
-// bounded: an address can push another one out, which is then copied once more.
+// Known is a bounded set of addresses of objects that stops need not copy. The walking goroutine adds and drops,
+// the tracer queries; neither blocks. An address can evict another.
 type Known struct {
 	slots [1 << knownBits]atomic.Uint64
 }
@@ -23,5 +22,5 @@ func (k *Known) Has(addr uint64) bool { return k != nil && k.slot(addr).Load() =
 // Add adds an address.
 func (k *Known) Add(addr uint64) { k.slot(addr).Store(addr) }
 
-// Drop takes an address out.
+// Drop removes an address.
 func (k *Known) Drop(addr uint64) { k.slot(addr).CompareAndSwap(addr, 0) }

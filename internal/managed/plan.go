@@ -2,79 +2,82 @@
 
 package managed
 
-// Planner is a Namer that needs more than the stack. Plan and Anchor are for the goroutine that walks; what they give
-// is handed to the tracer as data. Nothing of the run-time system is called while a thread is stopped.
-type Planner interface {
-	Namer
-	// Plan says what is copied besides the stack; nil: nothing. It does not change while the Runtime is there.
-	Plan() *Plan
-	// Anchor gives the address that the plan begins from for a thread (its thread state); false if the thread is none of
-	// the run-time system's. tid is its number in its own pid namespace, as in a [Sample]. pthread is the thread pointer
-	// (fs base, TPIDR_EL0), 0 if it is not known.
-	Anchor(tid int, pthread uint64) (addr uint64, ok bool)
-}
-
-// Plan is a short program of reads, carried out while a thread is stopped, or between two readings of a sleeper's run
+// Plan is a program of reads, executed while a thread is stopped, or between two readings of a sleeper's run
 // count.
 type Plan struct {
 	Steps []Step
-	// Find are steps for a thread whose anchor is not known yet, as of one that has just begun: they fill slot 0. Until
-	// then it is 0, so that Off is an address. Empty: such a thread is done without.
+	// Find has the steps that fill slot 0 for a thread without a known anchor. Slot 0 is 0 before. Empty if not
+	// supported.
 	Find []Step
-	// Known has the objects that Each leaves out; nil: none.
+	// Known has the objects that Each skips; nil: none.
 	Known *Known
-	// Lock is where the run-time system's own lock lies, from the first address to the second; 0, 0: nowhere, as far as is
-	// known. Threads that compute pass it on to each other.
+	// Lock is the address range of the run-time system's own lock; 0, 0: unknown.
 	Lock [2]uint64
 }
 
-// Step is one read. Slots hold addresses: slot 0 is the anchor, slot 1 the stack pointer, slot 2 the thread pointer,
-// slot 3 the thread's number; further ones are filled by Load, and are 0 until then.
+// Step is one read. Slots hold addresses: 0 the anchor, 1 the stack pointer, 2 the thread pointer, 3 the thread
+// ID; others are 0 until filled.
 type Step struct {
 	Op Op
-	// Base is the slot that the address is taken from, plus Off.
+	// Base is the slot of the base address; Off is added.
 	Base uint8
 	Off  int64
-	// To is the slot that Load and Seek fill.
+	// To is the slot that Load, Seek and Sum write.
 	To uint8
-	// End is the slot that holds the address where Copy ends, or what Seek looks for; 0: only Max ends Copy.
+	// End is the slot with the end address of Copy and Row, or the value that Seek searches; 0: none.
 	End uint8
-	// Max is the most bytes of Copy, or the most nodes of Chain and Seek, each of Size bytes.
+	// Max bounds the bytes of Copy and Row, or the nodes, of Size bytes each.
 	Max, Size uint32
-	// Next is the offset of the link in a node of Chain and Seek.
+	// Next is the offset of the link in a node.
 	Next int32
-	// At is the offset of the word in a node that Seek compares.
+	// At is the offset of the word that Seek, Empty and Mask test.
 	At int32
-	// Asleep: the step is for threads that sleep only, and is left out in a stop.
+	// Empty restricts Each to nodes whose word at At is 0.
+	Empty bool
+	// Mask restricts Each to nodes whose word at At has the bits Value under Mask, or, with Except, to the others. 0:
+	// all.
+	Mask, Value uint64
+	Except      bool
+	// Near lets Each copy the object's whole page.
+	Near bool
+	// Asleep marks a step for sleeping threads only.
 	Asleep bool
 }
 
-// Op is what a Step does.
+// Op is the operation of a Step.
 type Op uint8
 
 // The operations of a plan.
 const (
-	// Load reads a word at Base+Off into the slot To. A word that cannot be read, or 0, ends the plan.
+	// Load reads the word at Base+Off into To. An unreadable word, or 0, ends the plan.
 	Load Op = iota
-	// Copy copies from Base+Off to End, at most Max bytes, into a region of the sample.
+	// Copy copies from Base+Off to End, at most Max bytes.
 	Copy
-	// Chain copies nodes of Size bytes, from Base+Off on, each led to by the word at Next in the one before, until 0 or
-	// Max nodes. Nodes that lie in what was copied already are followed there.
+	// Chain copies nodes of Size bytes from Base+Off on, linked by the word at Next, until 0 or Max nodes.
 	Chain
-	// Each copies, for each node of the last Chain, Size bytes at Next beyond the address that the node has at Off, at
-	// most Max times. A second Each goes on from what that led to. What is in [Plan.Known] is left out.
+	// Each copies, for each node of the last Chain or Each, Size bytes at Next beyond the address at the node's Off,
+	// at most Max times, except objects in [Plan.Known].
 	Each
-	// Seek copies nodes as Chain does, up to the one whose word at At is what the slot End holds; To is its address. If
-	// there is none, the plan ends.
+	// Again restores the nodes of the first Chain or the last Mark.
+	Again
+	// Seek copies nodes as Chain does, to the one whose word at At equals slot End, and stores its address. Without
+	// one, the plan ends.
 	Seek
+	// Sum adds the word at Base+Off, times Size, to To.
+	Sum
+	// Mark saves the nodes for Again.
+	Mark
+	// Row copies like Copy, and splits the copy into nodes of Size bytes.
+	Row
 )
 
-// SlotZero is a slot that no step fills: with it, Off is an address.
+// SlotZero is a slot that is always 0: Off is an address.
 const SlotZero = MaxSlots - 1
 
 // MaxSteps, MaxBytes, MaxNodes and MaxSlots bound a plan.
+// MaxSteps, MaxBytes, MaxNodes and MaxSlots bound a plan.
 const (
-	MaxSteps = 16
+	MaxSteps = 48
 	MaxBytes = 256 << 10
 	MaxNodes = 1024
 	MaxSlots = 16

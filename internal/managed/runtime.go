@@ -9,34 +9,32 @@ import (
 	"prywalk/heuristics"
 )
 
-// Host is what a run-time system may ask of the process, or the core, that it is found in. It is for the goroutine that
-// walks.
+// Host is a run-time system's access to its process or core, for the walking goroutine.
 type Host interface {
 	// Arch is the architecture of the process.
 	Arch() frames.Arch
-	// Modules gives the executable mappings, in the order of their addresses.
+	// Modules gives the executable mappings, by address.
 	Modules() []*frames.Module
-	// Symbol gives a symbol's run-time address and its size in bytes, out of the file's tables or those of its separate
-	// debug file; false if there is none. Of a thread-local one it is the offset in the file's block plus the bias. A
-	// name that the file lacks can cost opening its debug file: ask it of files that something gives reason for.
+	// Symbol gives a symbol's run-time address and size in bytes, from the file or its debug file; false if there is
+	// none. For a thread-local one it is the offset in the file's block plus the bias. A missing name can cost
+	// opening the debug file.
 	Symbol(m *frames.Module, name string) (addr, size uint64, ok bool)
-	// Own gives the symbols of these names that the file's own tables have: all of each. No other file is opened, and the
-	// answer is kept.
+	// Own gives all symbols of these names in the file's own tables. The answer is cached.
 	Own(m *frames.Module, names ...string) []Symbol
-	// Section gives a section's run-time address and its bytes as the file has them; false if there is none.
+	// Section gives a section's run-time address and bytes in the file; false if there is none.
 	Section(m *frames.Module, name string) (addr uint64, content []byte, ok bool)
 	// Read reads memory and gives the number of bytes read.
 	Read(addr uint64, b []byte) int
-	// ReadCode reads instructions likewise. What was read is compared later: [Runtime.Changed] need not.
+	// ReadCode reads instructions likewise. They are compared later, apart from [Runtime.Changed].
 	ReadCode(addr uint64, b []byte) int
-	// Flow is the analysis of the instructions of generated code.
+	// Flow gives the analysis of generated code.
 	Flow() *heuristics.Source
 }
 
-// Gatherer is a [Host] that may read several places at once.
+// Gatherer is a [Host] that can read several places at once.
 type Gatherer interface {
-	// ReadParts reads as many bytes at each Addr as its Bytes are long, in the order of parts. It gives how many of them
-	// were read whole, up to the first that was not. Others may be readable one by one, by [Host.Read].
+	// ReadParts reads the parts in order. It gives the number read in full before the first failure; later ones may
+	// be readable by [Host.Read].
 	ReadParts(parts []frames.Region) int
 }
 
@@ -45,11 +43,11 @@ type Symbol struct {
 	Name string
 	// Addr is its run-time address, Size its size in bytes.
 	Addr, Size uint64
-	// Function: it is one, not an object. Exported: the dynamic linker knows it.
+	// Function reports a function, not an object, Exported a dynamic symbol.
 	Function, Exported bool
 }
 
-// Unowned gives the modules of code that was made at run time and that no run-time system has adopted.
+// Unowned gives the modules of run-time code that no run-time system has adopted.
 func Unowned(h Host) (made []*frames.Module) {
 	for _, m := range h.Modules() {
 		if m.Generated && !m.NoFP {
@@ -59,129 +57,163 @@ func Unowned(h Host) (made []*frames.Module) {
 	return made
 }
 
-// ErrNotYet is what a [Detector] gives for a run-time system whose code is there, and which has not begun. It is asked
-// again soon, and nobody is told.
+// ErrNotYet is a [Detector]'s error for a mapped run-time system that has not begun. Detection is retried.
 var ErrNotYet = errors.New("it has not begun")
 
-// Detector looks for a run-time system of its kind. It gives nil if there is none. An error says in one line why one
-// that is there is not read, or is [ErrNotYet]; its native frames stay.
+// Detector finds a run-time system of its kind; nil if there is none. An error is the reason why one is not read,
+// or [ErrNotYet].
 type Detector func(h Host) (Runtime, error)
 
-// Runtime is a run-time system that was found in a process. Its methods are for one goroutine, that of the walks.
+// Runtime is a run-time system of a process, for the walking goroutine. Most embed [Plain].
 type Runtime interface {
-	// Name is what people call it, with its version: "CPython 3.12.1".
+	// Name gives its name and version: "CPython 3.12.1".
 	Name() string
-	// Adopt is told the modules whenever the mappings were read. It gives those of its code their sources of rules. It
-	// reports false if the run-time system is not there any more.
-	Adopt(h Host) bool
-	// Changed reports whether rules that were given do not hold any more.
+	// Attach sets the rule sources of the modules of its code after each reading of the mappings. It reports false if
+	// the run-time system is gone.
+	Attach(h Host) bool
+	// Changed reports whether earlier rules are invalid.
 	Changed() bool
-	// Forget drops what is remembered of code and names.
+	// At sets the moment (CLOCK_MONOTONIC, ns) of the walked copy, for which rules must hold. changed: earlier rules
+	// are invalid. ask: the process may be read.
+	At(moment int64, ask bool) (changed bool)
+	// Dated reports whether At must be called.
+	Dated() bool
+	// FuncRange gives the bounds of the function of its own code at pc.
+	FuncRange(pc uint64) (start, end uint64, ok bool)
+	// Unknown gives the reason for missing rules or names, or nil.
+	Unknown() error
+	// Forget drops cached code and names.
 	Forget()
 }
 
-// Dated is a Runtime that knows which code was there when.
-type Dated interface {
+// PerModule is a Runtime that belongs to one module. A process can have several of its kind: detection continues
+// in the other modules.
+type PerModule interface {
 	Runtime
-	// At has the rules that it gives from now on be those for what was copied at a moment (CLOCK_MONOTONIC, ns). It
-	// reports whether rules that were given do not hold any more. It is called before each walk. ask: the process is
-	// asked what has changed.
-	At(moment int64, ask bool) (changed bool)
+	// Module gives its module, as of the last Attach.
+	Module() *frames.Module
 }
+
+// Plain is embedded by a Runtime for the common answers: constant rules, no cache, no function bounds, no plan.
+type Plain struct{}
+
+// Changed implements [Runtime].
+func (Plain) Changed() bool { return false }
+
+// At implements [Runtime].
+func (Plain) At(int64, bool) bool { return false }
+
+// Dated implements [Runtime].
+func (Plain) Dated() bool { return false }
+
+// FuncRange implements [Runtime].
+func (Plain) FuncRange(uint64) (start, end uint64, ok bool) { return 0, 0, false }
+
+// Unknown implements [Runtime].
+func (Plain) Unknown() error { return nil }
+
+// Forget implements [Runtime].
+func (Plain) Forget() {}
+
+// Plan implements [Namer].
+func (Plain) Plan() *Plan { return nil }
+
+// Anchor implements [Namer].
+func (Plain) Anchor(int, uint64) (uint64, bool) { return 0, false }
 
 // Namer is a Runtime that knows the managed frames of a thread.
 type Namer interface {
 	Runtime
-	// Begin tells that a walk begins. What it learns of the sample is valid until the next Begin.
+	// Plan gives what is copied besides the stack, or nil. The tracer executes it. A walk may change it.
+	Plan() *Plan
+	// Anchor gives the plan's start address for a thread, or false. tid is its ID in its own pid namespace, pthread
+	// the thread pointer (fs base, TPIDR_EL0), 0 if unknown.
+	Anchor(tid int, pthread uint64) (addr uint64, ok bool)
+	// Begin begins a walk. Its state of the sample is valid until the next Begin.
 	Begin(s *Sample)
-	// Native is told each native frame of the walk, from the innermost on, with its CFA, the stack pointer of its caller.
-	// That is 0 for the outermost frame of a walk that is not complete, and [Outermost] for that of a complete one. It
-	// appends the managed frames that this native frame runs, innermost first. instead: they stand in the place of the
-	// native frame, which is machinery (the interpreter's loop) or whose address says less than they do (compiled code).
-	// Machinery that is a file's code stays in the recording, and is shown on request. Of generated code the managed
-	// frames keep the address.
+	// Native is called for each native frame of the walk, innermost first, with its CFA: 0 for the outermost frame of
+	// an incomplete walk, [Outermost] of a complete one. It appends the managed frames that the frame runs, innermost
+	// first. instead: they replace the native frame, as an interpreter's loop or compiled code; a file's code stays
+	// in the recording, shown on request.
 	Native(f *frames.Frame, cfa frames.Addr, out []Ref) (refs []Ref, instead bool)
-	// End tells that the walk has ended, and whether what was appended holds. If not, all Refs of this walk are dropped,
-	// and the native frames stay.
+	// End ends the walk. Unless the Refs are valid they are dropped, and the native frames stay.
 	End() Health
-	// Describe appends the functions that a Ref stands for, the innermost inlined call first. It is asked once for each
-	// Ref that was not met before, in the walk that met it.
-	Describe(r Ref, l Live, out []Frame) ([]Frame, Truth)
+	// Symbolize appends the functions of a new Ref, innermost inlined call first, during its walk.
+	Symbolize(r Ref, l Live, out []Frame) ([]Frame, Truth)
 }
 
-// Outermost is the CFA of a complete walk's outermost frame: all of the stack lies further in.
+// Outermost is the CFA of a complete walk's outermost frame.
 const Outermost = ^frames.Addr(0)
 
-// Health says whether the managed frames of a walk hold.
+// Health is the validity of a walk's managed frames.
 type Health uint8
 
-// What [Namer.End] answers.
+// Results of [Namer.End].
 const (
-	// Matched: each managed frame belongs to a native one.
+	// Matched means that each managed frame belongs to a native one.
 	Matched Health = iota
-	// Left: some managed frames belong to no native frame that was walked.
+	// Left means that some managed frames belong to no walked native frame.
 	Left
-	// Broken: the run-time system's own chain contradicts itself or the native frames.
+	// Broken means that the run-time system's chain contradicts itself or the native frames.
 	Broken
 )
 
-// Sample is what a walk reads.
+// Sample is the input of a walk.
 type Sample struct {
-	// TID is the thread's number in its own pid namespace, as the process itself knows it.
+	// TID is the thread's ID in its own pid namespace.
 	TID int
-	// Regs are its registers, Mem what was copied of its memory: a [frames.Snapshot], or the memory of a core.
+	// Regs are its registers, Mem its copied memory: a [frames.Snapshot], or a core's.
 	Regs *frames.Regs
 	Mem  frames.Memory
-	// At is when it was copied, CLOCK_MONOTONIC in nanoseconds; 0: not known, as of a core.
+	// At is the time of the copy, CLOCK_MONOTONIC in ns; 0: unknown, as in a core.
 	At int64
-	// Asleep: the thread was not stopped; its run count was the same before and after the copy.
+	// Asleep reports that the thread was not stopped, but did not run during the copy.
 	Asleep bool
-	// Live reads more of the process's memory, as it is by now.
+	// Live reads the process's current memory.
 	Live Live
 }
 
-// Live reads the memory of a process as it is at the time of the walk, some time after the copy.
+// Live reads a process's memory at the time of the walk, after the copy.
 type Live interface {
 	// Read reads memory and gives the number of bytes read.
 	Read(addr uint64, b []byte) int
-	// Unchanged reports whether the thread has not run since the copy: what its frames keep alive is then as it was. It
-	// is true for a thread that is stopped and for a core.
+	// Unchanged reports whether the thread has not run since the copy. It is true for stopped threads and cores.
 	Unchanged() bool
 }
 
-// Ref is the identity of a managed frame: equal Refs of one process are the same place in the same function. It is
-// compared, and never followed without a check.
+// Ref is the identity of a managed frame: equal Refs of a process are the same position in the same function. It
+// must be verified before it is dereferenced.
 type Ref struct {
-	// Object is the address of what stands for the function, Position the place in it (an offset of code or of bytecode).
+	// Object is the address of the function's object, Position the offset in its code or bytecode.
 	Object, Position uint64
-	// Cookie tells Object from another one at the same address later.
+	// Cookie distinguishes Object from a later one at the same address.
 	Cookie uint64
-	// Kind is the run-time system's own.
+	// Kind is defined by the run-time system.
 	Kind uint8
 }
 
 // Frame is one function of a managed frame.
 type Frame struct {
-	// Function is the name that people write, File and Line the place in the source; "" and 0 if not known.
+	// Function is the source name, File and Line the position; "" and 0 if unknown.
 	Function, File string
 	Line           int
-	// StartLine is where the function begins, 0 if not known.
+	// StartLine is the function's first line, 0 if unknown.
 	StartLine int
-	// Type is how it runs, as "cpython", "interpreted", "c1", "c2", "stub".
+	// Type is its execution tier, as "cpython", "interpreted", "c1", "c2", "stub".
 	Type string
-	// Inlined: its code is part of the next Frame's.
+	// Inlined reports that its code is part of the next Frame's.
 	Inlined bool
 }
 
-// Truth says how far a description is proven.
+// Truth is how far a description is proven.
 type Truth uint8
 
-// What [Namer.Describe] answers.
+// Results of [Namer.Symbolize].
 const (
-	// Proven: the memory could not change between the copy and the reading of the name.
+	// Proven means that the memory could not change between copy and reading.
 	Proven Truth = iota
-	// Checked: an identity that was copied is still there.
+	// Checked means that a copied identity is unchanged.
 	Checked
-	// Freed: it is not: the function has been freed. Its frame is called [freed].
+	// Freed means that the function was freed; its frame is [freed].
 	Freed
 )

@@ -2,18 +2,53 @@
 
 package managed
 
-// ThreadNamer is a Runtime that knows the names which a program gives its threads. The kernel's are cut at 15
-// characters, or were never set.
-type ThreadNamer interface {
-	// ThreadName gives the name of a thread, by the number that the process itself knows it by: its own pid namespace's.
-	// It reports false for a thread that the run-time system does not have, and for a name that does not prove itself:
-	// the kernel's stays. It is asked for each thread about once a second, by the goroutine that walks. A list of all
-	// threads is to be read once for all who ask in that time.
+import "prywalk/internal/languages"
+
+// Threads is a Namer that knows more of its threads. IDs are of the process's own pid namespace. See [NoThreads].
+type Threads interface {
+	Namer
+	// ThreadName gives the program's name of a thread (the kernel's is cut at 15 characters or unset), or false. It
+	// is called about once a second for each thread, so lists should be cached.
 	ThreadName(tid int) (name string, ok bool)
+	// Postponed reports whether a query since its last call may succeed later, as while objects are moved.
+	Postponed() bool
+	// Role gives the role of a thread with a displayed name: "application", or one of the run-time system's; false if
+	// unknown.
+	Role(tid int, name string) (role string, ok bool)
+	// Waiting gives what a thread in futex(2) waits for, or false if unproven. It is called for each new sleep.
+	Waiting(s *Sleeper) (Wait, bool)
+	// Holds gives the locks whose blocks the last walk's frames are inside of. The thread must not have run since.
+	Holds() []Held
+	// Coroutines gives the current tasks without a thread, at most [MostTasks], each in a consistent reading
+	// ([Task.Proven]).
+	Coroutines(w Watch) TaskList
 }
 
-// Postponer is a ThreadNamer that cannot always tell a name when it is asked, as while objects are moved.
-type Postponer interface {
-	// Postponed reports whether a name was asked for, since the last call of it, that may be had a little later.
-	Postponed() bool
-}
+// NoThreads is embedded by Threads without these answers.
+type NoThreads struct{}
+
+// ThreadName implements [Threads].
+func (NoThreads) ThreadName(int) (name string, ok bool) { return "", false }
+
+// Postponed implements [Threads].
+func (NoThreads) Postponed() bool { return false }
+
+// Role implements [Threads].
+func (NoThreads) Role(int, string) (role string, ok bool) { return "", false }
+
+// Waiting implements [Threads].
+func (NoThreads) Waiting(*Sleeper) (w Wait, ok bool) { return w, false }
+
+// Holds implements [Threads].
+func (NoThreads) Holds() []Held { return nil }
+
+// Coroutines implements [Threads].
+func (NoThreads) Coroutines(Watch) (list TaskList) { return list }
+
+// The roles of threads.
+const (
+	RoleApplication = languages.RoleApplication
+	RoleGC          = languages.RoleGC
+	RoleCompiler    = languages.RoleCompiler
+	RoleMachine     = languages.RoleMachine
+)

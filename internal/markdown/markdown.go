@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package markdown writes the tables of measurements, and puts them into pages.
+// Package markdown writes tables of measurements into sections of pages.
 package markdown
 
 import (
@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Table is a Markdown table. What a cell contains cannot break it.
+// Table is a Markdown table; cells are escaped.
 type Table struct{ b strings.Builder }
 
-// NewTable begins a table with these columns.
+// NewTable begins a table.
 func NewTable(columns ...string) *Table {
 	t := &Table{}
 	t.Row(columns...)
@@ -20,7 +20,6 @@ func NewTable(columns ...string) *Table {
 	return t
 }
 
-// cell makes text fit into a cell.
 var cell = strings.NewReplacer("\n", " ", "|", "\\|")
 
 // Row adds a row.
@@ -35,19 +34,18 @@ func (t *Table) Row(cells ...string) {
 // String gives the table, with a line feed at its end.
 func (t *Table) String() string { return t.b.String() }
 
-// markers are the lines of a page between which the section of a name stands.
+// markers are the lines around a section.
 func markers(name string) (begin, end string) {
 	return "<!-- " + name + ": begin -->", "<!-- " + name + ": end -->"
 }
 
-// Empty is a page that has nothing but an empty section.
+// Empty is a page with an empty section.
 func Empty(name string) string {
 	begin, end := markers(name)
 	return begin + "\n" + end + "\n"
 }
 
-// Replace changes the section of a page that stands between the lines <!-- name: begin -->
-// and <!-- name: end -->. The error says if the page lacks them.
+// Replace changes a section of a page; an error if the page lacks its markers.
 func Replace(path, name string, change func(old string) string) error {
 	page, err := os.ReadFile(path)
 	if err != nil {

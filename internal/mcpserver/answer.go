@@ -13,8 +13,7 @@ import (
 	"prywalk/internal/exit"
 )
 
-// answer runs a command of prywalk and makes a tool's answer of what it prints. A failure is an answer, too, with the
-// command's own message, which names the cause and the remedy.
+// answer runs a command of prywalk. A failed command is an answer with its message.
 func (o *Options) answer(ctx context.Context, stdin *os.File, next string, args ...string) (
 	*mcp.CallToolResult, any, error,
 ) {
@@ -44,14 +43,14 @@ func (o *Options) answer(ctx context.Context, stdin *os.File, next string, args 
 		nil, nil
 }
 
-// bounded cuts a text at the end of a line, so that it has MostBytes at most with what follows it.
+// bounded cuts a text after a line, so that it has MostBytes at most with next.
 func bounded(text, next string) string {
 	tail := ""
 	if next != "" {
 		tail = "\nNext: " + next + "\n"
 	}
 	text = strings.ToValidUTF8(strings.TrimRight(text, "\n")+"\n", "\ufffd")
-	const reserve = 100 // for the line below
+	const reserve = 100 // for the note below
 	most := MostBytes - len(tail)
 	if len(text) <= most {
 		return text + tail

@@ -16,17 +16,15 @@ import (
 	"prywalk/internal/printable"
 )
 
-// suffix is how the names of recordings end.
 const suffix = ".pb.gz"
 
-// open opens a recording. A name that leads out of the directory, by a symbolic link too, is refused. A pipe is not
-// waited for.
+// open opens a recording. A path or symbolic link out of the directory is refused; a pipe does not block.
 func (o *Options) open(name string) (*os.File, error) {
 	root, err := os.OpenRoot(o.Dir)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = root.Close() }() // nothing was written
+	defer func() { _ = root.Close() }()
 	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, fmt.Errorf("recording %q: %w; list_recordings has the names", name, err)
@@ -38,7 +36,7 @@ func (o *Options) open(name string) (*os.File, error) {
 	return f, nil
 }
 
-// mayWrite says why no recording of that name may be written; nil if one may. Its name is repeated in answers.
+// mayWrite reports why no recording of that name may be written, nil if one may.
 func (o *Options) mayWrite(name string) error {
 	if filepath.Base(name) != name || !strings.HasSuffix(name, suffix) || strings.Contains(name, "%") ||
 		printable.Line(name) != name {
@@ -70,7 +68,7 @@ func (o *Options) listRecordings(context.Context, *mcp.CallToolRequest, struct{}
 	return text(bounded(b.String(), "Where the time goes: report.")), nil, nil
 }
 
-// mostCommand is how much of a command line is listed.
+// characters of a listed command line
 const mostCommand = 120
 
 func (o *Options) listProcesses(_ context.Context, _ *mcp.CallToolRequest, in struct {
@@ -90,7 +88,6 @@ func (o *Options) listProcesses(_ context.Context, _ *mcp.CallToolRequest, in st
 	return text(bounded(b.String(), "What a process does now: dump_stacks.")), nil, nil
 }
 
-// text is an answer.
 func text(s string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}
 }

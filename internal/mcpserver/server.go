@@ -2,12 +2,11 @@
 
 // Package mcpserver offers prywalk's commands as tools of the Model Context Protocol.
 //
-// Each tool is one command line of prywalk, which runs as a process of its own. The server checks the arguments,
-// bounds the time, the length of the answer and how many commands run at once, and adds the question that usually comes
-// next. Recordings are files below one directory; a path that leads out of it is refused. Without Options.AllowRecord
-// no tool writes a file.
+// A tool is one command line of prywalk, run as a process. The server checks arguments, bounds time, length of
+// answers and concurrent commands. Recordings are files below one directory. Without Options.AllowRecord no tool
+// writes a file.
 //
-// Sources: the specification of the protocol (modelcontextprotocol.io), and its official SDK for Go.
+// Sources: modelcontextprotocol.io, and the protocol's official SDK for Go.
 package mcpserver
 
 import (
@@ -25,38 +24,37 @@ import (
 	"prywalk/internal/printable"
 )
 
-// MostBytes is how long an answer is at most, with the line that says what was left out.
+// MostBytes bounds an answer, with the line that says what was left out.
 const MostBytes = 32 << 10
 
 const (
-	// mostSeconds is how long a recording takes at most.
+	// mostSeconds bounds a recording.
 	mostSeconds = 300
-	// patience is how long any other command may take.
+	// patience bounds any other command.
 	patience = time.Minute
-	// mostCommands is how many commands run at a time: each may take --max-memory.
+	// mostCommands bounds the concurrent commands: each may use --max-memory.
 	mostCommands = 4
 )
 
 // Options say what the tools may do.
 type Options struct {
-	Dir         string // where recordings are read and written
-	AllowRecord bool   // whether there is a tool that writes recordings
-	// Run runs prywalk with these arguments and this standard input (nil: none). It gives what was printed, on both
-	// outputs, and the exit code; an error only if prywalk could not be run.
-	Run func(ctx context.Context, stdin *os.File, args ...string) (output string, code int, err error)
-	// Processes lists the running processes.
+	Dir         string // of recordings
+	AllowRecord bool   // adds the tool that writes recordings
+	// Run runs prywalk with this standard input (nil: none), and gives both outputs and the exit code; an error only
+	// if it could not be started.
+	Run       func(ctx context.Context, stdin *os.File, args ...string) (output string, code int, err error)
 	Processes func() []Process
 
-	turns chan struct{} // of the commands that run
+	turns chan struct{} // of running commands
 }
 
 // Process is a running process.
 type Process struct {
 	PID     int
-	Command string // its command line
+	Command string
 }
 
-// New makes a server with a tool for each question that prywalk answers.
+// New makes a server with all tools.
 func New(version string, o Options) *mcp.Server {
 	o.turns = make(chan struct{}, mostCommands)
 	s := mcp.NewServer(&mcp.Implementation{Name: "prywalk", Version: version}, &mcp.ServerOptions{
@@ -84,7 +82,6 @@ func New(version string, o Options) *mcp.Server {
 	return s
 }
 
-// target names a process.
 type target struct {
 	PID int `json:"pid" jsonschema:"process id"`
 }
@@ -214,7 +211,6 @@ func (o *Options) record(ctx context.Context, _ *mcp.CallToolRequest, in struct 
 		"record", "-p", pid, "-d", strconv.Itoa(in.Seconds), "-o", strings.ReplaceAll(filepath.Join(o.Dir, name), "%", "%%"))
 }
 
-// negative is the error of a number below 0.
 func negative(name string, n int) error {
 	if n >= 0 {
 		return nil

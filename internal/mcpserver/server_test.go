@@ -15,7 +15,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// runs has the command lines that a server ran.
 type runs struct {
 	lines  [][]string
 	stdin  string
@@ -35,7 +34,7 @@ func (r *runs) run(_ context.Context, stdin *os.File, args ...string) (string, i
 	return r.output, r.code, nil
 }
 
-// connect gives a client of the SDK that is connected to a server, in a directory with one recording.
+// connect gives a client of a server in a directory with one recording.
 func connect(t *testing.T, r *runs, allow bool) *mcp.ClientSession {
 	t.Helper()
 	dir := t.TempDir()
@@ -56,7 +55,6 @@ func connect(t *testing.T, r *runs, allow bool) *mcp.ClientSession {
 	return connectTo(t, o)
 }
 
-// connectTo gives a client of a server with these options.
 func connectTo(t *testing.T, o Options) *mcp.ClientSession {
 	t.Helper()
 	here, there := mcp.NewInMemoryTransports()
@@ -75,7 +73,7 @@ func connectTo(t *testing.T, o Options) *mcp.ClientSession {
 	return client
 }
 
-// call calls a tool, and gives its text and whether it is an error.
+// call gives a tool's text, and whether it is an error.
 func call(t *testing.T, c *mcp.ClientSession, tool string, args map[string]any) (string, bool) {
 	t.Helper()
 	res, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
@@ -229,7 +227,6 @@ func TestADiffNamesItsRecordingsNotDescriptors(t *testing.T) {
 	}
 }
 
-// TestFewCommandsRunAtOnce: an assistant may call as many tools as it likes, and each command takes memory.
 func TestFewCommandsRunAtOnce(t *testing.T) {
 	const calls = 5 * mostCommands
 	var running, most atomic.Int32

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package named has what a name is: a function at an address, as symbol tables tell it and a recording has it.
+// Package named defines a function at an address: name, file, line and inlined calls, as symbol tables give it and a
+// recording stores it.
 package named
 
 // Frame is one function that an address belongs to; several when calls are inlined there. Then the innermost comes

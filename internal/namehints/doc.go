@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package namehints says what code without names is, and what would give it names: the words that the report and
-// doctor share. A run-time system is known by the files that it maps.
+// Package namehints explains code without names and incomplete stacks, each with the remedy, for report, top, dump and
+// doctor. A run-time system is recognised by the files that it maps.
 package namehints

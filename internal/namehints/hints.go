@@ -6,97 +6,35 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+
+	"prywalk/internal/languages"
 )
 
 // Hint is about the code of one run-time system.
 type Hint struct {
-	// Runtime is its name, Code what the code without names is.
-	Runtime, Code string
-	// remedy is what gives names, with PID for the process, and AGAIN for what shows them then.
-	remedy string
-	live   bool // the remedy takes the process while it runs
-	files  *regexp.Regexp
-	// eval are the functions in which it interprets; nil if its interpreter has no names either.
-	eval []string
-	// since is the first version that the remedy works for, {0, 0} if all do; version is that in a file's name.
-	since   [2]int
-	version *regexp.Regexp
-	// managed begins the name of a mapping that has names of this language: then all is well.
-	managed string
+	languages.Hint
+	language *languages.Language // nil: unknown
 }
 
-// hints in the order in which they are tried: a program that embeds a language is known by that language.
-var hints = []Hint{
-	{
-		Runtime: "HotSpot", Code: "Java code, compiled or interpreted by the JVM", managed: "[HotSpot",
-		remedy: "run jcmd PID Compiler.perfmap (JDK 17 and later), then AGAIN: it names the code compiled by then",
-		live:   true,
-		files:  regexp.MustCompile(`^libjvm\.so`),
-	},
-	{
-		Runtime: "Node.js", Code: "JavaScript, compiled or interpreted by V8", managed: "[V8",
-		remedy: "start it with node --perf-basic-prof (or NODE_OPTIONS=--perf-basic-prof)",
-		files:  regexp.MustCompile(`^(node(js)?(-?\d[\d.]*)?|libnode\.so.*)$`),
-	},
-	{
-		Runtime: "Deno", Code: "JavaScript, compiled or interpreted by V8", managed: "[V8",
-		remedy: "start it with deno run --v8-flags=--perf-basic-prof",
-		files:  regexp.MustCompile(`^deno$`),
-	},
-	{
-		Runtime: "Chromium", Code: "JavaScript, compiled or interpreted by V8", managed: "[V8",
-		remedy: "start it, for a test, with --no-sandbox --js-flags=--perf-basic-prof",
-		files:  regexp.MustCompile(`^(chrom(e|ium)(-browser)?|headless_shell|chrome-headless-shell|electron)$`),
-	},
-	{
-		Runtime: ".NET", Code: "methods compiled by the .NET JIT", managed: "[.NET",
-		remedy: "start it with DOTNET_PerfMapEnabled=1 in the environment",
-		files:  regexp.MustCompile(`^libcoreclr\.so`),
-	},
-	{
-		Runtime: "Erlang", Code: "code compiled by the BEAM JIT", managed: "[BEAM",
-		remedy: "start it with erl +JPperf true",
-		files:  regexp.MustCompile(`^beam\.smp$`),
-	},
-	{
-		Runtime: "Python", Code: "Python functions, run by the interpreter", managed: "[CPython",
-		remedy: "start it with python3 -X perf (3.12 and later)",
-		files:  regexp.MustCompile(`^(python[\d.]*|libpython[\d.]*\.so.*)$`),
-		since:  [2]int{3, 12}, version: regexp.MustCompile(`^(?:lib)?python(\d+)\.(\d+)`),
-		eval: []string{"_PyEval_EvalFrameDefault", "PyEval_EvalFrameEx", "_PyEval_EvalFrame"},
-	},
-	{
-		Runtime: "Ruby", Code: "Ruby methods, run by the interpreter", managed: "[Ruby",
-		remedy: "start it with ruby --yjit --yjit-perf (3.3 and later), which names compiled code",
-		files:  regexp.MustCompile(`^(ruby[\d.]*|libruby[\d.-]*\.so.*)$`),
-		since:  [2]int{3, 3}, version: regexp.MustCompile(`^(?:lib)?ruby-?(\d+)\.(\d+)`),
-		eval: []string{"rb_vm_exec", "vm_exec_core", "vm_exec"},
-	},
-	{
-		Runtime: "PHP", Code: "PHP functions, run by the interpreter", managed: "[PHP",
-		remedy: "start it with php -d opcache.enable_cli=1 -d opcache.jit=tracing -d opcache.jit_buffer_size=64M " +
-			"-d opcache.jit_debug=0x10 (8.0 and later, with OPcache), which names compiled code",
-		files: regexp.MustCompile(`^(php[\d.]*|php-fpm[\d.]*|php-cgi[\d.]*|libphp[\d.]*\.so)$`),
-		since: [2]int{8, 0}, version: regexp.MustCompile(`^(?:lib)?php(?:-fpm|-cgi)?(\d+)\.(\d+)`),
-		eval: []string{"execute_ex", "zend_execute"},
-	},
-}
-
-// other is for code of whom nobody knows who made it.
-var other = Hint{
+// other is for code of unknown origin.
+var other = Hint{Hint: languages.Hint{
 	Runtime: "unknown", Code: "machine code generated at run time",
-	remedy: "have its runtime write /tmp/perf-PID.map, if it can",
-}
+	Remedy: "have its runtime write /tmp/perf-PID.map, if it can",
+}}
 
 // Of gives the hint for a process that maps these files, by their paths. False: none of the known ones.
 func Of(files []string) (Hint, bool) {
-	for _, h := range hints {
-		for _, f := range files {
-			if h.files.MatchString(path.Base(f)) {
-				h.outdated(files)
-				return h, true
+	for _, l := range languages.All {
+		for _, known := range l.Hints {
+			for _, f := range files {
+				if known.Files.MatchString(path.Base(f)) {
+					h := Hint{known, l}
+					h.outdated(files)
+					return h, true
+				}
 			}
 		}
 	}
@@ -105,60 +43,46 @@ func Of(files []string) (Hint, bool) {
 
 // outdated replaces a remedy that the version in a file's name is too old for by what that version lacks.
 func (h *Hint) outdated(files []string) {
-	if h.version == nil {
+	if h.Version == nil {
 		return
 	}
 	for _, f := range files {
-		m := h.version.FindStringSubmatch(path.Base(f))
+		m := h.Version.FindStringSubmatch(path.Base(f))
 		if m == nil {
 			continue
 		}
 		major, _ := strconv.Atoi(m[1]) // of digits; one out of range is a large number
 		minor, _ := strconv.Atoi(m[2])
-		if major > h.since[0] || major == h.since[0] && minor >= h.since[1] {
+		if major > h.Since[0] || major == h.Since[0] && minor >= h.Since[1] {
 			continue
 		}
-		h.remedy = fmt.Sprintf("%s %d.%d has no option for it; %d.%d and later have", h.Runtime, major, minor,
-			h.since[0], h.since[1])
+		h.Hint.Remedy = fmt.Sprintf("%s %d.%d has no option for it; %d.%d and later have", h.Runtime, major, minor,
+			h.Since[0], h.Since[1])
 		return
 	}
 }
 
 // Named reports whether the mappings of a recording have the language's own names already.
 func (h *Hint) Named(mappings []string) bool {
-	for _, m := range mappings {
-		if h.managed != "" && strings.HasPrefix(m, h.managed) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(mappings, func(m string) bool {
+		return h.language != nil && languages.OfMapping(m) == h.language
+	})
 }
 
 // Script reports whether a mapping's functions are those of a script or of code that a run-time system compiled: of a
 // language's own names, or named by a perf map.
 func Script(mapping string) bool {
-	for _, h := range hints {
-		if h.managed != "" && strings.HasPrefix(mapping, h.managed) {
-			return true
-		}
-	}
-	return mapping == "[anon]"
+	l := languages.OfMapping(mapping)
+	return l != nil && !l.Native || mapping == "[anon]"
 }
 
 // Interprets reports whether a function is the one in which the language's code is interpreted.
-func (h *Hint) Interprets(function string) bool {
-	for _, e := range h.eval {
-		if e == function {
-			return true
-		}
-	}
-	return false
-}
+func (h *Hint) Interprets(function string) bool { return slices.Contains(h.Eval, function) }
 
 // Remedy is what gives names, for a process; 0 if its number is not known. again is what shows them then, such as
 // "record again".
 func (h *Hint) Remedy(pid int, again string) string {
-	text := strings.ReplaceAll(h.remedy, "AGAIN", again)
+	text := strings.ReplaceAll(h.Hint.Remedy, "AGAIN", again)
 	if pid == 0 {
 		return text
 	}

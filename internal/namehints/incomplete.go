@@ -21,29 +21,37 @@ func IncompleteReason(name string) (string, bool) {
 // incomplete says for each reason what ended the walks and what to do; MODULE is the file that the stacks end in.
 var incomplete = map[string]string{
 	"no-rule": "no call frame information for MODULE, and its instructions do not show the caller; " +
-		"SYMBOLS see docs/limits.md",
+		"SYMBOLS see prywalk help names",
 	"bad-memory": "the return address is in memory that could not be read; compare with record --engine ptrace, " +
-		"and see docs/limits.md",
+		"and see prywalk help names",
 	"stack-cut": "the copy of the stack ended before the stack did; record with --engine ptrace, which copies " +
 		"up to 8 MiB",
 	"depth": "stacks with more frames than --max-depth; record with a larger --max-depth",
 	"loop": "the next frame of MODULE is not further out on the stack: a damaged or unusual stack; " +
-		"SYMBOLS see docs/limits.md",
+		"SYMBOLS see prywalk help names",
 	"unproven": "a register was needed that a passive read cannot see; record without --read-only",
 }
 
+// AnyCode stands for the file of stacks that end in several, and Unmapped for that of addresses in no known mapping.
+const (
+	AnyCode  = "the code that these stacks end in"
+	Unmapped = ""
+)
+
 // IncompleteCure says what ended the walks of stacks that are incomplete for a reason, and what to do. Module is the
-// file that they end in, "" if not known. "": the reason is not known.
+// file that they end in, [AnyCode] or [Unmapped]. "": the reason is not known.
 func IncompleteCure(reason, module string) string {
-	symbols, name := "record it before strip (Haskell's stacks need the symbol table), or install its debug symbols, or",
-		module
+	symbols := "record it before strip (Haskell's stacks need the symbol table), or install its debug symbols, or"
 	switch {
-	case module == "":
-		name = "the code that these stacks end in"
+	case module == AnyCode:
+		symbols = "prywalk report names that code;"
+	case module == Unmapped && (reason == "no-rule" || reason == "loop"):
+		return "the stacks end at addresses in no known mapping, mostly of processes that ended before their " +
+			"mappings were read"
 	case strings.HasPrefix(module, "["): // the program made it while it ran
 		symbols = "for code generated at run time"
 	}
-	return strings.NewReplacer("MODULE", name, "SYMBOLS", symbols).Replace(incomplete[reason])
+	return strings.NewReplacer("MODULE", module, "SYMBOLS", symbols).Replace(incomplete[reason])
 }
 
 // muchIncomplete is the share from which on a row of incomplete stacks is among the first firstRows.

@@ -27,6 +27,13 @@ func TestEveryStopReasonHasACure(t *testing.T) {
 	if cure := IncompleteCure("no-rule", "[anon]"); strings.Contains(cure, "debug symbols") {
 		t.Errorf("code without a file has no debug symbols: %q", cure)
 	}
+	if cure := IncompleteCure("no-rule", Unmapped); !strings.Contains(cure, "no known mapping") ||
+		strings.Contains(cure, "debug symbols") {
+		t.Errorf("code of no known file: %q", cure)
+	}
+	if cure := IncompleteCure("no-rule", AnyCode); strings.Contains(cure, "debug symbols") {
+		t.Errorf("code of several files: %q", cure)
+	}
 	if _, ok := IncompleteReason("[not observed]"); ok {
 		t.Error("another synthetic frame has a reason")
 	}
@@ -35,7 +42,7 @@ func TestEveryStopReasonHasACure(t *testing.T) {
 // TestAStrippedHaskellProgramHasACure: its stacks are found by names, and without them end in its own code.
 func TestAStrippedHaskellProgramHasACure(t *testing.T) {
 	got := IncompleteCure("no-rule", "pandoc")
-	for _, want := range []string{"for pandoc", "before strip", "Haskell", "debug symbols", "docs/limits.md"} {
+	for _, want := range []string{"for pandoc", "before strip", "Haskell", "debug symbols", "prywalk help names"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q lacks %q", got, want)
 		}

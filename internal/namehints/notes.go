@@ -34,7 +34,7 @@ const freedNote = "[freed]: functions whose code was freed before prywalk read t
 func (p *Program) Notes(rows []Row) (notes []string) {
 	hint, known := Of(p.Files)
 	interpreted, gone := false, false
-	told := slices.ContainsFunc(rows, func(r Row) bool { return r.Module == "[anon]" && !r.Nameless }) // a perf map
+	printed := slices.ContainsFunc(rows, func(r Row) bool { return r.Module == "[anon]" && !r.Nameless }) // a perf map
 	var made, libraries, bounded []string
 	for i := range rows {
 		r := &rows[i]
@@ -56,12 +56,12 @@ func (p *Program) Notes(rows []Row) (notes []string) {
 	}
 	switch {
 	case hint.Named(p.Mappings):
-	case len(made) > 0 && told:
+	case len(made) > 0 && printed:
 		notes = append(notes, strings.Join(made, ", ")+
 			": code generated at run time that the program's perf map does not name.")
 	case len(made) > 0:
 		notes = append(notes, fmt.Sprintf("%s: %s, without symbols.%s", strings.Join(made, ", "), hint.Code, p.toGet(&hint)))
-	case interpreted && known && !told:
+	case interpreted && known && !printed:
 		notes = append(notes, fmt.Sprintf("%s: %s, without names here.%s", hint.Runtime, hint.Code, p.toGet(&hint)))
 	}
 	if gone {
@@ -72,7 +72,7 @@ func (p *Program) Notes(rows []Row) (notes []string) {
 
 // toGet says after a space what gives names to a run-time system's code, "" where nothing does.
 func (p *Program) toGet(h *Hint) string {
-	if h.live && p.Ended {
+	if h.Live && p.Ended {
 		return ""
 	}
 	return " To get names: " + h.Remedy(p.PID, p.Again) + "."

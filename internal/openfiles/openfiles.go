@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package openfiles knows the limit of open files that prywalk was started with, which a command that it starts
-// inherits.
+// Package openfiles gives the limit of open files that prywalk was started with, for commands that it starts.
 //
 // # Algorithm
 //
-// Package syscall raises the soft limit when it is initialised (syscall/rlimit.go), and keeps what it was to itself.
-// So the limit is read before that. Packages are initialised in the order of their import paths, as far as their
-// imports allow it (Go specification, "Program initialization"). This one imports nothing, and its path comes before
-// "syscall". [TestTheLimitIsTheOneThatTheProcessWasStartedWith] fails if that should change.
+// Package syscall raises the soft limit when it is initialised (syscall/rlimit.go). Packages are initialised in the
+// order of their import paths as far as imports allow (Go specification, "Program initialization"): this one imports
+// nothing, and its path sorts before "syscall". [TestTheLimitIsTheOneThatTheProcessWasStartedWith] holds that.
 package openfiles
 
 import "unsafe"

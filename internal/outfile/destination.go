@@ -10,29 +10,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What can be wrong with the place of an output.
+// Reasons not to write to a place.
 var (
-	// ErrForeignLink: another user's link in a directory that all users can write to.
+	// ErrForeignLink means another user's link in a world-writable directory.
 	ErrForeignLink = errors.New("it is another user's symbolic link in a directory that all users can write to")
-	// ErrForeignFile: another user's pipe or device in such a directory.
+	// ErrForeignFile means another user's pipe or device in such a directory.
 	ErrForeignFile = errors.New("it is another user's pipe or device in a directory that all users can write to")
-	// ErrBlockDevice: what is on a disk would be lost.
+	// ErrBlockDevice means that a disk's contents would be lost.
 	ErrBlockDevice = errors.New("it is a block device")
-	// ErrChanged: something else has that name since a moment ago.
+	// ErrChanged means that the name was given to another file meanwhile.
 	ErrChanged = errors.New("it was replaced while being opened")
 )
 
-// maxLinks is how many links are followed, as in the kernel (MAXSYMLINKS, include/linux/namei.h).
+// maxLinks bounds the followed links, as in the kernel (MAXSYMLINKS, include/linux/namei.h).
 const maxLinks = 40
 
-// destination is where an output goes: a name in an open directory. What the name led to was looked at through
-// that directory, so that nobody can put another one in its place.
+// destination is the place of an output: a name in an open directory. The file of that name was checked through the
+// directory, so that it cannot be replaced unnoticed.
 type destination struct {
 	dir    int // O_PATH
 	name   string
-	st     unix.Stat_t // of what has the name, if exists
+	st     unix.Stat_t // of the existing file
 	exists bool
-	// magic: the directory is one of a proc file system, whose links lead to open files.
+	// magic: a directory of a proc file system, where links lead to open files.
 	magic bool
 }
 
@@ -43,9 +43,9 @@ func (p *destination) regular() bool {
 	return !p.magic && (!p.exists || p.st.Mode&unix.S_IFMT == unix.S_IFREG)
 }
 
-// find follows path to its place. The last part's links are followed here, by the kernel's rule for
-// directories that are sticky and writable for all (may_follow_link in fs/namei.c), which is in force
-// whatever fs.protected_symlinks says. The caller closes the place.
+// find follows path to its place. Links of the last part are followed here, by the kernel's rule for sticky
+// world-writable directories (fs/namei.c, may_follow_link), whatever fs.protected_symlinks is. The caller closes the
+// place.
 func find(path string) (*destination, error) {
 	at := unix.AT_FDCWD
 	for range maxLinks {
@@ -69,7 +69,7 @@ func find(path string) (*destination, error) {
 	return nil, unix.ELOOP
 }
 
-// enter opens the directory of path, and looks at what has its last part's name.
+// enter opens the directory of path, and examines the file of its last part's name.
 func enter(at int, path string) (*destination, error) {
 	dir, name := filepath.Split(path)
 	if dir == "" {
@@ -98,7 +98,7 @@ func enter(at int, path string) (*destination, error) {
 	return p, nil
 }
 
-// follow reads the link, which is held open meanwhile: the one whose owner was checked is the one read.
+// follow reads the link through an open descriptor, so that the checked link is the one read.
 func (p *destination) follow() (string, error) {
 	fd, err := unix.Openat(p.dir, p.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -123,8 +123,8 @@ func (p *destination) follow() (string, error) {
 	return string(buf[:n]), nil
 }
 
-// foreign reports whether something in the place's directory was put there by a user who has no say here. Neither
-// who runs prywalk nor the owner of the directory, which is sticky and writable for all.
+// foreign reports whether an entry in a sticky world-writable directory belongs to neither prywalk's user nor the
+// directory's owner.
 func (p *destination) foreign(st *unix.Stat_t) (bool, error) {
 	var dir unix.Stat_t
 	if err := unix.Fstat(p.dir, &dir); err != nil {

@@ -14,25 +14,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mode is that of new files: what they tell of a program is for its user only.
+// mode is that of new files: their contents are for the user only.
 const mode = 0o600
 
-// Replaceable reports whether path is, or will be, a regular file, which a write replaces as a whole. A
-// pipe, a device, an open file of prywalk's own (/dev/stdout) or "-" takes one output only.
+// Replaceable reports whether path is, or will be, a regular file, which a write replaces as a whole. A pipe, a device,
+// an open file of prywalk's own (/dev/stdout) and "-" are not.
 func Replaceable(path string) bool {
 	if path == "-" {
 		return false
 	}
 	p, err := find(path)
 	if err != nil {
-		return true // the write says what is wrong
+		return true // the write gives the error
 	}
 	defer p.close()
 	return p.regular()
 }
 
-// Check says what speaks against writing to path, as far as it can be known before. A nil error is no
-// promise.
+// Check gives the known reasons against writing to path. A nil error is no promise.
 func Check(path string) error {
 	if path == "-" {
 		return nil
@@ -54,10 +53,10 @@ func Check(path string) error {
 	return nil
 }
 
-// refused says why nothing is written into what is there and is no regular file; nil if it may be.
+// refused gives the reason against writing to an existing file that is not regular; nil if it is permitted.
 func (p *destination) refused() error {
 	if p.magic {
-		return nil // an open file of some process: the kernel decides
+		return nil // an open file of a process: the kernel decides
 	}
 	switch p.st.Mode & unix.S_IFMT {
 	case unix.S_IFDIR:
@@ -72,9 +71,9 @@ func (p *destination) refused() error {
 	return err
 }
 
-// Write makes the file at path hold what write writes. A regular file is replaced in one step, with mode 0600. At
-// any moment the old or the new one is there as a whole, also when the disk is full or the machine stops. "-" is
-// the standard output. A pipe or a character device is written to.
+// Write replaces the contents of the file at path by what write writes. A regular file is replaced in one step, with
+// mode 0600: at any moment the old or the new one is complete, also if the disk is full or the machine stops. "-" is
+// the standard output. Pipes and character devices are written to.
 func Write(path string, write func(io.Writer) error) error {
 	if path == "-" {
 		return write(os.Stdout)
@@ -90,7 +89,7 @@ func Write(path string, write func(io.Writer) error) error {
 	return p.into(path, write)
 }
 
-// into writes into something that is not a regular file.
+// into writes to a file that is not regular.
 func (p *destination) into(path string, write func(io.Writer) error) error {
 	if err := p.refused(); err != nil {
 		return err
@@ -114,7 +113,7 @@ func (p *destination) into(path string, write func(io.Writer) error) error {
 	return errors.Join(err, f.Close())
 }
 
-// replace writes a new file into the directory and gives it the name in the end.
+// replace writes a new file in the directory, and then gives it the name.
 func (p *destination) replace(path string, write func(io.Writer) error) error {
 	f, name, err := create(p.dir, path)
 	if err != nil {
@@ -140,11 +139,11 @@ func (p *destination) replace(path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// create opens a new file in a directory. It has no name where the file system can do that, so that nobody
-// can open it by one, and nothing is left of it if prywalk is killed. Else its name cannot be guessed.
+// create opens a new file in a directory: without a name where the file system supports it, so that nothing is left if
+// prywalk is killed; else with an unguessable name.
 func create(dir int, path string) (f *os.File, name string, err error) {
 	fd, err := unix.Openat(dir, ".", unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, mode)
-	if err != nil { // EOPNOTSUPP, and by file systems of their own mind, others
+	if err != nil { // EOPNOTSUPP, or another error of some file systems
 		name = unguessable()
 		fd, err = unix.Openat(dir, name, unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_WRONLY|unix.O_CLOEXEC, mode)
 	}
@@ -154,7 +153,7 @@ func create(dir int, path string) (f *os.File, name string, err error) {
 	return os.NewFile(uintptr(fd), path), name, nil
 }
 
-// link gives a file without a name one for the moment.
+// link gives a nameless file a temporary name.
 func link(f *os.File, dir int) (string, error) {
 	name := unguessable()
 	// AT_EMPTY_PATH would need CAP_DAC_READ_SEARCH before Linux 6.10 (open(2), O_TMPFILE).
@@ -168,12 +167,12 @@ func link(f *os.File, dir int) (string, error) {
 // unguessable gives a name of 128 random bits.
 func unguessable() string {
 	var b [16]byte
-	_, _ = rand.Read(b[:]) // it never fails
+	_, _ = rand.Read(b[:]) // never fails
 	return ".prywalk-" + hex.EncodeToString(b[:]) + ".tmp"
 }
 
-// syncDir makes the rename last. Not every file system can; the file is whole either way, so that a failure
-// is not one of the write.
+// syncDir makes the rename durable. Some file systems cannot; the file is complete in any case, so a failure is not the
+// write's.
 func syncDir(dir int) {
 	if fd, err := unix.Openat(dir, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err == nil {
 		_ = unix.Fsync(fd)
@@ -181,7 +180,7 @@ func syncDir(dir int) {
 	}
 }
 
-// Scratch makes a file without a name below dir, which lives as long as it is open.
+// Scratch makes a nameless file below dir, which lives as long as it is open.
 func Scratch(dir string) (*os.File, error) {
 	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {

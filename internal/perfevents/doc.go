@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package perfevents has the kernel sample what runs. A sample has registers, the top of the user's stack and the
-// kernel's frames, at a fixed rate on each processor, without stopping anybody (perf_event_open(2), a software
-// clock).
+// Package perfevents samples running threads by the kernel: registers, the top of the user stack and kernel frames, at
+// a fixed rate on each processor, without stops (perf_event_open(2), a software clock).
 //
-// An event for each *processor* knows no threads. So a thread is sampled from its first instruction on, however
-// shortly it lives, and shares have no bias by age. (An inherited event of a thread begins with a whole period: what
-// lives shorter is never sampled.) It takes CAP_PERFMON, or kernel.perf_event_paranoid 0 or less: other programs'
-// samples come too, and are dropped at once by whoever reads.
+// # Algorithm
 //
-// # What is read
+// There is one event per processor, for all threads. So a thread is sampled from its first instruction on, without bias
+// by age. It takes CAP_PERFMON, or kernel.perf_event_paranoid at most 0. Without that right, own.go samples a user's
+// own threads one by one.
 //
-// [Reader.Drain] reads the rings of all processors. A [Record] points into a ring and holds until the function
-// returns that it was given to. Nothing is allocated. Rings are written by the kernel alone. All the same a record
-// that makes no sense ends a ring's reading and is counted ([Reader.Broken]), and nothing of it is believed.
+//	processor 0: event ──► ring ─┐    one record (struct perf_event_header, then the body; multiples of 8 bytes)
+//	processor 1: event ──► ring ─┼─► Reader.Drain ─► Record
+//	processor n: event ──► ring ─┘    sample: pid tid time cpu │ kernel frames │ user registers │ stack bytes
 //
-// Switches between threads are not asked for. The kernel's own clocks of each thread (schedstat) have the times on
-// and off a processor, for nothing. There a record of each switch would cost programs that switch a lot.
+// A [Record] points into a ring and is valid until the callback returns. A malformed record ends the reading of its
+// ring ([Reader.Broken]).
+//
+// Sources: perf_event_open(2); include/uapi/linux/perf_event.h; kernel/events/core.c.
 package perfevents

@@ -8,34 +8,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// # What an ordinary user may have sampled
+// # Samples of an ordinary user's threads
 //
-// With kernel.perf_event_paranoid 2 a user may have threads sampled that ptrace_may_access lets him read, one by one,
-// and in user space only (kernel/events/core.c, perf_event_open and find_get_context). Such an event writes to the
-// ring of another on the same processor (PERF_EVENT_IOC_SET_OUTPUT). So each processor has a ring here that belongs to
-// an event which counts nothing, and each thread that is followed has one event a processor.
-//
-// While the thread is in the kernel the clock goes on, and no sample is taken. So of n periods of processor time fewer
-// than n samples come; how many fewer is what the kernel had of it.
+// With kernel.perf_event_paranoid 2 a user may sample own threads in user space (kernel/events/core.c, perf_event_open
+// and find_get_context). Each processor has a ring, owned by an event that counts nothing, and each followed thread one
+// event per processor (PERF_EVENT_IOC_SET_OUTPUT).
 
-// OpenOwn prepares to sample threads of this user's, in user space, one by one ([Reader.Follow]). The error is
-// [ErrDenied] or [ErrUnsupported].
+// OpenOwn prepares samples of the user's own threads ([Reader.Follow]). The error is [ErrDenied] or [ErrUnsupported].
 func OpenOwn(o Options) (*Reader, error) {
 	o.NoKernel, o.Tasks, o.Programs, o.Switches = true, false, false, false
 	return openWithin(&Reader{opts: o, tasks: map[int][]int{}})
 }
 
-// Own reports whether threads are sampled one by one, in user space only.
+// Own reports whether threads are followed one by one.
 func (r *Reader) Own() bool { return r.tasks != nil }
 
-// Events gives how many descriptors it takes to follow one thread.
+// Events gives the number of descriptors per followed thread.
 func (r *Reader) Events() int { return len(r.rings) }
 
-// Followed gives how many threads are sampled one by one.
+// Followed gives the number of followed threads.
 func (r *Reader) Followed() int { return len(r.tasks) }
 
-// Follow has a thread sampled from now on. The error wraps ESRCH if there is no such thread any more. Precondition:
-// Own.
+// Follow starts samples of a thread. The error wraps ESRCH if there is none. Precondition: Own.
 func (r *Reader) Follow(tid int) error {
 	if _, followed := r.tasks[tid]; followed {
 		return nil
@@ -60,7 +54,7 @@ func (r *Reader) Follow(tid int) error {
 	return nil
 }
 
-// Unfollow ends what Follow began, if it did.
+// Unfollow ends samples of a thread.
 func (r *Reader) Unfollow(tid int) {
 	closeAll(r.tasks[tid])
 	delete(r.tasks, tid)
@@ -68,18 +62,17 @@ func (r *Reader) Unfollow(tid int) {
 
 func closeAll(fds []int) {
 	for _, fd := range fds {
-		_ = unix.Close(fd) // nothing was written
+		_ = unix.Close(fd) // unwritten
 	}
 }
 
-// ofUser describes the event of a thread, in user space.
 func (o *Options) ofUser() unix.PerfEventAttr {
 	a := o.attr()
 	a.Bits |= unix.PerfBitExcludeKernel | unix.PerfBitExcludeCallchainKernel
 	return a
 }
 
-// holder describes the event that a ring belongs to: it has the same clock and counts nothing.
+// holder describes the event that owns a ring.
 func (o *Options) holder() unix.PerfEventAttr {
 	a := o.ofUser()
 	a.Config = unix.PERF_COUNT_SW_DUMMY

@@ -9,65 +9,72 @@ import (
 	"prywalk/frames"
 )
 
-// Kind says what a record tells.
+// Kind is the kind of a record.
 type Kind uint8
 
-// The kinds. Others are passed over.
+// The kinds. Other records are skipped.
 const (
-	Other       Kind = iota
-	Sampled          // a thread ran
-	Lost             // so many records found no room
-	Forked           // a thread or process was born
-	Exited           // one ended
-	Named            // a thread was given a name, or its process runs another program
-	Mapped           // a process mapped code
-	Throttled        // the kernel samples no more until the next scheduler's tick
-	SwitchedIn       // a thread was put on the processor
-	SwitchedOut      // or taken off
+	Other Kind = iota
+	Sampled
+	Lost // the ring was full
+	Forked
+	Exited
+	Named // also by exec
+	Mapped
+	Throttled // no samples until the next scheduler tick
+	SwitchedIn
+	SwitchedOut
 )
 
-// Record is one record. What it points to is the ring's.
+// Record is one record. Slices point into the ring.
 type Record struct {
 	Kind Kind
-	// PID and TID say whose it is, PPID and PTID who started it, if it was forked.
+	// PID and TID are of the thread, PPID and PTID of its creator (Forked).
 	PID, TID, PPID, PTID int
 	// CPU is the processor.
 	CPU int
-	// Time is the moment, CLOCK_MONOTONIC in nanoseconds.
+	// Time is CLOCK_MONOTONIC ns.
 	Time int64
-	// Lost is how many records found no room.
+	// Lost is the number of lost records.
 	Lost int64
 
-	// Name is the thread's, or the file's that was mapped. Exec: the process runs another program from now on.
+	// Name is the thread's or the mapped file's. Exec: of a new program.
 	Name []byte
 	Exec bool
-	// Addr, Len and Off say what was mapped, in bytes. Dev and Inode are the file's, as in proc_pid_maps(5): the major
-	// number in the upper, the minor in the lower 32 bits.
+	// Addr, Len and Off describe the mapping, in bytes; Dev (major in the upper, minor in the lower 32 bits) and Inode its
+	// file.
 	Addr, Len, Off, Dev, Inode uint64
 
-	// Regs are the user's registers, if Whole. Else the sample has none: a kernel thread, 32-bit code.
+	// Regs are the user registers, if Whole.
 	Regs  frames.Regs
 	Whole bool
-	// NoUser: there is no user's stack: the process is in the middle of exec or exit, or has none (a kernel thread).
+	// NoUser reports that there is no user stack.
 	NoUser bool
-	// Stack are the bytes from the user's stack pointer on, as far as they are there, of Asked that were asked for.
+	// Stack holds the readable bytes from the stack pointer on, of Asked ones.
 	Stack []byte
 	Asked int
-	// Longest: no sample has more of it.
+	// Longest reports that no sample can have more.
 	Longest bool
 
-	kernel []byte // the kernel's frames, eight bytes each
+	// Chain has the user's program counter and the return addresses that the kernel found by frame pointers, innermost
+	// first, 8 bytes each ([Record.ChainAt]).
+	Chain []byte
 
-	want func(pid int) bool // see [Reader.Want]
+	kernel []byte
+
+	want func(pid int) bool
 }
 
-// Kernel gives the number of the kernel's frames.
+// Kernel gives the number of kernel frames.
 func (r *Record) Kernel() int { return len(r.kernel) / 8 }
 
-// KernelFrame gives the address of one of them, the innermost first.
+// KernelFrame gives the address of a kernel frame, innermost first.
 func (r *Record) KernelFrame(i int) uint64 { return word(r.kernel[8*i:]) }
 
-// Types of records (include/uapi/linux/perf_event.h, enum perf_event_type).
+// ChainAt gives a word of Chain.
+func (r *Record) ChainAt(i int) uint64 { return word(r.Chain[8*i:]) }
+
+// include/uapi/linux/perf_event.h, enum perf_event_type.
 const (
 	typeLost          = 2
 	typeComm          = 3
@@ -82,15 +89,16 @@ const (
 
 	miscSwitchOut = 1 << 13
 	miscCommExec  = 1 << 13
-	miscBuildID   = 1 << 14 // a build id stands where device and inode do
+	miscBuildID   = 1 << 14 // a build id in place of device and inode
 )
 
 const (
-	// idLen is what follows each record but samples, by sample_id_all: numbers of process and thread, time, processor.
+	// idLen is the trailer of records other than samples (sample_id_all).
 	idLen = 8 + 8 + 8
-	// contextFrom is from where on an address in a chain of frames is none, but says of what the next ones are
-	// (PERF_CONTEXT_MAX).
-	contextFrom = ^uint64(4095) + 1
+	// contextFrom is the least marker of frames (PERF_CONTEXT_MAX).
+	contextFrom   = ^uint64(4095) + 1
+	contextKernel = ^uint64(128) + 1
+	contextUser   = ^uint64(512) + 1
 
 	abiNone, abi64 = 0, 2
 )
@@ -98,7 +106,7 @@ const (
 func word(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
 func half(b []byte) int    { return int(int32(binary.LittleEndian.Uint32(b))) }
 
-// parse reads the body of a record, without its header; false if it makes no sense.
+// parse reports false if the body is malformed.
 func parse(typ uint32, misc uint16, body []byte, r *Record) bool {
 	*r = Record{want: r.want}
 	if typ == typeSample {
@@ -111,7 +119,7 @@ func parse(typ uint32, misc uint16, body []byte, r *Record) bool {
 	body = body[:len(body)-idLen]
 	r.PID, r.TID, r.Time, r.CPU = half(id), half(id[4:]), int64(word(id[8:])), half(id[16:])
 	switch typ {
-	case typeLost: // the event's number comes first
+	case typeLost:
 		r.Kind = Lost
 		return count(body, 8, &r.Lost)
 	case typeLostSamples:
@@ -133,7 +141,6 @@ func parse(typ uint32, misc uint16, body []byte, r *Record) bool {
 	return true
 }
 
-// count reads how many were lost.
 func count(body []byte, at int, n *int64) bool {
 	if len(body) < at+8 {
 		return false
@@ -142,7 +149,6 @@ func count(body []byte, at int, n *int64) bool {
 	return true
 }
 
-// parseTask reads who was born or has ended: pid, ppid, tid, ptid, time.
 func parseTask(typ uint32, body []byte, r *Record) bool {
 	if len(body) < 24 {
 		return false
@@ -155,7 +161,6 @@ func parseTask(typ uint32, body []byte, r *Record) bool {
 	return true
 }
 
-// parseComm reads a thread's name: pid, tid, name.
 func parseComm(misc uint16, body []byte, r *Record) bool {
 	if len(body) < 8 {
 		return false
@@ -166,8 +171,7 @@ func parseComm(misc uint16, body []byte, r *Record) bool {
 	return true
 }
 
-// parseMmap2 reads what was mapped: pid, tid, address, length, offset, device, inode, its generation, protection,
-// flags, name.
+// pid, tid, address, length, offset, device, inode, generation, protection, flags, name
 func parseMmap2(misc uint16, body []byte, r *Record) bool {
 	const fixed = 64
 	if len(body) < fixed {
@@ -184,14 +188,12 @@ func parseMmap2(misc uint16, body []byte, r *Record) bool {
 	return true
 }
 
-// untilNUL gives a name without the zeros behind it.
 func untilNUL(b []byte) []byte {
 	name, _, _ := bytes.Cut(b, []byte{0})
 	return name
 }
 
-// parseSample reads numbers, time, processor, the kernel's frames, registers and stack, in this order
-// (kernel/events/core.c, perf_output_sample).
+// ids, time, processor, kernel frames, registers, stack (kernel/events/core.c, perf_output_sample)
 func parseSample(b []byte, r *Record) bool {
 	if len(b) < 32 {
 		return false
@@ -199,13 +201,13 @@ func parseSample(b []byte, r *Record) bool {
 	r.Kind = Sampled
 	r.PID, r.TID, r.Time, r.CPU = half(b), half(b[4:]), int64(word(b[8:])), half(b[16:])
 	if r.want != nil && !r.want(r.PID) {
-		return true // what follows fills some cache lines, and nobody wants it
+		return true
 	}
 	n := word(b[24:])
 	if b = b[32:]; n > uint64(len(b)/8) {
 		return false
 	}
-	r.kernel = kernelFrames(b[:8*n])
+	r.kernel, r.Chain = callchain(b[:8*n])
 	if b = b[8*n:]; len(b) < 8 {
 		return false
 	}
@@ -224,8 +226,7 @@ func parseSample(b []byte, r *Record) bool {
 	return parseStack(b, r)
 }
 
-// parseStack reads a copy of the stack: its size, the bytes, and how many of these were written. A thread without
-// registers has a size of 0 and nothing else.
+// size, bytes, number of valid ones
 func parseStack(b []byte, r *Record) bool {
 	if len(b) < 8 {
 		return false
@@ -245,10 +246,21 @@ func parseStack(b []byte, r *Record) bool {
 	return true
 }
 
-// kernelFrames leaves out the word that says that the frames are the kernel's.
-func kernelFrames(b []byte) []byte {
-	if len(b) >= 8 && word(b) >= contextFrom {
+// callchain separates the frames: each list follows its marker (PERF_CONTEXT_KERNEL, PERF_CONTEXT_USER). Without
+// markers all are the kernel's.
+func callchain(b []byte) (kernel, user []byte) {
+	if len(b) >= 8 && word(b) == contextKernel {
 		b = b[8:]
 	}
-	return b
+	at := 0
+	for at < len(b) && word(b[at:]) < contextFrom {
+		at += 8
+	}
+	if kernel, b = b[:at], b[at:]; len(b) < 8 || word(b) != contextUser {
+		return kernel, nil
+	}
+	b = b[8:]
+	for at = 0; at < len(b) && word(b[at:]) < contextFrom; at += 8 {
+	}
+	return kernel, b[:at]
 }

@@ -11,7 +11,6 @@ import (
 	"prywalk/frames"
 )
 
-// words makes a record's body of 64-bit words.
 func words(v ...uint64) (b []byte) {
 	for _, w := range v {
 		b = binary.LittleEndian.AppendUint64(b, w)
@@ -19,7 +18,6 @@ func words(v ...uint64) (b []byte) {
 	return b
 }
 
-// record puts a header before a body.
 func record(typ uint32, misc uint16, body []byte) []byte {
 	return append(words(uint64(typ)|uint64(misc)<<32|uint64(len(body)+headerLen)<<48), body...)
 }
@@ -55,7 +53,6 @@ func TestSampleIsRead(t *testing.T) {
 	}
 }
 
-// TestOfUnwantedSamplesOnlyTheirThreadIsRead: also where the rest makes no sense.
 func TestOfUnwantedSamplesOnlyTheirThreadIsRead(t *testing.T) {
 	for pid, wanted := range map[int]bool{7: true, 9: false} {
 		r := Record{want: func(p int) bool { return p == pid }}
@@ -173,7 +170,7 @@ func TestHostileRecordsAreRefused(t *testing.T) {
 	}
 }
 
-// ringWith puts records into a ring of size bytes so that they begin at from.
+// ringWith writes records into a ring of size bytes, beginning at from.
 func ringWith(size int, from uint64, records ...[]byte) (data []byte, head uint64) {
 	data, head = make([]byte, size), from
 	for _, r := range records {
@@ -259,4 +256,21 @@ func FuzzRing(f *testing.F) {
 			}
 		})
 	})
+}
+
+func TestCallchainIsSeparatedByItsMarkers(t *testing.T) {
+	kernel, user := ^uint64(127), ^uint64(511)
+	for name, c := range map[string]struct{ all, kernel, user []uint64 }{
+		"both":            {[]uint64{kernel, 1, 2, user, 3, 4, 5}, []uint64{1, 2}, []uint64{3, 4, 5}},
+		"kernel alone":    {[]uint64{kernel, 1, 2}, []uint64{1, 2}, nil},
+		"user alone":      {[]uint64{user, 3}, nil, []uint64{3}},
+		"without markers": {[]uint64{1, 2}, []uint64{1, 2}, nil},
+		"unknown marker":  {[]uint64{kernel, 1, ^uint64(2047), 7, user, 3}, []uint64{1}, nil},
+		"nothing":         {},
+	} {
+		k, u := callchain(words(c.all...))
+		if !bytes.Equal(k, words(c.kernel...)) || !bytes.Equal(u, words(c.user...)) {
+			t.Errorf("%s: %x and %x", name, k, u)
+		}
+	}
 }

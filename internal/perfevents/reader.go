@@ -4,6 +4,7 @@ package perfevents
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -20,70 +21,70 @@ import (
 )
 
 var (
-	// ErrDenied reports that this user may not sample all processors; what gives the right stands beside it.
+	// ErrDenied means that the user may not sample all processors; see [Remedy].
 	ErrDenied = errors.New("this user may not have the kernel sample all processors")
-	// ErrUnsupported reports a kernel without perf events, or a filter that hides them.
+	// ErrUnsupported means a kernel without perf events, or a filter.
 	ErrUnsupported = errors.New("the kernel gives no perf events")
-	// errNoRoom reports a ring that is larger than this user may have.
-	errNoRoom = errors.New("no room for samples")
+	errNoRoom      = errors.New("no room for samples")
 )
 
-// Bounds of what is copied of a stack with each sample, in bytes. The kernel takes multiples of eight that fit a
-// record of 16 bits of size, with all else (kernel/events/core.c, perf_sample_ustack_size). With [besideStack] and
-// [ringRecords] either makes a ring of a power of two.
+// Bounds of the copied stack, in bytes: multiples of eight (kernel/events/core.c, perf_sample_ustack_size).
 const (
 	LeastStack = 8<<10 - besideStack
 	MostStack  = 1<<16 - besideStack
 )
 
-// Remedy is what gives a user the right, for people.
+// Remedy describes how a user gets the right.
 const Remedy = "run as root, or with CAP_PERFMON, or: sudo sysctl kernel.perf_event_paranoid=0"
 
-// Options say what to sample.
+// Options select what is sampled.
 type Options struct {
-	// Freq is the number of samples a second of each processor.
+	// Freq is in samples a second on each processor.
 	Freq float64
-	// Stack is how many bytes of stack are copied; 0: MostStack, or less where that would take too much memory.
+	// Stack is the number of copied stack bytes; 0: MostStack, if memory permits.
 	Stack int
-	// NoKernel: leave the kernel's frames out. Samples are taken in the kernel all the same.
+	// Rings bounds the locked bytes of all processors' buffers; 0: 128 MiB.
+	Rings int
+	// NoKernel reports whether kernel frames are omitted.
 	NoKernel bool
-	// Tasks: tell of births and ends. Programs: of names and of code that is mapped, too. Switches: of each switch
-	// between threads.
+	// UserChains requests the return addresses that the kernel finds along the frame pointers ([Record.Chain]).
+	UserChains bool
+	// Tasks requests records of creation and end of threads; Programs, of names and mapped code; Switches, of switches.
 	Tasks, Programs, Switches bool
 }
 
-// Reader samples all processors that are there. It belongs to one goroutine.
+// Reader samples all online processors. Not safe for concurrent use.
 type Reader struct {
-	opts  Options
-	rings []*ring
-	heads []uint64 // of the rings, for one drain
-	rec   Record
-	// What came so far: samples of anybody, and what was lost for want of room or made no sense.
+	opts                  Options
+	rings                 []*ring
+	heads                 []uint64
+	rec                   Record
 	samples, lost, broken int64
 	missed                missed
 	throttled             int64
-	target                func(pid int) bool // see [Reader.Targets]
+	target                func(pid int) bool
 	online                string
-	list                  func() (string, error) // of processors, as the kernel has it; nil: [onlineCPUs]
+	list                  func() (string, error)
 
-	tasks   map[int][]int // of [OpenOwn] and [OpenKin]: the events of each thread; else nil
-	kin     int           // of [OpenKin]: the bytes of a ring; else 0
-	still   bool          // paused
-	shorter int           // see [Reader.CopyShorter]
+	tasks     map[int][]int // events by thread; nil: all threads
+	ringBytes int
+	still     bool
+	shorter   int
+
+	changed, before int64 // time of the last SetFreq, CLOCK_MONOTONIC ns; the period until then, ns
 }
 
-// Open begins to sample. The error is [ErrDenied] or [ErrUnsupported], with what is behind it.
+// Open begins to sample. The error is [ErrDenied] or [ErrUnsupported] with its cause.
 func Open(o Options) (*Reader, error) {
 	return openWithin(&Reader{opts: o})
 }
 
-// openWithin opens the rings with as much stack as there is memory for.
 func openWithin(r *Reader) (*Reader, error) {
 	if o := &r.opts; o.Stack != 0 {
 		r.opts.Stack = min(o.Stack, MostStack) &^ 7
 		return r, r.openAll()
 	}
-	for memory := mostRings; ; memory /= 2 {
+	for memory := cmp.Or(r.opts.Rings, mostRings); ; memory /= 2 {
 		r.opts.Stack = stackWithin(runtime.NumCPU(), memory)
 		err := r.openAll()
 		if err == nil {
@@ -95,35 +96,78 @@ func openWithin(r *Reader) (*Reader, error) {
 	}
 }
 
-// Period gives the time on a processor that each sample stands for, in nanoseconds.
-func (r *Reader) Period() int64 { return int64(r.opts.period()) }
+// Period gives the CPU time of each sample, ns.
+func (r *Reader) Period() int64 { return r.opts.time() }
+
+// Freq gives the samples a second on each processor.
+func (r *Reader) Freq() float64 { return r.opts.Freq }
+
+// PeriodAt is [Reader.Period] as of a time since the last but one SetFreq, CLOCK_MONOTONIC ns.
+func (r *Reader) PeriodAt(at int64) int64 {
+	if at < r.changed {
+		return r.before
+	}
+	return r.Period()
+}
+
+// SetFreq changes the samples a second, and begins a period on each processor. It reports false if the kernel refuses.
+func (r *Reader) SetFreq(hz float64) bool {
+	before := r.opts
+	r.opts.Freq = hz
+	if !r.setPeriods() {
+		r.opts = before
+		_ = r.setPeriods() // no further remedy
+		return false
+	}
+	r.before, r.changed = before.time(), procmem.Now()
+	return true
+}
+
+func (r *Reader) setPeriods() bool {
+	ok := true
+	for _, g := range r.rings {
+		switch {
+		case r.Own():
+		case g.short >= 0:
+			ok = procmem.SetPeriod(g.short, r.opts.period()) == nil && ok
+		default:
+			ok = procmem.SetPeriod(g.fd, r.opts.period()) == nil && ok
+		}
+	}
+	for _, fds := range r.tasks {
+		for _, fd := range fds {
+			ok = procmem.SetPeriod(fd, r.opts.period()) == nil && ok
+		}
+	}
+	return ok
+}
+
+func (o *Options) time() int64 { return int64(o.period()) }
 
 func (o *Options) period() uint64 { return uint64(1e9 / o.Freq) }
 
-// Room gives for how many nanoseconds the samples of a processor find room, at least, if nobody reads them.
+// Room gives the least time until a ring is full, ns.
 func (r *Reader) Room() int64 { return ringRecords * r.Period() }
 
-// Stack gives how many bytes of stack are copied with each sample, at most.
+// Stack gives the greatest number of copied stack bytes.
 func (r *Reader) Stack() int { return r.opts.Stack }
 
-// Samples gives how many samples came, of anybody.
+// Samples gives the number of samples.
 func (r *Reader) Samples() int64 { return r.samples }
 
-// Want says of whose samples more is wanted than whose they are, and when: on a machine that is busy otherwise, most
-// are of other programs. nil: of all.
+// Want selects the processes whose samples are parsed. nil: all.
 func (r *Reader) Want(pid func(pid int) bool) { r.rec.want = pid }
 
-// Lost gives how many records found no room.
+// Lost gives the number of lost records.
 func (r *Reader) Lost() int64 { return r.lost }
 
-// Broken gives how often a record made no sense.
+// Broken gives the number of malformed records.
 func (r *Reader) Broken() int64 { return r.broken }
 
-// Throttled gives how often the kernel sampled less than it was asked to.
+// Throttled gives how often the kernel throttled sampling.
 func (r *Reader) Throttled() int64 { return r.throttled }
 
-// Drain tells take of what came since the last call, each processor's records in their order. What a record points to
-// holds until take returns.
+// Drain passes the records since the last call, each processor's in order. A record is valid until take returns.
 func (r *Reader) Drain(take func(*Record)) {
 	for _, g := range r.rings {
 		if !g.drain(&r.rec, g.head(), func(rec *Record) { r.count(g, rec, take) }) {
@@ -132,14 +176,13 @@ func (r *Reader) Drain(take func(*Record)) {
 	}
 }
 
-// DrainTasksFirst is Drain, but tasks is told first of the births, ends, names and mappings of all processors. Then
-// take is told of the rest. So a process's samples come after its birth, whatever processor it was born on.
+// DrainTasksFirst is Drain that first passes creations, ends, names and mappings: they precede samples.
 func (r *Reader) DrainTasksFirst(tasks, take func(*Record)) {
 	heads := r.heads[:0]
 	for _, g := range r.rings {
 		head := g.head()
 		heads = append(heads, head)
-		g.peek(&r.rec, head, tasks)
+		g.readTasks(&r.rec, head, tasks)
 	}
 	r.heads = heads
 	for i, g := range r.rings {
@@ -153,7 +196,6 @@ func (r *Reader) DrainTasksFirst(tasks, take func(*Record)) {
 	}
 }
 
-// ofTask reports whether a record is about a thread or process, and no sample.
 func (r *Record) ofTask() bool {
 	return r.Kind == Forked || r.Kind == Exited || r.Kind == Named || r.Kind == Mapped
 }
@@ -175,8 +217,7 @@ func (r *Reader) count(g *ring, rec *Record, take func(*Record)) {
 	take(rec)
 }
 
-// Check opens events on processors that have come since, and lets go of those that have gone. It reports whether all
-// processors are sampled. It is to be called now and then. What waits in the rings must have been drained.
+// Check follows added and removed processors, and reports whether all are sampled.
 func (r *Reader) Check() bool {
 	if r.list == nil && r.sameProcessors() {
 		return true
@@ -186,11 +227,11 @@ func (r *Reader) Check() bool {
 		return err == nil
 	}
 	tids, shorter := slices.Collect(maps.Keys(r.tasks)), r.shorter
-	r.Close() // first: both would take twice the memory that may be locked
+	r.Close() // first: both would take twice the locked memory
 	if r.openAll() != nil {
 		return false
 	}
-	r.CopyShorter(shorter) // or longer ones, if that is refused
+	r.CopyShorter(shorter)
 	for _, tid := range tids {
 		if err := r.Follow(tid); err != nil && !errors.Is(err, unix.ESRCH) {
 			return false
@@ -199,10 +240,10 @@ func (r *Reader) Check() bool {
 	return true
 }
 
-// Pause leaves everybody unsampled until Resume.
+// Pause stops sampling until Resume.
 func (r *Reader) Pause() { r.control(unix.PERF_EVENT_IOC_DISABLE) }
 
-// Resume ends what Pause began. What came before it is dropped.
+// Resume ends a pause. Earlier records are dropped.
 func (r *Reader) Resume() {
 	r.Drain(func(*Record) {})
 	r.control(unix.PERF_EVENT_IOC_ENABLE)
@@ -211,7 +252,7 @@ func (r *Reader) Resume() {
 func (r *Reader) control(request uint) {
 	r.still = request == unix.PERF_EVENT_IOC_DISABLE
 	for _, g := range r.rings {
-		_ = unix.IoctlSetInt(g.fd, request, 0) // the event is this process's
+		_ = unix.IoctlSetInt(g.fd, request, 0) // own event
 		if g.short >= 0 {
 			_ = unix.IoctlSetInt(g.short, request, 0)
 		}
@@ -234,7 +275,6 @@ func (r *Reader) Close() {
 	r.rings, r.online, r.shorter = nil, "", 0
 }
 
-// openAll opens an event for each processor, or none.
 func (r *Reader) openAll() error {
 	online, err := r.processors()
 	if err != nil {
@@ -242,15 +282,15 @@ func (r *Reader) openAll() error {
 	}
 	attr, pid := r.opts.attr(), -1
 	switch {
-	case r.kin != 0:
-		attr, pid = r.opts.kinHolder(), os.Getpid()
+	case r.ringBytes != 0:
+		attr, pid = r.opts.descendantsHolder(), os.Getpid()
 	case r.Own():
 		attr, pid = r.opts.holder(), os.Getpid()
 	}
 	for _, cpu := range parseCPUs(online) {
 		g, err := openRing(&attr, pid, cpu, r.ringOf())
 		if errors.Is(err, unix.ENODEV) {
-			continue // it has just gone
+			continue
 		}
 		if err != nil {
 			r.Close()
@@ -265,18 +305,15 @@ func (r *Reader) openAll() error {
 	return nil
 }
 
-// besideStack is what a record takes besides the stack, at most, in bytes.
+// besideStack bounds a record without the stack, in bytes.
 const besideStack = 2 << 10
 
-// ringRecords is how many samples a ring has room for, at least: as many as come in several ticks.
+// ringRecords is the least number of samples in a ring.
 const ringRecords = 32
 
-// mostRings is how many bytes the rings of all processors take at most: 64 of them with the longest stacks. The kernel
-// never swaps them out. With more than 512 processors it is 256 KiB each.
+// mostRings bounds the locked bytes of all rings.
 const mostRings = 128 << 20
 
-// stackWithin gives how many bytes of stack can be copied, so that all rings take no more than some memory. A long copy
-// takes no more time than the stack is deep; but its ring has room for all of it.
 func stackWithin(processors, memory int) int {
 	n := MostStack
 	for n > LeastStack && ringSize(n)*processors > memory {
@@ -285,26 +322,28 @@ func stackWithin(processors, memory int) int {
 	return n
 }
 
-// ringSize gives the bytes of a ring, a power of two.
 func ringSize(stack int) int {
 	return 1 << bits.Len(uint((stack+besideStack)*ringRecords-1))
 }
 
-// attr describes the event. A clock of frequency is given as a period, which does not waver.
+// A period, unlike a frequency, is not adjusted by the kernel.
 func (o *Options) attr() unix.PerfEventAttr {
 	a := unix.PerfEventAttr{
 		Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_CPU_CLOCK, Sample: o.period(),
 		Sample_type: unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CPU | unix.PERF_SAMPLE_CALLCHAIN |
 			unix.PERF_SAMPLE_REGS_USER | unix.PERF_SAMPLE_STACK_USER,
 		Sample_regs_user: regMask, Sample_stack_user: uint32(o.Stack),
-		Bits: unix.PerfBitSampleIDAll | unix.PerfBitUseClockID | unix.PerfBitExcludeCallchainUser |
+		Bits: unix.PerfBitSampleIDAll | unix.PerfBitUseClockID |
 			unix.PerfBitExcludeIdle | unix.PerfBitExcludeHv | unix.PerfBitWatermark,
-		Wakeup:  1 << 30, // nobody waits for it
+		Wakeup:  1 << 30,
 		Clockid: unix.CLOCK_MONOTONIC,
 	}
 	a.Size = unix.PERF_ATTR_SIZE_VER5
 	if o.NoKernel {
 		a.Bits |= unix.PerfBitExcludeCallchainKernel
+	}
+	if !o.UserChains {
+		a.Bits |= unix.PerfBitExcludeCallchainUser
 	}
 	if o.Tasks || o.Programs {
 		a.Bits |= unix.PerfBitTask
@@ -318,7 +357,6 @@ func (o *Options) attr() unix.PerfEventAttr {
 	return a
 }
 
-// refusal says what kind of refusal an error is.
 func refusal(err error) error {
 	kind := ErrUnsupported
 	if errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) {
@@ -327,7 +365,6 @@ func refusal(err error) error {
 	return fmt.Errorf("%w: %w", kind, err)
 }
 
-// processors gives the list of those that are there.
 func (r *Reader) processors() (string, error) {
 	if r.list != nil {
 		return r.list()
@@ -335,27 +372,24 @@ func (r *Reader) processors() (string, error) {
 	return onlineCPUs()
 }
 
-// online is where the kernel lists the processors that are there, as 0-3,6.
+// online is a list such as 0-3,6.
 const online = "/sys/devices/system/cpu/online"
 
-// onlineCPUs gives that list.
 func onlineCPUs() (string, error) {
 	b, err := os.ReadFile(online)
 	return strings.TrimSpace(string(b)), err
 }
 
-// sameProcessors reports whether the list is as it was, without a word to the Go scheduler, which would have the tracer
-// give way. False if it is longer than a few ranges.
+// It does not enter the Go scheduler. False if the list is long.
 func (r *Reader) sameProcessors() bool {
 	var buf [128]byte
 	b, err := procmem.ReadSmall(online, buf[:])
 	return err == nil && len(b) < len(buf) && string(bytes.TrimSpace(b)) == r.online
 }
 
-// mostCPUs bounds the numbers of processors (CONFIG_NR_CPUS is 8,192 at most).
+// mostCPUs bounds processor ids (CONFIG_NR_CPUS ≤ 8,192).
 const mostCPUs = 1 << 13
 
-// parseCPUs reads such a list; what is none is passed over.
 func parseCPUs(list string) []int {
 	var cpus []int
 	for part := range strings.SplitSeq(list, ",") {
@@ -372,7 +406,7 @@ func parseCPUs(list string) []int {
 	return cpus
 }
 
-// Usable reports whether a sample can be walked: it has registers of this machine's own kind.
+// Usable reports whether there are registers.
 func (r *Record) Usable() bool {
 	return r.Whole && r.Regs.Arch != frames.ArchUnknown && r.Regs.SP() != 0
 }

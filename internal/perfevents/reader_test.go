@@ -16,7 +16,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// open opens a reader, or says why this machine has none.
 func open(t *testing.T, o Options) *Reader {
 	t.Helper()
 	r, err := Open(o)
@@ -30,7 +29,6 @@ func open(t *testing.T, o Options) *Reader {
 	return r
 }
 
-// spin computes for so much processor time of the thread.
 func spin(d time.Duration) {
 	used := func() time.Duration {
 		var ts unix.Timespec
@@ -46,7 +44,7 @@ func TestWhoComputesIsSampledWithItsStack(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	n := 0
-	for range 200 { // a ring has room for some tens of samples, of whoever runs meanwhile
+	for range 200 { // a ring has room for some tens of samples
 		spin(time.Millisecond)
 		r.Drain(func(rec *Record) {
 			if rec.Kind != Sampled || rec.TID != unix.Gettid() {
@@ -57,7 +55,7 @@ func TestWhoComputesIsSampledWithItsStack(t *testing.T) {
 			}
 		})
 	}
-	// A sample for each millisecond that it has a processor: 200, less what came while the machine was held up.
+	// 200 periods, less those lost on a busy machine.
 	if n < 100 {
 		t.Errorf("%d samples of 200 ms at 997 Hz; %d of anybody, %d lost", n, r.Samples(), r.Lost())
 	}
@@ -84,7 +82,7 @@ func TestRingThatOverflowsSaysHowMuchWasLost(t *testing.T) {
 	r := open(t, Options{Freq: 10000})
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	for range 40 { // until a record tells: it comes when there is room again
+	for range 40 { // until there is room for a record of it
 		spin(100 * time.Millisecond)
 		r.Drain(func(*Record) {})
 		if r.Lost() > 0 {
@@ -106,7 +104,6 @@ func TestListOfProcessorsIsRead(t *testing.T) {
 	}
 }
 
-// TestProcessorsThatGoAndComeAreFollowed: what the kernel lists counts. One whose events are refused ends it.
 func TestProcessorsThatGoAndComeAreFollowed(t *testing.T) {
 	r := open(t, Options{Freq: 997})
 	all := r.online
@@ -140,10 +137,8 @@ func TestProcessorsThatGoAndComeAreFollowed(t *testing.T) {
 	}
 }
 
-// TestBirthsAreToldBeforeSamplesOfAnyProcessor: a program that is started while this thread spins. Its birth, its name
-// and its code are told before any sample, whatever processor they were on. Samples are so rare that the rings have
-// room for all.
-func TestBirthsAreToldBeforeSamplesOfAnyProcessor(t *testing.T) {
+// The rate is low enough for the rings to hold all.
+func TestBirthsAreReportedBeforeSamplesOfAnyProcessor(t *testing.T) {
 	r := open(t, Options{Freq: 20, Programs: true})
 	r.Drain(func(*Record) {})
 	cmd := exec.Command("/bin/sh", "-c", "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done")
@@ -151,7 +146,7 @@ func TestBirthsAreToldBeforeSamplesOfAnyProcessor(t *testing.T) {
 		t.Fatal(err)
 	}
 	child := cmd.Process.Pid
-	var born, named, code, ended bool
+	var created, named, code, ended bool
 	samples, early := 0, false
 	r.DrainTasksFirst(func(rec *Record) {
 		if rec.PID != child {
@@ -159,7 +154,7 @@ func TestBirthsAreToldBeforeSamplesOfAnyProcessor(t *testing.T) {
 		}
 		switch rec.Kind {
 		case Forked:
-			born = rec.PPID == os.Getpid()
+			created = rec.PPID == os.Getpid()
 		case Named:
 			named = named || rec.Exec && string(rec.Name) == "sh"
 		case Mapped:
@@ -173,8 +168,8 @@ func TestBirthsAreToldBeforeSamplesOfAnyProcessor(t *testing.T) {
 			samples++
 		}
 	})
-	if !born || !named || !code || !ended || early {
-		t.Errorf("born %v, named %v, code %v, ended %v; a sample came first: %v; %d lost", born, named, code, ended, early,
+	if !created || !named || !code || !ended || early {
+		t.Errorf("born %v, named %v, code %v, ended %v; a sample came first: %v; %d lost", created, named, code, ended, early,
 			r.Lost())
 	}
 	r.DrainTasksFirst(func(rec *Record) {
@@ -191,7 +186,7 @@ func TestTryTellsThatSamplesCome(t *testing.T) {
 	}
 }
 
-// TestRingsTakeBoundedMemory: 128 MiB, and 256 KiB each where there are more than 512 processors.
+// 128 MiB, and 256 KiB each with more than 512 processors.
 func TestRingsTakeBoundedMemory(t *testing.T) {
 	for processors, want := range map[int]int{
 		1: MostStack, 2: MostStack, 64: MostStack, 65: 30 << 10, 128: 30 << 10, 256: 14 << 10, 512: LeastStack,
@@ -207,11 +202,9 @@ func TestRingsTakeBoundedMemory(t *testing.T) {
 	}
 }
 
-// inPrison has a test run itself as a user who may sample all processors, but lock no more memory than any user.
 const inPrison = "PRYWALK_TEST_LOCKS_LITTLE"
 
-// TestUserWhoMayLockLittleMemoryHasSmallerRings: with CAP_PERFMON alone a ring has room for 516 KB a processor
-// (kernel.perf_event_mlock_kb). Rings of 2 MiB were refused, and so was perf.
+// With CAP_PERFMON alone a ring has 516 KB per processor (kernel.perf_event_mlock_kb).
 func TestUserWhoMayLockLittleMemoryHasSmallerRings(t *testing.T) {
 	if os.Getenv(inPrison) == "" {
 		open(t, Options{Freq: 99}).Close()
@@ -258,7 +251,6 @@ func TestUserWhoMayLockLittleMemoryHasSmallerRings(t *testing.T) {
 	t.Error("nobody is sampled")
 }
 
-// TestAnOwnThreadIsSampledInUserSpaceAlone: as an ordinary user may have it. Time in the kernel gives no sample.
 func TestAnOwnThreadIsSampledInUserSpaceAlone(t *testing.T) {
 	if err := TryOwn(); err != nil {
 		t.Skip(err)

@@ -8,13 +8,12 @@ import (
 	"prywalk/frames"
 )
 
-// Registers as perf numbers them (arch/x86/include/uapi/asm/perf_regs.h, arch/arm64/include/uapi/asm/perf_regs.h).
-// They come in that order, those that were not asked for left out.
+// Registers by perf's numbers (arch/{x86,arm64}/include/uapi/asm/perf_regs.h).
 const (
-	// x86: ax, bx, cx, dx, si, di, bp, sp, ip, and r8 to r15.
+	// ax, bx, cx, dx, si, di, bp, sp, ip, and r8 to r15.
 	x86Mask = 1<<9 - 1 | 0xff<<16
 	x86Regs = 17
-	// arm64: x0 to x30, sp, pc.
+	// x0 to x30, sp, pc.
 	arm64Mask = 1<<33 - 1
 	arm64Regs = 33
 )
@@ -28,13 +27,13 @@ func hostRegs(arch string) (mask uint64, n int) {
 	return x86Mask, x86Regs
 }
 
-// x86Order gives the DWARF numbers of perf's registers: ax to sp, then r8 to r15.
+// x86Order gives the DWARF numbers: ax to sp, then r8 to r15.
 var x86Order = [...]uint8{
 	frames.X86RAX, frames.X86RBX, frames.X86RCX, frames.X86RDX, frames.X86RSI, frames.X86RDI, frames.X86RBP, frames.X86RSP,
 	8, 9, 10, 11, 12, 13, 14, 15,
 }
 
-// setRegs takes registers over. Precondition: b has numRegs of them.
+// setRegs sets registers. Precondition: b has numRegs of them.
 func setRegs(to *frames.Regs, b []byte) {
 	if numRegs == arm64Regs {
 		setARM64(to, b)
@@ -47,14 +46,14 @@ func setX86(to *frames.Regs, b []byte) {
 	*to = frames.Regs{Arch: frames.X86_64, PC: word(b[8*8:])}
 	for i, reg := range x86Order {
 		if i >= 8 {
-			i++ // the program counter stands between
+			i++
 		}
 		to.Set(reg, word(b[8*i:]))
 	}
 }
 
-// signatureBits is where pointer authentication puts the signature of a code pointer (the kernel's
-// Documentation/arch/arm64/pointer-authentication.rst).
+// signatureBits is where pointer authentication signs a code pointer
+// (Documentation/arch/arm64/pointer-authentication.rst).
 const signatureBits = 0x7f << 48
 
 func setARM64(to *frames.Regs, b []byte) {

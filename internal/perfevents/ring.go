@@ -10,27 +10,25 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Where the words of a ring's first page are (struct perf_event_mmap_page), and what a record's header has.
+// struct perf_event_mmap_page, struct perf_event_header.
 const (
 	offHead   = 1024
 	offTail   = 1032
 	headerLen = 8
-	// largest is the largest record: its size is of 16 bits.
-	largest = 1 << 16
+	largest   = 1 << 16
 )
 
-// ring is the memory that the kernel writes one processor's records to.
 type ring struct {
 	fd    int
-	short int // the event of [Reader.CopyShorter]; -1: there is none
+	short int // event of [Reader.CopyShorter]; -1: none
 	cpu   int
-	mem   []byte // with the first page; nil: it is closed
-	data  []byte // a power of two of bytes
-	wrap  []byte // for a record that goes on at the beginning
+	mem   []byte // with the first page; nil: closed
+	data  []byte // a power of two
+	wrap  []byte
 	share share
 }
 
-// openRing opens an event on a processor, of one thread or of all (-1), with room for size bytes, a power of two.
+// pid −1: all threads. size is a power of two.
 func openRing(attr *unix.PerfEventAttr, pid, cpu, size int) (*ring, error) {
 	fd, err := unix.PerfEventOpen(attr, pid, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
 	if err != nil {
@@ -39,7 +37,7 @@ func openRing(attr *unix.PerfEventAttr, pid, cpu, size int) (*ring, error) {
 	page := unix.Getpagesize()
 	mem, err := unix.Mmap(fd, 0, page+size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
-		_ = unix.Close(fd) // nothing was written
+		_ = unix.Close(fd) // unwritten
 		return nil, fmt.Errorf("%w: %d KiB for processor %d: %w", errNoRoom, size>>10, cpu, err)
 	}
 	return &ring{fd: fd, short: -1, cpu: cpu, mem: mem, data: mem[page:], wrap: make([]byte, largest)}, nil
@@ -48,17 +46,15 @@ func openRing(attr *unix.PerfEventAttr, pid, cpu, size int) (*ring, error) {
 func (g *ring) close() {
 	if g.mem != nil {
 		g.dropShorter()
-		_ = unix.Munmap(g.mem) // it is this ring's
-		_ = unix.Close(g.fd)   // nothing was written
+		_ = unix.Munmap(g.mem) // own memory
+		_ = unix.Close(g.fd)   // unwritten
 		g.mem, g.data = nil, nil
 	}
 }
 
-// head gives up to where there are records now.
 func (g *ring) head() uint64 { return procmem.LoadShared(g.mem, offHead) }
 
-// drain reads what is there up to head, and gives the bytes back to the kernel; ok is false if a record made no
-// sense: the rest is passed over.
+// drain passes the records up to head, and releases them; false if one was malformed.
 func (g *ring) drain(r *Record, head uint64, take func(*Record)) (ok bool) {
 	tail := procmem.LoadShared(g.mem, offTail)
 	tail, ok = walkRing(g.data, g.wrap, head, tail, allTypes, r, take)
@@ -66,18 +62,15 @@ func (g *ring) drain(r *Record, head uint64, take func(*Record)) (ok bool) {
 	return ok
 }
 
-// peek reads the records of tasks up to head, and leaves all where they are.
-func (g *ring) peek(r *Record, head uint64, take func(*Record)) {
+func (g *ring) readTasks(r *Record, head uint64, take func(*Record)) {
 	walkRing(g.data, g.wrap, head, procmem.LoadShared(g.mem, offTail), taskTypes, r, take)
 }
 
-// Which types of records are read: a bit for each of the first 64.
 const (
 	allTypes  = ^uint64(0)
 	taskTypes = 1<<typeComm | 1<<typeExit | 1<<typeFork | 1<<typeMmap2
 )
 
-// walkRing reads the records of some types between tail and head, and gives where it ended.
 func walkRing(data, wrap []byte, head, tail, types uint64, r *Record, take func(*Record)) (end uint64, ok bool) {
 	size := uint64(len(data))
 	if head-tail > size || head%headerLen != 0 || tail%headerLen != 0 {
@@ -85,7 +78,7 @@ func walkRing(data, wrap []byte, head, tail, types uint64, r *Record, take func(
 	}
 	for tail != head {
 		at := tail & (size - 1)
-		h := word(data[at:]) // records lie at multiples of eight: a header does not wrap
+		h := word(data[at:]) // aligned to eight: a header does not wrap
 		n := h >> 48
 		if n < headerLen || n%headerLen != 0 || n > head-tail {
 			return head, false

@@ -4,7 +4,6 @@ package perfevents
 
 import "testing"
 
-// TestLostSamplesAreOfTargetsAsOftenAsThoseThatCame: of the same processor, lately.
 func TestLostSamplesAreOfTargetsAsOftenAsThoseThatCame(t *testing.T) {
 	const target, other = 7, 8
 	r := &Reader{target: func(pid int) bool { return pid == target }}

@@ -14,7 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestCopiesBecomeShorterAndLongAgain: a goroutine's stack lies in the heap, where nothing ends it.
 func TestCopiesBecomeShorterAndLongAgain(t *testing.T) {
 	r := open(t, Options{Freq: 499, Programs: true})
 	runtime.LockOSThread()
@@ -23,7 +22,7 @@ func TestCopiesBecomeShorterAndLongAgain(t *testing.T) {
 		if !r.CopyShorter(want) || r.Shorter() != want {
 			t.Fatalf("%d bytes are refused", want)
 		}
-		r.Drain(func(*Record) {}) // those before
+		r.Drain(func(*Record) {})
 		asked := want
 		if want == 0 {
 			asked = r.Stack()
@@ -32,7 +31,7 @@ func TestCopiesBecomeShorterAndLongAgain(t *testing.T) {
 		if err := exec.Command("/bin/true").Run(); err != nil {
 			t.Fatal(err)
 		}
-		for range 1000 { // until samples came, however busy the machine is
+		for range 1000 {
 			spin(time.Millisecond)
 			r.Drain(func(rec *Record) {
 				switch {
@@ -58,7 +57,6 @@ func TestCopiesBecomeShorterAndLongAgain(t *testing.T) {
 	}
 }
 
-// TestWhoIsPausedIsNotSampledWithShorterCopies: nor is anybody by what lasts beside them.
 func TestWhoIsPausedIsNotSampledWithShorterCopies(t *testing.T) {
 	r := open(t, Options{Freq: 997})
 	r.Pause()
@@ -84,13 +82,12 @@ func TestWhoIsPausedIsNotSampledWithShorterCopies(t *testing.T) {
 	t.Error("nobody is sampled after Resume")
 }
 
-// TestShorterCopiesStayShortOnNewProcessors: and nothing of them stays open once the reader is closed.
 func TestShorterCopiesStayShortOnNewProcessors(t *testing.T) {
 	r := open(t, Options{Freq: 997})
 	if !r.CopyShorter(LeastStack) {
 		t.Fatal("shorter copies are refused")
 	}
-	r.online = "" // as if processors had come
+	r.online = "" // as if processors were added
 	if !r.Check() || r.Shorter() != LeastStack {
 		t.Errorf("%d bytes on new processors", r.Shorter())
 	}
@@ -115,8 +112,7 @@ func TestFitGivesTheShortestCopyThatIsEnough(t *testing.T) {
 	}
 }
 
-// BenchmarkSample tells what a sample takes of the processor time of whoever is sampled, by how much of a stack in a
-// heap is copied. It is the median of many short times in turn, with samples and without.
+// BenchmarkSample gives the CPU time of a sample by copied bytes.
 func BenchmarkSample(b *testing.B) {
 	const freq, each = 9973, 5 * time.Millisecond
 	r, err := Open(Options{Freq: freq, NoKernel: true})
@@ -145,7 +141,6 @@ func BenchmarkSample(b *testing.B) {
 	}
 }
 
-// turns gives how often a loop is gone through, for so much processor time of the thread, in 1/ns.
 func turns(d time.Duration) float64 {
 	begin, n := threadCPU(), 0
 	end := begin

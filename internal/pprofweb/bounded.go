@@ -18,26 +18,22 @@ import (
 
 // # How much pages may take
 //
-// pprof makes each page from a copy of the profile, with maps for each frame of each sample. What a page takes was
-// measured with profiles of many shapes. It is taken from the process's budget before the page is made, and one page
-// is made at a time. The graph is drawn by a program, dot, which can take hours for 80 functions that all call each
-// other.
+// pprof makes each page from a copy of the profile, with maps for each frame of each sample. What pages take was
+// measured with profiles of many shapes; it is charged to the budget first, and one page is made at a time. dot,
+// which draws the graph, can take hours for 80 functions that all call each other.
 
 const (
-	// frameCost is what the flame graph takes for each frame, in bytes; otherPages is how many times as much the others
-	// take.
+	// frameCost is the bytes per frame of the flame graph; otherPages the factor for other pages.
 	frameCost  = 700
 	otherPages = 2
-	// labelEnd is the label that has a sample's time.
-	labelEnd = "end_timestamp_ns"
-	// graphLimit is how long the program dot may draw.
+	labelEnd   = "end_timestamp_ns"
+	// graphLimit bounds dot.
 	graphLimit = 30 * time.Second
-	// endAgain is after how long it is ended once more: it may not have been started yet.
+	// endAgain: it may not have been started at the first try.
 	endAgain = 100 * time.Millisecond
 )
 
-// merged makes one sample of those that differ in their time only, which no page shows. The profile is the caller's no
-// more.
+// merged joins samples that differ in their time only. It consumes the profile.
 func merged(p *profile.Profile) (*profile.Profile, error) {
 	for _, s := range p.Sample {
 		delete(s.NumLabel, labelEnd)
@@ -46,7 +42,7 @@ func merged(p *profile.Profile) (*profile.Profile, error) {
 	return profile.Merge([]*profile.Profile{p})
 }
 
-// costOf gives what the flame graph of a profile takes, in bytes.
+// costOf gives the bytes of the flame graph.
 func costOf(p *profile.Profile) int64 {
 	lines := func(all []*profile.Location) (n int64) {
 		for _, l := range all {
@@ -61,13 +57,12 @@ func costOf(p *profile.Profile) int64 {
 	return n * frameCost
 }
 
-// oneAtATime makes pages in turn, each if the budget has room for it.
+// oneAtATime makes pages in turn, within the budget.
 type oneAtATime struct {
 	mu   sync.Mutex
 	cost int64 // of the flame graph
 }
 
-// bounded gives the page at a path with that bound.
 func (o *oneAtATime) bounded(path string, page http.Handler) http.Handler {
 	cost := o.cost
 	if path != "/flamegraph" {
@@ -90,7 +85,7 @@ func (o *oneAtATime) bounded(path string, page http.Handler) http.Handler {
 	})
 }
 
-// withinLimit makes a page, and ends the programs that it has started if that takes too long.
+// withinLimit makes a page, and ends its child processes after the limit.
 func withinLimit(w http.ResponseWriter, r *http.Request, page http.Handler, limit time.Duration) {
 	answer := &untilLate{ResponseWriter: w}
 	done, ended := make(chan struct{}), make(chan struct{})
@@ -106,7 +101,7 @@ func withinLimit(w http.ResponseWriter, r *http.Request, page http.Handler, limi
 			endDrawing()
 		}
 	}()
-	defer func() { // before the next page starts a program
+	defer func() { // before the next page starts one
 		close(done)
 		<-ended
 	}()
@@ -117,7 +112,7 @@ func withinLimit(w http.ResponseWriter, r *http.Request, page http.Handler, limi
 	}
 }
 
-// untilLate is an answer that is dropped if it begins too late.
+// untilLate drops an answer that begins too late.
 type untilLate struct {
 	http.ResponseWriter
 	late  atomic.Bool
@@ -139,9 +134,9 @@ func (u *untilLate) Write(b []byte) (int, error) {
 	return u.ResponseWriter.Write(b)
 }
 
-// endDrawing ends dot. The command that serves pages starts no other program.
+// endDrawing ends dot, the only child process.
 func endDrawing() {
 	for _, child := range process.Children(os.Getpid()) {
-		_ = syscall.Kill(child, syscall.SIGKILL) // it is not reaped yet, or its number is nobody's
+		_ = syscall.Kill(child, syscall.SIGKILL) // it may be gone
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"prywalk/report/options"
 )
 
-// wild makes a profile of stacks in which any function calls any other.
+// wild makes a profile in which any function calls any other.
 func wild(samples, depth, lines, functions int) *profile.Profile {
 	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}, TimeNanos: 1}
 	for i := range functions {
@@ -50,7 +50,6 @@ func total(t *testing.T, bytes int64) {
 	t.Cleanup(func() { budget.Process().SetTotal(budget.DefaultTotal) })
 }
 
-// TestPagesAreRefusedThatTheBudgetHasNoRoomFor: before anything is served, or each by itself.
 func TestPagesAreRefusedThatTheBudgetHasNoRoomFor(t *testing.T) {
 	total(t, 64<<20)
 	if _, err := pages("localhost:1", wild(1000, 100, 2, 100), options.HTTP{Log: io.Discard}); err == nil ||
@@ -76,8 +75,7 @@ func TestPagesAreRefusedThatTheBudgetHasNoRoomFor(t *testing.T) {
 	}
 }
 
-// TestPagesTakeNoMoreThanIsTakenForThem: what stays in memory while a page is made cannot be read, so what the page's
-// own garbage is bounds it.
+// Peak memory cannot be read: the page's garbage is the bound.
 func TestPagesTakeNoMoreThanIsTakenForThem(t *testing.T) {
 	for _, c := range []struct{ samples, depth, lines, functions int }{
 		{1000, 50, 1, 300}, {5, 2000, 1, 1000}, {1, 100, 100, 100}, {10000, 5, 1, 1000},
@@ -93,7 +91,7 @@ func TestPagesTakeNoMoreThanIsTakenForThem(t *testing.T) {
 			if page != "/flamegraph" {
 				cost *= otherPages
 			}
-			// Garbage is collected meanwhile: most of the memory is given back before the page is there.
+			// collected meanwhile
 			const garbage = 3
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
@@ -107,7 +105,7 @@ func TestPagesTakeNoMoreThanIsTakenForThem(t *testing.T) {
 	}
 }
 
-// TestGraphThatTakesTooLongIsGivenUp: dot needs hours where many functions call each other. sleep stands for it.
+// sleep stands for dot.
 func TestGraphThatTakesTooLongIsGivenUp(t *testing.T) {
 	page := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if err := exec.Command("sleep", "1000").Run(); err != nil {

@@ -14,13 +14,12 @@ import (
 	"strings"
 )
 
-// guard lets only those see the pages who have the token. Other users of the machine can connect to the port, and a
-// page from elsewhere can make a browser connect to it, under a name that leads here (DNS rebinding). Such requests
-// carry that name in their Host header.
+// guard requires a token: other users can connect to the port, and a foreign page can make a browser connect under
+// another name (DNS rebinding), which its Host header shows.
 type guard struct {
 	host, port string
 	token      string // in the address, once
-	cookie     string // and then in the browser
+	cookie     string // afterwards
 	pages      map[string]http.Handler
 }
 
@@ -31,7 +30,7 @@ func newGuard(host, port string) *guard {
 // secret gives 192 random bits.
 func secret() string {
 	var b [24]byte
-	_, _ = rand.Read(b[:]) // it never fails
+	_, _ = rand.Read(b[:])
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
@@ -40,7 +39,7 @@ func (g *guard) url() string {
 	return "http://" + net.JoinHostPort(g.host, g.port) + "/ui/?token=" + g.token
 }
 
-// cookieName has the port: browsers keep one set of cookies for all ports of a host.
+// cookieName has the port, as a host's ports share cookies.
 func (g *guard) cookieName() string { return "prywalk-" + g.port }
 
 const (
@@ -71,9 +70,8 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// named reports whether a Host header names this server: as it was asked to listen, as localhost, or by a
-// loopback address. Where it listens on all addresses, any address will do, as no address can be a name that
-// somebody else has pointed here.
+// named reports whether a Host header names this server: the name it listens by, localhost, or a loopback address;
+// any address where it listens on all, since DNS cannot redirect an address.
 func (g *guard) named(hostport string) bool {
 	host, port, err := net.SplitHostPort(hostport)
 	if err != nil {
@@ -93,28 +91,27 @@ func (g *guard) named(hostport string) bool {
 	return ip.IsLoopback() || err == nil && own.IsUnspecified()
 }
 
-// same compares in a time that does not tell how much agrees.
+// same compares in constant time.
 func same(got, want string) bool { return subtle.ConstantTimeCompare([]byte(got), []byte(want)) == 1 }
 
-// known reports whether the browser has been admitted.
 func (g *guard) known(r *http.Request) bool {
 	return slices.ContainsFunc(r.CookiesNamed(g.cookieName()),
 		func(c *http.Cookie) bool { return same(c.Value, g.cookie) })
 }
 
-// admit takes the token out of the address, so that it does not stay in the history.
+// admit redirects to the address without token, so that the history lacks it.
 func (g *guard) admit(w http.ResponseWriter, r *http.Request) {
 	http.SetCookie(w, &http.Cookie{
 		Name: g.cookieName(), Value: g.cookie, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
 	})
 	q := r.URL.Query()
 	q.Del("token")
-	// The path has one slash in front: with two it would name another host.
+	// One slash: two would name another host.
 	to := url.URL{Path: "/" + strings.TrimLeft(r.URL.Path, "/"), RawQuery: q.Encode()}
 	http.Redirect(w, r, to.String(), http.StatusSeeOther)
 }
 
-// serve shows a page. They lie below /ui, as pprof has them.
+// serve shows a page below /ui, as pprof has them.
 func (g *guard) serve(w http.ResponseWriter, r *http.Request) {
 	path, ok := strings.CutPrefix(r.URL.Path, "/ui")
 	if !ok {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pprofweb serves pprof's own web pages for a profile, to nobody but who has the token that is in the address.
-// It reads no file of this machine but below a directory that the user has named.
+// Package pprofweb serves pprof's web pages for a profile to holders of a token. It reads no file except below a
+// directory that the user names.
 package pprofweb
 
 import (
@@ -23,10 +23,9 @@ import (
 	"prywalk/report/options"
 )
 
-// Serve serves pprof's own web pages for a profile at addr ("localhost:8080"; an empty host means
-// localhost, an empty port one that is free). It returns when serving fails. Who asks must show the token
-// that is in the address printed, and name this host. The names are those in the profile. No file of this
-// machine is read, and no disassembler run: paths and addresses in a profile are up to whoever wrote it.
+// Serve serves at addr ("localhost:8080"; an empty host is localhost, an empty port a free one) until serving fails.
+// The printed address has the token. No file is read and no disassembler run: paths and addresses in a profile are
+// untrusted.
 func Serve(addr string, p *profile.Profile, o options.HTTP) error {
 	if err := serve(addr, p, o); err != nil {
 		return fmt.Errorf("serve %s: %w", addr, err)
@@ -50,7 +49,7 @@ func serve(addr string, p *profile.Profile, o options.HTTP) error {
 		return err
 	}
 	defer l.Close()
-	_, port, _ = net.SplitHostPort(l.Addr().String()) // a listener's address has both
+	_, port, _ = net.SplitHostPort(l.Addr().String())
 	g := newGuard(host, port)
 	if g.pages, err = pages(net.JoinHostPort(host, port), p, o); err != nil {
 		return err
@@ -60,7 +59,6 @@ func serve(addr string, p *profile.Profile, o options.HTTP) error {
 	return s.Serve(l)
 }
 
-// pages gives pprof's pages by their paths.
 func pages(addr string, p *profile.Profile, o options.HTTP) (map[string]http.Handler, error) {
 	p, err := merged(p)
 	if err != nil {
@@ -105,12 +103,12 @@ func pages(addr string, p *profile.Profile, o options.HTTP) (map[string]http.Han
 	return all, nil
 }
 
-// withoutSettings makes pprof look for its settings file below /dev/null, where no file can be, until the function that
-// it gives is called. pprof asks for the file's place once, when it makes the pages, and has no option for it.
+// withoutSettings hides pprof's settings file until restored: pprof reads its path when it makes the pages, and has
+// no option for it.
 func withoutSettings() (restore func()) {
 	const name = "XDG_CONFIG_HOME" // os.UserConfigDir
 	old, had := os.LookupEnv(name)
-	_ = os.Setenv(name, os.DevNull) // it fails only for a malformed name
+	_ = os.Setenv(name, os.DevNull)
 	return func() {
 		if had {
 			_ = os.Setenv(name, old)
@@ -120,7 +118,6 @@ func withoutSettings() (restore func()) {
 	}
 }
 
-// refusal answers that something is not done.
 func refusal(why string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, why, http.StatusForbidden) })
 }
@@ -138,27 +135,27 @@ func (noTool) Open(string, uint64, uint64, uint64, string) (driver.ObjFile, erro
 // Disasm refuses.
 func (noTool) Disasm(string, uint64, uint64, bool) ([]driver.Inst, error) { return nil, errNotHere }
 
-// noSymbols is a driver.Symbolizer that leaves the profile as it is.
+// noSymbols is a driver.Symbolizer that changes nothing.
 type noSymbols struct{}
 
 // Symbolize does nothing.
 func (noSymbols) Symbolize(string, driver.MappingSources, *profile.Profile) error { return nil }
 
-// noNetwork is an http.RoundTripper that asks nobody.
+// noNetwork is an http.RoundTripper that refuses.
 type noNetwork struct{}
 
 // RoundTrip refuses.
 func (noNetwork) RoundTrip(*http.Request) (*http.Response, error) { return nil, errNotHere }
 
-// handOver is a driver.Fetcher for a profile in memory.
+// handOver is a driver.Fetcher of a profile in memory.
 type handOver struct{ p *profile.Profile }
 
-// Fetch gives a copy, since pprof changes what it shows.
+// Fetch gives a copy, since pprof changes it.
 func (h handOver) Fetch(string, time.Duration, time.Duration) (*profile.Profile, string, error) {
 	return h.p.Copy(), "", nil
 }
 
-// pprofFlags is a driver.FlagSet that gives fixed values instead of a command line.
+// pprofFlags is a driver.FlagSet with fixed values.
 type pprofFlags struct {
 	set map[string]string
 	out io.Writer
@@ -189,19 +186,19 @@ func (f *pprofFlags) String(name, def, _ string) *string {
 // StringList gives an empty list.
 func (f *pprofFlags) StringList(_, _, _ string) *[]*string { return &[]*string{} }
 
-// ExtraUsage is empty: nobody asks for help.
+// ExtraUsage is empty.
 func (f *pprofFlags) ExtraUsage() string { return "" }
 
 // AddExtraUsage is not needed.
 func (f *pprofFlags) AddExtraUsage(string) {}
 
-// Parse gives the one source, whose name does not matter.
+// Parse gives the one source.
 func (f *pprofFlags) Parse(func()) []string { return []string{"profile"} }
 
-// pprofUI passes messages on and never asks or launches anything.
+// pprofUI passes messages on, asks and launches nothing.
 type pprofUI struct{ out io.Writer }
 
-// ReadLine reports the end of the input.
+// ReadLine gives the end of the input.
 func (u *pprofUI) ReadLine(string) (string, error) { return "", io.EOF }
 
 // Print writes a message, but not the address, which lacks the token.

@@ -14,23 +14,22 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// aroundLines is how many lines are shown before and after those of a function.
+// lines of context
 const aroundLines = 8
 
-// sources is the page with the lines of functions.
+// sources is the page with a function's lines.
 type sources struct {
 	profile *profile.Profile
 	files   sourcelines.Files
 }
 
-// sourceLine is a line with its values: what it used itself, and with all that it called.
+// sourceLine has self and total values.
 type sourceLine struct {
 	N         int64
 	Self, All string
 	Text      string
 }
 
-// sourceFunc is a function on the page.
 type sourceFunc struct {
 	Name, File, Problem string
 	Lines               []sourceLine
@@ -44,7 +43,7 @@ td:last-child{text-align:left}</style>
 {{range .Lines}}<tr><td>{{.N}}</td><td>{{.Self}}</td><td>{{.All}}</td><td><pre>{{.Text}}</pre></td></tr>
 {{end}}</table>{{else}}<p>No function with lines has such a name.</p>{{end}}`))
 
-// ServeHTTP implements http.Handler; f is a regular expression for function names.
+// ServeHTTP shows the functions that match f.
 func (s *sources) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	want, err := regexp.Compile(r.URL.Query().Get("f"))
 	if err != nil {
@@ -67,10 +66,10 @@ func (s *sources) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = page.WriteTo(w) // the browser may have gone
+	_, _ = page.WriteTo(w)
 }
 
-// list gives the lines to show, with their text if the file is there.
+// list gives the lines, with text if the file is there.
 func (s *sources) list(f *sourcelines.Function, unit string) (shown sourceFunc) {
 	shown.Name, shown.File = f.Name, f.File
 	first, last := int64(1<<62), int64(0)

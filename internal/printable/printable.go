@@ -12,9 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// String gives s with everything that is not printable as an escape: \n, \x1b, \u202e, and \xff for a byte that is no
-// UTF-8. Printable is what Unicode classes as letters, marks, numbers, punctuation and symbols, and the ASCII space.
-// What is printable stays as it is, so that a text can go through twice.
+// String escapes what is not printable: \n, \x1b, \u202e, \xff for a byte that is no UTF-8. Printable are Unicode's
+// letters, marks, numbers, punctuation and symbols, and the ASCII space; they stay, so that String is idempotent.
 func String(s string) string {
 	clean := 0
 	for clean < len(s) && s[clean] >= ' ' && s[clean] < 0x7f {
@@ -37,7 +36,6 @@ func String(s string) string {
 	return b.String()
 }
 
-// escape writes one character, of these bytes.
 func escape(r rune, bytes string) string {
 	if r == utf8.RuneError && len(bytes) == 1 {
 		return fmt.Sprintf(`\x%02x`, bytes[0])
@@ -46,7 +44,7 @@ func escape(r rune, bytes string) string {
 	return quoted[1 : len(quoted)-1]
 }
 
-// UTF8 gives s with an escape, such as \xff, for each byte that is no UTF-8: for formats that want no more.
+// UTF8 escapes bytes that are no UTF-8, such as \xff: for formats that need no more.
 func UTF8(s string) string {
 	if utf8.ValidString(s) {
 		return s
@@ -64,14 +62,13 @@ func UTF8(s string) string {
 	return b.String()
 }
 
-// Line is String for a message, which may be of several: line feeds become spaces.
+// Line is String for a message: line feeds become spaces.
 func Line(s string) string { return String(strings.ReplaceAll(s, "\n", " ")) }
 
-// Raw is a text of prywalk's own that may have escape sequences, such as colours: Sprintf leaves it as it is.
+// Raw is prywalk's own text, perhaps with escape sequences; Sprintf leaves it.
 type Raw string
 
-// Sprintf formats like fmt.Sprintf, with strings among args made printable, and errors made printable lines. The
-// format is prywalk's own.
+// Sprintf makes strings and errors among args printable. The format is prywalk's own.
 func Sprintf(format string, args ...any) string {
 	for i, a := range args {
 		switch a := a.(type) {
@@ -84,13 +81,12 @@ func Sprintf(format string, args ...any) string {
 	return fmt.Sprintf(format, args...)
 }
 
-// Fprintf writes what Sprintf gives. An error of w is w's to keep: a terminal that is gone is told nothing.
+// Fprintf writes what Sprintf gives. Errors of w are ignored.
 func Fprintf(w io.Writer, format string, args ...any) {
 	_, _ = io.WriteString(w, Sprintf(format, args...))
 }
 
-// JSON gives a JSON text with what is not printable, and not blank between values, as \u escapes. The values stay the
-// same, and a terminal that the text is written to obeys none of them.
+// JSON escapes what is not printable in a JSON text; its values stay.
 func JSON(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	for len(text) > 0 {
@@ -98,7 +94,7 @@ func JSON(text []byte) []byte {
 		switch {
 		case r == '\n' || r == '\t' || r == '\r' || strconv.IsPrint(r):
 			out = append(out, text[:n]...)
-		case r > 0xffff: // a surrogate pair (RFC 8259 §7)
+		case r > 0xffff: // surrogate pair (RFC 8259 §7)
 			r -= 0x10000
 			out = fmt.Appendf(out, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
 		default:
@@ -109,12 +105,11 @@ func JSON(text []byte) []byte {
 	return out
 }
 
-// modules are folders in which modules of Python are installed, and the standard library's.
+// modules are folders of Python's installed modules and its standard library.
 var modules = regexp.MustCompile(`^.*/(?:(?:site|dist)-packages|python3\.\d+)/`)
 
-// SourceFile gives the part of a source file's path that tells people which one it is: its own name. Many files of
-// Python have the same one. Those that are installed have their package with it, and those that are named for their
-// folder have that.
+// SourceFile shortens a path to what identifies the file: its name, of Python's installed modules the package too, of
+// files named as their folder's others (__init__.py) the folder.
 func SourceFile(file string) string {
 	base := path.Base(file)
 	if path.Ext(base) != ".py" {

@@ -45,7 +45,7 @@ func TestSprintfLetsOwnColoursPassAndNothingElse(t *testing.T) {
 	}
 }
 
-// disturbs reports a character that a terminal obeys or that turns the writing direction.
+// disturbs reports a character that a terminal obeys, or that turns the writing direction.
 func disturbs(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r)
 }
@@ -74,7 +74,7 @@ func FuzzString(f *testing.F) {
 	})
 }
 
-func TestASourceFileIsToldByItsOwnNameAndItsPackage(t *testing.T) {
+func TestASourceFileHasItsOwnNameAndItsPackage(t *testing.T) {
 	for file, want := range map[string]string{
 		"/usr/src/redis/ae.c": "ae.c",
 		"ae.c":                "ae.c",

@@ -4,16 +4,16 @@ package printable
 
 import "io"
 
-// Writer writes texts whose strings are made printable. Its first error stays, and what comes after it is not written.
+// Writer writes printable text. Its first error stays; nothing is written after it.
 type Writer struct {
 	to  io.Writer
 	err error
 }
 
-// NewWriter gives one that writes to w.
+// NewWriter gives a Writer to w.
 func NewWriter(w io.Writer) *Writer { return &Writer{to: w} }
 
-// Printf formats, with strings among args made printable.
+// Printf formats as [Sprintf].
 func (w *Writer) Printf(format string, args ...any) {
 	if w.err == nil {
 		_, w.err = io.WriteString(w.to, Sprintf(format, args...))
@@ -27,7 +27,7 @@ func (w *Writer) Bytes(b []byte) {
 	}
 }
 
-// Fail notes an error, unless there was one.
+// Fail sets the error, unless there is one.
 func (w *Writer) Fail(err error) {
 	if w.err == nil {
 		w.err = err

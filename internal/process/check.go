@@ -12,16 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/refusal"
-	"prywalk/internal/stranger"
+	"prywalk/internal/safeopen"
 )
 
-// Check finds out whether a number names a process whose threads have user-space
-// stacks; whether prywalk may look at it is not checked. root is where the proc file
-// system is mounted ("/proc"). The error is an [*Error].
+// Check reports whether pid is a process whose threads have user-space stacks; permission is not checked. root is the
+// mount point of the proc file system ("/proc"). The error is an [*Error].
 func Check(root string, pid int) (*Status, error) { return proc(root).check(pid) }
 
-// check finds out whether a number names a process whose threads have user-space
-// stacks; the error is an [*Error].
+// check is [Check] for one proc file system.
 func (p proc) check(pid int) (*Status, error) {
 	if pid <= 0 {
 		return nil, &Error{PID: pid, Kind: refusal.Gone, Cause: "not a process number", Next: "give a number above 0"}
@@ -44,8 +42,7 @@ func (p proc) check(pid int) (*Status, error) {
 	return s, nil
 }
 
-// hidden tells a process that /proc does not show (mount option hidepid) from one
-// that does not exist.
+// hidden distinguishes a process that /proc hides (mount option hidepid) from one that does not exist.
 func (p proc) hidden(pid int, err error) error {
 	if p != procFS || !errors.Is(err, refusal.Gone) {
 		return err
@@ -75,8 +72,8 @@ func trimNewline(b []byte) []byte {
 	return b
 }
 
-// liveThread finds a thread that has not ended in a process whose first thread has
-// (it called pthread_exit); 0 if there is none.
+// liveThread gives a thread that has not ended in a process whose first thread has (by pthread_exit); 0 if there is
+// none.
 func (p proc) liveThread(pid int) int {
 	entries, err := os.ReadDir(p.path(pid, "task"))
 	if err != nil {
@@ -102,15 +99,15 @@ const (
 	machARM64  = 183
 )
 
-// machine reads the machine (e_machine) of a process's program; the error is an
-// [*Error] of [refusal.Not64Bit] if it is not one that can be looked at.
+// machine reads e_machine of a process's program. The error is an [*Error] of [refusal.Not64Bit] if it is not
+// supported.
 func (p proc) machine(pid, tid int) (uint16, error) {
-	var o stranger.Opener
-	f, err := o.Open(stranger.Request{Path: p.path(tid, "exe"), Kernel: true})
+	var o safeopen.Opener
+	f, err := o.Open(safeopen.Request{Path: p.path(tid, "exe"), Kernel: true})
 	if err != nil {
 		return 0, p.explain(pid, err)
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // only read
 	var h [20]byte
 	if _, err := f.ReadAt(h[:], 0); err != nil || string(h[:4]) != elfMagic {
 		return 0, fmt.Errorf("process %d: its program is not an ELF file; is another loader at work?", pid)
@@ -119,7 +116,7 @@ func (p proc) machine(pid, tid int) (uint16, error) {
 	return m, supported(pid, h[4], m)
 }
 
-// supported refuses 32-bit and x32 programs and other architectures.
+// supported gives an error for 32-bit and x32 programs and other architectures.
 func supported(pid int, class byte, machine uint16) error {
 	if class == elfClass64 && (machine == machX86_64 || machine == machARM64) {
 		return nil

@@ -8,18 +8,17 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// Error says why a process cannot be looked at, and what to do about it. Its
-// text is one line.
+// Error is the reason why a process cannot be sampled, with the next step. Its text is one line.
 type Error struct {
 	PID   int
 	Kind  refusal.Reason
-	Cause string // what is in the way
-	Next  string // the smallest step that helps; empty if there is none
-	Err   error  // what the kernel said, if anything
-	Gate  *Gate  // the check that was seen to be in the way; nil: the cause is what remains
+	Cause string // what prevents it
+	Next  string // smallest step that helps; "" if there is none
+	Err   error  // the kernel's error, if any
+	Gate  *Gate  // the check that failed; nil: inferred
 }
 
-// Error gives the cause and the next step in one line.
+// Error gives cause and next step in one line.
 func (e *Error) Error() string {
 	if e.Next == "" {
 		return fmt.Sprintf("process %d: %s", e.PID, e.Cause)
@@ -27,7 +26,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("process %d: %s; %s", e.PID, e.Cause, e.Next)
 }
 
-// Unwrap gives the reason, for [errors.Is], and what the kernel said.
+// Unwrap gives the reason, for [errors.Is], and the kernel's error.
 func (e *Error) Unwrap() []error {
 	if e.Err == nil {
 		return []error{e.Kind}

@@ -13,10 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Explain says why the kernel refused to let prywalk look at a process: err is what
-// ptrace, process_vm_readv or a file below /proc/PID gave (EPERM, EACCES, ESRCH,
-// ENOENT). The result is an [*Error] that names the cause and the next step, or
-// err itself if it is about something else.
+// Explain gives the reason for the kernel's refusal: err is an error of ptrace, process_vm_readv or a file below
+// /proc/PID (EPERM, EACCES, ESRCH, ENOENT). The result is an [*Error] with cause and next step, or err if it is about
+// something else.
 func Explain(pid int, err error) error { return procFS.explain(pid, err) }
 
 func (p proc) explain(pid int, err error) error {
@@ -47,7 +46,7 @@ func (p proc) explain(pid int, err error) error {
 	return g.denied(err)
 }
 
-// denied gives the first gate that is shut as an error.
+// denied gives the first failed gate as an error.
 func (g *gatekeeper) denied(err error) *Error {
 	for _, gate := range g.all() {
 		if !gate.OK {
@@ -70,7 +69,7 @@ func (g *gatekeeper) denied(err error) *Error {
 	return e
 }
 
-// label names the security module's label of the target (AppArmor, SELinux).
+// label gives the target's label of the security module (AppArmor, SELinux).
 func (g *gatekeeper) label() string {
 	text, err := os.ReadFile(g.proc.path(g.pid, "attr/current"))
 	label := strings.Trim(string(text), "\x00\n ")
@@ -80,12 +79,11 @@ func (g *gatekeeper) label() string {
 	return fmt.Sprintf(" (label %.100q)", label)
 }
 
-// IsDenied reports whether the kernel refused: by a missing right, or by a system call that is not there.
+// IsDenied reports whether the kernel refused: for a missing right, or a missing system call.
 func IsDenied(err error) bool {
 	return errors.Is(err, os.ErrPermission) || errors.Is(err, refusal.Denied) || errors.Is(err, unix.ENOSYS)
 }
 
-// kernelThread is the error for one.
 func kernelThread(pid int) *Error {
 	return &Error{PID: pid, Kind: refusal.KernelThread, Cause: "it is a kernel thread, which has no stack in user space",
 		Next: "profile kernel threads with perf or ftrace"}

@@ -14,19 +14,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Gate is one of the checks that the kernel makes before it lets a process look
-// into another (ptrace(2), "Ptrace access mode checking").
+// Gate is one of the kernel's checks for access to another process (ptrace(2), "Ptrace access mode checking").
 type Gate struct {
-	Name string // a word or two, such as "user" or "yama"
-	// OK: this check does not stand in the way, as far as can be seen.
+	Name string // one or two words, such as "user" or "yama"
+	// OK: the check passes, as far as can be seen.
 	OK     bool
-	Detail string // what was found
-	Remedy string // the smallest step that helps, if not OK
-	// Command is a command that does it; empty if there is none.
+	Detail string // finding
+	Remedy string // smallest step that helps, if not OK
+	// Command is a command for that step; "" if there is none.
 	Command string
 }
 
-// Next gives the remedy and the command in one text.
+// Next gives remedy and command in one text.
 func (g *Gate) Next() string {
 	switch {
 	case g.Command == "":
@@ -37,8 +36,7 @@ func (g *Gate) Next() string {
 	return g.Remedy + ", or: " + g.Command
 }
 
-// gatekeeper holds what the gates look at: the two processes and the place that
-// they are read from.
+// gatekeeper holds the input of the gates: the two processes and the proc file system.
 type gatekeeper struct {
 	proc   proc
 	pid    int
@@ -46,9 +44,8 @@ type gatekeeper struct {
 	target *Status
 }
 
-// Gates checks, in the kernel's order, what may deny prywalk to look at a process.
-// root is where the proc file system is mounted ("/proc"). The error is an
-// [*Error] if there is no such process.
+// Gates evaluates the kernel's checks for access by prywalk to a process, in the kernel's order. root is the mount
+// point of the proc file system ("/proc"). The error is an [*Error] if there is no such process.
 func Gates(root string, pid int) ([]Gate, error) {
 	g, err := newGatekeeper(proc(root), pid)
 	if err != nil {
@@ -75,10 +72,10 @@ func (g *gatekeeper) all() []Gate {
 	}
 }
 
-// privileged: the capability that overrides most checks is there.
+// privileged reports whether prywalk has CAP_SYS_PTRACE, which overrides most checks.
 func (g *gatekeeper) privileged() bool { return g.self.Has(unix.CAP_SYS_PTRACE) }
 
-// withCapabilities adds the way to get the capabilities that other users' processes take, from where prywalk is.
+// withCapabilities adds the step that gives prywalk the capabilities for other users' processes.
 func (g *gatekeeper) withCapabilities(gate Gate) Gate {
 	switch {
 	case g.self.UID[1] == 0:
@@ -96,8 +93,8 @@ func (g *gatekeeper) withCapabilities(gate Gate) Gate {
 	return gate
 }
 
-// files: /proc/PID/syscall and mem belong to the process's user, and CAP_SYS_PTRACE does not override their mode. It is
-// found out by opening one.
+// files: /proc/PID/syscall and mem belong to the process's user, and CAP_SYS_PTRACE does not override their mode.
+// Determined by opening one.
 func (g *gatekeeper) files() Gate {
 	gate := Gate{Name: "proc files", OK: true, Detail: "no restriction"}
 	f, err := os.Open(g.proc.path(g.pid, "syscall"))
@@ -106,7 +103,7 @@ func (g *gatekeeper) files() Gate {
 		return gate
 	}
 	if !errors.Is(err, os.ErrPermission) || !g.privileged() && !g.sameUser() {
-		return gate // there is none, or another gate says why
+		return gate // missing, or another gate reports it
 	}
 	return g.withCapabilities(Gate{
 		Name: "proc files",
@@ -115,7 +112,7 @@ func (g *gatekeeper) files() Gate {
 	})
 }
 
-// tracer: a process has one tracer at most.
+// tracer: a process has at most one tracer.
 func (g *gatekeeper) tracer() Gate {
 	t := g.target.Tracer
 	if t == 0 || t == g.self.PID {
@@ -132,7 +129,7 @@ func (g *gatekeeper) tracer() Gate {
 	}
 }
 
-// user: the real ids of the tracer must equal all of the target's.
+// user: the tracer's real ids must equal all of the target's.
 func (g *gatekeeper) user() Gate {
 	s, t := g.self, g.target
 	owner := userName(t.UID[1])
@@ -160,7 +157,6 @@ func (g *gatekeeper) sameUser() bool {
 	return same
 }
 
-// userName gives a user's name and number.
 func userName(uid int) string {
 	n := strconv.Itoa(uid)
 	if u, err := user.LookupId(n); err == nil {
@@ -169,9 +165,8 @@ func userName(uid int) string {
 	return "user " + n
 }
 
-// capabilities: a target with more capabilities than the tracer is out of reach
-// (security/commoncap.c, cap_ptrace_access_check). For another user's process the
-// user is what has to change.
+// capabilities: a target with more capabilities than the tracer is denied (security/commoncap.c,
+// cap_ptrace_access_check). For another user's process the user gate reports it.
 func (g *gatekeeper) capabilities() Gate {
 	if more := g.target.CapPrm &^ g.self.CapPrm; more != 0 && g.sameUser() && !g.privileged() {
 		return g.withCapabilities(Gate{
@@ -182,8 +177,7 @@ func (g *gatekeeper) capabilities() Gate {
 	return Gate{Name: "capabilities", OK: true, Detail: "no restriction"}
 }
 
-// dumpable: the kernel gives the files of a process that must not be dumped to
-// root (fs/proc/base.c, task_dump_owner).
+// dumpable: the /proc files of a non-dumpable process belong to root (fs/proc/base.c, task_dump_owner).
 func (g *gatekeeper) dumpable() Gate {
 	var st unix.Stat_t
 	err := unix.Stat(g.proc.path(g.pid, "stat"), &st)
@@ -197,7 +191,7 @@ func (g *gatekeeper) dumpable() Gate {
 	})
 }
 
-// namespace: capabilities count only in one's own user namespace and those below.
+// namespace: capabilities are valid in the own user namespace and those below.
 func (g *gatekeeper) namespace() Gate {
 	own, err1 := os.Readlink(filepath.Join(string(g.proc), "self", "ns", "user"))
 	its, err2 := os.Readlink(g.proc.path(g.pid, "ns/user"))
@@ -216,16 +210,15 @@ func (g *gatekeeper) namespace() Gate {
 	}
 }
 
-// initialNamespace: all user numbers are mapped to themselves.
+// initialNamespace reports whether all user ids are mapped to themselves.
 func (g *gatekeeper) initialNamespace() bool {
 	text, err := os.ReadFile(filepath.Join(string(g.proc), "self", "uid_map"))
 	f := strings.Fields(string(text))
 	return err != nil || len(f) == 3 && f[0] == "0" && f[1] == "0" && f[2] == "4294967295"
 }
 
-// YamaScope reads kernel.yama.ptrace_scope; false if the kernel does not have it
-// or it cannot be read, which is as if it were 0. root is where the proc file
-// system is mounted.
+// YamaScope reads kernel.yama.ptrace_scope; false, meaning 0, if it does not exist or is unreadable. root is the mount
+// point of the proc file system.
 func YamaScope(root string) (int, bool) {
 	text, err := os.ReadFile(filepath.Join(root, "sys/kernel/yama/ptrace_scope"))
 	if err != nil {
@@ -268,7 +261,6 @@ func (g *gatekeeper) yama() Gate {
 	return gate
 }
 
-// descendant: one of the target's ancestors is prywalk.
 func (g *gatekeeper) descendant() bool {
 	s := g.target
 	for range 64 {

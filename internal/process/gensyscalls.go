@@ -2,9 +2,8 @@
 
 //go:build ignore
 
-// Gensyscalls writes the tables of system call names of both architectures from
-// the constants of golang.org/x/sys/unix, which are made from the kernel's
-// headers. Run it by "go generate" in this folder.
+// Gensyscalls generates the tables of system call names of both architectures from the constants of
+// golang.org/x/sys/unix, which come from the kernel's headers. Run by "go generate" in this directory.
 package main
 
 import (
@@ -33,7 +32,6 @@ func main() {
 	write(filepath.Join(unix, "zsysnum_linux_arm64.go"), "zsyscalls_aarch64.go", "syscallsAArch64")
 }
 
-// write makes one table.
 func write(from, to, name string) {
 	src, err := os.ReadFile(from)
 	if err != nil {

@@ -10,13 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Capability is a right that makes a difference to prywalk (capabilities(7)).
+// Capability is a capability that prywalk uses (capabilities(7)).
 type Capability struct {
 	Bit  int
-	Name string // as setcap and container engines name it, without cap_
+	Name string // as for setcap and container engines, without cap_
 }
 
-// Capabilities are all of them, in the order in which a remedy lists them.
+// Capabilities lists them in the order of a remedy.
 var Capabilities = []Capability{
 	{unix.CAP_SYS_PTRACE, "sys_ptrace"},
 	{unix.CAP_DAC_READ_SEARCH, "dac_read_search"},
@@ -27,13 +27,13 @@ var Capabilities = []Capability{
 	{unix.CAP_BPF, "bpf"},
 }
 
-// OtherUsers are the capabilities that processes of other users take: CAP_SYS_PTRACE overrides the kernel's check of
-// who may trace whom, and CAP_DAC_READ_SEARCH the mode of files below /proc that belong to the process's user
-// (/proc/PID/syscall, /proc/PID/mem).
+// OtherUsers are the capabilities for processes of other users: CAP_SYS_PTRACE overrides the ptrace access check,
+// CAP_DAC_READ_SEARCH the mode of files below /proc that belong to the process's user (/proc/PID/syscall,
+// /proc/PID/mem).
 const OtherUsers = uint64(1<<unix.CAP_SYS_PTRACE | 1<<unix.CAP_DAC_READ_SEARCH)
 
-// Grant is the command that gives prywalk's file some capabilities. setcap replaces those that the file has, so the
-// command names them, too.
+// Grant gives the command that adds capabilities to prywalk's file. setcap replaces the file's capabilities, so the
+// command lists those too.
 func (s *Status) Grant(bits uint64) string {
 	var names []string
 	for _, c := range Capabilities {
@@ -48,10 +48,10 @@ func (s *Status) Grant(bits uint64) string {
 	return "sudo setcap " + strings.Join(names, ",") + "+ep " + quoted(self)
 }
 
-// plainWord matches what a shell takes as it is.
+// plainWord matches words that need no quotes in a shell.
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_.+:@/-]+$`)
 
-// quoted quotes a word for a shell, if it has to be.
+// quoted quotes a word for a shell, if needed.
 func quoted(word string) string {
 	if plainWord.MatchString(word) {
 		return word

@@ -11,18 +11,18 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// Refused counts looks at running threads by what became of them.
+// Refused counts stops of running threads by result.
 type Refused struct {
-	Denied int64 // the kernel refused them
-	Traced int64 // another tracer held the thread
+	Denied int64 // refused by the kernel
+	Traced int64 // held by another tracer
 	Frozen int64 // succeeded
 }
 
-// ExplainLooks says why looks at running threads of these processes were refused; nil if none was. A debugger, strace
-// or another prywalk holds a thread for a moment only, and may be gone by now. What is said is what is known.
-func ExplainLooks(pids []int, n Refused) error { return procFS.explainLooks(pids, n) }
+// ExplainFailures gives the reason why stops of running threads of these processes failed; nil if none did. A debugger,
+// strace or another prywalk holds a thread for a moment only, and may be gone by now.
+func ExplainFailures(pids []int, n Refused) error { return procFS.explainFailures(pids, n) }
 
-func (p proc) explainLooks(pids []int, n Refused) error {
+func (p proc) explainFailures(pids []int, n Refused) error {
 	if n.Denied+n.Traced == 0 || len(pids) == 0 {
 		return nil
 	}
@@ -41,14 +41,14 @@ func (p proc) explainLooks(pids []int, n Refused) error {
 		return p.held(pids, n)
 	}
 	if n.Frozen == 0 {
-		return nil // all have ended: nobody can tell any more
+		return nil // all have ended: the reason is unknown
 	}
 	return &Error{PID: pids[0], Kind: refusal.Denied,
 		Cause: fmt.Sprintf("the kernel denied %d stops and allowed %d", n.Denied, n.Frozen),
 		Next:  "if its children run as another user, run prywalk as root"}
 }
 
-// held names whoever still traces one of the processes' threads.
+// held names a tracer of one of the processes' threads.
 func (p proc) held(pids []int, n Refused) *Error {
 	e := &Error{PID: pids[0], Kind: refusal.Traced,
 		Next: "detach the debugger, strace or other profiler, and record again"}
@@ -62,7 +62,8 @@ func (p proc) held(pids []int, n Refused) *Error {
 	return e
 }
 
-// tracerOf gives the process that traces any thread of a process, and its name; 0 if there is none but this one.
+// tracerOf gives the process that traces any thread of a process, and its name; 0 if there is none other than this
+// one.
 func (p proc) tracerOf(pid int) (by int, name string) {
 	self, err := ReadSelf(string(p))
 	if err != nil {
@@ -77,7 +78,7 @@ func (p proc) tracerOf(pid int) (by int, name string) {
 		if err != nil || st.Tracer == 0 {
 			continue
 		}
-		t, err := p.status(st.Tracer) // the number of one of its threads
+		t, err := p.status(st.Tracer) // Tracer is a thread id
 		if err == nil && t.Tgid != self.Tgid {
 			return t.Tgid, t.Name
 		}

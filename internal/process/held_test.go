@@ -9,9 +9,8 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// TestLooksThatAnotherTracerKeptAreNotLaidToASecurityModule: what is said is what is known, also when the other is
-// gone.
-func TestLooksThatAnotherTracerKeptAreNotLaidToASecurityModule(t *testing.T) {
+// TestSamplesThatAnotherTracerKeptAreNotLaidToASecurityModule: also after the other tracer is gone.
+func TestSamplesThatAnotherTracerKeptAreNotLaidToASecurityModule(t *testing.T) {
 	c := child(t, "sleep", "1000")
 	pids := []int{c.Process.Pid}
 	for _, w := range []struct {
@@ -24,14 +23,14 @@ func TestLooksThatAnotherTracerKeptAreNotLaidToASecurityModule(t *testing.T) {
 		{Refused{Denied: 2, Traced: 3, Frozen: 100}, refusal.Traced, "another tracer was attached"},
 		{Refused{Denied: 2, Frozen: 100}, refusal.Denied, "denied 2 stops and allowed 100"},
 	} {
-		e := wantKind(t, ExplainLooks(pids, w.n), w.kind)
+		e := wantKind(t, ExplainFailures(pids, w.n), w.kind)
 		if !strings.Contains(e.Cause, w.says) || strings.Contains(e.Cause, "security module") {
 			t.Errorf("%+v: %s", w.n, e.Cause)
 		}
 	}
-	if err := ExplainLooks(pids, Refused{Frozen: 5}); err != nil {
+	if err := ExplainFailures(pids, Refused{Frozen: 5}); err != nil {
 		t.Errorf("nothing was refused: %v", err)
 	}
-	// All were refused, and no check that can be seen stands in the way: a security module is what remains.
-	wantKind(t, ExplainLooks(pids, Refused{Denied: 2}), refusal.Denied)
+	// All were refused and all visible checks pass: a security module remains.
+	wantKind(t, ExplainFailures(pids, Refused{Denied: 2}), refusal.Denied)
 }

@@ -10,17 +10,17 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// The least that prywalk works with. The Go runtime ends a process with a crash report, and not with an error, when it
-// gets no descriptor for its poller, no thread or no memory, so the limits are checked before these are asked for.
+// The least limits for prywalk. The Go runtime crashes without an error if it gets no descriptor for its poller, no
+// thread or no memory, so the limits are checked before.
 const (
 	leastFiles   = 64      // one process with a few threads takes about 40
 	leastRuntime = 16      // of these, without a process to sample
 	leastThreads = 16      // prywalk has 8 to 12
-	leastSpace   = 2 << 30 // address space; the Go runtime reserves about 1.2 GB of it at the start
+	leastSpace   = 2 << 30 // address space; the Go runtime reserves about 1.2 GB at the start
 )
 
-// CheckRuntime reports an error if the Go runtime would crash for lack of threads, descriptors or address space. It is
-// called before anything that starts a goroutine.
+// CheckRuntime reports an error if the Go runtime would crash for lack of threads, descriptors or address space. To be
+// called before any goroutine is started.
 func CheckRuntime() error {
 	var r unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_AS, &r) == nil && r.Cur < leastSpace {
@@ -34,7 +34,7 @@ func CheckRuntime() error {
 	return checkFiles(leastRuntime)
 }
 
-// limitedThreads reports whether RLIMIT_NPROC applies: not to root, and not with these capabilities (kernel/fork.c,
+// limitedThreads reports whether RLIMIT_NPROC applies: not to root, nor with these capabilities (kernel/fork.c,
 // copy_process).
 func limitedThreads() bool {
 	if unix.Getuid() == 0 {
@@ -48,8 +48,8 @@ func limitedThreads() bool {
 	return data[0].Effective&(1<<unix.CAP_SYS_RESOURCE|1<<unix.CAP_SYS_ADMIN) == 0
 }
 
-// CheckFiles reports an error if too few files can be open to sample even one process. Package syscall has raised the
-// soft limit to the hard one.
+// CheckFiles reports an error if the limit of open files is too low to sample one process. Package syscall has raised
+// the soft limit to the hard one.
 func CheckFiles() error { return checkFiles(leastFiles) }
 
 func checkFiles(least uint64) error {
@@ -60,7 +60,7 @@ func checkFiles(least uint64) error {
 	return fmt.Errorf("the limit of open files is %d, and prywalk needs %d; raise it: ulimit -n 1024", r.Cur, leastFiles)
 }
 
-// noFiles is the error of a file of a process that was not opened because prywalk has too many open.
+// noFiles is the error of a file of a process that was not opened because prywalk's limit is reached.
 func noFiles(pid int, err error) *Error {
 	return &Error{PID: pid, Kind: refusal.NoFiles, Cause: "too many open files in prywalk",
 		Next: "raise its limit: ulimit -n 4096", Err: err}

@@ -13,25 +13,23 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Process is a process that is looked at, as its number, its threads and its memory. It is for one goroutine at a
-// time.
+// Process is an observed process: id, threads and memory. Not safe for concurrent use.
 type Process struct {
 	PID int
-	// StartTime is when it was started, in clock ticks after boot. A number that
-	// is used anew has another one.
+	// StartTime is the start in clock ticks after boot. It differs if the id is reused.
 	StartTime uint64
-	// Comm is its name as of [Open], or as who has it open has read it since by [Process.Name].
+	// Comm is the name at [Open], or as later set by the caller from [Process.Name].
 	Comm string
 	Arch frames.Arch
 
-	tid    int // a live thread: PID, or another where the first has ended
+	tid    int // a live thread: PID, or another if the first has ended
 	pidfd  int
 	tasks  *procmem.TaskDir
 	memory *procmem.Memory
 }
 
-// Open looks at the process with that number. The error is an [*Error] if there is no such process, or if it is one
-// that cannot be looked at. Whether the kernel lets prywalk read its memory is not checked.
+// Open opens process pid. The error is an [*Error] if there is no such process or it cannot be sampled. Permission to
+// read its memory is not checked.
 func Open(pid int) (*Process, error) {
 	s, err := procFS.check(pid)
 	if err != nil {
@@ -54,7 +52,7 @@ func Open(pid int) (*Process, error) {
 	return p, nil
 }
 
-// archOf gives the architecture of a machine that supported accepts.
+// archOf gives the architecture of a machine accepted by supported.
 func archOf(machine uint16) frames.Arch {
 	if machine == machARM64 {
 		return frames.AArch64
@@ -62,7 +60,7 @@ func archOf(machine uint16) frames.Arch {
 	return frames.X86_64
 }
 
-// Close lets go of the process.
+// Close releases the process.
 func (p *Process) Close() error {
 	var errs []error
 	if p.pidfd >= 0 {
@@ -79,12 +77,11 @@ func (p *Process) Close() error {
 	return errors.Join(errs...)
 }
 
-// PidFD gives a descriptor that polls readable when the process has ended
-// (pidfd_open(2)); −1 where the kernel has none (before Linux 5.3). It belongs to
-// the Process.
+// PidFD gives a descriptor that polls readable after the process has ended (pidfd_open(2)); −1 before Linux 5.3. The
+// Process owns it.
 func (p *Process) PidFD() int { return p.pidfd }
 
-// Alive reports whether the process still runs; a zombie does not.
+// Alive reports whether the process lives; a zombie does not.
 func (p *Process) Alive() bool {
 	if p.pidfd >= 0 {
 		return !procmem.Readable(p.pidfd)
@@ -93,7 +90,7 @@ func (p *Process) Alive() bool {
 	return err == nil && s.Start == p.StartTime && (s.State != 'Z' && s.State != 'X' || s.Threads > 1)
 }
 
-// Exe gives the path of the program, as the process's own mount namespace names it.
+// Exe gives the path of the program in the process's mount namespace.
 func (p *Process) Exe() (string, error) {
 	path, err := os.Readlink(procFS.path(p.tid, "exe"))
 	if err != nil {
@@ -102,26 +99,25 @@ func (p *Process) Exe() (string, error) {
 	return path, nil
 }
 
-// Name reads its name anew; "?" if it has ended.
+// Name reads its current name; "?" if it has ended.
 func (p *Process) Name() string { return procFS.comm(p.PID) }
 
-// Children gives the processes that it has started; see [Children].
+// Children gives its child processes; see [Children].
 func (p *Process) Children() []int { return procFS.children(p.PID) }
 
-// Tree gives all its descendants, parents before their children.
+// Tree gives its descendants, parents before children.
 func (p *Process) Tree() []int { return procFS.tree(p.PID) }
 
-// Status reads its state anew.
+// Status reads its current state.
 func (p *Process) Status() (*Status, error) { return procFS.status(p.PID) }
 
-// MemoryTID gives the thread by whose number the process's memory is to be read:
-// PID, unless the first thread has ended.
+// MemoryTID gives the thread id for reads of its memory: PID, unless the first thread has ended.
 func (p *Process) MemoryTID() int { return p.tid }
 
-// Memory reads its memory. It is the same for as long as the Process is open.
+// Memory gives access to its memory, the same for as long as the Process is open.
 func (p *Process) Memory() *procmem.Memory { return p.memory }
 
-// NextThread takes another live thread for MemoryTID, where that one has ended. False if there is no other.
+// NextThread chooses another live thread for MemoryTID after that one has ended. False if there is none.
 func (p *Process) NextThread() bool {
 	tid := procFS.liveThread(p.PID)
 	if tid == 0 || tid == p.tid {
@@ -132,8 +128,8 @@ func (p *Process) NextThread() bool {
 	return true
 }
 
-// AfterExec is for a process that runs another program than before. Its memory is opened anew; the error says if
-// the program is one that cannot be looked at, or one for another processor.
+// AfterExec handles an exec: the memory is reopened. The error reports a program that cannot be sampled, or one for
+// another architecture.
 func (p *Process) AfterExec() error {
 	p.memory.Reopen(p.tid)
 	machine, err := procFS.machine(p.PID, p.tid)

@@ -17,12 +17,12 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// Status holds the fields of /proc/PID/status that decide whether a process can
-// be looked at (proc_pid_status(5)), and what only /proc/PID/stat tells.
+// Status holds the fields of /proc/PID/status that decide whether a process can be sampled (proc_pid_status(5)), and
+// some of /proc/PID/stat.
 type Status struct {
 	Name   string
 	State  byte // R, S, D, T, t, Z, X, I
-	Tgid   int  // the process that the thread belongs to
+	Tgid   int  // the thread's process
 	PID    int
 	PPID   int
 	Tracer int // 0 if none
@@ -34,22 +34,20 @@ type Status struct {
 	NoNewPrivs     bool
 	// Seccomp is 0 (off), 1 (strict) or 2 (filter).
 	Seccomp int
-	// NSPids lists the thread's numbers from the outer to its own pid namespace.
+	// NSPids lists the thread's ids from the outer to its own pid namespace.
 	NSPids []int
-	// Kernel: a thread of the kernel, without user space.
+	// Kernel: a kernel thread, without user space.
 	Kernel bool
-	// Start is when the process was started, in clock ticks after boot.
+	// Start is the process's start, in clock ticks after boot.
 	Start uint64
 }
 
-// Has reports whether capability c (a bit number such as unix.CAP_SYS_PTRACE) is
-// effective.
+// Has reports whether capability c (such as unix.CAP_SYS_PTRACE) is effective.
 func (s *Status) Has(c int) bool { return s.CapEff>>c&1 != 0 }
 
-// proc is a place where a proc file system is mounted.
+// proc is the mount point of a proc file system.
 type proc string
 
-// procFS is the running kernel's.
 const procFS proc = "/proc"
 
 // Path gives the path of a file below /proc/PID, of a process or a thread.
@@ -60,14 +58,13 @@ func (p proc) path(pid int, name string) string {
 	return filepath.Join(string(p), strconv.Itoa(pid), name)
 }
 
-// ReadStatus reads the state of a process or thread from a proc file system that
-// is mounted at root ("/proc"). The error is an [*Error] of [refusal.Gone] if
-// there is none; an [Error] of [refusal.Denied] if /proc hides it.
+// ReadStatus reads the state of a process or thread from a proc file system mounted at root ("/proc"). The error is an
+// [*Error] of [refusal.Gone] if there is none, of [refusal.Denied] if /proc hides it.
 func ReadStatus(root string, pid int) (*Status, error) {
 	return proc(root).status(pid)
 }
 
-// ReadSelf reads prywalk's own state from a proc file system that is mounted at root.
+// ReadSelf reads prywalk's own state from a proc file system mounted at root.
 func ReadSelf(root string) (*Status, error) {
 	text, err := os.ReadFile(filepath.Join(root, "self/status"))
 	if err != nil {
@@ -76,8 +73,7 @@ func ReadSelf(root string) (*Status, error) {
 	return parseStatus(text), nil
 }
 
-// CheckProc reports an error if /proc is that of another pid namespace: its numbers are then of other processes than
-// those that system calls mean.
+// CheckProc reports an error if /proc is that of another pid namespace: its ids differ from those of system calls.
 func CheckProc() error {
 	to, err := os.Readlink("/proc/self")
 	if err != nil {
@@ -125,8 +121,7 @@ func gone(pid int, err error) error {
 	return fmt.Errorf("reading /proc of process %d: %w", pid, err)
 }
 
-// parseStatus reads the lines "Key:<tab>value". Keys that are missing (older
-// kernels) leave zero.
+// parseStatus parses lines "Key:<tab>value". Missing keys (older kernels) leave zero.
 func parseStatus(text []byte) *Status {
 	s := &Status{}
 	for line := range bytes.Lines(text) {
@@ -138,7 +133,6 @@ func parseStatus(text []byte) *Status {
 	return s
 }
 
-// set stores one field.
 func (s *Status) set(key, value string) {
 	switch key {
 	case "Name":
@@ -191,7 +185,6 @@ func (s *Status) setNumber(key, value string) {
 	}
 }
 
-// ids reads four numbers.
 func ids(out *[4]int, value string) {
 	i := 0
 	for f := range strings.FieldsSeq(value) {
@@ -202,8 +195,7 @@ func ids(out *[4]int, value string) {
 	}
 }
 
-// unescape undoes what the kernel does to names in status: line feed and
-// backslash (fs/proc/array.c, proc_task_name).
+// unescape reverts the kernel's escapes of line feed and backslash in names (fs/proc/array.c, proc_task_name).
 func unescape(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s

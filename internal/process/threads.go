@@ -7,17 +7,15 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// Threads appends the numbers of the process's threads to buf[:0] and gives the
-// result, in the kernel's order. A thread can have ended by the time that the
-// caller looks at it. The error is an [*Error] of [refusal.Gone] when the process
-// has ended.
+// Threads appends the ids of the process's threads to buf[:0] in the kernel's order. A thread may have ended since.
+// The error is an [*Error] of [refusal.Gone] after the process has ended.
 func (p *Process) Threads(buf []int) ([]int, error) {
 	if p.tasks == nil {
 		d, err := procmem.OpenTasks(p.PID, nil)
 		if err != nil {
 			return buf[:0], procFS.explain(p.PID, err)
 		}
-		p.tasks = d // stays about this process, even if the number is used anew
+		p.tasks = d // stays with this process, even if the id is reused
 	}
 	out, err := p.tasks.List(buf[:0])
 	if err == nil && len(out) == 0 {
@@ -26,8 +24,7 @@ func (p *Process) Threads(buf []int) ([]int, error) {
 	return out, procFS.explain(p.PID, err)
 }
 
-// ThreadName gives a thread's name, as prctl PR_SET_NAME has set it; "" if it has
-// ended.
+// ThreadName gives a thread's name (prctl PR_SET_NAME); "" if it has ended.
 func (p *Process) ThreadName(tid int) string {
 	var name procmem.Comm
 	if procmem.ReadComm(tid, &name) != nil {

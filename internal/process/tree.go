@@ -14,10 +14,9 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Children gives the processes that the threads of a process have started and that
-// have not been inherited by another, in rising order. They can have ended
-// meanwhile. It reads /proc/PID/task/TID/children (CONFIG_PROC_CHILDREN) or, where
-// the kernel has none, the parent of every process. An empty result is no error.
+// Children gives a process's children in ascending order, without those that were reparented. They may have ended
+// since. It reads /proc/PID/task/TID/children (CONFIG_PROC_CHILDREN) or, without it, the parent of every process. An
+// empty result is no error.
 func Children(pid int) []int { return procFS.children(pid) }
 
 func (p proc) children(pid int) []int {
@@ -29,11 +28,9 @@ func (p proc) children(pid int) []int {
 	return kids
 }
 
-// Descendants gives the processes that a process has started, those that they have started, and so on. They can have
-// ended meanwhile.
+// Descendants gives a process's children, their children, and so on. They may have ended since.
 func Descendants(pid int) []int { return procFS.tree(pid) }
 
-// maxTree bounds the number of processes that tree follows.
 const maxTree = 1 << 16
 
 func (p proc) tree(pid int) []int {
@@ -59,7 +56,7 @@ func (p proc) tree(pid int) []int {
 	return out[1:]
 }
 
-// listedChildren reads the kernel's lists; false if it has none.
+// listedChildren reads the kernel's lists; false if there are none.
 func (p proc) listedChildren(pid int) ([]int, bool) {
 	entries, err := os.ReadDir(p.path(pid, "task"))
 	if err != nil {
@@ -83,8 +80,8 @@ func (p proc) listedChildren(pid int) ([]int, bool) {
 	return kids, listed || len(entries) == 0
 }
 
-// readWhole reads a file of /proc, appended to buf. There is one for each thread, and they are read again and again: so
-// it is done without what package os does for each file besides.
+// readWhole appends a file of /proc to buf, without the overhead of package os: there is one for each thread, read
+// repeatedly.
 func readWhole(path string, buf []byte) ([]byte, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -104,7 +101,6 @@ func readWhole(path string, buf []byte) ([]byte, error) {
 	}
 }
 
-// childrenByParent reads the parent of every process.
 func (p proc) childrenByParent() map[int][]int {
 	out := map[int][]int{}
 	entries, err := os.ReadDir(string(p))
@@ -123,7 +119,6 @@ func (p proc) childrenByParent() map[int][]int {
 	return out
 }
 
-// parent gives the process that a process was started by, or inherited by.
 func (p proc) parent(pid int) (int, bool) {
 	text, err := os.ReadFile(p.path(pid, "stat"))
 	if err != nil {

@@ -43,7 +43,7 @@ func TestTreeFindsGrandchildren(t *testing.T) {
 	}
 }
 
-// TestLongListsOfChildrenAreReadWhole: one thread has started 3,000 processes, another one.
+// TestLongListsOfChildrenAreReadWhole: one thread with 3,000 children, another with one.
 func TestLongListsOfChildrenAreReadWhole(t *testing.T) {
 	root := t.TempDir()
 	var long strings.Builder

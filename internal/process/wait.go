@@ -8,11 +8,10 @@ import (
 	"prywalk/frames"
 )
 
-// WaitLabel says in a word what a thread that is off the processor waits for. state is its letter from
-// /proc/PID/stat, nr the number of the system call that it is in (procmem.SyscallInfo; −1 for none or not known).
-// wchan is the text of its wchan file (empty when it cannot be read). A sleeper in a system call is labelled with
-// the call's name. One that sleeps elsewhere, in a page fault for example, with the kernel function that it sleeps
-// in; a stopped one with "stopped". The label is empty when nothing is known, and for a thread that runs.
+// WaitLabel names what a thread off the processor waits for. state is its letter in /proc/PID/stat, nr its system call
+// (procmem.SyscallInfo; −1 for none or unknown), wchan the text of its wchan file (empty if unreadable). The label is
+// the call's name; outside of a call, as in a page fault, the kernel function; "stopped" for a stopped thread; "" if
+// unknown, and for a running thread.
 func WaitLabel(arch frames.Arch, state byte, nr int64, wchan []byte) string {
 	switch state {
 	case 'T':
@@ -28,8 +27,7 @@ func WaitLabel(arch frames.Arch, state byte, nr int64, wchan []byte) string {
 	return kernelReason(wchan)
 }
 
-// kernelReason turns a wchan text into a label: "0" says nothing, and what lies on
-// the way from any page fault is called by that name.
+// kernelReason converts a wchan text to a label: "0" is unknown, and functions of page faults get one name.
 func kernelReason(wchan []byte) string {
 	s := strings.TrimSpace(string(wchan))
 	switch {

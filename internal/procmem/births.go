@@ -7,21 +7,18 @@ import (
 	"strconv"
 )
 
-// Births tells whether any task was born, on the whole machine: the kernel tells the number that was given out last in
-// this pid namespace. A task in a namespace inside of it has a number here, too. One that is given a number of
-// somebody's choice is not seen (clone3(2), set_tid). Not safe for concurrent use.
+// Births detects new tasks on the machine, by the latest id of this pid namespace. It misses chosen ids
+// (clone3(2), set_tid). Not safe for concurrent use.
 type Births struct {
 	fd   int
 	last [24]byte
 	n    int
 }
 
-// birthFiles have that number as their last field. The first has nothing else (kernel/pid_namespace.c,
-// pid_ns_ctl_handler); it takes CONFIG_CHECKPOINT_RESTORE. For the second each processor is asked (fs/proc/loadavg.c),
-// and in a container it can be another program's, some seconds old (lxcfs).
+// birthFiles have that id as last field. ns_last_pid needs CONFIG_CHECKPOINT_RESTORE; loadavg is slower.
 var birthFiles = [...]string{"/proc/sys/kernel/ns_last_pid\x00", "/proc/loadavg\x00"}
 
-// OpenBirths opens the file. Errors: those of open(2), as an error of this package.
+// OpenBirths opens one of them. Errors: as open(2).
 func OpenBirths() (*Births, error) {
 	var last error
 	for _, name := range birthFiles {
@@ -43,7 +40,7 @@ func OpenBirths() (*Births, error) {
 // Close closes the file.
 func (b *Births) Close() { closeFD(b.fd) }
 
-// Last gives the number that was given out last, as of the last call of Any; 0 if that is not known.
+// Last gives the id at the last Any; 0: unknown.
 func (b *Births) Last() int {
 	n, err := strconv.Atoi(string(b.last[:b.n]))
 	if err != nil {
@@ -52,7 +49,7 @@ func (b *Births) Last() int {
 	return n
 }
 
-// Any reports whether a task was born since it was called last. True if that is not known.
+// Any reports tasks created since the last call; true if unknown.
 func (b *Births) Any() bool {
 	var buf [64]byte
 	n, e := pread(b.fd, buf[:], 0)

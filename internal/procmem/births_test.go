@@ -10,7 +10,6 @@ import (
 	"testing"
 )
 
-// TestBirthsAreSeen: others may be born at any time, so that only a birth that happened can be asserted.
 func TestBirthsAreSeen(t *testing.T) {
 	b, err := OpenBirths()
 	if err != nil {
@@ -33,7 +32,6 @@ func TestBirthsAreSeen(t *testing.T) {
 	}
 }
 
-// TestTheYoungestThreadsComeLast: the threads that are passed over are the first ones of the whole list.
 func TestTheYoungestThreadsComeLast(t *testing.T) {
 	stay := make(chan bool)
 	defer close(stay)
@@ -52,7 +50,7 @@ func TestTheYoungestThreadsComeLast(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	for try := 0; ; try++ { // until no thread comes or goes meanwhile
+	for try := 0; ; try++ {
 		all, err := d.List(nil)
 		if err != nil || len(all) < 20 {
 			t.Fatalf("%v, %v", all, err)
@@ -76,7 +74,6 @@ func TestTheYoungestThreadsComeLast(t *testing.T) {
 	}
 }
 
-// TestSwitchesAreBothKinds: how often a thread has left a processor, of its own accord or not.
 func TestSwitchesAreBothKinds(t *testing.T) {
 	const text = "State:\tR (running)\nTgid:\t7\nvoluntary_ctxt_switches:\t40\nnonvoluntary_ctxt_switches:\t2\n"
 	var s Status

@@ -9,28 +9,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Budget is the number of file descriptors that may be kept open. All
-// [ThreadFiles] and [TaskDir] of a process share one. It is safe for concurrent
-// use. A nil Budget grants none.
+// Budget is the number of descriptors that [ThreadFiles] and [TaskDir] may keep open. Safe for concurrent use.
+// Nil: none.
 type Budget struct {
 	left atomic.Int64
 }
 
-// NewBudget gives a budget of the soft limit of open files (RLIMIT_NOFILE) less
-// reserve, which is left for everything else that the process opens. A reserve of
-// about 256 serves a command. The limit is read now: raise it before
-// ([RaiseFileLimit]).
+// NewBudget is the soft RLIMIT_NOFILE less reserve, for other files.
 func NewBudget(reserve int) *Budget {
 	b := new(Budget)
 	var lim unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &lim) == nil {
-		// A descriptor is an int of the kernel: larger limits mean "no limit".
 		b.left.Store(int64(min(lim.Cur, 1<<30)) - int64(reserve))
 	}
 	return b
 }
 
-// Take asks for n descriptors, all or none.
+// Take takes n descriptors or none.
 func (b *Budget) Take(n int) bool {
 	if b == nil {
 		return false
@@ -42,14 +37,14 @@ func (b *Budget) Take(n int) bool {
 	return false
 }
 
-// Give gives n descriptors back.
+// Give returns n descriptors.
 func (b *Budget) Give(n int) {
 	if b != nil {
 		b.left.Add(int64(n))
 	}
 }
 
-// Left gives the number of descriptors that can still be taken.
+// Left gives the rest.
 func (b *Budget) Left() int {
 	if b == nil {
 		return 0
@@ -57,9 +52,8 @@ func (b *Budget) Left() int {
 	return int(max(b.left.Load(), 0))
 }
 
-// RaiseFileLimit raises the soft limit of open files to the hard limit, and gives the limit in force. The Go runtime
-// has mostly done so before main, and then gives programs that are started the old limit. So where there is nothing
-// to raise the limit is not touched, which would end that courtesy.
+// RaiseFileLimit raises the soft RLIMIT_NOFILE to the hard one, if it is lower, and gives it. After an explicit
+// set the Go runtime does not restore the limit for children.
 func RaiseFileLimit() (uint64, error) {
 	var lim syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &lim); err != nil {

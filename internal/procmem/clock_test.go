@@ -8,7 +8,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Deadlines that were made with Now are given to the kernel.
 func TestNowIsTheKernelsMonotonicClock(t *testing.T) {
 	for range 1000 {
 		before, e := clock(unix.CLOCK_MONOTONIC)

@@ -2,14 +2,12 @@
 
 package procmem
 
-// cursor reads text from left to right. Its error is sticky: once something was
-// not as expected, bad stays set and all that follows gives zero.
+// cursor parses text. After a malformed field bad stays set, and values are zero.
 type cursor struct {
 	b   []byte
 	bad bool
 }
 
-// skip passes blanks: spaces, tabs and line ends.
 func (c *cursor) skip() {
 	i := 0
 	for i < len(c.b) && (c.b[i] == ' ' || c.b[i] == '\t' || c.b[i] == '\n') {
@@ -18,7 +16,6 @@ func (c *cursor) skip() {
 	c.b = c.b[i:]
 }
 
-// word takes the next run of bytes that are not blank, empty at the end.
 func (c *cursor) word() []byte {
 	c.skip()
 	i := 0
@@ -30,10 +27,8 @@ func (c *cursor) word() []byte {
 	return w
 }
 
-// uint takes a decimal number.
 func (c *cursor) uint() uint64 { return c.number(c.word(), 10) }
 
-// int takes a decimal number that may be negative.
 func (c *cursor) int() int64 {
 	w := c.word()
 	if len(w) > 0 && w[0] == '-' {
@@ -42,7 +37,6 @@ func (c *cursor) int() int64 {
 	return int64(c.number(w, 10))
 }
 
-// hex takes a number written as 0x….
 func (c *cursor) hex() uint64 {
 	w := c.word()
 	if len(w) > 2 && w[0] == '0' && w[1] == 'x' {
@@ -52,7 +46,6 @@ func (c *cursor) hex() uint64 {
 	return 0
 }
 
-// number gives the value of digits; none, others, or too many are bad.
 func (c *cursor) number(w []byte, base uint64) uint64 {
 	v := uint64(0)
 	if len(w) == 0 {
@@ -72,7 +65,6 @@ func (c *cursor) number(w []byte, base uint64) uint64 {
 	return v
 }
 
-// digit gives a digit's value, 255 if it is none.
 func digit(ch byte) uint64 {
 	switch {
 	case ch >= '0' && ch <= '9':

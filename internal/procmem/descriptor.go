@@ -9,16 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// descriptor is a file of /proc/PID that is kept open. It keeps its number for life, so that it can be opened anew
-// while somebody reads.
-type descriptor struct{ held atomic.Int32 } // less one: zero is none
+// descriptor is a kept file of /proc/PID. Reopening keeps its number: concurrent reads are safe.
+type descriptor struct{ held atomic.Int32 } // plus one; 0: none
 
-// get gives the number, −1 if there is none.
+// get gives −1 if there is none.
 //
 //go:nosplit
 func (d *descriptor) get() int { return int(d.held.Load()) - 1 }
 
-// open opens a file of a process, in place of the one that was open. If it cannot, that one stays.
 func (d *descriptor) open(pid int, name string) {
 	old := d.get()
 	if old < 0 && !memoryBudget().Take(1) {
@@ -34,12 +32,12 @@ func (d *descriptor) open(pid int, name string) {
 		d.held.Store(int32(fd) + 1)
 	default:
 		CountCall()
-		_ = unix.Dup3(fd, old, unix.O_CLOEXEC) // of two that are open
+		_ = unix.Dup3(fd, old, unix.O_CLOEXEC)
 		closeFD(fd)
 	}
 }
 
-// close closes it. Nobody may be reading.
+// Precondition of close: no concurrent read.
 func (d *descriptor) close() {
 	if fd := d.held.Swap(0); fd > 0 {
 		closeFD(int(fd) - 1)
@@ -47,7 +45,7 @@ func (d *descriptor) close() {
 	}
 }
 
-// memoryBudget is what all of [Memory] may keep open: a quarter of what this process may.
+// memoryBudget, for all [Memory], is a quarter of the limit.
 var memoryBudget = sync.OnceValue(func() *Budget {
 	b := NewBudget(0)
 	b.left.Store(b.left.Load() / 4)

@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package procmem reads other processes: their memory, and the small files that
-// the kernel shows of them under /proc.
+// Package procmem reads other processes: their memory, and their small files under /proc.
 //
 // # Algorithm
 //
-// [Memory] reads the memory of a process without stopping its owner, or having it
-// provide anything: anonymous memory by /proc/PID/mem, files' pages with
-// process_vm_readv (Linux 3.2). [ReadVM] reads whatever is mapped, and waits for it.
+// [Memory] reads a process's memory without a stop and without waiting for pages: anonymous memory by
+// /proc/PID/mem, file pages by process_vm_readv (Linux 3.2). [ReadVM] reads all mapped memory, and waits for
+// pages.
 //
-// A profiler reads the same few files of the same threads at every tick. So [ThreadFiles] opens each once and reads
-// it anew with pread at offset 0, which costs a fifth of opening it again. Descriptors are limited; all readers
-// draw on one [Budget], and one that gets none opens, reads and closes instead. A kept descriptor stays tied to its
-// thread: when the thread has ended, reads give [refusal.Gone], even if its number has been given to another thread.
+// [ThreadFiles] keeps a thread's files open and reads them by pread at offset 0, at a fifth of the cost of
+// opening. All readers share a [Budget] of descriptors. A kept descriptor belongs to its thread: after its end
+// reads give [refusal.Gone], even if the id is reused.
 //
-// # Threads that make calls for the tracer's thread
+// # Calls by other threads
 //
-// A tracer that has a real-time priority and may have stopped a thread must not make two kinds of calls itself. Other
-// threads of this process make them:
+// A tracer with a real-time priority, or with a stopped thread, must not make two kinds of calls:
 //
 //	                        ┌─ Relays (relay.go): reads of memory while a thread is stopped. They wait for the lock
 //	                        │    of its mappings; the tracer waits 1 ms at most. Priority: above the tracer's
 //	tracer ── ask, await ───┤
 //	                        └─ Walker.paths (walker.go): opens one path of /proc/PID. The lookup may repeat as long
 //	                             as another thread has no processor. Priority: not real-time, nice −10
-//	tracer ── Start, Done ──── Walker.todo: the same for a function that opens many. The tracer serves stops meanwhile
+//	tracer ── Start, Done ──── Walker.todo: a goroutine with its own thread, for a function that opens many
 //
-// Relays and Walker.paths are threads of one kind (relay_unsafe.go): the Go runtime does not know them, and they make
-// one system call at a time. Walker.todo is a goroutine with a thread of its own.
+// Relays and Walker.paths are threads unknown to the Go runtime (relay_unsafe.go).
 //
-// The formats are those of proc(5) and of the kernel's fs/proc/array.c and
-// fs/proc/base.c. Their parsers are pure functions over bytes. Nothing here
-// allocates memory once the descriptors are open.
+// # Sources
+//
+// proc(5); fs/proc/array.c, fs/proc/base.c.
+//
+// # Invariants
+//
+// Parsers are pure functions. Nothing allocates once the descriptors are open.
 package procmem

@@ -9,17 +9,14 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// What callers branch on besides [refusal.Gone] (ESRCH, ENOENT) and [refusal.Denied] (EACCES, EPERM). All are returned
-// as they are, so that no read allocates memory; the caller knows which thread and which file it asked for.
+// Errors besides [refusal.Gone] (ESRCH, ENOENT) and [refusal.Denied] (EACCES, EPERM), unwrapped.
 var (
-	// ErrFormat: a file does not have the form that proc(5) gives.
+	// ErrFormat means that a file is not as in proc(5).
 	ErrFormat = errors.New("unexpected format of a file in /proc")
-	// ErrFault: nothing could be read at the address (EFAULT, EIO).
+	// ErrFault means that the address cannot be read (EFAULT, EIO).
 	ErrFault = errors.New("address is not mapped or not readable in the process")
 )
 
-// classify turns an error number into one of the errors above, or gives it as it
-// is. Conversion of an Errno below 256 to an interface does not allocate.
 func classify(e syscall.Errno) error {
 	switch e {
 	case 0:

@@ -2,17 +2,14 @@
 
 package procmem
 
-// identity tells a thread from a later one with the same number, for files that are
-// opened anew at each read. (One that is kept open stays the old thread's.)
+// identity distinguishes threads with the same id where files are not kept open.
 type identity struct {
-	inode uint64 // of the file when it was last opened
-	start uint64 // when the thread was started, in clock ticks after boot
+	inode uint64 // at the last open
+	start uint64 // clock ticks since boot
 }
 
-// same reports whether the thread that an open file below /proc/PID/task/TID belongs to is the one of the first call.
-// The kernel numbers the inodes below /proc as it makes them, and makes new ones for a new thread (fs/proc/base.c,
-// pid_revalidate), but also when it was short of memory. So another number is not proof, and only then is the time of
-// the thread's start looked at.
+// same reports whether fd belongs to the thread of the first call. An inode changes with the thread
+// (fs/proc/base.c, pid_revalidate), but also at memory pressure: then the start time decides.
 func (i *identity) same(fd int, f *ThreadFiles) bool {
 	st, e := fstat(fd)
 	if e != 0 {

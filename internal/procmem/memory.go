@@ -7,103 +7,93 @@ import (
 	"sync/atomic"
 )
 
-// Memory reads the memory of one process without getting in anybody's way. It knows where the mappings end, and
-// never reads beyond the one that it is asked for.
+// Memory reads the memory of one process without waiting for other processes, and never beyond a mapping.
 //
-// A read that finds a page missing waits for whoever provides it. That can be another thread of the target
-// (userfaultfd(2)), which may be stopped, or a file system. process_vm_readv(2) waits for both. /proc/PID/mem does
-// not wait for a userfault. The kernel reads it without allowing a fault to be retried (mm/memory.c,
-// __access_remote_vm; mm/gup.c, faultin_page), and such a fault fails at once and is told to nobody
-// (fs/userfaultfd.c, handle_userfault). So anonymous memory is read by that file, but for many pages that are known to
-// be there. Of other mappings, and where the process has been swapped out, only the pages are read that are there
-// (proc_pid_pagemap(5)).
+// A missing page waits for its provider: a thread of the target (userfaultfd(2)), perhaps stopped, or a file
+// system. process_vm_readv(2) waits for both. /proc/PID/mem permits no retry (mm/memory.c, __access_remote_vm;
+// mm/gup.c, faultin_page): a userfault fails at once (fs/userfaultfd.c, handle_userfault). Hence:
 //
-// The methods that look ([Memory.Copy], [Memory.Peek], [Memory.Start], [Memory.End]) belong to one goroutine, all
-// others may be called by any.
+//	anonymous            /proc/PID/mem; many present pages by process_vm_readv
+//	file or shared       only pages that are present (proc_pid_pagemap(5))
+//	process has swap     only pages that are present
+//
+// [Memory.Copy], [Memory.CopyKnown], [Memory.Start] and [Memory.End] are for one goroutine; the rest is safe for
+// concurrent use.
 type Memory struct {
 	mem, maps, pagemap descriptor
 	table              atomic.Pointer[[]Span] // sorted
 	stale              atomic.Bool
-	gone               atomic.Bool  // a read found the address space gone
-	renewed            atomic.Int64 // when Renew last did something, CLOCK_MONOTONIC, ns
+	gone               atomic.Bool
+	renewed            atomic.Int64 // last effective Renew, CLOCK_MONOTONIC, ns
 	swapped            atomic.Bool
-	unanswered         atomic.Bool   // the kernel does not answer single questions
-	told               atomic.Uint64 // how often its mappings were told
+	noQueries          atomic.Bool   // no PROCMAP_QUERY
+	updates            atomic.Uint64 // of the mappings
 
-	recent    [8]Span // the looks': answers that are not in the table
-	recentOf  *[]Span // the table at that time
-	recentEnd uint8
-
-	own      ownPages
-	foreseen foreseen
-	seen     uint64 // where anonymous memory was copied last; 0: nowhere
-	relayed  relayed
+	recent  answers
+	own     ownPages
+	checked checkedRange
+	seen    uint64 // last anonymous copy; 0: none
+	relayed relayed
 }
 
 // Span is a mapping.
 type Span struct {
 	Start, End uint64
 	Kind       Kind
-	// Writable: as the kernel says of it.
+	// Writable is its permission.
 	Writable bool
-	// Grows: the first thread's stack, which grows down to meet the stack pointer.
+	// Grows marks the first thread's stack.
 	Grows bool
 }
 
-// Kind says how a mapping is to be read.
+// Kind is how a mapping is read.
 type Kind uint8
 
-// The kinds of mappings.
 const (
-	// NotMemory: a device, or not readable.
+	// NotMemory is a device, or not readable.
 	NotMemory Kind = iota
-	// Anonymous private memory.
+	// Anonymous is private, without a file.
 	Anonymous
-	// OfFile: a file's pages, or shared ones.
+	// OfFile is a file's, or shared.
 	OfFile
 )
 
-// mostGrowth is how far below its mapping the first thread's stack pointer is still taken to be in it: the usual limit
-// of a stack that grows.
+// mostGrowth is the usual stack limit: how far sp may be below the first thread's stack mapping.
 const mostGrowth = 8 << 20
 
-// pageSize is the kernel's: 4 KiB, on arm64 up to 64 KiB.
 var pageSize = uint64(os.Getpagesize())
 
-// OpenMemory prepares for reading the memory of a thread's process. What cannot be opened is done without. No mapping
-// is known then: see [Memory.SetSpans].
+// OpenMemory opens the memory of a thread's process, without mappings ([Memory.SetSpans]). Files that cannot be
+// opened are not used.
 func OpenMemory(tid int) *Memory {
 	m := &Memory{}
 	m.Reopen(tid)
 	return m
 }
 
-// Reopen is to be called when the process runs another program ([Memory.Stale]). tid is any of its threads.
+// Reopen is for after an exec ([Memory.Stale]). tid is any thread.
 func (m *Memory) Reopen(tid int) {
 	m.stale.Store(false)
 	m.gone.Store(false)
-	m.told.Add(1)
-	if borrowed(tid) { // it is about to get an address space of its own
+	m.updates.Add(1)
+	if borrowed(tid) {
 		m.stale.Store(true)
 		return
 	}
-	m.unanswered.Store(false)
+	m.noQueries.Store(false)
 	m.mem.open(tid, "mem")
 	m.maps.open(tid, "maps")
 	m.pagemap.open(tid, "pagemap")
 }
 
-// renewEvery is how often [Memory.Renew] opens files at most, in nanoseconds: those of a process that ends are gone,
-// too, and stay so.
+// renewEvery, in ns, limits reopenings by [Memory.Renew].
 const renewEvery = 2e6
 
-// Renew opens the address space anew if a read has found the one that was open gone: the process runs another
-// program. The mappings of the old one are forgotten. It reports whether the process's memory is open now. It is for
-// whoever looks, with nobody stopped. So stacks are not missing until the new program's mappings are told, which its
-// files can take some 100 ms.
+// Renew reopens an address space that is gone (exec) without its old mappings, and reports whether it did.
+// Precondition: no thread is stopped.
 func (m *Memory) Renew(tid int) bool {
-	// A kernel that does not answer single questions does not tell that the address space is gone.
-	if !m.gone.Load() && !(m.stale.Load() && m.unanswered.Load()) {
+	// Without queries the end of an address space is not reported.
+	if !m.gone.Load() && !(m.stale.Load() && m.noQueries.Load()) {
 		return false
 	}
 	now := Now()
@@ -119,26 +109,26 @@ func (m *Memory) Renew(tid int) bool {
 	return true
 }
 
-// Stale reports whether the address space that was opened is not the process's any more, or seems not to be.
+// Stale reports whether the address space may have changed.
 func (m *Memory) Stale() bool { return m.stale.Load() }
 
-// Close lets go of the process. Nobody may be reading.
+// Close requires that no read is concurrent.
 func (m *Memory) Close() {
 	m.mem.close()
 	m.maps.close()
 	m.pagemap.close()
 }
 
-// SetSpans tells the process's mappings, in rising order; the slice is kept.
+// SetSpans sets the mappings, ascending, and keeps the slice.
 func (m *Memory) SetSpans(spans []Span) { m.table.Store(&spans) }
 
-// SetSwapped tells whether some of the process's pages lie in swap, each time that its mappings are read.
+// SetSwapped sets whether pages of the process are in swap. Call it at each reading of the mappings.
 func (m *Memory) SetSwapped(swapped bool) {
 	m.swapped.Store(swapped)
-	m.told.Add(1)
+	m.updates.Add(1)
 }
 
-// Spans gives the mappings that were told last; they must not be changed.
+// Spans gives the mappings, not to be modified.
 func (m *Memory) Spans() []Span {
 	if t := m.table.Load(); t != nil {
 		return *t
@@ -146,33 +136,31 @@ func (m *Memory) Spans() []Span {
 	return nil
 }
 
-// Copy copies memory at addr, for whoever holds threads stopped, or must not be noticed. It reads as much as can be
-// read without waiting for anybody, and not beyond the end of the mapping. It gives the number of bytes. tid is any
-// thread of the process.
+// Copy copies memory at addr, within the mapping, without waiting for pages, and gives the bytes. tid is any
+// thread.
 //
 //go:nosplit
 func (m *Memory) Copy(tid int, addr uint64, buf []byte) int {
 	var s Span
-	if !m.look(addr, uint64(len(buf)), &s) || s.Kind == NotMemory {
+	if !m.lookup(addr, uint64(len(buf)), &s) || s.Kind == NotMemory {
 		return 0
 	}
 	if n := s.End - addr; n < uint64(len(buf)) {
 		buf = buf[:n]
 	}
 	if s.Kind != Anonymous || m.swapped.Load() {
-		return m.copyThere(tid, addr, buf, s.Kind)
+		return m.copyPresent(tid, addr, buf, s.Kind)
 	}
 	m.seen = addr
 	return m.readAnonymous(m.by(), tid, addr, buf)
 }
 
-// AwaitMappings comes back as soon as nobody holds the lock of the process's mappings to change them, which each read
-// of its memory takes. It gives how long that took, in nanoseconds: a microsecond if nobody did. It is for whoever is
-// about to stop a thread, and reads a byte of what was copied last; if there is no such byte, nothing.
+// AwaitMappings waits, before a stop, for the lock of the mappings, by reading a byte that was copied last. It
+// gives the ns: 1 µs if the lock was free, 0 if nothing was read.
 func (m *Memory) AwaitMappings() int64 {
 	var s Span
 	fd := m.mem.get()
-	if fd < 0 || m.seen == 0 || m.swapped.Load() || !m.find(m.seen, &s) || s.Kind != Anonymous {
+	if fd < 0 || m.seen == 0 || m.swapped.Load() || !find(m.table.Load(), m.seen, &s) || s.Kind != Anonymous {
 		return 0
 	}
 	began := Now()
@@ -183,40 +171,38 @@ func (m *Memory) AwaitMappings() int64 {
 	return Now() - began
 }
 
-// Peek is [Memory.Copy] for whoever holds nobody stopped, nor is about to, and reads the same places again and
-// again. About pages that are known to be the process's own the kernel is not asked. Should the process have given
-// one up since (madvise(2), MADV_DONTNEED), the read may wait for its file.
-func (m *Memory) Peek(tid int, addr uint64, buf []byte) int {
-	if m.knows(addr, len(buf)) {
+// CopyKnown is [Memory.Copy] for repeated passive reads. Pages known as the process's own are not checked again: one
+// given up since (madvise(2), MADV_DONTNEED) may be waited for. Precondition: no thread is stopped or about to
+// be.
+func (m *Memory) CopyKnown(tid int, addr uint64, buf []byte) int {
+	if m.isOwn(addr, len(buf)) {
 		return vmReadAll(m.by(), tid, addr, buf)
 	}
 	return m.Copy(tid, addr, buf)
 }
 
-// Start gives where the mapping begins that addr lies in, 0 if none is known.
+// Start gives the start of addr's mapping, 0: unknown.
 //
 //go:nosplit
 func (m *Memory) Start(addr uint64) uint64 {
 	var s Span
-	if !m.look(addr, 1, &s) {
+	if !m.lookup(addr, 1, &s) {
 		return 0
 	}
 	return s.Start
 }
 
-// End gives where the mapping ends that addr lies in, 0 if none is known.
+// End gives the end of addr's mapping, 0: unknown.
 //
 //go:nosplit
 func (m *Memory) End(addr uint64) uint64 {
 	var s Span
-	if !m.look(addr, 1, &s) {
+	if !m.lookup(addr, 1, &s) {
 		return 0
 	}
 	return s.End
 }
 
-// readAnonymous reads anonymous memory.
-//
 //go:nosplit
 func (m *Memory) readAnonymous(by *relayed, tid int, addr uint64, buf []byte) int {
 	fd, done := m.mem.get(), 0
@@ -230,18 +216,17 @@ func (m *Memory) readAnonymous(by *relayed, tid int, addr uint64, buf []byte) in
 	}
 	n := preadBy(by, fd, buf[done:], addr+uint64(done))
 	CountCopied(max(n, 0))
-	if n == 0 && len(buf) > 0 { // the address space has gone
+	if n == 0 && len(buf) > 0 {
 		m.stale.Store(true)
 		m.gone.Store(true)
 	}
 	return done + max(n, 0)
 }
 
-// manyPages is from how many pages on the kernel is asked which of them are there. /proc/PID/mem takes the lock of the
-// mappings for each page, and copies it twice; process_vm_readv takes the lock once for many.
+// manyPages, if present, are read by process_vm_readv, which locks the mappings once; /proc/PID/mem does for
+// each page.
 const manyPages = 8
 
-// readPresent reads as many pages as are known to be there, if these are many.
 func (m *Memory) readPresent(by *relayed, tid int, addr uint64, buf []byte) int {
 	fd := m.pagemap.get()
 	if fd < 0 {
@@ -261,22 +246,20 @@ func (m *Memory) readPresent(by *relayed, tid int, addr uint64, buf []byte) int 
 	return vmReadAll(by, tid, addr, buf[:min(from+there*pageSize-addr, uint64(len(buf)))])
 }
 
-// copyThere copies the pages that are there, up to the first that is not.
-func (m *Memory) copyThere(tid int, addr uint64, buf []byte, kind Kind) int {
-	if kind == OfFile && m.foreseen.has(addr, uint64(len(buf))) {
+func (m *Memory) copyPresent(tid int, addr uint64, buf []byte, kind Kind) int {
+	if kind == OfFile && m.checked.has(addr, uint64(len(buf))) {
 		return vmReadAll(m.by(), tid, addr, buf)
 	}
-	if buf = buf[:m.there(m.by(), addr, len(buf), kind)]; len(buf) == 0 {
+	if buf = buf[:m.present(m.by(), addr, len(buf), kind)]; len(buf) == 0 {
 		return 0
 	}
 	if kind == Anonymous {
 		return m.readAnonymous(m.by(), tid, addr, buf)
 	}
-	// Not by the file, which would read a device too.
+	// /proc/PID/mem would read devices too.
 	return vmReadAll(m.by(), tid, addr, buf)
 }
 
-// vmReadAll is vmRead without a word about errors, by another thread if there is one.
 func vmReadAll(by *relayed, tid int, addr uint64, buf []byte) int {
 	if len(buf) == 0 {
 		return 0
@@ -288,15 +271,15 @@ func vmReadAll(by *relayed, tid int, addr uint64, buf []byte) int {
 	return n
 }
 
-// Bits of an entry of a pagemap.
+// Bits of a pagemap entry.
 const (
 	pagePresent = 1 << 63
 	pageSwapped = 1 << 62
-	pageOfFile  = 1 << 61 // or of shared memory
+	pageOfFile  = 1 << 61 // or shared
 )
 
-// there gives how many of n bytes at addr can be read without anybody's doing.
-func (m *Memory) there(by *relayed, addr uint64, n int, kind Kind) int {
+// present gives the bytes that need no provider.
+func (m *Memory) present(by *relayed, addr uint64, n int, kind Kind) int {
 	fd := m.pagemap.get()
 	if fd < 0 {
 		if kind == Anonymous {
@@ -312,18 +295,18 @@ func (m *Memory) there(by *relayed, addr uint64, n int, kind Kind) int {
 			return int(max(at, addr) - addr)
 		}
 		for i := 0; i+8 <= got; i += 8 {
-			if !isThere(le64(entries[i:]), kind) {
+			if !isPresent(le64(entries[i:]), kind) {
 				return int(max(at, addr) - addr)
 			}
-			m.note(at, le64(entries[i:]), kind)
+			m.notePage(at, le64(entries[i:]), kind)
 			at += pageSize
 		}
 	}
 	return n
 }
 
-// isThere judges a page. Anonymous memory that was never written to is not present, and needs nobody.
-func isThere(entry uint64, kind Kind) bool {
+// Unwritten anonymous memory has no provider.
+func isPresent(entry uint64, kind Kind) bool {
 	if kind == Anonymous {
 		return entry&pageSwapped == 0
 	}
@@ -337,21 +320,20 @@ func le64(b []byte) (v uint64) {
 	return v
 }
 
-// Read reads memory at addr for whoever holds nobody stopped: it may wait for a file. It gives the bytes read, fewer
-// than asked for where the mapped memory ends. Errors: as [ReadVM]. Precondition: the goroutine is not pinned, as the
-// Go scheduler is told.
+// Read reads memory at addr, within the mapping, and may wait for a file. Errors: as [ReadVM]. Preconditions:
+// no thread is stopped, and the goroutine is not pinned.
 func (m *Memory) Read(tid int, addr uint64, buf []byte) (int, error) {
 	done := 0
 	for done < len(buf) {
 		at, want := addr+uint64(done), buf[done:]
 		var s Span
-		if !m.find(at, &s) && !m.ask(nil, at, &s) {
-			if !m.unanswered.Load() {
+		if !find(m.table.Load(), at, &s) && !m.ask(nil, at, &s) {
+			if !m.noQueries.Load() {
 				break
 			}
 			s = Span{End: at + uint64(len(want)), Kind: OfFile}
 		}
-		if s.Kind == NotMemory && (!m.ask(nil, at, &s) || s.Kind == NotMemory) { // it may be readable by now
+		if s.Kind == NotMemory && (!m.ask(nil, at, &s) || s.Kind == NotMemory) {
 			made, _, ok := m.MadeAt(at)
 			if !ok {
 				break

@@ -22,7 +22,6 @@ import (
 
 var page = int(pageSize)
 
-// mapped maps so many pages; the slice is unmapped at the test's end.
 func mapped(t *testing.T, fd, pages, flags int) []byte {
 	t.Helper()
 	b, err := unix.Mmap(fd, 0, pages*page, unix.PROT_READ|unix.PROT_WRITE, flags)
@@ -54,7 +53,6 @@ func protect(t *testing.T, b []byte, how int) {
 	}
 }
 
-// TestReservedMemoryThatBecameReadableIsRead: the table does not know of it yet.
 func TestReservedMemoryThatBecameReadableIsRead(t *testing.T) {
 	b := mapped(t, -1, 4, unix.MAP_PRIVATE|unix.MAP_ANON)
 	for i := range b {
@@ -77,7 +75,7 @@ func TestReservedMemoryThatBecameReadableIsRead(t *testing.T) {
 	}
 }
 
-// TestAMappingThatHasGrownIsReadToItsEnd: the table does not know of it yet, and what was answered before is too old.
+// The earlier answer is outdated.
 func TestAMappingThatHasGrownIsReadToItsEnd(t *testing.T) {
 	b := mapped(t, -1, 8+2*mostGuard/page, unix.MAP_PRIVATE|unix.MAP_ANON)
 	for i := range b {
@@ -100,8 +98,6 @@ func TestAMappingThatHasGrownIsReadToItsEnd(t *testing.T) {
 	}
 }
 
-// TestAnEndThatStaysIsNotAskedFor: the kernel is asked once if nothing follows, not at all before a guard or another
-// mapping. Reserved memory behind it can have become readable at any time.
 func TestAnEndThatStaysIsNotAskedFor(t *testing.T) {
 	b := mapped(t, -1, 3+2*mostGuard/page, unix.MAP_PRIVATE|unix.MAP_ANON)
 	protect(t, b[page:], unix.PROT_NONE)
@@ -134,7 +130,6 @@ func TestAnEndThatStaysIsNotAskedFor(t *testing.T) {
 	}
 }
 
-// TestACopyEndsWithTheMapping: also where the next one follows at once, and could be read.
 func TestACopyEndsWithTheMapping(t *testing.T) {
 	b := mapped(t, -1, 4, unix.MAP_PRIVATE|unix.MAP_ANON)
 	for i := range b {
@@ -157,16 +152,15 @@ func TestACopyEndsWithTheMapping(t *testing.T) {
 	}
 }
 
-// TestAMappingThatIsNotKnownIsAskedFor: of the kernel, where it answers; once, until the mappings are told anew.
 func TestAMappingThatIsNotKnownIsAskedFor(t *testing.T) {
 	b := mapped(t, -1, 4, unix.MAP_PRIVATE|unix.MAP_ANON)
-	if err := unix.Mprotect(b[2*page:], unix.PROT_READ); err != nil { // a mapping of its own
+	if err := unix.Mprotect(b[2*page:], unix.PROT_READ); err != nil {
 		t.Fatal(err)
 	}
 	b[page] = 7
 	m, buf := own(t), make([]byte, 4*page)
 	n := m.Copy(os.Getpid(), address(b)+pageSize, buf)
-	if m.unanswered.Load() {
+	if m.noQueries.Load() {
 		if n != 0 {
 			t.Errorf("%d bytes of what nobody knows", n)
 		}
@@ -182,12 +176,11 @@ func TestAMappingThatIsNotKnownIsAskedFor(t *testing.T) {
 	}
 }
 
-// TestAKernelThatDoesNotAnswer: what is known is read, also the page below the stack that grows; nothing else.
 func TestAKernelThatDoesNotAnswer(t *testing.T) {
 	b := mapped(t, -1, 4, unix.MAP_PRIVATE|unix.MAP_ANON)
 	known := spanOf(b[2*page:], Anonymous)
 	m, buf, at := own(t, known), make([]byte, 4*page), address(b)
-	m.unanswered.Store(true)
+	m.noQueries.Store(true)
 	if n := m.Copy(os.Getpid(), at+pageSize+8, buf); n != 0 {
 		t.Errorf("%d bytes of what nobody knows", n)
 	}
@@ -198,7 +191,6 @@ func TestAKernelThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// TestOnlyPagesThatAreThereAreReadOfAFile: for the others a disk, or whoever serves the file, would be waited for.
 func TestOnlyPagesThatAreThereAreReadOfAFile(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "f"))
 	if err != nil {
@@ -210,7 +202,7 @@ func TestOnlyPagesThatAreThereAreReadOfAFile(t *testing.T) {
 	}
 	b := mapped(t, int(f.Fd()), 4, unix.MAP_SHARED)
 	b[0], b[page] = 'y', 'y'
-	if err := unix.Madvise(b[2*page:], unix.MADV_DONTNEED); err != nil { // they may have come with their neighbours
+	if err := unix.Madvise(b[2*page:], unix.MADV_DONTNEED); err != nil { // readahead may have loaded them
 		t.Fatal(err)
 	}
 	m, buf := own(t, spanOf(b, OfFile)), make([]byte, 4*page)
@@ -225,8 +217,7 @@ func TestOnlyPagesThatAreThereAreReadOfAFile(t *testing.T) {
 	}
 }
 
-// TestAPageOfItsOwnIsAskedForOnce: one that was written to in a private mapping, as long as the mappings are not read
-// anew; one that is the file's, or that others share, each time. In a stop nothing is taken for granted.
+// In a stop, and if shared or the file's, each time.
 func TestAPageOfItsOwnIsAskedForOnce(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "f"))
 	if err != nil {
@@ -240,17 +231,17 @@ func TestAPageOfItsOwnIsAskedForOnce(t *testing.T) {
 	for i := range 2 {
 		private[i*page], shared[i*page] = 'y', 'y'
 	}
-	touched := private[3*page] // it is there, and the file's
+	touched := private[3*page]
 	runtime.KeepAlive(touched)
 	m := own(t, spanOf(private, OfFile), spanOf(shared, OfFile))
 	m.SetSwapped(false)
 	var buf [64]byte
-	for _, b := range [][]byte{private[2*page:], shared} { // where the mappings end
-		m.Peek(os.Getpid(), address(b), buf[:])
+	for _, b := range [][]byte{private[2*page:], shared} {
+		m.CopyKnown(os.Getpid(), address(b), buf[:])
 	}
 	cost := func(b []byte) int64 {
 		before := Calls()
-		if n := m.Peek(os.Getpid(), address(b), buf[:]); n != len(buf) {
+		if n := m.CopyKnown(os.Getpid(), address(b), buf[:]); n != len(buf) {
 			t.Errorf("%d bytes", n)
 		}
 		return Calls() - before
@@ -286,21 +277,20 @@ func TestAPageOfItsOwnIsAskedForOnce(t *testing.T) {
 }
 
 func TestPagesInSwapAreNotReadBack(t *testing.T) {
-	if !isThere(0, Anonymous) || !isThere(pagePresent, Anonymous) || isThere(pageSwapped, Anonymous) {
+	if !isPresent(0, Anonymous) || !isPresent(pagePresent, Anonymous) || isPresent(pageSwapped, Anonymous) {
 		t.Error("anonymous memory")
 	}
-	if isThere(0, OfFile) || !isThere(pagePresent, OfFile) || isThere(pageSwapped, OfFile) {
+	if isPresent(0, OfFile) || !isPresent(pagePresent, OfFile) || isPresent(pageSwapped, OfFile) {
 		t.Error("a file's")
 	}
 	b := mapped(t, -1, 130, unix.MAP_PRIVATE|unix.MAP_ANON)
 	m, buf := own(t, spanOf(b, Anonymous)), make([]byte, len(b))
-	m.SetSwapped(true) // it has pages there, not these
+	m.SetSwapped(true)
 	if n := m.Copy(os.Getpid(), address(b)+1, buf[:len(b)-1]); n != len(b)-1 {
 		t.Errorf("%d bytes", n)
 	}
 }
 
-// TestAVforkChildsMemoryIsNotKept: it is its parent's until it runs another program, and would be read for ever.
 func TestAVforkChildsMemoryIsNotKept(t *testing.T) {
 	exe, err := testtargets.Compile("vfork.c")
 	if err != nil {
@@ -332,7 +322,6 @@ func TestAVforkChildsMemoryIsNotKept(t *testing.T) {
 	}
 }
 
-// TestMemoryCopiesWithoutAllocating and without a call more than the one that copies.
 func TestMemoryCopiesWithoutAllocating(t *testing.T) {
 	b := mapped(t, -1, 4, unix.MAP_PRIVATE|unix.MAP_ANON)
 	m, buf, pid := own(t, spanOf(b, Anonymous)), make([]byte, 100), os.Getpid()
@@ -340,19 +329,18 @@ func TestMemoryCopiesWithoutAllocating(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { m.Copy(pid, address(b), buf) }); n != 0 {
 		t.Errorf("%.0f allocations", n)
 	}
-	if calls := Calls() - before; calls != 101 { // one more to warm up
+	if calls := Calls() - before; calls != 101 {
 		t.Errorf("%d calls for 101 copies", calls)
 	}
 }
 
-// TestQueryIsAsLargeAsTheKernels: the number of the call has the size in it.
+// The request number contains the size.
 func TestQueryIsAsLargeAsTheKernels(t *testing.T) {
 	if size := unsafe.Sizeof(mapQuery{}); size != procmapQuery>>16&0x3fff {
 		t.Errorf("%d bytes", size)
 	}
 }
 
-// TestAPageIsAskedAboutBeforeAStop: a copy in it needs a call less, of what was asked for, for a short time.
 func TestAPageIsAskedAboutBeforeAStop(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "f"))
 	if err != nil {
@@ -364,7 +352,7 @@ func TestAPageIsAskedAboutBeforeAStop(t *testing.T) {
 	}
 	b := mapped(t, int(f.Fd()), 2, unix.MAP_PRIVATE)
 	b[0] = 'y'
-	if b[page] != 'x' { // it is there now, and still the file's: it can be evicted
+	if b[page] != 'x' {
 		t.Fatal(b[page])
 	}
 	m, at := own(t, spanOf(b, OfFile)), address(b)
@@ -378,23 +366,22 @@ func TestAPageIsAskedAboutBeforeAStop(t *testing.T) {
 	if n := calls(at + 8); n != 2 {
 		t.Errorf("%d calls for what nobody asked about", n)
 	}
-	m.Foresee(at, 128)
+	m.CheckPresent(at, 128)
 	if inside, beyond := calls(at+8), calls(at+100); inside != 1 || beyond != 2 {
 		t.Errorf("%d calls for what was asked about, %d beyond", inside, beyond)
 	}
-	m.foreseen.until = 1
+	m.checked.until = 1
 	if n := calls(at + 8); n != 2 {
 		t.Errorf("%d calls when the answer is too old", n)
 	}
-	m.Foresee(at+pageSize+8, 64)
+	m.CheckPresent(at+pageSize+8, 64)
 	if n := calls(at + pageSize + 8); n != 2 {
 		t.Errorf("%d calls for a page of the file", n)
 	}
 }
 
-// TestMemoryThatNobodyMayWriteToIsRead: compilers make what they have written read-only. The kernel's own pages are
-// told from it by their names.
-func TestMemoryThatNobodyMayWriteToIsRead(t *testing.T) {
+// The kernel's own mappings have names.
+func TestMemoryWithoutWritePermissionIsRead(t *testing.T) {
 	b, err := unix.Mmap(-1, 0, int(pageSize), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
 		t.Fatal(err)
@@ -420,12 +407,10 @@ func TestMemoryThatNobodyMayWriteToIsRead(t *testing.T) {
 	}
 }
 
-// TestManyPagesThatAreThereAreReadInOneCall: the kernel is asked which are. What lies behind one that is not is read
-// page by page.
 func TestManyPagesThatAreThereAreReadInOneCall(t *testing.T) {
 	pages := 3 * manyPages
 	b := mapped(t, -1, pages, unix.MAP_PRIVATE|unix.MAP_ANON)
-	_ = unix.Madvise(b, unix.MADV_NOHUGEPAGE) // else there may be no page that is not there
+	_ = unix.Madvise(b, unix.MADV_NOHUGEPAGE)
 	m, buf := own(t, spanOf(b, Anonymous)), make([]byte, len(b))
 	if m.pagemap.get() < 0 {
 		t.Skip("the kernel does not tell which pages are there")
@@ -452,7 +437,6 @@ func TestManyPagesThatAreThereAreReadInOneCall(t *testing.T) {
 	}
 }
 
-// TestTheLockOfTheMappingsIsTaken: by a read of one byte, if any is known, and of nothing that is gone.
 func TestTheLockOfTheMappingsIsTaken(t *testing.T) {
 	b := mapped(t, -1, 1, unix.MAP_PRIVATE|unix.MAP_ANON)
 	m, buf := own(t, spanOf(b, Anonymous)), make([]byte, 8)

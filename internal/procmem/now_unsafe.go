@@ -2,11 +2,9 @@
 
 package procmem
 
-import _ "unsafe" // for the name below
+import _ "unsafe" // for linkname
 
-// nanotime is the runtime's clock, CLOCK_MONOTONIC on Linux. The runtime keeps the
-// name for others (go.dev/issue/67401). Unlike [time.Since] it may be called where
-// the goroutine must not be pre-empted.
+// nanotime may be called without safe points. Kept for linkname (go.dev/issue/67401).
 //
 //go:linkname nanotime runtime.nanotime
 //go:nosplit

@@ -89,13 +89,12 @@ func TestTaskEntriesThatAreMalformedEndTheList(t *testing.T) {
 	if got := appendTasks(nil, b); len(got) != 2 || got[0] != 12 || got[1] != 345678 {
 		t.Errorf("%v", got)
 	}
-	b[16+32*3] = 0 // an entry of no length
+	b[16+32*3] = 0
 	if got := appendTasks(nil, b); len(got) != 1 {
 		t.Errorf("%v", got)
 	}
 }
 
-// FuzzParsers feeds all parsers: none may panic, and what is refused is left zero.
 func FuzzParsers(f *testing.F) {
 	for _, seed := range []string{"running", "-1 0x1 0x2", "1 0x1 0x2 0x3 0x4 0x5 0x6 0x7 0x8", "1 2 3\n",
 		"42 (a) b) S 1 1 1 0 -1 4194304 100 0 2 0 11 22 0 0 20 0 3 0 98765 4096", statusText,

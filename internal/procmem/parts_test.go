@@ -12,7 +12,6 @@ import (
 	"prywalk/frames"
 )
 
-// TestSeveralPlacesAreReadInOneCall: in their order, up to the first that is not there, or is not known to be memory.
 func TestSeveralPlacesAreReadInOneCall(t *testing.T) {
 	b := mapped(t, -1, 3, unix.MAP_PRIVATE|unix.MAP_ANON)
 	for i := range b {

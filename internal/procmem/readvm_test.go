@@ -14,7 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pages maps n pages filled with a pattern, of which the last is then unmapped.
 func pages(t *testing.T, n int) []byte {
 	t.Helper()
 	size := os.Getpagesize()

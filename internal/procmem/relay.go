@@ -8,24 +8,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// # Reads that another thread makes
+// # Reads by another thread
 //
-// Each read of another process's memory takes the lock of its mappings (kernel mm/memory.c, __access_remote_vm:
-// mmap_read_lock_killable). A thread that changes mappings holds it, also while it waits for a processor. No signal
-// but SIGKILL ends the wait for it, and no call of the kernel tells whether it is free. So where that lock is held
-// often, another thread of this process makes these reads. The tracer's waits for that thread as long as a stop may
-// last, and then lets the target's thread go. What is read too late is thrown away.
+// A read of another process's memory takes the lock of its mappings (mm/memory.c, __access_remote_vm:
+// mmap_read_lock_killable), whose holder may wait for a processor. Only SIGKILL ends the wait, and no call
+// tests the lock. Where it is often held another thread reads; the tracer waits as long as a stop may last,
+// then drops the result.
 
-// Relays are the threads that read for one tracer. They belong to its OS thread.
+// Relays are threads that read for one tracer's OS thread.
 type Relays struct {
 	all [mostRelays]*relayThread
 	n   int
 }
 
-// mostRelays is how many processes can be waited for at once.
 const mostRelays = 4
 
-// NewRelays makes them. Precondition: the goroutine is locked to its OS thread and not pinned.
+// NewRelays starts them. Precondition: the goroutine is locked to its OS thread, and not pinned.
 func NewRelays() *Relays {
 	r := &Relays{}
 	for r.n < len(r.all) {
@@ -40,7 +38,6 @@ func NewRelays() *Relays {
 	return r
 }
 
-// idle gives a thread that has nothing to do, nil if there is none.
 func (r *Relays) idle() *relayThread {
 	for _, t := range r.all[:r.n] {
 		if t.idle() {
@@ -50,7 +47,7 @@ func (r *Relays) idle() *relayThread {
 	return nil
 }
 
-// Close ends the threads: one that still waits ends when its read has come back.
+// Close ends the threads after their calls.
 func (r *Relays) Close() {
 	for _, t := range r.all[:r.n] {
 		t.ask(unix.SYS_EXIT, [6]uintptr{})
@@ -58,8 +55,7 @@ func (r *Relays) Close() {
 	r.n = 0
 }
 
-// Hold keeps all threads from reading until as many bytes can be read from a descriptor as their number is, which it
-// gives. It is for tests of what happens when reads do not come back.
+// Hold blocks each thread in a read of a byte of fd, and gives their number. For tests.
 func (r *Relays) Hold(fd int) (n int) {
 	for t := r.idle(); t != nil; t = r.idle() {
 		t.ask(unix.SYS_READ, [6]uintptr{uintptr(fd), t.at(), 1})
@@ -68,33 +64,32 @@ func (r *Relays) Hold(fd int) (n int) {
 	return n
 }
 
-// relayed is how a process's memory is read by another thread.
 type relayed struct {
-	relays *Relays      // nil: the calling thread reads
-	by     *relayThread // that reads for the look under way
-	stuck  bool         // what it was asked for has not come yet
-	left   int64        // for how long the look under way may wait, ns
-	until  int64        // when it ends at the latest, CLOCK_MONOTONIC ns; 0: left alone counts
-	late   bool         // a read of it has not come in time
-	waited bool         // or only after a while
-	stops  int          // see Watch
-	begun  bool         // WatchFirst was called
-	held   bool         // a read has waited for the lock: see WatchHeld
+	relays *Relays // nil: the calling thread reads
+	by     *relayThread
+	stuck  bool
+	left   int64 // ns left to wait in it
+	until  int64 // deadline, CLOCK_MONOTONIC ns; 0: none
+	late   bool
+	waited bool
+	stops  int
+	begun  bool
+	held   bool
 }
 
-// usualRead is how long a read takes that waits for no lock, at most, in nanoseconds: that is not counted as a wait.
+// usualRead is the longest read that is no wait, in ns.
 const usualRead = 50e3
 
-// Watch has the lock of the process's mappings watched in the next n stops, or more if that was said before.
+// Watch has the lock of the mappings watched for n stops.
 func (m *Memory) Watch(n int) { m.relayed.stops = max(m.relayed.stops, n) }
 
-// WatchHeld is Watch after a read that has waited for the lock.
+// WatchHeld is Watch after a wait for the lock.
 func (m *Memory) WatchHeld(n int) {
 	m.relayed.held = true
 	m.Watch(n)
 }
 
-// WatchFirst is Watch when it is called first: it is not known how often the lock is held.
+// WatchFirst is Watch at its first call.
 func (m *Memory) WatchFirst(n int) {
 	if !m.relayed.begun {
 		m.relayed.begun = true
@@ -102,35 +97,32 @@ func (m *Memory) WatchFirst(n int) {
 	}
 }
 
-// Stopped counts one of these stops.
+// Stopped counts a stop.
 func (m *Memory) Stopped() {
 	if m.relayed.stops = max(m.relayed.stops-1, 0); m.relayed.stops == 0 {
 		m.relayed.held = false
 	}
 }
 
-// Watched reports whether the lock is to be watched.
+// Watched reports whether the lock is watched.
 func (m *Memory) Watched() bool { return m.relayed.stops > 0 }
 
-// OftenHeld reports whether the lock is watched because a read has waited for it.
+// OftenHeld reports whether WatchHeld is in effect.
 func (m *Memory) OftenHeld() bool { return m.relayed.held }
 
-// Relay has the methods that look read by other threads from now on; nil: by the calling one again, unless a read has
-// not come back yet.
+// Relay sets the threads that read for one goroutine; nil: the calling thread, once no call is pending.
 func (m *Memory) Relay(r *Relays) {
 	if r != m.relayed.relays && !(r == nil && m.Stuck()) {
 		m.relayed.relays, m.relayed.by, m.relayed.stuck, m.relayed.late = r, nil, false, false
 	}
 }
 
-// Stuck reports whether a read has not come back yet.
+// Stuck reports a pending call.
 func (m *Memory) Stuck() bool {
 	m.relayed.stuck = m.relayed.stuck && !m.relayed.by.idle()
 	return m.relayed.stuck
 }
 
-// by gives what reads for a look; nil: the calling thread itself.
-//
 //go:nosplit
 func (m *Memory) by() *relayed {
 	if m.relayed.relays == nil {
@@ -139,11 +131,10 @@ func (m *Memory) by() *relayed {
 	return &m.relayed
 }
 
-// Relayed reports whether another thread reads.
+// Relayed reports whether Relay is set.
 func (m *Memory) Relayed() bool { return m.relayed.relays != nil }
 
-// Within begins a look whose reads may wait for so many nanoseconds in all, if another thread makes them. It is false
-// if it cannot read anything: a read of an earlier look has not come back, or all other threads wait.
+// Within begins an observation that may wait ns in total. False if no thread is idle.
 func (m *Memory) Within(ns int64) bool {
 	r := &m.relayed
 	if r.left, r.until, r.late, r.waited = ns, 0, false, false; r.relays == nil {
@@ -162,18 +153,17 @@ func (m *Memory) Within(ns int64) bool {
 	return !r.late
 }
 
-// Until sets when the reads of the look under way end at the latest (CLOCK_MONOTONIC, ns); 0: as [Memory.Within] says.
+// Until sets its deadline too (CLOCK_MONOTONIC, ns; 0: none).
 //
 //go:nosplit
 func (m *Memory) Until(at int64) { m.relayed.until = at }
 
-// Late reports whether a read of the look under way has not come in time. What that look has is worth nothing.
+// Late reports that a read was too late, and so invalid.
 func (m *Memory) Late() bool { return m.relayed.late }
 
-// Waited reports whether one took so long that it has waited.
+// Waited reports that a read has waited.
 func (m *Memory) Waited() bool { return m.relayed.waited }
 
-// do has a call made, and waits for it. False: it is late.
 func (r *relayed) do(nr uintptr, args [6]uintptr) (int, bool) {
 	if r.late || r.by == nil {
 		return 0, false
@@ -199,7 +189,6 @@ func (r *relayed) do(nr uintptr, args [6]uintptr) (int, bool) {
 	return r.by.result(), true
 }
 
-// pread is preadMem.
 func (r *relayed) pread(fd int, buf []byte, off uint64) (done int) {
 	for done < len(buf) {
 		n := min(len(buf)-done, relayBytes)
@@ -224,7 +213,6 @@ func (r *relayed) pread(fd int, buf []byte, off uint64) (done int) {
 	return done
 }
 
-// vmRead is vmReadAll.
 func (r *relayed) vmRead(tid int, addr uint64, buf []byte) (done int) {
 	for done < len(buf) {
 		n := min(len(buf)-done, relayBytes)
@@ -245,7 +233,6 @@ func (r *relayed) vmRead(tid int, addr uint64, buf []byte) (done int) {
 	return done
 }
 
-// query asks about a mapping.
 func (r *relayed) query(fd int, q *mapQuery) syscall.Errno {
 	if r.late {
 		return syscall.EAGAIN

@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// relayedMemory is some of this process's own memory, read by other threads. The goroutine is locked to its OS thread.
 func relayedMemory(t *testing.T) (m *Memory, b []byte, relays *Relays) {
 	t.Helper()
 	runtime.LockOSThread()
@@ -26,7 +25,6 @@ func relayedMemory(t *testing.T) (m *Memory, b []byte, relays *Relays) {
 	return m, b, relays
 }
 
-// TestAnotherThreadReadsTheSame: short and long ranges, from the middle of a page on.
 func TestAnotherThreadReadsTheSame(t *testing.T) {
 	m, b, _ := relayedMemory(t)
 	for _, r := range []struct{ at, n, want int }{
@@ -47,8 +45,6 @@ func TestAnotherThreadReadsTheSame(t *testing.T) {
 	}
 }
 
-// TestAReadThatDoesNotComeBackIsGivenUp: the look reads nothing more, and others nothing before it has come back. What
-// comes then is written nowhere.
 func TestAReadThatDoesNotComeBackIsGivenUp(t *testing.T) {
 	m, b, relays := relayedMemory(t)
 	r, w, err := os.Pipe()
@@ -58,10 +54,10 @@ func TestAReadThatDoesNotComeBackIsGivenUp(t *testing.T) {
 	defer r.Close()
 	defer w.Close()
 	pid, at, got := os.Getpid(), address(b), make([]byte, page)
-	if !m.Within(60e9) { // it comes, however slow the machine is
+	if !m.Within(60e9) {
 		t.Fatal("no thread reads")
 	}
-	if n := m.relayed.pread(int(r.Fd()), got[:8], 0); n != -int(unix.ESPIPE) { // it is asked as any file is
+	if n := m.relayed.pread(int(r.Fd()), got[:8], 0); n != -int(unix.ESPIPE) {
 		t.Errorf("a pipe gives %d", n)
 	}
 	if !m.Within(1e6) {
@@ -97,7 +93,6 @@ func TestAReadThatDoesNotComeBackIsGivenUp(t *testing.T) {
 	}
 }
 
-// TestThreadsThatReadEnd: with those that wait for something.
 func TestThreadsThatReadEnd(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

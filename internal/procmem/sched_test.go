@@ -69,9 +69,8 @@ func FuzzParseSwitches(f *testing.F) {
 	})
 }
 
-// TestForgottenArrivalsAreFoundOut: what is known of a thread whose arrivals are not all counted.
 func TestForgottenArrivalsAreFoundOut(t *testing.T) {
-	var of turns
+	var of arrivals
 	for i, c := range []struct {
 		runs, left, cpu uint64
 		want            bool
@@ -95,7 +94,6 @@ func TestForgottenArrivalsAreFoundOut(t *testing.T) {
 	}
 }
 
-// TestOnProcessorIsWhoRuns: this thread always is, and one that sleeps never.
 func TestOnProcessorIsWhoRuns(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -120,7 +118,7 @@ func TestOnProcessorIsWhoRuns(t *testing.T) {
 		if !known {
 			t.Fatal("not known of this thread")
 		}
-		if on { // else it was queued between the two readings
+		if on {
 			ran++
 		}
 		if on, known := asleep.OnProcessor(); on || !known {
@@ -132,7 +130,6 @@ func TestOnProcessorIsWhoRuns(t *testing.T) {
 	}
 }
 
-// TestLastRunIsReadOnThisKernel: the value of a thread that runs grows.
 func TestLastRunIsReadOnThisKernel(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

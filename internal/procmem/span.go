@@ -4,11 +4,10 @@ package procmem
 
 import "slices"
 
-// find finds the mapping that an address lies in among those that are known.
+// find gives the span of a sorted table with an address, or the next one, and reports whether it has it. t may be nil.
 //
 //go:nosplit
-func (m *Memory) find(addr uint64, out *Span) bool {
-	t := m.table.Load()
+func find(t *[]Span, addr uint64, out *Span) bool {
 	if t == nil {
 		return false
 	}
@@ -28,26 +27,25 @@ func (m *Memory) find(addr uint64, out *Span) bool {
 	return out.Start <= addr
 }
 
-// mostGuard is the largest guard below a stack: its mapping is as unreadable as reserved memory, but stays so.
+// mostGuard is the largest guard below a stack, which stays unreadable.
 const mostGuard = 64 << 10
 
-// look is find for whoever wants so many bytes, and asks the kernel where what is known does not do. It asks so of
-// a mapping that is not known, is not readable, or ends before and can have grown. What is known can be two seconds
-// old, and reserved memory becomes readable piece by piece (Go's arenas, those of malloc). Next to it an answer is
-// soon too old as well.
+// lookup is find for want bytes, and queries where the table, up to 2 s old, has no readable mapping or an end
+// that can have grown: reserved memory becomes readable piece by piece (Go, malloc).
 //
 //go:nosplit
-func (m *Memory) look(addr, want uint64, out *Span) bool {
-	known := m.find(addr, out)
-	if known && out.Kind != NotMemory && (out.End-addr >= want || m.behind(out) == fixed) {
+func (m *Memory) lookup(addr, want uint64, out *Span) bool {
+	t := m.table.Load()
+	known := find(t, addr, out)
+	if known && out.Kind != NotMemory && (out.End-addr >= want || follows(t, out) == fixed) {
 		return true
 	}
-	table := *out // if it is not known, what begins above it
-	if m.answered(addr, out) && out.Kind != NotMemory && (out.End-addr >= want || m.behind(out) != reserved) {
+	table := *out
+	if m.recent.find(t, addr, out) && out.Kind != NotMemory && (out.End-addr >= want || follows(t, out) != reserved) {
 		return true
 	}
 	if m.ask(m.by(), addr, out) {
-		m.keep(out)
+		m.recent.keep(out)
 		return true
 	}
 	*out = table
@@ -55,9 +53,9 @@ func (m *Memory) look(addr, want uint64, out *Span) bool {
 		return true
 	}
 	if m.relayed.late {
-		return false // there was no answer
+		return false
 	}
-	if m.unanswered.Load() && table.Grows && table.Start > addr && table.Start-addr < mostGrowth {
+	if m.noQueries.Load() && table.Grows && table.Start > addr && table.Start-addr < mostGrowth {
 		*out = Span{Start: addr &^ (pageSize - 1), End: table.End, Kind: Anonymous}
 		return true
 	}
@@ -65,22 +63,19 @@ func (m *Memory) look(addr, want uint64, out *Span) bool {
 	return false
 }
 
-// neighbour is what lies behind a mapping, by the table.
 type neighbour uint8
 
 const (
 	nothing  neighbour = iota
-	reserved           // memory that is not readable yet
-	fixed              // what a mapping does not grow into
+	reserved           // not readable yet
+	fixed              // no growth into it
 )
 
-// behind tells what a mapping could have grown into by now.
-//
 //go:nosplit
-func (m *Memory) behind(s *Span) neighbour {
+func follows(t *[]Span, s *Span) neighbour {
 	var next Span
 	switch {
-	case !m.find(s.End, &next):
+	case !find(t, s.End, &next):
 		return nothing
 	case next.Kind == NotMemory && next.End-next.Start > mostGuard:
 		return reserved
@@ -88,15 +83,20 @@ func (m *Memory) behind(s *Span) neighbour {
 	return fixed
 }
 
-// answered gives what the kernel has answered of an address, since the table is what it is.
-//
+// answers are those of recent queries, beside a table.
+type answers struct {
+	spans [8]Span
+	of    *[]Span
+	end   uint8
+}
+
 //go:nosplit
-func (m *Memory) answered(addr uint64, out *Span) bool {
-	if t := m.table.Load(); t != m.recentOf {
-		m.recent, m.recentOf = [len(m.recent)]Span{}, t
+func (a *answers) find(t *[]Span, addr uint64, out *Span) bool {
+	if t != a.of {
+		a.spans, a.of = [len(a.spans)]Span{}, t
 	}
-	for i := range m.recent {
-		if s := &m.recent[i]; addr-s.Start < s.End-s.Start {
+	for i := range a.spans {
+		if s := &a.spans[i]; addr-s.Start < s.End-s.Start {
 			*out = *s
 			return true
 		}
@@ -104,38 +104,33 @@ func (m *Memory) answered(addr uint64, out *Span) bool {
 	return false
 }
 
-// keep remembers an answer, the latest first.
-//
 //go:nosplit
-func (m *Memory) keep(s *Span) {
-	for i := range m.recent {
-		if old := &m.recent[i]; old.Start < s.End && s.Start < old.End {
+func (a *answers) keep(s *Span) {
+	for i := range a.spans {
+		if old := &a.spans[i]; old.Start < s.End && s.Start < old.End {
 			*old = *s
 			return
 		}
 	}
-	m.recent[m.recentEnd%uint8(len(m.recent))] = *s
-	m.recentEnd++
+	a.spans[a.end%uint8(len(a.spans))] = *s
+	a.end++
 }
 
 // # Pages of its own
 //
-// A static variable lies in a file's mapping. Once it is written to, its page is the process's own copy, and as
-// safe to read as anonymous memory. That holds until the process gives it up, or it is swapped out. Locks are such
-// variables, and each is read again and again. So the kernel is asked about such a page only once between two
-// readings of the mappings, which tell of swap, too; in a stop each time. Pages that are still the file's can be
-// evicted, and those of shared memory be taken away by another process: about these it is always asked.
+// A written page of a file's private mapping (a static variable) is the process's copy, as safe to read as
+// anonymous memory until given up or swapped out. Outside of stops it is checked once between readings of the
+// mappings. File pages can be evicted, and shared ones removed: they are always checked.
 
-// ownPages remembers some of these pages. It belongs to whoever looks.
+// ownPages is for one goroutine.
 type ownPages struct {
-	pages [8]uint64
-	end   uint8
-	told  uint64 // when the mappings had been told so often
+	pages   [8]uint64
+	end     uint8
+	updates uint64
 }
 
-// knows reports whether a short range lies in pages that are known to be the process's own.
-func (m *Memory) knows(addr uint64, n int) bool {
-	if uint64(n) > pageSize || m.swapped.Load() || m.own.told != m.told.Load() {
+func (m *Memory) isOwn(addr uint64, n int) bool {
+	if uint64(n) > pageSize || m.swapped.Load() || m.own.updates != m.updates.Load() {
 		return false
 	}
 	for page := addr &^ (pageSize - 1); page < addr+uint64(n); page += pageSize {
@@ -146,7 +141,6 @@ func (m *Memory) knows(addr uint64, n int) bool {
 	return true
 }
 
-// has reports whether a page is remembered.
 func (o *ownPages) has(page uint64) bool {
 	for _, p := range o.pages {
 		if p == page {
@@ -156,13 +150,12 @@ func (o *ownPages) has(page uint64) bool {
 	return false
 }
 
-// note takes note of the entry of a page in the pagemap.
-func (m *Memory) note(page, entry uint64, kind Kind) {
+func (m *Memory) notePage(page, entry uint64, kind Kind) {
 	if kind != OfFile || entry&pagePresent == 0 || entry&pageOfFile != 0 {
 		return
 	}
-	if told := m.told.Load(); m.own.told != told {
-		m.own = ownPages{told: told}
+	if told := m.updates.Load(); m.own.updates != told {
+		m.own = ownPages{updates: told}
 	}
 	if m.own.has(page) {
 		return
@@ -171,43 +164,39 @@ func (m *Memory) note(page, entry uint64, kind Kind) {
 	m.own.end++
 }
 
-// # Asked before the stop
+// # Checks before the stop
 //
-// What a stop is going to copy of such a page is mostly known before. Then the kernel is asked about it straight before
-// the stop, and not in it.
+// A place that a stop will probably copy is checked before it.
 
-// foreseen is a place that was asked about before a stop.
-type foreseen struct {
+type checkedRange struct {
 	addr, n uint64
-	until   int64 // the answer counts, CLOCK_MONOTONIC ns
+	until   int64 // CLOCK_MONOTONIC, ns
 }
 
-// foreseenFor is how long the answer counts, in nanoseconds. A thread that is queued for a processor stops later.
-const foreseenFor = 2e6
+// checkedFor is a check's validity, ns.
+const checkedFor = 2e6
 
-// Foresee asks whether a short range of a file's mapping lies in pages of the process's own, which are there. A
-// [Memory.Copy] of that range that follows soon does not ask again. It is for whoever is about to stop a thread.
-func (m *Memory) Foresee(addr uint64, n int) {
+// CheckPresent checks, before a stop, whether a short range of a file's mapping is in present pages of the process's
+// own, for a [Memory.Copy] soon after.
+func (m *Memory) CheckPresent(addr uint64, n int) {
 	var s Span
-	m.foreseen = foreseen{}
-	if uint64(n) <= pageSize && m.look(addr, uint64(n), &s) && s.Kind == OfFile && !m.swapped.Load() &&
-		m.there(m.by(), addr, n, OfFile) == n && m.knows(addr, n) {
-		m.foreseen = foreseen{addr, uint64(n), Now() + foreseenFor}
+	m.checked = checkedRange{}
+	if uint64(n) <= pageSize && m.lookup(addr, uint64(n), &s) && s.Kind == OfFile && !m.swapped.Load() &&
+		m.present(m.by(), addr, n, OfFile) == n && m.isOwn(addr, n) {
+		m.checked = checkedRange{addr, uint64(n), Now() + checkedFor}
 	}
 }
 
-// has reports whether a range was asked about lately.
-func (f *foreseen) has(addr, n uint64) bool {
+func (f *checkedRange) has(addr, n uint64) bool {
 	return f.until != 0 && addr >= f.addr && addr-f.addr <= f.n && n <= f.n-(addr-f.addr) && Now() < f.until
 }
 
-// MostPlaces is how many places [Memory.ForeseePlaces] asks about.
+// MostPlaces bounds [Memory.CheckPlaces].
 const MostPlaces = 62
 
-// ForeseePlaces asks which of some short places lie in anonymous memory that is there, so that nobody who reads them
-// waits. there has one answer for each, and the answers count until the moment that is given (CLOCK_MONOTONIC, ns);
-// 0: none does. It is for whoever is about to stop a thread. Places beyond the first [MostPlaces] are not asked about.
-func (m *Memory) ForeseePlaces(places []uint64, size uint64, there []bool) (until int64) {
+// CheckPlaces checks, before a stop, which of at most [MostPlaces] places are in present anonymous memory
+// (there), until the result (CLOCK_MONOTONIC, ns); 0: none.
+func (m *Memory) CheckPlaces(places []uint64, size uint64, there []bool) (until int64) {
 	clear(there)
 	fd := m.pagemap.get()
 	if fd < 0 || m.Relayed() || m.swapped.Load() || size == 0 || size > pageSize {
@@ -218,7 +207,7 @@ func (m *Memory) ForeseePlaces(places []uint64, size uint64, there []bool) (unti
 	var in Span
 	for _, at := range known {
 		if off := at - in.Start; off >= in.End-in.Start || in.End-at < size {
-			if !m.look(at, size, &in) || in.End-at < size {
+			if !m.lookup(at, size, &in) || in.End-at < size {
 				in = Span{}
 				continue
 			}
@@ -237,10 +226,9 @@ func (m *Memory) ForeseePlaces(places []uint64, size uint64, there []bool) (unti
 	if n == 0 {
 		return 0
 	}
-	return Now() + foreseenFor
+	return Now() + checkedFor
 }
 
-// addPage adds a page to n sorted ones, if it is not among them, and gives how many there are then.
 func addPage(pages *[2 * MostPlaces]uint64, n int, page uint64) int {
 	i, known := slices.BinarySearch(pages[:n], page)
 	if known {
@@ -251,8 +239,6 @@ func addPage(pages *[2 * MostPlaces]uint64, n int, page uint64) int {
 	return n + 1
 }
 
-// presentPages keeps those of some sorted pages that are there, and gives how many these are. Neighbours are asked
-// about together.
 func presentPages(fd int, pages []uint64) (n int) {
 	const most = 64
 	var entries [most * 8]byte

@@ -8,49 +8,43 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// maxNesting is the deepest nesting of pid namespaces that the kernel makes
-// (MAX_PID_NS_LEVEL 32), with the outermost.
+// maxNesting is MAX_PID_NS_LEVEL (32) + 1.
 const maxNesting = 33
 
-// Status is a part of /proc/PID/status (proc(5)). What an older kernel does not
-// show is zero.
+// Status is a part of /proc/PID/status (proc(5)). Missing fields are zero.
 type Status struct {
-	// Tgid is the process, PPid its parent process, TracerPid the thread that
-	// traces it (0: none).
+	// Tgid is the process, PPid its parent, TracerPid its tracer or 0.
 	Tgid, PPid, TracerPid int
-	// Threads is the number of threads of the process.
+	// Threads is the process's number of threads.
 	Threads int
-	// UID has the real, effective, saved and file system user.
+	// UID has real, effective, saved, file system ids.
 	UID [4]uint32
-	// NSpid has the thread's number in each pid namespace that it is in, the
-	// outermost (that of the /proc mount) first; NSpidN of them.
+	// NSpid has NSpidN ids, from the /proc mount's pid namespace inwards.
 	NSpid  [maxNesting]int
 	NSpidN int
-	// CapEff is the set of effective capabilities.
+	// CapEff are the effective capabilities.
 	CapEff uint64
-	// SigPnd and ShdPnd are the signals pending for the thread and for the
-	// process; SigBlk, SigIgn and SigCgt those blocked, ignored and caught. Bit
-	// n−1 stands for signal n.
+	// SigPnd (thread) and ShdPnd (process) are pending; SigBlk, SigIgn, SigCgt blocked, ignored, caught. Bit n−1
+	// is signal n.
 	SigPnd, ShdPnd, SigBlk, SigIgn, SigCgt uint64
-	// Switches is how often the thread has left a processor.
+	// Switches is the number of departures.
 	Switches uint64
-	// Sleeps is how many of these it has asked for itself.
+	// Sleeps is that of voluntary ones.
 	Sleeps uint64
-	// Swap is how much of its memory lies in swap, in KiB.
+	// Swap is the memory in swap, KiB.
 	Swap uint64
-	// Seccomp is 0 (none), 1 (strict) or 2 (filter).
+	// Seccomp is 0 (none), 1 (strict), 2 (filter).
 	Seccomp int
 	// NoNewPrivs is the no_new_privs bit.
 	NoNewPrivs bool
-	// KernelThread as the kernel says it (Linux 6.8 and later).
+	// KernelThread is set since Linux 6.8.
 	KernelThread bool
 	// State is one of R S D T t Z X I.
 	State byte
 }
 
-// ParseStatus reads a status file into s. Lines that it does not know, and their order, do not matter. Error:
-// [ErrFormat] if a line that it knows is malformed or the file has no State. It is [refusal.Gone] if Tgid is missing or
-// zero, as the kernel shows it of a thread that was waited for just now. s is then zero.
+// ParseStatus parses status; unknown lines are skipped. Errors, with s zero: [ErrFormat]; [refusal.Gone] for no
+// Tgid, as of a reaped thread.
 func ParseStatus(b []byte, s *Status) error {
 	*s = Status{}
 	bad := false
@@ -78,8 +72,6 @@ func ParseStatus(b []byte, s *Status) error {
 	return nil
 }
 
-// line takes over one line. The conversion of key in the switch does not
-// allocate.
 func (s *Status) line(key []byte, c *cursor) {
 	switch string(key) {
 	case "State":
@@ -120,7 +112,6 @@ func (s *Status) line(key []byte, c *cursor) {
 	}
 }
 
-// signals takes over the lines with sets of signals.
 func (s *Status) signals(key []byte, c *cursor) {
 	switch string(key) {
 	case "SigPnd":
@@ -136,7 +127,6 @@ func (s *Status) signals(key []byte, c *cursor) {
 	}
 }
 
-// parseNSpid takes over the numbers of the NSpid line.
 func (s *Status) parseNSpid(c *cursor) {
 	for s.NSpidN < maxNesting {
 		w := c.word()
@@ -148,8 +138,7 @@ func (s *Status) parseNSpid(c *cursor) {
 	}
 }
 
-// InnerID gives the number of a thread or process in its own pid namespace, the innermost of those that it is in. It is
-// 0 if it is the same as here, or not known.
+// InnerID gives an id's innermost one; 0 if the same or unknown.
 func InnerID(id int) int {
 	var s Status
 	if ReadStatus(id, &s) != nil || s.NSpidN < 2 {

@@ -11,12 +11,9 @@ import (
 	"prywalk/frames"
 )
 
-// The calls below go past the wrappers of package syscall, which allocate for path names and build slices. They go
-// past the Go scheduler, too, so that a goroutine which makes them does not lose its processor. Files under /proc
-// do not block for long. Pointers are converted in the argument list of the call itself, as rule 4 of package
-// unsafe asks.
+// Raw calls neither allocate for paths nor enter the Go scheduler.
 
-// open opens a path that ends in NUL. The [Walker] of the calling thread makes the call, if it has one.
+// open uses the calling thread's [Walker]; path ends in NUL.
 func open(path []byte, flags uintptr) (int, syscall.Errno) {
 	if w := walker(path); w != nil {
 		return w.open(path, flags)
@@ -24,7 +21,6 @@ func open(path []byte, flags uintptr) (int, syscall.Errno) {
 	return openAt(unix.AT_FDCWD, path, flags)
 }
 
-// openAt opens a path that ends in NUL, relative to a directory.
 func openAt(at int, path []byte, flags uintptr) (int, syscall.Errno) {
 	if len(path) == 0 || path[len(path)-1] != 0 {
 		return -1, syscall.EINVAL
@@ -39,12 +35,10 @@ func openAt(at int, path []byte, flags uintptr) (int, syscall.Errno) {
 	}
 }
 
-// longestPath is the longest path that [ReadSmall] takes, in bytes.
 const longestPath = 127
 
-// ReadSmall reads the beginning of a file whose path has up to 127 bytes, as far as buf reaches. It allocates nothing
-// and does not tell the Go scheduler. Errors: [refusal.Gone], also of an empty file, [refusal.Denied], or the error
-// number that the kernel gave.
+// ReadSmall reads the beginning of a file with a path of at most 127 bytes, without allocation, outside the Go
+// scheduler. Errors: [refusal.Gone], also for an empty file, [refusal.Denied], or an errno.
 func ReadSmall(path string, buf []byte) ([]byte, error) {
 	var name [longestPath + 1]byte
 	if len(path) > longestPath {
@@ -53,8 +47,7 @@ func ReadSmall(path string, buf []byte) ([]byte, error) {
 	return readOnce(name[:copy(name[:], path)+1], buf)
 }
 
-// Readlink reads where a symbolic link under /proc leads to, cut at the end of buf.
-// Errors: [refusal.Gone], [refusal.Denied], or the error number that the kernel gave.
+// Readlink reads a link under /proc, cut to buf. Errors: [refusal.Gone], [refusal.Denied], or an errno.
 func Readlink(path string, buf []byte) ([]byte, error) {
 	name := append([]byte(path), 0)
 	if len(buf) == 0 {
@@ -71,7 +64,6 @@ func Readlink(path string, buf []byte) ([]byte, error) {
 	return buf[:n], nil
 }
 
-// readlink reads where a link leads to. The path ends in NUL, and buf is not empty.
 func readlink(path, buf []byte) (int, syscall.Errno) {
 	at := unix.AT_FDCWD
 	CountCall()
@@ -85,7 +77,6 @@ func closeFD(fd int) {
 	_, _, _ = syscall.RawSyscall(unix.SYS_CLOSE, uintptr(fd), 0, 0)
 }
 
-// pread reads at off; an empty buffer reads nothing.
 func pread(fd int, buf []byte, off uint64) (int, syscall.Errno) {
 	if len(buf) == 0 {
 		return 0, 0
@@ -100,7 +91,7 @@ func pread(fd int, buf []byte, off uint64) (int, syscall.Errno) {
 	}
 }
 
-// preadRaw is pread at offset 0 for callers that may not grow their stack.
+// preadRaw reads at offset 0, without stack growth.
 //
 //go:nosplit
 func preadRaw(fd int, buf []byte) int {
@@ -113,7 +104,6 @@ func preadRaw(fd int, buf []byte) int {
 	return int(n)
 }
 
-// getdents reads directory entries into buf.
 func getdents(fd int, buf []byte) (int, syscall.Errno) {
 	CountCall()
 	n, _, e := syscall.RawSyscall(unix.SYS_GETDENTS64, uintptr(fd),
@@ -121,22 +111,18 @@ func getdents(fd int, buf []byte) (int, syscall.Errno) {
 	return count(n, e), e
 }
 
-// fstat describes an open file.
 func fstat(fd int) (st unix.Stat_t, e syscall.Errno) {
 	CountCall()
 	_, _, e = syscall.RawSyscall(unix.SYS_FSTAT, uintptr(fd), uintptr(unsafe.Pointer(&st)), 0)
 	return st, e
 }
 
-// seek sets a file's or directory's position.
 func seek(fd int, to int64) syscall.Errno {
 	CountCall()
 	_, _, e := syscall.RawSyscall(unix.SYS_LSEEK, uintptr(fd), uintptr(to), unix.SEEK_SET)
 	return e
 }
 
-// clock reads a clock by its number, in nanoseconds.
-//
 //go:nosplit
 func clock(id int32) (uint64, syscall.Errno) {
 	var ts unix.Timespec
@@ -145,8 +131,7 @@ func clock(id int32) (uint64, syscall.Errno) {
 	return uint64(ts.Sec)*1e9 + uint64(ts.Nsec), e
 }
 
-// Readable reports whether a descriptor can be read from without waiting, as that of a
-// process can when the process has ended (pidfd_open(2)). It does not wait itself.
+// Readable reports whether a read of fd would not wait, as of an ended process's pidfd (pidfd_open(2)).
 func Readable(fd int) bool {
 	p := unix.PollFd{Fd: int32(fd), Events: unix.POLLIN}
 	var now unix.Timespec
@@ -160,8 +145,7 @@ func Readable(fd int) bool {
 	}
 }
 
-// SleepUntil sleeps until a moment on the clock of [Now], or until a signal comes. The Go
-// scheduler is not told: the goroutine keeps its processor.
+// SleepUntil sleeps until at on the clock of [Now], or a signal, outside the Go scheduler.
 func SleepUntil(at int64) {
 	ts := unix.NsecToTimespec(at)
 	CountCall()
@@ -169,8 +153,7 @@ func SleepUntil(at int64) {
 		uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
 }
 
-// CPU gives the processor that the calling OS thread runs on, −1 if the kernel does
-// not say. Precondition: the goroutine is locked to it.
+// CPU gives the calling OS thread's processor, −1: unknown. Precondition: the goroutine is locked.
 func CPU() int {
 	var cpu uint32
 	CountCall()
@@ -181,7 +164,6 @@ func CPU() int {
 	return int(cpu)
 }
 
-// vmReadMayWait is vmRead, and tells the Go scheduler: other goroutines, and a garbage collection, go on if it waits.
 func vmReadMayWait(pid int, addr uint64, buf []byte) (int, syscall.Errno) {
 	local := unix.Iovec{Base: &buf[0], Len: uint64(len(buf))}
 	remote := unix.RemoteIovec{Base: uintptr(addr), Len: len(buf)}
@@ -192,8 +174,6 @@ func vmReadMayWait(pid int, addr uint64, buf []byte) (int, syscall.Errno) {
 	return count(n, e), e
 }
 
-// vmReadPartsMayWait is vmReadMayWait of several places, at most [MaxParts], none of them empty. It gives the bytes
-// that were read.
 func vmReadPartsMayWait(pid int, parts []frames.Region) int {
 	var local [MaxParts]unix.Iovec
 	var remote [MaxParts]unix.RemoteIovec
@@ -210,7 +190,6 @@ func vmReadPartsMayWait(pid int, parts []frames.Region) int {
 	return count(n, e)
 }
 
-// vmRead is process_vm_readv with one range on either side. buf is not empty.
 func vmRead(pid int, addr uint64, buf []byte) (int, syscall.Errno) {
 	local := unix.Iovec{Base: &buf[0], Len: uint64(len(buf))}
 	remote := unix.RemoteIovec{Base: uintptr(addr), Len: len(buf)}
@@ -221,7 +200,6 @@ func vmRead(pid int, addr uint64, buf []byte) (int, syscall.Errno) {
 	return count(n, e), e
 }
 
-// count is a call's result as a number of bytes, zero if it failed.
 func count(n uintptr, e syscall.Errno) int {
 	if e != 0 {
 		return 0

@@ -2,23 +2,19 @@
 
 package procmem
 
-// SyscallInfo is what /proc/PID/syscall shows of a thread that is off the
-// processor (kernel fs/proc/base.c, proc_pid_syscall).
+// SyscallInfo is /proc/PID/syscall (fs/proc/base.c, proc_pid_syscall).
 type SyscallInfo struct {
-	// Nr is the number of the system call that it is in, −1 if it is in none
-	// (stopped by a fault, or pre-empted). Architecture's own numbering.
+	// Nr is the system call, −1: none.
 	Nr int64
-	// Args are the system call's arguments, zero if it is in none.
+	// Args are its arguments, or zero.
 	Args [6]uint64
-	// SP and PC are its user-space registers.
+	// SP and PC are user-space registers.
 	SP, PC uint64
-	// Running: the thread was on a processor or queued for one, nothing else
-	// is known.
+	// Running means on a processor or queued: the rest is unknown.
 	Running bool
 }
 
-// ParseSyscall reads the three forms of the file: "running", "-1 SP PC", and
-// number, six arguments, SP, PC. Error: [ErrFormat].
+// ParseSyscall parses "running"; "-1 SP PC"; or number, six arguments, SP, PC. Error: [ErrFormat].
 func ParseSyscall(b []byte) (SyscallInfo, error) {
 	c := cursor{b: b}
 	c.skip()

@@ -8,12 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// direntBuf is the size of the buffer for directory entries: about 1,000 threads
-// with each call.
+// for about 1,000 threads
 const direntBuf = 32 << 10
 
-// TaskDir lists the threads of a process through a kept-open /proc/PID/task. Not
-// safe for concurrent use.
+// TaskDir lists threads by an open /proc/PID/task. Not safe for concurrent use.
 type TaskDir struct {
 	fd     int
 	budget *Budget
@@ -21,9 +19,7 @@ type TaskDir struct {
 	buf    [direntBuf]byte
 }
 
-// OpenTasks opens the list of a process's threads. It takes one descriptor of the
-// budget if there is one left, and opens the directory in any case. Errors:
-// [refusal.Gone], [refusal.Denied].
+// OpenTasks opens it, counted in budget if possible. Errors: [refusal.Gone], [refusal.Denied].
 func OpenTasks(pid int, budget *Budget) (*TaskDir, error) {
 	var p pathBuf
 	fd, e := open(p.process(pid, "task"), unix.O_DIRECTORY)
@@ -33,14 +29,14 @@ func OpenTasks(pid int, budget *Budget) (*TaskDir, error) {
 	return &TaskDir{fd: fd, budget: budget, kept: budget.Take(1)}, nil
 }
 
-// KeepWithin counts the directory in a budget, if that has one left and it is not counted yet.
+// KeepWithin counts it in a budget, if possible and not yet done.
 func (d *TaskDir) KeepWithin(budget *Budget) {
 	if !d.kept {
 		d.budget, d.kept = budget, budget.Take(1)
 	}
 }
 
-// Close closes the directory. It must be called once.
+// Close closes the directory, once.
 func (d *TaskDir) Close() {
 	closeFD(d.fd)
 	d.fd = -1
@@ -49,16 +45,13 @@ func (d *TaskDir) Close() {
 	}
 }
 
-// List appends the threads' numbers to tids, in the kernel's order, and gives
-// the result; it allocates only if tids has no room. A thread that starts or ends
-// meanwhile may be in it or not. [refusal.Gone] when the process has ended (a zombie
-// still lists its first thread).
+// List appends the threads' ids in the kernel's order; threads that start or end meanwhile may be missing.
+// Error: [refusal.Gone] (a zombie lists its first thread).
 func (d *TaskDir) List(tids []int) ([]int, error) { return d.ListFrom(0, tids) }
 
-// ListFrom is List without the first n threads, which the kernel passes over without printing them. The order is
-// that of the threads' births, so that the youngest come last (kernel fs/proc/base.c, first_tid).
+// ListFrom is List without the n oldest threads (fs/proc/base.c, first_tid).
 func (d *TaskDir) ListFrom(n int, tids []int) ([]int, error) {
-	const dots = 2 // . and .. come before the first
+	const dots = 2
 	to := int64(n) + dots
 	if n <= 0 {
 		to = 0
@@ -78,9 +71,8 @@ func (d *TaskDir) ListFrom(n int, tids []int) ([]int, error) {
 	}
 }
 
-// Count gives the number of the process's threads, without listing them: the
-// directory's link count is 2 more (kernel fs/proc/base.c, proc_task_getattr). 0
-// when the process has ended. Less than 1 µs, however many there are.
+// Count gives the number of threads, links − 2 (fs/proc/base.c, proc_task_getattr), in less than 1 µs; 0 if
+// ended.
 func (d *TaskDir) Count() (int, error) {
 	st, e := fstat(d.fd)
 	if e != 0 {
@@ -89,8 +81,7 @@ func (d *TaskDir) Count() (int, error) {
 	return max(int(st.Nlink)-2, 0), nil
 }
 
-// appendTasks takes the numeric names out of a buffer of struct linux_dirent64
-// (getdents64(2)): inode 8, offset 8, length 2, type 1, name.
+// appendTasks parses struct linux_dirent64 (getdents64(2)).
 func appendTasks(tids []int, b []byte) []int {
 	const nameOff = 19
 	for len(b) > nameOff {
@@ -106,7 +97,6 @@ func appendTasks(tids []int, b []byte) []int {
 	return tids
 }
 
-// taskNumber reads a name that ends in NUL as a number, 0 if it is none.
 func taskNumber(name []byte) int {
 	v := 0
 	for i, ch := range name {
@@ -121,8 +111,7 @@ func taskNumber(name []byte) int {
 	return 0
 }
 
-// ListTasks appends the numbers of a process's threads to tids, opening the
-// directory for this once.
+// ListTasks appends the ids of a process's threads.
 func ListTasks(pid int, tids []int) ([]int, error) {
 	d, err := OpenTasks(pid, nil)
 	if err != nil {

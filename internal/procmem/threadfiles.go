@@ -13,7 +13,6 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// file is one of the files of a thread that may be kept open.
 type file uint8
 
 const (
@@ -28,41 +27,36 @@ const (
 	numFiles
 )
 
-// fileNames are their names under /proc/PID/task/TID/.
 var fileNames = [numFiles]string{"schedstat", "syscall", "stat", "status", "comm", "wchan", "sched", "stack"}
 
-// ThreadFiles are the files of one thread under /proc/PID/task/TID, opened when
-// first asked for and kept open as far as the budget goes. Not safe for
-// concurrent use. All methods give [refusal.Gone] when the thread has ended, [refusal.Denied]
-// where the kernel does not let this user look, and [ErrFormat].
+// ThreadFiles are the files of /proc/PID/task/TID, opened at first use and kept within the budget. Not safe for
+// concurrent use. Errors of all methods: [refusal.Gone], [refusal.Denied], [ErrFormat].
 type ThreadFiles struct {
 	pid, tid int
 	budget   *Budget
-	dir      int32           // /proc/PID/task/TID: descriptor + 1, zero if it is not held
-	tasks    *TaskDir        // /proc/PID/task, by which files are opened while dir is not held; nil: by their paths
-	fd       [numFiles]int32 // descriptor + 1, zero if not open
+	dir      int32    // descriptor + 1; 0: none
+	tasks    *TaskDir // opens files without dir; nil: by path
+	fd       [numFiles]int32
 	who      identity
-	turns    turns
-	// lent: schedstat is open beyond the budget, see LendClock.
-	lent bool
-	// stackRead: the kernel's functions were asked for.
+	turns    arrivals
+	// lent: see LendClock.
+	lent      bool
 	stackRead bool
 }
 
-// OpenThread gives the files of a thread. Nothing is opened yet; a thread that
-// does not exist shows at the first read. With a nil budget nothing is kept open.
+// OpenThread opens nothing: a missing thread shows at the first read. A nil budget keeps no file open.
 func OpenThread(pid, tid int, budget *Budget) *ThreadFiles {
 	return &ThreadFiles{pid: pid, tid: tid, budget: budget}
 }
 
-// PID gives the process, TID the thread.
+// PID gives the process.
 func (f *ThreadFiles) PID() int { return f.pid }
 
 // TID gives the thread.
 func (f *ThreadFiles) TID() int { return f.tid }
 
-// Hold keeps the thread's directory open, as far as the budget goes, and its stat, which shows that it is there. No
-// path is walked then to open a file of it ([Walker]). Errors: [refusal.Gone], [refusal.Denied].
+// Hold keeps the thread's directory and stat open, within the budget, so that files need no path lookup
+// ([Walker]).
 func (f *ThreadFiles) Hold() error {
 	if f.dir == 0 && f.budget.Take(1) {
 		var p pathBuf
@@ -78,8 +72,7 @@ func (f *ThreadFiles) Hold() error {
 	return err
 }
 
-// HoldIn is [ThreadFiles.Hold] by the list of the process's threads: one name is looked up in a directory that is open,
-// and no other thread has to make that call. Where the budget has none left, each file is opened in that list.
+// HoldIn is [ThreadFiles.Hold] by an open list of threads.
 func (f *ThreadFiles) HoldIn(tasks *TaskDir) {
 	f.tasks = tasks
 	if f.dir != 0 || !f.budget.Take(1) {
@@ -88,16 +81,15 @@ func (f *ThreadFiles) HoldIn(tasks *TaskDir) {
 	var p pathBuf
 	fd, e := openAt(tasks.fd, append(strconv.AppendInt(p[:0], int64(f.tid), 10), 0), unix.O_DIRECTORY)
 	if e != 0 {
-		f.budget.Give(1) // it has ended, which its first read finds
+		f.budget.Give(1)
 		return
 	}
 	f.dir = int32(fd) + 1
 }
 
-// Held reports whether the thread's directory is kept open.
+// Held reports whether the directory is open.
 func (f *ThreadFiles) Held() bool { return f.dir != 0 }
 
-// open opens a file of the thread.
 func (f *ThreadFiles) open(which file) (int, syscall.Errno) {
 	var p pathBuf
 	if f.dir != 0 {
@@ -110,8 +102,7 @@ func (f *ThreadFiles) open(which file) (int, syscall.Errno) {
 	return open(p.thread(f.pid, f.tid, fileNames[which]), 0)
 }
 
-// Close closes what is open and gives it back to the budget. A later read opens
-// anew.
+// Close closes all files; reads open them again.
 func (f *ThreadFiles) Close() {
 	if f.dir != 0 {
 		closeFD(int(f.dir) - 1)
@@ -128,7 +119,6 @@ func (f *ThreadFiles) Close() {
 	}
 }
 
-// read reads a file from its beginning into buf.
 func (f *ThreadFiles) read(which file, buf []byte) ([]byte, error) {
 	if fd := f.fd[which]; fd != 0 {
 		n, e := pread(int(fd)-1, buf, 0)
@@ -156,8 +146,6 @@ func (f *ThreadFiles) read(which file, buf []byte) ([]byte, error) {
 	return ended(buf[:n], e)
 }
 
-// ended gives the text that was read. Files of an ended thread are empty where
-// they do not say ESRCH.
 func ended(b []byte, e syscall.Errno) ([]byte, error) {
 	if e == 0 && len(b) == 0 {
 		return nil, refusal.Gone
@@ -165,7 +153,7 @@ func ended(b []byte, e syscall.Errno) ([]byte, error) {
 	return b, classify(e)
 }
 
-// SchedStat reads the scheduler's counts. 0.6 µs on a kept descriptor.
+// SchedStat reads schedstat; 0.6 µs if open.
 func (f *ThreadFiles) SchedStat() (SchedStat, error) {
 	var buf [96]byte
 	b, err := f.read(fileSchedStat, buf[:])
@@ -175,9 +163,7 @@ func (f *ThreadFiles) SchedStat() (SchedStat, error) {
 	return ParseSchedStat(b)
 }
 
-// RawSchedStat reads the schedstat file into buf without entering the Go scheduler, for a caller that holds a thread
-// stopped. It gives the number of bytes, negative if it failed or the file is not open. [ParseSchedStat] reads them.
-// The file is opened by an earlier call of [ThreadFiles.SchedStat].
+// RawSchedStat reads an open schedstat in a stop, and gives the bytes for [ParseSchedStat], negative on error.
 //
 //go:nosplit
 func (f *ThreadFiles) RawSchedStat(buf []byte) int {
@@ -187,10 +173,8 @@ func (f *ThreadFiles) RawSchedStat(buf []byte) int {
 	return preadRaw(int(f.fd[fileSchedStat])-1, buf)
 }
 
-// LendClock keeps schedstat open although the budget has none left, so that [ThreadFiles.RawSchedStat] can read it: the
-// clocks of a stop that are read after it may be those of a thread that runs again. The caller limits how many are lent
-// and takes this one back by [ThreadFiles.ReturnClock].
-// It is false if the file is open already, or cannot be opened: the thread has ended, or the kernel has no descriptor.
+// LendClock keeps schedstat open beyond the budget for [ThreadFiles.RawSchedStat]; the caller limits the
+// number. False if it is open or cannot be opened.
 func (f *ThreadFiles) LendClock() bool {
 	if f.fd[fileSchedStat] != 0 {
 		return false
@@ -207,7 +191,7 @@ func (f *ThreadFiles) LendClock() bool {
 	return true
 }
 
-// ReturnClock closes what [ThreadFiles.LendClock] keeps open.
+// ReturnClock ends [ThreadFiles.LendClock].
 func (f *ThreadFiles) ReturnClock() {
 	if f.lent {
 		closeFD(int(f.fd[fileSchedStat]) - 1)
@@ -215,8 +199,7 @@ func (f *ThreadFiles) ReturnClock() {
 	}
 }
 
-// Syscall reads where the thread is if it sleeps. The kernel asks for the
-// permission to trace ([refusal.Denied]).
+// Syscall reads syscall of a sleeping thread. It needs permission to trace.
 func (f *ThreadFiles) Syscall() (SyscallInfo, error) {
 	var buf [256]byte
 	b, err := f.read(fileSyscall, buf[:])
@@ -226,7 +209,7 @@ func (f *ThreadFiles) Syscall() (SyscallInfo, error) {
 	return ParseSyscall(b)
 }
 
-// Stat reads the state, times, start and name of the thread into s.
+// Stat reads stat.
 func (f *ThreadFiles) Stat(s *Stat) error {
 	var buf [1024]byte
 	b, err := f.read(fileStat, buf[:])
@@ -237,7 +220,7 @@ func (f *ThreadFiles) Stat(s *Stat) error {
 	return ParseStat(b, s)
 }
 
-// Status reads the status file into s; the dearest of these files.
+// Status reads status, the slowest.
 func (f *ThreadFiles) Status(s *Status) error {
 	var buf [4096]byte
 	b, err := f.read(fileStatus, buf[:])
@@ -248,7 +231,7 @@ func (f *ThreadFiles) Status(s *Status) error {
 	return ParseStatus(b, s)
 }
 
-// Comm reads the thread's name into c.
+// Comm reads the name.
 func (f *ThreadFiles) Comm(c *Comm) error {
 	var buf [72]byte
 	b, err := f.read(fileComm, buf[:])
@@ -260,7 +243,6 @@ func (f *ThreadFiles) Comm(c *Comm) error {
 	return nil
 }
 
-// trimLine drops the line end that the kernel adds.
 func trimLine(b []byte) []byte {
 	if n := len(b); n > 0 && b[n-1] == '\n' {
 		return b[:n-1]
@@ -268,20 +250,18 @@ func trimLine(b []byte) []byte {
 	return b
 }
 
-// Wchan reads the name of the kernel function that the thread sleeps in, into buf (64 bytes suffice). It gives the part
-// used: empty if the thread does not sleep, or the kernel does not say.
+// Wchan reads the kernel function of the sleep into buf (64 bytes suffice); empty if none.
 func (f *ThreadFiles) Wchan(buf []byte) ([]byte, error) {
 	b, err := f.read(fileWchan, buf)
 	return wchan(b), err
 }
 
-// WchanOnce is [ThreadFiles.Wchan] with no descriptor kept.
+// WchanOnce is [ThreadFiles.Wchan] without keeping it open.
 func (f *ThreadFiles) WchanOnce(buf []byte) ([]byte, error) {
 	b, err := f.readOnce(fileWchan, buf)
 	return wchan(b), err
 }
 
-// wchan gives the name in what was read.
 func wchan(b []byte) []byte {
 	if b = trimLine(b); len(b) == 1 && b[0] == '0' {
 		return b[:0]
@@ -289,12 +269,9 @@ func wchan(b []byte) []byte {
 	return b
 }
 
-// LastRun reads when the scheduler last charged the thread for running, in nanoseconds of the scheduler's own clock for
-// that processor. False where the kernel does not tell: it has no sched file before 6.15 without CONFIG_SCHED_DEBUG.
-//
-// For a thread that is off its processor it is the moment at which it was taken off. For one that has just been put on
-// it, it is that very same moment. So two threads with the same value have replaced one another (kernel/sched/core.c,
-// __schedule, which reads the clock once).
+// LastRun gives when the scheduler last charged the thread, in ns of its processor's scheduler clock: its
+// departure or, if just arrived, its arrival. Equal values of two threads mean that one replaced the other
+// (kernel/sched/core.c, __schedule). False without a sched file (before Linux 6.15: CONFIG_SCHED_DEBUG).
 func (f *ThreadFiles) LastRun() (int64, bool) {
 	var buf [256]byte
 	b, err := f.read(fileSched, buf[:])
@@ -304,15 +281,14 @@ func (f *ThreadFiles) LastRun() (int64, bool) {
 	return ParseLastRun(b)
 }
 
-// OnProcessor reports whether the thread is on a processor at this moment, as far as its arrivals and departures tell
-// (the third field of schedstat, and nr_switches in sched). known: the kernel tells, as it does where it has a sched
-// file ([ThreadFiles.LastRun]).
+// OnProcessor reports whether the thread is on a processor, by schedstat and sched. known: there is a sched
+// file.
 func (f *ThreadFiles) OnProcessor() (on, known bool) {
 	before, err := f.SchedStat()
 	if err != nil {
 		return false, false
 	}
-	var buf [3072]byte // with CONFIG_SCHEDSTATS, many lines come first
+	var buf [3072]byte
 	b, err := f.read(fileSched, buf[:])
 	if err != nil {
 		return false, false
@@ -325,8 +301,7 @@ func (f *ThreadFiles) OnProcessor() (on, known bool) {
 	return before.Runs == after.Runs && f.turns.on(after, left), true
 }
 
-// ReadStatus reads the status of a thread once, with no descriptor kept. For a
-// process's first thread tid is the pid.
+// ReadStatus reads a thread's status once.
 func ReadStatus(tid int, s *Status) error {
 	var buf [4096]byte
 	var p pathBuf
@@ -338,7 +313,7 @@ func ReadStatus(tid int, s *Status) error {
 	return ParseStatus(b, s)
 }
 
-// ReadStat reads the stat of a thread once, with no descriptor kept.
+// ReadStat reads a thread's stat once.
 func ReadStat(tid int, s *Stat) error {
 	var buf [1024]byte
 	var p pathBuf
@@ -350,7 +325,7 @@ func ReadStat(tid int, s *Stat) error {
 	return ParseStat(b, s)
 }
 
-// ReadMaps reads the list of a process's mappings once, with no descriptor kept, into buf, which may grow.
+// ReadMaps reads a process's maps once; buf may grow.
 func ReadMaps(pid int, buf []byte) ([]byte, error) {
 	var p pathBuf
 	fd, e := open(p.process(pid, "maps"), 0)
@@ -371,10 +346,9 @@ func ReadMaps(pid int, buf []byte) ([]byte, error) {
 	}
 }
 
-// mapsStep is how much of a list of mappings is read at once: the kernel gives a page.
 const mapsStep = 4096
 
-// ReadComm reads the name of a thread once, with no descriptor kept.
+// ReadComm reads a thread's name once.
 func ReadComm(tid int, c *Comm) error {
 	var buf [72]byte
 	var p pathBuf
@@ -387,19 +361,16 @@ func ReadComm(tid int, c *Comm) error {
 	return nil
 }
 
-// readOnce opens a file of the thread, reads and closes it.
 func (f *ThreadFiles) readOnce(which file, buf []byte) ([]byte, error) {
 	fd, e := f.open(which)
 	return readAndClose(fd, e, buf)
 }
 
-// readOnce opens, reads and closes.
 func readOnce(path, buf []byte) ([]byte, error) {
 	fd, e := open(path, 0)
 	return readAndClose(fd, e, buf)
 }
 
-// readAndClose reads what was just opened, and closes it.
 func readAndClose(fd int, e syscall.Errno, buf []byte) ([]byte, error) {
 	if e != 0 {
 		return nil, classify(e)
@@ -409,9 +380,8 @@ func readAndClose(fd int, e syscall.Errno, buf []byte) ([]byte, error) {
 	return ended(buf[:n], e)
 }
 
-// KernelStack reads the kernel's functions that the thread sleeps in, into buf, and gives the part used: for
-// [NextKernelFrame]. The file is kept open from the second time on: of most threads it is read once. It takes
-// CAP_SYS_ADMIN ([refusal.Denied]; the kernel's fs/proc/base.c, proc_pid_stack).
+// KernelStack reads the kernel functions of the sleep, for [NextKernelFrame]; kept open from the second read
+// on. It needs CAP_SYS_ADMIN (fs/proc/base.c, proc_pid_stack).
 func (f *ThreadFiles) KernelStack(buf []byte) ([]byte, error) {
 	if f.stackRead {
 		return f.read(fileStack, buf)
@@ -420,9 +390,8 @@ func (f *ThreadFiles) KernelStack(buf []byte) ([]byte, error) {
 	return f.readOnce(fileStack, buf)
 }
 
-// NextKernelFrame gives the name of the first function in what [ThreadFiles.KernelStack] has read, the innermost one,
-// and the rest of the text. A line such as "[<0>] do_wait+0x53/0x120 [module]" has one; others are passed over. The
-// name is empty at the end. A line without its end was cut.
+// NextKernelFrame gives the innermost function of a [ThreadFiles.KernelStack], "" at the end, and the rest.
+// Lines: "[<0>] do_wait+0x53/0x120 [module]"; an incomplete last one is ignored.
 func NextKernelFrame(text []byte) (name, rest []byte) {
 	for {
 		line, after, whole := bytes.Cut(text, []byte{'\n'})

@@ -16,7 +16,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sleeper starts a process that sleeps.
 func sleeper(t testing.TB) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("sleep", "1000")
@@ -29,7 +28,7 @@ func sleeper(t testing.TB) *exec.Cmd {
 	})
 	pid := cmd.Process.Pid
 	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		// It sleeps in other calls on its way, to read its libraries.
+		// It first sleeps in other calls.
 		s, err := OpenThread(pid, pid, nil).Syscall()
 		if err == nil && !s.Running && (s.Nr == unix.SYS_CLOCK_NANOSLEEP || s.Nr == unix.SYS_NANOSLEEP) {
 			return cmd
@@ -83,7 +82,6 @@ func TestFilesOfASleepingThread(t *testing.T) {
 	}
 }
 
-// TestClocksAreLentBeyondTheBudget: by its path, and by the list of its process's threads.
 func TestClocksAreLentBeyondTheBudget(t *testing.T) {
 	pid := sleeper(t).Process.Pid
 	tasks, err := OpenTasks(pid, nil)
@@ -119,14 +117,13 @@ func TestClocksAreLentBeyondTheBudget(t *testing.T) {
 	}
 }
 
-// TestKernelStackIsKeptOpenFromTheSecondTimeOn: of most threads it is read once.
 func TestKernelStackIsKeptOpenFromTheSecondTimeOn(t *testing.T) {
 	cmd := sleeper(t)
 	budget := NewBudget(100)
 	f := OpenThread(cmd.Process.Pid, cmd.Process.Pid, budget)
 	defer f.Close()
 	var buf [4096]byte
-	for i, want := range []int64{3, 2, 1, 1} { // to open, to read, to close
+	for i, want := range []int64{3, 2, 1, 1} { // to open, read, close
 		before := Calls()
 		text, err := f.KernelStack(buf[:])
 		if err == refusal.Denied {

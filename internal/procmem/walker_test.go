@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestThreadWithAWalkerOpensNoPathOfAProcess: each way that this package has to a path below /proc/PID.
 func TestThreadWithAWalkerOpensNoPathOfAProcess(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -67,9 +66,9 @@ func TestThreadWithAWalkerOpensNoPathOfAProcess(t *testing.T) {
 	}
 }
 
-// TestWalkerHasNoRealTimePriority: neither of its threads, though the thread that makes it has one.
+// The calling thread has one.
 func TestWalkerHasNoRealTimePriority(t *testing.T) {
-	runtime.LockOSThread() // never unlocked: the thread ends, and its priority with it
+	runtime.LockOSThread() // never unlocked: the thread ends
 	fifo := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}
 	if err := unix.SchedSetAttr(0, &fifo, 0); err != nil {
 		t.Skip("this user may not have a real-time priority: ", err)
@@ -89,7 +88,6 @@ func TestWalkerHasNoRealTimePriority(t *testing.T) {
 	}
 }
 
-// TestWalkerThatWasClosedLeavesItsThreadToItself: later opens are that thread's own.
 func TestWalkerThatWasClosedLeavesItsThreadToItself(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -105,11 +103,10 @@ func TestWalkerThatWasClosedLeavesItsThreadToItself(t *testing.T) {
 	}
 }
 
-// TestHeldDirectoryOfAThreadThatEndedGivesNothing: another thread may have its number by then.
 func TestHeldDirectoryOfAThreadThatEndedGivesNothing(t *testing.T) {
 	tids, end := make(chan int), make(chan struct{})
 	go func() {
-		runtime.LockOSThread() // never unlocked: the thread ends
+		runtime.LockOSThread()
 		tids <- unix.Gettid()
 		<-end
 	}()

@@ -9,8 +9,7 @@ import (
 	"prywalk/internal/sample"
 )
 
-// Builder gathers intervals. Its methods may be called by several goroutines; all
-// but Write and WriteFile return without waiting for a write that is under way.
+// Builder collects intervals; safe for concurrent use. Only Write and WriteFile wait for a write.
 type Builder struct {
 	mu       sync.Mutex
 	meta     Meta
@@ -20,58 +19,63 @@ type Builder struct {
 	journal  journal
 	sums     sums
 	between  func()
+	evicted  int   // how often
+	rotated  bool  // a part was written since the last eviction
+	needed   Sizes // after the last eviction
 }
 
 // NewBuilder starts a recording.
 func NewBuilder(meta Meta) *Builder {
 	b := &Builder{meta: meta, tables: newTables()}
-	b.journal.spill.dir = meta.SpillTo
+	b.journal = newJournal(meta.SpillTo)
 	if meta.Main != nil {
 		b.tables.module(meta.Main)
 	}
 	return b
 }
 
-// Intern gives a stack its number; equal stacks get the same. The innermost entry
-// comes first. An empty stack becomes "[no stack]", because a sample without a
-// location would vanish in every tool. The slice is not kept.
+// Intern gives a stack's number, innermost entry first. An empty stack becomes "[no stack]", as tools drop samples
+// without location. The slice is not kept.
 func (b *Builder) Intern(stack []Loc) sample.StackID {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.tables.stack(stack)
 }
 
-// Loc gives a location its number; equal ones get the same. It holds as long as the Builder.
+// Loc gives a location's number, valid as long as the Builder.
 func (b *Builder) Loc(l *Loc) LocID {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return LocID(b.tables.loc(l))
 }
 
-// InternLocs is Intern for a stack of locations that have numbers.
+// InternLocs is Intern for numbered locations.
 func (b *Builder) InternLocs(stack []LocID) sample.StackID {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.tables.stackOf(stack)
 }
 
-// Released says that this description will not come again by this pointer: what is kept to find it faster can go.
-// What was recorded by it stays.
+// Released forgets a description's pointer; what was recorded stays.
 func (b *Builder) Released(m *ModuleInfo) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.tables.byPointer, m)
 }
 
-// Sizes are the numbers of entries in a recording's tables: what it must remember. Labels are those in memory.
+// Sizes are numbers of table entries; Labels those in memory.
 type Sizes struct{ Modules, Locations, Stacks, Labels int }
 
 // Sizes gives them.
 func (b *Builder) Sizes() Sizes {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	return b.sizes()
+}
+
+func (b *Builder) sizes() Sizes {
 	t := &b.tables
-	return Sizes{len(t.modules), len(t.locs), len(t.stacks), len(t.labels) + b.journal.eras.size()}
+	return Sizes{len(t.modules), len(t.locs), len(t.stacks) + len(t.kept), len(t.labels) + b.journal.eras.size()}
 }
 
 // Add appends an interval.
@@ -88,7 +92,7 @@ func (b *Builder) Add(iv Interval) {
 	b.journal.append(iv.Stack, &iv)
 }
 
-// SetMain says which module is the main binary, when that is known only later.
+// SetMain sets the main binary's module, if known late.
 func (b *Builder) SetMain(m *ModuleInfo) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -96,25 +100,21 @@ func (b *Builder) SetMain(m *ModuleInfo) {
 	b.meta.Main = m
 }
 
-// SetWindow sets when the recording began and ended, for the profile's time and duration: what lies
-// before and after, preparation and names, is none of it. Unset, the beginning is that of [Meta], and a
-// write takes the present moment for the end.
+// SetWindow sets the recording's beginning and end; by default [Meta].Start and the time of the write.
 func (b *Builder) SetWindow(begin, end time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.meta.Start, b.end = begin, end
 }
 
-// SetComments replaces the profile's comments: the accounting, one line each.
+// SetComments replaces the comments: the accounting, one line each.
 func (b *Builder) SetComments(lines ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.comments = append([]string(nil), lines...)
 }
 
-// SetBetween sets what a write calls again and again while it goes through the intervals, after some milliseconds
-// each time, on its own goroutine; nil for nothing. It may call the Builder's other methods: the write has what was
-// there when it began.
+// SetBetween sets a function that a write calls every few milliseconds on its goroutine; it may call other methods.
 func (b *Builder) SetBetween(f func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

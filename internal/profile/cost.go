@@ -4,33 +4,31 @@ package profile
 
 import "encoding/binary"
 
-// cost is about how much memory a profile takes when it is decoded, in bytes: never much less. Two bytes of a file can
-// become an entry of some hundred.
+// cost is an upper estimate of a decoded profile's memory, in bytes. Two bytes of a file can become several hundred.
 type cost struct {
-	slim int64 // as Read decodes it
-	full int64 // as the library does, with stacks and labels for each sample
-	left int   // entries until it is too many
-	ok   bool  // it is protocol buffer messages from beginning to end
+	slim int64 // decoded by Read
+	full int64 // decoded by the library
+	left int
+	ok   bool // well-formed to the end
 
 	samples, strings int
 }
 
-// What entries take, in bytes, with the garbage of the lists that grew for them. Measured by TestCostsAreNotLess.
+// Bytes of entries, with the garbage of growing lists (TestCostsAreNotLess).
 const (
-	entryCost   = 320 // a location, function, mapping or type
+	entryCost   = 320
 	sampleCost  = 240
-	packedCost  = 24   // a number in a list of a sample
-	singleCost  = 72   // one that comes by itself
-	commentCost = 160  // a comment's number
-	lineCost    = 240  // a line of a location
-	stringCost  = 144  // beside the bytes
-	labelCost   = 512  // a map of labels, and each eight more
-	textCost    = 64   // a text in it
-	labelsCost  = 1500 // the maps of a sample's labels
-	textFactor  = 64   // of the old text formats, for each byte
+	packedCost  = 24 // in a packed list
+	singleCost  = 72 // by itself
+	commentCost = 160
+	lineCost    = 240
+	stringCost  = 144 // beside its bytes
+	labelCost   = 512 // a map of labels, and each eight more
+	textCost    = 64
+	labelsCost  = 1500
+	textFactor  = 64 // old text formats, per byte
 )
 
-// costOf estimates.
 func costOf(data []byte) cost {
 	c := cost{left: maxMessages, ok: true}
 	for len(data) > 0 && c.left >= 0 {
@@ -45,7 +43,6 @@ func costOf(data []byte) cost {
 	return c
 }
 
-// top adds a field of the profile itself.
 func (c *cost) top(f field) {
 	c.left--
 	both := func(n int64) {
@@ -70,7 +67,6 @@ func (c *cost) top(f field) {
 	}
 }
 
-// sample adds the fields of a sample.
 func (c *cost) sample(body []byte) {
 	labels := int64(0)
 	c.each(body, func(f field) {
@@ -90,7 +86,6 @@ func (c *cost) sample(body []byte) {
 	}
 }
 
-// nested counts the fields of a message that are messages.
 func (c *cost) nested(body []byte) (n int) {
 	c.each(body, func(f field) {
 		if f.wire == wireBytes {
@@ -100,7 +95,7 @@ func (c *cost) nested(body []byte) (n int) {
 	return n
 }
 
-// each calls do for the fields of a message, as far as they can be read.
+// each calls do for the readable fields.
 func (c *cost) each(body []byte, do func(field)) {
 	for len(body) > 0 && c.left >= 0 {
 		f, rest, ok := nextField(body)
@@ -114,7 +109,6 @@ func (c *cost) each(body []byte, do func(field)) {
 	}
 }
 
-// varints counts the numbers in a packed list.
 func varints(b []byte) (n int) {
 	for _, x := range b {
 		if x < 0x80 {
@@ -124,7 +118,7 @@ func varints(b []byte) (n int) {
 	return n
 }
 
-// Fields of Sample (profile.proto), and of Label.
+// profile.proto: Sample and Label.
 const (
 	sampleLocations = 1
 	sampleValues    = 2
@@ -136,16 +130,15 @@ const (
 	labelUnit = 4
 )
 
-// field is a field of a message.
 type field struct {
 	number int
 	wire   int
-	value  uint64 // of a varint
-	body   []byte // of a string, message or packed list
-	raw    []byte // all of it, with its tag
+	value  uint64
+	body   []byte
+	raw    []byte // with its tag
 }
 
-// nextField splits the first field off a message, as the library's decoder would.
+// nextField splits off a field, as the library's decoder.
 func nextField(data []byte) (f field, rest []byte, ok bool) {
 	tag, n := binary.Uvarint(data)
 	if n <= 0 || tag>>3 > 1<<29 {
@@ -164,7 +157,7 @@ func nextField(data []byte) (f field, rest []byte, ok bool) {
 			return f, nil, false
 		}
 		f.body, n = rest[k:k+int(size)], k+int(size)
-	case wireFixed64, wireFixed32: // profiles have none
+	case wireFixed64, wireFixed32:
 		if n = 8; f.wire == wireFixed32 {
 			n = 4
 		}

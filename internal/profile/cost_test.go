@@ -21,7 +21,6 @@ import (
 	"prywalk/internal/budget"
 )
 
-// same compares a profile with what the library makes of the same file.
 func same(t *testing.T, got, want *profile.Profile, err error) {
 	t.Helper()
 	if err != nil {
@@ -64,7 +63,6 @@ func TestProfilesAreReadAsTheLibraryReadsThem(t *testing.T) {
 	}
 }
 
-// randomProfile has samples with labels of all kinds, repeated keys, units here and there, and stacks packed or not.
 func randomProfile(rng *rand.Rand) []byte {
 	var m, sub, l message
 	out := []byte{}
@@ -106,7 +104,7 @@ func randomProfile(rng *rand.Rand) []byte {
 	return out
 }
 
-// bombs are profiles that are little and become much, of about so many bytes before compression.
+// bombs are profiles of about size bytes that become large.
 func bombs(size int) map[string][]byte {
 	repeat := func(number int, body ...byte) []byte {
 		var m message
@@ -125,7 +123,7 @@ func bombs(size int) map[string][]byte {
 		m.bytes(number, sub.buf)
 		return m.buf
 	}
-	// Samples of which each has another stack and other labels.
+	// Each sample has a stack and labels of its own.
 	var all, sub, l message
 	for i := uint64(1); len(all.buf) < size; i++ {
 		sub.reset()
@@ -139,7 +137,7 @@ func bombs(size int) map[string][]byte {
 		sub.bytes(sampleLabel, l.buf)
 		all.bytes(fieldSample, sub.buf)
 	}
-	// What is refused for its references would be refused early.
+	// Otherwise its references are refused early.
 	good := func(b []byte) []byte {
 		return append([]byte{fieldString<<3 | wireBytes, 0, fieldSampleType<<3 | wireBytes, 0}, b...)
 	}
@@ -160,7 +158,7 @@ func bombs(size int) map[string][]byte {
 	return proto
 }
 
-// taken gives what reading allocates, and what was taken of an account with enough for it.
+// taken gives allocation and charged memory of a read.
 func taken(t *testing.T, data []byte, limit int64) (allocated, peak int64, err error) {
 	t.Helper()
 	mem := budget.New(limit)
@@ -180,7 +178,6 @@ func taken(t *testing.T, data []byte, limit int64) (allocated, peak int64, err e
 	return int64(after.TotalAlloc - before.TotalAlloc), mem.Peak(), err
 }
 
-// TestCostsAreNotLess: what decoding allocates, garbage included, is not more than what was taken for it before.
 func TestCostsAreNotLess(t *testing.T) {
 	for name, data := range bombs(1 << 20) {
 		got, peak, err := taken(t, data, 1<<40)
@@ -206,8 +203,7 @@ func TestBombsAreRefusedBeforeTheyGrow(t *testing.T) {
 	}
 }
 
-// TestMemoryIsInProportionToTheFile: a recording with all its own labels and stacks takes less than is allowed for
-// each byte of its file. A file that only claims to be large is allowed nothing for it.
+// Holes in a file permit no memory.
 func TestMemoryIsInProportionToTheFile(t *testing.T) {
 	var file bytes.Buffer
 	for name, b := range map[string]*Builder{"a server": bigBuilder(), "short lives": shortLives()} {
@@ -234,7 +230,7 @@ func TestMemoryIsInProportionToTheFile(t *testing.T) {
 	}
 }
 
-// shortLives has threads with names of their own that all do the same: of all recordings such take least in the file.
+// shortLives has the smallest file for its memory.
 func shortLives() *Builder {
 	rng := rand.New(rand.NewPCG(1, 2))
 	b := NewBuilder(Meta{Start: time.Unix(1, 0), Period: 1e7})
@@ -251,7 +247,6 @@ func shortLives() *Builder {
 	return b
 }
 
-// endless is a pipe that never ends.
 type endless struct{}
 
 func (endless) Read(b []byte) (int, error) { return len(b), nil }

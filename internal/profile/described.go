@@ -8,21 +8,19 @@ import (
 	"strings"
 )
 
-// Describe gives a list of functions its number: those of one managed frame, the innermost inlined call first. Equal
-// lists get the same. The slice is not kept.
+// Describe numbers the functions of one managed frame, innermost inlined call first. The slice is not kept.
 func (b *Builder) Describe(fs []Frame) DescriptionID {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.tables.describe(fs)
 }
 
-// describe gives the number of a list of functions.
 func (t *tables) describe(fs []Frame) DescriptionID {
 	t.key = t.key[:0]
 	for i := range fs {
 		t.key = t.appendFrame(t.key, &fs[i])
 	}
-	if id, ok := t.byTold[string(t.key)]; ok {
+	if id, ok := t.byDescription[string(t.key)]; ok {
 		return id
 	}
 	own := make([]Frame, len(fs))
@@ -30,13 +28,12 @@ func (t *tables) describe(fs []Frame) DescriptionID {
 		f.Name, f.System, f.File = t.shared(f.Name), t.shared(f.System), t.shared(f.File)
 		own[i] = f
 	}
-	t.told = append(t.told, own)
-	id := DescriptionID(len(t.told))
-	t.byTold[string(t.key)] = id
+	t.described = append(t.described, own)
+	id := DescriptionID(len(t.described))
+	t.byDescription[string(t.key)] = id
 	return id
 }
 
-// appendFrame adds what tells a frame from others to a key: its strings by their numbers, as they are kept once.
 func (t *tables) appendFrame(key []byte, f *Frame) []byte {
 	for _, s := range [...]string{f.Name, f.System, f.File} {
 		key = binary.AppendUvarint(key, uint64(t.name(s)))
@@ -49,7 +46,7 @@ func (t *tables) appendFrame(key []byte, f *Frame) []byte {
 	return append(key, 0)
 }
 
-// shared gives the one copy of a string that is kept.
+// shared gives a string's stored copy.
 func (t *tables) shared(s string) string {
 	if s == "" {
 		return ""
@@ -57,7 +54,7 @@ func (t *tables) shared(s string) string {
 	return t.names[t.name(s)]
 }
 
-// Typed gives the system name of a function whose frame has that type; "" for none.
+// Typed is a function's system name with frame type, "" for none.
 func Typed(name, typ string) string {
 	if typ == "" {
 		return ""
@@ -67,7 +64,7 @@ func Typed(name, typ string) string {
 
 func typed(name, typ string) string { return name + " [" + typ + "]" }
 
-// FrameType gives the type that a function's system name ends with; "" if it has none. name is the function's own.
+// FrameType is the type at the end of a system name, "" if none.
 func FrameType(name, system string) string {
 	i := strings.LastIndex(system, " [")
 	if i < 0 || !strings.HasSuffix(system, "]") {
@@ -80,12 +77,12 @@ func FrameType(name, system string) string {
 	return ""
 }
 
-// plain reports whether a word can be a frame's type.
+// plain: a word can be a frame's type.
 func plain(s string) bool {
 	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
 }
 
-// nameless is the name of a function that has none: its file's, in brackets.
+// nameless is the name of a file's functions without names.
 func nameless(path string) string {
 	if strings.HasPrefix(path, "[") {
 		return path
@@ -93,12 +90,12 @@ func nameless(path string) string {
 	return "[" + filepath.Base(path) + "]"
 }
 
-// Told gives the functions that [Builder.Describe] has given a number, nil for 0. They must not be changed.
-func (b *Builder) Told(id DescriptionID) []Frame {
+// Described gives the functions of a number from [Builder.Describe], nil for 0; read-only.
+func (b *Builder) Described(id DescriptionID) []Frame {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if id == 0 || int(id) > len(b.tables.told) {
+	if id == 0 || int(id) > len(b.tables.described) {
 		return nil
 	}
-	return b.tables.told[id-1]
+	return b.tables.described[id-1]
 }

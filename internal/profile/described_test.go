@@ -27,14 +27,14 @@ func TestFunctionsHaveTheTypesOfTheirFrames(t *testing.T) {
 
 func TestDescribedLocationsNeedNoResolver(t *testing.T) {
 	b := NewBuilder(Meta{})
-	told := []Frame{{Name: "in", System: Typed("in", "c2"), File: "a.toy", Line: 3, Inlined: true},
+	described := []Frame{{Name: "in", System: Typed("in", "c2"), File: "a.toy", Line: 3, Inlined: true},
 		{Name: "out", Line: 7, StartLine: 5}}
-	id := b.Describe(told)
-	if again := b.Describe(told); again != id {
+	id := b.Describe(described)
+	if again := b.Describe(described); again != id {
 		t.Errorf("equal lists are %d and %d", id, again)
 	}
-	told[0].Name = "changed" // the slice is the caller's
-	if fs := b.Told(id); len(fs) != 2 || fs[0].Name != "in" || b.Told(0) != nil || b.Told(id+1) != nil {
+	described[0].Name = "changed"
+	if fs := b.Described(id); len(fs) != 2 || fs[0].Name != "in" || b.Described(0) != nil || b.Described(id+1) != nil {
 		t.Errorf("told: %+v", fs)
 	}
 	vm := &ModuleInfo{Path: "[Toy 1.0]"}

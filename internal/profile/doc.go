@@ -1,30 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package profile is the recording: what was seen of the threads, kept small while
-// it grows, written as a pprof profile, and read back.
+// Package profile stores intervals compactly, writes them as a pprof profile, and reads profiles.
 //
 // # Algorithm
 //
-// A [Builder] interns: modules, locations, stacks and label sets each get a small
-// number the first time they are seen. An interval then is a handful of numbers,
-// and is appended as variable-length integers to a journal of fixed chunks, about
-// 20 bytes for each; bytes once written never change. All but the last 4 MB of them lie in a
-// file without a name, if [Meta].SpillTo says where. A checkpoint therefore needs
-// the lock only to copy the headers of the tables, and encodes while recording
-// goes on. Numbers of label sets hold for a part of the journal, so that those of
-// threads that have ended need not be kept. With [Meta].Aggregate the journal is
-// replaced by one sum for each pair of stack and label set.
+// A [Builder] numbers modules, locations, stacks and label sets. An interval is a record of numbers in an append-only
+// journal of fixed chunks, about 20 bytes each:
 //
-// Looking up the locations is what interning costs. Most of a deep stack's entries are
-// those of the thread's last stack; a caller that knows which saves that ([Part]).
+//	stack │ labels │ end − previous end │ samples │ wall │ runqueue │ cpu     seven varints
 //
-// Writing streams the protocol buffer message straight into the compressor: samples
-// are never objects, so that the memory needed is that of the distinct locations.
-// Names are asked for once for each location that a stack uses ([Resolver]).
+// All but the last 4 MB of the journal are in an unnamed file, if [Meta].SpillTo is set. A checkpoint holds the lock
+// only to copy the tables' headers. Numbers of label sets are valid for a part of the journal (labels.go). With
+// [Meta].Aggregate one sum per stack and label set replaces the journal.
+//
+// A write streams the message into the compressor: its memory is that of the distinct locations. The [Resolver] is
+// asked once for each.
 //
 // # Source
 //
-// The format is profile.proto of github.com/google/pprof. Its rules that matter here: string 0 is empty, the
-// innermost location and the innermost inlined line come first. The first mapping is the main binary, a location of
-// a caller holds an address inside of the call instruction.
+// profile.proto of github.com/google/pprof: string 0 is empty; innermost locations and inlined lines first; the first
+// mapping is the main binary; a caller's location lies within the call instruction.
 package profile

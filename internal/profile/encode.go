@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// Field numbers of profile.proto, message Profile.
+// profile.proto, message Profile.
 const (
 	fieldSampleType    = 1
 	fieldSample        = 2
@@ -25,7 +25,6 @@ const (
 	fieldDocURL        = 15
 )
 
-// functionKey tells functions apart.
 type functionKey struct {
 	name, system, file string
 	start              int
@@ -39,17 +38,16 @@ type encoder struct {
 	functions map[functionKey]uint64
 	funcList  []functionKey
 	mappings  []mappingFlags
-	labelMsgs [][]byte // of labels
-	era       int      // that labels are of
-	used      []bool   // the locations that a sample uses
+	labelMsgs [][]byte
+	era       int
+	used      []bool // by samples
 	final     []settled
 	msg, sub  message
 }
 
-// mappingFlags say what is known about the locations of a mapping.
 type mappingFlags struct{ used, functions, files, lines, inlined bool }
 
-// encode writes a view. It gives what the resolver has said for good.
+// encode writes a view, and gives the resolver's final answers.
 func (v *view) encode(w io.Writer, r Resolver) ([]settled, error) {
 	buf := bufio.NewWriterSize(w, 1<<16)
 	e := &encoder{
@@ -72,7 +70,6 @@ func (v *view) encode(w io.Writer, r Resolver) ([]settled, error) {
 	return e.final, buf.Flush()
 }
 
-// header writes all that is not a list of things.
 func (e *encoder) header() {
 	for _, t := range valueTypes {
 		e.out.message(fieldSampleType, e.valueType(t[0], t[1]))
@@ -96,7 +93,7 @@ func (e *encoder) valueType(name, unit string) []byte {
 	return e.msg.buf
 }
 
-// samples writes the intervals, and notes the locations that they use.
+// samples writes intervals, and marks their locations.
 func (e *encoder) samples() {
 	e.labelMsgs = make([][]byte, len(e.labels))
 	for i := range e.sums {
@@ -112,7 +109,7 @@ func (e *encoder) samples() {
 	}
 }
 
-// beginEra takes the labels of an era of the journal.
+// beginEra loads an era's labels.
 func (e *encoder) beginEra(n int) (err error) {
 	if n != e.era {
 		e.era = n
@@ -122,11 +119,11 @@ func (e *encoder) beginEra(n int) (err error) {
 	return err
 }
 
-// sample is message Sample: location_id 1, value 2, label 3.
+// Sample: location_id 1, value 2, label 3.
 func (e *encoder) sample(r *record, timed bool) {
 	e.msg.reset()
 	e.sub.reset()
-	for s := e.stacks[r.stack]; len(s) > 0; s = s[locSize:] {
+	for s := e.stackOfID(r.stack); len(s) > 0; s = s[locSize:] {
 		id := uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
 		e.used[id] = true
 		e.sub.buf = binary.AppendUvarint(e.sub.buf, uint64(id)+1)
@@ -147,38 +144,38 @@ func (e *encoder) sample(r *record, timed bool) {
 	e.out.message(fieldSample, e.msg.buf)
 }
 
-// Labels of a recording's samples.
+// Labels of samples.
 const (
-	// LabelPID and LabelTID are numbers. What belongs to no thread in particular has no LabelTID.
+	// LabelPID and LabelTID are numbers. Time of no single thread has no LabelTID.
 	LabelPID = "pid"
 	LabelTID = "tid"
-	// LabelNSPID and LabelNSTID are these numbers in the process's own pid
-	// namespace, only where they differ.
+	// LabelNSPID and LabelNSTID are the numbers in the process's pid namespace, if different.
 	LabelNSPID = "ns_pid"
 	LabelNSTID = "ns_tid"
-	// LabelComm is the process's name, LabelThread the thread's.
+	// LabelComm names the process, LabelThread the thread.
 	LabelComm   = "comm"
 	LabelThread = "thread"
-	// LabelRole is what the thread is there for, where a run-time system tells its own threads from the program's.
+	// LabelRole is the thread's role in its run-time system.
 	LabelRole = "role"
-	// LabelState is the scheduling state, LabelWait what a sleeper waits in.
+	// LabelState is the scheduling state, LabelWait the wait reason.
 	LabelState = "state"
 	LabelWait  = "wait"
-	// LabelWaitsFor is what it waits for, LabelOwner the number of the thread that held it when the sleep was first
-	// seen, or the word [OwnerNobody].
+	// LabelWaitsFor is what the thread waits for, LabelOwner the thread that held it at the sleep's first sample, or
+	// [OwnerNobody].
 	LabelWaitsFor = "waits_for"
 	LabelOwner    = "owner"
-	// LabelEnd is the end of the interval, nanoseconds of the Unix epoch.
+	// LabelTask is "goroutine" for a sample of no thread.
+	LabelTask = "task"
+	// LabelEnd is the interval's end, Unix epoch, nanoseconds.
 	LabelEnd = "end_timestamp_ns"
 )
 
-// Nobody is the owner of a lock that was free, and OwnerNobody the word for it.
+// Nobody is the owner of a free lock.
 const (
 	Nobody      = -1
 	OwnerNobody = "nobody"
 )
 
-// labelSet encodes the labels that many samples share, once.
 func (e *encoder) labelSet(l *labelSet) []byte {
 	var m message
 	e.numLabel(&m, LabelPID, int64(l.pid), "")
@@ -203,10 +200,12 @@ func (e *encoder) labelSet(l *labelSet) []byte {
 	case l.owner != 0:
 		e.numLabel(&m, LabelOwner, int64(l.owner), "")
 	}
+	e.label(&m, LabelTask, l.task)
+	EachLabel(l.labels, func(key, value string) { e.label(&m, key, value) })
 	return m.buf
 }
 
-// label is message Label with a string: key 1, str 2. Nothing for an empty one.
+// Label: key 1, str 2; nothing for an empty one.
 func (e *encoder) label(to *message, key, value string) {
 	if value == "" {
 		return
@@ -217,7 +216,7 @@ func (e *encoder) label(to *message, key, value string) {
 	to.bytes(3, e.sub.buf)
 }
 
-// numLabel is message Label with a number: key 1, num 3, num_unit 4.
+// Label: key 1, num 3, num_unit 4.
 func (e *encoder) numLabel(to *message, key string, value int64, unit string) {
 	e.sub.reset()
 	e.sub.int(1, e.strings.add(key))

@@ -7,7 +7,6 @@ import (
 	"slices"
 )
 
-// locations writes the locations that samples use, asking r for their names.
 func (e *encoder) locations(r Resolver) {
 	for i := range e.locs {
 		if e.used[i] && e.out.err == nil {
@@ -16,7 +15,7 @@ func (e *encoder) locations(r Resolver) {
 	}
 }
 
-// location is message Location: id 1, mapping_id 2, address 3, line 4.
+// Location: id 1, mapping_id 2, address 3, line 4.
 func (e *encoder) location(id uint64, l *location, r Resolver) {
 	e.msg.reset()
 	e.msg.uint(1, id)
@@ -36,30 +35,28 @@ func (e *encoder) location(id uint64, l *location, r Resolver) {
 	e.out.message(fieldLocation, e.msg.buf)
 }
 
-// functionsOf gives the functions of a location: those that a run-time system told in the walk, else those that r
-// knows.
+// functionsOf asks the run-time system's description first, then r.
 func (e *encoder) functionsOf(loc int, r Resolver) []Frame {
 	l := &e.locs[loc]
 	m := e.modules[l.module-1]
 	var fs []Frame
 	switch {
 	case l.described != 0:
-		return e.told[l.described-1]
+		return e.described[l.described-1]
 	case loc < len(e.settled) && e.settled[loc] != 0:
-		fs = slices.Clip(e.told[e.settled[loc]-1])
+		fs = slices.Clip(e.described[e.settled[loc]-1])
 	case r != nil:
 		fs = r.Resolve(m, l.addr-m.Bias)
 		if s, ok := r.(Settler); ok && s.Settled(m) {
 			e.final = append(e.final, settled{loc, slices.Clone(fs)})
 		}
 	}
-	if l.machinery && len(fs) == 0 { // its type needs a function
+	if l.machinery && len(fs) == 0 { // the frame type needs a function
 		fs = append(fs, Frame{Name: nameless(m.Path)})
 	}
 	return fs
 }
 
-// lineOf appends a function of a location, and notes for its mapping what the function has.
 func (e *encoder) lineOf(l *location, f Frame) {
 	if f.Name == "" {
 		return
@@ -75,7 +72,7 @@ func (e *encoder) lineOf(l *location, f Frame) {
 	e.line(f)
 }
 
-// line is message Line: function_id 1, line 2.
+// Line: function_id 1, line 2.
 func (e *encoder) line(f Frame) {
 	e.sub.reset()
 	e.sub.uint(1, e.function(f))
@@ -83,7 +80,6 @@ func (e *encoder) line(f Frame) {
 	e.msg.bytes(4, e.sub.buf)
 }
 
-// function numbers a function.
 func (e *encoder) function(f Frame) uint64 {
 	if f.System == "" {
 		f.System = f.Name
@@ -98,8 +94,7 @@ func (e *encoder) function(f Frame) uint64 {
 	return id
 }
 
-// writeFunctions is message Function: id 1, name 2, system_name 3, filename 4,
-// start_line 5.
+// Function: id 1, name 2, system_name 3, filename 4, start_line 5.
 func (e *encoder) writeFunctions() {
 	for i, f := range e.funcList {
 		e.msg.reset()
@@ -112,7 +107,7 @@ func (e *encoder) writeFunctions() {
 	}
 }
 
-// writeMappings writes the main binary first, then the mappings in use.
+// main binary first
 func (e *encoder) writeMappings() {
 	if e.main >= 0 {
 		e.mapping(e.main)
@@ -124,10 +119,9 @@ func (e *encoder) writeMappings() {
 	}
 }
 
-// mapping is message Mapping: id 1, memory_start 2, memory_limit 3, file_offset 4,
-// filename 5, build_id 6, has_functions 7, has_filenames 8, has_line_numbers 9,
-// has_inline_frames 10. Where nothing has a name the flags stay unset, so that
-// other tools may still look for names themselves.
+// Mapping: id 1, memory_start 2, memory_limit 3, file_offset 4, filename 5, build_id 6, has_functions 7,
+// has_filenames 8, has_line_numbers 9, has_inline_frames 10. Without any name the flags stay unset, so that other
+// tools look for names.
 func (e *encoder) mapping(i int) {
 	m, f := e.modules[i], e.mappings[i]
 	e.msg.reset()

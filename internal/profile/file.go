@@ -12,24 +12,21 @@ import (
 	"prywalk/internal/outfile"
 )
 
-// Replaceable reports whether path is (or will be) a regular file, which a write
-// replaces as a whole. A pipe, a device or "-" takes one profile only: no
-// checkpoints for those.
+// Replaceable reports whether path is or will be a regular file. Pipes, devices and "-" take one profile, without
+// checkpoints.
 func Replaceable(path string) bool { return outfile.Replaceable(path) }
 
-// WriteFile writes the profile to path: "-" is the standard output; a pipe or device is written to. A regular file
-// is replaced in one step, with mode 0600. At any moment the old or the new profile is there as a whole, also when
-// the disk is full or the machine stops.
+// WriteFile writes to path, "-" is standard output. A regular file is replaced atomically, mode 0600.
 func (b *Builder) WriteFile(path string, r Resolver) error {
 	return writeFile(path, " with -o", func(w io.Writer) error { return b.Write(w, r) })
 }
 
-// WriteFileAtomic is what WriteFile does, for other contents.
+// WriteFileAtomic is WriteFile for other contents.
 func WriteFileAtomic(path string, write func(io.Writer) error) error {
 	return writeFile(path, "", write)
 }
 
-// writeFile writes a file whose place is chosen by a flag, in the words " with -o", or by another one, "".
+// flag is " with -o" if it chose the path, else "".
 func writeFile(path, flag string, write func(io.Writer) error) error {
 	err := outfile.Write(path, write)
 	if path == "-" {
@@ -38,7 +35,7 @@ func writeFile(path, flag string, write func(io.Writer) error) error {
 	return explain(path, flag, err)
 }
 
-// explain adds the next step to an error of a write.
+// explain adds the next step.
 func explain(path, flag string, err error) error {
 	if err == nil {
 		return nil

@@ -7,7 +7,6 @@ import (
 	"testing"
 )
 
-// TestStackOfNumberedLocationsIsTheSameStack: it gets the number that Intern gives it.
 func TestStackOfNumberedLocationsIsTheSameStack(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	b := NewBuilder(Meta{})

@@ -8,27 +8,45 @@ import (
 	"prywalk/internal/sample"
 )
 
-// chunkSize is the size of the pieces that the journal grows by.
 const chunkSize = 1 << 16
 
-// maxRecord is the most bytes that one record takes: seven integers.
+// seven integers
 const maxRecord = 7 * binary.MaxVarintLen64
 
-// record is one interval as numbers. In the journal its end is written as the
-// difference from the one before in the same chunk.
+// record is an interval as numbers. The journal has its end less the one before in the chunk.
 type record struct {
 	stack                             sample.StackID
 	labels                            uint32
 	end, samples, wall, runqueue, cpu int64
 }
 
-// journal is an append-only list of records. Each chunk can be read by itself.
+// journal is an append-only list of records in independent chunks.
 type journal struct {
 	chunks  []chunk
-	last    int64 // the end of the chunk's last record
+	last    int64 // of the chunk's last record
 	eras    eras
 	spill   spill
-	spilled int // so many chunks are in the file, the first ones
+	spilled int // chunks in the file, the oldest
+}
+
+func newJournal(spillTo string) journal { return journal{spill: spill{dir: spillTo}} }
+
+// intervals calls f for every record.
+func (j *journal) intervals(f func(sample.StackID, *Interval)) error {
+	era, labels := -1, []labelSet(nil)
+	begin := func(n int) (err error) {
+		if n != era {
+			era = n
+			labels, err = j.eras.all[n].labels()
+		}
+		return err
+	}
+	return each(j.chunks, nil, begin, func(r *record) error {
+		iv := labels[r.labels].interval()
+		iv.End, iv.Samples, iv.Wall, iv.RunQueue, iv.CPU = r.end, r.samples, r.wall, r.runqueue, r.cpu
+		f(r.stack, &iv)
+		return nil
+	})
 }
 
 func (j *journal) append(stack sample.StackID, iv *Interval) {
@@ -62,8 +80,7 @@ func (j *journal) ease() {
 	}
 }
 
-// each calls f for every record of chunks until f reports an error. It calls begin before each chunk, with the number
-// of its era, and between after it, if these are not nil.
+// each calls f for all records until an error; begin before each chunk with its era, between after it, if not nil.
 func each(chunks []chunk, between func(), begin func(era int) error, f func(*record) error) error {
 	var r record
 	var buf []byte
@@ -97,7 +114,7 @@ func each(chunks []chunk, between func(), begin func(era int) error, f func(*rec
 	return nil
 }
 
-// takeUvarint and takeVarint read what append wrote; the journal is never damaged.
+// The journal is trusted.
 func takeUvarint(c *[]byte) uint64 {
 	v, n := binary.Uvarint(*c)
 	*c = (*c)[n:]
@@ -110,32 +127,45 @@ func takeVarint(c *[]byte) int64 {
 	return v
 }
 
-// sumKey is what aggregated intervals share.
 type sumKey struct {
 	stack  sample.StackID
 	labels uint32
 }
 
-// sums holds the intervals of an aggregating Builder.
+// sums replaces the journal of an aggregating Builder.
 type sums struct {
 	rows  []record
 	index map[sumKey]int
 }
 
 func (s *sums) add(stack sample.StackID, labels uint32, iv *Interval) {
-	k := sumKey{stack, labels}
+	s.record(&record{
+		stack: stack, labels: labels, samples: iv.Samples, wall: iv.Wall, runqueue: iv.RunQueue, cpu: iv.CPU,
+	})
+}
+
+func (s *sums) record(a *record) {
+	k := sumKey{a.stack, a.labels}
 	i, ok := s.index[k]
 	if !ok {
 		if s.index == nil {
 			s.index = map[sumKey]int{}
 		}
 		i = len(s.rows)
-		s.rows = append(s.rows, record{stack: stack, labels: labels})
+		s.rows = append(s.rows, record{stack: a.stack, labels: a.labels})
 		s.index[k] = i
 	}
 	r := &s.rows[i]
-	r.samples += iv.Samples
-	r.wall += iv.Wall
-	r.runqueue += iv.RunQueue
-	r.cpu += iv.CPU
+	r.samples += a.samples
+	r.wall += a.wall
+	r.runqueue += a.runqueue
+	r.cpu += a.cpu
+}
+
+// reindex makes the index after labels got other numbers.
+func (s *sums) reindex() {
+	s.index = make(map[sumKey]int, len(s.rows))
+	for i := range s.rows {
+		s.index[sumKey{s.rows[i].stack, s.rows[i].labels}] = i
+	}
 }

@@ -9,7 +9,6 @@ import (
 	"testing"
 )
 
-// recorded is a file that begins as a compressed profile does.
 func recorded(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte("\x1f\x8b"+text), 0o600); err != nil {
@@ -17,7 +16,6 @@ func recorded(t *testing.T, path, text string) {
 	}
 }
 
-// holds checks what the files of a directory hold, and that there are no others.
 func holds(t *testing.T, dir string, want map[string]string) {
 	t.Helper()
 	list, err := os.ReadDir(dir)
@@ -44,7 +42,7 @@ func TestTheLastRecordingIsKept(t *testing.T) {
 	}{
 		{"", map[string]string{}},
 		{"1", map[string]string{"r": "\x1f\x8b1", "r.old": "\x1f\x8b1"}},
-		{"", map[string]string{"r": "\x1f\x8b1", "r.old": "\x1f\x8b1"}}, // a run that wrote nothing
+		{"", map[string]string{"r": "\x1f\x8b1", "r.old": "\x1f\x8b1"}},
 		{"2", map[string]string{"r": "\x1f\x8b2", "r.old": "\x1f\x8b2"}},
 	} {
 		if step.put != "" {
@@ -64,7 +62,6 @@ func TestTheLastRecordingIsKept(t *testing.T) {
 	holds(t, dir, map[string]string{"r": "new", "r.old": "\x1f\x8b2"})
 }
 
-// TestARecordingWithoutSamplesIsNotKept: the last one that has some is.
 func TestARecordingWithoutSamplesIsNotKept(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "r")

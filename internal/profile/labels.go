@@ -4,29 +4,27 @@ package profile
 
 import "encoding/binary"
 
-// # Labels of threads that come and go
+// # Labels of short-lived threads
 //
-// A record says by a number whose it is and in which state. A program that starts a thread for each request has new
-// such labels all the time. So a number holds for a part of the journal only, an era. An era that has many labels ends.
-// Its labels are packed then, a fifth as large, and go to the file where the journal's older part lies. Threads that
-// live on have theirs in the next era, too.
+// A program with a thread per request makes new label sets all the time. So their numbers are valid for an era of the
+// journal. A full era's labels are compressed to a fifth and spilled; living threads get new numbers in the next one.
 
-// mostLabels is how many labels an era has at most. More of them are packed less often, and take more memory.
+// mostLabels of an era; more take memory, fewer compress more often.
 const mostLabels = 1 << 13
 
-// era is a part of the journal, and its labels by their numbers: as a list, or packed when it is over.
+// era is its labels by number, or their compressed form after its end.
 type era struct {
 	list   []labelSet
 	packed chunk
 }
 
-// eras are all of them. The last one is under way.
+// The last one is open.
 type eras struct {
 	all     []era
-	numbers map[labelSet]uint32 // of the one that is under way
+	numbers map[labelSet]uint32 // of the open era
 }
 
-// number gives the number of an interval's labels. began: it is the first of a new era.
+// number numbers an interval's labels. began: a new era.
 func (e *eras) number(iv *Interval, s *spill) (n uint32, began bool) {
 	k := labelsOf(iv)
 	if n, ok := e.numbers[k]; ok {
@@ -42,7 +40,6 @@ func (e *eras) number(iv *Interval, s *spill) (n uint32, began bool) {
 	return n, began
 }
 
-// begin ends the era that is under way, and begins another.
 func (e *eras) begin(s *spill) {
 	if n := len(e.all); n > 0 {
 		over := &e.all[n-1]
@@ -55,10 +52,9 @@ func (e *eras) begin(s *spill) {
 	e.numbers = map[labelSet]uint32{}
 }
 
-// size gives how many labels are held unpacked.
+// uncompressed label sets
 func (e *eras) size() int { return len(e.numbers) }
 
-// labels gives the labels of an era.
 func (e *era) labels() ([]labelSet, error) {
 	if e.list != nil {
 		return e.list, nil
@@ -71,13 +67,12 @@ func (e *era) labels() ([]labelSet, error) {
 	return unpack(b), nil
 }
 
-// numbers and texts are the parts of a labelSet, in the order in which they are packed.
+// In the order of packing.
 func (l *labelSet) numbers() [5]*int { return [...]*int{&l.pid, &l.tid, &l.nsPID, &l.nsTID, &l.owner} }
-func (l *labelSet) texts() [6]*string {
-	return [...]*string{&l.comm, &l.thread, &l.state, &l.wait, &l.waitsFor, &l.role}
+func (l *labelSet) texts() [8]*string {
+	return [...]*string{&l.comm, &l.thread, &l.state, &l.wait, &l.waitsFor, &l.role, &l.task, &l.labels}
 }
 
-// pack writes labels as variable-length integers and strings.
 func pack(list []labelSet) (b []byte) {
 	for i := range list {
 		for _, n := range list[i].numbers() {
@@ -90,7 +85,7 @@ func pack(list []labelSet) (b []byte) {
 	return append(make([]byte, 0, len(b)), b...)
 }
 
-// unpack reads what pack wrote; it is never damaged.
+// The input is trusted.
 func unpack(b []byte) (list []labelSet) {
 	known := map[string]string{}
 	for len(b) > 0 {

@@ -11,7 +11,6 @@ import (
 	"time"
 )
 
-// addThreads adds an interval of each of some threads that live shortly, and of one that lives on.
 func addThreads(b *Builder, from, to int) {
 	stack := b.Intern([]Loc{{Module: testMain, Addr: 0x401000}})
 	for i := from; i < to; i++ {
@@ -23,8 +22,6 @@ func addThreads(b *Builder, from, to int) {
 	}
 }
 
-// TestLabelsOfThreadsThatComeAndGoAreNotHeld: those of the threads that have ended lie in the file, and a write has
-// them all, as has one that began before.
 func TestLabelsOfThreadsThatComeAndGoAreNotHeld(t *testing.T) {
 	const threads = 5 * mostLabels / 2
 	for _, dir := range []string{"", t.TempDir()} {
@@ -52,7 +49,6 @@ func TestLabelsOfThreadsThatComeAndGoAreNotHeld(t *testing.T) {
 	}
 }
 
-// checkThreads checks that a recording has each thread's intervals by its name.
 func checkThreads(t *testing.T, text []byte, threads int) {
 	t.Helper()
 	p, err := Read(bytes.NewReader(text))

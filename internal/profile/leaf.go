@@ -4,12 +4,11 @@ package profile
 
 import "prywalk/internal/sample"
 
-// InternLeaf gives the number of a stack that Intern has seen with a synthetic
-// entry inside of its innermost frame, such as "[ran between ticks]".
+// InternLeaf numbers a known stack with a synthetic innermost entry added, such as "[ran between ticks]".
 func (b *Builder) InternLeaf(id sample.StackID, leaf string) sample.StackID {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t := &b.tables
-	t.key = append(t.append(t.key[:0], []Loc{{Synthetic: leaf}}), t.stacks[id]...)
+	t.key = append(t.append(t.key[:0], []Loc{{Synthetic: leaf}}), t.stackOfID(id)...)
 	return t.known()
 }

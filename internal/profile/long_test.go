@@ -9,10 +9,8 @@ import (
 	"time"
 )
 
-// TestLongRecordingStaysSmallAndCanBeRead: ten minutes of four threads that run
-// all the time, at 99 ticks a second, in 500 different stacks of 40 frames, with times
-// that no compression makes small. A stack is stored once in memory; the format
-// repeats it for each interval, and compression takes most of that away.
+// Ten minutes of four running threads at 99 Hz, 500 stacks of 40 frames, incompressible times. A stack is stored
+// once; the format repeats it for each interval.
 func TestLongRecordingStaysSmallAndCanBeRead(t *testing.T) {
 	const intervals = 600 * 99 * 4
 	rng := rand.New(rand.NewPCG(5, 6))
@@ -48,7 +46,6 @@ func TestLongRecordingStaysSmallAndCanBeRead(t *testing.T) {
 	}
 }
 
-// TestIntervalsAreAddedBetweenThePiecesOfAWrite: which has what was there when it began.
 func TestIntervalsAreAddedBetweenThePiecesOfAWrite(t *testing.T) {
 	const before = 50_000
 	b := NewBuilder(Meta{SpillTo: t.TempDir()})

@@ -12,8 +12,7 @@ import (
 	"prywalk/internal/sample"
 )
 
-// TestFileAtOtherAddressesIsTheSameModule: each process has its files elsewhere. A recording of ten thousand short
-// processes has as many locations as one of one.
+// Ten thousand short processes have as many locations as one.
 func TestFileAtOtherAddressesIsTheSameModule(t *testing.T) {
 	b := NewBuilder(Meta{Start: time.Now()})
 	file, other := FileID(1), FileID(2)
@@ -32,7 +31,7 @@ func TestFileAtOtherAddressesIsTheSameModule(t *testing.T) {
 	if n := len(b.tables.modules) + len(b.tables.locs) + len(b.tables.stacks) + len(b.tables.byPointer); n != 3 {
 		t.Errorf("%d modules, locations, stacks and pointers", n)
 	}
-	// Another file by that name, other code of the file, and code made at run time are told apart.
+	// Another file of that name, other code of the file, and JIT code differ.
 	at := uint64(0x6000_0000_0000)
 	for _, m := range []*ModuleInfo{
 		{Start: at, End: at + 0x5000, FileOffset: 0x1000, Bias: at - 0x1000, Path: "/lib/a", File: other},
@@ -61,8 +60,6 @@ func TestFileAtOtherAddressesIsTheSameModule(t *testing.T) {
 	}
 }
 
-// TestCodeThatGrowsIsOneModule: what a JIT compiler fills grows in small steps, for days. Its locations and stacks stay
-// those that they were, and the mapping of the recording is as large as it has become.
 func TestCodeThatGrowsIsOneModule(t *testing.T) {
 	b := NewBuilder(Meta{Start: time.Now()})
 	var stack sample.StackID
@@ -88,7 +85,6 @@ func TestCodeThatGrowsIsOneModule(t *testing.T) {
 	}
 }
 
-// TestPlacesThatARuntimeTellsTheSameOfAreOne: a function that is compiled again and again is at ever new addresses.
 func TestPlacesThatARuntimeTellsTheSameOfAreOne(t *testing.T) {
 	b := NewBuilder(Meta{Start: time.Now()})
 	vm := &ModuleInfo{Start: 0x1000, End: 0x9000, Path: "[vm]", Owner: 1, Grows: true}

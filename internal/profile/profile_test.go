@@ -25,7 +25,6 @@ var (
 		Path: "/lib/libfoo.so", BuildID: "1234"}
 )
 
-// testNames names by address; what is not in it is unknown.
 type testNames map[uint64][]Frame
 
 func (n testNames) Resolve(m *ModuleInfo, addr uint64) []Frame { return n[addr] }
@@ -40,7 +39,7 @@ var names = testNames{
 
 func testBuilder(aggregate bool) *Builder {
 	b := NewBuilder(Meta{Start: time.Unix(1000, 0), Period: 10 * time.Millisecond, Aggregate: aggregate})
-	lib := *testLib // described anew: must be the same module
+	lib := *testLib // the same module, described again
 	busy := b.Intern([]Loc{{Module: testMain, Addr: 0x400020}, {Module: testMain, Addr: 0x400010}})
 	idle := b.Intern([]Loc{{Module: testLib, Addr: 0x7f0000000500}, {Module: &lib, Addr: 0x7f0000000600},
 		{Synthetic: "[incomplete: no-rule]"}})

@@ -18,45 +18,39 @@ import (
 	"prywalk/internal/budget"
 )
 
-// MaxSize is the most bytes of an uncompressed profile that Read accepts.
+// MaxSize bounds an uncompressed profile, in bytes.
 const MaxSize = 1 << 29
 
-// maxLegacy is the most bytes for which the old text and binary formats are tried;
-// they have no length fields, so that trying costs time.
+// maxLegacy, bytes, bounds the old formats, which are slow to try for lack of length fields.
 const maxLegacy = 1 << 24
 
-// maxMessages bounds the entries of a profile: two bytes of input can become an
-// entry of some hundred bytes in memory.
+// maxMessages bounds a profile's entries.
 const maxMessages = 1 << 25
 
-// What Read can find wrong with a file.
 var (
-	// ErrEmpty: there are no bytes at all.
+	// ErrEmpty reports a file of no bytes.
 	ErrEmpty = errors.New("the file is empty: the recording was not finished, or is elsewhere")
-	// ErrTruncated: the file ends early.
+	// ErrTruncated reports a file that ends early.
 	ErrTruncated = errors.New("the file is cut short: copy it again, or take an earlier checkpoint")
-	// ErrTooLarge: over MaxSize, or too many entries.
+	// ErrTooLarge reports a file over MaxSize, or with too many entries.
 	ErrTooLarge = errors.New("the profile is too large: record with --aggregate, or for a shorter time")
-	// ErrFormat: it is not a pprof profile.
+	// ErrFormat reports a file that is not a pprof profile.
 	ErrFormat = errors.New("not a pprof profile")
 )
 
-// ReadFile reads a pprof profile, prywalk's or another tool's; "-" is the standard
-// input.
+// ReadFile reads a pprof profile of any tool; "-" is standard input.
 func ReadFile(path string) (*profile.Profile, error) {
 	p, memory, err := readFile(path)
 	memory.Close()
 	return p, err
 }
 
-// ReadOneOf is ReadFile for one profile of several. What it takes stays taken of the process's budget, so that all
-// together are bounded.
+// ReadOneOf is ReadFile, but the memory stays charged to the budget: for several profiles.
 func ReadOneOf(path string) (*profile.Profile, error) {
 	p, _, err := readFile(path)
 	return p, err
 }
 
-// readFile reads a profile. The account has what the profile takes.
 func readFile(path string) (*profile.Profile, *budget.Account, error) {
 	if path == "-" {
 		p, memory, err := readStream(os.Stdin)
@@ -87,18 +81,16 @@ func wrapRead(path string, err error) error {
 	return fmt.Errorf("cannot read %s: %w", path, err)
 }
 
-// memoryPerByte is how much memory the reader of a recording may take for each byte of its file, where that is more
-// than the budget and nobody asked for less. A recording of hours is read as one of minutes is. Recordings take
-// 20 to 70: most where many threads come and go that do much the same, for their samples are packed best.
+// memoryPerByte of a file on disk may exceed the default budget. Recordings take 20 to 70, most with many similar
+// short-lived threads.
 const memoryPerByte = 128
 
-// memoryFor gives the account for a profile whose file has so many bytes on the disk.
 func memoryFor(bytes int64) *budget.Account {
 	budget.Process().Allow(memoryPerByte * bytes)
 	return budget.Process().Whole("the profile")
 }
 
-// stored gives the bytes that a file has on the disk: its size is only claimed where it has holes.
+// stored is a file's allocated bytes: holes do not count.
 func stored(st os.FileInfo) int64 {
 	if sys, ok := st.Sys().(*syscall.Stat_t); ok {
 		return min(st.Size(), 512*sys.Blocks)
@@ -106,15 +98,14 @@ func stored(st os.FileInfo) int64 {
 	return st.Size()
 }
 
-// Read reads a pprof profile, compressed or not. Errors are, or wrap, the ones
-// above; no input makes it panic or take memory without bound.
+// Read reads a pprof profile, compressed or not. No input makes it panic or exceed its bounds; errors wrap those
+// above.
 func Read(r io.Reader) (*profile.Profile, error) {
 	p, memory, err := readStream(r)
 	memory.Close()
 	return p, err
 }
 
-// readStream is Read. The account has what the profile takes.
 func readStream(r io.Reader) (*profile.Profile, *budget.Account, error) {
 	memory := budget.Process().Whole("the profile")
 	data, err := readAll(r, memory)
@@ -130,7 +121,7 @@ func readStream(r io.Reader) (*profile.Profile, *budget.Account, error) {
 	return p, memory, err
 }
 
-// readAll reads what has no size, such as a pipe.
+// readAll reads a stream of unknown size.
 func readAll(r io.Reader, memory *budget.Account) ([]byte, error) {
 	taken := int64(0)
 	var out []byte
@@ -156,8 +147,7 @@ func readAll(r io.Reader, memory *budget.Account) ([]byte, error) {
 	}
 }
 
-// readFrom reads the profile in the size bytes of r. Of what it takes, the account keeps what the profile does; after
-// an error all is given back.
+// readFrom reads size bytes of r. The account keeps the profile's memory.
 func readFrom(r io.ReaderAt, size int64, memory *budget.Account) (p *profile.Profile, err error) {
 	before, own := memory.Used(), int64(0)
 	defer func() {
@@ -198,10 +188,9 @@ func readFrom(r io.ReaderAt, size int64, memory *budget.Account) (p *profile.Pro
 	return parse(func() (*profile.Profile, error) { return profile.ParseData(data) })
 }
 
-// tooLarge is ErrTooLarge with the reason.
 func tooLarge(err error) error { return fmt.Errorf("%w; %w", ErrTooLarge, err) }
 
-// parse calls the library, whose decoder was not written for hostile input.
+// parse guards the library's decoder.
 func parse(read func() (*profile.Profile, error)) (p *profile.Profile, err error) {
 	defer func() {
 		if x := recover(); x != nil {
@@ -221,8 +210,7 @@ func parse(read func() (*profile.Profile, error)) (p *profile.Profile, err error
 	return p, nil
 }
 
-// uncompressed reads all of r, at most MaxSize after decompression. What is compressed is decompressed twice: the
-// first time only to see how much it is.
+// uncompressed reads at most MaxSize. Compressed input is inflated twice, first for its size.
 func uncompressed(r *io.SectionReader, memory *budget.Account) ([]byte, error) {
 	var magic [2]byte
 	n, err := r.ReadAt(magic[:], 0)
@@ -254,7 +242,6 @@ func uncompressed(r *io.SectionReader, memory *budget.Account) ([]byte, error) {
 	return data, err
 }
 
-// inflate gives read what is compressed in r.
 func inflate(r *io.SectionReader, read func(io.Reader) (int64, error)) (int64, error) {
 	if _, err := r.Seek(0, io.SeekStart); err != nil {
 		return 0, err
@@ -270,7 +257,6 @@ func inflate(r *io.SectionReader, read func(io.Reader) (int64, error)) (int64, e
 	return n, nil
 }
 
-// exactly reads size bytes.
 func exactly(r io.Reader, size int64, memory *budget.Account) ([]byte, error) {
 	if size > MaxSize {
 		return nil, ErrTooLarge

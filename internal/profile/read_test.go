@@ -87,7 +87,7 @@ func TestWrongFilesAreNamed(t *testing.T) {
 	}
 }
 
-// manyLabels is one sample with more labels than the reader agrees to.
+// manyLabels is a sample with too many labels.
 func manyLabels() []byte {
 	var m message
 	m.bytes(fieldSample, bytes.Repeat([]byte{0x1a, 0}, maxMessages+2))
@@ -114,7 +114,7 @@ func FuzzRead(f *testing.F) {
 
 const bigIntervals = 100_000
 
-// bigBuilder is what a busy server gives in some minutes.
+// bigBuilder is some minutes of a busy server.
 func bigBuilder() *Builder {
 	b := NewBuilder(Meta{Start: time.Unix(1, 0), Period: 1e7})
 	stack := make([]Loc, 40)

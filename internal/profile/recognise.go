@@ -8,7 +8,7 @@ import (
 	"fmt"
 )
 
-// others are the beginnings of files that people take for profiles.
+// others are beginnings of files that are mistaken for profiles.
 var others = []struct{ magic, what string }{
 	{"PERFILE2", "it is perf's perf.data; convert it with perf_to_profile, or record with prywalk"},
 	{"2ELIFREP", "it is perf's perf.data; convert it with perf_to_profile, or record with prywalk"},
@@ -22,7 +22,6 @@ var others = []struct{ magic, what string }{
 	{"FLR\x00", "it is a Java flight recording, for which there are other tools"},
 }
 
-// recognise names files that are something else than a profile.
 func recognise(data []byte) error {
 	for _, o := range others {
 		if bytes.HasPrefix(data, []byte(o.magic)) && !plausible(data) {
@@ -32,21 +31,19 @@ func recognise(data []byte) error {
 	return nil
 }
 
-// plausible reports whether data is a protocol buffer from beginning to end, which
-// some of the characters above can begin.
+// plausible: data is one protocol buffer, which may begin as one of others.
 func plausible(data []byte) bool {
 	ok, err := scan(data)
 	return ok && err == nil
 }
 
-// scan walks over the fields of a Profile message and of its samples and locations.
-// It reports whether they fill the data exactly, and ErrTooLarge or ErrTruncated.
+// scan reports whether the fields of a Profile fill the data exactly, or ErrTooLarge, ErrTruncated.
 func scan(data []byte) (bool, error) {
 	c := counter{left: maxMessages}
 	for first := true; len(data) > 0; first = false {
 		field, body, rest, state := next(data)
 		switch {
-		case state == fieldCut && !first: // it went well for a while
+		case state == fieldCut && !first: // after some good fields
 			return false, ErrTruncated
 		case state != fieldWhole || field > fieldDocURL:
 			return false, nil
@@ -59,7 +56,7 @@ func scan(data []byte) (bool, error) {
 	return true, nil
 }
 
-// counter adds up the entries that a decoder would make.
+// counter counts down the entries of a decoder.
 type counter struct{ left int }
 
 func (c *counter) count(field int, body []byte) {
@@ -70,21 +67,20 @@ func (c *counter) count(field int, body []byte) {
 	for len(body) > 0 && c.left >= 0 {
 		_, _, rest, state := next(body)
 		if state != fieldWhole {
-			return // the decoder will say what is wrong
+			return // left to the decoder
 		}
 		c.left--
 		body = rest
 	}
 }
 
-// What next finds.
 const (
 	fieldWhole = iota
-	fieldCut   // its length is more than there is
+	fieldCut   // longer than the data
 	fieldBad
 )
 
-// next splits the first field off a message.
+// next splits off a field.
 func next(data []byte) (field int, body, rest []byte, state int) {
 	tag, n := binary.Uvarint(data)
 	if n <= 0 || tag>>3 == 0 || tag>>3 > 1<<29 {

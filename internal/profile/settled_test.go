@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// settler counts how often it is asked, and is sure of what it says of one module.
+// settler counts its calls; one module's answers are final.
 type settler struct {
 	testNames
 	sure  *ModuleInfo
@@ -21,7 +21,6 @@ func (s *settler) Resolve(m *ModuleInfo, addr uint64) []Frame {
 
 func (s *settler) Settled(m *ModuleInfo) bool { return m == s.sure }
 
-// TestSettledNamesAreAskedForOnce: also those of locations that have none, and of those that come later.
 func TestSettledNamesAreAskedForOnce(t *testing.T) {
 	b := testBuilder(false)
 	plain, err := writtenBy(b, names)

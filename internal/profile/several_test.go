@@ -13,8 +13,6 @@ import (
 	"prywalk/internal/budget"
 )
 
-// TestSeveralProfilesAreBoundedTogether: each of them fits, all do not. One that is read alone takes nothing when it is
-// there.
 func TestSeveralProfilesAreBoundedTogether(t *testing.T) {
 	budget.Process().SetTotal(64 << 20)
 	t.Cleanup(func() { budget.Process().SetTotal(budget.DefaultTotal) })
@@ -41,7 +39,7 @@ func TestSeveralProfilesAreBoundedTogether(t *testing.T) {
 	read := 0
 	for err == nil && read < 100 {
 		var memory *budget.Account
-		if _, memory, err = readFile(file); err == nil { // as ReadOneOf does
+		if _, memory, err = readFile(file); err == nil { // as ReadOneOf
 			read++
 		}
 		defer memory.Close()

@@ -8,25 +8,39 @@ import (
 	"prywalk/internal/sample"
 )
 
-// Sink takes intervals when they are final, in the order in which they were booked. A [Builder] is one: it keeps them.
+// Sink takes final intervals, in the order of attribution, on the aggregator's goroutine. A [Builder] is one; [Names]
+// gives others the frames of stacks.
 type Sink interface {
-	// Add takes an interval. Its stack is a number of the Builder that has interned it.
+	// Add takes an interval; its stack is a number of the Builder that interned it.
 	Add(iv Interval)
 }
 
-// Watcher is a Sink that shows threads' time while it goes on.
+// Watcher also shows open intervals.
 type Watcher interface {
 	Sink
-	// Refresh tells that all that was seen until a moment, in nanoseconds of the Unix epoch, has been added, but for
-	// what goes on. open gives that as far as it has come. It is added later, and is longer then. It is called on the
-	// goroutine that calls Add, which it holds up.
+	// Refresh: all time until at (Unix epoch, ns) was added, except open intervals, given as they are now; they are
+	// added later, longer. Called on Add's goroutine.
 	Refresh(at int64, open iter.Seq[Interval])
 }
 
-// Stack appends the locations of a stack, innermost first.
+// Settling sends time away. If Settles, CPU time without a sample is added after five seconds, not when its thread
+// runs again.
+type Settling interface {
+	Watcher
+	Settles() bool
+}
+
+// Holder limits the stacks that it holds, so that others may be evicted. A sink that is none prevents evictions.
+type Holder interface {
+	Sink
+	// Held gives the stacks whose numbers it will still use; ok is false while another goroutine uses some.
+	Held() (stacks iter.Seq[sample.StackID], ok bool)
+}
+
+// Stack appends a stack's locations, innermost first; none if evicted.
 func (b *Builder) Stack(id sample.StackID, out []LocID) []LocID {
 	b.mu.Lock()
-	s := b.tables.stacks[id]
+	s := b.tables.stackOfID(id)
 	b.mu.Unlock()
 	for ; len(s) > 0; s = s[locSize:] {
 		out = append(out, LocID(uint32(s[0])|uint32(s[1])<<8|uint32(s[2])<<16|uint32(s[3])<<24))
@@ -34,11 +48,14 @@ func (b *Builder) Stack(id sample.StackID, out []LocID) []LocID {
 	return out
 }
 
-// LocOf gives the location that has this number. Its address is that in the first of several equal modules.
+// LocOf gives a location; its address is in the first of equal modules.
 func (b *Builder) LocOf(id LocID) Loc {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	t := &b.tables
+	return b.tables.locOf(id)
+}
+
+func (t *tables) locOf(id LocID) Loc {
 	l := t.locs[id]
 	out := Loc{Described: l.described, Machinery: l.machinery}
 	switch {

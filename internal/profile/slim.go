@@ -12,26 +12,24 @@ import (
 	"prywalk/internal/budget"
 )
 
-// The library gives each sample a list of its own of its stack, and three maps of its labels: 2 KB for what takes 50
-// bytes in the file. But samples have few different stacks and labels. So their stacks and labels are kept from the
-// library, and put in after it: equal ones are shared. Nobody changes them in place.
+// The library makes a list and three maps per sample, 2 KB for 50 bytes of the file. Stacks and labels are few: they
+// are cut out before decoding and added afterwards, shared and read-only.
 
-// slimmer takes the samples of a profile apart.
 type slimmer struct {
 	memory  *budget.Account
-	samples [][]byte // their messages
+	samples [][]byte
 	strings []string
 
 	locations map[uint64]*profile.Location
-	stacks    map[string][]*profile.Location // by the identifiers
-	texts     map[string]map[string][]string // labels by their messages
+	stacks    map[string][]*profile.Location // by identifiers
+	texts     map[string]map[string][]string // by their messages
 	units     map[string]map[string][]string
 	buf       []byte
 
-	ids, text, number []byte // of the sample that is read: its locations, and its labels of both kinds
+	ids, text, number []byte // of the current sample
 }
 
-// decode decodes a profile that costOf has found to be one.
+// decode decodes a profile that costOf accepted.
 func decode(data []byte, c *cost, memory *budget.Account) (*profile.Profile, error) {
 	s := &slimmer{memory: memory, samples: make([][]byte, 0, c.samples), strings: make([]string, 0, c.strings),
 		stacks: map[string][]*profile.Location{},
@@ -55,7 +53,7 @@ func decode(data []byte, c *cost, memory *budget.Account) (*profile.Profile, err
 	return p, nil
 }
 
-// takeApart gives the profile without the samples' stacks and labels.
+// takeApart removes samples' stacks and labels.
 func (s *slimmer) takeApart(data []byte) []byte {
 	out := make([]byte, 0, len(data))
 	for len(data) > 0 {
@@ -82,7 +80,6 @@ func (s *slimmer) takeApart(data []byte) []byte {
 	return out
 }
 
-// complete puts a sample's stack and labels in.
 func (s *slimmer) complete(sample *profile.Sample, body []byte) error {
 	ids, text, number := s.ids[:0], s.text[:0], s.number[:0]
 	for len(body) > 0 {
@@ -110,10 +107,9 @@ func (s *slimmer) complete(sample *profile.Sample, body []byte) error {
 	return s.numberLabels(sample, number)
 }
 
-// errDamaged reports a reference to what is not there.
+// errDamaged: a dangling reference.
 func errDamaged(what string) error { return fmt.Errorf("a sample with a %s that is not there", what) }
 
-// stack gives the locations of a list of identifiers.
 func (s *slimmer) stack(ids []byte) ([]*profile.Location, error) {
 	if st, ok := s.stacks[string(ids)]; ok {
 		return st, nil
@@ -136,10 +132,9 @@ func (s *slimmer) stack(ids []byte) ([]*profile.Location, error) {
 	return st, nil
 }
 
-// label is a label of a sample, as numbers of strings.
+// as numbers of strings
 type label struct{ key, text, number, unit uint64 }
 
-// readLabel reads one.
 func readLabel(body []byte) (l label) {
 	for len(body) > 0 {
 		f, rest, ok := nextField(body)
@@ -161,10 +156,8 @@ func readLabel(body []byte) (l label) {
 	return l
 }
 
-// isText reports whether a label has a string.
 func isText(body []byte) bool { return readLabel(body).text != 0 }
 
-// name gives a string by its number.
 func (s *slimmer) name(i uint64) (string, error) {
 	if i >= uint64(len(s.strings)) {
 		return "", errDamaged("string")
@@ -172,7 +165,6 @@ func (s *slimmer) name(i uint64) (string, error) {
 	return s.strings[i], nil
 }
 
-// textLabels sets the labels that are strings.
 func (s *slimmer) textLabels(sample *profile.Sample, list []byte) error {
 	if len(list) == 0 {
 		return nil
@@ -187,7 +179,7 @@ func (s *slimmer) textLabels(sample *profile.Sample, list []byte) error {
 		f, more, _ := nextField(rest)
 		rest = more
 		n := int64(textCost + len(f.raw))
-		if len(m)%8 == 0 { // it is a new map, or it grows
+		if len(m)%8 == 0 { // new or growing map
 			n += labelCost
 		}
 		if err := s.memory.Take(n, "labels"); err != nil {
@@ -209,10 +201,10 @@ func (s *slimmer) textLabels(sample *profile.Sample, list []byte) error {
 	return nil
 }
 
-// numberLabels sets the labels that are numbers, and their units. Those with neither are none.
+// labels with neither string nor number are none
 func (s *slimmer) numberLabels(sample *profile.Sample, list []byte) error {
 	var values map[string][]int64
-	s.buf = s.buf[:0] // what the units depend on
+	s.buf = s.buf[:0] // what units depend on
 	for rest := list; len(rest) > 0; {
 		f, more, _ := nextField(rest)
 		rest = more
@@ -227,7 +219,7 @@ func (s *slimmer) numberLabels(sample *profile.Sample, list []byte) error {
 		if values == nil {
 			values = map[string][]int64{}
 			err = s.memory.Take(labelCost, "labels")
-		} else if len(values) >= 8 { // the map grows
+		} else if len(values) >= 8 {
 			err = s.memory.Take(labelCost, "labels")
 		}
 		if err != nil {
@@ -252,8 +244,7 @@ func (s *slimmer) numberLabels(sample *profile.Sample, list []byte) error {
 	return nil
 }
 
-// unitsOf gives the units of labels that are numbers, from a list of keys and units: as many for a key as it has
-// numbers, none if all are without.
+// unitsOf gives as many units as a key has numbers, none if all are empty.
 func (s *slimmer) unitsOf(list []byte) (map[string][]string, error) {
 	out, count := map[string][]string{}, map[string]int{}
 	for len(list) > 0 {
@@ -282,7 +273,6 @@ func (s *slimmer) unitsOf(list []byte) (map[string][]string, error) {
 	return out, nil
 }
 
-// pad fills a list up with empty strings.
 func pad(list []string, n int) []string {
 	for len(list) < n {
 		list = append(list, "")

@@ -8,46 +8,48 @@ import (
 	"prywalk/internal/outfile"
 )
 
-// keepChunks is how many of the journal's chunks stay in memory; what is older lies in a
-// file. It is enough for a minute of a busy server.
+// keepChunks in memory: a minute of a busy server.
 const keepChunks = 64
 
-// spill is a file without a name for the journal's older part: a recording of hours takes
-// no more memory than one of minutes. Where none can be made, or the disk is full, all
-// stays in memory.
+// spill is an unnamed file of the older journal. Without one, or on a full disk, all stays in memory.
 type spill struct {
-	dir  string // where to make the file; "": nothing is spilled
+	dir  string // "": not spilled
 	file *os.File
 	size int64
 }
 
-// chunk is one piece of the journal: in memory, or in a file if bytes is nil.
+// chunk is in memory, or in the file if bytes is nil.
 type chunk struct {
 	bytes []byte
 	file  *os.File
 	at    int64
 	n     int
-	era   int // of the journal: whose labels its records have
+	era   int // of its labels
 }
 
-// put moves a chunk that is full to the file.
 func (s *spill) put(c *chunk) {
 	if s.file == nil && !s.open() {
 		return
 	}
 	n := len(c.bytes)
 	if _, err := s.file.WriteAt(c.bytes, s.size); err != nil {
-		s.dir = "" // what is there stays readable
+		s.dir = "" // earlier chunks stay readable
 		return
 	}
 	*c = chunk{file: s.file, at: s.size, n: n, era: c.era}
 	s.size += int64(n)
 }
 
+// close closes the file. Precondition: no chunk in it is read any more.
+func (s *spill) close() {
+	if s.file != nil {
+		_ = s.file.Close() // it was only read
+	}
+}
+
 // on reports whether chunks are spilled.
 func (s *spill) on() bool { return s.dir != "" }
 
-// open makes the file.
 func (s *spill) open() bool {
 	f, err := outfile.Scratch(s.dir)
 	if err != nil {
@@ -58,7 +60,7 @@ func (s *spill) open() bool {
 	return true
 }
 
-// load gives a chunk's bytes; buf is used for those that lie in the file.
+// buf is used for chunks in the file.
 func (c *chunk) load(buf *[]byte) ([]byte, error) {
 	if c.file == nil {
 		return c.bytes, nil

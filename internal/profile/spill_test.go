@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// addLong adds a long recording's intervals: an hour of three threads at 100 ticks a second.
+// An hour of three threads at 100 Hz.
 func addLong(b *Builder, n int) {
 	stack := b.Intern([]Loc{{Module: testMain, Addr: 0x401000}})
 	for i := range n {
@@ -20,7 +20,7 @@ func addLong(b *Builder, n int) {
 	}
 }
 
-// memory gives about how much memory the intervals and stacks of a recording take, in bytes.
+// memory estimates bytes of intervals and stacks.
 func memory(b *Builder) int {
 	n := (len(b.journal.chunks)-b.journal.spilled)*chunkSize + len(b.sums.rows)*64
 	for _, s := range b.tables.stacks {
@@ -29,8 +29,6 @@ func memory(b *Builder) int {
 	return n + len(b.tables.locs)*64 + b.Sizes().Labels*320
 }
 
-// TestMemoryIsFlatOverALongRecording: a third of an hour takes as much as the hour, and
-// what was written to the file comes back as it was.
 func TestMemoryIsFlatOverALongRecording(t *testing.T) {
 	const hour = 3 * 360_000
 	dir := t.TempDir()
@@ -40,7 +38,7 @@ func TestMemoryIsFlatOverALongRecording(t *testing.T) {
 	b := NewBuilder(meta)
 	addLong(b, hour/3)
 	early := memory(b)
-	view := b.view() // of a checkpoint that is still being written
+	view := b.view() // of a pending checkpoint
 	addLong(b, hour-hour/3)
 	if late := memory(b); late > early || late > (keepChunks+1)*chunkSize+1<<10 {
 		t.Errorf("%d bytes after 20 minutes, %d after an hour", early, late)

@@ -9,27 +9,26 @@ import (
 	"prywalk/internal/sample"
 )
 
-// location is a Loc with its strings and modules as numbers. synthetic is the
-// index of a name plus one; 0 for code.
+// location is a numbered Loc. synthetic is a name's index plus one, 0 for code.
 type location struct {
 	addr      uint64
-	module    uint32 // index of a module plus one; 0: in no module
+	module    uint32 // index plus one; 0: none
 	synthetic uint32
 	described DescriptionID
 	machinery bool
 }
 
-// labelSet is what the samples of one thread in one state share.
+// labelSet is shared by the samples of a thread in a state.
 type labelSet struct {
 	pid, tid, nsPID, nsTID    int
 	comm, thread, state, wait string
 	waitsFor, role            string
+	task, labels              string
 	owner                     int
 }
 
-// moduleKey is a ModuleInfo without what does not tell modules apart. The code of a file is the same wherever it is
-// mapped: start is 0 then, and bias is counted from the start. Else each process that runs a program would add modules,
-// locations and stacks of its own, because of the addresses that the kernel draws for it.
+// moduleKey identifies a ModuleInfo. A file's code is the same at any address: start is 0, bias relative to it; else
+// each process would add modules, locations and stacks.
 type moduleKey struct {
 	start, size, offset, bias uint64
 	path, buildID             string
@@ -48,44 +47,45 @@ func (m *ModuleInfo) key() moduleKey {
 	return k
 }
 
-// maxPointers bounds the shortcut from a module's pointer to its number, for
-// callers that describe the same module anew again and again.
+// maxPointers bounds the cache from pointers to numbers.
 const maxPointers = 1 << 16
 
-// tables number what repeats. The slices are only ever appended to, so that a copy
-// of their headers is a consistent view. Modules can grow: their list is copied.
+// tables number repeated values. Slices are append-only: a copy of their headers is a consistent view. Modules grow,
+// their list is copied.
 type tables struct {
-	modules []*ModuleInfo
-	names   []string
-	locs    []location
-	stacks  []string        // location numbers, locSize bytes each, innermost first
-	labels  []labelSet      // of intervals that are added up; the journal has its own
-	told    [][]Frame       // by DescriptionID, less one
-	settled []DescriptionID // what a Settler has said of locations; it may be shorter than locs
+	modules   []*ModuleInfo
+	names     []string
+	locs      []location
+	stacks    []string // locSize bytes per location, innermost first; from base on
+	base      sample.StackID
+	kept      map[sample.StackID]string      // before base, not evicted
+	used      [2]map[sample.StackID]struct{} // in this age and the last ([Builder.Age]); nil: not noted
+	labels    []labelSet                     // of aggregated intervals; the journal has its own
+	described [][]Frame                      // by DescriptionID, less one
+	settled   []DescriptionID                // a Settler's answers; may be shorter than locs
 
-	byTold    map[string]DescriptionID
-	byPointer map[*ModuleInfo]uint32
-	byModule  map[moduleKey]uint32
-	byName    map[string]uint32
-	byLoc     map[location]uint32
-	byStack   map[string]sample.StackID
-	byLabels  map[labelSet]uint32
-	key       []byte
+	byDescription map[string]DescriptionID
+	byPointer     map[*ModuleInfo]uint32
+	byModule      map[moduleKey]uint32
+	byName        map[string]uint32
+	byLoc         map[location]uint32
+	byStack       map[string]sample.StackID
+	byLabels      map[labelSet]uint32
+	key           []byte
 }
 
 func newTables() tables {
 	return tables{
-		byTold:    map[string]DescriptionID{},
-		byPointer: map[*ModuleInfo]uint32{},
-		byModule:  map[moduleKey]uint32{},
-		byName:    map[string]uint32{},
-		byLoc:     map[location]uint32{},
-		byStack:   map[string]sample.StackID{},
-		byLabels:  map[labelSet]uint32{},
+		byDescription: map[string]DescriptionID{},
+		byPointer:     map[*ModuleInfo]uint32{},
+		byModule:      map[moduleKey]uint32{},
+		byName:        map[string]uint32{},
+		byLoc:         map[location]uint32{},
+		byStack:       map[string]sample.StackID{},
+		byLabels:      map[labelSet]uint32{},
 	}
 }
 
-// module gives a module's index.
 func (t *tables) module(m *ModuleInfo) uint32 {
 	if i, ok := t.byPointer[m]; ok {
 		return i
@@ -107,7 +107,6 @@ func (t *tables) module(m *ModuleInfo) uint32 {
 	return i
 }
 
-// name gives the index of a synthetic entry's name.
 func (t *tables) name(s string) uint32 {
 	i, ok := t.byName[s]
 	if !ok {
@@ -118,8 +117,8 @@ func (t *tables) name(s string) uint32 {
 	return i
 }
 
-// loc gives the number of a location. Places of a module that a run-time system has told the same of are one, with the
-// address that came first. A program that compiles its functions again and again has ever new addresses of them.
+// loc numbers a location. Places of a module with equal descriptions are one, with the first address: recompiled
+// functions move.
 func (t *tables) loc(l *Loc) uint32 {
 	k := location{described: l.Described, machinery: l.Machinery}
 	switch {
@@ -144,10 +143,9 @@ func (t *tables) loc(l *Loc) uint32 {
 	return i
 }
 
-// noStack stands where a stack has no entry at all.
 var noStack = []Loc{{Synthetic: "[no stack]"}}
 
-// stack gives the number of a stack. It allocates only for one not seen before.
+// stack allocates only for a new stack.
 func (t *tables) stack(stack []Loc) sample.StackID {
 	if len(stack) == 0 {
 		stack = noStack
@@ -156,7 +154,6 @@ func (t *tables) stack(stack []Loc) sample.StackID {
 	return t.known()
 }
 
-// stackOf is stack for locations that have numbers.
 func (t *tables) stackOf(stack []LocID) sample.StackID {
 	if len(stack) == 0 {
 		return t.stack(nil)
@@ -168,10 +165,8 @@ func (t *tables) stackOf(stack []LocID) sample.StackID {
 	return t.known()
 }
 
-// locSize is what the number of a location takes in a stack.
 const locSize = 4
 
-// append adds the numbers of locations to a key.
 func (t *tables) append(key []byte, stack []Loc) []byte {
 	key = slices.Grow(key, locSize*len(stack))
 	for i := range stack {
@@ -180,27 +175,37 @@ func (t *tables) append(key []byte, stack []Loc) []byte {
 	return key
 }
 
-// known gives the number of the stack whose locations are in t.key.
+// known numbers the stack in t.key.
 func (t *tables) known() sample.StackID {
 	if id, ok := t.byStack[string(t.key)]; ok {
+		t.use(id)
 		return id
 	}
 	s := string(t.key)
-	id := sample.StackID(len(t.stacks))
+	id := t.base + sample.StackID(len(t.stacks))
 	t.stacks = append(t.stacks, s)
 	t.byStack[s] = id
+	t.use(id)
 	return id
 }
 
-// labelsOf gives an interval's labels.
 func labelsOf(iv *Interval) labelSet {
 	return labelSet{iv.PID, iv.TID, iv.NSPID, iv.NSTID, iv.Comm, iv.Thread, iv.State, iv.Wait, iv.WaitsFor, iv.Role,
-		iv.Owner}
+		iv.Task, iv.Labels, iv.Owner}
+}
+
+// interval gives an interval with these labels.
+func (l *labelSet) interval() Interval {
+	return Interval{
+		PID: l.pid, TID: l.tid, NSPID: l.nsPID, NSTID: l.nsTID, Comm: l.comm, Thread: l.thread, State: l.state,
+		Wait: l.wait, WaitsFor: l.waitsFor, Role: l.role, Task: l.task, Labels: l.labels, Owner: l.owner,
+	}
 }
 
 // labelSet gives the number of an interval's labels.
-func (t *tables) labelSet(iv *Interval) uint32 {
-	k := labelsOf(iv)
+func (t *tables) labelSet(iv *Interval) uint32 { return t.labelNumber(labelsOf(iv)) }
+
+func (t *tables) labelNumber(k labelSet) uint32 {
 	i, ok := t.byLabels[k]
 	if !ok {
 		i = uint32(len(t.labels))

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/printable"
 )
 
-// Wire types of the protocol buffer encoding.
+// protocol buffers' wire types
 const (
 	wireVarint  = 0
 	wireFixed64 = 1
@@ -17,12 +17,11 @@ const (
 	wireFixed32 = 5
 )
 
-// message builds one protocol buffer message.
 type message struct{ buf []byte }
 
 func (m *message) reset() { m.buf = m.buf[:0] }
 
-// uint writes a number, nothing for 0, which is what absence means.
+// uint writes nothing for 0.
 func (m *message) uint(field int, v uint64) {
 	if v != 0 {
 		m.buf = binary.AppendUvarint(m.buf, uint64(field)<<3|wireVarint)
@@ -38,14 +37,14 @@ func (m *message) bool(field int, v bool) {
 	}
 }
 
-// bytes writes a string, a nested message or a packed list.
+// bytes writes a string, message or packed list.
 func (m *message) bytes(field int, b []byte) {
 	m.buf = binary.AppendUvarint(m.buf, uint64(field)<<3|wireBytes)
 	m.buf = binary.AppendUvarint(m.buf, uint64(len(b)))
 	m.buf = append(m.buf, b...)
 }
 
-// stream writes the top-level fields of a message one by one, with a sticky error.
+// stream writes top-level fields, with a sticky error.
 type stream struct {
 	w    io.Writer
 	head []byte
@@ -58,7 +57,6 @@ func (s *stream) write(b []byte) {
 	}
 }
 
-// message writes a nested message.
 func (s *stream) message(field int, b []byte) {
 	s.head = binary.AppendUvarint(s.head[:0], uint64(field)<<3|wireBytes)
 	s.head = binary.AppendUvarint(s.head, uint64(len(b)))
@@ -66,15 +64,13 @@ func (s *stream) message(field int, b []byte) {
 	s.write(b)
 }
 
-// int writes a number.
 func (s *stream) int(field int, v int64) {
 	var m message
 	m.int(field, v)
 	s.write(m.buf)
 }
 
-// stringTable numbers strings; 0 is the empty one. What is no UTF-8 in them, which other readers than Go's refuse, is
-// an escape.
+// stringTable numbers strings, 0 is empty. Bytes that are no UTF-8, which other readers refuse, are escaped.
 type stringTable struct {
 	list  []string
 	index map[string]int64

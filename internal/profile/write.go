@@ -9,37 +9,46 @@ import (
 	"io"
 	"slices"
 	"time"
+
+	"prywalk/internal/sample"
 )
 
 // view is a consistent copy of a Builder's headers.
 type view struct {
-	meta     Meta
-	end      time.Time
-	comments []string
-	modules  []*ModuleInfo
-	names    []string
-	locs     []location
-	told     [][]Frame
-	settled  []DescriptionID
-	stacks   []string
-	labels   []labelSet // of the sums
-	eras     []era
-	chunks   []chunk
-	sums     []record
-	main     int // index of the main binary's module, -1 if none
-	between  func()
+	meta      Meta
+	end       time.Time
+	comments  []string
+	modules   []*ModuleInfo
+	names     []string
+	locs      []location
+	described [][]Frame
+	settled   []DescriptionID
+	stacks    []string
+	base      sample.StackID            // as in tables
+	kept      map[sample.StackID]string // never written again
+	labels    []labelSet                // of the sums
+	eras      []era
+	chunks    []chunk
+	sums      []record
+	main      int // module index of the main binary, −1 if none
+	between   func()
 }
 
-// view copies what is needed for a write. The chunks, locations and stacks that it
-// shows are never written to again.
+// view's chunks, locations and stacks are never written again.
 func (b *Builder) view() *view {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	return b.viewNow()
+}
+
+// viewNow is view. Precondition: b.mu is held.
+func (b *Builder) viewNow() *view {
 	v := &view{
 		meta: b.meta, end: b.end, comments: b.comments,
-		modules: slices.Clone(b.tables.modules), names: b.tables.names, locs: b.tables.locs, told: b.tables.told,
+		modules: slices.Clone(b.tables.modules), names: b.tables.names, locs: b.tables.locs, described: b.tables.described,
 		settled: slices.Clone(b.tables.settled),
-		stacks:  b.tables.stacks, labels: b.tables.labels, eras: slices.Clone(b.journal.eras.all),
+		stacks:  b.tables.stacks, base: b.tables.base, kept: b.tables.kept, labels: b.tables.labels,
+		eras:   slices.Clone(b.journal.eras.all),
 		chunks: slices.Clone(b.journal.chunks), sums: slices.Clone(b.sums.rows),
 		main: -1, between: b.between,
 	}
@@ -52,16 +61,19 @@ func (b *Builder) view() *view {
 	return v
 }
 
-// Write writes the profile so far, compressed. It can be called any number of times
-// while intervals are added: each time all of those are in it that were added
-// before the call. r gives the names; nil gives none.
+// Write writes the compressed profile of all intervals added before; any number of times, while others are added. A
+// nil r names nothing.
 func (b *Builder) Write(w io.Writer, r Resolver) error {
+	return b.writeView(w, b.view(), r)
+}
+
+func (b *Builder) writeView(w io.Writer, v *view, r Resolver) error {
 	buf := bufio.NewWriterSize(w, 1<<16)
 	zip, err := gzip.NewWriterLevel(buf, gzip.BestSpeed)
 	if err != nil {
 		return err
 	}
-	final, err := b.view().encode(zip, r)
+	final, err := v.encode(zip, r)
 	if err != nil {
 		return fmt.Errorf("write profile: %w", err)
 	}
@@ -75,21 +87,21 @@ func (b *Builder) Write(w io.Writer, r Resolver) error {
 	return nil
 }
 
-// Value types of a recording, in the order of a sample's values.
+// Value types in order.
 const (
-	// TypeSamples counts the ticks at which a stack was seen.
+	// TypeSamples counts ticks.
 	TypeSamples = "samples"
-	// TypeWall is the time that passed, in nanoseconds.
+	// TypeWall, ns.
 	TypeWall = "wall"
-	// TypeRunQueue is the time queued for a processor, in nanoseconds.
+	// TypeRunQueue: queued for a processor, ns.
 	TypeRunQueue = "runqueue"
-	// TypeCPU is the time on a processor, in nanoseconds.
+	// TypeCPU: on a processor, ns.
 	TypeCPU = "cpu"
 )
 
 const nanoseconds = "nanoseconds"
 
-// valueTypes are the types with their units.
+// with units
 var valueTypes = [][2]string{
 	{TypeSamples, "count"}, {TypeWall, nanoseconds}, {TypeRunQueue, nanoseconds}, {TypeCPU, nanoseconds},
 }

@@ -10,35 +10,34 @@ import (
 	"strings"
 )
 
-// Limit is a quota of one control group.
+// Limit is a control group's quota.
 type Limit struct {
 	// Dir is the group's directory.
 	Dir string
-	// Quota is the processor time in each Period, in nanoseconds; it may be more than Period on several processors.
+	// Quota is the CPU time per Period, in nanoseconds; over Period on several processors.
 	Quota, Period int64
-	// V2 tells cgroup v2 from v1.
+	// V2 is set for cgroup v2.
 	V2 bool
-	// Own: it is the group that the process is in itself, and not one above it.
+	// Own is set for the process's own group, not an ancestor.
 	Own bool
-	// acct is where v1 says what the group has used; "" if nowhere.
+	// acct is the usage file of v1; "" if there is none.
 	acct string
 }
 
-// Share gives the part of one processor that the group may use.
+// Share gives Quota in processors.
 func (l *Limit) Share() float64 { return float64(l.Quota) / float64(l.Period) }
 
-// Root is the directory below which /proc is: "/", but in tests.
+// Root is the parent directory of /proc: "/", but in tests.
 type Root string
 
-// mount is where a hierarchy is to be seen.
+// mount is a mounted hierarchy.
 type mount struct {
 	at, root    string
 	v2          bool
 	controllers []string
 }
 
-// Limits gives the quotas of this process's control groups and of those above them, as far as they can be seen, the
-// tightest first; none if there is none.
+// Limits gives the visible quotas of this process's control groups and their ancestors, tightest first.
 func (r Root) Limits() []Limit {
 	groups, mounts := r.hierarchies()
 	var all []Limit
@@ -60,7 +59,7 @@ func (r Root) Limits() []Limit {
 	return all
 }
 
-// hierarchies gives this process's groups, and where they are to be seen; none without /proc.
+// hierarchies gives this process's groups and the mounts; none without /proc.
 func (r Root) hierarchies() (groups, []mount) {
 	text, err := os.ReadFile(r.path("/proc/self/cgroup"))
 	if err != nil {
@@ -73,7 +72,6 @@ func (r Root) hierarchies() (groups, []mount) {
 	return parseGroups(string(text)), parseMounts(string(info))
 }
 
-// path gives where a file of this machine is.
 func (r Root) path(name string) string { return filepath.Join(string(r), name) }
 
 // along gives the limits from a group up to the mount's root.
@@ -98,20 +96,20 @@ func (r Root) along(m *mount, group string, acct func(string) string) (all []Lim
 	return all
 }
 
-// below gives a group's path below the mount; false if it is not to be seen there.
+// below gives a group's path below the mount; false if it is not visible.
 func (m *mount) below(group string) (string, bool) {
 	if group == "" {
 		return "", false
 	}
 	rel, err := filepath.Rel(m.root, group)
 	if err != nil || rel == ".." || strings.HasPrefix(rel, "../") {
-		return "/", true // the mount shows another part: what it shows at its root is all that can be known
+		return "/", true // the mount shows another part: only its root is known
 	}
 	return filepath.Clean("/" + rel), true
 }
 
-// accounts gives the function that finds where v1 accounts for a group, by its path in the cpu hierarchy. Where the
-// process's group has another path in the other hierarchy, nothing is known.
+// accounts gives the function that finds v1's usage file of a group by its path in the cpu hierarchy; none where the
+// process's group has another path in the cpuacct hierarchy.
 func accounts(mounts []mount, g groups) func(group string) string {
 	return func(group string) string {
 		for _, m := range mounts {
@@ -174,7 +172,7 @@ func parseMounts(text string) (all []mount) {
 	return all
 }
 
-// unescape undoes what the kernel does to blanks in paths: three octal digits.
+// unescape decodes blanks in paths: three octal digits.
 func unescape(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -190,7 +188,7 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// read reads the quota of the group in a directory; false if it has none.
+// read reads the quota of a directory's group; false if it has none.
 func read(dir string, v2 bool) (Limit, bool) {
 	l := Limit{Dir: dir, V2: v2}
 	if v2 {
@@ -208,11 +206,11 @@ func read(dir string, v2 bool) (Limit, bool) {
 
 // word reads a file of one word, "" if there is none.
 func word(dir, name string) string {
-	text, _ := os.ReadFile(filepath.Join(dir, name)) // without it there is no quota
+	text, _ := os.ReadFile(filepath.Join(dir, name)) // an unreadable file: no quota
 	return strings.TrimSpace(string(text))
 }
 
-// micros gives a number of microseconds in nanoseconds; 0 for what is none, such as "max".
+// micros converts microseconds to nanoseconds; 0 for text that is no number, such as "max".
 func micros(s string) int64 {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n <= 0 || n > 1<<50 {

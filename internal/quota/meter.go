@@ -10,19 +10,17 @@ import (
 	"strings"
 )
 
-// Sample is what the kernel says of a group.
+// Sample is the kernel's statistics of a group.
 type Sample struct {
-	// Periods were there so far, and in so many of them, Throttled, somebody stood still. A period in which nobody
-	// ran is not counted.
+	// Periods is the number of periods in which the group ran, Throttled that of those in which it was throttled.
 	Periods, Throttled int64
-	// ThrottledFor is for how long, in nanoseconds, summed over the processors.
+	// ThrottledFor is the throttled time in nanoseconds, summed over processors.
 	ThrottledFor int64
-	// Used is the processor time of all that ran in the group, in nanoseconds, less what runs at this moment and is not
-	// booked yet; −1 if it is not known.
+	// Used is the group's CPU time in nanoseconds, less the part not accounted yet; −1 if unknown.
 	Used int64
 }
 
-// Meter reads what the kernel says of a group, from files that are kept open. It belongs to one goroutine.
+// Meter reads a group's statistics from files kept open. Not safe for concurrent use.
 type Meter struct {
 	stat, acct *os.File
 	buf        [4096]byte
@@ -36,20 +34,20 @@ func (l *Limit) Open() (*Meter, error) {
 	}
 	m := &Meter{stat: f}
 	if l.acct != "" {
-		m.acct, _ = os.Open(l.acct) // what the group used is not known then
+		m.acct, _ = os.Open(l.acct) // optional
 	}
 	return m, nil
 }
 
 // Close closes the files.
 func (m *Meter) Close() {
-	_ = m.stat.Close() // they were only read
+	_ = m.stat.Close() // read only
 	if m.acct != nil {
 		_ = m.acct.Close()
 	}
 }
 
-// Read reads the counts.
+// Read reads the statistics.
 func (m *Meter) Read() (Sample, error) {
 	n, err := m.stat.ReadAt(m.buf[:], 0)
 	if n == 0 && err != nil {
@@ -105,7 +103,7 @@ func number(b []byte) (n int64) {
 
 func times1000(n int64) int64 { return min(n, (1<<63-1)/1000) * 1000 }
 
-// Alone reports whether this process is all that is in the group, so that what it uses itself is what the group uses.
+// Alone reports whether this process is alone in the group.
 func (l *Limit) Alone() bool {
 	text, err := os.ReadFile(filepath.Join(l.Dir, "cgroup.procs"))
 	if err != nil || !l.Own || strings.TrimSpace(string(text)) != strconv.Itoa(os.Getpid()) {

@@ -127,7 +127,7 @@ func TestWhatIsSaidToBeLeftIsLeft(t *testing.T) {
 				left, used = left-use, used+use
 			}
 			if rng.IntN(3) > 0 || g.Asks(used) {
-				g.Told(Sample{Periods: periods}, used)
+				g.Note(Sample{Periods: periods}, used)
 			}
 			if got := g.Left(used); got > max(left, 0) {
 				t.Fatalf("%d ns are said to be left, %d are", got, left)

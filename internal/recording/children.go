@@ -10,15 +10,15 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// childrenCPU is the processor time of the descendants of the targets that are not recorded themselves, until now.
+// childrenCPU is the processor time of the targets' unrecorded descendants.
 type childrenCPU struct {
-	ticks uint64         // of all, those included that have ended and that their parents have waited for
-	live  map[int]uint64 // of those that live, by their numbers
+	ticks uint64         // of all, also ended ones that were waited for; USER_HZ
+	live  map[int]uint64 // by pid
 	known bool           // all targets could be read
 }
 
-// readChildrenCPU reads the kernel's counts. A process's own count moves to its parent's count of children when the
-// parent waits for it, so the sum only grows, unless a process is inherited by one outside.
+// readChildrenCPU reads the kernel's counts. wait(2) moves a child's count to its parent, so the sum only grows, unless
+// a process outside inherits one.
 func readChildrenCPU(targets []int) (c childrenCPU) {
 	c = childrenCPU{live: map[int]uint64{}, known: true}
 	for _, target := range targets {
@@ -39,13 +39,13 @@ func readChildrenCPU(targets []int) (c childrenCPU) {
 	return c
 }
 
-// ticksPerSecond is USER_HZ, in which the kernel tells processor time.
+// ticksPerSecond is USER_HZ.
 const ticksPerSecond = 100
 
-// leastChildrenCPU is the processor time of children, in seconds, that is worth a message.
+// leastChildrenCPU is the least with a message, seconds.
 const leastChildrenCPU = 0.1
 
-// since says what children used since an earlier reading, "" if that is little or not known.
+// since reports the time since an earlier reading; "" if little or unknown.
 func (c *childrenCPU) since(before *childrenCPU) string {
 	if !c.known || !before.known || c.ticks <= before.ticks {
 		return ""

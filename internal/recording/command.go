@@ -12,13 +12,13 @@ import (
 	"prywalk/internal/account"
 	"prywalk/internal/console"
 	"prywalk/internal/exit"
+	"prywalk/internal/launch"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
 	"prywalk/internal/sampler"
-	"prywalk/ptrace"
 )
 
-// command launches a command and records it; the error carries its exit status.
+// command launches and records a command; the error carries its exit status.
 func (r *recording) command(args []string) error {
 	if err := r.setOutput(os.Getpid()); err != nil {
 		return r.own(err)
@@ -26,15 +26,15 @@ func (r *recording) command(args []string) error {
 	r.launches = true
 	ctx, stop := r.signals()
 	defer stop()
-	l, err := ptrace.Launch(ptrace.Command{Args: args})
+	l, err := launch.Start(launch.Command{Args: args})
 	if err != nil {
 		return r.own(err)
 	}
 	r.pids = []int{l.PID}
 	r.setPath(l.PID)
 	r.opts.Launched = sampler.BootTicks()
-	if r.opts.Kin != nil {
-		_ = r.opts.Kin.Follow(l.PID) // else what it starts is met at the ticks alone
+	if r.opts.Running != nil {
+		r.opts.Running.Launched(l.PID)
 	}
 	if err := l.Release(); err != nil {
 		return r.own(err)
@@ -56,9 +56,8 @@ func (r *recording) command(args []string) error {
 	return r.wait(l)
 }
 
-// record samples the command until its end and writes the recording. A command that
-// cannot be looked at, or ended before, leaves an empty one.
-func (r *recording) record(ctx context.Context, l *ptrace.Launched) error {
+// record samples the command until its end, and writes the recording, empty if there are no samples.
+func (r *recording) record(ctx context.Context, l *launch.Launched) error {
 	procs, err := r.open([]int{l.PID})
 	if err != nil {
 		ended := errors.Is(err, refusal.Gone) || errors.Is(err, refusal.Zombie)
@@ -89,18 +88,16 @@ func (r *recording) record(ctx context.Context, l *ptrace.Launched) error {
 	return nil
 }
 
-// exitPoll is how often a wait for a process's end looks whether it is to go on, in
-// milliseconds.
+// exitPoll is the period at which a wait for a process's end checks its context, ms.
 const exitPoll = 100
 
-// untilExit gives a context that ends with a process, without waiting for it: what
-// the command has started and left behind is not recorded for ever. Call the function
-// returned when that is not of interest any more.
+// untilExit gives a context that ends with a process, which it does not reap: daemons that the command leaves behind do
+// not prolong the recording.
 func untilExit(ctx context.Context, pid int) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
-		return ctx, cancel // before Linux 5.3: until all have ended
+		return ctx, cancel // before Linux 5.3
 	}
 	done := make(chan struct{})
 	go func() {
@@ -120,25 +117,24 @@ func untilExit(ctx context.Context, pid int) (context.Context, func()) {
 	}
 }
 
-// alive reports whether a child that was not waited for yet still runs.
+// alive reports whether an unreaped child still runs.
 func alive(pid int) bool {
 	var st procmem.Stat
 	return procmem.ReadStat(pid, &st) == nil && st.State != 'Z' && st.State != 'X'
 }
 
-// own marks a failure of prywalk itself where a command's status is expected. Wrong
-// usage, and a command that cannot be run, have codes of their own.
+// own marks a failure of prywalk itself (exit code 125), unless it has a code of its own.
 func (r *recording) own(err error) error {
 	var e *exit.Error
-	var exec *ptrace.ExecError
+	var exec *launch.ExecError
 	if errors.As(err, &e) && e.Code == exit.WrongUsage || errors.As(err, &exec) {
 		return err
 	}
 	return &exit.Error{Code: exit.OwnFailure, Err: err}
 }
 
-// wait waits for the command and gives its status as an error.
-func (r *recording) wait(l *ptrace.Launched) error {
+// wait gives the command's status as an error.
+func (r *recording) wait(l *launch.Launched) error {
 	st, err := l.Wait()
 	if err != nil {
 		return r.own(err)

@@ -11,10 +11,8 @@ import (
 	"prywalk/internal/sampler"
 )
 
-// control obeys the orders of prywalk bench, one a line: "hold" leaves the targets
-// alone, "go" goes on, and whatever else changes nothing. Each is answered, when it
-// has taken effect, by a line of JSON with what was done so far. When in ends, nobody
-// is there to say "go": the sampler goes on, and so ends with its target.
+// control obeys prywalk bench, one order a line: "hold" suspends sampling, "go" resumes it, others change nothing. Each
+// is answered, in effect, by a line of JSON with the counts so far. When in ends, sampling goes on.
 func control(s *sampler.Sampler, in io.Reader, out io.Writer) {
 	defer s.Resume()
 	answers := json.NewEncoder(out)
@@ -27,12 +25,11 @@ func control(s *sampler.Sampler, in io.Reader, out io.Writer) {
 			s.Resume()
 			await(s, false)
 		}
-		_ = answers.Encode(s.Answer()) // who asks sees the end of the pipe
+		_ = answers.Encode(s.Answer())
 	}
 }
 
-// await waits for an order to take effect, but not for long: a sampler that has
-// ended obeys none.
+// await waits for an order to take effect, for a limited time: a sampler may have ended.
 func await(s *sampler.Sampler, held bool) {
 	for end := time.Now().Add(5 * time.Second); s.Held() != held && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)

@@ -8,11 +8,10 @@ import (
 	"prywalk/internal/code"
 	"prywalk/internal/console"
 	"prywalk/internal/dump"
-	"prywalk/internal/look"
+	"prywalk/internal/observe"
 )
 
-// findDeadlocks looks at the locks of the processes in which threads may wait for each other when the sampling ends.
-// What is found stands in the recording's comments.
+// findDeadlocks reads the locks of suspect processes at the end, for the recording's comments.
 func (r *recording) findDeadlocks() {
 	if r.live || r.hung {
 		return
@@ -22,9 +21,9 @@ func (r *recording) findDeadlocks() {
 		return
 	}
 	var targets []*code.Process
-	hung := look.Watched(func() {
+	hung := observe.Watched(func() {
 		for _, pid := range pids {
-			if t, err := r.images.Open(pid); err == nil { // else it has ended meanwhile
+			if t, err := r.images.Open(pid); err == nil { // else it has ended
 				targets = append(targets, t)
 			}
 		}
@@ -32,7 +31,7 @@ func (r *recording) findDeadlocks() {
 	if hung != nil || len(targets) == 0 {
 		return
 	}
-	l, err := dump.LookAtLocks(targets, dump.Options{MaxDepth: r.opts.MaxDepth, ReadOnly: r.opts.ReadOnly})
+	l, err := dump.ExamineLocks(targets, dump.Options{MaxDepth: r.opts.MaxDepth, ReadOnly: r.opts.ReadOnly})
 	if errors.Is(err, dump.ErrHung) {
 		return
 	}
@@ -42,7 +41,6 @@ func (r *recording) findDeadlocks() {
 	r.deadlocks = l.Sentences()
 }
 
-// sayDeadlocks prints the deadlocks that were found.
 func (r *recording) sayDeadlocks() {
 	for _, text := range r.deadlocks {
 		console.Say("%s", text)

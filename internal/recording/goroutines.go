@@ -5,32 +5,46 @@ package recording
 import (
 	"fmt"
 
-	"prywalk/internal/look"
+	"prywalk/internal/observe"
+	"prywalk/internal/runstats"
 )
 
-// mostGoPrograms bounds how many processes are asked for goroutines at the end of a recording.
+// mostGoPrograms bounds the processes whose goroutines are counted at the end.
 const mostGoPrograms = 16
 
-// countGoroutines counts the goroutines that wait when the sampling ends, in the processes that the recording was
-// started with: no thread has their stacks, so that no sample shows them. The lines stand in the recording's comments.
+// countGoroutines counts waiting goroutines at the end, in the first processes, for the recording's comments.
 func (r *recording) countGoroutines() {
 	if r.live || r.hung {
 		return
 	}
-	var lines []string
-	hung := look.Watched(func() {
+	lines := unreadGoroutines(r.stats.Goroutines)
+	hung := observe.Watched(func() {
 		for _, pid := range r.pids[:min(len(r.pids), mostGoPrograms)] {
 			t, err := r.images.Open(pid)
-			if err != nil { // it has ended meanwhile
+			if err != nil { // it has ended
 				continue
 			}
-			if text := t.ParkedText(); text != "" {
+			parked := t.ParkedText
+			if r.opts.Tasks {
+				parked = t.ParkedAtEnd
+			}
+			text := parked()
+			if text != "" {
 				lines = append(lines, fmt.Sprintf("%s (pid %d): %s", t.Comm, pid, text))
 			}
-			_ = t.Close() // of descriptors that were only read
+			_ = t.Close() // only read
 		}
 	})
 	if hung == nil {
 		r.goroutines = lines
 	}
+}
+
+// unreadGoroutines is a note on a recording too short to read each goroutine once.
+func unreadGoroutines(g *runstats.Goroutines) []string {
+	if g == nil || g.Unread == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d goroutines were not read before the recording or their process ended (a process had "+
+		"up to %d); the time of these is missing; record longer (-d)", g.Unread, g.Most)}
 }

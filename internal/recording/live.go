@@ -14,32 +14,33 @@ import (
 
 	"prywalk/internal/account"
 	"prywalk/internal/code"
-	"prywalk/internal/look"
+	"prywalk/internal/observe"
 	"prywalk/internal/process"
 	"prywalk/internal/profile"
 	"prywalk/internal/top"
 )
 
-// live is one run of top: a recording that is watched.
+// live is one run of top.
 type live struct {
 	*recording
-	shows LiveOptions
-	store *top.Store
-	table *top.Names
-	shown *top.Snapshot // as plain text
+	shows  LiveOptions
+	store  *top.Store
+	table  *top.Functions
+	naming *profile.Names
+	shown  *top.Snapshot // as plain text
 
 	target    string
-	refreshed chan struct{} // there is something new to show; holds one
-	done      chan struct{} // closed when the sampling is over
+	refreshed chan struct{} // something new to show; holds one
+	done      chan struct{} // closed at the sampling's end
 	ended     atomic.Bool
 	failure   error
 	trouble   string
-	refused   int64 // refused looks when trouble was found out
+	refused   int64 // refused observations when trouble was set
 	begun     time.Time
-	waiting   atomic.Pointer[[]top.Goroutines] // as counted last
+	waiting   atomic.Pointer[[]top.Goroutines] // last count
 }
 
-// Live shows what threads do while they are recorded.
+// Live shows live tables of a recording.
 func Live(o Options, shows LiveOptions) error { return newLive(o, shows).run() }
 
 func newLive(o Options, shows LiveOptions) *live {
@@ -48,7 +49,6 @@ func newLive(o Options, shows LiveOptions) *live {
 	return l
 }
 
-// run samples, shows, and writes the recording if there is to be one.
 func (l *live) run() error {
 	if l.asked.Output != "" {
 		if err := l.setOutput(l.pids[0]); err != nil {
@@ -62,7 +62,7 @@ func (l *live) run() error {
 	var procs []*code.Process
 	var err error
 	var goPIDs []int
-	hung := look.Watched(func() {
+	hung := observe.Watched(func() {
 		if procs, err = l.open(l.pids); err == nil {
 			goPIDs = l.count(procs)
 		}
@@ -75,11 +75,12 @@ func (l *live) run() error {
 	}
 	l.begun = time.Now()
 	l.store = top.NewStore(l.begun, l.tell)
-	l.opts.Watch = l
+	l.opts.Sinks = append(l.opts.Sinks, l)
 	l.describe(procs)
 	l.prepare(procs)
 	defer l.close()
-	l.table = top.NewNames(l.builder, l.tell)
+	l.naming = profile.NewNames(l.builder, l.tell)
+	l.table = top.NewFunctions(l.naming)
 	stopNames := l.nameOnTheWay()
 	stopCounts := l.countOnTheWay(goPIDs)
 	go func() {
@@ -96,7 +97,7 @@ func (l *live) run() error {
 	return l.finish(shown)
 }
 
-// describe names what is looked at.
+// describe names the target.
 func (l *live) describe(procs []*code.Process) {
 	l.target = fmt.Sprintf("%s (pid %d)", procs[0].Comm, procs[0].PID)
 	if n := len(procs); n > 1 {
@@ -104,7 +105,7 @@ func (l *live) describe(procs []*code.Process) {
 	}
 }
 
-// tell says that there is something new to show.
+// tell signals something new to show.
 func (l *live) tell() {
 	select {
 	case l.refreshed <- struct{}{}:
@@ -117,11 +118,11 @@ func (l *live) Add(iv profile.Interval) { l.store.Add(iv) }
 
 // Refresh implements profile.Watcher.
 func (l *live) Refresh(at int64, open iter.Seq[profile.Interval]) {
-	l.table.NameGenerated(l.names)
+	l.naming.NameLate(l.names)
 	l.store.Refresh(at, open)
 }
 
-// show shows the table until the user, or the target, ends that.
+// show shows tables until the user or the target ends it.
 func (l *live) show(ctx context.Context, cancel func()) error {
 	if l.onTerminal() {
 		return l.onScreen(ctx)
@@ -129,13 +130,13 @@ func (l *live) show(ctx context.Context, cancel func()) error {
 	return l.asText(ctx, cancel)
 }
 
-// finish makes the books whole, prints the last table where that is wanted, and writes the recording.
+// finish prints the last table of plain text, and writes the recording.
 func (l *live) finish(shown error) error {
 	if l.hung {
 		return l.writeHung(l.failure)
 	}
 	if !l.onTerminal() && !l.shows.Once && shown == nil {
-		if shown = l.last(); errors.Is(shown, unix.EPIPE) { // head has seen enough
+		if shown = l.last(); errors.Is(shown, unix.EPIPE) { // as of head
 			shown = nil
 		}
 	}
@@ -159,36 +160,36 @@ func (l *live) finish(shown error) error {
 	return l.verdict()
 }
 
-// last is the last table of plain text: of all that was sampled, as report would show it.
+// last prints the table of all that was sampled, equal to report's.
 func (l *live) last() error {
 	l.store.Finish(l.stats.Begun.Add(time.Duration((l.stats.Seconds + l.stats.Suspended) * 1e9)))
 	l.snapshot(0)
-	l.table.Now(l.names)
+	l.naming.Now(l.names)
 	return l.print(l.snapshot(0))
 }
 
-// snapshot gives a window as it is now. The one before is gone.
+// snapshot gives a window. It invalidates the one before.
 func (l *live) snapshot(window time.Duration) *top.Snapshot {
 	l.shown = l.store.Snapshot(l.table, window, l.shows.Clock, l.shown)
 	return l.shown
 }
 
-// state tells how the sampling goes.
+// state gives the state of the sampling.
 func (l *live) state() top.State {
 	g := l.sampler.Progress()
 	st := top.State{
-		Target: l.target, Threads: g.Threads, Frozen: g.Frozen, Failed: g.Failed, Complete: -1, Ended: l.ended.Load(),
+		Target: l.target, Threads: g.Threads, Frozen: g.Stopped, Failed: g.Failed, Complete: -1, Ended: l.ended.Load(),
 	}
 	if g.Stacks > 0 {
 		st.Complete = float64(g.Complete) / float64(g.Stacks)
 	}
-	if refused := g.Denied + g.Traced; refused > l.refused { // finding out why reads files
+	if refused := g.Denied + g.Traced; refused > l.refused { // ExplainFailures reads files
 		l.refused = refused
 		l.trouble = ""
-		if err := process.ExplainLooks(l.pids, process.Refused{Denied: g.Denied, Traced: g.Traced,
-			Frozen: g.Frozen}); err != nil {
+		if err := process.ExplainFailures(l.pids, process.Refused{Denied: g.Denied, Traced: g.Traced,
+			Frozen: g.Stopped}); err != nil {
 			l.trouble = "some threads cannot be sampled: " + err.Error()
-			if g.Frozen == 0 {
+			if g.Stopped == 0 {
 				l.trouble = "running threads cannot be sampled: " + err.Error()
 			}
 		}

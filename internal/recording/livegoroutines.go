@@ -7,25 +7,28 @@ import (
 	"time"
 
 	"prywalk/internal/code"
-	"prywalk/internal/look"
+	"prywalk/internal/observe"
 	"prywalk/internal/top"
 )
 
-// Goroutines are counted again so long after the last count, and after so many times of what that took: a program can
-// have a hundred thousand of them.
+// Goroutines are counted again after countAgain, and countRests times the length of the last count.
 const (
 	countAgain = 2 * time.Second
 	countRests = 50
 )
 
-// count counts the goroutines that wait in processes that nothing else uses meanwhile, and gives those that run Go.
+// count counts waiting goroutines, and gives the processes with Go. Precondition: nothing else uses the processes.
 func (l *live) count(procs []*code.Process) (pids []int) {
 	var list []top.Goroutines
 	for _, p := range procs[:min(len(procs), mostGoPrograms)] {
 		if !p.Alive() {
 			continue
 		}
-		if n, text := p.WaitingGoroutines(); n != nil || text != "" {
+		n, text := p.WaitingGoroutines()
+		if l.opts.Tasks {
+			n, text = p.ParkedNow()
+		}
+		if n != nil || text != "" {
 			list = append(list, top.Goroutines{PID: p.PID, WaitingGoroutines: n, Text: text})
 			pids = append(pids, p.PID)
 		}
@@ -34,8 +37,7 @@ func (l *live) count(procs []*code.Process) (pids []int) {
 	return pids
 }
 
-// countOnTheWay counts them again and again while the sampling goes on. What they are read by belongs to one goroutine
-// at a time, so that the processes are opened a second time. The function that it returns ends that.
+// countOnTheWay counts repeatedly until stop is called. It opens the processes again, as each belongs to one goroutine.
 func (l *live) countOnTheWay(pids []int) (stop func()) {
 	if len(pids) == 0 {
 		return func() {}
@@ -54,7 +56,7 @@ func (l *live) countOnTheWay(pids []int) (stop func()) {
 			case <-time.After(wait):
 			}
 			began := time.Now()
-			hung = look.Watched(func() {
+			hung = observe.Watched(func() {
 				if procs == nil {
 					procs = openAll(images, pids)
 				}
@@ -69,7 +71,7 @@ func (l *live) countOnTheWay(pids []int) (stop func()) {
 	}
 }
 
-// openAll opens the processes that still run.
+// openAll opens those that still run.
 func openAll(images *code.ImageCache, pids []int) []*code.Process {
 	procs := []*code.Process{}
 	for _, pid := range pids {
@@ -80,7 +82,6 @@ func openAll(images *code.ImageCache, pids []int) []*code.Process {
 	return procs
 }
 
-// closeAll closes what was only read.
 func closeAll(images *code.ImageCache, procs []*code.Process) {
 	var err error
 	for _, p := range procs {

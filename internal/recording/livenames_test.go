@@ -7,8 +7,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
-	"prywalk/internal/accountant"
+	"prywalk/internal/aggregator"
 	"prywalk/internal/code"
 	"prywalk/internal/profile"
 	"prywalk/internal/testtargets"
@@ -24,7 +25,7 @@ func TestWhatTopNamedEndedProgramsWithIsLetGo(t *testing.T) {
 	}
 	images := code.NewImageCache(0)
 	defer images.Close()
-	r := &onTheWay{newResolver(), map[*code.Image]*code.Image{}, map[*profile.ModuleInfo]*profile.ModuleInfo{}}
+	r := newOnTheWay()
 	defer r.close()
 	dir := t.TempDir()
 	var last *profile.ModuleInfo
@@ -42,7 +43,7 @@ func TestWhatTopNamedEndedProgramsWithIsLetGo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		last = accountant.ModuleInfo(p.PID, p.Main())
+		last = aggregator.ModuleInfo(p.PID, p.Main())
 		name()
 		if i < programs-1 {
 			testtargets.Kill(cmd)
@@ -69,5 +70,25 @@ func TestWhatTopNamedEndedProgramsWithIsLetGo(t *testing.T) {
 	}
 	if after := name(); after != before {
 		t.Errorf("%s, not %s", after, before)
+	}
+	// What is not asked for is let go of as well, less and less often.
+	late := time.Now()
+	r.now = func() time.Time { return late }
+	for _, patience := range []time.Duration{leastPatience, 2 * leastPatience} {
+		for _, c := range []struct {
+			after time.Duration
+			kept  bool
+		}{{patience, true}, {patience + time.Second, false}} {
+			if after := name(); after != before {
+				t.Errorf("%s, not %s", after, before)
+			}
+			late = late.Add(c.after)
+			r.Rest()
+			for _, twin := range r.twins {
+				if (twin.image != nil) != c.kept {
+					t.Errorf("unused for %s: %+v", c.after, twin)
+				}
+			}
+		}
 	}
 }

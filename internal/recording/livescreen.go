@@ -19,14 +19,12 @@ import (
 	"prywalk/internal/top"
 )
 
-// screen is the program that has the terminal now, nil if none has.
+// screen is the program that has the terminal, nil if none.
 var screen atomic.Pointer[tea.Program]
 
-// framesPerSecond bounds how often the terminal is written to.
 const framesPerSecond = 20
 
-// onScreen shows the table on the terminal until the user ends it, the time is over, or a signal comes. The terminal
-// is then as it was.
+// onScreen shows the table on the terminal until the user, the time or a signal ends it, and restores the terminal.
 func (l *live) onScreen(ctx context.Context) error {
 	console.Messages.Hold()
 	defer console.Messages.Tell()
@@ -46,7 +44,7 @@ func (l *live) onScreen(ctx context.Context) error {
 	return nil
 }
 
-// feed tells the display what there is, until it is over.
+// feed passes refreshes to the display.
 func (l *live) feed(ctx context.Context, p *tea.Program, over <-chan struct{}) {
 	for {
 		select {
@@ -83,9 +81,9 @@ func (l *live) Write(text string) (string, error) {
 }
 
 // Suspend implements top.Source.
-func (l *live) Suspend() { _ = unix.Kill(os.Getpid(), unix.SIGTSTP) } // obeyStops gives the terminal back
+func (l *live) Suspend() { _ = unix.Kill(os.Getpid(), unix.SIGTSTP) } // see ObeyStops
 
-// aside gives the terminal back to the shell before prywalk stops, and takes it again when it goes on.
+// aside gives the terminal to the shell while prywalk is stopped.
 func aside(stop func()) {
 	p := screen.Load()
 	if p == nil {
@@ -94,5 +92,5 @@ func aside(stop func()) {
 	}
 	_ = p.ReleaseTerminal()
 	stop()
-	_ = p.RestoreTerminal() // if it does not, the next key shows it
+	_ = p.RestoreTerminal()
 }

@@ -17,15 +17,15 @@ import (
 	"prywalk/internal/top"
 )
 
-// nameWait is how long plain text waits for names at each refresh, and onceWait with --once.
+// nameWait bounds the wait of plain text for names at each refresh, onceWait that of --once.
 const (
 	nameWait = time.Second
 	onceWait = time.Minute
 )
 
-// asText prints a table at each refresh, or one in all.
+// asText prints a table at each refresh, or one.
 func (l *live) asText(ctx context.Context, cancel func()) error {
-	signal.Ignore(unix.SIGPIPE) // who reads no further must not end what looks at threads
+	signal.Ignore(unix.SIGPIPE) // the reader's end must not end the sampling
 	p := console.StartSlow(false, func() string { return l.waitsFor() })
 	defer p.Stop()
 	window := l.shows.Window
@@ -36,7 +36,7 @@ func (l *live) asText(ctx context.Context, cancel func()) error {
 			if l.shows.Once {
 				return l.last()
 			}
-			return nil // the last table is printed when the books are whole
+			return nil // finish prints the last table
 		case <-l.refreshed:
 		}
 		o := l.snapshot(window)
@@ -53,7 +53,7 @@ func (l *live) asText(ctx context.Context, cancel func()) error {
 		err := l.print(o)
 		if l.shows.Once || err != nil {
 			cancel()
-			if errors.Is(err, unix.EPIPE) { // head has seen enough
+			if errors.Is(err, unix.EPIPE) { // as of head
 				return nil
 			}
 			return err
@@ -61,9 +61,8 @@ func (l *live) asText(ctx context.Context, cancel func()) error {
 	}
 }
 
-// waitsFor says what plain text waits for.
 func (l *live) waitsFor() string {
-	switch n := l.table.Waiting(); {
+	switch n := l.naming.Waiting(); {
 	case n > 0:
 		return fmt.Sprintf("%s left to look up (Ctrl-C skips them)", account.Plural(int64(n), "name"))
 	case l.shows.Once:
@@ -72,7 +71,7 @@ func (l *live) waitsFor() string {
 	return ""
 }
 
-// named waits until a table has its names, but not for long, and gives it with them.
+// named gives a table with its names, after a limited wait.
 func (l *live) named(ctx context.Context, o *top.Snapshot, window, wait time.Duration) *top.Snapshot {
 	late := time.After(wait)
 	for o.Waiting > 0 {
@@ -90,7 +89,6 @@ func (l *live) named(ctx context.Context, o *top.Snapshot, window, wait time.Dur
 	return o
 }
 
-// print writes a table to standard output.
 func (l *live) print(o *top.Snapshot) error {
 	rows := max(l.shows.Rows, 0)
 	if l.shows.JSON {

@@ -11,29 +11,29 @@ import (
 	"prywalk/internal/profile"
 )
 
-// onDisk is what a run has written so far, for a goroutine that must tell it in a hurry.
+// onDisk is what is written so far. It is safe for concurrent use.
 type onDisk struct {
 	mu    sync.Mutex
 	path  string
-	at    time.Time // of the last write, zero before the first
-	whole bool      // it was the last of all
+	at    time.Time // of the last write
+	whole bool      // it was the last one
 }
 
-// goesTo notes where the recording is going to be written.
+// goesTo sets the path.
 func (d *onDisk) goesTo(path string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.path = path
 }
 
-// wrote notes a write that is done.
+// wrote notes a write.
 func (d *onDisk) wrote(whole bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.at, d.whole = time.Now(), whole
 }
 
-// String says in one line what stands on disk.
+// String is one line for people.
 func (d *onDisk) String() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

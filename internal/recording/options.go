@@ -11,38 +11,42 @@ import (
 	"prywalk/internal/top"
 )
 
-// Options say what is recorded, and where it goes.
+// Options of a recording.
 type Options struct {
-	// Sampler says how threads are looked at.
 	Sampler sampler.Options
-	// PIDs are the processes; none where a command is started.
+	// PIDs are the processes; none for a command.
 	PIDs []int
-	// Duration is how long; 0: until the targets end, or somebody ends it.
+	// Duration; 0: until the targets end, or a signal.
 	Duration time.Duration
-	// Output is the path of the recording, "-" for the standard output; "": none, for [Live] only. %p in it is the pid,
-	// %t the time.
+	// Output is the path of the recording, "-" for standard output; "" (top and agent): none. %p is the pid, %t the time.
 	Output string
-	// Overwrite: what is at that path from an earlier run is not kept.
+	// Overwrite: an earlier run's file is not kept.
 	Overwrite bool
-	// Aggregate keeps sums and not when things happened.
+	// Rotate is the length of each of several recordings in turn, 0: one; Keep is how many stay, 0: all.
+	Rotate time.Duration
+	Keep   int
+	// Aggregate keeps sums without times.
 	Aggregate bool
-	// Stats is the path of a file for what the run did, as JSON; "": none.
+	// Stats is the path of the counts as JSON; "": none.
 	Stats string
-	// Threads is the expression that chose threads, for messages; "": all.
+	// Threads is the expression that selects threads, for messages; "": all.
 	Threads string
-	// Control obeys orders on the standard input.
+	// Selected: PIDs are those that a rule selects now; those that cannot be opened are counted. More may come
+	// (Sampler.Select).
+	Selected bool
+	// Control: [control] reads the standard input.
 	Control bool
 }
 
-// LiveOptions say how [Live] shows what threads do.
+// LiveOptions configure the display of [Live].
 type LiveOptions struct {
-	// Clock is what the tables are of at first.
+	// Clock is that of the first tables.
 	Clock top.Clock
-	// Window is of how long the tables are.
+	// Window is the time that tables sum.
 	Window time.Duration
-	// Rows is the number of functions in plain text, and of rows of each kind in JSON; below 0 all.
+	// Rows is the number of functions in text, and of rows of each kind in JSON; below 0: all.
 	Rows int
-	// Once: one table of plain text, and no more.
+	// Once prints one table.
 	Once bool
 	// JSON: a line for each refresh.
 	JSON bool
@@ -54,14 +58,14 @@ func Attach(o Options) error { return newRecording(o).attach() }
 // Command starts a command and records it. The error carries its exit status.
 func Command(o Options, args []string) error { return newRecording(o).command(args) }
 
-// CheckOutput finds out whether the output can be written, before anything is started.
+// CheckOutput checks that the output can be written.
 func CheckOutput(o Options) error { return newRecording(o).setOutput(0) }
 
 func newRecording(o Options) *recording {
-	return &recording{opts: o.Sampler, asked: o, pids: o.PIDs, keepOld: !o.Overwrite}
+	return &recording{opts: o.Sampler, asked: o, pids: o.PIDs, keepOld: !o.Overwrite, refused: map[string]int64{}}
 }
 
-// onTerminal reports whether the table is for a terminal that can show one in place.
+// onTerminal reports whether the table is for a terminal that can redraw it.
 func (l *live) onTerminal() bool {
 	term := os.Getenv("TERM")
 	return !l.shows.Once && !l.shows.JSON && console.IsTerminal(os.Stdout) && term != "dumb" && term != ""

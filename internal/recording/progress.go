@@ -12,12 +12,12 @@ import (
 	"prywalk/internal/sampler"
 )
 
-// progress prints how a recording goes, in one line, if stderr is a terminal.
+// progress is a line on stderr, if that is a terminal.
 type progress struct {
 	quit, done chan struct{}
 }
 
-// startProgress begins to print, unless a command that was launched shares the terminal.
+// startProgress prints nothing where a launched command shares the terminal.
 func startProgress(s *sampler.Sampler, shared bool) *progress {
 	p := &progress{quit: make(chan struct{}), done: make(chan struct{})}
 	if shared || console.IsQuiet() || !console.IsTerminal(os.Stderr) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package recording is one run of prywalk record or top, from the processes to the file. It starts or opens them,
-// samples, obeys signals, and shows how it goes. What was seen is written at checkpoints and in the end.
+// Package recording is one run of prywalk record, top or agent, from the processes to the file. It starts or opens
+// them, samples, obeys signals, and shows how it goes. What was seen is written at checkpoints and in the end.
 package recording
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -14,50 +15,52 @@ import (
 	"time"
 
 	"prywalk/internal/account"
-	"prywalk/internal/accountant"
+	"prywalk/internal/aggregator"
 	"prywalk/internal/code"
 	"prywalk/internal/console"
-	"prywalk/internal/look"
+	"prywalk/internal/launch"
+	"prywalk/internal/observe"
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
+	"prywalk/internal/refusal"
 	"prywalk/internal/runstats"
 	"prywalk/internal/sampler"
-	"prywalk/ptrace"
 )
 
-// checkpointEvery is the time between two writings of the recording while it runs.
 const checkpointEvery = 10 * time.Second
 
-// recording is one run of record, from the processes to the file.
+// recording is one run.
 type recording struct {
 	opts  sampler.Options
 	asked Options
 	pids  []int
 
 	path          string
+	rotation      *rotation // nil: one file
 	images        *code.ImageCache
 	builder       *profile.Builder
 	names         *resolver
 	sampler       *sampler.Sampler
 	now           atomic.Pointer[sampler.Sampler] // the same, for the goroutine of signals
-	running       atomic.Pointer[ptrace.Launched] // the command, for the same
-	pendingSignal atomic.Int32                    // a signal that the command is still to get; 0: none
-	launches      bool                            // the processes are those of a command that this run starts
+	running       atomic.Pointer[launch.Launched] // the command, for the same
+	pendingSignal atomic.Int32                    // still to be sent to the command; 0: none
+	launches      bool                            // of a command
 	stats         runstats.Stats
-	deadlocks     []string // at the end of the sampling, a sentence each
-	goroutines    []string // that wait at that time, a line for each Go process
+	deadlocks     []string // at the end, a sentence each
+	goroutines    []string // waiting at the end, a line for each Go process
 	saveErr       error
 	quiet         bool
 	live          bool   // the terminal shows a table: no line of progress
-	leave         func() // called before prywalk leaves at once; nil: nothing is to be done
+	leave         func() // called before leaving at once; may be nil
 
-	keepOld bool          // what is at path is to be kept as path.old; false once that is done
-	disk    onDisk        // what was written
-	writing atomic.Bool   // the sampling is over
-	wished  atomic.Bool   // a signal has asked for the end
-	giveUp  chan struct{} // closed by a signal while writing is true
-	hung    bool          // a read does not come back: prywalk has to end
+	keepOld bool // the file at path is still to be kept as path.old
+	disk    onDisk
+	writing atomic.Bool      // the sampling is over
+	wished  atomic.Bool      // a signal has asked for the end
+	giveUp  chan struct{}    // closed by a signal while writing is true
+	hung    bool             // a read does not return: prywalk has to end
+	refused map[string]int64 // selected processes that could not be opened, by reason
 }
 
 // attach records running processes.
@@ -69,7 +72,7 @@ func (r *recording) attach() error {
 	defer stop()
 	var procs []*code.Process
 	var err error
-	if hung := look.Watched(func() { procs, err = r.open(r.pids) }); hung != nil {
+	if hung := observe.Watched(func() { procs, err = r.open(r.pids) }); hung != nil {
 		return hung
 	}
 	if err != nil {
@@ -78,14 +81,15 @@ func (r *recording) attach() error {
 	r.prepare(procs)
 	defer r.close()
 	var before, after childrenCPU
-	if !r.opts.Children {
+	childrenApart := !r.opts.Children && !r.asked.Selected
+	if childrenApart {
 		before = readChildrenCPU(r.pids)
 	}
 	failure := r.sample(ctx)
 	if r.hung {
 		return r.writeHung(failure)
 	}
-	if !r.opts.Children {
+	if childrenApart {
 		after = readChildrenCPU(r.pids)
 	}
 	if err := r.writeWatched(); err != nil {
@@ -101,20 +105,28 @@ func (r *recording) attach() error {
 	return err
 }
 
-// openGarbage lets more garbage lie while processes are opened, in percent of what is in use: a first stack is waited
-// for, and each collection takes from that.
+// openGarbage is GOGC while processes are opened: collections would delay the first stack.
 const openGarbage = 400
 
-// open opens the processes; one that cannot be opened ends the recording before it
-// began, so that nobody takes a part for the whole.
+// open opens the processes. One that cannot be opened is an error; of those that a rule selects, only if none can be.
 func (r *recording) open(pids []int) ([]*code.Process, error) {
-	_, _ = procmem.RaiseFileLimit() // without it files are opened anew for each look
-	percent := debug.SetGCPercent(openGarbage)
-	defer debug.SetGCPercent(percent)
+	_, _ = procmem.RaiseFileLimit() // else files are opened again for each observation
+	if !r.opts.Thrifty {
+		percent := debug.SetGCPercent(openGarbage)
+		defer debug.SetGCPercent(percent)
+	}
 	r.images = code.NewImageCache(0)
 	var procs []*code.Process
+	var refused error
 	for _, pid := range pids {
 		p, err := r.images.Open(pid)
+		if err != nil && r.asked.Selected {
+			if why := refusal.Of(err); why != refusal.Gone {
+				r.refused[why.Word()]++
+				refused = err
+			}
+			continue
+		}
 		if err != nil {
 			for _, p := range procs {
 				p.Close()
@@ -124,14 +136,18 @@ func (r *recording) open(pids []int) ([]*code.Process, error) {
 		}
 		procs = append(procs, p)
 	}
+	if r.asked.Selected && len(procs) == 0 && refused != nil {
+		r.images.Close()
+		return nil, fmt.Errorf("none of %s could be read: %w", account.Plural(account.Sum(r.refused), "selected process"),
+			refused)
+	}
 	return procs, nil
 }
 
-// prepare sets up the parts for a run.
 func (r *recording) prepare(procs []*code.Process) {
 	r.builder = profile.NewBuilder(profile.Meta{
 		Start: time.Now(), Period: time.Duration(float64(time.Second) / r.opts.Freq), Aggregate: r.asked.Aggregate,
-		SpillTo: os.TempDir(), Discard: r.live && r.path == "",
+		SpillTo: os.TempDir(), Discard: r.live && r.path == "", Rotates: r.rotation != nil,
 	})
 	r.names = newResolver()
 	r.names.ReadInSteps()
@@ -139,17 +155,20 @@ func (r *recording) prepare(procs []*code.Process) {
 	r.opts.JITFuncs = r.names.JITFuncs
 	if r.path == "" || profile.Replaceable(r.path) {
 		r.opts.CheckpointEvery = checkpointEvery
+		if r.rotation != nil {
+			r.opts.CheckpointEvery = min(checkpointEvery, r.rotation.every)
+		}
 	}
 	r.sampler = sampler.New(r.opts, r.builder, r.images, procs)
 	r.now.Store(r.sampler)
 	if len(procs) > 0 {
 		if m := procs[0].Main(); m != nil {
-			r.builder.SetMain(accountant.ModuleInfo(procs[0].PID, m))
+			r.builder.SetMain(aggregator.ModuleInfo(procs[0].PID, m))
 		}
 	}
 }
 
-// close lets go of everything, unless somebody is still at it who does not come back.
+// close closes all, unless a read hangs.
 func (r *recording) close() {
 	if r.hung {
 		return
@@ -159,8 +178,7 @@ func (r *recording) close() {
 	_ = r.images.Close()
 }
 
-// sample runs the sampler for as long as is asked for. The error is one of prywalk
-// itself; what was seen until then is to be written all the same.
+// sample runs the sampler. After an error, of prywalk itself, the samples so far are still to be written.
 func (r *recording) sample(ctx context.Context) error {
 	if d := r.asked.Duration; d > 0 {
 		var cancel context.CancelFunc
@@ -174,19 +192,28 @@ func (r *recording) sample(ctx context.Context) error {
 	var err error
 	r.stats, err = r.sampler.Run(ctx)
 	r.hung = errors.Is(err, sampler.ErrHung)
+	for why, n := range r.stats.Refused {
+		r.refused[why] += n
+	}
+	if len(r.refused) > 0 {
+		r.stats.Refused = r.refused
+	}
 	p.stop()
 	if err == nil {
 		r.findDeadlocks()
 		r.countGoroutines()
 	}
 	if !r.stats.Begun.IsZero() {
-		r.builder.SetWindow(r.stats.Begun, r.stats.Begun.Add(time.Duration((r.stats.Seconds+r.stats.Suspended)*1e9)))
+		begun := r.stats.Begun
+		if r.rotation != nil && r.rotation.written > 0 {
+			begun = r.builder.Part()
+		}
+		r.builder.SetWindow(begun, r.stats.Begun.Add(time.Duration((r.stats.Seconds+r.stats.Suspended)*1e9)))
 	}
 	return err
 }
 
-// verdict prints the closing line, and what kept running threads from being looked
-// at; no samples are an error.
+// verdict prints the closing line, and why threads could not be sampled; no samples are an error.
 func (r *recording) verdict() error {
 	refused := r.refusal()
 	if r.stats.Samples == 0 {
@@ -210,20 +237,21 @@ func (r *recording) verdict() error {
 			console.Say("%s", text)
 		}
 		console.Say("%s", account.Closing(&r.stats, r.path))
+		r.saysParts()
 	}
 	return nil
 }
 
-// ended reports whether there is nothing to blame for an empty recording: a command has come to its end too soon.
+// ended reports whether a recording is empty because its command ended too soon.
 func (r *recording) ended() bool {
 	s := &r.stats
 	blame := s.Failed["traced"] + s.Failed["denied"] + s.Failed["timeout"]
 	return r.running.Load() != nil && blame == 0 && r.asked.Threads == ""
 }
 
-// refusal says why looks were refused, nil if none was.
+// refusal explains refused observations; nil if none was.
 func (r *recording) refusal() error {
 	failed := r.stats.Failed
-	return process.ExplainLooks(r.pids, process.Refused{Denied: failed["denied"], Traced: failed["traced"],
+	return process.ExplainFailures(r.pids, process.Refused{Denied: failed["denied"], Traced: failed["traced"],
 		Frozen: r.stats.Frozen})
 }

@@ -123,8 +123,8 @@ func TestOnlyFilesThatCanBeReplacedHaveCheckpoints(t *testing.T) {
 	}
 }
 
-// TestWhatStandsOnDiskIsTold: in one line, whenever prywalk has to leave.
-func TestWhatStandsOnDiskIsTold(t *testing.T) {
+// TestTheRecordingOnDiskIsReported: in one line, whenever prywalk has to leave.
+func TestTheRecordingOnDiskIsReported(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "r")
 	var d onDisk
 	says := func(text string) {

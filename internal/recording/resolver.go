@@ -11,19 +11,19 @@ import (
 	"prywalk/internal/symbols"
 )
 
-// resolver gives the recording its names.
+// resolver is the recording's Resolver.
 type resolver struct {
 	*symbols.Namer
 	asked   atomic.Int64    // addresses, since begin
-	giveUp  <-chan struct{} // closed when names are not to be waited for; nil: they are
-	without int             // addresses that have no name for that reason
+	giveUp  <-chan struct{} // closed: names are skipped; nil: never
+	without int             // skipped addresses
 	buf     []symbols.Frame
 	kernel  *symbols.KernelNames // nil: not read yet
 }
 
 func newResolver() *resolver { return &resolver{Namer: symbols.NewNamer()} }
 
-// begin begins a write whose names are given up when that channel is closed.
+// begin begins a write whose missing names are skipped once giveUp is closed.
 func (r *resolver) begin(giveUp <-chan struct{}) {
 	r.asked.Store(0)
 	r.giveUp, r.without = giveUp, 0
@@ -36,7 +36,7 @@ func (r *resolver) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 	case <-r.giveUp:
 		r.without++
 		return nil
-	default: // as long as it is nil, too
+	default: // also if it is nil
 	}
 	switch o := &m.Origin; {
 	case o.Kernel:
@@ -54,7 +54,6 @@ func (r *resolver) Settled(m *profile.ModuleInfo) bool {
 	return mod != nil && r.without == 0 && r.Namer.Settled(mod)
 }
 
-// ofKernel names an address in the kernel.
 func (r *resolver) ofKernel(addr uint64) []profile.Frame {
 	if r.kernel == nil {
 		names, err := symbols.OfKernel()

@@ -13,27 +13,31 @@ import (
 
 	"prywalk/internal/account"
 	"prywalk/internal/console"
-	"prywalk/internal/look"
+	"prywalk/internal/observe"
 	"prywalk/internal/outfile"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 	"prywalk/internal/sampler"
 )
 
-// checkpoint writes what there is so far. A failure is told in the end.
+// checkpoint writes the recording so far. A failure becomes saveErr.
 func (r *recording) checkpoint(between func()) {
-	if r.path == "" { // there is no recording: tables show what is now
+	if r.path == "" { // no recording
 		r.names.Rest()
 		return
 	}
 	if !profile.Replaceable(r.path) {
-		return // it takes one recording only
+		return // a pipe takes one recording only
 	}
-	r.builder.SetComments("checkpoint: the recording was not finished")
 	r.builder.SetBetween(between)
 	r.names.SetBetween(between)
 	defer r.builder.SetBetween(nil)
 	defer r.names.SetBetween(nil)
+	if r.rotate() {
+		r.names.Rest()
+		return
+	}
+	r.builder.SetComments("checkpoint: the recording was not finished")
 	if err := r.save(false); err != nil && r.saveErr == nil {
 		r.saveErr = err
 		console.Fail("%v", err)
@@ -41,7 +45,7 @@ func (r *recording) checkpoint(between func()) {
 	r.names.Rest()
 }
 
-// save writes the recording so far. What is at its place from an earlier run is kept under another name.
+// save writes the recording so far, and keeps an earlier run's file.
 func (r *recording) save(whole bool) error {
 	if r.keepOld && profile.Replaceable(r.path) {
 		if err := profile.KeepOld(r.path); err != nil {
@@ -82,8 +86,7 @@ func (r *recording) write() error {
 	return nil
 }
 
-// saveWithNames writes the whole recording, and says how far it is where that takes long. A signal that ends the wait
-// for names has it written without those that are missing.
+// saveWithNames writes the whole recording, with progress where that takes long. A signal skips the missing names.
 func (r *recording) saveWithNames() error {
 	r.names.begin(r.giveUp)
 	whole := r.builder.Sizes().Locations
@@ -102,21 +105,20 @@ func (r *recording) saveWithNames() error {
 	return err
 }
 
-// writeWatched is write, and gives up when a read of a file that has names hangs.
+// writeWatched is write, unless a read of a file with names hangs.
 func (r *recording) writeWatched() error {
 	var err error
-	if hung := look.Watched(func() { err = r.write() }); hung != nil {
+	if hung := observe.Watched(func() { err = r.write() }); hung != nil {
 		r.hung = true
 		return fmt.Errorf("cannot write %s: %w; the last checkpoint is kept", r.path, hung)
 	}
 	return err
 }
 
-// hungWrite bounds how long the recording may take to be written when a read does not come back: what hangs may hold
-// something that the writing needs.
+// hungWrite bounds the write after a read has hung, as that may hold a lock that the write needs.
 const hungWrite = 10 * time.Second
 
-// writeHung writes what there is when a read does not come back. It gives the failure, in one line.
+// writeHung writes the recording after a read has hung, and gives the failure in one line.
 func (r *recording) writeHung(failure error) error {
 	if errors.Is(failure, sampler.ErrNotBooked) {
 		return failure
@@ -134,8 +136,7 @@ func (r *recording) writeHung(failure error) error {
 	}
 }
 
-// setOutput finds the output path and checks that it can be written, before
-// anything is looked at.
+// setOutput sets the output path and checks that it can be written.
 func (r *recording) setOutput(pid int) error {
 	r.setPath(pid)
 	if r.path == "-" {
@@ -152,13 +153,21 @@ func (r *recording) setOutput(pid int) error {
 	return nil
 }
 
-// setPath finds the output path.
 func (r *recording) setPath(pid int) {
 	r.path = expand(r.asked.Output, pid)
-	if console.IsStdout(r.path) {
+	switch {
+	case console.IsStdout(r.path):
 		r.path = "-"
+	case r.asked.Rotate > 0 && r.path != "":
+		r.rotation = newRotation(expandPID(r.asked.Output, pid), r.asked.Rotate, r.asked.Keep)
+		r.path = r.rotation.path(time.Now())
 	}
 	r.disk.goesTo(r.path)
+}
+
+// expandPID replaces %p alone.
+func expandPID(path string, pid int) string {
+	return strings.NewReplacer("%p", strconv.Itoa(pid), "%t", "%t", "%%", "%").Replace(path)
 }
 
 // expand replaces %p by the pid and %t by the time.

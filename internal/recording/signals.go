@@ -13,41 +13,39 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/console"
-	"prywalk/internal/profile"
-	"prywalk/ptrace"
+	"prywalk/internal/launch"
 )
 
-// listening counts the recordings that obey signals themselves.
+// listening counts recordings that handle signals.
 var listening atomic.Int32
 
-// ObeyQuit ends prywalk at a SIGQUIT, without the stacks of its goroutines that the Go runtime would print, where no
-// recording obeys it. If it was ignored when prywalk was started, it stays so.
+// ObeyQuit ends prywalk at SIGQUIT without a dump of its goroutines, while no recording handles it. An ignored SIGQUIT
+// stays ignored.
 func ObeyQuit() {
 	ch := make(chan os.Signal, 1)
 	signal.Notify(ch, unix.SIGQUIT)
 	go func() {
 		for range ch {
-			if listening.Load() == 0 && !ptrace.IgnoredAtStart(unix.SIGQUIT) {
+			if listening.Load() == 0 && !launch.IgnoredAtStart(unix.SIGQUIT) {
 				os.Exit(128 + int(unix.SIGQUIT))
 			}
 		}
 	}()
 }
 
-// oneWish is the time within which the signals that end prywalk are one. A terminal that is closed sends two
-// (one by the kernel, one by the shell), and a finger bounces.
+// oneWish is the time within which several ending signals count as one: a closed terminal sends two (kernel and shell).
 const oneWish = time.Second
 
-// signals gives a context that the first Ctrl-C, SIGTERM, SIGQUIT or SIGHUP ends; one that comes more than a
-// second after it ends prywalk at once. SIGUSR1 writes a checkpoint. A command that was launched is
-// passed what it has not got itself, and SIGQUIT is the command's alone: a JVM prints its threads.
+// signals gives a context that the first SIGINT, SIGTERM, SIGQUIT or SIGHUP ends; a later one, after [oneWish], ends
+// prywalk at once. SIGUSR1 writes a checkpoint. A launched command is passed what it did not get; SIGQUIT is the
+// command's alone (a JVM prints its threads).
 func (r *recording) signals() (context.Context, func()) {
 	listening.Add(1)
 	ctx, cancel := context.WithCancel(context.Background())
 	r.giveUp = make(chan struct{})
 	ch := make(chan os.Signal, 8)
 	signal.Notify(ch, unix.SIGINT, unix.SIGTERM, unix.SIGQUIT, unix.SIGUSR1)
-	if !signal.Ignored(unix.SIGHUP) { // as nohup wants it
+	if !signal.Ignored(unix.SIGHUP) { // nohup
 		signal.Notify(ch, unix.SIGHUP)
 	}
 	go func() {
@@ -55,7 +53,7 @@ func (r *recording) signals() (context.Context, func()) {
 		for s := range ch {
 			sig, _ := s.(syscall.Signal)
 			switch {
-			case sig == unix.SIGQUIT && ptrace.IgnoredAtStart(sig):
+			case sig == unix.SIGQUIT && launch.IgnoredAtStart(sig):
 				continue
 			case sig == unix.SIGQUIT && r.launches:
 				r.forward(sig)
@@ -90,14 +88,14 @@ func (r *recording) signals() (context.Context, func()) {
 	}
 }
 
-// wish tells the signals that end prywalk apart: which are one, and which one says that it is to leave at once.
+// wish classifies ending signals.
 type wish struct {
 	at   time.Time // of the first
 	kind map[syscall.Signal]bool
 }
 
-// decide tells what a signal means: the first of all; one that is as good as another a moment ago; one to leave at
-// once by.
+// decide reports whether a signal is the first, repeats one of its kind within [oneWish], or, later, asks to leave at
+// once.
 func (w *wish) decide(sig syscall.Signal, now time.Time) (first, again, leave bool) {
 	if first = w.at.IsZero(); first {
 		w.at, w.kind = now, map[syscall.Signal]bool{}
@@ -107,20 +105,19 @@ func (w *wish) decide(sig syscall.Signal, now time.Time) (first, again, leave bo
 	return first, again && !leave, leave
 }
 
-// checkpointNow writes a checkpoint at the next tick, where there are any.
+// checkpointNow writes a checkpoint at the next tick, if any.
 func (r *recording) checkpointNow() {
-	if s := r.now.Load(); s != nil && profile.Replaceable(r.path) {
+	if s := r.now.Load(); s != nil && r.opts.CheckpointEvery > 0 {
 		s.CheckpointNow()
 	}
 }
 
-// interruptWait is how long a command that an interrupt has reached is given to end.
+// interruptWait is the time for a command to end after an interrupt.
 const interruptWait = 300 * time.Millisecond
 
-// forward passes a signal on to the command. Ctrl-C and Ctrl-\ go to the terminal's whole
-// foreground group, so that the command has got it; what another program sends to
-// prywalk alone it has not. An interrupt without a terminal can be either: the command
-// gets it if it still runs a moment later.
+// forward passes a signal to the command. The terminal sends Ctrl-C and Ctrl-\ to the whole foreground group, the
+// command included; other senders to prywalk alone. An interrupt without a terminal can be either: it is passed if the
+// command still runs after [interruptWait].
 func (r *recording) forward(sig syscall.Signal) {
 	pass := func() {
 		r.pendingSignal.Store(int32(sig))
@@ -130,26 +127,25 @@ func (r *recording) forward(sig syscall.Signal) {
 	case sig != unix.SIGINT && sig != unix.SIGQUIT:
 		pass()
 	case inForeground():
-	case sig == unix.SIGQUIT, r.running.Load() == nil: // the command does not run yet
+	case sig == unix.SIGQUIT, r.running.Load() == nil: // not running yet
 		pass()
 	default:
 		time.AfterFunc(interruptWait, pass)
 	}
 }
 
-// passOn sends the command the signal that came last, unless that was done. One that
-// comes before the command runs waits for it.
+// passOn sends the last signal to the command, once; before the command runs, it is kept.
 func (r *recording) passOn() {
 	l := r.running.Load()
 	if l == nil {
 		return
 	}
 	if sig := r.pendingSignal.Swap(0); sig != 0 {
-		_ = l.Signal(syscall.Signal(sig)) // it may have ended
+		_ = l.Signal(syscall.Signal(sig)) // ESRCH: it has ended
 	}
 }
 
-// inForeground reports whether prywalk is in the foreground group of its terminal.
+// inForeground reports whether prywalk is in its terminal's foreground group.
 func inForeground() bool {
 	tty, err := os.Open("/dev/tty")
 	if err != nil {

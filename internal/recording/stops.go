@@ -11,18 +11,19 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/console"
+	"prywalk/internal/launch"
 	"prywalk/ptrace"
 )
 
-// launched is the command that record has started, nil if there is none.
-var launched atomic.Pointer[ptrace.Launched]
+// launched is the command, nil if none.
+var launched atomic.Pointer[launch.Launched]
 
-// ObeyStops makes Ctrl-Z and its kin stop prywalk when it has let go of everyone (ptrace.StopAs). A
-// signal that is ignored stays so.
+// ObeyStops makes SIGTSTP, SIGTTIN and SIGTTOU stop prywalk after it has detached from all threads (ptrace.StopAs).
+// Ignored ones stay ignored.
 func ObeyStops() {
 	ch := make(chan os.Signal, 8)
 	for _, sig := range ptrace.StopSignals {
-		if !ptrace.Ignored(sig) {
+		if !launch.Ignored(sig) {
 			signal.Notify(ch, sig)
 		}
 	}
@@ -33,13 +34,12 @@ func ObeyStops() {
 	}()
 }
 
-// stopAs stops prywalk, and a command that is not told by the terminal. A terminal stops its whole
-// foreground group, so that the command has got the signal.
+// stopAs stops prywalk, and the command if the terminal does not: it stops its whole foreground group.
 func stopAs(sig syscall.Signal, ch <-chan os.Signal) {
 	l := launched.Load()
 	pass := l != nil && !inForeground()
 	if pass {
-		_ = l.Signal(sig) // it may have ended
+		_ = l.Signal(sig) // ESRCH: it has ended
 	}
 	aside(func() {
 		if !ptrace.StopAs(sig, func() { forget(sig, ch) }) {
@@ -51,8 +51,7 @@ func stopAs(sig syscall.Signal, ch <-chan os.Signal) {
 	}
 }
 
-// forget drops the stop signals that came until now: they are one with the one that is obeyed. Stopping a channel
-// waits until what has come was handed out.
+// forget drops the stop signals so far, which are one with the one obeyed. signal.Stop waits until they are delivered.
 func forget(sig syscall.Signal, ch <-chan os.Signal) {
 	all := make(chan os.Signal, 1)
 	signal.Notify(all, sig)

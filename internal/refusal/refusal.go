@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package refusal says why a thread or a process cannot be looked at: one type for all who look, and for all who decide
-// by it.
+// Package refusal names why a thread or process cannot be observed.
 package refusal
 
 import (
@@ -9,8 +8,7 @@ import (
 	"syscall"
 )
 
-// Reason is why. It is an error by itself: functions return it as it is, without allocation, and callers ask for it by
-// [errors.Is] or [Of].
+// Reason is an error without allocation; callers use [errors.Is] or [Of].
 type Reason uint8
 
 // The reasons.
@@ -23,18 +21,18 @@ const (
 	KernelThread
 	Zombie
 	Not64Bit
-	MaxPause // for as long as the user allows
+	MaxPause // --max-pause
 	Busy
-	Running // and only peeks are allowed
+	Running // stops are not allowed
 	InCall
 	Self
 	NotAProcess
-	MapLock // see internal/look, LetGoInTime
-	NoFiles // of prywalk itself (EMFILE, ENFILE)
+	MapLock // internal/observe, LetGoInTime
+	NoFiles // prywalk's (EMFILE, ENFILE)
 	NumReasons
 )
 
-// reasons have the word that recordings and --stats use, and the text for people.
+// word of recordings and --stats; text of messages
 var reasons = [NumReasons]struct{ word, text string }{
 	Other:        {"other", "the sample failed"},
 	Gone:         {"exited", "the thread or process has ended"},
@@ -59,11 +57,10 @@ var reasons = [NumReasons]struct{ word, text string }{
 // Error implements error.
 func (r Reason) Error() string { return reasons[r%NumReasons].text }
 
-// Word is how recordings and --stats name it.
+// Word is its name in recordings and --stats.
 func (r Reason) Word() string { return reasons[r%NumReasons].word }
 
-// Of gives the reason that is in an error, [NoFiles] of EMFILE and ENFILE, [Other] where there is
-// none.
+// Of gives an error's reason: [NoFiles] for EMFILE and ENFILE, [Other] if none.
 func Of(err error) Reason {
 	if r, ok := err.(Reason); ok { //nolint:errorlint // the same as below, without allocation
 		return r

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// TestReasonsAreToldApart: each has a word and a text of its own, and is found in what wraps it.
-func TestReasonsAreToldApart(t *testing.T) {
+func TestReasonsAreDistinguished(t *testing.T) {
 	words, texts := map[string]bool{}, map[string]bool{}
 	for r := Other; r < NumReasons; r++ {
 		if words[r.Word()] || texts[r.Error()] || r.Word() == "" || r.Error() == "" {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package runstats declares what a run of the sampler counts. Each figure has one place: its name, its meaning, and its
-// name in the object of --stats, in whose order the fields stand. The tracer, the accountant and the sampler fill in
-// their parts, and what tells of a run reads them.
+// Package runstats declares what a run of the sampler counts. Each figure stands once: its name, its meaning, and its
+// field of --stats, in order. Tracer, aggregator and sampler fill in their parts.
 package runstats
 
 import (
@@ -17,7 +16,7 @@ type Stats struct {
 	schema.Head
 	Looks
 	Observed
-	Unlooked
+	Unobserved
 	Walks
 	Calls
 	Stopped
@@ -28,120 +27,120 @@ type Stats struct {
 	Unwatched
 	Booked
 	OwnQuota
+	// Goroutines are those that wait without a thread; nil if there were none.
+	Goroutines *Goroutines `json:"goroutines,omitempty"`
+	// Tasks is the same of tasks of asyncio.
+	Tasks *Goroutines `json:"tasks,omitempty"`
 	// Syscalls are those that prywalk itself knows of, the Go runtime's not among them.
 	Syscalls int64 `json:"syscalls"`
 }
 
-// Looks count ticks and looks.
+// Looks count ticks and observations.
 type Looks struct {
 	Ticks       int64 `json:"ticks"`
 	MissedTicks int64 `json:"missed_ticks"`
-	// Attempted is the sum of Frozen, Peeked, Reused and Failed, which has the looks that gave nothing by their reason.
+	// Attempted = Frozen + Peeked + Reused + Failed.
 	Attempted int64 `json:"attempted"`
 	Frozen    int64 `json:"frozen"`
 	Peeked    int64 `json:"peeked"`
 	Reused    int64 `json:"reused"`
-	// SleptAgain are those of Peeked that found the thread in the same place of the same stack as before, though it had
-	// run. They were not walked.
+	// SleptAgain is 0; earlier versions counted here those of Peeked that found the last stack again.
 	SleptAgain int64 `json:"slept_again"`
 }
 
-// Observed tells how running threads were observed.
+// Observed is how running threads were observed.
 type Observed struct {
 	// Engine is "ptrace", "perf", or "perf, then ptrace".
 	Engine string `json:"engine"`
-	// WhyEngine is EngineNote, or why there are no perf events though they were wanted.
+	// WhyEngine is EngineNote, or why wanted perf events are missing.
 	WhyEngine string `json:"engine_note,omitempty"`
-	// EngineNote is what of it people are told in each report: which processes were ptrace's though perf was there.
+	// EngineNote names the processes that ptrace sampled though perf events work.
 	EngineNote string `json:"-"`
-	// Sampled are the kernel's samples of running threads; they are not Attempted. Claimed are those of threads that
-	// ended before their clocks were read again, and looks at newborn processes that were never opened. They are no
-	// samples of the profile, but have a claim on unseen time.
+	// Sampled are the kernel's samples of running threads, not in Attempted. Claimed are those of threads that ended
+	// before their clocks were read again, and marks of newborn processes that were never opened: no samples of the
+	// profile, but a claim on unobserved time.
 	Sampled int64 `json:"sampled"`
 	Claimed int64 `json:"claimed"`
-	// LostSamples found no room in the kernel's buffers or here; they may have been other programs'. LostOfTargets
-	// estimates how many were not. ThrottledSamples is how often the kernel sampled less than asked for.
+	// LostSamples found no room in buffers, of all programs. LostOfTargets estimates the targets' part.
+	// ThrottledSamples is how often the kernel sampled less than asked for.
 	LostSamples      int64 `json:"lost_samples"`
 	LostOfTargets    int64 `json:"lost_samples_of_targets"`
 	ThrottledSamples int64 `json:"throttled_samples"`
-	// SampleStack is how many bytes of stack came with each.
+	// SampleStack is the bytes of stack with each.
 	SampleStack int `json:"sample_stack_bytes,omitempty"`
 }
 
-// Unlooked count ticks of threads that got no look, or one in vain.
-type Unlooked struct {
-	// Inferred are the ticks at which a thread that was backed off was not looked at, and its next look proved that it
-	// had not run. Unseen are those where it had.
+// Unobserved count ticks at which a thread was not observed, or in vain.
+type Unobserved struct {
+	// Inferred are ticks at which a backed-off thread was not observed, and its next observation proved that it had
+	// not run; Unseen, that it had.
 	Inferred int64 `json:"inferred"`
 	Unseen   int64 `json:"unseen"`
-	// Queued are the ticks at which a thread fell due whose last look was still pending: it had not been scheduled,
-	// or could not stop. They are not Attempted.
+	// Queued are ticks at which a thread's last stop was still pending. They are not Attempted.
 	Queued int64 `json:"queued"`
-	// Withheld are the ticks that came while targets had lost more than MaxOverhead allows: nobody was looked at.
+	// Withheld are ticks omitted while targets had lost more than MaxOverhead allows.
 	Withheld int64 `json:"ticks_withheld"`
-	// LeftOut are those of Ticks at which nobody was looked at: the kernel samples who runs, and all threads had done the
-	// same for a while. Those who slept are Inferred or Unseen.
+	// LeftOut are those of Ticks without observations: the kernel samples what runs, and no thread changed. Sleeping
+	// threads count as Inferred or Unseen.
 	LeftOut int64 `json:"ticks_left_out"`
-	// Failed are the looks that gave nothing, by why.
+	// Failed are observations that gave nothing, by reason.
 	Failed map[string]int64 `json:"failed"`
-	// Unopened are the children that were never opened, as prywalk had too many open files.
+	// Unopened are children that were not opened, as prywalk had too many open files.
 	Unopened int64 `json:"processes_unopened,omitempty"`
+	// Refused are selected processes that could not be opened, by reason.
+	Refused map[string]int64 `json:"processes_refused,omitempty"`
 }
 
 // Walks count walks of stacks.
 type Walks struct {
-	// Incomplete are those that did not reach the thread's first function, by why.
+	// Incomplete are those that did not reach the thread's first function, by reason.
 	Incomplete map[string]int64 `json:"incomplete"`
 	// Whole are those that did.
-	Whole WholeByLook `json:"complete_by_look"`
+	Whole WholeByOutcome `json:"complete_by_look"`
 }
 
-// WholeByLook are stacks that are complete, by how they were seen.
-type WholeByLook struct {
+// WholeByOutcome are complete stacks, by how they were observed.
+type WholeByOutcome struct {
 	Frozen int64 `json:"frozen"`
 	Peeked int64 `json:"peeked"`
 }
 
-// Calls tell what looks did to system calls.
+// Calls count what stops did to system calls.
 type Calls struct {
-	// Restarted are the system calls that a freeze broke and that began again unseen.
+	// Restarted are system calls that a stop interrupted and prywalk restarted.
 	Restarted int64 `json:"syscalls_restarted"`
-	// Broken are those that gave EINTR or EAGAIN to the program, because a restart would not be sound or is not
-	// allowed. BrokenCalls are these by the name of the call.
+	// Broken are those that gave EINTR or EAGAIN, because a restart would not be sound or is not allowed; BrokenCalls
+	// by name.
 	Broken      int64            `json:"syscalls_broken"`
 	BrokenCalls map[string]int64 `json:"broken_calls"`
-	// Told are those of which a supervisor was told twice (seccomp user notification).
-	Told      int64            `json:"syscalls_told_twice"`
-	ToldCalls map[string]int64 `json:"told_twice_calls"`
+	// ReportedTwice are those that a supervisor saw twice (seccomp user notification).
+	ReportedTwice      int64            `json:"syscalls_told_twice"`
+	ReportedTwiceCalls map[string]int64 `json:"told_twice_calls"`
 }
 
-// Stopped tells how long threads were stopped, and what of.
+// Stopped is how long threads were stopped, and why.
 type Stopped struct {
 	// FramesByMethod are the frames of all stacks by how they were found.
 	FramesByMethod map[string]int64 `json:"frames_by_method"`
-	// Freeze are the lengths of freezes, from interrupt to detach less the time queued or at work in the kernel before
-	// the stop.
+	// Freeze is the length of stops, from interrupt to detach, less the time queued or in the kernel before the stop.
 	Freeze Quantiles[Nanos] `json:"freeze_us,omitzero"`
-	// LongestFreeze is the longest of them.
+	// LongestFreeze is the longest.
 	LongestFreeze Freeze `json:"-"`
-	// Freezes are all of them by their length, in classes by powers of two.
+	// Freezes is their histogram by powers of two.
 	Freezes []Bucket `json:"freezes,omitempty"`
-	// Long are those over look.LongFreeze (262 µs) by their causes, as ptrace.Cause names them.
+	// Long are stops over observe.LongFreeze (262 µs) by cause (ptrace.Cause).
 	Long Causes `json:"long_freezes"`
-	// Late are the interrupts after which a thread went on for longer than that, though it was on a processor. That is
-	// no part of the freeze.
+	// Late are interrupts after which a thread on a processor ran on for longer; no part of a stop.
 	Late Long `json:"late_stops"`
-	// Awaited are the waits for the lock of a process's mappings that were made before a stop instead of in it, as far
-	// as they took longer than that.
+	// Awaited are waits for a process's mmap lock before a stop, as far as longer.
 	Awaited Long `json:"awaited_locks"`
-	// Copied are the bytes of stack that a freeze copied.
+	// Copied are the bytes of stack that a stop copied.
 	Copied Quantiles[int64] `json:"copied_bytes,omitzero"`
-	// Lost is what the targets lost by being stopped, in seconds: the lengths of all
-	// freezes and what a stop costs besides (10 µs each).
+	// Lost is the targets' loss in seconds: all stops, and 10 µs for each; 20 µs for each sample by the kernel.
 	Lost float64 `json:"lost_s"`
 }
 
-// Nanos is a time in nanoseconds. JSON has it in microseconds.
+// Nanos is a time in nanoseconds; JSON has microseconds.
 type Nanos int64
 
 // MarshalJSON implements [json.Marshaler].
@@ -161,13 +160,13 @@ type Quantiles[T int64 | Nanos] struct {
 // IsZero reports whether there are no values.
 func (q Quantiles[T]) IsZero() bool { return q.N == 0 }
 
-// Freeze tells of one freeze whose it was, and how many bytes of stack it copied.
+// Freeze is one stop: its thread, and the bytes of stack that it copied.
 type Freeze struct {
 	PID, TID int
 	Copied   int64
 }
 
-// Bucket counts the lengths below a bound that are not below that of the one before.
+// Bucket counts lengths below a bound, and not below the bucket before.
 type Bucket struct {
 	Below Nanos `json:"below_us"` // a power of two
 	N     int64 `json:"n"`
@@ -176,7 +175,7 @@ type Bucket struct {
 // Long counts what took long.
 type Long struct {
 	N   int64 `json:"n"`
-	Max Nanos `json:"max_us"` // the longest
+	Max Nanos `json:"max_us"`
 }
 
 // Add counts one more.
@@ -185,7 +184,7 @@ func (l *Long) Add(ns int64) {
 	l.Max = max(l.Max, Nanos(ns))
 }
 
-// Causes count what took long by why. Where there is nothing, JSON has an empty object.
+// Causes count what took long by cause; empty: an empty object.
 type Causes map[string]Long
 
 // MarshalJSON implements [json.Marshaler].
@@ -196,78 +195,76 @@ func (c Causes) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]Long(c))
 }
 
-// Run tells of the run as a whole.
+// Run is of the run as a whole.
 type Run struct {
-	// ThreadsMax is the most threads that were there at once.
+	// ThreadsMax is the most threads at once.
 	ThreadsMax int64 `json:"threads_max"`
-	// Backlog is the most bytes of copied stacks that waited at once to be walked.
+	// Backlog is the most bytes of copied stacks that waited to be walked.
 	Backlog int64 `json:"-"`
-	// Begun is the moment of the first tick.
+	// Begun is the first tick.
 	Begun time.Time `json:"-"`
-	// Seconds is the time from the first tick to the last reading of the targets' clocks, Freq the ticks a second done.
+	// Seconds is the time from the first tick to the last reading of the clocks, Freq the ticks done a second.
 	Seconds float64 `json:"duration_s"`
 	Freq    float64 `json:"frequency_got"`
 }
 
-// Asked tells what the sampling was held to: the options of these names.
+// Asked are the options of these names.
 type Asked struct {
 	FreqAsked   float64 `json:"frequency_asked"`
 	MaxOverhead float64 `json:"max_overhead,omitempty"`
 	MaxPause    Nanos   `json:"max_pause_us,omitempty"`
 	Subset      int     `json:"subset,omitempty"`
-	// NotDrawn are the looks that were due and left out at random, for Subset or for MaxOverhead.
+	// NotDrawn are due observations that were left out at random, for Subset or MaxOverhead.
 	NotDrawn int64 `json:"not_drawn,omitempty"`
 }
 
-// PerThread tells how often threads were looked at.
+// PerThread is how often threads were observed.
 type PerThread struct {
-	// SlowestThread is the lowest rate of looks a second that a thread which was there for a second or more got.
+	// SlowestThread is the lowest rate of observations of a thread that was there for a second or more.
 	SlowestThread float64 `json:"slowest_thread_rate,omitempty"`
-	// Rates are the looks that such threads got, of at most the first 10,000 of them.
+	// Rates are those of such threads, at most 10,000.
 	Rates []ThreadRate `json:"thread_rates,omitempty"`
 }
 
-// ThreadRate is how often a thread was looked at.
+// ThreadRate is how often a thread was observed.
 type ThreadRate struct {
 	PID   int    `json:"pid"`
 	TID   int    `json:"tid"`
 	Name  string `json:"thread"`
 	Looks int64  `json:"looks"` // ticks at which its stack was seen
-	// Seconds is the time from its first look to its last, Rate the looks a second in it.
+	// Seconds is the time from first to last observation, Rate the observations a second.
 	Seconds float64 `json:"-"`
 	Rate    float64 `json:"rate"`
 }
 
-// CPU tells of processor time, in seconds.
+// CPU is processor time, in seconds.
 type CPU struct {
-	// SelfCPU is what this process used, TargetCPU what the kernel charged the targets, ProfiledCPU what is in the
-	// profile.
+	// SelfCPU is prywalk's, TargetCPU what the kernel charged the targets, ProfiledCPU the profile's.
 	SelfCPU     float64 `json:"cpu_self_s"`
 	TargetCPU   float64 `json:"cpu_target_s"`
 	ProfiledCPU float64 `json:"cpu_profiled_s"`
-	// IncompleteCPU is the part of the profile's under incomplete stacks, by why their walks ended.
+	// IncompleteCPU is the profile's under incomplete stacks, by stop reason.
 	IncompleteCPU map[string]float64 `json:"cpu_incomplete_s"`
-	// UnobservedCPU is the part of the profile's that no look stands for: between looks, of threads that were never
-	// seen (ExitedUnseenCPU), and ShortLivedCPU.
+	// UnobservedCPU is the profile's that no sample stands for: between samples, of unobserved threads
+	// (ExitedUnseenCPU), and ShortLivedCPU.
 	UnobservedCPU   float64 `json:"cpu_unobserved_s"`
 	ExitedUnseenCPU float64 `json:"-"`
-	// EstimatedCPU is the part of the profile's that is of threads that have ended and belongs to no look. It was
-	// shared out among the stacks in which newborn threads were met.
+	// EstimatedCPU is the profile's of ended threads that no sample stands for, shared among the stacks of newborn
+	// threads.
 	EstimatedCPU float64 `json:"cpu_estimated_s"`
-	// ShortLivedCPU is the part of the targets' and the profile's that is of children which ended before they were met.
-	// ProgramCPU is the part of that which ticks tell the programs of, as an estimate.
+	// ShortLivedCPU is that of unobserved children. ProgramCPU is its part with a known program, an estimate.
 	ShortLivedCPU float64 `json:"cpu_short_lived_s"`
 	ProgramCPU    float64 `json:"cpu_program_estimated_s"`
-	// ShortRuns are the runs on a processor of threads whose runs take less than a millisecond on average, and
-	// ShortRunsCPU is the CPU time of these. SwitchCost is what a timed sleep costs a thread of this process: samples
-	// miss at most so much of each run. 0: it was not measured, as it can be of no weight.
+	// ShortRuns are runs on a processor of threads whose runs take less than 1 ms on average, ShortRunsCPU their CPU
+	// time. SwitchCost is what a timed sleep costs a thread of prywalk: the most that samples miss of a run; 0: not
+	// measured, as it has no weight.
 	ShortRuns    int64   `json:"short_runs"`
 	ShortRunsCPU float64 `json:"cpu_short_runs_s"`
 	SwitchCost   Nanos   `json:"switch_us,omitempty"`
 }
 
-// Unsampled is the part of the profile's CPU time that samples miss at most, because it is of the switches to and from
-// threads with short runs. A function's share is off by no more than that.
+// Unsampled bounds the profile's CPU time that samples miss at switches to and from threads with short runs, and so
+// the error of any share.
 func (c *CPU) Unsampled() float64 {
 	if c.ProfiledCPU <= 0 {
 		return 0
@@ -275,38 +272,59 @@ func (c *CPU) Unsampled() float64 {
 	return min(float64(c.ShortRuns)*float64(c.SwitchCost)/1e9, c.ShortRunsCPU, c.ProfiledCPU) / c.ProfiledCPU
 }
 
-// Unwatched tells for how long nobody was looked at, in seconds.
+// Unwatched is the time without observations, in seconds.
 type Unwatched struct {
-	// NotObserved is for how long ticks were due and not done, in so many Gaps, the longest of them LongestGap.
+	// NotObserved is the time in which ticks were due and not done, in so many Gaps, the longest LongestGap.
 	NotObserved float64 `json:"not_observed_s"`
 	Gaps        int64   `json:"not_observed_gaps"`
 	LongestGap  float64 `json:"longest_gap_s"`
-	// Suspended is for how long the machine was suspended; no clock of the recording runs then.
+	// Suspended is how long the machine was suspended; no clock of the recording runs then.
 	Suspended float64 `json:"suspended_s"`
 }
 
-// Booked is the sum of what was booked.
+// Booked is the sum of what was attributed.
 type Booked struct {
-	// Samples is the sum of the profile's samples: ticks at which a stack was
-	// seen, Complete of them with a complete one.
+	// Samples is the sum of the profile's samples: ticks at which a stack was seen, Complete of them with a complete
+	// one.
 	Samples  int64 `json:"samples"`
 	Complete int64 `json:"complete"`
 	// Stacks were walked.
 	Stacks int64 `json:"stacks"`
 	// Scheduling is that of the tracer's OS thread: "fifo", "nice" or "normal".
 	Scheduling string `json:"scheduling"`
-	// PriorityLowered is how often that thread lost its real-time priority for a while because it did not sleep.
+	// PriorityLowered is how often it lost its real-time priority for a while because it did not sleep.
 	PriorityLowered int64 `json:"priority_lowered,omitempty"`
 }
 
-// OwnQuota tells of the CPU quota that prywalk ran under.
+// OwnQuota is the CPU quota of prywalk.
 type OwnQuota struct {
-	// Quota is the tightest, as a share of one processor; 0 if there was none, or prywalk had a real-time priority.
+	// Quota is the tightest, in processors; 0: none, or a real-time priority.
 	Quota float64 `json:"cpu_quota,omitempty"`
-	// QuotaWithheld are the ticks at which nobody was looked at because too little was left of it.
+	// QuotaWithheld are ticks omitted because too little of it was left.
 	QuotaWithheld int64 `json:"ticks_withheld_quota"`
-	// Throttled is for how long prywalk's group stood still, in seconds, summed over the processors. FreezesThrottled
-	// counts the freezes of more than a millisecond in which it did.
-	Throttled        float64 `json:"throttled_s"`
-	FreezesThrottled int64   `json:"freezes_throttled"`
+	// Throttled is how long prywalk's group stood still, in seconds, summed over processors. StopsThrottled are
+	// stops of more than 1 ms in which it did.
+	Throttled      float64 `json:"throttled_s"`
+	StopsThrottled int64   `json:"freezes_throttled"`
+}
+
+// Goroutines are tasks without a thread while they wait, observed on a clock of their own; not in [Looks] and
+// [Booked].
+type Goroutines struct {
+	// Most is the most records in a process at once, ended ones included.
+	Most int64 `json:"most"`
+	// Unread is how many records were not read before their process's account ended: of more tasks than could be read in
+	// that time. What they did is not in the profile.
+	Unread int64 `json:"unread,omitempty"`
+	// Seen is how often one was found that waited. Walked are those of Seen whose stacks were walked, as they had run
+	// since; Incomplete of these did not end at a goroutine's first function. Changed are attempts in vain, of those that
+	// ran each time.
+	Seen       int64 `json:"seen"`
+	Walked     int64 `json:"walked"`
+	Incomplete int64 `json:"incomplete"`
+	Changed    int64 `json:"changed"`
+	// Blocked is their wall time in the profile, in seconds; their samples count 0 ticks.
+	Blocked float64 `json:"blocked_s"`
+	// CPU is the processor time of following them, in seconds, part of cpu_self_s.
+	CPU float64 `json:"cpu_s"`
 }

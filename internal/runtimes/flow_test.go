@@ -81,7 +81,7 @@ func TestDumpsHaveManagedFrames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, err := dump.Look(p, dump.Options{MaxDepth: -1, Atomic: atomic})
+		d, err := dump.Sample(p, dump.Options{MaxDepth: -1, Atomic: atomic})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -208,7 +208,7 @@ func record(t *testing.T, pid int) *pprof.Profile {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		defer cancel()
-		for s.Progress().Frozen < 20 {
+		for s.Progress().Stopped < 20 {
 			time.Sleep(10 * time.Millisecond)
 		}
 	}()

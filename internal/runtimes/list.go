@@ -11,10 +11,15 @@ import (
 	"prywalk/internal/runtimes/golang"
 	"prywalk/internal/runtimes/hosted"
 	"prywalk/internal/runtimes/hotspot"
+	"prywalk/internal/runtimes/php"
+	"prywalk/internal/runtimes/ruby"
+	"prywalk/internal/runtimes/v8"
 )
 
-// List has the detectors in the order in which they are asked: those who know their code by name before those who take
-// what nobody has adopted. Of each kind at most one run-time system is found in a
-// process. It must not change once a process has been opened.
-var List = []managed.Detector{hotspot.Detect, cpython.Detect, gdbjit.Detect, hosted.Detect,
-	hosted.DetectHaskell, golang.Detect}
+// List has the detectors in the order in which they are asked: first the run-time systems that know their code by name,
+// then those that take generated code of unknown origin. A process has at most one of each
+// kind, but for [managed.PerModule]. It must not change once a process has been opened.
+var List = []managed.Detector{
+	hotspot.Detect, cpython.Detect, php.Detect, ruby.Detect, v8.Detect,
+	gdbjit.Detect, hosted.Detect, hosted.DetectHaskell, golang.Detect,
+}

@@ -7,14 +7,17 @@ import (
 	"encoding/binary"
 	"errors"
 	"path/filepath"
+	"slices"
 
 	"prywalk/frames"
 	"prywalk/internal/managed"
 )
 
-// toy is the run-time system of internal/testtargets/src/toy.c: the example of how one is added. It needs no plan: its
-// interpreter has its frames on the C stack.
+// toy is the run-time system of internal/testtargets/src/toy.c: the example of how one is added. Its interpreter has
+// its frames on the C stack, and its compiled code keeps the frame pointer: it needs no plan and no rules.
 type toy struct {
+	managed.Plain
+
 	version  string
 	run      span // the interpreter's loop
 	code     span // the compiled function
@@ -23,7 +26,7 @@ type toy struct {
 
 	sample *managed.Sample
 	outer  uint64 // the record that must come next
-	met    bool   // a record was met
+	seen   bool   // a record was met
 	broken bool
 }
 
@@ -82,24 +85,11 @@ func detectToy(h managed.Host) (managed.Runtime, error) {
 // Name implements managed.Runtime.
 func (t *toy) Name() string { return "Toy " + t.version }
 
-// Adopt implements managed.Runtime. Its compiled code keeps the frame pointer: the rules that it has already will do.
-func (t *toy) Adopt(h managed.Host) bool {
-	for _, m := range h.Modules() {
-		if m == t.lib {
-			return true
-		}
-	}
-	return false
-}
-
-// Changed implements managed.Runtime.
-func (t *toy) Changed() bool { return false }
-
-// Forget implements managed.Runtime.
-func (t *toy) Forget() {}
+// Attach implements managed.Runtime.
+func (t *toy) Attach(h managed.Host) bool { return slices.Contains(h.Modules(), t.lib) }
 
 // Begin implements managed.Namer.
-func (t *toy) Begin(s *managed.Sample) { t.sample, t.met, t.broken, t.outer = s, false, false, 0 }
+func (t *toy) Begin(s *managed.Sample) { t.sample, t.seen, t.broken, t.outer = s, false, false, 0 }
 
 // Native implements managed.Namer.
 func (t *toy) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
@@ -121,10 +111,10 @@ func (t *toy) frames(sp, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, boo
 		}
 		outer, _ := mem.Word(at + recordOuter)
 		depth, _ := mem.Word(at + recordDepth)
-		if t.met && t.outer != at || depth > mostFrames {
+		if t.seen && t.outer != at || depth > mostFrames {
 			t.broken = true
 		}
-		t.met, t.outer = true, outer
+		t.seen, t.outer = true, outer
 		for i := min(depth, mostFrames); i > 0; i-- {
 			frame := at + recordFirst + (i-1)*frameSize
 			object, _ := mem.Word(frame)
@@ -148,8 +138,8 @@ func (t *toy) End() managed.Health {
 	return managed.Matched
 }
 
-// Describe implements managed.Namer.
-func (t *toy) Describe(r managed.Ref, l managed.Live, out []managed.Frame) ([]managed.Frame, managed.Truth) {
+// Symbolize implements managed.Namer.
+func (t *toy) Symbolize(r managed.Ref, l managed.Live, out []managed.Frame) ([]managed.Frame, managed.Truth) {
 	id, fn, code, ok := function(r.Object, l)
 	if !ok || id != r.Cookie {
 		return out, managed.Freed

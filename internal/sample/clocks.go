@@ -23,8 +23,6 @@ type Reading struct {
 type Unchanged struct {
 	Ticks int64
 	Last  Reading
-	// Ran: it has run in between, and sleeps again in the same place of the same stack.
-	Ran bool
 }
 
 // LeftAlone is the time since a thread's last sample in which the thread was not observed on purpose. A zero Wall means

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sample has the words in which engines report what threads do: numbers of processes and threads, states,
-// clocks, and what a sample is worth. It holds plain values, and imports nothing.
+// Package sample defines the values in which engines report threads: numbers of processes and threads, states, clocks,
+// and the time that a sample stands for. It has no behaviour, and imports nothing.
 //
 // # Sources
 //

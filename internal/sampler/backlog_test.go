@@ -8,21 +8,17 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/handover"
-	"prywalk/internal/look"
+	"prywalk/internal/observe"
 	"prywalk/internal/sample"
 	"prywalk/internal/tracer"
 )
 
-// TestCopiesOfManyThreadsDoNotPileUp: in the first tick the stack of each thread is copied,
-// 64 KB of it. The tick waits for the unwinding, so that memory does not grow with the
-// number of threads, and leaves nobody out. Each walk is made to take longer than many copies.
-// An accountant that is held up for longer than a tick waits finds no more either, and the ticks
-// after that one do not add to it.
+// The first tick copies 64 KB of each thread, and must wait for the walks.
 func TestCopiesOfManyThreadsDoNotPileUp(t *testing.T) {
 	for name, heldUp := range map[string]time.Duration{"slow": 0, "held up": tracer.CatchUpFor * 3 / 2} {
 		t.Run(name, func(t *testing.T) {
 			target := start(t, "sleepers", "1500")
-			slow := func(*handover.Process, *look.Shot, sample.StackID, *frames.Walker) {
+			slow := func(*handover.Process, *observe.RawSample, sample.StackID, *frames.Walker) {
 				time.Sleep(200*time.Microsecond + heldUp)
 				heldUp = 0
 			}

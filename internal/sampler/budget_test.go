@@ -10,7 +10,6 @@ import (
 	"prywalk/internal/schedule"
 )
 
-// TestBudgetHoldsWithSeveralThreadsThatRun: the recording's own figures.
 func TestBudgetHoldsWithSeveralThreadsThatRun(t *testing.T) {
 	const share = 0.002
 	target := start(t, "burners", "4")
@@ -18,13 +17,12 @@ func TestBudgetHoldsWithSeveralThreadsThatRun(t *testing.T) {
 		return r.Seconds > 2 &&
 			r.Frozen > 20
 	}, target.pid)
-	// The first account is drawn up at the second tick, and the last looks are made
-	// without one: twice the looks of one tick can be too many.
+	// The first account is made at the second tick, and the last samples are taken without one.
 	surplus := 2 * 4 * (seconds(int64(r.Freeze.Max)) + schedule.StopCost/1e9)
 	if r.Lost > share*r.TargetCPU+surplus {
 		t.Errorf("%v s lost of %v s", r.Lost, r.TargetCPU)
 	}
-	if r.Frozen == 0 || r.Freq > 500 { // a freeze costs 10 µs at least, which is 200 a second
+	if r.Frozen == 0 || r.Freq > 500 { // a stop costs at least 10 µs
 		t.Errorf("%d frozen, %v/s", r.Frozen, r.Freq)
 	}
 	if least := float64(r.Frozen) * schedule.StopCost / 1e9; r.Lost < least {
@@ -43,11 +41,10 @@ func TestBudgetHoldsWithSeveralThreadsThatRun(t *testing.T) {
 	}
 }
 
-// TestProcessThatEndsWhileTicksAreWithheldEndsTheRun: nobody repays its debt.
 func TestProcessThatEndsWhileTicksAreWithheldEndsTheRun(t *testing.T) {
 	target := start(t, "ends")
 	r := record(t, Options{Freq: 1000, MaxOverhead: 1e-9}, patience, func(s *Sampler) {
-		frozen(t, s, 1)
+		stopped(t, s, 1)
 		await(t, "ticks are withheld", func() bool { return s.Progress().Withheld > 0 })
 		target.signal(t, unix.SIGUSR1)
 	}, target.pid)
@@ -56,7 +53,6 @@ func TestProcessThatEndsWhileTicksAreWithheldEndsTheRun(t *testing.T) {
 	}
 }
 
-// TestEveryThreadsRateIsKnown: the rates are those of the recording's samples.
 func TestEveryThreadsRateIsKnown(t *testing.T) {
 	target := start(t, "mixed", "5")
 	r := recordUntil(t, Options{Freq: 199}, eachFor(7, 1.2), target.pid)

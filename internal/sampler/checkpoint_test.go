@@ -9,7 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestStacksAreBookedWhileACheckpointIsWritten: of a long recording that takes seconds, and copies would pile up.
 func TestStacksAreBookedWhileACheckpointIsWritten(t *testing.T) {
 	target := start(t, "mixed", "3")
 	var s *Sampler
@@ -22,13 +21,13 @@ func TestStacksAreBookedWhileACheckpointIsWritten(t *testing.T) {
 		booked <- s.Progress().Stacks >= before+5
 	}}
 	record(t, o, patience, func(running *Sampler) {
-		frozen(t, running, 1)
+		stopped(t, running, 1)
 		s = running
 		running.CheckpointNow()
 		if !<-booked {
 			t.Error("nothing was booked before the checkpoint ended")
 		}
-		running.CheckpointNow() // the next one comes too
+		running.CheckpointNow()
 		<-booked
 		target.signal(t, unix.SIGKILL)
 	}, target.pid)

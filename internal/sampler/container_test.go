@@ -15,8 +15,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// enter is run as root of new namespaces. It makes a file system that exists only there, with the program, its
-// library and the libraries of the system. Then it becomes the program in it.
+// enter is run as root of new namespaces, and execs the program in a file system that exists only there.
 const enter = `set -e
 mount -t tmpfs none "$1/root"
 mkdir "$1/root/app" "$1/root/tmp"
@@ -25,8 +24,7 @@ rm "$1/contained" "$1/libinside.so"
 for f in $2; do mkdir -p "$1/root$(dirname "$f")"; cp "$f" "$1/root$f"; done
 exec chroot "$1/root" /app/contained`
 
-// contain starts testdata/contained.c in mount, pid and user namespaces of its own, and
-// gives its number here.
+// contain starts testdata/contained.c in its own mount, pid and user namespaces, and gives its PID.
 func contain(t *testing.T) int {
 	t.Helper()
 	for _, tool := range []string{"unshare", "chroot", "ldd", "cc"} {
@@ -64,8 +62,6 @@ func contain(t *testing.T) int {
 	return kids[0]
 }
 
-// TestProcessInNamespacesOfItsOwn: mount, pid and user namespace. Its program, a library
-// and the perf map exist only in its own root.
 func TestProcessInNamespacesOfItsOwn(t *testing.T) {
 	pid := contain(t)
 	named := func(s *pprof.Sample) bool { return in("burn_inside")(s) && in("made_inside")(s) && in("main")(s) }

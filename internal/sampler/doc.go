@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sampler makes one recording of some processes: of all looks at all their threads, and of the time in between.
+// Package sampler makes one recording of some processes: samples of all their threads, and the time in between.
 //
-// Three goroutines share the work, and [Sampler.Run] starts them.
+// # Algorithm
 //
-//   - The tracer (package tracer) looks at threads at each tick, and copies what it must.
-//   - The accountant (package accountant) unwinds the copies, and divides the threads' clocks among the stacks.
-//   - The scout (scout.go), if children are followed, watches for new processes.
+//	scout ──(found)──► aggregator: opens the process ──► tracer: samples its threads
+//	tracer ──(events, package handover)──► aggregator: walks stacks, attributes time ──► profile.Builder
 //
-// Messages go one way, from the tracer to the accountant (package handover). A fourth looks whether one of them hangs
-// (watchdog.go).
+// [Sampler.Run] starts three goroutines:
+//
+//   - The tracer (package tracer) samples threads at each tick, and copies what the walks need.
+//   - The aggregator (package aggregator) walks the copies, and attributes the threads' clocks to stacks.
+//   - The scout (scout.go), if children are followed, searches for new processes.
+//
+// A fourth detects hangs (watchdog.go).
+//
+// # Invariants
+//
+// After Run, also after a failure, the Builder has all that was sampled, unless [ErrNotBooked]. No target is left
+// stopped or traced, unless [ErrHung].
 package sampler

@@ -9,16 +9,14 @@ import (
 	pprof "github.com/google/pprof/profile"
 
 	"prywalk/internal/attribute"
-	"prywalk/internal/look"
+	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 )
 
-// exited reports whether a sample is of threads that nobody has seen.
+// exited reports whether a sample is of unobserved threads.
 func exited(s *pprof.Sample) bool { return stack(s)[0] == attribute.ExitedUnseen }
 
-// TestNobodyHasExitedUnseenWhereNobodyHasExited: of threads that are queued for processors, and used them after the
-// last look at each.
-func TestNobodyHasExitedUnseenWhereNobodyHasExited(t *testing.T) {
+func TestNoExitIsUnobservedWhereNoThreadExited(t *testing.T) {
 	target := start(t, "burners", "8")
 	r := record(t, Options{}, 2*time.Second, nil, target.pid)
 	if r.ExitedUnseenCPU != 0 || r.count(exited) != 0 {
@@ -30,7 +28,7 @@ func TestNobodyHasExitedUnseenWhereNobodyHasExited(t *testing.T) {
 	r.checkWalls(t)
 }
 
-// checkWalls holds that no thread has more time than the run had.
+// checkWalls checks that no thread has more wall time than the run.
 func (r *recorded) checkWalls(t *testing.T) {
 	t.Helper()
 	for tid, ns := range r.walls() {
@@ -40,7 +38,6 @@ func (r *recorded) checkWalls(t *testing.T) {
 	}
 }
 
-// TestThreadsThatExitedUnseenAreNoOtherThread: they have no number, and not the first thread's name.
 func TestThreadsThatExitedUnseenAreNoOtherThread(t *testing.T) {
 	target := start(t, "churn")
 	before, _ := procmem.ProcessCPU(target.pid)
@@ -67,10 +64,9 @@ func TestThreadsThatExitedUnseenAreNoOtherThread(t *testing.T) {
 	r.checkWalls(t)
 }
 
-// TestThreadThatCannotBeLookedAtKeepsItsTime: it is neither lost nor that of threads that have ended.
-func TestThreadThatCannotBeLookedAtKeepsItsTime(t *testing.T) {
+func TestThreadThatCannotBeSampledKeepsItsTime(t *testing.T) {
 	target := start(t, "burners", "2")
-	r := record(t, Options{Rung: look.OnlyPeek}, time.Second, nil, target.pid)
+	r := record(t, Options{Rung: observe.OnlyPassive}, time.Second, nil, target.pid)
 	left := r.sumOf(3, func(s *pprof.Sample) bool {
 		return stack(s)[0] == attribute.NotObserved && label(s, "thread") != "threads"
 	})
@@ -80,8 +76,6 @@ func TestThreadThatCannotBeLookedAtKeepsItsTime(t *testing.T) {
 	r.checkWalls(t)
 }
 
-// TestThreadsThatHaveEndedAreInTheRecordingSoFar: what they used after their last look stands under the stacks of looks
-// at others like them while their process goes on, as it may for days.
 func TestThreadsThatHaveEndedAreInTheRecordingSoFar(t *testing.T) {
 	target := start(t, "churn")
 	estimated := func(s *pprof.Sample) bool { return label(s, "thread") == attribute.Exited && !exited(s) }

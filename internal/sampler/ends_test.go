@@ -15,7 +15,7 @@ import (
 func TestProcessThatEndsEndsTheRun(t *testing.T) {
 	target := start(t, "ends")
 	r := record(t, Options{}, patience, func(s *Sampler) {
-		frozen(t, s, 5)
+		stopped(t, s, 5)
 		target.signal(t, unix.SIGUSR1)
 	}, target.pid)
 	if r.Seconds > 0.9*patience.Seconds() || r.ProfiledCPU == 0 {
@@ -26,7 +26,7 @@ func TestProcessThatEndsEndsTheRun(t *testing.T) {
 func TestKilledProcessEndsTheRun(t *testing.T) {
 	target := start(t, "mixed", "5")
 	r := record(t, Options{}, patience, func(s *Sampler) {
-		frozen(t, s, 5)
+		stopped(t, s, 5)
 		target.signal(t, unix.SIGKILL)
 	}, target.pid)
 	if r.Seconds > 0.9*patience.Seconds() || r.sumOf(3, in("burn_here")) == 0 {
@@ -35,21 +35,21 @@ func TestKilledProcessEndsTheRun(t *testing.T) {
 }
 
 func TestPanicOfThePartsIsAnErrorAndKeepsWhatWasSeen(t *testing.T) {
-	for _, part := range []string{"accountant", "tracer"} {
+	for _, part := range []string{"aggregator", "tracer"} {
 		t.Run(part, func(t *testing.T) {
 			target := start(t, "mixed", "3")
 			o := Options{}
 			breakIt := func(s *Sampler) {
-				frozen(t, s, 5)
+				stopped(t, s, 5)
 				s.control.Admit(&handover.Process{}) // without a target
 			}
-			if part == "accountant" {
+			if part == "aggregator" {
 				o.Checkpoint = func(func()) { panic("as the test wants it") }
-				breakIt = func(s *Sampler) { frozen(t, s, 5); s.CheckpointNow() }
+				breakIt = func(s *Sampler) { stopped(t, s, 5); s.CheckpointNow() }
 			}
 			r := record(t, o, patience, breakIt, target.pid)
 			if r.err == nil || strings.Contains(r.err.Error(), "\n") ||
-				!strings.Contains(r.err.Error(), "_test.go:") && !strings.Contains(r.err.Error(), "tracer.go:") {
+				!strings.Contains(r.err.Error(), "_test.go:") && !strings.Contains(r.err.Error(), "tracked.go:") {
 				t.Errorf("error %v", r.err)
 			}
 			if r.sumOf(0, every) == 0 || r.sumOf(3, in("burn_here")) == 0 {
@@ -65,7 +65,6 @@ func TestPanicOfThePartsIsAnErrorAndKeepsWhatWasSeen(t *testing.T) {
 	}
 }
 
-// TestARecordingHasOneTickHoweverSoonItEnds: before the first, here.
 func TestARecordingHasOneTickHoweverSoonItEnds(t *testing.T) {
 	target := start(t, "sleepers", "5")
 	allAsleep(t, target.pid)

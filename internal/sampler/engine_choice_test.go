@@ -11,15 +11,15 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/handover"
-	"prywalk/internal/look"
+	"prywalk/internal/observe"
 	"prywalk/internal/sample"
 	"prywalk/internal/testtargets"
 )
 
-// choosing gives options by which the sampler chooses between the engines.
+// choosing gives options with a choice of engines.
 func choosing(t *testing.T, freq float64) Options {
 	o := sampling(t, freq)
-	o.Choose = true
+	source(&o).Choose = true
 	return o
 }
 
@@ -34,57 +34,53 @@ func goProgram(t *testing.T) int {
 	return cmd.Process.Pid
 }
 
-// TestEachProcessHasTheEngineThatSeesItsStacks: one in C, and one in Go, whose code tells that a walk goes on to a
-// goroutine's stack.
 func TestEachProcessHasTheEngineThatSeesItsStacks(t *testing.T) {
 	c, g := start(t, "burners", "1"), goProgram(t)
 	o := choosing(t, 199)
-	frozenC, sampledGo := 0, 0
-	o.walked = func(p *handover.Process, s *look.Shot, _ sample.StackID, _ *frames.Walker) {
+	stoppedC, sampledGo := 0, 0
+	o.walked = func(p *handover.Process, s *observe.RawSample, _ sample.StackID, _ *frames.Walker) {
 		switch {
-		case p.Target.PID == c.pid && s.How == look.ByFreeze:
-			frozenC++
-		case p.Target.PID == g && s.How == look.BySample:
+		case p.Target.PID == c.pid && s.How == observe.ByStop:
+			stoppedC++
+		case p.Target.PID == g && s.How == observe.BySample:
 			sampledGo++
 		}
 	}
 	r := record(t, o, time.Second, func(s *Sampler) {
-		frozen(t, s, 50)
-		await(t, "threads are sampled", func() bool { return s.Progress().Stacks >= s.Progress().Frozen+20 })
+		stopped(t, s, 50)
+		await(t, "threads are sampled", func() bool { return s.Progress().Stacks >= s.Progress().Stopped+20 })
 	}, c.pid, g)
 	if r.Engine != "perf" ||
 		!strings.Contains(r.EngineNote, "by stopping threads: 1 process with stacks in several places") {
 		t.Errorf("engine %q (%s)", r.Engine, r.EngineNote)
 	}
-	if frozenC != 0 || sampledGo != 0 || r.Sampled == 0 {
-		t.Errorf("%d freezes of C, %d samples of Go, %d samples", frozenC, sampledGo, r.Sampled)
+	if stoppedC != 0 || sampledGo != 0 || r.Sampled == 0 {
+		t.Errorf("%d freezes of C, %d samples of Go, %d samples", stoppedC, sampledGo, r.Sampled)
 	}
 }
 
-// TestPtraceAloneIsToldWhereNoProcessIsSampled: and nobody is interrupted for samples that nobody wants.
-func TestPtraceAloneIsToldWhereNoProcessIsSampled(t *testing.T) {
+func TestPtraceAloneIsReportedWhereNoProcessIsSampled(t *testing.T) {
 	g := goProgram(t)
 	o := choosing(t, 199)
 	var before int64
 	r := record(t, o, time.Second, func(s *Sampler) {
-		frozen(t, s, 20)
-		before = o.Events.Samples()
-		frozen(t, s, 100)
+		stopped(t, s, 20)
+		before = events(&o).Samples()
+		stopped(t, s, 100)
 	}, g)
 	if r.Engine != "ptrace" || r.EngineNote != "1 process with stacks in several places" || r.Sampled != 0 {
 		t.Errorf("engine %q (%s), %d sampled", r.Engine, r.EngineNote, r.Sampled)
 	}
-	if n := o.Events.Samples(); n != before {
+	if n := events(&o).Samples(); n != before {
 		t.Errorf("%d samples while nobody wants any", n-before)
 	}
 }
 
-// TestProcessIsJudgedAnew: what samples lack of it is found while it runs, and forgotten with its program.
-func TestProcessIsJudgedAnew(t *testing.T) {
+func TestProcessIsJudgedAgain(t *testing.T) {
 	target := start(t, "burners", "2")
 	o := choosing(t, 199)
 	walked := make(chan *handover.Process, 1)
-	o.walked = func(p *handover.Process, _ *look.Shot, _ sample.StackID, _ *frames.Walker) {
+	o.walked = func(p *handover.Process, _ *observe.RawSample, _ sample.StackID, _ *frames.Walker) {
 		select {
 		case walked <- p:
 		default:
@@ -93,13 +89,13 @@ func TestProcessIsJudgedAnew(t *testing.T) {
 	r := record(t, o, time.Second, func(s *Sampler) {
 		p := <-walked
 		await(t, "threads are sampled", func() bool { return s.Progress().Stacks >= 20 })
-		p.Lacks(handover.LacksRoots)
-		frozen(t, s, 20)
-		p.ForgetLack()
+		p.SetFallback(handover.FallbackRoots)
+		stopped(t, s, 20)
+		p.ForgetFallback()
 		since := s.Progress()
 		await(t, "they are sampled again", func() bool {
 			now := s.Progress()
-			if now.Frozen != since.Frozen {
+			if now.Stopped != since.Stopped {
 				since = now
 			}
 			return now.Stacks >= since.Stacks+20

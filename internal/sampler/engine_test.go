@@ -14,13 +14,14 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/handover"
-	"prywalk/internal/look"
+	"prywalk/internal/observe"
+	"prywalk/internal/perfengine"
 	"prywalk/internal/perfevents"
 	"prywalk/internal/sample"
 	"prywalk/internal/testtargets"
 )
 
-// sampling gives options by which the kernel samples running threads, or says why this machine does not.
+// sampling gives options for the kernel's samples, or skips the test.
 func sampling(t *testing.T, freq float64) Options {
 	t.Helper()
 	r, err := perfevents.Open(perfevents.Options{Freq: freq})
@@ -31,11 +32,14 @@ func sampling(t *testing.T, freq float64) Options {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.Close)
-	return Options{Freq: freq, Events: r}
+	return Options{Freq: freq, Running: &perfengine.Source{Events: r}}
 }
 
-// mostLossy is how many recordings one after the other may lose samples. They do if nobody reads the kernel's rings in
-// time: on a machine with too much to do the sampler gets no processor for so long. A fault loses some each time.
+func events(o *Options) *perfevents.Reader { return source(o).Events }
+
+func source(o *Options) *perfengine.Source { return o.Running.(*perfengine.Source) }
+
+// mostLossy bounds consecutive recordings with lost samples, as on an overloaded machine.
 const mostLossy = 20
 
 func TestSampledThreadsAreNotStoppedAndTheirTimeIsTheKernels(t *testing.T) {
@@ -52,7 +56,7 @@ func TestSampledThreadsAreNotStoppedAndTheirTimeIsTheKernels(t *testing.T) {
 	}
 }
 
-// sampledOnly records a target whose threads run, and gives how many samples were lost.
+// sampledOnly records running threads, and gives the number of lost samples.
 func sampledOnly(t *testing.T, target *running) (lost int64) {
 	t.Helper()
 	r := record(t, sampling(t, 199), time.Second, func(s *Sampler) {
@@ -70,8 +74,6 @@ func sampledOnly(t *testing.T, target *running) (lost int64) {
 	return r.LostSamples
 }
 
-// TestTicksThatAreLeftOutAreCounted: of threads that sleep on and on and may be sampled. Each is accounted for at each
-// tick, and its time is the kernel's.
 func TestTicksThatAreLeftOutAreCounted(t *testing.T) {
 	target := start(t, "sleepers", "3")
 	r := record(t, sampling(t, 999), 3*time.Second, nil, target.pid)
@@ -83,7 +85,6 @@ func TestTicksThatAreLeftOutAreCounted(t *testing.T) {
 	}
 }
 
-// TestThreadsThatRunOnAndOnKeepTheirTime at a rate at which ticks are left out.
 func TestThreadsThatRunOnAndOnKeepTheirTime(t *testing.T) {
 	target := start(t, "burners", "1")
 	r := record(t, sampling(t, 999), 3*time.Second, func(s *Sampler) {
@@ -98,8 +99,7 @@ func TestThreadsThatRunOnAndOnKeepTheirTime(t *testing.T) {
 	}
 }
 
-// TestThreadsThatLiveShortlyAreSampledWithTrueShares: threads of 2 ms, a fifth of a tick. A share of 400 samples has a
-// standard error of 2.2 points: 10 are 4.6 of them.
+// A share of 400 samples has a standard error of 2.2 points: 10 are 4.6 of them.
 func TestThreadsThatLiveShortlyAreSampledWithTrueShares(t *testing.T) {
 	exe, err := testtargets.Compile("phases.c")
 	if err != nil {
@@ -125,14 +125,13 @@ func TestThreadsThatLiveShortlyAreSampledWithTrueShares(t *testing.T) {
 	}
 }
 
-// TestPtraceTakesOverWhereSamplesStopComing: the kernel's rings are turned off behind the sampler's back.
 func TestPtraceTakesOverWhereSamplesStopComing(t *testing.T) {
 	target := start(t, "burners", "2")
 	o := sampling(t, 199)
 	r := record(t, o, time.Second, func(s *Sampler) {
 		await(t, "threads are sampled", func() bool { return s.Progress().Stacks >= 20 })
-		o.Events.Pause()
-		frozen(t, s, 50)
+		events(&o).Pause()
+		stopped(t, s, 50)
 	}, target.pid)
 	if r.Engine != "perf, then ptrace" || r.EngineNote == "" || r.Frozen == 0 || r.Sampled == 0 {
 		t.Errorf("engine %q (%s), %d frozen, %d sampled", r.Engine, r.EngineNote, r.Frozen, r.Sampled)
@@ -142,13 +141,13 @@ func TestPtraceTakesOverWhereSamplesStopComing(t *testing.T) {
 	}
 }
 
-// TestStacksDeeperThanTheKernelCopiesAreFrozen: the running thread's stack has 4,000 frames of 48 bytes and more.
-func TestStacksDeeperThanTheKernelCopiesAreFrozen(t *testing.T) {
+// The running thread's stack has 4,000 frames of at least 48 bytes.
+func TestStacksDeeperThanTheKernelCopiesAreStopped(t *testing.T) {
 	target := start(t, "deep", "4000")
 	o := sampling(t, 199)
 	o.MaxDepth = 10_000
-	r := record(t, o, time.Second, func(s *Sampler) { frozen(t, s, 20) }, target.pid)
-	if o.Events.Stack() != perfevents.MostStack || r.SampleStack != perfevents.MostStack {
+	r := record(t, o, time.Second, func(s *Sampler) { stopped(t, s, 20) }, target.pid)
+	if events(&o).Stack() != perfevents.MostStack || r.SampleStack != perfevents.MostStack {
 		t.Errorf("samples have %d bytes of stack", r.SampleStack)
 	}
 	if whole := r.Whole.Frozen; whole < r.Frozen/2 {
@@ -156,18 +155,16 @@ func TestStacksDeeperThanTheKernelCopiesAreFrozen(t *testing.T) {
 	}
 }
 
-// TestStacksDeeperThanASmallCopyAreFrozen: where many processors leave room for 6 KiB of stack only, whoever needs
-// more is frozen, and the kernel's samples go on.
-func TestStacksDeeperThanASmallCopyAreFrozen(t *testing.T) {
+func TestStacksDeeperThanASmallCopyAreStopped(t *testing.T) {
 	target := start(t, "deep", "400")
 	o := sampling(t, 199)
-	o.Events.Close()
+	events(&o).Close()
 	var err error
-	if o.Events, err = perfevents.Open(perfevents.Options{Freq: 199, Stack: perfevents.LeastStack}); err != nil {
+	if source(&o).Events, err = perfevents.Open(perfevents.Options{Freq: 199, Stack: perfevents.LeastStack}); err != nil {
 		t.Fatal(err)
 	}
-	defer o.Events.Close()
-	r := record(t, o, time.Second, func(s *Sampler) { frozen(t, s, 20) }, target.pid)
+	defer events(&o).Close()
+	r := record(t, o, time.Second, func(s *Sampler) { stopped(t, s, 20) }, target.pid)
 	if r.Engine != "perf" || r.SampleStack != perfevents.LeastStack || r.Sampled == 0 {
 		t.Errorf("engine %q (%s), %d bytes of stack, %d sampled", r.Engine, r.EngineNote, r.SampleStack, r.Sampled)
 	}
@@ -185,7 +182,7 @@ func TestHeldSamplerTakesNoSamples(t *testing.T) {
 		await(t, "it is held", s.Held)
 		before := s.Progress().Stacks
 		time.Sleep(100 * time.Millisecond)
-		if now := s.Progress().Stacks; now > before+64 { // those that were handed over before
+		if now := s.Progress().Stacks; now > before+64 {
 			t.Errorf("%d stacks while it was held", now-before)
 		}
 		s.Resume()
@@ -194,17 +191,16 @@ func TestHeldSamplerTakesNoSamples(t *testing.T) {
 	}, target.pid)
 }
 
-// TestProcessWhoseFramesTakeAStopIsLookedAtByPtrace: as one with an interpreter whose frames need more than a stack.
-func TestProcessWhoseFramesTakeAStopIsLookedAtByPtrace(t *testing.T) {
+func TestProcessWhoseFramesTakeAStopIsSampledByPtrace(t *testing.T) {
 	target := start(t, "burners", "2")
 	o := sampling(t, 199)
 	walks := 0
-	o.walked = func(p *handover.Process, _ *look.Shot, _ sample.StackID, _ *frames.Walker) {
+	o.walked = func(p *handover.Process, _ *observe.RawSample, _ sample.StackID, _ *frames.Walker) {
 		if walks++; walks == 20 {
-			p.Lacks(handover.LacksFrames)
+			p.SetFallback(handover.FallbackFrames)
 		}
 	}
-	r := record(t, o, time.Second, func(s *Sampler) { frozen(t, s, 50) }, target.pid)
+	r := record(t, o, time.Second, func(s *Sampler) { stopped(t, s, 50) }, target.pid)
 	if r.Engine != "perf" || r.EngineNote == "" || r.Frozen == 0 || r.Sampled == 0 {
 		t.Errorf("engine %q (%s), %d frozen, %d sampled", r.Engine, r.EngineNote, r.Frozen, r.Sampled)
 	}
@@ -213,7 +209,6 @@ func TestProcessWhoseFramesTakeAStopIsLookedAtByPtrace(t *testing.T) {
 	}
 }
 
-// TestSleepersHaveTheKernelsFrames: once in a sleep they are read, innermost of the stack, in a module of their own.
 func TestSleepersHaveTheKernelsFrames(t *testing.T) {
 	if _, err := os.ReadFile("/proc/self/stack"); err != nil {
 		t.Skip(err)

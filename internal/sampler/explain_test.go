@@ -9,20 +9,19 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/look"
+	"prywalk/internal/observe"
 	"prywalk/internal/profile"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/waits"
 	"prywalk/report"
 )
 
-// TestWaitsOfALockThatIsPassedOnTellWhoHadIt: each has its owner, or says that nobody had it. What is not known is that
-// moment in which a thread has taken the lock and not yet written its number.
+// The owner is unknown only while a thread has the lock and has not written its ID.
 func TestWaitsOfALockThatIsPassedOnTellWhoHadIt(t *testing.T) {
 	p := testtargets.StartPassing(t, t.TempDir(), 8, 1000)
 	const want = 3000
 	var all, owned, free atomic.Int64
-	count := func(_ *look.Shot, w *waits.For) {
+	count := func(_ *observe.RawSample, w *waits.For) {
 		if w.Kind != waits.Mutex {
 			return
 		}
@@ -46,8 +45,6 @@ func TestWaitsOfALockThatIsPassedOnTellWhoHadIt(t *testing.T) {
 	}
 }
 
-// TestWaitsForALockNameItAndItsOwner: each wait has the lock, nobody but the thread that holds it is called its
-// owner. What the waiters were blocked is booked to that thread's stack, to the nanosecond.
 func TestWaitsForALockNameItAndItsOwner(t *testing.T) {
 	exe := filepath.Join(t.TempDir(), "locked")
 	if out, err := exec.Command("cc", "-g", "-O1", "-pthread", "-o", exe,
@@ -77,7 +74,7 @@ func TestWaitsForALockNameItAndItsOwner(t *testing.T) {
 		case len(owner) == 0:
 		case owner[0] == holder:
 			owned += ns
-		case label(s, "thread") != "holder": // another waiter has it for a moment
+		case label(s, "thread") != "holder": // another waiter holds it briefly
 			t.Logf("%v of %s: the lock was %d's", time.Duration(ns), label(s, "thread"), owner[0])
 		}
 	}

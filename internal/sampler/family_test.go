@@ -14,14 +14,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/attribute"
+	"prywalk/internal/perfengine"
 	"prywalk/internal/perfevents"
 	"prywalk/internal/procmem"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/tracer"
 )
 
-// TestScriptOfShortCommandsIsAccounted: what the kernel says that the script and all its commands have used is in the
-// profile. Children that had ended before their account began were counted in it, and in their parent's growth: 125 %.
 func TestScriptOfShortCommandsIsAccounted(t *testing.T) {
 	exe, err := exec.LookPath("bash")
 	if err != nil {
@@ -46,7 +45,7 @@ func TestScriptOfShortCommandsIsAccounted(t *testing.T) {
 	if float64(row)/1e9 < r.ShortLivedCPU-1e-6 {
 		t.Errorf("the row has %d ns of %v s", row, r.ShortLivedCPU)
 	}
-	// A tick meets a tenth of them or more, and they do the work of the script.
+	// A tick finds at least a tenth of them.
 	listing := r.sumOf(3, func(p *pprof.Sample) bool { return label(p, "thread") == attribute.ChildrenOf("ls") })
 	t.Logf("%.3f s are of ls, %.3f s of a program without a stack", float64(listing)/1e9, r.ProgramCPU)
 	if listing == 0 || r.ProgramCPU > r.ShortLivedCPU+1e-6 {
@@ -54,27 +53,26 @@ func TestScriptOfShortCommandsIsAccounted(t *testing.T) {
 	}
 }
 
-// TestProgramsOfShortCommandsAreKnownWithoutSamples: the kernel tells what each has used, also of those that no tick
-// has met. What is left without a program is what the clocks of /proc do not tell, and what was before the first
-// records.
 func TestProgramsOfShortCommandsAreKnownWithoutSamples(t *testing.T) {
 	exe, err := exec.LookPath("bash")
 	if err != nil {
 		t.Skip("bash is not installed")
 	}
-	if err := perfevents.TryKin(); err != nil {
+	if err := perfevents.TryDescendants(); err != nil {
 		t.Skip(err)
 	}
-	kin, err := perfevents.OpenKin()
+	descendants, err := perfevents.OpenDescendants()
 	if err != nil {
 		t.Skip(err)
 	}
-	defer kin.Close()
+	defer descendants.Close()
 	const script = `echo ready; read go; for i in $(seq 150); do /bin/ls /usr/bin >/dev/null; done; ` +
 		`(for i in $(seq 50); do /bin/ls /usr/bin >/dev/null; done); echo done; read end`
-	_, r := recordToldWith(t, exec.Command(exe, "-c", script), Options{Freq: 99, Children: true, Kin: kin})
-	if kin.Lost() > 0 || kin.Followed() == 0 {
-		t.Skipf("%d records found no room, %d threads were followed", kin.Lost(), kin.Followed())
+	_, r := recordUntilDoneWith(t, exec.Command(exe, "-c", script), Options{
+		Freq: 99, Children: true, Running: &perfengine.Source{Descendants: descendants},
+	})
+	if descendants.Lost() > 0 || descendants.Followed() == 0 {
+		t.Skipf("%d records found no room, %d threads were followed", descendants.Lost(), descendants.Followed())
 	}
 	named := func(name string) float64 {
 		return float64(r.sumOf(3, func(p *pprof.Sample) bool { return label(p, "thread") == name })) / 1e9
@@ -89,25 +87,23 @@ func TestProgramsOfShortCommandsAreKnownWithoutSamples(t *testing.T) {
 	}
 }
 
-// ofChildren reports whether a sample is of children that nobody met, of a program that is known or not.
+// ofChildren reports whether a sample is of unobserved children.
 func ofChildren(p *pprof.Sample) bool {
 	name := label(p, "thread")
 	return name == attribute.Children || strings.HasPrefix(name, "[children: ")
 }
 
-// TestChildrenOfAParentThatIgnoresSIGCHLD: the kernel adds their time to nobody's. So nothing is known of those that
-// nobody met. What those had that were met is not taken from what others used.
 func TestChildrenOfAParentThatIgnoresSIGCHLD(t *testing.T) {
 	exe, err := exec.LookPath("perl")
 	if err != nil {
 		t.Skip("perl is not installed")
 	}
-	// It ignores SIGCHLD while ten children compute for 50 ms each, and waits for twenty short ones then.
+	// It ignores SIGCHLD while ten children compute for 50 ms each, then waits for many short ones.
 	const script = `$| = 1; print "ready\n"; <STDIN>; $SIG{CHLD} = "IGNORE";
 		for (1..10) { if (!fork) { my $t = times; 1 while times() - $t < 0.05; exit } select(undef, undef, undef, 0.12) }
 		$SIG{CHLD} = "DEFAULT"; system("/bin/ls /usr/bin >/dev/null") for 1..100; print "done\n"; <STDIN>;`
 	cmd := exec.Command(exe, "-e", script)
-	want, r := recordTold(t, cmd)
+	want, r := recordUntilDone(t, cmd)
 	burnt := r.sumOf(3, func(p *pprof.Sample) bool { return !in(attribute.ShortLivedChildren)(p) })
 	t.Logf("the kernel says %.2f s; %.3f s are in the profile, %.3f s of them of short-lived children", want,
 		r.ProfiledCPU, r.ShortLivedCPU)
@@ -119,23 +115,22 @@ func TestChildrenOfAParentThatIgnoresSIGCHLD(t *testing.T) {
 	}
 }
 
-// recordScript records a script for bash from "go" to "done".
 func recordScript(t *testing.T, exe, script string) (want float64, r *recorded) {
-	return recordTold(t, exec.Command(exe, "-c", script))
+	return recordUntilDone(t, exec.Command(exe, "-c", script))
 }
 
-// recordTold records a program that says "ready", goes on when it is told to, and says "done". It gives what the kernel
-// says that it and the children it has waited for used in between, in seconds.
-func recordTold(t *testing.T, cmd *exec.Cmd) (want float64, r *recorded) {
-	return recordToldWith(t, cmd, Options{Freq: 99, Children: true})
+// recordUntilDone records a program from "ready" to "done", and gives the kernel's CPU time of it and its children, in
+// s.
+func recordUntilDone(t *testing.T, cmd *exec.Cmd) (want float64, r *recorded) {
+	return recordUntilDoneWith(t, cmd, Options{Freq: 99, Children: true})
 }
 
-func recordToldWith(t *testing.T, cmd *exec.Cmd, o Options) (want float64, r *recorded) {
-	return recordToldOf(t, cmd, o, func() int { return cmd.Process.Pid })
+func recordUntilDoneWith(t *testing.T, cmd *exec.Cmd, o Options) (want float64, r *recorded) {
+	return recordUntilDoneOf(t, cmd, o, func() int { return cmd.Process.Pid })
 }
 
-// recordToldOf records the process that of gives when the program is ready.
-func recordToldOf(t *testing.T, cmd *exec.Cmd, o Options, of func() int) (want float64, r *recorded) {
+// recordUntilDoneOf records the process given by of when the program is ready.
+func recordUntilDoneOf(t *testing.T, cmd *exec.Cmd, o Options, of func() int) (want float64, r *recorded) {
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -147,7 +142,7 @@ func recordToldOf(t *testing.T, cmd *exec.Cmd, o Options, of func() int) (want f
 		t.Fatal(err)
 	}
 	r = record(t, o, 0, func(p *Sampler) {
-		for p.Progress().Stacks == 0 { // until it is taken on: what was before does not count
+		for p.Progress().Stacks == 0 { // earlier time does not count
 			time.Sleep(10 * time.Millisecond)
 		}
 		time.Sleep(100 * time.Millisecond)

@@ -13,13 +13,13 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// The flood is scaled down from 2,000 processes and 100,000 threads.
+// Scaled down from 2,000 processes and 100,000 threads.
 const (
 	floodProcesses = 500
 	floodThreads   = 10000
 )
 
-// flooded checks a recording of testtargets/src/flood.c, whose parent says that all have used so much, in seconds.
+// flooded checks a recording of testtargets/src/flood.c with want seconds of CPU time.
 func flooded(t *testing.T, want float64, r *recorded) {
 	t.Helper()
 	own := r.sumOf(3, func(s *pprof.Sample) bool { return label(s, "comm") == "flood" })
@@ -28,7 +28,6 @@ func flooded(t *testing.T, want float64, r *recorded) {
 	if d := r.TargetCPU - r.ProfiledCPU; d < -1e-6 || d > 1e-6 {
 		t.Errorf("%v s by the kernel, %v in the profile", r.TargetCPU, r.ProfiledCPU)
 	}
-	// The clocks of /proc count hundredths of a second, four of them here.
 	if d := r.ProfiledCPU - want; d < -0.05*want-0.04 || d > 0.05*want+0.04 {
 		t.Errorf("%.3f s of %.2f s are in the profile", r.ProfiledCPU, want)
 	}
@@ -46,21 +45,19 @@ func flood(t *testing.T) []string {
 	return []string{exe, strconv.Itoa(floodProcesses), strconv.Itoa(floodThreads)}
 }
 
-// TestFloodOfBirths: a fork bomb and a flood of threads. The recording goes on, and what nobody met is in its sums.
 func TestFloodOfBirths(t *testing.T) {
 	args := flood(t)
-	want, r := recordTold(t, exec.Command(args[0], args[1:]...))
+	want, r := recordUntilDone(t, exec.Command(args[0], args[1:]...))
 	flooded(t, want, r)
 }
 
-// TestFloodOfBirthsInAPIDNamespace: the numbers inside are other ones.
 func TestFloodOfBirthsInAPIDNamespace(t *testing.T) {
 	enter := []string{"--pid", "--fork", "--mount-proc", "--kill-child"}
 	if out, err := exec.Command("unshare", append(enter, "true")...).CombinedOutput(); err != nil {
 		t.Skipf("no pid namespace can be made here: %s %v", out, err)
 	}
 	cmd := exec.Command("unshare", append(enter, flood(t)...)...)
-	want, r := recordToldOf(t, cmd, Options{Freq: 99, Children: true}, func() int {
+	want, r := recordUntilDoneOf(t, cmd, Options{Freq: 99, Children: true}, func() int {
 		kids := procs.Children(cmd.Process.Pid)
 		if len(kids) != 1 {
 			t.Fatalf("children %v", kids)

@@ -45,7 +45,6 @@ func TestChildrenAreFollowedHoweverTheyWereStarted(t *testing.T) {
 	}
 }
 
-// burntAs gives the time in burn_here under a process's name, and the processes that had it.
 func burntAs(r *recorded, name string) (cpu int64, pids map[int64]bool) {
 	pids = map[int64]bool{}
 	cpu = r.sumOf(3, func(s *pprof.Sample) bool {
@@ -58,38 +57,36 @@ func burntAs(r *recorded, name string) (cpu int64, pids map[int64]bool) {
 	return cpu, pids
 }
 
-// TestThreadThatFollowsUnderTheSameNumberInheritsNothing: threads one after the other
-// with the same number, while the files of the old one are kept open, and while there
-// are no descriptors for that.
 func TestThreadThatFollowsUnderTheSameNumberInheritsNothing(t *testing.T) {
 	needChoice(t)
 	for _, keep := range []bool{true, false} {
 		t.Run("kept "+strconv.FormatBool(keep), func(t *testing.T) {
-			const n = 40
-			target := start(t, "reuse", strconv.Itoa(n))
-			if !keep {
-				lowerFileLimit(t)
+			const tries = 5
+			r := recordFollowing(t, keep)
+			for try := 1; missedMany(r) && try < tries; try++ { // the threads live between ticks then
+				t.Logf("%d ticks, %d missed: the machine is busy; once more", r.Ticks, r.MissedTicks)
+				r = recordFollowing(t, keep)
 			}
-			r := record(t, Options{Freq: 499}, time.Minute, func(s *Sampler) {
-				if !target.lines.Scan() {
-					t.Error("the target has ended")
-				}
-				if same, _ := strconv.Atoi(target.lines.Text()); same < n/2 {
-					t.Logf("only %d of %d threads had the number of the one before", same, n)
-				}
-				target.signal(t, unix.SIGKILL)
-			}, target.pid)
 			if d := r.TargetCPU - r.ProfiledCPU; d < -0.002 || d > 0.002 {
 				t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)
 			}
-			there := r.sumOf(3, in("burn_there"))
-			here := r.sumOf(3, in("burn_here")) - there
-			if there == 0 || here == 0 || float64(here+there)/1e9 < 0.5*r.ProfiledCPU {
-				t.Errorf("%d ns in one kind of thread, %d in the other, of %v s", here, there, r.ProfiledCPU)
+			// A share under the limit is measured again, on up to five times as many threads.
+			var here, there int64
+			cpu := 0.0
+			enough := func() bool { return there > 0 && here > 0 && float64(here+there)/1e9 >= 0.5*cpu }
+			for try, again := 1, r; ; try, again = try+1, recordFollowing(t, keep) {
+				inner := again.sumOf(3, in("burn_there"))
+				there, here, cpu = there+inner, here+again.sumOf(3, in("burn_here"))-inner, cpu+again.ProfiledCPU
+				if enough() || try == tries {
+					break
+				}
+			}
+			if !enough() {
+				t.Errorf("%d ns in one kind of thread, %d in the other, of %v s", here, there, cpu)
 			}
 			wall := map[int64]int64{}
 			for _, s := range r.Sample {
-				if label(s, "thread") != attribute.Exited { // that has no number
+				if label(s, "thread") != attribute.Exited { // which has no id
 					wall[s.NumLabel["tid"][0]] += s.Value[1]
 				}
 			}
@@ -102,8 +99,26 @@ func TestThreadThatFollowsUnderTheSameNumberInheritsNothing(t *testing.T) {
 	}
 }
 
-// TestNameThatChangesDuringTheRecording: what comes a second later is under the new
-// name, what was before under the old one, and the thread loses none of its time.
+func recordFollowing(t *testing.T, keep bool) *recorded {
+	t.Helper()
+	const n = 40
+	target := start(t, "reuse", strconv.Itoa(n))
+	if !keep {
+		lowerFileLimit(t)
+	}
+	return record(t, Options{Freq: 499}, time.Minute, func(s *Sampler) {
+		if !target.lines.Scan() {
+			t.Error("the target has ended")
+		}
+		if same, _ := strconv.Atoi(target.lines.Text()); same < n/2 {
+			t.Logf("only %d of %d threads had the number of the one before", same, n)
+		}
+		target.signal(t, unix.SIGKILL)
+	}, target.pid)
+}
+
+func missedMany(r *recorded) bool { return r.MissedTicks > r.Ticks/10 }
+
 func TestNameThatChangesDuringTheRecording(t *testing.T) {
 	target := start(t, "renames")
 	old := procNames(t, target.pid)
@@ -121,8 +136,7 @@ func TestNameThatChangesDuringTheRecording(t *testing.T) {
 				all = all && under(c.before, false) > 0
 				continue
 			}
-			// A name is read anew every second: what is booked under the old one after the change does
-			// not grow for ever.
+			// A name is read every second.
 			all = all && under(c.after, true) > under(c.before, true)
 		}
 		if all && !told {
@@ -155,7 +169,7 @@ func procNames(t *testing.T, pid int) (names []string) {
 	return names
 }
 
-// needChoice skips a test where the number of the next thread cannot be chosen.
+// needChoice skips a test if the next thread ID cannot be chosen.
 func needChoice(t *testing.T) {
 	t.Helper()
 	if unix.Access("/proc/sys/kernel/ns_last_pid", unix.W_OK) != nil || unix.Geteuid() != 0 {
@@ -163,7 +177,6 @@ func needChoice(t *testing.T) {
 	}
 }
 
-// TestChildrenOneAfterTheOtherUnderTheSameNumber: each is a process of its own.
 func TestChildrenOneAfterTheOtherUnderTheSameNumber(t *testing.T) {
 	needChoice(t)
 	target := start(t, "heirs", "8")
@@ -184,7 +197,7 @@ func TestChildrenOneAfterTheOtherUnderTheSameNumber(t *testing.T) {
 			most = max(most, ns)
 		}
 	}
-	// One child computes for 300 ms: whoever takes them for one process has no more.
+	// One child computes for 300 ms.
 	if same > 4 && most < 310e6 {
 		t.Errorf("%d of 8 children had the number of the one before, but only %d ns are booked under one number", same, most)
 	}
@@ -193,7 +206,7 @@ func TestChildrenOneAfterTheOtherUnderTheSameNumber(t *testing.T) {
 	}
 }
 
-// lowerFileLimit leaves no descriptors for files that are kept open.
+// lowerFileLimit leaves no descriptors for further files.
 func lowerFileLimit(t *testing.T) {
 	t.Helper()
 	var old unix.Rlimit
@@ -251,8 +264,6 @@ func TestChildrenAreFollowedAndCountFromTheirStart(t *testing.T) {
 	}, target.pid)
 }
 
-// TestChildThatWasThereBeforeCountsFromTheRecordingsStart: what it used before
-// is not the recording's.
 func TestChildThatWasThereBeforeCountsFromTheRecordingsStart(t *testing.T) {
 	target := start(t, "parent", "1000")
 	target.expect(t, "older")

@@ -9,8 +9,6 @@ import (
 	"time"
 )
 
-// TestGarbageIsCollectedInALongRun: the recording of many stacks is made while the
-// runtime does not collect by itself.
 func TestGarbageIsCollectedInALongRun(t *testing.T) {
 	target := start(t, "mixed", "20")
 	var before, after runtime.MemStats

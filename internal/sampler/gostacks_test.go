@@ -9,18 +9,16 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/handover"
-	"prywalk/internal/look"
+	"prywalk/internal/observe"
 	"prywalk/internal/sample"
 	"prywalk/internal/testtargets"
 )
 
-// mostOfGo is what a look at a shallow stack of a Go program copies at most: twice the least copy, the scheduler's
-// stack and the outer part of the goroutine's.
+// mostOfGo bounds the copy for a shallow stack of a Go program: twice the least copy, the scheduler's stack and the
+// outer part of the goroutine's.
 const mostOfGo = 4 * 64 << 10
 
-// TestLooksAtGoProgramsCopyNoMegabytes: a walk from the scheduler's stack to that of a goroutine says nothing of how
-// large either is.
-func TestLooksAtGoProgramsCopyNoMegabytes(t *testing.T) {
+func TestSamplesOfGoProgramsCopyNoMegabytes(t *testing.T) {
 	exe := filepath.Join(t.TempDir(), "gostacks")
 	if out, err := exec.Command("go", "build", "-o", exe, "testdata/gostacks/main.go").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -28,7 +26,7 @@ func TestLooksAtGoProgramsCopyNoMegabytes(t *testing.T) {
 	cmd := exec.Command(exe)
 	testtargets.Ready(t, cmd)
 	far, most := 0, 0
-	watch := func(_ *handover.Process, s *look.Shot, _ sample.StackID, w *frames.Walker) {
+	watch := func(_ *handover.Process, s *observe.RawSample, _ sample.StackID, w *frames.Walker) {
 		copied := len(s.Mem.Stack.Bytes)
 		for _, r := range s.Mem.Others {
 			copied += len(r.Bytes)
@@ -38,7 +36,7 @@ func TestLooksAtGoProgramsCopyNoMegabytes(t *testing.T) {
 			far++
 		}
 	}
-	enough := func(s *Sampler) bool { return s.Progress().Frozen >= 2000 }
+	enough := func(s *Sampler) bool { return s.Progress().Stopped >= 2000 }
 	run(t, Options{Freq: 997, walked: watch}, enough, nil, cmd.Process.Pid)
 	if far == 0 {
 		t.Error("no walk has ended on a stack megabytes away, in the same mapping")

@@ -22,7 +22,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// TestProcessThatEndsBeforeItIsTakenOnLeavesNothingOpen: as most children of a shell script do.
 func TestProcessThatEndsBeforeItIsTakenOnLeavesNothingOpen(t *testing.T) {
 	sleeper, images := start(t, "sleepers", "1"), imagesOf(t)
 	p := opened(t, images, []int{sleeper.pid})[0]
@@ -45,9 +44,6 @@ func imagesOf(t *testing.T) *code.ImageCache {
 	return images
 }
 
-// TestBirthsAndDeathsLeaveNothing: processes, threads, libraries, code made at run time and names come and go. What is
-// left of those that ended is in the recording alone: no descriptor, no process, no rule cache, no module that is
-// walked.
 func TestBirthsAndDeathsLeaveNothing(t *testing.T) {
 	const children = 300
 	exe, err := testtargets.Compile("churn.c", "-O1", "-ldl")
@@ -86,7 +82,7 @@ func TestBirthsAndDeathsLeaveNothing(t *testing.T) {
 		defer s.mu.Unlock()
 		return len(s.targets) == 1
 	})
-	// The parent's thread and process: the sampler's own files, and a few for the one process that is left.
+	// The parent's thread and process, and the sampler's files.
 	await(t, "few descriptors", func() bool { return testtargets.Descriptors(t) <= before+24 })
 	if len(spaces) < children/20 {
 		t.Errorf("only %d processes were met", len(spaces))
@@ -102,7 +98,7 @@ func TestBirthsAndDeathsLeaveNothing(t *testing.T) {
 			kept++
 		}
 	}
-	// The walker has the one that it walked last.
+	// The walker keeps that of its last walk.
 	if kept > 1 {
 		t.Errorf("%d of %d rule caches are kept", kept, len(spaces))
 	}

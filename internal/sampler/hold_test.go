@@ -13,8 +13,6 @@ import (
 	"prywalk/internal/runstats"
 )
 
-// TestAHeldSamplerLeavesItsTargetsAlone: it makes no system call for them, and nobody is traced; resumed, it
-// goes on, and neither misses ticks nor loses time.
 func TestAHeldSamplerLeavesItsTargetsAlone(t *testing.T) {
 	p := start(t, "burners", "2")
 	images := code.NewImageCache(0)
@@ -46,15 +44,15 @@ func TestAHeldSamplerLeavesItsTargetsAlone(t *testing.T) {
 		until("held", s.Held)
 		before := s.Progress()
 		time.Sleep(20 * time.Millisecond)
-		if after := s.Progress(); after.Ticks != before.Ticks || after.Frozen != before.Frozen ||
+		if after := s.Progress(); after.Ticks != before.Ticks || after.Stopped != before.Stopped ||
 			after.Missed != before.Missed {
 			t.Errorf("held, it went from %+v to %+v", before, after)
 		}
-		nobodyIsTraced(t, p.pid)
+		noThreadIsTraced(t, p.pid)
 		s.Resume()
 		until("resumed", func() bool { return !s.Held() })
 	}
-	until("looked at", func() bool { return s.Progress().Frozen > 0 })
+	until("looked at", func() bool { return s.Progress().Stopped > 0 })
 	cancel()
 	st := <-done
 	if d := st.TargetCPU - st.ProfiledCPU; d < -0.002 || d > 0.002 || st.Samples == 0 {
@@ -62,8 +60,7 @@ func TestAHeldSamplerLeavesItsTargetsAlone(t *testing.T) {
 	}
 }
 
-// nobodyIsTraced holds that no thread of a process has a tracer.
-func nobodyIsTraced(t *testing.T, pid int) {
+func noThreadIsTraced(t *testing.T, pid int) {
 	t.Helper()
 	tids, err := procmem.ListTasks(pid, nil)
 	if err != nil {

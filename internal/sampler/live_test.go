@@ -18,15 +18,12 @@ import (
 
 func every(*pprof.Sample) bool { return true }
 
-// burnt waits for so many intervals at whose end a thread was on a processor in burn_here.
 func burnt(n int) func(*recorded) bool {
 	return func(r *recorded) bool {
 		return r.count(func(s *pprof.Sample) bool { return s.Value[3] > 0 && in("burn_here")(s) }) >= n
 	}
 }
 
-// allAsleep waits until every thread of a process sleeps, and has done so for a moment:
-// the program is ready before its last call is reached.
 func allAsleep(t *testing.T, pid int) {
 	t.Helper()
 	for still, end := 0, time.Now().Add(patience); still < 20; time.Sleep(5 * time.Millisecond) {
@@ -47,15 +44,14 @@ func allAsleep(t *testing.T, pid int) {
 	}
 }
 
-func TestSleepersArePeekedOnceThenReusedAndNeverFrozen(t *testing.T) {
+func TestSleepersAreReadOnceThenUnchangedAndNeverStopped(t *testing.T) {
 	target := start(t, "sleepers", "30")
 	allAsleep(t, target.pid)
 	r := record(t, Options{}, time.Second, nil, target.pid)
 	if r.Frozen != 0 || r.Restarted != 0 {
 		t.Errorf("%d frozen", r.Frozen)
 	}
-	// Who slept all the time was looked at once; a few may have been woken by
-	// whatever the kernel did.
+	// The kernel may have woken a few sleepers.
 	if r.Peeked < 31 || r.Peeked > 2*31 || r.Reused < r.Peeked {
 		t.Errorf("%d peeked, %d reused", r.Peeked, r.Reused)
 	}
@@ -73,7 +69,7 @@ func TestSleepersArePeekedOnceThenReusedAndNeverFrozen(t *testing.T) {
 	}
 }
 
-func TestRunningThreadsAreFrozenAndTheirTimeIsTheKernels(t *testing.T) {
+func TestRunningThreadsAreStoppedAndTheirTimeIsTheKernels(t *testing.T) {
 	target := start(t, "burners", "2")
 	before, _ := procmem.ProcessCPU(target.pid)
 	r := recordUntil(t, Options{Freq: 199}, burnt(50), target.pid)
@@ -84,22 +80,18 @@ func TestRunningThreadsAreFrozenAndTheirTimeIsTheKernels(t *testing.T) {
 	if r.Copied.P50 <= 0 || r.Copied.P50 > r.Copied.P99 || r.Copied.P99 > r.Copied.Max || r.Copied.Max > 1<<20 {
 		t.Errorf("bytes copied: %d, %d, %d", r.Copied.P50, r.Copied.P99, r.Copied.Max)
 	}
-	// The recording lies within the two readings, and what it has is the kernel's.
 	if r.ProfiledCPU > float64(after-before)/1e9 || r.ProfiledCPU == 0 {
 		t.Errorf("%v s in the profile, %v s by the kernel", r.ProfiledCPU, float64(after-before)/1e9)
 	}
 	if d := r.TargetCPU - r.ProfiledCPU; d < -0.001 || d > 0.001 {
 		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)
 	}
-	// What they did before the first look, after the last one, and while prywalk itself got no processor was not seen,
-	// and is told as such. On a busy machine that can be much.
+	// Time before the first sample and without a processor is unobserved.
 	if burnt := r.sumOf(3, in("burn_here")); float64(burnt)/1e9 < 0.9*(r.ProfiledCPU-r.UnobservedCPU) {
 		t.Errorf("%v of %v s in burn_here, %v unseen", float64(burnt)/1e9, r.ProfiledCPU, r.UnobservedCPU)
 	}
 }
 
-// TestAThreadsWallTimeIsTheTimeObserved: sleeping, running and queued time of a
-// thread add up to the time from its first look to its last.
 func TestAThreadsWallTimeIsTheTimeObserved(t *testing.T) {
 	target := start(t, "mixed", "3")
 	r := recordUntil(t, Options{}, eachFor(5, 1.1), target.pid)
@@ -107,25 +99,24 @@ func TestAThreadsWallTimeIsTheTimeObserved(t *testing.T) {
 	if len(wall) != 5 || len(r.Rates) != 5 {
 		t.Errorf("%d threads, %d rates", len(wall), len(r.Rates))
 	}
-	for _, th := range r.Rates { // from its first look to its last
+	for _, th := range r.Rates { // from first to last sample
 		if d := time.Duration(wall[int64(th.TID)]).Seconds(); d > r.Seconds || d < th.Seconds-5*r.period.Seconds() {
 			t.Errorf("thread %d: %v s of %v, of %v in all", th.TID, d, th.Seconds, r.Seconds)
 		}
 	}
 }
 
-// walls gives the wall time of each thread, in nanoseconds.
 func (r *recorded) walls() map[int64]int64 {
 	wall := map[int64]int64{}
 	for _, s := range r.Sample {
-		if label(s, "thread") != attribute.Exited { // that is the process's, beyond the last looks at its threads
+		if label(s, "thread") != attribute.Exited { // of the process, beyond the last samples of its threads
 			wall[s.NumLabel["tid"][0]] += s.Value[1]
 		}
 	}
 	return wall
 }
 
-// eachFor waits until so many threads have been observed for so long, in seconds.
+// eachFor waits until so many threads were observed for so many seconds.
 func eachFor(threads int, seconds float64) func(*recorded) bool {
 	return func(r *recorded) bool {
 		n := 0
@@ -145,8 +136,7 @@ func TestThreadsThatComeAndGoLoseNoTimeAndNoFiles(t *testing.T) {
 	if d := r.TargetCPU - r.ProfiledCPU; d < -0.002 || d > 0.002 {
 		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)
 	}
-	// Threads that live for a millisecond are not all met. What the others used goes where looks at their like stand for
-	// it, and the rest is unseen; there may be none.
+	// Time of unfound threads goes to similar ones; the rest is unobserved.
 	if r.ExitedUnseenCPU+r.EstimatedCPU == 0 {
 		t.Error("threads that lived for a millisecond have all been seen")
 	}
@@ -177,7 +167,6 @@ func TestStoppedProcessStaysStoppedAndIsReused(t *testing.T) {
 				n := r.sumOf(0, stopped)
 				return n > 200 && n > r.sumOf(0, every)/4
 			}, stop, target.pid)
-			// It goes back into its stop by itself, when it gets a processor.
 			await(t, "stopped afterwards", func() bool { return state(target.pid) == "T" })
 			n := r.sumOf(0, stopped)
 			if n < r.Samples/4 {
@@ -208,7 +197,7 @@ func TestCheckpointComesWhileTheRunGoesOn(t *testing.T) {
 	got := make(chan struct{}, 100)
 	o := Options{Checkpoint: func(func()) { got <- struct{}{} }}
 	record(t, o, patience, func(s *Sampler) {
-		frozen(t, s, 1)
+		stopped(t, s, 1)
 		s.CheckpointNow()
 		<-got
 		s.CheckpointNow()
@@ -220,7 +209,7 @@ func TestCheckpointComesWhileTheRunGoesOn(t *testing.T) {
 func TestSeveralProcesses(t *testing.T) {
 	one, two := start(t, "main"), start(t, "sleepers", "2")
 	r := record(t, Options{}, 0, func(s *Sampler) {
-		frozen(t, s, 2)
+		stopped(t, s, 2)
 		one.signal(t, unix.SIGKILL)
 		await(t, "it is gone", func() bool { return s.Progress().Threads == 3 })
 		ticks := s.Progress().Ticks
@@ -233,7 +222,7 @@ func TestSeveralProcesses(t *testing.T) {
 	}
 }
 
-func TestManyThreadsAreAllLookedAt(t *testing.T) {
+func TestManyThreadsAreAllSampled(t *testing.T) {
 	target := start(t, "wakers", "300")
 	recordUntil(t, Options{}, func(r *recorded) bool { return len(r.walls()) == 301 }, target.pid)
 }

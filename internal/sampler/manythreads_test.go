@@ -12,14 +12,11 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// TestManySleepersAreBackedOffAndLoseNoTick: who sleeps all the time is counted at
-// every tick, though it is looked at at few of them.
 func TestManySleepersAreBackedOffAndLoseNoTick(t *testing.T) {
 	target := start(t, "sleepers", "300")
 	allAsleep(t, target.pid)
 	least := int64(0)
 	r := recordUntil(t, Options{Freq: 199}, func(r *recorded) bool {
-		// Little of it is the time until the first look at everybody.
 		least = r.sumOf(1, in("sleep_here"))
 		return r.Ticks > 400 && float64(least) > 0.93*300*r.Seconds*1e9
 	}, target.pid)
@@ -30,14 +27,11 @@ func TestManySleepersAreBackedOffAndLoseNoTick(t *testing.T) {
 		t.Errorf("%d samples and %d unseen of %d threads at %d ticks", r.Samples, r.Unseen, 301, r.Ticks)
 	}
 	wall := r.sumOf(1, in("sleep_here"))
-	// How long the last tick takes is up to the machine.
 	if most := int64(300 * r.Seconds * 1e9); wall > most || wall < least {
 		t.Errorf("%d ns asleep of %d, and %d just before the end", wall, most, least)
 	}
 }
 
-// TestBackedOffThreadsTimeIsAllThere: in a crowd that sleeps, threads wake up after long
-// sleeps and compute.
 func TestBackedOffThreadsTimeIsAllThere(t *testing.T) {
 	target := start(t, "bursts", "200")
 	r := recordUntil(t, Options{}, func(r *recorded) bool { return r.Ticks > 200 && burnt(10)(r) }, target.pid)
@@ -49,7 +43,7 @@ func TestBackedOffThreadsTimeIsAllThere(t *testing.T) {
 	}
 	burnt := r.sumOf(3, in("burn_here"))
 	unseen := r.sumOf(3, func(s *pprof.Sample) bool {
-		// Who waited for a processor nearly all the time, as on a machine with too much to do, can be met on none.
+		// On an overloaded machine a thread may never be found on a processor.
 		waited := s.Value[2] > s.Value[1]*9/10
 		return in(attribute.RanBetweenTicks)(s) || in(attribute.ExitedUnseen)(s) || waited && in(attribute.NotObserved)(s)
 	})
@@ -58,8 +52,6 @@ func TestBackedOffThreadsTimeIsAllThere(t *testing.T) {
 	}
 }
 
-// TestManyRunningThreadsCostABoundedNumberOfCalls: 200 threads run on the few processors
-// that there are, so that most looks are pending all the time.
 func TestManyRunningThreadsCostABoundedNumberOfCalls(t *testing.T) {
 	target := start(t, "burners", "200")
 	calls := procmem.Calls()
@@ -70,9 +62,7 @@ func TestManyRunningThreadsCostABoundedNumberOfCalls(t *testing.T) {
 	if got := r.Attempted + r.Queued + r.Inferred + r.Unseen; got != r.Ticks*r.ThreadsMax {
 		t.Errorf("%d looks and ticks waited for of %d threads at %d ticks", got, r.ThreadsMax, r.Ticks)
 	}
-	// A freeze takes about ten, a look at one that was stopped and not scheduled since two.
-	// If each wait asked after each of those that are pending, it would be hundreds for each.
-	// A tick that is missed because prywalk gets no processor does not end the waiting.
+	// A stop takes about ten calls.
 	if most := 50 * r.ThreadsMax * (r.Ticks + r.MissedTicks); calls > most {
 		t.Errorf("%d calls, more than %d", calls, most)
 	}

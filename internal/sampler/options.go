@@ -8,111 +8,108 @@ import (
 	"time"
 
 	"prywalk/frames"
-	"prywalk/internal/accountant"
+	"prywalk/internal/aggregator"
+	"prywalk/internal/engine"
 	"prywalk/internal/handover"
-	"prywalk/internal/look"
-	"prywalk/internal/perfevents"
+	"prywalk/internal/observe"
 	"prywalk/internal/profile"
 	"prywalk/internal/sample"
 	"prywalk/internal/tracer"
 	"prywalk/internal/waits"
 )
 
-// Limits of the sampling frequency, in ticks a second.
+// Bounds of the sampling frequency, in ticks a second.
 const (
 	MinFreq     = 1
 	MaxFreq     = 10000
 	DefaultFreq = 99
 )
 
-// Options say how to sample.
+// Options select what is sampled, and how.
 type Options struct {
 	// Freq is the number of ticks a second, MinFreq to MaxFreq.
 	Freq float64
 	// MaxDepth limits the frames of a stack; 0 means frames.DefaultMaxDepth.
 	MaxDepth int
-	// Threads, if set, selects the threads whose names it matches.
+	// Threads, if set, matches the names of the threads to sample.
 	Threads *regexp.Regexp
-	// Children: follow the processes that those sampled start.
+	// Children adds the children of sampled processes.
 	Children bool
-	// Launched is when the process was launched, if it was for this recording ([BootTicks]), else 0. What its children
-	// used counts from then on.
+	// Select, if set, gives the processes to sample; new ones are added. Sampling continues while there are none. It
+	// is called on a goroutine of the Sampler.
+	Select func() []int
+	// Launched is the start of a process launched for this recording ([BootTicks]), else 0; CPU time of its children
+	// counts from then on.
 	Launched uint64
-	// ReadOnly: never write a register of a target.
+	// ReadOnly prevents writes of target registers.
 	ReadOnly bool
-	// Rung forces one way of looking, for measurements.
-	Rung look.Rung
-	// MaxPause, if positive, is the longest freeze that is begun, by what it is
-	// expected to take; looks that need a longer one fail with that reason.
+	// Rung forces one way of observation, for measurements.
+	Rung observe.Rung
+	// MaxPause, if positive, bounds the expected length of a stop; longer ones fail with that reason.
 	MaxPause time.Duration
-	// MaxOverhead, if positive, is the share of their time that running threads
-	// may lose; the rate is lowered to keep to it.
+	// MaxOverhead, if positive, is the share of their time that running threads may lose; the rate adapts to it.
 	MaxOverhead float64
-	// Subset, if positive, is at how many threads a tick looks at most, but for the last tick. They are drawn anew each
-	// time. It is for ptrace: there should be no Events.
+	// OfHost makes MaxOverhead a share of all processors' time, used or not.
+	OfHost bool
+	// Subset, if positive, bounds the threads sampled in a tick, drawn at random, except the last tick. Not with
+	// Running.
 	Subset int
-	// JITFuncs, if set, gives for a process what knows the bounds of functions
-	// that were compiled at run time. It is used on the accountant's goroutine.
+	// JITFuncs, if set, gives the bounds of JIT-compiled functions of a process. It is used on the aggregator's
+	// goroutine.
 	JITFuncs func(pid int) func(pc uint64) (start, end uint64, ok bool)
-	// Events, if set, has the kernel sample running threads, which are not stopped then. It belongs to the Sampler while
-	// that runs, and may be paused before. Its frequency should be Freq.
-	Events *perfevents.Reader
-	// Kin, if set, has the kernel tell what descendants of the targets use, where it does not sample all that runs
-	// ([perfevents.OpenKin]). It belongs to the Sampler while that runs.
-	Kin *perfevents.Reader
-	// Choose: a process whose samples lack something that a stop shows is looked at with ptrace, as if there were no
-	// Events. NoEvents says, for people, why there are none though they were wanted.
-	Choose   bool
-	NoEvents string
-	// KernelStacks: stacks of sleepers have the kernel's functions above the system call, where this user may know them
-	// (CAP_SYS_ADMIN).
+	// Tasks records waiting tasks without a thread, such as goroutines, as blocked time, and labels of running ones.
+	Tasks bool
+	// Running, if set, is the source of an engine that observes running threads in place of stops. The Sampler owns
+	// it during Run. Its frequency should be Freq. NoRunning is the displayed reason for its absence.
+	Running   engine.Source
+	NoRunning string
+	// KernelStacks adds kernel functions to stacks of sleeping threads, if permitted (CAP_SYS_ADMIN).
 	KernelStacks bool
-	// Checkpoint is called on the accountant's goroutine every so often and
-	// when asked for, with everything up to then booked. While it goes on for long, it is to call
-	// between every some milliseconds: that books what comes in meanwhile.
+	// Checkpoint is called on the aggregator's goroutine periodically and on request, with all time attributed.
+	// During long work it must call between every few ms.
 	Checkpoint func(between func())
-	// CheckpointEvery is the least time between two checkpoints, which come more rarely where they take long; 0
-	// for none.
+	// CheckpointEvery is the least time between checkpoints; 0: none.
 	CheckpointEvery time.Duration
 
-	// Watch, if set, takes the intervals as they become final, beside the recording, and is told every WatchEvery
-	// what goes on. Where that takes long it is told more rarely. It is called on the accountant's goroutine.
-	Watch      profile.Watcher
+	// Sinks take final intervals beside the recording, and a profile.Watcher open ones at least WatchEvery apart. They
+	// are called on the aggregator's goroutine.
+	Sinks      []profile.Sink
 	WatchEvery time.Duration
 
-	// EventLog, if set, takes the events that time is attributed by (package replay). It is written on the accountant's
-	// goroutine.
+	// Thrifty reduces the Sampler's memory by more collections ([selfruntime.Collector]).
+	Thrifty bool
+
+	// EventLog, if set, takes the attribution events ([attribute.Recorder]), on the aggregator's goroutine.
 	EventLog io.Writer
 
-	// walked and explained are [accountant.Options]' Walked and Explained, for tests.
-	walked    func(*handover.Process, *look.Shot, sample.StackID, *frames.Walker)
-	explained func(*look.Shot, *waits.For)
+	// walked and explained are those of [aggregator.Options], for tests.
+	walked    func(*handover.Process, *observe.RawSample, sample.StackID, *frames.Walker)
+	explained func(*observe.RawSample, *waits.For)
 	// engine, if set, makes the engine, for tests.
 	engine func(*handover.Common, <-chan *handover.Process) handover.Engine
 }
 
-// looking is what of it the tracer needs to know.
-func (o *Options) looking() tracer.Options {
+func (o *Options) tracerOptions() tracer.Options {
 	t := tracer.Options{
 		Freq: o.Freq, Threads: o.Threads, Children: o.Children, ReadOnly: o.ReadOnly, Rung: o.Rung, MaxPause: o.MaxPause,
-		MaxOverhead: o.MaxOverhead, Subset: o.Subset, Events: o.Events, Kin: o.Kin,
-		Choose: o.Choose, KernelStacks: o.KernelStacks, CheckpointEvery: o.CheckpointEvery,
+		MaxOverhead: o.MaxOverhead, OfHost: o.OfHost, Subset: o.Subset, Running: o.Running, Endless: o.Select != nil,
+		KernelStacks: o.KernelStacks, CheckpointEvery: o.CheckpointEvery,
 	}
-	if o.Watch != nil {
+	if len(o.Sinks) > 0 {
 		t.WatchEvery = o.WatchEvery
 	}
 	return t
 }
 
-// booking is what of it the accountant needs to know.
-func (o *Options) booking() accountant.Options {
-	a := accountant.Options{
+func (o *Options) aggregatorOptions() aggregator.Options {
+	a := aggregator.Options{
 		MaxDepth: o.MaxDepth, Selected: o.Threads != nil, Children: o.Children, Launched: o.Launched != 0,
-		Kernel: o.KernelStacks, Save: o.Checkpoint, Watch: o.Watch, Walked: o.walked, Explained: o.explained,
-		Events: o.EventLog,
+		Kernel: o.KernelStacks, Save: o.Checkpoint, Sinks: o.Sinks, Walked: o.walked, Explained: o.explained,
+		Events: o.EventLog, Tasks: o.Tasks,
 	}
-	if a.Period = int64(float64(time.Second) / o.Freq); o.Events != nil {
-		a.Period, a.Sampled = o.Events.Period(), !o.Events.Own()
+	a.Period = int64(float64(time.Second) / o.Freq)
+	if r := o.Running; r != nil && r.Period() > 0 {
+		a.Period, a.Sampled = r.Period(), r.Whole()
 	}
 	return a
 }

@@ -51,7 +51,7 @@ func TestMaxDepthCutsAndSaysSo(t *testing.T) {
 		if st[0] == attribute.ExitedUnseen || st[0] == attribute.NotObserved {
 			continue
 		}
-		places := len(s.Location) // with inlined calls there are more names
+		places := len(s.Location) // inlined calls add names
 		if st[0] == attribute.RanBetweenTicks || st[0] == attribute.BlockedBetweenTicks {
 			places--
 		}
@@ -64,8 +64,7 @@ func TestMaxDepthCutsAndSaysSo(t *testing.T) {
 	}
 }
 
-// TestDeepStacksAreWhole: of 12,000 frames and more than a megabyte, of a thread that
-// runs and of one that sleeps. The first copy is too short and says so; no later one is.
+// 12,000 frames, more than a megabyte: only the first copy may be too short.
 func TestDeepStacksAreWhole(t *testing.T) {
 	const depth = 12000
 	target := start(t, "deep", strconv.Itoa(depth))
@@ -85,7 +84,7 @@ func TestDeepStacksAreWhole(t *testing.T) {
 				continue
 			}
 			frames := stack(s)
-			if frames[0] == attribute.NotObserved { // the machine had no time for prywalk
+			if frames[0] == attribute.NotObserved {
 				continue
 			}
 			calls := 0
@@ -117,7 +116,7 @@ func TestReadOnlyRestartsNothing(t *testing.T) {
 	}
 }
 
-func TestPauseLimitBelowAnyFreezeFreezesNothing(t *testing.T) {
+func TestPauseLimitBelowAnyStopStopsNothing(t *testing.T) {
 	target := start(t, "mixed", "5")
 	r := record(t, Options{MaxPause: 1, Freq: 999}, time.Second, nil, target.pid)
 	if r.Frozen != 0 || r.Failed["max-pause"] == 0 || r.Peeked < 5 || r.Reused == 0 {
@@ -125,7 +124,7 @@ func TestPauseLimitBelowAnyFreezeFreezesNothing(t *testing.T) {
 	}
 }
 
-func TestPauseLimitAboveAnyFreezeKeepsNone(t *testing.T) {
+func TestPauseLimitAboveAnyStopKeepsNone(t *testing.T) {
 	target := start(t, "mixed", "5")
 	if r := recordUntil(t, Options{MaxPause: time.Minute}, burnt(5), target.pid); r.Frozen == 0 ||
 		r.Failed["max-pause"] != 0 {
@@ -135,8 +134,7 @@ func TestPauseLimitAboveAnyFreezeKeepsNone(t *testing.T) {
 
 func TestMaxOverheadLowersTheRate(t *testing.T) {
 	target := start(t, "mixed", "1")
-	// A freeze and its after-effects take 20 µs at least: 0.01 % are at most five
-	// a second.
+	// A stop costs at least 20 µs: 0.01 % are at most five a second.
 	r := record(t, Options{Freq: 999, MaxOverhead: 0.0001}, 1500*time.Millisecond, nil, target.pid)
 	if r.Ticks > 100 {
 		t.Errorf("%d ticks", r.Ticks)

@@ -7,14 +7,15 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
-	"prywalk/internal/accountant"
+	"prywalk/internal/aggregator"
 	"prywalk/internal/code"
 	"prywalk/internal/handover"
-	"prywalk/internal/ownruntime"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 	"prywalk/internal/runstats"
+	"prywalk/internal/selfruntime"
 	"prywalk/internal/tracer"
 )
 
@@ -25,38 +26,43 @@ type Sampler struct {
 	images  *code.ImageCache
 	control *tracer.Control
 	shared  *handover.Common
-	acc     *accountant.Accountant
-	found   chan found // from the scout to the accountant
-	// orphaned is closed when the tracer, or the accountant, does not come back.
+	acc     *aggregator.Aggregator
+	found   chan found // from the scout to the aggregator
+	// orphaned is closed if the tracer or the aggregator hangs.
 	orphaned chan struct{}
 
 	unopened unopened
+	refused  refused
 
 	mu      sync.Mutex
-	targets map[*code.Process]struct{} // those that are not closed
+	targets map[*code.Process]struct{} // not closed yet
 }
 
-// mostArriving is how many processes at least can wait to be taken on.
+// mostArriving is the least capacity of the queue of processes for the tracer.
 const mostArriving = 1024
 
-// New prepares to sample the processes given, which the Sampler closes in the end.
+// New prepares sampling of procs, which the Sampler closes at the end.
 func New(o Options, b *profile.Builder, images *code.ImageCache, procs []*code.Process) *Sampler {
 	s := &Sampler{
 		opts: o, builder: b, images: images, control: tracer.NewControl(max(mostArriving, len(procs))),
 		shared: handover.NewCommon(), found: make(chan found), orphaned: make(chan struct{}),
 		targets: map[*code.Process]struct{}{},
 	}
-	a := o.booking()
+	if o.Thrifty {
+		s.shared.Garbage.Thrifty = true
+		s.shared.Pool.BeThrifty()
+	}
+	a := o.aggregatorOptions()
 	a.Builder, a.Images, a.Close = b, images, s.drop
-	s.acc = accountant.New(a, s.shared)
+	s.acc = aggregator.New(a, s.shared)
 	for _, t := range procs {
 		s.add(t, false, 0)
 	}
 	return s
 }
 
-// add remembers a process and hands it to the tracer. The number of those that wait to be taken on is bounded; beyond
-// it they are not sampled. child: one that is sampled has started it. parent is whose it is, 0 if that is not known.
+// add passes a process to the tracer; beyond a bounded queue it is not sampled. child: a sampled process started
+// it. parent is its parent's PID, 0 if unknown.
 func (s *Sampler) add(t *code.Process, child bool, parent int) {
 	if s.opts.JITFuncs != nil {
 		t.JITFuncs = s.opts.JITFuncs(t.PID)
@@ -76,17 +82,16 @@ func (s *Sampler) add(t *code.Process, child bool, parent int) {
 	}
 }
 
-// drop lets go of a process that is not sampled any more.
 func (s *Sampler) drop(t *code.Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, ok := s.targets[t]; ok {
 		delete(s.targets, t)
-		_ = t.Close() // of descriptors that were only read
+		_ = t.Close()
 	}
 }
 
-// Close lets go of all processes that were sampled.
+// Close closes all sampled processes.
 func (s *Sampler) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,16 +103,15 @@ func (s *Sampler) Close() error {
 	return errors.Join(errs...)
 }
 
-// Run samples until ctx ends or the last process has ended, and gives what was done. The recording is then whole: all
-// that was seen is in the Builder. The error is not nil if a part of the sampler itself broke down. What was seen
-// until then is in the Builder all the same, and no target is left stopped. With [ErrHung] some may be until this
-// process ends, as it then must.
+// Run samples until ctx ends or the last process has ended. The Builder then has the whole recording. An error is
+// a failure of the sampler; the Builder has the samples until then, and no target is left stopped. With [ErrHung]
+// one may be until this process exits, as it then must.
 func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	undo := ownruntime.KeepQuiet()
+	undo := selfruntime.KeepQuiet(s.opts.Thrifty)
 	start, boot := procmem.Now(), cmp.Or(s.opts.Launched, BootTicks())
-	defer ownruntime.RelaxMonitor()()
+	defer selfruntime.RelaxMonitor()()
 	engine := s.engine(start, boot)
 	var scouting sync.WaitGroup
 	accounted, traced := make(chan struct{}), make(chan struct{})
@@ -115,7 +119,7 @@ func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 		defer close(accounted)
 		s.account(cancel)
 	}()
-	if s.opts.Children {
+	if s.opts.Children || s.opts.Select != nil {
 		scouting.Go(func() {
 			defer s.shared.Failure.Guard(cancel)
 			s.scout(ctx)
@@ -127,7 +131,7 @@ func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 		cancel()
 	}()
 	if err := s.waitFor(ctx, traced, accounted); err != nil {
-		// The runtime would wait for the thread that hangs, were anything of it changed now.
+		// A hanging thread blocks a change of the runtime's state.
 		cancel()
 		return s.stats(engine), errors.Join(err, s.shared.Failure.Get())
 	}
@@ -138,48 +142,60 @@ func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 	return s.stats(engine), s.shared.Failure.Get()
 }
 
-// engine makes the engine of the run, which begins at start, CLOCK_MONOTONIC ns, or boot in clock ticks after boot.
+// engine makes the engine of a run that begins at start, CLOCK_MONOTONIC ns, or boot, clock ticks after boot.
 func (s *Sampler) engine(start int64, boot uint64) handover.Engine {
 	if s.opts.engine != nil {
 		return s.opts.engine(s.shared, s.control.Arriving())
 	}
-	return tracer.New(s.opts.looking(), s.control, s.shared, start, boot)
+	return tracer.New(s.opts.tracerOptions(), s.control, s.shared, start, boot)
 }
 
-// account has the accountant handle events until the tracer has ended, and opens the processes that the scout finds. If
-// that breaks down, it lets the rest pass, so that the tracer comes to its end.
+// account runs the aggregator until the tracer has ended, and opens found processes. After a failure it discards
+// the rest, so that the tracer can end.
 func (s *Sampler) account(stop func()) {
 	a, ring := s.acc, s.shared.Ring
 	defer func() {
-		s.passLeft()
+		s.discardRest()
 		defer s.shared.Failure.Guard(nil)
 		a.CloseAccounts(procmem.Now())
 	}()
 	defer s.shared.Failure.Guard(stop)
+	follow := time.NewTimer(0)
+	defer follow.Stop()
 	for {
 		select {
+		case <-follow.C:
+			follow.Reset(s.followTasks())
 		case b, ok := <-ring.Batches():
 			if !ok {
 				return
 			}
 			a.Book(b)
-			a.SaveIfAsked(s.bookWaiting)
+			a.SaveIfAsked(s.handleWaiting)
 		case f := <-s.found:
-			a.WhileReading(func() { s.adopt(f) })
+			a.WhileReading(func() { s.openFound(f) })
 		case <-s.orphaned:
-			s.bookWaiting()
+			s.handleWaiting()
 			return
 		}
 	}
 }
 
-// bookWaiting books the batches that have come, without waiting for more.
-func (s *Sampler) bookWaiting() {
+// followTasks observes tasks without threads, and gives the time until the next call.
+func (s *Sampler) followTasks() time.Duration {
+	if s.control.Held() {
+		return watchEvery
+	}
+	return time.Duration(s.acc.Follow())
+}
+
+// handleWaiting books pending batches.
+func (s *Sampler) handleWaiting() {
 	for {
 		select {
 		case b, ok := <-s.shared.Ring.Batches():
 			if !ok {
-				return // the end: the loop that called sees it too
+				return // the calling loop handles the end
 			}
 			s.acc.Book(b)
 		default:
@@ -188,8 +204,8 @@ func (s *Sampler) bookWaiting() {
 	}
 }
 
-// passLeft lets the batches pass that still come when the accountant has broken down: none if the tracer hangs.
-func (s *Sampler) passLeft() {
+// discardRest discards batches after a failure of the aggregator; none if the tracer hangs.
+func (s *Sampler) discardRest() {
 	if closed(s.orphaned) {
 		return
 	}
@@ -198,20 +214,19 @@ func (s *Sampler) passLeft() {
 	}
 }
 
-// CheckpointNow asks for a checkpoint at the next tick.
+// CheckpointNow requests a checkpoint at the next tick.
 func (s *Sampler) CheckpointNow() { s.control.CheckpointNow() }
 
-// Hold makes the sampler leave its targets alone until [Sampler.Resume]. Ticks are neither done nor counted as
-// missed. Time goes on to be booked: as not observed, if it is long. It is for measurements of what the sampling
-// costs, without and with, in one run.
+// Hold suspends all access to targets until [Sampler.Resume]. Ticks are neither done nor counted as missed. Long
+// time is attributed as not observed. It is for measurements of the cost of sampling.
 func (s *Sampler) Hold() { s.control.Hold() }
 
-// Resume ends what Hold began.
+// Resume ends a Hold.
 func (s *Sampler) Resume() { s.control.Resume() }
 
-// Held reports whether a Hold has taken effect: nobody is stopped or asked to stop, but for
-// threads that do not stop for seconds (in an uninterruptible sleep).
+// Held reports whether a Hold has taken effect: no thread is or will be stopped, except after uninterruptible
+// sleep.
 func (s *Sampler) Held() bool { return s.control.Held() }
 
-// BootTicks gives the present moment as [Options.Launched] has it.
+// BootTicks gives the current time in the unit of [Options.Launched].
 func BootTicks() uint64 { return tracer.BootTicks() }

@@ -4,29 +4,32 @@ package sampler
 
 import (
 	"context"
+	"os"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/ownruntime"
 	procs "prywalk/internal/process"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
+	"prywalk/internal/selfruntime"
 )
 
-// scoutEvery is how often new processes are looked for, at most; scoutShare bounds
-// the share of a processor that the search may take. A process that lives shorter
-// may be missed.
+// scoutEvery is the shortest interval between searches for new processes; scoutShare bounds their share of a
+// processor.
 const (
 	scoutEvery = 20 * time.Millisecond
 	scoutShare = 50
-	// scoutIdle is how often they are looked for where nobody was born, as far as the kernel tells ([procmem.Births]).
+	// thriftyShare divides that share for a thrifty Sampler.
+	thriftyShare = 4
+	// scoutIdle is the interval without created tasks ([procmem.Births]).
 	scoutIdle = 500 * time.Millisecond
+	// selectEvery is the shortest interval between searches by a rule.
+	selectEvery = time.Second
 )
 
-// scout finds the processes that those sampled start, until ctx ends. It only
-// looks at /proc: the accountant opens what it finds, because it owns the images.
+// scout finds children of sampled processes until ctx ends. It only reads /proc; the aggregator opens them.
 func (s *Sampler) scout(ctx context.Context) {
 	known := map[int]uint64{}
 	s.mu.Lock()
@@ -38,46 +41,55 @@ func (s *Sampler) scout(ctx context.Context) {
 	if err == nil {
 		defer births.Close()
 	}
-	var took time.Duration
+	share := time.Duration(scoutShare)
+	if s.opts.Thrifty {
+		share *= thriftyShare
+	}
+	var took, tookSelecting time.Duration
+	selected := procmem.Now()
 	var search searches
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(max(scoutEvery, scoutShare*took)):
+		case <-time.After(max(scoutEvery, share*took)):
 		}
-		// Asked before the search: who is born while it goes on is not seen by it, perhaps.
-		if search.due(procmem.Now(), err != nil || births.Any()) {
-			took = ownruntime.CPUOf(func() { s.find(ctx, known) })
+		// Checked before the search, which can miss later tasks.
+		now := procmem.Now()
+		if s.opts.Children && search.due(now, err != nil || births.Any()) {
+			took = selfruntime.CPUOf(func() { s.find(ctx, known) })
+		}
+		if s.opts.Select != nil && now-selected > int64(max(selectEvery, share*tookSelecting)) {
+			tookSelecting = selfruntime.CPUOf(func() { s.selectNew(ctx, known) })
+			selected = now
 		}
 	}
 }
 
-// searches decides when the scout goes through all processes. It reads a file for each of their threads. That took a
-// fifth of prywalk's processor time with a JVM that starts nobody.
+// searches schedules searches of all processes, each of which reads a file per thread.
 type searches struct {
-	last  int64 // when the last one was, CLOCK_MONOTONIC ns; 0: none
-	again bool  // somebody had been born before it
+	last  int64 // last search, CLOCK_MONOTONIC ns; 0: none
+	again bool  // a task was created before it
 }
 
-// due reports whether there is to be one now. born: somebody has been born since this was asked last, on the whole
-// machine. Then there are two. A parent can end in the first, after whose children's next parent was read.
-func (s *searches) due(now int64, born bool) bool {
-	if !born && !s.again && s.last != 0 && now-s.last < int64(scoutIdle) {
+// due reports whether a search is due. born: a task was created since the last call. Two searches follow, as a
+// parent can end after the next parent's children were read.
+func (s *searches) due(now int64, created bool) bool {
+	if !created && !s.again && s.last != 0 && now-s.last < int64(scoutIdle) {
 		return false
 	}
-	s.last, s.again = now, born
+	s.last, s.again = now, created
 	return true
 }
 
-// unopened are children that could not be opened for lack of descriptors. The scout and the accountant share it.
+// unopened holds children that lacked descriptors. It is shared by scout and aggregator.
 type unopened struct {
 	mu      sync.Mutex
-	waiting map[int]uint64 // when they were started, by number
-	tried   int64          // when they were found again last, CLOCK_MONOTONIC ns
+	waiting map[int]uint64 // start times, by process id
+	tried   int64          // last retry, CLOCK_MONOTONIC ns
 }
 
-// note takes note of a process that was opened, or was not. Who ends while it waits has not been.
+// note records whether a process was opened; false if it ended before.
 func (u *unopened) note(f found, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -92,7 +104,7 @@ func (u *unopened) note(f found, err error) {
 	}
 }
 
-// retry has those that wait found again: others may have ended meanwhile.
+// retry lets the scout find the waiting ones again.
 func (u *unopened) retry(now int64, known map[int]uint64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -102,23 +114,21 @@ func (u *unopened) retry(now int64, known map[int]uint64) {
 	u.tried = now
 	for pid, start := range u.waiting {
 		if known[pid] == start {
-			known[pid] = 0 // which no start is
+			known[pid] = 0
 		}
 	}
 }
 
-// number gives how many processes were never opened.
 func (u *unopened) number() int64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return int64(len(u.waiting))
 }
 
-// find reports the children of known processes, their children included, and
-// forgets those that have ended: their numbers may be used anew.
+// find reports children of known processes, and drops ended ones.
 func (s *Sampler) find(ctx context.Context, known map[int]uint64) {
 	s.unopened.retry(procmem.Now(), known)
-	seen := map[int]bool{}
+	seen, self := map[int]bool{}, os.Getpid()
 	todo := make([]int, 0, len(known))
 	for pid := range known {
 		todo = append(todo, pid)
@@ -133,17 +143,45 @@ func (s *Sampler) find(ctx context.Context, known map[int]uint64) {
 		for _, kid := range procs.Children(pid) {
 			todo = append(todo, kid)
 			start := startTime(kid)
-			if start == 0 || known[kid] == start {
+			if start == 0 || known[kid] == start || kid == self {
 				continue
 			}
 			known[kid] = start
-			select {
-			case s.found <- found{kid, pid, start}:
-			case <-ctx.Done():
+			if !s.report(ctx, found{pid: kid, parent: pid, start: start}) {
 				return
 			}
 		}
 	}
+	forgetEnded(known)
+}
+
+// selectNew reports new processes selected by a rule.
+func (s *Sampler) selectNew(ctx context.Context, known map[int]uint64) {
+	for _, pid := range s.opts.Select() {
+		start := startTime(pid)
+		if start == 0 || known[pid] == start {
+			continue
+		}
+		known[pid] = start
+		if !s.report(ctx, found{pid: pid, start: start, selected: true}) {
+			return
+		}
+	}
+	forgetEnded(known)
+}
+
+// report passes a found process to the aggregator; false at the end of the run.
+func (s *Sampler) report(ctx context.Context, f found) bool {
+	select {
+	case s.found <- f:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// forgetEnded drops ended processes, whose PIDs may be reused.
+func forgetEnded(known map[int]uint64) {
 	for pid := range known {
 		if unix.Kill(pid, 0) == unix.ESRCH {
 			delete(known, pid)
@@ -151,15 +189,15 @@ func (s *Sampler) find(ctx context.Context, known map[int]uint64) {
 	}
 }
 
-// found is a process that the scout has found: its number, its parent then, and when it was started, in
-// clock ticks after boot. A number that is used anew is another process.
+// found is a found process: PID, parent, and start in clock ticks after boot. A reused PID is another process.
 type found struct {
-	pid    int
-	parent int
-	start  uint64
+	pid      int
+	parent   int // 0: unknown
+	start    uint64
+	selected bool // by a rule
 }
 
-// startTime gives when a process was started, 0 if there is none.
+// startTime gives a process's start, 0 if there is none.
 func startTime(pid int) uint64 {
 	var st procmem.Stat
 	if procmem.ReadStat(pid, &st) != nil {
@@ -168,15 +206,41 @@ func startTime(pid int) uint64 {
 	return st.StartTime
 }
 
-// adopt opens a process that the scout has found. It is not an error if that is
-// not possible: it may be gone, or have other rights. Where descriptors are missing, it is found again.
-func (s *Sampler) adopt(f found) {
+// refused counts selected processes that could not be opened, by reason, on the aggregator's goroutine.
+type refused map[refusal.Reason]int64
+
+func (r *refused) note(err error) {
+	if why := refusal.Of(err); why != refusal.Gone {
+		if *r == nil {
+			*r = refused{}
+		}
+		(*r)[why]++
+	}
+}
+
+func (r refused) byWord() (n map[string]int64) {
+	for why, k := range r {
+		if n == nil {
+			n = map[string]int64{}
+		}
+		n[why.Word()] += k
+	}
+	return n
+}
+
+// Refused counts the selected processes that could not be opened, by reason. The caller must be the Watcher.
+func (s *Sampler) Refused() map[string]int64 { return s.refused.byWord() }
+
+// openFound opens a found process. Failure is no error; without descriptors it is found again.
+func (s *Sampler) openFound(f found) {
 	t, err := s.images.Open(f.pid)
 	s.unopened.note(f, err)
 	switch {
+	case err != nil && f.selected:
+		s.refused.note(err)
 	case err != nil:
-	case t.StartTime != f.start: // it has ended, and somebody else got its number
-		_ = t.Close() // of descriptors that were only read
+	case t.StartTime != f.start: // its PID is reused
+		_ = t.Close()
 	default:
 		s.add(t, true, f.parent)
 	}

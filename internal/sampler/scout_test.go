@@ -8,7 +8,6 @@ import (
 	"testing"
 )
 
-// TestScoutSearchesOnlyAfterBirths: each 20 ms it is asked whether somebody was born.
 func TestScoutSearchesOnlyAfterBirths(t *testing.T) {
 	var s searches
 	var got []int
@@ -17,13 +16,12 @@ func TestScoutSearchesOnlyAfterBirths(t *testing.T) {
 			got = append(got, i)
 		}
 	}
-	// At the start, twice after births, and half a second after the last one.
+	// At the start, twice after creations, and half a second after the last search.
 	if want := []int{0, 10, 11, 36, 50, 51, 52, 77}; !slices.Equal(got, want) {
 		t.Errorf("searches at %v, want %v", got, want)
 	}
 }
 
-// TestProcessesThatLackDescriptorsAreFoundAgain until they could be opened. Those that end before count as not opened.
 func TestProcessesThatLackDescriptorsAreFoundAgain(t *testing.T) {
 	var u unopened
 	f := found{pid: 7, start: 70}

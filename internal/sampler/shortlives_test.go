@@ -13,12 +13,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// TestThreadsThatLiveShortlyGetTrueShares: a quarter of each life in each of four functions, lives of 8 and 2 ms at
-// 99 Hz. When such threads were listed at long intervals, 2, 4, 8 and 14 % had these functions, and 72 % none. When
-// they were met at the tick, but looked at after what else there was to do, those of 2 ms had 12, 23, 24 and 24 %.
-// Who had just been born was not listed yet, and who was about to end was gone. With 400 looks a share has a
-// standard error of 2.2 points, with 700 of 1.6: the bounds are 4.6 and 5 of them, one run in 50,000, if nothing
-// holds the looks up.
+// With 400 samples the standard error is 2.2 points, with 700 1.6; the bounds are 4.6 and 5 of them.
 func TestThreadsThatLiveShortlyGetTrueShares(t *testing.T) {
 	for _, c := range []struct {
 		life       string

@@ -14,13 +14,14 @@ import (
 	"prywalk/internal/tracer"
 )
 
-// stats gives what was done. It is for the end of a run.
+// stats gives the statistics at the end of a run.
 func (s *Sampler) stats(e handover.Engine) (r runstats.Stats) {
 	e.Stats(&r)
 	s.acc.Stats(&r)
 	measureSwitch(&r.CPU)
 	r.Unopened = s.unopened.number()
-	r.WhyEngine = cmp.Or(r.EngineNote, s.opts.NoEvents)
+	r.Refused = s.refused.byWord()
+	r.WhyEngine = cmp.Or(r.EngineNote, s.opts.NoRunning)
 	if begun := s.control.Begun(); begun != 0 {
 		r.Begun = time.Unix(0, s.acc.UnixOf(begun))
 	}
@@ -31,36 +32,36 @@ func (s *Sampler) stats(e handover.Engine) (r runstats.Stats) {
 	return r
 }
 
-// Suspects gives the processes in which threads may be in a deadlock at the end of a run ([accountant.Accountant]).
+// Suspects gives the processes with possible deadlocks at the end of a run ([aggregator.Aggregator]).
 func (s *Sampler) Suspects() []int { return s.acc.Suspects() }
 
-// Progress is how far a run has come.
+// Progress is the progress of a run.
 type Progress struct {
 	tracer.Progress
-	Stacks, Complete int64 // that were walked, and those of them that are whole
+	Stacks, Complete int64
 }
 
-// Progress tells how far the run has come. Any goroutine may call it.
+// Progress gives the progress of the run. Safe for concurrent use.
 func (s *Sampler) Progress() Progress {
 	p := Progress{Progress: s.control.Progress()}
 	p.Stacks, p.Complete = s.acc.Stacks()
 	return p
 }
 
-// Answer is what a run has counted since it began, as prywalk record answers to an order of who measures it.
+// Answer holds counts since the start of a run, for a measuring process.
 type Answer struct {
 	Ticks  int64 `json:"ticks"`
 	Missed int64 `json:"missed_ticks"`
 	Frozen int64 `json:"frozen"`
-	// Calls are system calls of this process, Copied bytes that it has read of others' memory.
+	// Calls are system calls of this process, Copied bytes read from other processes' memory.
 	Calls  int64 `json:"calls"`
 	Copied int64 `json:"copied"`
 }
 
-// Answer gives it. Any goroutine may call it.
+// Answer gives the counts. Safe for concurrent use.
 func (s *Sampler) Answer() Answer {
 	p := s.control.Progress()
 	return Answer{
-		Ticks: p.Ticks, Missed: p.Missed, Frozen: p.Frozen, Calls: procmem.Calls(), Copied: procmem.Copied(),
+		Ticks: p.Ticks, Missed: p.Missed, Frozen: p.Stopped, Calls: procmem.Calls(), Copied: procmem.Copied(),
 	}
 }

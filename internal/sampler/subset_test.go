@@ -9,13 +9,10 @@ import (
 	pprof "github.com/google/pprof/profile"
 )
 
-// TestSubsetLooksAtSoManyThreadsATick: twelve threads compute, and a tick looks at three. All of them are met, and each
-// has the time that the kernel says.
-func TestSubsetLooksAtSoManyThreadsATick(t *testing.T) {
+func TestSubsetSamplesSoManyThreadsATick(t *testing.T) {
 	const threads, most = 12, 3
 	target := start(t, "burners", "12")
-	r := record(t, Options{Freq: 199, Subset: most}, time.Second, func(s *Sampler) { frozen(t, s, 60) }, target.pid)
-	// The last tick looks at everybody.
+	r := record(t, Options{Freq: 199, Subset: most}, time.Second, func(s *Sampler) { stopped(t, s, 60) }, target.pid)
 	if n := r.Ticks*most + r.ThreadsMax; r.Attempted > n || r.Attempted == 0 {
 		t.Errorf("%d looks in %d ticks", r.Attempted, r.Ticks)
 	}
@@ -25,21 +22,21 @@ func TestSubsetLooksAtSoManyThreadsATick(t *testing.T) {
 	if d := r.TargetCPU - r.ProfiledCPU; d < -0.001 || d > 0.001 {
 		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)
 	}
-	met := map[int64]bool{}
+	found := map[int64]bool{}
 	r.sumOf(3, func(p *pprof.Sample) bool {
 		for _, tid := range p.NumLabel["tid"] {
-			met[tid] = true
+			found[tid] = true
 		}
 		return false
 	})
-	if len(met) < threads {
-		t.Errorf("%d threads were met", len(met))
+	if len(found) < threads {
+		t.Errorf("%d threads were met", len(found))
 	}
 }
 
 func TestSubsetOfAllIsAll(t *testing.T) {
 	target := start(t, "burners", "2")
-	r := record(t, Options{Freq: 199, Subset: 100}, time.Second, func(s *Sampler) { frozen(t, s, 40) }, target.pid)
+	r := record(t, Options{Freq: 199, Subset: 100}, time.Second, func(s *Sampler) { stopped(t, s, 40) }, target.pid)
 	if r.NotDrawn != 0 || r.Frozen == 0 {
 		t.Errorf("%d not drawn, %d frozen", r.NotDrawn, r.Frozen)
 	}

@@ -8,25 +8,22 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/ownruntime"
 	"prywalk/internal/runstats"
+	"prywalk/internal/selfruntime"
 )
 
 const (
-	// switches are how many sleeps are measured, of napTime each: some 15 ms together.
 	switches = 100
 	napTime  = 50 * time.Microsecond
-	// mostSwitch is more than a switch costs anywhere, in nanoseconds, and leastShare the share of the CPU time that
-	// switches must come to so that they are measured.
+	// mostSwitch bounds a switch's cost, ns; leastShare is the CPU share of all switches from which it is measured.
 	mostSwitch = 50_000
 	leastShare = 0.02
 )
 
-// measureSwitch fills in what a switch costs, where the runs of the targets are so short that it may be of weight.
+// measureSwitch sets the cost of a switch if the targets' runs are short.
 //
-// What a run on a processor begins and ends with, samples do not see: on a virtual machine the timer of a sleep is set
-// with interrupts off, and a sampling timer that is due then fires after the switch, in the idle loop. That is at
-// most what a thread of this process uses from before a timed sleep until it runs again.
+// A sampling timer that is due with interrupts off fires after the switch, so samples miss the ends of runs. The
+// CPU time from before a timed sleep until the thread runs again is an upper bound.
 func measureSwitch(s *runstats.CPU) {
 	if s.SwitchCost = mostSwitch; s.Unsampled() < leastShare {
 		s.SwitchCost = 0
@@ -35,12 +32,11 @@ func measureSwitch(s *runstats.CPU) {
 	s.SwitchCost = runstats.Nanos(switchCost())
 }
 
-// switchCost gives the median CPU time of a sleep.
 func switchCost() time.Duration {
 	costs := make([]time.Duration, switches)
 	nap := unix.NsecToTimespec(int64(napTime))
 	for i := range costs {
-		costs[i] = ownruntime.CPUOf(func() { _ = unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &nap, nil) })
+		costs[i] = selfruntime.CPUOf(func() { _ = unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &nap, nil) })
 	}
 	slices.Sort(costs)
 	return costs[switches/2]

@@ -8,7 +8,6 @@ import (
 	"prywalk/internal/runstats"
 )
 
-// TestTheSwitchIsMeasuredOnlyWhereItMayBeOfWeight: of threads that run for long, it is not.
 func TestTheSwitchIsMeasuredOnlyWhereItMayBeOfWeight(t *testing.T) {
 	short := runstats.CPU{ProfiledCPU: 1, ShortRuns: 30_000, ShortRunsCPU: 1}
 	measureSwitch(&short)

@@ -23,20 +23,17 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// running is a target.
 type running struct {
 	pid   int
 	lines *bufio.Scanner
 }
 
-// start starts the program and waits until it is ready.
 func start(t testing.TB, args ...string) *running {
 	t.Helper()
 	pid, says := testtargets.Threads(t, args...)
 	return &running{pid: pid, lines: bufio.NewScanner(says)}
 }
 
-// expect waits for a line of the target.
 func (r *running) expect(t testing.TB, line string) {
 	t.Helper()
 	if !r.lines.Scan() || r.lines.Text() != line {
@@ -44,7 +41,6 @@ func (r *running) expect(t testing.TB, line string) {
 	}
 }
 
-// signal sends the target a signal.
 func (r *running) signal(t testing.TB, sig unix.Signal) {
 	t.Helper()
 	if err := unix.Kill(r.pid, sig); err != nil {
@@ -52,7 +48,6 @@ func (r *running) signal(t testing.TB, sig unix.Signal) {
 	}
 }
 
-// state gives the letter of a thread's state.
 func state(tid int) string {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", tid))
 	_, rest, _ := strings.Cut(string(text), ") ")
@@ -60,7 +55,7 @@ func state(tid int) string {
 	return state
 }
 
-// recorded is what a run gave.
+// recorded is the result of a run.
 type recorded struct {
 	runstats.Stats
 	*pprof.Profile
@@ -69,7 +64,6 @@ type recorded struct {
 	err          error
 }
 
-// names resolves addresses for the recording.
 type names struct{ *symbols.Namer }
 
 func (n names) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
@@ -80,10 +74,9 @@ func (n names) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 	return n.Frames(ref.Module, ref.PID, addr, nil)
 }
 
-// patience is how long tests wait for what must come. How soon it comes is up to the machine.
+// patience bounds waits in tests.
 const patience = 4 * time.Minute
 
-// await waits until a condition holds, or in vain.
 func await(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !holds(); time.Sleep(time.Millisecond) {
@@ -94,14 +87,13 @@ func await(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// frozen waits until so many looks have frozen running threads.
-func frozen(t testing.TB, s *Sampler, n int64) {
+func stopped(t testing.TB, s *Sampler, n int64) {
 	t.Helper()
-	await(t, "running threads are looked at", func() bool { return s.Progress().Frozen >= n })
+	await(t, "running threads are looked at", func() bool { return s.Progress().Stopped >= n })
 }
 
-// record samples processes for some time, or until they end. On a busy machine it takes longer: until
-// the other thing that goes on during it has ended, and a tenth of the ticks are done.
+// record samples processes for some time, or until they end, until during returned and a tenth of the ticks are
+// done.
 func record(t testing.TB, o Options, d time.Duration, during func(*Sampler), pids ...int) *recorded {
 	t.Helper()
 	begun, ticks := time.Now(), int64(0)
@@ -119,14 +111,13 @@ func (o *Options) freq() float64 {
 	return o.Freq
 }
 
-// recordUntil samples processes until the recording so far holds what is wanted, or they end. Of the
-// statistics it has ticks, looks that froze and the time so far.
+// recordUntil samples processes until enough holds or they end.
 func recordUntil(t testing.TB, o Options, enough func(*recorded) bool, pids ...int) *recorded {
 	t.Helper()
 	return recordDuring(t, o, enough, nil, pids...)
 }
 
-// recordDuring is recordUntil while something else goes on, whose end is waited for first.
+// recordDuring is recordUntil while during runs to its end.
 func recordDuring(t testing.TB, o Options, enough func(*recorded) bool, during func(*Sampler), pids ...int) *recorded {
 	t.Helper()
 	begun := time.Now()
@@ -136,12 +127,11 @@ func recordDuring(t testing.TB, o Options, enough func(*recorded) bool, during f
 		s.CheckpointNow()
 		g := s.Progress()
 		r := &recorded{begun: begun, Profile: written(t, s.builder, n)}
-		r.Ticks, r.Frozen, r.Seconds = g.Ticks, g.Frozen, time.Since(begun).Seconds()
+		r.Ticks, r.Frozen, r.Seconds = g.Ticks, g.Stopped, time.Since(begun).Seconds()
 		return enough(r)
 	}, during, pids...)
 }
 
-// opened opens processes.
 func opened(t testing.TB, images *code.ImageCache, pids []int) (procs []*code.Process) {
 	t.Helper()
 	for _, pid := range pids {
@@ -154,7 +144,7 @@ func opened(t testing.TB, images *code.ImageCache, pids []int) (procs []*code.Pr
 	return procs
 }
 
-// run samples processes until they end, or until enough is recorded and what goes on during it has ended.
+// run samples processes until they end, or enough holds and during has returned.
 func run(t testing.TB, o Options, enough func(*Sampler) bool, during func(*Sampler), pids ...int) *recorded {
 	t.Helper()
 	o.Freq = o.freq()
@@ -203,7 +193,6 @@ func run(t testing.TB, o Options, enough func(*Sampler) bool, during func(*Sampl
 	return r
 }
 
-// written gives the recording so far.
 func written(t testing.TB, b *profile.Builder, n names) *pprof.Profile {
 	t.Helper()
 	var file bytes.Buffer
@@ -218,7 +207,6 @@ func written(t testing.TB, b *profile.Builder, n names) *pprof.Profile {
 	return &pprof.Profile{}
 }
 
-// check holds what is so of every recording.
 func (r *recorded) check(t testing.TB) {
 	t.Helper()
 	if got := r.Frozen + r.Peeked + r.Reused + sum(r.Failed); got != r.Attempted {
@@ -265,7 +253,6 @@ func sum(m map[string]int64) (n int64) {
 	return n
 }
 
-// stack gives the names of a sample's functions, innermost first.
 func stack(s *pprof.Sample) []string {
 	var out []string
 	for _, l := range s.Location {
@@ -276,7 +263,6 @@ func stack(s *pprof.Sample) []string {
 	return out
 }
 
-// label gives a label of a sample.
 func label(s *pprof.Sample, key string) string {
 	if v := s.Label[key]; len(v) > 0 {
 		return v[0]
@@ -284,7 +270,6 @@ func label(s *pprof.Sample, key string) string {
 	return ""
 }
 
-// sumOf adds up a column of the samples that a condition holds for.
 func (r *recorded) sumOf(column int, holds func(*pprof.Sample) bool) (n int64) {
 	for _, s := range r.Sample {
 		if holds(s) {
@@ -294,7 +279,6 @@ func (r *recorded) sumOf(column int, holds func(*pprof.Sample) bool) (n int64) {
 	return n
 }
 
-// count counts the samples that a condition holds for.
 func (r *recorded) count(holds func(*pprof.Sample) bool) (n int) {
 	for _, s := range r.Sample {
 		if holds(s) {
@@ -304,7 +288,6 @@ func (r *recorded) count(holds func(*pprof.Sample) bool) (n int) {
 	return n
 }
 
-// in reports whether a function is on the stack.
 func in(function string) func(*pprof.Sample) bool {
 	return func(s *pprof.Sample) bool {
 		for _, f := range stack(s) {

@@ -12,26 +12,24 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/attribute"
 	"prywalk/internal/handover"
-	"prywalk/internal/look"
+	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/runstats"
 	"prywalk/internal/sample"
 )
 
-// toyEngine is a whole engine: it reads the stacks of sleepers, and nothing of threads that run. It needs neither
-// ptrace nor perf. It takes threads as they are when it begins, and does not find new ones.
+// toyEngine is an engine that reads stacks of initially existing sleeping threads from /proc.
 type toyEngine struct {
 	with    *handover.Common
 	arrive  <-chan *handover.Process
 	period  time.Duration
-	tasks   sample.TaskID    // the number that was given last
-	procs   sample.ProcessID // the same
+	tasks   sample.TaskID
+	procs   sample.ProcessID
 	threads []*toyThread
 	ticks   int64
-	peeked  int64
+	passive int64
 }
 
-// toyThread is a thread of the toy.
 type toyThread struct {
 	shared *handover.Thread
 	files  *procmem.ThreadFiles
@@ -58,10 +56,10 @@ func (e *toyEngine) Run(ctx context.Context, _ func()) {
 
 // Stats implements [handover.Engine].
 func (e *toyEngine) Stats(s *runstats.Stats) {
-	s.Engine, s.Ticks, s.Attempted, s.Peeked = "toy", e.ticks, e.peeked, e.peeked
+	s.Engine, s.Ticks, s.Attempted, s.Peeked = "toy", e.ticks, e.passive, e.passive
 }
 
-// admit takes on the processes that have arrived.
+// admit adds new processes.
 func (e *toyEngine) admit(out handover.Batch) handover.Batch {
 	for {
 		select {
@@ -73,9 +71,9 @@ func (e *toyEngine) admit(out handover.Batch) handover.Batch {
 			tasks.Close()
 			for _, tid := range tids {
 				e.tasks++
-				lt := look.NewThread(p.Target.PID, tid, nil) // for what the walks learn
+				lt := observe.NewThread(p.Target.PID, tid, nil)
 				e.threads = append(e.threads, &toyThread{
-					shared: &handover.Thread{ID: e.tasks, Proc: p, TID: tid, Walks: lt.Walks(), Met: procmem.Now()},
+					shared: &handover.Thread{ID: e.tasks, Proc: p, TID: tid, Walks: lt.Walks(), Found: procmem.Now()},
 					files:  procmem.OpenThread(p.Target.PID, tid, nil),
 				})
 			}
@@ -86,25 +84,24 @@ func (e *toyEngine) admit(out handover.Batch) handover.Batch {
 	}
 }
 
-// observe copies the stacks of the threads that sleep.
 func (e *toyEngine) observe(out handover.Batch) handover.Batch {
 	e.ticks++
 	for _, th := range e.threads {
-		shot := e.with.Pool.Get()
-		if !e.peek(th, shot) {
-			e.with.Pool.Put(shot)
+		raw := e.with.Pool.Get()
+		if !e.readPassively(th, raw) {
+			e.with.Pool.Put(raw)
 			continue
 		}
-		e.peeked++
+		e.passive++
 		out = append(out, handover.Event{
-			Kind: handover.Looked, Thread: th.shared, Proc: th.shared.Proc, Shot: shot, Length: int64(e.period),
+			Kind: handover.Sampled, Thread: th.shared, Proc: th.shared.Proc, RawSample: raw, Length: int64(e.period),
 		})
 	}
 	return out
 }
 
-// peek copies the registers and the stack of a thread that sleeps and does not run meanwhile; false if it does.
-func (e *toyEngine) peek(th *toyThread, s *look.Shot) bool {
+// peek copies registers and stack of a sleeping thread; false if it runs meanwhile.
+func (e *toyEngine) readPassively(th *toyThread, s *observe.RawSample) bool {
 	before, err := th.files.SchedStat()
 	if err != nil {
 		return false
@@ -114,19 +111,18 @@ func (e *toyEngine) peek(th *toyThread, s *look.Shot) bool {
 		return false
 	}
 	stack := make([]byte, 16<<10)
-	n, _ := procmem.ReadVM(th.shared.TID, call.SP, stack) // up to where the mapping ends
+	n, _ := procmem.ReadVM(th.shared.TID, call.SP, stack)
 	after, err := th.files.SchedStat()
 	if err != nil || after.Runs != before.Runs {
 		return false
 	}
-	s.At, s.How, s.State, s.Sched, s.Call = procmem.Now(), look.ByPeek, sample.Sleeping, after, call
+	s.At, s.How, s.State, s.Sched, s.Call = procmem.Now(), observe.ByPassiveRead, sample.Sleeping, after, call
 	s.Regs = frames.Regs{Arch: th.shared.Proc.Target.Arch, PC: call.PC}
 	s.Regs.Set(s.Regs.Arch.SP(), call.SP)
 	s.Mem = frames.Snapshot{Stack: frames.Region{Addr: call.SP, Bytes: stack[:n]}}
 	return true
 }
 
-// end ends all threads and processes, which go on.
 func (e *toyEngine) end(out handover.Batch) handover.Batch {
 	now := procmem.Now()
 	seen := map[*handover.Process]bool{}
@@ -150,8 +146,6 @@ func (e *toyEngine) end(out handover.Batch) handover.Batch {
 	return out
 }
 
-// TestAnotherEngineRecords: what follows an engine needs nothing but its events. The toy's recording has the stacks and
-// the time of sleepers.
 func TestAnotherEngineRecords(t *testing.T) {
 	target := start(t, "sleepers", "3")
 	allAsleep(t, target.pid)
@@ -166,7 +160,6 @@ func TestAnotherEngineRecords(t *testing.T) {
 	if r.Engine != "toy" || r.Peeked == 0 || ticks < 3 || r.Complete < r.Samples*99/100 {
 		t.Errorf("engine %s: %d ticks of sleepers, %d of %d samples complete", r.Engine, ticks, r.Complete, r.Samples)
 	}
-	// From a thread's first sample to its end, but for the first tick and the last.
 	if most := 3 * time.Since(begun).Nanoseconds(); wall < int64(time.Second) || wall > most {
 		t.Errorf("three sleepers slept for %v in less than %v", time.Duration(wall), time.Duration(most))
 	}

@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-func TestSleeperWithAnUnprovenRegisterIsFrozenOnceInARecording(t *testing.T) {
+func TestSleeperWithAnUnprovenRegisterIsStoppedOnceInARecording(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("what a peek lacks is another thing there: integration/arm64")
 	}
@@ -22,7 +22,7 @@ func TestSleeperWithAnUnprovenRegisterIsFrozenOnceInARecording(t *testing.T) {
 	for _, c := range []struct {
 		call, shape string
 		opts        Options
-		frozen      int64
+		stopped     int64
 	}{
 		{"nanosleep", "recursive", Options{}, 1},
 		{"nanosleep", "recursive", Options{ReadOnly: true}, 0},
@@ -46,7 +46,7 @@ func TestSleeperWithAnUnprovenRegisterIsFrozenOnceInARecording(t *testing.T) {
 		if r.Ticks < 10 {
 			t.Fatalf("%d ticks in 2 s", r.Ticks)
 		}
-		if r.Frozen != c.frozen || r.Reused == 0 {
+		if r.Frozen != c.stopped || r.Reused == 0 {
 			t.Errorf("%s, %s, read-only %v: %+v", c.call, c.shape, c.opts.ReadOnly, r.Stats)
 		}
 	}

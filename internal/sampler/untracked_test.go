@@ -14,23 +14,21 @@ import (
 	"prywalk/internal/perfevents"
 )
 
-// TestCommandsOfAScriptHaveFunctions: 400 commands that live for some milliseconds each. No search for children finds
-// them in time; the kernel's samples do. Without them, a tenth of the time has a function.
 func TestCommandsOfAScriptHaveFunctions(t *testing.T) {
 	exe, err := exec.LookPath("bash")
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := sampling(t, 499)
-	o.Events.Close()
-	if o.Events, err = perfevents.Open(perfevents.Options{Freq: 499, Programs: true}); err != nil {
+	events(&o).Close()
+	if source(&o).Events, err = perfevents.Open(perfevents.Options{Freq: 499, Programs: true}); err != nil {
 		t.Fatal(err)
 	}
-	defer o.Events.Close()
+	defer events(&o).Close()
 	o.Children = true
 	const script = `echo ready; read go; for i in $(seq 200); do /bin/ls /usr/bin | sort >/dev/null; done; ` +
 		`echo done; read end`
-	want, r := recordToldWith(t, exec.Command(exe, "-c", script), o)
+	want, r := recordUntilDoneWith(t, exec.Command(exe, "-c", script), o)
 	t.Logf("the kernel says %.2f s; %.3f s are in the profile, %.3f s of short-lived children without a function, "+
 		"%.3f s unseen, %d samples", want, r.ProfiledCPU, r.ShortLivedCPU, r.ExitedUnseenCPU, r.Sampled)
 	if d := r.ProfiledCPU - want; d < -0.02*want-0.04 || d > 0.02*want+0.04 {
@@ -39,8 +37,7 @@ func TestCommandsOfAScriptHaveFunctions(t *testing.T) {
 	if d := r.TargetCPU - r.ProfiledCPU; d < -1e-6 || d > 1e-6 {
 		t.Errorf("%v s by the kernel, %v in the profile", r.TargetCPU, r.ProfiledCPU)
 	}
-	// Who is met late, or reads while the machine has no time, leaves some: a quarter is a bound for a machine that
-	// is busy.
+	// A quarter covers late discoveries on a busy machine.
 	if without := r.ShortLivedCPU + r.ExitedUnseenCPU; without > r.ProfiledCPU/4 {
 		t.Errorf("%.3f s of %.3f s have no function", without, r.ProfiledCPU)
 	}
@@ -52,7 +49,6 @@ func TestCommandsOfAScriptHaveFunctions(t *testing.T) {
 	if named("ls") == 0 || named("sort") == 0 {
 		t.Errorf("%d ns of ls, %d of sort", named("ls"), named("sort"))
 	}
-	// Their code is that of their files: the C library starts main.
 	if n := r.sumOf(3, func(p *pprof.Sample) bool {
 		return strings.HasPrefix(label(p, "thread"), "[children: ls") && startsMain(p)
 	}); n == 0 {
@@ -60,9 +56,7 @@ func TestCommandsOfAScriptHaveFunctions(t *testing.T) {
 	}
 }
 
-// TestCommandsOfAScriptHaveFunctionsWithoutTheKernelsSamples: the same with ptrace. Ticks find who was just born by his
-// number, and stop who is on a processor. What nobody met has the stacks of these, or at least their programs. How many
-// are met depends on the machine, so that only the kinds of rows and the sum are asserted.
+// The number found depends on the machine.
 func TestCommandsOfAScriptHaveFunctionsWithoutTheKernelsSamples(t *testing.T) {
 	exe, err := exec.LookPath("bash")
 	if err != nil {
@@ -70,7 +64,7 @@ func TestCommandsOfAScriptHaveFunctionsWithoutTheKernelsSamples(t *testing.T) {
 	}
 	const script = `echo ready; read go; for i in $(seq 200); do /bin/ls /usr/bin | sort >/dev/null; done; ` +
 		`echo done; read end`
-	want, r := recordToldWith(t, exec.Command(exe, "-c", script), Options{Freq: 499, Children: true})
+	want, r := recordUntilDoneWith(t, exec.Command(exe, "-c", script), Options{Freq: 499, Children: true})
 	named := func(also func(*pprof.Sample) bool) float64 {
 		return float64(r.sumOf(3, func(p *pprof.Sample) bool {
 			return strings.HasPrefix(label(p, "thread"), "[children: ") && label(p, "comm") == "bash" && also(p)
@@ -93,14 +87,12 @@ func TestCommandsOfAScriptHaveFunctionsWithoutTheKernelsSamples(t *testing.T) {
 	if placed == 0 {
 		t.Error("none of those who were met has a stack")
 	}
-	// Their code is that of their files: the C library starts main.
 	if named(startsMain) == 0 {
 		t.Error("no stack of a command reaches the C library's start")
 	}
 }
 
-// startsMain reports whether the C library's start of main is on a stack, by that name or, with its debugging
-// information, a longer one.
+// startsMain reports whether the C library's start of main is on a stack.
 func startsMain(p *pprof.Sample) bool {
 	return slices.ContainsFunc(stack(p), func(f string) bool { return strings.HasPrefix(f, "__libc_start_main") })
 }

@@ -11,12 +11,11 @@ import (
 	"prywalk/internal/profile"
 )
 
-// watched counts what a watcher is told.
 type watched struct {
 	mu        sync.Mutex
 	refreshes int
-	wall, cpu int64         // that is final
-	open      map[int]int64 // wall time that goes on, by thread, at the last refresh
+	wall, cpu int64         // final
+	open      map[int]int64 // by thread at the last refresh
 }
 
 func (w *watched) Add(iv profile.Interval) {
@@ -35,7 +34,7 @@ func (w *watched) Refresh(_ int64, open iter.Seq[profile.Interval]) {
 	}
 }
 
-// told gives the number of refreshes, and of threads that went on for so long at the last one.
+// told gives the number of refreshes, and of threads open for at least long at the last one.
 func (w *watched) told(long time.Duration) (refreshes, threads int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -47,13 +46,12 @@ func (w *watched) told(long time.Duration) (refreshes, threads int) {
 	return w.refreshes, threads
 }
 
-// TestSleepersAreWatchedWhileTheySleep: nothing of theirs is final before the end, and the recording has one interval
-// for each all the same.
 func TestSleepersAreWatchedWhileTheySleep(t *testing.T) {
 	target := start(t, "sleepers", "30")
 	allAsleep(t, target.pid)
 	w := &watched{}
-	r := record(t, Options{Watch: w, WatchEvery: 20 * time.Millisecond}, 100*time.Millisecond, func(*Sampler) {
+	o := Options{Sinks: []profile.Sink{w}, WatchEvery: 20 * time.Millisecond}
+	r := record(t, o, 100*time.Millisecond, func(*Sampler) {
 		for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 			if n, long := w.told(200 * time.Millisecond); n >= 5 && long == 31 {
 				return
@@ -64,7 +62,7 @@ func TestSleepersAreWatchedWhileTheySleep(t *testing.T) {
 			}
 		}
 	}, target.pid)
-	if len(r.Sample) > 2*31 { // a few may have been woken by whatever the kernel did
+	if len(r.Sample) > 2*31 {
 		t.Errorf("%d intervals", len(r.Sample))
 	}
 	if r.Frozen != 0 {

@@ -8,37 +8,36 @@ import (
 	"fmt"
 	"time"
 
-	"prywalk/internal/look"
+	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 )
 
-// # What hangs
+// # Hangs
 //
-// A read of a target's memory, or of a file that it names, can wait for somebody who never comes (package look,
-// [look.Stalls]). If that is the tracer, a thread of the target may stand still for as long: the recording ends at
-// once. If it is the accountant, it ends when it is to end anyhow. Either way what was seen is taken from it, and the
-// process has to end soon: that frees the thread that hangs, and with it whoever it holds.
+// A read of target memory or files can block for ever (package observe, [observe.Stalls]). If the tracer hangs, a
+// target thread may be stopped, so the recording ends at once; a hanging aggregator ends on request. The recording
+// is kept, and the process must exit soon to release the threads.
 
-// ErrHung is part of the error of [Sampler.Run] when a read does not come back. What was seen is then in the Builder,
-// unless [ErrNotBooked] is part of it too.
-var ErrHung = look.ErrHung
+// ErrHung is part of the error of [Sampler.Run] if a read does not return. The Builder then has the recording,
+// unless [ErrNotBooked].
+var ErrHung = observe.ErrHung
 
-// ErrNotBooked says that the Builder is in the hands of what hangs, and must not be touched. The last checkpoint
-// stands.
+// ErrNotBooked means that the hanging part uses the Builder, which must not be touched; the last checkpoint is
+// valid.
 var ErrNotBooked = errors.New("the recording so far could not be taken over; the last checkpoint stands")
 
-// watchEvery is how often it is looked whether anything hangs.
+// watchEvery is the interval of checks for hangs.
 const watchEvery = 500 * time.Millisecond
 
-// waitFor waits until the tracer and the accountant have ended; the error says what hangs of them.
+// waitFor waits for the tracer and the aggregator; the error names the one that hangs.
 func (s *Sampler) waitFor(ctx context.Context, traced, accounted chan struct{}) error {
-	var stalls look.Stalls
+	var stalls observe.Stalls
 	defer stalls.Close()
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {
 		select {
-		case <-accounted: // which ends after the tracer
+		case <-accounted:
 			return nil
 		case <-tick.C:
 		}
@@ -55,14 +54,14 @@ func (s *Sampler) waitFor(ctx context.Context, traced, accounted chan struct{}) 
 	}
 }
 
-// hangs takes the books, and makes the error of what hangs.
+// hangs takes the Builder over, and makes the error.
 func (s *Sampler) hangs(what string, accounted chan struct{}) error {
 	close(s.orphaned)
-	s.shared.Turn.Give() // who hangs may have taken it
-	if err := s.takeBooks(accounted); err != nil {
-		return fmt.Errorf("%w; %w", look.Hung(what), err)
+	s.shared.Turn.Give() // the hanging part may hold it
+	if err := s.takeBuilder(accounted); err != nil {
+		return fmt.Errorf("%w; %w", observe.Hung(what), err)
 	}
-	return look.Hung(what)
+	return observe.Hung(what)
 }
 
 func closed(c chan struct{}) bool {
@@ -74,11 +73,11 @@ func closed(c chan struct{}) bool {
 	}
 }
 
-// takeOver bounds how long the accountant may take to book what has come in, once the tracer hangs.
+// takeOver bounds the aggregator's time for the rest once the tracer hangs.
 const takeOver = 5 * time.Second
 
-// takeBooks waits until the accountant has booked what came in, or, if it hangs, takes the books from it.
-func (s *Sampler) takeBooks(accounted chan struct{}) error {
+// takeBuilder waits for the aggregator, or takes the Builder over if it hangs.
+func (s *Sampler) takeBuilder(accounted chan struct{}) error {
 	select {
 	case <-accounted:
 		return nil

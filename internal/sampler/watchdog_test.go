@@ -19,18 +19,17 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/code"
 	"prywalk/internal/handover"
-	"prywalk/internal/look"
+	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 	"prywalk/internal/testtargets"
 	"prywalk/ptrace"
 )
 
-// hangVariable makes this test binary the profiler that hangs: "PID ADDR OUT".
+// hangVariable makes this test binary the hanging profiler: "PID ADDR OUT".
 const hangVariable = "PRYWALK_TEST_HANGS"
 
-// hanging reads memory that nobody provides, by a call that waits for it, while a thread is stopped, from the
-// twentieth look on.
+// hanging hangs in reads without a provider while a thread is stopped, from the twentieth sample on.
 type hanging struct {
 	addr  uint64
 	looks int
@@ -50,7 +49,6 @@ func (h *hanging) pid() int {
 	return pid
 }
 
-// TestHelperThatHangs is the profiler of the test below.
 func TestHelperThatHangs(t *testing.T) {
 	args := strings.Fields(os.Getenv(hangVariable))
 	if len(args) == 0 {
@@ -63,7 +61,7 @@ func TestHelperThatHangs(t *testing.T) {
 	h := &hanging{addr: addr}
 	images := code.NewImageCache(0)
 	b := profile.NewBuilder(profile.Meta{Start: time.Now(), Period: time.Millisecond})
-	s := New(Options{Freq: 99, MaxDepth: 100, Rung: look.AlwaysFreeze}, b, images, nil)
+	s := New(Options{Freq: 99, MaxDepth: 100, Rung: observe.AlwaysStop}, b, images, nil)
 	p := handover.NewProcess(opened(t, images, []int{h.pid()})[0], false, 0)
 	p.CopyAlso(h)
 	s.control.Admit(p)
@@ -80,8 +78,6 @@ func TestHelperThatHangs(t *testing.T) {
 	os.Exit(0)
 }
 
-// TestALookThatHangsEndsTheRecordingAndLetsTheTargetGo: without the watchdog the profiler waits for ever, and the
-// thread that it holds with it.
 func TestALookThatHangsEndsTheRecordingAndLetsTheTargetGo(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root's userfaults are raised by other processes' reads")
@@ -123,7 +119,6 @@ func TestALookThatHangsEndsTheRecordingAndLetsTheTargetGo(t *testing.T) {
 	_, _ = io.WriteString(in, "\n")
 }
 
-// isLetGo waits until no thread of a process is traced or stopped.
 func isLetGo(t *testing.T, pid int) {
 	t.Helper()
 	tids, err := procmem.ListTasks(pid, nil)

@@ -4,63 +4,64 @@ package schedule
 
 // # The budget
 //
-// A user may say what share of their time targets may lose at most (--max-overhead).
-// Two limits follow, and the rate is lowered until both are kept:
+// The share of their time that targets may lose (--max-overhead) sets two limits. The rate is lowered until both are
+// kept:
 //
-//   - What targets lose by being stopped: the length of each freeze and what a stop costs
-//     besides. The sum is never above the share of the processor time that the kernel
-//     charged to the targets, but for the looks of the last tick. An account says so, not
-//     an estimate: a tick that comes while the account is overdrawn is withheld. The rate
-//     comes from the mean of the freezes lately, so that ticks are even and few are withheld.
-//   - What prywalk takes of the processors, which targets lose when all are busy. It is
-//     kept below the share of all processors, as far as the rate has an influence on it.
+//   - What targets lose: the lengths of stops and [StopCost] for each, and [SampleCost] for each sample of the kernel,
+//     as a share of the targets' CPU time. A tick is withheld while this account is overdrawn.
+//   - What prywalk takes of the processors, as a share of all.
 //
-// Where the rate would be below evenRate, ticks look at a part of the threads instead ([Subset]). Many small ticks show
-// more of what happens, and hold fewer at once, than few large ones.
-//
-// Sleepers lose nothing, so a process that sleeps is not looked at less often.
+// Below evenRate, ticks observe a part of the threads instead ([Subset]).
 
-// StopCost is what a stop costs a running thread besides the time that it is
-// stopped, in nanoseconds: cold caches, the way into and out of the kernel.
+// StopCost is what a stop costs a running thread besides its length, ns.
 const StopCost = 10e3
 
+// SampleCost is what a sample of the kernel costs a running thread, ns (docs/sampling.md).
+const SampleCost = 20e3
+
 const (
-	// leastRate is the lowest rate that a budget leads to, in ticks a second. More of
-	// these ticks may then be withheld.
+	// sampleShare of the budget is for samples of the kernel: the rest is for stops.
+	sampleShare = 0.8
+	// samplesPerTick bounds the samples of a processor between two ticks. Its buffer has room for 32.
+	samplesPerTick = 8
+
 	leastRate = 1
-	// evenRate is the rate below which a tick looks at a part of the threads instead, leastPart at least.
-	evenRate  = 10
-	leastPart = 1. / 64
-	// leastChecks is how often an overdrawn account is checked, in times a second at least.
+	// Below evenRate, ticks/s, a tick observes a part of the threads.
+	evenRate    = 10
+	leastPart   = 1. / 64
 	leastChecks = 20
-	// selfStart is the number of ticks whose processor time says nothing of those to
-	// come: files are opened, tables read.
+	// number of first ticks that are not typical
 	selfStart = 16
 )
 
-// Budget keeps the sampling within what the user allows targets to lose.
+// Budget bounds what targets lose.
 type Budget struct {
-	// Withheld are the ticks that came while the account was overdrawn.
+	// Withheld is the number of ticks while the account was overdrawn.
 	Withheld int64
 
-	freq        float64 // that asked for, in ticks a second
+	freq        float64 // asked for, ticks/s
 	maxOverhead float64 // 0: no limit
 	processors  float64
 
-	mean     float64 // of the freezes' lengths lately, ns
-	lost     float64 // by all freezes, ns
-	ran      float64 // processor time of the targets, ns
-	since    int64   // CLOCK_MONOTONIC, ns
-	self     float64 // prywalk's own processor time for a tick lately, ns
+	mean     float64 // of recent stops, ns
+	lost     float64 // by all stops and samples, ns
+	sampled  int64
+	ran      float64 // CPU time of the targets, ns
+	since    int64
+	self     float64 // prywalk's CPU time for a tick, ns
 	selfLast int64
 	ticks    int64
-	part     float64 // of the threads that a tick looks at; 0: of all, always
+	part     float64 // of the threads; 0: always all
+	host     bool
 }
 
-// UseParts has ticks look at a part of the threads where the rate would be low.
+// OfHost makes the share one of all processors' time.
+func (p *Budget) OfHost() { p.host = true }
+
+// UseParts lets ticks observe a part of the threads.
 func (p *Budget) UseParts() { p.part = 1 }
 
-// Part gives the part of the threads that a tick is to look at, as of the last [Budget.Rate].
+// Part gives the part of the threads that a tick observes.
 func (p *Budget) Part() float64 {
 	if p.part == 0 {
 		return 1
@@ -68,23 +69,22 @@ func (p *Budget) Part() float64 {
 	return p.part
 }
 
-// NewBudget makes an account. freq is the rate asked for, in ticks a second. maxOverhead is the share of their time
-// that targets may lose, 0 for no limit.
+// NewBudget makes an account. freq is in ticks/s; maxOverhead is the share that targets may lose, 0: no limit.
 func NewBudget(freq, maxOverhead float64, processors int) Budget {
 	return Budget{freq: freq, maxOverhead: maxOverhead, processors: float64(processors)}
 }
 
-// Begin takes note of when sampling began.
+// Begin sets the start.
 func (p *Budget) Begin(now int64) { p.since = now }
 
 // Limited reports whether there is a limit.
 func (p *Budget) Limited() bool { return p.maxOverhead > 0 }
 
-// Lost gives what targets have lost by all freezes, in nanoseconds.
+// Lost gives what targets have lost by all stops and samples, ns.
 func (p *Budget) Lost() float64 { return p.lost }
 
-// Froze takes note of a freeze's length.
-func (p *Budget) Froze(ns int64) {
+// AddStop adds a stop's length.
+func (p *Budget) AddStop(ns int64) {
 	if p.mean == 0 {
 		p.mean = float64(ns)
 	}
@@ -92,9 +92,23 @@ func (p *Budget) Froze(ns int64) {
 	p.lost += float64(ns) + StopCost
 }
 
-// Ticked takes note of a tick, after which prywalk has used so much processor time.
+// SampledTo sets the number of the kernel's samples so far.
+func (p *Budget) SampledTo(n int64) {
+	p.lost += float64(n-p.sampled) * SampleCost
+	p.sampled = n
+}
+
+// SampleRate gives the frequency of the kernel's samples beside ticks ticks/s, at most that asked for.
+func (p *Budget) SampleRate(ticks float64) float64 {
+	if !p.Limited() {
+		return p.freq
+	}
+	return max(min(p.freq, samplesPerTick*ticks, sampleShare*p.maxOverhead*1e9/SampleCost), leastRate)
+}
+
+// Ticked notes a tick; self is prywalk's CPU time so far, ns.
 func (p *Budget) Ticked(self int64) {
-	took := float64(self-p.selfLast) / p.Part() // as if it had looked at all
+	took := float64(self-p.selfLast) / p.Part()
 	p.selfLast = self
 	if p.ticks++; p.ticks <= selfStart {
 		return
@@ -105,10 +119,15 @@ func (p *Budget) Ticked(self int64) {
 	p.self += (took - p.self) / 32
 }
 
-// RanTo takes note of the processor time that targets have used so far.
-func (p *Budget) RanTo(ns int64) { p.ran = max(p.ran, float64(ns)) }
+// RanTo sets the CPU time of the targets until now.
+func (p *Budget) RanTo(ns, now int64) {
+	if p.host {
+		ns = int64(p.processors) * (now - p.since)
+	}
+	p.ran = max(p.ran, float64(ns))
+}
 
-// Overdrawn gives by how much targets have lost more than they may, in nanoseconds.
+// Overdrawn gives by how much targets have lost more than they may, ns.
 func (p *Budget) Overdrawn() float64 {
 	if !p.Limited() {
 		return 0
@@ -116,9 +135,7 @@ func (p *Budget) Overdrawn() float64 {
 	return max(p.lost-p.maxOverhead*p.ran, 0)
 }
 
-// Rate gives the frequency for now: that asked for, or a lower one that keeps both
-// limits. While the account is overdrawn it is that of the tick by which targets, going
-// on as they did, will have run for long enough.
+// Rate gives the frequency for now, at most that asked for, ticks/s. While the account is overdrawn it is lower.
 func (p *Budget) Rate(now int64) float64 {
 	if !p.Limited() {
 		return p.freq
@@ -135,7 +152,7 @@ func (p *Budget) Rate(now int64) float64 {
 		r /= p.part
 	}
 	if debt := p.Overdrawn(); debt > 0 {
-		share := p.ran / float64(max(now-p.since, 1)) // of one processor
+		share := p.ran / float64(max(now-p.since, 1))
 		r = min(r, max(p.maxOverhead*share*1e9/debt, leastChecks))
 	}
 	return max(r, leastRate)

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// budgetRun simulates targets of which some threads run, and whose freezes are mostly
-// short and sometimes very long. It gives the account and the number of ticks done.
+// budgetRun simulates targets with mostly short and sometimes very long stops.
 func budgetRun(t *testing.T, share, freq float64, seed uint64) (p Budget, ticks int64) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 7))
@@ -22,7 +21,7 @@ func budgetRun(t *testing.T, share, freq float64, seed uint64) (p Budget, ticks 
 		}
 		ran += float64(now-last) * float64(running)
 		last = now
-		p.RanTo(int64(ran))
+		p.RanTo(int64(ran), now)
 		if p.Overdrawn() > tickLoss {
 			t.Fatalf("at %v targets have lost %v more than they may, in the last tick %v", time.Duration(now), p.Overdrawn(),
 				tickLoss)
@@ -35,7 +34,7 @@ func budgetRun(t *testing.T, share, freq float64, seed uint64) (p Budget, ticks 
 				if rng.IntN(500) == 0 {
 					length = rng.Int64N(8e6)
 				}
-				p.Froze(length)
+				p.AddStop(length)
 			}
 			tickLoss = p.lost - before
 		}
@@ -68,14 +67,12 @@ func TestBudgetThatIsNotUsedUpLeavesTheRate(t *testing.T) {
 
 func TestWithoutABudgetTheRateIsThatAskedFor(t *testing.T) {
 	p := NewBudget(777, 0, 2)
-	p.Froze(1e9)
+	p.AddStop(1e9)
 	if p.Rate(1e9) != 777 || p.Overdrawn() != 0 {
 		t.Errorf("%v/s, %v overdrawn", p.Rate(1e9), p.Overdrawn())
 	}
 }
 
-// TestPrywalksOwnTimeIsKeptWithinTheShareOfAllProcessors: in a process that sleeps
-// nobody loses by stops, but prywalk takes time.
 func TestPrywalksOwnTimeIsKeptWithinTheShareOfAllProcessors(t *testing.T) {
 	p := NewBudget(1000, 0.02, 4)
 	self := int64(0)
@@ -99,5 +96,57 @@ func TestPrywalksOwnTimeIsKeptWithinTheShareOfAllProcessors(t *testing.T) {
 	}
 	if r := p.Rate(1e9); r != leastRate {
 		t.Errorf("%v/s", r)
+	}
+}
+
+func TestBudgetOfAHostIsNotOverdrawnByTargetsThatSleep(t *testing.T) {
+	const processors, second = 2, int64(1e9)
+	targets, host := NewBudget(19, 0.01, processors), NewBudget(19, 0.01, processors)
+	host.OfHost()
+	for _, p := range []*Budget{&targets, &host} {
+		for range 100 {
+			p.AddStop(90e3) // 10 ms in all
+		}
+	}
+	targets.RanTo(second/100, second)
+	host.RanTo(second/100, second)
+	if targets.Overdrawn() == 0 || host.Overdrawn() != 0 {
+		t.Errorf("overdrawn by %v and %v ns", targets.Overdrawn(), host.Overdrawn())
+	}
+	host.AddStop(11e6)
+	if host.Overdrawn() == 0 {
+		t.Error("a host has no limit")
+	}
+}
+
+func TestSamplesOfTheKernelAreWithinTheBudget(t *testing.T) {
+	const running = 2
+	for _, share := range []float64{0.0005, 0.002, 0.01, 0.5} {
+		p := NewBudget(1000, share, 2)
+		lost, sampled := 0.0, 0.0
+		for now := int64(1e9); now < 60e9; now += 1e9 {
+			p.RanTo(running*now, now)
+			sampled += running * p.SampleRate(p.Rate(now))
+			p.SampledTo(int64(sampled))
+			lost = p.Lost()
+			if p.Overdrawn() > 0 {
+				t.Fatalf("%v: overdrawn by %v ns after %d s", share, p.Overdrawn(), now/1e9)
+			}
+		}
+		if want := min(sampleShare*share*running*59e9, 1000*running*59*SampleCost); lost > want*1.01 || lost < want*0.9 {
+			t.Errorf("%v: %v ns lost, want %v", share, lost, want)
+		}
+	}
+}
+
+func TestSamplesOfTheKernelFollowTheTicks(t *testing.T) {
+	p := NewBudget(99, 0.5, 2)
+	for ticks, want := range map[float64]float64{99: 99, 20: 99, 10: 80, 1: 8} {
+		if got := p.SampleRate(ticks); got != want {
+			t.Errorf("%v ticks/s: %v samples/s, want %v", ticks, got, want)
+		}
+	}
+	if p = NewBudget(99, 0, 2); p.SampleRate(1) != 99 {
+		t.Error("without a limit the rate is lowered")
 	}
 }

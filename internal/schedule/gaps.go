@@ -6,49 +6,41 @@ import "time"
 
 // # Gaps
 //
-// A look stands for the time since the thread's last one. That holds while ticks come about as they are asked for.
-// Sometimes prywalk itself does not get to look for long: it is stopped, it gets no processor, it collects garbage,
-// or the accountant is far behind. The first look after that would be charged with all of it. So such a gap is not
-// observed, and one usual distance between two ticks stays with the look (package attribute, Clock.Skip).
-//
-// Ticks that a budget withholds are no gap. Neither is a rate that is lower than what was asked for, once it lasts:
-// a gap is one against the usual distance of ticks lately. The tracer alone decides here what a gap is.
+// A long time without observations (prywalk is stopped, has no processor, collects garbage) is a gap: the next
+// observation is not charged with it (package attribute, Clock.Skip). Withheld ticks are no gap, nor is a low rate that
+// lasts.
 
 const (
-	// fewTicks is how many usual distances between ticks may pass without a look.
+	// fewTicks is in usual distances of ticks.
 	fewTicks = 4
-	// leastGap is the shortest gap, in nanoseconds. Whoever waits for a busy processor waits for up to 150 ms now and
-	// then (seen at start-up on two busy processors). Such a tick is late, and its look stands for more than others.
-	leastGap = 200e6
-	// usualShare is how slowly the usual distance follows, in ticks.
+	// leastGap is the shortest gap, ns. To wait for a busy processor takes up to 150 ms.
+	leastGap   = 200e6
 	usualShare = 8
-	// leastSleep is by how much Unix time must run ahead of CLOCK_MONOTONIC between two ticks before it is asked
-	// whether the machine was suspended, in nanoseconds.
+	// leastSleep is the least advance of Unix time over CLOCK_MONOTONIC that may be a suspension, ns.
 	leastSleep = 50e6
 )
 
-// GapDetector notices when nobody looks. Times are CLOCK_MONOTONIC in nanoseconds.
+// GapDetector detects gaps. Times are CLOCK_MONOTONIC ns.
 type GapDetector struct {
-	// Gaps is how many there were so far, Total their sum and Longest the longest.
+	// Gaps is the number of gaps, Total their sum and Longest the longest.
 	Gaps, Total, Longest int64
-	// Suspended is for how long the machine was suspended since sampling began.
+	// Suspended is how long the machine was suspended since sampling began.
 	Suspended int64
 
-	looked int64 // when it was last certain that somebody looks
-	ticked int64 // when the last tick began
-	usual  int64 // how far ticks have been apart lately
+	observed int64
+	ticked   int64
+	usual    int64
 
-	ahead     int64 // by how much Unix time was ahead at the last tick
-	sinceBoot int64 // for how long the machine has been suspended since its boot
+	ahead     int64
+	sinceBoot int64
 }
 
-// Begin begins to watch. suspended is for how long the machine has been suspended since its boot.
+// Begin begins detection. suspended is how long the machine has been suspended since boot.
 func (w *GapDetector) Begin(now, suspended int64) {
-	*w = GapDetector{looked: now, ahead: time.Now().UnixNano() - now, sinceBoot: suspended}
+	*w = GapDetector{observed: now, ahead: time.Now().UnixNano() - now, sinceBoot: suspended}
 }
 
-// Tick takes note of a tick's beginning, with the period asked for at present. One that is withheld on purpose
-// counts.
+// Tick notes the beginning of a tick, also a withheld one. period is the present one.
 func (w *GapDetector) Tick(now, period int64) {
 	if w.ticked != 0 {
 		apart := min(now-w.ticked, fewTicks*w.usual)
@@ -57,33 +49,31 @@ func (w *GapDetector) Tick(now, period int64) {
 	w.ticked, w.usual = now, max(w.usual, period)
 }
 
-// Patience is how long nobody may look before that is a gap.
+// Patience is the longest time without an observation that is no gap.
 func (w *GapDetector) Patience() int64 { return max(fewTicks*w.usual, leastGap) }
 
-// Looked takes note that threads are looked at now, and gives the gap that this ends, as [GapDetector.Ended].
-func (w *GapDetector) Looked(now int64) (from, length int64) {
+// Observed notes an observation, and gives the gap that this ends, as [GapDetector.Ended].
+func (w *GapDetector) Observed(now int64) (from, length int64) {
 	from, length = w.Ended(now)
-	w.looked = now
+	w.observed = now
 	return from, length
 }
 
-// Ended gives the gap that has ended at a moment at which somebody looks: where it began and its length, 0 if there
-// was none.
+// Ended gives the start and length of the gap that ends now; length 0: none.
 func (w *GapDetector) Ended(now int64) (from, length int64) {
-	if w.usual == 0 || now-w.looked <= w.Patience() {
+	if w.usual == 0 || now-w.observed <= w.Patience() {
 		return 0, 0
 	}
-	from, length = w.looked, now-w.looked-w.usual
-	w.looked = now
+	from, length = w.observed, now-w.observed-w.usual
+	w.observed = now
 	w.Gaps++
 	w.Total += length
 	w.Longest = max(w.Longest, length)
 	return from, length
 }
 
-// WokeUp gives for how long the machine was suspended since the last call, 0 if it was not. CLOCK_MONOTONIC and the
-// threads' clocks stand still meanwhile, so that nobody's time passes. Unix time goes on. The kernel is asked
-// (suspended) only where that has run ahead: somebody may have set it.
+// WokeUp gives how long the machine was suspended since the last call, ns: CLOCK_MONOTONIC stops meanwhile. suspended
+// is called only if Unix time has run ahead, as it may have been set.
 func (w *GapDetector) WokeUp(now, unix int64, suspended func() int64) (slept int64) {
 	ahead := unix - now
 	moved := ahead - w.ahead

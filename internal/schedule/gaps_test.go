@@ -4,13 +4,13 @@ package schedule
 
 import "testing"
 
-// ticking gives a detector that has seen regular ticks, and the moment of the last.
+// ticking gives a detector after n regular ticks.
 func ticking(period int64, n int) (w GapDetector, now int64) {
-	w.looked = 1e9
+	w.observed = 1e9
 	for now = 1e9; n > 0; n-- {
 		now += period
 		w.Ended(now)
-		w.looked = now
+		w.observed = now
 		w.Tick(now, period)
 	}
 	return w, now
@@ -35,8 +35,7 @@ func TestALongPauseIsAGapAndAFewLateTicksAreNone(t *testing.T) {
 	}
 }
 
-// TestARateThatStaysLowIsNoGap: on a machine that has no time for more than three ticks a second, each look stands
-// for a third of a second, after a moment.
+// Three ticks a second are possible.
 func TestARateThatStaysLowIsNoGap(t *testing.T) {
 	w, now := ticking(10e6, 100)
 	last := 0
@@ -45,24 +44,23 @@ func TestARateThatStaysLowIsNoGap(t *testing.T) {
 		if _, length := w.Ended(now); length > 0 {
 			last = i
 		}
-		w.looked = now
+		w.observed = now
 		w.Tick(now, 10e6)
 	}
 	if last > 10 {
 		t.Errorf("a gap before the tick number %d", last)
 	}
-	// One that a budget has lowered is known at once.
+	// By a budget it is known at once.
 	w, now = ticking(10e6, 100)
 	w.Tick(now, 1e9)
 	if _, length := w.Ended(now + 3.9e9); length != 0 {
 		t.Errorf("%d ns not observed at one tick a second", length)
 	}
-	// And when ticks come as they should again, pauses are gaps again.
 	for range 100 {
 		now += 10e6
 		w.Tick(now, 10e6)
 	}
-	w.looked = now
+	w.observed = now
 	if _, length := w.Ended(now + 1e9); length == 0 {
 		t.Error("a pause of a second is no gap")
 	}

@@ -4,7 +4,7 @@ package schedule
 
 import "testing"
 
-// TestSteadyIsWhoRunsOnAndOn: clocks are read every 8 ms, and those of a running thread lag by up to 4 ms.
+// Clocks are read every 8 ms, and lag by up to 4 ms.
 func TestSteadyIsWhoRunsOnAndOn(t *testing.T) {
 	const step = 8e6
 	for name, c := range map[string]struct {
@@ -41,7 +41,6 @@ func TestSteadyIsWhoRunsOnAndOn(t *testing.T) {
 	}
 }
 
-// TestWhoWaitsForAProcessorIsSteady: the kernel books the waiting when it is over.
 func TestWhoWaitsForAProcessorIsSteady(t *testing.T) {
 	var s Steady
 	now := Clocks{Wall: 1e9}
@@ -61,7 +60,7 @@ func TestWhoWaitsForAProcessorIsSteady(t *testing.T) {
 	}
 }
 
-// TestTicksThatAreLeftOutAreCountedAndNotMissed: never more than 10 ms of them, or ten periods.
+// At most 10 ms or ten periods.
 func TestTicksThatAreLeftOutAreCountedAndNotMissed(t *testing.T) {
 	for freq, most := range map[float64]int64{99: 0, 150: 0, 250: 1, 499: 3, 1000: 9, 5000: 9} {
 		s, r := NewTicks(0, freq), Rest{}
@@ -93,18 +92,18 @@ func TestTicksThatAreLeftOutAreCountedAndNotMissed(t *testing.T) {
 	}
 }
 
-func TestNobodyMustHaveBeenBornForAWhile(t *testing.T) {
+func TestRestNeedsATimeWithoutNewThreads(t *testing.T) {
 	var r Rest
-	if r.Changed(5e9); r.May(5e9+bornFor-1) || !r.May(5e9+bornFor) {
+	if r.Changed(5e9); r.May(5e9+newFor-1) || !r.May(5e9+newFor) {
 		t.Error("it is a second")
 	}
-	r.Changed(1e9) // what is told late changes nothing
-	if r.May(5e9 + bornFor - 1) {
+	r.Changed(1e9)
+	if r.May(5e9 + newFor - 1) {
 		t.Error("it was born before that")
 	}
 }
 
-// TestCostlyTicksTakeTheirShareOfAProcessor: one hundredth, or more if they are 10 ms apart.
+// One hundredth, or more if 10 ms apart.
 func TestCostlyTicksTakeTheirShareOfAProcessor(t *testing.T) {
 	for _, c := range []struct {
 		freq, cost float64

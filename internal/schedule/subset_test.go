@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// TestEachHasTheSameChanceToBeDrawn: 20,000 ticks with 37 that are due, of whom 5 are drawn. The number of times that
-// one is drawn has a standard error of 48; six of them are exceeded by chance in one of 10^7 runs. The seed is fixed.
+// 20,000 ticks draw 5 of 37. Bound: six standard errors of 48.
 func TestEachHasTheSameChanceToBeDrawn(t *testing.T) {
 	const ticks, due, most = 20_000, 37, 5
 	s := NewSubset(most, 1)
@@ -60,9 +59,8 @@ func TestAsManyAreDrawnAsMayBe(t *testing.T) {
 	}
 }
 
-// TestBudgetLooksAtAPartWhereTheRateWouldBeLow: a tick costs a fixed time, and more for each thread. The budget is
-// kept by rate and part together, and used.
-func TestBudgetLooksAtAPartWhereTheRateWouldBeLow(t *testing.T) {
+// A tick costs a fixed time, and more for each thread.
+func TestBudgetSamplesAPartWhereTheRateWouldBeLow(t *testing.T) {
 	const share, fixed, full = 0.01, 0.1e6, 40e6 // two processors: 20 ms a second
 	p := NewBudget(1000, share, 2)
 	p.UseParts()

@@ -1,25 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package schedule says when to look: the moments of the ticks, the budget that withholds some of them, and the
-// gaps in which nobody looked. It belongs to the tracer's goroutine.
+// Package schedule decides when to observe. It belongs to the tracer's goroutine.
+//
+//	ticks.go    times of ticks: absolute, displaced at random by up to a quarter of the period
+//	budget.go   ticks withheld for --max-overhead
+//	quota.go    ticks withheld for prywalk's own CPU quota
+//	subset.go   a random part of the observations that are due (--subset)
+//	gaps.go     time in which nothing was observed
+//	rest.go     ticks left out where nothing would change
 package schedule
 
 import "math/rand/v2"
 
-// Ticks gives the moments of the ticks. They are absolute, so that a late tick does not shift those after it. Each is
-// displaced at random by at most a quarter of the period, so that ticks do not beat with periodic work in the target.
-// Times are CLOCK_MONOTONIC in nanoseconds.
+// Ticks gives the moments of the ticks, CLOCK_MONOTONIC ns: absolute, and displaced at random by at most a quarter of
+// the period, against beats with periodic work.
 type Ticks struct {
-	// Missed are the ticks that were left out, as their time had passed.
+	// Missed is the number of ticks whose time had passed.
 	Missed int64
 
 	period int64
 	start  int64
-	n      int64 // ticks given out or missed
+	n      int64 // ticks made or missed
 	rng    *rand.Rand
 }
 
-// NewTicks begins with ticks at a moment, at a frequency in ticks a second.
+// NewTicks begins at start, with freq ticks/s.
 func NewTicks(start int64, freq float64) *Ticks {
 	return &Ticks{
 		period: int64(1e9 / freq),
@@ -28,11 +33,10 @@ func NewTicks(start int64, freq float64) *Ticks {
 	}
 }
 
-// Period gives the mean distance between two ticks at present, in nanoseconds.
+// Period gives the mean distance between two ticks at present, ns.
 func (s *Ticks) Period() int64 { return s.period }
 
-// Next gives the moment of the next tick. Ticks whose whole period has passed are
-// counted as missed and left out.
+// Next gives the moment of the next tick. Ticks whose whole period has passed are missed.
 func (s *Ticks) Next(now int64) int64 {
 	if late := (now-s.start)/s.period - s.n; late > 1 {
 		s.Missed += late - 1
@@ -49,7 +53,7 @@ func (s *Ticks) SetRate(now int64, freq float64) {
 	}
 }
 
-// Restart begins the ticks anew at a moment: those before it are neither done nor missed.
+// Restart begins the ticks again: those before now are neither made nor missed.
 func (s *Ticks) Restart(now int64, freq float64) {
 	missed := s.Missed
 	*s = *NewTicks(now, freq)

@@ -25,7 +25,7 @@ func TestTicksKeepTheirRateAndOrder(t *testing.T) {
 func TestTicksMissedAreCountedAndNotCaughtUp(t *testing.T) {
 	s := NewTicks(0, 100)
 	now := s.Next(0)
-	now += 100e6 // held up for ten ticks
+	now += 100e6
 	at := s.Next(now)
 	if at < now-10e6 || s.Missed < 8 || s.Missed > 10 {
 		t.Fatalf("next tick %d after %d, %d missed", at, now, s.Missed)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package schema has the version of prywalk's JSON. Each object that a command prints as its result begins with it.
-// The forms are described in docs/schema, as JSON Schemas that the tests of this package make from the Go types.
+// Package schema defines the version of prywalk's JSON, with which each object begins that a command prints as its
+// result. docs/schema has a JSON Schema of each form, which the tests of this package make from the Go types.
 package schema
 
 import (

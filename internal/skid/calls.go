@@ -6,29 +6,29 @@ import "prywalk/internal/sample"
 
 const (
 	// manyFrom and manyTo are the shares of stops at the end of a system call from which a thread is taken to make
-	// many, and below which not any more.
+	// many, and below which it no longer is.
 	manyFrom = 0.2
 	manyTo   = 0.03
-	// exactFor is for how long time may wait for an exact look, in nanoseconds. It is
-	// below the time after which it would be booked as not observed.
+	// exactFor is how long time is carried to an exact sample, in nanoseconds; less than the limit after which it is
+	// attributed as not observed.
 	exactFor = 4e9
-	// recent is how many stops back the share looks. The first ones are simply averaged. If the very first is at
-	// the end of a call, it is not yet known whether that says anything, and its time waits as well.
+	// recent is the number of stops in the share. The first ones are simply averaged. If the very first is at the end
+	// of a call, it proves nothing yet, and its time is carried too.
 	recent = 32
-	// decidedAfter is after how many stops it is believed that a thread does not make many.
+	// decidedAfter is the number of stops after which a thread is taken not to make many calls.
 	decidedAfter = 8
 )
 
-// Calls is what is known of how often a thread stops at the end of a system call.
+// Calls is how often a thread stops at the end of a system call.
 type Calls struct {
-	share   float64 // of its stops, lately
-	stops   float64 // how many there were, recent at most
+	share   float64 // recent share of its stops
+	stops   float64 // number of stops, recent at most
 	many    bool
-	exactAt int64 // when it was last looked at exactly, or was first taken to make many, CLOCK_MONOTONIC ns
+	exactAt int64 // last exact sample, or first classification as many, CLOCK_MONOTONIC ns
 }
 
-// stopped takes note of a stop of a thread that was on a processor.
-func (c *Calls) stopped(now int64, inSyscall bool) {
+// noteStop records a stop of an on-CPU thread.
+func (c *Calls) noteStop(now int64, inSyscall bool) {
 	at := 0.0
 	if inSyscall {
 		at = 1
@@ -42,13 +42,12 @@ func (c *Calls) stopped(now int64, inSyscall bool) {
 	c.many = many
 }
 
-// skids reports whether a look at a moment, which was not exact, is no measure of where
-// processor time goes because of skid.
+// skids reports whether an inexact sample at now is no measure of CPU time.
 func (c *Calls) skids(now int64) bool {
 	return c.many && now-c.exactAt < exactFor
 }
 
-// Basis tells what a look is worth that was not exact.
+// Basis gives the value of an inexact sample.
 func (c *Calls) Basis() sample.Basis {
 	switch {
 	case c.many:
@@ -59,6 +58,5 @@ func (c *Calls) Basis() sample.Basis {
 	return sample.FewCalls
 }
 
-// Many reports whether the thread makes so many system calls that it is looked at
-// exactly only from its own processor.
+// Many reports whether the thread makes so many system calls that only samples from its own processor are exact.
 func (c *Calls) Many() bool { return c.many }

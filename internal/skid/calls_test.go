@@ -7,20 +7,20 @@ import "testing"
 func TestThreadThatStopsAtTheEndOfItsCallsIsOneThatMakesMany(t *testing.T) {
 	var e Calls
 	for now := range int64(100) {
-		e.stopped(now, false)
+		e.noteStop(now, false)
 	}
 	if e.many || e.skids(100) {
 		t.Fatal("it made none")
 	}
 	for now := int64(100); now < 110; now++ {
-		e.stopped(now, true)
+		e.noteStop(now, true)
 	}
 	if !e.many || !e.skids(110) || e.skids(110+exactFor) {
 		t.Fatalf("%+v", e)
 	}
-	// Looked at exactly, it is found in calls as often as it is in them; it still makes many.
+	// Exact samples find it in calls by their true share; it still makes many.
 	for now := int64(110); now < 1000; now++ {
-		e.stopped(now, now%10 == 0)
+		e.noteStop(now, now%10 == 0)
 	}
 	if !e.many {
 		t.Fatalf("%+v", e)
@@ -30,7 +30,7 @@ func TestThreadThatStopsAtTheEndOfItsCallsIsOneThatMakesMany(t *testing.T) {
 		t.Error("its time waits for too long, or not long enough")
 	}
 	for now := int64(1000); now < 1300; now++ {
-		e.stopped(now, false)
+		e.noteStop(now, false)
 	}
 	if e.many {
 		t.Errorf("%+v: it makes none any more", e)
@@ -39,13 +39,13 @@ func TestThreadThatStopsAtTheEndOfItsCallsIsOneThatMakesMany(t *testing.T) {
 
 func TestFirstStopOfAThreadThatMakesManyCallsIsNotBelieved(t *testing.T) {
 	var e Calls
-	if e.stopped(7, true); !e.many || !e.skids(7) {
+	if e.noteStop(7, true); !e.many || !e.skids(7) {
 		t.Errorf("%+v", e)
 	}
-	var one Calls // call by chance: it is found out within a third of a second
-	one.stopped(0, true)
+	var one Calls // in a call by chance: corrected within a third of a second
+	one.noteStop(0, true)
 	for now := int64(1); now < 35; now++ {
-		one.stopped(now, false)
+		one.noteStop(now, false)
 	}
 	if one.many {
 		t.Errorf("%+v", one)

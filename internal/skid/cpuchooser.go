@@ -8,53 +8,50 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A real-time thread wakes up on the processor that it slept on, whoever runs there, even
-// if others are idle (kernel/sched/rt.c, select_task_rq_rt). The tracer chooses where it
-// sleeps:
+// A real-time thread wakes up on the processor that it slept on, even if others are idle (kernel/sched/rt.c,
+// select_task_rq_rt). The tracer chooses that processor:
 //
-//   - If threads that make many system calls run, on the processor of one of them, drawn at random. Only from there
-//     they are looked at exactly ([Calls]). Each move puts somebody off, so that it stays for a while.
-//   - So too if a thread computes much and is found asleep all the same. It may wait for a
-//     thread that the tracer's wake-up has preempted: a server for its client, on a machine
-//     where both use all processors. From its own processor it is met at work.
-//   - Else not where its wake-up preempts a thread of a target, which would stand still for
-//     the whole tick instead of for its own look. Where threads run on all processors
-//     moving does not help: it is tried less and less often.
+//   - If threads with many system calls run: that of one of them, drawn at random, for exact samples ([Calls]). Each
+//     move preempts a thread, so it stays for a while.
+//   - If a thread computes much but is always found asleep: its processor. It may wait for a thread that the tracer's
+//     wake-up has preempted: a server for its client, where both use all processors. From its own processor it is
+//     found running.
+//   - Else one where its wake-up preempts no thread of a target, which would stand still for the whole tick. Where
+//     threads run on all processors a move does not help: moves become rarer.
 const (
-	// leastStay and mostStay bound how long the tracer stays on a processor where it
-	// is in the way before it tries another, in nanoseconds.
+	// leastStay and mostStay bound how long the tracer stays on a processor where it preempts threads before it tries
+	// another, in nanoseconds.
 	leastStay = 20e6
 	mostStay  = 2e9
-	// calmTicks is after how many ticks in nobody's way the next move is soon again.
+	// calmTicks is the number of ticks without preemption after which the next move is soon again.
 	calmTicks = 32
-	// followFor is how long the tracer stays after the last thread that made many system
-	// calls was seen running, in nanoseconds.
+	// followFor is how long the tracer stays after the last running thread with many system calls, in nanoseconds.
 	followFor = 1e9
-	// followStay is how long it stays on a processor before it follows another one, in nanoseconds.
+	// followStay is the least time on a processor before it follows another thread, in nanoseconds.
 	followStay = 8e6
-	// hiddenShare: a thread that has computed for that share of a tick since it was last
-	// met at work, and sleeps, is followed too.
+	// hiddenShare: a thread that computed for this part of a tick since it was last found running, and sleeps, is
+	// followed too.
 	hiddenShare = 2
 )
 
 // CPUChooser chooses the tracer's processor. Its methods run on the tracer's OS thread.
 type CPUChooser struct {
 	allowed unix.CPUSet
-	known   bool // allowed is
+	known   bool // allowed is valid
 	stay    int64
-	next    int64 // when to move next at the earliest, CLOCK_MONOTONIC ns
-	calm    int   // ticks since it was last in the way
+	next    int64 // earliest next move, CLOCK_MONOTONIC ns
+	calm    int   // ticks since the last preemption
 	move    func(*unix.CPUSet) error
 
-	seen     int // threads with many system calls that were seen running in this tick
+	seen     int // running threads with many system calls in this tick
 	drawn    int // the processor of one of them
-	at       int // where it is because of one, −1 if it is not
+	at       int // the processor that it follows a thread to, −1: none
 	followed int64
-	follows  int64 // when to follow another one at the earliest, CLOCK_MONOTONIC ns
+	follows  int64 // earliest next follow, CLOCK_MONOTONIC ns
 	rng      *rand.Rand
 }
 
-// NewCPUChooser makes one for the calling thread; moved is called when it has been moved.
+// NewCPUChooser makes one for the calling thread; moved is called after each move.
 func NewCPUChooser(moved func()) *CPUChooser {
 	p := &CPUChooser{stay: leastStay, at: -1, rng: rand.New(rand.NewPCG(uint64(unix.Gettid()), 3))}
 	p.move = func(set *unix.CPUSet) error {
@@ -65,13 +62,13 @@ func NewCPUChooser(moved func()) *CPUChooser {
 	return p
 }
 
-// Following reports whether the tracer sleeps where a thread ran that makes many system calls, or that hides.
+// Following reports whether the tracer sleeps on the processor of a thread with many system calls, or of a hidden one.
 func (p *CPUChooser) Following() bool { return p.at >= 0 || !p.known }
 
-// Moves reports whether the tracer may be moved at the end of a tick, because it follows threads.
+// Moves reports whether the tracer may move at the end of a tick, because it follows threads.
 func (p *CPUChooser) Moves() bool { return p.known && p.at >= 0 }
 
-// Follow takes note of the processor of a thread that makes many system calls.
+// Follow records the processor of a thread with many system calls.
 func (p *CPUChooser) Follow(cpu int) {
 	if !p.known || cpu < 0 || !p.allowed.IsSet(cpu) {
 		return
@@ -81,8 +78,8 @@ func (p *CPUChooser) Follow(cpu int) {
 	}
 }
 
-// Ticked takes note of the end of a tick at which the tracer, on this processor, was in a
-// thread's way, or was not, and moves it if need be.
+// Ticked ends a tick in which the tracer, on this processor, did or did not preempt a target's thread, and moves it if
+// needed.
 func (p *CPUChooser) Ticked(now int64, inTheWay bool, cpu int) {
 	switch {
 	case !p.known:
@@ -101,12 +98,12 @@ func (p *CPUChooser) Ticked(now int64, inTheWay bool, cpu int) {
 			p.moveTo(&p.allowed)
 		}
 	default:
-		p.makeRoom(now, inTheWay, cpu)
+		p.avoidPreemption(now, inTheWay, cpu)
 	}
 }
 
-// makeRoom leaves a processor on which the tracer is in the way.
-func (p *CPUChooser) makeRoom(now int64, inTheWay bool, cpu int) {
+// avoidPreemption leaves a processor on which the tracer preempts threads.
+func (p *CPUChooser) avoidPreemption(now int64, inTheWay bool, cpu int) {
 	if !inTheWay {
 		if p.calm++; p.calm >= calmTicks {
 			p.stay = leastStay
@@ -124,25 +121,22 @@ func (p *CPUChooser) makeRoom(now int64, inTheWay bool, cpu int) {
 	p.stay = min(2*p.stay, mostStay)
 }
 
-// moveTo lets the tracer run on these processors only. If that is refused, what is allowed
-// has changed: it is left where the kernel puts it.
+// moveTo restricts the tracer to these processors. If that fails the allowed set has changed, and the kernel chooses.
 func (p *CPUChooser) moveTo(set *unix.CPUSet) {
 	if p.move(set) != nil {
 		p.known = false
-		_ = p.move(&p.allowed) // or stays where it is
+		_ = p.move(&p.allowed) // or it stays
 	}
 }
 
-// Hidden tells whether a thread that computes hides from the looks. The zero value is for one that was never looked
-// at.
+// Hidden detects a thread that computes but is found asleep. The zero value is for a thread without samples.
 type Hidden struct {
-	cpu   int64 // its processor time as of the last look that met it at work, ns
+	cpu   int64 // its CPU time when it was last found running, ns
 	valid bool
 }
 
-// Hides takes note of a look that found the thread with this processor time in nanoseconds, on a processor or not,
-// running or not. It reports whether the thread is found asleep though it has computed for a good part of a tick
-// since it was last met at work.
+// Hides records a sample with the thread's CPU time (ns) and state. It reports whether the thread is asleep though it
+// has computed for a good part of a tick since it was last found running.
 func (h *Hidden) Hides(cpu int64, onCPU, running bool, period int64) bool {
 	if onCPU || !h.valid {
 		h.cpu, h.valid = cpu, true

@@ -27,7 +27,7 @@ func TestTracerLeavesAProcessorWhereItIsInTheWay(t *testing.T) {
 	if len(got) != 1 || got[0].IsSet(0) || !got[0].IsSet(1) || !got[0].IsSet(2) {
 		t.Fatalf("%v", got)
 	}
-	// Where somebody runs on each, it moves at 20, 40, 80 ms …, not at each tick.
+	// With running threads on all processors it moves after 20, 40, 80 ms …, not at each tick.
 	for now := int64(10e6); now < 10e9; now += 10e6 {
 		p.Ticked(now, true, 1)
 	}
@@ -49,7 +49,7 @@ func TestTracerStaysWhereMovingIsRefused(t *testing.T) {
 	p := &CPUChooser{known: true, at: -1, stay: leastStay, move: func(*unix.CPUSet) error { n++; return errors.New("no") }}
 	p.Ticked(1, true, 0)
 	p.Ticked(9e9, true, 0)
-	if n != 2 { // one, and one back
+	if n != 2 { // one move, and one back
 		t.Errorf("%d tries", n)
 	}
 }
@@ -73,7 +73,7 @@ func TestTracerFollowsThreadsThatMakeManySystemCalls(t *testing.T) {
 	for tick := range int64(4000) {
 		p.Follow(1)
 		p.Follow(3)
-		p.Follow(7) // not allowed
+		p.Follow(7) // not in the allowed set
 		p.Ticked(tick*10e6, true, at)
 		n[at]++
 	}
@@ -96,14 +96,14 @@ func TestThreadThatComputesAndIsAlwaysFoundAsleepIsFollowed(t *testing.T) {
 		onCPU   bool
 		want    bool
 	}{
-		{70e6, false, false, false}, // what it did before the first look is nobody's business
+		{70e6, false, false, false}, // time before the first sample does not count
 		{72e6, false, false, false},
 		{76e6, false, false, true}, // 6 ms since
-		{77e6, false, false, true}, // and still not met at work
-		{80e6, true, false, false}, // queued: it is frozen, and its turn comes
+		{77e6, false, false, true}, // still not found running
+		{80e6, true, false, false}, // queued: it is stopped in its turn
 		{81e6, true, true, false},
 		{85e6, false, false, false},
-		{87e6, false, true, false}, // preempted by the tracer: met
+		{87e6, false, true, false}, // preempted by the tracer: found
 		{88e6, false, false, false},
 	} {
 		if got := h.Hides(c.ran, c.onCPU, c.running, period); got != c.want {
@@ -112,7 +112,7 @@ func TestThreadThatComputesAndIsAlwaysFoundAsleepIsFollowed(t *testing.T) {
 	}
 }
 
-func TestAlarmIsSetAnewWhereTheTracerIsMoved(t *testing.T) {
+func TestAlarmIsSetAgainWhereTheTracerIsMoved(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -120,7 +120,7 @@ func TestAlarmIsSetAnewWhereTheTracerIsMoved(t *testing.T) {
 		moved := 0
 		p := NewCPUChooser(func() { moved++ })
 		if !p.known {
-			return // there is one processor only
+			return // there is only one processor
 		}
 		p.moveTo(&p.allowed)
 		if moved != 1 {

@@ -1,21 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package skid deals with interrupt skid: a thread that is interrupted stops a little later than it was meant to.
+// Package skid corrects for interrupt skid: an interrupted thread stops a little later than intended.
 //
-// An interrupt takes some microseconds to reach another processor. The thread has been told by then that something is
-// to be done, and sees that at the end of any system call (kernel/entry/common.c, exit_to_user_mode_loop). If it
-// comes to one first, it stops there. What a thread computes between two system calls for a time shorter than that is
-// hardly ever seen, and the calls get its share. An example: redis at work on another processor than the tracer's
-// seemed to spend 38 % of its time in read, where 6 % is right.
+// # Cause
 //
-// The tracer's own processor has no skid. Its timer's interrupt is served there and then, and the thread that the
-// tracer preempts stays where it was. Four parts follow from that:
+//	tick      interrupt sent     seen at the next return to user space
+//	 │             │                     │
+//	 ├─────────────┼── computes ──► syscall ──► stops here, in the call
 //
-//   - [Calls]: does a thread make many system calls? Then only looks at it that were exact say where its time goes.
-//     Those are looks at a thread that the tracer preempted, or that is off its processor. The time of others is
-//     carried to the next exact look.
-//   - [Tracer]: which thread did the tracer's wake-up preempt? It tells where that one was only if the tracer's own
-//     timer woke it ([Wake]). A move to another processor, or the end of a stop, interrupts from afar.
-//   - [CPUChooser]: on which processor does the tracer sleep, so that it preempts such a thread?
-//   - [Decide]: the first looks at a thread wait until it is known whether it makes many system calls.
+// An interrupt takes some microseconds to another processor. The thread's flag is already set by then, and is checked
+// at the end of any system call (kernel/entry/common.c, exit_to_user_mode_loop): if it reaches one first, it stops
+// there. Code between two system calls that is shorter than that is hardly ever seen, and the calls get its share.
+// redis on another processor than the tracer's seemed to spend 38 % of its time in read, where 6 % is true.
+//
+// The tracer's own processor has no skid: its timer interrupt is served at once, and the preempted thread stays where
+// it was.
+//
+// # Algorithm
+//
+//   - [Calls] detects threads with many system calls. For these only exact samples attribute CPU time: of a thread
+//     that the tracer preempted, or that is off its processor. The time of others is carried to the next exact sample.
+//   - [Tracer] finds the thread that the tracer's wake-up preempted. It is exact only if the tracer's own timer woke
+//     it ([Wake]): a migration, or the end of a stop, sends an interrupt.
+//   - [CPUChooser] chooses the processor on which the tracer sleeps, to preempt such threads.
+//   - First samples are deferred until the thread is classified (package attribute).
 package skid

@@ -11,54 +11,51 @@ import (
 	"prywalk/internal/sample"
 )
 
-// Tracer finds the thread that the tracer's own wake-up preempted.
+// Tracer finds the thread that the tracer's own wake-up preempted. For the tracer's OS thread only.
 //
-// At a tick, a thread is on a processor if a look finds it there. But one processor now runs the tracer. Whoever
-// ran on it when the tick was due was preempted. If the kernel is not pre-emptible and it was in a system call, it
-// went on to the end of that call or to sleep in it. The tracer came next in either case, and the user's stack has
-// not changed since. That thread was on a processor at the tick as much as those on the others. Leaving it out
-// would favour what the others do. The kernel tells which it is: it reads its clock once when one thread replaces
-// another.
-//
-// All methods run on the tracer's OS thread.
+// At a tick, a sample finds whether a thread is on a processor. But on one processor the tracer runs: the thread there
+// when the tick was due was preempted. (On a non-preemptible kernel, a thread in a system call went on to the end of
+// the call or to sleep in it first.) Its user stack is unchanged since. It was on a processor at the tick as the
+// others were, and to leave it out would favour what those do. The kernel identifies it: its clock is read once when
+// one thread replaces another.
 type Tracer struct {
-	self  *procmem.ThreadFiles
-	woken int64 // the wake-up that at is of
-	at    int64 // when the tracer was put on its processor, the scheduler's clock
-	ok    bool
-	cpu   int
-	here  int64 // the wake-up that cpu is of
-	found bool  // a thread was preempted at this tick
-	known int64 // the wake-up for which the one that was preempted is known
-	asked int   // for so many wake-ups more it is likely that at is asked for
+	self    *procmem.ThreadFiles
+	woken   int64 // the wake-up of at
+	at      int64 // the tracer's arrival on its processor, scheduler clock
+	ok      bool
+	cpu     int
+	here    int64 // the wake-up of cpu
+	found   bool  // a thread was preempted at this tick
+	known   int64 // the wake-up whose preempted thread is known
+	queried int   // wake-ups for which at is still read early
 }
 
 // Wake is a wake-up of the tracer.
 type Wake struct {
-	At int64 // its name: the moment, CLOCK_MONOTONIC ns
-	// ByTimer: the tracer's own timer woke it, on the processor on which it is. Else whoever it preempted was interrupted
-	// from afar, and skids as others do.
+	At int64 // its time identifies it, CLOCK_MONOTONIC ns
+	// ByTimer: by the tracer's own timer, on its processor. Otherwise the preempted thread was interrupted from
+	// another processor, and skids.
 	ByTimer bool
 }
 
-// askedFor is for how many wake-ups after one for which the scheduler was asked that is likely again.
-const askedFor = 16
+// queriedFor is the number of wake-ups after one with a query for which a query is likely again.
+const queriedFor = 16
 
-// Woken begins with the looks of another tick. If the scheduler is likely to be asked, it is at once: what it says of
-// the tracer itself holds until the kernel next brings its clock up to date. It does so at each of its own ticks, and
-// then it seems as if the tracer had come to its processor later than the other one left.
+// Woken begins a tick's samples. If a query is likely, the scheduler's value for the tracer is read at once: the
+// kernel updates it at each of its ticks, and the tracer would then seem to have arrived later than the other thread
+// left.
 func (d *Tracer) Woken(at int64) {
 	d.found = false
-	if d.asked > 0 {
-		d.asked--
+	if d.queried > 0 {
+		d.queried--
 		d.start(at)
 	}
 }
 
-// InTheWay reports whether the tracer has preempted a thread that was looked at in this tick.
+// InTheWay reports whether the tracer has preempted a thread sampled in this tick.
 func (d *Tracer) InTheWay() bool { return d.found }
 
-// Processor gives the processor that the tracer runs on since a wake-up.
+// Processor gives the tracer's processor since a wake-up.
 func (d *Tracer) Processor(woken int64) int {
 	if d.here != woken || woken == 0 {
 		d.here, d.cpu = woken, procmem.CPU()
@@ -66,7 +63,7 @@ func (d *Tracer) Processor(woken int64) int {
 	return d.cpu
 }
 
-// start finds out, once after each wake-up, when the tracer was put on its processor.
+// start reads, once for each wake-up, when the tracer arrived on its processor.
 func (d *Tracer) start(woken int64) bool {
 	if d.self == nil {
 		d.self = procmem.OpenThread(os.Getpid(), unix.Gettid(), procmem.NewBudget(0))
@@ -78,7 +75,7 @@ func (d *Tracer) start(woken int64) bool {
 	return d.ok
 }
 
-// Close lets go of the file that is kept open, the tracer's own.
+// Close closes the tracer's own file.
 func (d *Tracer) Close() {
 	if d.self != nil {
 		d.self.Close()
@@ -86,36 +83,35 @@ func (d *Tracer) Close() {
 	}
 }
 
-// Preempted asks the scheduler whether a wake-up of the tracer has preempted the thread with these files.
+// Preempted asks the scheduler whether a wake-up of the tracer preempted the thread with these files.
 func (d *Tracer) Preempted(files *procmem.ThreadFiles, woken int64) bool {
-	if d.asked = askedFor; d.isKnown(woken) || !d.start(woken) { // it was another one
+	if d.queried = queriedFor; d.isKnown(woken) || !d.start(woken) { // another thread was
 		return false
 	}
 	at, ok := files.LastRun()
-	return ok && at == d.at && d.note(woken)
+	return ok && at == d.at && d.noteKnown(woken)
 }
 
-// byClock reports whether it has, by the thread's own clock alone: false if that does not tell.
+// byClock reports whether it was, by the thread's own clock; false if that is inconclusive.
 func (d *Tracer) byClock(run Run, woken int64) bool {
-	return d.known != woken && run.UpTo(woken) && d.note(woken)
+	return d.known != woken && run.UpTo(woken) && d.noteKnown(woken)
 }
 
-// isKnown reports whether it is known whom a wake-up has preempted: one thread at most.
+// isKnown reports whether the thread preempted by a wake-up is known: at most one.
 func (d *Tracer) isKnown(woken int64) bool { return d.known == woken && woken != 0 }
 
-// note notes that the one that a wake-up preempted is known.
-func (d *Tracer) note(woken int64) bool {
+// noteKnown records that the preempted thread of a wake-up is known.
+func (d *Tracer) noteKnown(woken int64) bool {
 	d.known, d.found = woken, true
 	return true
 }
 
-// Find finds out whether a wake-up of the tracer preempted a thread, before it is looked at, and notes it there. The
-// thread that was preempted is to be looked at first of all. It is queued behind the tracer, and another processor
-// that falls idle takes it from there. It then goes on, and is lost for this tick. Whoever was put off in a system
-// call goes on less often, as he sleeps or soon will: so the calls would get more than their share. runs is the
-// thread's count of arrivals on a processor, read before.
+// Find decides, before a thread is sampled, whether a wake-up of the tracer preempted it, and records it in t. The
+// preempted thread should be sampled first: it is queued behind the tracer, and an idle processor may take it, after
+// which it runs on and is lost for this tick. A thread preempted in a system call is taken less often, as it sleeps or
+// soon will: calls would get more than their share. runs is the thread's count of arrivals, read before.
 func (d *Tracer) Find(t *Thread, files *procmem.ThreadFiles, runs uint64, woken int64) bool {
-	if d.asked = askedFor; d.isKnown(woken) || !d.start(woken) {
+	if d.queried = queriedFor; d.isKnown(woken) || !d.start(woken) {
 		return false
 	}
 	at, ok := files.LastRun()
@@ -123,14 +119,14 @@ func (d *Tracer) Find(t *Thread, files *procmem.ThreadFiles, runs uint64, woken 
 		return false
 	}
 	t.foundAt, t.foundRuns, t.cpu = woken, runs, d.Processor(woken)
-	return d.note(woken)
+	return d.noteKnown(woken)
 }
 
-// Judge finds out, once a look, whether the tracer's wake-up preempted a thread, with what the thread has done since
-// its last stop. The result: it waits for the tracer's processor, so that it cannot stop before the tracer sleeps.
+// Judge decides, once for each sample, whether the tracer's wake-up preempted a thread, with what the thread did since
+// its last stop. Result: it is queued behind the tracer, so it cannot stop before the tracer sleeps.
 //
-// That has to be done before the tracer sleeps, as the kernel forgets it when the thread runs again. It takes long,
-// so it is done at once only where [Thread.MayWait] says so, and else for those that do not stop in time.
+// It must be decided before the tracer sleeps, as the kernel forgets it when the thread runs again. It is expensive,
+// so it is done at once only if [Thread.MayWait], and otherwise for threads that do not stop in time.
 func (d *Tracer) Judge(t *Thread, files *procmem.ThreadFiles, run Run, wake Wake) (waits bool) {
 	if t.judged {
 		return t.preempted
@@ -139,7 +135,7 @@ func (d *Tracer) Judge(t *Thread, files *procmem.ThreadFiles, run Run, wake Wake
 	if t.preempted = t.Basis() == sample.FewCalls && d.byClock(run, wake.At); t.preempted {
 		return true
 	}
-	if d.isKnown(wake.At) { // it is another one
+	if d.isKnown(wake.At) { // another one
 		return false
 	}
 	var st procmem.Stat
@@ -150,26 +146,26 @@ func (d *Tracer) Judge(t *Thread, files *procmem.ThreadFiles, run Run, wake Wake
 	return true
 }
 
-// Run is what a thread has done since it was let go after its last stop.
+// Run is what a thread did since the end of its last stop.
 type Run struct {
-	// LetGo is when that was, CLOCK_MONOTONIC in nanoseconds. It is 0 if the thread was not stopped, or was not put on a
-	// processor once since.
+	// LetGo is the end of that stop, CLOCK_MONOTONIC in nanoseconds; 0 if the thread was not stopped, or did not
+	// arrive on a processor exactly once since.
 	LetGo int64
-	// CPU is its processor time since then, in nanoseconds.
+	// CPU is its CPU time since then, in nanoseconds.
 	CPU int64
 }
 
-// justNow is how long before the tracer's wake-up a thread can have been taken off its processor
-// that is taken to have been there until then, in nanoseconds.
+// justNow is the longest time before the tracer's wake-up at which a preempted thread can have left its processor, in
+// nanoseconds.
 const justNow = 60e3
 
-// UpTo reports whether a thread has been put on a processor once since its last stop, and has run from then on up
-// to a moment. Its clock, which stands still while it runs, says so when it has just been taken off. It costs
-// nothing, where the scheduler's own answer ([procmem.ThreadFiles.LastRun]) takes 5 µs.
+// UpTo reports whether a thread arrived on a processor once since its last stop, and ran from then on up to a moment.
+// Its clock, which does not move while it runs, shows that when it has just left. This is free, where the scheduler's
+// value ([procmem.ThreadFiles.LastRun]) takes 5 µs.
 //
-// Of a thread that runs elsewhere it is true as well, if its clock was brought up to date just now. That is done
-// every 4 ms, and by a thread that it wakes up there. Such a one was on its processor too, but is not looked at
-// exactly by that. So of threads that make many system calls, or of which that is not known, the scheduler is asked.
+// It is also true of a thread on another processor whose clock was just updated: every 4 ms, and by a thread that it
+// wakes there. That one was on a processor too, but its sample is not exact. So for threads with many system calls, or
+// unclassified ones, the scheduler is asked.
 func (r Run) UpTo(moment int64) bool {
 	return r.LetGo != 0 && r.CPU >= moment-r.LetGo-justNow
 }

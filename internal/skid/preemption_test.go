@@ -25,15 +25,15 @@ func TestAWakeUpHasPreemptedOneThreadOnly(t *testing.T) {
 	}
 }
 
-// TestNobodyIsAskedOnceItIsKnownWhoWasPreempted: reading a thread's stat takes 4 µs.
-func TestNobodyIsAskedOnceItIsKnownWhoWasPreempted(t *testing.T) {
+// TestKnownPreemptionsTakeNoReads: reading a thread's stat takes 4 µs.
+func TestKnownPreemptionsTakeNoReads(t *testing.T) {
 	files := procmem.OpenThread(os.Getpid(), os.Getpid(), nil)
 	for _, known := range []bool{true, false} {
 		wake := Wake{At: procmem.Now(), ByTimer: true}
 		var d Tracer
-		d.Processor(wake.At) // asks for this thread's processor
+		d.Processor(wake.At) // reads this thread's processor
 		if known {
-			d.note(wake.At)
+			d.noteKnown(wake.At)
 		}
 		var th Thread
 		before := procmem.Calls()
@@ -47,7 +47,7 @@ func TestNobodyIsAskedOnceItIsKnownWhoWasPreempted(t *testing.T) {
 	}
 }
 
-// TestWhoWasFoundPreemptedIsSoUntilHeRuns: of the wake-up that found him, once, and not when he has gone on.
+// TestWhoWasFoundPreemptedIsSoUntilHeRuns: for the wake-up that found it, once, and not after it ran.
 func TestWhoWasFoundPreemptedIsSoUntilHeRuns(t *testing.T) {
 	const woken = 1_010_000_000
 	for _, c := range []struct {
@@ -56,7 +56,7 @@ func TestWhoWasFoundPreemptedIsSoUntilHeRuns(t *testing.T) {
 		want  bool
 	}{{woken, 7, true}, {woken, 8, false}, {woken + 1000, 7, false}} {
 		th := Thread{foundAt: woken, foundRuns: 7, cpu: 3}
-		th.BeginLook(c.woken, c.runs)
+		th.BeginSample(c.woken, c.runs)
 		if cpu, ok := th.Preempted(); ok != c.want || ok && cpu != 3 || th.Judged() != c.want {
 			t.Errorf("woken %d, %d runs: %v on %d, judged %v", c.woken, c.runs, ok, cpu, th.Judged())
 		}
@@ -64,18 +64,18 @@ func TestWhoWasFoundPreemptedIsSoUntilHeRuns(t *testing.T) {
 		if _, ok := th.Preempted(); ok {
 			t.Error("it ran on before the interrupt")
 		}
-		th.BeginLook(woken, 7)
+		th.BeginSample(woken, 7)
 		if _, ok := th.Preempted(); ok || th.Judged() {
 			t.Error("the next look knows it still")
 		}
 	}
 }
 
-// TestWhoWasPreemptedFromAfarSkids: a look at him is worth as much as any other from another processor.
+// TestWhoWasPreemptedFromAfarSkids: its sample is as inexact as any from another processor.
 func TestWhoWasPreemptedFromAfarSkids(t *testing.T) {
 	const at = 1_010_000_000
 	for _, c := range []struct {
-		calls bool // it is in a call at each of its stops
+		calls bool // it is in a call at each stop
 		late  bool
 		onCPU bool
 		basis sample.Basis

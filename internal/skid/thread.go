@@ -4,58 +4,57 @@ package skid
 
 import "prywalk/internal/sample"
 
-// Thread is what a look has to know of one thread because of skid. The zero value knows nothing. It belongs to the
-// tracer's goroutine.
+// Thread is the skid-related state of one thread. The zero value knows nothing. For the tracer's goroutine only.
 type Thread struct {
 	Calls
-	preempted bool // the tracer's wake-up took the processor from it
-	judged    bool // preempted says so of the look that is under way
-	late      bool // but the wake-up that preempted it came from afar: it went on for some microseconds first
-	cpu       int  // the tracer's processor when that was judged
-	moved     bool // it did not stop where it was at its last look: it may have been preempted, and may be again
+	preempted bool // the tracer's wake-up preempted it
+	judged    bool // preempted is decided for the current sample
+	late      bool // preempted, but from another processor: it ran on for some microseconds
+	cpu       int  // the tracer's processor when that was decided
+	moved     bool // it did not stay in place at its last sample: it may be preempted again
 
-	foundAt   int64  // the wake-up of the tracer that is known to have preempted it, CLOCK_MONOTONIC ns; 0: none
-	foundRuns uint64 // its count of arrivals on a processor then
+	foundAt   int64  // the tracer's wake-up known to have preempted it, CLOCK_MONOTONIC ns; 0: none
+	foundRuns uint64 // its count of arrivals then
 }
 
-// BeginLook forgets what was known of the last look alone. If it is already known that a wake-up of the tracer has
-// preempted the thread ([Tracer.Find]), that holds as long as it has not arrived on a processor since.
-func (t *Thread) BeginLook(woken int64, runs uint64) {
+// BeginSample resets the state of the last sample. A known preemption ([Tracer.Find]) is kept as long as the thread has
+// not arrived on a processor since.
+func (t *Thread) BeginSample(woken int64, runs uint64) {
 	t.preempted = t.foundAt != 0 && t.foundAt == woken && t.foundRuns == runs
-	t.judged, t.late = t.preempted, false // who comes from afar is not sought
+	t.judged, t.late = t.preempted, false // late preemptions are not searched for
 	t.foundAt = 0
 }
 
-// RanOn tells that the thread arrived on a processor between the moment at which it was judged and the interrupt. What
-// the look will show is not where the tracer preempted it.
+// RanOn records that the thread arrived on a processor between the decision and the interrupt: the sample does not
+// show where the tracer preempted it.
 func (t *Thread) RanOn() { t.preempted = false }
 
-// Judged reports whether it is known, of the look under way, whether the tracer preempted the thread.
+// Judged reports whether the current sample's preemption is decided.
 func (t *Thread) Judged() bool { return t.judged }
 
-// Preempted reports whether the tracer preempted the thread, as far as that is known, and on which processor.
+// Preempted reports whether the tracer is known to have preempted the thread, and on which processor.
 func (t *Thread) Preempted() (cpu int, ok bool) { return t.cpu, t.preempted }
 
-// TellsAsleep reports whether a look at a thread that the tracer has preempted and that sleeps by now tells where it
-// was. One that makes many system calls and was interrupted from afar may have gone to sleep meanwhile.
+// TellsAsleep reports whether a sample of a thread that the tracer preempted and that sleeps now shows its place. One
+// with many system calls that was interrupted from another processor may have gone to sleep since.
 func (t *Thread) TellsAsleep(wake Wake, now int64) bool { return wake.ByTimer || !t.skids(now) }
 
-// MayWait reports whether the thread is likely to wait for the tracer's processor, or must be looked at exactly: then
-// [Tracer.Judge] is worth its price at once.
+// MayWait reports whether the thread is likely queued behind the tracer, or needs an exact sample: then [Tracer.Judge]
+// is worth its cost at once.
 func (t *Thread) MayWait() bool { return t.moved || t.Basis() != sample.FewCalls }
 
-// ExactAt takes note of a look at a sleeper that the tracer preempted.
+// ExactAt records a sample of a sleeping thread that the tracer preempted.
 func (t *Thread) ExactAt(at int64) { t.exactAt = at }
 
-// Stopped decides whether the time that a thread has computed goes to the stack of this freeze: it was on a
-// processor, and the look shows where. If it stayed there since before the interrupt, it was on one. Else it was
-// queued for one, but it counts if the tracer itself had preempted it.
+// Stopped decides whether CPU time goes to the stack of a stop: the thread was on a processor, and the sample shows
+// where. If it stayed in place since before the interrupt, it was on one. Otherwise it was queued, and counts only if
+// the tracer preempted it.
 func (t *Thread) Stopped(at int64, stayed, inSyscall bool) (onCPU bool, basis sample.Basis) {
 	t.moved = !stayed
 	if !stayed && !t.preempted {
 		return false, t.Basis()
 	}
-	t.stopped(at, inSyscall)
+	t.noteStop(at, inSyscall)
 	if t.preempted && !t.late {
 		t.exactAt = at
 		return true, sample.Exact

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sourcelines adds up a profile's values by the lines of functions, and reads the lines' text. The paths are
-// the profile's, which may come from another machine and another user. They are looked for below one directory, which
-// the user has named, and never lead out of it. Where the text is shown to the user only, a path as it was recorded is
-// read, too, if the file there is the user's own ([Files].Own).
+// Package sourcelines sums a profile's values by source lines, and reads their text.
+//
+// Paths are the profile's, possibly of another machine and user: they are searched for below one directory that the
+// user has named, and never lead out of it. With [Files].Own, a recorded path is read too, if the file is the user's
+// own: for text that is shown to the user only.
 package sourcelines
 
 import (
@@ -18,7 +19,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/stranger"
+	"prywalk/internal/safeopen"
 )
 
 const (
@@ -98,17 +99,17 @@ func Functions(p *profile.Profile, want *regexp.Regexp, column int) []*Function 
 type Files struct {
 	// Dir is the directory below which they are, "" if none was named.
 	Dir string
-	// Own: what is not there is read at the recorded path, if that is absolute and the file the user's own.
+	// Own: missing files are read at the recorded absolute path, if the user's own.
 	Own bool
 
-	opener stranger.Opener
+	opener safeopen.Opener
 }
 
 // ErrNotOwn reports that the file at the recorded path is another user's.
 var ErrNotOwn = errors.New("the file is another user's: name its directory with --source-dir")
 
-// Read gives the lines of a source file: of the longest end of its path that is there below the directory, or else of
-// the user's own file at the path itself.
+// Read gives a file's lines: of the longest end of its path below the directory, else of the user's own file at the
+// path.
 func (f *Files) Read(name string) ([]string, error) {
 	failed := os.ErrNotExist
 	if f.Dir != "" {
@@ -126,7 +127,7 @@ func (f *Files) Read(name string) ([]string, error) {
 
 // own reads the file at a recorded path, if it is the user's.
 func (f *Files) own(name string) ([]string, error) {
-	file, err := f.opener.Open(stranger.Request{Path: path.Clean(name), MaxSize: mostBytes})
+	file, err := f.opener.Open(safeopen.Request{Path: path.Clean(name), MaxSize: mostBytes})
 	if err != nil {
 		return nil, err
 	}
@@ -138,13 +139,12 @@ func (f *Files) own(name string) ([]string, error) {
 	return strings.Split(string(b), "\n"), err
 }
 
-// below reads the longest end of a path that is there below the directory. A path that begins with the directory is
-// such an end too.
+// below reads the longest end of a path that exists below the directory.
 func (f *Files) below(name string) ([]string, error) {
 	parts := strings.Split(strings.TrimPrefix(path.Clean("/"+name), "/"), "/")
 	var failed error
 	for i := max(0, len(parts)-mostParts); i < len(parts); i++ {
-		file, err := f.opener.Open(stranger.Request{
+		file, err := f.opener.Open(safeopen.Request{
 			Root: f.Dir, Path: strings.Join(parts[i:], "/"), Beneath: true, MaxSize: mostBytes,
 		})
 		if err != nil {

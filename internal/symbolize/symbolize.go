@@ -27,7 +27,7 @@ import (
 	"prywalk/internal/elffile"
 	"prywalk/internal/namehints"
 	rec "prywalk/internal/profile"
-	"prywalk/internal/stranger"
+	"prywalk/internal/safeopen"
 	"prywalk/internal/symbols"
 )
 
@@ -40,8 +40,8 @@ func File(p *profile.Profile, path string) error {
 	if err != nil {
 		return err
 	}
-	var opener stranger.Opener
-	r, err := opener.Open(stranger.Request{Path: abs})
+	var opener safeopen.Opener
+	r, err := opener.Open(safeopen.Request{Path: abs})
 	if err != nil {
 		return fmt.Errorf("%w; give an ELF file, the program with its symbols or its debug file", err)
 	}
@@ -52,7 +52,7 @@ func File(p *profile.Profile, path string) error {
 	}
 	defer f.Release()
 	o := symbols.Options{File: f, Path: abs, Open: func(name string) (io.ReaderAt, int64, error) {
-		d, err := opener.Open(stranger.Request{Path: name})
+		d, err := opener.Open(safeopen.Request{Path: name})
 		if err != nil {
 			return nil, 0, err
 		}

@@ -9,8 +9,7 @@ import (
 	"prywalk/internal/code"
 )
 
-// Settled reports whether the names of a module's functions are final: nobody runs its file any more, or the process
-// that has made the code has ended.
+// Settled reports whether a module's names are final: its file is unused, or the process that made the code has ended.
 func (n *Namer) Settled(m *frames.Module) bool {
 	at := code.MappingOf(m)
 	if at == nil {
@@ -22,8 +21,8 @@ func (n *Namer) Settled(m *frames.Module) bool {
 	return at.Over()
 }
 
-// Rest lets go of what settled names were found with. That is the tables of files that nobody runs, and the perf maps
-// of processes that had ended at the last call already. Should they be asked for again, they are read anew.
+// Rest drops tables of unused files, and perf maps of processes that had ended at the last call; they are read again on
+// demand.
 func (n *Namer) Rest() {
 	for img := range n.tables {
 		if img.Unused() {
@@ -47,7 +46,7 @@ func (n *Namer) Rest() {
 	n.over = over
 }
 
-// Forget lets go of what names of a file were found with.
+// Forget drops the tables of a file.
 func (n *Namer) Forget(img *code.Image) {
 	if t := n.tables[img]; t != nil {
 		_ = t.Close() // of files that were only read
@@ -55,7 +54,6 @@ func (n *Namer) Forget(img *code.Image) {
 	}
 }
 
-// processes gives those of which something is held.
 func (n *Namer) processes() []int {
 	var list []int
 	for pid := range n.files {

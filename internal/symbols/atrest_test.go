@@ -32,7 +32,7 @@ func (r *recorder) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 
 func (r *recorder) Settled(m *profile.ModuleInfo) bool { return r.Namer.Settled(m.Origin.Module) }
 
-// write writes the recording, and lets go of what is not needed for the next time.
+// write writes the recording, and drops what the next write does not need.
 func (r *recorder) write() []byte {
 	r.t.Helper()
 	var out bytes.Buffer
@@ -45,7 +45,7 @@ func (r *recorder) write() []byte {
 }
 
 // met starts a program, and records its entry point, and a place in code without a file.
-func (r *recorder) met(exe string) (*code.Process, *exec.Cmd) {
+func (r *recorder) known(exe string) (*code.Process, *exec.Cmd) {
 	r.t.Helper()
 	cmd := testtargets.Child(r.t, exec.Command(exe))
 	testtargets.Asleep(r.t, cmd.Process.Pid)
@@ -87,8 +87,8 @@ const withoutFile = `
 #include <unistd.h>
 int main(void) { return mmap(0, 1 << 16, 5, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED || pause(); }`
 
-// TestWhatNamedEndedProcessesIsLetGo: programs that are files of their own, with debug files, come and go. Nothing is
-// left of them but what the recording says, and that stays whole.
+// TestWhatNamedEndedProcessesIsLetGo: programs with their own files and debug files start and end. Only the recording
+// keeps their names, and stays whole.
 func TestWhatNamedEndedProcessesIsLetGo(t *testing.T) {
 	const programs = 24
 	dir := t.TempDir()
@@ -102,7 +102,7 @@ func TestWhatNamedEndedProcessesIsLetGo(t *testing.T) {
 	for i := range programs {
 		exe := filepath.Join(dir, fmt.Sprintf("program%d", i))
 		run(t, dir, "cp", "bare", exe)
-		p, cmd := r.met(exe)
+		p, cmd := r.known(exe)
 		r.write()
 		testtargets.Kill(cmd)
 		_ = cmd.Wait() // it was killed

@@ -11,14 +11,14 @@ import (
 	"prywalk/internal/namehints"
 )
 
-// bounded names the functions of a stripped file by where they begin, as its call frame information says.
+// bounded names the functions of a stripped file by their start in its call frame information.
 type bounded struct {
 	cfi   *dwarfunwind.Table
 	tried bool
 }
 
-// bounded gives the frame of an address that no symbol covers: "prog+0x1600", the file's name and the function's own
-// address in it. Distributions' files have packages with symbols instead, and stay one row for all such functions.
+// bounded gives the frame of an address without symbol: file name + function's file address ("prog+0x1600").
+// Distributions' files have debug packages instead, and stay one row.
 func (t *Table) bounded(addr uint64) (Frame, bool) {
 	if t.opt.File == nil || t.opt.Path == "" || t.opt.Path[0] == '[' || namehints.Distribution(t.opt.Path) {
 		return Frame{}, false

@@ -33,7 +33,7 @@ func (d *debugFiles) close() error {
 	return errors.Join(errs...)
 }
 
-// debugFile gives the separate debug file, nil if there is none that fits.
+// debugFile gives the matching separate debug file, nil if there is none.
 func (t *Table) debugFile() *elffile.File {
 	if t.debug.tried {
 		return t.debug.file
@@ -55,8 +55,7 @@ func (t *Table) debugFile() *elffile.File {
 	return nil
 }
 
-// openELF opens a file through the caller's opener; nil if it is not there. The
-// reader is kept for Close only when keep says that the file fits.
+// openELF opens a file by the caller's opener; nil if missing. Close closes the reader if keep accepts the file.
 func (t *Table) openELF(p string, keep func(f *elffile.File, r io.ReaderAt, size int64) error) *elffile.File {
 	r, size, err := t.opt.Open(p)
 	if err != nil || r == nil {

@@ -14,7 +14,7 @@ import (
 type symbol struct {
 	addr uint64
 	size uint32
-	// name is an offset in the names of a source; the two upper bits say which.
+	// name is an offset in the names of a source, given by its two upper bits.
 	name uint32
 }
 
@@ -24,13 +24,12 @@ const (
 	maxSources  = 4
 )
 
-// nameSource is where names come from: a symbol table, or a list of own names.
+// nameSource is a source of names: a symbol table, or a list of our own.
 type nameSource struct {
 	file *elffile.File
 	kind elffile.SymbolKind
 	own  []string
-	// whole is the table of names, while the index is built: choosing among
-	// aliases reads names all over the table.
+	// whole is the table of names while the index is built.
 	whole []byte
 }
 
@@ -63,8 +62,7 @@ type builder struct {
 	all []candidate
 }
 
-// codeOf lists where a file has instructions: its executable sections, or where
-// it has no section headers its executable segments.
+// codeOf lists executable sections, or without section headers executable segments.
 func codeOf(f *elffile.File) []extent {
 	var out []extent
 	for i := range f.Sections {
@@ -100,7 +98,7 @@ func (x *symIndex) codeEnd(addr uint64) uint64 {
 // symbolCost is what a symbol can take here, in bytes: a candidate, and its place in the index.
 const symbolCost = 24 + 16
 
-// mostAtOnce is for how many symbols room is made before they are read: a file can claim to have any number.
+// mostAtOnce is the number of symbols that are allocated before they are read: a file's claim is not trusted.
 const mostAtOnce = 1 << 17
 
 // addTable adds the functions and labels of a symbol table.
@@ -127,7 +125,7 @@ func (b *builder) addTable(f *elffile.File, kind elffile.SymbolKind) bool {
 	return len(b.all) > before
 }
 
-// rankOf rates a symbol; false if it is none that stands for code.
+// rankOf rates a symbol; false if it does not stand for code.
 func rankOf(s *elffile.Symbol) (rank uint8, ok bool) {
 	if s.Section == elffile.SectionUndef || s.NameOff == 0 {
 		return 0, false
@@ -148,8 +146,7 @@ func rankOf(s *elffile.Symbol) (rank uint8, ok bool) {
 	return rank, true
 }
 
-// addOwn adds symbols with names that no table has (PLT entries). Where the
-// index has a symbol at that address, that one stays.
+// addOwn adds symbols of no table (PLT entries), where no other is.
 func (x *symIndex) addOwn(stubs []stub) {
 	if len(stubs) == 0 || len(x.sources) == maxSources {
 		return
@@ -191,7 +188,7 @@ func (b *builder) finish() {
 		}
 		best := b.choose(b.all[i:j])
 		i = j
-		if best.rank&rankFunc == 0 && (best.addr < covered || bytes.HasPrefix(x.peek(best.name), []byte("$"))) {
+		if best.rank&rankFunc == 0 && (best.addr < covered || bytes.HasPrefix(x.bytesAt(best.name), []byte("$"))) {
 			continue // a label within a function; "$x" marks code (AAELF64 §5.5.5)
 		}
 		if best.rank&rankFunc != 0 {
@@ -252,25 +249,24 @@ func (b *builder) choose(same []candidate) candidate {
 	if len(same) == 1 || same[1].rank < best.rank {
 		return best
 	}
-	key := nameRank(b.x.peek(best.name))
+	key := nameRank(b.x.bytesAt(best.name))
 	for _, c := range same[1:min(len(same), maxAliases)] {
 		if c.rank < best.rank {
 			break
 		}
-		if k := nameRank(b.x.peek(c.name)); k < key {
+		if k := nameRank(b.x.bytesAt(c.name)); k < key {
 			best, key = c, k
 		}
 	}
 	return best
 }
 
-// maxAliases bounds how many names of one address are looked at.
 const maxAliases = 64
 
 // nameRank rates a name as a name for people; less is better.
 func nameRank(name []byte) int {
 	rank := len(name)
-	if !mangled(string(name[:min(len(name), 4)])) { // what it begins with says it
+	if !mangled(string(name[:min(len(name), 4)])) { // its beginning shows that
 		rank += 1000 * (len(name) - len(bytes.TrimLeft(name, "_")))
 	}
 	if i := bytes.IndexByte(name, '@'); i > 0 && !bytes.HasPrefix(name[i:], []byte("@@")) {
@@ -279,8 +275,8 @@ func nameRank(name []byte) int {
 	return rank
 }
 
-// peek gives a name while the index is built: not copied, and cut after 4 KiB where the table was not read whole.
-func (x *symIndex) peek(at uint32) []byte {
+// bytesAt gives a name while the index is built: not copied, and cut after 4 KiB if the table was not read whole.
+func (x *symIndex) bytesAt(at uint32) []byte {
 	src := &x.sources[at>>sourceShift]
 	off := at & nameMask
 	if uint64(off) < uint64(len(src.whole)) {
@@ -289,10 +285,10 @@ func (x *symIndex) peek(at uint32) []byte {
 			return b[:n]
 		}
 	}
-	return src.file.PeekName(src.kind, &elffile.Symbol{NameOff: off})
+	return src.file.NameBytes(src.kind, &elffile.Symbol{NameOff: off})
 }
 
-// name gives a name from the place that a symbol's name field tells.
+// name gives a name by a symbol's name field.
 func (x *symIndex) name(at uint32) string {
 	src := &x.sources[at>>sourceShift]
 	if src.own != nil {
@@ -301,8 +297,7 @@ func (x *symIndex) name(at uint32) string {
 	return src.file.SymbolName(src.kind, &elffile.Symbol{NameOff: at & nameMask})
 }
 
-// maxNested is how many symbols that end before an address are passed over in
-// the search for one that encloses it.
+// maxNested bounds the symbols passed over in search of one that encloses an address.
 const maxNested = 16
 
 // find gives the innermost symbol around addr, nil if none.

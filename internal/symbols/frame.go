@@ -4,14 +4,11 @@ package symbols
 
 import "prywalk/internal/named"
 
-// Frame is a function that an address belongs to. Its System is the same as Name where nothing was mangled.
+// Frame is an address's function. System is Name if that is not mangled.
 type Frame = named.Frame
 
-// LineSource is a table that knows functions, inlined calls and lines itself, as
-// Go's does.
+// LineSource is a table with functions, inlined calls and lines of its own, such as Go's.
 type LineSource interface {
-	// Lines appends what is at pc, an address of the file's own inside of the
-	// instruction, innermost inlined call first; nothing if pc is in none of
-	// its functions.
+	// Lines appends the calls at pc, a file address within the instruction, innermost inlined first.
 	Lines(pc uint64, out []Frame) []Frame
 }

@@ -20,7 +20,7 @@ var ErrKernelHidden = errors.New("kernel symbol addresses are hidden from this u
 // KernelNames are the kernel's functions by address. There are some 100,000: their names lie in one piece of memory.
 type KernelNames struct {
 	funcs []kernelFunc // by address
-	text  []byte       // names, one behind the other
+	text  []byte       // names, concatenated
 }
 
 type kernelFunc struct {
@@ -28,8 +28,7 @@ type kernelFunc struct {
 	from, to uint32 // of its name, in text
 }
 
-// OfKernel gives the names that [ReadKernelNames] read when they were first asked for, and its error. The kernel takes
-// some 0.1 s to write them: those who name things in one process share them. Modules that were loaded since have none.
+// OfKernel gives the result of the first [ReadKernelNames], which takes some 0.1 s. Later modules have no names.
 var OfKernel = sync.OnceValues(ReadKernelNames)
 
 // ReadKernelNames reads /proc/kallsyms. It takes some tens of milliseconds. Error: [ErrKernelHidden], or that of
@@ -42,8 +41,8 @@ func ReadKernelNames() (*KernelNames, error) {
 	return ParseKernelNames(b)
 }
 
-// ParseKernelNames reads lines of an address, a letter for the kind, a name, and a module in square brackets. Lines
-// that are none are passed over. Error: [ErrKernelHidden] if no function has an address.
+// ParseKernelNames parses lines of address, kind, name, [module]; others are skipped. [ErrKernelHidden] if no function
+// has an address.
 func ParseKernelNames(b []byte) (*KernelNames, error) {
 	k := &KernelNames{}
 	for line := range bytes.Lines(b) {
@@ -70,8 +69,8 @@ func ParseKernelNames(b []byte) (*KernelNames, error) {
 	return k, nil
 }
 
-// Name gives the function that an address lies in, "" if it lies below all of them. Of several names of one address the
-// last is given: the first ones of a section are labels as _stext.
+// Name gives the function at an address, "" below all. Of several names at one address the last: the first are labels
+// such as _stext.
 func (k *KernelNames) Name(addr uint64) string {
 	i, _ := slices.BinarySearchFunc(k.funcs, addr, func(f kernelFunc, addr uint64) int {
 		if f.addr <= addr {
@@ -84,6 +83,20 @@ func (k *KernelNames) Name(addr uint64) string {
 	}
 	f := k.funcs[i-1]
 	return string(k.text[f.from:f.to])
+}
+
+// Span gives the addresses from a function's start to the next one's; 0, 0 if there is none.
+func (k *KernelNames) Span(name string) (from, to uint64) {
+	i := slices.IndexFunc(k.funcs, func(f kernelFunc) bool { return string(k.text[f.from:f.to]) == name })
+	if i < 0 {
+		return 0, 0
+	}
+	for _, f := range k.funcs[i:] {
+		if f.addr > k.funcs[i].addr {
+			return k.funcs[i].addr, f.addr
+		}
+	}
+	return 0, 0
 }
 
 // KernelShown reports whether this user is shown the addresses of the kernel's functions. It reads one line only.

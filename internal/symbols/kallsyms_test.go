@@ -24,6 +24,22 @@ func TestKernelFunctionsAreNamed(t *testing.T) {
 	}
 }
 
+// TestSpanOfAKernelFunctionEndsAtTheNext, also where two names have one address; the last one has no end.
+func TestSpanOfAKernelFunctionEndsAtTheNext(t *testing.T) {
+	k, err := ParseKernelNames([]byte("ffffffff81000000 T _stext\nffffffff81000000 t first\nffffffff81000200 T second\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string][2]uint64{
+		"_stext": {0xffffffff81000000, 0xffffffff81000200}, "first": {0xffffffff81000000, 0xffffffff81000200},
+		"second": {}, "third": {},
+	} {
+		if from, to := k.Span(name); from != want[0] || to != want[1] {
+			t.Errorf("%s: %#x to %#x, want %#x", name, from, to, want)
+		}
+	}
+}
+
 // The display of top and the recording beside it name things in one process.
 func TestKernelNamesAreReadOnce(t *testing.T) {
 	a, errA := OfKernel()

@@ -15,24 +15,23 @@ import (
 	"prywalk/internal/code"
 	"prywalk/internal/runtimes/perfmap"
 	v8 "prywalk/internal/runtimes/v8"
-	"prywalk/internal/stranger"
+	"prywalk/internal/safeopen"
 )
 
-// Namer gives names to addresses in the modules of live processes. It does so by the tables of their files, by the
-// perf maps of JIT compilers, and by the name of the mapping where there is neither. It is for one goroutine at a
-// time.
+// Namer symbolizes addresses of live processes' modules, by their files' tables, perf maps, or the mapping's name. One
+// goroutine at a time.
 type Namer struct {
 	tables map[*code.Image]*Table
 	maps   map[int]*perfmap.Growing
 	files  map[int]*code.Files
-	over   map[int]bool                             // processes that had ended at the last [Namer.Rest]
+	over   map[int]bool                             // processes ended at the last [Namer.Rest]
 	open   func(string) (io.ReaderAt, int64, error) // nil: of live processes
 	// mapFile opens a process's perf map; nil if it has none.
 	mapFile func(pid int) (io.ReadCloser, int64)
 	memory  *budget.Budget // nil: the process's
 	// inSteps: perf maps are read step by step while their names are not needed.
 	inSteps bool
-	// between is called between steps where all of a map is read; nil: nobody waits.
+	// between is called between the steps of reading a whole map; nil: none.
 	between func()
 }
 
@@ -43,9 +42,7 @@ func NewNamer() *Namer {
 	return n
 }
 
-// NewCoreNamer gives a namer for a process that does not run here any more, or never
-// did: open opens a file by its path as the process saw it. Perf maps are looked for
-// only if perfMaps says that they are those of that process.
+// NewCoreNamer makes a namer for a process of a core: open opens its files by path. perfMaps: they are of that process.
 func NewCoreNamer(open func(string) (io.ReaderAt, int64, error), perfMaps bool) *Namer {
 	n := NewNamer()
 	n.open = open
@@ -63,9 +60,8 @@ func NewCoreNamer(open func(string) (io.ReaderAt, int64, error), perfMaps bool) 
 	return n
 }
 
-// Frames appends the functions at an address of a module of process pid, innermost
-// inlined call first; addr is in the module's own terms and lies inside of the
-// instruction. Nothing is appended where nothing is known.
+// Frames appends the calls at addr of process pid's module, innermost inlined first. addr is a module address within
+// the instruction.
 func (n *Namer) Frames(m *frames.Module, pid int, addr uint64, out []Frame) []Frame {
 	at := code.MappingOf(m)
 	if at == nil {
@@ -90,8 +86,7 @@ func (n *Namer) Frames(m *frames.Module, pid int, addr uint64, out []Frame) []Fr
 	return append(out, Frame{Name: m.Name})
 }
 
-// Table gives the table of an image; pid is a process that runs it, below whose
-// root directory its debug files are looked for.
+// table gives an image's table; debug files are searched for in the root directory of pid, which runs it.
 func (n *Namer) table(img *code.Image, pid int) *Table {
 	if t := n.tables[img]; t != nil {
 		return t
@@ -108,16 +103,14 @@ func (n *Namer) table(img *code.Image, pid int) *Table {
 	return t
 }
 
-// Refresh lets perf maps be read anew where they have grown, however short ago they
-// were read.
+// Refresh permits perf maps that have grown to be read again, however recently they were read.
 func (n *Namer) Refresh() {
 	for _, j := range n.maps {
 		j.Again()
 	}
 }
 
-// JITFuncs gives a function that knows the bounds of the functions which a JIT
-// compiler of process pid has made, at run-time addresses.
+// JITFuncs gives a function with the bounds of functions compiled by process pid, at run-time addresses.
 func (n *Namer) JITFuncs(pid int) func(pc uint64) (start, end uint64, ok bool) {
 	return func(pc uint64) (start, end uint64, ok bool) {
 		pm := n.perfMap(pid, !n.inSteps)
@@ -138,7 +131,7 @@ func (n *Namer) Warnings() []error {
 	return out
 }
 
-// Close closes the debug files that were opened, and gives back the memory that was taken for perf maps.
+// Close closes the debug files, and returns the memory of perf maps.
 func (n *Namer) Close() error {
 	var errs []error
 	for _, j := range n.maps {
@@ -150,7 +143,6 @@ func (n *Namer) Close() error {
 	return errors.Join(errs...)
 }
 
-// filesOf gives what opens a process's files.
 func (n *Namer) filesOf(pid int) *code.Files {
 	f := n.files[pid]
 	if f == nil {
@@ -172,7 +164,7 @@ func (n *Namer) openPerfMap(pid int) (io.ReadCloser, int64) {
 // mapReader reads the perf map of a live process.
 type mapReader struct {
 	section *io.SectionReader
-	f       *stranger.File
+	f       *safeopen.File
 }
 
 // Read implements io.Reader.
@@ -186,13 +178,12 @@ func (m mapReader) Seek(off int64, whence int) (int64, error) {
 	return m.section.Seek(off, whence)
 }
 
-// Stat tells which file it is.
+// Stat describes the file.
 func (m mapReader) Stat() (os.FileInfo, error) { return m.f.Stat() }
 
 // Close implements io.Closer.
 func (m mapReader) Close() error { return m.f.Close() }
 
-// openDebug opens debug files of a live process.
 func (n *Namer) openDebug(pid int) func(string) (io.ReaderAt, int64, error) {
 	return func(name string) (io.ReaderAt, int64, error) {
 		f, err := n.filesOf(pid).Debug(name)

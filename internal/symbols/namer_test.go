@@ -52,7 +52,7 @@ func TestPerfMapsOfStrangersAreNotUsed(t *testing.T) {
 	}
 }
 
-// TestDebugFilesOfStrangersAreNotOpened: where a process's debug files are looked for, somebody else may write.
+// TestDebugFilesOfStrangersAreNotOpened: other users may be able to write to the searched directories.
 func TestDebugFilesOfStrangersAreNotOpened(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can make another user's files")

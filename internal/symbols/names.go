@@ -15,8 +15,7 @@ const (
 	demangledBits = 15
 )
 
-// display gives the name for people of a linkage name; demangled says whether it
-// was a mangled one.
+// display gives the display name of a linkage name; demangled reports whether it was mangled.
 func display(system string) (name string, demangled bool) {
 	base, plt := strings.CutSuffix(system, "@plt")
 	base, cold := cutClones(cutVersion(base))

@@ -26,8 +26,7 @@ type objects struct {
 // objectCost is what a variable takes in the index, in bytes.
 const objectCost = 24
 
-// Object gives the variable that addr, in the file's own terms, lies in, as people write it, and how far in it lies.
-// It is for static variables; false if none is known there.
+// Object gives the static variable at addr, a file address, by its display name, and the offset in it.
 func (t *Table) Object(addr uint64) (name string, offset uint64, ok bool) {
 	if t.objects == nil {
 		t.objects = t.readObjects()
@@ -105,8 +104,7 @@ func (n *Namer) Object(img *code.Image, pid int, addr uint64) (name string, offs
 	return n.table(img, pid).Object(addr)
 }
 
-// Symbol gives the function that the symbol tables have at an address of an image, without reading debug information;
-// "" if none.
+// Symbol gives the function at addr by symbol tables only; "" if none.
 func (n *Namer) Symbol(img *code.Image, pid int, addr uint64) string {
 	return n.table(img, pid).symbols().plainDisplay(addr)
 }

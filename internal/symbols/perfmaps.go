@@ -9,14 +9,13 @@ import (
 	"prywalk/internal/runtimes/perfmap"
 )
 
-// ReadInSteps makes the namer read perf maps step by step where only the bounds of functions are asked for: who asks
-// has looks to walk. Names still come from whole maps.
+// ReadInSteps has perf maps read in steps for function bounds. Names use whole maps.
 func (n *Namer) ReadInSteps() { n.inSteps = true }
 
 // SetBetween gives a function that is called now and then while a perf map is read whole; nil: none.
 func (n *Namer) SetBetween(f func()) { n.between = f }
 
-// perfMap gives the perf map of a process, nil if it has none; whole says that all of it is needed.
+// perfMap gives the perf map of a process, nil if it has none; whole: it must be complete.
 func (n *Namer) perfMap(pid int, whole bool) *perfmap.Map {
 	j := n.maps[pid]
 	if j == nil {

@@ -115,8 +115,8 @@ func TestPerfMapsOfAllProcessesShareABudget(t *testing.T) {
 	}
 }
 
-// TestLooksDoNotWaitForPerfMaps: who asks for the bounds of functions gets a step of the map read, whatever its size.
-func TestLooksDoNotWaitForPerfMaps(t *testing.T) {
+// TestSamplesDoNotWaitForPerfMaps: a request for function bounds reads one step of the map, whatever its size.
+func TestSamplesDoNotWaitForPerfMaps(t *testing.T) {
 	text := denseMap(3 * perfmap.Step)
 	n := mapsOf(t, budget.New(1<<30), writeMap(t, text, 0))
 	n.ReadInSteps()
@@ -146,7 +146,7 @@ func TestNamesComeFromWholePerfMapsAndLetOthersWorkMeanwhile(t *testing.T) {
 	bounds, calls := n.JITFuncs(0), 0
 	n.SetBetween(func() {
 		calls++
-		bounds(0x10001) // the accountant walks a look
+		bounds(0x10001) // the aggregator walks a stack
 	})
 	last := strings.Count(text, "\n") - 1
 	if name, _, _, _ := n.perfMap(0, true).Lookup(0x10000 + 8*uint64(last)); name != fmt.Sprint("f", last) || calls < 2 {
@@ -170,7 +170,7 @@ func TestPerfMapThatGrowsIsReadOn(t *testing.T) {
 	appendTo(t, file, "ond\n1000 10 newer\n")
 	names("newer", "second")
 	read := n.maps[0].Bytes()
-	if err := os.WriteFile(file, []byte("3000 10 other\n"), 0o600); err != nil { // shorter: the compiler began anew
+	if err := os.WriteFile(file, []byte("3000 10 other\n"), 0o600); err != nil { // shorter: the compiler restarted it
 		t.Fatal(err)
 	}
 	names("", "", "other")

@@ -17,12 +17,10 @@ type stub struct {
 	name string
 }
 
-// maxStubs bounds the entries, and the relocations, that are looked at.
 const maxStubs = 1 << 18
 
-// stubsOf names the entries of .plt, .plt.sec and .plt.got. Their layouts differ between linkers and options, so that
-// counting entries misleads. Each entry's jump is decoded instead, and the slot of the global offset table that it
-// jumps through looked up among the relocations.
+// stubsOf names the entries of .plt, .plt.sec and .plt.got, by decoding each one's jump and finding its slot of the
+// global offset table among the relocations: layouts differ between linkers.
 func stubsOf(f *elffile.File, resolve func(addr uint64) string) []stub {
 	target, header := decodeStubX86, uint64(16)
 	if f.Arch() == frames.AArch64 {

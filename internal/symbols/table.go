@@ -12,24 +12,20 @@ import (
 	"prywalk/internal/symbols/dwarfinfo"
 )
 
-// Options tell what a [Table] is made of.
+// Options are the inputs of a [Table].
 type Options struct {
-	// File is the program or library, or the vDSO's image; nil gives a table
-	// that knows only what Go has.
+	// File is the ELF file; nil gives a table of Go's functions only.
 	File *elffile.File
-	// Path is the file's path as the process sees it, for the search of
-	// separate debug files; may be empty.
+	// Path is the file's path in the process, for the search of debug files; may be "".
 	Path string
-	// Open opens a separate debug file by its path as the process sees it, so
-	// that containers' files are found below their own root. If the reader is
-	// an [io.Closer], Table.Close closes it. With nil none are looked for.
+	// Open opens a debug file by its path in the process, below its own root. Table.Close closes readers that are
+	// [io.Closer]. nil: no search.
 	Open func(path string) (r io.ReaderAt, size int64, err error)
 	// Go is Go's table; nil if the file is not a Go program.
 	Go LineSource
 }
 
-// Table answers for one file. It is for one goroutine at a time. What it needs is
-// read when it is first asked for it.
+// Table symbolizes addresses of one file. Not safe for concurrent use. Its sources are read on first use.
 type Table struct {
 	opt   Options
 	syms  *symIndex
@@ -42,7 +38,7 @@ type Table struct {
 	names   map[string]string
 	funcs   map[*dwarfinfo.Func]*funcName
 	calls   []dwarfinfo.Call
-	objects *objects // nil until they are asked for
+	objects *objects // nil until first used
 	bounds  bounded
 
 	dwarfTried bool
@@ -57,10 +53,8 @@ func New(o Options) *Table {
 	return &Table{opt: o, names: make(map[string]string), funcs: make(map[*dwarfinfo.Func]*funcName)}
 }
 
-// Frames appends the functions that addr belongs to, innermost inlined call
-// first. The address is the file's own (without the load bias) and lies inside of
-// the instruction: the caller has taken one off a return address. Nothing is
-// appended where nothing is known.
+// Frames appends the calls at addr, innermost inlined first. addr is a file address within the instruction: return
+// address − 1.
 func (t *Table) Frames(addr uint64, out []Frame) []Frame {
 	start := len(out)
 	if t.opt.Go != nil {
@@ -94,16 +88,14 @@ func (t *Table) FuncRange(addr uint64) (start, end uint64, ok bool) {
 	return s.addr, s.addr + uint64(s.size), true
 }
 
-// Warnings gives what was found damaged or does not fit, so that names are
-// missing: nothing is ever wrong with a missing debug file.
+// Warnings lists damaged or unfitting debug files; missing ones are no fault.
 func (t *Table) Warnings() []error { return t.warnings }
 
 // Close closes the separate debug files that were opened. The table must not be
 // used after it.
 func (t *Table) Close() error { return t.debug.close() }
 
-// dwarfCalls asks the debug information; if reading it panics, which would be a
-// mistake of this program, the table goes on without it.
+// dwarfCalls continues without debug information after a panic of its reader, which is a defect.
 func (t *Table) dwarfCalls(addr uint64, out []dwarfinfo.Call) (calls []dwarfinfo.Call) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -154,8 +146,7 @@ func (t *Table) fromSymbol(f *Frame, addr uint64) bool {
 	return f.Name != ""
 }
 
-// nameFunc chooses a function's names: a linkage name that can be demangled says
-// most; else what the source calls it, if the symbol table has nothing better.
+// nameFunc chooses a demangled linkage name, else the source's unless the symbol table has a better one.
 func (t *Table) nameFunc(c *dwarfinfo.Call, addr uint64) *funcName {
 	fn := c.Func
 	n := &funcName{fn.Name, fn.Name}
@@ -175,9 +166,8 @@ func (t *Table) nameFunc(c *dwarfinfo.Call, addr uint64) *funcName {
 	return n
 }
 
-// preferSymbol takes the names of the ELF symbol around addr where they are better than those of debug information.
-// Copies that GCC makes of a C++ function have no linkage name, but their symbol is mangled. And libraries define
-// functions under names that nobody calls them by (__libc_malloc).
+// preferSymbol prefers the ELF symbol's name where debug information has none mangled (GCC's copies of C++ functions)
+// or an internal one (__libc_malloc).
 func (t *Table) preferSymbol(n *funcName, addr uint64) {
 	s := t.symbols().find(addr)
 	if s == nil {
@@ -195,7 +185,6 @@ func (t *Table) preferSymbol(n *funcName, addr uint64) {
 	}
 }
 
-// underscores counts those that a name begins with.
 func underscores(name string) int { return len(name) - len(strings.TrimLeft(name, "_")) }
 
 // demangled gives the name for people of an ELF symbol.

@@ -8,19 +8,18 @@ import (
 	"strings"
 )
 
-// Precision says how many digits a figure bears. A share p of n samples has the standard error √(p(1−p)/n), of the
-// binomial distribution; the last digit shown is the first one of that error. The zero value shows what format shows.
+// Precision decides how many digits a figure has: the last one is the first digit of the standard error √(p(1−p)/n)
+// (binomial distribution). The zero value formats as Format.
 type Precision struct {
-	N     float64 // samples; 0 if the profile does not tell
+	N     float64 // samples; 0 if unknown
 	Total float64 // of the values
 }
 
-// Effective counts the samples that values come from. Where all weigh the same it is their number. A sleeper that ran
-// for a moment has hundreds of samples and little time: they say little of where the time goes (Kish's effective sample
-// size). What no sample stands for, such as time that the kernel tells, has no such error.
+// Effective counts the samples behind values by Kish's effective sample size: a sleeping thread that ran for a moment
+// has many samples and little time. Time that no sample stands for has no such error.
 type Effective struct{ sum, squares float64 }
 
-// Add adds a value that comes from so many samples.
+// Add adds a value of so many samples.
 func (e *Effective) Add(v, samples int64) {
 	if samples > 0 {
 		e.sum += float64(v)
@@ -28,7 +27,7 @@ func (e *Effective) Add(v, samples int64) {
 	}
 }
 
-// N is their number, at least 1: where there was hardly a sample, no share has two digits.
+// N is their number, at least 1.
 func (e *Effective) N() float64 {
 	if e.squares == 0 {
 		return 1
@@ -36,8 +35,7 @@ func (e *Effective) N() float64 {
 	return max(1, e.sum*e.sum/e.squares)
 }
 
-// Err is the standard error of a share, 0 if it is not known. It is never less than half a sample's share: also of
-// what was not met, or met always, there is an error.
+// Err is a share's standard error, at least half a sample's share; 0 if unknown.
 func (p Precision) Err(share float64) float64 {
 	if p.N == 0 {
 		return 0
@@ -45,11 +43,10 @@ func (p Precision) Err(share float64) float64 {
 	return math.Sqrt(max(share*(1-share), 0.25/p.N) / p.N)
 }
 
-// z95 is how many standard errors are on either side of a 95 % interval.
+// of a 95 % interval
 const z95 = 1.959964
 
-// Margin gives how far the true share may be from the one that was found, either way, with 95 % confidence. It is the
-// longer side of Wilson's interval, which goes by the standard error at the interval's ends. 0 if it is not known.
+// Margin is the longer side of a share's 95 % interval (Wilson); 0 if unknown.
 func (p Precision) Margin(share float64) float64 {
 	if p.N == 0 {
 		return 0
@@ -61,8 +58,7 @@ func (p Precision) Margin(share float64) float64 {
 	return math.Abs(share-middle) + half
 }
 
-// Within writes the margin of v as a part of all, in per cent, rounded up at the last digit that [Precision.Share]
-// shows.
+// Within writes the margin of v in per cent, rounded up at the last digit of [Precision.Share].
 func (p Precision) Within(v int64) string {
 	if p.N == 0 || p.Total == 0 {
 		return ""
@@ -73,7 +69,6 @@ func (p Precision) Within(v int64) string {
 	return fmt.Sprintf("±%.*f", digits, math.Ceil(100*p.Margin(share)/step-1e-9)*step)
 }
 
-// digits gives how many a share in per cent has behind its point.
 func (p Precision) digits(share float64) int {
 	if e := p.Err(share); e > 0 {
 		return min(max(-decade(100*e), 0), 2)
@@ -81,7 +76,7 @@ func (p Precision) digits(share float64) int {
 	return 2
 }
 
-// decade gives the power of ten that the first digit of an error stands for.
+// decade is the power of ten of an error's first digit.
 func decade(err float64) int { return int(math.Floor(math.Log10(err) + 1e-9)) }
 
 // Share writes v as a part of all, in per cent.
@@ -97,7 +92,7 @@ func (p Precision) Share(v int64) string {
 	return fmt.Sprintf("%.*f%%", digits, 100*share)
 }
 
-// Value writes v in its unit. Counts are shown whole.
+// Value writes v in its unit; counts in full.
 func (p Precision) Value(v int64, unit string) string {
 	per, ok := NanosPer[unit]
 	if !ok || v == 0 || p.N == 0 || p.Total <= 0 {
@@ -105,7 +100,7 @@ func (p Precision) Value(v int64, unit string) string {
 	}
 	ns := float64(v) * per
 	step := math.Pow10(decade(p.Err(float64(v)/p.Total) * p.Total * per))
-	for step > math.Abs(ns) { // one digit is always shown
+	for step > math.Abs(ns) { // at least one digit
 		step /= 10
 	}
 	ns = math.Round(ns/step) * step
@@ -118,7 +113,7 @@ func (p Precision) Value(v int64, unit string) string {
 	return fmt.Sprintf("%.0fns", ns)
 }
 
-// decimals gives the number that makes three digits.
+// decimals makes three digits.
 func decimals(f float64) int {
 	switch a := math.Abs(f); {
 	case a >= 99.95:
@@ -129,7 +124,7 @@ func decimals(f float64) int {
 	return 2
 }
 
-// Aligned puts blanks behind shares, so that their decimal points stand below each other.
+// Aligned pads shares, so that decimal points align.
 func Aligned(shares []string) []string {
 	most := 0
 	for _, s := range shares {
@@ -142,7 +137,6 @@ func Aligned(shares []string) []string {
 	return out
 }
 
-// fraction is how many characters of a share are its point and what follows it.
 func fraction(s string) int {
 	if i := strings.IndexByte(s, '.'); i >= 0 {
 		return len(s) - i - len("%")

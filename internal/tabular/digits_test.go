@@ -8,14 +8,13 @@ import (
 	"testing"
 )
 
-// TestDigitsAreThoseThatTheSamplesBear: a sleeper's many samples do not make the shares of CPU time exact.
 func TestDigitsAreThoseThatTheSamplesBear(t *testing.T) {
 	type part struct{ v, samples int64 }
 	for _, c := range []struct {
 		name  string
 		parts []part
 		n     float64
-		share string // of the first part
+		share string
 	}{
 		{"all weigh the same", []part{{30, 3}, {70, 7}}, 10, "30%"},
 		{"many", []part{{3000, 3000}, {7000, 7000}}, 10_000, "30.0%"},
@@ -40,9 +39,8 @@ func TestDigitsAreThoseThatTheSamplesBear(t *testing.T) {
 	}
 }
 
-// TestMarginsHoldTheTrueShare: in at least 95 of 100 recordings, also of functions that are hardly met, and of those
-// that nearly always are. 2,000 recordings of each; a right margin falls short of 93.5 % by chance in one of 900
-// cases of the least favourable kind. The seed is fixed: it passes or fails for good.
+// 2,000 recordings each, also of rare and nearly constant functions. A right margin falls short of 93.5 % in one of
+// 900 cases of the worst kind; the seed is fixed.
 func TestMarginsHoldTheTrueShare(t *testing.T) {
 	const recordings = 2000
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -72,7 +70,6 @@ func TestMarginsHoldTheTrueShare(t *testing.T) {
 	}
 }
 
-// TestMarginHasTheDigitsOfItsShare: rounded up.
 func TestMarginHasTheDigitsOfItsShare(t *testing.T) {
 	for _, c := range []struct {
 		n             float64

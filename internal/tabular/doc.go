@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tabular writes figures and names into columns: as many digits as the samples bear, names of which the method
-// is kept, widths that fit a terminal. Nothing in it knows profiles.
+// Package tabular formats figures and names for columns: as many digits as the samples support, shortened names,
+// widths of terminal cells. It knows no profiles.
 package tabular

@@ -11,13 +11,13 @@ import (
 	"prywalk/internal/printable"
 )
 
-// scale is a unit, with how much it is and the value from which it is used.
+// scale is a unit, its size, and the value from which it is used.
 type scale struct {
 	per, from float64
 	name      string
 }
 
-// NanosPer has the units of time, each with its nanoseconds.
+// NanosPer has the units of time, in nanoseconds.
 var NanosPer = map[string]float64{"nanoseconds": 1, "microseconds": 1e3, "milliseconds": 1e6, "seconds": 1e9}
 
 var (
@@ -40,7 +40,7 @@ func Format(v int64, unit string) string {
 	return Thousands(v) + " " + unit
 }
 
-// Nanos writes a duration, as 1.23s or 45.6ms.
+// Nanos writes a duration: 1.23s, 45.6ms.
 func Nanos(ns int64) string {
 	if ns == 0 {
 		return "0s"
@@ -57,7 +57,6 @@ func scaled(v float64, scales []scale, small string) string {
 	return fmt.Sprintf("%.0f%s", v, small)
 }
 
-// significant writes three digits, more where the whole part has more.
 func significant(f float64) string {
 	switch a := math.Abs(f); {
 	case a >= 99.95:
@@ -68,7 +67,7 @@ func significant(f float64) string {
 	return fmt.Sprintf("%.2f", f)
 }
 
-// TrimFloat writes a number with at most two decimals, and none that is zero.
+// TrimFloat writes at most two decimals, without trailing zeros.
 func TrimFloat(f float64) string { return strconv.FormatFloat(math.Round(f*100)/100, 'f', -1, 64) }
 
 // Thousands writes a count with separators.
@@ -84,7 +83,7 @@ func Thousands(n int64) string {
 	return sign + s
 }
 
-// Plural writes a count and what is counted.
+// Plural writes a count and its noun.
 func Plural(n int64, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -92,7 +91,7 @@ func Plural(n int64, noun string) string {
 	return Thousands(n) + " " + noun + "s"
 }
 
-// Printables makes the strings of a list printable.
+// Printables makes a list's strings printable.
 func Printables(list []string) []string {
 	for i, s := range list {
 		list[i] = printable.String(s)
@@ -100,7 +99,7 @@ func Printables(list []string) []string {
 	return list
 }
 
-// Pad puts blanks behind a text up to a width.
+// Pad appends blanks up to a width.
 func Pad(s string, width int) string {
 	return s + strings.Repeat(" ", max(0, width-Width(s)))
 }

@@ -9,21 +9,21 @@ import (
 )
 
 const (
-	// namesOnly is the width of text below which there is no room for the modules' names.
+	// namesOnly: below it there is no column of modules.
 	namesOnly = 72
-	// LeastColumn is the least width of the column of names, however narrow the terminal.
+	// LeastColumn is the least width of the column of names.
 	LeastColumn = 16
-	// leastModule and mostModule bound the column of modules on a terminal.
+	// widths of the column of modules on a terminal
 	leastModule, mostModule = 10, 32
 )
 
-// Columns are the widths of the two columns of names; module is 0 where there is none.
+// Columns are the widths of names and modules; module is 0 without such a column.
 type Columns struct{ Name, Module int }
 
-// Fit divides what is left of a terminal's width beside the figures. Without a terminal nothing is cut.
+// Fit divides a terminal's width beside the figures. Without a terminal nothing is cut.
 func Fit(width, figures, name, module int) Columns {
 	if width == 0 {
-		return Columns{min(name, 1<<12), module} // only the padding is bounded
+		return Columns{min(name, 1<<12), module} // bounds the padding only
 	}
 	left := width - figures
 	if width < namesOnly || module == 0 {
@@ -34,7 +34,7 @@ func Fit(width, figures, name, module int) Columns {
 	return Columns{max(min(name, left-module), LeastColumn), module}
 }
 
-// ShortModule makes a module's name fit: the beginning of a file's name says what it is.
+// ShortModule keeps a module's beginning.
 func ShortModule(s string, width int) string {
 	if width == 0 {
 		return s
@@ -42,7 +42,7 @@ func ShortModule(s string, width int) string {
 	return Cut(s, width)
 }
 
-// Right puts blanks before the texts of a column, so that they end below each other.
+// Right aligns texts at their ends.
 func Right(texts []string, least int) []string {
 	width := least
 	for _, s := range texts {
@@ -55,8 +55,7 @@ func Right(texts []string, least int) []string {
 	return out
 }
 
-// Wrap joins parts with a separator, made printable, and begins a new line where the next part has no room; 0 is
-// any width.
+// Wrap joins printable parts with a separator, in lines of width; 0 is any.
 func Wrap(width int, sep string, parts ...string) printable.Raw {
 	var b strings.Builder
 	col, end := 0, strings.TrimRight(sep, " ")
@@ -64,7 +63,7 @@ func Wrap(width int, sep string, parts ...string) printable.Raw {
 		p = printable.String(p)
 		n := Width(p)
 		room := width
-		if i < len(parts)-1 { // the separator may end the line
+		if i < len(parts)-1 {
 			room -= Width(end)
 		}
 		switch {
@@ -82,7 +81,7 @@ func Wrap(width int, sep string, parts ...string) printable.Raw {
 	return printable.Raw(b.String())
 }
 
-// Paragraph wraps a text between its words, made printable, and indents all lines but the first.
+// Paragraph wraps printable text between words, and indents all lines but the first.
 func Paragraph(width int, indent, text string) printable.Raw {
 	text = printable.String(text)
 	if width == 0 {

@@ -7,12 +7,11 @@ import (
 	"unicode"
 )
 
-// LeastName is the width below which no name is cut: nothing would be left of it.
+// LeastName is the width below which names are not cut.
 const LeastName = 8
 
-// Shorten makes a function's name fit into a width. What tells functions apart is the method: so the arguments go
-// first, then those of templates, the type of the result, and the outer names. Only a last part that is still too
-// long loses its middle.
+// Shorten fits a function's name into a width. The method's name identifies it: first the arguments go, then
+// templates' arguments, the result's type, and outer names; only a last part that is still too long loses its middle.
 func Shorten(s string, width int) string {
 	if width < LeastName || Fits(s, width) {
 		return s
@@ -42,7 +41,6 @@ func Shorten(s string, width int) string {
 	return middle(s, width)
 }
 
-// middle takes the middle out of a text that is longer than width.
 func middle(s string, width int) string {
 	if width < LeastName || Fits(s, width) {
 		return s
@@ -51,7 +49,7 @@ func middle(s string, width int) string {
 	return head(s, left) + "…" + tail(s, width-1-left)
 }
 
-// cutArguments takes the arguments from the end of a name, with what C++ writes behind them.
+// cutArguments removes them, with C++'s qualifiers behind.
 func cutArguments(s string) (name string, ok bool) {
 	end := strings.TrimRight(s, " &")
 	end = strings.TrimSuffix(end, " const")
@@ -73,7 +71,7 @@ func cutArguments(s string) (name string, ok bool) {
 	return s, false
 }
 
-// cutTemplates writes <…> for what is in pointed brackets, where these are in pairs.
+// cutTemplates writes <…> for matched pointed brackets.
 func cutTemplates(s string) string {
 	if strings.Contains(s, "operator") || strings.Count(s, "<") != strings.Count(s, ">") {
 		return s
@@ -98,7 +96,7 @@ func cutTemplates(s string) string {
 	return b.String()
 }
 
-// cutResult takes the type of the result from the beginning of a name.
+// cutResult removes the result's type.
 func cutResult(s string) string {
 	depth, at := 0, 0
 	for i, r := range s {
@@ -117,7 +115,7 @@ func cutResult(s string) string {
 	return s[at:]
 }
 
-// parts gives the places in a name at which a further part of it begins, after ::, a point or a slash.
+// parts gives the beginnings of a name's parts, after ::, a point or a slash.
 func parts(s string) (at []int) {
 	depth, word := 0, false
 	for i, r := range s {

@@ -4,9 +4,7 @@ package tabular
 
 import "math"
 
-// StudentBound is how many standard errors on either side of its mean a value lies within, with a probability of
-// 1 − alpha, where the standard error was estimated with so many degrees of freedom: the quantile of Student's
-// distribution. It is found by halving an interval, to 1 part in 10⁹.
+// StudentBound is the two-sided quantile of Student's distribution at 1 − alpha, by bisection to 1 part in 10⁹.
 func StudentBound(alpha float64, freedom int) float64 {
 	low, high := 0.0, 1.0
 	for studentBeyond(high, freedom) > alpha && high < 1e12 {
@@ -23,9 +21,8 @@ func StudentBound(alpha float64, freedom int) float64 {
 	return high
 }
 
-// studentBeyond is the probability of more than t standard errors, either way. For whole degrees of freedom it is a
-// finite sum (Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3 and 26.7.4), which loses its small
-// results to rounding: below 10⁻¹⁰ its last digits mean nothing, and no test here asks for less than 10⁻⁷.
+// studentBeyond is the probability of more than t standard errors, either way: a finite sum for whole degrees of
+// freedom (Abramowitz and Stegun 26.7.3, 26.7.4), without meaning below 10⁻¹⁰; the tests ask for 10⁻⁷ at least.
 func studentBeyond(t float64, freedom int) float64 {
 	n := float64(freedom)
 	theta := math.Atan2(t, math.Sqrt(n))

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestStudentsBoundsAreThoseOfTables: two-sided critical values as printed in tables of statistics.
+// Critical values of printed tables.
 func TestStudentsBoundsAreThoseOfTables(t *testing.T) {
 	for _, c := range []struct {
 		alpha   float64
@@ -21,7 +21,7 @@ func TestStudentsBoundsAreThoseOfTables(t *testing.T) {
 			t.Errorf("alpha %v, %d degrees of freedom: %.4f, want %.3f", c.alpha, c.freedom, got, c.want)
 		}
 	}
-	for _, freedom := range []int{1, 2, 4, 9, 40} { // many tests at once: still in order, and finite
+	for _, freedom := range []int{1, 2, 4, 9, 40} {
 		if a, b := StudentBound(1e-4, freedom), StudentBound(1e-7, freedom); !(b > a) || math.IsInf(b, 0) {
 			t.Errorf("%d degrees of freedom: %v, %v", freedom, a, b)
 		}

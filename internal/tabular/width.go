@@ -10,8 +10,8 @@ import (
 	"prywalk/internal/printable"
 )
 
-// Width is the number of terminal cells that a text takes: two for each wide character (CJK, emoji), none for a
-// combining one (Unicode Standard Annexes 11 and 29).
+// Width is the number of terminal cells: two for wide characters (CJK, emoji), none for combining ones (Unicode
+// Annexes 11, 29).
 func Width(s string) int {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
@@ -21,13 +21,13 @@ func Width(s string) int {
 	return len(s)
 }
 
-// PrintedWidth is the width of a text once it is printable.
+// PrintedWidth is the width of a text once printable.
 func PrintedWidth(s string) int { return Width(printable.String(s)) }
 
 // Fits reports whether a text is at most so wide.
 func Fits(s string, width int) bool { return Width(s) <= width }
 
-// Cut takes the end off a text that is wider.
+// Cut cuts the end of a wider text.
 func Cut(s string, width int) string {
 	if Fits(s, width) {
 		return s
@@ -35,11 +35,10 @@ func Cut(s string, width int) string {
 	return head(s, width-1) + "…"
 }
 
-// head is the beginning of a text that fits into a width, tail its end.
 func head(s string, width int) string { return ansi.Truncate(s, width, "") }
 
 func tail(s string, width int) string {
-	for cut := max(0, Width(s)-width); ; cut++ { // a wide character may stand across the cut
+	for cut := max(0, Width(s)-width); ; cut++ { // a wide character may lie across the cut
 		if end := ansi.TruncateLeft(s, cut, ""); Width(end) <= width {
 			return end
 		}

@@ -8,18 +8,18 @@ import (
 	"unicode/utf8"
 )
 
-// widths are the terminal cells of texts, as wcwidth(3) and the pages of Unicode have them.
+// As wcwidth(3) and Unicode have them.
 var widths = map[string]int{
 	"":           0,
 	"main":       4,
 	"größe":      5,
-	"gro\u0308":  3, // a combining mark
+	"gro\u0308":  3,
 	"計算":         4,
 	"処理する.go":    11,
 	"ｆｕｌｌ":       8,
 	"한국어":        6,
 	"🚀launch":    8,
-	"👩‍💻":        2, // two pictures that are joined
+	"👩‍💻":        2,
 	"│ ├ … ± →":  9,
 	"a\u200bb":   2,
 	"std::vec…":  9,
@@ -34,7 +34,6 @@ func TestWideCharactersTakeTwoCells(t *testing.T) {
 	}
 }
 
-// TestColumnsOfWideNamesEndBelowEachOther: padded on either side, and cut where they have no room.
 func TestColumnsOfWideNamesEndBelowEachOther(t *testing.T) {
 	var texts []string
 	for s := range widths {
@@ -73,7 +72,7 @@ func FuzzCut(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string, width int) {
 		width = 1 + int(uint(width)%200)
 		if !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }) {
-			return // a text is printable when it comes here
+			return
 		}
 		for _, got := range []string{Cut(s, width), Shorten(s, max(width, LeastName))} {
 			if Width(got) > max(width, LeastName) {

@@ -17,33 +17,29 @@ import (
 //go:embed src
 var sources embed.FS
 
-// program is something to be compiled, or a script.
+// program is compiled, or a script.
 type program struct {
-	// source is the file below src.
+	// source is below src.
 	source string
-	// command compiles it: SRC stands for the source, OUT for the result, DIR for a directory of its
-	// own. Empty: the source itself is the result.
+	// command compiles it (SRC, OUT, DIR are replaced); empty: the source is the result.
 	command []string
 	// strip makes a second result without symbols.
 	strip bool
-	// result is the name of the result in DIR; the source's own name if there is no command.
+	// result is its name in DIR; without command the source's.
 	result string
 }
 
-// cProgram is src/native.c, compiled with some flags.
 func cProgram(flags ...string) *program {
 	command := append([]string{"cc", "-O2", "-pthread", "-o", "OUT", "SRC"}, flags...)
 	return &program{source: "native.c", command: command, result: "native"}
 }
 
-// stripped is p without symbols.
 func stripped(p *program) *program {
 	p.strip = true
 	return p
 }
 
-// Compile gives the program file of a C source below src, compiled with some flags after
-// "-g -pthread", from the cache if it was compiled before.
+// Compile gives a compiled C source of src, from the cache if possible; flags follow "-g -pthread".
 func Compile(source string, flags ...string) (string, error) {
 	p := &program{source: source, result: strings.TrimSuffix(source, ".c")}
 	p.command = append([]string{"cc", "-g", "-pthread", "-o", "OUT", "SRC"}, flags...)
@@ -63,27 +59,22 @@ var rustProgram = &program{
 
 var javaProgram = javaClass("Load")
 
-// javaClass is a class of src that is a program.
 func javaClass(name string) *program {
 	return &program{source: name + ".java", result: name + ".class", command: []string{"javac", "-d", "DIR", "SRC"}}
 }
 
-// goBuild is src/goload, built with some flags.
 func goBuild(flags ...string) *program {
 	command := append([]string{"go", "build", "-trimpath", "-buildvcs=false", "-o", "OUT"}, flags...)
 	return &program{source: "goload/main.go", command: append(command, "SRC"), result: "goload"}
 }
 
-// script is a program that is not compiled.
 func script(source string) *program { return &program{source: source, result: source} }
 
-// built is where the results of a program lie.
 type built struct {
 	file       string
-	unstripped string // "" unless program.strip
+	unstripped string
 }
 
-// build gives the results of p, from the cache if it has been built before.
 func (p *program) build() (built, error) {
 	text, err := sources.ReadFile("src/" + p.source)
 	if err != nil {
@@ -111,7 +102,7 @@ func (p *program) build() (built, error) {
 	return b, nil
 }
 
-// key names the results by all that they depend on.
+// key identifies results by all inputs.
 func (p *program) key(text []byte) (string, error) {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\n%q\n%v\n%s", p.source, p.command, p.strip, text)
@@ -129,7 +120,7 @@ func (p *program) key(text []byte) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:10]), nil
 }
 
-// make builds into a directory beside dir and renames it: several test processes may build at once.
+// make renames a new directory: concurrent builds are safe.
 func (p *program) make(text []byte, dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
@@ -151,12 +142,11 @@ func (p *program) make(text []byte, dir string) error {
 	}
 	err = os.Rename(tmp, dir)
 	if _, statErr := os.Stat(filepath.Join(dir, p.result)); statErr == nil {
-		return nil // ours or another's: the same
+		return nil // equal results
 	}
 	return err
 }
 
-// compile runs the command, then strip.
 func (p *program) compile(dir, src, out string) error {
 	var args []string
 	for _, a := range p.command {
@@ -173,7 +163,6 @@ func (p *program) compile(dir, src, out string) error {
 	return nil
 }
 
-// run runs a command to its end and gives its output as part of the error.
 func run(dir string, args ...string) error {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = dir
@@ -185,12 +174,10 @@ func run(dir string, args ...string) error {
 	return nil
 }
 
-// missing tells what to do about a program that is not installed.
 func missing(name string, err error) error {
 	return fmt.Errorf("%s is not installed (run scripts/setup-tests.sh as root): %w", name, err)
 }
 
-// copyFile copies a file with its permissions.
 func copyFile(to, from string) error {
 	in, err := os.Open(from)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Child starts a small program of a test's own, and kills it at the test's end. It gives cmd.
+// Child starts a program and kills it at the test's end.
 func Child(tb TB, cmd *exec.Cmd) *exec.Cmd {
 	tb.Helper()
 	tellErrors(tb, cmd)

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Command starts a command as a target, in a directory that Stop removes, and returns when it or what it started has
-// used some CPU time. A program of that directory is named with "./". It is killed after limit, its children with it.
+// Command starts a target in a directory that Stop removes, and returns once it used CPU time. "./" is that
+// directory. Killed after limit, with children.
 func Command(dir string, limit time.Duration, args ...string) (*Target, error) {
 	if len(args) == 0 || limit <= 0 {
 		return nil, errors.New("no command to start, or no time for it")
@@ -33,7 +33,7 @@ func Command(dir string, limit time.Duration, args ...string) (*Target, error) {
 	return t, nil
 }
 
-// Source gives the text of a program of this package, by its name below src.
+// Source gives a program's text below src.
 func Source(name string) ([]byte, error) {
 	text, err := sources.ReadFile("src/" + name)
 	if errors.Is(err, os.ErrNotExist) {

@@ -52,7 +52,7 @@ func TestCommandSaysWhyItDidNotStart(t *testing.T) {
 	}
 }
 
-// goesOn reports whether a process is there, and not only waits for its parent to see its end.
+// goesOn: alive, not a zombie.
 func goesOn(pid int) bool {
 	f := statFields(pid)
 	return len(f) > 0 && f[0] != "Z"

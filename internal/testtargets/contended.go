@@ -10,10 +10,9 @@ import (
 
 // # Contended servers
 //
-// In these, threads and processes wait for each other all the time: what a search for deadlocks must not be misled by.
+// Threads and processes wait for each other all the time, which must not look like a deadlock.
 
-// startContendedRedis runs redis with threads that read and write for it. It holds a lock for each as long as it
-// has no work for it. For three clients it has none, and with a crowd that comes and goes it has.
+// redis holds a lock for each I/O thread without work: idle with three clients, busy with many.
 func startContendedRedis(t *Target) error {
 	port, err := t.servePort(func(port string) []string {
 		return []string{"redis-server", "--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "no", "--dir",
@@ -32,8 +31,7 @@ func startContendedRedis(t *Target) error {
 	return err
 }
 
-// startContendedPostgres runs PostgreSQL with clients that update one row, and take one advisory lock. A commit sleeps
-// with the lock of the log, for which the others wait at semaphores.
+// Clients update one row and take one advisory lock. A commit sleeps with the log's lock; others wait at semaphores.
 func startContendedPostgres(t *Target) error {
 	script := filepath.Join(t.Dir, "one.sql")
 	text := "BEGIN;\nUPDATE pgbench_branches SET bbalance = bbalance + 1 WHERE bid = 1;\nEND;\n"
@@ -54,10 +52,9 @@ func startContendedPostgres(t *Target) error {
 	return t.startPostgres(server, 12, "-j", "1", "-f", script+"@2", "-f", advisory+"@1", "-f", own+"@3")
 }
 
-// startContendedMariaDB runs MariaDB with clients that update one row of a table.
 func startContendedMariaDB(t *Target) error {
 	as := t.user
-	if as == nil && os.Geteuid() == 0 { // it refuses to run as root
+	if as == nil && os.Geteuid() == 0 { // it refuses root
 		as = Nobody
 		if err := os.Chown(t.Dir, int(as.UID), int(as.GID)); err != nil {
 			return err
@@ -82,7 +79,7 @@ func startContendedMariaDB(t *Target) error {
 	return err
 }
 
-// serverPath gives the file of a server, which Debian keeps off the path of ordinary users.
+// serverPath: Debian keeps servers off users' PATH.
 func serverPath(name string) string {
 	if file := filepath.Join("/usr/sbin", name); isFile(file) {
 		return file

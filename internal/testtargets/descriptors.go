@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Descriptors counts those of this process that are open.
+// Descriptors counts this process's open ones.
 func Descriptors(t testing.TB) int {
 	t.Helper()
 	list, err := os.ReadDir("/proc/self/fd")

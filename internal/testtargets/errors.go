@@ -8,25 +8,24 @@ import (
 	"strings"
 )
 
-// Errors is what a small program of a test's own writes to its standard error. It is in a file, so that nobody has to
-// read it, and children that outlive the program hold nobody up.
+// Errors is a program's standard error, in a file, so that children that outlive it block no reader.
 type Errors struct{ file *os.File }
 
-// mostErrors is how many bytes are given: the last ones.
+// bytes, the last ones
 const mostErrors = 4 << 10
 
-// KeepErrors has a command that is not started yet write its errors there. It is closed by its user.
+// KeepErrors redirects a command's errors before its start; the caller closes it.
 func KeepErrors(cmd *exec.Cmd) (*Errors, error) {
 	file, err := os.CreateTemp("", "prywalk-errors-")
 	if err != nil {
 		return nil, err
 	}
-	_ = os.Remove(file.Name()) // nobody needs its name, whatever becomes of the test
+	_ = os.Remove(file.Name())
 	cmd.Stderr = file
 	return &Errors{file}, nil
 }
 
-// String gives the end of what was written so far.
+// String gives the end of what was written.
 func (e *Errors) String() string {
 	info, err := e.file.Stat()
 	if err != nil {
@@ -40,8 +39,7 @@ func (e *Errors) String() string {
 // Close ends the keeping.
 func (e *Errors) Close() { _ = e.file.Close() }
 
-// tellErrors keeps a command's errors, if they go nowhere, and tells them if the test fails: why a program has ended
-// is there. Call it before the program's end is prepared, so that it is told after that.
+// tellErrors prints a command's errors if the test fails. Call it before the program's end is registered.
 func tellErrors(tb TB, cmd *exec.Cmd) {
 	tb.Helper()
 	if cmd.Stderr != nil {

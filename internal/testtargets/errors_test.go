@@ -19,7 +19,7 @@ func TestErrorsOfAProgramAreKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = cmd.Run() // how it ends is not asked
+		_ = cmd.Run()
 		got := said.String()
 		said.Close()
 		if want == "" && got != "" || !strings.HasSuffix(got, want) || len(got) > mostErrors {

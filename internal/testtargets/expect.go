@@ -2,41 +2,35 @@
 
 package testtargets
 
-// Expect says what a profile of a target must hold, whoever made it.
-//
-// Function names are matched as a profile shows them or as their last part: "burn_60" stands for
-// "load::burn_60" and for "JS:*burn_60 load.js:12" too (see [Matches]).
+// Expect is what a profile of a target must hold. Names match as shown or by their last part: "burn_60" is
+// "load::burn_60" and "JS:*burn_60 load.js:12" too ([Matches]).
 type Expect struct {
-	// Hot lists functions that must be on stacks with CPU time, themselves or as callers.
+	// Hot functions must be on stacks with CPU time.
 	Hot []string
-	// Shares gives the part of CPU time that each of some functions has of the time that they have
-	// together. They never call each other. Nil if unknown.
+	// Shares are parts of functions' common CPU time; they do not call each other. Nil if unknown.
 	Shares map[string]float64
-	// Chains lists call chains that must be seen with CPU time, innermost first. Inlined calls and
-	// library functions may lie between two names; none of the names is left out of a right stack.
+	// Chains must occur with CPU time, innermost first; inlined and library functions may lie between.
 	Chains [][]string
-	// Sleepers lists threads that sleep from start to end.
+	// Sleepers sleep from start to end.
 	Sleepers []Sleeper
-	// CompleteFloor is the least share of samples whose stacks reach the thread's root, 0 to 1.
+	// CompleteFloor is the least share of complete samples, 0 to 1.
 	CompleteFloor float64
-	// Tree: the target is a process with children that do the work; they must be recorded too.
+	// Tree: children do the work and must be recorded.
 	Tree bool
-	// Stripped: the program has no symbols. Target.Unstripped is the same program with them, at the
-	// same addresses.
+	// Stripped: Target.Unstripped is the same program with symbols, at the same addresses.
 	Stripped bool
 }
 
-// Sleeper is a thread that sleeps in one call all the time.
+// Sleeper is a thread that sleeps in one call.
 type Sleeper struct {
-	// Thread is the name of the thread.
+	// Thread is its name.
 	Thread string
-	// Waits lists the system calls that it may be seen in: C libraries differ.
+	// Waits are possible system calls: C libraries differ.
 	Waits []string
-	// Chain lists its functions, innermost first, as in Expect.Chains.
+	// Chain lists its functions, innermost first.
 	Chain []string
 }
 
-// nativeSleepers are the sleeping threads of src/native.c.
 var nativeSleepers = []Sleeper{
 	{"queue", []string{"futex"}, []string{"wait_for_work", "serve_queue"}},
 	{"nap", []string{"clock_nanosleep", "nanosleep"}, []string{"sleep_long", "serve_sleep"}},
@@ -45,7 +39,6 @@ var nativeSleepers = []Sleeper{
 	{"epoll", []string{"epoll_wait", "epoll_pwait"}, []string{"epoll_forever", "serve_epoll"}},
 }
 
-// native is what src/native.c does, however it was compiled.
 var native = Expect{
 	Hot:    []string{"burn_60", "burn_30", "burn_10", "compare_numbers", "pace_work"},
 	Shares: map[string]float64{"burn_60": 0.6, "burn_30": 0.3, "burn_10": 0.1},
@@ -60,7 +53,6 @@ var native = Expect{
 	CompleteFloor: 0.995,
 }
 
-// stripped is native for a program without symbols.
 func (e Expect) stripped() Expect {
 	e.Stripped = true
 	return e
@@ -89,7 +81,7 @@ var rust = Expect{
 	CompleteFloor: 0.995,
 }
 
-// goProgram holds for the stripped Go program too: Go's own tables name its functions.
+// Go's own tables name the stripped program's functions.
 var goProgram = Expect{
 	Hot:    []string{"main.burn60", "main.sortNumbers", "main.countWords"},
 	Shares: map[string]float64{"main.burn60": 0.6, "main.burn30": 0.3, "main.burn10": 0.1},
@@ -119,7 +111,7 @@ var java = Expect{
 	CompleteFloor: 0.95,
 }
 
-// mixed is for the programs that do many kinds of things, none of which has a known share.
+// mixed programs have no known shares.
 var mixed = Expect{CompleteFloor: 0.995}
 
 var redis = Expect{

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Core has gcore write a core of a process, and gives its path. The test fails if gcore is missing.
+// Core writes a core by gcore, and gives its path.
 func Core(t testing.TB, pid int) string {
 	t.Helper()
 	gcore, err := exec.LookPath("gcore")

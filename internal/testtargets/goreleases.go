@@ -7,12 +7,11 @@ import (
 	"testing"
 )
 
-// allGoReleases is the environment variable that make go-releases sets.
+// set by make go-releases
 const allGoReleases = "PRYWALK_GO_RELEASES"
 
-// GoReleases gives the older releases of Go whose programs the tests build. Three are always built: 1.15 and 1.20 have
-// their own formats of the tables and of systemstack, and 1.19 is Debian 12's. The Go command fetches a release once,
-// some 100 MB, so the other five are built only by make go-releases, and the test's log says so.
+// GoReleases gives older Go releases: always 1.15 and 1.20, with their own tables and systemstack, and 1.19 of Debian
+// 12; five more with make go-releases, as each is 100 MB to fetch.
 func GoReleases(t testing.TB) []string {
 	if os.Getenv(allGoReleases) != "" {
 		return []string{"1.13.15", "1.14.15", "1.15.15", "1.16.15", "1.17.13", "1.18.10", "1.19", "1.20.14"}
@@ -21,8 +20,16 @@ func GoReleases(t testing.TB) []string {
 	return []string{"1.15.15", "1.19", "1.20.14"}
 }
 
-// GoRelease gives the environment of the Go command for a release, before other settings. 1.19 is Debian's package: as
-// a module it does not run.
+// LaterGoReleases gives releases from 1.21 on: 1.27 with its other moduledata, more with make go-releases.
+func LaterGoReleases(t testing.TB) []string {
+	if os.Getenv(allGoReleases) != "" {
+		return []string{"1.21.13", "1.22.12", "1.23.12", "1.24.13", "1.25.14", "1.27.4"}
+	}
+	t.Logf("of Go from 1.21 on only 1.27 and that of the tests: make go-releases (%s=1) tests all", allGoReleases)
+	return []string{"1.27.4"}
+}
+
+// GoRelease gives the Go command's environment for a release. 1.19 is Debian's package.
 func GoRelease(release string, more ...string) []string {
 	if release == "1.19" {
 		return append([]string{"GOROOT=/usr/lib/go-1.19", "GOTOOLCHAIN=local", "GOFLAGS=-trimpath"}, more...)
@@ -30,7 +37,7 @@ func GoRelease(release string, more ...string) []string {
 	return append([]string{"GOTOOLCHAIN=go" + release, "GOFLAGS=-trimpath"}, more...)
 }
 
-// GoCommand gives the Go command that obeys such an environment, and the version of the language that it knows.
+// GoCommand gives the Go command for it, and its language version.
 func GoCommand(release string) (command, language string) {
 	switch release {
 	case "":

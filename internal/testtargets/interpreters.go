@@ -9,7 +9,6 @@ import (
 	"strconv"
 )
 
-// startPython runs src/load.py.
 func startPython(t *Target) error {
 	file, err := t.place()
 	if err != nil {
@@ -18,11 +17,10 @@ func startPython(t *Target) error {
 	return t.launch("python3", file)
 }
 
-// startNode runs src/load.js. Without inlining, which a perf map cannot tell of, its functions show up by their
-// names.
+// Without inlining, which perf maps do not show.
 func startNode(t *Target) error { return startNodeWith("--no-turbo-inlining")(t) }
 
-// startNodeWith runs a script with a perf map, which Node writes to /tmp, wherever TMPDIR is.
+// Node writes perf maps to /tmp, whatever TMPDIR.
 func startNodeWith(options ...string) func(*Target) error {
 	return func(t *Target) error {
 		file, err := t.place()
@@ -34,12 +32,12 @@ func startNodeWith(options ...string) func(*Target) error {
 	}
 }
 
-// startNodeChain runs src/chain.js, with a perf map that names interpreted functions too.
+// with a perf map of interpreted functions too
 func startNodeChain(options ...string) func(*Target) error {
 	return startNodeWith(append([]string{"--interpreted-frames-native-stack"}, options...)...)
 }
 
-// startMixedNode runs src/mixed.js as anybody would, without a perf map.
+// without a perf map
 func startMixedNode(t *Target) error {
 	file, err := t.place()
 	if err != nil {
@@ -48,7 +46,7 @@ func startMixedNode(t *Target) error {
 	return t.launch("node", file)
 }
 
-// startJavaClass runs a class of src, with further options of the JVM. Ask [Target.WritePerfMap] for names.
+// Names: [Target.WritePerfMap].
 func startJavaClass(class string, options ...string) func(*Target) error {
 	return func(t *Target) error {
 		file, err := t.place()
@@ -60,8 +58,7 @@ func startJavaClass(class string, options ...string) func(*Target) error {
 	}
 }
 
-// startJava runs src/Load.java and has the JVM write a perf map, which JDK 17 and later can. Its lambdas
-// are methods of the one class: a single file is all that is compiled.
+// startJava has the JVM write a perf map (JDK 17). Lambdas are methods: only one file is compiled.
 func startJava(t *Target) error {
 	file, err := t.place()
 	if err != nil {
@@ -74,7 +71,7 @@ func startJava(t *Target) error {
 	return t.WritePerfMap()
 }
 
-// WritePerfMap has a JVM write a perf map with the methods that are compiled now.
+// WritePerfMap has a JVM write a perf map of the methods compiled now.
 func (t *Target) WritePerfMap() error {
 	if err := run(t.Dir, "jcmd", strconv.Itoa(t.PID), "Compiler.perfmap"); err != nil {
 		return fmt.Errorf("the perf map needs a JDK, 17 or later: %w", err)
@@ -82,7 +79,6 @@ func (t *Target) WritePerfMap() error {
 	return nil
 }
 
-// removePerfMap removes the perf map of the target's process when it is stopped.
 func (t *Target) removePerfMap() {
 	t.cleanup = append(t.cleanup, func() { _ = os.Remove(fmt.Sprintf("/tmp/perf-%d.map", t.PID)) })
 }

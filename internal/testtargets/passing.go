@@ -12,19 +12,19 @@ import (
 	"strconv"
 )
 
-// Passing is src/passing.c at work: threads pass a lock on, and write down who has it.
+// Passing is src/passing.c: threads pass a lock on, and log who has it.
 type Passing struct {
 	PID  int
 	file string
 }
 
-// Holding is what a thread has written down: it had the lock from Got to Gone at least, CLOCK_MONOTONIC in nanoseconds.
+// Holding says that a thread had the lock from Got to Gone at least, CLOCK_MONOTONIC, ns.
 type Holding struct{ TID, Got, Gone int64 }
 
 // Holdings are all of them, in order.
 type Holdings []Holding
 
-// StartPassing runs it with some threads that hold the lock for some microseconds at a time, in dir.
+// StartPassing runs threads that hold the lock for hold µs.
 func StartPassing(tb TB, dir string, threads, hold int) *Passing {
 	tb.Helper()
 	exe, err := Compile("passing.c", "-O1")
@@ -41,7 +41,7 @@ func StartPassing(tb TB, dir string, threads, hold int) *Passing {
 	return p
 }
 
-// Holdings reads what is written down so far. Of the last one it is not known when it let go: it is left out.
+// Holdings reads the log, without the open last entry.
 func (p *Passing) Holdings() (out Holdings, err error) {
 	data, err := os.ReadFile(p.file)
 	if err != nil {
@@ -55,10 +55,10 @@ func (p *Passing) Holdings() (out Holdings, err error) {
 	return out[:max(0, len(out)-1)], nil
 }
 
-// During tells who had the lock between two moments. That is the one thread that had it all the time, 0 if there is
-// none, and whether a thread can have had it at any time in between. ok: all this is written down.
+// During gives the thread that had the lock throughout, or 0, and which can have had it in between. ok: the log
+// covers it.
 func (h Holdings) During(from, to int64) (all int, can func(tid int) bool, ok bool) {
-	// Entries that can overlap: the first whose successor was written after the beginning.
+	// entries that can overlap
 	i := sort.Search(len(h), func(i int) bool { return i+1 >= len(h) || h[i+1].Got > from })
 	if i+2 >= len(h) {
 		return 0, nil, false

@@ -16,16 +16,15 @@ import (
 	"time"
 )
 
-// process is a running command, with timeout(1) as its parent.
+// process is a command under timeout(1).
 type process struct {
 	cmd  *exec.Cmd // timeout
 	done chan struct{}
-	pid  int // the command itself
+	pid  int
 	out  string
 }
 
-// startThread runs functions on one OS thread that lives as long as this process. The kernel sends a
-// parent-death signal when the thread that forked ends, not its process (prctl(2)).
+// startThread forks on one OS thread of this process's life: PR_SET_PDEATHSIG follows the forking thread (prctl(2)).
 var startThread = sync.OnceValue(func() chan<- func() {
 	jobs := make(chan func())
 	go func() {
@@ -37,7 +36,7 @@ var startThread = sync.OnceValue(func() chan<- func() {
 	return jobs
 })
 
-// spawn starts a command as user (nil: this one) in t.Dir; its output goes to a file.
+// spawn starts a command in t.Dir, its output in a file.
 func (t *Target) spawn(user *User, args ...string) (*process, error) {
 	if _, err := exec.LookPath(args[0]); err != nil {
 		return nil, missing(args[0], err)
@@ -65,17 +64,16 @@ func (t *Target) spawn(user *User, args ...string) (*process, error) {
 		return nil, err
 	}
 	go func() {
-		_ = p.cmd.Wait() // how it ended does not matter: it is stopped by signals
+		_ = p.cmd.Wait()
 		close(p.done)
 	}()
 	t.processes = append(t.processes, p)
 	return p, p.findChild()
 }
 
-// patience bounds how long something is waited for that must come. How soon it comes is up to the machine.
+// patience bounds waits for what must come.
 const patience = 4 * time.Minute
 
-// findChild waits until timeout has started the command.
 func (p *process) findChild() error {
 	return p.until("start", func() bool {
 		kids := children(p.cmd.Process.Pid)
@@ -87,10 +85,9 @@ func (p *process) findChild() error {
 	})
 }
 
-// errEnded is wrapped by the error of until for a process that ends.
 var errEnded = errors.New("it ended")
 
-// until polls a condition; it fails when the process ends or patience is over.
+// until polls a condition, until the process ends or patience is over.
 func (p *process) until(what string, ok func() bool) error {
 	for end := time.Now().Add(patience); ; {
 		if ok() {
@@ -107,23 +104,21 @@ func (p *process) until(what string, ok func() bool) error {
 	}
 }
 
-// ready waits for the line that the programs of src print.
 func (p *process) ready() error {
 	return p.until("get ready", func() bool {
 		return strings.Contains(p.output(), "ready\n")
 	})
 }
 
-// output is what the process has printed.
 func (p *process) output() string {
 	text, _ := os.ReadFile(p.out)
 	return string(text)
 }
 
-// stop ends the process: tidily if sig says how, then by force, with all that it started.
+// stop ends the process and its group: by sig, then by force.
 func (p *process) stop(sig syscall.Signal) {
 	var left []int
-	if p.pid > 0 { // no process would be the parent of all of this machine, and the group of whoever asks
+	if p.pid > 0 { // 0 would be the caller's group
 		left = append(tree(p.pid), p.pid)
 	}
 	if sig == 0 {
@@ -132,7 +127,7 @@ func (p *process) stop(sig syscall.Signal) {
 	if p.pid > 0 && p.alive() {
 		_ = syscall.Kill(p.pid, syscall.SIGCONT) // a stopped process handles no signal
 		if sig == syscall.SIGKILL {
-			// Children would have another parent at once. The group is timeout's, which is not waited for yet.
+			// The group is timeout's, which is not reaped yet.
 			_ = syscall.Kill(-p.cmd.Process.Pid, sig)
 		}
 		_ = syscall.Kill(p.pid, sig)
@@ -165,7 +160,6 @@ func (p *process) wait(limit time.Duration) {
 	}
 }
 
-// children lists the live children of a process.
 func children(pid int) []int {
 	var pids []int
 	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
@@ -180,7 +174,6 @@ func children(pid int) []int {
 	return pids
 }
 
-// threads lists the threads of a process.
 func threads(pid int) []int {
 	var tids []int
 	entries, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
@@ -192,13 +185,12 @@ func threads(pid int) []int {
 	return tids
 }
 
-// threadName gives the name of a thread, "" if it is gone.
 func threadName(tid int) string {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", tid))
 	return strings.TrimSpace(string(text))
 }
 
-// tree lists all descendants of a process, parents first.
+// parents first
 func tree(pid int) []int {
 	if pid <= 0 {
 		return nil
@@ -210,7 +202,7 @@ func tree(pid int) []int {
 	return all
 }
 
-// parentOf gives the parent of a process, 0 if it is gone (proc(5), field 4 of stat).
+// stat, field 4 (proc(5))
 func parentOf(pid int) int {
 	fields := statFields(pid)
 	if len(fields) < 2 {
@@ -220,14 +212,14 @@ func parentOf(pid int) int {
 	return n
 }
 
-// statFields gives the fields of /proc/PID/stat from the third on.
+// from the third on
 func statFields(pid int) []string {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, rest, _ := strings.Cut(string(text), ") ")
 	return strings.Fields(rest)
 }
 
-// cpuTicks gives the CPU time of processes in clock ticks (fields 14 and 15 of stat).
+// stat, fields 14 and 15, in clock ticks
 func cpuTicks(pids []int) int {
 	sum := 0
 	for _, pid := range pids {

@@ -11,9 +11,8 @@ import (
 	"time"
 )
 
-// Ready starts a small program of a test's own, waits until it says "ready" on a line, and kills it at the test's
-// end. It gives what the program says after that. Unlike a [Target], the program has no other bound: it must end by
-// itself in case the test is killed.
+// Ready starts a program, waits for its line "ready", and kills it at the test's end. The program must end by itself
+// if the test is killed.
 func Ready(tb TB, cmd *exec.Cmd) *bufio.Reader {
 	tb.Helper()
 	pipe, err := cmd.StdoutPipe()
@@ -32,14 +31,13 @@ func Ready(tb TB, cmd *exec.Cmd) *bufio.Reader {
 	return says
 }
 
-// Kill ends a program that [Ready] started before the test's end, so that its file can be written to.
+// Kill ends a program of [Ready] early.
 func Kill(cmd *exec.Cmd) {
-	_ = cmd.Process.Kill() // it may have ended, or be waited for already
+	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 }
 
-// Asleep waits until a program that only sleeps, and was just started, does so. Before that it may not be mapped yet:
-// the kernel lets the starter go on, and gives the process its new name, while it still loads the program.
+// Asleep waits until a just started program sleeps: its name is set before it is mapped.
 func Asleep(tb TB, pid int) {
 	tb.Helper()
 	for end := time.Now().Add(patience); !sleepsInItself(pid); time.Sleep(time.Millisecond) {
@@ -49,13 +47,12 @@ func Asleep(tb TB, pid int) {
 	}
 }
 
-// sleepsInItself reports whether a process sleeps, and the code of its program is mapped.
 func sleepsInItself(pid int) bool {
 	f := statFields(pid)
 	if len(f) == 0 || f[0] != "S" {
 		return false
 	}
-	exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)) // none: it has ended
+	exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
 	maps, _ := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
 	for line := range strings.Lines(string(maps)) {
 		if strings.Contains(line, " r-xp ") && strings.HasSuffix(line, " "+exe+"\n") {

@@ -2,14 +2,14 @@
 
 package testtargets
 
-// TB is the part of testing.TB that [Run] needs; commands that use this package need not import testing.
+// TB is the part of testing.TB that [Run] needs.
 type TB interface {
 	Helper()
 	Fatal(args ...any)
 	Cleanup(f func())
 }
 
-// Run starts a target for a test or benchmark and stops it at its end.
+// Run starts a target and stops it at the test's end.
 func Run(tb TB, name string, o Options) *Target {
 	tb.Helper()
 	t, err := Start(name, o)

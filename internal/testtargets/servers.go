@@ -16,8 +16,7 @@ import (
 	"time"
 )
 
-// freePort gives a TCP port of loopback that nobody listens on. It is one below those that the kernel gives to
-// clients (ip_local_port_range begins at 32768), or the next connection on this machine could take it.
+// freePort gives a free TCP port below ip_local_port_range, from which clients get theirs.
 func freePort() (string, error) {
 	var err error
 	for range 100 {
@@ -30,7 +29,7 @@ func freePort() (string, error) {
 	return "", err
 }
 
-// servePort starts a server on a port that is free. If another program was faster, it is another port.
+// servePort tries further ports if another program was faster.
 func (t *Target) servePort(args func(port string) []string) (port string, err error) {
 	for range 5 {
 		if port, err = freePort(); err != nil {
@@ -45,7 +44,6 @@ func (t *Target) servePort(args func(port string) []string) (port string, err er
 	return "", err
 }
 
-// serve starts a server and waits until it listens.
 func (t *Target) serve(user *User, network, address string, args ...string) error {
 	p, err := t.spawn(user, args...)
 	if err != nil {
@@ -57,12 +55,11 @@ func (t *Target) serve(user *User, network, address string, args ...string) erro
 		if err == nil {
 			c.Close()
 		}
-		return err == nil && p.alive() // else it is another that listens there
+		return err == nil && p.alive() // else another program listens
 	})
 }
 
-// startRedis runs redis-server under redis-benchmark. It gets one command all the time, so that the load is the
-// same at any moment. It gets 16 at a time, so that redis has more to do than to read and write.
+// One command all the time, for a constant load; 16 at a time, so that redis does more than read and write.
 func startRedis(t *Target) error {
 	port, err := t.servePort(func(port string) []string {
 		return []string{"redis-server", "--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "no", "--dir",
@@ -76,7 +73,6 @@ func startRedis(t *Target) error {
 	return err
 }
 
-// nginxConfig takes the directory, the user line and the port.
 const nginxConfig = `daemon off;
 master_process on;
 worker_processes 2;
@@ -100,7 +96,6 @@ http {
 }
 `
 
-// startNginx runs nginx with two workers under wrk; it compresses what it serves.
 func startNginx(t *Target) error {
 	pages := filepath.Join(t.Dir, "pages")
 	if err := os.Mkdir(pages, 0o755); err != nil {
@@ -116,7 +111,7 @@ func startNginx(t *Target) error {
 	}
 	server, err := exec.LookPath("nginx")
 	if err != nil {
-		server = "/usr/sbin/nginx" // not on the path of ordinary users
+		server = "/usr/sbin/nginx"
 	}
 	config := filepath.Join(t.Dir, "nginx.conf")
 	var failed error
@@ -132,17 +127,14 @@ func startNginx(t *Target) error {
 	return err
 }
 
-// startPostgres makes a database and runs it under pgbench, with a socket in t.Dir and no TCP port.
 func startPostgres(t *Target) error { return startPostgresWith()(t) }
 
-// startPostgresWith is startPostgres with further options of the server.
 func startPostgresWith(options ...string) func(*Target) error {
 	return func(t *Target) error {
 		return t.startPostgres(options, 4, "-j", "1", "-b", "select-only@9", "-b", "tpcb-like@1")
 	}
 }
 
-// startPostgres runs it with options, and pgbench with some clients and further arguments.
 func (t *Target) startPostgres(options []string, clients int, load ...string) error {
 	as, err := t.postgresUser()
 	if err != nil {
@@ -166,7 +158,7 @@ func (t *Target) startPostgres(options []string, clients int, load ...string) er
 		return err
 	}
 	bench := []string{filepath.Join(bin, "pgbench"), "-h", t.Dir, "-U", "postgres"}
-	// The socket is there before the server takes connections.
+	// The socket precedes readiness.
 	for end := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {
 		err := t.finish(as, append(bench, "-i", "-q", "-s", "1", "postgres")...)
 		if err == nil {
@@ -184,8 +176,7 @@ func (t *Target) startPostgres(options []string, clients int, load ...string) er
 	return t.processes[0].until("serve its clients and nobody else", func() bool { return backends(t.PID) == clients })
 }
 
-// backends counts the processes that serve a PostgreSQL's clients, by the titles that they give themselves.
-// It is -1 while one has not yet done so.
+// backends counts PostgreSQL's serving processes by title, −1 while one lacks it.
 func backends(pid int) (n int) {
 	for _, kid := range children(pid) {
 		title, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", kid))
@@ -199,10 +190,9 @@ func backends(pid int) (n int) {
 	return n
 }
 
-// finish runs a command to its end.
 func (t *Target) finish(as *User, args ...string) error {
 	p, err := t.spawn(as, args...)
-	t.processes = t.processes[:max(0, len(t.processes)-1)] // it is none of the target's
+	t.processes = t.processes[:max(0, len(t.processes)-1)]
 	if p == nil {
 		return err
 	}
@@ -217,7 +207,6 @@ func (t *Target) finish(as *User, args ...string) error {
 	return nil
 }
 
-// postgresUser gives the identity that PostgreSQL runs as, and the directory to it.
 func (t *Target) postgresUser() (*User, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
@@ -237,7 +226,6 @@ func (t *Target) postgresUser() (*User, error) {
 	return &User{uint32(uid), uint32(gid)}, os.Chown(t.Dir, int(uid), int(gid))
 }
 
-// postgresBin gives the directory of the newest server installed, which Debian keeps off the path.
 func postgresBin() (string, error) {
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if len(found) > 0 {

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// Settle waits until a program of that name should be past its start, in which it fills caches and has its code
-// compiled; or until the context ends.
+// Settle waits until a program should be past its start (caches, compilation), or ctx ends.
 func Settle(ctx context.Context, name string) {
 	wait := time.Second
 	if name == "java" || name == "node" {

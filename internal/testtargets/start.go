@@ -10,33 +10,30 @@ import (
 	"time"
 )
 
-// Options change how a target is started. The zero value is good for tests.
+// Options change how a target is started.
 type Options struct {
-	// Limit is the time after which the target ends by itself; 0 stands for fifteen minutes.
+	// Limit ends the target; 0 is fifteen minutes.
 	Limit time.Duration
-	// User runs the target as somebody else, which only root can. Programs from src can be run so;
-	// interpreters only where that user can read them. PostgreSQL, which refuses to run as root, runs as
-	// the user postgres whatever is said here.
+	// User, for root: programs of src, and interpreters that it can read. PostgreSQL always runs as postgres.
 	User *User
 }
 
 // User is an identity to run as.
 type User struct{ UID, GID uint32 }
 
-// Nobody is the identity that owns nothing.
+// Nobody is the user without rights.
 var Nobody = &User{65534, 65534}
 
 // Target is a running program under load.
 type Target struct {
-	// Name is the one that it was started by.
 	Name string
-	// PID is the process to look at; with Expect.Tree its children too.
+	// PID of the target; with Expect.Tree its children too.
 	PID int
-	// Dir holds the program, its data and its output. Stop removes it.
+	// Dir has program, data and output; Stop removes it.
 	Dir string
-	// Exe is the program file, a copy in Dir for the programs from src, else "".
+	// Exe is the copy in Dir of a program of src, else "".
 	Exe string
-	// Unstripped is the same program with symbols, for those without, else "".
+	// Unstripped is the same program with symbols, else "".
 	Unstripped string
 	Expect     Expect
 
@@ -47,8 +44,8 @@ type Target struct {
 	cleanup   []func()
 }
 
-// Start starts a target and returns when it is under load. The error of a program that is missing says
-// how to install it. The caller stops the target.
+// Start returns once the target is under load; the caller stops it. The error of a missing program says how to
+// install it.
 func Start(name string, o Options) (*Target, error) {
 	s, err := find(name)
 	if err != nil {
@@ -86,7 +83,6 @@ func (t *Target) start() error {
 	return t.processes[0].until("put its sleepers to sleep", t.asleep)
 }
 
-// asleep reports whether all threads that are to sleep from start to end do so.
 func (t *Target) asleep() bool {
 	sleeping := map[string]bool{}
 	for _, tid := range threads(t.PID) {

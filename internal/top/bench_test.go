@@ -12,18 +12,17 @@ import (
 	"prywalk/internal/sample"
 )
 
-// crowd is a program of so many threads that sleep, each tenth of which has woken up since the last refresh.
+// crowd is a program with many sleeping threads.
 func crowd(b testing.TB, threads int) (*fixture, sample.StackID) {
 	f := newFixture(b)
 	asleep := f.at("__futex_abstimed_wait_common64", "pthread_cond_wait", "worker", "tick", "serve", "main")
-	for range leastSlices + 60 { // slices are forgotten by then
+	for range leastSlices + 60 {
 		f.wakeSome(asleep, threads)
 	}
 	f.snapshot(10*time.Second, CPU)
 	return f, asleep
 }
 
-// wakeSome is a second in which a tenth wakes up, and the others sleep on.
 func (f *fixture) wakeSome(asleep sample.StackID, threads int) {
 	slept := 1000 + f.now.Sub(f.begin).Milliseconds()
 	f.open = f.open[:0]
@@ -39,7 +38,6 @@ func (f *fixture) wakeSome(asleep sample.StackID, threads int) {
 	f.refresh()
 }
 
-// named gives a thread's interval the name that it has had before, which takes no memory.
 func (f *fixture) named(tid int, iv profile.Interval) profile.Interval {
 	if tid < len(f.store.threads) {
 		iv.Thread = f.store.threads[tid].name
@@ -47,7 +45,6 @@ func (f *fixture) named(tid int, iv profile.Interval) profile.Interval {
 	return iv
 }
 
-// BenchmarkRefresh is what a refresh takes in all: the store's, on the accountant's goroutine, and the display's.
 func BenchmarkRefresh(b *testing.B) {
 	for _, threads := range []int{10, 500, 5000} {
 		f, asleep := crowd(b, threads)
@@ -69,22 +66,18 @@ func BenchmarkRefresh(b *testing.B) {
 	}
 }
 
-// display is the screen of a view.
 func (f *fixture) display(v view) *Model {
 	m := NewModel(&source{fixture: f, state: State{Target: "app (pid 7)", Complete: 1}}, Options{Window: 10 * time.Second})
 	m.view = v
 	return m
 }
 
-// displayed is a refresh of the display.
 func (f *fixture) displayed(m *Model) {
-	f.store.slices[len(f.store.slices)-1].shares = nil // a new slice has none
+	f.store.slices[len(f.store.slices)-1].shares = nil
 	m.Update(Refreshed{})
 	m.Text()
 }
 
-// TestARefreshLeavesLittleGarbage: with thousands of threads it takes the memory of the one before. What is left to
-// be collected, and the pages that the kernel must give for it, were most of what the table cost.
 func TestARefreshLeavesLittleGarbage(t *testing.T) {
 	const few, many, most = 50, 5000, 32 << 10
 	for _, v := range []view{functionsView, threadsView, waitsView} {
@@ -109,7 +102,6 @@ func TestARefreshLeavesLittleGarbage(t *testing.T) {
 	}
 }
 
-// allocated is how many bytes a function allocates, at least: others may run beside it.
 func allocated(f func()) uint64 {
 	least := ^uint64(0)
 	var before, after runtime.MemStats

@@ -6,26 +6,25 @@ import "math"
 
 // # Changes
 //
-// A mark says that a function's share has changed. The last recentSlices slices are compared with the baseSlices
-// before them, by Student's test of two means. Their spread is estimated from the slices themselves: real programs
-// work in phases, so that it is larger than that of counts. Where the slices differ less than counts must, the error
-// of counts holds. A share that the slices before had once is no change.
+// A mark shows that a function's share has changed: Student's test of the means of the last recentSlices slices
+// and the baseSlices before, with the spread of the slices (programs have phases), or the counting error if that
+// is larger. A share that an earlier slice had is no change.
 //
-// Many rows are tested at each refresh. So that a steady load shows a mark in at most one refresh of twenty, each
-// row has its part of that error rate (Bonferroni). Only rows with a share of leastShare are tested.
+// Each row has its part of the error rate (Bonferroni), so that a steady load has marks in at most one refresh of
+// twenty. Only rows with leastShare are tested.
 
 const (
 	recentSlices = 3
 	baseSlices   = 20
-	// leastBase is how many slices there must be before the recent ones.
+	// leastBase is the least number of slices before the recent ones.
 	leastBase = 8
-	// leastShare is the share of the whole below which a row has no mark.
+	// leastShare is the least share of a row with a mark.
 	leastShare = 0.01
-	// falseAlarms is the share of refreshes at which a steady load may show a mark.
+	// falseAlarms is the error rate of a refresh.
 	falseAlarms = 0.05
 )
 
-// Change is what a mark says.
+// Change is the meaning of a mark.
 type Change int8
 
 // The changes.
@@ -38,18 +37,17 @@ const (
 // shares are the functions' parts of one slice, by one clock.
 type shares struct {
 	clock Clock
-	names int64 // the names as of that moment
+	names int64 // version of the names
 	all   int64
-	n     int64 // ticks
+	n     int64
 	self  map[int32]int64
 	total map[int32]int64
 }
 
-// shares appends those of the last slices. s.mu and n.mu are held.
-func (s *Store) shares(out []*shares, n *Names, clock Clock) []*shares {
+func (s *Store) shares(out []*shares, n *Functions, clock Clock) []*shares {
 	for i := max(0, len(s.slices)-leastSlices); i < len(s.slices); i++ {
 		sl := &s.slices[i]
-		if sl.shares == nil || sl.shares.clock != clock || sl.shares.names != n.modified {
+		if sl.shares == nil || sl.shares.clock != clock || sl.shares.names != n.changes {
 			sl.shares = s.share(sl, n, clock)
 		}
 		out = append(out, sl.shares)
@@ -57,9 +55,8 @@ func (s *Store) shares(out []*shares, n *Names, clock Clock) []*shares {
 	return out
 }
 
-// share adds up a slice by function.
-func (s *Store) share(sl *slice, n *Names, clock Clock) *shares {
-	sh := &shares{clock: clock, names: n.modified, self: map[int32]int64{}, total: map[int32]int64{}}
+func (s *Store) share(sl *slice, n *Functions, clock Clock) *shares {
+	sh := &shares{clock: clock, names: n.changes, self: map[int32]int64{}, total: map[int32]int64{}}
 	seen := map[int32]int{}
 	for i, d := range sl.deltas {
 		v := d.v.Of(clock)
@@ -81,7 +78,7 @@ func (s *Store) share(sl *slice, n *Names, clock Clock) *shares {
 	return sh
 }
 
-// Changes gives a mark for each of the functions, in their order, by their own share or by their total one.
+// Changes gives a mark for each function, in order, by its own or its total share.
 func (o *Snapshot) Changes(rows []FunctionRow, total bool) []Change {
 	out := make([]Change, len(rows))
 	k := len(o.parts) - recentSlices
@@ -110,7 +107,7 @@ func (o *Snapshot) Changes(rows []FunctionRow, total bool) []Change {
 	return out
 }
 
-// history has a function's share of each of the last slices.
+// history gives a function's share of each of the last slices.
 func (o *Snapshot) history(id int32, total bool) []float64 {
 	h := make([]float64, len(o.parts))
 	for i, p := range o.parts {
@@ -125,7 +122,8 @@ func (o *Snapshot) history(id int32, total bool) []float64 {
 	return h
 }
 
-// changed compares the slices from k on with those before, at an error rate. counts has the ticks of each slice.
+// changed compares the slices from k on with those before, at error rate alpha. counts has the ticks of each
+// slice.
 func changed(h []float64, counts []int64, k int, alpha float64) Change {
 	base, recent := h[:k], h[k:]
 	a, b := mean(base), mean(recent)
@@ -136,7 +134,7 @@ func changed(h []float64, counts []int64, k int, alpha float64) Change {
 	dof := float64(len(h) - 2)
 	spread := (squares(base, a) + squares(recent, b)) / dof
 	pooled := mean(h)
-	least := 0.0 // the variance that counts must have, of a slice
+	least := 0.0 // variance of counts in a slice
 	for _, n := range counts {
 		least += max(pooled*(1-pooled), 0.25/float64(max(n, 1))) / float64(max(n, 1)) / float64(len(counts))
 	}
@@ -172,9 +170,8 @@ func bounds(h []float64) (low, high float64) {
 	return low, high
 }
 
-// quantile is how many standard errors Student's t with so many degrees of freedom is away from 0, on either side, with
-// a probability of alpha. It is expanded from the normal distribution (Abramowitz and Stegun, 26.7.5), which is exact
-// to some per cent from 8 degrees on.
+// quantile gives the two-sided quantile of Student's t, in standard errors, for probability alpha and dof degrees
+// of freedom (Abramowitz and Stegun, 26.7.5), exact to some per cent for dof ≥ 8.
 func quantile(alpha, dof float64) float64 {
 	x := math.Sqrt2 * math.Erfinv(1-alpha)
 	q := x * x

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// load draws slices of a program's ticks: each tick is in function i with a probability that stands in shares. phases
-// makes the shares of the first two swing from slice to slice.
+// load draws slices of ticks with the probabilities in shares; phases makes the first two swing.
 func load(r *rand.Rand, slices, ticks int, shares []float64, phases float64) *Snapshot {
 	o := &Snapshot{}
 	for range slices {
@@ -35,7 +34,6 @@ func load(r *rand.Rand, slices, ticks int, shares []float64, phases float64) *Sn
 	return o
 }
 
-// sliceOf builds the shares of one slice.
 type sliceOf struct{ s *shares }
 
 func (b *sliceOf) add(f int32) {
@@ -63,8 +61,6 @@ func rowsOf(n int) []FunctionRow {
 	return rows
 }
 
-// TestASteadyLoadHasMarksInAtMostOneRefreshOfTwenty: 600 tables of loads that do not change, with and without phases.
-// The numbers are those of fixed seeds, so that the test cannot fail by chance; the bound is the promise itself.
 func TestASteadyLoadHasMarksInAtMostOneRefreshOfTwenty(t *testing.T) {
 	shares := []float64{0.3, 0.2, 0.1, 0.08, 0.06, 0.05, 0.04, 0.03, 0.03, 0.02, 0.02, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01,
 		0.01}
@@ -99,7 +95,6 @@ func TestASteadyLoadHasMarksInAtMostOneRefreshOfTwenty(t *testing.T) {
 	}
 }
 
-// TestRealChangesAreMarked: a function that takes twice as much from one moment on, and its neighbour that takes less.
 func TestRealChangesAreMarked(t *testing.T) {
 	before := []float64{0.3, 0.2, 0.5}
 	after := []float64{0.6, 0.2, 0.2}
@@ -130,7 +125,6 @@ func TestThereAreNoMarksBeforeThereIsEnoughToCompare(t *testing.T) {
 	}
 }
 
-// TestQuantiles: of Student's t, by tables (two-sided).
 func TestQuantiles(t *testing.T) {
 	for _, c := range []struct{ alpha, dof, want float64 }{
 		{0.05, 9, 2.262}, {0.01, 9, 3.250}, {0.001, 9, 4.781}, {0.05, 21, 2.080}, {0.001, 21, 3.819}, {0.0001, 21, 4.784},

@@ -9,17 +9,16 @@ import (
 	"prywalk/internal/namehints"
 )
 
-// complete is how much of a scope's CPU time is under complete stacks.
+// complete is the share of CPU time with complete stacks.
 type complete struct {
-	share  float64 // 0 to 1, below 0 where there is no CPU time
-	reason string  // of most of the rest
-	module string  // the file that such a stack ends in
+	share  float64 // 0 to 1, negative without CPU time
+	reason string  // main reason of the rest
+	module string  // file in which such a stack ends
 }
 
-// wellComplete is the share from which on no reason is given.
+// wellComplete is the share above which no reason is given.
 const wellComplete = 0.99
 
-// completeCPU divides a scope's CPU time.
 func (o *Snapshot) completeCPU(scope Scope) complete {
 	var all, cut, most int64
 	out := complete{share: -1}
@@ -52,7 +51,7 @@ func (o *Snapshot) completeCPU(scope Scope) complete {
 	return out
 }
 
-// String is the share in the head, "" where there is no CPU time. It never rounds up to 100 %.
+// String gives the share, "" without CPU time. It never rounds up to 100 %.
 func (c complete) String() string {
 	if c.share < 0 {
 		return ""
@@ -64,7 +63,6 @@ func (c complete) String() string {
 	return text
 }
 
-// cure says why stacks are incomplete, and what to do; "" where few are.
 func (c complete) cure() string {
 	if c.share < 0 || c.share >= wellComplete {
 		return ""

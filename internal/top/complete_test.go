@@ -9,8 +9,6 @@ import (
 	"time"
 )
 
-// TestCompleteStacksAreOfCPUTime: a hundred sleepers with complete stacks do not change the share of CPU time, and the
-// row of incomplete stacks is among the first.
 func TestCompleteStacksAreOfCPUTime(t *testing.T) {
 	o := &Snapshot{Length: time.Second, Since: time.Second, waits: []string{""},
 		threads: []thread{{name: "app", pid: 7, tid: 7}}}

@@ -6,21 +6,21 @@ import (
 	"prywalk/internal/sample"
 )
 
-// # Days
+// # Eviction
 //
-// A program that runs for days makes new threads and new stacks all the time. What no window but the whole has is then
-// added up: first without the thread, and where that is not enough without the stack. Sums stay true.
+// A long-running program makes threads and stacks without end. Cells in no slice are merged: first without the
+// thread, then without the stack. Sums stay exact.
 
 const (
-	// mostCells bounds the cells, but for those that slices have.
+	// mostCells bounds the cells in no slice.
 	mostCells = 1 << 16
-	// earlier names the thread, and the function, of what was added up so.
+	// earlier names the thread and function of merged cells.
 	earlier = "[earlier]"
-	// earlierStack stands for a stack that is not kept.
+	// earlierStack is the stack of merged cells.
 	earlierStack = sample.StackID(^uint32(0))
 )
 
-// evict halves the number of cells that no slice has, at least.
+// evict at least halves the cells in no slice.
 func (s *Store) evict() {
 	used := make([]bool, len(s.cells))
 	for i := range s.slices {
@@ -42,13 +42,13 @@ func (s *Store) evict() {
 		}
 	}
 	room := len(s.cells) + s.most/2
-	for n := len(used) - 1; n >= 0; n-- { // the youngest keep their stacks
+	for n := len(used) - 1; n >= 0; n-- {
 		if used[n] {
 			continue
 		}
 		c := cells[n]
-		th := &threads[c.key.thread] // those that slices have were taken already
-		th.tid, th.name = 0, earlier
+		th := &threads[c.key.thread]
+		th.tid, th.name, th.task = 0, earlier, ""
 		if len(s.cells) >= room {
 			c.key.stack = earlierStack
 		}
@@ -65,10 +65,10 @@ func (s *Store) evict() {
 	}
 }
 
-// take adds a cell from before.
+// take adds an earlier cell.
 func (s *Store) take(c cell, threads []thread) int32 {
 	th := threads[c.key.thread]
-	key := threadKey{th.pid, th.tid}
+	key := th.key()
 	n, ok := s.byTID[key]
 	if !ok {
 		n = int32(len(s.threads))

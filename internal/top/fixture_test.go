@@ -15,21 +15,22 @@ import (
 	"prywalk/internal/sample"
 )
 
-// fixture is a recording that is watched, of a program whose functions have names.
+// fixture is a watched recording of a program with named functions.
 type fixture struct {
 	t       testing.TB
 	begin   time.Time
 	now     time.Time
 	builder *profile.Builder
 	store   *Store
-	names   *Names
+	names   *profile.Names
+	of      *Functions
 	app     *profile.ModuleInfo
 	libc    *profile.ModuleInfo
 	open    []profile.Interval
+	onNames func()
 	resolve func(m *profile.ModuleInfo, addr uint64) []profile.Frame
 }
 
-// begun is when fixtures begin.
 var begun = time.Unix(1_800_000_000, 0)
 
 func newFixture(t testing.TB) *fixture {
@@ -38,15 +39,17 @@ func newFixture(t testing.TB) *fixture {
 		app:     &profile.ModuleInfo{Start: 0x1000, End: 0x100000, Bias: 0x1000, Path: "/usr/bin/app", File: 1},
 		libc:    &profile.ModuleInfo{Start: 0x200000, End: 0x300000, Bias: 0x200000, Path: "/lib/libc.so.6", File: 2},
 	}
+	f.onNames = func() {}
 	f.store = NewStore(begun, nil)
-	f.names = NewNames(f.builder, func() {})
+	f.names = profile.NewNames(f.builder, func() { f.onNames() })
+	f.of = NewFunctions(f.names)
 	f.resolve = func(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 		return []profile.Frame{{Name: functionNames[(addr>>4)%uint64(len(functionNames))]}}
 	}
 	return f
 }
 
-// functionNames are by address: the first at 0x10.
+// functionNames are by address, from 0x10.
 var functionNames = []string{
 	"main", "serve", "parse_request", "std::map<std::string, std::vector<int> >::operator[](std::string const&)",
 	"compress", "checksum", "worker", "__futex_abstimed_wait_common64", "pthread_cond_wait", "epoll_wait",
@@ -58,7 +61,6 @@ func (f *fixture) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 	return f.resolve(m, addr)
 }
 
-// at gives a stack by the names of its functions, innermost first.
 func (f *fixture) at(functions ...string) sample.StackID {
 	var locs []profile.Loc
 	for _, name := range functions {
@@ -79,14 +81,12 @@ func (f *fixture) at(functions ...string) sample.StackID {
 	return f.builder.Intern(locs)
 }
 
-// add adds a final interval to the recording and to the store.
 func (f *fixture) add(iv profile.Interval) {
 	iv.End = f.now.UnixNano()
 	f.builder.Add(iv)
 	f.store.Add(iv)
 }
 
-// ran and slept are intervals of a thread, in milliseconds.
 func (f *fixture) ran(tid int, stack sample.StackID, ms int64) profile.Interval {
 	return profile.Interval{Stack: stack, PID: 7, TID: tid, Comm: "app", Thread: fmt.Sprintf("worker-%d", tid),
 		State:   "running",
@@ -99,7 +99,6 @@ func (f *fixture) slept(tid int, stack sample.StackID, wait string, ms int64) pr
 		Samples: max(1, ms/10), Wall: ms * 1e6}
 }
 
-// refresh ends a slice of a second.
 func (f *fixture) refresh() {
 	f.now = f.now.Add(time.Second)
 	f.store.Refresh(f.now.UnixNano(), f.goesOn())
@@ -107,14 +106,12 @@ func (f *fixture) refresh() {
 
 func (f *fixture) goesOn() iter.Seq[profile.Interval] { return slices.Values(f.open) }
 
-// snapshot gives a window with all its names.
 func (f *fixture) snapshot(window time.Duration, c Clock) *Snapshot {
-	f.store.Snapshot(f.names, window, c, nil)
+	f.store.Snapshot(f.of, window, c, nil)
 	f.names.Now(f)
-	return f.store.Snapshot(f.names, window, c, nil)
+	return f.store.Snapshot(f.of, window, c, nil)
 }
 
-// busy is a program at work for so many seconds.
 func (f *fixture) busy(seconds int) {
 	asleep := f.at("__futex_abstimed_wait_common64", "pthread_cond_wait", "worker", "main")
 	polls := f.at("epoll_wait", "serve", "main")
@@ -128,14 +125,13 @@ func (f *fixture) busy(seconds int) {
 		f.add(f.ran(103, f.at("[ran between ticks]", "tick", "main"), 3))
 		f.add(f.slept(102, polls, "epoll_wait", 780))
 		f.open = nil
-		for tid := 110; tid < 120; tid++ { // they sleep on and on
+		for tid := 110; tid < 120; tid++ {
 			f.open = append(f.open, f.slept(tid, asleep, "futex", int64(1000*(s+1))))
 		}
 		f.refresh()
 	}
 }
 
-// random adds random intervals, final and open ones.
 func (f *fixture) random(r *rand.Rand, seconds int) {
 	waits := []string{"futex", "epoll_wait", ""}
 	stack := func() sample.StackID {
@@ -146,7 +142,7 @@ func (f *fixture) random(r *rand.Rand, seconds int) {
 		return f.at(names...)
 	}
 	for range seconds {
-		for _, iv := range f.open { // all that went on has come to its end
+		for _, iv := range f.open {
 			iv.Wall += r.Int64N(1e6)
 			f.add(iv)
 		}

@@ -12,16 +12,16 @@ import (
 // GroupRow is one thread, or one wait.
 type GroupRow struct {
 	V Values
-	// Threads is how many have a part in it.
+	// Threads is the number of its threads.
 	Threads int
 	id      int32
-	in      int32 // the function of the program in which most of its time was; below 0: none
+	in      int32 // the program's function with most time; negative: none
 	of      *Snapshot
-	cells   []int32 // of the snapshot, that have a part in it
-	waits   bool    // it is a wait
+	cells   []int32
+	waits   bool
 }
 
-// Name is the thread's, or the wait's. Of thousands of rows few are shown.
+// Name gives the name of the thread or the wait.
 func (r *GroupRow) Name() string {
 	if r.waits {
 		return printable.String(r.of.waits[r.id])
@@ -29,7 +29,7 @@ func (r *GroupRow) Name() string {
 	return r.of.threadName(r.id)
 }
 
-// Where names the function of the program in which most of its time was.
+// Where gives the program's function with most of its time.
 func (r *GroupRow) Where() string {
 	if r.in < 0 {
 		return ""
@@ -37,8 +37,8 @@ func (r *GroupRow) Where() string {
 	return r.of.frames[r.in].shown()
 }
 
-// Threads adds up a snapshot by thread. The rows hold until it is asked again, or until a new snapshot takes this one's
-// memory.
+// Threads sums a snapshot by thread. The rows are valid until the next call, or until the snapshot's memory is
+// reused.
 func (o *Snapshot) Threads(scope Scope, c Clock) []GroupRow {
 	return o.groups(scope, c, false, len(o.threads), func(c *Cell) int32 { return c.thread }, func(a, b int32) int {
 		x, y := &o.threads[a], &o.threads[b]
@@ -46,15 +46,14 @@ func (o *Snapshot) Threads(scope Scope, c Clock) []GroupRow {
 	})
 }
 
-// Waits adds up a snapshot by what threads wait in. The rows hold as those of [Snapshot.Threads].
+// Waits sums a snapshot by wait. The rows are valid as those of [Snapshot.Threads].
 func (o *Snapshot) Waits(scope Scope, c Clock) []GroupRow {
 	return o.groups(scope, c, true, len(o.waits), func(c *Cell) int32 { return c.wait }, func(a, b int32) int {
 		return cmp.Compare(o.waits[a], o.waits[b])
 	})
 }
 
-// groups adds up by what key gives, and finds for each group where most of its time is. equal orders those that are
-// equal.
+// groups sums by key, and finds each group's main function. equal orders equal ones.
 func (o *Snapshot) groups(scope Scope, clock Clock, waits bool, n int, key func(*Cell) int32,
 	equal func(a, b int32) int) []GroupRow {
 	order, ends := o.byGroup(scope, n, key)
@@ -79,7 +78,7 @@ func (o *Snapshot) groups(scope Scope, clock Clock, waits bool, n int, key func(
 			if len(c.stack) > 0 {
 				v := c.v.Of(clock)
 				if v == 0 {
-					v = c.v.Wall / 1e3 // of little weight: better than nothing
+					v = c.v.Wall / 1e3 // low weight, as a fallback
 				}
 				f := o.ownOf(c.stack)
 				t.touched = append(t.touched, f)
@@ -99,8 +98,6 @@ func (o *Snapshot) groups(scope Scope, clock Clock, waits bool, n int, key func(
 	return rows
 }
 
-// byGroup sorts the cells of a scope by their groups: those of group k end where ends[k] says, and begin where those of
-// the one before end.
 func (o *Snapshot) byGroup(scope Scope, n int, key func(*Cell) int32) (order, ends []int32) {
 	t := &o.scratch
 	t.at = zeroed(t.at, n)
@@ -111,7 +108,7 @@ func (o *Snapshot) byGroup(scope Scope, n int, key func(*Cell) int32) (order, en
 			all++
 		}
 	}
-	at := int32(0) // where each group begins, and then how far it has come
+	at := int32(0)
 	for k := range ends {
 		at, ends[k] = at+ends[k], at
 	}
@@ -126,7 +123,6 @@ func (o *Snapshot) byGroup(scope Scope, n int, key func(*Cell) int32) (order, en
 	return t.order, ends
 }
 
-// ownOf is the innermost function of a stack that the program's author has written, else the innermost.
 func (o *Snapshot) ownOf(stack []int32) int32 {
 	for _, f := range stack {
 		if !o.support[f] && !o.frames[f].Nameless {
@@ -136,7 +132,7 @@ func (o *Snapshot) ownOf(stack []int32) int32 {
 	return stack[0]
 }
 
-// heaviest gives the function that has most, and makes the sums zero again.
+// heaviest gives the function with the largest sum, and clears the sums.
 func (o *Snapshot) heaviest(touched []int32, sums []int64) (best int32) {
 	best, most := int32(-1), int64(-1)
 	for _, f := range touched {

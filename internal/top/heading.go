@@ -10,24 +10,22 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// State is how the sampling goes.
+// State is the state of the sampling.
 type State struct {
 	Target string // as "redis-server (pid 4711)"
-	// Rate is ticks a second, and Threads how many there are. Frozen and Failed count looks, Complete is the share of
-	// stacks that reach the thread's first function, below 0 if not known.
+	// Rate is ticks a second, Threads the number of threads. Frozen and Failed count observations. Complete is the
+	// share of complete stacks, negative if unknown.
 	Rate           float64
 	Threads        int
 	Frozen, Failed int64
 	Complete       float64
-	// Trouble is what keeps threads from being looked at, empty if nothing does.
-	Trouble string
-	// Goroutines wait without a thread, as it was found some seconds ago at most.
+	// Trouble is the reason why threads cannot be observed, or "".
+	Trouble    string
 	Goroutines []Goroutines
-	// Ended: there is nobody left to sample.
+	// Ended means that no process is left.
 	Ended bool
 }
 
-// precision tells how many digits the shares of a snapshot bear.
 func (o *Snapshot) precision(scope Scope, c Clock) tabular.Precision {
 	var p tabular.Precision
 	var e tabular.Effective
@@ -42,7 +40,6 @@ func (o *Snapshot) precision(scope Scope, c Clock) tabular.Precision {
 	return p
 }
 
-// window says what part of the time a snapshot is of.
 func (o *Snapshot) window() string {
 	all := clockTime(o.Since)
 	if o.Whole {
@@ -51,7 +48,6 @@ func (o *Snapshot) window() string {
 	return fmt.Sprintf("last %s of %s", tabular.TrimFloat(o.Length.Round(time.Second/10).Seconds())+" s", all)
 }
 
-// clockTime writes 1:02:03.
 func clockTime(d time.Duration) string {
 	s := int(d.Round(time.Second).Seconds())
 	if s >= 3600 {
@@ -60,7 +56,7 @@ func clockTime(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }
 
-// headLines are the two lines above each table: what is looked at, and the three clocks.
+// headLines gives the two lines above each table: the scope, and the three clocks.
 func (o *Snapshot) headLines(s Screen, st *State, scope Scope) []string {
 	v := o.Total(scope)
 	first := []string{printable.String(st.Target), o.window()}
@@ -74,7 +70,7 @@ func (o *Snapshot) headLines(s Screen, st *State, scope Scope) []string {
 	if o.Length > 0 {
 		second[0] += fmt.Sprintf(" (%.2f processors)", float64(v.CPU)/float64(o.Length))
 	}
-	second = append(second, "queued "+tabular.Nanos(v.RunQueue), "blocked "+tabular.Nanos(v.Blocked()))
+	second = append(second, "runqueue "+tabular.Nanos(v.RunQueue), "blocked "+tabular.Nanos(v.Blocked()))
 	if o.Waiting > 0 {
 		second = append(second, fmt.Sprintf("looking up %d symbols", o.Waiting))
 	}

@@ -10,9 +10,8 @@ import (
 	"prywalk/internal/waits"
 )
 
-// Idle gives the rule by which all that the row's threads waited for is idleness, as dump and report mark it; "" if
-// some of their time is another wait's or was not a wait, or if rules differ. Of thousands of rows few are shown, so
-// that it is found for these only.
+// Idle gives the rule by which all time of the row is idle, as in dump and report; "" if some is not, or if rules
+// differ.
 func (r *GroupRow) Idle() (rule string) {
 	for _, i := range r.cells {
 		c := &r.of.Cells[i]
@@ -36,7 +35,7 @@ func (r *GroupRow) Idle() (rule string) {
 	return rule
 }
 
-// fit is the row's marked name within so many columns: the rule is kept whole where there is room.
+// fit gives the marked name in so many columns; the rule is kept whole if there is room.
 func (r *GroupRow) fit(columns int) string {
 	name, rule := printable.String(r.Name()), ""
 	if at := r.Idle(); at != "" {
@@ -49,10 +48,10 @@ func (r *GroupRow) fit(columns int) string {
 	return tabular.ShortModule(name, left) + rule
 }
 
-// leastBeforeRule is how many columns of a long name there must be for its rule to be kept whole.
+// leastBeforeRule is the least number of columns before a whole rule.
 const leastBeforeRule = 16
 
-// Marked is the row's name, with the rule by which its threads are idle.
+// Marked gives the row's name, with the rule by which its threads are idle.
 func (r *GroupRow) Marked() string {
 	if rule := r.Idle(); rule != "" {
 		return r.Name() + printable.Sprintf(" [idle: %s]", rule)

@@ -7,8 +7,6 @@ import (
 	"testing"
 )
 
-// TestWaitsForWorkAreMarkedAsInReport: a loop's epoll_wait is idle; a wait of one thread in the midst of work, and a
-// thread that also runs, are not marked.
 func TestWaitsForWorkAreMarkedAsInReport(t *testing.T) {
 	f := newFixture(t)
 	f.add(f.slept(1, f.at("epoll_wait", "serve", "main"), "epoll_wait", 900))

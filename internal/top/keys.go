@@ -9,10 +9,10 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// keyHelp is what keys do, the most useful first: a narrow terminal shows the first ones.
+// keyHelp describes the keys, the most useful first.
 var keyHelp = [][2]string{
 	{"q", "quit"}, {"↑↓", "select"}, {"enter", "open"}, {"esc", "back"}, {"tab", "functions, threads, waits"},
-	{"c", "clock: cpu, queued, blocked, wall"}, {"space", "pause; the sampling goes on"},
+	{"c", "clock: cpu, runqueue, blocked, wall"}, {"space", "pause; the sampling goes on"},
 	{"/", "filter by a regular expression"},
 	{"[ ]", "shorter or longer window"}, {"s", "sort by self, total, name"}, {"w", "write what is shown to a file"},
 	{"?", "this help"},
@@ -22,7 +22,6 @@ var keyHelp = [][2]string{
 var shortHelp = []string{"q quit", "tab view", "enter open", "esc back", "c clock", "space pause", "/ filter",
 	"[ ] window", "s sort", "w write", "? help"}
 
-// key does what a key stands for.
 func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
 	m.message = ""
@@ -42,7 +41,6 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// edit is typing of the filter.
 func (m *Model) edit(k tea.KeyPressMsg) {
 	switch name := k.String(); name {
 	case "enter":
@@ -69,7 +67,7 @@ func (m *Model) edit(k tea.KeyPressMsg) {
 	}
 }
 
-// move moves the selection. False if the key is another.
+// move moves the selection; false if the key is another.
 func (m *Model) move(name string) bool {
 	step := max(1, m.page.room-1)
 	switch name {
@@ -96,7 +94,6 @@ func (m *Model) move(name string) bool {
 	return true
 }
 
-// command is all other keys.
 func (m *Model) command(name string) tea.Cmd {
 	switch name {
 	case "q":
@@ -134,7 +131,6 @@ func (m *Model) command(name string) tea.Cmd {
 	return nil
 }
 
-// show goes to a table of everything.
 func (m *Model) show(name string) {
 	switch name {
 	case "tab":
@@ -148,7 +144,7 @@ func (m *Model) show(name string) {
 	m.cursor, m.top, m.stacks, m.follow = 0, 0, false, -1
 }
 
-// enter opens the selected row: a thread's or a wait's functions, a function's stacks.
+// enter opens the selected row: functions, or a function's stacks.
 func (m *Model) enter() {
 	if m.stacks || m.cursor >= len(m.page.ids) {
 		return
@@ -168,7 +164,7 @@ func (m *Model) enter() {
 	m.cursor, m.top, m.follow = 0, 0, -1
 }
 
-// leave goes back to where enter came from, or drops the filter.
+// leave returns to the previous view, or drops the filter.
 func (m *Model) leave() {
 	n := len(m.back)
 	if n == 0 {
@@ -182,7 +178,6 @@ func (m *Model) leave() {
 	m.follow = -1
 }
 
-// write writes what is on the screen.
 func (m *Model) write() {
 	was := m.screen.Color
 	m.screen.Color = false

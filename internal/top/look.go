@@ -9,7 +9,6 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// Colours, used only where a Screen has them.
 const (
 	bold    = "\x1b[1m"
 	dim     = "\x1b[2m"
@@ -18,17 +17,15 @@ const (
 	plain   = "\x1b[0m"
 )
 
-// Marks of changes.
 var marks = map[Change]string{Steady: " ", More: "▲", Less: "▼"}
 
-// Screen is what tables are made for.
+// Screen is the format of tables.
 type Screen struct {
-	// Width is the number of columns, 0 for any; Height that of lines, 0 for any.
+	// Width and Height are columns and lines, 0: unlimited.
 	Width, Height int
 	Color         bool
 }
 
-// paint gives a text a colour.
 func (s Screen) paint(code, text string) string {
 	if !s.Color || text == "" {
 		return text
@@ -36,7 +33,6 @@ func (s Screen) paint(code, text string) string {
 	return code + text + plain
 }
 
-// cut makes a line that has no colours fit.
 func (s Screen) cut(line string) string {
 	if s.Width <= 0 {
 		return line
@@ -44,7 +40,6 @@ func (s Screen) cut(line string) string {
 	return tabular.Cut(line, s.Width)
 }
 
-// joined puts parts on one line, and leaves out the last ones that have no room.
 func (s Screen) joined(sep string, parts ...string) string {
 	line := ""
 	for i, p := range parts {
@@ -60,26 +55,18 @@ func (s Screen) joined(sep string, parts ...string) string {
 	return s.cut(line)
 }
 
-// Least widths of columns, so that these stand still while figures change.
+// Least widths of columns, so that they do not move.
 const (
 	shareWidth = 6
 	valueWidth = 7
-	// valuesFrom is the width from which on there is room for times beside shares.
+	// valuesFrom is the least width with times beside shares.
 	valuesFrom = 56
 )
 
-// Clock names as heads of columns have them.
-func (c Clock) word() string {
-	if c == RunQueue {
-		return "queued"
-	}
-	return string(c)
-}
-
-// width is how wide the names of functions and modules are.
+// width has the widths of functions and modules.
 type width struct{ name, module int }
 
-// widthOf measures a table, so that its columns stand still while one scrolls.
+// widthOf measures a table, so that columns do not move while scrolling.
 func widthOf(rows []FunctionRow) width {
 	w := width{len("function (blocked)"), 0}
 	for i := range rows {
@@ -89,7 +76,7 @@ func widthOf(rows []FunctionRow) width {
 	return w
 }
 
-// functionLines writes rows of functions below their heads. Marks may be nil.
+// functionLines formats rows of functions below their heads. Marks may be nil.
 func (s Screen) functionLines(
 	rows []FunctionRow, changes []Change, c Clock, prec tabular.Precision, w width,
 ) (head string, lines []string) {
@@ -117,7 +104,7 @@ func (s Screen) functionLines(
 	}
 	head = " " + figures(0)
 	wide := tabular.Fit(s.Width, tabular.PrintedWidth(head), w.name, max(w.module, len("module")))
-	title := "function (" + c.word() + ")"
+	title := "function (" + string(c) + ")"
 	if wide.Module > 0 {
 		title = tabular.Pad(title, wide.Name) + "  module"
 	}
@@ -131,7 +118,6 @@ func (s Screen) functionLines(
 	return s.cut(head + title), lines
 }
 
-// names writes a function's name, and its module where there is room.
 func (s Screen) names(f *Frame, wide tabular.Columns) string {
 	text := tabular.Shorten(printable.String(f.shown()), wide.Name)
 	if f.Module != "" && wide.Module > 0 {
@@ -140,11 +126,11 @@ func (s Screen) names(f *Frame, wide tabular.Columns) string {
 	return text
 }
 
-// groupLines writes rows of threads, or of waits: the share of the clock, the three clocks, the name, and where.
+// groupLines formats rows of threads or waits.
 func (s Screen) groupLines(rows []GroupRow, what string, c Clock, prec tabular.Precision) (head string,
 	lines []string) {
 	var cells [5][]string
-	heads := []string{c.word() + "%", "cpu", "queued", "blocked", "threads"}
+	heads := []string{string(c) + "%", "cpu", "runqueue", "blocked", "threads"}
 	name, in, marked := len(what), len("in"), make([]string, len(rows))
 	for i := range rows {
 		marked[i] = rows[i].Marked()
@@ -191,7 +177,7 @@ func (s Screen) groupLines(rows []GroupRow, what string, c Clock, prec tabular.P
 	return s.cut(head + title), lines
 }
 
-// stackLines writes stacks, the innermost frame first.
+// stackLines formats stacks, innermost frame first.
 func (o *Snapshot) stackLines(s Screen, rows []StackRow, function int32, c Clock,
 	prec tabular.Precision) (lines []string) {
 	for i := range rows {
@@ -200,9 +186,9 @@ func (o *Snapshot) stackLines(s Screen, rows []StackRow, function int32, c Clock
 			lines = append(lines, "")
 		}
 		v := r.V
-		head := prec.Share(v.Of(c)) + " " + prec.Value(v.Of(c), "nanoseconds") + " " + c.word()
+		head := prec.Share(v.Of(c)) + " " + prec.Value(v.Of(c), "nanoseconds") + " " + string(c)
 		lines = append(lines, s.cut(strings.TrimRight(strings.Join([]string{head, tabular.Plural(int64(r.Threads), "thread"),
-			"cpu " + tabular.Nanos(v.CPU), "queued " + tabular.Nanos(v.RunQueue), "blocked " + tabular.Nanos(v.Blocked())},
+			"cpu " + tabular.Nanos(v.CPU), "runqueue " + tabular.Nanos(v.RunQueue), "blocked " + tabular.Nanos(v.Blocked())},
 			" · "), " ")))
 		wide := 0
 		for _, f := range r.Frames {

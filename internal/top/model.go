@@ -21,32 +21,31 @@ const (
 
 var viewNames = [views]string{"functions", "threads", "waits"}
 
-// windows are the parts of the time that a table can be of, 0 for all.
+// windows are the selectable windows, 0 for all.
 var windows = []time.Duration{2 * time.Second, 10 * time.Second, keepFor, 0}
 
-// Source is where a display has its data from. Its methods are called by one goroutine at a time.
+// Source provides a display's data. Its methods are called by one goroutine at a time.
 type Source interface {
-	// Snapshot gives the last window of what was sampled, in the memory of one that is not needed any more, if any.
+	// Snapshot gives the last window, in the memory of used if not nil.
 	Snapshot(window time.Duration, c Clock, used *Snapshot) *Snapshot
-	// State tells how the sampling goes.
+	// State gives the state of the sampling.
 	State() State
-	// Write writes a text to a new file, and gives its name.
 	Write(text string) (string, error)
 	// Suspend stops this process, as Ctrl-Z does.
 	Suspend()
 }
 
-// Options of a display.
+// Options configure a display.
 type Options struct {
 	Color  bool
-	Window time.Duration // one that is not offered becomes the next longer one
+	Window time.Duration
 	Clock  Clock
 }
 
-// Refreshed tells a display that there is something new.
+// Refreshed is the message that new data exists.
 type Refreshed struct{}
 
-// Model is the display: what is shown of a snapshot, and what keys do. It is a Bubble Tea model.
+// Model is the display, a Bubble Tea model.
 type Model struct {
 	src    Source
 	screen Screen
@@ -55,28 +54,27 @@ type Model struct {
 
 	view   view
 	clock  Clock
-	window int // of windows
+	window int
 	order  Order
 	scope  Scope
-	within string // what the scope is, for people
+	within string
 
 	paused  bool
 	filter  *regexp.Regexp
-	input   string // the expression that is being typed
+	input   string
 	typing  bool
 	badExpr bool
 	message string
 	help    bool
 
-	cursor, top int        // the selected row, and the first one shown
-	follow      int32      // what that row stands for, which may get another place; below 0: the row stays
-	stacks      bool       // the stacks of a function are shown
-	function    int32      // that function
-	back        []position // where Esc leads to
-	page        page       // what was shown last
+	cursor, top int   // selected and first visible row
+	follow      int32 // what that row stands for; negative: the row stays
+	stacks      bool  // stacks of a function
+	function    int32
+	back        []position // positions for Esc
+	page        page       // last shown
 }
 
-// position is where the user was.
 type position struct {
 	view        view
 	scope       Scope
@@ -107,7 +105,6 @@ func NewModel(src Source, o Options) *Model {
 // Init implements tea.Model.
 func (m *Model) Init() tea.Cmd { return nil }
 
-// refresh takes a new snapshot, unless the display pauses.
 func (m *Model) refresh() {
 	m.state = m.src.State()
 	if m.paused && m.snap != nil {
@@ -116,7 +113,7 @@ func (m *Model) refresh() {
 	m.snap = m.src.Snapshot(windows[m.window], m.clock, m.snap)
 }
 
-// again takes a new snapshot if the window or the clock is another; one that pauses keeps its moment.
+// again takes a new snapshot after a change of window or clock; a paused display keeps its moment.
 func (m *Model) again() {
 	if !m.paused {
 		m.snap = m.src.Snapshot(windows[m.window], m.clock, m.snap)

@@ -20,18 +20,17 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// source is a display's source without a sampler.
 type source struct {
 	*fixture
 	state   State
 	written string
-	full    bool // the disk is
+	full    bool
 }
 
 func (s *source) Snapshot(window time.Duration, c Clock, used *Snapshot) *Snapshot {
-	used = s.store.Snapshot(s.names, window, c, used)
+	used = s.store.Snapshot(s.of, window, c, used)
 	s.names.Now(s)
-	return s.store.Snapshot(s.names, window, c, used)
+	return s.store.Snapshot(s.of, window, c, used)
 }
 func (s *source) State() State { return s.state }
 func (s *source) Suspend()     {}
@@ -43,7 +42,6 @@ func (s *source) Write(text string) (string, error) {
 	return "prywalk-top.txt", nil
 }
 
-// display is a model of a program at work for half a minute, on a terminal.
 func display(t *testing.T, width, height int) (*Model, *source) {
 	f := newFixture(t)
 	f.busy(30)
@@ -54,7 +52,6 @@ func display(t *testing.T, width, height int) (*Model, *source) {
 	return m, s
 }
 
-// press presses keys, by their names, one after the other.
 func press(m *Model, keys ...string) (cmd tea.Cmd) {
 	special := map[string]rune{"enter": tea.KeyEnter, "esc": tea.KeyEscape, "tab": tea.KeyTab, "down": tea.KeyDown,
 		"up":     tea.KeyUp,
@@ -111,7 +108,6 @@ func TestScreensAtTheUsualWidths(t *testing.T) {
 	}
 }
 
-// TestNothingIsWiderOrLongerThanTheTerminal: whatever its size, and whatever is shown.
 func TestNothingIsWiderOrLongerThanTheTerminal(t *testing.T) {
 	m, _ := display(t, 80, 24)
 	for name, keys := range screens {
@@ -135,7 +131,6 @@ func TestNothingIsWiderOrLongerThanTheTerminal(t *testing.T) {
 	}
 }
 
-// TestThereAreNoEscapeSequencesWithoutColours: where NO_COLOR is set, and in what w writes.
 func TestThereAreNoEscapeSequencesWithoutColours(t *testing.T) {
 	m, s := display(t, 80, 24)
 	if strings.Contains(m.Text(), "\x1b") {
@@ -158,7 +153,6 @@ func TestThereAreNoEscapeSequencesWithoutColours(t *testing.T) {
 	}
 }
 
-// TestHostileNamesAreMadePrintable: the target chooses its threads' names.
 func TestHostileNamesAreMadePrintable(t *testing.T) {
 	m, s := display(t, 80, 24)
 	iv := s.ran(666, s.at("compress", "main"), 900)
@@ -173,11 +167,9 @@ func TestHostileNamesAreMadePrintable(t *testing.T) {
 	}
 }
 
-// TestAPauseStopsTheDisplayAndNotTheSampling: what is shown stays, can be sorted and looked into, and all is there
-// afterwards.
 func TestAPauseStopsTheDisplayAndNotTheSampling(t *testing.T) {
 	m, s := display(t, 80, 24)
-	press(m, "]", "]", "space") // all
+	press(m, "]", "]", "space")
 	before := m.snap
 	s.busy(5)
 	m.Update(Refreshed{})
@@ -205,7 +197,7 @@ func TestKeys(t *testing.T) {
 	press(m, "s")
 	shows("s", "by total")
 	press(m, "c")
-	shows("c", "function (queued)")
+	shows("c", "function (runqueue)")
 	press(m, "c", "c", "c", "[")
 	shows("[", "last 2 s of 0:30")
 	press(m, "]", "]", "]")
@@ -239,10 +231,9 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestTheSelectionStaysWithItsFunction: also where the order changes.
 func TestTheSelectionStaysWithItsFunction(t *testing.T) {
 	m, s := display(t, 80, 24)
-	press(m, "down", "down") // parse_request
+	press(m, "down", "down")
 	for range 12 {
 		s.add(s.ran(102, s.at("parse_request", "serve", "main"), 900))
 		s.refresh()
@@ -254,7 +245,6 @@ func TestTheSelectionStaysWithItsFunction(t *testing.T) {
 	}
 }
 
-// TestTextAndJSON: what goes into a pipe.
 func TestTextAndJSON(t *testing.T) {
 	m, s := display(t, 80, 24)
 	var text, line bytes.Buffer
@@ -284,7 +274,6 @@ func TestTextAndJSON(t *testing.T) {
 	}
 }
 
-// TestWhyThereIsNothing: an empty table says why.
 func TestWhyThereIsNothing(t *testing.T) {
 	f := newFixture(t)
 	s := &source{fixture: f, state: State{Target: "app (pid 7)", Complete: -1}}

@@ -11,17 +11,17 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// Goroutines are those of a process that wait: no thread has their stacks, so that no row shows them.
+// Goroutines are the waiting goroutines of a process, which no row shows.
 type Goroutines struct {
 	PID int `json:"pid"`
 	*code.WaitingGoroutines
 	Text string `json:"-"` // the same for people
 }
 
-// largeRow is the part of a table's time from which on a row without a name is worth a note.
+// largeRow is the least part of a table's time for a note about a row without a name.
 const largeRow = 20
 
-// nameNotes say what gives names to the functions that have none; nothing while names are still looked up.
+// nameNotes give the ways to name unnamed functions; none while names are pending.
 func (o *Snapshot) nameNotes(c Clock) []string {
 	if o.Waiting > 0 {
 		return nil
@@ -43,7 +43,6 @@ func (o *Snapshot) nameNotes(c Clock) []string {
 	return p.Notes(rows)
 }
 
-// onePID is the number of the process, 0 if there are several.
 func (o *Snapshot) onePID() (pid int) {
 	for i := range o.threads {
 		switch p := o.threads[i].pid; {
@@ -56,7 +55,7 @@ func (o *Snapshot) onePID() (pid int) {
 	return pid
 }
 
-// notes are what tables cannot show: goroutines that wait, and what gives names.
+// notes are what tables cannot show.
 func (o *Snapshot) notes(st *State, c Clock) (notes []string) {
 	for i := range st.Goroutines {
 		g := &st.Goroutines[i]
@@ -72,7 +71,7 @@ func (o *Snapshot) notes(st *State, c Clock) (notes []string) {
 	return append(notes, o.nameNotes(c)...)
 }
 
-// mostOfScreen is the part of a terminal's lines that notes may take.
+// mostOfScreen bounds the notes, as a part of a terminal's lines.
 const mostOfScreen = 4
 
 // noteLines are the notes on a terminal, cut where they take too many lines.

@@ -11,17 +11,16 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// page is what is on the screen.
 type page struct {
-	ids  []int32 // what each row stands for
+	ids  []int32
 	rows int
-	room int // lines for rows
+	room int
 }
 
-// Lines of the screen that are no rows: two above, the heads of columns, two below.
+// Lines besides rows: two above, the heads, two below.
 const around = 5
 
-// Text is the whole screen.
+// Text gives the whole screen.
 func (m *Model) Text() string {
 	s := m.screen
 	var lines []string
@@ -36,10 +35,9 @@ func (m *Model) Text() string {
 	return strings.Join(lines, "\n")
 }
 
-// leastAround is how many lines help has besides its keys.
+// leastAround is the number of help lines besides keys.
 const leastAround = 5
 
-// helpLines is the help, in a terminal with few lines only its keys.
 func (m *Model) helpLines() []string {
 	var lines []string
 	for _, k := range keyHelp {
@@ -91,7 +89,7 @@ func (m *Model) tableLines() []string {
 	return append(lines, m.status(rows), s.paint(dim, s.joined("  ", shortHelp...)))
 }
 
-// selected marks a row: also without colours.
+// selected marks a row, also without colours.
 func (s Screen) selected(row string) string {
 	if s.Width > 0 {
 		row = tabular.Pad(row, s.Width)
@@ -105,7 +103,7 @@ func (s Screen) selected(row string) string {
 	return row
 }
 
-// nothing says why there are no rows.
+// nothing gives the reason for an empty table.
 func (m *Model) nothing() string {
 	switch {
 	case m.filter != nil:
@@ -117,11 +115,11 @@ func (m *Model) nothing() string {
 	case m.snap.Since == 0:
 		return "waiting for the first refresh …"
 	}
-	return "no " + m.clock.word() + " time in this window; c shows another clock"
+	return "no " + string(m.clock) + " time in this window; c shows another clock"
 }
 
-// shownClock is the clock of the table that is shown. Who waits uses no processor, so that waits, and what has used
-// none, are shown by wall time unless another clock is asked for.
+// shownClock gives the clock of the table: wall time for waits and tables without CPU time, unless another is
+// selected.
 func (m *Model) shownClock() Clock {
 	waits := m.view == waitsView || m.scope.Wait >= 0
 	if m.clock == CPU && (waits || m.scope != Everything && m.snap.Total(m.scope).CPU == 0) {
@@ -130,7 +128,7 @@ func (m *Model) shownClock() Clock {
 	return m.clock
 }
 
-// rows adds up the table that is shown. There can be thousands of rows, so that draw writes only some of them.
+// rows sums the shown table. draw formats only some of its rows.
 func (m *Model) rows() (n int, draw func(from, to int) (head string, lines []string)) {
 	o, s, clock := m.snap, m.screen, m.shownClock()
 	prec := o.precision(m.scope, clock)
@@ -168,7 +166,6 @@ func (m *Model) rows() (n int, draw func(from, to int) (head string, lines []str
 	return len(list), func(from, to int) (string, []string) { return s.groupLines(list[from:to], what, clock, prec) }
 }
 
-// part gives some of the marks, if there are any.
 func part(changes []Change, from, to int) []Change {
 	if changes == nil {
 		return nil
@@ -176,7 +173,6 @@ func part(changes []Change, from, to int) []Change {
 	return changes[from:to]
 }
 
-// deleteEmpty drops functions without any time by a clock.
 func deleteEmpty(rows []FunctionRow, c Clock) []FunctionRow {
 	kept := rows[:0]
 	for i := range rows {
@@ -187,7 +183,7 @@ func deleteEmpty(rows []FunctionRow, c Clock) []FunctionRow {
 	return kept
 }
 
-// status is the line above the last one: what is shown, and what is not as usual.
+// status gives the line above the last.
 func (m *Model) status(rows int) string {
 	s := m.screen
 	if m.typing {

@@ -9,41 +9,41 @@ import (
 	"prywalk/internal/printable"
 )
 
-// Cell is what a thread used under one stack, in one state.
+// Cell is the time of a thread under one stack, in one state.
 type Cell struct {
-	stack  []int32 // frames, innermost first
+	stack  []int32
 	thread int32
 	wait   int32
 	v      Values
 }
 
-// Snapshot is a window at one moment. It does not change.
+// Snapshot is an immutable window at one moment.
 type Snapshot struct {
-	// At is its end, Length how long it is, Since how long it was sampled for in all.
+	// At is its end, Length its length, Since the sampled time in all.
 	At            time.Time
 	Length, Since time.Duration
 	Cells         []Cell
 	frames        []Frame
-	support       []bool // of each of frames: it is of the language or the system
+	support       []bool // of the language or the system
 	threads       []thread
 	waits         []string
-	paths         []string  // of modules
-	parts         []*shares // of the last slices, the oldest first, for changes
-	// Waiting is how many addresses have no name yet.
+	paths         []string
+	parts         []*shares // of the last slices, oldest first
+	// Waiting is the number of addresses without a name yet.
 	Waiting int
-	// Whole: the window is all that was sampled.
+	// Whole means that the window is the whole recording.
 	Whole   bool
 	scratch scratch
 }
 
-// Snapshot gives the last part of what was sampled: at least window, if there is as much. 0 is all. Changes can be told
-// of one clock. Of used, one that is not needed any more or nil, it takes the memory: with thousands of threads a
-// refresh would else leave megabytes to be collected.
-func (s *Store) Snapshot(n *Names, window time.Duration, clock Clock, used *Snapshot) *Snapshot {
+// Snapshot gives the last window of what was sampled, at least window long if there is as much; 0: all. Changes
+// are by clock. It reuses the memory of used, which may be nil.
+func (s *Store) Snapshot(n *Functions, window time.Duration, clock Clock, used *Snapshot) *Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.update()
 	out := &Snapshot{At: time.Now(), Whole: window == 0}
 	if used != nil {
 		out.Cells, out.parts, out.scratch = used.Cells[:0], used.parts[:0], used.scratch
@@ -52,7 +52,6 @@ func (s *Store) Snapshot(n *Names, window time.Duration, clock Clock, used *Snap
 	if k := len(s.slices); k > 0 {
 		out.At = time.Unix(0, s.slices[k-1].to)
 		out.Since = time.Duration(s.slices[k-1].to - s.begin)
-		n.ask(out.At)
 	}
 	out.waits = s.waits[:len(s.waits):len(s.waits)]
 	out.threads, s.lent = s.threads[:len(s.threads):len(s.threads)], true
@@ -68,12 +67,11 @@ func (s *Store) Snapshot(n *Names, window time.Duration, clock Clock, used *Snap
 	out.parts = s.shares(out.parts, n, clock)
 	out.frames = n.frames[:len(n.frames):len(n.frames)]
 	out.support = n.support[:len(n.support):len(n.support)]
-	out.Waiting, out.paths = len(n.asked), n.paths[:len(n.paths):len(n.paths)]
+	out.Waiting, out.paths = n.names.Waiting(), n.paths[:len(n.paths):len(n.paths)]
 	return out
 }
 
-// sum adds up the slices of a window.
-func (s *Store) sum(out *Snapshot, n *Names, window time.Duration) {
+func (s *Store) sum(out *Snapshot, n *Functions, window time.Duration) {
 	last := s.slices[len(s.slices)-1].to
 	s.sums, s.summed = slices.Grow(s.sums[:0], len(s.cells))[:len(s.cells)], s.summed[:0]
 	from := last
@@ -82,7 +80,7 @@ func (s *Store) sum(out *Snapshot, n *Names, window time.Duration) {
 		for _, d := range s.slices[i].deltas {
 			v := &s.sums[d.cell]
 			if *v == (Values{}) {
-				s.summed = append(s.summed, d.cell) // twice, if it came back to nothing in between
+				s.summed = append(s.summed, d.cell) // twice, if it was 0 in between
 			}
 			v.add(d.v)
 		}
@@ -95,21 +93,23 @@ func (s *Store) sum(out *Snapshot, n *Names, window time.Duration) {
 	}
 }
 
-// put adds a cell that has something. What was told of what goes on may have been more than it came to: in a
-// window that begins after that, less than nothing is left.
-func (o *Snapshot) put(n *Names, k cellKey, v Values) {
+// put adds a nonempty cell. Values may be negative if open intervals ended with less.
+func (o *Snapshot) put(n *Functions, k cellKey, v Values) {
 	v = Values{max(v.Samples, 0), max(v.Wall, 0), max(v.RunQueue, 0), max(v.CPU, 0)}
 	if v != (Values{}) {
 		o.Cells = append(o.Cells, Cell{n.of(k.stack), k.thread, k.wait, v})
 	}
 }
 
-// threadName is a thread as report --by thread names it.
+// threadName names a thread as report --by thread does.
 func (o *Snapshot) threadName(n int32) string {
 	th := &o.threads[n]
 	name := th.name
 	if name == "" {
 		name = th.comm
+	}
+	if th.task != "" {
+		return printable.Sprintf("%s %s", th.task, name)
 	}
 	if th.tid == 0 {
 		return printable.Sprintf("%s %s (pid %d)", name, th.comm, th.pid)

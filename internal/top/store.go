@@ -14,19 +14,20 @@ import (
 )
 
 const (
-	// keepFor is how long slices are kept: the longest window but the whole.
+	// keepFor is the age of kept slices: the longest limited window.
 	keepFor = 60 * time.Second
-	// leastSlices are kept however old they are: changes are told from those before.
+	// leastSlices are kept at any age, for changes.
 	leastSlices = recentSlices + baseSlices
 )
 
-// thread is a thread that was seen; tid is 0 for what belongs to no thread in particular.
+// thread is a known thread; tid 0 is for no particular one. Tasks with the same first function, as goroutines, are
+// like one thread: task is their kind, name the function.
 type thread struct {
-	pid, tid   int
-	comm, name string
+	pid, tid         int
+	comm, name, task string
 }
 
-// lastCell is where a thread's last interval went: a sleeper's goes there again and again.
+// lastCell caches the cell of a thread's last interval.
 type lastCell struct {
 	known       bool
 	stack       sample.StackID
@@ -35,60 +36,69 @@ type lastCell struct {
 	cell        int32
 }
 
-type threadKey struct{ pid, tid int }
+type threadKey struct {
+	pid, tid   int
+	task, name string
+}
 
-// cellKey is what intervals that are added up have in common. Threads and waits are indices.
+func (t *thread) key() threadKey {
+	k := threadKey{pid: t.pid, tid: t.tid, task: t.task}
+	if t.task != "" {
+		k.name = t.name
+	}
+	return k
+}
+
+// cellKey is what the intervals of a cell share. Threads and waits are indices.
 type cellKey struct {
 	stack        sample.StackID
 	thread, wait int32
 }
 
-// cell is the sum of such intervals.
 type cell struct {
 	key        cellKey
-	all, fresh Values // all but fresh, and what came since the last refresh
-	touched    bool   // it has some that is fresh
+	all, fresh Values
+	touched    bool
 }
 
-// delta is what a slice adds to a cell.
+// delta is a slice's change of a cell.
 type delta struct {
 	cell int32
 	v    Values
 }
 
-// slice is what one refresh brought.
 type slice struct {
-	from, to int64 // nanoseconds of the Unix epoch
+	from, to int64
 	deltas   []delta
-	shares   *shares // of the functions, when they were asked for
+	shares   *shares
 }
 
-// Store adds up intervals. It is a profile.Watcher; its methods may be called by several goroutines.
+// Store sums intervals. It is a profile.Watcher, safe for concurrent use.
 type Store struct {
 	mu      sync.Mutex
 	cells   []cell
 	index   map[cellKey]int32
-	threads []thread // those that snapshots have, too: see lent
-	lent    bool     // a snapshot has them, and they must not change
+	threads []thread // shared with snapshots, see lent
+	lent    bool     // immutable, as a snapshot has them
 	lasts   []lastCell
 	byTID   map[threadKey]int32
 	waits   []string
 	byWait  map[string]int32
 
 	touched []int32
-	open    []delta   // what was going on at the last refresh
-	slices  []slice   // the oldest first
-	spare   [][]delta // of slices that are forgotten
-	sums    []Values  // for each cell, in a snapshot's window
-	summed  []int32   // the cells that have such a sum
-	begin   int64     // of the first slice
-	most    int       // so many cells are kept, or twice what had to be
-	kept    int       // so many were, when some were dropped last
+	open    []delta   // open at the last refresh
+	slices  []slice   // oldest first
+	spare   [][]delta // of dropped slices
+	sums    []Values  // by cell, in a snapshot's window
+	summed  []int32
+	begin   int64 // of the first slice
+	most    int   // limit of cells
+	kept    int   // cells after the last eviction
 
-	refreshed func() // called after each refresh; nil: nobody waits
+	refreshed func() // called after each refresh, or nil
 }
 
-// NewStore gives an empty one for what begins now. It calls refreshed, which must not wait, after each refresh.
+// NewStore makes a Store that begins now. refreshed is called after each refresh, and must not block.
 func NewStore(begin time.Time, refreshed func()) *Store {
 	return &Store{
 		index: map[cellKey]int32{}, byTID: map[threadKey]int32{}, byWait: map[string]int32{},
@@ -117,7 +127,7 @@ func (s *Store) add(iv *profile.Interval) (int32, Values) {
 	return n, v
 }
 
-// bring adds to what is fresh of a cell.
+// bring adds to the fresh part of a cell.
 func (s *Store) bring(n int32, v Values) {
 	c := &s.cells[n]
 	c.fresh.add(v)
@@ -138,29 +148,30 @@ func (s *Store) cell(k cellKey) int32 {
 }
 
 func (s *Store) thread(iv *profile.Interval) int32 {
-	k := threadKey{iv.PID, iv.TID}
+	made := thread{iv.PID, iv.TID, iv.Comm, iv.Thread, iv.Task}
+	k := made.key()
 	n, ok := s.byTID[k]
 	if !ok {
 		n = int32(len(s.threads))
-		s.threads = append(s.threads, thread{iv.PID, iv.TID, iv.Comm, iv.Thread})
+		s.threads = append(s.threads, made)
 		s.lasts = append(s.lasts, lastCell{})
 		s.byTID[k] = n
 	}
-	if th := &s.threads[n]; th.comm != iv.Comm || th.name != iv.Thread { // programs name threads after they started them
+	if th := &s.threads[n]; th.comm != iv.Comm || th.name != iv.Thread {
 		s.ownThreads()
 		s.threads[n].comm, s.threads[n].name = iv.Comm, iv.Thread
 	}
 	return n
 }
 
-// ownThreads gives the store threads that no snapshot has.
+// ownThreads copies the threads if a snapshot has them.
 func (s *Store) ownThreads() {
 	if s.lent {
 		s.threads, s.lent = slices.Clone(s.threads), false
 	}
 }
 
-// wait gives the number of what a thread waits in, or of its state, as report --by wait names it.
+// wait gives the number of a thread's wait or state, named as by report --by wait.
 func (s *Store) wait(iv *profile.Interval) int32 {
 	name := iv.Wait
 	switch what := iv.WaitsFor; {
@@ -169,7 +180,7 @@ func (s *Store) wait(iv *profile.Interval) int32 {
 	case strings.HasPrefix(what, "/"):
 		name += ": file"
 	case what != "":
-		kind, _, _ := strings.Cut(what, ":[") // not each socket by itself
+		kind, _, _ := strings.Cut(what, ":[")
 		name += ": " + kind
 	}
 	n, ok := s.byWait[name]
@@ -191,11 +202,11 @@ func (s *Store) Refresh(at int64, open iter.Seq[profile.Interval]) {
 	}
 }
 
-// Finish is the last refresh: nothing goes on.
+// Finish is the last refresh, without open intervals.
 func (s *Store) Finish(at time.Time) { s.Refresh(at.UnixNano(), func(func(profile.Interval) bool) {}) }
 
 func (s *Store) refresh(at int64, open iter.Seq[profile.Interval]) {
-	for _, d := range s.open { // it is told anew, or has been added
+	for _, d := range s.open { // reported again, or final
 		s.bring(d.cell, Values{-d.v.Samples, -d.v.Wall, -d.v.RunQueue, -d.v.CPU})
 	}
 	s.open = s.open[:0]
@@ -221,7 +232,7 @@ func (s *Store) refresh(at int64, open iter.Seq[profile.Interval]) {
 	s.forget()
 }
 
-// room gives an empty list for so many deltas, that of a forgotten slice if it is neither too small nor far too large.
+// room gives an empty list for n deltas, from a dropped slice if its size fits.
 func (s *Store) room(n int) []delta {
 	for len(s.spare) > 0 {
 		list := s.spare[len(s.spare)-1]
@@ -233,7 +244,7 @@ func (s *Store) room(n int) []delta {
 	return make([]delta, 0, n)
 }
 
-// forget drops the slices that no window reaches, and cells where there are too many.
+// forget drops slices outside of all windows, and surplus cells.
 func (s *Store) forget() {
 	last := s.slices[len(s.slices)-1].to
 	old := 0

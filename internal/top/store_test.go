@@ -15,7 +15,6 @@ import (
 	"prywalk/report"
 )
 
-// reported has a recording's functions as report --json gives them.
 func (f *fixture) reported(value string) (out struct {
 	Total     jsonValues     `json:"total"`
 	Functions []jsonFunction `json:"functions"`
@@ -39,7 +38,6 @@ func (f *fixture) reported(value string) (out struct {
 	return out
 }
 
-// TestTheLastTableIsThatOfReport: functions and waits, by all clocks, whatever was final or went on at each refresh.
 func TestTheLastTableIsThatOfReport(t *testing.T) {
 	for seed := range uint64(20) {
 		f := newFixture(t)
@@ -74,7 +72,6 @@ func TestTheLastTableIsThatOfReport(t *testing.T) {
 	}
 }
 
-// TestWindowsHaveTheirOwnTimeOnly: who slept all the time has the window's length, though nothing of it is final.
 func TestWindowsHaveTheirOwnTimeOnly(t *testing.T) {
 	f := newFixture(t)
 	f.busy(30)
@@ -95,7 +92,6 @@ func TestWindowsHaveTheirOwnTimeOnly(t *testing.T) {
 	}
 }
 
-// TestDaysTakeBoundedMemory: threads and stacks that come and go are added up, and the sums stay true.
 func TestDaysTakeBoundedMemory(t *testing.T) {
 	f := newFixture(t)
 	f.store.most = 1000
@@ -112,7 +108,7 @@ func TestDaysTakeBoundedMemory(t *testing.T) {
 		f.refresh()
 		most = max(most, len(f.store.cells))
 	}
-	used := 0 // by slices: those are bounded by time
+	used := 0
 	for _, sl := range f.store.slices {
 		used += len(sl.deltas)
 	}
@@ -130,7 +126,6 @@ func TestDaysTakeBoundedMemory(t *testing.T) {
 	}
 }
 
-// TestStacksBeyondTheBoundAreAddedUpWithoutNames: where each has another stack.
 func TestStacksBeyondTheBoundAreAddedUpWithoutNames(t *testing.T) {
 	f := newFixture(t)
 	f.store.most = 100
@@ -157,11 +152,10 @@ func TestStacksBeyondTheBoundAreAddedUpWithoutNames(t *testing.T) {
 	}
 }
 
-// TestSlowNamesHoldNothingUp: until a name comes, a function is shown by its module.
 func TestSlowNamesHoldNothingUp(t *testing.T) {
 	f := newFixture(t)
-	goOn, quit, told := make(chan struct{}), make(chan struct{}), make(chan struct{}, 100)
-	f.names.tell = func() { told <- struct{}{} }
+	goOn, quit, described := make(chan struct{}), make(chan struct{}), make(chan struct{}, 100)
+	f.onNames = func() { described <- struct{}{} }
 	resolve := f.resolve
 	f.resolve = func(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 		<-goOn
@@ -170,7 +164,7 @@ func TestSlowNamesHoldNothingUp(t *testing.T) {
 	go f.names.Run(f, quit)
 	defer close(quit)
 	f.busy(1)
-	o := f.store.Snapshot(f.names, 0, CPU, nil)
+	o := f.store.Snapshot(f.of, 0, CPU, nil)
 	rows := o.Functions(Everything)
 	SortFunctions(rows, CPU, BySelf)
 	if o.Waiting == 0 || rows[0].Name != "[app]" || !rows[0].Nameless {
@@ -178,8 +172,8 @@ func TestSlowNamesHoldNothingUp(t *testing.T) {
 	}
 	close(goOn)
 	for o.Waiting > 0 {
-		<-told
-		o = f.store.Snapshot(f.names, 0, CPU, nil)
+		<-described
+		o = f.store.Snapshot(f.of, 0, CPU, nil)
 	}
 	rows = o.Functions(Everything)
 	SortFunctions(rows, CPU, BySelf)
@@ -188,7 +182,6 @@ func TestSlowNamesHoldNothingUp(t *testing.T) {
 	}
 }
 
-// TestCodeMadeAtRunTimeIsAskedForAgain: its compiler may tell later.
 func TestCodeMadeAtRunTimeIsAskedForAgain(t *testing.T) {
 	f := newFixture(t)
 	jit := &profile.ModuleInfo{Start: 0x1000, End: 0x2000, Path: "[anon]", Owner: 7}
@@ -205,7 +198,7 @@ func TestCodeMadeAtRunTimeIsAskedForAgain(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	known = true
-	f.names.NameGenerated(f)
+	f.names.NameLate(f)
 	if r := f.snapshot(0, CPU).Functions(Everything); r[0].Name != "compiled" {
 		t.Errorf("%+v: not by who knows its own names", r)
 	}
@@ -222,13 +215,12 @@ func TestCodeMadeAtRunTimeIsAskedForAgain(t *testing.T) {
 	}
 }
 
-// TestManagedFramesStandForTheMachineryThatRunsThem: as in report. A stack of nothing else keeps it.
 func TestManagedFramesStandForTheMachineryThatRunsThem(t *testing.T) {
 	f := newFixture(t)
 	vm := &profile.ModuleInfo{Path: "[Toy 1.0]"}
-	told := f.builder.Describe([]profile.Frame{{Name: "inner"}, {Name: "outer"}})
+	described := f.builder.Describe([]profile.Frame{{Name: "inner"}, {Name: "outer"}})
 	loop := profile.Loc{Module: f.app, Addr: f.app.Start, Machinery: true}
-	f.add(f.ran(101, f.builder.Intern([]profile.Loc{loop, {Module: vm, Described: told}, loop,
+	f.add(f.ran(101, f.builder.Intern([]profile.Loc{loop, {Module: vm, Described: described}, loop,
 		{Module: f.app, Addr: f.app.Start + 0x10}}), 100))
 	f.add(f.ran(102, f.builder.Intern([]profile.Loc{loop}), 50))
 	f.refresh()

@@ -10,9 +10,9 @@ import (
 	"prywalk/internal/namehints"
 )
 
-// Scope chooses cells of a snapshot.
+// Scope selects cells of a snapshot.
 type Scope struct {
-	// Thread and Wait choose those of one thread, or of one wait; below 0: all.
+	// Thread and Wait select one thread or wait; negative: all.
 	Thread, Wait int32
 }
 
@@ -23,37 +23,36 @@ func (s Scope) has(c *Cell) bool {
 	return (s.Thread < 0 || c.thread == s.Thread) && (s.Wait < 0 || c.wait == s.Wait)
 }
 
-// FunctionRow is one function's own values, and those with all that it called.
+// FunctionRow has one function's own values, and those including its callees.
 type FunctionRow struct {
 	Frame
 	Self, Total Values
 	id          int32
-	support     bool    // it is of the language or the system
-	depth       float64 // how far in it stands, values times frames
+	support     bool    // of the language or the system
+	depth       float64 // values times depth in frames
 }
 
-// scratch is memory that tables need while they are added up, and that the next snapshot takes over.
+// scratch is reusable memory of tables.
 type scratch struct {
-	at, seen []int32 // of functions, or of groups
-	order    []int32 // cells by group
-	sums     []int64 // of functions
-	stamps   []int32 // of threads
-	touched  []int32 // functions that have a sum
+	at, seen []int32
+	order    []int32
+	sums     []int64
+	stamps   []int32
+	touched  []int32
 	rows     [2][]GroupRow
 }
 
-// zeroed gives so many zeros.
 func zeroed[T any](s []T, n int) []T {
 	s = slices.Grow(s[:0], n)[:n]
 	clear(s)
 	return s
 }
 
-// Functions adds up a snapshot by function. A function counts once for each stack in Total.
+// Functions sums a snapshot by function. Total counts a function once for each stack.
 func (o *Snapshot) Functions(scope Scope) []FunctionRow {
 	rows := make([]FunctionRow, 0, 64)
 	o.scratch.at, o.scratch.seen = zeroed(o.scratch.at, len(o.frames)), zeroed(o.scratch.seen, len(o.frames))
-	at, seen := o.scratch.at, o.scratch.seen // a function's row, plus one; the last cell that it was seen in, plus one
+	at, seen := o.scratch.at, o.scratch.seen // row + 1; last cell + 1
 	for i := range o.Cells {
 		c := &o.Cells[i]
 		if !scope.has(c) {
@@ -90,8 +89,8 @@ const (
 	ByName  Order = "name"
 )
 
-// SortFunctions puts the most expensive first, by a clock. Of equal ones a program's own come before those of the
-// language and the system, and the inner before the outer.
+// SortFunctions sorts by a clock, descending; then a program's functions before those of the language and the
+// system, and inner before outer ones.
 func SortFunctions(rows []FunctionRow, c Clock, by Order) {
 	support := func(r *FunctionRow) int {
 		if r.support {
@@ -125,10 +124,10 @@ func SortFunctions(rows []FunctionRow, c Clock, by Order) {
 type StackRow struct {
 	V       Values
 	Threads int
-	Frames  []int32 // innermost first
+	Frames  []int32
 }
 
-// StacksOf gives the stacks of a scope that a function is on, all if it is below 0, the most expensive first.
+// StacksOf gives the stacks of a scope with a function, all if negative, the most expensive first.
 func (o *Snapshot) StacksOf(scope Scope, function int32, clock Clock) []StackRow {
 	var rows []StackRow
 	at := map[string]int{}
@@ -162,7 +161,7 @@ func (o *Snapshot) StacksOf(scope Scope, function int32, clock Clock) []StackRow
 	return rows
 }
 
-// Total adds up a scope.
+// Total sums a scope.
 func (o *Snapshot) Total(scope Scope) (v Values) {
 	for i := range o.Cells {
 		if c := &o.Cells[i]; scope.has(c) {

@@ -12,14 +12,13 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// groupRows is how many threads and waits plain text has.
+// groupRows is the number of threads and waits in plain text.
 const groupRows = 5
 
-// pipeWidth is the width of tables where there is no terminal; --json has the whole names.
+// pipeWidth is the width of tables without a terminal.
 const pipeWidth = 100
 
-// WriteText writes a snapshot as plain text: so many functions, and the threads and waits that have most. 0 functions
-// stands for all.
+// WriteText writes a snapshot as plain text, with so many functions (0: all), and the largest threads and waits.
 func WriteText(w io.Writer, o *Snapshot, st State, s Screen, c Clock, functions int) error {
 	var b strings.Builder
 	put := func(lines ...string) {
@@ -59,7 +58,6 @@ func WriteText(w io.Writer, o *Snapshot, st State, s Screen, c Clock, functions 
 	return err
 }
 
-// first gives the first n rows, all if n is 0.
 func first[R any](rows []R, n int) []R {
 	if n > 0 && len(rows) > n {
 		return rows[:n]
@@ -67,7 +65,7 @@ func first[R any](rows []R, n int) []R {
 	return rows
 }
 
-// jsonValues has a value for each clock, as report --json has: times in nanoseconds.
+// jsonValues has a value for each clock, as report --json: times in ns.
 type jsonValues struct {
 	Samples  int64 `json:"samples"`
 	Wall     int64 `json:"wall"`
@@ -98,7 +96,7 @@ type jsonGroup struct {
 	Total   jsonValues `json:"total"`
 }
 
-// jsonTable is one refresh. New fields may come; those that are there keep their meaning.
+// jsonTable is one refresh. Fields may be added; existing ones keep their meaning.
 type jsonTable struct {
 	schema.Head
 	Target   string   `json:"target"`
@@ -119,7 +117,7 @@ type jsonTable struct {
 	ByWait      []jsonGroup    `json:"by_wait"`
 }
 
-// WriteJSON writes a snapshot as one line of JSON: so many functions, threads and waits, 0 for all.
+// WriteJSON writes a snapshot as a line of JSON, with so many functions, threads and waits, 0: all.
 func WriteJSON(w io.Writer, o *Snapshot, st State, c Clock, rowsOfEach int) error {
 	t := jsonTable{
 		Target: st.Target, Time: float64(o.At.UnixMilli()) / 1e3, Seconds: o.Length.Seconds(), Since: o.Since.Seconds(),

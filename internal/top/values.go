@@ -2,10 +2,10 @@
 
 package top
 
-// Values are what threads used: the ticks at which they were seen, and the three clocks, in nanoseconds.
+// Values are the ticks of threads, and the three clocks in ns.
 type Values struct{ Samples, Wall, RunQueue, CPU int64 }
 
-// Blocked is the time in which threads neither ran nor were ready to.
+// Blocked is the time in which threads neither ran nor were ready.
 func (v Values) Blocked() int64 { return max(0, v.Wall-v.RunQueue-v.CPU) }
 
 func (v *Values) add(o Values) {
@@ -15,10 +15,10 @@ func (v *Values) add(o Values) {
 	v.CPU += o.CPU
 }
 
-// Clock is one of the kinds of time that a table can be of.
+// Clock is a kind of time.
 type Clock string
 
-// The clocks, by the names that report --value has for them.
+// The clocks, as in report --value.
 const (
 	CPU      Clock = "cpu"
 	RunQueue Clock = "runqueue"
@@ -26,7 +26,7 @@ const (
 	Wall     Clock = "wall"
 )
 
-// Clocks lists them.
+// Clocks lists the clocks.
 func Clocks() []Clock { return []Clock{CPU, RunQueue, Blocked, Wall} }
 
 // Of gives the time by one clock.

@@ -4,14 +4,13 @@ package tracer
 
 import "testing"
 
-// TestRunsCountWhereTheyAreShort: by the mean of their thread; one that never ran has none.
 func TestRunsCountWhereTheyAreShort(t *testing.T) {
-	var c counts
-	c.ran(0, 0)
-	c.ran(1000, 40_000_000)
-	c.ran(10, 5_000_000_000)
-	c.ran(1000, 999_000_000)
-	if c.shortRuns != 2000 || c.shortRunsCPU != 1_039_000_000 {
-		t.Errorf("%d runs, %d ns", c.shortRuns, c.shortRunsCPU)
+	var r shortRuns
+	r.add(0, 0)
+	r.add(1000, 40_000_000)
+	r.add(10, 5_000_000_000)
+	r.add(1000, 999_000_000)
+	if r.n != 2000 || r.cpu != 1_039_000_000 {
+		t.Errorf("%d runs, %d ns", r.n, r.cpu)
 	}
 }

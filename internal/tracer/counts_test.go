@@ -11,7 +11,7 @@ func TestBrokenCallsAreCountedByName(t *testing.T) {
 	if len(got) != 2 || got["other"] != 3 {
 		t.Errorf("%v", got)
 	}
-	if got := byCall(&h.told, 0); len(got) != 0 {
+	if got := byCall(&h.reported, 0); len(got) != 0 {
 		t.Errorf("%v", got)
 	}
 }

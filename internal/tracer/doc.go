@@ -1,9 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tracer looks at the threads of the targets at each tick, and hands over what it saw.
+// Package tracer is the engine of recordings: it observes the threads of the targets at each tick, and reports events
+// (package handover).
 //
-// It runs on one goroutine, on an OS thread of its own with a raised priority. It copies what it must (package look)
-// and tells the accountant (package handover). It allocates nothing in a steady state, and never waits for anything
-// but the targets. When it looks is decided in package schedule, whom it leaves alone in package idle, and where it
-// sleeps in package skid. tick.go has a tick's way from top to bottom.
+// # Algorithm
+//
+// A tick has ten steps (tick.go) and a part for each job. The parts share [state], and are joined in tracer.go.
+//
+//	tick ─► due ───────────► observer ──► stops ─────► package observe, ptrace
+//	 │      which threads     one          pending      one thread: unchanged,
+//	 │                        observation  stops        passive read or stop
+//	 ├────► newThreads, newChildren ──► observed before all others
+//	 ├────► tracked: processes and threads, attached, listed, ended
+//	 ├────► engine.Running, an engine in place of stops: the kernel's samples (package perfengine)
+//	 └────► reports ──► handover.Outbox ──► aggregator
+//
+// Ticks, budget, quota, subset and gaps: package schedule. Sleepers that are not observed: package backoff. The
+// processor on which the tracer sleeps: package skid.
+//
+// # Invariants
+//
+// The tracer runs on one goroutine, on an OS thread of its own with a raised priority. It allocates nothing in a steady
+// state. It waits only for the targets, and finishes stops while it waits ([stops]). It walks no path of /proc
+// ([pathWalks]).
 package tracer

@@ -6,24 +6,24 @@ import (
 	"regexp"
 	"time"
 
-	"prywalk/internal/look"
-	"prywalk/internal/perfevents"
+	"prywalk/internal/engine"
+	"prywalk/internal/observe"
 )
 
-// Options say how to look. What they mean in detail is told at the sampler's.
+// Options select how to observe.
 type Options struct {
 	Freq            float64        // ticks a second
 	Threads         *regexp.Regexp // nil: all
-	Children        bool           // those that are found later are sampled, too
+	Children        bool           // child processes are sampled
+	Endless         bool           // run on after the last process has ended
 	ReadOnly        bool           // never write a register
-	Rung            look.Rung
-	MaxPause        time.Duration      // 0: no bound
-	MaxOverhead     float64            // 0: no bound
-	Subset          int                // 0: all
-	Events          *perfevents.Reader // nil: ptrace alone
-	Kin             *perfevents.Reader // nil: the kernel does not tell of descendants
-	Choose          bool
+	Rung            observe.Rung
+	MaxPause        time.Duration // 0: no bound
+	MaxOverhead     float64       // 0: no bound
+	OfHost          bool          // a share of all processors' time
+	Subset          int           // 0: all
+	Running         engine.Source // nil: running threads are stopped
 	KernelStacks    bool
 	CheckpointEvery time.Duration // 0: when asked for
-	WatchEvery      time.Duration // 0: nobody watches
+	WatchEvery      time.Duration // 0: no watch
 }

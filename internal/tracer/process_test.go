@@ -11,20 +11,18 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// TestUnwantedThreadsThatEndedAreForgotten: of what --threads leaves out only who lives is remembered.
-func TestUnwantedThreadsThatEndedAreForgotten(t *testing.T) {
+func TestRejectedThreadsThatEndedAreForgotten(t *testing.T) {
 	var p threadList
 	for tid := range 100 {
-		p.refuse(tid, 1)
+		p.reject(tid, 1)
 	}
-	p.forgetUnwanted([]int{99, 7, 1000})
-	if len(p.unwanted) != 2 || p.unwanted[7].since != 1 || p.unwanted[99].since != 1 {
-		t.Errorf("%d are remembered: %v", len(p.unwanted), p.unwanted)
+	p.forgetRejected([]int{99, 7, 1000})
+	if len(p.rejected) != 2 || p.rejected[7].since != 1 || p.rejected[99].since != 1 {
+		t.Errorf("%d are remembered: %v", len(p.rejected), p.rejected)
 	}
 }
 
-// TestProcessThatEndedBeforeItIsTakenOnIsHandedOver: the accountant lets go of it.
-func TestProcessThatEndedBeforeItIsTakenOnIsHandedOver(t *testing.T) {
+func TestProcessThatEndedBeforeItIsAttachedIsReported(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "sleepers", "1")
 	p, c := opened(t, pid), newTracer(Options{Freq: 99})
 	if err := unix.Kill(pid, unix.SIGKILL); err != nil {
@@ -33,8 +31,10 @@ func TestProcessThatEndedBeforeItIsTakenOnIsHandedOver(t *testing.T) {
 	if _, err := unix.Wait4(pid, nil, 0, nil); err != nil {
 		t.Fatal(err)
 	}
-	c.admit(p)
-	if len(c.procs) != 0 || len(c.out.events) != 1 || c.out.events[0].Kind != handover.ProcessEnded {
-		t.Errorf("%d are looked at, and told is %v", len(c.procs), c.out.events)
+	c.tracked.attachProcess(p)
+	c.Out.HandOver(0)
+	b := <-c.Ring.Batches()
+	if len(c.tracked.procs) != 0 || len(b) != 1 || b[0].Kind != handover.ProcessEnded {
+		t.Errorf("%d are tracked, and reported is %v", len(c.tracked.procs), b)
 	}
 }

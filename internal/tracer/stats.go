@@ -9,47 +9,49 @@ import (
 	"prywalk/ptrace"
 )
 
-// Stats fills in what was done to threads. It is for once, when the tracer has ended or hangs.
-func (c *Tracer) Stats(s *runstats.Stats) {
-	c.lookStats(s)
-	c.samples.stats(&s.Observed, &c.counts)
-	c.counts.freezeStats(&s.Stopped)
-	c.runStats(s)
-	s.OwnQuota = c.quota.stats()
+// Stats adds the statistics. It is called once, when the tracer has ended or hangs.
+func (t *Tracer) Stats(s *runstats.Stats) {
+	t.outcomeStats(s)
+	t.running.Stats(&s.Observed)
+	s.Sampled, s.Claimed = t.Sampled, t.Claimed
+	t.counts.stats(&s.Stopped)
+	t.runStats(s)
+	s.OwnQuota = runstats.OwnQuota(t.quota.Stats())
+	r, calls := &t.run, &t.observer.calls
 	s.Calls = runstats.Calls{
-		Restarted: c.counts.restarted, Broken: c.broken, Told: c.told,
-		BrokenCalls: byCall(&c.callEffects.broken, c.broken), ToldCalls: byCall(&c.callEffects.told, c.told),
+		Restarted: t.counts.restarted, Broken: r.broken, ReportedTwice: r.repeated,
+		BrokenCalls: byCall(&calls.broken, r.broken), ReportedTwiceCalls: byCall(&calls.reported, r.repeated),
 	}
 	s.Asked = runstats.Asked{
-		FreqAsked: c.opts.Freq, MaxOverhead: c.opts.MaxOverhead, MaxPause: runstats.Nanos(c.opts.MaxPause),
-		Subset: c.opts.Subset, NotDrawn: c.subset.NotDrawn,
+		FreqAsked: t.opts.Freq, MaxOverhead: t.opts.MaxOverhead, MaxPause: runstats.Nanos(t.opts.MaxPause),
+		Subset: t.opts.Subset, NotDrawn: t.due.subset.NotDrawn,
 	}
 }
 
-func (c *counts) freezeStats(s *runstats.Stopped) {
+func (c *stopCounts) stats(s *runstats.Stopped) {
 	s.Late, s.Awaited = c.late, c.awaited
-	if c.freezes.n == 0 {
+	if c.stops.N == 0 {
 		return
 	}
-	n := c.freezes.n
+	n := c.stops.N
 	s.Freeze = runstats.Quantiles[runstats.Nanos]{
-		N: n, P50: runstats.Nanos(c.freezes.quantile(0.5)), P99: runstats.Nanos(c.freezes.quantile(0.99)),
-		Max: runstats.Nanos(c.freezes.max),
+		N: n, P50: runstats.Nanos(c.stops.Quantile(0.5)), P99: runstats.Nanos(c.stops.Quantile(0.99)),
+		Max: runstats.Nanos(c.stops.Max),
 	}
 	s.Copied = runstats.Quantiles[int64]{
-		N: n, P50: c.copies.quantile(0.5), P99: c.copies.quantile(0.99), Max: c.copies.max,
+		N: n, P50: c.copies.Quantile(0.5), P99: c.copies.Quantile(0.99), Max: c.copies.Max,
 	}
-	s.Freezes, s.Long, s.LongestFreeze = c.freezes.buckets(), c.longFreezes(), c.longest
+	s.Freezes, s.Long, s.LongestFreeze = c.stops.Buckets(), c.longStops(), c.longest
 }
 
-func (c *Tracer) lookStats(s *runstats.Stats) {
-	n := &c.counts
+func (t *Tracer) outcomeStats(s *runstats.Stats) {
+	n := &t.counts
 	s.Looks = runstats.Looks{
-		Ticks: n.ticks, MissedTicks: c.ticks.Missed, Attempted: n.attempted, Frozen: n.frozen, Peeked: n.peeked,
-		Reused: n.reused, SleptAgain: n.sleptAgain,
+		Ticks: n.ticks, MissedTicks: t.ticks.Missed, Attempted: n.attempted, Frozen: n.byStop, Peeked: n.byPassiveRead,
+		Reused: n.reused,
 	}
-	s.Unlooked = runstats.Unlooked{
-		Queued: n.queued, Inferred: n.inferred, Unseen: n.unseen, Withheld: c.budget.Withheld, LeftOut: c.rest.Ticks,
+	s.Unobserved = runstats.Unobserved{
+		Queued: n.queued, Inferred: n.inferred, Unseen: n.unseen, Withheld: t.budget.Withheld, LeftOut: t.Rest.Ticks,
 		Failed: map[string]int64{},
 	}
 	for reason, failed := range n.failed {
@@ -58,25 +60,38 @@ func (c *Tracer) lookStats(s *runstats.Stats) {
 		}
 	}
 	s.ThreadsMax, s.Backlog = n.threadsMax, n.backlog
-	s.ShortRuns, s.ShortRunsCPU = n.shortRuns, float64(n.shortRunsCPU)/1e9
+	s.ShortRuns, s.ShortRunsCPU = n.runs.n, float64(n.runs.cpu)/1e9
 }
 
-func (c *Tracer) runStats(s *runstats.Stats) {
-	w, ran := &c.gaps, c.ran
-	if begun := c.control.Begun(); ran == 0 && begun != 0 { // it hangs
+func (t *Tracer) runStats(s *runstats.Stats) {
+	w, ran := &t.reports.gaps, t.run.ran
+	if begun := t.control.Begun(); ran == 0 && begun != 0 {
 		ran = procmem.Now() - begun
 	}
-	s.Lost, s.Scheduling, s.PriorityLowered = c.budget.Lost()/1e9, c.scheduling, c.lowered
+	s.Lost, s.Scheduling, s.PriorityLowered = t.budget.Lost()/1e9, t.run.scheduling, t.run.lowered
 	s.Unwatched = runstats.Unwatched{
 		NotObserved: seconds(w.Total), LongestGap: seconds(w.Longest), Gaps: w.Gaps, Suspended: seconds(w.Suspended),
 	}
 	if s.Seconds = seconds(ran); s.Seconds > 0 {
-		s.Freq = float64(c.counts.ticks) / s.Seconds
+		s.Freq = float64(t.counts.ticks) / s.Seconds
 	}
 }
 
-// longFreezes names the causes.
-func (c *counts) longFreezes() runstats.Causes {
+func (t *Tracer) publish() {
+	n := &t.counts
+	p := Progress{
+		Ticks: n.ticks, Missed: t.ticks.Missed, Threads: t.now.threads, Looks: n.byStop + n.byPassiveRead + n.reused,
+		Rate:    1e9 / float64(t.ticks.Period()),
+		Stopped: n.byStop, Withheld: t.budget.Withheld,
+		Denied: n.failed[refusal.Denied], Traced: n.failed[refusal.Traced],
+	}
+	for _, failed := range n.failed {
+		p.Failed += failed
+	}
+	t.control.publish(&p)
+}
+
+func (c *stopCounts) longStops() runstats.Causes {
 	m := runstats.Causes{}
 	for cause, l := range c.long {
 		if l.N > 0 {

@@ -7,18 +7,16 @@ import (
 
 	"prywalk/internal/code"
 	"prywalk/internal/handover"
-	"prywalk/internal/look"
+	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/testtargets"
 	"prywalk/ptrace"
 )
 
-// newTracer makes a tracer that begins now.
 func newTracer(o Options) *Tracer {
 	return New(o, NewControl(1), handover.NewCommon(), procmem.Now(), BootTicks())
 }
 
-// opened opens a process until the test's end.
 func opened(t testing.TB, pid int) *handover.Process {
 	t.Helper()
 	p, err := code.Open(pid)
@@ -29,25 +27,23 @@ func opened(t testing.TB, pid int) *handover.Process {
 	return handover.NewProcess(p, false, 0)
 }
 
-// onTicks calls f on a tracer's thread with a function that makes a tick over a
-// target and throws away what it gives.
-func onTicks(t testing.TB, rung look.Rung, f func(tick func(), c *Tracer), args ...string) {
+// onTicks calls f on a tracer's thread with a function that makes a tick over a target.
+func onTicks(t testing.TB, rung observe.Rung, f func(tick func(), c *Tracer), args ...string) {
 	t.Helper()
 	onTicksOf(t, Options{Freq: 99, Rung: rung}, f, args...)
 }
 
-// onTicksOf is onTicks with any options.
 func onTicksOf(t testing.TB, o Options, f func(tick func(), c *Tracer), args ...string) {
 	t.Helper()
 	pid, _ := testtargets.Threads(t, args...)
 	p := opened(t, pid)
-	look.OnThread(func() {
+	observe.OnThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
 		c := newTracer(o)
-		c.looker = look.New(ctl, c.Pool, o.Rung)
-		defer c.looker.Close()
-		c.admit(p)
+		c.Observer = observe.New(ctl, c.Pool, o.Rung)
+		defer c.Observer.Close()
+		c.tracked.attachProcess(p)
 		defer func() { c.last(procmem.Now()) }() // no files stay open
 		f(func() {
 			now := procmem.Now()
@@ -55,7 +51,7 @@ func onTicksOf(t testing.TB, o Options, f func(tick func(), c *Tracer), args ...
 			for len(c.Ring.Batches()) > 0 {
 				b := <-c.Ring.Batches()
 				for i := range b {
-					c.Pool.Put(b[i].Shot)
+					c.Pool.Put(b[i].RawSample)
 				}
 				c.Ring.Put(b)
 			}
@@ -63,17 +59,16 @@ func onTicksOf(t testing.TB, o Options, f func(tick func(), c *Tracer), args ...
 	})
 }
 
-// TestTicksAllocateNothing: reuse, peeks and freezes, once threads and buffers are
-// there.
+// Unchanged threads, passive reads and stops, once threads and buffers exist.
 func TestTicksAllocateNothing(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		rung look.Rung
+		rung observe.Rung
 		args []string
 	}{
-		{"reuse", look.Ladder, []string{"sleepers", "50"}},
-		{"peek", look.AlwaysPeek, []string{"sleepers", "50"}},
-		{"freeze", look.Ladder, []string{"burners", "1"}},
+		{"reuse", observe.Ladder, []string{"sleepers", "50"}},
+		{"peek", observe.AlwaysPassive, []string{"sleepers", "50"}},
+		{"freeze", observe.Ladder, []string{"burners", "1"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got float64
@@ -90,7 +85,7 @@ func TestTicksAllocateNothing(t *testing.T) {
 	}
 }
 
-func benchmarkTick(b *testing.B, rung look.Rung, args ...string) {
+func benchmarkTick(b *testing.B, rung observe.Rung, args ...string) {
 	onTicks(b, rung, func(tick func(), c *Tracer) {
 		for range 20 {
 			tick()
@@ -106,6 +101,8 @@ func benchmarkTick(b *testing.B, rung look.Rung, args ...string) {
 	}, args...)
 }
 
-func BenchmarkTickReuse(b *testing.B)  { benchmarkTick(b, look.Ladder, "sleepers", "100") }
-func BenchmarkTickPeek(b *testing.B)   { benchmarkTick(b, look.AlwaysPeek, "sleepers", "100") }
-func BenchmarkTickFreeze(b *testing.B) { benchmarkTick(b, look.Ladder, "burners", "1") }
+func BenchmarkTickReuse(b *testing.B) { benchmarkTick(b, observe.Ladder, "sleepers", "100") }
+func BenchmarkTickPassiveRead(b *testing.B) {
+	benchmarkTick(b, observe.AlwaysPassive, "sleepers", "100")
+}
+func BenchmarkTickStop(b *testing.B) { benchmarkTick(b, observe.Ladder, "burners", "1") }

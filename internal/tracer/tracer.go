@@ -5,169 +5,108 @@ package tracer
 import (
 	"runtime"
 
-	"prywalk/internal/descendants"
+	"prywalk/internal/backoff"
+	"prywalk/internal/engine"
 	"prywalk/internal/handover"
-	"prywalk/internal/idle"
-	"prywalk/internal/look"
+	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
-	"prywalk/internal/sample"
 	"prywalk/internal/schedule"
 	"prywalk/internal/skid"
-	"prywalk/ptrace"
 )
 
-// Tracer decides at each tick whom to look at, and looks. It runs on an OS thread of
-// its own, and belongs to it.
+// Tracer is the engine of a recording ([handover.Engine]). It belongs to its OS thread.
 type Tracer struct {
-	opts    Options
-	control *Control
-	*handover.Common
-	looker *look.Looker
-	files  *procmem.Budget                       // of those that are kept open
-	done   func(*look.Thread, *look.Shot, error) // collected, made once
-	walks  walks
-	procs  []*process
-	out    outbox
-	stop   func() // ends the run
-
-	timing
-	runSpan
-	idle       *idle.Policy
-	cpuChooser *skid.CPUChooser
-	samples    kernelSamples
-	ended      endedCount
-	births     births
-	own        ownWork
-	newborns   *newborns // nil: children are not followed
-	kin        kin
-	// precedesExec: newborn processes are looked at also before they call exec.
-	precedesExec bool
-
-	now  tickState
-	asks asks
-	tally
+	*state
+	control    *Control
+	stop       func() // ends the run
+	tracked    *tracked
+	newThreads *newThreads
+	children   *newChildren
+	due        *due
+	observer   *observer
+	stops      *stops
+	running    engine.Running // in place of stops
+	reports    *reports
+	walks      *pathWalks
+	run        run
 }
 
-// timing says when to look.
-type timing struct {
-	ticks  *schedule.Ticks
-	budget schedule.Budget
-	subset schedule.Subset
-	quota  *underQuota // nil: there is none, or the tracer's priority is above it
-	gaps   schedule.GapDetector
-	rest   schedule.Rest
-}
-
-// runSpan is what is known of the run as a whole.
-type runSpan struct {
-	start    int64  // when sampling began, CLOCK_MONOTONIC ns
-	boot     uint64 // the same in clock ticks after boot
-	began    bool   // the first tick has been
-	lastTick int64  // the moment of the last one at which threads were looked at, CLOCK_MONOTONIC ns
-	ending   bool   // this is the last tick
-	lastRead int64  // when the targets' clocks were read last, CLOCK_MONOTONIC ns; 0: they were not yet
-	ran      int64  // from the first tick to the last reading, ns
-	ranGone  int64  // processor time of the processes that have ended, ns
-	// lastProcess and lastTask are the numbers that were given last.
-	lastProcess sample.ProcessID
-	lastTask    sample.TaskID
-}
-
-// tally is what the statistics are made of.
-type tally struct {
-	counts       counts
-	callEffects  callEffects
-	broken, told int64  // all calls that looks broke, and told of twice
-	lowered      int64  // how often the tracer lost its real-time priority
-	scheduling   string // of the tracer's OS thread
-}
-
-// New makes a tracer, which opens files. Its time begins at start, CLOCK_MONOTONIC ns, which is boot in clock ticks
-// after boot. Children that were started since count from their start.
+// New makes a tracer, which opens files. Its time begins at start, CLOCK_MONOTONIC ns; boot is the same in clock ticks
+// after boot. The time of children started since counts from their start.
 func New(o Options, k *Control, with *handover.Common, start int64, boot uint64) *Tracer {
-	c := &Tracer{
-		opts: o, control: k, Common: with, files: procmem.NewBudget(FileReserve),
-		out: outbox{ring: with.Ring, events: with.Ring.Get()},
-		timing: timing{
-			ticks: schedule.NewTicks(start, o.Freq), budget: schedule.NewBudget(o.Freq, o.MaxOverhead, runtime.NumCPU()),
-			subset: schedule.NewSubset(o.Subset, uint64(start)),
+	s := &state{
+		Run: engine.Run{
+			Common: with, Files: procmem.NewBudget(FileReserve), Idle: backoff.New(uint64(start)),
+			Out: handover.NewOutbox(with.Ring),
 		},
-		runSpan:    runSpan{start: start, boot: boot},
-		idle:       idle.New(uint64(start)),
-		cpuChooser: &skid.CPUChooser{},
+		opts:  o,
+		ticks: schedule.NewTicks(start, o.Freq), budget: schedule.NewBudget(o.Freq, o.MaxOverhead, runtime.NumCPU()),
+		cpus: &skid.CPUChooser{},
 	}
-	c.budget.UseParts()
-	c.births.file, _ = procmem.OpenBirths() // else each tick may have had some
+	s.budget.UseParts()
+	if o.OfHost {
+		s.budget.OfHost()
+	}
+	t := &Tracer{
+		state: s, control: k,
+		stops:   &stops{state: s, pending: map[*observe.Thread]pendingStop{}},
+		tracked: &tracked{state: s, start: start, boot: boot}, reports: &reports{state: s},
+		newThreads: &newThreads{state: s}, children: &newChildren{state: s},
+		due:      &due{state: s, subset: schedule.NewSubset(o.Subset, uint64(start))},
+		observer: &observer{state: s}, walks: &pathWalks{state: s},
+	}
+	t.running = stopsAlone{}
+	if o.Running != nil {
+		t.running = o.Running.Start(&s.Run, host{t}, engine.Options{Children: o.Children, Selected: o.Threads != nil})
+	}
+	t.connect()
+	t.newThreads.births.file, _ = procmem.OpenBirths() // else each tick may have some
 	if o.Children && o.Threads == nil {
-		c.newborns, c.precedesExec = descendants.NewNewborns[*handover.Process, *young](c.files), mayPrecedeExec()
-		c.newborns.Between(func() {
-			if !c.walks.away() { // else the tracer serves stops itself
-				c.serveStopped()
-			}
-		})
-		c.newborns.Pinned(ptrace.Pin, ptrace.Unpin)
+		t.children.begin()
 	}
-	c.done = c.collected
-	c.Garbage.Await = c.await
-	c.observe(o.Events)
-	c.hear(o.Kin)
-	return c
+	return t
+}
+
+func (t *Tracer) connect() {
+	d := t.tracked
+	d.stops, d.walks, d.reports = t.stops, t.walks, t.reports
+	d.running, d.children = t.running, t.children
+	d.ended = &endedThreads{state: t.state, stops: t.stops, tracked: d}
+	n, c := t.newThreads, t.children
+	n.tracked, n.stops, n.observer = d, t.stops, t.observer
+	c.births, c.walks, c.stops, c.observer, c.due = &n.births, t.walks, t.stops, t.observer, t.due
+	c.running = t.running
+	t.due.tracked, t.due.stops, t.due.observer = d, t.stops, t.observer
+	o := t.observer
+	o.stops, o.tracked, o.reports, o.running = t.stops, d, t.reports, t.running
+	t.reports.tracked, t.walks.stops = d, t.stops
+	t.stops.done, t.stops.drain, t.stops.awaitDraining = t.stopped, t.running.DrainIfDue, t.running.AwaitDraining
+	t.Garbage.Await = t.stops.await
 }
 
 // FileReserve is the number of descriptors left for everything but kept-open /proc files.
 const FileReserve = 512
 
-// admit takes a process on. One that has ended already goes on to the accountant, which lets go of it.
-func (c *Tracer) admit(shared *handover.Process) {
-	c.lastProcess++
-	shared.ID = c.lastProcess
-	p := &process{target: shared.Target, shared: shared}
-	p.clock.now, _ = procmem.ProcessCPU(p.target.PID)
-	tasks := openTasks(shared)
-	if tasks == nil {
-		p.gone = true
-		c.out.add(handover.Event{Kind: handover.ProcessEnded, Proc: shared, At: procmem.Now(), Used: &p.end})
-		return
-	}
-	p.extra, _ = shared.TakeExtra()
-	tasks.KeepWithin(c.files)
-	p.list.tasks, p.list.byTID = tasks, map[int]*thread{}
-	if shared.Child && p.target.StartTime >= c.boot {
-		p.list.begun, p.counted, shared.FromStart = true, true, true // all its time lies within the recording
-		shared.Since = max(startOf(p.target.StartTime), c.start)
-	} else {
-		p.clock.first, shared.Since = p.clock.now, procmem.Now()
-	}
-	p.idle = idle.NewProcess(p.clock.now)
-	c.procs = append(c.procs, p)
-	c.out.add(handover.Event{Kind: handover.ProcessBegan, Proc: shared})
-	c.chooseFor(p)
-	c.meetProcess(p)
-	c.followKin(p)
-}
-
-// openTasks gives the list of a process's threads, nil if the process has ended.
-func openTasks(p *handover.Process) *procmem.TaskDir {
-	d := p.TakeTasks()
-	if d == nil {
-		return nil
-	}
-	if n, err := d.Count(); err != nil || n == 0 {
-		d.Close()
-		return nil
-	}
-	return d
-}
-
-// admitAll takes on the processes that have arrived.
-func (c *Tracer) admitAll() {
+func (t *Tracer) attachArrived() {
 	for {
 		select {
-		case p := <-c.control.arrive:
-			c.admit(p)
-			c.serveStopped()
+		case p := <-t.control.arrive:
+			t.tracked.attachProcess(p)
+			t.stops.serveStopped()
 		default:
 			return
 		}
+	}
+}
+
+func (t *Tracer) stopped(l *observe.Thread, s *observe.RawSample, err error) {
+	if ns := l.TakeLetGo(); ns > 0 {
+		t.observer.countFailedStop(l, ns)
+	}
+	switch of := t.stops.take(l); {
+	case of.child != nil:
+		t.children.stopped(of.child, s, err)
+	case of.thread != nil:
+		t.observer.finishPending(of.thread, s, err)
 	}
 }

@@ -11,20 +11,19 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// wellComplete is the share of time with complete stacks from which on the report gives no reason.
+// wellComplete is the share of complete stacks from which no reason is given.
 const wellComplete = 0.99
 
-// Complete is the share of one clock's time with complete stacks, 0 to 1, and what most of the rest is. Time without
-// any stack, as [exited unseen], has no incomplete one: [Coverage] is about it.
+// Complete is the share of one clock's time with complete stacks, 0 to 1, and the main reason of the rest. Time
+// without any stack, such as [exited unseen], counts as complete: [Coverage] reports it.
 type Complete struct {
 	Share  float64
-	reason string  // of most of the rest
-	module string  // the file that most stacks with this reason end in
-	most   float64 // their share
+	reason string
+	module string // module of the outermost function of most of them
+	most   float64
 }
 
-// Complete divides the time of one type of values. False where the profile does not mark incomplete stacks (it is not
-// prywalk's), or there is no such time.
+// Complete divides the time of a type of values. False: the profile is not prywalk's, or has no such time.
 func (d *Data) Complete(value int) (c Complete, ok bool) {
 	if _, own := d.Has(rec.TypeRunQueue); !own {
 		return c, false
@@ -59,22 +58,21 @@ func (d *Data) Complete(value int) (c Complete, ok bool) {
 	return c, true
 }
 
-// endsIn gives the reason of an incomplete stack, and the file that its outermost function lies in.
-func (d *Data) endsIn(s *profile.Sample) (reason, module string, cut bool) {
-	stack := d.Stack(s)
-	f := &d.Frames[stack[len(stack)-1]]
+// endsIn gives an incomplete stack's stop reason, and the module of its outermost function.
+func (t *Stacks) endsIn(s *profile.Sample) (reason, module string, cut bool) {
+	stack := t.Stack(s)
+	f := &t.Frames[stack[len(stack)-1]]
 	if !f.incomplete() {
 		return "", "", false
 	}
 	reason, _ = namehints.IncompleteReason(f.Name)
 	if len(stack) > 1 {
-		module = d.Frames[stack[len(stack)-2]].Module
+		module = t.Frames[stack[len(stack)-2]].Module
 	}
 	return reason, module, true
 }
 
-// completeOf is what the sum of a type of values has beside it: the share of complete stacks, of CPU time and of the
-// chosen values.
+// completeOf is the note beside a sum: the share of complete stacks.
 func (d *Data) completeOf(value int) string {
 	if d.Profile.SampleType[value].Type != rec.TypeCPU && value != d.Value {
 		return ""
@@ -85,29 +83,48 @@ func (d *Data) completeOf(value int) string {
 	return ""
 }
 
-// WhyIncomplete says why stacks are incomplete, and what to do, where much of the CPU time is, or of the chosen values;
-// "" elsewhere.
-func (d *Data) WhyIncomplete() string {
+// Incomplete is the main reason of many incomplete stacks.
+type Incomplete struct {
+	// Reason is the stop reason; "": few stacks are incomplete.
+	Reason string
+	// Module has the outermost function of most of them.
+	Module string
+	// Share is that of the time of Clock, 0 to 1.
+	Share float64
+	Clock string
+}
+
+// Incomplete gives the main reason of many incomplete stacks: of CPU time, else of the chosen value.
+func (d *Data) Incomplete() (out Incomplete) {
 	values := []int{d.Value}
 	if cpu, ok := d.Has(rec.TypeCPU); ok && cpu != d.Value {
 		values = []int{cpu, d.Value}
 	}
 	for _, value := range values {
-		c, ok := d.Complete(value)
-		if !ok || c.Share >= wellComplete || c.reason == "" {
-			continue
+		if c, ok := d.Complete(value); ok && c.Share < wellComplete && c.reason != "" {
+			return Incomplete{c.reason, c.module, c.most, d.Profile.SampleType[value].Type}
 		}
-		return fmt.Sprintf("Incomplete stacks: %s of %s in %s: %s.", PercentComplete(c.most),
-			d.Profile.SampleType[value].Type, namehints.IncompleteName(c.reason),
-			namehints.IncompleteCure(c.reason, c.module))
 	}
-	return ""
+	return out
 }
 
-// raiseIncomplete puts the rows of incomplete stacks among the first.
-func (d *Data) raiseIncomplete(rows []Row) {
+// Next is the next step.
+func (i *Incomplete) Next() string { return namehints.IncompleteCure(i.Reason, i.Module) }
+
+// WhyIncomplete gives reason and next step where many stacks are incomplete, else "".
+func (d *Data) WhyIncomplete() string {
+	i := d.Incomplete()
+	if i.Reason == "" {
+		return ""
+	}
+	return fmt.Sprintf("Incomplete stacks: %s of %s in %s: %s.", PercentComplete(i.Share), i.Clock,
+		namehints.IncompleteName(i.Reason), i.Next())
+}
+
+// raiseIncomplete puts rows of incomplete stacks among the first.
+func (t *Stacks) raiseIncomplete(rows []Row) {
 	namehints.RaiseIncomplete(rows, func(r *Row) (string, int64, int64) {
-		if f := &d.Frames[r.Frame]; f.incomplete() {
+		if f := &t.Frames[r.Frame]; f.incomplete() {
 			return f.Name, r.Self, r.Total
 		}
 		return "", r.Self, r.Total

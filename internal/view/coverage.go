@@ -13,22 +13,22 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// wellCovered is the share of CPU time with a function above which nothing is to be said of the rest.
+// wellCovered is the share of named CPU time from which the rest is not mentioned.
 const wellCovered = 0.95
 
-// fewTicks is from how many ticks' CPU time on a poor share is worth a warning: what hardly runs is hardly met.
+// fewTicks, of CPU time: below it a poor share gives no warning.
 const fewTicks = 5
 
-// Coverage says how much of the CPU time is of a function that has a name, and what the rest is.
+// Coverage is the share of CPU time with a named function, and the rest by kind.
 type Coverage struct {
-	value        int // index of the type of values: cpu, or the chosen one of another tool's profile
+	value        int // index of the values: cpu, else the chosen ones
 	named, Total int64
 	bounded      int64     // of functions known by their bounds only
-	missing      []missing // the most first
-	Slight       bool      // a few ticks' worth of CPU time is all that there is
+	missing      []missing // largest first
+	Slight       bool      // only a few ticks of CPU time
 }
 
-// missing is time without a function, by what the table shows for it.
+// missing is time without a function.
 type missing struct {
 	frame Frame
 	v     int64
@@ -70,22 +70,21 @@ func (d *Data) Coverage() Coverage {
 	})
 	cpu := d.Profile.SampleType[c.value].Type == rec.TypeCPU
 	if t := d.Profile.PeriodType; t != nil && t.Unit == "nanoseconds" && cpu {
-		c.Slight = c.Total/fewTicks < d.Profile.Period // any period may be claimed
+		c.Slight = c.Total/fewTicks < d.Profile.Period // a file may claim any period
 	}
 	return c
 }
 
-// builtIn reports whether the innermost frame is code without a name that a script's function has called: the time is
-// attributed to that function.
-func (d *Data) builtIn(stack []int32) bool {
-	leaf := &d.Frames[stack[0]]
+// builtIn: the innermost frame is nameless code called by a script's function, which gets its time.
+func (t *Stacks) builtIn(stack []int32) bool {
+	leaf := &t.Frames[stack[0]]
 	if !leaf.Nameless || leaf.Module == "" || strings.HasPrefix(leaf.Module, "[") {
 		return false
 	}
-	return slices.ContainsFunc(stack, func(f int32) bool { return d.Frames[f].Script && !d.Frames[f].Nameless })
+	return slices.ContainsFunc(stack, func(f int32) bool { return t.Frames[f].Script && !t.Frames[f].Nameless })
 }
 
-// kind is the name of a frame without an address.
+// kind is the frame's name without address.
 func (f *Frame) kind() string {
 	if f.Nameless {
 		return namehints.Bracketed(f.Module)
@@ -93,7 +92,7 @@ func (f *Frame) kind() string {
 	return f.Name
 }
 
-// Share is the part that has a function, negative where there is no time.
+// Share is the part with a function, negative without time.
 func (c *Coverage) Share() float64 {
 	if c.Total <= 0 {
 		return -1
@@ -101,16 +100,15 @@ func (c *Coverage) Share() float64 {
 	return float64(c.named) / float64(c.Total)
 }
 
-// Bounded is the part of functions that are known by their bounds only, as server+0x1600; Share does not count it.
+// Bounded is the part of functions known by their bounds only (server+0x1600), not in Share.
 func (c *Coverage) Bounded() float64 { return float64(c.bounded) / float64(max(1, c.Total)) }
 
-// poor reports whether much has no function.
 func (c *Coverage) poor() bool { return c.Total > 0 && c.Share() < wellCovered }
 
-// Idle reports whether a poor share is one of next to nothing.
+// Idle reports a poor share of hardly any time.
 func (c *Coverage) Idle() bool { return c.poor() && c.Slight }
 
-// Covered is the part of the first line that tells the share, "" if there is none.
+// Covered is the share as part of the first line, "" if there is none.
 func (d *Data) Covered(c *Coverage) string {
 	switch {
 	case c.Share() < 0:
@@ -124,18 +122,18 @@ func (d *Data) Covered(c *Coverage) string {
 	}
 	text := fmt.Sprintf("%s of %s is attributed to a named function", PercentComplete(c.Share()), what)
 	if c.bounded > 0 {
-		text += fmt.Sprintf(", %s by function bounds only", PercentComplete(c.Bounded()))
+		text += fmt.Sprintf(", %s to functions known by address only (FILE+0x…)", PercentComplete(c.Bounded()))
 	}
 	return text
 }
 
-// Causes says what the time without a function is, and what to do. "" where enough of it has one, or there is
-// hardly any. Below says where more of code without names is told.
+// Causes gives the kinds of time without a function, and the next step; "" if there is little. below: where details
+// are.
 func (d *Data) Causes(c *Coverage, below string) string {
 	if !c.poor() || c.Idle() {
 		return ""
 	}
-	var causes []string // in the order of their largest parts
+	var causes []string // by their largest part
 	shares := map[string][]string{}
 	for _, m := range c.missing {
 		if 100*m.v < c.Total {
@@ -154,13 +152,12 @@ func (d *Data) Causes(c *Coverage, below string) string {
 	return "The rest: " + strings.Join(parts, "; ")
 }
 
-// cause says of time without a function why, and what to do.
 func cause(f *Frame, below string) string {
 	switch {
 	case f.Nameless && strings.HasPrefix(f.Module, "["):
 		return ": code without symbols" + below
 	case namehints.Bounded(f.Name, f.Module):
-		return ": functions known by their bounds only" + below
+		return ": functions known by address only" + below
 	case f.Nameless:
 		return ": functions without symbols" + below
 	case f.Name == "[exited unseen]":
@@ -177,7 +174,7 @@ func cause(f *Frame, below string) string {
 	return ""
 }
 
-// Notes say what the functions without names are, and what gives names: once, below the table.
+// Notes explain functions without names, and what names them.
 func (d *Data) Notes(shown []Row) []string {
 	p := namehints.Program{PID: d.mainPID(), Again: "record again", OneRow: true}
 	p.Files, p.Mappings = d.mapped()
@@ -187,7 +184,7 @@ func (d *Data) Notes(shown []Row) []string {
 		rows = append(rows, namehints.Row{Name: f.Name, Module: f.Module, Nameless: f.Nameless,
 			Large: 20*r.Total >= int64(d.Precision.Total)})
 	}
-	for i := range d.Frames { // not shown, but a sign that there is a perf map
+	for i := range d.Frames { // hidden, but shows that there is a perf map
 		if f := &d.Frames[i]; f.Module == "[anon]" && !f.Nameless {
 			rows = append(rows, namehints.Row{Name: f.Name, Module: f.Module})
 		}
@@ -195,8 +192,8 @@ func (d *Data) Notes(shown []Row) []string {
 	return p.Notes(rows)
 }
 
-// mapped lists the paths of the files in the profile, and the names of all mappings.
-func (d *Data) mapped() (files, mappings []string) {
+// mapped lists files, and all mappings.
+func (d *Selection) mapped() (files, mappings []string) {
 	for _, m := range d.Profile.Mapping {
 		mappings = append(mappings, m.File)
 		if !strings.HasPrefix(m.File, "[") {
@@ -206,7 +203,7 @@ func (d *Data) mapped() (files, mappings []string) {
 	return files, mappings
 }
 
-// mainPID is the number of the process that has nearly all of the time, 0 if there is none.
+// mainPID is the process with over 90 % of the time, else 0.
 func (d *Data) mainPID() int {
 	times := map[int64]int64{}
 	for _, s := range d.Profile.Sample {

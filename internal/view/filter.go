@@ -16,11 +16,10 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// ErrNoTime reports that a part of the time was asked for of a profile that does not keep time.
+// ErrNoTime reports --from or --to with a profile without time stamps.
 var ErrNoTime = errors.New("the profile has no time stamps")
 
-// filter drops what the options do not leave.
-func (d *Data) filter() error {
+func (d *Selection) filter(g *groups) error {
 	before := len(d.Profile.Sample)
 	if err := d.window(); err != nil {
 		return err
@@ -34,7 +33,7 @@ func (d *Data) filter() error {
 			return err
 		}
 		if re != nil {
-			d.keep("--"+by.flag, func(s *profile.Sample) bool { return re.MatchString(d.group(s, by.group)) })
+			d.keep("--"+by.flag, func(s *profile.Sample) bool { return re.MatchString(g.name(s, by.group)) })
 		}
 	}
 	if err := d.byName(); err != nil {
@@ -47,24 +46,24 @@ func (d *Data) filter() error {
 	return nil
 }
 
-// States are those that samples have.
+// States are the states of samples.
 func States() []string { return []string{"running", "sleeping", "disk", "stopped"} }
 
-// sleepers reports whether only threads are asked for that use no processor.
-func (d *Data) sleepers() bool {
+// sleepers: the options ask for sleeping threads only.
+func (d *Selection) sleepers() bool {
 	o := &d.Options
 	state, err := regexp.Compile(o.State)
 	return o.Wait != "" || o.State != "" && err == nil && !state.MatchString("running")
 }
 
-// keep keeps the samples for which the test is true. The caller's list stays as it is.
-func (d *Data) keep(flag string, test func(*profile.Sample) bool) {
+// keep replaces the list of samples; the caller's stays.
+func (d *Selection) keep(flag string, test func(*profile.Sample) bool) {
 	d.Filters = append(d.Filters, flag)
 	d.Profile.Sample = slices.DeleteFunc(slices.Clone(d.Profile.Sample), func(s *profile.Sample) bool { return !test(s) })
 }
 
-// byName keeps and drops by the names of functions, files and modules.
-func (d *Data) byName() error {
+// byName filters by functions, files and modules.
+func (d *Selection) byName() error {
 	focus, err := Compile("focus", d.Options.Focus)
 	if err != nil {
 		return err
@@ -83,8 +82,7 @@ func (d *Data) byName() error {
 	return nil
 }
 
-// nothingLeft says which filters left nothing.
-func (d *Data) nothingLeft() error {
+func (d *Selection) nothingLeft() error {
 	if len(d.Filters) == 2 && d.Options.Focus != "" && d.Options.Ignore != "" {
 		return fmt.Errorf("no samples left: no stack matches --focus %q and not --ignore %q", d.Options.Focus,
 			d.Options.Ignore)
@@ -93,7 +91,7 @@ func (d *Data) nothingLeft() error {
 		strings.Join(d.Filters, " and "))
 }
 
-// Compile compiles the regular expression of a flag; nil for an empty one.
+// Compile compiles a flag's regular expression; nil for an empty one.
 func Compile(what, expr string) (*regexp.Regexp, error) {
 	if expr == "" {
 		return nil, nil
@@ -110,9 +108,8 @@ func Compile(what, expr string) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// window keeps the part of the recording that From and To bound. An interval that is partly in it counts in
-// proportion: what it used is taken as spread evenly over it.
-func (d *Data) window() error {
+// window keeps the time between From and To. An interval that is partly in it counts in proportion.
+func (d *Selection) window() error {
 	if d.Options.From <= 0 && d.Options.To <= 0 {
 		return nil
 	}
@@ -143,8 +140,7 @@ func (d *Data) window() error {
 	return nil
 }
 
-// clip gives what of a sample lies between two moments, nil if nothing. Its parts before, between and after them add
-// up to the whole.
+// clip gives the part of a sample between two moments, nil if none. Parts add up to the whole.
 func clip(s *profile.Sample, wall, begin, end int64) *profile.Sample {
 	last := Number(s, rec.LabelEnd)
 	first := last - wall
@@ -179,7 +175,7 @@ func clip(s *profile.Sample, wall, begin, end int64) *profile.Sample {
 	return &c
 }
 
-// portion is v × part / whole, rounded down, without overflow for times.
+// portion is v × part / whole, rounded down, without overflow.
 func portion(v, part, whole int64) int64 {
 	if whole <= 0 || part >= whole {
 		return v
@@ -187,7 +183,7 @@ func portion(v, part, whole int64) int64 {
 	return v/whole*part + int64(float64(v%whole)*(float64(part)/float64(whole)))
 }
 
-// Filter gives the samples that the options leave, as a profile for other viewers. The caller's profile stays as it is.
+// Filter gives the selected samples as a profile; the caller's stays.
 func Filter(p *profile.Profile, o Options) (*profile.Profile, error) {
 	d, err := New(p, o)
 	if err != nil {

@@ -13,20 +13,28 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// groupings are the ways to group samples.
 var groupings = []string{"thread", "process", "command", "role", "state", "wait", "lock", "module"}
 
-// Groupings lists the ways to group samples, for [Options].By.
+// byLabel groups by all labels of the program; "label:NAME" by one.
+const byLabel = "label"
+
+// IsGrouping reports whether by is a way to group samples.
+func IsGrouping(by string) bool {
+	key, one := strings.CutPrefix(by, byLabel+":")
+	return by == byLabel || slices.Contains(groupings, by) || one && key != ""
+}
+
+// Groupings lists the ways to group samples ([Options].By).
 func Groupings() []string { return slices.Clone(groupings) }
 
 func checkBy(by string) error {
-	if by == "" || slices.Contains(groupings, by) {
+	if by == "" || IsGrouping(by) {
 		return nil
 	}
-	return fmt.Errorf("cannot group by %q; choose one of %s", by, strings.Join(groupings, ", "))
+	return fmt.Errorf("cannot group by %q; choose one of %s, label or label:NAME", by, strings.Join(groupings, ", "))
 }
 
-// Label gives a sample's first label of that name, empty if none.
+// Label gives a sample's first label of that name, "" if none.
 func Label(s *profile.Sample, key string) string {
 	if v := s.Label[key]; len(v) > 0 {
 		return v[0]
@@ -34,7 +42,7 @@ func Label(s *profile.Sample, key string) string {
 	return ""
 }
 
-// Number gives a sample's first numeric label of that name, 0 if none.
+// Number gives a sample's first number of that name, 0 if none.
 func Number(s *profile.Sample, key string) int64 {
 	if v := s.NumLabel[key]; len(v) > 0 {
 		return v[0]
@@ -42,31 +50,46 @@ func Number(s *profile.Sample, key string) int64 {
 	return 0
 }
 
-// group names the group that a sample belongs to.
-func (d *Data) group(s *profile.Sample, by string) string {
+// groups names the groups of samples.
+type groups struct {
+	stacks  *Stacks
+	waiting waiting
+	roles   map[int64]func(thread string) string // by pid; filled if groups are roles
+	several bool                                 // several processes; set if groups are threads
+}
+
+func newGroups(stacks *Stacks, idle bool) *groups {
+	return &groups{stacks: stacks, waiting: waiting{idleRules: idle, idleness: map[idleKey]string{},
+		waiters: map[**profile.Location]int{}}}
+}
+
+func (g *groups) name(s *profile.Sample, by string) string {
 	switch by {
 	case "thread":
-		return d.threadName(s)
+		return g.threadName(s)
 	case "process":
 		return named(Label(s, rec.LabelComm), "pid", Number(s, rec.LabelPID))
 	case "command":
 		return command(s)
 	case "role":
-		return d.role(s)
+		return g.role(s)
 	case "state":
 		return cmp.Or(Label(s, rec.LabelState), "[no state]")
 	case "wait":
-		return d.waitGroup(s)
+		return g.waiting.group(s)
 	case "lock":
-		return d.lockGroup(s)
+		return lockGroup(s)
 	case "module":
-		f := d.Frames[d.Stack(s)[0]]
+		f := g.stacks.Frames[g.stacks.Stack(s)[0]]
 		return cmp.Or(f.Module, "[none]")
+	}
+	if key, ok := strings.CutPrefix(by, byLabel); ok {
+		return labelGroup(s, strings.TrimPrefix(key, ":"))
 	}
 	return ""
 }
 
-// command names the program that a sample's process ran: that of a short-lived child, too, whose time its parent has.
+// command gives the program of a sample's process, also of a short-lived child.
 func command(s *profile.Sample) string {
 	if program, ok := strings.CutPrefix(Label(s, rec.LabelThread), "[children: "); ok && Number(s, rec.LabelTID) == 0 {
 		return strings.TrimSuffix(program, "]")
@@ -74,19 +97,21 @@ func command(s *profile.Sample) string {
 	return cmp.Or(Label(s, rec.LabelComm), "[no process]")
 }
 
-func (d *Data) threadName(s *profile.Sample) string {
+func (g *groups) threadName(s *profile.Sample) string {
+	if task := Label(s, rec.LabelTask); task != "" {
+		return task + " " + cmp.Or(Label(s, rec.LabelThread), "[no function]")
+	}
 	tid := Number(s, rec.LabelTID)
-	if pid := Number(s, rec.LabelPID); tid == 0 && pid != 0 { // of the process as a whole
+	if pid := Number(s, rec.LabelPID); tid == 0 && pid != 0 { // of the whole process
 		return cmp.Or(Label(s, rec.LabelThread), "[no thread]") + " " + named(Label(s, rec.LabelComm), "pid", pid)
 	}
 	name := named(cmp.Or(Label(s, rec.LabelThread), Label(s, rec.LabelComm)), "tid", tid)
-	if pid := Number(s, rec.LabelPID); d.several && pid != 0 && pid != tid {
+	if pid := Number(s, rec.LabelPID); g.several && pid != 0 && pid != tid {
 		name += fmt.Sprintf(" of pid %d", pid)
 	}
 	return name
 }
 
-// severalProcesses reports whether a profile has samples of more than one process.
 func severalProcesses(p *profile.Profile) bool {
 	first := int64(0)
 	for _, s := range p.Sample {
@@ -99,7 +124,7 @@ func severalProcesses(p *profile.Profile) bool {
 	return false
 }
 
-// named is "worker (tid 12)", with what of it is known.
+// named is "worker (tid 12)", or what of it is known.
 func named(name, kind string, id int64) string {
 	switch {
 	case id == 0 && name == "":
@@ -112,11 +137,11 @@ func named(name, kind string, id int64) string {
 	return fmt.Sprintf("%s (%s %d)", name, kind, id)
 }
 
-// Clocks are the kernel's three for a set of samples, in nanoseconds.
+// Clocks are sums of the kernel's three clocks, in nanoseconds.
 type Clocks struct{ CPU, RunQueue, Blocked int64 }
 
-// Clocks adds up those of samples; false where the profile is not prywalk's.
-func (d *Data) Clocks(samples []*profile.Sample) (c Clocks, ok bool) {
+// Clocks adds up samples; false if the profile is not prywalk's.
+func (d *Selection) Clocks(samples []*profile.Sample) (c Clocks, ok bool) {
 	cpu, ok1 := d.Has(rec.TypeCPU)
 	queue, ok2 := d.Has(rec.TypeRunQueue)
 	wall, ok3 := d.Has(rec.TypeWall)

@@ -15,20 +15,20 @@ import (
 type Group struct {
 	Name    string
 	Value   int64
-	idle    int // 1: by a rule; these come last
+	idle    int // 1: by a rule; sorted to the end
 	Samples []*profile.Sample
 }
 
-// Grouped sorts the samples into groups by one of [Groupings], the most expensive first.
+// Grouped divides the samples by one of [Groupings], the largest first.
 func (d *Data) Grouped(by string) []*Group {
 	known := map[string]*Group{}
 	var list []*Group
 	for _, s := range d.Profile.Sample {
-		name := d.group(s, by)
+		name := d.groups.name(s, by)
 		g := known[name]
 		if g == nil {
 			g = &Group{Name: name}
-			if by == "wait" && d.idle(s) != "" {
+			if by == "wait" && d.groups.waiting.idle(s) != "" {
 				g.idle = 1
 			}
 			known[name] = g
@@ -43,7 +43,7 @@ func (d *Data) Grouped(by string) []*Group {
 	return list
 }
 
-// ByTime sorts samples by the end of their intervals; those without keep their order.
+// ByTime sorts samples by the end of their intervals, stably.
 func ByTime(samples []*profile.Sample) {
 	slices.SortStableFunc(samples, func(a, b *profile.Sample) int {
 		return cmp.Compare(Number(a, rec.LabelEnd), Number(b, rec.LabelEnd))

@@ -3,8 +3,6 @@
 package view
 
 import (
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/google/pprof/profile"
@@ -12,14 +10,13 @@ import (
 	"prywalk/internal/namehints"
 )
 
-// Counterparts gives, for each frame of an earlier recording, the one that is the same in a later one: itself where the
-// later one does not have it. A frame is the same
+// Counterparts maps each frame of an earlier recording to the same one of a later recording, or to itself:
 //
-//   - where its name and its module are, and the module of the program's own file is the same whatever its name is;
-//   - where its name is in one module only on either side, as after a library's new version.
+//   - name and module are equal; the program's own file may have another name;
+//   - the name is in one module only on either side, as after a library's new version.
 func Counterparts(older, newer *Data) map[Frame]Frame {
 	was, is := older.all(), newer.all()
-	newer.Take(int64(len(was)+len(is)) * frameCost) // for the lists below
+	newer.Take(int64(len(was)+len(is)) * frameCost)
 	have, named := map[Frame]bool{}, map[Frame][]Frame{}
 	for _, f := range is {
 		have[f] = true
@@ -42,7 +39,7 @@ func Counterparts(older, newer *Data) map[Frame]Frame {
 	return out
 }
 
-// renaming gives what makes frames of the earlier program's file those of the later one's.
+// renaming moves frames of the earlier program's file to the later one's.
 func renaming(older, newer *Data) func(Frame) Frame {
 	was, is := older.program(), newer.program()
 	return func(f Frame) Frame {
@@ -57,15 +54,14 @@ func renaming(older, newer *Data) func(Frame) Frame {
 	}
 }
 
-// program is the module of the program's own file, "" if that is not known.
-func (d *Data) program() string {
+// program is the module of the program's own file, "" if unknown.
+func (d *Selection) program() string {
 	if len(d.Profile.Mapping) == 0 {
 		return ""
 	}
 	return moduleName(d.Profile.Mapping[0].File)
 }
 
-// all gives the frames of all samples.
 func (d *Data) all() []Frame {
 	for _, s := range d.Profile.Sample {
 		d.Stack(s)
@@ -73,15 +69,14 @@ func (d *Data) all() []Frame {
 	return d.Frames
 }
 
-// anywhere is the frame without its module.
 func (f *Frame) anywhere() Frame {
 	g := *f
 	g.Module = ""
 	return g
 }
 
-// Join is a profile with the samples of two: the first type of values is of the later one, the second of the earlier,
-// multiplied by a factor. Their threads have other numbers, so only names tell them apart.
+// Join is a profile with the samples of two: the first values are the later one's, the second the earlier one's times
+// factor. Threads match by name, as ids differ.
 func Join(older, newer *Data, factor float64) *Data {
 	d := *newer
 	p := Shallow(d.Profile)
@@ -89,8 +84,12 @@ func Join(older, newer *Data, factor float64) *Data {
 	p.SampleType = []*profile.ValueType{{Type: "new", Unit: unit}, {Type: "old", Unit: unit}}
 	p.Comments, p.PeriodType = nil, nil
 	d.Profile, d.Value = p, 0
+	d.Memory = &Memory{account: newer.account, err: newer.err}
 	d.Take(frameCost*int64(len(d.Frames)) + sampleCost*int64(len(older.Profile.Sample)+len(newer.Profile.Sample)))
-	d.Frames, d.index, d.byLoc = slices.Clone(d.Frames), maps.Clone(d.index), maps.Clone(d.byLoc)
+	d.Stacks = newer.clone(d.Memory)
+	groups := *newer.groups
+	groups.stacks = d.Stacks
+	d.groups = &groups
 	p.Sample = nil
 	same := Counterparts(older, newer)
 	for _, s := range newer.Profile.Sample {
@@ -115,7 +114,6 @@ func Join(older, newer *Data, factor float64) *Data {
 	return &d
 }
 
-// withoutNumbers is a sample without the numbers of its thread and process.
 func withoutNumbers(s *profile.Sample, now, was int64) *profile.Sample {
 	return &profile.Sample{Location: s.Location, Label: s.Label, Value: []int64{now, was}}
 }

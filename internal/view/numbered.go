@@ -2,8 +2,7 @@
 
 package view
 
-// Numbered gives the number of x in a list of things that are each there once, and puts it at the end if it is new.
-// index has the numbers of all that are in the list.
+// Numbered gives the number of x in a list without duplicates, and appends it if new. index has all numbers.
 func Numbered[T comparable, N int | int32](list *[]T, index map[T]N, x T) N {
 	n, ok := index[x]
 	if !ok {

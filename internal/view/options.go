@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package view makes a profile what its reader asks to see: one type of values, of the samples that filters leave, with
-// each stack as a list of numbered frames. From these come the rows, groups and trees that the forms of a report show.
+// Package view selects the part of a profile that a report shows, and numbers its frames.
+//
+//	profile ──► filters ──► Selection: samples, one type of values ──► Stacks: frames by number ──► rows, groups, tree
 package view
 
 import (
@@ -19,46 +20,46 @@ import (
 	"prywalk/report/options"
 )
 
-// ErrValue reports that [Options].Value names a type of values that the profile does not have.
+// ErrValue reports that the profile lacks the values of [Options].Value.
 var ErrValue = errors.New("the profile has no values of type")
 
-// ErrExpr reports that one of the regular expressions of [Options] is none.
+// ErrExpr reports an invalid regular expression.
 var ErrExpr = errors.New("not a regular expression")
 
-// ErrIntervals reports that a profile does not tell how many samples its values come from.
+// ErrIntervals reports that the profile has no sample counts.
 var ErrIntervals = errors.New("no intervals: the profile has no sample counts")
 
 // Options choose what of a profile is shown, and how.
 type Options = options.View
 
-// Data is a profile prepared for a report.
-type Data struct {
-	Profile   *profile.Profile
-	Options   Options
-	Value     int // index of the type of values
-	Unit      string
-	Frames    []Frame
-	index     map[Frame]int32
-	byLoc     map[*profile.Location][]int32
-	buf       []int32
-	Dropped   int // samples that a filter removed
-	Filters   []string
-	Precision tabular.Precision
-	jvms      map[int64]bool // by their numbers
-	visited   int64          // frames that [Data.Stack] gave
-	memory    *budget.Account
-	err       error
-	several   bool // processes; known where groups are threads
-	idleness  map[idleKey]string
-	waiters   map[**profile.Location]int // the application's innermost function, by stack
+// Selection is a profile reduced to chosen samples, with one chosen type of values.
+type Selection struct {
+	Profile *profile.Profile
+	Options Options
+	Value   int // index of the chosen type
+	Unit    string
+	Dropped int // by filters
+	Filters []string
+	// Scheduled is the blocked time of threads asleep in Go's scheduler, which is left out, in nanoseconds; Looped is that
+	// of threads asleep in an event loop whose tasks are recorded.
+	Scheduled, Looped int64
 }
 
-// New applies the options that all forms share.
+// Data is a selection with its stacks, for a report.
+type Data struct {
+	Selection
+	*Stacks
+	*Memory
+	Precision tabular.Precision
+	groups    *groups
+}
+
+// New applies the options. Close returns its memory.
 func New(p *profile.Profile, o Options) (*Data, error) {
-	d := &Data{Options: o, index: map[Frame]int32{}, byLoc: map[*profile.Location][]int32{},
-		idleness: map[idleKey]string{}, waiters: map[**profile.Location]int{}}
-	d.memory = budget.Process().Whole("the report")
-	d.Profile = Shallow(p)
+	memory := &Memory{account: budget.Process().Whole("the report")}
+	stacks := newStacks(o.Lines, memory)
+	d := &Data{Selection: Selection{Profile: Shallow(p), Options: o}, Stacks: stacks, Memory: memory,
+		groups: newGroups(stacks, !o.NoIdle)}
 	if err := d.prepare(); err != nil {
 		d.Close()
 		return nil, err
@@ -66,7 +67,6 @@ func New(p *profile.Profile, o Options) (*Data, error) {
 	return d, nil
 }
 
-// prepare applies the options, and takes the memory of what they leave.
 func (d *Data) prepare() error {
 	o, p := &d.Options, d.Profile
 	if err := checkBy(o.By); err != nil {
@@ -75,7 +75,7 @@ func (d *Data) prepare() error {
 	if err := checkSort(o.Sort); err != nil {
 		return err
 	}
-	if err := d.measure(); err != nil {
+	if err := d.charge(p); err != nil {
 		return err
 	}
 	if err := d.choose(); err != nil {
@@ -83,22 +83,22 @@ func (d *Data) prepare() error {
 	}
 	switch o.By {
 	case "role":
-		d.findJVMs()
+		d.groups.roles = roles(p)
 	case "thread":
-		d.several = severalProcesses(p)
+		d.groups.several = severalProcesses(p)
 	}
-	d.foldMachinery()
-	if err := d.filter(); err != nil {
+	d.foldSchedulers()
+	d.foldInterpreter()
+	if err := d.filter(d.groups); err != nil {
 		return err
 	}
 	if d.Precision = d.precision(); o.Intervals && d.Precision.N == 0 {
 		return ErrIntervals
 	}
-	return d.err
+	return d.Err()
 }
 
-// Shallow copies the head of a profile: a filter replaces the list of samples, and
-// nothing else, and the caller's profile stays as it is.
+// Shallow copies the head of a profile, so that its list of samples can be replaced.
 func Shallow(p *profile.Profile) *profile.Profile {
 	return &profile.Profile{
 		SampleType: p.SampleType, DefaultSampleType: p.DefaultSampleType, Sample: p.Sample,
@@ -108,7 +108,7 @@ func Shallow(p *profile.Profile) *profile.Profile {
 }
 
 // choose finds the type of values.
-func (d *Data) choose() error {
+func (d *Selection) choose() error {
 	if _, ok := d.Has(TypeBlocked); !ok && d.Options.Value == TypeBlocked {
 		d.addBlocked()
 	}
@@ -124,12 +124,10 @@ func (d *Data) choose() error {
 	return nil
 }
 
-// TypeBlocked is the time that a thread neither ran nor was ready to; a recording does not keep it, as it follows
-// from the others.
+// TypeBlocked is wall − cpu − runqueue, which recordings do not store.
 const TypeBlocked = "blocked"
 
-// addBlocked adds that type of values, where there are those that it follows from.
-func (d *Data) addBlocked() {
+func (d *Selection) addBlocked() {
 	cpu, ok1 := d.Has(rec.TypeCPU)
 	queue, ok2 := d.Has(rec.TypeRunQueue)
 	wall, ok3 := d.Has(rec.TypeWall)
@@ -147,7 +145,6 @@ func (d *Data) addBlocked() {
 	d.Profile.Sample = samples
 }
 
-// valueIndex finds a type of values by its name.
 func valueIndex(p *profile.Profile, name string) (int, error) {
 	if len(p.SampleType) == 0 {
 		return 0, fmt.Errorf("the profile has no values")
@@ -165,15 +162,15 @@ func valueIndex(p *profile.Profile, name string) (int, error) {
 	}
 	if slices.Contains(have, rec.TypeCPU) && slices.Contains(have, rec.TypeRunQueue) &&
 		slices.Contains(have, rec.TypeWall) {
-		have = append(have, TypeBlocked) // by [Data.addBlocked]
+		have = append(have, TypeBlocked)
 	}
 	return 0, fmt.Errorf("%w %q; it has %s", ErrValue, name, strings.Join(have, ", "))
 }
 
-// Has reports whether the profile has a type of values, and its index.
-func (d *Data) Has(name string) (int, bool) { return TypeIndex(d.Profile, name) }
+// Has gives the index of a type of values.
+func (d *Selection) Has(name string) (int, bool) { return TypeIndex(d.Profile, name) }
 
-// TypeIndex reports whether a profile has a type of values, and its index.
+// TypeIndex gives the index of a type of values.
 func TypeIndex(p *profile.Profile, name string) (int, bool) {
 	for i, t := range p.SampleType {
 		if t.Type == name {
@@ -184,16 +181,16 @@ func TypeIndex(p *profile.Profile, name string) (int, bool) {
 }
 
 // Total adds up one type of values.
-func (d *Data) Total(value int) (n int64) {
+func (d *Selection) Total(value int) (n int64) {
 	for _, s := range d.Profile.Sample {
 		n += s.Value[value]
 	}
 	return n
 }
 
-// WithBlocked gives a profile with that type of values, if it can have it. The caller's stays as it is.
+// WithBlocked adds [TypeBlocked] to a copy of a profile, if it has the other clocks.
 func WithBlocked(p *profile.Profile) *profile.Profile {
-	d := &Data{Profile: Shallow(p)}
+	d := &Selection{Profile: Shallow(p)}
 	if _, ok := d.Has(TypeBlocked); !ok {
 		d.addBlocked()
 	}

@@ -6,13 +6,13 @@ import (
 	"cmp"
 )
 
-// Place is where a function is in the source.
+// Place is a function's place in the source.
 type Place struct {
 	File string
 	Line int
 }
 
-// Places gives each frame's source file and the line where its function begins.
+// Places gives each frame's source file and first line.
 func (d *Data) Places() map[int32]Place {
 	at := map[int32]Place{}
 	for _, l := range d.Profile.Location {

@@ -9,11 +9,10 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// precision is that of the chosen values.
-func (d *Data) precision() tabular.Precision { return d.PrecisionOf(d.Value) }
+func (d *Selection) precision() tabular.Precision { return d.PrecisionOf(d.Value) }
 
-// PrecisionOf is that of one of the profile's types of values.
-func (d *Data) PrecisionOf(value int) tabular.Precision {
+// PrecisionOf gives the precision of a type of values.
+func (d *Selection) PrecisionOf(value int) tabular.Precision {
 	p := tabular.Precision{Total: float64(d.Total(value))}
 	count, ok := d.Has(rec.TypeSamples)
 	if !ok || d.Profile.SampleType[count].Unit != "count" || p.Total <= 0 {
@@ -27,9 +26,9 @@ func (d *Data) PrecisionOf(value int) tabular.Precision {
 	return p
 }
 
-// WholePrecision is that of a profile from which no sample is left out, for a type of values.
+// WholePrecision is that of a whole profile.
 func WholePrecision(p *profile.Profile, value string) (tabular.Precision, error) {
-	d := &Data{Options: Options{Value: value}, Profile: Shallow(p)}
+	d := &Selection{Options: Options{Value: value}, Profile: Shallow(p)}
 	if err := d.choose(); err != nil {
 		return tabular.Precision{}, err
 	}

@@ -4,39 +4,43 @@ package view
 
 import (
 	"path/filepath"
-	"strings"
 
 	"github.com/google/pprof/profile"
 
+	"prywalk/internal/languages"
 	"prywalk/internal/managed"
 	rec "prywalk/internal/profile"
 )
 
-// findJVMs notes which processes have a Java virtual machine, by the files and the code that their stacks lead through.
-func (d *Data) findJVMs() {
-	d.jvms = map[int64]bool{}
-	is := map[*profile.Mapping]bool{}
-	for _, m := range d.Profile.Mapping {
-		is[m] = filepath.Base(m.File) == "libjvm.so" || strings.HasPrefix(m.File, "[HotSpot ")
-	}
-	for _, s := range d.Profile.Sample {
-		pid := Number(s, rec.LabelPID)
-		for _, l := range s.Location {
-			if is[l.Mapping] {
-				d.jvms[pid] = true
+// roles gives a thread's role by its name, for each process whose run-time system names its own threads, by the
+// mappings of its stacks.
+func roles(p *profile.Profile) map[int64]func(thread string) string {
+	of := map[*profile.Mapping]func(string) string{}
+	for _, m := range p.Mapping {
+		for _, l := range languages.All {
+			if l.Role != nil && (l.ThreadFile.MatchString(filepath.Base(m.File)) || languages.OfMapping(m.File) == l) {
+				of[m] = l.Role
 			}
 		}
 	}
+	by := map[int64]func(string) string{}
+	for _, s := range p.Sample {
+		for _, l := range s.Location {
+			if role := of[l.Mapping]; role != nil {
+				by[Number(s, rec.LabelPID)] = role
+			}
+		}
+	}
+	return by
 }
 
-// role gives the role of a sample's thread: what the recording says, else what its name says, in a process with a Java
-// virtual machine.
-func (d *Data) role(s *profile.Sample) string {
+// role is as recorded, else by the thread's name.
+func (g *groups) role(s *profile.Sample) string {
 	if role := Label(s, rec.LabelRole); role != "" {
 		return role
 	}
-	if !d.jvms[Number(s, rec.LabelPID)] {
-		return managed.RoleApplication
+	if of := g.roles[Number(s, rec.LabelPID)]; of != nil {
+		return of(Label(s, rec.LabelThread))
 	}
-	return managed.RoleOfJVM(Label(s, rec.LabelThread))
+	return managed.RoleApplication
 }

@@ -17,14 +17,14 @@ import (
 type Row struct {
 	Frame       int32
 	Self, Total int64
-	depth       float64 // how far in the function stands, values times frames; 0 is innermost
+	depth       float64 // mean distance from the innermost frame × Total
 }
 
-// Rows adds up the samples by frame. A frame counts once for each sample in total.
+// Rows adds up samples by frame; in Total a frame counts once per sample.
 func (d *Data) Rows(samples []*profile.Sample) []Row {
 	var rows []Row
 	at := map[int32]int{}
-	seen := map[int32]int{} // the last sample in which a frame was met
+	seen := map[int32]int{} // the last sample with a frame
 	for i, s := range samples {
 		v := s.Value[d.Value]
 		if v == 0 {
@@ -52,7 +52,7 @@ func (d *Data) Rows(samples []*profile.Sample) []Row {
 	return rows
 }
 
-// Orders lists the orders of functions, for [Options].Sort.
+// Orders lists the values of [Options].Sort.
 func Orders() []string { return []string{"self", "total"} }
 
 func checkSort(order string) error {
@@ -62,18 +62,17 @@ func checkSort(order string) error {
 	return fmt.Errorf("cannot sort by %q; choose one of %s", order, strings.Join(Orders(), ", "))
 }
 
-// sort puts the most expensive first. Of callers with nothing of their own those of the program come before those of
-// the language and the system, and of equal ones the inner before the outer.
+// sort puts the largest first. Of callers without self time the program's precede the language's and the system's, and
+// inner precede outer ones.
 //
-// asleep: all are of threads that wait. Who waits is seen in the program's functions, which have nothing of their own
-// then, and come before all others.
+// asleep: of waiting threads the program's functions, which have no self time, come first.
 func (d *Data) sort(rows []Row, asleep bool) {
 	var all int64
 	for i := range rows {
 		all += rows[i].Self
 	}
 	far := func(r Row) float64 { return r.depth / max(1, float64(r.Total)) }
-	minor := func(r Row, f *Frame) int { // of little weight: no reason to come first
+	minor := func(r Row, f *Frame) int { // too small to come first
 		return map[bool]int{true: 1, false: f.support()}[10*r.Total < all]
 	}
 	slices.SortFunc(rows, func(a, b Row) int {
@@ -92,14 +91,13 @@ func (d *Data) sort(rows []Row, asleep bool) {
 	})
 }
 
-// waits reports whether the groups are of what threads wait in.
-func (d *Data) waits() bool {
+func (d *Selection) waits() bool {
 	by := d.Options.By
 	return by == "wait" || by == "state" || by == "lock"
 }
 
 // Limit is the number of rows to show.
-func (d *Data) Limit(standard int) int {
+func (d *Selection) Limit(standard int) int {
 	switch {
 	case d.Options.N == 0:
 		return standard
@@ -109,7 +107,7 @@ func (d *Data) Limit(standard int) int {
 	return d.Options.N
 }
 
-// blames reports whether a profile is one that [Blame] has made.
-func (d *Data) blames() bool {
+// blames: [Blame] has made the profile.
+func (d *Selection) blames() bool {
 	return len(d.Profile.SampleType) == 1 && d.Profile.SampleType[0].Type == TypeBlocked
 }

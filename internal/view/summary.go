@@ -16,20 +16,20 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// Summary is what heads a report.
+// Summary is the head of a report.
 type Summary struct {
 	Target    string
 	Duration  time.Duration
-	Rate      float64 // ticks a second, 0 if not known
+	Rate      float64 // Hz, 0 if unknown
 	Processes int
 	Threads   int
 	Samples   int64
-	Complete  float64 // share of samples with complete stacks, negative if not known
+	Complete  float64 // share of samples with complete stacks, negative if unknown
 	Comments  []string
 	Start     time.Time
 }
 
-// Summary describes the samples that are left after filtering.
+// Summary describes the selected samples.
 func (d *Data) Summary() Summary {
 	p := d.Profile
 	s := Summary{Duration: time.Duration(p.DurationNanos), Comments: p.Comments, Complete: -1}
@@ -55,7 +55,6 @@ func (d *Data) Summary() Summary {
 	return s
 }
 
-// target names what was recorded.
 func target(p *profile.Profile, procs map[int64]string) string {
 	var names []string
 	for _, n := range slices.Sorted(maps.Values(procs)) {
@@ -81,8 +80,6 @@ func target(p *profile.Profile, procs map[int64]string) string {
 	return t
 }
 
-// completeness counts the samples, and the share of those whose stack reaches the
-// thread's first function. Only prywalk's recordings say so.
 func (d *Data) completeness() (n int64, share float64) {
 	count, ok := d.Has(rec.TypeSamples)
 	_, own := d.Has(rec.TypeRunQueue)
@@ -103,7 +100,7 @@ func (d *Data) completeness() (n int64, share float64) {
 	return n, 1 - float64(bad)/float64(n)
 }
 
-// Parts are the first line for people; covered says how much of the time has a function.
+// Parts are the parts of the first line. covered: [Data.Covered].
 func (s *Summary) Parts(covered string) []string {
 	parts := []string{s.Target}
 	if s.Duration > 0 {
@@ -122,7 +119,7 @@ func (s *Summary) Parts(covered string) []string {
 	return parts
 }
 
-// Recorded says when the recording began, and how long before now that was; "" if the profile does not tell.
+// Recorded gives the recording's start and age, "" if unknown.
 func (s *Summary) Recorded(now time.Time) string {
 	if s.Start.IsZero() {
 		return ""
@@ -130,7 +127,6 @@ func (s *Summary) Recorded(now time.Time) string {
 	return "recorded " + s.Start.UTC().Format("2006-01-02 15:04:05 UTC") + " (" + ago(now.Sub(s.Start)) + ")"
 }
 
-// ago writes how long something is past, in its largest unit.
 func ago(d time.Duration) string {
 	const day = 24 * time.Hour
 	for _, u := range []struct {
@@ -153,7 +149,7 @@ func PercentComplete(share float64) string {
 	return fmt.Sprintf("%.1f%%", math.Floor(share*1000)/10)
 }
 
-// Totals counts the samples, and lists the sum of each type of values.
+// Totals lists the sums of all types of values.
 func (d *Data) Totals(s *Summary) []string {
 	parts := []string{tabular.Plural(s.Samples, "sample")}
 	for i, t := range d.Profile.SampleType {

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Node is one call path from the outermost frame.
+// Node is a call path from the outermost frame.
 type Node struct {
 	Frame       int32
 	Parent      int32
@@ -15,17 +15,17 @@ type Node struct {
 	Children    []int32
 }
 
-// Edge finds a node's child.
+// Edge is a node and the frame of a child.
 type Edge struct{ Parent, Frame int32 }
 
-// Trie is the call tree of the chosen values; node 0 is its root.
+// Trie is the call tree of the chosen values; node 0 is the root.
 type Trie struct {
 	Nodes []Node
 	index map[Edge]int32
 	of    *Data
 }
 
-// NewTrie gives one with nothing but its root, in the memory of the report.
+// NewTrie gives an empty one.
 func (d *Data) NewTrie() *Trie {
 	return &Trie{Nodes: []Node{{Frame: -1, Parent: -1}}, index: map[Edge]int32{}, of: d}
 }
@@ -49,7 +49,7 @@ func (d *Data) Trie() *Trie {
 	return t
 }
 
-// Child gives the child for a frame, made if need be: the parent itself once there is no more memory.
+// Child gives or makes the child for a frame; the parent itself once memory is refused.
 func (t *Trie) Child(parent, frame int32) int32 {
 	e := Edge{parent, frame}
 	n, ok := t.index[e]
@@ -65,7 +65,7 @@ func (t *Trie) Child(parent, frame int32) int32 {
 	return n
 }
 
-// SortChildren puts the most expensive children first.
+// SortChildren puts the largest first.
 func (t *Trie) SortChildren(d *Data) {
 	for i := range t.Nodes {
 		slices.SortFunc(t.Nodes[i].Children, func(a, b int32) int {
@@ -78,7 +78,7 @@ func (t *Trie) SortChildren(d *Data) {
 	}
 }
 
-// compare orders frames by what is shown of them, without making texts of it.
+// compare orders frames by name and place.
 func (f *Frame) compare(g *Frame) int {
 	return cmp.Or(cmp.Compare(f.Name, g.Name), cmp.Compare(f.File, g.File), cmp.Compare(f.Line, g.Line),
 		cmp.Compare(f.Module, g.Module))

@@ -17,24 +17,30 @@ import (
 	"prywalk/internal/waits"
 )
 
-// runtimeWaits is the group of the threads of run-time systems that wait for work.
+// runtimeWaits groups threads of run-time systems that wait for work.
 const runtimeWaits = "threads of the run-time system [idle: " + waits.IdleRuntime + "]"
 
-// waitGroup names the group of a sample by what it waits for: the call, and which lock, which peer of a socket, or what
-// kind of descriptor. Conditions, semaphores and the like that have no name are told apart by the application's
-// function that waits: each waiter may have one of its own.
-func (d *Data) waitGroup(s *profile.Sample) string {
+// waiting classifies waits, once per stack.
+type waiting struct {
+	idleRules bool
+	idleness  map[idleKey]string
+	waiters   map[**profile.Location]int // the application's innermost function
+}
+
+// group names a wait: the call and the lock, the socket's peer or the descriptor's kind. Unnamed conditions,
+// semaphores and the like are distinguished by the application's function, as each may have its own.
+func (w *waiting) group(s *profile.Sample) string {
 	wait := Label(s, rec.LabelWait)
 	if wait == "" {
 		return namehints.Bracketed(cmp.Or(Label(s, rec.LabelState), "no state"))
 	}
-	rule := d.idle(s)
+	rule := w.idle(s)
 	if rule == waits.IdleRuntime {
 		return runtimeWaits
 	}
 	name := wait
 	if what := Label(s, rec.LabelWaitsFor); what != "" {
-		name += ": " + d.cause(s, what)
+		name += ": " + w.cause(s, what)
 	}
 	if rule != "" {
 		name += " [idle: " + rule + "]"
@@ -42,20 +48,20 @@ func (d *Data) waitGroup(s *profile.Sample) string {
 	return name
 }
 
-// cause names what a sample waits for, in the same words for all that wait for the same cause.
-func (d *Data) cause(s *profile.Sample, what string) string {
+// cause is equal for all waits of the same cause.
+func (w *waiting) cause(s *profile.Sample, what string) string {
 	kind, _, ok := strings.Cut(what, ":[")
 	_, peer, hasPeer := strings.Cut(what, "] ")
 	switch {
 	case ok && kind == "socket" && hasPeer:
 		return peer
-	case ok: // not each socket by itself
+	case ok:
 		return kind
 	case strings.HasPrefix(what, "/"):
 		return "file"
 	}
 	if kind, address, _ := strings.Cut(what, " "); strings.HasPrefix(address, "0x") && !waits.Kind(kind).HasOwner() {
-		if at := d.Waiter(s); at != "" {
+		if at := w.function(s); at != "" {
 			return kind + " in " + at
 		}
 		return kind
@@ -63,35 +69,35 @@ func (d *Data) cause(s *profile.Sample, what string) string {
 	return what
 }
 
-// Waiter gives the function of a sample that stands for its wait ([waits.Waiter]), "" if there is no stack.
-func (d *Data) Waiter(s *profile.Sample) string {
-	if i := d.application(s); i >= 0 {
-		return d.waitStack(s)[i].Function
+// function is the one that represents a wait ([waits.Waiter]), "" without a stack.
+func (w *waiting) function(s *profile.Sample) string {
+	if i := w.application(s); i >= 0 {
+		return waitStack(s)[i].Function
 	}
 	return ""
 }
 
-// application gives the place among [Data.Stack] of the function that stands for a wait; −1: there is no stack.
-func (d *Data) application(s *profile.Sample) int {
+// application is its index in [Stacks.Stack], −1 without a stack.
+func (w *waiting) application(s *profile.Sample) int {
 	if len(s.Location) == 0 {
 		return -1
 	}
-	i, known := d.waiters[&s.Location[0]]
+	i, known := w.waiters[&s.Location[0]]
 	if !known {
-		stack := d.waitStack(s)
+		stack := waitStack(s)
 		i = waits.Waiter(func(i int) (waits.Frame, bool) {
 			if i < len(stack) {
 				return stack[i], true
 			}
 			return waits.Frame{}, false
 		})
-		d.waiters[&s.Location[0]] = i
+		w.waiters[&s.Location[0]] = i
 	}
 	return i
 }
 
-// Commonest gives the stack that most of the value of some samples has, from the innermost function that is the
-// application's on, and how much it has of it. of is how many stacks there are.
+// Commonest gives the stack with the largest value, from the application's innermost function on, its value, and the
+// number of stacks.
 func (d *Data) Commonest(samples []*profile.Sample) (stack []int32, value int64, of int) {
 	type sum struct {
 		first *profile.Sample
@@ -123,17 +129,16 @@ func (d *Data) Commonest(samples []*profile.Sample) (stack []int32, value int64,
 	return slices.Clone(d.fromApplication(best.first)), best.value, len(sums)
 }
 
-// fromApplication is [Data.Stack] without what is further in than the application's functions.
+// fromApplication drops the frames inside of the application's functions.
 func (d *Data) fromApplication(s *profile.Sample) []int32 {
 	stack := d.Stack(s)
-	if i := d.application(s); i > 0 && i < len(stack) {
+	if i := d.groups.waiting.application(s); i > 0 && i < len(stack) {
 		return stack[i:]
 	}
 	return stack
 }
 
-// lockGroup names the lock that a sample waits for.
-func (d *Data) lockGroup(s *profile.Sample) string {
+func lockGroup(s *profile.Sample) string {
 	if what := Label(s, rec.LabelWaitsFor); what != "" && IsLock(s) {
 		return what
 	}
@@ -149,7 +154,7 @@ func KindOf(s *profile.Sample) waits.Kind {
 	return waits.Kind(kind)
 }
 
-// OwnerOf gives the thread that held the lock which a sample waits for: 0 is not known, rec.Nobody is nobody.
+// OwnerOf gives the lock's owner: 0 unknown, rec.Nobody free.
 func OwnerOf(s *profile.Sample) int64 {
 	if Label(s, rec.LabelOwner) == rec.OwnerNobody {
 		return rec.Nobody
@@ -157,39 +162,38 @@ func OwnerOf(s *profile.Sample) int64 {
 	return max(0, Number(s, rec.LabelOwner))
 }
 
-// idle gives the rule by which a sample's wait is idleness, "" if it is none or the rules are off.
-func (d *Data) idle(s *profile.Sample) string {
+// idle gives the rule by which a wait is idle, "" if none.
+func (w *waiting) idle(s *profile.Sample) string {
 	wait := Label(s, rec.LabelWait)
-	if d.Options.NoIdle || wait == "" {
+	if !w.idleRules || wait == "" {
 		return ""
 	}
 	k := idleKey{wait, KindOf(s), nil}
 	if len(s.Location) > 0 {
 		k.stack = &s.Location[0]
 	}
-	rule, known := d.idleness[k]
+	rule, known := w.idleness[k]
 	if !known {
-		stack := d.waitStack(s)
+		stack := waitStack(s)
 		rule = waits.Idle(wait, k.kind, func(i int) (waits.Frame, bool) {
 			if i < len(stack) {
 				return stack[i], true
 			}
 			return waits.Frame{}, false
 		})
-		d.idleness[k] = rule
+		w.idleness[k] = rule
 	}
 	return rule
 }
 
-// idleKey is what a rule of idleness decides by: samples share their stacks.
 type idleKey struct {
 	wait  string
 	kind  waits.Kind
 	stack **profile.Location
 }
 
-// waitStack gives the functions of a sample, the innermost first, one for each frame of [Data.Stack].
-func (d *Data) waitStack(s *profile.Sample) (out []waits.Frame) {
+// waitStack gives one function for each frame of [Stacks.Stack].
+func waitStack(s *profile.Sample) (out []waits.Frame) {
 	for _, l := range s.Location {
 		module := ""
 		if l.Mapping != nil {
@@ -208,7 +212,7 @@ func (d *Data) waitStack(s *profile.Sample) (out []waits.Frame) {
 	return out
 }
 
-// blockedTotals tells the total of blocked, and how much of it is idleness, where samples are grouped by waits.
+// blockedTotals gives blocked time and its idle part, if samples are grouped by waits.
 func (d *Data) blockedTotals() []string {
 	if _, ok := d.Has(TypeBlocked); ok || !d.waits() {
 		return nil
@@ -221,7 +225,7 @@ func (d *Data) blockedTotals() []string {
 	var idle []*profile.Sample
 	var rules []string
 	for _, s := range d.Profile.Sample {
-		if rule := d.idle(s); rule != "" {
+		if rule := d.groups.waiting.idle(s); rule != "" {
 			idle = append(idle, s)
 			if !slices.Contains(rules, rule) {
 				rules = append(rules, rule)
@@ -236,5 +240,5 @@ func (d *Data) blockedTotals() []string {
 	return []string{text}
 }
 
-// WaitName names what a sample waits for, as the groups by wait are named.
-func (d *Data) WaitName(s *profile.Sample) string { return d.group(s, "wait") }
+// WaitName names what a sample waits for, as groups by wait are named.
+func (d *Data) WaitName(s *profile.Sample) string { return d.groups.name(s, "wait") }

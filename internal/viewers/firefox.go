@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package viewers writes a profile for other programs: the Firefox Profiler, Speedscope, and Go's compiler.
+// Package viewers writes a profile for other programs: Firefox Profiler, Speedscope, OpenTelemetry, Go's compiler.
 package viewers
 
 import (
@@ -20,13 +20,11 @@ import (
 	"prywalk/internal/view"
 )
 
-// firefoxVersion is the version of the processed profile that is written; the viewer
-// brings older versions up to its own.
+// firefoxVersion of the processed profile; the viewer upgrades older ones.
 const firefoxVersion = 54
 
-// Firefox writes the profile for profiler.firefox.com, in its "processed" form: one track for each thread, in order
-// of time, weighted by the chosen value. Where the recording holds processor time, the tracks' activity graphs show
-// it.
+// Firefox writes the "processed" form of profiler.firefox.com: a track per thread, in order of time, weighted by the
+// chosen value, with CPU time as activity if recorded.
 func Firefox(w io.Writer, p *profile.Profile, o view.Options) error {
 	o.Lines = false
 	d, err := view.New(p, o)
@@ -35,7 +33,7 @@ func Firefox(w io.Writer, p *profile.Profile, o view.Options) error {
 	}
 	defer d.Close()
 	groups := d.Grouped("thread")
-	for _, s := range d.Profile.Sample { // number the frames before asking for their files
+	for _, s := range d.Profile.Sample { // numbers the frames
 		d.Stack(s)
 	}
 	ff := &firefoxBuilder{Data: d, places: d.Places(), start: d.Profile.TimeNanos, cpu: -1}
@@ -68,31 +66,28 @@ func Firefox(w io.Writer, p *profile.Profile, o view.Options) error {
 	return cmp.Or(d.Err(), out.Err(), buf.Flush())
 }
 
-// firefoxBuilder makes the parts of a processed profile.
 type firefoxBuilder struct {
 	*view.Data
 	places map[int32]view.Place
-	start  int64 // nanoseconds of the Unix epoch
-	cpu    int   // index of the processor time, -1 if there is none
-	taken  int64 // bytes of memory, for the track that is being made
+	start  int64 // Unix epoch, nanoseconds
+	cpu    int   // index of CPU time, −1 if none
+	taken  int64 // bytes of memory, of the current track
 }
 
-// What the parts of a track take until it is written, with their text, in bytes.
+// Bytes that parts of a track take, with their text.
 const (
 	firefoxSampleCost   = 480
 	firefoxStackCost    = 320
 	firefoxFunctionCost = 640
 	firefoxTextCost     = 128
-	firefoxByteCost     = 20 // of a text, whose characters may all become escapes
+	firefoxByteCost     = 20 // of a text that may be all escapes
 )
 
-// take takes n bytes for the track that is being made.
 func (ff *firefoxBuilder) take(n int64) bool {
 	ff.taken += n
 	return ff.Take(n)
 }
 
-// obj and list keep the format's many small tables readable.
 type (
 	obj  = map[string]any
 	list = []any
@@ -130,7 +125,7 @@ func (ff *firefoxBuilder) thread(g *view.Group) obj {
 		}
 		t.sample(s, now)
 	}
-	functions := t.funcTable() // names the resources: first
+	functions := t.funcTable() // numbers the resources
 	s := g.Samples[0]
 	pid, tid := view.Number(s, rec.LabelPID), view.Number(s, rec.LabelTID)
 	return obj{
@@ -148,7 +143,7 @@ func (ff *firefoxBuilder) thread(g *view.Group) obj {
 	}
 }
 
-// millis gives a sample's value as milliseconds; others than times count as one each.
+// millis gives a value in milliseconds; other units count as one.
 func (ff *firefoxBuilder) millis(s *profile.Sample) float64 {
 	if per, ok := tabular.NanosPer[ff.Unit]; ok {
 		return math.Max(0, float64(s.Value[ff.Value])*per/1e6)
@@ -156,7 +151,6 @@ func (ff *firefoxBuilder) millis(s *profile.Sample) float64 {
 	return 1
 }
 
-// weight gives a sample's weight; weightType says in what.
 func (ff *firefoxBuilder) weight(s *profile.Sample) any {
 	if _, ok := tabular.NanosPer[ff.Unit]; ok {
 		return ff.millis(s)
@@ -174,7 +168,7 @@ func (ff *firefoxBuilder) weightType() string {
 	return "samples"
 }
 
-// nullable is a number for the format, which has null for unknown.
+// nullable is a number, null if unknown.
 func nullable(n int) any {
 	if n == 0 {
 		return nil
@@ -182,7 +176,6 @@ func nullable(n int) any {
 	return n
 }
 
-// writeJSON writes a value.
 func writeJSON(out *printable.Writer, v any) {
 	b, err := json.Marshal(v)
 	if err != nil {

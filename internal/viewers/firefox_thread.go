@@ -10,13 +10,12 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// firefoxThread gathers the tables of one track. A function, its frame and its place
-// in the lists have the same number.
+// firefoxThread has one track's tables. A function, its frame and its place in the lists share a number.
 type firefoxThread struct {
 	ff         *firefoxBuilder
 	strings    []string
 	stringAt   map[string]int
-	funcs      []int32 // the report's frames
+	funcs      []int32
 	funcAt     map[int32]int
 	resources  []string
 	resourceAt map[string]int
@@ -35,7 +34,6 @@ func newFirefoxThread(ff *firefoxBuilder) *firefoxThread {
 		prefix:     []any{}, stackFrame: []int{}, stackAt: map[view.Edge]int32{}}
 }
 
-// sample appends a sample.
 func (t *firefoxThread) sample(s *profile.Sample, now float64) {
 	if !t.ff.take(firefoxSampleCost) {
 		return
@@ -54,7 +52,7 @@ func (t *firefoxThread) sample(s *profile.Sample, now float64) {
 	t.cpuDeltas = append(t.cpuDeltas, cpu)
 }
 
-// stack numbers a frame called from a stack, -1 being none.
+// stack numbers a frame called from a stack, −1 being none.
 func (t *firefoxThread) stack(prefix, frame int32) int32 {
 	e := view.Edge{Parent: prefix, Frame: frame}
 	n, ok := t.stackAt[e]
@@ -81,7 +79,7 @@ func (t *firefoxThread) function(frame int32) int {
 	return view.Numbered(&t.funcs, t.funcAt, frame)
 }
 
-// str numbers a text, "" once there is no more memory.
+// str numbers a text, "" once memory is refused.
 func (t *firefoxThread) str(s string) int {
 	if _, ok := t.stringAt[s]; !ok && !t.ff.take(int64(firefoxTextCost+firefoxByteCost*len(s))) {
 		s = ""
@@ -89,7 +87,7 @@ func (t *firefoxThread) str(s string) int {
 	return view.Numbered(&t.strings, t.stringAt, s)
 }
 
-// resource numbers a module, -1 for none.
+// resource numbers a module, −1 for none.
 func (t *firefoxThread) resource(module string) int {
 	if module == "" {
 		return -1
@@ -97,7 +95,6 @@ func (t *firefoxThread) resource(module string) int {
 	return view.Numbered(&t.resources, t.resourceAt, module)
 }
 
-// column makes a column of n equal values.
 func column(n int, v any) []any {
 	c := make([]any, n)
 	for i := range c {
@@ -111,7 +108,7 @@ func (t *firefoxThread) samples() obj {
 		"weight": t.weights, "threadCPUDelta": t.cpuDeltas}
 }
 
-// funcTable lists the functions, and numbers their modules for resourceTable.
+// funcTable lists functions, and numbers modules for resourceTable.
 func (t *firefoxThread) funcTable() obj {
 	n := len(t.funcs)
 	name, resource, file, line := make([]int, n), make([]int, n), make([]any, n), make([]any, n)
@@ -141,7 +138,7 @@ func (t *firefoxThread) frameTable() obj {
 		"func": fn, "nativeSymbol": null, "innerWindowID": null, "line": null, "column": null}
 }
 
-// resourceTable lists the modules as libraries (type 1) that are not in libs.
+// resourceTable lists modules as libraries (type 1).
 func (t *firefoxThread) resourceTable() obj {
 	n := len(t.resources)
 	name := make([]int, n)

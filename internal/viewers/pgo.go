@@ -13,10 +13,8 @@ import (
 	"prywalk/internal/view"
 )
 
-// PGO writes the profile's processor time in the form that `go build -pgo` takes:
-// samples/count and cpu/nanoseconds, without labels, stacks that did not run
-// and synthetic frames left out. The count is the time in periods, because Go
-// weighs by the first type. Of the options those that choose samples count.
+// PGO writes CPU time in the form of `go build -pgo`: samples/count and cpu/nanoseconds, without labels, synthetic
+// frames and stacks that did not run. The count is the time in periods, as Go weighs by the first type.
 func PGO(w io.Writer, p *profile.Profile, o view.Options) error {
 	q, err := pgoProfile(p, o)
 	if err != nil {
@@ -56,13 +54,13 @@ func pgoProfile(p *profile.Profile, o view.Options) (*profile.Profile, error) {
 	return q.Compact(), nil
 }
 
-// What a stack takes until the profile is written, in bytes.
+// Bytes per stack.
 const (
 	pgoSampleCost = 384
 	pgoFrameCost  = 56
 )
 
-// pgoStacks adds up the time of equal stacks, in their first order.
+// pgoStacks adds up equal stacks, in their first order.
 func pgoStacks(d *view.Data) (list []*profile.Sample) {
 	sums := map[string]*profile.Sample{}
 	for _, s := range d.Profile.Sample {

@@ -16,7 +16,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// The names of speedscope's file-format-schema.
+// Names of speedscope's file-format-schema.
 type (
 	speedscopeFrame struct {
 		Name string `json:"name"`
@@ -36,11 +36,9 @@ type (
 	}
 )
 
-// speedscopeUnits are the units that Speedscope knows.
 var speedscopeUnits = []string{"nanoseconds", "microseconds", "milliseconds", "seconds", "bytes"}
 
-// Speedscope writes the profile for speedscope.app: one list of weighted samples for
-// each thread, in order of time where the profile keeps it.
+// Speedscope writes a list of weighted samples per thread, in order of time if recorded.
 func Speedscope(w io.Writer, p *profile.Profile, o view.Options) error {
 	o.Lines = false
 	d, err := view.New(p, o)
@@ -72,7 +70,7 @@ func Speedscope(w io.Writer, p *profile.Profile, o view.Options) error {
 	return cmp.Or(d.Err(), out.err, buf.Flush())
 }
 
-// speedscopeWriter writes the file as it goes through the samples: each has its whole stack in it.
+// speedscopeWriter streams the file: each sample has its whole stack.
 type speedscopeWriter struct {
 	d    *view.Data
 	to   *bufio.Writer
@@ -80,36 +78,34 @@ type speedscopeWriter struct {
 	line []byte
 }
 
-// text writes what is JSON already.
+// text writes JSON.
 func (sw *speedscopeWriter) text(s string) {
 	if sw.err == nil {
 		_, sw.err = sw.to.WriteString(s)
 	}
 }
 
-// comma writes what stands before the entry i of a list.
+// comma separates entries.
 func (sw *speedscopeWriter) comma(i int) {
 	if i > 0 {
 		sw.text(",")
 	}
 }
 
-// encode gives a value's text.
 func (sw *speedscopeWriter) encode(v any) string {
 	text, err := json.Marshal(v)
 	sw.err = cmp.Or(sw.err, err)
 	return string(text)
 }
 
-// value writes a value.
 func (sw *speedscopeWriter) value(v any) { sw.text(sw.encode(v)) }
 
-// open writes an object up to the entries of a further field, which is a list.
+// open writes an object up to the entries of a list.
 func (sw *speedscopeWriter) open(object any, list string) {
 	sw.text(strings.TrimSuffix(sw.encode(object), "}") + `,"` + list + `":[`)
 }
 
-// numbers writes the stack of a sample, outermost frame first.
+// numbers writes a stack, outermost frame first.
 func (sw *speedscopeWriter) numbers(stack []int32) {
 	sw.text("[")
 	for i, f := range slices.Backward(stack) {
@@ -122,7 +118,6 @@ func (sw *speedscopeWriter) numbers(stack []int32) {
 	sw.text("]")
 }
 
-// thread writes the samples of a thread, in order of time.
 func (sw *speedscopeWriter) thread(g *view.Group) {
 	unit := "none"
 	if slices.Contains(speedscopeUnits, sw.d.Unit) {

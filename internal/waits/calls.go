@@ -9,28 +9,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Sleeper is a thread that sleeps, as a look has shown it.
+// Sleeper is a sleeping thread, as sampled.
 type Sleeper struct {
-	// State is its letter from /proc/PID/stat; 0 of a core's threads.
+	// State is its letter from /proc/PID/stat; 0 in a core.
 	State byte
-	// Wait is the label of its wait: the call's name, or the kernel's reason (process.WaitLabel).
+	// Wait is the label of its wait: the system call, or the kernel's reason (process.WaitLabel).
 	Wait string
 	// Args are the arguments of its call; InCall: they are known.
 	Args   [6]uint64
 	InCall bool
-	// Near is what was copied around the word that it sleeps at.
+	// Near is the copy around its futex word.
 	Near Copy
-	// Stack are its innermost functions ([MostNames] at most), inlined calls included, the innermost first.
+	// Stack are its innermost functions (at most [MostNames]), with inlined calls, innermost first.
 	Stack []Name
-	// At is when it was looked at on its own CLOCK_MONOTONIC, in nanoseconds; 0: not known, as of a core.
+	// At is the time of the sample, CLOCK_MONOTONIC in ns; 0: unknown, as for a core.
 	At int64
-	// Managed asks the run-time systems of its process about one that sleeps in futex(2); nil if there are none. What they
-	// say comes first; who owns a lock is as of the moment at which it is called.
+	// Managed queries the run-time systems about a thread in futex(2); nil: none. Its answer has priority; owners are
+	// as of the call.
 	Managed func() (For, bool)
 }
 
-// Of tells what a sleeper waits for: nothing for one that runs. What needs more than the sleeper itself, such as the
-// names of descriptors, is filled in by [For.Resolve] and [Files.Describe].
+// Of gives what a thread waits for; empty for a running one. [For.Resolve] and [Files.Describe] complete it.
 func Of(s *Sleeper) For {
 	switch s.State {
 	case 'T', 't':
@@ -53,13 +52,13 @@ func Of(s *Sleeper) For {
 		return For{Kind: Other}
 	}
 	w := call(s)
-	if s.State == 'D' && (w.Kind == Other || w.Kind == Descriptor) { // the file stays known
+	if s.State == 'D' && (w.Kind == Other || w.Kind == Descriptor) {
 		w.Kind = Disk
 	}
 	return w
 }
 
-// onDescriptor are the calls whose first argument is a descriptor that they wait for.
+// onDescriptor are the calls that wait for a descriptor, their first argument.
 var onDescriptor = map[string]bool{
 	"read": true, "write": true, "pread64": true, "pwrite64": true, "readv": true, "writev": true, "preadv": true,
 	"pwritev": true, "preadv2": true, "pwritev2": true, "recvfrom": true, "recvmsg": true, "recvmmsg": true,
@@ -70,7 +69,6 @@ var onDescriptor = map[string]bool{
 	"io_uring_enter": true, "mq_timedreceive": true, "mq_timedsend": true, "getdents64": true, "close": true,
 }
 
-// call describes the wait of a sleeper in a system call.
 func call(s *Sleeper) For {
 	a := &s.Args
 	switch s.Wait {
@@ -93,7 +91,7 @@ func call(s *Sleeper) For {
 		return For{Kind: Descriptor, Timed: s.Wait == "poll" && int32(a[2]) >= 0 || s.Wait == "ppoll" && a[2] != 0}
 	case "select", "pselect6":
 		w := For{Kind: Descriptor, Timed: a[4] != 0}
-		if a[0] == 0 || a[1]|a[2]|a[3] == 0 { // the old way to sleep
+		if a[0] == 0 || a[1]|a[2]|a[3] == 0 { // historic sleep
 			w.Kind = Sleep
 		}
 		return w
@@ -117,11 +115,10 @@ func call(s *Sleeper) For {
 	return For{Kind: Other}
 }
 
-// file is a descriptor of which only the number is known yet.
 func file(fd uint64) *File { return &File{FD: int(int32(fd))} }
 
-// child describes a wait for a child: wait4's first argument is a process, waitid's second where the first says so
-// (P_PID is 1 in include/uapi/linux/wait.h).
+// child describes a wait for a child: wait4's first argument, or waitid's second if the first is P_PID (1,
+// include/uapi/linux/wait.h).
 func child(name string, a *[6]uint64) For {
 	w := For{Kind: Child}
 	switch {
@@ -133,17 +130,16 @@ func child(name string, a *[6]uint64) For {
 	return w
 }
 
-// timerAbsolute is the flag of clock_nanosleep(2) for a moment instead of a length.
+// timerAbsolute is TIMER_ABSTIME of clock_nanosleep(2).
 const timerAbsolute = 1
 
-// timeOf is how the time of a sleep is meant.
 type timeOf struct {
-	addr     uint64 // where it stands: seconds and nanoseconds; 0: the sleep has none
-	absolute bool   // it is a moment
-	clock    uint64 // of that clock, as in clock_gettime(2)
+	addr     uint64 // address of seconds and nanoseconds; 0: none
+	absolute bool   // a moment, not a length
+	clock    uint64 // as in clock_gettime(2)
 }
 
-// time gives where a sleep has its length, or its end.
+// time gives the location of a sleep's length or end.
 func (s *Sleeper) time() timeOf {
 	switch {
 	case !s.InCall:
@@ -155,7 +151,7 @@ func (s *Sleeper) time() timeOf {
 	return timeOf{}
 }
 
-// setTime says until when it sleeps, of what stands there. at is [Sleeper.At].
+// setTime sets the sleep's end from the call's time argument. at is [Sleeper.At].
 func (w *For) setTime(sec, nsec uint64, t timeOf, at int64) {
 	if sec > 1<<33 || nsec >= 1e9 {
 		return

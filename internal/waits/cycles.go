@@ -4,8 +4,8 @@ package waits
 
 import "slices"
 
-// Cycles finds the threads that wait for each other: waitsFor gives for each thread the one that it waits for. Each
-// cycle begins with its lowest number, and they are in the order of these. A thread that waits for itself is one.
+// Cycles gives the cycles of waitsFor, which maps each thread to the one that it waits for. Each begins with its
+// lowest ID, and they are sorted by it. A thread that waits for itself is a cycle.
 func Cycles(waitsFor map[int]int) (out [][]int) {
 	const onPath, done = 1, 2
 	state := make(map[int]int, len(waitsFor))
@@ -32,7 +32,6 @@ func Cycles(waitsFor map[int]int) (out [][]int) {
 	return out
 }
 
-// fromLowest turns a cycle so that it begins with its lowest number.
 func fromLowest(cycle []int) []int {
 	i := slices.Index(cycle, slices.Min(cycle))
 	return slices.Concat(cycle[i:], cycle[:i])

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package waits tells what a sleeping thread waits for, as structure: which lock and who holds it, which
-// descriptor, which child. It decides by what the kernel shows of the thread's system call, and by the innermost
-// functions of its stack. It also needs a copy of 64 bytes around the word that it sleeps at. It copies nothing
-// itself.
+// Package waits determines what a sleeping thread waits for: which lock and its holder, which descriptor, which
+// child.
+//
+// # Algorithm
+//
+// Inputs are the thread's system call, the innermost functions of its stack, and a copy of 64 bytes around its
+// futex word. The package reads no memory itself.
 //
 // # Owners
 //
-// A thread that sleeps in futex(2) shows the address of a word. Which object the word belongs to follows from the
-// operation and from the function that called it, such as pthread_mutex_lock. Only some objects say who holds them:
+// The object at a futex word follows from the operation and the calling function, such as pthread_mutex_lock. Only
+// some objects have a readable owner:
 //
 //	object                     word at           holder
 //	glibc mutex                +0                at +8; kind at +16 (sysdeps/nptl/bits/struct_mutex.h)
@@ -17,12 +20,11 @@
 //	glibc join                 the thread's TID  the value that is waited on
 //	musl mutex, not normal     +4                the word's low 30 bits; kind at +0
 //
-// All else has no holder that could be read, and gets none: condition variables by nature, semaphores, what Go,
-// Rust, parking_lot and abseil make. A holder is named only where the word says that it is held. Also, the kind is
-// one that exists, and the number is that of a live thread of the process.
+// Condition variables, semaphores, and locks of Go, Rust, parking_lot and abseil have none.
 //
-// # Moments
+// # Invariants
 //
-// glibc writes the holder after it has taken a lock, and clears it before it lets go. So the number is true at the
-// moment at which it was read, or it is zero.
+// An owner is given only if the word is in the held state, the kind exists, and the ID is that of a live thread of
+// the process. glibc writes the owner after it has taken a lock, and clears it before the release, so the ID is
+// the owner at the read, or zero.
 package waits

@@ -7,33 +7,33 @@ import (
 	"strings"
 )
 
-// File is an open descriptor that is waited for. What is not known is left out.
+// File is a descriptor that is waited for. Unknown values are omitted.
 type File struct {
 	FD int `json:"fd"`
 	// Path is what /proc/PID/fd shows: a file's path, or "socket:[123]".
 	Path string `json:"path,omitempty"`
-	// Type is "file", "pipe", "socket", "epoll", "eventfd", "timerfd", "signalfd", "inotify", or the kernel's own word.
+	// Type is "file", "pipe", "socket", "epoll", "eventfd", "timerfd", "signalfd", "inotify", or the kernel's word.
 	Type string `json:"type,omitempty"`
 	// Local and Remote are the addresses of a socket; State is its state, such as "LISTEN".
 	Local  string `json:"local,omitempty"`
 	Remote string `json:"remote,omitempty"`
 	State  string `json:"state,omitempty"`
-	// Peers are who holds the other end of a pipe, among the processes that may be looked at.
+	// Peers are the holders of a pipe's other end, among observable processes.
 	Peers []Peer `json:"peers,omitempty"`
-	// Holds are the descriptors that an epoll watches.
+	// Holds are the descriptors watched by an epoll.
 	Holds []File `json:"holds,omitempty"`
-	// More says what else the kernel tells: an eventfd's count, a timer's time, a signalfd's signals.
+	// More has further details: an eventfd's count, a timer's time, a signalfd's signals.
 	More string `json:"more,omitempty"`
 }
 
-// Peer is a process that holds the other end.
+// Peer is a process with the other end of a pipe.
 type Peer struct {
 	PID  int    `json:"pid"`
 	Name string `json:"name"`
 	FD   int    `json:"fd"`
 }
 
-// String says it in a few words: "pipe:[123] (fd 5), other end: cat (pid 77)".
+// String gives a short text: "pipe:[123] (fd 5), other end: cat (pid 77)".
 func (f *File) String() string {
 	text := f.Path
 	switch {
@@ -75,10 +75,9 @@ func (f *File) String() string {
 	return text
 }
 
-// mostShown is how many peers, or watched descriptors, a line names.
+// mostShown bounds the peers or watched descriptors in a line.
 const mostShown = 4
 
-// short is the file without what it watches, and who has its other end.
 func (f *File) short() string {
 	g := File{FD: f.FD, Path: f.Path, Type: f.Type, Local: f.Local, Remote: f.Remote, State: f.State}
 	if g.Type == "epoll" {

@@ -9,23 +9,22 @@ import (
 	"strings"
 )
 
-// Files tells what the descriptors of one process are. What it has read once it keeps: it is for one moment, and for
-// one goroutine.
+// Files describes the descriptors of one process. Results are cached: for use at one moment. Not safe for
+// concurrent use.
 type Files struct {
-	root    string // "/proc"
+	root    string
 	pid     int
-	sockets map[string]socket // by inode; nil until asked for
-	ends    map[string][]end  // of pipes, by what their links say; nil until asked for
-	again   int64             // when the tables of sockets may be read again
+	sockets map[string]socket // by inode; nil until used
+	ends    map[string][]end
+	again   int64 // next reading of the socket tables
 }
 
-// NewFiles is for a process.
+// NewFiles gives the Files of a process.
 func NewFiles(pid int) *Files { return &Files{root: "/proc", pid: pid} }
 
-// mostFile bounds what is read of a file of the kernel's, in bytes.
+// mostFile bounds the bytes read of a kernel file.
 const mostFile = 32 << 20
 
-// read reads one of the kernel's files; nothing if that fails.
 func (f *Files) read(pid int, name string) string {
 	file, err := os.Open(f.path(pid, name))
 	if err != nil {
@@ -40,7 +39,7 @@ func (f *Files) path(pid int, name string) string {
 	return f.root + "/" + strconv.Itoa(pid) + "/" + name
 }
 
-// Describe fills in what the descriptors of a wait are.
+// Describe sets the descriptions of a wait's descriptors.
 func (f *Files) Describe(w *For) {
 	if w.FD != nil {
 		*w.FD = f.file(w.FD.FD, true)
@@ -50,9 +49,8 @@ func (f *Files) Describe(w *For) {
 	}
 }
 
-// Peer gives the address that a socket is connected to, "" if there is none or it is not known. Sockets of which
-// nothing is known are looked up in the kernel's tables again, for no more than one part in 50 of the time. now gives
-// CLOCK_MONOTONIC in nanoseconds.
+// Peer gives the remote address of a socket, "" if none or unknown. The kernel's tables are read again for unknown
+// sockets, for at most one part in 50 of the time. now gives CLOCK_MONOTONIC in ns.
 func (f *Files) Peer(link string, now func() int64) string {
 	inode, ok := strings.CutPrefix(link, "socket:[")
 	if !ok {
@@ -69,10 +67,10 @@ func (f *Files) Peer(link string, now func() int64) string {
 	return f.sockets[inode].remote
 }
 
-// peersEvery is how often the tables of sockets are read at most, in nanoseconds.
+// peersEvery is the least time between readings of the socket tables, ns.
 const peersEvery = 1e9
 
-// Link gives what a descriptor is, in the kernel's words, "" if it is not known.
+// Link gives the kernel's link text of a descriptor, "" if unknown.
 func (f *Files) Link(fd int) string {
 	link, err := os.Readlink(f.path(f.pid, "fd/"+strconv.Itoa(fd)))
 	if err != nil {
@@ -81,7 +79,6 @@ func (f *Files) Link(fd int) string {
 	return link
 }
 
-// file describes a descriptor. whole: with what it watches, and who has the other end.
 func (f *Files) file(fd int, whole bool) File {
 	d := File{FD: fd, Path: f.Link(fd)}
 	kind, inode, _ := strings.Cut(d.Path, ":")
@@ -108,10 +105,10 @@ func (f *Files) file(fd int, whole bool) File {
 	return d
 }
 
-// mostHeld bounds the descriptors of an epoll that are listed.
+// mostHeld bounds the listed descriptors of an epoll.
 const mostHeld = 256
 
-// info takes what /proc/PID/fdinfo says (proc_pid_fdinfo(5)).
+// info adds /proc/PID/fdinfo (proc_pid_fdinfo(5)).
 func (f *Files) info(d *File, whole bool) {
 	for line := range strings.Lines(f.read(f.pid, "fdinfo/"+strconv.Itoa(d.FD))) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), ":")
@@ -132,7 +129,6 @@ func (f *Files) info(d *File, whole bool) {
 	}
 }
 
-// timerText says when a timer fires: the kernel writes "(seconds, nanoseconds)".
 func timerText(value string) string {
 	sec, nsec, ok := strings.Cut(strings.Trim(value, "()"), ", ")
 	s, err1 := strconv.ParseUint(sec, 10, 63)
@@ -146,7 +142,6 @@ func timerText(value string) string {
 	return "fires in " + strconv.FormatFloat(float64(s)+float64(n)/1e9, 'f', 3, 64) + " s"
 }
 
-// signals lists the numbers of the signals of a mask in hexadecimal.
 func signals(mask string) string {
 	m, err := strconv.ParseUint(mask, 16, 64)
 	if err != nil {
@@ -167,7 +162,6 @@ type end struct {
 	writes bool
 }
 
-// otherEnd finds who holds the other end of a pipe.
 func (f *Files) otherEnd(d *File) {
 	if f.ends == nil {
 		f.ends = f.pipes()
@@ -188,10 +182,10 @@ func (f *Files) otherEnd(d *File) {
 	}
 }
 
-// mostPipes bounds the ends that are looked for.
+// mostPipes bounds the ends of pipes.
 const mostPipes = 1 << 16
 
-// pipes lists the ends of all pipes of the processes that may be looked at.
+// pipes lists the ends of all visible pipes.
 func (f *Files) pipes() map[string][]end {
 	out := map[string][]end{}
 	left := mostPipes
@@ -216,11 +210,9 @@ func (f *Files) pipes() map[string][]end {
 	return out
 }
 
-// accessMode is where the flags of a descriptor say how it was opened, and readOnly what they say for reading
-// (include/uapi/asm-generic/fcntl.h).
+// accessMode masks a descriptor's access mode; readOnly is O_RDONLY (include/uapi/asm-generic/fcntl.h).
 const accessMode, readOnly = 3, 0
 
-// writes reports whether a descriptor is open for writing.
 func (f *Files) writes(pid int, fd string) bool {
 	for line := range strings.Lines(f.read(pid, "fdinfo/"+fd)) {
 		if flags, ok := strings.CutPrefix(line, "flags:"); ok {

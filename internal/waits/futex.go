@@ -15,20 +15,19 @@ const (
 	futexOwnerDied     = 0x40000000
 )
 
-// Around is how many bytes around the word of a sleeper are copied, and Before how many of them lie before it. That
-// is enough for the fields that say who holds a lock of each kind.
+// Around is the number of copied bytes around a futex word, Before the number before it: enough for each kind of
+// lock.
 const (
 	Around = 64
 	Before = 16
 )
 
-// Copy is what was copied around a word, of the moment at which the thread slept.
+// Copy is the memory around a word, copied while the thread slept.
 type Copy struct {
 	Addr  uint64
 	Bytes []byte
 }
 
-// u32 gives the number at an address.
 func (c *Copy) u32(addr uint64) (uint32, bool) {
 	off := addr - c.Addr
 	if n := uint64(len(c.Bytes)); n < 4 || off > n-4 {
@@ -38,7 +37,7 @@ func (c *Copy) u32(addr uint64) (uint32, bool) {
 	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24, true
 }
 
-// Sleeps reports whether a futex operation is one that sleeps, and gives the word's address. args are the call's.
+// Sleeps reports whether a futex operation sleeps, and gives the word's address. args are the call's.
 func Sleeps(args *[6]uint64) (addr uint64, ok bool) {
 	switch args[1] &^ (futexPrivate | futexClockRealtime) {
 	case futexWait, futexWaitBitset, futexLockPI, futexLockPI2, futexWaitRequeuePI:
@@ -62,7 +61,7 @@ func futex(args *[6]uint64, stack []Name, near *Copy) For {
 		return w
 	}
 	if p.kind == Condition && !p.musl && op == futexWait && uint32(args[2]) == 2 {
-		p.kind = Mutex // it was woken up, and takes the mutex again; musl waits for its conditions so
+		p.kind = Mutex // woken to retake the mutex; musl's conditions do
 	}
 	if p.kind == None {
 		p = w.byShape(op, uint32(args[2]), near)
@@ -91,9 +90,7 @@ func futex(args *[6]uint64, stack []Name, near *Copy) For {
 	return w
 }
 
-// byShape recognises objects whose words alone say enough, where the C library has no names for its inner
-// functions. They are the robust mutex, which holds the same number at two places and its kind, and the end of a
-// thread.
+// byShape recognizes robust mutexes and ends of threads by their words, without inner symbols.
 func (w *For) byShape(op uint64, value uint32, near *Copy) primitive {
 	addr := uint64(w.Address)
 	word, ok := near.u32(addr)
@@ -106,7 +103,6 @@ func (w *For) byShape(op uint64, value uint32, near *Copy) primitive {
 		owner != 0 && owner == word&futexTIDMask {
 		return primitive{kind: Mutex}
 	}
-	// struct pthread of glibc: robust_prev follows the TID, then the head of a list, which is empty if both point to it.
 	var ends [4]uint32
 	for i := range ends {
 		if ends[i], ok = near.u32(addr + 8 + 4*uint64(i)); !ok {
@@ -120,8 +116,8 @@ func (w *For) byShape(op uint64, value uint32, near *Copy) primitive {
 	return primitive{}
 }
 
-// WorthReading reports whether what lies around the word of a sleeper can say who holds it. Conditions and semaphores
-// are waited on with the value 0, which no lock is.
+// WorthReading reports whether the memory around a futex word can hold an owner. Conditions and semaphores wait on
+// the value 0, no lock does.
 func WorthReading(args *[6]uint64) (addr uint64, ok bool) {
 	if addr, ok = Sleeps(args); !ok {
 		return 0, false

@@ -4,19 +4,17 @@ package waits
 
 // # Idle or blocked
 //
-// A thread that waits for work is idle; one that waits in the midst of work is blocked. The kernel does not tell them
-// apart, so rules do, each with a name that is shown:
+// A thread that waits for work is idle, one that waits within work is blocked. The kernel does not distinguish
+// them; named rules do:
 //
-//	event-loop   epoll_wait, by its nature; poll, select, io_uring_enter and the like where an event loop calls them
+//	event-loop   epoll_wait; poll, select, io_uring_enter and the like called by an event loop
 //	accept       the next connection
 //	signal       the next signal
-//	pool         a condition, a semaphore or a park in which a pool's or a queue's loop takes its next work
-//	runtime      a thread of the run-time system itself, as a Java virtual machine's compilers, in its own loop
+//	pool         a condition, semaphore or park in which the loop of a pool or queue takes its next work
+//	runtime      a thread of the run-time system, such as a Java virtual machine's compilers, in its own loop
 //
-// The function that waits decides: the innermost that only passes no wait on. All work of a pool runs below the pool's
-// loop, so a loop that is further out says nothing of the wait ([take]). A wait that no rule fits is blocked.
-//
-// The rules are a help to the reader, and can be switched off; nothing is left out because of them.
+// The waiting function decides: the innermost that does not merely forward the wait. All work of a pool runs below
+// its loop, so an outer loop proves nothing ([take]). A wait without a rule is blocked. Rules only add a label.
 
 // The rules' names.
 const (
@@ -25,38 +23,46 @@ const (
 	IdleSignal  = "signal"
 	IdlePool    = "pool"
 	IdleRuntime = "runtime"
+	// IdleConnection is the wait for the next message on an open connection, IdleForever that of a goroutine for
+	// nothing.
+	IdleConnection = "connection"
+	IdleForever    = "forever"
 )
 
-// byCall are the calls that are idleness by themselves.
+// byCall are calls that are always idle.
 var byCall = map[string]string{
 	"epoll_wait": IdleLoop, "epoll_pwait": IdleLoop, "epoll_pwait2": IdleLoop,
 	"accept": IdleAccept, "accept4": IdleAccept,
 	"pause": IdleSignal, "rt_sigsuspend": IdleSignal, "rt_sigtimedwait": IdleSignal,
 }
 
-// inLoops are the calls that event loops wait in, and others: a client for one answer, a program for its disk.
+// inLoops are calls of event loops with other uses, too.
 var inLoops = map[string]bool{
 	"poll": true, "ppoll": true, "select": true, "pselect6": true, "io_uring_enter": true, "io_getevents": true,
 }
 
-// pooled are the kinds that threads wait for work by.
+// pooled reports whether threads wait for work by this kind.
 func pooled(k Kind) bool {
 	return k == Condition || k == Semaphore || k == Park || k == Futex || k == None || k == ObjectWait
 }
 
-// Frame is a function of a stack. What is not known is empty.
+// Frame is a function of a stack. Unknown values are empty.
 type Frame struct {
-	// Function is its name as reports show it.
+	// Function is its name in reports.
 	Function string
-	// Module is its file, or the run-time system of managed code as "[CPython 3.12.1]"; directories do not matter.
+	// Module is its file, or the run-time system as "[CPython 3.12.1]"; directories do not matter.
 	Module string
-	// File is the source file.
-	File string
+	File   string
 }
 
-// Idle gives the name of the rule by which a wait is idleness, "" if none says so. wait is the label of the wait, kind
-// what is known of its kind, and stack gives the frames of the stack, the innermost first; false at its end.
+// Idle gives the rule by which a wait is idle, "" for none. wait is its label, kind its kind, and stack gives the
+// frames, innermost first; false at the end.
 func Idle(wait string, kind Kind, stack func(i int) (Frame, bool)) string {
+	if goroutineWaits[wait] {
+		if f, ok := stack(0); ok && f.Function == parks {
+			return idleGoroutine(wait, stack)
+		}
+	}
 	rule, own := byCall[wait], wait == "futex" || inLoops[wait]
 	if !own && rule != IdleLoop {
 		return rule

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// frames makes a stack of lines "function|module|file", the innermost first.
+// frames makes a stack of lines "function|module|file", innermost first.
 func frames(text string) func(i int) (Frame, bool) {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return func(i int) (Frame, bool) {
@@ -80,7 +80,6 @@ const (
 		`
 )
 
-// TestOnlyTheTakeOfALoopIsIdle: work that waits below a pool's loop is blocked, whatever the loop is called.
 func TestOnlyTheTakeOfALoopIsIdle(t *testing.T) {
 	for _, c := range []struct {
 		name, wait string
@@ -125,9 +124,31 @@ func TestOnlyTheTakeOfALoopIsIdle(t *testing.T) {
 		{"Python, a task that waits for a task", "futex", Semaphore, pythonLock +
 			"Future.result|[CPython 3.11.7]|/usr/lib/python3.11/concurrent/futures/_base.py\n" +
 			"outer|[CPython 3.11.7]|/app/pools.py\n" + pythonPool, ""},
+		{"Ruby, puma's worker", "futex", Condition, cond + "sleep|[Ruby 3.1.2]\nwait|[Ruby 3.1.2]\n" +
+			"block (2 levels) in spawn_thread|[Ruby 3.1.2]|/gems/puma/thread_pool.rb\nsynchronize|[Ruby 3.1.2]\n" +
+			"block in spawn_thread|[Ruby 3.1.2]|/gems/puma/thread_pool.rb\nstart_thread|/usr/lib/libc.so.6", IdlePool},
+		{"Ruby, a request that waits", "futex", Condition, cond + "Thread::Queue#pop|[Ruby 3.4.1]\n" +
+			"Shop#buy|[Ruby 3.4.1]|/app/shop.rb\n" +
+			"block in Puma::ThreadPool#spawn_thread|[Ruby 3.4.1]|/gems/puma/thread_pool.rb\n" +
+			"start_thread|/usr/lib/libc.so.6", ""},
+		{"Ruby, puma's listener", "pselect6", Other, "select|/usr/lib/libc.so.6\nIO.select|[Ruby 3.4.1]\n" +
+			"Puma::Server#handle_servers|[Ruby 3.4.1]|/gems/puma/server.rb\n" +
+			"start_thread|/usr/lib/libc.so.6", IdleAccept},
 		{"Python, a consumer's thread", "futex", Semaphore, pythonLock +
 			"Queue.get|[CPython 3.11.7]|/usr/lib/python3.11/queue.py\nconsume|[CPython 3.11.7]|/app/shop.py\n" +
 			"" + pythonThread, IdlePool},
+		{"Python, a worker's own condition", "futex", Semaphore, pythonLock +
+			"worker|[CPython 3.11.7]|/app/shop.py\n" + pythonThread, IdlePool},
+		{"Python, a worker that waits for a lock", "futex", Semaphore, strings.Join(strings.Split(pythonLock, "\n")[:3],
+			"\n") + "\nworker|[CPython 3.11.7]|/app/shop.py\n" + pythonThread, ""},
+		{"Python, a worker that takes from a SimpleQueue of the program's file", "futex", Semaphore,
+			"__new_sem_wait_slow64|/usr/lib/libc.so.6\n_queue_SimpleQueue_get_impl|/usr/bin/python3.11\n" +
+				"worker|[CPython 3.11.7]|/app/shop.py\n" + pythonThread, IdlePool},
+		{"Ruby, a worker's own condition", "futex", Condition, cond + "Thread::Mutex#sleep|[Ruby 3.4.1]\n" +
+			"Thread::ConditionVariable#wait|[Ruby 3.4.1]\nShop#worker|[Ruby 3.4.1]|/app/shop.rb\n" +
+			"start_thread|/usr/lib/libc.so.6", IdlePool},
+		{"Ruby, a worker that waits for a lock", "futex", Condition, cond + "Thread::Mutex#synchronize|[Ruby 3.4.1]\n" +
+			"Shop#worker|[Ruby 3.4.1]|/app/shop.rb\nstart_thread|/usr/lib/libc.so.6", ""},
 		{"Python, a task that takes from a queue", "futex", Semaphore, pythonLock +
 			"Queue.get|[CPython 3.11.7]|/usr/lib/python3.11/queue.py\n" + pythonPool, ""},
 		{"Python, the program takes an answer", "futex", Semaphore, pythonLock +
@@ -199,6 +220,8 @@ func TestOnlyTheTakeOfALoopIsIdle(t *testing.T) {
 			"|/usr/lib/libjemalloc.so.2\nhandle|/app\nstart_thread|/usr/lib/libc.so.6", ""},
 		{"C++, the pool's take", "futex", Condition, cond + cxxPool, IdlePool},
 		{"C++, the same with the kernel's functions", "futex", Condition, kernel + cond + cxxPool, IdlePool},
+		{"C++, musl, the pool's lock", "futex", Futex, "__timedwait_cp|/lib/ld-musl-x86_64.so.1\n" +
+			"__pthread_mutex_timedlock|/lib/ld-musl-x86_64.so.1\n" + cxxPool, ""},
 		{"C++, work that waits for a condition", "futex", Condition, cond + "flush|/app\n" + cxxPool, ""},
 		{"C++, work in a function called worker_task", "futex", Condition, cond + "worker_task|/app\n" +
 			"std::function<void ()>::operator()|/app\n" + cxxPool, ""},
@@ -233,7 +256,6 @@ func TestOnlyTheTakeOfALoopIsIdle(t *testing.T) {
 	}
 }
 
-// TestWorkersThatWaitForResults: the stack says that a thread is a pool's, and in which function it waits for a task.
 func TestWorkersThatWaitForResults(t *testing.T) {
 	future := "Future.result|[CPython 3.11.7]|/usr/lib/python3.11/concurrent/futures/_base.py\n"
 	outer := "outer|[CPython 3.11.7]|/app/pools.py\n"
@@ -258,7 +280,6 @@ func TestWorkersThatWaitForResults(t *testing.T) {
 	}
 }
 
-// TestTheApplicationsFunctionIsFound: not one of the kernel, the C library, a run-time system or a standard library.
 func TestTheApplicationsFunctionIsFound(t *testing.T) {
 	for stack, want := range map[string]string{
 		kernel + javaPark + "Pools.task|[HotSpot 17.0.15]\n" + javaPool:                       "Pools.task",
@@ -279,7 +300,6 @@ func TestTheApplicationsFunctionIsFound(t *testing.T) {
 	}
 }
 
-// FuzzIdle: names are those of a program that may say what it likes.
 func FuzzIdle(f *testing.F) {
 	f.Add("futex", string(Condition), cond+cxxPool)
 	f.Add("poll", "", "a<b(c>)|[HotSpot|x\n)))|[CPython|threading.py")

@@ -9,11 +9,11 @@ const (
 	GIL        Kind = "GIL"         // of CPython
 )
 
-// Managed is what a run-time system says of a sleeper: the class of the object that it waits for is its symbol. owner
-// is the number of the thread that has it as the target sees it, 0 if none is known.
+// Managed gives a run-time system's answer. class, of the object that is waited for, becomes the symbol; owner is
+// the owning thread's ID in the target's pid namespace, 0 if unknown.
 func Managed(kind Kind, class string, address uint64, owner int, timed bool) For {
 	return For{Kind: kind, Symbol: class, Address: Address(address), inner: owner, Timed: timed, managed: true}
 }
 
-// IsManaged reports whether a run-time system has said it.
+// IsManaged reports whether it is a run-time system's answer.
 func (w *For) IsManaged() bool { return w.managed }

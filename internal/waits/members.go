@@ -9,15 +9,15 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Members finds threads of live processes by the numbers that their locks have. It reads /proc.
+// Members finds threads of live processes by the IDs in their locks, from /proc.
 type Members struct {
 	pid            int
-	others         []int       // processes that are looked at, too
-	inner          map[int]int // nil until asked for
+	others         []int       // other observed processes
+	inner          map[int]int // nil until first used
 	inPIDNamespace bool
 }
 
-// NewMembers is for the locks of a process; others are the processes that are looked at besides.
+// NewMembers gives the Members for the locks of a process; others are the other observed processes.
 func NewMembers(pid int, others []int) *Members {
 	m := &Members{pid: pid}
 	var s procmem.Status
@@ -31,7 +31,7 @@ func NewMembers(pid int, others []int) *Members {
 	return m
 }
 
-// namespace names the pid namespace of a process, "" if that is not told.
+// namespace gives the pid namespace of a process, "" if unknown.
 func namespace(pid int) string {
 	link, _ := os.Readlink("/proc/" + strconv.Itoa(pid) + "/ns/pid")
 	return link
@@ -53,7 +53,6 @@ func (m *Members) Thread(inner int, shared bool) (int, bool) {
 	return 0, false
 }
 
-// nestedThread finds a thread by its number in the process's own pid namespace.
 func (m *Members) nestedThread(inner int, shared bool) (int, bool) {
 	if m.inner == nil {
 		m.inner = map[int]int{}
@@ -68,7 +67,6 @@ func (m *Members) nestedThread(inner int, shared bool) (int, bool) {
 	return tid, true
 }
 
-// another reports whether a thread is one of the other processes'.
 func (m *Members) another(tid int) bool {
 	for _, pid := range m.others {
 		if alive(pid, tid) {
@@ -78,7 +76,6 @@ func (m *Members) another(tid int) bool {
 	return false
 }
 
-// list takes note of the numbers of a process's threads in their own namespace.
 func (m *Members) list(pid int) {
 	entries, _ := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
 	for _, e := range entries {
@@ -90,11 +87,10 @@ func (m *Members) list(pid int) {
 	}
 }
 
-// alive reports whether a process has a thread of that number that has not ended.
 func alive(pid, tid int) bool {
 	var s procmem.Status
 	return procmem.ReadStatus(tid, &s) == nil && s.Tgid == pid && s.State != 'Z' && s.State != 'X'
 }
 
-// Forget lets the numbers of a nested pid namespace be read anew.
+// Forget drops the ids of a nested pid namespace.
 func (m *Members) Forget() { m.inner = nil }

@@ -4,11 +4,11 @@ package waits
 
 import "encoding/binary"
 
-// mostFDs is how many descriptors of a poll or select are described.
+// mostFDs bounds the described descriptors of a poll or select.
 const mostFDs = 64
 
-// ReadMore fills in what a sleeper's call has in its memory: the descriptors of poll and select, and for how long it
-// sleeps. read copies memory at an address and gives the number of bytes; it is called at most four times.
+// ReadMore sets what a sleeper's call has in memory: the descriptors of poll and select, and the length of a
+// sleep. read copies memory at an address and gives the number of bytes; it is called at most four times.
 func (w *For) ReadMore(s *Sleeper, read func(addr uint64, buf []byte) int) {
 	if t := s.time(); t.addr != 0 {
 		var b [16]byte
@@ -27,7 +27,7 @@ func (w *For) ReadMore(s *Sleeper, read func(addr uint64, buf []byte) int) {
 	}
 }
 
-// pollFDs reads an array of struct pollfd (include/uapi/asm-generic/poll.h): 8 bytes each, the descriptor first.
+// pollFDs reads an array of struct pollfd (include/uapi/asm-generic/poll.h).
 func pollFDs(addr, n uint64, read func(uint64, []byte) int) (out []File) {
 	const size = 8
 	var b [size * mostFDs]byte

@@ -2,7 +2,7 @@
 
 package waits
 
-// Places in pthread_mutex_t of glibc, and bits of its kind (sysdeps/nptl/bits/struct_mutex.h, nptl/pthreadP.h).
+// Offsets in glibc's pthread_mutex_t, and bits of its kind (sysdeps/nptl/bits/struct_mutex.h, nptl/pthreadP.h).
 const (
 	mutexOwner    = 8
 	mutexKind     = 16
@@ -12,14 +12,13 @@ const (
 	mutexPP       = 64
 	mutexShared   = 128
 	mutexElision  = 256 | 512
-	mutexCeiling  = 0xfff80000 // in the kind and the word of one with a ceiling
+	mutexCeiling  = 0xfff80000 // in the kind and word of a mutex with a ceiling
 	mutexAllFlags = mutexType | mutexRobust | mutexPI | mutexPP | mutexShared | mutexElision
 )
 
-// mutexTypes are the names of the types of mutexes, by number. Type 0 is what PTHREAD_MUTEX_INITIALIZER makes.
+// mutexTypes are the types of mutexes, by number; PTHREAD_MUTEX_INITIALIZER has type 0.
 var mutexTypes = [...]string{"normal", "recursive", "error-checking", "adaptive"}
 
-// knownMutex reports whether a kind is one that glibc makes.
 func knownMutex(kind uint32) bool {
 	if kind&mutexPP != 0 {
 		kind &^= mutexCeiling
@@ -27,10 +26,10 @@ func knownMutex(kind uint32) bool {
 	return kind&^mutexAllFlags == 0
 }
 
-// noCopy says that the lock could not be read.
+// noCopy is the reason if the lock could not be read.
 const noCopy = "its memory could not be read"
 
-// glibcMutex fills in who holds a mutex of glibc at w.Address.
+// glibcMutex sets the owner of a glibc mutex at w.Address.
 func (w *For) glibcMutex(near *Copy) {
 	addr := uint64(w.Address)
 	word, ok1 := near.u32(addr)
@@ -67,10 +66,9 @@ func (w *For) glibcMutex(near *Copy) {
 	}
 }
 
-// passedOn says that a lock was free, or not yet written by who has it, when it was read.
+// passedOn is the reason if a lock was free, or its new owner not yet written.
 const passedOn = "free or changing owner when read"
 
-// held takes the holder from the word itself.
 func (w *For) held(word uint32) {
 	w.inner = int(word & futexTIDMask)
 	w.Free = w.inner == 0
@@ -83,7 +81,7 @@ func (w *For) held(word uint32) {
 	}
 }
 
-// ownerPI fills in who holds a lock that the kernel passes on: the word is the kernel's, whatever the object is.
+// ownerPI sets the owner of a priority-inheritance lock: the kernel defines the word.
 func (w *For) ownerPI(near *Copy) {
 	word, ok := near.u32(uint64(w.Address))
 	if !ok {
@@ -97,7 +95,7 @@ func (w *For) ownerPI(near *Copy) {
 	w.held(word)
 }
 
-// Places in pthread_rwlock_t of glibc, and bits of its count of readers (sysdeps/nptl/bits/struct_rwlock.h,
+// Offsets in glibc's pthread_rwlock_t, and bits of its readers (sysdeps/nptl/bits/struct_rwlock.h,
 // nptl/pthread_rwlock_common.c).
 const (
 	rwPhaseWord   = 8
@@ -108,8 +106,8 @@ const (
 	rwReaderShift = 3
 )
 
-// glibcRWLock fills in who holds a rwlock of glibc. w.Address is the word of the sleep, and becomes the lock's. The
-// lock is aligned to 8 bytes, which tells the two words apart.
+// glibcRWLock sets the owner of a glibc rwlock. w.Address, one of two futex words, becomes the lock's by its
+// alignment of 8 bytes.
 func (w *For) glibcRWLock(near *Copy) {
 	base := uint64(w.Address) - rwPhaseWord
 	if w.Address%8 != 0 {
@@ -132,8 +130,8 @@ func (w *For) glibcRWLock(near *Copy) {
 	}
 }
 
-// muslMutex fills in who holds a mutex of musl (src/internal/pthread_impl.h; pthread_mutex_timedlock.c): w.Address is
-// its second word. One of the normal kind has no owner.
+// muslMutex sets the owner of a musl mutex (src/internal/pthread_impl.h; pthread_mutex_timedlock.c). w.Address is
+// its second word. The normal kind has no owner.
 func (w *For) muslMutex(near *Copy) {
 	addr := uint64(w.Address)
 	word, ok1 := near.u32(addr)
@@ -155,14 +153,14 @@ func (w *For) muslMutex(near *Copy) {
 	w.held(word)
 }
 
-// muslJoinable is the state of a thread of musl that runs and can be joined. muslTIDBefore is how far before the
-// word of its state its number lies (src/internal/pthread_impl.h, struct pthread).
+// muslJoinable is the state of a joinable musl thread, muslTIDBefore the distance from its ID to the state
+// (src/internal/pthread_impl.h, struct pthread).
 const (
 	muslJoinable  = 2
 	muslTIDBefore = 8
 )
 
-// muslJoin fills in the thread whose end is waited for.
+// muslJoin sets the thread whose end is waited for.
 func (w *For) muslJoin(value uint32, near *Copy) {
 	addr := uint64(w.Address)
 	state, ok1 := near.u32(addr)
@@ -172,15 +170,15 @@ func (w *For) muslJoin(value uint32, near *Copy) {
 	}
 }
 
-// Threads finds the live threads of the processes that are looked at.
+// Threads finds the live threads of the observed processes.
 type Threads interface {
-	// Thread gives the number, as prywalk sees it, of the live thread that the waiter's process knows by the number
-	// inner. shared: it may be another process's that is looked at, too. False if there is none.
+	// Thread gives the ID, in prywalk's pid namespace, of the live thread with ID inner in the waiter's. shared: it
+	// may be in another observed process. False if there is none.
 	Thread(inner int, shared bool) (tid int, ok bool)
 }
 
-// Resolve turns the number in the lock into that of a live thread, once. self is the waiter: who holds the lock that it
-// waits for itself has locked it twice, which is true for a normal mutex.
+// Resolve converts the ID in the lock to that of a live thread, once. A waiter that is its own owner has locked a
+// normal mutex twice: a deadlock.
 func (w *For) Resolve(t Threads) {
 	if w.inner == 0 {
 		return
@@ -195,7 +193,7 @@ func (w *For) Resolve(t Threads) {
 		w.Why = "held by another process, or by a thread that has ended"
 		return
 	}
-	if w.Kind != Join { // who has ended is waited for no longer than it takes to wake up
+	if w.Kind != Join {
 		w.OwnerGone = inner
 	}
 }

@@ -4,22 +4,22 @@ package waits
 
 import "strings"
 
-// Name is a function of a stack, and the file that it is in.
+// Name is a function of a stack, and its file.
 type Name struct{ Function, Module string }
 
-// MostNames is how many of the innermost functions are looked at, inlined calls included.
+// MostNames bounds the examined innermost functions, with inlined calls.
 const MostNames = 14
 
-// primitive is what the innermost functions of a sleeper say that it waits for.
+// primitive is what a thread waits for, by its innermost functions.
 type primitive struct {
 	kind    Kind
 	mode    string // of a rwlock
 	musl    bool
-	foreign bool   // not the C library's: its memory is laid out otherwise
-	maker   string // of a foreign one
+	foreign bool
+	maker   string
 }
 
-// why says why there is no owner.
+// why gives the reason for a missing owner.
 func (p *primitive) why() string {
 	why := ""
 	switch p.kind {
@@ -41,10 +41,10 @@ func (p *primitive) why() string {
 	return why
 }
 
-// alone are those of whose locks each waiter sleeps at a word of its own: who waits for the same one is not known.
+// alone are those with a futex word for each waiter.
 var alone = map[string]bool{"parking_lot": true, "abseil": true}
 
-// functions are those of the C library and of C++ that sleep in futex, without underscores before their names.
+// functions are those of libc and C++ that sleep in futex(2), without leading underscores.
 var functions = map[string]primitive{
 	"pthread_mutex_lock": {kind: Mutex}, "pthread_mutex_lock_full": {kind: Mutex},
 	"pthread_mutex_timedlock": {kind: Mutex}, "pthread_mutex_clocklock": {kind: Mutex},
@@ -67,11 +67,9 @@ var functions = map[string]primitive{
 	"cxa_guard_acquire": {kind: Guard},
 }
 
-// libraryLocks are the functions with which glibc's own locks sleep, where no function further out says more.
 var libraryLocks = map[string]bool{"lll_lock_wait_private": true, "lll_lock_wait": true}
 
-// parts are pieces of names of other languages and libraries; the more special first. What a parker's name says is
-// only that something further out waits.
+// parts are parts of names of other libraries, more specific ones first.
 var parts = []struct {
 	part string
 	primitive
@@ -95,35 +93,31 @@ var parts = []struct {
 	{"std::__atomic_base", primitive{kind: Atomic}},
 }
 
-// parkers are pieces of names of what other primitives sleep with.
 var parkers = []struct{ part, maker string }{
 	{"runtime.futexsleep", "Go's run-time system"}, {"runtime.futex", "Go's run-time system"},
 	{"thread_parking::", "Rust"}, {"parking_lot_core::", "parking_lot"},
 	{"synchronization_internal::", "abseil"}, {"AbslInternalPerThreadSemWait", "abseil"},
 }
 
-// passed are pieces of the names of functions that only pass a wait on, between the call and what says what it is for.
+// passed are parts of names of functions that merely forward a wait.
 var passed = []string{"futex", "lll_lock_wait", "lll_mutex_lock", "timedwait", "syscall", "SYSCALL_CP", "asynccancel",
 	"std::sys",
 	"std::thread::park", "parking_lot", "absl::", "AbslInternal", "runtime.", "__atomic_wait", "__platform_wait",
 	"__atomic_", "std::atomic", "_Atomic"}
 
-// recognise finds what a thread waits for by the innermost functions of its stack. The innermost that says it decides:
-// who takes a mutex again after waiting for a condition waits for the mutex. Only functions that pass waits on may lie
-// between it and the call: the lock of malloc is not the mutex under which malloc was called. In musl's own file the
-// inner functions have no names, or those of the exported function before them.
+// recognise finds what a thread waits for. The innermost known function decides, below forwarding functions only:
+// malloc's lock is not the mutex under which malloc was called. musl's inner functions have no or wrong names.
 func recognise(stack []Name) primitive {
 	p, _ := decide(stack)
 	return p
 }
 
-// Decided reports whether functions further out cannot change what the innermost ones say.
+// Decided reports whether outer functions cannot change the result.
 func Decided(stack []Name) bool {
 	_, done := decide(stack)
 	return done
 }
 
-// decide is recognise; done: functions further out do not matter.
 func decide(stack []Name) (p primitive, done bool) {
 	musl := false
 	for i := range stack[:min(len(stack), MostNames)] {
@@ -154,7 +148,6 @@ func decide(stack []Name) (p primitive, done bool) {
 	return p, len(stack) >= MostNames
 }
 
-// passes reports whether a function only passes a wait on.
 func passes(name string) bool {
 	for _, p := range passed {
 		if strings.Contains(name, p) {
@@ -164,7 +157,7 @@ func passes(name string) bool {
 	return false
 }
 
-// weakly recognises functions that other primitives are made of.
+// weakly recognizes functions that other primitives use.
 func weakly(name, plain string) primitive {
 	if libraryLocks[plain] {
 		return primitive{kind: LibraryLock, foreign: true}

@@ -10,17 +10,14 @@ import (
 	"strings"
 )
 
-// socket is what the kernel's tables of a network namespace say of one.
 type socket struct{ local, remote, state string }
 
-// tcpStates are the kernel's (include/net/tcp_states.h).
 var tcpStates = map[string]string{
 	"01": "ESTABLISHED", "02": "SYN_SENT", "03": "SYN_RECV", "04": "FIN_WAIT1", "05": "FIN_WAIT2", "06": "TIME_WAIT",
 	"07": "CLOSE",
 	"08": "CLOSE_WAIT", "09": "LAST_ACK", "0A": "LISTEN", "0B": "CLOSING",
 }
 
-// socket gives what is known of a socket, by its inode.
 func (f *Files) socket(inode string) socket {
 	if f.sockets == nil {
 		f.sockets = map[string]socket{}
@@ -32,7 +29,7 @@ func (f *Files) socket(inode string) socket {
 	return f.sockets[inode]
 }
 
-// parseInet reads the text of /proc/PID/net/tcp, or one like it (proc_net(5)).
+// parseInet parses /proc/PID/net/tcp and the like (proc_net(5)).
 func parseInet(text string, tcp bool, out map[string]socket) {
 	for line := range strings.Lines(text) {
 		w := strings.Fields(line)
@@ -43,15 +40,14 @@ func parseInet(text string, tcp bool, out map[string]socket) {
 		if tcp {
 			s.state = tcpStates[w[3]]
 		}
-		if strings.HasSuffix(s.remote, ":0") { // none
+		if strings.HasSuffix(s.remote, ":0") {
 			s.remote = ""
 		}
 		out[w[9]] = s
 	}
 }
 
-// inet turns an address of these tables into what people read: 32-bit words in the machine's order, which is
-// little-endian on both architectures, and the port.
+// inet formats an address of these tables: 32-bit words in little-endian order, and the port.
 func inet(text string) string {
 	addr, port, ok := strings.Cut(text, ":")
 	raw, err := hex.DecodeString(addr)
@@ -66,7 +62,7 @@ func inet(text string) string {
 	return netip.AddrPortFrom(ip.Unmap(), uint16(p)).String()
 }
 
-// parseUnix reads the text of /proc/PID/net/unix: the inode, and the path if it has one.
+// parseUnix parses /proc/PID/net/unix.
 func parseUnix(text string, out map[string]socket) {
 	for line := range strings.Lines(text) {
 		w := strings.Fields(line)
@@ -77,7 +73,7 @@ func parseUnix(text string, out map[string]socket) {
 		if len(w) > 7 {
 			s.local += " " + strings.Join(w[7:], " ")
 		}
-		if w[5] == "01" && w[3] == "00010000" { // SS_UNCONNECTED, with the flag of a listener
+		if w[5] == "01" && w[3] == "00010000" { // SS_UNCONNECTED, listening
 			s.state = "LISTEN"
 		}
 		out[w[6]] = s

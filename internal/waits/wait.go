@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Kind says what kind of thing a thread waits for, in the words that JSON and labels use.
+// Kind is the kind of thing that a thread waits for, as in JSON and labels.
 type Kind string
 
 // The kinds.
@@ -20,14 +20,14 @@ const (
 	Join        Kind = "join"
 	Semaphore   Kind = "semaphore"
 	Barrier     Kind = "barrier"
-	Guard       Kind = "static-guard" // the initialisation of a static variable of C++
+	Guard       Kind = "static-guard" // static initialisation in C++
 	Once        Kind = "once"
-	Atomic      Kind = "atomic"     // std::atomic::wait
-	Future      Kind = "future"     // the result of another thread: std::future
-	Park        Kind = "park"       // until another thread of the program wakes it: Go, Rust, parking_lot, abseil
-	LibraryLock Kind = "libc-lock"  // a lock within the C library, as malloc's
-	Futex       Kind = "futex"      // a word that nothing more is known of
-	Descriptor  Kind = "descriptor" // one or more of them
+	Atomic      Kind = "atomic"
+	Future      Kind = "future"    // std::future
+	Park        Kind = "park"      // until woken: Go, Rust, parking_lot, abseil
+	LibraryLock Kind = "libc-lock" // within the C library, as malloc's
+	Futex       Kind = "futex"     // a word of unknown meaning
+	Descriptor  Kind = "descriptor"
 	Child       Kind = "child"
 	Sleep       Kind = "sleep"
 	Signal      Kind = "signal"
@@ -53,27 +53,27 @@ func (a *Address) UnmarshalText(b []byte) error {
 	return err
 }
 
-// For is what a thread waits for. What is not known is zero, and left out of JSON.
+// For is what a thread waits for. Unknown values are zero, and omitted in JSON.
 type For struct {
 	Kind Kind `json:"kind"`
 	// Type is the kind of the lock: "normal", "recursive", "error-checking", "adaptive", with "robust", "PI", "shared".
 	Type string `json:"type,omitempty"`
 	// Mode is "read" or "write" for a rwlock.
 	Mode string `json:"mode,omitempty"`
-	// Address is that of the lock, or, where that does not follow, of the word that the thread sleeps at.
+	// Address is that of the lock, or, if unknown, of the futex word.
 	Address Address `json:"address,omitempty"`
-	// Symbol is the name of the variable at Address, with an offset if it lies within.
+	// Symbol is the name of the variable at Address, with an offset within it.
 	Symbol string `json:"symbol,omitempty"`
-	// Owner is the thread that holds it, or, of a join, that is waited for: a number as prywalk sees it. 0: not known.
+	// Owner is the thread that holds it, or that a join waits for: an id in prywalk's pid namespace. 0: unknown.
 	Owner int `json:"owner,omitempty"`
 	// OwnerName is its name, for people.
 	OwnerName string `json:"owner_name,omitempty"`
 	// OwnerGone is the number in the lock of a holder that is no live thread of the process. It has ended, or it was
 	// another process's from which this one was forked. The number is as the target sees it.
 	OwnerGone int `json:"owner_gone,omitempty"`
-	// Free: nobody held it at the moment of the look; it was free or changing owner when read.
+	// Free: it was free, or changing owner, when it was read.
 	Free bool `json:"free,omitempty"`
-	// Readers is how many hold a rwlock to read.
+	// Readers is the number of read locks on a rwlock.
 	Readers int `json:"readers,omitempty"`
 	// Why is why no owner is named, for locks.
 	Why string `json:"why,omitempty"`
@@ -86,20 +86,20 @@ type For struct {
 	FDs []File `json:"descriptors,omitempty"`
 	// Child is the process that is waited for: 0 any.
 	Child int `json:"child,omitempty"`
-	// Idle is the rule by which the wait is idleness, not a hindrance; "" if it is none.
+	// Idle is the rule by which the wait is idle; "" for none.
 	Idle string `json:"idle,omitempty"`
 
-	inner   int // the owner's number as the target sees it, until it is resolved
+	inner   int // owner in the target's pid namespace, until resolved
 	shared  bool
-	managed bool // a run-time system has said it
+	managed bool // a run-time system's answer
 }
 
-// HasOwner reports whether things of this kind can say who holds them.
+// HasOwner reports whether things of this kind can hold their owner.
 func (k Kind) HasOwner() bool {
 	return k == Mutex || k == RWLock || k == Join || k == Monitor || k == GIL
 }
 
-// IsLock reports whether the thing is one that threads hold and others wait for.
+// IsLock reports whether threads hold things of this kind.
 func (k Kind) IsLock() bool {
 	switch k {
 	case Mutex, RWLock, Join, Condition, Semaphore, Barrier, Guard, Once, Atomic, Park, LibraryLock, Futex, Future,
@@ -112,13 +112,15 @@ func (k Kind) IsLock() bool {
 // Shared reports whether the lock may be another process's, too.
 func (w *For) Shared() bool { return w.shared }
 
-// Thing names what is waited for, without who holds it: "mutex cache_mu", "rwlock 0x55d0c0ffee40".
+// Thing names what is waited for, without its owner: "mutex cache_mu", "rwlock 0x55d0c0ffee40".
 func (w *For) Thing() string {
 	name := string(w.Kind)
 	switch {
 	case w.Kind == Descriptor && w.FD != nil:
 		return w.FD.String()
-	case w.Kind == Descriptor && len(w.FDs) > 0:
+	case w.Kind == Descriptor && len(w.FDs) == 1:
+		return w.FDs[0].String()
+	case w.Kind == Descriptor && len(w.FDs) > 1:
 		return fmt.Sprintf("%d descriptors", len(w.FDs))
 	case w.Kind == Child && w.Child > 0:
 		return fmt.Sprintf("child process %d", w.Child)
@@ -130,8 +132,7 @@ func (w *For) Thing() string {
 	return name
 }
 
-// Label names what is waited for in the same words for all who wait for it, for labels of a recording. A join is told
-// from others by its thread.
+// Label names what is waited for, the same for all its waiters. A join is named by its thread.
 func (w *For) Label() string {
 	switch {
 	case w.Kind == Join:
@@ -140,13 +141,13 @@ func (w *For) Label() string {
 		return fmt.Sprintf("%s held by %s", GIL, w.OwnerName)
 	case w.Kind == GIL && w.Owner != 0:
 		return fmt.Sprintf("%s held by thread %d", GIL, w.Owner)
-	case w.managed && w.Symbol == "": // an address that is another one in each run says nothing
+	case w.managed && w.Symbol == "": // addresses differ in each run
 		return string(w.Kind)
 	}
 	return w.Thing()
 }
 
-// String says it in a line: "mutex cache_mu (normal), held by thread 4713".
+// String gives one line: "mutex cache_mu (normal), held by thread 4713".
 func (w *For) String() string {
 	if w.Kind == None {
 		return ""
@@ -171,7 +172,6 @@ func (w *For) String() string {
 	return text
 }
 
-// holder says who holds it.
 func (w *For) holder() string {
 	switch {
 	case w.Owner != 0 && w.Kind == Join:
@@ -190,20 +190,20 @@ func (w *For) holder() string {
 	return ""
 }
 
-// Variable is a static variable, and how far in it an address lies.
+// Variable is a static variable, and the offset of an address in it.
 type Variable struct {
 	Name   string
 	Offset uint64
 }
 
-// conditionWords are how far in a condition variable of glibc the words that waiters sleep at can lie
+// conditionWords bound the offset of futex words in glibc's condition variable
 // (sysdeps/nptl/bits/thread-shared-types.h; another order since glibc 2.41).
 const conditionWords = 0x20 | 0x0c
 
-// SetVariable takes the static variable that w.Address lies in. Conditions are waited on at words within them, which
-// may be several for one condition: of a static one the address is then known.
+// SetVariable sets the static variable of w.Address. It gives a condition its address, as waiters use several
+// words in it.
 func (w *For) SetVariable(v Variable) {
-	if w.managed { // it lies in no variable, and has the name of its class
+	if w.managed { // not in a variable
 		return
 	}
 	w.Symbol = v.Name

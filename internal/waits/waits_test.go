@@ -8,7 +8,6 @@ import (
 	"testing"
 )
 
-// live are the threads of a process, by the numbers in its locks.
 type live map[int]int
 
 func (l live) Thread(inner int, _ bool) (int, bool) {
@@ -16,7 +15,7 @@ func (l live) Thread(inner int, _ bool) (int, bool) {
 	return tid, ok
 }
 
-// words makes the copy around a word at addr; the first is the one Before bytes earlier.
+// words makes the copy around a word at addr, from Before bytes earlier.
 func words(addr uint64, w ...uint32) Copy {
 	c := Copy{Addr: addr - Before}
 	for _, v := range w {
@@ -26,7 +25,6 @@ func words(addr uint64, w ...uint32) Copy {
 	return c
 }
 
-// stack makes names of functions in the C library.
 func stack(functions ...string) (out []Name) {
 	for _, f := range functions {
 		out = append(out, Name{f, "/lib/libc.so.6"})
@@ -34,10 +32,8 @@ func stack(functions ...string) (out []Name) {
 	return out
 }
 
-// word is the word that all cases wait at.
 const word = 0x1000
 
-// futexCase is a futex call, the innermost functions, and the memory, and what is to be said of them.
 type futexCase struct {
 	name  string
 	op    uint64
@@ -106,7 +102,6 @@ func futexCases() []futexCase {
 	}
 }
 
-// TestOwnersAreNamedOnlyWhereTheyAreProven: by the word, its neighbours and the functions that wait.
 func TestOwnersAreNamedOnlyWhereTheyAreProven(t *testing.T) {
 	threads := live{7: 107, 8: 108}
 	for _, c := range futexCases() {
@@ -120,7 +115,6 @@ func TestOwnersAreNamedOnlyWhereTheyAreProven(t *testing.T) {
 	}
 }
 
-// TestRWLocksAreFoundByEitherOfTheirWords: readers wait at the one, writers at either.
 func TestRWLocksAreFoundByEitherOfTheirWords(t *testing.T) {
 	const lock = 0x2000
 	for _, c := range []struct {
@@ -160,8 +154,7 @@ func TestCycles(t *testing.T) {
 	}
 }
 
-// TestIdleIsToldByNamedRules: by the call, and by functions in which threads wait for work.
-func TestIdleIsToldByNamedRules(t *testing.T) {
+func TestIdleIsDecidedByNamedRules(t *testing.T) {
 	for _, c := range []struct {
 		wait      string
 		kind      Kind
@@ -190,7 +183,6 @@ func TestIdleIsToldByNamedRules(t *testing.T) {
 	}
 }
 
-// TestSocketsOfTheKernelsTables: lines as the kernel writes them.
 func TestSocketsOfTheKernelsTables(t *testing.T) {
 	got := map[string]socket{}
 	parseInet("  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"+
@@ -211,9 +203,8 @@ func TestSocketsOfTheKernelsTables(t *testing.T) {
 	}
 }
 
-// TestASleepIsToldInTheTimeThatIsLeft: where the sleeper's clock at the look is known.
-func TestASleepIsToldInTheTimeThatIsLeft(t *testing.T) {
-	stands := make([]byte, 16) // 7.25 s
+func TestASleepHasTheTimeThatIsLeft(t *testing.T) {
+	stands := make([]byte, 16)
 	binary.LittleEndian.PutUint64(stands, 7)
 	binary.LittleEndian.PutUint64(stands[8:], 250e6)
 	for _, c := range []struct {
@@ -225,7 +216,7 @@ func TestASleepIsToldInTheTimeThatIsLeft(t *testing.T) {
 		{"nanosleep", 0, 0, 5e9, "sleep for 7.25s"},
 		{"clock_nanosleep", 1, 0, 5e9, "sleep for 7.25s"},
 		{"clock_nanosleep", 1, timerAbsolute, 5e9, "sleep for 2.25s more"},
-		{"clock_nanosleep", 1, timerAbsolute, 8e9, "sleep for 0s more"}, // it is about to wake
+		{"clock_nanosleep", 1, timerAbsolute, 8e9, "sleep for 0s more"},
 		{"clock_nanosleep", 1, timerAbsolute, 0, "sleep until 7.250 s of CLOCK_MONOTONIC"},
 		{"clock_nanosleep", 0, timerAbsolute, 5e9, "sleep until 1970-01-01T00:00:07.25Z"},
 		{"clock_nanosleep", 11, timerAbsolute, 5e9, "sleep until 7.250 s of clock 11"},

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package wire reads numbers and strings as ELF and DWARF files of little-endian machines have them.
+// Package wire reads numbers and strings of little-endian ELF and DWARF files.
 //
-// A [Cursor] goes over bytes that may be hostile. Its error is sticky: what is read behind the end is zero and sets
-// Bad, so that parsing code needs no check at each step, but one at its end. The way is that of the Go standard
-// library's debug/dwarf (type buf).
+// A [Cursor] reads hostile bytes with a sticky error: a read beyond the end gives zero and sets Bad, so that parsers
+// check once, at the end (as debug/dwarf's buf).
 package wire
 
 import (
@@ -12,13 +11,12 @@ import (
 	"encoding/binary"
 )
 
-// Cursor reads bytes from left to right. The zero Cursor has nothing to read.
+// Cursor reads bytes from left to right. The zero Cursor is empty.
 type Cursor struct {
-	// Bytes is all that there is.
 	Bytes []byte
-	// Pos is the place of the next byte; a failure moves it to the end of Bytes. It must not be negative.
+	// Pos is the next byte's place, not negative; the end after a failure.
 	Pos int
-	// Bad: something was read that is not there, or [Cursor.Fail] was called.
+	// Bad: a read went beyond the end, or [Cursor.Fail] was called.
 	Bad bool
 }
 
@@ -30,16 +28,16 @@ func At(b []byte, off uint64) Cursor {
 	return Cursor{Bytes: b, Pos: int(off)}
 }
 
-// Fail sets Bad, and moves to the end for good.
+// Fail sets Bad and moves to the end.
 func (c *Cursor) Fail() { c.Bad, c.Pos = true, len(c.Bytes) }
 
-// Done reports whether nothing is left, or something went wrong.
+// Done reports whether nothing is left, or Bad.
 func (c *Cursor) Done() bool { return c.Bad || c.Pos >= len(c.Bytes) }
 
 // Left gives the number of bytes that follow.
 func (c *Cursor) Left() int { return max(0, len(c.Bytes)-c.Pos) }
 
-// Rest gives the bytes that follow, and leaves them there.
+// Rest gives the bytes that follow without consuming them.
 func (c *Cursor) Rest() []byte { return c.Bytes[len(c.Bytes)-c.Left():] }
 
 // Take gives the next n bytes, nil if there are fewer.
@@ -73,7 +71,7 @@ func (c *Cursor) U8() uint8 {
 	return v
 }
 
-// U16 reads a number of 2 bytes.
+// U16 reads 2 bytes.
 func (c *Cursor) U16() uint16 {
 	if len(c.Bytes)-c.Pos < 2 {
 		c.Fail()
@@ -84,7 +82,7 @@ func (c *Cursor) U16() uint16 {
 	return v
 }
 
-// U32 reads a number of 4 bytes.
+// U32 reads 4 bytes.
 func (c *Cursor) U32() uint32 {
 	if len(c.Bytes)-c.Pos < 4 {
 		c.Fail()
@@ -95,7 +93,7 @@ func (c *Cursor) U32() uint32 {
 	return v
 }
 
-// U64 reads a number of 8 bytes.
+// U64 reads 8 bytes.
 func (c *Cursor) U64() uint64 {
 	if len(c.Bytes)-c.Pos < 8 {
 		c.Fail()
@@ -106,7 +104,7 @@ func (c *Cursor) U64() uint64 {
 	return v
 }
 
-// Sized reads a number of 1, 2, 3, 4 or 8 bytes (of 3: DW_FORM_strx3, DWARF 5 §7.5.6); of another size it fails.
+// Sized reads 1, 2, 3, 4 or 8 bytes (3: DW_FORM_strx3, DWARF 5 §7.5.6); other sizes fail.
 func (c *Cursor) Sized(size uint8) uint64 {
 	switch size {
 	case 1:
@@ -125,13 +123,12 @@ func (c *Cursor) Sized(size uint8) uint64 {
 	return 0
 }
 
-// maxLEB is the number of bits from which on a LEB128 number is taken for damage: padding is allowed, but nobody
-// pads beyond twice the size.
+// maxLEB bounds the bits of a LEB128 number, padding included.
 const maxLEB = 2 * 70
 
-// ULEB reads an unsigned LEB128 number (DWARF 5 §7.6). Bits beyond 64 are lost.
+// ULEB reads an unsigned LEB128 number (DWARF 5 §7.6); bits beyond 64 are lost.
 func (c *Cursor) ULEB() uint64 {
-	if c.Pos < len(c.Bytes) && c.Bytes[c.Pos] < 0x80 { // as most are
+	if c.Pos < len(c.Bytes) && c.Bytes[c.Pos] < 0x80 { // the common case
 		c.Pos++
 		return uint64(c.Bytes[c.Pos-1])
 	}
@@ -171,7 +168,7 @@ func (c *Cursor) SLEB() int64 {
 	return 0
 }
 
-// CString gives the bytes before the next NUL and passes over it; nil if there is none.
+// CString reads up to the next NUL, exclusive; nil if there is none.
 func (c *Cursor) CString() []byte {
 	n := bytes.IndexByte(c.Rest(), 0)
 	if n < 0 {
@@ -181,5 +178,5 @@ func (c *Cursor) CString() []byte {
 	return c.Take(uint64(n) + 1)[:n]
 }
 
-// Block gives the bytes of a block whose ULEB128 length comes first.
+// Block reads a block that begins with its ULEB128 length.
 func (c *Cursor) Block() []byte { return c.Take(c.ULEB()) }

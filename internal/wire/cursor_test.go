@@ -27,7 +27,7 @@ func TestNumbersAreLittleEndian(t *testing.T) {
 	}
 }
 
-// The examples are those of DWARF 5 §7.6, and some with padding.
+// DWARF 5 §7.6, and padding.
 func TestLEB128(t *testing.T) {
 	for _, c := range []struct {
 		bytes    string
@@ -77,7 +77,7 @@ func TestWhatIsNotThereIsZeroAndStaysSo(t *testing.T) {
 			t.Errorf("at %d: %+v", off, c)
 		}
 	}
-	c := Cursor{Bytes: []byte{1}, Pos: 9} // a place that a file names
+	c := Cursor{Bytes: []byte{1}, Pos: 9}
 	if c.U8() != 0 || !c.Bad || c.Rest() == nil {
 		t.Errorf("%+v", c)
 	}
@@ -95,7 +95,6 @@ func TestStringsAndBlocksEndWhereTheyShould(t *testing.T) {
 	}
 }
 
-// FuzzCursor compares LEB128 numbers with those of encoding/binary, and holds that nothing goes back.
 func FuzzCursor(f *testing.F) {
 	f.Add([]byte{0x80, 0x01}, uint8(0))
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01}, uint8(9))

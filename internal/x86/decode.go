@@ -17,8 +17,7 @@ const (
 	PrefixFS
 )
 
-// The opcode maps: one byte, 0F, 0F 38, 0F 3A, and what VEX and EVEX select
-// beyond them.
+// Opcode maps: one byte, 0F, 0F 38, 0F 3A, and those of VEX and EVEX only.
 const (
 	MapOne = iota
 	Map0F
@@ -73,8 +72,7 @@ type decoder struct {
 	i    Inst
 }
 
-// Decode decodes the instruction at the start of b; false if it is not valid,
-// or not whole.
+// Decode decodes the first instruction of b; false if invalid or cut.
 func Decode(b []byte) (Inst, bool) {
 	d := decoder{b: b[:min(len(b), 15)]}
 	d.i.Base, d.i.Index = NoReg, NoReg
@@ -286,7 +284,6 @@ func (d *decoder) xop() byte {
 	return 'x'
 }
 
-// operands reads what the letter says.
 func (d *decoder) operands(what byte) {
 	switch what {
 	case 'M', 'm', 'Z', 'G':
@@ -343,7 +340,6 @@ func (d *decoder) immGroup() {
 	}
 }
 
-// modRM reads ModRM, SIB and displacement.
 func (d *decoder) modRM() {
 	b := d.byte()
 	i := &d.i

@@ -5,12 +5,10 @@ package x86
 // REXBit reports whether 0x90 is an exchange with r8.
 func (i *Inst) REXBit() bool { return i.RM != 0 }
 
-// Low gives the register in the low bits of the opcode. The decoder has put the
-// extension into rm.
+// Low gives the register in the opcode's low bits; rm has the extension.
 func (i *Inst) Low() uint8 { return i.Op&7 | i.RM&0x18 }
 
-// Jump gives where an instruction jumps to, on a condition or without one; next is the
-// address of the one after it. An indirect jump goes to 0.
+// Jump gives a jump's target, 0 if indirect; next is the next instruction's address.
 func (i *Inst) Jump(next uint64) (to uint64, ok bool) {
 	switch {
 	case i.Map == MapOne && (i.Op == 0xe9 || i.Op == 0xeb || i.Op>>4 == 7 || i.Op >= 0xe0 && i.Op <= 0xe3),

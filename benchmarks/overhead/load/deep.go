@@ -8,7 +8,6 @@ import (
 	"prywalk/internal/bench/load"
 )
 
-// deep computes below Depth frames.
 func (p *program) deep(w *worker) error {
 	go func() {
 		runtime.LockOSThread()

@@ -25,7 +25,6 @@ func (p *program) startGoroutines() error {
 	return nil
 }
 
-// pass works on each message, and hands it on.
 func (p *program) pass(w *worker, from <-chan uint64, to chan<- uint64) {
 	for {
 		select {

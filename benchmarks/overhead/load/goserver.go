@@ -49,7 +49,6 @@ func (s *goServer) accept(l net.Listener) {
 	}
 }
 
-// answer answers requests until the connection ends.
 func (s *goServer) answer(conn net.Conn) {
 	defer conn.Close()
 	var b [requestSize]byte
@@ -78,7 +77,6 @@ func (s *goServer) answer(conn net.Conn) {
 	}
 }
 
-// request sends requests until ctx ends.
 func (p *program) request(w *worker, conn net.Conn, x uint64) {
 	defer conn.Close()
 	var b [requestSize]byte

@@ -16,13 +16,11 @@ const (
 	buckets = (38 - subBits) << subBits
 )
 
-// bucketOf gives the bucket of a length in nanoseconds.
 func bucketOf(ns uint64) int {
 	shift := max(0, bits.Len64(ns)-subBits-1)
 	return min(shift<<subBits+int(ns>>shift), buckets-1)
 }
 
-// lowest gives the smallest length of a bucket.
 func lowest(b int) uint64 {
 	if b < 2<<subBits {
 		return uint64(b)
@@ -87,12 +85,10 @@ func (h *Histogram) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// sharedHistogram is counted in by one thread and emptied by another.
 type sharedHistogram struct{ counts [buckets]atomic.Uint64 }
 
 func (s *sharedHistogram) add(ns int64) { s.counts[bucketOf(uint64(max(ns, 0)))].Add(1) }
 
-// drain moves the counts to h.
 func (s *sharedHistogram) drain(h *Histogram) {
 	for b := range s.counts {
 		if s.counts[b].Load() > 0 {

@@ -41,7 +41,7 @@ func TestQuantilesAreThoseOfTheLengths(t *testing.T) {
 		t.Fatal(err)
 	}
 	sum.Add(&back)
-	s.drain(&sum) // there is nothing left
+	s.drain(&sum)
 	if sum.N() != 20000 {
 		t.Errorf("%d of 20000", sum.N())
 	}

@@ -26,8 +26,8 @@ type Options struct {
 
 // The kinds of work.
 const (
-	Wake       = "wake"       // wakes up 1,000 times a second, for some microseconds of work
-	Deep       = "deep"       // computes below many frames
+	Wake       = "wake" // wakes up 1,000 times a second, for some microseconds of work
+	Deep       = "deep"
 	Locks      = "locks"      // takes and releases mutexes that all want
 	Requests   = "requests"   // asks a server over a loopback connection, and waits for the answer
 	Goroutines = "goroutines" // passes messages between goroutines that share the processors
@@ -37,14 +37,12 @@ const (
 // Kinds lists the kinds of work.
 func Kinds() []string { return []string{Wake, Deep, Locks, Requests, Goroutines, GoServer} }
 
-// worker is one thread's counts, on cache lines of its own.
 type worker struct {
 	n     atomic.Uint64
 	waits sharedHistogram
 	_     [64]byte
 }
 
-// program is a load that runs.
 type program struct {
 	Options
 	ctx     context.Context
@@ -66,7 +64,6 @@ func Run(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
 	return load.Answer(in, out, p.report)
 }
 
-// start starts all threads.
 func (p *program) start() error {
 	switch p.Kind {
 	case Goroutines:
@@ -89,7 +86,6 @@ func (p *program) start() error {
 	return load.Crowd(p.Sleeping)
 }
 
-// report counts what was done.
 func (p *program) report() load.Report {
 	var r load.Report
 	var h Histogram
@@ -99,10 +95,9 @@ func (p *program) report() load.Report {
 	}
 	r.At = load.Now()
 	if h.n > 0 {
-		r.Waits, _ = json.Marshal(&h) // numbers can be written
+		r.Waits, _ = json.Marshal(&h)
 	}
 	return r
 }
 
-// sink takes what the work has come to, so that it is not left out.
 var sink atomic.Uint64

@@ -12,8 +12,6 @@ import (
 	"prywalk/internal/bench/load"
 )
 
-// TestEveryLoadWorksUntilItsInputEnds: each counts work, says what it waited, and goes with its standard
-// input.
 func TestEveryLoadWorksUntilItsInputEnds(t *testing.T) {
 	for _, kind := range Kinds() {
 		t.Run(kind, func(t *testing.T) {

@@ -9,14 +9,12 @@ import (
 	"prywalk/internal/bench/load"
 )
 
-// locked is a value that many want, on a cache line of its own.
 type locked struct {
 	mu sync.Mutex
 	x  uint64
 	_  [48]byte
 }
 
-// locks are fewer than there are threads that want them, if these are several.
 type locks struct {
 	p    *program
 	next int

@@ -20,8 +20,7 @@ import (
 const (
 	postgresSocket = ".s.PGSQL.5432"
 	postgresUser   = "bench"
-	// postgresRows is the number of rows that transactions change.
-	postgresRows = 10000
+	postgresRows   = 10000
 )
 
 // startPostgres makes a database and starts its server. It does not run as root: then it
@@ -69,11 +68,10 @@ func startPostgres() (*server, error) {
 	return s, nil
 }
 
-// postgresBin finds the directory of the server's programs.
 func postgresBin() (string, error) {
 	path, err := exec.LookPath("initdb")
 	if err != nil {
-		path = newest("/usr/lib/postgresql/*/bin/initdb") // Debian
+		path = newest("/usr/lib/postgresql/*/bin/initdb")
 	}
 	if path == "" {
 		return "", fmt.Errorf("initdb: %w", errAbsent)
@@ -100,7 +98,6 @@ func notRoot(dir string) (*syscall.SysProcAttr, error) {
 	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}, nil
 }
 
-// fillPostgres makes the table that clients change.
 func fillPostgres(dir string) error {
 	c, err := dialPostgres(dir)
 	if err != nil {
@@ -112,7 +109,6 @@ func fillPostgres(dir string) error {
 		"ALTER TABLE accounts ADD PRIMARY KEY (id); ANALYZE accounts;", postgresRows-1))
 }
 
-// postgresClient speaks PostgreSQL's protocol 3.0 (its manual, "Frontend/Backend Protocol"): simple queries.
 type postgresClient struct {
 	conn net.Conn
 	in   *bufio.Reader
@@ -138,14 +134,12 @@ func dialPostgres(dir string) (client, error) {
 	return c, nil
 }
 
-// ask is one transaction.
 func (c *postgresClient) ask(n uint64) error {
 	id := n % postgresRows
 	return c.query(fmt.Sprintf("BEGIN; UPDATE accounts SET balance = balance + 1 WHERE id = %d; SELECT balance FROM "+
 		"accounts WHERE id = %d; END;", id, id))
 }
 
-// query is message Query, and all answers to it.
 func (c *postgresClient) query(sql string) error {
 	b := binary.BigEndian.AppendUint32([]byte{'Q'}, uint32(len(sql)+5))
 	b = append(append(b, sql...), 0)
@@ -155,10 +149,8 @@ func (c *postgresClient) query(sql string) error {
 	return c.untilReady()
 }
 
-// longestMessage bounds a message, in bytes.
 const longestMessage = 1 << 20
 
-// untilReady reads messages up to ReadyForQuery. ErrorResponse is an error.
 func (c *postgresClient) untilReady() error {
 	for {
 		var head [5]byte

@@ -19,7 +19,6 @@ const (
 	redisClients = 20
 )
 
-// startRedis starts a redis-server that keeps nothing.
 func startRedis() (*server, error) {
 	path, err := exec.LookPath("redis-server")
 	if err != nil {
@@ -34,7 +33,6 @@ func startRedis() (*server, error) {
 	return launch(cmd, dir, syscall.SIGKILL, func() bool { return answers(socket) })
 }
 
-// redisClient speaks the protocol of redis (redis.io/docs, "RESP protocol spec"): commands as plain lines.
 type redisClient struct {
 	conn net.Conn
 	in   *bufio.Reader
@@ -46,10 +44,8 @@ func dialRedis(dir string) (client, error) {
 	return &redisClient{conn: conn, in: bufio.NewReader(conn)}, err
 }
 
-// redisKeys is the number of keys.
 const redisKeys = 10000
 
-// ask sets a key in one of four requests, and gets one in the others.
 func (c *redisClient) ask(n uint64) error {
 	verb, value := "GET key:", "\r\n"
 	if n%4 == 0 {

@@ -15,9 +15,7 @@ import (
 )
 
 const (
-	// requestSize is the length of a request and of its answer, in bytes.
 	requestSize = 64
-	// requestWork is the pieces of work that an answer takes.
 	requestWork = 64
 )
 
@@ -33,7 +31,6 @@ func (p *program) requests(w *worker) error {
 	return nil
 }
 
-// connection gives both ends of a TCP connection, as descriptors that block.
 func connection() (client, server *os.File, err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -55,7 +52,6 @@ func connection() (client, server *os.File, err error) {
 	return client, server, errors.Join(err, err2)
 }
 
-// serve answers requests until the connection ends.
 func serve(conn *os.File) {
 	runtime.LockOSThread()
 	defer conn.Close()
@@ -73,7 +69,6 @@ func serve(conn *os.File) {
 	}
 }
 
-// ask sends requests until ctx ends.
 func (p *program) ask(w *worker, conn *os.File) {
 	runtime.LockOSThread()
 	defer conn.Close()
@@ -89,17 +84,14 @@ func (p *program) ask(w *worker, conn *os.File) {
 	}
 }
 
-// read fills b.
 func read(fd int, b []byte) error {
 	return all(b, func(b []byte) (int, error) { return unix.Read(fd, b) })
 }
 
-// write writes all of b.
 func write(fd int, b []byte) error {
 	return all(b, func(b []byte) (int, error) { return unix.Write(fd, b) })
 }
 
-// all makes a call until it has dealt with all of b.
 func all(b []byte, call func([]byte) (int, error)) error {
 	for len(b) > 0 {
 		n, err := call(b)

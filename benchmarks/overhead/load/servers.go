@@ -29,13 +29,10 @@ const (
 // Servers lists these kinds.
 func Servers() []string { return []string{Redis, Postgres} }
 
-// errAbsent is the error for what is not installed.
 var errAbsent = errors.New("not installed")
 
-// startWithin bounds the wait until a server answers.
 const startWithin = 60 * time.Second
 
-// server is a server that runs.
 type server struct {
 	cmd  *exec.Cmd
 	dir  string
@@ -43,7 +40,6 @@ type server struct {
 	gone chan struct{}
 }
 
-// client is one connection to a server.
 type client interface {
 	// ask makes one request, the n-th, and takes its answer.
 	ask(n uint64) error
@@ -53,7 +49,7 @@ type client interface {
 // Running clients, for redis redisClients for each running thread, which is one.
 func (p *program) serve() (s *server, err error) {
 	var dial func(dir string) (client, error)
-	clients := 1 // of each worker
+	clients := 1
 	switch p.Kind {
 	case Redis: // all are served by one thread
 		s, err = startRedis()
@@ -79,7 +75,6 @@ func (p *program) serve() (s *server, err error) {
 	return s, nil
 }
 
-// client asks until ctx ends.
 func (p *program) client(w *worker, c client, seed uint64) {
 	for x := seed; p.ctx.Err() == nil; {
 		x = load.Mix(x)
@@ -129,9 +124,8 @@ func launch(cmd *exec.Cmd, dir string, quit syscall.Signal, ready func() bool) (
 	return s, nil
 }
 
-// stop ends a server.
 func (s *server) stop() {
-	_ = s.cmd.Process.Signal(s.quit) // it may have ended
+	_ = s.cmd.Process.Signal(s.quit)
 	select {
 	case <-s.gone:
 	case <-time.After(5 * time.Second):
@@ -141,15 +135,13 @@ func (s *server) stop() {
 	_ = os.RemoveAll(s.dir)
 }
 
-// processes lists the server's process and its children, separated by commas.
 func (s *server) processes() string {
 	pid := s.cmd.Process.Pid
 	list := []string{fmt.Sprint(pid)}
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid)) // none without CONFIG_PROC_CHILDREN
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
 	return strings.Join(append(list, strings.Fields(string(text))...), ",")
 }
 
-// runServer is [Run] for these kinds.
 func runServer(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -167,7 +159,6 @@ func runServer(ctx context.Context, o Options, in io.Reader, out io.Writer) erro
 	return load.Answer(in, out, p.report)
 }
 
-// answers reports whether somebody listens on a socket.
 func answers(socket string) bool {
 	conn, err := net.Dial("unix", socket)
 	if err == nil {
@@ -176,10 +167,8 @@ func answers(socket string) bool {
 	return err == nil
 }
 
-// scratch makes a directory for a server.
 func scratch() (string, error) { return os.MkdirTemp("", "prywalk-bench-server-") }
 
-// newest gives the last of the files that a pattern matches, "" if there is none.
 func newest(pattern string) string {
 	found, _ := filepath.Glob(pattern)
 	if len(found) == 0 {

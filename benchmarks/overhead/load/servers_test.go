@@ -13,8 +13,6 @@ import (
 	"prywalk/internal/bench/load"
 )
 
-// TestServersAnswerAndEndWithTheirDriver: each that is installed does work, and nothing of it
-// is left behind.
 func TestServersAnswerAndEndWithTheirDriver(t *testing.T) {
 	for _, kind := range Servers() {
 		t.Run(kind, func(t *testing.T) {

@@ -2,7 +2,7 @@
 
 package load
 
-import _ "embed" // the loads' sources
+import _ "embed"
 
 // CLoad is a program whose throughput can be measured, as compilers make them by default: without frame
 // pointers. It speaks as [prywalk/internal/bench/load] does.

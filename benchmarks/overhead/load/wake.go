@@ -11,10 +11,8 @@ import (
 )
 
 const (
-	// wakeEvery is the time between two wake-ups, in nanoseconds.
 	wakeEvery = 1e6
-	// wakeWork is the pieces of work after each.
-	wakeWork = 16
+	wakeWork  = 16
 )
 
 // wake sleeps until each whole wakeEvery, and counts the work after it. How late it wakes up is the wait;

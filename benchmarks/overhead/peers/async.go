@@ -26,7 +26,6 @@ type async struct {
 	seconds float64
 }
 
-// asyncLibrary is the file to look for in the directories of PATH.
 const asyncLibrary = "libasyncProfiler.so"
 
 func asyncProfiler() tools.Tool {
@@ -40,7 +39,7 @@ func asyncProfiler() tools.Tool {
 		},
 		Start: func(_ context.Context, j *tools.Job) (tools.Session, error) {
 			a := &async{job: j, library: findLibrary()}
-			if err := a.Go(); err != nil { // loads the library
+			if err := a.Go(); err != nil {
 				return nil, err
 			}
 			return a, a.Hold()
@@ -48,7 +47,6 @@ func asyncProfiler() tools.Tool {
 	}
 }
 
-// findLibrary gives the library's path, "" if there is none.
 func findLibrary() string {
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
 		path, err := filepath.Abs(filepath.Join(dir, asyncLibrary))
@@ -59,7 +57,6 @@ func findLibrary() string {
 	return ""
 }
 
-// tell gives the library orders, each time as if it were loaded anew.
 func (a *async) tell(orders string) error {
 	cmd := exec.Command("jcmd", strconv.Itoa(a.job.PID), "JVMTI.agent_load", a.library, `"`+orders+`"`)
 	out, err := cmd.CombinedOutput()

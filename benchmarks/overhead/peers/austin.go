@@ -12,7 +12,6 @@ import (
 	"prywalk/internal/bench/tools"
 )
 
-// austin is austin, which stops nothing.
 func austin() tools.Tool {
 	return tools.Tool{
 		Name: "austin", Kinds: []string{tools.Python}, Everybody: true,
@@ -52,7 +51,6 @@ func austinStacks(text []byte) (samples, complete int64) {
 	return samples, complete
 }
 
-// austinComplete reports whether the stack of a line is complete.
 func austinComplete(line string) bool {
 	if at := strings.LastIndexByte(line, ' '); at >= 0 {
 		line = line[:at]

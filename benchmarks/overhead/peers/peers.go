@@ -2,7 +2,7 @@
 
 // Package peers adds to the tools of prywalk bench those that look at one language only (py-spy, austin,
 // async-profiler), and two plain walkers in C. They run as package [tools] says: async-profiler and the walkers obey
-// orders, py-spy and austin are started anew for each window.
+// orders, py-spy and austin are restarted for each window.
 package peers
 
 import "prywalk/internal/bench/tools"

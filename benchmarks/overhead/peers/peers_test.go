@@ -10,7 +10,6 @@ import (
 	"prywalk/internal/bench/tools"
 )
 
-// written gives what a tool wrote.
 func written(t testing.TB, name string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", name))
@@ -20,7 +19,6 @@ func written(t testing.TB, name string) []byte {
 	return text
 }
 
-// TestToolsKnowWhatTheyAreFor: every kind of process has prywalk and a peer.
 func TestToolsKnowWhatTheyAreFor(t *testing.T) {
 	own := tools.Prywalk()
 	for _, kind := range []string{tools.Native, tools.Python, tools.JVM} {

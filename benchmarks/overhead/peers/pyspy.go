@@ -11,7 +11,6 @@ import (
 	"prywalk/internal/bench/tools"
 )
 
-// pySpy is py-spy, with the threads that sleep, as the others do.
 func pySpy() tools.Tool {
 	return tools.Tool{
 		Name: "py-spy", Kinds: []string{tools.Python}, Everybody: true, Check: tools.Runs("py-spy", "pip install py-spy"),

@@ -4,7 +4,7 @@ package peers
 
 import (
 	"context"
-	_ "embed" // the walker's source
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -20,13 +20,11 @@ import (
 //go:embed src/walker.c
 var walkerSource []byte
 
-// walker is a program that stops threads as is done without thinking of what it costs.
 type walker struct {
 	*tools.Orders
 	spent tools.Stretch
 }
 
-// walkerTool is the walker, compiled with some flags.
 func walkerTool(name string, flags ...string) tools.Tool {
 	binary := func(j *tools.Job) string { return filepath.Join(filepath.Dir(j.Dir), name) }
 	return tools.Tool{

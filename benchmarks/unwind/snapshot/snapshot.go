@@ -15,7 +15,6 @@ import (
 const (
 	magic   = "PWSTACK1"
 	numRegs = 16
-	// maxFile bounds a file that is read, in bytes.
 	maxFile = 1 << 30
 )
 
@@ -125,10 +124,8 @@ func (c *cursor) stack() Stack {
 	return s
 }
 
-// cursor reads a file from its beginning to its end.
 type cursor struct{ wire.Cursor }
 
-// count reads the number of things that have at least size bytes each.
 func (c *cursor) count(size int) int {
 	n := int(c.U32())
 	if n > c.Left()/size {

@@ -26,7 +26,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// corePath is where the kernel writes cores.
 const corePath = "/tmp/core"
 
 func main() {
@@ -55,7 +54,6 @@ func fail(err error) {
 	}
 }
 
-// send writes a file to the console.
 func send(name, file string) error {
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -78,7 +76,6 @@ func send(name, file string) error {
 	return nil
 }
 
-// brk is a breakpoint instruction.
 const brk = 0xd4200000
 
 // stopAt runs a program to an address and then kills it by SIGABRT, with its code as it was.
@@ -127,7 +124,6 @@ func stopAt(addr uint64, program string) error {
 	}
 }
 
-// stopped waits for a stop and gives the signal; io.EOF if the process has ended.
 func stopped(pid int) (unix.Signal, error) {
 	var ws unix.WaitStatus
 	for {
@@ -154,7 +150,7 @@ func live(name, program string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	if _, err := out.Read(make([]byte, 16)); err != nil { // "ready"
+	if _, err := out.Read(make([]byte, 16)); err != nil {
 		return err
 	}
 	pid := cmd.Process.Pid
@@ -238,7 +234,6 @@ func reap(pid int) error {
 	}
 }
 
-// allStopped reports whether all threads of a process are stopped.
 func allStopped(pid int) bool {
 	dir := fmt.Sprintf("/proc/%d/task/", pid)
 	tasks, err := os.ReadDir(dir)

@@ -3,7 +3,7 @@
 // Init is the first and only program of the emulated machine. It mounts what tests need, runs the jobs that it
 // finds in /jobs one after the other, and switches the machine off.
 //
-// It tells its progress on the console, in lines that begin with "@@": "@@ up", "@@ job NAME",
+// It reports its progress on the console, in lines that begin with "@@": "@@ up", "@@ job NAME",
 // "@@ end NAME STATUS SECONDS", "@@ down". Between them stands what the job wrote.
 package main
 
@@ -38,7 +38,6 @@ func main() {
 	}
 }
 
-// work does everything else.
 func work() {
 	fmt.Println("@@ up")
 	if err := prepare(); err != nil {
@@ -49,7 +48,6 @@ func work() {
 	down()
 }
 
-// down switches the machine off.
 func down() {
 	fmt.Println("@@ down")
 	if err := syscall.Reboot(syscall.LINUX_REBOOT_CMD_POWER_OFF); err != nil {
@@ -57,7 +55,6 @@ func down() {
 	}
 }
 
-// prepare mounts the file systems and installs the commands of busybox.
 func prepare() error {
 	for _, m := range [][3]string{{"proc", "/proc"}, {"sysfs", "/sys"}, {"devtmpfs", "/dev"}, {"tmpfs", "/tmp"}} {
 		os.MkdirAll(m[1], 0o755)
@@ -100,7 +97,6 @@ func runJobs(list string) error {
 	return sc.Err()
 }
 
-// run runs one job with the console as its output.
 func run(name string, limit time.Duration, dir string, command []string) {
 	fmt.Println("@@ job", name)
 	ctx, cancel := context.WithTimeout(context.Background(), limit)

@@ -12,7 +12,6 @@ import (
 	"time"
 )
 
-// counts are what the program "target" says of itself when asked.
 type counts struct{ eintr, wakeups, handled uint64 }
 
 func (r *running) counts(t *testing.T) (c counts) {
@@ -28,7 +27,7 @@ func (r *running) counts(t *testing.T) (c counts) {
 	return c
 }
 
-func TestForcedFreezesOfASleeperAreNotSeen(t *testing.T) {
+func TestForcedStopsOfASleeperAreNotNoticed(t *testing.T) {
 	for _, mode := range []string{"epoll", "pwait"} {
 		p := start(t, "target", mode, "-1")
 		prof := recorded(t, "--rung", "freeze", "-F", "49", "-d", "4", "-p", strconv.Itoa(p.pid))
@@ -44,7 +43,7 @@ func TestForcedFreezesOfASleeperAreNotSeen(t *testing.T) {
 	}
 }
 
-func TestUsualLooksOfASleeperAreNotSeen(t *testing.T) {
+func TestUsualSamplesOfASleeperAreNotNoticed(t *testing.T) {
 	p := start(t, "target", "epoll", "-1")
 	recorded(t, "-F", "97", "-d", "3", "-p", strconv.Itoa(p.pid))
 	dumpOf(t, p.pid)

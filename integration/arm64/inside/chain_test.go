@@ -25,10 +25,8 @@ var chains = []struct {
 	{"chain-nocfi-pac", []string{"context", "cfi", "fp", "heuristic"}},
 }
 
-// running chain of the first thread, innermost first; a stack may begin anywhere in it.
 var firstChain = []string{"step", "spin", "g", "f", "main"}
 
-// outer are the functions beyond main and beyond a thread's body.
 var outer = []string{"__libc_start_call_main", "__libc_start_main", "__libc_start_main_impl", "_start", "start_thread",
 	"thread_start", "clone", "__clone", "__clone3",
 	""} // the dynamic library has names for what it exports only
@@ -42,7 +40,6 @@ func seenStack(names []string) []string {
 	return names
 }
 
-// judge gives what is wrong with a stack, "" if nothing.
 func judge(thread string, names []string) string {
 	if slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, "[incomplete") }) {
 		return "incomplete"
@@ -95,7 +92,6 @@ func TestStacksOfCProgramsAreTheKnownChains(t *testing.T) {
 	}
 }
 
-// oneDump looks once and holds the methods too.
 func oneDump(t *testing.T, pid int, methods []string) {
 	t.Helper()
 	for _, th := range dumpOf(t, pid).Threads {
@@ -119,7 +115,6 @@ func oneDump(t *testing.T, pid int, methods []string) {
 	}
 }
 
-// judgeAll judges each sample of a recording and gives their number.
 func judgeAll(t *testing.T, prof *profile.Profile) (total int64) {
 	t.Helper()
 	var right int64

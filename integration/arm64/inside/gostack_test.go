@@ -70,7 +70,6 @@ func TestStacksOfAGoProgramReachTheirRoots(t *testing.T) {
 	}
 }
 
-// judgeGo gives what is wrong with a complete stack, "" if nothing.
 func judgeGo(names []string) string {
 	if !slices.Contains(goRoots, names[len(names)-1]) {
 		return "not from a root"
@@ -97,7 +96,6 @@ func TestLaunchedCommandIsRecorded(t *testing.T) {
 	t.Error("no stack through main.burn")
 }
 
-// shows reports whether a function is on a stack.
 func shows(prof *profile.Profile, function string) bool {
 	return slices.ContainsFunc(prof.Sample, func(s *profile.Sample) bool { return slices.Contains(stackOf(s), function) })
 }

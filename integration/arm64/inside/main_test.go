@@ -19,7 +19,6 @@ import (
 	"prywalk/internal/dump"
 )
 
-// program gives the path of one of the programs that were built beforehand.
 func program(t *testing.T, name string) string {
 	t.Helper()
 	dir := os.Getenv("PRYWALK_PROGRAMS")
@@ -29,7 +28,6 @@ func program(t *testing.T, name string) string {
 	return filepath.Join(dir, name)
 }
 
-// running is a program that was started and said that it is ready.
 type running struct {
 	pid int
 	out *bufio.Reader
@@ -58,7 +56,6 @@ func start(t *testing.T, name string, args ...string) *running {
 	return r
 }
 
-// prywalk runs it, and gives what it wrote.
 func prywalk(t *testing.T, args ...string) []byte {
 	t.Helper()
 	cmd := exec.Command(program(t, "prywalk"), args...)
@@ -72,7 +69,6 @@ func prywalk(t *testing.T, args ...string) []byte {
 	return out
 }
 
-// dumpOf looks at a process once.
 func dumpOf(t *testing.T, pid int, more ...string) (p dump.Process) {
 	t.Helper()
 	args := append([]string{"dump", "--json", "-p", strconv.Itoa(pid)}, more...)
@@ -82,7 +78,6 @@ func dumpOf(t *testing.T, pid int, more ...string) (p dump.Process) {
 	return p
 }
 
-// recorded records with the arguments and reads the profile.
 func recorded(t *testing.T, args ...string) *profile.Profile {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "p.pb.gz")
@@ -98,7 +93,6 @@ func recorded(t *testing.T, args ...string) *profile.Profile {
 	return p
 }
 
-// stackOf gives the functions of a sample, innermost first.
 func stackOf(s *profile.Sample) (names []string) {
 	for _, l := range s.Location {
 		for _, line := range l.Line {
@@ -108,7 +102,6 @@ func stackOf(s *profile.Sample) (names []string) {
 	return names
 }
 
-// label gives a label's first value.
 func label(s *profile.Sample, key string) string {
 	if v := s.Label[key]; len(v) > 0 {
 		return v[0]

@@ -72,7 +72,6 @@ func (c *Case) Write(w io.Writer) error {
 	return b.Flush()
 }
 
-// trimmed gives the part of a line without the zeros around it.
 func trimmed(line []byte) (from, to int) {
 	for to = len(line); line[to-1] == 0; to-- {
 	}
@@ -122,7 +121,6 @@ func (c *Case) line(key, rest string) error {
 	return nil
 }
 
-// bytes reads a line of a file's bytes.
 func (c *Case) bytes(place, text string) error {
 	at, err := strconv.ParseUint(place, 16, 64)
 	if err != nil || len(c.Files) == 0 {

@@ -9,5 +9,5 @@
 // piece is kept if the walk comes out differently without it (Reduce). The frames that are expected were compared,
 // when the case was recorded, with the chain of functions that the program is known to be in.
 //
-// scripts/arm64/record.sh records all cases anew.
+// scripts/arm64/record.sh records all cases again.
 package recorded

@@ -11,7 +11,6 @@ import (
 	"testing"
 )
 
-// readCase reads a case of testdata.
 func readCase(t testing.TB, dir string) *Case {
 	t.Helper()
 	f, err := os.Open(filepath.Join(dir, "case.txt"))

@@ -17,7 +17,7 @@ const (
 // Range is a piece of a case's file.
 type Range struct {
 	File     string
-	From, To int // To excluded
+	From, To int
 }
 
 // Reduce zeroes all bytes of the case's files that the walk does not depend on, but those of keep. dir must be
@@ -39,7 +39,6 @@ func (c *Case) Reduce(dir string, keep []Range) error {
 	return nil
 }
 
-// reducer reduces one file after the other.
 type reducer struct {
 	w    *Walker
 	want []Frame
@@ -68,7 +67,6 @@ func (r *reducer) file(f *File) error {
 	return nil
 }
 
-// piece zeroes what can be spared from one place up to another.
 func (r *reducer) piece(from, to int) error {
 	part := r.data[from:to]
 	if !slices.ContainsFunc(part, func(b byte) bool { return b != 0 }) {
@@ -102,12 +100,10 @@ func (r *reducer) piece(from, to int) error {
 	return r.piece(from, min(middle, to))
 }
 
-// kept reports whether a byte of the piece is to be kept.
 func (r *reducer) kept(from, to int) bool {
 	return slices.ContainsFunc(r.keep, func(k Range) bool { return k.File == r.name && k.From < to && from < k.To })
 }
 
-// store brings the file below the walker's directory up to date.
 func (r *reducer) store(at int, b []byte) error {
 	if r.disk == nil {
 		return nil
@@ -116,7 +112,6 @@ func (r *reducer) store(at int, b []byte) error {
 	return err
 }
 
-// same reports whether the walk comes out as before.
 func (r *reducer) same() bool {
 	got, stop, err := r.w.Walk()
 	return err == nil && stop == r.stop && slices.Equal(got, r.want)

@@ -44,7 +44,6 @@ func (w *Walker) write(name string, data []byte) error {
 	return os.WriteFile(path, data, 0o644)
 }
 
-// maxFrames bounds the frames of a case.
 const maxFrames = 200
 
 // Walk walks the core's first thread. Functions have no names.

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Crowd starts n threads that sleep, in a read of a pipe that has no writer's data.
+// Crowd starts n threads that sleep in a read of an empty pipe.
 func Crowd(n int) error {
 	if n == 0 {
 		return nil

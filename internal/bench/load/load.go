@@ -14,12 +14,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Busy is the name of the load: threads that compute all the time, among others that sleep.
+// Busy is the load of computing and sleeping threads.
 const Busy = "busy"
 
 // Options say what to run.
 type Options struct {
-	// Running threads work, Sleeping ones sleep in a read that never returns.
+	// Running threads compute, Sleeping ones sleep in a read.
 	Running, Sleeping int
 }
 
@@ -27,23 +27,20 @@ type Options struct {
 type Report struct {
 	// Work is the number of pieces of work since the beginning.
 	Work uint64 `json:"work"`
-	// At is when they were counted, in nanoseconds of CLOCK_MONOTONIC.
+	// At is when they were counted, CLOCK_MONOTONIC, nanoseconds.
 	At int64 `json:"at"`
-	// Waits has the lengths of waits since the last report, in the load's own form; absent for work that waits for
-	// nothing.
+	// Waits has the lengths of waits since the last report, in the load's own form; absent without waits.
 	Waits json.RawMessage `json:"waits,omitempty"`
 }
 
 const (
-	// Ready is the line that a load prints when all its threads are there. Where the work is done by
-	// others, their processes follow, separated by commas.
+	// Ready is printed when all threads are there, followed by the working processes, separated by commas, if others.
 	Ready = "ready"
-	// Absent is the beginning of the line that is printed instead of Ready where a load needs what is not
-	// installed; the reason follows.
+	// Absent is printed instead of Ready if something is not installed; the reason follows.
 	Absent = "absent:"
 )
 
-// worker is one thread's count, on cache lines of its own.
+// on cache lines of its own
 type worker struct {
 	n atomic.Uint64
 	_ [120]byte
@@ -74,7 +71,7 @@ func Run(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
 	})
 }
 
-// Answer answers each line with a report, until there are no more.
+// Answer answers each line with a report.
 func Answer(in io.Reader, out io.Writer, report func() Report) error {
 	answers := json.NewEncoder(out)
 	for lines := bufio.NewScanner(in); lines.Scan(); {
@@ -88,6 +85,6 @@ func Answer(in io.Reader, out io.Writer, report func() Report) error {
 // Now gives CLOCK_MONOTONIC in nanoseconds.
 func Now() int64 {
 	var ts unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) // it cannot fail
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
 	return ts.Nano()
 }

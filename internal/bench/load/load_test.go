@@ -10,7 +10,6 @@ import (
 	"time"
 )
 
-// TestTheLoadWorksUntilItsInputEnds: it counts work, and goes with its standard input.
 func TestTheLoadWorksUntilItsInputEnds(t *testing.T) {
 	in, orders := io.Pipe()
 	answers, out := io.Pipe()

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tools runs the profilers that prywalk bench compares: prywalk itself, and what people use in its
-// place. Each can be switched on and off on a process, so that windows with and without it are neighbours in
-// time, and none has its start-up in it.
+// Package tools runs prywalk and other profilers for prywalk bench, switched on and off on one process, so that windows
+// with and without are neighbours and no start-up is in them.
 //
-// Three ways lead there. prywalk and perf obey orders. gdb and eu-stack are run anew for each look. samply obeys
-// nothing, and is started anew for each window. Tools for single languages are in benchmarks/overhead/peers.
-//
-// Which stacks are complete is counted in what each tool itself has written: a stack is, if its outermost frame
-// is of a function that threads begin in (roots.go).
+// prywalk and perf take commands, gdb and eu-stack run for each snapshot, samply is restarted for each window. Complete
+// stacks are counted in each tool's own output: the outermost frame is of a function that threads begin in (roots.go).
 package tools

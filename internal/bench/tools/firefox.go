@@ -7,13 +7,13 @@ import (
 	"strconv"
 )
 
-// firefoxProfile is what is read of a profile in Firefox's processed format, as samply writes it. Tables are lists of
-// equal length, one for each property; an entry refers to another by its position.
+// firefoxProfile is Firefox's processed format as samply writes it: tables are lists of equal length, entries refer
+// by position.
 type firefoxProfile struct {
 	Libs []struct {
 		Path string
 	}
-	// Shared has the tables in later versions of the format, which are not read here.
+	// Shared has the tables in later versions, which are not read.
 	Shared  json.RawMessage
 	Threads []firefoxThread
 }
@@ -26,7 +26,7 @@ type firefoxThread struct {
 	ResourceTable struct{ Lib []firefoxIndex }
 }
 
-// firefoxIndex is a number of a table, or −1 for null.
+// −1 for null
 type firefoxIndex int64
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -42,7 +42,6 @@ func (i *firefoxIndex) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// at gives an entry of a table, −1 if it has none there.
 func (i firefoxIndex) at(table []firefoxIndex) firefoxIndex {
 	if i < 0 || int64(i) >= int64(len(table)) {
 		return -1
@@ -50,12 +49,12 @@ func (i firefoxIndex) at(table []firefoxIndex) firefoxIndex {
 	return table[i]
 }
 
-// firstAt reports whether the code of a file at an offset from where the file is mapped is in a thread's first
-// function; caller. The offset is inside of a call, else at the very instruction that the thread is at.
+// firstAt: the code at an offset from a file's mapping is a thread's first function. caller: the offset is inside of
+// a call.
 type firstAt func(path string, offset uint64, caller bool) bool
 
-// firefoxStacks counts the stacks in a profile, and those whose outermost frame is in a thread's first function. What
-// is no profile has none; complete is −1 where the profile has its tables elsewhere, or without a way to tell.
+// firefoxStacks counts stacks, and those whose outermost frame is a thread's first function; complete is −1 if
+// unknown.
 func firefoxStacks(text []byte, first firstAt) (samples, complete int64) {
 	var p firefoxProfile
 	if err := json.Unmarshal(text, &p); err != nil {
@@ -78,8 +77,7 @@ func firefoxStacks(text []byte, first firstAt) (samples, complete int64) {
 	return samples, complete
 }
 
-// outermost gives for each stack the one that its outermost frame stands in. A stack refers to its caller's, which
-// stands before it: so none is its own caller.
+// outermost gives each stack's outermost frame. A caller precedes its callee, so there are no cycles.
 func (t *firefoxThread) outermost() []firefoxIndex {
 	out := make([]firefoxIndex, 0, len(t.StackTable.Prefix))
 	for i, prefix := range t.StackTable.Prefix {
@@ -92,7 +90,6 @@ func (t *firefoxThread) outermost() []firefoxIndex {
 	return out
 }
 
-// firstFrame reports whether the frame of a stack is in a thread's first function.
 func (p *firefoxProfile) firstFrame(t *firefoxThread, stack firefoxIndex, caller bool, first firstAt) bool {
 	frame := stack.at(t.StackTable.Frame)
 	lib := frame.at(t.FrameTable.Func).at(t.FuncTable.Resource).at(t.ResourceTable.Lib)

@@ -9,7 +9,6 @@ import (
 	"testing"
 )
 
-// written gives a piece of what a tool wrote.
 func written(t testing.TB, name string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", name))
@@ -19,7 +18,7 @@ func written(t testing.TB, name string) []byte {
 	return text
 }
 
-// goexit is where runtime.goexit is in the server of testdata/samply.json; runtime.mcall is at 0x90ff4.
+// runtime.goexit in testdata/samply.json; runtime.mcall is at 0x90ff4.
 func goexit(path string, offset uint64, caller bool) bool {
 	return path == "/tmp/data/server" && offset == 0x92c40 && caller
 }
@@ -42,7 +41,7 @@ func TestProfilesOfOtherFormsDoNotTellWhatIsComplete(t *testing.T) {
 		`{"shared":{},"threads":[{"samples":{"stack":[0,1]}}]}`: {2, -1},
 		`{"threads":[{"samples":{"stack":[null,0,7,-3]}}]}`:     {4, 0},
 		`{"threads":[{"samples":{"stack":[0.5]}}]}`:             {0, 0},
-		// A stack that is its own caller, and one whose caller comes after it.
+		// A stack that is its own caller, and one whose caller follows it.
 		`{"libs":[{}],"threads":[{"samples":{"stack":[0,1,2]},"stackTable":{"prefix":[0,2,null],"frame":[0,0,0]},` +
 			`"frameTable":{"address":[1],"func":[0]},"funcTable":{"resource":[0]},"resourceTable":{"lib":[0]}}]}`: {3, 1},
 	} {

@@ -9,22 +9,19 @@ import (
 	"prywalk/internal/symbols"
 )
 
-// firstFrames knows which code of a process is of a thread's first function. It is for the tools that tell addresses
-// only.
+// firstFrames finds the code of threads' first functions, for tools without names.
 type firstFrames struct {
 	proc  *code.Process
 	namer *symbols.Namer
 	known map[place]bool
 }
 
-// place is an argument of firstFrames.at.
 type place struct {
 	path   string
 	offset uint64
 	caller bool
 }
 
-// openFirstFrames reads what a process has mapped now.
 func openFirstFrames(pid int) (*firstFrames, error) {
 	proc, err := code.Open(pid)
 	if err != nil {
@@ -34,11 +31,10 @@ func openFirstFrames(pid int) (*firstFrames, error) {
 }
 
 func (f *firstFrames) close() {
-	_ = f.namer.Close() // it was read only
+	_ = f.namer.Close()
 	f.proc.Close()
 }
 
-// at is a [firstAt].
 func (f *firstFrames) at(path string, offset uint64, caller bool) bool {
 	p := place{path, offset, caller}
 	is, known := f.known[p]
@@ -49,7 +45,6 @@ func (f *firstFrames) at(path string, offset uint64, caller bool) bool {
 	return is
 }
 
-// find is at without what is known.
 func (f *firstFrames) find(p place) bool {
 	for _, m := range f.proc.Space().Modules() {
 		mapping := code.MappingOf(m)
@@ -64,7 +59,7 @@ func (f *firstFrames) find(p place) bool {
 	return false
 }
 
-// lowest is the address, in a file's own terms, of what is mapped of it first (gABI, chapter 5, "Base Address").
+// lowest is the address of a file's first mapping in its own terms (gABI chapter 5, "Base Address").
 func lowest(file *elffile.File) uint64 {
 	low := ^uint64(0)
 	for i := range file.Segments {
@@ -75,15 +70,14 @@ func lowest(file *elffile.File) uint64 {
 	return low
 }
 
-// first goes by the function's name. Where it has none, as the C library's clone3 without debug files, the rule
-// decides by which prywalk itself ends a walk.
+// first goes by name; without one by the rule that ends prywalk's walk.
 func (f *firstFrames) first(m *frames.Module, pc uint64, caller bool) bool {
 	if functions := f.namer.Frames(m, f.proc.PID, pc, nil); len(functions) > 0 {
 		return IsRoot(functions[len(functions)-1].System)
 	}
 	q := frames.Query{PC: pc, Caller: caller}
 	if caller {
-		q.PC++ // tools take one off a return address
+		q.PC++ // tools take one off return addresses
 	}
 	for _, source := range m.Sources {
 		if rule, _, ok := source.Rule(q); ok {

@@ -12,7 +12,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// opened looks at a process.
 func opened(t *testing.T, pid int) *firstFrames {
 	t.Helper()
 	f, err := openFirstFrames(pid)
@@ -23,7 +22,7 @@ func opened(t *testing.T, pid int) *firstFrames {
 	return f
 }
 
-// offsetOf gives an address of a process as samply tells it.
+// offsetOf gives an address as samply does.
 func offsetOf(t *testing.T, f *firstFrames, pc uint64) (path string, offset uint64) {
 	t.Helper()
 	m := f.proc.Space().Find(pc)
@@ -33,14 +32,14 @@ func offsetOf(t *testing.T, f *firstFrames, pc uint64) (path string, offset uint
 	return m.Name, pc - m.Bias - lowest(code.MappingOf(m).Image.ELF)
 }
 
-// TestFirstFunctionIsKnownByItsName: of the stack of this very goroutine, whose frames Go tells, only the outermost is.
+// Of this goroutine's stack only the outermost frame.
 func TestFirstFunctionIsKnownByItsName(t *testing.T) {
 	f := opened(t, os.Getpid())
 	var pcs [64]uintptr
 	n := runtime.Callers(1, pcs[:])
 	for i, pc := range pcs[:n] {
 		path, offset := offsetOf(t, f, uint64(pc)-1)
-		for range 2 { // looked up, then known
+		for range 2 { // looked up, then cached
 			if got, want := f.at(path, offset, true), i == n-1; got != want {
 				t.Errorf("frame %d of %d, %s: %t", i, n, runtime.FuncForPC(pc-1).Name(), got)
 			}
@@ -51,7 +50,7 @@ func TestFirstFunctionIsKnownByItsName(t *testing.T) {
 	}
 }
 
-// TestFirstFunctionWithoutANameIsKnownByItsRule: programs of distributions have no symbols for what they begin at.
+// Distributions' programs have no symbols.
 func TestFirstFunctionWithoutANameIsKnownByItsRule(t *testing.T) {
 	cmd := exec.Command("sleep", "60")
 	if err := cmd.Start(); err != nil {

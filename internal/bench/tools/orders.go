@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Orders are lines to a program's standard input, each of which it answers with a line.
+// Orders are lines to a program's standard input, each answered by a line.
 type Orders struct {
 	*Program
 	in  *os.File
@@ -42,7 +42,7 @@ func Obey(ctx context.Context, program string, args ...string) (*Orders, error) 
 	return o, nil
 }
 
-// Say gives an order and gives the answer.
+// Say sends an order and returns the answer.
 func (o *Orders) Say(order string) ([]byte, error) {
 	if _, err := io.WriteString(o.in, order+"\n"); err != nil {
 		return nil, fmt.Errorf("%w: %w", err, o.alive())

@@ -21,7 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// perf is a perf record that is switched on and off through its control files.
+// perf is a perf record with control files.
 type perf struct {
 	*Program
 	spent    Stretch
@@ -29,7 +29,7 @@ type perf struct {
 	data     string
 }
 
-// perfTool is perf record with one way of making stacks. It samples threads that run.
+// perfTool is perf record with a way of making stacks, of running threads.
 func perfTool(name, stacks string) Tool {
 	return Tool{
 		Name: name, Kinds: []string{Native, Python, JVM, Several}, Check: Installed("perf", "Debian: linux-perf"),
@@ -43,11 +43,11 @@ func startPerf(ctx context.Context, j *Job, stacks string) (Session, error) {
 	for path, file := range map[string]**os.File{ctl: &p.ctl, ack: &p.ack} {
 		err := unix.Mkfifo(path, 0o600)
 		if err == nil {
-			// Open for both ways, so that neither end waits for the other; not blocking, so that reads can time out.
+			// Open for both ways, so that no end waits; not blocking, so that reads time out.
 			*file, err = os.OpenFile(path, os.O_RDWR|unix.O_NONBLOCK, 0)
 		}
 		if err != nil {
-			p.closeFiles() // of which one may be nil
+			p.closeFiles()
 			return nil, err
 		}
 	}
@@ -62,18 +62,16 @@ func startPerf(ctx context.Context, j *Job, stacks string) (Session, error) {
 		return nil, err
 	}
 	p.spent.PID = p.PID()
-	if err := p.say("disable"); err != nil { // it answers when it is ready
+	if err := p.say("disable"); err != nil { // it answers when ready
 		p.Kill()
 		return nil, err
 	}
 	return p, nil
 }
 
-// manyFiles is a script that runs perf with as many open files as are needed, if that is allowed: perf opens
-// two for each thread and processor.
+// perf opens two files per thread and processor.
 const manyFiles = `ulimit -n "$0" 2>/dev/null || ulimit -n "$(ulimit -H -n)"; exec perf "$@"`
 
-// say gives perf an order and waits until it is carried out.
 func (p *perf) say(order string) error {
 	if _, err := io.WriteString(p.ctl, order+"\n"); err != nil {
 		return err
@@ -124,7 +122,7 @@ func (p *perf) Finish() (Totals, error) {
 	return t, err
 }
 
-// script has perf unwind what it copied, and counts.
+// script has perf unwind, and counts.
 func (p *perf) script(t *Totals) error {
 	cmd := exec.Command("perf", "script", "-i", p.data, "--no-inline", "-F", "tid,ip,sym")
 	var errs bytes.Buffer
@@ -144,8 +142,7 @@ func (p *perf) script(t *Totals) error {
 	return nil
 }
 
-// countStacks counts the stacks of perf script, and those that end in a thread's first function: stacks are
-// separated by empty lines, and their frames indented, outermost last.
+// countStacks: stacks are separated by empty lines, frames indented, outermost last.
 func countStacks(r io.Reader) (samples, complete int64) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 1<<20)
@@ -171,7 +168,6 @@ func countStacks(r io.Reader) (samples, complete int64) {
 	return samples, complete
 }
 
-// atRoot reports whether a frame "ADDRESS NAME" is of a thread's first function.
 func atRoot(frame string) bool {
 	_, name, _ := strings.Cut(frame, " ")
 	return IsRoot(name)

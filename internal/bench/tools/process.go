@@ -13,21 +13,19 @@ import (
 	"time"
 )
 
-// patience bounds the wait for one answer or one end of a tool. Reading the symbols of large programs, or writing
-// what was recorded, takes a while on a busy machine.
+// patience bounds an answer or end of a tool: large symbol tables take long on a busy machine.
 const patience = 120 * time.Second
 
-// Program is a tool's program that runs.
+// Program is a running program of a tool.
 type Program struct {
 	cmd    *exec.Cmd
 	stderr bytes.Buffer
 	done   chan error
-	// CPU is the processor time that it took in all, in seconds; known when it has ended.
+	// CPU is its processor time in seconds, once it has ended.
 	CPU float64
 }
 
-// launch starts a program, which setUp, if not nil, may change before. What it says on standard error is kept for the
-// case of failure.
+// launch starts a program. Standard error is kept for errors.
 func launch(ctx context.Context, setUp func(*exec.Cmd), program string, args ...string) (*Program, error) {
 	p := &Program{cmd: exec.CommandContext(ctx, program, args...), done: make(chan error, 1)}
 	p.cmd.Stderr = &p.stderr
@@ -46,9 +44,9 @@ func launch(ctx context.Context, setUp func(*exec.Cmd), program string, args ...
 // PID is its process.
 func (p *Program) PID() int { return p.cmd.Process.Pid }
 
-// End sends a signal and waits until the program has ended; its status may tell of the signal.
+// End sends a signal and waits; the exit status may report the signal.
 func (p *Program) End(s syscall.Signal) error {
-	_ = p.cmd.Process.Signal(s) // it may have ended
+	_ = p.cmd.Process.Signal(s)
 	select {
 	case err := <-p.done:
 		p.done <- err
@@ -63,7 +61,6 @@ func (p *Program) End(s syscall.Signal) error {
 
 var errEnded = errors.New("the process has exited")
 
-// alive gives an error if the program has ended.
 func (p *Program) alive() error {
 	select {
 	case err := <-p.done:
@@ -80,7 +77,7 @@ func (p *Program) alive() error {
 // Kill ends the program at once.
 func (p *Program) Kill() { _ = p.cmd.Process.Kill() }
 
-// said is the last line of standard error. Precondition: the program has ended.
+// said is the last line of standard error, once it has ended.
 func (p *Program) said() string {
 	return LastLine(p.stderr.Bytes())
 }

@@ -15,14 +15,13 @@ import (
 	"prywalk/internal/sampler"
 )
 
-// prywalk is a prywalk record that runs, as a user runs it.
 type prywalk struct {
 	*Orders
 	spent Stretch
 	stats string
 	file  string         // the recording
-	on    time.Time      // when it was last switched on
-	whole time.Duration  // for how long it was on in all
+	on    time.Time      // last switched on
+	whole time.Duration  // switched on, in all
 	base  sampler.Answer // at the last begin
 	sum   sampler.Answer
 }
@@ -44,7 +43,7 @@ func startPrywalk(ctx context.Context, j *Job) (Session, error) {
 		return nil, err
 	}
 	p.spent.PID = p.PID()
-	// It is ready when it has seen everybody.
+	// It is ready when all threads were observed.
 	for n := int64(0); n < 2; time.Sleep(time.Millisecond) {
 		got, err := p.ask("tell")
 		if err != nil {
@@ -130,7 +129,7 @@ func (p *prywalk) Finish() (t Totals, err error) {
 	if err != nil {
 		return t, fmt.Errorf("prywalk record left no statistics: %w: %s", err, p.said())
 	}
-	// The samples of the whole run belong to all its ticks; here go those of the ticks that were counted.
+	// The whole run's samples belong to all ticks; these are the counted ticks' only.
 	t.Samples, t.Complete, t.Freeze, t.Scheduling = -1, -1, st.Freeze, st.Scheduling
 	if st.Ticks > 0 {
 		t.Samples = st.Samples * p.sum.Ticks / st.Ticks

@@ -14,17 +14,17 @@ import (
 	"time"
 )
 
-// Restarted is a tool that obeys no orders: it is started anew each time that it is switched on. (Stopped by
-// SIGSTOP, py-spy makes up for all the looks that it missed when it goes on.)
+// Restarted is a tool without commands, started at each switching on. (py-spy after SIGSTOP catches up on missed
+// samples.)
 type Restarted struct {
 	spent Stretch
 	job   *Job
 	ctx   context.Context
-	// Command is what to run, for an output file.
+	// Command is the command line for an output file.
 	Command func(file string) []string
-	// Sampling tells from what it prints and the output file that it has begun to look.
+	// Sampling recognises by output and file that sampling has begun.
 	Sampling func(said []byte, file string) bool
-	// Count counts the stacks in its file, and those that reach the thread's first function; −1 if that cannot be told.
+	// Count counts the stacks of the file, and complete ones; −1 if unknown.
 	Count  func(text []byte) (samples, complete int64)
 	runs   int
 	now    *Program
@@ -38,7 +38,6 @@ func (r Restarted) Start(ctx context.Context, j *Job) (Session, error) {
 	return &r, nil
 }
 
-// file is the output of the present run, saidFile what it prints.
 func (r *Restarted) file() string { return filepath.Join(r.job.Dir, fmt.Sprintf("out%d", r.runs)) }
 
 func (r *Restarted) saidFile() string { return r.file() + ".err" }
@@ -70,7 +69,7 @@ func (r *Restarted) Go() error {
 }
 
 func (r *Restarted) said() []byte {
-	text, _ := os.ReadFile(r.saidFile()) // it is there
+	text, _ := os.ReadFile(r.saidFile())
 	return text
 }
 
@@ -95,7 +94,6 @@ func (r *Restarted) Hold() error {
 	return nil
 }
 
-// add adds what one run counted.
 func (r *Restarted) add(samples, complete int64) {
 	t := &r.totals
 	t.Samples += samples

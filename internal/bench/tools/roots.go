@@ -4,13 +4,12 @@ package tools
 
 import "strings"
 
-// roots are functions that a thread begins in.
 var roots = []string{
 	"_start", "__libc_start_main", "__libc_start_main_impl", "__libc_start_call_main", "clone", "__clone", "clone3",
 	"__clone3", "start_thread", "runtime.goexit", "runtime.mstart", "runtime.rt0_go", "runtime.clone",
 }
 
-// IsRoot reports whether a name is that of a thread's first function.
+// IsRoot reports whether the name is that of a thread's first function.
 func IsRoot(name string) bool {
 	for _, root := range roots {
 		if name == root || strings.HasPrefix(name, root+".") || strings.HasPrefix(name, root+"@") {

@@ -9,7 +9,6 @@ import (
 	"strconv"
 )
 
-// samply samples through perf events and unwinds copies of stacks with framehop.
 func samply() Tool {
 	return Tool{
 		Name: "samply", Kinds: []string{Native}, Check: Runs("samply", "scripts/setup-peers.sh builds it with cargo"),
@@ -26,10 +25,8 @@ func samply() Tool {
 	}
 }
 
-// samplyCommand runs samply so that it works in a virtual machine whose processor counts no cycles. Its way to the
-// clock of the kernel is barred there, also for root, who may use it, where perf_event_paranoid is above 1. It
-// takes the failure for a lack of permission. So root's samply sees 1 in that file, in a mount namespace of its
-// own.
+// samplyCommand lets samply work in a virtual machine without a cycle counter: its fallback clock is refused, also to
+// root, with perf_event_paranoid above 1, so it sees 1 there, in a mount namespace.
 func samplyCommand(args ...string) []string {
 	if os.Geteuid() != 0 {
 		return append([]string{"samply"}, args...)
@@ -39,8 +36,7 @@ func samplyCommand(args ...string) []string {
 	return append([]string{"unshare", "--mount", "sh", "-c", script, "sh"}, args...)
 }
 
-// samplyStacks counts the stacks in a profile of samply, and those that reach the thread's first function. The
-// profile has addresses and no names; those are looked up in the files of the process, which still runs.
+// samplyStacks counts stacks; names are looked up in the files of the running process.
 func samplyStacks(text []byte, pid int) (samples, complete int64) {
 	first, err := openFirstFrames(pid)
 	if err != nil {

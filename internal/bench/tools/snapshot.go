@@ -17,14 +17,14 @@ import (
 	"time"
 )
 
-// snapshots runs a program for each look, as often as it can but not more often than asked.
+// snapshots runs a program per snapshot, as often as possible up to the rate.
 type snapshots struct {
 	ctx      context.Context
 	job      *Job
 	program  string
 	args     func(*Job) []string
 	perStack string
-	complete func(text, said []byte, stacks int64) int64 // how many of its stacks reach the thread's first function
+	complete func(text, said []byte, stacks int64) int64 // complete stacks
 	stop     context.CancelFunc
 	loop     sync.WaitGroup
 	began    time.Time
@@ -42,7 +42,7 @@ func gdbArgs(j *Job) []string {
 
 func euStackArgs(j *Job) []string { return []string{"-q", "-n", "0", "-p", strconv.Itoa(j.PID)} }
 
-// snapshotTool is a program that prints all stacks once. Each begins with a line that begins with perStack.
+// snapshotTool prints all stacks once, each beginning with perStack.
 func snapshotTool(program string, args func(*Job) []string, perStack string,
 	complete func(text, said []byte, stacks int64) int64) Tool {
 	remedy := map[string]string{"eu-stack": "Debian: elfutils"}[program]
@@ -81,7 +81,7 @@ func (s *snapshots) Go() error {
 	return nil
 }
 
-// once takes all stacks once. It is never cut short: who kills a debugger may leave threads stopped.
+// once is never cut short: a killed debugger may leave threads stopped.
 func (s *snapshots) once() error {
 	out, err := os.Create(filepath.Join(s.job.Dir, "stacks.txt"))
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *snapshots) once() error {
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "DEBUGINFOD_URLS=")
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = out, &said
-	_ = cmd.Run() // eu-stack's status tells of single frames that it could not walk; the stacks count
+	_ = cmd.Run() // eu-stack's status reports single frames; the stacks count
 	if cmd.ProcessState == nil {
 		return errors.New(s.program + " could not be run")
 	}
@@ -115,7 +115,7 @@ func (s *snapshots) once() error {
 	return nil
 }
 
-// gdbComplete counts the stacks of gdb in which a thread's first function occurs: gdb may invent frames beyond it.
+// gdbComplete: a first function occurs in the stack; gdb may invent frames beyond.
 func gdbComplete(text, _ []byte, _ int64) (n int64) {
 	found := false
 	for line := range strings.Lines(string(text)) {
@@ -130,8 +130,8 @@ func gdbComplete(text, _ []byte, _ int64) (n int64) {
 	return n
 }
 
-// euStackComplete counts the stacks that eu-stack, which gives no names here, does not complain about. What it says
-// of a place in no module is left aside: so it ends beyond the first function of Go's threads, too.
+// euStackComplete counts stacks without complaint, except of places in no module, where it ends beyond Go's first
+// functions.
 func euStackComplete(_, said []byte, stacks int64) int64 {
 	for line := range strings.Lines(string(said)) {
 		if strings.Contains(line, "dwfl_thread_getframes") && !strings.Contains(line, "<unknown>") {
@@ -141,7 +141,6 @@ func euStackComplete(_, said []byte, stacks int64) int64 {
 	return max(stacks, 0)
 }
 
-// countLines counts the lines that begin so.
 func countLines(text []byte, begin string) (n int64) {
 	for line := range bytes.Lines(text) {
 		if strings.HasPrefix(string(line), begin) {

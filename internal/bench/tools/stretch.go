@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Stretch adds up the time and the processor time of a process between Begin and End.
+// Stretch adds up a process's time and processor time between Begin and End.
 type Stretch struct {
 	PID          int
 	Seconds, CPU float64
@@ -30,14 +30,13 @@ func (s *Stretch) End() {
 	s.CPU += ProcessCPU(s.PID) - s.cpu0
 }
 
-// ProcessCPU gives the processor time of all threads of a process in seconds, 0 if it is gone.
+// ProcessCPU gives a process's processor time in seconds, 0 if gone.
 func ProcessCPU(pid int) float64 {
 	ns, _ := procmem.ProcessCPU(pid)
 	return float64(ns) / 1e9
 }
 
-// PeakMB gives the largest resident size that a process had (VmHWM, proc_pid_status(5)) in 10^6 bytes, 0 if
-// it is gone.
+// PeakMB gives VmHWM (proc_pid_status(5)) in 10^6 bytes, 0 if gone.
 func PeakMB(pid int) float64 {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

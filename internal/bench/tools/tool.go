@@ -14,17 +14,17 @@ import (
 
 // Job is what a tool is to do.
 type Job struct {
-	// PID is the process to look at; it has Threads threads.
+	// PID is the target; it has Threads threads.
 	PID, Threads int
-	// Others are further processes to look at, for the kind Several.
+	// Others are further targets, for the kind Several.
 	Others []int
-	// Freq is the number of looks a second.
+	// Freq is samples a second.
 	Freq float64
-	// MaxDepth is the number of frames that are wanted, 0 for what the tool does by itself.
+	// MaxDepth in frames, 0 for the tool's default.
 	MaxDepth int
-	// Dir is for files; it goes when all is done.
+	// Dir is for files, removed afterwards.
 	Dir string
-	// Self is prywalk's own file, Engine its flag of this name.
+	// Self is prywalk's file, Engine its flag.
 	Self, Engine string
 }
 
@@ -37,54 +37,50 @@ func (j *Job) PIDs() string {
 	return list
 }
 
-// Session is a tool that runs. It begins switched off.
+// Session is a running tool, switched off at first.
 type Session interface {
-	// Go switches it on; Hold switches it off: when Hold returns, the process is left alone.
+	// Go switches it on; after Hold returns the process is left alone.
 	Go() error
 	Hold() error
-	// Mark forgets what was counted since Go: sampling is steady from here on. Only those that know
-	// their counts at any time obey.
+	// Mark forgets counts since Go, for tools that know them.
 	Mark() error
-	// Finish ends the tool and gives what it did.
+	// Finish ends the tool and gives its totals.
 	Finish() (Totals, error)
-	// Kill ends it at once. It may have ended.
+	// Kill ends it at once, if it runs.
 	Kill()
 }
 
-// Totals are what a tool did while it was switched on. Counts that cannot be told are −1.
+// Totals are of the time switched on; −1 is unknown.
 type Totals struct {
-	// Seconds it was on for, and the processor time that it took then.
+	// Seconds on, and processor time in them.
 	Seconds, CPU float64
-	// After is the processor time, in seconds, that it took in the end to make stacks of what it had
-	// copied, names for them, and files.
+	// After is the processor time, in seconds, of making stacks, names and files at the end.
 	After float64
-	// Whole is the processor time, in seconds, from its start to its end: all that it takes to have the stacks with
-	// their names. 0 where it is not told.
+	// Whole is the processor time from start to end, in seconds; 0: unknown.
 	Whole float64
-	// Samples are stacks delivered, Complete of them reach the thread's first function.
+	// Samples are stacks delivered, Complete of them complete.
 	Samples, Complete int64
-	// Stops of threads.
-	Stops int64
-	// Ticks, system calls and bytes copied from the process; prywalk alone counts them.
+	Stops             int64
+	// Ticks, system calls and bytes copied; prywalk only.
 	Ticks, Calls, Copied int64
-	// MemoryMB is the largest resident size in 10^6 bytes.
+	// MemoryMB is the peak resident size in 10^6 bytes.
 	MemoryMB float64
-	// RecordingMB is what a minute takes in the recording, in 10^6 bytes; prywalk's only, else 0.
+	// RecordingMB is that of a minute, in 10^6 bytes; prywalk only.
 	RecordingMB float64
-	// Freeze has the lengths of stops, where known.
+	// Freeze has the lengths of stops, if known.
 	Freeze *Freeze
-	// Scheduling is the priority that prywalk got.
+	// Scheduling is prywalk's priority.
 	Scheduling string
 }
 
-// Freeze has the lengths of freezes in microseconds.
+// Freeze has lengths of stops in microseconds.
 type Freeze struct {
 	P50 float64 `json:"p50"`
 	P99 float64 `json:"p99"`
 	Max float64 `json:"max"`
 }
 
-// The kinds of process that tools differ in.
+// Kinds of process.
 const (
 	Native = "native"
 	Python = "python"
@@ -99,24 +95,24 @@ type Tool struct {
 	Name string
 	// Kinds of process that it is for.
 	Kinds []string
-	// Everybody: it looks at threads that sleep too.
+	// Everybody: it samples sleeping threads too.
 	Everybody bool
-	// Unpaced: it looks as often as it can, but not more often than asked.
+	// Unpaced: as often as possible, up to the rate.
 	Unpaced bool
 
-	// Check says why the tool cannot be had, nil if it can. It may compile it.
+	// Check reports why the tool is unavailable; it may compile it.
 	Check func(*Job) error
-	// Start starts the tool on a process, switched off.
+	// Start starts the tool, switched off.
 	Start func(context.Context, *Job) (Session, error)
 }
 
-// Prywalk is the tool that this program is.
+// Prywalk is this program.
 func Prywalk() Tool {
 	return Tool{Kinds: []string{Native, Python, JVM, Several}, Everybody: true,
 		Check: func(*Job) error { return nil }, Start: startPrywalk}
 }
 
-// Peers lists the other tools that look at any program, whether or not they are here.
+// Peers lists other tools for any program, installed or not.
 func Peers() []Tool {
 	return []Tool{
 		perfTool("perf-fp", "fp"), perfTool("perf-dwarf", "dwarf,8192"), perfTool("perf-dwarf64", "dwarf,65528"), samply(),
@@ -127,7 +123,7 @@ func Peers() []Tool {
 // For reports whether the tool is for a kind of process.
 func (t *Tool) For(kind string) bool { return slices.Contains(t.Kinds, kind) }
 
-// Installed is the check of a tool that is a program in PATH.
+// Installed checks for a program in PATH.
 func Installed(program, remedy string) func(*Job) error {
 	return func(*Job) error {
 		if _, err := exec.LookPath(program); err != nil {
@@ -137,7 +133,7 @@ func Installed(program, remedy string) func(*Job) error {
 	}
 }
 
-// Runs is the check of a tool that is in PATH, but may be made for another system.
+// Runs checks that a program in PATH runs on this system.
 func Runs(program, remedy string) func(*Job) error {
 	return func(j *Job) error {
 		if err := Installed(program, remedy)(j); err != nil {

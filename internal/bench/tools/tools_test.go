@@ -55,7 +55,7 @@ eu-stack: dwfl_thread_getframes tid 5 at 0x4a0d in /bin/x: No DWARF information 
 	}
 }
 
-func TestOneRunThatDoesNotTellLeavesTheSumUntold(t *testing.T) {
+func TestOneRunWithoutAFigureLeavesNoSum(t *testing.T) {
 	var r Restarted
 	r.add(5, 4)
 	if r.totals.Samples != 5 || r.totals.Complete != 4 {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command house prints what a stranger meets in a checkout, as tables in Markdown, one for each question. They tell
-// how many files and lines there are, the longest functions, the largest packages and types, references between files,
-// and the longest pages.
+// Command house counts a checkout: files and lines, the longest functions, the largest packages and types, references
+// between files, and the longest pages, as tables in Markdown.
 //
 //	go run ./internal/layers/house NAME=DIRECTORY...
 //
-// Each directory is one column. Tests, testdata and generated files do not count, but in the lines of tests.
+// Each directory is one column. Tests, testdata and generated files count only among the lines of tests.
 package main
 
 import (
@@ -117,7 +116,6 @@ type table struct {
 	lines   []string
 }
 
-// row adds what is told of each checkout.
 func (t *table) row(name string, all []*house, of func(*house) string) {
 	line := "| " + name + " |"
 	for _, h := range all {
@@ -132,7 +130,7 @@ func (t *table) print(title, what string) {
 		strings.Repeat(" --- |", len(t.columns)+1), strings.Join(t.lines, "\n"))
 }
 
-// largestOf names what is among the largest in the first or the last checkout, the largest of the last first.
+// largestOf names the largest of the first and the last checkout, by the last.
 func largestOf(all []*house, of func(*house) map[string]int) []string {
 	last := of(all[len(all)-1])
 	rank := func(m map[string]int) []string {
@@ -149,7 +147,6 @@ func largestOf(all []*house, of func(*house) map[string]int) []string {
 	return names
 }
 
-// read counts what is in a checkout.
 func read(root string) (*house, error) {
 	h := &house{
 		packages: map[string]int{}, pages: map[string]int{}, mutual: map[string]int{},
@@ -180,7 +177,6 @@ func read(root string) (*house, error) {
 	return h, nil
 }
 
-// add counts one file.
 func (h *house) add(path, rel string) error {
 	page := filepath.Ext(rel) == ".md" && (filepath.Dir(rel) == "docs" || filepath.Dir(rel) == ".")
 	if !page && filepath.Ext(rel) != ".go" {
@@ -226,8 +222,8 @@ func (h *house) add(path, rel string) error {
 	return nil
 }
 
-// mutual counts the pairs of files of a package of which each uses something that the other declares. Methods count as
-// their names do, if no other file has one of that name.
+// mutual counts pairs of files in a package that use each other's declarations. Methods count by name, if only one file
+// has it.
 func mutual(files map[string]*ast.File) (pairs int) {
 	where := map[string]string{} // "" for what several files declare
 	note := func(name, file string) {
@@ -281,7 +277,6 @@ func bySize(all []sized) map[string]int {
 	return m
 }
 
-// sum adds up.
 func sum(m map[string]int) (n int) {
 	for _, size := range m {
 		n += size
@@ -289,7 +284,6 @@ func sum(m map[string]int) (n int) {
 	return n
 }
 
-// overSized is over for a list.
 func overSized(all []sized, bound int) (n int) {
 	for _, s := range all {
 		if s.size > bound {
@@ -299,7 +293,6 @@ func overSized(all []sized, bound int) (n int) {
 	return n
 }
 
-// over counts what is larger than a bound.
 func over(m map[string]int, bound int) (n int) {
 	for _, size := range m {
 		if size > bound {

@@ -10,45 +10,44 @@ import (
 	"prywalk/internal/managed"
 )
 
-// # Coroutines that wait
+// # Waiting coroutines
 //
-// A coroutine that waits has its frame in itself, or, before 3.11, in an object that it leads to. What it awaits is the
-// innermost value of that frame's stack: another coroutine or generator, an object that stands for one, or what the
-// loop knows (a future's iterator). So the chain is followed from the task's coroutine inwards (_PyGen_yf,
-// Objects/genobject.c).
+// A waiting coroutine has its frame in itself, or, before 3.11, in an object that it points to. The innermost
+// value of that frame's stack is what it awaits: a coroutine, generator or wrapper, or a future's iterator. The
+// chain is followed inwards from the task's coroutine (_PyGen_yf, Objects/genobject.c).
 //
-// That value is what is awaited only if the coroutine was left by await, not by yield. From 3.13 on its state says so,
-// before the instruction after the one that it was left at: RESUME with an argument of 2 or 3, or YIELD_FROM.
+// That holds only if the coroutine was suspended by await, not yield. From 3.13 on its state says so; before, the
+// next instruction does: RESUME with argument 2 or 3, or YIELD_FROM.
 
-// Offsets in coroutines and generators, and of what is needed of their frames, in bytes.
+// Offsets in coroutines, generators and their frames, in bytes.
 const (
-	genFrame     = 72 // of the frame in the object, from 3.12 on
+	genFrame     = 72 // frame in the object, from 3.12 on
 	genFrame311  = 80
-	genFrame310  = 16 // of its address
-	typeName     = 24 // of a type
-	genStateLess = 5  // how far the state lies in front of the frame in the object
-	wrapped      = 16 // of the object that a wrapper stands for
+	genFrame310  = 16 // its address
+	typeName     = 24
+	genStateLess = 5  // distance of the state before the frame
+	wrapped      = 16 // object behind a wrapper
 
-	frameStack    = 64 // the stack: its depth to 3.13, then its end
-	frameLocals   = 72 // 3.11 to 3.13: what the depth counts from
+	frameStack    = 64 // stack: depth to 3.13, then end
+	frameLocals   = 72 // 3.11 to 3.13: base of the depth
 	frameBottom   = 64 // before 3.11: f_valuestack
-	frameTop      = 72 // 3.8, 3.9: f_stacktop, 0 while it runs
-	frameDepth310 = 80 // f_stackdepth, negative while it runs
+	frameTop      = 72 // 3.8, 3.9: f_stacktop, 0 while running
+	frameDepth310 = 80 // f_stackdepth, negative while running
 	code310       = 48 // co_code
 )
 
-// States of a coroutine, by what matters here.
+// States of a coroutine.
 type coState uint8
 
 const (
 	coUnknown coState = iota
-	coBegun           // or left by yield: it awaits nothing
+	coBegun           // or suspended by yield: awaits nothing
 	coAwaits
 	coRuns
 	coOver
 )
 
-// stateOf reads the state that a release keeps in the object (Include/internal/pycore_frame.h).
+// stateOf decodes the state in the object (Include/internal/pycore_frame.h).
 func stateOf(minor int, b byte) coState {
 	s := int8(b)
 	if minor >= 15 {
@@ -77,23 +76,21 @@ func stateOf(minor int, b byte) coState {
 	return coUnknown
 }
 
-// Bounds of what is followed.
 const (
 	mostAwaits = 1 << 12
-	yieldFrom  = 72 // the instruction, to 3.10
-	mostName   = 64 // bytes of the name of a type
+	yieldFrom  = 72 // opcode, to 3.10
+	mostName   = 64 // bytes of a type name
 )
 
-// coFrame is the frame of a coroutine.
 type coFrame struct {
 	state  coState
 	code   uint64
 	offset int
-	awaits uint64 // what it awaits
+	awaits uint64
 }
 
-// coroutineOf gives the coroutine or generator that an object is or stands for, 0 if it is none.
-func (r *Runtime) coroutineOf(at uint64) uint64 {
+// coroutineOf gives the coroutine or generator that an object is or wraps, 0 if it is none.
+func (r *interpreter) coroutineOf(at uint64) uint64 {
 	for range 3 {
 		if at == 0 {
 			return 0
@@ -104,7 +101,7 @@ func (r *Runtime) coroutineOf(at uint64) uint64 {
 				return at
 			}
 		}
-		if typ-r.at+mostData >= 2*mostData { // no type of the interpreter's own
+		if typ-r.at+mostData >= 2*mostData { // not a type of the interpreter
 			return 0
 		}
 		switch r.typeName(typ) {
@@ -118,7 +115,7 @@ func (r *Runtime) coroutineOf(at uint64) uint64 {
 }
 
 // typeName gives the name of a type without its module, "" if it is none.
-func (r *Runtime) typeName(typ uint64) string {
+func (r *interpreter) typeName(typ uint64) string {
 	var b [mostName]byte
 	n := r.host.Read(r.read64(typ+typeName+r.wider), b[:])
 	name, _, ok := strings.Cut(string(b[:n]), "\x00")
@@ -128,8 +125,7 @@ func (r *Runtime) typeName(typ uint64) string {
 	return name[strings.LastIndexByte(name, '.')+1:]
 }
 
-// frameOf reads the frame of a coroutine.
-func (r *Runtime) frameOf(co uint64) (f coFrame) {
+func (r *interpreter) frameOf(co uint64) (f coFrame) {
 	if r.minor <= 10 {
 		return r.frameOf310(co)
 	}
@@ -161,21 +157,21 @@ func (r *Runtime) frameOf(co uint64) (f coFrame) {
 		}
 		top = at + frameLocals + 8*uint64(depth)
 	}
-	if r.minor >= 15 { // above it lies where an iterator is at (SEND, Python/bytecodes.c)
+	if r.minor >= 15 { // index of an iterator above it (SEND, Python/bytecodes.c)
 		top -= 8
 	}
 	f.awaits = r.read64(top-8) & r.frameMask
 	return f
 }
 
-// resumesAwait reports whether an instruction of 3.11 or 3.12, which goes on after a yield, does so after an await.
-func (r *Runtime) resumesAwait(instr uint64) bool {
+// resumesAwait reports whether an instruction of 3.11 or 3.12 resumes after an await.
+func (r *interpreter) resumesAwait(instr uint64) bool {
 	var b [2]byte
 	return r.host.Read(instr, b[:]) == len(b) && b[1]&3 >= 2
 }
 
 // frameOf310 is frameOf for releases whose frames are objects.
-func (r *Runtime) frameOf310(co uint64) (f coFrame) {
+func (r *interpreter) frameOf310(co uint64) (f coFrame) {
 	at := r.read64(co + genFrame310)
 	if at == 0 {
 		f.state = coOver
@@ -204,11 +200,11 @@ func (r *Runtime) frameOf310(co uint64) (f coFrame) {
 	return f
 }
 
-// awaiting gives the frames of a coroutine and of those that it awaits, the innermost first, and the state of the
-// outermost. It reports false if one of them is not what it should be, as when it changes meanwhile.
-func (r *Runtime) awaiting(co uint64) (list []managed.Frame, state coState, ok bool) {
+// awaiting gives the frames of a coroutine and of those that it awaits, innermost first, and the state of the
+// outermost; false if one is inconsistent, as during a change.
+func (t *taskReader) awaiting(co uint64) (list []managed.Frame, state coState, ok bool) {
 	for n := 0; n < mostAwaits; n++ {
-		f := r.frameOf(co)
+		f := t.r.frameOf(co)
 		if n == 0 {
 			state = f.state
 		}
@@ -218,13 +214,12 @@ func (r *Runtime) awaiting(co uint64) (list []managed.Frame, state coState, ok b
 		case f.state == coOver:
 			return nil, coOver, true
 		}
-		c, what := r.resolve(f.code)
+		c, what := t.codes.resolve(f.code)
 		if what != isKnown {
 			return nil, coUnknown, false
 		}
-		line := lineOf(r.minor, c.table, c.id.first, f.offset)
-		list = append(list, managed.Frame{Function: c.name, File: c.file, StartLine: c.id.first, Line: line})
-		if co = r.coroutineOf(f.awaits); co == 0 {
+		list = append(list, c.frame(t.r.minor, f.offset))
+		if co = t.r.coroutineOf(f.awaits); co == 0 {
 			slices.Reverse(list)
 			return list, state, true
 		}

@@ -15,7 +15,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// The symbols that are asked for. All but the last two are exported.
+// Symbols that are looked up; all but the last two are exported.
 const (
 	symRuntime = "_PyRuntime"
 	symVersion = "Py_Version" // from 3.11 on
@@ -55,17 +55,17 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	return nil, nil
 }
 
-// maybePython leaves out what cannot be the interpreter.
+// maybePython rejects modules that cannot be the interpreter.
 func maybePython(m *frames.Module) bool {
 	return m != nil && !m.Generated && m.Name != "" && !strings.HasPrefix(m.Name, "[")
 }
 
-// proofs is how often the list of threads is read until it is one.
+// proofs is how often reading the list of threads is tried.
 const proofs = 8
 
-// newRuntime finds the layout of an interpreter, and proves it.
+// newRuntime finds and verifies the layout of an interpreter.
 func newRuntime(h managed.Host, m *frames.Module, own span) (*Runtime, error) {
-	r := &Runtime{module: m, name: m.Name, at: own.start, size: own.end - own.start, host: h}
+	r := newParts(&interpreter{module: m, name: m.Name, at: own.start, size: own.end - own.start, host: h})
 	r.folds = ownFile.MatchString(path.Base(m.Name))
 	codeType, _, ok := h.Symbol(m, symCode)
 	if !ok {
@@ -97,30 +97,30 @@ func newRuntime(h managed.Host, m *frames.Module, own span) (*Runtime, error) {
 		return nil, managed.ErrNotYet
 	}
 	read := false
-	for n := 0; n < proofs && !read; n++ { // a thread that ends meanwhile can break the list
-		read = r.readThreads()
+	for n := 0; n < proofs && !read; n++ { // a thread that ends can break the list
+		read = r.threads.readThreads()
 	}
-	if len(r.threads.list) == 0 && !r.hasThreads() {
+	if len(r.threads.list) == 0 && !r.threads.hasThreads() {
 		return nil, managed.ErrNotYet
 	}
 	if !read {
 		return nil, fmt.Errorf("its list of threads is not that of CPython %s", version)
 	}
-	if r.wider == 0 && !r.findGIL() && len(r.threads.list) == 1 && !r.runsPython(r.threads.list[0].at) {
-		return nil, managed.ErrNotYet // its lock has not been made
+	if r.wider == 0 && !r.gil.find() && len(r.threads.list) == 1 && !r.runsPython(r.threads.list[0].at) {
+		return nil, managed.ErrNotYet // the lock has not been made
 	}
 	r.makePlan()
 	r.findTypes(h)
 	return r, nil
 }
 
-// hasThreads reports whether the main interpreter's list of threads has one.
-func (r *Runtime) hasThreads() bool {
-	return r.threads.head != 0 && r.read64(r.threads.head) != 0
+// hasThreads reports whether the main interpreter has a thread state.
+func (t *threads) hasThreads() bool {
+	return t.head != 0 && t.read64(t.head) != 0
 }
 
-// runsPython reports whether a thread, by its state, runs Python code now, or has been called by some.
-func (r *Runtime) runsPython(state uint64) bool {
+// runsPython reports whether a thread runs Python code or was called by some.
+func (r *interpreter) runsPython(state uint64) bool {
 	frame := r.read64(state + uint64(r.threadFrame))
 	if r.cframe && frame != 0 {
 		frame = r.read64(frame + uint64(r.cframeCurrent))
@@ -128,8 +128,8 @@ func (r *Runtime) runsPython(state uint64) bool {
 	return frame != 0
 }
 
-// findLayout fills in the layout, and gives the version as far as it is known.
-func (r *Runtime) findLayout(h managed.Host, m *frames.Module) (version string, err error) {
+// findLayout sets the layout, and gives the version as far as it is known.
+func (r *interpreter) findLayout(h managed.Host, m *frames.Module) (version string, err error) {
 	var b [mostDebug]byte
 	if at, _, ok := h.Symbol(m, symVersion); ok {
 		if r.host.Read(at, b[:4]) != 4 {
@@ -169,12 +169,12 @@ func (r *Runtime) findLayout(h managed.Host, m *frames.Module) (version string, 
 	return version, nil
 }
 
-// ownFile is how files are called that have nothing but the interpreter.
+// ownFile matches names of files that contain only the interpreter.
 var ownFile = regexp.MustCompile(`^(lib)?python\d?(\.\d+)*[a-z]*([-.].*)?$`)
 
 var nameVersion = regexp.MustCompile(`python(3\.\d+)`)
 
-// versionOf gives the version that the name of a file has.
+// versionOf gives the version in a file name.
 func versionOf(name string) string {
 	if m := nameVersion.FindStringSubmatch(path.Base(name)); m != nil {
 		return m[1]
@@ -185,9 +185,9 @@ func versionOf(name string) string {
 // maxMembers bounds the members of the type of code objects.
 const maxMembers = 40
 
-// members reads the members that the type of code objects describes: their names and offsets (PyMemberDef,
+// members gives names and offsets of the members of the type of code objects (PyMemberDef,
 // Include/structmember.h).
-func (r *Runtime) members() map[string]int64 {
+func (r *interpreter) members() map[string]int64 {
 	const size, typ = 40, 8
 	all := map[string]int64{}
 	at := r.read64(r.codeType + typeMembers + r.wider)
@@ -210,8 +210,8 @@ func (r *Runtime) members() map[string]int64 {
 	return all
 }
 
-// proveMembers compares what the type of code objects says of itself with the layout.
-func (r *Runtime) proveMembers() error {
+// proveMembers compares the members of code objects with the layout.
+func (r *interpreter) proveMembers() error {
 	members := r.members()
 	for name, off := range map[string]int64{
 		"co_filename": r.codeFile, "co_name": r.codeName, "co_firstlineno": r.codeFirst, "co_qualname": r.codeQual,
@@ -224,11 +224,10 @@ func (r *Runtime) proveMembers() error {
 	return nil
 }
 
-// span is a range of addresses.
 type span struct{ start, end uint64 }
 
 // findLoop finds the code of the interpreter's loop.
-func (r *Runtime) findLoop(h managed.Host, m *frames.Module) {
+func (r *interpreter) findLoop(h managed.Host, m *frames.Module) {
 	for _, name := range []string{symLoop, symCold, symColdNth} {
 		if at, size, ok := h.Symbol(m, name); ok && size > 0 {
 			r.loop = append(r.loop, span{at, at + size})

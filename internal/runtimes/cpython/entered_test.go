@@ -10,25 +10,23 @@ import (
 	"prywalk/internal/managed"
 )
 
-// TestARecordThatAnEarlierCallHasLeftIsNotBelieved: 3.12 tells the thread's state of a new _PyCFrame before it fills in
-// the frame that this one leads to, and the record of the entry. What an earlier call has left there can look like a
-// record, with frames of its own outside of it.
+// 3.12 publishes a new _PyCFrame before it fills in its frame and record.
 func TestARecordThatAnEarlierCallHasLeftIsNotBelieved(t *testing.T) {
 	const (
 		base   = 0x10000
 		state  = base
-		sp     = base + 0x400 // of the call that has just begun
+		sp     = base + 0x400 // the call that has just begun
 		cframe = sp + 0x80
 		record = sp + 0xf0
-		outerC = sp + 0x200 // of the one outside of it
+		outerC = sp + 0x200 // the call outside of it
 		outerR = outerC + 0x70
-		frame1 = base + 0x800 // the Python frame that has called, and one that has ended
+		frame1 = base + 0x800 // the calling Python frame, and one that has ended
 		frame2 = base + 0x880
 		code   = base + 0x900
 		tid    = 7
 	)
 	for name, c := range map[string]struct {
-		current, led uint64 // what the new _PyCFrame and its record say
+		current, led uint64 // contents of the new _PyCFrame and of its record
 	}{
 		"left by a call from elsewhere":  {record, frame2},
 		"left by a call from there, too": {record, frame1},
@@ -38,7 +36,7 @@ func TestARecordThatAnEarlierCallHasLeftIsNotBelieved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := &image{at: base, bytes: make([]byte, 0x1000)}
-			r := &Runtime{layout: layouts[12], host: m}
+			r := newParts(&interpreter{layout: layouts[12], host: m})
 			set := func(at uint64, off int64, v uint64) { binary.LittleEndian.PutUint64(m.bytes[at-base+uint64(off):], v) }
 			entry := func(at, prev uint64, owner byte) {
 				set(at, r.framePrev, prev)
@@ -58,7 +56,7 @@ func TestARecordThatAnEarlierCallHasLeftIsNotBelieved(t *testing.T) {
 			entry(outerR, 0, ownedByCStack)
 			r.threads.list = []thread{{at: state, id: 1, native: tid}}
 			regs := &frames.Regs{Arch: frames.X86_64}
-			if name == "not told what was before it" { // a register has it still
+			if name == "not told what was before it" { // a register still has it
 				set(cframe, r.cframePrev, 0x7000)
 				regs.Set(3, state)
 				regs.Set(1, outerC)
@@ -66,11 +64,11 @@ func TestARecordThatAnEarlierCallHasLeftIsNotBelieved(t *testing.T) {
 			}
 			r.Begin(&managed.Sample{TID: tid, Regs: regs, Mem: m, At: 1})
 			last := r.runs[len(r.runs)-1]
-			if r.broken || r.wasCut || last.record != outerR || r.chain[last.to-1].at != frame1 {
-				t.Errorf("runs %x of %x", r.runs, r.chain)
+			if r.broken || r.wasCut || last.record != outerR || r.frames[last.to-1].at != frame1 {
+				t.Errorf("runs %x of %x", r.runs, r.frames)
 			}
-			if inner := r.chain[0].at; (c.current == frame2) != (inner == frame2) || len(r.chain) > 2 {
-				t.Errorf("chain %x", r.chain)
+			if inner := r.frames[0].at; (c.current == frame2) != (inner == frame2) || len(r.frames) > 2 {
+				t.Errorf("chain %x", r.frames)
 			}
 		})
 	}

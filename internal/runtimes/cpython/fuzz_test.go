@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// image is a process of which only some bytes can be read, wherever they lie.
+// image is a process with only some readable bytes, at any address.
 type image struct {
 	at    uint64
 	bytes []byte
@@ -59,13 +59,12 @@ func (m *image) Symbol(_ *frames.Module, name string) (uint64, uint64, bool) {
 	return 0, 0, false
 }
 
-// still is a watch over threads that sleep. It implements [managed.Watch].
+// still is a watch over sleeping threads. It implements [managed.Watch].
 type still struct{}
 
 func (still) Mark([]int) bool { return true }
 func (still) Slept() bool     { return true }
 
-// walkAll walks a stack of a few native frames over an image, with the interpreter where the image says.
 func walkAll(r *Runtime, m *image) {
 	regs := frames.Regs{Arch: frames.X86_64}
 	regs.Set(frames.X86_64.SP(), m.at+256)
@@ -77,21 +76,21 @@ func walkAll(r *Runtime, m *image) {
 	r.Native(&frames.Frame{PC: 1, SP: m.at + 2048}, managed.Outermost, out)
 	r.End()
 	for _, ref := range out {
-		r.Describe(ref, m, nil)
+		r.Symbolize(ref, m, nil)
 	}
 	r.Anchor(7, 0)
 	r.Anchor(7, m.at)
 	r.ThreadName(7)
-	r.Tasks(still{})
+	r.Coroutines(still{})
 	o := r.objects()
 	o.get(o.entries(m.at), "threading")
 	o.attribute(m.at+64, "_name")
 }
 
-// FuzzWalk: whatever lies where an interpreter's structures are looked for, walks end, and read nothing without bounds.
+// FuzzWalk checks that walks over arbitrary memory end.
 func FuzzWalk(f *testing.F) {
 	f.Add(make([]byte, 4096), uint64(1<<32), uint8(12))
-	self := make([]byte, 4096) // each word leads to the first one
+	self := make([]byte, 4096) // each word points to the first
 	for i := 0; i < len(self); i += 8 {
 		binary.LittleEndian.PutUint64(self[i:], 1<<32)
 	}
@@ -111,7 +110,8 @@ func FuzzWalk(f *testing.F) {
 				return
 			}
 		}
-		r := &Runtime{layout: l, at: at, codeType: at + 64, host: m, loop: []span{{at + 1<<20, at + 1<<20 + 4096}}}
+		r := newParts(&interpreter{layout: l, at: at, host: m, loop: []span{{at + 1<<20, at + 1<<20 + 4096}}})
+		r.codeType = at + 64
 		r.findTypes(m)
 		r.threads.list = []thread{{at: at, id: at, native: 7}}
 		walkAll(r, m)

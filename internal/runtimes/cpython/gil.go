@@ -9,34 +9,42 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// # The lock of the interpreter
+// # The interpreter lock
 //
 // struct _gil_runtime_state (Include/internal/pycore_gil.h) begins, in 3.8 to 3.15, with
 //
-//	0   interval: how long a thread waits until it asks the holder to let go, in microseconds
-//	8   last_holder: the state of the thread that has the lock, or had it last
-//	16  locked: 1 if a thread has it, −1 before it is made
-//	24  switch_number: how often another thread has got it
-//	32  the condition variable that threads wait for it in, 48 bytes with glibc and musl
+//	0   interval: how long a waiter waits before it requests the lock, µs
+//	8   last_holder: the thread state that has or last had the lock
+//	16  locked: 1 if taken, −1 before it is made
+//	24  switch_number: count of switches
+//	32  the condition variable of its waiters, 48 bytes with glibc and musl
 //
-// Where it lies in _PyRuntime differs between builds. It is found by its contents: the one place with an interval, the
-// state of a thread, a lock that is taken or free, and a count. A sub-interpreter with a lock of its own (3.12 on) has
-// it elsewhere: of its threads nothing is told.
+// Its offset in _PyRuntime differs between builds, so it is found by its contents. A sub-interpreter with its own
+// lock (3.12 on) is not supported.
 //
-// Who waits for it sleeps at a word of that condition variable. Who has it is copied in the same look, so that it is
-// true of that moment: threads pass it on each few milliseconds.
+// A waiter sleeps at a word of the condition variable. The holder is copied in the same observation, as it changes
+// every few milliseconds.
 
-// Places in it, in bytes.
+// gil is the lock of the main interpreter.
+type gil struct {
+	*interpreter
+	threads *threads
+	names   *threadNames
+	at      uint64 // 0: unknown
+	tries   int    // repeated searches
+	sought  int64  // last search, CLOCK_MONOTONIC in ns
+}
+
+// Offsets, in bytes.
 const (
 	gilHolder  = 8
 	gilLocked  = 16
 	gilCount   = 24
-	gilHead    = 32 // what is copied: all in front of the condition variable
+	gilHead    = 32 // the part before the condition variable
 	gilCond    = 32
 	gilCondEnd = 80
 )
 
-// Bounds of the search.
 const (
 	maxInterval = 1e9     // µs
 	maxRuntime  = 1 << 20 // bytes of _PyRuntime; 3.12 has 460,000
@@ -46,7 +54,7 @@ const (
 	soughtAgain = 1e9 // ns
 )
 
-// isGIL reports whether bytes can be those of the lock. states are the thread states that there are.
+// isGIL reports whether b can be the lock. states are the known thread states.
 func isGIL(b []byte, states map[uint64]bool) bool {
 	interval := binary.LittleEndian.Uint64(b)
 	locked := binary.LittleEndian.Uint32(b[gilLocked:])
@@ -54,21 +62,21 @@ func isGIL(b []byte, states map[uint64]bool) bool {
 		binary.LittleEndian.Uint32(b[gilLocked+4:]) == 0 && binary.LittleEndian.Uint64(b[gilCount:]) != 0
 }
 
-// usualInterval is what most programs leave it at, in microseconds.
+// usualInterval is the default interval, in µs.
 const usualInterval = 5000
 
-// findGIL looks for the lock. The list of threads must have been read. Of several places the one with the usual
-// interval is it; where that does not tell, none is. It reports whether there is any such place.
-func (r *Runtime) findGIL() (found bool) {
+// find searches for the lock; the list of threads must have been read. Of several candidates the one with the
+// usual interval is chosen, if it is unique. It reports whether there are candidates.
+func (g *gil) find() (found bool) {
 	states := map[uint64]bool{}
-	for i := range r.threads.list {
-		states[r.threads.list[i].at] = true
+	for i := range g.threads.list {
+		states[g.threads.list[i].at] = true
 	}
 	var usual, others []uint64
 	b := make([]byte, gilPiece)
-	end := r.at + min(r.size, maxRuntime)
-	for at := r.at; at < end; at += gilPiece - gilHead {
-		n := r.host.Read(at, b[:min(gilPiece, end-at)])
+	end := g.interpreter.at + min(g.size, maxRuntime)
+	for at := g.interpreter.at; at < end; at += gilPiece - gilHead {
+		n := g.host.Read(at, b[:min(gilPiece, end-at)])
 		for i := 0; i+gilHead <= n && i < gilPiece-gilHead; i += 8 {
 			switch {
 			case !isGIL(b[i:], states):
@@ -81,87 +89,64 @@ func (r *Runtime) findGIL() (found bool) {
 	}
 	switch {
 	case len(usual) == 1:
-		r.gil = usual[0]
+		g.at = usual[0]
 	case len(usual) == 0 && len(others) == 1:
-		r.gil = others[0]
+		g.at = others[0]
 	}
 	return len(usual)+len(others) > 0
 }
 
-// seekGIL looks for a lock that was not found when the interpreter was met, as where the last thread that had it has
-// ended. It does so seconds apart, and not for ever: a build may have its lock elsewhere.
-func (r *Runtime) seekGIL() {
+// seekAgain repeats a failed search, as when the last holder had ended: seconds apart and a limited number of
+// times.
+func (g *gil) seekAgain() (found bool) {
 	now := procmem.Now()
-	if r.wider != 0 || r.gilTries == mostTries || now-r.gilAt < soughtAgain {
-		return
+	if g.at != 0 || g.wider != 0 || g.tries == mostTries || now-g.sought < soughtAgain {
+		return false
 	}
-	r.gilTries, r.gilAt = r.gilTries+1, now
-	if r.findGIL(); r.gil != 0 {
-		r.makePlan()
-	}
+	g.tries, g.sought = g.tries+1, now
+	g.find()
+	return g.at != 0
 }
 
-// Waiting implements [managed.Waiter]: it knows who waits for the interpreter's lock.
-func (r *Runtime) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
-	if w, ok := r.waitingForRLock(s); ok {
-		return w, true
-	}
-	if r.gil == 0 {
-		r.seekGIL()
-	}
-	if r.gil == 0 || s.Word < r.gil+gilCond || s.Word >= r.gil+gilCondEnd {
+// waiting gives the wait of a sleeper for the lock, and the holder at that time.
+func (g *gil) waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
+	if g.at == 0 || s.Word < g.at+gilCond || s.Word >= g.at+gilCondEnd {
 		return w, false
 	}
-	w = managed.Wait{Kind: managed.WaitGIL, Address: r.gil}
-	b, ok := r.copiedGIL(s)
+	w = managed.Wait{Kind: managed.WaitGIL, Address: g.at}
+	b, ok := g.copied(s)
 	if !ok {
 		w.Later = true
 		return w, true
 	}
-	if binary.LittleEndian.Uint32(b[gilLocked:]) != 1 { // it is just being passed on
+	if binary.LittleEndian.Uint32(b[gilLocked:]) != 1 { // being passed on
 		return w, true
 	}
 	state := binary.LittleEndian.Uint64(b[gilHolder:])
-	th := r.threadAt(state)
+	th := g.threads.threadAt(state)
 	if th == nil || th.native == 0 {
 		return w, true
 	}
 	w.Owner = int(th.native)
-	w.OwnerName, _ = r.ThreadName(w.Owner)
+	w.OwnerName, _ = g.names.of(w.Owner)
 	return w, true
 }
 
-// copiedGIL gives the lock as it was in the look, or as it is now if the sleep is still the same.
-func (r *Runtime) copiedGIL(s *managed.Sleeper) (b [gilHead]byte, ok bool) {
+// copied gives the lock as copied in the observation, or as it is now if the sleep is still the same.
+func (g *gil) copied(s *managed.Sleeper) (b [gilHead]byte, ok bool) {
 	if s.Mem != nil {
 		ok = true
 		for i := 0; i < gilHead && ok; i += 8 {
 			var v uint64
-			v, ok = s.Mem.Word(r.gil + uint64(i))
+			v, ok = s.Mem.Word(g.at + uint64(i))
 			binary.LittleEndian.PutUint64(b[i:], v)
 		}
 		if ok {
 			return b, true
 		}
 	}
-	if r.host.Read(r.gil, b[:]) != len(b) || s.Live == nil || !s.Live.Unchanged() {
+	if g.host.Read(g.at, b[:]) != len(b) || s.Live == nil || !s.Live.Unchanged() {
 		return b, false
 	}
 	return b, true
-}
-
-// threadAt gives a thread by its state; nil if it is not in the list.
-func (r *Runtime) threadAt(state uint64) *thread {
-	for range 2 {
-		for i := range r.threads.list {
-			if th := &r.threads.list[i]; th.at == state {
-				return th
-			}
-		}
-		if procmem.Now()-r.threads.read < readAgain {
-			break
-		}
-		r.readThreads()
-	}
-	return nil
 }

@@ -9,14 +9,13 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Places in the memory of these tests.
+// Addresses of these tests.
 const (
 	gilBase  = 1 << 32 // _PyRuntime
-	gilState = 7 << 32 // of the thread that has the lock
-	gilOther = 8 << 32 // of another one
+	gilState = 7 << 32 // thread that has the lock
+	gilOther = 8 << 32 // another thread
 )
 
-// gilWords is the lock as it is in memory.
 func gilWords(interval, holder, locked, count uint64) (b []byte) {
 	for _, v := range []uint64{interval, holder, locked, count} {
 		b = binary.LittleEndian.AppendUint64(b, v)
@@ -24,16 +23,16 @@ func gilWords(interval, holder, locked, count uint64) (b []byte) {
 	return b
 }
 
-// withGIL gives an interpreter of two threads whose _PyRuntime has bytes at offsets.
+// withGIL gives an interpreter with two threads and bytes at offsets of _PyRuntime.
 func withGIL(size int, parts map[int][]byte) (*Runtime, *image) {
 	m := &image{gilBase, make([]byte, size)}
 	for at, b := range parts {
 		copy(m.bytes[at:], b)
 	}
-	r := &Runtime{layout: layouts[12], at: gilBase, size: uint64(size), host: m}
+	r := newParts(&interpreter{layout: layouts[12], at: gilBase, size: uint64(size), host: m})
 	r.threads.list = []thread{{at: gilState, id: 1, native: 41}, {at: gilOther, id: 2, native: 42}}
-	r.threads.read = 1 << 62 // it is new
-	r.named, r.names = 1<<62, map[uint64]string{41: "MainThread"}
+	r.threads.read = 1 << 62 // still valid
+	r.names.named, r.names.names = 1<<62, map[uint64]string{41: "MainThread"}
 	return r, m
 }
 
@@ -62,13 +61,13 @@ func TestTheLockIsFoundByItsContents(t *testing.T) {
 		{"beyond the end", map[int][]byte{3*gilPiece - 16: lock}, 0, false},
 	} {
 		r, _ := withGIL(3*gilPiece, c.parts)
-		if found := r.findGIL(); r.gil != c.want || found != c.found {
-			t.Errorf("%s: %#x, %v, want %#x, %v", c.what, r.gil, found, c.want, c.found)
+		if found := r.gil.find(); r.gil.at != c.want || found != c.found {
+			t.Errorf("%s: %#x, %v, want %#x, %v", c.what, r.gil.at, found, c.want, c.found)
 		}
 	}
 }
 
-// sleepLive is a live view of a process whose thread sleeps on, or has run.
+// sleepLive is a live view of a thread that still sleeps or has run.
 type sleepLive struct {
 	*image
 	same bool
@@ -76,7 +75,7 @@ type sleepLive struct {
 
 func (l sleepLive) Unchanged() bool { return l.same }
 
-func TestWhoWaitsIsToldTheHolderThatWasCopied(t *testing.T) {
+func TestAWaiterNamesTheHolderThatWasCopied(t *testing.T) {
 	const lock = gilBase + 512
 	told := managed.Wait{Kind: managed.WaitGIL, Address: lock, Owner: 41, OwnerName: "MainThread"}
 	none := managed.Wait{Kind: managed.WaitGIL, Address: lock}
@@ -86,7 +85,7 @@ func TestWhoWaitsIsToldTheHolderThatWasCopied(t *testing.T) {
 	for _, c := range []struct {
 		what        string
 		word        uint64
-		copied, now []byte // nil: the look has not got it
+		copied, now []byte // nil: not copied
 		same        bool
 		want        managed.Wait
 		ok          bool
@@ -102,7 +101,7 @@ func TestWhoWaitsIsToldTheHolderThatWasCopied(t *testing.T) {
 		{"not to be read", lock + gilCond, nil, nil, true, later, true},
 	} {
 		r, m := withGIL(4096, map[int][]byte{512: c.now})
-		r.gil = lock
+		r.gil.at = lock
 		if c.now == nil {
 			m.bytes = nil
 		}
@@ -120,13 +119,11 @@ func TestWhoWaitsIsToldTheHolderThatWasCopied(t *testing.T) {
 	}
 }
 
-// TestALockThatWasNotFoundIsSoughtAgain: of the first search the last holder had ended. It is sought again when a
-// thread sleeps, seconds apart.
 func TestALockThatWasNotFoundIsSoughtAgain(t *testing.T) {
 	const lock = gilBase + 512
 	r, m := withGIL(4096, map[int][]byte{512: gilWords(usualInterval, 9<<32, 0, 9)})
 	sleeper := &managed.Sleeper{TID: 42, Word: lock + gilCond, Live: sleepLive{m, true}}
-	if r.findGIL() {
+	if r.gil.find() {
 		t.Fatal("a lock whose holder is not known was found")
 	}
 	if w, ok := r.Waiting(sleeper); ok {
@@ -136,7 +133,7 @@ func TestALockThatWasNotFoundIsSoughtAgain(t *testing.T) {
 	if w, ok := r.Waiting(sleeper); ok {
 		t.Errorf("it was sought twice at once: %+v", w)
 	}
-	r.gilAt -= soughtAgain
+	r.gil.sought -= soughtAgain
 	if w, ok := r.Waiting(sleeper); !ok || w.Owner != 41 {
 		t.Errorf("sought again: %+v, %v", w, ok)
 	}
@@ -145,20 +142,20 @@ func TestALockThatWasNotFoundIsSoughtAgain(t *testing.T) {
 	}
 }
 
-// FuzzGIL: whatever lies where the lock is looked for, an owner that is told is a thread of the list.
+// FuzzGIL checks that a reported owner is a thread of the list.
 func FuzzGIL(f *testing.F) {
 	f.Add(append(make([]byte, 64), gilWords(usualInterval, gilState, 1, 9)...), uint64(64+gilCond), true)
 	f.Add(append(make([]byte, 64), gilWords(usualInterval, gilOther, 0, 9)...), uint64(64+gilCond), false)
 	f.Add([]byte{1, 2, 3}, uint64(0), true)
 	f.Fuzz(func(t *testing.T, b []byte, word uint64, copied bool) {
 		r, m := withGIL(len(b), map[int][]byte{0: b})
-		r.findGIL()
+		r.gil.find()
 		s := &managed.Sleeper{TID: 42, Word: gilBase + word, Live: m}
 		if copied {
 			s.Mem = m
 		}
 		w, ok := r.Waiting(s)
-		if !ok && w != (managed.Wait{}) || w.Owner != 0 && w.Owner != 41 && w.Owner != 42 || w.Owner != 0 && r.gil == 0 {
+		if !ok && w != (managed.Wait{}) || w.Owner != 0 && w.Owner != 41 && w.Owner != 42 || w.Owner != 0 && r.gil.at == 0 {
 			t.Errorf("%+v, %v", w, ok)
 		}
 	})

@@ -10,19 +10,18 @@ import (
 	"prywalk/internal/managed"
 )
 
-// greenletFirst are the names of the first function of a greenlet's stack (greenlet 3 and 2,
-// src/greenlet/TUserGreenlet.cpp). It never returns: what lies above belongs to whoever ran there last, since greenlets
-// take turns on one piece of stack.
+// greenletFirst are the first functions of a greenlet's stack (greenlet 3 and 2, src/greenlet/TUserGreenlet.cpp).
+// They never return, and what lies above belongs to another greenlet on the same piece of stack.
 var greenletFirst = []string{
 	"_ZN8greenlet12UserGreenlet15inner_bootstrapEP9_greenletP7_object",
 	"_ZN8greenlet12UserGreenlet15inner_bootstrapERNS_4refs14_OwnedGreenletI9_greenletXadL_ZNS1_15GreenletChecker" +
 		"EPvEEEERNS1_14OwnedReferenceI7_objectXadL_ZNS1_11NoOpCheckerES4_EEEE",
 }
 
-// greenletFile is how the file of greenlets is called before its suffixes.
+// greenletFile is the prefix of the name of greenlet's file.
 const greenletFile = "_greenlet."
 
-// firsts are ranges of functions that have no caller, by addresses of their file.
+// firsts are functions without a caller, by addresses of their file.
 type firsts []span
 
 // Rule implements [frames.RuleSource].
@@ -39,7 +38,7 @@ func (f firsts) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{}, nil, false
 }
 
-// endGreenlets lets walks end at the first functions of greenlets.
+// endGreenlets ends walks at the first functions of greenlets.
 func endGreenlets(h managed.Host) {
 	for _, m := range h.Modules() {
 		if !maybePython(m) || !strings.HasPrefix(path.Base(m.Name), greenletFile) || endsGreenlets(m) {
@@ -57,7 +56,7 @@ func endGreenlets(h managed.Host) {
 	}
 }
 
-// endsGreenlets reports whether a module has been told already.
+// endsGreenlets reports whether a module already has that rule.
 func endsGreenlets(m *frames.Module) bool {
 	if len(m.Sources) == 0 {
 		return false

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// files is a host that has files with symbols, by the names of both.
+// files is a host of files with symbols.
 type files struct {
 	managed.Host
 	modules []*frames.Module
@@ -30,12 +30,10 @@ func (f *files) Own(m *frames.Module, names ...string) (found []managed.Symbol) 
 	return found
 }
 
-// others is any other source of rules.
 type others struct{}
 
 func (others) Rule(frames.Query) (frames.Rule, *frames.Row, bool) { return frames.Rule{}, nil, false }
 
-// TestStacksOfGreenletsEndAtTheirFirstFunction: with both names that it had, in its file only, told once a module.
 func TestStacksOfGreenletsEndAtTheirFirstFunction(t *testing.T) {
 	for _, name := range greenletFirst {
 		const file = "/lib/greenlet/_greenlet.cpython-311-x86_64-linux-gnu.so"

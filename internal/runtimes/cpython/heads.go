@@ -10,49 +10,47 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// # Code that is seen again
+// # Verification of known code
 //
-// What is known of a code object must be seen to hold after each stop, once for all looks that are walked together. The
-// first of a walk's that is asked about has the heads of all others read in the same call, and then, before 3.12, the
-// hashes of their names. Nothing is decided here: what is missing is read one by one.
+// Known code objects are verified after each stop, once for all observations that are walked together. The first
+// request of a walk reads all heads in one call, and before 3.12 the hashes of their names.
 
-// mostAgain is how many code objects are read together in a walk.
+// mostAgain bounds the code objects that are read together in a walk.
 const mostAgain = 2 * procmem.MaxParts
 
 // heads are the heads of code objects that were read for a walk.
 type heads struct {
-	moment int64 // before they were read, CLOCK_MONOTONIC in nanoseconds
+	moment int64 // before the read, CLOCK_MONOTONIC in ns
 	n      int
 	at     [mostAgain]uint64
 	bytes  [mostAgain]head
-	hashAt [mostAgain]uint64 // 0: it was not read
+	hashAt [mostAgain]uint64 // 0: not read
 	hash   [mostAgain][8]byte
 	parts  [mostAgain]frames.Region
-	now    int // the one that is asked about
+	now    int // the requested one
 }
 
-// identifyAgain is [Runtime.identifyNow] for code that is known. at is a moment at which it was there.
-func (r *Runtime) identifyAgain(addr uint64) (id identity, what found, at int64) {
-	h := &r.heads
-	if !r.walk.heads {
-		r.walk.heads = true
-		r.readHeads()
+// identifyAgain is [Runtime.identifyNow] for known code. at is a moment at which it was there.
+func (c *codes) identifyAgain(addr uint64) (id identity, what found, at int64) {
+	h := &c.heads
+	if !c.aheadRead {
+		c.aheadRead = true
+		c.readHeads()
 	}
 	for i := range h.n {
 		if h.at[i] == addr {
 			h.now = i
-			id, what = r.identify(addr, r.againWord)
+			id, what = c.identify(addr, c.againWord)
 			return id, what, h.moment
 		}
 	}
 	at = procmem.Now()
-	id, what = r.identifyNow(addr)
+	id, what = c.identifyNow(addr)
 	return id, what, at
 }
 
-// againWord gives a word of what was read together.
-func (r *Runtime) againWord(addr uint64) (uint64, bool) {
-	h := &r.heads
+func (c *codes) againWord(addr uint64) (uint64, bool) {
+	h := &c.heads
 	b := &h.bytes[h.now]
 	switch off := addr - b.at; {
 	case off < uint64(len(b.b)) && int(off)+8 <= b.n:
@@ -60,22 +58,22 @@ func (r *Runtime) againWord(addr uint64) (uint64, bool) {
 	case addr != 0 && addr == h.hashAt[h.now]:
 		return binary.LittleEndian.Uint64(h.hash[h.now][:]), true
 	}
-	return r.now(addr)
+	return c.now(addr)
 }
 
-// readHeads reads the heads of this walk's code objects that were not seen since the sample was taken.
-func (r *Runtime) readHeads() {
-	h, w := &r.heads, &r.walk
+// readHeads reads the heads of this walk's code objects that were not verified since the sample.
+func (c *codes) readHeads() {
+	h := &c.heads
 	h.n, h.moment = 0, procmem.Now()
-	gather, ok := r.host.(managed.Gatherer)
-	if !ok || w.sample.Live == nil {
+	gather, ok := c.host.(managed.Gatherer)
+	if !ok || c.sample.Live == nil {
 		return
 	}
-	size := min(int(r.codeHead), len(head{}.b))
-	for i := range w.chain {
-		addr := w.chain[i].code
-		c := r.codes.byAddr[addr]
-		if c == nil || w.sample.At != 0 && c.checked >= w.sample.At || h.has(addr) {
+	size := min(int(c.codeHead), len(head{}.b))
+	for i := range c.ahead {
+		addr := c.ahead[i].code
+		e := c.kept.At(addr)
+		if e == nil || c.sample.At != 0 && e.Checked >= c.sample.At || h.has(addr) {
 			continue
 		}
 		h.at[h.n], h.hashAt[h.n] = addr, 0
@@ -87,12 +85,11 @@ func (r *Runtime) readHeads() {
 		}
 	}
 	h.n = readAll(gather, h.parts[:h.n])
-	if r.codeVersion == 0 {
-		r.readHashes(gather)
+	if c.codeVersion == 0 {
+		c.readHashes(gather)
 	}
 }
 
-// has reports whether a code object is among them.
 func (h *heads) has(addr uint64) bool {
 	for _, at := range h.at[:h.n] {
 		if at == addr {
@@ -102,15 +99,14 @@ func (h *heads) has(addr uint64) bool {
 	return false
 }
 
-// readHashes reads the hashes of their names.
-func (r *Runtime) readHashes(gather managed.Gatherer) {
-	h, k := &r.heads, 0
+func (c *codes) readHashes(gather managed.Gatherer) {
+	h, k := &c.heads, 0
 	for i := range h.n {
-		name := binary.LittleEndian.Uint64(h.bytes[i].b[r.codeName:])
+		name := binary.LittleEndian.Uint64(h.bytes[i].b[c.codeName:])
 		if name == 0 {
 			continue
 		}
-		h.hashAt[i] = name + textHash + r.wider
+		h.hashAt[i] = name + textHash + c.wider
 		h.parts[k] = frames.Region{Addr: h.hashAt[i], Bytes: h.hash[i][:]}
 		k++
 	}
@@ -123,7 +119,7 @@ func (r *Runtime) readHashes(gather managed.Gatherer) {
 	}
 }
 
-// readAll reads places, and gives how many were read, up to the first that was not.
+// readAll reads parts, and gives how many succeeded before the first failure.
 func readAll(gather managed.Gatherer, parts []frames.Region) (n int) {
 	for n < len(parts) {
 		some := parts[n:min(n+procmem.MaxParts, len(parts))]

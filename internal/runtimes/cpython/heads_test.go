@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// gathering is memory from address 0 on that counts how it is read.
+// gathering is memory from address 0 on that counts its reads.
 type gathering struct {
 	image
 	single, together int
@@ -32,14 +32,14 @@ func (g *gathering) ReadParts(parts []frames.Region) (n int) {
 	return n
 }
 
-// TestCodeIsSeenAgainTogether: in a call for each 32 objects, and none of them is taken for what is not there any more.
+// One call for each 32 objects.
 func TestCodeIsSeenAgainTogether(t *testing.T) {
 	const n, apart, typ, at = 40, 256, 0x10, 1000
 	for _, minor := range []int{8, 11, 12} {
 		g := &gathering{image: image{bytes: make([]byte, (2*n+2)*apart)}}
 		put := func(addr, v uint64) { binary.LittleEndian.PutUint64(g.bytes[addr:], v) }
-		r := &Runtime{layout: layouts[minor], host: g, codeType: typ}
-		r.walk = walk{sample: &managed.Sample{Mem: &frames.Snapshot{}, At: at, Live: g}, pages: &r.pages}
+		r := newParts(&interpreter{layout: layouts[minor], host: g, types: types{codeType: typ}})
+		r.Begin(&managed.Sample{Mem: &frames.Snapshot{}, At: at, Live: g, Regs: &frames.Regs{}})
 		for i := range uint64(n) {
 			object, name := (i+1)*apart, (n+1+i)*apart
 			put(object+objectType, typ)
@@ -50,26 +50,26 @@ func TestCodeIsSeenAgainTogether(t *testing.T) {
 			if r.codeVersion != 0 {
 				put(object+uint64(r.codeVersion)&^7, 1000*(i+1)<<(8*(uint64(r.codeVersion)&7)))
 			}
-			id, what, _ := r.identifyAgain(object)
+			id, what, _ := r.codes.identifyAgain(object)
 			if what != isKnown {
 				t.Fatalf("3.%d: what is there is no code", minor)
 			}
-			r.codes.add(object, &code{id: id, since: at - 1})
-			r.chain = append(r.chain, pyFrame{code: object})
+			r.codes.kept.Add(object, &code{id: id, Life: managed.Life{Since: at - 1}})
+			r.codes.ahead = append(r.codes.ahead, pyFrame{code: object})
 		}
 		changed := uint64(5 * apart)
 		if r.codeVersion != 0 {
 			put(changed+uint64(r.codeVersion)&^7, 0)
 		} else {
-			put(changed+apart*n+textHash, 1) // another name at the place of the old one
+			put(changed+apart*n+textHash, 1) // another name at the same address
 		}
-		g.single, g.together, r.walk.heads = 0, 0, false
-		for _, f := range r.chain {
-			c, what := r.resolve(f.code)
+		g.single, g.together, r.codes.aheadRead = 0, 0, false
+		for _, f := range r.codes.ahead {
+			c, what := r.codes.resolve(f.code)
 			if gone := f.code == changed; (what == isFreed) != gone || (c == nil) != gone {
 				t.Errorf("3.%d: %#x: %v, %d", minor, f.code, c, what)
-			} else if c != nil && c.met != r.sample.At {
-				t.Errorf("3.%d: %#x was met at %d, not at %d", minor, f.code, c.met, r.sample.At)
+			} else if c != nil && c.Walked != r.view.sample.At {
+				t.Errorf("3.%d: %#x was met at %d, not at %d", minor, f.code, c.Walked, r.view.sample.At)
 			}
 		}
 		most := 2
@@ -79,13 +79,13 @@ func TestCodeIsSeenAgainTogether(t *testing.T) {
 		if g.single > 0 || g.together > most {
 			t.Errorf("3.%d: %d reads, and %d of several places", minor, g.single, g.together)
 		}
-		// Another walk does not take what was read for this one: tasks are read without a chain.
+		// Tasks are read without a chain.
 		const again = apart
-		old := r.codes.byAddr[again].id
+		old := r.codes.kept.At(again).id
 		put(again+uint64(r.codeVersion)&^7, 5)
 		put(again+apart*n+textHash, 5)
-		r.walk = walk{sample: &managed.Sample{Mem: &frames.Snapshot{}, Live: g}, live: true, pages: &r.pages}
-		if id, what, _ := r.identifyAgain(again); what == isKnown && id == old {
+		r.Begin(&managed.Sample{Mem: &frames.Snapshot{}, Live: g, Regs: &frames.Regs{}})
+		if id, what, _ := r.codes.identifyAgain(again); what == isKnown && id == old {
 			t.Errorf("3.%d: what another walk has read is taken for what is there now", minor)
 		}
 	}

@@ -4,27 +4,25 @@ package cpython
 
 import (
 	"bytes"
-	"encoding/binary"
 
 	"prywalk/internal/managed"
 )
 
-// # Locks that frames are inside of
+// # Locks held by frames
 //
-// A threading.Lock does not store which thread has it. But a frame that is inside of "with lock:" keeps the lock's
-// __exit__ on its value stack, bound to the lock, for when the block ends. How many values of the stack are alive
-// follows from the code object's table of exceptions (3.11 on): the entry of the current instruction has the depth to
-// which an exception would take the stack down. All values below are alive.
+// A threading.Lock does not store its owner. A frame inside of "with lock:" keeps the bound __exit__ on its value
+// stack. The exception table (3.11 on) gives the depth to which an exception would unwind the stack at the current
+// instruction; all values below are alive.
 //
 // The lock object (Modules/_threadmodule.c) has, from 3.11 to 3.13,
 //
-//	16  lock_lock: the address of the semaphore that its waiters sleep at
-//	24  of an RLock: the owner, as pthread_self says; of a Lock: a list
-//	32  of an RLock: how often it has it; of a Lock: locked, a byte
+//	16  lock_lock: address of the semaphore of its waiters
+//	24  RLock: owner, as of pthread_self; Lock: a list
+//	32  RLock: count; Lock: locked, a byte
 //
-// An RLock so stores its owner. A thread that waits for one has it on the value stack of its innermost frame.
+// A thread that waits for an RLock has it on the value stack of its innermost frame.
 
-// Offsets, in bytes. A method that is bound, of C or of Python, has its object at methodSelf.
+// Offsets, in bytes. A bound method, of C or Python, has its object at methodSelf.
 const (
 	codeExceptions = 40 // co_exceptiontable
 	frameValues    = 72 // localsplus
@@ -37,7 +35,7 @@ const (
 	lockLocked = 32
 )
 
-// Names of the types of locks, and how programs call them.
+// lockTypes maps types of locks to their names in programs.
 var lockTypes = map[string]string{"_thread.lock": "threading.Lock", "_thread.RLock": "threading.RLock"}
 
 const (
@@ -45,43 +43,46 @@ const (
 	rLock     = "threading.RLock"
 )
 
-// Bounds of what is read.
 const (
 	mostHolders = 128 // frames of a walk
 	mostValues  = 64  // of a frame's stack
 	mostRLocks  = 1 << 12
 )
 
-// locks is what is known of locks.
+// locks finds the locks that frames of a walk are inside of.
 type locks struct {
-	types  map[uint64]string // by the address of the type; "": no lock
-	rlocks map[uint64]uint64 // RLocks by the address of the semaphore
+	*interpreter
+	chain  *chain
+	names  *threadNames
+	types  map[uint64]string // by type; "": no lock
+	rlocks map[uint64]uint64 // RLocks by semaphore
 }
 
-// Holds implements [managed.Holder].
-func (r *Runtime) Holds() (out []managed.Held) {
-	w := &r.walk
-	if r.minor < 11 || r.minor > 13 || r.wider != 0 || w.broken || w.state == 0 || !w.isLive() {
+func (l *locks) forget() { l.types, l.rlocks = nil, nil }
+
+func (l *locks) held() (out []managed.Held) {
+	w := l.chain
+	if l.minor < 11 || l.minor > 13 || l.wider != 0 || w.broken || w.state == 0 || !w.isLive() {
 		return nil
 	}
-	for i := range w.chain[:min(len(w.chain), mostHolders)] {
-		out = r.holds(&w.chain[i], i == 0, out)
+	for i := range w.frames[:min(len(w.frames), mostHolders)] {
+		out = l.holds(&w.frames[i], i == 0, out)
 	}
-	if !w.sample.Live.Unchanged() { // it may have left them meanwhile
+	if !w.sample.Live.Unchanged() { // they may have been left
 		return nil
 	}
 	return out
 }
 
-// holds appends the locks whose blocks a frame is inside of. Of the innermost frame RLocks are noted which it may be
-// about to take.
-func (r *Runtime) holds(f *pyFrame, innermost bool, out []managed.Held) []managed.Held {
-	size := r.read32(f.code + uint64(r.codeFirst) - 4)
-	locals := r.read32(f.code + uint64(r.codeFirst) + 4)
+// holds appends the locks whose blocks a frame is inside of, and notes RLocks that the innermost frame may
+// acquire.
+func (l *locks) holds(f *pyFrame, innermost bool, out []managed.Held) []managed.Held {
+	size := l.read32(f.code + uint64(l.codeFirst) - 4)
+	locals := l.read32(f.code + uint64(l.codeFirst) + 4)
 	if size > mostValues || locals > 1<<12 {
 		return out
 	}
-	table, ok := r.readBytes(r.read64(f.code + codeExceptions))
+	table, ok := l.chain.codes.readBytes(l.read64(f.code + codeExceptions))
 	if !ok {
 		return out
 	}
@@ -90,18 +91,18 @@ func (r *Runtime) holds(f *pyFrame, innermost bool, out []managed.Held) []manage
 		size = uint32(alive)
 	}
 	for i := range min(int(size), mostValues) {
-		value := r.read64(f.at + frameValues + 8*(uint64(locals)+uint64(i)))
-		lock, class := r.lockOf(value)
+		value := l.read64(f.at + frameValues + 8*(uint64(locals)+uint64(i)))
+		lock, class := l.lockOf(value)
 		if class == rLock {
-			r.noteRLock(lock)
+			l.noteRLock(lock)
 		}
-		if class == "" || i >= alive || !r.isTaken(lock, class) {
+		if class == "" || i >= alive || !l.isTaken(lock, class) {
 			continue
 		}
-		h := managed.Held{Word: r.read64(lock + lockWord), Class: class}
-		if c, _ := r.resolve(f.code); c != nil {
-			h.Function, h.File = c.name, c.file
-			h.Line = lineOf(r.minor, c.table, c.id.first, f.offset)
+		h := managed.Held{Word: l.read64(lock + lockWord), Class: class}
+		if c, _ := l.chain.codes.resolve(f.code); c != nil {
+			at := c.frame(l.minor, f.offset)
+			h.Function, h.File, h.Line = at.Function, at.File, at.Line
 		}
 		out = append(out, h)
 	}
@@ -109,84 +110,73 @@ func (r *Runtime) holds(f *pyFrame, innermost bool, out []managed.Held) []manage
 }
 
 // lockOf gives the lock that a value is, or is a bound method of.
-func (r *Runtime) lockOf(value uint64) (lock uint64, class string) {
+func (l *locks) lockOf(value uint64) (lock uint64, class string) {
 	if value < 1<<12 || value%8 != 0 {
 		return 0, ""
 	}
-	if class = r.lockClass(value); class != "" {
+	if class = l.lockClass(value); class != "" {
 		return value, class
 	}
-	self := r.read64(value + methodSelf)
+	self := l.read64(value + methodSelf)
 	if self < 1<<12 || self%8 != 0 {
 		return 0, ""
 	}
-	return self, r.lockClass(self)
+	return self, l.lockClass(self)
 }
 
-// lockClass is the class of an object that is a lock, "" of others.
-func (r *Runtime) lockClass(object uint64) string {
-	typ := r.read64(object + objectType)
-	if class, known := r.locks.types[typ]; known || typ < 1<<12 {
+// lockClass gives the class of a lock, "" for other objects.
+func (l *locks) lockClass(object uint64) string {
+	typ := l.read64(object + objectType)
+	if class, known := l.types[typ]; known || typ < 1<<12 {
 		return class
 	}
-	if r.locks.types == nil {
-		r.locks.types = map[uint64]string{}
+	if l.types == nil {
+		l.types = map[uint64]string{}
 	}
 	var b [16]byte
-	n := r.host.Read(r.read64(typ+typeNameAt), b[:])
+	n := l.host.Read(l.read64(typ+typeNameAt), b[:])
 	name, _, _ := bytes.Cut(b[:n], []byte{0})
 	class := lockTypes[string(name)]
-	if len(r.locks.types) < mostRLocks {
-		r.locks.types[typ] = class
+	if len(l.types) < mostRLocks {
+		l.types[typ] = class
 	}
 	return class
 }
 
-// isTaken reports whether a thread has a lock.
-func (r *Runtime) isTaken(lock uint64, class string) bool {
+func (l *locks) isTaken(lock uint64, class string) bool {
 	if class == rLock {
-		return r.read64(lock+lockCount) != 0
+		return l.read64(lock+lockCount) != 0
 	}
-	return r.read64(lock+lockLocked)&0xff != 0
+	return l.read64(lock+lockLocked)&0xff != 0
 }
 
-// noteRLock takes note of an RLock.
-func (r *Runtime) noteRLock(lock uint64) {
-	if r.locks.rlocks == nil || len(r.locks.rlocks) > mostRLocks {
-		r.locks.rlocks = map[uint64]uint64{}
+func (l *locks) noteRLock(lock uint64) {
+	if l.rlocks == nil || len(l.rlocks) > mostRLocks {
+		l.rlocks = map[uint64]uint64{}
 	}
-	r.locks.rlocks[r.read64(lock+lockWord)] = lock
+	l.rlocks[l.read64(lock+lockWord)] = lock
 }
 
-// waitingForRLock tells of a thread that waits for an RLock which was seen in a walk, and that is still there.
-func (r *Runtime) waitingForRLock(s *managed.Sleeper) (w managed.Wait, ok bool) {
-	lock := r.locks.rlocks[s.Word]
-	if lock == 0 || r.lockClass(lock) != rLock || r.read64(lock+lockWord) != s.Word {
+// waiting gives the wait of a sleeper for an RLock that a walk has noted and that still exists.
+func (l *locks) waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
+	lock := l.rlocks[s.Word]
+	if lock == 0 || l.lockClass(lock) != rLock || l.read64(lock+lockWord) != s.Word {
 		return w, false
 	}
 	w = managed.Wait{Kind: managed.WaitLock, Class: rLock, Address: s.Word}
-	owner, count := r.read64(lock+lockOwner), r.read64(lock+lockCount)
-	for i := range r.threads.list {
-		if th := &r.threads.list[i]; th.id == owner && owner != 0 && count != 0 && th.native != 0 {
+	owner, count := l.read64(lock+lockOwner), l.read64(lock+lockCount)
+	for i := range l.chain.threads.list {
+		if th := &l.chain.threads.list[i]; th.id == owner && owner != 0 && count != 0 && th.native != 0 {
 			w.Owner = int(th.native)
-			w.OwnerName, _ = r.ThreadName(w.Owner)
+			w.OwnerName, _ = l.names.of(w.Owner)
 		}
 	}
 	return w, true
 }
 
-// read32 reads a number of 32 bits as it is now, 0 if it cannot.
-func (r *Runtime) read32(addr uint64) uint32 {
-	var b [4]byte
-	if r.host.Read(addr, b[:]) != len(b) {
-		return 0
-	}
-	return binary.LittleEndian.Uint32(b[:])
-}
-
-// liveDepth gives how many values of a frame's stack are alive for sure at an instruction, by the table of exceptions
-// (Objects/exception_handling_notes.txt): entries of start, length, target, and depth with a flag below it, as numbers
-// of 6 bits a byte. The first byte of an entry has bit 7, all but the last of a number bit 6.
+// liveDepth gives how many stack values are certainly alive at an instruction, by the exception table
+// (Objects/exception_handling_notes.txt): entries of start, length, target, and depth<<1|flag, 6 bits a byte. Bit
+// 7 marks the first byte of an entry, bit 6 all but the last of a number.
 func liveDepth(table []byte, instruction int) int {
 	for len(table) > 0 {
 		var entry [4]int
@@ -203,7 +193,7 @@ func liveDepth(table []byte, instruction int) int {
 	return 0
 }
 
-// varint takes a number off a table of exceptions.
+// varint decodes a number of an exception table.
 func varint(b []byte) (n int, rest []byte, ok bool) {
 	for i, c := range b {
 		if n = n<<6 | int(c&63); n > 1<<30 {

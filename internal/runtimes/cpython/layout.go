@@ -4,46 +4,46 @@ package cpython
 
 import "encoding/binary"
 
-// layout has the offsets of what is read of an interpreter, in bytes.
+// layout has the offsets of the interpreter's structures, in bytes.
 type layout struct {
-	minor int // of the version 3.minor
+	minor int // version 3.minor
 
 	runtimeInterps int64 // _PyRuntime: the first interpreter
-	runtimeMain    int64 // _PyRuntime: pthread_self of the main thread; 0: not known
+	runtimeMain    int64 // _PyRuntime: pthread_self of the main thread; 0: unknown
 
 	interpNext, interpThreads int64
 	interpModules             int64  // sys.modules
-	typeKeys                  uint64 // of a type: the keys that its objects share; from 3.11 on
+	typeKeys                  uint64 // of a type: the keys shared by its objects; 3.11 on
 
 	threadNext, threadInterp, threadID int64
-	threadNative                       int64 // the kernel's number of the thread; 0: from 3.11 on only
-	threadSize                         int64 // as much of it as is copied
-	threadFrame                        int64 // innermost frame, or in 3.11 and 3.12 the innermost _PyCFrame
-	threadChunk, threadTop             int64 // data stack: the newest chunk, and where its used part ends; 0: none
+	threadNative                       int64 // kernel thread ID, 3.11 on; 0: none
+	threadSize                         int64 // copied size
+	threadFrame                        int64 // innermost frame, or _PyCFrame in 3.11 and 3.12
+	threadChunk, threadTop             int64 // data stack: newest chunk, and end of its used part; 0: none
 
 	cframe                    bool
 	cframeCurrent, cframePrev int64
 
 	frameCode, framePrev, frameInstr int64
-	frameOwner                       int64  // byte: who owns the frame; 0: none
-	frameMask                        uint64 // bits of pointers to code that are no tags, which they have from 3.14 on
+	frameOwner                       int64  // byte: owner of the frame; 0: none
+	frameMask                        uint64 // bits of code pointers that are no tags (3.14 on)
 	frameEntry                       int64  // byte of 3.11: entered from C
 	frameSize                        int64
 
 	codeFile, codeName, codeQual, codeFirst int64
 	codeTable                               int64
-	codeInstr                               int64 // 3.11 on: where the instructions begin in the object itself
-	codeVersion                             int64 // 3.12 on: 32 bits that no other code object of the process has; 0: none
-	codeTypeSize                            int64 // tp_basicsize of the type of code objects; from 3.11 on without them
-	codeHead                                int64 // as much of a code object as tells its identity
+	codeInstr                               int64 // 3.11 on: start of the instructions in the object
+	codeVersion                             int64 // 3.12 on: 32 bits, unique in the process; 0: none
+	codeTypeSize                            int64 // tp_basicsize of the code type; 3.11 on: without instructions
+	codeHead                                int64 // the part that contains the identity
 
-	textASCII, textCompact int64 // sizes of the heads of strings
+	textASCII, textCompact int64
 
-	wider      uint64 // how much longer the head of an object is than the usual 16 bytes: in free-threaded builds
-	dictBefore uint64 // how far in front of an object the pointer to its dict lies, from 3.11 on
+	wider      uint64 // additional size of object heads in free-threaded builds, beyond 16 bytes
+	dictBefore uint64 // distance of the dict pointer before an object, 3.11 on
 }
 
-// Of free-threaded builds: how much longer the heads of their objects are (struct _object, Include/object.h).
+// widerFree is the additional size of object heads in free-threaded builds (struct _object, Include/object.h).
 const widerFree = 16
 
 // Owners of frames ([layout.frameOwner]).
@@ -51,11 +51,10 @@ const (
 	ownedByThread    = 0
 	ownedByGenerator = 1
 	ownedByObject    = 2
-	ownedByCStack    = 3 // or, from 3.14 on, more
+	ownedByCStack    = 3 // or more, from 3.14 on
 )
 
-// Offsets that are the same in all versions. Any object has its type, a bytes object its size and content. A string has
-// its length, hash and state, a type its size and members.
+// Offsets that are the same in all versions.
 const (
 	objectType   = 8
 	bytesSize    = 16
@@ -67,7 +66,7 @@ const (
 	typeMembers  = 240
 )
 
-// layouts are those of releases before 3.13. They hold for builds without Py_TRACE_REFS.
+// layouts are those of releases before 3.13, without Py_TRACE_REFS.
 var layouts = map[int]layout{
 	8: upTo310(104, 56), 9: upTo310(104, 856), 10: upTo310(96, 856),
 	11: {
@@ -90,8 +89,8 @@ var layouts = map[int]layout{
 	},
 }
 
-// upTo310 is the layout of 3.8 to 3.10, where frames are objects. lasti is where they keep their instruction,
-// modules where the interpreter keeps sys.modules.
+// upTo310 is the layout of 3.8 to 3.10. lasti is the instruction's offset in a frame object, modules that of
+// sys.modules in the interpreter.
 func upTo310(lasti, modules int64) layout {
 	l := layout{
 		minor: 8, runtimeInterps: 32, runtimeMain: 72, interpThreads: 8, interpModules: modules,
@@ -106,13 +105,13 @@ func upTo310(lasti, modules int64) layout {
 	return l
 }
 
-// Masks of pointers: without tags, and with them in the lowest bits (_PyStackRef).
+// Masks of pointers: without tags, and with tags in the lowest bits (_PyStackRef).
 const (
 	all   = ^uint64(0)
 	untag = ^uint64(7)
 )
 
-// Offsets in _Py_DebugOffsets, with which _PyRuntime begins (3.13: Include/internal/pycore_runtime.h, from 3.14 on
+// Offsets in _Py_DebugOffsets at the start of _PyRuntime (3.13: Include/internal/pycore_runtime.h, from 3.14 on
 // pycore_debug_offsets.h).
 const (
 	debugCookie       = "xdebugpy"
@@ -120,18 +119,17 @@ const (
 	debugFreeThreaded = 16
 )
 
-// description says where the parts of _Py_DebugOffsets are in a release. What a part begins with is the same in all.
+// description has the offsets of the parts of _Py_DebugOffsets in a release.
 type description struct {
 	size                      int
 	modules                   int // imports_modules
 	thread, frame, code, text int
 	typeKeys                  uint64
 	frameMask                 uint64
-	ids                       int  // of the thread: thread_id and what follows it
-	base                      bool // the outermost frame of a thread is kept behind its state
+	ids                       int  // thread: thread_id and what follows it
+	base                      bool // the outermost frame lies behind the thread state
 }
 
-// descriptions are those of the releases that describe themselves.
 var descriptions = map[int]description{
 	13: {size: 584, modules: 88, thread: 152, ids: 192, frame: 224, code: 272, text: 536, typeKeys: 880, frameMask: all},
 	14: {size: 760, modules: 96, thread: 176, ids: 216, frame: 248, code: 312, text: 616, typeKeys: 880, frameMask: untag},
@@ -144,7 +142,7 @@ var descriptions = map[int]description{
 // mostDebug is the size of the largest of them.
 const mostDebug = 888
 
-// described gives the layout that a runtime of 3.13 on describes itself; false if it is another one.
+// described gives the layout that a runtime of 3.13 on describes; false for other releases.
 func described(b []byte) (l layout, ok bool) {
 	if len(b) < debugFreeThreaded+8 || string(b[:8]) != debugCookie {
 		return l, false
@@ -173,18 +171,18 @@ func described(b []byte) (l layout, ok bool) {
 		l.codeVersion += widerFree
 		l.codeHead += widerFree
 	}
-	if d.base { // directly behind it (_PyThreadStateImpl, Include/internal/pycore_tstate.h)
+	if d.base { // _PyThreadStateImpl, Include/internal/pycore_tstate.h
 		l.threadSize = at(d.thread) + l.frameSize
 	}
 	return l, l.sane()
 }
 
-// isFree reports whether what a runtime describes is a free-threaded build.
+// isFree reports whether a description is of a free-threaded build.
 func isFree(b []byte) bool {
 	return string(b[:8]) == debugCookie && binary.LittleEndian.Uint64(b[debugFreeThreaded:]) != 0
 }
 
-// sane reports whether all offsets can be those of a layout: a process may say what it likes.
+// sane reports whether all offsets are plausible; the process is not trusted.
 func (l *layout) sane() bool {
 	const most = 1 << 20
 	for _, off := range []int64{

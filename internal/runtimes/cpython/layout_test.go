@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// description3 gives the first bytes of _PyRuntime of Debian's interpreter of release 3.minor.
+// description3 gives the start of _PyRuntime of Debian's 3.minor.
 func description3(t testing.TB, minor string) []byte {
 	t.Helper()
 	b, err := os.ReadFile("testdata/debugoffsets-3." + minor)
@@ -19,7 +19,7 @@ func description3(t testing.TB, minor string) []byte {
 	return b
 }
 
-// TestInterpretersDescribeThemselves: the offsets are those that the releases' own headers give to a C compiler.
+// The expected offsets come from the releases' headers.
 func TestInterpretersDescribeThemselves(t *testing.T) {
 	for minor, want := range map[string]layout{
 		"13": {minor: 13, threadNext: 8, threadInterp: 16, threadFrame: 72, threadID: 152, threadNative: 160,
@@ -51,8 +51,6 @@ func TestInterpretersDescribeThemselves(t *testing.T) {
 	}
 }
 
-// TestAnInterpreterThatIsNotKnownIsRefused: of another release, without the lock, cut off, or with offsets that cannot
-// be.
 func TestAnInterpreterThatIsNotKnownIsRefused(t *testing.T) {
 	for _, minor := range []string{"13", "14", "15"} {
 		b := description3(t, minor)
@@ -68,7 +66,7 @@ func TestAnInterpreterThatIsNotKnownIsRefused(t *testing.T) {
 			"without the cookie": change(0, 0),
 			"cut":                b[:len(b)-1],
 			"empty":              nil,
-			"huge":               change(72, 1<<40), // the list of threads
+			"huge":               change(72, 1<<40), // list of threads
 			"negative":           change(72, 1<<63),
 		} {
 			if _, ok := described(c); ok && (what != "free-threaded" || minor != "13") {
@@ -78,7 +76,6 @@ func TestAnInterpreterThatIsNotKnownIsRefused(t *testing.T) {
 	}
 }
 
-// TestAFreeThreadedBuildThatIsNotKnownIsNamed: its native frames stay, and people are told why.
 func TestAFreeThreadedBuildThatIsNotKnownIsNamed(t *testing.T) {
 	for _, minor := range []string{"14", "15"} {
 		b := append(description3(t, minor), make([]byte, 4096)...)

@@ -9,16 +9,15 @@ import (
 	"prywalk/internal/managed"
 )
 
-// TestWhatWasLeftOutIsCopiedOnceItIsMetAsCode: at the address of what stood for no code there may be some by now.
-func TestWhatWasLeftOutIsCopiedOnceItIsMetAsCode(t *testing.T) {
+func TestWhatWasLeftOutIsCopiedOnceItIsRunAsCode(t *testing.T) {
 	const addr = 0x1000
-	r := &Runtime{layout: layouts[12]}
-	r.codes.leaveOut(addr)
-	if !r.codes.known.Has(addr) {
+	r := newParts(&interpreter{layout: layouts[12]})
+	r.codes.kept.LeaveOut(addr)
+	if !r.codes.kept.Known.Has(addr) {
 		t.Fatal("it is copied in each stop")
 	}
-	r.walk = walk{sample: &managed.Sample{Mem: &frames.Snapshot{}, At: 1}, pages: &r.pages}
-	if c, what := r.resolve(addr); c != nil || what != isFreed || r.codes.known.Has(addr) {
-		t.Errorf("%v, %d, left out: %v", c, what, r.codes.known.Has(addr))
+	r.view.begin(&managed.Sample{Mem: &frames.Snapshot{}, At: 1})
+	if c, what := r.codes.resolve(addr); c != nil || what != isFreed || r.codes.kept.Known.Has(addr) {
+		t.Errorf("%v, %d, left out: %v", c, what, r.codes.kept.Known.Has(addr))
 	}
 }

@@ -2,8 +2,8 @@
 
 package cpython
 
-// Three formats say which instruction belongs to which line. Each decoder takes the offset of an instruction in bytes,
-// and gives 0 where the table tells no line.
+// Line tables have three formats. Each decoder takes the offset of an instruction in bytes, and gives 0 if it has
+// no line.
 
 // lineOf gives the line of an instruction in a code object of release 3.minor.
 func lineOf(minor int, table []byte, first, offset int) int {
@@ -19,7 +19,7 @@ func lineOf(minor int, table []byte, first, offset int) int {
 	return lineByLocations(table, first, offset)
 }
 
-// lineByIncrements reads co_lnotab (to 3.9): pairs of bytes, how much the offset grows and, signed, how much the line
+// lineByIncrements decodes co_lnotab (to 3.9): pairs of offset increment and signed line increment
 // (Objects/lnotab_notes.txt).
 func lineByIncrements(table []byte, line, offset int) int {
 	at := 0
@@ -32,11 +32,10 @@ func lineByIncrements(table []byte, line, offset int) int {
 	return line
 }
 
-// noLine says in the format of 3.10 that a range has no line.
+// noLine marks a range without line in the format of 3.10.
 const noLine = -128
 
-// lineByRanges reads co_linetable of 3.10: pairs of bytes, the length of a range and, signed, the distance of its line
-// from the one before (PEP 626).
+// lineByRanges decodes co_linetable of 3.10: pairs of range length and signed line increment (PEP 626).
 func lineByRanges(table []byte, line, offset int) int {
 	end := 0
 	for i := 0; i+1 < len(table); i += 2 {
@@ -64,7 +63,7 @@ const (
 	locationNone     = 15
 )
 
-// lineByLocations reads co_linetable of 3.11 on: each entry begins with a byte with its highest bit set.
+// lineByLocations decodes co_linetable of 3.11 on: bit 7 marks the first byte of an entry.
 func lineByLocations(table []byte, line, offset int) int {
 	end := 0
 	for i := 0; i < len(table); {
@@ -93,7 +92,7 @@ func lineByLocations(table []byte, line, offset int) int {
 	return 0
 }
 
-// signedVarint decodes a number of 6 bits a byte, the lowest first, whose lowest bit is its sign.
+// signedVarint decodes 6 bits a byte, lowest first; the lowest bit is the sign.
 func signedVarint(b []byte) int {
 	v, shift := uint32(0), 0
 	for _, c := range b {

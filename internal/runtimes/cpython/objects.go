@@ -7,11 +7,11 @@ import (
 	"slices"
 )
 
-// Offsets of what names of threads are read from, in bytes: of dicts (Include/cpython/dictobject.h), their tables
-// (Objects/dict-common.h, from 3.11 on Include/internal/pycore_dict.h), modules and types.
+// Offsets of dicts (Include/cpython/dictobject.h), their tables (Objects/dict-common.h, from 3.11 on
+// Include/internal/pycore_dict.h), modules and types, in bytes.
 const (
 	dictKeys   = 32
-	dictValues = 40 // not 0: the values lie there, in the order of the keys
+	dictValues = 40 // not 0: values in the order of the keys
 	moduleDict = 16
 
 	typeFlags  = 168
@@ -20,42 +20,40 @@ const (
 	flagDict   = 1 << 4 // Py_TPFLAGS_MANAGED_DICT
 )
 
-// The state of a string of ASCII that is in one piece with its head: one byte a character, compact, ASCII
-// (Include/cpython/unicodeobject.h).
+// State of a compact ASCII string (Include/cpython/unicodeobject.h).
 const (
 	plainBits = 7<<2 | 1<<5 | 1<<6
 	plainText = 1<<2 | 1<<5 | 1<<6
 )
 
-// Bounds of what is read of one dict.
+// Bounds of reads of one dict.
 const (
 	mostEntries = 1 << 14
-	mostShared  = 256 // entries of the keys that objects of a type share
+	mostShared  = 256 // entries of shared keys
 )
 
-// entry is one of a dict. Of a number below 2^61-1 the hash is the number itself.
+// entry is an entry of a dict. The hash of a number below 2^61-1 is the number.
 type entry struct{ hash, key, value uint64 }
 
-// objects reads objects of a process that runs. What it gives can be wrong, as in the middle of a change: whoever asks
-// reads twice.
+// objects reads objects of a running process. A result can be inconsistent: callers read twice.
 type objects struct {
-	r      *Runtime
-	shared map[uint64][]entry // by the address of the keys
-	places map[attribute]int  // of attributes among such entries, −1 if they have none
-	flags  map[uint64]uint64  // of types
+	r      *interpreter
+	shared map[uint64][]entry // by address of the keys
+	places map[attribute]int  // index of attributes among such entries, −1: none
+	flags  map[uint64]uint64
 }
 
-// attribute is one of the objects that share keys.
+// attribute is an attribute of the objects that share keys.
 type attribute struct {
 	keys uint64
 	name string
 }
 
-func (r *Runtime) objects() *objects {
+func (r *interpreter) objects() *objects {
 	return &objects{r, map[uint64][]entry{}, map[attribute]int{}, map[uint64]uint64{}}
 }
 
-// is reports whether an object is of a type. A subtype's is not.
+// is reports whether an object is exactly of a type.
 func (o *objects) is(at, typ uint64) bool {
 	return at != 0 && typ != 0 && o.r.read64(at+objectType+o.r.wider) == typ
 }
@@ -99,7 +97,7 @@ func (o *objects) table(keys uint64, most int) []entry {
 	return list
 }
 
-// indexWidth is how many bytes the index of an entry has before 3.11, in a table of so many slots.
+// indexWidth is the size of an entry's index before 3.11, in bytes.
 func indexWidth(slots uint64) uint64 {
 	switch {
 	case slots <= 0xff:
@@ -112,7 +110,6 @@ func indexWidth(slots uint64) uint64 {
 	return 8
 }
 
-// entries gives those of a dict.
 func (o *objects) entries(dict uint64) []entry {
 	if !o.is(dict, o.r.dictType) {
 		return nil
@@ -124,15 +121,14 @@ func (o *objects) entries(dict uint64) []entry {
 	return list
 }
 
-// valuesHead is what stands before the values of a dict or an object, in bytes.
-func (r *Runtime) valuesHead() uint64 {
+// valuesHead is the size of the head before values, in bytes.
+func (r *interpreter) valuesHead() uint64 {
 	if r.minor >= 13 {
 		return 8
 	}
 	return 0
 }
 
-// fill sets the values of entries.
 func (o *objects) fill(list []entry, values uint64) {
 	b := make([]byte, 8*len(list))
 	n := o.r.host.Read(values, b)
@@ -144,7 +140,6 @@ func (o *objects) fill(list []entry, values uint64) {
 	}
 }
 
-// get gives the value that a name has among entries.
 func (o *objects) get(list []entry, name string) uint64 {
 	for _, e := range list {
 		if e.value != 0 && o.isText(e.key, name) {
@@ -154,7 +149,7 @@ func (o *objects) get(list []entry, name string) uint64 {
 	return 0
 }
 
-// isText reports whether an object is a string of these letters, of ASCII.
+// isText reports whether an object is a given ASCII string.
 func (o *objects) isText(at uint64, text string) bool {
 	var b [96]byte
 	from := int(o.r.textASCII)
@@ -166,7 +161,7 @@ func (o *objects) isText(at uint64, text string) bool {
 		string(b[from:from+len(text)]) == text
 }
 
-// text reads a string, mostly in one read; false if it is none that was read as a whole.
+// text reads a string, mostly in one read; false if it is none or incomplete.
 func (o *objects) text(at uint64) (string, bool) {
 	var b [128]byte
 	r, head := o.r, int(o.r.textASCII)
@@ -184,7 +179,7 @@ func (o *objects) text(at uint64) (string, bool) {
 	return r.textOf(r.host, at)
 }
 
-// attribute gives what an object has by a name: in its dict, or among the values of the object itself.
+// attribute gives an attribute of an object, from its dict or its inline values.
 func (o *objects) attribute(at uint64, name string) uint64 {
 	typ := o.r.read64(at + objectType + o.r.wider)
 	if typ == 0 {
@@ -215,7 +210,7 @@ func (o *objects) attribute(at uint64, name string) uint64 {
 	return o.get(o.entries(r.read64(at-r.dictBefore)), name)
 }
 
-// ofType is attribute for values in the order of the keys that the type has.
+// ofType is attribute for values in the order of the type's keys.
 func (o *objects) ofType(typ, values uint64, name string) uint64 {
 	keys := o.r.read64(typ + o.r.typeKeys)
 	list, known := o.shared[keys]
@@ -235,7 +230,6 @@ func (o *objects) ofType(typ, values uint64, name string) uint64 {
 	return o.r.read64(values + 8*uint64(place))
 }
 
-// typeFlags gives the flags of a type.
 func (o *objects) typeFlags(typ uint64) uint64 {
 	flags, known := o.flags[typ]
 	if !known {

@@ -3,45 +3,43 @@
 package cpython
 
 import (
-	"encoding/binary"
-
-	"prywalk/frames"
 	"prywalk/internal/managed"
 )
 
-// Runtime is an interpreter in a process. It implements [managed.Planner].
+// Runtime is the Python interpreter of a process. It implements [managed.Threads].
 type Runtime struct {
-	layout
-	version  string
-	module   *frames.Module
-	name     string // the module's
-	folds    bool   // all of its code is the interpreter's, not that of a program with an interpreter inside
-	at, size uint64 // of _PyRuntime
-	gil      uint64 // the lock of the main interpreter; 0: not known
-	gilTries int    // how often it was sought again
-	gilAt    int64  // when it was sought last, CLOCK_MONOTONIC in nanoseconds
-	codeType uint64
-	loop     []span // of releases before 3.11
-	slots    slots
-	host     managed.Host
-	plan     *managed.Plan
+	managed.Plain
+	managed.NoThreads
+	*interpreter
+	view    view
+	threads *threads
+	codes   codes
+	*merge
+	gil   gil
+	names *threadNames
+	locks *locks
+	plan  *managed.Plan
 
-	threads threads
-	threadNames
-	codes codes
-	heads heads
-	pages livePages
-	locks locks
-	walk
+	followed *taskReader // as of the last [Runtime.TaskPlaces]
 }
 
-var _ managed.Planner = (*Runtime)(nil)
+var _ managed.Threads = (*Runtime)(nil)
+
+func newParts(i *interpreter) *Runtime {
+	r := &Runtime{interpreter: i, threads: &threads{interpreter: i}}
+	r.codes = codes{interpreter: i, view: &r.view}
+	r.merge = &merge{chain: &chain{interpreter: i, view: &r.view, threads: r.threads, codes: &r.codes}}
+	r.names = &threadNames{interpreter: i, threads: r.threads}
+	r.gil = gil{interpreter: i, threads: r.threads, names: r.names}
+	r.locks = &locks{interpreter: i, chain: r.chain, names: r.names}
+	return r
+}
 
 // Name implements [managed.Runtime].
 func (r *Runtime) Name() string { return "CPython " + r.version }
 
-// Adopt implements [managed.Runtime].
-func (r *Runtime) Adopt(h managed.Host) bool {
+// Attach implements [managed.Runtime].
+func (r *Runtime) Attach(h managed.Host) bool {
 	r.host = h
 	endGreenlets(h)
 	for _, m := range h.Modules() {
@@ -53,97 +51,51 @@ func (r *Runtime) Adopt(h managed.Host) bool {
 	return false
 }
 
-// Changed implements [managed.Runtime]: there are no rules.
-func (r *Runtime) Changed() bool { return false }
-
 // Forget implements [managed.Runtime].
 func (r *Runtime) Forget() {
-	r.codes.forget()
-	r.threads = threads{}
-	r.forgetNames()
-	r.locks = locks{}
+	r.codes.kept.Forget()
+	r.threads.forget()
+	r.names.forget()
+	r.locks.forget()
 }
 
-// Plan implements [managed.Planner].
+// Plan implements [managed.Namer].
 func (r *Runtime) Plan() *managed.Plan { return r.plan }
 
-// What a plan copies at most.
-const (
-	mostChunk = 32 << 10 // of the newest chunk of the data stack
-	mostNodes = managed.MaxNodes
-	mostHeads = 64
-)
-
-// Slots of the plan.
-const (
-	slotChunk = 4 + iota
-	slotTop
-	slotFrame
-	slotCFrame
-	slotPrev
-	slotPrevFrame
-)
-
-// makePlan says what is copied of a thread.
-func (r *Runtime) makePlan() {
-	load := func(base uint8, off int64, to uint8) managed.Step {
-		return managed.Step{Op: managed.Load, Base: base, Off: off, To: to}
-	}
-	chain := func(base uint8) managed.Step {
-		return managed.Step{Op: managed.Chain, Base: base, Max: mostNodes, Size: uint32(r.frameSize),
-			Next: int32(r.framePrev)}
-	}
-	steps := []managed.Step{{Op: managed.Copy, Max: uint32(r.threadSize)}}
-	if r.gil != 0 {
-		steps = append(steps, managed.Step{Op: managed.Copy, Base: managed.SlotZero, Off: int64(r.gil), Max: gilHead,
-			Asleep: true})
-	}
-	if r.threadChunk != 0 {
-		steps = append(steps, load(0, r.threadChunk, slotChunk), load(0, r.threadTop, slotTop),
-			managed.Step{Op: managed.Copy, Base: slotChunk, End: slotTop, Max: mostChunk})
-	}
-	if r.cframe {
-		steps = append(steps, load(0, r.threadFrame, slotCFrame), load(slotCFrame, r.cframeCurrent, slotFrame))
-	} else {
-		steps = append(steps, load(0, r.threadFrame, slotFrame))
-	}
-	steps = append(steps, chain(slotFrame),
-		managed.Step{Op: managed.Each, Off: r.frameCode, Max: mostHeads, Size: uint32(r.codeHead)})
-	if r.codeVersion == 0 {
-		steps = append(steps, managed.Step{Op: managed.Each, Off: r.codeName, Max: mostHeads, Next: textHash, Size: 8})
-	}
-	if r.cframe { // for the moment in which the newest one has no frame yet
-		steps = append(steps, load(slotCFrame, r.cframePrev, slotPrev), load(slotPrev, r.cframeCurrent, slotPrevFrame),
-			chain(slotPrevFrame))
-	}
-	r.plan = &managed.Plan{Steps: steps, Find: r.findSteps(), Known: &r.codes.known}
-	if r.gil != 0 {
-		r.plan.Lock = [2]uint64{r.gil + gilCond, r.gil + gilCondEnd}
-	}
+// Anchor implements [managed.Namer]: the thread state.
+func (r *Runtime) Anchor(tid int, pthread uint64) (uint64, bool) {
+	return r.threads.anchor(tid, pthread)
 }
 
-// mostSought is how many of the newest thread states are looked at in a stop for that of a new thread.
-const mostSought = 16
-
-// findSteps find the state of a thread that is new: the newest are the first of their list.
-func (r *Runtime) findSteps() []managed.Step {
-	const slotTLS, slotTID = 2, 3
-	id, want := r.threadID, uint8(slotTLS)
-	if r.threadNative != 0 {
-		id, want = r.threadNative, slotTID
-	}
-	return []managed.Step{
-		{Op: managed.Load, Off: int64(r.threads.head), To: slotChunk},
-		{Op: managed.Seek, Base: slotChunk, Size: uint32(r.threadSize), Next: int32(r.threadNext), At: int32(id), End: want,
-			Max: mostSought},
-	}
+// Begin implements [managed.Namer].
+func (r *Runtime) Begin(s *managed.Sample) {
+	r.view.begin(s)
+	r.codes.begin(s.At)
+	r.merge.begin()
 }
 
-// read64 reads a word of the process as it is now, 0 if it cannot be read.
-func (r *Runtime) read64(addr uint64) uint64 {
-	var b [8]byte
-	if r.host.Read(addr, b[:]) != len(b) {
-		return 0
+// Symbolize implements [managed.Namer].
+func (r *Runtime) Symbolize(ref managed.Ref, _ managed.Live, out []managed.Frame) ([]managed.Frame, managed.Truth) {
+	c := r.codes.kept.Of(ref.Cookie)
+	if ref.Kind != kindCode || c == nil {
+		return append(out, managed.Frame{}), managed.Freed
 	}
-	return binary.LittleEndian.Uint64(b[:])
+	return append(out, c.frame(r.minor, int(int32(ref.Position)))), managed.Checked
 }
+
+// Waiting implements [managed.Threads], for the interpreter lock and RLocks.
+func (r *Runtime) Waiting(s *managed.Sleeper) (managed.Wait, bool) {
+	if w, ok := r.locks.waiting(s); ok {
+		return w, true
+	}
+	if r.gil.seekAgain() {
+		r.makePlan()
+	}
+	return r.gil.waiting(s)
+}
+
+// ThreadName implements [managed.Threads]: the name in the program's threading module.
+func (r *Runtime) ThreadName(tid int) (string, bool) { return r.names.of(tid) }
+
+// Holds implements [managed.Threads].
+func (r *Runtime) Holds() []managed.Held { return r.locks.held() }

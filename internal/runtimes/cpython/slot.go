@@ -4,31 +4,28 @@ package cpython
 
 import "slices"
 
-// slots learns where in its native frame the loop keeps the address of its frame object (before 3.11). Whoever
-// calls the loop keeps that address for when the loop returns, in a register that the loop has to save. So it lies
-// at the same distance from the CFA for each place of call. What was learned decides who runs which frame in the
-// few instructions at which that is open. There the loop has been entered, and its frame is not the innermost yet,
-// or not any more.
+// slots learns the offset from the CFA at which the loop's native frame stores its frame object (before 3.11). The
+// caller keeps the object in a callee-saved register that the loop saves, so the offset depends on the call site.
+// It decides in prologues and epilogues, where the innermost frame is ambiguous.
 type slots map[uint64]*slot // by the return address of the loop's frame
 
-// slot is what is known of one place of call.
+// slot is the state of one call site.
 type slot struct {
-	offsets []uint64 // from the CFA down; those that held in all frames so far
-	frames  int      // that they held in
-	none    bool     // no offset did
+	offsets []uint64 // below the CFA; valid in all frames so far
+	frames  int      // number of frames
+	none    bool     // no offset fits
 }
 
-// Bounds of what is learned.
 const (
-	enoughFrames = 16 // in how many native frames an offset must have held to be believed
+	enoughFrames = 16 // frames in which an offset must be valid before it is used
 	mostSlots    = 1 << 10
 )
 
-// loopFrame is a native frame of the loop in a walk.
+// loopFrame is a native frame of the loop.
 type loopFrame struct{ sp, cfa uint64 }
 
-// learn takes the native frames of a complete walk and its frame objects. The outermost belong together, and so on; the
-// innermost native frame may have none, as it has just been entered or is about to be left.
+// learn takes the native frames of a complete walk and its frame objects, paired from the outermost. The innermost
+// native frame may have none in its prologue or epilogue.
 func (s *slots) learn(native []loopFrame, objects []run, word words) {
 	if *s == nil {
 		*s = slots{}
@@ -76,15 +73,15 @@ func (s *slot) learn(f *loopFrame, object uint64, word words) {
 	s.none = len(s.offsets) == 0
 }
 
-// keeps reports whether a native frame of the loop keeps the object where it must; false for known if that place is
-// not known.
+// keeps reports whether a native frame of the loop stores the object in its slot; known is false if the slot is
+// unknown.
 func (s slots) keeps(object, cfa uint64, word words) (keeps, known bool) {
 	back, ok := word(cfa - 8)
 	at := s[back]
 	if !ok || at == nil || at.none || at.frames < enoughFrames {
 		return false, false
 	}
-	for _, off := range at.offsets { // further ones may be left that held by chance
+	for _, off := range at.offsets { // further ones may have matched by chance
 		if v, ok := word(cfa - off); ok && v == object {
 			return true, true
 		}

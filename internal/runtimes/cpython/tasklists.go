@@ -4,28 +4,28 @@ package cpython
 
 import "encoding/binary"
 
-// all gives the addresses of what may be a task.
+// all gives the addresses of possible tasks.
 func (t *taskReader) all() (list []uint64) {
-	if t.node == 0 {
+	if t.offsets.Task.Node == 0 {
 		return t.ofSets()
 	}
 	r := t.r
-	for i := range r.threads.list {
-		list = t.ofList(list, r.threads.list[i].at+t.thread)
+	for i := range t.threads.list {
+		list = t.ofList(list, t.threads.list[i].at+t.offsets.Thread.Head)
 	}
 	interp := r.read64(r.at + uint64(r.runtimeInterps))
 	for n := 0; interp != 0 && n < mostInterps; n++ {
-		list = t.ofList(list, interp+t.main)
+		list = t.ofList(list, interp+t.offsets.Interpreter.Head)
 		interp = r.read64(interp + uint64(r.interpNext))
 	}
 	return list
 }
 
-// ofList adds the tasks of a list, which is a circle of nodes through its head.
+// ofList adds the tasks of a circular list.
 func (t *taskReader) ofList(list []uint64, head uint64) []uint64 {
 	for at := t.r.read64(head); at != 0 && at != head && len(list) < mostListed; at = t.r.read64(at) {
-		task := at - t.node
-		if !t.isTask(task) { // it has been changed meanwhile
+		task := at - t.offsets.Task.Node
+		if !t.isTask(task) { // changed meanwhile
 			break
 		}
 		list = append(list, task)
@@ -35,7 +35,7 @@ func (t *taskReader) ofList(list []uint64, head uint64) []uint64 {
 
 // ofSets gives the tasks of the sets before 3.14.
 func (t *taskReader) ofSets() (list []uint64) {
-	module := t.o.get(t.o.entries(t.r.modules()), "asyncio.tasks")
+	module := t.o.get(t.o.entries(t.threads.modules()), "asyncio.tasks")
 	if !t.o.is(module, t.r.moduleType) {
 		return nil
 	}
@@ -52,7 +52,7 @@ func (t *taskReader) ofSets() (list []uint64) {
 	return list
 }
 
-// members gives the members of a set. Some can be none any more.
+// members gives the members of a set; some may be stale.
 func (t *taskReader) members(set uint64) (list []uint64) {
 	mask := t.r.read64(set + setMask + t.r.wider)
 	if set == 0 || mask >= mostSet {
@@ -68,7 +68,7 @@ func (t *taskReader) members(set uint64) (list []uint64) {
 	return list
 }
 
-// isTask reports whether an object is a task, of the type or of one that is derived from it.
+// isTask reports whether an object is of the task type or derived from it.
 func (t *taskReader) isTask(at uint64) bool {
 	if at == 0 {
 		return false

@@ -14,19 +14,17 @@ import (
 
 // # Tasks of asyncio
 //
-// From 3.14 on each thread and each interpreter has a list of its tasks, and a section of _asyncio says where
-// (Py_AsyncioModuleDebugOffsets, Modules/_asynciomodule.c). Before, asyncio.tasks has them in a set of weak references.
-// A task has, one after the other, what it waits for, its coroutine, and its name.
+// From 3.14 on each thread and interpreter has a list of its tasks, described by a section of _asyncio
+// (Py_AsyncioModuleDebugOffsets, Modules/_asynciomodule.c). Before, asyncio.tasks has a set of weak references. A
+// task has, in order, what it waits for, its coroutine, and its name.
 
-var _ managed.Lister = (*Runtime)(nil)
-
-// Offsets in tasks, in bytes, from the one of the coroutine.
+// Offsets in tasks from the coroutine, in bytes.
 const (
-	taskWaits = 8 // in front of it
-	taskName  = 8 // behind it
+	taskWaits = 8 // before it
+	taskName  = 8 // after it
 )
 
-// taskPlaces are the size of a task, by its type, and where its coroutine is, in releases that do not describe it.
+// taskPlaces are the task size and the coroutine's offset in releases without a description.
 var taskPlaces = map[int]struct{ size, coroutine uint64 }{
 	8: {144, 112}, 9: {184, 152}, 10: {192, 160}, 11: {176, 136}, 12: {176, 136}, 13: {144, 120},
 }
@@ -42,82 +40,88 @@ const (
 )
 
 const (
-	mostSet      = 1 << 20 // places of a set
+	mostSet      = 1 << 20 // slots of a set
 	mostListed   = 1 << 17 // tasks of all lists
 	mostBases    = 16
 	mostChildren = 1 << 10
-	taskTries    = 4  // readings of a task that changes
-	digitBits    = 30 // of a digit of a number
+	taskTries    = 4 // readings of a changing task
+	digitBits    = 30
 )
 
-// taskPlan says where tasks and their lists are.
+// taskPlan has the offsets of tasks and their lists.
 type taskPlan struct {
-	taskType           uint64
-	coroutine          uint64
-	node, thread, main uint64 // 3.14 on: of the list in a task, in a thread's state, in an interpreter
-	awaitedBy, many    uint64 // 3.14 on: who waits for it, and whether that is a set
+	taskType  uint64
+	coroutine uint64
+	offsets   asyncioOffsets // 3.14 on
 }
 
-// secTasks is the section in which 3.14 and later describe tasks.
+// asyncioOffsets is Py_AsyncioModuleDebugOffsets: sizes and offsets.
+type asyncioOffsets struct {
+	Task struct {
+		Size, Name, AwaitedBy, IsTask uint64
+		AwaitedBySet                  uint64 // byte: several tasks await it
+		Coroutine, Node               uint64
+	}
+	Interpreter struct{ Size, Head uint64 } // Head: list of tasks
+	Thread      struct{ Size, Loop, Task, Head uint64 }
+}
+
+func (d *asyncioOffsets) sane() bool {
+	t := &d.Task
+	return max(t.Coroutine, t.Node, t.AwaitedBy, t.AwaitedBySet) < t.Size && max(d.Interpreter.Head, d.Thread.Head) < 1<<24
+}
+
+// secTasks is the section that describes tasks, from 3.14 on.
 const secTasks = ".AsyncioDebug"
 
-// findTasks finds where tasks are; false if the process has none, or not as expected.
-func (r *Runtime) findTasks(o *objects) (p taskPlan, ok bool) {
-	module := o.get(o.entries(r.modules()), "_asyncio")
+// find finds the tasks; false if there are none, or the layout is unknown.
+func (t *taskReader) find() bool {
+	r, o := t.r, t.o
+	module := o.get(o.entries(t.threads.modules()), "_asyncio")
 	if !o.is(module, r.moduleType) {
-		return p, false
+		return false
 	}
-	p.taskType = o.get(o.entries(r.read64(module+moduleDict+r.wider)), "Task")
-	if p.taskType == 0 {
-		return p, false
+	t.taskType = o.get(o.entries(r.read64(module+moduleDict+r.wider)), "Task")
+	if t.taskType == 0 {
+		return false
 	}
-	size := r.read64(p.taskType + typeSize + r.wider)
+	size := r.read64(t.taskType + typeSize + r.wider)
 	if r.minor < 14 {
 		place := taskPlaces[r.minor]
-		p.coroutine = place.coroutine + r.wider
-		return p, size == place.size+r.wider && place.size != 0
+		t.coroutine = place.coroutine + r.wider
+		return size == place.size+r.wider && place.size != 0
 	}
 	for _, m := range r.host.Modules() {
 		if !maybePython(m) || m.Name != r.name && !strings.HasPrefix(path.Base(m.Name), "_asyncio.") {
 			continue
 		}
-		if _, b, ok := r.host.Section(m, secTasks); ok && len(b) >= 13*8 {
-			at := func(i int) uint64 { return binary.LittleEndian.Uint64(b[8*i:]) }
-			p.awaitedBy, p.many, p.coroutine, p.node, p.main, p.thread = at(2), at(4), at(5), at(6), at(8), at(12)
-			if m.Name == r.name || at(0) == size {
-				return p, at(0) == size && max(p.coroutine, p.node, p.awaitedBy, p.many) < size && max(p.main, p.thread) < 1<<24
-			}
+		_, b, _ := r.host.Section(m, secTasks)
+		var d asyncioOffsets
+		if n, _ := binary.Decode(b, binary.LittleEndian, &d); n == 0 {
+			continue
+		}
+		if m.Name == r.name || d.Task.Size == size {
+			t.offsets = d
+			t.coroutine = d.Task.Coroutine
+			return d.Task.Size == size && d.sane()
 		}
 	}
-	return p, false
+	return false
 }
 
-// modules gives the dict of the main interpreter's modules, 0 if it is not known.
-func (r *Runtime) modules() uint64 {
-	if r.interpModules == 0 || r.threads.head == 0 {
-		return 0
-	}
-	return r.read64(r.threads.head - uint64(r.interpThreads) + uint64(r.interpModules))
-}
-
-// Tasks implements [managed.Lister].
-func (r *Runtime) Tasks(w managed.Watch) (list managed.TaskList) {
-	o := r.objects()
-	r.readThreads()
-	p, ok := r.findTasks(o)
-	if !ok {
+// Coroutines implements [managed.Threads].
+func (r *Runtime) Coroutines(w managed.Watch) (list managed.TaskList) {
+	t := r.taskReader()
+	if t == nil {
 		return list
 	}
-	t := &taskReader{r: r, o: o, taskPlan: p, watch: w}
-	for i := range r.threads.list {
-		if id := int(r.threads.list[i].native); id != 0 && !slices.Contains(t.tids, id) {
-			t.tids = append(t.tids, id)
-		}
-	}
-	r.walk = walk{sample: &managed.Sample{Mem: nothing{}, Live: t}, live: true, pages: &r.pages}
-	r.pages.n = 0
+	r.begin(t, w)
+	return t.list()
+}
+
+func (t *taskReader) list() (list managed.TaskList) {
 	var places []uint64
-	awaited := map[uint64][]string{} // by who awaits them
+	awaited := map[uint64][]string{} // by awaiting task
 	for _, at := range t.all() {
 		if len(list.Tasks) == managed.MostTasks {
 			list.More++
@@ -133,7 +137,7 @@ func (r *Runtime) Tasks(w managed.Watch) (list managed.TaskList) {
 			list.Changed++
 		}
 	}
-	for i, at := range places { // who waits for a group of tasks waits for a future that does not know them
+	for i, at := range places { // a group's awaiter awaits a future without its members
 		if task := &list.Tasks[i]; task.State == managed.TaskWaiting && len(task.AwaitsTasks) == 0 {
 			task.AwaitsTasks = awaited[at]
 		}
@@ -141,7 +145,7 @@ func (r *Runtime) Tasks(w managed.Watch) (list managed.TaskList) {
 	return list
 }
 
-// nothing is a memory of which nothing was copied.
+// nothing is an empty copy.
 type nothing struct{}
 
 // Word implements [frames.Memory].
@@ -150,22 +154,24 @@ func (nothing) Word(uint64) (uint64, bool) { return 0, false }
 // Cut implements [frames.Memory].
 func (nothing) Cut(uint64) bool { return false }
 
-// taskReader reads the tasks of a process. It implements [managed.Live] for the reading of names.
+// taskReader reads the tasks of a process. It implements [managed.Live] for names.
 type taskReader struct {
 	taskPlan
-	r     *Runtime
-	o     *objects
-	watch managed.Watch
-	tids  []int
+	r       *interpreter
+	o       *objects
+	threads *threads
+	codes   *codes
+	watch   managed.Watch
+	tids    []int
 }
 
 // Read implements [managed.Live].
 func (t *taskReader) Read(addr uint64, b []byte) int { return t.r.host.Read(addr, b) }
 
-// Unchanged implements [managed.Live]: whoever reads a task looks at that itself.
+// Unchanged implements [managed.Live]: readers of a task check that themselves.
 func (t *taskReader) Unchanged() bool { return true }
 
-// What reading a task came to.
+// taskFound is the result of reading a task.
 type taskFound uint8
 
 const (
@@ -174,14 +180,14 @@ const (
 	taskChanges
 )
 
-// read reads a task: once while nobody ran who could change it, or twice with the same result. by are the tasks that
+// read reads a task: once while no thread could change it, or twice with the same result. by are the tasks that
 // wait for it.
 func (t *taskReader) read(at uint64) (task managed.Task, by []uint64, what taskFound) {
 	var last managed.Task
 	had := false
 	for range taskTries {
 		still := t.watch.Mark(t.tids)
-		if task, by, what = t.once(at); what == taskOver { // it never begins again
+		if task, by, what = t.once(at); what == taskOver { // it never restarts
 			return task, by, what
 		}
 		if still && t.watch.Slept() {
@@ -198,23 +204,22 @@ func (t *taskReader) read(at uint64) (task managed.Task, by []uint64, what taskF
 	return task, nil, taskChanges
 }
 
-// sameTask compares two readings.
 func sameTask(a, b *managed.Task) bool {
 	return a.Name == b.Name && a.State == b.State && a.Awaits == b.Awaits && slices.Equal(a.AwaitsTasks, b.AwaitsTasks) &&
 		slices.Equal(a.Frames, b.Frames)
 }
 
-// once reads a task as it is.
+// once reads a task's current state.
 func (t *taskReader) once(at uint64) (task managed.Task, by []uint64, what taskFound) {
 	r := t.r
-	if !t.isTask(at) || !r.alive(at) {
+	if !t.isTask(at) || !t.codes.alive(at) {
 		return task, nil, taskOver
 	}
 	co := r.coroutineOf(r.read64(at + t.coroutine))
 	if co == 0 {
 		return task, nil, taskOver
 	}
-	frames, state, ok := r.awaiting(co)
+	frames, state, ok := t.awaiting(co)
 	switch {
 	case !ok:
 		return task, nil, taskChanges
@@ -234,7 +239,7 @@ func (t *taskReader) once(at uint64) (task managed.Task, by []uint64, what taskF
 	return task, t.awaiters(at), taskKnown
 }
 
-// name gives the name of a task. From 3.12 on a number stands for the one that it has of itself.
+// name gives the name of a task. From 3.12 on a number stands for the default name.
 func (t *taskReader) name(task uint64) string {
 	r := t.r
 	at := r.read64(task + t.coroutine + taskName)
@@ -250,7 +255,7 @@ func (t *taskReader) name(task uint64) string {
 	return ""
 }
 
-// awaited gives the class of what a task waits for, and the names of the tasks that this is or that it gathers.
+// awaited gives the class of what a task waits for, and the names of the tasks that this is or gathers.
 func (t *taskReader) awaited(at uint64) (class string, names []string) {
 	class = t.r.typeName(t.r.read64(at + objectType + t.r.wider))
 	switch {
@@ -274,19 +279,20 @@ func (t *taskReader) awaited(at uint64) (class string, names []string) {
 	return class, names
 }
 
-// awaiters gives the tasks that wait for a task, where the release keeps them.
+// awaiters gives the tasks that wait for a task, in releases that store them.
 func (t *taskReader) awaiters(task uint64) []uint64 {
-	if t.awaitedBy == 0 {
+	d := &t.offsets.Task
+	if d.AwaitedBy == 0 {
 		return nil
 	}
-	at := t.r.read64(task + t.awaitedBy)
-	if byte(t.r.read64(task+t.many&^7)>>(t.many&7*8)) != 0 {
+	at := t.r.read64(task + d.AwaitedBy)
+	if byte(t.r.read64(task+d.AwaitedBySet&^7)>>(d.AwaitedBySet&7*8)) != 0 {
 		return t.members(at)
 	}
 	return []uint64{at}
 }
 
-// number gives a number of one or two digits of the interpreter's own, in decimal.
+// number gives an int of one or two digits, in decimal.
 func (t *taskReader) number(at uint64) string {
 	n := t.r.read64(at+numberSize+t.r.wider) >> 3
 	digits := t.r.read64(at + numberDigits + t.r.wider)

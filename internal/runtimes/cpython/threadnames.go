@@ -3,94 +3,76 @@
 package cpython
 
 import (
-	"prywalk/internal/managed"
 	"prywalk/internal/procmem"
 )
 
-// threadNames has the names that the threading module gives threads.
+// threadNames has the names of the threading module.
 type threadNames struct {
-	names  map[uint64]string // by the kernel's numbers
-	named  int64             // when all were read, CLOCK_MONOTONIC in nanoseconds
-	sought int64             // when those of threads without one were read, or all
-	active uint64            // threading._active: the dict of threads by pthread_self
-
-	dictType, textType, moduleType, numberType uint64
-
-	coTypes [3]uint64 // of coroutines, generators, asynchronous generators
+	*interpreter
+	threads *threads
+	names   map[uint64]string // by kernel thread ID
+	named   int64             // last full reading, CLOCK_MONOTONIC in ns
+	sought  int64             // last reading of missing names or of all
+	active  uint64            // threading._active: dict of threads by pthread_self
 }
 
-var _ managed.ThreadNamer = (*Runtime)(nil)
-
-// namesAgain is how long a reading of the names is good for, in nanoseconds. For a thread that it has not got, those
-// that it has not got are read after [readAgain]: a server with a thread for each request asks all the time.
+// namesAgain is how long names stay valid, in ns. Missing names are read after [readAgain].
 const namesAgain = 500e6
 
-// findTypes finds the types of the objects that names are read from. One that is missing is no object's.
-func (r *Runtime) findTypes(h managed.Host) {
-	r.dictType, _, _ = h.Symbol(r.module, "PyDict_Type")
-	r.textType, _, _ = h.Symbol(r.module, "PyUnicode_Type")
-	r.moduleType, _, _ = h.Symbol(r.module, "PyModule_Type")
-	r.numberType, _, _ = h.Symbol(r.module, "PyLong_Type")
-	for i, name := range []string{"PyCoro_Type", "PyGen_Type", "PyAsyncGen_Type"} {
-		r.coTypes[i], _, _ = h.Symbol(r.module, name)
-	}
-}
+func (n *threadNames) forget() { n.names, n.named, n.sought, n.active = nil, 0, 0, 0 }
 
-// forgetNames drops what is remembered of names.
-func (r *Runtime) forgetNames() { r.names, r.named, r.sought, r.active = nil, 0, 0, 0 }
-
-// ThreadName implements [managed.ThreadNamer]: the name that the program's threading module has.
-func (r *Runtime) ThreadName(tid int) (string, bool) {
-	name, ok := r.names[uint64(tid)]
-	all := procmem.Now()-r.named >= namesAgain
-	if !all && (ok || procmem.Now()-r.sought < readAgain) {
+// of gives the name of a thread in the threading module.
+func (n *threadNames) of(tid int) (string, bool) {
+	name, ok := n.names[uint64(tid)]
+	all := procmem.Now()-n.named >= namesAgain
+	if !all && (ok || procmem.Now()-n.sought < readAgain) {
 		return name, ok
 	}
 	if all {
-		r.names = map[uint64]string{}
+		n.names = map[uint64]string{}
 	}
-	r.readNames()
-	if r.sought = procmem.Now(); all {
-		r.named = r.sought
+	n.readNames()
+	if n.sought = procmem.Now(); all {
+		n.named = n.sought
 	}
-	name, ok = r.names[uint64(tid)]
+	name, ok = n.names[uint64(tid)]
 	return name, ok
 }
 
-// readNames reads the names of the threads that have none. The objects that say them change while the program runs. So
-// they are read twice, between two readings of the list of threads, and what is not the same in both is left out.
-func (r *Runtime) readNames() {
-	if !r.readThreads() {
+// readNames reads missing names twice, between two readings of the list of threads, and keeps what agrees: the
+// objects change while the program runs.
+func (n *threadNames) readNames() {
+	if !n.threads.readThreads() {
 		return
 	}
 	before, wanted := map[uint64]uint64{}, map[uint64]bool{}
-	for i := range r.threads.list {
-		th := &r.threads.list[i]
+	for i := range n.threads.list {
+		th := &n.threads.list[i]
 		before[th.native] = th.id
-		if r.names[th.native] == "" {
+		if n.names[th.native] == "" {
 			wanted[th.id] = true
 		}
 	}
-	first, again := r.namesByID(wanted), r.namesByID(wanted)
-	if !r.readThreads() {
+	first, again := n.namesByID(wanted), n.namesByID(wanted)
+	if !n.threads.readThreads() {
 		return
 	}
-	for i := range r.threads.list {
-		th := &r.threads.list[i]
+	for i := range n.threads.list {
+		th := &n.threads.list[i]
 		if name := first[th.id]; name != "" && again[th.id] == name && th.native != 0 && before[th.native] == th.id {
-			r.names[th.native] = name
+			n.names[th.native] = name
 		}
 	}
 }
 
-// namesByID reads the names of some threads once, by pthread_self.
-func (r *Runtime) namesByID(wanted map[uint64]bool) map[uint64]string {
-	o := r.objects()
-	if !o.is(r.active, r.dictType) {
-		r.active = r.findActive(o)
+// namesByID reads names once, by pthread_self.
+func (n *threadNames) namesByID(wanted map[uint64]bool) map[uint64]string {
+	o := n.objects()
+	if !o.is(n.active, n.dictType) {
+		n.active = n.findActive(o)
 	}
 	names := map[uint64]string{}
-	for _, e := range o.entries(r.active) {
+	for _, e := range o.entries(n.active) {
 		if e.value == 0 || e.hash == 0 || !wanted[e.hash] {
 			continue
 		}
@@ -101,14 +83,14 @@ func (r *Runtime) namesByID(wanted map[uint64]bool) map[uint64]string {
 	return names
 }
 
-// findActive finds the dict of threads: sys.modules["threading"]._active of the main interpreter; 0 if there is none.
-func (r *Runtime) findActive(o *objects) uint64 {
-	threading := o.get(o.entries(r.modules()), "threading")
-	if !o.is(threading, r.moduleType) {
+// findActive finds sys.modules["threading"]._active of the main interpreter; 0 if there is none.
+func (n *threadNames) findActive(o *objects) uint64 {
+	threading := o.get(o.entries(n.threads.modules()), "threading")
+	if !o.is(threading, n.moduleType) {
 		return 0
 	}
-	active := o.get(o.entries(r.read64(threading+moduleDict+r.wider)), "_active")
-	if !o.is(active, r.dictType) {
+	active := o.get(o.entries(n.read64(threading+moduleDict+n.wider)), "_active")
+	if !o.is(active, n.dictType) {
 		return 0
 	}
 	return active

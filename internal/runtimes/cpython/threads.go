@@ -9,48 +9,48 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// threads is the list of thread states, as of its last reading.
+// threads is the list of thread states at its last reading.
 type threads struct {
+	*interpreter
 	list []thread
-	read int64 // when, CLOCK_MONOTONIC in nanoseconds
+	read int64 // CLOCK_MONOTONIC in ns
 	main uint64
-	head uint64 // where the main interpreter keeps the newest state
-	// forked is the thread whose state has another one's number, see [Runtime.forked]: a process has one at most.
+	head uint64 // address of the main interpreter's newest state
+	// forked is the thread whose state has another one's ID, see [Runtime.forked]: at most one in a process.
 	forked thread
 }
 
-// thread is a thread state.
 type thread struct {
 	at     uint64
 	id     uint64 // pthread_self
-	native uint64 // the kernel's number, 0 if it is not known
-	says   uint64 // what the state has for that, if it is the number of another process's thread; else 0
-	idle   bool   // it had no frames: of a thread with several states, each of another interpreter, another one runs
-	shared bool   // the thread has several
-	first  uint64 // its innermost _PyCFrame, which lies on the stack of the thread that runs it (3.11, 3.12)
+	native uint64 // kernel thread ID, 0: unknown
+	says   uint64 // ID in the state if it is another process's thread; else 0
+	idle   bool   // it had no frames: of a thread's several states, one per interpreter, another one runs
+	shared bool   // the thread has several states
+	first  uint64 // innermost _PyCFrame, on the stack of the thread that runs it (3.11, 3.12)
 }
 
-// Bounds of what is read of the lists.
 const (
 	mostInterps = 1 << 10
 	mostThreads = 1 << 15
-	readAgain   = 15e6 // ns; the list is not read more often for a thread that it has not got
+	readAgain   = 15e6 // ns between readings for an unknown thread
 )
 
-// readThreads reads the list of all interpreters' thread states; false if it is not one.
-func (r *Runtime) readThreads() bool {
-	t := &r.threads
+func (t *threads) forget() { *t = threads{interpreter: t.interpreter} }
+
+// readThreads reads the thread states of all interpreters; false if the list is inconsistent.
+func (t *threads) readThreads() bool {
 	t.list, t.read = t.list[:0], procmem.Now()
-	if r.runtimeMain != 0 {
-		t.main = r.read64(r.at + uint64(r.runtimeMain))
+	if t.runtimeMain != 0 {
+		t.main = t.read64(t.at + uint64(t.runtimeMain))
 	}
-	interp := r.read64(r.at + uint64(r.runtimeInterps))
+	interp := t.read64(t.at + uint64(t.runtimeInterps))
 	for n := 0; interp != 0; n++ {
-		if n == mostInterps || !r.readInterp(interp) {
+		if n == mostInterps || !t.readInterp(interp) {
 			return false
 		}
-		t.head = interp + uint64(r.interpThreads) // the main interpreter is the oldest, the last of the list
-		interp = r.read64(interp + uint64(r.interpNext))
+		t.head = interp + uint64(t.interpThreads) // the main interpreter is the oldest, last in the list
+		interp = t.read64(interp + uint64(t.interpNext))
 		if interp == 0 && n > 0 {
 			t.share()
 			t.lend()
@@ -59,9 +59,7 @@ func (r *Runtime) readThreads() bool {
 	return len(t.list) > 0
 }
 
-// meet adds a thread that a look has found, until the list is read again. Further looks at it need not have copied what
-// leads there. Whoever has had its number before is not there any more. Of a thread with several states the list
-// decides.
+// meet adds an observed thread until the list is read again, in place of one with the same ID.
 func (t *threads) meet(th thread) {
 	for i := range t.list {
 		if t.list[i].native == th.native {
@@ -89,9 +87,8 @@ func (t *threads) share() {
 	}
 }
 
-// lend marks states as idle that another thread runs with: that one has borrowed it to run code of a sub-interpreter.
-// It is the one whose stack has the state's innermost _PyCFrame: pthread_self lies above the stack, but for the main
-// thread.
+// lend marks states as idle that another thread has borrowed to run code of a sub-interpreter: the one whose stack
+// has the state's innermost _PyCFrame. pthread_self lies above the stack, except for the main thread.
 func (t *threads) lend() {
 	for i := range t.list {
 		th := &t.list[i]
@@ -108,95 +105,87 @@ func (t *threads) lend() {
 	}
 }
 
-// readInterp adds the thread states of an interpreter.
-func (r *Runtime) readInterp(interp uint64) bool {
-	t, b := &r.threads, make([]byte, r.threadSize)
+func (t *threads) readInterp(interp uint64) bool {
+	b := make([]byte, t.threadSize)
 	word := func(off int64) uint64 { return binary.LittleEndian.Uint64(b[off:]) }
-	for at := r.read64(interp + uint64(r.interpThreads)); at != 0; at = word(r.threadNext) {
-		if len(t.list) == mostThreads || r.host.Read(at, b) != len(b) || word(r.threadInterp) != interp {
+	for at := t.read64(interp + uint64(t.interpThreads)); at != 0; at = word(t.threadNext) {
+		if len(t.list) == mostThreads || t.host.Read(at, b) != len(b) || word(t.threadInterp) != interp {
 			return false
 		}
-		th := thread{at: at, id: word(r.threadID), idle: r.isIdle(at, word(r.threadFrame))}
-		if r.cframe {
-			th.first = word(r.threadFrame)
+		th := thread{at: at, id: word(t.threadID), idle: t.isIdle(at, word(t.threadFrame))}
+		if t.cframe {
+			th.first = word(t.threadFrame)
 		}
-		if r.threadNative != 0 {
-			th.native = word(r.threadNative)
+		if t.threadNative != 0 {
+			th.native = word(t.threadNative)
 			if f := &t.forked; f.says != 0 && th.native == f.says && th.id == f.id {
 				th.native, th.says = f.native, f.says
 			}
-		} else if r.host.Arch() == frames.X86_64 {
-			th.native = r.read64(th.id+pthreadTID) & (1<<32 - 1)
+		} else if t.host.Arch() == frames.X86_64 {
+			th.native = t.read64(th.id+pthreadTID) & (1<<32 - 1)
 		}
 		t.list = append(t.list, th)
 	}
 	return true
 }
 
-// isIdle reports whether a thread state has no frames. first is what it has for the innermost one.
-func (r *Runtime) isIdle(state, first uint64) bool {
-	return first == 0 || first-state < uint64(r.threadSize) // of 3.11 and 3.12 its own _PyCFrame, of 3.15 its sentinel
-}
-
-// pthreadTID is where glibc keeps a thread's number in struct pthread, on x86-64 (nptl/descr.h). Before 3.11 the
-// interpreter does not know that number. Where it is another libc, a thread is not found by it.
+// pthreadTID is the offset of the thread ID in glibc's struct pthread on x86-64 (nptl/descr.h), needed before
+// 3.11. With another libc a thread is not found by it.
 const pthreadTID = 720
 
-// Anchor implements [managed.Planner]: the thread's state.
-func (r *Runtime) Anchor(tid int, pthread uint64) (uint64, bool) {
-	old := procmem.Now()-r.threads.read >= readAgain
-	if th := r.find(tid, pthread, 0); th != nil && !(th.shared && old) {
+// anchor gives the state of a thread, and reads the list again if it is missing.
+func (t *threads) anchor(tid int, pthread uint64) (uint64, bool) {
+	old := procmem.Now()-t.read >= readAgain
+	if th := t.find(tid, pthread, 0); th != nil && !(th.shared && old) {
 		return th.at, true
 	}
 	if !old {
 		return 0, false
 	}
-	r.readThreads() // what was read of a list that changed meanwhile is good enough: the state is checked in each walk
-	if th := r.find(tid, pthread, 0); th != nil {
+	t.readThreads() // an inconsistent list suffices: each walk checks the state
+	if th := t.find(tid, pthread, 0); th != nil {
 		return th.at, true
 	}
-	if th := r.forked(tid, pthread); th != nil {
+	if th := t.findForked(tid, pthread); th != nil {
 		return th.at, true
 	}
 	return 0, false
 }
 
-// forked gives the state of a thread whose process was forked by a program that does not tell the interpreter so, as
-// uWSGI does. The state has the number of the thread that has forked, whose pthread_self the child's only thread has,
-// too. Its own number glibc knows.
-func (r *Runtime) forked(tid int, pthread uint64) *thread {
-	if r.threadNative == 0 || r.host.Arch() != frames.X86_64 {
+// forked gives the state of a child's only thread after a fork without notice to the interpreter, as by uWSGI. The
+// state has the parent thread's ID; pthread_self is the same in both.
+func (t *threads) findForked(tid int, pthread uint64) *thread {
+	if t.threadNative == 0 || t.host.Arch() != frames.X86_64 {
 		return nil
 	}
-	for i := range r.threads.list {
-		th := &r.threads.list[i]
-		if pthread != 0 && th.id != pthread || th.says != 0 || r.read64(th.id+pthreadTID)&(1<<32-1) != uint64(tid) {
+	for i := range t.list {
+		th := &t.list[i]
+		if pthread != 0 && th.id != pthread || th.says != 0 || t.read64(th.id+pthreadTID)&(1<<32-1) != uint64(tid) {
 			continue
 		}
 		th.native, th.says = uint64(tid), th.native
-		r.threads.forked = *th
+		t.forked = *th
 		return th
 	}
 	return nil
 }
 
-// find gives the state of a thread: by the kernel's number of it, by pthread_self, or, where neither is known, by its
-// stack, above which pthread_self lies. That is only a guess, which the merge proves. Of several the first one that had
-// frames is it: the newest interpreter's, the innermost. Which one has frames changes: their list is read again.
-func (r *Runtime) find(tid int, pthread, sp uint64) *thread {
+// find gives the state of a thread by kernel ID, by pthread_self, or by its stack, above which pthread_self lies:
+// a guess that the merge checks. Of several states it is the first with frames, that of the newest interpreter.
+func (t *threads) find(tid int, pthread, sp uint64) *thread {
 	var near, idle *thread
-	for i := range r.threads.list {
-		th := &r.threads.list[i]
+	for i := range t.list {
+		th := &t.list[i]
 		switch {
 		case th.native == uint64(tid) && (pthread == 0 || th.id == pthread),
-			r.threadNative == 0 && pthread != 0 && th.id == pthread:
+			t.threadNative == 0 && pthread != 0 && th.id == pthread:
 			if !th.idle || !th.shared {
 				return th
 			}
 			if idle == nil {
 				idle = th
 			}
-		case r.threadNative != 0, pthread != 0:
+		case t.threadNative != 0, pthread != 0:
 		case th.id > sp && sp != 0 && th.id-sp < mostStack && (near == nil || th.id < near.id):
 			near = th
 		}
@@ -204,14 +193,38 @@ func (r *Runtime) find(tid int, pthread, sp uint64) *thread {
 	if idle != nil {
 		return idle
 	}
-	for i := range r.threads.list {
-		// Above the main thread's stack there is none.
-		if th := &r.threads.list[i]; near == nil && pthread == 0 && sp != 0 && th.id == r.threads.main {
+	for i := range t.list {
+		// No pthread_self lies above the main thread's stack.
+		if th := &t.list[i]; near == nil && pthread == 0 && sp != 0 && th.id == t.main {
 			return th
 		}
 	}
 	return near
 }
 
-// mostStack is how large a thread's stack can be for its state to be found by it, in bytes.
+// mostStack bounds a thread's stack in the search by stack, in bytes.
 const mostStack = 64 << 20
+
+// threadAt gives a thread by its state; nil if unknown.
+func (t *threads) threadAt(state uint64) *thread {
+	for range 2 {
+		for i := range t.list {
+			if th := &t.list[i]; th.at == state {
+				return th
+			}
+		}
+		if procmem.Now()-t.read < readAgain {
+			break
+		}
+		t.readThreads()
+	}
+	return nil
+}
+
+// modules gives the main interpreter's sys.modules, 0 if unknown.
+func (t *threads) modules() uint64 {
+	if t.interpModules == 0 || t.head == 0 {
+		return 0
+	}
+	return t.read64(t.head - uint64(t.interpThreads) + uint64(t.interpModules))
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package gdbjit reads what a process tells debuggers of the code that it has made at run time.
+// Package gdbjit gives rules and names for code made at run time that a process registers by GDB's JIT interface.
 //
 // # Algorithm
 //

@@ -14,20 +14,20 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// Limits of one image.
+// Limits of an image.
 const (
 	maxCode    = 4096    // sections with code
 	maxSymbols = 1 << 16 // functions
 	maxName    = 1 << 10 // bytes of a name
 )
 
-// image is what is kept of an ELF image: nothing if it could not be read.
+// image is the kept part of an ELF image: nothing if it was unreadable.
 type image struct {
 	cfi   *dwarfunwind.Table // nil if there is none
 	code  []codeRange
-	funcs []function // in order
-	size  int        // bytes that it takes, about
-	names int        // those of them that are not for the call frame information
+	funcs []function // by address
+	size  int        // bytes in memory, about
+	names int        // bytes that are not call frame information
 }
 
 // codeRange is a run of code, end excluded.
@@ -39,14 +39,14 @@ type function struct {
 	name       string
 }
 
-// What a range, a function and an image take besides what they refer to, in bytes.
+// Sizes of a range, a function and an image without what they refer to, in bytes.
 const (
 	rangeCost    = 64
 	functionCost = 40
 	imageCost    = 512
 )
 
-// open copies an image and takes what is needed out of it.
+// open copies an image and keeps the needed parts.
 func (c *Code) open(e *entry) *image {
 	img := &image{size: imageCost}
 	b := make([]byte, e.size)
@@ -67,7 +67,7 @@ func (c *Code) open(e *entry) *image {
 	return img
 }
 
-// addCode takes the sections with code that have an address.
+// addCode adds the code sections that have an address.
 func (img *image) addCode(f *elffile.File) {
 	for i := range f.Sections {
 		if s := &f.Sections[i]; isCode(s) && len(img.code) < maxCode {
@@ -77,9 +77,9 @@ func (img *image) addCode(f *elffile.File) {
 	}
 }
 
-// addFunctions takes the symbols.
+// addFunctions adds the symbols.
 func (img *image) addFunctions(f *elffile.File) {
-	syms, _ := f.Symbols(elffile.SymTab) // what can be read of a damaged table
+	syms, _ := f.Symbols(elffile.SymTab) // the readable part of a damaged table
 	for i := range syms {
 		s := &syms[i]
 		if len(img.funcs) == maxSymbols {
@@ -93,7 +93,7 @@ func (img *image) addFunctions(f *elffile.File) {
 		if name == "" {
 			continue
 		}
-		fn.name = strings.Clone(name[:min(len(name), maxName)]) // not a part of something larger
+		fn.name = strings.Clone(name[:min(len(name), maxName)]) // a copy, not a part of a larger text
 		img.funcs = append(img.funcs, fn)
 		img.size += functionCost + len(fn.name)
 	}
@@ -106,8 +106,8 @@ func (img *image) addFunctions(f *elffile.File) {
 	}
 }
 
-// placed gives the addresses of a function's symbol, false for any other. Those of a relocatable file are relative to
-// their section; one without a size reaches to its section's end.
+// placed gives the addresses of a function's symbol, false for other symbols. In a relocatable file they are relative
+// to the section; without a size, a function reaches to the section's end.
 func placed(f *elffile.File, s *elffile.Symbol) (fn function, ok bool) {
 	if s.Type() != elffile.SymFunc || s.Section == elffile.SectionUndef || int(s.Section) >= len(f.Sections) {
 		return fn, false
@@ -129,7 +129,7 @@ func isCode(s *elffile.Section) bool {
 	return s.Flags&code == code && s.Addr != 0 && s.Addr+s.Size > s.Addr
 }
 
-// function gives the one at pc, nil if none.
+// function gives the function at pc, nil if there is none.
 func (img *image) function(pc uint64) *function {
 	i := sort.Search(len(img.funcs), func(i int) bool { return img.funcs[i].start > pc })
 	if i == 0 || pc >= img.funcs[i-1].end {
@@ -146,7 +146,7 @@ func (img *image) name(pc uint64) (string, bool) {
 	return "", false
 }
 
-// rule gives the rule of an image that may be nil.
+// rule gives the rule of an image, which may be nil.
 func (img *image) rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if img == nil || img.cfi == nil {
 		return frames.Rule{}, nil, false
@@ -154,27 +154,25 @@ func (img *image) rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return img.cfi.Rule(q)
 }
 
-// addCFI takes the call frame information.
+// addCFI adds the call frame information.
 func (c *Code) addCFI(img *image, f *elffile.File) {
 	cfg := dwarfunwind.Config{Arch: c.o.Arch, EhFrame: c.section(f, ".eh_frame"), DebugFrame: c.section(f, ".debug_frame")}
-	// No Text: PHP's tables are relative to it, and are left alone. They do not say that registers were saved, though
-	// their frames have saved them.
+	// Without Text: PHP's tables are relative to it, and are not used, as they lack saved registers.
 	t, err := dwarfunwind.New(cfg)
 	if err != nil {
-		return // none: the instructions have to do
+		return // the instructions decide
 	}
 	img.cfi = t
 	img.size += int(cfg.EhFrame.Size + cfg.DebugFrame.Size)
 }
 
-// dropCFI lets go of all but the names.
+// dropCFI keeps the names only.
 func (img *image) dropCFI() {
 	img.cfi = nil
 	img.size = img.names
 }
 
-// section gives the contents of a section with call frame information, relocated; the zero Section if they cannot be
-// had.
+// section gives the relocated contents of a section with call frame information; the zero Section if unavailable.
 func (c *Code) section(f *elffile.File, name string) dwarfunwind.Section {
 	s := f.Section(name)
 	if s == nil || s.Size == 0 || s.Size > maxImage || s.Flags&elffile.SecCompressed != 0 {
@@ -188,7 +186,7 @@ func (c *Code) section(f *elffile.File, name string) dwarfunwind.Section {
 		return dwarfunwind.SectionOf(s.Addr, b)
 	}
 	if s.Flags&elffile.SecAlloc == 0 || s.Addr == 0 {
-		return dwarfunwind.Section{} // nobody has relocated it
+		return dwarfunwind.Section{} // not relocated
 	}
 	b := make([]byte, s.Size)
 	if c.o.Read(s.Addr, b) < len(b) {

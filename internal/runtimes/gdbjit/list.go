@@ -8,13 +8,13 @@ import (
 	"slices"
 )
 
-// Limits of what is read of a process.
+// Limits of reads of a process.
 const (
-	maxLists   = 8       // descriptors: one for each library that has a compiler
+	maxLists   = 8       // descriptors: one for each library with a compiler
 	maxEntries = 1 << 14 // entries of a list
 	maxImage   = 32 << 20
-	maxKept    = 64 << 20 // bytes kept of all images
-	maxCopied  = 64 << 20 // bytes of images copied at a time; the others follow at the next question
+	maxKept    = 64 << 20 // kept bytes of all images
+	maxCopied  = 64 << 20 // copied bytes of images at a time; the rest follows at the next query
 	maxGone    = 4096     // images that are kept for their names
 )
 
@@ -22,19 +22,19 @@ const (
 	version        = 1
 	descriptorSize = 24 // version, action_flag: 4 bytes each; relevant_entry, first_entry
 	entrySize      = 32 // next_entry, prev_entry, symfile_addr, symfile_size
-	// everySome is after how many questions the list is read although its descriptor is what it was.
+	// everySome is the number of queries after which the list is read although its descriptor is unchanged.
 	everySome = 16
-	// markSize bounds the bytes by which an image is told from another at the same place.
+	// markSize bounds the bytes that distinguish an image from another at the same address.
 	markSize = 4096
 )
 
-// entry is one of the list, and what identifies its image.
+// entry is an entry, with what identifies its image.
 type entry struct {
 	at, image, size uint64
 	mark            uint64 // of the image's first bytes
 }
 
-// list is what one descriptor leads to.
+// list is the list of one descriptor.
 type list struct {
 	at      uint64
 	head    head
@@ -42,7 +42,7 @@ type list struct {
 	entries []entry // newest first
 }
 
-// head is what changes when the list does.
+// head changes with the list.
 type head struct {
 	descriptor [descriptorSize]byte
 	first      [entrySize]byte
@@ -61,7 +61,7 @@ func (c *Code) readHead(l *list) (h head, ok bool) {
 
 func (h *head) firstEntry() uint64 { return binary.LittleEndian.Uint64(h.descriptor[16:]) }
 
-// stale reports whether the list is to be read anew, and gives its head.
+// stale reports whether the list must be read again, and gives its head.
 func (c *Code) stale(l *list) (head, bool) {
 	h, _ := c.readHead(l)
 	if h == l.head {
@@ -73,7 +73,7 @@ func (c *Code) stale(l *list) (head, bool) {
 	return h, true
 }
 
-// walk reads the entries from the one at first on, until their end, a circle, or the limit.
+// walk reads the entries from first on, until the end, a cycle, or the limit.
 func (c *Code) walk(first uint64) []entry {
 	var out []entry
 	var b [entrySize]byte
@@ -93,16 +93,16 @@ func (c *Code) walk(first uint64) []entry {
 	return out
 }
 
-// mark gives a number for an image's first bytes.
+// mark hashes an image's first bytes.
 func (c *Code) mark(e *entry) uint64 {
 	b := c.buf[:min(e.size, markSize)]
 	n := c.o.Read(e.image, b)
 	h := fnv.New64a()
-	_, _ = h.Write(b[:max(0, min(n, len(b)))]) // a hash takes all
+	_, _ = h.Write(b[:max(0, min(n, len(b)))]) // never fails
 	return h.Sum64()
 }
 
-// refresh reads a list anew if need be; it reports whether its entries are others now.
+// refresh reads a stale list, and reports whether its entries changed.
 func (c *Code) refresh(l *list) bool {
 	h, stale := c.stale(l)
 	if !stale {
@@ -124,7 +124,7 @@ func (c *Code) refresh(l *list) bool {
 		loaded = false
 	}
 	if l.head = h; !loaded {
-		l.head = head{} // it is read again at the next question
+		l.head = head{} // read again at the next query
 	}
 	changed := !slices.Equal(entries, l.entries) || c.fresh
 	l.entries = entries

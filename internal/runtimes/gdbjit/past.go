@@ -10,29 +10,28 @@ import (
 
 // # The version before
 //
-// A stack is walked some time after it was copied, and the list may have changed meanwhile. So what it described before
-// its last change is kept until the next one, with the moments between which the change has come. Copies from before
-// are walked by what was described then. It may not be known whether a copy was made before or after. Then both have to
-// say the same, or only one of them may have code at that place: it runs, so it was there.
+// A stack is walked some time after its copy, and the list may change in between. So the version before the last change
+// is kept until the next one, with the times between which the change happened. Copies from before are walked by it.
+// Where the order is unknown, both versions must agree, or only one may have code at that address.
 
 // past is the version before the last change.
 type past struct {
 	spans  []span
 	images []*image // of it, that no list has any more
-	// since is from when on it held, seen when it was last seen to hold, until when it was seen to be over (ns).
+	// since is its start; seen the last time it was found valid; until the first time it was found replaced (ns).
 	since, seen, until int64
 }
 
-// view says by which version a copy is walked.
+// view is the version for the walk of a copy.
 type view uint8
 
 const (
 	viewNow view = iota
 	viewBefore
-	viewEither // nobody knows
+	viewEither // order unknown
 )
 
-// shift makes the version of now that of before.
+// shift makes the current version the one before.
 func (c *Code) shift() {
 	c.forgetPast()
 	c.past.spans, c.spans = c.spans, c.past.spans
@@ -41,7 +40,7 @@ func (c *Code) shift() {
 	c.agreed = c.past.until
 }
 
-// forgetPast lets go of the version before, but for its names.
+// forgetPast keeps only the names of the version before.
 func (c *Code) forgetPast() {
 	for _, img := range c.past.images {
 		c.setAside(img)
@@ -50,8 +49,8 @@ func (c *Code) forgetPast() {
 	c.past.images, c.past.spans = c.past.images[:0], c.past.spans[:0]
 }
 
-// At has the rules from now on be those for what was copied at a moment, and reports whether rules that were given may
-// not hold any more. ask: what has changed is read. While nothing changes that costs two reads for each list.
+// At selects the version for copies of a moment, and reports whether rules given earlier may be invalid. ask: changes
+// are read, two reads for each unchanged list.
 func (c *Code) At(moment int64, ask bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,7 +70,7 @@ func (c *Code) At(moment int64, ask bool) bool {
 	return changed
 }
 
-// differs reports whether a list has another head than when it was read.
+// differs reports whether a list's head has changed since it was read.
 func (c *Code) differs() bool {
 	for _, l := range c.lists {
 		if h, _ := c.readHead(l); h != l.head {
@@ -81,7 +80,7 @@ func (c *Code) differs() bool {
 	return false
 }
 
-// viewOf gives the version for what was copied at a moment.
+// viewOf gives the version for copies of a moment.
 func (p *past) viewOf(moment int64) view {
 	switch {
 	case moment >= p.until:
@@ -92,7 +91,7 @@ func (p *past) viewOf(moment int64) view {
 	return viewEither
 }
 
-// find gives the image of the code at pc, nil if none.
+// find gives the image with code at pc, nil if there is none.
 func find(spans []span, pc uint64) *image {
 	i := sort.Search(len(spans), func(i int) bool { return spans[i].start > pc })
 	if i == 0 || pc >= spans[i-1].end {
@@ -101,10 +100,10 @@ func find(spans []span, pc uint64) *image {
 	return spans[i-1].of
 }
 
-// none is the answer where code is known to be other code than that which ran.
+// none is the answer for code that is not the code that ran.
 var none = frames.Rule{Flags: frames.FlagNone}
 
-// ruleUnless gives the rule of an image that was there before. Where there was none, what is there now is not it.
+// ruleUnless gives the rule of an earlier image. Where there was none, the present one is not the code that ran.
 func (img *image) ruleUnless(now *image, q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if img == nil && now != nil {
 		return none, nil, true
@@ -112,7 +111,7 @@ func (img *image) ruleUnless(now *image, q frames.Query) (frames.Rule, *frames.R
 	return img.rule(q)
 }
 
-// either gives the rule of whichever of two images had run.
+// either gives the rule of whichever of two images ran.
 func either(now, before *image, q frames.Query) (frames.Rule, *frames.Row, bool) {
 	switch {
 	case before == nil || before == now:

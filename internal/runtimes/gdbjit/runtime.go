@@ -9,10 +9,11 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Runtime is the code of a process that describes itself to debuggers. It implements [managed.Runtime]. The bounds
-// of its functions are not for the analysis of instructions. PostgreSQL makes new code at old addresses many times
-// a second, and the bounds of old code break the analysis of the new one (0.6 % of its stacks).
+// Runtime is code that describes itself to debuggers. It implements [managed.Runtime]. Its function bounds are not used
+// in instruction analysis: PostgreSQL reuses addresses many times a second, and old bounds break the analysis of new
+// code (0.6 % of its stacks).
 type Runtime struct {
+	managed.Plain
 	code *Code
 	flow *heuristics.Source
 }
@@ -20,7 +21,8 @@ type Runtime struct {
 // descriptor is the variable that leads to a list (GDB manual, "JIT Compilation Interface").
 const descriptor = "__jit_debug_descriptor"
 
-// Detect is a [managed.Detector]: it looks for lists if there is code without a file that nobody has adopted.
+// Detect is a [managed.Detector]: it searches for lists if there is code without a file that no run-time system has
+// attached.
 func Detect(h managed.Host) (managed.Runtime, error) {
 	if len(managed.Unowned(h)) == 0 || len(descriptors(h)) == 0 {
 		return nil, nil
@@ -43,8 +45,8 @@ func descriptors(h managed.Host) (lists []uint64) {
 // Name implements [managed.Runtime].
 func (r *Runtime) Name() string { return "GDB's JIT interface" }
 
-// Adopt implements [managed.Runtime]. The lists are asked before the instructions of such code.
-func (r *Runtime) Adopt(h managed.Host) bool {
+// Attach implements [managed.Runtime]. The lists are queried before the instructions of such code.
+func (r *Runtime) Attach(h managed.Host) bool {
 	r.code.Follow(descriptors(h))
 	r.code.Refresh()
 	for _, m := range managed.Unowned(h) {
@@ -56,8 +58,8 @@ func (r *Runtime) Adopt(h managed.Host) bool {
 // Changed implements [managed.Runtime].
 func (r *Runtime) Changed() bool { return r.code.Refresh() }
 
-// At implements [managed.Dated].
-func (r *Runtime) At(moment int64, ask bool) bool { return r.code.At(moment, ask) }
+// Dated implements [managed.Runtime]: the bounds of functions are those of a moment.
+func (r *Runtime) Dated() bool { return true }
 
-// Forget implements [managed.Runtime]: the lists stay.
-func (r *Runtime) Forget() {}
+// At implements [managed.Runtime].
+func (r *Runtime) At(moment int64, ask bool) bool { return r.code.At(moment, ask) }

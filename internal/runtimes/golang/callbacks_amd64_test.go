@@ -13,8 +13,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// callbacks is a program whose goroutine is in Go, called from C, called from
-// Go; the callback moves the goroutine's stack.
+// callbacks is Go called from C called from Go; the callback moves the goroutine's stack.
 const callbacks = `package main
 
 /*
@@ -54,8 +53,7 @@ func enter() { C.there(3) }
 func main() { enter() }
 `
 
-// byFramePointer is the rule of C code built with frame pointers, past its
-// prologue.
+// byFramePointer is the rule of C code with frame pointers, past its prologue.
 type byFramePointer struct{}
 
 // Rule implements frames.RuleSource.
@@ -65,7 +63,6 @@ func (byFramePointer) Rule(frames.Query) (frames.Rule, *frames.Row, bool) {
 	return r, nil, true
 }
 
-// TestCallbacksFromCLeadBackToTheGoroutine walks Go called by C called by Go.
 func TestCallbacksFromCLeadBackToTheGoroutine(t *testing.T) {
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip("needs gcc")
@@ -77,7 +74,6 @@ func TestCallbacksFromCLeadBackToTheGoroutine(t *testing.T) {
 	}
 }
 
-// leadBack walks a thread of a program in main.spin.
 func leadBack(t *testing.T, path string) {
 	l := start(t, path, byFramePointer{})
 	inner := []string{"main.spin", "main.back", "_cgoexp", "runtime.cgocallbackg1", "runtime.cgocallbackg",

@@ -16,8 +16,7 @@ import (
 	"prywalk/frames"
 )
 
-// fde is one entry of .debug_frame, as Go writes them: CFA from the stack pointer
-// at every pc.
+// fde is an entry of .debug_frame.
 type fde struct {
 	lo, hi uint64
 	rows   []cfaRow
@@ -29,8 +28,8 @@ type cfaRow struct {
 	ra  int64 // of arm64: where the link register is, from the CFA; 0: in itself
 }
 
-// debugFrame is a reader for Go's .debug_frame, which uses DW_CFA_advance_loc*
-// and DW_CFA_def_cfa_offset_sf only (cmd/link/internal/ld/dwarf.go, writeframes).
+// debugFrame reads Go's .debug_frame, which uses DW_CFA_advance_loc* and DW_CFA_def_cfa_offset_sf only
+// (cmd/link/internal/ld/dwarf.go, writeframes).
 func debugFrame(t *testing.T, f *elf.File, arch frames.Arch) []fde {
 	s := f.Section(".debug_frame")
 	if s == nil {
@@ -60,7 +59,6 @@ func debugFrame(t *testing.T, f *elf.File, arch frames.Arch) []fde {
 	return out
 }
 
-// cfaRows runs the instructions of an FDE.
 func cfaRows(t *testing.T, b []byte, pc uint64, off, align int64) []cfaRow {
 	rows := []cfaRow{{pc: pc, off: off}}
 	ra := int64(0)
@@ -115,7 +113,6 @@ func sleb(b []byte) (v int64, n int) {
 	}
 }
 
-// at gives the CFA offset at pc.
 func (d *fde) at(pc uint64) cfaRow {
 	i, _ := slices.BinarySearchFunc(d.rows, pc+1, func(r cfaRow, pc uint64) int {
 		if r.pc < pc {
@@ -126,8 +123,6 @@ func (d *fde) at(pc uint64) cfaRow {
 	return d.rows[i-1]
 }
 
-// TestCFAOfEveryAddressAgreesWithDebugFrame compares, for every address of every
-// Go function whose stack pointer the linker's tables describe.
 func TestCFAOfEveryAddressAgreesWithDebugFrame(t *testing.T) {
 	for _, v := range append(variants(), older(t)...) {
 		t.Run(v.name, func(t *testing.T) {
@@ -184,7 +179,7 @@ func TestCFAOfEveryAddressAgreesWithDebugFrame(t *testing.T) {
 	}
 }
 
-// savedLR gives where a rule takes the return address from on arm64.
+// savedLR gives where a rule finds the return address on arm64.
 func savedLR(r *frames.Rule, row *frames.Row) int64 {
 	switch {
 	case row != nil:
@@ -195,23 +190,19 @@ func savedLR(r *frames.Rule, row *frames.Row) int64 {
 	return -8 * int64(r.Saved[1])
 }
 
-// ownWay: assembly without a frame in the sense of the assembler, which moves the
-// stack pointer itself and leaves or puts the link register elsewhere.
+// ownWay reports assembly that moves the stack pointer or link register itself.
 func ownWay(t *Table, pc uint64) bool {
 	f, _ := t.find(pc)
 	return f.flag&flagAsm != 0 || t.h.old() && string(t.name(&f)) == "runtime.jmpdefer" // no flag yet
 }
 
-// knownBetter: after a stack pointer load, .debug_frame repeats the table that is
-// not true there.
+// knownBetter reports pcs after a stack pointer load, where .debug_frame is not true.
 func knownBetter(t *Table, pc uint64) bool {
 	f, ok := t.find(pc)
 	_, spWrite := t.kind(&f)
 	return ok && spWrite
 }
 
-// TestPrologueStoresRBPWhereTheRuleSaysSo follows push rbp and pop rbp in the
-// disassembly of every function and compares where rbp is.
 func TestPrologueStoresRBPWhereTheRuleSaysSo(t *testing.T) {
 	if _, err := exec.LookPath("objdump"); err != nil {
 		t.Skip("needs objdump (package binutils)")
@@ -267,8 +258,7 @@ func TestPrologueStoresRBPWhereTheRuleSaysSo(t *testing.T) {
 	}
 }
 
-// TestEpilogueAfterASwitchOfStacksOnArm64: what calls the vDSO changes to the scheduler's stack and back. Behind
-// the instruction that gives x29 back, x29 is the caller's and does not tell where the frame is.
+// Behind the load of x29 in the epilogue of a vDSO call, x29 does not lead to the frame.
 func TestEpilogueAfterASwitchOfStacksOnArm64(t *testing.T) {
 	tab, file := open(t, build(t, source, forARM))
 	text := file.Section(".text")

@@ -8,7 +8,6 @@ import (
 	"prywalk/frames"
 )
 
-// memARM64 decodes ldr/str of a 64-bit register with an unsigned offset.
 func memARM64(w uint32) (load bool, rt, rn uint8, off int64, ok bool) {
 	if op := w & 0xffc00000; op != 0xf9400000 && op != 0xf9000000 {
 		return false, 0, 0, 0, false
@@ -16,10 +15,9 @@ func memARM64(w uint32) (load bool, rt, rn uint8, off int64, ok bool) {
 	return w&0x00400000 != 0, uint8(w & 31), uint8(w >> 5 & 31), int64(w>>10&0xfff) * 8, true
 }
 
-// chaseARM64 decodes runtime.systemstack, which loads g.m, m.gsignal, m.g0 and
-// m.curg in this order, then g0.sched.sp; and runtime.mcall, which stores sp,
-// x29, the link register and 0 in g.sched.
-func (t *Table) chaseARM64() (Chase, bool) {
+// chaseARM64 decodes runtime.systemstack (loads g.m, m.gsignal, m.g0, m.curg, g0.sched.sp) and runtime.mcall (stores
+// sp, x29, x30 and 0 in g.sched).
+func (t *chases) chaseARM64() (Chase, bool) {
 	c := Chase{GReg: 28, GStackHi: 8}
 	_, code := t.asm("runtime.systemstack")
 	var m uint8
@@ -40,11 +38,10 @@ func (t *Table) chaseARM64() (Chase, bool) {
 		}
 	}
 	sp := c.SchedSP
-	return c, n == 5 && c.mcallARM64(t) && c.SchedSP == sp
+	return c, n == 5 && c.mcallARM64(t.funcs) && c.SchedSP == sp
 }
 
-// mcallARM64 reads the offsets of g.sched from the stores of mcall.
-func (c *Chase) mcallARM64(t *Table) bool {
+func (c *Chase) mcallARM64(t *funcs) bool {
 	_, code := t.asm("runtime.mcall")
 	found := 0
 	for ; len(code) >= 4 && found != 15; code = code[4:] {
@@ -66,15 +63,14 @@ func (c *Chase) mcallARM64(t *Table) bool {
 	return found == 15
 }
 
-// morestackARM64 gives the rule of morestack on the scheduler's stack. The
-// function that called it has no frame yet; its link register is in g.sched.
-func (t *Table) morestackARM64(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	c, ok := t.Chase()
+// morestackARM64 is for the scheduler's stack. The caller has no frame yet; its link register is in g.sched.
+func (t rulesARM64) morestackARM64(q frames.Query) (frames.Rule, *frames.Row, bool) {
+	c, ok := t.chases.Chase()
 	if !ok {
 		return t.refuse()
 	}
 	row := t.row(rowKey{kind: kindMorestack, pc: q.PC}, func() *frames.Row {
-		e := func(off int64) schedExpr { return schedExpr{t: t, pc: q.PC, c: c, off: off, left: kindMorestack} }
+		e := func(off int64) schedExpr { return schedExpr{t: t.rules, pc: q.PC, c: c, off: off, left: kindMorestack} }
 		row := &frames.Row{CFAExpr: e(c.SchedSP), RA: frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedPC)}}
 		row.Regs[frames.ARM64FP] = frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedBP)}
 		row.Regs[frames.ARM64LR] = frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedLR)}
@@ -83,15 +79,14 @@ func (t *Table) morestackARM64(q frames.Query) (frames.Rule, *frames.Row, bool) 
 	return frames.Rule{Flags: frames.FlagSwitch | frames.FlagSignal, Method: frames.MethodCFI}, row, true
 }
 
-// schedARM64 gives the rule of systemstack on the scheduler's stack until Go 1.20, which loads x29 with the
-// scheduler's: its own frame of delta bytes is at curg.sched.sp.
-func (t *Table) schedARM64(q frames.Query, delta int32) (frames.Rule, *frames.Row, bool) {
-	c, ok := t.Chase()
+// schedARM64 is for systemstack on the scheduler's stack until Go 1.20: its frame of delta bytes is at curg.sched.sp.
+func (t rulesARM64) schedARM64(q frames.Query, delta int32) (frames.Rule, *frames.Row, bool) {
+	c, ok := t.chases.Chase()
 	if !ok {
 		return t.refuse()
 	}
 	row := t.row(rowKey{kind: kindSystemStack, pc: q.PC, delta: delta}, func() *frames.Row {
-		cfa := schedExpr{t: t, pc: q.PC, c: c, off: c.SchedSP, add: uint64(delta), left: kindSystemStack}
+		cfa := schedExpr{t: t.rules, pc: q.PC, c: c, off: c.SchedSP, add: uint64(delta), left: kindSystemStack}
 		row := &frames.Row{CFAExpr: cfa, RA: frames.RegRule{Kind: frames.RuleOffset, Off: -int64(delta)}}
 		row.Regs[frames.ARM64FP] = frames.RegRule{Kind: frames.RuleOffset, Off: -int64(delta) - 8}
 		return row
@@ -99,8 +94,7 @@ func (t *Table) schedARM64(q frames.Query, delta int32) (frames.Rule, *frames.Ro
 	return frames.Rule{Flags: frames.FlagSwitch, Method: frames.MethodCFI}, row, true
 }
 
-// callBeforeARM64 gives the target of the bl that ends at ret.
-func (t *Table) callBeforeARM64(ret uint64) (uint64, bool) {
+func (t rulesARM64) callBeforeARM64(ret uint64) (uint64, bool) {
 	w := t.insnARM64(ret - 4)
 	return ret - 4 + uint64(int64(int32(w<<6))>>6<<2), w>>26 == 0x25
 }

@@ -9,8 +9,6 @@ import (
 	"prywalk/internal/x86"
 )
 
-// walkX86 calls f for each instruction of code, with the address after it, until
-// f returns false.
 func walkX86(pc uint64, code []byte, f func(in *insn, next uint64) bool) {
 	for len(code) > 0 {
 		in, ok := decode(code)
@@ -24,15 +22,13 @@ func walkX86(pc uint64, code []byte, f func(in *insn, next uint64) bool) {
 	}
 }
 
-// load reports whether in is mov reg, [base+disp].
 func (in *insn) load() bool {
 	return in.Map == 0 && in.Op == 0x8b && in.Mod != 3 && in.W && in.Base != x86.NoReg && !in.indexed() && !in.segment()
 }
 
-// chaseX86 decodes runtime.systemstack, which loads g from thread-local storage, then g.m, compares g with m.gsignal,
-// m.g0 and m.curg, saves g.sched (itself until Go 1.16, by a call since), and loads g0.sched.sp: into rsp since Go
-// 1.21, by way of another register before.
-func (t *Table) chaseX86() (Chase, bool) {
+// chaseX86 decodes runtime.systemstack: it loads g and g.m, compares with m.gsignal, m.g0 and m.curg, saves g.sched (by
+// a call since Go 1.17), and loads g0.sched.sp (through another register before Go 1.21).
+func (t *chases) chaseX86() (Chase, bool) {
 	c := Chase{GReg: 14, GStackHi: 8, MG0: -1}
 	pc, code := t.asm("runtime.systemstack")
 	d := systemstackX86{c: &c}
@@ -40,7 +36,7 @@ func (t *Table) chaseX86() (Chase, bool) {
 	if !d.done {
 		return c, false
 	}
-	if d.saves.found == savedAll { // by systemstack's own instructions
+	if d.saves.found == savedAll {
 		return c, d.sp == c.SchedSP
 	}
 	f, ok := t.find(d.save)
@@ -56,23 +52,21 @@ func (t *Table) chaseX86() (Chase, bool) {
 	return c, s.found == savedAll && d.sp == c.SchedSP
 }
 
-// systemstackX86 is where the decoding of systemstack has got to.
 type systemstackX86 struct {
 	c                *Chase
-	tlsReg           int // register with the offset of g, −1 if none
+	tlsReg           int // with g's offset; −1: none
 	g, m, g0         uint8
 	haveTLS, haveG   bool
 	haveM, haveG0    bool
 	haveSig, haveCur bool
-	save             uint64   // what is called to save g.sched
-	saves            savesX86 // or the instructions that save it here
-	loaded           bool     // g0.sched.sp is in spReg
+	save             uint64   // call that saves g.sched
+	saves            savesX86 // instructions that save it
+	loaded           bool
 	spReg            uint8
 	sp               int64
 	done             bool
 }
 
-// step looks at one instruction.
 func (d *systemstackX86) step(in *insn, next uint64) bool {
 	saved := d.save != 0 || d.saves.found == savedAll
 	switch {
@@ -102,14 +96,13 @@ func (d *systemstackX86) step(in *insn, next uint64) bool {
 	return !d.done
 }
 
-// movesToSP reports whether in is mov rsp, reg.
 func (in *insn) movesToSP(reg uint8) bool {
 	return in.Map == 0 && in.Mod == 3 && in.W &&
 		(in.Op == 0x89 && in.RM == mSP && in.Reg == reg || in.Op == 0x8b && in.Reg == mSP && in.RM == reg)
 }
 
-// findG recognises mov g, fs:[offset] in its forms. The offset is in the instruction, or in a register that was
-// loaded with it or from a word that the dynamic loader fills in.
+// findG recognises mov g, fs:[offset] with an immediate offset, or one in a register, loaded from a constant or a word
+// that the dynamic loader sets.
 func (d *systemstackX86) findG(in *insn, next uint64) {
 	fs := in.Prefix&x86.PrefixFS != 0
 	switch {
@@ -126,7 +119,6 @@ func (d *systemstackX86) findG(in *insn, next uint64) {
 	}
 }
 
-// What [savesX86] has found: stores of a pc, of the stack pointer and of rbp.
 const (
 	savedPC = 1 << iota
 	savedSP
@@ -134,8 +126,7 @@ const (
 	savedAll = savedPC | savedSP | savedBP
 )
 
-// savesX86 decodes the instructions that save g.sched: they store a pc that is computed from rip, rsp as it is or as it
-// was before a call, and rbp.
+// savesX86 decodes the stores to g.sched: pc computed from rip, rsp, rbp.
 type savesX86 struct {
 	c     *Chase
 	found uint8
@@ -143,7 +134,6 @@ type savesX86 struct {
 	reg   uint8
 }
 
-// step looks at one instruction.
 func (s *savesX86) step(in *insn, _ uint64) bool {
 	stores := in.Map == 0 && in.Op == 0x89 && in.Mod != 3 && in.W && in.Base != mSP && !in.segment()
 	switch {
@@ -163,11 +153,9 @@ func (s *savesX86) step(in *insn, _ uint64) bool {
 	return s.found != savedAll
 }
 
-// cgoCallX86 gives the rule of asmcgocall while C code runs. On the stack that it changed to lie the depth of the
-// goroutine's stack and g, or, where it was on such a stack already, that stack's pointer and 0. The depth is right
-// even when a call back into Go has moved the goroutine's stack, which rbp, saved by C code, is not. Until Go 1.20
-// asmcgocall has no frame: rbp is the caller's, which C code gives back.
-func (t *Table) cgoCallX86(f *fn, pc uint64, st *state) (frames.Rule, *frames.Row, bool) {
+// cgoCallX86 is for asmcgocall while C code runs. The new stack has g and the depth of its stack, which stays right
+// when a callback moves that; or 0 and the old system stack's pointer. Without a frame until Go 1.20.
+func (t rulesX86) cgoCallX86(f *fn, pc uint64, st *state) (frames.Rule, *frames.Row, bool) {
 	g, depth, ok := t.flow(f).cgoWords(pc - f.entry)
 	if !ok || st.bp != bpSame && (st.bp != bpFrame || st.saved[frames.X86RBP] == 0) {
 		return t.refuse()
@@ -186,8 +174,7 @@ func (t *Table) cgoCallX86(f *fn, pc uint64, st *state) (frames.Rule, *frames.Ro
 	return frames.Rule{Flags: frames.FlagSwitch, Method: frames.MethodCFI}, row, true
 }
 
-// cgoWords gives the offsets from rsp of the two words that asmcgocall stores before the call that holds off: g (or
-// 0) first, then the depth (or the old stack pointer).
+// cgoWords gives the offsets from rsp of these words before the call at off.
 func (fl *flow) cgoWords(off uint64) (g, depth int64, ok bool) {
 	call, found := slices.BinarySearch(fl.offs, uint32(off))
 	if !found {
@@ -213,16 +200,15 @@ func (fl *flow) cgoWords(off uint64) (g, depth int64, ok bool) {
 	return g, depth, n == 2
 }
 
-// schedX86 gives the rule of what has left the goroutine's stack for the scheduler's and has saved in curg.sched how to
-// go on: morestack (add 0: it saved its caller's state) and, until Go 1.20, systemstack, whose return address is at
-// curg.sched.sp.
-func (t *Table) schedX86(q frames.Query, k kind) (frames.Rule, *frames.Row, bool) {
-	c, ok := t.Chase()
+// schedX86 gives the rule of morestack (caller's state in curg.sched, add 0) and, until Go 1.20, systemstack (return
+// address at curg.sched.sp).
+func (t rulesX86) schedX86(q frames.Query, k kind) (frames.Rule, *frames.Row, bool) {
+	c, ok := t.chases.Chase()
 	if !ok {
 		return t.refuse()
 	}
 	row := t.row(rowKey{kind: k, pc: q.PC}, func() *frames.Row {
-		e := func(off int64) schedExpr { return schedExpr{t: t, pc: q.PC, c: c, off: off, left: k} }
+		e := func(off int64) schedExpr { return schedExpr{t: t.rules, pc: q.PC, c: c, off: off, left: k} }
 		row := &frames.Row{CFAExpr: e(c.SchedSP), RA: frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedPC)}}
 		if k == kindSystemStack {
 			sp := e(c.SchedSP)
@@ -235,8 +221,7 @@ func (t *Table) schedX86(q frames.Query, k kind) (frames.Rule, *frames.Row, bool
 	return frames.Rule{Flags: frames.FlagSwitch, Method: frames.MethodCFI}, row, true
 }
 
-// callBeforeX86 gives the target of the direct call that ends at ret.
-func (t *Table) callBeforeX86(ret uint64) (uint64, bool) {
+func (t rulesX86) callBeforeX86(ret uint64) (uint64, bool) {
 	var b [5]byte
 	if !t.img.read(ret-5, b[:]) || b[0] != 0xe8 {
 		return 0, false

@@ -8,28 +8,23 @@ import (
 	"prywalk/frames"
 )
 
-// What rbp holds.
 const (
-	bpSame  = iota // what the caller had in it
+	bpSame  = iota // the caller's value
 	bpFrame        // the address CFA − bpOff
 	bpOther
 )
 
-// state is what is known before an instruction.
 type state struct {
 	spKnown bool
 	sp      int32 // CFA = rsp + sp
 	bp      uint8
 	bpOff   int32
-	// saved has, by machine register mapped to DWARF number, how far below the
-	// CFA the caller's value was stored; 0: not.
+	// by DWARF number, saved at CFA minus this; 0: not saved
 	saved [16]int16
-	// entry: only prologue instructions so far, so that the other registers
-	// still hold what the caller had in them.
+	// among prologue instructions, other registers are the caller's
 	entry bool
 }
 
-// flow holds the states of one function.
 type flow struct {
 	offs   []uint32 // of the instructions, ascending
 	insns  []insn
@@ -37,23 +32,19 @@ type flow struct {
 	known  []bool
 }
 
-// bounds of a function that is followed, and of how many are kept.
 const (
 	maxFlowBytes = 1 << 13
 	maxFlows     = 256
 )
 
-// dwarfX86 maps machine register numbers to DWARF numbers.
 var dwarfX86 = [16]uint8{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15}
 
-// Machine numbers.
 const (
 	mSP = 4
 	mBP = 5
 )
 
-// flow gives the states of a function, computed once.
-func (t *Table) flow(f *fn) *flow {
+func (t rulesX86) flow(f *fn) *flow {
 	if fl := t.flows[f.entry]; fl != nil {
 		return fl
 	}
@@ -70,7 +61,6 @@ func (t *Table) flow(f *fn) *flow {
 	return fl
 }
 
-// at gives the state before the instruction that holds offset off.
 func (fl *flow) at(off uint64) (state, bool) {
 	i, ok := slices.BinarySearch(fl.offs, uint32(off))
 	if !ok {
@@ -82,7 +72,6 @@ func (fl *flow) at(off uint64) (state, bool) {
 	return fl.states[i], true
 }
 
-// decode splits the code into instructions.
 func (fl *flow) decode(code []byte) bool {
 	for off := 0; off < len(code); {
 		in, ok := decode(code[off:])
@@ -96,8 +85,7 @@ func (fl *flow) decode(code []byte) bool {
 	return len(fl.offs) > 0
 }
 
-// forward spreads the state at the entry along the control flow until nothing
-// changes. A state only ever loses knowledge, so that this ends.
+// forward propagates the entry state to a fixed point. States only lose knowledge.
 func (fl *flow) forward() {
 	fl.states[0], fl.known[0] = state{spKnown: true, sp: 8, entry: true}, true
 	work := []int{0}
@@ -120,8 +108,6 @@ func (fl *flow) forward() {
 	}
 }
 
-// flow reports whether the next instruction follows and whether a jump to
-// imm bytes after the instruction does.
 func (in *insn) flow() (through, target bool) {
 	switch {
 	case in.Map == 0 && (in.Op == 0xc3 || in.Op == 0xc2 || in.Op == 0xcc || in.Op == 0xcd || in.Op == 0xf4):
@@ -139,8 +125,6 @@ func (in *insn) flow() (through, target bool) {
 	return true, false
 }
 
-// merge adds a way to reach instruction i and reports whether it changed what is
-// known there.
 func (fl *flow) merge(i int, s *state) bool {
 	if !fl.known[i] {
 		fl.states[i], fl.known[i] = *s, true
@@ -163,9 +147,7 @@ func (fl *flow) merge(i int, s *state) bool {
 	return *st != old
 }
 
-// backward fills in the stack pointer between its last load and a return: there
-// it must be where the return address is. A call may not return, so that what
-// follows it proves nothing.
+// backward computes the stack pointer from a return back to its last load. A call may not return.
 func (fl *flow) backward() {
 	for end := range fl.insns {
 		if in := &fl.insns[end]; in.Map != 0 || in.Op != 0xc3 || !fl.known[end] || fl.states[end].spKnown {
@@ -186,8 +168,7 @@ func (fl *flow) backward() {
 	}
 }
 
-// spDelta gives by how much an instruction raises rsp; false if it loads it or is
-// a call or a jump.
+// spDelta is false for loads, calls and jumps.
 func (in *insn) spDelta() (int32, bool) {
 	s := state{spKnown: true, sp: 1 << 20}
 	s.step(in)
@@ -196,7 +177,6 @@ func (in *insn) spDelta() (int32, bool) {
 	return 1<<20 - s.sp, s.spKnown && through && !target && !call
 }
 
-// step applies an instruction to a state.
 func (s *state) step(in *insn) {
 	if in.Map != 0 || in.VEX {
 		if r, ok := in.writesOther(); ok {
@@ -232,7 +212,6 @@ func (s *state) step(in *insn) {
 	}
 }
 
-// stepRM applies a one-byte opcode with a ModRM byte.
 func (s *state) stepRM(in *insn) {
 	stack := in.Mod != 3 && in.Base == mSP && !in.indexed()
 	switch {
@@ -270,7 +249,6 @@ func (s *state) stepRM(in *insn) {
 	}
 }
 
-// store notes that a register went to the stack at CFA − off.
 func (s *state) store(reg uint8, off int32) {
 	d := dwarfX86[reg&15]
 	if !s.spKnown || off <= 8 || off > 2040 || s.saved[d] != 0 {
@@ -282,7 +260,6 @@ func (s *state) store(reg uint8, off int32) {
 	s.saved[d] = int16(off)
 }
 
-// pop applies a pop.
 func (s *state) pop(reg uint8) {
 	d := dwarfX86[reg&15]
 	own := s.spKnown && s.saved[d] != 0 && int32(s.saved[d]) == s.sp
@@ -304,7 +281,6 @@ func (s *state) setBP(off int32) {
 	}
 }
 
-// lose forgets what a register that was written held.
 func (s *state) lose(reg uint8) {
 	switch reg {
 	case mSP:
@@ -314,7 +290,6 @@ func (s *state) lose(reg uint8) {
 	}
 }
 
-// writes forgets the register that a one-byte opcode writes.
 func (s *state) writes(in *insn) {
 	op := in.Op
 	switch {
@@ -338,9 +313,7 @@ func (s *state) writes(in *insn) {
 	}
 }
 
-// writesOther gives the general register that an instruction of another opcode
-// map writes. Vector instructions are taken to write the register that their
-// operands name, unless they are known to write vectors only.
+// writesOther is conservative for vector instructions.
 func (in *insn) writesOther() (uint8, bool) {
 	switch {
 	case in.Map == 1 && !in.VEX:

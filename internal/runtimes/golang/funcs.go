@@ -14,7 +14,14 @@ const (
 	flagAsm
 )
 
-// fn is a decoded function record (runtime2.go, _func).
+// funcs finds functions, and their pc-value tables, in a .gopclntab.
+type funcs struct {
+	img  Image
+	h    header
+	text uint64 // base of function offsets
+}
+
+// fn is a function record (runtime2.go, _func).
 type fn struct {
 	entry, end uint64
 	nameOff    uint32
@@ -26,16 +33,14 @@ type fn struct {
 	startLine  uint32 // 0 before Go 1.20
 	flag       uint8
 	nfuncdata  uint8
-	tail       []byte // the pcdata offsets, then the funcdata offsets
-	at         uint32 // of tail within the functions, for alignment
+	tail       []byte // pcdata offsets, then funcdata offsets
+	at         uint32 // of tail within the functions
 }
 
-// ftab gives entry i of the function table: address and offset of the record.
-// Entry nfunc holds the end of the text.
-func (t *Table) ftab(i uint64) (pc, off uint64, ok bool) {
+// Entry nfunc is the end of the text.
+func (t *funcs) ftab(i uint64) (pc, off uint64, ok bool) {
 	size, tab := t.h.entrySize(), t.h.funcs[t.h.ftabAt:]
 	if (i+1)*size > uint64(len(tab)) {
-		// The last entry has no offset, and nothing need follow it.
 		if i*size+size/2 > uint64(len(tab)) {
 			return 0, 0, false
 		}
@@ -55,9 +60,8 @@ func (t *Table) ftab(i uint64) (pc, off uint64, ok bool) {
 	return pc, off, true
 }
 
-// find gives the function that pc lies in.
-func (t *Table) find(pc uint64) (fn, bool) {
-	lo, hi := uint64(0), t.h.nfunc // the last entry that starts at or before pc
+func (t *funcs) find(pc uint64) (fn, bool) {
+	lo, hi := uint64(0), t.h.nfunc // last entry at or before pc
 	for lo < hi {
 		mid := (lo + hi) / 2
 		if start, _, ok := t.ftab(mid); !ok || start > pc {
@@ -72,8 +76,7 @@ func (t *Table) find(pc uint64) (fn, bool) {
 	return t.function(lo-1, pc)
 }
 
-// function decodes the function of entry i, if it holds pc.
-func (t *Table) function(i, pc uint64) (fn, bool) {
+func (t *funcs) function(i, pc uint64) (fn, bool) {
 	start, off, ok := t.ftab(i)
 	end, _, ok2 := t.ftab(i + 1)
 	if !ok || !ok2 || pc < start || pc >= end || off >= uint64(len(t.h.funcs)) {
@@ -83,10 +86,9 @@ func (t *Table) function(i, pc uint64) (fn, bool) {
 	return f, t.record(&f, uint32(off))
 }
 
-// record fills in what the function's record says.
-func (t *Table) record(f *fn, off uint32) bool {
+func (t *funcs) record(f *fn, off uint32) bool {
 	rec := t.h.funcs[off:]
-	entry := 4 // bytes of the entry field
+	entry := 4 // entry field
 	if t.h.old() {
 		entry = 8
 	}
@@ -102,7 +104,7 @@ func (t *Table) record(f *fn, off uint32) bool {
 	}
 	u := func(i int) uint32 { return binary.LittleEndian.Uint32(rec[entry+4*i:]) }
 	f.nameOff, f.pcsp, f.pcfile, f.pcln, f.npcdata = u(0), u(3), u(4), u(5), u(6)
-	if t.h.magic != magic112 { // before, files are numbered for the whole program
+	if t.h.magic != magic112 { // before, files are numbered program-wide
 		f.cuOff = u(7)
 	}
 	if t.h.magic == magic120 {
@@ -114,18 +116,14 @@ func (t *Table) record(f *fn, off uint32) bool {
 	return true
 }
 
-// FuncRange gives the first address of the function that pc lies in and the
-// first of the next one; false if pc is outside of the Go text. Functions of cgo
-// are not in the table.
-func (t *Table) FuncRange(pc uint64) (start, end uint64, ok bool) {
+// FuncRange gives the starts of the function at pc and of the next; false outside of the Go text (cgo).
+func (t *funcs) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	f, ok := t.find(pc)
 	return f.entry, f.end, ok
 }
 
-// maxName bounds a name, so that a table without terminators costs little.
 const maxName = 1 << 14
 
-// cstring gives the bytes at off up to a NUL, nil if there is none.
 func cstring(b []byte, off uint64) []byte {
 	if off >= uint64(len(b)) {
 		return nil
@@ -138,5 +136,4 @@ func cstring(b []byte, off uint64) []byte {
 	return b[:n]
 }
 
-// name gives the function's name in the table.
-func (t *Table) name(f *fn) []byte { return cstring(t.h.names, uint64(f.nameOff)) }
+func (t *funcs) name(f *fn) []byte { return cstring(t.h.names, uint64(f.nameOff)) }

@@ -9,13 +9,10 @@ import (
 	"prywalk/frames"
 )
 
-// maxMentioned bounds the addresses of data that are taken from a function's code.
 const maxMentioned = 64
 
-// mentioned gives the addresses of data, of the file, that the instructions of a function of the table name, in their
-// order, each once. Among those of runtime.allgadd are runtime.allgs, allgptr and allglen: a stripped program shows
-// there where its variables are.
-func (t *Table) mentioned(function string) (out []uint64) {
+// mentioned gives the data addresses in a function's instructions.
+func (t *funcs) mentioned(function string) (out []uint64) {
 	for _, pc := range t.FuncByName(function) {
 		f, ok := t.find(pc)
 		if !ok || f.end-f.entry > maxFlowBytes {
@@ -42,8 +39,7 @@ func (t *Table) mentioned(function string) (out []uint64) {
 	return out
 }
 
-// mentionedARM64 calls f with each address that adrp and the instruction behind it name, until f returns false. That
-// instruction adds the rest of the address, or it is a load or a store with the rest as its offset.
+// mentionedARM64 calls f with each address of adrp and the next instruction (add, load, store).
 func mentionedARM64(pc uint64, code []byte, f func(uint64) bool) {
 	for ; len(code) >= 8; code, pc = code[4:], pc+4 {
 		adrp, next := binary.LittleEndian.Uint32(code), binary.LittleEndian.Uint32(code[4:])

@@ -4,9 +4,8 @@ package golang
 
 import "prywalk/frames"
 
-// gogoX86 gives the rule of the few instructions of gogo after it has loaded the stack pointer of the goroutine
-// that it goes on with. That goroutine's pc and rbp are still to be loaded from the gobuf at rbx.
-func (t *Table) gogoX86(q frames.Query, f *fn) (frames.Rule, *frames.Row, bool) {
+// gogoX86 is for gogo after loading the stack pointer; pc and rbp are in the gobuf at rbx.
+func (t rulesX86) gogoX86(q frames.Query, f *fn) (frames.Rule, *frames.Row, bool) {
 	fl := t.flow(f)
 	at := q.PC - f.entry
 	ra := frames.RegRule{Kind: frames.RuleReg, Reg: frames.X86RBX}
@@ -33,6 +32,6 @@ func (t *Table) gogoX86(q frames.Query, f *fn) (frames.Rule, *frames.Row, bool) 
 		row.Regs[frames.X86RBP] = bp
 		return row
 	})
-	// The pc of a new goroutine is its first instruction: exact.
+	// a new goroutine's pc is exact
 	return frames.Rule{CFAReg: frames.X86RSP, Flags: frames.FlagSignal, Method: frames.MethodCFI}, row, true
 }

@@ -11,8 +11,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// TestCodeNamesTheListOfGoroutines: among the addresses that the code of two functions names, of every release and of
-// both architectures, are those of the symbols that a stripped program lacks.
+// The oracle are the symbols of programs that are not stripped.
 func TestCodeNamesTheListOfGoroutines(t *testing.T) {
 	for _, v := range append(variants(), older(t)...) {
 		tab, f := open(t, build(t, v.src, v.env, v.args...))
@@ -37,13 +36,15 @@ func TestCodeNamesTheListOfGoroutines(t *testing.T) {
 	}
 }
 
-// memoryHost is a process whose memory is the bytes at 0x1000. It counts what is read.
+// memoryHost is a process with memory at 0x1000; it counts reads.
 type memoryHost struct {
 	managed.Host
 	memory []byte
 	symbol bool // it has that of the list of goroutines
 	reads  int
 }
+
+func (h *memoryHost) Arch() frames.Arch { return frames.X86_64 }
 
 func (h *memoryHost) Symbol(_ *frames.Module, name string) (addr, size uint64, ok bool) {
 	return 0x1100, 24, h.symbol && name == "runtime.allgs"
@@ -57,8 +58,7 @@ func (h *memoryHost) Read(at uint64, b []byte) int {
 	return 0
 }
 
-// FuzzGoroutines reads the goroutines of a process whose memory is anything. The reads are bounded: by the addresses
-// that the code names, and by the length that the list says.
+// Reads are bounded by the addresses in the code and the list's length.
 func FuzzGoroutines(f *testing.F) {
 	for _, arm := range []bool{false, true} {
 		f.Add(hostileMemory(), arm, false)
@@ -80,27 +80,38 @@ func FuzzGoroutines(f *testing.F) {
 			t.Fatal(err)
 		}
 		h := &memoryHost{memory: memory, symbol: symbol}
-		r := &Runtime{table: tab, host: h, chase: Chase{GM: 0x30, GStackHi: 8, SchedSP: 0x38, SchedPC: 0x40, SchedBP: 0x68}}
+		r := newRuntime(program{table: tab, host: h},
+			Chase{GM: 0x30, GStackHi: 8, SchedSP: 0x38, SchedPC: 0x40, SchedBP: 0x68})
 		p, err := r.Parked()
 		if err != nil && p.Waiting != 0 {
 			t.Errorf("%d waiting, and %v", p.Waiting, err)
 		}
 		list := min(len(memory)/8, maxGoroutines)
-		if most := goroutineTries*(3*maxMentioned+2+list) + 2*maxMentioned + 2*waitReasonBytes; h.reads > most {
+		most := goroutineTries*((3+2*mostFirst)*maxMentioned+2+2*mostFirst+(goroutineTries+1)*list) + 2*maxMentioned +
+			2*waitReasonBytes
+		if h.reads > most {
 			t.Errorf("%d reads, at most %d", h.reads, most)
+		}
+		h.reads, most = 0, most+list*(3+2*maxLabels+maxLabels*(1+2*bucketSlots))
+		tasks, _ := r.ParkedTasks() // the error is that of above
+		for i := range tasks {
+			r.Again(&tasks[i])
+			most += 1 + 2*maxMentioned + 2
+		}
+		if h.reads > most {
+			t.Errorf("%d reads of tasks, at most %d", h.reads, most)
 		}
 	})
 }
 
-// goroutineTable is the table of [excerpt], whose function is the one that names the list, or, where a symbol does
-// that, the first function of the first goroutine.
+// goroutineTable is the table of [excerpt] with the function that names the list, or the first goroutine's.
 func goroutineTable(arm, symbol bool) []byte {
 	b := excerpt(magic120, map[bool]byte{false: 1, true: 4}[arm])
 	copy(b[72:], map[bool]string{false: "\x00runtime.allgadd\x00", true: "\x00runtime.main\x00"}[symbol])
 	return b
 }
 
-// hostileMemory is the code of a function that names a list of one goroutine, and that list.
+// hostileMemory is code that names a list of one goroutine, and that list.
 func hostileMemory() []byte {
 	b := make([]byte, 1024)
 	copy(b, []byte{0x48, 0x8b, 0x05, 0xf9, 0, 0, 0}) // mov rax, [rip+0xf9]: 0x1100

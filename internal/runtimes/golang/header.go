@@ -10,36 +10,32 @@ import (
 	"prywalk/frames"
 )
 
-// The magic numbers of the header (internal/abi, PCLnTabMagic).
+// Magic numbers of the header (internal/abi, PCLnTabMagic).
 const (
-	magic112 = 0xfffffffb // Go 1.2, with inline trees as they are read here since 1.12
+	magic112 = 0xfffffffb // Go 1.2, with the inline trees of 1.12
 	magic116 = 0xfffffffa
 	magic118 = 0xfffffff0
 	magic120 = 0xfffffff1
 )
 
-// header is the decoded pcHeader.
 type header struct {
 	magic     uint32
-	quantum   uint64 // smallest instruction size, the unit of pc deltas
+	quantum   uint64 // smallest instruction size, unit of pc deltas
 	nfunc     uint64
-	textStart uint64 // 0 where the header does not hold it (Go 1.26)
+	textStart uint64 // 0 since Go 1.26
 
-	ftabAt uint64 // of the table of functions within funcs
+	ftabAt uint64 // within funcs
 
-	// Parts of the section. They overlap beyond their ends, which the header
-	// does not give; every access is checked against the slice.
+	// without known ends
 	names, cus, files, pctab, funcs []byte
 }
 
-// sizes of what follows the header's fixed part.
 const (
 	headerWords118 = 8 // nfunc … pclnOffset with textStart
 	headerWords116 = 7
 	minHeader      = 8 + 8*headerWords116
 )
 
-// parseHeader decodes the header at the start of tab.
 func parseHeader(tab []byte, arch frames.Arch) (header, error) {
 	var h header
 	if len(tab) < minHeader {
@@ -61,11 +57,9 @@ func parseHeader(tab []byte, arch frames.Arch) (header, error) {
 	return h, h.parts(tab)
 }
 
-// minHeader112 is the size of the header until Go 1.15: up to the number of functions. The functions follow, and behind
-// them the offset of the table of files.
+// minHeader112 is the header's size until Go 1.15.
 const minHeader112 = 16
 
-// whole sets the parts until Go 1.15, where all offsets are from the section's start.
 func (h *header) whole(tab []byte) error {
 	h.nfunc, h.ftabAt = binary.LittleEndian.Uint64(tab[8:]), minHeader112
 	end := h.ftabAt + h.nfunc*h.entrySize() + 8
@@ -80,10 +74,8 @@ func (h *header) whole(tab []byte) error {
 	return nil
 }
 
-// old reports whether records and tables hold addresses, as until Go 1.17.
 func (h *header) old() bool { return h.magic == magic112 || h.magic == magic116 }
 
-// parts slices the section by the header's offsets.
 func (h *header) parts(tab []byte) error {
 	w := func(i int) uint64 { return binary.LittleEndian.Uint64(tab[8+8*i:]) }
 	h.nfunc = w(0)
@@ -108,8 +100,7 @@ func (h *header) parts(tab []byte) error {
 	return nil
 }
 
-// entrySize gives the size of an entry of the function table: two addresses
-// until Go 1.17, two 32-bit offsets since.
+// Two addresses until Go 1.17, two 32-bit offsets since.
 func (h *header) entrySize() uint64 {
 	if h.old() {
 		return 16
@@ -117,7 +108,6 @@ func (h *header) entrySize() uint64 {
 	return 8
 }
 
-// quantum gives the smallest instruction size of an architecture.
 func quantum(a frames.Arch) uint64 {
 	if a == frames.AArch64 {
 		return 4

@@ -8,50 +8,41 @@ import (
 	"prywalk/frames"
 )
 
-// Errors of [New]; the returned error wraps one of them.
+// Errors that [New] wraps.
 var (
-	// ErrNoTable: the bytes do not begin with a header of Go 1.2 or later.
+	// ErrNoTable means that there is no header of Go 1.2 or later.
 	ErrNoTable = errors.New("no Go function table")
-	// ErrMalformed: the header contradicts itself or the section's size.
+	// ErrMalformed means a header that contradicts itself or the section's size.
 	ErrMalformed = errors.New("malformed Go function table")
-	// ErrNoText: nothing tells where the program text starts.
+	// ErrNoText means that the start of the text was not found.
 	ErrNoText = errors.New("start of the Go text not found")
 )
 
-// Range is a piece of the address space of an ELF file.
+// Range is a range of file addresses.
 type Range struct{ Addr, Size uint64 }
 
-// Image is what [New] needs to know of a module. All addresses are those of the
-// ELF file, without load bias.
+// Image is a module for [New], in file addresses.
 type Image struct {
-	// Arch is the machine that the code is for.
 	Arch frames.Arch
-	// Pclntab holds the contents of .gopclntab (.data.rel.ro.gopclntab in
-	// older PIEs), from its first byte on. It may be longer than the table.
-	Pclntab []byte
-	// PclntabAddr is the address of its first byte.
+	// Pclntab begins with .gopclntab (.data.rel.ro.gopclntab in older PIEs).
+	Pclntab     []byte
 	PclntabAddr uint64
-	// TextStart is the value of the symbol runtime.text, 0 if there is none. It
-	// is not always the start of .text (cgo).
+	// TextStart is runtime.text, 0 if unknown; with cgo not .text.
 	TextStart uint64
-	// Data lists where the moduledata may lie: .go.module (Go 1.26), else
-	// .noptrdata, .data, .data.rel.ro; or the writable segments.
+	// Data is where the moduledata may be: .go.module (Go 1.26), .noptrdata, .data, .data.rel.ro, writable segments.
 	Data []Range
-	// Rela holds the dynamic relocations of a PIE (.rela.dyn, .rela), which may
-	// be the only place that tells the pointers in its data. May be nil.
+	// Rela are the dynamic relocations of a PIE.
 	Rela []byte
-	// Read copies file contents at an address into buf and gives the count.
-	// Bytes beyond the file contents of a segment need not be given.
+	// Read gives the number of bytes copied.
 	Read func(addr uint64, buf []byte) int
 }
 
-// read fills buf whole or reports false.
 func (im *Image) read(addr uint64, buf []byte) bool {
 	return im.Read != nil && im.Read(addr, buf) == len(buf)
 }
 
-// relative gives the relocation type whose value is bias + addend (System V ABI
-// AMD64 supplement table 4.9; ELF for the Arm 64-bit Architecture §5.7.14).
+// relative is the relocation with value bias + addend (System V ABI AMD64 table 4.9; ELF for the Arm 64-bit
+// Architecture §5.7.14).
 func relative(a frames.Arch) uint64 {
 	if a == frames.AArch64 {
 		return 1027

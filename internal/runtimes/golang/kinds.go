@@ -2,38 +2,29 @@
 
 package golang
 
-// kind says how a function differs from what its pcsp table tells.
+// kind is a function's deviation from its pcsp table.
 type kind uint8
 
 const (
 	kindPlain kind = iota
-	// kindRoot: nothing is further out (FuncFlag TOPFRAME).
+	// kindRoot is an outermost function (FuncFlag TOPFRAME).
 	kindRoot
-	// kindEnds: where the function has left its caller's stack for good, that
-	// stack has ended: mcall parks the goroutine, clone starts a thread.
+	// kindEnds ends a stack after leaving it: mcall, clone.
 	kindEnds
-	// kindMorestack: continues at curg.sched.
 	kindMorestack
-	// kindSystemStack: until Go 1.20 continues at curg.sched, since by the frame pointer.
+	// kindSystemStack continues at curg.sched until Go 1.20.
 	kindSystemStack
-	// kindCgoCall: asmcgocall, which keeps its way back on the new stack.
 	kindCgoCall
-	// kindInjected: a call that a signal handler pushed; the caller's pc is
-	// exact.
+	// kindInjected was pushed by a signal handler; the caller's pc is exact.
 	kindInjected
-	// kindTrampoline: a signal handler's first frame, whose return address is
-	// the exact pc of the code that restores the context.
+	// kindTrampoline is a signal handler's first frame; it returns to the exact pc of sigreturn code.
 	kindTrampoline
-	// kindSigreturn: the code that restores the context.
 	kindSigreturn
-	// kindFollow: assembly that saves registers in its own way.
 	kindFollow
-	// kindGogo: continues with another goroutine.
 	kindGogo
 )
 
-// kinds names the special functions. All but those that are written in Go are
-// assembly, whose wrappers share their names and are plain.
+// Assembly functions share their names with plain wrappers.
 var kinds = map[string]kind{
 	"runtime.goexit":               kindRoot,
 	"runtime.mstart":               kindRoot,
@@ -61,8 +52,7 @@ var kinds = map[string]kind{
 	"runtime.cgocallback":          kindFollow,
 }
 
-// spWriters are the functions that load the stack pointer, for tables without
-// flags (until Go 1.16).
+// spWriters is for tables without flags (until Go 1.16).
 var spWriters = map[string]bool{
 	"runtime.systemstack": true, "runtime.mcall": true, "runtime.morestack": true,
 	"runtime.asmcgocall": true, "runtime.cgocallback": true, "runtime.clone": true,
@@ -72,9 +62,8 @@ var spWriters = map[string]bool{
 	"runtime.callCgoMunmap": true, "runtime.callCgoSigaction": true,
 }
 
-// kind classifies a function; spWrite says that its pcsp table ends to be true
-// somewhere in it.
-func (t *Table) kind(f *fn) (k kind, spWrite bool) {
+// spWrite: pcsp is not true everywhere.
+func (t *funcs) kind(f *fn) (k kind, spWrite bool) {
 	name := t.name(f)
 	k = kinds[string(name)]
 	if t.h.old() && f.flag == 0 {

@@ -7,29 +7,31 @@ import (
 	"slices"
 )
 
-// Line is one logical function at a pc: the function itself, or a call that was
-// inlined into it.
+// Line is a function at a pc.
 type Line struct {
-	// Func is the function's name as the linker knows it, with package path.
 	Func string
-	// File is the path that the compiler saw, Line the line in it; empty and 0
-	// where the table does not tell.
+	// File is the compiler's path; "" and 0 if unknown.
 	File string
 	Line int
-	// StartLine is the line of the func keyword, 0 before Go 1.20.
+	// StartLine is 0 before Go 1.20.
 	StartLine int
-	// Inlined: the call was inlined into the Line that follows.
+	// Inlined: into the Line that follows.
 	Inlined bool
 }
 
-// Number of the tables of the inline tree (runtime/funcdata.h, internal/abi).
+// lines names the functions at a pc, with files and lines.
+type lines struct {
+	*funcs
+	gofunc uint64 // of the symbol go:func.*; 0: inlined calls have no names
+}
+
+// Numbers of the inline tree's tables (runtime/funcdata.h, internal/abi).
 const (
 	pcdataInlTree      = 2
 	funcdataInlTree    = 3
 	funcdataInlTree112 = 4 // until Go 1.15
 )
 
-// funcdataInlTree gives the number of the function's table that holds the address of the inline tree.
 func (h *header) funcdataInlTree() uint64 {
 	if h.magic == magic112 {
 		return funcdataInlTree112
@@ -37,13 +39,11 @@ func (h *header) funcdataInlTree() uint64 {
 	return funcdataInlTree
 }
 
-// maxInline bounds the depth of inlined calls at one pc.
 const maxInline = 64
 
-// Lines appends the functions at pc, the innermost inlined one first and the
-// function itself last; nothing if pc lies in no function. For a caller, pc is an
-// address inside of the call (Frame.Lookup), not the return address.
-func (t *Table) Lines(pc uint64, out []Line) []Line {
+// Lines appends the functions at pc, innermost inlined one first. For a caller, pc is inside of the call
+// (Frame.Lookup), not the return address.
+func (t *lines) Lines(pc uint64, out []Line) []Line {
 	f, ok := t.find(pc)
 	if !ok {
 		return out
@@ -57,7 +57,6 @@ func (t *Table) Lines(pc uint64, out []Line) []Line {
 		}
 		c, good := t.inlinedCall(tree, uint64(i), &f)
 		if !good {
-			// A tree that does not fit is no tree: the function alone.
 			out, pc = out[:base], first
 			break
 		}
@@ -69,15 +68,13 @@ func (t *Table) Lines(pc uint64, out []Line) []Line {
 	return append(out, t.plain(&f, pc))
 }
 
-// plain gives the function itself at pc.
-func (t *Table) plain(f *fn, pc uint64) Line {
+func (t *lines) plain(f *fn, pc uint64) Line {
 	l := Line{Func: string(t.name(f)), StartLine: int(f.startLine)}
 	l.File, l.Line = t.fileLine(f, pc)
 	return l
 }
 
-// fileLine gives the position of pc.
-func (t *Table) fileLine(f *fn, pc uint64) (string, int) {
+func (t *lines) fileLine(f *fn, pc uint64) (string, int) {
 	file, ok := t.pcvalue(f, f.pcfile, pc)
 	line, ok2 := t.pcvalue(f, f.pcln, pc)
 	if !ok || !ok2 || file < 0 || line < 0 {
@@ -94,15 +91,14 @@ func (t *Table) fileLine(f *fn, pc uint64) (string, int) {
 	return string(name), int(line)
 }
 
-// inlTree gives the address of the function's inline tree.
-func (t *Table) inlTree(f *fn) (uint64, bool) {
+func (t *lines) inlTree(f *fn) (uint64, bool) {
 	table := t.h.funcdataInlTree()
 	if uint64(f.nfuncdata) <= table {
 		return 0, false
 	}
 	at := 4 * uint64(f.npcdata)
 	if t.h.old() {
-		at += uint64((f.at + uint32(at)) & 4) // pointers, aligned
+		at += uint64((f.at + uint32(at)) & 4) // alignment
 		at += 8 * table
 		if at+8 > uint64(len(f.tail)) {
 			return 0, false
@@ -111,22 +107,21 @@ func (t *Table) inlTree(f *fn) (uint64, bool) {
 		return p, p != 0
 	}
 	at += 4 * table
-	if t.mod.gofunc == 0 || at+4 > uint64(len(f.tail)) {
+	if t.gofunc == 0 || at+4 > uint64(len(f.tail)) {
 		return 0, false
 	}
 	off := binary.LittleEndian.Uint32(f.tail[at:])
-	return t.mod.gofunc + uint64(off), off != ^uint32(0)
+	return t.gofunc + uint64(off), off != ^uint32(0)
 }
 
-// call is an entry of an inline tree (runtime/symtabinl.go, inlinedCall).
+// See runtime/symtabinl.go, inlinedCall.
 type call struct {
 	name      []byte
 	parentPC  uint32
 	startLine uint32
 }
 
-// inlinedCall reads entry i of a tree and checks that it can be one.
-func (t *Table) inlinedCall(tree, i uint64, f *fn) (call, bool) {
+func (t *lines) inlinedCall(tree, i uint64, f *fn) (call, bool) {
 	var b [20]byte
 	size, name, parent := 16, 4, 8
 	if t.h.magic != magic120 {
@@ -145,9 +140,9 @@ func (t *Table) inlinedCall(tree, i uint64, f *fn) (call, bool) {
 	return c, starts && len(c.name) > 0 && uint64(c.parentPC) < f.end-f.entry
 }
 
-// FuncByName gives the entry addresses of the functions with a name (assembly
-// and its wrapper share one), in order. It reads the whole table.
-func (t *Table) FuncByName(name string) []uint64 {
+// FuncByName gives the entries of the functions of a name (assembly and its wrapper share one). It reads the whole
+// table.
+func (t *funcs) FuncByName(name string) []uint64 {
 	var out []uint64
 	for i := range t.h.nfunc {
 		pc, off, ok := t.ftab(i)

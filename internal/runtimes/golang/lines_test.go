@@ -14,8 +14,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// TestNamesOfAStackAreThoseThatTheRuntimeGives compares a stack that the program
-// prints of itself with the names that its file gives for the same addresses.
 func TestNamesOfAStackAreThoseThatTheRuntimeGives(t *testing.T) {
 	paths := []string{build(t, source, noCgo), build(t, source, noCgo, stripped...)}
 	for _, r := range testtargets.GoReleases(t) {
@@ -39,8 +37,7 @@ func TestNamesOfAStackAreThoseThatTheRuntimeGives(t *testing.T) {
 				if a, ok := strings.CutPrefix(line, "PC "); ok {
 					pc, _ := strconv.ParseUint(a, 0, 64)
 					for _, l := range tab.Lines(pc, nil) {
-						// The list of pcs has one for each inlined call;
-						// an entry's own chain repeats its callers.
+						// one pc for each inlined call
 						if e := fmt.Sprintln(l.Func, l.File, l.Line); !seen[e] {
 							seen[e] = true
 							got = append(got, e)
@@ -64,9 +61,7 @@ func TestNamesOfAStackAreThoseThatTheRuntimeGives(t *testing.T) {
 	}
 }
 
-// TestNamesAgreeWithAddr2line compares function, file and line of addresses all
-// over the text with go tool addr2line, and those with inlined calls with the
-// DWARF as addr2line of binutils reads it.
+// The oracles are go tool addr2line and, for inlined calls, addr2line of binutils.
 func TestNamesAgreeWithAddr2line(t *testing.T) {
 	path := build(t, source, noCgo)
 	tab, _ := open(t, path)
@@ -109,8 +104,6 @@ func TestNamesAgreeWithAddr2line(t *testing.T) {
 	}
 }
 
-// TestInlinedCallsAgreeWithDWARF compares the chain of inlined calls at the first
-// address of every inlined call that the DWARF tells of.
 func TestInlinedCallsAgreeWithDWARF(t *testing.T) {
 	tab, f := open(t, build(t, source, noCgo))
 	d, err := f.DWARF()
@@ -130,16 +123,15 @@ func TestInlinedCallsAgreeWithDWARF(t *testing.T) {
 			t.Logf("%#x: table %v, DWARF %v", pc, got, w)
 		}
 	}
-	// The compiler's ranges begin, here and there, at an instruction that the
-	// table gives to the line before.
+	// some compiler ranges begin at an instruction of the line before
 	if same < 5000 || other*100 > same {
 		t.Errorf("%d chains agree, %d differ", same, other)
 	}
 	t.Logf("%d chains agree, %d differ", same, other)
 }
 
-// inlineChains gives, for the first address of each inlined call, the names from
-// there out to the function; the longest chain where several begin.
+// inlineChains gives, for the first address of each inlined call, the names outwards; the longest chain if several
+// begin.
 func inlineChains(t *testing.T, d *dwarf.Data) map[uint64][]string {
 	names := map[dwarf.Offset]string{}
 	want := map[uint64][]string{}
@@ -184,7 +176,6 @@ func inlineChains(t *testing.T, d *dwarf.Data) map[uint64][]string {
 	return want
 }
 
-// TestStrippedProgramsGiveTheSameNames compares a program with its stripped twin.
 func TestStrippedProgramsGiveTheSameNames(t *testing.T) {
 	for _, env := range [][]string{noCgo, forARM} {
 		for _, mode := range [][]string{nil, pie} {

@@ -20,8 +20,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// busy is a program whose threads collect garbage, grow stacks, read the clock,
-// take signals and sleep.
+// busy collects garbage, grows stacks, reads the clock, takes signals and sleeps.
 const busy = `package main
 
 import (
@@ -72,7 +71,6 @@ func main() {
 }
 `
 
-// procMem is the memory of a stopped process.
 type procMem struct{ f *os.File }
 
 func (m procMem) Word(a uint64) (uint64, bool) {
@@ -85,7 +83,6 @@ func (m procMem) Word(a uint64) (uint64, bool) {
 
 func (procMem) Cut(uint64) bool { return false }
 
-// live is a running program and what is needed to walk its stacks.
 type live struct {
 	tab   *Table
 	space *frames.Space
@@ -93,8 +90,7 @@ type live struct {
 	pid   int
 }
 
-// start runs a program until the test ends. The calling goroutine keeps its
-// thread, which alone may trace.
+// start runs a program until the test ends, and locks the goroutine to its thread, which alone may trace.
 func start(t *testing.T, path string, more ...frames.RuleSource) live {
 	t.Helper()
 	tab, f := open(t, path)
@@ -122,7 +118,6 @@ func start(t *testing.T, path string, more ...frames.RuleSource) live {
 	return live{tab, space, procMem{mem}, cmd.Process.Pid}
 }
 
-// await waits for what must come. How soon it comes is up to the machine.
 func await(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
@@ -132,7 +127,6 @@ func await(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// threads lists the program's threads.
 func (l *live) threads() (tids []int) {
 	tasks, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", l.pid))
 	for _, e := range tasks {
@@ -142,8 +136,7 @@ func (l *live) threads() (tids []int) {
 	return tids
 }
 
-// walk gives the names of a stopped thread's frames, "?" for code that is not
-// Go's, and whether all of it was in the program's text.
+// walk gives the frames' names, "?" for code that is not Go's, and whether all of it is in the program's text.
 func (l *live) walk(regs *frames.Regs) (names []string, inText bool, why frames.StopReason) {
 	var w frames.Walker
 	w.Init(l.space, regs, l.mem)
@@ -160,8 +153,6 @@ func (l *live) walk(regs *frames.Regs) (names []string, inText bool, why frames.
 	return names, inText, w.StopReason()
 }
 
-// TestStacksOfALiveProgramReachTheirRoots stops the threads of a busy program
-// again and again and walks their stacks with rules from the table only.
 func TestStacksOfALiveProgramReachTheirRoots(t *testing.T) {
 	reachRoots(t, build(t, busy, noCgo, "-ldflags=-s -w"), 200)
 	for _, r := range testtargets.GoReleases(t) {
@@ -169,7 +160,6 @@ func TestStacksOfALiveProgramReachTheirRoots(t *testing.T) {
 	}
 }
 
-// reachRoots walks at least so many stacks of a program, some of them growing and some that collect garbage.
 func reachRoots(t *testing.T, path string, atLeast int) {
 	l := start(t, path)
 	outer, through := map[string]int{}, map[string]int{}
@@ -221,7 +211,6 @@ func reachRoots(t *testing.T, path string, atLeast int) {
 	}
 }
 
-// stop attaches to a thread and reads its registers.
 func stop(t *testing.T, tid int) (*frames.Regs, bool) {
 	if err := syscall.PtraceAttach(tid); err != nil {
 		return nil, false
@@ -242,7 +231,6 @@ func stop(t *testing.T, tid int) (*frames.Regs, bool) {
 	return readRegs(tid)
 }
 
-// readRegs reads the registers of a stopped thread.
 func readRegs(tid int) (*frames.Regs, bool) {
 	var p syscall.PtraceRegs
 	if err := syscall.PtraceGetRegs(tid, &p); err != nil {

@@ -16,8 +16,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// source is the program that the tests build: generics, inlining, defer, large
-// frames, recursion, closures, and it prints its own stack in a loop of depths.
+// source has generics, inlining, defer, large frames, recursion and closures, and prints its own stack.
 const source = `package main
 
 import (
@@ -113,8 +112,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// build compiles src with the installed Go and gives the program's path. Equal
-// builds are made once in a run of the tests.
+// build compiles src, equal builds once, and gives the program's path.
 func build(t testing.TB, src string, env []string, args ...string) string {
 	t.Helper()
 	buildMu.Lock()
@@ -153,7 +151,7 @@ func build(t testing.TB, src string, env []string, args ...string) string {
 	return out
 }
 
-// toolchain gives the go command for env, and the version of the language that it knows.
+// toolchain gives the go command and the language version for env.
 func toolchain(env []string) (command, language string) {
 	release := ""
 	for _, e := range env {
@@ -166,7 +164,6 @@ func toolchain(env []string) (command, language string) {
 	return testtargets.GoCommand(release)
 }
 
-// image gives what New needs of a program, as a caller of the package would.
 func image(t testing.TB, path string) (Image, *elf.File) {
 	t.Helper()
 	f, err := elf.Open(path)
@@ -198,7 +195,6 @@ func image(t testing.TB, path string) (Image, *elf.File) {
 	return im, f
 }
 
-// reader reads the file contents of the loaded segments.
 func reader(f *elf.File) func(uint64, []byte) int {
 	type seg struct {
 		addr uint64
@@ -222,7 +218,6 @@ func reader(f *elf.File) func(uint64, []byte) int {
 	}
 }
 
-// open gives the table of a program.
 func open(t testing.TB, path string) (*Table, *elf.File) {
 	t.Helper()
 	im, f := image(t, path)
@@ -233,7 +228,6 @@ func open(t testing.TB, path string) (*Table, *elf.File) {
 	return tab, f
 }
 
-// variant is a way to build a program.
 type variant struct {
 	name string
 	src  string
@@ -249,8 +243,7 @@ var (
 	pie      = []string{"-buildmode=pie"}
 )
 
-// variants lists the programs for this machine; with cgo if there is a C
-// compiler.
+// variants lists the programs for this machine; with cgo if there is a C compiler.
 func variants() []variant {
 	vs := []variant{
 		{"plain", source, noCgo, nil},
@@ -266,14 +259,13 @@ func variants() []variant {
 	return vs
 }
 
-// with gives the environment for a release of Go.
 func with(release string, env ...string) []string { return testtargets.GoRelease(release, env...) }
 
-// plainSource is source for releases without generics.
+// plainSource is source without generics.
 var plainSource = strings.NewReplacer("type num interface{ ~int | ~float64 }\n", "",
 	"func sum[T num](xs []T) (s T)", "func sum(xs []int) (s int)").Replace(source)
 
-// older gives programs of the older releases, of both architectures.
+// older gives programs of older releases, of both architectures.
 func older(t *testing.T) (vs []variant) {
 	for _, r := range testtargets.GoReleases(t) {
 		vs = append(vs, variant{"go" + r, plainSource, with(r, noCgo...), nil},
@@ -285,7 +277,6 @@ func older(t *testing.T) (vs []variant) {
 	return vs
 }
 
-// memberOffset reads the offset of a field from the DWARF.
 func memberOffset(t *testing.T, d *dwarf.Data, typ, field string) int64 {
 	t.Helper()
 	for r := d.Reader(); ; {

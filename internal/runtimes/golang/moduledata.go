@@ -4,13 +4,16 @@ package golang
 
 import "encoding/binary"
 
-// moduledata is what is needed of runtime.moduledata (runtime/symtab.go).
+// See runtime/symtab.go.
 type moduledata struct {
 	text, etext uint64
 	gofunc      uint64 // of the symbol go:func.*, 0 if not found
 }
 
-// Words of moduledata, the same since Go 1.16.
+// moduleScan finds the moduledata of a table in the file.
+type moduleScan struct{ *funcs }
+
+// Words of moduledata since Go 1.16.
 const (
 	mdFuncnames = 1
 	mdPctab     = 10
@@ -19,20 +22,33 @@ const (
 	mdMaxpc     = 21
 	mdText      = 22
 	mdEtext     = 23
-	mdWords     = 44
+	mdWords     = 45
 )
 
-// mdGofunc gives the word that holds go:func.*, since Go 1.18.
-func (h *header) mdGofunc() int {
-	if h.magic == magic118 {
-		return 38
+// Words of go:func.*: of Go 1.18; of 1.20 (added covctrs, ecovctrs); of 1.27 (added typedesclen, itaboffset, itabsize),
+// followed by epclntab.
+const (
+	mdGofunc118 = 38
+	mdGofunc120 = 40
+	mdGofunc127 = 43
+)
+
+// gofunc gives the address of go:func.*, since Go 1.18. epclntab distinguishes the forms since 1.20.
+func (t moduleScan) gofunc(w *[mdWords]uint64) uint64 {
+	if t.h.magic == magic118 {
+		return w[mdGofunc118]
 	}
-	return 40 // Go 1.20 added covctrs and ecovctrs
+	isEnd := func(v uint64) bool {
+		return v > t.img.PclntabAddr && v <= t.img.PclntabAddr+uint64(len(t.img.Pclntab))
+	}
+	if !isEnd(w[mdGofunc120+1]) && isEnd(w[mdGofunc127+1]) {
+		return w[mdGofunc127]
+	}
+	return w[mdGofunc120]
 }
 
-// findModuledata looks for the moduledata by its first word, the address of the
-// header: in the file's contents, or among the relocations of a PIE.
-func (t *Table) findModuledata() (moduledata, bool) {
+// findModuledata searches file contents and relocations for the header's address, moduledata's first word.
+func (t moduleScan) findModuledata() (moduledata, bool) {
 	for _, r := range t.img.Data {
 		if md, ok := t.scanRange(r); ok {
 			return md, true
@@ -49,13 +65,11 @@ func (t *Table) findModuledata() (moduledata, bool) {
 	return moduledata{}, false
 }
 
-// isRelative reports whether a relocation adds the load bias and nothing else.
-func (t *Table) isRelative(rela []byte) bool {
+func (t moduleScan) isRelative(rela []byte) bool {
 	return binary.LittleEndian.Uint64(rela[8:])&0xffffffff == relative(t.img.Arch)
 }
 
-// scanRange looks through the contents of a section.
-func (t *Table) scanRange(r Range) (moduledata, bool) {
+func (t moduleScan) scanRange(r Range) (moduledata, bool) {
 	buf := make([]byte, min(r.Size, 1<<16)&^7)
 	for off := uint64(0); off < r.Size && len(buf) > 0 && t.img.Read != nil; {
 		n := t.img.Read(r.Addr+off, buf[:min(uint64(len(buf)), (r.Size-off)&^7)]) &^ 7
@@ -75,9 +89,7 @@ func (t *Table) scanRange(r Range) (moduledata, bool) {
 	return moduledata{}, false
 }
 
-// checkModuledata reads a candidate and believes it only where it agrees with
-// the header in five places.
-func (t *Table) checkModuledata(addr uint64) (moduledata, bool) {
+func (t moduleScan) checkModuledata(addr uint64) (moduledata, bool) {
 	w, ok := t.mdRead(addr)
 	if !ok {
 		return moduledata{}, false
@@ -98,7 +110,7 @@ func (t *Table) checkModuledata(addr uint64) (moduledata, bool) {
 		return moduledata{}, false
 	}
 	if !t.h.old() {
-		md.gofunc = w[t.h.mdGofunc()]
+		md.gofunc = t.gofunc(&w)
 	}
 	return md, true
 }
@@ -113,8 +125,7 @@ const (
 	md112Etext = 13
 )
 
-// checkModuledata112 is checkModuledata until Go 1.15.
-func (t *Table) checkModuledata112(w [mdWords]uint64) (moduledata, bool) {
+func (t moduleScan) checkModuledata112(w [mdWords]uint64) (moduledata, bool) {
 	base := t.img.PclntabAddr
 	files := uint64(len(t.img.Pclntab) - len(t.h.cus))
 	md := moduledata{text: w[md112Text], etext: w[md112Etext]}
@@ -123,17 +134,15 @@ func (t *Table) checkModuledata112(w [mdWords]uint64) (moduledata, bool) {
 	return md, ok && t.textFits(md.text, w[md112Minpc], w[md112Maxpc])
 }
 
-// textFits checks the ends of the text against the function table.
-func (t *Table) textFits(text, minpc, maxpc uint64) bool {
-	probe := Table{h: t.h, text: text}
+func (t *funcs) textFits(text, minpc, maxpc uint64) bool {
+	probe := funcs{h: t.h, text: text}
 	first, _, ok := probe.ftab(0)
 	last, _, ok2 := probe.ftab(t.h.nfunc)
 	return ok && ok2 && first == minpc && last == maxpc
 }
 
-// mdRead reads the words of a candidate, from the file and, where that holds 0,
-// from the relocations.
-func (t *Table) mdRead(addr uint64) ([mdWords]uint64, bool) {
+// mdRead replaces words of 0 by relocations.
+func (t moduleScan) mdRead(addr uint64) ([mdWords]uint64, bool) {
 	var w [mdWords]uint64
 	var b [8 * mdWords]byte
 	if !t.img.read(addr, b[:]) {

@@ -8,12 +8,13 @@ import (
 	"prywalk/frames"
 )
 
-// ruleARM64 gives the rule on arm64. A frame keeps the link register at its lowest
-// word and the caller's x29 in the word below (runtime/traceback.go).
-func (t *Table) ruleARM64(q frames.Query, f *fn, k kind, spWrite bool, delta int32) (frames.Rule, *frames.Row, bool) {
+// A frame has the link register in its lowest word and the caller's x29 in the word below (runtime/traceback.go).
+func (t rulesARM64) ruleARM64(q frames.Query, f *fn, k kind, spWrite bool, delta int32) (
+	frames.Rule, *frames.Row, bool,
+) {
 	pc := q.Lookup(t.img.Arch)
 	if k == kindEnds && !q.Caller && !q.SPOnly {
-		if r, row, ok, behind := t.bornARM64(f, pc); behind {
+		if r, row, ok, behind := t.createdARM64(f, pc); behind {
 			return r, row, ok
 		}
 	}
@@ -50,18 +51,14 @@ func (t *Table) ruleARM64(q frames.Query, f *fn, k kind, spWrite bool, delta int
 	return t.frameRule(r, delta, fr.fpFrom != 0 && pc >= fr.fpFrom)
 }
 
-// leafARM64 gives the rule where there is no frame: the return address is in the
-// link register, which a call would have overwritten.
-func (t *Table) leafARM64(q frames.Query) (frames.Rule, *frames.Row, bool) {
+func (t rulesARM64) leafARM64(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if q.Caller {
 		return t.refuse()
 	}
 	return frames.Rule{CFAReg: frames.ARM64SP, Flags: frames.FlagLeafRA, Method: frames.MethodCFI}, nil, true
 }
 
-// frameRule completes r by the places of x30 and x29 in a frame of delta bytes;
-// fp says whether x29 was saved.
-func (t *Table) frameRule(r frames.Rule, delta int32, fp bool) (frames.Rule, *frames.Row, bool) {
+func (t rulesARM64) frameRule(r frames.Rule, delta int32, fp bool) (frames.Rule, *frames.Row, bool) {
 	lr, ok := frames.SavedUnits(-int64(delta))
 	below, ok2 := frames.SavedUnits(-int64(delta) - 8)
 	if ok && ok2 {
@@ -86,10 +83,10 @@ func (t *Table) frameRule(r frames.Rule, delta int32, fp bool) (frames.Rule, *fr
 	return r, row, true
 }
 
-// frameARM64 tells from which pc on the frame holds x30 and x29 (0: never).
+// pcs from which on x30 and x29 are in the frame; 0: never
 type frameARM64 struct{ lrFrom, fpFrom uint64 }
 
-// Instructions of prologues, as the assembler writes them.
+// Instructions of prologues.
 const (
 	strLRPre  = 0xf8000ffe // str x30, [sp, #imm]!
 	sturFP    = 0xf81f83fd // stur x29, [sp, #-8]
@@ -97,7 +94,7 @@ const (
 	stpFPLR   = 0xa93ff81d // stp x29, x30, [xN, #-8]
 	sturLR    = 0xf80003fe // stur x30, [sp, #imm]
 	strLRBase = 0xf900001e // str x30, [xN]
-	strLRReg  = 0xf8206bfe // str x30, [sp, xN], of frames that an offset does not reach
+	strLRReg  = 0xf8206bfe // str x30, [sp, xN], of large frames
 	subSP     = 0xd10003ff // sub sp, sp, #imm
 )
 
@@ -110,28 +107,25 @@ const (
 	retARM64  = 0xd65f03c0
 )
 
-// leavesARM64 reports whether pc is behind the instruction of an epilogue that gives x29
-// back: the stack is then the one that the function was called on.
-func (t *Table) leavesARM64(pc uint64) bool {
+func (t rulesARM64) leavesARM64(pc uint64) bool {
 	before, now := t.insnARM64(pc-4), t.insnARM64(pc)
 	return before == ldurFP && now&0xffe00fff == ldrLRPost || before&0xffe00fff == ldrLRPost && now == retARM64 ||
 		before == ldpFPLR && now&0xffc003ff == addSP || before&0xffc003ff == addSP && now == retARM64
 }
 
-// leavingARM64 gives the rule there: x29 is the caller's, x30 too once the frame is gone.
-func (t *Table) leavingARM64(q frames.Query, delta int32) (frames.Rule, *frames.Row, bool) {
+// x30 is the caller's once the frame is gone.
+func (t rulesARM64) leavingARM64(q frames.Query, delta int32) (frames.Rule, *frames.Row, bool) {
 	if delta <= 0 {
 		return t.leafARM64(q)
 	}
 	return t.frameRule(frames.Rule{CFAReg: frames.ARM64SP, CFAOff: delta, Method: frames.MethodCFI}, delta, false)
 }
 
-// frameARM64 looks at the instructions around the one that makes the frame.
-func (t *Table) frameARM64(f *fn, delta int32) (frameARM64, bool) {
+func (t rulesARM64) frameARM64(f *fn, delta int32) (frameARM64, bool) {
 	s := t.steps(f.pcsp, f.entry)
 	for s.next() && s.val <= 0 {
 	}
-	var w [4]uint32 // two before the frame exists, the one that makes it included; two after
+	var w [4]uint32 // up to the instruction that makes the frame; two after
 	if s.val <= 0 || s.start < f.entry+4 {
 		return frameARM64{}, false
 	}
@@ -158,8 +152,7 @@ func (t *Table) frameARM64(f *fn, delta int32) (frameARM64, bool) {
 	return frameARM64{}, false
 }
 
-// insnARM64 reads an instruction, 0 if it cannot be read.
-func (t *Table) insnARM64(pc uint64) uint32 {
+func (t *funcs) insnARM64(pc uint64) uint32 {
 	var b [4]byte
 	if !t.img.read(pc, b[:]) {
 		return 0
@@ -167,9 +160,8 @@ func (t *Table) insnARM64(pc uint64) uint32 {
 	return binary.LittleEndian.Uint32(b[:])
 }
 
-// enteredARM64 gives the rule of morestack before it changes stacks. The function that
-// called it has no frame yet, and handed its own return address over in x3.
-func (t *Table) enteredARM64(q frames.Query) (frames.Rule, *frames.Row, bool) {
+// enteredARM64 is for morestack before it changes stacks: no frame, its caller's return address in x3.
+func (t rulesARM64) enteredARM64(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if q.Caller {
 		return t.refuse()
 	}
@@ -181,9 +173,8 @@ func (t *Table) enteredARM64(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: frames.ARM64SP, Flags: frames.FlagSignal, Method: frames.MethodCFI}, row, true
 }
 
-// loadsG reports whether an instruction before pc has loaded x28: g is the scheduler's
-// from there on, and all of the goroutine's registers are saved.
-func (t *Table) loadsG(f *fn, pc uint64) bool {
+// loadsG: g is the scheduler's, and the goroutine's registers are saved.
+func (t rulesARM64) loadsG(f *fn, pc uint64) bool {
 	for at := f.entry; at < pc && at < f.entry+maxFlowBytes; at += 4 {
 		if load, rt, _, _, ok := memARM64(t.insnARM64(at)); ok && load && rt == 28 {
 			return true
@@ -192,16 +183,13 @@ func (t *Table) loadsG(f *fn, pc uint64) bool {
 	return false
 }
 
-// writesSP reports whether an instruction before pc, or anything unreadable, has
-// loaded sp with a value.
-func (t *Table) writesSP(f *fn, pc uint64) bool {
+func (t rulesARM64) writesSP(f *fn, pc uint64) bool {
 	sp, _, ok := t.switchesARM64(f, pc)
 	return sp > 0 || !ok
 }
 
-// switchesARM64 counts the instructions before pc that load sp with a value, and those that load x29 from a g; false if
-// they cannot be read.
-func (t *Table) switchesARM64(f *fn, pc uint64) (sp, fp int, ok bool) {
+// It counts loads of sp, and of x29 from a g.
+func (t rulesARM64) switchesARM64(f *fn, pc uint64) (sp, fp int, ok bool) {
 	if pc-f.entry > maxFlowBytes {
 		return 0, 0, false
 	}
@@ -211,7 +199,7 @@ func (t *Table) switchesARM64(f *fn, pc uint64) (sp, fp int, ok bool) {
 	}
 	for ; len(code) >= 4; code = code[4:] {
 		w := binary.LittleEndian.Uint32(code)
-		// mov sp, sp tells the linker something, and does nothing.
+		// mov sp, sp: a marker for the linker
 		if w&0xfffffc1f == movSP && w != movSP|31<<5 {
 			sp++
 		}
@@ -222,9 +210,8 @@ func (t *Table) switchesARM64(f *fn, pc uint64) (sp, fp int, ok bool) {
 	return sp, fp, true
 }
 
-// switchedARM64 gives the rule of a function that has, or may have, changed to
-// another stack: x29 still points to the word below the frame.
-func (t *Table) switchedARM64(q frames.Query, f *fn, k kind, delta int32) (frames.Rule, *frames.Row, bool) {
+// switchedARM64 is for after a possible change of stacks: x29 still points below the frame.
+func (t rulesARM64) switchedARM64(q frames.Query, f *fn, k kind, delta int32) (frames.Rule, *frames.Row, bool) {
 	if delta <= 0 {
 		if k == kindEnds {
 			return root()
@@ -236,9 +223,9 @@ func (t *Table) switchedARM64(q frames.Query, f *fn, k kind, delta int32) (frame
 		return t.cgoCallARM64(q, f, delta)
 	case kindSystemStack:
 		switch sp, fp, ok := t.switchesARM64(f, q.Lookup(t.img.Arch)); {
-		case ok && sp == 1 && fp == 1: // Go 1.20 and older: x29 is the scheduler's
+		case ok && sp == 1 && fp == 1: // until Go 1.20: x29 is the scheduler's
 			return t.schedARM64(q, delta)
-		case ok && sp == 2: // back on the stack of the goroutine
+		case ok && sp == 2: // back on the goroutine's stack
 			return t.frameRule(frames.Rule{CFAReg: frames.ARM64SP, CFAOff: delta, Method: frames.MethodCFI}, delta, true)
 		}
 	}
@@ -249,16 +236,14 @@ func (t *Table) switchedARM64(q frames.Query, f *fn, k kind, delta int32) (frame
 	return t.frameRule(r, delta, true)
 }
 
-// cgoCallARM64 gives the rule of asmcgocall while C code runs; see cgoCallX86.
-// Before it changes stacks it makes calls too: there the words are of its own
-// frame, and the pcsp table is true.
-func (t *Table) cgoCallARM64(q frames.Query, f *fn, delta int32) (frames.Rule, *frames.Row, bool) {
+// cgoCallARM64 is as cgoCallX86; pcsp is true in calls before the change of stacks.
+func (t rulesARM64) cgoCallARM64(q frames.Query, f *fn, delta int32) (frames.Rule, *frames.Row, bool) {
 	pc := q.Lookup(t.img.Arch)
 	if !q.Caller {
 		return t.refuse()
 	}
 	r := frames.Rule{CFAReg: frames.ARM64SP, CFAOff: delta, Method: frames.MethodCFI}
-	if w := t.insnARM64(pc); w>>26 == 0x25 { // bl: of the helpers, C code is called by blr
+	if w := t.insnARM64(pc); w>>26 == 0x25 { // bl: a helper; C code is called by blr
 		if t.writesSP(f, pc) {
 			return t.refuse()
 		}
@@ -274,10 +259,8 @@ func (t *Table) cgoCallARM64(q frames.Query, f *fn, delta int32) (frames.Rule, *
 	return r, row, true
 }
 
-// injectedARM64 gives the rule of a call that a signal handler made: it pushed
-// the interrupted function's link register in 16 bytes of its own. Before the frame
-// is made the return address is in the link register.
-func (t *Table) injectedARM64(q frames.Query, f *fn, delta int32) (frames.Rule, *frames.Row, bool) {
+// injectedARM64 is for a call made by a signal handler, which pushed x30 in 16 bytes.
+func (t rulesARM64) injectedARM64(q frames.Query, f *fn, delta int32) (frames.Rule, *frames.Row, bool) {
 	pc := q.Lookup(t.img.Arch)
 	fr, ok := t.frameARM64(f, delta)
 	leaf := delta == 0 || ok && pc < fr.lrFrom
@@ -306,9 +289,8 @@ func injectedRow(delta int64, leaf, fp bool) *frames.Row {
 	return row
 }
 
-// followedARM64 gives the rule of assembly that stores registers with stp in the
-// frame that it made: crosscall2.
-func (t *Table) followedARM64(q frames.Query, f *fn, delta int32) (frames.Rule, *frames.Row, bool) {
+// followedARM64 is for crosscall2, which stores registers with stp.
+func (t rulesARM64) followedARM64(q frames.Query, f *fn, delta int32) (frames.Rule, *frames.Row, bool) {
 	if delta == 0 {
 		return t.leafARM64(q)
 	}
@@ -318,7 +300,7 @@ func (t *Table) followedARM64(q frames.Query, f *fn, delta int32) (frames.Rule, 
 	for at := f.entry; at < pc && at < f.entry+256; at += 4 {
 		w := t.insnARM64(at)
 		if w>>26 == 0x25 {
-			break // a call: the prologue is over
+			break // the prologue is over
 		}
 		if w&0xffc003e0 != 0xa90003e0 { // stp xA, xB, [sp, #imm]
 			continue

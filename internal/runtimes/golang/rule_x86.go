@@ -8,8 +8,7 @@ import (
 	"prywalk/frames"
 )
 
-// ruleX86 gives the rule on x86-64, where the call pushed the return address.
-func (t *Table) ruleX86(q frames.Query, f *fn, k kind, spWrite bool, delta int32) (frames.Rule, *frames.Row, bool) {
+func (t rulesX86) ruleX86(q frames.Query, f *fn, k kind, spWrite bool, delta int32) (frames.Rule, *frames.Row, bool) {
 	r := frames.Rule{CFAReg: frames.X86RSP, CFAOff: delta + 8, Method: frames.MethodCFI}
 	switch {
 	case delta < 0:
@@ -29,11 +28,10 @@ func (t *Table) ruleX86(q frames.Query, f *fn, k kind, spWrite bool, delta int32
 	return r, nil, true
 }
 
-// followedX86 gives the rule where the data flow of the function decides.
-func (t *Table) followedX86(q frames.Query, f *fn, k kind, r frames.Rule) (frames.Rule, *frames.Row, bool) {
+func (t rulesX86) followedX86(q frames.Query, f *fn, k kind, r frames.Rule) (frames.Rule, *frames.Row, bool) {
 	st, ok := t.flow(f).at(q.Lookup(t.img.Arch) - f.entry)
 	if k == kindTrampoline {
-		r.Flags |= frames.FlagSignal // its caller, the stub, is at an exact pc
+		r.Flags |= frames.FlagSignal // the stub is at an exact pc
 	}
 	switch {
 	case !ok && (k == kindFollow || k == kindTrampoline) && f.flag&flagSPWrite == 0:
@@ -41,7 +39,7 @@ func (t *Table) followedX86(q frames.Query, f *fn, k kind, r frames.Rule) (frame
 	case !ok:
 		return t.refuse()
 	case st.spKnown && k == kindEnds && !q.Caller && !q.SPOnly && t.behindCall(f, q.PC):
-		return t.bornX86(st.sp)
+		return t.createdX86(st.sp)
 	case st.spKnown:
 		r.CFAOff = st.sp
 	case k == kindCgoCall && q.Caller:
@@ -50,7 +48,7 @@ func (t *Table) followedX86(q frames.Query, f *fn, k kind, r frames.Rule) (frame
 		return t.schedX86(q, k)
 	case k == kindGogo:
 		return t.gogoX86(q, f)
-	case k == kindEnds: // also where rbp still points into the stack that was left
+	case k == kindEnds: // even if rbp points into the old stack
 		return root()
 	case st.bp == bpFrame && !q.SPOnly:
 		r.CFAReg, r.CFAOff = frames.X86RBP, st.bpOff
@@ -65,8 +63,7 @@ func (t *Table) followedX86(q frames.Query, f *fn, k kind, r frames.Rule) (frame
 	return r, nil, true
 }
 
-// withoutBP turns r into a rule that says that the caller's rbp is lost.
-func (t *Table) withoutBP(r frames.Rule) (frames.Rule, *frames.Row, bool) {
+func (t rulesX86) withoutBP(r frames.Rule) (frames.Rule, *frames.Row, bool) {
 	row := t.row(rowKey{kind: kindFollow, delta: r.CFAOff, pc: uint64(r.CFAReg)}, func() *frames.Row {
 		row := &frames.Row{CFAReg: r.CFAReg, CFAOff: int64(r.CFAOff), RA: frames.RegRule{Kind: frames.RuleOffset, Off: -8}}
 		row.Regs[frames.X86RBP].Kind = frames.RuleUndefined
@@ -75,7 +72,6 @@ func (t *Table) withoutBP(r frames.Rule) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: r.CFAReg, Flags: r.Flags, Method: r.Method}, row, true
 }
 
-// fillRule tells where the registers that the state knows to be saved are.
 func (s *state) fillRule(r *frames.Rule) {
 	for i, reg := range [...]uint8{frames.X86RBP, frames.X86RBX, frames.X86R12, frames.X86R13, frames.X86R14,
 		frames.X86R15} {
@@ -87,9 +83,8 @@ func (s *state) fillRule(r *frames.Rule) {
 	}
 }
 
-// poppedX86 gives the rule where a function keeps its return address in r12. vfork's caller must not leave it on a
-// stack that the child writes to (syscall.rawVforkSyscall pops it before the call).
-func (t *Table) poppedX86(q frames.Query, f *fn) (frames.Rule, *frames.Row, bool) {
+// syscall.rawVforkSyscall pops its return address into r12 because the child writes to the stack.
+func (t rulesX86) poppedX86(q frames.Query, f *fn) (frames.Rule, *frames.Row, bool) {
 	s := t.steps(f.pcsp, f.entry)
 	for s.next() && s.val >= 0 {
 	}
@@ -103,21 +98,19 @@ func (t *Table) poppedX86(q frames.Query, f *fn) (frames.Rule, *frames.Row, bool
 	return frames.Rule{CFAReg: frames.X86RSP, Flags: frames.FlagSwitch, Method: frames.MethodCFI}, row, true
 }
 
-// savedBP gives how far below the CFA the prologue has stored rbp, 0 while rbp
-// still holds the caller's value.
-func (t *Table) savedBP(f *fn, pc uint64, delta int32) int32 {
+// savedBP gives CFA minus the place of rbp; 0: rbp is the caller's.
+func (t rulesX86) savedBP(f *fn, pc uint64, delta int32) int32 {
 	if delta < 8 {
 		return 0
 	}
 	s := t.steps(f.pcsp, f.entry)
 	for s.next() && s.val <= 0 {
 	}
-	// The frame begins at s.start: with a push of rbp since Go 1.21, with one
-	// subtraction and a store before.
+	// s.start: push of rbp since Go 1.21, subtraction and store before
 	var b [8]byte
 	n := min(f.end-s.start+1, uint64(len(b)))
 	if s.val <= 0 || s.start <= f.entry || !t.img.read(s.start-1, b[:n]) {
-		return 16 // no code to look at; frames without rbp are rare
+		return 16 // unreadable; frames without rbp are rare
 	}
 	if b[0] == 0x55 {
 		return 16
@@ -129,8 +122,7 @@ func (t *Table) savedBP(f *fn, pc uint64, delta int32) int32 {
 	return 16
 }
 
-// storedBP decodes mov [rsp+disp], rbp and gives disp and the length, 0 if b is
-// something else.
+// storedBP decodes mov [rsp+disp], rbp.
 func storedBP(b []byte) (disp int32, size int) {
 	switch {
 	case len(b) >= 5 && b[0] == 0x48 && b[1] == 0x89 && b[2] == 0x6c && b[3] == 0x24:
@@ -138,16 +130,13 @@ func storedBP(b []byte) (disp int32, size int) {
 	case len(b) >= 4 && b[0] == 0x48 && b[1] == 0x89 && b[2] == 0x2c && b[3] == 0x24:
 		return 0, 4
 	case len(b) >= 7 && b[0] == 0x48 && b[1] == 0x89 && b[2] == 0xac && b[3] == 0x24:
-		// Of a 32-bit displacement seven bytes show the low three; frames
-		// are below 2^24 wherever the fourth is zero, and larger ones do
-		// not occur before the stack limit.
+		// 24 bits suffice for frames
 		return int32(binary.LittleEndian.Uint16(b[4:])) | int32(b[6])<<16, 8
 	}
 	return 0, 0
 }
 
-// uctxX86 gives for each DWARF register its offset in the ucontext that the
-// kernel puts at rsp of the code that returns from a signal
+// uctxX86 has each DWARF register's offset in the ucontext at rsp of the sigreturn code
 // (arch/x86/include/uapi/asm/sigcontext.h; uc_mcontext is at 40).
 var uctxX86 = [17]int64{
 	144, 136, 152, 128, 112, 104, 120, 160, // rax rdx rcx rbx rsi rdi rbp rsp
@@ -155,8 +144,7 @@ var uctxX86 = [17]int64{
 	168, // rip
 }
 
-// sigreturnX86 gives the rule of a signal return stub: rsp is the ucontext.
-func (t *Table) sigreturnX86() (frames.Rule, *frames.Row) {
+func (t rulesX86) sigreturnX86() (frames.Rule, *frames.Row) {
 	row := t.row(rowKey{kind: kindSigreturn}, func() *frames.Row {
 		row := &frames.Row{
 			CFAReg: frames.X86RSP, CFAOff: uctxX86[frames.X86RSP], CFADeref: true,

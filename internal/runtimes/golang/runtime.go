@@ -9,26 +9,29 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Host is a [managed.Host] that has the tables of Go programs.
+// Host is a [managed.Host] with the tables of Go programs.
 type Host interface {
 	managed.Host
-	// GoTable gives the table of a module's file, nil if it has none. Only a file that has one is read.
+	// GoTable may be nil.
 	GoTable(m *frames.Module) *Table
 }
 
-// Runtime is Go's run-time system in a process, as far as its threads run goroutines on other stacks than their own. It
-// implements [managed.Tasker] and [managed.Parker]. Rules and names of Go's functions come from the file's table, as of
-// any file.
+// Runtime is a Go run-time system in a process: a program's, or a library's. It implements [managed.Scheduler] by a
+// part for each job.
 type Runtime struct {
-	table  *Table
-	bias   frames.Addr
-	tasks  managed.Tasks
-	chase  Chase
-	module *frames.Module
-	host   managed.Host // as of the last Adopt
+	managed.Plain
+	program
+	tasks managed.Tasks
+
+	allgs
+	follower
+	waitQueues
+	lockFinder
+	labels
 }
 
-// Detect implements [managed.Detector]: it gives nil, too, if the program's code does not show where goroutines are.
+// Detect implements [managed.Detector]: the run-time system of the first module that has one. It also gives nil if the
+// code does not show where goroutines are.
 func Detect(h managed.Host) (managed.Runtime, error) {
 	of, ok := h.(Host)
 	if !ok {
@@ -36,62 +39,86 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	}
 	for _, m := range of.Modules() {
 		t := of.GoTable(m)
-		if t == nil {
+		if t == nil || isPlugin(h, m) {
 			continue
 		}
-		r := &Runtime{table: t, bias: m.Bias, module: m, host: h}
-		if c, ok := t.Chase(); ok && r.layout(h, &c) {
-			r.chase = c
+		c, ok := t.Chase()
+		if !ok {
+			continue
+		}
+		r := newRuntime(program{table: t, bias: m.Bias, module: m, host: h}, c)
+		if r.locate() {
+			r.findFields()
 			return r, nil
 		}
-		break
+		if c.TLSSlot != 0 { // the library is not relocated yet
+			return nil, managed.ErrNotYet
+		}
 	}
 	return nil, nil
 }
 
-// layout turns what the code shows into what the tracer carries out; false if g cannot be found.
-func (r *Runtime) layout(h managed.Host, c *Chase) bool {
-	t := &r.tasks
-	t.TaskSize, t.WorkerSize = c.Size()
-	t.StackLo, t.StackHi, t.Worker, t.SavedSP = c.GStackLo, c.GStackHi, c.GM, c.SchedSP
-	t.Scheduler, t.Signals, t.Current = c.MG0, c.MGsignal, c.MCurg
-	t.InRegister, t.Register, t.TLS = h.Arch() == frames.AArch64, c.GReg, c.TLS
-	switch {
-	case c.TLSSlot != 0:
-		var b [8]byte
-		if h.Read(c.TLSSlot+r.bias, b[:]) != len(b) {
+// isPlugin: the dynamic linker binds its run-time system's symbols, which a plugin exports (cmd/link,
+// -buildmode=plugin), to those of the program, so that its goroutines are the program's.
+func isPlugin(h managed.Host, m *frames.Module) bool {
+	plugin := false
+	for _, s := range h.Own(m, "runtime.allgs", "main.main") {
+		if s.Name == "main.main" {
 			return false
 		}
-		t.TLS = int64(binary.LittleEndian.Uint64(b[:]))
-		return true
-	default:
+		plugin = plugin || s.Exported
+	}
+	return plugin
+}
+
+func newRuntime(p program, c Chase) *Runtime {
+	r := &Runtime{program: p}
+	r.allgs = allgs{program: &r.program, chase: c, entries: entries{program: &r.program}}
+	r.labels = labels{allgs: &r.allgs}
+	r.follower.allgs, r.waitQueues.allgs = &r.allgs, &r.allgs
+	r.lockFinder.program = &r.program
+	return r
+}
+
+func (r *Runtime) locate() bool {
+	c, t := &r.chase, &r.tasks
+	_, t.WorkerSize = c.Size()
+	t.TaskSize, t.Labels = goroutineBytes, &r.labelsAt
+	t.StackLo, t.StackHi, t.Worker, t.SavedSP = c.GStackLo, c.GStackHi, c.GM, c.SchedSP
+	t.Scheduler, t.Signals, t.Current = c.MG0, c.MGsignal, c.MCurg
+	t.InRegister, t.Register, t.TLS = r.host.Arch() == frames.AArch64, c.GReg, c.TLS
+	if c.TLSSlot == 0 {
 		return c.HasTLS || t.InRegister
 	}
+	var b [8]byte
+	if r.host.Read(c.TLSSlot+r.bias, b[:]) != len(b) {
+		return false
+	}
+	t.TLS = int64(binary.LittleEndian.Uint64(b[:]))
+	return t.TLS != 0
 }
 
 // Name implements [managed.Runtime].
 func (*Runtime) Name() string { return "Go" }
 
-// Tasks implements [managed.Tasker].
+// Module implements [managed.PerModule].
+func (r *Runtime) Module() *frames.Module { return r.module }
+
+// Tasks implements [managed.Scheduler].
 func (r *Runtime) Tasks() *managed.Tasks { return &r.tasks }
 
-// Adopt implements [managed.Runtime]: it gives nothing, and looks whether the program is still that one.
-func (r *Runtime) Adopt(h managed.Host) bool {
+// Attach implements [managed.Runtime]: it reports whether the module is still mapped.
+func (r *Runtime) Attach(h managed.Host) bool {
 	of, ok := h.(Host)
 	if !ok {
 		return false
 	}
 	for _, m := range of.Modules() {
-		if t := of.GoTable(m); t != nil {
+		if m.Bias == r.bias && of.GoTable(m) == r.table {
 			r.host, r.module = h, m
-			return t == r.table && m.Bias == r.bias
+			r.entries.known = nil // of functions of plugins that have come or gone
+			return true
 		}
 	}
 	return false
 }
-
-// Changed implements [managed.Runtime].
-func (*Runtime) Changed() bool { return false }
-
-// Forget implements [managed.Runtime].
-func (*Runtime) Forget() {}

@@ -15,9 +15,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// TestEveryStepReachesTheRoot steps threads of a busy program through thousands of
-// instructions, signal handlers and stack switches among them, and walks after
-// each.
 func TestEveryStepReachesTheRoot(t *testing.T) {
 	everyStep(t, build(t, busy, noCgo, "-ldflags=-s -w"), 1500)
 	for _, r := range testtargets.GoReleases(t) {
@@ -25,7 +22,6 @@ func TestEveryStepReachesTheRoot(t *testing.T) {
 	}
 }
 
-// everyStep steps each thread of a program through so many instructions.
 func everyStep(t *testing.T, path string, most int) {
 	l := start(t, path)
 	steps, through, bad := 0, map[string]int{}, map[string]int{}
@@ -50,7 +46,7 @@ func everyStep(t *testing.T, path string, most int) {
 	}
 }
 
-// walkStep walks one stack and notes how it fails.
+// walkStep walks one stack and notes failures.
 func walkStep(tab *Table, space *frames.Space, regs *frames.Regs, mem frames.Memory, through, bad map[string]int) {
 	var w frames.Walker
 	w.Init(space, regs, mem)
@@ -62,10 +58,8 @@ func walkStep(tab *Table, space *frames.Space, regs *frames.Regs, mem frames.Mem
 			return // the vDSO
 		}
 		fn, _ := tab.find(fr.Lookup(frames.X86_64))
-		if target, ok := tab.callBeforeX86(fr.PC); fr.Caller && ok && callee.entry != 0 {
-			// What was called must be what was found running, or
-			// assembly or a wrapper of the same name that jumps to it. Releases before 1.17 do not mark assembly;
-			// systemstack jumps where the thread is on that stack already.
+		if target, ok := (rulesX86{&tab.rules}).callBeforeX86(fr.PC); fr.Caller && ok && callee.entry != 0 {
+			// Assembly and wrappers may share a name; releases before 1.17 do not mark assembly; systemstack may jump.
 			to, _ := tab.find(target)
 			jumps := []string{string(tab.name(&callee)), "runtime.morestack_noctxt", "runtime.systemstack"}
 			if to.flag&flagAsm == 0 && !slices.Contains(jumps, string(tab.name(&to))) {
@@ -77,8 +71,7 @@ func walkStep(tab *Table, space *frames.Space, regs *frames.Regs, mem frames.Mem
 		names = append(names, fmt.Sprintf("%s+%#x", tab.name(&fn), fr.PC-fn.entry))
 		through[string(tab.name(&fn))]++
 	}
-	// While a handler makes the interrupted code call asyncPreempt, the context's stack pointer is that of the call
-	// already, and its program counter is not (runtime/signal_amd64.go, pushCall). Nobody is the caller.
+	// During pushCall (runtime/signal_amd64.go) the context has the call's stack pointer but the old pc.
 	pushing := len(names) > 0 && strings.HasPrefix(names[0], "runtime.doSigPreempt+") &&
 		w.StopReason() == frames.StopNoRule
 	if w.StopReason() != frames.StopRoot && !pushing {
@@ -86,8 +79,7 @@ func walkStep(tab *Table, space *frames.Space, regs *frames.Regs, mem frames.Mem
 	}
 }
 
-// release detaches from a thread, which it stops first if it fell asleep: one
-// that dies attached would have to be waited for.
+// release detaches from a thread, stopped first if asleep, so that none dies attached.
 func release(pid, tid int, stopped bool) {
 	if !stopped {
 		var ws syscall.WaitStatus
@@ -102,7 +94,6 @@ func step(tid int) (*frames.Regs, bool) {
 	if syscall.PtraceSingleStep(tid) != nil {
 		return nil, false
 	}
-	// On a busy machine it can take long until it runs; one that sleeps says so.
 	for n := 0; n < 200 || !asleep(tid) && n < 100_000; n++ {
 		var ws syscall.WaitStatus
 		got, err := syscall.Wait4(tid, &ws, syscall.WALL|syscall.WNOHANG, nil)
@@ -111,8 +102,7 @@ func step(tid int) (*frames.Regs, bool) {
 		}
 		if got == tid {
 			if sig := ws.StopSignal(); sig != syscall.SIGTRAP && sig != syscall.SIGSTOP {
-				// Deliver it: the step that is asked for next enters the
-				// handler.
+				// the next step enters the handler
 				return deliver(tid, sig)
 			}
 			return readRegs(tid)
@@ -122,14 +112,12 @@ func step(tid int) (*frames.Regs, bool) {
 	return nil, false
 }
 
-// asleep reports whether a thread sleeps.
 func asleep(tid int) bool {
 	var st procmem.Stat
 	return procmem.ReadStat(tid, &st) != nil || st.State == 'S' || st.State == 'D'
 }
 
-// deliver single-steps with a signal, which puts the thread at the first
-// instruction of its handler.
+// deliver steps with a signal, to the first instruction of its handler.
 func deliver(tid int, sig syscall.Signal) (*frames.Regs, bool) {
 	const ptraceSingleStep = 9
 	if _, _, e := syscall.RawSyscall6(syscall.SYS_PTRACE, ptraceSingleStep, uintptr(tid), 0, uintptr(sig), 0, 0); e != 0 {

@@ -4,13 +4,12 @@ package golang
 
 import "prywalk/frames"
 
-// cgoCFA computes the CFA of asmcgocall from what it keeps on the stack that C
-// code runs on.
+// cgoCFA is the CFA of asmcgocall on C code's stack.
 type cgoCFA struct {
-	frame    int32 // what to add to the old stack pointer to get the CFA
-	g, depth int64 // offsets of the two words from the stack pointer
+	frame    int32 // CFA minus old stack pointer
+	g, depth int64 // offsets from the stack pointer
 	sp, fp   uint8
-	fpOff    int32 // CFA from the frame pointer, where g cannot be read; 0: none
+	fpOff    int32 // CFA from the frame pointer if g is unreadable; 0: none
 }
 
 // Eval implements [frames.Expr].
@@ -21,7 +20,7 @@ func (e cgoCFA) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bo
 	if !ok || !ok2 {
 		return 0, false
 	}
-	if g == 0 { // was on a system stack already: the word is its pointer
+	if g == 0 { // the old system stack's pointer
 		return depth + uint64(e.frame), true
 	}
 	if hi, ok := mem.Word(g + 8); ok { // g.stack.hi
@@ -31,13 +30,12 @@ func (e cgoCFA) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bo
 	return fp + uint64(e.fpOff), ok && e.fpOff != 0
 }
 
-// schedExpr gives a field of curg.sched, plus add, while the thread is on the stack of its scheduler below what left
-// the goroutine's: morestack or systemstack. Where the thread runs no goroutine any more, or one that did not come by
-// that way, morestack's stack ends: its pc is 0. systemstack's cannot be followed then.
+// schedExpr gives a field of curg.sched plus add, below morestack or systemstack on the scheduler's stack. If the
+// goroutine is gone or came another way, morestack's pc is 0, and systemstack has no value.
 type schedExpr struct {
-	t    *Table
+	t    *rules
 	c    Chase
-	pc   uint64 // of the query, in the file: its difference to regs.PC is the bias
+	pc   uint64 // of the query, in the file: regs.PC minus it is the bias
 	off  int64
 	add  uint64
 	left kind // kindMorestack or kindSystemStack
@@ -64,17 +62,15 @@ func (e schedExpr) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64,
 	return v + e.add, ok
 }
 
-// inSwitch reports whether pc is what systemstack saves as the goroutine's: of an empty function of that name.
-func (t *Table) inSwitch(pc uint64) bool {
+func (t *rules) inSwitch(pc uint64) bool {
 	f, ok := t.find(pc)
 	return ok && string(t.name(&f)) == "runtime.systemstack_switch"
 }
 
-// callsMorestack reports whether the call that returns to ret is of morestack.
-func (t *Table) callsMorestack(ret uint64) bool {
-	target, ok := t.callBeforeX86(ret)
+func (t *rules) callsMorestack(ret uint64) bool {
+	target, ok := rulesX86{t}.callBeforeX86(ret)
 	if t.img.Arch == frames.AArch64 {
-		target, ok = t.callBeforeARM64(ret)
+		target, ok = rulesARM64{t}.callBeforeARM64(ret)
 	}
 	if !ok {
 		return false

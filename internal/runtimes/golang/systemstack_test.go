@@ -9,7 +9,6 @@ import (
 	"prywalk/frames"
 )
 
-// words is a memory of some words.
 type words map[uint64]uint64
 
 // Word implements frames.Memory.
@@ -18,8 +17,7 @@ func (w words) Word(a uint64) (uint64, bool) { v, ok := w[a]; return v, ok }
 // Cut implements frames.Memory.
 func (words) Cut(uint64) bool { return false }
 
-// TestSystemstackUntilGo120LeadsToTheSavedStackPointer: there the frame pointer does not lead back. The rule reads
-// curg.sched of the thread, also while a signal's handler runs, and only if systemstack has saved it.
+// Also while a signal handler runs, and only if systemstack saved curg.sched.
 func TestSystemstackUntilGo120LeadsToTheSavedStackPointer(t *testing.T) {
 	for _, v := range older(t) {
 		tab, _ := open(t, build(t, v.src, v.env, v.args...))

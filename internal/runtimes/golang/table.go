@@ -8,49 +8,45 @@ import (
 	"prywalk/frames"
 )
 
-// Table is the function table of one module. It implements [frames.RuleSource]
-// and, like it, is for one goroutine at a time.
+// Table is the function table of one module. It implements [frames.RuleSource] and is for one goroutine at a time.
 type Table struct {
-	img  Image
-	h    header
-	text uint64 // address that function offsets are relative to
-	mod  moduledata
-
-	flows map[uint64]*flow // of functions whose instructions had to be followed
-	rows  map[rowKey]*frames.Row
-
-	chase     Chase
-	chaseOK   bool
-	chaseDone bool
+	funcs
+	lines
+	chases
+	rules
+	records frameRecords
 }
 
-// New reads the header of a table; errors wrap [ErrNoTable], [ErrMalformed] or
-// [ErrNoText]. It keeps im.Pclntab and im.Read and reads from them later.
+// New reads the header of a table; errors wrap [ErrNoTable], [ErrMalformed] or [ErrNoText]. It keeps im.Pclntab and
+// im.Read.
 func New(im Image) (*Table, error) {
 	h, err := parseHeader(im.Pclntab, im.Arch)
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{img: im, h: h, flows: map[uint64]*flow{}, rows: map[rowKey]*frames.Row{}}
-	t.mod, _ = t.findModuledata()
+	t := &Table{funcs: funcs{img: im, h: h}}
+	f := &t.funcs
+	mod, _ := moduleScan{f}.findModuledata()
 	switch {
 	case im.TextStart != 0:
 		t.text = im.TextStart
-	case t.mod.text != 0:
-		t.text = t.mod.text
+	case mod.text != 0:
+		t.text = mod.text
 	default:
-		t.text = h.textStart // in a PIE 0 in the file, and relocated
+		t.text = h.textStart // 0 in the file of a PIE
 	}
 	if t.text == 0 && !h.old() {
 		return nil, fmt.Errorf("table at %#x: %w; pass the data sections or the symbol runtime.text", im.PclntabAddr,
 			ErrNoText)
 	}
+	t.lines, t.chases = lines{f, mod.gofunc}, chases{funcs: f}
+	t.records = frameRecords{rules: &t.rules}
+	t.rules = rules{funcs: f, chases: &t.chases, flows: map[uint64]*flow{}, rows: map[rowKey]*frames.Row{}}
 	return t, nil
 }
 
-// HasInlines reports whether names of inlined calls can be given: whether the
-// moduledata was found.
-func (t *Table) HasInlines() bool { return t.mod.gofunc != 0 || t.h.old() }
+// HasInlines reports whether inlined calls have names.
+func (t *lines) HasInlines() bool { return t.gofunc != 0 || t.h.old() }
 
-// NumFuncs gives the number of functions in the table.
-func (t *Table) NumFuncs() int { return int(t.h.nfunc) }
+// NumFuncs counts functions.
+func (t *funcs) NumFuncs() int { return int(t.h.nfunc) }

@@ -9,19 +9,17 @@ import (
 	"prywalk/frames"
 )
 
-// beam knows the frame of the code that Erlang's virtual machine makes (since OTP 24).
+// beam finds the frame of Erlang's JIT code (since OTP 24), with sp in an Erlang process's heap.
 //
-// Erlang code has the stack pointer in the heap of an Erlang process. rbx leads to the scheduler's registers, which
-// lie on the scheduler's C stack, where the code that is entered first has put them. That code is jumped to by
-// process_main, which a scheduler's thread calls once in its life. It keeps no register of the caller, as it never
-// returns. What is found is the scheduler: calls of Erlang functions by others are not told.
+// rbx leads to the scheduler's registers on its C stack, placed there by the entry to which process_main jumps, once
+// per scheduler thread, keeping none of the caller's registers. Calls between Erlang functions are not found.
 //
-// Source: Erlang/OTP's erts/emulator/beam/jit/x86/process_main.cpp (emit_process_main).
+// Source: erts/emulator/beam/jit/x86/process_main.cpp (emit_process_main).
 type beam struct {
 	oneFrame
-	main  uint64 // process_main
-	below uint64 // how far below rbx the C stack begins
-	size  uint64 // how far above that the return address is at least
+	main  uint64
+	below uint64 // of the C stack below rbx
+	size  uint64 // at least, to the return address
 	frame *proof
 	tries int
 }
@@ -33,10 +31,10 @@ var (
 )
 
 const (
-	beamEntry = 64      // how long the beginning of process_main is at most
-	beamWords = 8       // what the alignment leaves
-	beamMost  = 1 << 20 // a size larger than this is none
-	beamTries = 64      // how often a module is looked through
+	beamEntry = 64 // bytes of process_main
+	beamWords = 8  // for alignment
+	beamMost  = 1 << 20
+	beamTries = 64 // per module
 )
 
 func newBeam(p *process) Runtime {
@@ -50,7 +48,7 @@ func newBeam(p *process) Runtime {
 	return b
 }
 
-// learn looks for the code that is entered first. It is made somewhat later than the mapping that it lies in.
+// learn finds the entry, which may be made after its mapping.
 func (b *beam) learn() bool {
 	for _, m := range b.o.Modules {
 		if b.size == 0 && m.Generated && b.tries < beamTries {
@@ -61,7 +59,7 @@ func (b *beam) learn() bool {
 	return b.size != 0
 }
 
-// findEntry looks for the beginning of process_main: sub rsp, size; and rsp, −64; …; lea rbx, [rsp + …].
+// sub rsp, size; and rsp, −64; …; lea rbx, [rsp + …]
 func (b *beam) findEntry(_ uint64, code []byte) bool {
 	for at := 0; ; at++ {
 		i := bytes.Index(code[at:], beamAlign)
@@ -93,7 +91,7 @@ func (b *beam) First() frames.RuleSource {
 	})
 }
 
-// prove finds the one word behind the registers that follows a call of process_main.
+// prove finds the only word that follows a call of process_main.
 func (b *beam) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {
 	rbx, known := regs.Get(frames.X86RBX)
 	if !known || rbx%8 != 0 || b.size == 0 && !b.learn() || rbx < b.below {

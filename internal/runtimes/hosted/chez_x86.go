@@ -4,20 +4,19 @@ package hosted
 
 import "prywalk/frames"
 
-// chez knows the frame of Chez Scheme's code.
+// chez finds the frame of Chez Scheme's code.
 //
-// Scheme has a stack of its own. Its code leaves the machine's stack pointer where the entry has put it, but for the
-// few words that calls of C and of the runtime's own routines push. The entry is jumped to by S_generic_invoke, which
-// the kernel calls with setjmp's registers kept elsewhere: so the caller's registers are lost, and it needs none.
+// It leaves sp where the entry put it, apart from words pushed for calls. S_generic_invoke jumps to the entry; the
+// caller's registers are lost, and not needed (setjmp).
 //
-// Source: Chez Scheme's c/schsig.c and c/scheme.c (S_call_help, S_generic_invoke).
+// Source: c/schsig.c and c/scheme.c (S_call_help, S_generic_invoke).
 type chez struct {
 	oneFrame
-	invoke uint64 // S_generic_invoke
+	invoke uint64
 	frame  *proof
 }
 
-// chezWords is how many words there are at most between the stack pointer and the return address.
+// chezWords bounds the words below the return address.
 const chezWords = 32
 
 func newChez(p *process) Runtime {
@@ -36,7 +35,6 @@ func (c *chez) First() frames.RuleSource {
 	return ruleFunc(func(frames.Query) (frames.Rule, *frames.Row, bool) { return c.frame.rule() })
 }
 
-// prove finds the one word that follows a call of the entry.
 func (c *chez) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {
 	sp, known := regs.Get(frames.X86RSP)
 	if !known {

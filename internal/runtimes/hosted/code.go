@@ -9,31 +9,31 @@ import (
 	"prywalk/frames"
 )
 
-// Options says what is read of a process.
+// Options are the inputs of a [Runtime].
 type Options struct {
 	Arch frames.Arch
-	// Read fills b with the process's memory at addr and gives the number of bytes.
+	// Read fills b with memory at addr and gives the number of bytes.
 	Read func(addr uint64, b []byte) int
-	// Entry is the run-time address of the function that [Kind.Entry] names, 0 if there is none.
+	// Entry is the run-time address of [Kind.Entry]'s function, or 0.
 	Entry uint64
-	// Modules are all of its modules, in order of their addresses.
+	// Modules are all modules, by address.
 	Modules []*frames.Module
 }
 
-// Runtime knows the frames of the code that one runtime has made, at run-time addresses.
+// Runtime finds the frames of one runtime's code, at run-time addresses.
 type Runtime interface {
-	// First are asked before the instructions of such code are analysed, Last after that. Either may be nil.
+	// First has rules before the analysis of instructions, Last after it; nil: none.
 	First() frames.RuleSource
 	Last() frames.RuleSource
-	// Own is asked first of the runtime's own code, where its call frame information does not hold; it may be nil.
+	// Own has the runtime's own code where call frame information is wrong; nil: none.
 	Own() frames.RuleSource
-	// Owns reports whether it may be the one who has made that code.
+	// Owns reports whether the runtime may have made that code.
 	Owns(m *frames.Module) bool
-	// Update tells the modules as they are now. Rules that were given before hold no more.
+	// Update sets the current modules and invalidates earlier rules.
 	Update(mods []*frames.Module)
 }
 
-// Kind names a runtime whose code can be known.
+// Kind identifies a runtime.
 type Kind uint8
 
 // The runtimes. None is the zero value.
@@ -47,12 +47,12 @@ const (
 	PyPy
 )
 
-// String gives the name that people use.
+// String gives the common name.
 func (k Kind) String() string {
 	return [...]string{"none", "LuaJIT", "Guile", "Chez Scheme", "Erlang", "SBCL", "PyPy"}[k]
 }
 
-// markers are symbols that a runtime's file exports, and others do not.
+// markers are symbols exported by one runtime only.
 var markers = map[string]Kind{
 	"luaJIT_setmode":          LuaJIT,
 	"scm_with_guile":          Guile,
@@ -62,10 +62,10 @@ var markers = map[string]Kind{
 	"pypy_execute_source":     PyPy,
 }
 
-// Marked gives the runtime that exports a symbol of that name.
+// Marked gives the runtime that exports a symbol.
 func Marked(symbol string) Kind { return markers[symbol] }
 
-// Entry gives the name of the exported function by which the runtime's code is entered; empty if none is needed.
+// Entry names the exported function that enters the runtime's code, or "".
 func (k Kind) Entry() string {
 	switch k {
 	case Chez:
@@ -76,7 +76,7 @@ func (k Kind) Entry() string {
 	return ""
 }
 
-// New gives what knows the code of the runtime in module lib; nil if nothing does.
+// New gives the [Runtime] for module lib; nil if there is none.
 func New(k Kind, lib *frames.Module, o Options) Runtime {
 	if o.Arch != frames.X86_64 {
 		return nil
@@ -99,13 +99,11 @@ func New(k Kind, lib *frames.Module, o Options) Runtime {
 	return nil
 }
 
-// process is what the runtimes ask of a process.
 type process struct {
 	o   Options
-	lib *frames.Module // the runtime's library
+	lib *frames.Module
 }
 
-// find gives the module at an address, nil if none.
 func (p *process) find(addr uint64) *frames.Module {
 	mods := p.o.Modules
 	i := sort.Search(len(mods), func(i int) bool { return mods[i].End > addr })
@@ -115,13 +113,13 @@ func (p *process) find(addr uint64) *frames.Module {
 	return mods[i]
 }
 
-// made reports whether code at an address was made at run time.
+// made reports generated code.
 func (p *process) made(addr uint64) bool {
 	m := p.find(addr)
 	return m != nil && m.Generated
 }
 
-// called reports whether an address follows a call instruction of code that was not made at run time.
+// called reports an address after a call in a file's code.
 func (p *process) called(ret uint64) bool {
 	m := p.find(ret - 1)
 	if m == nil || m.Generated || m.Calls == nil {
@@ -131,8 +129,7 @@ func (p *process) called(ret uint64) bool {
 	return ok
 }
 
-// oneCall gives the CFA if, of so many words from an address on, one is a return address of a direct call of the
-// function at target, and no other.
+// oneCall gives the CFA if exactly one of the words follows a direct call of target.
 func (p *process) oneCall(mem frames.Memory, from uint64, words int, target uint64) (cfa, unread uint64, ok bool) {
 	for i := range uint64(words) {
 		at := from + 8*i
@@ -151,7 +148,6 @@ func (p *process) oneCall(mem frames.Memory, from uint64, words int, target uint
 	return cfa, 0, ok
 }
 
-// calls reports whether an address follows a direct call of the runtime's function at target.
 func (p *process) calls(ret, target uint64) bool {
 	m := p.find(ret - 1)
 	if m == nil || m.Generated || m.Calls == nil {
@@ -161,7 +157,6 @@ func (p *process) calls(ret, target uint64) bool {
 	return ok && call.Direct && call.Target+m.Bias == target
 }
 
-// word reads a number of size bytes; false if it cannot be read.
 func (p *process) word(addr uint64, size int) (uint64, bool) {
 	var b [8]byte
 	if p.o.Read(addr, b[:size]) < size {
@@ -170,13 +165,13 @@ func (p *process) word(addr uint64, size int) (uint64, bool) {
 	return binary.LittleEndian.Uint64(b[:]), true
 }
 
-// maxText bounds the code of a library that is looked at, and textPart is how much of it at a time.
+// maxText bounds the code searched, textPart one read, in bytes.
 const (
 	maxText  = 64 << 20
 	textPart = 64 << 10
 )
 
-// eachText calls f with the code of a module, in pieces that overlap by some bytes, until f says that it is enough.
+// eachText calls f with overlapping parts of a module's code, until true.
 func (p *process) eachText(m *frames.Module, overlap uint64, f func(addr uint64, code []byte) (enough bool)) {
 	b := make([]byte, textPart)
 	for at := m.Start; at < m.End && at-m.Start < maxText; at += textPart - overlap {
@@ -187,13 +182,13 @@ func (p *process) eachText(m *frames.Module, overlap uint64, f func(addr uint64,
 	}
 }
 
-// proof is a rule by which a frame is looked for and proven.
+// proof is a rule that searches and verifies its frame.
 type proof struct {
 	prove func(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, unread uint64, ok bool)
 	row   frames.Row
 }
 
-// newProof makes one whose frame keeps registers at these distances below the CFA.
+// newProof has registers saved at these distances below the CFA.
 func newProof(saved map[uint8]int64) *proof {
 	p := &proof{}
 	p.row.CFAExpr = p
@@ -202,21 +197,18 @@ func newProof(saved map[uint8]int64) *proof {
 	return p
 }
 
-// keeps says where the frame keeps registers.
 func (p *proof) keeps(saved map[uint8]int64) {
 	for reg, below := range saved {
 		p.row.Regs[reg] = frames.RegRule{Kind: frames.RuleOffset, Off: -below}
 	}
 }
 
-// loses says that the frame keeps no register of its caller's.
 func (p *proof) loses() {
 	for _, reg := range compactX86 {
 		p.row.Regs[reg] = frames.RegRule{Kind: frames.RuleUndefined}
 	}
 }
 
-// rule gives the rule as a source does.
 func (p *proof) rule() (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{Method: frames.MethodHeuristic}, &p.row, true
 }
@@ -232,11 +224,10 @@ func (p *proof) Prove(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, unr
 	return p.prove(regs, mem, pc)
 }
 
-// ruleFunc is a source that has one function.
 type ruleFunc func(q frames.Query) (frames.Rule, *frames.Row, bool)
 
 // Rule implements [frames.RuleSource].
 func (f ruleFunc) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) { return f(q) }
 
-// compactX86 are the registers of [frames.Rule.Saved].
+// compactX86 is the order of [frames.Rule.Saved].
 var compactX86 = [...]uint8{frames.X86RBP, frames.X86RBX, frames.X86R12, frames.X86R13, frames.X86R14, frames.X86R15}

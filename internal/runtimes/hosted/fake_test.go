@@ -8,16 +8,14 @@ import (
 	"prywalk/frames"
 )
 
-// Where things lie in the process of these tests.
 const (
-	libAt   = 0x10000   // the runtime's library
-	madeAt  = 0x40000   // code that was made at run time
-	heapAt  = 0x60000   // what the library keeps
-	stackAt = 0x7ff0000 // the stack
+	libAt   = 0x10000
+	madeAt  = 0x40000
+	heapAt  = 0x60000
+	stackAt = 0x7ff0000
 	memEnd  = 0x80000
 )
 
-// fake is the memory of a process.
 type fake struct{ mem []byte }
 
 func newFake() *fake { return &fake{mem: make([]byte, memEnd)} }
@@ -32,7 +30,7 @@ func (f *fake) read(addr uint64, b []byte) int {
 func (f *fake) put(addr, v uint64)          { binary.LittleEndian.PutUint64(f.mem[addr:], v) }
 func (f *fake) code(addr uint64, b ...byte) { copy(f.mem[addr:], b) }
 
-// calls tells of the calls in the library: by the return address, what is called; 0 is an indirect call.
+// calls maps return addresses to callees; 0: indirect.
 type calls map[uint64]uint64
 
 func (c calls) CallBefore(ret frames.Addr) (frames.Call, bool) {
@@ -42,19 +40,16 @@ func (c calls) CallBefore(ret frames.Addr) (frames.Call, bool) {
 
 func (calls) FuncStart(frames.Addr) (frames.Addr, bool) { return 0, false }
 
-// fixed is a source that has one rule for all.
 type fixed frames.Rule
 
 func (f fixed) Rule(frames.Query) (frames.Rule, *frames.Row, bool) { return frames.Rule(f), nil, true }
 
-// process makes the modules of a process: a library with those calls, and code that was made at run time.
 func (f *fake) process(c calls, cfi ...frames.RuleSource) Options {
 	lib := &frames.Module{Start: libAt, End: madeAt, Name: "lib", Calls: c, Sources: cfi}
 	made := &frames.Module{Start: madeAt, End: heapAt, Name: "[anon]", Calls: c, Generated: true}
 	return Options{Arch: frames.X86_64, Read: f.read, Modules: []*frames.Module{lib, made}}
 }
 
-// stack is a stack that begins at stackAt.
 type stack []uint64
 
 func (s stack) Word(addr uint64) (uint64, bool) {
@@ -67,7 +62,6 @@ func (s stack) Word(addr uint64) (uint64, bool) {
 
 func (s stack) Cut(uint64) bool { return false }
 
-// at gives registers with the stack pointer at a word of the stack.
 func at(word int, more map[uint8]uint64) *frames.Regs {
 	r := &frames.Regs{Arch: frames.X86_64, PC: madeAt}
 	r.Set(frames.X86RSP, stackAt+8*uint64(word))
@@ -77,7 +71,6 @@ func at(word int, more map[uint8]uint64) *frames.Regs {
 	return r
 }
 
-// prove asks for the frame at pc.
 func prove(src frames.RuleSource, regs *frames.Regs, mem frames.Memory, pc uint64) (cfa uint64, row *frames.Row,
 	ok bool) {
 	_, row, ok = src.Rule(frames.Query{PC: pc})

@@ -8,21 +8,19 @@ import (
 	"prywalk/frames"
 )
 
-// guile knows the frames of Guile's compiled procedures (since 3.0).
+// guile finds the frame of Guile's compiled procedures (since 3.0).
 //
-// The library calls a trampoline by a pointer in its data; the trampoline saves the registers that compiled code uses
-// and jumps there. What Scheme calls its stack lies elsewhere. So there is one frame in all, and its caller is the
-// library.
+// The library calls a trampoline by a pointer in its data, which saves registers and jumps to compiled code. That is
+// the one frame; Scheme's stack is elsewhere.
 //
-// Source: Guile's libguile/jit.c (emit_entry_trampoline, scm_jit_enter_mcode).
+// Source: libguile/jit.c (emit_entry_trampoline, scm_jit_enter_mcode).
 type guile struct {
 	*process
 	frame *proof
-	entry *trampoline       // nil while it is not known
-	calls map[uint64]uint64 // see target
+	entry *trampoline
+	calls map[uint64]uint64 // of target
 }
 
-// maxCalls bounds what is remembered of return addresses.
 const maxCalls = 1 << 12
 
 func newGuile(p *process) Runtime {
@@ -50,7 +48,7 @@ func (g *guile) Last() frames.RuleSource { return nil }
 // Own implements [Runtime].
 func (g *guile) Own() frames.RuleSource { return nil }
 
-// rule gives the frame of the trampoline. The trampoline itself is analysed as other code is.
+// rule gives the trampoline's frame, except in the trampoline.
 func (g *guile) rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if pc := q.Lookup(g.o.Arch); g.entry != nil && pc >= g.entry.start && pc < g.entry.end {
 		return frames.Rule{}, nil, false
@@ -58,7 +56,6 @@ func (g *guile) rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return g.frame.rule()
 }
 
-// prove gives the frame if its return address follows a call of the trampoline.
 func (g *guile) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {
 	sp, known := regs.Get(frames.X86RSP)
 	if !known || g.entry == nil && !g.learn(sp, mem) {
@@ -72,7 +69,7 @@ func (g *guile) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unre
 	return cfa, 0, g.target(ret) == g.entry.start
 }
 
-// learn looks on the stack for the call of a trampoline whose frame ends there.
+// learn finds the return address of a trampoline at its frame's end.
 func (g *guile) learn(sp uint64, mem frames.Memory) bool {
 	for at := sp; at < sp+8*maxFrameWords; at += 8 {
 		ret, readable := mem.Word(at)
@@ -92,8 +89,7 @@ func (g *guile) learn(sp uint64, mem frames.Memory) bool {
 	return false
 }
 
-// target gives the code made at run time that the call before a return address goes to by a pointer in the library's
-// data; 0 if there is no such call.
+// target gives the generated code called before ret by a pointer in the library's data, or 0.
 func (g *guile) target(ret uint64) uint64 {
 	if t, ok := g.calls[ret]; ok {
 		return t
@@ -106,8 +102,7 @@ func (g *guile) target(ret uint64) uint64 {
 	return t
 }
 
-// findTarget is target without what is remembered. The call is FF /2 with an address relative to rip (Intel SDM volume
-// 2, CALL).
+// FF /2, rip-relative (Intel SDM volume 2, CALL).
 func (g *guile) findTarget(ret uint64) uint64 {
 	var b [6]byte
 	if ret-g.lib.Start >= g.lib.End-g.lib.Start || g.o.Read(ret-6, b[:]) < len(b) || b[0] != 0xff || b[1] != 0x15 {

@@ -9,7 +9,6 @@ import (
 	"prywalk/frames"
 )
 
-// haskellCode is the entry with a frame of 256 + 48 bytes, and the return behind it.
 func haskellCode() []byte {
 	room := []byte{0, 1, 0, 0}
 	return slices.Concat(haskellRoom, room, haskellKeeps,
@@ -17,7 +16,6 @@ func haskellCode() []byte {
 		[]byte{0x48, 0x89, 0xd8}, haskellLeaves, room, []byte{0x48, 0x8b, 0x1c, 0x24}, haskellReturns)
 }
 
-// newHaskellProcess has the entry at [entry], and a call of it before [entryRet].
 func newHaskellProcess() (*fake, Options, *haskell) {
 	f := newFake()
 	f.code(entry, haskellCode()...)
@@ -32,7 +30,7 @@ func TestHaskellReturnsToTheCallOfItsEntry(t *testing.T) {
 	}
 	src := h.inFile(o.Modules[0], nil)
 	for what, c := range map[string]struct {
-		pushed int // words that a call of C has pushed
+		pushed int
 		more   map[int]uint64
 		ok     bool
 	}{
@@ -72,7 +70,7 @@ func TestHaskellsEntryIsKnownInstructionByInstruction(t *testing.T) {
 		h.left - 1:           {CFAOff: 0x138, Saved: saved},
 		h.left:               {CFAOff: 0x38, Saved: saved},
 		h.end - 1:            {CFAOff: 8},
-		h.end:                {CFAOff: 8, Method: frames.MethodCFI}, // of another function
+		h.end:                {CFAOff: 8, Method: frames.MethodCFI},
 	} {
 		want.CFAReg = frames.X86RSP
 		if want.Method == 0 {

@@ -9,35 +9,35 @@ import (
 	"prywalk/frames"
 )
 
-// luaExits are the places in the interpreter's own code that traces jump to when they end. The call frame information
-// is the interpreter's, and does not hold there: the stack pointer is still the trace's, or below.
+// luaExits are the interpreter's places for ending traces, where sp is the trace's or below, and call frame information
+// is wrong.
 //
 // Source: vm_x64.dasc, vm_exit_handler and vm_exit_interp.
 type luaExits struct {
-	back   uint64 // the return address of the handler's call
-	frame  uint64 // from here on rcx has the C frame …
-	interp uint64 // … but here, where it is computed …
-	end    uint64 // … up to here, where it becomes the stack pointer
+	back   uint64 // of the handler's call
+	frame  uint64 // rcx is the C frame from here …
+	interp uint64 // … except here …
+	end    uint64 // … to here
 	exit   *proof
 }
 
 var (
-	// lea rcx, [rsp + 16]; mov r13, [rcx − 8]; mov r12, [rcx]; mov rsp, rcx.
+	// lea rcx, [rsp + 16]; mov r13, [rcx − 8]; mov r12, [rcx]; mov rsp, rcx
 	luaInterp = []byte{0x48, 0x8d, 0x4c, 0x24, 0x10, 0x4c, 0x8b, 0x69, 0xf8, 0x4c, 0x8b, 0x21, 0x48, 0x89, 0xcc}
-	// and rcx, −4, behind mov rcx, [rbp + …]: the C frame of that Lua thread.
+	// and rcx, −4, after mov rcx, [rbp + …] (L's C frame)
 	luaCFrame = []byte{0x48, 0x83, 0xe1, 0xfc}
-	// lea rbp, [rsp + 88]; push rbp, rbx, rdx, rcx, rax.
+	// lea rbp, [rsp + 88]; push rbp, rbx, rdx, rcx, rax
 	luaPushes = []byte{0x48, 0x8d, 0x6c, 0x24, 0x58, 0x55, 0x53, 0x52, 0x51, 0x50}
 	luaFloats = []byte{0x48, 0x81, 0xec, 0x80, 0, 0, 0} // sub rsp, 128
 )
 
 const (
-	luaHandler   = 320                   // how long the handler is at most
-	luaExitState = 128 + 5*8 + 88        // what it has pushed by the time of its call
-	luaExitSP    = luaExitState - 88 - 8 // where among that the trace's stack pointer is
+	luaHandler   = 320                   // bytes
+	luaExitState = 128 + 5*8 + 88        // pushed at its call
+	luaExitSP    = luaExitState - 88 - 8 // of the trace's sp
 )
 
-// findExits looks for the handler in code; size and rule are the interpreter's frame.
+// findExits finds the handler; size and rule are the interpreter's frame.
 func (l *luaJIT) findExits(addr uint64, code []byte) {
 	i := bytes.Index(code, luaInterp)
 	if i < luaHandler {
@@ -60,7 +60,7 @@ func (l *luaJIT) Own() frames.RuleSource {
 	return ruleFunc(l.ownRule)
 }
 
-// ownRule gives the C frame where a trace ends, and where it is not whole.
+// ownRule is the rule where a trace ends, or the frame is incomplete.
 func (l *luaJIT) ownRule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	pc, e := q.PC+l.lib.Bias, &l.exits
 	switch {
@@ -79,7 +79,6 @@ func (l *luaJIT) ownRule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return l.exitRow(frames.X86RCX, 0), nil, true
 }
 
-// exitRow gives the rule where the C frame is at a register plus off.
 func (l *luaJIT) exitRow(reg uint8, off int64) frames.Rule {
 	r := frames.Rule{Method: frames.MethodHeuristic, CFAReg: reg, CFAOff: int32(l.size + off)}
 	for i, reg := range compactX86 {
@@ -90,8 +89,8 @@ func (l *luaJIT) exitRow(reg uint8, off int64) frames.Rule {
 	return r
 }
 
-// proveExit finds the C frame from within the handler's call. Which trace has ended only LuaJIT's memory tells. But
-// there is one frame of this Lua thread, whose address the handler keeps in rbp, at a distance that a trace can have.
+// proveExit finds the C frame in the handler's call. The trace is unknown, but the Lua thread has one frame, its
+// address in rbp, at a distance possible for a trace.
 func (l *luaJIT) proveExit(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {
 	sp, ok1 := regs.Get(frames.X86RSP)
 	state, ok2 := regs.Get(frames.X86RBP)
@@ -115,26 +114,25 @@ func (l *luaJIT) proveExit(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa,
 	return cfa, 0, cfa != 0
 }
 
-// noteSpill keeps the sizes that rooms for spilled values have, in order.
 func (l *luaJIT) noteSpill(n int64) {
 	if i, known := slices.BinarySearch(l.spills, n); !known {
 		l.spills = slices.Insert(l.spills, i, n)
 	}
 }
 
-// luaLeaves is how the interpreter returns: add rsp, 40; pop r14, r15, rbx, rbp; ret.
+// add rsp, 40; pop r14, r15, rbx, rbp; ret
 var luaLeaves = []byte{0x48, 0x83, 0xc4, 0x28, 0x41, 0x5e, 0x41, 0x5f, 0x5b, 0x5d, 0xc3}
 
-// luaSteps are where the instructions of luaEnters and of luaLeaves begin, each with the words that the
-// frame has there: call frame information tells of the whole frame only.
+// luaSteps are offsets of instructions, with the words of the frame there; call frame information has the whole frame
+// only.
 var (
 	luaEnterSteps = map[int]int{0: 1, 1: 2, 2: 3, 4: 4, 6: 5}
 	luaLeaveSteps = map[int]int{4: 5, 6: 4, 8: 3, 9: 2, 10: 1}
 )
 
-// partial gives the rule where the interpreter's frame is being made or given up.
+// partial is the rule while the interpreter's frame is made or removed.
 func (l *luaJIT) partial(pc uint64) (frames.Rule, bool) {
-	var code [2*16 - 1]byte // around pc, which is in the middle
+	var code [2*16 - 1]byte
 	const mid = len(code) / 2
 	if l.o.Read(pc-uint64(mid), code[:]) < len(code) {
 		return frames.Rule{}, false
@@ -156,7 +154,7 @@ func (l *luaJIT) partial(pc uint64) (frames.Rule, bool) {
 	return r, true
 }
 
-// stepIn gives the words of the frame if code has these instructions around its byte at, 0 if not.
+// stepIn gives the words of the frame if code has want around at, else 0.
 func stepIn(code []byte, at int, want []byte, steps map[int]int) int {
 	for off, words := range steps {
 		if from := at - off; from >= 0 && bytes.HasPrefix(code[from:], want) {

@@ -11,34 +11,31 @@ import (
 	"prywalk/frames"
 )
 
-// luaJIT knows the frames of LuaJIT's traces (64-bit references, the rule on x86-64 since 2.1).
+// luaJIT finds the frames of LuaJIT's traces (64-bit references, the default on x86-64 since 2.1).
 //
-// A trace is entered by a jump from the interpreter, which has saved two more registers before (bytecode JLOOP), and
-// runs below that, less the room for its spilled values. Where descriptions of traces are follows from the register
-// that interpreter and traces keep the dispatch table in, and from the interpreter's own instructions.
+// The interpreter jumps to a trace after saving two registers (JLOOP); the trace's sp is below that by its spill area.
+// The dispatch table's register and the interpreter's instructions lead to the descriptions of traces.
 //
-// Sources: LuaJIT's vm_x64.dasc (the frame: "rsp entering interpreter", SAVE_CFRAME, SAVE_L; JLOOP), lj_jit.h
-// (GCtrace, jit_State), lj_frame.h (CFRAME_RAWMASK).
+// Sources: vm_x64.dasc ("rsp entering interpreter", SAVE_CFRAME, SAVE_L; JLOOP), lj_jit.h (GCtrace, jit_State),
+// lj_frame.h (CFRAME_RAWMASK).
 type luaJIT struct {
 	*process
 	frame  *proof
-	size   int64 // of the interpreter's C frame, return address included
-	table  int64 // of the pointer to the array of traces, from the dispatch table on
-	mcode  int64 // of the address of its code in a trace's description
-	below  int64 // what JLOOP pushes
+	size   int64 // of the C frame, with return address
+	table  int64 // of the trace array in the dispatch table
+	mcode  int64 // of the code in a GCtrace
+	below  int64 // bytes pushed by JLOOP
 	vms    []*luaVM
-	spills []int64 // the sizes of rooms for spilled values that were met
+	spills []int64 // known spill sizes
 	exits  luaExits
 }
 
-// luaVM is one Lua universe: its traces.
 type luaVM struct {
 	dispatch uint64
-	head     [16]byte // the array's address, the next free number, its length
+	head     [16]byte // array, next free number, length
 	traces   []luaTrace
 }
 
-// luaTrace is where a trace's code lies, and how large the room for its spilled values is.
 type luaTrace struct {
 	start, end uint64
 	spill      int64
@@ -50,26 +47,26 @@ const (
 	maxLuaCode   = 1 << 20
 )
 
-// Places in the C frame of the interpreter, from the stack pointer on (CFRAME_SIZE and others in lj_frame.h).
+// Offsets from sp in the C frame (lj_frame.h).
 const (
 	luaSaveL      = 16
 	luaSaveCFrame = 32
-	luaFlags      = 3 // low bits of the address of a C frame
+	luaFlags      = 3 // low bits of its address
 )
 
 var (
-	// luaEnters is how all entries of the interpreter begin: push rbp, rbx, r15, r14; sub rsp, 40.
+	// push rbp, rbx, r15, r14; sub rsp, 40
 	luaEnters = []byte{0x55, 0x53, 0x41, 0x57, 0x41, 0x56, 0x48, 0x83, 0xec, 0x28}
-	// JLOOP is mov rcx, [r14 + …]; mov rax, [rcx + rax·8]; mov rax, [rax + …]; …
+	// JLOOP: mov rcx, [r14 + …]; mov rax, [rcx + rax·8]; mov rax, [rax + …]; …
 	luaArray = []byte{0x49, 0x8b, 0x8e}
 	luaEntry = []byte{0x48, 0x8b, 0x04, 0xc1, 0x48, 0x8b, 0x40}
-	// … sub rsp, 16; mov [rsp + 16], r12; mov [rsp + 8], r13; jmp rax.
+	// … sub rsp, 16; mov [rsp + 16], r12; mov [rsp + 8], r13; jmp rax
 	luaGoes = []byte{0x48, 0x83, 0xec, 0x10, 0x4c, 0x89, 0x64, 0x24, 0x10, 0x4c, 0x89, 0x6c, 0x24, 0x08, 0xff, 0xe0}
 )
 
-const luaJLoop = 80 // how long it is at most
+const luaJLoop = 80
 
-// newLuaJIT looks for the interpreter's instructions; nil if they are others.
+// newLuaJIT gives nil if the interpreter's instructions differ.
 func newLuaJIT(p *process) Runtime {
 	l := &luaJIT{process: p}
 	var rule frames.Rule
@@ -108,7 +105,7 @@ func newLuaJIT(p *process) Runtime {
 	return l
 }
 
-// interpreter takes the layout of the C frame from the call frame information at an entry.
+// interpreter gives the C frame by the call frame information.
 func (l *luaJIT) interpreter(at uint64) frames.Rule {
 	for _, s := range l.lib.Sources {
 		r, row, ok := s.Rule(frames.Query{PC: at - l.lib.Bias})
@@ -125,7 +122,6 @@ func (l *luaJIT) interpreter(at uint64) frames.Rule {
 	return frames.Rule{}
 }
 
-// jloop takes what there is to know from the instructions that enter a trace, if code begins with them.
 func (l *luaJIT) jloop(code []byte) {
 	if len(code) < luaJLoop || !bytes.HasPrefix(code[7:], luaEntry) {
 		return
@@ -149,7 +145,7 @@ func (l *luaJIT) Update(mods []*frames.Module) {
 	}
 }
 
-// First implements [Runtime]: code that is known to be a trace's.
+// First implements [Runtime]: known traces.
 func (l *luaJIT) First() frames.RuleSource {
 	return ruleFunc(func(q frames.Query) (frames.Rule, *frames.Row, bool) {
 		if _, ok := l.trace(q.Lookup(frames.X86_64)); !ok {
@@ -159,13 +155,12 @@ func (l *luaJIT) First() frames.RuleSource {
 	})
 }
 
-// Last implements [Runtime]: code that may turn out to be one's when the registers are known.
+// Last implements [Runtime]: traces identified by registers.
 func (l *luaJIT) Last() frames.RuleSource {
 	return ruleFunc(func(frames.Query) (frames.Rule, *frames.Row, bool) { return l.frame.rule() })
 }
 
-// prove finds the C frame of the interpreter that a trace runs in. Where the trace is not known, or its frame not where
-// its description says, the descriptions are read anew.
+// prove finds a trace's C frame, and reads the descriptions again if it fails.
 func (l *luaJIT) prove(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, unread uint64, ok bool) {
 	sp, ok := regs.Get(frames.X86RSP)
 	if !ok {
@@ -180,7 +175,7 @@ func (l *luaJIT) prove(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, un
 	return l.frameOf(sp, mem, pc)
 }
 
-// frameOf is prove with the descriptions that are known.
+// frameOf is prove by known descriptions.
 func (l *luaJIT) frameOf(sp uint64, mem frames.Memory, pc uint64) (cfa, unread uint64, ok bool) {
 	t, ok := l.trace(pc)
 	if !ok {
@@ -194,8 +189,8 @@ func (l *luaJIT) frameOf(sp uint64, mem frames.Memory, pc uint64) (cfa, unread u
 	return cfa, 0, l.isFrame(mem, frame)
 }
 
-// isFrame reports whether a C frame of the interpreter may lie there. It was called, has a Lua thread, and what was
-// the innermost C frame before is none or further out.
+// isFrame reports a C frame of the interpreter: its return address follows a call, it has a Lua thread, and the
+// previous C frame is none or further out.
 func (l *luaJIT) isFrame(mem frames.Memory, frame uint64) bool {
 	end := frame + uint64(l.size)
 	ret, ok := mem.Word(end - 8)
@@ -204,7 +199,6 @@ func (l *luaJIT) isFrame(mem frames.Memory, frame uint64) bool {
 	return ok && state != 0 && state%8 == 0 && (outer == 0 || outer&^luaFlags >= end) && l.called(ret)
 }
 
-// trace gives the trace whose code is at pc.
 func (l *luaJIT) trace(pc uint64) (luaTrace, bool) {
 	for _, vm := range l.vms {
 		if vm.head == ([16]byte{}) {
@@ -218,7 +212,7 @@ func (l *luaJIT) trace(pc uint64) (luaTrace, bool) {
 	return luaTrace{}, false
 }
 
-// learn reads the traces of the universe with that dispatch table, if they are others than those known.
+// learn reads a dispatch table's traces.
 func (l *luaJIT) learn(dispatch uint64) bool {
 	i := slices.IndexFunc(l.vms, func(vm *luaVM) bool { return vm.dispatch == dispatch })
 	if i >= 0 {
@@ -235,7 +229,7 @@ func (l *luaJIT) learn(dispatch uint64) bool {
 	return true
 }
 
-// read reads the descriptions of a universe's traces; false if they are what they were, or cannot be read.
+// read reports whether a universe's traces changed, and reads them.
 func (l *luaJIT) read(vm *luaVM) bool {
 	var head [16]byte
 	if l.o.Read(vm.dispatch+uint64(l.table), head[:]) < len(head) || head == vm.head {
@@ -268,8 +262,7 @@ func (l *luaJIT) read(vm *luaVM) bool {
 	return true
 }
 
-// describe reads the description of the trace with that number (GCtrace). Those are the code's size, its address,
-// where its loop begins, how many side traces there are, the room for spilled values, the trace's number.
+// describe reads a GCtrace: code size and address, loop, side traces, spill area, number.
 func (l *luaJIT) describe(at, number uint64) (luaTrace, bool) {
 	var b [22]byte
 	if l.o.Read(at+uint64(l.mcode)-4, b[:]) < len(b) {

@@ -10,18 +10,17 @@ import (
 )
 
 const (
-	luaRet      = libAt + 0x100 // follows a call
+	luaRet      = libAt + 0x100
 	luaDispatch = heapAt + 0x1000
 	luaTable    = 0x40
 	luaCode     = madeAt + 0x200
 	luaThread   = heapAt + 0x800
 )
 
-// luaRule is what the call frame information says of the interpreter.
 var luaRule = fixed{Method: frames.MethodCFI, CFAReg: frames.X86RSP, CFAOff: 80, Saved: [frames.NumCompact]uint8{2, 3,
 	0, 0, 5, 4}}
 
-// newLua makes a process with one trace of 0x100 bytes that has room for 32 bytes of spilled values.
+// newLua has a trace of 0x100 bytes with 32 bytes of spill area.
 func newLua(t *testing.T) (*fake, Runtime) {
 	t.Helper()
 	f := newFake()
@@ -37,12 +36,11 @@ func newLua(t *testing.T) (*fake, Runtime) {
 	return f, r
 }
 
-// describe puts the description of a trace into the array.
 func (f *fake) describe(number int, code uint64, size uint32, spill uint16) {
 	const array = heapAt + 0x2000
 	trace := uint64(heapAt + 0x3000 + number*0x100)
 	f.put(luaDispatch+luaTable, array)
-	f.put(luaDispatch+luaTable+8, uint64(number+1)|8<<32) // the next free number; the length
+	f.put(luaDispatch+luaTable+8, uint64(number+1)|8<<32)
 	f.put(array+8*uint64(number), trace)
 	f.put(trace+0x50, uint64(size)<<32)
 	f.put(trace+0x58, code)
@@ -50,7 +48,6 @@ func (f *fake) describe(number int, code uint64, size uint32, spill uint16) {
 	f.put(trace+0x68, uint64(number))
 }
 
-// luaStack is the stack in that trace: spilled values, what JLOOP saves, the C frame of the interpreter.
 func luaStack() stack {
 	s := make(stack, 4+2+10)
 	copy(s[5:], []uint64{0x13, 0x12, 0, luaThread, 0, 0, 0x14, 0x15, 0x3, 0xbb, luaRet})
@@ -70,7 +67,6 @@ func TestTraceRunsInTheFrameOfTheInterpreter(t *testing.T) {
 			t.Errorf("register %d is at %+v, want CFA%d", reg, p, off)
 		}
 	}
-	// Now that the trace is known, it is so without the register.
 	if cfa, _, ok := prove(r.First(), at(0, nil), luaStack(), luaCode+0xff); !ok || cfa != stackAt+8*16 {
 		t.Errorf("without the dispatch table: %#x, %v", cfa, ok)
 	}
@@ -111,7 +107,7 @@ func TestTracesThatAreNotProven(t *testing.T) {
 
 var known = map[uint8]uint64{frames.X86R14: luaDispatch}
 
-func TestTracesOfAnotherSizeAreReadAnew(t *testing.T) {
+func TestTracesOfAnotherSizeAreReadAgain(t *testing.T) {
 	f, r := newLua(t)
 	regs := at(0, known)
 	if _, _, ok := prove(r.Last(), regs, luaStack(), luaCode); !ok {
@@ -122,7 +118,7 @@ func TestTracesOfAnotherSizeAreReadAnew(t *testing.T) {
 	if cfa, _, ok := prove(r.Last(), regs, s, luaCode+0x100); !ok || cfa != stackAt+8*12 {
 		t.Errorf("a trace that is new: %#x, %v", cfa, ok)
 	}
-	// All traces were given up, and the memory of the first was used again, for one with more spilled values.
+	// The memory is reused.
 	f.describe(1, luaCode, 0x100, 48)
 	s = append(stack{0, 0}, luaStack()...)
 	if cfa, _, ok := prove(r.Last(), regs, s, luaCode); !ok || cfa != stackAt+8*18 {
@@ -173,7 +169,6 @@ func TestTraceThatEnds(t *testing.T) {
 	if rule, _, ok := r.Own().Rule(frames.Query{PC: interp + uint64(len(luaInterp))}); ok {
 		t.Errorf("behind: %+v", rule)
 	}
-	// In the handler's call: what it has pushed lies below the trace's stack pointer.
 	r.Update(o.Modules)
 	if _, _, ok := prove(r.Last(), at(0, known), luaStack(), luaCode); !ok {
 		t.Fatal("the trace is not known")

@@ -10,10 +10,9 @@ import (
 	"prywalk/frames"
 )
 
-const entryRet = libAt + 0x206 // follows the call by which such code is entered
+const entryRet = libAt + 0x206
 
-// newGuileProcess makes a process whose library calls a trampoline by a pointer: sub rsp, 24; mov [rsp], rbx; mov
-// [rsp + 8], r12; mov [rsp + 16], r13; jmp r12.
+// sub rsp, 24; mov [rsp], rbx; mov [rsp + 8], r12; mov [rsp + 16], r13; jmp r12
 func newGuileProcess() (*fake, Runtime) {
 	f := newFake()
 	f.code(madeAt, 0x48, 0x83, 0xec, 0x18, 0x48, 0x89, 0x1c, 0x24, 0x4c, 0x89, 0x64, 0x24, 0x08,
@@ -43,7 +42,6 @@ func TestCompiledProcedureRunsInTheFrameOfItsTrampoline(t *testing.T) {
 	if _, _, ok := r.First().Rule(frames.Query{PC: madeAt + 4}); ok {
 		t.Error("the trampoline itself is taken for code that it has entered")
 	}
-	// A return address elsewhere, or of another call, is none.
 	for what, s := range map[string]stack{
 		"a word too far in": {0x12, 0x13, entryRet, 0, 0}, "another call": {0, 0, 0, luaRet, 0}, "nothing": {0, 0, 0, 0, 0},
 	} {
@@ -67,7 +65,7 @@ func TestTrampolineIsNotLearnedFromAnotherFrame(t *testing.T) {
 
 func newFakeModules(f *fake) []*frames.Module { return f.process(calls{entryRet: 0}).Modules }
 
-const entry = libAt + 0x300 // what those calls call
+const entry = libAt + 0x300
 
 func TestSchemesCodeReturnsToTheCallOfItsEntry(t *testing.T) {
 	f := newFake()
@@ -115,8 +113,7 @@ func TestErlangsCodeLeadsToTheSchedulersStack(t *testing.T) {
 		t.Fatalf("%+v, %v: the stack of Erlang code is another one", rule, ok)
 	}
 	s := make(stack, 32)
-	s[8+3] = entryRet // behind 64 bytes, and what the alignment leaves
-	// The stack pointer is in the heap.
+	s[8+3] = entryRet
 	regs := at(0, map[uint8]uint64{frames.X86RBX: stackAt + 16, frames.X86RSP: heapAt})
 	if cfa, _, ok := prove(r.First(), regs, s, madeAt); !ok || cfa != stackAt+8*12 {
 		t.Errorf("the CFA is %#x, %v", cfa, ok)
@@ -135,7 +132,7 @@ func TestErlangsCodeLeadsToTheSchedulersStack(t *testing.T) {
 func TestFramesOfLispAreMadeByTheCaller(t *testing.T) {
 	const fp, outer = stackAt + 8*4, stackAt + 8*8
 	for what, c := range map[string]struct {
-		code    []byte // pc is behind the first five bytes
+		code    []byte
 		sp      int
 		top     uint64
 		cfa, fp uint64
@@ -200,7 +197,6 @@ func TestMarkersAndArchitectures(t *testing.T) {
 	}
 }
 
-// FuzzRuntimes has every runtime read any memory: no panic, and no more kept than allowed.
 func FuzzRuntimes(f *testing.F) {
 	seed, _ := newGuileProcess()
 	f.Add(seed.mem[libAt:libAt+0x400], uint16(0x20), uint64(entryRet))

@@ -8,22 +8,20 @@ import (
 	"prywalk/frames"
 )
 
-// pypy knows the frames of the code that PyPy's compiler makes.
+// pypy finds the frames of PyPy's JIT code.
 //
-// Loops and bridges keep their values in an object of the heap. Of the machine's stack each takes a frame of a fixed
-// size, which its entry makes. In that frame the entry notes where it is, and what it is: PyPy's own profiler (vmprof)
-// walks by these notes. So a frame proves itself: a word at a certain place in it is its own address, and the next one
-// says that it is compiled code's. Routines that compiled code calls have no frame but their return address.
+// Loops and bridges have a machine frame of fixed size, in which the entry notes for vmprof the frame's own address and
+// kind, as proof. Routines called by compiled code have only their return address.
 //
-// Source: PyPy's rpython/jit/backend/x86/arch.py (FRAME_FIXED_SIZE) and assembler.py (_call_header,
-// _call_header_vmprof, _call_footer).
+// Source: rpython/jit/backend/x86/arch.py (FRAME_FIXED_SIZE) and assembler.py (_call_header, _call_header_vmprof,
+// _call_footer).
 type pypy struct {
 	oneFrame
 	frame  *proof
-	places map[uint64]pypyPlace // by program counters that were met
+	places map[uint64]pypyPlace // by pc
 }
 
-// pypySaved has where an entry keeps registers, below the CFA.
+// pypySaved are distances below the CFA.
 var pypySaved = map[uint8]int64{frames.X86RBP: 96, frames.X86RBX: 88, frames.X86R12: 80, frames.X86R13: 72,
 	frames.X86R14: 64, frames.X86R15: 56}
 
@@ -32,10 +30,8 @@ var (
 	pypyMakes = []byte{0x48, 0x81, 0xec, pypyFrame, 0, 0, 0, 0x48, 0x89, 0x6c, 0x24, 0x60}
 )
 
-// pypyCalls is call r11.
 var pypyCalls = [...]byte{0x41, 0xff, 0xd3}
 
-// pypyKeeps are the instructions by which an entry keeps the other registers, in this order.
 var pypyKeeps = [...]struct {
 	code []byte
 	reg  uint8
@@ -47,35 +43,33 @@ var pypyKeeps = [...]struct {
 	{[]byte{0x4c, 0x89, 0xbc, 0x24, 0x88, 0, 0, 0}, frames.X86R15},
 }
 
-// What lies in a frame, from its stack pointer on.
+// Offsets from sp.
 const (
-	pypyFrame = 184 // the return address is behind so many bytes
-	pypySelf  = 160 // the note: the stack pointer, …
-	pypyKind  = 168 // … and what the frame is: compiled code
-	pypyJIT   = 3   // VMPROF_JITTED_TAG
+	pypyFrame = 184 // of the return address
+	pypySelf  = 160 // of the frame's own address
+	pypyKind  = 168
+	pypyJIT   = 3 // VMPROF_JITTED_TAG
 )
 
 const (
-	pypyWords   = 32      // how many words there are at most between the stack pointer and a frame
-	pypyEntry   = 128     // how long an entry is at most, up to where it has kept all registers
-	pypyRoutine = 2 << 10 // how long a routine is at most
-	pypyLoad    = 128     // how far before a call its target is loaded at most
-	pypyPlaces  = 1 << 12 // bounds what is remembered
+	pypyWords   = 32      // below a frame
+	pypyEntry   = 128     // bytes of an entry
+	pypyRoutine = 2 << 10 // of a routine
+	pypyLoad    = 128     // from a target's load to the call
+	pypyPlaces  = 1 << 12
 )
 
-// pypyStage says how far an entry or an exit has come.
 type pypyStage uint8
 
 const (
-	pypyBody  pypyStage = iota // the frame is whole, or that of a routine's caller is
-	pypyTop                    // the return address is on top of the stack
-	pypyEnter                  // the frame is there, but not all that lies in it
+	pypyBody  pypyStage = iota // complete
+	pypyTop                    // return address at sp
+	pypyEnter                  // incomplete
 )
 
-// pypyPlace is what instructions tell of a program counter.
 type pypyPlace struct {
 	stage pypyStage
-	kept  uint32 // the registers that an entry has kept by then, while it is pypyEnter
+	kept  uint32 // saved registers, at pypyEnter
 }
 
 func newPyPy(p *process) Runtime {
@@ -99,7 +93,6 @@ func (y *pypy) First() frames.RuleSource {
 	return ruleFunc(func(frames.Query) (frames.Rule, *frames.Row, bool) { return y.frame.rule() })
 }
 
-// place reads the instructions around a program counter.
 func (y *pypy) place(pc uint64) pypyPlace {
 	if at, ok := y.places[pc]; ok {
 		return at
@@ -112,7 +105,6 @@ func (y *pypy) place(pc uint64) pypyPlace {
 	return at
 }
 
-// readPlace is place without what is remembered.
 func (y *pypy) readPlace(pc uint64) pypyPlace {
 	m := y.find(pc)
 	if m == nil {
@@ -145,7 +137,6 @@ func (y *pypy) readPlace(pc uint64) pypyPlace {
 	return pypyPlace{}
 }
 
-// isFrame reports whether the frame of an entry begins at an address.
 func isFrame(mem frames.Memory, at uint64) (ok bool, unread uint64) {
 	self, readable := mem.Word(at + pypySelf)
 	if !readable {
@@ -161,7 +152,6 @@ func isFrame(mem frames.Memory, at uint64) (ok bool, unread uint64) {
 	return kind == pypyJIT, 0
 }
 
-// prove gives the CFA; the return address below it must follow a call.
 func (y *pypy) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {
 	sp, known := regs.Get(frames.X86RSP)
 	if !known {
@@ -184,9 +174,9 @@ func (y *pypy) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unrea
 	return cfa, 0, y.follows(ret)
 }
 
-// ofBody gives the CFA of code that is behind its entry, or of a routine that such code has called.
+// ofBody gives the CFA after the entry, or in a routine called there.
 func (y *pypy) ofBody(pc, sp uint64, mem frames.Memory) (cfa, unread uint64, ok bool) {
-	called := false // a word so far is a return address, or was one
+	called := false // a word is or was a return address
 	for at, last := sp, uint64(0); at <= sp+8*pypyWords; at += 8 {
 		found, lacks := isFrame(mem, at)
 		switch {
@@ -195,7 +185,7 @@ func (y *pypy) ofBody(pc, sp uint64, mem frames.Memory) (cfa, unread uint64, ok 
 		case found && at > sp && y.calledFrom(last, pc, at-8-sp):
 			return at, 0, true
 		case found:
-			return at + pypyFrame + 8, 0, !called // else others may lie between
+			return at + pypyFrame + 8, 0, !called
 		}
 		if last, ok = mem.Word(at); !ok {
 			return 0, at, false
@@ -205,9 +195,8 @@ func (y *pypy) ofBody(pc, sp uint64, mem frames.Memory) (cfa, unread uint64, ok 
 	return 0, 0, false
 }
 
-// calledFrom reports whether an address follows a call, by compiled code, of a routine that pc is in. Mostly the call
-// is by r11, and what that holds is told by code elsewhere. Such a call is believed of a routine that has pushed at
-// most one word: compiled code itself makes more room at once.
+// calledFrom reports whether ret follows a compiled call of the routine at pc. A call by r11 counts only if at most one
+// word is pushed: compiled code makes more room.
 func (y *pypy) calledFrom(ret, pc, pushed uint64) bool {
 	m := y.find(ret - 1)
 	if m == nil || !m.Generated || m.Calls == nil {
@@ -221,7 +210,6 @@ func (y *pypy) calledFrom(ret, pc, pushed uint64) bool {
 	return pushed <= 8 && y.o.Read(ret-uint64(len(b)), b[:]) == len(b) && b == pypyCalls
 }
 
-// pypyReg gives the caller's value of a register.
 type pypyReg struct {
 	y   *pypy
 	reg uint8

@@ -9,10 +9,9 @@ import (
 	"prywalk/frames"
 )
 
-// pypyLeaves is add rsp, …; ret.
+// add rsp, …; ret
 var pypyLeaves = []byte{0x48, 0x81, 0xc4, pypyFrame, 0, 0, 0, 0xc3}
 
-// pypyCode is an entry: it makes the frame, notes where it is, and keeps registers; nop, and the return.
 func pypyCode() []byte {
 	code := slices.Concat(pypyMakes, []byte{0x48, 0x89, 0xfd}) // mov rbp, rdi
 	for _, k := range &pypyKeeps {
@@ -21,7 +20,6 @@ func pypyCode() []byte {
 	return slices.Concat(code, []byte{0x90, 0x90}, pypyLeaves)
 }
 
-// pypyStack is the frame of such code behind some other words, and its return address.
 func pypyStack(before, ret uint64) stack {
 	s := make(stack, before+100)
 	s[before+pypySelf/8], s[before+pypyKind/8] = stackAt+8*before, pypyJIT
@@ -34,11 +32,10 @@ func pypyStack(before, ret uint64) stack {
 
 const (
 	pypyRoutineAt = madeAt + 0x800
-	pypyBack      = madeAt + 0x700 // follows a call of that routine
-	pypyFarBack   = madeAt + 0x740 // follows a call of it by a register
+	pypyBack      = madeAt + 0x700
+	pypyFarBack   = madeAt + 0x740
 )
 
-// newPyPyProcess has the entry at madeAt, and calls of a routine.
 func newPyPyProcess() Runtime {
 	f := newFake()
 	f.code(madeAt, pypyCode()...)
@@ -62,7 +59,7 @@ func TestFramesOfPyPyProveThemselves(t *testing.T) {
 	for what, c := range map[string]struct {
 		pc  uint64
 		s   stack
-		cfa uint64 // 0: nothing is proven
+		cfa uint64
 	}{
 		"body":                           {body, pypyStack(0, entryRet), stackAt + 192},
 		"called from compiled code":      {body, pypyStack(0, pypyBack), stackAt + 192},
@@ -113,7 +110,7 @@ func TestRegistersAreKeptOneByOneInPyPysEntry(t *testing.T) {
 		regs.PC = madeAt + uint64(pc)
 		cfa, row, ok := prove(r.First(), regs, s, regs.PC)
 		if pc == 0 || pc == len(pypyCode())-1 {
-			continue // there is no frame
+			continue
 		}
 		if !ok || cfa != stackAt+192 {
 			t.Fatalf("at %d: the CFA is %#x, %v", pc, cfa, ok)

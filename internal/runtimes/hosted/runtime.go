@@ -10,14 +10,15 @@ import (
 	"prywalk/internal/managed"
 )
 
-// System is a runtime of a process whose code does not describe itself. It implements [managed.Runtime].
+// System is a runtime with code that does not describe itself. It implements [managed.Runtime].
 type System struct {
-	lib     *frames.Module // the runtime's library or program
+	managed.Plain
+	lib     *frames.Module // or program
 	kind    Kind
 	runtime Runtime
 }
 
-// Detect is a [managed.Detector]: it looks for a runtime if there is code without a file that nobody has adopted.
+// Detect is a [managed.Detector] for processes with generated code of unknown origin.
 func Detect(h managed.Host) (managed.Runtime, error) {
 	if len(managed.Unowned(h)) == 0 {
 		return nil, nil
@@ -32,7 +33,7 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 			o.Entry = s[0].Addr
 		}
 	}
-	s := &System{lib, kind, New(kind, lib, o)}
+	s := &System{lib: lib, kind: kind, runtime: New(kind, lib, o)}
 	if s.runtime == nil {
 		return nil, nil
 	}
@@ -42,10 +43,8 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	return s, nil
 }
 
-// marks are the symbols that tell runtimes.
 var marks = slices.Sorted(maps.Keys(markers))
 
-// find gives the module that has the code of a runtime.
 func find(h managed.Host) (*frames.Module, Kind) {
 	for _, m := range h.Modules() {
 		for _, s := range h.Own(m, marks...) {
@@ -60,8 +59,8 @@ func find(h managed.Host) (*frames.Module, Kind) {
 // Name implements [managed.Runtime].
 func (s *System) Name() string { return s.kind.String() }
 
-// Adopt implements [managed.Runtime].
-func (s *System) Adopt(h managed.Host) bool {
+// Attach implements [managed.Runtime].
+func (s *System) Attach(h managed.Host) bool {
 	if lib, _ := find(h); lib != s.lib {
 		return false
 	}
@@ -74,7 +73,6 @@ func (s *System) Adopt(h managed.Host) bool {
 	return true
 }
 
-// give has the runtime asked of a module's code.
 func (s *System) give(m *frames.Module) {
 	if first := s.runtime.First(); first != nil {
 		m.Sources = append([]frames.RuleSource{first}, m.Sources...)
@@ -85,14 +83,7 @@ func (s *System) give(m *frames.Module) {
 	m.NoFP = true
 }
 
-// Changed implements [managed.Runtime].
-func (s *System) Changed() bool { return false }
-
-// Forget implements [managed.Runtime].
-func (s *System) Forget() {}
-
-// oneFrame is what a run-time system has whose made code is all its own, and runs in one frame of the machine's
-// stack. That frame is all that there is to know.
+// oneFrame is the base of runtimes with one machine frame.
 type oneFrame struct{ *process }
 
 // Owns implements [Runtime].

@@ -8,24 +8,22 @@ import (
 	"prywalk/frames"
 )
 
-// sbcl knows the frames of SBCL's code, which have a frame pointer.
+// sbcl finds the frames of SBCL's code, by frame pointer.
 //
-// It is the caller who makes the callee's frame: it stores its own frame pointer there, sets rbp, and calls. The
-// callee takes the return address off the stack and stores it in the frame. So from the setting of rbp to that store
-// the frame that rbp shows is another one's, or has no return address yet. Routines of the runtime are called without
-// a frame.
+// The caller stores its frame pointer in the callee's frame, sets rbp, and calls; the callee moves the return address
+// there. Between, rbp's frame is the callee's or incomplete. Runtime routines have no frame.
 //
-// Source: SBCL's src/compiler/x86-64/call.lisp (allocate-frame, xep-allocate-frame, return).
+// Source: src/compiler/x86-64/call.lisp (allocate-frame, xep-allocate-frame, return).
 type sbcl struct {
 	*process
 	frame   *proof
-	entered uint64 // the return address of the call from C to Lisp
+	entered uint64 // of C's call of Lisp
 }
 
-// lispSaved has the registers that call_into_lisp keeps, in the order of [frames.Rule.Saved].
+// lispSaved are call_into_lisp's saved registers, ordered as [frames.Rule.Saved].
 var lispSaved = [frames.NumCompact]uint8{2, 3, 4, 5, 6, 7}
 
-// lispEntryLen bounds the code of call_into_lisp up to the call.
+// lispEntryLen bounds call_into_lisp up to the call.
 const lispEntryLen = 128
 
 var (
@@ -37,7 +35,7 @@ var (
 	lispCleared = []byte{0xf8}
 )
 
-// lispRoutine is how long a routine of the runtime is at most.
+// lispRoutine bounds a runtime routine, in bytes.
 const lispRoutine = 2 << 10
 
 func newSBCL(p *process) Runtime {
@@ -64,8 +62,8 @@ func (s *sbcl) First() frames.RuleSource {
 // Last implements [Runtime].
 func (s *sbcl) Last() frames.RuleSource { return nil }
 
-// Own implements [Runtime]. Where C has called Lisp, call frame information says what holds while the frame pointer
-// is the callee's. But a frame of Lisp gives its caller's back.
+// Own implements [Runtime]. At C's call of Lisp, call frame information assumes the callee's rbp, but Lisp returns the
+// caller's.
 func (s *sbcl) Own() frames.RuleSource {
 	return ruleFunc(func(q frames.Query) (frames.Rule, *frames.Row, bool) {
 		if !q.Caller || s.entered == 0 || q.PC+s.lib.Bias != s.entered {
@@ -77,8 +75,7 @@ func (s *sbcl) Own() frames.RuleSource {
 	})
 }
 
-// findEntry looks for the call of Lisp in call_into_lisp: push rbp; mov rbp, rsp; push rbx, r12, r13, r14, r15; …;
-// call [rax − 3].
+// push rbp; mov rbp, rsp; push rbx, r12, r13, r14, r15; …; call [rax − 3]
 func (s *sbcl) findEntry(addr uint64, code []byte) bool {
 	i := bytes.Index(code, lispEntry)
 	if i < 0 || i+lispEntryLen > len(code) {
@@ -92,22 +89,21 @@ func (s *sbcl) findEntry(addr uint64, code []byte) bool {
 	return true
 }
 
-// callerKind says how a frame's caller is found.
 type callerKind uint8
 
 const (
-	lispByFP    callerKind = iota // the frame is whole: rbp shows it
-	lispNext                      // rbp shows the frame of who is about to be called
-	lispEntered                   // that was called, and its return address is on the stack
-	lispTop                       // the frame is given up, or there is none: the return address is on the stack
+	lispByFP    callerKind = iota
+	lispNext               // rbp is the next callee's frame
+	lispEntered            // called, return address at sp
+	lispTop                // no frame, return address at sp
 )
 
-// callerOf tells where pc is. regs.PC is a return address where it is not pc.
+// callerOf classifies pc; regs.PC is a return address if different.
 func (s *sbcl) callerOf(regs *frames.Regs, mem frames.Memory, pc uint64) callerKind {
 	if pc != regs.PC {
 		return lispByFP
 	}
-	var b [11]byte // the instructions before and behind pc
+	var b [11]byte
 	const at = 5
 	if s.o.Read(pc-at, b[:]) < len(b) {
 		return lispByFP
@@ -132,12 +128,12 @@ func (s *sbcl) callerOf(regs *frames.Regs, mem frames.Memory, pc uint64) callerK
 	return lispByFP
 }
 
-// isCall reports whether code begins with a call: E8, or FF /2 (Intel SDM volume 2, CALL).
+// E8, or FF /2 (Intel SDM volume 2, CALL).
 func isCall(code []byte) bool {
 	return code[0] == 0xe8 || code[0] == 0xff && code[1]>>3&7 == 2
 }
 
-// inRoutine reports whether the word at sp follows a direct call of code at or somewhat before pc.
+// inRoutine reports whether the word at sp follows a call of code shortly before pc.
 func (s *sbcl) inRoutine(mem frames.Memory, sp, pc uint64) bool {
 	ret, ok := mem.Word(sp)
 	m := s.find(ret - 1)
@@ -148,7 +144,6 @@ func (s *sbcl) inRoutine(mem frames.Memory, sp, pc uint64) bool {
 	return ok && call.Direct && pc-(call.Target+m.Bias) < lispRoutine
 }
 
-// prove gives the CFA; the return address below it must follow a call.
 func (s *sbcl) prove(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, unread uint64, ok bool) {
 	fp, ok1 := regs.Get(frames.X86RBP)
 	sp, ok2 := regs.Get(frames.X86RSP)
@@ -174,7 +169,6 @@ func (s *sbcl) prove(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, unre
 	return cfa, 0, s.follows(ret)
 }
 
-// follows reports whether an address follows a call.
 func (p *process) follows(ret uint64) bool {
 	m := p.find(ret - 1)
 	if m == nil || m.Calls == nil {
@@ -184,7 +178,6 @@ func (p *process) follows(ret uint64) bool {
 	return ok
 }
 
-// lispFP gives the caller's frame pointer.
 type lispFP struct{ s *sbcl }
 
 // Eval implements [frames.Expr].

@@ -7,21 +7,20 @@ import (
 	"prywalk/heuristics"
 )
 
-// trampoline is code made at run time that is entered by a call, makes a frame, and goes on to other such code by a
-// jump. That code runs in this frame, and what it calls returns to it.
+// trampoline is generated code that is called, makes a frame, and jumps to other such code, which runs in it.
 type trampoline struct {
 	start, end uint64
-	size       int64           // of the frame, return address included
-	saved      map[uint8]int64 // where it keeps registers, below the frame's end
+	size       int64           // with the return address
+	saved      map[uint8]int64 // below the frame's end
 }
 
 const (
-	// maxTrampoline is how long it is at most, and maxFrameWords how large its frame.
+	// Bounds, in bytes and words.
 	maxTrampoline = 160
 	maxFrameWords = 64
 )
 
-// readTrampoline reads the instructions at start up to the first indirect jump; nil if they are no trampoline.
+// readTrampoline reads to the first indirect jump; nil if invalid.
 func (p *process) readTrampoline(start uint64) *trampoline {
 	var code [maxTrampoline]byte
 	n := p.o.Read(start, code[:])
@@ -51,8 +50,7 @@ func (p *process) readTrampoline(start uint64) *trampoline {
 	return nil
 }
 
-// indirectJump gives the length of the jump by a register with which code begins, 0 if it begins otherwise: FF /4, with
-// or without prefix (Intel SDM volume 2, JMP).
+// indirectJump gives the length of a jump by register, else 0: FF /4 with or without prefix (Intel SDM volume 2, JMP).
 func indirectJump(code []byte) int {
 	n := 0
 	if code[0]&0xf0 == 0x40 {
@@ -69,7 +67,6 @@ func (t *trampoline) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	return t.start, t.end, pc >= t.start && pc < t.end
 }
 
-// codeAt is some code that was read.
 type codeAt struct {
 	start uint64
 	bytes []byte

@@ -9,23 +9,19 @@ import (
 	"prywalk/heuristics"
 )
 
-// Compiled methods push words inside of their frame: C2 in the loops that it makes of String's methods, both
-// compilers around a collector's barriers. There the CFA lies further above the stack pointer than the size of the
-// frame. How far shows on the way to the return.
+// Compiled methods also push words within their frame (C2 string loops, GC barriers).
 
-// maxPushed bounds what a method has on the stack besides its frame, in bytes: a barrier saves all registers of
-// AVX-512.
+// maxPushed bounds the bytes below a method's frame: a barrier saves all AVX-512 registers.
 const maxPushed = 4096
 
-// balanced gives the rule of a method at pc, whose CFA is usual bytes above the stack pointer where nothing shows more.
-// Where the way to the return is not known, the size of the frame holds only as long as nothing moves the stack
-// pointer.
+// balanced gives the rule at pc in a method with CFA = sp + usual by default, which without a path to the return holds
+// only while sp is level.
 func (v *VM) balanced(b *blob, pc uint64, usual int32) (frames.Rule, *frames.Row, bool) {
 	if v.o.Flow == nil {
 		return framed(usual), nil, true
 	}
 	cfa, ok := v.o.Flow.ReturnCFA(pc, b.begin, b.end)
-	above := cfa.Off // how far the CFA is above a stack pointer that this method has had
+	above := cfa.Off // highest CFA − sp so far
 	if cfa.Saved {
 		above = cfa.Add
 	}
@@ -33,7 +29,7 @@ func (v *VM) balanced(b *blob, pc uint64, usual int32) (frames.Rule, *frames.Row
 	onSP := cfa.Reg == frames.X86RSP && !cfa.Saved
 	switch {
 	case ok && onSP && cfa.Straight && above >= 8 && above < frame && above%8 == 0:
-		return leavingFrame(&cfa) // a part of the frame has been given up
+		return leavingFrame(&cfa)
 	case !ok && b.stub && !v.o.Flow.LevelAfter(pc):
 		return frames.Rule{}, nil, false
 	case !ok, above%8 != 0, above < frame, above > frame+maxPushed:
@@ -50,7 +46,7 @@ func (v *VM) balanced(b *blob, pc uint64, usual int32) (frames.Rule, *frames.Row
 	return frames.Rule{CFAReg: cfa.Reg, Method: frames.MethodCFI}, row, true
 }
 
-// leavingFrame gives the rule where nothing but the return is left to do, and what restores rbp.
+// leavingFrame is the rule where only a return and rbp's restoration remain.
 func leavingFrame(cfa *heuristics.CFA) (frames.Rule, *frames.Row, bool) {
 	row := byCaller(frames.X86RSP, int32(cfa.Off))
 	row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
@@ -58,8 +54,7 @@ func leavingFrame(cfa *heuristics.CFA) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: int32(cfa.Off), Method: frames.MethodCFI}, row, true
 }
 
-// Routine gives the rule in code written in assembly whose frames neither the machine's tables nor the usual analysis
-// of the instructions tell: by the way to its return alone. What registers hold there is not known but for rbp.
+// Routine gives the rule in assembly by the path to its return. Only rbp is restored.
 func (v *VM) Routine(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	at := q.PC
 	if q.Caller {
@@ -82,8 +77,7 @@ func (v *VM) Routine(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: cfa.Reg, Method: frames.MethodHeuristic}, row, true
 }
 
-// savedSP computes the CFA from an earlier stack pointer, which the method has saved to move its stack to an aligned
-// address (C2_MacroAssembler::string_indexof).
+// savedSP computes the CFA from an sp saved before alignment (C2_MacroAssembler::string_indexof).
 type savedSP heuristics.CFA
 
 // Eval implements [frames.Expr].
@@ -96,19 +90,15 @@ func (e savedSP) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, b
 	return saved + uint64(e.Add), ok
 }
 
-// Compiled methods call this routine as they begin, to have the collector or the machine see to them first
-// (StubGenerator::generate_method_entry_barrier). It is push -1; push rbp; mov rbp, rsp; ...; leave; add rsp, 8; ret.
-// What follows, for a method that must not go on, gives the registers back likewise up to its leave. Behind that it
-// puts the method itself aside, which is left out here.
+// StubGenerator::generate_method_entry_barrier, called at methods' starts: push -1; push rbp; mov rbp, rsp; ...; leave;
+// add rsp, 8; ret. A second path also restores registers up to its leave.
 var (
 	barrierBegins = []byte{0x68, 0xff, 0xff, 0xff, 0xff, 0x55, 0x48, 0x8b, 0xec}
 	barrierEnds   = []byte{opLeave, 0x48, 0x83, 0xc4, 8, opRet}
 )
 
-// maxBarrier is longer than that routine.
 const maxBarrier = 768
 
-// inBarrier gives the rule in that routine, at an instruction or at a return address; false elsewhere.
 func (v *VM) inBarrier(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
 	from := max(b.begin, q.PC-min(q.PC, maxBarrier))
 	code := v.code(from, min(b.end-from, 2*maxBarrier))
@@ -140,21 +130,21 @@ func (v *VM) inBarrier(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool
 	return frames.Rule{CFAReg: frames.X86RBP, CFAOff: 24, Method: frames.MethodCFI}, row, true
 }
 
-// givesBack reports whether code gives all registers back up to a leave, and whether a place is in that. It is so many
-// bytes behind the leave of barrierEnds.
+// givesBack reports whether code restores all registers up to a leave, with at (bytes after barrierEnds' leave) in
+// that.
 func givesBack(code []byte, at int) bool {
 	if !bytes.HasPrefix(code, restoresAll) {
 		return false
 	}
 	restored := bytes.Index(code, restoredAll)
 	leave := restored + len(restoredAll)
-	if leave < len(code) && code[leave] == opPop|7 { // of rdi
+	if leave < len(code) && code[leave] == opPop|7 {
 		leave++
 	}
 	return restored >= 0 && leave < len(code) && code[leave] == opLeave && at-len(barrierEnds) <= leave
 }
 
-// below is the rule where the return address is right below the CFA, which is so far above sp.
+// below is the rule for CFA = sp + size, directly above the return address.
 func below(size int32, fp frames.RegRule) (frames.Rule, *frames.Row, bool) {
 	row := byCaller(frames.X86RSP, size)
 	row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
@@ -162,9 +152,8 @@ func below(size int32, fp frames.RegRule) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: size, Method: frames.MethodCFI}, row, true
 }
 
-// interpreterCalls gives the rule at a return address in the interpreter. A method that it knows itself (Math.sin) has
-// no frame: its return address is at sp, or above a word by which that was aligned for the call. What it does not do
-// itself is behind that: a native method with a frame (CRC32, JDK 8). While an exception ends a frame there is none.
+// interpreterCalls gives the rule at a return address in the interpreter. Intrinsics (Math.sin) have no frame, at most
+// a word of alignment; others are native methods with a frame (CRC32, JDK 8).
 func (v *VM) interpreterCalls(b *blob, ret uint64) (frames.Rule, *frames.Row, bool) {
 	c, ok := v.codeletAt(b, ret)
 	made := 0
@@ -190,9 +179,8 @@ func (v *VM) interpreterCalls(b *blob, ret uint64) (frames.Rule, *frames.Row, bo
 	return frames.Rule{CFAReg: frames.X86RSP, Method: frames.MethodCFI}, row, true
 }
 
-// fromInterpreter computes the CFA of a method without a frame that the interpreter knows itself. It holds the bounds
-// of the interpreter's code: that caller's frame does not depend on the stack pointer. A compiled one's does, and it is
-// in r13 only, which the callee may use. The return address is so many bytes above the stack pointer.
+// fromInterpreter computes the CFA of a frameless intrinsic called by the interpreter, [begin, end), with the return
+// address at sp + above. A compiled caller's sp is in r13 only, which the callee may change.
 type fromInterpreter struct{ begin, end, above uint64 }
 
 // Eval implements [frames.Expr].
@@ -214,8 +202,7 @@ func (e fromInterpreter) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (u
 	return 0, false
 }
 
-// adapterMoves is by how much an adapter moves the return address of a compiled caller down, to put two or four words
-// of arguments behind it. Before JDK 21 that is room for those and a word, in units of 16 bytes, and the word where it
-// was stays (sharedRuntime_x86_64.cpp, gen_c2i_adapter). A distance that is too small ends in the arguments, which hold
-// no code.
+// adapterMoves are the distances, in bytes, by which an adapter moves a compiled caller's return address down. Before
+// JDK 21 they are multiples of 16, and the original word stays (sharedRuntime_x86_64.cpp, gen_c2i_adapter). Too small a
+// distance ends in arguments, which are not code.
 var adapterMoves = [...]uint64{32, 48}

@@ -8,7 +8,6 @@ import (
 	"prywalk/frames"
 )
 
-// sparse is memory of words by their addresses.
 type sparse map[uint64]uint64
 
 func (w sparse) Word(addr frames.Addr) (uint64, bool) {
@@ -16,11 +15,10 @@ func (w sparse) Word(addr frames.Addr) (uint64, bool) {
 	return v, ok
 }
 
-// Cut implements [frames.Memory]: there is no more memory.
+// Cut implements [frames.Memory].
 func (sparse) Cut(frames.Addr) bool { return false }
 
-// TestAMethodThatTheInterpreterKnowsIsLeftForItsCaller: the interpreter's frame needs no stack pointer. A compiled
-// one's is told by the return address that an adapter has moved. Where that does not show, the walk ends.
+// Without the word moved by an adapter, a compiled caller's sp is unknown.
 func TestAMethodThatTheInterpreterKnowsIsLeftForItsCaller(t *testing.T) {
 	const sp, interpreter, compiled, argument = 0x7000, 0x1100, 0x5500, 42
 	for _, x := range []struct {

@@ -9,16 +9,16 @@ import (
 	"prywalk/frames"
 )
 
-// end says where in the last instructions of a method a thread is.
+// end is a position in a method's last instructions.
 type end uint8
 
 const (
 	endNone   end = iota
-	endPop        // before the pop of rbp: the frame itself is gone
-	endPopped     // after it: only the return address is there
+	endPop        // before pop rbp
+	endPopped     // after it
 )
 
-// maxEnd is the longest sequence of instructions that is recognised.
+// maxEnd bounds the recognized sequences, in bytes.
 const maxEnd = 20
 
 const (
@@ -28,9 +28,8 @@ const (
 	opJump   = 0xe9
 )
 
-// The poll for a safepoint before a return (MacroAssembler::safepoint_poll, JDK 16 and later): cmp rsp,
-// [r15 + disp8 or disp32]; ja rel32. And what a call of native code does instead, with its frame left: cmp
-// qword [r15 + disp8], imm8, in JDK 8 imm32 (is an exception pending?); jne rel32.
+// Safepoint poll (MacroAssembler::safepoint_poll, since JDK 16): cmp rsp, [r15 + disp8 or disp32]; ja rel32. Exception
+// check: cmp qword [r15 + disp8], imm8 (imm32 in JDK 8); jne rel32.
 var (
 	pollShort    = []byte{0x49, 0x3b, 0x67}
 	pollLong     = []byte{0x49, 0x3b, 0xa7}
@@ -40,13 +39,12 @@ var (
 	jumpNotEqual = []byte{0x0f, 0x85}
 )
 
-// ending finds out whether the instructions at code are the last ones of a method: [pop rbp], [a check],
-// ret, or pop rbp and a jump out of the method. before is the byte before them, left the
-// number of bytes to the end of the method. A sequence that leads straight to the return can be nothing else.
+// ending recognizes a method's end: [pop rbp], [check], ret, or pop rbp and a jump out. before is the byte before code,
+// left the bytes to the method's end.
 func ending(code []byte, before byte, left uint64) end {
 	at := endPopped
 	if before == opPopRBP && jumpsByReg(code) || code[0] == opPopRBP && jumpsByReg(code[1:]) {
-		return map[bool]end{true: endPop, false: endPopped}[code[0] == opPopRBP] // to what a stub has found
+		return map[bool]end{true: endPop, false: endPopped}[code[0] == opPopRBP]
 	}
 	if code[0] == opPopRBP {
 		at, before, code, left = endPop, opPopRBP, code[1:], left-1
@@ -75,12 +73,10 @@ func ending(code []byte, before byte, left uint64) end {
 	return endNone
 }
 
-// overReturn is what comes before the jump of a native method's wrapper to the stub that hands an exception on, with
-// its frame left: jne over ret (SharedRuntime::generate_native_wrapper, exception_pending).
+// overReturn precedes the jump of SharedRuntime::generate_native_wrapper to the exception stub: jne over ret.
 var overReturn = []byte{0x0f, 0x85, 1, 0, 0, 0, opRet}
 
-// handsOn reports whether pc, behind the bytes before, is at that jump. left is the number of bytes to the end of the
-// method.
+// handsOn reports whether pc is at that jump.
 func handsOn(before, code []byte, left uint64) bool {
 	if !bytes.HasSuffix(before, overReturn) || len(code) < 5 || code[0] != opJump {
 		return false
@@ -89,11 +85,10 @@ func handsOn(before, code []byte, left uint64) bool {
 	return to < 0 || to >= int64(left)
 }
 
-// A stub that C2 makes hands an exception on like this, with the return address in rdx for whoever it jumps to
-// (x86_64.ad, tailjmpInd): pop rbp; pop rdx; jmp reg.
+// C2's exception stub, return address in rdx (x86_64.ad, tailjmpInd): pop rbp; pop rdx; jmp reg.
 const opPopRDX = 0x5a
 
-// handedOn finds where in these instructions a thread is, behind the bytes before. taken: the return address is in rdx.
+// handedOn gives the position in that stub; taken: the return address is in rdx.
 func handedOn(before, code []byte) (at end, taken bool) {
 	two := len(before) - 2
 	switch {
@@ -107,23 +102,19 @@ func handedOn(before, code []byte) (at end, taken bool) {
 	return endNone, false
 }
 
-// jumpsByAnyReg is jumpsByReg, and knows r8 to r15, too.
 func jumpsByAnyReg(code []byte) bool {
 	return jumpsByReg(code) || len(code) > 2 && code[0] == rexB && jumpsByReg(code[1:])
 }
 
-// jumpsByReg reports a jmp to the address in a register.
 func jumpsByReg(code []byte) bool { return len(code) > 1 && code[0] == 0xff && code[1]&^7 == 0xe0 }
 
-// maxMethod is larger than any method, in bytes: a jump back by more leaves it.
+// maxMethod exceeds any method's size in bytes.
 const maxMethod = 1 << 20
 
-// entered are the instructions with which the interpreter makes a frame (generate_fixed_frame): push rbp;
-// mov rbp, rsp; push r13. The last one stores the caller's stack pointer.
+// entered makes the interpreter's frame (generate_fixed_frame): push rbp; mov rbp, rsp; push r13 (the caller's sp).
 var entered = []byte{0x55, 0x48, 0x8b, 0xec, 0x41, 0x55}
 
-// popThenLocals is what comes some way before (generate_normal_entry, generate_native_entry): pop rax; lea r14, [rsp +
-// …].
+// popThenLocals precedes it (generate_normal_entry, generate_native_entry): pop rax; lea r14, [rsp + …].
 var popThenLocals = []byte{0x58, 0x4c, 0x8d, 0x74}
 
 const (
@@ -131,24 +122,23 @@ const (
 	opPopRAX  = 0x58
 )
 
-// maxEntry bounds the code in which these are looked for.
+// maxEntry bounds the search for these, in bytes.
 const maxEntry = 4096
 
-// knownEnds is how a method ends that the interpreter knows itself, behind the pop of its return address
-// (TemplateInterpreterGenerator::generate_math_entry, generate_CRC32_update_entry): mov rsp, r13; jmp reg.
+// knownEnds ends an intrinsic after the return address is popped (generate_math_entry, generate_CRC32_update_entry):
+// mov rsp, r13; jmp reg.
 var knownEnds = []byte{0x49, 0x8b, 0xe5}
 
 func knownEnd(code []byte) bool {
 	return bytes.HasPrefix(code, knownEnds) && jumpsByReg(code[len(knownEnds):])
 }
 
-// movRBX is mov rbx, imm64.
 var movRBX = []byte{0x48, 0xbb}
 
-// leftBytes is how long before pc a leave may have been, and more than all that follows it.
+// leftBytes bounds the distance from a leave to pc, in bytes.
 const leftBytes = 48
 
-// leaving is how the interpreter gives a frame up, with the caller's stack pointer in rbx or r11
+// leaving is the removal of an interpreter frame. The caller's sp is in rbx or r11
 // (InterpreterMacroAssembler::remove_activation, TemplateInterpreterGenerator::generate_native_entry):
 //
 //	leave
@@ -158,18 +148,17 @@ const leftBytes = 48
 //	cmp rsp, [r15+disp32]; jb +11; mov qword [r15+disp32], imm32        since JDK 21
 //	jmp reg
 //
-// Or for the compiled code of a loop that it is in, with the caller's stack pointer in rdx (TemplateTable::branch):
+// Or on-stack replacement, with the caller's sp in rdx (TemplateTable::branch):
 //
 //	leave; ...; pop reg; mov rsp, rdx; and rsp, -16; push reg; jmp [rbx+disp]
 type leaving struct {
-	found bool // a leave and a pop were before pc
-	whole bool // all of it is there, and pc is at one of the instructions behind the leave
-	// Bytes behind the leave: up to pc, to the pop, to the mov if sp is the caller's behind it.
+	found bool
+	whole bool // pc is in a complete sequence, after the leave
+	// Bytes from the leave to pc, to the pop, and to a mov that sets sp.
 	since, pops, moves int
-	reg, sender        uint8 // by their DWARF numbers
+	reg, sender        uint8 // DWARF numbers
 }
 
-// left looks for that in code, the bytes around pc.
 func left(code []byte) leaving {
 	found := false
 	for i := leftBytes - 1; i >= 0; i-- {
@@ -185,13 +174,13 @@ func left(code []byte) leaving {
 	return leaving{found: found}
 }
 
-// shortLeave is how long before pc a leave and a pop matter, whatever follows.
+// shortLeave is the distance at which a leave and a pop suffice.
 const shortLeave = 10
 
 var (
 	clearsByte = []byte{0x41, 0xc6, 0x87}       // mov byte [r15+disp32], imm8
 	clearsWord = []byte{0x49, 0xc7, 0x87}       // mov qword [r15+disp32], imm32
-	shortBelow = []byte{0x72, 11}               // jb, over that
+	shortBelow = []byte{0x72, 11}               // jb over that
 	alignsSP   = []byte{0x48, 0x83, 0xe4, 0xf0} // and rsp, -16
 	senders    = []sender{
 		{[]byte{0x48, 0x8b, 0xe3}, frames.X86RBX}, // mov rsp, rbx
@@ -200,13 +189,13 @@ var (
 	}
 )
 
-// sender is how the caller's stack pointer is taken from a register.
+// sender is a mov of the caller's sp from a register.
 type sender struct {
 	mov []byte
 	reg uint8
 }
 
-// leave parses what follows a leave; pc is since bytes behind it. popped: there is a pop, at least.
+// leave parses what follows a leave since bytes before pc.
 func leave(code []byte, since int) (l leaving, popped bool) {
 	at := 0
 	boundary := since == 0
@@ -257,16 +246,15 @@ func leave(code []byte, since int) (l leaving, popped bool) {
 	}
 	jumps := len(rest) > 1 && rest[0] == 0xff && rest[1] == 0xe0|r&7
 	l.whole = boundary && jumps
-	return l, !jumps || since <= at // not what follows the jump
+	return l, !jumps || since <= at
 }
 
-// # Where a method is entered in a loop
+// # On-stack replacement
 //
-// The interpreter goes on in the compiled code of a loop (on-stack replacement). There a second entry, behind the first
-// one's frame, makes the frame: mov [rsp-disp32], eax, once for each page that the stack will need; push rbp; sub rsp.
-// A loop of C2's without calls may need no page that is not there. Then it is sub rsp; mov [rsp+disp], rbp.
+// The interpreter can enter a loop's compiled code, where a second entry makes the frame: mov [rsp-disp32], eax per
+// page needed; push rbp; sub rsp. Or, in a C2 loop without calls: sub rsp; mov [rsp+disp], rbp.
 
-// aroundBytes is more than these are long, without the first, and more than the pieces behind a method.
+// aroundBytes bounds these sequences, and the pieces after a method.
 const aroundBytes = 32
 
 var (
@@ -282,17 +270,16 @@ const (
 	subBytes   = 7 // sub rsp, imm32
 )
 
-// making says what of its frame an entry has made.
 type making uint8
 
 const (
-	frameOpen   making = iota // it is no such place
-	frameNone                 // nothing
-	framePushed               // rbp was pushed
-	frameBare                 // all but rbp's place
+	frameOpen making = iota
+	frameNone
+	framePushed
+	frameBare // all but rbp is stored
 )
 
-// makesFrame tells it for pc, so many bytes from the beginning of code, in a method with frames of so many bytes.
+// makesFrame gives the state at pc, an offset in code; frame is in bytes.
 func makesFrame(code []byte, pc int, frame int32) making {
 	touch := func(at int) bool {
 		return at >= 0 && at+touchBytes <= len(code) && bytes.HasPrefix(code[at:], touches) && code[at+touchBytes-1] == 0xff
@@ -327,13 +314,13 @@ func makesFrame(code []byte, pc int, frame int32) making {
 	return frameOpen
 }
 
-// # Pieces behind a method
+// # Pieces after a method
 //
-// Where a method returns, and has to stop for the machine, it jumps to a piece behind it. Its frame is gone by then:
+// A return that must stop at a safepoint jumps to a piece after the method, without a frame:
 //
 //	mov r10, poll; mov [r15+disp32], r10; jmp       poll: an address in the method
 //
-// Frames that are to be replaced return to a piece that pushes its own address, by C1's code and by C2's:
+// Frames to be deoptimized return to a piece that pushes its own address (C1; C2):
 //
 //	mov r10, here; push r10; jmp
 //	call +0; sub qword [rsp], 5; jmp
@@ -350,7 +337,7 @@ const (
 	storeBytes = 7
 )
 
-// movedAt gives what a mov r10, imm64 at some place in code moves, and what follows it; false if it is none.
+// movedAt gives the operand of mov r10, imm64 at an offset, and the code after it.
 func movedAt(code []byte, at int) (imm uint64, rest []byte, ok bool) {
 	if at < 0 || at+movBytes > len(code) || !bytes.HasPrefix(code[at:], movR10) {
 		return 0, nil, false
@@ -358,7 +345,6 @@ func movedAt(code []byte, at int) (imm uint64, rest []byte, ok bool) {
 	return wordAt(code[at+len(movR10):]), code[at+movBytes:], true
 }
 
-// leavesByPoll reports whether pc, so many bytes from the beginning of code, is in the first of these.
 func leavesByPoll(code []byte, pc int, b *blob) bool {
 	for _, since := range [...]int{0, movBytes, movBytes + storeBytes} {
 		poll, rest, ok := movedAt(code, pc-since)
@@ -370,8 +356,7 @@ func leavesByPoll(code []byte, pc int, b *blob) bool {
 	return false
 }
 
-// isReplaced reports whether pc, so many bytes from the beginning of code, is in one of the others, behind the push.
-// addr is its address.
+// isReplaced reports a deoptimization piece after the push; addr is pc's address.
 func isReplaced(code []byte, pc int, addr uint64) bool {
 	const pushes = movBytes + 2
 	if here, rest, ok := movedAt(code, pc-pushes); ok && here == addr-pushes && bytes.HasPrefix(rest, pushesR10) {
@@ -385,35 +370,33 @@ func isReplaced(code []byte, pc int, addr uint64) bool {
 	return false
 }
 
-// # Frames of the interpreter that an exception ends
+// # Interpreter frames removed by an exception
 //
-// The interpreter gives such a frame up, asks the machine where the caller handles the exception, and goes there
-// (TemplateInterpreterGenerator::generate_throw_exception). The return address is in rdx:
+// The interpreter removes the frame, with the return address in rdx, and queries the caller's handler
+// (TemplateInterpreterGenerator::generate_throw_exception):
 //
 //	leave; pop rdx; mov rsp, sender; ...; mov rax, [r15+disp32]; ...; push rax; push rdx; mov rsi, rdx; mov rdi, r15;
 //	...; call; ...; mov rbx, rax; pop rdx; pop rax; jmp rbx
 
-// throwBytes is more than all of that.
 const throwBytes = 128
 
 var (
-	throwsBegin = []byte{opLeave, 0x5a}                                // and a mov of senders
+	throwsBegin = []byte{opLeave, 0x5a}                                // and mov rsp, sender
 	throwsLoad  = []byte{0x49, 0x8b, 0x87}                             // mov rax, [r15+disp32]
 	throwsPush  = []byte{opPush, opPush | 2, 0x48, 0x8b, 0xf2}         // rax, rdx; mov rsi, rdx
 	throwsEnd   = []byte{0x48, 0x8b, 0xd8, 0x5a, opPopRAX, 0xff, 0xe3} // mov rbx, rax; pop; pop; jmp rbx
 	jumpsRBX    = throwsEnd[len(throwsEnd)-2:]
-	aligns      = []byte{0x48, 0x83, 0xec, 8} // sub rsp, 8: where it is not aligned for the call
+	aligns      = []byte{0x48, 0x83, 0xec, 8} // sub rsp, 8: alignment for the call
 	alignsBack  = []byte{0x48, 0x83, 0xc4, 8}
 )
 
-// throw tells how the stack looks at an instruction of that.
 type throw struct {
-	sender uint8 // at the pop and the mov: the register with the caller's stack pointer; else sp is that, but for words
-	words  int   // how many have been pushed since; −1: that is not known
-	stored bool  // the return address is on the stack: at sp before the pop, else the second word below the CFA
+	sender uint8 // register with the caller's sp, at the pop and the mov
+	words  int   // pushed since; −1: unknown
+	stored bool  // return address in memory: at sp before the pop, later the second word below the CFA
 }
 
-// thrown tells where pc, so many bytes from the beginning of code, is in that. ended: its frame is gone there.
+// thrown gives the state at pc, an offset in code. ended: the frame is removed.
 func thrown(code []byte, pc int) (t throw, ended bool) {
 	from := bytes.LastIndex(code[:min(pc, len(code))], throwsBegin[:1])
 	for from >= 0 && !bytes.HasPrefix(code[from:], throwsBegin) {
@@ -443,8 +426,7 @@ func thrown(code []byte, pc int) (t throw, ended bool) {
 	return throwing(body, push, pc-moved), true
 }
 
-// throwing tells it behind the mov: at so many bytes behind that, the first push at push, what body does not have is
-// throwsEnd.
+// throwing gives the state at an offset after the mov; push is the first push's offset.
 func throwing(body []byte, push, at int) throw {
 	end := len(body) + len(throwsEnd) - len(jumpsRBX)
 	switch {
@@ -464,24 +446,22 @@ func throwing(body []byte, push, at int) throw {
 	return throw{words: 2, stored: true}
 }
 
-// dwarfNumbers has the numbers of the registers as the processor counts them (System V ABI, figure 3.36).
+// dwarfNumbers maps hardware register numbers to DWARF (System V ABI, figure 3.36).
 var dwarfNumbers = [16]uint8{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15}
 
-// How the stub begins and ends that looks for handlers (OptoRuntime::generate_exception_blob).
+// Begin and end of OptoRuntime::generate_exception_blob.
 var (
 	exceptionBegins = []byte{0x52, 0x48, 0x83, 0xec, 8, 0x48, 0x89, 0x2c, 0x24}
 	exceptionEnds   = []byte{0x48, 0x8b, 0x2c, 0x24, 0x48, 0x83, 0xc4, 8, 0x5a}
 )
 
-// restoresAll is how the code behind a call begins that gives all registers back (MacroAssembler::popa): mov r15,
-// [rsp], and so on down to mov rax, [rsp + 0x78]; add rsp, 0x80.
+// restoresAll and its end (MacroAssembler::popa): mov r15, [rsp], down to mov rax, [rsp + 0x78]; add rsp, 0x80.
 var (
 	restoresAll = []byte{0x4c, 0x8b, 0x3c, 0x24, 0x4c, 0x8b, 0x74, 0x24, 8}
 	restoredAll = []byte{0x48, 0x8b, 0x44, 0x24, 0x78, 0x48, 0x81, 0xc4, 0x80, 0, 0, 0}
 )
 
-// How the stub ends that hands an exception on to a caller (StubGenerator::generate_forward_exception). Behind its
-// call, which was made with sp aligned or not, come add rsp, 8; jmp; call; ...; pop rdx; jmp rbx. It has no frame.
+// End of StubGenerator::generate_forward_exception, frameless: add rsp, 8; jmp; call; ...; pop rdx; jmp rbx.
 var (
 	forwardsAligned = []byte{0x48, 0x83, 0xc4, 8, opJump, 5, 0, 0, 0, opCall}
 	forwards        = []byte{0x48, 0x8b, 0xd8} // mov rbx, rax
@@ -493,8 +473,8 @@ const (
 	maxForward = 24
 )
 
-// pushed counts the words that compiled code has pushed for a call of a stub (LIR_Assembler::emit_typecheck_helper), by
-// those that it pops behind it. code is what follows the call, or push, call and the pops.
+// pushed counts words pushed for a stub call (LIR_Assembler::emit_typecheck_helper), by the pops after it. code is what
+// follows the call, or push, call and pops.
 func pushed(code []byte) (words int32) {
 	pop := func(op byte) int {
 		if len(code) > 1 && code[0] == rexB && code[1]&^7 == op {
@@ -521,11 +501,10 @@ func pushed(code []byte) (words int32) {
 	return max(words, 0)
 }
 
-// maxRestores is how long that is, and some.
 const maxRestores = 96
 
 const (
-	opPush = 0x50 // and the register in the low bits
+	opPush = 0x50 // | register
 	opPop  = 0x58
-	rexB   = 0x41 // for r8 to r15
+	rexB   = 0x41 // r8 to r15
 )

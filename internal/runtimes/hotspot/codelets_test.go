@@ -8,7 +8,6 @@ import (
 	"prywalk/frames"
 )
 
-// counted gives a machine that counts how often its memory is read.
 func counted(t *testing.T, f *fake) (v *VM, reads *int) {
 	t.Helper()
 	reads = new(int)
@@ -22,7 +21,6 @@ func counted(t *testing.T, f *fake) (v *VM, reads *int) {
 	return v, reads
 }
 
-// interpreterAt gives where the fake's two pieces have their code.
 func interpreterAt(f *fake) (entry, bytecode uint64) {
 	entry = f.word(stubsAt) + 32
 	return entry, entry + uint64(len(entryCode)) + 32
@@ -30,7 +28,6 @@ func interpreterAt(f *fake) (entry, bytecode uint64) {
 
 func (f *fake) word(addr uint64) uint64 { return wordAt(f.mem[addr:]) }
 
-// TestPCsInTheInterpreterAreFoundWithoutReadingItAgain: stacks of a JVM that interprets have many of them.
 func TestPCsInTheInterpreterAreFoundWithoutReadingItAgain(t *testing.T) {
 	f := newFake()
 	f.interpreter()
@@ -42,7 +39,7 @@ func TestPCsInTheInterpreterAreFoundWithoutReadingItAgain(t *testing.T) {
 		v.Rule(frames.Query{PC: pc, Caller: true})
 	}
 	*reads = 0
-	v.Forget() // as when methods were compiled
+	v.Forget() // as after a compilation
 	for i := range uint64(4) {
 		for _, q := range []frames.Query{{PC: entry + i}, {PC: bytecode + i}, {PC: bytecode + i, Caller: true}} {
 			if _, _, ok := v.Rule(q); !ok {
@@ -56,8 +53,8 @@ func TestPCsInTheInterpreterAreFoundWithoutReadingItAgain(t *testing.T) {
 	}
 }
 
-// TestInterpreterThatIsStillMadeIsReadAnew: its blob is cut to size when all pieces are there.
-func TestInterpreterThatIsStillMadeIsReadAnew(t *testing.T) {
+// The blob is cut to size when all pieces are there.
+func TestInterpreterThatIsStillMadeIsReadAgain(t *testing.T) {
 	f := newFake()
 	f.interpreter()
 	entry, bytecode := interpreterAt(f)
@@ -65,7 +62,7 @@ func TestInterpreterThatIsStillMadeIsReadAnew(t *testing.T) {
 	for _, c := range interpreterPieces {
 		whole += len(c.code) + 32
 	}
-	f.put32(entry-32, int32(whole)) // the piece that is made has all the room
+	f.put32(entry-32, int32(whole))
 	begin := entry - 32
 	f.put(begin-64+32, begin+uint64(whole)+16)
 	v := f.open(t)

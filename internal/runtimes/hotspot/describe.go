@@ -9,8 +9,8 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Describe implements [managed.Namer].
-func (n *Names) Describe(r managed.Ref, l managed.Live, out []managed.Frame) ([]managed.Frame, managed.Truth) {
+// Symbolize implements [managed.Namer].
+func (n *Names) Symbolize(r managed.Ref, l managed.Live, out []managed.Frame) ([]managed.Frame, managed.Truth) {
 	if n.l == nil {
 		return out, managed.Freed
 	}
@@ -32,7 +32,6 @@ func (n *Names) Describe(r managed.Ref, l managed.Live, out []managed.Frame) ([]
 	return out, managed.Checked
 }
 
-// describeInterpreted names an interpreted method.
 func (n *Names) describeInterpreted(r managed.Ref, out []managed.Frame) ([]managed.Frame, bool) {
 	m := n.methodAt(r.Object)
 	if m == nil || m.cookie != r.Cookie {
@@ -48,7 +47,6 @@ func (n *Names) describeInterpreted(r managed.Ref, out []managed.Frame) ([]manag
 	return append(out, f), true
 }
 
-// describeCompiled names the methods of a place in compiled code.
 func (n *Names) describeCompiled(r managed.Ref, out []managed.Frame) ([]managed.Frame, bool) {
 	c := n.code[r.Object]
 	if c == nil || c.cookie() != r.Cookie {
@@ -61,8 +59,6 @@ func (n *Names) describeCompiled(r managed.Ref, out []managed.Frame) ([]managed.
 	case c.level < 4:
 		kind = "c1"
 	}
-	n.foreseeCompiled(r)
-	n.told(r)
 	n.v.near.use(n.at)
 	n.unread = false
 	n.callsAt(c, r.Position)
@@ -82,9 +78,8 @@ func (n *Names) describeCompiled(r managed.Ref, out []managed.Frame) ([]managed.
 	return out, true
 }
 
-// callsAt fills in the methods of a place: those that the scopes on both sides have in common. At least the one that
-// was compiled is known.
-func (n *Names) callsAt(c *compiled, position uint64) {
+// callsAt gives the methods common to the scopes on both sides, at least the compiled one.
+func (n *compiledCode) callsAt(c *compiled, position uint64) {
 	next, prev := uint32(position>>32), uint32(position)
 	var ok bool
 	if n.calls, ok = n.chain(c, next, n.calls[:0]); !ok {
@@ -101,7 +96,7 @@ func (n *Names) callsAt(c *compiled, position uint64) {
 	n.calls = n.calls[len(n.calls)-common:]
 }
 
-// commonCalls counts the outer methods that two places have in common, with what they call at the same bytecode.
+// commonCalls counts equal outer calls.
 func commonCalls(a, b []call) int {
 	i := 1
 	for i < min(len(a), len(b)) && a[len(a)-i] == b[len(b)-i] && a[len(a)-i-1].method == b[len(b)-i-1].method {
@@ -110,8 +105,7 @@ func commonCalls(a, b []call) int {
 	return i
 }
 
-// frameOf is the frame of a method.
-func (n *Names) frameOf(m *method, bci int32, kind string) managed.Frame {
+func (n *methodNames) frameOf(m *method, bci int32, kind string) managed.Frame {
 	f := managed.Frame{Function: m.name, File: m.file, Type: kind, StartLine: m.first}
 	if f.Line = f.StartLine; bci > 0 {
 		f.Line = n.lineAt(m, bci)
@@ -119,7 +113,6 @@ func (n *Names) frameOf(m *method, bci int32, kind string) managed.Frame {
 	return f
 }
 
-// stubName gives the name of code that is no method's, as the machine calls it.
 func (n *Names) stubName(r managed.Ref) string {
 	n.v.near.use(n.at)
 	defer n.v.near.done()
@@ -133,11 +126,11 @@ func (n *Names) stubName(r managed.Ref) string {
 	if r.Position >= atCodelet {
 		return "Interpreter (" + strings.TrimSpace(m.name(r.Object)) + ")"
 	}
-	return n.v.Describe(r.Object)
+	return n.v.Symbolize(r.Object)
 }
 
-// readable makes a class's name what people write, in its place: dots between its packages. What the machine adds to
-// hidden classes goes, since it differs from run to run: an address behind "+" or "/", and the number of a lambda.
+// readable converts a class name in place: dots between packages, no suffixes of hidden classes that vary between runs
+// (an address after "+" or "/", a lambda's number).
 func readable(class []byte) []byte {
 	if i := bytes.LastIndexAny(class, "+/"); i > 0 && isHash(class[i+1:]) {
 		class = class[:i]
@@ -153,10 +146,8 @@ func readable(class []byte) []byte {
 	return class
 }
 
-// lambda is in the names of the classes that lambdas are made objects of.
 var lambda = []byte("$$Lambda")
 
-// isHash reports whether that is an address, or a number.
 func isHash(b []byte) bool {
 	if rest, ok := bytes.CutPrefix(b, []byte("0x")); ok {
 		return len(rest) != 0 && len(bytes.Trim(rest, "0123456789abcdef")) == 0
@@ -164,7 +155,6 @@ func isHash(b []byte) bool {
 	return isNumber(b, "")
 }
 
-// isNumber reports whether a number follows a prefix.
 func isNumber(b []byte, prefix string) bool {
 	rest, ok := bytes.CutPrefix(b, []byte(prefix))
 	return ok && len(rest) != 0 && len(bytes.Trim(rest, "0123456789")) == 0

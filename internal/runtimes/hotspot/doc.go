@@ -1,32 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hotspot knows the frames of code that a Java virtual machine has made at run time, by the
-// machine's own tables.
+// Package hotspot walks and names the frames of Java virtual machines (HotSpot), by the machine's own tables.
 //
 // # Algorithm
 //
-// HotSpot's compilers use rbp like any other register, so that a frame pointer proves nothing in their code. Their
-// methods end in jumps to common stubs, so that following the instructions to a return often leads nowhere. But the
-// machine walks its own stacks. Each piece of code (a code blob: a compiled method, a stub, the interpreter) has a
-// header, which says how large its frames are. libjvm.so describes its own data structures for debuggers (the
-// serviceability agent): gHotSpotVMStructs lists fields with their offsets, gHotSpotVMTypes the sizes of types.
+// Compiled code uses rbp as a general register and ends in jumps to common stubs, so neither frame pointers nor
+// instructions suffice. But each code blob (compiled method, stub, interpreter) has a header with its frame size.
+// libjvm.so describes its structures for debuggers (serviceability agent): gHotSpotVMStructs lists fields with offsets,
+// gHotSpotVMTypes sizes of types.
 //
-//   - What differs between releases is in a table of alternatives (tables.go). It holds only if the place of the
-//     interpreter, by its own variable, is also found by the heaps and headers ([VM.Unknown]).
-//   - The code cache is a list of heaps. Each is cut into segments, and a map with one byte for each segment leads
-//     from any address in it to the header of the blob around it.
-//   - In a blob with a frame size, the CFA of a caller is that far above sp, the return
-//     address right below it, the caller's rbp below that. In the innermost frame this holds
-//     behind the offset where the header says that the frame is complete, up to the end of the
-//     method, which the instructions show.
-//   - The interpreter keeps frames by rbp. Its caller's stack pointer is in the frame, since
-//     a compiled caller's frame may have been extended for arguments.
-//   - The stubs that dispatch virtual calls have no frame.
+//	code cache: heaps     │ segment │ segment │ segment │ …
+//	segment map           │    0    │    1    │    2    │   one byte each: how far back the block begins
+//	block                 │ HeapBlock header │ CodeBlob header │ code │ …
 //
-// Everything else (the routines written in assembly, the starts of methods) is left to the analysis of the
-// instructions, for which this package tells where a blob begins and ends.
+//	frame of a blob with a frame size        higher addresses
+//	  CFA                  = sp + frame size
+//	  CFA −  8             return address
+//	  CFA − 16             caller's rbp
+//	  sp                   …                 lower addresses
 //
-// Sources: OpenJDK 17, src/hotspot/share/runtime/vmStructs.cpp (names), memory/heap.hpp and heap.cpp
-// (CodeHeap::find_block_for), code/codeBlob.hpp, cpu/x86/frame_x86.hpp and frame_x86.inline.hpp
-// (sender_for_compiled_frame, the layout of interpreter frames).
+// The rules:
+//
+//   - The segment map leads from an address to its blob's header.
+//   - In the innermost frame the size holds from the header's frame-complete offset to the epilogue.
+//   - The interpreter keeps frames by rbp, with the caller's sp in the frame: a compiled caller's frame may have been
+//     extended for arguments.
+//   - Stubs that dispatch virtual calls have no frame.
+//   - Other code (assembly, prologues) is analysed by its instructions, within the blob's bounds.
+//
+// # Sources
+//
+// OpenJDK 17, src/hotspot/share/runtime/vmStructs.cpp, memory/heap.hpp and heap.cpp (CodeHeap::find_block_for),
+// code/codeBlob.hpp, cpu/x86/frame_x86.hpp and frame_x86.inline.hpp (sender_for_compiled_frame, interpreter frames).
+//
+// # Invariants
+//
+// The releases' differences are a table of alternatives (tables.go), used only if the interpreter's variable and the
+// heaps lead to the same code ([VM.Unknown]).
 package hotspot

@@ -13,7 +13,6 @@ import (
 	"prywalk/heuristics"
 )
 
-// Where things lie in the virtual machine of these tests.
 const (
 	symbolsAt = 0x1000
 	tableAt   = 0x2000
@@ -25,19 +24,19 @@ const (
 	codeEnd   = 0x30000
 	stubsAt   = 0x40000
 	memEnd    = 0x50000
-	stride    = 40 // of the table
+	stride    = 40
 )
 
-// fake is the memory of a process with a virtual machine that describes itself, as JDK 17 does, with other offsets.
+// fake has the tables of JDK 17 with other offsets.
 type fake struct {
 	mem     []byte
 	symbols map[string]uint64
 	strings uint64
 	fields  map[string]uint64
-	next    uint64   // the next block
-	wanted  []string // the fields of the table
+	next    uint64
+	wanted  []string
 	release release
-	header  uint64 // bytes of a blob's header
+	header  uint64
 }
 
 func (f *fake) put(addr, v uint64) { binary.LittleEndian.PutUint64(f.mem[addr:], v) }
@@ -62,21 +61,18 @@ func (f *fake) symbol(name string) (uint64, bool) {
 	return v, ok
 }
 
-// newFake makes it, with one heap of code in segments of 128 bytes, and an interpreter of two pieces.
 func newFake() *fake { return makeFake(releases["JDK 16 to 22"]) }
 
-// release says in what the tables of a release differ: which of wantBounds and wantHeaps they have.
 type release struct {
 	bounds, heaps int
-	short         bool     // some numbers have 16 bits
-	names         []string // further fields
+	short         bool
+	names         []string
 }
 
 var releases = map[string]release{
 	"JDK 8": {bounds: 1, heaps: 2}, "JDK 9 to 15": {heaps: 1}, "JDK 16 to 22": {}, "JDK 23 on": {bounds: 1, short: true},
 }
 
-// makeFake is newFake for a release.
 func makeFake(r release) *fake {
 	f := &fake{
 		mem: make([]byte, memEnd), symbols: map[string]uint64{}, strings: stringsAt, fields: map[string]uint64{},
@@ -109,7 +105,7 @@ func makeFake(r release) *fake {
 	}
 	f.static(wantHeaps[r.heaps][0], staticsAt)
 	f.static("AbstractInterpreter::_code", staticsAt+8)
-	for i, name := range slices.Concat(wantSizes, nameSizes) {
+	for i, name := range slices.Concat(wantSizes, nameSizes()) {
 		entry := uint64(tableAt + 0x3000 + 16*i)
 		f.put(entry, f.text(name))
 		f.put(entry+8, 32)
@@ -119,13 +115,11 @@ func makeFake(r release) *fake {
 	return f
 }
 
-// cutLast splits the name of a field at its last "::".
 func cutLast(name string) (typ, field string, ok bool) {
 	i := strings.LastIndex(name, "::")
 	return name[:i], name[i+2:], i >= 0
 }
 
-// static gives a field an address.
 func (f *fake) static(name string, addr uint64) {
 	for i, w := range f.wanted {
 		if w == name {
@@ -134,7 +128,6 @@ func (f *fake) static(name string, addr uint64) {
 	}
 }
 
-// heap makes the list of heaps, and the one.
 func (f *fake) heap() {
 	list, data, h := uint64(heapAt), uint64(heapAt+0x100), uint64(heapAt+0x200)
 	if f.put(staticsAt, list); f.release.heaps == 2 {
@@ -145,7 +138,6 @@ func (f *fake) heap() {
 		f.put(list+f.fields[names[2]], data)
 		f.put(data, h)
 	}
-	// The fields of these structures must not overlap: they are given new offsets.
 	f.offset("CodeHeap::_memory", 0)
 	f.offset("CodeHeap::_segmap", 0x40)
 	f.offset("CodeHeap::_log2_segment_size", 0x80)
@@ -176,13 +168,12 @@ func (f *fake) offset(name string, off uint64) {
 	}
 }
 
-// blob adds a blob with that code and gives the address of the code.
 func (f *fake) blob(name string, frame, complete int32, code []byte) uint64 {
 	at := f.next
 	begin := at + 32 + f.header
 	size := (uint64(len(code)) + 32 + f.header + 127) &^ 127
 	for i := range size >> 7 {
-		f.mem[segmapAt+(at-codeAt)>>7+i] = byte(min(i, 200)) // HotSpot's map leads back in steps, too
+		f.mem[segmapAt+(at-codeAt)>>7+i] = byte(min(i, 200))
 		if i > 200 {
 			f.mem[segmapAt+(at-codeAt)>>7+i] = 200
 		}
@@ -205,7 +196,6 @@ func (f *fake) blob(name string, frame, complete int32, code []byte) uint64 {
 	return begin
 }
 
-// interpreterPieces are the interpreter's: with which methods begin, a bytecode, and more.
 var interpreterPieces = []struct {
 	text string
 	code []byte
@@ -216,7 +206,6 @@ var interpreterPieces = []struct {
 	{"throw exception entry points", throwCode},
 }
 
-// interpreter makes the blob of the interpreter.
 func (f *fake) interpreter() {
 	f.put(staticsAt+8, stubsAt)
 	f.offset("StubQueue::_stub_buffer", 0)
@@ -250,21 +239,20 @@ var (
 		0x55, 0x48, 0x83, 0xec, 0x20, 0x90, 0x48, 0x83, 0xc4, 0x20, 0x5d, 0x49, 0x3b, 0xa7, 0x38, 3, 0, 0, 0x0f,
 		0x87, 9, 0, 0, 0, 0xc3,
 	}
-	// add rsp, 32; pop rbp; ja; ret, as a method ends. Its second entry: mov [rsp-…], eax, twice; push rbp; sub rsp, 32
+	// add rsp, 32; pop rbp; ja; ret. Second entry: mov [rsp-…], eax, twice; push rbp; sub rsp, 32
 	loopCode = []byte{
 		0x48, 0x83, 0xc4, 0x20, 0x5d, 0x90, 0x90, 0x90, 0xc3, 0x89, 0x84, 0x24, 0, 0xd0, 0xfe, 0xff, 0x89, 0x84, 0x24, 0,
 		0xc0, 0xfe, 0xff, 0x55, 0x48, 0x81, 0xec, 0x20, 0, 0, 0, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
 		0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
 	}
-	// ret. Its second entry: sub rsp, 40; mov [rsp+32], rbp; nops
+	// ret. Second entry: sub rsp, 40; mov [rsp+32], rbp; nops
 	bareCode = slices.Concat([]byte{opRet}, []byte{0x48, 0x81, 0xec, 0x28, 0, 0, 0, 0x48, 0x89, 0x6c, 0x24, 0x20},
 		bytes.Repeat([]byte{0x90}, aroundBytes))
-	// ret; mov r10, poll; mov [r15+0x318], r10; jmp elsewhere, mov r10, here; push r10; jmp elsewhere, call +0; sub qword
-	// [rsp], 5; jmp elsewhere. The addresses are missing.
+	// ret; mov r10, poll; mov [r15+0x318], r10; jmp; mov r10, here; push r10; jmp; call +0; sub qword [rsp], 5; jmp
 	behindCode = slices.Concat([]byte{opRet, 0x49, 0xba, 0, 0, 0, 0, 0, 0, 0, 0, 0x4d, 0x89, 0x97, 0x18, 3, 0, 0, opJump,
 		0, 0x10, 0, 0}, []byte{0x49, 0xba, 0, 0, 0, 0, 0, 0, 0, 0, 0x41, 0x52, opJump, 0, 0x10, 0, 0},
 		callsNext, []byte{0, 0x10, 0, 0}, bytes.Repeat([]byte{0xf4}, aroundBytes))
-	// leave; cmp qword [r15+8], 0, as in JDK 8; jne +1; ret; jmp out of the method
+	// leave; cmp qword [r15+8], 0 (JDK 8); jne +1; ret; jmp
 	nativeCode = []byte{
 		0xc9, 0x49, 0x81, 0x7f, 8, 0, 0, 0, 0, 0x0f, 0x85, 1, 0, 0, 0, 0xc3, 0xe9, 0x40, 0, 0, 0, 0x90, 0x90,
 		0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
@@ -282,7 +270,7 @@ var (
 		0x50, 0x41, 0x53, opCall, 1, 2, 3, 4, 0x41, 0x5b, 0x58, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
 		0x90,
 	}
-	// how it begins; nop; how it ends; jmp
+	// begin; nop; end; jmp
 	exceptionCode = append(append(append(bytes.Clone(exceptionBegins), 0x90), exceptionEnds...), 0xff, 0xe0)
 	// mov rax, [rsp]; mov r11, rsp; sub rsp, 32; and rsp, -16; push rax; mov rax, r11; jmp r11
 	toCompiled = []byte{
@@ -296,7 +284,7 @@ var (
 	}
 	// cmp ebx, [rax+8]; je +5; jmp elsewhere
 	unverified = []byte{0x3b, 0x58, 8, 0x74, 5, 0xe9, 0, 0x10, 0, 0}
-	// test rbx, rbx; je +21; sub rsp, 208; mov [rsp], rax; call; add rsp, 208 (a collector's barrier)
+	// test rbx, rbx; je +21; sub rsp, 208; mov [rsp], rax; call; add rsp, 208
 	barrierCode = []byte{
 		0x48, 0x85, 0xdb, 0x74, 23, 0x48, 0x81, 0xec, 0xd0, 0, 0, 0, 0x48, 0x89, 0x04, 0x24, opCall, 0,
 		0x10, 0, 0, 0x48, 0x81, 0xc4, 0xd0, 0, 0, 0,
@@ -314,15 +302,14 @@ var (
 	}
 	adapterCode   = slices.Concat(toCompiled, unverified, fixupCode, toInterpreter)
 	adapterCode21 = slices.Concat(toCompiled21, unverified, barrierCode, fixupCode, toInterpreter21)
-	// add [rax], al (padding); test spl, 15; je +14; sub rsp, 8; call; add rsp, 8; jmp +5; call; pop rdi; mov rsp,
-	// r13; jmp rdi
+	// add [rax], al; test spl, 15; je +14; sub rsp, 8; call; add rsp, 8; jmp +5; call; pop rdi; mov rsp, r13; jmp rdi
 	knownCode = []byte{
 		0, 0, 0x40, 0xf6, 0xc4, 15, 0x74, 15, 0x48, 0x83, 0xec, 8, opCall, 0, 0x10, 0, 0, 0x48, 0x83, 0xc4,
 		8, 0xeb, 5, opCall, 0, 0x10, 0, 0, 0x5f, 0x49, 0x8b, 0xe5, 0xff, 0xe7,
 	}
 )
 
-// throwCode gives a frame up, asks where the caller handles the exception, and goes there, as in JDK 8.
+// As in JDK 8.
 var throwCode = slices.Concat([]byte{
 	0x48, 0x8b, 0x5d, 0xf8, opLeave, 0x5a, 0x48, 0x8b, 0xe3, // mov rbx, [rbp-8]; leave; pop rdx; mov rsp, rbx
 	0x49, 0x8b, 0x87, 0xa0, 2, 0, 0, 0x50, 0x52, 0x48, 0x8b, 0xf2, // mov rax, [r15+…]; push rax; push rdx; mov rsi, rdx
@@ -333,7 +320,6 @@ var throwCode = slices.Concat([]byte{
 
 func (f *fake) open(t testing.TB) *VM { return f.openWith(t, nil) }
 
-// openWith opens it with what follows instructions, or nothing.
 func (f *fake) openWith(t testing.TB, flow Flow) *VM {
 	t.Helper()
 	v, err := New(Options{Arch: frames.X86_64, Symbol: f.symbol, Read: f.read, ReadCode: f.read, Flow: flow})
@@ -343,12 +329,10 @@ func (f *fake) openWith(t testing.TB, flow Flow) *VM {
 	return v
 }
 
-// flow follows the fake's instructions.
 func (f *fake) flow() Flow {
 	return heuristics.New(heuristics.Options{Arch: frames.X86_64, Code: codeOf{f}, JIT: true})
 }
 
-// codeOf gives the fake's memory as instructions.
 type codeOf struct{ f *fake }
 
 func (c codeOf) ReadCode(addr uint64, b []byte) int { return c.f.read(addr, b) }

@@ -4,8 +4,7 @@ package hotspot
 
 import "encoding/binary"
 
-// field gives the offset of a class's field in its objects, by its name and type; false if it is not found. The first
-// of that name and type is it: a class has one.
+// field gives the offset of a field in its objects, by name and type.
 func (t *threads) field(klass uint64, name, typ string) (uint64, bool) {
 	m, l := t.n.v.memory(), t.l
 	pool := m.word(klass + l.off("InstanceKlass::_constants"))
@@ -50,11 +49,11 @@ func (t *threads) field(klass uint64, name, typ string) (uint64, bool) {
 	return found, at
 }
 
-// fieldInfo is what a class says of one of its fields: indexes of constants, and the offset in its objects.
+// fieldInfo has constant pool indexes, and the offset in objects.
 type fieldInfo struct{ name, typ, offset uint32 }
 
-// fieldTuple is how many numbers of 16 bits a field has until JDK 20 (fieldInfo.hpp). They are flags, name, type,
-// value, and the offset in two halves, whose lowest two bits say that it is one.
+// fieldTuple is the number of 16-bit values per field until JDK 20 (fieldInfo.hpp): flags, name, type, value, offset
+// low and high, with a two-bit tag.
 const fieldTuple = 6
 
 func eachFieldTuple(b []byte, _ byte, _ int, f func(fieldInfo) bool) {
@@ -69,8 +68,8 @@ func eachFieldTuple(b []byte, _ byte, _ int, f func(fieldInfo) bool) {
 	}
 }
 
-// Flags of a field from JDK 21 on (fieldInfo.hpp): each of these has one more number in the stream. From JDK 28 on
-// there are three flags before them, of fields of value classes, which have further numbers.
+// Field flags since JDK 21 (fieldInfo.hpp), each with one more number. JDK 28 has three flags before them, for value
+// classes.
 const (
 	fieldInitialized = 1 << 0
 	fieldGeneric     = 1 << 2
@@ -80,8 +79,8 @@ const (
 	valueFlagsFrom = 28
 )
 
-// eachFieldInfo reads the stream of JDK 21 on: how many fields are the class's own, how many the machine's, and of each
-// name, type, offset, access and flags. It ends at a field of which it is not known how many numbers it has.
+// eachFieldInfo decodes the stream since JDK 21: counts of own and injected fields, then name, type, offset, access and
+// flags of each, up to a field of unknown form.
 func eachFieldInfo(b []byte, least byte, major int, f func(fieldInfo) bool) {
 	s := &stream{b: b, least: least}
 	own := s.number()

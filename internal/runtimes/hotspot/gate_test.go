@@ -11,7 +11,6 @@ import (
 	"prywalk/internal/managed"
 )
 
-// fakeHost is a process with the fake's memory: libjvm.so, and code that was made at run time.
 type fakeHost struct {
 	*fake
 	mods []*frames.Module
@@ -33,7 +32,6 @@ func (h *fakeHost) Symbol(_ *frames.Module, name string) (addr, size uint64, ok 
 	return addr, 8, ok
 }
 
-// machine makes a process of a fake, and finds the machine in it.
 func (f *fake) machine(t *testing.T, arch frames.Arch) (*fakeHost, *Runtime) {
 	t.Helper()
 	h := &fakeHost{fake: f, arch: arch}
@@ -43,13 +41,12 @@ func (f *fake) machine(t *testing.T, arch frames.Arch) (*fakeHost, *Runtime) {
 		{Start: codeAt, End: codeEnd, Name: "[anon]", Generated: true, Sources: []frames.RuleSource{h.code}, Calls: h.code},
 	}
 	r, err := Detect(h)
-	if err != nil || r == nil || !r.Adopt(h) {
+	if err != nil || r == nil || !r.Attach(h) {
 		t.Fatal(r, err)
 	}
 	return h, r.(*Runtime)
 }
 
-// framePointers is a stack of three frames at an address, which frame pointers lead through to the end.
 func framePointers(h *fakeHost, pc uint64) (stop frames.StopReason, got int, byFP bool) {
 	const sp = 0x700000
 	b := make([]byte, 0x80)
@@ -69,11 +66,9 @@ func framePointers(h *fakeHost, pc uint64) (stop frames.StopReason, got int, byF
 	return w.StopReason(), got, byFP
 }
 
-// nops is code from which no instruction leads to a return.
 var nops = make([]byte, 64)
 
-// TestAMachineThatStartsIsNotWalkedByGuess: from the loading of its file on, up to its interpreter, walks end in its
-// code as those without a rule. As soon as it is ready they go on, without the list of mappings having been read.
+// Walks end in its code until the interpreter exists, then continue with the old mappings.
 func TestAMachineThatStartsIsNotWalkedByGuess(t *testing.T) {
 	f := newFake()
 	stub := f.blob("RuntimeStub - new", 2, 0, nops)
@@ -120,8 +115,6 @@ func TestAMachineThatStartsIsNotWalkedByGuess(t *testing.T) {
 	}
 }
 
-// TestCodeOfAMachineIsTakenInTheWalkThatMeetsIt: code that was mapped before the machine had it is its own from the
-// moment on at which the machine says so.
 func TestCodeOfAMachineIsTakenInTheWalkThatMeetsIt(t *testing.T) {
 	f := newFake()
 	stub := f.blob("RuntimeStub - new", 2, 0, nops)
@@ -139,7 +132,7 @@ func TestCodeOfAMachineIsTakenInTheWalkThatMeetsIt(t *testing.T) {
 	}
 }
 
-// TestMachinesThatAreNotKnownAreWalkedByInstructions: at once where nothing else will come, and without frame pointers.
+// Without frame pointers.
 func TestMachinesThatAreNotKnownAreWalkedByInstructions(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(*fake)

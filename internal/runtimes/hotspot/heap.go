@@ -7,23 +7,20 @@ import (
 	"strings"
 )
 
-// heap is a part of the code cache: its used memory, and the map of its segments.
 type heap struct {
 	low, high uint64
 	segmap    uint64
 	log2      uint8
 }
 
-// maxHops bounds the way through the map of segments: an entry leads back by at most 254, and blobs have
-// megabytes at most.
+// maxHops bounds the steps in the segment map, each of at most 254 segments.
 const maxHops = 4096
 
-// freeSegment marks a segment in the map that belongs to no blob.
+// freeSegment marks a segment without block.
 const freeSegment = 0xff
 
-// readHeaps lists the heaps of the code cache; none before the virtual machine has made them.
-func (v *VM) readHeaps() []heap {
-	m, l := v.memory(), v.layout
+func (k *codeCache) readHeaps() []heap {
+	m, l := k.memory(), k.layout
 	at, n := m.word(l.static(l.heaps[0])), int32(1)
 	if at == 0 {
 		return nil
@@ -53,33 +50,31 @@ func (v *VM) readHeaps() []heap {
 	return out
 }
 
-// heapOf gives the heap that an address is in, nil if there is none. Heaps grow.
-func (v *VM) heapOf(addr uint64) *heap {
-	if h := v.inHeaps(addr); h != nil && v.proven() {
+// heapOf gives the heap of an address, or nil; heaps grow.
+func (k *codeCache) heapOf(addr uint64) *heap {
+	if h := k.inHeaps(addr); h != nil && k.proven() {
 		return h
 	}
-	v.heaps = v.readHeaps()
-	if h := v.inHeaps(addr); h != nil && v.proven() {
+	k.heaps = k.readHeaps()
+	if h := k.inHeaps(addr); h != nil && k.proven() {
 		return h
 	}
 	return nil
 }
 
-// inHeaps looks in those that are known.
-func (v *VM) inHeaps(addr uint64) *heap {
-	for i := range v.heaps {
-		if h := &v.heaps[i]; addr >= h.low && addr < h.high {
+func (k *codeCache) inHeaps(addr uint64) *heap {
+	for i := range k.heaps {
+		if h := &k.heaps[i]; addr >= h.low && addr < h.high {
 			return h
 		}
 	}
 	return nil
 }
 
-// block gives the address of the block that an address of the heap is in
-// (CodeHeap::find_block_for).
+// block gives the address's block (CodeHeap::find_block_for).
 func (h *heap) block(m *memory, addr uint64) (uint64, bool) {
 	seg := (addr - h.low) >> h.log2
-	window, size := m.window[:], uint64(firstMap) // a piece of the map that ends with the entry in question
+	window, size := m.window[:], uint64(firstMap) // ends at addr's entry
 	from, have := uint64(0), 0
 	for range maxHops {
 		if have == 0 || seg < from {
@@ -101,42 +96,32 @@ func (h *heap) block(m *memory, addr uint64) (uint64, bool) {
 	return 0, false
 }
 
-// firstMap is how much of the map is read at first, in bytes: most methods have less.
+// firstMap is the size of the map's first read, in bytes.
 const firstMap = 256
 
-// mapOf gives that for an address.
-func (h *heap) mapOf(addr uint64) extent {
-	seg := (addr - h.low) >> h.log2
-	n := min(seg+1, firstMap)
-	return extent{h.segmap + seg + 1 - n, n}
-}
-
-// blob is what a code blob's header says.
 type blob struct {
-	begin, end uint64 // of its code
-	frame      int32  // size of its frames in words; 0: they differ, or there are none
-	complete   int32  // offset in the code behind which a frame is complete
+	begin, end uint64 // of the code
+	frame      int32  // words; 0: none or several
+	complete   int32  // offset where the frame is complete
 	kind       kind
-	stub       bool // written in assembly, though with frames of one size
+	stub       bool // assembly, one frame size
 }
 
-// kind tells how frames of a blob look.
 type kind uint8
 
 const (
-	kindStub        kind = iota // written in assembly, each in its own way
-	kindRoutines                // many of those, made as the machine starts, which last as long as it does
-	kindMethod                  // frames of one size
-	kindInterpreter             // frames by rbp
-	kindAdapter                 // moves arguments between the interpreter's places and the compilers'
-	kindDeopt                   // puts interpreted frames in the place of a compiled one
-	kindException               // looks for the handler of an exception
-	kindHandles                 // goes on to what a method handle stands for
-	kindDispatch                // no frames: a jump, with something in a register
+	kindStub        kind = iota // assembly
+	kindRoutines                // assembly made at start
+	kindMethod                  // one size
+	kindInterpreter             // by rbp
+	kindAdapter                 // converts arguments
+	kindDeopt                   // replaces a compiled frame
+	kindException               // finds a handler
+	kindHandles                 // continues at a method handle's target
+	kindDispatch                // no frames
 )
 
-// kinds are known by the names of the blobs (codeBlob.cpp, nmethod.cpp, vtableStubs.cpp). Those of other names
-// have frames of one size, too, if the header says so.
+// kinds by blob name (codeBlob.cpp, nmethod.cpp, vtableStubs.cpp); others have their header's frame size.
 var kinds = map[string]kind{
 	"nmethod":                kindMethod,
 	"native nmethod":         kindMethod,
@@ -149,45 +134,43 @@ var kinds = map[string]kind{
 	"InlineCacheBuffer":      kindDispatch,
 }
 
-// routines is how the names of the blobs of [kindRoutines] begin (stubRoutines.cpp).
+// routines prefixes names of [kindRoutines] (stubRoutines.cpp).
 const routines = "StubRoutines"
 
-// assembly reports whether frames of such blobs can look like anything.
+// assembly reports whether the frames have no common form.
 func (k kind) assembly() bool { return k == kindStub || k == kindRoutines }
 
-// lasts reports whether such a blob is there as long as the machine is, so that it need not be looked for once more. In
-// it are many places that stacks have in common.
+// lasts reports whether the blob is permanent.
 func (k kind) lasts() bool { return k == kindRoutines || k == kindInterpreter }
 
-// maxFrame bounds the size of a frame, in words: 1 MiB.
+// maxFrame bounds a frame's size, in words: 1 MiB.
 const maxFrame = 1 << 17
 
-// blobAt gives the blob whose code an address is in; false if there is none.
-func (v *VM) blobAt(addr uint64) (blob, bool) {
-	h := v.heapOf(addr)
+func (k *codeCache) blobAt(addr uint64) (blob, bool) {
+	h := k.heapOf(addr)
 	if h == nil {
 		return blob{}, false
 	}
-	m, l := v.memory(), v.layout
+	m, l := k.memory(), k.layout
 	at, ok := h.block(m, addr)
-	head := v.head[:]
-	if !ok || !m.bytes(at, head[:v.header]) || head[l.used()] == 0 {
+	head := k.head[:]
+	if !ok || !m.bytes(at, head[:k.header]) || head[l.used()] == 0 {
 		return blob{}, false
 	}
 	cb := head[l.sizes["HeapBlock"]:]
 	b := blob{
-		frame:    max(l.number(cb, "CodeBlob::_frame_size"), 0), // C1 says −1 of a stub without frame
+		frame:    max(l.number(cb, "CodeBlob::_frame_size"), 0), // −1 in C1's stubs without frame
 		complete: l.number(cb, "CodeBlob::_frame_complete_offset"),
 	}
 	b.begin, b.end = l.boundsOf(cb, at+l.sizes["HeapBlock"])
-	b.kind = v.named(wordAt(cb[l.off("CodeBlob::_name"):])).kind
+	b.kind = k.named(wordAt(cb[l.off("CodeBlob::_name"):])).kind
 	if b.kind == kindStub && b.frame > 0 {
 		b.kind, b.stub = kindMethod, true
 	}
 	return b, b.frame <= maxFrame && addr >= b.begin && addr < b.end && b.begin >= h.low && b.end <= h.high
 }
 
-// boundsOf gives those of the code of a blob whose header is at an address.
+// boundsOf gives the bounds of a blob's code; at is the header's address.
 func (l *layout) boundsOf(header []byte, at uint64) (begin, end uint64) {
 	from, to := l.bounds[0], l.bounds[1]
 	if from == wantBounds[0][0] {
@@ -196,15 +179,14 @@ func (l *layout) boundsOf(header []byte, at uint64) (begin, end uint64) {
 	return at + uint64(max(l.number(header, from), 0)), at + uint64(max(l.number(header, to), 0))
 }
 
-// used gives the place, from the block's start, of the byte that says whether it holds a blob.
+// used gives the offset of the used flag in a block.
 func (l *layout) used() uint64 {
 	return l.off("HeapBlock::_header") + l.off("HeapBlock::Header::_used")
 }
 
-// maxHeader bounds the size of both headers together, in bytes.
+// maxHeader bounds both headers together, in bytes.
 const maxHeader = 512
 
-// headerSize gives it; false if it is larger, or not what it can be.
 func (l *layout) headerSize() (uint64, bool) {
 	block, end := l.sizes["HeapBlock"], l.used()+1
 	for name := range l.fields {
@@ -218,34 +200,29 @@ func (l *layout) headerSize() (uint64, bool) {
 	return end, end <= maxHeader
 }
 
-// maxKinds bounds the names that are remembered; there are a few dozen.
 const maxKinds = 1 << 10
 
-// blobName is what the name of a blob says. native: it is a wrapper around a native method.
 type blobName struct {
 	kind   kind
 	native bool
 }
 
-// named tells it by the address of the name. The error is that of v.mem.
-func (v *VM) named(name uint64) blobName {
-	k, ok := v.kinds[name]
+func (k *codeCache) named(name uint64) blobName {
+	b, ok := k.kinds[name]
 	if ok {
-		return k
+		return b
 	}
-	m := v.memory()
+	m := k.memory()
 	text := m.name(name)
-	if k.kind, k.native = kinds[text], text == nativeMethod; strings.HasPrefix(text, routines) {
-		k.kind = kindRoutines
+	if b.kind, b.native = kinds[text], text == nativeMethod; strings.HasPrefix(text, routines) {
+		b.kind = kindRoutines
 	}
-	if !m.failed && len(v.kinds) < maxKinds {
-		v.kinds[name] = k
+	if !m.failed && len(k.kinds) < maxKinds {
+		k.kinds[name] = b
 	}
-	return k
+	return b
 }
 
-// wordAt reads 8 bytes.
 func wordAt(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
 
-// int32At reads 4 bytes.
 func int32At(b []byte) int32 { return int32(binary.LittleEndian.Uint32(b)) }

@@ -8,8 +8,8 @@ import (
 	"prywalk/frames"
 )
 
-// called is the rule where the return address is the word at sp, and the CFA is given by a register. It has the stack
-// pointer of a method's caller: r13 does when the interpreter or an adapter begins.
+// called is the rule with the return address at sp and CFA = register + off; r13 has the caller's sp at the start of
+// interpreter and adapters.
 func called(cfa uint8, off int32, m frames.Method) (frames.Rule, *frames.Row, bool) {
 	r := frames.Rule{CFAReg: cfa, CFAOff: off, Method: m}
 	if cfa == frames.X86RSP && off == 8 {
@@ -20,7 +20,7 @@ func called(cfa uint8, off int32, m frames.Method) (frames.Rule, *frames.Row, bo
 	return r, row, true
 }
 
-// byCaller is a row with that CFA, and the caller's rbp still in its place.
+// byCaller is a row with that CFA and rbp unchanged.
 func byCaller(cfa uint8, off int32) *frames.Row {
 	row := &frames.Row{CFAReg: cfa, CFAOff: int64(off)}
 	for _, r := range [...]uint8{frames.X86RBX, frames.X86R12, frames.X86R13, frames.X86R14, frames.X86R15} {
@@ -39,10 +39,8 @@ func inReg(reg, cfa uint8, off int32) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: cfa, CFAOff: off, Method: frames.MethodCFI}, row, true
 }
 
-// sendersSP computes the CFA from the stack pointer that a caller had, where the return address has just been popped.
-// An adapter for method handles has taken an argument from below the return address, and has put that in its place.
-// Then the stack pointer is a word higher than the caller had it. That caller is the interpreter, which does not need
-// it.
+// sendersSP computes the CFA from the caller's sp after the return address is popped. A method handle adapter moves the
+// return address up a word, but only for an interpreted caller, which does not need sp.
 type sendersSP struct {
 	reg uint8
 	off int32
@@ -58,8 +56,7 @@ func (e sendersSP) Eval(regs *frames.Regs, _ frames.Memory, _ uint64) (uint64, b
 	return sender, ok && known
 }
 
-// inMethod gives the rule of a method that a thread is at pc of. The start, where the frame is made, is
-// left to the analysis of the instructions.
+// inMethod gives the rule in a method, except where the frame is made.
 func (v *VM) inMethod(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	if b.frame <= 0 || b.complete < 0 || pc < b.begin+uint64(b.complete) {
 		return frames.Rule{}, nil, false
@@ -99,7 +96,6 @@ func (v *VM) inMethod(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	return v.balanced(b, pc, 8*(b.frame+pushed(code)))
 }
 
-// isOnward is goesOn for any pc of a method.
 func (v *VM) isOnward(b *blob, pc uint64) bool {
 	if v.a64 != nil {
 		return v.a64.Onward(b.piece(), pc)
@@ -107,8 +103,8 @@ func (v *VM) isOnward(b *blob, pc uint64) bool {
 	return b.frame > 0 && b.complete >= 0 && pc >= b.begin+uint64(b.complete) && v.goesOn(b, pc)
 }
 
-// goesOn reports whether pc is in one of the pieces behind a method by which its calls reach what they call: mov rbx,
-// imm64; jmp (CompiledStaticCall, to_interp_stub). They have no frame.
+// goesOn reports a static call stub after a method (CompiledStaticCall, to_interp_stub), frameless: mov rbx, imm64;
+// jmp.
 func (v *VM) goesOn(b *blob, pc uint64) bool {
 	const load = 10
 	code := v.code(pc-load, 2*load+5)
@@ -123,11 +119,11 @@ func (v *VM) goesOn(b *blob, pc uint64) bool {
 		return false
 	}
 	to := pc + 5 + uint64(int64(int32At(jump[1:])))
-	return to < b.begin || to >= b.end || to == pc // not set yet: to itself
+	return to < b.begin || to >= b.end || to == pc // to itself: unlinked
 }
 
-// inHandles gives the rule in an adapter for method handles. One takes an argument from below the return address: pop
-// rax; pop reg; push rax (MethodHandles::generate_method_handle_dispatch). What is found elsewhere is checked.
+// inHandles gives the rule in a method handle adapter (MethodHandles::generate_method_handle_dispatch), which may
+// remove an argument: pop rax; pop reg; push rax.
 func (v *VM) inHandles(pc uint64) (frames.Rule, *frames.Row, bool) {
 	code := v.code(pc-2, 4)
 	if len(code) == 4 && (code[1] == opPopRAX && code[2]&^7 == opPop && code[3] == opPushRAX ||
@@ -137,8 +133,6 @@ func (v *VM) inHandles(pc uint64) (frames.Rule, *frames.Row, bool) {
 	return called(frames.X86R13, 0, frames.MethodHeuristic)
 }
 
-// inInterpreter gives the rule of a thread in the interpreter: where methods begin, its frame is made on the
-// way, and where they end, it is given up.
 func (v *VM) inInterpreter(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	c, ok := v.codeletAt(b, pc)
 	if !ok {
@@ -170,8 +164,7 @@ func (v *VM) inInterpreter(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) 
 	}
 }
 
-// throwing gives the rule where an exception ends a frame of the interpreter's, at an instruction or at a return
-// address. A nil row: none is known there. throws: pc is in that code.
+// throwing gives the rule where an exception removes an interpreter frame; row is nil if unknown.
 func (v *VM) throwing(pc uint64) (rule frames.Rule, row *frames.Row, throws bool) {
 	t, throws := thrown(v.code(pc-throwBytes, 2*throwBytes), throwBytes)
 	switch {
@@ -191,8 +184,7 @@ func (v *VM) throwing(pc uint64) (rule frames.Rule, row *frames.Row, throws bool
 	return rule, row, true
 }
 
-// inException gives the rule in the stub that compiled code jumps to, to have the handler of an exception found; the
-// return address is in rdx:
+// inException gives the rule in the stub that finds a handler, with the return address in rdx:
 //
 //	push rdx; sub rsp, 8; mov [rsp], rbp; ...; mov rbp, [rsp]; add rsp, 8; pop rdx; ...; jmp
 func (v *VM) inException(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
@@ -215,17 +207,16 @@ func (v *VM) inException(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	return framed(8 * b.frame), nil, true
 }
 
-// inEntry gives the rule in the code that interpreted methods begin with, some of which the interpreter knows itself
-// and ends at once (a getter, in JDK 8):
+// inEntry gives the rule in a method entry of the interpreter:
 //
-//	...                  the return address is at sp, the caller's sp in r13
-//	pop rax              it is in rax, and local variables are pushed
+//	...                  return address at sp, caller's sp in r13
+//	pop rax              in rax; locals are pushed
 //	lea r14, [...]
 //	...
-//	push rax             at sp again
+//	push rax             at sp
 //	push rbp
 //	mov rbp, rsp
-//	push r13             the frame is there
+//	push r13             frame complete
 func (v *VM) inEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
 	code := v.code(c.begin, c.end-c.begin)
 	switch rest := code[min(pc-c.begin, uint64(len(code))):]; {
@@ -242,13 +233,13 @@ func (v *VM) inEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
 	if pops < 0 {
 		return v.inKnown(c, pc)
 	}
-	pushes := int(pc-c.begin) - (made - 1) // bytes behind the push of rax
+	pushes := int(pc-c.begin) - (made - 1)
 	switch at := int(pc - c.begin); {
 	case at <= pops:
-		if rule, row, ok := v.inKnown(c, pc); ok { // with a native method behind it, for what it does not do itself
+		if rule, row, ok := v.inKnown(c, pc); ok {
 			return rule, row, ok
 		}
-		return called(frames.X86R13, 0, frames.MethodHeuristic) // or in a path that has popped it, to throw
+		return called(frames.X86R13, 0, frames.MethodHeuristic) // or popped, to throw
 	case pushes <= 0:
 		return inReg(frames.X86RAX, frames.X86R13, 0)
 	case pushes == 1:
@@ -257,7 +248,7 @@ func (v *VM) inEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
 		row := byCaller(frames.X86R13, 0)
 		row.RA = frames.RegRule{Kind: frames.RuleRegOffset, Reg: frames.X86RSP, Off: 8}
 		return frames.Rule{CFAReg: frames.X86R13, Method: frames.MethodCFI}, row, true
-	case pushes <= len(entered)-1: // rbp is set, r13 not yet stored
+	case pushes <= len(entered)-1: // rbp is set, r13 not stored
 		row := byCaller(frames.X86R13, 0)
 		row.RA, row.Regs[frames.X86RBP] = interpreted.RA, interpreted.Regs[frames.X86RBP]
 		return frames.Rule{CFAReg: frames.X86R13, Method: frames.MethodCFI}, row, true
@@ -265,8 +256,7 @@ func (v *VM) inEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: frames.X86RBP, Method: frames.MethodCFI}, &interpreted, true
 }
 
-// inKnown gives the rule in a method that the interpreter knows itself. There is no frame, but a word by which the
-// stack is aligned for a call, or what JDK 8 computes with. The caller's sp stays in r13.
+// inKnown gives the rule in an intrinsic: the caller's sp in r13, at most a word of alignment on the stack.
 func (v *VM) inKnown(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
 	if v.o.Flow == nil {
 		return frames.Rule{}, nil, false
@@ -280,19 +270,16 @@ func (v *VM) inKnown(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: frames.X86R13, Method: frames.MethodHeuristic}, row, true
 }
 
-// inAdapter gives the rule in an adapter, at an instruction or at a return address. From the interpreter to compiled
-// code (sharedRuntime_x86_64.cpp, gen_i2c_adapter):
+// inAdapter gives the rule in an adapter, by the path from its entry. To compiled code (sharedRuntime_x86_64.cpp,
+// gen_i2c_adapter):
 //
 //	mov rax, [rsp]; mov r11, rsp; sub rsp, ...; and rsp, -16; push rax; ...; jmp r11
 //	mov r11, rsp; pop rax; sub rsp, ...; and rsp, -16; push rax; ...; jmp r11            since JDK 21
 //
-// From compiled code to the interpreter, behind checks, calls for the collector and, now and then, a call that mends
-// the caller (gen_c2i_adapter):
+// To the interpreter, after checks and calls (gen_c2i_adapter):
 //
 //	pop rax; mov r13, rsp; sub rsp, ...; push rax or mov [rsp], rax; ...; jmp
 //	lea r13, [rsp + 8]; pop rax; sub rsp, ...; push rax; ...; jmp                        since JDK 21
-//
-// Where the return address is shows on the way from where each is entered.
 func (v *VM) inAdapter(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
 	if v.o.Flow == nil {
 		return frames.Rule{}, nil, false
@@ -306,10 +293,9 @@ func (v *VM) inAdapter(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool
 	return frames.Rule{CFAReg: r.Reg, CFAOff: int32(r.Off), Method: frames.MethodCFI}, row, true
 }
 
-// regR11 is r11 by its DWARF number (System V ABI, figure 3.36).
+// DWARF number (System V ABI, figure 3.36).
 const regR11 = 11
 
-// inForward gives the rule at the return address in the stub that hands an exception on.
 func (v *VM) inForward(ret uint64) (frames.Rule, *frames.Row, bool) {
 	code := v.code(ret, maxForward)
 	size := int32(8)

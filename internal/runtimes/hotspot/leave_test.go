@@ -10,7 +10,6 @@ import (
 	"prywalk/frames"
 )
 
-// The ways in which the interpreter of several releases gives a frame up; see [left].
 func TestEveryWayOfLeavingTheInterpreterIsKnown(t *testing.T) {
 	poll := slices.Concat(pollLong, []byte{0x20, 6, 0, 0}, shortBelow, clearsWord, []byte{0x20, 6, 0, 0, 0, 0, 0, 0})
 	clears := slices.Concat(clearsByte, []byte{0xbe, 3, 0, 0, 0})
@@ -18,9 +17,9 @@ func TestEveryWayOfLeavingTheInterpreterIsKnown(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		sender uint8
-		code   [][]byte // behind the leave, by instructions
-		pops   int      // the index of the pop
-		moved  bool     // sp is the caller's behind the mov
+		code   [][]byte
+		pops   int
+		moved  bool
 	}{
 		{"before JDK 21", frames.X86RBX, [][]byte{{pop}, senders[0].mov, {0xff, ends}}, 0, true},
 		{"a native method's end", regR11, [][]byte{{pop}, senders[1].mov, {0xff, ends}}, 0, true},
@@ -47,7 +46,7 @@ func TestEveryWayOfLeavingTheInterpreterIsKnown(t *testing.T) {
 					t.Errorf("%s, behind the jump: %+v", c.name, l)
 				}
 			}
-			if i+1 == len(c.code) { // the last byte of the jump is none of its instructions
+			if i+1 == len(c.code) {
 				if l := left(code[1 : 1+2*leftBytes]); l.whole {
 					t.Errorf("%s, within an instruction: %+v", c.name, l)
 				}
@@ -57,7 +56,7 @@ func TestEveryWayOfLeavingTheInterpreterIsKnown(t *testing.T) {
 	}
 }
 
-// TestAFrameThatAnExceptionEndsIsGone: the code is JDK 8's, from before the leave to behind the jump.
+// JDK 8.
 func TestAFrameThatAnExceptionEndsIsGone(t *testing.T) {
 	instructions := [][]byte{
 		{0x48, 0x8b, 0x5d, 0xf8}, {opLeave}, {0x5a}, {0x48, 0x8b, 0xe3}, // mov rbx, [rbp-8]; leave; pop rdx; mov rsp, rbx

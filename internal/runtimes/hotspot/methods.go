@@ -10,55 +10,63 @@ import (
 	"unicode/utf8"
 )
 
-// method is what is known of a Method in the process's memory. Methods do not move, and go with their class, whose
-// memory is then used again: so it holds what another method at that place would differ in.
+// method is a Method in the process; its memory is reused after class unloading.
 type method struct {
 	at          uint64
 	constMethod uint64
-	code        uint64 // where its bytecode begins
-	size        uint64 // of that
-	cache       uint64 // of its class's constants: the interpreter keeps it in each frame
+	code        uint64 // address of the bytecode
+	size        uint64 // of the bytecode
+	cache       uint64 // constant pool cache, also in interpreter frames
 	cookie      uint64
 	found       places
 	name, file  string
-	lines       []byte // the table, compressed
-	first       int    // the line of its first bytecode
-	// since is when it was read first, checked when it was still the same.
+	lines       []byte // compressed
+	first       int    // first line
+	// First read, last check.
 	since, checked int64
 }
 
-// places are where a method's identity was found: its class's constants, the one with its name, the name, the class,
-// and the name of that.
+type methodNames struct {
+	*moments
+	methods map[uint64]*method
+	files   map[string]string
+
+	symbol      [64 + maxSymbol]byte
+	spelled     []byte // of method and class
+	full        []byte // for display
+	table       []byte
+	cookie      []byte
+	constMethod [maxConst + 8]byte
+	pool        [maxPool + 8]byte
+	tags        [512]byte
+}
+
+// places are the addresses of a method's identity.
 type places struct{ constants, slot, name, holder, class uint64 }
 
-// Bounds of what is read of a method.
 const (
-	maxConstMethod = 1 << 20 // bytes: bytecode has 64 KiB at most, the tables behind it more
+	maxConstMethod = 1 << 20 // bytes: bytecode and tables
 	maxConstants   = 1 << 17
-	maxSymbol      = 1 << 12 // bytes of a name that are kept
+	maxSymbol      = 1 << 12 // bytes of a name
 	maxLines       = 1 << 16
-	maxMethods     = 1 << 16 // that are remembered
+	maxMethods     = 1 << 16 // cached methods
 )
 
-// constUTF8 tags a constant that is a name (JVM_CONSTANT_Utf8).
+// constUTF8 is JVM_CONSTANT_Utf8.
 const constUTF8 = 1
 
-// hasLines is the flag of methods with a table of lines, the same in all releases.
 const hasLines = 1
 
-// hashSeed makes cookies of one run comparable.
 var hashSeed = maphash.MakeSeed()
 
-// methodIdentity is what is compared to tell a method from another one at the same address.
 type methodIdentity struct {
 	constMethod, constants, holder uint64
 	found                          places
 	nameIndex, id                  uint16
-	name, class                    []byte // addresses of names are used again, too; the next identify overwrites them
+	name, class                    []byte // by content; valid until the next identify
 }
 
-// cookieFor gives a number that tells a method by all of that from others at its address.
-func (n *Names) cookieFor(id *methodIdentity) uint64 {
+func (n *methodNames) cookieFor(id *methodIdentity) uint64 {
 	b := binary.LittleEndian.AppendUint64(n.cookie[:0], id.constMethod)
 	b = binary.LittleEndian.AppendUint64(b, id.constants)
 	b = binary.LittleEndian.AppendUint64(b, id.holder)
@@ -69,21 +77,20 @@ func (n *Names) cookieFor(id *methodIdentity) uint64 {
 	return maphash.Bytes(hashSeed, n.cookie) | 1
 }
 
-// wantKnown notes where a known method's identity was found. If it is the same, nothing else needs to be read.
-func (n *Names) wantKnown(m *method) {
+// wantKnown requests a known method's identity.
+func (n *methodNames) wantKnown(m *method) {
 	k, l := n.v.near, &n.l.at
-	k.want(extent{m.at + l.constMethod.offset, 8})
-	k.want(extent{m.constMethod, l.constMethodBytes + 8})
-	k.want(extent{m.found.constants, l.poolBytes})
+	k.want(extent{m.at + l.Method.ConstMethod.offset, 8})
+	k.want(extent{m.constMethod, l.ConstMethod.Bytes + 8})
+	k.want(extent{m.found.constants, l.ConstantPool.Bytes})
 	k.want(extent{m.found.slot, 8})
 	k.want(n.symbolAt(m.found.name))
-	k.want(extent{m.found.holder + l.klassName.offset, 8})
+	k.want(extent{m.found.holder + l.Klass.Name.offset, 8})
 	k.want(n.symbolAt(m.found.class))
 }
 
-// identify reads the identity of what is at the address of a method, and, of one that is not known, what names need of
-// it besides. What one step leads to is read at once.
-func (n *Names) identify(at uint64, known *method) (id methodIdentity, cm []byte, ok bool) {
+// identify reads the identity of the method at an address, and a new one's names too, in few reads.
+func (n *methodNames) identify(at uint64, known *method) (id methodIdentity, cm []byte, ok bool) {
 	l, m, near := &n.l.at, n.v.memory(), n.v.near
 	if at == 0 || at%8 != 0 {
 		return id, nil, false
@@ -92,27 +99,27 @@ func (n *Names) identify(at uint64, known *method) (id methodIdentity, cm []byte
 		n.wantKnown(known)
 		near.get()
 	}
-	id.constMethod = m.word(at + l.constMethod.offset)
-	cm = n.constMethod[:l.constMethodBytes+8]
+	id.constMethod = m.word(at + l.Method.ConstMethod.offset)
+	cm = n.constMethod[:l.ConstMethod.Bytes+8]
 	if id.constMethod == 0 || id.constMethod%8 != 0 || !m.bytes(id.constMethod, cm) {
 		return id, nil, false
 	}
 	n.pointsTo(&id, cm)
-	pool := n.pool[:l.poolBytes]
+	pool := n.pool[:l.ConstantPool.Bytes]
 	near.fetch(extent{id.constants, uint64(len(pool))}, extent{n.constantAt(&id, id.nameIndex), 8})
 	if id.constants == 0 || id.constants%8 != 0 || !m.bytes(id.constants, pool) {
 		return id, nil, false
 	}
-	id.holder = l.holder.in(n.pool[:])
-	if uint64(id.nameIndex) >= l.length.in(n.pool[:]) {
+	id.holder = l.ConstantPool.Holder.in(n.pool[:])
+	if uint64(id.nameIndex) >= l.ConstantPool.Length.in(n.pool[:]) {
 		return id, nil, false
 	}
 	slot := n.constantAt(&id, id.nameIndex)
 	if known == nil {
-		near.fetch(n.symbolAt(m.word(slot)), extent{id.holder + l.klassName.offset, 8}, n.tagOf(id.nameIndex),
+		near.fetch(n.symbolAt(m.word(slot)), extent{id.holder + l.Klass.Name.offset, 8}, n.tagOf(id.nameIndex),
 			n.sourceAt(&id))
 	}
-	name, class := m.word(slot), m.word(id.holder+l.klassName.offset)
+	name, class := m.word(slot), m.word(id.holder+l.Klass.Name.offset)
 	if m.failed || id.holder == 0 {
 		return id, nil, false
 	}
@@ -130,26 +137,23 @@ func (n *Names) identify(at uint64, known *method) (id methodIdentity, cm []byte
 	return id, cm, ok && ok2
 }
 
-// pointsTo fills in what the bytes of a ConstMethod say.
-func (n *Names) pointsTo(id *methodIdentity, cm []byte) {
+func (n *methodNames) pointsTo(id *methodIdentity, cm []byte) {
 	l := &n.l.at
-	id.constants = l.constants.in(cm)
-	id.nameIndex = uint16(l.nameIndex.in(cm))
-	id.id = uint16(l.idnum.in(cm))
+	id.constants = l.ConstMethod.Constants.in(cm)
+	id.nameIndex = uint16(l.ConstMethod.NameIndex.in(cm))
+	id.id = uint16(l.ConstMethod.IDNum.in(cm))
 }
 
-// symbolAt gives what is read of a name at first.
-func (n *Names) symbolAt(symbol uint64) extent {
-	return extent{symbol &^ 1, n.l.at.body.offset + shortSymbol}
+func (n *methodNames) symbolAt(symbol uint64) extent {
+	return extent{symbol &^ 1, n.l.at.Symbol.Body.offset + shortSymbol}
 }
 
-// constantAt gives the place of one of the constants: they lie behind the pool's header.
-func (n *Names) constantAt(id *methodIdentity, index uint16) uint64 {
-	return id.constants + n.l.at.poolBytes + 8*uint64(index)
+func (n *methodNames) constantAt(id *methodIdentity, index uint16) uint64 {
+	return id.constants + n.l.at.ConstantPool.Bytes + 8*uint64(index)
 }
 
-// methodAt gives the method at an address, as it was at some time after the copy; nil if there is none.
-func (n *Names) methodAt(at uint64) *method {
+// methodAt gives the method at an address as of now; nil if there is none.
+func (n *methodNames) methodAt(at uint64) *method {
 	known := n.methods[at]
 	if known != nil && known.checked >= n.at {
 		return known
@@ -179,17 +183,16 @@ func (n *Names) methodAt(at uint64) *method {
 	return m
 }
 
-// readMethod reads the rest of a method. Each step is proven by something: sizes that fit each other, a tag that says
-// that a constant is a name, and names that are text.
-func (n *Names) readMethod(at uint64, id *methodIdentity, cm []byte) *method {
+// readMethod reads the rest of a method, validated by sizes, tags and printable names.
+func (n *methodNames) readMethod(at uint64, id *methodIdentity, cm []byte) *method {
 	l := &n.l.at
-	whole := 8 * l.constMethodSize.in(cm)
-	m := &method{at: at, constMethod: id.constMethod, cache: l.cache.in(n.pool[:])}
-	m.code, m.size = id.constMethod+l.constMethodBytes, l.codeSize.in(cm)
-	if head := l.constMethodBytes + m.size; whole > maxConstMethod || head > whole {
+	whole := 8 * l.ConstMethod.Size.in(cm)
+	m := &method{at: at, constMethod: id.constMethod, cache: l.ConstantPool.Cache.in(n.pool[:])}
+	m.code, m.size = id.constMethod+l.ConstMethod.Bytes, l.ConstMethod.CodeSize.in(cm)
+	if head := l.ConstMethod.Bytes + m.size; whole > maxConstMethod || head > whole {
 		return nil
 	}
-	hasTable := l.flags.in(cm)&hasLines != 0
+	hasTable := l.ConstMethod.Flags.in(cm)&hasLines != 0
 	if !n.isName(id, id.nameIndex) {
 		return nil
 	}
@@ -204,15 +207,15 @@ func (n *Names) readMethod(at uint64, id *methodIdentity, cm []byte) *method {
 	return m
 }
 
-// isName reports whether a constant is tagged as a name. n.pool holds the header of the constants.
-func (n *Names) isName(id *methodIdentity, index uint16) bool {
+// isName reports a name's tag. n.pool holds the pool's header.
+func (n *methodNames) isName(id *methodIdentity, index uint16) bool {
 	l, m := &n.l.at, n.v.memory()
-	tags, count := l.tags.in(n.pool[:]), l.length.in(n.pool[:])
+	tags, count := l.ConstantPool.Tags.in(n.pool[:]), l.ConstantPool.Length.in(n.pool[:])
 	if tags == 0 || index == 0 || uint64(index) >= count || count > maxConstants {
 		return false
 	}
-	length, at := l.arrayLength.offset, l.arrayData.offset+uint64(index)
-	if b := n.tags[:]; max(length+4, at+1) <= uint64(len(b)) { // mostly: both in one read
+	length, at := l.Array.Length.offset, l.Array.Data.offset+uint64(index)
+	if b := n.tags[:]; max(length+4, at+1) <= uint64(len(b)) { // mostly one read
 		b = b[:max(length+4, at+1)]
 		return m.bytes(tags, b) && uint64(uint32(int32At(b[length:]))) == count && b[at] == constUTF8
 	}
@@ -220,14 +223,13 @@ func (n *Names) isName(id *methodIdentity, index uint16) bool {
 	return uint64(uint32(m.int32(tags+length))) == count && m.bytes(tags+at, tag[:]) && tag[0] == constUTF8
 }
 
-// sourceFile gives the file that the class says it was compiled from, "" if it does not.
-func (n *Names) sourceFile(id *methodIdentity) string {
+func (n *methodNames) sourceFile(id *methodIdentity) string {
 	index := n.sourceIndex(id)
 	if !n.isName(id, index) {
 		return ""
 	}
 	b, _ := n.letters(n.v.memory().word(n.constantAt(id, index)))
-	file, known := n.files[string(b)] // a class's methods have it in common
+	file, known := n.files[string(b)]
 	if !known {
 		if len(n.files) >= maxMethods {
 			clear(n.files)
@@ -238,59 +240,58 @@ func (n *Names) sourceFile(id *methodIdentity) string {
 	return file
 }
 
-// sourceIndex gives which constant that file is. n.pool holds the header of the constants.
-func (n *Names) sourceIndex(id *methodIdentity) uint16 {
-	if l := &n.l.at; l.sourceInPool {
-		return uint16(l.source.in(n.pool[:]))
+// sourceIndex gives the file name's constant. n.pool holds the pool's header.
+func (n *methodNames) sourceIndex(id *methodIdentity) uint16 {
+	if l := &n.l.at; n.l.sourceInPool {
+		return uint16(l.ConstantPool.SourceFile.in(n.pool[:]))
 	}
 	var b [2]byte
 	n.v.memory().bytes(n.sourceAt(id).addr, b[:])
 	return binary.LittleEndian.Uint16(b[:])
 }
 
-// sourceAt gives where a class says which constant that is, in releases in which its constants do not.
-func (n *Names) sourceAt(id *methodIdentity) extent {
-	if l := &n.l.at; !l.sourceInPool {
-		return extent{id.holder + l.source.offset, 2}
+// sourceAt gives the class's SourceFile index, where the pool has none.
+func (n *methodNames) sourceAt(id *methodIdentity) extent {
+	if l := &n.l.at; !n.l.sourceInPool {
+		return extent{id.holder + l.ConstantPool.SourceFile.offset, 2}
 	}
 	return extent{}
 }
 
-// tagOf gives where the tag of a constant is, with what precedes it.
-func (n *Names) tagOf(index uint16) extent {
-	at := extent{n.l.at.tags.in(n.pool[:]), n.l.at.arrayData.offset + uint64(index) + 1}
+// tagOf gives the place of a tag and of what precedes it.
+func (n *methodNames) tagOf(index uint16) extent {
+	at := extent{n.l.at.ConstantPool.Tags.in(n.pool[:]), n.l.at.Array.Data.offset + uint64(index) + 1}
 	if at.size > uint64(len(n.tags)) {
 		at.addr, at.size = at.addr+at.size-1, 1
 	}
 	return at
 }
 
-// text gives what a Symbol holds: modified UTF-8, of which nothing but text is taken.
-func (n *Names) text(symbol uint64) (string, bool) {
+// text gives a Symbol: modified UTF-8, accepted if printable.
+func (n *methodNames) text(symbol uint64) (string, bool) {
 	b, ok := n.letters(symbol)
 	return string(b), ok
 }
 
-// letters is text, in a buffer that the next call overwrites.
-func (n *Names) letters(symbol uint64) ([]byte, bool) {
+// letters is text in a buffer, valid until the next call.
+func (n *methodNames) letters(symbol uint64) ([]byte, bool) {
 	l, m := &n.l.at, n.v.memory()
-	body := l.body.offset
+	body := l.Symbol.Body.offset
 	symbol &^= 1
 	if symbol == 0 || symbol%4 != 0 || body > 32 {
 		return nil, false
 	}
-	// Most names are short: header and text in one read, as far as memory goes.
 	b := n.symbol[:body+shortSymbol]
 	got := max(m.read(symbol, b), 0)
 	if uint64(got) < body+1 {
 		return nil, false
 	}
 	clear(b[got:])
-	size := l.symbolLength.in(b)
-	if n.l.symbol == wantSymbols[1][0] {
+	size := l.Symbol.Length.in(b)
+	if n.l.lengthAbove {
 		size = size >> 16 & 0xffff
 	}
-	if l.symbolLength.size == 2 {
+	if l.Symbol.Length.size == 2 {
 		size &= 0xffff
 	}
 	if size == 0 || size > maxSymbol {
@@ -311,12 +312,11 @@ func (n *Names) letters(symbol uint64) ([]byte, bool) {
 	return b, true
 }
 
-// shortSymbol is how much of a name is read at first, in bytes.
+// shortSymbol is the size of a name's first read, in bytes.
 const shortSymbol = 120
 
-// readLines copies the table of lines, which lies behind the bytecode, and finds the line of the first bytecode. What
-// follows the table is of no use.
-func (n *Names) readLines(m *method, whole uint64) {
+// readLines copies the line table after the bytecode.
+func (n *methodNames) readLines(m *method, whole uint64) {
 	from := m.code + m.size
 	size := min(m.constMethod+whole-from, maxLines)
 	n.table = slices.Grow(n.table[:0], int(size))[:size]
@@ -324,7 +324,7 @@ func (n *Names) readLines(m *method, whole uint64) {
 		return
 	}
 	s, best, line := stream{b: n.table, least: n.l.least}, int32(-1), int32(0)
-	eachLine(&s, func(at, l int32) bool { // as lineAt does
+	eachLine(&s, func(at, l int32) bool {
 		if at <= 0 && at >= best {
 			best, line = at, l
 		}
@@ -333,9 +333,8 @@ func (n *Names) readLines(m *method, whole uint64) {
 	m.lines, m.first = bytes.Clone(n.table[:len(n.table)-len(s.b)]), int(max(line, 0))
 }
 
-// lineAt gives the line of a bytecode index, 0 if it is not known: that of the nearest entry at or before it
-// (Method::line_number_from_bci).
-func (n *Names) lineAt(m *method, bci int32) int {
+// lineAt gives the line of the nearest entry up to bci, 0 if unknown (Method::line_number_from_bci).
+func (n *methodNames) lineAt(m *method, bci int32) int {
 	best, line := int32(-1), int32(0)
 	s := stream{b: m.lines, least: n.l.least}
 	eachLine(&s, func(at, l int32) bool {
@@ -347,8 +346,8 @@ func (n *Names) lineAt(m *method, bci int32) int {
 	return int(max(line, 0))
 }
 
-// eachLine calls f for the entries of a table of lines. Each is a byte with the differences to the one before, 5
-// bits of the bytecode index and 3 of the line; or 0xff and both as numbers; 0 at the end.
+// eachLine decodes a line table: a byte of deltas in 5 bits (bytecode index) and 3 (line), or 0xff and both as signed
+// numbers; 0 ends it.
 func eachLine(s *stream, f func(bci, line int32) bool) {
 	bci, line := int32(0), int32(0)
 	for {

@@ -10,21 +10,18 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Where the classes of these tests lie, and their stack.
 const (
 	collectedAt = 0x47f00
 	classesAt   = 0x48000
 	namedStack  = 0x60000
 )
 
-// named is a fake machine with classes.
 type named struct {
 	*fake
 	free  uint64
 	major int
 }
 
-// namedRelease says how a release keeps what names need.
 type namedRelease struct {
 	release
 	major                           int
@@ -37,7 +34,6 @@ var namedReleases = map[string]namedRelease{
 	"JDK 25": {releases["JDK 23 on"], 25, 0, 0, 1, 0},
 }
 
-// nameTypes are the fields' offsets and types. They are those of no release.
 var nameTypes = map[string]struct {
 	off uint64
 	typ string
@@ -71,10 +67,14 @@ var nameTypes = map[string]struct {
 	"JDK_Version::_current":       {0, "JDK_Version"}, "JDK_Version::_major": {0, "unsigned char"},
 }
 
-// newNamed makes a machine of a release with classes.
 func newNamed(r namedRelease) *named {
-	names := slices.Concat(wantNames, wantMethod[r.method], []string{"ConstMethod::_flags", "Symbol::_length",
-		"ConstantPool::_source_file_name_index"}, wantScopes[r.scopes], wantMetadata[r.metadata], wantDeopt[r.deopt])
+	names := slices.Concat(wantScopes[r.scopes], wantMetadata[r.metadata], wantDeopt[r.deopt])
+	chosen := map[string]int{"nmethod::_method": r.method, "ConstMethod::_flags._flags": 1}
+	for _, m := range new(nameTable).members() {
+		if m.field != nil && !m.optional {
+			names = append(names, m.names[chosen[m.names[0]]])
+		}
+	}
 	if r.major < 22 {
 		names = append(names, wantRelease[0]...)
 	}
@@ -90,7 +90,6 @@ func newNamed(r namedRelease) *named {
 		f.offset(n, nameTypes[n].off)
 		f.typed(n, nameTypes[n].typ)
 	}
-	// Static fields have addresses, not offsets.
 	for name, v := range map[string]uint64{
 		"Abstract_VM_Version::_vm_major_version": uint64(r.major), "JDK_Version::_current": uint64(r.major),
 		"StubRoutines::_call_stub_return_address": 0x123456, "Abstract_VM_Version::_s_vm_release": f.text("17.0.15+6-test"),
@@ -105,14 +104,12 @@ func newNamed(r namedRelease) *named {
 	return f
 }
 
-// typed sets the type of a field.
 func (f *named) typed(name, typ string) {
 	if i := slices.Index(f.wanted, name); i >= 0 {
 		f.put(uint64(tableAt+stride*(i+1)+32), f.text(typ))
 	}
 }
 
-// take gives memory.
 func (f *named) take(n uint64) uint64 {
 	at := f.free
 	f.free += (n + 7) &^ 7
@@ -121,7 +118,6 @@ func (f *named) take(n uint64) uint64 {
 
 func (f *named) put16(addr uint64, v uint16) { binary.LittleEndian.PutUint16(f.mem[addr:], v) }
 
-// newSymbol makes a Symbol.
 func (f *named) newSymbol(s string) uint64 {
 	at := f.take(uint64(6 + len(s)))
 	f.put16(at+4, uint16(len(s)))
@@ -129,17 +125,15 @@ func (f *named) newSymbol(s string) uint64 {
 	return at
 }
 
-// class is a class with constants: its file's name is the first, those of its methods follow.
 type class struct{ klass, constants, tags uint64 }
 
 const maxFakeConstants = 12
 
-// newClass makes a class of a file.
 func (f *named) newClass(name, file string) class {
 	c := class{f.take(64), f.take(32 + 8*maxFakeConstants), f.take(4 + maxFakeConstants)}
 	f.put(c.klass+24, f.newSymbol(name))
 	f.put(c.constants, c.tags)
-	f.put(c.constants+8, 0xcac4e) // its cache
+	f.put(c.constants+8, 0xcac4e) // pool cache
 	f.put(c.constants+16, c.klass)
 	f.put32(c.constants+24, maxFakeConstants)
 	f.put32(c.tags, maxFakeConstants)
@@ -153,7 +147,6 @@ func (f *named) setConstant(c class, index int, text string) {
 	f.mem[c.tags+4+uint64(index)] = constUTF8
 }
 
-// newMethod makes a method of a class, with bytecode of so many bytes and a table of lines.
 func (f *named) newMethod(c class, index int, name string, size int, lines ...byte) uint64 {
 	f.setConstant(c, index, name)
 	m, whole := f.take(64), uint64(32+size+len(lines)+1+7)&^7
@@ -171,10 +164,9 @@ func (f *named) newMethod(c class, index int, name string, size int, lines ...by
 	return m
 }
 
-// desc is a place in compiled code that has a scope.
+// desc is a PcDesc.
 type desc struct{ pc, scope int32 }
 
-// newCompiled makes a compiled method. Of the scopes' data the first byte is not used.
 func (f *named) newCompiled(r namedRelease, id int32, level byte, scopes []byte, pcs []desc,
 	methods ...uint64) (code uint64) {
 	code = f.blob("nmethod", 6, 5, make([]byte, 256))
@@ -186,7 +178,7 @@ func (f *named) newCompiled(r namedRelease, id int32, level byte, scopes []byte,
 	}
 	table := f.take(uint64(32 * (len(pcs) + 2)))
 	data := f.take(uint64(len(scopes)))
-	if r.scopes != 0 { // the places follow the scopes, and these the methods
+	if r.scopes != 0 { // order: scopes, places, methods
 		meta = f.take(uint64(8 * len(methods)))
 		for i, m := range methods {
 			f.put(meta+8*uint64(i), m)
@@ -225,14 +217,13 @@ func (f *named) newCompiled(r namedRelease, id int32, level byte, scopes []byte,
 		f.put32(h+68, int32(end-h))
 		f.put32(h+104, int32(meta-h))
 	}
-	f.put32(h+108, int32(f.header)+200) // where frames return to that are to be replaced
+	f.put32(h+108, int32(f.header)+200) // deoptimization handler
 	if r.deopt == 2 {
 		f.put(h+112, code+200)
 	}
 	return code
 }
 
-// number5 writes a number as the machine does, for those below the limit.
 func number5(least byte, vs ...byte) []byte {
 	for i := range vs {
 		vs[i] += least
@@ -240,10 +231,8 @@ func number5(least byte, vs ...byte) []byte {
 	return vs
 }
 
-// generated is the module of its code.
 var generated = &frames.Module{Generated: true}
 
-// begin begins a walk with that stack and those registers.
 func begin(n *Names, regs map[uint8]uint64, words ...uint64) *managed.Sample {
 	b := make([]byte, 0, 8*len(words))
 	for _, w := range words {

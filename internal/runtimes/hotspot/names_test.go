@@ -12,14 +12,14 @@ import (
 	"prywalk/internal/managed"
 )
 
-// said gives what is said of a frame: its functions, innermost first.
+// said gives a frame's functions, innermost first.
 func said(n *Names, f frames.Frame) string {
 	f.Module = generated
 	refs, instead := n.Native(&f, 0, nil)
 	if len(refs) != 1 || !instead {
 		return fmt.Sprint(len(refs), " refs")
 	}
-	fs, truth := n.Describe(refs[0], nil, nil)
+	fs, truth := n.Symbolize(refs[0], nil, nil)
 	if truth == managed.Freed {
 		return "[freed]"
 	}
@@ -34,17 +34,17 @@ func said(n *Names, f frames.Frame) string {
 	return strings.Join(out, ", ")
 }
 
-// cart is a compiled method with one that is inlined: the places 40 and 60 are in the inlined one, 80 behind it.
+// cart inlines item at 40 and 60, not at 80.
 func cart(f *named, r namedRelease) (code, total, item uint64) {
 	c := f.newClass("com/example/Cart", "Cart.java")
-	item = f.newMethod(c, 2, "item", 20, 0<<3|7, 5<<3|2) // line 7 from 0 on, 9 from 5 on
+	item = f.newMethod(c, 2, "item", 20, 0<<3|7, 5<<3|2) // bytecode 0: line 7, 5: line 9
 	total = f.newMethod(c, 3, "total", 30, 0<<3|5, 10<<3|3)
 	least := byte(0)
 	if r.major >= first5 {
 		least = 1
 	}
 	scopes := append([]byte{0}, number5(least, 0, 2, 13)...) // 1: total at 12
-	scopes = append(scopes, number5(least, 1, 1, 6)...)      // 4: item at 5, called from there
+	scopes = append(scopes, number5(least, 1, 1, 6)...)      // 4: item at 5, called from 1
 	scopes = append(scopes, number5(least, 0, 2, 4)...)      // 7: total at 3
 	code = f.newCompiled(r, 77, 4, scopes, []desc{{40, 4}, {60, 4}, {80, 7}}, item, total)
 	return code, total, item
@@ -68,12 +68,12 @@ func TestCompiledCodeIsNamedByItsScopes(t *testing.T) {
 				want   string
 			}{
 				{40, true, inItem}, {60, true, inItem}, {80, true, inTotal},
-				{41, true, inTotal}, // no place: only that much is sure
-				{45, false, inItem}, // both sides agree
-				{59, false, inItem}, // the place is behind the instruction
-				{70, false, "com.example.Cart.total(Cart.java:5) c2"}, // between two methods
-				{2, false, inTotal},  // its frame is not made
-				{90, false, inTotal}, // behind all places
+				{41, true, inTotal},
+				{45, false, inItem},
+				{59, false, inItem},
+				{70, false, "com.example.Cart.total(Cart.java:5) c2"},
+				{2, false, inTotal},
+				{90, false, inTotal},
 			} {
 				if got := said(n, frames.Frame{PC: code + c.off, Caller: c.caller}); got != c.want {
 					t.Errorf("%d, caller %v: %s, want %s (%v)", c.off, c.caller, got, c.want, n.Unknown())
@@ -83,8 +83,6 @@ func TestCompiledCodeIsNamedByItsScopes(t *testing.T) {
 	}
 }
 
-// TestACallThatGoesOnBehindItsMethodIsNoSecondFrame: what a compiled method calls and nobody has compiled is reached by
-// a piece behind the method. A thread in it has left the caller, which its return address names.
 func TestACallThatGoesOnBehindItsMethodIsNoSecondFrame(t *testing.T) {
 	for name, r := range namedReleases {
 		f := newNamed(r)
@@ -100,7 +98,7 @@ func TestACallThatGoesOnBehindItsMethodIsNoSecondFrame(t *testing.T) {
 		if got := said(n, frames.Frame{PC: code + 60, Caller: true}); got != inItem {
 			t.Errorf("%s: its caller is %s", name, got)
 		}
-		copy(f.mem[code+120:], make([]byte, 15)) // other code is there by now
+		copy(f.mem[code+120:], make([]byte, 15))
 		f.put32(code-f.header+48, 78)
 		n.Forget()
 		n.at = n.clock()
@@ -148,9 +146,9 @@ func TestInterpretedFramesAreNamedByMethodAndBytecode(t *testing.T) {
 				want string
 			}{
 				{frames.Frame{PC: bytecode + 1, FP: fp, SP: namedStack, Caller: true}, at8},
-				{frames.Frame{PC: bytecode + 1, FP: fp, SP: namedStack}, at0},    // by the register
-				{frames.Frame{PC: entry + 2, FP: fp, SP: namedStack + 200}, at0}, // it is just called
-				// It has given up its frame.
+				{frames.Frame{PC: bytecode + 1, FP: fp, SP: namedStack}, at0}, // by the register
+				{frames.Frame{PC: entry + 2, FP: fp, SP: namedStack + 200}, at0},
+				// The frame is removed.
 				{frames.Frame{PC: bytecode + 10, FP: fp + 8, SP: namedStack}, "Interpreter (iadd)(:0) stub"},
 				{frames.Frame{PC: bytecode + 1, FP: fp + 8, SP: namedStack, Caller: true}, "Interpreter (iadd)(:0) stub"},
 			} {
@@ -159,7 +157,7 @@ func TestInterpretedFramesAreNamedByMethodAndBytecode(t *testing.T) {
 					t.Errorf("%+v: %s, want %s", c.f, got, c.want)
 				}
 			}
-			stack[4+less]++ // the frame is of a class with other constants
+			stack[4+less]++
 			begin(n, nil, stack...)
 			if got := said(n, frames.Frame{PC: bytecode + 1, FP: fp, SP: namedStack, Caller: true}); got != "[freed]" {
 				t.Errorf("a class with other constants: %s", got)
@@ -168,7 +166,6 @@ func TestInterpretedFramesAreNamedByMethodAndBytecode(t *testing.T) {
 	}
 }
 
-// TestMethodsAtAddressesThatAreUsedAgain: what is there later is not what was met before.
 func TestMethodsAtAddressesThatAreUsedAgain(t *testing.T) {
 	r := namedReleases["JDK 17"]
 	f := newNamed(r)
@@ -177,13 +174,13 @@ func TestMethodsAtAddressesThatAreUsedAgain(t *testing.T) {
 	begin(n, nil)
 	fr := frames.Frame{PC: code + 80, Caller: true, Module: generated}
 	refs, _ := n.Native(&fr, 0, nil)
-	f.put32(code-f.header+48, 78) // another compilation
+	f.put32(code-f.header+48, 78)
 	n.at = n.clock()
 	after, _ := n.Native(&fr, 0, nil)
 	if after[0] == refs[0] {
 		t.Error("the same identity for another compilation")
 	}
-	if _, truth := n.Describe(refs[0], nil, nil); truth != managed.Freed {
+	if _, truth := n.Symbolize(refs[0], nil, nil); truth != managed.Freed {
 		t.Errorf("what was there is named after what is: %v", truth)
 	}
 	c := f.newClass("com/example/Other", "Other.java")
@@ -230,7 +227,6 @@ func TestClassesAreWrittenAsPeopleDo(t *testing.T) {
 	}
 }
 
-// TestNumbersAreReadAsTheyAreWritten: of both kinds, at the limits.
 func TestNumbersAreReadAsTheyAreWritten(t *testing.T) {
 	write := func(least byte, v uint32) (out []byte) {
 		limit := uint32(256 - moreCodes - int(least))
@@ -278,7 +274,7 @@ func FuzzHostileNames(f *testing.F) {
 			return
 		}
 		n := v.Names()
-		if calls := 0; which&8 != 0 { // what the whole stack leads to is read at once
+		if calls := 0; which&8 != 0 {
 			scattered(v, &calls)
 		}
 		begin(n, map[uint8]uint64{frames.X86RBX: item, frames.X86R13: off}, 1, 2, total, item, 5, 6, total, total, 9, 10,
@@ -289,20 +285,19 @@ func FuzzHostileNames(f *testing.F) {
 				said(n, frames.Frame{PC: pc, SP: namedStack, FP: fp, Caller: caller})
 			}
 		}
-		n.Describe(managed.Ref{Object: off, Position: fp, Kind: uint8(off % 5)}, nil, nil)
+		n.Symbolize(managed.Ref{Object: off, Position: fp, Kind: uint8(off % 5)}, nil, nil)
 		n.End()
 	})
 }
 
-// TestWhatMayHaveBeenUsedAgainIsCalledFreed: what is met for the first time after a collection and a new class loader
-// may not be what was there at the time of the copy.
+// First read after a collection and a new class loader.
 func TestWhatMayHaveBeenUsedAgainIsCalledFreed(t *testing.T) {
 	const collected, loaded = 1, 2
 	for _, c := range []struct {
 		what    string
 		happens int
-		before  bool // it was met before
-		ran     bool // the thread has run since
+		before  bool
+		ran     bool
 		want    string
 	}{
 		{"nothing happened", 0, false, true, inItem},
@@ -338,8 +333,6 @@ func TestWhatMayHaveBeenUsedAgainIsCalledFreed(t *testing.T) {
 	}
 }
 
-// TestAnInterpretedMethodThatHasGoneIsCalledFreed: where no method is any more, a caller's frame is not called after
-// its piece of the interpreter. That holds if the class can have gone since the copy.
 func TestAnInterpretedMethodThatHasGoneIsCalledFreed(t *testing.T) {
 	const piece = "Interpreter (iadd)(:0) stub"
 	for name, r := range namedReleases {
@@ -379,13 +372,11 @@ func TestAnInterpretedMethodThatHasGoneIsCalledFreed(t *testing.T) {
 	}
 }
 
-// asleep is the memory of a thread that has not run since the copy, or has.
 type asleep bool
 
 func (a asleep) Read(uint64, []byte) int { return 0 }
 func (a asleep) Unchanged() bool         { return bool(a) }
 
-// address gives where a static field is.
 func (f *named) address(name string) uint64 {
 	return f.word(uint64(tableAt + stride*(slices.Index(f.wanted, name)+1) + 24))
 }
@@ -406,8 +397,7 @@ func TestVersionsAreWrittenAsPeopleDo(t *testing.T) {
 	}
 }
 
-// TestDebuggingInformationThatCannotBeReadNamesNothing: it may lie in memory that is newer than the list of mappings.
-// Then what is inlined is not known, and a caller's name alone would leave methods out. It is asked for again.
+// Without inlined calls the frame would lack methods.
 func TestDebuggingInformationThatCannotBeReadNamesNothing(t *testing.T) {
 	for name, r := range namedReleases {
 		f := newNamed(r)
@@ -436,7 +426,7 @@ func TestDebuggingInformationThatCannotBeReadNamesNothing(t *testing.T) {
 			}
 			hides = false
 			begin(n, nil)
-			n.v.near.drop() // as a later walk does
+			n.v.near.drop()
 			if got := said(n, at); got != inItem {
 				t.Errorf("%s, with %s again: %s", name, what, got)
 			}

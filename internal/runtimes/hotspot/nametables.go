@@ -4,46 +4,100 @@ package hotspot
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// wantNames are the fields that names need, whatever the release. What differs stands in the lists of alternatives
-// below. All are optional: without them frames have no names, and are unwound all the same.
-var wantNames = []string{
-	"nmethod::_compile_id", "nmethod::_comp_level", "nmethod::_orig_pc_offset", "nmethod::_scopes_pcs_offset",
-	"PcDesc::_pc_offset", "PcDesc::_scope_decode_offset",
-	"Method::_constMethod", "Method::_i2i_entry",
-	"ConstMethod::_constants", "ConstMethod::_constMethod_size", "ConstMethod::_code_size", "ConstMethod::_name_index",
-	"ConstMethod::_method_idnum",
-	"ConstantPool::_tags", "ConstantPool::_cache", "ConstantPool::_pool_holder", "ConstantPool::_length",
-	"Klass::_name", "Symbol::_body", "Array<int>::_length", "Array<u1>::_data",
-	"StubRoutines::_call_stub_return_address", "Abstract_VM_Version::_vm_major_version",
-	"Abstract_VM_Version::_s_vm_release",
-	"Universe::_collectedHeap", "CollectedHeap::_total_collections", "ClassLoaderDataGraph::_head",
+// nameTable has the fields and sizes for names in gHotSpotVMStructs and gHotSpotVMTypes:
+//
+//	nmethod ──► Method ──► ConstMethod ──► ConstantPool ──► Klass ──► Symbol (class)
+//	│                    bytecode, lines       └────────► Symbol (method, file)
+//	└► PcDesc, scopes, list of methods
+//
+// The first known name of a tag counts; "?" marks optional ones. Without the others frames have no names.
+type nameTable struct {
+	NMethod struct {
+		CompileID field `vm:"nmethod::_compile_id"`
+		Level     field `vm:"nmethod::_comp_level"`
+		OrigPC    field `vm:"nmethod::_orig_pc_offset"`
+		ScopesPCs field `vm:"nmethod::_scopes_pcs_offset"`
+		Method    field `vm:"nmethod::_method|CompiledMethod::_method"`
+	}
+	CodeBlob struct {
+		Name       field `vm:"CodeBlob::_name"`
+		Size       field `vm:"CodeBlob::_size?"`
+		DataOffset field `vm:"CodeBlob::_data_offset?"`
+	}
+	HeapBlock struct {
+		Bytes uint64 `vm:"HeapBlock"`
+	}
+	PcDesc struct {
+		PCOffset field  `vm:"PcDesc::_pc_offset"`
+		Scope    field  `vm:"PcDesc::_scope_decode_offset"`
+		Bytes    uint64 `vm:"PcDesc"`
+	}
+	Method struct {
+		ConstMethod field `vm:"Method::_constMethod"`
+		Entry       field `vm:"Method::_i2i_entry"`
+	}
+	ConstMethod struct {
+		Constants field  `vm:"ConstMethod::_constants"`
+		NameIndex field  `vm:"ConstMethod::_name_index"`
+		IDNum     field  `vm:"ConstMethod::_method_idnum"`
+		Size      field  `vm:"ConstMethod::_constMethod_size"`
+		CodeSize  field  `vm:"ConstMethod::_code_size"`
+		Flags     field  `vm:"ConstMethod::_flags._flags|ConstMethod::_flags"`
+		Bytes     uint64 `vm:"ConstMethod"`
+	}
+	ConstantPool struct {
+		Tags       field  `vm:"ConstantPool::_tags"`
+		Cache      field  `vm:"ConstantPool::_cache"`
+		Holder     field  `vm:"ConstantPool::_pool_holder"`
+		Length     field  `vm:"ConstantPool::_length"`
+		SourceFile field  `vm:"ConstantPool::_source_file_name_index|InstanceKlass::_source_file_name_index"`
+		Bytes      uint64 `vm:"ConstantPool"`
+	}
+	Klass struct {
+		Name field `vm:"Klass::_name"`
+	}
+	Symbol struct {
+		Body   field `vm:"Symbol::_body"`
+		Length field `vm:"Symbol::_length|Symbol::_length_and_refcount"`
+	}
+	Array struct {
+		Length field `vm:"Array<int>::_length"`
+		Data   field `vm:"Array<u1>::_data"`
+	}
+	StubRoutines struct {
+		CallStub field `vm:"StubRoutines::_call_stub_return_address"`
+	}
+	// For [moments], and the release.
+	Others struct {
+		Heap        field `vm:"Universe::_collectedHeap"`
+		Collections field `vm:"CollectedHeap::_total_collections"`
+		Loaders     field `vm:"ClassLoaderDataGraph::_head"`
+		Major       field `vm:"Abstract_VM_Version::_vm_major_version"`
+		Release     field `vm:"Abstract_VM_Version::_s_vm_release"`
+	}
 }
 
-// What differs between releases, for names. Of each list the first whole set counts.
+// Alternatives; the first complete set counts.
 var (
-	wantMethod  = [][]string{{"nmethod::_method"}, {"CompiledMethod::_method"}}
-	wantFlags   = [][]string{{"ConstMethod::_flags._flags"}, {"ConstMethod::_flags"}}
-	wantSymbols = [][]string{{"Symbol::_length"}, {"Symbol::_length_and_refcount"}}
-	wantSources = [][]string{{"ConstantPool::_source_file_name_index"}, {"InstanceKlass::_source_file_name_index"}}
 	wantRelease = [][]string{{"JDK_Version::_current", "JDK_Version::_major"}, {"Abstract_VM_Version::_vm_major_version"}}
-	// Where the debugging information is: in memory of its own (JDK 23 on), by an address (9 to 22), or by distances
-	// from the header (8).
+	// Debugging information, see scopesIn.
 	wantScopes = [][]string{
 		{"nmethod::_immutable_data", "nmethod::_immutable_data_size", "nmethod::_scopes_data_offset"},
 		{"CompiledMethod::_scopes_data_begin", "nmethod::_dependencies_offset"},
 		{"nmethod::_scopes_data_offset", "nmethod::_dependencies_offset"},
 	}
-	// Where the list of its methods is: behind the relocations of its mutable data (JDK 25 on), or behind the oops.
+	// List of methods: in mutable data after relocations (since JDK 25), or after the oops.
 	wantMetadata = [][]string{
 		{"CodeBlob::_mutable_data", "CodeBlob::_mutable_data_size", "CodeBlob::_relocation_size"},
 		{"nmethod::_metadata_offset"},
 	}
-	// Where a frame returns to that is to be replaced by interpreted ones.
+	// Deoptimization handlers.
 	wantDeopt = [][]string{
 		{"nmethod::_deopt_handler_entry_offset"},
 		{"nmethod::_deopt_handler_offset", "nmethod::_deopt_mh_handler_offset"},
@@ -52,17 +106,67 @@ var (
 	}
 )
 
-// nameSizes are the types whose sizes names need.
-var nameSizes = []string{"ConstMethod", "ConstantPool", "PcDesc"}
+// scopesIn is the index in wantScopes.
+type scopesIn int
 
-// alternatives are all lists of those.
+const (
+	scopesApart     scopesIn = iota // separate (since JDK 23)
+	scopesByAddress                 // at an address (9 to 22)
+	scopesByOffset                  // at offsets from the header (8)
+)
+
 func alternatives() [][][]string {
-	return [][][]string{wantMethod, wantFlags, wantSymbols, wantSources, wantRelease, wantScopes, wantMetadata, wantDeopt}
+	return [][][]string{wantRelease, wantScopes, wantMetadata, wantDeopt}
 }
 
-// nameFields lists all fields that names may need.
-func nameFields() []string {
-	out := slices.Clone(wantNames)
+type tagged struct {
+	names    []string // alternatives, by preference
+	optional bool
+	field    *field  // nil: a size
+	size     *uint64 // nil: a field
+}
+
+func (t *nameTable) members() (all []tagged) {
+	groups := reflect.ValueOf(t).Elem()
+	for i := range groups.NumField() {
+		g := groups.Field(i)
+		for j := range g.NumField() {
+			tag, optional := strings.CutSuffix(g.Type().Field(j).Tag.Get("vm"), "?")
+			m := tagged{names: strings.Split(tag, "|"), optional: optional}
+			m.field, _ = g.Field(j).Addr().Interface().(*field)
+			m.size, _ = g.Field(j).Addr().Interface().(*uint64)
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// fill reads fields and sizes. lacks names a missing one.
+func (t *nameTable) fill(l *layout) (lacks string) {
+	for _, m := range t.members() {
+		if m.size != nil {
+			if *m.size = l.sizes[m.names[0]]; *m.size == 0 {
+				return "the size of " + m.names[0]
+			}
+			continue
+		}
+		i := slices.IndexFunc(m.names, func(name string) bool { return l.has([]string{name}) })
+		switch {
+		case i >= 0:
+			*m.field = l.fields[m.names[i]]
+		case !m.optional:
+			return m.names[0]
+		}
+	}
+	return ""
+}
+
+func nameFields() (out []string) {
+	for _, m := range new(nameTable).members() {
+		if m.field != nil {
+			out = append(out, m.names...)
+		}
+	}
 	for _, sets := range alternatives() {
 		out = append(out, slices.Concat(sets...)...)
 	}
@@ -70,115 +174,71 @@ func nameFields() []string {
 	return append(out, slices.Concat(wantWaits...)...)
 }
 
-// nameLayout is what of the tables names need.
+func nameSizes() (out []string) {
+	for _, m := range new(nameTable).members() {
+		if m.size != nil {
+			out = append(out, m.names...)
+		}
+	}
+	return out
+}
+
 type nameLayout struct {
 	*layout
-	major                           int // the release: 8, 11, 17 …
-	least                           byte
-	method, flags, symbol           string
-	source, release, scopes, deopts []string
-	metadata                        []string
-	entry                           uint64 // bytes of a blob's header that are read
-	at                              resolved
+	at                       nameTable
+	major                    int // 8, 11, 17 …
+	least                    byte
+	scopesIn                 scopesIn
+	scopes, deopts, metadata []field
+	sourceInPool             bool   // else in an InstanceKlass
+	lengthAbove              bool   // Symbol.Length is the upper half of 32 bits
+	entry                    uint64 // bytes read of a blob's header
 }
 
-// resolved are the fields and sizes that each new frame needs some hundred times, looked up once.
-type resolved struct {
-	compileID, level, orig, blobName, blobSize, dataOffset, method, pcs field // of a compiled method's header
-	deopts, scopes, metadata                                            []field
-
-	pcOffset, pcScope                                             field // PcDesc
-	constMethod                                                   field // Method
-	constants, nameIndex, idnum, constMethodSize, codeSize, flags field // ConstMethod
-	tags, cache, holder, length                                   field // ConstantPool
-	source                                                        field // it, or InstanceKlass
-	sourceInPool                                                  bool
-	klassName, body, symbolLength                                 field
-	arrayLength, arrayData                                        field
-
-	blockBytes, pcBytes, constMethodBytes, poolBytes uint64 // sizes
-}
-
-// resolve looks them up. The names are those that were chosen.
-func (n *nameLayout) resolve() {
-	f := func(name string) field { return n.fields[name] }
-	all := func(names []string) (out []field) {
-		for _, name := range names {
-			out = append(out, f(name))
-		}
-		return out
-	}
-	n.at = resolved{
-		compileID: f("nmethod::_compile_id"), level: f("nmethod::_comp_level"), orig: f("nmethod::_orig_pc_offset"),
-		blobName: f("CodeBlob::_name"), blobSize: f("CodeBlob::_size"), dataOffset: f("CodeBlob::_data_offset"),
-		method: f(n.method), pcs: f("nmethod::_scopes_pcs_offset"),
-		deopts: all(n.deopts), scopes: all(n.scopes), metadata: all(n.metadata),
-		pcOffset: f("PcDesc::_pc_offset"), pcScope: f("PcDesc::_scope_decode_offset"),
-		constMethod: f("Method::_constMethod"),
-		constants:   f("ConstMethod::_constants"), nameIndex: f("ConstMethod::_name_index"),
-		idnum: f("ConstMethod::_method_idnum"), constMethodSize: f("ConstMethod::_constMethod_size"),
-		codeSize: f("ConstMethod::_code_size"), flags: f(n.flags),
-		tags: f("ConstantPool::_tags"), cache: f("ConstantPool::_cache"), holder: f("ConstantPool::_pool_holder"),
-		length: f("ConstantPool::_length"), source: f(n.source[0]), sourceInPool: isOf(n.source[0], "ConstantPool"),
-		klassName: f("Klass::_name"), body: f("Symbol::_body"), symbolLength: f(n.symbol),
-		arrayLength: f("Array<int>::_length"), arrayData: f("Array<u1>::_data"),
-		blockBytes: n.sizes["HeapBlock"], pcBytes: n.sizes["PcDesc"], constMethodBytes: n.sizes["ConstMethod"],
-		poolBytes: n.sizes["ConstantPool"],
-	}
-}
-
-// lacksNames names a field that names need and that the tables do not have, "" if there is none.
 func (l *layout) lacksNames() string {
-	for _, name := range wantNames {
-		if !l.has([]string{name}) {
-			return name
-		}
+	if lacks := new(nameTable).fill(l); lacks != "" {
+		return lacks
 	}
 	for _, sets := range alternatives() {
 		if l.first(sets) == nil {
 			return sets[0][0]
 		}
 	}
-	for _, name := range nameSizes {
-		if l.sizes[name] == 0 {
-			return "the size of " + name
-		}
-	}
 	return ""
 }
 
-// Bounds of the sizes of structures, in bytes.
+func (l *layout) all(names []string) (out []field) {
+	for _, name := range names {
+		out = append(out, l.fields[name])
+	}
+	return out
+}
+
+// Bounds of structures, in bytes.
 const (
 	maxConst = 112
 	maxPool  = 240
 )
 
-// first5 is the release from which on the byte 0 is in no number.
+// first5 is the first release with numbers without byte 0.
 const first5 = 20
 
-// readNameLayout chooses among the alternatives. The tables must lack nothing.
+// readNameLayout chooses the alternatives; the tables must be complete.
 func (v *VM) readNameLayout() (*nameLayout, bool) {
 	l := v.layout
 	n := &nameLayout{
-		layout: l, method: l.first(wantMethod)[0], flags: l.first(wantFlags)[0], symbol: l.first(wantSymbols)[0],
-		source: l.first(wantSources), release: l.first(wantRelease), scopes: l.first(wantScopes),
-		deopts: l.first(wantDeopt), metadata: l.first(wantMetadata),
+		layout: l, scopes: l.all(l.first(wantScopes)), deopts: l.all(l.first(wantDeopt)),
+		metadata: l.all(l.first(wantMetadata)), sourceInPool: l.has([]string{"ConstantPool::_source_file_name_index"}),
+		lengthAbove: !l.has([]string{"Symbol::_length"}), scopesIn: scopesIn(slices.IndexFunc(wantScopes, l.has)),
 	}
-	m := v.memory()
-	var b [8]byte
-	if len(n.release) == 2 {
-		m.bytes(l.static(n.release[0])+l.off(n.release[1]), b[:1])
-		n.major = int(b[0])
-	} else {
-		n.major = int(m.int32(l.static(n.release[0])))
-	}
-	if m.failed || n.major < 8 || n.major > 99 {
+	n.at.fill(l)
+	if !n.readMajor(v.memory()) {
 		return nil, false
 	}
 	if n.major >= first5 {
 		n.least = 1
 	}
-	if l.sizes["ConstMethod"] > maxConst || l.sizes["ConstantPool"] > maxPool || l.sizes["PcDesc"] > 64 {
+	if n.at.ConstMethod.Bytes > maxConst || n.at.ConstantPool.Bytes > maxPool || n.at.PcDesc.Bytes > 64 {
 		return nil, false
 	}
 	for name := range l.fields {
@@ -186,21 +246,30 @@ func (v *VM) readNameLayout() (*nameLayout, bool) {
 			n.entry = max(n.entry, l.off(name)+8)
 		}
 	}
-	for _, name := range slices.Concat(wantNames, n.source, []string{n.flags, n.symbol}) {
-		if l.off(name) > maxHeader && l.static(name) == 0 {
+	for _, m := range n.at.members() {
+		if m.field != nil && m.field.offset > maxHeader && m.field.address == 0 {
 			return nil, false
 		}
 	}
-	n.resolve()
 	return n, n.entry <= maxHeader
 }
 
-// isOf reports whether a field belongs to a type.
+func (n *nameLayout) readMajor(m *memory) bool {
+	var b [1]byte
+	if at := n.first(wantRelease); len(at) == 2 {
+		m.bytes(n.static(at[0])+n.off(at[1]), b[:])
+		n.major = int(b[0])
+	} else {
+		n.major = int(m.int32(n.static(at[0])))
+	}
+	return !m.failed && n.major >= 8 && n.major <= 99
+}
+
 func isOf(field, typ string) bool {
 	return len(field) > len(typ)+2 && field[:len(typ)] == typ && field[len(typ):len(typ)+2] == "::"
 }
 
-// in reads a field of at most 8 bytes out of its structure, by the size that its type has.
+// in reads the field, of up to 8 bytes, from its structure.
 func (f *field) in(b []byte) uint64 {
 	if f.offset+8 > uint64(len(b)) {
 		return 0
@@ -217,7 +286,7 @@ func (f *field) in(b []byte) uint64 {
 	}
 }
 
-// sizeOf gives the bytes of a number by the name of its type; 8 for a pointer and for what is not known.
+// sizeOf gives a type's size in bytes; 8 if no number.
 func sizeOf(typ string) uint8 {
 	switch typ {
 	case "int", "jint", "u4", "unsigned int", "uint32_t", "OSThread::thread_id_t", "pid_t", "JavaThreadState",
@@ -231,8 +300,8 @@ func sizeOf(typ string) uint8 {
 	return 8
 }
 
-// Version gives the machine's name and release: "HotSpot 17.0.15"; JDK 8 calls its machine 25, and the update is what
-// follows that: "HotSpot 8u412". Only "HotSpot" where the tables do not say.
+// Version gives name and release, such as "HotSpot 17.0.15" or "HotSpot 8u412"; "HotSpot" if unknown. JDK 8's own
+// version is 25.
 func (v *VM) Version() string {
 	if v.version == "" {
 		v.version = v.readVersion()
@@ -245,7 +314,6 @@ func (v *VM) Version() string {
 
 const name = "HotSpot"
 
-// readVersion gives the release.
 func (v *VM) readVersion() string {
 	m, l := v.memory(), v.layout
 	at := l.static("Abstract_VM_Version::_s_vm_release")
@@ -258,7 +326,7 @@ func (v *VM) readVersion() string {
 		return ""
 	}
 	major, update, _ := strings.Cut(release, ".")
-	// JDK 8 and JDK 25 both call themselves 25: only the former says where its version is.
+	// JDK 8 only.
 	if is := l.static("JDK_Version::_current"); is != 0 && major == "25" {
 		var b [1]byte
 		if m.bytes(is+l.off("JDK_Version::_major"), b[:]); b[0] == 8 {

@@ -7,58 +7,54 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// # Reading little
+// # Few reads
 //
-// Each read of another process is a system call, and in it each page costs a search, five times as much as copying
-// the whole page. So what is read for one question or one walk is read in pages, and kept until its end. Places that
-// are known to be needed are read in one call. A question that needs two readings of the same memory says where the
-// second begins.
+// A read of another process is a system call with a lookup per page, five times as expensive as copying the page. So
+// reads are cached in pages during a query or walk, and known places are read in one call. A query that reads memory
+// twice marks where its second pass begins.
 
 const (
-	nearUnit = pageSize // bytes of a unit, at most: they never cross a page
-	maxNear  = 512      // units that are kept
-	// blockUnits is how many of them have their memory together.
+	nearUnit = pageSize // bytes at most, within a page
+	maxNear  = 512
+	// Units with adjacent memory.
 	blockUnits = 32
-	// maxTogether is how many units a place may have that is read by way of them.
+	// Units of the largest cached place.
 	maxTogether = 4
 
-	// endOfMemory is where the kernel's begins, with four levels of page tables on x86-64 and on arm64.
+	// End of user space with four-level page tables (x86-64, arm64).
 	endOfMemory    = 1 << 47
 	endOfMemoryA64 = 1 << 48
 
-	indexBits = 10 // of the table of units: twice as many as there are
+	indexBits = 10 // twice maxNear
 	unread    = -1
 
-	// maxParts is how many places one call reads (procmem.MaxParts), and maxFailed how many of them may fail before the
-	// rest waits until it is asked for.
+	// Places per call (procmem.MaxParts), and failures after which reads are on demand.
 	maxParts  = procmem.MaxParts
 	maxFailed = 4
 )
 
-// near reads memory for one question.
 type near struct {
-	v       *VM
-	unit    uint64 // a power of two
-	end     uint64 // of the addresses that a program has
+	v       *codeCache
+	unit    uint64 // power of two
+	end     uint64 // of user space
 	on      bool
-	since   int64 // nothing that is kept was read before, CLOCK_MONOTONIC ns
+	since   int64 // oldest read, CLOCK_MONOTONIC ns
 	count   int
-	asked   int // units from here on are wanted, and not read yet
-	reads   int // how often memory was read
-	last    int // the unit that was read last
+	asked   int // first wanted unit not read
+	reads   int
+	last    int
 	at      [maxNear]uint64
-	size    [maxNear]int // bytes that were read of a unit, or unread
+	size    [maxNear]int // bytes read, or unread
 	index   [1 << indexBits]uint16
-	blocks  [maxNear / blockUnits][]byte // of the units, made when they are needed first
+	blocks  [maxNear / blockUnits][]byte // made on demand
 	parts   [maxParts]frames.Region
 	units   [maxParts]unitRange
-	through func(uint64, []byte) int // the method Read
+	through func(uint64, []byte) int
 }
 
-// unitRange is the units of a part.
 type unitRange struct{ first, end int }
 
-func newNear(v *VM) *near {
+func newNear(v *codeCache) *near {
 	k := &near{v: v, unit: nearUnit, end: endOfMemory}
 	if v.o.Arch == frames.AArch64 {
 		k.end = endOfMemoryA64
@@ -67,7 +63,7 @@ func newNear(v *VM) *near {
 	return k
 }
 
-// use turns it on, and tells since when what it says holds. What was read before some moment does not count.
+// use enables the cache, drops reads before after, and gives the time since which it is valid.
 func (k *near) use(after int64) (since int64) {
 	k.on = true
 	if k.since < after {
@@ -79,10 +75,9 @@ func (k *near) use(after int64) (since int64) {
 	return k.since
 }
 
-// done turns it off. What was read is kept.
+// done disables the cache, keeping its content.
 func (k *near) done() { k.on = false }
 
-// drop forgets what was read.
 func (k *near) drop() {
 	if k.count != 0 {
 		k.count, k.asked = 0, 0
@@ -90,9 +85,9 @@ func (k *near) drop() {
 	}
 }
 
-// Read reads memory, and keeps it.
+// Read reads memory through the cache.
 func (k *near) Read(addr uint64, b []byte) (done int) {
-	if i := k.last; i < k.count { // mostly
+	if i := k.last; i < k.count {
 		if off := addr - k.at[i]; k.size[i] > 0 && off < uint64(k.size[i]) && uint64(len(b)) <= uint64(k.size[i])-off {
 			return copy(b, k.kept(i)[off:])
 		}
@@ -117,19 +112,17 @@ func (k *near) Read(addr uint64, b []byte) (done int) {
 	return done
 }
 
-// kept is where the bytes of a unit are.
 func (k *near) kept(i int) []byte { return k.following(i, i+1) }
 
-// following is that of several units of one block.
+// following is the memory of several units in a block.
 func (k *near) following(first, end int) []byte {
 	from := first % blockUnits
 	return k.blocks[first/blockUnits][from*nearUnit : (from+end-first)*nearUnit]
 }
 
-// slotOf gives where the search for a unit begins in the table.
 func slotOf(at uint64) uint64 { return at * 0x9e3779b97f4a7c15 >> (64 - indexBits) } // Fibonacci hashing
 
-// find gives which unit is the one at an address, −1 if none is.
+// find gives the unit at an address, or −1.
 func (k *near) find(at uint64) int {
 	for p := slotOf(at); ; p = (p + 1) % uint64(len(k.index)) {
 		i := int(k.index[p]) - 1
@@ -139,7 +132,7 @@ func (k *near) find(at uint64) int {
 	}
 }
 
-// slot makes room for a unit. When there is no more, all others go.
+// slot makes room for a unit; a full cache is cleared.
 func (k *near) slot(at uint64) int {
 	if k.count == maxNear {
 		k.drop()
@@ -157,7 +150,6 @@ func (k *near) slot(at uint64) int {
 	return i
 }
 
-// load gives the unit at an address, read if it was not.
 func (k *near) load(at uint64) int {
 	i := k.find(at)
 	if i < 0 {
@@ -170,13 +162,12 @@ func (k *near) load(at uint64) int {
 	return i
 }
 
-// extent is a place that will be read, with its size.
 type extent struct{ addr, size uint64 }
 
-// gathers reports whether several places can be read in one call.
+// gathers reports whether one call can read several places.
 func (k *near) gathers() bool { return k.on && k.v.o.Gather != nil }
 
-// want notes a place that will be read. An address of 0 is none, nor is one that no program has.
+// want requests a place in user space.
 func (k *near) want(p extent) {
 	if p.addr < nearUnit || p.addr >= k.end || p.size == 0 || p.size > maxTogether*k.unit || !k.gathers() {
 		return
@@ -188,7 +179,7 @@ func (k *near) want(p extent) {
 	}
 }
 
-// get reads what is wanted, in the order in which it was noted, in as few calls as can be.
+// get reads the requested places in order, in few calls.
 func (k *near) get() {
 	if k.gathers() {
 		k.gather(k.asked)
@@ -196,8 +187,6 @@ func (k *near) get() {
 	}
 }
 
-// fetch reads what is not there of some places, in one call if that can be had. Their order is that in which they are
-// read.
 func (k *near) fetch(places ...extent) {
 	for _, p := range places {
 		k.want(p)
@@ -205,7 +194,7 @@ func (k *near) fetch(places ...extent) {
 	k.get()
 }
 
-// again reads all that is kept once more, in the same order.
+// again reads all cached units again, in order.
 func (k *near) again() {
 	if k.v.o.Gather == nil {
 		k.drop()
@@ -217,7 +206,7 @@ func (k *near) again() {
 	k.gather(0)
 }
 
-// gather reads the units from one on that are not read. Those that cannot be read so are read when they are asked for.
+// gather reads the units from one on, failed ones on demand.
 func (k *near) gather(from int) {
 	for failed := 0; from < k.count && failed < maxFailed; {
 		n, next := k.collect(from)
@@ -238,8 +227,7 @@ func (k *near) gather(from int) {
 	}
 }
 
-// collect fills the parts of one call, with units from one on that are not read, and gives where the next call goes on.
-// Units that follow each other in memory are one part.
+// collect makes one call's parts of unread units, adjacent ones joined, and gives the next call's first unit.
 func (k *near) collect(from int) (n, next int) {
 	for i := from; i < k.count; i++ {
 		if k.size[i] != unread {

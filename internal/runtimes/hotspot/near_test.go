@@ -8,8 +8,6 @@ import (
 	"prywalk/frames"
 )
 
-// scattered counts how often memory is read. Units are so small that structures of a fake do not share them, as those
-// of a machine do not.
 func scattered(v *VM, calls *int) {
 	read := v.o.Read
 	v.near.unit = 128
@@ -28,10 +26,8 @@ func scattered(v *VM, calls *int) {
 	}
 }
 
-// mostWaitReads is how often memory is read for a question what a thread waits for: each is a system call.
 var mostWaitReads = map[string]int{"sleep": 6, "monitor": 15, "notification": 12, "lock": 13}
 
-// TestAQuestionForAWaitReadsLittle: what is needed in any case is read at once, and what the second way meets, too.
 func TestAQuestionForAWaitReadsLittle(t *testing.T) {
 	for _, release := range []string{"JDK 17", "JDK 25"} {
 		for name, do := range map[string]func(*waiting){
@@ -52,7 +48,6 @@ func TestAQuestionForAWaitReadsLittle(t *testing.T) {
 	}
 }
 
-// TestANameOfAThreadReadsLittle: likewise.
 func TestANameOfAThreadReadsLittle(t *testing.T) {
 	m := newThreaded(t, "JDK 17")
 	m.n.ThreadName(fakeTID)
@@ -63,10 +58,8 @@ func TestANameOfAThreadReadsLittle(t *testing.T) {
 	}
 }
 
-// mostNameReads is that for a thread's name.
 const mostNameReads = 9
 
-// TestMemoryThatIsKeptIsReadAgain: what is kept is of one question, and of one way.
 func TestMemoryThatIsKeptIsReadAgain(t *testing.T) {
 	for _, gathers := range []bool{false, true} {
 		f := newFake()
@@ -93,7 +86,6 @@ func TestMemoryThatIsKeptIsReadAgain(t *testing.T) {
 		if off := word(); first != 1 || kept != 1 || again != 2 || dropped != 3 || off != 4 {
 			t.Errorf("gathered: %v: %d %d %d %d %d", gathers, first, kept, again, dropped, off)
 		}
-		// More than is kept, and what is too large to be kept.
 		k.use(0)
 		for i := range uint64(3 * maxNear) {
 			f.put(codeEnd+64*i, i)
@@ -109,7 +101,6 @@ func TestMemoryThatIsKeptIsReadAgain(t *testing.T) {
 		if !v.memory().bytes(codeEnd, b) || wordAt(b[640:]) != 10 {
 			t.Error("a large place has other bytes")
 		}
-		// Beyond the end, and beside what cannot be gathered.
 		if v.memory().bytes(memEnd-4, b[:8]) {
 			t.Error("memory that is not there was read")
 		}

@@ -9,26 +9,36 @@ import (
 	"prywalk/internal/managed"
 )
 
-// compiled is what the header of a compiled method (an nmethod) says.
+// compiled is an nmethod's header.
 type compiled struct {
-	at         uint64 // of its header
-	begin, end uint64 // of its code
-	complete   uint64 // where its frame is made
+	at         uint64 // of the header
+	begin, end uint64 // of the code
+	complete   uint64 // of the frame
 	method     uint64
-	id         uint32 // of its compilation: never used again by this machine
+	id         uint32 // unique compilation id
 	level      uint8
-	known      bool // the header is one of a compiled method, by its name
-	native     bool // a wrapper around a native method
+	known      bool
+	native     bool // a native wrapper
 	orig       uint64
-	deopts     [2]uint64 // addresses that stand for the return address in a frame that is to be replaced
-	pcs        span      // of PcDesc
+	deopts     [2]uint64 // deoptimization handlers
+	pcs        span
 	scopes     span
-	metas      span // pointers to methods, among others
-	// since is when it was read first, checked when it was still the same.
+	metas      span // methods and others
+	// First read, last check.
 	since, checked int64
 }
 
-// span is a piece of memory.
+type compiledCode struct {
+	*moments
+	code   map[uint64]*compiled // by start of code
+	calls  []call
+	others []call
+	place  int32 // of the next scope
+	unread bool
+	scope  [16]byte
+	buf    [window]byte
+}
+
 type span struct{ low, high uint64 }
 
 func (s span) size() uint64 {
@@ -38,8 +48,8 @@ func (s span) size() uint64 {
 	return s.high - s.low
 }
 
-// compiledAt reads the header of the blob whose code an address is in; false if it is no method.
-func (n *Names) compiledAt(b *blob, addr uint64) (c compiled, ok bool) {
+// compiledAt reads the header; false if b is no method.
+func (n *compiledCode) compiledAt(b *blob, addr uint64) (c compiled, ok bool) {
 	v, l := n.v, &n.l.at
 	h := v.heapOf(addr)
 	if h == nil {
@@ -50,29 +60,28 @@ func (n *Names) compiledAt(b *blob, addr uint64) (c compiled, ok bool) {
 	if !ok {
 		return c, false
 	}
-	at := block + l.blockBytes
+	at := block + l.HeapBlock.Bytes
 	head := v.head[:n.l.entry]
 	if !m.bytes(at, head) {
 		return c, false
 	}
 	c = compiled{
 		at: at, begin: b.begin, end: b.end, complete: uint64(max(b.complete, 0)),
-		method: l.method.in(head), id: uint32(l.compileID.in(head)), level: uint8(l.level.in(head)), orig: l.orig.in(head),
+		method: l.NMethod.Method.in(head), id: uint32(l.NMethod.CompileID.in(head)),
+		level: uint8(l.NMethod.Level.in(head)), orig: l.NMethod.OrigPC.in(head),
 	}
-	name := v.named(l.blobName.in(head))
+	name := v.named(l.CodeBlob.Name.in(head))
 	c.known, c.native = name.kind == kindMethod, name.native
 	n.deoptsOf(&c, head)
 	n.spansOf(&c, head)
 	return c, c.method != 0 && !m.failed
 }
 
-// nativeMethod is the name of blobs that call native methods.
 const nativeMethod = "native nmethod"
 
-// deoptsOf fills in where frames return to that are to be replaced.
-func (n *Names) deoptsOf(c *compiled, head []byte) {
-	for i := range n.l.at.deopts {
-		f := &n.l.at.deopts[i]
+func (n *compiledCode) deoptsOf(c *compiled, head []byte) {
+	for i := range n.l.deopts {
+		f := &n.l.deopts[i]
 		at := f.in(head)
 		if f.size < 8 {
 			at = c.at + at
@@ -81,53 +90,50 @@ func (n *Names) deoptsOf(c *compiled, head []byte) {
 	}
 }
 
-// spansOf fills in where the debugging information is.
-func (n *Names) spansOf(c *compiled, head []byte) {
+func (n *compiledCode) spansOf(c *compiled, head []byte) {
 	l := &n.l.at
-	pcs, s := l.pcs.in(head), l.scopes
-	switch n.l.scopes[0] {
-	case wantScopes[0][0]:
+	pcs, s := l.NMethod.ScopesPCs.in(head), n.l.scopes
+	switch n.l.scopesIn {
+	case scopesApart:
 		base, size, data := s[0].in(head), s[1].in(head), s[2].in(head)
 		c.pcs, c.scopes = span{base + pcs, base + data}, span{base + data, base + size}
 		if data < pcs {
 			c.pcs, c.scopes = span{base + pcs, base + size}, span{base + data, base + pcs}
 		}
-	case wantScopes[1][0]:
+	case scopesByAddress:
 		c.pcs = span{c.at + pcs, c.at + s[1].in(head)}
 		c.scopes = span{s[0].in(head), c.pcs.low}
 	default:
 		c.pcs = span{c.at + pcs, c.at + s[1].in(head)}
 		c.scopes = span{c.at + s[0].in(head), c.pcs.low}
 	}
-	switch meta := l.metadata; {
+	switch meta := n.l.metadata; {
 	case len(meta) > 1:
 		base := meta[0].in(head)
 		c.metas = span{base + (meta[2].in(head)+7)&^7, base + meta[1].in(head)}
-	case n.l.scopes[0] == wantScopes[0][0]: // JDK 23 and 24: behind the oops
-		c.metas = span{c.at + l.dataOffset.in(head) + meta[0].in(head), c.at + l.blobSize.in(head)}
+	case n.l.scopesIn == scopesApart: // JDK 23 and 24
+		c.metas = span{c.at + l.CodeBlob.DataOffset.in(head) + meta[0].in(head), c.at + l.CodeBlob.Size.in(head)}
 	default:
 		c.metas = span{c.at + meta[0].in(head), c.scopes.low}
 	}
 }
 
-// Bounds of what is read of a method's debugging information.
 const (
 	maxScopes = 16 << 20
 	maxPcs    = 16 << 20
 	window    = 4096
 )
 
-// scopesAt gives the scopes of the places around an offset in the code, as offsets in the scopes' data. next is
-// that of the first place behind it for which there is one, prev that of the last one up to it; 0: there is none.
-// An instruction lies between places, and which methods it belongs to is told for places only: those that both have
-// in common.
-func (n *Names) scopesAt(c *compiled, off int32) (prev, next uint32, ok bool) {
+// scopesAt gives the scopes of the places around an offset in the code, as offsets in the scopes' data: next is after
+// it, prev at or before; 0: none. Instructions between places belong to the methods common to both.
+func (n *compiledCode) scopesAt(c *compiled, off int32) (prev, next uint32, ok bool) {
 	n.place = -1
-	size := n.l.at.pcBytes
-	if size < max(n.l.at.pcOffset.offset, n.l.at.pcScope.offset)+4 || c.pcs.size() > maxPcs || c.pcs.size()%size != 0 {
+	d := &n.l.at.PcDesc
+	size := d.Bytes
+	if size < max(d.PCOffset.offset, d.Scope.offset)+4 || c.pcs.size() > maxPcs || c.pcs.size()%size != 0 {
 		return 0, 0, false
 	}
-	// The first entry and the last are guards, at −1 and behind the end.
+	// First and last are guards, at −1 and the end.
 	low, high := uint64(0), c.pcs.size()/size
 	for (high-low)*size > window {
 		mid := (low + high) / 2
@@ -147,9 +153,9 @@ func (n *Names) scopesAt(c *compiled, off int32) (prev, next uint32, ok bool) {
 	}
 	entry := func(i uint64) (at int32, scope uint32) {
 		e := b[i*size:]
-		return n.pcOf(e), binary.LittleEndian.Uint32(e[n.l.at.pcScope.offset:])
+		return n.pcOf(e), binary.LittleEndian.Uint32(e[n.l.at.PcDesc.Scope.offset:])
 	}
-	first, end := uint64(0), high-low // the first entry behind the offset
+	first, end := uint64(0), high-low
 	for first < end {
 		if mid := (first + end) / 2; n.pcOf(b[mid*size:]) <= off {
 			first = mid + 1
@@ -170,13 +176,13 @@ func (n *Names) scopesAt(c *compiled, off int32) (prev, next uint32, ok bool) {
 	return prev, next, true
 }
 
-func (n *Names) pcOf(b []byte) int32 { return int32At(b[n.l.at.pcOffset.offset:]) }
+func (n *compiledCode) pcOf(b []byte) int32 { return int32At(b[n.l.at.PcDesc.PCOffset.offset:]) }
 
-// compiledOf gives a compiled method, read anew. What is read is kept: the caller ends that.
-func (n *Names) compiledOf(b *blob, pc uint64) *compiled {
+// compiledOf reads a compiled method. The caller ends the caching of reads.
+func (n *compiledCode) compiledOf(b *blob, pc uint64) *compiled {
 	at := n.v.near.use(n.at)
 	now, ok := n.compiledAt(b, pc)
-	if begin, _ := n.v.layout.boundsOf(n.v.head[:], now.at); !ok || begin != b.begin { // it is another one by now
+	if begin, _ := n.v.layout.boundsOf(n.v.head[:], now.at); !ok || begin != b.begin { // replaced
 		delete(n.code, b.begin)
 		return nil
 	}
@@ -193,18 +199,17 @@ func (n *Names) compiledOf(b *blob, pc uint64) *compiled {
 	return c
 }
 
-// is reports whether both are the same compilation, whenever they were read.
 func (c *compiled) is(now *compiled) bool {
 	a, b := *c, *now
 	a.since, a.checked, b.since, b.checked = 0, 0, 0, 0
 	return a == b
 }
 
-// cookie tells it from all others: the numbers of compilations begin at 1.
+// Ids start at 1.
 func (c *compiled) cookie() uint64 { return uint64(c.id)<<32 | uint64(uint32(c.method>>3)) | 1 }
 
-// same reports whether a compiled method is still there, by what no other one has: the number of its compilation.
-func (n *Names) same(c *compiled) bool {
+// same reports whether the compilation id is unchanged.
+func (n *compiledCode) same(c *compiled) bool {
 	at := n.v.near.use(n.at)
 	defer n.v.near.done()
 	idAt, methodAt := n.idOf(c)
@@ -218,14 +223,13 @@ func (n *Names) same(c *compiled) bool {
 	return true
 }
 
-// idOf gives where that number is, and the method.
-func (n *Names) idOf(c *compiled) (id, method extent) {
-	return extent{c.at + n.l.at.compileID.offset, 4}, extent{c.at + n.l.at.method.offset, 8}
+func (n *compiledCode) idOf(c *compiled) (id, method extent) {
+	return extent{c.at + n.l.at.NMethod.CompileID.offset, 4}, extent{c.at + n.l.at.NMethod.Method.offset, 8}
 }
 
-// compiledRef gives the identity of a place in a compiled method. One whose debugging information cannot be read is as
-// one that has been freed: what is inlined is not known.
-func (n *Names) compiledRef(c *compiled, pc uint64, caller bool) (r managed.Ref, read bool) {
+// compiledRef identifies a place in a compiled method; as freed, if its debugging information, and so inlined calls,
+// are unreadable.
+func (n *compiledCode) compiledRef(c *compiled, pc uint64, caller bool) (r managed.Ref, read bool) {
 	r = managed.Ref{Object: c.begin, Kind: refCompiled, Cookie: c.cookie()}
 	off := pc - c.begin
 	if c.native || off > maxCode || off < c.complete {
@@ -233,7 +237,7 @@ func (n *Names) compiledRef(c *compiled, pc uint64, caller bool) (r managed.Ref,
 	}
 	at := int32(off)
 	if caller {
-		at-- // a return address has a place of its own
+		at-- // return addresses have their own places
 	}
 	prev, next, ok := n.scopesAt(c, at)
 	switch {
@@ -247,9 +251,8 @@ func (n *Names) compiledRef(c *compiled, pc uint64, caller bool) (r managed.Ref,
 	return r, ok
 }
 
-// deoptimized gives the place of a frame that is to be replaced by interpreted ones: its return address stands for
-// another one, which the frame has kept (nmethod::orig_pc_addr).
-func (n *Names) deoptimized(f *frames.Frame, c *compiled, r managed.Ref) managed.Ref {
+// deoptimized gives the place of a deoptimized frame by the original return address in it (nmethod::orig_pc_addr).
+func (n *compiledCode) deoptimized(f *frames.Frame, c *compiled, r managed.Ref) managed.Ref {
 	pc, ok := n.sample.Mem.Word(f.SP + c.orig)
 	if !ok || f.SP == 0 || pc <= c.begin || pc > c.end {
 		return r
@@ -258,25 +261,22 @@ func (n *Names) deoptimized(f *frames.Frame, c *compiled, r managed.Ref) managed
 	return r
 }
 
-// maxCode is more than any method's code has, in bytes.
 const maxCode = 1 << 30
 
-// call is one method of a place in compiled code, and the index of its bytecode; −1: before the first.
+// call is a method at a place; its bytecode index is −1 before the first.
 type call struct {
 	method uint64
 	bci    int32
 }
 
-// maxInlined bounds the methods that are inlined into one another at one place.
 const maxInlined = 256
 
-// invocation is what bytecode indices are written from (InvocationEntryBci).
+// invocation is InvocationEntryBci, the base of bytecode indices.
 const invocation = -1
 
-// chain appends the methods of a place, the innermost inlined one first (ScopeDesc::decode_body: the sender's place,
-// the method's place in the list, the bytecode's index). The outermost one must be the method that was compiled: that
-// proves that the data is what it is taken for.
-func (n *Names) chain(c *compiled, scope uint32, out []call) ([]call, bool) {
+// chain appends the methods of a scope, innermost first (ScopeDesc::decode_body: sender's scope, method's index,
+// bytecode index). The outermost must be the compiled method.
+func (n *compiledCode) chain(c *compiled, scope uint32, out []call) ([]call, bool) {
 	if c.scopes.size() > maxScopes || c.metas.size() > maxScopes {
 		return out, false
 	}
@@ -296,7 +296,7 @@ func (n *Names) chain(c *compiled, scope uint32, out []call) ([]call, bool) {
 		if sender == 0 {
 			return out, method == c.method
 		}
-		if sender >= scope { // a sender is written before what it calls
+		if sender >= scope { // senders precede their callees
 			return out, false
 		}
 		scope = sender
@@ -304,8 +304,8 @@ func (n *Names) chain(c *compiled, scope uint32, out []call) ([]call, bool) {
 	return out, false
 }
 
-// scopeBytes gives the three numbers that a scope begins with. They are there until it is called again.
-func (n *Names) scopeBytes(c *compiled, scope uint32) []byte {
+// scopeBytes reads a scope's three numbers, valid until the next call.
+func (n *compiledCode) scopeBytes(c *compiled, scope uint32) []byte {
 	left := c.scopes.size() - min(uint64(scope), c.scopes.size())
 	b := n.scope[:min(left, uint64(len(n.scope)))]
 	if scope == 0 {
@@ -318,23 +318,21 @@ func (n *Names) scopeBytes(c *compiled, scope uint32) []byte {
 	return b
 }
 
-// HotSpot keeps numbers of debugging information in 1 to 5 bytes, the low ones first (compressedStream.cpp,
-// utilities/unsigned5.hpp). A byte below a limit ends a number. The limit leaves 64 codes for bytes that go on, each
-// with 6 bits. Since JDK 20 the byte 0 is in no number, so that all others count from 1.
+// Numbers of 1 to 5 bytes, low first (compressedStream.cpp, utilities/unsigned5.hpp). A byte below 192 ends a number;
+// others carry 6 bits. Since JDK 20 no byte is 0: all count from 1.
 const (
 	moreBits  = 6
 	moreCodes = 1 << moreBits
 	maxBytes5 = 5
 )
 
-// stream reads such numbers out of memory that was copied. After a number that does not end it has failed, and gives 0.
+// stream decodes such numbers; after an unterminated one it gives 0.
 type stream struct {
 	b      []byte
-	least  byte // the smallest byte in a number
+	least  byte
 	failed bool
 }
 
-// byte reads one byte.
 func (s *stream) byte() byte {
 	if len(s.b) == 0 {
 		s.failed = true
@@ -345,7 +343,6 @@ func (s *stream) byte() byte {
 	return c
 }
 
-// number reads an unsigned number.
 func (s *stream) number() uint32 {
 	limit := uint32(256 - moreCodes - int(s.least))
 	sum := uint32(0)
@@ -366,7 +363,7 @@ func (s *stream) number() uint32 {
 	return sum
 }
 
-// signed reads a number whose lowest bit is its sign.
+// signed decodes a number with its sign in bit 0.
 func (s *stream) signed() int32 {
 	v := s.number()
 	return int32(v>>1) ^ -int32(v&1)

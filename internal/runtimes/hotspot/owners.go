@@ -4,27 +4,23 @@ package hotspot
 
 import "prywalk/internal/managed"
 
-// ownerID is what a monitor may say of the thread that owns it.
 type ownerID struct {
 	id       threadID
 	number   uint64
-	from, to uint64 // its stack
+	from, to uint64 // stack bounds
 }
 
-// Numbers of owners that are no thread's. A monitor that was made for an object which a thread had locked without
-// one does not know the owner until that lets go (runtime/objectMonitor.hpp).
+// Owner of a monitor inflated for a stack lock, until unlocked (runtime/objectMonitor.hpp).
 const ownerAnonymous = 1
 
-// Bounds of the search for an owner.
 const (
-	maxOwners    = 1 << 12 // threads that are asked
-	maxLockStack = 8       // entries (runtime/lockStack.hpp, CAPACITY)
+	maxOwners    = 1 << 12
+	maxLockStack = 8 // entries (runtime/lockStack.hpp, CAPACITY)
 )
 
-// classOwnable is the superclass of locks that keep the thread which has them.
 const classOwnable = "java/util/concurrent/locks/AbstractOwnableSynchronizer"
 
-// ownerOf gives the number of the thread that has what is waited for; 0 if none has, or it is not known.
+// ownerOf gives the id of the owning thread; 0: none or unknown.
 func (t *waiters) ownerOf(w *waitState) int {
 	switch {
 	case w.kind == managed.WaitMonitor && t.owner != nil:
@@ -45,8 +41,7 @@ func (t *waiters) ownerOf(w *waitState) int {
 	return 0
 }
 
-// ownerBy finds the thread by what a monitor says of its owner. What was read before is believed only if it is so
-// still.
+// ownerBy finds the thread by a monitor's owner field. Cached data are checked.
 func (t *waiters) ownerBy(says uint64) int {
 	for range 2 {
 		for i := range t.owners {
@@ -71,7 +66,6 @@ func (t *waiters) ownerBy(says uint64) int {
 	return 0
 }
 
-// is reports whether a monitor's owner is that thread.
 func (t *waiters) is(o *ownerID, says uint64) bool {
 	if len(t.owner) == 1 {
 		return o.number == says
@@ -79,7 +73,6 @@ func (t *waiters) is(o *ownerID, says uint64) bool {
 	return o.id.thread == says || says >= o.from && says < o.to
 }
 
-// readOwner reads what monitors may say of a thread.
 func (t *waiters) readOwner(thread uint64) (o ownerID, ok bool) {
 	if o.id, ok = t.identify(thread); !ok || t.byTID[o.id.tid].thread != thread {
 		return o, false
@@ -94,8 +87,8 @@ func (t *waiters) readOwner(thread uint64) (o ownerID, ok bool) {
 	return o, !m.failed && o.from < o.to
 }
 
-// lockedBy gives the thread that has locked an object without a monitor: the object is on its list of such locks. It is
-// the same object if its first word leads to the monitor (led), whatever moves it, or if it has the same address.
+// lockedBy gives the thread with an object on its lock stack: of the same address, or (led) with a mark that leads to
+// the monitor.
 func (t *waiters) lockedBy(monitor, object uint64) (tid int, led bool) {
 	if !t.n.v.layout.has(wantLockStack) {
 		return 0, false
@@ -129,7 +122,7 @@ func (t *waiters) lockedBy(monitor, object uint64) (tid int, led bool) {
 	return 0, false
 }
 
-// exclusive gives the thread that has a lock of java.util.concurrent, if it is one that only one can have.
+// exclusive gives the owner of an exclusive java.util.concurrent lock.
 func (t *waiters) exclusive(object uint64) int {
 	f := &t.fields
 	if !t.ownable(t.klassOf(object, t.oops.header)) {
@@ -150,7 +143,6 @@ func (t *waiters) exclusive(object uint64) int {
 	return id.tid
 }
 
-// ownable reports whether a class is below that of such locks.
 func (t *waiters) ownable(klass uint64) bool {
 	f := &t.fields
 	for range maxSupers {

@@ -4,7 +4,6 @@ package hotspot
 
 import "prywalk/internal/managed"
 
-// status gives a thread's object and what it says of the thread's state.
 func (t *waiters) status(id threadID) (object uint64, status uint32, ok bool) {
 	object, ok = t.threadObject(id)
 	if !ok || !t.know(object) {
@@ -23,7 +22,7 @@ func (t *waiters) status(id threadID) (object uint64, status uint32, ok bool) {
 	return object, status, !m.failed
 }
 
-// byStatus tells whether a thread sleeps for a time or is parked, and what for.
+// byStatus reports whether a thread sleeps or is parked, and for which object.
 func (t *waiters) byStatus(id threadID) (w waitState, ok bool) {
 	object, status, ok := t.status(id)
 	if !ok {
@@ -44,7 +43,7 @@ func (t *waiters) byStatus(id threadID) (w waitState, ok bool) {
 	return w, true
 }
 
-// threadObject gives a thread's java.lang.Thread. One that runs a virtual thread has what that waits for elsewhere.
+// threadObject gives a thread's java.lang.Thread; false while it runs a virtual thread.
 func (t *waiters) threadObject(id threadID) (uint64, bool) {
 	ref := id.object
 	m := t.n.v.memory()
@@ -60,7 +59,6 @@ func (t *waiters) threadObject(id threadID) (uint64, bool) {
 	return object, ok && !m.failed && t.isThread(object)
 }
 
-// know finds the fields of java.lang.Thread, once, by an object of it.
 func (t *waiters) know(object uint64) bool {
 	f := &t.fields
 	if f.done {
@@ -84,14 +82,14 @@ func (t *waiters) know(object uint64) bool {
 	holder, ok := t.reference(object + f.holder)
 	klass := t.klassOf(holder, t.oops.header)
 	if !ok || t.className(klass) != "java/lang/Thread$FieldHolder" {
-		f.done = false // another thread's may be had
+		f.done = false
 		return false
 	}
 	f.status, ok = t.field(klass, "threadStatus", "I")
 	return ok
 }
 
-// reference reads a reference in an object: 0 if it is null; false if it may be stale.
+// reference reads a reference, 0 if null; false if it may be stale.
 func (t *waiters) reference(at uint64) (uint64, bool) {
 	if !t.oops.known && !t.learn() {
 		return 0, false

@@ -10,13 +10,11 @@ import (
 	"prywalk/frames"
 )
 
-// Where the stack of the threads of these tests lies, and to where it returns.
 const (
 	stackAt = 0x7000000
-	callers = 0x20060 // a return address in code that was made at run time
+	callers = 0x20060
 )
 
-// step applies the rule at pc to registers and memory, and gives what it finds.
 func step(t *testing.T, v *VM, q frames.Query, regs map[uint8]uint64, stack map[uint64]uint64) (frames.Regs, bool) {
 	t.Helper()
 	m := &frames.Module{
@@ -33,7 +31,7 @@ func step(t *testing.T, v *VM, q frames.Query, regs map[uint8]uint64, stack map[
 	for reg, val := range regs {
 		r.Set(reg, val)
 	}
-	if q.Caller { // an inner frame with its return address below sp
+	if q.Caller { // inner frame, return address below sp
 		binary.LittleEndian.PutUint64(b[regs[frames.X86RSP]-8-stackAt:], q.PC)
 		r.PC = 0x150
 		r.Set(frames.X86RSP, regs[frames.X86RSP]-8)
@@ -71,27 +69,23 @@ func TestEveryKindOfCodeUnwindsToItsCaller(t *testing.T) {
 	}
 }
 
-// What a thread has in its registers at a place: rsp and rbp, and r13 and rbx, which keep the stack pointer of a
-// caller for the interpreter.
+// r13 and rbx can hold the caller's sp.
 const (
-	spHere  = stackAt + 0x100
-	fpHere  = stackAt + 0x180
-	r13Here = stackAt + 0x200
-	rbxHere = stackAt + 0x280
-	// callersFP is the caller's rbp where the stack has it.
+	spHere    = stackAt + 0x100
+	fpHere    = stackAt + 0x180
+	r13Here   = stackAt + 0x200
+	rbxHere   = stackAt + 0x280
 	callersFP = 0x77
 )
 
-// place is where a thread may be, and what its caller has.
 type place struct {
 	name   string
 	pc     uint64
 	caller bool
 	stack  map[uint64]uint64
-	sp, fp uint64 // the caller's; sp 0: no answer
+	sp, fp uint64 // the caller's; sp 0: no rule
 }
 
-// words gives what the stack holds, from pairs of address and word.
 func words(pairs ...uint64) map[uint64]uint64 {
 	out := map[uint64]uint64{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -100,7 +94,6 @@ func words(pairs ...uint64) map[uint64]uint64 {
 	return out
 }
 
-// Stacks whose return address is at an offset from sp; that have rbp below it; and an interpreter's frame.
 func returnAt(off uint64) map[uint64]uint64 { return words(spHere+off, callers) }
 
 func recordAt(off uint64) map[uint64]uint64 {
@@ -123,7 +116,6 @@ func everyPlace(t *testing.T, f *fake) {
 	}
 }
 
-// check walks one step from the place.
 func (p *place) check(t *testing.T, v *VM) {
 	t.Helper()
 	p.checkWith(t, v, r13Here, rbxHere)
@@ -177,13 +169,12 @@ func methodPlaces(f *fake) []place {
 	}
 }
 
-// behindPlaces are those of second entries without a page to touch, and of pieces behind a method.
 func behindPlaces(f *fake) []place {
 	bare := f.blob("nmethod", 6, 0, bareCode)
 	behind := f.blob("nmethod", 6, 0, behindCode)
 	f.put(behind+3, behind+1)
 	f.put(behind+25, behind+23)
-	far := f.blob("nmethod", 6, 0, behindCode) // its poll would be elsewhere
+	far := f.blob("nmethod", 6, 0, behindCode)
 	return []place{
 		{"an entry that touches nothing", bare + 1, false, returnAt(0), spHere + 8, fpHere},
 		{"with the room made", bare + 8, false, returnAt(40), spHere + 48, fpHere},
@@ -238,7 +229,6 @@ func exceptionPlaces(f *fake) []place {
 	}
 }
 
-// adapterPlaces are those of adapters. A compiled caller's stack pointer shows by the one of now.
 func adapterPlaces(f *fake) []place {
 	old := f.blob("I2C/C2I adapters", 0, 0, adapterCode)
 	into := old + uint64(len(toCompiled)+len(unverified)+len(fixupCode))
@@ -250,7 +240,7 @@ func adapterPlaces(f *fake) []place {
 	return []place{
 		{"into compiled code", old + 7, false, returnAt(0), spHere + 8, fpHere},
 		{"with room for arguments", old + 11, false, returnAt(32), spHere + 40, fpHere},
-		{"aligned", old + 15, false, words(spHere, callers), spHere + 8, fpHere}, // r11 is spHere in these tests
+		{"aligned", old + 15, false, words(spHere, callers), spHere + 8, fpHere},
 		{"on the way", old + 16, false, returnAt(0), spHere + 8, fpHere},
 		{"into compiled code, JDK 21", now + 3, false, returnAt(0), spHere + 8, fpHere},
 		{"JDK 21, with the address taken", now + 4, false, nil, spHere, fpHere},
@@ -279,7 +269,6 @@ func adapterPlaces(f *fake) []place {
 	}
 }
 
-// onwardPlaces are those of pieces of code that have no frame, and go on to others.
 func onwardPlaces(f *fake) []place {
 	buffer := f.blob("InlineCacheBuffer", 0, 0, []byte{0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, opJump, 0, 1, 0, 0})
 	// ret; mov rbx, imm64; jmp elsewhere; nops
@@ -295,7 +284,6 @@ func onwardPlaces(f *fake) []place {
 	}
 }
 
-// barrierPlaces are those of the routine that methods call as they begin.
 func barrierPlaces(f *fake) []place {
 	call := []byte{0x90, opCall, 0, 0, 0, 0, 0x90}
 	refused := slices.Concat(restoresAll, restoredAll, []byte{opPop | 7, opLeave, 0x90})
@@ -327,15 +315,12 @@ func handlesPlaces(f *fake) []place {
 	}
 }
 
-// The interpreter is the first blob; each of its pieces has a header.
 const (
 	codeletHead = 32
 	entryAt     = codeAt + 96 + codeletHead
 )
 
-// TestLinkedMethodsLeadToTheirCaller: an adapter for method handles takes an argument from below the return address.
-// The caller's stack pointer, as r13 and rbx have it, is then a word below the one of now when the return address is
-// popped.
+// When the return address is popped, the caller's sp is a word lower.
 func TestLinkedMethodsLeadToTheirCaller(t *testing.T) {
 	f := newFake()
 	handles := f.blob("MethodHandles adapters", 0, 0, []byte{0x90, 0x90, opPopRAX, 0x5b, opPushRAX, 0x90, 0x90})
@@ -354,7 +339,6 @@ func TestLinkedMethodsLeadToTheirCaller(t *testing.T) {
 	}
 }
 
-// knownPlaces are those of a method that the interpreter knows itself.
 func knownPlaces() []place {
 	known := entryAt + uint64(len(entryCode)+codeletHead+len(returnCode)+codeletHead)
 	return []place{
@@ -366,12 +350,11 @@ func knownPlaces() []place {
 	}
 }
 
-// TestCallOfAKnownMethodLeadsToTheInterpreter: the frame of its caller does not depend on the stack pointer.
 func TestCallOfAKnownMethodLeadsToTheInterpreter(t *testing.T) {
 	f := newFake()
 	v := f.openWith(t, f.flow())
 	known := entryAt + uint64(len(entryCode)+codeletHead+len(returnCode)+codeletHead)
-	native := known + uint64(len(knownCode)+codeletHead) // with a native method behind it
+	native := known + uint64(len(knownCode)+codeletHead)
 	regs := map[uint8]uint64{frames.X86RSP: spHere, frames.X86RBP: fpHere}
 	const inside = entryAt + 3
 	for ret, above := range map[uint64]uint64{known + 17: 8, known + 28: 0, native + 17: 8, native + 28: 0} {
@@ -394,7 +377,6 @@ func methodEntryPlaces() []place {
 	}
 }
 
-// throwPlaces are those where an exception ends an interpreted frame.
 func throwPlaces() []place {
 	throws := entryAt + uint64(2*len(entryCode)+len(returnCode)+2*len(knownCode)+4*codeletHead)
 	return []place{

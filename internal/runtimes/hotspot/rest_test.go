@@ -2,19 +2,13 @@
 
 package hotspot
 
-import (
-	"testing"
+import "testing"
 
-	"prywalk/internal/managed"
-)
-
-// TestWhatIsNotMetAnyMoreIsDropped: for hours a program loads classes, compiles methods and starts threads, and drops
-// them. What is kept is what was met in the last two minutes.
-func TestWhatIsNotMetAnyMoreIsDropped(t *testing.T) {
+// What was used in the last two minutes is kept.
+func TestUnusedEntriesAreDropped(t *testing.T) {
 	const second = 1e9
-	n := (&VM{}).Names()
+	n := (&VM{codeCache: &codeCache{}}).Names()
 	n.threads.byTID, n.threads.proven = map[int]threadID{7: {}}, map[int]proven{}
-	n.foreseen.told = map[managed.Ref]struct{}{}
 	steady, steadyCode := &method{}, &compiled{}
 	n.methods[1], n.code[1], n.sites[site{pc: 1}] = steady, steadyCode, &codeInfo{code: steadyCode}
 	n.sites[site{pc: 2}] = &codeInfo{interp: interpWhole}
@@ -27,12 +21,11 @@ func TestWhatIsNotMetAnyMoreIsDropped(t *testing.T) {
 			addr := 100 + 5*i + k
 			c := &compiled{checked: at}
 			n.methods[addr], n.code[addr], n.sites[site{pc: addr}] = &method{checked: at}, c, &codeInfo{code: c}
-			n.told(managed.Ref{Object: addr})
 			n.threads.proven[int(addr)] = proven{name: "short"}
 			n.files[string(rune(addr))] = "A.java"
 		}
 		n.rest(at)
-		most = max(most, len(n.methods), len(n.code), len(n.sites), len(n.foreseen.told), len(n.threads.proven), len(n.files))
+		most = max(most, len(n.methods), len(n.code), len(n.sites), len(n.threads.proven), len(n.files))
 	}
 	if limit := 5*121 + 2; most > limit {
 		t.Errorf("%d entries are kept, not at most %d", most, limit)
@@ -41,7 +34,7 @@ func TestWhatIsNotMetAnyMoreIsDropped(t *testing.T) {
 		n.threads.proven[7].name != "main" {
 		t.Error("what is met all the time is dropped")
 	}
-	n.rest(0) // of a core
+	n.rest(0) // a core file
 	if n.methods[1] != steady {
 		t.Error("dropped without a time")
 	}

@@ -7,7 +7,6 @@ import (
 	"prywalk/internal/runtimes/hotspot/aarch64"
 )
 
-// ruleA64 is Rule on arm64.
 func (v *VM) ruleA64(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
 	p := b.piece()
 	switch b.kind {
@@ -46,7 +45,6 @@ func (v *VM) ruleA64(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) 
 	return frames.Rule{}, nil, false
 }
 
-// interpreterA64 is ruleA64 in the interpreter.
 func (v *VM) interpreterA64(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
 	c, ok := v.codeletAt(b, q.PC)
 	if !ok {
@@ -63,10 +61,10 @@ func (v *VM) interpreterA64(b *blob, q *frames.Query) (frames.Rule, *frames.Row,
 	return v.a64.Entry(p, q.PC)
 }
 
-// maxSenderTries is how often the interpreter is searched: while it is being made, it may not have it.
+// maxSenderTries bounds searches of an interpreter that may be incomplete.
 const maxSenderTries = 16
 
-// knowsSender looks in the interpreter for how methods get their caller's stack pointer.
+// knowsSender finds how the interpreter's methods get the caller's sp.
 func (v *VM) knowsSender() bool {
 	if v.a64.KnowsSender() || v.senderTries >= maxSenderTries {
 		return v.a64.KnowsSender()
@@ -90,7 +88,6 @@ func (v *VM) knowsSender() bool {
 	}
 }
 
-// piece says of a blob what its rules depend on.
 func (b *blob) piece() *aarch64.Piece {
 	p := &aarch64.Piece{Begin: b.begin, End: b.end, Frame: 8 * int64(b.frame), Assembly: b.stub}
 	if b.complete > 0 {
@@ -99,7 +96,6 @@ func (b *blob) piece() *aarch64.Piece {
 	return p
 }
 
-// interpretedRow is that of the interpreter's frames.
 func (v *VM) interpretedRow() *frames.Row {
 	if v.a64 != nil {
 		return aarch64.Interpreted
@@ -107,7 +103,6 @@ func (v *VM) interpretedRow() *frames.Row {
 	return &interpreted
 }
 
-// interpretedFrame tells how they look.
 func (v *VM) interpretedFrame() *interpretedFrame {
 	if v.a64 != nil {
 		return &frameA64

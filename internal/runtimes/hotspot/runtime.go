@@ -11,27 +11,26 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Runtime is the Java virtual machine of a process: a [managed.Namer]. It knows the frames of its code, and their
-// names.
+// Runtime is the Java virtual machine of a process, a [managed.Namer].
 type Runtime struct {
+	managed.Plain
+	managed.NoThreads
 	lib   *frames.Module
 	host  managed.Host
-	vm    *VM // nil if it does not describe itself, or not yet
+	vm    *VM // or not yet
 	code  *heuristics.Source
-	tries int   // how often it was asked: while it is loaded, it cannot answer yet
-	why   error // why it is not known
+	tries int
+	why   error
 	gates []*gate
-	// refused: a walk has ended since the machine was only starting. Its rules will be others.
+	// refused: a walk ended because the machine was starting.
 	refused bool
 }
 
-// maxTries bounds the questions to one that does not describe what is needed.
 const maxTries = 8
 
-// libjvm is the file that describes the code cache.
 const libjvm = "libjvm.so"
 
-// Detect looks for a Java virtual machine. It is a [managed.Detector].
+// Detect finds a Java virtual machine; it is a [managed.Detector].
 func Detect(h managed.Host) (managed.Runtime, error) {
 	lib := findJVM(h.Modules())
 	if lib == nil {
@@ -49,9 +48,9 @@ func findJVM(mods []*frames.Module) *frames.Module {
 	return nil
 }
 
-// Adopt implements [managed.Runtime]. It is asked first of the code that it has made, in which the frame pointer proves
-// nothing. Whether other code is the machine's shows when a walk meets it: see [gate].
-func (r *Runtime) Adopt(h managed.Host) bool {
+// Attach implements [managed.Runtime]. In the machine's code its rules come first; the origin of other code is decided
+// by a [gate].
+func (r *Runtime) Attach(h managed.Host) bool {
 	mods := h.Modules()
 	if lib := findJVM(mods); lib != r.lib {
 		return false
@@ -72,7 +71,6 @@ func (r *Runtime) Adopt(h managed.Host) bool {
 	return true
 }
 
-// ask reads how the machine describes itself, if that is not known.
 func (r *Runtime) ask() {
 	if r.vm == nil && r.tries < maxTries {
 		r.tries++
@@ -80,7 +78,6 @@ func (r *Runtime) ask() {
 	}
 }
 
-// open reads how the machine describes itself.
 func (r *Runtime) open(h managed.Host) (*VM, error) {
 	var gather func([]frames.Region) int
 	if g, ok := h.(managed.Gatherer); ok {
@@ -99,7 +96,7 @@ func (r *Runtime) open(h managed.Host) (*VM, error) {
 	})
 }
 
-// Name implements [managed.Runtime]: "HotSpot 17.0.15".
+// Name implements [managed.Runtime], such as "HotSpot 17.0.15".
 func (r *Runtime) Name() string {
 	if r.vm == nil {
 		return "HotSpot"
@@ -107,7 +104,7 @@ func (r *Runtime) Name() string {
 	return r.vm.Version()
 }
 
-// Unknown gives why the machine's code is not read, or has no names; nil if it is and has.
+// Unknown gives why the machine's code is not read, or has no names; nil if neither.
 func (r *Runtime) Unknown() error {
 	if r.vm == nil {
 		return r.why
@@ -152,15 +149,15 @@ func (r *Runtime) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) ([
 // End implements [managed.Namer].
 func (r *Runtime) End() managed.Health { return managed.Matched }
 
-// Describe implements [managed.Namer].
-func (r *Runtime) Describe(ref managed.Ref, l managed.Live, out []managed.Frame) ([]managed.Frame, managed.Truth) {
+// Symbolize implements [managed.Namer].
+func (r *Runtime) Symbolize(ref managed.Ref, l managed.Live, out []managed.Frame) ([]managed.Frame, managed.Truth) {
 	if r.vm == nil {
 		return out, managed.Freed
 	}
-	return r.vm.Names().Describe(ref, l, out)
+	return r.vm.Names().Symbolize(ref, l, out)
 }
 
-// ThreadName implements [managed.ThreadNamer].
+// ThreadName implements [managed.Threads].
 func (r *Runtime) ThreadName(tid int) (string, bool) {
 	if r.vm == nil {
 		return "", false
@@ -168,7 +165,7 @@ func (r *Runtime) ThreadName(tid int) (string, bool) {
 	return r.vm.Names().ThreadName(tid)
 }
 
-// Role implements [managed.RoleTeller].
+// Role implements [managed.Threads].
 func (r *Runtime) Role(tid int, name string) (string, bool) {
 	if r.vm == nil {
 		return "", false
@@ -176,7 +173,7 @@ func (r *Runtime) Role(tid int, name string) (string, bool) {
 	return r.vm.Names().Role(tid, name)
 }
 
-// Waiting implements [managed.Waiter].
+// Waiting implements [managed.Threads].
 func (r *Runtime) Waiting(s *managed.Sleeper) (managed.Wait, bool) {
 	if r.vm == nil {
 		return managed.Wait{}, false
@@ -184,7 +181,7 @@ func (r *Runtime) Waiting(s *managed.Sleeper) (managed.Wait, bool) {
 	return r.vm.Names().Waiting(s)
 }
 
-// Postponed implements [managed.Postponer].
+// Postponed implements [managed.Threads].
 func (r *Runtime) Postponed() bool {
 	if r.vm == nil {
 		return false
@@ -210,15 +207,14 @@ func (r *Runtime) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{}, nil, false
 }
 
-// Blob names the piece of code that an address is in, for tests and measurements.
+// Blob names the code blob at pc, for tests and measurements.
 func (r *Runtime) Blob(pc uint64) string {
 	if r.vm == nil {
 		return ""
 	}
-	return r.vm.Describe(pc)
+	return r.vm.Symbolize(pc)
 }
 
-// routineSource answers where neither the machine's tables nor the instructions tell the whole frame.
 type routineSource struct{ *Runtime }
 
 // Rule implements [frames.RuleSource].

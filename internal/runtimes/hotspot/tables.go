@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// Bounds of what is read from a process: it may say anything.
 const (
-	maxEntries = 1 << 14 // of a table; JDK 17 has 1,500 fields
+	maxEntries = 1 << 14 // JDK 17 has 1,500 fields
 	maxStride  = 256
 	maxName    = 64
 	maxHeaps   = 16
@@ -43,8 +42,7 @@ func (m *memory) int32(addr uint64) int32 {
 	return int32(binary.LittleEndian.Uint32(m.buf[:4]))
 }
 
-// name reads a string that ends with 0, shortened to maxName bytes. Less than that may lie
-// before the end of the mapping.
+// name reads a C string of at most maxName bytes.
 func (m *memory) name(addr uint64) string {
 	b := m.text[:]
 	if m.failed || addr == 0 {
@@ -63,24 +61,22 @@ func (m *memory) name(addr uint64) string {
 	return string(b[:n])
 }
 
-// field is an entry of gHotSpotVMStructs: the offset in its type, the address of a static one; short if it has
-// 16 bits.
+// field is an entry of gHotSpotVMStructs: an offset, or a static field's address.
 type field struct {
 	offset, address uint64
 	short           bool
-	size            uint8 // of a number; 8 for others
-	handle          bool  // an OopHandle: the address of a reference, not the reference
+	size            uint8 // of a number; else 8
+	handle          bool  // an OopHandle: the address of a reference
 }
 
-// layout is what the two tables say, of the fields and types that are asked for.
 type layout struct {
 	fields map[string]field // by "Type::field"
 	sizes  map[string]uint64
-	bounds []string // one of wantBounds
-	heaps  []string // one of wantHeaps
+	bounds []string
+	heaps  []string
 }
 
-// want are the fields that every release has.
+// want are the fields common to all releases.
 var want = []string{
 	"CodeHeap::_memory", "CodeHeap::_segmap", "CodeHeap::_log2_segment_size", "VirtualSpace::_low", "VirtualSpace::_high",
 	"HeapBlock::_header", "HeapBlock::Header::_used",
@@ -89,18 +85,16 @@ var want = []string{
 	"InterpreterCodelet::_size", "InterpreterCodelet::_description",
 }
 
-// What differs between releases. Of each pair or triple the first that the tables have whole is used; see [VM.proven]
-// for what holds it to be right.
+// Alternatives; the first complete set counts, see [VM.proven].
 var (
-	// The bounds of a blob's code: addresses in JDK 9 to 22, distances from its header in 8 and from 23 on
-	// (codeBlob.hpp, code_begin and code_end).
+	// Addresses in JDK 9 to 22, else offsets from the header (codeBlob.hpp, code_begin and code_end).
 	wantBounds = [][]string{
 		{"CodeBlob::_code_begin", "CodeBlob::_code_end"},
 		{"CodeBlob::_code_offset", "CodeBlob::_data_offset"},
 	}
-	// The heaps of the code cache: a list, whose length has had two names (growableArray.hpp); in JDK 8 one heap.
+	// A list of heaps (growableArray.hpp); one in JDK 8.
 	wantHeaps = [][]string{
-		{"CodeCache::_heaps", "GrowableArrayBase::_len", "GrowableArray<int>::_data"},    // from 16 on
+		{"CodeCache::_heaps", "GrowableArrayBase::_len", "GrowableArray<int>::_data"},    // since 16
 		{"CodeCache::_heaps", "GenericGrowableArray::_len", "GrowableArray<int>::_data"}, // 9 to 15
 		{"CodeCache::_heap"}, // 8
 	}
@@ -108,14 +102,13 @@ var (
 
 var wantSizes = []string{"HeapBlock", "InterpreterCodelet"}
 
-// pageSize is the unit in which the tables and their names are read, maxPages how many are kept.
+// pageSize is the unit of reading the tables, in bytes.
 const (
 	pageSize = 4096
 	maxPages = 1024
 )
 
-// byPages gives a function that reads as read does, page by page, and keeps the pages: the tables
-// have some thousand entries, and each three names.
+// byPages caches read by pages: the tables have thousands of entries with three names each.
 func byPages(read func(uint64, []byte) int) func(uint64, []byte) int {
 	pages := map[uint64][]byte{}
 	return func(addr uint64, b []byte) (done int) {
@@ -140,7 +133,6 @@ func byPages(read func(uint64, []byte) int) func(uint64, []byte) int {
 	}
 }
 
-// readLayout reads the tables; the error says what they lack, as those of other releases may.
 func readLayout(read func(uint64, []byte) int, symbol func(string) (uint64, bool)) (*layout, error) {
 	m := &memory{read: byPages(read)}
 	l := &layout{fields: map[string]field{}, sizes: map[string]uint64{}}
@@ -167,12 +159,10 @@ func readLayout(read func(uint64, []byte) int, symbol func(string) (uint64, bool
 				kind == "u2", sizeOf(kind), kind == "OopHandle"}
 		}
 	})
-	sizeOf := at("TypeEntrySizeOffset")
+	sizeOf, sizes := at("TypeEntrySizeOffset"), slices.Concat(wantSizes, nameSizes())
 	m.eachEntry(at("Types"), at("TypeEntryArrayStride"), at("TypeEntryTypeNameOffset"), func(entry uint64, typ string) {
-		for _, name := range slices.Concat(wantSizes, nameSizes) {
-			if typ == name {
-				l.sizes[name] = m.word(entry + sizeOf)
-			}
+		if slices.Contains(sizes, typ) {
+			l.sizes[typ] = m.word(entry + sizeOf)
 		}
 	})
 	l.bounds, l.heaps = l.first(wantBounds), l.first(wantHeaps)
@@ -185,7 +175,7 @@ func readLayout(read func(uint64, []byte) int, symbol func(string) (uint64, bool
 	return l, nil
 }
 
-// lacks names something that is needed and not known, "" if there is nothing.
+// lacks names something missing, or "".
 func (l *layout) lacks() string {
 	for _, name := range want {
 		if !l.has([]string{name}) {
@@ -206,7 +196,6 @@ func (l *layout) lacks() string {
 	return ""
 }
 
-// first gives the first of several sets of fields that is known whole, nil if none is.
 func (l *layout) first(sets [][]string) []string {
 	if i := slices.IndexFunc(sets, l.has); i >= 0 {
 		return sets[i]
@@ -214,7 +203,6 @@ func (l *layout) first(sets [][]string) []string {
 	return nil
 }
 
-// has reports whether all of these fields are known.
 func (l *layout) has(names []string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool {
 		_, ok := l.fields[name]
@@ -231,7 +219,7 @@ func (l *layout) number(b []byte, name string) int32 {
 	return int32At(b[f.offset:])
 }
 
-// eachEntry calls f for the entries of a table, which ends with one without a name. A table at 0 is not there yet.
+// eachEntry calls f for the entries up to one without a name. A table at 0 is empty.
 func (m *memory) eachEntry(table, stride, nameAt uint64, f func(entry uint64, name string)) {
 	if table == 0 || stride == 0 || stride > maxStride {
 		m.failed = true
@@ -246,8 +234,6 @@ func (m *memory) eachEntry(table, stride, nameAt uint64, f func(entry uint64, na
 	}
 }
 
-// off gives the offset of a field in its type.
 func (l *layout) off(name string) uint64 { return l.fields[name].offset }
 
-// static gives the address of a static field.
 func (l *layout) static(name string) uint64 { return l.fields[name].address }

@@ -10,51 +10,45 @@ import (
 	"unicode/utf8"
 )
 
-// # When a thread's name is proven
+// # Proof of a thread's name
 //
-// A collector moves objects. So the way from the JavaThread to the text of its name is gone twice, and all that was
-// met must be the same. Meanwhile no collection was going on that stops all threads, and none has begun. A
-// reference of ZGC counts only if its colour says that the object is where it points to. An object that says in its
-// first word that it was moved does not count. Each object must be of the class that belongs there, by the name of
-// the class.
+// A collector moves objects. So the path from the JavaThread to its name is read twice and must be equal, without a
+// stop-the-world collection. ZGC references must have the colour of objects in place; forwarded objects are rejected.
+// Each object must have the expected class.
 
-// oops knows how the machine's references and objects look. Each was found by trying, and proven by the class that it
-// led to.
+// oops is the layout of references and objects, found by trial and proven by classes reached.
 type oops struct {
 	header  header
-	wide    bool   // references in objects have 8 bytes
-	known   bool   // wide is known
-	thread  uint64 // the class java.lang.Thread
-	name    uint64 // the offset of its field
-	str     uint64 // the class java.lang.String
+	wide    bool // references have 8 bytes
+	known   bool
+	thread  uint64 // java.lang.Thread
+	name    uint64 // its offset
+	str     uint64 // java.lang.String
 	value   uint64
-	coder   uint64 // 0: it has none (JDK 8)
-	array   uint64 // the class of its array
-	content uint64 // where an array's elements begin
-	unit    uint64 // bytes of an element
+	coder   uint64 // 0: none (JDK 8)
+	array   uint64 // String's array
+	content uint64 // offset of elements
+	unit    uint64 // bytes per element
 }
 
-// header says where an object's class is.
 type header uint8
 
 const (
 	headerOpen    header = iota
-	headerNarrow         // 4 bytes behind the mark
+	headerNarrow         // 4 bytes after the mark
 	headerWide           // 8 bytes
-	headerCompact        // in the mark's upper bits (JDK 24 on)
+	headerCompact        // mark's upper bits (since JDK 24)
 )
 
-// Numbers that are the same in all releases that have them.
 const (
 	compactShift = 42 // markWord.hpp, klass_shift
-	markMoved    = 3  // markWord.hpp, marked_value: moved, or being marked
+	markMoved    = 3  // markWord.hpp, marked_value: moved or being marked
 	maxSupers    = 32
 	maxUnits     = 256 // of a thread's name
 	maxFieldInfo = 1 << 12
 	maxInObject  = 1 << 12
 )
 
-// way is what is met on the way to a name.
 type way struct {
 	id                threadID
 	object, str, text uint64
@@ -62,7 +56,6 @@ type way struct {
 	name              string
 }
 
-// proveName reads a thread's name.
 func (t *threads) proveName(id threadID) (string, bool) {
 	count, calm := t.collections()
 	if !calm {
@@ -81,7 +74,7 @@ func (t *threads) proveName(id threadID) (string, bool) {
 	return first.name, calm && after == count
 }
 
-// collections gives how many collections have begun, and whether none stops the threads now.
+// collections gives the number begun. calm: none is stopping the threads.
 func (t *threads) collections() (n int32, calm bool) {
 	l := t.l
 	static, total := l.static("Universe::_collectedHeap"), l.off("CollectedHeap::_total_collections")
@@ -96,7 +89,6 @@ func (t *threads) collections() (n int32, calm bool) {
 	return n, !m.failed && heap != 0 && active[0] == 0
 }
 
-// walk goes the way from a JavaThread to its name.
 func (t *threads) walk(thread uint64) (w way, ok bool) {
 	if w.id, ok = t.identify(thread); !ok {
 		return w, false
@@ -105,7 +97,7 @@ func (t *threads) walk(thread uint64) (w way, ok bool) {
 		return w, false
 	}
 	ref := w.id.object
-	if t.l.fields["JavaThread::_threadObj"].handle { // from 16 on
+	if t.l.fields["JavaThread::_threadObj"].handle { // since 16
 		m := t.n.v.memory()
 		if ref = m.word(ref); m.failed {
 			return w, false
@@ -145,13 +137,13 @@ func (t *threads) colours() (bad, shift uint64, ok bool) {
 	return bad, shift, !m.failed && shift < 32
 }
 
-// address gives where a reference points to; false if the object may have been moved.
+// address decodes a reference; false if the object may have been moved.
 func (w *way) address(ref uint64) (uint64, bool) {
 	at := ref >> w.shift
 	return at, ref&w.bad == 0 && at != 0 && at%8 == 0
 }
 
-// follow reads a reference in an object. Whether it has 4 bytes or 8 shows in what it leads to.
+// follow reads a reference of 4 or 8 bytes, whichever is proven.
 func (t *threads) follow(w *way, at uint64, is func(uint64) bool) (uint64, bool) {
 	o := &t.oops
 	if (!o.known || !o.wide) && w.bad == 0 {
@@ -173,7 +165,6 @@ func (t *threads) follow(w *way, at uint64, is func(uint64) bool) (uint64, bool)
 	return 0, false
 }
 
-// klassOf gives an object's class by one of the ways to keep it.
 func (t *threads) klassOf(object uint64, h header) uint64 {
 	m := t.n.v.memory()
 	mark := m.word(object)
@@ -200,7 +191,6 @@ func (t *threads) klassOf(object uint64, h header) uint64 {
 	return base + narrow<<(shift&31)
 }
 
-// className gives the name of a class, "" if it is none.
 func (t *threads) className(klass uint64) string {
 	if klass == 0 || klass%8 != 0 {
 		return ""
@@ -214,7 +204,7 @@ func (t *threads) className(klass uint64) string {
 	return name
 }
 
-// isThread reports whether an object is a java.lang.Thread, or of a class below it.
+// isThread reports a java.lang.Thread or a subclass's object.
 func (t *threads) isThread(object uint64) bool {
 	o := &t.oops
 	for h := headerNarrow; h <= headerCompact; h++ {
@@ -235,7 +225,7 @@ func (t *threads) isThread(object uint64) bool {
 	return false
 }
 
-// threadClass gives java.lang.Thread if a class is that or below it.
+// threadClass gives java.lang.Thread if klass is a subclass, or that.
 func (t *threads) threadClass(klass uint64) uint64 {
 	for range maxSupers {
 		if klass == 0 || klass%8 != 0 {
@@ -252,7 +242,6 @@ func (t *threads) threadClass(klass uint64) uint64 {
 	return 0
 }
 
-// isString reports whether an object is a java.lang.String.
 func (t *threads) isString(object uint64) bool {
 	o := &t.oops
 	k := t.klassOf(object, o.header)
@@ -274,7 +263,7 @@ func (t *threads) isString(object uint64) bool {
 	return ok
 }
 
-// isText reports whether an object is the array that a String has its characters in.
+// isText reports a String's array.
 func (t *threads) isText(object uint64) bool {
 	o := &t.oops
 	k := t.klassOf(object, o.header)
@@ -288,7 +277,7 @@ func (t *threads) isText(object uint64) bool {
 	if t.className(k) != want {
 		return false
 	}
-	// klass.hpp: 0xc0, the header's size, the type of the elements, the logarithm of their size.
+	// klass.hpp: 0xc0, header size, element type, log2 of its size
 	m := t.n.v.memory()
 	helper := uint32(m.int32(k + t.l.off("Klass::_layout_helper")))
 	content := uint64(helper >> 16 & 0xff)
@@ -300,7 +289,6 @@ func (t *threads) isText(object uint64) bool {
 	return true
 }
 
-// lengthAt gives where an array has its length: behind its class.
 func (o *oops) lengthAt() uint64 {
 	switch o.header {
 	case headerWide:
@@ -312,7 +300,6 @@ func (o *oops) lengthAt() uint64 {
 	}
 }
 
-// content reads the characters of a String.
 func (t *threads) content(w *way) (string, bool) {
 	o, m := &t.oops, t.n.v.memory()
 	size := uint64(uint32(m.int32(w.text+o.lengthAt()))) * o.unit
@@ -330,7 +317,7 @@ func (t *threads) content(w *way) (string, bool) {
 	return characters(b, o.unit == 2 || coder[0] == 1)
 }
 
-// characters makes text of Latin 1, or of UTF-16; false if it is not printable.
+// characters decodes Latin 1 or UTF-16; false if not printable.
 func characters(b []byte, wide bool) (string, bool) {
 	var s strings.Builder
 	if !wide {

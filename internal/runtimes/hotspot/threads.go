@@ -5,32 +5,32 @@ package hotspot
 import (
 	"slices"
 
+	"prywalk/internal/languages"
 	"prywalk/internal/managed"
 )
 
 // # Threads
 //
-// The machine keeps a list of its Java threads. Each leads to the kernel's number, and to the java.lang.Thread object,
-// whose field has the name. Lists and objects change while they are read: see threadnames.go for what proves a name.
+// Each thread in the machine's list leads to its kernel id and java.lang.Thread. Both can change during reads
+// (threadnames.go).
 
-// What the names of threads need, as far as it is the same in all releases. Without it threads have the kernel's names.
+// Needed in all releases.
 var wantThread = []string{
 	"OSThread::_thread_id", "JavaThread::_threadObj", "Klass::_super", "Klass::_layout_helper",
 	"InstanceKlass::_constants",
 	"Array<u2>::_data",
 }
 
-// What differs between releases. Of each list the first whole set counts.
+// Alternatives; the first complete set counts.
 var (
 	wantThreadList = [][]string{
-		{"ThreadsSMRSupport::_java_thread_list", "ThreadsList::_length", "ThreadsList::_threads"}, // from 10 on
+		{"ThreadsSMRSupport::_java_thread_list", "ThreadsList::_length", "ThreadsList::_threads"}, // since 10
 		{"Threads::_thread_list", "JavaThread::_next"},
 	}
-	// Where an object's class is, narrow or not.
 	wantKlassAt   = [][]string{{"oopDesc::_metadata._compressed_klass"}, {"oopDesc::_compressed_klass"}}
 	wantOSThread  = [][]string{{"JavaThread::_osthread"}, {"Thread::_osthread"}}
 	wantFieldInfo = [][]string{
-		{"InstanceKlass::_fieldinfo_stream"}, // from 21 on
+		{"InstanceKlass::_fieldinfo_stream"}, // since 21
 		{"InstanceKlass::_fields", "InstanceKlass::_java_fields_count"},
 	}
 	wantActive = [][]string{{"CollectedHeap::_is_stw_gc_active"}, {"CollectedHeap::_is_gc_active"}}
@@ -46,8 +46,7 @@ var (
 	}
 )
 
-// wantColours are ZGC's variables, of which those count that are not 0: which bits make a reference one that may be
-// stale, and by how much references are shifted. Other collectors have none of them.
+// wantColours are ZGC's variables: the bits of a stale reference, and its shift. The nonzero ones count.
 var wantColours = [][]string{
 	{"ZGlobalsForVMStructs::_instance_p", "ZGlobalsForVMStructs::_ZPointerLoadBadMask",
 		"ZGlobalsForVMStructs::_ZPointerLoadShift"},
@@ -55,24 +54,21 @@ var wantColours = [][]string{
 	{"XGlobalsForVMStructs::_instance_p", "XGlobalsForVMStructs::_XAddressBadMask"},
 }
 
-// threadAlternatives are all of those lists of which one set is needed.
 var threadAlternatives = [][][]string{wantThreadList, wantKlassAt, wantOSThread, wantFieldInfo, wantActive, wantOops,
 	wantKlasses}
 
-// wantThreads are all fields that threads may need.
 var wantThreads = append([][]string{wantThread}, slices.Concat(append(threadAlternatives, wantColours)...)...)
 
-// threadLayout is what of the tables threads need.
 type threadLayout struct {
 	*layout
 	list, fieldInfo, oops, klasses []string
 	osThread, active, klassAt      string
 }
 
-// maxThreadOffset bounds the offsets of fields: a JavaThread has some 2,000 bytes.
+// maxThreadOffset bounds offsets; a JavaThread has about 2,000 bytes.
 const maxThreadOffset = 1 << 15
 
-// threadLayout chooses among the alternatives; false if something is lacking.
+// threadLayout chooses the alternatives; false if incomplete.
 func (l *layout) threadLayout() (*threadLayout, bool) {
 	if !l.has(wantThread) || slices.ContainsFunc(threadAlternatives,
 		func(sets [][]string) bool { return l.first(sets) == nil }) {
@@ -91,43 +87,41 @@ func (l *layout) threadLayout() (*threadLayout, bool) {
 	return t, true
 }
 
-// Bounds of the list of threads.
 const (
 	maxThreads = 1 << 16
-	listEvery  = 1e8 // it is not read again sooner, in nanoseconds
+	listEvery  = 1e8 // between reads, in nanoseconds
 )
 
-// threads knows the threads of a machine.
 type threads struct {
-	n        *Names
-	l        *threadLayout
-	lacks    bool // the tables have not what is needed
-	list     uint64
-	read     int64 // when the list was read
-	byTID    map[int]threadID
-	proven   map[int]proven // the name that was proven last
-	oops     oops
-	heap     uint64   // where the machine describes its heap
-	also     []string // fields of a JavaThread that tell what it waits for
-	foreseen []extent
-	// postponed: a thread of the machine was asked for, and its name did not prove itself.
+	n          *Names
+	l          *threadLayout
+	lacks      bool
+	list       uint64
+	read       int64 // of the list
+	byTID      map[int]threadID
+	proven     map[int]proven // by thread id
+	oops       oops
+	heap       uint64   // its address
+	also       []string // fields of a JavaThread for waits
+	prefetched []extent
+	// postponed: a requested name could not be proven.
 	postponed bool
 	buf       [8 * 128]byte
 }
 
-// proven is a name that a thread had when it was read last.
+// proven is a thread's last proven name.
 type proven struct {
 	id   threadID
 	name string
 }
 
-// threadID tells a thread from another one: addresses and numbers are used again.
+// threadID identifies a thread; addresses and ids are reused.
 type threadID struct {
 	thread, osThread, object uint64
 	tid                      int
 }
 
-// ThreadName implements [managed.ThreadNamer].
+// ThreadName implements [managed.Threads].
 func (n *Names) ThreadName(tid int) (name string, ok bool) {
 	if !n.threadsReady() {
 		return "", false
@@ -135,21 +129,19 @@ func (n *Names) ThreadName(tid int) (name string, ok bool) {
 	return n.threads.name(tid)
 }
 
-// Role implements [managed.RoleTeller]. Collectors are no Java threads: one of the machine's list that is called like
-// one is the program's. The machine's other Java threads are told by the names that it gives them. The list is the
-// one that the last question for a name has read.
+// Role implements [managed.Threads]. Collectors are not Java threads: a listed thread with such a name is the
+// program's. Other Java threads of the machine are recognized by name. It uses the last name query's list.
 func (n *Names) Role(tid int, name string) (string, bool) {
 	if !n.threadsReady() {
 		return "", false
 	}
-	role := managed.RoleOfJVM(name)
+	role := languages.JVMThread(name)
 	if _, java := n.threads.byTID[tid]; java && role == managed.RoleGC {
 		role = managed.RoleApplication
 	}
 	return role, true
 }
 
-// threadsReady reports whether the tables have what threads need.
 func (n *Names) threadsReady() bool {
 	t := &n.threads
 	if n.l == nil || t.lacks {
@@ -167,8 +159,7 @@ func (n *Names) threadsReady() bool {
 	return true
 }
 
-// name gives a thread's name. One that was proven stays while the thread is the same and the name cannot be read, as
-// while memory is collected.
+// name gives a thread's name, the last proven one while unreadable.
 func (t *threads) name(tid int) (string, bool) {
 	known, ok := t.begin(tid)
 	defer t.n.v.near.done()
@@ -193,8 +184,7 @@ func (t *threads) name(tid int) (string, bool) {
 	return was.name, was.id == id
 }
 
-// begin begins a question for a thread: false if there is none of that number. What is needed in any case is read at
-// once: how many collections have begun comes first.
+// begin begins a query for a thread; the count of collections is read first.
 func (t *threads) begin(tid int) (id threadID, ok bool) {
 	k := t.n.v.near
 	k.done()
@@ -207,23 +197,22 @@ func (t *threads) begin(tid int) (id threadID, ok bool) {
 	l := t.l
 	at := func(name string) extent { return extent{l.static(name), 8} }
 	of := func(thread uint64, name string) extent { return extent{thread + l.off(name), 8} }
-	t.foreseen = append(t.foreseen[:0], at("Universe::_collectedHeap"),
+	t.prefetched = append(t.prefetched[:0], at("Universe::_collectedHeap"),
 		of(t.heap, "CollectedHeap::_total_collections"), of(t.heap, l.active), extent{id.object, 8},
 		of(id.osThread, "OSThread::_thread_id"), of(id.thread, l.osThread), of(id.thread, "JavaThread::_threadObj"),
 		at(l.oops[0]), at(l.oops[1]), at(l.klasses[0]), at(l.klasses[1]))
 	for _, set := range wantColours {
 		if l.has(set) {
-			t.foreseen = append(t.foreseen, at(set[0]))
+			t.prefetched = append(t.prefetched, at(set[0]))
 		}
 	}
 	for _, name := range t.also {
-		t.foreseen = append(t.foreseen, of(id.thread, name))
+		t.prefetched = append(t.prefetched, of(id.thread, name))
 	}
-	k.fetch(t.foreseen...)
+	k.fetch(t.prefetched...)
 	return id, true
 }
 
-// update reads the list again if it is another one.
 func (t *threads) update() {
 	now := t.n.clock()
 	if t.read != 0 && now-t.read < listEvery {
@@ -247,7 +236,7 @@ func (t *threads) update() {
 	}
 }
 
-// readList reads an array of threads, which is made anew for each thread that comes or goes.
+// readList reads a ThreadsList, replaced when threads start or end.
 func (t *threads) readList(list uint64) {
 	m := t.n.v.memory()
 	count := uint64(uint32(m.int32(list + t.l.off(t.l.list[1]))))
@@ -269,14 +258,12 @@ func (t *threads) readList(list uint64) {
 	}
 }
 
-// add takes note of a thread.
 func (t *threads) add(thread uint64) {
 	if id, ok := t.identify(thread); ok {
 		t.byTID[id.tid] = id
 	}
 }
 
-// identify reads what tells a JavaThread from another one.
 func (t *threads) identify(thread uint64) (id threadID, ok bool) {
 	if thread == 0 || thread%8 != 0 {
 		return id, false

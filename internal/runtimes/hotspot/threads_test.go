@@ -9,7 +9,6 @@ import (
 	"prywalk/internal/managed"
 )
 
-// threaded is a fake machine with a thread: number 77, of a class below java.lang.Thread.
 type threaded struct {
 	*named
 	n                                                  *Names
@@ -19,7 +18,6 @@ type threaded struct {
 
 const fakeTID = 77
 
-// threadOffsets are the fields' offsets. They are those of no release.
 var threadOffsets = map[string]uint64{
 	"OSThread::_thread_id": 24, "JavaThread::_threadObj": 16, "JavaThread::_osthread": 8, "Klass::_super": 40,
 	"Klass::_layout_helper": 48, "InstanceKlass::_constants": 32, "InstanceKlass::_fields": 56,
@@ -30,7 +28,6 @@ var threadOffsets = map[string]uint64{
 	"ZGlobalsForVMStructs::_ZAddressBadMask": 8,
 }
 
-// newThreaded makes it.
 func newThreaded(t testing.TB, release string) *threaded {
 	r := namedReleases[release]
 	m := &threaded{named: newNamed(r)}
@@ -70,7 +67,7 @@ func newThreaded(t testing.TB, release string) *threaded {
 	m.put32(m.str+12, int32(m.text))
 	m.call("http-nio-8080-exec-request", 0)
 	all, list := m.take(16), m.take(16)
-	m.put(all, 0) // one that has no number yet
+	m.put(all, 0)
 	m.put(all+8, m.thread)
 	m.put32(list+4, 2)
 	m.put(list+8, all)
@@ -81,7 +78,6 @@ func newThreaded(t testing.TB, release string) *threaded {
 	return m
 }
 
-// newObject makes an object of a class.
 func (m *threaded) newObject(klass uint64) uint64 {
 	at := m.take(600)
 	m.put(at, 1)
@@ -89,14 +85,12 @@ func (m *threaded) newObject(klass uint64) uint64 {
 	return at
 }
 
-// call sets the thread's name.
 func (m *threaded) call(name string, coder byte) {
 	m.put32(m.text+12, int32(len(name)))
 	m.mem[m.str+16] = coder
 	copy(m.mem[m.text+16:], name)
 }
 
-// fieldsOf gives a class fields: name, type, offset of each.
 func (m *threaded) fieldsOf(r namedRelease, c class, what ...any) {
 	count := len(what) / 3
 	at := m.take(uint64(4 + 64*count))
@@ -144,7 +138,6 @@ func TestThreadsAreCalledAsTheirObjectsSay(t *testing.T) {
 	}
 }
 
-// TestWhatDoesNotProveItselfIsNoNameOfAThread: one that was proven before stays while the thread is the same.
 func TestWhatDoesNotProveItselfIsNoNameOfAThread(t *testing.T) {
 	for what, c := range map[string]struct {
 		spoil func(*threaded)
@@ -179,12 +172,10 @@ func TestWhatDoesNotProveItselfIsNoNameOfAThread(t *testing.T) {
 	}
 }
 
-// collectedHeapOf gives where the heap is, by its variable.
 func collectedHeapOf(m *threaded) uint64 {
 	return binary.LittleEndian.Uint64(m.mem[m.n.v.layout.static("Universe::_collectedHeap"):])
 }
 
-// TestNamesThatChangeWhileTheyAreReadDoNotCount: the way is gone twice.
 func TestNamesThatChangeWhileTheyAreReadDoNotCount(t *testing.T) {
 	m := newThreaded(t, "JDK 17")
 	m.n.ThreadName(fakeTID)
@@ -201,7 +192,6 @@ func TestNamesThatChangeWhileTheyAreReadDoNotCount(t *testing.T) {
 	}
 }
 
-// TestFieldsAreReadAsTheReleaseHasThem: the fields of AbstractOwnableSynchronizer, of which the first has a value.
 func TestFieldsAreReadAsTheReleaseHasThem(t *testing.T) {
 	flags := map[int][2]byte{27: {1, 8}, 28: {8, 64}}
 	for major, f := range flags {
@@ -243,7 +233,6 @@ func FuzzHostileThreads(f *testing.F) {
 	})
 }
 
-// TestAProgramsThreadThatIsCalledLikeACollectorIsTheProgramsOwn: the machine's list has no collectors.
 func TestAProgramsThreadThatIsCalledLikeACollectorIsTheProgramsOwn(t *testing.T) {
 	m := newThreaded(t, "JDK 17")
 	m.call("GC Thread#0", 0)

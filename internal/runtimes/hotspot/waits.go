@@ -8,79 +8,71 @@ import (
 	"prywalk/internal/managed"
 )
 
-// # What threads wait for
+// # Waits of threads
 //
-// A JavaThread has the monitor that it waits to enter, or in which it waits for a notification. Its
-// java.lang.Thread has a status, and the object that it was parked for. The thread itself writes all of these, and
-// it sleeps: so they hold if it has not run until they were read. Where objects are, a collector may change
-// meanwhile: the way is gone twice, as for names (threadnames.go). Who owns a monitor changes at any time, and is
-// as of the moment of the reading.
-//
-// A thread that has been woken, and stands for a safepoint before it goes on, still says what it waited for, as it does
-// to the machine's own tools.
+// A JavaThread has the monitor it enters or waits in; its java.lang.Thread has a status and the object it is parked
+// for. The thread itself writes these, so they are valid if it has not run until the read. As objects move, the path is
+// read twice (threadnames.go). A monitor's owner is as of the read. A woken thread stopped by a safepoint still has its
+// wait.
 
-// What waits need. Without it they have the kernel's names.
+// Needed for waits.
 var (
 	wantMonitor = []string{"ObjectMonitor::_object", "ObjectMonitor::_owner"}
 	wantPending = [][]string{
 		{"JavaThread::_current_pending_monitor", "JavaThread::_current_waiting_monitor"},
 		{"Thread::_current_pending_monitor", "Thread::_current_waiting_monitor"},
 	}
-	// How a monitor says who owns it: by a number that each thread has (JDK 24 on), or by the address of the thread or of
-	// a place on its stack.
+	// A thread's id (since JDK 24), its address, or one on its stack.
 	wantOwner     = [][]string{{"JavaThread::_monitor_owner_id"}, {"JavaThread::_stack_base", "JavaThread::_stack_size"}}
-	wantLockStack = []string{"JavaThread::_lock_stack", "LockStack::_top", "LockStack::_base[0]"} // JDK 21 on
-	wantVirtual   = []string{"JavaThread::_vthread"}                                              // JDK 20 on
+	wantLockStack = []string{"JavaThread::_lock_stack", "LockStack::_top", "LockStack::_base[0]"} // since JDK 21
+	wantVirtual   = []string{"JavaThread::_vthread"}                                              // since JDK 20
 )
 
-// wantWaits are all fields that waits may need.
 var wantWaits = append(append([][]string{wantMonitor, wantLockStack, wantVirtual}, wantPending...), wantOwner...)
 
-// Bits of a java.lang.Thread's status (classfile/javaClasses.hpp, JavaThreadStatus; prims/jvmti.xml).
+// Status bits of java.lang.Thread (classfile/javaClasses.hpp, JavaThreadStatus; prims/jvmti.xml).
 const (
 	statusTimed    = 1 << 5
 	statusSleeping = 1 << 6
 	statusParked   = 1 << 9
 )
 
-// handleMonitors is the release from which on a monitor has its object by a handle.
+// handleMonitors is the first release with object handles in monitors.
 const handleMonitors = 16
 
-// markInflated is in the lowest two bits of an object's first word if a monitor belongs to it (markWord.hpp).
+// markInflated is in bits 0 and 1 of the mark of an object with a monitor (markWord.hpp).
 const markInflated = 2
 
-// waiters knows what threads wait for.
 type waiters struct {
 	*threads
 	pending []string
-	owner   []string // nil: owners are not told
+	owner   []string
 	fields  waitFields
 	owners  []ownerID
-	asked   int64 // when these were read
+	asked   int64
 }
 
-// waitFields are offsets of fields of Java classes, found once.
 type waitFields struct {
 	done            bool
-	holder          uint64 // 0: the status is in the thread itself (until JDK 18)
+	holder          uint64 // 0: in the thread (until JDK 18)
 	status, blocker uint64
 	thread          uint64 // eetop: the JavaThread
-	sync, exclusive uint64 // AbstractOwnableSynchronizer, and where its objects keep their owner; found when met first
+	sync, exclusive uint64 // of AbstractOwnableSynchronizer
 }
 
-// waitState is what was met on the way, and must be the same twice.
+// waitState is one reading of the path.
 type waitState struct {
 	kind    managed.WaitKind
 	monitor uint64
-	object  uint64 // 0: none, or it is being moved
+	object  uint64 // 0: none, or being moved
 	class   string
 	timed   bool
 	owner   int
-	// anonymous: the owner was found by the addresses of objects.
+	// anonymous: the owner was found by objects' addresses.
 	anonymous bool
 }
 
-// Waiting implements [managed.Waiter].
+// Waiting implements [managed.Threads].
 func (n *Names) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 	if !n.threadsReady() {
 		return w, false
@@ -130,7 +122,7 @@ func (n *Names) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 	return w, true
 }
 
-// prove goes the way twice. later: what moves objects was at work, so that not all is told.
+// prove reads the path twice. later: incomplete, as a collector was active.
 func (t *waiters) prove(id threadID) (w waitState, later, ok bool) {
 	count, calm := t.collections()
 	first, ok := t.state(id, calm)
@@ -149,14 +141,14 @@ func (t *waiters) prove(id threadID) (w waitState, later, ok bool) {
 	if later = !calm || !still || after != count || again != first; !later {
 		return w, false, true
 	}
-	w.object, w.class = 0, "" // the kind holds: no object says it
+	w.object, w.class = 0, "" // the kind remains valid
 	if w.kind == managed.WaitPark || w.anonymous {
 		w.owner = 0
 	}
 	return w, true, true
 }
 
-// state goes the way once. Without calm no object is asked, but for the status, which is a number.
+// state reads the path once; without calm, of objects only the status.
 func (t *waiters) state(id threadID, calm bool) (w waitState, ok bool) {
 	m := t.n.v.memory()
 	pending, waiting := m.word(id.thread+t.l.off(t.pending[0])), m.word(id.thread+t.l.off(t.pending[1]))
@@ -185,9 +177,8 @@ func (t *waiters) state(id threadID, calm bool) (w waitState, ok bool) {
 	return t.byStatus(id)
 }
 
-// monitorObject gives the object of a monitor and its class; 0 if it does not prove itself. Where a reference is
-// stale, as with ZGC most of the time, what it leads to may be an old copy. The object's first word leads back to
-// the monitor in both, and both are of one class.
+// monitorObject gives a monitor's object and its class; 0 if unproven. A reference may lead to an old copy (ZGC), of
+// the same class: its mark must lead to the monitor.
 func (t *waiters) monitorObject(monitor uint64) (object uint64, class string) {
 	m := t.n.v.memory()
 	ref := m.word(monitor + t.l.off("ObjectMonitor::_object"))
@@ -215,7 +206,6 @@ func (t *waiters) monitorObject(monitor uint64) (object uint64, class string) {
 	return object, class
 }
 
-// plain gives where a reference of 8 bytes points to.
 func (t *waiters) plain(ref uint64) (uint64, bool) {
 	var w way
 	var ok bool
@@ -225,7 +215,6 @@ func (t *waiters) plain(ref uint64) (uint64, bool) {
 	return w.address(ref)
 }
 
-// classOf gives the class of an object as people write it, "" if it is none.
 func (t *waiters) classOf(object uint64) string {
 	if t.oops.header == headerOpen && !t.learn() {
 		return ""
@@ -233,7 +222,6 @@ func (t *waiters) classOf(object uint64) string {
 	return string(readable([]byte(t.className(t.klassOf(object, t.oops.header)))))
 }
 
-// learn finds out how objects look, by the threads that there are.
 func (t *waiters) learn() bool {
 	for _, id := range t.byTID {
 		if _, ok := t.walk(id.thread); ok {

@@ -8,14 +8,13 @@ import (
 	"prywalk/internal/managed"
 )
 
-// waiting is a fake machine with a thread that waits for something which another one has, number 88.
 type waiting struct {
 	*threaded
-	monitor, owned   uint64 // the monitor, and the object that it belongs to
-	owner            uint64 // the other thread
-	blocker          uint64 // a lock of java.util.concurrent
-	status, park     uint64 // offsets in a java.lang.Thread
-	pending, waiting uint64 // offsets in a JavaThread
+	monitor, owned   uint64
+	owner            uint64
+	blocker          uint64
+	status, park     uint64
+	pending, waiting uint64
 }
 
 const ownerTID = 88
@@ -26,7 +25,6 @@ var waitOffsets = map[string]uint64{
 	"JavaThread::_monitor_owner_id": 72,
 }
 
-// newWaiting makes it. Of JDK 17 a monitor's owner is a place on its stack, of JDK 25 a number.
 func newWaiting(t testing.TB, release string) *waiting {
 	w := &waiting{threaded: newThreaded(t, release), status: 40, park: 32, pending: 40, waiting: 48}
 	r := namedReleases[release]
@@ -64,7 +62,6 @@ func newWaiting(t testing.TB, release string) *waiting {
 	return w
 }
 
-// newOwner makes a second thread, with an object of a class.
 func (w *waiting) newOwner(klass uint64) uint64 {
 	thread, osThread, handle, object := w.take(128), w.take(32), w.take(8), w.newObject(klass)
 	w.put(thread+8, osThread)
@@ -79,7 +76,6 @@ func (w *waiting) newOwner(klass uint64) uint64 {
 	return thread
 }
 
-// sleepingIn is a thread that has not run, or has.
 type sleepingIn struct {
 	w         *waiting
 	unchanged bool
@@ -93,7 +89,6 @@ func (w *waiting) ask() (managed.Wait, bool) {
 	return w.n.Waiting(&managed.Sleeper{TID: fakeTID, Live: sleepingIn{w, true}})
 }
 
-// Ways in which a thread may wait.
 func (w *waiting) enters()   { w.put(w.thread+w.pending, w.monitor) }
 func (w *waiting) notified() { w.put(w.thread+w.waiting, w.monitor) }
 
@@ -135,7 +130,6 @@ func TestWaitsAreWhatTheMachineSays(t *testing.T) {
 	}
 }
 
-// TestWhatDoesNotProveItselfIsNoWait: neither a class nor an owner is told that may be another one's.
 func TestWhatDoesNotProveItselfIsNoWait(t *testing.T) {
 	for what, c := range map[string]struct {
 		do, spoil func(*waiting)
@@ -185,7 +179,6 @@ func TestWhatDoesNotProveItselfIsNoWait(t *testing.T) {
 	}
 }
 
-// TestWaitThatChangesWhileItIsReadDoesNotCount: the way is gone twice.
 func TestWaitThatChangesWhileItIsReadDoesNotCount(t *testing.T) {
 	w := newWaiting(t, "JDK 17")
 	w.enters()
@@ -219,7 +212,6 @@ func FuzzHostileWaits(f *testing.F) {
 	})
 }
 
-// BenchmarkJavaWait is one question on memory that is at hand, and tells how often memory is read for it.
 func BenchmarkJavaWait(b *testing.B) {
 	for name, do := range map[string]func(*waiting){
 		"monitor": (*waiting).enters, "lock": (*waiting).parks, "sleep": (*waiting).sleeps,

@@ -31,7 +31,7 @@ const (
 	mapEvery  = time.Second
 	mapShare  = 20
 	stepShare = 4
-	// Step is how much of a map is read at a time while looks wait to be walked: some milliseconds. Most maps are
+	// Step is how much of a map is read at a time while samples wait to be walked: some milliseconds. Most maps are
 	// smaller.
 	Step = 8 << 20
 	// maxSteps is how many steps a whole map takes at most.
@@ -74,7 +74,7 @@ func (j *Growing) Used() int64 { return j.memory.Used() }
 // Close gives the memory back.
 func (j *Growing) Close() { j.memory.Close() }
 
-// due says when to look again after a reading that began then.
+// due says when to read again after a reading that began then.
 func (j *Growing) due(began time.Time) time.Time {
 	took := time.Since(began)
 	if j.whole {

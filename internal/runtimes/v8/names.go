@@ -7,25 +7,23 @@ import (
 	"strings"
 )
 
-// kinds are the kinds of code that V8 writes before a JavaScript function's
-// name (src/logger/code-events.h and src/logging/log.cc in V8).
+// kinds are the prefixes of JavaScript names in V8's perf maps (src/logger/code-events.h, src/logging/log.cc).
 var kinds = [...]string{"JS:", "LazyCompile:", "Function:", "Script:", "Eval:"}
 
-// Position gives the source position in a name that V8 writes to a perf map,
-// such as "JS:*sum /srv/app/stats.js:10:20" or "LazyCompile:~ node:fs:1:2": the
-// file and the line, which count from 1. False if name is not of that form.
+// Position gives the file and line (from 1) in a perf map name, such as "JS:*sum /srv/app/stats.js:10:20" or
+// "LazyCompile:~ node:fs:1:2"; false for other forms.
 func Position(name string) (file string, line int, ok bool) {
 	for _, kind := range kinds {
 		if rest, found := strings.CutPrefix(name, kind); found {
-			return position(rest)
+			return fileLine(rest)
 		}
 	}
 	return "", 0, false
 }
 
-// position reads "MARK NAME FILE:LINE:COLUMN". A function's name has a blank
-// only in "get x" and "set x"; a path may have some.
-func position(s string) (file string, line int, ok bool) {
+// fileLine parses "MARK NAME FILE:LINE:COLUMN". Function names have a blank only in "get x" and "set x"; paths
+// may.
+func fileLine(s string) (file string, line int, ok bool) {
 	s, column, ok1 := cutNumber(s)
 	s, line, ok2 := cutNumber(s)
 	if !ok1 || !ok2 || column < 1 || line < 1 {
@@ -44,7 +42,7 @@ func position(s string) (file string, line int, ok bool) {
 	return file, line, true
 }
 
-// cutNumber takes ":NUMBER" off the end.
+// cutNumber cuts ":NUMBER" off the end.
 func cutNumber(s string) (rest string, n int, ok bool) {
 	i := strings.LastIndexByte(s, ':')
 	if i < 0 {

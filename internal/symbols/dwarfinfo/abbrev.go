@@ -117,9 +117,8 @@ type abbrevKey struct {
 	v2                bool
 }
 
-// rootAbbrev gives the abbreviation of the unit's first entry without keeping the
-// table. It is the first one in LLVM's tables; GCC sorts them by use. It is valid
-// until the next abbreviation is read.
+// rootAbbrev gives the abbreviation of the unit's first entry, valid until the next is read: the first one in LLVM's
+// tables; GCC sorts by use.
 func (u *unit) rootAbbrev(code uint64) *abbrev {
 	if u.abbrevs != nil {
 		return u.abbrevs.find(code)

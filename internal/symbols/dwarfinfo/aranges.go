@@ -9,11 +9,10 @@ import (
 	"prywalk/internal/wire"
 )
 
-// # Units that are told
+// # Units found by .debug_aranges
 //
-// .debug_aranges says of most compilers' units where their code is (DWARF 5 §6.1.2). Where it names one unit for an
-// address, and that unit says nothing else itself, only that one is read. Units without an entry, and addresses that
-// several claim, need the index of all.
+// If .debug_aranges (DWARF 5 §6.1.2) names one unit for an address, and that unit's own ranges do not differ, only that
+// unit is read. Otherwise the index of all units is needed.
 
 // arange says that the unit at an offset in .debug_info has code at [lo, hi).
 type arange struct {
@@ -21,30 +20,30 @@ type arange struct {
 	max          uint64 // the largest hi up to here
 }
 
-// toldUnits is what .debug_aranges says, and the units that were read because of it.
-type toldUnits struct {
+// listedUnits holds .debug_aranges, and the units read because of it.
+type listedUnits struct {
 	list []arange // sorted by address
 	read []*unit
 }
 
-// maxTold is how many units are read so. Beyond that the index of all costs less than looking through these.
-const maxTold = 256
+// maxListed is the number of such units beyond which the index of all is cheaper than a search in these.
+const maxListed = 256
 
-// callsOfTold answers for an address that one unit claims; false if that is not known so.
-func (d *Data) callsOfTold(addr uint64, out []Call) ([]Call, bool) {
+// callsOfListed gives the calls at an address with one unit; false if that is not known.
+func (d *Data) callsOfListed(addr uint64, out []Call) ([]Call, bool) {
 	if d.ready {
 		return out, false
 	}
-	if d.told == nil {
-		d.told = &toldUnits{list: d.aranges()}
+	if d.listed == nil {
+		d.listed = &listedUnits{list: d.aranges()}
 	}
-	off, ok := d.told.claims(addr)
+	off, ok := d.listed.claims(addr)
 	if !ok {
 		return out, false
 	}
-	u := d.told.unitFrom(off)
+	u := d.listed.unitFrom(off)
 	if u == nil {
-		if u = d.readTold(off); u == nil {
+		if u = d.readListed(off); u == nil {
 			return out, false
 		}
 	}
@@ -55,8 +54,8 @@ func (d *Data) callsOfTold(addr uint64, out []Call) ([]Call, bool) {
 	return got, len(got) > len(out)
 }
 
-// claims gives the offset of the unit that claims an address; false if there is none, or another one.
-func (t *toldUnits) claims(addr uint64) (unit uint64, ok bool) {
+// claims gives the offset of the only unit with an address; false otherwise.
+func (t *listedUnits) claims(addr uint64) (unit uint64, ok bool) {
 	i, _ := slices.BinarySearchFunc(t.list, addr, func(a arange, at uint64) int {
 		if a.lo <= at {
 			return -1
@@ -79,30 +78,30 @@ func (t *toldUnits) claims(addr uint64) (unit uint64, ok bool) {
 	return unit, ok
 }
 
-// readTold reads the unit at an offset; nil if it is none that has code.
-func (d *Data) readTold(off uint64) *unit {
-	if len(d.told.read) == maxTold || off >= size(d.s.Info) || !d.pay(1) || !d.grow(unitCost) {
+// readListed reads the unit at an offset; nil if there is none with code.
+func (d *Data) readListed(off uint64) *unit {
+	if len(d.listed.read) == maxListed || off >= size(d.s.Info) || !d.pay(1) || !d.grow(unitCost) {
 		return nil
 	}
 	u := d.readHeader(off)
 	if u == nil || u.kind == unitType || u.kind == unitSplitType {
 		return nil
 	}
-	u.told = u.readRoot()
+	u.listed = u.readRoot()
 	if !u.hasCode {
 		return nil
 	}
-	d.told.read = append(d.told.read, u)
+	d.listed.read = append(d.listed.read, u)
 	return u
 }
 
 // has reports whether a unit's own ranges have an address, if it has any.
 func (u *unit) has(addr uint64) bool {
-	return len(u.told) == 0 || slices.ContainsFunc(u.told, func(s span) bool { return addr >= s.lo && addr < s.hi })
+	return len(u.listed) == 0 || slices.ContainsFunc(u.listed, func(s span) bool { return addr >= s.lo && addr < s.hi })
 }
 
 // unitFrom gives the unit at an offset, nil if it was not read.
-func (t *toldUnits) unitFrom(off uint64) *unit {
+func (t *listedUnits) unitFrom(off uint64) *unit {
 	if t != nil {
 		for _, u := range t.read {
 			if u.off == off {
@@ -113,8 +112,8 @@ func (t *toldUnits) unitFrom(off uint64) *unit {
 	return nil
 }
 
-// unitAround gives the unit whose entries an offset is in, nil if it was not read.
-func (t *toldUnits) unitAround(off uint64) *unit {
+// unitAround gives the unit with an offset, nil if it is not read.
+func (t *listedUnits) unitAround(off uint64) *unit {
 	if t != nil {
 		for _, u := range t.read {
 			if off >= u.dies && off < u.end {
@@ -125,7 +124,7 @@ func (t *toldUnits) unitAround(off uint64) *unit {
 	return nil
 }
 
-// aranges gives what .debug_aranges says, sorted by address.
+// aranges gives the ranges of .debug_aranges, sorted by address.
 func (d *Data) aranges() []arange {
 	var out []arange
 	c := wire.At(d.s.Aranges, 0)

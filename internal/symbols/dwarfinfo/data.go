@@ -9,8 +9,7 @@ import (
 	"prywalk/internal/budget"
 )
 
-// Sections are the contents of a file's .debug_* sections, uncompressed. Any of
-// them may be missing. They are not changed, and kept.
+// Sections are a file's .debug_* sections, uncompressed; any may be missing. They are kept, and not changed.
 type Sections struct {
 	// The large ones are read piece by piece: units that are not asked for
 	// are not read.
@@ -34,14 +33,14 @@ type Data struct {
 	units   []*unit
 	index   []unitRange
 	ready   bool
-	told    *toldUnits // nil: .debug_aranges was not asked yet
-	specs   []spec     // scratch of readAbbrev
+	listed  *listedUnits // nil: .debug_aranges is not read yet
+	specs   []spec       // scratch of readAbbrev
 	abbrevs map[abbrevKey]*abbrevTable
 	lines   map[uint64]*lineTable
 	names   map[uint64]*Func
 }
 
-// Func is what debug information says of a function as such.
+// Func is a function's description in debug information.
 type Func struct {
 	// Name is DW_AT_name; in C++ and Rust qualified by namespaces and types
 	// where there is no linkage name.
@@ -56,8 +55,7 @@ type Func struct {
 type Call struct {
 	// Func is nil where only the line is known (assembly).
 	Func *Func
-	// File is the path as the compiler recorded it, made absolute with the
-	// compilation directory where that is known. Empty if unknown.
+	// File is the recorded path, absolute if the compilation directory is known; "" if unknown.
 	File string
 	// Line is 0 if unknown.
 	Line int
@@ -65,7 +63,7 @@ type Call struct {
 	Inlined bool
 }
 
-// unitRange says that a unit has code at [lo, hi).
+// unitRange: a unit has code at [lo, hi).
 type unitRange struct {
 	lo, hi uint64
 	max    uint64 // the largest hi up to here in the index
@@ -75,8 +73,8 @@ type unitRange struct {
 // stepsFloor is what even the smallest file may cost, in steps.
 const stepsFloor = 1 << 18
 
-// New gives the debug information in s; alt is that of the supplementary file
-// (.gnu_debugaltlink, DWARF 5 §7.3.6), nil if there is none. Nothing is read yet.
+// New gives the debug information in s; alt is the supplementary file's (.gnu_debugaltlink, DWARF 5 §7.3.6), or nil.
+// Nothing is read yet.
 func New(s Sections, alt *Data) *Data {
 	d := &Data{s: s, alt: alt, abbrevs: make(map[abbrevKey]*abbrevTable), lines: make(map[uint64]*lineTable),
 		names: make(map[uint64]*Func)}
@@ -97,8 +95,7 @@ func (d *Data) pay(n int) bool {
 // atOnce is how much is taken of the account at a time, in bytes.
 const atOnce = 64 << 10
 
-// grow takes memory for n bytes that are about to be made of the sections. Where there is none, all reading ends:
-// what is known until then is what is known.
+// grow charges n bytes; reading ends where the budget does.
 func (d *Data) grow(n int) bool {
 	if d.taken -= int64(n); d.taken >= 0 {
 		return true
@@ -112,7 +109,7 @@ func (d *Data) grow(n int) bool {
 	return true
 }
 
-// Costs of what is made, in bytes: twice its size where it is in a list, which doubles as it grows.
+// Bytes charged, twice the size for elements of lists, which double.
 const (
 	unitCost   = 400
 	rangeCost  = 2 * 32
@@ -127,12 +124,11 @@ const (
 	funcCost   = 48 + 100
 )
 
-// Calls appends what is at addr, an address of the file's own, innermost inlined
-// call first, the function that has the code last. It appends nothing if the
-// address is in no unit. The Funcs are shared between answers.
+// Calls appends the calls at addr, a file address: innermost inlined first, the function last; nothing outside of all
+// units. Answers share Funcs.
 func (d *Data) Calls(addr uint64, out []Call) []Call {
 	start := len(out)
-	if got, ok := d.callsOfTold(addr, out); ok {
+	if got, ok := d.callsOfListed(addr, out); ok {
 		return got
 	}
 	d.load()
@@ -170,7 +166,7 @@ func (d *Data) load() {
 	}
 	d.ready = true
 	for off, end := uint64(0), size(d.s.Info); off < end && d.pay(1); {
-		u := d.told.unitFrom(off)
+		u := d.listed.unitFrom(off)
 		if u == nil {
 			u = d.readHeader(off)
 		}
@@ -216,7 +212,7 @@ func (d *Data) sortIndex() {
 
 // unitAt gives the unit that an offset in .debug_info is in, nil if none.
 func (d *Data) unitAt(off uint64) *unit {
-	if u := d.told.unitAround(off); u != nil {
+	if u := d.listed.unitAround(off); u != nil {
 		return u
 	}
 	d.load()

@@ -162,7 +162,6 @@ func (u *unit) readIndex(c *wire.Cursor, form uint16) (value, bool) {
 	return value{}, false
 }
 
-// readRef reads the forms of references to entries.
 func (u *unit) readRef(c *wire.Cursor, form uint16) (value, bool) {
 	switch form {
 	case formRef1, formRef2, formRef4, formRef8:
@@ -206,7 +205,6 @@ func (u *unit) str(v value) []byte {
 	return nil
 }
 
-// addr looks an address up.
 func (u *unit) addr(v value) (uint64, bool) {
 	switch v.kind {
 	case kindAddr:

@@ -12,7 +12,7 @@ import (
 // scope is a subprogram or an inlined call that has code.
 type scope struct {
 	die      uint64 // offset of its entry
-	fn       *Func  // resolved when first asked for
+	fn       *Func  // resolved on first use
 	parent   int32  // the call that it was inlined into, -1 for a subprogram
 	depth    int32
 	root     int32 // the subprogram
@@ -20,7 +20,7 @@ type scope struct {
 	callLine uint32
 }
 
-// seg says that from addr on, scope is the innermost; -1: none.
+// seg: from addr on, scope is the innermost call; -1: none.
 type seg struct {
 	addr  uint64
 	scope int32
@@ -59,7 +59,6 @@ type funcReader struct {
 	stack []int32 // for each open entry, the scope that its children are in
 }
 
-// funcsOf reads the unit's entries once.
 func (u *unit) funcsOf() *funcTable {
 	if u.funcs == nil {
 		u.funcs = new(funcTable)
@@ -120,8 +119,7 @@ func (r *funcReader) visit(c *wire.Cursor, a *abbrev, die uint64) int32 {
 	return parent
 }
 
-// skipTree moves past a type's children by its DW_AT_sibling: in C and C++ the
-// code of methods hangs elsewhere. The end of the children is left to be read.
+// skipTree skips a type's children by DW_AT_sibling (C and C++ methods have their code elsewhere), up to their end.
 func (r *funcReader) skipTree(c *wire.Cursor, a *abbrev) {
 	var to uint64
 	for _, s := range a.specs {
@@ -137,7 +135,6 @@ func (r *funcReader) skipTree(c *wire.Cursor, a *abbrev) {
 	}
 }
 
-// skipEntry passes over all attributes.
 func (u *unit) skipEntry(c *wire.Cursor, a *abbrev) {
 	if a.fixed >= 0 {
 		c.Skip(uint64(a.fixed))
@@ -193,9 +190,8 @@ type flattener struct {
 	out    []seg
 }
 
-// flatten gives the innermost scope for each address. Where two subprograms
-// overlap (identical code folded by the linker), the first one is kept; a call
-// that reaches beyond its parent is cut.
+// flatten gives the innermost scope of each address. Of overlapping subprograms (identical code folding) the first is
+// kept; a call is cut at its parent's bounds.
 func flatten(spans []span, scopes []scope) []seg {
 	slices.SortStableFunc(spans, func(a, b span) int {
 		return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.depth, b.depth))

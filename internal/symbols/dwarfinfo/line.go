@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/wire"
 )
 
-// row says which line the instructions from addr on belong to.
+// row: from addr on, instructions belong to this line.
 type row struct {
 	addr       uint64
 	file, line uint32
@@ -28,8 +28,7 @@ type lineTable struct {
 	files fileNames
 }
 
-// find gives file and line for addr; of several rows with the same address the
-// last one holds, as the others cover no instruction.
+// find gives file and line of addr, by the last of rows with one address: the others are empty.
 func (t *lineTable) find(addr uint64) (file, line uint32, ok bool) {
 	i, _ := slices.BinarySearchFunc(t.seqs, addr, func(s sequence, a uint64) int {
 		if s.lo <= a {
@@ -122,8 +121,7 @@ func (p *lineProgram) reset() {
 	p.first = len(p.t.rows)
 }
 
-// emit appends a row. Rows with an address below the last one's would break the
-// bisection; only malformed programs have them, and they are left out.
+// emit omits rows with falling addresses, which only malformed programs have.
 func (p *lineProgram) emit() {
 	n := len(p.t.rows)
 	if n > p.first && p.row.addr < p.t.rows[n-1].addr {

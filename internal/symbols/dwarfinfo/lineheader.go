@@ -139,9 +139,8 @@ func (p *lineProgram) entries5(c *wire.Cursor, add func(name []byte, dir uint64)
 	}
 }
 
-// path gives the path of file number i, as absolute as the data allow: numbers
-// begin at 1 up to version 4, at 0 in version 5, where directory 0 is the
-// compilation directory.
+// path gives file i's path, as absolute as possible. Numbers begin at 1 up to version 4; at 0 in version 5, where
+// directory 0 is the compilation directory.
 func (f *fileNames) path(u *unit, i uint32) string {
 	if !f.v5 {
 		i--
@@ -156,8 +155,7 @@ func (f *fileNames) path(u *unit, i uint32) string {
 	return file.path
 }
 
-// dir gives a directory by number, empty if it is the compilation directory of
-// versions 2 to 4, or unknown.
+// dir gives a directory, "" if unknown, or versions 2 to 4's compilation directory.
 func (f *fileNames) dir(i uint64) string {
 	if !f.v5 {
 		i--
@@ -168,9 +166,7 @@ func (f *fileNames) dir(i uint64) string {
 	return string(f.dirs[i])
 }
 
-// joinPath puts a path together from the parts that are there; a part that is
-// absolute makes those before it void. The result is cleaned only of "./", as
-// ".." after a symbolic link cannot be.
+// joinPath joins a path's parts from the last absolute one on, without "./"; ".." stays, as it may follow a link.
 func joinPath(parts ...string) string {
 	var s string
 	for _, p := range parts {

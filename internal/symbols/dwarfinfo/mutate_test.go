@@ -91,7 +91,7 @@ func TestDamagedSectionsNeitherPanicNorLoop(t *testing.T) {
 	}
 }
 
-// ask looks up addresses and checks what holds for any answer.
+// ask looks up addresses and checks invariants of any answer.
 func ask(t *testing.T, d *Data, lo, hi uint64) {
 	t.Helper()
 	var out []Call
@@ -130,11 +130,11 @@ func TestInlinedCallsComeInnermostFirst(t *testing.T) {
 	}
 }
 
-// TestUnitsThatAreToldAnswerAsTheIndexDoes compares answers by .debug_aranges with those by the units' own ranges.
-func TestUnitsThatAreToldAnswerAsTheIndexDoes(t *testing.T) {
+// TestUnitsByRangesAnswerAsTheIndexDoes compares lookups by .debug_aranges with those by the units' own ranges.
+func TestUnitsByRangesAnswerAsTheIndexDoes(t *testing.T) {
 	for _, flags := range [][]string{{"-g", "-gdwarf-4"}, {"-g", "-gdwarf-5"}, {"-g", "-gdwarf-5", "-gdwarf64"}} {
 		s, lo, hi := compile(t, flags...)
-		told := New(s, nil)
+		listed := New(s, nil)
 		if len(s.Aranges) == 0 {
 			t.Fatal("no .debug_aranges")
 		}
@@ -143,7 +143,7 @@ func TestUnitsThatAreToldAnswerAsTheIndexDoes(t *testing.T) {
 		index := New(without, nil)
 		byTold := 0
 		for a := lo; a < hi; a++ {
-			got, want := told.Calls(a, nil), index.Calls(a, nil)
+			got, want := listed.Calls(a, nil), index.Calls(a, nil)
 			same := slices.EqualFunc(got, want, func(a, b Call) bool {
 				return (a.Func == nil) == (b.Func == nil) && (a.Func == nil || *a.Func == *b.Func) && a.File == b.File &&
 					a.Line == b.Line && a.Inlined == b.Inlined

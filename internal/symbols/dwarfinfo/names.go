@@ -11,9 +11,8 @@ import (
 // maxHops bounds the references that are followed for one name.
 const maxHops = 16
 
-// resolve collects what the entry at off, and those that it refers to by
-// DW_AT_abstract_origin and DW_AT_specification (DWARF 5 §2.13.2, §3.3.8.1), say
-// of a function.
+// resolve collects a function's description from the entry at off and its DW_AT_abstract_origin and DW_AT_specification
+// (DWARF 5 §2.13.2, §3.3.8.1).
 func (d *Data) resolve(off uint64) *Func {
 	if f := d.names[off]; f != nil {
 		return f
@@ -40,7 +39,7 @@ type nameReader struct {
 	die           uint64 // and the entry
 }
 
-// follow reads the entry at off in d and goes on to what it refers to.
+// follow reads the entry at off in d and those that it refers to.
 func (r *nameReader) follow(d *Data, off uint64) {
 	for range maxHops {
 		u := d.unitAt(off)
@@ -126,7 +125,6 @@ func (u *unit) qualify(name string, die uint64) string {
 	return name
 }
 
-// maxName bounds a qualified name.
 const maxName = 4096
 
 // readScopes lists the scopes of the unit, in order of their offsets.

@@ -11,8 +11,7 @@ type span struct {
 	depth  int32
 }
 
-// isCode tells code from what a linker left of a discarded section: it sets the
-// addresses to 0 or 1, or to the largest ones. No code begins at those.
+// isCode excludes ranges of discarded sections, whose addresses linkers set to 0, 1 or the largest.
 func isCode(lo, hi uint64) bool { return lo > 1 && lo < hi && lo < ^uint64(1) }
 
 // spans appends the ranges that an entry's attributes give (DWARF 5 §2.17).
@@ -39,7 +38,6 @@ func (d *Data) span(out []span, lo, hi uint64) []span {
 	return append(out, span{lo: lo, hi: hi})
 }
 
-// readRanges reads the list that DW_AT_ranges points to.
 func (u *unit) readRanges(v value, out []span) []span {
 	if u.version < 5 {
 		return u.readRanges4(v.u, out)

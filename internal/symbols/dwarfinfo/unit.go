@@ -27,7 +27,7 @@ type unit struct {
 	funcs  *funcTable
 	scopes []nameScope
 	lines  *lineTable
-	told   []span // its own ranges, of one that .debug_aranges led to
+	listed []span // its own ranges, of one that .debug_aranges led to
 }
 
 // maxHeader is the size of the largest unit header, in bytes, and rootSize how

@@ -17,7 +17,6 @@ import (
 
 var pattern = regexp.MustCompile(`(a+b)*c?[0-9]{2,}x`)
 
-// words makes, sorts and searches text.
 func words(round int) int {
 	seen := map[string]int{}
 	for i := range 3000 {
@@ -32,15 +31,14 @@ func words(round int) int {
 	for _, w := range order[:500] {
 		n += len(pattern.FindString(w)) + strings.Count(w, "a")
 	}
-	text, _ := json.Marshal(order) // strings are always encoded
+	text, _ := json.Marshal(order)
 	sum := sha256.Sum256(text)
-	w, _ := flate.NewWriter(io.Discard, 6) // 6 is a level
+	w, _ := flate.NewWriter(io.Discard, 6)
 	_, _ = io.Copy(w, bytes.NewReader(text))
 	_ = w.Close()
 	return n + int(sum[0])
 }
 
-// exchange passes values through a chain of goroutines.
 func exchange() {
 	var wg sync.WaitGroup
 	in := make(chan *big.Int)
@@ -56,7 +54,7 @@ func exchange() {
 		in = out
 	}
 	wg.Go(func() {
-		for range in { // until the chain ends
+		for range in {
 		}
 	})
 	for i := range 200 {

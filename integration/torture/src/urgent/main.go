@@ -1,7 +1,7 @@
 // Command urgent is a torture target in Go. The Go runtime stops goroutines by sending SIGURG to its own threads.
-// With "exact" (and GODEBUG=asyncpreemptoff=1, so that nobody else sends it) it sends SIGURG to itself, one after the
-// other, and counts how many arrive. Else goroutines that never yield are stopped for one garbage collection after
-// the other. It speaks the language of torture.h.
+// With "exact" (and GODEBUG=asyncpreemptoff=1, so that the run-time system does not send it) it sends SIGURG to itself,
+// one after the other, and counts how many arrive. Else goroutines that never yield are stopped for one garbage
+// collection after the other. It speaks the language of torture.h.
 package main
 
 import (
@@ -17,7 +17,6 @@ import (
 
 var rounds, surplus, work atomic.Int64
 
-// spin has no call at which it could yield.
 func spin() {
 	for n := 0; ; n++ {
 		if n%1_000_000 == 0 {

@@ -1,4 +1,4 @@
-// Command cgo sleeps in C that Go called, below C that Go called and that called Go back.
+// Command cgo sleeps in C called by Go called by C called by Go.
 package main
 
 /*
@@ -27,7 +27,7 @@ import "C"
 
 //go:noinline
 func deep(n int) C.int {
-	var a [100]int // so that the goroutine's stack grows
+	var a [100]int // grows the goroutine's stack
 	if n == 0 {
 		return C.c_calls(3)
 	}

@@ -1,5 +1,5 @@
-// Goroutines with threads of their own wait for a sync.Mutex that nobody lets go of. It prints "ready", and ends when
-// its standard input does.
+// Goroutines locked to threads wait for a sync.Mutex that is never unlocked. It prints "ready", and ends when its
+// standard input does.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command handlers takes signals on its first thread, whose goroutine goes to sleep and is woken all the time: many
-// come while that thread is on the scheduler's stack.
+// Command handlers takes signals on its first thread, often on the scheduler's stack, since its goroutine sleeps and
+// wakes up all the time.
 package main
 
 import (
@@ -13,7 +13,7 @@ import (
 
 func main() {
 	runtime.LockOSThread()
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGUSR1) // nobody receives
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGUSR1) // no receiver
 	go func() {
 		for {
 			_ = syscall.Tgkill(os.Getpid(), os.Getpid(), syscall.SIGUSR1)

@@ -9,8 +9,9 @@ import (
 	"strconv"
 	"testing"
 
-	"prywalk/internal/look"
 	"prywalk/internal/managed"
+	"prywalk/internal/observe"
+	"prywalk/internal/testtargets/observed"
 )
 
 // known is a program's own list of its calls.
@@ -62,7 +63,7 @@ func (k known) from(stack []frame) known {
 	return nil
 }
 
-func looksOf(def int) int {
+func samplesOf(def int) int {
 	if n, err := strconv.Atoi(os.Getenv("PYTHON_LOOKS")); err == nil {
 		return n
 	}
@@ -73,7 +74,7 @@ func TestChainsAreThoseThatTheProgramKnows(t *testing.T) {
 	for version, exe := range pythons(t) {
 		for _, how := range []string{"spin", "sleep"} {
 			t.Run(version+"/"+how, func(t *testing.T) {
-				cmd, line := launch(t, exe, "testdata/chain.py", how, "0")
+				cmd, line := observed.Launch(t, exe, "testdata/chain.py", how, "0")
 				var k known
 				if err := json.Unmarshal([]byte(line), &k); err != nil {
 					t.Fatal(err)
@@ -85,7 +86,7 @@ func TestChainsAreThoseThatTheProgramKnows(t *testing.T) {
 				py := attach(t, cmd.Process.Pid)
 				n, wrong, bad, empty, cut, frames := 0, 0, 0, 0, 0, 0
 				var at uint64 // where the last look was that is not merged
-				py.looks(t, looksOf(300), func(_ int, s *look.Shot, stack []frame, natives []uint64, h managed.Health) {
+				py.looks(t, samplesOf(300), func(_ int, s *observe.RawSample, stack []frame, natives []uint64, h managed.Health) {
 					n++
 					if h != managed.Matched {
 						// A thread that has no processor is met at the same instruction again and again.

@@ -9,8 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/look"
 	"prywalk/internal/managed"
+	"prywalk/internal/observe"
+	"prywalk/internal/testtargets/observed"
 )
 
 var numbered = regexp.MustCompile(`^(?:outer_|inner_|<)(\d+)>?$`)
@@ -21,7 +22,7 @@ var numbered = regexp.MustCompile(`^(?:outer_|inner_|<)(\d+)>?$`)
 func TestFreedFunctionsHaveNoOtherOnesNames(t *testing.T) {
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {
-			cmd, line := launch(t, exe, "testdata/churn.py")
+			cmd, line := observed.Launch(t, exe, "testdata/churn.py")
 			at, err := strconv.ParseUint(line, 10, 64)
 			if err != nil {
 				t.Fatal(err)
@@ -36,7 +37,7 @@ func TestFreedFunctionsHaveNoOtherOnesNames(t *testing.T) {
 			py.before = func() { before = count() }
 			py.after = func() { after = count(); time.Sleep(3 * time.Millisecond) }
 			looks, named, freed, wrong, unmatched := 0, 0, 0, 0, 0
-			py.looks(t, looksOf(150), func(_ int, _ *look.Shot, stack []frame, _ []uint64, h managed.Health) {
+			py.looks(t, samplesOf(150), func(_ int, _ *observe.RawSample, stack []frame, _ []uint64, h managed.Health) {
 				looks++
 				if h != managed.Matched {
 					unmatched++

@@ -16,11 +16,12 @@ import (
 	"prywalk/internal/managed"
 	"prywalk/internal/process"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/observed"
 )
 
 // mostTakes is how often a moment is taken again at which a thread was met where its frames are not shown. That is so
-// for less than 1 in 50 looks at a thread (docs/python.md), so that a moment with three threads fails by accident less
-// often than once in a million.
+// for less than 1 in 50 looks at a thread (docs/java-python.md), so that a moment with three threads fails by accident
+// less often than once in a million.
 const mostTakes = 5
 
 // checkDump wants a Python chain in each thread of a dump, and all functions up to the last in at least one. A wrong
@@ -59,7 +60,7 @@ func checkDump(t *testing.T, what string, k known, p *dump.Process, last bool) (
 func TestDumpsAndCoresHavePythonFrames(t *testing.T) {
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {
-			cmd, line := launch(t, exe, "testdata/chain.py", "sleep", "2")
+			cmd, line := observed.Launch(t, exe, "testdata/chain.py", "sleep", "2")
 			var k known
 			if err := json.Unmarshal([]byte(line), &k); err != nil {
 				t.Fatal(err)
@@ -73,7 +74,7 @@ func TestDumpsAndCoresHavePythonFrames(t *testing.T) {
 			defer p.Close()
 			for _, atomic := range []bool{false, true} {
 				for take := 1; ; take++ {
-					d, err := dump.Look(p, dump.Options{MaxDepth: -1, Atomic: atomic})
+					d, err := dump.Sample(p, dump.Options{MaxDepth: -1, Atomic: atomic})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -95,18 +96,18 @@ func TestDumpsAndCoresHavePythonFrames(t *testing.T) {
 // inside of the mapping of each further thread's stack. Debian 12's gcore leaves such a mapping out of its cores.
 func launchAlone(t *testing.T, exe string) (pid int) {
 	t.Helper()
-	cmd, _ := launch(t, exe, "testdata/chain.py", "sleep", "0")
+	cmd, _ := observed.Launch(t, exe, "testdata/chain.py", "sleep", "0")
 	return cmd.Process.Pid
 }
 
 // checkCore is checkDump for a core that gcore makes of the process.
 func checkCore(t *testing.T, pid int, k known, last bool) (again bool) {
 	t.Helper()
-	return checkDump(t, "core", k, lookAtCore(t, pid), last)
+	return checkDump(t, "core", k, sampleCore(t, pid), last)
 }
 
-// lookAtCore dumps a core that gcore makes of a process.
-func lookAtCore(t *testing.T, pid int) *dump.Process {
+// sampleCore dumps a core that gcore makes of a process.
+func sampleCore(t *testing.T, pid int) *dump.Process {
 	t.Helper()
 	f, err := os.Open(testtargets.Core(t, pid))
 	if err != nil {
@@ -134,7 +135,7 @@ func TestPythonInItsOwnPIDNamespaceHasItsFrames(t *testing.T) {
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {
 			args := append(append(enter[:len(enter):len(enter)], exe), "testdata/chain.py", "sleep", "2")
-			cmd, line := launch(t, "unshare", args...)
+			cmd, line := observed.Launch(t, "unshare", args...)
 			var k known
 			if err := json.Unmarshal([]byte(line), &k); err != nil {
 				t.Fatal(err)
@@ -150,7 +151,7 @@ func TestPythonInItsOwnPIDNamespaceHasItsFrames(t *testing.T) {
 			}
 			defer p.Close()
 			for take, again := 1, true; again && take <= mostTakes; take++ {
-				d, err := dump.Look(p, dump.Options{MaxDepth: -1})
+				d, err := dump.Sample(p, dump.Options{MaxDepth: -1})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -14,6 +14,7 @@ import (
 
 	"prywalk/internal/code"
 	"prywalk/internal/dump"
+	"prywalk/internal/testtargets/observed"
 )
 
 // headers gives the folder of Python.h that belongs to an interpreter; "" if there is none.
@@ -74,7 +75,7 @@ func wantInOneStack(t *testing.T, pid int, want []string) *dump.Process {
 	}
 	defer p.Close()
 	for range mostDumps {
-		d, err := dump.Look(p, dump.Options{MaxDepth: -1})
+		d, err := dump.Sample(p, dump.Options{MaxDepth: -1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +115,7 @@ func TestExtensionsOfCStandBetweenTheirCallers(t *testing.T) {
 			if out, err := exec.Command(exe, "-c", "import host").CombinedOutput(); err != nil {
 				t.Skipf("it does not load extensions of the limited interface: %s", out)
 			}
-			cmd, _ := launch(t, exe, "testdata/hosted.py")
+			cmd, _ := observed.Launch(t, exe, "testdata/hosted.py")
 			wantInOneStack(t, cmd.Process.Pid, hosted)
 		})
 	}
@@ -175,7 +176,7 @@ func (e *embedder) build(t *testing.T) (program string) {
 func TestProgramsWithTheInterpreterInsideHaveOneStack(t *testing.T) {
 	for name, e := range embedders(t) {
 		t.Run(name, func(t *testing.T) {
-			cmd, _ := launch(t, e.build(t), "testdata/hosted.py")
+			cmd, _ := observed.Launch(t, e.build(t), "testdata/hosted.py")
 			wantInOneStack(t, cmd.Process.Pid, append(slices.Clone(hosted), "host_runs", "main"))
 		})
 	}
@@ -195,7 +196,7 @@ func TestTheInterpreterInsideOfGdbHasItsFrames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd, _ := launch(t, gdb, "-nx", "-batch", "-ex", "source testdata/in_gdb.py")
+	cmd, _ := observed.Launch(t, gdb, "-nx", "-batch", "-ex", "source testdata/in_gdb.py")
 	if file, err := os.Readlink("/proc/" + strconv.Itoa(cmd.Process.Pid) + "/exe"); err != nil || file != gdb {
 		t.Skipf("gdb is run by %s here", file)
 	}

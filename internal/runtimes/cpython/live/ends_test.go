@@ -12,8 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/look"
 	"prywalk/internal/managed"
+	"prywalk/internal/observe"
+	"prywalk/internal/testtargets/observed"
 )
 
 // chainsOf are the functions of testdata/ends.py that a thread can be in, outermost first.
@@ -60,7 +61,7 @@ func TestWhatHasForkedOrIsAboutToEndHasItsOwnFrames(t *testing.T) {
 				continue // where glibc keeps a thread's number is known of x86-64
 			}
 			t.Run(version+"/"+how, func(t *testing.T) {
-				_, line := launch(t, exe, "testdata/ends.py", how)
+				_, line := observed.Launch(t, exe, "testdata/ends.py", how)
 				pid, err := strconv.Atoi(line)
 				if err != nil {
 					t.Fatal(err)
@@ -70,7 +71,7 @@ func TestWhatHasForkedOrIsAboutToEndHasItsOwnFrames(t *testing.T) {
 				py.mayEnd = true
 				looks, deep, unmatched := 0, 0, 0
 				for n := 0; n < 20 && deep < 20; n++ {
-					py.looks(t, 10, func(tid int, _ *look.Shot, stack []frame, _ []uint64, h managed.Health) {
+					py.looks(t, 10, func(tid int, _ *observe.RawSample, stack []frame, _ []uint64, h managed.Health) {
 						looks++
 						list, whole := own(stack, "ends.py")
 						switch {
@@ -93,16 +94,16 @@ func TestWhatHasForkedOrIsAboutToEndHasItsOwnFrames(t *testing.T) {
 	}
 }
 
-// TestInterpretersThatBeginAnewHaveRightFramesOrNone: a program that begins and ends its interpreter without end. What
+// TestInterpretersThatBeginAgainHaveRightFramesOrNone: a program that begins and ends its interpreter without end. What
 // was found of one is not there any more when the next one has begun.
-func TestInterpretersThatBeginAnewHaveRightFramesOrNone(t *testing.T) {
+func TestInterpretersThatBeginAgainHaveRightFramesOrNone(t *testing.T) {
 	t.Setenv("AGAIN", "1")
 	for name, e := range embedders(t) {
 		if e.static {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			cmd, _ := launch(t, e.build(t), "testdata/hosted.py", "again")
+			cmd, _ := observed.Launch(t, e.build(t), "testdata/hosted.py", "again")
 			py := attachSoon(t, cmd.Process.Pid)
 			chain := slices.DeleteFunc(slices.Clone(hosted), func(f string) bool { return strings.HasPrefix(f, "host_") })
 			slices.Reverse(chain)
@@ -110,7 +111,7 @@ func TestInterpretersThatBeginAnewHaveRightFramesOrNone(t *testing.T) {
 			looks, right := 0, 0
 			end := time.Now().Add(time.Second)
 			for time.Now().Before(end) {
-				py.looks(t, 10, func(_ int, _ *look.Shot, stack []frame, _ []uint64, h managed.Health) {
+				py.looks(t, 10, func(_ int, _ *observe.RawSample, stack []frame, _ []uint64, h managed.Health) {
 					looks++
 					list, whole := own(stack, "hosted.py")
 					switch {

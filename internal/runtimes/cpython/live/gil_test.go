@@ -6,25 +6,26 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/look"
 	"prywalk/internal/managed"
+	"prywalk/internal/observe"
 	"prywalk/internal/sample"
+	"prywalk/internal/testtargets/observed"
 	"prywalk/internal/waits"
 )
 
-// TestWhoWaitsForTheInterpreterIsToldWhoHasIt: the main thread keeps the lock in a call of C, and sleeps there.
+// TestAWaiterForTheInterpreterNamesItsHolder: the main thread keeps the lock in a call of C, and sleeps there.
 // Each other thread waits for the lock, and for nothing else, in all looks that find it asleep.
-func TestWhoWaitsForTheInterpreterIsToldWhoHasIt(t *testing.T) {
+func TestAWaiterForTheInterpreterNamesItsHolder(t *testing.T) {
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {
-			cmd, _ := launch(t, exe, "testdata/gil.py")
+			cmd, _ := observed.Launch(t, exe, "testdata/gil.py")
 			py := attach(t, cmd.Process.Pid)
-			waiter := py.names.(managed.Waiter)
+			waiter := py.names.(managed.Threads)
 			told := map[int]int{}
 			var unsure struct{ early, elsewhere, later, free int }
 			kept := false // the main thread is in its call
 			for n := 0; n < 2000 && len(told) < 3; n++ {
-				py.looks(t, 1, func(tid int, s *look.Shot, _ []frame, _ []uint64, _ managed.Health) {
+				py.looks(t, 1, func(tid int, s *observe.RawSample, _ []frame, _ []uint64, _ managed.Health) {
 					word, ok := waits.Sleeps(&s.Call.Args)
 					if tid == py.pid {
 						switch s.Wait() {

@@ -6,7 +6,6 @@ import (
 	"debug/elf"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -15,8 +14,8 @@ import (
 	"prywalk/frames"
 	"prywalk/heuristics"
 	"prywalk/internal/code"
-	"prywalk/internal/look"
 	"prywalk/internal/managed"
+	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
 	"prywalk/internal/runtimes/cpython"
@@ -77,9 +76,9 @@ type python struct {
 	pid     int
 	p       *code.Process
 	host    *host
-	names   managed.Planner
-	plans   look.Plans
-	threads map[int]*look.Thread
+	names   managed.Namer
+	plans   observe.Plans
+	threads map[int]*observe.Thread
 	walker  frames.Walker
 	loops   map[uint64]bool // which native frames are the loop's
 	cut     bool            // the last stack has Python frames, and the loop outside of them has none
@@ -126,31 +125,6 @@ func pythons(t *testing.T) map[string]string {
 	return all
 }
 
-// launch starts a program, and gives the first line that it writes.
-func launch(t *testing.T, exe string, args ...string) (*exec.Cmd, string) {
-	t.Helper()
-	cmd := exec.Command(exe, args...)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Stderr = os.Stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	var line []byte
-	for b := make([]byte, 1); ; {
-		if n, err := out.Read(b); n == 0 || err != nil {
-			t.Fatalf("%s ended: %v", exe, err)
-		}
-		if b[0] == '\n' {
-			return cmd, string(line)
-		}
-		line = append(line, b[0])
-	}
-}
-
 // attach opens a process.
 func attach(t *testing.T, pid int) *python {
 	t.Helper()
@@ -169,7 +143,7 @@ func find(t *testing.T, pid int) (*python, error) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.Close() })
-	py := &python{pid: pid, p: p, host: &host{p, map[string]map[string]elf.Symbol{}}, threads: map[int]*look.Thread{},
+	py := &python{pid: pid, p: p, host: &host{p, map[string]map[string]elf.Symbol{}}, threads: map[int]*observe.Thread{},
 		loops: map[uint64]bool{}}
 	r, err := cpython.Detect(py.host)
 	if err != nil {
@@ -178,13 +152,13 @@ func find(t *testing.T, pid int) (*python, error) {
 	if r == nil {
 		return nil, errors.New("no Python was found")
 	}
-	py.names = r.(managed.Planner)
+	py.names = r.(managed.Namer)
 	py.plans.Store(py.names.Plan())
 	return py, nil
 }
 
 // looks looks n times at each thread, and tells each stack: outermost frame first.
-func (py *python) looks(t *testing.T, n int, tell func(tid int, s *look.Shot, stack []frame, natives []uint64,
+func (py *python) looks(t *testing.T, n int, tell func(tid int, s *observe.RawSample, stack []frame, natives []uint64,
 	h managed.Health)) {
 	t.Helper()
 	tids, err := py.p.Threads(nil)
@@ -195,17 +169,17 @@ func (py *python) looks(t *testing.T, n int, tell func(tid int, s *look.Shot, st
 	defer runtime.UnlockOSThread()
 	ctl := ptrace.NewController(ptrace.Options{})
 	defer ctl.Close()
-	l := look.New(ctl, look.NewPool(4), look.AlwaysPeek)
+	l := observe.New(ctl, observe.NewPool(4), observe.AlwaysPassive)
 	for range n {
 		for _, tid := range tids {
 			th := py.threads[tid]
 			if th == nil {
-				th = look.NewThread(py.pid, tid, nil)
+				th = observe.NewThread(py.pid, tid, nil)
 				th.Memory, th.Plans = py.p.Memory(), &py.plans
 				py.threads[tid] = th
 				py.plan(th, 0)
 			}
-			done := func(th *look.Thread, s *look.Shot, err error) {
+			done := func(th *observe.Thread, s *observe.RawSample, err error) {
 				if err != nil {
 					if !errors.Is(err, ptrace.ErrTimeout) && !py.ended(err) {
 						t.Error(err)
@@ -231,9 +205,9 @@ func (py *python) looks(t *testing.T, n int, tell func(tid int, s *look.Shot, st
 			case py.ended(err):
 			case err != nil:
 				t.Error(err)
-			case outcome == look.Done:
+			case outcome == observe.Done:
 				done(th, s, nil)
-			case outcome == look.Pending:
+			case outcome == observe.Pending:
 				l.Collect(procmem.Now()+1e9, done)
 			}
 		}
@@ -242,10 +216,10 @@ func (py *python) looks(t *testing.T, n int, tell func(tid int, s *look.Shot, st
 
 // ended reports whether an error is that of a thread which has ended, where that may be.
 func (py *python) ended(err error) bool {
-	return err != nil && py.mayEnd && look.Reason(err) == refusal.Gone
+	return err != nil && py.mayEnd && observe.Reason(err) == refusal.Gone
 }
 
-func (py *python) plan(th *look.Thread, tls uint64) {
+func (py *python) plan(th *observe.Thread, tls uint64) {
 	if th.Plans == nil {
 		th.Walks().Plan(nil, 0)
 		return
@@ -255,21 +229,22 @@ func (py *python) plan(th *look.Thread, tls uint64) {
 	}
 }
 
-// walk walks a shot, and gives its Python frames, outermost first.
-func (py *python) walk(th *look.Thread, s *look.Shot) (stack []frame, natives []uint64, h managed.Health) {
+// walk walks a raw sample, and gives its Python frames, outermost first.
+func (py *python) walk(th *observe.Thread, s *observe.RawSample) (stack []frame, natives []uint64, h managed.Health) {
 	if end := py.p.StackEnd(s.Mem.Stack.Addr); end != 0 {
 		s.Mem.StackEnd = end
 	}
 	files := th.Files()
 	l := live{py.p, func() bool {
-		if s.How != look.ByPeek {
+		if s.How != observe.ByPassiveRead {
 			return false
 		}
 		now, err := files.SchedStat()
 		return err == nil && now.Runs == s.Sched.Runs
 	}}
-	return py.merge(&managed.Sample{TID: th.TID, Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == look.ByPeek,
-		Live: l})
+	return py.merge(&managed.Sample{TID: th.TID, Regs: &s.Regs, Mem: &s.Mem, At: s.At,
+		Asleep: s.How == observe.ByPassiveRead,
+		Live:   l})
 }
 
 // merge walks what was copied of a thread, and gives its Python frames, outermost first.
@@ -298,7 +273,7 @@ func (py *python) merge(s *managed.Sample) (stack []frame, natives []uint64, h m
 	var out []managed.Frame
 	for i := len(refs) - 1; i >= 0; i-- {
 		var truth managed.Truth
-		out, truth = py.names.Describe(refs[i], s.Live, out[:0])
+		out, truth = py.names.Symbolize(refs[i], s.Live, out[:0])
 		stack = append(stack, frame{out[0], truth})
 	}
 	return stack, natives, h

@@ -19,6 +19,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/managed"
 	"prywalk/internal/runtimes/cpython/recorded"
+	"prywalk/internal/testtargets/observed"
 )
 
 // TestImagesAreRecorded makes the images of package recorded anew, of all interpreters that are here:
@@ -36,7 +37,7 @@ func TestImagesAreRecorded(t *testing.T) {
 			if text, err := os.ReadFile("testdata/chain.py"); err != nil || os.WriteFile(program, text, 0o644) != nil {
 				t.Fatal(err)
 			}
-			cmd, line := launch(t, exe, program, "spin", "0")
+			cmd, line := observed.Launch(t, exe, program, "spin", "0")
 			var k known
 			if err := json.Unmarshal([]byte(line), &k); err != nil {
 				t.Fatal(err)
@@ -63,7 +64,7 @@ const (
 func recordDeep(t *testing.T, py *python, k known) *recorded.Image {
 	t.Helper()
 	for range mostRecords {
-		regs := hold(t, py.pid)
+		regs := observed.Hold(t, py.pid)
 		m, err := py.record(regs, k)
 		if err := syscall.PtraceDetach(py.pid); err != nil {
 			t.Fatal(err)
@@ -94,7 +95,7 @@ func (py *python) record(regs *frames.Regs, k known) (*recorded.Image, error) {
 			Generated: mod.Generated})
 	}
 	w := &py.walker
-	for w.Init(py.p.Space(), regs, still{py, map[uint64][]byte{}}); w.Next(); {
+	for w.Init(py.p.Space(), regs, observed.Still(py.host.Read)); w.Next(); {
 		f := w.Frame()
 		if n := len(m.Natives); n > 0 {
 			m.Natives[n-1].CFA = f.SP

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"prywalk/internal/managed"
+	"prywalk/internal/testtargets/observed"
 )
 
 // TestThreadsHaveTheNamesOfThreading: those that the program itself gives, also of threads with many attributes, and of
@@ -16,12 +17,12 @@ import (
 func TestThreadsHaveTheNamesOfThreading(t *testing.T) {
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {
-			cmd, line := launch(t, exe, "testdata/named.py")
+			cmd, line := observed.Launch(t, exe, "testdata/named.py")
 			want := map[int]string{}
 			if err := json.Unmarshal([]byte(line), &want); err != nil {
 				t.Fatal(err)
 			}
-			names := attach(t, cmd.Process.Pid).names.(managed.ThreadNamer)
+			names := attach(t, cmd.Process.Pid).names.(managed.Threads)
 			for tid, name := range want {
 				if got, ok := names.ThreadName(tid); !ok || got != name {
 					t.Errorf("%d: %q, %v, want %q", tid, got, ok, name)
@@ -41,11 +42,11 @@ func TestThreadsHaveTheNamesOfThreading(t *testing.T) {
 func TestNamesOfShortLivedThreadsAreTheirOwn(t *testing.T) {
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {
-			cmd, _ := launch(t, exe, "testdata/shortnames.py")
+			cmd, _ := observed.Launch(t, exe, "testdata/shortnames.py")
 			py := attach(t, cmd.Process.Pid)
-			names := py.names.(managed.ThreadNamer)
+			names := py.names.(managed.Threads)
 			named, fresh, unknown := 0, 0, 0
-			for range looksOf(100) {
+			for range samplesOf(100) {
 				tids, err := py.p.Threads(nil)
 				if err != nil {
 					t.Fatal(err)

@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"prywalk/internal/look"
 	"prywalk/internal/managed"
+	"prywalk/internal/observe"
+	"prywalk/internal/testtargets/observed"
 )
 
 // mostStopCalls is how many system calls copy the memory of a thread with 30 Python calls: for its stack, the thread's
@@ -20,14 +21,14 @@ const mostStopCalls = 3
 func TestAStopReadsLittle(t *testing.T) {
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {
-			cmd, _ := launch(t, exe, "testdata/deep.py")
+			cmd, _ := observed.Launch(t, exe, "testdata/deep.py")
 			py := attach(t, cmd.Process.Pid)
 			var with, without, calls, bare, bytes []int64
 			depth := 0
-			py.looks(t, looksOf(300), func(tid int, s *look.Shot, stack []frame, _ []uint64, h managed.Health) {
+			py.looks(t, samplesOf(300), func(tid int, s *observe.RawSample, stack []frame, _ []uint64, h managed.Health) {
 				th, planned := py.threads[tid], py.bare%2 == 0
 				depth = max(depth, len(stack))
-				if s.How == look.ByFreeze && py.bare > 40 && (h == managed.Matched || !planned) {
+				if s.How == observe.ByStop && py.bare > 40 && (h == managed.Matched || !planned) {
 					if planned {
 						with, calls = append(with, s.Copying), append(calls, int64(s.Calls))
 						bytes = append(bytes, s.Copied()-int64(len(s.Mem.Stack.Bytes)))

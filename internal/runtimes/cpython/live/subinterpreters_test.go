@@ -6,8 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"prywalk/internal/look"
 	"prywalk/internal/managed"
+	"prywalk/internal/observe"
+	"prywalk/internal/testtargets/observed"
 )
 
 // TestThreadsWithSeveralStatesHaveTheFramesOfTheOneThatRuns: the main thread's are not those of the sub-interpreter
@@ -16,7 +17,7 @@ import (
 func TestThreadsWithSeveralStatesHaveTheFramesOfTheOneThatRuns(t *testing.T) {
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {
-			cmd, line := launch(t, exe, "testdata/subinterpreters.py")
+			cmd, line := observed.Launch(t, exe, "testdata/subinterpreters.py")
 			if line == "none" {
 				t.Skip("this interpreter has no sub-interpreters")
 			}
@@ -29,7 +30,7 @@ func TestThreadsWithSeveralStatesHaveTheFramesOfTheOneThatRuns(t *testing.T) {
 			}
 			main, inside, broken := 0, 0, 0
 			for n := 0; n < 150 && (main < enough || inside < wantInside); n++ {
-				py.looks(t, 20, func(tid int, _ *look.Shot, stack []frame, _ []uint64, h managed.Health) {
+				py.looks(t, 20, func(tid int, _ *observe.RawSample, stack []frame, _ []uint64, h managed.Health) {
 					if h == managed.Broken {
 						broken++
 						return

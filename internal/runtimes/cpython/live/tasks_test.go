@@ -13,6 +13,7 @@ import (
 	"prywalk/internal/code"
 	"prywalk/internal/dump"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/observed"
 )
 
 // task is a task as the program knows it.
@@ -83,34 +84,34 @@ func checkTasks(t *testing.T, what, how, main string, truth map[string]*task, p 
 // launchTasks starts the program, and gives what it says of its tasks.
 func launchTasks(t *testing.T, exe string, args ...string) (pid int, truth map[string]*task) {
 	t.Helper()
-	cmd, line := launch(t, exe, append([]string{"testdata/tasks.py"}, args...)...)
+	cmd, line := observed.Launch(t, exe, append([]string{"testdata/tasks.py"}, args...)...)
 	if err := json.Unmarshal([]byte(line), &truth); err != nil {
 		t.Fatal(err)
 	}
 	return cmd.Process.Pid, truth
 }
 
-// lookNow dumps a process.
-func lookNow(t *testing.T, pid int) *dump.Process {
+// sampleNow dumps a process.
+func sampleNow(t *testing.T, pid int) *dump.Process {
 	t.Helper()
 	p, err := code.Open(pid)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	d, err := dump.Look(p, dump.Options{MaxDepth: -1})
+	d, err := dump.Sample(p, dump.Options{MaxDepth: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return d
 }
 
-// lookUntilRead dumps a process whose loop is busy. The task that runs may change in each of the readings of one dump,
-// which then only counts it. So it is dumped again, as a user would.
-func lookUntilRead(t *testing.T, pid int) (d *dump.Process) {
+// sampleUntilRead dumps a process whose loop is busy. The task that runs may change in each of the readings of one
+// dump, which then only counts it. So it is dumped again, as a user would.
+func sampleUntilRead(t *testing.T, pid int) (d *dump.Process) {
 	t.Helper()
 	for range 200 {
-		if d = lookNow(t, pid); d.TasksChanged == 0 {
+		if d = sampleNow(t, pid); d.TasksChanged == 0 {
 			break
 		}
 	}
@@ -124,10 +125,10 @@ func TestWaitingTasksAreThoseThatTheInterpreterKnows(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			pid, truth := launchTasks(t, exe)
 			testtargets.Asleep(t, pid)
-			checkTasks(t, "asleep", "peek", "waiting", truth, lookNow(t, pid))
-			checkTasks(t, "core", "core", "waiting", truth, lookAtCore(t, pid))
+			checkTasks(t, "asleep", "peek", "waiting", truth, sampleNow(t, pid))
+			checkTasks(t, "core", "core", "waiting", truth, sampleCore(t, pid))
 			pid, truth = launchTasks(t, exe, "spin")
-			checkTasks(t, "busy", "", "running", truth, lookUntilRead(t, pid))
+			checkTasks(t, "busy", "", "running", truth, sampleUntilRead(t, pid))
 		})
 	}
 }
@@ -137,7 +138,7 @@ func TestTasksInText(t *testing.T) {
 	for version, exe := range pythons(t) {
 		pid, _ := launchTasks(t, exe)
 		testtargets.Asleep(t, pid)
-		d := lookNow(t, pid)
+		d := sampleNow(t, pid)
 		for _, write := range []func(*strings.Builder) error{
 			func(b *strings.Builder) error { return dump.Text(b, d) },
 			func(b *strings.Builder) error { return dump.MergedText(b, d) },
@@ -147,8 +148,10 @@ func TestTasksInText(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, want := range []string{
-				"\nwaiting task joins (asyncio, peek): awaits task leaf-ü世0\n  #0                     joins at tasks.py:",
-				"waiting tasks (asyncio, peek): awaits Future\n", "\nwaiting task own (asyncio, peek): awaits Future\n",
+				"\nwaiting task joins (asyncio, passive read): awaits task leaf-ü世0\n" +
+					"  #0                     joins at tasks.py:",
+				"waiting tasks (asyncio, passive read): awaits Future\n",
+				"\nwaiting task own (asyncio, passive read): awaits Future\n",
 			} {
 				if !strings.Contains(b.String(), want) {
 					t.Errorf("%s: no %q in\n%s", version, want, b.String())
@@ -164,7 +167,7 @@ func TestTasksInText(t *testing.T) {
 func TestTasksOfALoopThatIsBusyAreTornNowhere(t *testing.T) {
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {
-			cmd, _ := launch(t, exe, "testdata/tasks_churn.py")
+			cmd, _ := observed.Launch(t, exe, "testdata/tasks_churn.py")
 			p, err := code.Open(cmd.Process.Pid)
 			if err != nil {
 				t.Fatal(err)
@@ -172,7 +175,7 @@ func TestTasksOfALoopThatIsBusyAreTornNowhere(t *testing.T) {
 			defer p.Close()
 			n, proven, changed, wrong := 0, 0, 0, 0
 			for end := time.Now().Add(time.Minute); n < 200 && time.Now().Before(end); {
-				d, err := dump.Look(p, dump.Options{MaxDepth: -1})
+				d, err := dump.Sample(p, dump.Options{MaxDepth: -1})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -162,15 +162,15 @@ func (m *Image) Walk(mem Memory) (f Found, err error) {
 		refs, _ = py.Native(&native, n.CFA, refs)
 	}
 	f.Health = py.End()
-	var told []managed.Frame
+	var named []managed.Frame
 	for _, ref := range slices.Backward(refs) {
 		var truth managed.Truth
-		if told, truth = py.Describe(ref, mem, told[:0]); len(told) > 0 {
-			f.Calls = append(f.Calls, Call{told[0].Function, told[0].Line})
+		if named, truth = py.Symbolize(ref, mem, named[:0]); len(named) > 0 {
+			f.Calls = append(f.Calls, Call{named[0].Function, named[0].Line})
 			f.Freed = f.Freed || truth == managed.Freed
 		}
 	}
-	f.Thread, _ = found.(managed.ThreadNamer).ThreadName(m.TID)
+	f.Thread, _ = found.(managed.Threads).ThreadName(m.TID)
 	return f, nil
 }
 

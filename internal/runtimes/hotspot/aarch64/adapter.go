@@ -4,12 +4,12 @@ package aarch64
 
 import "prywalk/frames"
 
-// Adapter gives the rule in an adapter between the interpreter's places of arguments and the compilers', at an
-// instruction or at a return address. The return address stays in x30. From the interpreter (gen_i2c_adapter):
+// Adapter gives the rule in an adapter between interpreted and compiled code, at an instruction or return address; the
+// return address is in x30. From the interpreter (gen_i2c_adapter):
 //
 //	[sub x8, sp, #…; and sp, x8, #-16;] …; br x8
 //
-// From compiled code, behind a call that mends the caller now and then, in a frame of C's (gen_c2i_adapter):
+// From compiled code, after an optional call (gen_c2i_adapter):
 //
 //	[stp x29, x30, [sp, #-16]!; mov x29, sp; …; ldp x29, x30, [sp], #16;] mov sender, sp; [sub sp, sp, #…;] …; br x8
 func (r *Rules) Adapter(p *Piece, pc uint64, caller bool) (frames.Rule, *frames.Row, bool) {
@@ -38,5 +38,4 @@ func (r *Rules) Adapter(p *Piece, pc uint64, caller bool) (frames.Rule, *frames.
 	}
 }
 
-// maxAdapter is longer than adapters are, in bytes.
 const maxAdapter = 2048

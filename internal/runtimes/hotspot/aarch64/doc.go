@@ -1,25 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package aarch64 knows how the frames of HotSpot's code look on arm64, by what a piece of code is and by the few
-// instructions around an address.
+// Package aarch64 gives the rules of HotSpot's code on arm64, by its kind and the instructions around an address.
 //
 // # Algorithm
 //
-// A call leaves the return address in x30. Compiled code makes its frame in one of two ways, and gives it up likewise:
+// A call leaves the return address in x30. Compiled code makes its frame in one of two ways:
 //
 //	sub sp, sp, #size; stp x29, x30, [sp, #size-16]
 //	stp x29, x30, [sp, #-16]!; sub sp, sp, #size-16
 //
-// So the pair lies right below the CFA, which is so far above sp as the header of the code says. Words that are pushed
-// inside of the frame are popped again on the way: the first change of sp that lies ahead tells how many there are.
-// Before the frame is made, and behind its end, the return address is in x30 and the CFA is sp.
+//	CFA = sp + size ──► ┌───────────┐
+//	                    │ x30       │ CFA − 8
+//	                    │ x29       │ CFA − 16
+//	                    │ …         │
+//	sp ───────────────► └───────────┘
 //
-// The interpreter has its frames by x29, which points to the pair. Below that is the stack pointer that the caller had,
-// since a compiled caller's frame may have been extended for arguments. While the frame is being made that stack
-// pointer is in a register. Which one differs between releases, and is read out of the interpreter itself.
+// CFA − sp is the frame size in the code's header, plus words pushed within the frame, which the next change of sp on
+// the path gives. Before and after the frame's life the return address is in x30 and the CFA is sp.
 //
-// Sources: OpenJDK 17 to 25, src/hotspot/cpu/aarch64: frame_aarch64.hpp (the interpreter's frame),
-// macroAssembler_aarch64.cpp (build_frame, remove_frame), templateInterpreterGenerator_aarch64.cpp
-// (generate_fixed_frame), interp_masm_aarch64.cpp (remove_activation), sharedRuntime_aarch64.cpp (adapters); Arm ARM
-// (DDI 0487), chapter C4.
+// The interpreter's x29 points to the pair, above the caller's sp. While that frame is made, the caller's sp is in a
+// register, which differs between releases and is read from the interpreter's code.
+//
+// # Sources
+//
+// OpenJDK 17 to 25, src/hotspot/cpu/aarch64: frame_aarch64.hpp, macroAssembler_aarch64.cpp (build_frame, remove_frame),
+// templateInterpreterGenerator_aarch64.cpp (generate_fixed_frame), interp_masm_aarch64.cpp (remove_activation),
+// sharedRuntime_aarch64.cpp (adapters); Arm ARM (DDI 0487), chapter C4.
 package aarch64

@@ -8,12 +8,11 @@ import (
 	"prywalk/frames"
 )
 
-// insn is an instruction. Patterns are those of the Arm ARM, chapter C4.1.
+// insn is an instruction (Arm ARM, chapter C4.1).
 type insn uint32
 
 func (w insn) is(mask, bits uint32) bool { return uint32(w)&mask == bits }
 
-// signed gives the n bits from lo as a signed number.
 func (w insn) signed(lo, n uint) int64 { return int64(int32(uint32(w)<<(32-lo-n)) >> (32 - n)) }
 
 func (w insn) rd() uint8  { return uint8(w & 31) }
@@ -21,12 +20,11 @@ func (w insn) rn() uint8  { return uint8(w >> 5 & 31) }
 func (w insn) rt2() uint8 { return uint8(w >> 10 & 31) }
 
 const (
-	regSP = frames.ARM64SP // in a field that may also mean no register
+	regSP = frames.ARM64SP // or no register
 	regFP = frames.ARM64FP
 	regLR = frames.ARM64LR
 )
 
-// Instructions that are looked for as a whole.
 const (
 	pushPair  insn = 0xa9bf7bfd // stp x29, x30, [sp, #-16]!
 	popPair   insn = 0xa8c17bfd // ldp x29, x30, [sp], #16
@@ -38,40 +36,38 @@ const (
 	pushX0LR  insn = 0xa9bf7be0 // stp x0, x30, [sp, #-16]!
 	popX0LR   insn = 0xa8c17be0 // ldp x0, x30, [sp], #16
 	popCrumb  insn = 0x910043ff // add sp, sp, #16
-	loadNext  insn = 0x58000048 // ldr x8, of the word behind the next instruction
+	loadNext  insn = 0x58000048 // ldr x8, the word after the next instruction
 	jumpX8    insn = 0xd61f0100 // br x8
 	nop       insn = 0xd503201f
 	isb       insn = 0xd5033fdf
-	pairAtSP  insn = 0xa9007bfd // stp x29, x30, [sp, #…], without the offset
+	pairAtSP  insn = 0xa9007bfd // stp x29, x30, [sp, #…], offset 0
 	pairOfSP  insn = 0xa9407bfd // ldp likewise
 	pairMask       = 0xffc07fff
 	wordBytes      = 8
 	insnBytes      = 4
 )
 
-// flow says how control goes on behind an instruction.
 type flow uint8
 
 const (
 	flowNext flow = iota
-	flowCond      // on, or elsewhere
+	flowCond      // on or elsewhere
 	flowJump      // elsewhere
 	flowCall
 	flowReturn
-	flowAway // to an address in a register, or nowhere
+	flowAway // to a register's address, or nowhere
 )
 
-// change says what an instruction does to the stack pointer.
 type change uint8
 
 const (
 	level  change = iota
-	raises        // by so many bytes
+	raises        // by a number of bytes
 	lowers
-	sets // to something else
+	sets
 )
 
-// flow gives it, and of a jump the distance from the instruction itself.
+// flow also gives a jump's distance from the instruction.
 func (w insn) flow() (f flow, to int64) {
 	switch {
 	case w.is(0xfc000000, 0x14000000): // b
@@ -96,13 +92,13 @@ func (w insn) flow() (f flow, to int64) {
 	return flowNext, 0
 }
 
-// stack gives what an instruction does to the stack pointer, in bytes where it raises or lowers it.
+// stack gives the effect on sp, in bytes if it raises or lowers it.
 func (w insn) stack() (c change, n int64) {
 	switch {
 	case w.is(0x1f800000, 0x11000000): // add, sub of a constant
 		return w.addsImmediate()
 	case w.is(0x1f800000, 0x12000000), w.is(0x1fe00000, 0x0b200000):
-		// Logic with a constant, add and sub of a register: those that set flags write no stack pointer.
+		// Logic with a constant, add and sub of a register: those that set flags do not write sp.
 		flags := uint32(w)>>29&3 == 3
 		if uint32(w)&0x1f000000 == 0x0b000000 {
 			flags = w.is(1<<29, 1<<29)
@@ -114,11 +110,11 @@ func (w insn) stack() (c change, n int64) {
 		if w.rn() == regSP && w.is(1<<23, 1<<23) {
 			return moved(w.signed(15, 7) * w.pairScale())
 		}
-	case w.is(0x3b200000, 0x38000000): // one register, before or after moving its base
+	case w.is(0x3b200000, 0x38000000): // one register, pre- or post-indexed
 		if w.rn() == regSP && w.is(1<<10, 1<<10) {
 			return moved(w.signed(12, 9))
 		}
-	case w.is(0xbfa00000, 0x0c800000): // vectors, after moving it
+	case w.is(0xbfa00000, 0x0c800000): // vectors, post-indexed
 		if w.rn() == regSP {
 			return w.vectors()
 		}
@@ -137,7 +133,6 @@ func moved(n int64) (change, int64) {
 	return raises, n
 }
 
-// addsImmediate is stack for add and sub of a constant.
 func (w insn) addsImmediate() (change, int64) {
 	if w.rd() != regSP || w.is(1<<29, 1<<29) {
 		return level, 0
@@ -155,7 +150,7 @@ func (w insn) addsImmediate() (change, int64) {
 	return moved(n)
 }
 
-// pairScale gives the size of one of a pair's registers, in bytes.
+// pairScale is the size of a register of a pair, in bytes.
 func (w insn) pairScale() int64 {
 	opc := uint32(w) >> 30
 	if w.is(1<<26, 1<<26) {
@@ -164,7 +159,6 @@ func (w insn) pairScale() int64 {
 	return 4 << (opc >> 1)
 }
 
-// vectors is stack for ld1 and st1 of several registers.
 func (w insn) vectors() (change, int64) {
 	registers := map[uint32]int64{0: 4, 2: 4, 4: 3, 6: 3, 7: 1, 8: 2, 10: 2}[uint32(w)>>12&15]
 	if uint32(w)>>16&31 != 31 || registers == 0 {
@@ -176,16 +170,13 @@ func (w insn) vectors() (change, int64) {
 	return raises, 8 * registers
 }
 
-// calls reports whether it is a call.
 func (w insn) calls() bool { f, _ := w.flow(); return f == flowCall }
 
-// window is a piece of code.
 type window struct {
 	low  uint64
 	code []byte
 }
 
-// at gives the instruction at an address; false outside of the window.
 func (v window) at(pc uint64) (insn, bool) {
 	off := pc - v.low
 	if off+insnBytes > uint64(len(v.code)) || off >= uint64(len(v.code)) {

@@ -4,22 +4,20 @@ package aarch64
 
 import "prywalk/frames"
 
-// interpreted is the rule of the interpreter's frames.
 func interpreted() (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: regFP, Method: frames.MethodCFI}, Interpreted, true
 }
 
-// maxEntry bounds the code of a method's entry, in bytes.
+// maxEntry bounds a method's entry, in bytes.
 const maxEntry = 4096
 
-// entry is where a method's entry makes the interpreter's frame.
 type entry struct {
-	made   uint64 // of add x29, sp, #…; 0: it does not
-	stored uint64 // of the instruction that stores the caller's stack pointer
-	sender uint8  // which has it
+	made   uint64 // of add x29, sp, #…
+	stored uint64 // of the caller's sp's store
+	sender uint8  // its register
 }
 
-// entryOf finds it: add x29, sp, #n; …; stp xzr, sender, [sp, #n-16].
+// add x29, sp, #n; …; stp xzr, sender, [sp, #n-16]
 func (v window) entryOf() (e entry) {
 	for pc := v.low; ; pc += insnBytes {
 		w, ok := v.at(pc)
@@ -39,10 +37,9 @@ func (v window) entryOf() (e entry) {
 	}
 }
 
-// maxStore is how many instructions later at most it is stored.
 const maxStore = 8
 
-// LearnSender reads out of a method's entry in which register the caller's stack pointer is.
+// LearnSender reads the register of the caller's sp from a method's entry.
 func (r *Rules) LearnSender(p *Piece) bool {
 	if r.sender == 0 {
 		v := window{p.Begin, r.Code(p.Begin, min(p.End-p.Begin, maxEntry))}
@@ -51,10 +48,10 @@ func (r *Rules) LearnSender(p *Piece) bool {
 	return r.sender != 0
 }
 
-// KnowsSender reports whether that is known.
+// KnowsSender reports whether that register is known.
 func (r *Rules) KnowsSender() bool { return r.sender != 0 }
 
-// Entry gives the rule of a thread in the code that interpreted methods begin with.
+// Entry gives the rule in the entry of an interpreted method.
 func (r *Rules) Entry(p *Piece, pc uint64) (rule frames.Rule, row *frames.Row, ok bool) {
 	v := window{p.Begin, r.Code(p.Begin, min(p.End-p.Begin, maxEntry))}
 	e := v.entryOf()
@@ -74,7 +71,7 @@ func (r *Rules) Entry(p *Piece, pc uint64) (rule frames.Rule, row *frames.Row, o
 	return r.Interpreter(p, pc)
 }
 
-// callsBefore reports whether there is a call before an address: x30 may be another one.
+// callsBefore reports a call before an address, which changes x30.
 func (v window) callsBefore(pc uint64) bool {
 	for q := v.low; q < pc; q += insnBytes {
 		if w, ok := v.at(q); !ok || w.calls() {
@@ -84,7 +81,7 @@ func (v window) callsBefore(pc uint64) bool {
 	return false
 }
 
-// inKnown gives the rule in a method that the interpreter knows itself. It has no frame.
+// inKnown gives the rule in an intrinsic, which has no frame.
 func (r *Rules) inKnown(v window, pc uint64) (frames.Rule, *frames.Row, bool) {
 	if rule, row, ok := v.inCall(pc); ok {
 		return rule, row, true
@@ -113,13 +110,13 @@ func (r *Rules) InterpreterCaller(p *Piece, pc uint64) (frames.Rule, *frames.Row
 	return v.inActivation(pc, true)
 }
 
-// Interpreter gives the rule of a thread in the interpreter, but for where methods begin.
+// Interpreter gives the rule in the interpreter, except in methods' entries.
 func (r *Rules) Interpreter(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool) {
 	v := r.around(p, pc)
 	return v.inActivation(pc, false)
 }
 
-// inCall gives the rule where a method that the interpreter knows itself has called: br reg comes right behind the call
+// inCall gives the rule after an intrinsic's call, if br reg follows directly
 // (TemplateInterpreterGenerator::generate_math_entry).
 func (v window) inCall(pc uint64) (rule frames.Rule, row *frames.Row, ok bool) {
 	last, _ := v.at(pc - insnBytes)
@@ -133,17 +130,16 @@ func (v window) inCall(pc uint64) (rule frames.Rule, row *frames.Row, ok bool) {
 	return frames.Rule{CFAReg: regSP, Method: frames.MethodCFI}, row, true
 }
 
-// inActivation gives the rule in the frame of an interpreted method, or where it is given up
-// (InterpreterMacroAssembler::remove_activation):
+// inActivation gives the rule in an interpreted frame, or where it is removed
+// (InterpreterMacroAssembler::remove_activation), with the caller's sp in x20:
 //
 //	mov sp, x29; ldp x29, x30, [sp], #16; …; and sp, x20, #-16; …; ret
 //
-// x20 has the caller's stack pointer by then. Where an exception has ended the frame the machine is asked where it is
-// handled, with the return address pushed meanwhile (generate_throw_exception):
+// or, after an exception, with the return address pushed for a call (generate_throw_exception):
 //
 //	…; stp x0, x30, [sp, #-16]!; …; bl; …; ldp x0, x30, [sp], #16; …; br x1
 //
-// Barriers of collectors make a frame of C's within it, and give that up likewise, without a change of sp behind it.
+// GC barriers make a C frame within it, and remove that without a change of sp after it.
 func (v window) inActivation(pc uint64, caller bool) (frames.Rule, *frames.Row, bool) {
 	at := pc
 	for n := 0; n < before/insnBytes; n++ {
@@ -153,7 +149,7 @@ func (v window) inActivation(pc uint64, caller bool) (frames.Rule, *frames.Row, 
 			break
 		}
 		if w == setFP {
-			return frames.Rule{}, nil, false // a frame of C's
+			return frames.Rule{}, nil, false // a C frame
 		}
 		if w == popPair {
 			if !v.endsActivation(at) {
@@ -168,7 +164,7 @@ func (v window) inActivation(pc uint64, caller bool) (frames.Rule, *frames.Row, 
 	return interpreted()
 }
 
-// endsActivation reports whether the pop of the pair at an address is the end of an interpreted frame.
+// endsActivation reports whether a pop ends an interpreted frame.
 func (v window) endsActivation(at uint64) bool {
 	for i := uint64(1); i <= maxEnd; i++ {
 		w, _ := v.at(at + i*insnBytes)
@@ -185,13 +181,13 @@ func (v window) endsActivation(at uint64) bool {
 	return false
 }
 
-// maxEnd is how many instructions later at most the stack pointer is the caller's.
+// maxEnd bounds the instructions to sp's restoration.
 const maxEnd = 6
 
-// ended gives the rule at pc behind the end of a frame, whose instructions go on at from.
+// ended gives the rule at pc after the end of a frame; the code continues at from.
 func (v window) ended(from, pc uint64, caller bool) (frames.Rule, *frames.Row, bool) {
-	// back: sp was the caller's. Since then so many bytes were pushed, the return address among the first of them if it
-	// is stored. lost: x30 has another one.
+	// back: sp was the caller's, with so many bytes pushed since, first the return address if stored. lost: x30 is
+	// another.
 	back, stored, lost, pushed := false, false, false, int64(0)
 	for q := from; q < pc; q += insnBytes {
 		w, ok := v.at(q)
@@ -229,8 +225,7 @@ func (v window) ended(from, pc uint64, caller bool) (frames.Rule, *frames.Row, b
 	return inLR(bySender(v.givenTo(pc)))
 }
 
-// givenTo gives the register that has the caller's stack pointer, behind the pop of the pair. It is x20, or the one
-// that is moved there further on (JDK 25).
+// givenTo gives the register with the caller's sp after the pop: x20, or a later one (JDK 25).
 func (v window) givenTo(pc uint64) uint8 {
 	for i := uint64(0); i < maxEnd; i++ {
 		w, _ := v.at(pc + i*insnBytes)
@@ -241,5 +236,4 @@ func (v window) givenTo(pc uint64) uint8 {
 	return regESP
 }
 
-// regESP is the interpreter's own stack pointer.
 const regESP = 20

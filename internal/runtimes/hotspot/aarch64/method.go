@@ -4,7 +4,7 @@ package aarch64
 
 import "prywalk/frames"
 
-// Method gives the rule of a thread that is at an address of a compiled method.
+// Method gives the rule at an address of a compiled method.
 func (r *Rules) Method(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool) {
 	if p.Frame <= 0 || p.Complete == 0 || pc%insnBytes != 0 {
 		return frames.Rule{}, nil, false
@@ -16,7 +16,7 @@ func (r *Rules) Method(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool) {
 	if pc < p.Complete {
 		return r.making(p, pc)
 	}
-	if rule, ok := v.makes(p, pc); ok { // an entry in a loop
+	if rule, ok := v.makes(p, pc); ok { // on-stack replacement
 		return rule, nil, true
 	}
 	size, gone := v.frameAt(p, pc)
@@ -33,8 +33,7 @@ func (r *Rules) MethodCaller(p *Piece, pc uint64) (frames.Rule, *frames.Row, boo
 	}
 	v := r.around(p, pc)
 	if p.Assembly {
-		// Its frame is what the machine itself takes it for. Code that a compiler has made may have stored its place
-		// right before a call of C's (aarch64_enc_java_to_runtime).
+		// As the machine walks it; the place may be pushed before a call of C (aarch64_enc_java_to_runtime).
 		if w, _ := v.at(pc); w == popCrumb && p.Frame > 2*wordBytes {
 			return framed(p.Frame + 2*wordBytes), nil, true
 		}
@@ -47,10 +46,10 @@ func (r *Rules) MethodCaller(p *Piece, pc uint64) (frames.Rule, *frames.Row, boo
 	return framed(size), nil, true
 }
 
-// maxPushed bounds what a method has on the stack besides its frame, in bytes: a barrier saves all registers.
+// maxPushed bounds the bytes below a frame: a barrier saves all registers.
 const maxPushed = 4096
 
-// making gives the rule before the frame is whole: the instructions ahead make it, or have made it.
+// making gives the rule before the frame is complete.
 func (r *Rules) making(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool) {
 	v := window{p.Begin, r.Code(p.Begin, p.Complete-p.Begin)}
 	if rule, ok := v.makes(p, pc); ok {
@@ -68,16 +67,14 @@ func (r *Rules) making(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{}, nil, false
 }
 
-// manner tells in which way a frame is made.
 type manner uint8
 
 const (
 	madeNot    manner = iota
 	madeAtOnce        // sub sp; stp
-	madeInTwo         // stp; sub sp, with or without mov x29, sp between
+	madeInTwo         // stp; [mov x29, sp;] sub sp
 )
 
-// makesAt reports whether the frame is made from an address on.
 func (v window) makesAt(p *Piece, pc uint64) manner {
 	first, _ := v.at(pc)
 	second, ok := v.at(pc + insnBytes)
@@ -90,7 +87,7 @@ func (v window) makesAt(p *Piece, pc uint64) manner {
 	case p.Frame == 2*wordBytes:
 		return madeInTwo
 	}
-	for i := uint64(1); i <= 4; i++ { // mov x29, sp; movz, movk of a size that does not fit
+	for i := uint64(1); i <= 4; i++ { // mov x29, sp; movz, movk of a large size
 		w, ok := v.at(pc + i*insnBytes)
 		c, n := w.stack()
 		switch {
@@ -105,12 +102,12 @@ func (v window) makesAt(p *Piece, pc uint64) manner {
 	return madeNot
 }
 
-// touches are what comes before, where pages of the stack are tried: sub x9, sp; str xzr, [x9].
+// touches precede it, one per page: sub x9, sp; str xzr, [x9].
 func touches(w insn) bool {
 	return w.is(0xff8003ff, 0xd10003e9) || w == 0xf900013f || w == nop
 }
 
-// makes gives the rule at an address at which the frame is about to be made, or partly is.
+// makes gives the rule where the frame is about to be made, or partly is.
 func (v window) makes(p *Piece, pc uint64) (rule frames.Rule, ok bool) {
 	q := pc
 	for range behind / insnBytes {
@@ -132,7 +129,7 @@ func (v window) makes(p *Piece, pc uint64) (rule frames.Rule, ok bool) {
 		for q := pc - i*insnBytes + insnBytes; q < pc; q += insnBytes {
 			if w, _ := v.at(q); w != setFP {
 				if c, _ := w.stack(); c != level {
-					return rule, false // it is whole
+					return rule, false // complete
 				}
 			}
 		}
@@ -141,11 +138,10 @@ func (v window) makes(p *Piece, pc uint64) (rule frames.Rule, ok bool) {
 	return rule, false
 }
 
-// frameAt gives how far the CFA is above sp at an address behind the frame's making. gone: the frame is given up, and
-// the return address is in x30.
+// frameAt gives CFA − sp after the frame is made. gone: it is removed, with the return address in x30.
 func (v window) frameAt(p *Piece, pc uint64) (size int64, gone bool) {
 	last, _ := v.at(pc - insnBytes)
-	loaded, called := last.is(pairMask, uint32(pairOfSP)), false // the pair
+	loaded, called := last.is(pairMask, uint32(pairOfSP)), false
 	for q, n := pc, 0; n < behind/insnBytes; n++ {
 		w, ok := v.at(q)
 		if !ok {
@@ -159,7 +155,7 @@ func (v window) frameAt(p *Piece, pc uint64) (size int64, gone bool) {
 			return 2 * wordBytes, false
 		case c == raises && (loaded || v.pairNext(q)):
 			if by != p.Frame && by != p.Frame-2*wordBytes {
-				return p.Frame + maxPushed + 1, false // that is no end of this frame
+				return p.Frame + maxPushed + 1, false // not an end of this frame
 			}
 			return p.Frame, false
 		case c == raises:
@@ -190,13 +186,12 @@ func (v window) frameAt(p *Piece, pc uint64) (size int64, gone bool) {
 	return p.Frame, false
 }
 
-// pairNext reports whether the pair is popped behind an address.
 func (v window) pairNext(pc uint64) bool {
 	w, _ := v.at(pc + insnBytes)
 	return w == popPair
 }
 
-// gaveUp reports whether the instructions right before an address have given the frame up, for a jump elsewhere.
+// gaveUp reports whether the frame was removed right before an address, for a jump.
 func (v window) gaveUp(p *Piece, pc uint64) bool {
 	for q := pc - insnBytes; q >= pc-maxGivenUp*insnBytes; q -= insnBytes {
 		w, ok := v.at(q)
@@ -216,19 +211,17 @@ func (v window) gaveUp(p *Piece, pc uint64) bool {
 	return false
 }
 
-// maxGivenUp is how many instructions there are at most between that and the jump.
 const maxGivenUp = 8
 
-// Onward reports whether an address is in one of the pieces behind a method by which its calls reach what they call.
-// They have no frame.
+// Onward reports whether an address is in a call's stub after a method, which has no frame.
 func (r *Rules) Onward(p *Piece, pc uint64) bool {
 	return pc%insnBytes == 0 && r.around(p, pc).onward(pc)
 }
 
-// onward knows two of them (CompiledDirectCall::emit_to_interp_stub, MacroAssembler::emit_trampoline_stub):
+// onward recognizes CompiledDirectCall::emit_to_interp_stub and MacroAssembler::emit_trampoline_stub:
 //
 //	movz x12, #…; movk x12, …; movz x8, …; movk x8, …; br x8
-//	ldr x8, of the word behind; br x8
+//	ldr x8, the word after; br x8
 func (v window) onward(pc uint64) bool {
 	w, _ := v.at(pc)
 	next, _ := v.at(pc + insnBytes)
@@ -240,7 +233,7 @@ func (v window) onward(pc uint64) bool {
 		wide := w.is(0xff800000, 0xd2800000) || w.is(0xff800000, 0xf2800000) // movz, movk
 		return wide && (w.rd() == regMethod || w.rd() == regScratch) || w == nop || w == isb
 	}
-	q, loads := pc, false // the method's register
+	q, loads := pc, false
 	for w, ok := v.at(q); ok && part(w); w, ok = v.at(q) {
 		loads = loads || w.is(0xffe0001f, 0xd280000c)
 		q += insnBytes
@@ -259,12 +252,11 @@ func (v window) onward(pc uint64) bool {
 }
 
 const (
-	regMethod  = 12 // of the interpreter: the method that is called
+	regMethod  = 12 // the called method
 	regScratch = 8
 )
 
-// leavesByPoll reports whether an address is in a piece by which a return stops for the machine: adr x8, poll; str x8,
-// [x28, #…]; and a jump. The frame is gone by then.
+// leavesByPoll reports a frameless safepoint poll piece: adr x8, poll; str x8, [x28, #…]; and a jump.
 func (v window) leavesByPoll(p *Piece, pc uint64) bool {
 	for back := uint64(0); back <= 4; back++ {
 		q := pc - back*insnBytes
@@ -284,7 +276,7 @@ func (v window) leavesByPoll(p *Piece, pc uint64) bool {
 	return false
 }
 
-// jumpsOut reports whether the instructions at an address jump out of the method at once: b, or by x8.
+// jumpsOut reports a jump out of the method: b, or by x8.
 func (v window) jumpsOut(p *Piece, pc uint64) bool {
 	for range 4 {
 		w, _ := v.at(pc)

@@ -6,46 +6,46 @@ import "prywalk/frames"
 
 // Rules gives the rules of code. It is for one goroutine at a time.
 type Rules struct {
-	// Code reads instructions, at most n bytes. They are there until it is called again.
+	// Code reads at most n bytes of instructions, valid until the next call.
 	Code func(addr, n uint64) []byte
-	// sender is the register in which an interpreted method gets its caller's stack pointer, 0 if that is not known.
+	// sender is the register of the caller's sp in an interpreted method; 0: unknown.
 	sender uint8
 }
 
-// Piece is a piece of code: a compiled method, a stub, or a piece of the interpreter.
+// Piece is a compiled method, a stub, or a part of the interpreter.
 type Piece struct {
 	Begin, End uint64
-	// Frame is the size of its frames in bytes, Complete the address from which on they are whole.
+	// Frame is the frame size in bytes, Complete the address where frames are complete.
 	Frame    int64
 	Complete uint64
-	// Assembly: it was written by hand, and gives its frame up in parts.
+	// Assembly removes its frame in parts.
 	Assembly bool
 }
 
-// leaf is the rule where the return address is in x30, and the CFA is the stack pointer.
+// leaf is the rule with the return address in x30 and CFA = sp.
 var leaf = frames.Rule{CFAReg: regSP, Flags: frames.FlagLeafRA, Method: frames.MethodCFI}
 
-// framed is the rule where the CFA is so far above sp, with the caller's x29 and the return address below it.
+// framed is the rule for CFA = sp + size, with x29 and x30 below it.
 func framed(size int64) frames.Rule {
 	return frames.Rule{CFAReg: regSP, CFAOff: int32(size), Method: frames.MethodCFI,
 		Saved: [frames.NumCompact]uint8{2, 1}}
 }
 
-// made is the rule behind sub sp, sp, #size: the caller's x29 and the return address are in their registers.
+// made is the rule after sub sp, sp, #size, with x29 and x30 unchanged.
 func made(size int64) frames.Rule {
 	r := leaf
 	r.CFAOff = int32(size)
 	return r
 }
 
-// byRecord is the rule where x29 points to the pair, right below the CFA.
+// byRecord is the rule for CFA = x29 + 16.
 func byRecord() frames.Rule {
 	r := framed(2 * wordBytes)
 	r.CFAReg = regFP
 	return r
 }
 
-// clobbered is a row in which the registers that C's functions keep are not known, but for x29.
+// clobbered is a row without callee-saved registers except x29.
 func clobbered() *frames.Row {
 	row := &frames.Row{}
 	for reg := uint8(19); reg < regFP; reg++ {
@@ -54,13 +54,11 @@ func clobbered() *frames.Row {
 	return row
 }
 
-// at is where a register lies relative to another.
 func at(reg uint8, off int64) frames.RegRule {
 	return frames.RegRule{Kind: frames.RuleRegOffset, Reg: reg, Off: off}
 }
 
-// Interpreted is the row of the interpreter's frames: x29 points to the caller's x29 and the return address. Below that
-// lies the stack pointer that the caller had.
+// Interpreted is the row of interpreter frames: x29 points to the pair, above the caller's sp.
 var Interpreted = func() *frames.Row {
 	row := clobbered()
 	row.CFAReg, row.CFAExpr = regFP, sendersSP{}
@@ -69,9 +67,8 @@ var Interpreted = func() *frames.Row {
 	return row
 }()
 
-// sendersSP computes the CFA of such a frame. An interpreted caller has made room for all that its method ever pushes.
-// What it calls begins within that room, so that its stack pointer may be further in than the frame. It goes by x29,
-// and does not need it. Of a compiled caller that word is exact, and never further in.
+// sendersSP computes that frame's CFA. An interpreted caller's sp may be further in than this frame, as its callee
+// begins within its room; it uses x29 instead. A compiled caller's sp is exact.
 type sendersSP struct{}
 
 // Prove implements [frames.Prover].
@@ -93,7 +90,7 @@ func (e sendersSP) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64,
 	return cfa, ok
 }
 
-// inLR is a row with the return address in x30, and the CFA in a register or, if that is further out, above another.
+// inLR is a row with the return address in x30, and the CFA the outer of two registers.
 func inLR(cfa atLeast) (frames.Rule, *frames.Row, bool) {
 	row := clobbered()
 	row.CFAReg, row.CFAExpr, row.RA = cfa.reg, cfa, frames.RegRule{Kind: frames.RuleReg, Reg: regLR}
@@ -101,8 +98,7 @@ func inLR(cfa atLeast) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: cfa.reg, Method: frames.MethodCFI}, row, true
 }
 
-// atLeast computes the CFA from a register that has the caller's stack pointer, which the interpreter aligns. It is no
-// less than so many bytes above another register, as with [sendersSP].
+// atLeast computes the CFA from the caller's aligned sp, at least a distance above another register (see [sendersSP]).
 type atLeast struct {
 	reg, other uint8
 	above      uint64
@@ -115,30 +111,27 @@ func (a atLeast) Eval(regs *frames.Regs, _ frames.Memory, _ uint64) (uint64, boo
 	return max(v&^15, other+a.above), ok && known
 }
 
-// bySender is that of a register while the stack pointer is below the frame.
+// bySender is atLeast while sp is below the frame.
 func bySender(reg uint8) atLeast { return atLeast{reg: reg, other: regSP} }
 
-// Bounds of what is read around an address, in bytes.
 const (
 	before = 256
 	behind = 768
 )
 
-// around reads the code of a piece around an address.
 func (r *Rules) around(p *Piece, pc uint64) window {
 	from := max(p.Begin, pc-min(pc, before))
 	to := max(from, min(p.End, pc+behind))
 	return window{from, r.Code(from, to-from)}
 }
 
-// Dispatch gives the rule in code without a frame that jumps on.
+// Dispatch gives the rule in frameless code that jumps on.
 func (r *Rules) Dispatch() (frames.Rule, *frames.Row, bool) { return leaf, nil, true }
 
-// Record gives the rule at a return address in code that has set x29 up as C does.
+// Record gives the rule at a return address in code with a C frame.
 func (r *Rules) Record() (frames.Rule, *frames.Row, bool) { return byRecord(), nil, true }
 
-// Handles gives the rule in an adapter for method handles: it has no frame, and has got the caller's stack pointer as
-// an interpreted method has.
+// Handles gives the rule in a frameless method handle adapter, with the caller's sp as in an interpreted method.
 func (r *Rules) Handles() (frames.Rule, *frames.Row, bool) {
 	if r.sender == 0 {
 		return frames.Rule{}, nil, false

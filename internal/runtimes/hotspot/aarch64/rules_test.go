@@ -9,10 +9,8 @@ import (
 	"prywalk/frames"
 )
 
-// base is where the code of these tests lies.
 const base = 0x10000
 
-// rulesOf gives the rules of these instructions, and the piece of code that they are.
 func rulesOf(code []insn, frame int64, complete int) (*Rules, *Piece) {
 	b := make([]byte, 0, 4*len(code))
 	for _, w := range code {
@@ -31,7 +29,6 @@ func rulesOf(code []insn, frame int64, complete int) (*Rules, *Piece) {
 	return &Rules{Code: read}, p
 }
 
-// Instructions of these tests.
 const (
 	pushed32   insn = 0xd10083ff // sub sp, sp, #32
 	popped32   insn = 0x910083ff // add sp, sp, #32
@@ -46,7 +43,7 @@ const (
 	pollX8     insn = 0xf9402388 // ldr x8, [x28, #64]
 )
 
-// want is what a rule should be: the CFA above sp, and whether the return address is in x30; −1: none.
+// want is CFA − sp, and whether the return address is in x30; −1: no rule.
 type want struct {
 	cfa  int32
 	inLR bool
@@ -64,7 +61,6 @@ func check(t *testing.T, name string, i int, r frames.Rule, row *frames.Row, ok 
 	}
 }
 
-// TestEachInstructionOfACompiledMethodHasItsFrame: both ways to make a frame, and what lies between and behind.
 func TestEachInstructionOfACompiledMethodHasItsFrame(t *testing.T) {
 	gone, whole := want{0, true}, want{32, false}
 	for name, c := range map[string]struct {
@@ -97,10 +93,9 @@ func TestEachInstructionOfACompiledMethodHasItsFrame(t *testing.T) {
 	}
 }
 
-// TestReturnAddressesInMethodsHaveTheirFrame: with what was pushed for the call.
 func TestReturnAddressesInMethodsHaveTheirFrame(t *testing.T) {
 	for name, c := range map[string]struct {
-		code []insn // behind a frame's making and a call
+		code []insn // after a call
 		want int32
 	}{
 		"nothing":               {[]insn{other, loadsPair, popped32, ret}, 32},
@@ -118,12 +113,11 @@ func TestReturnAddressesInMethodsHaveTheirFrame(t *testing.T) {
 	check(t, "the end in two", 0, rule, row, ok, want{32, false})
 }
 
-// TestPiecesBehindAMethodHaveNoFrame: by which calls go on, and returns stop.
 func TestPiecesBehindAMethodHaveNoFrame(t *testing.T) {
 	const movz12, movk12, movz8, movk8 = 0xd280000c, 0xf2a0000c, 0xd2800008, 0xf2a00008
 	for name, c := range map[string]struct {
 		code []insn
-		n    int // how many of them belong to the piece
+		n    int // in the piece
 	}{
 		"to the interpreter": {[]insn{isb, movz12, movk12, movz8, movk8, jumpX8}, 6},
 		"far away":           {[]insn{loadNext, jumpX8}, 2},
@@ -144,7 +138,6 @@ func TestPiecesBehindAMethodHaveNoFrame(t *testing.T) {
 	check(t, "a jump without a method", 0, rule, row, ok, want{32, false})
 }
 
-// TestInterpretedFramesAreMadeAndGivenUp in code as the interpreter has it.
 func TestInterpretedFramesAreMadeAndGivenUp(t *testing.T) {
 	enters := []insn{other, 0x910143fd, other, 0xa9044fff, other} // add x29, sp, #80; stp xzr, x19, [sp, #64]
 	r, p := rulesOf(enters, 0, -1)
@@ -194,7 +187,6 @@ func TestInterpretedFramesAreMadeAndGivenUp(t *testing.T) {
 	}
 }
 
-// TestAdaptersKeepTheReturnAddress: before and behind the point from which on the stack is the interpreter's.
 func TestAdaptersKeepTheReturnAddress(t *testing.T) {
 	code := []insn{other, jumpX8, pushPair, setFP, call, popPair, 0x910003f3, less16, jumpX8} // mov x19, sp
 	r, p := rulesOf(code, 0, -1)
@@ -217,7 +209,7 @@ func TestAdaptersKeepTheReturnAddress(t *testing.T) {
 	}
 }
 
-// FuzzAnyCode: no code makes a rule whose frame is below the stack pointer, and all is read in bounded time.
+// FuzzAnyCode checks that CFA ≥ sp, and bounded time.
 func FuzzAnyCode(f *testing.F) {
 	add := func(words ...insn) {
 		var b []byte
@@ -259,7 +251,6 @@ func FuzzAnyCode(f *testing.F) {
 	})
 }
 
-// TestAnInterpretedCallerMayBeFurtherIn: its stack pointer says nothing then; a compiled caller's is exact.
 func TestAnInterpretedCallerMayBeFurtherIn(t *testing.T) {
 	for sender, want := range map[uint64]uint64{0x7000: 0x8010, 0x8010: 0x8010, 0x9000: 0x9000} {
 		b := make([]byte, 16)

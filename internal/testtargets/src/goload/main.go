@@ -1,9 +1,7 @@
-// Goload is a Go program with known shares of processor time: goroutines, maps, sorting, channels and
-// garbage.
+// Goload is a Go program with known shares of CPU time: goroutines, maps, sorting, channels and garbage.
 //
-// One goroutine computes for ever: runLoad calls burn60, burn30 and burn10, whose times stand as
-// 60:30:10, sortNumbers and countWords. Others wait for a channel, a mutex and a timer. It ends by
-// itself after the number of seconds given as first argument (default 120).
+// runLoad calls burn60, burn30 and burn10 (60:30:10), sortNumbers and countWords; others wait for a channel, a mutex
+// and a timer. It ends after the seconds of its first argument (120).
 package main
 
 import (

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package docs_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"prywalk/frames"
+)
+
+// TestEveryStopReasonHasItsRemedyOnThePage: a row has the reason, why, and what to do.
+func TestEveryStopReasonHasItsRemedyOnThePage(t *testing.T) {
+	rows := map[string]string{}
+	for line := range strings.Lines(read(t, "docs/names.md")) {
+		cells := strings.Split(strings.TrimSpace(line), "|")
+		if len(cells) == 5 && strings.HasPrefix(cells[1], " `") {
+			rows[strings.Trim(cells[1], " `")] = strings.TrimSpace(cells[3])
+		}
+	}
+	reasons := 0
+	for s := frames.StopNone + 1; s < frames.NumStopReasons; s++ {
+		if reasons++; !s.Complete() && rows[s.String()] == "" {
+			t.Errorf("docs/names.md has no remedy for %s", s)
+		}
+	}
+	if reasons < 7 {
+		t.Errorf("only %d reasons found: the test does not see what it is for", reasons)
+	}
+}
+
+// synthetic finds the constants of entries in brackets.
+var synthetic = regexp.MustCompile(`(?m)= "(\[[a-z][^"]*\])"`)
+
+func TestEverySyntheticEntryIsOnThePage(t *testing.T) {
+	page := read(t, "docs/names.md")
+	found := synthetic.FindAllStringSubmatch(read(t, "internal/attribute/span.go"), -1)
+	if len(found) < 7 {
+		t.Errorf("only %d entries found: the test does not see what it is for", len(found))
+	}
+	for _, m := range found {
+		if !strings.Contains(page, "`"+m[1]+"`") {
+			t.Errorf("docs/names.md lacks %s", m[1])
+		}
+	}
+}

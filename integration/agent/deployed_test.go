@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// ofPage gives the blocks of a language in docs/agent.md.
+func ofPage(t *testing.T, language string) (list []string) {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/agent.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, block := range strings.Split(string(text), "\n```"+language+"\n")[1:] {
+		body, _, _ := strings.Cut(block, "\n```")
+		list = append(list, body+"\n")
+	}
+	return list
+}
+
+// setting gives all words of a setting of a unit.
+func setting(unit, name string) (words []string) {
+	for line := range strings.Lines(unit) {
+		if value, ok := strings.CutPrefix(line, name+"="); ok {
+			words = append(words, strings.Fields(value)...)
+		}
+	}
+	return words
+}
+
+// TestUnitOfThePageIsAcceptedBySystemd without a warning, and its exposure is what the page says.
+func TestUnitOfThePageIsAcceptedBySystemd(t *testing.T) {
+	unit := ofPage(t, "ini")[0]
+	file := filepath.Join(t.TempDir(), "prywalk-agent.service")
+	if err := os.WriteFile(file, []byte(strings.Replace(unit, "/usr/bin/prywalk", binary, 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := exec.Command("systemd-analyze", "verify", file).CombinedOutput(); err != nil || len(text) > 0 {
+		t.Errorf("%v: %s", err, text)
+	}
+	text, err := exec.Command("systemd-analyze", "security", "--offline=true", "--threshold=42", file).CombinedOutput()
+	if err != nil {
+		t.Errorf("%v: %s", err, text)
+	}
+}
+
+// TestManifestsOfThePageHoldToTheSchemas of Kubernetes, field by field.
+func TestManifestsOfThePageHoldToTheSchemas(t *testing.T) {
+	cmd := exec.Command("go", "run", "-C", "../kubernetes", ".")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	cmd.Stdin = strings.NewReader(strings.Join(ofPage(t, "yaml"), "---\n"))
+	var says bytes.Buffer
+	cmd.Stderr = &says
+	out, err := cmd.Output()
+	if want := "Pod app agent\nDaemonSet agent\n"; err != nil || string(out) != want {
+		t.Errorf("%v: %s%s, want %s", err, out, &says, want)
+	}
+}
+
+// TestAgentRunsInTheConfinementOfTheUnit: another user, the unit's capabilities and no others, a read-only file system
+// but for the spool, a network with the receiver only. It samples root's process, and all of its time comes in.
+func TestAgentRunsInTheConfinementOfTheUnit(t *testing.T) {
+	unit := ofPage(t, "ini")[0]
+	ambient, bounding := setting(unit, "AmbientCapabilities"), setting(unit, "CapabilityBoundingSet")
+	slices.Sort(ambient)
+	slices.Sort(bounding)
+	if !slices.Equal(ambient, bounding) || len(ambient) == 0 {
+		t.Fatalf("capabilities %v and %v", ambient, bounding)
+	}
+	caps := "-all"
+	for _, c := range ambient {
+		caps += ",+" + strings.ToLower(strings.TrimPrefix(c, "CAP_"))
+	}
+	space := fmt.Sprintf("prywalk-test-%d", os.Getpid())
+	if text, err := exec.Command("ip", "netns", "add", space).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	t.Cleanup(func() { _ = exec.Command("ip", "netns", "delete", space).Run() })
+	if text, err := exec.Command("ip", "-n", space, "link", "set", "lo", "up").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	within := []string{"ip", "netns", "exec", space}
+	c := newCollector(t, "")
+	c.prefix = within
+	c.start()
+	l := startLoad(t)
+
+	state, err := os.MkdirTemp("/var/tmp", "prywalk-state-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(state) })
+	if err := os.Chown(state, 65534, 65534); err != nil {
+		t.Fatal(err)
+	}
+	exe := filepath.Join(state, "prywalk")
+	if text, err := exec.Command("install", "-m", "0755", binary, exe).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	const script = `set -e
+mount --make-rprivate /
+mount --bind "$1" "$1"
+for at in / /tmp /run /var /home; do
+	mountpoint -q $at && mount -o remount,bind,ro $at
+done
+if touch /tmp/prywalk-writes 2>/dev/null; then echo "/tmp can be written to" >&2; exit 9; fi
+user=$2 caps=$3; shift 3
+exec setpriv --reuid=$user --regid=$user --clear-groups --no-new-privs --inh-caps=$caps --ambient-caps=$caps \
+	--bounding-set=$caps "$@"`
+	rec := filepath.Join(state, "local.pb.gz")
+	args := slices.Concat(within, []string{"unshare", "--mount", "sh", "-c", script, "sh", state, "65534", caps,
+		exe, "agent", "-p", fmt.Sprint(l.pid), "--endpoint", "http://" + c.grpc, "--spool", state + "/spool",
+		"--window", "1s", "-F", "50", "--max-overhead", "50%", "--flush", patience.String(), "-o", rec})
+	a := &agent{t: t, rec: rec, cmd: exec.Command(args[0], args[1:]...)}
+	a.run("a window comes in", func() bool { return len(c.messages()) > 0 })
+	before := l.cpu()
+	l.compute()
+	used := l.cpu() - before
+	if err := a.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-a.ended; err != nil {
+		t.Fatalf("%v: %s", err, a.says.String())
+	}
+	received := c.sums()
+	same(t, received, a.recorded())
+	if cpu := ofClock(received, "cpu"); cpu < used {
+		t.Errorf("%d ns of cpu came in, the kernel has charged %d", cpu, used)
+	}
+	if strings.Contains(a.says.String(), "cannot") {
+		t.Errorf("the agent says %s", a.says.String())
+	}
+}

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"prywalk/internal/testtargets"
+)
+
+var binary, otelcol string
+
+func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
+
+func buildAndRun(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "prywalk-agent-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	binary, otelcol = filepath.Join(dir, "prywalk"), filepath.Join(dir, "collector")
+	if err := testtargets.BuildPrywalk(binary); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	build := exec.Command("go", "build", "-C", "../collector", "-o", otelcol, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "building the collector: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+const patience = 2 * time.Minute
+
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	within(t, patience, what, is)
+}
+
+func within(t *testing.T, limit time.Duration, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(limit); !is(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain: %s", what)
+		}
+	}
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+type collector struct {
+	t          *testing.T
+	dir        string
+	grpc, http string
+	prefix     []string // a command that runs it elsewhere, where the test has no network
+	cmd        *exec.Cmd
+}
+
+func newCollector(t *testing.T, protocol string) *collector {
+	c := &collector{t: t, dir: t.TempDir(), grpc: freeAddress(t), http: freeAddress(t)}
+	lines := func(indent string) (out string) {
+		for line := range strings.Lines(protocol) {
+			out += indent + line
+		}
+		return out
+	}
+	text := fmt.Sprintf(`receivers:
+  otlp:
+    protocols:
+      grpc:
+        endpoint: %s
+        include_metadata: true
+%s
+      http:
+        endpoint: %s
+        include_metadata: true
+%s
+exporters:
+  sums:
+    path: %s
+service:
+  pipelines:
+    profiles:
+      receivers: [otlp]
+      exporters: [sums]
+    metrics:
+      receivers: [otlp]
+      exporters: [sums]
+`, c.grpc, lines("        "), c.http, lines("        "), c.file())
+	if err := os.WriteFile(filepath.Join(c.dir, "config.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.stop)
+	return c
+}
+
+func (c *collector) file() string { return filepath.Join(c.dir, "sums.jsonl") }
+
+func (c *collector) start() *collector {
+	c.t.Helper()
+	args := append(slices.Clone(c.prefix), otelcol, filepath.Join(c.dir, "config.yaml"))
+	c.cmd = exec.Command(args[0], args[1:]...)
+	c.cmd.Stdout, c.cmd.Stderr = os.Stderr, os.Stderr
+	if err := c.cmd.Start(); err != nil {
+		c.t.Fatal(err)
+	}
+	eventually(c.t, "the collector listens", func() bool {
+		if c.prefix != nil {
+			_, err := os.Stat(c.file())
+			return err == nil
+		}
+		for _, addr := range []string{c.grpc, c.http} {
+			conn, err := net.Dial("tcp", addr)
+			if err != nil {
+				return false
+			}
+			_ = conn.Close()
+		}
+		return true
+	})
+	return c
+}
+
+func (c *collector) stop() {
+	if c.cmd != nil {
+		_ = c.cmd.Process.Signal(syscall.SIGTERM)
+		_ = c.cmd.Wait()
+		c.cmd = nil
+	}
+}
+
+type message struct {
+	Sums      map[string]int64          `json:"sums"`
+	Resources map[string]map[string]any `json:"resources"`
+	Broken    []string                  `json:"broken"`
+	Size      int                       `json:"size"`
+	Times     int                       `json:"times"`
+	Values    int                       `json:"values"`
+	Headers   map[string]string         `json:"headers"`
+}
+
+func (c *collector) messages() (list []message) {
+	c.t.Helper()
+	text, err := os.ReadFile(c.file())
+	if err != nil && !os.IsNotExist(err) {
+		c.t.Fatal(err)
+	}
+	for line := range bytes.Lines(text) {
+		var m message
+		if err := json.Unmarshal(line, &m); err != nil {
+			c.t.Fatal(err)
+		}
+		for _, rule := range m.Broken {
+			c.t.Errorf("a message breaks a rule: %s", rule)
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+func (c *collector) sums() map[string]int64 {
+	c.t.Helper()
+	out := map[string]int64{}
+	for _, m := range c.messages() {
+		for k, v := range m.Sums {
+			out[k] += v
+		}
+	}
+	return out
+}
+
+type load struct {
+	t       *testing.T
+	cmd     *exec.Cmd
+	in      io.Writer
+	says    *bufio.Reader
+	pid     int
+	threads int
+}
+
+const (
+	loadThreads      = 4
+	loadMilliseconds = 300
+)
+
+func startLoad(t *testing.T, env ...string) *load {
+	t.Helper()
+	return startLoadOf(t, loadThreads, loadMilliseconds, env...)
+}
+
+func startLoadOf(t *testing.T, threads, milliseconds int, env ...string) *load {
+	t.Helper()
+	exe, err := testtargets.Compile("gated.c", "-O1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &load{
+		t: t, cmd: exec.Command(exe, strconv.Itoa(threads), strconv.Itoa(milliseconds)), threads: threads,
+	}
+	l.cmd.Env = append(os.Environ(), env...)
+	if l.in, err = l.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	l.says = testtargets.Ready(t, l.cmd)
+	l.pid = l.cmd.Process.Pid
+	l.asleep()
+	return l
+}
+
+func (l *load) compute() {
+	l.t.Helper()
+	if _, err := io.WriteString(l.in, "\n"); err != nil {
+		l.t.Fatal(err)
+	}
+	if line, err := l.says.ReadString('\n'); line != "done\n" {
+		l.t.Fatalf("the load says %q, %v", line, err)
+	}
+	l.asleep()
+}
+
+func (l *load) asleep() {
+	l.t.Helper()
+	eventually(l.t, "all threads sleep", func() bool {
+		files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", l.pid))
+		for _, f := range files {
+			text, err := os.ReadFile(f)
+			if _, rest, ok := bytes.Cut(text, []byte(") ")); err != nil || !ok || rest[0] != 'S' {
+				return false
+			}
+		}
+		return len(files) == l.threads+1
+	})
+}
+
+func (l *load) cpu() (ns int64) {
+	l.t.Helper()
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", l.pid))
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		first, _, _ := strings.Cut(string(text), " ")
+		n, err := strconv.ParseInt(first, 10, 64)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		ns += n
+	}
+	return ns
+}
+
+type agent struct {
+	t       *testing.T
+	cmd     *exec.Cmd
+	metrics string
+	rec     string
+	ended   <-chan error
+	says    bytes.Buffer
+}
+
+func startAgent(t *testing.T, l *load, args ...string) *agent {
+	t.Helper()
+	a := &agent{t: t, metrics: freeAddress(t), rec: filepath.Join(t.TempDir(), "local.pb.gz")}
+	all := append([]string{"agent", "-p", strconv.Itoa(l.pid), "--window", "1s", "-F", "50", "--max-overhead", "50%",
+		"--flush", patience.String(),
+		"--metrics", a.metrics, "-o", a.rec}, args...)
+	a.cmd = exec.Command(binary, all...)
+	a.run("all threads are sampled", func() bool { return a.metric("looks_total") > 4*float64(l.threads) })
+	return a
+}
+
+// run starts the agent, and waits until it is ready.
+func (a *agent) run(what string, ready func() bool) {
+	a.t.Helper()
+	a.cmd.Stderr = &a.says
+	if err := a.cmd.Start(); err != nil {
+		a.t.Fatal(err)
+	}
+	a.t.Cleanup(func() { _ = a.cmd.Process.Kill() })
+	ended := make(chan error, 1)
+	go func() { ended <- a.cmd.Wait() }()
+	a.ended = ended
+	eventually(a.t, what, func() bool {
+		if len(ended) > 0 {
+			a.t.Fatalf("the agent has ended: %v\n%s", <-ended, a.says.String())
+		}
+		return ready()
+	})
+}
+
+func (a *agent) metric(name string) float64 {
+	r, err := http.Get("http://" + a.metrics + "/metrics")
+	if err != nil {
+		return -1
+	}
+	defer r.Body.Close()
+	text, _ := io.ReadAll(r.Body)
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), "prywalk_"+name+" "); ok {
+			v, err := strconv.ParseFloat(rest, 64)
+			if err != nil {
+				a.t.Errorf("%s: %v", line, err)
+			}
+			return v
+		}
+	}
+	return -1
+}
+
+func (a *agent) seen() {
+	a.t.Helper()
+	ticks := a.metric("ticks_total")
+	eventually(a.t, "some ticks", func() bool { return a.metric("ticks_total") > ticks+5 })
+}
+
+func (a *agent) end() {
+	a.t.Helper()
+	if err := a.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		a.t.Fatal(err)
+	}
+	if err := <-a.ended; err != nil {
+		a.t.Fatalf("the agent: %v\n%s", err, a.says.String())
+	}
+}
+
+func (a *agent) recorded() map[string]int64 {
+	a.t.Helper()
+	f, err := os.Open(a.rec)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	defer f.Close()
+	p, err := profile.Parse(f)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	out := map[string]int64{}
+	for _, s := range p.Sample {
+		var names []string
+		for _, l := range s.Location {
+			for _, line := range l.Line {
+				names = append(names, line.Function.Name)
+			}
+		}
+		for i, of := range p.SampleType {
+			if v := s.Value[i]; v != 0 && of.Unit == "nanoseconds" {
+				out[fmt.Sprintf("%d %s/%s %s", s.NumLabel["pid"][0], of.Type, of.Unit, strings.Join(names, ";"))] += v
+			}
+		}
+	}
+	return out
+}
+
+func same(t *testing.T, received, recorded map[string]int64) {
+	t.Helper()
+	if len(recorded) < 5 {
+		t.Errorf("%d sums were recorded", len(recorded))
+	}
+	for k, v := range recorded {
+		if received[k] != v {
+			t.Errorf("%s: received %d, recorded %d", k, received[k], v)
+		}
+	}
+	for k, v := range received {
+		if _, ok := recorded[k]; !ok {
+			t.Errorf("%s: received %d, recorded nothing", k, v)
+		}
+	}
+}
+
+func ofClock(sums map[string]int64, clock string) (ns int64) {
+	for k, v := range sums {
+		if strings.Contains(k, " "+clock+"/nanoseconds ") {
+			ns += v
+		}
+	}
+	return ns
+}

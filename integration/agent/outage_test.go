@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"prywalk/internal/testtargets"
+)
+
+// startNaps starts threads that wake some ten times a second each.
+func startNaps(t *testing.T, threads int) (pid int) {
+	t.Helper()
+	exe, err := testtargets.Compile("naps.c", "-O1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe, strconv.Itoa(threads), "100", "turns")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = in.Close() }) // it ends with its input
+	testtargets.Ready(t, cmd)
+	return cmd.Process.Pid
+}
+
+// anonymous is the agent's own memory without its program's file, in bytes (RssAnon of proc_pid_status(5)).
+func (a *agent) anonymous() int64 {
+	a.t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", a.cmd.Process.Pid))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if v, ok := strings.CutPrefix(line, "RssAnon:"); ok {
+			kB, err := strconv.ParseInt(strings.Fields(v)[0], 10, 64)
+			if err != nil {
+				a.t.Fatal(err)
+			}
+			return kB << 10
+		}
+	}
+	a.t.Fatal("no RssAnon")
+	return 0
+}
+
+// lost gives all lost intervals by reason.
+func (a *agent) lost() (n float64) {
+	for _, why := range []string{"refused", "unauthorized", "not_found", "too_large", "full", "damaged", "shutdown"} {
+		n += a.metric(`lost_intervals_total{reason="` + why + `"}`)
+	}
+	return n
+}
+
+// windows waits for so many more windows, and gives the least and the most memory seen meanwhile.
+func (a *agent) windows(n float64) (least, most int64) {
+	a.t.Helper()
+	least = math.MaxInt64
+	end := a.metric("windows_total") + n
+	eventually(a.t, "more windows", func() bool {
+		now := a.anonymous()
+		least, most = min(least, now), max(most, now)
+		return a.metric("windows_total") >= end
+	})
+	return least, most
+}
+
+// TestMemoryIsFlatWhileTheReceiverIsAway for as many windows as the default length has in 60 s, with messages in
+// files and in memory. What counts is the least memory of the last windows: more is garbage and what waits for a
+// processor on a busy machine.
+func TestMemoryIsFlatWhileTheReceiverIsAway(t *testing.T) {
+	const (
+		away    = 12      // windows: 60 s of 5 s each
+		waiting = 8 << 20 // bytes of messages in memory at most, and as much garbage until the next collection
+	)
+	for _, args := range [][]string{{"--spool", filepath.Join(t.TempDir(), "spool")}, nil} {
+		c := newCollector(t, "").start()
+		l := startLoad(t)
+		naps := startNaps(t, 50)
+		a := startAgent(t, l, append(args, "-p", strconv.Itoa(naps), "--endpoint", "http://"+c.grpc)...)
+		_, before := a.windows(3)
+		c.stop()
+		l.compute()
+		a.windows(away - 4)
+		during, _ := a.windows(4)
+		messages, size := a.metric("waiting_messages"), a.metric("waiting_bytes")
+		c.start()
+		eventually(t, "none waits", func() bool { return a.metric("waiting_messages") == 0 })
+		t.Logf("%v: %d MB before, %d MB at the end, %v messages of %v bytes waited", args, before>>20, during>>20,
+			messages, size)
+		if during > before+2*waiting || messages < away-2 {
+			t.Errorf("%v: %d bytes before, %d at the end, %v messages waited", args, before, during, messages)
+		}
+		lost := a.lost()
+		a.end()
+		received, recorded := c.sums(), a.recorded()
+		for _, clock := range []string{"cpu", "wall", "runqueue"} {
+			if got, want := ofClock(received, clock), ofClock(recorded, clock); got != want || want == 0 && clock == "cpu" {
+				t.Errorf("%v: %d ns of %s came in, %d are recorded", args, got, clock, want)
+			}
+		}
+		if lost != 0 {
+			t.Errorf("%v: %v intervals are lost", args, lost)
+		}
+	}
+}

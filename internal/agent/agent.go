@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"prywalk/internal/profile"
+	"prywalk/internal/sample"
+)
+
+// Options say what is sent, how and where to.
+type Options struct {
+	Target
+	Window time.Duration
+	// MaxMessage is in bytes before compression.
+	MaxMessage int
+	// Spool is a directory for messages that wait; "": memory. SpoolSize bounds it, in bytes.
+	Spool     string
+	SpoolSize int64
+	// Flush bounds the sending at the end.
+	Flush time.Duration
+	// Metrics is the address of the metrics server; "": none.
+	Metrics     string
+	SendMetrics bool
+	Resource    ResourceOptions
+	// Aggregate: one sum without times for each stack and attributes of a window.
+	Aggregate bool
+	Version   string
+	Say       func(format string, args ...any)
+}
+
+// Agent takes the intervals of a recording and sends them. It is a [profile.Watcher].
+type Agent struct {
+	Metrics Metrics
+
+	opts      Options
+	sender    *sender
+	reporter  *reporter // nil: metrics are not sent
+	resources *resources
+	store     *Store
+	builder   *profile.Builder
+	stop      func() // the metrics server's
+	ended     atomic.Bool
+	done      sync.WaitGroup
+	reporting sync.WaitGroup
+	stopping  chan struct{}      // the sender begins no further message
+	quit      chan struct{}      // the sender has ended
+	cancel    context.CancelFunc // of the sender
+}
+
+// New checks the options. Once started, the agent also sends what an earlier one left in the spool.
+func New(o Options) (*Agent, error) {
+	c, err := newClient(o.Target, profileSignal)
+	if err != nil {
+		return nil, err
+	}
+	if o.MaxMessage < leastMessage || o.MaxMessage > mostMessage {
+		return nil, fmt.Errorf("--max-message: give from %d to %d bytes", leastMessage, mostMessage)
+	}
+	var s *spool
+	if o.Spool != "" {
+		if s, err = openSpool(o.Spool, o.SpoolSize); err != nil {
+			return nil, err
+		}
+	}
+	a := &Agent{
+		opts: o, resources: newResources(o.Resource), stopping: make(chan struct{}), quit: make(chan struct{}),
+	}
+	if o.SendMetrics {
+		if a.reporter, err = newReporter(o, &a.Metrics, a.resources.host); err != nil {
+			return nil, err
+		}
+	}
+	a.sender = newSender(c, &a.Metrics, s, o.MaxMessage, o.Target, o.Say)
+	return a, nil
+}
+
+// Serve serves the metrics if asked for.
+func (a *Agent) Serve() (err error) {
+	if a.opts.Metrics == "" {
+		return nil
+	}
+	at, stop, err := a.Metrics.Serve(a.opts.Metrics, a.healthy)
+	if err != nil {
+		return err
+	}
+	a.stop = stop
+	a.opts.Say("metrics: http://%s/metrics", at)
+	return nil
+}
+
+func (a *Agent) healthy() error {
+	if a.ended.Load() {
+		return errNotSampling
+	}
+	return nil
+}
+
+// Start begins the first window of the recording of b. r names locations, on a goroutine of its own; generated names
+// code that describes itself, as self reports, on the goroutine of the intervals. period is the time between two ticks.
+func (a *Agent) Start(
+	begin time.Time, period time.Duration, b *profile.Builder, r profile.Resolver, self func(*profile.ModuleInfo) bool,
+	generated profile.Resolver,
+) {
+	names := profile.NewNames(b, nil)
+	a.builder, a.store = b, NewStore(begin, a.opts.Window, a.resources.see)
+	a.store.closes = func(w *window) {
+		names.NameGenerated(w.stacks, generated, self)
+		b.Age()
+	}
+	e := &encoder{
+		names: names, resolver: r, resources: a.resources, aggregate: a.opts.Aggregate, period: period.Nanoseconds(),
+		version: a.opts.Version,
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	a.cancel = cancel
+	go a.resources.run(a.quit)
+	if a.reporter != nil {
+		a.reporting.Go(func() { a.reporter.run(ctx, a.stopping) })
+	}
+	a.done.Add(1)
+	go func() {
+		defer a.done.Done()
+		a.export(e)
+	}()
+	go func() {
+		defer close(a.quit)
+		a.sender.run(ctx, a.stopping)
+	}()
+}
+
+func (a *Agent) export(e *encoder) {
+	rest, canRest := e.resolver.(interface{ Rest() })
+	rested := time.Now()
+	for w := range a.store.out {
+		body, points := e.encode(w)
+		a.store.encoded()
+		a.Metrics.windows.Add(1)
+		if len(body) > 0 {
+			a.sender.put(body, points)
+		}
+		if canRest && time.Since(rested) > restEvery {
+			rest.Rest()
+			rested = time.Now()
+		}
+	}
+}
+
+// restEvery: the resolver drops what it holds of files that no process runs.
+const restEvery = 10 * time.Second
+
+// Add implements [profile.Sink].
+func (a *Agent) Add(iv profile.Interval) { a.store.Add(iv) }
+
+// Refresh implements [profile.Watcher].
+func (a *Agent) Refresh(at int64, open iter.Seq[profile.Interval]) {
+	a.store.Refresh(at, open)
+	a.Metrics.evictions.Store(int64(a.builder.Evictions()))
+}
+
+// Held implements [profile.Holder]: no stack is evicted while a window is being encoded.
+func (a *Agent) Held() (stacks iter.Seq[sample.StackID], ok bool) {
+	return a.store.held(), a.store.busy.Load() == 0
+}
+
+// Finish sends the last window and what waits. lost: intervals neither sent in time nor spooled.
+func (a *Agent) Finish(at time.Time) (lost int) {
+	a.ended.Store(true)
+	ctx, cancel := context.WithTimeout(context.Background(), a.opts.Flush)
+	defer cancel()
+	a.store.Finish(at)
+	a.done.Wait()
+	close(a.stopping)
+	select {
+	case <-a.quit:
+	case <-ctx.Done():
+		a.cancel()
+		<-a.quit
+	}
+	a.cancel()
+	lost = a.sender.finish(ctx)
+	if a.reporter != nil {
+		a.reporting.Wait()
+		a.reporter.send(ctx)
+	}
+	if a.stop != nil {
+		a.stop()
+	}
+	return lost
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+)
+
+// Protocols.
+const (
+	GRPC = "grpc"
+	HTTP = "http"
+)
+
+// Target is the receiver.
+type Target struct {
+	// Endpoint is a URL: http for plain text, https for TLS.
+	Endpoint string
+	Protocol string
+	// CA, Cert, Key are PEM files: the receiver's authority, this side's certificate and key.
+	CA, Cert, Key string
+	// Token is a file, read for each message: tokens are renewed.
+	Token   string
+	Headers map[string]string
+	// Agent is the User-Agent.
+	Agent string
+	// Timeout is of one message.
+	Timeout time.Duration
+}
+
+// failure is why a message was not taken.
+type failure struct {
+	kind  kind
+	why   string        // of a refused message: reason of the loss, "" for lostRefused
+	after time.Duration // not to be sent again before; 0: not said
+	err   error
+}
+
+type kind int
+
+const (
+	again    kind = iota // send it later
+	tooLarge             // send it in parts
+	refused              // drop it
+)
+
+// Error implements error.
+func (f *failure) Error() string { return f.err.Error() }
+
+// busy: the receiver answered, and may take the message later.
+func (f *failure) busy() { f.kind, f.err = again, &busyError{f.err} }
+
+// busyError is an answer that is [errBusy].
+type busyError struct{ error }
+
+// Is implements [errors.Is].
+func (*busyError) Is(target error) bool { return target == errBusy }
+
+// reply is a receiver's to a message that it has taken.
+type reply struct {
+	rejected int64 // profiles
+	why      string
+}
+
+// client sends messages. failure nil: taken.
+type client interface {
+	send(ctx context.Context, body []byte) (reply, *failure)
+}
+
+// signal is where messages of a signal go.
+type signal struct {
+	procedure string // by gRPC
+	path      string // by HTTP, below the endpoint's
+}
+
+var (
+	profileSignal = signal{procedure, httpPath}
+	metricSignal  = signal{"/opentelemetry.proto.collector.metrics.v1.MetricsService/Export", "v1/metrics"}
+)
+
+func newClient(t Target, of signal) (client, error) {
+	u, err := url.Parse(t.Endpoint)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, fmt.Errorf("--endpoint %s: give a URL, such as http://localhost:4317 or https://collector:4317",
+			redacted(t.Endpoint))
+	}
+	transport, err := t.transport(u.Scheme == "https")
+	if err != nil {
+		return nil, err
+	}
+	c := &http.Client{
+		Transport:     &dressed{transport, t},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	switch t.Protocol {
+	case GRPC:
+		return &grpcClient{c, strings.TrimSuffix(u.String(), "/") + of.procedure}, nil
+	case HTTP:
+		return newHTTP(c, u, of), nil
+	}
+	return nil, fmt.Errorf("--protocol %s: give grpc or http", t.Protocol)
+}
+
+func (t *Target) transport(secure bool) (*http.Transport, error) {
+	h := &http.Transport{
+		Proxy: http.ProxyFromEnvironment, IdleConnTimeout: 90 * time.Second, Protocols: new(http.Protocols),
+	}
+	h.Protocols.SetHTTP1(t.Protocol == HTTP)
+	h.Protocols.SetHTTP2(true)
+	h.Protocols.SetUnencryptedHTTP2(t.Protocol == GRPC)
+	if !secure {
+		if t.CA != "" || t.Cert != "" || t.Key != "" {
+			return nil, errors.New("--ca, --cert and --key are for an endpoint that begins with https://")
+		}
+		return h, nil
+	}
+	h.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+	if t.CA != "" {
+		pem, err := os.ReadFile(t.CA)
+		if err != nil {
+			return nil, fmt.Errorf("--ca: %w; give a PEM file with certificates", err)
+		}
+		h.TLSClientConfig.RootCAs = x509.NewCertPool()
+		if !h.TLSClientConfig.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("--ca %s: it has no certificate; give a PEM file", t.CA)
+		}
+	}
+	if (t.Cert == "") != (t.Key == "") {
+		return nil, errors.New("give --cert and --key together")
+	}
+	if t.Cert != "" {
+		if _, err := tls.LoadX509KeyPair(t.Cert, t.Key); err != nil {
+			return nil, fmt.Errorf("--cert, --key: %w; give a certificate and its private key as PEM files", err)
+		}
+		h.TLSClientConfig.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			c, err := tls.LoadX509KeyPair(t.Cert, t.Key) // it may have been renewed
+			return &c, err
+		}
+	}
+	return h, nil
+}
+
+// dressed adds headers to requests.
+type dressed struct {
+	http.RoundTripper
+	of Target
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (d *dressed) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("User-Agent", d.of.Agent)
+	for key, value := range d.of.Headers {
+		r.Header.Set(key, value)
+	}
+	if d.of.Token != "" {
+		token, err := os.ReadFile(d.of.Token)
+		if err != nil {
+			if r.Body != nil {
+				_ = r.Body.Close()
+			}
+			return nil, fmt.Errorf("%w: %w", errToken, err)
+		}
+		r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	}
+	return d.RoundTripper.RoundTrip(r)
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"cmp"
+	"crypto/rand"
+	"fmt"
+	"slices"
+
+	"prywalk/internal/otlp"
+	"prywalk/internal/profile"
+	"prywalk/internal/sample"
+)
+
+// encoder encodes windows.
+type encoder struct {
+	names     *profile.Names
+	resolver  profile.Resolver
+	resources *resources
+	aggregate bool  // sums without times
+	period    int64 // between two ticks, nanoseconds
+	version   string
+}
+
+// encoding is one message.
+type encoding struct {
+	*encoder
+	*otlp.Dictionary
+	stacks    map[sample.StackID]int64
+	locations map[profile.LocID]int64
+	buf       []profile.Named
+}
+
+// encode gives a window as an ExportProfilesServiceRequest: a resource for each process, a profile for each clock.
+func (e *encoder) encode(w *window) (m otlp.Message, intervals int) {
+	by := map[int][]row{}
+	for r := range w.rows {
+		by[r.pid] = append(by[r.pid], r)
+	}
+	pids, there := make([]int, 0, len(by)), make(map[int]bool, len(by))
+	for pid := range by {
+		pids = append(pids, pid)
+		there[pid] = true
+	}
+	slices.Sort(pids)
+	c := &encoding{e, otlp.NewDictionary(nil), map[sample.StackID]int64{}, map[profile.LocID]int64{}, nil}
+	for _, pid := range pids {
+		if r := c.resource(pid, w, by[pid]); r != nil {
+			m.Bytes(1, r)
+		}
+	}
+	for _, list := range w.rows {
+		intervals += len(list)
+	}
+	e.resources.keep(there)
+	if len(m) == 0 {
+		return nil, 0
+	}
+	m.Bytes(2, c.Message())
+	return m, intervals
+}
+
+// resource gives a ResourceProfiles message, nil without values.
+func (c *encoding) resource(pid int, w *window, rows []row) (m otlp.Message) {
+	slices.SortFunc(rows, func(a, b row) int { return cmp.Or(a.tid-b.tid, cmp.Compare(a.stack, b.stack)) })
+	var about, scope, producer otlp.Message
+	known := map[string]bool{}
+	for _, a := range slices.Concat(c.resources.of(pid, rows[0].comm), c.resources.host) {
+		if !known[a.key] { // the process's own comes first
+			known[a.key] = true
+			about.KeyValue(1, a.key, a.value)
+		}
+	}
+	producer.Bytes(1, []byte("prywalk"))
+	producer.Bytes(2, []byte(c.version))
+	scope.Bytes(1, producer)
+	some := false
+	list := c.samplesOf(w, rows)
+	for clock := range clocks {
+		if p := c.profile(w, list, clock); p != nil {
+			scope.Bytes(2, p)
+			some = true
+		}
+	}
+	if !some {
+		return nil
+	}
+	m.Bytes(1, about)
+	m.Bytes(2, scope)
+	return m
+}
+
+const nanoseconds = "nanoseconds"
+
+// identity is a sample's key (profiles.proto, Sample).
+type identity struct {
+	stack      int64
+	attributes string // their numbers
+}
+
+// samples of a process, in the order of arrival.
+type samples struct {
+	index map[identity]int
+	list  []oneSample
+}
+
+type oneSample struct {
+	stack      int64
+	attributes []int64
+	points     []point
+}
+
+func (c *encoding) samplesOf(w *window, rows []row) []oneSample {
+	s := samples{index: map[identity]int{}}
+	for _, r := range rows {
+		if !slices.ContainsFunc(w.rows[r], func(p point) bool { return p.v != values{} }) {
+			continue // all of it was sent before
+		}
+		one := oneSample{stack: c.stack(r.stack), attributes: c.attributes(&r), points: w.rows[r]}
+		k := identity{one.stack, fmt.Sprint(one.attributes)}
+		if i, ok := s.index[k]; ok {
+			s.list[i].points = slices.Concat(s.list[i].points, one.points)
+			continue
+		}
+		s.index[k] = len(s.list)
+		s.list = append(s.list, one)
+	}
+	return s.list
+}
+
+// profile gives a Profile message, nil without values.
+func (c *encoding) profile(w *window, list []oneSample, clock int) (m otlp.Message) {
+	for i := range list {
+		if s := c.sample(w, &list[i], clock); s != nil {
+			m.Bytes(2, s)
+		}
+	}
+	if len(m) == 0 {
+		return nil
+	}
+	m.Bytes(1, c.ValueType(clockNames[clock], nanoseconds))
+	m.Fixed(3, uint64(w.from))
+	m.Int(4, w.to-w.from)
+	m.Bytes(5, c.ValueType(profile.TypeCPU, nanoseconds))
+	m.Int(6, c.period)
+	var id [16]byte
+	_, _ = rand.Read(id[:]) // it never fails
+	m.Bytes(7, id[:])
+	return m
+}
+
+// sample gives a Sample message, nil without values.
+func (c *encoding) sample(w *window, s *oneSample, clock int) (m otlp.Message) {
+	var list []int64
+	var times []uint64
+	var sum int64
+	for _, p := range s.points {
+		if v := p.v[clock]; v != 0 {
+			list = append(list, v)
+			times = append(times, uint64(min(max(p.end, w.from), w.to-1)))
+			sum += v
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	if c.aggregate {
+		list, times = []int64{sum}, nil
+	}
+	m.Int(1, s.stack)
+	m.Ints(2, s.attributes)
+	m.Ints(4, list)
+	m.Fixeds(5, times)
+	return m
+}
+
+func (c *encoding) attributes(r *row) (list []int64) {
+	if r.tid != 0 {
+		list = append(list, c.Attribute("thread.id", int64(r.tid)))
+	}
+	for _, a := range [...]struct{ key, value string }{
+		{"thread.name", r.thread}, {"prywalk.thread.state", r.state}, {"prywalk.wait", r.wait},
+		{"prywalk.waits_for", r.waitsFor}, {"prywalk.thread.role", r.role},
+	} {
+		if a.value != "" {
+			list = append(list, c.Attribute(a.key, a.value))
+		}
+	}
+	return list
+}
+
+func (c *encoding) stack(id sample.StackID) int64 {
+	if i, ok := c.stacks[id]; ok {
+		return i
+	}
+	c.buf = c.names.Stack(id, c.resolver, c.buf[:0])
+	list := make([]int64, len(c.buf))
+	for i := range c.buf {
+		list[i] = c.location(&c.buf[i])
+	}
+	if len(list) == 0 {
+		list = append(list, c.Location(0, 0, []otlp.Line{{Function: c.Function(evicted, evicted, "", 0)}}, ""))
+	}
+	i := c.Stack(list)
+	c.stacks[id] = i
+	return i
+}
+
+// evicted is the only frame of a stack that was dropped before its time was sent.
+const evicted = "[evicted]"
+
+func (c *encoding) location(l *profile.Named) int64 {
+	if i, ok := c.locations[l.ID]; ok {
+		return i
+	}
+	var lines []otlp.Line
+	for _, f := range l.Frames {
+		if l.Machinery {
+			f.System = profile.Typed(cmp.Or(f.System, f.Name), profile.Machinery)
+		}
+		if f.Name != "" {
+			lines = append(lines, otlp.Line{
+				Function: c.Function(f.Name, cmp.Or(f.System, f.Name), f.File, int64(f.StartLine)), Line: int64(f.Line),
+			})
+		}
+	}
+	var mapping int64
+	var kind string
+	if m := l.Module; m != nil && l.Synthetic == "" {
+		mapping = c.Mapping(&otlp.Mapping{Start: m.Start, Limit: m.End, Offset: m.FileOffset, File: m.Path,
+			BuildID: m.BuildID})
+		kind = otlp.FrameType(m.Path)
+	}
+	addr := l.Addr
+	if l.Synthetic != "" {
+		addr = 0
+	}
+	i := c.Location(mapping, addr, lines, kind)
+	c.locations[l.ID] = i
+	return i
+}

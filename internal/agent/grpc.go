@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"prywalk/internal/otlp"
+	"prywalk/internal/printable"
+)
+
+// procedure is of profiles_service.proto.
+const procedure = "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export"
+
+// Status codes of gRPC (doc/statuscodes.md).
+const (
+	statusCanceled          = 1
+	statusDeadlineExceeded  = 4
+	statusNotFound          = 5
+	statusPermissionDenied  = 7
+	statusResourceExhausted = 8
+	statusAborted           = 10
+	statusOutOfRange        = 11
+	statusUnimplemented     = 12
+	statusUnavailable       = 14
+	statusDataLoss          = 15
+	statusUnauthenticated   = 16
+)
+
+// prefixSize: a byte, 1 if compressed, and four of length (gRPC's PROTOCOL-HTTP2.md, Length-Prefixed-Message).
+const prefixSize = 5
+
+// grpcClient is OTLP/gRPC: a unary call is one HTTP/2 request.
+type grpcClient struct {
+	http *http.Client
+	url  string
+}
+
+// send implements client.
+func (c *grpcClient) send(ctx context.Context, body []byte) (reply, *failure) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(prefixed(zipped(body))))
+	if err != nil {
+		return reply{}, &failure{kind: refused, err: err}
+	}
+	r.Header.Set("Content-Type", "application/grpc+proto")
+	r.Header.Set("Te", "trailers")
+	r.Header.Set("Grpc-Encoding", "gzip")
+	r.Header.Set("Grpc-Accept-Encoding", "gzip")
+	if at, ok := ctx.Deadline(); ok {
+		r.Header.Set("Grpc-Timeout", strconv.FormatInt(max(time.Until(at).Milliseconds(), 1), 10)+"m")
+	}
+	answer, err := c.http.Do(r)
+	if err != nil {
+		return reply{}, &failure{kind: again, err: err}
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, mostReply)) // the trailer follows the body
+	if answer.StatusCode != http.StatusOK {
+		return reply{}, httpFailure(answer, text)
+	}
+	if f := grpcFailure(answer); f != nil {
+		return reply{}, f
+	}
+	if err == nil {
+		text, err = unprefixed(text, answer.Header.Get("Grpc-Encoding"))
+	}
+	if err != nil {
+		return reply{}, &failure{kind: again, err: fmt.Errorf("the reply: %w", err)}
+	}
+	var of reply
+	of.rejected, of.why, _ = otlp.Rejected(text)
+	return of, nil
+}
+
+func prefixed(message []byte) []byte {
+	out := binary.BigEndian.AppendUint32([]byte{1}, uint32(len(message)))
+	return append(out, message...)
+}
+
+// unprefixed gives a message without its prefix, uncompressed.
+func unprefixed(text []byte, encoding string) ([]byte, error) {
+	if len(text) < prefixSize || uint64(len(text)-prefixSize) < uint64(binary.BigEndian.Uint32(text[1:])) {
+		return nil, io.ErrUnexpectedEOF
+	}
+	message := text[prefixSize:][:binary.BigEndian.Uint32(text[1:])]
+	switch {
+	case text[0] == 0:
+		return message, nil
+	case encoding == "gzip":
+		return unzipped(message, mostReply)
+	}
+	return nil, fmt.Errorf("it is compressed by %q", printable.String(encoding))
+}
+
+// grpcFailure interprets the status of a reply; nil: taken. Codes that allow another attempt: OTLP/gRPC, Failures.
+// RESOURCE_EXHAUSTED does with RetryInfo only; without, the message is too large.
+func grpcFailure(answer *http.Response) *failure {
+	status := answer.Trailer
+	if answer.Header.Get("Grpc-Status") != "" { // a reply without a body (Trailers-Only)
+		status = answer.Header
+	}
+	code, err := strconv.ParseUint(status.Get("Grpc-Status"), 10, 31)
+	switch {
+	case err != nil:
+		return &failure{kind: again, err: errors.New("the reply has no gRPC status: is this the port for gRPC?")}
+	case code == 0:
+		return nil
+	}
+	f := &failure{kind: refused, err: fmt.Errorf("the receiver says gRPC status %d", code)}
+	if why, err := url.PathUnescape(status.Get("Grpc-Message")); err == nil && why != "" {
+		f.err = fmt.Errorf("%w: %s", f.err, printable.String(why[:min(len(why), 200)]))
+	}
+	f.after = otlp.RetryDelay(details(status))
+	switch code {
+	case statusCanceled, statusDeadlineExceeded, statusAborted, statusOutOfRange, statusUnavailable, statusDataLoss:
+		f.busy()
+	case statusResourceExhausted:
+		f.kind = tooLarge
+		if f.after > 0 {
+			f.busy()
+		}
+	case statusUnauthenticated, statusPermissionDenied:
+		f.why = lostUnauthorized
+	case statusNotFound, statusUnimplemented:
+		f.why = lostNotFound
+	}
+	return f
+}
+
+// details gives the google.rpc.Status of a reply, nil if there is none. Padding of its base64 is optional.
+func details(status http.Header) []byte {
+	text := strings.TrimRight(status.Get("Grpc-Status-Details-Bin"), "=")
+	out, err := base64.RawStdEncoding.DecodeString(text)
+	if err != nil {
+		return nil
+	}
+	return out
+}

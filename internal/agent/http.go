@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"prywalk/internal/otlp"
+	"prywalk/internal/printable"
+)
+
+// httpPath is below the endpoint's.
+const httpPath = "v1development/profiles"
+
+// mostReply bounds a reply, in bytes.
+const mostReply = 1 << 16
+
+// httpClient is OTLP/HTTP.
+type httpClient struct {
+	http *http.Client
+	url  string
+}
+
+// newHTTP: an endpoint may be that of profiles itself; other signals are beside it.
+func newHTTP(c *http.Client, u *url.URL, of signal) *httpClient {
+	switch base, whole := strings.CutSuffix(u.Path, "/"+httpPath); {
+	case whole:
+		root := *u
+		root.Path = base
+		u = root.JoinPath(of.path)
+	case of != profileSignal || !strings.HasSuffix(u.Path, "/profiles"):
+		u = u.JoinPath(of.path)
+	}
+	return &httpClient{c, u.String()}
+}
+
+// send implements client.
+func (c *httpClient) send(ctx context.Context, body []byte) (reply, *failure) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(zipped(body)))
+	if err != nil {
+		return reply{}, &failure{kind: refused, err: err}
+	}
+	r.Header.Set("Content-Type", "application/x-protobuf")
+	r.Header.Set("Content-Encoding", "gzip")
+	answer, err := c.http.Do(r)
+	if err != nil {
+		return reply{}, &failure{kind: again, err: err}
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, mostReply))
+	switch code := answer.StatusCode; {
+	case code/100 != 2:
+		return reply{}, httpFailure(answer, text)
+	case err != nil:
+		return reply{}, &failure{kind: again, err: fmt.Errorf("the reply: %w", err)}
+	}
+	var of reply
+	of.rejected, of.why, _ = otlp.Rejected(text)
+	return of, nil
+}
+
+// httpFailure interprets a status. Only four allow another attempt (OTLP/HTTP, Retryable Response Codes).
+func httpFailure(answer *http.Response, text []byte) *failure {
+	f := &failure{kind: refused, err: fmt.Errorf("the receiver says %s", answer.Status)}
+	if why := strings.TrimSpace(string(text)); why != "" && strings.HasPrefix(answer.Header.Get("Content-Type"), "text/") {
+		f.err = fmt.Errorf("%w: %s", f.err, printable.String(why[:min(len(why), 200)]))
+	}
+	switch answer.StatusCode {
+	case http.StatusRequestEntityTooLarge:
+		f.kind = tooLarge
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		f.busy()
+		f.after = retryAfter(answer.Header.Get("Retry-After"), time.Now())
+	case http.StatusUnauthorized, http.StatusForbidden:
+		f.why = lostUnauthorized
+	case http.StatusNotFound, http.StatusMethodNotAllowed:
+		f.why = lostNotFound
+	}
+	return f
+}
+
+// retryAfter reads seconds or a date (RFC 9110, section 10.2.3); 0: neither.
+func retryAfter(text string, now time.Time) time.Duration {
+	if n, err := strconv.ParseUint(text, 10, 31); err == nil {
+		return time.Duration(n) * time.Second
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return max(at.Sub(now), 0)
+	}
+	return 0
+}
+
+func zipped(body []byte) []byte {
+	var out bytes.Buffer
+	z, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
+	if err == nil {
+		_, err = z.Write(body)
+	}
+	if err = cmp.Or(err, z.Close()); err != nil {
+		panic(err) // a buffer takes all
+	}
+	return out.Bytes()
+}
+
+// unzipped fails above most bytes.
+func unzipped(text []byte, most int) ([]byte, error) {
+	z, err := gzip.NewReader(bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(io.LimitReader(z, int64(most)+1))
+	if err == nil && len(body) > most {
+		err = fmt.Errorf("more than %d bytes", most)
+	}
+	return body, err
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io/fs"
+	"net"
+	"net/url"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// errToken: the file of --bearer-token cannot be read.
+var errToken = errors.New("--bearer-token")
+
+// redacted gives an endpoint without its password.
+func redacted(endpoint string) string {
+	if u, err := url.Parse(endpoint); err == nil {
+		return u.Redacted()
+	}
+	return endpoint
+}
+
+// cause gives an error without the request's URL, which messages name once.
+func cause(err error) error {
+	if u := (*url.Error)(nil); errors.As(err, &u) {
+		return u.Err
+	}
+	return err
+}
+
+// nextStep says what to do about a message that could not be delivered.
+func nextStep(err error) string {
+	var unknown x509.UnknownAuthorityError
+	var host x509.HostnameError
+	var header tls.RecordHeaderError
+	var alert tls.AlertError
+	var dns *net.DNSError
+	text := err.Error()
+	switch {
+	case errors.Is(err, errToken):
+		return "name a file with the token, which the agent's user may read"
+	case errors.As(err, &unknown):
+		return "give the certificate of the authority that signed the receiver's with --ca"
+	case errors.As(err, &host):
+		return "use a name in --endpoint that the receiver's certificate is for"
+	case errors.As(err, &alert), strings.Contains(text, "remote error: tls:"):
+		return "give a certificate that the receiver accepts with --cert and --key"
+	case errors.As(err, &header), strings.Contains(text, "gave HTTP response to HTTPS client"):
+		return "use http:// in --endpoint, or set up TLS in the receiver"
+	case strings.Contains(text, "HTTP request to an HTTPS server"):
+		return "use https:// in --endpoint"
+	case errors.As(err, &dns):
+		return "check the host name in --endpoint"
+	case errors.Is(err, unix.ECONNREFUSED):
+		return "start the receiver, or check the port in --endpoint: 4317 is usual for grpc, 4318 for http"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "check the network and the receiver's load, or raise --timeout"
+	case errors.Is(err, errBusy):
+		return "see the receiver's log: it is busy, or what it exports to does not answer"
+	}
+	return "check --endpoint and --protocol: 4317 is the usual port for grpc, 4318 for http"
+}
+
+// errBusy: the receiver answered that it cannot take a message now.
+var errBusy = errors.New("the receiver is busy")
+
+// remedies are next steps where the receiver refuses messages, by the reason that the metrics give.
+var remedies = map[string]string{
+	lostUnauthorized: "check --bearer-token, --cert and --header",
+	lostNotFound:     "check --endpoint and --protocol, and that the receiver has a pipeline of profiles",
+	lostTooLarge:     "raise the receiver's limit: it refuses messages of less than 64 KiB",
+	lostRefused:      "see the receiver's log: it may read another release of the profiles signal (v1development)",
+}
+
+// spoolStep says what to do about a spool that cannot be used.
+func spoolStep(err error) string {
+	switch {
+	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
+		return "free space there, or lower --spool-size"
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, unix.EROFS):
+		return "give a directory that the agent's user can write to"
+	}
+	return "give another directory"
+}

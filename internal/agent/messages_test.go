@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// said is what a sender says.
+type said []string
+
+func (s *said) say(format string, args ...any) { *s = append(*s, fmt.Sprintf(format, args...)) }
+
+// status answers every request with a status.
+func status(code int) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.WriteHeader(code)
+	})
+}
+
+// closedPort is the URL of a port at which nothing listens.
+func closedPort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return "http://" + l.Addr().String()
+}
+
+// TestMessagesNameTheReceiverTheCauseAndTheNextStep for what real connections fail by.
+func TestMessagesNameTheReceiverTheCauseAndTheNextStep(t *testing.T) {
+	serve := func(h http.Handler) string {
+		s := httptest.NewServer(h)
+		t.Cleanup(s.Close)
+		return s.URL
+	}
+	secure := httptest.NewTLSServer(status(200))
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	t.Cleanup(secure.Close)
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	block := &pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw}
+	if err := os.WriteFile(ca, pem.EncodeToMemory(block), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, securePort, _ := net.SplitHostPort(strings.TrimPrefix(secure.URL, "https://"))
+	released := make(chan struct{})
+	silent := serve(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-released:
+		case <-r.Context().Done():
+		}
+	}))
+	defer close(released)
+	for _, c := range []struct {
+		name  string
+		to    Target
+		wants []string // in this order; URL is the endpoint's
+	}{
+		{"nothing listens", Target{Endpoint: closedPort(t)}, []string{
+			"cannot send to URL, messages wait and are sent again: ", "connection refused",
+			"; start the receiver, or check the port"}},
+		{"no such host", Target{Endpoint: "http://collector.invalid:4317"}, []string{
+			"cannot send to URL", "lookup collector.invalid", "; check the host name in --endpoint"}},
+		{"HTTP, not gRPC", Target{Endpoint: serve(status(200)), Protocol: GRPC}, []string{
+			"cannot send to URL", "; check --endpoint and --protocol: 4317 is the usual port for grpc"}},
+		{"unknown authority", Target{Endpoint: secure.URL}, []string{
+			"cannot send to URL", "unknown authority",
+			"; give the certificate of the authority that signed the receiver's with --ca"}},
+		{"another name", Target{Endpoint: "https://localhost:" + securePort, CA: ca}, []string{
+			"cannot send to URL", "valid for", "; use a name in --endpoint"}},
+		{"no TLS", Target{Endpoint: strings.Replace(serve(status(200)), "http:", "https:", 1)}, []string{
+			"cannot send to URL", "HTTPS client", "; use http:// in --endpoint"}},
+		{"TLS", Target{Endpoint: "http://127.0.0.1:" + securePort}, []string{
+			"URL refuses messages", "400", "; see the receiver's log"}},
+		{"busy", Target{Endpoint: serve(status(503))}, []string{
+			"cannot send to URL", "503 Service Unavailable", "; see the receiver's log: it is busy"}},
+		{"no answer", Target{Endpoint: silent, Timeout: 50 * time.Millisecond}, []string{
+			"cannot send to URL", "deadline exceeded", "; check the network and the receiver's load, or raise --timeout"}},
+		{"no token file", Target{Endpoint: serve(status(200)), Token: "/nonexistent/token"}, []string{
+			"cannot send to URL", "--bearer-token: open /nonexistent/token: no such file or directory",
+			"; name a file with the token"}},
+		{"wrong token", Target{Endpoint: serve(status(401))}, []string{
+			"URL refuses messages, which are dropped and counted (unauthorized)", "401 Unauthorized", "; check --bearer-token"}},
+		{"no pipeline", Target{Endpoint: serve(status(404))}, []string{
+			"URL refuses messages, which are dropped and counted (not_found)", "404 Not Found", "a pipeline of profiles"}},
+		{"not understood", Target{Endpoint: serve(status(400))}, []string{
+			"URL refuses messages, which are dropped and counted (refused)", "400 Bad Request", "; see the receiver's log"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.to.Protocol == "" {
+				c.to.Protocol = HTTP
+			}
+			if c.to.Timeout == 0 {
+				c.to.Timeout = time.Minute
+			}
+			client, err := newClient(c.to, profileSignal)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got said
+			s := newSender(client, &Metrics{}, nil, 1<<20, c.to, got.say)
+			for range 3 { // it is said once
+				s.put(messageOf(1), 1)
+				s.some(t.Context())
+			}
+			if len(got) != 1 {
+				t.Fatalf("%q", got)
+			}
+			checkOrder(t, got[0], c.to.Endpoint, c.wants)
+		})
+	}
+}
+
+// checkOrder checks that a message is one line with some parts in their order.
+func checkOrder(t *testing.T, message, endpoint string, parts []string) {
+	t.Helper()
+	if strings.Contains(message, "\n") {
+		t.Errorf("several lines: %q", message)
+	}
+	rest := message
+	for _, part := range parts {
+		_, after, ok := strings.Cut(rest, strings.ReplaceAll(part, "URL", endpoint))
+		if !ok {
+			t.Fatalf("%q is missing, or not in its place, in %q", part, message)
+		}
+		rest = after
+	}
+}
+
+// TestLossesAndLimitsAreSaidWithTheirRemedy: what is dropped is said once, with the flag that helps.
+func TestLossesAndLimitsAreSaidWithTheirRemedy(t *testing.T) {
+	const endpoint = "http://user:secret@collector:4317"
+	away := &receiver{answer: func([]byte) (reply, *failure) {
+		return reply{}, &failure{kind: again, err: errors.New("away")}
+	}}
+	body := messageOf(30_000)
+	size := int64(len(zipped(body)))
+	sender := func(r client, s *spool, limit int) (*sender, *said) {
+		got := &said{}
+		return newSender(r, &Metrics{}, s, limit, Target{Endpoint: endpoint, Timeout: time.Minute}, got.say), got
+	}
+	check := func(got *said, n int, parts ...string) {
+		t.Helper()
+		if len(*got) != n {
+			t.Fatalf("%d messages: %q", len(*got), *got)
+		}
+		checkOrder(t, (*got)[n-1], "http://user:xxxxx@collector:4317", parts)
+	}
+
+	s, got := sender(away, nil, 1<<20)
+	for range mostWaiting/size + 3 {
+		s.put(body, 30_000)
+	}
+	check(got, 1, "too much waits for URL: the oldest messages are dropped and counted (full)",
+		"; give a directory with --spool")
+
+	dir := t.TempDir()
+	sp, err := openSpool(dir, 2*size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, got = sender(away, sp, 1<<20)
+	for range 5 {
+		s.put(body, 30_000)
+		s.some(t.Context())
+	}
+	check(got, 2, "too much waits for URL", "; raise --spool-size")
+
+	files, _ := filepath.Glob(dir + "/*")
+	if err := os.WriteFile(files[0], []byte("damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.some(t.Context())
+	check(got, 3, "--spool "+dir+": ", "is damaged and removed, 30000 intervals are lost (damaged): ", "; check the disk")
+
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	s.put(body, 30_000)
+	check(got, 4, "--spool "+dir+": ", "no such file or directory; messages wait in memory, up to 8 MiB",
+		"; give another directory")
+
+	taking := &receiver{answer: func([]byte) (reply, *failure) { return reply{rejected: 2, why: "two"}, nil }}
+	s, got = sender(taking, nil, 1<<20)
+	for range 2 {
+		s.put(body, 30_000)
+		s.some(t.Context())
+	}
+	check(got, 1, "URL rejected 2 profiles of a message, which are lost and counted: two; see the receiver's log")
+
+	small := &receiver{answer: func(body []byte) (reply, *failure) {
+		if len(body) > leastMessage {
+			return reply{}, &failure{kind: tooLarge, err: errors.New("too large")}
+		}
+		return reply{}, nil
+	}}
+	s, got = sender(small, nil, 1<<20)
+	s.put(messageOf(6000), 6000)
+	s.some(t.Context())
+	check(got, 1, "URL refuses a message of ", " bytes as too large: messages have at most 65536 from now on",
+		"; set --max-message 65536, or raise the receiver's limit")
+
+	s, got = sender(taking, nil, 1<<20)
+	s.limit = 16 // less than a message of one interval
+	s.put(messageOf(1), 1)
+	s.put(messageOf(1), 1)
+	check(got, 1, "an interval takes ", "it is dropped and counted (too_large); raise --max-message")
+}
+
+// TestUnusableSpoolsAreRefusedWithTheRemedy.
+func TestUnusableSpoolsAreRefusedWithTheRemedy(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openSpool(file+"/spool", 1<<20); err == nil {
+		t.Error("a spool below a file was opened")
+	} else {
+		checkOrder(t, err.Error(), "", []string{"--spool " + file + "/spool: ", "not a directory; give another directory"})
+	}
+	for err, want := range map[error]string{
+		unix.ENOSPC: "free space", unix.EACCES: "user can write", unix.EROFS: "user can write",
+		unix.EIO: "give another directory",
+	} {
+		if got := spoolStep(&os.PathError{Op: "open", Path: "x", Err: err}); !strings.Contains(got, want) {
+			t.Errorf("%v: %s", err, got)
+		}
+	}
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"runtime/metrics"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/otlp"
+)
+
+// Reasons of lost intervals, as metrics name them.
+const (
+	lostRefused      = "refused"      // by the receiver
+	lostUnauthorized = "unauthorized" // token or certificate
+	lostNotFound     = "not_found"    // no profiles at this endpoint
+	lostTooLarge     = "too_large"    // one interval, or 64 KiB, above the limit
+	lostFull         = "full"         // too much waits
+	lostDamaged      = "damaged"      // a file of the spool
+	lostAtEnd        = "shutdown"     // not taken within --flush
+)
+
+var reasons = [...]string{lostRefused, lostUnauthorized, lostNotFound, lostTooLarge, lostFull, lostDamaged, lostAtEnd}
+
+// Metrics are the agent's own.
+type Metrics struct {
+	windows, intervals, messages, bytes, failures, splits, rejected, evictions atomic.Int64
+	waiting, waitingBytes, limit, lastSent                                     atomic.Int64
+
+	mu   sync.Mutex
+	lost map[string]int64
+
+	// Sampling may be nil.
+	Sampling func() Sampling
+}
+
+// Sampling is the state of the sampling.
+type Sampling struct {
+	Threads, Ticks, Looks, Frozen, Failed int64
+	// Missed ticks came too late, Withheld ones exceeded --max-overhead.
+	Missed, Withheld int64
+	// Rate in Hz: now, and without a budget.
+	Rate, RateAsked float64
+	// Refused processes by reason.
+	Refused map[string]int64
+	// Stacks, Locations in memory.
+	Stacks, Locations int64
+}
+
+func (m *Metrics) lose(why string, intervals int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.lost == nil {
+		m.lost = map[string]int64{}
+	}
+	m.lost[why] += int64(intervals)
+}
+
+// Lost gives the lost intervals.
+func (m *Metrics) Lost() (n int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, k := range m.lost {
+		n += k
+	}
+	return n
+}
+
+// Sent gives what the receiver has taken.
+func (m *Metrics) Sent() (intervals, messages int64) { return m.intervals.Load(), m.messages.Load() }
+
+// list: names have neither prefix nor ending.
+func (m *Metrics) list() []otlp.Metric {
+	l := metricList{}
+	l.count("windows", "Windows that were encoded.", m.windows.Load())
+	l.count("sent_intervals", "Intervals of threads' time that the receiver has taken.", m.intervals.Load())
+	l.count("sent_messages", "Messages that the receiver has taken.", m.messages.Load())
+	l.count("sent_bytes", "Bytes of these messages, before compression.", m.bytes.Load())
+	l.count("send_failures", "Attempts to send a message that failed.", m.failures.Load())
+	l.count("split_messages", "Messages that were divided because they were too large.", m.splits.Load())
+	l.count("rejected_profiles", "Profiles that the receiver rejected of messages that it took.", m.rejected.Load())
+	l.count("evictions", "How often stacks that are not needed were forgotten.", m.evictions.Load())
+	m.mu.Lock()
+	lost := make([]otlp.MetricPoint, len(reasons))
+	for i, why := range reasons {
+		lost[i] = otlp.MetricPoint{Key: "reason", Value: why, Number: float64(m.lost[why])}
+	}
+	m.mu.Unlock()
+	l = append(l, otlp.Metric{
+		Name: "lost_intervals", Help: "Intervals that were dropped.", Unit: "1", Counter: true, Points: lost,
+	})
+	l.gauge("waiting_messages", "Messages that wait to be sent.", "1", float64(m.waiting.Load()))
+	l.gauge("waiting_bytes", "Bytes of these messages, in memory or in files.", "By", float64(m.waitingBytes.Load()))
+	l.gauge("message_limit_bytes", "Size that a message is divided beyond, before compression.", "By",
+		float64(m.limit.Load()))
+	l.gauge("last_sent_timestamp_seconds", "When a message was last taken (Unix epoch); 0: none was.", "s",
+		float64(m.lastSent.Load())/1e9)
+	if m.Sampling != nil {
+		l.sampling(m.Sampling())
+	}
+	var ru unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &ru) == nil {
+		l.add("process_cpu_seconds", "CPU time of the agent itself.", "s", true,
+			float64(ru.Utime.Nano()+ru.Stime.Nano())/1e9)
+	}
+	l.gauge("process_memory_bytes", "Memory that the agent's run-time system holds.", "By", held())
+	return l
+}
+
+// held is the Go runtime's memory less what the kernel got back, in bytes.
+func held() float64 {
+	list := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(list)
+	if list[0].Value.Kind() != metrics.KindUint64 || list[1].Value.Kind() != metrics.KindUint64 {
+		return 0
+	}
+	return float64(list[0].Value.Uint64() - list[1].Value.Uint64())
+}
+
+type metricList []otlp.Metric
+
+func (l *metricList) add(name, help, unit string, counter bool, v float64) {
+	*l = append(*l, otlp.Metric{
+		Name: name, Help: help, Unit: unit, Counter: counter, Points: []otlp.MetricPoint{{Number: v}},
+	})
+}
+
+func (l *metricList) count(name, help string, v int64) { l.add(name, help, "1", true, float64(v)) }
+
+func (l *metricList) gauge(name, help, unit string, v float64) { l.add(name, help, unit, false, v) }
+
+func (l *metricList) sampling(s Sampling) {
+	l.gauge("threads", "Threads that are sampled.", "1", float64(s.Threads))
+	l.count("ticks", "Ticks of the sampling.", s.Ticks)
+	l.count("missed_ticks", "Ticks that were left out because the agent had no processor or was behind.", s.Missed)
+	l.count("withheld_ticks", "Ticks that were left out because targets had lost more than --max-overhead.", s.Withheld)
+	l.gauge("rate_hertz", "Ticks a second that --max-overhead allows now.", "Hz", s.Rate)
+	l.gauge("rate_asked_hertz", "Ticks a second that were asked for.", "Hz", s.RateAsked)
+	l.count("looks", "Observations of threads that were due.", s.Looks)
+	l.count("freezes", "Observations that stopped their thread.", s.Frozen)
+	l.count("failed_looks", "Observations that failed.", s.Failed)
+	l.gauge("known_stacks", "Different stacks that are remembered.", "1", float64(s.Stacks))
+	l.gauge("known_locations", "Different locations that are remembered.", "1", float64(s.Locations))
+	refused := otlp.Metric{
+		Name: "refused_processes", Help: "Selected processes that may not be read.", Unit: "1", Counter: true,
+	}
+	for _, why := range slices.Sorted(maps.Keys(s.Refused)) {
+		refused.Points = append(refused.Points, otlp.MetricPoint{Key: "reason", Value: why, Number: float64(s.Refused[why])})
+	}
+	*l = append(*l, refused)
+}
+
+// WriteText writes Prometheus's text (prometheus.io/docs/instrumenting/exposition_formats).
+func (m *Metrics) WriteText(w io.Writer) {
+	for _, a := range m.list() {
+		name, kind := "prywalk_"+a.Name, "gauge"
+		if a.Counter {
+			name, kind = name+"_total", "counter"
+		}
+		fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s %s\n", name, a.Help, name, kind)
+		for _, p := range a.Points {
+			if p.Key != "" {
+				fmt.Fprintf(w, "%s{%s=%q} %v\n", name, p.Key, p.Value, p.Number)
+			} else {
+				fmt.Fprintf(w, "%s %v\n", name, p.Number)
+			}
+		}
+	}
+}
+
+// serverTimeout is of a request and of an answer.
+const serverTimeout = 10 * time.Second
+
+// Serve answers /metrics and /healthz until stop is called.
+func (m *Metrics) Serve(addr string, healthy func() error) (at net.Addr, stop func(), err error) {
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, nil, fmt.Errorf("--metrics %s: %w; give a free address of this host, such as 127.0.0.1:9102", addr, err)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		m.WriteText(w)
+	})
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		if err := healthy(); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = io.WriteString(w, "ok\n")
+	})
+	s := &http.Server{Handler: mux, ReadTimeout: serverTimeout, WriteTimeout: serverTimeout, MaxHeaderBytes: 1 << 14}
+	go func() { _ = s.Serve(l) }() // it ends with Close
+	return l.Addr(), func() { _ = s.Close() }, nil
+}
+
+var errNotSampling = errors.New("the sampling has ended; see the agent's log")

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"prywalk/internal/otlp"
+)
+
+// reportEvery is OTEL_METRIC_EXPORT_INTERVAL's default.
+const (
+	reportEvery = time.Minute
+	reportFirst = 5 * time.Second
+)
+
+// reporter sends the agent's own metrics. Counters are cumulative, so that a lost message loses nothing; none waits.
+type reporter struct {
+	client   client
+	to       string // the receiver, for messages
+	metrics  *Metrics
+	timeout  time.Duration
+	resource otlp.Message
+	scope    otlp.Message
+	start    time.Time
+	say      func(format string, args ...any)
+	failing  bool // said: the last message was not taken
+	stopped  bool // the receiver takes no metrics
+}
+
+func newReporter(o Options, m *Metrics, host []attribute) (*reporter, error) {
+	c, err := newClient(o.Target, metricSignal)
+	if err != nil {
+		return nil, err
+	}
+	r := &reporter{client: c, to: redacted(o.Endpoint), metrics: m, timeout: o.Timeout, start: time.Now(), say: o.Say}
+	known := map[string]bool{}
+	for _, a := range append([]attribute{
+		{"service.name", "prywalk"}, {"service.version", o.Version}, {"process.pid", int64(os.Getpid())},
+	}, host...) {
+		if !known[a.key] {
+			known[a.key] = true
+			r.resource.KeyValue(1, a.key, a.value)
+		}
+	}
+	r.scope.Bytes(1, []byte("prywalk"))
+	r.scope.Bytes(2, []byte(o.Version))
+	return r, nil
+}
+
+func (r *reporter) run(ctx context.Context, stop <-chan struct{}) {
+	for wait := reportFirst; !r.stopped && sleep(stop, jittered(wait)); wait = reportEvery {
+		r.send(ctx)
+	}
+}
+
+func (r *reporter) send(ctx context.Context) {
+	if r.stopped {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	list := r.metrics.list()
+	for i := range list {
+		list[i].Name = "prywalk." + list[i].Name
+	}
+	_, f := r.client.send(ctx, otlp.Metrics(r.resource, r.scope, list, r.start.UnixNano(), time.Now().UnixNano()))
+	switch {
+	case f == nil:
+		r.failing = false
+	case f.kind == refused:
+		r.stopped = true
+		r.say("%s takes no metrics, and gets none from now on: %v; give it a pipeline of metrics, or --otlp-metrics=false",
+			r.to, cause(f.err))
+	case !r.failing && ctx.Err() == nil:
+		r.failing = true
+		r.say("cannot send metrics to %s, the next are sent in a minute: %v; %s", r.to, cause(f.err), nextStep(f.err))
+	}
+}

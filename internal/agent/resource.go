@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"bytes"
+	"cmp"
+	"io"
+	"maps"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"prywalk/internal/process"
+)
+
+// attribute is of a resource; the value is a string or an int64.
+type attribute struct {
+	key   string
+	value any
+}
+
+// ResourceOptions choose resource attributes.
+type ResourceOptions struct {
+	// Service is the name for all processes; "": unknown_service.
+	Service string
+	// Environment: OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES of each process are read.
+	Environment bool
+	// Attributes are of all resources.
+	Attributes map[string]string
+}
+
+// resources reads the attributes of a process when it is first seen: it may end soon.
+type resources struct {
+	ResourceOptions
+	root string // /proc
+	host []attribute
+
+	mu    sync.Mutex
+	known map[int]about
+	ask   chan int
+}
+
+// about is of a process.
+type about struct {
+	start uint64 // clock ticks after boot
+	comm  string // when it was read
+	list  []attribute
+}
+
+// mostAsked bounds the queue.
+const mostAsked = 1 << 10
+
+func newResources(o ResourceOptions) *resources {
+	r := &resources{ResourceOptions: o, root: "/proc", known: map[int]about{}, ask: make(chan int, mostAsked)}
+	if name, err := os.Hostname(); err == nil {
+		r.host = append(r.host, attribute{"host.name", name})
+	}
+	r.host = append(r.host, attribute{"os.type", "linux"})
+	for key, value := range o.Attributes {
+		r.host = append(r.host, attribute{key, value})
+	}
+	return r
+}
+
+// see queues a process that is new. It does not wait.
+func (r *resources) see(pid int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ok := r.known[pid]; ok {
+		return
+	}
+	select {
+	case r.ask <- pid:
+		r.known[pid] = about{}
+	default: // it is read when its window is sent
+	}
+}
+
+func (r *resources) run(quit <-chan struct{}) {
+	for {
+		select {
+		case pid := <-r.ask:
+			r.read(pid)
+		case <-quit:
+			return
+		}
+	}
+}
+
+// of gives a process's attributes without the host's.
+func (r *resources) of(pid int, comm string) []attribute {
+	r.mu.Lock()
+	a := r.known[pid]
+	r.mu.Unlock()
+	if st, err := process.ReadStatus(r.root, pid); err == nil && (st.Start != a.start || comm != a.comm) {
+		a = r.read(pid) // the pid was reused, or the program replaced
+	}
+	list := append([]attribute{{"process.pid", int64(pid)}}, a.list...)
+	if !has(list, "process.executable.name") && comm != "" {
+		list = append(list, attribute{"process.executable.name", comm})
+	}
+	if !has(list, "service.name") {
+		list = append(list, attribute{"service.name", cmp.Or(r.Service, "unknown_service:"+comm)})
+	}
+	return list
+}
+
+func has(list []attribute, key string) bool {
+	for _, a := range list {
+		if a.key == key {
+			return true
+		}
+	}
+	return false
+}
+
+// keep drops processes that have ended and are not in a window.
+func (r *resources) keep(pids map[int]bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.known, func(pid int, a about) bool {
+		if pids[pid] {
+			return false
+		}
+		st, err := process.ReadStatus(r.root, pid)
+		return err != nil || st.Start != a.start
+	})
+}
+
+// read reads /proc. What is known of a process that has ended stays.
+func (r *resources) read(pid int) (a about) {
+	dir := filepath.Join(r.root, strconv.Itoa(pid))
+	st, err := process.ReadStatus(r.root, pid)
+	if err != nil {
+		return a
+	}
+	a.start = st.Start
+	if comm, err := os.ReadFile(dir + "/comm"); err == nil {
+		a.comm = strings.TrimSuffix(string(comm), "\n")
+	}
+	add := func(key string, value any) { a.list = append(a.list, attribute{key, value}) }
+	if exe, err := os.Readlink(dir + "/exe"); err == nil {
+		exe = strings.TrimSuffix(exe, " (deleted)")
+		add("process.executable.name", path.Base(exe))
+		add("process.executable.path", exe)
+	}
+	if groups, err := os.ReadFile(dir + "/cgroup"); err == nil {
+		if id := containerID(string(groups)); id != "" {
+			add("container.id", id)
+		}
+	}
+	if r.Environment && r.Service == "" {
+		if env, err := readUpTo(dir+"/environ", mostEnvironment); err == nil {
+			a.list = append(a.list, fromEnvironment(env)...)
+		}
+	}
+	if now, err := process.ReadStatus(r.root, pid); err != nil || now.Start != a.start {
+		return about{} // the pid was reused
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.known[pid] = a
+	return a
+}
+
+// mostEnvironment is in bytes.
+const (
+	mostEnvironment = 1 << 18
+	mostAttributes  = 64
+)
+
+func readUpTo(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, most))
+}
+
+// container is the id in the name of a control group of Docker, containerd, CRI-O and Podman: 64 hexadecimal digits,
+// under systemd after the engine's name and before .scope.
+var container = regexp.MustCompile(`(?:^|[-/:])([0-9a-f]{64})(?:\.scope)?$`)
+
+// containerID finds the innermost container in the text of /proc/PID/cgroup (cgroups(7)), "" if there is none.
+func containerID(text string) string {
+	for line := range strings.Lines(text) {
+		fields := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
+		if len(fields) != 3 {
+			continue
+		}
+		for at := path.Clean("/" + fields[2]); at != "/"; at = path.Dir(at) {
+			if m := container.FindStringSubmatch(path.Base(at)); m != nil {
+				return m[1]
+			}
+		}
+	}
+	return ""
+}
+
+// fromEnvironment reads OTEL_SERVICE_NAME, which comes first, and OTEL_RESOURCE_ATTRIBUTES, which is percent-encoded
+// (opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables).
+func fromEnvironment(env []byte) (list []attribute) {
+	var service, pairs string
+	for v := range bytes.SplitSeq(env, []byte{0}) {
+		if s, ok := bytes.CutPrefix(v, []byte("OTEL_SERVICE_NAME=")); ok {
+			service = string(s)
+		} else if s, ok := bytes.CutPrefix(v, []byte("OTEL_RESOURCE_ATTRIBUTES=")); ok {
+			pairs = string(s)
+		}
+	}
+	if service != "" {
+		list = append(list, attribute{"service.name", service})
+	}
+	for pair := range strings.SplitSeq(pairs, ",") {
+		if len(list) == mostAttributes {
+			break
+		}
+		key, value, ok := strings.Cut(pair, "=")
+		key = strings.TrimSpace(key)
+		if text, err := url.PathUnescape(strings.TrimSpace(value)); err == nil && ok && key != "" && !has(list, key) &&
+			!strings.HasPrefix(key, "process.") && !strings.HasPrefix(key, "host.") {
+			list = append(list, attribute{key, text})
+		}
+	}
+	return list
+}

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"prywalk/internal/otlp"
+	"prywalk/internal/printable"
+)
+
+const (
+	// Bounds of --max-message, in bytes; refusals lower it to leastMessage at the least.
+	mostMessage  = 1 << 28
+	leastMessage = 1 << 16
+	// mostWaiting bounds memory for messages, compressed, in bytes.
+	mostWaiting = 8 << 20
+	// Pauses between attempts; doubled in between.
+	firstPause   = time.Second
+	longestPause = time.Minute
+)
+
+type message struct {
+	text   []byte // compressed
+	points int
+}
+
+// sender sends messages, the oldest first.
+type sender struct {
+	client  client
+	metrics *Metrics
+	spool   *spool        // nil: memory
+	timeout time.Duration // of one attempt
+	to      string        // the receiver, for messages
+	say     func(format string, args ...any)
+
+	mu      sync.Mutex
+	list    []message // in memory, newer than those of the spool
+	size    int       // of them, bytes
+	limit   int       // of a message, bytes
+	down    bool      // the last attempt failed
+	refuses string    // said: reason of refusals since a message was taken
+	wake    chan struct{}
+	noSpool bool // said: the spool cannot be written
+	full    bool // said: the oldest messages are dropped
+	large   bool // said: an interval above the limit
+	rejects string
+}
+
+func newSender(c client, m *Metrics, s *spool, limit int, to Target, say func(string, ...any)) *sender {
+	m.limit.Store(int64(limit))
+	n := &sender{
+		client: c, metrics: m, spool: s, timeout: to.Timeout, limit: limit, to: redacted(to.Endpoint), say: say,
+		wake: make(chan struct{}, 1),
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.count()
+	return n
+}
+
+// put queues a message, divided if it is too large.
+func (s *sender) put(body []byte, points int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.divide(body, points, s.queue)
+	s.count()
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// divide calls f with parts within the limit.
+func (s *sender) divide(body []byte, points int, f func(body []byte, points int)) {
+	if len(body) <= s.limit {
+		f(body, points)
+		return
+	}
+	a, b, err := otlp.Split(body)
+	if err != nil {
+		s.metrics.lose(lossOf(err), points)
+		if errors.Is(err, otlp.ErrOne) && !s.large {
+			s.large = true
+			s.say("an interval takes %d bytes, messages may have %d: it is dropped and counted (%s); raise --max-message",
+				len(body), s.limit, lostTooLarge)
+		}
+		return
+	}
+	s.metrics.splits.Add(1)
+	n, err := otlp.Points(a)
+	if err != nil {
+		s.metrics.lose(lostDamaged, points)
+		return
+	}
+	s.divide(a, min(n, points), f)
+	s.divide(b, max(points-n, 0), f)
+}
+
+func lossOf(err error) string {
+	if errors.Is(err, otlp.ErrOne) {
+		return lostTooLarge
+	}
+	return lostDamaged
+}
+
+// queue: messages go to the spool while the receiver is away.
+func (s *sender) queue(body []byte, points int) {
+	if s.spool != nil && (s.down || len(s.spool.files) > 0) && s.toSpool(body, points) {
+		return
+	}
+	s.list = append(s.list, message{zipped(body), points})
+	s.size += len(s.list[len(s.list)-1].text)
+	for s.size > mostWaiting && len(s.list) > 1 {
+		s.lostOldest(s.list[0].points, "give a directory with --spool")
+		s.drop()
+	}
+}
+
+func (s *sender) lostOldest(points int, step string) {
+	s.metrics.lose(lostFull, points)
+	if !s.full {
+		s.full = true
+		s.say("too much waits for %s: the oldest messages are dropped and counted (%s); %s", s.to, lostFull, step)
+	}
+}
+
+func (s *sender) toSpool(body []byte, points int) bool {
+	dropped, err := s.spool.put(body, points)
+	if dropped > 0 {
+		s.lostOldest(dropped, "raise --spool-size")
+	}
+	if err != nil && !s.noSpool {
+		s.say("--spool %s: %v; messages wait in memory, up to %d MiB; %s", s.spool, err, mostWaiting>>20, spoolStep(err))
+	}
+	s.noSpool = err != nil
+	return err == nil
+}
+
+// drop drops the oldest in memory.
+func (s *sender) drop() {
+	s.size -= len(s.list[0].text)
+	s.list[0] = message{}
+	s.list = s.list[1:]
+}
+
+func (s *sender) count() {
+	n, size := len(s.list), int64(s.size)
+	if s.spool != nil {
+		n, size = n+len(s.spool.files), size+s.spool.size
+	}
+	s.metrics.waiting.Store(int64(n))
+	s.metrics.waitingBytes.Store(size)
+	s.metrics.limit.Store(int64(s.limit))
+}
+
+// next gives the oldest message.
+func (s *sender) next() (body []byte, points int, remove func(), ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.spool != nil && len(s.spool.files) > 0 {
+		f := s.spool.files[0]
+		body, err := s.spool.first()
+		if err == nil {
+			return body, f.points, func() {
+				if len(s.spool.files) > 0 && s.spool.files[0] == f { // else it was dropped meanwhile
+					s.spool.remove()
+				}
+			}, true
+		}
+		s.metrics.lose(lostDamaged, f.points)
+		s.say("--spool %s: %s is damaged and removed, %d intervals are lost (%s): %v; check the disk",
+			s.spool, f.name, f.points, lostDamaged, err)
+		s.spool.remove()
+	}
+	if len(s.list) == 0 {
+		return nil, 0, nil, false
+	}
+	m := s.list[0]
+	body, err := unzipped(m.text, mostMessage)
+	if err != nil {
+		panic(err) // it was compressed here
+	}
+	return body, m.points, func() {
+		if len(s.list) > 0 && &s.list[0].text[0] == &m.text[0] {
+			s.drop()
+		}
+	}, true
+}
+
+// run sends until stop is closed, and then ends the message under way, which the receiver may have: the next attempt
+// would double it. The end of ctx cuts it off.
+func (s *sender) run(ctx context.Context, stop <-chan struct{}) {
+	pause := time.Duration(0)
+	for {
+		switch wait := s.some(ctx); {
+		case ctx.Err() != nil:
+			return
+		case wait > 0:
+			pause = min(max(2*pause, firstPause), longestPause)
+			if !sleep(stop, max(wait, jittered(pause))) {
+				return
+			}
+		default:
+			pause = 0
+			select {
+			case <-s.wake:
+			case <-stop:
+				return
+			}
+		}
+	}
+}
+
+// sleep gives false if done is closed.
+func sleep(done <-chan struct{}, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-done:
+		return false
+	}
+}
+
+// jittered draws from d/2 to 3d/2.
+func jittered(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * (0.5 + rand.Float64()))
+}
+
+// some sends what waits. wait: the least pause until the next attempt; 0: all is sent.
+func (s *sender) some(ctx context.Context) (wait time.Duration) {
+	for {
+		body, points, remove, ok := s.next()
+		if !ok {
+			return 0
+		}
+		sending, cancel := context.WithTimeout(ctx, s.timeout)
+		answer, f := s.client.send(sending, body)
+		cancel()
+		if f == nil {
+			s.taken(answer, body, points, remove)
+			continue
+		}
+		s.metrics.failures.Add(1)
+		if ctx.Err() != nil {
+			return 1
+		}
+		if wait := s.failed(f, body, points, remove); wait > 0 {
+			return wait
+		}
+	}
+}
+
+func (s *sender) taken(answer reply, body []byte, points int, remove func()) {
+	s.metrics.intervals.Add(int64(points))
+	s.metrics.messages.Add(1)
+	s.metrics.bytes.Add(int64(len(body)))
+	s.metrics.lastSent.Store(time.Now().UnixNano())
+	s.metrics.rejected.Add(answer.rejected)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if why := cmp.Or(printable.String(answer.why), "no reason given"); answer.rejected > 0 && why != s.rejects {
+		s.rejects = why
+		s.say("%s rejected %d profiles of a message, which are lost and counted: %s; see the receiver's log", s.to,
+			answer.rejected, why)
+	}
+	remove()
+	s.count()
+	if s.down || s.refuses != "" {
+		s.down, s.full, s.refuses = false, false, ""
+		s.say("%s takes messages again", s.to)
+	}
+}
+
+// failed acts on a failure, and gives the least pause until the next attempt.
+func (s *sender) failed(f *failure, body []byte, points int, remove func()) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.count()
+	switch {
+	case f.kind == tooLarge && len(body) > leastMessage:
+		s.limit = max(min(s.limit, len(body))/2, leastMessage)
+		remove()
+		rest := s.list
+		s.list = nil
+		s.divide(body, points, func(body []byte, points int) {
+			s.list = append(s.list, message{zipped(body), points})
+			s.size += len(s.list[len(s.list)-1].text)
+		})
+		s.list = append(s.list, rest...)
+		s.say("%s refuses a message of %d bytes as too large: messages have at most %d from now on; "+
+			"set --max-message %d, or raise the receiver's limit", s.to, len(body), s.limit, s.limit)
+		return 0
+	case f.kind == refused, f.kind == tooLarge:
+		why := cmp.Or(f.why, lostRefused)
+		if f.kind == tooLarge {
+			why = lostTooLarge // it cannot be divided further: the next ones must not wait for it
+		}
+		s.metrics.lose(why, points)
+		remove()
+		if s.refuses != why {
+			s.refuses = why
+			s.say("%s refuses messages, which are dropped and counted (%s): %v; %s", s.to, why, cause(f.err), remedies[why])
+		}
+		return 0
+	}
+	if !s.down {
+		s.down = true
+		s.say("cannot send to %s, messages wait and are sent again: %v; %s", s.to, cause(f.err), nextStep(f.err))
+	}
+	if s.spool != nil {
+		s.spill()
+	}
+	return max(f.after, time.Millisecond)
+}
+
+// spill moves messages from memory to the spool.
+func (s *sender) spill() {
+	for len(s.list) > 0 {
+		body, err := unzipped(s.list[0].text, mostMessage)
+		if err != nil {
+			panic(err) // it was compressed here
+		}
+		if !s.toSpool(body, s.list[0].points) {
+			return
+		}
+		s.drop()
+	}
+}
+
+// finish sends until ctx ends. The rest goes to the spool, or is lost.
+func (s *sender) finish(ctx context.Context) (left int) {
+	for ctx.Err() == nil {
+		wait := s.some(ctx)
+		if wait == 0 || !sleep(ctx.Done(), min(max(wait, 100*time.Millisecond), time.Second)) {
+			break
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.count()
+	if s.spool != nil {
+		s.spill()
+	}
+	for len(s.list) > 0 {
+		s.metrics.lose(lostAtEnd, s.list[0].points)
+		left += s.list[0].points
+		s.drop()
+	}
+	return left
+}

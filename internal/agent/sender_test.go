@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
+
+	"prywalk/internal/otlp"
+)
+
+// messageOf makes a message of one sample with so many points, of some bytes each.
+func messageOf(points int) []byte {
+	var m, r, scope, p, s otlp.Message
+	d := otlp.NewDictionary(nil)
+	rng := rand.New(rand.NewPCG(1, 2))
+	list, times := make([]int64, points), make([]uint64, points)
+	for i := range list {
+		list[i], times[i] = rng.Int64(), rng.Uint64() // they cannot be compressed
+	}
+	s.Int(1, d.Stack([]int64{d.Location(0, 1, []otlp.Line{{Function: d.Function("f", "", "", 0)}}, "native")}))
+	s.Ints(4, list)
+	s.Fixeds(5, times)
+	p.Bytes(1, d.ValueType("cpu", "nanoseconds"))
+	p.Bytes(2, s)
+	scope.Bytes(2, p)
+	r.Bytes(2, scope)
+	m.Bytes(1, r)
+	m.Bytes(2, d.Message())
+	return m
+}
+
+// receiver is a client with given answers.
+type receiver struct {
+	answer func(body []byte) (reply, *failure)
+	points int
+	sizes  []int
+}
+
+func (r *receiver) send(_ context.Context, body []byte) (reply, *failure) {
+	of, f := r.answer(body)
+	if f == nil {
+		n, err := otlp.Points(body)
+		if err != nil {
+			panic(err)
+		}
+		r.points += n
+		r.sizes = append(r.sizes, len(body))
+	}
+	return of, f
+}
+
+func quietly(string, ...any) {}
+
+// newTestSender makes a sender to a receiver.
+func newTestSender(r client, s *spool, limit int) (*sender, *Metrics) {
+	m := &Metrics{}
+	return newSender(r, m, s, limit, Target{Timeout: time.Minute}, quietly), m
+}
+
+// lostFor gives the intervals that were lost for a reason.
+func lostFor(m *Metrics, why string) int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.lost[why]
+}
+
+// TestMessagesThatTheReceiverFindsTooLargeAreDivided: 4 MiB is taken, one byte more is refused.
+func TestMessagesThatTheReceiverFindsTooLargeAreDivided(t *testing.T) {
+	const most = 4 << 20
+	r := &receiver{answer: func(body []byte) (reply, *failure) {
+		if len(body) > most {
+			return reply{}, &failure{kind: tooLarge, err: errors.New("too large")}
+		}
+		return reply{}, nil
+	}}
+	s, m := newTestSender(r, nil, 64<<20)
+	const points = 240_000
+	body := messageOf(points)
+	room := most + 1 - len(body) - 2 - 3 // for an unknown field, with a key of two bytes and a length of three
+	if room < 1<<14 {
+		t.Fatalf("%d bytes are too many for the test", len(body))
+	}
+	body = append(binary.AppendUvarint(binary.AppendUvarint(body, 100<<3|2), uint64(room)), make([]byte, room)...)
+	s.put(body, points)
+	if wait := s.some(t.Context()); wait != 0 || r.points != points || len(r.sizes) < 2 {
+		t.Errorf("%d points in messages of %v bytes", r.points, r.sizes)
+	}
+	if limit := m.limit.Load(); limit > int64(len(body)/2) || m.Lost() != 0 {
+		t.Errorf("the limit is %d, lost: %d", limit, m.Lost())
+	}
+}
+
+// TestASmallMessageThatIsTooLargeIsDropped and counted, and the next ones are sent.
+func TestASmallMessageThatIsTooLargeIsDropped(t *testing.T) {
+	first := true
+	r := &receiver{answer: func([]byte) (reply, *failure) {
+		if first {
+			first = false
+			return reply{}, &failure{kind: tooLarge, err: errors.New("too large")}
+		}
+		return reply{}, nil
+	}}
+	s, m := newTestSender(r, nil, 1<<20)
+	s.put(messageOf(1), 1)
+	s.put(messageOf(2), 2)
+	if wait := s.some(t.Context()); wait != 0 || r.points != 2 || m.lost[lostTooLarge] != 1 {
+		t.Errorf("wait %v, %d points came, %v are lost", wait, r.points, m.lost)
+	}
+}
+
+// TestNoMessageIsLargerThanAsked, and all of the window is sent.
+func TestNoMessageIsLargerThanAsked(t *testing.T) {
+	r := &receiver{answer: func([]byte) (reply, *failure) { return reply{}, nil }}
+	s, m := newTestSender(r, nil, leastMessage)
+	s.put(messageOf(100_000), 100_000)
+	s.some(t.Context())
+	for _, size := range r.sizes {
+		if size > leastMessage {
+			t.Errorf("a message of %d bytes", size)
+		}
+	}
+	if sent, _ := m.Sent(); r.points != 100_000 || sent != 100_000 {
+		t.Errorf("%d points came, %d are counted", r.points, sent)
+	}
+}
+
+// TestMessagesWaitWhileTheReceiverIsAway: in memory the oldest are dropped and counted, in files they stay.
+func TestMessagesWaitWhileTheReceiverIsAway(t *testing.T) {
+	away := true
+	r := &receiver{answer: func([]byte) (reply, *failure) {
+		if away {
+			return reply{}, &failure{kind: again, after: 7 * time.Second, err: errors.New("away")}
+		}
+		return reply{rejected: 2, why: "two"}, nil
+	}}
+	dir := t.TempDir()
+	sp, err := openSpool(dir, 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, m := newTestSender(r, sp, 1<<20)
+	for range 5 {
+		s.put(messageOf(1000), 1000)
+		if wait := s.some(t.Context()); wait != 7*time.Second {
+			t.Errorf("again after %s", wait)
+		}
+	}
+	if files, _ := os.ReadDir(dir); len(files) != 5 || m.waiting.Load() != 5 {
+		t.Errorf("%d files, %d wait", len(files), m.waiting.Load())
+	}
+	// Another run finds them. A damaged one is counted, one of others is left.
+	files, _ := filepath.Glob(dir + "/*")
+	if err := os.WriteFile(files[0], []byte("damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(dir+"/notes.txt", []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	away = false
+	if sp, err = openSpool(dir, 1<<30); err != nil {
+		t.Fatal(err)
+	}
+	s, m = newTestSender(r, sp, 1<<20)
+	s.some(t.Context())
+	if r.points != 4000 || lostFor(m, lostDamaged) != 1000 || m.rejected.Load() != 8 || m.waiting.Load() != 0 {
+		t.Errorf("%d points, %d lost, %d profiles rejected, %d wait", r.points, m.Lost(), m.rejected.Load(), m.waiting.Load())
+	}
+	if files, _ := os.ReadDir(dir); len(files) != 1 {
+		t.Errorf("%d files are left", len(files))
+	}
+}
+
+// TestWhatWaitsIsBounded, in files as in memory, and what is dropped is counted.
+func TestWhatWaitsIsBounded(t *testing.T) {
+	r := &receiver{answer: func([]byte) (reply, *failure) {
+		return reply{}, &failure{kind: again, err: errors.New("away")}
+	}}
+	body := messageOf(30_000)
+	size := int64(len(zipped(body)))
+	sp, err := openSpool(t.TempDir(), 3*size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, m := newTestSender(r, sp, 1<<20)
+	for range 10 {
+		s.put(body, 30_000)
+		s.some(t.Context())
+	}
+	if m.waitingBytes.Load() > 3*size || lostFor(m, lostFull) != 7*30_000 {
+		t.Errorf("%d bytes wait, lost: %d", m.waitingBytes.Load(), lostFor(m, lostFull))
+	}
+	s, m = newTestSender(r, nil, 1<<20)
+	for range mostWaiting/size + 10 {
+		s.put(body, 30_000)
+	}
+	if m.waitingBytes.Load() > mostWaiting || lostFor(m, lostFull) == 0 || lostFor(m, lostFull)%30_000 != 0 {
+		t.Errorf("%d bytes wait, lost: %d", m.waitingBytes.Load(), lostFor(m, lostFull))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if left := s.finish(ctx); left == 0 || int64(left) != lostFor(m, lostAtEnd) || m.waiting.Load() != 0 {
+		t.Errorf("%d are left, %d counted, %d wait", left, lostFor(m, lostAtEnd), m.waiting.Load())
+	}
+}
+
+// slowReceiver takes a message when it is released, unless the request is cut off before.
+type slowReceiver struct {
+	came, release chan struct{}
+	taken         int
+}
+
+func (r *slowReceiver) send(ctx context.Context, _ []byte) (reply, *failure) {
+	r.came <- struct{}{}
+	r.taken++ // it has the message, whether or not its answer arrives
+	select {
+	case <-r.release:
+		return reply{}, nil
+	case <-ctx.Done():
+		return reply{}, &failure{kind: again, err: ctx.Err()}
+	}
+}
+
+// TestAMessageUnderWayAtTheEndIsSentOnce: it is not cut off when the sender has to stop, and not sent again.
+func TestAMessageUnderWayAtTheEndIsSentOnce(t *testing.T) {
+	r := &slowReceiver{came: make(chan struct{}, 9), release: make(chan struct{})}
+	s, m := newTestSender(r, nil, 1<<20)
+	s.put(messageOf(10), 10)
+	stop, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.run(t.Context(), stop)
+	}()
+	<-r.came
+	close(stop)
+	close(r.release)
+	<-ended
+	if left := s.finish(t.Context()); left != 0 || r.taken != 1 || m.messages.Load() != 1 {
+		t.Errorf("%d are left, the receiver has %d messages, %d are counted", left, r.taken, m.messages.Load())
+	}
+}
+
+// TestAnswersOfOTLPOverHTTP: what each status means, and that a message is a compressed POST to the signal's path.
+func TestAnswersOfOTLPOverHTTP(t *testing.T) {
+	for status, want := range map[int]kind{
+		400: refused, 401: refused, 403: refused, 404: refused, 408: refused, 413: tooLarge, 429: again,
+		500: refused, 502: again, 503: again, 504: again,
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			text, err := unzipped(body, 100)
+			if err != nil || string(text) != "body" || r.URL.Path != "/base/v1development/profiles" ||
+				r.Method != http.MethodPost ||
+				r.Header.Get("Content-Type") != "application/x-protobuf" || r.Header.Get("Content-Encoding") != "gzip" {
+				t.Errorf("%s %s %v %q", r.Method, r.URL, r.Header, body)
+			}
+			w.Header().Set("Retry-After", "3")
+			http.Error(w, "because\x1b", status)
+		}))
+		c, err := newClient(Target{Endpoint: server.URL + "/base", Protocol: HTTP}, profileSignal)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, f := c.send(t.Context(), []byte("body"))
+		if f == nil || f.kind != want || want == again && f.after != 3*time.Second ||
+			!strings.Contains(f.Error(), strconv.Itoa(status)) || strings.Contains(f.Error(), "\x1b") {
+			t.Errorf("%d: %+v", status, f)
+		}
+		server.Close()
+		if _, f := c.send(t.Context(), []byte("body")); f == nil || f.kind != again {
+			t.Errorf("no listener: %+v", f)
+		}
+	}
+}
+
+// asWritten passes messages on as they are, and writes the status of an error.
+type asWritten struct{}
+
+func (asWritten) Name() string { return "proto" }
+
+func (asWritten) Marshal(m any) ([]byte, error) {
+	if status, ok := m.(proto.Message); ok {
+		return proto.Marshal(status)
+	}
+	return *m.(*[]byte), nil
+}
+
+func (asWritten) Unmarshal(b []byte, m any) error {
+	*m.(*[]byte) = bytes.Clone(b) // connect reuses it
+	return nil
+}
+
+// TestAnswersOfOTLPOverGRPC: RESOURCE_EXHAUSTED is a message that is too large, but with RetryInfo a busy receiver.
+func TestAnswersOfOTLPOverGRPC(t *testing.T) {
+	var answer error
+	mux := http.NewServeMux()
+	mux.Handle(procedure, connect.NewUnaryHandler(procedure,
+		func(_ context.Context, r *connect.Request[[]byte]) (*connect.Response[[]byte], error) {
+			if !bytes.Equal(*r.Msg, []byte("body")) {
+				t.Errorf("%q", *r.Msg)
+			}
+			text := []byte{0x0a, 4, 0x08, 2, 0x12, 0}
+			return connect.NewResponse(&text), answer
+		}, connect.WithCodec(asWritten{})))
+	server := httptest.NewUnstartedServer(mux)
+	server.Config.Protocols = new(http.Protocols)
+	server.Config.Protocols.SetUnencryptedHTTP2(true)
+	server.Start()
+	defer server.Close()
+	c, err := newClient(Target{Endpoint: server.URL, Protocol: GRPC}, profileSignal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if of, f := c.send(t.Context(), []byte("body")); f != nil || of.rejected != 2 {
+		t.Errorf("%+v, %+v", of, f)
+	}
+	for code, want := range map[connect.Code]kind{
+		connect.CodeResourceExhausted: tooLarge, connect.CodeUnavailable: again, connect.CodeDeadlineExceeded: again,
+		connect.CodeUnauthenticated: refused, connect.CodeInvalidArgument: refused, connect.CodeInternal: refused,
+	} {
+		answer = connect.NewError(code, errors.New("because"))
+		_, f := c.send(t.Context(), []byte("body"))
+		if f == nil || f.kind != want || !strings.Contains(f.Error(), "because") {
+			t.Errorf("%s: %+v", code, f)
+		}
+	}
+	busy := connect.NewError(connect.CodeResourceExhausted, errors.New("because"))
+	detail, err := connect.NewErrorDetail(&anypb.Any{
+		TypeUrl: "type.googleapis.com/google.rpc.RetryInfo",
+		Value:   []byte{0x0a, 8, 0x08, 1, 0x10, 0x80, 0xca, 0xb5, 0xee, 0x01}, // 1 s and 500,000,000 ns
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	busy.AddDetail(detail)
+	answer = busy
+	if _, f := c.send(t.Context(), []byte("body")); f == nil || f.kind != again || f.after != 1500*time.Millisecond {
+		t.Errorf("busy: %+v", f)
+	}
+}
+
+// TestRetryAfterIsSecondsOrADate.
+func TestRetryAfterIsSecondsOrADate(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for text, want := range map[string]time.Duration{
+		"": 0, "12": 12 * time.Second, "-1": 0, "soon": 0, "99999999999": 0,
+		now.Add(time.Minute).Format(http.TimeFormat): time.Minute, now.Add(-time.Minute).Format(http.TimeFormat): 0,
+	} {
+		if got := retryAfter(text, now); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}
+
+// TestMetricsAreText: every metric has a type and a help, and all reasons are there before they occur.
+func TestMetricsAreText(t *testing.T) {
+	m := &Metrics{Sampling: func() Sampling { return Sampling{Threads: 3, Refused: map[string]int64{"denied": 2}} }}
+	m.lose(lostFull, 4)
+	var out bytes.Buffer
+	m.WriteText(&out)
+	types := map[string]bool{}
+	for line := range strings.Lines(out.String()) {
+		line = strings.TrimSpace(line)
+		if f := strings.Fields(line); f[0] == "#" {
+			types[f[2]] = true
+		} else if name, _, _ := strings.Cut(f[0], "{"); !types[name] || len(f) != 2 {
+			t.Errorf("%q", line)
+		}
+	}
+	for _, want := range []string{
+		`prywalk_lost_intervals_total{reason="full"} 4`, `prywalk_lost_intervals_total{reason="shutdown"} 0`,
+		"prywalk_threads 3", `prywalk_refused_processes_total{reason="denied"} 2`,
+	} {
+		if !strings.Contains(out.String(), want+"\n") {
+			t.Errorf("%q is missing in\n%s", want, &out)
+		}
+	}
+}

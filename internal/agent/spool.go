@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"prywalk/internal/outfile"
+)
+
+// spooled is the name of a file: turn, intervals.
+const spooled = "%016x-%d.otlp.gz"
+
+// spool has a compressed message in each file, the oldest first by name. Not for concurrent use.
+type spool struct {
+	dir   string
+	most  int64 // bytes
+	size  int64
+	files []file
+	turn  uint64 // of the last one
+}
+
+type file struct {
+	name   string
+	turn   uint64
+	points int
+	size   int64
+}
+
+// openSpool also finds what an earlier run has left.
+func openSpool(dir string, most int64) (*spool, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, unusable(dir, err)
+	}
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, unusable(dir, err)
+	}
+	s := &spool{dir: dir, most: most}
+	for _, e := range list {
+		f := file{name: e.Name()}
+		if n, err := fmt.Sscanf(f.name, spooled, &f.turn, &f.points); n != 2 || err != nil ||
+			f.name != fmt.Sprintf(spooled, f.turn, f.points) {
+			continue // of others
+		}
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		f.size = info.Size()
+		s.files = append(s.files, f)
+		s.size += f.size
+		s.turn = max(s.turn, f.turn)
+	}
+	slices.SortFunc(s.files, func(a, b file) int { return cmp.Compare(a.turn, b.turn) })
+	if probe, err := outfile.Scratch(dir); err != nil {
+		return nil, unusable(dir, err)
+	} else if err := probe.Close(); err != nil {
+		return nil, unusable(dir, err)
+	}
+	return s, nil
+}
+
+func unusable(dir string, err error) error {
+	return fmt.Errorf("--spool %s: %w; %s", dir, err, spoolStep(err))
+}
+
+// put writes a message and removes the oldest above the size. dropped: their intervals.
+func (s *spool) put(body []byte, points int) (dropped int, err error) {
+	text := zipped(body)
+	s.turn++
+	f := file{fmt.Sprintf(spooled, s.turn, points), s.turn, points, int64(len(text))}
+	err = outfile.Write(filepath.Join(s.dir, f.name), func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	s.files = append(s.files, f)
+	s.size += f.size
+	for s.size > s.most && len(s.files) > 1 {
+		dropped += s.files[0].points
+		s.remove()
+	}
+	return dropped, nil
+}
+
+func (s *spool) first() (body []byte, err error) {
+	f := s.files[0]
+	text, err := readUpTo(filepath.Join(s.dir, f.name), s.most)
+	if err != nil {
+		return nil, err
+	}
+	return unzipped(text, mostMessage)
+}
+
+// remove removes the first.
+func (s *spool) remove() {
+	_ = os.Remove(filepath.Join(s.dir, s.files[0].name)) // if it stays, the next run sends it again
+	s.size -= s.files[0].size
+	s.files = s.files[1:]
+}
+
+// String gives the directory.
+func (s *spool) String() string { return strings.TrimSuffix(s.dir, "/") }

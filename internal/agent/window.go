@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"iter"
+	"maps"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"prywalk/internal/profile"
+	"prywalk/internal/sample"
+)
+
+// mostPoints bounds a window. Beyond it an interval is added to the one before of its row.
+const mostPoints = 1 << 16
+
+// values are in nanoseconds, by clock.
+type values [clocks]int64
+
+const (
+	clockCPU = iota
+	clockWall
+	clockRunQueue
+	clocks
+)
+
+var clockNames = [clocks]string{profile.TypeCPU, profile.TypeWall, profile.TypeRunQueue}
+
+func (v *values) add(w values) {
+	for i := range v {
+		v[i] += w[i]
+	}
+}
+
+func valuesOf(iv *profile.Interval) values { return values{iv.CPU, iv.Wall, iv.RunQueue} }
+
+// row is the key of a sample.
+type row struct {
+	stack                 sample.StackID
+	pid, tid              int
+	comm, thread, role    string
+	state, wait, waitsFor string
+}
+
+func rowOf(iv *profile.Interval) row {
+	return row{iv.Stack, iv.PID, iv.TID, iv.Comm, iv.Thread, iv.Role, iv.State, iv.Wait, iv.WaitsFor}
+}
+
+// point is an interval of a row.
+type point struct {
+	end int64 // nanoseconds of the Unix epoch
+	v   values
+}
+
+type window struct {
+	from, to int64 // nanoseconds of the Unix epoch
+	rows     map[row][]point
+}
+
+type threadKey struct{ pid, tid int }
+
+// Store divides intervals into windows. It is a [profile.Watcher].
+type Store struct {
+	mu     sync.Mutex
+	length time.Duration
+	now    window
+	points int
+	due    int64          // earliest end of the window, nanoseconds of the Unix epoch
+	open   map[row]values // sent of intervals that go on
+	owed   map[threadKey]values
+	out    chan *window
+	busy   atomic.Int32  // windows handed out and not encoded
+	seen   func(pid int) // called for each interval
+	closes func(*window) // before a window is handed out
+}
+
+// NewStore gives windows of about that length. seen gets the process of each interval, and is brief.
+func NewStore(begin time.Time, length time.Duration, seen func(pid int)) *Store {
+	s := &Store{
+		length: length, open: map[row]values{}, owed: map[threadKey]values{}, out: make(chan *window, 1), seen: seen,
+	}
+	s.begin(begin.UnixNano())
+	return s
+}
+
+// begin draws a window's length within a tenth, against resonance with programs and with other agents.
+func (s *Store) begin(at int64) {
+	s.now = window{from: at, rows: map[row][]point{}}
+	s.points = 0
+	s.due = at + int64(float64(s.length)*(0.9+0.2*rand.Float64()))
+}
+
+// Add implements [profile.Sink].
+func (s *Store) Add(iv profile.Interval) {
+	s.seen(iv.PID)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.add(rowOf(&iv), point{iv.End, valuesOf(&iv)})
+}
+
+func (s *Store) add(r row, p point) {
+	list := s.now.rows[r]
+	if n := len(list); n > 0 && s.points >= mostPoints {
+		list[n-1].v.add(p.v)
+		list[n-1].end = max(list[n-1].end, p.end)
+		return
+	}
+	s.now.rows[r] = append(list, p)
+	s.points++
+}
+
+// Refresh implements [profile.Watcher]. It ends the window if that is due and the one before is taken.
+func (s *Store) Refresh(at int64, open iter.Seq[profile.Interval]) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if at < s.due || len(s.out) > 0 {
+		return
+	}
+	s.hand(s.end(at, open))
+}
+
+func (s *Store) hand(w *window) {
+	s.busy.Add(1)
+	s.out <- w
+}
+
+func (s *Store) encoded() { s.busy.Add(-1) }
+
+// stacks gives the window's stacks, some several times.
+func (w *window) stacks(yield func(sample.StackID) bool) {
+	for r := range w.rows {
+		if !yield(r.stack) {
+			return
+		}
+	}
+}
+
+// held gives the stacks of this window and of intervals that go on.
+func (s *Store) held() iter.Seq[sample.StackID] {
+	is := map[sample.StackID]bool{}
+	for r := range s.now.rows {
+		is[r.stack] = true
+	}
+	for r := range s.open {
+		is[r.stack] = true
+	}
+	return maps.Keys(is)
+}
+
+// Finish hands out the last window, after all intervals.
+func (s *Store) Finish(at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hand(s.end(at.UnixNano(), func(func(profile.Interval) bool) {}))
+	close(s.out)
+}
+
+// end adds what open intervals have grown by. Not of running threads: their time may still move to another stack.
+func (s *Store) end(at int64, open iter.Seq[profile.Interval]) *window {
+	grown := map[row]values{}
+	for iv := range open {
+		if iv.State != sample.Running.String() {
+			s.seen(iv.PID)
+			r := rowOf(&iv)
+			v := grown[r]
+			v.add(valuesOf(&iv))
+			grown[r] = v
+		}
+	}
+	change := maps.Clone(grown)
+	for r, before := range s.open {
+		v := change[r]
+		for i := range v {
+			v[i] -= before[i]
+		}
+		change[r] = v
+	}
+	s.open = grown
+	for r, v := range change {
+		s.grow(r, point{at, v})
+	}
+	s.pay()
+	w := s.now
+	w.to = max(at, w.from+1)
+	s.begin(w.to)
+	if s.closes != nil {
+		s.closes(&w)
+	}
+	return &w
+}
+
+// grow adds what an interval has grown by. Negative: it has ended and was added whole, after a part was sent.
+func (s *Store) grow(r row, p point) {
+	less := values{}
+	for i, v := range p.v {
+		if v < 0 {
+			less[i], p.v[i] = -v, 0
+		}
+	}
+	if p.v != (values{}) {
+		s.add(r, p)
+	}
+	if less = take(s.now.rows[r], less); less != (values{}) {
+		k := threadKey{r.pid, r.tid}
+		v := s.owed[k]
+		v.add(less)
+		s.owed[k] = v
+	}
+}
+
+// pay subtracts what was sent too much of a thread from what it has now: a sleeper that was woken and is queued counts
+// as asleep until it runs, and then its sleep is shortened.
+func (s *Store) pay() {
+	if len(s.owed) == 0 {
+		return
+	}
+	for r, list := range s.now.rows {
+		k := threadKey{r.pid, r.tid}
+		if v, ok := s.owed[k]; ok {
+			s.owe(k, take(list, v))
+		}
+	}
+	for k, v := range s.owed { // its thread has nothing
+		for r, list := range s.now.rows {
+			if r.pid == k.pid {
+				v = take(list, v)
+			}
+		}
+		s.owe(k, v)
+	}
+}
+
+func (s *Store) owe(k threadKey, v values) {
+	if s.owed[k] = v; v == (values{}) {
+		delete(s.owed, k)
+	}
+}
+
+// take subtracts v from points, the last first, and gives the rest.
+func take(list []point, v values) values {
+	for i := len(list) - 1; i >= 0 && v != (values{}); i-- {
+		for c := range v {
+			n := min(v[c], list[i].v[c])
+			list[i].v[c] -= n
+			v[c] -= n
+		}
+	}
+	return v
+}

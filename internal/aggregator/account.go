@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/callstack"
+	"prywalk/internal/handover"
+	"prywalk/internal/managed"
+	"prywalk/internal/observe"
+	"prywalk/internal/profile"
+	"prywalk/internal/sample"
+	"prywalk/internal/selfruntime"
+)
+
+// processAccount is the aggregator's state of one process.
+type processAccount struct {
+	*handover.Process
+	nsPID int // in its own pid namespace, 0 if the same
+	main  *frames.Module
+	// modules are the recording's descriptions of walked modules; remapped: some may be unmapped.
+	modules  map[*frames.Module]*profile.ModuleInfo
+	remapped bool
+	managed  managedNames
+	walked   samplesWalked
+	programs programs
+	program  *program // nil: file unknown
+
+	// strangers is for samples of undiscovered threads.
+	strangers *threadAccount
+
+	refreshes refreshes
+
+	tasks followers
+	waits *waiting // nil until the first thread's account
+}
+
+// accounts are the open accounts of threads and processes, and the state of programs.
+type accounts struct {
+	threads  map[sample.TaskID]*threadAccount
+	procs    map[sample.ProcessID]*processAccount
+	programs programs
+}
+
+func newAccounts() *accounts {
+	return &accounts{map[sample.TaskID]*threadAccount{}, map[sample.ProcessID]*processAccount{}, programs{}}
+}
+
+// process gives the account of a process, and makes it at its first event.
+func (a *accounts) process(p *handover.Process) *processAccount {
+	if known := a.procs[p.ID]; known != nil {
+		return known
+	}
+	made := &processAccount{Process: p, main: p.Target.Main(), programs: a.programs}
+	made.program = a.programs.of(p.Target)
+	if !p.Ended { // else only the name is requested
+		a.procs[p.ID] = made
+	}
+	return made
+}
+
+// refresh reads the mappings and the run-time code again; true if either changed.
+func (p *processAccount) refresh(now int64) bool {
+	var changed bool
+	var err error
+	before := p.Target.CodeMappings()
+	cost := selfruntime.CPUOf(func() { changed, err = p.Target.Refresh() })
+	p.refreshes.done(now, int64(cost), p.Target.CodeMappings() > before)
+	if err != nil || !changed {
+		return false
+	}
+	p.remapped = true
+	p.NewMappings()
+	if m := p.Target.Main(); m != p.main {
+		if p.Target.Comm != "" { // else a later name stays
+			p.Comm = p.Target.Comm
+		}
+		p.NewProgram()
+		p.walked = samplesWalked{}
+		if p.program = p.programs.of(p.Target); p.program != nil {
+			p.program.tell(p.Process)
+		}
+		p.main = m
+	}
+	return true
+}
+
+// at prepares for the walk of a copy made at a moment.
+func (p *processAccount) at(moment int64) {
+	if !p.Target.Dated() {
+		return
+	}
+	changed, ask := false, p.refreshes.mayAsk(moment)
+	cost := selfruntime.CPUOf(func() { changed = p.Target.At(moment, ask) })
+	if p.refreshes.hasAsked(int64(cost)); changed {
+		p.CodeMoves(moment)
+	}
+}
+
+// meet reads code newer than the list of mappings; true if a walk may now give another stack.
+func (p *processAccount) meet(pc frames.Addr, moment int64) (found bool) {
+	if pc == 0 || !p.refreshes.mayAsk(moment) {
+		return false
+	}
+	cost := selfruntime.CPUOf(func() { found = p.Target.Meet(pc) })
+	if p.refreshes.hasAsked(int64(cost)); found {
+		p.remapped = true
+		p.NewMappings()
+		p.CodeMoves(moment)
+	}
+	return found
+}
+
+// threadAccount is the aggregator's state of one thread.
+type threadAccount struct {
+	*handover.Thread
+	proc *processAccount
+	open bool // sampled, or found running
+
+	name  string
+	nsTID int    // in its own pid namespace, 0 if the same
+	named int64  // when the name was read, ns
+	given bool   // by a run-time system
+	role  string // its role, "" if unknown
+
+	file lastFile
+	lock lastLock
+}
+
+// thread gives the account of a thread, and makes it at its first event.
+func (a *accounts) thread(th *handover.Thread) *threadAccount {
+	if known := a.threads[th.ID]; known != nil {
+		return known
+	}
+	made := &threadAccount{Thread: th, proc: a.process(th.Proc), name: th.Name, named: th.Found}
+	a.threads[th.ID] = made
+	return made
+}
+
+// stranger gives the account of the undiscovered threads of the process.
+func (p *processAccount) stranger() *threadAccount {
+	if p.strangers == nil {
+		p.strangers = &threadAccount{
+			Thread: &handover.Thread{
+				Proc: p.Process, TID: p.Target.PID, Walks: observe.NewThread(p.Target.PID, p.Target.PID, nil).Walks(),
+			},
+			proc: p,
+		}
+	}
+	return p.strangers
+}
+
+// rename reads the thread's name periodically: from a run-time system, else from the kernel. A name stays for one
+// more query, as a thread leaves a run-time system's list before it ends. A new thread is queried until it has a
+// name.
+func (th *threadAccount) rename(now int64) {
+	namers := th.proc.Target.Namers()
+	due := now-th.named >= handover.NameEvery
+	if !due && (th.given || len(namers) == 0 || now-th.Found >= handover.NameEvery) {
+		return
+	}
+	name, ok := callstack.ThreadName(namers, th.innerTID())
+	defer th.assume(namers)
+	if !due && !ok {
+		return
+	}
+	th.named = now
+	switch {
+	case ok:
+		th.name, th.given = name, true
+		th.Named.Store(true)
+	case th.given:
+		th.given = false
+	default:
+		th.renameByKernel()
+	}
+}
+
+// assume queries the thread's role.
+func (th *threadAccount) assume(namers []managed.Namer) {
+	th.role = callstack.Role(namers, th.innerTID(), th.name)
+}
+
+func (th *threadAccount) renameByKernel() {
+	if name := th.proc.Target.ThreadName(th.TID); name != "" {
+		th.name = name
+	}
+}

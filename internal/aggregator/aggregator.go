@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"io"
+	"sync/atomic"
+
+	"prywalk/frames"
+	"prywalk/internal/attribute"
+	"prywalk/internal/code"
+	"prywalk/internal/handover"
+	"prywalk/internal/observe"
+	"prywalk/internal/procmem"
+	"prywalk/internal/profile"
+	"prywalk/internal/sample"
+	"prywalk/internal/waits"
+)
+
+// Options configure the recording.
+type Options struct {
+	Builder  *profile.Builder
+	Images   *code.ImageCache // for processes that were never opened
+	MaxDepth int              // of a stack; 0 means frames.DefaultMaxDepth
+	// Selected means that only some threads are wanted; the others' time is not booked.
+	Selected bool
+	// Children books the time of undiscovered children. Launched: the first process was launched for the recording.
+	Children, Launched bool
+	// Period is the time of each observation or sample, ns; 0: unknown. Sampled: the kernel takes samples.
+	Period  int64
+	Sampled bool
+	// Tasks follows waiting tasks without a thread, and reads labels of tasks.
+	Tasks bool
+	// Kernel keeps kernel functions in stacks.
+	Kernel bool
+	// Save writes a checkpoint; nil: none.
+	Save  func(between func())
+	Sinks []profile.Sink // beside the Builder
+	// Close releases a process that has ended.
+	Close func(*code.Process)
+	// Events receives the attribution events ([attribute.Recorder]); nil: not recorded.
+	Events io.Writer
+	// Walked is called for each walk, Explained for each explained wait; for tests, else nil.
+	Walked    func(*handover.Process, *observe.RawSample, sample.StackID, *frames.Walker)
+	Explained func(*observe.RawSample, *waits.For)
+}
+
+// Aggregator unwinds raw samples and books the threads' time. It belongs to one goroutine.
+type Aggregator struct {
+	Options
+	*handover.Common
+	*accounts
+	*ledger
+	unwind *unwinder
+	waits  explainer
+	suspects
+	published
+
+	undiscovered samplesWalked // of processes without an account
+	times        *attribute.Attribution
+	observed     attribute.Observed  // reused for each sample
+	events       *attribute.Recorder // nil: not recorded
+
+	asked     bool  // all is booked for a requested checkpoint
+	followDue int64 // next observation of tasks, CLOCK_MONOTONIC ns
+}
+
+// published can be read by any goroutine.
+type published struct{ stacks, whole, followed atomic.Int64 }
+
+// Stacks gives the numbers of walked and of complete stacks.
+func (p *published) Stacks() (all, whole int64) { return p.stacks.Load(), p.whole.Load() }
+
+// New makes an aggregator.
+func New(o Options, with *handover.Common) *Aggregator {
+	a := &Aggregator{Options: o, Common: with, unwind: newUnwinder(o.Builder, o.MaxDepth), accounts: newAccounts()}
+	a.unwind.images, a.unwind.walked = o.Images, o.Walked
+	a.ledger = &ledger{
+		of: a.accounts, stacks: a.unwind, recording: o.Builder, sinks: o.Sinks, unix: newUnixTime(procmem.Now),
+	}
+	a.waits = explainer{runs: a.unwind.managed.runCounts, explained: o.Explained}
+	of := attribute.Options{Selected: o.Selected, Children: o.Children, Period: o.Period, Sampled: o.Sampled}
+	var relatives attribute.Relatives = kernel{}
+	if o.Events != nil {
+		a.events = attribute.NewRecorder(o.Events, of, relatives)
+		relatives = a.events
+	}
+	a.times = attribute.New(of, relatives, a.ledger)
+	return a
+}
+
+// Book books a batch of events, and returns it to the tracer.
+func (a *Aggregator) Book(b handover.Batch) {
+	for i := range b {
+		a.Turn.Wait()
+		a.handle(&b[i])
+	}
+	now := procmem.Now()
+	a.Garbage.Measure(now)
+	a.attribute(&attribute.Tick{At: now})
+	a.Ring.Put(b)
+}
+
+func (a *Aggregator) handle(e *handover.Event) {
+	switch e.Kind {
+	case handover.ProcessBegan:
+		a.beginProcess(a.process(e.Proc))
+	case handover.Sampled:
+		a.bookSample(e)
+	case handover.SampledEnded:
+		a.claim(e)
+	case handover.ChildSampled:
+		a.claimOfChild(e)
+	case handover.ChildKnown:
+		a.attribute(&attribute.ChildCounted{
+			Process: e.Proc.ID, Program: programOf(e.Ran), Length: e.Length, Exact: e.Exact, Ended: e.Last,
+		})
+	case handover.SeenRunning:
+		a.seenRunning(e)
+	case handover.Unchanged:
+		a.attribute(&attribute.FoundUnchanged{Task: e.Thread.ID, Before: e.Before})
+	case handover.ThreadEnded:
+		a.endThread(e)
+	case handover.EndedSoFar:
+		a.attribute(&attribute.EndedSoFar{Process: e.Proc.ID, Length: e.Length, At: e.At})
+	case handover.ProcessEnded:
+		a.endProcess(a.process(e.Proc), e.Used, e.At)
+	case handover.Renamed:
+		a.exec(e)
+	case handover.CheckpointAsked:
+		a.attribute(&attribute.Cut{})
+		a.checkpointTasks()
+		a.asked = true
+	case handover.RefreshAsked:
+		a.refresh(e.At)
+	case handover.NotObserved:
+		a.attribute(&attribute.NotObservedFor{At: e.At, Length: e.Length})
+		a.gapInTasks(e.At + e.Length)
+	case handover.Resumed:
+		a.attribute(&attribute.Cut{})
+		a.cutTasks()
+		a.unix.Resumed(e.At, e.Length)
+	}
+}
+
+func (a *Aggregator) attribute(e attribute.Event) {
+	if a.events != nil {
+		a.events.Event(e)
+	}
+	a.times.Handle(e)
+}
+
+// SaveIfAsked writes a requested checkpoint. It calls between repeatedly, which books the raw samples that arrive
+// while a long recording is written.
+func (a *Aggregator) SaveIfAsked(between func()) {
+	for r := &a.Requests.Checkpoint; a.asked; {
+		a.asked = false
+		took := r.Took()
+		if a.Save != nil {
+			began := procmem.Now()
+			a.Save(between)
+			a.evict()
+			a.rest()
+			took = procmem.Now() - began
+		}
+		r.Done(took, a.asked)
+	}
+}
+
+// rest releases unused files, whose names the recording has, and idle buffers.
+func (a *Aggregator) rest() {
+	a.Pool.Trim()
+	a.waits.rest()
+	if a.unwind.images != nil {
+		a.unwind.images.Rest()
+	}
+}
+
+// WhileReading calls f, which reads files of targets. If it hangs, another goroutine may take the books.
+func (a *Aggregator) WhileReading(f func()) {
+	a.unwind.books.lend()
+	f()
+	a.unwind.books.back()
+}
+
+// Seize takes the books of an aggregator that hangs in a read; false if it does not. Later calls are for the
+// goroutine that has taken them.
+func (a *Aggregator) Seize() bool { return a.unwind.books.seize() }

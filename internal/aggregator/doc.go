@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package aggregator unwinds raw samples, and attributes the threads' clocks to stacks.
+//
+//	Ring ──► event ─┬─ raw sample ──► unwind.go: frames, managed frames
+//	                ├─ asleep ──────► waits.go: what it waits for
+//	                └─ clocks ──────► package attribute: intervals ──► recording.go ──► profile.Builder, sinks
+//
+// It runs on one goroutine, and takes the tracer's events (package handover) in order. All intervals pass through
+// recording.go.
+package aggregator

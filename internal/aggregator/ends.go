@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"prywalk/internal/attribute"
+	"prywalk/internal/handover"
+)
+
+// endThread ends a thread's account. The kernel has no name of an ended thread except a process's first.
+func (a *Aggregator) endThread(e *handover.Event) {
+	th := a.thread(e.Thread)
+	if e.End.Alive { // it may never have been observed
+		a.open(th)
+	}
+	if th.open && !th.given && (e.End.Alive || th.TID == th.proc.Target.PID) { // no read after this can hang
+		th.renameByKernel()
+	}
+	a.attribute(&attribute.TaskEnded{
+		Process: th.proc.ID, Task: th.ID, CreatedAt: th.CreatedAt, Before: e.Before, Left: e.End.Left, End: e.End.End,
+	})
+	if e.End.Alive {
+		a.note(th)
+	}
+	delete(a.threads, th.ID)
+	th.proc.waits.forget(th)
+}
+
+// exec handles a process whose first thread changed its name: earlier time is booked under the old one, and the
+// mappings are read again.
+func (a *Aggregator) exec(e *handover.Event) {
+	th, p := a.thread(e.Thread), a.process(e.Proc)
+	a.attribute(&attribute.Cut{Task: th.ID})
+	th.named, th.given = 0, false
+	th.renameByKernel()
+	a.unwind.books.lend()
+	p.refresh(e.At)
+	a.unwind.books.back()
+	p.Comm = th.name
+	p.waits.execed()
+}
+
+// endProcess ends a process's account, and releases the process.
+func (a *Aggregator) endProcess(p *processAccount, end *attribute.ProcessEnd, now int64) {
+	if p.Ended {
+		return
+	}
+	a.finishTasks(p, now)
+	p.Ended = true
+	a.attribute(&attribute.ProcessEnded{Process: p.ID, Program: p.Comm, At: now, ProcessEnd: *end})
+	a.unwind.forgetModules(p, nil)
+	a.Close(p.Target)
+}
+
+// CloseAccounts books all that is open after the last event; nothing, unless the tracer failed.
+func (a *Aggregator) CloseAccounts(now int64) {
+	for _, th := range a.threads {
+		if th.open && !th.given {
+			th.renameByKernel()
+		}
+	}
+	a.unwind.managed.close()
+	a.waits.close()
+	a.times.Close(now)
+	for _, p := range a.procs {
+		a.endProcess(p, &attribute.ProcessEnd{}, now)
+	}
+	clear(a.threads)
+	clear(a.procs)
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/attribute"
+	"prywalk/internal/code"
+	"prywalk/internal/handover"
+	"prywalk/internal/procmem"
+	"prywalk/internal/profile"
+	"prywalk/internal/testtargets"
+)
+
+func TestNewNameStaysWhenTheMappingsAreReadAgain(t *testing.T) {
+	pid, _ := testtargets.Threads(t, "renames")
+	a, p := accountOf(t, pid)
+	old := p.Comm
+	if err := unix.Kill(pid, unix.SIGUSR1); err != nil {
+		t.Fatal(err)
+	}
+	leader := &handover.Thread{Proc: p.Process, TID: pid}
+	testtargets.Eventually(t, "the new name", func() bool { return p.Target.ThreadName(pid) == "other" })
+	a.exec(&handover.Event{Kind: handover.Renamed, Thread: leader, Proc: p.Process, At: procmem.Now()})
+	for range 2 {
+		if p.Comm != "other" || old != "threads" {
+			t.Fatalf("%q, and %q before", p.Comm, old)
+		}
+		p.refresh(procmem.Now())
+	}
+}
+
+// accountOf gives an aggregator with one process.
+func accountOf(t *testing.T, pid int) (*Aggregator, *processAccount) {
+	t.Helper()
+	target, err := code.Open(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = target.Close() })
+	a := New(Options{Builder: profile.NewBuilder(profile.Meta{})}, handover.NewCommon())
+	p := a.process(handover.NewProcess(target, false, 0))
+	a.beginProcess(p)
+	return a, p
+}
+
+// The process ended before it was discovered.
+func TestEndOfAProcessThatNeverBeganLeavesNoAccount(t *testing.T) {
+	var closed []*code.Process
+	a := New(Options{
+		Builder: profile.NewBuilder(profile.Meta{}), Close: func(p *code.Process) { closed = append(closed, p) },
+	}, handover.NewCommon())
+	p := &handover.Process{Target: ofPID(4711).Target}
+	a.handle(&handover.Event{Kind: handover.ProcessEnded, Proc: p, Used: &attribute.ProcessEnd{}})
+	if len(a.procs) != 0 || len(closed) != 1 || closed[0] != p.Target {
+		t.Errorf("%d accounts; let go of %v", len(a.procs), closed)
+	}
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"os/exec"
+	"slices"
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/internal/code"
+	"prywalk/internal/handover"
+	"prywalk/internal/observe"
+	"prywalk/internal/procmem"
+	"prywalk/internal/profile"
+	"prywalk/internal/sample"
+	"prywalk/internal/testtargets"
+)
+
+func TestOneInAHundredSamplesWithoutARootIsTooMany(t *testing.T) {
+	sample, stopped := &observe.RawSample{How: observe.BySample}, &observe.RawSample{How: observe.ByStop}
+	judged := func(whole, wanting int) handover.FallbackReason {
+		p := &processAccount{Process: &handover.Process{}}
+		for range whole {
+			p.judge(sample, frames.StopRoot, false)
+		}
+		for range wanting {
+			p.judge(sample, frames.StopBadMemory, false)
+			p.judge(sample, frames.StopStackCut, false) // the next copy is longer
+			p.judge(stopped, frames.StopNoRule, false)
+		}
+		return p.FallbackReason()
+	}
+	for _, c := range []struct {
+		whole, wanting int
+		want           handover.FallbackReason
+	}{
+		{0, 2, handover.FallbackNone}, {0, 3, handover.FallbackRoots}, {7, 3, handover.FallbackRoots},
+		{8, 3, handover.FallbackNone}, {100, 7, handover.FallbackNone}, {100, 8, handover.FallbackRoots},
+		{800, 8, handover.FallbackNone}, {2000, 15, handover.FallbackNone},
+	} {
+		if got := judged(c.whole, c.wanting); got != c.want {
+			t.Errorf("%d of %d: %v, want %v", c.wanting, c.whole+c.wanting, got, c.want)
+		}
+	}
+	p := &processAccount{Process: &handover.Process{}}
+	for range 8 {
+		p.judge(sample, frames.StopStackCut, true) // not on the stack that the kernel copies
+	}
+	if p.FallbackReason() != handover.FallbackRoots {
+		t.Error("stacks in several places are not told")
+	}
+}
+
+func TestWhatSamplesLackOfAProgramHoldsForItsNextProcess(t *testing.T) {
+	a := &Aggregator{accounts: newAccounts()}
+	run := func(pid, wanting int) handover.FallbackReason {
+		target, err := code.Open(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer target.Close()
+		shared := handover.NewProcess(target, true, 0)
+		shared.ID = sample.ProcessID(pid)
+		if d := shared.TakeTasks(); d != nil {
+			d.Close()
+		}
+		a.Recall(shared)
+		before := shared.FallbackReason()
+		p := a.process(shared)
+		for range wanting {
+			p.judge(&observe.RawSample{How: observe.BySample}, frames.StopBadMemory, false)
+		}
+		return before
+	}
+	for i, want := range []handover.FallbackReason{handover.FallbackNone, handover.FallbackNone, handover.FallbackRoots} {
+		pid, _ := testtargets.Threads(t, "sleepers", "1")
+		if got := run(pid, fewWanting-1); got != want {
+			t.Errorf("process %d begins with %v, not %v", i, got, want)
+		}
+	}
+	other := testtargets.Child(t, exec.Command("sleep", "1000")).Process.Pid
+	testtargets.Eventually(t, "it has called exec", func() bool {
+		var name procmem.Comm
+		return procmem.ReadComm(other, &name) == nil && name.String() == "sleep"
+	})
+	if got := run(other, 0); got != handover.FallbackNone {
+		t.Errorf("another program begins with %v", got)
+	}
+	if len(a.programs) != 2 {
+		t.Errorf("%d programs are known", len(a.programs))
+	}
+}
+
+func TestSamplesOfProcessesThatWereNotDiscoveredAreJudged(t *testing.T) {
+	pid, _ := testtargets.Threads(t, "sleepers", "1")
+	target, err := code.Open(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	payer := handover.NewProcess(target, false, 0)
+	payer.TakeTasks().Close()
+	var listing code.Listing
+	if err := listing.Read(pid); err != nil {
+		t.Fatal(err)
+	}
+	file, _ := target.Program()
+	own := slices.IndexFunc(listing.Code, func(m code.Mapping) bool { return m.Inode == file.Inode })
+	ran := &handover.Program{Name: "threads", Maps: slices.Concat(listing.Code[own:], listing.Code[:own])}
+	for _, c := range []struct {
+		known handover.FallbackReason
+		stops []frames.StopReason
+		want  bool
+	}{
+		{handover.FallbackNone, []frames.StopReason{frames.StopBadMemory, frames.StopStackCut}, false},
+		{handover.FallbackNone, []frames.StopReason{frames.StopBadMemory, frames.StopStackCut, frames.StopStackCut}, true},
+		{handover.FallbackNone, slices.Repeat([]frames.StopReason{frames.StopNoRule}, 8), false},
+		{handover.FallbackRoots, []frames.StopReason{frames.StopRoot}, true},
+	} {
+		a := New(Options{Builder: profile.NewBuilder(profile.Meta{}), Images: code.NewImageCache(0)}, handover.NewCommon())
+		a.programs[file] = &program{lack: c.known}
+		for _, stop := range c.stops {
+			raw := &observe.RawSample{How: observe.BySample}
+			raw.Regs.Arch = target.Arch
+			a.judgeUndiscovered(&handover.Event{Proc: payer, Ran: ran, RawSample: raw}, stop)
+		}
+		if got := a.UndiscoveredLackRoots.Load(); got != c.want {
+			t.Errorf("%v, known to lack %v: turned over %v, want %v", c.stops, c.known, got, c.want)
+		}
+	}
+}
+
+func TestHowDeepAProgramsStackIsHoldsForItsNextProcess(t *testing.T) {
+	a := &Aggregator{accounts: newAccounts()}
+	var copies []int64
+	for range 2 {
+		pid, _ := testtargets.Threads(t, "sleepers", "1")
+		target, err := code.Open(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer target.Close()
+		p := handover.NewProcess(target, true, 0)
+		p.TakeTasks().Close()
+		a.Recall(p)
+		copies = append(copies, p.FirstCopy())
+		a.programs.of(target).deep = 2 << 20
+	}
+	if !slices.Equal(copies, []int64{0, 2 << 20}) {
+		t.Errorf("the first looks copy %d", copies)
+	}
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/attribute"
+	"prywalk/internal/code"
+	"prywalk/internal/handover"
+	"prywalk/internal/namehints"
+	"prywalk/internal/observe"
+	"prywalk/internal/profile"
+	"prywalk/internal/sample"
+)
+
+// listedProgram is the code of a process that was never opened, from the kernel's records.
+type listedProgram struct {
+	program *handover.Program
+	code    *code.Listed
+	modules map[*frames.Module]*profile.ModuleInfo
+}
+
+// unwindSample walks a sample of a program; g nil: that of the thread's process.
+func (u *unwinder) unwindSample(th *threadAccount, g *handover.Program, s *observe.RawSample) (
+	sample.StackID, frames.StopReason,
+) {
+	switch {
+	case s.Regs.Arch == frames.ArchUnknown: // in exec or exit, without a user stack
+		return u.unwindKernel(s, frames.StopRoot)
+	case g == nil && th.proc.Ended:
+		return u.unwindKernel(s, frames.StopBadMemory)
+	case g == nil:
+		return u.unwind(th, s)
+	}
+	return u.unwindListed(th.proc.Process, g, s)
+}
+
+// unwindListed walks a sample of a process with known mappings only.
+func (u *unwinder) unwindListed(payer *handover.Process, g *handover.Program, s *observe.RawSample) (
+	sample.StackID, frames.StopReason,
+) {
+	u.books.lend() // files are opened
+	defer u.books.back()
+	l := u.listed(payer, g)
+	u.stack = u.stack[:0]
+	u.kernelFrames(s)
+	w := &u.walker
+	for w.Init(l.code.Space(), &s.Regs, &s.Mem); w.Next(); {
+		f := w.Frame()
+		u.methods[f.Method]++
+		loc := profile.Loc{Addr: f.Lookup(s.Regs.Arch)}
+		if f.Module != nil {
+			info := l.modules[f.Module]
+			if info == nil {
+				info = ModuleInfo(payer.Target.PID, f.Module)
+				l.modules[f.Module] = info
+			}
+			loc.Module = info
+		}
+		u.stack = append(u.stack, u.builder.Loc(&loc))
+	}
+	if stop := w.StopReason(); stop.Complete() || !inExec(s) {
+		return u.end(stop)
+	}
+	return u.unwindKernel(s, frames.StopRoot)
+}
+
+// listed gives a program's code, and caches the last one.
+func (u *unwinder) listed(payer *handover.Process, g *handover.Program) *listedProgram {
+	if u.last.program != g {
+		for _, info := range u.last.modules {
+			u.builder.Released(info)
+		}
+		u.last = listedProgram{
+			program: g,
+			code:    u.images.Listed(payer.Target.Arch, g.Maps, payer.Target.PID, g.Name),
+			modules: map[*frames.Module]*profile.ModuleInfo{},
+		}
+	}
+	return &u.last
+}
+
+// unwindKernel gives the stack of a sample with kernel frames only, which may be left out.
+func (u *unwinder) unwindKernel(s *observe.RawSample, stop frames.StopReason) (sample.StackID, frames.StopReason) {
+	u.stack = u.stack[:0]
+	u.kernelFrames(s)
+	if len(u.stack) == 0 {
+		u.stack = append(u.stack, u.builder.Loc(&profile.Loc{Synthetic: attribute.ExecOrExit}))
+	}
+	return u.end(stop)
+}
+
+// inKernel gives the stack of a child observed in exec or exit: one function, from a kernel flag or the
+// interrupted call. wanted: kernel functions are.
+func (u *unwinder) inKernel(found attribute.Found, wanted bool) sample.StackID {
+	loc := u.builder.Loc(&profile.Loc{Synthetic: attribute.ExecOrExit})
+	switch {
+	case !wanted:
+	case found == attribute.FoundInExit:
+		loc = u.kernelFunction([]byte("do_exit"))
+	default:
+		loc = u.kernelFunction([]byte("do_execveat_common"))
+	}
+	return u.builder.InternLocs([]profile.LocID{loc})
+}
+
+// end marks an incomplete stack, and gives its number.
+func (u *unwinder) end(stop frames.StopReason) (sample.StackID, frames.StopReason) {
+	if !stop.Complete() {
+		u.stack = append(u.stack, u.builder.Loc(&profile.Loc{Synthetic: namehints.IncompleteName(stop.String())}))
+	}
+	return u.builder.InternLocs(u.stack), stop
+}

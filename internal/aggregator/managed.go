@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/callstack"
+	"prywalk/internal/handover"
+	"prywalk/internal/managed"
+	"prywalk/internal/observe"
+	"prywalk/internal/profile"
+	"prywalk/internal/sample"
+)
+
+// # Managed frames
+//
+// Run-time systems name their frames during the walk, since the memory with the names can change. Each new frame
+// is queried once; the answer is cached by the frame's identity.
+
+// maxManaged bounds the cache of a process, which is then emptied.
+const maxManaged = 1 << 14
+
+// freed is the name of a managed frame whose function was freed.
+const freed = "[freed]"
+
+// managedWalk is the state of walks with managed frames.
+type managedWalk struct {
+	merger    callstack.Merger
+	sample    managed.Sample
+	live      callstack.Live
+	counts    *callstack.Counts
+	described []managed.Frame
+	frames    []profile.Frame
+}
+
+// managedNames caches a process's managed frames.
+type managedNames struct {
+	read    func(addr uint64, b []byte) int
+	said    map[managedRef]profile.DescriptionID
+	locs    map[managedFrame]profile.LocID
+	modules map[managedCode]*profile.ModuleInfo
+}
+
+type managedRef struct {
+	namer managed.Namer
+	ref   managed.Ref
+}
+
+// managedCode is compiled code of a run-time system in a module, or, without module, frames without code.
+type managedCode struct {
+	namer  managed.Namer
+	module *frames.Module
+}
+
+// managedFrame is a managed frame, with its address in compiled code if it has one.
+type managedFrame struct {
+	managedRef
+	module *frames.Module
+	addr   frames.Addr
+}
+
+// walkManaged fills u.stack with the frames of a raw sample of a process with managed frames.
+func (u *unwinder) walkManaged(thr *threadAccount, s *observe.RawSample, namers []managed.Namer) frames.StopReason {
+	p, m, w := thr.proc, &u.managed, &u.walker
+	if callstack.Planned(namers) {
+		p.SetFallback(handover.FallbackFrames)
+	}
+	if p.managed.read == nil {
+		p.managed = newManagedNames(p)
+	}
+	m.live = callstack.Live{
+		Mem: p.managed.read, PID: p.Target.PID, TID: thr.TID, Runs: s.Sched.Runs,
+		RunsOn: s.How == observe.ByStop && s.State == sample.Running, Counts: m.runCounts(),
+	}
+	m.sample = managed.Sample{
+		TID: thr.innerTID(), Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == observe.ByPassiveRead, Live: &m.live,
+	}
+	m.merger.Begin(namers, &m.sample)
+	for w.Init(p.Target.Space(), &s.Regs, &s.Mem); w.Next(); {
+		f := w.Frame()
+		u.methods[f.Method]++
+		u.outline.Add(&f)
+		m.merger.Add(&f)
+	}
+	stop := w.StopReason()
+	thr.Walks.Plan(callstack.Plan(namers, thr.innerTID(), s.Regs.TLS))
+	entries := m.merger.End(stop.Complete())
+	for i := range entries {
+		u.stack = append(u.stack, u.entry(p, &entries[i], s.Regs.Arch))
+	}
+	return stop
+}
+
+// runCounts gives the reader of threads' run counts.
+func (m *managedWalk) runCounts() *callstack.Counts {
+	if m.counts == nil {
+		m.counts = callstack.NewCounts()
+	}
+	return m.counts
+}
+
+func (m *managedWalk) close() {
+	if m.counts != nil {
+		m.counts.Close()
+		m.counts = nil
+	}
+}
+
+func newManagedNames(p *processAccount) managedNames {
+	return managedNames{
+		read:    p.Target.Read,
+		said:    map[managedRef]profile.DescriptionID{},
+		locs:    map[managedFrame]profile.LocID{},
+		modules: map[managedCode]*profile.ModuleInfo{},
+	}
+}
+
+func (u *unwinder) entry(p *processAccount, e *callstack.Entry, arch frames.Arch) profile.LocID {
+	if e.Namer == nil {
+		return u.location(p, e.Frame.Module, e.Frame.Lookup(arch), e.Machinery)
+	}
+	at := managedFrame{managedRef: managedRef{e.Namer, e.Ref}}
+	if e.Compiled {
+		at.module, at.addr = e.Frame.Module, e.Frame.Lookup(arch)
+	}
+	if id, ok := p.managed.locs[at]; ok {
+		return id
+	}
+	said, keep := u.describe(p, at.managedRef)
+	id := u.builder.Loc(&profile.Loc{Module: u.managedModule(p, at.namer, at.module), Addr: at.addr, Described: said})
+	if keep {
+		if len(p.managed.locs) >= maxManaged {
+			clear(p.managed.locs)
+		}
+		p.managed.locs[at] = id
+	}
+	return id
+}
+
+// describe gives the functions of a managed frame. A freed function is not cached.
+func (u *unwinder) describe(p *processAccount, r managedRef) (said profile.DescriptionID, keep bool) {
+	if said, ok := p.managed.said[r]; ok {
+		return said, true
+	}
+	m := &u.managed
+	var truth managed.Truth
+	m.described, truth = r.namer.Symbolize(r.ref, &m.live, m.described[:0])
+	if truth == managed.Freed {
+		m.described = append(m.described[:0], managed.Frame{Function: freed})
+	}
+	m.frames = m.frames[:0]
+	for _, f := range m.described {
+		m.frames = append(m.frames, profile.Frame{
+			Name: f.Function, System: profile.Typed(f.Function, f.Type), File: f.File, Line: f.Line, StartLine: f.StartLine,
+			Inlined: f.Inlined,
+		})
+	}
+	said = u.builder.Describe(m.frames)
+	if truth == managed.Freed {
+		return said, false
+	}
+	if len(p.managed.said) >= maxManaged {
+		clear(p.managed.said)
+	}
+	p.managed.said[r] = said
+	return said, true
+}
+
+// managedModule gives the description of a managed frame's module: the run-time system's name, and the addresses
+// of compiled code.
+func (u *unwinder) managedModule(p *processAccount, namer managed.Namer, m *frames.Module) *profile.ModuleInfo {
+	k := managedCode{namer, m}
+	info := p.managed.modules[k]
+	if info == nil {
+		info = &profile.ModuleInfo{Path: "[" + namer.Name() + "]"}
+		if m != nil {
+			info.Start, info.End, info.Bias, info.Owner, info.Grows = m.Start, m.End, m.Bias, p.Target.PID, true
+		}
+		p.managed.modules[k] = info
+	}
+	return info
+}
+
+// forgetManaged empties the cache of a process, as after a change of modules or run-time systems.
+func (u *unwinder) forgetManaged(p *processAccount) {
+	for _, info := range p.managed.modules {
+		u.builder.Released(info)
+	}
+	clear(p.managed.modules)
+	clear(p.managed.locs)
+	clear(p.managed.said)
+}

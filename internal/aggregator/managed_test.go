@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/internal/code"
+	"prywalk/internal/managed"
+	"prywalk/internal/profile"
+)
+
+// interpreter gives each native frame a managed one with a chosen identity.
+type interpreter struct {
+	managed.Plain
+
+	object uint64
+	freed  bool
+	asked  int
+}
+
+func (*interpreter) Name() string             { return "Fake 1" }
+func (*interpreter) Attach(managed.Host) bool { return true }
+func (*interpreter) Begin(*managed.Sample)    {}
+func (*interpreter) End() managed.Health      { return managed.Matched }
+
+func (f *interpreter) Native(n *frames.Frame, _ frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
+	return append(out, managed.Ref{Object: f.object, Position: n.PC}), true
+}
+
+func (f *interpreter) Symbolize(r managed.Ref, _ managed.Live, out []managed.Frame) ([]managed.Frame, managed.Truth) {
+	f.asked++
+	if f.freed {
+		return out, managed.Freed
+	}
+	return append(out, managed.Frame{Function: fmt.Sprint("f", r.Object), Type: "interpreted"}), managed.Checked
+}
+
+// interpreted walks a stack of ten functions with such frames.
+func interpreted(t *testing.T) (f *interpreter, p *processAccount, walk func()) {
+	t.Helper()
+	target, err := code.Open(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = target.Close() })
+	target.Space().SetModules([]*frames.Module{{Start: 0x10000, End: 0x20000, Name: "m",
+		Sources: []frames.RuleSource{calls{}}}})
+	thr := neverRefreshed(target)
+	u, s, f := newUnwinder(profile.NewBuilder(profile.Meta{}), 0), deepSample(10), &interpreter{}
+	namers := []managed.Namer{f}
+	return f, thr.proc, func() {
+		u.stack = u.stack[:0]
+		u.outline.Reset()
+		if stop := u.walkManaged(thr, s, namers); !stop.Complete() || len(u.stack) != 20 {
+			t.Fatalf("%v, %d entries", stop, len(u.stack))
+		}
+	}
+}
+
+func TestManagedFramesAreDescribedOnce(t *testing.T) {
+	f, p, walk := interpreted(t)
+	for range 5 {
+		walk()
+	}
+	if f.asked != 10 {
+		t.Errorf("asked %d times of 10 frames", f.asked)
+	}
+	if n := testing.AllocsPerRun(20, walk); n > 0 {
+		t.Errorf("%v allocations in a walk whose frames are known", n)
+	}
+	for f.object = range uint64(3 * maxManaged / 10) { // always new functions
+		walk()
+	}
+	if m := &p.managed; len(m.said) > maxManaged || len(m.locs) > maxManaged {
+		t.Errorf("%d descriptions and %d locations are kept", len(m.said), len(m.locs))
+	}
+}
+
+func TestAFreedFunctionIsAskedForAgain(t *testing.T) {
+	f, p, walk := interpreted(t)
+	f.freed = true
+	walk()
+	walk()
+	if f.asked != 20 || len(p.managed.locs) != 0 {
+		t.Errorf("asked %d times, %d locations are kept", f.asked, len(p.managed.locs))
+	}
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"slices"
+
+	"prywalk/frames"
+	"prywalk/internal/code"
+	"prywalk/internal/observe"
+	"prywalk/internal/procmem"
+	"prywalk/internal/profile"
+)
+
+// # Modules of a recording
+//
+// A recording needs a module's addresses, names and file until it is written, but not the rule sources, which hold
+// the process, its rule cache and copies of its code. It gets a copy without them; the map from a walked module to
+// its copy lasts as long as the mapping.
+
+// module gives the recording's description of a module.
+func (u *unwinder) module(p *processAccount, m *frames.Module) *profile.ModuleInfo {
+	if m == nil {
+		return nil
+	}
+	info := p.modules[m]
+	if info == nil {
+		if p.remapped {
+			u.forgetModules(p, p.Target.Space().Modules())
+		}
+		if p.modules == nil {
+			p.modules = map[*frames.Module]*profile.ModuleInfo{}
+		}
+		info = ModuleInfo(p.Target.PID, m)
+		p.modules[m] = info
+	}
+	return info
+}
+
+// forgetModules drops the descriptions of all but some modules of a process.
+func (u *unwinder) forgetModules(p *processAccount, but []*frames.Module) {
+	p.remapped = false
+	before := len(p.modules)
+	for m, info := range p.modules {
+		if !slices.Contains(but, m) {
+			delete(p.modules, m)
+			u.builder.Released(info)
+		}
+	}
+	if len(p.modules) < before {
+		clear(u.numbers[:]) // it references modules
+	}
+	u.forgetManaged(p)
+}
+
+// ModuleInfo gives the recording's description of a module of a process.
+func ModuleInfo(pid int, m *frames.Module) *profile.ModuleInfo {
+	named := *m
+	named.Sources, named.Calls = nil, nil
+	info := &profile.ModuleInfo{
+		Start: m.Start, End: m.End, Bias: m.Bias, Path: code.NameOf(m), BuildID: m.BuildID,
+		Origin: profile.Origin{Module: &named, PID: pid},
+	}
+	if at := code.MappingOf(m); at != nil {
+		info.FileOffset = at.Offset
+		if at.Image != nil {
+			info.File = profile.FileID(at.Image.ID)
+		}
+		if at.JIT {
+			info.Owner, info.Grows = pid, at.Names == nil // with names it may replace others at the same addresses
+		}
+	}
+	return info
+}
+
+// kernelModule is the kernel: the upper half of all addresses.
+var kernelModule = &profile.ModuleInfo{
+	Start: 1 << 63, End: ^uint64(0), Path: "[kernel]", Origin: profile.Origin{Kernel: true},
+}
+
+// kernelFrames adds a raw sample's kernel frames inside of the user's.
+func (u *unwinder) kernelFrames(s *observe.RawSample) {
+	for i, addr := range s.Kernel {
+		if i > 0 {
+			addr-- // return address: the call may be the function's last instruction
+		}
+		if addr >= kernelModule.Start {
+			u.stack = append(u.stack, u.kernelLocation(addr))
+		}
+	}
+	for name, rest := procmem.NextKernelFrame(s.KernelText); len(name) > 0; name, rest = procmem.NextKernelFrame(rest) {
+		u.stack = append(u.stack, u.kernelFunction(name))
+	}
+}
+
+// kernelFunction gives the location of a kernel function known by name only.
+func (u *unwinder) kernelFunction(name []byte) profile.LocID {
+	id, ok := u.functions[string(name)]
+	if !ok {
+		if u.functions == nil || len(u.functions) >= maxKernel {
+			u.functions = map[string]profile.LocID{}
+		}
+		described := u.builder.Describe([]profile.Frame{{Name: string(name), System: string(name)}})
+		id = u.builder.Loc(&profile.Loc{Module: kernelModule, Described: described})
+		u.functions[string(name)] = id
+	}
+	return id
+}
+
+// kernelLocation gives the location of a kernel address.
+func (u *unwinder) kernelLocation(addr uint64) profile.LocID {
+	id, ok := u.kernel[addr]
+	if !ok {
+		if u.kernel == nil || len(u.kernel) >= maxKernel {
+			u.kernel = map[uint64]profile.LocID{}
+		}
+		id = u.builder.Loc(&profile.Loc{Module: kernelModule, Addr: addr})
+		u.kernel[addr] = id
+	}
+	return id
+}
+
+// maxKernel bounds the cached kernel addresses.
+const maxKernel = 1 << 14

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/internal/code"
+	"prywalk/internal/profile"
+	"prywalk/internal/testtargets"
+)
+
+func TestModulesThatAreGoneAreForgotten(t *testing.T) {
+	pid, _ := testtargets.Threads(t, "sleepers", "1")
+	_, p := accountOf(t, pid)
+	u := newUnwinder(profile.NewBuilder(profile.Meta{}), 0)
+	gone := &frames.Module{Start: 1, End: 2, Name: "gone", Sources: make([]frames.RuleSource, 1)}
+	ref := u.module(p, gone).Origin
+	if ref.Module.Name != "gone" || ref.Module.Sources != nil || ref.Module.Calls != nil {
+		t.Errorf("%+v", ref.Module)
+	}
+	p.remapped = true
+	here := p.Target.Space().Modules()[0]
+	u.module(p, here)
+	if len(p.modules) != 1 || p.modules[here] == nil {
+		t.Errorf("%d modules are remembered", len(p.modules))
+	}
+}
+
+func TestCodeMadeAtRunTimeAddsNothingAsItGrows(t *testing.T) {
+	pid, _ := testtargets.Threads(t, "sleepers", "1")
+	_, p := accountOf(t, pid)
+	b := profile.NewBuilder(profile.Meta{})
+	u, namer := newUnwinder(b, 0), &interpreter{}
+	p.managed = newManagedNames(p)
+	described := b.Describe([]profile.Frame{{Name: "f"}})
+	for i := range uint64(100) {
+		m := &frames.Module{Start: 0x10000, End: 0x20000 + i<<12, Name: "[anon]", Origin: &code.Mapping{JIT: true}}
+		managed := u.managedModule(p, namer, m)
+		b.Intern([]profile.Loc{
+			{Module: managed, Addr: 0x10000 + i, Described: described}, {Module: u.module(p, m), Addr: 0x10500},
+		})
+		p.remapped = true
+		u.forgetModules(p, nil)
+	}
+	if n := b.Sizes(); n.Modules != 2 || n.Locations != 2 || n.Stacks != 1 {
+		t.Errorf("%+v after a hundred steps", n)
+	}
+}

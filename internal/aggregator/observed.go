@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"cmp"
+
+	"prywalk/frames"
+	"prywalk/internal/attribute"
+	"prywalk/internal/handover"
+	"prywalk/internal/observe"
+	"prywalk/internal/procmem"
+	"prywalk/internal/sample"
+)
+
+func (a *Aggregator) beginProcess(p *processAccount) {
+	p.Comm = p.Target.Comm
+	p.nsPID = procmem.InnerID(p.Target.PID)
+	a.attribute(&attribute.ProcessStarted{
+		Process: p.ID, PID: p.Target.PID, Start: p.Target.StartTime, Parent: p.Parent, Since: p.Since,
+		FromStart: p.FromStart, Childless: a.Launched && p.Parent == 0,
+	})
+}
+
+// bookSample walks a raw sample and books the interval that it ends.
+func (a *Aggregator) bookSample(e *handover.Event) {
+	th, s := a.thread(e.Thread), e.RawSample
+	a.open(th)
+	id, stop := a.unwind.unwindObserved(th, e)
+	a.totals.stack(stop, s.How)
+	a.published.stacks.Store(a.totals.stacks)
+	a.whole.Store(a.totals.stops[frames.StopRoot])
+	if s.State != sample.Running && s.At-th.Found < handover.NameEvery {
+		th.named = 0 // it may have set its name before a long sleep
+	}
+	a.unwind.rename(th, s.At)
+	waitsFor, owner := a.waits.explain(th, s, id)
+	th.lock = lastLock{waitsFor, owner}
+	a.observed = attribute.Observed{
+		Process: th.proc.ID, Task: th.ID, CreatedAt: th.CreatedAt, Left: s.Left,
+		Sample: attribute.Sample{
+			At: procmem.ReadingAt(s.Sched, s.At), Seen: attribute.Seen{Stack: id, State: s.State, Wait: s.Wait(), Stop: stop,
+				WaitsFor: waitsFor, Owner: owner, Labels: a.labelsOf(th, s)},
+			OnCPU: s.OnCPU, Basis: s.Basis, Before: e.Before, Apart: e.Length, Sampled: s.How == observe.BySample,
+		},
+	}
+	a.attribute(&a.observed)
+	a.Pool.Put(s)
+	e.RawSample = nil
+}
+
+// unwindObserved walks a raw sample; Ran is the program if the process was not opened yet.
+func (u *unwinder) unwindObserved(th *threadAccount, e *handover.Event) (sample.StackID, frames.StopReason) {
+	if e.Ran != nil {
+		return u.unwindSample(th, e.Ran, e.RawSample)
+	}
+	return u.unwind(th, e.RawSample)
+}
+
+// rename reads a thread's name if due; a run-time system may read memory.
+func (u *unwinder) rename(th *threadAccount, now int64) {
+	u.books.lend()
+	th.rename(now)
+	u.books.back()
+}
+
+// claim unwinds a sample of an ended thread, and notes its claim.
+func (a *Aggregator) claim(e *handover.Event) {
+	p := a.process(e.Proc)
+	th := p.stranger()
+	if e.Thread != nil {
+		th = a.thread(e.Thread)
+	}
+	id, stop := a.unwindSample(th, e.Ran, e.RawSample)
+	a.judgeUndiscovered(e, stop)
+	a.attribute(&attribute.Claimed{
+		Process: p.ID, Seen: attribute.Seen{Stack: id, State: sample.Running, Stop: stop}, At: e.RawSample.At,
+		Length: e.Length,
+	})
+	a.Pool.Put(e.RawSample)
+	e.RawSample = nil
+}
+
+// claimOfChild unwinds a sample of an undiscovered child, and notes its claim. Without a raw sample only the
+// program is known.
+func (a *Aggregator) claimOfChild(e *handover.Event) {
+	p, name := a.process(e.Proc), programOf(e.Ran)
+	if e.RawSample == nil {
+		where := attribute.Seen{State: sample.Running, Program: name, Found: e.Found}
+		if e.Found == attribute.FoundInExec || e.Found == attribute.FoundInExit {
+			where.Stack = a.unwind.inKernel(e.Found, a.Kernel)
+		}
+		a.attribute(&attribute.Claimed{Process: p.ID, Seen: where, At: e.At, Length: e.Length, OfChild: true})
+		return
+	}
+	id, stop := a.unwindSample(p.stranger(), e.Ran, e.RawSample)
+	a.judgeUndiscovered(e, stop)
+	a.attribute(&attribute.Claimed{
+		Process: p.ID, Seen: attribute.Seen{Stack: id, State: sample.Running, Stop: stop, Program: name}, At: e.RawSample.At,
+		Length: e.Length, OfChild: true,
+	})
+	a.Pool.Put(e.RawSample)
+	e.RawSample = nil
+}
+
+// unwindSample walks a sample of a thread, or of the program g of an undiscovered process.
+func (a *Aggregator) unwindSample(th *threadAccount, g *handover.Program, s *observe.RawSample) (sample.StackID,
+	frames.StopReason) {
+	if g != nil && g.Of != nil {
+		th, g = a.process(g.Of).stranger(), nil
+	}
+	id, stop := a.unwind.unwindSample(th, g, s)
+	a.totals.stack(stop, s.How)
+	return id, stop
+}
+
+// programOf names the program of an undiscovered child: its own, or that of the process whose code it ran.
+func programOf(g *handover.Program) string {
+	if g.Of != nil {
+		return orUnknown(g.Of.Comm)
+	}
+	return orUnknown(g.Name)
+}
+
+// unknownProgram is the name of an unknown program.
+const unknownProgram = "?"
+
+func orUnknown(program string) string { return cmp.Or(program, unknownProgram) }
+
+// seenRunning begins the account of a thread without a stack yet.
+func (a *Aggregator) seenRunning(e *handover.Event) {
+	th := a.thread(e.Thread)
+	a.open(th)
+	a.attribute(&attribute.FoundRunning{Process: th.proc.ID, Task: th.ID, CreatedAt: th.CreatedAt, Now: e.Now})
+}
+
+func (a *Aggregator) open(th *threadAccount) {
+	if th.open {
+		return
+	}
+	th.open = true
+	defer a.waits.add(th)
+	if th.proc.nsPID != 0 {
+		th.nsTID = procmem.InnerID(th.TID)
+	}
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import "testing"
+
+func TestLibrariesThatAreLoadedOneAfterTheOtherAreFoundAtOnce(t *testing.T) {
+	var r refreshes
+	now := int64(1e9)
+	r.done(now, 200e3, false)
+	for range 20 { // libraries with 8 ms of call frame information
+		if now += 5e6; !r.mayHelp(now) {
+			t.Fatalf("the list is not read again %d ms after it was", (now-r.last)/1e6)
+		}
+		r.done(now, 8e6, true)
+	}
+}
+
+func TestReadingMappingsTakesItsShareAtMost(t *testing.T) {
+	for _, loaded := range []bool{false, true} {
+		var r refreshes
+		spent, readings := int64(0), 0
+		for now := int64(1e9); now < 61e9; now += 1e6 { // a minute of incomplete stacks
+			if r.mayHelp(now) {
+				spent, readings = spent+3e6, readings+1
+				r.done(now, 3e6, loaded)
+			}
+		}
+		most := int64(60e9/refreshShare + 3e6)
+		if loaded {
+			most = most*2 + loadCredit // at most twice the share, after the credit
+		}
+		if spent > most || readings < 100 {
+			t.Errorf("loaded %t: %d readings took %d ms of a minute, at most %d", loaded, readings, spent/1e6, most/1e6)
+		}
+	}
+}
+
+func TestMappingsAreReadInAnyCase(t *testing.T) {
+	r := refreshes{last: 1e9, cost: 1e6}
+	for _, c := range []struct {
+		at       int64
+		starting bool
+		want     bool
+	}{
+		{1e9 + 2e9, false, false},
+		{1e9 + 2e9 + 1, false, true},
+		{1e9 + 20e6, true, false}, // a share
+		{1e9 + 20e6 + 1, true, true},
+		{1e9 + 20e6 + 1, false, false},
+	} {
+		if got := r.due(c.at, c.starting); got != c.want {
+			t.Errorf("%+v: %t", c, got)
+		}
+	}
+}
+
+func TestSingleQuestionsTakeTheirShareAtMost(t *testing.T) {
+	var r refreshes
+	spent := int64(0)
+	for now := int64(1e9); now < 61e9; now += 1e6 { // a minute of stacks, one query each
+		if r.mayAsk(now) {
+			spent += 300e3
+			r.hasAsked(300e3)
+		}
+	}
+	if most := int64(60e9/refreshShare + askCredit + 300e3); spent > most || spent < most/2 {
+		t.Errorf("%d ms of a minute, at most %d", spent/1e6, most/1e6)
+	}
+	if !r.mayAsk(63e9) || !r.mayAsk(62e9) {
+		t.Error("after two seconds nothing may be asked, or a moment that is earlier counts")
+	}
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/attribute"
+	"prywalk/internal/procmem"
+)
+
+const (
+	// clockTick is the unit of times in /proc/PID/stat, ns.
+	clockTick = 1e9 / 100
+	// sigChild is the bit of SIGCHLD in a signal set.
+	sigChild = 1 << (17 - 1)
+)
+
+// kernel reads /proc for the attribution.
+type kernel struct{}
+
+// Relative implements [attribute.Relatives].
+func (kernel) Relative(pid int) (attribute.Relative, bool) {
+	var s procmem.Stat
+	if procmem.ReadStat(pid, &s) != nil {
+		return attribute.Relative{}, false
+	}
+	return attribute.Relative{
+		Start: s.StartTime, Parent: s.PPID, ChildrenCPU: int64(s.ChildUTime+s.ChildSTime) * clockTick,
+		Zombie: s.State == 'Z',
+	}, true
+}
+
+// IgnoresChildren implements [attribute.Relatives].
+func (kernel) IgnoresChildren(pid int) bool {
+	var s procmem.Status
+	return procmem.ReadStatus(pid, &s) == nil && s.SigIgn&sigChild != 0
+}
+
+// ExactChildrenCPU implements [attribute.Relatives] for children of this process: waitid with WNOWAIT gives time
+// in µs, /proc in hundredths of a second.
+func (kernel) ExactChildrenCPU(pid int) int64 {
+	var both unix.Rusage
+	if unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, &both) != nil {
+		return 0
+	}
+	own, err := procmem.ProcessCPU(pid)
+	if err != nil {
+		return 0
+	}
+	return both.Utime.Nano() + both.Stime.Nano() - int64(own)
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/attribute"
+	"prywalk/internal/observe"
+	"prywalk/internal/runstats"
+)
+
+type totals struct {
+	goroutines, coroutines taskTotals
+	stacks                 int64
+	stops                  [frames.NumStopReasons]int64
+	whole                  [observe.FromCore + 1]int64 // complete stacks, by method of observation
+	samples                int64
+	complete               int64 // samples with a complete stack
+	profiled               int64
+	// incomplete is the CPU booked under incomplete stacks, by stop reason, ns.
+	incomplete   [frames.NumStopReasons]int64
+	unobserved   int64 // CPU booked under [ran between ticks] and [not observed], ns
+	exitedUnseen int64 // CPU booked under [exited unseen], ns
+	shortLived   int64 // CPU booked under [short-lived children], ns
+	ofProgram    int64 // part with a known program, ns
+}
+
+func (t *totals) book(s *attribute.Span) {
+	t.samples += s.Samples
+	if s.Stop.Complete() {
+		t.complete += s.Samples
+	}
+	t.profiled += s.CPU
+	switch s.Leaf {
+	case "", attribute.RanBetweenTicks, attribute.BlockedBetweenTicks: // it has a stack
+		t.incomplete[s.Stop] += s.CPU
+	}
+	switch s.Leaf {
+	case attribute.RanBetweenTicks, attribute.NotObserved:
+		t.unobserved += s.CPU
+	case attribute.ExitedUnseen:
+		t.exitedUnseen += s.CPU
+	case attribute.ShortLivedChildren:
+		if t.shortLived += s.CPU; s.Program != "" {
+			t.ofProgram += s.CPU
+		}
+	}
+}
+
+// stack counts a stack by stop reason and method of observation.
+func (t *totals) stack(stop frames.StopReason, how observe.How) {
+	t.stacks++
+	t.stops[stop]++
+	if stop.Complete() {
+		t.whole[how]++
+	}
+}
+
+// maxRates bounds the threads with rates.
+const maxRates = 10_000
+
+// rates are the observation rates of threads.
+type rates struct {
+	list    []runstats.ThreadRate
+	slowest float64 // lowest rate of a thread, 1/s
+}
+
+// add notes a thread's rate, if it lived for a second.
+func (r *rates) add(t runstats.ThreadRate) {
+	if t.Seconds < 1 || t.Looks == 0 {
+		return
+	}
+	t.Rate = float64(t.Looks-1) / t.Seconds
+	if r.slowest == 0 || t.Rate < r.slowest {
+		r.slowest = t.Rate
+	}
+	if len(r.list) < maxRates {
+		r.list = append(r.list, t)
+	}
+}
+
+func seconds(ns int64) float64 { return float64(ns) / 1e9 }
+
+// Stats sets the counts of walks and bookings so far.
+func (a *Aggregator) Stats(s *runstats.Stats) {
+	t, times := &a.totals, a.times.Totals()
+	stops := t.stops
+	stops[frames.StopRoot] = 0
+	s.Incomplete = named(stops[:], func(i int) string { return frames.StopReason(i).String() })
+	s.Whole = runstats.WholeByOutcome{Frozen: t.whole[observe.ByStop], Peeked: t.whole[observe.ByPassiveRead]}
+	s.FramesByMethod = named(a.unwind.methods[:], func(i int) string { return frames.Method(i).String() })
+	s.PerThread = runstats.PerThread{Rates: a.rates.list, SlowestThread: a.rates.slowest}
+	s.Samples, s.Complete, s.Stacks = t.samples, t.complete, t.stacks
+	s.IncompleteCPU = map[string]float64{}
+	for stop, ns := range t.incomplete {
+		if reason := frames.StopReason(stop); ns > 0 && reason != frames.StopNone && !reason.Complete() {
+			s.IncompleteCPU[reason.String()] = seconds(ns)
+		}
+	}
+	s.TargetCPU, s.ProfiledCPU = seconds(times.Target), seconds(t.profiled)
+	s.ExitedUnseenCPU, s.ShortLivedCPU = seconds(t.exitedUnseen), seconds(t.shortLived)
+	s.UnobservedCPU = seconds(t.unobserved) + s.ExitedUnseenCPU + s.ShortLivedCPU
+	a.taskStats(s)
+	s.EstimatedCPU, s.ProgramCPU = seconds(times.Estimated), seconds(t.ofProgram)
+}
+
+// named gives the counts that are not zero by name.
+func named(counts []int64, name func(int) string) map[string]int64 {
+	m := map[string]int64{}
+	for i, n := range counts {
+		if n != 0 {
+			m[name(i)] += n
+		}
+	}
+	return m
+}

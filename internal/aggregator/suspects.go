@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"slices"
+	"strings"
+
+	"prywalk/internal/waits"
+)
+
+// lastLock is the last lock that a thread waited for, and its owner.
+type lastLock struct {
+	what  string
+	owner int
+}
+
+// suspects are the threads that wait for locks at the end of the recording.
+type suspects struct {
+	waitsFor map[int]int // waiter to owner
+	pids     map[int]int
+	unowned  map[int]int // by process: threads at CPython locks without a stored owner
+}
+
+// mostUnowned is the least number of such threads for a deadlock.
+const mostUnowned = 2
+
+// note adds a thread that is alive at the end.
+func (s *suspects) note(th *threadAccount) {
+	if s.pids == nil {
+		s.waitsFor, s.pids, s.unowned = map[int]int{}, map[int]int{}, map[int]int{}
+	}
+	pid := th.proc.Target.PID
+	s.pids[th.TID] = pid
+	switch {
+	case th.lock.owner > 0:
+		s.waitsFor[th.TID] = th.lock.owner
+	case strings.HasPrefix(th.lock.what, string(waits.Semaphore)):
+		for _, n := range th.proc.Target.Namers() {
+			if strings.HasPrefix(n.Name(), "CPython ") {
+				s.unowned[pid]++
+			}
+		}
+	}
+}
+
+// Suspects gives the processes with possible deadlocks at the end of the recording: cycles of read owners, or
+// several waiters at locks whose owner only stacks show. A further observation must prove them.
+func (s *suspects) Suspects() (pids []int) {
+	for _, cycle := range waits.Cycles(s.waitsFor) {
+		for _, tid := range cycle {
+			pids = append(pids, s.pids[tid])
+		}
+	}
+	for pid, n := range s.unowned {
+		if n >= mostUnowned {
+			pids = append(pids, pid)
+		}
+	}
+	slices.Sort(pids)
+	return slices.DeleteFunc(slices.Compact(pids), func(pid int) bool { return pid == 0 })
+}

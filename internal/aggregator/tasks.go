@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"slices"
+
+	"prywalk/internal/observe"
+	"prywalk/internal/procmem"
+	"prywalk/internal/profile"
+	"prywalk/internal/runstats"
+)
+
+// # Tasks without a thread
+//
+// A waiting goroutine or asyncio task is on no thread's stack. It is followed on a slower clock: its record is
+// read, and its stack is walked if the record has changed.
+//
+// Records are read in slices. The rest after a slice keeps the total at a hundredth of a processor: ten goroutines
+// are each seen ten times a second, a hundred thousand about once.
+//
+//	seen:      waits in A    waits in A    runs    waits in B
+//	            ├─────────────┤             │       ├──
+//	intervals:  A ────────────────┤          none    B ──────
+//
+// An observation stands for the time since the last one: exact if nothing changed, else a sample that is right on
+// average. A task on a thread, in a system call too, has no interval: its thread has one.
+//
+// This is blocked time, outside of the threads' sums, without samples.
+
+const (
+	// followEvery is the mean of the shortest time between two readings of a task, ns. It is drawn from half to one
+	// and a half of that, against aliasing.
+	followEvery = 100e6
+	// followRests is the ratio of rest to slice. It is lower in the first round, then higher, until the share since
+	// the start is that of followRests.
+	followRests, followRestsAtFirst, followRestsAfter = 99, 9, 199
+	// walkRests is the rest after each walk, ns: each adds to the recording.
+	walkRests = 1e6
+	// followFor bounds a slice, ns of processor time.
+	followFor = 1e6
+	// clockEvery is the number of changed tasks between two clock readings (system calls).
+	clockEvery = 16
+	// followLast bounds the last reading of a process, ns of processor time.
+	followLast = 100e6
+	// followFirst is followLast if the first round is incomplete: enough for 200,000 goroutines.
+	followFirst = 1e9
+	// followAgain is the period of the search for run-time systems with tasks, ns.
+	followAgain = 500e6
+	// cutPlaces bounds the open intervals that checkpoints add to a recording, per second on average.
+	cutPlaces = 1000
+)
+
+// followers follow the tasks of a process, one for each run-time system.
+type followers struct {
+	all []*follower
+	due int64 // next search, CLOCK_MONOTONIC ns
+}
+
+// Follow reads tasks that are due. It gives the time until the next call, ns.
+func (a *Aggregator) Follow() (rest int64) {
+	if !a.Tasks {
+		return followAgain
+	}
+	now := procmem.Now()
+	if now < a.followDue {
+		return a.followDue - now
+	}
+	a.Turn.Wait()
+	if due := a.dueTasks(now); due != nil {
+		a.followDue = now + due.some(now)
+	}
+	next := now + int64(followAgain)
+	for _, p := range a.procs {
+		next = min(next, p.tasks.due)
+		for _, f := range p.tasks.all {
+			next = min(next, f.due)
+		}
+	}
+	return max(next, a.followDue) - now
+}
+
+// dueTasks gives the follower that is due first; nil if none is.
+func (a *Aggregator) dueTasks(now int64) (due *follower) {
+	for _, p := range a.procs {
+		if p.Ended {
+			p.tasks.due = now + followAgain
+			continue
+		}
+		if p.tasks.due <= now {
+			p.tasks.due = now + followAgain
+			a.findTasks(p)
+		}
+		for _, f := range p.tasks.all {
+			if f.due <= now && (due == nil || f.due < due.due) {
+				due = f
+			}
+		}
+	}
+	return due
+}
+
+// findTasks finds the run-time systems of a process that have tasks, and drops those of an earlier program.
+func (a *Aggregator) findTasks(p *processAccount) {
+	of := sourcesOf(a, p)
+	p.tasks.all = slices.DeleteFunc(p.tasks.all, func(f *follower) bool {
+		gone := !slices.ContainsFunc(of, f.of.same)
+		if gone {
+			f.end()
+		}
+		return gone
+	})
+	for _, s := range of {
+		if !slices.ContainsFunc(p.tasks.all, func(f *follower) bool { return f.of.same(s) }) {
+			p.tasks.all = append(p.tasks.all, newFollower(a, p, s))
+		}
+	}
+}
+
+// Followed gives the number of observations of waiting tasks. It is safe for any goroutine.
+func (a *Aggregator) Followed() int64 { return a.followed.Load() }
+
+func (a *Aggregator) eachFollower(f func(*follower)) {
+	for _, p := range a.procs {
+		for _, of := range p.tasks.all {
+			f(of)
+		}
+	}
+}
+
+// checkpointTasks books all tasks before a checkpoint; large numbers more rarely, to limit the recording's size.
+func (a *Aggregator) checkpointTasks() {
+	now := procmem.Now()
+	a.eachFollower(func(f *follower) {
+		if now-f.cut >= int64(len(f.places))*1e9/cutPlaces {
+			f.cut = now
+			f.bookAll()
+		}
+	})
+}
+
+// gapInTasks notes a pause of observations. A task that changed is booked only for the time after it; an unchanged
+// one has waited throughout.
+func (a *Aggregator) gapInTasks(until int64) { a.eachFollower(func(f *follower) { f.gap = until }) }
+
+// cutTasks books all tasks before a jump of the recording's clock.
+func (a *Aggregator) cutTasks() { a.eachFollower((*follower).bookAll) }
+
+// finishTasks reads and books the tasks of a process a last time. Tasks not read in time are taken as unchanged.
+func (a *Aggregator) finishTasks(p *processAccount, now int64) {
+	alive := p.Target.Alive()
+	if a.Tasks && alive { // too short a recording for the first round
+		a.findTasks(p)
+	}
+	for _, f := range p.tasks.all {
+		if alive {
+			f.finish(now)
+		}
+		f.end()
+	}
+	p.tasks.all = nil
+}
+
+// openTasks gives the open intervals of tasks.
+func (a *Aggregator) openTasks(yield func(profile.Interval) bool) bool {
+	for _, p := range a.procs {
+		for _, f := range p.tasks.all {
+			for i := range f.places {
+				if s := &f.places[i]; s.parked && s.seen > s.from && !yield(f.interval(s)) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// labelsOf gives the labels of the task that a stopped thread was running.
+func (a *Aggregator) labelsOf(th *threadAccount, s *observe.RawSample) string {
+	if !a.Tasks || s.How != observe.ByStop {
+		return ""
+	}
+	a.unwind.books.lend()
+	defer a.unwind.books.back()
+	return profile.LabelText(th.proc.Target.Labels(&s.Regs, &s.Mem))
+}
+
+func (a *Aggregator) taskStats(s *runstats.Stats) {
+	if t := &a.totals.goroutines; t.Most > 0 {
+		s.Goroutines = t.stats()
+	}
+	if t := &a.totals.coroutines; t.Most > 0 {
+		s.Tasks = t.stats()
+	}
+}
+
+// taskTotals are the sums of followed tasks.
+type taskTotals struct{ Most, Unread, Seen, Walked, Incomplete, Changed, Blocked, CPU int64 }
+
+func (t *taskTotals) stats() *runstats.Goroutines {
+	return &runstats.Goroutines{
+		Most: t.Most, Unread: t.Unread, Seen: t.Seen, Walked: t.Walked, Incomplete: t.Incomplete, Changed: t.Changed,
+		Blocked: seconds(t.Blocked), CPU: seconds(t.CPU),
+	}
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+
+	"prywalk/frames"
+	"prywalk/internal/code"
+	"prywalk/internal/managed"
+	"prywalk/internal/profile"
+)
+
+// taskSource is a run-time system with followed tasks. Places are those of [managed.Scheduler].
+type taskSource interface {
+	Places() (int, error)
+	Poll(from, to int, changed []int) []int
+	// readTask reads the task at a place. If it waits, u.stack is its stack.
+	readTask(place int) (taskSeen, taskKind, frames.StopReason)
+	// width is the largest number of places of one Poll; task is the recording's label.
+	width() int
+	task() string
+	totals(*totals) *taskTotals
+	// same reports whether both are of one run-time system.
+	same(taskSource) bool
+}
+
+// taskSeen is the result of an observation of a task.
+type taskSeen uint8
+
+const (
+	taskWaits     taskSeen = iota
+	taskElsewhere          // on a thread, ended, or the run-time system's own
+	taskRan                // changed in each reading
+)
+
+func sourcesOf(a *Aggregator, p *processAccount) (out []taskSource) {
+	for _, of := range p.Target.Schedulers() {
+		out = append(out, &goroutines{Scheduler: of, u: a.unwind, p: p})
+	}
+	for _, n := range p.Target.Namers() {
+		if of, is := n.(managed.TaskFollower); is {
+			out = append(out, &coroutines{of: of, namer: n, u: a.unwind, p: p, places: map[uint64]int{}})
+		}
+	}
+	return out
+}
+
+type goroutines struct {
+	managed.Scheduler
+	u      *unwinder
+	p      *processAccount
+	labels map[uint64]string // by address, in one slice
+}
+
+func (g *goroutines) width() int                   { return 1 << 12 }
+func (g *goroutines) task() string                 { return profile.GoroutineTask }
+func (g *goroutines) totals(t *totals) *taskTotals { return &t.goroutines }
+
+func (g *goroutines) same(other taskSource) bool {
+	o, is := other.(*goroutines)
+	return is && o.Scheduler == g.Scheduler
+}
+
+// Poll implements [taskSource].
+func (g *goroutines) Poll(from, to int, changed []int) []int {
+	g.labels = map[uint64]string{}
+	return g.Scheduler.Poll(from, to, changed)
+}
+
+// readTask implements [taskSource].
+func (g *goroutines) readTask(place int) (taskSeen, taskKind, frames.StopReason) {
+	var t managed.ParkedTask
+	stack, ok := g.Task(place, &t)
+	switch {
+	case !ok:
+		return taskRan, taskKind{}, 0
+	case t.OnThread || t.System:
+		return taskElsewhere, taskKind{}, 0
+	}
+	stop, beyond := g.u.walkTask(g.p, &t, stack)
+	if beyond && !g.Again(&t) {
+		return taskRan, taskKind{}, 0
+	}
+	labels, known := g.labels[t.LabelsAt]
+	if !known {
+		labels = profile.LabelText(g.LabelsAt(t.LabelsAt))
+		g.labels[t.LabelsAt] = labels
+	}
+	return taskWaits, taskKind{t.Entry, cmp.Or(t.Wait, t.Status), labels}, stop
+}
+
+// walkTask fills u.stack with the frames of a parked task. beyond: it has read more than the copy, so that the stack is
+// true only if the task has not run since.
+func (u *unwinder) walkTask(p *processAccount, t *managed.ParkedTask, stack []byte) (
+	stop frames.StopReason, beyond bool,
+) {
+	m := &u.taskMemory
+	m.Begin(frames.Region{Addr: t.Regs.SP(), Bytes: stack}, t.StackHi, p.Target.Read)
+	stop = u.walkIn(p, t, &m.Snapshot)
+	if stop != frames.StopBadMemory {
+		return stop, false
+	}
+	return u.walkIn(p, t, m), true
+}
+
+func (u *unwinder) walkIn(p *processAccount, t *managed.ParkedTask, mem frames.Memory) frames.StopReason {
+	u.stack = u.stack[:0]
+	w := &u.walker
+	for w.Init(p.Target.Space(), &t.Regs, mem); w.Next(); {
+		f := w.Frame()
+		u.stack = append(u.stack, u.location(p, f.Module, f.Lookup(t.Regs.Arch), false))
+	}
+	return w.StopReason()
+}
+
+// coroutines are the tasks of an event loop, described by name by the run-time system.
+type coroutines struct {
+	of     managed.TaskFollower
+	namer  managed.Namer
+	u      *unwinder
+	p      *processAccount
+	watch  *code.ThreadWatch
+	places map[uint64]int // by task
+	at     []uint64       // by place; 0: none or ended
+	last   []managed.Task // by place, last observation
+	ran    []bool         // by place: changed in each reading
+	free   []int
+}
+
+// mostCoroutines bounds the followed tasks.
+const mostCoroutines = managed.MostTasks
+
+func (c *coroutines) width() int                   { return 1 << 4 }
+func (c *coroutines) task() string                 { return profile.CoroutineTask }
+func (c *coroutines) totals(t *totals) *taskTotals { return &t.coroutines }
+
+func (c *coroutines) same(other taskSource) bool {
+	o, is := other.(*coroutines)
+	return is && o.of == c.of
+}
+
+// Places implements [taskSource]. The place of an ended task is reused.
+func (c *coroutines) Places() (int, error) {
+	now := c.of.TaskPlaces()
+	there := make(map[uint64]bool, len(now))
+	for _, at := range now {
+		there[at] = true
+	}
+	for at, i := range c.places {
+		if !there[at] {
+			delete(c.places, at)
+			c.at[i] = 0
+			c.free = append(c.free, i)
+		}
+	}
+	for _, at := range now {
+		if _, known := c.places[at]; known || at == 0 || len(c.places) >= mostCoroutines {
+			continue
+		}
+		if len(c.free) == 0 {
+			c.free = append(c.free, len(c.at))
+			c.at, c.last, c.ran = append(c.at, 0), append(c.last, managed.Task{}), append(c.ran, false)
+		}
+		i := c.free[len(c.free)-1]
+		c.free = c.free[:len(c.free)-1]
+		c.at[i], c.places[at] = at, i
+	}
+	return len(c.at), nil
+}
+
+// Poll implements [taskSource]. A task is unchanged if it waits at the same place for the same object.
+func (c *coroutines) Poll(from, to int, changed []int) []int {
+	c.watch = c.p.Target.WatchThreads()
+	defer c.watch.Close()
+	for i := from; i < min(to, len(c.at)); i++ {
+		var t managed.Task
+		ok := true
+		if c.at[i] != 0 {
+			t, ok = c.of.TaskAt(c.at[i], c.watch)
+		}
+		was := &c.last[i]
+		if c.ran[i] = !ok; !ok || t.State != was.State || t.Name != was.Name || t.Awaits != was.Awaits ||
+			!slices.Equal(t.Frames, was.Frames) {
+			*was = t
+			changed = append(changed, i)
+		}
+	}
+	return changed
+}
+
+// readTask implements [taskSource].
+func (c *coroutines) readTask(place int) (taskSeen, taskKind, frames.StopReason) {
+	t := &c.last[place]
+	switch {
+	case c.ran[place]:
+		return taskRan, taskKind{}, 0
+	case len(t.Frames) == 0 || t.State == managed.TaskRunning:
+		return taskElsewhere, taskKind{}, 0
+	}
+	if c.p.managed.read == nil {
+		c.p.managed = newManagedNames(c.p)
+	}
+	module := c.u.managedModule(c.p, c.namer, nil)
+	c.u.stack = c.u.stack[:0]
+	for i := range t.Frames {
+		f := &t.Frames[i]
+		said := c.u.builder.Describe([]profile.Frame{{Name: f.Function, System: profile.Typed(f.Function, f.Type),
+			File: f.File, Line: f.Line, StartLine: f.StartLine}})
+		c.u.stack = append(c.u.stack, c.u.builder.Loc(&profile.Loc{Module: module, Described: said}))
+	}
+	return taskWaits, taskKind{entry: t.Frames[len(t.Frames)-1].Function, wait: awaits(t)}, frames.StopRoot
+}
+
+// ready is the wait of a task that waits only for its event loop.
+const ready = "ready"
+
+// awaits names what a task waits for: the public library function that the program called, as Queue.get or sleep,
+// else the class of what it awaits. Internal functions begin with an underscore.
+func awaits(t *managed.Task) string {
+	if t.State == managed.TaskReady {
+		return ready
+	}
+	called := ""
+	for i := range t.Frames {
+		if !strings.HasSuffix(path.Dir(t.Frames[i].File), "/"+t.Family) {
+			break
+		}
+		name := t.Frames[i].Function
+		if called == "" || !strings.HasPrefix(name[strings.LastIndexByte(name, '.')+1:], "_") {
+			called = name
+		}
+	}
+	switch {
+	case called != "":
+		return t.Family + "." + called
+	case t.Awaits == "_GatheringFuture":
+		return t.Family + ".gather"
+	}
+	return cmp.Or(t.Awaits, "[not known]")
+}

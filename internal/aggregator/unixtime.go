@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import "time"
+
+// unixTime converts CLOCK_MONOTONIC to Unix time, which continues during suspension.
+type unixTime struct {
+	epoch int64 // Unix time less CLOCK_MONOTONIC at the start, ns
+	slept []wakeUp
+}
+
+// wakeUp is the end of a suspension, CLOCK_MONOTONIC ns, and its length.
+type wakeUp struct{ at, length int64 }
+
+// newUnixTime reads both clocks; now is CLOCK_MONOTONIC in ns.
+func newUnixTime(now func() int64) unixTime { return unixTime{epoch: monotonicEpoch(now)} }
+
+// Resumed notes a suspension of that length until at. Earlier moments keep their Unix time.
+func (u *unixTime) Resumed(at, length int64) { u.slept = append(u.slept, wakeUp{at, length}) }
+
+// Of converts CLOCK_MONOTONIC to Unix time, both in ns.
+func (u *unixTime) Of(at int64) int64 {
+	unix := at + u.epoch
+	for i := range u.slept {
+		if s := &u.slept[i]; at > s.at {
+			unix += s.length
+		}
+	}
+	return unix
+}
+
+// epochTries is the number of readings of the two clocks.
+const epochTries = 20
+
+// monotonicEpoch gives the difference between Unix time and CLOCK_MONOTONIC, from the shortest of several
+// readings: preemption between the clocks can take seconds.
+func monotonicEpoch(now func() int64) (epoch int64) {
+	shortest := int64(1 << 62)
+	for range epochTries {
+		before := now()
+		unix := time.Now().UnixNano()
+		if took := now() - before; took < shortest {
+			shortest, epoch = took, unix-before-took/2
+		}
+	}
+	return epoch
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/attribute"
+	"prywalk/internal/callstack"
+	"prywalk/internal/code"
+	"prywalk/internal/handover"
+	"prywalk/internal/observe"
+	"prywalk/internal/profile"
+	"prywalk/internal/sample"
+)
+
+// unwinder converts raw samples to stacks of the recording. It belongs to one goroutine.
+type unwinder struct {
+	builder *profile.Builder
+	walker  frames.Walker
+	stack   []profile.LocID
+	leaves  map[leafKey]sample.StackID
+	methods [frames.NumMethods]int64
+	numbers [1 << numberBits]numbered
+	kernel  map[uint64]profile.LocID // by kernel address
+	// functions are kernel functions of sleepers, by name.
+	functions  map[string]profile.LocID
+	images     *code.ImageCache // for processes that were never opened
+	last       listedProgram    // last walked of these
+	books      books
+	managed    managedWalk
+	outline    observe.Outline // frames of this walk
+	records    []frames.Addr   // that a walk lacked ([managed.Chained])
+	noCode     frames.Addr     // first address in no module in this walk; 0: none
+	taskMemory callstack.TaskMemory
+	// walked is called for each walk, for tests; else nil.
+	walked func(*handover.Process, *observe.RawSample, sample.StackID, *frames.Walker)
+}
+
+// numbered is a cached location.
+type numbered struct {
+	module *frames.Module
+	addr   frames.Addr
+	runs   bool // it runs managed frames
+	loc    profile.LocID
+}
+
+// numberBits is log2 of the cache size.
+const numberBits = 12
+
+// maxLeaves bounds the cached stacks with a leaf.
+const maxLeaves = 1 << 14
+
+type leafKey struct {
+	stack sample.StackID
+	leaf  string
+}
+
+func newUnwinder(b *profile.Builder, maxDepth int) *unwinder {
+	u := &unwinder{
+		builder: b,
+		leaves:  map[leafKey]sample.StackID{},
+	}
+	u.walker.MaxDepth = maxDepth
+	return u
+}
+
+// unwind walks a raw sample, and gives its stack and why the walk ended.
+func (u *unwinder) unwind(thr *threadAccount, s *observe.RawSample) (sample.StackID, frames.StopReason) {
+	p := thr.proc
+	u.books.lend()
+	if p.refreshes.due(s.At, p.Target.Starting()) {
+		p.refresh(s.At)
+	}
+	if end := p.Target.StackEnd(s.Mem.Stack.Addr); end != 0 {
+		s.Mem.StackEnd = end
+	}
+	p.at(s.At)
+	methods := u.methods
+	stop := u.walkAgain(thr, s)
+	exec := !stop.Complete() && inExec(s)
+	u.books.back()
+	if exec {
+		u.methods = methods
+		return u.unwindKernel(s, frames.StopRoot)
+	}
+	p.judge(s, stop, u.walker.Away())
+	p.measure(s, stop, &u.walker)
+	if p.program != nil {
+		p.program.deepest(thr, s, &u.walker)
+	}
+	id, _ := u.end(stop)
+	thr.Walks.Walked(p.Target, &u.walker, s, &u.outline)
+	if u.walked != nil {
+		u.walked(p.Process, s, id, &u.walker)
+	}
+	return id, stop
+}
+
+// walkAgain walks a raw sample, and repeats an incomplete walk if mappings or JIT code have changed.
+func (u *unwinder) walkAgain(thr *threadAccount, s *observe.RawSample) frames.StopReason {
+	p, methods := thr.proc, u.methods
+	stop := u.walkChained(thr, s)
+	for range mostFound {
+		if !p.meet(u.lacksCode(), s.At) {
+			break
+		}
+		u.methods = methods
+		stop = u.walkChained(thr, s)
+	}
+	if stop.Complete() || !p.refreshes.mayHelp(s.At) || !p.refresh(s.At) {
+		return stop
+	}
+	u.methods = methods
+	return u.walkChained(thr, s)
+}
+
+// walkChained walks a raw sample, and repeats a walk that ended at a frame record that the kernel has read.
+func (u *unwinder) walkChained(thr *threadAccount, s *observe.RawSample) frames.StopReason {
+	methods := u.methods
+	stop := u.walk(thr, s)
+	if !s.LacksRecord(&u.walker) {
+		return stop
+	}
+	record, returns := s.Chain()
+	u.records = thr.proc.Target.NextRecords(record, returns, u.records[:0])
+	s.AddRecords(u.records)
+	u.methods = methods
+	return u.walk(thr, s)
+}
+
+// mostFound bounds the new mappings of one stack.
+const mostFound = 4
+
+// lacksCode gives an address of the walk that is in no module; 0: none.
+func (u *unwinder) lacksCode() frames.Addr {
+	if u.noCode != 0 {
+		return u.noCode
+	}
+	return u.walker.NoCodeAt()
+}
+
+// walk fills u.stack with the frames of a raw sample.
+func (u *unwinder) walk(thr *threadAccount, s *observe.RawSample) frames.StopReason {
+	u.stack, u.noCode = u.stack[:0], 0
+	u.kernelFrames(s)
+	u.outline.Reset()
+	p, w := thr.proc, &u.walker
+	if namers := p.Target.Namers(); len(namers) > 0 && !s.KernelOnly() {
+		return u.walkManaged(thr, s, namers)
+	}
+	for w.Init(p.Target.Space(), &s.Regs, &s.Mem); w.Next(); {
+		f := w.Frame()
+		u.methods[f.Method]++
+		if w.KernelOnly() {
+			u.stack = append(u.stack, u.builder.Loc(&profile.Loc{Synthetic: attribute.NoUserSpace}))
+			continue
+		}
+		if f.Module == nil && u.noCode == 0 {
+			u.noCode = f.Lookup(s.Regs.Arch)
+		}
+		u.stack = append(u.stack, u.location(p, f.Module, f.Lookup(s.Regs.Arch), false))
+		u.outline.Add(&f)
+	}
+	return w.StopReason()
+}
+
+// location gives the location of an address in a module, cached by address. machinery: it runs managed frames.
+func (u *unwinder) location(p *processAccount, m *frames.Module, addr frames.Addr, machinery bool) profile.LocID {
+	n := &u.numbers[addr*0x9e3779b97f4a7c15>>(64-numberBits)] // Fibonacci hashing
+	if m == nil || n.module != m || n.addr != addr || n.runs != machinery {
+		loc := u.builder.Loc(&profile.Loc{Module: u.module(p, m), Addr: addr, Machinery: machinery})
+		*n = numbered{m, addr, machinery, loc}
+	}
+	return n.loc
+}
+
+// withLeaf gives a stack with an innermost synthetic frame.
+func (u *unwinder) withLeaf(id sample.StackID, leaf string) sample.StackID {
+	if leaf == "" {
+		return id
+	}
+	k := leafKey{id, leaf}
+	if with, ok := u.leaves[k]; ok {
+		return with
+	}
+	with := u.builder.InternLeaf(id, leaf)
+	if len(u.leaves) >= maxLeaves {
+		clear(u.leaves)
+	}
+	u.leaves[k] = with
+	return with
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/internal/attribute"
+	"prywalk/internal/code"
+	"prywalk/internal/handover"
+	"prywalk/internal/observe"
+	procs "prywalk/internal/process"
+	"prywalk/internal/profile"
+	"prywalk/internal/selfruntime"
+)
+
+// calls gives one rule for all code: three words for a frame.
+type calls struct{}
+
+// Rule implements [frames.RuleSource].
+func (calls) Rule(frames.Query) (frames.Rule, *frames.Row, bool) {
+	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: 64, Method: frames.MethodCFI, Saved: [frames.NumCompact]uint8{2, 3}},
+		nil, true
+}
+
+// deepSample gives a stack of that many frames, of 50 functions.
+func deepSample(depth int) *observe.RawSample {
+	const code, stack = 0x10000, 0x700000
+	site := func(i int) uint64 { return code + 0x10 + 0x20*uint64(i%50) }
+	s := &observe.RawSample{Regs: frames.Regs{Arch: frames.X86_64, PC: site(0)}}
+	s.Regs.Set(frames.X86RSP, stack)
+	b := make([]byte, 64*depth)
+	for i := range depth - 1 {
+		binary.LittleEndian.PutUint64(b[64*i+56:], site(i+1))
+	}
+	s.Mem.Stack = frames.Region{Addr: stack, Bytes: b}
+	return s
+}
+
+// neverRefreshed gives a thread of a process whose mappings are not read again.
+func neverRefreshed(target *code.Process) *threadAccount {
+	p := &handover.Process{Target: target}
+	return &threadAccount{
+		Thread: &handover.Thread{Proc: p, Walks: observe.NewThread(1, 1, nil).Walks()},
+		proc:   &processAccount{Process: p, refreshes: refreshes{last: math.MaxInt64}},
+	}
+}
+
+// ofPID gives the account of a process with a number only.
+func ofPID(pid int) *processAccount {
+	return &processAccount{Process: &handover.Process{Target: &code.Process{Process: &procs.Process{PID: pid}}}}
+}
+
+// BenchmarkUnwind walks copies that differ in the two innermost frames.
+func BenchmarkUnwind(b *testing.B) {
+	t, err := code.Open(os.Getpid())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer t.Close()
+	t.Space().SetModules([]*frames.Module{{Start: 0x10000, End: 0x20000, Name: "m",
+		Sources: []frames.RuleSource{calls{}}}})
+	for _, depth := range []int{8, 32, 100, 1000, 10_000} {
+		b.Run(fmt.Sprintf("depth=%d", depth), func(b *testing.B) {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			u := newUnwinder(profile.NewBuilder(profile.Meta{}), math.MaxInt32)
+			th := neverRefreshed(t)
+			s := deepSample(depth)
+			n := uint64(0)
+			unwind := func() {
+				n++
+				binary.LittleEndian.PutUint64(s.Mem.Stack.Bytes[48:], n)
+				binary.LittleEndian.PutUint64(s.Mem.Stack.Bytes[64+40:], n)
+				if _, stop := u.unwind(th, s); !stop.Complete() {
+					b.Fatal(stop)
+				}
+			}
+			unwind()
+			unwind()
+			b.ReportAllocs()
+			begin := selfruntime.CPUTime()
+			for b.Loop() {
+				unwind()
+			}
+			b.ReportMetric(float64(selfruntime.CPUTime()-begin)/float64(b.N*depth), "ns/frame")
+		})
+	}
+}
+
+func TestLocationsKeepTheirNumbers(t *testing.T) {
+	b := profile.NewBuilder(profile.Meta{})
+	u := newUnwinder(b, 0)
+	one, two := &frames.Module{Start: 0x1000, End: 1 << 20, Name: "a"}, &frames.Module{Start: 0x1000, End: 1 << 20,
+		Name: "b"}
+	p := ofPID(1)
+	for range 2 {
+		for addr := frames.Addr(0x1000); addr < 0x1000+3<<numberBits; addr++ {
+			for _, m := range []*frames.Module{one, nil, two} {
+				want := b.Loc(&profile.Loc{Module: u.module(p, m), Addr: addr})
+				if got := u.location(p, m, addr, false); got != want {
+					t.Fatalf("%#x in %v has the number %d, want %d", addr, m, got, want)
+				}
+			}
+		}
+	}
+}
+
+func TestExecAndExitAreFunctionsOfTheKernel(t *testing.T) {
+	b := profile.NewBuilder(profile.Meta{})
+	u := newUnwinder(b, 0)
+	described := func(name string) profile.Loc {
+		return profile.Loc{Module: kernelModule, Described: b.Describe([]profile.Frame{{Name: name, System: name}})}
+	}
+	for _, c := range []struct {
+		found  attribute.Found
+		wanted bool
+		want   profile.Loc
+	}{
+		{attribute.FoundInExit, true, described("do_exit")},
+		{attribute.FoundInExec, true, described("do_execveat_common")},
+		{attribute.FoundInExit, false, profile.Loc{Synthetic: attribute.ExecOrExit}},
+		{attribute.FoundInExec, false, profile.Loc{Synthetic: attribute.ExecOrExit}},
+	} {
+		if got, want := u.inKernel(c.found, c.wanted), b.Intern([]profile.Loc{c.want}); got != want {
+			t.Errorf("%+v: stack %d, want %d", c, got, want)
+		}
+	}
+}
+
+func TestASampleInExecHasNoUserStack(t *testing.T) {
+	from, to := execSpan()
+	if from == 0 {
+		t.Skip("the kernel's symbols are hidden from this user")
+	}
+	b := profile.NewBuilder(profile.Meta{})
+	u := newUnwinder(b, 0)
+	g := &handover.Program{Name: "gone"}
+	for _, c := range []struct {
+		kernel uint64
+		want   frames.StopReason
+	}{
+		{from, frames.StopRoot}, {to - 1, frames.StopRoot}, {to, frames.StopBadMemory}, {from - 1, frames.StopBadMemory},
+	} {
+		s := deepSample(1)
+		s.Mem.Stack.Bytes = nil
+		s.Kernel = []uint64{c.kernel}
+		id, stop := u.unwindSample(neverRefreshed(&code.Process{Process: &procs.Process{PID: os.Getpid()}}), g, s)
+		kernelOnly := id == b.Intern([]profile.Loc{{Module: kernelModule, Addr: c.kernel}})
+		if stop.Complete() != c.want.Complete() || kernelOnly != c.want.Complete() {
+			t.Errorf("in the kernel at %#x: %v, the kernel's frame alone: %v", c.kernel, stop, kernelOnly)
+		}
+	}
+}

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"strings"
+
+	"prywalk/frames"
+	"prywalk/internal/callstack"
+	"prywalk/internal/code"
+	"prywalk/internal/managed"
+	"prywalk/internal/observe"
+	"prywalk/internal/procmem"
+	"prywalk/internal/profile"
+	"prywalk/internal/sample"
+	"prywalk/internal/symbols"
+	"prywalk/internal/waits"
+)
+
+// # Waits of sleepers
+//
+// Each new sleep is labelled. The kind of a lock follows from the names of the innermost functions, read once for
+// each stack; its owner from the copied bytes. Names of descriptors are read from /proc, and cached for a second.
+
+// explainer finds what sleeping threads wait for, and which threads hold that.
+type explainer struct {
+	names     *symbols.Namer           // nil before the first lock
+	runs      func() *callstack.Counts // run counts of threads, to prove that one still sleeps
+	explained func(*observe.RawSample, *waits.For)
+}
+
+// rest closes files that are no longer run.
+func (e *explainer) rest() {
+	if e.names != nil {
+		e.names.Rest()
+	}
+}
+
+func (e *explainer) close() {
+	if e.names != nil {
+		_ = e.names.Close()
+		e.names = nil
+	}
+}
+
+const (
+	// mostLocations bounds the cached stacks and addresses.
+	mostLocations = 1 << 14
+	// fileEvery is the lifetime of a descriptor's name, ns.
+	fileEvery = 1e9
+	// innermostFrames is the number of frames that are walked for names.
+	innermostFrames = 8
+)
+
+// waiting is the state of the waits of one process's threads.
+type waiting struct {
+	byInner map[int]*threadAccount // by thread ID in its own pid namespace
+	names   map[sample.StackID][]waits.Name
+	things  map[waits.Address]waits.Variable
+	files   *waits.Files
+	others  *waits.Members // those not in byInner
+	listed  int64          // CLOCK_MONOTONIC ns
+	walker  frames.Walker
+}
+
+// lastFile is the last descriptor that a thread waited for.
+type lastFile struct {
+	fd   int
+	text string
+	at   int64
+}
+
+func (e *explainer) add(th *threadAccount) {
+	p := th.proc
+	if p.waits == nil {
+		p.waits = &waiting{
+			byInner: map[int]*threadAccount{}, names: map[sample.StackID][]waits.Name{},
+			things: map[waits.Address]waits.Variable{}, files: waits.NewFiles(p.Target.PID),
+			others: waits.NewMembers(p.Target.PID, nil),
+		}
+		p.waits.walker.MaxDepth = innermostFrames
+	}
+	p.waits.byInner[th.innerTID()] = th
+}
+
+func (w *waiting) execed() {
+	if w != nil {
+		clear(w.names)
+		clear(w.things)
+	}
+}
+
+func (w *waiting) forget(th *threadAccount) {
+	if w != nil && w.byInner[th.innerTID()] == th {
+		delete(w.byInner, th.innerTID())
+	}
+}
+
+// innerTID is the thread's ID in its own pid namespace.
+func (th *threadAccount) innerTID() int {
+	if th.nsTID != 0 {
+		return th.nsTID
+	}
+	return th.TID
+}
+
+// Thread implements [waits.Threads]. Threads without an account are searched in /proc.
+func (w *waiting) Thread(inner int, _ bool) (int, bool) {
+	if th := w.byInner[inner]; th != nil {
+		return th.TID, true
+	}
+	tid, ok := w.others.Thread(inner, false)
+	if now := procmem.Now(); !ok && now-w.listed > fileEvery {
+		w.listed = now
+		w.others.Forget()
+		return w.others.Thread(inner, false)
+	}
+	return tid, ok
+}
+
+// explain gives what a thread waits for, and the thread that holds it ([profile.Interval]); nothing for a running
+// one.
+func (e *explainer) explain(th *threadAccount, s *observe.RawSample, id sample.StackID) (waitsFor string, owner int) {
+	if s.State == sample.Running || s.Call.Nr < 0 {
+		return "", 0
+	}
+	p := th.proc
+	sl := waits.Sleeper{State: s.State.Letter()[0], Wait: s.Wait(), Args: s.Call.Args, InCall: true, Near: s.Near()}
+	if sl.Wait == "futex" {
+		sl.Stack = e.innermost(p, s, id)
+	}
+	if word, ok := waits.Sleeps(&sl.Args); ok && sl.Wait == "futex" && len(p.Target.Namers()) > 0 {
+		sl.Managed = func() (waits.For, bool) { return e.managed(th, s, word) }
+	}
+	w := waits.Of(&sl)
+	switch {
+	case w.IsManaged():
+		w.Resolve(p.waits)
+		return w.Label(), w.Owner
+	case w.FD != nil:
+		return e.file(th, w.FD.FD, s.At), 0
+	case w.Kind.IsLock() && w.Address != 0:
+		w.Resolve(p.waits)
+		w.SetVariable(e.variable(p, w.Address))
+		if e.explained != nil {
+			e.explained(s, &w)
+		}
+		if w.Free {
+			return w.Label(), profile.Nobody
+		}
+		return w.Label(), w.Owner
+	}
+	return "", 0
+}
+
+// managed queries the run-time systems for a sleeper's wait.
+func (e *explainer) managed(th *threadAccount, s *observe.RawSample, word uint64) (waits.For, bool) {
+	p := th.proc
+	live := &callstack.Live{
+		Mem: p.Target.Read, PID: p.Target.PID, TID: th.TID, Runs: s.Sched.Runs, Counts: e.runs(),
+	}
+	w, ok, _ := callstack.Waiting(p.Target.Namers(), &managed.Sleeper{TID: th.innerTID(), Word: word, Mem: &s.Mem,
+		Live: live})
+	return w, ok
+}
+
+// innermost gives the relevant names of a stack's innermost functions.
+func (e *explainer) innermost(p *processAccount, s *observe.RawSample, id sample.StackID) []waits.Name {
+	w := p.waits
+	if names, ok := w.names[id]; ok {
+		return names
+	}
+	var names []waits.Name
+	for w.walker.Init(p.Target.Space(), &s.Regs, &s.Mem); !waits.Decided(names) && w.walker.Next(); {
+		f := w.walker.Frame()
+		names = append(names, e.name(p, &f, s.Regs.Arch))
+	}
+	if len(w.names) >= mostLocations {
+		clear(w.names)
+	}
+	w.names[id] = names
+	return names
+}
+
+// name gives a frame's function from the symbol tables.
+func (e *explainer) name(p *processAccount, f *frames.Frame, arch frames.Arch) (n waits.Name) {
+	if f.Module == nil {
+		return n
+	}
+	n.Module = f.Module.Name
+	if at := code.MappingOf(f.Module); at != nil && at.Image != nil {
+		n.Function = e.namer().Symbol(at.Image, p.Target.PID, f.Lookup(arch)-f.Module.Bias)
+	}
+	return n
+}
+
+// namer reads symbol tables during the recording, mostly of libraries.
+func (e *explainer) namer() *symbols.Namer {
+	if e.names == nil {
+		e.names = symbols.NewNamer()
+	}
+	return e.names
+}
+
+// variable gives the static variable at an address.
+func (e *explainer) variable(p *processAccount, addr waits.Address) waits.Variable {
+	v, ok := p.waits.things[addr]
+	if ok {
+		return v
+	}
+	if img, at := code.ImageAt(p.Target.Space(), uint64(addr)); img != nil {
+		if name, offset, ok := e.namer().Object(img, p.Target.PID, at); ok {
+			v = waits.Variable{Name: name, Offset: offset}
+		}
+	}
+	if len(p.waits.things) >= mostLocations {
+		clear(p.waits.things)
+	}
+	p.waits.things[addr] = v
+	return v
+}
+
+func (e *explainer) file(th *threadAccount, fd int, now int64) string {
+	f := &th.file
+	if f.text == "" || f.fd != fd || now-f.at > fileEvery {
+		text := th.proc.waits.files.Link(fd)
+		if text, ok := strings.CutPrefix(text, "anon_inode:"); ok {
+			*f = lastFile{fd, strings.Trim(text, "[]"), now}
+		} else {
+			if peer := th.proc.waits.files.Peer(text, procmem.Now); peer != "" {
+				text += " " + peer
+			}
+			*f = lastFile{fd, text, now}
+		}
+	}
+	return f.text
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package attribute
+
+import (
+	"testing"
+
+	"prywalk/internal/sample"
+)
+
+// bookFirst gives the CPU time of each stack; each sample has 10 ms.
+func bookFirst(samples ...Sample) map[sample.StackID]int64 {
+	got := map[sample.StackID]int64{}
+	emit := func(s Span) { got[s.Stack] += s.CPU }
+	var th Thread
+	for i := range samples {
+		b := &samples[i]
+		t := int64(i+1) * 10e6
+		b.At, b.Seen.State = sample.Reading{Wall: t, CPU: t}, sample.Running
+		th.Add(b, nil, emit)
+	}
+	th.Finish(nil, emit)
+	return got
+}
+
+func at(stack sample.StackID, basis sample.Basis) Sample {
+	return Sample{Seen: Seen{Stack: stack}, OnCPU: true, Basis: basis}
+}
+
+func TestFirstSamplesCountOnceItIsKnownThatTheyShowWhereTimeGoes(t *testing.T) {
+	got := bookFirst(at(1, sample.Undecided), at(2, sample.Undecided), at(3, sample.Undecided), at(4, sample.FewCalls))
+	if got[2] != 10e6 || got[3] != 10e6 || got[4] != 10e6 {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestFirstSamplesOfAThreadWithManyCallsSayNothing(t *testing.T) {
+	inCall := at(5, sample.ManyCalls)
+	inCall.OnCPU = false
+	got := bookFirst(at(1, sample.Undecided), at(2, sample.Undecided), at(3, sample.Exact),
+		at(4, sample.Undecided), inCall, at(6, sample.Exact))
+	if got[1]+got[2]+got[4]+got[5] != 0 || got[3] != 20e6 || got[6] != 30e6 {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestFirstSamplesOfAThreadThatEndsEarlyCount(t *testing.T) {
+	if got := bookFirst(at(1, sample.Undecided), at(2, sample.Undecided), at(3, sample.Undecided)); got[2] != 10e6 ||
+		got[3] != 10e6 {
+		t.Errorf("%v", got)
+	}
+}

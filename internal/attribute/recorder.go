@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package attribute
+
+import (
+	"encoding/json"
+	"io"
+	"reflect"
+)
+
+// # Recorded streams
+//
+// JSON, one object a line. The first has the options. Each other has a single member: the name of an event's type, or
+// "relative", "ignores" or "children" for an answer of the kernel ([Relatives]), which follows its event. Stacks are
+// numbers: neither names nor memory are recorded. A stream is a test case without processes (streams_test.go).
+
+// Recorder writes events and answers of the kernel.
+type Recorder struct {
+	out    *json.Encoder
+	kernel Relatives
+	err    error
+}
+
+type answer struct {
+	PID      int
+	Relative Relative
+	Found    bool
+	NS       int64
+}
+
+// NewRecorder writes the options. As [Relatives] it passes on the answers of kernel.
+func NewRecorder(w io.Writer, o Options, kernel Relatives) *Recorder {
+	r := &Recorder{out: json.NewEncoder(w), kernel: kernel}
+	r.write(o)
+	return r
+}
+
+// Err gives the first write error; nothing is written after it.
+func (r *Recorder) Err() error { return r.err }
+
+func (r *Recorder) write(line any) {
+	if r.err == nil {
+		r.err = r.out.Encode(line)
+	}
+}
+
+// Event records an event. Precondition: it is not handled yet.
+func (r *Recorder) Event(e Event) {
+	r.write(map[string]any{reflect.TypeOf(e).Elem().Name(): e})
+}
+
+// Relative implements [Relatives].
+func (r *Recorder) Relative(pid int) (Relative, bool) {
+	rel, ok := r.kernel.Relative(pid)
+	r.write(map[string]any{relative: answer{PID: pid, Relative: rel, Found: ok}})
+	return rel, ok
+}
+
+// IgnoresChildren implements [Relatives].
+func (r *Recorder) IgnoresChildren(pid int) bool {
+	yes := r.kernel.IgnoresChildren(pid)
+	r.write(map[string]any{ignores: answer{PID: pid, Found: yes}})
+	return yes
+}
+
+// ExactChildrenCPU implements [Relatives].
+func (r *Recorder) ExactChildrenCPU(pid int) int64 {
+	ns := r.kernel.ExactChildrenCPU(pid)
+	r.write(map[string]any{children: answer{PID: pid, NS: ns}})
+	return ns
+}
+
+const (
+	relative = "relative"
+	ignores  = "ignores"
+	children = "children"
+)

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package attribute
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+
+	"prywalk/internal/sample"
+)
+
+// errFormat means that the stream was not written by a [Recorder].
+var errFormat = errors.New("not a recorded stream of events")
+
+// replay handles a recorded stream and gives the sums. Answers are kept by process, as their order varies.
+func replay(stream io.Reader, sink Sink) (Totals, error) {
+	in := json.NewDecoder(stream)
+	var o Options
+	if err := in.Decode(&o); err != nil {
+		return Totals{}, fmt.Errorf("%w: options: %w", errFormat, err)
+	}
+	told, earlier := answers{}, sleptAgain{}
+	a := New(o, told, sink)
+	at := int64(0)
+	var waiting Event
+	handle := func(next Event) {
+		if waiting != nil {
+			a.Handle(waiting)
+		}
+		waiting = next
+	}
+	for n := 2; ; n++ {
+		var line map[string]json.RawMessage
+		if err := in.Decode(&line); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return a.Totals(), fmt.Errorf("%w: line %d: %w", errFormat, n, err)
+		}
+		for name, value := range line {
+			e, err := event(name, value, told)
+			if err != nil {
+				return a.Totals(), fmt.Errorf("%w: line %d: %w", errFormat, n, err)
+			}
+			if e == nil {
+				continue
+			}
+			if t, ok := e.(*Tick); ok {
+				at = t.At
+			}
+			if before := earlier.convert(e, value); before != nil {
+				handle(before)
+			}
+			handle(e)
+		}
+	}
+	handle(nil)
+	a.Close(at)
+	return a.Totals(), nil
+}
+
+// event gives nil for an answer, which is added to told.
+func event(name string, value json.RawMessage, told answers) (Event, error) {
+	switch name {
+	case relative, ignores, children:
+		var a answer
+		if err := json.Unmarshal(value, &a); err != nil {
+			return nil, err
+		}
+		told[key{name, a.PID}] = append(told[key{name, a.PID}], a)
+		return nil, nil
+	}
+	for _, e := range []Event{
+		&ProcessStarted{}, &Observed{}, &FoundRunning{}, &FoundUnchanged{},
+		&TaskEnded{}, &ProcessEnded{}, &EndedSoFar{}, &Claimed{},
+		&ChildCounted{}, &NotObservedFor{}, &Cut{}, &Tick{},
+	} {
+		if reflect.TypeOf(e).Elem().Name() == name {
+			return e, json.Unmarshal(value, e)
+		}
+	}
+	return nil, fmt.Errorf("%q is no event", name)
+}
+
+// sleptAgain converts streams of earlier versions, where "Ran" is a thread that ran and slept again in the same place.
+type sleptAgain map[sample.TaskID]*Observed
+
+func (s sleptAgain) convert(e Event, value json.RawMessage) (before Event) {
+	var old struct {
+		Task   sample.TaskID
+		Before struct{ Ran bool }
+	}
+	var had *sample.Unchanged
+	switch e := e.(type) {
+	case *Observed:
+		had = &e.Before
+		defer func() { s[e.Task] = e }()
+	case *FoundUnchanged:
+		had = &e.Before
+	case *TaskEnded:
+		had = &e.Before
+	default:
+		return nil
+	}
+	if json.Unmarshal(value, &old) != nil || !old.Before.Ran || had.Ticks == 0 || s[old.Task] == nil {
+		return nil
+	}
+	last := s[old.Task]
+	slept := &Observed{Process: last.Process, Task: last.Task, CreatedAt: last.CreatedAt, Sample: Sample{
+		At: had.Last, Seen: last.Seen, Before: sample.Unchanged{Ticks: had.Ticks - 1, Last: last.At},
+	}}
+	*had = sample.Unchanged{}
+	s[old.Task] = slept
+	return slept
+}
+
+// not yet asked for
+type answers map[key][]answer
+
+type key struct {
+	of  string
+	pid int
+}
+
+// take gives the next answer. The last one is repeated.
+func (t answers) take(of string, pid int) answer {
+	k := key{of, pid}
+	list := t[k]
+	if len(list) == 0 {
+		return answer{}
+	}
+	if len(list) > 1 {
+		t[k] = list[1:]
+	}
+	return list[0]
+}
+
+// Relative implements [Relatives].
+func (t answers) Relative(pid int) (Relative, bool) {
+	a := t.take(relative, pid)
+	return a.Relative, a.Found
+}
+
+// IgnoresChildren implements [Relatives].
+func (t answers) IgnoresChildren(pid int) bool { return t.take(ignores, pid).Found }
+
+// ExactChildrenCPU implements [Relatives].
+func (t answers) ExactChildrenCPU(pid int) int64 { return t.take(children, pid).NS }

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package attribute
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"prywalk/internal/sample"
+)
+
+// Streams in testdata are made by prywalk record --event-log FILE.
+var update = flag.Bool("update", false, "write what recorded streams give")
+
+type sums struct {
+	of    map[string][3]int64
+	cpu   int64
+	tasks int
+	procs map[sample.ProcessID]bool
+	bad   []string
+}
+
+func newSums() *sums { return &sums{of: map[string][3]int64{}, procs: map[sample.ProcessID]bool{}} }
+
+func (s *sums) Add(i *Interval) {
+	k := fmt.Sprintf("process %d thread %d stack %d %v %s %s %s", i.Process, i.Task, i.Stack, i.State, i.Wait, i.Leaf,
+		i.Program)
+	t := s.of[k]
+	s.of[k] = [3]int64{t[0] + i.CPU, t[1] + i.RunQueue, t[2] + i.Wall}
+	s.cpu += i.CPU
+	if i.CPU < 0 || i.RunQueue < 0 || i.CPU+i.RunQueue > i.Wall || s.procs[i.Process] {
+		s.bad = append(s.bad, fmt.Sprintf("%s: %+v", k, i.Span))
+	}
+}
+
+func (s *sums) TaskDone(sample.TaskID, int64, int64) { s.tasks++ }
+func (s *sums) ProcessDone(process sample.ProcessID) { s.procs[process] = true }
+
+func (s *sums) String() string {
+	var lines []string
+	for k, t := range s.of {
+		lines = append(lines, fmt.Sprintf("%12d cpu %12d runqueue %12d wall  %s\n", t[0], t[1], t[2], strings.TrimSpace(k)))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "")
+}
+
+// All CPU time charged by the kernel is attributed, and no interval is longer than its parts.
+func TestRecordedStreamsGiveWhatTheyGave(t *testing.T) {
+	streams, _ := filepath.Glob("testdata/*.events")
+	if len(streams) == 0 {
+		t.Fatal("no streams")
+	}
+	for _, path := range streams {
+		stream, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := newSums()
+		totals, err := replay(bytes.NewReader(stream), got)
+		if err != nil {
+			t.Fatal(path, err)
+		}
+		if got.cpu != totals.Target || len(got.bad) > 0 {
+			t.Errorf("%s: %d ns attributed, the kernel charged %d; %q", path, got.cpu, totals.Target, got.bad)
+		}
+		golden := strings.TrimSuffix(path, ".events") + ".want"
+		text := fmt.Sprintf("target %d estimated %d\n%v", totals.Target, totals.Estimated, got)
+		if *update {
+			if err := os.WriteFile(golden, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text != string(want) {
+			t.Errorf("%s gives\n%s\nand gave\n%s", path, text, want)
+		}
+	}
+}
+
+// parent is a simulated kernel: process 100 has a child 101, and 10 ms of other children.
+type parent struct{ gone bool }
+
+func (k *parent) Relative(pid int) (Relative, bool) {
+	switch {
+	case pid == 100:
+		return Relative{Start: 1, Parent: 1, ChildrenCPU: 40e6}, true
+	case pid == 101 && !k.gone:
+		return Relative{Start: 2, Parent: 100}, true
+	}
+	return Relative{}, false
+}
+func (*parent) IgnoresChildren(int) bool   { return false }
+func (*parent) ExactChildrenCPU(int) int64 { return 0 }
+
+func TestReplayIsTheRecordedRun(t *testing.T) {
+	var stream bytes.Buffer
+	kernel := &parent{}
+	o := Options{Children: true, Period: 10e6}
+	r := NewRecorder(&stream, o, kernel)
+	ran := newSums()
+	a := New(o, r, ran)
+	at := func(ms, cpu int64) sample.Reading { return sample.Reading{Wall: ms * 1e6, CPU: cpu * 1e6} }
+	for _, e := range []Event{
+		&ProcessStarted{Process: 1, PID: 100, Start: 1, Childless: true},
+		&ProcessStarted{Process: 2, PID: 101, Start: 2, Parent: 100, FromStart: true},
+		&Observed{Process: 2, Task: 1, CreatedAt: 1, Sample: Sample{
+			At: at(10, 5), OnCPU: true, Apart: 10e6, Seen: Seen{Stack: 3}}},
+		&Observed{Process: 2, Task: 1, CreatedAt: 1, Sample: Sample{
+			At: at(20, 9), Apart: 10e6, Seen: Seen{Stack: 4, State: sample.Sleeping, Wait: "read"}}},
+		&Tick{At: 20e6},
+		&FoundUnchanged{Task: 1, Before: sample.Unchanged{Ticks: 3, Last: at(50, 9)}},
+		&NotObservedFor{At: 60e6, Length: 20e6},
+		&TaskEnded{Process: 2, Task: 1, CreatedAt: 1, End: End{Rest: at(100, 30)}},
+		&ProcessEnded{Process: 2, Program: "child", At: 100e6,
+			ProcessEnd: ProcessEnd{Charged: 30e6, Ended: 30e6}},
+		&Claimed{Process: 1, Length: 10e6, At: 80e6, OfChild: true, Seen: Seen{Stack: 5}},
+		&Tick{At: 800e6},
+		&ProcessEnded{Process: 1, At: 900e6},
+	} {
+		kernel.gone = kernel.gone || ran.tasks > 0
+		r.Event(e)
+		a.Handle(e)
+	}
+	a.Close(900e6)
+	if r.Err() != nil || ran.cpu != a.Totals().Target || ran.cpu < 30e6 {
+		t.Errorf("%v, %d ns of %+v:\n%v", r.Err(), ran.cpu, a.Totals(), ran)
+	}
+	again := newSums()
+	totals, err := replay(bytes.NewReader(stream.Bytes()), again)
+	if err != nil || totals != a.Totals() || again.String() != ran.String() {
+		t.Errorf("%v: %+v\n%v\nand before %+v\n%v", err, totals, again, a.Totals(), ran)
+	}
+}
+
+func TestStreamsOfOthersAreRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                             "options",
+		"{}\n{\"Observed\":7}":         "line 2",
+		"{}\n{\"Tick\":{}}\n{\"x\":1}": `line 3: "x" is no event`,
+		"{}\n[":                        "line 2",
+	} {
+		_, err := replay(strings.NewReader(text), newSums())
+		if !errors.Is(err, errFormat) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+func FuzzRun(f *testing.F) {
+	streams, _ := filepath.Glob("testdata/*.events")
+	for _, path := range streams {
+		stream, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(stream[:min(len(stream), 4096)])
+	}
+	f.Add([]byte("{}\n{\"ChildCounted\":{\"Process\":1,\"Length\":-5}}\n{\"ProcessEnded\":{\"Process\":1}}\n"))
+	f.Fuzz(func(_ *testing.T, stream []byte) {
+		_, _ = replay(bytes.NewReader(stream), newSums()) // must not panic
+	})
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package backoff
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/internal/sample"
+
+	"prywalk/internal/attribute"
+)
+
+func TestBackoffsGrowWithTheTimeAsleepAndTheNumberOfThreads(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	const period = 10e6
+	for _, threads := range []int{1, 10, 100, 500, 5000} {
+		for _, stretch := range []int64{1, 3, 8} {
+			for asleep := int64(period); asleep < 1e12; asleep += asleep / 3 {
+				length := backoffFor(asleep, period, threads, stretch, sleepShare, rng)
+				want := min(asleep/16, stretch*min(120e6, int64(threads)*256e3))
+				if want < 2*period && length != 0 || want >= 2*period && (length < want*3/4 || length > want*5/4) {
+					t.Errorf("%d threads, asleep for %d, stretch %d: left alone for %d", threads, asleep, stretch, length)
+				}
+			}
+		}
+	}
+	if length := backoffFor(1e15, 100e6, 5000, 1, sleepShare, rng); length != 0 {
+		t.Errorf("at 10 Hz, %d: there is nothing to be saved", length)
+	}
+}
+
+// TestWheelGivesEveryoneBackWhenDue runs the wheel beside a plain list.
+func TestWheelGivesEveryoneBackWhenDue(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	var w wheel
+	due := map[*Thread]int64{}
+	now := int64(5e12)
+	w.turn(now, func(*Thread) { t.Fatal("somebody in an empty wheel") })
+	for range 20000 {
+		switch rng.IntN(4) {
+		case 0, 1:
+			th := &Thread{}
+			due[th] = now + rng.Int64N(1500e6)
+			w.put(th, due[th])
+		case 2:
+			for th := range due {
+				w.remove(th)
+				delete(due, th)
+				break
+			}
+		case 3:
+			now += rng.Int64N(40e6) * rng.Int64N(20)
+			w.turn(now, func(th *Thread) {
+				at, ok := due[th]
+				if !ok || at > now+wheelGrain || th.filed {
+					t.Fatalf("given back %d ns early, known %v", at-now, ok)
+				}
+				delete(due, th)
+				if rng.IntN(2) == 0 {
+					due[th] = now + rng.Int64N(1200e6)
+					w.put(th, due[th])
+				}
+			})
+			for th, at := range due {
+				if !th.filed || at < now-wheelGrain {
+					t.Fatalf("left in the wheel %d ns late", now-at)
+				}
+			}
+		}
+		if w.n != len(due) {
+			t.Fatalf("%d in the wheel, want %d", w.n, len(due))
+		}
+	}
+}
+
+// life is a thread with known shares: it sleeps, then computes in the stacks first and
+// then last, for as long in each.
+type life struct {
+	sleep, burst int64 // ns, on average
+}
+
+const (
+	stackSleep sample.StackID = iota
+	stackFirst
+	stackLast
+	numStacks
+)
+
+// outcome is what a sampled life came to: processor time by stack, that which was not
+// observed, and the truth.
+type outcome struct {
+	booked                [numStacks]int64
+	unseen, truth         int64
+	observations, samples int64
+}
+
+func (o *outcome) emit(s attribute.Span) {
+	o.samples += s.Samples
+	if s.Leaf == attribute.RanBetweenTicks {
+		o.unseen += s.CPU
+	} else {
+		o.booked[s.Stack] += s.CPU
+	}
+}
+
+// first gives the share of the observed time that the first place has.
+func (o *outcome) first() float64 {
+	return float64(o.booked[stackFirst]) / float64(o.booked[stackFirst]+o.booked[stackLast])
+}
+
+// sampled samples such a thread for an hour, as one of so many.
+func (l life) sampled(threads int, seed uint64) (o outcome) {
+	const period = 10e6
+	rng := rand.New(rand.NewPCG(seed, 5))
+	var clock attribute.Clock
+	cycle, asleep := int64(0), l.sleep
+	var cpu, bursts int64 // as of the present cycle's beginning
+	var due, since, arrivals, before int64
+	skipped := false // it was not looked at at the last tick
+	var sl stretch   // the clock of a process in which all threads live like this one
+	var last sample.State
+	for now := int64(0); now < 3600e9; now += period - period/4 + rng.Int64N(period/2) {
+		for now >= cycle+asleep+l.burst {
+			cycle += asleep + l.burst
+			cpu += l.burst
+			bursts++
+			asleep = l.sleep/2 + rng.Int64N(l.sleep)
+		}
+		ran := max(now-cycle-asleep, 0)
+		sl.decide(now, uint64(cpu+ran))
+		if now < due {
+			skipped = true
+			continue
+		}
+		o.observations++
+		at, runs := sample.Reading{Wall: now, CPU: cpu + ran}, bursts
+		o.truth = at.CPU
+		s := attribute.Seen{Stack: stackSleep, State: sample.Sleeping, Stop: frames.StopRoot}
+		if ran > 0 {
+			s.State, s.Stack = sample.Running, stackFirst+sample.StackID(ran/(l.burst/2+1))
+			runs++
+		}
+		if o.observations > 1 && last != sample.Running && s.State != sample.Running && runs == arrivals {
+			clock.Unchanged(at, 1, o.emit)
+			skipped = false
+			if length := backoffFor(now-since, period, threads, sl.factor(), sleepShare, rng); length > 0 {
+				due = now + length
+			}
+			continue
+		}
+		clock.Observe(at, s, s.State == sample.Running, o.emit)
+		if skipped {
+			sl.burst(cpu + ran - before)
+		}
+		skipped, before = false, cpu+ran
+		last, since, arrivals = s.State, now, runs
+	}
+	clock.Finish(o.emit)
+	return o
+}
+
+// TestBackingOffKeepsEveryonesTime: threads that sleep and then compute for equal times in two places, for an hour
+// each, at 100 Hz. Their time is all there, however many threads there are. Where there are so many that they are
+// backed off, the place that comes first after a long sleep loses some time. It loses that to the other place, or to
+// what was not observed. The bounds are the documentation's figures.
+func TestBackingOffKeepsEveryonesTime(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		life       life
+		few, many  float64 // least share of the observed time that the first place has
+		fewUnseen  float64 // most of all that is not observed
+		manyUnseen float64
+	}{
+		{"sleeps of 100 ms, bursts of 20 ms", life{100e6, 20e6}, 0.45, 0.45, 0.01, 0.01},
+		{"sleeps of 300 ms, bursts of 20 ms", life{300e6, 20e6}, 0.45, 0.45, 0.01, 0.02},
+		{"sleeps of 1 s, bursts of 20 ms", life{1e9, 20e6}, 0.45, 0.32, 0.01, 0.5},
+		{"sleeps of 1 s, bursts of 200 ms", life{1e9, 200e6}, 0.47, 0.42, 0.01, 0.01},
+		{"sleeps of 10 s, bursts of 20 ms", life{10e9, 20e6}, 0.45, 0.32, 0.01, 0.8},
+		{"sleeps of 10 s, bursts of 1 s", life{10e9, 1e9}, 0.49, 0.47, 0.01, 0.01},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			few, many := c.life.sampled(50, 1), c.life.sampled(2000, 1)
+			t.Logf("50 threads: %.3f of the observed first, %.3f not observed, %d looks", few.first(),
+				float64(few.unseen)/float64(few.truth), few.observations)
+			t.Logf("2000 threads: %.3f of the observed first, %.3f not observed, %d looks", many.first(),
+				float64(many.unseen)/float64(many.truth), many.observations)
+			for _, o := range []outcome{few, many} {
+				if got := o.booked[stackFirst] + o.booked[stackLast] + o.unseen; got != o.truth || o.booked[stackSleep] != 0 {
+					t.Errorf("%d of %d ns", got, o.truth)
+				}
+			}
+			if few.first() < c.few || few.first() > 1-c.few || many.first() < c.many || many.first() > 1-c.many {
+				t.Errorf("%.3f and %.3f in the first place", few.first(), many.first())
+			}
+			if few.unseen > int64(c.fewUnseen*float64(few.truth)) || many.unseen > int64(c.manyUnseen*float64(many.truth)) {
+				t.Errorf("%d and %d not observed", few.unseen, many.unseen)
+			}
+		})
+	}
+}

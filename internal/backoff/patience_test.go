@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package backoff
+
+import (
+	"testing"
+
+	"prywalk/internal/observe"
+)
+
+// TestACrowdThatWaitsIsLeftAloneForAsLongAsItSlept: who has not run since it was met, if samples tell when it does.
+// Who has run is looked at as often as ever, and a small program's threads are.
+func TestACrowdThatWaitsIsLeftAloneForAsLongAsItSlept(t *testing.T) {
+	for _, c := range []struct {
+		name              string
+		threads           int
+		sampled, ran      bool
+		stretch, share    int64
+		collectorsBursts  int64 // of threads that had run before, ns in each of five seconds
+		firstRuns, factor int64 // of threads that had not; and what the next one of these has without samples
+	}{
+		{"sampled", 2000, true, false, maxStretch, firstShare, 0, 0, maxStretch},
+		{"sampled, and has run", 2000, true, true, maxStretch, sleepShare, 0, 0, maxStretch},
+		{"one of few", 50, true, false, 1, sleepShare, 0, 0, maxStretch},
+		{"by looks alone", 2000, false, false, 1, sleepShare, 0, 0, maxStretch},
+		{"a collector runs now and then", 2000, false, false, 1, sleepShare, 30e6, 0, maxStretch},
+		{"those that slept run", 2000, false, false, 1, sleepShare, 0, 30e6, 1},
+	} {
+		p := NewProcess(0)
+		th := &Thread{Observed: observe.NewThread(1, 1, nil)}
+		p.Add(th)
+		if c.sampled {
+			th.Observed.SetSampled(1 << 14)
+		}
+		policy := New(1)
+		policy.Changed(th) // it is met
+		if c.ran {
+			policy.Changed(th)
+		}
+		if stretch, share := th.patience(c.threads); stretch != c.stretch || share != c.share || th.HasRun() != c.ran {
+			t.Errorf("%s: %d times one part in %d, has run: %v", c.name, stretch, share, th.HasRun())
+		}
+		for i := range int64(6) {
+			p.stretch.burst(c.collectorsBursts)
+			p.fresh.burst(c.firstRuns)
+			p.Clock((i+1)*1e9, uint64((i+1)*1e9), true)
+		}
+		if got := (&Thread{Observed: observe.NewThread(1, 2, nil), proc: p}).class().factor(); got != c.factor {
+			t.Errorf("%s: one that has not run may be left alone %d times as long, want %d", c.name, got, c.factor)
+		}
+	}
+}
+
+// TestWhoRanIsSoughtAmongThoseThatRunFirst: what these explain wakes nobody else.
+func TestWhoRanIsSoughtAmongThoseThatRunFirst(t *testing.T) {
+	policy, p := New(1), NewProcess(0)
+	p.backedOff = 2
+	policy.BeginTick(1, 1e9, 10e6)
+	p.Clock(1e9, 50e6, true)
+	if !policy.SomeRan(p) {
+		t.Fatal("50 ms are not explained, and nobody ran")
+	}
+	p.explained = 50e6
+	if policy.Unexplained(p) {
+		t.Error("all is explained, and more are looked at")
+	}
+	policy.ObservedTicks(p, 1000)
+	p.explained = 0
+	policy.BeginTick(2, 1e9+10e6, 10e6)
+	if p.Clock(1e9+10e6, 50e6, true); policy.SomeRan(p) {
+		t.Error("it is asked again at once")
+	}
+	policy.BeginTick(3, 2e9, 10e6)
+	if p.Clock(2e9, 50e6, true); !policy.SomeRan(p) || !policy.Unexplained(p) {
+		t.Error("nobody is sought any more")
+	}
+	if policy.AllObserved(p); policy.Unexplained(p) {
+		t.Error("all were looked at, and something is not explained")
+	}
+}

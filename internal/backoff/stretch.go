@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package backoff
+
+const (
+	// decideEvery is the period of decisions, in nanoseconds.
+	decideEvery = 1e9
+	// stretchFades: sums fade by one part in so many per decision, so that threads that wake twice a minute count.
+	stretchFades = 32
+)
+
+// stretch decides the length of back-offs in a process, by the part of its CPU time that backed-off threads used. A
+// thread that only sleeps can be observed seldom. Where each of a thousand threads wakes now and then, these bursts are
+// most of the load.
+type stretch struct {
+	times  int64 // length of back-offs in multiples of the first, less one
+	at     int64 // last decision, CLOCK_MONOTONIC ns
+	clock  uint64
+	ran    int64 // recent CPU time of the process, ns
+	bursts int64 // of it, by backed-off threads, ns
+}
+
+// factor gives the length of back-offs in multiples of the first.
+func (s *stretch) factor() int64 { return s.times + 1 }
+
+// burst adds CPU time of a thread used while it was backed off.
+func (s *stretch) burst(ns int64) { s.bursts += ns }
+
+// decide updates the factor, with the process's clock.
+func (s *stretch) decide(now int64, clock uint64) {
+	if now-s.at < decideEvery {
+		return
+	}
+	if s.at != 0 {
+		s.ran += int64(clock - s.clock)
+	}
+	s.at, s.clock = now, clock
+	switch {
+	case s.bursts*burstShare > s.ran:
+		s.times = 0
+	case s.ran > 0: // else the clock's standstill decides
+		s.times = min(2*s.times+1, maxStretch-1)
+	}
+	s.ran -= s.ran / stretchFades
+	s.bursts -= s.bursts / stretchFades
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package backoff
+
+import (
+	"prywalk/internal/observe"
+	"prywalk/internal/sample"
+)
+
+// Thread is the policy's state of a thread.
+type Thread struct {
+	// Owner is the caller's.
+	Owner any
+	// Observed is the thread.
+	Observed *observe.Thread
+	// Unchanged counts the ticks at which the thread was found unchanged, not yet reported to the aggregator.
+	Unchanged sample.Unchanged
+	// Gone: it has ended.
+	Gone bool
+
+	proc   *Process
+	asleep bool  // asleep at its last observation
+	since  int64 // unchanged since, CLOCK_MONOTONIC ns
+	left   int64 // the tick at which it was backed off; 0: due at every tick
+	rested bool  // because ticks were omitted
+
+	backoff    int64  // the next back-off, ns; 0: none
+	observedAt int64  // last observation, CLOCK_MONOTONIC ns
+	clock      uint64 // the process's clock then, ns
+	used       int64  // its CPU time then, ns
+	usedKnown  bool   // used is valid
+	restless   bool   // woke lately, and is backed off nevertheless
+	ranBackOff bool   // ran while backed off, not accounted yet
+	attached   bool   // observed at least once
+	hasRun     bool   // found changed after that
+	firstRun   bool   // just now, not accounted yet
+
+	filed      bool // in the wheel, in this slot
+	slot       int
+	prev, next *Thread
+}
+
+// LeftAlone reports whether the thread is backed off: its next observation shows its last ticks.
+func (th *Thread) LeftAlone() bool { return th.left != 0 }
+
+// AsleepFor gives the length of its observed sleep, in nanoseconds; 0: it does not sleep.
+func (th *Thread) AsleepFor(now int64) int64 {
+	if !th.asleep {
+		return 0
+	}
+	return now - th.since
+}
+
+// found adds n ticks at which the thread was unchanged.
+func (th *Thread) found(n int64, at sample.Reading) {
+	th.Unchanged.Ticks += n
+	th.Unchanged.Last = at
+}
+
+// HasRun reports whether the thread was found changed since it was attached.
+func (th *Thread) HasRun() bool { return th.hasRun }
+
+// class gives the statistics of bursts of similar threads: those that run repeatedly, as a collector's, or those that
+// have not run since they were attached.
+func (th *Thread) class() *stretch {
+	if th.hasRun && !th.firstRun {
+		return &th.proc.stretch
+	}
+	return &th.proc.fresh
+}
+
+// patience gives how a thread may be backed off in a crowd: the factor, and the part of its sleep. Samples show what a
+// sampled thread does when it wakes. If it has not run since it was attached, its back-off is as long as its observed
+// sleep.
+func (th *Thread) patience(threads int) (stretch, share int64) {
+	if stretch, share = th.class().factor(), sleepShare; threads < crowded || !th.Observed.Sampled() {
+		return stretch, share
+	}
+	if !th.hasRun {
+		share = firstShare
+	}
+	return maxStretch, share
+}
+
+// TakeUnchanged gives the ticks not yet reported, once.
+func (th *Thread) TakeUnchanged() sample.Unchanged {
+	u := th.Unchanged
+	th.Unchanged.Ticks = 0
+	return u
+}
+
+// Process is the policy's state of a process.
+type Process struct {
+	// Awake are the threads due in this tick.
+	Awake []*Thread
+
+	clocked bool   // the process's clock was readable
+	clockAt int64  // at this tick, CLOCK_MONOTONIC ns
+	cpu     uint64 // its value, ns
+
+	backedOff   int     // number of threads
+	restless    int     // number of threads
+	explained   int64   // part of the clock that observations explain since then, ns
+	wokenAll    uint64  // the clock at the last search of all, ns
+	wakeAllFrom int64   // earliest next one, CLOCK_MONOTONIC ns
+	stretch     stretch // of threads that have run since they were attached
+	fresh       stretch // of the others
+}
+
+// NewProcess makes the state of a process with this clock, in nanoseconds.
+func NewProcess(cpu uint64) *Process {
+	return &Process{cpu: cpu, wokenAll: cpu}
+}
+
+// Clock sets the process's clock at a tick; ok: it was readable.
+func (p *Process) Clock(at int64, cpu uint64, ok bool) {
+	p.clockAt, p.cpu, p.clocked = at, cpu, ok
+	if ok {
+		p.stretch.decide(at, cpu)
+		p.fresh.decide(at, cpu)
+	}
+}
+
+// AnyBackedOff reports whether a thread is backed off for which the process's clock matters.
+func (p *Process) AnyBackedOff() bool { return p.backedOff > 0 }
+
+// Add adds a new thread.
+func (p *Process) Add(th *Thread) {
+	th.proc = p
+	p.Awake = append(p.Awake, th)
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package backoff
+
+// The wheel has a slot for each wheelGrain ns of the longest back-off.
+const (
+	wheelGrain = 1e6
+	wheelSlots = 4096
+)
+
+// wheel keeps backed-off threads by the time at which they are due, so that a tick touches only those. Threads are
+// linked: it allocates nothing.
+type wheel struct {
+	slots [wheelSlots]*Thread
+	at    int64 // slots up to here are empty; a number since the epoch
+	n     int   // number of threads
+}
+
+// put adds a thread that is due at a time, at the next turn at the earliest.
+func (w *wheel) put(th *Thread, due int64) {
+	at := min(max(due/wheelGrain, w.at+1), w.at+wheelSlots-1)
+	slot := int(at % wheelSlots)
+	th.slot, th.prev, th.next, th.filed = slot, nil, w.slots[slot], true
+	if th.next != nil {
+		th.next.prev = th
+	}
+	w.slots[slot] = th
+	w.n++
+}
+
+// remove removes a thread.
+func (w *wheel) remove(th *Thread) {
+	if th.prev != nil {
+		th.prev.next = th.next
+	} else {
+		w.slots[th.slot] = th.next
+	}
+	if th.next != nil {
+		th.next.prev = th.prev
+	}
+	th.prev, th.next, th.filed = nil, nil, false
+	w.n--
+}
+
+// turn removes all threads due until now, and passes each to due, which may put it back.
+func (w *wheel) turn(now int64, due func(*Thread)) {
+	to := now / wheelGrain
+	var list *Thread
+	for at := max(w.at+1, to-wheelSlots+1); at <= to; at++ {
+		for th := w.slots[at%wheelSlots]; th != nil; th = w.slots[at%wheelSlots] {
+			w.remove(th)
+			th.next, list = list, th
+		}
+	}
+	w.at = max(w.at, to)
+	for list != nil {
+		th := list
+		list, th.next = th.next, nil
+		due(th)
+	}
+}

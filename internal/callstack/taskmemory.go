@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package callstack
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/managed"
+)
+
+// TaskMemory is the copy of a waiting task's stack, and the process's current memory elsewhere: the callers of a
+// goroutine in a callback from C are on the stack of its thread. They stay while it waits.
+type TaskMemory struct {
+	frames.Snapshot
+	live  Live
+	pages managed.LivePages
+}
+
+// Begin begins with the copy of a task's stack. read reads the process's memory.
+func (m *TaskMemory) Begin(stack frames.Region, end frames.Addr, read func(addr uint64, b []byte) int) {
+	m.Snapshot = frames.Snapshot{Stack: stack, StackEnd: end}
+	m.live.Mem = read
+	m.pages.Reset()
+}
+
+// Word implements [frames.Memory].
+func (m *TaskMemory) Word(addr frames.Addr) (uint64, bool) {
+	if v, ok := m.Snapshot.Word(addr); ok {
+		return v, true
+	}
+	return m.pages.Word(&m.live, addr)
+}

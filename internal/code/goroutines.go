@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package code
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"prywalk/frames"
+	"prywalk/internal/managed"
+	"prywalk/internal/procmem"
+)
+
+const mostReasons = 3
+
+const howToSeeGoroutines = "to see their stacks: prywalk dump -p %d"
+
+const howToSeeThemInACore = "to see their stacks: prywalk dump --core"
+
+const howElseToSee = "to see them: net/http/pprof's /debug/pprof/goroutine?debug=2, dlv attach (stops the process), " +
+	"or kill -QUIT (ends the process)"
+
+// WaitingGoroutines counts the waiting goroutines of a Go program, which have no thread.
+type WaitingGoroutines struct {
+	Count    int            `json:"count"`
+	ByReason map[string]int `json:"by_reason,omitempty"` // in the words of Go's run-time system
+	// Longest is the longest wait in seconds, by Go's own record: a wait begins at the start of the garbage collection
+	// before the first that found it. 0: unknown (fewer than two collections, or a core).
+	Longest float64 `json:"longest_s,omitempty"`
+}
+
+// WaitingGoroutines counts waiting goroutines without a stop, with a line of text. Nil if not Go or unknown.
+func (p *Process) WaitingGoroutines() (*WaitingGoroutines, string) {
+	return p.runtimes.WaitingGoroutines(procmem.Now(), fmt.Sprintf(howToSeeGoroutines, p.PID))
+}
+
+// ParkedAtEnd gives a line on goroutines that wait at the end of a recording; empty for none.
+func (p *Process) ParkedAtEnd() string {
+	w, text := p.WaitingGoroutines()
+	if w == nil || w.Count == 0 {
+		return text
+	}
+	return w.said(" at the end") + "; what they waited for: prywalk report --by wait"
+}
+
+// ParkedNow gives the number of waiting goroutines and a line for a table that has their time.
+func (p *Process) ParkedNow() (*WaitingGoroutines, string) {
+	w, text := p.WaitingGoroutines()
+	if w == nil || w.Count == 0 {
+		return w, text
+	}
+	return w, w.said("") + "; to see their stacks: " + fmt.Sprintf("prywalk dump -p %d", p.PID)
+}
+
+// ParkedText gives the line of text.
+func (p *Process) ParkedText() string {
+	_, text := p.WaitingGoroutines()
+	return text
+}
+
+// WaitingInACore counts the waiting goroutines of a core.
+func (r *Runtimes) WaitingInACore() (*WaitingGoroutines, string) {
+	return r.WaitingGoroutines(0, howToSeeThemInACore)
+}
+
+// WaitingGoroutines counts waiting goroutines. now is CLOCK_MONOTONIC in nanoseconds, 0 if unknown; remedy is the
+// command for their stacks.
+func (r *Runtimes) WaitingGoroutines(now int64, remedy string) (*WaitingGoroutines, string) {
+	n, counted, file, err := r.parked()
+	unknown := ""
+	if err != nil {
+		unknown = fmt.Sprintf("goroutines that wait are not shown; their number is not known: %v; %s", err, howElseToSee)
+		if file != "" {
+			unknown = fmt.Sprintf("goroutines of %s are not shown; their number is not known: %v; %s",
+				file, err, howElseToSee)
+		}
+	}
+	if counted == 0 {
+		return nil, unknown
+	}
+	w := &WaitingGoroutines{Count: n.Waiting, ByReason: n.Reasons}
+	if since := int64(n.Since); since > 0 && since < now {
+		w.Longest = time.Duration(now - since).Seconds()
+	}
+	if n.Waiting == 0 || unknown != "" {
+		return w, unknown
+	}
+	return w, w.text() + "; " + remedy
+}
+
+// Schedulers gives the run-time systems with tasks on separate stacks.
+func (r *Runtimes) Schedulers() (out []managed.Scheduler) {
+	if r == nil {
+		return nil
+	}
+	for i := range r.found.slots {
+		if s, is := r.found.slots[i].system.(managed.Scheduler); is {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Schedulers gives the run-time systems with tasks on separate stacks.
+func (p *Process) Schedulers() []managed.Scheduler { return p.runtimes.Schedulers() }
+
+// FileOf gives the path of the file that a scheduler belongs to; "" for none.
+func FileOf(s managed.Scheduler) string {
+	if own, is := s.(managed.PerModule); is && own.Module() != nil {
+		return own.Module().Name
+	}
+	return ""
+}
+
+// NextRecords is [managed.Chained.NextRecords]; none if there are no tasks.
+func (p *Process) NextRecords(record frames.Addr, returns []uint64, out []frames.Addr) []frames.Addr {
+	n := len(out)
+	for _, s := range p.runtimes.Schedulers() {
+		if c, ok := s.(managed.Chained); ok && len(out) == n { // the others' tables have no such address
+			out = c.NextRecords(record, returns, out)
+		}
+	}
+	return out
+}
+
+// Labels gives the labels of the task that a stopped thread was running; nil for none.
+func (p *Process) Labels(regs *frames.Regs, mem frames.Memory) map[string]string {
+	for _, s := range p.runtimes.Schedulers() {
+		if l := s.Labels(regs, mem); l != nil {
+			return l
+		}
+	}
+	return nil
+}
+
+// parked sums up the schedulers. err is of one whose tasks could not be counted; file is its file, if there are more.
+func (r *Runtimes) parked() (sum managed.Parked, counted int, file string, err error) {
+	all := r.Schedulers()
+	sum.Reasons = map[string]int{}
+	for _, s := range all {
+		n, failed := s.Parked()
+		if failed != nil {
+			if err = failed; len(all) > 1 {
+				file = FileOf(s)
+			}
+			continue
+		}
+		counted++
+		sum.Waiting += n.Waiting
+		for why, count := range n.Reasons {
+			sum.Reasons[why] += count
+		}
+		if n.Since != 0 && (sum.Since == 0 || n.Since < sum.Since) {
+			sum.Since = n.Since
+		}
+	}
+	return sum, counted, file, err
+}
+
+func (w *WaitingGoroutines) text() string {
+	what := fmt.Sprintf("%d goroutines that wait are", w.Count)
+	if w.Count == 1 {
+		what = "1 goroutine that waits is"
+	}
+	return what + " not shown" + w.why()
+}
+
+func (w *WaitingGoroutines) said(when string) string {
+	switch {
+	case when != "" && w.Count == 1:
+		return "1 goroutine waited" + when + w.why()
+	case when != "":
+		return fmt.Sprintf("%d goroutines waited%s", w.Count, when) + w.why()
+	case w.Count == 1:
+		return "1 goroutine waits" + w.why()
+	}
+	return fmt.Sprintf("%d goroutines wait", w.Count) + w.why()
+}
+
+func (w *WaitingGoroutines) why() string {
+	names := slices.SortedFunc(maps.Keys(w.ByReason), func(a, b string) int {
+		return cmp.Or(w.ByReason[b]-w.ByReason[a], strings.Compare(a, b))
+	})
+	var why []string
+	for _, name := range names[:min(len(names), mostReasons)] {
+		why = append(why, fmt.Sprintf("%d %s", w.ByReason[name], name))
+	}
+	text := ""
+	if len(why) > 0 {
+		text = " (" + strings.Join(why, ", ") + map[bool]string{true: ", …"}[len(names) > mostReasons] + ")"
+	}
+	if w.Longest >= 1 {
+		text += fmt.Sprintf(", the longest for about %v", time.Duration(w.Longest)*time.Second)
+	}
+	return text
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package code
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"prywalk/frames"
+	"prywalk/internal/procmem"
+)
+
+// # Code newer than the list of mappings
+//
+// JIT compilers may map and unmap code within milliseconds. The list takes 0.5 ms, so the kernel is asked for one
+// mapping.
+
+// Meet adds the code at pc if its mapping is newer than the last Refresh and without file and name. It reports whether
+// a walk can give another stack. Modules at other addresses stay.
+func (p *Process) Meet(pc uint64) bool {
+	if p.space == nil || pc == 0 || p.space.Find(pc) != nil {
+		return false
+	}
+	s, code, ok := p.Memory().MadeAt(pc)
+	if !ok || !code {
+		return false
+	}
+	next, ok := withCode(p.code, &s, p.over)
+	if !ok {
+		return false
+	}
+	p.spans = withSpan(p.spans, s)
+	p.Memory().SetSpans(slices.Clone(p.spans))
+	p.jit.drop(s.Start, s.End)
+	p.runtimes.code.Forget()
+	p.code = next
+	p.makeModules()
+	p.useModules()
+	return true
+}
+
+// withCode replaces overlapped mappings, if these have neither file nor name.
+func withCode(list []mapped, s *procmem.Span, over *atomic.Bool) ([]mapped, bool) {
+	from, _ := slices.BinarySearchFunc(list, s.Start, func(m mapped, start uint64) int {
+		if m.at.End > start {
+			return 1
+		}
+		return -1
+	})
+	to := from
+	for ; to < len(list) && list[to].at.Start < s.End; to++ {
+		if at := list[to].at; at.Inode != 0 || at.Path != "" {
+			return nil, false
+		}
+	}
+	at := &Mapping{Start: s.Start, End: s.End, Perm: PermRead | PermExec, over: over}
+	if s.Writable {
+		at.Perm |= PermWrite
+	}
+	return slices.Concat(list[:from], []mapped{{at: at}}, list[to:]), true
+}
+
+func withSpan(spans []procmem.Span, s procmem.Span) []procmem.Span {
+	out := make([]procmem.Span, 0, len(spans)+2)
+	done := false
+	for _, old := range spans {
+		if old.Start < s.Start {
+			before := old
+			before.End = min(old.End, s.Start)
+			out = append(out, before)
+		}
+		if !done && old.End > s.Start {
+			out, done = append(out, s), true
+		}
+		if old.End > s.End {
+			old.Start = max(old.Start, s.End)
+			out = append(out, old)
+		}
+	}
+	if !done {
+		out = append(out, s)
+	}
+	return out
+}
+
+// makeModules makes missing modules and gives those without a file.
+func (p *Process) makeModules() (bare []*frames.Module) {
+	p.nameProgram()
+	for i := range p.code {
+		c := &p.code[i]
+		if c.mod != nil {
+			continue
+		}
+		c.mod = NewModule(p, c.at)
+		if c.at.JIT && !c.at.Withheld {
+			p.runtimes.SetSources(c.mod)
+		}
+		if c.at.JIT && c.at.Inode == 0 {
+			bare = append(bare, c.mod)
+		}
+	}
+	return bare
+}
+
+func (p *Process) useModules() {
+	mods := make([]*frames.Module, len(p.code))
+	for i := range p.code {
+		mods[i] = p.code[i].mod
+	}
+	p.runtimes.Attach(p, mods)
+	p.space.SetModules(mods)
+}
+
+// Dated reports whether a run-time system dates its code, as of the last Refresh.
+func (p *Process) Dated() bool { return p.runtimes != nil && len(p.runtimes.found.dated) > 0 }
+
+// At prepares for walks of stacks copied at a moment (CLOCK_MONOTONIC, ns), if a run-time system dates its code. It
+// reports whether a walk can give another stack. ask permits reads from the process (microseconds).
+func (p *Process) At(moment int64, ask bool) (changed bool) {
+	if p.runtimes == nil {
+		return false
+	}
+	for _, d := range p.runtimes.found.dated {
+		changed = d.At(moment, ask) || changed
+	}
+	if changed {
+		clear(p.jit.pages)
+		p.runtimes.code.Forget()
+		p.space.Forget()
+	}
+	return changed
+}

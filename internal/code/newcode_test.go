@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package code
+
+import (
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/internal/procmem"
+)
+
+func TestCodeIsFoundWithoutReadingTheList(t *testing.T) {
+	pid, step := startWriter(t)
+	p := open(t, pid)
+	before := slices.Clone(p.Space().Modules())
+	step()
+	at := newCode(t, pid, before)
+	if p.Space().Find(at) != nil {
+		t.Fatal("it is known already")
+	}
+	if _, code, ok := p.Memory().MadeAt(at); !ok || !code {
+		t.Skip("the kernel does not answer questions about single mappings (before Linux 6.11)")
+	}
+	if !p.Meet(at) {
+		t.Fatal("it is not met")
+	}
+	m := p.Space().Find(at)
+	if m == nil || !m.Generated || m.Name != "[anon]" || len(m.Sources) == 0 {
+		t.Fatalf("%+v", m)
+	}
+	var code [2]byte
+	if n := p.jit.ReadCode(at, code[:]); n != 2 || code != [2]byte{0x90, 0xc3} {
+		t.Errorf("code % x", code)
+	}
+	for _, m := range before {
+		if !slices.Contains(p.Space().Modules(), m) {
+			t.Errorf("%s is another module now", m.Name)
+		}
+	}
+	if p.Meet(at) {
+		t.Error("it is met twice")
+	}
+	refreshed(t, p, false) // the list agrees
+	step()
+	refreshed(t, p, true) // rewritten code is detected
+	step()
+	refreshed(t, p, true)
+	if p.Space().Find(at) != nil || p.Meet(at) {
+		t.Error("the mapping is still there")
+	}
+}
+
+func newCode(t *testing.T, pid int, before []*frames.Module) uint64 {
+	t.Helper()
+	text, err := procmem.ReadMaps(pid, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := ParseMaps(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range all {
+		known := slices.ContainsFunc(before, func(m *frames.Module) bool { return m.Start == all[i].Start })
+		if all[i].Perm&PermExec != 0 && !known {
+			return all[i].Start
+		}
+	}
+	t.Fatal("there is none")
+	return 0
+}
+
+func TestOnlyCodeWithoutAFileIsNewCode(t *testing.T) {
+	pid, _ := startWriter(t)
+	p := open(t, pid)
+	for _, m := range p.Space().Modules() {
+		if _, _, ok := p.Memory().MadeAt(m.Start); ok {
+			t.Errorf("%s is taken for code that was made at run time", m.Name)
+		}
+	}
+	if _, _, ok := p.Memory().MadeAt(1); ok {
+		t.Error("there is code at the first page")
+	}
+}
+
+func TestNewSpansTakeThePlaceOfOldOnes(t *testing.T) {
+	span := func(start, end uint64) procmem.Span {
+		return procmem.Span{Start: start, End: end, Kind: procmem.OfFile}
+	}
+	made := procmem.Span{Start: 40, End: 60, Kind: procmem.Anonymous}
+	for what, c := range map[string]struct{ old, want []procmem.Span }{
+		"nothing":  {nil, []procmem.Span{made}},
+		"between":  {[]procmem.Span{span(0, 20), span(80, 90)}, []procmem.Span{span(0, 20), made, span(80, 90)}},
+		"adjacent": {[]procmem.Span{span(0, 40), span(60, 90)}, []procmem.Span{span(0, 40), made, span(60, 90)}},
+		"within":   {[]procmem.Span{span(0, 100)}, []procmem.Span{span(0, 40), made, span(60, 100)}},
+		"over some": {[]procmem.Span{span(30, 42), span(44, 50), span(58, 70), span(90, 91)},
+			[]procmem.Span{span(30, 40), made, span(60, 70), span(90, 91)}},
+		"the same":      {[]procmem.Span{span(40, 60)}, []procmem.Span{made}},
+		"behind":        {[]procmem.Span{span(0, 10), span(20, 30)}, []procmem.Span{span(0, 10), span(20, 30), made}},
+		"before others": {[]procmem.Span{span(70, 80)}, []procmem.Span{made, span(70, 80)}},
+	} {
+		if got := withSpan(c.old, made); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", what, got, c.want)
+		}
+	}
+}
+
+func TestNewCodeTakesThePlaceOfOldCode(t *testing.T) {
+	var over atomic.Bool
+	list := func(ms ...Mapping) (l []mapped) {
+		for i := range ms {
+			l = append(l, mapped{at: &ms[i]})
+		}
+		return l
+	}
+	file := Mapping{Start: 0, End: 10, Inode: 7, Path: "/lib"}
+	old, other := Mapping{Start: 30, End: 50}, Mapping{Start: 90, End: 95}
+	got, ok := withCode(list(file, old, other), &procmem.Span{Start: 40, End: 60, Kind: procmem.Anonymous}, &over)
+	if !ok || len(got) != 3 || got[1].at.Start != 40 || got[1].at.End != 60 || got[1].at.Perm != PermRead|PermExec {
+		t.Errorf("%+v, %v", got, ok)
+	}
+	for _, s := range []procmem.Span{{Start: 5, End: 60}, {Start: 0, End: 10}} {
+		if _, ok := withCode(list(file, old), &s, &over); ok {
+			t.Errorf("%+v takes the place of a file", s)
+		}
+	}
+}
+
+func TestProcessesWithoutSuchCodeAreNotAsked(t *testing.T) {
+	pid, _ := startWriter(t)
+	p := open(t, pid)
+	before := procmem.Calls()
+	if p.Dated() || p.At(1e9, true) || p.Meet(0) || p.Meet(p.Space().Modules()[0].Start) {
+		t.Error("something has changed")
+	}
+	if n := procmem.Calls() - before; n != 0 {
+		t.Errorf("%d system calls", n)
+	}
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package code
+
+import "prywalk/internal/procmem"
+
+// ThreadWatch reports whether threads of a live process sleep. It implements [managed.Watch].
+type ThreadWatch struct {
+	of    *Process
+	files map[int]*procmem.ThreadFiles // by number in their pid namespace
+	runs  map[int]uint64
+}
+
+// WatchThreads gives a watch, to be closed. It opens files on first use.
+func (p *Process) WatchThreads() *ThreadWatch { return &ThreadWatch{of: p, runs: map[int]uint64{}} }
+
+func (w *ThreadWatch) open() {
+	w.files = map[int]*procmem.ThreadFiles{}
+	tids, _ := w.of.Threads(nil)
+	for _, tid := range tids {
+		inner := procmem.InnerID(tid)
+		if inner == 0 {
+			inner = tid
+		}
+		w.files[inner] = procmem.OpenThread(w.of.PID, tid, nil)
+	}
+}
+
+// Close closes the threads' files.
+func (w *ThreadWatch) Close() {
+	for _, f := range w.files {
+		f.Close()
+	}
+}
+
+// Mark implements [managed.Watch]. A thread asleep after its run count was read, with the same count at the end, has
+// slept in between.
+func (w *ThreadWatch) Mark(tids []int) bool {
+	if w.files == nil {
+		w.open()
+	}
+	clear(w.runs)
+	for _, tid := range tids {
+		f := w.files[tid]
+		if f == nil {
+			return false
+		}
+		var st procmem.Stat
+		sched, err := f.SchedStat()
+		if err != nil || sched.Runs == 0 || f.Stat(&st) != nil || st.State == 'R' {
+			return false
+		}
+		w.runs[tid] = sched.Runs
+	}
+	return true
+}
+
+// Slept implements [managed.Watch].
+func (w *ThreadWatch) Slept() bool {
+	for tid, runs := range w.runs {
+		if sched, err := w.files[tid].SchedStat(); err != nil || sched.Runs != runs {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package code
+
+import "sync/atomic"
+
+// # Unused files
+//
+// A recording keeps each image for names. To bound memory and descriptors, unused files are dropped and closed, and
+// restored on demand.
+
+type use struct {
+	// users counts mappings in live processes, modules all modules ever made, swept those at the last sweep: a
+	// repeatedly started program often has no user.
+	users, modules, swept atomic.Int64
+	idle                  atomic.Bool // no user and no new module at the last sweep
+}
+
+// Unused reports whether the file has had no user for some time. Safe for concurrent use.
+func (img *Image) Unused() bool {
+	u := &img.use
+	return u.users.Load() == 0 && (img.FromMemory || u.idle.Load() && u.modules.Load() == u.swept.Load())
+}
+
+// Rest drops data of files unused since the call before the last, and deletes unused images whose name is of another
+// file. Call it periodically. Precondition: no concurrent use of the images.
+func (c *ImageCache) Rest() {
+	for id, img := range c.byFile {
+		if img == nil {
+			continue
+		}
+		if img.Unused() && !img.rest() {
+			delete(c.byFile, id)
+			c.forget(img)
+			img.dropHeaders()
+		}
+		known := img.use.modules.Load()
+		img.use.idle.Store(img.use.users.Load() == 0 && known == img.use.swept.Load())
+		img.use.swept.Store(known)
+	}
+}
+
+func (c *ImageCache) forget(img *Image) {
+	for key, by := range c.byName {
+		if by == img {
+			delete(c.byName, key)
+		}
+	}
+}
+
+// named: the name is of this file.
+func (img *Image) rest() (named bool) {
+	img.mu.Lock()
+	defer img.mu.Unlock()
+	img.more.rest()
+	img.parts.Store(nil)
+	img.ELF.Rest()
+	return img.file == nil || img.file.rest()
+}
+
+func (img *Image) dropHeaders() {
+	img.mu.Lock()
+	defer img.mu.Unlock()
+	img.places, img.owned = nil, nil
+	img.ELF.Forget()
+}
+
+func count(code []mapped, n int64) {
+	for i := range code {
+		if img := code[i].at.Image; img != nil {
+			img.use.users.Add(n)
+		}
+	}
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package code
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/internal/budget"
+	"prywalk/internal/testtargets"
+)
+
+func started(t *testing.T, c *ImageCache, exe string) (*Process, *exec.Cmd) {
+	t.Helper()
+	cmd := testtargets.Child(t, exec.Command(exe, "1000"))
+	testtargets.Asleep(t, cmd.Process.Pid)
+	p, err := c.Open(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, cmd
+}
+
+func asked(t *testing.T, p *Process) *Image {
+	t.Helper()
+	m := p.Main()
+	if m == nil {
+		t.Fatal("the program's module is not known")
+	}
+	for _, s := range m.Sources {
+		s.Rule(frames.Query{PC: m.Start - m.Bias + 64})
+	}
+	return imageOf(m)
+}
+
+// Only the one of 40 programs that still runs stays in memory.
+func TestFilesThatNoProcessRunsAreReleased(t *testing.T) {
+	const programs = 40
+	c := NewImageCache(0)
+	defer c.Close()
+	dir := t.TempDir()
+	from := copyProgram(t, "sleep")
+	var images []*Image
+	for i := range programs {
+		exe := filepath.Join(dir, fmt.Sprintf("sleep%d", i))
+		if out, err := exec.Command("cp", from, exe).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		p, cmd := started(t, c, exe)
+		images = append(images, asked(t, p))
+		if i == programs-1 {
+			defer p.Close()
+			break
+		}
+		testtargets.Kill(cmd)
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if i%2 == 0 {
+			if err := os.Remove(exe); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	taken := budget.Process().Used()
+	for range 3 {
+		c.Rest()
+	}
+	left := map[bool]int{}
+	for i, img := range images {
+		if img.Unused() == (i == programs-1) || (img.parts.Load() == nil) != img.Unused() {
+			t.Errorf("file %d: unused %v, its code is in memory: %v", i, img.Unused(), img.parts.Load() != nil)
+		}
+		left[img.file.closed]++
+	}
+	if left[true] != programs-1 {
+		t.Errorf("%d of %d files are open", left[false], programs)
+	}
+	for i, img := range images {
+		if here := remembers(c, img); here != (i%2 == 1) {
+			t.Errorf("file %d is remembered: %v, want those that have a name", i, here)
+		}
+		if has := len(img.ELF.Sections) > 0 && len(img.ELF.Segments) > 0; has != (i%2 == 1) {
+			t.Errorf("file %d has headers in memory: %v, want those that can be read again", i, has)
+		}
+	}
+	if now := budget.Process().Used(); now >= taken {
+		t.Errorf("%d bytes are taken, %d before", now, taken)
+	}
+	got := len(images[1].prepared().sources)
+	if got == 0 || images[1].ReadAddr(images[1].ELF.Entry, make([]byte, 8)) != 8 {
+		t.Errorf("%d sources of a file that runs again", got)
+	}
+}
+
+func remembers(c *ImageCache, img *Image) bool {
+	for _, by := range c.byFile {
+		if by == img {
+			return true
+		}
+	}
+	return false
+}
+
+// A command in a shell's loop has no user at most moments.
+func TestAFileInUseStays(t *testing.T) {
+	c := NewImageCache(0)
+	defer c.Close()
+	exe := copyProgram(t, "sleep")
+	for range 4 {
+		p, cmd := started(t, c, exe)
+		img := asked(t, p)
+		testtargets.Kill(cmd)
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+		c.Rest()
+		if img.Unused() || img.parts.Load() == nil {
+			t.Fatal("it was let go of")
+		}
+	}
+}
+
+func TestMappingsOfAProcessThatIsClosedAreOver(t *testing.T) {
+	c := NewImageCache(0)
+	defer c.Close()
+	p, _ := started(t, c, copyProgram(t, "sleep"))
+	at := MappingOf(p.Main())
+	if at.Over() {
+		t.Error("over while it is open")
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if !at.Over() {
+		t.Error("not over when it is closed")
+	}
+}

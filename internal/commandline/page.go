@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package commandline
+
+import (
+	"strings"
+
+	"prywalk/internal/tabular"
+)
+
+// pageText formats a Markdown page for a terminal: paragraphs are wrapped, a row of a table becomes a heading with
+// its cells below, code blocks stay.
+func pageText(page string, width int) string {
+	var b strings.Builder
+	var columns []string // of the current table
+	var words strings.Builder
+	indent := ""
+	flush := func() {
+		if words.Len() > 0 {
+			b.WriteString(string(tabular.Paragraph(width, indent, words.String())) + "\n")
+			words.Reset()
+		}
+		indent = ""
+	}
+	code := false
+	for line := range strings.Lines(page) {
+		line = strings.TrimSuffix(line, "\n")
+		fence := strings.HasPrefix(line, "```")
+		switch {
+		case fence || code:
+			flush()
+			code = code != fence
+			b.WriteString(line + "\n")
+			continue
+		case strings.HasPrefix(line, "|"):
+			flush()
+			columns = tableRow(&b, columns, cells(line), width)
+			continue
+		case line == "" || strings.HasPrefix(line, "#"):
+			flush()
+			b.WriteString(line + "\n")
+		case strings.HasPrefix(line, "- ") || words.Len() == 0:
+			flush()
+			if strings.HasPrefix(line, "- ") {
+				indent = "  "
+			}
+			words.WriteString(line)
+		default:
+			words.WriteString(" " + strings.TrimSpace(line))
+		}
+		columns = nil
+	}
+	flush()
+	return b.String()
+}
+
+func cells(line string) []string {
+	list := strings.Split(strings.Trim(strings.ReplaceAll(line, `\|`, "\x00"), "|"), "|")
+	for i := range list {
+		list[i] = strings.TrimSpace(strings.ReplaceAll(list[i], "\x00", "|"))
+	}
+	return list
+}
+
+// tableRow writes a row and returns the table's columns, which the first row names.
+func tableRow(b *strings.Builder, columns, row []string, width int) []string {
+	switch {
+	case columns == nil:
+		heading := strings.TrimPrefix(strings.Join(row, " / "), " / ")
+		b.WriteString(string(tabular.Paragraph(width, "", heading)) + ":\n\n")
+		return row
+	case strings.Trim(strings.Join(row, ""), "-: ") == "":
+		return columns
+	}
+	const indent = "    "
+	b.WriteString(string(tabular.Paragraph(width, indent, row[0])) + "\n")
+	for i, cell := range row[1:] {
+		if cell == "" {
+			continue
+		}
+		if i+1 < len(columns) && columns[i+1] != "" && len(row) > 2 {
+			cell = columns[i+1] + ": " + cell
+		}
+		b.WriteString(indent + string(tabular.Paragraph(width-len(indent), indent, cell)) + "\n")
+	}
+	return columns
+}

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package descendants
+
+import (
+	"iter"
+	"maps"
+
+	"prywalk/internal/procmem"
+)
+
+// # New processes by their numbers
+//
+// Without the kernel's records, new processes are found by number: the kernel assigns process numbers in order, and
+// shows the last one. The numbers since the previous tick are those of all new tasks; one read of /proc gives the
+// parent of each.
+
+const (
+	// mostNumbers bounds the numbers read at a tick. Of more, equally spaced ones are read.
+	mostNumbers = 64
+	// mostNewChildren bounds the known new processes.
+	mostNewChildren = 128
+	// markedFor is how long a process counts as new, in nanoseconds. After that the search for children has found it,
+	// or it cannot be opened: it is read every lastingEvery until it is attached or has ended, and forgotten after
+	// lastingFor.
+	markedFor    = 200e6
+	lastingEvery = 50e6
+	lastingFor   = 10e9
+	// firstNumber is the lowest number after the counter wraps (RESERVED_PIDS, kernel/pid.c).
+	firstNumber = 300
+)
+
+// NewChildren finds new processes by number. O is the caller's value for an attached process, not the zero value; K is
+// its value for an unattached one. Not safe for concurrent use.
+type NewChildren[O comparable, K any] struct {
+	attached map[int]O
+	forks    map[int]*forks // of attached processes
+	young    map[int]*NewChild[O, K]
+	last     int // last assigned number, 0: unknown
+
+	budget  *procmem.Budget
+	stat    func(f *procmem.ThreadFiles, s *procmem.Stat) error
+	parent  func(pid int) (parent int, ok bool)
+	clock   func(pid int) (uint64, error)
+	between func() // called before each read of /proc
+
+	pin, unpin func() // called around reads of known processes
+}
+
+// NewChild is a new process that is not attached yet.
+type NewChild[O comparable, K any] struct {
+	PID int
+	// Waiter is the nearest attached ancestor.
+	Waiter O
+	// Files are those of its first thread.
+	Files *procmem.ThreadFiles
+	// Kept is the caller's value.
+	Kept K
+	// Used is its CPU time by program name, as of the last read.
+	Used []Use
+
+	parent int
+	judged bool // whether it calls exec is known
+	start  uint64
+	since  int64 // discovery, CLOCK_MONOTONIC ns
+	asked  int64 // last read, CLOCK_MONOTONIC ns
+	cpu    int64 // CPU time then, ns
+	comm   procmem.Comm
+}
+
+// Use is the CPU time of a process under one name, in nanoseconds.
+type Use struct {
+	Name string
+	NS   int64
+}
+
+// MakeNewChildren makes an empty set. It keeps files open within the budget.
+func MakeNewChildren[O comparable, K any](budget *procmem.Budget) *NewChildren[O, K] {
+	return &NewChildren[O, K]{
+		attached: map[int]O{}, forks: map[int]*forks{}, young: map[int]*NewChild[O, K]{}, budget: budget,
+		stat: (*procmem.ThreadFiles).Stat, parent: parent,
+		clock: procmem.ProcessCPU, between: func() {}, pin: func() {}, unpin: func() {},
+	}
+}
+
+// Between sets a function that is called before each read of /proc, which may wait for an exec.
+func (n *NewChildren[O, K]) Between(f func()) { n.between = f }
+
+// Pinned sets functions called around reads of a known process, during which the caller must not yield.
+func (n *NewChildren[O, K]) Pinned(pin, unpin func()) { n.pin, n.unpin = pin, unpin }
+
+// parent gives a process's parent; false if it has ended, or the number is another thread's, which /proc shows as well.
+// It reads status, as a read of stat waits for an exec (fs/proc/array.c, do_task_stat).
+func parent(pid int) (int, bool) {
+	var s procmem.Status
+	err := procmem.ReadStatus(pid, &s)
+	return s.PPid, err == nil && s.Tgid == pid && s.State != 'Z'
+}
+
+// Attach removes a process that was attached, and gives its entry; nil if there is none.
+func (n *NewChildren[O, K]) Attach(pid int, as O) *NewChild[O, K] {
+	before := n.young[pid]
+	if before != nil {
+		before.Files.Close()
+	}
+	n.attached[pid] = as
+	delete(n.young, pid)
+	delete(n.forks, pid)
+	for _, y := range n.young {
+		if y.parent == pid {
+			y.Waiter = as
+		}
+	}
+	return before
+}
+
+// Forget notes that an attached process has ended. Its number may be reused by now.
+func (n *NewChildren[O, K]) Forget(pid int, as O) {
+	if n.attached[pid] == as {
+		delete(n.attached, pid)
+		delete(n.forks, pid)
+	}
+}
+
+// Any reports whether there are numbers since the last call of Born.
+func (n *NewChildren[O, K]) Any(last int) bool { return last != n.last }
+
+// Created searches the numbers since the last call for descendants of attached processes. last is the last assigned
+// number, 0 if unknown.
+func (n *NewChildren[O, K]) Created(last int, now int64) {
+	before := n.last
+	if n.last = last; before == 0 || last == 0 || before == last || len(n.attached) == 0 {
+		return
+	}
+	if last < before {
+		before = min(firstNumber, last) - 1 // the counter wrapped
+	}
+	step := (last-before-1)/mostNumbers + 1
+	for pid := before + 1 + (last-before-1)%step; pid <= last; pid += step {
+		n.ask(pid, now)
+	}
+}
+
+// ask adds a process if it is a descendant of an attached one.
+func (n *NewChildren[O, K]) ask(pid int, now int64) {
+	if _, attached := n.attached[pid]; attached || len(n.young) >= mostNewChildren {
+		return
+	}
+	n.between()
+	parent, ok := n.parent(pid)
+	if !ok {
+		return
+	}
+	waiter, ok := n.attached[parent]
+	if y := n.young[parent]; !ok && y != nil {
+		waiter, ok = y.Waiter, true
+	}
+	if !ok {
+		return
+	}
+	var s procmem.Stat
+	files := procmem.OpenThread(pid, pid, n.budget)
+	_ = files.Hold() // if it has ended, its stat shows that
+	if n.stat(files, &s) != nil || s.State == 'Z' || s.PPID != parent {
+		files.Close()
+		return
+	}
+	n.young[pid] = &NewChild[O, K]{
+		Waiter: waiter, PID: pid, Files: files, parent: parent, start: s.StartTime, since: now,
+	}
+}
+
+// Tick calls runs for new processes with a first thread that runs or waits for a processor, with its stat. It gives
+// those that have ended or (over) are not read any more, and forgets them.
+func (n *NewChildren[O, K]) Tick(
+	now int64, runs func(*NewChild[O, K], *procmem.Stat),
+) iter.Seq2[*NewChild[O, K], bool] {
+	return func(yield func(y *NewChild[O, K], over bool) bool) {
+		for pid, y := range n.young {
+			age := now - y.since
+			if age > markedFor && now-y.asked < lastingEvery {
+				continue
+			}
+			y.asked = now
+			n.between()
+			n.pin()
+			cpu, _ := n.clock(pid) // gone, else
+			var s procmem.Stat
+			err := n.stat(y.Files, &s)
+			n.unpin()
+			ended := err != nil || s.StartTime != y.start || s.State == 'X' // a zombie may still be attached
+			if ended || age > lastingFor {
+				delete(n.young, pid)
+				goesOn := yield(y, !ended)
+				if y.Files.Close(); !goesOn {
+					return
+				}
+				continue
+			}
+			n.learn(y, &s)
+			if y.uses(&s.Comm, int64(cpu)); age <= markedFor && s.State == 'R' {
+				runs(y, &s)
+			}
+		}
+	}
+}
+
+// # Which processes call exec
+//
+// Children of a shell mostly do, children of a server mostly do not. PF_FORKNOEXEC shows it for each process.
+
+// forks is what is known of a process's children.
+type forks struct {
+	never int  // children that ended without exec
+	exec  bool // one has called exec
+}
+
+// leastForks is the number of children without exec from which on the others are taken to be alike.
+const leastForks = 8
+
+// Flags of include/linux/sched.h.
+const (
+	exiting    = 0x04 // PF_EXITING
+	beforeExec = 0x40 // PF_FORKNOEXEC: forked, no exec since
+)
+
+// learn notes whether a process calls exec.
+func (n *NewChildren[O, K]) learn(y *NewChild[O, K], s *procmem.Stat) {
+	before := s.Flags&beforeExec != 0
+	if _, attached := n.attached[y.parent]; y.judged || !attached || before && s.Flags&exiting == 0 && s.State != 'Z' {
+		return
+	}
+	f := n.forks[y.parent]
+	if f == nil {
+		f = &forks{}
+		n.forks[y.parent] = f
+	}
+	if y.judged = true; before {
+		f.never++
+	} else {
+		f.exec = true
+	}
+}
+
+// MayExec reports whether a process may be about to call exec: it has not, and its siblings are not known never to do
+// so.
+func (n *NewChildren[O, K]) MayExec(y *NewChild[O, K], s *procmem.Stat) bool {
+	f := n.forks[y.parent]
+	return s.Flags&beforeExec != 0 && (f == nil || f.exec || f.never < leastForks)
+}
+
+// Execed notes that an attached process runs another program: its children may behave differently.
+func (n *NewChildren[O, K]) Execed(pid int) { delete(n.forks, pid) }
+
+// mostNames bounds the names of a process.
+const mostNames = 8
+
+// uses notes a process's clock.
+func (y *NewChild[O, K]) uses(name *procmem.Comm, cpu int64) {
+	ns := cpu - y.cpu
+	if ns <= 0 {
+		return
+	}
+	if last := len(y.Used) - 1; last >= 0 && (*name == y.comm || len(y.Used) == mostNames) {
+		y.Used[last].NS += ns
+	} else {
+		y.Used = append(y.Used, Use{name.String(), ns})
+	}
+	y.cpu, y.comm = cpu, *name
+}
+
+// None reports whether there are no new processes.
+func (n *NewChildren[O, K]) None() bool { return len(n.young) == 0 }
+
+// All gives all new processes.
+func (n *NewChildren[O, K]) All() iter.Seq[*NewChild[O, K]] { return maps.Values(n.young) }

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dump
+
+import (
+	"bufio"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"prywalk/internal/code"
+	"prywalk/internal/core"
+	"prywalk/internal/testtargets"
+)
+
+const goLocks = `package main
+
+import (
+	"fmt"
+	"sync"
+	"time"
+)
+
+type account struct {
+	name string
+	mu   sync.Mutex
+	sum  int
+}
+
+var (
+	one       sync.Mutex
+	rw        sync.RWMutex
+	free      sync.Mutex
+	a, b      = &account{name: "a"}, &account{name: "b"}
+	both      sync.WaitGroup
+	never     = make(chan int)
+	full      = make(chan int, 3)
+)
+
+//go:noinline
+func use(a *account) { a.sum++ }
+
+//go:noinline
+func transfer(from, to *account, n int) {
+	from.mu.Lock()
+	defer from.mu.Unlock()
+	both.Done()
+	both.Wait()
+	to.mu.Lock()
+	defer to.mu.Unlock()
+	from.sum -= n
+	to.sum += n
+}
+
+//go:noinline
+func hold(ready chan int) {
+	one.Lock()
+	ready <- 1
+	v := <-never
+	one.Unlock()
+	fmt.Println(v)
+}
+
+//go:noinline
+func letGo(bad bool, ready chan int) {
+	free.Lock()
+	one.Lock()
+	if bad {
+		one.Unlock()
+		fmt.Println("bad")
+		return
+	}
+	one.Unlock()
+	free.Unlock()
+	ready <- 1
+	<-never
+}
+
+//go:noinline
+func wait() { one.Lock(); one.Unlock() }
+
+//go:noinline
+func read(ready chan int) { rw.RLock(); defer rw.RUnlock(); ready <- 1; <-never }
+
+//go:noinline
+func write() { rw.Lock(); rw.Unlock() }
+
+//go:noinline
+func twice() { x := &account{}; use(x); x.mu.Lock(); x.mu.Lock(); use(x) }
+
+//go:noinline
+func send() { full <- 1 }
+
+//go:noinline
+func choose() {
+	select {
+	case <-never:
+	case full <- 9:
+	}
+}
+
+func main() {
+	ready := make(chan int)
+	for i := 0; i < 2; i++ {
+		go letGo(false, ready)
+		<-ready
+	}
+	both.Add(2)
+	go transfer(a, b, 1)
+	go transfer(b, a, 2)
+	go hold(ready)
+	<-ready
+	go read(ready)
+	<-ready
+	for i := 0; i < 5; i++ {
+		go wait()
+		go send()
+	}
+	go write()
+	go twice()
+	time.Sleep(time.Second) // full is full
+	go choose()
+	fmt.Println("ready")
+	time.Sleep(time.Hour)
+}
+`
+
+// goroutineLockTexts gives a line per lock: kind, name, waiting and owning functions with counts.
+func goroutineLockTexts(l *Locks) (out []string) {
+	in := map[uint64]string{}
+	for _, p := range l.Processes {
+		for i := range p.GoroutineStacks {
+			g := &p.GoroutineStacks[i]
+			for _, f := range g.Frames {
+				if strings.HasPrefix(f.Function, "main.") && in[g.ID] == "" {
+					in[g.ID] = strings.TrimPrefix(f.Function, "main.")
+				}
+			}
+		}
+	}
+	for i := range l.GoroutineLocks {
+		m := &l.GoroutineLocks[i]
+		wait, hold := map[string]int{}, map[string]int{}
+		for _, w := range m.Waiters {
+			side := map[bool]string{true: " sends"}[w.Send] + map[bool]string{true: " reads"}[w.Reads]
+			wait[in[w.Goroutine]+side]++
+		}
+		for _, o := range m.Likely {
+			hold[in[o.Goroutine]+map[bool]string{true: " reads"}[o.Reads]]++
+		}
+		count := func(of map[string]int) (text string) {
+			for _, name := range slices.Sorted(maps.Keys(of)) {
+				text += fmt.Sprintf(" %d %s,", of[name], name)
+			}
+			return text
+		}
+		text := m.Kind + ":" + count(wait) + " held by" + count(hold)
+		if m.Kind == kindChannel {
+			text = fmt.Sprintf("%s %d of %d:%s", m.Kind, m.Queued, m.Capacity, count(wait))
+		}
+		out = append(out, text)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// knownGoLocks are the expected lines of goLocks.
+var knownGoLocks = []string{
+	"chan 0 of 0: 1 choose, 1 hold, 2 letGo, 1 read,",
+	"chan 3 of 3: 1 choose sends, 2 send sends,",
+	"sync.Mutex: 1 transfer, held by 1 transfer,",
+	"sync.Mutex: 1 transfer, held by 1 transfer,",
+	"sync.Mutex: 1 twice, held by 1 twice,",
+	"sync.Mutex: 5 wait, held by 1 hold,",
+	"sync.RWMutex: 1 write, held by 1 read reads,",
+}
+
+// An unlocked lock has no owner; no deadlock is proven.
+func TestGoroutinesAtLocksAndTheirLikelyOwners(t *testing.T) {
+	for _, release := range append([]string{"", "1.20.14"}, testtargets.LaterGoReleases(t)...) {
+		t.Run("go "+release, func(t *testing.T) {
+			cmd, out := startGoroutines(t, goLocks, release)
+			if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
+				t.Fatalf("%q, %v", line, err)
+			}
+			var l *Locks
+			for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+				l = goLocksOf(t, cmd.Process.Pid)
+				if slices.Equal(goroutineLockTexts(l), knownGoLocks) && len(l.PossibleGoroutines) == 2 {
+					break
+				}
+			}
+			checkGoLocks(t, l)
+			if release == "" {
+				c := openCore(t, gcore(t, cmd.Process.Pid), core.Options{})
+				checkGoLocks(t, LocksOfCore(c, Options{MaxDepth: -1, Goroutines: true}, false))
+			}
+		})
+	}
+}
+
+func goLocksOf(t *testing.T, pid int) *Locks {
+	t.Helper()
+	c, err := code.Open(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	l, err := ExamineLocks([]*code.Process{c}, Options{MaxDepth: -1, Goroutines: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func checkGoLocks(t *testing.T, l *Locks) {
+	t.Helper()
+	if got := goroutineLockTexts(l); !slices.Equal(got, knownGoLocks) {
+		t.Errorf("locks\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(knownGoLocks, "\n"))
+	}
+	var sizes []int
+	for _, c := range l.PossibleGoroutines {
+		sizes = append(sizes, len(c.Goroutines))
+	}
+	slices.Sort(sizes)
+	if !slices.Equal(sizes, []int{1, 2}) || l.Verdict != VerdictPossible || len(l.Deadlocks) != 0 {
+		t.Errorf("cycles of %v, verdict %s, %d deadlocks", sizes, l.Verdict, len(l.Deadlocks))
+	}
+	text := lockText(t, l)
+	for _, want := range []string{"; 2 POSSIBLE DEADLOCKS\n", "2 goroutines wait for each other, if the inferred owners",
+		"sync.Mutex main.one (0x", ", 3 of 3 in it\n", "waiting to receive: none\n",
+		"likely held for reading by goroutine "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+}

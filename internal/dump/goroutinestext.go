@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dump
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"prywalk/internal/printable"
+	"prywalk/internal/tabular"
+)
+
+// key is equal for equal stacks and states.
+func (g *Goroutine) key() string {
+	key := []byte(strings.Join([]string{g.Runtime, g.Status, g.Wait, g.StopReason, g.createdText(), g.labelsText()},
+		"\x00"))
+	for i := range g.Frames {
+		key = binary.LittleEndian.AppendUint64(key, uint64(g.Frames[i].PC))
+	}
+	return string(key)
+}
+
+func (g *Goroutine) createdText() string {
+	if g.created == nil || g.CreatedBy == "" {
+		return ""
+	}
+	text := "created by " + g.CreatedBy
+	if g.created.File != "" {
+		text += fmt.Sprintf(" at %s:%d", printable.SourceFile(g.created.File), g.created.Line)
+	}
+	return text
+}
+
+func (g *Goroutine) labelsText() string {
+	var list []string
+	for key, value := range g.Labels {
+		list = append(list, key+"="+value)
+	}
+	slices.Sort(list)
+	return strings.Join(list, ", ")
+}
+
+// doing uses the words of Go's tracebacks.
+func (g *Goroutine) doing() string {
+	if g.Wait != "" {
+		return g.Status + " (" + g.Wait + ")"
+	}
+	return g.Status
+}
+
+// mergeGoroutines groups by equal stacks, smallest group first. Left out are goroutines on a thread, without frames,
+// and, unless all is set, of the run-time system (hidden).
+func mergeGoroutines(list []Goroutine, all bool) (groups [][]*Goroutine, hidden, changed int) {
+	known := map[string]int{}
+	for i := range list {
+		g := &list[i]
+		switch {
+		case g.Thread != 0:
+			continue
+		case g.System && !all:
+			hidden++
+			continue
+		case len(g.Frames) == 0:
+			changed++
+			continue
+		}
+		key := g.key()
+		n, is := known[key]
+		if !is {
+			n = len(groups)
+			known[key], groups = n, append(groups, nil)
+		}
+		groups[n] = append(groups[n], g)
+	}
+	slices.SortStableFunc(groups, func(a, b []*Goroutine) int { return len(a) - len(b) })
+	return groups, hidden, changed
+}
+
+func (p *Process) goroutineCount() string {
+	n := int64(0)
+	for i := range p.GoroutineStacks {
+		if !p.GoroutineStacks[i].System {
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return ", " + tabular.Plural(n, "goroutine")
+}
+
+// onlySchedules reports whether a thread sleeps in Go's scheduler, without a goroutine.
+func (t *Thread) onlySchedules() bool {
+	if t.Goroutine != 0 || t.State != "S" || !t.Complete || len(t.Frames) == 0 {
+		return false
+	}
+	for i := range t.Frames {
+		name := t.Frames[i].Function
+		if !strings.HasPrefix(name, "runtime.") && !strings.HasPrefix(name, "internal/runtime/") {
+			return false
+		}
+	}
+	return true
+}
+
+// shownThreads leaves out, with goroutines, threads asleep in Go's scheduler.
+func (p *Process) shownThreads() (shown []Thread, schedule []string) {
+	if len(p.GoroutineStacks) == 0 || p.Native {
+		return p.Threads, nil
+	}
+	for i := range p.Threads {
+		if t := &p.Threads[i]; t.onlySchedules() {
+			schedule = append(schedule, fmt.Sprint(t.TID))
+		} else {
+			shown = append(shown, *t)
+		}
+	}
+	return shown, schedule
+}
+
+func schedulersText(b *strings.Builder, tids []string) {
+	if len(tids) > 0 {
+		printable.Fprintf(b, "\nwithout a goroutine, asleep in Go's scheduler: %s %s (--native shows the stacks)\n",
+			map[bool]string{true: "thread", false: "threads"}[len(tids) == 1], enumerate(tids))
+	}
+}
+
+func goroutinesText(b *strings.Builder, p *Process) {
+	if len(p.GoroutineStacks) == 0 {
+		return
+	}
+	groups, hidden, changed := mergeGoroutines(p.GoroutineStacks, p.Native)
+	for _, group := range groups {
+		first := group[0]
+		what := fmt.Sprintf("goroutine %d", first.ID)
+		if len(group) > 1 {
+			what = tabular.Plural(int64(len(group)), "goroutine")
+		}
+		printable.Fprintf(b, "\n%s%s: %s%s\n", what, before(" of ", first.Runtime), first.doing(),
+			waited(longest(group), len(group)))
+		if len(group) > 1 {
+			var ids []string
+			for _, g := range group {
+				ids = append(ids, fmt.Sprint(g.ID))
+			}
+			printable.Fprintf(b, "  %s\n", enumerate(ids))
+		}
+		if text := first.labelsText(); text != "" {
+			printable.Fprintf(b, "  labels: %s\n", text)
+		}
+		stack(b, &Thread{Frames: first.Frames, Complete: first.Complete, StopReason: first.StopReason}, p.Native)
+		if text := first.createdText(); text != "" {
+			printable.Fprintf(b, "  %s\n", text)
+		}
+	}
+	var rest []string
+	if hidden > 0 {
+		rest = append(rest, tabular.Plural(int64(hidden), "goroutine")+" of Go's run-time system (--native shows them)")
+	}
+	if changed > 0 {
+		rest = append(rest, tabular.Plural(int64(changed), "goroutine")+" that ran or ended while being read")
+	}
+	if len(rest) > 0 {
+		printable.Fprintf(b, "\nnot shown: %s\n", strings.Join(rest, "; "))
+	}
+}
+
+func waited(d time.Duration, n int) string {
+	switch {
+	case d < time.Second:
+		return ""
+	case n > 1:
+		return fmt.Sprintf(", the longest for about %v", d.Truncate(time.Second))
+	}
+	return fmt.Sprintf(", for about %v", d.Truncate(time.Second))
+}

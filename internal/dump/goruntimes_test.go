@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dump
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"prywalk/internal/core"
+	"prywalk/internal/testtargets"
+)
+
+const hostInGo = `package main
+
+/*
+#cgo LDFLAGS: -ldl
+#include <dlfcn.h>
+static void call(const char *file, const char *function) {
+	void *l = dlopen(file, RTLD_NOW);
+	((void (*)(void))dlsym(l, function))();
+}
+*/
+import "C"
+
+import (
+	"os"
+	"runtime"
+	"time"
+)
+
+//go:noinline
+func own(c chan int) { <-c }
+
+func main() {
+	file := C.CString(os.Args[1])
+	C.call(file, C.CString("Begin"))
+	c := make(chan int)
+	for i := 0; i < 10; i++ {
+		go own(c)
+	}
+	go C.call(file, C.CString("Stay"))
+	time.Sleep(500 * time.Millisecond)
+	all := make([]byte, 1<<20)
+	os.Stdout.Write(append(all[:runtime.Stack(all, true)], "\nEND\n"...))
+	time.Sleep(time.Hour)
+}
+`
+
+// Each run-time system numbers its goroutines from 1.
+func TestEachGoRuntimeOfAProcessShowsItsGoroutines(t *testing.T) {
+	shared := []string{"-buildmode=c-shared"}
+	one := testtargets.BuildGoAs(t, testtargets.GoLibrary, "one.so", shared...)
+	two := testtargets.BuildGoAs(t, testtargets.GoLibrary, "two.so", append(shared, stripped...)...)
+	inC, inGo := testtargets.BuildGoLibraryHost(t), testtargets.BuildGoAs(t, hostInGo, "host", "-trimpath")
+	for name, c := range map[string]struct {
+		command  []string
+		runtimes []string // in the order in which they print
+		callers  string   // outermost function of the goroutine in Stay
+	}{
+		"C loads two libraries": {[]string{inC, one, two}, []string{one, two}, "clone3"},
+		"Go loads a library":    {[]string{inGo, two}, []string{two, inGo}, "runtime.goexit"},
+		"C loads one library":   {[]string{inC, two}, []string{two}, "clone3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd, out := startHost(t, c.command...)
+			own := map[string]map[uint64]ownGoroutine{}
+			for _, file := range c.runtimes {
+				own[file] = ownGoroutines(t, out)
+			}
+			p := sampleGoroutines(t, cmd.Process.Pid)
+			for end := time.Now().Add(time.Minute); staying(p) == 0 && time.Now().Before(end); {
+				time.Sleep(50 * time.Millisecond)
+				p = sampleGoroutines(t, cmd.Process.Pid)
+			}
+			compareRuntimes(t, p, own, c.callers)
+			p = Core(openCore(t, gcore(t, cmd.Process.Pid), core.Options{}), Options{MaxDepth: -1, Goroutines: true}, false)
+			compareRuntimes(t, p, own, c.callers)
+		})
+	}
+}
+
+func startHost(t *testing.T, command ...string) (*exec.Cmd, io.Reader) {
+	t.Helper()
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	return cmd, bufferedOnce(out)
+}
+
+// bufferedOnce gives one byte at a time, so that a scanner takes no more than it returns.
+func bufferedOnce(r io.Reader) io.Reader { return &slowReader{r} }
+
+type slowReader struct{ r io.Reader }
+
+func (s *slowReader) Read(b []byte) (int, error) { return s.r.Read(b[:1]) }
+
+func has(g *Goroutine, function string) bool {
+	return slices.ContainsFunc(g.Frames, func(f Frame) bool { return f.Function == function })
+}
+
+func staying(p *Process) (n int) {
+	for i := range p.GoroutineStacks {
+		if g := &p.GoroutineStacks[i]; g.Wait == "sleep" && has(g, "main.Stay") {
+			n++
+		}
+	}
+	return n
+}
+
+func compareRuntimes(t *testing.T, p *Process, own map[string]map[uint64]ownGoroutine, callers string) {
+	t.Helper()
+	count := map[string]int{}
+	for i := range p.GoroutineStacks {
+		g := &p.GoroutineStacks[i]
+		file := g.Runtime
+		if len(own) == 1 && file == "" {
+			for file = range own {
+			}
+		}
+		if g.System {
+			continue
+		}
+		switch o, known := own[file][g.ID]; {
+		case has(g, "main.compute"):
+			if g.Thread == 0 || !g.Complete {
+				t.Errorf("the busy goroutine %d of %q is on thread %d: %q", g.ID, file, g.Thread, shown(g.Frames))
+			}
+			for j := range p.Threads {
+				if th := &p.Threads[j]; th.TID == g.Thread && (th.Goroutine != g.ID || th.GoroutineRuntime != g.Runtime) {
+					t.Errorf("thread %d has goroutine %d of %q", th.TID, th.Goroutine, th.GoroutineRuntime)
+				}
+			}
+			count["busy"]++
+		case has(g, "main.Stay"):
+			if last := g.Frames[len(g.Frames)-1].Function; !g.Complete || last != callers || !has(g, "crosscall2") {
+				t.Errorf("the goroutine in Stay ends in %s: %q", g.StopReason, shown(g.Frames))
+			}
+			count["Stay"]++
+		case has(g, "main._Cfunc_call"):
+			if !g.Complete || len(shown(g.Frames)) != 2 || g.Status != "syscall" {
+				t.Errorf("the goroutine that calls the library: %s, %q", g.StopReason, shown(g.Frames))
+			}
+			count["call"]++
+		case has(g, "main.main"):
+		case !known || g.Wait != o.wait || g.CreatedBy != o.createdBy || g.Parent != o.parent || !g.Complete ||
+			!sameFrames(g.Frames, o.frames):
+			t.Errorf("goroutine %d of %q: %s, %s, by %s in %d: %q\nit says %+v", g.ID, file, g.Wait, g.StopReason,
+				g.CreatedBy, g.Parent, shown(g.Frames), o)
+		default:
+			count[filepath.Base(file)+" "+g.Wait]++
+		}
+	}
+	libraries, want := 0, map[string]int{}
+	for file := range own {
+		if name := filepath.Base(file); strings.HasSuffix(name, ".so") {
+			want[name+" chan receive"], want[name+" sync.Mutex.Lock"] = 20, 20
+			libraries++
+		} else {
+			want[name+" chan receive"], want["call"] = 10, 1
+		}
+	}
+	want["busy"], want["Stay"] = libraries, libraries
+	if fmt.Sprint(count) != fmt.Sprint(want) {
+		t.Errorf("goroutines %v, not %v", count, want)
+	}
+	for name, write := range map[string]func(io.Writer, *Process) error{"text": Text, "JSON": JSON} {
+		var b bytes.Buffer
+		if err := write(&b, p); err != nil {
+			t.Fatal(err)
+		}
+		for file := range own {
+			part := "20 goroutines of " + file + ": waiting (chan receive)"
+			if filepath.Ext(file) == "" {
+				part = "10 goroutines of " + file + ": waiting (chan receive)"
+			}
+			if name == "JSON" {
+				quoted, _ := json.Marshal(file)
+				part = `"runtime":` + string(quoted)
+			}
+			if there := strings.Contains(b.String(), part); there != (len(own) > 1) {
+				t.Errorf("%s: %q is there: %v", name, part, there)
+			}
+		}
+	}
+}
+
+const goPlugin = `package main
+
+import "time"
+
+//go:noinline
+func inPlugin(c chan int) { <-c }
+
+func Start() {
+	c := make(chan int)
+	for i := 0; i < 10; i++ {
+		go inPlugin(c)
+	}
+}
+
+func Block() { time.Sleep(time.Hour) }
+
+func main() {}
+`
+
+const pluginHost = `package main
+
+import (
+	"os"
+	"plugin"
+	"runtime"
+	"time"
+)
+
+//go:noinline
+func inProgram(c chan int) { <-c }
+
+func main() {
+	p, err := plugin.Open(os.Args[1])
+	if err != nil {
+		panic(err)
+	}
+	for _, name := range []string{"Start", "Block"} {
+		f, err := p.Lookup(name)
+		if err != nil {
+			panic(err)
+		}
+		go f.(func())()
+	}
+	c := make(chan int)
+	for i := 0; i < 10; i++ {
+		go inProgram(c)
+	}
+	time.Sleep(500 * time.Millisecond)
+	all := make([]byte, 1<<20)
+	os.Stdout.Write(append(all[:runtime.Stack(all, true)], "\nEND\n"...))
+	time.Sleep(time.Hour)
+}
+`
+
+// A plugin's goroutines are the program's: there is one run-time system, with functions of two files.
+func TestGoroutinesOfAPluginBelongToItsProgram(t *testing.T) {
+	for name, args := range map[string][]string{"symbols": nil, "stripped": stripped} {
+		t.Run(name, func(t *testing.T) {
+			plug := testtargets.BuildGoAs(t, goPlugin, "plug", append([]string{"-buildmode=plugin"}, args...)...)
+			cmd, out := startHost(t, testtargets.BuildGoAs(t, pluginHost, "host", args...), plug)
+			own := ownGoroutines(t, out)
+			p := sampleGoroutines(t, cmd.Process.Pid)
+			count := map[string]int{}
+			for i := range p.GoroutineStacks {
+				g := &p.GoroutineStacks[i]
+				if g.System || g.ID == 1 {
+					continue
+				}
+				o, known := own[g.ID]
+				if !known || g.Runtime != "" || g.Wait != o.wait || g.CreatedBy != o.createdBy || !g.Complete ||
+					!sameFrames(g.Frames, o.frames) {
+					t.Errorf("goroutine %d of %q: %s, %s, by %s: %q\nit says %+v", g.ID, g.Runtime, g.Wait, g.StopReason,
+						g.CreatedBy, shown(g.Frames), o)
+				}
+				for _, function := range []string{"plug.inPlugin", "plug.Block", "main.inProgram"} {
+					if has(g, function) {
+						count[function]++
+					}
+				}
+			}
+			if want := "map[main.inProgram:10 plug.Block:1 plug.inPlugin:10]"; fmt.Sprint(count) != want {
+				t.Errorf("%v, not %v", count, want)
+			}
+		})
+	}
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"prywalk/internal/backoff"
+	"prywalk/internal/code"
+	"prywalk/internal/handover"
+	"prywalk/internal/observe"
+	"prywalk/internal/procmem"
+	"prywalk/internal/schedule"
+)
+
+// Run is what the tracer and an engine share in one recording. It belongs to the tracer's goroutine.
+type Run struct {
+	*handover.Common
+	Observer *observe.Observer // of the OS thread that the tracer runs on
+	Files    *procmem.Budget
+	Idle     *backoff.Policy // which sleepers are left alone
+	Out      handover.Outbox
+	Rest     schedule.Rest
+	Tick     Tick
+	Ending   bool  // this is the last tick
+	Sampled  int64 // observations by an engine
+	Claimed  int64 // observations of what ended before it was attached
+}
+
+// Tick is the present tick.
+type Tick struct {
+	At     int64 // its moment, CLOCK_MONOTONIC ns
+	Copies int64 // bytes copied
+	Rested bool  // ticks were left out before it
+}
+
+// Process is a process that is tracked.
+type Process struct {
+	Target *code.Process
+	Shared *handover.Process // what the aggregator sees of it
+	Tasks  *procmem.TaskDir  // the list of its threads
+	Clock  Clock
+	Gone   bool
+
+	Engine     any  // the engine's object for it; nil: none
+	ListChange bool // set by the engine: a thread has begun or ended
+}
+
+// Clock is a process's CPU time, as of its last reading.
+type Clock struct {
+	First uint64 // as sampling began, ns
+	Now   uint64 // ns
+	At    int64  // the tick of the reading, CLOCK_MONOTONIC ns
+	Valid bool   // it could be read
+	Moved int64  // last change found, CLOCK_MONOTONIC ns
+}
+
+// Ran gives the CPU time since sampling began, ns.
+func (c *Clock) Ran() int64 { return int64(c.Now - c.First) }
+
+// Thread is a thread that is tracked.
+type Thread struct {
+	Shared   *handover.Thread // what the aggregator sees of it
+	Observed *observe.Thread
+	Idle     backoff.Thread
+	Steady   schedule.Steady // set by the engine
+	FromZero bool            // its clocks count from zero
+	Engine   any             // the engine's object for it; nil: none
+	NoUser   bool            // it never runs in user space (io_uring)
+}

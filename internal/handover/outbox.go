@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package handover
+
+// To wake the aggregator for a few observations costs more than their unwinding. So events are handed over together: at
+// most handOverSamples, at latest after handOverAfter ns. At once go those that are soon out of date: threads and
+// processes that began or ended, unexpected stacks ([observe.RawSample.Surprising]), and those of a process that makes
+// code.
+//
+// A run-time system's list of threads is read every 15 ms at most; its new threads wait for that.
+const (
+	handOverAfter   = 100e6
+	handOverListed  = 20e6
+	handOverSamples = 32
+)
+
+// Outbox holds an engine's events until they are handed over. For the engine only.
+type Outbox struct {
+	ring   *Ring
+	events Batch
+	last   int64 // tick of the last handover
+}
+
+// NewOutbox makes one for a ring.
+func NewOutbox(r *Ring) Outbox { return Outbox{ring: r, events: r.Get()} }
+
+// Len gives the number of held events.
+func (o *Outbox) Len() int { return len(o.events) }
+
+// Add appends an event.
+func (o *Outbox) Add(e Event) { o.events = append(o.events, e) }
+
+// Due reports whether to hand over now.
+func (o *Outbox) Due(now int64) bool {
+	raws, after := 0, int64(handOverAfter)
+	for i := range o.events {
+		e := &o.events[i]
+		if e.Kind == Sampled {
+			raws++
+		}
+		switch ends := e.Kind == ThreadEnded; {
+		case e.Kind == Unchanged:
+		case e.Soon, e.Kind != Sampled && !ends:
+			return true
+		case !ends && !isNew(e.Thread, now):
+		case e.Thread.Proc == nil || e.Thread.Proc.Plans.Load() == nil:
+			return true
+		default:
+			after = handOverListed
+		}
+	}
+	return raws >= handOverSamples || now-o.last >= after
+}
+
+// isNew reports whether a thread has just begun, and may end before its name is known.
+func isNew(t *Thread, now int64) bool {
+	return now-t.Found < NameEvery && !t.Named.Load()
+}
+
+// HandOver hands the events to the aggregator if there is room, as an engine must not wait while a thread is stopped.
+// tick is the time of the present tick. The engine may have to keep its goroutine from yielding meanwhile.
+func (o *Outbox) HandOver(tick int64) {
+	if len(o.events) > 0 && o.ring.Room() {
+		o.ring.Send(o.events)
+		o.events = o.ring.Get()
+		o.last = tick
+	}
+}
+
+// Flush hands over the last events by send, which waits for room.
+func (o *Outbox) Flush(send func(Batch)) {
+	if len(o.events) > 0 {
+		send(o.events)
+		o.events = nil
+	}
+}

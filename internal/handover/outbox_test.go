@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package handover
+
+import (
+	"slices"
+	"testing"
+
+	"prywalk/internal/managed"
+)
+
+func TestObservationsAreHandedOverTogetherAndChangesAtOnce(t *testing.T) {
+	known := &Thread{Found: 1}
+	const now = 10e9
+	smp := Event{Kind: Sampled, Thread: known}
+	ofNew := Event{Kind: Sampled, Thread: &Thread{Found: now - 5e6}}
+	named := &Thread{Found: now - 5e6}
+	named.Named.Store(true)
+	ofNamed := Event{Kind: Sampled, Thread: named}
+	listed := &Thread{Found: now - 5e6, Proc: &Process{}}
+	listed.Proc.Plans.Store(&managed.Plan{})
+	ofListed := Event{Kind: Sampled, Thread: listed}
+	surprising := Event{Kind: Sampled, Thread: known, Soon: true}
+	clocks := Event{Kind: Unchanged, Thread: known}
+	for _, c := range []struct {
+		what   string
+		passed int64
+		events Batch
+		due    bool
+	}{
+		{"one look just after the last", now - 10e6, Batch{smp}, false},
+		{"one look that waits for long", now - handOverAfter, Batch{smp}, true},
+		{"many looks", now - 10e6, make(Batch, handOverSamples), true},
+		{"clocks alone", now - 10e6, slices.Repeat(Batch{clocks}, 2*handOverSamples), false},
+		{"a new thread", now - 10e6, Batch{smp, ofNew}, true},
+		{"a new thread whose name is known", now - 10e6, Batch{smp, ofNamed}, false},
+		{"a stack that was not as expected", now - 10e6, Batch{smp, surprising}, true},
+		{"a new thread of a run-time system's", now - 10e6, Batch{smp, ofListed}, false},
+		{"one that waits for long", now - handOverListed, Batch{smp, ofListed}, true},
+		{"the end of one", now - 10e6, Batch{{Kind: ThreadEnded, Thread: listed}}, false},
+		{"a thread that ended", now - 10e6, Batch{{Kind: ThreadEnded, Thread: known}}, true},
+		{"a new process", now - 10e6, Batch{{Kind: ProcessBegan}}, true},
+	} {
+		for i := range c.events {
+			if c.events[i].Thread == nil && c.events[i].Kind == Sampled {
+				c.events[i].Thread = known
+			}
+		}
+		o := Outbox{events: c.events, last: c.passed}
+		if got := o.Due(now); got != c.due {
+			t.Errorf("%s: due %v", c.what, got)
+		}
+	}
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package languages
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var java = Language{
+	Systems: []string{"HotSpot"}, Kind: "jvm",
+	Hints: []Hint{{
+		Runtime: "HotSpot", Code: "Java code, compiled or interpreted by the JVM",
+		Remedy: "run jcmd PID Compiler.perfmap (JDK 17 and later), then AGAIN: it names the code compiled by then",
+		Live:   true,
+		Files:  regexp.MustCompile(`^libjvm\.so`),
+	}},
+	Stub:       javaStub,
+	Library:    func(function, _ string) bool { return javaLibrary.MatchString(function) },
+	Package:    javaModule,
+	ThreadFile: regexp.MustCompile(`^libjvm\.so$`),
+	Role:       JVMThread,
+	Waits: Waits{
+		Forwards: func(function, _ string) bool {
+			return javaForwards.MatchString(function) || javaQueues.MatchString(function)
+		},
+		Starts: func(function, _ string) bool { return javaStarts.MatchString(function) },
+		Takes:  func(function, _ string) bool { return javaQueues.MatchString(function) },
+		Pool: func(function, _ string) string {
+			if javaLoops.MatchString(function) {
+				return function
+			}
+			return ""
+		},
+		Pooled: func(function, _ string) bool { return javaPools.MatchString(function) },
+		Result: func(function, _ string) (name string, more bool) {
+			if javaResults.MatchString(function) {
+				name = function
+			}
+			return name, strings.HasPrefix(function, "java.util.concurrent.")
+		},
+		Lock:      regexp.MustCompile(`AbstractQueued(Long)?Synchronizer\.(acquire|doAcquire)|StampedLock\.`),
+		Condition: regexp.MustCompile(`ConditionObject\.await`),
+		Accepts: func(function, _ string) bool {
+			last := Last(function)
+			return strings.HasPrefix(function, "sun.nio.ch.") && (last == "accept" || last == "implAccept")
+		},
+		Selects: func(function string) bool {
+			return strings.HasPrefix(function, "sun.nio.ch.") && strings.Contains(function, "SelectorImpl.")
+		},
+		Own: func(function, caller string) bool {
+			return javaOwn.MatchString(function) &&
+				(caller == "" || strings.Contains(caller, "java.lang.ref.") || javaOwn.MatchString(caller))
+		},
+	},
+	System: System{
+		Files:        regexp.MustCompile(`^(libjvm|libjava|libnio|libnet)\.so`),
+		LibraryFiles: regexp.MustCompile(`^(libjvm|libjli|libjava|libnio|libnet)\.so`),
+		NativeForwards: regexp.MustCompile(`^(os::)?Platform(Monitor|Event|Mutex|Parker)::|^Monitor::wait|` +
+			`^PosixSemaphore::|^Semaphore::wait|^Parker::park|^Unsafe_Park|^JVM_MonitorWait|^ObjectMonitor::wait|` +
+			`^ObjectSynchronizer::wait`),
+		NativeStarts: regexp.MustCompile(`^(thread_native_entry|Thread::call_run|JavaThread::\w+)$`),
+		NativeOwn: func(module, function string) bool {
+			return module == "libjvm.so" && jvmOwn.MatchString(function)
+		},
+		Launcher: regexp.MustCompile(`^libjli\.so$`),
+	},
+}
+
+func javaStub(function string) bool {
+	return function == "call_stub" || strings.HasPrefix(function, "StubRoutines")
+}
+
+var javaLibrary = regexp.MustCompile(`^(java|javax|jdk|sun|com\.sun|kotlin|kotlinx|scala|groovy|clojure)\.|` +
+	`^(call_stub|StubRoutines)|Lambda(\$\d+)?(/0x\w+)?\.\w+$`)
+
+var javaForwards = regexp.MustCompile(`^((jdk\.internal\.misc|sun\.misc)\.Unsafe\.park|java\.lang\.Object\.wait|` +
+	`java\.util\.concurrent\.locks\.|java\.util\.concurrent\.ForkJoinPool\.(un)?(managed|compensated)?[bB]lock|` +
+	`sun\.nio\.ch\.|jdk\.internal\.vm\.)`)
+
+var javaQueues = regexp.MustCompile(`^java\.util\.concurrent\.(Linked|Array|Priority|Delay|Synchronous)\w*` +
+	`(Queue|Deque)(\$\w+)*\.(take|poll|transfer|awaitMatch|awaitFulfill|xfer|takeFirst|takeLast|pollFirst)|` +
+	`DelayedWorkQueue\.(take|poll)`)
+
+var javaStarts = regexp.MustCompile(`^(java\.lang\.Thread\.(run|runWith)|java\.lang\.VirtualThread\.run|` +
+	`jdk\.internal\.vm\.\S+|jdk\.internal\.misc\.InnocuousThread\.run)$|` +
+	`Lambda(\$\d+)?(/0x\w+)?\.(run|call|apply|accept|get)$`)
+
+var javaPools = regexp.MustCompile(`(^|\.)ThreadPoolExecutor\.getTask$|` +
+	`^java\.util\.concurrent\.ForkJoinPool\.(awaitWork|runWorker|scan)$|^java\.util\.TimerThread\.mainLoop$|` +
+	`SingleThreadEventExecutor\.takeTask$|QueuedThreadPool(\$Runner)?\.(idleJobPoll|run)$|` +
+	`^kotlinx\.coroutines\.scheduling\.CoroutineScheduler\$Worker\.(park|tryPark)$|` +
+	`^java\.util\.concurrent\.DelayScheduler\.`)
+
+var (
+	javaLoops   = regexp.MustCompile(`(^|\.)(ThreadPoolExecutor\.runWorker|ForkJoinPool\.runWorker)$`)
+	javaResults = regexp.MustCompile(`^java\.util\.concurrent\.(FutureTask\.get|CompletableFuture\.(get|join)|` +
+		`ForkJoinTask\.(get|join|invoke|quietlyJoin)|AbstractExecutorService\.invoke(All|Any))$`)
+)
+
+// javaOwn matches Java threads that the virtual machine starts, jvmOwn its native ones.
+var (
+	javaOwn = regexp.MustCompile(`^(java\.lang\.ref\.Reference\.waitForReferencePendingList|` +
+		`java\.lang\.ref\.(Finalizer\$FinalizerThread\.run|NativeReferenceQueue\.\w+|ReferenceQueue\.\w+)|` +
+		`java\.lang\.VirtualThread\.(takeVirtualThreadListToUnblock|unblockVirtualThreads)|` +
+		`jdk\.internal\.ref\.CleanerImpl\.run)$`)
+	jvmOwn = regexp.MustCompile(`^(CompileQueue::get|CompileBroker::\w+_loop|(GangWorker|` +
+		`WorkerThread|WorkGang)::(loop|run)|` +
+		`AbstractGangTask|VMThread::(wait_for_\w+|loop|run|inner_execute)|(\w+::)*(run_service|sleep_before_next_cycle|` +
+		`wait_for_\w+|sleeper?_loop|sweeper_loop|possibly_sleep)|\w+::\w+_thread_entry|WatcherThread::(sleep|run)|` +
+		`signal_thread_entry|os::signal_wait|JVM_WaitForReferencePendingList|` +
+		`SemaphoreGangTaskDispatcher::\w+|Threads::destroy_vm)$`)
+)
+
+func javaModule(function, file string) string {
+	if p := javaPackage(function); p != "" {
+		return p
+	}
+	return file
+}
+
+// javaPackage is the package of a method's class, "" if none.
+func javaPackage(method string) string {
+	method, _, _ = strings.Cut(method, "(")
+	method = method[strings.LastIndexByte(method, ' ')+1:] // behind the result's type
+	method, _, _ = strings.Cut(method, "/")                // a hidden class is followed by its number
+	parts := strings.Split(method, ".")
+	class := slices.IndexFunc(parts, func(s string) bool { return s != "" && s[0] >= 'A' && s[0] <= 'Z' })
+	if class < 0 {
+		class = max(0, len(parts)-2)
+	}
+	return strings.Join(parts[:class], ".")
+}
+
+// Roles of threads; a run-time system whose own threads all do the same has no others.
+const (
+	RoleApplication = "application"
+	RoleGC          = "garbage collector"
+	RoleCompiler    = "compiler"
+	RoleMachine     = "virtual machine"
+)
+
+// kernelName is TASK_COMM_LEN − 1 (include/linux/sched.h), in bytes.
+const kernelName = 15
+
+// jvmThreads are names in JDK 9 to 28; "*" stands for a number or word. Serial collects in "VM Thread"; JDK 8 gives the
+// kernel no names.
+var jvmThreads = map[string][]string{
+	RoleGC: {
+		"GC Thread#*", "G1 *", "ParGC Thread#*", "ZDirector", "ZDriver*", "ZStat", "ZWorker*", "ZUnmapper",
+		"ZUncommitter*", "ZRuntimeWorker*", "XDirector", "XDriver*", "XStat", "XWorker*", "XUnmapper",
+		"XUncommitter*", "Shenandoah *", "Concurrent Mark-Sweep GC Thread", "Epsilon*",
+	},
+	RoleCompiler: {"C1 CompilerThre*", "C2 CompilerThre*", "JVMCI CompilerT*", "Libgraal Compil*"},
+	RoleMachine: {
+		"VM Thread", "VM Periodic Task Thread", "Signal Dispatcher", "Service Thread", "Monitor Deflation Thread",
+		"Attach Listener", "Notification Thread", "Sweeper thread", "Reference Handler", "Finalizer", "Common-Cleaner",
+		"AsyncLog Thread", "JFR *",
+	},
+}
+
+// JVMThread gives a thread's role by its name, which the kernel may have cut.
+func JVMThread(thread string) string {
+	for role, names := range jvmThreads {
+		for _, name := range names {
+			begin, open := strings.CutSuffix(name, "*")
+			cut := len(thread) == kernelName && strings.HasPrefix(begin, thread)
+			if thread == begin && !open || open && strings.HasPrefix(thread, begin) || cut {
+				return role
+			}
+		}
+	}
+	return RoleApplication
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package languages
+
+import (
+	"regexp"
+	"strings"
+)
+
+// codeOfV8 is what V8 makes.
+const codeOfV8 = "JavaScript, compiled or interpreted by V8"
+
+var javaScript = Language{
+	Systems: []string{"Node", "V8"}, Kind: "v8js",
+	Hints: []Hint{
+		{
+			Runtime: "Node.js", Code: codeOfV8,
+			Remedy: "start it with node --perf-basic-prof (or NODE_OPTIONS=--perf-basic-prof)",
+			Files:  regexp.MustCompile(`^(node(js)?(-?\d[\d.]*)?|libnode\.so.*)$`),
+		},
+		{
+			Runtime: "Deno", Code: codeOfV8,
+			Remedy: "start it with deno run --v8-flags=--perf-basic-prof",
+			Files:  regexp.MustCompile(`^deno$`),
+		},
+		{
+			Runtime: "Chromium", Code: codeOfV8,
+			Remedy: "start it, for a test, with --no-sandbox --js-flags=--perf-basic-prof",
+			Files:  regexp.MustCompile(`^(chrom(e|ium)(-browser)?|headless_shell|chrome-headless-shell|electron)$`),
+		},
+	},
+	Library: func(_, file string) bool { return strings.HasPrefix(file, "node:") },
+	Package: installedIn(regexp.MustCompile(`^.*/node_modules/((?:@[^/]+/)?[^/]+)/`)),
+	System: System{
+		LibraryFiles:     regexp.MustCompile(`^libnode\.so`),
+		LibraryFunctions: regexp.MustCompile(`^(uv_|uv__|node::|v8::)`),
+		NativeOwn: func(_, function string) bool {
+			return strings.HasPrefix(function, "node::inspector::") && strings.HasSuffix(function, "::StartIoThreadMain")
+		},
+	},
+}

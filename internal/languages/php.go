@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package languages
+
+import (
+	"path"
+	"regexp"
+)
+
+var php = Language{
+	Systems: []string{"PHP"}, Kind: "php",
+	Hints: []Hint{{
+		Runtime: "PHP", Code: "PHP functions, run by the interpreter",
+		Remedy: "start it with php -d opcache.enable_cli=1 -d opcache.jit=tracing -d opcache.jit_buffer_size=64M " +
+			"-d opcache.jit_debug=0x10 (8.0 and later, with OPcache), which names compiled code",
+		Files: regexp.MustCompile(`^(php[\d.]*|php-fpm[\d.]*|php-cgi[\d.]*|libphp[\d.]*\.so)$`),
+		Since: [2]int{8, 0}, Version: regexp.MustCompile(`^(?:lib)?php(?:-fpm|-cgi)?(\d+)\.(\d+)`),
+		Eval: []string{"execute_ex", "zend_execute"},
+	}},
+	Package: installedIn(regexp.MustCompile(`^.*/vendor/([^/]+/[^/]+)/`)),
+	Waits: Waits{
+		Main: func(function, file string) bool { return file != "" && function == path.Base(file) },
+	},
+	System: System{Files: regexp.MustCompile(`^(libphp[\d.]*\.so|php(-fpm|-cgi)?[\d.]*$)`)},
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package languages
+
+import (
+	"path"
+	"regexp"
+	"strings"
+)
+
+var python = Language{
+	Systems: []string{"CPython"}, Kind: "cpython",
+	Hints: []Hint{{
+		Runtime: "Python", Code: "Python functions, run by the interpreter",
+		Remedy: "start it with python3 -X perf (3.12 and later)",
+		Files:  regexp.MustCompile(`^(python[\d.]*|libpython[\d.]*\.so.*)$`),
+		Since:  [2]int{3, 12}, Version: regexp.MustCompile(`^(?:lib)?python(\d+)\.(\d+)`),
+		Eval: []string{"_PyEval_EvalFrameDefault", "PyEval_EvalFrameEx", "_PyEval_EvalFrame"},
+	}},
+	Library: func(_, file string) bool {
+		return pythonLibrary.MatchString(file) && !strings.Contains(file, "-packages/")
+	},
+	Package: pythonModule,
+	Waits: Waits{
+		Forwards: func(function, file string) bool {
+			known := pythonForwards[path.Base(file)]
+			return known != nil && known.MatchString(function)
+		},
+		Again: func(function, file, inner string) bool {
+			return path.Base(file) == "threading.py" && Last(function) == "wait" && Last(inner) == "wait"
+		},
+		Starts: func(function, file string) bool {
+			name := Last(function)
+			return path.Base(file) == "threading.py" && (name == "run" || name == "_bootstrap" || name == "_bootstrap_inner")
+		},
+		Main: func(function, _ string) bool { return strings.HasPrefix(function, "<module>") },
+		Takes: func(function, file string) bool {
+			return strings.HasPrefix(path.Base(file), "queue") && Last(function) == "get"
+		},
+		Pool: func(function, file string) string {
+			if !pythonPooled(function, file) {
+				return ""
+			}
+			return function + " of " + path.Base(path.Dir(file)) + "." + strings.TrimSuffix(path.Base(file), ".py")
+		},
+		Pooled:    pythonPooled,
+		BareLocks: true,
+		Result: func(function, file string) (name string, more bool) {
+			if last := Last(function); path.Base(file) == "_base.py" && (last == "result" || last == "exception") {
+				return "Future." + last, false
+			}
+			return "", false
+		},
+		RuleFile: func(file string) bool {
+			name := path.Base(file)
+			return pythonPools[fileInDir(file)] != "" || pythonForwards[name] != nil || strings.HasPrefix(name, "queue")
+		},
+	},
+	System: System{
+		Files: regexp.MustCompile(`^(libpython[\d.]+.*\.so|python[\d.]*$|_queue\..*\.so|_thread\..*\.so|` +
+			`select\..*\.so|_multiprocessing\..*\.so)`),
+		LibraryFiles:  regexp.MustCompile(`^(libpython|python[\d.]*$|_\w+\.cpython-.*\.so)`),
+		QueueFile:     regexp.MustCompile(`^_queue\.`),
+		QueueFunction: regexp.MustCompile(`^_queue_SimpleQueue_get`),
+		NativeStarts:  regexp.MustCompile(`^(pythread_wrapper|thread_run)$`),
+	},
+}
+
+// pythonLibrary matches source files of Python's library.
+var pythonLibrary = regexp.MustCompile(`/lib(64)?/python\d[\d.]*t?/|^<(frozen|__)`)
+
+// pythonForwards are functions by source file.
+var pythonForwards = map[string]*regexp.Regexp{
+	"threading.py": regexp.MustCompile(`(^|\.)(wait|wait_for)$`),
+	"queue.py":     regexp.MustCompile(`(^|\.)get$`),
+	"queues.py":    regexp.MustCompile(`(^|\.)get$`),
+	"selectors.py": regexp.MustCompile(`(^|\.)select$`),
+}
+
+var pythonPools = map[string]string{"futures/thread.py": "_worker", "multiprocessing/pool.py": "worker",
+	"futures/process.py": "_process_worker"}
+
+func pythonPooled(function, file string) bool {
+	loop := pythonPools[fileInDir(file)]
+	return loop != "" && loop == Last(function)
+}
+
+// fileInDir gives the last two parts of a path.
+func fileInDir(file string) string {
+	dir, name := path.Split(file)
+	return path.Base(dir) + "/" + name
+}
+
+// pythonModules are folders of Python's packages and standard library.
+var pythonModules = regexp.MustCompile(`^.*/(?:(?:site|dist)-packages|python3\.\d+)/`)
+
+// pythonModule is the package of an installed file: "django.db" of "django/db/utils.py"; a module's own name outside
+// of packages.
+func pythonModule(_, file string) string {
+	top := pythonModules.FindString(file)
+	if top == "" {
+		if frozen, ok := strings.CutPrefix(file, "<frozen "); ok {
+			return strings.TrimSuffix(frozen, ">")
+		}
+		return SourceFile("", file)
+	}
+	file = file[len(top):]
+	dir := path.Dir(file)
+	if dir == "." {
+		return strings.TrimSuffix(file, path.Ext(file))
+	}
+	return strings.ReplaceAll(strings.Trim(dir, "/"), "/", ".")
+}
+
+// SourceFile is the name of a source file, or what stands for one.
+func SourceFile(_, file string) string {
+	if file == "" || strings.HasSuffix(file, "/") || strings.HasPrefix(file, "<") {
+		return file
+	}
+	return path.Base(file)
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package languages
+
+import (
+	"path"
+	"regexp"
+	"strings"
+)
+
+var ruby = Language{
+	Systems: []string{"Ruby"}, Kind: "ruby",
+	Hints: []Hint{{
+		Runtime: "Ruby", Code: "Ruby methods, run by the interpreter",
+		Remedy: "start it with ruby --yjit --yjit-perf (3.3 and later), which names compiled code",
+		Files:  regexp.MustCompile(`^(ruby[\d.]*|libruby[\d.-]*\.so.*)$`),
+		Since:  [2]int{3, 3}, Version: regexp.MustCompile(`^(?:lib)?ruby-?(\d+)\.(\d+)`),
+		Eval: []string{"rb_vm_exec", "vm_exec_core", "vm_exec"},
+	}},
+	Library: func(_, file string) bool {
+		return strings.HasPrefix(file, "<internal:") || strings.Contains(file, "/lib/ruby/3") ||
+			strings.Contains(file, "/lib/ruby/2")
+	},
+	Package: installedIn(regexp.MustCompile(`^.*/gems/([^/]+?)(?:-[0-9][^/]*)?/`)),
+	Waits: Waits{
+		Forwards: func(label, file string) bool {
+			own := file == "" || strings.HasPrefix(file, "<internal:") || path.Base(file) == "monitor.rb"
+			return own && rubyForwards[rubyMethod(label)]
+		},
+		Main: func(label, _ string) bool { return label == "<main>" },
+		Pooled: func(label, file string) bool {
+			loop := rubyPools[fileInDir(file)]
+			return loop != "" && loop == rubyMethod(label)
+		},
+		Acquires: func(label string) bool {
+			switch rubyMethod(label) {
+			case "lock", "synchronize", "mon_synchronize":
+				return true
+			}
+			return false
+		},
+		Accepts: func(label, file string) bool {
+			loop := rubyAccepts[fileInDir(file)]
+			return loop != "" && loop == rubyMethod(label)
+		},
+		RuleFile: func(file string) bool {
+			name := fileInDir(file)
+			return rubyPools[name] != "" || rubyAccepts[name] != "" || strings.HasPrefix(file, "<internal:") ||
+				path.Base(file) == "monitor.rb"
+		},
+	},
+	System: System{
+		Files:        regexp.MustCompile(`^(libruby.*\.so|ruby[\d.]*$)`),
+		LibraryFiles: regexp.MustCompile(`^(libruby|ruby[\d.]*$)`),
+	},
+}
+
+// rubyForwards are methods of Ruby's classes. Those in C have no file.
+var rubyForwards = map[string]bool{
+	"sleep": true, "wait": true, "select": true, "wait_for_cond": true, "pop": true, "shift": true,
+	"deq": true, "lock": true,
+	"synchronize": true, "mon_synchronize": true, "handle_interrupt": true,
+}
+
+// rubyPools are the methods, or their blocks, in which pools wait for work, by the last two parts of the path.
+var rubyPools = map[string]string{
+	"puma/thread_pool.rb":                   "spawn_thread",
+	"executor/ruby_thread_pool_executor.rb": "create_worker", // concurrent-ruby
+}
+
+// rubyAccepts are methods in which servers wait for connections.
+var rubyAccepts = map[string]string{"puma/server.rb": "handle_servers"}
+
+// rubyMethod gives the method of a label: "block in Foo#bar".
+func rubyMethod(label string) string {
+	if _, in, ok := strings.Cut(label, " in "); ok {
+		label = in
+	}
+	if i := strings.LastIndexAny(label, "#.:"); i >= 0 {
+		label = label[i+1:]
+	}
+	return label
+}
+
+// installedIn gives the package of an installed file, which is the first group, else the file.
+func installedIn(folder *regexp.Regexp) func(function, file string) string {
+	return func(_, file string) string {
+		if m := folder.FindStringSubmatch(file); m != nil {
+			return m[1]
+		}
+		return SourceFile("", file)
+	}
+}

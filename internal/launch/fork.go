@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package launch
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/openfiles"
+)
+
+// # Inheritance
+//
+// A command inherits what it would inherit without prywalk. fork(2) and execve(2) do that, except for what the Go
+// runtime and prywalk have changed in this process:
+//
+//   - ignored and blocked signals: [startSignals] has the original ones;
+//   - the soft limit of open files: package openfiles;
+//   - the environment: package os drops duplicate entries;
+//   - PR_SET_PDEATHSIG and PR_SET_CHILD_SUBREAPER, which fork(2) does not pass on.
+//
+// The kernel sends the signal of PR_SET_PDEATHSIG when the thread ends that forked the child, not the process
+// (prctl(2)). So all forks are done by one thread, which lives as long as the process, has no raised priority, and has
+// the attributes of the process's first thread.
+//
+// The child runs no Go code but [heldChild.run] until its exec: a second Go runtime would make the same changes again,
+// and needs threads that a limit may not allow.
+
+// heldChild is what the child needs between fork and exec, prepared before the fork.
+type heldChild struct {
+	hold, let, status int // one byte on hold starts the exec; let is its other end; status takes the error number
+	path, dir         *byte
+	argv, envv        []*byte
+	stdio             [3]int // −1: inherited
+	ignored, blocked  signalSet
+	deathSignal       int
+	subreaper         int
+	openFiles         unix.Rlimit // zero: unchanged
+}
+
+// deathSignal is PR_GET_PDEATHSIG of the process's first thread, on which packages are initialised. Other threads have
+// none.
+var deathSignal = processOption(unix.PR_GET_PDEATHSIG)
+
+// prepare sets all but the pipes.
+func (h *heldChild) prepare(cmd Command, path string) (err error) {
+	if h.path, err = syscall.BytePtrFromString(path); err != nil {
+		return err
+	}
+	if cmd.Dir != "" {
+		if h.dir, err = syscall.BytePtrFromString(cmd.Dir); err != nil {
+			return err
+		}
+	}
+	if h.argv, err = syscall.SlicePtrFromStrings(cmd.Args); err != nil {
+		return err
+	}
+	env := cmd.Env
+	if env == nil {
+		env = environment()
+	}
+	if h.envv, err = syscall.SlicePtrFromStrings(env); err != nil {
+		return err
+	}
+	for i, f := range []*os.File{cmd.Stdin, cmd.Stdout, cmd.Stderr} {
+		h.stdio[i] = -1
+		if f != nil {
+			h.stdio[i] = int(f.Fd())
+		}
+	}
+	if l, ok := openfiles.AtStart(); ok {
+		h.openFiles = unix.Rlimit{Cur: l.Soft, Max: l.Hard}
+	}
+	return nil
+}
+
+// environment gives the environment that this process was started with: package os drops duplicate entries.
+func environment() []string {
+	text, err := os.ReadFile("/proc/self/environ")
+	if err != nil || len(text) == 0 {
+		return os.Environ()
+	}
+	var env []string
+	for entry := range bytes.SplitSeq(bytes.TrimSuffix(text, []byte{0}), []byte{0}) {
+		env = append(env, string(entry))
+	}
+	return env
+}
+
+// forker runs functions on one thread, which lives as long as the process.
+var forker = sync.OnceValue(func() chan<- func() {
+	work := make(chan func())
+	go func() {
+		runtime.LockOSThread() // never unlocked
+		for f := range work {
+			f()
+		}
+	}()
+	return work
+})
+
+// fork starts the child.
+func (h *heldChild) fork() (pid int, err error) {
+	done := make(chan struct{})
+	forker() <- func() {
+		defer close(done)
+		pid, err = h.forkHere()
+	}
+	<-done
+	return pid, err
+}
+
+// forkHere forks the calling thread.
+func (h *heldChild) forkHere() (int, error) {
+	s := startSignals()
+	h.ignored, h.blocked = s.ignored, s.blocked
+	if !s.exact {
+		var now unix.Sigset_t
+		_ = unix.PthreadSigmask(unix.SIG_BLOCK, nil, &now) // only a bad argument fails
+		h.blocked = signalSet(now.Val[0])
+	}
+	h.deathSignal = deathSignal
+	h.subreaper = processOption(unix.PR_GET_CHILD_SUBREAPER)
+	for i, fd := range h.stdio {
+		if fd < 0 || fd > unix.Stderr {
+			continue
+		}
+		// Moved out of the range 0 to 2, where one may have to replace another.
+		high, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, unix.Stderr+1)
+		if err != nil {
+			return 0, err
+		}
+		defer unix.Close(high)
+		h.stdio[i] = high
+	}
+	syscall.ForkLock.Lock() // descriptors that are being made without O_CLOEXEC
+	pid, e := forkHeld(h)
+	syscall.ForkLock.Unlock()
+	runtime.KeepAlive(h)
+	if e == syscall.EAGAIN {
+		return 0, fmt.Errorf("fork: %w: a limit of processes is reached (ulimit -u, pids.max of the control group)", e)
+	}
+	if e != 0 {
+		return 0, fmt.Errorf("fork: %w", e)
+	}
+	return pid, nil
+}
+
+const (
+	// exitAbandoned is the exit status of a child whose parent ended before the release.
+	exitAbandoned = 125
+	// exitNotExecuted is the exit status after a failed exec.
+	exitNotExecuted = 126
+	lastSignal      = 64
+)

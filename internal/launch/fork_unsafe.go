@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package launch
+
+import (
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// The runtime blocks all signals around a fork, and a growth of the stack in the child crashes. These two functions are
+// kept for linkname (runtime/proc.go, syscall_runtime_BeforeFork; go.dev/issue/67401).
+
+//go:linkname runtimeBeforeFork syscall.runtime_BeforeFork
+func runtimeBeforeFork()
+
+//go:linkname runtimeAfterFork syscall.runtime_AfterFork
+func runtimeAfterFork()
+
+// forkHeld forks a child that runs h.run. The child's memory is a copy: it may change what it likes.
+//
+// Precondition: the OS thread is locked.
+//
+//go:noinline
+//go:norace
+func forkHeld(h *heldChild) (int, syscall.Errno) {
+	runtimeBeforeFork()
+	pid, _, e := syscall.RawSyscall6(unix.SYS_CLONE, uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
+	if e == 0 && pid == 0 {
+		h.run()
+	}
+	runtimeAfterFork()
+	return int(pid), e
+}
+
+// run is the child: it sets what is not inherited, waits for the byte, and executes the command. It does not return.
+// It may neither allocate nor call what grows the stack.
+//
+//go:nosplit
+//go:norace
+func (h *heldChild) run() {
+	close1(h.let) // else the parent's end would not close the pipe
+	h.inherit()
+	if e := h.redirect(); e != 0 {
+		h.fail(e)
+	}
+	if !h.released() {
+		exitNow(exitAbandoned)
+	}
+	_, _, e := syscall.RawSyscall(unix.SYS_EXECVE, uintptr(unsafe.Pointer(h.path)),
+		uintptr(unsafe.Pointer(unsafe.SliceData(h.argv))), uintptr(unsafe.Pointer(unsafe.SliceData(h.envv))))
+	h.fail(e)
+}
+
+// sigAction is the kernel's struct sigaction (amd64 and arm64 alike).
+type sigAction struct {
+	handler, flags, restorer uintptr
+	mask                     uint64
+}
+
+// inherit gives the child what it would have without prywalk. All signals are blocked until its end, so that none
+// comes while its action is another than the command's.
+//
+//go:nosplit
+//go:norace
+func (h *heldChild) inherit() {
+	var sa sigAction
+	for sig := uintptr(1); sig <= lastSignal; sig++ {
+		sa.handler = uintptr(h.ignored >> (sig - 1) & 1) // SIG_IGN or SIG_DFL
+		_, _, _ = syscall.RawSyscall6(unix.SYS_RT_SIGACTION, sig, uintptr(unsafe.Pointer(&sa)), 0, unsafe.Sizeof(sa.mask),
+			0, 0)
+	}
+	if h.openFiles.Max != 0 {
+		_, _, _ = syscall.RawSyscall6(unix.SYS_PRLIMIT64, 0, unix.RLIMIT_NOFILE, uintptr(unsafe.Pointer(&h.openFiles)),
+			0, 0, 0)
+	}
+	setOption(unix.PR_SET_PDEATHSIG, h.deathSignal)
+	setOption(unix.PR_SET_CHILD_SUBREAPER, h.subreaper)
+	_, _, _ = syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&h.blocked)), 0,
+		unsafe.Sizeof(h.blocked), 0, 0)
+}
+
+// redirect sets the child's directory and standard files.
+//
+//go:nosplit
+//go:norace
+func (h *heldChild) redirect() syscall.Errno {
+	if h.dir != nil {
+		if _, _, e := syscall.RawSyscall(unix.SYS_CHDIR, uintptr(unsafe.Pointer(h.dir)), 0, 0); e != 0 {
+			return e
+		}
+	}
+	for i := range h.stdio {
+		if h.stdio[i] < 0 {
+			continue
+		}
+		if _, _, e := syscall.RawSyscall(unix.SYS_DUP3, uintptr(h.stdio[i]), uintptr(i), 0); e != 0 {
+			return e
+		}
+	}
+	return 0
+}
+
+// released waits for the byte; false if the parent has ended.
+//
+//go:nosplit
+//go:norace
+func (h *heldChild) released() bool {
+	var b byte
+	for {
+		n, _, e := syscall.RawSyscall(unix.SYS_READ, uintptr(h.hold), uintptr(unsafe.Pointer(&b)), 1)
+		if e != unix.EINTR {
+			return e == 0 && n == 1
+		}
+	}
+}
+
+// fail reports an error number to the parent, and ends.
+//
+//go:nosplit
+//go:norace
+func (h *heldChild) fail(e syscall.Errno) {
+	number := uint32(e) // as Release reads it: both architectures are little-endian
+	_, _, _ = syscall.RawSyscall(unix.SYS_WRITE, uintptr(h.status), uintptr(unsafe.Pointer(&number)),
+		unsafe.Sizeof(number))
+	exitNow(exitNotExecuted)
+}
+
+//go:nosplit
+//go:norace
+func close1(fd int) { _, _, _ = syscall.RawSyscall(unix.SYS_CLOSE, uintptr(fd), 0, 0) }
+
+//go:nosplit
+//go:norace
+func exitNow(code uintptr) {
+	for {
+		_, _, _ = syscall.RawSyscall(unix.SYS_EXIT_GROUP, code, 0, 0)
+	}
+}
+
+//go:nosplit
+//go:norace
+func setOption(option, value int) {
+	_, _, _ = syscall.RawSyscall6(unix.SYS_PRCTL, uintptr(option), uintptr(value), 0, 0, 0, 0)
+}
+
+// processOption reads an option of prctl(2) that the kernel stores as an int; 0 if it has none.
+func processOption(option int) int {
+	var value int32
+	_, _, _ = syscall.RawSyscall6(unix.SYS_PRCTL, uintptr(option), uintptr(unsafe.Pointer(&value)), 0, 0, 0, 0)
+	return int(value)
+}
+
+// anchorAddress is the address of anchor.
+func anchorAddress() uint64 { return uint64(uintptr(unsafe.Pointer(&anchor))) }

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package launch
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Command is a program to start held.
+type Command struct {
+	// Args are the program, looked up in PATH if it has no slash, and its
+	// arguments.
+	Args []string
+	// Env is its environment, nil for that of this process; Dir its directory.
+	Env []string
+	Dir string
+	// Stdin, Stdout and Stderr, nil for those of this process.
+	Stdin, Stdout, Stderr *os.File
+}
+
+// ExecError is the error of a command that could not be started. Errors.Is sees Err.
+type ExecError struct {
+	Path string
+	Err  error
+}
+
+// Error names the command and the cause.
+func (e *ExecError) Error() string { return fmt.Sprintf("cannot run %s: %v", e.Path, e.Err) }
+
+// Unwrap gives the cause, mostly a syscall.Errno.
+func (e *ExecError) Unwrap() error { return e.Err }
+
+// ExitCode gives a shell's exit code for the failure: 127 if the program does not exist, 126 if it cannot be executed
+// (POSIX.1-2024, Shell, §2.8.2).
+func (e *ExecError) ExitCode() int {
+	if errors.Is(e.Err, exec.ErrNotFound) || errors.Is(e.Err, os.ErrNotExist) {
+		return 127
+	}
+	return 126
+}
+
+// cldTrapped is CLD_TRAPPED (include/uapi/asm-generic/siginfo.h): a stop of a traced child.
+const cldTrapped = 4
+
+// Launched is a child process that waits before its exec until Release.
+type Launched struct {
+	// PID is the process, before and after the exec.
+	PID int
+
+	path   string
+	hold   *os.File // one byte releases it, closing ends it
+	status *os.File // an error number, or the end of file at the exec
+	pidfd  int      // −1 if the kernel has none
+
+	wait  sync.Once
+	state unix.WaitStatus
+	err   error
+
+	mu   sync.Mutex // held to signal, and to wait in the kernel
+	gone bool       // waited for: the pid may be reused
+}
+
+// Start starts a command held, as a child of this process, with the inheritance of fork.go. The pid stays when Release
+// executes the command. If this process ends before Release, the child ends too. Error: [*ExecError] if the program
+// does not exist.
+func Start(cmd Command) (*Launched, error) {
+	if len(cmd.Args) == 0 {
+		return nil, &ExecError{Err: syscall.EINVAL}
+	}
+	path, err := lookPath(cmd)
+	if err != nil {
+		return nil, &ExecError{Path: cmd.Args[0], Err: err}
+	}
+	holdR, holdW, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("start %s: pipe: %w", path, err)
+	}
+	defer holdR.Close()
+	statusR, statusW, err := os.Pipe()
+	if err != nil {
+		holdW.Close()
+		return nil, fmt.Errorf("start %s: pipe: %w", path, err)
+	}
+	defer statusW.Close()
+	l := &Launched{path: path, hold: holdW, status: statusR, pidfd: -1}
+	h := &heldChild{hold: int(holdR.Fd()), let: int(holdW.Fd()), status: int(statusW.Fd())}
+	if err = h.prepare(cmd, path); err == nil {
+		l.PID, err = h.fork()
+	}
+	if err != nil {
+		holdW.Close()
+		statusR.Close()
+		return nil, fmt.Errorf("start %s: %w", path, err)
+	}
+	if fd, err := unix.PidfdOpen(l.PID, 0); err == nil {
+		l.pidfd = fd
+	}
+	return l, nil
+}
+
+// lookPath finds the program. A path with a slash is relative to the command's directory; whether it is executable
+// shows at the exec.
+func lookPath(cmd Command) (string, error) {
+	if strings.Contains(cmd.Args[0], "/") {
+		return cmd.Args[0], nil
+	}
+	path, err := exec.LookPath(cmd.Args[0])
+	if errors.Is(err, exec.ErrDot) {
+		err = nil // PATH names the current directory: a shell runs it, too
+	}
+	return path, err
+}
+
+// Release starts the exec, and waits for it. Error: [*ExecError] if it failed; the process was waited for then.
+func (l *Launched) Release() error {
+	_, werr := l.hold.Write([]byte{1})
+	l.hold.Close()
+	var b [4]byte
+	n, _ := io.ReadFull(l.status, b[:])
+	l.status.Close()
+	switch {
+	case n == len(b):
+		_, _ = l.Wait() // its failure is known
+		return &ExecError{Path: l.path, Err: syscall.Errno(binary.LittleEndian.Uint32(b[:]))}
+	case werr != nil:
+		_, _ = l.Wait()
+		return &ExecError{Path: l.path, Err: fmt.Errorf("it ended before it was released: %w", werr)}
+	}
+	return nil
+}
+
+// Abandon ends a command that was not released, and waits for it.
+func (l *Launched) Abandon() {
+	l.hold.Close()
+	l.status.Close()
+	_ = l.Signal(syscall.SIGKILL) // fails if it has ended
+	_, _ = l.Wait()
+}
+
+// Signal sends a signal to the command; os.ErrProcessDone if it was waited for.
+func (l *Launched) Signal(sig syscall.Signal) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.gone {
+		return os.ErrProcessDone
+	}
+	return syscall.Kill(l.PID, sig)
+}
+
+// Wait waits until the command has ended, and gives its status. Safe for concurrent use, repeatable, and possible while
+// threads of the command are traced. As a wait in the kernel would consume their stops, it polls a pidfd, and waits
+// only after the end.
+func (l *Launched) Wait() (unix.WaitStatus, error) {
+	l.wait.Do(l.reap)
+	return l.state, l.err
+}
+
+func (l *Launched) reap() {
+	l.awaitExit()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.gone = true
+	for {
+		_, err := unix.Wait4(l.PID, &l.state, unix.WALL, nil)
+		if err == unix.EINTR || err == nil && l.state.Stopped() {
+			continue
+		}
+		if err != nil {
+			l.err = fmt.Errorf("wait for %s (pid %d): %w", l.path, l.PID, err)
+		}
+		break
+	}
+	if l.pidfd >= 0 {
+		unix.Close(l.pidfd)
+		l.pidfd = -1
+	}
+}
+
+// awaitExit returns after the process's end. Without pidfds (before Linux 5.3) it polls without consuming a status.
+func (l *Launched) awaitExit() {
+	if l.pidfd >= 0 {
+		fds := []unix.PollFd{{Fd: int32(l.pidfd), Events: unix.POLLIN}}
+		for {
+			if _, err := unix.Poll(fds, -1); err != unix.EINTR {
+				return
+			}
+		}
+	}
+	for {
+		var info unix.Siginfo // zero: not ended
+		err := unix.Waitid(unix.P_PID, l.PID, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT|unix.WALL, nil)
+		if err != nil || info.Signo != 0 && info.Code != cldTrapped {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}

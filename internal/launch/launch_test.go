@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func TestHeldCommandRunsOnlyWhenReleased(t *testing.T) {
+	r, w, _ := os.Pipe()
+	l, err := Start(Command{Args: []string{"sh", "-c", "echo $$; exit 3"}, Stdout: w})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	if exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", l.PID)); strings.HasSuffix(exe, "sh") {
+		t.Errorf("runs %s before the release", exe)
+	}
+	if err := l.Release(); err != nil {
+		t.Fatal(err)
+	}
+	out, _ := io.ReadAll(r)
+	if want := fmt.Sprintf("%d\n", l.PID); string(out) != want {
+		t.Errorf("printed %q, want %q", out, want)
+	}
+	if st, err := l.Wait(); err != nil || st.ExitStatus() != 3 {
+		t.Errorf("status %#x %v", st, err)
+	}
+	if err := l.Signal(syscall.SIGTERM); err != os.ErrProcessDone {
+		t.Errorf("Signal after Wait: %v", err)
+	}
+}
+
+func TestCommandThatCannotRunGivesTheShellsCode(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "text")
+	os.WriteFile(text, []byte("no program"), 0o644)
+	odd := filepath.Join(dir, "odd")
+	os.WriteFile(odd, []byte("\x7fELF no program"), 0o755)
+	for path, want := range map[string]int{"no-such-program-here": 127, dir + "/none": 127, text: 126, odd: 126,
+		dir: 126} {
+		l, err := Start(Command{Args: []string{path}})
+		if err == nil {
+			err = l.Release()
+		}
+		var e *ExecError
+		if !errors.As(err, &e) || e.ExitCode() != want || !strings.Contains(e.Error(), path) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+func TestHeldCommandEndsWithItsLauncher(t *testing.T) {
+	l, err := Start(Command{Args: []string{"sh", "-c", "exit 3"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.hold.Close() // as the end of the launcher does
+	if st, err := l.Wait(); err != nil || st.ExitStatus() != exitAbandoned {
+		t.Errorf("status %#x %v", st, err)
+	}
+}
+
+func TestAbandonedCommandNeverRuns(t *testing.T) {
+	mark := filepath.Join(t.TempDir(), "mark")
+	l, err := Start(Command{Args: []string{"touch", mark}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Abandon()
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("it ran")
+	}
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package launch
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"os"
+	"sync"
+	"syscall"
+
+	"prywalk/internal/procmem"
+)
+
+// signalState is the state at the start of this process.
+type signalState struct {
+	ignored, blocked signalSet
+	// exact: both are known. Otherwise blocked is unknown, and ignored has only the signals that the runtime leaves
+	// alone.
+	exact bool
+}
+
+// startSignals gives the signals that were ignored and blocked at the start of this process. The Go runtime replaces
+// SIG_IGN by its handlers before any other code runs (runtime/signal_unix.go, initsig), and unblocks some signals. The
+// original state is in runtime.fwdSig and runtime.initSigmask, found by this program's symbol table. Without one
+// (stripped) only the signals are known that the runtime does not handle: SIGHUP, SIGINT, job control, 32 to 34.
+var startSignals = sync.OnceValue(func() signalState {
+	s := signalState{ignored: stillIgnored}
+	at, err := runtimeVariables("runtime.fwdSig", "runtime.initSigmask")
+	if err != nil {
+		return s
+	}
+	var handlers [(lastSignal + 1) * 8]byte
+	var mask [8]byte
+	if !readSelf(at[0], handlers[:]) || !readSelf(at[1], mask[:]) {
+		return s
+	}
+	for sig := syscall.Signal(1); sig <= lastSignal; sig++ {
+		if binary.LittleEndian.Uint64(handlers[8*sig:]) == sigIgn {
+			s.ignored |= setOf(sig)
+		}
+	}
+	s.blocked, s.exact = signalSet(binary.LittleEndian.Uint64(mask[:])), true
+	return s
+})
+
+// IgnoredAtStart reports whether a signal was ignored at the start of this process, also where the Go runtime now
+// catches it.
+func IgnoredAtStart(sig syscall.Signal) bool { return startSignals().ignored&setOf(sig) != 0 }
+
+// stillIgnored are the signals that were ignored at the start and that the runtime left so. It is initialised before
+// any code of this program can ignore a signal. glibc's posix_spawn, which make uses, ignores signal 32.
+var stillIgnored = ignoredNow()
+
+// Ignored reports whether a signal is ignored now; package os/signal does not know it for stop signals.
+func Ignored(sig syscall.Signal) bool { return ignoredNow()&setOf(sig) != 0 }
+
+func ignoredNow() signalSet {
+	var s procmem.Status
+	if procmem.ReadStatus(os.Getpid(), &s) != nil {
+		return 0 // /proc is not mounted
+	}
+	return signalSet(s.SigIgn)
+}
+
+// signalSet is the kernel's sigset_t: signal n is bit n−1.
+type signalSet uint64
+
+func setOf(sig syscall.Signal) signalSet { return 1 << (sig - 1) }
+
+// sigIgn is SIG_IGN (include/uapi/asm-generic/signal-defs.h).
+const sigIgn = 1
+
+func readSelf(addr uint64, b []byte) bool {
+	n, err := procmem.ReadVM(os.Getpid(), addr, b)
+	return err == nil && n == len(b)
+}
+
+// anchor is a variable whose address is known both by the symbol table and in memory: the difference is the load bias
+// of a position-independent program.
+var anchor [1]byte
+
+const anchorName = "prywalk/internal/launch.anchor"
+
+// runtimeVariables gives the addresses of variables of this program.
+func runtimeVariables(names ...string) ([]uint64, error) {
+	f, err := os.Open("/proc/self/exe")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	file, err := elf.NewFile(f)
+	if err != nil {
+		return nil, err
+	}
+	table, texts := file.Section(".symtab"), file.Section(".strtab")
+	if table == nil || texts == nil {
+		return nil, elf.ErrNoSymbols
+	}
+	symbols, err := table.Data()
+	if err != nil {
+		return nil, err
+	}
+	text, err := texts.Data()
+	if err != nil {
+		return nil, err
+	}
+	at, ok := symbolValue(symbols, text, anchorName)
+	if !ok {
+		return nil, elf.ErrNoSymbols
+	}
+	var found []uint64
+	for _, name := range names {
+		value, ok := symbolValue(symbols, text, name)
+		if !ok {
+			return nil, elf.ErrNoSymbols
+		}
+		found = append(found, value-at+anchorAddress())
+	}
+	return found, nil
+}
+
+// symbolValue finds a symbol in a table of Elf64_Sym (System V ABI, figure 4-15) by searching its texts only: decoding
+// each symbol takes longer than the rest of a launch.
+func symbolValue(symbols, texts []byte, name string) (uint64, bool) {
+	i := bytes.Index(texts, []byte("\x00"+name+"\x00"))
+	if i < 0 {
+		return 0, false
+	}
+	for s := symbols; len(s) >= elf.Sym64Size; s = s[elf.Sym64Size:] {
+		if binary.LittleEndian.Uint32(s) == uint32(i+1) {
+			return binary.LittleEndian.Uint64(s[8:]), true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package managed
+
+// Life has the times at which a cached object was seen, CLOCK_MONOTONIC in ns.
+type Life struct {
+	Serial  uint64 // unique: the Cookie of a [Ref]
+	Since   int64  // when it was read
+	Checked int64  // when it was last verified
+	Walked  int64  // moment of the last copy whose walk had it
+}
+
+// Lives implements [Lived].
+func (l *Life) Lives() *Life { return l }
+
+// Lived is implemented by types that embed a [Life].
+type Lived interface {
+	comparable
+	Lives() *Life
+}
+
+// mostObjects bounds the cached objects.
+const mostObjects = 1 << 16
+
+// Objects caches named objects (code objects, iseqs, functions) by address, for verification after each stop, and
+// by serial number, for the Refs of a walk. An object replaces another one at its address, whose serial number
+// stays valid for current walks. The zero value is empty. It belongs to the walking goroutine; Known is shared
+// with the tracer.
+type Objects[E Lived] struct {
+	Known    Known
+	byAddr   map[uint64]E
+	bySerial map[uint64]E
+	serial   uint64
+	resting  Rest
+}
+
+// At gives the object last known at an address, or the zero value.
+func (o *Objects[E]) At(addr uint64) E { return o.byAddr[addr] }
+
+// Of gives the object with a serial number, or the zero value.
+func (o *Objects[E]) Of(serial uint64) E { return o.bySerial[serial] }
+
+// Len gives the number of objects.
+func (o *Objects[E]) Len() int { return max(len(o.byAddr), len(o.bySerial)) }
+
+// Add caches the object at an address, and numbers it.
+func (o *Objects[E]) Add(addr uint64, e E) {
+	if o.byAddr == nil {
+		o.byAddr, o.bySerial = map[uint64]E{}, map[uint64]E{}
+	}
+	o.serial++
+	e.Lives().Serial = o.serial
+	o.byAddr[addr], o.bySerial[o.serial] = e, e
+	o.Known.Add(addr)
+}
+
+// Drop drops the object at an address, so that stops copy it.
+func (o *Objects[E]) Drop(addr uint64) {
+	o.Known.Drop(addr)
+	delete(o.byAddr, addr)
+}
+
+// LeaveOut excludes an address from copies, without an object.
+func (o *Objects[E]) LeaveOut(addr uint64) {
+	if !o.Known.Has(addr) {
+		o.Known.Add(addr)
+	}
+}
+
+// Forget drops all.
+func (o *Objects[E]) Forget() {
+	for addr := range o.byAddr {
+		o.Known.Drop(addr)
+	}
+	o.byAddr, o.bySerial = nil, nil
+}
+
+// Begin begins the walk of a copy made at a moment (CLOCK_MONOTONIC ns; 0: a core). It drops objects unused for
+// long ([Rest]), and all if there are too many.
+func (o *Objects[E]) Begin(at int64) {
+	if len(o.bySerial) > 2*mostObjects {
+		o.Forget()
+	}
+	before, due := o.resting.Due(at)
+	if !due {
+		return
+	}
+	for addr, e := range o.byAddr {
+		if e.Lives().Walked < before {
+			o.Drop(addr)
+		}
+	}
+	for serial, e := range o.bySerial {
+		if e.Lives().Walked < before {
+			delete(o.bySerial, serial)
+		}
+	}
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package managed
+
+import (
+	"sync/atomic"
+
+	"prywalk/frames"
+)
+
+// Scheduler is a Runtime whose tasks have stacks of their own, such as goroutines. From a scheduler's or signal
+// stack the walk continues on the task's; a waiting task has no thread. The place of a task's record is reused
+// after its end.
+type Scheduler interface {
+	Runtime
+	// Tasks gives the constant location of the stacks that threads have left; nil: unknown.
+	Tasks() *Tasks
+	// Parked counts the waiting tasks, or gives the reason why they are unknown.
+	Parked() (Parked, error)
+	// ParkedTasks lists all tasks, each at its own moment, or gives the reason why they are unknown.
+	ParkedTasks() ([]ParkedTask, error)
+	// Again reads a task again, and reports whether it is unchanged; an ended task is OnThread.
+	Again(t *ParkedTask) (same bool)
+	// Places gives the number of places. It never decreases.
+	Places() (int, error)
+	// Poll reads the records at places [from, to), and appends those that have changed since [Scheduler.Task].
+	Poll(from, to int, changed []int) []int
+	// Task reads the record at a place, and the stack of a task without thread, valid until the next call; false if
+	// it changed at each try.
+	Task(place int, t *ParkedTask) (stack []byte, ok bool)
+	// Labels gives the labels of the task that a stopped thread was running; LabelsAt those at [ParkedTask.LabelsAt].
+	Labels(regs *frames.Regs, mem frames.Memory) map[string]string
+	LabelsAt(addr frames.Addr) map[string]string
+	// WaitsAt gives what a parked task waits for, from the copy of its stack; nil if unproven.
+	WaitsAt(t *ParkedTask, stack []byte) []TaskWait
+	// Held gives the locks that a frame with stack pointer sp holds, by the function's code up to pc, in the current
+	// process.
+	Held(pc, sp frames.Addr) []TaskHeld
+}
+
+// Tasks describes the way from a stopped thread to its task's stack: running task, its worker (which runs tasks on
+// this thread), the worker's current task, its saved stack pointer. In Go a task is a g, a worker an m.
+type Tasks struct {
+	// InRegister selects the register with this DWARF number for the running task's description, instead of the word
+	// at the thread pointer plus TLS. Other code may reuse the register.
+	InRegister bool
+	Register   uint8
+	TLS        int64
+	// Offsets in a task: the bounds of its stack, its worker, and its saved stack pointer.
+	StackLo, StackHi, Worker, SavedSP int64
+	// Offsets in a worker's: its scheduler task, signal handler task, and current task.
+	Scheduler, Signals, Current int64
+	// Labels is the offset of the labels' address in a task, 0: unknown; nil: none. Safe for concurrent use.
+	Labels *atomic.Int64
+	// TaskSize and WorkerSize are the copied bytes of each.
+	TaskSize, WorkerSize int
+}
+
+// Parked counts the waiting tasks of a process.
+type Parked struct {
+	// Waiting excludes those of the run-time system itself.
+	Waiting int
+	// Reasons are counts by the run-time system's wait reason; empty if unknown.
+	Reasons map[string]int
+	// Since is about the start of the longest wait, CLOCK_MONOTONIC in ns; 0: unknown.
+	Since uint64
+}
+
+// ParkedTask is one task and the location of its stack.
+type ParkedTask struct {
+	ID     uint64
+	Parent uint64 // creating task, 0 if unknown
+	// Status and Wait are the run-time system's words; Wait is empty unless the task waits.
+	Status, Wait string
+	Since        uint64 // about the start of the wait, CLOCK_MONOTONIC in ns; 0: unknown
+	Labels       map[string]string
+	CreatedBy    frames.Addr // return address of the creating call, 0 if unknown
+	System       bool        // the run-time system's own
+	// OnThread reports that it is or was about to be on a thread; Regs are invalid.
+	OnThread         bool
+	Regs             frames.Regs // PC, SP and frame pointer
+	StackLo, StackHi frames.Addr
+
+	// Entry is its first function, LabelsAt the address of its labels. Only [Scheduler.Task] sets them, without
+	// Labels and an ended task's Status.
+	Entry    string
+	LabelsAt frames.Addr
+
+	Object frames.Addr // record of the task
+	State  [6]uint64   // words of the record, to detect changes
+}
+
+// TaskWait is a thing that a task waits for; a select has several.
+type TaskWait struct {
+	Address frames.Addr // semaphore's word, or channel
+	Channel bool
+	Send    bool
+	// Queued, Room and Closed describe the channel.
+	Queued, Room uint64
+	Closed       bool
+}
+
+// TaskHeld is a lock that a frame holds.
+type TaskHeld struct {
+	Address frames.Addr
+	Read    bool
+	Taken   frames.Addr // of the locking instruction
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package managed
+
+// TaskFollower is Threads whose coroutines can be read one by one, by places.
+type TaskFollower interface {
+	Threads
+	// TaskPlaces gives the places of all current tasks.
+	TaskPlaces() []uint64
+	// TaskAt reads the task at a place as [Threads.Coroutines] does, without gathered tasks; an ended one has no
+	// frames. ok is false if it changed at each try.
+	TaskAt(place uint64, w Watch) (t Task, ok bool)
+}
+
+// MostTasks bounds the described tasks.
+const MostTasks = 1 << 14
+
+// TaskList is a reading of tasks.
+type TaskList struct {
+	Tasks []Task
+	// Changed counts those that changed at each reading, More those beyond [MostTasks].
+	Changed, More int
+}
+
+// TaskState is the state of a task.
+type TaskState uint8
+
+// The states of tasks. A running one has its frames on a thread's stack.
+const (
+	TaskWaiting TaskState = iota
+	TaskReady
+	TaskRunning
+)
+
+// Task is a task without a thread, or a thread's running task.
+type Task struct {
+	// Name is the program's name, Family the library: "asyncio". callstack.Tasks sets Runtime.
+	Name, Family, Runtime string
+	State                 TaskState
+	// Awaits is the class of what it waits for, AwaitsTasks the names if those are tasks.
+	Awaits      string
+	AwaitsTasks []string
+	// Frames are its coroutines, innermost first; of a running one only the outermost.
+	Frames []Frame
+	// Proven reports that no interpreter thread ran during the reading.
+	Proven bool
+}
+
+// Watch watches whether threads sleep during a reading. IDs are of the process's own pid namespace.
+type Watch interface {
+	// Mark notes the run counts of threads, and reports whether all sleep.
+	Mark(tids []int) bool
+	// Slept reports whether none has run since the last Mark.
+	Slept() bool
+}

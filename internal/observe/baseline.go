@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"prywalk/internal/procmem"
+	"prywalk/internal/sample"
+	"prywalk/internal/skid"
+	"prywalk/ptrace"
+)
+
+// baseline is a thread's run count while it was off the processor.
+type baseline struct {
+	runs uint64
+	// returns is how many more arrivals lead back into the same stop: 1 under job control (ptrace detach runs it once).
+	returns uint64
+	state   sample.State
+	valid   bool
+	// letGo is the time of the detach, CLOCK_MONOTONIC ns, 0 without a stop; cpu is the processor time then.
+	letGo int64
+	cpu   uint64
+}
+
+func baselineOf(stop *ptrace.Stop) baseline {
+	b := baseline{
+		runs: stop.Sched.Runs, state: sample.Running, valid: stop.SchedOK, letGo: stop.Detach, cpu: stop.Sched.CPU,
+	}
+	if stop.Kind == ptrace.KindGroup {
+		b.state, b.returns = sample.Stopped, 1
+	}
+	return b
+}
+
+// unchanged reports whether the thread has not run since. A count of 0 proves nothing: a kernel without
+// CONFIG_SCHED_INFO counts nothing.
+func (b *baseline) unchanged(s procmem.SchedStat) bool {
+	return b.valid && b.returns == 0 && s.Runs == b.runs && s.Runs != 0
+}
+
+// backInStop reports whether a thread under job control has only returned into its stop.
+func (b *baseline) backInStop(s procmem.SchedStat, files *procmem.ThreadFiles) bool {
+	if !b.valid || b.returns == 0 || s.Runs != b.runs+b.returns {
+		return false
+	}
+	var st procmem.Stat
+	if files.Stat(&st) != nil || sample.StateOf(st.State) != sample.Stopped {
+		return false
+	}
+	b.runs, b.returns = s.Runs, 0
+	return true
+}
+
+// lastRun gives the thread's run since its last stop, if it was one.
+func (b *baseline) lastRun(now *procmem.SchedStat) (run skid.Run) {
+	if b.valid && now.Runs == b.runs+1 {
+		run.LetGo, run.CPU = b.letGo, int64(now.CPU-b.cpu)
+	}
+	return run
+}

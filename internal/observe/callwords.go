@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"bytes"
+	"strconv"
+
+	"prywalk/frames"
+	"prywalk/internal/procmem"
+	"prywalk/internal/sample"
+	"prywalk/internal/waits"
+	"prywalk/ptrace"
+)
+
+// Registers of a system call's arguments, by DWARF number (System V ABI §A.2.1; arm64: x0 takes the result).
+var (
+	argumentsX86   = [6]uint8{frames.X86RDI, frames.X86RSI, frames.X86RDX, 10, 8, 9}
+	argumentsARM64 = [6]uint8{frames.NoReg, 1, 2, 3, 4, 5}
+)
+
+// setArguments sets these for a sleeper: vfork keeps its return address in one.
+func setArguments(regs *frames.Regs, call *procmem.SyscallInfo) {
+	where := &argumentsX86
+	if regs.Arch == frames.AArch64 {
+		where = &argumentsARM64
+	}
+	for i, reg := range where {
+		regs.Set(reg, call.Args[i])
+	}
+}
+
+// ArgumentRegisters gives the registers of a system call's arguments, by DWARF number; frames.NoReg for one that the
+// kernel has overwritten.
+func ArgumentRegisters(arch frames.Arch) [6]uint8 {
+	if arch == frames.AArch64 {
+		return argumentsARM64
+	}
+	return argumentsX86
+}
+
+func futexCall(arch frames.Arch) int64 {
+	if arch == frames.AArch64 {
+		return 98 // include/uapi/asm-generic/unistd.h
+	}
+	return 202 // arch/x86/entry/syscalls/syscall_64.tbl
+}
+
+// copyNear copies the memory around a sleeper's futex word, between the two reads of the run count.
+func (l *Observer) copyNear(t *Thread, s *RawSample, call *procmem.SyscallInfo) {
+	s.near.n = 0
+	addr, ok := uint64(0), false
+	if call.Nr == futexCall(s.Regs.Arch) {
+		addr, ok = waits.WorthReading(&call.Args)
+	}
+	if !ok || addr < waits.Before {
+		return
+	}
+	s.near.at = addr - waits.Before
+	stack := &s.Mem.Stack
+	if off := s.near.at - stack.Addr; off < uint64(len(stack.Bytes)) && uint64(len(stack.Bytes))-off >= waits.Around {
+		s.near.n = copy(s.near.bytes[:], stack.Bytes[off:])
+		return
+	}
+	if t.Memory != nil && s.near.at&^0xfff != addr&^0xfff {
+		if start := t.Memory.Start(addr); start > s.near.at && start <= addr {
+			s.near.at = start
+		}
+	}
+	if t.Memory != nil && l.ctl.Pending() == 0 {
+		s.near.n = t.Memory.CopyKnown(t.TID, s.near.at, s.near.bytes[:])
+		return
+	}
+	s.near.n, _ = t.copy(s.near.at, s.near.bytes[:]) // without it no owner is named
+}
+
+// keepNear keeps that copy only if the thread has run for nothing but the stop since.
+func (s *RawSample) keepNear(t *Thread, stop *ptrace.Stop) {
+	if s.State != sample.Sleeping || s.Sched.Runs-t.before.Runs > 1 || !stop.SchedOK {
+		s.near.n = 0
+	}
+}
+
+// Near gives the copy around the futex(2) word that a sleeper waits at. It is valid as long as the raw sample.
+func (s *RawSample) Near() waits.Copy {
+	return waits.Copy{Addr: s.near.at, Bytes: s.near.bytes[:s.near.n]}
+}
+
+// ownFrames is the assumed size of the innermost frames (C library's wrapper and caller), in bytes.
+const ownFrames = 8 << 10
+
+// own reports whether n bytes at an address are in a sleeper's innermost frames: writable, and used by no other thread.
+func own(call *procmem.SyscallInfo, addr, n uint64) bool {
+	return addr >= call.SP && n <= ownFrames && addr-call.SP <= ownFrames-n
+}
+
+func wordIsZero(tid int, addr uint64) bool {
+	var word [8]byte
+	n, err := procmem.ReadVM(tid, addr, word[:])
+	return err == nil && n == len(word) && word == [8]byte{}
+}
+
+const plainFiles = "pipe, eventfd, timerfd, signalfd, inotify"
+
+// plain reports whether reads of a descriptor only wait for a first byte, and are restarted with nothing done
+// (fs/pipe.c, fs/eventfd.c, fs/timerfd.c, fs/signalfd.c, fs/notify/inotify/inotify_user.c). Not so terminals
+// (drivers/tty/n_tty.c, VMIN) and sockets with time-outs. A thread may have its own descriptor table.
+func plain(t *Thread, fd int32) bool {
+	var buf [24]byte
+	table := "/proc/" + strconv.Itoa(t.PID) + "/task/" + strconv.Itoa(t.TID) + "/fd/"
+	to, err := procmem.Readlink(table+strconv.Itoa(int(fd)), buf[:])
+	if err != nil {
+		return false
+	}
+	for _, kind := range [...]string{
+		"pipe:[", "anon_inode:[eventfd]", "anon_inode:[timerfd]", "anon_inode:[signalfd]", "anon_inode:inotify",
+	} {
+		if bytes.HasPrefix(to, []byte(kind)) {
+			return true
+		}
+	}
+	return false
+}

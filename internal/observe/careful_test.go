@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"os/exec"
+	"runtime"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/procmem"
+	"prywalk/internal/testtargets"
+	"prywalk/ptrace"
+)
+
+// The program that is always found queued is stopped in the end.
+func TestOnlyWhoIsOnAProcessorIsAskedToStop(t *testing.T) {
+	var threads []*Thread
+	for range 3 {
+		cmd := testtargets.Child(t, exec.Command("sh", "-c", "while :; do :; done"))
+		pid := cmd.Process.Pid
+		var one unix.CPUSet
+		one.Set(runtime.NumCPU() - 1)
+		if err := unix.SchedSetaffinity(pid, &one); err != nil {
+			t.Skip(err)
+		}
+		th := NewThread(pid, pid, procmem.NewBudget(0))
+		defer th.Close()
+		threads = append(threads, th)
+	}
+	if _, known := threads[0].files.OnProcessor(); !known {
+		t.Skip("the kernel does not tell who is on a processor (before 6.15 without CONFIG_SCHED_DEBUG)")
+	}
+	OnThread(func() {
+		ctl := ptrace.NewController(ptrace.Options{})
+		defer ctl.Close()
+		l := New(ctl, NewPool(16), Ladder)
+		defer l.Close()
+		l.OnlyOnProcessors()
+		done := func(_ *Thread, s *RawSample, err error) {
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			l.pool.Put(s)
+		}
+		tracee := func(th *Thread) Outcome {
+			outcome, _, err := l.Begin(th)
+			if err != nil {
+				t.Error(err)
+			}
+			for outcome == Pending && l.Pending() > 0 {
+				l.Collect(procmem.Now()+1e9, done)
+			}
+			return outcome
+		}
+		seen := map[Outcome]int{}
+		for i := 0; (i < 300 || seen[Pending] == 0) && !t.Failed(); i++ {
+			seen[tracee(threads[i%3])]++
+			procmem.SleepUntil(procmem.Now() + 1e6)
+		}
+		if all := seen[Pending] + seen[Queued] + seen[Reused]; seen[Queued] == 0 || all < 300 {
+			t.Errorf("%d were stopped, %d left for later, %d as before", seen[Pending], seen[Queued], seen[Reused])
+		}
+		threads[0].base.valid = false
+		threads[0].passed = procmem.Now() - passedFor
+		if tracee(threads[0]) != Pending || threads[0].passed != 0 {
+			t.Error("one that is always queued is not stopped")
+		}
+	})
+}
+
+func filesOf(pid int) *procmem.ThreadFiles { return procmem.OpenThread(pid, pid, nil) }
+
+func TestARunningThreadIsFoundWithoutAStop(t *testing.T) {
+	if runtime.NumCPU() == 1 {
+		t.Skip("who computes waits for this thread's processor")
+	}
+	busy := testtargets.Child(t, exec.Command("sh", "-c", "while :; do :; done")).Process.Pid
+	asleep := testtargets.Child(t, exec.Command("sleep", "1000")).Process.Pid
+	gone := exec.Command("true")
+	if err := gone.Run(); err != nil {
+		t.Fatal(err)
+	}
+	var s procmem.Stat
+	testtargets.Eventually(t, "it sleeps", func() bool { return procmem.ReadStat(asleep, &s) == nil && s.State == 'S' })
+	OnThread(func() {
+		ctl := ptrace.NewController(ptrace.Options{})
+		defer ctl.Close()
+		l := New(ctl, NewPool(1), Ladder)
+		defer l.Close()
+		for tries := 20_000; !l.OnProcessor(filesOf(busy)); tries-- {
+			if tries == 0 {
+				t.Error("who computes is never on a processor")
+				return
+			}
+			procmem.SleepUntil(procmem.Now() + 1e6)
+			l.Woken(procmem.Now())
+		}
+		if l.OnProcessor(filesOf(asleep)) || l.OnProcessor(filesOf(gone.Process.Pid)) {
+			t.Error("who sleeps, or has ended, is on a processor")
+		}
+	})
+}

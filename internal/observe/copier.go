@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"prywalk/frames"
+	"prywalk/ptrace"
+)
+
+// copier copies memory for all threads of an observer, one at a time.
+type copier struct {
+	arch    frames.Arch
+	reader  ptrace.Reader
+	others  otherStacks
+	pieces  pieces
+	planned planned
+	deep    []byte
+	tail    []byte
+	regions [maxRegions]frames.Region
+}
+
+func (c *copier) request(t *Thread, s *RawSample, req *ptrace.Request) {
+	n := t.needs.get()
+	*req = ptrace.Request{
+		Stack: s.buf, Deep: c.deepRoom(t, s), Top: n.Top, ToEnd: n.ToEnd && t.Extra == nil, Tail: c.tailRoom(t, s),
+		Memory: t.Memory, Files: t.files, Extra: c.extras(t, s), Regions: c.regions[:],
+	}
+}
+
+func (c *copier) keep(t *Thread, s *RawSample, req *ptrace.Request, stop *ptrace.Stop) {
+	s.short = stop.Short
+	s.lost = t.needs.get().misled || s.pieced && c.pieces.lost
+	if s.deep = stop.Deep; s.deep {
+		s.room(stop.StackLen)
+		s.touched = max(s.touched, copy(s.buf, c.deep))
+	}
+	s.setStack(stop.StackAddr, stop.StackLen, stop.StackAsked)
+	s.toKnown = req.Top != 0 && !req.ToEnd
+	s.toTop = req.Top != 0 && stop.StackAddr+uint64(stop.StackAsked) == req.Top
+	if stop.StackEnd != 0 {
+		s.Mem.StackEnd = stop.StackEnd
+	}
+	s.keepRegions(c.regions[:c.withTail(s, stop)])
+	t.copied, t.regions = stop.StackLen, max(len(s.extra)-stop.TailLen, t.regions-t.regions/8)
+}
+
+func (c *copier) withTail(s *RawSample, stop *ptrace.Stop) int {
+	n := stop.Regions
+	if s.tailAt = 0; stop.TailLen > 0 && n < len(c.regions) {
+		c.regions[n] = frames.Region{Addr: stop.TailAddr, Bytes: c.tail[:stop.TailLen]}
+		s.tailAt, n = stop.TailAddr, n+1
+	}
+	return n
+}
+
+// makeRoom reserves the buffers of a stop, and decides whether it copies by an outline.
+func (c *copier) makeRoom(t *Thread, s *RawSample) {
+	n := t.needs.get()
+	s.roomForRegions(t.regions)
+	if s.pieced = n.outline != nil; !s.pieced {
+		s.room(n.usual(t.besides()))
+		s.touch(t.copied)
+		if c.deep == nil {
+			c.deep = make([]byte, wholeCopy)
+			touch(c.deep)
+			c.tail = make([]byte, tailCopy)
+			touch(c.tail)
+		}
+		return
+	}
+	s.by = n.outline
+	s.room(topCopy)
+	s.touch(topCopy)
+	c.pieces.reserve(n.Bytes)
+	if c.pieces.ahead.by = nil; t.mayBeDeep() {
+		c.pieces.ahead.ask(t.Memory, n.outline)
+	}
+}
+
+// mayBeDeep reports whether the next stop may find a deep stack; a wrong answer only costs time.
+func (t *Thread) mayBeDeep() bool {
+	n := t.needs.get()
+	return n.Root == 0 || n.Changing || n.Root-t.stoppedAt+uncertain >= outlineFrom
+}
+
+// uncertain is the assumed growth of a stack until the next observation, in bytes.
+const uncertain = 16 << 10
+
+// taskRegions is the least assumed copy besides the stack where there are tasks, in bytes.
+const taskRegions = 24 << 10
+
+func (t *Thread) besides() int {
+	if t.Extra != nil {
+		return max(t.regions, taskRegions)
+	}
+	return t.regions
+}
+
+// usual gives the bytes of stack to reserve, if so many bytes of other memory are expected. Small stacks share
+// leastCopy with them.
+func (n *CopyHints) usual(regions int) int {
+	if n.Bytes > leastCopy || regions == 0 {
+		return n.Bytes
+	}
+	return min(n.Bytes, max(leastCopy-regions-copyMargin, 2*n.Used+copyMargin, topCopy))
+}
+
+// deepRoom gives the buffer for a deep stack; nil for a thread that changes stacks, whose end is not known.
+func (c *copier) deepRoom(t *Thread, s *RawSample) []byte {
+	if s.pieced || t.needs.get().Changing {
+		return nil
+	}
+	return c.deep
+}
+
+// tailRoom gives the buffer for the outermost frames behind a gap; nil where a run-time system knows the ends.
+func (c *copier) tailRoom(t *Thread, s *RawSample) []byte {
+	n := t.needs.get()
+	if s.pieced || n.Changing || t.Extra != nil || !n.ToEnd && n.Top == 0 {
+		return nil
+	}
+	return c.tail
+}
+
+func (c *copier) extras(t *Thread, s *RawSample) ptrace.Extra {
+	inner := c.extraOf(t)
+	if !s.pieced {
+		return inner
+	}
+	n, p := t.needs.get(), &c.pieces
+	p.inner, p.by, p.top, p.need = inner, s.by, s.buf, min(n.Bytes, len(p.gap))
+	p.root, p.changing = n.Root, n.Changing
+	return &c.pieces
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"sync"
+	"testing"
+)
+
+func TestNeedsArriveWholeAndTheNewestLast(t *testing.T) {
+	const n = 200_000
+	var box tripleBuffer
+	box.init(CopyHints{})
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		for i := range uint64(n) {
+			needs := CopyHints{Bytes: int(i + 1), Top: i + 1, Root: i + 1, Retries: uint32(i + 1)}
+			needs.Others[mostOthers-1].At = i + 1
+			box.put(&needs)
+		}
+	})
+	last := uint64(0)
+	for last < n {
+		if !box.take() {
+			continue
+		}
+		got := *box.get()
+		if got.Root <= last || uint64(got.Bytes) != got.Root || got.Top != got.Root || uint64(got.Retries) != got.Root ||
+			got.Others[mostOthers-1].At != got.Root {
+			t.Fatalf("after %d: %+v", last, got)
+		}
+		last = got.Root
+	}
+	writing.Wait()
+	if box.take() || box.get().Root != n {
+		t.Errorf("taken twice, or lost: %+v", box.get())
+	}
+}
+
+func TestNeedsAreHandedOverWithoutAllocation(t *testing.T) {
+	th := NewThread(1, 1, nil)
+	if n := testing.AllocsPerRun(100, func() {
+		th.walks.handOver()
+		th.needs.take()
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestIncompleteStackIsNotReusedOnce(t *testing.T) {
+	th := NewThread(1, 1, nil)
+	var l Observer
+	if l.takeNeeds(th) {
+		t.Error("before any walk")
+	}
+	th.walks.CopyOther(0x1000)
+	th.walks.CopyUpTo(1 << 20)
+	if !l.takeNeeds(th) || l.takeNeeds(th) {
+		t.Error("reused, or looked at anew more than once")
+	}
+	if n := th.needs.get(); n.Bytes != 1<<20 || n.Others[0].At != 0x1000 {
+		t.Errorf("%+v", n)
+	}
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import "testing"
+
+// Samples taken before the stop do not count again.
+func TestAThreadWhoseSamplesWereCutIsStoppedForLongerEachTime(t *testing.T) {
+	th := NewThread(1, 1, nil)
+	th.SetSampled(8 << 10)
+	k := th.Walks()
+	for want := deepLeast; want <= 2*deepMost; want *= 2 {
+		for range 3 {
+			k.deepAgain(8 << 10)
+		}
+		k.handOver()
+		th.needs.take()
+		stopped := 0
+		for ; !th.Sampled(); stopped++ {
+			k.stoppedDeep(8 << 10)
+			k.handOver()
+			th.needs.take()
+		}
+		if stopped != min(want, deepMost) {
+			t.Fatalf("%d looks by freezing, want %d", stopped, want)
+		}
+	}
+}
+
+// The kernel's copy ends at an absent page, which the stop reads.
+func TestAThreadWhoseBuffersHaveNoPagesYetIsStoppedOnce(t *testing.T) {
+	th := NewThread(1, 1, nil)
+	th.SetSampled(8 << 10)
+	k := th.Walks()
+	s := &RawSample{How: BySample, copiedMemory: copiedMemory{buf: make([]byte, 8<<10)},
+		copyNotes: copyNotes{asked: 8 << 10}}
+	for _, want := range []int{1, 2, 4, 8, deepLeast, deepLeast} {
+		for range 3 { // sampled before the stop
+			s.setStack(0x7000, 3<<10, s.asked)
+			k.lacksStack(s)
+		}
+		k.handOver()
+		th.needs.take()
+		stopped := 0
+		for ; !th.Sampled() && stopped <= want; stopped++ {
+			k.stoppedDeep(5 << 10)
+			k.handOver()
+			th.needs.take()
+		}
+		if stopped != want {
+			t.Errorf("%d looks by freezing, want %d", stopped, want)
+		}
+	}
+}
+
+// Stops that find the stack deep do not count.
+func TestAThreadIsStoppedAsLongAsItsStackIsDeep(t *testing.T) {
+	for _, c := range []struct {
+		rate float64
+		want int
+	}{{1, deepLeast}, {99, 49}, {1000, 500}} {
+		th := NewThread(1, 1, nil)
+		th.SetSampled(8 << 10)
+		th.SetRate(c.rate)
+		k := th.Walks()
+		requestStop := func(used int) {
+			k.stoppedDeep(used)
+			k.handOver()
+			th.needs.take()
+		}
+		k.deepAgain(8 << 10)
+		for range 3 * deepMost {
+			requestStop(8<<10 + 1)
+		}
+		for range c.want - 1 {
+			requestStop(100)
+		}
+		if th.Sampled() || !th.Deep() {
+			t.Errorf("%v Hz: sampled after %d freezes that found it shallow", c.rate, c.want-1)
+		}
+		requestStop(8<<10 + 1)
+		for n := 1; n <= c.want; n++ {
+			if requestStop(100); th.Sampled() != (n == c.want) || th.Deep() == th.Sampled() {
+				t.Errorf("%v Hz: after %d freezes that found it shallow: sampled %v", c.rate, n, th.Sampled())
+			}
+		}
+	}
+}

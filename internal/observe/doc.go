@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package observe observes one thread at a time: a true stack, in the cheapest way that can be proved right.
+//
+// # Algorithm
+//
+// [Observer.Begin] tries three ways, in this order ([Outcome]):
+//
+//	unchanged     Reused   observer.go     the thread has not run since its last observation: one read
+//	passive read  Done     passiveread.go  the thread sleeps: registers and stack by /proc, proved by its run count
+//	stop          Pending  stop.go         the thread runs, or lacks a register: package ptrace, for tens of µs
+//
+// The run count is the third field of /proc/PID/task/TID/schedstat: how often the thread arrived on a processor. It is
+// a sequence lock whose writer is the scheduler. If it equals that of the last observation, made while the thread was
+// off the processor, the stack is unchanged (baseline.go). If it is equal before and after a passive read, the read is
+// of one moment.
+//
+// A queued thread stops only when it is scheduled. So Begin makes every observation that needs no stop, and leaves the
+// others to [Observer.Collect] and [Observer.Serve] (pending.go). Copies are as large as the last walks needed
+// ([CopyHints], copier.go). Another goroutine walks the [RawSample]; its [Walks] return hints, the only data that flows
+// back.
+//
+// # Invariants
+//
+//   - A sleeper is not stopped: that would stretch time-outs. The exception is a register that neither a passive read
+//     nor an earlier stop proves: then once in a sleep, in calls that a stop does not harm (keptregs.go,
+//     interruptible.go).
+//   - All methods of an [Observer] run on its controller's OS thread, and allocate nothing in the steady state.
+//   - No read waits for a page or a lock while a thread is stopped, if that is known before (maplock.go, package
+//     procmem).
+//
+// # Sources
+//
+// Documentation/scheduler/sched-stats.rst; proc_pid_syscall(5); kernel/sched/stats.h, sched_info_arrive; ptrace(2).
+package observe

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"prywalk/internal/code"
+	"prywalk/internal/process"
+	"prywalk/internal/procmem"
+	"prywalk/internal/testtargets"
+	"prywalk/ptrace"
+)
+
+// The old address space is gone; a wrapper of the same name shows no change of name.
+func TestStackAfterAnExecIsCopiedAtTheFirstSample(t *testing.T) {
+	cmd := exec.Command("sh", "-c", "read x; exec sleep 1000")
+	in, _ := testtargets.Talk(t, cmd)
+	th := NewThread(cmd.Process.Pid, cmd.Process.Pid, nil)
+	t.Cleanup(th.Close)
+	testtargets.Eventually(t, "the shell reads", asleepAs(th, "sh"))
+	proc, err := code.Open(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = proc.Close() })
+	th.Memory = proc.Memory()
+	tracee := func() (n int) {
+		OnThread(func() {
+			ctl := ptrace.NewController(ptrace.Options{})
+			defer ctl.Close()
+			what, raw, err := New(ctl, NewPool(1), OnlyPassive).Begin(th)
+			if err != nil || what != Done {
+				t.Errorf("a look at a sleeper: %v, %v", what, err)
+				return
+			}
+			n = len(raw.Mem.Stack.Bytes)
+		})
+		return n
+	}
+	if n := tracee(); n == 0 {
+		t.Fatal("no stack of the shell")
+	}
+	if _, err := in.Write([]byte{'\n'}); err != nil {
+		t.Fatal(err)
+	}
+	testtargets.Eventually(t, "sleep sleeps", asleepAs(th, "sleep"))
+	if n := tracee(); n == 0 {
+		t.Error("no stack of the program that it runs now")
+	}
+}
+
+func asleepAs(th *Thread, name string) func() bool {
+	return func() bool {
+		var comm procmem.Comm
+		call, err := th.files.Syscall()
+		if err != nil || call.Running || call.Nr < 0 || th.files.Comm(&comm) != nil || comm.String() != name {
+			return false
+		}
+		nr := process.SyscallName(hostArch(), call.Nr)
+		return strings.Contains(nr, "read") || strings.Contains(nr, "nanosleep")
+	}
+}
+
+func TestIncompleteSleeperIsSampledAgainNowAndThen(t *testing.T) {
+	var d doubts
+	var at []int
+	for i := 1; i <= 600; i++ {
+		if d.again(true) {
+			at = append(at, i)
+		}
+	}
+	if want := []int{2, 8, 32, 128, 512}; !slices.Equal(at, want) {
+		t.Errorf("looked at again at %v, want %v", at, want)
+	}
+	if d.again(false) || d != (doubts{}) {
+		t.Error("a complete stack is doubted")
+	}
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"encoding/binary"
+
+	"prywalk/frames"
+	"prywalk/internal/perfevents"
+)
+
+// # Frame records beyond the copied stack
+//
+// At a sample the kernel also follows the frame pointers, and reads each return address (arch/x86/events/core.c,
+// perf_callchain_user). It crosses from one stack to another, where a sample's copy ends with the first:
+//
+//	copied stack                 another stack
+//	record ──► record ──► ┊      record ──► record ──► 0
+//	return     return     ┊      return     return          the sample has the return addresses, not the records' places
+//
+// Within the copy the chain is followed again, and compared. Its first record outside has a known place, and the
+// following ones if the code between tells how far apart they are ([managed.Chained]). So each word added here was in
+// memory at the moment of the sample.
+
+// mostRecords bounds the records kept (kernel.perf_event_max_stack is 127).
+const mostRecords = 128
+
+const recordBytes = 16 // address of the next record, return address
+
+type frameChain struct {
+	record  frames.Addr // the first that is not in the copy
+	returns []uint64    // of it and those that follow
+	words   []byte      // added records
+}
+
+// Chain gives the first frame record outside of the copied stack, and the return addresses in it and those that follow;
+// none if the chain does not leave the copy, or contradicts it.
+func (s *RawSample) Chain() (record frames.Addr, returns []uint64) {
+	return s.chain.record, s.chain.returns
+}
+
+// LacksRecord reports whether a walk ended at the first word of [RawSample.Chain].
+func (s *RawSample) LacksRecord(w *frames.Walker) bool {
+	at, stop := w.UnreadAddr(), w.StopReason()
+	lacks := stop == frames.StopBadMemory || stop == frames.StopStackCut
+	return s.How == BySample && len(s.chain.returns) > 0 && lacks &&
+		(at == s.chain.record || at == s.chain.record+8)
+}
+
+// AddRecords adds the records of [RawSample.Chain] to the copy. next has the address of each following record, 0 for
+// the end, as far as it is known.
+func (s *RawSample) AddRecords(next []frames.Addr) {
+	c := &s.chain
+	at := c.record
+	n := min(len(next), len(c.returns))
+	if c.words == nil {
+		c.words = make([]byte, recordBytes*mostRecords)
+	}
+	c.words = c.words[:0]
+	for i, ret := range c.returns[:min(n+1, len(c.returns))] { // at most mostRecords
+		from := len(c.words)
+		if i < n {
+			c.words = binary.LittleEndian.AppendUint64(c.words, next[i])
+		}
+		c.words = binary.LittleEndian.AppendUint64(c.words, ret)
+		place := at
+		if i == n { // what it links to is unknown
+			place += 8
+		}
+		s.Mem.Others = append(s.Mem.Others, frames.Region{Addr: place, Bytes: c.words[from:]})
+		if i == n || next[i] == 0 {
+			break
+		}
+		at = next[i]
+	}
+	c.returns = c.returns[:0]
+}
+
+// follow finds the first record outside of the copied stack.
+func (c *frameChain) follow(r *perfevents.Record) {
+	c.returns = c.returns[:0]
+	at, ok := r.Regs.Get(frames.X86RBP)
+	n := len(r.Chain) / 8
+	if !ok || r.Regs.Arch != frames.X86_64 || n < 2 || r.ChainAt(0) != r.Regs.PC {
+		return
+	}
+	stack := frames.Snapshot{Stack: frames.Region{Addr: r.Regs.SP(), Bytes: r.Stack}}
+	for i := 1; i < n; i++ {
+		next, ok := stack.Word(at)
+		ret, ok2 := stack.Word(at + 8)
+		switch {
+		case ok && ok2 && ret != r.ChainAt(i):
+			return
+		case ok && ok2:
+			at = next
+			continue
+		}
+		c.record = at
+		for ; i < n && len(c.returns) < mostRecords; i++ {
+			c.returns = append(c.returns, r.ChainAt(i))
+		}
+	}
+}

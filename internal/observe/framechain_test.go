@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"encoding/binary"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/internal/code"
+	"prywalk/internal/perfevents"
+	"prywalk/internal/testtargets"
+	"prywalk/ptrace"
+)
+
+// kernelChain follows frame pointers as perf_callchain_user does.
+func kernelChain(regs *frames.Regs, mem frames.Memory) (chain []byte) {
+	chain = binary.LittleEndian.AppendUint64(nil, regs.PC)
+	at, _ := regs.Get(frames.X86RBP)
+	for range 126 {
+		next, ok := mem.Word(at)
+		ret, ok2 := mem.Word(at + 8)
+		if !ok || !ok2 {
+			break
+		}
+		chain = binary.LittleEndian.AppendUint64(chain, ret)
+		at = next
+	}
+	return chain
+}
+
+func walkAll(w *frames.Walker, p *code.Process, regs *frames.Regs, mem frames.Memory) (pcs []frames.Addr) {
+	for w.Init(p.Space(), regs, mem); w.Next(); {
+		pcs = append(pcs, w.Frame().PC)
+	}
+	return pcs
+}
+
+// compared counts stacks that lie in two places.
+type compared struct{ all, same, other, incomplete int }
+
+// compareChains stops threads, and walks each stack with all of its memory, then with what a kernel's sample has.
+func compareChains(t *testing.T, pid int, enough func(compared) bool) (n compared) {
+	p, err := code.Open(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = p.Close() }()
+	pool := NewPool(16)
+	OnThread(func() {
+		ctl := ptrace.NewController(ptrace.Options{})
+		defer ctl.Close()
+		l := New(ctl, pool, AlwaysStop)
+		defer l.Close()
+		extra, threads := TaskStacks(p), map[int]*Thread{}
+		var full, chained frames.Walker
+		done := func(_ *Thread, s *RawSample, err error) {
+			if err != nil || s == nil {
+				return
+			}
+			defer pool.Put(s)
+			want := walkAll(&full, p, &s.Regs, &s.Mem)
+			if !full.Left() || !full.StopReason().Complete() {
+				return
+			}
+			n.all++
+			r := &perfevents.Record{Regs: s.Regs, Chain: kernelChain(&s.Regs, &s.Mem)}
+			r.Stack = s.Mem.Stack.Bytes[s.Regs.SP()-s.Mem.Stack.Addr:] // a stop copies from further below
+			r.Stack = r.Stack[:min(len(r.Stack), perfevents.LeastStack)]
+			r.Asked = len(r.Stack)
+			of := l.FromSample(r)
+			defer pool.Put(of)
+			got := walkAll(&chained, p, &of.Regs, &of.Mem)
+			if of.LacksRecord(&chained) {
+				at, returns := of.Chain()
+				of.AddRecords(p.NextRecords(at, returns, nil))
+				got = walkAll(&chained, p, &of.Regs, &of.Mem)
+			}
+			switch {
+			case !chained.StopReason().Complete():
+				n.incomplete++
+			case slices.Equal(got, want):
+				n.same++
+			default:
+				n.other++
+				t.Errorf("by frame pointers %#x\nby all memory   %#x", got, want)
+			}
+		}
+		for !enough(n) && !t.Failed() {
+			tids, err := p.Threads(nil)
+			if err != nil {
+				t.Error(err)
+			}
+			for _, tid := range tids {
+				th := threads[tid]
+				if th == nil {
+					th = NewThread(pid, tid, nil)
+					th.Extra, th.Memory = extra, p.Memory()
+					threads[tid] = th
+				}
+				if !th.Pending() {
+					if _, s, err := l.Begin(th); s != nil {
+						done(th, s, err)
+					}
+				}
+			}
+			l.Collect(0, done)
+		}
+		l.Abort(done)
+	})
+	return n
+}
+
+func TestAChainOfFramePointersGivesTheStackThatAllMemoryGives(t *testing.T) {
+	if hostArch() != frames.X86_64 {
+		t.Skip("on arm64 the kernel's chain ends with the first stack")
+	}
+	exe := filepath.Join(t.TempDir(), "collects")
+	if out, err := exec.Command("go", "build", "-o", exe, "testdata/collects/main.go").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	cmd := exec.Command(exe)
+	testtargets.Ready(t, cmd)
+	n := compareChains(t, cmd.Process.Pid, func(n compared) bool { return n.same >= 300 })
+	if t.Logf("%+v", n); n.incomplete*20 > n.all {
+		t.Error("more than one in twenty is incomplete")
+	}
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"runtime"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
+)
+
+func TestAFutexSleepLikeTheLastOneHasItsKernelStack(t *testing.T) {
+	tids, over := make(chan int), make(chan struct{})
+	defer close(over)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends
+		tids <- unix.Gettid()
+		<-over
+	}()
+	th := NewThread(os.Getpid(), <-tids, procmem.NewBudget(16))
+	defer th.Close()
+	k, s, call := kernelStacks{wanted: true}, &RawSample{}, procmem.SyscallInfo{Nr: -1}
+	s.Regs.Arch = hostArch()
+	for end := time.Now().Add(time.Minute); call.Nr != futexCall(hostArch()); time.Sleep(time.Millisecond) {
+		var err error
+		if call, err = th.files.Syscall(); err != nil || time.Now().After(end) {
+			t.Fatalf("it does not sleep in futex: %+v, %v", call, err)
+		}
+	}
+	fresh, err := th.files.KernelStack(make([]byte, mostKernelText))
+	if errors.Is(err, refusal.Denied) {
+		t.Skip("kernel stacks take CAP_SYS_ADMIN: ", err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	read := func(what string, want []byte, proven bool) {
+		t.Helper()
+		s.KernelText = s.KernelText[:0]
+		if k.read(th, s, &call); !bytes.Equal(s.KernelText, want) {
+			t.Errorf("%s: %q, not %q", what, s.KernelText, want)
+		}
+		if proven {
+			th.futex.proven()
+		}
+	}
+	for range futexReads {
+		read("read", fresh, false)
+	}
+	marked := []byte("[<0>] as_noted+0x1/0x2\n")
+	th.futex.text = marked
+	read("noted by a peek of two moments", fresh, true)
+	th.futex.text = marked
+	read("noted", marked, true)
+	call.Args[1] ^= 1 << 20
+	read("another operation", fresh, true)
+	th.futex.text = marked
+	read("that one again", marked, true)
+	th.futex.in[0]++
+	read("another function", fresh, false)
+	if n := testing.AllocsPerRun(10, func() { k.read(th, s, &call) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestAFutexSleepLikeAnotherThreadsHasItsKernelStack(t *testing.T) {
+	tids, over := make(chan int), make(chan struct{})
+	defer close(over)
+	var threads [2]*Thread
+	call := procmem.SyscallInfo{Nr: -1}
+	for i := range threads {
+		go func() {
+			runtime.LockOSThread() // never unlocked: the thread ends
+			tids <- unix.Gettid()
+			<-over
+		}()
+		threads[i] = NewThread(os.Getpid(), <-tids, procmem.NewBudget(16))
+		defer threads[i].Close()
+		for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+			var err error
+			if call, err = threads[i].files.Syscall(); err != nil || time.Now().After(end) {
+				t.Fatalf("it does not sleep in futex: %+v, %v", call, err)
+			}
+			if call.Nr == futexCall(hostArch()) {
+				break
+			}
+		}
+	}
+	if _, err := threads[0].files.KernelStack(make([]byte, mostKernelText)); errors.Is(err, refusal.Denied) {
+		t.Skip("kernel stacks take CAP_SYS_ADMIN: ", err)
+	}
+	if in, err := threads[0].files.WchanOnce(make([]byte, 64)); err != nil || len(in) == 0 {
+		t.Skipf("the kernel does not tell in which function a thread sleeps: %q, %v", in, err)
+	}
+	k, s := kernelStacks{wanted: true}, &RawSample{}
+	s.Regs.Arch = hostArch()
+	k.read(threads[0], s, &call)
+	fresh := bytes.Clone(s.KernelText)
+	if k.has(threads[1], &call) != nil {
+		t.Error("known without a proof")
+	}
+	k.proven()
+	if got := k.has(threads[1], &call); !bytes.Equal(got, fresh) {
+		t.Errorf("%q, not %q", got, fresh)
+	}
+	k.ways[0].text = []byte("[<0>] as_found+0x1/0x2\n")
+	if k.read(threads[1], s, &call); !bytes.Equal(s.KernelText, k.ways[0].text) {
+		t.Errorf("read anew: %q", s.KernelText)
+	}
+	if n := testing.AllocsPerRun(10, func() { k.read(threads[1], s, &call) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+	k.ways[0].in[0]++
+	if k.has(threads[1], &call) != nil {
+		t.Error("known in another function")
+	}
+	k.ways[0].in[0]--
+	if call.Args[1] ^= 1 << 20; k.has(threads[1], &call) != nil {
+		t.Error("known by another operation")
+	}
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"os/exec"
+	"testing"
+
+	"prywalk/internal/procmem"
+	"prywalk/internal/testtargets"
+	"prywalk/ptrace"
+)
+
+// A thread that may not have been on a processor has its clocks read again.
+func TestClocksOfAThreadThatComputesOnAreReadOnce(t *testing.T) {
+	cmd := exec.Command("sh", "-c", "while :; do :; done")
+	testtargets.Child(t, cmd)
+	th := NewThread(cmd.Process.Pid, cmd.Process.Pid, procmem.NewBudget(8))
+	defer th.Close()
+	OnThread(func() {
+		ctl := ptrace.NewController(ptrace.Options{})
+		defer ctl.Close()
+		for _, anew := range []bool{false, true} {
+			l := New(ctl, NewPool(4), Ladder)
+			for _, mayWait := range []bool{false, true} {
+				ends := false
+				testtargets.Eventually(t, "a stop", func() bool {
+					sched, err := th.files.SchedStat()
+					if err != nil {
+						t.Fatal(err)
+					}
+					th.before = sched
+					if mayWait {
+						th.skid.Stopped(1, false, false) // it is at another place
+					} else {
+						for range 8 {
+							th.skid.Stopped(1, true, false)
+						}
+					}
+					if th.skid.MayWait() != mayWait {
+						t.Fatalf("it may wait: %v", !mayWait)
+					}
+					calls := procmem.Calls()
+					tracee, err := l.interrupt(th, anew)
+					if err != nil {
+						t.Fatal(err)
+					}
+					calls = procmem.Calls() - calls
+					want := int64(4) // attach, interrupt, and the tracer's own clock
+					if anew || mayWait {
+						want++
+					}
+					if before, ok := tracee.Before(); calls != want || !ok || before.Runs < sched.Runs {
+						t.Errorf("anew: %v, may wait: %v: %d calls, want %d; %+v after %+v", anew, mayWait, calls, want, before, sched)
+					}
+					for end := procmem.Now() + 2e9; !ends && procmem.Now() < end; ends = ctl.Poll(tracee) {
+					}
+					ctl.Cancel(tracee)
+					return ends
+				})
+			}
+			l.Close()
+		}
+	})
+}

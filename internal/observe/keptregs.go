@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"bytes"
+
+	"prywalk/frames"
+	"prywalk/internal/procmem"
+	"prywalk/internal/sample"
+	"prywalk/ptrace"
+)
+
+// # Registers kept from a stop
+//
+// Most walks of passive reads need only stack pointer and program counter, or find the register on the stack (package
+// frames, Walker.Hypotheses). Else the thread is stopped once in its sleep, if its call is not harmed
+// ([interruptible]). The registers hold for passive reads at the same place of the same call, with the same stack up to
+// the outermost frame.
+//
+// The thread runs to stop, and to sleep again. So the next observation is a passive read; later ones find it unchanged.
+
+// keptMost bounds the bytes of stack that are compared.
+const keptMost = 16 << 10
+
+// kept is the state of a sleeper's last stop.
+type kept struct {
+	call  procmem.SyscallInfo
+	regs  frames.Regs
+	stack []byte // from the stack pointer up; empty: none
+	runs  uint64 // run count at the stop
+	// asleepIn is the call of a sleeper being stopped for a register; Nr −1: none.
+	asleepIn procmem.SyscallInfo
+	// awaitsRoot: at the last passive read the stack differed, maybe only beyond the outermost frame.
+	awaitsRoot bool
+}
+
+func (k *kept) keep(s *RawSample) {
+	k.call, k.regs, k.runs = s.Call, s.Regs, s.Sched.Runs
+	b := s.from(s.Call.SP)
+	k.stack = append(k.stack[:0], b[:min(len(b), keptMost)]...)
+}
+
+// recall completes the registers of a passive read if they are known, and undoes restart_syscall. root is the stack
+// pointer of the outermost frame, 0: not known.
+func (k *kept) recall(s *RawSample, call *procmem.SyscallInfo, root frames.Addr) bool {
+	if len(k.stack) == 0 || !k.same(call) {
+		return false
+	}
+	*call = k.call
+	n := len(k.stack)
+	if depth := root - call.SP; depth < uint64(n) {
+		n = int(depth)
+	}
+	if b := s.from(call.SP); len(b) < n || !bytes.Equal(b[:n], k.stack[:n]) {
+		return false
+	}
+	s.Regs = k.regs
+	return true
+}
+
+// recall does so for this thread. The outermost frame may not be known before the walk; its hints then cause another
+// passive read.
+func (t *Thread) recall(s *RawSample, call *procmem.SyscallInfo) bool {
+	t.kept.awaitsRoot = false
+	if t.kept.recall(s, call, t.needs.get().Root) {
+		return true
+	}
+	t.kept.awaitsRoot = len(t.kept.stack) > 0 && t.kept.same(call)
+	return false
+}
+
+func (k *kept) same(call *procmem.SyscallInfo) bool {
+	return call.SP == k.call.SP && call.PC == k.call.PC && call.Args == k.call.Args &&
+		(call.Nr == k.call.Nr || isRestart(call.Nr))
+}
+
+// back reports whether a thread seems to be in the sleep in which it was stopped.
+func (k *kept) back(call *procmem.SyscallInfo, runs uint64) bool {
+	return len(k.stack) > 0 && k.same(call) && (runs == k.runs+1 || isRestart(call.Nr))
+}
+
+func isRestart(nr int64) bool {
+	if hostArch() == frames.AArch64 {
+		return nr == 128
+	}
+	return nr == 219
+}
+
+func (s *RawSample) from(addr frames.Addr) []byte {
+	st := &s.Mem.Stack
+	if addr < st.Addr || addr-st.Addr > uint64(len(st.Bytes)) {
+		return nil
+	}
+	return st.Bytes[addr-st.Addr:]
+}
+
+// stillAsleep makes a raw sample that of a sleeper, if the thread was stopped in its call.
+func (t *Thread) stillAsleep(s *RawSample, stop *ptrace.Stop) {
+	call := &t.kept.asleepIn
+	// The kernel may have set the thread back onto the instruction before.
+	if call.Nr < 0 || stop.Kind != ptrace.KindInterrupt || s.Regs.SP() != call.SP || call.PC-s.Regs.PC > 4 {
+		return
+	}
+	s.Regs.PC = call.PC
+	s.State, s.Call, s.OnCPU, s.Basis, s.wchan = sample.Sleeping, *call, false, sample.Exact, s.wchan[:0]
+	t.kept.keep(s)
+	// Until it arrives again, to sleep.
+	t.base.state = sample.Sleeping
+}
+
+// unprovenSites is a hash table of places where a register was missing. Collisions replace.
+type unprovenSites [1024]uint64
+
+// siteKey numbers a place where a register is missing. On x86-64 it depends on the callers.
+func siteKey(tid int, s *RawSample) uint64 {
+	if s.Regs.Arch == frames.AArch64 {
+		return s.Regs.PC
+	}
+	return (s.Regs.PC*0x9e3779b97f4a7c15 ^ s.Regs.SP()*0xc2b2ae3d27d4eb4f ^ uint64(tid)*0x165667b19e3779f9) | 1
+}
+
+func (u *unprovenSites) slot(place uint64) *uint64 {
+	return &u[place*0x9e3779b97f4a7c15>>54%uint64(len(u))]
+}
+
+func (u *unprovenSites) note(place uint64) {
+	if place != 0 {
+		*u.slot(place) = place
+	}
+}
+
+func (u *unprovenSites) has(place uint64) bool { return *u.slot(place) == place }
+
+func (k *Walks) lacksRegister(s *RawSample) {
+	if s.How != ByPassiveRead || !interruptible(k.thread, &s.Call) {
+		return
+	}
+	k.needs.Unproven = siteKey(k.thread.TID, s)
+	if !s.refused {
+		k.needs.Retries++
+	}
+}
+
+func (l *Observer) mayStopSleepers() bool { return l.rung != OnlyPassive && !l.ctl.ReadOnly() }
+
+// lacksRegister reports whether to stop a sleeper for a register, and notes its call.
+func (l *Observer) lacksRegister(t *Thread, s *RawSample) bool {
+	if s.recalled || !l.unproven.has(siteKey(t.TID, s)) {
+		return false
+	}
+	s.refused = !l.mayStopSleepers() || t.kept.back(&s.Call, s.Sched.Runs) || !interruptible(t, &s.Call) ||
+		t.alone.harmed() || !l.pause.allows(t)
+	if !s.refused {
+		t.kept.asleepIn = s.Call
+	}
+	return !s.refused
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"errors"
+
+	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
+)
+
+// # Threads that wait for locks
+//
+// Their kernel stack follows from the futex(2) operation and from /proc/PID/task/TID/wchan, a file that can be kept
+// open.
+
+// futexSleep is a thread's last kernel stack in futex(2).
+type futexSleep struct {
+	op    uint64
+	in    [40]byte // wchan
+	inLen int
+	text  []byte
+	reads int
+	noted bool // not proved yet
+	known bool // proved
+}
+
+// futexReads is how many stacks are read before one is kept.
+const futexReads = 4
+
+func (f *futexSleep) again(t *Thread, call *procmem.SyscallInfo) bool {
+	if !f.known || f.op != call.Args[1] {
+		return false
+	}
+	var buf [len(f.in) + 1]byte
+	name, err := t.files.Wchan(buf[:])
+	return err == nil && string(name) == string(f.in[:f.inLen])
+}
+
+func (f *futexSleep) note(t *Thread, call *procmem.SyscallInfo, text []byte) {
+	f.known, f.noted = false, false
+	if f.reads++; f.reads < futexReads || len(text) == 0 {
+		return
+	}
+	var buf [len(f.in) + 1]byte
+	name, err := t.files.Wchan(buf[:])
+	if f.noted = err == nil && len(name) > 0 && len(name) <= len(f.in); f.noted {
+		f.op, f.inLen, f.text = call.Args[1], copy(f.in[:], name), append(f.text[:0], text...)
+	}
+}
+
+func (f *futexSleep) proven() { f.known, f.noted = f.known || f.noted, false }
+
+type futexWay struct {
+	op    uint64
+	in    [40]byte // wchan
+	inLen int      // 0: none
+	text  []byte
+}
+
+// mostWays: each operation has one or two kernel stacks.
+const mostWays = 8
+
+// futexWays are kernel stacks of all threads, for threads that live for one sleep.
+type futexWays struct {
+	ways  [mostWays]futexWay
+	next  uint8
+	found futexWay // not proved yet
+}
+
+// has gives a known kernel stack for the same operation and wchan, or nil.
+func (w *futexWays) has(t *Thread, call *procmem.SyscallInfo) []byte {
+	var buf [len(futexWay{}.in) + 1]byte
+	var in []byte
+	for i := range w.ways {
+		way := &w.ways[i]
+		if way.inLen == 0 || way.op != call.Args[1] {
+			continue
+		}
+		if in == nil {
+			var err error
+			if in, err = t.files.WchanOnce(buf[:]); err != nil {
+				return nil
+			}
+		}
+		if string(in) == string(way.in[:way.inLen]) {
+			return way.text
+		}
+	}
+	return nil
+}
+
+func (w *futexWays) find(t *Thread, call *procmem.SyscallInfo, text []byte) {
+	var buf [len(w.found.in) + 1]byte
+	in, err := t.files.WchanOnce(buf[:])
+	w.found.inLen = 0
+	if err != nil || len(in) == 0 || len(in) > len(w.found.in) || len(text) == 0 {
+		return
+	}
+	w.found.op, w.found.inLen, w.found.text = call.Args[1], copy(w.found.in[:], in), append(w.found.text[:0], text...)
+}
+
+func (w *futexWays) proven() {
+	if w.found.inLen == 0 {
+		return
+	}
+	way := &w.ways[w.next%mostWays]
+	*way, w.found = w.found, *way
+	w.found.inLen = 0
+	w.next++
+}
+
+// kernelStacks reads kernel stacks with passive reads: three system calls, some 6 µs, with CAP_SYS_ADMIN. Threads that
+// wake at every tick are left out.
+type kernelStacks struct {
+	wanted bool
+	failed int // failures in a row
+	futexWays
+}
+
+const (
+	// mostKernelText bounds the bytes of names.
+	mostKernelText = 2 << 10
+	// kernelTries bounds the failures in a row.
+	kernelTries = 64
+)
+
+// SeeKernelStacks makes raw samples of sleepers include kernel stacks ([KernelStack]), if permitted.
+func (l *Observer) SeeKernelStacks() { l.kernel.wanted = true }
+
+func (k *kernelStacks) read(t *Thread, s *RawSample, call *procmem.SyscallInfo) {
+	f := &t.futex
+	if !k.wanted || t.restless {
+		return
+	}
+	if cap(s.KernelText) == 0 {
+		s.KernelText = make([]byte, 0, mostKernelText)
+	}
+	inFutex := call.Nr == futexCall(s.Regs.Arch)
+	if inFutex && f.again(t, call) {
+		s.KernelText = append(s.KernelText[:0], f.text...)
+		return
+	}
+	if inFutex {
+		if text := k.has(t, call); text != nil {
+			s.KernelText = append(s.KernelText[:0], text...)
+			f.note(t, call, text)
+			return
+		}
+	}
+	text, err := t.files.KernelStack(s.KernelText[:mostKernelText])
+	if err == nil {
+		if s.KernelText, k.failed = text, 0; inFutex {
+			f.note(t, call, text)
+			k.find(t, call, text)
+		}
+		return
+	}
+	k.failed++
+	k.wanted = !errors.Is(err, refusal.Denied) && k.failed < kernelTries
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+	"time"
+
+	"prywalk/frames"
+	"prywalk/internal/procmem"
+	"prywalk/internal/sample"
+	"prywalk/ptrace"
+)
+
+func spinning(t *testing.T) *Thread {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", "while :; do :; done")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	th := NewThread(cmd.Process.Pid, cmd.Process.Pid, procmem.NewBudget(0))
+	t.Cleanup(th.Close)
+	return th
+}
+
+// inCall makes a stop of the thread one that made a call give up, with the present words at an address.
+func (t *Thread) inCall(tb *testing.T, at frames.Addr, broken bool) {
+	tb.Helper()
+	t.clocks(tb)
+	var s RawSample
+	words := make([]byte, wordsAround)
+	n, err := procmem.ReadVM(t.TID, at-redZone, words)
+	if err != nil || n == 0 {
+		tb.Fatal(n, err)
+	}
+	s.Mem.Stack = frames.Region{Addr: at - redZone, Bytes: words[:n]}
+	stop := ptrace.Stop{Nr: 321, Sched: t.before, Repair: ptrace.Repair{Broken: broken},
+		Times: ptrace.Times{Detach: procmem.Now()}}
+	stop.Regs.Arch = hostArch()
+	stop.Regs.Set(hostArch().SP(), at)
+	t.gaveUp(&s, &stop)
+}
+
+func (t *Thread) clocks(tb *testing.T) {
+	tb.Helper()
+	var err error
+	if t.before, err = t.files.SchedStat(); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// still gives the address of the program's ELF header, which is not written.
+func still(t *testing.T, pid int) frames.Addr {
+	t.Helper()
+	var at frames.Addr
+	for end := time.Now().Add(time.Minute); at == 0 && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/maps")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range text {
+			switch {
+			case c >= '0' && c <= '9':
+				at = at<<4 | frames.Addr(c-'0')
+			case c >= 'a' && c <= 'f':
+				at = at<<4 | frames.Addr(c-'a'+10)
+			default:
+				return at + redZone
+			}
+		}
+	}
+	return at
+}
+
+func TestAThreadIsLeftAloneUntilItHasLeftTheCall(t *testing.T) {
+	th := spinning(t)
+	at := still(t, th.PID)
+	if th.leaveAlone() {
+		t.Error("left alone, though no look has made it give up a call")
+	}
+	// Unchanged words, but user time.
+	th.inCall(t, at, false)
+	if !th.leaveAlone() {
+		t.Error("not left alone in a call")
+	}
+	if left := th.TakeLeft(); left.InCall.Wall == 0 || left.Other.Wall != 0 || th.TakeLeft() != (sample.LeftAlone{}) {
+		t.Errorf("%+v", left)
+	}
+	begun := th.before.CPU
+	for end := time.Now().Add(4 * time.Minute); th.leaveAlone(); th.clocks(t) {
+		if time.Now().After(end) {
+			t.Fatal("left alone for ever, though it computes")
+		}
+	}
+	if ran := th.before.CPU - begun; ran < splitEvery || ran >= aloneLeast {
+		t.Errorf("left alone for %v of processor time", time.Duration(ran))
+	}
+	th.inCall(t, at, false)
+	th.alone.words[0]++
+	if th.leaveAlone() {
+		t.Error("left alone, though what is around its stack pointer has changed")
+	}
+	// Asleep.
+	th.inCall(t, at, false)
+	if th.alone.leftCall(); th.leaveAlone() {
+		t.Error("left alone, though it has slept")
+	}
+}
+
+func TestACallIsBelievedInForTwiceAsLongEachTime(t *testing.T) {
+	th := spinning(t)
+	at := still(t, th.PID)
+	for want := uint64(aloneLeast); want < 4*aloneMost; want *= 2 {
+		th.inCall(t, at, false)
+		if th.alone.limit != min(want, aloneMost) {
+			t.Errorf("limit %d, want %d", th.alone.limit, want)
+		}
+		th.before.CPU = th.alone.cpu + th.alone.limit + 1
+		if th.leaveAlone() {
+			t.Error("left alone beyond the limit")
+		}
+	}
+	th.inCall(t, at+16, false)
+	if th.alone.limit != aloneLeast {
+		t.Errorf("limit %d in another place", th.alone.limit)
+	}
+}
+
+func TestAThreadThatWasHarmedIsLeftAloneForTwiceAsLongEachTime(t *testing.T) {
+	th := spinning(t)
+	at := still(t, th.PID)
+	for want := int64(quietLeast); want < 4*quietMost; want *= 2 {
+		th.inCall(t, at, true)
+		th.alone.leftCall()
+		if got := th.alone.quietUntil; got < procmem.Now() && want > 1e9 || th.alone.quiet != min(want, quietMost) {
+			t.Errorf("quiet for %d, want %d", th.alone.quiet, want)
+		}
+	}
+	if !th.leaveAlone() || !th.alone.harmed() {
+		t.Error("not left alone after harm")
+	}
+	if left := th.TakeLeft(); left.InCall.Wall != 0 || left.Other.Wall == 0 {
+		t.Errorf("%+v", left)
+	}
+	th.alone.quietUntil = 1
+	if th.leaveAlone() {
+		t.Error("left alone for longer than that")
+	}
+}

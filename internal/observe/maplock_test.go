@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"prywalk/internal/code"
+	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
+	"prywalk/internal/testtargets"
+	"prywalk/ptrace"
+)
+
+// withMapChanger calls f with a thread of a process in which another thread mostly holds the lock of the mappings.
+func withMapChanger(t *testing.T, f func(*Observer, *Thread)) {
+	t.Helper()
+	exe, err := testtargets.Compile("maps.c", "-O1", "-pthread")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe)
+	testtargets.Ready(t, cmd)
+	proc, err := code.Open(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer proc.Close()
+	th := NewThread(cmd.Process.Pid, cmd.Process.Pid, procmem.NewBudget(8))
+	defer th.Close()
+	th.Memory = proc.Memory()
+	OnThread(func() {
+		ctl := ptrace.NewController(ptrace.Options{})
+		defer ctl.Close()
+		l := New(ctl, NewPool(4), Ladder)
+		defer l.Close()
+		f(l, th)
+	})
+}
+
+func TestTheLockOfTheMappingsIsAwaitedBeforeAStop(t *testing.T) {
+	withMapChanger(t, func(l *Observer, th *Thread) {
+		awaited, stopped := observations(t, l, th, func(_, stopped int) bool { return stopped >= 1 })
+		if awaited != 0 || stopped == 0 {
+			t.Errorf("%d of %d looks have waited for a lock that none is known to have met", awaited, stopped)
+		}
+		th.heldUp(ptrace.CauseLock)
+		awaited, stopped = observations(t, l, th, func(awaited, _ int) bool { return awaited > 0 })
+		if awaited == 0 {
+			t.Errorf("none of %d looks has waited before its stop", stopped)
+		}
+		t.Logf("%d of %d looks waited before their stops", awaited, stopped)
+	})
+}
+
+func TestThreadsAreLetGoWhereTheLockOfTheMappingsIsHeld(t *testing.T) {
+	withMapChanger(t, func(l *Observer, th *Thread) {
+		l.LetGoInTime()
+		th.heldUp(ptrace.CauseCopy)
+		if th.Memory.Watched() {
+			t.Error("a copy that was long for its length has the lock watched")
+		}
+		th.heldUp(ptrace.CauseLock)
+		done, failed := 0, 0
+		for end := time.Now().Add(testtargets.Patience); (done < 20 || failed == 0) && time.Now().Before(end); {
+			switch s, err := oneSample(l, th); {
+			case errors.Is(err, refusal.MapLock):
+				failed++
+				procmem.SleepUntil(procmem.Now() + 1e5)
+			case err != nil:
+				t.Error(err)
+			case s != nil:
+				if done++; len(s.Mem.Stack.Bytes) == 0 {
+					t.Error("a look without a stack")
+				}
+				if s.How == ByStop && !th.Memory.Relayed() {
+					t.Fatal("the tracer's thread itself has read")
+				}
+				l.pool.Put(s)
+			}
+		}
+		if done < 20 {
+			t.Errorf("%d looks", done)
+		}
+		t.Logf("%d looks, %d given up for the lock", done, failed)
+	})
+}
+
+func TestASleeperIsReadByTheCallingThread(t *testing.T) {
+	s := startSleeper(t, "O0", "futex", "plain")
+	OnThread(func() {
+		ctl := ptrace.NewController(ptrace.Options{})
+		defer ctl.Close()
+		l := New(ctl, NewPool(4), AlwaysPassive)
+		defer l.Close()
+		l.LetGoInTime()
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		defer w.Close()
+		l.relays.Hold(int(r.Fd()))
+		s.thread.Memory = s.proc.Memory()
+		for range 3 {
+			outcome, raw, err := l.Begin(s.thread)
+			if err != nil || outcome != Done || !s.thread.Memory.Watched() || len(raw.Mem.Stack.Bytes) == 0 {
+				t.Errorf("%v, %v; in the first stops the lock is watched: %v", outcome, err, s.thread.Memory.Watched())
+			}
+			l.pool.Put(raw)
+		}
+		s.thread.Memory.WatchHeld(1)
+		if _, raw, err := l.Begin(s.thread); !errors.Is(err, refusal.MapLock) {
+			l.pool.Put(raw)
+			t.Errorf("the lock was waited for lately, and the calling thread has read: %v", err)
+		}
+	})
+}
+
+// Relay threads do not return.
+func TestAThreadIsLetGoWhenItsMemoryIsNotRead(t *testing.T) {
+	withMapChanger(t, func(l *Observer, th *Thread) {
+		l.LetGoInTime()
+		th.Memory.WatchHeld(1 << 20)
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		defer w.Close()
+		held := 0
+		for held == 0 { // it must run
+			outcome, s, err := l.Begin(th)
+			if l.pool.Put(s); err != nil && !errors.Is(err, refusal.MapLock) {
+				t.Fatal(err)
+			}
+			if outcome == Pending && err == nil {
+				held = l.relays.Hold(int(r.Fd()))
+				err = collected(l)
+				if ns := th.TakeLetGo(); !errors.Is(err, refusal.MapLock) || ns <= 0 || th.TakeLetGo() != 0 {
+					t.Errorf("%v, stopped for %d ns", err, ns)
+				}
+			}
+		}
+		var st procmem.Status
+		if err := procmem.ReadStatus(th.TID, &st); err != nil || st.TracerPid != 0 || l.Pending() != 0 {
+			t.Errorf("still traced by %d (%v), %d looks pending", st.TracerPid, err, l.Pending())
+		}
+		for range 3 {
+			if outcome, s, err := l.Begin(th); !errors.Is(err, refusal.MapLock) || l.Pending() != 0 {
+				t.Errorf("a look meanwhile: %v, %v, %v", outcome, s, err)
+			}
+		}
+		if _, err := w.Write(make([]byte, held)); err != nil {
+			t.Fatal(err)
+		}
+		for end := time.Now().Add(testtargets.Patience); ; {
+			s, err := oneSample(l, th)
+			if l.pool.Put(s); err == nil {
+				break
+			}
+			if !errors.Is(err, refusal.MapLock) || time.Now().After(end) {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+func oneSample(l *Observer, th *Thread) (s *RawSample, err error) {
+	outcome, s, err := l.Begin(th)
+	if err != nil || outcome != Pending {
+		return s, err
+	}
+	for l.Pending() > 0 {
+		l.Collect(procmem.Now()+1e9, func(_ *Thread, raw *RawSample, failed error) { s, err = raw, failed })
+	}
+	return s, err
+}
+
+func collected(l *Observer) (err error) {
+	for l.Pending() > 0 {
+		l.Collect(procmem.Now()+1e9, func(_ *Thread, s *RawSample, failed error) {
+			l.pool.Put(s)
+			err = failed
+		})
+	}
+	return err
+}
+
+// looks observes until enough, and counts the observations that waited and those that stopped the thread.
+func observations(
+	t *testing.T, l *Observer, th *Thread, enough func(awaited, stopped int) bool,
+) (awaited, stopped int) {
+	for end := time.Now().Add(testtargets.Patience); !enough(awaited, stopped) && time.Now().Before(end); {
+		s, err := oneSample(l, th)
+		if err != nil {
+			t.Error(err)
+			return awaited, stopped
+		}
+		if s != nil && s.How == ByStop {
+			if stopped++; s.Awaited > 0 {
+				awaited++
+			}
+			if len(s.Mem.Stack.Bytes) == 0 || s.Awaited < 0 {
+				t.Errorf("%d bytes of stack, %d ns awaited", len(s.Mem.Stack.Bytes), s.Awaited)
+			}
+		}
+		l.pool.Put(s)
+		procmem.SleepUntil(procmem.Now() + 1e6)
+	}
+	return awaited, stopped
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"errors"
+	"math/rand/v2"
+	"os"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/frames"
+	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
+	"prywalk/internal/sample"
+	"prywalk/ptrace"
+)
+
+func TestReasonsHaveTheNamesOfTheStatistics(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{ptrace.ErrGone, "exited"}, {ptrace.ErrTraced, "traced"}, {ptrace.ErrDenied, "denied"},
+		{ptrace.ErrTimeout, "timeout"},
+		{ptrace.ErrKernelThread, "kernel-thread"}, {ptrace.ErrZombie, "zombie"}, {ptrace.Err32Bit, "32-bit"},
+		{ptrace.ErrBusy, "busy"}, {refusal.MaxPause, "max-pause"}, {refusal.Running, "running"}, {errors.New("x"), "other"},
+	} {
+		if got := Reason(c.err).Word(); got != c.want {
+			t.Errorf("%v: %s, want %s", c.err, got, c.want)
+		}
+	}
+}
+
+func TestPauseLimitGoesByTheThreadsOwnStopsThenByThoseOfOthers(t *testing.T) {
+	p := pauseLimit{limit: 100e3}
+	var a, b, c Thread
+	if !p.allows(&a) { // firstPause
+		t.Error("the usual pause is over 100 µs")
+	}
+	for range 50 {
+		p.stopped(&a, 500e3)
+	}
+	if p.allows(&a) || p.allows(&b) {
+		t.Error("freezes of 500 µs are allowed")
+	}
+	for range 50 {
+		p.stopped(&c, 20e3)
+	}
+	if !p.allows(&c) {
+		t.Error("a freeze of 20 µs is not allowed")
+	}
+	tries := 0
+	for ; !p.allows(&b); tries++ {
+		if tries > 100*pauseFades {
+			t.Fatal("a thread is left out for good")
+		}
+	}
+	if tries < 100 {
+		t.Errorf("tried again after %d looks", tries)
+	}
+}
+
+func TestPauseLimitBelowAnyStopStaysClosed(t *testing.T) {
+	p := pauseLimit{limit: leastPause - 1}
+	var a Thread
+	for range 100 * pauseFades {
+		if p.allows(&a) {
+			t.Fatal("allowed")
+		}
+	}
+}
+
+func TestPoolCountsWhatIsOutAndKeepsNoLargeBuffers(t *testing.T) {
+	p := NewPool(4)
+	a, b := p.Get(), p.Get()
+	a.room(1 << 10)
+	b.room(2 * keepRoom)
+	b.room(4 * keepRoom)
+	if got := p.Out(); got != 1<<10+4*keepRoom {
+		t.Errorf("%d bytes out", got)
+	}
+	a.Waits()
+	a.Waits()
+	if got := p.Waiting(); got != 1<<10 {
+		t.Errorf("%d bytes wait", got)
+	}
+	p.Put(a)
+	p.Put(b)
+	if p.Waiting() != 0 || p.Out() != 0 || len(p.free) != 1 {
+		t.Errorf("%d bytes out, %d kept", p.Out(), len(p.free))
+	}
+}
+
+func TestPoolIsTrimmedToWhatWasNeededLately(t *testing.T) {
+	p := NewPool(64)
+	use := func(n int) {
+		var out []*RawSample
+		for range n {
+			s := p.Get()
+			s.room(1 << 10)
+			out = append(out, s)
+		}
+		for _, s := range out {
+			p.Put(s)
+		}
+	}
+	use(50)
+	p.Trim()
+	for range 3 {
+		use(5)
+	}
+	p.Trim()
+	if len(p.free) != 5 || p.kept.Load() != 5<<10 {
+		t.Errorf("%d shots are kept, %d bytes", len(p.free), p.kept.Load())
+	}
+	p.Trim()
+	if len(p.free) != 0 || p.kept.Load() != 0 {
+		t.Errorf("%d shots are kept, %d bytes, though none was needed", len(p.free), p.kept.Load())
+	}
+}
+
+func TestPagesOfACopyAreThereBeforeTheStop(t *testing.T) {
+	const n = 1 << 20
+	for _, c := range []struct{ expected, want int }{{0, leastTouched}, {100 << 10, 100<<10 + copyMargin}, {2 * n, n}} {
+		s := &RawSample{}
+		s.room(n)
+		if s.touch(c.expected); s.touched != c.want {
+			t.Errorf("%d bytes are expected, %d are there, want %d", c.expected, s.touched, c.want)
+		}
+		s.buf[0] = 1
+		if s.touch(0); s.touched != c.want || s.buf[0] != 1 {
+			t.Errorf("%d bytes are there, want %d; the first is %d", s.touched, c.want, s.buf[0])
+		}
+		if s.room(2 * n); s.touched != 0 {
+			t.Errorf("%d bytes of another buffer are there", s.touched)
+		}
+	}
+}
+
+func TestPoolKeepsNoMoreThanOrdinaryTicksNeed(t *testing.T) {
+	const each = 256 << 10
+	p := NewPool(1024)
+	var out []*RawSample
+	for range 2 * keepFree / each {
+		s := p.Get()
+		s.room(each)
+		out = append(out, s)
+	}
+	for _, s := range out {
+		p.Put(s)
+	}
+	if n := len(p.free); n != keepFree/each || p.kept.Load() != keepFree {
+		t.Errorf("%d buffers, %d bytes kept", n, p.kept.Load())
+	}
+	for range keepFree / each {
+		p.Get()
+	}
+	if p.kept.Load() != 0 {
+		t.Errorf("%d bytes kept of nothing", p.kept.Load())
+	}
+}
+
+func TestTracersThreadIsNotTheFirstOne(t *testing.T) {
+	for range 100 {
+		OnThread(func() {
+			if unix.Gettid() == os.Getpid() {
+				t.Error("the first thread, which never ends")
+			}
+		})
+	}
+}
+
+func TestWaitSaysNothingOfRunningThreadsAndTheKernelsReasonOutsideOfCalls(t *testing.T) {
+	s := &RawSample{State: sample.Running, Call: procmem.SyscallInfo{Nr: 0}}
+	s.Regs.Arch = frames.X86_64
+	if got := s.Wait(); got != "" {
+		t.Errorf("running: %q", got)
+	}
+	s.State = sample.Stopped
+	if got := s.Wait(); got != "stopped" {
+		t.Errorf("stopped: %q", got)
+	}
+	s.State = sample.Sleeping
+	if got := s.Wait(); got != "read" {
+		t.Errorf("in a call: %q", got)
+	}
+	s.Call.Nr, s.wchan = -1, []byte("folio_wait_bit_common")
+	if got := s.Wait(); got != "page fault" {
+		t.Errorf("in a page fault: %q", got)
+	}
+	if s.wchan = nil; s.Wait() != "" {
+		t.Errorf("unknown: %q", s.Wait())
+	}
+}
+
+func TestNoStopIsBegunWhoseExpectedLengthIsOverTheLimit(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	const limit = 100e3
+	p := pauseLimit{limit: limit}
+	threads := make([]Thread, 20)
+	begun, left := 0, 0
+	for range 100_000 {
+		th := &threads[rng.IntN(len(threads))]
+		if !p.allows(th) {
+			left++
+			continue
+		}
+		begun++
+		if th.pause > limit {
+			t.Fatalf("begun, though %d ns are expected", th.pause)
+		}
+		length := rng.Int64N(150e3)
+		if rng.IntN(30) == 0 {
+			length = rng.Int64N(5e6)
+		}
+		before := th.pause
+		p.stopped(th, length)
+		if want := max(before+(length-before)/8, leastPause); th.pause != want {
+			t.Fatalf("%d ns are expected after one of %d, want %d", th.pause, length, want)
+		}
+	}
+	if begun < 1000 || left < 1000 {
+		t.Errorf("%d begun, %d left out", begun, left)
+	}
+}
+
+func TestSamplesThatWereGivenUpAreNotWaitedFor(t *testing.T) {
+	l := &Observer{}
+	a, b := &Thread{}, &Thread{}
+	tag := l.pending.add(a)
+	l.pending.add(b)
+	if n := l.Waiting(); n != 2 {
+		t.Errorf("%d of two", n)
+	}
+	l.pending.take(tag)
+	if n := l.Waiting(); n != 1 {
+		t.Errorf("%d of one", n)
+	}
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
+	"prywalk/internal/sample"
+	"prywalk/ptrace"
+)
+
+// LongStop is the length from which on a stop has a cause ([RawSample.Why]), in nanoseconds.
+const LongStop = 1 << 18
+
+// Outcome is the result of [Observer.Begin].
+type Outcome uint8
+
+// Only Done has a raw sample, and only Failed an error.
+const (
+	Failed  Outcome = iota // no observation; [Reason] classifies the error
+	Pending                // [Observer.Collect] finishes it
+	Reused                 // unchanged since its last observation
+	Done                   // the raw sample is complete
+	Runs                   // it runs, and the kernel samples it
+	Queued                 // left alone until it has a processor
+)
+
+// Observer observes threads. Precondition of all methods: they run on the OS thread of its controller.
+type Observer struct {
+	ctl      *ptrace.Controller
+	pool     *Pool
+	rung     Rung
+	careful  bool // see OnlyOnProcessors
+	pause    pauseLimit
+	lent     lentClocks
+	unproven unprovenSites
+	kernel   kernelStacks
+	pending  pendingStops
+	req      ptrace.Request
+	stop     ptrace.Stop
+	copier
+	mapLock
+	preemption
+}
+
+// New gives an observer that takes raw samples from pool; rung is Ladder except for measurements.
+func New(ctl *ptrace.Controller, pool *Pool, rung Rung) *Observer {
+	l := &Observer{ctl: ctl, pool: pool, rung: rung, copier: copier{arch: hostArch()}, preemption: preemption{ctl: ctl}}
+	l.mapLock = mapLock{ctl: ctl, pause: &l.pause}
+	return l
+}
+
+// Begin observes a thread: unchanged, passive read, or the begin of a stop.
+func (l *Observer) Begin(t *Thread) (Outcome, *RawSample, error) {
+	sched, err := l.clocks(t)
+	if err != nil {
+		return Failed, nil, err
+	}
+	t.kept.asleepIn.Nr = -1
+	t.skid.BeginSample(l.wake().At, sched.Runs)
+	fresh := l.takeNeeds(t) && l.mayStopSleepers() || l.rung >= AlwaysPassive
+	if !fresh && t.standsAsItWas(sched) {
+		return Reused, nil, nil
+	}
+	s := l.pool.Get()
+	outcome, err := l.observe(t, s, sched)
+	switch outcome {
+	case Done:
+		return Done, s, nil
+	case Pending: // it keeps s
+		return Pending, nil, nil
+	case Failed, Runs:
+		t.base.valid = false
+	}
+	l.pool.Put(s)
+	return outcome, nil, err
+}
+
+func (l *Observer) observe(t *Thread, s *RawSample, sched procmem.SchedStat) (Outcome, error) {
+	asleep, err := l.readAsleep(t, s, sched)
+	switch {
+	case err != nil:
+		return Failed, err
+	case asleep:
+		if t.alone.leftCall(); !l.wantsStop(t, s) {
+			t.base = baseline{runs: s.Sched.Runs, state: s.State, valid: true}
+			s.Left = t.TakeLeft()
+			return Done, nil
+		}
+	case t.Sampled():
+		return Runs, nil
+	case l.rung != AlwaysStop && t.leaveAlone():
+		return Failed, refusal.InCall
+	case l.waitsForTurn(t):
+		return Queued, nil
+	}
+	if err := l.requestStop(t, s, false); err != nil {
+		return Failed, err
+	}
+	return Pending, nil
+}
+
+// readAsleep makes a passive read. False: the thread runs.
+func (l *Observer) readAsleep(t *Thread, s *RawSample, sched procmem.SchedStat) (asleep bool, err error) {
+	if !l.readsInTime(t, false) {
+		return false, refusal.MapLock
+	}
+	if l.rung != AlwaysStop {
+		if asleep, err = l.readPassively(t, s, sched); err != nil {
+			return false, err
+		}
+	}
+	if !asleep && l.awaitsMappings(t, s) {
+		if asleep, err = l.readAgain(t, s); err != nil {
+			return false, err
+		}
+	}
+	if !l.readInTime(t) {
+		return false, refusal.MapLock
+	}
+	return asleep, nil
+}
+
+func (l *Observer) clocks(t *Thread) (sched procmem.SchedStat, err error) {
+	sched, err = t.files.SchedStat()
+	if err == nil && (sched.Runs < t.before.Runs || sched.CPU < t.before.CPU) {
+		err = ptrace.ErrGone // the number was reused
+	}
+	if err == nil {
+		if t.before == (procmem.SchedStat{}) {
+			t.first = sched
+		}
+		t.before = sched
+	}
+	return sched, err
+}
+
+func (t *Thread) standsAsItWas(sched procmem.SchedStat) bool {
+	switch {
+	case !t.base.unchanged(sched) && !t.base.backInStop(sched, t.files):
+		t.doubts = doubts{}
+	case !t.doubts.again(t.needs.get().Incomplete):
+		t.restless = false
+		return true
+	}
+	return false
+}
+
+// wantsStop sets the state of a passively read thread, and reports whether to stop it: for a register, or under job
+// control.
+func (l *Observer) wantsStop(t *Thread, s *RawSample) bool {
+	s.OnCPU, s.Basis = false, sample.Exact
+	var st procmem.Stat
+	if t.files.Stat(&st) != nil {
+		s.State = sample.Sleeping
+		return false
+	}
+	s.State = sample.StateOf(st.State)
+	if s.State == sample.Running { // just woken, and has not run yet
+		s.State = sample.Sleeping
+	}
+	if t.sampled != 0 {
+		return st.State == 'T' || st.State == 'S' && l.lacksRegister(t, s)
+	}
+	// A new thread has no time to attribute.
+	_, found := t.skid.Preempted()
+	found = found && s.Sched.Runs == t.before.Runs
+	wake, now := l.wake(), procmem.Now()
+	if t.base.valid && t.skid.TellsAsleep(wake, now) && (found || st.Processor == l.tracer.Processor(wake.At)) {
+		if s.OnCPU = found || l.tracer.Preempted(t.files, wake.At); s.OnCPU {
+			t.skid.ExactAt(now)
+		}
+	}
+	return st.State == 'T' || st.State == 'S' && l.lacksRegister(t, s)
+}
+
+// Close closes the observer's files.
+func (l *Observer) Close() {
+	l.tracer.Close()
+	l.lent.close()
+	l.closeRelays()
+}

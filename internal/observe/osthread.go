@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// OnThread runs f on an OS thread that ends with it: so the kernel detaches what f left attached. That is never the
+// process's first thread, which Go does not end. A panic of f is the process's.
+func OnThread(f func()) {
+	done := make(chan struct{})
+	go func() {
+		runtime.LockOSThread() // never unlocked, unless the first thread
+		if unix.Gettid() == os.Getpid() {
+			OnThread(f)
+			runtime.UnlockOSThread()
+			close(done)
+			return
+		}
+		defer close(done)
+		f()
+	}()
+	<-done
+}
+
+const watchEvery = 250 * time.Millisecond
+
+// ErrHung means that a thread of this process hangs in a system call. The process has to end: the threads that it
+// stopped stay so until then.
+var ErrHung = errors.New("a read does not come back")
+
+// Hung makes an error of a result of [Stalls].
+func Hung(what string) error {
+	return fmt.Errorf("%w: prywalk hangs in %s: memory or a file that it reads is not delivered", ErrHung, what)
+}
+
+// OnWatchedThread is [OnThread], but returns [ErrHung] when f hangs in a system call. f may still go on later.
+func OnWatchedThread(f func()) error {
+	var tid atomic.Int32
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		OnThread(func() {
+			tid.Store(int32(unix.Gettid()))
+			f()
+		})
+	}()
+	var stalls Stalls
+	defer stalls.Close()
+	return watch(done, func() string { return stalls.Tracer(int(tid.Load())) })
+}
+
+// Watched runs f on another goroutine, and returns [ErrHung] when a thread of this process hangs in a read.
+func Watched(f func()) error {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	var stalls Stalls
+	defer stalls.Close()
+	return watch(done, func() string { return stalls.Reader(0) })
+}
+
+func watch(done chan struct{}, hangs func() string) error {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			return nil
+		case <-tick.C:
+			if what := hangs(); what != "" {
+				return Hung(what)
+			}
+		}
+	}
+}

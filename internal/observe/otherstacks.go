@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"prywalk/frames"
+	"prywalk/ptrace"
+)
+
+// The copy around a place on another stack, in bytes. A -fsplit-stack has several.
+const (
+	otherBelow = 16 << 10
+	otherBytes = 96 << 10
+	mostOthers = 4
+)
+
+// StackRef is a place on another stack.
+type StackRef struct {
+	At   frames.Addr // 0: none
+	Deep int         // bytes to copy, if more than usual
+	Far  int         // bytes beyond At where complete walks ended; 0: none yet
+	// Began is set if At is near the end of the thread's first stack; copied only while it is on another.
+	Began bool
+}
+
+// beganBytes covers the outermost frames and the kernel's data beyond them (arguments, environment).
+const beganBytes = 24 << 10
+
+func (p *StackRef) bytes() int {
+	if p.Deep == 0 && p.Far > 0 {
+		return min(otherBelow+p.Far+copyMargin, otherBytes)
+	}
+	return max(otherBytes, p.Deep)
+}
+
+// addOther notes a place, and gives its index. added: it is new, and there was room.
+func (k *Walks) addOther(addr, deep uint64) (at int, added bool) {
+	list := &k.needs.Others
+	for i := range list {
+		switch p := &list[i]; {
+		case p.At>>12 == addr>>12:
+			p.Deep, p.Far = int(deep), 0
+			return i, false
+		case p.At == 0:
+			*p, k.othersLeft[i] = StackRef{At: addr, Deep: int(deep)}, 0
+			return i, true
+		}
+	}
+	k.next = (k.next + 1) % mostOthers
+	list[k.next], k.othersLeft[k.next] = StackRef{At: addr, Deep: int(deep)}, 0
+	return k.next, false
+}
+
+// Walks in a row elsewhere after which a place is dropped that no complete walk was at; doubled when another is
+// missing.
+const (
+	othersLeast = 64
+	othersMost  = 1 << 14
+)
+
+// lacksOther notes a walk to a place that was not copied.
+func (k *Walks) lacksOther(addr uint64) {
+	if k.othersFor == 0 || k.gaveUp {
+		k.othersFor, k.gaveUp = min(max(2*k.othersFor, othersLeast), othersMost), false
+	}
+	at, added := k.addOther(addr, 0)
+	k.othersLeft[at] = k.othersFor
+	if added {
+		k.needs.Retries++
+	}
+}
+
+func (k *Walks) usesOthers(w *frames.Walker) {
+	switch {
+	case k.needs.Others[0].At == 0:
+	case w.Left() && !w.Away(): // back again
+	case w.Away():
+		k.keepOthers(k.endedAtOther(w.Regs().SP(), w.StopReason().Complete()))
+	default:
+		k.keepOthers(0)
+	}
+}
+
+// keepOthers counts the walks that were not at a place; used is the set of places of this one.
+func (k *Walks) keepOthers(used uint) {
+	list, n := &k.needs.Others, 0
+	for i := range list {
+		left := &k.othersLeft[i]
+		switch {
+		case list[i].At == 0:
+			continue
+		case *left == 0 || list[i].Far > 0: // it is a stack
+		case used>>i&1 != 0:
+			*left = k.othersFor
+		default:
+			if *left--; *left == 0 {
+				k.gaveUp = true
+				continue
+			}
+		}
+		list[n], k.othersLeft[n] = list[i], *left
+		n++
+	}
+	clear(list[n:])
+}
+
+func (k *Walks) endedAtOther(sp frames.Addr, complete bool) (found uint) {
+	for i := range k.needs.Others {
+		p := &k.needs.Others[i]
+		if p.At == 0 || sp+otherBelow-p.At >= uint64(otherBelow+max(otherBytes, p.Deep)) {
+			continue
+		}
+		if found |= 1 << i; complete {
+			p.Far = max(p.Far, int(int64(sp-p.At)), 1)
+		}
+	}
+	return found
+}
+
+// extendOther extends the copy that ends just before addr to n bytes behind it; false if there is none.
+func (k *Walks) extendOther(addr, n uint64) bool {
+	for i := range k.needs.Others {
+		if p := &k.needs.Others[i]; p.At != 0 && addr-p.At <= uint64(p.bytes()) {
+			p.Deep = int(min(addr-p.At+n, deepCopy))
+			return true
+		}
+	}
+	return false
+}
+
+// otherStacks copies the memory around places besides what another Extra copies.
+type otherStacks struct {
+	inner ptrace.Extra
+	addrs [mostOthers]frames.Addr
+	bufs  [mostOthers][]byte
+	sizes [mostOthers]int
+	began [mostOthers]bool
+}
+
+// extraOf gives what to copy besides the stack, or nil.
+func (c *copier) extraOf(t *Thread) ptrace.Extra {
+	places, inner := &t.needs.get().Others, c.carryOut(t, t.Extra)
+	if places[0].At == 0 {
+		return inner
+	}
+	c.others.inner = inner
+	for i := range places {
+		p := &places[i]
+		if c.others.addrs[i] = p.At; p.At == 0 {
+			continue
+		}
+		c.others.began[i] = p.Began
+		n := p.bytes()
+		if len(c.others.bufs[i]) < n {
+			c.others.bufs[i] = make([]byte, n)
+			touch(c.others.bufs[i])
+		}
+		c.others.sizes[i] = n
+	}
+	return &c.others
+}
+
+// Prefetch implements [ptrace.Prefetcher].
+func (a *otherStacks) Prefetch(regs *frames.Regs) []frames.Region {
+	if f, ok := a.inner.(ptrace.Prefetcher); ok {
+		return f.Prefetch(regs)
+	}
+	return nil
+}
+
+// StackEnd implements [ptrace.StackEnder].
+func (a *otherStacks) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
+	return stackEnd(a.inner, regs, rd)
+}
+
+// Reads implements [ptrace.ManyReads].
+func (a *otherStacks) Reads() int { return readsOf(a.inner) }
+
+func readsOf(inner ptrace.Extra) int {
+	if m, ok := inner.(ptrace.ManyReads); ok {
+		return m.Reads()
+	}
+	return 0
+}
+
+func stackEnd(inner ptrace.Extra, regs *frames.Regs, rd *ptrace.Reader) uint64 {
+	if e, ok := inner.(ptrace.StackEnder); ok {
+		return e.StackEnd(regs, rd)
+	}
+	return 0
+}
+
+// Regions implements [ptrace.Extra].
+func (a *otherStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
+	n := 0
+	if a.inner != nil {
+		n = a.inner.Regions(regs, rd, out)
+	}
+	first := n
+	for i, addr := range a.addrs {
+		if addr == 0 || n == len(out) || holds(out[first:n], addr) || a.began[i] && onFirst(addr, regs.SP()) {
+			continue
+		}
+		if r := read(rd, addr, a.bufs[i][:a.sizes[i]]); len(r.Bytes) > 0 {
+			out[n] = r
+			n++
+		}
+	}
+	return n
+}
+
+// onFirst reports whether sp is on the stack that ends [beganBytes] behind addr.
+func onFirst(addr, sp frames.Addr) bool { return addr+beganBytes-sp <= mostCopy }
+
+func read(rd *ptrace.Reader, addr frames.Addr, buf []byte) frames.Region {
+	from := max(max(addr, otherBelow)-otherBelow, rd.Start(addr))
+	got := rd.Read(from, buf)
+	if uint64(got) < addr+8-from { // the stack begins later
+		from = addr &^ 0xfff
+		got = rd.Read(from, buf)
+	}
+	return frames.Region{Addr: from, Bytes: buf[:got]}
+}
+
+func holds(rs []frames.Region, addr frames.Addr) bool {
+	for i := range rs {
+		if off := addr - rs[i].Addr; off+otherBelow < uint64(len(rs[i].Bytes)) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"cmp"
+	"slices"
+	"sync/atomic"
+
+	"prywalk/frames"
+)
+
+// # Stacks that are deeper than 64 KiB
+//
+// A walk of a deep stack needs few words of it: those near each frame's outer end. An outline has where these were in a
+// thread's last walks, and the frame size of each return address. A stop copies:
+//
+//   - the top of the stack and, in the same read, a piece at each known end;
+//
+//   - from each known return address in the top, frame by frame, the ends at new places ([search.follow]);
+//
+//   - if no such chain leads to the outermost frame: all up to the last known end of the stack, if near; else further
+//     memory until a return address in it leads there ([search.bridge]).
+//
+//     sp                                                                    root
+//     │ top: 24 KiB │      │ end │                │ end │   │ end │      │ end │
+//
+// Remains of ended frames lead there, too, so every return address in the top begins a chain. An outline is a guess of
+// what to copy; if the walk lacks a word, the next stop copies in one piece.
+const (
+	outlineFrom  = 64 << 10 // shallower: in one piece
+	topCopy      = 24 << 10
+	wholeCopy    = 256 << 10 // whole, if nothing better is known
+	mostInFull   = 128 << 10 // beyond a top without known frames
+	mostBridge   = 5 << 18   // most that bridge copies
+	pieceBelow   = 256       // return address, saved registers, alignment
+	pieceAbove   = 8
+	endAbove     = 512  // beyond an end at a new place
+	manyAbove    = 1024 // the same after a small frame
+	fewBelow     = 128  // pieceBelow after a small frame
+	smallFrame   = 2 << 10
+	largeFrom    = 16 << 10
+	savedBelow   = 64  // registers that most functions save
+	pieceJoins   = 512 // nearer pieces are joined
+	maxMarks     = 120
+	maxChain     = 1024 // frames of a walk or chain
+	maxPieces    = 32
+	pieceBytes   = 12 << 10 // of all pieces
+	markAge      = 256      // walks
+	smallFor     = 1000     // walks that read little, until the outline is dropped
+	stepBits     = 11
+	maxSteps     = 1 << stepBits / 2
+	maxStarts    = 24 // chains of more than one frame
+	maxTries     = 400
+	maxJoins     = 4
+	maxSearch    = 1024 // frames of all chains of a stop
+	pieceReads   = 48
+	readsKept    = 2 // reserved for a copy in one piece
+	maxSteppedTo = 40
+	mostFollowed = 40 << 10 // of ends at new places
+	endBytes     = mostFollowed + pieceBelow + manyAbove
+	firstGrowth  = 4 << 10 // where frames are unknown
+	doubtCopy    = 10 << 10
+)
+
+// mark is a frame's outer end, and the return address there.
+type mark struct {
+	at, pc frames.Addr
+	seen   uint32 // last walk
+}
+
+// Outline gathers the frames of one walk. It is for one goroutine, and reusable after Reset.
+type Outline struct{ marks []mark }
+
+// Reset empties the outline.
+func (o *Outline) Reset() { o.marks = o.marks[:0] }
+
+// Add adds the walk's current frame, if its return address lies below its stack pointer (x86-64).
+func (o *Outline) Add(f *frames.Frame) {
+	if f.Caller && f.SP != 0 && len(o.marks) < maxChain {
+		o.marks = append(o.marks, mark{at: f.SP, pc: f.PC})
+	}
+}
+
+const (
+	sizeRoot   = ^frames.Addr(0) // the outermost frame
+	sizeVaries = ^frames.Addr(0) - 1
+)
+
+// steps is a hash table from return addresses to frame sizes. pc 0 is an empty place. One goroutine writes, another
+// reads: inconsistent values are harmless guesses.
+type steps struct {
+	table  [1 << stepBits]struct{ pc, size atomic.Uint64 }
+	n      int
+	lo, hi atomic.Uint64
+}
+
+func (t *steps) maybe(v frames.Addr) bool { return v >= t.lo.Load() && v <= t.hi.Load() && v != 0 }
+
+func (t *steps) place(pc frames.Addr) uint64 {
+	i := pc * 0x9e3779b97f4a7c15 >> (64 - stepBits)
+	for at := t.table[i].pc.Load(); at != 0 && at != pc; at = t.table[i].pc.Load() {
+		i = (i + 1) % uint64(len(t.table))
+	}
+	return i
+}
+
+func (t *steps) size(pc frames.Addr) frames.Addr {
+	at := &t.table[t.place(pc)]
+	if pc == 0 || at.pc.Load() != pc {
+		return 0
+	}
+	return at.size.Load()
+}
+
+// learn reports whether a size is new. A full table is emptied first.
+func (t *steps) learn(pc, size frames.Addr) bool {
+	if pc == 0 {
+		return false
+	}
+	at := &t.table[t.place(pc)]
+	switch {
+	case at.pc.Load() == 0:
+		if t.n == maxSteps {
+			t.clear()
+			at = &t.table[t.place(pc)]
+		}
+		if t.n++; t.n == 1 {
+			t.lo.Store(pc)
+			t.hi.Store(pc)
+		}
+		t.lo.Store(min(t.lo.Load(), pc))
+		t.hi.Store(max(t.hi.Load(), pc))
+		at.size.Store(size)
+		at.pc.Store(pc)
+		return true
+	case at.size.Load() == size || at.size.Load() == sizeVaries:
+		return false
+	}
+	at.size.Store(sizeVaries)
+	return true
+}
+
+func (t *steps) clear() {
+	for i := range t.table {
+		t.table[i].pc.Store(0)
+	}
+	t.n = 0
+}
+
+// outline is immutable.
+type outline struct {
+	marks []mark // by rising address
+	steps *steps
+}
+
+// remembered is what the last walks of a deep stack found. It belongs to the goroutine that walks.
+type remembered struct {
+	marks []mark // by rising address
+	walks uint32
+	steps *steps
+	large uint32 // last walk that read much
+}
+
+// learn reports whether a size or an end is new.
+func (r *remembered) learn(walk []mark, complete bool) (sizes, marks bool) {
+	r.walks++
+	for i := range walk {
+		switch {
+		case i+1 < len(walk):
+			sizes = r.steps.learn(walk[i].pc, walk[i+1].at-walk[i].at) || sizes
+		case complete:
+			sizes = r.steps.learn(walk[i].pc, sizeRoot) || sizes
+		}
+	}
+	return sizes, r.learnMarks(walk[max(0, len(walk)-maxMarks):])
+}
+
+func (r *remembered) learnMarks(walk []mark) (changed bool) {
+	for _, m := range walk {
+		m.seen = r.walks
+		i, ok := slices.BinarySearchFunc(r.marks, m.at, func(m mark, at frames.Addr) int { return cmp.Compare(m.at, at) })
+		if ok {
+			changed = changed || r.marks[i].pc != m.pc
+			r.marks[i] = m
+			continue
+		}
+		r.marks, changed = slices.Insert(r.marks, i, m), true
+	}
+	n := len(r.marks)
+	for age := uint32(markAge); age > 0 && (age == markAge || len(r.marks) > maxMarks); age /= 2 {
+		r.marks = slices.DeleteFunc(r.marks, func(m mark) bool { return r.walks-m.seen > age })
+	}
+	return changed || len(r.marks) != n
+}
+
+func (r *remembered) give() *outline { return &outline{slices.Clone(r.marks), r.steps} }
+
+// learnOutline updates the outline by a walk beyond outlineFrom. A cut walk adds frames, but the next stop copies in
+// one piece.
+func (k *Walks) learnOutline(w *frames.Walker, s *RawSample, o *Outline) {
+	known, cut := k.needs.outline != nil, w.StopReason() == frames.StopStackCut
+	if cut && known {
+		k.needs.outline, k.needs.misled = nil, true
+		k.needs.Bytes = max(k.needs.Bytes, wholeCopy)
+	}
+	if !cut && !w.StopReason().Complete() || s.Regs.Arch != frames.X86_64 || len(o.marks) == maxChain {
+		return // small frames
+	}
+	r := k.remember(w, s)
+	if r == nil {
+		return
+	}
+	newSizes, changed := r.learn(o.marks, !cut)
+	if cut {
+		changed = newSizes && !known // sizes, not only places
+	}
+	if changed || !cut && !known {
+		k.needs.outline, k.needs.misled = r.give(), false
+	}
+}
+
+// remember gives nil if the stack is not deep.
+func (k *Walks) remember(w *frames.Walker, s *RawSample) *remembered {
+	reach := w.Reach()
+	if w.StopReason() == frames.StopStackCut && !w.Away() {
+		reach = max(reach, w.UnreadAddr())
+	}
+	deep := reach-s.Mem.Stack.Addr > outlineFrom
+	switch r := k.remembered; {
+	case deep && r == nil:
+		k.remembered = &remembered{steps: &steps{}}
+	case deep:
+		r.large = r.walks
+	case r != nil && r.walks-r.large > smallFor:
+		k.remembered, k.needs.outline, k.needs.misled = nil, nil, false
+	}
+	return k.remembered
+}

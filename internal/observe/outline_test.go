@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"encoding/binary"
+	"os"
+	"reflect"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/frames"
+	"prywalk/internal/procmem"
+	"prywalk/ptrace"
+)
+
+func TestFramesAreFollowedToPlacesWhereNoneWasSeen(t *testing.T) {
+	mem, err := unix.Mmap(-1, 0, 1<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Munmap(mem) }()
+	base := uint64(reflect.ValueOf(mem).Pointer())
+	put := func(at, pc uint64) { binary.LittleEndian.PutUint64(mem[at-8:], pc) }
+	const inner, large, root = 0x401010, 0x402010, 0x403010
+	by := &outline{steps: &steps{}}
+	by.steps.learn(inner, 64)
+	by.steps.learn(large, 300<<10)
+	by.steps.learn(root, sizeRoot)
+	put(4096, large) // remains of a frame: nothing known follows
+	put(8192, inner)
+	put(8192+64, large)
+	put(8192+64+300<<10, root)
+	p := &pieces{search: search{by: by, need: 1 << 20}, top: mem[:topCopy]}
+	p.reserve(p.need)
+	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
+	have := &frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: p.top}, Others: out[:0]}
+	if _, ok := p.follow(&rd, have, out); !ok {
+		t.Fatal("it did not get to the outermost frame")
+	}
+	copied := 0
+	for _, r := range have.Others {
+		copied += len(r.Bytes)
+	}
+	if v, ok := have.Word(base + 8192 + 64 + 300<<10 - 8); !ok || v != root || copied > 4<<10 {
+		t.Errorf("%#x, %v, with %d bytes copied", v, ok, copied)
+	}
+	put(8192+64+300<<10, 0x999)
+	have.Others = out[:0]
+	if _, ok := p.follow(&rd, have, out); ok {
+		t.Error("an unknown return address was taken for the outermost")
+	}
+}
+
+func TestUnknownFramesAreCopiedUpToAKnownOne(t *testing.T) {
+	const kept, lone, root, size = 0x401010, 0x402010, 0x403010, 1 << 20
+	mem, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Munmap(mem) }()
+	base := uint64(reflect.ValueOf(mem).Pointer())
+	put := func(at, pc uint64) { binary.LittleEndian.PutUint64(mem[at-8:], pc) }
+	by := &outline{steps: &steps{}}
+	by.steps.learn(kept, 600<<10)
+	by.steps.learn(root, sizeRoot)
+	put(4096, 0x999) // a function of no earlier walk
+	put(50<<10, lone)
+	put(100<<10, kept)
+	put(700<<10, root)
+	for _, at := range []uint64{50 << 10, 60 << 10, 100 << 10} {
+		by.marks = append(by.marks, mark{at: base + at, pc: kept})
+	}
+	by.marks[0].pc = lone // of unknown frame size
+	p := &pieces{search: search{by: by, need: size}, top: mem[:topCopy]}
+	p.reserve(p.need)
+	copied := func() (n int) {
+		rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
+		for i := range by.marks {
+			out[i] = frames.Region{Addr: by.marks[i].at - pieceBelow, Bytes: mem[by.marks[i].at-base-pieceBelow:][:pieceBelow]}
+		}
+		have := &frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: p.top}, Others: out[:len(by.marks)]}
+		reached, ok := p.follow(&rd, have, out)
+		if ok {
+			t.Error("the unknown function was known")
+		}
+		p.bridge(&rd, have, out, reached)
+		for at := uint64(topCopy); at < 100<<10; at += 8 {
+			if _, ok := have.Word(base + at); !ok {
+				t.Fatalf("%d bytes further in than a frame that is known were not copied", 100<<10-at)
+			}
+		}
+		for _, r := range have.Others[len(by.marks):] {
+			n += len(r.Bytes)
+		}
+		return n
+	}
+	if n := copied(); n > 100<<10-topCopy+pieceBelow+endAbove {
+		t.Errorf("%d bytes", n)
+	}
+	put(100<<10, 0x998) // that frame has ended
+	if n := copied(); n < 700<<10-topCopy || n == size-topCopy {
+		t.Errorf("%d bytes where the outermost frame only is known", n)
+	}
+	put(700<<10, 0x997)
+	if n := copied(); n != size-topCopy {
+		t.Errorf("%d bytes where no frame is known, want all", n)
+	}
+}
+
+func stackOf(t *testing.T, size int) (mem []byte, base uint64) {
+	t.Helper()
+	mem, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Munmap(mem) })
+	return mem, uint64(reflect.ValueOf(mem).Pointer())
+}
+
+// Two large frames lie below one of varying size.
+func TestFramesBehindLargeOnesAreCopied(t *testing.T) {
+	const large, varies, root, size = 0x401010, 0x402010, 0x403010, 2 << 20
+	const first, second, third = 8192, 8192 + 300<<10, 8192 + 600<<10
+	mem, base := stackOf(t, size)
+	by := &outline{steps: &steps{}}
+	by.steps.learn(large, 300<<10)
+	by.steps.learn(root, sizeRoot)
+	by.steps.learn(varies, 64)
+	by.steps.learn(varies, 128)
+	for at, pc := range map[int]uint64{first: large, second: large, third: varies, third + 192: root} {
+		binary.LittleEndian.PutUint64(mem[at-8:], pc)
+	}
+	p := &pieces{search: search{by: by, need: 64 << 10, root: base + third + 4096}, top: mem[:topCopy]}
+	p.reserve(p.need)
+	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
+	have := &frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: p.top}, Others: out[:0]}
+	reached, ok := p.follow(&rd, have, out)
+	if ok || reached != base+third {
+		t.Fatalf("%v, it came to %d, want %d", ok, reached-base, third)
+	}
+	p.bridge(&rd, have, out, reached)
+	copied := 0
+	for _, r := range have.Others {
+		copied += len(r.Bytes)
+	}
+	for _, at := range []uint64{second - 8, third - 8, third, third + 192 - 8, third + 4096 - 8} {
+		if _, ok := have.Word(base + at); !ok {
+			t.Errorf("the word at %d was not copied", at)
+		}
+	}
+	if copied > 16<<10 {
+		t.Errorf("%d bytes copied", copied)
+	}
+}
+
+// Remains of an ended frame do not lead to the outermost.
+func TestUnknownFramesAreCopiedUpToTheNextKnownOne(t *testing.T) {
+	const inner, outer, root, size = 0x401010, 0x402010, 0x403010, 1 << 20
+	mem, base := stackOf(t, size)
+	by := &outline{steps: &steps{}}
+	by.steps.learn(inner, 10<<10)
+	by.steps.learn(outer, 200<<10)
+	by.steps.learn(root, sizeRoot)
+	for at, pc := range map[int]uint64{
+		8192: inner, 18 << 10: 0x999, topCopy + 4<<10: inner, topCopy + 12<<10: outer, topCopy + 212<<10: root,
+	} {
+		binary.LittleEndian.PutUint64(mem[at-8:], pc)
+	}
+	p := &pieces{search: search{by: by, need: 64 << 10, root: base + topCopy + 212<<10}, top: mem[:topCopy]}
+	p.reserve(p.need)
+	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
+	have := &frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: p.top}, Others: out[:0]}
+	reached, ok := p.follow(&rd, have, out)
+	if ok {
+		t.Fatal("the unknown function was known")
+	}
+	p.bridge(&rd, have, out, reached)
+	copied := 0
+	for _, r := range have.Others {
+		copied += len(r.Bytes)
+	}
+	for _, at := range []uint64{topCopy + 4<<10 - 8, topCopy + 12<<10 - 8, topCopy + 212<<10 - 8} {
+		if _, ok := have.Word(base + at); !ok {
+			t.Errorf("the word at %d was not copied", at)
+		}
+	}
+	if copied > 24<<10 {
+		t.Errorf("%d bytes copied", copied)
+	}
+}
+
+// All reads were spent on return addresses that led nowhere.
+func TestAStackIsCopiedFromWhereItsTopEnds(t *testing.T) {
+	const inner, size = 0x401010, 1 << 20
+	mem, base := stackOf(t, size)
+	by := &outline{steps: &steps{}}
+	by.steps.learn(inner, 40<<10)
+	for at := 1024; at < topCopy; at += 1024 {
+		binary.LittleEndian.PutUint64(mem[at-8:], inner)
+		binary.LittleEndian.PutUint64(mem[at+40<<10-8:], inner)
+	}
+	p := &pieces{search: search{by: by, need: 128 << 10, root: base + 128<<10}, top: mem[:topCopy]}
+	p.reserve(p.need)
+	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
+	have := &frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: p.top}, Others: out[:0]}
+	reached, ok := p.follow(&rd, have, out)
+	if ok || reached < base+topCopy {
+		t.Fatalf("%v, it came to %d", ok, int64(reached-base))
+	}
+	p.bridge(&rd, have, out, reached)
+	if _, ok := have.Word(base + 128<<10 - 8); !ok {
+		t.Errorf("the outermost frame was not copied; it came to %d", reached-base)
+	}
+}
+
+func TestFramesOfSeveralSizesAreNotFollowed(t *testing.T) {
+	var s steps
+	for pc := range uint64(3 * maxSteps) {
+		s.learn(pc+1, 64)
+		if s.n > maxSteps || s.size(pc+1) != 64 {
+			t.Fatalf("%d steps, size %d", s.n, s.size(pc+1))
+		}
+	}
+	if s.learn(3*maxSteps, 64) || !s.learn(3*maxSteps, 128) || s.learn(3*maxSteps, 64) ||
+		s.size(3*maxSteps) != sizeVaries {
+		t.Error("a frame has the size that it had last")
+	}
+}
+
+func TestOutlineForgetsTheOldest(t *testing.T) {
+	r := remembered{steps: &steps{}}
+	for i := range uint64(1000) {
+		r.learn([]mark{{at: 0x1000 + 64*i, pc: 0x401000}, {at: 0x100000, pc: 0x402000}}, true)
+		if len(r.marks) > maxMarks || r.marks[len(r.marks)-1].at != 0x100000 {
+			t.Fatalf("%d marks, the last %#x", len(r.marks), r.marks[len(r.marks)-1].at)
+		}
+	}
+}
+
+// An earlier walk's piece has the return address only.
+func TestSavedRegistersAreCopiedWithTheReturnAddress(t *testing.T) {
+	const inner, root, size = 0x401010, 0x403010, 1 << 20
+	const end = 100 << 10
+	mem, base := stackOf(t, size)
+	by := &outline{steps: &steps{}}
+	by.steps.learn(inner, end-8192)
+	by.steps.learn(root, sizeRoot)
+	binary.LittleEndian.PutUint64(mem[8192-8:], inner)
+	binary.LittleEndian.PutUint64(mem[end-8:], root)
+	p := &pieces{search: search{by: by, need: 64 << 10}, top: mem[:topCopy]}
+	p.reserve(p.need)
+	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
+	out[0] = frames.Region{Addr: base + end - 16, Bytes: mem[end-16 : end+64]}
+	have := &frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: p.top}, Others: out[:1]}
+	if _, ok := p.follow(&rd, have, out); !ok {
+		t.Fatal("it did not get to the outermost frame")
+	}
+	for at := uint64(end - savedBelow); at < end; at += 8 {
+		if _, ok := have.Word(base + at); !ok {
+			t.Errorf("the word %d below the frame's end was not copied", end-at)
+		}
+	}
+}
+
+func TestAStackWithoutAKnownFrameIsCopiedToItsEndIfThatIsNotFar(t *testing.T) {
+	const large, root, depth = 0x401010, 0x403010, 120 << 10
+	mem, base := stackOf(t, 1<<20)
+	by := &outline{steps: &steps{}}
+	by.steps.learn(large, 30<<10)
+	by.steps.learn(root, sizeRoot)
+	binary.LittleEndian.PutUint64(mem[8<<10-8:], large) // an ended frame: nothing known lies behind it
+	p := &pieces{search: search{by: by, need: 1 << 20, root: base + depth}, top: mem[:topCopy]}
+	p.reserve(p.need)
+	for _, c := range []struct {
+		root frames.Addr
+		want int
+	}{
+		{base + depth, depth + copyMargin - topCopy},
+		{base + topCopy + mostInFull, 0},
+		{0, 0},
+	} {
+		p.root = c.root
+		rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
+		have := &frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: p.top}, Others: out[:0]}
+		p.goAlong(&rd, have, out)
+		inOne := len(have.Others) == 1 && have.Others[0].Addr == base+topCopy
+		if !p.lost || c.want != 0 && (!inOne || len(have.Others[0].Bytes) != c.want) {
+			t.Errorf("root %#x: %d pieces, lost %t", c.root, len(have.Others), p.lost)
+		}
+		if c.want == 0 && inOne && len(have.Others[0].Bytes) == depth+copyMargin-topCopy {
+			t.Errorf("root %#x: copied up to where it is not", c.root)
+		}
+	}
+}
+
+func TestAStackThatEndsNearIsCopiedUpToThere(t *testing.T) {
+	mem, base := stackOf(t, 1<<20)
+	p := &pieces{search: search{by: &outline{steps: &steps{}}, need: leastCopy}, top: mem[:topCopy]}
+	p.reserve(p.need)
+	const none = -1
+	for _, e := range []struct {
+		root     frames.Addr
+		changing bool
+		want     int
+	}{
+		{base + 40<<10, false, 40<<10 + copyMargin - topCopy},
+		{base + leastCopy - copyMargin, false, leastCopy - topCopy},
+		{base + topCopy - copyMargin, false, 0},
+		{base + 1<<10, false, 0},
+		{base + leastCopy, false, none},
+		{base - 8, false, none},
+		{base + 40<<10, true, none},
+		{0, false, none},
+	} {
+		p.root, p.changing = e.root, e.changing
+		rd := ptrace.ReaderOf(os.Getpid(), nil)
+		rest, ok := p.toRoot(&rd, base+topCopy)
+		if ok != (e.want != none) || ok && len(rest.Bytes) != e.want || ok && e.want > 0 && rest.Addr != base+topCopy {
+			t.Errorf("%+v, stack at %#x: %v, %d bytes at %#x", e, base, ok, len(rest.Bytes), rest.Addr)
+		}
+	}
+}
+
+func TestEndsOfFramesArePrefetched(t *testing.T) {
+	const size = 1 << 20
+	b, base := stackOf(t, size)
+	if err := unix.Madvise(b, unix.MADV_NOHUGEPAGE); err != nil {
+		t.Fatal(err)
+	}
+	touch(b[:size/2])
+	m := procmem.OpenMemory(os.Getpid())
+	defer m.Close()
+	m.SetSpans([]procmem.Span{{Start: base, End: base + size, Kind: procmem.Anonymous, Writable: true}})
+	there, most := &outline{}, &outline{}
+	for at := base + 4096; at < base+size/2; at += 16 << 10 {
+		there.marks = append(there.marks, mark{at: at}, mark{at: at + 16})
+		most.marks = append(most.marks, mark{at: at - 2048}, mark{at: at}, mark{at: at + 4096})
+	}
+	lacks := &outline{marks: []mark{{at: base + 4096}, {at: base + size*3/4}}}
+	p := &pieces{search: search{by: there}}
+	if p.ahead.ask(nil, there); p.PresentUntil() != 0 {
+		t.Error("foreseen of memory that is not known")
+	}
+	if p.ahead.ask(m, there); p.PresentUntil() == 0 {
+		t.Skip("the kernel does not tell which pages are there")
+	}
+	p.by = lacks
+	if p.PresentUntil() != 0 {
+		t.Error("what was foreseen was of another outline")
+	}
+	if p.ahead.ask(m, lacks); p.PresentUntil() != 0 {
+		t.Error("a page that is not there was foreseen")
+	}
+	p.by = most
+	if p.ahead.ask(m, most); p.PresentUntil() != 0 {
+		t.Errorf("%d places were foreseen, at most %d are asked about", len(most.marks), len(p.ahead.spots))
+	}
+}

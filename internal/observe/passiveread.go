@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"errors"
+
+	"prywalk/frames"
+	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
+	"prywalk/internal/sample"
+	"prywalk/ptrace"
+)
+
+// passiveTries bounds the tries on a thread that runs during a passive read.
+const passiveTries = 3
+
+// readPassively makes a passive read; false if the thread runs, or the kernel counts no arrivals (CONFIG_SCHED_INFO).
+func (l *Observer) readPassively(t *Thread, s *RawSample, before procmem.SchedStat) (bool, error) {
+	for range passiveTries {
+		if before.Runs == 0 {
+			return false, nil
+		}
+		call, err := t.files.Syscall()
+		if err == refusal.Denied { //nolint:errorlint // Syscall returns it unwrapped; errors.Is allocates on this path
+			return false, stoppable(t.files)
+		}
+		if err != nil {
+			return false, err
+		}
+		if call.Running {
+			return false, nil
+		}
+		if call.SP == 0 && zombie(t.files) {
+			return false, ptrace.ErrZombie
+		}
+		if err := l.copyAt(t, s, call); err != nil {
+			return false, err
+		}
+		s.recalled, s.refused = t.recall(s, &call), false
+		l.copyExtra(t, s)
+		l.copyNear(t, s, &call)
+		t.futex.noted, l.kernel.found.inLen = false, 0
+		s.KernelText = s.KernelText[:0]
+		l.kernel.read(t, s, &call)
+		after, err := t.files.SchedStat()
+		if err != nil {
+			return false, err
+		}
+		if after.Runs == before.Runs {
+			s.Sched, s.At, s.How, s.Call = after, procmem.Now(), ByPassiveRead, call
+			t.restless = true // until it is found unchanged
+			t.futex.proven()
+			l.kernel.proven()
+			s.Stopped, s.Restarted, s.Broken, s.Told = 0, false, false, false
+			s.wchan, s.Kernel = s.wchan[:0], s.Kernel[:0]
+			if call.Nr < 0 {
+				s.wchan, _ = t.files.Wchan(s.wchanBuf[:]) // may be hidden
+			}
+			return true, nil
+		}
+		before = after
+	}
+	return false, nil
+}
+
+// stoppable is for a thread whose /proc syscall file is unreadable: CAP_SYS_PTRACE does not override that file's mode.
+// A sleeper is left alone ([refusal.Denied]), as its call is not known.
+func stoppable(files *procmem.ThreadFiles) error {
+	var st procmem.Stat
+	if err := files.Stat(&st); err != nil {
+		return err
+	}
+	switch sample.StateOf(st.State) {
+	case sample.Running, sample.Stopped:
+		return nil
+	}
+	if st.State == 'Z' || st.State == 'X' {
+		return ptrace.ErrZombie
+	}
+	return refusal.Denied
+}
+
+// copyAt sets the known registers and copies the stack. A thread in the kernel has none below its stack pointer.
+func (c *copier) copyAt(t *Thread, s *RawSample, call procmem.SyscallInfo) error {
+	s.Regs = frames.Regs{Arch: c.arch, PC: call.PC}
+	s.Regs.Set(c.arch.SP(), call.SP)
+	if call.Nr >= 0 {
+		setArguments(&s.Regs, &call)
+	}
+	below := uint64(0)
+	switch {
+	case call.Nr < 0: // a red zone may be in use
+		below = redZone
+	case c.arch == frames.AArch64:
+		below = belowSP
+	}
+	if c.arch == frames.AArch64 {
+		s.Regs.PACMask = signatureBits
+	}
+	return s.copyStack(t, call.SP, below)
+}
+
+// On arm64 Go saves the caller's frame pointer below the stack pointer.
+const belowSP = 16
+
+// signatureBits is where pointer authentication signs a code pointer: bits 54 to 48
+// (Documentation/arm64/pointer-authentication).
+const signatureBits = 0x7f << 48
+
+// copyExtra copies what a stop would copy besides the stack. The thread pointer is constant.
+func (c *copier) copyExtra(t *Thread, s *RawSample) {
+	extra := c.extraOf(t)
+	if extra == nil {
+		return
+	}
+	s.Regs.TLS = t.tls
+	c.reader.ReadFrom(t.TID, t.Memory)
+	if t.needs.get().Plan != nil || t.Plans != nil && t.Plans.Load() != nil {
+		c.reader.Allow(readsOf(extra))
+		c.reader.Copied(s.Mem.Stack.Addr, s.Mem.Stack.Bytes)
+	}
+	t.checkPresentAlone()
+	c.planned.asleep = true
+	n := extra.Regions(&s.Regs, &c.reader, c.regions[:])
+	c.planned.asleep = false
+	s.keepRegions(c.regions[:n])
+}
+
+// redZone is the memory below sp that a leaf function may use (System V ABI for x86-64, §3.2.2).
+const redZone = 128
+
+// copyStack copies from sp−below upwards, by thread number: that of an ended first thread gives no memory.
+func (s *RawSample) copyStack(t *Thread, sp, below frames.Addr) error {
+	s.pieced, s.deep, s.short, s.tailAt = false, false, false, 0
+	from := sp - below
+	if t.Memory != nil && from&^0xfff != sp&^0xfff && t.Memory.Start(sp) > from {
+		from = sp // another mapping
+	}
+	needs := t.needs.get()
+	asked, top := needs.Bytes, needs.Top
+	if s.toTop = top > from && top-from < uint64(asked); s.toTop {
+		asked = int(top - from)
+	}
+	s.room(asked)
+	n, err := t.copy(from, s.buf[:asked])
+	if t.missed(n) {
+		n, err = t.copy(from, s.buf[:asked])
+	}
+	// An unmapped stack is empty.
+	if n == 0 && err != nil && !errors.Is(err, procmem.ErrFault) {
+		return err
+	}
+	s.setStack(from, n, asked)
+	return nil
+}
+
+func (t *Thread) copy(from frames.Addr, buf []byte) (int, error) {
+	if t.Memory == nil {
+		return procmem.ReadVM(t.TID, from, buf)
+	}
+	return t.Memory.Copy(t.TID, from, buf), nil
+}
+
+// setStack describes the copy. If it is shorter than asked, the mapping ended.
+func (s *RawSample) setStack(from frames.Addr, n, asked int) {
+	s.Mem = frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: s.buf[:n]}, Others: s.Mem.Others[:0]}
+	s.Mem.StackEnd = from + uint64(n)
+	if n == asked {
+		s.Mem.StackEnd += mostCopy
+	}
+}
+
+func zombie(files *procmem.ThreadFiles) bool {
+	var st procmem.Stat
+	return files.Stat(&st) == nil && (st.State == 'Z' || st.State == 'X')
+}

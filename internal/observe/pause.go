@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"time"
+
+	"prywalk/internal/procmem"
+	"prywalk/internal/sample"
+)
+
+const (
+	// firstPause is the expected length of a first stop, in ns.
+	firstPause = 30e3
+	// leastPause is the least expected length of a stop, in ns.
+	leastPause = 10e3
+	// pauseFades: an expectation above the limit falls by 1/pauseFades each time, for another try later.
+	pauseFades = 256
+)
+
+// pauseLimit keeps stops within the user's limit, by the mean of the thread's stops, else of all.
+type pauseLimit struct {
+	limit int64 // ns; 0: none
+	usual int64 // of all stops, ns; 0: none yet
+}
+
+// LimitPause makes the observer omit stops that are expected to take longer than d ([refusal.MaxPause]); 0: no limit.
+func (l *Observer) LimitPause(d time.Duration) { l.pause.limit = int64(d) }
+
+func (p *pauseLimit) allows(t *Thread) bool {
+	if p.limit <= 0 {
+		return true
+	}
+	if t.pause == 0 {
+		t.pause = p.usual
+		if p.usual == 0 {
+			t.pause = firstPause
+		}
+	}
+	if t.pause <= p.limit {
+		return true
+	}
+	t.pause = max(t.pause-t.pause/pauseFades-1, leastPause)
+	return false
+}
+
+func (p *pauseLimit) stopped(t *Thread, ns int64) {
+	t.pause = lately(t.pause, ns)
+	p.usual = lately(p.usual, ns)
+}
+
+func lately(mean, ns int64) int64 {
+	if mean == 0 {
+		return max(ns, leastPause)
+	}
+	return max(mean+(ns-mean)/8, leastPause)
+}
+
+// # Queued threads
+//
+// A queued thread stops when it gets a processor, on a busy machine tens of milliseconds later; a tracer under a CPU
+// quota may be held up by then. So only threads on a processor are stopped ([procmem.ThreadFiles.OnProcessor]); time is
+// attributed to these anyway. The exception is the thread that the tracer has preempted, if it makes many system calls
+// (package skid).
+
+// passedFor is how long a thread may be found queued before it is stopped all the same, in ns.
+const passedFor = 4e9
+
+// OnlyOnProcessors makes the observer stop only threads on a processor, or not found there for 4 s, where that is
+// known.
+func (l *Observer) OnlyOnProcessors() { l.careful = true }
+
+func (l *Observer) waitsForTurn(t *Thread) bool {
+	if !l.careful {
+		return false
+	}
+	if on, known := t.files.OnProcessor(); on || !known {
+		return false
+	}
+	if t.skid.Basis() != sample.FewCalls && l.judgeOne(t) {
+		if _, ok := t.skid.Preempted(); ok {
+			return false
+		}
+	}
+	now := procmem.Now()
+	if t.passed == 0 {
+		t.passed = now
+	}
+	return now-t.passed < passedFor
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"os"
+	"slices"
+
+	"prywalk/frames"
+	"prywalk/internal/procmem"
+	"prywalk/ptrace"
+)
+
+// pieces copies a stack by an outline besides what another Extra copies.
+type pieces struct {
+	inner ptrace.Extra
+	top   []byte
+
+	places [ptrace.MaxPrefetch]frames.Region
+	first  int // index in places; before: inner's
+	n      int
+	buf    []byte
+	ahead  presentEnds
+	search
+}
+
+// presentEnds are frame ends whose pages were checked before a stop.
+type presentEnds struct {
+	by    *outline
+	until int64 // valid until, CLOCK_MONOTONIC ns; 0: not all are there
+	spots [procmem.MostPlaces]uint64
+	there [procmem.MostPlaces]bool
+}
+
+// reserve allocates buffers. Precondition: no thread is stopped.
+func (p *pieces) reserve(need int) {
+	if p.buf == nil {
+		p.buf = make([]byte, pieceBytes)
+		touch(p.buf)
+	}
+	if need = max(need, mostBridge) + endBytes; len(p.gap) < need {
+		p.gap = make([]byte, need)
+		touch(p.gap)
+	}
+}
+
+// ask checks before a stop whether the pages of frame ends are there, so that one system call can read all.
+func (f *presentEnds) ask(m *procmem.Memory, by *outline) {
+	f.by, f.until = by, 0
+	if m == nil {
+		return
+	}
+	const size = pieceBelow + pieceAbove
+	n, page := uint64(0), uint64(os.Getpagesize())
+	for i := range by.marks {
+		at := by.marks[i].at - pieceBelow
+		if n > 0 && at/page == f.spots[n-1]/page && (at+size-1)/page == (f.spots[n-1]+size-1)/page {
+			continue
+		}
+		if n == uint64(len(f.spots)) {
+			return
+		}
+		f.spots[n], n = at, n+1
+	}
+	until := m.CheckPlaces(f.spots[:n], size, f.there[:n])
+	if !slices.Contains(f.there[:n], false) {
+		f.until = until
+	}
+}
+
+// PresentUntil implements [ptrace.PresentPrefetcher].
+func (p *pieces) PresentUntil() int64 {
+	if p.first > 0 || p.ahead.by != p.by {
+		return 0
+	}
+	return p.ahead.until
+}
+
+// Prefetch implements [ptrace.Prefetcher].
+func (p *pieces) Prefetch(regs *frames.Regs) []frames.Region {
+	p.first, p.n = 0, 0
+	if f, ok := p.inner.(ptrace.Prefetcher); ok {
+		p.first = copy(p.places[:], f.Prefetch(regs))
+	}
+	p.n = p.first
+	beyond, buf := regs.SP()-redZone+uint64(len(p.top)), p.buf
+	if p.endsNear(beyond) {
+		return p.places[:p.n]
+	}
+	for i := range p.by.marks {
+		at := p.by.marks[i].at
+		if at <= beyond {
+			continue
+		}
+		from, end := max(at-pieceBelow, beyond), at+pieceAbove
+		last := &p.places[max(p.n-1, 0)]
+		if joined := last.Addr + uint64(len(last.Bytes)); p.n > p.first && from <= joined+pieceJoins {
+			more := end - joined
+			if uint64(len(buf)) < more {
+				break
+			}
+			last.Bytes, buf = last.Bytes[:uint64(len(last.Bytes))+more], buf[more:]
+			continue
+		}
+		if p.n == p.first+maxPieces || uint64(len(buf)) < end-from {
+			break
+		}
+		p.places[p.n] = frames.Region{Addr: from, Bytes: buf[:end-from]}
+		p.n, buf = p.n+1, buf[end-from:]
+	}
+	return p.places[:p.n]
+}
+
+// StackEnd implements [ptrace.StackEnder].
+func (p *pieces) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
+	return stackEnd(p.inner, regs, rd)
+}
+
+// Reads implements [ptrace.ManyReads].
+func (p *pieces) Reads() int { return max(readsOf(p.inner), pieceReads) }
+
+// Regions implements [ptrace.Extra].
+func (p *pieces) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
+	n := 0
+	if p.inner != nil {
+		n = p.inner.Regions(regs, rd, out)
+	}
+	from, copied := rd.Stack()
+	if rd.Prefetched() {
+		n += copy(out[n:], p.places[p.first:p.n])
+	}
+	if p.lost = false; copied < len(p.top) {
+		return n
+	}
+	if rest, ok := p.toRoot(rd, from+uint64(copied)); ok {
+		if len(rest.Bytes) > 0 {
+			out[n] = rest
+			n++
+		}
+		return n
+	}
+	have := frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: p.top}, Others: out[:n]}
+	p.goAlong(rd, &have, out)
+	return len(have.Others)
+}

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"slices"
+
+	"prywalk/frames"
+	"prywalk/internal/managed"
+	"prywalk/internal/procmem"
+	"prywalk/internal/waits"
+	"prywalk/ptrace"
+)
+
+// Bounds of one plan. A read takes 1 to 3 µs.
+const (
+	planReads   = 160
+	planSought  = 64  // nodes of one Seek
+	planRegions = 160 // and pages
+	planPage    = 4 << 10
+	planBlock   = 16 << 10 // where nodes are dense
+	fewPages    = 2
+)
+
+// planned carries out a plan besides what another Extra copies. It serves all threads, on the tracer's thread.
+type planned struct {
+	inner  ptrace.Extra
+	plan   *managed.Plan
+	anchor frames.Addr
+	sought *frames.Addr // the thread's; nil: none
+	tid    uint64
+	asleep bool // a passive read
+
+	slots [managed.MaxSlots]frames.Addr
+	planMemory
+	chainNodes
+	presentNodes
+}
+
+type chainNodes struct {
+	nodes  [managed.MaxNodes]frames.Addr // of the last chain, or what Each found
+	count  int
+	first  []frames.Addr // of the first chain
+	firsts [managed.MaxNodes]frames.Addr
+	next   [managed.MaxNodes]frames.Addr
+}
+
+// Reads implements [ptrace.ManyReads].
+func (*planned) Reads() int { return planReads }
+
+// Prefetch implements [ptrace.Prefetcher].
+func (p *planned) Prefetch(regs *frames.Regs) []frames.Region {
+	if f, ok := p.inner.(ptrace.Prefetcher); ok {
+		return f.Prefetch(regs)
+	}
+	return nil
+}
+
+// StackEnd implements [ptrace.StackEnder].
+func (p *planned) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
+	return stackEnd(p.inner, regs, rd)
+}
+
+// Regions implements [ptrace.Extra].
+func (p *planned) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
+	p.rd, p.out, p.n, p.used, p.count, p.last, p.lastIn = rd, out, 0, 0, 0, frames.Region{}, -1
+	p.first, p.found = nil, 0
+	if p.inner != nil {
+		p.n = p.inner.Regions(regs, rd, out)
+	}
+	p.readRanges()
+	p.slots = [managed.MaxSlots]frames.Addr{0: p.anchor, 1: regs.SP(), 2: regs.TLS, 3: p.tid}
+	if p.anchor == 0 && !p.soughtBefore() {
+		p.carry(p.plan.Find)
+		if p.sought != nil {
+			*p.sought = p.slots[0]
+		}
+	}
+	if p.slots[0] != 0 {
+		p.carry(p.plan.Steps)
+	}
+	p.ranges.keep()
+	if p.alone != nil {
+		p.alone.n, p.alone.until = copy(p.alone.at[:], p.alone.next[:p.found]), 0
+	}
+	p.ranges.of = nil
+	p.rd, p.out, p.last, p.alone, p.sought = nil, nil, frames.Region{}, nil, nil
+	return p.n
+}
+
+func (p *planned) carry(steps []managed.Step) {
+	for i := range min(len(steps), managed.MaxSteps) {
+		if !p.step(&steps[i]) {
+			return
+		}
+	}
+}
+
+// step is false if the plan ends.
+func (p *planned) step(s *managed.Step) bool {
+	if s.Asleep && !p.asleep {
+		return true
+	}
+	at := p.slots[s.Base%managed.MaxSlots] + uint64(s.Off)
+	p.ranges.usual = s.Op != managed.Chain && s.Op != managed.Seek && !s.Near
+	switch s.Op {
+	case managed.Load:
+		v := p.word(at)
+		p.slots[s.To%managed.MaxSlots] = v
+		return v != 0
+	case managed.Copy:
+		p.cover(at, p.length(at, s))
+	case managed.Row:
+		p.row(at, s)
+	case managed.Sum:
+		p.slots[s.To%managed.MaxSlots] += p.word(at) * uint64(s.Size)
+	case managed.Chain:
+		p.chain(at, s)
+	case managed.Each:
+		p.each(s)
+	case managed.Again:
+		p.count = copy(p.nodes[:], p.first)
+	case managed.Mark:
+		p.first = p.firsts[:copy(p.firsts[:], p.nodes[:p.count])]
+	case managed.Seek:
+		at = p.seek(at, s)
+		p.slots[s.To%managed.MaxSlots] = at
+		return at != 0
+	}
+	return true
+}
+
+func (p *planned) length(at frames.Addr, s *managed.Step) uint64 {
+	n := uint64(s.Max)
+	if end := p.slots[s.End%managed.MaxSlots]; s.End != 0 {
+		if end <= at {
+			return 0
+		}
+		n = min(n, end-at)
+	}
+	return n
+}
+
+func (p *planned) row(at frames.Addr, s *managed.Step) {
+	n, size := p.length(at, s), uint64(s.Size)
+	p.count = 0
+	if size == 0 || n < size || !p.cover(at, n) {
+		return
+	}
+	for end := at + n; end-at >= size && p.count < len(p.nodes) && p.have(at, size) != nil; at += size {
+		p.nodes[p.count] = at
+		p.count++
+	}
+}
+
+func (p *planned) chain(at frames.Addr, s *managed.Step) {
+	size := uint64(s.Size)
+	if slices.Contains(p.first, at) {
+		return
+	}
+	before, d := p.n, density{piece: -1}
+	for p.count = 0; at != 0 && p.count < min(int(s.Max), len(p.nodes)); p.count++ {
+		switch {
+		case p.have(at, size) != nil || p.readAlone() && p.have(at, size) != nil:
+			d.found(p.lastIn)
+		case !p.node(at, size, d.next(at)):
+			return
+		default:
+			d.read(p.n - 1)
+		}
+		d.last = at
+		p.keepAlone(at, size, before)
+		p.nodes[p.count] = at
+		at = p.word(at + uint64(int64(s.Next)))
+	}
+	if p.first == nil {
+		p.first = p.firsts[:copy(p.firsts[:], p.nodes[:p.count])]
+	}
+}
+
+// soughtBefore reports whether the last result of Seek holds.
+func (p *planned) soughtBefore() bool {
+	if p.sought == nil || *p.sought == 0 {
+		return false
+	}
+	at := *p.sought
+	for i := range p.plan.Find {
+		s := &p.plan.Find[i]
+		want := p.slots[s.End%managed.MaxSlots]
+		if s.Op != managed.Seek || s.To != 0 || want == 0 {
+			continue
+		}
+		if (p.have(at, uint64(s.Size)) != nil || p.read(at, uint64(s.Size))) && p.word(at+uint64(int64(s.At))) == want {
+			p.slots[0] = at
+			return true
+		}
+	}
+	return false
+}
+
+// seek gives the node with a wanted word; 0 if there is none.
+func (p *planned) seek(at frames.Addr, s *managed.Step) frames.Addr {
+	want := p.slots[s.End%managed.MaxSlots]
+	for range min(int(s.Max), planSought) {
+		if at == 0 || want == 0 || p.have(at, uint64(s.Size)) == nil && !p.read(at, uint64(s.Size)) {
+			return 0
+		}
+		if p.word(at+uint64(int64(s.At))) == want {
+			return at
+		}
+		at = p.word(at + uint64(int64(s.Next)))
+	}
+	return 0
+}
+
+// density measures how near to each other the nodes of a chain lie. A page costs little more to read than a word, but
+// takes room.
+type density struct {
+	pieces int // read for nodes
+	piece  int
+	nodes  int // in the last piece
+	last   frames.Addr
+}
+
+// densePiece is the number of nodes in a piece that makes the next one larger.
+const densePiece = 6
+
+func (d *density) found(piece int) {
+	if piece == d.piece {
+		d.nodes++
+	}
+}
+
+func (d *density) read(piece int) { d.pieces, d.piece, d.nodes = d.pieces+1, piece, 0 }
+
+func (d *density) next(at frames.Addr) uint64 {
+	switch {
+	case d.nodes >= densePiece:
+		return planBlock
+	case d.pieces < fewPages, d.nodes > 0, at-d.last+planPage <= 2*planPage:
+		return planPage
+	}
+	return 0
+}
+
+func (p *planned) node(at frames.Addr, size, with uint64) bool {
+	end := max(at|(planPage-1)+1, at+size)
+	if with > planPage {
+		if from := max(end-min(with, end), p.rd.Start(at)); p.read(from, end-from) && p.have(at, size) != nil {
+			return true
+		}
+	}
+	if with > 0 {
+		from := max(at&^(planPage-1), p.rd.Start(at))
+		if p.read(from, end-from) && p.have(at, size) != nil {
+			return true
+		}
+	}
+	return p.read(at, size) && p.have(at, size) != nil
+}
+
+func (p *planned) each(s *managed.Step) {
+	n := 0
+	for i := range p.count {
+		if p.leavesOut(p.nodes[i]+uint64(int64(s.At)), s) {
+			continue
+		}
+		to := p.word(p.nodes[i] + uint64(s.Off))
+		if to &^= 7; to == 0 || to>>addressBits != 0 || slices.Contains(p.next[max(n-fewBefore, 0):n], to) ||
+			p.plan.Known.Has(to) {
+			continue
+		}
+		if p.have(to+uint64(s.Next), uint64(s.Size)) == nil && !p.object(to+uint64(s.Next), s) {
+			continue
+		}
+		p.next[n] = to
+		if n++; n == min(len(p.next), int(s.Max)) {
+			break
+		}
+	}
+	p.count = copy(p.nodes[:], p.next[:n])
+}
+
+func (p *planned) leavesOut(at frames.Addr, s *managed.Step) bool {
+	return s.Empty && p.word(at) != 0 || s.Mask != 0 && (p.word(at)&s.Mask == s.Value) == s.Except
+}
+
+// addressBits is the width of a user address; fewBefore is how many last objects are compared, for recursion.
+const (
+	addressBits = 48
+	fewBefore   = 8
+)
+
+func (p *planned) object(at frames.Addr, s *managed.Step) bool {
+	if s.Near {
+		return p.node(at, uint64(s.Size), planPage)
+	}
+	return p.read(at, uint64(s.Size))
+}
+
+// InLock reports whether a sleeper waits for its run-time system's lock, which computing threads pass on.
+func (t *Thread) InLock(call *procmem.SyscallInfo) bool {
+	plan := t.needs.get().Plan
+	if plan == nil || plan.Lock[1] == 0 || call.Nr != futexCall(hostArch()) {
+		return false
+	}
+	word, ok := waits.Sleeps(&call.Args)
+	return ok && word >= plan.Lock[0] && word < plan.Lock[1]
+}
+
+func (c *copier) carryOut(t *Thread, inner ptrace.Extra) ptrace.Extra {
+	n := t.needs.get()
+	plan, anchor := n.Plan, n.Anchor
+	if plan == nil && t.Plans != nil {
+		plan, anchor = t.Plans.Load(), 0
+	}
+	if plan == nil || anchor == 0 && len(plan.Find) == 0 {
+		return inner
+	}
+	p := &c.planned
+	if p.buf == nil {
+		p.buf = make([]byte, managed.MaxBytes)
+	}
+	p.inner, p.plan, p.anchor, p.tid, p.alone = inner, plan, anchor, uint64(t.TID), t.nodes
+	p.sought, p.ranges.of = &t.sought, t.ranges
+	return p
+}
+
+// Plan makes the next observations carry out a plan from an anchor on; nil: none. again: the plan is new, and the last
+// observation is not reused.
+func (k *Walks) Plan(p *managed.Plan, anchor frames.Addr) (again bool) {
+	if k.needs.Plan == p && k.needs.Anchor == anchor {
+		return false
+	}
+	k.needs.Plan, k.needs.Anchor = p, anchor
+	if again = p != nil; again {
+		k.needs.Retries++
+	}
+	k.handOver()
+	return again
+}
+
+// PlanAgain is Plan after a copy that lacked something: the last observation is not reused.
+func (k *Walks) PlanAgain(p *managed.Plan, anchor frames.Addr) {
+	k.needs.Plan, k.needs.Anchor = p, anchor
+	k.needs.Retries++
+	k.handOver()
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"encoding/binary"
+
+	"prywalk/frames"
+	"prywalk/ptrace"
+)
+
+// planMemory is what a plan has copied in one observation.
+type planMemory struct {
+	rd     *ptrace.Reader
+	out    []frames.Region
+	n      int
+	last   frames.Region // of the last bytes
+	lastIn int           // index in out; −1: none
+	buf    []byte
+	used   int
+	ranges usedRanges
+}
+
+// have gives copied bytes, or nil.
+func (p *planMemory) have(addr, size uint64) []byte {
+	if off := addr - p.last.Addr; off < uint64(len(p.last.Bytes)) && size <= uint64(len(p.last.Bytes))-off {
+		p.ranges.uses(p.lastIn, addr, size)
+		return p.last.Bytes[off : off+size]
+	}
+	for i := range p.out[:p.n] {
+		if b := piece(p.out[i].Addr, p.out[i].Bytes, addr, size); b != nil {
+			p.last, p.lastIn = p.out[i], i
+			p.ranges.uses(i, addr, size)
+			return b
+		}
+	}
+	p.last, p.lastIn = frames.Region{}, -1
+	from, _ := p.rd.Stack()
+	return piece(from, p.rd.StackBytes(), addr, size)
+}
+
+// piece gives bytes of a copy, nil if not all are there.
+func piece(from frames.Addr, b []byte, addr, size uint64) []byte {
+	off := addr - from
+	if n := uint64(len(b)); addr < from || off > n || size > n-off {
+		return nil
+	}
+	return b[off : off+size]
+}
+
+// word gives the word at addr; 0 if unreadable.
+func (p *planMemory) word(addr frames.Addr) uint64 {
+	b := p.have(addr, 8)
+	if b == nil {
+		if !p.read(addr, 8) {
+			return 0
+		}
+		b = p.have(addr, 8)
+	}
+	if b == nil {
+		return 0
+	}
+	return binary.LittleEndian.Uint64(b)
+}
+
+// read copies up to n bytes into a region; false if there is nothing, or no room.
+func (p *planMemory) read(addr frames.Addr, n uint64) bool {
+	n = min(n, uint64(len(p.buf)-p.used))
+	if n == 0 || p.n == len(p.out) {
+		return false
+	}
+	b := p.buf[p.used : p.used+int(n)]
+	got := p.rd.Read(addr, b)
+	if got == 0 {
+		return false
+	}
+	p.out[p.n] = frames.Region{Addr: addr, Bytes: b[:got]}
+	p.n++
+	p.used += got
+	p.ranges.reads(addr, uint64(got))
+	return true
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"slices"
+
+	"prywalk/frames"
+	"prywalk/internal/managed"
+	"prywalk/internal/procmem"
+)
+
+// # Nodes of the last observation
+//
+// Frames that are objects lie anywhere, and most are those of the last observation. Before a stop the kernel is asked
+// which are in memory; in the stop these are read in one call, and new ones singly.
+
+const mostAlone = procmem.MostPlaces
+
+type presentNodes struct {
+	alone *aloneNodes
+	found int
+	parts [mostAlone]frames.Region
+}
+
+// aloneNodes are nodes of a thread's last chain outside of other regions.
+type aloneNodes struct {
+	at      [mostAlone]frames.Addr
+	n       int
+	there   [mostAlone]bool
+	pieces  [mostAlone]nodePiece
+	count   int
+	until   int64 // valid until, CLOCK_MONOTONIC ns; 0: not known
+	refused int   // failures in a row
+	next    [mostAlone]frames.Addr
+}
+
+type nodePiece struct{ from, to frames.Addr }
+
+const mostRefused = 4
+
+// checkPresent checks the nodes' pages, and joins nodes of one page: fewer places are faster.
+func (a *aloneNodes) checkPresent(m *procmem.Memory, size uint64) {
+	if a.until = 0; a.n == 0 || a.refused == mostRefused {
+		return
+	}
+	a.until, a.count = m.CheckPlaces(a.at[:a.n], size, a.there[:a.n]), 0
+	for i, at := range a.at[:a.n] {
+		if a.there[i] {
+			a.put(nodePiece{at, at + size})
+		}
+	}
+}
+
+func (a *aloneNodes) put(n nodePiece) {
+	page := n.from &^ (planPage - 1)
+	for i := range a.pieces[:a.count] {
+		if p := &a.pieces[i]; p.from&^(planPage-1) == page && n.to-page <= planPage && p.to-page <= planPage {
+			p.from, p.to = min(p.from, n.from), max(p.to, n.to)
+			return
+		}
+	}
+	a.pieces[a.count] = n
+	a.count++
+}
+
+// readAlone reads the checked nodes once; false if there are none.
+func (p *planned) readAlone() bool {
+	a, n, used := p.alone, 0, p.used
+	if a == nil || a.until == 0 {
+		return false
+	}
+	until := a.until
+	a.until = 0
+	for _, piece := range a.pieces[:a.count] {
+		size := int(piece.to - piece.from)
+		if p.n+n == len(p.out) || size > len(p.buf)-used {
+			break
+		}
+		p.parts[n] = frames.Region{Addr: piece.from, Bytes: p.buf[used : used+size]}
+		used += size
+		n++
+	}
+	got := p.rd.ReadPresent(p.parts[:n], until)
+	switch {
+	case got > 0:
+		a.refused = 0
+	case n > 0 && procmem.Now() < until: // else the answer was too old
+		a.refused++
+	}
+	before := p.n
+	for i := 0; i < n && got >= len(p.parts[i].Bytes); i++ {
+		got -= len(p.parts[i].Bytes)
+		p.used += len(p.parts[i].Bytes)
+		p.out[p.n] = p.parts[i]
+		p.n++
+	}
+	return p.n > before
+}
+
+// denseNodes is the distance, in sizes of a node, of nodes that are read together anyway.
+const denseNodes = 3
+
+// keepAlone keeps a node for the next observation, unless it is in an older region.
+func (p *planned) keepAlone(at frames.Addr, size uint64, before int) {
+	a := p.alone
+	if a == nil || p.first != nil || p.lastIn < before || p.found == mostAlone {
+		return
+	}
+	if near := denseNodes * size; p.found > 0 && at-a.next[p.found-1]+near <= 2*near {
+		return
+	}
+	a.next[p.found] = at
+	p.found++
+}
+
+// checkPresent checks before a stop what the plan's first copy will read.
+func (t *Thread) checkPresent() {
+	n := t.needs.get()
+	if n.Plan == nil || n.Anchor == 0 || t.Memory == nil || len(n.Plan.Steps) == 0 {
+		return
+	}
+	if s := &n.Plan.Steps[0]; s.Op == managed.Copy && s.Base == 0 && s.End == 0 {
+		t.Memory.CheckPresent(n.Anchor+uint64(s.Off), int(s.Max))
+	}
+	if t.ranges == nil {
+		t.ranges = &lastRanges{}
+	}
+	t.ranges.checkPresent(t.Memory)
+	t.checkPresentAlone()
+}
+
+func (t *Thread) checkPresentAlone() {
+	n := t.needs.get()
+	if n.Plan == nil || t.Memory == nil {
+		return
+	}
+	i := slices.IndexFunc(n.Plan.Steps, func(s managed.Step) bool { return s.Op == managed.Chain })
+	if i < 0 {
+		return
+	}
+	if t.nodes == nil {
+		t.nodes = &aloneNodes{}
+	}
+	t.nodes.checkPresent(t.Memory, uint64(n.Plan.Steps[i].Size))
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"os"
+
+	"prywalk/frames"
+	"prywalk/internal/procmem"
+)
+
+// # Ranges of the last observation
+//
+// A plan reads the same ranges in each stop: a thread, its context, the used part of its frames. Before a stop the
+// kernel is asked which of the last observation's ranges are in memory, and one call in the stop reads these. Each
+// step then reads only what is missing: the thread has called further.
+
+// Bounds of what is read beforehand.
+const (
+	mostRanges     = 24
+	mostRangeBytes = 96 << 10
+	leastRanges    = 2
+	rangeShrinks   = 4 // a range approaches the used part by a quarter
+)
+
+type memoryRange struct{ from, to frames.Addr }
+
+func (r memoryRange) size() uint64 { return r.to - r.from }
+
+// lastRanges are a thread's.
+type lastRanges struct {
+	ranges [mostRanges]memoryRange
+	n      int
+	until  int64 // valid until, CLOCK_MONOTONIC ns; 0: unknown
+}
+
+// checkPresent checks the ranges' pages. A range is cut at the first missing one.
+func (f *lastRanges) checkPresent(m *procmem.Memory) {
+	if f.until = 0; f.n < leastRanges {
+		return
+	}
+	var pages [procmem.MostPlaces]uint64
+	var there [procmem.MostPlaces]bool
+	size, n := uint64(os.Getpagesize()), 0
+	for _, r := range f.ranges[:f.n] {
+		for page := r.from &^ (size - 1); page < r.to && n < len(pages); page += size {
+			pages[n] = page
+			n++
+		}
+	}
+	until := m.CheckPlaces(pages[:n], size, there[:n])
+	kept, i := 0, 0
+	for _, r := range f.ranges[:f.n] {
+		end, cut := r.from, false
+		for page := r.from &^ (size - 1); page < r.to && i < n; page += size {
+			if cut = cut || !there[i]; !cut {
+				end = page + size
+			}
+			i++
+		}
+		if r.to = min(r.to, end); r.to > r.from {
+			f.ranges[kept] = r
+			kept++
+		}
+	}
+	if f.n = kept; kept >= leastRanges {
+		f.until = until
+	}
+}
+
+// usedRanges is what an observation has used of the last ranges, and read besides them.
+type usedRanges struct {
+	of     *lastRanges // nil: none
+	first  int         // region of the first range
+	count  int         // ranges that were read
+	used   [mostRanges]memoryRange
+	usual  bool // the step reads the same ranges each time
+	fresh  [mostRanges]memoryRange
+	freshN int
+	parts  [mostRanges]frames.Region
+}
+
+// begin forgets the last observation.
+func (u *usedRanges) begin() {
+	clear(u.used[:u.count])
+	u.first, u.count, u.freshN, u.usual = 0, 0, 0, false
+}
+
+// readRanges reads the ranges of the last observation.
+func (p *planned) readRanges() {
+	u := &p.ranges
+	f := u.of
+	if u.begin(); f == nil || f.until == 0 {
+		return
+	}
+	until := f.until
+	f.until = 0
+	n, used := 0, p.used
+	for _, r := range f.ranges[:f.n] {
+		size := int(r.size())
+		if p.n+n == len(p.out) || size > len(p.buf)-used {
+			break
+		}
+		u.parts[n] = frames.Region{Addr: r.from, Bytes: p.buf[used : used+size]}
+		used += size
+		n++
+	}
+	got := p.rd.ReadPresent(u.parts[:n], until)
+	u.first = p.n
+	for i := 0; i < n && got >= len(u.parts[i].Bytes); i++ {
+		got -= len(u.parts[i].Bytes)
+		p.used += len(u.parts[i].Bytes)
+		p.out[p.n] = u.parts[i]
+		p.n++
+	}
+	u.count = p.n - u.first
+	clear(u.parts[:n])
+}
+
+// rangeOverlaps is the largest node that may lie across the end of such a range, in bytes.
+const rangeOverlaps = 256
+
+// cover reads what the last ranges lack of a range.
+func (p *planned) cover(at frames.Addr, n uint64) bool {
+	if n == 0 || p.have(at, n) != nil {
+		return n > 0
+	}
+	u := &p.ranges
+	for i := u.first; i < u.first+u.count; i++ {
+		from := p.out[i].Addr
+		to := from + uint64(len(p.out[i].Bytes))
+		switch {
+		case from > at && from < at+n && to >= at+n:
+			u.uses(i, from, at+n-from)
+			return p.read(at, min(from-at+rangeOverlaps, n))
+		case from <= at && at < to:
+			u.uses(i, at, to-at)
+			beyond := max(at, to-min(rangeOverlaps, to))
+			return p.read(beyond, at+n-beyond)
+		}
+	}
+	return p.read(at, n)
+}
+
+// uses notes that bytes of a region were used.
+func (u *usedRanges) uses(region int, from frames.Addr, size uint64) {
+	i := region - u.first
+	if i < 0 || i >= u.count {
+		return
+	}
+	r := &u.used[i]
+	if r.to == 0 {
+		*r = memoryRange{from, from + size}
+		return
+	}
+	r.from, r.to = min(r.from, from), max(r.to, from+size)
+}
+
+// reads notes that a step has read a range.
+func (u *usedRanges) reads(from frames.Addr, size uint64) {
+	if u.of == nil || !u.usual || u.freshN == len(u.fresh) {
+		return
+	}
+	u.fresh[u.freshN] = memoryRange{from, from + size}
+	u.freshN++
+}
+
+// keep sets the thread's ranges to those used.
+func (u *usedRanges) keep() {
+	f := u.of
+	if f == nil {
+		return
+	}
+	n, total := 0, uint64(0)
+	add := func(r memoryRange) {
+		for i := range f.ranges[:n] {
+			if o := &f.ranges[i]; r.from <= o.to && o.from <= r.to {
+				total -= o.size()
+				o.from, o.to = min(o.from, r.from), max(o.to, r.to)
+				total += o.size()
+				return
+			}
+		}
+		if n < len(f.ranges) && total+r.size() <= mostRangeBytes {
+			f.ranges[n] = r
+			n++
+			total += r.size()
+		}
+	}
+	for i, r := range u.used[:u.count] {
+		if r.to == 0 {
+			continue
+		}
+		was := f.ranges[i] // n <= i: still the last observation's
+		r.from -= (r.from - was.from) * (rangeShrinks - 1) / rangeShrinks &^ 7
+		r.to += (was.to - r.to) * (rangeShrinks - 1) / rangeShrinks &^ 7
+		add(r)
+	}
+	for _, r := range u.fresh[:u.freshN] {
+		add(r)
+	}
+	f.n = n
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"os"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/frames"
+	"prywalk/internal/managed"
+	"prywalk/internal/procmem"
+	"prywalk/ptrace"
+)
+
+// vmStack is a thread whose frames grow down from an end and whose values grow up, as those of Ruby.
+type vmStack struct {
+	*arena
+	mem *procmem.Memory
+	own lastRanges
+}
+
+const (
+	vmThread, vmContext  = 0, 3 * planPage
+	vmValues, vmEnd      = 8 * planPage, 16 * planPage
+	vmFrame, vmFrameSize = vmContext + 8, 56
+)
+
+func newVMStack(t *testing.T) *vmStack {
+	t.Helper()
+	b, err := unix.Mmap(-1, 0, 1<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mem := procmem.OpenMemory(os.Getpid())
+	t.Cleanup(func() { mem.Close(); _ = unix.Munmap(b) })
+	v := &vmStack{arena: &arena{b, uint64(uintptr(unsafe.Pointer(&b[0])))}, mem: mem}
+	for i := 0; i < len(b); i += 8 {
+		v.put(i, uint64(i))
+	}
+	v.put(vmThread, v.at+vmContext)
+	v.put(vmContext, v.at+vmEnd)
+	return v
+}
+
+// plan copies the thread, its context, its frames, and the values up to the innermost frame's.
+func (v *vmStack) plan() *managed.Plan {
+	return &managed.Plan{Steps: []managed.Step{
+		{Op: managed.Copy, Max: 64},
+		{Op: managed.Load, To: 4},
+		{Op: managed.Copy, Base: 4, Max: 64},
+		{Op: managed.Load, Base: 4, To: 5},
+		{Op: managed.Load, Base: 4, Off: 8, To: 6},
+		{Op: managed.Row, Base: 6, End: 5, Max: 64 << 10, Size: vmFrameSize},
+		{Op: managed.Load, Base: 6, Off: 8, To: 7},
+		{Op: managed.Copy, Base: managed.SlotZero, Off: int64(v.at) + vmValues, End: 7, Max: 64 << 10},
+	}}
+}
+
+// observe runs the plan with a number of frames, and checks the copy. It gives the reads in the stop.
+func (v *vmStack) observe(t *testing.T, p *planned, frameCount int) (reads int) {
+	t.Helper()
+	top, values := vmEnd-frameCount*vmFrameSize, vmValues+frameCount*200
+	v.put(vmFrame, v.at+uint64(top))
+	v.put(top+8, v.at+uint64(values))
+	v.own.checkPresent(v.mem)
+	rd := ptrace.ReaderOf(os.Getpid(), v.mem)
+	rd.Allow(p.Reads())
+	p.plan, p.anchor, p.ranges.of = v.plan(), v.at, &v.own
+	out := make([]frames.Region, maxRegions)
+	before, regs := rd.Left(), frames.Regs{Arch: hostArch()}
+	snap := frames.Snapshot{Others: out[:p.Regions(&regs, &rd, out)]}
+	if p.count != frameCount {
+		t.Errorf("%d frames of %d", p.count, frameCount)
+	}
+	for _, r := range []memoryRange{{uint64(top), vmEnd}, {vmValues, uint64(values)}} {
+		for at := r.from; at < r.to; at += 8 {
+			want := at
+			if at == uint64(top)+8 {
+				want = v.at + uint64(values)
+			}
+			if got, ok := snap.Word(v.at + at); !ok || got != want {
+				t.Fatalf("%d frames: the word at %d is %d, %v", frameCount, at, got, ok)
+			}
+		}
+	}
+	v.put(top+8, uint64(top)+8)
+	return before - rd.Left()
+}
+
+func TestRangesOfTheLastObservationAreReadInOneCall(t *testing.T) {
+	v := newVMStack(t)
+	p, _ := newPlanned()
+	if n := v.observe(t, p, 20); n < 4 {
+		t.Fatalf("%d reads, where nothing is foreseen", n)
+	}
+	if v.own.checkPresent(v.mem); v.own.until == 0 {
+		t.Skip("the kernel does not say which pages are present")
+	}
+	for _, c := range []struct {
+		what          string
+		frames, reads int
+	}{
+		{"as before", 20, 1}, {"two more", 22, 3}, {"as many", 22, 1}, {"fewer", 4, 1}, {"a few more", 6, 1},
+		{"many more", 90, 3},
+	} {
+		if n := v.observe(t, p, c.frames); n > c.reads {
+			t.Errorf("%s: %d reads", c.what, n)
+		}
+	}
+	for range 40 {
+		v.observe(t, p, 3)
+	}
+	total := uint64(0)
+	for _, r := range v.own.ranges[:v.own.n] {
+		total += r.size()
+	}
+	if want := uint64(3*(vmFrameSize+200) + 2*64); total > 2*want {
+		t.Errorf("%d bytes are foreseen where %d are used", total, want)
+	}
+}
+
+func TestLastRangesEndAtMissingPages(t *testing.T) {
+	v := newVMStack(t)
+	p, _ := newPlanned()
+	v.observe(t, p, 60)
+	if v.own.checkPresent(v.mem); v.own.until == 0 {
+		t.Skip("the kernel does not say which pages are present")
+	}
+	const gone = vmValues + planPage
+	if err := unix.Madvise(v.bytes[gone:gone+2*planPage], unix.MADV_DONTNEED); err != nil {
+		t.Fatal(err)
+	}
+	v.own.checkPresent(v.mem)
+	for _, r := range v.own.ranges[:v.own.n] {
+		if r.from < v.at+gone+2*planPage && r.to > v.at+gone {
+			t.Errorf("%#x to %#x is foreseen", r.from-v.at, r.to-v.at)
+		}
+	}
+	v.observe(t, p, 10)
+}

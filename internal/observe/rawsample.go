@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"math/bits"
+	"os"
+	"sync/atomic"
+
+	"prywalk/frames"
+	"prywalk/internal/process"
+	"prywalk/internal/procmem"
+	"prywalk/internal/sample"
+	"prywalk/internal/waits"
+	"prywalk/ptrace"
+)
+
+// How is the way of an observation.
+type How uint8
+
+// The ways of observing.
+const (
+	ByNothing How = iota
+	ByStop
+	ByPassiveRead
+	ByReuse
+	BySample // of a running thread, by the kernel
+	FromCore
+)
+
+// String gives the name in JSON.
+func (h How) String() string {
+	switch h {
+	case ByStop:
+		return "freeze"
+	case ByPassiveRead:
+		return "peek"
+	case ByReuse:
+		return "reuse"
+	case BySample:
+		return "sample"
+	case FromCore:
+		return "core"
+	}
+	return "none"
+}
+
+// RawSample is one observation of one thread: what was observed, the copy of memory (copiedMemory), and how it was
+// copied (copyNotes). RawSamples are pooled.
+type RawSample struct {
+	// Regs are the known registers.
+	Regs  frames.Regs
+	Sched procmem.SchedStat
+	// At is the time, CLOCK_MONOTONIC ns.
+	At    int64
+	How   How
+	State sample.State
+	// Call is a sleeper's system call.
+	Call procmem.SyscallInfo
+	// OnCPU is set if the thread was on a processor when the tick was due. A running thread without it was queued; a
+	// sleeper with it fell asleep since, in Call.
+	OnCPU bool
+	// Basis is the evidence for OnCPU.
+	Basis sample.Basis
+	// Left is the time since the last observation for which the thread was left alone.
+	Left sample.LeftAlone
+	// Stopped is an upper bound of the stop, in ns, without the time before it in which the thread was queued, blocked,
+	// or in the kernel.
+	Stopped int64
+	// Period is the CPU time that a kernel sample stands for, in ns.
+	Period int64
+	// Late is how long the thread ran on after the interrupt, in ns.
+	Late int64
+	// Why is the cause of a stop over LongStop.
+	Why ptrace.Cause
+	StopCost
+	CallEffect
+	KernelStack
+	near  futexWord
+	chain frameChain
+
+	copiedMemory
+	copyNotes
+	pooled
+}
+
+// StopCost is the cost of a stop's reads.
+type StopCost struct {
+	// Awaited is the wait for mmap_lock before the stop, in ns.
+	Awaited int64
+	// Copying is the time of the copy, in ns, and Calls its system calls.
+	Copying int64
+	Calls   int
+}
+
+// CallEffect is a stop's effect on the system call ([ptrace.Repair]).
+type CallEffect struct {
+	// Restarted is set if the call was restarted.
+	Restarted bool
+	// Broken is set if the call gives EINTR or EAGAIN, Told if a supervisor gets it twice. BrokenCall is its number,
+	// negative if unknown.
+	Broken, Told bool
+	BrokenCall   int64
+}
+
+// KernelStack is the thread's place in the kernel, if known.
+type KernelStack struct {
+	// Kernel are the frames above the system call or interrupt, innermost first.
+	Kernel []uint64
+	// KernelText has a sleeper's functions, for [procmem.NextKernelFrame].
+	KernelText []byte
+
+	wchan    []byte // where Call has no number
+	wchanBuf [64]byte
+}
+
+// futexWord is the memory around a sleeper's futex(2) word.
+type futexWord struct {
+	bytes [waits.Around]byte
+	at    uint64
+	n     int // 0: none
+}
+
+type copiedMemory struct {
+	Mem     frames.Snapshot
+	buf     []byte
+	touched int // bytes of buf with pages
+	extra   []byte
+}
+
+type copyNotes struct {
+	recalled bool        // the registers are those of an earlier stop
+	refused  bool        // a register is missing, but no stop was allowed
+	short    bool        // cut by the limit of a stop
+	pieced   bool        // by an outline
+	lost     bool        // which did not lead to the outermost frame
+	deep     bool        // deeper than the room reserved
+	toTop    bool        // asked up to CopyHints.Top
+	toKnown  bool        // CopyHints.Top was known
+	tailAt   frames.Addr // outermost frames behind a gap; 0: none
+	by       *outline
+	asked    int // bytes that a kernel sample should have
+}
+
+type pooled struct {
+	pool    *Pool
+	charged int64
+	waits   int64
+}
+
+// Recalled reports whether a passive read has the registers of an earlier stop.
+func (s *RawSample) Recalled() bool { return s.recalled }
+
+// endsBeforeTop reports whether a complete walk ended well before CopyHints.Top.
+func (s *RawSample) endsBeforeTop(reach frames.Addr) bool {
+	switch {
+	case !s.toKnown:
+		return false
+	case s.tailAt != 0:
+		return reach <= s.tailAt
+	}
+	return s.deep && s.Mem.Stack.Addr+uint64(len(s.Mem.Stack.Bytes))-reach > 2*copyMargin
+}
+
+// Surprising reports whether the outline did not fit: the next observations should follow this one's walk.
+func (s *RawSample) Surprising() bool { return s.lost }
+
+const maxRegions = 8 + maxPieces + maxSteppedTo + planRegions
+
+// leastTouched is assumed of an unknown stack.
+const leastTouched = 16 << 10
+
+// touch makes the kernel provide the pages for a stack of n bytes. Precondition: no thread is stopped.
+func (s *RawSample) touch(n int) {
+	n = min(max(n+copyMargin, leastTouched), len(s.buf))
+	touch(s.buf[min(s.touched, n):n])
+	s.touched = max(s.touched, n)
+}
+
+func touch(b []byte) {
+	for i := 0; i < len(b); i += os.Getpagesize() {
+		b[i] = 0
+	}
+	if len(b) > 0 {
+		b[len(b)-1] = 0
+	}
+}
+
+func (s *RawSample) keepRegions(rs []frames.Region) {
+	n := 0
+	for i := range rs {
+		n += len(rs[i].Bytes)
+	}
+	s.roomForRegions(n)
+	s.extra = s.extra[:0]
+	for i := range rs {
+		at := len(s.extra)
+		s.extra = append(s.extra, rs[i].Bytes...)
+		s.Mem.Others = append(s.Mem.Others, frames.Region{Addr: rs[i].Addr, Bytes: s.extra[at:]})
+	}
+}
+
+// roomForRegions rounds up to a power of two, as depths vary.
+func (s *RawSample) roomForRegions(n int) {
+	if cap(s.extra) < n {
+		s.extra = make([]byte, 1<<bits.Len(uint(n)))
+		touch(s.extra)
+	}
+}
+
+// room sets the buffer's size. Precondition: no thread is stopped.
+func (s *RawSample) room(n int) {
+	if cap(s.buf) < n {
+		s.buf, s.touched = make([]byte, n), 0
+	}
+	s.buf = s.buf[:n]
+	if s.pool != nil {
+		held := int64(cap(s.buf))
+		s.pool.out.Add(held - s.charged)
+		s.charged = held
+	}
+}
+
+// keepRoom is the largest kept buffer, in bytes.
+const keepRoom = 512 << 10
+
+// keepFree bounds all kept buffers, in bytes: more than ordinary ticks need.
+const keepFree = 24 << 20
+
+// Pool keeps raw samples for reuse by the tracer.
+type Pool struct {
+	free    chan *RawSample
+	out     atomic.Int64
+	waiting atomic.Int64
+	kept    atomic.Int64 // bytes in free
+	spare   atomic.Int64 // least free since the last Trim
+	thrifty bool
+}
+
+// Bounds of a thrifty pool, in bytes.
+const (
+	keepThrifty  = 8 << 20
+	largeThrifty = 16 << 10
+)
+
+// BeThrifty makes the pool keep less. Precondition: it is not in use.
+func (p *Pool) BeThrifty() { p.thrifty = true }
+
+func (p *Pool) keeps(room int64) bool {
+	most := int64(keepFree)
+	if p.thrifty {
+		if most = keepThrifty; room > largeThrifty {
+			most /= 4
+		}
+	}
+	return room <= keepRoom && p.kept.Load()+room <= most
+}
+
+// Out gives the bytes of stack in used raw samples. Any goroutine may call it.
+func (p *Pool) Out() int64 { return p.out.Load() }
+
+// KernelOnly reports whether the thread never runs in user space: its registers are zero.
+func (s *RawSample) KernelOnly() bool { return s.Regs.PC == 0 && s.Regs.SP() == 0 }
+
+// Waits counts a complete raw sample as waiting to be unwound, until Put, and gives its bytes.
+func (s *RawSample) Waits() int64 {
+	if s.pool != nil && s.waits == 0 {
+		s.waits = s.charged
+		s.pool.waiting.Add(s.waits)
+	}
+	return s.waits
+}
+
+// Waiting gives the bytes of stack that wait to be unwound. Any goroutine may call it.
+func (p *Pool) Waiting() int64 { return p.waiting.Load() }
+
+// NewPool gives a pool that keeps at most n raw samples.
+func NewPool(n int) *Pool {
+	return &Pool{free: make(chan *RawSample, n)}
+}
+
+// Get gives a raw sample. It is pinned ([ptrace.Pin]): a preemption at the channel's lock would make the tracer wait
+// for an ordinary thread.
+func (p *Pool) Get() *RawSample {
+	ptrace.Pin()
+	defer ptrace.Unpin()
+	select {
+	case s := <-p.free:
+		p.kept.Add(-int64(cap(s.buf)))
+		p.spare.Store(min(p.spare.Load(), int64(len(p.free))))
+		return s
+	default:
+		p.spare.Store(0)
+		return &RawSample{pooled: pooled{pool: p}}
+	}
+}
+
+// Trim drops raw samples that were not needed since the last call. Any goroutine may call it.
+func (p *Pool) Trim() {
+	for n := p.spare.Load(); n > 0; n-- {
+		select {
+		case s := <-p.free:
+			p.kept.Add(-int64(cap(s.buf)))
+		default:
+		}
+	}
+	p.spare.Store(int64(len(p.free)))
+}
+
+// Put returns a raw sample.
+func (p *Pool) Put(s *RawSample) {
+	if s == nil {
+		return
+	}
+	p.out.Add(-s.charged)
+	p.waiting.Add(-s.waits)
+	s.charged, s.waits = 0, 0
+	room := int64(cap(s.buf))
+	if !p.keeps(room) {
+		return
+	}
+	p.kept.Add(room) // before it can be taken again
+	select {
+	case p.free <- s:
+	default:
+		p.kept.Add(-room)
+	}
+}
+
+// Wait gives what a thread waits for: a system call, "stopped", or the kernel's reason; empty if running or unknown.
+func (s *RawSample) Wait() string {
+	switch s.State {
+	case sample.Running:
+		return ""
+	case sample.Stopped:
+		return "stopped"
+	}
+	return process.WaitLabel(s.Regs.Arch, s.State.Letter()[0], s.Call.Nr, s.wchan)
+}
+
+// Copied gives the bytes of all copied stacks.
+func (s *RawSample) Copied() int64 {
+	n := len(s.Mem.Stack.Bytes)
+	for i := range s.Mem.Others {
+		n += len(s.Mem.Others[i].Bytes)
+	}
+	return int64(n)
+}

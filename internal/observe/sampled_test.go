@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/internal/perfevents"
+)
+
+// Of 62 KiB asked for, 2 are copied; the limit of waiting samples counts what is used.
+func TestSampleTakesNoMoreRoomThanItsStack(t *testing.T) {
+	pool := NewPool(1)
+	l := New(nil, pool, Ladder)
+	r := &perfevents.Record{Stack: make([]byte, 2<<10), Asked: perfevents.MostStack, Longest: true}
+	r.Regs.Arch = frames.X86_64
+	r.Regs.Set(frames.X86_64.SP(), 0x7000)
+	s := l.FromSample(r)
+	if n := pool.out.Load(); n > sampleRoom {
+		t.Errorf("%d bytes for %d", n, len(r.Stack))
+	}
+	if s.Copied() != int64(len(r.Stack)) || s.Mem.StackEnd != 0x7000+uint64(len(r.Stack)) || !s.Longest() {
+		t.Errorf("%d bytes up to %#x", s.Copied(), s.Mem.StackEnd)
+	}
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"prywalk/internal/procmem"
+	"prywalk/internal/skid"
+	"prywalk/ptrace"
+)
+
+// preemption finds the thread that the tracer's wake-up has preempted (package skid).
+type preemption struct {
+	ctl        *ptrace.Controller
+	woken      skid.Wake
+	tracer     skid.Tracer
+	candidates []candidate
+}
+
+// Woken sets the time of the tracer's wake-up for the next observations (CLOCK_MONOTONIC, ns).
+func (p *preemption) Woken(at int64) {
+	p.woken = skid.Wake{At: at, ByTimer: p.ctl.ByTimer()}
+	p.tracer.Woken(at)
+}
+
+// Awake notes that the tracer has worked since its sleep: it preempts no thread at the next tick unless it sleeps.
+func (p *preemption) Awake() { p.ctl.Awake() }
+
+// Nap makes the tracer sleep until a moment (CLOCK_MONOTONIC, ns).
+func (p *preemption) Nap(until int64) { p.ctl.Nap(until) }
+
+// wake gives the tracer's last wake-up, also while it waited for stops.
+func (p *preemption) wake() skid.Wake {
+	if at := p.ctl.Woken(); at > p.woken.At {
+		return skid.Wake{At: at, ByTimer: p.ctl.ByTimer()}
+	}
+	return p.woken
+}
+
+// InTheWay gives the processor on which the tracer has preempted a thread since [Observer.Woken], if it did.
+func (p *preemption) InTheWay() (cpu int, ok bool) {
+	if !p.tracer.InTheWay() {
+		return -1, false
+	}
+	return p.tracer.Processor(p.wake().At), true
+}
+
+func (p *preemption) judge(pending pendingStops) {
+	for _, t := range pending {
+		if t != nil && !t.skid.Judged() && p.judgeOne(t) {
+			t.stopping.Queued()
+		}
+	}
+}
+
+func (p *preemption) judgeOne(t *Thread) bool {
+	return p.tracer.Judge(&t.skid, t.files, t.base.lastRun(&t.before), p.wake())
+}
+
+// mostCandidates: examining more takes longer than the preempted thread waits.
+const mostCandidates = 16
+
+type candidate struct {
+	t    *Thread
+	runs uint64
+	used int64 // processor time since, ns
+}
+
+// Consider notes a thread with many system calls that the tracer may have preempted. False: there are too many.
+func (p *preemption) Consider(t *Thread) bool {
+	if !t.skid.Many() || t.Pending() || t.Sampled() {
+		return true
+	}
+	s, err := t.files.SchedStat()
+	if err != nil || s.Runs == t.before.Runs {
+		return true
+	}
+	if len(p.candidates) == mostCandidates {
+		p.candidates = p.candidates[:0]
+		return false
+	}
+	p.candidates = append(p.candidates, candidate{t, s.Runs, int64(s.CPU - t.before.CPU)})
+	return true
+}
+
+// SeeksPreempted reports whether the wake-up was by the tracer's timer, so that the preempted thread is sought.
+func (p *preemption) SeeksPreempted() bool { return p.wake().ByTimer }
+
+// FindPreempted gives the considered thread that the tracer has preempted, or nil. It takes 5 µs per thread, most
+// processor time first.
+func (p *preemption) FindPreempted() *Thread {
+	defer func() { p.candidates = p.candidates[:0] }()
+	for list := p.candidates; len(list) > 0; list = list[:len(list)-1] {
+		most, last := 0, len(list)-1
+		for i := range list {
+			if list[i].used > list[most].used {
+				most = i
+			}
+		}
+		c := list[most]
+		if p.tracer.Find(&c.t.skid, c.t.files, c.runs, p.wake().At) {
+			return c.t
+		}
+		list[most] = list[last]
+	}
+	return nil
+}
+
+// ManyCalls reports whether the thread's system calls are so many that only observations from its own processor are
+// exact.
+func (t *Thread) ManyCalls() bool { return t.skid.Many() }
+
+// Stat reads the thread's /proc stat.
+func (t *Thread) Stat(st *procmem.Stat) error { return t.files.Stat(st) }
+
+// Processor gives a thread's last processor; −1 if not known.
+func (p *preemption) Processor(t *Thread) int {
+	if cpu, ok := t.skid.Preempted(); ok {
+		return cpu
+	}
+	var st procmem.Stat
+	if t.files.Stat(&st) != nil {
+		return -1
+	}
+	return st.Processor
+}
+
+// OnProcessor reports whether the first thread of an unobserved process is on a processor (one arrival more than
+// departures: kernel/sched/stats.h, sched_info_arrive; kernel/sched/core.c, __schedule), or was preempted by the
+// tracer. Its clock is updated at ticks only.
+func (p *preemption) OnProcessor(files *procmem.ThreadFiles) bool {
+	var s procmem.Status
+	before, err := files.SchedStat()
+	if err != nil || files.Status(&s) != nil || s.State != 'R' {
+		return false
+	}
+	after, err := files.SchedStat()
+	if err != nil || after.Runs != before.Runs {
+		return false // only just arrived
+	}
+	if before.Runs > s.Switches {
+		return true
+	}
+	var st procmem.Stat
+	return files.Stat(&st) == nil && st.Processor == p.tracer.Processor(p.wake().At) &&
+		p.tracer.Preempted(files, p.wake().At)
+}

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"bufio"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"prywalk/frames"
+	"prywalk/internal/code"
+	"prywalk/internal/process"
+	"prywalk/internal/procmem"
+	"prywalk/internal/sample"
+	"prywalk/internal/symbols"
+	"prywalk/internal/testtargets"
+	"prywalk/ptrace"
+)
+
+// variants are the compiler flags for sleepers.c of package testtargets.
+var variants = map[string][]string{
+	"O0":    {"-O0"},
+	"O2fp":  {"-O2", "-fno-omit-frame-pointer"},
+	"nocfi": {"-O0", "-g0", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"}, // -g: they would be in .debug_frame
+}
+
+type sleeper struct {
+	t      *testing.T
+	proc   *code.Process
+	thread *Thread
+	call   string
+	in     io.Writer
+	lines  *bufio.Scanner
+	names  *symbols.Namer
+	walker frames.Walker
+}
+
+func startSleeper(t *testing.T, variant, call, shape string) *sleeper {
+	t.Helper()
+	if hostArch() != frames.X86_64 {
+		t.Skip("what a peek lacks is another thing there: integration/arm64")
+	}
+	exe, err := testtargets.Compile("sleepers.c", variants[variant]...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe, call, shape)
+	in, out := testtargets.Talk(t, cmd)
+	s := &sleeper{t: t, call: call, in: in, lines: bufio.NewScanner(out), names: symbols.NewNamer()}
+	t.Cleanup(func() { s.names.Close() })
+	s.line("ready")
+	if s.proc, err = code.Open(cmd.Process.Pid); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.proc.Close() })
+	tids, err := s.proc.Threads(nil)
+	if err != nil || len(tids) != 2 {
+		t.Fatalf("threads %v, %v", tids, err)
+	}
+	// Thread numbers may wrap around.
+	other := slices.IndexFunc(tids, func(tid int) bool { return tid != s.proc.PID })
+	s.thread = NewThread(s.proc.PID, tids[other], nil)
+	t.Cleanup(s.thread.Close)
+	s.untilAsleep(0)
+	return s
+}
+
+func (s *sleeper) line(want string) {
+	s.t.Helper()
+	if !s.lines.Scan() || s.lines.Text() != want {
+		s.t.Fatalf("the target says %q, want %q", s.lines.Text(), want)
+	}
+}
+
+func (s *sleeper) runs() uint64 {
+	sched, err := s.thread.files.SchedStat()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return sched.Runs
+}
+
+// untilAsleep waits until the thread sleeps in its call with a higher run count.
+func (s *sleeper) untilAsleep(runs uint64) {
+	s.t.Helper()
+	for end := time.Now().Add(4 * time.Minute); time.Now().Before(end); time.Sleep(100 * time.Microsecond) {
+		call, err := s.thread.files.Syscall()
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		name := process.SyscallName(hostArch(), call.Nr)
+		if !call.Running && s.runs() > runs && (strings.Contains(name, kernelNames[s.call]) || isRestart(call.Nr)) {
+			return
+		}
+	}
+	s.t.Fatal("the thread does not sleep")
+}
+
+var kernelNames = map[string]string{"nanosleep": "nanosleep", "read": "read", "futex": "futex",
+	"epoll": "epoll_", "epoll50": "epoll_", "recv": "recv"}
+
+func (s *sleeper) wake() {
+	s.t.Helper()
+	before := s.runs()
+	if _, err := s.in.Write([]byte{'x'}); err != nil {
+		s.t.Fatal(err)
+	}
+	s.untilAsleep(before)
+}
+
+type outcome struct {
+	how      How // ByReuse: no raw sample
+	state    sample.State
+	stop     frames.StopReason
+	chain    []string // the program's own functions, innermost first
+	methods  []frames.Method
+	proven   int
+	recalled bool
+}
+
+func (s *sleeper) walk(raw *RawSample) outcome {
+	if end := s.proc.StackEnd(raw.Mem.Stack.Addr); end != 0 {
+		raw.Mem.StackEnd = end
+	}
+	o := outcome{how: raw.How, state: raw.State, recalled: raw.recalled}
+	w := &s.walker
+	for w.Init(s.proc.Space(), &raw.Regs, &raw.Mem); w.Next(); {
+		f := w.Frame()
+		if f.Module == nil || f.Module != s.proc.Main() && f.Module.Name != s.proc.Main().Name {
+			continue
+		}
+		named := s.names.Frames(f.Module, s.proc.PID, f.Lookup(hostArch())-f.Module.Bias, nil)
+		if len(named) > 0 {
+			o.chain = append(o.chain, named[len(named)-1].Name)
+			o.methods = append(o.methods, f.Method)
+		}
+	}
+	o.stop, o.proven = w.StopReason(), w.Hypotheses()
+	switch {
+	case o.stop.Complete():
+		s.thread.walks.needs.Root = w.Frame().SP
+		s.thread.walks.handOver()
+	case o.stop == frames.StopUnproven:
+		s.thread.walks.Unproven(raw)
+	}
+	return o
+}
+
+// looks makes n observations, each of the sleeping thread.
+func (s *sleeper) samples(n int, rung Rung, opts ptrace.Options) (got []outcome) {
+	s.t.Helper()
+	OnThread(func() {
+		ctl := ptrace.NewController(opts)
+		defer ctl.Close()
+		pool := NewPool(4)
+		l := New(ctl, pool, rung)
+		for range n {
+			s.untilAsleep(0)
+			o, raw, err := l.Begin(s.thread)
+			if err == nil && o == Pending {
+				l.Collect(procmem.Now()+60e9, func(_ *Thread, c *RawSample, e error) { raw, err = c, e })
+			}
+			switch {
+			case err != nil:
+				s.t.Error(err)
+			case o == Reused:
+				got = append(got, outcome{how: ByReuse})
+			default:
+				got = append(got, s.walk(raw))
+				pool.Put(raw)
+			}
+		}
+	})
+	return got
+}
+
+// chains are the expected functions by contents of their arrays.
+var chains = map[string][]string{
+	"plain":     {"inner", "middle", "outer", "start"},
+	"stale":     {"inner", "middle", "outer", "start"},
+	"same":      {"inner", "start"},
+	"recursive": {"again", "again", "again", "again", "start"},
+	"pointer":   {"inner", "by_pointer", "start"},
+}
+
+// With -O2, inner takes by_pointer's place.
+func chainOf(variant, shape string) []string {
+	if variant == "O2fp" && shape == "pointer" {
+		return []string{"inner", "start"}
+	}
+	return chains[shape]
+}
+
+func eachVariant(t *testing.T, test func(t *testing.T, variant string)) {
+	for variant := range variants {
+		t.Run(variant, func(t *testing.T) { test(t, variant) })
+	}
+}
+
+func TestSleeperBelowVariableArraysIsWalkedWithoutAStop(t *testing.T) {
+	eachVariant(t, func(t *testing.T, variant string) {
+		for _, call := range []string{"nanosleep", "epoll", "read", "futex"} {
+			s := startSleeper(t, variant, call, "plain")
+			got := s.samples(5, Ladder, ptrace.Options{})
+			first := got[0]
+			if first.how != ByPassiveRead || !first.stop.Complete() || !slices.Equal(first.chain, chains["plain"]) {
+				t.Errorf("%s: %+v", call, first)
+			}
+			// The hypothesis proved a frame pointer.
+			if first := got[0]; first.proven != 1 || first.methods[1] != frames.MethodFP {
+				t.Errorf("%s: %d hypotheses, methods %v", call, first.proven, first.methods)
+			}
+			for _, o := range got[1:] {
+				if o.how != ByReuse {
+					t.Errorf("%s: looked at again: %+v", call, o)
+				}
+			}
+		}
+	})
+}
+
+func TestSleeperWhoseRegisterIsInDoubtIsStoppedOnceInASleep(t *testing.T) {
+	eachVariant(t, func(t *testing.T, variant string) {
+		for _, call := range []string{"nanosleep", "epoll", "read", "futex"} {
+			s := startSleeper(t, variant, call, "same")
+			for sleep := range 3 {
+				got := s.samples(6, Ladder, ptrace.Options{})
+				// The arrays grow with each sleep, so each is at another place.
+				if o := got[0]; o.how != ByPassiveRead || o.stop != frames.StopUnproven {
+					t.Errorf("%s, sleep %d: first %+v", call, sleep, o)
+				}
+				if o := got[1]; o.how != ByStop || o.state != sample.Sleeping {
+					t.Errorf("%s, sleep %d: then %+v", call, sleep, o)
+				}
+				for i, o := range got[1:] {
+					if i > 0 && o.how == ByStop {
+						t.Errorf("%s, sleep %d: frozen again", call, sleep)
+					}
+					if o.how != ByReuse && (!o.stop.Complete() || !slices.Equal(o.chain, chainOf(variant, "same"))) {
+						t.Errorf("%s, sleep %d, look %d: %+v", call, sleep, i+1, o)
+					}
+				}
+				if last := got[len(got)-1]; last.how != ByReuse {
+					t.Errorf("%s: not reused at last: %+v", call, last)
+				}
+				if call == "nanosleep" {
+					break // nothing wakes it
+				}
+				s.wake()
+			}
+		}
+	})
+}
+
+func TestSleeperWithATimeoutThatAStopWouldStretchIsNeverStopped(t *testing.T) {
+	eachVariant(t, func(t *testing.T, variant string) {
+		for _, shape := range []string{"plain", "same"} {
+			s := startSleeper(t, variant, "epoll50", shape)
+			complete := 0
+			for range 5 {
+				for _, o := range s.samples(8, Ladder, ptrace.Options{}) {
+					if o.how == ByStop && o.state == sample.Sleeping {
+						t.Error("frozen in its sleep")
+					}
+					if o.how == ByPassiveRead && o.stop.Complete() {
+						complete++
+					}
+				}
+				s.line("timeout")
+			}
+			if shape == "plain" && complete == 0 {
+				t.Error("no complete stack")
+			}
+		}
+	})
+}
+
+func TestFramesThatEndedAreNotTakenForLiveOnes(t *testing.T) {
+	eachVariant(t, func(t *testing.T, variant string) {
+		for shape := range chains {
+			for _, call := range []string{"epoll50", "nanosleep", "recv"} {
+				s := startSleeper(t, variant, call, shape)
+				for _, o := range s.samples(3, OnlyPassive, ptrace.Options{}) {
+					if o.stop.Complete() && !slices.Equal(o.chain, chainOf(variant, shape)) {
+						t.Errorf("%s, %s: %v is believed", shape, call, o.chain)
+					}
+				}
+			}
+		}
+	})
+}
+
+func TestNoSleeperIsStoppedWhereThatIsNotAllowed(t *testing.T) {
+	for _, c := range []struct {
+		rung Rung
+		opts ptrace.Options
+	}{{OnlyPassive, ptrace.Options{}}, {Ladder, ptrace.Options{ReadOnly: true}}} {
+		s := startSleeper(t, "O0", "nanosleep", "same")
+		before := s.runs()
+		got := s.samples(6, c.rung, c.opts)
+		if s.runs() != before {
+			t.Errorf("%v, %+v: it ran", c.rung, c.opts)
+		}
+		for i, o := range got {
+			if i == 0 && o.stop != frames.StopUnproven || i > 0 && o.how != ByReuse {
+				t.Errorf("%v, %+v: look %d: %+v", c.rung, c.opts, i, o)
+			}
+		}
+	}
+}
+
+func TestRegistersOfAFreezeAreRecalledInTheSameCall(t *testing.T) {
+	s := startSleeper(t, "O0", "futex", "recursive")
+	got := s.samples(3, Ladder, ptrace.Options{})
+	// A thread that is released before it leaves the processor sleeps on without running.
+	if got[1].how != ByStop || got[2].how != ByReuse && !got[2].recalled {
+		t.Errorf("%+v", got)
+	}
+	for range 3 {
+		s.wake()
+		got := s.samples(4, Ladder, ptrace.Options{})
+		for _, o := range got {
+			if o.how != ByReuse && (!o.stop.Complete() || !slices.Equal(o.chain, chains["recursive"])) {
+				t.Errorf("%+v", o)
+			}
+		}
+		if first := got[0]; first.how != ByPassiveRead || !first.recalled {
+			t.Errorf("%+v", first)
+		}
+	}
+}

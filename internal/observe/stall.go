@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"os"
+	"slices"
+	"strconv"
+
+	"prywalk/internal/process"
+	"prywalk/internal/procmem"
+)
+
+// A read can wait for ever for the provider of memory or a file; only SIGKILL ends it. Another thread detects that: the
+// reader stays in one call without running.
+
+// stallAfter is how long a thread must stay in a call without running, in ns. A busy disk rarely takes 1 s; during a
+// fork of hundreds of GB, memory is unreadable for seconds.
+const stallAfter = 5e9
+
+// Stalls detects hanging threads of this process. It belongs to one goroutine.
+type Stalls struct {
+	seen   map[int]*stall
+	budget *procmem.Budget
+}
+
+type stall struct {
+	files *procmem.ThreadFiles
+	call  int64
+	runs  uint64
+	since int64 // 0: in none
+}
+
+// Tracer gives the call that a thread hangs in and no signal ends, or "".
+func (w *Stalls) Tracer(tid int) string { return w.check(tid, false) }
+
+// Reader gives the call in which a thread of this process other than but hangs while it reads, or "". Relays are left
+// out ([procmem.IsRelay]).
+func (w *Stalls) Reader(but int) string {
+	entries, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		return ""
+	}
+	for _, e := range entries {
+		tid, err := strconv.Atoi(e.Name())
+		if err != nil || tid == but || procmem.IsRelay(tid) {
+			continue
+		}
+		if what := w.check(tid, true); what != "" {
+			return what
+		}
+	}
+	return ""
+}
+
+var fileCalls = []string{"openat", "openat2", "read", "pread64", "readlinkat", "newfstatat", "fstat", "statx",
+	"getdents64", "process_vm_readv"}
+
+// reads excludes standard input.
+func reads(call *procmem.SyscallInfo) bool {
+	name := process.SyscallName(hostArch(), call.Nr)
+	return slices.Contains(fileCalls, name) && !(name == "read" && call.Args[0] == 0)
+}
+
+// check gives the call that a thread hangs in, or "". In interruptible sleep only reads of readers count.
+func (w *Stalls) check(tid int, readers bool) string {
+	s := w.of(tid)
+	var st procmem.Stat
+	if s.files.Stat(&st) != nil || st.State != 'D' && !(readers && st.State == 'S') {
+		s.since = 0
+		return ""
+	}
+	call, err := s.files.Syscall()
+	if err != nil || call.Running || st.State == 'S' && !reads(&call) {
+		s.since = 0
+		return ""
+	}
+	sched, err := s.files.SchedStat()
+	now := procmem.Now()
+	if err != nil || s.since == 0 || call.Nr != s.call || sched.Runs != s.runs {
+		s.call, s.runs, s.since = call.Nr, sched.Runs, now
+		return ""
+	}
+	if now-s.since < stallAfter {
+		return ""
+	}
+	return s.describe()
+}
+
+func (w *Stalls) of(tid int) *stall {
+	if w.seen == nil {
+		w.seen, w.budget = map[int]*stall{}, procmem.NewBudget(keptBack)
+	}
+	s := w.seen[tid]
+	if s == nil {
+		s = &stall{files: procmem.OpenThread(os.Getpid(), tid, w.budget)}
+		w.seen[tid] = s
+	}
+	return s
+}
+
+// keptBack is how many descriptors are left to others.
+const keptBack = 512
+
+// Close closes the threads' files.
+func (w *Stalls) Close() {
+	for _, s := range w.seen {
+		s.files.Close()
+	}
+	w.seen = nil
+}
+
+func (s *stall) describe() string {
+	what := process.SyscallName(hostArch(), s.call)
+	var buf [64]byte
+	if where, err := s.files.Wchan(buf[:]); err == nil && len(where) > 0 {
+		what += " (the kernel waits in " + string(where) + ")"
+	}
+	return what
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+
+	"prywalk/frames"
+	"prywalk/internal/refusal"
+	"prywalk/ptrace"
+)
+
+// Rung selects the ways of observing; all but the zero value are for measurements.
+type Rung uint8
+
+// The rungs.
+const (
+	Ladder        Rung = iota // reuse, passive read or stop: the least intrusive that is possible
+	OnlyPassive               // running threads are not observed
+	AlwaysPassive             // as Ladder, without reuse
+	AlwaysStop                // every thread is stopped at every tick, asleep or not
+)
+
+var rungNames = [...]string{"ladder", "peek", "no-reuse", "freeze"}
+
+// String gives the name on the command line.
+func (r Rung) String() string { return rungNames[r] }
+
+// ParseRung is the inverse of String.
+func ParseRung(name string) (Rung, error) {
+	for i, n := range rungNames {
+		if n == name {
+			return Rung(i), nil
+		}
+	}
+	return 0, fmt.Errorf("%q is no way to observe a thread: choose one of %v", name, rungNames)
+}
+
+// Reason gives the reason of an error of an observation.
+func Reason(err error) refusal.Reason {
+	if errors.Is(err, ptrace.ErrPending) {
+		return refusal.Busy
+	}
+	if r := refusal.Of(err); r != refusal.Self {
+		return r
+	}
+	return refusal.Other // prywalk leaves its own threads out: --stats has no word for them
+}
+
+// hostArch is the architecture of this machine's threads.
+func hostArch() frames.Arch {
+	if runtime.GOARCH == "arm64" {
+		return frames.AArch64
+	}
+	return frames.X86_64
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"testing"
+
+	"prywalk/internal/procmem"
+	"prywalk/ptrace"
+)
+
+// Of the time before the stop only the interrupt's way counts.
+func TestAFreezeIsCountedFromTheStop(t *testing.T) {
+	const us = 1000
+	stop := func(running, runs int64) *ptrace.Stop {
+		return &ptrace.Stop{
+			Times: ptrace.Times{Interrupt: 1000 * us, Running: running * us, Stop: (running + 5) * us,
+				Detach: (running + 40) * us},
+			SchedOK: true, Sched: procmem.SchedStat{Runs: uint64(runs)},
+		}
+	}
+	for name, c := range map[string]struct {
+		stop          *ptrace.Stop
+		stopped, late int64
+	}{
+		"at once":                        {stop(1000, 7), 40 * us, 0},
+		"on its way":                     {stop(1015, 7), 55 * us, 0},
+		"at work in the kernel for long": {stop(3000, 7), 40*us + wayIntoStop, 2000*us - wayIntoStop},
+		"queued for long":                {stop(3000, 8), 40 * us, 0},
+	} {
+		th := &Thread{clockReads: clockReads{before: procmem.SchedStat{Runs: 7}}}
+		if stopped, late := th.stopped(c.stop); stopped != c.stopped || late != c.late {
+			t.Errorf("%s: stopped for %d ns, late by %d, want %d and %d", name, stopped, late, c.stopped, c.late)
+		}
+	}
+}

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"encoding/binary"
+
+	"prywalk/frames"
+	"prywalk/internal/code"
+	"prywalk/internal/managed"
+	"prywalk/ptrace"
+)
+
+// taskStacks copies the stack of a task (a goroutine) while its thread is on the scheduler's or a signal stack. It
+// serves all threads of a process. g, m, curg and g0 are as in Go: the running task, its worker, the worker's task, its
+// scheduler.
+type taskStacks struct {
+	of managed.Tasks
+
+	slot, g, m, curg, g0 []byte
+	stack, outer         []byte
+
+	labels [labelsCopy]byte
+	bucket [bucketBytes]byte
+	texts  [2 * maxLabels]frames.Region
+
+	parts [3]frames.Region
+	hints [1 << hintBits]taskHint
+}
+
+// taskHint is what a thread ran at its last observation. Mostly it holds, and one call reads all.
+type taskHint struct{ slot, m, g uint64 }
+
+const hintBits = 10
+
+func (e *taskStacks) hint(slot uint64) *taskHint {
+	return &e.hints[slot*0x9e3779b97f4a7c15>>(64-hintBits)]
+}
+
+// Bytes copied at most: of a goroutine's stack from its saved sp; without one; of the scheduler's (runtime/proc.go,
+// allocm; rt0_go).
+const (
+	taskStackCopy = 256 << 10
+	taskOuterCopy = 32 << 10
+	schedulerCopy = 64 << 10
+	taskTouched   = 32 << 10 // most are no deeper
+)
+
+// TaskStacks gives what a stop must copy for a walk to continue on the stack of the task that a thread has left; nil if
+// there are no tasks.
+func TaskStacks(p *code.Process) ptrace.Extra {
+	var all severalTaskStacks
+	for _, t := range p.Tasks() {
+		e := &taskStacks{
+			of: *t, slot: make([]byte, 8), g: make([]byte, t.TaskSize), m: make([]byte, t.WorkerSize),
+			curg: make([]byte, t.TaskSize), g0: make([]byte, t.TaskSize),
+			stack: make([]byte, taskStackCopy), outer: make([]byte, schedulerCopy),
+		}
+		touch(e.stack[:taskTouched])
+		all = append(all, e)
+	}
+	switch len(all) {
+	case 0:
+		return nil
+	case 1:
+		return all[0]
+	}
+	return all
+}
+
+// severalTaskStacks are those of several run-time systems. A thread of one may have called another through C.
+type severalTaskStacks []*taskStacks
+
+// Regions implements [ptrace.Extra]: first for the run-time system whose goroutine's stack the thread is on.
+func (all severalTaskStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) (n int) {
+	first := -1
+	for i, e := range all {
+		if g, _, _ := e.current(regs, rd, out); g != 0 && e.holds(e.g, regs.SP()) {
+			first, n = i, e.Regions(regs, rd, out)
+			break
+		}
+	}
+	for i, e := range all {
+		if i != first {
+			n += e.Regions(regs, rd, out[n:])
+		}
+	}
+	return n
+}
+
+// Prefetch implements [ptrace.Prefetcher], by the hint.
+func (e *taskStacks) Prefetch(regs *frames.Regs) []frames.Region {
+	slot := regs.TLS + uint64(e.of.TLS)
+	h := e.hint(slot)
+	if e.of.InRegister || h.slot != slot {
+		return nil
+	}
+	e.parts = [3]frames.Region{{Addr: h.slot, Bytes: e.slot}, {Addr: h.m, Bytes: e.m}, {Addr: h.g, Bytes: e.g}}
+	return e.parts[:]
+}
+
+// StackEnd implements [ptrace.StackEnder], for a thread on its goroutine's stack.
+func (e *taskStacks) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
+	h := e.hint(regs.TLS + uint64(e.of.TLS))
+	if !e.hinted(h) && !e.another(h, rd) || word(e.m, e.of.Current) != h.g || !e.holds(e.g, regs.SP()) {
+		return 0
+	}
+	return word(e.g, e.of.StackHi)
+}
+
+// another reads a goroutine other than the hint's. Precondition: its m was read.
+func (e *taskStacks) another(h *taskHint, rd *ptrace.Reader) bool {
+	g := word(e.slot, 0)
+	if g == 0 || g == h.g || g != word(e.m, e.of.Current) || rd.Read(g, e.g) != len(e.g) || word(e.g, e.of.Worker) != h.m {
+		return false
+	}
+	h.g = g
+	return true
+}
+
+// Regions implements [ptrace.Extra].
+func (e *taskStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
+	if len(out) < 7 { // slot, g, m, labels, scheduler's stack, curg, its stack
+		return 0
+	}
+	g, m, n := e.current(regs, rd, out)
+	if g == 0 {
+		return 0
+	}
+	out[n] = frames.Region{Addr: g, Bytes: e.g}
+	out[n+1] = frames.Region{Addr: m, Bytes: e.m}
+	n += 2
+	c := &e.of
+	curg, on := word(e.m, c.Current), e.holds(e.g, regs.SP())
+	if g == curg {
+		n = e.copyLabels(e.g, rd, out, n)
+	}
+	if on && g == curg {
+		return e.deep(rd, out, n)
+	}
+	// In a signal handler's first instructions g is still the interrupted code's.
+	signal := !on || g != word(e.m, c.Scheduler)
+	if signal {
+		n = e.scheduler(rd, out, n)
+	}
+	if curg == 0 {
+		return n
+	}
+	if curg == g {
+		copy(e.curg, e.g)
+	} else if rd.Read(curg, e.curg) != len(e.curg) {
+		return n
+	} else {
+		out[n] = frames.Region{Addr: curg, Bytes: e.curg}
+		n = e.copyLabels(e.curg, rd, out, n+1)
+	}
+	from, size := e.span(signal)
+	if size = rd.Read(from, e.stack[:size]); size == 0 {
+		return n
+	}
+	out[n] = frames.Region{Addr: from, Bytes: e.stack[:size]}
+	return n + 1
+}
+
+func (e *taskStacks) deep(rd *ptrace.Reader, out []frames.Region, n int) int {
+	at, copied := rd.Stack()
+	from, hi := at+uint64(copied), word(e.g, e.of.StackHi)
+	if copied == 0 || from >= hi {
+		return n
+	}
+	size := rd.Read(from, e.stack[:min(hi-from, taskStackCopy)])
+	if size == 0 {
+		return n
+	}
+	out[n] = frames.Region{Addr: from, Bytes: e.stack[:size]}
+	return n + 1
+}
+
+func (e *taskStacks) holds(g []byte, sp uint64) bool {
+	return sp >= word(g, e.of.StackLo) && sp <= word(g, e.of.StackHi)
+}
+
+func (e *taskStacks) scheduler(rd *ptrace.Reader, out []frames.Region, n int) int {
+	c := &e.of
+	g0 := word(e.m, c.Scheduler)
+	if g0 == 0 || rd.Read(g0, e.g0) != len(e.g0) {
+		return n
+	}
+	lo, hi := word(e.g0, c.StackLo), word(e.g0, c.StackHi)
+	from := max(lo, hi-min(hi, schedulerCopy))
+	if hi <= from {
+		return n
+	}
+	size := rd.Read(from, e.outer[:hi-from])
+	if size == 0 {
+		return n
+	}
+	out[n] = frames.Region{Addr: from, Bytes: e.outer[:size]}
+	return n + 1
+}
+
+// current reads the running g and its m. g is in thread-local storage, on arm64 in a register that C code may reuse.
+func (e *taskStacks) current(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) (g, m uint64, n int) {
+	if e.of.InRegister {
+		g, _ = regs.Get(e.of.Register)
+		return e.running(g, rd, 0)
+	}
+	slot := regs.TLS + uint64(e.of.TLS)
+	if regs.TLS == 0 {
+		return 0, 0, 0
+	}
+	out[0] = frames.Region{Addr: slot, Bytes: e.slot}
+	h := e.hint(slot)
+	if h.slot == slot && e.asHinted(h, regs, rd) {
+		return h.g, h.m, 1
+	}
+	if rd.Read(slot, e.slot) != len(e.slot) {
+		return 0, 0, 0
+	}
+	g, m, n = e.running(word(e.slot, 0), rd, 1)
+	if g != 0 {
+		*h = taskHint{slot, m, g}
+	}
+	return g, m, n
+}
+
+// running reads a g and its m; 0 if it does not run.
+func (e *taskStacks) running(g uint64, rd *ptrace.Reader, regions int) (uint64, uint64, int) {
+	if g == 0 || rd.Read(g, e.g) != len(e.g) {
+		return 0, 0, 0
+	}
+	m := word(e.g, e.of.Worker)
+	if m == 0 || rd.Read(m, e.m) != len(e.m) || !e.runs(g) {
+		return 0, 0, 0
+	}
+	return g, m, regions
+}
+
+func (e *taskStacks) asHinted(h *taskHint, regs *frames.Regs, rd *ptrace.Reader) bool {
+	read := rd.Prefetched() || rd.ReadAll(e.Prefetch(regs)) == len(e.slot)+len(e.m)+len(e.g)
+	return read && e.hinted(h)
+}
+
+func (e *taskStacks) hinted(h *taskHint) bool {
+	return word(e.slot, 0) == h.g && word(e.g, e.of.Worker) == h.m && e.runs(h.g)
+}
+
+func (e *taskStacks) runs(g uint64) bool {
+	c := &e.of
+	return !e.of.InRegister || g == word(e.m, c.Scheduler) || g == word(e.m, c.Signals) || g == word(e.m, c.Current)
+}
+
+// span gives the stack to copy: from the saved sp, or the outer part after a signal.
+func (e *taskStacks) span(signal bool) (from uint64, n int) {
+	c := &e.of
+	lo, hi := word(e.curg, c.StackLo), word(e.curg, c.StackHi)
+	from = word(e.curg, c.SavedSP)
+	if signal || from < lo || from > hi {
+		from = max(lo, hi-min(hi, taskOuterCopy))
+	}
+	if hostArch() == frames.AArch64 {
+		from = max(from, belowSP) - belowSP
+	}
+	if hi <= from {
+		return from, 0
+	}
+	return from, int(min(hi-from, taskStackCopy))
+}
+
+func word(b []byte, at int64) uint64 { return binary.LittleEndian.Uint64(b[at:]) }
+
+// Bounds of copied labels: number, bytes of a string, all bytes.
+const (
+	maxLabels  = 6
+	maxLabel   = 128
+	labelsCopy = 1 << 10
+	labelsHead = 24 // address, length, capacity of a list of string pairs
+	labelsPair = 32
+)
+
+// copyLabels copies a task's labels, which may be gone later. The region has the list's address, and holds head, pairs,
+// then strings padded to 8 bytes ([managed.Tasks.Labels]; runtime/pprof/label.go since Go 1.24; until 1.23 a map,
+// copied in that form).
+func (e *taskStacks) copyLabels(g []byte, rd *ptrace.Reader, out []frames.Region, n int) int {
+	if e.of.Labels == nil {
+		return n
+	}
+	off, b := e.of.Labels.Load(), e.labels[:]
+	if off <= 0 || off+8 > int64(len(g)) || word(g, off) == 0 || rd.Read(word(g, off), b[:labelsHead]) != labelsHead {
+		return n
+	}
+	count, list := word(b, 8), word(b, 0)
+	end, all := labelsHead+labelsPair*int(min(count, maxLabels)), 0
+	if isList := count > 0 && count <= maxLabels && word(b, 16) >= count; isList {
+		if pairs := b[labelsHead:end]; rd.Read(list, pairs) != len(pairs) {
+			return n
+		}
+	} else {
+		if count = e.mapPairs(list, rd, b); count == 0 {
+			return n
+		}
+		end = labelsHead + labelsPair*int(count)
+	}
+	texts := e.texts[:0]
+	for at := labelsHead; at < labelsHead+labelsPair*int(count); at += labelsPair / 2 {
+		size := word(b, int64(at)+8)
+		if size > maxLabel || end+int(size+7)&^7 > len(b) {
+			return n
+		}
+		if size > 0 {
+			texts = append(texts, frames.Region{Addr: word(b, int64(at)), Bytes: b[end : end+int(size)]})
+			all += int(size)
+		}
+		end += int(size+7) &^ 7
+	}
+	if rd.ReadAll(texts) != all {
+		return n
+	}
+	out[n] = frames.Region{Addr: word(g, off), Bytes: b[:end]}
+	return n + 1
+}
+
+// A map[string]string of one bucket (runtime/map.go until Go 1.23, hmap and bmap).
+const (
+	mapBytes     = 32
+	mapLogSize   = 9
+	mapBuckets   = 16
+	mapOld       = 24
+	bucketSlots  = 8
+	bucketValues = bucketSlots + 16*bucketSlots
+	bucketBytes  = bucketValues + 16*bucketSlots
+	slotInUse    = 5 // at least
+)
+
+func (e *taskStacks) mapPairs(at uint64, rd *ptrace.Reader, list []byte) (count uint64) {
+	m := e.bucket[:]
+	if at == 0 || rd.Read(at, m[:mapBytes]) != mapBytes || word(m, mapOld) != 0 || m[mapLogSize] != 0 ||
+		word(m, 0) == 0 || word(m, 0) > maxLabels {
+		return 0
+	}
+	want := word(m, 0)
+	if rd.Read(word(m, mapBuckets), m) != len(m) {
+		return 0
+	}
+	for slot := range bucketSlots {
+		if m[slot] < slotInUse || count == maxLabels {
+			continue
+		}
+		to := list[labelsHead+labelsPair*count:]
+		copy(to[:16], m[bucketSlots+16*slot:])
+		copy(to[16:labelsPair], m[bucketValues+16*slot:])
+		count++
+	}
+	if count != want {
+		return 0
+	}
+	binary.LittleEndian.PutUint64(list[8:], count)
+	return count
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"encoding/binary"
+	"os"
+	"reflect"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/frames"
+	"prywalk/internal/managed"
+	"prywalk/internal/procmem"
+	"prywalk/ptrace"
+)
+
+func TestThreadThatRunsTheSameGoroutineIsReadInOneCall(t *testing.T) {
+	if hostArch() != frames.X86_64 {
+		t.Skip("here g is in a register")
+	}
+	mem, err := unix.Mmap(-1, 0, 4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Munmap(mem) }()
+	base := uint64(reflect.ValueOf(mem).Pointer())
+	set := func(at, to uint64) { binary.LittleEndian.PutUint64(mem[at:], base+to) }
+	const slot, one, two, m, other = 8, 256, 512, 1024, 2048
+	e := &taskStacks{of: managed.Tasks{Worker: 48, Scheduler: 0, Signals: 80, Current: 192}, slot: make([]byte, 8),
+		g: make([]byte, 64), m: make([]byte, 200), curg: make([]byte, 64), stack: make([]byte, taskStackCopy)}
+	run := func(g, onM uint64) {
+		set(slot, g)
+		set(g+48, onM)
+		set(onM+192, g)
+	}
+	tracee := func(what string, g, onM uint64, calls int64) {
+		t.Helper()
+		rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
+		before := procmem.Calls()
+		n := e.Regions(&frames.Regs{Arch: frames.X86_64, TLS: base + slot}, &rd, out)
+		if got := procmem.Calls() - before; got > calls {
+			t.Errorf("%s: %d calls, more than %d", what, got, calls)
+		}
+		if n != 3 || out[0].Addr != base+slot || out[1].Addr != base+g || out[2].Addr != base+onM ||
+			word(out[0].Bytes, 0) != base+g {
+			t.Errorf("%s: %d regions: %#x", what, n, out[:n])
+		}
+	}
+	run(one, m)
+	tracee("first", one, m, 3)
+	tracee("same", one, m, 1)
+	run(two, m)
+	tracee("other goroutine", two, m, 4)
+	tracee("the same again", two, m, 1)
+	run(two, other)
+	tracee("other thread at this place", two, other, 4)
+}
+
+func TestTheStackOfAnotherGoroutineEndsWhereItsOwnDoes(t *testing.T) {
+	if hostArch() != frames.X86_64 {
+		t.Skip("here g is in a register, and nothing is read before the stack")
+	}
+	mem, err := unix.Mmap(-1, 0, 8192, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Munmap(mem) }()
+	base := uint64(reflect.ValueOf(mem).Pointer())
+	set := func(at, to uint64) { binary.LittleEndian.PutUint64(mem[at:], base+to) }
+	const slot, one, two, zero, m = 8, 256, 512, 768, 1024
+	e := &taskStacks{of: managed.Tasks{StackLo: 0, StackHi: 8, Worker: 48, Scheduler: 8, Signals: 80, Current: 192},
+		slot: make([]byte, 8), g: make([]byte, 64), m: make([]byte, 200), curg: make([]byte, 64), g0: make([]byte, 64),
+		stack: make([]byte, taskStackCopy), outer: make([]byte, schedulerCopy)}
+	for g, lo := range map[uint64]uint64{one: 2048, two: 4096, zero: 6144} {
+		set(g, lo)
+		set(g+8, lo+1024)
+		set(g+48, m)
+	}
+	set(m+8, zero)
+	for _, c := range []struct {
+		what        string
+		g, curg, sp uint64
+		end         uint64 // 0: not known
+		reads       int    // at most
+	}{
+		{"met first", one, one, 2100, 0, 0},
+		{"the same", one, one, 2100, 2048 + 1024, 0},
+		{"another", two, two, 4200, 4096 + 1024, 1},
+		{"that one again", two, two, 4300, 4096 + 1024, 0},
+		{"another, and not on its stack", one, one, 4300, 0, 1},
+		{"the scheduler's", zero, one, 6200, 0, 0},
+	} {
+		set(slot, c.g)
+		set(m+192, c.curg)
+		regs := &frames.Regs{Arch: frames.X86_64, TLS: base + slot}
+		regs.Set(frames.X86_64.SP(), base+c.sp)
+		rd := ptrace.ReaderOf(os.Getpid(), nil)
+		places := e.Prefetch(regs)
+		if len(places) > 0 {
+			if rd.ReadAll(places) == 0 {
+				t.Fatal("nothing was read")
+			}
+			left, want := rd.Left(), c.end
+			if want != 0 {
+				want += base
+			}
+			if got := e.StackEnd(regs, &rd); got != want || left-rd.Left() > c.reads {
+				t.Errorf("%s: it ends at %#x, want %#x; %d reads", c.what, got, want, left-rd.Left())
+			}
+		}
+		e.Regions(regs, &rd, make([]frames.Region, maxRegions))
+	}
+}

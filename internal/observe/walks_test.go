@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/ptrace"
+)
+
+func TestTopThatWasWrongOnceIsNotBelievedAgain(t *testing.T) {
+	k := NewThread(1, 1, nil).Walks()
+	n := &k.needs
+	k.endedAt(1 << 20)
+	k.used(1000, leastCopy, false, false)
+	if n.Top != 1<<20+copyMargin {
+		t.Errorf("top %#x", n.Top)
+	}
+	k.used(2000, leastCopy, true, true)
+	if n.Top != 0 || n.Bytes != leastCopy || n.Retries != 1 {
+		t.Errorf("%+v", n)
+	}
+	k.endedAt(2 << 20)
+	if n.Top != 0 {
+		t.Error("believed again, though the stack went on there")
+	}
+	k.used(2000, leastCopy, true, true)
+	if n.Bytes != 4*leastCopy {
+		t.Errorf("%d bytes after a copy that was too short", n.Bytes)
+	}
+}
+
+func TestSamplesThatAreWalkedTogetherAskForTheSame(t *testing.T) {
+	k := NewThread(1, 1, nil).Walks()
+	for range 4 {
+		k.used(leastCopy, leastCopy, true, false)
+	}
+	if got := k.needs.Bytes; got != 4*leastCopy {
+		t.Errorf("%d bytes after four copies of %d that were too short", got, leastCopy)
+	}
+	k.used(4*leastCopy, 4*leastCopy, true, false)
+	if got := k.needs.Bytes; got != 16*leastCopy {
+		t.Errorf("%d bytes after one of four times as many", got)
+	}
+}
+
+func TestTopIsBelievedWhereTheCopyDidNotGoUpToIt(t *testing.T) {
+	k := NewThread(1, 1, nil).Walks()
+	k.endedAt(1 << 20)
+	k.used(2000, leastCopy, true, false)
+	if n := k.needs; n.Top != 1<<20+copyMargin || n.Bytes != 4*leastCopy {
+		t.Errorf("%+v", n)
+	}
+}
+
+func TestACopyAfterOneThatWasTooShortGoesToTheEnd(t *testing.T) {
+	const from, root, end = 1 << 30, 1<<30 + 700<<10, 1<<30 + 710<<10
+	s := &RawSample{copiedMemory: copiedMemory{Mem: frames.Snapshot{Stack: frames.Region{Addr: from}, StackEnd: end}}}
+	k := NewThread(1, 1, nil).Walks()
+	if got := k.toEnd(s); got != end-from {
+		t.Errorf("%d bytes to the end of the mapping", got)
+	}
+	if k.needs.Root = root; k.toEnd(s) != root-from {
+		t.Errorf("%d bytes to where the stack has ended", k.toEnd(s))
+	}
+	if k.needs.Changing = true; k.toEnd(s) != end-from {
+		t.Errorf("%d bytes where that was another stack", k.toEnd(s))
+	}
+	k.needs.Root, s.Mem.StackEnd = 0, from+mostCopy
+	if got := k.toEnd(s); got != 0 {
+		t.Errorf("%d bytes to an end that is far", got)
+	}
+}
+
+func TestAThreadChangesStacksWhereItsKnownEndIsAnother(t *testing.T) {
+	const from, depth = 1 << 30, 60 << 10
+	raw := func(deep, known bool, tailAt frames.Addr) *RawSample {
+		stack := frames.Region{Addr: from, Bytes: make([]byte, depth+copyMargin)}
+		return &RawSample{copyNotes: copyNotes{deep: deep, toKnown: known, tailAt: tailAt},
+			copiedMemory: copiedMemory{Mem: frames.Snapshot{Stack: stack}}}
+	}
+	for _, c := range []struct {
+		name  string
+		s     *RawSample
+		reach frames.Addr
+		want  bool
+	}{
+		{"the end that was known", raw(true, true, 0), from + depth, false},
+		{"nearly that", raw(true, true, 0), from + depth - 64, false},
+		{"another one", raw(true, true, 0), from + depth/2, true},
+		{"another one, and there was room", raw(false, true, 0), from + depth/2, false},
+		{"the end of a mapping", raw(true, false, 0), from + depth/2, false},
+		{"before what was left out", raw(false, true, from+depth+8<<10), from + depth/2, true},
+		{"behind it", raw(false, true, from+depth+8<<10), from + depth + 16<<10, false},
+	} {
+		if got := c.s.endsBeforeTop(c.reach); got != c.want {
+			t.Errorf("%s: %t", c.name, got)
+		}
+	}
+}
+
+func TestSamplesAfterAMisleadingOutlineAreWalkedSoon(t *testing.T) {
+	l, th := New(nil, NewPool(1), AlwaysStop), NewThread(1, 1, nil)
+	k := th.Walks()
+	tracee := func() bool {
+		l.takeNeeds(th)
+		s := &RawSample{}
+		l.makeRoom(th, s)
+		l.pieces.lost = false
+		l.keep(th, s, &ptrace.Request{}, &ptrace.Stop{})
+		return s.Surprising()
+	}
+	k.needs.outline = &outline{steps: &steps{}}
+	if k.handOver(); tracee() {
+		t.Error("an outline that was not followed yet has misled")
+	}
+	k.needs.outline, k.needs.misled = nil, true
+	if k.handOver(); !tracee() {
+		t.Error("looks without an outline wait")
+	}
+	k.needs.outline, k.needs.misled = &outline{steps: &steps{}}, false
+	if k.handOver(); tracee() {
+		t.Error("a new one has misled")
+	}
+}
+
+func TestTopThatABrokenWalkHasPassedIsBelievedAgain(t *testing.T) {
+	k := NewThread(1, 1, nil).Walks()
+	n := &k.needs
+	for i := range mostDoubts + 1 {
+		k.endedAt(1 << 20)
+		if n.Top != 1<<20+copyMargin {
+			t.Fatalf("top %#x after %d doubts", n.Top, i)
+		}
+		k.used(2000, leastCopy, true, true)
+		if n.Top != 0 {
+			t.Fatalf("top %#x after a copy that ended there and was too short", n.Top)
+		}
+	}
+	if k.endedAt(1 << 20); n.Top != 0 {
+		t.Errorf("top %#x after %d doubts", n.Top, mostDoubts+1)
+	}
+}
+
+type noCalls struct{}
+
+func (noCalls) CallBefore(frames.Addr) (frames.Call, bool)         { return frames.Call{}, false }
+func (noCalls) FuncStart(frames.Addr) (start frames.Addr, ok bool) { return 0x1000, true }
+
+// Unknown assembly is innermost, and the scan passes the end of the stack.
+func TestASearchBeyondTheStacksEndDoesNotMakeCopiesLarger(t *testing.T) {
+	const from, root = 1 << 30, 1<<30 + 4<<10
+	space := frames.NewSpace(frames.X86_64)
+	space.SetModules([]*frames.Module{{Start: 0x1000, End: 0x2000, Calls: noCalls{}}})
+	l, th := New(nil, NewPool(1), AlwaysStop), NewThread(1, 1, nil)
+	k := th.Walks()
+	k.needs.Root, k.needs.ToEnd = root, false
+	k.endedAt(root)
+	k.used(root-from, leastCopy, false, true)
+	k.handOver()
+	copied := func() int {
+		l.takeNeeds(th)
+		s := &RawSample{}
+		l.makeRoom(th, s)
+		return int(min(th.needs.get().Top-from, uint64(len(s.buf))))
+	}
+	before := copied()
+	if before != root-from+copyMargin {
+		t.Fatalf("%d bytes at first", before)
+	}
+	search := func(n int, how How) *frames.Walker {
+		s := &RawSample{How: how, copiedMemory: copiedMemory{buf: make([]byte, leastCopy)}, copyNotes: copyNotes{toTop: true}}
+		s.Mem = frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: s.buf[:n]}, StackEnd: from + 1<<20}
+		s.Regs = frames.Regs{Arch: frames.X86_64, PC: 0x1010}
+		s.Regs.Set(frames.X86RSP, from+redZone)
+		s.Regs.Set(frames.X86RBP, 0)
+		var w frames.Walker
+		for w.Init(space, &s.Regs, &s.Mem); w.Next(); {
+			continue
+		}
+		if w.StopReason() != frames.StopStackCut || !w.Searched() {
+			t.Fatalf("the walk of %d bytes ended with %v", n, w.StopReason())
+		}
+		k.Walked(nil, &w, s, &Outline{})
+		return &w
+	}
+	for range 3 {
+		search(before, ByStop)
+		if n := copied(); n != before || k.needs.Retries != 0 || k.topless || k.needs.outline != nil {
+			t.Fatalf("%d bytes, %d before; %+v", n, before, k.needs)
+		}
+	}
+	k.needs.Root = from + 64<<10
+	if search(before, ByStop); k.needs.Retries == 0 || k.needs.Top != 0 {
+		t.Errorf("a copy that ended before the stack did was enough: %+v", k.needs)
+	}
+}
+
+func TestSamplesWithFurtherRegionsCopyNoMoreInAll(t *testing.T) {
+	for _, e := range []struct{ bytes, regions, used, want int }{
+		{leastCopy, 0, 1000, leastCopy},
+		{leastCopy, 20 << 10, 1000, leastCopy - 20<<10 - copyMargin},
+		{leastCopy, 60 << 10, 1000, topCopy},
+		{leastCopy, 60 << 10, 20 << 10, 40<<10 + copyMargin},
+		{leastCopy, 60 << 10, 60 << 10, leastCopy},
+		{leastCopy + 1, 60 << 10, 1000, leastCopy + 1},
+	} {
+		n := CopyHints{Bytes: e.bytes, Used: e.used}
+		if got := n.usual(e.regions); got != e.want {
+			t.Errorf("%+v: %d bytes", e, got)
+		}
+	}
+}
+
+func TestTheFirstSampleCopiesWhatWasLearnedOfTheProgram(t *testing.T) {
+	for _, c := range []struct{ learned, want int64 }{
+		{0, firstCopy}, {4 << 10, firstCopy}, {2 << 20, 2 << 20}, {1 << 40, mostCopy},
+	} {
+		th := NewThread(1, 1, nil)
+		if th.CopyFirst(c.learned); int64(th.needs.get().Bytes) != c.want || !th.needs.get().ToEnd {
+			t.Errorf("%d bytes were used: %d are copied, want %d", c.learned, th.needs.get().Bytes, c.want)
+		}
+	}
+}

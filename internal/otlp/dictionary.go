@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package otlp
+
+// The tables of ProfilesDictionary, by their field numbers. The first entry of each is the zero value.
+const (
+	tableMappings   = 1
+	tableLocations  = 2
+	tableFunctions  = 3
+	tableLinks      = 4
+	tableStrings    = 5
+	tableAttributes = 6
+	tableStacks     = 7
+)
+
+// Cost is what an entry of a table takes besides its bytes, twice, in bytes of memory: in the table, and in the map
+// that finds it again.
+const Cost = 160
+
+// Dictionary holds what the profiles of a message have in common.
+type Dictionary struct {
+	tables  [tableStacks + 1]Message // written, entry after entry
+	numbers [tableStacks + 1]map[string]int64
+	take    func(int64) bool // bytes of memory
+}
+
+// NewDictionary makes one. It calls take, if that is not nil, with the memory that each entry takes.
+func NewDictionary(take func(int64) bool) *Dictionary {
+	d := &Dictionary{take: take}
+	for table := tableMappings; table <= tableStacks; table++ {
+		d.numbers[table] = map[string]int64{}
+		d.add(table, nil)
+	}
+	return d
+}
+
+// add gives the number of an entry, and adds it if it is new.
+func (d *Dictionary) add(table int, entry []byte) int64 {
+	if i, ok := d.numbers[table][string(entry)]; ok {
+		return i
+	}
+	if d.take != nil {
+		d.take(int64(2*len(entry)) + Cost)
+	}
+	d.tables[table].Bytes(table, entry)
+	i := int64(len(d.numbers[table]))
+	d.numbers[table][string(entry)] = i
+	return i
+}
+
+// Text gives the number of a string.
+func (d *Dictionary) Text(s string) int64 { return d.add(tableStrings, []byte(valid(s))) }
+
+// Attribute gives the number of an attribute. The value is a string or an int64.
+func (d *Dictionary) Attribute(key string, value any) int64 {
+	var m Message
+	m.Int(1, d.Text(key))
+	m.Bytes(2, anyValue(value))
+	return d.add(tableAttributes, m)
+}
+
+// Mapping is a part of a file in a process's memory.
+type Mapping struct {
+	Start, Limit, Offset uint64
+	File, BuildID        string
+}
+
+// Mapping gives the number of a mapping.
+func (d *Dictionary) Mapping(p *Mapping) int64 {
+	var m Message
+	m.Int(1, int64(p.Start))
+	m.Int(2, int64(p.Limit))
+	m.Int(3, int64(p.Offset))
+	m.Int(4, d.Text(p.File))
+	if p.BuildID != "" {
+		m.Ints(5, []int64{d.Attribute("process.executable.build_id.gnu", p.BuildID)})
+	}
+	return d.add(tableMappings, m)
+}
+
+// Function gives the number of a function.
+func (d *Dictionary) Function(name, system, file string, startLine int64) int64 {
+	var m Message
+	m.Int(1, d.Text(name))
+	m.Int(2, d.Text(system))
+	m.Int(3, d.Text(file))
+	m.Int(4, startLine)
+	return d.add(tableFunctions, m)
+}
+
+// Line is a line of a function; the function is a number of the dictionary, or 0.
+type Line struct{ Function, Line, Column int64 }
+
+// Location gives the number of a location. The mapping is a number of the dictionary, or 0. frameType is the value of
+// profile.frame.type; "" for none. Lines have the innermost inlined call first.
+func (d *Dictionary) Location(mapping int64, addr uint64, lines []Line, frameType string) int64 {
+	var m Message
+	m.Int(1, mapping)
+	m.Int(2, int64(addr))
+	for _, l := range lines {
+		var n Message
+		n.Int(1, l.Function)
+		n.Int(2, l.Line)
+		n.Int(3, l.Column)
+		m.Bytes(3, n)
+	}
+	if frameType != "" {
+		m.Ints(4, []int64{d.Attribute("profile.frame.type", frameType)})
+	}
+	return d.add(tableLocations, m)
+}
+
+// Stack gives the number of a stack of locations, the innermost first.
+func (d *Dictionary) Stack(locations []int64) int64 {
+	var m Message
+	m.Ints(1, locations)
+	return d.add(tableStacks, m)
+}
+
+// ValueType gives a ValueType message.
+func (d *Dictionary) ValueType(typ, unit string) (m Message) {
+	m.Int(1, d.Text(typ))
+	m.Int(2, d.Text(unit))
+	return m
+}
+
+// Message gives the ProfilesDictionary message.
+func (d *Dictionary) Message() (m Message) {
+	for _, t := range d.tables {
+		m = append(m, t...)
+	}
+	return m
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package otlp
+
+import "prywalk/internal/languages"
+
+// FrameType gives the value of profile.frame.type (OpenTelemetry's semantic conventions, profile) by the name of a
+// frame's mapping. Frames of no mapping have none.
+func FrameType(mapping string) string {
+	if mapping == "[kernel]" {
+		return "kernel"
+	}
+	if l := languages.OfMapping(mapping); l != nil && l.Kind != "" {
+		return l.Kind
+	}
+	return "native"
+}

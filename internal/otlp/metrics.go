@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package otlp
+
+import "math"
+
+// Metric is a number with its meaning, or several that an attribute tells apart.
+type Metric struct {
+	Name, Help, Unit string
+	// Counter: it only grows, from the start of the process. Else it is the present value.
+	Counter bool
+	Points  []MetricPoint
+}
+
+// MetricPoint is one value. Key and Value are its attribute; "" for none.
+type MetricPoint struct {
+	Key, Value string
+	Number     float64
+}
+
+// cumulative is AGGREGATION_TEMPORALITY_CUMULATIVE.
+const cumulative = 2
+
+// Metrics gives an ExportMetricsServiceRequest (opentelemetry/proto/metrics/v1/metrics.proto, release 1.9) of one
+// resource. start and now are nanoseconds of the Unix epoch.
+func Metrics(resource, scope Message, list []Metric, start, now int64) (m Message) {
+	var of, in Message
+	of.Bytes(1, resource)
+	in.Bytes(1, scope)
+	for i := range list {
+		in.Bytes(2, list[i].message(start, now))
+	}
+	of.Bytes(2, in)
+	m.Bytes(1, of)
+	return m
+}
+
+// The fields of a Metric for its kinds.
+const (
+	fieldGauge = 5
+	fieldSum   = 7
+)
+
+func (a *Metric) message(start, now int64) (m Message) {
+	m.Bytes(1, []byte(a.Name))
+	m.Bytes(2, []byte(a.Help))
+	m.Bytes(3, []byte(a.Unit))
+	var data Message
+	for _, p := range a.Points {
+		var point Message
+		if p.Key != "" {
+			point.KeyValue(7, p.Key, p.Value)
+		}
+		if a.Counter {
+			point.Fixed(2, uint64(start))
+		}
+		point.Fixed(3, uint64(now))
+		point.key(4, wireI64) // of 0, too: it is one of several kinds
+		point.fixed(math.Float64bits(p.Number))
+		data.Bytes(1, point)
+	}
+	if !a.Counter {
+		m.Bytes(fieldGauge, data)
+		return m
+	}
+	data.Int(2, cumulative)
+	data.Int(3, 1) // is_monotonic
+	m.Bytes(fieldSum, data)
+	return m
+}

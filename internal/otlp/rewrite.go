@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package otlp
+
+import "encoding/binary"
+
+// refs say which fields of a message are indices of a table, and which are messages that have such.
+type refs map[int]ref
+
+type ref struct {
+	table int  // of which the field is an index, or a packed list of such; 0: it is a message
+	in    refs // of that message
+}
+
+var (
+	lineRefs      = refs{1: {table: tableFunctions}}
+	valueTypeRefs = refs{1: {table: tableStrings}, 2: {table: tableStrings}}
+	sampleRefs    = refs{1: {table: tableStacks}, 2: {table: tableAttributes}, 3: {table: tableLinks}}
+	profileRefs   = refs{1: {in: valueTypeRefs}, 5: {in: valueTypeRefs}, 11: {table: tableAttributes}}
+
+	// tableRefs are those of the entries of each table. They do not lead around: a table's refer to those after it here.
+	tableRefs = [tableStacks + 1]refs{
+		tableStacks:     {1: {table: tableLocations}},
+		tableLocations:  {1: {table: tableMappings}, 3: {in: lineRefs}, 4: {table: tableAttributes}},
+		tableMappings:   {4: {table: tableStrings}, 5: {table: tableAttributes}},
+		tableFunctions:  {1: {table: tableStrings}, 2: {table: tableStrings}, 3: {table: tableStrings}},
+		tableAttributes: {1: {table: tableStrings}, 3: {table: tableStrings}},
+	}
+)
+
+// rewriter writes parts of a message with a dictionary that has what they use.
+type rewriter struct {
+	source *source
+	out    *Dictionary
+	moved  [tableStacks + 1]map[uint64]int64
+	err    error // the first one
+}
+
+func (w *rewriter) check(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+// message writes a message with the indices of the new dictionary.
+func (w *rewriter) message(m []byte, of refs) (out Message) {
+	w.check(fields(m, func(f field) error {
+		r, ok := of[f.number]
+		switch {
+		case !ok:
+			out = append(out, f.raw...)
+		case r.table == 0 && f.wire == wireBytes:
+			out.Bytes(f.number, w.message(f.body, r.in))
+		case f.wire == wireVarint:
+			out.Int(f.number, w.entry(r.table, f.value))
+		default:
+			var list []int64
+			if err := f.numbers(func(v uint64) { list = append(list, w.entry(r.table, v)) }); err != nil {
+				return err
+			}
+			out.Ints(f.number, list)
+		}
+		return w.err
+	}))
+	return out
+}
+
+// entry gives the new index of an entry.
+func (w *rewriter) entry(table int, i uint64) int64 {
+	if i == 0 || w.err != nil {
+		return 0
+	}
+	if n, ok := w.moved[table][i]; ok {
+		return n
+	}
+	if i >= uint64(len(w.source.tables[table])) {
+		w.check(errDamaged("an index that leads nowhere"))
+		return 0
+	}
+	entry := w.source.tables[table][i]
+	if of := tableRefs[table]; of != nil { // else it is a string or a link, which refer to nothing
+		entry = w.message(entry, of)
+	}
+	n := w.out.add(table, entry)
+	if w.moved[table] == nil {
+		w.moved[table] = map[uint64]int64{}
+	}
+	w.moved[table][i] = n
+	return n
+}
+
+// field is a field of a message.
+type field struct {
+	number, wire int
+	value        uint64 // of a varint
+	body         []byte // of bytes
+	raw          []byte // all of it
+}
+
+// fields calls f for each field of a message until it reports an error.
+func fields(m []byte, f func(field) error) error {
+	for len(m) > 0 {
+		key, n := binary.Uvarint(m)
+		if n <= 0 || key>>3 == 0 || key>>3 > 1<<29 {
+			return errDamaged("a key")
+		}
+		g := field{number: int(key >> 3), wire: int(key & 7)}
+		size := n
+		switch g.wire {
+		case wireVarint:
+			v, k := binary.Uvarint(m[n:])
+			if k <= 0 {
+				return errDamaged("a number")
+			}
+			g.value = v
+			size += k
+		case wireI64:
+			size += 8
+		case wireI32:
+			size += 4
+		case wireBytes:
+			length, k := binary.Uvarint(m[n:])
+			if k <= 0 || length > uint64(len(m)-n-k) {
+				return errDamaged("a length")
+			}
+			size += k + int(length)
+			g.body = m[n+k : size]
+		default:
+			return errDamaged("a wire type")
+		}
+		if size > len(m) {
+			return errDamaged("its end is missing")
+		}
+		g.raw, m = m[:size], m[size:]
+		if err := f(g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// numbers calls f for each number of a packed list, or for the only one.
+func (f *field) numbers(each func(uint64)) error {
+	if f.wire == wireVarint {
+		each(f.value)
+		return nil
+	}
+	if f.wire != wireBytes {
+		return errDamaged("a list")
+	}
+	for b := f.body; len(b) > 0; {
+		v, n := binary.Uvarint(b)
+		if n <= 0 {
+			return errDamaged("a list")
+		}
+		each(v)
+		b = b[n:]
+	}
+	return nil
+}

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package otlp
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// ErrOne says that a message has one point, and cannot be divided.
+var ErrOne = errors.New("a message of one sample cannot be divided")
+
+// errDamaged reports a message that is not one of profiles.
+func errDamaged(what string) error { return fmt.Errorf("not a message of profiles: %s", what) }
+
+// part is a sample with what it lies in.
+type part struct {
+	resource, scope, profile int
+	sample                   []byte
+}
+
+// source is a message that is divided.
+type source struct {
+	resources []sourceResource
+	tables    [tableStacks + 1][][]byte
+	parts     []part
+	size      int // of the samples
+}
+
+type sourceResource struct {
+	rest   []byte // all fields but scopes
+	scopes []sourceScope
+}
+
+type sourceScope struct {
+	rest     []byte   // all fields but profiles
+	profiles [][]byte // all fields but samples
+}
+
+// Split divides a ProfilesData message into two with about half of the samples each. All points of the message are in
+// one of them. Profiles that are divided get new ids.
+func Split(message []byte) (a, b Message, err error) {
+	s, err := decode(message)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(s.parts) == 1 {
+		if err := s.dividePoints(); err != nil {
+			return nil, nil, err
+		}
+	}
+	if len(s.parts) == 0 {
+		return nil, nil, ErrOne
+	}
+	half, sum := 1, len(s.parts[0].sample)
+	for half < len(s.parts)-1 && sum+len(s.parts[half].sample) <= s.size/2 {
+		sum += len(s.parts[half].sample)
+		half++
+	}
+	if a, err = s.write(s.parts[:half], 'a'); err != nil {
+		return nil, nil, err
+	}
+	b, err = s.write(s.parts[half:], 'b')
+	return a, b, err
+}
+
+// Points counts the points of a message: the values of its samples.
+func Points(message []byte) (n int, err error) {
+	s, err := decode(message)
+	if err != nil {
+		return 0, err
+	}
+	for _, p := range s.parts {
+		values, _, _, err := points(p.sample)
+		if err != nil {
+			return 0, err
+		}
+		n += len(values)
+	}
+	return n, nil
+}
+
+// decode reads a message as far as is needed to divide it.
+func decode(message []byte) (*source, error) {
+	s := &source{}
+	err := fields(message, func(f field) error {
+		switch f.number {
+		case 1:
+			return s.resource(f.body)
+		case 2:
+			return fields(f.body, func(e field) error {
+				if e.number < 1 || e.number > tableStacks || e.wire != wireBytes {
+					return errDamaged("an unknown table")
+				}
+				s.tables[e.number] = append(s.tables[e.number], e.body)
+				return nil
+			})
+		}
+		return nil
+	})
+	return s, err
+}
+
+func (s *source) resource(m []byte) error {
+	var r sourceResource
+	err := fields(m, func(f field) error {
+		if f.number != 2 {
+			r.rest = append(r.rest, f.raw...)
+			return nil
+		}
+		var scope sourceScope
+		err := fields(f.body, func(f field) error {
+			if f.number != 2 {
+				scope.rest = append(scope.rest, f.raw...)
+				return nil
+			}
+			var rest []byte
+			err := fields(f.body, func(f field) error {
+				if f.number != 2 {
+					rest = append(rest, f.raw...)
+					return nil
+				}
+				s.parts = append(s.parts, part{len(s.resources), len(r.scopes), len(scope.profiles), f.body})
+				s.size += len(f.body)
+				return nil
+			})
+			scope.profiles = append(scope.profiles, rest)
+			return err
+		})
+		r.scopes = append(r.scopes, scope)
+		return err
+	})
+	s.resources = append(s.resources, r)
+	return err
+}
+
+// dividePoints makes two samples of the only one.
+func (s *source) dividePoints() error {
+	one := s.parts[0]
+	values, times, rest, err := points(one.sample)
+	if err != nil {
+		return err
+	}
+	half := len(values) / 2
+	if half == 0 {
+		return ErrOne
+	}
+	first, second := Message(append([]byte(nil), rest...)), Message(append([]byte(nil), rest...))
+	first.Ints(4, values[:half])
+	second.Ints(4, values[half:])
+	if len(times) == len(values) {
+		first.Fixeds(5, times[:half])
+		second.Fixeds(5, times[half:])
+	}
+	s.parts = []part{one, one}
+	s.parts[0].sample, s.parts[1].sample = first, second
+	s.size = len(first) + len(second)
+	return nil
+}
+
+// points reads the values and times of a sample; rest is what else it has.
+func points(sample []byte) (values []int64, times []uint64, rest []byte, err error) {
+	err = fields(sample, func(f field) error {
+		switch f.number {
+		case 4:
+			return f.numbers(func(v uint64) { values = append(values, int64(v)) })
+		case 5:
+			if f.wire != wireBytes || len(f.body)%8 != 0 {
+				return errDamaged("times")
+			}
+			for b := f.body; len(b) > 0; b = b[8:] {
+				times = append(times, binary.LittleEndian.Uint64(b))
+			}
+			return nil
+		}
+		rest = append(rest, f.raw...)
+		return nil
+	})
+	return values, times, rest, err
+}
+
+// write writes a message of parts, which are in the order in which they were read.
+func (s *source) write(parts []part, half byte) (m Message, err error) {
+	w := &rewriter{source: s, out: NewDictionary(nil)}
+	for len(parts) > 0 {
+		r := parts[0].resource
+		of := s.resources[r]
+		out := Message(append([]byte(nil), of.rest...))
+		for len(parts) > 0 && parts[0].resource == r {
+			sc := parts[0].scope
+			scope := Message(append([]byte(nil), of.scopes[sc].rest...))
+			for len(parts) > 0 && parts[0].resource == r && parts[0].scope == sc {
+				n := 0
+				for n < len(parts) && parts[n].resource == r && parts[n].scope == sc && parts[n].profile == parts[0].profile {
+					n++
+				}
+				scope.Bytes(2, w.profile(of.scopes[sc].profiles[parts[0].profile], parts[:n], half))
+				parts = parts[n:]
+			}
+			out.Bytes(2, scope)
+		}
+		m.Bytes(1, out)
+	}
+	m.Bytes(2, w.out.Message())
+	return m, w.err
+}
+
+// profile writes a profile with some of its samples, and another id.
+func (w *rewriter) profile(rest []byte, parts []part, half byte) (m Message) {
+	var id []byte
+	var others Message
+	w.check(fields(rest, func(f field) error {
+		if f.number == 7 {
+			id = f.body
+		} else {
+			others = append(others, f.raw...)
+		}
+		return nil
+	}))
+	m = w.message(others, profileRefs)
+	for _, p := range parts {
+		m.Bytes(2, w.message(p.sample, sampleRefs))
+	}
+	if len(id) > 0 {
+		sum := sha256.Sum256(append(append([]byte(nil), id...), half))
+		m.Bytes(7, sum[:16])
+	}
+	return m
+}

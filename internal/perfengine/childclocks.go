@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package perfengine
+
+import (
+	"prywalk/internal/attribute"
+	"prywalk/internal/descendants"
+	"prywalk/internal/handover"
+	"prywalk/internal/perfevents"
+	"prywalk/internal/procmem"
+)
+
+// childClocks reports the CPU time of descendants that are never attached, by program, from records that ordinary users
+// may have ([perfevents.OpenDescendants]).
+type childClocks struct {
+	*Engine
+	reader  *perfevents.Reader // nil: no records
+	table   *descendants.Table[*handover.Process, struct{}]
+	checked int64
+	records int
+}
+
+const (
+	// mostFollowed bounds the descriptors for one process; one with more threads is not followed.
+	mostFollowed = 512
+	// mostRecords bounds the records a second: each costs the target some 0.3 µs.
+	mostRecords = 20000
+	// mostInherited bounds the events of threads: each is more than a kilobyte of the kernel's memory.
+	mostInherited = 8192
+)
+
+func (d *childClocks) begin(r *perfevents.Reader) {
+	if r != nil {
+		d.reader, d.table, d.checked = r, descendants.New[*handover.Process, struct{}](), procmem.Now()
+	}
+}
+
+// The descendants of a process created since are already recorded.
+func (d *childClocks) processAttached(p *process) {
+	if d.reader == nil {
+		return
+	}
+	d.table.TrackClocks(p.Target.PID, p.Shared)
+	if p.Shared.FromStart {
+		return
+	}
+	tids, err := p.Tasks.ListFrom(0, nil)
+	if err != nil || len(tids)*d.reader.Events() > mostFollowed {
+		return
+	}
+	for _, tid := range tids {
+		if !d.Files.Take(d.reader.Events()) {
+			return
+		}
+		if d.reader.Follow(tid) != nil { // ended or refused
+			d.Files.Give(d.reader.Events())
+		}
+	}
+}
+
+func (d *childClocks) processEnded(p *process, end *attribute.ProcessEnd) {
+	if d.report(d.Tick.At); d.table != nil {
+		end.Counted = d.table.ForgetClocks(p.Target.PID, p.Shared)
+	}
+}
+
+func (d *childClocks) report(now int64) {
+	if d.reader == nil {
+		return
+	}
+	d.records += d.table.DrainClocks(d.reader)
+	if since := now - d.checked; since >= checkEvery {
+		if float64(d.records) > mostRecords*float64(since)/1e9 || d.reader.Moved() || d.inherited() > mostInherited {
+			d.giveUp()
+			return
+		}
+		d.checked, d.records = now, 0
+		d.table.Sweep()
+	}
+	for p := range d.table.All() {
+		if p.Ended {
+			d.claim(p, true)
+		}
+	}
+}
+
+func (d *childClocks) inherited() (n int) {
+	for _, p := range d.procs {
+		n += len(p.threads)
+	}
+	return n * d.reader.Events()
+}
+
+// exact: it is the whole time.
+func (d *childClocks) claim(p *descendants.Untracked[*handover.Process, struct{}], exact bool) {
+	for i, s := range p.Spent {
+		s.Program.Keep()
+		d.Out.Add(handover.Event{
+			Kind: handover.ChildKnown, Proc: p.Waiter, Ran: s.Program, At: d.Tick.At, Length: s.NS, Exact: exact,
+			Last: i == len(p.Spent)-1,
+		})
+	}
+}
+
+// giveUp ends the records: they cost too much.
+func (d *childClocks) giveUp() {
+	for p := range d.table.All() {
+		d.claim(p, false)
+	}
+	d.Files.Give(d.reader.Events() * d.reader.Followed())
+	d.reader.Close()
+	d.reader, d.table, d.checked, d.records = nil, nil, 0, 0
+}
+
+func (d *childClocks) pause() {
+	if d.reader != nil {
+		d.reader.Pause()
+	}
+}
+
+func (d *childClocks) resume() {
+	if d.reader != nil {
+		d.reader.Resume()
+		d.table.Interrupted()
+	}
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package perfengine
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/descendants"
+	"prywalk/internal/handover"
+	"prywalk/internal/observe"
+	"prywalk/internal/perfevents"
+)
+
+// children keeps the kernel's samples of child processes that are not attached (package descendants). A sample waits
+// until its process has ended or is attached. Then it is a claim on the time of the children of the nearest attached
+// process ([attribute.Process.ClaimOfChild]), or of the process itself.
+type children struct {
+	*Engine
+	table   *descendants.Table[*handover.Process, childSample]
+	waiting int
+	swept   int64 // CLOCK_MONOTONIC ns
+}
+
+const (
+	mostChildSamples = 1024
+	// ns
+	childSampleFor = 1e9
+)
+
+type childSample struct {
+	tid int
+	raw *observe.RawSample
+	in  *handover.Program
+}
+
+func (c *children) begin() { c.table = descendants.New[*handover.Process, childSample]() }
+
+func (c *children) drain(r *perfevents.Reader, take func(*perfevents.Record)) {
+	if c.table == nil {
+		r.Drain(take)
+		return
+	}
+	c.table.Drain(r, take)
+}
+
+func (c *children) keep(r *perfevents.Record) {
+	if c.table == nil {
+		return
+	}
+	n, p := &c.n, c.table.Find(r.PID)
+	switch {
+	case p == nil:
+	case !r.Usable() && !r.NoUser:
+		n.unusable++
+	case c.waiting >= mostChildSamples || c.Pool.Waiting() > mostWaitingBytes:
+		n.dropped++
+	default:
+		n.taken++
+		c.waiting++
+		p.Kept = append(p.Kept, childSample{r.TID, c.rawSample(r), p.At(r.Time)})
+	}
+}
+
+// handOver reports samples of ended processes, or those not attached for long.
+func (c *children) handOver(now int64) {
+	if c.table == nil {
+		return
+	}
+	if now-c.swept >= checkEvery {
+		c.swept = now
+		c.table.Sweep()
+	}
+	for p := range c.table.All() {
+		if p.Ended || len(p.Kept) > 0 && now-p.Kept[0].raw.At > childSampleFor {
+			for _, s := range p.Kept {
+				c.claim(handover.ChildSampled, p.Waiter, s)
+			}
+			c.waiting -= len(p.Kept)
+			p.Kept = p.Kept[:0]
+		}
+	}
+}
+
+func (c *children) claim(kind handover.Kind, on *handover.Process, s childSample) {
+	s.in.Keep()
+	c.Engine.claim(handover.Event{Kind: kind, Proc: on, RawSample: s.raw, Ran: s.in})
+}
+
+// Samples from before the last exec are claims on unobserved time.
+func (c *children) processAttached(p *process) {
+	if c.table == nil {
+		return
+	}
+	before := c.table.Track(p.Target.PID, p.Shared)
+	if before == nil {
+		return
+	}
+	c.waiting -= len(before.Kept)
+	for _, s := range before.Kept {
+		last := s.in == before.Last() && s.raw.Regs.Arch != frames.ArchUnknown
+		if last && p.on && len(c.unassigned) < mostUnassigned {
+			c.unassigned = append(c.unassigned, unassignedSample{p, s.tid, s.raw})
+		} else {
+			c.claim(handover.SampledEnded, p.Shared, s)
+		}
+	}
+}
+
+func (c *children) processEnded(p *process) {
+	if c.table != nil {
+		c.table.Forget(p.Target.PID, p.Shared)
+	}
+}
+
+// goesOn: the recording continues, and samples are reported.
+func (c *children) end(goesOn bool) {
+	if c.table == nil {
+		return
+	}
+	for p := range c.table.All() {
+		for _, s := range p.Kept {
+			if goesOn {
+				c.claim(handover.ChildSampled, p.Waiter, s)
+			} else {
+				c.Observer.Drop(s.raw)
+			}
+		}
+	}
+	c.table, c.waiting, c.swept = nil, 0, 0
+}

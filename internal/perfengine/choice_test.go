@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package perfengine
+
+import (
+	"testing"
+
+	"prywalk/internal/engine"
+	"prywalk/internal/handover"
+	"prywalk/internal/perfevents"
+	"prywalk/internal/procmem"
+	"prywalk/internal/runstats"
+)
+
+func TestProcessThatRunsWithoutSamplesIsStopped(t *testing.T) {
+	s := sampling(t, perfevents.Options{Freq: 100})
+	e := s.Start(newRun(), &rig{}, engine.Options{}).(*Engine)
+	defer s.Events.Pause()
+	p := &process{Process: &engine.Process{Shared: &handover.Process{}}, on: true}
+	for ran, want := range map[uint64]handover.FallbackReason{
+		100e6: handover.FallbackNone, 499e6: handover.FallbackNone, 500e6: handover.FallbackSamples,
+	} {
+		p.Shared.ForgetFallback()
+		p.Clock.Now = ran
+		if e.choice.checkProcess(p); p.Shared.FallbackReason() != want {
+			t.Errorf("after %d ms: %v", ran/1e6, p.Shared.FallbackReason())
+		}
+	}
+	p.Shared.ForgetFallback()
+	p.received++
+	e.choice.checkProcess(p)
+	if p.Shared.FallbackReason() != handover.FallbackNone || p.ranBefore != p.Clock.Ran() {
+		t.Error("a sample is a sign of life")
+	}
+}
+
+func TestSamplesAreNotGivenUpForTimeInWhichNoneWereTaken(t *testing.T) {
+	onRig(t, sampling(t, perfevents.Options{Freq: 99}), engine.Options{}, func(r *rig) {
+		r.tick()
+		p := r.procs[0]
+		for range 3 {
+			r.choice.receivedBefore, p.receivedBefore = r.n.received, p.received
+			r.more += 1e12
+			p.ranBefore = -1e12
+			r.choice.restartSilence(procmem.Now())
+			r.choice.check(procmem.Now())
+		}
+		if r.reader == nil || p.Shared.FallbackReason() != handover.FallbackNone {
+			t.Errorf("given up (%s), of its process: %v", r.choice.gaveUp, p.Shared.FallbackReason())
+		}
+	}, "sleepers", "1")
+}
+
+// Lost samples can be those of the targets.
+func TestSamplesAreNotGivenUpForThoseThatFoundNoRoom(t *testing.T) {
+	for _, late := range []bool{true, false} {
+		onRig(t, sampling(t, perfevents.Options{Freq: 99}), engine.Options{}, func(r *rig) {
+			r.tick()
+			p := r.procs[0]
+			for range 3 {
+				r.choice.receivedBefore, p.receivedBefore, r.choice.checked = r.n.received, p.received, 0
+				r.more += 1e12
+				p.ranBefore = -1e12
+				now := procmem.Now()
+				if r.drained = now; late {
+					r.drained -= r.reader.Room() + 1
+				}
+				if r.TakeAll(now); r.reader == nil {
+					break
+				}
+			}
+			if given := r.reader == nil || p.Shared.FallbackReason() != handover.FallbackNone; given == late {
+				t.Errorf("late: %v; given up: %v (%s), of its process: %v", late, given, r.choice.gaveUp, p.Shared.FallbackReason())
+			}
+		}, "sleepers", "1")
+	}
+}
+
+func TestSamplesAreGivenUpOnlyWhereAllAreSampled(t *testing.T) {
+	for _, sampled := range []bool{true, false} {
+		onRig(t, sampling(t, perfevents.Options{Freq: 99}), engine.Options{}, func(r *rig) {
+			r.tick()
+			p := r.procs[0]
+			if !p.on {
+				t.Fatal("its samples lack something")
+			}
+			if !sampled {
+				r.choice.unsample(p)
+			}
+			for range 3 { // the first one begins to count
+				r.choice.receivedBefore = r.n.received
+				r.more += 1e12
+				if r.reader != nil {
+					r.choice.check(procmem.Now())
+				}
+			}
+			if gaveUp := r.reader == nil; gaveUp != sampled {
+				t.Errorf("sampled: %v; given up: %v (%s)", sampled, gaveUp, r.choice.gaveUp)
+			}
+		}, "sleepers", "1")
+	}
+}
+
+func TestNoteNamesProcessesWhoseSamplesAreIncompleteAsTheUserInsists(t *testing.T) {
+	onRig(t, sampling(t, perfevents.Options{Freq: 99}), engine.Options{}, func(r *rig) {
+		p := r.procs[0]
+		note := func(l handover.FallbackReason) string {
+			p.Shared.SetFallback(l)
+			r.tick()
+			r.tick()
+			var s runstats.Observed
+			r.choice.stats(&s)
+			return s.EngineNote
+		}
+		for _, want := range []struct {
+			lack handover.FallbackReason
+			note string
+		}{
+			{handover.FallbackNone, ""},
+			{handover.FallbackStacks, "incomplete samples of 1 process with stacks in several places " +
+				"(--engine auto stops their threads instead)"},
+			{handover.FallbackSamples, "by stopping threads: 1 process of which no samples came"},
+		} {
+			if got := note(want.lack); got != want.note {
+				t.Errorf("%v: %q, want %q", want.lack, got, want.note)
+			}
+		}
+	}, "sleepers", "1")
+}

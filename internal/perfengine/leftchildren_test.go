@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package perfengine
+
+import (
+	"strings"
+	"testing"
+
+	"prywalk/internal/engine"
+	"prywalk/internal/perfevents"
+	"prywalk/internal/runstats"
+)
+
+// Ticks are not left out, and the note says it.
+func TestChildrenWhoseSamplesLackRootsAreFoundByTicks(t *testing.T) {
+	for _, choose := range []bool{true, false} {
+		source := sampling(t, perfevents.Options{Freq: 99, Programs: true})
+		source.Choose = choose
+		onRig(t, source, engine.Options{Children: true}, func(r *rig) {
+			r.tick()
+			if r.children.table == nil {
+				t.Fatal("children that are not attached are not sampled")
+			}
+			r.UndiscoveredLackRoots.Store(true)
+			r.tick()
+			var s runstats.Observed
+			r.choice.stats(&s)
+			sampled, noted := r.children.table != nil, strings.Contains(s.EngineNote, "short-lived children")
+			if sampled == choose || noted != choose || choose && r.Complete() {
+				t.Errorf("choice %v: sampled still %v, note %q, ticks left out %v", choose, sampled, s.EngineNote,
+					r.Complete())
+			}
+			r.UndiscoveredLackRoots.Store(false)
+			if !choose {
+				return
+			}
+			for range 3 { // their time is in the sum, without samples
+				r.choice.receivedBefore = r.n.received
+				r.more += 1e12
+				r.choice.restartSilence(r.Tick.At)
+				r.more += 1e12
+				if r.choice.check(r.Tick.At); r.reader == nil {
+					t.Fatalf("all samples are given up: %s", r.choice.gaveUp)
+				}
+			}
+		}, "sleepers", "1")
+	}
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package perfengine
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+
+	"prywalk/internal/perfevents"
+)
+
+// Options select what is opened.
+type Options struct {
+	Freq     float64 // samples a second of a running thread
+	NoKernel bool    // without kernel functions
+	Children bool    // child processes are followed
+	Selected bool    // of each process only some threads are sampled
+	Frugal   bool    // with less memory for samples
+	// MayAsk gives the reason not to call perf_event_open: a seccomp filter may kill for it.
+	MayAsk func() error
+}
+
+// ErrDenied is part of an error where this user may not have samples. See [Remedy].
+var ErrDenied = perfevents.ErrDenied
+
+// Remedy is what lets an ordinary user have samples.
+const Remedy = perfevents.Remedy
+
+// Ask opens perf events, and ends ([perfevents.Survivable]).
+func Ask() { perfevents.Ask() }
+
+// Survivable is [perfevents.Survivable].
+func Survivable(child func(context.Context) *exec.Cmd) error { return perfevents.Survivable(child) }
+
+// Auto opens samples if they are permitted, and come. Processes are stopped where samples lack something. why: there
+// are none. A nil Source means stops alone.
+func Auto(o Options) (s *Source, why error) {
+	s = &Source{Choose: true}
+	if why = o.MayAsk(); why == nil {
+		if why = perfevents.Try(); why == nil {
+			why = s.openAll(o)
+		}
+	}
+	return s.withDescendants(o), why
+}
+
+// Insisted opens samples of all processors or, without that right, of each thread in user space.
+func Insisted(o Options) (*Source, error) {
+	if err := o.MayAsk(); err != nil {
+		return nil, err
+	}
+	s := &Source{}
+	err := s.openAll(o)
+	if errors.Is(err, ErrDenied) && perfevents.TryOwn() == nil {
+		if own, e := perfevents.OpenOwn(perfevents.Options{Freq: o.Freq, UserChains: true}); e == nil {
+			own.Pause()
+			s.Events, err = own, nil
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.withDescendants(o), nil
+}
+
+// DescendantsAlone opens the records of children, for stops; nil: none.
+func DescendantsAlone(o Options) *Source { return (&Source{}).withDescendants(o) }
+
+// frugalRings are the bytes of all processors' buffers: 30 KiB of stack with 32 processors, 6 with 128.
+const frugalRings = 32 << 20
+
+func (s *Source) openAll(o Options) error {
+	with := perfevents.Options{Freq: o.Freq, Programs: o.Children, NoKernel: o.NoKernel}
+	with.UserChains = !s.Choose // else the processes that need them are stopped
+	if o.Frugal {
+		with.Rings = frugalRings
+	}
+	r, err := perfevents.Open(with)
+	if err == nil {
+		r.Pause()
+		s.Events = r
+	}
+	return err
+}
+
+// withDescendants opens the records of children where needed and permitted; nil: nothing is open.
+func (s *Source) withDescendants(o Options) *Source {
+	if o.Children && !o.Selected && !s.Whole() && o.MayAsk() == nil && perfevents.TryDescendants() == nil {
+		s.Descendants, _ = perfevents.OpenDescendants() // else ticks alone find children
+	}
+	if s.Events == nil && s.Descendants == nil {
+		return nil
+	}
+	return s
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package perfengine
+
+import (
+	"errors"
+	"testing"
+
+	"prywalk/internal/attribute"
+	"prywalk/internal/backoff"
+	"prywalk/internal/code"
+	"prywalk/internal/engine"
+	"prywalk/internal/handover"
+	"prywalk/internal/observe"
+	"prywalk/internal/perfevents"
+	"prywalk/internal/procmem"
+	"prywalk/internal/sample"
+	"prywalk/internal/testtargets"
+	"prywalk/ptrace"
+)
+
+// rig is an engine with a minimal tracer: one process, each thread observed at each tick.
+type rig struct {
+	*Engine
+	of      *engine.Process
+	list    []*engine.Thread
+	idle    *backoff.Process
+	stopped int
+	more    int64 // CPU time added to the process, ns
+	ticks   int64
+	threads map[*observe.Thread]*engine.Thread
+}
+
+func (r *rig) Observe(int64) {}
+
+func (r *rig) GapEnd() int64 { return 0 }
+
+func (r *rig) ReadClocks(int64) {
+	if cpu, err := procmem.ProcessCPU(r.of.Target.PID); err == nil {
+		r.of.Clock.Now = cpu
+	}
+}
+
+func (r *rig) Ran(now int64) int64 {
+	r.ReadClocks(now)
+	return r.of.Clock.Ran() + r.more
+}
+
+func (r *rig) Copied() bool { return r.stopped > 0 }
+
+func (r *rig) tick() {
+	now := procmem.Now()
+	r.ticks++
+	r.Tick = engine.Tick{At: now}
+	r.Idle.BeginTick(r.ticks, now, 1e7)
+	r.Choose()
+	r.ReportChildren(now)
+	r.TakeAll(now)
+	for _, th := range r.list {
+		r.BeforeObservation(th)
+		outcome, raw, err := r.Observer.Begin(th.Observed)
+		switch {
+		case err != nil:
+		case outcome == observe.Reused:
+			r.ClocksRead(th, procmem.ReadingAt(th.Observed.LastSched(), now), th.Observed.Asleep())
+		case outcome == observe.Runs:
+			r.Runs(th)
+		case outcome == observe.Done:
+			r.done(th.Observed, raw, nil)
+		}
+	}
+	r.Observer.Collect(procmem.Now()+5e6, r.done)
+	r.EndTick()
+	r.Out.HandOver(now)
+	for len(r.Ring.Batches()) > 0 {
+		b := <-r.Ring.Batches()
+		for i := range b {
+			r.Pool.Put(b[i].RawSample)
+		}
+		r.Ring.Put(b)
+	}
+}
+
+func (r *rig) done(l *observe.Thread, s *observe.RawSample, err error) {
+	if err != nil {
+		return
+	}
+	th := r.threads[l]
+	if s.How == observe.ByStop {
+		r.stopped++
+	}
+	r.ClocksRead(th, procmem.ReadingAt(s.Sched, s.At), s.State != sample.Running)
+	r.Observed(th, s)
+	r.Pool.Put(s)
+}
+
+func (r *rig) attach(t *testing.T) {
+	tids, err := r.of.Tasks.List(nil)
+	if err != nil {
+		t.Error(err)
+	}
+	r.ProcessAttached(r.of)
+	for i, tid := range tids {
+		l := observe.NewThread(r.of.Target.PID, tid, r.Files)
+		l.Memory, l.Plans = r.of.Target.Memory(), &r.of.Shared.Plans
+		th := &engine.Thread{Observed: l, Shared: &handover.Thread{
+			ID: sample.TaskID(i + 1), Proc: r.of.Shared, TID: tid, Walks: l.Walks(),
+		}}
+		th.Idle = backoff.Thread{Owner: th, Observed: l}
+		r.idle.Add(&th.Idle)
+		r.list, r.threads[l] = append(r.list, th), th
+		r.ThreadAttached(r.of, th)
+	}
+}
+
+func (r *rig) end() {
+	r.Ending = true
+	r.EndChildren()
+	r.Observer.Abort(r.done)
+	for _, th := range r.list {
+		r.ThreadEnded(th, true)
+		th.Observed.Close()
+	}
+	r.ProcessEnded(r.of, &attribute.ProcessEnd{})
+	r.End()
+	r.of.Tasks.Close()
+}
+
+// onRig calls f with an engine that has attached a test program.
+func onRig(t *testing.T, s *Source, o engine.Options, f func(*rig), args ...string) {
+	t.Helper()
+	pid, _ := testtargets.Threads(t, args...)
+	target, err := code.Open(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = target.Close() })
+	shared := handover.NewProcess(target, false, 0)
+	shared.ID = 1
+	observe.OnThread(func() {
+		ctl := ptrace.NewController(ptrace.Options{})
+		defer ctl.Close()
+		run := newRun()
+		run.Observer = observe.New(ctl, run.Pool, observe.Ladder)
+		defer run.Observer.Close()
+		r := &rig{
+			of:   &engine.Process{Target: target, Shared: shared, Tasks: shared.TakeTasks()},
+			idle: backoff.NewProcess(0), threads: map[*observe.Thread]*engine.Thread{},
+		}
+		r.ReadClocks(0)
+		r.of.Clock.First = r.of.Clock.Now
+		r.Engine = s.Start(run, r, o).(*Engine)
+		r.attach(t)
+		defer r.end()
+		f(r)
+	})
+}
+
+func newRun() *engine.Run {
+	common := handover.NewCommon()
+	return &engine.Run{
+		Common: common, Files: procmem.NewBudget(512), Idle: backoff.New(1), Out: handover.NewOutbox(common.Ring),
+	}
+}
+
+// sampling opens samples of all processors, or skips the test.
+func sampling(t *testing.T, o perfevents.Options) *Source {
+	t.Helper()
+	r, err := perfevents.Open(o)
+	if errors.Is(err, perfevents.ErrDenied) || errors.Is(err, perfevents.ErrUnsupported) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	return &Source{Events: r}
+}

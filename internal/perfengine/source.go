@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package perfengine
+
+import (
+	"prywalk/internal/engine"
+	"prywalk/internal/perfevents"
+)
+
+// Source has what was opened for one recording: an [engine.Source].
+type Source struct {
+	// Events are the kernel's samples; nil: none. Paused until the recording begins.
+	Events *perfevents.Reader
+	// Descendants are the records of child processes; nil: none.
+	Descendants *perfevents.Reader
+	// Choose reports whether a process whose samples lack something is stopped.
+	Choose bool
+}
+
+// Start implements [engine.Source].
+func (s *Source) Start(r *engine.Run, h engine.Host, o engine.Options) engine.Running {
+	e := newEngine(r, h, o, s.Choose)
+	e.begin(s.Events, s.Descendants)
+	return e
+}
+
+// Period implements [engine.Source].
+func (s *Source) Period() int64 {
+	if s.Events == nil {
+		return 0
+	}
+	return s.Events.Period()
+}
+
+// Whole implements [engine.Source].
+func (s *Source) Whole() bool { return s.Events != nil && !s.Events.Own() }
+
+// Launched implements [engine.Source].
+func (s *Source) Launched(pid int) {
+	if s.Descendants != nil {
+		_ = s.Descendants.Follow(pid) // else ticks alone find its children
+	}
+}
+
+// Close implements [engine.Source].
+func (s *Source) Close() {
+	for _, r := range []*perfevents.Reader{s.Events, s.Descendants} {
+		if r != nil {
+			r.Close()
+		}
+	}
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package perfevents
+
+import (
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// # Descendants of an ordinary user's processes
+//
+// An inherited event reports forks, execs, exits and each switch: so the CPU time of commands, by program. With
+// kernel.perf_event_paranoid 2 it is permitted where ptrace_may_access permits.
+
+// Bytes of a processor's ring. A user has 512 KiB for each processor (kernel.perf_event_mlock_kb).
+const (
+	descendantsRing      = 64 << 10
+	leastDescendantsRing = 16 << 10
+	// bounds the cost of a thread's creation
+	mostDescendantsProcessors = 64
+)
+
+// OpenDescendants prepares records of forks, programs, switches and ends of threads named by [Reader.Follow] and their
+// descendants. The error is [ErrDenied] or [ErrUnsupported].
+func OpenDescendants() (*Reader, error) {
+	for size := descendantsRing; ; size /= 2 {
+		r := &Reader{opts: Options{Freq: 1, NoKernel: true}, tasks: map[int][]int{}, ringBytes: size}
+		err := r.openAll()
+		if r.Events() > mostDescendantsProcessors {
+			r.Close()
+			return nil, fmt.Errorf("%w: each thread would have an event for each of many processors", ErrUnsupported)
+		}
+		if err == nil || size == leastDescendantsRing || !errors.Is(err, errNoRoom) {
+			return r, err
+		}
+	}
+}
+
+// TryDescendants is [Try] for [OpenDescendants].
+func TryDescendants() error {
+	r, err := OpenDescendants()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if err := r.Follow(unix.Gettid()); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnsupported, err)
+	}
+	return nil
+}
+
+func (o *Options) descendantsHolder() unix.PerfEventAttr {
+	a := o.holder()
+	a.Sample, a.Sample_regs_user, a.Sample_stack_user = 0, 0, 0
+	a.Sample_type = unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CPU
+	return a
+}
+
+func (o *Options) ofDescendants() unix.PerfEventAttr {
+	a := o.descendantsHolder()
+	a.Bits |= unix.PerfBitInherit | unix.PerfBitTask | unix.PerfBitComm | unix.PerfBitCommExec |
+		unix.PerfBitContextSwitch
+	return a
+}
+
+func (r *Reader) followed() unix.PerfEventAttr {
+	if r.ringBytes != 0 {
+		return r.opts.ofDescendants()
+	}
+	return r.opts.ofUser()
+}
+
+func (r *Reader) ringOf() int {
+	if r.ringBytes != 0 {
+		return r.ringBytes
+	}
+	return ringSize(r.opts.Stack)
+}
+
+// Moved reports whether processors were added or removed.
+func (r *Reader) Moved() bool {
+	online, err := r.processors()
+	return err != nil || online != r.online
+}

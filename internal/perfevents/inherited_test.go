@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package perfevents
+
+import (
+	"errors"
+	"os/exec"
+	"testing"
+	"time"
+)
+
+func TestKernelTellsOfDescendants(t *testing.T) {
+	const n = 20
+	r, err := OpenDescendants()
+	if errors.Is(err, ErrDenied) || errors.Is(err, ErrUnsupported) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	cmd := exec.Command("sh", "-c", "read go; for i in $(seq 20); do /bin/true; done; exit 0")
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	if err := r.Follow(cmd.Process.Pid); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = stdin.Write([]byte("go\n"))
+	done := make(chan error)
+	go func() { done <- cmd.Wait() }()
+	var kids, trues, ends, ins, outs int
+	hear := func() {
+		r.Drain(func(rec *Record) {
+			switch rec.Kind {
+			case Forked:
+				kids++
+			case Exited:
+				ends++
+			case Named:
+				if rec.Exec && string(rec.Name) == "true" {
+					trues++
+				}
+			case SwitchedIn:
+				ins++
+			case SwitchedOut:
+				outs++
+			case Sampled:
+				t.Errorf("%+v", rec)
+			}
+			if rec.Time == 0 || rec.PID == 0 {
+				t.Errorf("%+v", rec)
+			}
+		})
+	}
+	for over := false; !over; {
+		select {
+		case err := <-done:
+			over = true
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(time.Millisecond):
+		}
+		hear()
+	}
+	t.Logf("%d births, %d ends, %d programs, %d and %d switches; %d lost", kids, ends, trues, ins, outs, r.Lost())
+	if r.Lost() > 0 {
+		t.Skip("the machine held the test up for longer than the rings have room for")
+	}
+	// The shell ends too. A thread that ends on a processor does not leave it before.
+	if kids < n || trues != n || ends != kids+1 || ins < n || outs > ins {
+		t.Error("not all is told")
+	}
+	if r.Broken() > 0 || r.Followed() != 1 {
+		t.Errorf("%d records made no sense, %d threads are followed", r.Broken(), r.Followed())
+	}
+	r.Close()
+	if r.Followed() != 0 {
+		t.Error("somebody is followed after Close")
+	}
+}

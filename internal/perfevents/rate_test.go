@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package perfevents
+
+import (
+	"runtime"
+	"testing"
+	"time"
+)
+
+// A timer may be late, but not early: between two samples of a processor there are no more than periods, and two.
+func TestSamplesComeAtTheRateThatIsSet(t *testing.T) {
+	for _, shorter := range []int{0, LeastStack} {
+		r := open(t, Options{Freq: 997})
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		if !r.CopyShorter(shorter) {
+			t.Fatal("shorter copies are refused")
+		}
+		for _, hz := range []float64{50, 400, 50} {
+			before := r.Period()
+			if !r.SetFreq(hz) || r.Freq() != hz {
+				t.Fatalf("%v Hz are refused", hz)
+			}
+			n, first, of := 0, map[int]int64{}, map[int]int64{}
+			for range 2000 {
+				spin(time.Millisecond)
+				r.Drain(func(rec *Record) {
+					if rec.Kind != Sampled || r.PeriodAt(rec.Time) == before {
+						return
+					}
+					n++
+					of[rec.CPU]++
+					if first[rec.CPU] == 0 {
+						first[rec.CPU] = rec.Time
+					}
+					if took := rec.Time - first[rec.CPU]; of[rec.CPU] > took/r.Period()+2 {
+						t.Errorf("%v Hz: %d samples in %d ns", hz, of[rec.CPU], took)
+					}
+				})
+				if n >= 10 {
+					break
+				}
+			}
+			if n < 10 {
+				t.Errorf("%v Hz: %d samples", hz, n)
+			}
+		}
+		r.Close()
+	}
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+import (
+	"encoding/binary"
+	"iter"
+
+	"prywalk/internal/sample"
+)
+
+// # Recordings without end
+//
+// Where intervals are sent away, unused stacks are dropped with their locations, modules and names. Kept stacks keep
+// their numbers, since open intervals have them; locations and descriptions are renumbered.
+
+// What is kept at most until a Builder that discards intervals evicts stacks, unless more was needed last time.
+const (
+	mostStacks    = 1 << 15
+	mostLocations = 1 << 16
+)
+
+// Surplus reports whether an eviction is due: a part of the recording was written, or much is kept for intervals that
+// are discarded.
+func (b *Builder) Surplus() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.rotated || !b.meta.Discard {
+		return b.rotated
+	}
+	n := b.sizes()
+	return n.Stacks >= max(mostStacks, 2*b.needed.Stacks) || n.Locations >= max(mostLocations, 2*b.needed.Locations)
+}
+
+// Age begins a new age. Stacks used in an age are kept until the end of the next one.
+func (b *Builder) Age() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.tables.used = [2]map[sample.StackID]struct{}{{}, b.tables.used[0]}
+}
+
+func (t *tables) use(id sample.StackID) {
+	if t.used[0] != nil {
+		t.used[0][id] = struct{}{}
+	}
+}
+
+// Evict drops all stacks but some and those of this age and the last one ([Builder.Age]). With them go the locations,
+// modules and names that no other stack has. A stack that is dropped has no locations from then on, and gets another
+// number when it comes again. Stacks of intervals that are kept stay; nothing is dropped if all are, with neither
+// [Meta].Discard nor Rotates. Precondition: nothing holds numbers of locations or descriptions,
+// or drops them when [Builder.Evictions] changes.
+func (b *Builder) Evict(but iter.Seq[sample.StackID]) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.meta.Discard && !b.meta.Rotates {
+		return
+	}
+	old, now := &b.tables, newTables()
+	now.base, now.kept = old.base+sample.StackID(len(old.stacks)), map[sample.StackID]string{}
+	if b.meta.Main != nil {
+		now.module(b.meta.Main)
+	}
+	moved := map[uint32]uint32{}
+	var key []byte // t.key is describe's
+	now.used = old.used
+	keep := func(yield func(sample.StackID) bool) {
+		for _, age := range old.used {
+			for id := range age {
+				if !yield(id) {
+					return
+				}
+			}
+		}
+		b.stacksKept(yield)
+		but(yield)
+	}
+	for id := range keep {
+		s := old.stackOfID(id)
+		if _, ok := now.kept[id]; ok || s == "" {
+			continue
+		}
+		key = key[:0]
+		for ; len(s) > 0; s = s[locSize:] {
+			l := binary.LittleEndian.Uint32([]byte(s[:locSize]))
+			to, ok := moved[l]
+			if !ok {
+				loc := old.locOf(LocID(l))
+				if loc.Described != 0 {
+					loc.Described = now.describe(old.described[loc.Described-1])
+				}
+				to = now.loc(&loc)
+				moved[l] = to
+				if int(l) < len(old.settled) && old.settled[l] != 0 {
+					now.settle(int(to), old.described[old.settled[l]-1])
+				}
+			}
+			key = binary.LittleEndian.AppendUint32(key, to)
+		}
+		text := string(key)
+		now.kept[id] = text
+		if _, ok := now.byStack[text]; !ok {
+			now.byStack[text] = id
+		}
+	}
+	for i := range b.sums.rows {
+		b.sums.rows[i].labels = now.labelNumber(old.labels[b.sums.rows[i].labels])
+	}
+	b.sums.reindex()
+	b.tables = now
+	b.evicted++
+	b.rotated, b.needed = false, b.sizes()
+}
+
+// stacksKept gives the stacks of the intervals that are kept.
+func (b *Builder) stacksKept(yield func(sample.StackID) bool) {
+	for i := range b.sums.rows {
+		yield(b.sums.rows[i].stack)
+	}
+	_ = each(b.journal.chunks, nil, nil, func(r *record) error { // the write says what cannot be read
+		yield(r.stack)
+		return nil
+	})
+}
+
+// Evictions counts evictions, which invalidate numbers of locations and descriptions.
+func (b *Builder) Evictions() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.evicted
+}
+
+// stackOfID gives the locations of a stack by its number, "" if it was evicted.
+func (t *tables) stackOfID(id sample.StackID) string { return stackIn(t.stacks, t.base, t.kept, id) }
+
+func (v *view) stackOfID(id sample.StackID) string { return stackIn(v.stacks, v.base, v.kept, id) }
+
+func stackIn(stacks []string, base sample.StackID, kept map[sample.StackID]string, id sample.StackID) string {
+	if id >= base && int(id-base) < len(stacks) {
+		return stacks[id-base]
+	}
+	return kept[id]
+}

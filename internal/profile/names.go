@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+import (
+	"iter"
+	"slices"
+	"sync"
+	"time"
+
+	"prywalk/internal/sample"
+)
+
+// Names gives the frames of a Builder's stacks to sinks, while these are recorded. Each location is resolved once: by
+// the goroutine that asks, or, as reading a file can take seconds, by one of its own ([Names.Run]). Safe for
+// concurrent use.
+type Names struct {
+	of    *Builder
+	named func() // called after new names; nil: none
+
+	mu               sync.Mutex
+	known            map[LocID][]Frame
+	queue            []LocID
+	asked            map[LocID]bool // queued or in work
+	late             []LocID        // code made at run time, without a name yet
+	changes, renamed int64
+	evictions        int // of the Builder, when known was emptied
+	wake             chan struct{}
+	buf              []LocID
+}
+
+// Named is a location with its functions.
+type Named struct {
+	Loc
+	ID LocID
+	// Frames are the functions, innermost inlined call first; none: without a name (yet).
+	Frames []Frame
+	// Final: no Resolver is still to be asked.
+	Final bool
+}
+
+const (
+	// mostNames bounds the locations with kept names; beyond, they are resolved again.
+	mostNames = 1 << 17
+	// mostLate bounds the locations to be asked for again, lateAtATime those of one [Names.NameLate].
+	mostLate, lateAtATime = 1 << 12, 256
+	// namedEvery is the least time between two calls of named.
+	namedEvery = 200 * time.Millisecond
+	// restEvery is the period of releasing unused files.
+	restEvery = 10 * time.Second
+)
+
+// NewNames makes the Names of a recording. named is called after new names, if not nil, and must not block.
+func NewNames(of *Builder, named func()) *Names {
+	return &Names{of: of, named: named, known: map[LocID][]Frame{}, asked: map[LocID]bool{},
+		wake: make(chan struct{}, 1), evictions: of.Evictions()}
+}
+
+// Stack appends the locations of a stack, innermost first; none if it was evicted. What is not known yet is asked of r,
+// or, if r is nil, queued.
+func (n *Names) Stack(id sample.StackID, r Resolver, out []Named) []Named {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.forgetEvicted()
+	buf := n.of.Stack(id, n.buf[:0])
+	n.buf = nil // n.location may release the lock
+	for _, l := range buf {
+		out = append(out, n.location(l, r))
+	}
+	n.buf = buf
+	return out
+}
+
+func (n *Names) location(id LocID, r Resolver) Named {
+	at := Named{Loc: n.of.LocOf(id), ID: id, Final: true}
+	fs, ok := n.known[id]
+	switch {
+	case at.Synthetic != "":
+		at.Frames = []Frame{{Name: at.Synthetic}}
+	case at.Described != 0:
+		at.Frames = n.of.Described(at.Described)
+	case at.Module == nil, ok && (r == nil || len(fs) > 0 || at.Module.File != 0): // else its compiler may say it now
+		at.Frames = fs
+	case r != nil:
+		at.Frames = n.resolve(r, id, at.Loc)
+	default:
+		at.Final = false
+		n.enqueue(id)
+	}
+	return at
+}
+
+func (n *Names) enqueue(id LocID) {
+	if n.asked[id] {
+		return
+	}
+	n.asked[id] = true
+	n.queue = append(n.queue, id)
+	select {
+	case n.wake <- struct{}{}:
+	default:
+	}
+}
+
+// resolve asks r, without the lock. Precondition: n.mu is held.
+func (n *Names) resolve(r Resolver, id LocID, l Loc) []Frame {
+	evictions := n.evictions
+	n.mu.Unlock()
+	fs := slices.Clone(r.Resolve(l.Module, l.Addr-l.Module.Bias))
+	n.mu.Lock()
+	if evictions != n.evictions {
+		return fs
+	}
+	before, again := n.known[id]
+	if !again || !slices.Equal(before, fs) {
+		n.changes++
+		if again {
+			n.renamed++
+		}
+	}
+	if len(n.known) >= mostNames {
+		clear(n.known)
+	}
+	n.known[id] = fs
+	delete(n.asked, id)
+	nothing := len(fs) == 0 || fs[0].Name == nameless(l.Module.Path)
+	if nothing && l.Module.File == 0 && len(n.late) < mostLate {
+		n.late = append(n.late, id)
+	}
+	return fs
+}
+
+// forgetEvicted drops names of locations that have other numbers now. Precondition: n.mu is held.
+func (n *Names) forgetEvicted() {
+	if now := n.of.Evictions(); now != n.evictions {
+		n.evictions, n.queue, n.late = now, nil, nil
+		clear(n.known)
+		clear(n.asked)
+	}
+}
+
+// Run resolves what is queued until quit is closed, and calls r's Rest method, if any, periodically.
+func (n *Names) Run(r Resolver, quit <-chan struct{}) {
+	every := time.NewTicker(restEvery)
+	defer every.Stop()
+	for {
+		select {
+		case <-quit:
+			return
+		case <-every.C:
+			if rest, ok := r.(interface{ Rest() }); ok {
+				rest.Rest()
+			}
+		case <-n.wake:
+			for n.some(r, quit) {
+				if n.named != nil {
+					n.named()
+				}
+			}
+		}
+	}
+}
+
+// Now resolves what is queued, and asks again for code without a name.
+func (n *Names) Now(r Resolver) {
+	n.mu.Lock()
+	for _, id := range n.late {
+		n.enqueue(id)
+	}
+	n.late = nil
+	n.mu.Unlock()
+	for n.some(r, nil) {
+	}
+}
+
+// some resolves what is queued for a while; false if nothing was.
+func (n *Names) some(r Resolver, quit <-chan struct{}) bool {
+	began, resolved := time.Now(), false
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for time.Since(began) < namedEvery {
+		n.forgetEvicted()
+		select {
+		case <-quit:
+			return false
+		default:
+		}
+		if len(n.queue) == 0 {
+			return resolved
+		}
+		id := n.queue[0]
+		n.queue = n.queue[1:]
+		n.resolve(r, id, n.of.LocOf(id))
+		resolved = true
+	}
+	return true
+}
+
+// NameLate asks again for some code made at run time that has no name. Brief, for the goroutine that r's tables belong
+// to.
+func (n *Names) NameLate(r Resolver) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.forgetEvicted()
+	list := slices.Clone(n.late[:min(len(n.late), lateAtATime)])
+	n.late = slices.Delete(n.late, 0, len(list))
+	for _, id := range list {
+		n.resolve(r, id, n.of.LocOf(id))
+	}
+}
+
+// NameGenerated names code of these stacks whose modules are selected by is: that describes itself, so that its names
+// belong to the caller's goroutine.
+func (n *Names) NameGenerated(stacks iter.Seq[sample.StackID], r Resolver, is func(*ModuleInfo) bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.forgetEvicted()
+	left := mostLate
+	seen := map[sample.StackID]bool{}
+	for stack := range stacks {
+		if seen[stack] {
+			continue
+		}
+		seen[stack] = true
+		for _, id := range n.of.Stack(stack, nil) {
+			if _, ok := n.known[id]; ok || left == 0 {
+				continue
+			}
+			if l := n.of.LocOf(id); l.Module != nil && l.Described == 0 && is(l.Module) {
+				left--
+				if fs := r.Resolve(l.Module, l.Addr-l.Module.Bias); len(fs) > 0 {
+					n.known[id] = fs
+				}
+			}
+		}
+	}
+}
+
+// Waiting gives the number of locations that are queued.
+func (n *Names) Waiting() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.asked)
+}
+
+// Changes counts new names, and those of them that replaced final ones.
+func (n *Names) Changes() (named, renamed int64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.changes, n.renamed
+}

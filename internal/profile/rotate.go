@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+import (
+	"errors"
+	"io"
+	"time"
+)
+
+// # Recordings in parts
+//
+// A recording that rotates is written as files that follow each other. The intervals of a part leave memory when its
+// file is complete. Those that are added while it is written belong to the next part, so that each interval is in one
+// file. Stacks, locations and names stay until [Builder.Evict].
+
+// Rotate writes the intervals so far to a file, as [Builder.WriteFile] does, and begins a new part with what is added
+// from now on. After an error nothing is lost: the new part has it all.
+func (b *Builder) Rotate(path string, r Resolver) error {
+	v, journal, sums := b.cut()
+	err := writeFile(path, " with -o", func(w io.Writer) error { return b.writeView(w, v, r) })
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err == nil {
+		b.rotated = true
+		journal.spill.close()
+		return nil
+	}
+	b.meta.Start = v.meta.Start
+	return errors.Join(err, b.restore(journal, sums))
+}
+
+// Part gives when the present part began.
+func (b *Builder) Part() time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.meta.Start
+}
+
+// cut ends the present part, and gives it in both forms: to be written, and to be restored.
+func (b *Builder) cut() (*view, journal, sums) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	v, journal, rows := b.viewNow(), b.journal, b.sums
+	b.journal, b.sums = newJournal(b.meta.SpillTo), sums{}
+	b.meta.Start = v.end
+	return v, journal, rows
+}
+
+// restore puts a part that could not be written before the present one.
+func (b *Builder) restore(before journal, rows sums) error {
+	late := b.journal
+	defer late.spill.close()
+	b.journal = before
+	err := late.intervals(b.journal.append)
+	for i := range b.sums.rows {
+		rows.record(&b.sums.rows[i])
+	}
+	b.sums = rows
+	return err
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package recording
+
+import (
+	"errors"
+	"iter"
+	"maps"
+	"sync/atomic"
+	"time"
+
+	"prywalk/internal/account"
+	"prywalk/internal/agent"
+	"prywalk/internal/code"
+	"prywalk/internal/console"
+	"prywalk/internal/observe"
+	"prywalk/internal/profile"
+	"prywalk/internal/sample"
+)
+
+// sent is one run of the agent.
+type sent struct {
+	*recording
+	agent *agent.Agent
+	// atStart and later count selected processes that could not be opened, by reason.
+	atStart map[string]int64
+	later   atomic.Pointer[map[string]int64]
+}
+
+// refreshesPerWindow: a window ends at a refresh.
+const refreshesPerWindow = 5
+
+// Send samples and sends until a signal ends it. With an Output it is a recording, too.
+func Send(o Options, to agent.Options) error {
+	a, err := agent.New(to)
+	if err != nil {
+		return err
+	}
+	s := &sent{recording: newRecording(o), agent: a}
+	s.live, s.opts.Thrifty, s.opts.OfHost = true, true, true
+	s.opts.WatchEvery = max(to.Window/refreshesPerWindow, 100*time.Millisecond)
+	return s.run()
+}
+
+func (s *sent) run() error {
+	if s.asked.Output != "" {
+		if err := s.setOutput(0); err != nil {
+			return err
+		}
+	}
+	if err := s.agent.Serve(); err != nil {
+		return err
+	}
+	ctx, stop := s.signals()
+	defer stop()
+	var procs []*code.Process
+	var err error
+	if hung := observe.Watched(func() { procs, err = s.open(s.pids) }); hung != nil {
+		return hung
+	}
+	if err != nil {
+		return err
+	}
+	s.opts.Sinks = append(s.opts.Sinks, s)
+	s.prepare(procs)
+	defer s.close()
+	names := newOnTheWay()
+	s.atStart = maps.Clone(s.refused)
+	s.agent.Metrics.Sampling = s.progress
+	s.agent.Start(time.Now(), time.Duration(float64(time.Second)/s.opts.Freq), s.builder, names, describesItself, s.names)
+	failure := s.sample(ctx)
+	return s.end(failure, names)
+}
+
+// end sends the rest and prints the sums.
+func (s *sent) end(failure error, names *onTheWay) error {
+	lost := 0
+	hung := observe.Watched(func() { lost = s.agent.Finish(time.Now()) })
+	if hung != nil || s.hung {
+		s.hung = true
+		return errors.Join(failure, hung)
+	}
+	names.close()
+	intervals, messages := s.agent.Metrics.Sent()
+	console.Say("%s sent in %s", account.Plural(intervals, "interval"), account.Plural(messages, "message"))
+	if lost > 0 {
+		console.Fail("%d intervals are lost: the receiver did not take them within --flush; raise it, or give a directory "+
+			"with --spool, from which the next agent sends them", lost)
+	}
+	if s.path != "" {
+		if err := s.writeWatched(); err != nil {
+			return errors.Join(failure, err)
+		}
+	}
+	if failure == nil && s.stats.Samples == 0 {
+		failure = s.refusal()
+	}
+	return failure
+}
+
+// Add implements [profile.Sink].
+func (s *sent) Add(iv profile.Interval) { s.agent.Add(iv) }
+
+// Refresh implements [profile.Watcher].
+func (s *sent) Refresh(at int64, open iter.Seq[profile.Interval]) {
+	s.agent.Refresh(at, open)
+	now := s.sampler.Refused()
+	s.later.Store(&now)
+}
+
+// Held implements [profile.Holder].
+func (s *sent) Held() (iter.Seq[sample.StackID], bool) { return s.agent.Held() }
+
+// Settles implements [profile.Settling].
+func (s *sent) Settles() bool { return true }
+
+// describesItself reports whether a module's names belong to the aggregator's goroutine.
+func describesItself(m *profile.ModuleInfo) bool {
+	if m.Origin.Module == nil {
+		return false
+	}
+	at := code.MappingOf(m.Origin.Module)
+	return at != nil && at.Names != nil
+}
+
+// progress is for the metrics.
+func (s *sent) progress() agent.Sampling {
+	g, sizes, refused := s.sampler.Progress(), s.builder.Sizes(), maps.Clone(s.atStart)
+	if later := s.later.Load(); later != nil {
+		for why, n := range *later {
+			refused[why] += n
+		}
+	}
+	return agent.Sampling{
+		Threads: int64(g.Threads), Ticks: g.Ticks, Looks: g.Looks, Frozen: g.Stopped, Failed: g.Failed,
+		Missed: g.Missed, Withheld: g.Withheld, Rate: g.Rate, RateAsked: s.opts.Freq,
+		Stacks: int64(sizes.Stacks), Locations: int64(sizes.Locations), Refused: refused,
+	}
+}

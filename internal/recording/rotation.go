@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package recording
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"prywalk/internal/account"
+	"prywalk/internal/console"
+	"prywalk/internal/profile"
+)
+
+// rotation writes a recording as a sequence of files, named and ordered by their begin. Checkpoints write the last one.
+type rotation struct {
+	every   time.Duration
+	keep    int
+	dir     string
+	before  string // before the time, in names
+	after   string
+	written int // complete files
+}
+
+// stamp is the format of the time in names, as %t has it; stamped matches it.
+const (
+	stamp   = "20060102-150405"
+	stamped = `[0-9]{8}-[0-9]{6}`
+)
+
+// newRotation puts the time in place of %t in the path, or before the first dot of its name.
+func newRotation(path string, every time.Duration, keep int) *rotation {
+	r := &rotation{every: every, keep: keep, dir: filepath.Dir(path)}
+	name := filepath.Base(path)
+	var found bool
+	if r.before, r.after, found = strings.Cut(name, "%t"); !found {
+		at := strings.IndexByte(name[1:], '.') + 1
+		if at == 0 {
+			at = len(name)
+		}
+		r.before, r.after = name[:at]+"-", name[at:]
+	}
+	return r
+}
+
+// path gives an unused path for a file that begins at a moment.
+func (r *rotation) path(at time.Time) string {
+	for ; ; at = at.Add(time.Second) {
+		path := filepath.Join(r.dir, r.before+at.Format(stamp)+r.after)
+		if _, err := os.Lstat(path); os.IsNotExist(err) {
+			return path
+		}
+	}
+}
+
+// due reports whether a file that began at a moment is to be completed.
+func (r *rotation) due(began time.Time) bool { return time.Since(began) >= r.every }
+
+// prune removes the oldest surplus files, those of earlier runs included.
+func (r *rotation) prune() {
+	if r.keep <= 0 {
+		return
+	}
+	name := regexp.MustCompile("^" + regexp.QuoteMeta(r.before) + stamped + regexp.QuoteMeta(r.after) + "$")
+	var list []string
+	entries, err := os.ReadDir(r.dir)
+	for _, e := range entries {
+		if path := filepath.Join(r.dir, e.Name()); name.MatchString(e.Name()) && profile.IsRecording(path) {
+			list = append(list, path)
+		}
+	}
+	slices.Sort(list)
+	for len(list) > r.keep {
+		err = cmp.Or(os.Remove(list[0]), err)
+		list = list[1:]
+	}
+	if err != nil {
+		console.Fail("old recordings stay: %v", err)
+	}
+}
+
+// rotate completes the file if it is due, begins the next, and reports whether it did.
+func (r *recording) rotate() (done bool) {
+	if r.rotation == nil {
+		return false
+	}
+	r.builder.Age()
+	if !r.rotation.due(r.builder.Part()) {
+		return false
+	}
+	r.builder.SetComments(fmt.Sprintf("part %d of a recording that goes on", r.rotation.written+1))
+	if err := r.builder.Rotate(r.path, r.names); err != nil {
+		console.Fail("%v; the next recording has what this one lacks", err)
+		return true
+	}
+	r.rotation.written++
+	r.disk.wrote(true)
+	r.path = r.rotation.path(r.builder.Part())
+	r.disk.goesTo(r.path)
+	r.rotation.prune()
+	return true
+}
+
+func (r *recording) saysParts() {
+	if r.rotation == nil {
+		return
+	}
+	if n := r.rotation.written + 1; n > 1 {
+		console.Say("%s were written: %s", account.Plural(int64(n), "recording"),
+			filepath.Join(r.rotation.dir, r.rotation.before+"*"+r.rotation.after))
+	}
+}

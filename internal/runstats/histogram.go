@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runstats
+
+import (
+	"math/bits"
+)
+
+// Histogram counts values in classes 1/16 apart, without allocation. The zero value is empty.
+type Histogram struct {
+	classes [64 * subClasses]uint32
+	N       int64
+	Max     int64
+}
+
+// per power of two
+const subClasses = 16
+
+func class(v int64) int {
+	if v < subClasses {
+		return int(max(v, 0))
+	}
+	top := bits.Len64(uint64(v)) - 1
+	return (top-3)*subClasses + int(v>>(top-4))&(subClasses-1)
+}
+
+// floor is the least value of a class.
+func floor(c int) int64 {
+	if c < subClasses {
+		return int64(c)
+	}
+	top := c/subClasses + 3
+	return 1<<top + int64(c%subClasses)<<(top-4)
+}
+
+// Add counts a value.
+func (h *Histogram) Add(v int64) {
+	h.classes[class(v)]++
+	h.N++
+	h.Max = max(h.Max, v)
+}
+
+// Quantile gives the value at q, to a sixteenth.
+func (h *Histogram) Quantile(q float64) int64 {
+	if h.N == 0 {
+		return 0
+	}
+	left := int64(q * float64(h.N))
+	for c, n := range h.classes {
+		if left -= int64(n); left < 0 {
+			return min(floor(c+1), h.Max)
+		}
+	}
+	return h.Max
+}
+
+// Buckets gives classes by powers of two, without empty ones at the ends.
+func (h *Histogram) Buckets() []Bucket {
+	var out []Bucket
+	for c, n := range h.classes {
+		below := Nanos(subClasses)
+		if c >= subClasses {
+			below = 2 << (c/subClasses + 3)
+		}
+		switch k := len(out) - 1; {
+		case k >= 0 && out[k].Below == below:
+			out[k].N += int64(n)
+		case n > 0 || k >= 0:
+			out = append(out, Bucket{Below: below, N: int64(n)})
+		}
+	}
+	for len(out) > 0 && out[len(out)-1].N == 0 {
+		out = out[:len(out)-1]
+	}
+	return out
+}

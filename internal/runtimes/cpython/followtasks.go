@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cpython
+
+import (
+	"slices"
+
+	"prywalk/internal/managed"
+)
+
+var _ managed.TaskFollower = (*Runtime)(nil)
+
+// taskReader gives a reader of tasks; nil if the process has none, or an unknown layout.
+func (r *Runtime) taskReader() *taskReader {
+	t := &taskReader{r: r.interpreter, o: r.objects(), threads: r.threads, codes: &r.codes}
+	t.threads.readThreads()
+	if !t.find() {
+		return nil
+	}
+	for i := range r.threads.list {
+		if id := int(r.threads.list[i].native); id != 0 && !slices.Contains(t.tids, id) {
+			t.tids = append(t.tids, id)
+		}
+	}
+	return t
+}
+
+// begin begins the walk that task names are read with.
+func (r *Runtime) begin(t *taskReader, w managed.Watch) {
+	t.watch = w
+	r.view.begin(&managed.Sample{Mem: nothing{}, Live: t})
+	r.codes.ahead, r.codes.aheadRead = nil, false
+}
+
+// TaskPlaces implements [managed.TaskFollower].
+func (r *Runtime) TaskPlaces() []uint64 {
+	if r.followed = r.taskReader(); r.followed == nil {
+		return nil
+	}
+	r.begin(r.followed, nil)
+	return r.followed.all()
+}
+
+// TaskAt implements [managed.TaskFollower].
+func (r *Runtime) TaskAt(place uint64, w managed.Watch) (managed.Task, bool) {
+	if r.followed == nil {
+		return managed.Task{}, true
+	}
+	r.begin(r.followed, w)
+	task, _, what := r.followed.read(place)
+	if what != taskKnown {
+		return managed.Task{}, what == taskOver
+	}
+	return task, true
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cpython
+
+import (
+	"encoding/binary"
+
+	"prywalk/frames"
+	"prywalk/internal/managed"
+)
+
+// interpreter is the mapped interpreter with the layout of its release.
+type interpreter struct {
+	layout
+	types
+	version  string
+	module   *frames.Module
+	name     string
+	folds    bool   // all of its code is the interpreter's, not that of an embedding program
+	at, size uint64 // _PyRuntime
+	loop     []span // before 3.11
+	host     managed.Host
+}
+
+// types are the addresses of types of objects; 0: unknown.
+type types struct {
+	codeType, dictType, textType, moduleType, numberType uint64
+
+	coTypes [3]uint64 // coroutines, generators, asynchronous generators
+}
+
+// findTypes finds the types that prove no layout.
+func (r *interpreter) findTypes(h managed.Host) {
+	for name, at := range map[string]*uint64{
+		"PyDict_Type": &r.dictType, "PyUnicode_Type": &r.textType, "PyModule_Type": &r.moduleType,
+		"PyLong_Type": &r.numberType, "PyCoro_Type": &r.coTypes[0], "PyGen_Type": &r.coTypes[1],
+		"PyAsyncGen_Type": &r.coTypes[2],
+	} {
+		*at, _, _ = h.Symbol(r.module, name)
+	}
+}
+
+func (r *interpreter) owns(m *frames.Module) bool {
+	return m != nil && (m == r.module || m.Bias == r.module.Bias && m.Name == r.name)
+}
+
+func (r *interpreter) inLoop(pc uint64) bool {
+	for _, s := range r.loop {
+		if pc >= s.start && pc < s.end {
+			return true
+		}
+	}
+	return false
+}
+
+// isIdle reports whether a thread state has no frames. first is its word for the innermost one.
+func (r *interpreter) isIdle(state, first uint64) bool {
+	return first == 0 || first-state < uint64(r.threadSize) // its own _PyCFrame (3.11, 3.12) or sentinel (3.15)
+}
+
+// frame describes a frame of 3.11 on.
+func (r *interpreter) frame(at, code, instr uint64) pyFrame {
+	code &= r.frameMask
+	return pyFrame{at: at, code: code, offset: int(int64(instr - code - uint64(r.codeInstr)))}
+}
+
+// read64 reads a word of current memory, 0 if it cannot be read.
+func (r *interpreter) read64(addr uint64) uint64 {
+	var b [8]byte
+	if r.host.Read(addr, b[:]) != len(b) {
+		return 0
+	}
+	return binary.LittleEndian.Uint64(b[:])
+}
+
+func (r *interpreter) read32(addr uint64) uint32 {
+	var b [4]byte
+	if r.host.Read(addr, b[:]) != len(b) {
+		return 0
+	}
+	return binary.LittleEndian.Uint32(b[:])
+}
+
+func (r *interpreter) textOf(mem interface{ Read(uint64, []byte) int }, addr uint64) (string, bool) {
+	var b [72]byte
+	head := b[:r.textCompact]
+	if addr == 0 || mem.Read(addr, head) != len(head) {
+		return "", false
+	}
+	n, state := binary.LittleEndian.Uint64(head[textLength+r.wider:]), head[textState+r.wider]
+	kind, compact, ascii := uint64(state>>2&7), state&(1<<5) != 0, state&(1<<6) != 0
+	if n > mostText || !compact || kind != 1 && kind != 2 && kind != 4 {
+		return "", false
+	}
+	from := uint64(r.textCompact)
+	if ascii {
+		from = uint64(r.textASCII)
+	}
+	text := make([]byte, n*kind)
+	if len(text) > 0 && mem.Read(addr+from, text) != len(text) {
+		return "", false
+	}
+	return decodeText(text, int(kind)), true
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package live_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	pprof "github.com/google/pprof/profile"
+
+	"prywalk/internal/code"
+	"prywalk/internal/profile"
+	"prywalk/internal/sampler"
+	"prywalk/internal/testtargets"
+)
+
+// noNames gives no names of native frames.
+type noNames struct{}
+
+// Resolve implements profile.Resolver.
+func (noNames) Resolve(*profile.ModuleInfo, uint64) []profile.Frame { return nil }
+
+// recordTasks records a process for 20 ticks. Tasks that were not seen in them are at the end.
+func recordTasks(t *testing.T, pid int) *pprof.Profile {
+	t.Helper()
+	images := code.NewImageCache(0)
+	p, err := images.Open(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := profile.NewBuilder(profile.Meta{Start: time.Now(), Period: time.Second / 99})
+	s := sampler.New(sampler.Options{Freq: 99, Tasks: true}, b, images, []*code.Process{p})
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	go func() {
+		defer cancel()
+		for ctx.Err() == nil && s.Progress().Ticks < 20 {
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
+	stats, err := s.Run(ctx)
+	if err != nil {
+		t.Error(err)
+	}
+	if g := stats.Tasks; g == nil || g.Incomplete != 0 || g.Unread != 0 {
+		t.Errorf("%+v", g)
+	}
+	var w bytes.Buffer
+	if err := b.Write(&w, noNames{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	prof, err := pprof.Parse(&w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return prof
+}
+
+// TestARecordingHasTheTasksThatTheInterpreterKnows: each that waits once, with its stack, as blocked time of no thread.
+func TestARecordingHasTheTasksThatTheInterpreterKnows(t *testing.T) {
+	for version, exe := range pythons(t) {
+		t.Run(version, func(t *testing.T) {
+			pid, truth := launchTasks(t, exe)
+			testtargets.Asleep(t, pid)
+			want, got := map[string]int{}, map[string]int{}
+			for _, k := range truth {
+				want[strings.Join(k.frames, " ")]++
+			}
+			extra := 0 // the main task is not in the truth
+			for _, s := range recordTasks(t, pid).Sample {
+				if l := s.Label[profile.LabelTask]; len(l) == 0 || l[0] != profile.CoroutineTask {
+					continue
+				}
+				var fs []string
+				for _, l := range s.Location {
+					fs = append(fs, fmt.Sprintf("%s:%d", l.Line[0].Function.Name, l.Line[0].Line))
+				}
+				if s.Value[0] != 0 || s.Value[1] <= 0 || len(s.Label[profile.LabelWait]) == 0 || len(s.NumLabel["tid"]) != 0 {
+					t.Errorf("%v: %v %v", fs, s.Value, s.Label)
+				}
+				if key := strings.Join(fs, " "); want[key] > 0 {
+					got[key]++
+				} else {
+					extra++
+				}
+			}
+			if !maps.Equal(got, want) || extra != 1 {
+				t.Errorf("%d others; recorded %v\nwant %v", extra, got, want)
+			}
+		})
+	}
+}

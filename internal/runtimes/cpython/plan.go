@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cpython
+
+import "prywalk/internal/managed"
+
+// Bounds of a copy.
+const (
+	mostChunk = 32 << 10 // bytes of the newest data stack chunk
+	mostNodes = managed.MaxNodes
+	mostHeads = 64
+)
+
+const (
+	slotChunk = 4 + iota
+	slotTop
+	slotFrame
+	slotCFrame
+	slotPrev
+	slotPrevFrame
+)
+
+// makePlan makes the plan of what is copied of a thread:
+//
+//	thread state ─► data stack (newest chunk)
+//	      │
+//	      └► (_PyCFrame, 3.11 and 3.12) ─► innermost frame ─► previous ─► …   generators' frames lie in the heap
+//	                                             └► head of the code object, unless it is known
+func (r *Runtime) makePlan() {
+	load := func(base uint8, off int64, to uint8) managed.Step {
+		return managed.Step{Op: managed.Load, Base: base, Off: off, To: to}
+	}
+	chain := func(base uint8) managed.Step {
+		return managed.Step{Op: managed.Chain, Base: base, Max: mostNodes, Size: uint32(r.frameSize),
+			Next: int32(r.framePrev)}
+	}
+	steps := []managed.Step{{Op: managed.Copy, Max: uint32(r.threadSize)}}
+	if r.gil.at != 0 {
+		steps = append(steps, managed.Step{Op: managed.Copy, Base: managed.SlotZero, Off: int64(r.gil.at), Max: gilHead,
+			Asleep: true})
+	}
+	if r.threadChunk != 0 {
+		steps = append(steps, load(0, r.threadChunk, slotChunk), load(0, r.threadTop, slotTop),
+			managed.Step{Op: managed.Copy, Base: slotChunk, End: slotTop, Max: mostChunk})
+	}
+	if r.cframe {
+		steps = append(steps, load(0, r.threadFrame, slotCFrame), load(slotCFrame, r.cframeCurrent, slotFrame))
+	} else {
+		steps = append(steps, load(0, r.threadFrame, slotFrame))
+	}
+	steps = append(steps, chain(slotFrame),
+		managed.Step{Op: managed.Each, Off: r.frameCode, Max: mostHeads, Size: uint32(r.codeHead)})
+	if r.codeVersion == 0 {
+		steps = append(steps, managed.Step{Op: managed.Each, Off: r.codeName, Max: mostHeads, Next: textHash, Size: 8})
+	}
+	if r.cframe { // the newest one may have no frame yet
+		steps = append(steps, load(slotCFrame, r.cframePrev, slotPrev), load(slotPrev, r.cframeCurrent, slotPrevFrame),
+			chain(slotPrevFrame))
+	}
+	r.plan = &managed.Plan{Steps: steps, Find: r.findSteps(), Known: &r.codes.kept.Known}
+	if r.gil.at != 0 {
+		r.plan.Lock = [2]uint64{r.gil.at + gilCond, r.gil.at + gilCondEnd}
+	}
+}
+
+// mostSought is how many of the newest thread states a stop searches for a new thread.
+const mostSought = 16
+
+// findSteps find the state of a new thread; the newest are first in the list.
+func (r *Runtime) findSteps() []managed.Step {
+	const slotTLS, slotTID = 2, 3
+	id, want := r.threadID, uint8(slotTLS)
+	if r.threadNative != 0 {
+		id, want = r.threadNative, slotTID
+	}
+	return []managed.Step{
+		{Op: managed.Load, Off: int64(r.threads.head), To: slotChunk},
+		{Op: managed.Seek, Base: slotChunk, Size: uint32(r.threadSize), Next: int32(r.threadNext), At: int32(id), End: want,
+			Max: mostSought},
+	}
+}

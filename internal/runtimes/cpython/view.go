@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cpython
+
+import (
+	"encoding/binary"
+
+	"prywalk/internal/managed"
+)
+
+// view reads memory as of the sample: the copy, and the live process if the thread has slept since.
+type view struct {
+	sample *managed.Sample
+	asked  bool
+	live   bool
+	used   bool // uncopied memory was read: the thread must sleep until the walk ends
+	pages  managed.LivePages
+}
+
+func (v *view) begin(s *managed.Sample) {
+	v.sample, v.asked, v.live, v.used = s, false, false, false
+	v.pages.Reset()
+}
+
+func (v *view) get(addr uint64) (uint64, bool) {
+	if w, ok := v.sample.Mem.Word(addr); ok {
+		return w, true
+	}
+	if addr < 1<<12 || !v.isLive() {
+		return 0, false
+	}
+	v.used = true
+	return v.pages.Word(v.sample.Live, addr)
+}
+
+// word is get, 0 for unreadable memory.
+func (v *view) word(addr uint64) uint64 {
+	w, _ := v.get(addr)
+	return w
+}
+
+// byte gives the byte at addr, 0xff if unreadable.
+func (v *view) byte(addr uint64) byte {
+	w, ok := v.get(addr &^ 7)
+	if !ok {
+		return 0xff
+	}
+	return byte(w >> (addr & 7 * 8))
+}
+
+func (v *view) has(addr uint64) bool {
+	_, ok := v.sample.Mem.Word(addr)
+	return ok
+}
+
+// now gives a word of current memory.
+func (v *view) now(addr uint64) (uint64, bool) {
+	var b [8]byte
+	ok := v.sample.Live != nil && v.sample.Live.Read(addr, b[:]) == 8
+	return binary.LittleEndian.Uint64(b[:]), ok
+}
+
+// isLive reports whether the thread has slept since the sample. It asks the kernel on first use.
+func (v *view) isLive() bool {
+	if !v.asked {
+		v.asked, v.live = true, v.sample.Live != nil && v.sample.Live.Unchanged()
+	}
+	return v.live
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package golang
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+)
+
+const (
+	maxGoroutines  = 1 << 18
+	goroutineBytes = 416
+	goroutineTries = 3
+)
+
+var (
+	errNoGoroutines = errors.New("the list of goroutines was not found in this stripped program")
+	errGoroutines   = errors.New("the layout of goroutines is not known for this Go release")
+)
+
+// allgs reads runtime.allgs, the list of all g's of a program, and the g's.
+type allgs struct {
+	*program
+	chase    Chase
+	fields   layoutG
+	list     uint64 // runtime.allgs; 0: not found yet
+	entries  entries
+	reasons  waitReasons
+	labelsAt atomic.Int64 // offset of the labels' address in g
+	tries    uint
+}
+
+// Goroutines reads all live goroutines of the running process, each consistent at its own moment. It fails if the
+// layout does not fit all of them.
+func (r *allgs) Goroutines() ([]Goroutine, error) {
+	err := errNoGoroutines
+	for range goroutineTries {
+		var list []uint64
+		if list, err = r.addresses(); err != nil {
+			return nil, err
+		}
+		var out []Goroutine
+		if out, err = r.readAll(list); err == nil {
+			return out, nil
+		}
+	}
+	return nil, err
+}
+
+func (r *allgs) addresses() ([]uint64, error) {
+	first, n, err := r.slice()
+	if err != nil {
+		return nil, err
+	}
+	if r.fields.start == 0 && !r.findFieldsIn(first, n) {
+		return nil, errGoroutines
+	}
+	b := make([]byte, 8*n)
+	if r.host.Read(first, b) != len(b) {
+		return nil, errGoroutines
+	}
+	out := make([]uint64, n)
+	for i := range out {
+		out[i] = binary.LittleEndian.Uint64(b[8*i:])
+	}
+	return out, nil
+}
+
+// slice gives the array of runtime.allgs and its length. Without symbols, it is the slice in runtime.allgadd's
+// code whose first g runs runtime.main.
+func (r *allgs) slice() (first, n uint64, err error) {
+	if r.list != 0 {
+		return r.sliceAt(r.list)
+	}
+	if at, _, ok := r.host.Symbol(r.module, "runtime.allgs"); ok {
+		r.list = at
+		return r.sliceAt(at)
+	}
+	for _, at := range r.table.mentioned("runtime.allgadd") {
+		first, n, err = r.sliceAt(at + r.bias)
+		if err == nil && r.findFieldsIn(first, n) {
+			r.list = at + r.bias
+			return first, n, nil
+		}
+	}
+	return 0, 0, errNoGoroutines
+}
+
+func (r *allgs) sliceAt(at uint64) (first, n uint64, err error) {
+	var slice [24]byte
+	if r.host.Read(at, slice[:]) != len(slice) {
+		return 0, 0, errGoroutines
+	}
+	first, n = binary.LittleEndian.Uint64(slice[:]), binary.LittleEndian.Uint64(slice[8:])
+	room := binary.LittleEndian.Uint64(slice[16:])
+	if n == 0 || n > maxGoroutines || n > room || first == 0 || first%8 != 0 {
+		return 0, 0, fmt.Errorf("%d goroutines: %w", n, errGoroutines)
+	}
+	return first, n, nil
+}
+
+func (r *allgs) readAll(list []uint64) ([]Goroutine, error) {
+	l := r.fields
+	slices.Sort(list)
+	out, ids, good := make([]Goroutine, 0, len(list)), make([]uint64, 0, len(list)), true
+	all := newRecords(r.host)
+	all.each(list, func(i int, b []byte) {
+		if good = good && b != nil; !good {
+			return
+		}
+		g, ok := r.check(list[i], b, l)
+		for n := 0; n < goroutineTries && !ok; n++ {
+			g, ok = r.read(list[i], l)
+		}
+		if good = ok; ok && !g.ended() {
+			out, ids = append(out, g), append(ids, g.ID)
+		}
+	})
+	slices.Sort(ids)
+	if !good || len(slices.Compact(ids)) < len(out) {
+		return nil, errGoroutines
+	}
+	return out, nil
+}
+
+func (r *allgs) read(at uint64, l layoutG) (g Goroutine, ok bool) {
+	var b [goroutineBytes]byte
+	if r.host.Read(at, b[:]) != len(b) {
+		return g, false
+	}
+	return r.check(at, b[:], l)
+}
+
+func (r *allgs) check(at uint64, b []byte, l layoutG) (g Goroutine, ok bool) {
+	g = r.decode(at, b, l)
+	if g.ended() {
+		return g, true
+	}
+	waits := g.Status == goroutineWaiting
+	return g, g.Status <= goroutineLast && g.ID != 0 && g.StackLo < g.StackHi &&
+		(!waits || g.SP >= g.StackLo && g.SP <= g.StackHi) && r.entries.at(g.Start).ok
+}
+
+func (r *allgs) decode(at uint64, b []byte, l layoutG) Goroutine {
+	w := func(off int64) uint64 { return binary.LittleEndian.Uint64(b[off:]) }
+	c := &r.chase
+	g := Goroutine{Addr: at, ID: w(l.status + afterStatusGoid), Status: uint32(w(l.status)) &^ goroutineScanning,
+		StackLo: w(c.GStackLo), StackHi: w(c.GStackHi), SP: w(c.SchedSP), PC: w(c.SchedPC), BP: w(c.SchedBP),
+		WaitReason: b[l.status+afterStatusReason], WaitSince: w(l.status + afterStatusSince), Start: w(l.start),
+		GoPC: w(l.start - beforeStartGoPC), Parent: w(l.start - beforeStartParent)}
+	if c.SchedLR != 0 {
+		g.LR = w(c.SchedLR)
+	}
+	if at := l.start + afterStartLabels; at+8 <= int64(len(b)) {
+		g.Labels = w(at)
+	}
+	return g
+}
+
+func (r *allgs) system(g *Goroutine) bool { return g.inC() || r.entries.at(g.Start).system }
+
+func (r *allgs) why(g *Goroutine) string {
+	if g.Status != goroutineWaiting && g.Status != goroutineLeaked {
+		return ""
+	}
+	return r.reasons.text(r.program, g.WaitReason)
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package golang
+
+import "prywalk/frames"
+
+// A new thread begins in runtime.clone behind the system call with 0 in rax and no caller (runtime/sys_linux_amd64.s).
+
+func (t rulesX86) behindCall(f *fn, pc uint64) bool {
+	for _, off := range t.flow(f).offs {
+		var b [2]byte
+		if t.img.read(f.entry+uint64(off), b[:]) && b == [2]byte{0x0f, 0x05} {
+			return pc >= f.entry+uint64(off)+2
+		}
+	}
+	return false
+}
+
+func (t rulesX86) createdX86(cfa int32) (frames.Rule, *frames.Row, bool) {
+	row := t.row(rowKey{kind: kindEnds, delta: cfa}, func() *frames.Row {
+		return &frames.Row{CFAReg: frames.X86RSP, CFAOff: int64(cfa), RA: frames.RegRule{Kind: frames.RuleValExpr,
+			Expr: parentOnly{}}}
+	})
+	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: cfa, Method: frames.MethodCFI}, row, true
+}
+
+type parentOnly struct{}
+
+// Eval implements [frames.Expr].
+func (parentOnly) Eval(regs *frames.Regs, mem frames.Memory, cfa uint64) (uint64, bool) {
+	if ax, ok := regs.Get(frames.X86RAX); !ok || ax == 0 {
+		return 0, ok
+	}
+	return mem.Word(cfa - 8)
+}

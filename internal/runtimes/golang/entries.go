@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package golang
+
+import "strings"
+
+type entry struct {
+	name   string
+	system bool
+	ok     bool
+}
+
+const maxEntries = 1 << 14
+
+// entries names the functions that goroutines begin in, once each.
+type entries struct {
+	program *program
+	known   map[uint64]entry
+	names   map[string]uint64 // addresses by name, 0: none
+}
+
+// ofC is for goroutines of threads of C, without startpc.
+const ofC = "runtime.cgocallback"
+
+// at gives the function at g.startpc.
+func (e *entries) at(start uint64) entry {
+	if start == 0 {
+		return entry{name: ofC, ok: true}
+	}
+	found, known := e.known[start]
+	if known {
+		return found
+	}
+	if e.known == nil || len(e.known) >= maxEntries {
+		e.known = map[uint64]entry{}
+	}
+	if t, bias := e.program.tableAt(start); t != nil {
+		if f, ok := t.find(start - bias); ok {
+			name := string(t.name(&f))
+			found = entry{name, ownEntry(name), f.entry == start-bias}
+		}
+	}
+	e.known[start] = found
+	return found
+}
+
+func (e *entries) named(name string) (addr uint64, ok bool) {
+	addr, known := e.names[name]
+	if !known {
+		if all := e.program.table.FuncByName(name); len(all) == 1 {
+			addr = all[0] + e.program.bias
+		}
+		if e.names == nil {
+			e.names = map[string]uint64{}
+		}
+		e.names[name] = addr
+	}
+	return addr, addr != 0
+}
+
+// See runtime/traceback.go, isSystemGoroutine.
+func ownEntry(name string) bool {
+	return strings.HasPrefix(name, "runtime.") && name != "runtime.main" && name != "runtime.handleAsyncEvent"
+}

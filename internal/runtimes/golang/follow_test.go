@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package golang
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/internal/managed"
+)
+
+func hostileRuntime(t *testing.T, memory []byte) *Runtime {
+	t.Helper()
+	im := Image{Arch: frames.X86_64, Pclntab: goroutineTable(false, true), PclntabAddr: 0x5000, TextStart: 0x1000,
+		Read: func(addr uint64, b []byte) int {
+			if off := addr - 0x1000; off < uint64(len(memory)) {
+				return copy(b, memory[off:])
+			}
+			return 0
+		}}
+	tab, err := New(im)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newRuntime(program{table: tab, host: &memoryHost{memory: memory, symbol: true}},
+		Chase{GM: 0x30, GStackHi: 8, SchedSP: 0x38, SchedPC: 0x40, SchedBP: 0x68})
+}
+
+func FuzzFollowedGoroutines(f *testing.F) {
+	f.Add(hostileMemory())
+	f.Add(waitingMemory())
+	f.Fuzz(func(t *testing.T, memory []byte) {
+		r := hostileRuntime(t, memory)
+		n, err := r.Places()
+		if err != nil && n != 0 || n > maxGoroutines {
+			t.Fatalf("%d places, %v", n, err)
+		}
+		changed := r.Poll(0, n, nil)
+		if len(changed) != n {
+			t.Errorf("%d of %d places are new", len(changed), n)
+		}
+		for _, place := range changed {
+			var task managed.ParkedTask
+			stack, ok := r.Task(place, &task)
+			if len(stack) > maxFollowedStack || ok && !task.OnThread && task.Object == 0 {
+				t.Errorf("%d bytes of stack, task %+v", len(stack), task)
+			}
+			if ok && !task.OnThread {
+				if waits := r.WaitsAt(&task, stack); len(waits) > maxSelect {
+					t.Errorf("it waits for %d things", len(waits))
+				}
+				r.LabelsAt(task.LabelsAt)
+			}
+		}
+		if again := r.Poll(0, n, nil); len(again) > n {
+			t.Errorf("%d of %d have changed", len(again), n)
+		}
+	})
+}
+
+// waitingMemory is hostileMemory with a goroutine at 0x1380 that waits for a channel.
+func waitingMemory() []byte {
+	b := append(hostileMemory(), make([]byte, 0x800)...)
+	put := func(at, w uint64) { binary.LittleEndian.PutUint64(b[at-0x1000:], w) }
+	g := uint64(0x1300)
+	for at, w := range map[uint64]uint64{0: 0x1600, 8: 0x1700, 0x38: 0x1680, 0x40: 0x1000} {
+		put(g+at, w)
+	}
+	put(g+0xf8+16, 0x1500)       // g.waiting
+	put(0x1500, g)               // sudog.g
+	put(0x1500+sudogChan, 0x1b0) // no channel there
+	return b
+}
+
+// The garbage collector's words of g do not count.
+func TestAGoroutineIsChangedUntilItIsReadAndThenWhenItHasRun(t *testing.T) {
+	memory := waitingMemory()
+	r := hostileRuntime(t, memory)
+	n, err := r.Places()
+	if n != 1 || err != nil {
+		t.Fatalf("%d places, %v", n, err)
+	}
+	var task managed.ParkedTask
+	read := func() {
+		t.Helper()
+		if stack, ok := r.Task(0, &task); !ok || task.OnThread || len(stack) != 0x80 {
+			t.Fatalf("%d bytes of stack, %v, %+v", len(stack), ok, task)
+		}
+	}
+	changed := func() bool { return len(r.Poll(0, 1, nil)) == 1 }
+	if !changed() {
+		t.Error("not changed before it was read")
+	}
+	read()
+	if changed() {
+		t.Error("changed though it is the same")
+	}
+	status := int(r.fields.status)
+	for what, c := range map[string]struct {
+		at   int // in its g
+		want bool
+	}{
+		"sched.sp": {0x38, true}, "goid": {status + 8, true}, "waitreason": {status + 32, true},
+		"trackingSeq": {status + 45, true}, "waiting": {int(r.fields.start) + 16, true},
+		"labels":    {int(r.fields.start) + 48, true},
+		"waitsince": {status + 24, false}, "gcscandone": {status + 38, false}, "schedlink": {status + 16, false},
+	} {
+		b := &memory[0x300+c.at]
+		*b ^= 8
+		if changed() != c.want {
+			t.Errorf("%s: changed is %v", what, !c.want)
+		}
+		*b ^= 8
+	}
+	binary.LittleEndian.PutUint32(memory[0x300+status:], goroutineWaiting|goroutineScanning)
+	if changed() {
+		t.Error("changed as the garbage collector looks at it")
+	}
+}
+
+func FuzzTakenLocks(f *testing.F) {
+	f.Add([]byte{0x48, 0x8d, 0x0d, 0, 1, 0, 0, 0x31, 0xc0, 0xba, 1, 0, 0, 0, 0xf0, 0x0f, 0xb1, 0x11, 0xe8, 0, 0, 0, 0},
+		uint16(23))
+	f.Add([]byte{0xe8, 0, 0, 0, 0, 0x75, 5, 0x48, 0x89, 0x44, 0x24, 8, 0xe8, 0, 0, 0, 0}, uint16(17))
+	f.Fuzz(func(t *testing.T, code []byte, pc uint16) {
+		if len(code) > 1<<12 {
+			return
+		}
+		names := []string{"sync.(*Mutex).Lock", "sync.(*Mutex).Unlock", "sync.(*RWMutex).RLock", "main.f"}
+		got := takenInX86(code, 0x1000, 0x1000+uint64(pc), func(at uint64) string { return names[at%4] })
+		if len(got.held) > len(code) {
+			t.Errorf("%d locks in %d bytes", len(got.held), len(code))
+		}
+		r := hostileRuntime(t, hostileMemory())
+		for _, h := range got.held {
+			got.value(lockFrame{&r.program, 0, 0x1200}, h.lock, 0)
+		}
+	})
+}
+
+// A path that returns before the call has no effect.
+func TestALockIsHeldFromWhereItIsTakenToWhereItIsLetGoOf(t *testing.T) {
+	take := []byte{0x48, 0x8d, 0x0d, 0, 1, 0, 0, // lea rcx, [rip+0x100]
+		0x31, 0xc0, 0xba, 1, 0, 0, 0, // xor eax, eax; mov edx, 1
+		0xf0, 0x0f, 0xb1, 0x11} // lock cmpxchg [rcx], edx
+	give := []byte{0xb8, 0xff, 0xff, 0xff, 0xff, 0xf0, 0x0f, 0xc1, 0x01} // mov eax, -1; lock xadd [rcx], eax
+	call := []byte{0xe8, 0, 0, 0, 0}
+	early := append([]byte{0x75, byte(len(give) + 1)}, append(give, 0xc3)...) // jne over: unlock; ret
+	for name, c := range map[string]struct {
+		code [][]byte
+		held int
+	}{
+		"taken":                         {[][]byte{take, call}, 1},
+		"let go of":                     {[][]byte{take, give, call}, 0},
+		"let go of on a way that ended": {[][]byte{take, early, call}, 1},
+		"not taken":                     {[][]byte{call}, 0},
+		"an unlock of another":          {[][]byte{take, {0x48, 0x83, 0xc1, 8}, give, call}, 1},
+	} {
+		var code []byte
+		for _, part := range c.code {
+			code = append(code, part...)
+		}
+		got := takenInX86(code, 0x1000, 0x1000+uint64(len(code)), func(uint64) string { return "main.f" })
+		if len(got.held) != c.held {
+			t.Errorf("%s: %d locks are held", name, len(got.held))
+			continue
+		}
+		if at, ok := got.value(lockFrame{}, append(got.held, heldX86{})[0].lock, 0); c.held == 1 && (!ok || at != 0x1107) {
+			t.Errorf("%s: the lock is at %#x", name, at)
+		}
+	}
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package golang
+
+import "prywalk/frames"
+
+// # Frame records
+//
+// On x86-64 a Go function with a frame stores rbp at CFA−16, and has rbp point there (cmd/internal/obj/x86/obj6.go,
+// preprocess). A function's frame has a constant size at a call, so that records lie apart as pcsp tells:
+//
+//	record of a call's target:  [ rbp of the caller │ return address into it ]   its CFA = the caller's rsp
+//	record of the caller:       its CFA − 16 = the caller's rsp + delta − 8
+//
+// Since Go 1.20 systemstack has such a record on the goroutine's stack, and calls on the scheduler's with rbp at it.
+// morestack clears rbp.
+
+const recordEntries = 1 << 10
+
+// recordStep is the distance from a record to its caller's, by return address in the file.
+type recordStep struct {
+	pc    uint64 // 0: empty
+	apart int32  // −1: not known, 0: outermost
+}
+
+// frameRecords gives the distances between the records of a module's functions.
+type frameRecords struct {
+	*rules
+	known *[recordEntries]recordStep
+}
+
+// NextRecords implements [managed.Chained].
+func (r *Runtime) NextRecords(record frames.Addr, returns []uint64, out []frames.Addr) []frames.Addr {
+	for _, ret := range returns {
+		apart := r.table.records.apart(ret - r.bias)
+		if apart < 0 {
+			return out
+		}
+		if apart == 0 {
+			return append(out, 0)
+		}
+		record += uint64(apart)
+		out = append(out, record)
+	}
+	return out
+}
+
+// apart gives the distance from the record with a return address to the caller's: 0 for an outermost function,
+// −1 where the caller has no record.
+func (t *frameRecords) apart(ret uint64) int32 {
+	if t.known == nil {
+		t.known = new([recordEntries]recordStep)
+	}
+	s := &t.known[ret*0x9e3779b97f4a7c15>>54]
+	if s.pc != ret || ret == 0 {
+		*s = recordStep{ret, t.decode(ret)}
+	}
+	return s.apart
+}
+
+func (t *frameRecords) decode(ret uint64) int32 {
+	f, ok := t.find(ret - 1)
+	if !ok || t.img.Arch != frames.X86_64 {
+		return -1
+	}
+	rule, row, ok := t.Rule(frames.Query{PC: ret, Caller: true})
+	switch {
+	case !ok || row != nil:
+		return -1
+	case rule.Flags == frames.FlagRoot:
+		return 0
+	}
+	_, spWrite := t.kind(&f)
+	plain := rule.Flags == 0 && rule.CFAReg == frames.X86RSP && rule.CFAOff > 0 &&
+		rule.Saved == [frames.NumCompact]uint8{2}
+	if spWrite || !plain || !t.pointsToRecord(&f) {
+		return -1
+	}
+	return rule.CFAOff
+}
+
+// pointsToRecord reports whether a function's first change of rsp is followed by rbp's: push rbp; mov rbp, rsp, or
+// before Go 1.21 sub rsp, n; mov [rsp+d], rbp; lea rbp, [rsp+d].
+func (t *frameRecords) pointsToRecord(f *fn) bool {
+	s := t.steps(f.pcsp, f.entry)
+	for s.next() && s.val <= 0 {
+	}
+	var b [16]byte
+	if s.val <= 0 || s.start <= f.entry || !t.img.read(s.start, b[:]) {
+		return false
+	}
+	in, ok := decode(b[:])
+	if ok && in.Map == 0 && in.Op == 0x89 && in.Mod != 3 && in.Reg == mBP { // the store
+		in, ok = decode(b[in.Size:])
+		return ok && in.Map == 0 && in.Op == 0x8d && in.W && in.Reg == mBP && in.Base == mSP
+	}
+	return ok && in.Map == 0 && in.W && in.Mod == 3 &&
+		(in.Op == 0x89 && in.RM == mBP && in.Reg == mSP || in.Op == 0x8b && in.Reg == mBP && in.RM == mSP)
+}

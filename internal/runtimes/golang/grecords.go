@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package golang
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/managed"
+	"prywalk/internal/procmem"
+)
+
+// # Many g's in few reads
+//
+// The heap has g's side by side in spans (mspan): 17 of 480 bytes in 8 KiB (Go 1.26). A region of process_vm_readv(2)
+// costs about 0.5 µs, as much as copying 4 KiB.
+//
+//	span  g g g g g g …  │ stacks …           │ span  g g g g …
+//	      └── region 1 ──┘                            └ region 2 ┘      one call for many
+const (
+	regionBytes = 64 << 10
+	callBytes   = 256 << 10 // of all regions: fits the processor's cache
+	regionGap   = 4 << 10   // between parts of one region
+)
+
+type regionReader struct {
+	host managed.Host
+	many managed.Gatherer // nil: one call per region
+}
+
+func newRegionReader(h managed.Host) regionReader {
+	many, _ := h.(managed.Gatherer)
+	return regionReader{h, many}
+}
+
+func (r *regionReader) of(h managed.Host) { *r = newRegionReader(h) }
+
+func (r *regionReader) read(parts []frames.Region) {
+	for len(parts) > 0 {
+		n := 0
+		if r.many != nil {
+			n = r.many.ReadParts(parts[:min(len(parts), procmem.MaxParts)])
+		}
+		if n == 0 {
+			if b := parts[0].Bytes; r.host.Read(parts[0].Addr, b) != len(b) {
+				parts[0].Bytes = nil
+			}
+			n = 1
+		}
+		parts = parts[n:]
+	}
+}
+
+type records struct {
+	regionReader
+	buf   []byte
+	parts []frames.Region
+	ends  []int
+	alone [goroutineBytes]byte
+}
+
+func newRecords(h managed.Host) *records {
+	return &records{regionReader: newRegionReader(h), buf: make([]byte, callBytes)}
+}
+
+// each calls f with each g, nil if unreadable. Ascending addresses are fastest.
+func (r *records) each(at []uint64, f func(i int, g []byte)) {
+	for done := 0; done < len(at); {
+		r.parts, r.ends = r.parts[:0], r.ends[:0]
+		from, used := done, 0
+		for done < len(at) && len(r.parts) < procmem.MaxParts {
+			n := done + 1
+			for n < len(at) && at[n] > at[n-1] && at[n]-at[n-1] <= regionGap &&
+				at[n]-at[done] <= regionBytes-goroutineBytes {
+				n++
+			}
+			size := int(at[n-1]-at[done]) + goroutineBytes
+			if used+size > len(r.buf) {
+				break
+			}
+			r.parts = append(r.parts, frames.Region{Addr: at[done], Bytes: r.buf[used : used+size]})
+			r.ends = append(r.ends, n)
+			used, done = used+size, n
+		}
+		r.read(r.parts)
+		for k, p := range r.parts {
+			for ; from < r.ends[k]; from++ {
+				f(from, r.one(&p, at[from]))
+			}
+		}
+	}
+}
+
+func (r *records) one(of *frames.Region, at uint64) []byte {
+	if of.Bytes != nil {
+		return of.Bytes[at-of.Addr:][:goroutineBytes]
+	}
+	b := r.alone[:]
+	if r.host.Read(at, b) != len(b) {
+		return nil
+	}
+	return b
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package golang
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/managed"
+)
+
+// lockFinder finds the locks that frames hold, by the code of their functions ([takenX86]).
+type lockFinder struct {
+	program *program
+	taken   map[uint64]*takenX86 // by pc
+}
+
+// Held implements [managed.Scheduler].
+func (l *lockFinder) Held(pc, sp frames.Addr) (out []managed.TaskHeld) {
+	if l.program.host.Arch() != frames.X86_64 {
+		return nil
+	}
+	t, bias := l.program.tableAt(pc)
+	if t == nil {
+		return nil
+	}
+	known := l.taken[pc]
+	if known == nil {
+		known = t.takenX86(pc - bias)
+		if l.taken == nil {
+			l.taken = map[uint64]*takenX86{}
+		}
+		if len(l.taken) < maxEntries {
+			l.taken[pc] = known
+		}
+	}
+	for i := range known.held {
+		h := &known.held[i]
+		if addr, ok := known.value(lockFrame{l.program, bias, sp}, h.lock, 0); ok && addr > 1<<16 {
+			out = append(out, managed.TaskHeld{Address: addr, Read: h.read, Taken: h.at + bias})
+		}
+	}
+	return out
+}
+
+type lockFrame struct {
+	*program
+	bias, sp uint64
+}

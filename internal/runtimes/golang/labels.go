@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package golang
+
+import (
+	"encoding/binary"
+	"unicode/utf8"
+
+	"prywalk/frames"
+)
+
+// Bounds of labels per goroutine, and of a key or value in bytes.
+const (
+	maxLabels     = 64
+	maxLabelBytes = 1 << 10
+)
+
+// labels reads goroutines' labels (runtime/pprof, Do and SetGoroutineLabels).
+type labels struct{ allgs *allgs }
+
+// LabelsAt implements [managed.Scheduler]. Labels are immutable; nil for none or an unknown form.
+func (r *labels) LabelsAt(at frames.Addr) map[string]string {
+	var words [24]byte
+	if at == 0 || r.allgs.host.Read(at, words[:]) != len(words) {
+		return nil
+	}
+	first, n := binary.LittleEndian.Uint64(words[:]), binary.LittleEndian.Uint64(words[8:])
+	if room := binary.LittleEndian.Uint64(words[16:]); n > 0 && n <= maxLabels && n <= room {
+		if out := r.labelList(first, n); out != nil {
+			return out
+		}
+	}
+	return r.labelMap(first)
+}
+
+// Since Go 1.24 labels are an array of pairs of strings (runtime/pprof.LabelSet).
+func (r *labels) labelList(at, n uint64) map[string]string {
+	pairs := make([]byte, 32*n)
+	if r.allgs.host.Read(at, pairs) != len(pairs) {
+		return nil
+	}
+	out := make(map[string]string, n)
+	for ; len(pairs) > 0; pairs = pairs[32:] {
+		if !r.label(out, pairs, pairs[16:]) {
+			return nil
+		}
+	}
+	return out
+}
+
+// map[string]string until Go 1.23 (runtime/map.go, hmap and bmap).
+const (
+	hmapBytes    = 32
+	hmapB        = 9
+	hmapBuckets  = 16
+	hmapOld      = 24
+	bucketSlots  = 8
+	bucketKeys   = bucketSlots
+	bucketValues = bucketKeys + 16*bucketSlots
+	bucketNext   = bucketValues + 16*bucketSlots
+	bucketBytes  = bucketNext + 8
+	minTopHash   = 5 // less: the slot is empty
+	maxLogMap    = 4
+)
+
+func (r *labels) labelMap(at uint64) map[string]string {
+	var h [hmapBytes]byte
+	if at == 0 || r.allgs.host.Read(at, h[:]) != len(h) {
+		return nil
+	}
+	count, buckets := binary.LittleEndian.Uint64(h[:]), binary.LittleEndian.Uint64(h[hmapBuckets:])
+	if count == 0 || count > maxLabels || h[hmapB] > maxLogMap || binary.LittleEndian.Uint64(h[hmapOld:]) != 0 {
+		return nil
+	}
+	out := make(map[string]string, count)
+	left := maxLabels
+	for i := range uint64(1) << h[hmapB] {
+		for at := buckets + i*bucketBytes; at != 0 && left > 0; left-- {
+			var b [bucketBytes]byte
+			if r.allgs.host.Read(at, b[:]) != len(b) {
+				return nil
+			}
+			for slot := range bucketSlots {
+				if b[slot] >= minTopHash && !r.label(out, b[bucketKeys+16*slot:], b[bucketValues+16*slot:]) {
+					return nil
+				}
+			}
+			at = binary.LittleEndian.Uint64(b[bucketNext:])
+		}
+	}
+	if uint64(len(out)) != count {
+		return nil
+	}
+	return out
+}
+
+func (r *labels) label(to map[string]string, key, value []byte) bool {
+	k, ok := r.text(key)
+	v, ok2 := r.text(value)
+	if ok && ok2 {
+		to[k] = v
+	}
+	return ok && ok2
+}
+
+func (r *labels) text(header []byte) (string, bool) {
+	n := binary.LittleEndian.Uint64(header[8:])
+	if n > maxLabelBytes {
+		return "", false
+	}
+	b := make([]byte, n)
+	if n > 0 && r.allgs.host.Read(binary.LittleEndian.Uint64(header), b) != len(b) {
+		return "", false
+	}
+	return string(b), utf8.Valid(b)
+}
+
+// Labels implements [managed.Labeler].
+func (r *labels) Labels(regs *frames.Regs, mem frames.Memory) map[string]string {
+	if r.allgs.fields.start == 0 && !r.allgs.findFields() {
+		return nil
+	}
+	g, ok := r.allgs.chase.curg(regs, mem)
+	if !ok || g == 0 {
+		return nil
+	}
+	at, ok := mem.Word(g + uint64(r.allgs.fields.start+afterStartLabels))
+	if !ok || at == 0 {
+		return nil
+	}
+	return copiedLabels(mem, at)
+}
+
+// copiedLabels decodes what observe.TaskStacks copied: a list, its pairs, the strings.
+func copiedLabels(mem frames.Memory, at uint64) map[string]string {
+	n, ok := mem.Word(at + 8)
+	if !ok || n > maxLabels {
+		return nil
+	}
+	out, text := map[string]string{}, at+24+32*n
+	take := func(header uint64) (string, bool) {
+		size, ok := mem.Word(header + 8)
+		if !ok || size > maxLabelBytes {
+			return "", false
+		}
+		var b []byte
+		for ; uint64(len(b)) < size; text += 8 {
+			w, ok := mem.Word(text)
+			if !ok {
+				return "", false
+			}
+			b = binary.LittleEndian.AppendUint64(b, w)
+		}
+		return string(b[:size]), utf8.Valid(b[:size])
+	}
+	for i := range n {
+		key, ok := take(at + 24 + 32*i)
+		value, ok2 := take(at + 24 + 32*i + 16)
+		if !ok || !ok2 {
+			return nil
+		}
+		out[key] = value
+	}
+	return out
+}

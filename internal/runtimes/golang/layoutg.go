@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package golang
+
+import "encoding/binary"
+
+// # The layout of a g
+//
+// A run-time system's fields are found by the g of a known function: its number behind a state, and the function's
+// address. In a program that is runtime.main's, number 1, first of the list. In a library (-buildmode=c-shared,
+// c-archive) runtime.main has returned; runtime.forcegchelper, which the first init function starts, never does.
+
+type layoutG struct{ status, start int64 }
+
+// Offsets from atomicstatus since Go 1.13.
+const (
+	afterStatusGoid   = 8
+	afterStatusSince  = 24
+	afterStatusReason = 32
+)
+
+// Offsets from startpc since Go 1.13; parentGoid is before gopc since Go 1.21.
+const (
+	beforeStartParent = 24
+	beforeStartGoPC   = 16
+	afterStartLabels  = 48
+)
+
+const (
+	// mostFirst bounds the g's searched.
+	mostFirst = 64
+	// earlyGoids bounds its number: one of the first 16 for each of some processors (runtime/proc.go,
+	// _GoidCacheBatch).
+	earlyGoids = 1 << 10
+)
+
+func (r *allgs) layoutIn(array, n uint64) (l layoutG, ok bool) {
+	var b [goroutineBytes]byte
+	for i := range min(n, mostFirst) {
+		g, ok := r.word(array + 8*i)
+		if !ok || r.host.Read(g, b[:]) != len(b) {
+			return l, false
+		}
+		if i == 0 {
+			if l, ok = r.layoutOf(b[:], "runtime.main", 1); ok {
+				return l, true
+			}
+		}
+		if l, ok = r.layoutOf(b[:], "runtime.forcegchelper", earlyGoids); ok {
+			return l, true
+		}
+	}
+	return l, false
+}
+
+// layoutOf: each field must be unique.
+func (r *allgs) layoutOf(b []byte, function string, lastID uint64) (l layoutG, ok bool) {
+	entry, ok := r.entries.named(function)
+	if !ok {
+		return l, false
+	}
+	found := 0
+	for off := r.chase.SchedBP + 8; off+afterStatusReason+8 <= 256; off += 8 {
+		w := func(at int64) uint64 { return binary.LittleEndian.Uint64(b[off+at:]) }
+		id := w(afterStatusGoid)
+		if status := uint32(w(0)) &^ goroutineScanning; id > 0 && id <= lastID && status > goroutineIdle &&
+			status <= goroutineLast && w(0)>>32 == 0 && (w(afterStatusReason)&0xff) < waitReasonBytes {
+			l.status, found = off, found+1
+		}
+	}
+	starts := 0
+	for off := l.status + afterStatusReason + 8; off+8 <= int64(len(b)); off += 8 {
+		if binary.LittleEndian.Uint64(b[off:]) == entry {
+			l.start, starts = off, starts+1
+		}
+	}
+	return l, found == 1 && starts == 1
+}
+
+// findFields retries ever more rarely.
+func (r *allgs) findFields() bool {
+	if r.tries++; r.tries&(r.tries-1) != 0 { // attempts 1, 2, 4, 8 …
+		return false
+	}
+	first, n, err := r.slice()
+	return err == nil && r.findFieldsIn(first, n)
+}
+
+func (r *allgs) findFieldsIn(array, n uint64) bool {
+	l, ok := r.layoutIn(array, n)
+	if ok {
+		r.fields = l
+		r.labelsAt.Store(l.start + afterStartLabels)
+	}
+	return ok
+}

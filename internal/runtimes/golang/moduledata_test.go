@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package golang
+
+import "testing"
+
+func TestTheEndOfTheTableTellsTheFormOfModuledata(t *testing.T) {
+	const table, size, gofunc = 0x5000, 0x1000, 0x9000
+	for name, c := range map[string]struct {
+		magic   uint32
+		at, end int // word of go:func.*, and of the end of the table; 0: it has none
+	}{"1.18": {magic118, 38, 0}, "1.20": {magic120, 40, 0}, "1.26": {magic120, 40, 41}, "1.27": {magic120, 43, 44}} {
+		tab := moduleScan{&funcs{img: Image{PclntabAddr: table, Pclntab: make([]byte, size)}}}
+		tab.h.magic = c.magic
+		var w [mdWords]uint64
+		for i := range w {
+			w[i] = 0x100000 + uint64(i) // other addresses
+		}
+		w[c.at] = gofunc
+		if c.end != 0 {
+			w[c.end] = table + size
+		}
+		if got := tab.gofunc(&w); got != gofunc {
+			t.Errorf("Go %s: %#x, not %#x", name, got, uint64(gofunc))
+		}
+	}
+}

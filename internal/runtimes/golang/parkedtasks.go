@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package golang
+
+import (
+	"cmp"
+	"slices"
+
+	"prywalk/internal/managed"
+)
+
+// goidsTaken: 16 reserved numbers per processor (runtime/proc.go, _GoidCacheBatch).
+const goidsTaken = 1 << 16
+
+// ParkedTasks implements [managed.Scheduler].
+func (r *Runtime) ParkedTasks() ([]managed.ParkedTask, error) {
+	all, err := r.Goroutines()
+	r.queues = nil
+	if err != nil {
+		return nil, err
+	}
+	// in order but for reused g's
+	slices.SortFunc(all, func(a, b Goroutine) int { return cmp.Compare(a.ID, b.ID) })
+	parents, labels := knowsParents(all), map[uint64]map[string]string{}
+	out := make([]managed.ParkedTask, len(all))
+	for i := range all {
+		g, t := &all[i], &out[i]
+		t.Object = g.Addr
+		g.fill(t, r.host.Arch())
+		t.System = r.system(g)
+		t.Wait = r.why(g)
+		if parents {
+			t.Parent = g.Parent
+		}
+		if _, known := labels[g.Labels]; !known {
+			labels[g.Labels] = r.LabelsAt(g.Labels)
+		}
+		t.Labels = labels[g.Labels]
+	}
+	return out, nil
+}
+
+// Again implements [managed.Scheduler].
+func (r *Runtime) Again(t *managed.ParkedTask) (same bool) {
+	g, ok := r.read(t.Object, r.fields)
+	if !ok || g.ended() || g.ID != t.ID {
+		t.OnThread = true
+		return false
+	}
+	before, wait := t.State, t.Wait
+	g.fill(t, r.host.Arch())
+	if t.State != before {
+		t.Wait = r.why(&g)
+		return false
+	}
+	t.Wait = wait
+	return true
+}
+
+// knowsParents: g has parentGoid (since Go 1.21).
+func knowsParents(all []Goroutine) bool {
+	most, some := uint64(0), false
+	for i := range all {
+		most = max(most, all[i].ID)
+	}
+	for i := range all {
+		p := all[i].Parent
+		if p > most+goidsTaken || all[i].ID == 1 && p != 0 {
+			return false
+		}
+		some = some || p != 0
+	}
+	return some
+}
+
+// Parked implements [managed.Scheduler].
+func (r *Runtime) Parked() (managed.Parked, error) {
+	p := managed.Parked{Reasons: map[string]int{}}
+	all, err := r.Goroutines()
+	var reasons [waitReasonBytes]int
+	for i := range all {
+		g := &all[i]
+		if g.Status != goroutineWaiting || r.system(g) {
+			continue
+		}
+		p.Waiting++
+		reasons[g.WaitReason%waitReasonBytes]++
+		if g.WaitSince != 0 && (p.Since == 0 || g.WaitSince < p.Since) {
+			p.Since = g.WaitSince
+		}
+	}
+	for n, count := range reasons {
+		if count == 0 {
+			continue
+		}
+		if why := r.reasons.text(&r.program, uint8(n)); why != "" {
+			p.Reasons[why] += count
+		}
+	}
+	return p, err
+}

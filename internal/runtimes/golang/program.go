@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package golang
+
+import (
+	"encoding/binary"
+
+	"prywalk/frames"
+	"prywalk/internal/managed"
+)
+
+// program is the module of a Go run-time system in its process.
+type program struct {
+	table  *Table
+	module *frames.Module
+	bias   frames.Addr
+	host   managed.Host // as of the last Attach
+}
+
+func (p *program) word(at uint64) (uint64, bool) {
+	var b [8]byte
+	ok := p.host.Read(at, b[:]) == len(b)
+	return binary.LittleEndian.Uint64(b[:]), ok
+}
+
+// tableAt gives the table of the code at pc, also of a plugin's.
+func (p *program) tableAt(pc uint64) (t *Table, bias uint64) {
+	if _, ok := p.table.find(pc - p.bias); ok {
+		return p.table, p.bias
+	}
+	of, ok := p.host.(Host)
+	if !ok {
+		return nil, 0
+	}
+	for _, m := range of.Modules() {
+		if pc >= m.Start && pc < m.End {
+			return of.GoTable(m), m.Bias
+		}
+	}
+	return nil, 0
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package golang
+
+import (
+	"encoding/binary"
+	"strings"
+
+	"prywalk/internal/managed"
+)
+
+// # What goroutines wait for
+//
+// By sudogs (runtime/runtime2.go) in queues: one for a semaphore, one per channel of a select.
+//
+//	g.waiting ──► sudog            hchan  (also of semaphores since Go 1.26)
+//	              +0  g            +0 qcount, +8 dataqsiz, +28 closed
+//	              +24 elem         recvq, sendq: first and last sudog
+//	              waitlink ──► …
+//	              c ─────────────► (chan.go)
+//
+// Until Go 1.25 a semaphore's sudog is only on the stack of semacquire1. A sudog must name the g, a channel's queue
+// the sudog.
+
+// Offsets in a sudog. elem has two words since Go 1.26, the second of which is the address.
+const (
+	sudogBytes    = 104
+	sudogNext     = 8
+	sudogElem     = 24
+	sudogWaitLink = 64 // 72 since Go 1.26
+	sudogChan     = 80 // 96 since Go 1.26
+)
+
+const (
+	hchanBytes = 96
+	hchanRoom  = 8
+	hchanFlag  = 28
+	hchanRecv  = 56 // first of recvq, 64 since Go 1.23; sendq follows
+)
+
+const (
+	maxWaitStack = 1 << 10 // bytes of stack searched for a sudog
+	maxSelect    = 64      // of a select
+	maxQueue     = 1 << 16
+)
+
+// afterStartWaiting is the offset of g.waiting from startpc.
+const afterStartWaiting = 16
+
+// waitQueues finds what goroutines wait for.
+type waitQueues struct {
+	allgs  *allgs
+	queues map[uint64]queue // of channels, by address
+}
+
+// WaitsAt implements [managed.Scheduler].
+func (ws *waitQueues) WaitsAt(t *managed.ParkedTask, stack []byte) (out []managed.TaskWait) {
+	first, ok := ws.allgs.word(t.Object + uint64(ws.allgs.fields.start+afterStartWaiting))
+	if !ok {
+		return nil
+	}
+	if !strings.HasPrefix(t.Wait, "chan ") && !strings.HasPrefix(t.Wait, "select") {
+		return ws.semaphore(t, first, stack)
+	}
+	if ws.queues == nil {
+		ws.queues = map[uint64]queue{}
+	}
+	for at := first; at != 0 && len(out) < maxSelect; {
+		var s [sudogBytes]byte
+		if ws.allgs.host.Read(at, s[:]) != len(s) || w(s[:], 0) != t.Object {
+			return nil
+		}
+		next := uint64(0)
+		found := false
+		for _, late := range []int64{16, 0} {
+			wait, ok := ws.channel(w(s[:], sudogChan+late), at)
+			if !ok && late != 0 {
+				wait, ok = ws.channel(w(s[:], sudogChan+8), at)
+			}
+			if ok {
+				out, found = append(out, wait), true
+				next = w(s[:], sudogWaitLink+late/2)
+				break
+			}
+		}
+		if !found {
+			return nil
+		}
+		at = next
+	}
+	return out
+}
+
+func w(b []byte, at int64) uint64 { return binary.LittleEndian.Uint64(b[at:]) }
+
+func (ws *waitQueues) semaphore(t *managed.ParkedTask, first uint64, stack []byte) []managed.TaskWait {
+	if elem, ok := ws.elem(t, first); ok {
+		return []managed.TaskWait{{Address: elem}}
+	}
+	for off := 0; off+8 <= min(len(stack), maxWaitStack); off += 8 {
+		if elem, ok := ws.elem(t, binary.LittleEndian.Uint64(stack[off:])); ok {
+			return []managed.TaskWait{{Address: elem}}
+		}
+	}
+	return nil
+}
+
+func (ws *waitQueues) elem(t *managed.ParkedTask, at uint64) (uint64, bool) {
+	var s [48]byte
+	if at%8 != 0 || at < 1<<16 || at >= t.StackLo && at < t.StackHi || ws.allgs.host.Read(at, s[:]) != len(s) ||
+		w(s[:], 0) != t.Object {
+		return 0, false
+	}
+	for _, elem := range []uint64{w(s[:], sudogElem), w(s[:], sudogElem+8)} {
+		if elem > 1<<16 && elem%4 == 0 {
+			return elem, true
+		}
+	}
+	return 0, false
+}
+
+type queue struct {
+	wait managed.TaskWait
+	of   map[uint64]bool // waiting sudogs; true: to send
+}
+
+func (ws *waitQueues) channel(at, sudog uint64) (managed.TaskWait, bool) {
+	q, known := ws.queues[at]
+	if !known {
+		q = ws.readChannel(at)
+		if len(ws.queues) < maxGoroutines {
+			ws.queues[at] = q
+		}
+	}
+	send, ok := q.of[sudog]
+	wait := q.wait
+	wait.Send = send
+	return wait, ok
+}
+
+func (ws *waitQueues) readChannel(at uint64) (q queue) {
+	var h [hchanBytes]byte
+	if at < 1<<16 || at%8 != 0 || ws.allgs.host.Read(at, h[:]) != len(h) {
+		return q
+	}
+	q.wait = managed.TaskWait{Address: at, Channel: true, Queued: w(h[:], 0), Room: w(h[:], hchanRoom),
+		Closed: binary.LittleEndian.Uint32(h[hchanFlag:])&1 != 0}
+	if q.wait.Queued > q.wait.Room {
+		return queue{}
+	}
+	for _, late := range []int64{8, 0} {
+		of := map[uint64]bool{}
+		if ws.readQueue(of, w(h[:], hchanRecv+late), w(h[:], hchanRecv+late+8), false) &&
+			ws.readQueue(of, w(h[:], hchanRecv+late+16), w(h[:], hchanRecv+late+24), true) && len(of) > 0 {
+			q.of = of
+			return q
+		}
+	}
+	return queue{}
+}
+
+func (ws *waitQueues) readQueue(into map[uint64]bool, first, last uint64, send bool) bool {
+	if first == 0 || last == 0 {
+		return first == last
+	}
+	for at := first; len(into) < maxQueue; {
+		into[at] = send
+		if at == last {
+			return true
+		}
+		next, ok := ws.allgs.word(at + sudogNext)
+		if _, again := into[next]; !ok || next == 0 || again {
+			return false
+		}
+		at = next
+	}
+	return false
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hotspot
+
+// codeCache finds the blob at an address by heaps and segment maps, with a cache.
+type codeCache struct {
+	o      Options
+	layout *layout
+	near   *near
+	mem    memory
+	buf    [maxEntry]byte
+	head   [maxHeader]byte
+	heaps  []heap
+	header uint64              // bytes read from a block's start
+	kinds  map[uint64]blobName // by address of the name
+	seen   map[uint64]blob     // by code; blank: no blob
+	known  map[uint64]blob     // by requested address
+	whole  []blob              // permanent blobs
+	pieces codelets
+	proof  proof
+	doubts int
+}
+
+func newCodeCache(o Options, l *layout) *codeCache {
+	k := &codeCache{
+		o: o, layout: l, kinds: map[uint64]blobName{}, seen: map[uint64]blob{}, known: map[uint64]blob{},
+	}
+	k.near = newNear(k)
+	return k
+}
+
+type proof uint8
+
+const (
+	proofOpen proof = iota
+	proofHolds
+	proofFails
+)
+
+// maxDoubts bounds failed proofs, possible while the machine starts.
+const maxDoubts = 64
+
+// Unknown gives why the code cache is not read, nil if it is or may be later.
+func (k *codeCache) Unknown() error {
+	if k.proof != proofFails {
+		return nil
+	}
+	return &UnknownError{Reason: "the place of its interpreter and the headers of its code do not agree"}
+}
+
+// proven reports whether two paths without common fields lead to the interpreter's code: its variable; and heaps,
+// segment map and blob header. Wrong offsets would not agree.
+func (k *codeCache) proven() bool {
+	if k.proof != proofOpen {
+		return k.proof == proofHolds
+	}
+	m, l := k.memory(), k.layout
+	queue := m.word(l.static("AbstractInterpreter::_code"))
+	if m.failed || queue == 0 || len(k.heaps) == 0 {
+		return false
+	}
+	at := m.word(queue + l.off("StubQueue::_stub_buffer"))
+	end := at + uint64(max(m.int32(queue+l.off("StubQueue::_buffer_limit")), 0))
+	failed := m.failed
+	k.proof = proofHolds
+	b, ok := k.blobAt(at)
+	if ok && !failed && b.kind == kindInterpreter && end > at && end <= b.end {
+		return true
+	}
+	k.proof = proofOpen
+	if k.doubts++; k.doubts >= maxDoubts {
+		k.proof = proofFails
+	}
+	return false
+}
+
+// starting reports whether the interpreter is not made yet.
+func (k *codeCache) starting() bool { return k.proof == proofOpen && !k.proven() }
+
+// Reserved reports whether an address is in the code cache, proven or not.
+func (k *codeCache) Reserved(addr uint64) bool {
+	if k.inHeaps(addr) == nil {
+		k.heaps = k.readHeaps()
+	}
+	return k.inHeaps(addr) != nil
+}
+
+func (k *codeCache) memory() *memory {
+	if k.mem.read, k.mem.failed = k.o.Read, false; k.near.on {
+		k.mem.read = k.near.through
+	}
+	return &k.mem
+}
+
+// code reads at most maxEntry bytes of instructions, valid until the next call.
+func (k *codeCache) code(addr, n uint64) []byte {
+	b := k.buf[:min(n, maxEntry)]
+	return b[:k.o.ReadCode(addr, b)]
+}
+
+// Contains reports whether an address is in the code cache.
+func (k *codeCache) Contains(addr uint64) bool { return k.heapOf(addr) != nil }
+
+// Symbolize gives the blob's name at pc, such as "nmethod" or "Interpreter", or "".
+func (k *codeCache) Symbolize(pc uint64) string {
+	h := k.heapOf(pc)
+	if h == nil {
+		return ""
+	}
+	m, l := k.memory(), k.layout
+	at, ok := h.block(m, pc)
+	if head := k.head[:]; ok && m.bytes(at, head[:k.header]) && head[l.used()] != 0 {
+		return m.name(wordAt(head[l.sizes["HeapBlock"]+l.off("CodeBlob::_name"):]))
+	}
+	return ""
+}
+
+// FuncRange gives the bounds of a compiled method or of a stub with one frame; else false.
+func (k *codeCache) FuncRange(pc uint64) (start, end uint64, ok bool) {
+	b, ok := k.find(pc)
+	return b.begin, b.end, ok && b.kind == kindMethod
+}
+
+// maxSeen bounds the cache, after which Changed reports true, maxWhole the permanent blobs (about five).
+const (
+	maxSeen  = 1 << 14
+	maxWhole = 16
+)
+
+// find is blobAt with a cache, valid until Changed reports true.
+func (k *codeCache) find(pc uint64) (blob, bool) {
+	if b, ok := k.lasting(pc); ok {
+		return b, true
+	}
+	if b, ok := k.known[pc]; ok {
+		return b, true
+	}
+	b, ok := k.blobAt(pc)
+	if ok && b.kind.lasts() && len(k.whole) < maxWhole {
+		k.whole = append(k.whole, b)
+		return b, true
+	}
+	if ok && len(k.known) < maxSeen {
+		k.known[pc] = b
+	}
+	switch {
+	case len(k.seen) > maxSeen:
+	case ok:
+		k.seen[b.begin] = b
+	case k.heapOf(pc) != nil:
+		k.seen[pc] = blob{}
+	}
+	return b, ok
+}
+
+func (k *codeCache) lasting(pc uint64) (blob, bool) {
+	for _, b := range k.whole {
+		if pc >= b.begin && pc < b.end {
+			return b, true
+		}
+	}
+	return blob{}, false
+}
+
+// Changed reports whether a cached answer is out of date, and drops all if so.
+func (k *codeCache) Changed() bool {
+	changed := len(k.seen) > maxSeen
+	for pc, was := range k.seen {
+		if changed {
+			break
+		}
+		now, ok := k.blobAt(pc)
+		changed = ok != (was != blob{}) || ok && now != was
+	}
+	for _, was := range k.whole {
+		if now, ok := k.blobAt(was.begin); !ok || now != was {
+			changed, k.whole = true, nil
+			break
+		}
+	}
+	if changed {
+		k.Forget()
+	}
+	return changed
+}
+
+// Forget drops the cache except permanent blobs.
+func (k *codeCache) Forget() {
+	clear(k.seen)
+	clear(k.known)
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package php
+
+import (
+	"encoding/binary"
+
+	"prywalk/frames"
+)
+
+// Bounds of the search for the split-off part of execute_ex.
+const (
+	mostLoop = 256 << 10 // of the function's code, in bytes
+	fewJumps = 16        // that lead to the part
+)
+
+// findCold finds execute_ex.cold, which has no exported symbol: the target of most conditional jumps out of execute_ex.
+func (r *Runtime) findCold() {
+	m, size := r.module, r.loop.end-r.loop.start
+	bounds, ok := m.Calls.(frames.Extents)
+	if !ok || size > mostLoop {
+		return
+	}
+	code := make([]byte, size)
+	code = code[:r.host.Read(r.loop.start, code)]
+	jumps := map[span]int{}
+	for i := 0; i+6 <= len(code); i++ {
+		if code[i] != 0x0f || code[i+1]&0xf0 != 0x80 { // jcc, with a distance of four bytes
+			continue
+		}
+		to := r.loop.start + uint64(i) + 6 + uint64(int64(int32(binary.LittleEndian.Uint32(code[i+2:]))))
+		if r.loop.has(to) || to < m.Start || to >= m.End {
+			continue
+		}
+		if start, end, ok := bounds.FuncRange(to - m.Bias); ok {
+			jumps[span{start + m.Bias, end + m.Bias}]++
+		}
+	}
+	most := fewJumps
+	for part, n := range jumps {
+		if n > most {
+			r.cold, most = part, n
+		}
+	}
+}

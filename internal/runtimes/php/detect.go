@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package php
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"strconv"
+
+	"prywalk/frames"
+	"prywalk/internal/managed"
+)
+
+// Exported symbols.
+const (
+	symGlobals = "executor_globals"
+	symOffset  = "executor_globals_offset" // of thread-safe builds
+	symCache   = "tsrm_get_ls_cache_tcb_offset"
+	symLoop    = "execute_ex"
+	symModule  = "sapi_module"
+)
+
+// hasPHP matches files that can contain PHP.
+var hasPHP = regexp.MustCompile(`^(php|php-fpm|php-cgi|phpdbg)[\d.]*$|^libphp[\d.]*\.so|php.*\.so$|frankenphp`)
+
+// poweredBy precedes the version in PHP's HTTP header.
+var poweredBy = []byte("X-Powered-By: PHP/")
+
+var versionText = regexp.MustCompile(`^(\d{1,2})\.(\d{1,2})\.\d{1,3}`)
+
+// Detect implements [managed.Detector].
+func Detect(h managed.Host) (managed.Runtime, error) {
+	if h.Arch() != frames.X86_64 && h.Arch() != frames.AArch64 {
+		return nil, nil
+	}
+	for _, m := range h.Modules() {
+		if m == nil || m.Generated || !hasPHP.MatchString(path.Base(m.Name)) {
+			continue
+		}
+		r, err := detectIn(h, m)
+		switch {
+		case errors.Is(err, managed.ErrNotYet):
+			return nil, err
+		case err != nil:
+			return nil, fmt.Errorf("the functions of PHP in %s have no names: %w", path.Base(m.Name), err)
+		case r != nil:
+			return r, nil
+		}
+	}
+	return nil, nil
+}
+
+// detectIn gives nil for a module without PHP.
+func detectIn(h managed.Host, m *frames.Module) (*Runtime, error) {
+	version := versionOf(h, m)
+	if version == "" {
+		return nil, nil
+	}
+	r := &Runtime{module: m, name: m.Name, version: version, host: h}
+	part := versionText.FindStringSubmatch(version)
+	major, _ := strconv.Atoi(part[1])
+	minor, _ := strconv.Atoi(part[2])
+	l, ok := layoutOf(100*major + minor)
+	if !ok {
+		return nil, fmt.Errorf("its version is %s; 7.4 to 8.5 are known", version)
+	}
+	r.layout = l
+	symbols := map[string]managed.Symbol{}
+	for _, s := range h.Own(m, symGlobals, symOffset, symCache, symLoop, symModule) {
+		symbols[s.Name] = s
+	}
+	loop, ok := symbols[symLoop]
+	if !ok || loop.Size == 0 {
+		return nil, errors.New("it has no symbol " + symLoop)
+	}
+	r.loop = span{loop.Addr, loop.Addr + loop.Size}
+	if err := r.findGlobals(symbols); err != nil {
+		return nil, err
+	}
+	if !r.findProgram(symbols) {
+		return nil, managed.ErrNotYet
+	}
+	if r.fp, r.ip = frames.X86R14, frames.X86R15; h.Arch() == frames.AArch64 {
+		r.fp, r.ip = 27, 28
+	} else {
+		r.findCold()
+	}
+	r.makePlan()
+	return r, nil
+}
+
+// findGlobals finds the executor's globals, or a thread-safe build's way to each thread's.
+func (r *Runtime) findGlobals(symbols map[string]managed.Symbol) error {
+	if s, ok := symbols[symGlobals]; ok {
+		r.globals = s.Addr
+		if s.Size != 0 && s.Size < uint64(r.current)+8 {
+			return fmt.Errorf("its globals have %d bytes, which is not PHP %s", s.Size, r.version)
+		}
+		return nil // before the first request they are empty, as in an idle worker of php-fpm
+	}
+	offset, ok := symbols[symOffset]
+	cache, ok2 := symbols[symCache]
+	if !ok || !ok2 {
+		return errors.New("it has no symbol " + symGlobals)
+	}
+	if r.inGlobals = r.read64(offset.Addr); r.inGlobals == 0 {
+		return managed.ErrNotYet
+	}
+	if r.inGlobals > 1<<20 {
+		return fmt.Errorf("its globals of threads are not those of PHP %s", r.version)
+	}
+	var code [32]byte
+	if r.host.Read(cache.Addr, code[:]) != len(code) {
+		return managed.ErrNotYet
+	}
+	if h := r.host; h.Arch() == frames.AArch64 {
+		r.tls, ok = threadLocalAArch64(r.read64, cache.Addr, code[:])
+	} else {
+		r.tls, ok = threadLocalX86(r.read64, cache.Addr, code[:])
+	}
+	if !ok {
+		return errors.New("how its threads find their globals is not known")
+	}
+	r.threadSafe = true
+	return nil
+}
+
+// findProgram sets oneRequest for a program on the command line; false if PHP has not begun.
+func (r *Runtime) findProgram(symbols map[string]managed.Symbol) bool {
+	s, ok := symbols[symModule]
+	if !ok {
+		return true
+	}
+	var name [4]byte
+	at := r.read64(s.Addr)
+	if text := r.read64(at); text != 0 && r.host.Read(text, name[:]) == len(name) {
+		r.oneRequest = string(name[:]) == "cli\x00"
+	}
+	return at != 0
+}
+
+// mostData bounds the search for the version, in bytes.
+const mostData = 64 << 20
+
+// versionOf gives PHP's version in a module, or "".
+func versionOf(h managed.Host, m *frames.Module) string {
+	_, data, ok := h.Section(m, ".rodata")
+	if !ok {
+		return ""
+	}
+	data = data[:min(len(data), mostData)]
+	for {
+		i := bytes.Index(data, poweredBy)
+		if i < 0 {
+			return ""
+		}
+		data = data[i+len(poweredBy):]
+		if v := versionText.Find(data[:min(len(data), 16)]); v != nil {
+			return string(v)
+		}
+	}
+}

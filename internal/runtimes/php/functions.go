@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package php
+
+import (
+	"bytes"
+	"encoding/binary"
+	"path"
+	"strings"
+
+	"prywalk/internal/managed"
+	"prywalk/internal/procmem"
+)
+
+// functions caches functions.
+type functions struct {
+	byAddr   map[uint64]*function
+	byID     map[identity]*function // closures move
+	bySerial map[uint64]*function
+	twins    map[content]*function
+	classes  map[uint64]string // in opcache's memory, by address
+	serial   uint64
+	known    managed.Known // that are never freed
+	resting  managed.Rest
+}
+
+// function is one of the program's or the engine's.
+type function struct {
+	serial     uint64 // unique
+	id         identity
+	name, file string
+	how        string // its type
+	first      int
+	opcodes    uint64
+	lines      []uint32 // of each opcode
+	nameless   bool
+	stable     bool  // never freed
+	since      int64 // known since, CLOCK_MONOTONIC ns
+	checked    int64 // last seen there
+	seen       int64 // time of the last copy with it
+}
+
+// identity distinguishes a function from another one at its address, where an allocator can give equal pointers. The
+// hashes are those of the texts' content.
+type identity struct {
+	flags              uint64 // type; closure, trampoline
+	name, scope        uint64
+	opcodes, file      uint64
+	lines, last        uint64
+	nameHash, fileHash uint64
+	immutable          bool
+}
+
+func (id *identity) kind() uint8 { return uint8(id.flags) }
+
+const mostKnown = 1 << 16
+
+func (c *functions) forget() {
+	for addr := range c.byAddr {
+		c.known.Drop(addr)
+	}
+	c.byAddr, c.byID, c.bySerial, c.twins, c.classes = nil, nil, nil, nil, nil
+}
+
+// rest drops what no copy had for long. at is the time of this walk's copy.
+func (c *functions) rest(at int64) {
+	if len(c.bySerial) > 2*mostKnown {
+		c.forget()
+	}
+	before, due := c.resting.Due(at)
+	if !due {
+		return
+	}
+	for addr, f := range c.byAddr {
+		if f.seen < before {
+			c.known.Drop(addr)
+			delete(c.byAddr, addr)
+		}
+	}
+	for serial, f := range c.bySerial {
+		if f.seen < before {
+			delete(c.bySerial, serial)
+			if c.byID[f.id] == f {
+				delete(c.byID, f.id)
+			}
+			if c.twins[f.id.content()] == f {
+				delete(c.twins, f.id.content())
+			}
+		}
+	}
+}
+
+// words reads words of one time.
+type words func(addr uint64) (uint64, bool)
+
+// identify reads the identity of a function, without hashes.
+func (r *Runtime) identify(addr uint64, get words) (id identity, ok bool) {
+	word := func(off int64) uint64 {
+		v, here := get(addr + uint64(off&^7))
+		ok = ok && here
+		return v >> (off & 7 * 8)
+	}
+	ok = true
+	flags := word(funcType)
+	id = identity{flags: flags & (0xff | uint64(r.closure|flagTrampoline)<<32), name: word(funcName)}
+	id.scope = word(funcScope)
+	id.immutable = flags>>32&flagImmutable != 0
+	if id.kind() != typeInternal && ok {
+		id.opcodes, id.file, id.lines = word(r.opcodes), word(r.file), word(r.lines)
+		id.last = uint64(uint32(word(r.last)))
+	}
+	return id, ok
+}
+
+// lasts reports whether the function is never freed, so that its pointers are its identity: the engine's, or in
+// opcache's memory. Closures are objects, and a trampoline is made for a call.
+func (id *identity) lasts() bool {
+	return (id.immutable || id.kind() == typeInternal) && id.flags>>32 == 0
+}
+
+// hash adds the hashes to the identity of a function that can be freed.
+func (id *identity) hash(get words) (ok bool) {
+	if id.lasts() {
+		return true
+	}
+	if id.nameHash, ok = hashIn(id.name, mostName, get); ok {
+		id.fileHash, ok = hashIn(id.file, mostFile, get)
+	}
+	return ok
+}
+
+// Bounds of copied texts, in bytes, multiples of 8.
+const (
+	mostName = 104
+	mostFile = 232
+)
+
+// hashIn gives the hash of a text, 0 for no text. The engine's own hash remains when the text is freed. Where there is
+// none, as of evaluated code, it is computed, unless the text is freed: the allocator writes into free memory.
+func hashIn(addr, most uint64, get words) (uint64, bool) {
+	if addr == 0 {
+		return 0, true
+	}
+	if h, ok := get(addr + textHash); !ok || h != 0 {
+		return h, ok
+	}
+	head, ok := get(addr)
+	n, ok2 := get(addr + textLength)
+	if !ok || !ok2 || n > most || !isText(head) {
+		return 0, false
+	}
+	var b [mostFile]byte
+	for i := uint64(0); i < n; i += 8 {
+		v, ok := get(addr + textContent + i)
+		if !ok {
+			return 0, false
+		}
+		binary.LittleEndian.PutUint64(b[i:], v)
+	}
+	return hashOf(b[:n]), true
+}
+
+// isText reports whether a text's first word shows that it is not freed: references (0 once released) and type. The
+// allocator writes a pointer there, whose upper half is no such type.
+func isText(head uint64) bool {
+	return uint32(head>>32)&^textFlags == typeText && (uint32(head) != 0 || head>>32&textImmutable != 0)
+}
+
+// nameless reports the engine's function at the bottom of a fiber.
+func (id *identity) nameless() bool { return id.name == 0 && id.kind() == typeInternal }
+
+// resolve finds the function that a call had in the sample, if proven, and its kind also if not. false: it is no
+// function.
+func (r *Runtime) resolve(c *call) bool {
+	w := &r.walk
+	id, copied := r.identify(c.fn, w.sample.Mem.Word)
+	if copied {
+		if k := id.kind(); k != typeInternal && k != typeUser && k != typeEval {
+			return false
+		}
+		c.kind = id.kind()
+	}
+	known := r.functions.byAddr[c.fn]
+	switch {
+	case copied && id.hash(w.sample.Mem.Word):
+		if known != nil && known.id == id {
+			c.f = known
+		} else if other := r.functions.byID[id]; other != nil {
+			c.f = other
+		} else if c.f = r.read(c.fn, &id); c.f == nil {
+			if c.f = r.functions.twin(&id); c.f == nil {
+				c.f = r.readTexts(&id)
+			}
+		}
+	case known != nil && known.stable && r.stillThere(known, c.fn):
+		c.f = known
+	case w.isLive():
+		if c.f = r.readAgain(c.fn, known); !w.stillLive() {
+			c.f = nil
+		}
+	default:
+		r.functions.known.Drop(c.fn) // the stop has left it out as the former one
+	}
+	if c.f != nil {
+		c.kind = c.f.id.kind()
+		c.f.seen = max(c.f.seen, w.sample.At)
+	}
+	return true
+}
+
+// stillThere reports whether a stable function was known before the sample, and is there after it: opcache can restart.
+func (r *Runtime) stillThere(f *function, addr uint64) bool {
+	at := r.sample.At
+	if at == 0 || f.since > at {
+		return r.isLive()
+	}
+	if f.checked >= at {
+		return true
+	}
+	moment := procmem.Now()
+	if !r.is(addr, &f.id) {
+		return false
+	}
+	f.checked = moment
+	return true
+}
+
+// readAgain gives the function at an address now.
+func (r *Runtime) readAgain(addr uint64, known *function) *function {
+	id, ok := r.identify(addr, r.nowWord)
+	switch {
+	case !ok || !id.hash(r.nowWord):
+		return nil
+	case known != nil && known.id == id:
+		return known
+	}
+	return r.read(addr, &id)
+}
+
+// nowWord reads a word of the process now.
+func (r *Runtime) nowWord(addr uint64) (uint64, bool) { return now(r.sample.Live, addr) }
+
+func now(l managed.Live, addr uint64) (uint64, bool) {
+	var b [8]byte
+	ok := l != nil && l.Read(addr, b[:]) == len(b)
+	return binary.LittleEndian.Uint64(b[:]), ok
+}
+
+// read reads a function; nil if it does not have the identity now.
+func (r *Runtime) read(addr uint64, want *identity) *function {
+	moment := procmem.Now()
+	if r.sample.Live == nil || !r.is(addr, want) {
+		return nil
+	}
+	f := &function{id: *want, checked: moment, nameless: want.nameless(), opcodes: want.opcodes}
+	if !r.readName(f) || want.kind() != typeInternal && !r.readLines(f) || !r.is(addr, want) {
+		return nil
+	}
+	f.stable = want.lasts() || r.oneRequest && want.name != 0 && want.flags>>32 == 0
+	f.since = procmem.Now()
+	f.seen = f.since
+	r.functions.add(addr, f)
+	return f
+}
+
+// content is equal for functions made of the same lines of a file, as for each request without a cache.
+type content struct{ flags, nameHash, fileHash, lines, last uint64 }
+
+func (id *identity) content() content {
+	return content{id.flags, id.nameHash, id.fileHash, id.lines, id.last}
+}
+
+// twin gives a function outside of classes by a known one of the same lines, or nil.
+func (c *functions) twin(id *identity) *function {
+	known := c.twins[id.content()]
+	if known == nil || id.scope != 0 || id.fileHash == 0 {
+		return nil
+	}
+	f := *known
+	f.id, f.opcodes, f.stable = *id, id.opcodes, false
+	f.since = procmem.Now()
+	f.seen = f.since
+	c.keep(&f)
+	return &f
+}
+
+// readTexts reads a function that has left its address, as a closure that is made again. Its texts must have the copied
+// hashes, and its class and lines be where they were, else nil.
+func (r *Runtime) readTexts(id *identity) *function {
+	class, known := r.functions.classes[id.scope]
+	if r.sample.Live == nil || id.kind() == typeInternal || id.lasts() || id.scope != 0 && !known {
+		return nil
+	}
+	f := &function{id: *id, opcodes: id.opcodes}
+	if !r.readName(f) || !r.readLines(f) || id.scope != 0 && !strings.HasPrefix(f.name, class+"::") {
+		return nil
+	}
+	first, end := uint32(id.lines), uint32(id.lines>>32)
+	for _, line := range f.lines {
+		if line < first || line > end {
+			return nil
+		}
+	}
+	f.since = procmem.Now()
+	f.seen = f.since
+	r.functions.keep(f)
+	return f
+}
+
+// is reports whether the function at an address has the identity now.
+func (r *Runtime) is(addr uint64, want *identity) bool {
+	id, ok := r.identify(addr, r.nowWord)
+	return ok && id.hash(r.nowWord) && id == *want
+}
+
+func (c *functions) add(addr uint64, f *function) {
+	c.keep(f)
+	c.byAddr[addr] = f
+	if !f.stable {
+		return
+	}
+	c.known.Add(addr)
+	if class, _, ok := strings.Cut(f.name, "::"); ok && f.id.immutable && len(c.classes) < mostKnown {
+		c.classes[f.id.scope] = class
+	}
+}
+
+func (c *functions) keep(f *function) {
+	if c.byAddr == nil {
+		c.byAddr, c.byID, c.bySerial = map[uint64]*function{}, map[identity]*function{}, map[uint64]*function{}
+		c.classes, c.twins = map[uint64]string{}, map[content]*function{}
+	}
+	c.serial++
+	f.serial = c.serial
+	c.byID[f.id], c.bySerial[f.serial] = f, f
+	if f.id.scope == 0 && f.id.kind() != typeInternal {
+		c.twins[f.id.content()] = f
+	}
+}
+
+// readName reads the file, and the name as PHP writes it.
+func (r *Runtime) readName(f *function) bool {
+	id := &f.id
+	if f.how = "internal"; id.kind() != typeInternal {
+		f.how = ""
+		f.first = int(uint32(id.lines))
+		text, ok := r.text(id.file, id.fileHash)
+		if !ok {
+			return false
+		}
+		f.file = text
+	}
+	if id.name == 0 {
+		f.name = path.Base(f.file) // a script
+		return true
+	}
+	name, ok := r.text(id.name, id.nameHash)
+	if !ok {
+		return false
+	}
+	f.name = name
+	if id.scope == 0 {
+		return true
+	}
+	class, ok := r.nowWord(id.scope + className)
+	if !ok {
+		return false
+	}
+	name, ok = r.text(class, 0)
+	f.name = name + "::" + f.name
+	return ok
+}
+
+// mostText bounds a text, in bytes.
+const mostText = 4 << 10
+
+// text reads a text with a hash (0: any); false for another one.
+func (r *Runtime) text(addr, hash uint64) (string, bool) {
+	var head [textContent]byte
+	if addr == 0 || r.sample.Live.Read(addr, head[:]) != len(head) {
+		return "", false
+	}
+	n, has := binary.LittleEndian.Uint64(head[textLength:]), binary.LittleEndian.Uint64(head[textHash:])
+	if n > mostText || hash != 0 && has != 0 && has != hash {
+		return "", false
+	}
+	b := make([]byte, n)
+	if n > 0 && r.sample.Live.Read(addr+textContent, b) != len(b) {
+		return "", false
+	}
+	if has = max(has, hash); has != 0 && has != hashOf(b) {
+		return "", false
+	}
+	if has == 0 {
+		after, ok := r.nowWord(addr)
+		if !ok || !isText(binary.LittleEndian.Uint64(head[:])) || !isText(after) {
+			return "", false
+		}
+	}
+	if i := bytes.IndexByte(b, 0); i >= 0 { // an anonymous class's place of declaration follows
+		b = b[:i]
+	}
+	return string(b), true
+}
+
+// hashOf is zend_inline_hash_func (Zend/zend_string.h): DJBX33A, with the highest bit set.
+func hashOf(b []byte) uint64 {
+	h := uint64(5381)
+	for _, c := range b {
+		h = h*33 + uint64(c)
+	}
+	return h | 1<<63
+}
+
+// mostOpcodes bounds the opcodes read of a function.
+const mostOpcodes = 1 << 17
+
+// readLines reads the lines of the opcodes.
+func (r *Runtime) readLines(f *function) bool {
+	if f.id.last > mostOpcodes {
+		return f.id.last < 1<<28 // its lines are not known
+	}
+	b := make([]byte, f.id.last*opSize)
+	if len(b) == 0 || r.sample.Live.Read(f.opcodes, b) != len(b) {
+		return false
+	}
+	f.lines = make([]uint32, f.id.last)
+	for i := range f.lines {
+		f.lines[i] = binary.LittleEndian.Uint32(b[i*opSize+opLine:])
+	}
+	return true
+}
+
+// position gives an opcode's number by its address, from 1; 0 if it is none of the function's.
+func (f *function) position(opline uint64) uint64 {
+	off := opline - f.opcodes
+	if f.opcodes == 0 || off%opSize != 0 || off/opSize >= f.id.last {
+		return 0
+	}
+	return off/opSize + 1
+}
+
+// line gives a position's line, 0 if unknown.
+func (f *function) line(position uint64) int {
+	if position == 0 || position > uint64(len(f.lines)) {
+		return 0
+	}
+	return int(f.lines[position-1])
+}

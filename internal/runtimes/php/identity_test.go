@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package php
+
+import (
+	"encoding/binary"
+	"maps"
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/internal/managed"
+)
+
+// memory is words of a process by address. As a [managed.Live] its thread has run since.
+type memory map[uint64]uint64
+
+func (m memory) Word(addr uint64) (uint64, bool) {
+	v, ok := m[addr]
+	return v, ok
+}
+
+func (m memory) Read(addr uint64, b []byte) int {
+	for i := range b {
+		word, ok := m[(addr+uint64(i))&^7]
+		if !ok {
+			return i
+		}
+		b[i] = byte(word >> (8 * ((addr + uint64(i)) & 7)))
+	}
+	return len(b)
+}
+
+func (memory) Cut(uint64) bool { return false }
+func (memory) Unchanged() bool { return false }
+
+// put writes bytes, and zeros up to the next word.
+func (m memory) put(addr uint64, b []byte) {
+	for i := 0; i < len(b)+1; i += 8 {
+		var word [8]byte
+		copy(word[:], b[min(i, len(b)):])
+		m[addr+uint64(i)] = binary.LittleEndian.Uint64(word[:])
+	}
+}
+
+// text writes a text with one reference.
+func (m memory) text(addr uint64, s string, hashed bool) {
+	m[addr], m[addr+textHash], m[addr+textLength] = typeText<<32|1<<36|1, 0, uint64(len(s))
+	if hashed {
+		m[addr+textHash] = hashOf([]byte(s))
+	}
+	m.put(addr+textContent, []byte(s))
+}
+
+// Addresses of a program with one call.
+const (
+	aGlobals = 0x7f0000001000
+	aCall    = 0x7f0000002000
+	aFunc    = 0x7f0000003000
+	aName    = 0x7f0000004000
+	aFile    = 0x7f0000005000
+	aOpcodes = 0x7f0000006000
+	aFree    = 0x7f0000007000 // another free slot
+)
+
+// oneCall is a program that runs a function of 8.4, or, without a name, evaluated code.
+func oneCall(name string) (memory, *Runtime) {
+	l, _ := layoutOf(804)
+	r := &Runtime{layout: l, globals: aGlobals}
+	m := memory{aGlobals + uint64(l.current): aCall}
+	info := uint64(infoTop)
+	if name == "" {
+		info = infoCode
+	}
+	m[aCall], m[aCall+callFunc], m[aCall+callInfo], m[aCall+callPrev] = aOpcodes, aFunc, info, 0
+	for i := int64(0); i < l.headSize; i += 8 {
+		m[aFunc+uint64(i)] = 0
+	}
+	m[aFunc], m[aFunc+uint64(l.opcodes)], m[aFunc+uint64(l.file)] = typeUser, aOpcodes, aFile
+	m[aFunc+uint64(l.last)], m[aFunc+uint64(l.lines)] = 2, 1|9<<32
+	if name != "" {
+		m[aFunc+funcName] = aName
+		m.text(aName, name, false)
+	}
+	m.text(aFile, "/a/chain.php(53) : eval()'d code", false)
+	for i := uint64(0); i < 2*opSize; i += 8 {
+		m[aOpcodes+i] = 0
+	}
+	m[aOpcodes+opLine], m[aOpcodes+opSize+opLine] = 3, 4
+	return m, r
+}
+
+// named gives the name of the only call of a sample, "[freed]", or "" for no call.
+func named(t *testing.T, r *Runtime, copied, now memory) string {
+	t.Helper()
+	r.thread = 7
+	r.Begin(&managed.Sample{TID: 7, Regs: &frames.Regs{Arch: frames.X86_64}, Mem: copied, At: 1, Live: now})
+	switch {
+	case len(r.calls) == 0 || r.broken:
+		return ""
+	case r.calls[0].f == nil:
+		return "[freed]"
+	}
+	return r.calls[0].f.name
+}
+
+// free writes into a slot of size bytes what the allocator of 8.4 does: the next free slot at its beginning, and at its
+// end the same in another form (zend_mm_set_next_free_slot, Zend/zend_alloc.c).
+func (m memory) free(addr, size uint64) {
+	m[addr], m[addr+size-8] = aFree, 0x6a9f1234c0ffee11
+}
+
+// TestWhatIsFreedInTheStopHasNoName: a text or function that is freed while its call is still there, and has the same
+// bytes when it is read, gives no name.
+func TestWhatIsFreedInTheStopHasNoName(t *testing.T) {
+	const eval = "chain.php(53) : eval()'d code"
+	for _, c := range []struct {
+		what, name, want string
+		free             func(m memory)
+	}{
+		{"evaluated code", "", eval, func(memory) {}},
+		{"its file's text", "", "[freed]", func(m memory) { m.free(aFile, 56) }},
+		{"its file's text, the last of a page", "", "[freed]", func(m memory) { m.free(aFile, 56); m[aFile] = 0 }},
+		{"its file's text, released", "", "[freed]", func(m memory) { m[aFile] &^= 1<<32 - 1 }},
+		{"its op array", "", "[freed]", func(m memory) { m.free(aFunc, 256) }},
+		{"a function", "named", "named", func(memory) {}},
+		{"its name", "named", "[freed]", func(m memory) { m.free(aName, 32) }},
+		{"its op array", "named", "", func(m memory) { m.free(aFunc, 256) }},
+	} {
+		m, r := oneCall(c.name)
+		c.free(m)
+		if got := named(t, r, m, m); got != c.want {
+			t.Errorf("freed %s: %q, want %q", c.what, got, c.want)
+		}
+	}
+}
+
+// TestTextsThatChangeAfterTheStopGiveNoName: what was copied in the stop decides, with a hash of the engine's or
+// without.
+func TestTextsThatChangeAfterTheStopGiveNoName(t *testing.T) {
+	for _, hashed := range []bool{false, true} {
+		copied, r := oneCall("first")
+		copied.text(aName, "first", hashed)
+		if got := named(t, r, copied, copied); got != "first" {
+			t.Errorf("%q", got)
+		}
+		now := maps.Clone(copied)
+		now.text(aName, "other", hashed)
+		if got := named(t, r, now, now); got != "other" {
+			t.Errorf("another one at the same address: %q", got)
+		}
+		r.Forget()
+		if got := named(t, r, copied, now); got != "[freed]" {
+			t.Errorf("changed since: %q", got)
+		}
+	}
+}

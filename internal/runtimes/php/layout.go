@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package php
+
+// layout has the offsets of a release, in bytes.
+//
+//	executor globals        execute data          function                zend_op
+//	+current ─────────────► 0  opline ──────┐  ┌► 0  type, 4 flags   ┌──► 0
+//	                        24 func ────────┼──┘  8  name            │    24 lineno
+//	                        32 This, 40 info│     16 scope           │    32 the next one
+//	                        48 prev ──►     └──┐  +opcodes ──────────┘
+//	                                           └──────────────────►  (one of them)
+type layout struct {
+	minor                    int   // 704 is 7.4
+	current                  int64 // of the executor globals, EG(current_execute_data)
+	opcodes, last            int64 // of an op array
+	file, lines              int64
+	headSize                 int64 // of an op array, for its identity
+	closure                  uint32
+	generatorData, generator int64 // of a generator: its execute data, the generator that it waits for
+	generatorFake            int64 // its execute data for those that wait
+}
+
+// Offsets of all releases.
+const (
+	globalsTop   = -32 // EG(vm_stack_top), from EG(current_execute_data)
+	globalsStack = -16 // EG(vm_stack), the newest page
+
+	callOpline = 0
+	callFunc   = 24
+	callThis   = 32
+	callInfo   = 40
+	callPrev   = 48
+	callSize   = 56 // bytes read
+
+	funcType  = 0
+	funcFlags = 4
+	funcName  = 8
+	funcScope = 16
+
+	className = 8
+
+	textHash    = 8
+	textLength  = 16
+	textContent = 24
+
+	opLine = 24
+	opSize = 32
+)
+
+// Types and flags of texts (GC_TYPE_INFO, Zend/zend_types.h), in the upper half of their first word.
+const (
+	typeText      = 6     // IS_STRING
+	textFlags     = 0x3f0 // GC_FLAGS_MASK
+	textImmutable = 1 << 6
+)
+
+// Types of functions (Zend/zend_compile.h).
+const (
+	typeInternal = 1
+	typeUser     = 2
+	typeEval     = 4
+)
+
+// Flags of functions.
+const (
+	flagImmutable  = 1 << 7
+	flagTrampoline = 1 << 18
+)
+
+// Type of This and flags of calls, in one word.
+const (
+	infoType = 0xff
+	infoCode = 1 << 16 // code of a file or eval
+	infoTop  = 1 << 17
+	isObject = 8 // type of This
+)
+
+// layouts are ascending by minor; each holds from there on.
+var layouts = []layout{
+	{
+		minor: 704, current: 488, opcodes: 64, last: 60, file: 136, lines: 144, headSize: 152, closure: 1<<20 | 1<<21,
+		generatorData: 64, generator: 160, generatorFake: 200,
+	},
+	{
+		minor: 800, current: 488, opcodes: 72, last: 68, file: 144, lines: 152, headSize: 160, closure: 1<<22 | 1<<23,
+		generatorData: 56, generator: 152, generatorFake: 184,
+	},
+	{
+		minor: 802, current: 488, opcodes: 88, last: 80, file: 152, lines: 160, headSize: 168, closure: 1<<22 | 1<<23,
+		generatorData: 56, generator: 152, generatorFake: 184,
+	},
+	{
+		minor: 803, current: 488, opcodes: 80, last: 76, file: 144, lines: 152, headSize: 160, closure: 1<<22 | 1<<23,
+		generatorData: 56, generator: 152, generatorFake: 184,
+	},
+	{
+		minor: 804, current: 488, opcodes: 104, last: 96, file: 168, lines: 176, headSize: 184, closure: 1<<22 | 1<<23,
+		generatorData: 56, generator: 152, generatorFake: 184,
+	},
+	{
+		minor: 805, current: 512, opcodes: 104, last: 96, file: 168, lines: 176, headSize: 184, closure: 1<<22 | 1<<23,
+		generatorData: 56, generator: 152, generatorFake: 184,
+	},
+}
+
+// newest is the last known release.
+const newest = 805
+
+func layoutOf(minor int) (l layout, ok bool) {
+	for _, known := range layouts {
+		if known.minor <= minor && minor <= newest {
+			l, ok = known, true
+		}
+	}
+	return l, ok
+}

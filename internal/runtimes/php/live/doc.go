@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package live tests package php on PHP programs that run, which know their own calls, with all releases that are
+// installed. It has tests only.
+package live

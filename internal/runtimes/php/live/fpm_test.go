@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"prywalk/internal/dump"
+)
+
+// startFPM starts PHP's server with one worker, and gives the worker and the socket that it waits at.
+func startFPM(t *testing.T) (worker int, socket string) {
+	t.Helper()
+	programs, _ := filepath.Glob("/usr/sbin/php-fpm*") // the pattern is a good one
+	if len(programs) == 0 {
+		t.Fatal("no php-fpm; run scripts/setup-tests.sh")
+	}
+	dir := t.TempDir()
+	socket = filepath.Join(dir, "socket")
+	config := filepath.Join(dir, "fpm.conf")
+	text := fmt.Sprintf("[global]\ndaemonize = no\nerror_log = %s/log\n[www]\nuser = root\ngroup = root\n"+
+		"listen = %s\npm = static\npm.max_children = 1\n", dir, socket)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(programs[0], "-n", "-R", "-y", config)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt) // it may have ended
+		_ = cmd.Wait()
+	})
+	children := fmt.Sprintf("/proc/%d/task/%[1]d/children", cmd.Process.Pid)
+	waitFor(t, "a worker", func() bool {
+		b, _ := os.ReadFile(children) // none: it has ended
+		worker, _ = strconv.Atoi(strings.TrimSpace(string(b)))
+		return worker != 0
+	})
+	return worker, socket
+}
+
+// waitFor waits until something is so.
+func waitFor(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !so(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("there is not %s", what)
+		}
+	}
+}
+
+// Records of FastCGI (its specification, 8): types, and the role of one that answers.
+const (
+	fcgiBegin  = 1
+	fcgiParams = 4
+	fcgiStdin  = 5
+	responder  = 1
+)
+
+// request asks for a script.
+func request(t *testing.T, socket, script string) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	record := func(kind byte, content []byte) []byte {
+		b := binary.BigEndian.AppendUint16([]byte{1, kind, 0, 1}, uint16(len(content)))
+		return append(append(b, 0, 0), content...)
+	}
+	var params []byte
+	for _, p := range [][2]string{{"SCRIPT_FILENAME", script}, {"REQUEST_METHOD", "GET"}} {
+		params = append(append(append(params, byte(len(p[0])), byte(len(p[1]))), p[0]...), p[1]...)
+	}
+	b := record(fcgiBegin, []byte{0, responder, 0, 0, 0, 0, 0, 0})
+	b = append(append(b, record(fcgiParams, params)...), record(fcgiParams, nil)...)
+	if _, err := conn.Write(append(b, record(fcgiStdin, nil)...)); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// TestWorkersOfFPMWaitOrHaveTheirScript: a worker that waits for a request is idle, one that has a request has the
+// functions of its script.
+func TestWorkersOfFPMWaitOrHaveTheirScript(t *testing.T) {
+	worker, socket := startFPM(t)
+	p := open(t, worker)
+	var th *dump.Thread
+	waitFor(t, "a worker that waits", func() bool {
+		th = sample(t, p, worker)
+		return th.Wait == "accept"
+	})
+	for range 10 { // it is observed for long before its first request
+		th = sample(t, p, worker)
+	}
+	if th.WaitsFor == nil || th.WaitsFor.Idle != "accept" || len(managedFrames(th)) != 0 {
+		t.Errorf("%+v\n%s", th.WaitsFor, text(th))
+	}
+	script, err := filepath.Abs(filepath.Join("testdata", "slow.php"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request(t, socket, script)
+	waitFor(t, "a worker with a script that sleeps", func() bool {
+		th = sample(t, p, worker)
+		return th.Wait == "clock_nanosleep"
+	})
+	var got []string
+	for _, f := range managedFrames(th) {
+		got = append(got, fmt.Sprintf("%s:%d", f.Function, f.Line))
+	}
+	if s := strings.Join(got, " "); s != "usleep:0 slow:2 {closure}:3 array_map:0 slow.php:3" {
+		t.Errorf("%s\n%s", s, text(th))
+	}
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"prywalk/internal/code"
+	"prywalk/internal/dump"
+	"prywalk/internal/testtargets"
+)
+
+// interpreter is a PHP to test with: a program and its options.
+type interpreter struct {
+	name    string
+	command []string
+}
+
+// releases is where scripts/setup-phps.sh puts releases.
+const releases = "/usr/local/lib/php-releases"
+
+// interpreters gives the system's PHP, with the JIT compiler and without, and all releases that setup-phps.sh has
+// fetched.
+func interpreters(t *testing.T) (list []interpreter) {
+	t.Helper()
+	if runtime.GOARCH != "amd64" {
+		t.Skip("tested on x86-64")
+	}
+	if php := os.Getenv("PRYWALK_PHP"); php != "" { // another build, alone
+		return []interpreter{{filepath.Base(php), []string{php, "-n"}}}
+	}
+	system, err := exec.LookPath("php")
+	if err != nil {
+		t.Fatal("no php; run scripts/setup-tests.sh")
+	}
+	jit := func(mode string) []string {
+		return []string{"-dopcache.enable_cli=1", "-dopcache.jit=" + mode, "-dopcache.jit_buffer_size=16M"}
+	}
+	list = append(list, interpreter{"system", []string{system, "-n"}},
+		interpreter{"system-tracing", append([]string{system}, jit("tracing")...)},
+		interpreter{"system-function", append([]string{system}, jit("function")...)})
+	dirs, _ := filepath.Glob(releases + "/*/php") // the pattern is a good one
+	for _, php := range dirs {
+		release := filepath.Base(filepath.Dir(php))
+		list = append(list, interpreter{release, []string{php, "-n"}})
+		with := []string{php, "-n"}
+		if release < "8.5" { // from there on it is a part of PHP
+			opcache := filepath.Join(filepath.Dir(php), "opcache.so")
+			if _, err := os.Stat(opcache); err != nil || release < "8" {
+				continue
+			}
+			with = append(with, "-dzend_extension="+opcache)
+		}
+		list = append(list, interpreter{release + "-tracing", append(with[:len(with):len(with)], jit("tracing")...)},
+			interpreter{release + "-function", append(with[:len(with):len(with)], jit("function")...)})
+	}
+	return list
+}
+
+// start starts a script of testdata, which says that it is ready.
+func (i interpreter) start(t *testing.T, script string, arguments ...string) int {
+	t.Helper()
+	cmd := exec.Command(i.command[0], append(append(i.command[1:len(i.command):len(i.command)],
+		filepath.Join("testdata", script)), arguments...)...)
+	testtargets.Ready(t, cmd)
+	return cmd.Process.Pid
+}
+
+// open opens a process.
+func open(t *testing.T, pid int) *code.Process {
+	t.Helper()
+	p, err := code.Open(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	return p
+}
+
+// look gives the main thread's stack.
+func sample(t *testing.T, p *code.Process, pid int) *dump.Thread {
+	t.Helper()
+	d, err := dump.Sample(p, dump.Options{MaxDepth: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range d.Threads {
+		if d.Threads[i].TID == pid {
+			return &d.Threads[i]
+		}
+	}
+	t.Fatal("no main thread")
+	return nil
+}
+
+// managedFrames gives the PHP frames of a stack, innermost first.
+func managedFrames(th *dump.Thread) (list []*dump.Frame) {
+	for i := range th.Frames {
+		if th.Frames[i].Kind == "php" {
+			list = append(list, &th.Frames[i])
+		}
+	}
+	return list
+}

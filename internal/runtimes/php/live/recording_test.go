@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	pprof "github.com/google/pprof/profile"
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/code"
+	"prywalk/internal/dump"
+	rec "prywalk/internal/profile"
+	"prywalk/internal/sampler"
+	"prywalk/internal/symbols"
+)
+
+// namer gives the names of native frames.
+type namer struct{ *symbols.Namer }
+
+// Resolve implements rec.Resolver.
+func (n namer) Resolve(m *rec.ModuleInfo, addr uint64) []rec.Frame {
+	ref := m.Origin
+	if ref.Module == nil {
+		return nil
+	}
+	return n.Frames(ref.Module, ref.PID, addr, nil)
+}
+
+// record samples a process until it was looked at so often, and writes the recording when it has ended.
+func record(t *testing.T, pid int, freq int, looks int64) *pprof.Profile {
+	t.Helper()
+	images := code.NewImageCache(0)
+	p, err := images.Open(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := rec.NewBuilder(rec.Meta{Start: time.Now(), Period: time.Second / time.Duration(freq)})
+	s := sampler.New(sampler.Options{Freq: float64(freq)}, b, images, []*code.Process{p})
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		defer cancel()
+		for s.Progress().Stopped < looks {
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
+	if _, err := s.Run(ctx); err != nil {
+		t.Error(err)
+	}
+	if err := unix.Kill(pid, unix.SIGKILL); err != nil { // its memory is gone now
+		t.Fatal(err)
+	}
+	names := namer{symbols.NewNamer()}
+	defer names.Close()
+	var w bytes.Buffer
+	if err := b.Write(&w, names); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	prof, err := pprof.Parse(&w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return prof
+}
+
+// ofSample gives the PHP frames of a sample, innermost first.
+func ofSample(s *pprof.Sample) (list []*dump.Frame) {
+	for _, l := range s.Location {
+		if l.Mapping == nil || !strings.HasPrefix(l.Mapping.File, "[PHP ") {
+			continue
+		}
+		for _, ln := range l.Line {
+			list = append(list, &dump.Frame{Place: &dump.Place{Function: ln.Function.Name, File: ln.Function.Filename,
+				Line: int(ln.Line)}})
+		}
+	}
+	return list
+}
+
+// settled gives the samples after the first quarter of a recording, in which functions are first read, and after the
+// first one with frames: on a busy machine the first walk comes late.
+func settled(prof *pprof.Profile) []*pprof.Sample {
+	end := func(s *pprof.Sample) int64 { return s.NumLabel[rec.LabelEnd][0] }
+	list := slices.SortedFunc(slices.Values(prof.Sample), func(a, b *pprof.Sample) int {
+		return cmp.Compare(end(a), end(b))
+	})
+	first, last := end(list[0]), end(list[len(list)-1])
+	i, _ := slices.BinarySearchFunc(list, first+(last-first)/4, func(s *pprof.Sample, at int64) int {
+		return cmp.Compare(end(s), at)
+	})
+	for ; i < len(list) && len(ofSample(list[i])) == 0; i++ {
+	}
+	return list[i:]
+}
+
+// tally counts the samples of a recording.
+type tally struct{ samples, frames, without, cut, freed, wrong int64 }
+
+// add counts a sample, and gives what is wrong with its frames. Calls that could not be read are cut off at the outer
+// end: native frames of the interpreter stand there.
+func (c *tally) add(s *pprof.Sample) (wrongs string) {
+	list, n := ofSample(s), s.Value[0]
+	c.samples += n
+	c.frames += n * int64(len(list))
+	if len(list) == 0 {
+		c.without += n
+		return ""
+	}
+	for _, f := range list {
+		if f.Function == "[freed]" {
+			c.freed += n
+		}
+	}
+	wrongs = wrong(list)
+	switch {
+	case wrongs == "":
+	case strings.HasSuffix(wrongs, `is called by ""`):
+		c.cut += n
+		return ""
+	default:
+		c.wrong += n
+		for _, f := range list {
+			wrongs += "\n" + f.Function + ":" + strconv.Itoa(f.Line)
+		}
+	}
+	return wrongs
+}
+
+// TestRecordingsHaveTheCallsOfTheProgram: a recording that is written when the program is gone has PHP's calls, each
+// function with the caller that it has. At most one sample in twenty lacks calls, once functions are known.
+// PRYWALK_RECORD is how many stops it takes.
+func TestRecordingsHaveTheCallsOfTheProgram(t *testing.T) {
+	stops := int64(400)
+	if n, err := strconv.ParseInt(os.Getenv("PRYWALK_RECORD"), 10, 64); err == nil {
+		stops = n
+	}
+	for _, php := range interpreters(t) {
+		t.Run(php.name, func(t *testing.T) {
+			prof := record(t, php.start(t, "chain.php", "600"), 999, stops)
+			var all, later tally
+			for _, s := range prof.Sample {
+				if w := all.add(s); w != "" {
+					t.Error(w)
+				}
+			}
+			for _, s := range settled(prof) {
+				later.add(s)
+			}
+			t.Logf("all: %+v, after the first quarter: %+v", all, later)
+			if all.frames == 0 || later.without+later.cut > later.samples/20+2 {
+				t.Errorf("%d of %d samples have no frames, %d not all", later.without, later.samples, later.cut)
+			}
+		})
+	}
+}
+
+// TestCodeOfExpressionsHasItsCallers: code that PCRE has made for a regular expression is not taken for the JIT
+// compiler's: it has the function that matches, and its callers.
+func TestCodeOfExpressionsHasItsCallers(t *testing.T) {
+	const want = "matched matches expressions.php"
+	for _, php := range interpreters(t) {
+		t.Run(php.name, func(t *testing.T) {
+			prof := record(t, php.start(t, "expressions.php", "600"), 999, 400)
+			made, whole := int64(0), int64(0)
+			for _, s := range settled(prof) {
+				if m := s.Location[0].Mapping; m == nil || m.File != "[anon]" {
+					continue
+				}
+				var names []string
+				for _, f := range ofSample(s) {
+					names = append(names, f.Function)
+				}
+				made += s.Value[0]
+				if strings.TrimPrefix(strings.Join(names, " "), "preg_match ") == want { // from 8.4 on it has no call
+					whole += s.Value[0]
+				}
+			}
+			t.Logf("%d of %d samples in code of expressions have all callers", whole, made)
+			if made == 0 || whole < made*3/4 {
+				t.Error("not enough")
+			}
+		})
+	}
+}

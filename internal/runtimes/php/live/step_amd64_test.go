@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"os"
+	"path"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"prywalk/frames"
+	"prywalk/internal/callstack"
+	"prywalk/internal/code"
+	"prywalk/internal/dump"
+	"prywalk/internal/managed"
+	"prywalk/internal/procmem"
+	"prywalk/internal/testtargets/observed"
+)
+
+// stepped is a process whose first thread is stopped and started from outside.
+type stepped struct {
+	p      *code.Process
+	walker frames.Walker
+	merger callstack.Merger
+	said   []managed.Frame
+}
+
+// stepCounts has what the stacks of single steps were.
+type stepCounts struct {
+	steps, frames             int
+	wrong, freed              int
+	without, incomplete, jump int // stacks without PHP frames, not walked to the end, and unlike the one before
+	beginning                 int // on the new stack of a fiber, which has no frame yet
+	calls                     int // how often the number of frames changed
+	before                    int // frames of the step before, 0: none
+}
+
+// segment is how many instructions are stepped at one place.
+const segment = 400
+
+// TestEveryInstructionHasTheCallsOfTheProgram steps from instruction to instruction, at several places of each program.
+// At each the functions must be those of the program, or native. PRYWALK_STEPS is how many instructions.
+func TestEveryInstructionHasTheCallsOfTheProgram(t *testing.T) {
+	steps := 2 * segment
+	if n, err := strconv.Atoi(os.Getenv("PRYWALK_STEPS")); err == nil {
+		steps = n
+	}
+	for _, script := range []string{"chain.php", "evals.php"} {
+		for _, php := range interpreters(t) {
+			t.Run(strings.TrimSuffix(script, ".php")+"/"+php.name, func(t *testing.T) {
+				s := holdPHP(t, php.start(t, script, "600"))
+				var n stepCounts
+				tooMany := func() bool {
+					return n.frames == 0 || n.without > n.steps/10 || n.incomplete > n.steps/50 || n.freed > n.frames/50
+				}
+				// Two places say little of shares, as one of them can be in the JIT compiler, which traces call without a frame of
+				// their own: over a limit they are measured at up to 200.
+				for n.steps < steps || tooMany() && n.steps < 100*steps {
+					s.runOn(t)
+					for n.before = 0; n.steps == 0 || n.steps%segment != 0; {
+						s.check(t, observed.Step(t, s.p.PID), &n)
+					}
+					s.check(t, observed.Step(t, s.p.PID), &n)
+				}
+				t.Logf("%+v", n)
+				if tooMany() {
+					t.Errorf("of %d instructions %d have no PHP frames, %d are not walked to the end; %d of %d frames are freed",
+						n.steps, n.without, n.incomplete, n.freed, n.frames)
+				}
+			})
+		}
+	}
+}
+
+// holdPHP stops a process.
+func holdPHP(t *testing.T, pid int) *stepped {
+	t.Helper()
+	runtime.LockOSThread() // ptrace is the thread's
+	t.Cleanup(runtime.UnlockOSThread)
+	s := &stepped{p: open(t, pid)}
+	observed.Hold(t, pid)
+	return s
+}
+
+// runOn lets the process run for a little.
+func (s *stepped) runOn(t *testing.T) {
+	t.Helper()
+	if err := syscall.PtraceCont(s.p.PID, 0); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(time.Duration(rand.IntN(3000)) * time.Microsecond)
+	if err := syscall.Tgkill(s.p.PID, s.p.PID, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	observed.WaitStop(t, s.p.PID)
+	if _, err := s.p.Refresh(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// check looks at the stack after a step.
+func (s *stepped) check(t *testing.T, regs *frames.Regs, n *stepCounts) {
+	list, complete := s.stack(regs)
+	n.steps++
+	if !complete && len(list) == 0 && s.beginsFiber(regs.PC) {
+		n.beginning++
+		n.before = 0
+		return
+	}
+	n.frames += len(list)
+	if !complete {
+		n.incomplete++
+	}
+	if len(list) == 0 {
+		n.without++
+		n.before = 0
+		if os.Getenv("PRYWALK_SHOW") != "" {
+			t.Logf("step %d: none at %s", n.steps, s.place(regs.PC))
+		}
+		return
+	}
+	for _, f := range list {
+		if f.Function == "[freed]" {
+			n.freed++
+		}
+	}
+	if d := len(list) - n.before; n.before != 0 && d != 0 {
+		n.calls++
+		if (d > 2 || d < -2) && !strings.HasPrefix(list[0].Function, "Fiber::") {
+			n.jump++
+		}
+	}
+	n.before = len(list)
+	if why := wrong(list); why != "" && complete {
+		if n.wrong++; n.wrong < 5 {
+			var names []string
+			for _, f := range list {
+				names = append(names, f.Function+":"+strconv.Itoa(f.Line))
+			}
+			t.Errorf("step %d: %s, at %s:\n%s", n.steps, why, s.place(regs.PC), strings.Join(names, "\n"))
+		}
+	}
+}
+
+// beginsFiber reports whether pc is in the code that enters the stack of a fiber (jump_fcontext, and the trampoline
+// before it: Zend/asm), near "ldmxcsr (%rsp); fldcw 4(%rsp)".
+func (s *stepped) beginsFiber(pc uint64) bool {
+	var code [160]byte
+	n := s.p.Read(pc-64, code[:])
+	return bytes.Contains(code[:max(n, 0)], []byte{0x0f, 0xae, 0x14, 0x24, 0xd9, 0x6c, 0x24, 0x04})
+}
+
+// place gives the module of an address, and the offset in it.
+func (s *stepped) place(pc uint64) string {
+	m := s.p.Space().Find(pc)
+	if m == nil {
+		return strconv.FormatUint(pc, 16)
+	}
+	return path.Base(m.Name) + "+" + strconv.FormatUint(pc-m.Bias, 16)
+}
+
+// stack gives the PHP frames of the process, innermost first.
+func (s *stepped) stack(regs *frames.Regs) (list []*dump.Frame, complete bool) {
+	live, mem := callstack.Still(s.p.Read), observed.Still(s.p.Read)
+	s.merger.Begin(s.p.Namers(), &managed.Sample{TID: s.p.PID, Regs: regs, Mem: mem, At: procmem.Now(), Live: live})
+	w := &s.walker
+	for w.Init(s.p.Space(), regs, mem); w.Next(); {
+		f := w.Frame()
+		s.merger.Add(&f)
+	}
+	complete = w.StopReason().Complete()
+	for _, e := range s.merger.End(complete) {
+		if e.Namer == nil {
+			continue
+		}
+		var truth managed.Truth
+		s.said, truth = e.Namer.Symbolize(e.Ref, live, s.said[:0])
+		if truth == managed.Freed {
+			list = append(list, &dump.Frame{Place: &dump.Place{Function: "[freed]"}})
+			continue
+		}
+		for _, f := range s.said {
+			list = append(list, &dump.Frame{Place: &dump.Place{Function: f.Function, File: f.File, Line: f.Line}})
+		}
+	}
+	return list, complete
+}

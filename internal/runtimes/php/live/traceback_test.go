@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"prywalk/internal/code"
+	"prywalk/internal/core"
+	"prywalk/internal/dump"
+	"prywalk/internal/testtargets"
+)
+
+// startSleeping starts chain.php, which sleeps in its innermost call, and gives how PHP itself sees its calls: function
+// and line of each, the innermost first.
+func startSleeping(t *testing.T, php interpreter) (pid int, calls []string) {
+	t.Helper()
+	cmd := exec.Command(php.command[0], append(php.command[1:len(php.command):len(php.command)],
+		filepath.Join("testdata", "chain.php"), "600", "600000000")...)
+	says := testtargets.Ready(t, cmd)
+	for {
+		line, err := says.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		if line == "end\n" {
+			break
+		}
+		calls = append(calls, strings.TrimSuffix(line, "\n"))
+	}
+	testtargets.Asleep(t, cmd.Process.Pid)
+	return cmd.Process.Pid, calls[1:] // without traceback itself
+}
+
+// asPHP gives a stack as PHP's traceback has it: a function, and the line of its caller. PHP shows include, require and
+// eval as functions, and the script not at all.
+func asPHP(list []*dump.Frame) (calls []string) {
+	for i, f := range list[1:] { // without usleep
+		n := f.Function
+		switch {
+		case strings.HasSuffix(n, "eval()'d code"):
+			n = "eval"
+		case n == "included.php":
+			n = "include"
+		case n == "chain.php":
+			continue
+		}
+		line := 0
+		if i+2 < len(list) {
+			line = list[i+2].Line
+		}
+		calls = append(calls, fmt.Sprintf("%s %d", n, line))
+	}
+	return calls
+}
+
+// TestSleepersHaveTheTracebackOfPHP: function and line of each call are those that PHP says itself, in a look, in one
+// with all threads stopped, and in a core.
+func TestSleepersHaveTheTracebackOfPHP(t *testing.T) {
+	for _, php := range interpreters(t) {
+		t.Run(php.name, func(t *testing.T) {
+			pid, want := startSleeping(t, php)
+			for _, how := range []string{"dump", "atomic", "core"} {
+				th := sampleHow(t, how, pid)
+				list := managedFrames(th)
+				if !th.Complete || len(list) < 2 {
+					t.Fatalf("%s: %d frames\n%s", how, len(list), text(th))
+				}
+				if got := asPHP(list); !slices.Equal(got, want) {
+					t.Errorf("%s:\n%s\nPHP:\n%s", how, strings.Join(got, "\n"), strings.Join(want, "\n"))
+				}
+			}
+		})
+	}
+}
+
+// sampleHow gives the main thread's stack of a process, or of its core.
+func sampleHow(t *testing.T, how string, pid int) *dump.Thread {
+	t.Helper()
+	var d *dump.Process
+	if how == "core" {
+		f, err := os.Open(testtargets.Core(t, pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		st, err := f.Stat()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := core.Open(f, st.Size(), core.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		d = dump.Core(c, dump.Options{MaxDepth: -1}, false)
+	} else {
+		p, err := code.Open(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		if d, err = dump.Sample(p, dump.Options{MaxDepth: -1, Atomic: how == "atomic"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range d.Threads {
+		if d.Threads[i].TID == pid {
+			return &d.Threads[i]
+		}
+	}
+	t.Fatal("no main thread")
+	return nil
+}

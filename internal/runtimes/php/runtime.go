@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package php
+
+import (
+	"encoding/binary"
+
+	"prywalk/frames"
+	"prywalk/internal/managed"
+)
+
+// Runtime is PHP in a process. It implements [managed.Namer].
+type Runtime struct {
+	managed.Plain
+	layout
+	version    string
+	module     *frames.Module
+	name       string // of the module
+	loop, cold span   // execute_ex and its split-off part
+	globals    uint64 // the executor's; 0 in a thread-safe build
+	threadSafe bool
+	tls        int64  // thread-safe: from the thread pointer to the word that leads to a thread's globals
+	inGlobals  uint64 // thread-safe: the executor's in these
+	oneRequest bool   // declared functions stay
+	fp, ip     uint8  // DWARF numbers of the registers of execute data and opline
+	host       managed.Host
+	plan       *managed.Plan
+	code       code // of the JIT compiler
+	thread     int  // the one that runs PHP, if not thread-safe; 0: unknown
+
+	functions functions
+	walk
+}
+
+// span is a range of addresses, end excluded.
+type span struct{ start, end uint64 }
+
+func (s span) has(addr uint64) bool { return addr >= s.start && addr < s.end }
+
+var _ managed.Namer = (*Runtime)(nil)
+
+// Name implements [managed.Runtime].
+func (r *Runtime) Name() string { return "PHP " + r.version }
+
+// Attach implements [managed.Runtime].
+func (r *Runtime) Attach(h managed.Host) bool {
+	r.host = h
+	there := false
+	for _, m := range h.Modules() {
+		if m.Name == r.name && m.Bias == r.module.Bias {
+			r.module, there = m, true
+			break
+		}
+	}
+	if there {
+		r.adoptCode(h)
+	}
+	return there
+}
+
+// Changed implements [managed.Runtime].
+func (r *Runtime) Changed() bool { return false }
+
+// Forget implements [managed.Runtime].
+func (r *Runtime) Forget() { r.functions.forget() }
+
+// Plan implements [managed.Namer].
+func (r *Runtime) Plan() *managed.Plan { return r.plan }
+
+// Anchor implements [managed.Namer]: the thread's executor globals.
+func (r *Runtime) Anchor(tid int, pthread uint64) (uint64, bool) {
+	if !r.threadSafe {
+		return r.globals, r.thread == 0 || r.thread == tid
+	}
+	if pthread == 0 {
+		return 0, false
+	}
+	cache := r.read64(pthread + uint64(r.tls))
+	return cache + r.inGlobals, cache != 0
+}
+
+// Bounds of the plan.
+const (
+	mostStack     = 32 << 10 // of the newest page of the engine's stack
+	mostFunctions = 64
+	mostWaiting   = 8
+)
+
+// Slots of the plan.
+const (
+	slotPage = 4 + iota
+	slotTop
+	slotCall
+)
+
+func (r *Runtime) makePlan() {
+	load := func(off int64, to uint8) managed.Step { return managed.Step{Op: managed.Load, Off: off, To: to} }
+	each := func(off int64, next int32, size uint32) managed.Step {
+		return managed.Step{Op: managed.Each, Off: off, Next: next, Max: mostFunctions, Size: size}
+	}
+	again := managed.Step{Op: managed.Again}
+	// Texts of functions that can be freed: neither internal (bit 0 of the type) nor in opcache's memory.
+	text := func(off int64, most uint32) managed.Step {
+		s := each(off, 0, textContent+most)
+		s.At, s.Mask = funcType, 1|flagImmutable<<32
+		return s
+	}
+	waiting := managed.Step{Op: managed.Each, Off: callThis, Size: uint32(r.generatorFake), Max: mostWaiting, Empty: true,
+		At: callFunc}
+	r.plan = &managed.Plan{Known: &r.functions.known, Steps: []managed.Step{
+		{Op: managed.Copy, Off: r.current + globalsTop, Max: 8 - globalsTop},
+		load(r.current, slotCall),
+		load(r.current+globalsStack, slotPage),
+		load(r.current+globalsTop, slotTop),
+		{Op: managed.Copy, Base: slotPage, End: slotTop, Max: mostStack},
+		{Op: managed.Chain, Base: slotCall, Max: managed.MaxNodes, Size: callSize, Next: callPrev},
+		each(callFunc, 0, uint32(r.headSize)),
+		text(funcName, mostName),
+		again,
+		each(callFunc, 0, uint32(r.headSize)), // copied above
+		text(r.file, mostFile),
+		// The record of waiting generators leads to the outermost, that to the next.
+		again,
+		waiting,
+		each(r.generator, 0, uint32(r.generatorFake)),
+		again,
+		waiting,
+		each(r.generatorData, 0, callSize),
+		each(callFunc, 0, uint32(r.headSize)),
+		text(funcName, mostName),
+	}}
+}
+
+// read64 reads a word of the process now, 0 if unreadable.
+func (r *Runtime) read64(addr uint64) uint64 {
+	var b [8]byte
+	if r.host.Read(addr, b[:]) != len(b) {
+		return 0
+	}
+	return binary.LittleEndian.Uint64(b[:])
+}

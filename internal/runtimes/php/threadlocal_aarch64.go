@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package php
+
+import "encoding/binary"
+
+// threadLocalAArch64 is threadLocalX86 for arm64: two adds in a program; adrp, and ldr of a word of the GOT, in a
+// library (Arm ARM C6: ADRP, ADD, LDR, ORR, RET).
+func threadLocalAArch64(read func(uint64) uint64, at uint64, code []byte) (offset int64, ok bool) {
+	var regs [32]uint64
+	for ; len(code) >= 4; at, code = at+4, code[4:] {
+		op := binary.LittleEndian.Uint32(code)
+		to, from := &regs[op&31], regs[op>>5&31]
+		number := uint64(op >> 10 & 0xfff)
+		switch {
+		case op&^31 == 0xaa1f03e0: // mov, xzr
+			*to = 0
+		case op&0x9f000000 == 0x90000000: // adrp
+			pages := int64(int32(op<<8)>>13)<<2 | int64(op>>29&3)
+			*to = at&^0xfff + uint64(pages<<12)
+		case op&0xff800000 == 0x91000000: // add, the number shifted by 12 or not
+			*to = from + number<<(op>>22&1*12)
+		case op&0xffc00000 == 0xf9400000: // ldr
+			*to = read(from + 8*number)
+		case op == 0xd65f03c0: // ret
+			return int64(regs[0]), regs[0] != 0
+		case op != 0xd503245f: // bti c
+			return 0, false
+		}
+	}
+	return 0, false
+}

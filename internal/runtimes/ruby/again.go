@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ruby
+
+import (
+	"encoding/binary"
+
+	"prywalk/frames"
+	"prywalk/internal/procmem"
+)
+
+// # Verification of known objects
+//
+// Known objects are verified after each stop, once for all observations that are walked together: the first request
+// reads the places of all.
+
+// places identify an object.
+type places [4]place
+
+type place struct {
+	at uint64
+	n  int
+}
+
+const (
+	mostAgain = 256 // objects read together
+	againSize = 24 + bodyCopied + labelCopied + textCopied
+)
+
+// again has the contents of places.
+type again struct {
+	moment int64 // before the read, CLOCK_MONOTONIC ns
+	n      int
+	of     [mostAgain]*object
+	bytes  [mostAgain][againSize]byte
+	parts  [mostAgain * len(places{})]frames.Region
+	read   int
+	first  [mostAgain + 1]int
+	now    int
+	rest   memory
+}
+
+// identifyAgain gives an object's current identity, and a moment of it.
+func (c *codes) identifyAgain(addr uint64, o *object) (id identity, what found, at int64) {
+	a := &c.seen
+	if !c.walk.again {
+		c.walk.again = true
+		c.readAgain()
+	}
+	for i := range a.n {
+		if a.of[i] == o {
+			a.now = i
+			id, what = heap{c.now.layout, a}.identify(addr, o.kind)
+			return id, what, a.moment
+		}
+	}
+	at = procmem.Now()
+	id, what = c.now.identify(addr, o.kind)
+	return id, what, at
+}
+
+// Word implements memory.
+func (a *again) Word(addr uint64) (uint64, bool) {
+	for i := a.first[a.now]; i < min(a.first[a.now+1], a.read); i++ {
+		p := &a.parts[i]
+		if off := addr - p.Addr; off < uint64(len(p.Bytes)) && off+8 <= uint64(len(p.Bytes)) {
+			return binary.LittleEndian.Uint64(p.Bytes[off:]), true
+		}
+	}
+	return a.rest.Word(addr)
+}
+
+// Read implements memory.
+func (a *again) Read(addr uint64, b []byte) int { return a.rest.Read(addr, b) }
+
+// readAgain reads objects not verified since the sample.
+func (c *codes) readAgain() {
+	a, w := &c.seen, c.walk
+	a.n, a.read, a.moment, a.rest = 0, 0, procmem.Now(), c.now.memory
+	if w.gather == nil || w.sample.Live == nil {
+		return
+	}
+	k := 0
+	for i := range w.frames {
+		f := &w.frames[i]
+		addr := f.iseq
+		if f.flags&magicMask == magicCFunc {
+			addr = f.method
+		}
+		o := c.byAddr[addr]
+		if o == nil || a.n == mostAgain || w.sample.At != 0 && o.checked >= w.sample.At || o.asked == a.moment {
+			continue
+		}
+		o.asked = a.moment
+		a.of[a.n], a.first[a.n] = o, k
+		b := a.bytes[a.n][:]
+		for _, p := range o.places {
+			if p.n > 0 && p.n <= len(b) {
+				a.parts[k] = frames.Region{Addr: p.at, Bytes: b[:p.n:p.n]}
+				b = b[p.n:]
+				k++
+			}
+		}
+		a.n++
+		a.first[a.n] = k
+	}
+	for a.read < k {
+		some := a.parts[a.read:min(a.read+procmem.MaxParts, k)]
+		got := w.gather.ReadParts(some)
+		if a.read += got; got < len(some) {
+			break
+		}
+	}
+}
+
+func (h heap) placesOf(addr uint64, o *object) (all places) {
+	if o.kind != isCode {
+		all[0] = place{addr, methodSize}
+		if o.kind == isMethod {
+			all[1] = place{o.id.words[wordDef], defSize}
+		}
+		return all
+	}
+	body := o.id.words[wordBody]
+	label := o.id.words[wordLabel]
+	all[0], all[1] = place{addr, 24}, place{body, bodyCopied}
+	at, n, ok := h.textAt(label)
+	switch {
+	case !ok:
+	case at-label < labelCopied:
+		all[2] = place{label, min(labelCopied, int(at-label)+(int(n)+7)&^7)}
+	default:
+		all[2], all[3] = place{label, 32}, place{at, min(textCopied, int(min(n, textCopied)+7)&^7)}
+	}
+	return all
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ruby
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/managed"
+)
+
+// compiled is YJIT's code, called by address, in one native frame (yjit/src/codegen.rs, gen_entry_prologue):
+//
+//	CFA-8   return address, into the interpreter
+//	CFA-16  its cfp (r13)
+//	CFA-24  its ec (r12)
+//	CFA-32  its sp (rbx)
+//	…       a trampoline's, while it calls the compiler
+//
+// Ruby's calls have control frames only.
+type compiled struct {
+	spans []span
+	calls frames.CallSites
+	in    *frames.Module
+	row   frames.Row
+}
+
+func (c *compiled) adopt(h managed.Host, interpreter *frames.Module) {
+	c.spans, c.in, c.calls = c.spans[:0], interpreter, interpreter.Calls
+	c.row = frames.Row{CFAExpr: c, RA: frames.RegRule{Kind: frames.RuleOffset, Off: -8}}
+	for i, reg := range [...]uint8{frames.X86R13, frames.X86R12, frames.X86RBX} {
+		c.row.Regs[reg] = frames.RegRule{Kind: frames.RuleOffset, Off: -16 - 8*int64(i)}
+	}
+	if c.calls == nil {
+		return
+	}
+	for _, m := range managed.Unowned(h) {
+		c.spans = append(c.spans, span{m.Start, m.End})
+		m.Sources, m.NoFP = append([]frames.RuleSource{c}, m.Sources...), true
+	}
+}
+
+func (c *compiled) has(addr uint64) bool {
+	for _, s := range c.spans {
+		if s.has(addr) {
+			return true
+		}
+	}
+	return false
+}
+
+// Rule implements [frames.RuleSource].
+func (c *compiled) Rule(frames.Query) (frames.Rule, *frames.Row, bool) {
+	return frames.Rule{Method: frames.MethodHeuristic}, &c.row, true
+}
+
+// Eval implements [frames.Expr].
+func (c *compiled) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bool) {
+	cfa, _, ok := c.Prove(regs, mem, regs.PC)
+	return cfa, ok
+}
+
+// mostPushed: three, the argument registers, alignment, in words.
+const mostPushed = 24
+
+// Prove implements [frames.Prover]: the frame ends at the innermost return address of the interpreter's indirect
+// calls.
+func (c *compiled) Prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {
+	for i := range uint64(mostPushed) {
+		at := regs.SP() + 8*i
+		ret, readable := mem.Word(at)
+		if !readable {
+			return 0, at, false
+		}
+		if ret < c.in.Start || ret >= c.in.End {
+			continue
+		}
+		if call, ok := c.calls.CallBefore(ret - c.in.Bias); ok && !call.Direct {
+			return at + 8, 0, true
+		}
+	}
+	return 0, 0, false
+}

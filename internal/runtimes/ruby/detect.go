@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ruby
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+
+	"prywalk/frames"
+	"prywalk/internal/managed"
+)
+
+// The first two symbols are always exported.
+const (
+	symVersion = "ruby_version"
+	symObject  = "rb_cObject"
+	symVM      = "ruby_current_vm_ptr"
+	symLoop    = "rb_vm_exec"
+	symSymbols = "ruby_global_symbols"
+)
+
+// Detect implements [managed.Detector].
+func Detect(h managed.Host) (managed.Runtime, error) {
+	if h.Arch() != frames.X86_64 {
+		return nil, nil
+	}
+	for _, m := range h.Modules() {
+		if m == nil || m.Generated || m.Name == "" || strings.HasPrefix(m.Name, "[") {
+			continue
+		}
+		syms := h.Own(m, symVersion, symObject)
+		if len(syms) < 2 {
+			continue
+		}
+		version, object := "", uint64(0)
+		for _, s := range syms {
+			if s.Name == symVersion {
+				version = readVersion(h, s.Addr)
+			} else {
+				object = s.Addr
+			}
+		}
+		if version == "" {
+			continue
+		}
+		r, err := find(h, m, version, object)
+		switch {
+		case errors.Is(err, managed.ErrNotYet):
+			return nil, err
+		case err != nil:
+			return nil, fmt.Errorf("the functions of Ruby in %s have no names: %w", path.Base(m.Name), err)
+		}
+		return r, nil
+	}
+	return nil, nil
+}
+
+var versionForm = regexp.MustCompile(`^(\d+\.\d+)\.\d+$`)
+
+func readVersion(h managed.Host, at uint64) string {
+	var b [16]byte
+	text, _, ok := bytes.Cut(b[:h.Read(at, b[:])], []byte{0})
+	if !ok || !versionForm.Match(text) {
+		return ""
+	}
+	return string(text)
+}
+
+// ownFile matches files of the interpreter alone.
+var ownFile = regexp.MustCompile(`^(lib)?ruby[-\d.]*(\.so.*)?$`)
+
+func find(h managed.Host, m *frames.Module, version string, object uint64) (*Runtime, error) {
+	release := versionForm.FindStringSubmatch(version)[1]
+	l, ok := layouts[release]
+	if !ok {
+		return nil, fmt.Errorf("version %s of Ruby is not known (2.7 to 4.0 are)", version)
+	}
+	r := newRuntime(h, m, &l)
+	r.version, r.machine.object = version, object
+	v := &r.machine
+	if v.at(object) == 0 {
+		return nil, managed.ErrNotYet
+	}
+	if at, _, ok := h.Symbol(m, symVM); ok {
+		vm := v.at(at)
+		if vm == 0 || v.listHead(vm) == 0 {
+			return nil, managed.ErrNotYet
+		}
+		if !tryAgain(func() bool { return v.prove(vm) }) {
+			return nil, unfit(release)
+		}
+	} else if !tryAgain(v.find) {
+		return nil, unfit(release)
+	}
+	if at, size, ok := h.Symbol(m, symLoop); ok && size > 0 {
+		r.tagged.loop = span{at, at + size}
+	}
+	if at, _, ok := h.Symbol(m, symSymbols); ok && v.isSymbols(at) {
+		r.codes.symbols = at
+	} else {
+		r.codes.symbols = v.findSymbols()
+	}
+	v.readThreads()
+	r.tagged.find(v)
+	r.makePlan()
+	return r, nil
+}
+
+// proofs is the number of tries, as the process runs.
+const proofs = 4
+
+func tryAgain(proof func() bool) bool {
+	for range proofs {
+		if proof() {
+			return true
+		}
+	}
+	return false
+}
+
+func unfit(release string) error {
+	return fmt.Errorf("its threads are not laid out as those of Ruby %s on x86-64", release)
+}

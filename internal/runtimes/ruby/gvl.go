@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ruby
+
+import (
+	"encoding/binary"
+
+	"prywalk/frames"
+	"prywalk/internal/managed"
+	"prywalk/internal/procmem"
+)
+
+// # The interpreter lock
+//
+// One thread of a ractor runs. The lock is in the virtual machine (2.7) or the ractor (3.0 on), as struct
+// rb_global_vm_lock_struct, from 3.2 rb_thread_sched (thread_pthread.h). It has the running thread and the list of
+// waiters, each with a condition variable of its own.
+
+// lockLayout has offsets in bytes.
+type lockLayout struct {
+	at           int64 // from the ractor's list of threads; 2.7: in the virtual machine
+	owner, queue int64
+	node         int64 // in a thread
+}
+
+const mostWaiting = 1 << 12
+
+// Waiting implements [managed.Threads], by the copy: the lock changes every few milliseconds.
+func (r *Runtime) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
+	v := &r.machine
+	if v.lock.queue == 0 {
+		return w, false
+	}
+	at, ok := v.anchor(s.TID, 0)
+	if !ok {
+		return w, false
+	}
+	read := moment{v: v, s: s}
+	lock := v.lockOf(at, read.word)
+	queued := read.isQueued(lock+uint64(v.lock.queue), at+uint64(v.lock.node))
+	owner := read.word(lock + uint64(v.lock.owner))
+	switch {
+	case read.later && (s.Live == nil || !s.Live.Unchanged()):
+		return managed.Wait{Later: true}, false
+	case !queued:
+		return w, false
+	}
+	w = managed.Wait{Kind: managed.WaitGIL, Address: lock}
+	for i := range v.threads.list {
+		if th := &v.threads.list[i]; th.at == owner && owner != at {
+			w.Owner = th.tid
+		}
+	}
+	return w, true
+}
+
+func (v *machine) lockOf(th uint64, word func(addr uint64) uint64) uint64 {
+	if v.vmThreads != 0 {
+		return v.vm + uint64(v.lock.at)
+	}
+	return word(th+threadRactor) + uint64(v.ractorThreads+v.lock.at)
+}
+
+// In bytes.
+const (
+	threadRactor = 24 // 3.0 on
+	lockCopied   = 88
+)
+
+// moment reads a copy, and current memory beyond.
+type moment struct {
+	v     *machine
+	s     *managed.Sleeper
+	later bool // beyond the copy
+}
+
+func (m *moment) word(addr uint64) uint64 {
+	if m.s.Mem != nil {
+		if v, ok := m.s.Mem.Word(addr); ok {
+			return v
+		}
+	}
+	m.later = true
+	return m.v.at(addr)
+}
+
+// isQueued reports whether a node {next, prev} is in the list with a head.
+func (m *moment) isQueued(head, node uint64) bool {
+	next := m.word(node)
+	switch {
+	case next == 0 || next == node: // in no list
+		return false
+	case m.word(head) == node || m.word(head+8) == node:
+		return true
+	}
+	m.v.queue.read(m.v)
+	m.later = true
+	at := m.word(head)
+	for n := 0; at != 0 && at != head && n < mostWaiting; n++ {
+		if at == node {
+			return true
+		}
+		next, ok := m.v.queue.next(at)
+		if !ok {
+			next = m.word(at)
+		}
+		at = next
+	}
+	return false
+}
+
+// queueNodes are the threads' nodes, read in one call.
+type queueNodes struct {
+	parts [procmem.MaxParts]frames.Region
+	bytes [procmem.MaxParts][8]byte
+	n     int
+}
+
+func (q *queueNodes) read(v *machine) {
+	q.n = 0
+	gather, ok := v.host.(managed.Gatherer)
+	if !ok {
+		return
+	}
+	some := v.threads.list[:min(len(v.threads.list), len(q.parts))]
+	for i := range some {
+		q.parts[i] = frames.Region{Addr: some[i].at + uint64(v.lock.node), Bytes: q.bytes[i][:]}
+	}
+	q.n = gather.ReadParts(q.parts[:len(some)])
+}
+
+// next gives the next node; false: not read.
+func (q *queueNodes) next(node uint64) (uint64, bool) {
+	for i := range q.parts[:q.n] {
+		if q.parts[i].Addr == node {
+			return binary.LittleEndian.Uint64(q.bytes[i][:]), true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ruby
+
+import "encoding/binary"
+
+// memory is memory of one moment: a copy, or the current process.
+type memory interface {
+	Word(addr uint64) (uint64, bool)
+	// Read gives the bytes read.
+	Read(addr uint64, b []byte) int
+}
+
+// heap reads objects of Ruby's heap.
+type heap struct {
+	*layout
+	memory
+}
+
+// at gives a word, 0 if unreadable.
+func (h heap) at(addr uint64) uint64 {
+	v, _ := h.Word(addr)
+	return v
+}
+
+// A string is flags, class, and, before 3.2
+//
+//	long:  16 length  24 address of its bytes
+//	short: 16 bytes; the length is in five bits of the flags, from bit 14 on
+//
+// and from 3.2 on
+//
+//	16 length  24 address of its bytes, or these themselves
+//
+// (include/ruby/internal/core/rstring.h).
+const (
+	textLength = 16
+	textAddr   = 24
+)
+
+// textAt gives a string's bytes.
+func (h heap) textAt(addr uint64) (at, n uint64, ok bool) {
+	flags, ok := h.Word(addr)
+	if !ok || flags&typeMask != typeString {
+		return 0, 0, false
+	}
+	if flags&flagLong == 0 && h.lenInFlags {
+		return addr + uint64(h.embedAt), flags >> shortLenShift & shortLen, true
+	}
+	n, ok = h.Word(addr + textLength)
+	if at = addr + uint64(h.embedAt); flags&flagLong != 0 {
+		var ok2 bool
+		at, ok2 = h.Word(addr + textAddr)
+		ok = ok && ok2
+	}
+	return at, n, ok
+}
+
+// textKey hashes address, length, and copied bytes.
+func (h heap) textKey(addr uint64) (key uint64, ok bool) {
+	at, n, ok := h.textAt(addr)
+	if !ok {
+		return 0, false
+	}
+	most := uint64(textCopied - 8)
+	if at-addr < labelCopied {
+		most = addr + labelCopied - at
+	}
+	key = mix(mix(1, at), n)
+	for n = min(n, most); n > 0; at += 8 {
+		v, ok := h.Word(at)
+		if !ok {
+			return 0, false
+		}
+		if n < 8 {
+			v &= 1<<(8*n) - 1
+		}
+		key = mix(key, v)
+		n -= min(n, 8)
+	}
+	return key, true
+}
+
+// mix is FNV-1a on words, with folded upper bits.
+func mix(key, v uint64) uint64 {
+	key = (key ^ v) * 0x100000001b3
+	return key ^ key>>29
+}
+
+// mostText bounds strings, in bytes.
+const mostText = 1 << 12
+
+// text reads a string; false: none, or incomplete.
+func (h heap) text(addr uint64) (string, bool) {
+	at, n, ok := h.textAt(addr)
+	if !ok || n > mostText {
+		return "", false
+	}
+	b := make([]byte, n)
+	if n > 0 && h.Read(at, b) != len(b) {
+		return "", false
+	}
+	return string(b), true
+}
+
+// An array is flags, class, and its elements, or their number and address.
+const (
+	arrayShort = 16
+	arrayLen   = 16
+	arrayAddr  = 32
+)
+
+// elements gives an array's elements and their largest number.
+func (h heap) elements(addr uint64) (at, n uint64, ok bool) {
+	flags, ok := h.Word(addr)
+	if !ok || flags&typeMask != typeArray {
+		return 0, 0, false
+	}
+	if flags&flagShort != 0 {
+		return addr + arrayShort, flags >> 15 & 0x7f, true
+	}
+	n, ok = h.Word(addr + arrayLen)
+	at, ok2 := h.Word(addr + arrayAddr)
+	return at, n, ok && ok2
+}
+
+// path reads a string, or an array of path and real path.
+func (h heap) path(addr uint64) (string, bool) {
+	if at, n, ok := h.elements(addr); ok && n > 0 {
+		addr = h.at(at)
+	}
+	return h.text(addr)
+}
+
+// # Names of methods
+//
+// A C method's ID is named by the symbol table (symbol.c, struct rb_symbols_t):
+//
+//	0 last number (4 bytes)  8 …  16 ids: an array of arrays, each with name and symbol of 512 numbers
+//
+// A symbol, its ID with a mark, verifies the table. Names are permanent.
+const (
+	symbolIDs   = 16
+	idsOfUnit   = 512
+	scopeShift  = 4
+	lastOp      = 1 << 9 // operators below, without scope
+	symbolShift = 8
+	symbolMark  = 0xc
+	fewSymbols  = 500 // least number of symbols
+	mostSymbols = 1 << 28
+)
+
+func (h heap) isSymbols(at uint64) bool {
+	last := h.at(at) & (1<<32 - 1)
+	if last < fewSymbols || last > mostSymbols {
+		return false
+	}
+	const some = 300
+	for serial := uint64(some); serial < some+20; serial++ {
+		name, symbol := h.symbol(at, serial)
+		flags, ok := h.Word(name)
+		if ok && flags&typeMask == typeString && symbol&0xff == symbolMark && symbol>>(symbolShift+scopeShift) == serial {
+			return true
+		}
+	}
+	return false
+}
+
+func (h heap) symbol(table, serial uint64) (name, symbol uint64) {
+	units, n, ok := h.elements(h.at(table + symbolIDs))
+	if !ok || serial/idsOfUnit >= n {
+		return 0, 0
+	}
+	unit, n, ok := h.elements(h.at(units + serial/idsOfUnit*8))
+	if i := serial % idsOfUnit * 2; ok && i+1 < n {
+		return h.at(unit + i*8), h.at(unit + i*8 + 8)
+	}
+	return 0, 0
+}
+
+// nameOf names an ID; "?" without table.
+func (h heap) nameOf(table, id uint64) (string, bool) {
+	if table == 0 {
+		return "?", true
+	}
+	if id >= lastOp {
+		id >>= scopeShift
+	}
+	name, _ := h.symbol(table, id)
+	return h.text(name)
+}
+
+// # Identities
+
+// identity distinguishes objects at one address: pointers and content of the label; a method has a unique number.
+type identity struct {
+	words [9]uint64
+	text  uint64
+}
+
+// Words of an identity.
+const (
+	wordBody  = 0 // of an iseq
+	wordLabel = 4
+	wordDef   = 1 // of a method
+	wordID    = 4
+)
+
+// identify reads an identity; notObject: none, isFreed: unreadable.
+func (h heap) identify(addr uint64, kind objectKind) (id identity, what found) {
+	flags, ok := h.Word(addr)
+	if !ok {
+		return id, isFreed
+	}
+	want := uint64(imemoISeq)
+	if kind != isCode {
+		want = imemoMethod
+	}
+	if flags&typeMask != typeImemo || flags>>imemoShift&imemoMask != want {
+		return id, notObject
+	}
+	n := 0
+	read := func(at uint64) uint64 {
+		v, ok2 := h.Word(at)
+		ok = ok && ok2
+		id.words[n] = v
+		n++
+		return v
+	}
+	if kind != isCode {
+		read(addr + methodClass)
+		def := read(addr + methodDef)
+		read(addr + methodCalled)
+		read(addr + methodOwner)
+		if kind == isMethod {
+			read(def + defID)
+			read(def + defSerial)
+		}
+		return id, when(ok)
+	}
+	body := read(addr + iseqBody)
+	read(body)
+	read(body + bodyCode)
+	read(body + bodyPath)
+	label := read(body + bodyLabel)
+	read(body + bodyFirst)
+	read(body + uint64(h.bodyInfo) + infoEntries)
+	read(body + uint64(h.bodyInfo) + infoSucc)
+	read(body + uint64(h.bodyLocal))
+	if !ok {
+		return id, isFreed
+	}
+	id.text, ok = h.textKey(label)
+	return id, when(ok)
+}
+
+func when(ok bool) found {
+	if ok {
+		return isKnown
+	}
+	return isFreed
+}
+
+// isOld reports whether only a full collection frees an object.
+func (l *layout) isOld(flags uint64) bool { return flags&l.oldMask() == l.oldMask() }
+
+// oldMask is RUBY_FL_PROMOTED (include/ruby/internal/fl_type.h).
+func (l *layout) oldMask() uint64 {
+	if l.nativeID == 16 { // 3.3 on
+		return 1 << 5
+	}
+	return 3 << 5
+}
+
+// present is current memory.
+type present struct{ w *walk }
+
+// Word implements memory.
+func (p *present) Word(addr uint64) (uint64, bool) {
+	var b [8]byte
+	ok := p.Read(addr, b[:]) == 8
+	return binary.LittleEndian.Uint64(b[:]), ok
+}
+
+// Read implements memory.
+func (p *present) Read(addr uint64, b []byte) int {
+	if p.w.sample == nil || p.w.sample.Live == nil {
+		return 0
+	}
+	return p.w.sample.Live.Read(addr, b)
+}
+
+// past is the copy.
+type past struct{ w *walk }
+
+// Word implements memory.
+func (p *past) Word(addr uint64) (uint64, bool) { return p.w.sample.Mem.Word(addr) }
+
+// Read implements memory; it reads whole words.
+func (p *past) Read(addr uint64, b []byte) int {
+	var word [8]byte
+	for n := 0; n < len(b); n += 8 {
+		v, ok := p.Word(addr + uint64(n))
+		if !ok {
+			return n
+		}
+		binary.LittleEndian.PutUint64(word[:], v)
+		copy(b[n:], word[:])
+	}
+	return len(b)
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ruby
+
+import "strconv"
+
+// # Labels
+//
+// Up to 3.3 a backtrace has the iseq's label: "block in run"; from 3.4 on also the method's class: "block in
+// Server#run" (vm_backtrace.c, calculate_iseq_label), by the method entry of the frame or around its block. An iseq has
+// a name for each class.
+
+const (
+	iseqTop = iota
+	iseqMethod
+	iseqBlock
+	iseqClass
+	iseqRescue
+	iseqEnsure
+	iseqEval
+	iseqMain
+	iseqPlain
+)
+
+// label is a name without class.
+type label struct {
+	levels int
+	owner  string
+	name   string
+	owned  bool // class from its frame
+	// handler: rescue or ensure clause, part of the frame around it.
+	handler bool
+}
+
+func (l *label) with(owner string) string {
+	if !l.owned {
+		owner = l.owner
+	}
+	name := owner + l.name
+	switch {
+	case l.levels == 1:
+		return "block in " + name
+	case l.levels > 1:
+		return "block (" + strconv.Itoa(l.levels) + " levels) in " + name
+	}
+	return name
+}
+
+// mostLevels bounds nested blocks.
+const mostLevels = 64
+
+func (h heap) readLabel(body uint64, around outer) (l label, ok bool) {
+	if !h.qualified {
+		l.name, ok = h.text(h.at(body + bodyLabel))
+		return l, ok
+	}
+	kind := h.at(body) & (1<<32 - 1)
+	parent := uint64(0)
+	switch kind {
+	case iseqBlock, iseqPlain, iseqRescue, iseqEnsure, iseqEval:
+		parent = h.at(body + uint64(h.bodyLocal) - 8)
+	}
+	if parent != 0 {
+		l, ok = around(parent)
+	} else {
+		l.name, ok = h.text(h.at(body + bodyLabel))
+		l.owned = kind == iseqMethod
+	}
+	if kind == iseqBlock || kind == iseqPlain {
+		l.levels++
+	}
+	l.handler = kind == iseqRescue || kind == iseqEnsure
+	return l, ok
+}
+
+const (
+	typeClass  = 2
+	typeModule = 3
+)
+
+// ownerOf gives the prefix of a method's name: "Server#", "Server.", "" of an unnamed class.
+func (h heap) ownerOf(entry uint64) string {
+	if h.class.path == 0 {
+		return ""
+	}
+	class, mark := h.at(entry+methodOwner), "#"
+	flags := h.at(class)
+	if flags&typeMask == typeClass && flags&h.class.singleton != 0 {
+		class, mark = h.at(class+uint64(h.class.attached)), "."
+		flags = h.at(class)
+	}
+	if t := flags & typeMask; t != typeClass && t != typeModule {
+		return ""
+	}
+	name, ok := h.text(h.at(class + uint64(h.class.path)))
+	if !ok || name == "" || name[0] == '#' || name[0] >= 'a' && name[0] <= 'z' {
+		return "" // not a constant
+	}
+	return name + mark
+}
+
+// mostEnvs bounds nested environments.
+const mostEnvs = 32
+
+// flagLocal marks a method's own environment.
+const flagLocal = 2
+
+// entryOf gives a frame's method entry; 0: none (vm_insnhelper.c, rb_vm_frame_method_entry).
+func (c *codes) entryOf(f *frame) uint64 {
+	w := c.walk
+	env, flags := f.env, f.flags
+	for range mostEnvs {
+		entry := w.word(env - 16)
+		switch what := w.word(entry); {
+		case what == 0 && c.has(entry):
+			return entry
+		case entry&7 != 0 || what&typeMask != typeImemo:
+		case what>>imemoShift&imemoMask == imemoMethod:
+			return entry
+		case what>>imemoShift&imemoMask == imemoVar && flags&flagLocal != 0:
+			if entry = w.word(entry + 8); w.word(entry)&typeMask == typeImemo &&
+				w.word(entry)>>imemoShift&imemoMask == imemoMethod {
+				return entry
+			}
+		}
+		if flags&flagLocal != 0 {
+			return 0
+		}
+		env = w.word(env-8) &^ 3
+		flags = w.word(env)
+		if env == 0 || !isMagicEnv(flags) {
+			return 0
+		}
+	}
+	return 0
+}
+
+func isMagicEnv(flags uint64) bool { return flags>>32 == 0 && flags&1 != 0 }
+
+func (c *codes) has(addr uint64) bool {
+	o := c.byAddr[addr]
+	return o != nil && o.kind == isOwner
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ruby
+
+// layout has a release's offsets in bytes, on x86-64 (vm_core.h, ractor_core.h, thread_pthread.h, method.h, iseq.h).
+type layout struct {
+	threadVM, threadEC int64
+	// threadNative is pthread_t, or, with nativeID, a struct with pthread_t there and the thread ID at nativeTID.
+	threadNative        int64
+	nativeID, nativeTID int64
+	threadSize          int64 // copied size, with the node of the lock's queue
+
+	ecThread int64
+
+	// vmThreads is 2.7's thread list. Threads are linked by their first words, ractors (3.0 on) by ractorNodes.
+	vmThreads, vmRactors      int64
+	ractorNodes               []int64 // the first that fits
+	ractorThreads, ractorExec int64   // list; ec with the lock
+
+	frameSize int64
+
+	// struct rb_iseq_constant_body: insns_info, and local_iseq after parent_iseq.
+	bodyInfo, bodyLocal int64
+	tagged              bool  // first line is a Ruby integer
+	entrySize           int64 // of iseq_insn_info_entry
+
+	embedAt    int64 // bytes of short strings
+	lenInFlags bool  // their length
+
+	lock lockLayout
+
+	qualified bool // backtraces have classes
+	class     classLayout
+}
+
+// classLayout has offsets in bytes (internal/class.h).
+type classLayout struct {
+	path, attached int64  // name; of a singleton class
+	singleton      uint64 // flag
+}
+
+var layouts = map[string]layout{
+	"2.7": {threadVM: 24, threadEC: 32, threadNative: 72, threadSize: 104, ecThread: 56, vmThreads: 312,
+		lock:      lockLayout{8, 0, 48, 88},
+		frameSize: 56, bodyInfo: 120, bodyLocal: 176, tagged: true, entrySize: 8, embedAt: 16, lenInFlags: true},
+	"3.0": {threadVM: 32, threadEC: 40, threadNative: 80, threadSize: 112, ecThread: 56, vmRactors: 8,
+		ractorNodes: []int64{568}, ractorThreads: 304, ractorExec: 520,
+		lock:      lockLayout{32, 0, 48, 96},
+		frameSize: 56, bodyInfo: 120, bodyLocal: 176, tagged: true, entrySize: 8, embedAt: 16, lenInFlags: true},
+	"3.1": {threadVM: 32, threadEC: 40, threadNative: 80, threadSize: 120, ecThread: 48, vmRactors: 8,
+		ractorNodes: []int64{568}, ractorThreads: 304, ractorExec: 520,
+		lock:      lockLayout{32, 0, 48, 104},
+		frameSize: 64, bodyInfo: 120, bodyLocal: 176, tagged: true, entrySize: 12, embedAt: 16, lenInFlags: true},
+	"3.2": {threadVM: 32, threadEC: 48, threadNative: 40, nativeID: 8, nativeTID: 16, threadSize: 72, ecThread: 48,
+		vmRactors: 8, ractorNodes: []int64{568}, ractorThreads: 304, ractorExec: 520,
+		lock:      lockLayout{32, 0, 48, 56},
+		frameSize: 64, bodyInfo: 112, bodyLocal: 168, entrySize: 12, embedAt: 24},
+	"3.3": {threadVM: 32, threadEC: 48, threadNative: 40, nativeID: 16, nativeTID: 24, threadSize: 88,
+		ecThread: 48, vmRactors: 8, ractorNodes: []int64{432}, ractorThreads: 256, ractorExec: 384,
+		lock:      lockLayout{32, 40, 56, 72},
+		frameSize: 56, bodyInfo: 112, bodyLocal: 168, entrySize: 12, embedAt: 24},
+	"3.4": {threadVM: 32, threadEC: 48, threadNative: 40, nativeID: 16, nativeTID: 24, threadSize: 88,
+		ecThread: 48, vmRactors: 8, ractorNodes: []int64{432}, ractorThreads: 256, ractorExec: 384,
+		lock:      lockLayout{32, 40, 56, 72},
+		frameSize: 56, bodyInfo: 112, bodyLocal: 168, entrySize: 12, embedAt: 24,
+		qualified: true, class: classLayout{path: 32 + 120, attached: 32 + 96, singleton: 1 << 13}},
+	"4.0": {threadVM: 32, threadEC: 48, threadNative: 40, nativeID: 16, nativeTID: 24, threadSize: 88,
+		ecThread: 48, vmRactors: 8, ractorNodes: []int64{368, 360}, ractorThreads: 184, ractorExec: 312,
+		lock:      lockLayout{32, 40, 56, 72},
+		frameSize: 56, bodyInfo: 112, bodyLocal: 176, entrySize: 12, embedAt: 24,
+		qualified: true, class: classLayout{path: 24 + 128, attached: 24 + 112, singleton: 1 << 13}},
+}
+
+// Offsets of all releases.
+const (
+	ecStack, ecSize, ecFrame, ecTag = 0, 8, 16, 24
+	ecCopied                        = 64
+
+	framePC, frameSP, frameISeq, frameEnv = 0, 8, 16, 32
+
+	// From an environment's last word.
+	envMethod = -16
+
+	iseqBody = 16
+
+	bodySize, bodyCode                              = 4, 8 // words of code, their address
+	bodyPath, bodyBase, bodyLabel, bodyFirst        = 64, 72, 80, 88
+	infoEntries, infoPositions, infoCount, infoSucc = 0, 8, 16, 24
+	bodyCopied                                      = 184
+
+	methodClass, methodDef, methodCalled, methodOwner, methodSize = 8, 16, 24, 32, 40
+	defID, defSerial, defSize                                     = 32, 40, 48
+)
+
+// Types of objects, in their flags (include/ruby/internal/value_type.h).
+const (
+	typeMask   = 0x1f
+	typeString = 0x05
+	typeArray  = 0x07
+	typeIClass = 0x1c
+	typeImemo  = 0x1a
+
+	// Kinds of internal objects (internal/imemo.h).
+	imemoShift, imemoMask   = 12, 0xf
+	imemoVar, imemoMethod   = 2, 6
+	imemoISeq               = 7
+	imemoBits               = typeMask | imemoMask<<imemoShift
+	imemoBitsISeq           = typeImemo | imemoISeq<<imemoShift
+	flagLong                = 1 << 13 // string: external bytes
+	flagShort               = 1 << 13 // array: embedded elements
+	shortLenShift, shortLen = 14, 0x1f
+)
+
+// Flags of frames (vm_core.h).
+const (
+	magicMask  = 0x7fff0001
+	magicCFunc = 0x55550001
+	magicIFunc = 0x66660001
+	magicDummy = 0x79990001
+	flagFinish = 0x20
+)
+
+var magics = [...]uint64{0x11110001, 0x22220001, 0x33330001, 0x44440001, magicCFunc, magicIFunc, 0x77770001, 0x78880001,
+	magicDummy}
+
+func isMagic(flags uint64) bool {
+	for _, m := range magics {
+		if flags&magicMask == m {
+			return flags>>32 == 0
+		}
+	}
+	return false
+}
+
+// jump has offsets in a tag. The compiler's setjmp has five words; the C library's 200 bytes, mangled.
+type jump struct {
+	pc, prev uint64
+	mangled  bool
+}
+
+var jumps = [...]jump{{pc: 24, prev: 56}, {pc: 72, prev: 216, mangled: true}}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package live_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	pprof "github.com/google/pprof/profile"
+
+	"prywalk/internal/code"
+	"prywalk/internal/core"
+	"prywalk/internal/dump"
+	"prywalk/internal/managed"
+	"prywalk/internal/profile"
+	"prywalk/internal/sampler"
+	"prywalk/internal/symbols"
+	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/observed"
+)
+
+// checkDump compares the threads of a dump with Ruby's own backtraces, by name or, in a core, by number.
+func checkDump(t *testing.T, what string, p *dump.Process, names map[int]string, want map[string][][3]any) {
+	t.Helper()
+	seen := 0
+	for _, th := range p.Threads {
+		own := want[names[th.TID]]
+		if own == nil {
+			continue
+		}
+		seen++
+		var stack observed.Stack
+		for i := len(th.Frames) - 1; i >= 0; i-- {
+			if f := &th.Frames[i]; f.Kind == "ruby" {
+				stack.Frames = append(stack.Frames, observed.Frame{
+					Frame: managed.Frame{Function: f.Function, File: f.File, Line: f.Line},
+				})
+			}
+		}
+		if msg := compare(stack.Frames, own); msg != "" {
+			t.Errorf("%s, %s: %s\n%v", what, names[th.TID], msg, stack.Names())
+		}
+	}
+	if seen != len(want) {
+		t.Errorf("%s: %d threads of %d", what, seen, len(want))
+	}
+}
+
+// TestDumpsAndCoresHaveRubyFrames: as Ruby's own backtraces have them.
+func TestDumpsAndCoresHaveRubyFrames(t *testing.T) {
+	for version, ruby := range rubies(t) {
+		t.Run(version, func(t *testing.T) {
+			cmd, line := launch(t, ruby, "testdata/backtrace.rb")
+			var want map[string][][3]any
+			if err := json.Unmarshal([]byte(line), &want); err != nil {
+				t.Fatal(err)
+			}
+			pid := cmd.Process.Pid
+			names := map[int]string{}
+			for _, atomic := range []bool{false, true} {
+				p, err := code.Open(pid)
+				if err != nil {
+					t.Fatal(err)
+				}
+				tids, err := p.Threads(nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, tid := range tids {
+					names[tid] = p.ThreadName(tid)
+				}
+				d, err := dump.Sample(p, dump.Options{MaxDepth: -1, Atomic: atomic})
+				if err != nil {
+					t.Fatal(err)
+				}
+				checkDump(t, "a dump", d, names, want)
+				p.Close()
+			}
+			if strings.HasPrefix(version, "release") {
+				checkFirst(t, ruby)
+				return
+			}
+			checkDump(t, "a core", coreOf(t, pid), names, want)
+		})
+	}
+}
+
+// checkFirst wants the program's functions in a core of one thread. The C library of Debian's development release keeps
+// a guard page inside of the mapping of each further thread's stack. Debian 12's gcore leaves such a mapping out.
+func checkFirst(t *testing.T, ruby program) {
+	t.Helper()
+	cmd, _ := launch(t, ruby, "testdata/chain.rb", "alone")
+	for range 5 { // a moment at which a frame is being made has native ones only
+		for _, f := range coreOf(t, cmd.Process.Pid).Threads[0].Frames {
+			if f.Kind == "ruby" && f.Function == "<main>" {
+				return
+			}
+		}
+	}
+	t.Error("a core has no functions of the program")
+}
+
+// coreOf dumps a core that gcore makes of a process.
+func coreOf(t *testing.T, pid int) *dump.Process {
+	t.Helper()
+	f, err := os.Open(testtargets.Core(t, pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := core.Open(f, st.Size(), core.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	return dump.Core(c, dump.Options{MaxDepth: -1}, false)
+}
+
+// namer gives the names of native frames.
+type namer struct{ *symbols.Namer }
+
+// Resolve implements profile.Resolver.
+func (n namer) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
+	if m.Origin.Module == nil {
+		return nil
+	}
+	return n.Frames(m.Origin.Module, m.Origin.PID, addr, nil)
+}
+
+// TestRecordingsHaveRubyFrames: two threads that run have the functions of the program in nearly all samples, below a
+// mapping with the release.
+func TestRecordingsHaveRubyFrames(t *testing.T) {
+	for version, ruby := range rubies(t) {
+		t.Run(version, func(t *testing.T) {
+			cmd, _ := launch(t, ruby, "testdata/chain.rb", "spin")
+			prof := recorded(t, cmd.Process.Pid)
+			samples, named := int64(0), int64(0)
+			for _, s := range prof.Sample {
+				ruby := false
+				for _, l := range s.Location {
+					for _, ln := range l.Line {
+						if l.Mapping != nil && strings.HasPrefix(l.Mapping.File, "[Ruby ") && isFunction(plain(ln.Function.Name)) {
+							ruby = ruby || ln.Function.Filename == "functions.rb" && ln.Line > 0
+						}
+					}
+				}
+				samples += s.Value[0]
+				if ruby {
+					named += s.Value[0]
+				}
+			}
+			t.Logf("%d samples, %d with functions of the program", samples, named)
+			if named < 20 {
+				t.Errorf("%d samples of %d have functions of the program", named, samples)
+			}
+		})
+	}
+}
+
+// recorded samples a process until 30 stops have been made.
+func recorded(t *testing.T, pid int) *pprof.Profile {
+	t.Helper()
+	images := code.NewImageCache(0)
+	p, err := images.Open(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := profile.NewBuilder(profile.Meta{Start: time.Now(), Period: time.Second / 99, Aggregate: true})
+	s := sampler.New(sampler.Options{Freq: 99}, b, images, []*code.Process{p})
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		defer cancel()
+		for s.Progress().Stopped < 30 {
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
+	if _, err := s.Run(ctx); err != nil {
+		t.Error(err)
+	}
+	names := namer{symbols.NewNamer()}
+	defer names.Close()
+	var w bytes.Buffer
+	if err := b.Write(&w, names); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	prof, err := profile.Read(&w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return prof
+}

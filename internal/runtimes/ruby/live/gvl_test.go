@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package live_test
+
+import (
+	"strings"
+	"testing"
+
+	"prywalk/internal/managed"
+	"prywalk/internal/observe"
+	"prywalk/internal/procmem"
+	"prywalk/internal/sample"
+	"prywalk/internal/testtargets/observed"
+)
+
+// TestThreadsThatComputeWaitForTheInterpreterLock: of five threads that only compute, each is at times in the queue of
+// the lock, and another of them has it. The first thread does not wait for it once it sleeps.
+func TestThreadsThatComputeWaitForTheInterpreterLock(t *testing.T) {
+	for version, ruby := range rubies(t) {
+		t.Run(version, func(t *testing.T) {
+			cmd, _ := launch(t, ruby, "testdata/gvl.rb")
+			rb := attach(t, cmd.Process.Pid)
+			threads := rb.Names.(managed.Threads)
+			waited, owners := map[string]int{}, map[string]int{}
+			calls, asked, settled := int64(0), 0, false // settled: the first thread sleeps
+			for n := 0; n < 3000 && len(waited) < 5; n++ {
+				rb.Observe(t, 1, func(tid int, s *observe.RawSample, _ observed.Stack) {
+					if s.State == sample.Running || s.How != observe.ByPassiveRead {
+						return
+					}
+					before := procmem.Calls()
+					w, ok := threads.Waiting(&managed.Sleeper{TID: tid, Mem: &s.Mem, Live: rb.Live(tid, s)})
+					calls += procmem.Calls() - before
+					asked++
+					name := rb.Code.ThreadName(tid)
+					switch {
+					case !ok:
+						settled = settled || tid == rb.PID
+					case w.Kind != managed.WaitGIL:
+						t.Errorf("%s waits for %+v", name, w)
+					case tid == rb.PID && settled:
+						t.Error("the first thread is in the queue")
+					case strings.HasPrefix(name, "busy"):
+						waited[name]++
+						if w.Owner != 0 {
+							owners[rb.Code.ThreadName(w.Owner)]++
+						}
+					}
+				})
+			}
+			t.Logf("%s: waited %v, owners %v, %.1f system calls for each of %d sleepers", rb.Names.Name(), waited, owners,
+				float64(calls)/float64(max(asked, 1)), asked)
+			if len(waited) != 5 || len(owners) == 0 {
+				t.Errorf("%d of 5 threads wait for the lock; owners: %v", len(waited), owners)
+			}
+		})
+	}
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package live_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"prywalk/internal/runtimes/ruby"
+	"prywalk/internal/testtargets/observed"
+)
+
+// program is a program of Ruby with its options.
+type program []string
+
+// yjit are the options for compiled code: all that is called twice.
+var yjit = []string{"--yjit", "--yjit-call-threshold=2"}
+
+// withYJIT ends the names of releases that compile.
+const withYJIT = " YJIT"
+
+// rubies gives the releases of this machine, and once more with YJIT those that have it. RUBY_RELEASES is a directory
+// that scripts/setup-rubies.sh was given.
+func rubies(t *testing.T) map[string]program {
+	t.Helper()
+	all := map[string]program{}
+	add := func(name, exe string) {
+		all[name] = program{exe}
+		out, err := exec.Command(exe, "--yjit", "-e", "p RubyVM::YJIT.enabled?").Output()
+		if err == nil && string(out) == "true\n" {
+			all[name+withYJIT] = append(program{exe}, yjit...)
+		}
+	}
+	for _, dir := range []string{"/usr/local/lib/ruby-releases", os.Getenv("RUBY_RELEASES")} {
+		found, _ := filepath.Glob(filepath.Join(dir, "*.*/bin/ruby"))
+		for _, exe := range found {
+			add("release "+filepath.Base(filepath.Dir(filepath.Dir(exe))), exe)
+		}
+	}
+	if _, err := os.Stat("/usr/bin/ruby"); err == nil {
+		add("system", "/usr/bin/ruby")
+	}
+	if len(all) == 0 {
+		t.Fatal("no Ruby is installed: run scripts/setup-tests.sh")
+	}
+	return all
+}
+
+// launch starts a program, and gives the first line that it writes.
+func launch(t *testing.T, ruby program, args ...string) (*exec.Cmd, string) {
+	t.Helper()
+	return observed.Launch(t, ruby[0], slices.Concat(ruby[1:], args)...)
+}
+
+// attach opens a process. also are places of 64 bytes that each observation copies.
+func attach(t *testing.T, pid int, also ...uint64) *observed.Process {
+	t.Helper()
+	p := observed.Attach(t, pid, ruby.Detect, also...)
+	p.MayEnd = true
+	return p
+}
+
+// qualified reports whether a release's backtraces have the names of classes.
+func qualified(p *observed.Process) bool {
+	name := p.Names.Name()
+	return strings.HasPrefix(name, "Ruby 3.4") || strings.HasPrefix(name, "Ruby 4")
+}
+
+// samplesOf is how many looks a test makes at each thread. RUBY_LOOKS is another number.
+func samplesOf(def int) int {
+	if n, err := strconv.Atoi(os.Getenv("RUBY_LOOKS")); err == nil {
+		return n
+	}
+	return def
+}

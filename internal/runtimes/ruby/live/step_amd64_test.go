@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package live_test
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"prywalk/frames"
+	"prywalk/internal/managed"
+	"prywalk/internal/testtargets/observed"
+)
+
+// TestEveryInstructionHasTheChainOfItsNeighbours steps a thread from instruction to instruction through calls, returns
+// and entries from C. At each the functions must be those of the program's record. From one to the next at most a
+// method and what C has called it by may come or go. RUBY_STEPS is how many instructions.
+func TestEveryInstructionHasTheChainOfItsNeighbours(t *testing.T) {
+	for version, ruby := range rubies(t) {
+		t.Run(version, func(t *testing.T) {
+			cmd, line := launch(t, ruby, "testdata/chain.rb", "alone")
+			var at uint64
+			if _, err := fmt.Sscan(line, &at); err != nil {
+				t.Fatal(err)
+			}
+			steps := 1500
+			if n, err := strconv.Atoi(os.Getenv("RUBY_STEPS")); err == nil {
+				steps = n
+			}
+			rb := attach(t, cmd.Process.Pid)
+			classes := qualified(rb)
+			runtime.LockOSThread() // ptrace is the thread's
+			defer runtime.UnlockOSThread()
+			regs := holdWhole(t, rb)
+			defer func() { _ = observed.Release(cmd.Process.Pid) }()
+			// They enter a frame some instructions before it is filled in: 2.7, and YJIT of 3.1.
+			early := strings.HasPrefix(rb.Names.Name(), "Ruby 2.7") ||
+				strings.HasPrefix(rb.Names.Name(), "Ruby 3.1") && strings.HasSuffix(version, withYJIT)
+			all, wrong, unmatched, jumps, before, changes, without := 0, 0, 0, 0, -1, 0, 0
+			for n := range steps {
+				if n > 0 {
+					regs = observed.Step(t, cmd.Process.Pid)
+				}
+				list, _ := record(rb.Memory(), at)
+				s := rb.Stopped(cmd.Process.Pid, regs)
+				stack, h := s.Frames, s.Health
+				switch {
+				case h != managed.Matched:
+					if unmatched++; unmatched < 5 {
+						t.Logf("step %d: health %d at %s", n, h, rb.Host.Function(regs.PC))
+					}
+					continue
+				case len(stack) == 0:
+					without++
+					continue
+				}
+				all += len(stack)
+				if msg := check(stack, list, classes); msg != "" {
+					if wrong++; wrong < 5 && !early {
+						t.Errorf("step %d: %s\n%v\n%v at %s", n, msg, list, s.Names(), rb.Host.Function(regs.PC))
+					}
+				}
+				if d := len(stack) - before; before >= 0 && (d > 2 || d < -3) {
+					if jumps++; jumps < 5 {
+						t.Errorf("step %d: %d frames after %d, at %s", n, len(stack), before, rb.Host.Function(regs.PC))
+					}
+				}
+				if len(stack) != before {
+					changes++
+				}
+				before = len(stack)
+			}
+			if unmatched > steps/10 || without > steps/10 {
+				t.Errorf("of %d instructions %d are not merged, %d without a Ruby frame", steps, unmatched, without)
+			}
+			if wrong > 2+steps/500 {
+				t.Errorf("%d wrong stacks", wrong)
+			}
+			t.Logf("%s: %d instructions, %d frames, %d wrong, %d jumps, %d unmatched, %d without, %d calls and returns",
+				rb.Names.Name(), steps, all, wrong, jumps, unmatched, without, changes)
+		})
+	}
+}
+
+// holdWhole stops the first thread where its stack is whole. While YJIT compiles, its code is not executable.
+func holdWhole(t *testing.T, rb *observed.Process) *frames.Regs {
+	t.Helper()
+	for try := 0; ; try++ {
+		regs := observed.Hold(t, rb.PID)
+		if s := rb.Stopped(rb.PID, regs); s.Health == managed.Matched || try == 200 {
+			return regs
+		}
+		if err := observed.Release(rb.PID); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ruby
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/managed"
+)
+
+// Kinds of refs.
+const (
+	kindCode = iota
+	kindFreed
+)
+
+// Native implements [managed.Namer]. It hides the interpreter's code.
+func (r *Runtime) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
+	w := &r.walk
+	refs, instead = r.runsHere(f, cfa, out)
+	return refs, instead || len(w.runs) > 0 && !w.broken && (r.folds && r.owns(f.Module) || r.made.has(f.PC))
+}
+
+func (r *Runtime) owns(m *frames.Module) bool {
+	return m != nil && (m == r.module || m.Bias == r.module.Bias && m.Name == r.name)
+}
+
+// runsHere gives the Ruby frames of a native frame; instead: some.
+func (r *Runtime) runsHere(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
+	w := &r.walk
+	if w.unfinished = cfa == 0; w.unfinished || w.broken || f.SP == 0 {
+		return out, false
+	}
+	if cfa == managed.Outermost {
+		return r.appendRefs(w.rest, len(w.frames), out), false
+	}
+	for w.next < len(w.runs) && w.runs[w.next].tag >= f.SP && w.runs[w.next].tag < cfa {
+		run := &w.runs[w.next]
+		if !r.tagged.confirm(f) {
+			w.broken = true
+			return out, false
+		}
+		out = r.appendRefs(run.from, run.to, out)
+		w.next++
+		instead = true
+	}
+	return out, instead
+}
+
+// confirm reports whether a native frame can be rb_vm_exec's, after an unclear election: near Ruby's instructions.
+func (j *tagged) confirm(f *frames.Frame) bool {
+	if j.confirmed || j.loop.end != 0 {
+		return true
+	}
+	j.confirmed = distance(f.Lookup(frames.X86_64), j.near) < nearLoop
+	if !j.confirmed {
+		j.pc = 0
+	}
+	return j.confirmed
+}
+
+// nearLoop bounds one source file's code, in bytes.
+const nearLoop = 256 << 10
+
+func (r *Runtime) appendRefs(from, to int, out []managed.Ref) []managed.Ref {
+	w := &r.walk
+	skip := false
+	for i := from; i < to; i++ {
+		f := &w.frames[i]
+		switch {
+		case f.flags&magicMask == magicCFunc:
+			out, _ = r.appendRef(f, f.method, isMethod, 0, out)
+		case f.pc != 0 && f.iseq != 0:
+			if skip {
+				skip = false
+				continue
+			}
+			out, skip = r.appendRef(f, f.iseq, isCode, f.pc, out)
+		}
+		if w.broken {
+			return out
+		}
+	}
+	return out
+}
+
+// appendRef appends a frame's Ref; skip: it stands for the one around it, too.
+func (r *Runtime) appendRef(f *frame, object uint64, kind objectKind, pc uint64, out []managed.Ref) (refs []managed.Ref,
+	skip bool) {
+	c, what := r.codes.resolve(object, kind, f)
+	switch what {
+	case notObject:
+		r.walk.broken = true
+	case isFreed:
+		out = append(out, managed.Ref{Kind: kindFreed})
+	case isKnown:
+		ref := managed.Ref{Object: c.object, Cookie: c.serial, Kind: kindCode}
+		if kind == isCode {
+			if pc < c.code || pc > c.code+c.size*8 {
+				r.walk.broken = f != &r.walk.frames[0]
+				return out, false // not filled in yet
+			}
+			ref.Position = (pc - c.code) / 8 & (1<<32 - 1)
+			ref.Position |= r.codes.ownerSerial(f, c) << 32
+		}
+		out, skip = append(out, ref), c.label.handler
+	}
+	return out, skip
+}
+
+// ownerSerial gives a frame's class; 0: unknown.
+func (c *codes) ownerSerial(f *frame, o *object) uint64 {
+	if !c.now.qualified || !o.label.owned {
+		return 0
+	}
+	entry := c.entryOf(f)
+	if entry == 0 {
+		return 0
+	}
+	owner, what := c.resolve(entry, isOwner, f)
+	if what != isKnown {
+		return 0
+	}
+	return owner.serial
+}
+
+// End implements [managed.Namer].
+func (r *Runtime) End() managed.Health {
+	w := &r.walk
+	switch {
+	case w.broken, w.used && !w.sample.Live.Unchanged():
+		return managed.Broken
+	case w.next < len(w.runs) && !w.unfinished:
+		return managed.Left
+	}
+	return managed.Matched
+}
+
+// Symbolize implements [managed.Namer].
+func (r *Runtime) Symbolize(ref managed.Ref, _ managed.Live, out []managed.Frame) ([]managed.Frame, managed.Truth) {
+	c := r.codes.bySerial[ref.Cookie]
+	if ref.Kind != kindCode || c == nil {
+		return append(out, managed.Frame{}), managed.Freed
+	}
+	f := managed.Frame{File: c.file, StartLine: c.first}
+	owner := ""
+	if c.kind == isMethod {
+		f.Type = typeC
+	} else {
+		f.Line = c.lines.at(ref.Position & (1<<32 - 1))
+		if o := r.codes.bySerial[ref.Position>>32]; o != nil && o.kind == isOwner {
+			owner = o.label.name
+		}
+	}
+	f.Function = c.label.with(owner)
+	return append(out, f), managed.Checked
+}
+
+const typeC = "cfunc"

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ruby
+
+import (
+	"path"
+
+	"prywalk/frames"
+	"prywalk/internal/managed"
+)
+
+// Runtime implements [managed.Namer].
+type Runtime struct {
+	managed.Plain
+	managed.NoThreads
+	version string
+	module  *frames.Module
+	name    string
+	folds   bool // no embedding program's code
+	plan    *managed.Plan
+
+	machine machine
+	tagged  tagged
+	made    compiled
+	codes   codes
+	pages   managed.LivePages
+	walk    walk
+}
+
+func newRuntime(h managed.Host, m *frames.Module, l *layout) *Runtime {
+	r := &Runtime{module: m, name: m.Name, folds: ownFile.MatchString(path.Base(m.Name))}
+	r.machine = machine{heap: heap{l, hosted{h}}, host: h}
+	r.codes.walk = &r.walk
+	r.codes.now, r.codes.copied = heap{l, &present{&r.walk}}, heap{l, &past{&r.walk}}
+	return r
+}
+
+var _ managed.Namer = (*Runtime)(nil)
+
+type span struct{ start, end uint64 }
+
+func (s span) has(addr uint64) bool { return addr >= s.start && addr < s.end }
+
+// Name implements [managed.Runtime].
+func (r *Runtime) Name() string { return "Ruby " + r.version }
+
+// Attach implements [managed.Runtime].
+func (r *Runtime) Attach(h managed.Host) bool {
+	r.machine.host, r.machine.memory = h, hosted{h}
+	for _, m := range h.Modules() {
+		if m.Name == r.name && m.Bias == r.module.Bias {
+			r.module = m
+			r.made.adopt(h, m)
+			return true
+		}
+	}
+	return false
+}
+
+// Changed implements [managed.Runtime].
+func (r *Runtime) Changed() bool { return false }
+
+// Forget implements [managed.Runtime].
+func (r *Runtime) Forget() {
+	r.codes.forget()
+	r.machine.threads = threads{}
+}
+
+// Anchor implements [managed.Namer]: rb_thread_t.
+func (r *Runtime) Anchor(tid int, pthread uint64) (uint64, bool) {
+	return r.machine.anchor(tid, pthread)
+}
+
+// Plan implements [managed.Namer].
+func (r *Runtime) Plan() *managed.Plan { return r.plan }
+
+// Bounds, in bytes but mostNew.
+const (
+	mostFrameBytes = 64 << 10
+	mostValues     = 128 << 10
+	mostNew        = 128
+	labelCopied    = 80
+	textCopied     = 96
+)
+
+// Slots of the plan.
+const (
+	slotEC = 4 + iota
+	slotStack
+	slotEnd
+	slotFrame
+	slotSP
+	slotNative
+	slotRactor
+)
+
+func (r *Runtime) makePlan() {
+	l := r.machine.layout
+	load := func(base uint8, off int64, to uint8) managed.Step {
+		return managed.Step{Op: managed.Load, Base: base, Off: off, To: to}
+	}
+	each := func(off int64, next int32, size, most uint32) managed.Step {
+		return managed.Step{Op: managed.Each, Off: off, Next: next, Size: size, Max: most}
+	}
+	object := func(off int64, size uint32) managed.Step {
+		return managed.Step{Op: managed.Each, Off: off, Size: size, Max: mostNew, Near: true}
+	}
+	row := managed.Step{Op: managed.Row, Base: slotFrame, End: slotEnd, Max: mostFrameBytes, Size: uint32(l.frameSize)}
+	steps := []managed.Step{
+		{Op: managed.Copy, Max: uint32(l.threadSize)},
+		load(0, l.threadEC, slotEC),
+		{Op: managed.Copy, Base: slotEC, Max: ecCopied},
+		load(slotEC, ecStack, slotStack),
+		load(slotEC, ecStack, slotEnd),
+		{Op: managed.Sum, Base: slotEC, Off: ecSize, Size: 8, To: slotEnd},
+		load(slotEC, ecFrame, slotFrame),
+		row,
+		load(slotFrame, frameSP, slotSP),
+		{Op: managed.Copy, Base: slotStack, End: slotSP, Max: mostValues},
+		each(frameEnv, envMethod, 24, managed.MaxNodes),
+		only(object(envMethod, methodSize), magicMask, magicCFunc),
+		each(methodDef, 0, defSize, mostNew),
+		row,
+		object(frameISeq, 24),
+		{Op: managed.Mark},
+		only(each(iseqBody, 0, bodyCopied, mostNew), imemoBits, imemoBitsISeq),
+		object(bodyLabel, labelCopied),
+		each(textAddr, 0, textCopied, mostNew),
+	}
+	steps = append(steps, young(l)...)
+	if l.qualified {
+		steps = append(steps, row, each(frameEnv, envMethod, 24, managed.MaxNodes),
+			managed.Step{Op: managed.Mark}, object(envMethod, methodSize), managed.Step{Op: managed.Again},
+			each(-8, envMethod, 24, mostNew), each(envMethod, 0, methodSize, mostNew))
+	}
+	if l.nativeID != 0 {
+		steps = append(steps, load(0, l.threadNative, slotNative),
+			managed.Step{Op: managed.Copy, Base: slotNative, Off: l.nativeID, Max: 16})
+	}
+	lock := managed.Step{Op: managed.Copy, Base: managed.SlotZero, Off: int64(r.machine.vm) + l.lock.at, Max: lockCopied}
+	if l.vmThreads == 0 {
+		lock.Base, lock.Off = slotRactor, l.ractorThreads+l.lock.at
+		steps = append(steps, load(0, threadRactor, slotRactor))
+	}
+	if l.lock.queue != 0 {
+		steps = append(steps, lock)
+	}
+	r.plan = &managed.Plan{Steps: steps, Known: &r.codes.known}
+}
+
+// only restricts a step to nodes with a value under a mask.
+func only(s managed.Step, mask, value uint64) managed.Step {
+	s.Mask, s.Value = mask, value
+	return s
+}
+
+func except(s managed.Step, mask, value uint64) managed.Step {
+	s.Except = true
+	return only(s, mask, value)
+}
+
+// Copied of an iseq that may be freed soon, as of eval: number, bytes.
+const (
+	mostYoung    = 6
+	pathCopied   = 256
+	linesCopied  = 4 << 10
+	placesCopied = 1 << 10
+)
+
+// young copies names and lines of the innermost young ones of the marked iseqs.
+func young(l *layout) []managed.Step {
+	each := func(off int64, size uint32) managed.Step {
+		return managed.Step{Op: managed.Each, Off: off, Size: size, Max: mostYoung}
+	}
+	again := managed.Step{Op: managed.Again}
+	return []managed.Step{
+		again,
+		except(each(iseqBody, bodyCopied), l.oldMask(), l.oldMask()),
+		{Op: managed.Mark},
+		each(bodyPath, labelCopied), // string, or array of strings
+		except(each(arrayShort, labelCopied), typeMask, typeString),
+		each(textAddr, pathCopied),
+		again,
+		each(bodyPath, labelCopied),
+		except(each(textAddr, pathCopied), typeMask, typeArray),
+		again,
+		each(l.bodyInfo+infoEntries, linesCopied),
+		again,
+		each(l.bodyInfo+infoSucc, placesCopied),
+	}
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ruby
+
+import (
+	"prywalk/internal/managed"
+)
+
+type walk struct {
+	sample *managed.Sample
+	asked  bool
+	live   bool // current memory is valid
+	used   bool // it was read
+	again  bool // readAgain was called
+	pages  *managed.LivePages
+
+	machine *machine
+	gather  managed.Gatherer // nil: none
+
+	thread uint64
+	ec     uint64
+	frames []frame // innermost first
+	tags   []tag   // those of rb_vm_exec
+	all    []tag
+	runs   []run
+	next   int // innermost run without a native frame
+	rest   int // first frame outside of all runs
+
+	unfinished bool // the native walk may be incomplete
+	wasCut     bool // incomplete
+	broken     bool
+}
+
+// frame is a control frame.
+type frame struct {
+	at, pc, iseq, env uint64
+	flags             uint64
+	method            uint64 // of a C method
+}
+
+type run struct {
+	tag      uint64
+	from, to int
+}
+
+const mostFrames = 1 << 15
+
+// Begin implements [managed.Namer].
+func (r *Runtime) Begin(s *managed.Sample) {
+	w := &r.walk
+	r.codes.begin(s.At)
+	gather, _ := r.machine.host.(managed.Gatherer)
+	*w = walk{sample: s, frames: w.frames[:0], tags: w.tags[:0], all: w.all[:0], runs: w.runs[:0],
+		pages: &r.pages, machine: &r.machine, gather: gather}
+	r.pages.Reset()
+	if !w.findContext() {
+		return
+	}
+	var ok bool
+	if w.frames, ok = r.machine.appendFrames(w.frames, w.ec, w.get); !ok {
+		w.wasCut = true
+		return
+	}
+	r.leaveOutFirst()
+	first, _ := w.get(w.ec + ecTag)
+	if r.tagged.prev == 0 {
+		if r.tagged.learn(first, w.get); r.tagged.prev == 0 {
+			w.wasCut = true
+			return
+		}
+	}
+	if w.all, ok = r.tagged.appendTags(w.all, first, w.get); !ok {
+		w.wasCut = true
+		return
+	}
+	if r.tagged.pc == 0 {
+		votes := map[uint64]int{}
+		r.tagged.count(votes, w.all, entries(w.frames))
+		r.tagged.elect(votes, r.machine.handler(w.frames))
+	}
+	w.split(r.tagged.pc)
+}
+
+func (w *walk) findContext() bool {
+	v, s := w.machine, w.sample
+	at, ok := v.anchor(s.TID, s.Regs.TLS)
+	if !ok {
+		return false
+	}
+	ec := w.word(at + uint64(v.threadEC))
+	native := w.word(at + uint64(v.threadNative))
+	if v.nativeID != 0 && native != 0 {
+		native = w.word(native + uint64(v.nativeID))
+	}
+	if ec == 0 || w.word(ec+uint64(v.ecThread)) != at || s.Regs.TLS != 0 && native != s.Regs.TLS {
+		return false
+	}
+	w.thread, w.ec = at, ec
+	return true
+}
+
+func (w *walk) hasLock() bool {
+	v := w.machine
+	if v.lock.queue == 0 || w.sample.Asleep {
+		return false
+	}
+	copied := func(addr uint64) uint64 {
+		word, _ := w.sample.Mem.Word(addr)
+		return word
+	}
+	return copied(v.lockOf(w.thread, copied)+uint64(v.lock.owner)) == w.thread
+}
+
+// appendFrames appends control frames without the initial one; false: invalid.
+func (l *layout) appendFrames(list []frame, ec uint64, get words) ([]frame, bool) {
+	stack, ok := get(ec + ecStack)
+	size, ok2 := get(ec + ecSize)
+	at, ok3 := get(ec + ecFrame)
+	end := stack + size*8
+	step := uint64(l.frameSize)
+	if !ok || !ok2 || !ok3 || size >= mostStack || at < stack || at > end || (end-at)%step != 0 ||
+		(end-at)/step > mostFrames {
+		return list, false
+	}
+	for ; at < end; at += step {
+		pc, ok1 := get(at + framePC)
+		iseq, ok2 := get(at + frameISeq)
+		env, ok3 := get(at + frameEnv)
+		flags, ok4 := get(env)
+		f := frame{at: at, pc: pc, iseq: iseq, env: env, flags: flags}
+		if !ok1 || !ok2 || !ok3 || !ok4 || !isMagic(f.flags) {
+			return list, false
+		}
+		switch f.flags & magicMask {
+		case magicDummy:
+			continue
+		case magicCFunc:
+			if f.method, ok = get(f.env - 16); !ok {
+				return list, false
+			}
+		}
+		list = append(list, f)
+	}
+	return list, true
+}
+
+// entries counts frames entered from C.
+func entries(frames []frame) (n int) {
+	for i := range frames {
+		if frames[i].flags&flagFinish != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// split pairs frames with tags, from the outermost on. The innermost may lack a partner.
+func (w *walk) split(pc uint64) {
+	for _, t := range w.all {
+		if t.pc == pc {
+			w.tags = append(w.tags, t)
+		}
+	}
+	n := entries(w.frames)
+	extra := len(w.tags) - n // native frames at their start or end
+	if extra > 1 {
+		w.broken = true
+		return
+	}
+	from, k := 0, -1
+	for i := range w.frames {
+		if w.frames[i].flags&flagFinish == 0 {
+			continue
+		}
+		if k++; k+extra >= 0 {
+			w.runs = append(w.runs, run{tag: w.tags[k+extra].at, from: from, to: i + 1})
+		}
+		from = i + 1
+	}
+	if len(w.runs) > 0 {
+		w.rest = from
+	} else {
+		w.rest = len(w.frames)
+	}
+}
+
+func (w *walk) word(addr uint64) uint64 {
+	v, _ := w.get(addr)
+	return v
+}
+
+// get gives the word at addr as of the sample.
+func (w *walk) get(addr uint64) (uint64, bool) {
+	if v, ok := w.sample.Mem.Word(addr); ok {
+		return v, true
+	}
+	if addr < 1<<12 || !w.isLive() {
+		return 0, false
+	}
+	w.used = true
+	return w.pages.Word(w.sample.Live, addr)
+}
+
+// isLive reports whether the thread has slept since. It asks the kernel once.
+func (w *walk) isLive() bool {
+	if !w.asked {
+		w.asked, w.live = true, w.sample.Live != nil && w.sample.Live.Unchanged()
+	}
+	return w.live
+}
+
+// leaveOutFirst excepts the initial frame's iseq from copies.
+func (r *Runtime) leaveOutFirst() {
+	w := &r.walk
+	end := w.word(w.ec+ecStack) + 8*w.word(w.ec+ecSize)
+	if iseq := w.word(end - uint64(r.machine.frameSize) + frameISeq); iseq != 0 {
+		r.codes.known.Add(iseq)
+	}
+}

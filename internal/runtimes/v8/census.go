@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v8
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"prywalk/frames"
+	"prywalk/internal/procmem"
+)
+
+// census records since when compilations are at their addresses. An isolate gives each number once
+// (Isolate::NextOptimizationId in src/execution/isolate.h), so the same number at the same address is the same code:
+// a census before a copy proves its names. It searches generated mappings for the map of InstructionStream, all
+// before the first sample, later pages with unknown code.
+type census struct {
+	*heap
+	seen    map[uint64]sighting
+	placed  map[uint64]uint64 // start of a compilation
+	moved   int64             // when a compilation was last found elsewhere, CLOCK_MONOTONIC ns
+	pages   map[uint64]int64  // last census of a page, CLOCK_MONOTONIC ns
+	covered map[uint64]uint64 // examined mappings, start to end
+	last    int64             // of any page
+	block   []byte
+	batch   []candidate
+	reads   []frames.Region
+}
+
+// sighting is code found by a census.
+type sighting struct {
+	number uint64
+	at     int64 // CLOCK_MONOTONIC ns
+}
+
+// candidate is a possible header of an InstructionStream.
+type candidate struct {
+	start  uint64
+	head   [codeHead]byte
+	number [8]byte
+}
+
+const (
+	codePage     = 256 << 10 // kPageSizeBits in src/common/globals.h
+	mostCensus   = 64 << 20  // bytes
+	mostSeen     = 1 << 16
+	mostCovered  = 1 << 14
+	censusBatch  = 128
+	censusEvery  = 50e6  // ns, any page
+	censusAgain  = 250e6 // ns, same page
+	mostMapTests = 64
+	mostGaps     = 16
+	censusStep   = 16 << 10
+	codeAligned  = 32 // least kCodeAlignment
+)
+
+// since gives when a compilation was first known to begin at an address.
+func (c *census) since(start, number uint64) (at int64, ok bool) {
+	s, ok := c.seen[start]
+	return s.at, ok && number != 0 && s.number == number
+}
+
+func (c *census) forget() {
+	*c = census{heap: c.heap, seen: map[uint64]sighting{}, placed: map[uint64]uint64{}, pages: map[uint64]int64{},
+		covered: map[uint64]uint64{}}
+}
+
+// compacting is how long code counts as being moved, in ns.
+const compacting = 10e9
+
+// compacts reports whether the collector has lately moved code. It may have moved back to an address that had other
+// code at the copy, so that an earlier sighting proves nothing.
+func (c *census) compacts() bool { return c.moved != 0 && procmem.Now()-c.moved < compacting }
+
+// place records where a compilation begins. Isolates share numbers: code has moved if it is no longer at the first
+// address.
+func (c *census) place(start, number uint64) {
+	before, ok := c.placed[number]
+	if ok && before != start && c.numberAt(before) != number {
+		c.moved = procmem.Now()
+	}
+	if len(c.placed) >= mostSeen {
+		clear(c.placed)
+	}
+	c.placed[number] = start
+}
+
+func (c *census) numberAt(start uint64) uint64 {
+	object := start - c.l.head + tag
+	if c.l.codeStart != 0 {
+		if object = c.field(object, 8); !isObject(object) || c.field(object, c.l.codeStart) != start {
+			return 0
+		}
+	}
+	deopt := c.field(object, c.l.codeDeopt)
+	if !isObject(deopt) {
+		return 0
+	}
+	return c.field(deopt, 16+8*uint64(c.l.shared-optimizedID))
+}
+
+func (c *census) take(mods []*frames.Module) {
+	left := uint64(mostCensus)
+	for _, m := range mods {
+		s := span{max(m.Start, c.covered[m.Start]), m.End}
+		if s.end = min(s.end, s.start+left); s.start >= s.end || len(c.covered) >= mostCovered {
+			continue
+		}
+		c.covered[m.Start] = s.end
+		left -= s.end - s.start
+		c.count(s)
+	}
+}
+
+// countPage examines the page of an address, unless done lately.
+func (c *census) countPage(pc uint64) {
+	page, now := pc&^(codePage-1), procmem.Now()
+	if now-c.last < censusEvery || now-c.pages[page] < censusAgain {
+		return
+	}
+	if len(c.pages) >= mostSeen {
+		clear(c.pages)
+	}
+	c.last, c.pages[page] = now, now
+	c.count(span{page, page + codePage})
+}
+
+// count records the code of a range. V8 uses a code range from its start (RegionAllocator); the reserved rest is
+// not read.
+func (c *census) count(s span) {
+	if c.block == nil {
+		c.block = make([]byte, codePage)
+		c.batch = make([]candidate, 0, censusBatch)
+	}
+	for at, gaps := s.start, 0; at < s.end && gaps < mostGaps; {
+		end := min(at&^(codePage-1)+codePage, s.end)
+		n := 0
+		for b := c.block[:end-at]; n < len(b); {
+			part := b[n:min(len(b), n+censusStep)]
+			got := c.live.Read(at+uint64(n), part)
+			n += got
+			if got < len(part) || !slices.ContainsFunc(part, func(x byte) bool { return x != 0 }) {
+				break
+			}
+		}
+		if n <= censusStep {
+			gaps++
+		}
+		c.countBlock(at, c.block[:n&^7])
+		at = end
+	}
+	c.countBatch()
+}
+
+func (c *census) countBlock(at uint64, b []byte) {
+	if c.streamMap == 0 {
+		if c.streamMap = c.findStreamMap(at, b); c.streamMap == 0 {
+			return
+		}
+	}
+	for i := 0; i+16 <= len(b); i += 8 {
+		if binary.LittleEndian.Uint64(b[i:]) != c.streamMap {
+			continue
+		}
+		object := at + uint64(i) + tag
+		start := object - tag + c.l.head
+		if c.l.codeStart != 0 {
+			object = binary.LittleEndian.Uint64(b[i+8:])
+		}
+		if !isObject(object) {
+			continue
+		}
+		if len(c.batch) == cap(c.batch) {
+			c.countBatch()
+		}
+		c.batch = append(c.batch, candidate{start: start})
+		own := &c.batch[len(c.batch)-1]
+		binary.LittleEndian.PutUint64(own.number[:], object)
+	}
+}
+
+// findStreamMap finds the map of InstructionStream among the most frequent words of a block.
+func (c *census) findStreamMap(at uint64, b []byte) uint64 {
+	count := map[uint64]int{}
+	for i := int(-(at + c.l.head) % codeAligned); i+16 <= len(b); i += codeAligned {
+		w := binary.LittleEndian.Uint64(b[i:])
+		if isObject(w) && isObject(binary.LittleEndian.Uint64(b[i+8:])) {
+			count[w]++
+		}
+	}
+	for range mostMapTests {
+		var most uint64
+		for w, n := range count {
+			if n > count[most] || n == count[most] && w < most {
+				most = w
+			}
+		}
+		if most == 0 || c.typeOf(most) == c.l.types.stream {
+			return most
+		}
+		delete(count, most)
+	}
+	return 0
+}
+
+// countBatch reads the candidates' Code and compilation numbers, and records them.
+func (c *census) countBatch() {
+	c.reads = c.reads[:0]
+	for i := range c.batch {
+		k := &c.batch[i]
+		object := binary.LittleEndian.Uint64(k.number[:])
+		c.reads = append(c.reads, frames.Region{Addr: object - tag, Bytes: k.head[:]})
+	}
+	c.gather(c.reads)
+	c.reads = c.reads[:0]
+	for i := range c.batch {
+		k := &c.batch[i]
+		deopt := binary.LittleEndian.Uint64(k.head[c.l.codeDeopt:])
+		if c.l.codeStart != 0 && binary.LittleEndian.Uint64(k.head[c.l.codeStart:]) != k.start || !isObject(deopt) ||
+			!c.optimizing(k.head[c.l.codeFlags]) {
+			k.start = 0
+			continue
+		}
+		at := deopt - tag + 16 + 8*uint64(c.l.shared-optimizedID)
+		c.reads = append(c.reads, frames.Region{Addr: at, Bytes: k.number[:]})
+	}
+	c.gather(c.reads)
+	now := procmem.Now()
+	if len(c.seen)+len(c.batch) > mostSeen {
+		clear(c.seen)
+	}
+	for i := range c.batch {
+		k := &c.batch[i]
+		number := binary.LittleEndian.Uint64(k.number[:])
+		if _, ok := small(number); k.start == 0 || !ok || number == 0 {
+			continue
+		}
+		if c.seen[k.start].number != number {
+			c.seen[k.start] = sighting{number, now}
+			c.place(k.start, number)
+		}
+	}
+	c.batch = c.batch[:0]
+}
+
+func (c *census) optimizing(flags byte) bool {
+	switch c.l.kinds[flags&15] {
+	case "", kindRegExp, kindBaseline:
+		return false
+	}
+	return true
+}

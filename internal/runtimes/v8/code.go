@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v8
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"prywalk/frames"
+	"prywalk/internal/procmem"
+)
+
+// # Compiled code
+//
+// The code at an address does not follow from the called function: on-stack replacement and recompilation change
+// it. The instructions follow a header with the addresses of their map and Code
+// (src/objects/instruction-stream.h), which has their start. The header is searched downwards from the address,
+// and verified by that.
+//
+//	InstructionStream                 Code
+//	  map                               deoptimization data, or of baseline code its bytecodes
+//	  code  ───────────────────────►    table of positions, or of baseline code of offsets
+//	  …                                 instruction_start ──┐
+//	  instructions ◄────────────────────────────────────────┘
+//
+// Up to V8 10 both are one object.
+
+type code struct {
+	object     uint64
+	start, end uint64
+	kind       string
+	head       [codeHead]byte
+	deoptAt    uint64
+	deopt      [deoptHead]byte
+	number     uint64 // unique compilation number
+	shared     uint64
+	wrapper    uint64 // referrer of the code, 0: none
+	function   *function
+	positions  []byte
+	bytecodes  uint64 // of baseline code; 0: unknown
+	inlined    []inlinedCall
+	exits      int   // start of the deoptimization exits
+	since      int64 // first reading, CLOCK_MONOTONIC ns
+	checked    int64 // last reading
+}
+
+type inlinedCall struct {
+	at       position // in the caller
+	function *function
+}
+
+const (
+	codeHead    = 64
+	deoptHead   = 16 + 10*8
+	mostCode    = 4 << 20
+	mostCodes   = 1 << 13
+	mostInlined = 1 << 12
+	scanBlock   = 4 << 10
+	optimizedID = 1 // words before shared
+)
+
+type codes struct {
+	functions
+	sorted []*code // by address
+	scan   []byte
+	census census
+}
+
+func (r *codes) codeAt(pc uint64) *code {
+	i, ok := slices.BinarySearchFunc(r.sorted, pc, func(c *code, pc uint64) int {
+		switch {
+		case c.end <= pc:
+			return -1
+		case c.start > pc:
+			return 1
+		}
+		return 0
+	})
+	if ok {
+		if c := r.sorted[i]; c.checked >= r.at && r.at != 0 || r.sameCode(c) {
+			return c
+		}
+		r.sorted = slices.Delete(r.sorted, i, i+1)
+	}
+	c := r.findCode(pc)
+	if c == nil {
+		return nil
+	}
+	c.since = c.checked
+	if c.number != 0 {
+		r.census.place(c.start, c.number)
+	}
+	if since, ok := r.census.since(c.start, c.number); ok {
+		c.since = min(since, c.since)
+	} else if c.number != 0 && r.at != 0 && !r.live.Unchanged() {
+		r.census.countPage(pc)
+	}
+	r.sorted = slices.DeleteFunc(r.sorted, func(o *code) bool { return o.start < c.end && c.start < o.end })
+	if len(r.sorted) >= mostCodes {
+		r.sorted = r.sorted[:0]
+	}
+	i, _ = slices.BinarySearchFunc(r.sorted, c.start, func(o *code, start uint64) int {
+		if o.start < start {
+			return -1
+		}
+		return 1
+	})
+	r.sorted = slices.Insert(r.sorted, i, c)
+	return c
+}
+
+func (r *codes) sameCode(c *code) bool {
+	var head [codeHead]byte
+	var deopt [deoptHead]byte
+	var to [8]byte
+	r.parts = append(r.parts[:0], frames.Region{Addr: c.object - tag, Bytes: head[:]})
+	if c.deoptAt != 0 {
+		r.parts = append(r.parts, frames.Region{Addr: c.deoptAt - tag, Bytes: deopt[:]})
+	}
+	if c.wrapper != 0 {
+		r.parts = append(r.parts, frames.Region{Addr: c.wrapper - tag + 8, Bytes: to[:]})
+	}
+	if !r.readParts() || !r.sameHead(&head, &c.head) || deopt != c.deopt && c.deoptAt != 0 {
+		return false
+	}
+	if c.wrapper != 0 && binary.LittleEndian.Uint64(to[:]) != c.shared {
+		return false
+	}
+	if c.shared != 0 && r.functionOf(c.shared) != c.function {
+		return false
+	}
+	c.checked = procmem.Now()
+	return true
+}
+
+// sameHead compares two heads of code, without the variable flags.
+func (r *codes) sameHead(a, b *[codeHead]byte) bool {
+	f := r.l.codeFlags
+	return string(a[:f]) == string(b[:f]) && string(a[f+4:]) == string(b[f+4:])
+}
+
+// findCode searches the header of the code at an address.
+func (r *codes) findCode(pc uint64) *code {
+	if r.scan == nil {
+		r.scan = make([]byte, scanBlock)
+	}
+	for top := pc&^7 + 8; top+mostCode > pc && top > scanBlock; {
+		base := (top - 1) &^ (scanBlock - 1)
+		b := r.scan[:top-base]
+		if r.live.Read(base, b) != len(b) {
+			return nil
+		}
+		for at := len(b) - 8; at >= 0; at -= 8 {
+			w := binary.LittleEndian.Uint64(b[at:])
+			if !isObject(w) || w != r.streamMap && (r.streamMap != 0 || r.typeOf(w) != r.l.types.stream) {
+				continue
+			}
+			if c := r.readCodeObject(base + uint64(at) + tag); c != nil && pc >= c.start && pc < c.end {
+				r.streamMap = w
+				return c
+			}
+		}
+		top = base
+	}
+	return nil
+}
+
+// readCodeObject reads code by its header, nil if invalid.
+func (r *codes) readCodeObject(stream uint64) *code {
+	l := r.l
+	c := &code{object: stream, start: stream - tag + l.head, checked: procmem.Now()}
+	if l.codeStart != 0 {
+		var ok bool
+		if c.object, ok = r.is(r.field(stream, 8), l.types.code); !ok {
+			return nil
+		}
+	}
+	if r.live.Read(c.object-tag, c.head[:]) != len(c.head) {
+		return nil
+	}
+	word := func(off uint64) uint64 { return binary.LittleEndian.Uint64(c.head[off:]) }
+	if l.codeStart != 0 && word(l.codeStart) != c.start {
+		return nil
+	}
+	size := uint64(binary.LittleEndian.Uint32(c.head[l.codeSize:]))
+	if size == 0 || size > mostCode {
+		return nil
+	}
+	c.end = c.start + size
+	c.kind = l.kinds[c.head[l.codeFlags]&15]
+	if c.kind == "" || c.kind == kindRegExp {
+		return c
+	}
+	c.positions = r.array(word(l.codePositions), 1, mostTable)
+	if c.kind == kindBaseline {
+		c.bytecodes, _ = r.is(word(l.codeDeopt), l.types.bytecodes)
+		return c
+	}
+	r.readDeopt(c, word(l.codeDeopt))
+	return c
+}
+
+// readDeopt reads deoptimization data: the function and inlined calls (src/objects/deoptimization-data.h).
+func (r *codes) readDeopt(c *code, w uint64) {
+	l := r.l
+	object, typ := r.object(w)
+	if typ == 0 || r.live.Read(object-tag, c.deopt[:]) != len(c.deopt) {
+		return
+	}
+	c.deoptAt = object
+	word := func(i int) uint64 { return binary.LittleEndian.Uint64(c.deopt[min(16+8*max(i, 0), deoptHead-8):]) }
+	c.shared, c.number = word(l.shared), word(l.shared-optimizedID)
+	if l.wrapped {
+		wrapper, ok := r.is(c.shared, l.types.wrapper)
+		if !ok {
+			return
+		}
+		c.wrapper, c.shared = wrapper, r.field(wrapper, 8)
+	}
+	if c.function = r.functionOf(c.shared); c.function == nil {
+		c.shared = 0
+		return
+	}
+	c.exits, _ = small(word(l.exits_))
+	r.readInlined(c, word(l.literals), word(l.inlining))
+}
+
+// readInlined reads inlined calls: position, and index of the function among the literals (InliningPosition in
+// src/codegen/source-position.h).
+func (r *codes) readInlined(c *code, literals, inlining uint64) {
+	calls := r.array(inlining, 16, mostInlined)
+	if n := r.array(inlining, 1, 16*mostInlined); len(n) >= 16 {
+		calls = n
+	}
+	if len(calls) < 16 {
+		return
+	}
+	all := r.array(literals, 8, 1<<16)
+	for ; len(calls) >= 16; calls = calls[16:] {
+		call := inlinedCall{at: position(binary.LittleEndian.Uint64(calls))}
+		if i := int(int32(binary.LittleEndian.Uint32(calls[8:]))); i >= 0 && 8*i+8 <= len(all) {
+			w := binary.LittleEndian.Uint64(all[8*i:])
+			if w&tagMask == weakTag {
+				w &^= weakTag ^ tag
+			}
+			call.function = r.functionOf(w)
+		}
+		c.inlined = append(c.inlined, call)
+	}
+}

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v8
+
+import (
+	"encoding/binary"
+
+	"prywalk/frames"
+	"prywalk/internal/procmem"
+)
+
+// function is a SharedFunctionInfo, which all closures share.
+//
+//	JSFunction ── shared ──► SharedFunctionInfo ── name or scope ──► String or ScopeInfo: name, begin, end
+//	                             │      └───────── script ──► Script: id, file, source
+//	                             └ data ──► BytecodeArray ◄─────────────────┐
+//	                                    or InterpreterData ── bytecodes ────┤
+//	                                    or Code (baseline) ── bytecodes ────┘
+//
+// A script's number is unique in an isolate, a function's in its script; both identify a moved function.
+type function struct {
+	sfi      uint64
+	scriptAt uint64
+	data     uint64 // last value
+	head     [sfiSize]byte
+	script   *script
+	literal  uint32
+	cookie   uint64
+
+	name       string
+	begin, end int
+	start      int
+	tries      int // to read the name again: the collector may move what it is read from
+
+	bytecodes uint64 // 0: none
+	positions []byte
+	code      []byte // bytecodes, for baseline code
+	coded     bool
+
+	since   int64 // first reading, CLOCK_MONOTONIC ns
+	checked int64 // last reading
+}
+
+const (
+	sfiSize       = 64
+	mostFunctions = 1 << 14
+	mostTable     = 4 << 20
+)
+
+type functions struct {
+	heap
+	byInfo      map[uint64]*function
+	byBytecodes map[uint64]*function
+	scripts     map[uint64]*script
+	lines       int
+	at          int64 // time of the walk's copy: later readings are valid
+	head        [sfiSize]byte
+}
+
+func (r *functions) forget() {
+	r.byInfo, r.byBytecodes = map[uint64]*function{}, map[uint64]*function{}
+}
+
+// functionOf gives the current function of a SharedFunctionInfo, nil if invalid.
+func (r *functions) functionOf(w uint64) *function {
+	if f := r.byInfo[w]; f != nil {
+		if f.checked >= r.at && r.at != 0 || r.same(f) {
+			return f
+		}
+		r.drop(w)
+	}
+	object, ok := r.is(w, r.l.types.sfi)
+	if !ok {
+		return nil
+	}
+	f := &function{sfi: object}
+	if !r.readFunction(f) {
+		return nil
+	}
+	f.checked = procmem.Now()
+	f.since = f.checked
+	if len(r.byInfo) >= mostFunctions {
+		r.forget()
+	}
+	r.byInfo[object] = f
+	if f.bytecodes != 0 {
+		r.byBytecodes[f.bytecodes] = f
+	}
+	return f
+}
+
+func (r *functions) drop(w uint64) {
+	if f := r.byInfo[w]; f != nil && r.byBytecodes[f.bytecodes] == f {
+		delete(r.byBytecodes, f.bytecodes)
+	}
+	delete(r.byInfo, w)
+}
+
+// same verifies that a function was not replaced.
+func (r *functions) same(f *function) bool {
+	var id [8]byte
+	r.parts = append(r.parts[:0], frames.Region{Addr: f.sfi - tag, Bytes: r.head[:]})
+	if f.script != nil {
+		r.parts = append(r.parts, frames.Region{Addr: f.scriptAt - tag + r.l.scriptID, Bytes: id[:]})
+	}
+	if !r.readParts() {
+		return false
+	}
+	if f.script != nil {
+		if got, ok := small(binary.LittleEndian.Uint64(id[:])); !ok || got != f.script.id {
+			return false
+		}
+	}
+	if r.head != f.head {
+		word := func(off uint64) uint64 { return binary.LittleEndian.Uint64(r.head[off:]) }
+		literal := uint32(word(r.l.sfiFlags) >> 32)
+		if word(r.l.sfiScript) != f.scriptAt || literal != f.literal || word(0) != firstWord(&f.head) {
+			return false
+		}
+		f.head = r.head
+		r.readCode(f)
+	}
+	if f.begin < 0 && f.tries < mostTries {
+		f.tries++
+		r.readNames(f)
+	}
+	f.checked = procmem.Now()
+	return true
+}
+
+func firstWord(b *[sfiSize]byte) uint64 { return binary.LittleEndian.Uint64(b[:]) }
+
+func (r *functions) readFunction(f *function) bool {
+	if r.live.Read(f.sfi-tag, f.head[:]) != len(f.head) {
+		return false
+	}
+	word := func(off uint64) uint64 { return binary.LittleEndian.Uint64(f.head[off:]) }
+	f.scriptAt, f.literal = word(r.l.sfiScript), uint32(word(r.l.sfiFlags)>>32)
+	if f.script = r.scriptOf(f.scriptAt); f.script == nil && !r.l.least(12, 0) { // being debugged
+		if object, typ := r.object(f.scriptAt); typ != 0 {
+			f.scriptAt = r.field(object, 16)
+			f.script = r.scriptOf(f.scriptAt)
+		}
+	}
+	if f.script != nil {
+		f.cookie = uint64(f.script.id)<<32 | uint64(f.literal)
+	}
+	r.readNames(f)
+	r.readCode(f)
+	return true
+}
+
+// readNames reads name, class and first line.
+func (r *functions) readNames(f *function) {
+	word := func(off uint64) uint64 { return binary.LittleEndian.Uint64(f.head[off:]) }
+	r.readName(f, word(r.l.sfiName))
+	if f.script != nil {
+		r.qualify(f, word(r.l.sfiFlags)&functionKind)
+		f.start = r.line(f.script, f.scriptAt, f.begin)
+	}
+}
+
+func (r *functions) readCode(f *function) {
+	data := binary.LittleEndian.Uint64(f.head[r.l.sfiData:])
+	if data == f.data {
+		return
+	}
+	f.data = data
+	bytecodes := r.bytecodesOf(data)
+	if bytecodes == f.bytecodes {
+		return
+	}
+	if r.byBytecodes[f.bytecodes] == f {
+		delete(r.byBytecodes, f.bytecodes)
+	}
+	f.bytecodes, f.positions, f.code, f.coded = bytecodes, nil, nil, false
+	if bytecodes == 0 {
+		return
+	}
+	f.positions = r.array(r.field(bytecodes, r.l.bytesPositions), 1, mostTable)
+	if r.byInfo[f.sfi] == f {
+		r.byBytecodes[bytecodes] = f
+	}
+}
+
+// bytecodesOf gives the bytecodes of a function's data, 0 if none.
+func (r *functions) bytecodesOf(data uint64) uint64 {
+	t := &r.l.types
+	for range 3 {
+		object, typ := r.object(data)
+		if typ == 0 {
+			return 0
+		}
+		switch typ {
+		case t.bytecodes:
+			return object
+		case t.interpreterData:
+			data = r.field(object, 8)
+		case t.baselineData:
+			data = r.field(object, 16)
+		case t.code:
+			data = r.field(object, r.l.codeDeopt)
+		default:
+			return 0
+		}
+	}
+	return 0
+}
+
+func (r *functions) bytecode(f *function) []byte {
+	if !f.coded {
+		f.coded = true
+		if n, ok := small(r.field(f.bytecodes, r.l.bytesLength)); ok && n > 0 && n <= mostBytecodes {
+			f.code = r.read(f.bytecodes-tag+r.l.bytesData, n)
+		}
+	}
+	return f.code
+}
+
+// # Names and bounds (src/objects/scope-info.tq)
+//
+//	flags, number of parameters, number of variables in the context[, begin, end]
+//	[number of variables of a module]
+//	their names, or from 75 on a table of them; properties of each
+//	[of a class][name of the function][inferred name]
+//	[begin, end]
+
+const (
+	scopeFlags       = 8
+	scopeLocals      = 24
+	scopeFixed       = 32 // what follows
+	mostLocals       = 1 << 14
+	manyLocals       = 75
+	scopeType        = 15
+	scopeClass       = 1 << 10
+	scopeHasName     = 3 << 12
+	scopeInferred    = 1 << 14
+	scopeModule      = 3
+	scopeModuleLater = 5 // from V8 12.8 on
+	scopeReceiver    = 3 << 7
+)
+
+const anonymous = "(anonymous)"
+
+func (r *functions) readName(f *function, w uint64) {
+	f.name, f.begin, f.end = anonymous, -1, -1
+	object, typ := r.object(w)
+	switch {
+	case typ == 0:
+		return
+	case typ < r.nonstring():
+		if name, ok := r.text(object, mostName); ok && name != "" {
+			f.name = name
+		}
+		return
+	case typ != r.l.types.scope:
+		return
+	}
+	flags := r.field(object, scopeFlags)
+	if r.l.scopePlace == 0 {
+		flags >>= 32
+	}
+	n, ok := small(r.field(object, scopeLocals))
+	if !ok || n < 0 || n > mostLocals {
+		return
+	}
+	at := uint64(scopeFixed)
+	if r.l.scopePlace != 0 {
+		f.begin, f.end = r.bounds(object, r.l.scopePlace)
+		at = r.l.scopePlace + 16
+	}
+	module := uint64(scopeModule)
+	if r.l.scopePlace != 0 {
+		module = scopeModuleLater
+	}
+	if flags&scopeType == module {
+		at += 8
+	}
+	names := uint64(n)
+	if n >= manyLocals {
+		if _, typ := r.object(r.field(object, at)); typ >= r.nonstring() {
+			names = 1
+		}
+	}
+	at += 8 * (names + uint64(n))
+	if flags&scopeClass != 0 {
+		at += 8
+	}
+	if kept := flags & scopeReceiver; !r.l.least(10, 0) && kept != 0 && kept != scopeReceiver {
+		at += 8
+	}
+	name := ""
+	if flags&scopeHasName != 0 {
+		name, _ = r.text(r.field(object, at), mostName)
+		at += 16
+	}
+	if flags&scopeInferred != 0 {
+		if inferred, _ := r.text(r.field(object, at), mostName); name == "" {
+			name = inferred
+		}
+		at += 8
+	}
+	if r.l.scopePlace == 0 {
+		f.begin, f.end = r.bounds(object, at)
+	}
+	if name != "" {
+		f.name = name
+	}
+}
+
+func (r *functions) bounds(object, at uint64) (begin, end int) {
+	begin, ok1 := small(r.field(object, at))
+	end, ok2 := small(r.field(object, at+8))
+	if !ok1 || !ok2 || begin < 0 || end < begin {
+		return -1, -1
+	}
+	return begin, end
+}
+
+// # Proofs of names
+//
+// Names are read after the copy, when objects may have moved. What is unchanged from before to after the copy is
+// proven, as is a sleeper's. New functions have two independent proofs: function and bytecodes, or code. Functions of
+// eval and new Function come and go: they must be known before the copy.
+
+// holds reports whether a function is proven to be the frame's.
+func (r *functions) holds(f *function) bool {
+	return f.since < r.at || r.at == 0 || f.script == nil || f.script.named || r.live.Unchanged()
+}
+
+// functionAt gives the function of a frame with these bytecodes.
+func (r *functions) functionAt(bytecodes, callee uint64) *function {
+	if f := r.byBytecodes[bytecodes]; f != nil {
+		if r.functionOf(f.sfi) == f && f.bytecodes == bytecodes {
+			return f
+		}
+	}
+	if object, ok := r.isFunction(callee); ok {
+		if f := r.functionOf(r.field(object, r.l.jsShared)); f != nil && f.bytecodes == bytecodes {
+			return f
+		}
+	}
+	return nil
+}
+
+// listedAt is functionAt for a collected closure.
+func (r *functions) listedAt(bytecodes uint64) *function {
+	if _, ok := r.is(bytecodes, r.l.types.bytecodes); !ok {
+		return nil
+	}
+	f := r.list(bytecodes)
+	if f == nil || f.bytecodes != bytecodes || !r.holds(f) {
+		return nil
+	}
+	return f
+}

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v8
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+
+	"prywalk/frames"
+	"prywalk/internal/managed"
+)
+
+// # Layouts
+//
+// V8's build derives data symbols with offsets, types and constants for debuggers
+// (tools/gen-postmortem-metadata.py: v8dbg_class_JSFunction__shared__SharedFunctionInfo). Names vary, and some or
+// all can be missing, so known layouts of releases complete them.
+
+// layout has the offsets of fields in their objects, for a release.
+type layout struct {
+	// From the frame pointer (src/execution/frame-constants.h).
+	fpFunction, fpBytecodes, fpOffset int64
+
+	jsShared                                    uint64
+	sfiData, sfiName, sfiScript, sfiFlags       uint64 // SharedFunctionInfo (shared-function-info.tq)
+	scriptSource, scriptName, scriptEnds        uint64 // Script (script.tq)
+	scriptID, scriptFunctions, scriptURL        uint64
+	scopePlace                                  uint64 // ScopeInfo (scope-info.tq): position of the bounds, or 0
+	bytesLength, bytesPositions, bytesData      uint64 // BytecodeArray (bytecode-array.tq)
+	codeDeopt, codePositions, codeFlags         uint64 // Code (code.h)
+	codeStart, codeSize                         uint64 // codeStart 0: instructions in the object
+	head                                        uint64 // size before the instructions
+	inlined, literals, shared, inlining, exits_ int    // deoptimization data, in words
+	wrapped                                     bool   // shared is a SharedFunctionInfoWrapper
+	kinds                                       [16]string
+	types                                       types
+}
+
+// types are the instance types of objects (src/objects/instance-type.h).
+type types struct {
+	firstFunction, lastFunction, sfi, script, scope, bytecodes, code, stream, mapType uint16
+	fixedArray, interpreterData, baselineData, wrapper                                uint16
+}
+
+type version struct{ major, minor int }
+
+func (v version) least(major, minor int) bool {
+	return v.major > major || v.major == major && v.minor >= minor
+}
+
+// oldest and newest are the releases with known layout: Node 16 to 26.
+var oldest, newest = version{9, 4}, version{14, 6}
+
+// Types of frames without a code kind.
+const (
+	kindRegExp      = "regexp"
+	kindInterpreted = "interpreted"
+	kindBaseline    = "baseline"
+)
+
+// kindsOf gives the frame types of code kinds by number (CodeKind in src/objects/code-kind.h).
+func kindsOf(v version) (kinds [16]string) {
+	kinds[3] = kindRegExp
+	if v.least(14, 0) {
+		kinds[3], kinds[4] = "", kindRegExp
+	}
+	switch {
+	case v.least(14, 0), !v.least(12, 0):
+		kinds[11] = kindBaseline
+	default:
+		kinds[10] = kindBaseline
+	}
+	at := 11
+	if kinds[11] != "" {
+		at = 12
+	}
+	if v.least(11, 0) {
+		kinds[at] = "maglev"
+		at++
+	}
+	kinds[at] = "turbofan"
+	if !v.least(11, 0) {
+		kinds[at], kinds[at+1], kinds[at+2] = "turboprop", "turbofan", "turbofan"
+		if v.least(10, 0) {
+			kinds[at] = "maglev"
+		}
+	}
+	return kinds
+}
+
+// layoutOf gives the layout of a release, from its sources.
+func layoutOf(v version) layout {
+	l := layout{
+		fpFunction: -16, fpBytecodes: -32, fpOffset: -40,
+		jsShared: 24, sfiData: 8, sfiName: 16, sfiScript: 32, sfiFlags: 48,
+		scriptSource: 8, scriptName: 16, scriptEnds: 56, scriptID: 64, scriptFunctions: 88, scriptURL: 112,
+		bytesLength: 8, bytesPositions: 32, bytesData: 54,
+		codeDeopt: 16, codePositions: 24, codeFlags: 48, codeSize: 40, head: 96,
+		inlined: 1, literals: 2, shared: 6, inlining: 7, exits_: 8,
+		kinds: kindsOf(v),
+	}
+	if v.least(10, 0) {
+		l.head, l.bytesData = 128, 56
+	}
+	if v.major == 9 {
+		l.scriptURL = 104
+	}
+	if v.least(11, 0) { // separate Code object
+		l.codeStart, l.codeSize, l.head, l.bytesData = 40, 56, 16, 54
+	}
+	if v.least(12, 0) {
+		l.jsShared, l.bytesPositions, l.bytesData = 32, 24, 64
+		l.codeDeopt, l.codePositions, l.codeSize, l.head = 8, 16, 52, 32
+	}
+	if v.least(12, 8) {
+		l.scopePlace = 32
+	}
+	if v.least(13, 0) {
+		l.sfiName, l.sfiScript, l.sfiFlags = 24, 40, 56
+		l.codeFlags, l.codeSize = 52, 56
+		l.literals, l.shared, l.inlining, l.exits_ = 3, 7, 8, 9
+	}
+	return l
+}
+
+// field is a symbol's value, with alternative names.
+type field struct {
+	into  func(l *layout, v int64)
+	names []string
+}
+
+func offset(at func(l *layout) *uint64) func(*layout, int64) {
+	return func(l *layout, v int64) { *at(l) = uint64(v) }
+}
+
+func typ(at func(l *layout) *uint16) func(*layout, int64) {
+	return func(l *layout, v int64) { *at(l) = uint16(v) }
+}
+
+func index(at func(l *layout) *int) func(*layout, int64) {
+	return func(l *layout, v int64) { *at(l) = int(v) }
+}
+
+var symbols = []field{
+	{func(l *layout, v int64) { l.fpFunction = v }, []string{"off_fp_function"}},
+	{func(l *layout, v int64) { l.fpBytecodes = v }, []string{"off_fp_bytecode_array"}},
+	{func(l *layout, v int64) { l.fpOffset = v }, []string{"off_fp_bytecode_offset"}},
+	{offset(func(l *layout) *uint64 { return &l.jsShared }), []string{"class_JSFunction__shared__SharedFunctionInfo"}},
+	{offset(func(l *layout) *uint64 { return &l.sfiData }),
+		[]string{"class_SharedFunctionInfo__function_data__Object"}},
+	{offset(func(l *layout) *uint64 { return &l.sfiName }), []string{
+		"class_SharedFunctionInfo__name_or_scope_info__Object",
+		"class_SharedFunctionInfo__name_or_scope_info__Tagged_Object_",
+		"class_SharedFunctionInfo__name_or_scope_info__Tagged_NameOrScopeInfoT_"}},
+	{offset(func(l *layout) *uint64 { return &l.sfiScript }), []string{
+		"class_SharedFunctionInfo__script_or_debug_info__HeapObject",
+		"class_SharedFunctionInfo__script__Tagged_HeapObject_"}},
+	{offset(func(l *layout) *uint64 { return &l.sfiFlags }), []string{"class_SharedFunctionInfo__flags__int"}},
+	{offset(func(l *layout) *uint64 { return &l.scriptSource }), []string{"class_Script__source__Object"}},
+	{offset(func(l *layout) *uint64 { return &l.scriptName }), []string{"class_Script__name__Object"}},
+	{offset(func(l *layout) *uint64 { return &l.scriptEnds }), []string{"class_Script__line_ends__Object"}},
+	{offset(func(l *layout) *uint64 { return &l.bytesData }), []string{"class_BytecodeArray__data__uintptr_t"}},
+	{offset(func(l *layout) *uint64 { return &l.codeStart }), []string{"class_Code__instruction_start__Address"}},
+	{offset(func(l *layout) *uint64 { return &l.codeFlags }), []string{"class_Code__flags__uint32_t"}},
+	{offset(func(l *layout) *uint64 { return &l.codeSize }), []string{"class_Code__instruction_size__int"}},
+	{offset(func(l *layout) *uint64 { return &l.head }), []string{
+		"class_Code__instruction_start__uintptr_t", "class_InstructionStream__instruction_start__uintptr_t"}},
+	{index(func(l *layout) *int { return &l.inlined }), []string{"DeoptimizationDataInlinedFunctionCountIndex"}},
+	{index(func(l *layout) *int { return &l.literals }), []string{"DeoptimizationDataLiteralArrayIndex"}},
+	{index(func(l *layout) *int { return &l.shared }), []string{
+		"DeoptimizationDataSharedFunctionInfoIndex", "DeoptimizationDataWrappedSharedFunctionInfoIndex"}},
+	{index(func(l *layout) *int { return &l.inlining }), []string{"DeoptimizationDataInliningPositionsIndex"}},
+	{typ(func(l *layout) *uint16 { return &l.types.firstFunction }), []string{
+		"type_JSFunction__JS_FUNCTION_TYPE", "FirstJSFunctionType"}},
+	{typ(func(l *layout) *uint16 { return &l.types.lastFunction }), []string{"LastJSFunctionType"}},
+	{typ(func(l *layout) *uint16 { return &l.types.sfi }),
+		[]string{"type_SharedFunctionInfo__SHARED_FUNCTION_INFO_TYPE"}},
+	{typ(func(l *layout) *uint16 { return &l.types.script }), []string{"type_Script__SCRIPT_TYPE"}},
+	{typ(func(l *layout) *uint16 { return &l.types.scope }), []string{"type_ScopeInfo__SCOPE_INFO_TYPE"}},
+	{typ(func(l *layout) *uint16 { return &l.types.bytecodes }), []string{"type_BytecodeArray__BYTECODE_ARRAY_TYPE"}},
+	{typ(func(l *layout) *uint16 { return &l.types.code }), []string{"type_Code__CODE_TYPE"}},
+	{typ(func(l *layout) *uint16 { return &l.types.stream }),
+		[]string{"type_InstructionStream__INSTRUCTION_STREAM_TYPE"}},
+	{typ(func(l *layout) *uint16 { return &l.types.mapType }), []string{"type_Map__MAP_TYPE"}},
+	{typ(func(l *layout) *uint16 { return &l.types.fixedArray }), []string{"type_FixedArray__FIXED_ARRAY_TYPE"}},
+	{typ(func(l *layout) *uint16 { return &l.types.interpreterData }),
+		[]string{"type_InterpreterData__INTERPRETER_DATA_TYPE"}},
+	{typ(func(l *layout) *uint16 { return &l.types.baselineData }), []string{"type_BaselineData__BASELINE_DATA_TYPE"}},
+	{typ(func(l *layout) *uint16 { return &l.types.wrapper }),
+		[]string{"type_SharedFunctionInfoWrapper__SHARED_FUNCTION_INFO_WRAPPER_TYPE"}},
+}
+
+// functionTypes is the number of function types in releases that do not describe it.
+const functionTypes = 17
+
+const prefix = "v8dbg_"
+
+const (
+	symMajor  = "_ZN2v88internal7Version6major_E"
+	symMinor  = "_ZN2v88internal7Version6minor_E"
+	symBuild  = "_ZN2v88internal7Version6build_E"
+	symPatch  = "_ZN2v88internal7Version6patch_E"
+	symSizes  = "_ZN2v88internal11interpreter9Bytecodes14kBytecodeSizesE"
+	symCode   = "v8_Default_embedded_blob_code_"
+	symInside = "v8_Default_embedded_blob_code_data_"
+	symSize   = "v8_Default_embedded_blob_code_size_"
+	symNode   = "_ZN4node11per_process8metadataE"
+)
+
+// symEntries are the builtins that run bytecode.
+var symEntries = []string{
+	"Builtins_InterpreterEntryTrampoline", "Builtins_InterpreterEnterAtBytecode",
+	"Builtins_InterpreterEnterAtNextBytecode", "Builtins_BaselineOrInterpreterEnterAtBytecode",
+	"Builtins_BaselineOrInterpreterEnterAtNextBytecode",
+}
+
+var asked = func() (all []string) {
+	for _, f := range symbols {
+		for _, n := range f.names {
+			all = append(all, prefix+n)
+		}
+	}
+	all = append(all, symEntries...)
+	return append(all, symMajor, symMinor, symBuild, symPatch, symSizes, symCode, symInside, symSize, symNode)
+}()
+
+type described struct {
+	layout
+	version
+	full  string
+	sizes []byte // of bytecodes with operands of one, two and four bytes
+	code  span
+	runs  []span
+	node  string // Node's version, or ""
+}
+
+// describe reads V8's layout in a module; nil if there is no V8.
+func describe(h managed.Host, m *frames.Module) (*described, error) {
+	at := map[string]managed.Symbol{}
+	for _, s := range h.Own(m, asked...) {
+		at[s.Name] = s
+	}
+	number := func(name string) (int64, bool) {
+		s, ok := at[name]
+		var b [4]byte
+		if !ok || h.Read(s.Addr, b[:]) != len(b) {
+			return 0, false
+		}
+		return int64(int32(binary.LittleEndian.Uint32(b[:]))), true
+	}
+	major, ok := number(symMajor)
+	if !ok {
+		return nil, nil
+	}
+	minor, _ := number(symMinor)
+	build, _ := number(symBuild)
+	patch, _ := number(symPatch)
+	d := &described{version: version{int(major), int(minor)}}
+	d.full = fmt.Sprintf("%d.%d.%d.%d", major, minor, build, patch)
+	if !d.least(oldest.major, oldest.minor) || d.least(newest.major, newest.minor+1) {
+		return nil, fmt.Errorf("V8 %s is not known (9.4 to 14.6, those of Node 16 to 26, are); JavaScript has no names",
+			d.full)
+	}
+	d.layout = layoutOf(d.version)
+	for _, f := range symbols {
+		for _, n := range f.names {
+			if v, ok := number(prefix + n); ok {
+				f.into(&d.layout, v)
+			}
+		}
+	}
+	if lacks := d.lacks(); lacks != "" {
+		return nil, fmt.Errorf("V8 %s has no symbol %s; JavaScript has no names", d.full, prefix+lacks)
+	}
+	d.read(h, at, number)
+	return d, nil
+}
+
+func (d *described) lacks() string {
+	t := &d.types
+	if t.lastFunction == 0 {
+		t.lastFunction = t.firstFunction + functionTypes - 1
+	}
+	if d.codeStart == 0 {
+		t.stream = t.code
+	}
+	d.wrapped = t.wrapper != 0
+	for name, v := range map[string]uint16{
+		"type_JSFunction": t.firstFunction, "type_SharedFunctionInfo": t.sfi, "type_Script": t.script,
+		"type_ScopeInfo": t.scope, "type_BytecodeArray": t.bytecodes, "type_Code": t.code,
+		"type_InstructionStream": t.stream, "type_Map": t.mapType,
+	} {
+		if v == 0 {
+			return name
+		}
+	}
+	return ""
+}
+
+// mostSizes bounds the bytecode sizes: 256 bytecodes, three operand sizes.
+const mostSizes = 3 * 256
+
+// read reads the bytecode sizes and the builtins' location.
+func (d *described) read(h managed.Host, at map[string]managed.Symbol, number func(string) (int64, bool)) {
+	if s := at[symSizes]; s.Size > 0 && s.Size <= mostSizes && s.Size%3 == 0 {
+		b := make([]byte, s.Size)
+		d.sizes = b[:h.Read(s.Addr, b)]
+	}
+	begin, ok := at[symInside]
+	if !ok {
+		begin = at[symCode]
+	}
+	if size, ok := number(symSize); ok && begin.Addr != 0 && size > 0 {
+		d.code = span{begin.Addr, begin.Addr + uint64(size)}
+	}
+
+	for _, name := range symEntries {
+		if s := at[name]; s.Size > 0 {
+			d.runs = append(d.runs, span{s.Addr, s.Addr + s.Size})
+		}
+	}
+	if s, ok := at[symNode]; ok {
+		d.node = nodeVersion(h, s.Addr)
+	}
+}
+
+// nodeVersion reads the first std::string of Node's metadata (src/node_metadata.h).
+func nodeVersion(h managed.Host, at uint64) string {
+	var head [8]byte
+	if h.Read(at, head[:]) != len(head) {
+		return ""
+	}
+	text := make([]byte, 24)
+	text = text[:h.Read(binary.LittleEndian.Uint64(head[:]), text)]
+	text, _, _ = bytes.Cut(text, []byte{0})
+	for _, c := range text {
+		if c != '.' && (c < '0' || c > '9') {
+			return ""
+		}
+	}
+	return string(text)
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package live_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	pprof "github.com/google/pprof/profile"
+
+	"prywalk/internal/sampler"
+)
+
+// link is a function of jschain.js: its caller is the link before it. call is the line that it calls the next one in,
+// from and to are its first and last.
+type link struct {
+	name           string
+	call, from, to int
+}
+
+var chain = []link{
+	{"f1", 61, 59, 62},
+	{"f2", 55, 54, 58},
+	{"(anonymous)", 56, 55, 57},
+	{"f3", 52, 48, 53},
+	{"get", 50, 49, 51},
+	{"f4", 42, 40, 47},
+	{"f4cmp", 43, 42, 45},
+	{"f5", 35, 33, 39},
+	{"(anonymous)", 37, 35, 38},
+	{"C6.m6", 30, 28, 31},
+	{"f7", 19, 18, 25},
+	{"f7rev", 22, 19, 23},
+	{"f8", 16, 14, 17},
+	{"burn", 0, 7, 13},
+}
+
+var constructed = link{"C6", 0, 27, 27}
+
+// checkChain says what is wrong with a stack of jschain.js; "" if nothing is. known is how many links it has.
+func checkChain(stack []call) (known int, wrong string) {
+	next, lost := 0, false
+	for i := len(stack) - 1; i >= 0; i-- {
+		c := stack[i]
+		if c.lost() { // and the calls that were inlined there
+			lost = next > 0
+			continue
+		}
+		if c.file != "jschain.js" || next == 0 && c.name != "f1" {
+			continue
+		}
+		for lost && next < len(chain) && (chain[next].name != c.name ||
+			i > 0 && chain[next].call != c.line && chain[next].from != c.line && !(c.name == "f5" && c.line == 34)) {
+			next++
+		}
+		lost = false
+		if next >= len(chain) {
+			return next, "beyond the last: " + c.String()
+		}
+		want := chain[next]
+		if want.name != c.name && i == 0 && c.name == constructed.name && chain[next-1].name == "f5" {
+			want = constructed
+		}
+		leaf := i == 0
+		if !leaf && c.name == "f5" && (stack[i-1].name == constructed.name || i == 1 && stack[0].lost() && c.line == 34) {
+			want.call = 34
+		}
+		if !leaf && c.name == want.name && c.line == want.from && (c.typ == "turbofan" || c.typ == "maglev") {
+			// It is about to leave optimized code: it has the line of its beginning, and not the calls inlined there.
+			lost = true
+			next++
+			continue
+		}
+		switch {
+		case c.name != want.name:
+			return next, c.String() + ", not " + want.name
+		case leaf && (c.line < want.from || c.line > want.to), !leaf && c.line != want.call:
+			return next, c.String()
+		case c.start != want.from:
+			return next, c.String() + " begins elsewhere"
+		}
+		next++
+	}
+	return next, ""
+}
+
+// lacks reports whether a stack is right but for calls that are missing at one place.
+func lacks(stack []call) bool {
+	for i := range stack {
+		if _, wrong := checkChain(slices.Insert(slices.Clone(stack), i, call{name: unnamed})); wrong == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// modes are flags that choose how functions are run. Not all releases have all.
+var modes = map[string][]string{
+	"default":     {},
+	"interpreted": {"--no-opt", "--no-sparkplug", "--no-maglev"},
+	"baseline":    {"--no-opt", "--always-sparkplug", "--no-maglev"},
+	"maglev":      {"--maglev", "--always-sparkplug"},
+	"turbofan":    {"--always-turbofan", "--max-lazy"},
+	"collector":   {"--max-semi-space-size=1", "--gc-interval=2000", "--stress-compaction"},
+}
+
+const chains = 150
+
+func TestJavaScriptChainsAreRightByNameAndLine(t *testing.T) {
+	for version, exe := range nodes(t) {
+		for mode, flags := range modes {
+			if !takes(exe, flags) {
+				t.Logf("%s has not all of %s", version, flags)
+				continue
+			}
+			t.Run(version+"/"+mode, func(t *testing.T) {
+				pid := start(t, exe, "jschain.js", flags...)
+				r := record(t, pid, chains, sampler.Options{Freq: 199})
+				whole, seen, links, moved, types := int64(0), int64(0), int64(0), int64(0), map[string]int64{}
+				faults, lacking := 0, 0
+				each(r, func(s *pprof.Sample, stack []call) {
+					weight := s.Value[0]
+					seen += weight
+					n, wrong := checkChain(stack)
+					for _, c := range stack {
+						types[c.typ] += weight
+						if c.lost() {
+							moved += weight
+						}
+					}
+					switch {
+					case wrong != "" && mode == "collector" && lacks(stack):
+						t.Logf("%s in %v", wrong, stack)
+						lacking++
+					case wrong != "":
+						if faults++; faults < 8 {
+							t.Errorf("%s in %v", wrong, stack)
+						}
+					}
+					links += int64(n) * weight
+					if n == len(chain) {
+						whole += weight
+					}
+				})
+				t.Logf("%d stacks, %d whole, %d links, %d moved, %d wrong, %v", seen, whole, links, moved, faults, types)
+				// Where all code moves at each collection, a frame in some hundred thousand lacks its calls.
+				if lacking > 3 {
+					t.Errorf("%d stacks lack calls", lacking)
+				}
+				// With a collection every 2,000 allocations no stack need be whole, but some calls must have their names.
+				if whole == 0 && mode != "collector" || links == 0 {
+					t.Errorf("%d of %d stacks are whole, %d calls are known, %d lost", whole, seen, links, moved)
+				}
+			})
+		}
+	}
+}
+
+func each(r *pprof.Profile, yield func(s *pprof.Sample, stack []call)) {
+	for _, s := range r.Sample {
+		if state := s.Label["state"]; len(state) == 0 || state[0] != "running" || s.Value[0] == 0 {
+			continue
+		}
+		stack := calls(s)
+		for _, c := range stack {
+			if strings.HasPrefix(c.file, "jschain") {
+				yield(s, stack)
+				break
+			}
+		}
+	}
+}

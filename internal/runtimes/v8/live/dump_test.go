@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package live_test
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"prywalk/internal/code"
+	"prywalk/internal/core"
+	"prywalk/internal/dump"
+	"prywalk/internal/testtargets"
+)
+
+// sleeping is the stack of jssleep.js, innermost first: functions and lines.
+var sleeping = []string{"inner:8", "(anonymous):13", "Foo.baz:13", "Foo.bar:12", "arrow:17", "reviver:20"}
+
+// TestDumpsAndCoresHaveTheFunctionsOfSleepers: of the first thread and of a Worker, each with an isolate of its own.
+func TestDumpsAndCoresHaveTheFunctionsOfSleepers(t *testing.T) {
+	for version, exe := range chosen(t) {
+		t.Run(version, func(t *testing.T) {
+			pid := start(t, exe, "jssleep.js")
+			for _, atomic := range []bool{false, true} {
+				p, err := code.Open(pid)
+				if err != nil {
+					t.Fatal(err)
+				}
+				d, err := dump.Sample(p, dump.Options{MaxDepth: -1, Atomic: atomic})
+				if err != nil {
+					t.Fatal(err)
+				}
+				checkSleeping(t, d)
+				if err := p.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+			f, err := os.Open(testtargets.Core(t, pid))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			st, err := f.Stat()
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := core.Open(f, st.Size(), core.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			checkSleeping(t, dump.Core(c, dump.Options{MaxDepth: -1}, false))
+		})
+	}
+}
+
+func checkSleeping(t *testing.T, d *dump.Process) {
+	t.Helper()
+	found := 0
+	for i := range d.Threads {
+		var got []string
+		for _, f := range d.Threads[i].Frames {
+			if f.Kind == "v8js" && strings.HasSuffix(f.File, "jssleep.js") {
+				got = append(got, call{name: f.Function, line: f.Line}.place())
+			}
+		}
+		if len(got) == 0 {
+			continue
+		}
+		found++
+		if len(got) < len(sleeping) || !slices.Equal(got[:len(sleeping)], sleeping) {
+			t.Errorf("%v, want %v", got, sleeping)
+		}
+	}
+	if found != 2 {
+		t.Errorf("%d threads with that stack, want 2", found)
+	}
+}

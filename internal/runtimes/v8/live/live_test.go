@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package live_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	pprof "github.com/google/pprof/profile"
+
+	"prywalk/internal/code"
+	"prywalk/internal/profile"
+	"prywalk/internal/sampler"
+	"prywalk/internal/symbols"
+	"prywalk/internal/testtargets"
+)
+
+func nodes(t *testing.T) map[string]string {
+	t.Helper()
+	return releases(t, "/usr/local/lib/node-releases", os.Getenv("NODE_RELEASES"))
+}
+
+// chosen gives the system's Node and those of NODE_RELEASES, a directory that scripts/setup-nodes.sh was given: for
+// tests that would take too long with every release.
+func chosen(t *testing.T) map[string]string {
+	t.Helper()
+	return releases(t, os.Getenv("NODE_RELEASES"))
+}
+
+func releases(t *testing.T, dirs ...string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, dir := range dirs {
+		found, _ := filepath.Glob(filepath.Join(dir, "*/bin/node"))
+		for _, exe := range found {
+			all[filepath.Base(filepath.Dir(filepath.Dir(exe)))] = exe
+		}
+	}
+	exe, err := exec.LookPath("node")
+	if err != nil {
+		t.Fatal("node is missing; scripts/setup-tests.sh installs it")
+	}
+	all["system"] = exe
+	return all
+}
+
+func start(t *testing.T, exe, script string, flags ...string) int {
+	t.Helper()
+	pid, _ := startSaying(t, exe, script, flags...)
+	return pid
+}
+
+// startSaying gives its output after the first line, too.
+func startSaying(t *testing.T, exe, script string, flags ...string) (pid int, says *bufio.Reader) {
+	t.Helper()
+	text, err := testtargets.Source(script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), script)
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	i := len(flags)
+	if i > 0 && !strings.HasPrefix(flags[i-1], "--") { // its argument
+		i--
+	}
+	args := slices.Concat(flags[:i], []string{file}, flags[i:])
+	cmd := exec.Command(exe, args...)
+	says = testtargets.Ready(t, cmd)
+	return cmd.Process.Pid, says
+}
+
+type namer struct{ *symbols.Namer }
+
+// Resolve implements profile.Resolver.
+func (n namer) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
+	ref := m.Origin
+	if ref.Module == nil {
+		return nil
+	}
+	return n.Frames(ref.Module, ref.PID, addr, nil)
+}
+
+var images = code.NewImageCache(0)
+
+// record samples a process until so many samples of threads that run were taken.
+func record(t *testing.T, pid int, samples int64, o sampler.Options) *pprof.Profile {
+	t.Helper()
+	p, err := images.Open(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := profile.NewBuilder(profile.Meta{Start: time.Now(), Period: time.Second / time.Duration(o.Freq), Aggregate: true})
+	s := sampler.New(o, b, images, []*code.Process{p})
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		defer cancel()
+		for s.Progress().Stopped < samples {
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
+	if _, err := s.Run(ctx); err != nil {
+		t.Error(err)
+	}
+	names := namer{symbols.NewNamer()}
+	defer names.Close()
+	var w bytes.Buffer
+	if err := b.Write(&w, names); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	prof, err := profile.Read(&w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return prof
+}
+
+type call struct {
+	name, file, typ string
+	line, start     int
+	inlined         bool
+}
+
+// calls gives the functions of JavaScript in a sample, innermost first.
+func calls(s *pprof.Sample) (out []call) {
+	for _, l := range s.Location {
+		if l.Mapping != nil && l.Mapping.File == unnamed { // the code has gone
+			out = append(out, call{name: unnamed})
+		}
+		if l.Mapping == nil || !strings.HasPrefix(l.Mapping.File, "[Node ") {
+			continue
+		}
+		for i, ln := range l.Line {
+			f := ln.Function
+			out = append(out, call{f.Name, filepath.Base(f.Filename), profile.FrameType(f.Name, f.SystemName), int(ln.Line),
+				int(f.StartLine), i < len(l.Line)-1})
+		}
+	}
+	return out
+}
+
+func (c call) lost() bool { return c.name == "[moved]" || c.name == "[freed]" || c.name == unnamed }
+
+const unnamed = "[anon]"
+
+func (c call) String() string { return fmt.Sprintf("%s:%d/%s", c.name, c.line, c.typ) }
+
+func takes(exe string, flags []string) bool {
+	return exec.Command(exe, append(flags[:len(flags):len(flags)], "-e", "0")...).Run() == nil
+}
+
+func (c call) place() string { return fmt.Sprintf("%s:%d", c.name, c.line) }

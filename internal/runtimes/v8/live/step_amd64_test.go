@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package live_test
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"prywalk/frames"
+	"prywalk/internal/callstack"
+	"prywalk/internal/code"
+	"prywalk/internal/managed"
+	"prywalk/internal/procmem"
+	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/observed"
+)
+
+type stepped struct {
+	p      *code.Process
+	walker frames.Walker
+	merger callstack.Merger
+	said   []managed.Frame
+}
+
+// steps is how many instructions are stepped in each mode of each release, or how many copies are made.
+func steps(usual int) int {
+	if n, err := strconv.Atoi(os.Getenv("NODE_STEPS")); err == nil {
+		return n
+	}
+	return usual
+}
+
+func eachMode(t *testing.T, argument string, modes map[string][]string, test func(t *testing.T, s *stepped)) {
+	t.Helper()
+	for version, exe := range chosen(t) {
+		for mode, flags := range modes {
+			if !takes(exe, flags) {
+				continue
+			}
+			t.Run(version+"/"+mode, func(t *testing.T) {
+				pid := start(t, exe, "jschain.js", append(flags[:len(flags):len(flags)], argument)...)
+				warm(t, pid)
+				runtime.LockOSThread() // ptrace is the thread's
+				defer runtime.UnlockOSThread()
+				p, err := code.Open(pid)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer p.Close()
+				observed.Hold(t, pid)
+				defer func() { _ = syscall.PtraceDetach(pid) }()
+				test(t, &stepped{p: p})
+			})
+		}
+	}
+}
+
+// segment is how many instructions are stepped at one place.
+const segment = 500
+
+// TestEveryInstructionHasTheChainOfTheProgram steps the first thread from instruction to instruction through all tiers,
+// builtins and the collector. At each the functions and lines must be those of the program. NODE_STEPS is how many
+// instructions of each mode and release.
+func TestEveryInstructionHasTheChainOfTheProgram(t *testing.T) {
+	eachMode(t, "short", modes, func(t *testing.T, s *stepped) {
+		var n stepCounts
+		for n.steps < steps(2*segment) {
+			s.runOn(t)
+			for range segment {
+				s.check(t, observed.Step(t, s.p.PID), &n)
+			}
+		}
+		t.Logf("%d instructions, %d in the chain, %d frames, %d wrong, %d without a name, %d not walked to the end",
+			n.steps, n.inChain, n.frames, n.wrong, n.lost, n.incomplete)
+		// While the collector moves objects, what leads to a name may be half moved. At the entry of a function some
+		// instructions have no name.
+		if n.inChain == 0 || n.lost > n.frames/50 && !strings.HasSuffix(t.Name(), "/collector") {
+			t.Errorf("of %d instructions %d are in the chain; %d frames have no name", n.steps, n.inChain, n.lost)
+		}
+	})
+}
+
+func (s *stepped) runOn(t *testing.T) {
+	t.Helper()
+	for range 1000 {
+		regs := s.run(t, time.Duration(rand.IntN(2000))*time.Microsecond)
+		stack, complete := s.stack(regs)
+		if known, _ := checkChain(stack); known > 0 {
+			return
+		}
+		if !complete {
+			s.refresh(t)
+		}
+	}
+	t.Error("the thread was never in the chain")
+}
+
+func (s *stepped) run(t *testing.T, d time.Duration) *frames.Regs {
+	t.Helper()
+	if err := syscall.PtraceCont(s.p.PID, 0); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(d)
+	if err := syscall.Tgkill(s.p.PID, s.p.PID, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	return observed.WaitStop(t, s.p.PID)
+}
+
+func (s *stepped) refresh(t *testing.T) {
+	t.Helper()
+	if _, err := s.p.Refresh(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// warm waits until the first thread has run for long enough that functions were compiled.
+func warm(t *testing.T, pid int) {
+	t.Helper()
+	f := procmem.OpenThread(pid, pid, nil)
+	defer f.Close()
+	testtargets.Eventually(t, "half a second of processor time", func() bool {
+		now, err := f.SchedStat()
+		return err == nil && now.CPU > 500e6
+	})
+}
+
+type stepCounts struct{ steps, inChain, frames, wrong, lost, incomplete int }
+
+func (s *stepped) check(t *testing.T, regs *frames.Regs, n *stepCounts) {
+	stack, complete := s.stack(regs)
+	if !complete {
+		s.refresh(t)
+		if stack, complete = s.stack(regs); !complete {
+			n.incomplete++
+		}
+	}
+	n.add(t, stack)
+}
+
+func (n *stepCounts) add(t *testing.T, stack []call) {
+	n.steps++
+	known, wrong := checkChain(stack)
+	if wrong != "" {
+		if n.wrong++; n.wrong < 5 {
+			t.Errorf("stack %d: %s in %v", n.steps, wrong, stack)
+		}
+	}
+	if known > 0 {
+		n.inChain++
+		n.frames += known
+	}
+	for _, c := range stack {
+		if c.lost() {
+			n.lost++
+		}
+	}
+}
+
+func (s *stepped) stack(regs *frames.Regs) (out []call, complete bool) {
+	return s.named(regs, observed.Still(s.p.Read), callstack.Still(s.p.Read), procmem.Now())
+}
+
+func (s *stepped) named(regs *frames.Regs, mem frames.Memory, live managed.Live, at int64) (out []call, complete bool) {
+	s.merger.Begin(s.p.Namers(), &managed.Sample{TID: s.p.PID, Regs: regs, Mem: mem, At: at, Live: live})
+	w := &s.walker
+	for w.Init(s.p.Space(), regs, mem); w.Next(); {
+		f := w.Frame()
+		s.merger.Add(&f)
+	}
+	complete = w.StopReason().Complete()
+	for _, e := range s.merger.End(complete) {
+		if e.Namer == nil {
+			if e.Frame.Module != nil && e.Frame.Module.Generated {
+				out = append(out, call{name: unnamed})
+			}
+			continue
+		}
+		var truth managed.Truth
+		s.said, truth = e.Namer.Symbolize(e.Ref, live, s.said[:0])
+		if truth == managed.Freed {
+			out = append(out, call{name: "[freed]"})
+			continue
+		}
+		for _, f := range s.said {
+			out = append(out, call{f.Function, filepath.Base(f.File), f.Type, f.Line, f.StartLine, f.Inlined})
+		}
+	}
+	return out, complete
+}

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v8
+
+import (
+	"encoding/binary"
+	"unicode/utf16"
+
+	"prywalk/frames"
+	"prywalk/internal/managed"
+)
+
+// # Objects
+//
+// A word is a small integer, shifted left by 32, or an object's address plus one, plus three if weak
+// (src/objects/tagged.h). An object begins with the address of its map, which has its type, or while it is moved
+// with its new untagged address (MapWord in src/objects/objects.h).
+
+const (
+	tag          = 1
+	tagMask      = 3
+	weakTag      = 3
+	instanceType = 12 // in a map
+)
+
+func isObject(w uint64) bool { return w&tagMask == tag && w > 1<<12 && w < 1<<48 }
+
+func small(w uint64) (int, bool) { return int(int64(w) >> 32), w<<32 == 0 }
+
+type heap struct {
+	l     *described
+	host  managed.Host
+	live  managed.Live
+	parts []frames.Region // for readParts
+	// streamMap is the map of InstructionStream, 0: unknown.
+	streamMap uint64
+	maps      map[uint64]uint16 // types by maps not made by programs
+	buf       [256]byte
+	// pieces is the number of strings that may still be read for this one.
+	pieces int
+}
+
+const mostMaps = 1 << 10
+
+// word reads a word; 0 if unreadable.
+func (h *heap) word(at uint64) uint64 {
+	if h.live.Read(at, h.buf[:8]) != 8 {
+		return 0
+	}
+	return binary.LittleEndian.Uint64(h.buf[:])
+}
+
+func (h *heap) field(object, offset uint64) uint64 { return h.word(object - tag + offset) }
+
+// object gives the object of a word, also a moved one; type 0 if it is none.
+func (h *heap) object(w uint64) (object uint64, typ uint16) {
+	if !isObject(w) {
+		return 0, 0
+	}
+	first := h.word(w - tag)
+	if first&tag == 0 && first != 0 { // moved
+		w = first | tag
+		if first = h.word(w - tag); !isObject(w) {
+			return 0, 0
+		}
+	}
+	return w, h.typeOf(first)
+}
+
+// typeOf gives a map's type, 0 if the word is no map.
+func (h *heap) typeOf(m uint64) uint16 {
+	if !isObject(m) {
+		return 0
+	}
+	if t, ok := h.maps[m]; ok {
+		return t
+	}
+	var b [instanceType + 2]byte
+	if h.live.Read(m-tag, b[:]) != len(b) {
+		return 0
+	}
+	typ := binary.LittleEndian.Uint16(b[instanceType:])
+	of := binary.LittleEndian.Uint64(b[:])
+	if !isObject(of) || h.live.Read(of-tag+instanceType, b[:2]) != 2 ||
+		binary.LittleEndian.Uint16(b[:]) != h.l.types.mapType {
+		return 0
+	}
+	if typ < h.l.types.firstFunction { // programs make maps for later types
+		if len(h.maps) >= mostMaps {
+			clear(h.maps)
+		}
+		h.maps[m] = typ
+	}
+	return typ
+}
+
+func (h *heap) is(w uint64, typ uint16) (object uint64, ok bool) {
+	if object, got := h.object(w); got == typ && typ != 0 {
+		return object, true
+	}
+	return 0, false
+}
+
+func (h *heap) isFunction(w uint64) (object uint64, ok bool) {
+	object, got := h.object(w)
+	return object, got >= h.l.types.firstFunction && got <= h.l.types.lastFunction
+}
+
+// readParts reads several places, in one call if possible.
+func (h *heap) readParts() bool {
+	if g, ok := h.host.(managed.Gatherer); ok && len(h.parts) > 1 && g.ReadParts(h.parts) == len(h.parts) {
+		return true
+	}
+	for _, p := range h.parts {
+		if h.live.Read(p.Addr, p.Bytes) != len(p.Bytes) {
+			return false
+		}
+	}
+	return true
+}
+
+// gather reads parts; unreadable ones are 0.
+func (h *heap) gather(parts []frames.Region) {
+	g, _ := h.host.(managed.Gatherer)
+	for len(parts) > 0 {
+		n := 0
+		if g != nil {
+			n = g.ReadParts(parts)
+		}
+		if parts = parts[n:]; len(parts) == 0 {
+			break
+		}
+		if h.live.Read(parts[0].Addr, parts[0].Bytes) != len(parts[0].Bytes) {
+			clear(parts[0].Bytes)
+		}
+		parts = parts[1:]
+	}
+}
+
+// # Strings (src/objects/string.tq, instance-type.h)
+
+const (
+	firstNonstring = 0x80
+	stringForm     = 7 // bits of the representation
+	oneByte        = 8
+	uncached       = 0x10
+
+	formSequence = 0
+	formCons     = 1
+	formExternal = 2
+	formSliced   = 3
+	formThin     = 5
+
+	stringLength = 12
+	stringData   = 16 // characters, first part, parent, or resource
+	stringSecond = 24 // second part, offset, or address of a resource's characters
+)
+
+// nonstring is the first non-string type; lower before V8 10.
+func (h *heap) nonstring() uint16 {
+	if h.l.least(10, 0) {
+		return firstNonstring
+	}
+	return firstNonstring / 2
+}
+
+// Limits of the nesting and number of strings.
+const (
+	mostDepth  = 48
+	mostPieces = 1 << 12
+	mostName   = 1 << 10
+)
+
+// text reads a string of at most most characters.
+func (h *heap) text(w uint64, most int) (string, bool) {
+	b, ok := h.characters(w, most)
+	return string(b), ok
+}
+
+// characters gives a string's characters as UTF-8 or as in memory.
+func (h *heap) characters(w uint64, most int) ([]byte, bool) {
+	h.pieces = mostPieces
+	raw, wide, ok := h.raw(w, most, 0)
+	if !ok {
+		return nil, false
+	}
+	if wide {
+		units := make([]uint16, len(raw)/2)
+		for i := range units {
+			units[i] = binary.LittleEndian.Uint16(raw[2*i:])
+		}
+		return []byte(string(utf16.Decode(units))), true
+	}
+	for i, c := range raw {
+		if c >= 0x80 { // Latin-1
+			out := append(make([]byte, 0, 2*len(raw)), raw[:i]...)
+			for _, c := range raw[i:] {
+				out = append(out, string(rune(c))...)
+			}
+			return out, true
+		}
+	}
+	return raw, true
+}
+
+// raw reads characters as in memory: one byte each, or two if wide.
+func (h *heap) raw(w uint64, most, depth int) (b []byte, wide, ok bool) {
+	object, typ := h.object(w)
+	if object == 0 || typ >= h.nonstring() || depth > mostDepth || h.pieces == 0 {
+		return nil, false, false
+	}
+	h.pieces--
+	var head [32]byte
+	n := h.live.Read(object-tag, head[:])
+	if n < stringData {
+		return nil, false, false
+	}
+	length := int(int32(binary.LittleEndian.Uint32(head[stringLength:])))
+	if length < 0 {
+		return nil, false, false
+	}
+	length = min(length, most)
+	wide = typ&oneByte == 0
+	size := length
+	if wide {
+		size *= 2
+	}
+	if length == 0 {
+		return nil, wide, true
+	}
+	form := typ & stringForm
+	if form != formSequence && n < len(head) {
+		return nil, false, false
+	}
+	first, second := binary.LittleEndian.Uint64(head[stringData:]), binary.LittleEndian.Uint64(head[stringSecond:])
+	switch form {
+	case formSequence:
+		return h.bytes(object-tag+stringData, size, wide)
+	case formThin:
+		return h.raw(first, most, depth+1)
+	case formExternal:
+		if typ&uncached != 0 {
+			return nil, false, false
+		}
+		return h.bytes(second, size, wide)
+	case formSliced:
+		from, ok := small(second)
+		if !ok || from < 0 || from > 1<<29 {
+			return nil, false, false
+		}
+		b, wide, ok := h.raw(first, from+length, depth+1)
+		skip := from
+		if wide {
+			skip *= 2
+		}
+		if !ok || len(b) < skip {
+			return nil, false, false
+		}
+		return b[skip:], wide, true
+	case formCons:
+		return h.joined(first, second, length, depth+1)
+	}
+	return nil, false, false
+}
+
+func (h *heap) bytes(at uint64, size int, wide bool) ([]byte, bool, bool) {
+	b := h.read(at, size)
+	return b, wide, len(b) == size
+}
+
+// readStep bounds one read of a long object, in bytes.
+const readStep = 256 << 10
+
+func (h *heap) read(at uint64, size int) []byte {
+	b := make([]byte, min(size, readStep))
+	for n := 0; ; {
+		n += h.live.Read(at+uint64(n), b[n:])
+		if n < len(b) || n == size {
+			return b[:n]
+		}
+		b = append(b, make([]byte, min(size-n, max(n, readStep)))...)
+	}
+}
+
+func (h *heap) joined(first, second uint64, most, depth int) ([]byte, bool, bool) {
+	a, wideA, ok := h.raw(first, most, depth)
+	if !ok {
+		return nil, false, false
+	}
+	length := len(a)
+	if wideA {
+		length /= 2
+	}
+	if length >= most {
+		return a, wideA, true
+	}
+	b, wideB, ok := h.raw(second, most-length, depth)
+	if !ok {
+		return nil, false, false
+	}
+	if wideA != wideB && len(a) > 0 && len(b) > 0 {
+		a, b, wideA, wideB = widened(a, wideA), widened(b, wideB), true, true
+	}
+	if len(a) == 0 {
+		return b, wideB, true
+	}
+	return append(a, b...), wideA, true
+}
+
+// window reads up to n characters of a flat string before a place; those beyond ASCII are 0.
+func (h *heap) window(w uint64, before, n int) []byte {
+	n = min(n, before)
+	for range mostDepth {
+		object, typ := h.object(w)
+		if object == 0 || typ >= h.nonstring() || n <= 0 {
+			return nil
+		}
+		length, _ := small(h.field(object, stringLength-4))
+		if before > length {
+			return nil
+		}
+		data := object - tag + stringData
+		switch typ & stringForm {
+		case formThin, formCons: // flattened: the second part is empty
+			w = h.word(data)
+			continue
+		case formExternal:
+			if data = h.field(object, stringSecond); typ&uncached != 0 {
+				return nil
+			}
+		case formSequence:
+		default:
+			return nil
+		}
+		if typ&oneByte != 0 {
+			return h.read(data+uint64(before-n), n)
+		}
+		b := h.read(data+2*uint64(before-n), 2*n)
+		for i := range len(b) / 2 {
+			if b[i] = b[2*i]; b[2*i+1] != 0 {
+				b[i] = 0
+			}
+		}
+		return b[:len(b)/2]
+	}
+	return nil
+}
+
+func widened(b []byte, wide bool) []byte {
+	if wide {
+		return b
+	}
+	out := make([]byte, 2*len(b))
+	for i, c := range b {
+		out[2*i] = c
+	}
+	return out
+}
+
+// array reads an array: length as a small integer at 8, elements from 16 on.
+func (h *heap) array(w uint64, size, most int) []byte {
+	object, typ := h.object(w)
+	if object == 0 || typ == 0 {
+		return nil
+	}
+	length := h.field(object, 8)
+	n, ok := small(length)
+	if !ok && h.l.least(14, 0) {
+		n, ok = int(uint32(length)), true
+	}
+	if !ok || n <= 0 || n > most {
+		return nil
+	}
+	return h.read(object-tag+16, n*size)
+}

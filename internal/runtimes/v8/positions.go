@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v8
+
+// # Positions
+//
+// A position table has ascending entries of differences of place and source position, 7 bits a byte, the sign in
+// the lowest bit (src/codegen/source-position-table.cc). The place's sign, or lowest bit, marks a statement. A
+// position is (src/codegen/source-position.h):
+//
+//	bit 0        in V8's own source
+//	bits 1–30    offset in the script, plus one
+//	bits 31–46   number of the inlined call, plus one
+
+type position uint64
+
+func (p position) offset() int {
+	if p&1 != 0 {
+		return -1
+	}
+	return int(p>>1&(1<<30-1)) - 1
+}
+
+func (p position) inlined() int { return int(p>>31&0xffff) - 1 }
+
+type cursor struct {
+	b  []byte
+	at int
+}
+
+func (c *cursor) done() bool { return c.at >= len(c.b) }
+
+// unsigned decodes 7 bits a byte.
+func (c *cursor) unsigned() (v uint64) {
+	for shift := 0; c.at < len(c.b); shift += 7 {
+		b := c.b[c.at]
+		c.at++
+		if shift < 64 {
+			v |= uint64(b&0x7f) << shift
+		}
+		if b&0x80 == 0 {
+			return v
+		}
+	}
+	return v
+}
+
+// signed decodes a number with its sign in the lowest bit.
+func (c *cursor) signed() int64 {
+	v := c.unsigned()
+	return int64(v>>1) ^ -int64(v&1)
+}
+
+// lookup gives the last position at or before a place; false if none. flags: a place is unsigned, above two flag
+// bits, from V8 14 on.
+func lookup(table []byte, flags bool, place int) (p position, ok bool) {
+	c := cursor{b: table}
+	at, source := int64(-1), int64(0) // kFunctionEntryBytecodeOffset
+	for !c.done() {
+		var d int64
+		if flags {
+			d = int64(c.unsigned() >> 2)
+		} else if d = c.signed(); d < 0 {
+			d = -(d + 1)
+		}
+		if at += d; at > int64(place) {
+			break
+		}
+		source += c.signed()
+		p, ok = position(source), true
+	}
+	return p, ok
+}
+
+// Prefix bytecodes of wide operands (src/interpreter/bytecodes.h).
+const (
+	wide, extraWide           = 0, 1
+	debugWide, debugExtraWide = 2, 3
+)
+
+// mostBytecodes bounds a function's bytecode.
+const mostBytecodes = 1 << 22
+
+// bytecodeAt gives the bytecode offset of baseline code, from a table of code sizes: before the first bytecode,
+// then of each (src/baseline/bytecode-offset-iterator.h). place is within the instruction; false before the first.
+func bytecodeAt(table, bytecodes, sizes []byte, place int) (offset int, ok bool) {
+	c := cursor{b: table}
+	end := int(c.unsigned())
+	if place < end || len(sizes) == 0 {
+		return 0, false
+	}
+	count := len(sizes) / 3
+	for at := 0; at < len(bytecodes) && !c.done(); {
+		end += int(c.unsigned())
+		if place < end {
+			return at, true
+		}
+		scale, size := 0, 0
+		switch bytecodes[at] {
+		case wide, debugWide:
+			scale, size = 1, 1
+		case extraWide, debugExtraWide:
+			scale, size = 2, 1
+		}
+		if at+size >= len(bytecodes) {
+			break
+		}
+		op := int(bytecodes[at+size])
+		if op >= count || sizes[scale*count+op] == 0 {
+			break
+		}
+		at += size + int(sizes[scale*count+op])
+	}
+	return 0, false
+}

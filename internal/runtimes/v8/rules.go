@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v8
+
+import (
+	"slices"
+
+	"prywalk/frames"
+	"prywalk/heuristics"
+	"prywalk/internal/managed"
+)
+
+// # Rules
+//
+// V8's run-time code saves only the caller's frame pointer, and calling functions have a frame. The analysis of
+// instructions finds that except for two cases: deoptimized code returns to the first instruction of a builtin
+// (InterpreterEnterAtNextBytecode), which looks like the end of a stack; and code without a found end.
+
+// byFramePointer is the rule of calling frames.
+var byFramePointer = map[frames.Arch]*frames.Row{
+	frames.X86_64: {
+		CFAReg: frames.X86RBP, CFAOff: 16,
+		RA: frames.RegRule{Kind: frames.RuleOffset, Off: -8},
+		Regs: [frames.NumRegs]frames.RegRule{
+			frames.X86RBP: {Kind: frames.RuleOffset, Off: -16},
+			frames.X86RBX: {Kind: frames.RuleUndefined},
+			frames.X86R12: {Kind: frames.RuleUndefined},
+			frames.X86R13: {Kind: frames.RuleUndefined},
+			frames.X86R14: {Kind: frames.RuleUndefined},
+			frames.X86R15: {Kind: frames.RuleUndefined},
+		},
+	},
+}
+
+func ruleOf(arch frames.Arch) (frames.Rule, *frames.Row, bool) {
+	row := byFramePointer[arch]
+	if row == nil {
+		return frames.Rule{}, nil, false
+	}
+	rule, _ := row.Rule(arch, frames.MethodCFI, 0)
+	return rule, row, true
+}
+
+// madeRules are the rules of run-time code. It implements [frames.RuleSource].
+type madeRules struct{ r *Runtime }
+
+// Rule implements [frames.RuleSource].
+func (m madeRules) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
+	if !q.Caller || q.SPOnly || !m.r.made(q.Lookup(m.r.host.Arch())) {
+		return frames.Rule{}, nil, false
+	}
+	return ruleOf(m.r.host.Arch())
+}
+
+func (r *Runtime) made(pc uint64) bool {
+	return r.codeAt(pc) != nil
+}
+
+type hostLive struct{ managed.Host }
+
+// Unchanged implements [managed.Live].
+func (hostLive) Unchanged() bool { return false }
+
+// adoptCode sets the rules of V8's code, before existing ones.
+func (r *Runtime) adoptCode(h managed.Host) {
+	for _, m := range managed.Unowned(h) {
+		if s := (madeRules{r}); !slices.Contains(m.Sources, frames.RuleSource(s)) {
+			m.Sources = append([]frames.RuleSource{s}, m.Sources...)
+		}
+	}
+}
+
+// Analysis is the analysis of a file's instructions, with its builtins. It implements [frames.RuleSource],
+// [frames.CallSites] and the other parts of the analysis.
+type Analysis struct {
+	*heuristics.Source
+	builtins *Builtins
+	arch     frames.Arch
+}
+
+// With adds a file's builtins to the analysis of its instructions.
+func (e *Builtins) With(s *heuristics.Source, arch frames.Arch) *Analysis {
+	return &Analysis{s, e, arch}
+}
+
+// Rule implements [frames.RuleSource].
+func (a *Analysis) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
+	if q.Caller && !q.SPOnly && a.continues(q.PC) {
+		if _, called := a.Source.CallBefore(q.PC); !called {
+			return ruleOf(a.arch)
+		}
+	}
+	return a.Source.Rule(q)
+}
+
+// CallBefore implements [frames.CallSites]. Continuations of deoptimized functions count as called.
+func (a *Analysis) CallBefore(ret frames.Addr) (frames.Call, bool) {
+	if call, ok := a.Source.CallBefore(ret); ok {
+		return call, ok
+	}
+	return frames.Call{}, a.continues(ret)
+}
+
+// continues reports whether such a builtin begins at an address. Symbols are read only if a function begins there.
+func (a *Analysis) continues(pc frames.Addr) bool {
+	start, ok := a.FuncStart(pc)
+	return ok && start == pc && a.builtins.continues(pc)
+}

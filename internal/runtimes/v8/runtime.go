@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v8
+
+import (
+	"path"
+	"regexp"
+	"slices"
+
+	"prywalk/frames"
+	"prywalk/internal/managed"
+)
+
+// Runtime is V8 in a process. It implements [managed.Namer].
+type Runtime struct {
+	managed.Plain
+	codes
+	module  *frames.Module
+	name    string
+	sample  *managed.Sample
+	inner   uint64 // interpreter frame of the running handler, 0: none
+	resting managed.Rest
+}
+
+var _ managed.Namer = (*Runtime)(nil)
+
+// namedSo matches files that contain V8.
+var namedSo = regexp.MustCompile(`^(node|nodejs|nsolid|iojs)\d*(\.\d+)*$|^lib(node|v8)[-.\d_a-z]*\.so(\.[\d.]+)?$`)
+
+// Detect looks for V8. It is a [managed.Detector].
+func Detect(h managed.Host) (managed.Runtime, error) {
+	if h.Arch() != frames.X86_64 && h.Arch() != frames.AArch64 {
+		return nil, nil
+	}
+	made, asked := len(managed.Unowned(h)) > 0, map[string]bool{}
+	for _, m := range h.Modules() {
+		if m.Generated || m.Name == "" || m.Name[0] != '/' || asked[m.Name] {
+			continue
+		}
+		asked[m.Name] = true
+		base := path.Base(m.Name)
+		if !namedSo.MatchString(base) && (!made || path.Ext(base) == ".so" || sharedFile.MatchString(base)) {
+			continue
+		}
+		d, err := describe(h, m)
+		switch {
+		case err != nil:
+			return nil, err
+		case d != nil:
+			return newRuntime(h, m, d), nil
+		}
+	}
+	return nil, nil
+}
+
+// sharedFile matches shared libraries with a version.
+var sharedFile = regexp.MustCompile(`\.so\.`)
+
+func newRuntime(h managed.Host, m *frames.Module, d *described) *Runtime {
+	r := &Runtime{module: m, name: m.Name}
+	r.heap = heap{l: d, host: h, live: hostLive{h}, maps: map[uint64]uint16{}}
+	r.census.heap = &r.heap
+	r.Forget()
+	return r
+}
+
+// Name implements [managed.Runtime].
+func (r *Runtime) Name() string {
+	if r.l.node != "" {
+		return "Node " + r.l.node
+	}
+	return "V8 " + r.l.full
+}
+
+// Attach implements [managed.Runtime].
+func (r *Runtime) Attach(h managed.Host) bool {
+	r.host = h
+	for _, m := range h.Modules() {
+		if m.Name == r.name && m.Bias == r.module.Bias {
+			r.module = m
+			r.adoptCode(h)
+			r.census.take(managed.Unowned(h))
+			return true
+		}
+	}
+	return false
+}
+
+// Changed implements [managed.Runtime]: there are no rules.
+func (r *Runtime) Changed() bool { return false }
+
+// Forget implements [managed.Runtime].
+func (r *Runtime) Forget() {
+	r.forget()
+	r.scripts, r.lines, r.sorted, r.streamMap = map[uint64]*script{}, 0, nil, 0
+	clear(r.maps)
+	r.census.forget()
+}
+
+// Begin implements [managed.Namer].
+func (r *Runtime) Begin(s *managed.Sample) {
+	r.sample, r.at, r.live, r.inner = s, s.At, s.Live, 0
+	r.rest(s.At)
+}
+
+// End implements [managed.Namer]: each managed frame is a native one.
+func (r *Runtime) End() managed.Health { return managed.Matched }
+
+const (
+	refInterpreted uint8 = iota + 1
+	refBaseline
+	refOptimized
+	refRegExp
+	refLost
+	refLater
+	refLaterBaseline
+)
+
+// Native implements [managed.Namer].
+func (r *Runtime) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
+	switch {
+	case f.Module == nil:
+		return out, false
+	case f.Module.Generated:
+		return r.compiled(f, cfa, out)
+	case r.inBuiltins(f):
+		return r.interpreted(f, cfa, out)
+	}
+	return out, false
+}
+
+// inBuiltins reports whether a frame is in the builtins, or in V8's copy of them.
+func (r *Runtime) inBuiltins(f *frames.Frame) bool {
+	return f.Module.Name == r.name && r.l.code.has(r.inFile(f.Lookup(r.host.Arch()), f.Module))
+}
+
+// inFile converts an address in V8's file to the described mapping.
+func (r *Runtime) inFile(pc frames.Addr, m *frames.Module) frames.Addr {
+	return pc - m.Bias + r.module.Bias
+}
+
+// runsBytecode reports whether a frame is of a builtin that only runs bytecode.
+func (r *Runtime) runsBytecode(f *frames.Frame) bool {
+	pc := r.inFile(f.PC, f.Module) // possibly the first instruction
+	return slices.ContainsFunc(r.l.runs, func(s span) bool { return s.has(pc) })
+}
+
+// # Frames (src/execution/frame-constants.h)
+//
+//	fp + 8    return address
+//	fp        the caller's fp
+//	fp − 8    context: an object; of frames that are no function's their type, a small integer
+//	fp − 16   JSFunction
+//	fp − 24   number of arguments
+//	fp − 32   interpreter, baseline code: BytecodeArray
+//	fp − 40   interpreter: offset in it, a small integer; baseline code: feedback
+
+const fpContext = 8 // below fp
+
+func (r *Runtime) frameOf(f *frames.Frame, cfa frames.Addr) (fp, callee uint64) {
+	if f.FP == 0 || cfa != f.FP+16 || !f.Caller && f.FP+uint64(r.l.fpFunction) < f.SP { // in the prologue or epilogue
+		return 0, 0
+	}
+	mem := r.sample.Mem
+	context, ok := mem.Word(f.FP - fpContext)
+	if !ok || !isObject(context) {
+		return 0, 0
+	}
+	callee, ok = mem.Word(f.FP + uint64(r.l.fpFunction))
+	if !ok || !isObject(callee) {
+		return 0, 0
+	}
+	return f.FP, callee
+}
+
+// unfinished reports whether the frame is being made: words below the stack pointer are stale.
+func (r *Runtime) unfinished(f *frames.Frame) bool {
+	return !f.Caller && f.FP+uint64(r.l.fpOffset) < f.SP
+}
+
+// beginning gives the function of such a frame, by its closure alone: valid only while the thread is unchanged.
+func (r *Runtime) beginning(callee uint64, kind uint8) managed.Ref {
+	if object, ok := r.isFunction(callee); ok && r.live.Unchanged() {
+		if fn := r.functionOf(r.field(object, r.l.jsShared)); fn != nil {
+			return managed.Ref{Object: fn.sfi, Cookie: fn.cookie, Kind: kind}
+		}
+	}
+	return lost
+}
+
+// lost is the Ref of an unproven function.
+var lost = managed.Ref{Kind: refLost}
+
+// interpreted gives the function of an interpreter frame, instead of the bytecode's handler.
+func (r *Runtime) interpreted(f *frames.Frame, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
+	fp, callee := r.frameOf(f, cfa)
+	switch {
+	case fp == 0:
+		return out, !f.Caller && r.inHandler(f.FP)
+	case r.unfinished(f):
+		if !r.runsBytecode(f) {
+			return out, false
+		}
+		return append(out, r.beginning(callee, refInterpreted)), true
+	}
+	bytecodes, ok1 := r.sample.Mem.Word(fp + uint64(r.l.fpBytecodes))
+	offset, ok2 := r.sample.Mem.Word(fp + uint64(r.l.fpOffset))
+	at, ok3 := small(offset)
+	if !ok1 || !ok2 || !ok3 || !isObject(bytecodes) {
+		return out, false
+	}
+	fn := r.functionAt(bytecodes, callee)
+	if fn != nil && r.census.compacts() && r.at != 0 && !r.agrees(f, cfa, fn) {
+		return append(out, lost), true
+	}
+	if fn == nil || !r.holds(fn) {
+		if fn == nil && !r.runsBytecode(f) && fp != r.inner && (f.Caller || !r.inHandler(fp)) {
+			return out, false
+		}
+		return append(out, r.later(fn, bytecodes, at-int(r.l.bytesData)+tag)), true
+	}
+	if !f.Caller || fp == r.inner {
+		at = r.newest(bytecodes, at)
+	}
+	at -= int(r.l.bytesData) - tag
+	return append(out, managed.Ref{Object: fn.sfi, Position: uint64(max(at, 0)), Cookie: fn.cookie,
+		Kind: refInterpreted}), true
+}
+
+// inHandler reports whether the innermost frame is a handler called by the interpreter's frame at fp: a register
+// has its bytecodes.
+func (r *Runtime) inHandler(fp uint64) bool {
+	bytecodes, ok := r.sample.Mem.Word(fp + uint64(r.l.fpBytecodes))
+	if !ok || !isObject(bytecodes) || r.sample.Regs.Arch != frames.X86_64 {
+		return false
+	}
+	if b, ok := r.sample.Regs.Get(arrayRegister); !ok || b != bytecodes {
+		return false
+	}
+	if _, is := r.is(bytecodes, r.l.types.bytecodes); !is && r.byBytecodes[bytecodes] == nil {
+		return false // a builtin's own frame, with an arbitrary word there
+	}
+	r.inner = fp
+	return true
+}
+
+// Registers of handlers (src/codegen/x64/register-x64.h): r12, r9.
+const arrayRegister, offsetRegister = 12, 9
+
+// newest gives the bytecode offset in a handler's registers; the stack has that of the last call.
+func (r *Runtime) newest(bytecodes uint64, stored int) int {
+	regs := r.sample.Regs
+	if regs.Arch != frames.X86_64 {
+		return stored
+	}
+	b, ok1 := regs.Get(arrayRegister)
+	at, ok2 := regs.Get(offsetRegister)
+	if !ok1 || !ok2 || b != bytecodes || at < r.l.bytesData-tag || at > mostBytecodes {
+		return stored
+	}
+	return int(at)
+}
+
+func (r *Runtime) compiled(f *frames.Frame, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
+	pc := f.Lookup(r.host.Arch())
+	c := r.codeAt(pc)
+	switch {
+	case c == nil:
+		return out, false
+	case c.kind == kindRegExp:
+		return append(out, managed.Ref{Object: c.start, Kind: refRegExp}), true
+	case c.kind == "": // interpreter entry, with --interpreted-frames-native-stack
+		return r.interpreted(f, cfa, out)
+	case c.kind == kindBaseline:
+		return r.baseline(f, cfa, c, int(pc-c.start), out)
+	case c.function == nil:
+		return out, false
+	case r.at != 0 && c.since >= r.at && !r.holds(c.function),
+		r.at != 0 && (c.since >= r.at || r.census.compacts()) && !r.agrees(f, cfa, c.function):
+		return append(out, lost), true
+	}
+	return append(out, managed.Ref{Object: c.start, Position: pc - c.start, Cookie: c.number ^ c.function.cookie<<1,
+		Kind: refOptimized}), true
+}
+
+// agrees reports whether the frame's closure is now one of a function.
+func (r *Runtime) agrees(f *frames.Frame, cfa frames.Addr, fn *function) bool {
+	if r.live.Unchanged() {
+		return true
+	}
+	fp, callee := r.frameOf(f, cfa)
+	if fp == 0 {
+		return false
+	}
+	object, ok := r.isFunction(callee)
+	return ok && r.functionOf(r.field(object, r.l.jsShared)) == fn
+}
+
+// later is the Ref of a function that outer frames may identify.
+func (r *Runtime) later(fn *function, bytecodes uint64, at int) managed.Ref {
+	if fn != nil || bytecodes == 0 {
+		return lost
+	}
+	return managed.Ref{Object: bytecodes, Position: uint64(max(at, 0)), Cookie: uint64(r.at), Kind: refLater}
+}
+
+func (r *Runtime) baseline(
+	f *frames.Frame, cfa frames.Addr, c *code, place int, out []managed.Ref,
+) ([]managed.Ref, bool) {
+	bytecodes := c.bytecodes
+	fp, callee := r.frameOf(f, cfa)
+	if fp != 0 && bytecodes == 0 && r.unfinished(f) {
+		return append(out, r.beginning(callee, refBaseline)), true
+	}
+	if fp != 0 && bytecodes == 0 {
+		bytecodes, _ = r.sample.Mem.Word(fp + uint64(r.l.fpBytecodes))
+	}
+	if fp == 0 && !f.Caller && r.sample.Regs.Arch == frames.X86_64 {
+		callee, _ = r.sample.Regs.Get(frames.X86RDI)
+	}
+	fn := r.functionAt(bytecodes, callee)
+	if fn != nil && fp != 0 && r.census.compacts() && r.at != 0 && !r.agrees(f, cfa, fn) {
+		return append(out, lost), true
+	}
+	if fn == nil || !r.holds(fn) {
+		ref := r.later(fn, bytecodes, 0)
+		if ref.Kind == refLater {
+			ref = managed.Ref{Object: c.start + uint64(place), Cookie: ref.Cookie, Kind: refLaterBaseline}
+		}
+		return append(out, ref), true
+	}
+	at, _ := bytecodeAt(c.positions, r.bytecode(fn), r.l.sizes, place)
+	return append(out, managed.Ref{Object: fn.sfi, Position: uint64(at), Cookie: fn.cookie, Kind: refBaseline}), true
+}
+
+const moved = "[moved]"
+
+const regExp = "(regexp)"
+
+// Symbolize implements [managed.Namer].
+func (r *Runtime) Symbolize(ref managed.Ref, l managed.Live, out []managed.Frame) ([]managed.Frame, managed.Truth) {
+	r.live = l
+	kind := kindInterpreted
+	switch ref.Kind {
+	case refLost:
+		return append(out, managed.Frame{Function: moved}), managed.Checked
+	case refRegExp:
+		return append(out, managed.Frame{Function: regExp, Type: kindRegExp}), managed.Checked
+	case refLater, refLaterBaseline:
+		return r.describeLater(ref, out), managed.Checked
+	case refBaseline:
+		kind = kindBaseline
+	}
+	truth := managed.Checked
+	if l.Unchanged() {
+		truth = managed.Proven
+	}
+	if ref.Kind == refOptimized {
+		c := r.codeAt(ref.Object + ref.Position)
+		if c == nil || c.function == nil || c.start != ref.Object {
+			return out, managed.Freed
+		}
+		return r.optimized(c, int(ref.Position), out), truth
+	}
+	f := r.byInfo[ref.Object]
+	if f == nil || f.cookie != ref.Cookie {
+		return out, managed.Freed
+	}
+	p, ok := lookup(f.positions, r.l.least(14, 0), int(ref.Position))
+	return append(out, r.frame(f, p, ok, kind)), truth
+}
+
+// describeLater names such a function.
+func (r *Runtime) describeLater(ref managed.Ref, out []managed.Frame) []managed.Frame {
+	bytecodes, at, kind := ref.Object, int(ref.Position), kindInterpreted
+	var c *code
+	if ref.Kind == refLaterBaseline {
+		if c = r.codeAt(ref.Object); c == nil || c.kind != kindBaseline || c.bytecodes == 0 {
+			return append(out, managed.Frame{Function: moved})
+		}
+		bytecodes, kind = c.bytecodes, c.kind
+	}
+	f := r.listedAt(bytecodes)
+	if f == nil {
+		return append(out, managed.Frame{Function: moved})
+	}
+	if c != nil {
+		at, _ = bytecodeAt(c.positions, r.bytecode(f), r.l.sizes, int(ref.Object-c.start))
+	}
+	p, ok := lookup(f.positions, r.l.least(14, 0), at)
+	return append(out, r.frame(f, p, ok, kind))
+}
+
+func (r *Runtime) frame(f *function, p position, known bool, kind string) managed.Frame {
+	if f.script != nil && f.begin < 0 && f.tries < mostTries {
+		r.same(f) // it was moved while it was read: the answer is kept, so it is read again first
+	}
+	m := managed.Frame{Function: f.name, StartLine: f.start, Type: kind}
+	if f.script == nil {
+		return m
+	}
+	m.File = f.script.name
+	if known {
+		m.Line = r.line(f.script, f.scriptAt, p.offset())
+	}
+	if f.start == 0 {
+		f.start = r.line(f.script, f.scriptAt, f.begin)
+		m.StartLine = f.start
+	}
+	if m.Line == 0 {
+		m.Line = f.start
+	}
+	return m
+}
+
+const mostDeep = 64
+
+// optimized gives the functions at a place in optimized code, innermost first.
+func (r *Runtime) optimized(c *code, place int, out []managed.Frame) []managed.Frame {
+	p, ok := lookup(c.positions, r.l.least(14, 0), place)
+	if c.exits > 0 && place >= c.exits {
+		ok = false
+	}
+	for i := 0; ok && i < mostDeep; i++ {
+		n := p.inlined()
+		if n < 0 || n >= len(c.inlined) {
+			break
+		}
+		call := &c.inlined[n]
+		if call.function != nil {
+			m := r.frame(call.function, p, true, c.kind)
+			m.Inlined = true
+			out = append(out, m)
+		}
+		p = call.at
+	}
+	return append(out, r.frame(c.function, p, ok, c.kind))
+}
+
+// rest drops entries that were in no walk for long.
+func (r *Runtime) rest(at int64) {
+	before, due := r.resting.Due(at)
+	if !due {
+		return
+	}
+	for w, f := range r.byInfo {
+		if f.checked < before {
+			r.drop(w)
+		}
+	}
+	r.sorted = slices.DeleteFunc(r.sorted, func(c *code) bool { return c.checked < before })
+}

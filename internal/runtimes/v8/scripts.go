@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v8
+
+import (
+	"bytes"
+	"encoding/binary"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"prywalk/frames"
+	"prywalk/internal/procmem"
+)
+
+// script is a source file or compiled text (src/objects/script.h).
+type script struct {
+	id       int
+	name     string
+	named    bool
+	first    int // first line, of an embedded script
+	ends     []int32
+	tries    int // to read ends: the collector may move the source meanwhile
+	members  map[int]member
+	searched int   // times that classes were searched
+	given    int64 // when its functions were listed, CLOCK_MONOTONIC ns
+}
+
+const (
+	mostSource  = 64 << 20
+	mostScripts = 1 << 12
+	mostLines   = 1 << 22
+	mostTries   = 8
+)
+
+const unnamed = "<anonymous>"
+
+const scriptLine = 24 // first line, after the name
+
+// scriptOf gives the script at an address, or nil.
+func (r *functions) scriptOf(w uint64) *script {
+	object, ok := r.is(w, r.l.types.script)
+	if !ok {
+		return nil
+	}
+	id, ok := small(r.field(object, r.l.scriptID))
+	if !ok {
+		return nil
+	}
+	if s := r.scripts[object]; s != nil && s.id == id {
+		return s
+	}
+	s := &script{id: id, name: unnamed}
+	for _, at := range []uint64{r.l.scriptName, r.l.scriptURL} {
+		if name, ok := r.text(r.field(object, at), mostName); ok && name != "" {
+			s.name, s.named = fileName(name), at == r.l.scriptName
+			break
+		}
+	}
+	if first, ok := small(r.field(object, scriptLine)); ok && first > 0 {
+		s.first = first
+	}
+	if len(r.scripts) >= mostScripts || r.lines > mostLines {
+		clear(r.scripts)
+		r.lines = 0
+	}
+	r.scripts[object] = s
+	return s
+}
+
+// fileName gives the path of a file URL; other names stay.
+func fileName(name string) string {
+	path, ok := strings.CutPrefix(name, "file://")
+	if !ok {
+		return name
+	}
+	if p, err := url.PathUnescape(path); err == nil {
+		return p
+	}
+	return path
+}
+
+// line gives the line of an offset, from 1; 0 if unknown. at is the script's address.
+func (r *functions) line(s *script, at uint64, offset int) int {
+	if offset < 0 {
+		return 0
+	}
+	if len(s.ends) == 0 && s.tries < mostTries {
+		s.tries++
+		if s.ends = r.lineEnds(at); len(s.ends) == 0 {
+			s.ends = r.sourceEnds(at)
+		}
+		r.lines += len(s.ends)
+	}
+	if len(s.ends) == 0 || offset > int(s.ends[len(s.ends)-1]) {
+		return 0
+	}
+	i, _ := slices.BinarySearch(s.ends, int32(offset))
+	return s.first + i + 1
+}
+
+func (r *functions) lineEnds(at uint64) []int32 {
+	w := r.field(at, r.l.scriptEnds)
+	if _, ok := r.is(w, r.l.types.fixedArray); !ok {
+		return nil
+	}
+	b := r.array(w, 8, mostLines)
+	ends := make([]int32, 0, len(b)/8)
+	last := -1
+	for ; len(b) >= 8; b = b[8:] {
+		end, ok := small(binary.LittleEndian.Uint64(b))
+		if !ok || end <= last {
+			return nil
+		}
+		ends, last = append(ends, int32(end)), end
+	}
+	return ends
+}
+
+// sourceEnds computes line ends as V8 does (String::CalculateLineEnds).
+func (r *functions) sourceEnds(at uint64) []int32 {
+	r.pieces = mostPieces
+	b, wide, ok := r.raw(r.field(at, r.l.scriptSource), mostSource, 0)
+	if !ok {
+		return nil
+	}
+	n, unit := len(b), func(i int) uint16 { return uint16(b[i]) }
+	if wide {
+		n, unit = len(b)/2, func(i int) uint16 { return binary.LittleEndian.Uint16(b[2*i:]) }
+	}
+	var ends []int32
+	for i := range n {
+		switch c := unit(i); {
+		case c > '\r' && c < 0x2028:
+		case c == '\r' && i+1 < n && unit(i+1) == '\n':
+		case c == '\n', c == '\r', c == 0x2028, c == 0x2029:
+			if ends = append(ends, int32(i)); len(ends) == mostLines {
+				return ends
+			}
+		}
+	}
+	return append(ends, int32(n))
+}
+
+// Function kinds (src/objects/function-kind.h), the lowest bits of a function's flags.
+const (
+	functionKind  = 31
+	kindAccessors = 7 // of objects and classes, up to kindArrow
+	kindArrow     = 11
+	kindMethods   = 14 // and generators
+)
+
+// qualify adds the class to a method's name, as V8's stack traces do: Class.method, Class.get accessor.
+func (r *functions) qualify(f *function, kind uint64) {
+	if f.begin < 0 {
+		return
+	}
+	if kind < kindAccessors || kind >= kindArrow && kind < kindMethods {
+		if f.name == anonymous {
+			f.name = r.assignedName(f)
+		}
+		return
+	}
+	if f.script.members == nil && f.script.searched < mostTries {
+		f.script.searched++
+		f.script.members = r.searchClasses(f.scriptAt)
+	}
+	m, ok := f.script.members[f.begin]
+	if !ok || m.end != f.end {
+		return
+	}
+	switch bare := strings.TrimPrefix(strings.TrimPrefix(f.name, "get "), "set "); {
+	case m.key != "" && f.name == anonymous:
+		f.name = m.class + "." + m.key
+	case m.name == "" || m.name == f.name || m.name == bare:
+		f.name = m.class + "." + f.name
+	}
+}
+
+// assignment matches the text before the parameters of a function that is assigned to a property.
+var assignment = regexp.MustCompile(
+	`(?:^|[;{},\n]\s*)([\w$]+(?:\.[\w$]+|\['[^'\\]+'\])+)\s*=\s*(?:async\s+)?function\s*\*?\s*$`)
+
+// assignedName names a function by that text, as FuncNameInferrer does (src/parsing/func-name-inferrer.cc). V8's
+// snapshot lacks the name.
+func (r *functions) assignedName(f *function) string {
+	const most = 160
+	b := r.window(r.field(f.scriptAt, r.l.scriptSource), f.begin, most)
+	m := assignment.FindSubmatch(b)
+	if m == nil || len(b) < min(most, f.begin) || len(b) == most && bytes.HasPrefix(b, m[0]) {
+		return anonymous
+	}
+	return strings.NewReplacer(".prototype.", ".", "['", ".", "']", "").Replace(string(m[1]))
+}
+
+// searchClasses gives the methods of the classes in a script's source, nil if it is not understood.
+func (r *functions) searchClasses(at uint64) map[int]member {
+	r.pieces = mostPieces
+	b, wide, ok := r.raw(r.field(at, r.l.scriptSource), mostClassSource, 0)
+	if !ok {
+		return nil
+	}
+	var members map[int]member
+	if wide {
+		units := make([]uint16, len(b)/2)
+		for i := range units {
+			units[i] = binary.LittleEndian.Uint16(b[2*i:])
+		}
+		members, ok = classesOf(units)
+	} else {
+		members, ok = classesOf(b)
+	}
+	if !ok {
+		return nil
+	}
+	return members
+}
+
+// # Functions by bytecodes
+//
+// A closure can be collected before its frame is named. Bytecodes have no reference to it, but each script lists
+// its functions, and compiled ones refer to their bytecodes.
+
+const mostListed = 1 << 14
+
+// list searches known scripts for the function with some bytecodes.
+func (r *functions) list(bytecodes uint64) *function {
+	left := mostListed
+	for at, s := range r.scripts {
+		if s.given >= r.at && r.at != 0 {
+			continue
+		}
+		if left <= 0 {
+			break
+		}
+		s.given = procmem.Now()
+		left -= r.listScript(at, s)
+	}
+	return r.byBytecodes[bytecodes]
+}
+
+const listed = 32
+
+// listScript records the bytecodes of a script's functions, and gives their number.
+func (r *functions) listScript(at uint64, s *script) int {
+	if id, ok := small(r.field(at, r.l.scriptID)); !ok || id != s.id {
+		return 1
+	}
+	all := r.array(r.field(at, r.l.scriptFunctions), 8, 1<<16)
+	count := len(all) / 8
+	var data [listed][8]byte
+	for len(all) >= 8 {
+		r.parts = r.parts[:0]
+		var of [listed]uint64
+		for len(all) >= 8 && len(r.parts) < listed {
+			w := binary.LittleEndian.Uint64(all) &^ (weakTag ^ tag)
+			all = all[8:]
+			if isObject(w) {
+				i := len(r.parts)
+				of[i] = w
+				r.parts = append(r.parts, frames.Region{Addr: w - tag + r.l.sfiData, Bytes: data[i][:]})
+			}
+		}
+		if !r.readParts() {
+			continue
+		}
+		for i := range r.parts {
+			w := binary.LittleEndian.Uint64(data[i][:])
+			if !isObject(w) || r.byInfo[of[i]] != nil && r.byInfo[of[i]].data == w {
+				continue
+			}
+			if b := r.bytecodesOf(w); b != 0 && r.byBytecodes[b] == nil {
+				r.functionOf(of[i])
+			}
+		}
+	}
+	return count
+}

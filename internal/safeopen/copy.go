@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package safeopen
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Copier is the command that runs [Copy] in another process, for files on FUSE: a process that waits for a FUSE server
+// cannot be killed once the server has the request (fs/fuse/dev.c, request_wait_answer). To be set before the first
+// file is opened.
+var Copier []string
+
+const (
+	// copyPatience is how long a copy may make no progress, including the start of the process.
+	copyPatience = time.Second
+	// maxCopy bounds a copied file, maxCopies all open copies, in bytes: they are in memory.
+	maxCopy   = 256 << 20
+	maxCopies = 512 << 20
+)
+
+// copies is the number of bytes in open copies.
+var copies atomic.Int64
+
+// copyReply is the output of Copy.
+type copyReply struct {
+	Stat  unix.Stat_t
+	Error string
+	Errno syscall.Errno
+}
+
+// failures are the errors that Copy reports by their text.
+var failures = []error{ErrNotRegular, ErrNotTrusted, ErrOutdated, ErrTooLarge}
+
+// Copy opens the file of the request in in, and copies it to to, in a process that is abandoned if it hangs.
+func Copy(in io.Reader, to *os.File, out io.Writer) error {
+	var r Request
+	if err := json.NewDecoder(in).Decode(&r); err != nil {
+		return err
+	}
+	var reply copyReply
+	f, err := open(new(Opener), r, nil)
+	if err == nil {
+		reply.Stat = f.st
+		_, err = io.Copy(to, io.LimitReader(f.f, maxCopy))
+	}
+	if err != nil {
+		reply.Error = err.Error()
+		errors.As(err, &reply.Errno)
+	}
+	return json.NewEncoder(out).Encode(reply)
+}
+
+// fetch opens a file by a copy.
+func (o *Opener) fetch(r Request) (*File, error) {
+	if o.account.patience() == 0 {
+		return nil, ErrStuck
+	}
+	if r.MaxSize == 0 || r.MaxSize > maxCopy {
+		r.MaxSize = maxCopy
+	}
+	if copies.Load() > maxCopies {
+		return nil, ErrTooLarge
+	}
+	fd, err := unix.MemfdCreate("prywalk-copy", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, err
+	}
+	to := os.NewFile(uintptr(fd), r.name())
+	reply, err := o.runCopier(r, to)
+	if err != nil {
+		return nil, errors.Join(err, to.Close())
+	}
+	copies.Add(reply.Stat.Size)
+	return &File{f: to, st: reply.Stat, copied: true, by: o, req: r}, nil
+}
+
+// runCopier runs the copying process while it makes progress.
+func (o *Opener) runCopier(r Request, to *os.File) (copyReply, error) {
+	var reply copyReply
+	ask, err := json.Marshal(r)
+	if err != nil {
+		return reply, err
+	}
+	var out bytes.Buffer
+	cmd := exec.Command(Copier[0], Copier[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.ExtraFiles = bytes.NewReader(ask), &out, []*os.File{to}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // no Ctrl-C for it
+	if err := cmd.Start(); err != nil {
+		return reply, err
+	}
+	ended := make(chan exit, 1)
+	go func() { ended <- exit{cmd.Wait()} }()
+	if err := o.await(cmd.Process, to, ended); err != nil {
+		return reply, err
+	}
+	if err := json.Unmarshal(out.Bytes(), &reply); err != nil {
+		return reply, err
+	}
+	for _, e := range failures {
+		if reply.Error == e.Error() {
+			return reply, e
+		}
+	}
+	if reply.Errno != 0 {
+		return reply, reply.Errno
+	}
+	if reply.Error != "" {
+		return reply, errors.New(reply.Error)
+	}
+	return reply, nil
+}
+
+// exit is the result of the process.
+type exit struct{ err error }
+
+// await waits for the end of the process, and kills it if it makes no progress.
+func (o *Opener) await(p *os.Process, to *os.File, ended chan exit) error {
+	limit := copyPatience
+	if o.account.late.Load() > 0 {
+		limit /= 4
+	}
+	had := int64(-1)
+	for {
+		select {
+		case e := <-ended:
+			return e.err
+		case <-time.After(limit):
+		}
+		var has int64
+		if st, err := to.Stat(); err == nil {
+			has = st.Size()
+		}
+		if has > max(had, 0) {
+			had = has
+			continue
+		}
+		_ = p.Kill() // it ends when the server answers or ends
+		o.account.late.Add(1)
+		o.account.stuck.Add(1)
+		all.stuck.Add(1)
+		all.spent.Add(int64(limit))
+		go func() {
+			<-ended
+			o.account.stuck.Add(-1)
+			all.stuck.Add(-1)
+		}()
+		return ErrStuck
+	}
+}

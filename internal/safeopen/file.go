@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package safeopen
+
+import (
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// File is an open file. Reads are bounded in time.
+type File struct {
+	f      *os.File
+	st     unix.Stat_t // when it was opened
+	slow   bool        // may wait for another program
+	copied bool        // f is a copy in memory
+	by     *Opener
+	req    Request
+}
+
+// ID identifies a file in one state.
+type ID struct {
+	Dev, Inode uint64
+	Size       int64
+	MTime      int64 // nanoseconds
+}
+
+// ID gives the file's identity when it was opened. Dev has the major number in the upper half.
+func (f *File) ID() ID {
+	return ID{
+		Dev:   uint64(unix.Major(f.st.Dev))<<32 | uint64(unix.Minor(f.st.Dev)),
+		Inode: f.st.Ino, Size: f.st.Size, MTime: f.st.Mtim.Nano(),
+	}
+}
+
+// Size gives the size in bytes when it was opened.
+func (f *File) Size() int64 { return f.st.Size }
+
+// UID gives the file's owner.
+func (f *File) UID() uint32 { return f.st.Uid }
+
+// Name gives the name for messages.
+func (f *File) Name() string { return f.f.Name() }
+
+// Stat gives the file's current state; ErrStuck for a file that may wait for another program.
+func (f *File) Stat() (os.FileInfo, error) {
+	if f.slow {
+		return nil, ErrStuck
+	}
+	return f.f.Stat()
+}
+
+// NextData gives the next written place from off on; the error is unix.ENXIO if there is none (lseek(2), SEEK_DATA).
+// In a file that may wait for another program all counts as written.
+func (f *File) NextData(off int64) (int64, error) {
+	if f.slow {
+		return off, nil
+	}
+	return f.f.Seek(off, unix.SEEK_DATA)
+}
+
+// Again opens the file that has the same name now.
+func (f *File) Again() (*File, error) { return f.by.Open(f.req) }
+
+// AgainAt opens the file at another path, from this process's root directory.
+func (f *File) AgainAt(path string) (*File, error) { return f.by.Open(Request{Path: path}) }
+
+// ReadAt implements io.ReaderAt. The error is ErrStuck if the file system does not respond.
+func (f *File) ReadAt(b []byte, off int64) (int, error) {
+	if !f.slow {
+		return f.f.ReadAt(b, off)
+	}
+	got, err := f.by.Read(f.Name(), func() ([]byte, error) {
+		buf := make([]byte, len(b)) // its own: a late read may write to it after b is reused
+		n, err := f.f.ReadAt(buf, off)
+		return buf[:n], err
+	})
+	return copy(b, got), err
+}
+
+// Read calls read, which may never return; name is for messages. read must return its own buffer. The error is
+// ErrStuck, or read's.
+func (o *Opener) Read(name string, read func() ([]byte, error)) ([]byte, error) {
+	b, err := wait(&o.account, read, nil)
+	if err != nil {
+		remark(name, err)
+	}
+	return b, err
+}
+
+// Reader reads the file up to its size when it was opened.
+func (f *File) Reader() io.Reader { return io.NewSectionReader(f, 0, f.st.Size) }
+
+// Close closes the file, without waiting for a file system of another program.
+func (f *File) Close() error {
+	if f.copied {
+		copies.Add(-f.st.Size)
+	}
+	if !f.slow {
+		return f.f.Close()
+	}
+	_, err := wait(&f.by.account, func() (struct{}, error) { return struct{}{}, f.f.Close() }, nil)
+	return err
+}

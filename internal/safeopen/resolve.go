@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package safeopen
+
+import (
+	"path"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// resolve opens the file of a request with O_PATH, which has no effect on the file. The error is errFUSE where that
+// would access a FUSE file system among the mounts.
+func resolve(r *Request, m *mounts) (int, error) {
+	flags := uint64(unix.O_PATH | unix.O_CLOEXEC)
+	if r.Kernel {
+		fd, err := unix.Open(r.Path, int(flags), 0)
+		if err == nil {
+			if err = m.check(fd); err != nil {
+				unix.Close(fd)
+			}
+		}
+		return fd, err
+	}
+	root := r.Root
+	if root == "" {
+		root = "/"
+	}
+	dir, err := unix.Open(root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(dir)
+	if m != nil && m.any {
+		return walk(dir, r, m)
+	}
+	how := unix.OpenHow{Flags: flags, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
+	if r.Beneath {
+		how.Resolve = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS
+	}
+	if r.NoLink {
+		how.Flags |= unix.O_NOFOLLOW // opens the link itself, which is not a regular file
+	}
+	for range 8 { // EAGAIN: a ".." raced with a rename (openat2(2))
+		fd, err := unix.Openat2(dir, r.Path, &how)
+		if err == unix.ENOSYS || err == unix.EPERM { // before Linux 5.6, or a filter
+			return walk(dir, r, m)
+		}
+		if err != unix.EAGAIN {
+			return fd, err
+		}
+	}
+	return -1, unix.EAGAIN
+}
+
+// maxLinks bounds the followed links, as in the kernel (MAXSYMLINKS).
+const maxLinks = 40
+
+// walk does what openat2 does in single steps, without following a link in the kernel. ".." returns to the open
+// directory from which the walk came: a concurrent rename has no effect.
+func walk(root int, r *Request, m *mounts) (int, error) {
+	name, beneath := r.Path, r.Beneath
+	if beneath && path.IsAbs(name) {
+		return -1, unix.EXDEV
+	}
+	if err := m.check(root); err != nil {
+		return -1, err
+	}
+	w := walker{root: root, noLink: r.NoLink, mounts: m}
+	defer w.close(0)
+	todo := strings.Split(name, "/")
+	for links := 0; len(todo) > 0; {
+		part := todo[0]
+		todo = todo[1:]
+		switch part {
+		case "", ".":
+			continue
+		case "..":
+			if len(w.dirs) == 0 && beneath {
+				return -1, unix.EXDEV
+			}
+			w.close(max(len(w.dirs)-1, 0))
+			continue
+		}
+		to, err := w.enter(part, len(todo) == 0)
+		if err != nil {
+			return -1, err
+		}
+		if to == "" {
+			continue
+		}
+		if links++; links > maxLinks {
+			return -1, unix.ELOOP
+		}
+		if path.IsAbs(to) {
+			if beneath {
+				return -1, unix.EXDEV
+			}
+			w.close(0)
+		}
+		todo = append(strings.Split(to, "/"), todo...)
+	}
+	return unix.FcntlInt(uintptr(w.at()), unix.F_DUPFD_CLOEXEC, 0)
+}
+
+// walker is the state of a walk: the directories from the root, as O_PATH descriptors; the last may be the file.
+type walker struct {
+	root   int
+	dirs   []int
+	noLink bool
+	mounts *mounts
+}
+
+func (w *walker) at() int {
+	if len(w.dirs) == 0 {
+		return w.root
+	}
+	return w.dirs[len(w.dirs)-1]
+}
+
+func (w *walker) close(n int) {
+	for _, fd := range w.dirs[n:] {
+		unix.Close(fd)
+	}
+	w.dirs = w.dirs[:n]
+}
+
+// enter takes one step; the target of a link is returned instead.
+func (w *walker) enter(part string, last bool) (link string, err error) {
+	fd, err := unix.Openat(w.at(), part, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return "", err
+	}
+	var st unix.Stat_t
+	if err = w.mounts.check(fd); err == nil {
+		err = unix.Fstat(fd, &st)
+	}
+	if err != nil {
+		unix.Close(fd)
+		return "", err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFLNK || last && w.noLink {
+		w.dirs = append(w.dirs, fd)
+		return "", nil
+	}
+	defer unix.Close(fd)
+	var fs unix.Statfs_t
+	if err := unix.Fstatfs(fd, &fs); err != nil || fs.Type == unix.PROC_SUPER_MAGIC {
+		return "", unix.ELOOP // it may be a magic link
+	}
+	var buf [unix.PathMax]byte
+	n, err := unix.Readlinkat(fd, "", buf[:])
+	if err == nil && n == 0 {
+		err = unix.ENOENT
+	}
+	return string(buf[:n]), err
+}

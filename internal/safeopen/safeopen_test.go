@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package safeopen
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const nobody = 65534
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// contents opens and reads a file.
+func contents(r Request) (string, error) {
+	f, err := new(Opener).Open(r)
+	if err != nil {
+		return "", err
+	}
+	b, err := io.ReadAll(f.Reader())
+	return string(b), errors.Join(err, f.Close())
+}
+
+func TestOnlyRegularFilesAreOpened(t *testing.T) {
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "pipe")
+	must(t, syscall.Mkfifo(pipe, 0o600))
+	must(t, os.Symlink(pipe, filepath.Join(dir, "link")))
+	for _, name := range []string{pipe, filepath.Join(dir, "link"), "/dev/null", "/", "/proc/version",
+		"/sys/kernel/mm/transparent_hugepage/enabled", "/nonexistent", dir} {
+		for _, r := range []Request{{Path: name}, {Path: name, Kernel: true}, {Root: dir, Path: "pipe"}} {
+			if _, err := contents(r); err == nil {
+				t.Errorf("%+v was opened", r)
+			}
+		}
+	}
+}
+
+// TestFileThatBecomesAPipeIsNeverWaitedFor: the name alternates between a FIFO and a file.
+func TestFileThatBecomesAPipeIsNeverWaitedFor(t *testing.T) {
+	dir := t.TempDir()
+	name, file, pipe := filepath.Join(dir, "perf-1.map"), filepath.Join(dir, "file"), filepath.Join(dir, "pipe")
+	must(t, os.WriteFile(file, []byte("x"), 0o600))
+	must(t, syscall.Mkfifo(pipe, 0o600))
+	must(t, os.Link(file, name))
+	var over atomic.Bool
+	swapped := make(chan struct{})
+	go func() {
+		defer close(swapped)
+		must := func(err error) {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		next := filepath.Join(dir, "next")
+		for i := 0; !over.Load(); i++ {
+			from := []string{pipe, file}[i%2]
+			must(os.Link(from, next))
+			must(os.Rename(next, name))
+			_ = os.Remove(next) // a rename over the same inode does nothing
+		}
+	}()
+	opened, refused := 0, 0
+	for opened < 200 || refused < 200 {
+		f, err := new(Opener).Open(Request{Path: name, NoLink: true})
+		switch {
+		case err == nil:
+			opened++
+			must(t, f.Close())
+		case errors.Is(err, ErrNotRegular):
+			refused++
+		default:
+			t.Fatal(err)
+		}
+	}
+	over.Store(true)
+	<-swapped
+}
+
+func TestFileOfAnotherUserIsNotTrusted(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can make another user's files")
+	}
+	name := filepath.Join(t.TempDir(), "perf-1.map")
+	must(t, os.WriteFile(name, []byte("x"), 0o600))
+	for _, c := range []struct {
+		uid, gid int
+		mode     uint32
+		trust    *Trust
+		ok       bool
+	}{
+		{0, 0, 0o644, &Trust{}, true},
+		{nobody, nobody, 0o644, &Trust{}, false},
+		{nobody, nobody, 0o644, nil, true},
+		{nobody, nobody, 0o644, &Trust{UIDs: []uint32{nobody}}, true},
+		{0, 0, 0o646, &Trust{}, false},
+		{0, 0, 0o664, &Trust{}, true},
+		{0, nobody, 0o664, &Trust{}, false},
+		{nobody, nobody, 0o664, &Trust{UIDs: []uint32{nobody}, GIDs: []uint32{nobody}}, true},
+		{nobody, 7, 0o664, &Trust{UIDs: []uint32{nobody}, GIDs: []uint32{nobody}}, false},
+	} {
+		must(t, errors.Join(os.Chown(name, c.uid, c.gid), unix.Chmod(name, c.mode)))
+		_, err := contents(Request{Path: name, Trust: c.trust})
+		if (err == nil) != c.ok || !c.ok && !errors.Is(err, ErrNotTrusted) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
+// tree makes a root directory with links of all kinds.
+func tree(t testing.TB) string {
+	root := filepath.Join(t.TempDir(), "root")
+	for _, d := range []string{"a/b/c", "usr/lib"} {
+		if err := os.MkdirAll(filepath.Join(root, d), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range map[string]string{"file": "root", "a/file": "a", "a/b/c/file": "c", "usr/lib/file": "lib",
+		"../file": "outside"} {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, to := range map[string]string{
+		"lib": "usr/lib", "abs": "/usr/lib", "out": "../file", "far": "../../../../../../file", "a/up": "../..",
+		"a/b/abs": "/a/file", "loop": "loop", "a/b/c/chain": "../../../abs/file", "magic": "/proc/self/root",
+		"dangling": "none", "a/b/self": ".", "slash": "a/",
+	} {
+		if err := os.Symlink(to, filepath.Join(root, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+func TestNoPathLeadsOutOfItsRoot(t *testing.T) {
+	root := tree(t)
+	for name, want := range map[string]string{
+		"/file": "root", "../file": "root", "/../../a/../../file": "root", "/lib/file": "lib", "/abs/file": "lib",
+		"/out": "root", "/far": "root", "/a/up/file": "root", "/a/b/abs": "a", "/a/b/c/chain": "lib", "/loop": "",
+		"/dangling": "",
+	} {
+		got, err := contents(Request{Root: root, Path: name})
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("%s: %q %v, want %q", name, got, err, want)
+		}
+	}
+	for name, want := range map[string]string{
+		"file": "root", "lib/file": "lib", "a/../file": "root", "a/b/self/c/file": "c",
+		"../file": "", "/file": "", "out": "", "abs/file": "", "a/up/file": "", "a/b/abs": "",
+	} {
+		got, err := contents(Request{Root: root, Path: name, Beneath: true})
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("beneath %s: %q %v, want %q", name, got, err, want)
+		}
+	}
+	if _, err := contents(Request{Root: root, Path: "/abs/file", NoLink: true}); err != nil {
+		t.Error("a link on the way is no link at the end: ", err)
+	}
+	if _, err := contents(Request{Root: root, Path: "/out", NoLink: true}); !errors.Is(err, ErrNotRegular) {
+		t.Error(err)
+	}
+}
+
+// FuzzWalk compares walk with openat2.
+func FuzzWalk(f *testing.F) {
+	for _, s := range []string{"/file", "a/up/a/b/../file", "loop", "abs/../../x", "a/b/c/chain", "../../lib//./file",
+		"magic/proc", "slash/b", "file/x", ""} {
+		f.Add(s, false, false)
+		f.Add(s, true, true)
+	}
+	root := tree(f)
+	dir, err := unix.Open(root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, name string, beneath, noLink bool) {
+		if strings.ContainsRune(name, 0) || len(name) > 200 || name == "" || strings.HasSuffix(name, "/") ||
+			strings.HasSuffix(name, ".") {
+			t.Skip("a name of a file")
+		}
+		how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
+		if beneath {
+			how.Resolve = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS
+		}
+		if noLink {
+			how.Flags |= unix.O_NOFOLLOW
+		}
+		want, wantErr := unix.Openat2(dir, name, &how)
+		if wantErr == unix.ENOSYS || wantErr == unix.EPERM {
+			t.Skip("no openat2 here")
+		}
+		got, err := walk(dir, &Request{Path: name, Beneath: beneath, NoLink: noLink}, nil)
+		if (err == nil) != (wantErr == nil) {
+			t.Fatalf("%q: by hand %v, by the kernel %v", name, err, wantErr)
+		}
+		if err != nil {
+			return
+		}
+		var a, b unix.Stat_t
+		must(t, errors.Join(unix.Fstat(got, &a), unix.Fstat(want, &b)))
+		if a.Ino != b.Ino || a.Dev != b.Dev {
+			t.Errorf("%q: by hand another file than by the kernel", name)
+		}
+		unix.Close(got)
+		unix.Close(want)
+	})
+}
+
+func TestLeasedFileIsNotWaitedFor(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "file")
+	must(t, os.WriteFile(name, nil, 0o600))
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	must(t, err)
+	defer f.Close()
+	if _, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_WRLCK); err != nil {
+		t.Skip("no leases on this file system: ", err)
+	}
+	if _, err := contents(Request{Path: name}); !errors.Is(err, unix.EWOULDBLOCK) {
+		t.Error(err)
+	}
+}
+
+// TestWaitsAreBounded: a file system that never responds is waited for less each time, then not accessed.
+func TestWaitsAreBounded(t *testing.T) {
+	var a account
+	never, end := silent(t)
+	asked := 0
+	for range 3 * maxStuck {
+		if _, err := wait(&a, func() (int, error) { return 1, never() }, nil); !errors.Is(err, ErrStuck) {
+			t.Fatal(err)
+		}
+	}
+	if n := a.stuck.Load(); n != maxStuck {
+		t.Errorf("%d answers are outstanding, not %d", n, maxStuck)
+	}
+	if a.patience() != 0 {
+		t.Error("it would be asked again")
+	}
+	var other account
+	if v, err := wait(&other, func() (int, error) { asked++; return 7, nil }, nil); v != 7 || err != nil || asked != 1 {
+		t.Errorf("others are not served: %d %v", v, err)
+	}
+	end()
+	for a.stuck.Load() > 0 || all.stuck.Load() > 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if a.patience() == 0 {
+		t.Error("when it has answered, it is not asked again")
+	}
+}
+
+// TestWhoComputesIsNotTakenForStuck: on an overloaded machine an answer waits for a processor, not for a disk.
+func TestWhoComputesIsNotTakenForStuck(t *testing.T) {
+	var a account
+	a.late.Store(1)
+	v, err := wait(&a, func() (int, error) {
+		for end := time.Now().Add(3 * nextPatience); time.Now().Before(end); {
+		}
+		return 5, nil
+	}, nil)
+	if v != 5 || err != nil {
+		t.Errorf("%d, %v", v, err)
+	}
+	if n := a.late.Load(); n != 1 {
+		t.Errorf("%d were late", n)
+	}
+}
+
+// TestWhoWaitsForOtherThreadsIsNotTakenForStuck: a thread that returns from the kernel sleeps until the Go runtime
+// lets it run, which may itself wait for a processor.
+func TestWhoWaitsForOtherThreadsIsNotTakenForStuck(t *testing.T) {
+	if _, err := os.ReadFile("/proc/self/syscall"); err != nil {
+		t.Skip("the kernel does not tell what its threads sleep in: ", err)
+	}
+	var a account
+	a.late.Store(1)
+	leave := make(chan struct{})
+	time.AfterFunc(3*nextPatience, func() { close(leave) })
+	v, err := wait(&a, func() (int, error) { <-leave; return 5, nil }, nil)
+	if v != 5 || err != nil {
+		t.Errorf("%d, %v", v, err)
+	}
+	if n := a.late.Load(); n != 1 {
+		t.Errorf("%d were late", n)
+	}
+}
+
+// silent gives a read that does not return until end is called.
+func silent(t *testing.T) (read func() error, end func()) {
+	t.Helper()
+	var fds [2]int
+	must(t, unix.Pipe2(fds[:], unix.O_CLOEXEC))
+	t.Cleanup(func() { unix.Close(fds[0]) })
+	read = func() error {
+		var b [1]byte
+		for {
+			if _, err := unix.Read(fds[0], b[:]); err != unix.EINTR {
+				return err
+			}
+		}
+	}
+	return read, func() { unix.Close(fds[1]) }
+}
+
+func TestAnswersThatComeTooLateAreDiscarded(t *testing.T) {
+	var a account
+	gone := make(chan int, 1)
+	late, end := silent(t)
+	if _, err := wait(&a, func() (int, error) { return 5, late() }, func(v int) { gone <- v }); !errors.Is(err,
+		ErrStuck) {
+		t.Fatal(err)
+	}
+	end()
+	if v := <-gone; v != 5 {
+		t.Error(v)
+	}
+}
+
+func TestRemarksNameTheFirst(t *testing.T) {
+	remark("/mnt/a\x1b]0;x", ErrStuck)
+	remark("/tmp/perf-1.map", ErrNotTrusted)
+	remark("/tmp/perf-2.map", ErrOutdated)
+	if got := strings.Join(Remarks(), "\n"); !strings.Contains(got, "did not answer") ||
+		!strings.Contains(got, "other users") || !strings.Contains(got, `first "/tmp/perf-2.map"`) ||
+		strings.ContainsRune(got, 0x1b) {
+		t.Errorf("%q", got)
+	}
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package safeopen
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Time limits of a file system's answer. Local ones take microseconds, a sleeping disk or a network some ten
+// milliseconds.
+const (
+	firstPatience = 500 * time.Millisecond
+	// nextPatience applies to an Opener after its first timeout.
+	nextPatience = 50 * time.Millisecond
+	// lastPatience applies to all after allPatience of vain waiting.
+	lastPatience = 20 * time.Millisecond
+	allPatience  = 4 * time.Second
+	// maxStuck bounds the pending answers of one Opener, maxStuckAll all: each holds a thread of prywalk. With more,
+	// no file is opened.
+	maxStuck    = 4
+	maxStuckAll = 64
+)
+
+// account counts the pending answers of one Opener.
+type account struct{ stuck, late atomic.Int32 }
+
+var all struct {
+	stuck atomic.Int32
+	spent atomic.Int64 // vain waiting, ns
+}
+
+// patience gives the time limit of the next answer; 0: do not access the file.
+func (a *account) patience() time.Duration {
+	switch {
+	case a.stuck.Load() >= maxStuck || all.stuck.Load() >= maxStuckAll:
+		return 0
+	case all.spent.Load() > int64(allPatience):
+		return lastPatience
+	case a.late.Load() > 0:
+		return nextPatience
+	}
+	return firstPatience
+}
+
+// moreTurns is how often the time limit restarts for a thread that computes or waits for a processor.
+const moreTurns = 20
+
+// waitsForTurn reports whether a thread of prywalk runs, is queued, or waits for other threads of prywalk (in futex). A
+// thread that waits for a file system sleeps elsewhere (proc_pid_stat(5): S, D). 0: not started yet.
+func waitsForTurn(tid int64) bool {
+	if tid == 0 {
+		return true
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/stat", tid))
+	name := bytes.LastIndexByte(stat, ')')
+	if err != nil || name < 0 {
+		return false
+	}
+	if bytes.HasPrefix(stat[name+1:], []byte(" R")) {
+		return true
+	}
+	call, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/syscall", tid))
+	number, _, _ := bytes.Cut(call, []byte(" "))
+	return err == nil && string(number) == strconv.Itoa(unix.SYS_FUTEX)
+}
+
+// wait calls do with a time limit. A late result is passed to discard.
+func wait[T any](a *account, do func() (T, error), discard func(T)) (T, error) {
+	var none T
+	limit := a.patience()
+	if limit == 0 {
+		return none, ErrStuck
+	}
+	type answer struct {
+		value T
+		err   error
+	}
+	done := make(chan answer, 1)
+	var over atomic.Bool // the first to set it decides: answered or given up
+	var tid atomic.Int64
+	go func() {
+		runtime.LockOSThread() // do runs on the thread with that id
+		defer runtime.UnlockOSThread()
+		tid.Store(int64(unix.Gettid()))
+		v, err := do()
+		if over.CompareAndSwap(false, true) {
+			done <- answer{v, err}
+			return
+		}
+		a.stuck.Add(-1)
+		all.stuck.Add(-1)
+		if err == nil && discard != nil {
+			discard(v)
+		}
+	}()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for turn := 0; turn == 0 || turn < moreTurns && waitsForTurn(tid.Load()); turn++ {
+		timer.Reset(limit)
+		select {
+		case r := <-done:
+			return r.value, r.err
+		case <-timer.C:
+		}
+	}
+	a.stuck.Add(1)
+	all.stuck.Add(1)
+	if !over.CompareAndSwap(false, true) { // answered at this moment
+		a.stuck.Add(-1)
+		all.stuck.Add(-1)
+		r := <-done
+		return r.value, r.err
+	}
+	a.late.Add(1)
+	all.spent.Add(int64(limit))
+	return none, ErrStuck
+}
+
+// remarks are notes for the user about files that were not used.
+var remarks struct {
+	sync.Mutex
+	stuck, foreign, outdated                int
+	firstStuck, firstForeign, firstOutdated string
+}
+
+// remark notes an unusual reason for not using a file.
+func remark(name string, err error) {
+	remarks.Lock()
+	defer remarks.Unlock()
+	switch {
+	case errors.Is(err, ErrStuck):
+		if remarks.stuck++; remarks.stuck == 1 {
+			remarks.firstStuck = name
+		}
+	case errors.Is(err, ErrNotTrusted):
+		if remarks.foreign++; remarks.foreign == 1 {
+			remarks.firstForeign = name
+		}
+	case errors.Is(err, ErrOutdated):
+		if remarks.outdated++; remarks.outdated == 1 {
+			remarks.firstOutdated = name
+		}
+	}
+}
+
+// Remarks gives one line for each kind of file that exists but was not used, with the reason. Names are quoted.
+func Remarks() []string {
+	remarks.Lock()
+	defer remarks.Unlock()
+	var out []string
+	if n := remarks.stuck; n > 0 {
+		out = append(out, fmt.Sprintf("names may be missing: file systems did not answer in time, %d times, first for %q", n,
+			remarks.firstStuck))
+	}
+	if n := remarks.foreign; n > 0 {
+		out = append(out,
+			fmt.Sprintf("names may be missing: %d files skipped that other users may have written, first %q", n,
+				remarks.firstForeign))
+	}
+	if n := remarks.outdated; n > 0 {
+		out = append(out, fmt.Sprintf("names may be missing: files older than the process that has their number now were "+
+			"left alone, %d times, first %q; touch it if it is this process's", n, remarks.firstOutdated))
+	}
+	return out
+}

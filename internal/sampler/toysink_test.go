@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sampler
+
+import (
+	"maps"
+	"testing"
+	"time"
+
+	"prywalk/internal/profile"
+	"prywalk/internal/symbols"
+)
+
+// toySink is a sink in one file: CPU time in folded lines, named while it is recorded.
+type toySink struct {
+	names    *profile.Names
+	resolver profile.Resolver
+	builder  chan *profile.Builder // gives that of the recording
+	cpu      map[string]int64
+	buf      []profile.Named
+}
+
+// Add implements profile.Sink.
+func (s *toySink) Add(iv profile.Interval) {
+	if s.names == nil {
+		s.names = profile.NewNames(<-s.builder, nil)
+	}
+	s.buf = s.names.Stack(iv.Stack, s.resolver, s.buf[:0])
+	var functions []string
+	for _, l := range s.buf {
+		for _, f := range l.Frames {
+			functions = append(functions, f.Name)
+		}
+	}
+	fold(s.cpu, functions, iv.CPU)
+}
+
+// fold adds to the line of functions, innermost first.
+func fold(out map[string]int64, functions []string, cpu int64) {
+	line := ""
+	for _, f := range functions {
+		line = f + ";" + line
+	}
+	if cpu > 0 {
+		out[line] += cpu
+	}
+}
+
+func TestSeveralSinksGetWhatTheRecordingGets(t *testing.T) {
+	target := start(t, "burners", "2")
+	n := names{symbols.NewNamer()}
+	defer n.Close()
+	toy := &toySink{resolver: n, builder: make(chan *profile.Builder, 1), cpu: map[string]int64{}}
+	other := &watched{}
+	r := record(t, Options{Freq: 199, Sinks: []profile.Sink{toy, other}, WatchEvery: 20 * time.Millisecond},
+		300*time.Millisecond, func(s *Sampler) {
+			toy.builder <- s.builder
+			stopped(t, s, 20)
+		}, target.pid)
+	want := map[string]int64{}
+	var cpu int64
+	for _, s := range r.Sample {
+		fold(want, stack(s), s.Value[3])
+		cpu += s.Value[3]
+	}
+	if !maps.Equal(toy.cpu, want) {
+		t.Errorf("the toy has\n%v\nthe recording\n%v", toy.cpu, want)
+	}
+	if other.cpu != cpu || other.refreshes == 0 {
+		t.Errorf("the other sink has %d ns of %d, and %d refreshes", other.cpu, cpu, other.refreshes)
+	}
+	if r.sumOf(3, in("burn_here")) == 0 {
+		t.Error("no time in burn_here")
+	}
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package selection
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"prywalk/internal/process"
+)
+
+const (
+	// young is how long a process is read again each time, in clock ticks of 10 ms (USER_HZ): its first program, user and
+	// group are often not its own.
+	young = 1000
+	// mature is how often one of the others is read: at every so manieth question.
+	mature = 16
+)
+
+// Finder finds the processes that a rule selects. It is for one goroutine.
+type Finder struct {
+	rule Rule
+	root string // /proc
+	self int
+	seen map[int]candidate
+	turn int
+}
+
+// candidate is a process that was read.
+type candidate struct {
+	start    uint64 // clock ticks after boot
+	selected bool
+}
+
+// Process is a process with the names that it is known by.
+type Process struct {
+	PID int
+	// Name is the kernel's, Others that of its program's file and that of its first argument.
+	Name   string
+	Others []string
+	// Command is its command line.
+	Command string
+}
+
+// NewFinder gives one for a rule.
+func NewFinder(r Rule) *Finder {
+	return &Finder{rule: r, root: "/proc", self: os.Getpid(), seen: map[int]candidate{}}
+}
+
+// Find gives the processes that are selected now, in rising order, without this one. One that was selected stays so.
+// now is the present moment in clock ticks after boot. Processes without a command line are left out: they are the
+// kernel's threads, or have ended.
+func (f *Finder) Find(now uint64) (pids []int) {
+	f.turn++
+	dirs, err := os.ReadDir(f.root)
+	if err != nil {
+		return nil
+	}
+	there := make(map[int]bool, len(dirs))
+	for _, d := range dirs {
+		pid, err := strconv.Atoi(d.Name())
+		if err != nil || pid == f.self {
+			continue
+		}
+		there[pid] = true
+		c, known := f.seen[pid]
+		old := now-c.start > young && (pid+f.turn)%mature != 0
+		if !known || !old && !c.selected {
+			if c, known = f.read(pid); !known {
+				continue
+			}
+			f.seen[pid] = c
+		}
+		if c.selected {
+			pids = append(pids, pid)
+		}
+	}
+	for pid := range f.seen {
+		if !there[pid] {
+			delete(f.seen, pid)
+		}
+	}
+	slices.Sort(pids)
+	return pids
+}
+
+// read finds out whether a process is selected; false if it has no program.
+func (f *Finder) read(pid int) (c candidate, ok bool) {
+	s, err := process.ReadStatus(f.root, pid)
+	if err != nil {
+		return c, false
+	}
+	c.start = s.Start
+	p, ok := ReadProcess(f.root, pid)
+	if !ok || f.rule.UID >= 0 && s.UID[1] != f.rule.UID {
+		return c, ok
+	}
+	if f.rule.Cgroup != "" || f.rule.Unit != "" {
+		groups, err := os.ReadFile(filepath.Join(f.root, strconv.Itoa(pid), "cgroup"))
+		if err != nil || !f.rule.inGroups(string(groups)) {
+			return c, true
+		}
+	}
+	c.selected = f.rule.Match == nil || f.rule.Match.MatchString(p.Name) ||
+		slices.ContainsFunc(p.Others, f.rule.Match.MatchString)
+	return c, true
+}
+
+// ReadProcess reads the names of a process below root, where the proc file system is. False for the kernel's threads
+// and for processes that have ended: they have no command line.
+func ReadProcess(root string, pid int) (p Process, ok bool) {
+	dir := filepath.Join(root, strconv.Itoa(pid))
+	comm, err := os.ReadFile(dir + "/comm")
+	if err != nil {
+		return p, false
+	}
+	line, err := os.ReadFile(dir + "/cmdline")
+	if err != nil || len(line) == 0 {
+		return p, false
+	}
+	args := strings.Split(strings.TrimRight(string(line), "\x00"), "\x00")
+	p = Process{PID: pid, Name: strings.TrimRight(string(comm), "\n"), Command: strings.Join(args, " ")}
+	p.Others = append(p.Others, path.Base(args[0]))
+	if exe, err := os.Readlink(dir + "/exe"); err == nil { // of others' processes it may be refused
+		p.Others = append(p.Others, path.Base(exe))
+	}
+	return p, true
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package selection
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+)
+
+// fake writes a process below a directory that stands for /proc.
+func fake(t *testing.T, root string, pid int, start uint64, comm, command, groups string, uid int) {
+	t.Helper()
+	dir := filepath.Join(root, strconv.Itoa(pid))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"comm": comm + "\n", "cmdline": command, "cgroup": groups,
+		"status": fmt.Sprintf("Name:\t%s\nState:\tS (sleeping)\nTgid:\t%d\nPid:\t%d\nUid:\t0\t%d\t0\t0\n",
+			comm, pid, pid, uid),
+		"stat": fmt.Sprintf("%d (%s) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 %d 0", pid, comm, start),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+const (
+	v2       = "0::/system.slice/nginx.service\n"
+	v1       = "4:memory:/kubepods/pod1/abc\n1:name=systemd:/system.slice/db@1.service\n"
+	userUnit = "0::/user.slice/user-1000.slice/user@1000.service/app.slice/editor.service\n"
+)
+
+func find(t *testing.T, root string, all bool, cgroup, unit, owner, match string) []int {
+	t.Helper()
+	r, err := New(all, cgroup, unit, owner, match)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := NewFinder(r)
+	f.root = root
+	return f.Find(1 << 30)
+}
+
+func TestRulesSelectProcesses(t *testing.T) {
+	root := t.TempDir()
+	fake(t, root, 10, 5, "nginx", "nginx: worker process", v2, 33)
+	fake(t, root, 11, 5, "postgres", "/usr/lib/postgresql/15/bin/postgres\x00-D\x00data", v1, 70)
+	fake(t, root, 12, 5, "editor", "/opt/editor/bin/start\x00x", userUnit, 1000)
+	fake(t, root, 13, 5, "kworker/0:1", "", "0::/\n", 0)
+	if err := os.Symlink("/opt/editor/bin/editor-real", filepath.Join(root, "12", "exe")); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		all                        bool
+		cgroup, unit, owner, match string
+		want                       []int
+	}{
+		{all: true, want: []int{10, 11, 12}},
+		{cgroup: "/system.slice/nginx.service", want: []int{10}},
+		{cgroup: "system.slice", want: []int{10, 11}},
+		{cgroup: "/sys/fs/cgroup/system.slice/*", want: []int{10, 11}},
+		{cgroup: "/sys/fs/cgroup/memory/kubepods", want: []int{11}},
+		{cgroup: "/kubepods/pod?", want: []int{11}},
+		{cgroup: "/system.slice/ngin"},
+		{cgroup: "/", want: []int{10, 11, 12}},
+		{unit: "nginx", want: []int{10}},
+		{unit: "nginx.service", want: []int{10}},
+		{unit: "db@*.service", want: []int{11}},
+		{unit: "editor", want: []int{12}},
+		{unit: "user@1000", want: []int{12}},
+		{owner: "33", want: []int{10}},
+		{owner: "0"},
+		{match: "^nginx$", want: []int{10}},
+		{match: "postgres|start", want: []int{11, 12}},
+		{match: "editor-real", want: []int{12}},
+		{match: "data"}, // an argument
+		{cgroup: "/system.slice", match: "gres", want: []int{11}},
+		{unit: "nginx", owner: "70"},
+	} {
+		if got := find(t, root, c.all, c.cgroup, c.unit, c.owner, c.match); !slices.Equal(got, c.want) {
+			t.Errorf("%+v selects %v", c, got)
+		}
+	}
+}
+
+func TestRulesThatAreNone(t *testing.T) {
+	for _, c := range [][4]string{
+		{"/a/[", "", "", ""}, {"", "a/b", "", ""}, {"", "[", "", ""}, {"", "", "no such user", ""}, {"", "", "", "("},
+	} {
+		if r, err := New(false, c[0], c[1], c[2], c[3]); err == nil {
+			t.Errorf("%q is %v", c, r)
+		}
+	}
+}
+
+// TestProcessesAreReadAgainWhileTheyAreYoung: a shell that was forked becomes what it executes. One that was selected
+// stays so.
+func TestProcessesAreReadAgainWhileTheyAreYoung(t *testing.T) {
+	root := t.TempDir()
+	r, err := New(false, "", "", "", "^redis$")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := NewFinder(r)
+	f.root = root
+	fake(t, root, 20, 100, "sh", "sh", v2, 0)
+	if got := f.Find(101); got != nil {
+		t.Fatalf("a shell: %v", got)
+	}
+	fake(t, root, 20, 100, "redis", "redis", v2, 0)
+	if got := f.Find(102); !slices.Equal(got, []int{20}) {
+		t.Errorf("after exec: %v", got)
+	}
+	fake(t, root, 20, 100, "main-thread", "redis-2", v2, 0)
+	if got := f.Find(200 + young); !slices.Equal(got, []int{20}) {
+		t.Errorf("renamed: %v", got)
+	}
+	fake(t, root, 21, 100, "sh", "sh", v2, 0)
+	f.Find(200 + young)
+	fake(t, root, 21, 100, "redis", "redis", v2, 0)
+	later := false
+	for range mature {
+		later = later || slices.Contains(f.Find(300+young), 21)
+	}
+	if !later {
+		t.Errorf("an old process that has become another one was not found in %d questions", mature)
+	}
+	if err := os.RemoveAll(filepath.Join(root, "20")); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.Find(400 + young); slices.Contains(got, 20) {
+		t.Errorf("after its end: %v", got)
+	}
+}
+
+func FuzzGroups(f *testing.F) {
+	for _, text := range []string{v1, v2, userUnit, "0::/../../x\n", "::", "0::x"} {
+		f.Add(text, "/system.slice/*", "a*.service")
+	}
+	f.Fuzz(func(t *testing.T, text, group, unit string) {
+		r, err := New(false, group, unit, "", "")
+		if err != nil {
+			return
+		}
+		if all, _ := New(true, "", "", "", ""); !all.inGroups(text) {
+			t.Error("no rule refuses a process")
+		}
+		_ = r.inGroups(text)
+	})
+}

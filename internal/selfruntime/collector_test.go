@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package selfruntime
+
+import (
+	"runtime"
+	"runtime/debug"
+	"testing"
+)
+
+func TestCollectionWaitsForSamplesUnderWayAndNoSamplesAreBegun(t *testing.T) {
+	g := NewCollector()
+	g.limit.Store(1)
+	if g.Draining(1) {
+		t.Fatal("nobody has asked")
+	}
+	g.Collect(1, 0)
+	g.Measure(100e6)
+	if !g.Draining(200e6) {
+		t.Fatal("not asked for, with the heap above the limit")
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	g.Collect(300e6, 1)
+	runtime.ReadMemStats(&after)
+	if after.NumForcedGC != before.NumForcedGC || !g.Draining(300e6) {
+		t.Error("collected while a look was under way")
+	}
+	g.Collect(310e6, 0)
+	runtime.ReadMemStats(&after)
+	if after.NumForcedGC != before.NumForcedGC+1 || g.Draining(320e6) {
+		t.Errorf("%d collections, still asked for: %v", after.NumForcedGC-before.NumForcedGC, g.want.Load())
+	}
+	if g.limit.Load() < leastHeap {
+		t.Errorf("limit %d", g.limit.Load())
+	}
+	g.limit.Store(1)
+	g.Measure(1e9)
+	g.Draining(1e9)
+	g.Collect(1e9+DrainFor, 1)
+	if g.Draining(6e9) {
+		t.Error("still waiting")
+	}
+}
+
+// TestThriftyCollectorGivesMemoryBack to the kernel: else what a busy moment took stays for days.
+func TestThriftyCollectorGivesMemoryBack(t *testing.T) {
+	defer KeepQuiet(true)()
+	g := NewCollector()
+	g.Thrifty = true
+	much := make([][]byte, 64)
+	for i := range much {
+		much[i] = make([]byte, 1<<20)
+	}
+	runtime.KeepAlive(much)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	g.Ask()
+	g.Draining(1)
+	g.Collect(1, 0)
+	runtime.ReadMemStats(&after)
+	if n := int64(after.HeapReleased) - int64(before.HeapReleased); n < 48<<20 {
+		t.Errorf("%d bytes were given back", n)
+	}
+}
+
+func TestRuntimeCollectsByItselfAgainAfterTheLastRun(t *testing.T) {
+	percent := debug.SetGCPercent(100)
+	defer debug.SetGCPercent(percent)
+	procs := runtime.GOMAXPROCS(0)
+	one, two := KeepQuiet(false), KeepQuiet(false)
+	if now := runtime.GOMAXPROCS(0); now != procs+1 {
+		t.Errorf("%d processors, not %d", now, procs+1)
+	}
+	one()
+	if p := debug.SetGCPercent(-1); p != -1 {
+		t.Errorf("GOGC is %d while one samples", p)
+	}
+	two()
+	if p := debug.SetGCPercent(100); p != 100 || runtime.GOMAXPROCS(0) != procs {
+		t.Errorf("GOGC is %d afterwards, with %d processors", p, runtime.GOMAXPROCS(0))
+	}
+}
+
+func TestGarbageIsCollectedSoonerWhereMemoryIsScarce(t *testing.T) {
+	const mb = 1 << 20
+	for _, c := range [][3]int64{{1, 512, 32}, {100, 512, 200}, {180, 512, 360}, {300, 512, 384}, {500, 512, 532},
+		{300, 0, 600}} {
+		if got := NewCollector().nextAt(c[0]*mb, c[1]*mb); got != c[2]*mb {
+			t.Errorf("%d MB left of %d: next at %d, not %d", c[0], c[1], got/mb, c[2])
+		}
+	}
+	for left, want := range map[int64]int64{10: 32, 30: 38, 40: 50} {
+		if got := (&Collector{Thrifty: true}).nextAt(left*mb, 512*mb); got != want*mb {
+			t.Errorf("thrifty, %d MB left: next at %d, not %d", left, got/mb, want)
+		}
+	}
+}

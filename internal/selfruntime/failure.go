@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package selfruntime
+
+import (
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+)
+
+// Failure keeps the first panic of several goroutines as an error; safe for concurrent use.
+type Failure struct {
+	mu  sync.Mutex
+	err error
+}
+
+// Guard is deferred: it recovers a panic, keeps it, and calls stop unless that is nil.
+func (f *Failure) Guard(stop func()) {
+	r := recover()
+	if r == nil {
+		return
+	}
+	f.mu.Lock()
+	if f.err == nil {
+		f.err = fmt.Errorf("internal error: %v%s; what was seen until then is in the recording; please report this line",
+			r, origin())
+	}
+	f.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+}
+
+// Get gives the error.
+func (f *Failure) Get() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
+}
+
+// origin is the innermost place of a recovered panic in this program.
+func origin() string {
+	pcs := make([]uintptr, 64)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
+	for more := true; more; {
+		var f runtime.Frame
+		f, more = frames.Next()
+		if strings.HasPrefix(f.Function, "prywalk") {
+			return fmt.Sprintf(" at %s:%d", filepath.Base(f.File), f.Line)
+		}
+	}
+	return ""
+}

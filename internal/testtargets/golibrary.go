@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package testtargets
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// GoLibrary is the source of a library (-buildmode=c-shared). Begin prints its goroutines, as its run-time system knows
+// them, up to a line END: 20 in receive, 20 in lock, 1 in compute. Stay does not return.
+const GoLibrary = `package main
+
+import "C"
+
+import (
+	"os"
+	"runtime"
+	"sync"
+	"time"
+)
+
+var mu sync.Mutex
+
+//go:noinline
+func receive(c chan int) { <-c }
+
+//go:noinline
+func lock() { mu.Lock() }
+
+//go:noinline
+func compute() {
+	for x := 0; ; x++ {
+		turns = x
+	}
+}
+
+var turns int
+
+//export Begin
+func Begin() {
+	c := make(chan int)
+	mu.Lock()
+	for i := 0; i < 20; i++ {
+		go receive(c)
+		go lock()
+	}
+	go compute()
+	time.Sleep(500 * time.Millisecond)
+	all := make([]byte, 1<<20)
+	os.Stdout.Write(append(all[:runtime.Stack(all, true)], "\nEND\n"...))
+}
+
+//export Stay
+func Stay() { time.Sleep(time.Hour) }
+
+func main() {}
+`
+
+// goLibraryHost loads libraries: Begin of each is called, then Stay by a thread.
+const goLibraryHost = `#include <dlfcn.h>
+#include <pthread.h>
+#include <unistd.h>
+static void *stay(void *f) { ((void (*)(void))f)(); return 0; }
+int main(int n, char **v) {
+	for (int i = 1; i < n; i++) {
+		void *l = dlopen(v[i], RTLD_NOW);
+		if (!l) return 1;
+		((void (*)(void))dlsym(l, "Begin"))();
+		pthread_t t;
+		pthread_create(&t, 0, stay, dlsym(l, "Stay"));
+	}
+	pause();
+}
+`
+
+// BuildGoAs builds a Go program or library with cgo, and gives its path. The name is that of its module, too.
+func BuildGoAs(t testing.TB, text, name string, args ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	writeAll(t, dir, map[string]string{"main.go": text, "go.mod": "module " + name + "\n\ngo 1.22\n"})
+	build := exec.Command("go", append(append([]string{"build", "-o", name}, args...), ".")...)
+	build.Dir, build.Env = dir, append(os.Environ(), "CGO_ENABLED=1", "GOWORK=off")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return filepath.Join(dir, name)
+}
+
+// BuildGoLibraryHost builds a program in C that loads libraries of [GoLibrary], and gives its path.
+func BuildGoLibraryHost(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	writeAll(t, dir, map[string]string{"host.c": goLibraryHost})
+	cc := exec.Command("cc", "-pthread", "-o", "host", "host.c", "-ldl")
+	cc.Dir = dir
+	if out, err := cc.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return filepath.Join(dir, "host")
+}
+
+func writeAll(t testing.TB, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observed
+
+import (
+	"debug/elf"
+	"fmt"
+
+	"prywalk/frames"
+	"prywalk/heuristics"
+	"prywalk/internal/code"
+	"prywalk/internal/managed"
+)
+
+// Host is a process as a run-time system sees it, with symbols read by the standard library.
+type Host struct {
+	p    *code.Process
+	syms map[string]map[string]elf.Symbol // by file
+}
+
+func newHost(p *code.Process) *Host { return &Host{p, map[string]map[string]elf.Symbol{}} }
+
+// Arch implements managed.Host.
+func (h *Host) Arch() frames.Arch { return h.p.Space().Arch }
+
+// Modules implements managed.Host.
+func (h *Host) Modules() []*frames.Module { return h.p.Space().Modules() }
+
+// Flow implements managed.Host.
+func (h *Host) Flow() *heuristics.Source { return nil }
+
+// Read implements managed.Host.
+func (h *Host) Read(a uint64, b []byte) int { n, _ := h.p.ReadMem(a, b); return n }
+
+// ReadParts implements managed.Gatherer.
+func (h *Host) ReadParts(parts []frames.Region) int { return h.p.ReadParts(parts) }
+
+// ReadCode implements managed.Host.
+func (h *Host) ReadCode(a uint64, b []byte) int { return h.Read(a, b) }
+
+// Section implements managed.Host: none is read.
+func (h *Host) Section(*frames.Module, string) (uint64, []byte, bool) { return 0, nil, false }
+
+// Own implements managed.Host.
+func (h *Host) Own(m *frames.Module, names ...string) (all []managed.Symbol) {
+	for _, name := range names {
+		if at, size, ok := h.Symbol(m, name); ok {
+			all = append(all, managed.Symbol{Name: name, Addr: at, Size: size})
+		}
+	}
+	return all
+}
+
+// Symbol implements managed.Host.
+func (h *Host) Symbol(m *frames.Module, name string) (addr, size uint64, ok bool) {
+	s, ok := h.symbols(m)[name]
+	return s.Value + m.Bias, s.Size, ok
+}
+
+func (h *Host) symbols(m *frames.Module) map[string]elf.Symbol {
+	if table, ok := h.syms[m.Name]; ok {
+		return table
+	}
+	table := map[string]elf.Symbol{}
+	if f, err := elf.Open(m.Name); err == nil {
+		all, _ := f.DynamicSymbols()
+		more, _ := f.Symbols()
+		for _, s := range append(all, more...) {
+			if s.Section != elf.SHN_UNDEF {
+				table[s.Name] = s
+			}
+		}
+		f.Close()
+	}
+	h.syms[m.Name] = table
+	return table
+}
+
+// Function gives the last symbol at or before an address, and the distance; "?" if there is none.
+func (h *Host) Function(pc uint64) string {
+	m := h.p.Space().Find(pc)
+	if m == nil {
+		return "?"
+	}
+	best, name := uint64(0), "?"
+	for _, s := range h.symbols(m) {
+		if at := s.Value; at <= pc-m.Bias && at > best && elf.ST_TYPE(s.Info) == elf.STT_FUNC {
+			best, name = at, s.Name
+		}
+	}
+	return fmt.Sprintf("%s+%#x", name, pc-m.Bias-best)
+}

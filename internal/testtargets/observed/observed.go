@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package observed tests run-time systems on live processes: their threads are observed as in a recording
+// ([Process.Observe]), or stepped from instruction to instruction ([Hold], [Step], [Process.Stopped]). The stacks are
+// merged by the [managed.Namer] under test alone, with symbols that the standard library reads.
+package observed
+
+import (
+	"bufio"
+	"errors"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/internal/code"
+	"prywalk/internal/managed"
+	"prywalk/internal/observe"
+	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
+	"prywalk/ptrace"
+)
+
+// Frame is a managed frame as found.
+type Frame struct {
+	managed.Frame
+	Truth managed.Truth
+}
+
+// Stack is a merged stack.
+type Stack struct {
+	Frames []Frame // managed, outermost first
+	Health managed.Health
+	// Natives are the native frames, innermost first: the addresses that their functions are looked up by.
+	Natives []uint64
+	// Runs are the numbers of managed frames that each of them runs.
+	Runs []int
+}
+
+// Names gives the functions of the managed frames, outermost first.
+func (s *Stack) Names() (list []string) {
+	for i := range s.Frames {
+		list = append(list, s.Frames[i].Function)
+	}
+	return list
+}
+
+// HasFreed reports whether a frame has no name, because its memory may have been reused.
+func (s *Stack) HasFreed() bool {
+	return slices.ContainsFunc(s.Frames, func(f Frame) bool { return f.Truth == managed.Freed })
+}
+
+// Process is a live process with a run-time system.
+type Process struct {
+	PID   int
+	Code  *code.Process
+	Host  *Host
+	Names managed.Namer
+	// Before is called before each observation, After before its walk; nil: not.
+	Before, After func()
+	// MayEnd: threads may end during [Process.Observe].
+	MayEnd bool
+	// Thread changes a thread before its first observation; nil: not.
+	Thread func(*observe.Thread)
+
+	plan    *managed.Plan
+	plans   observe.Plans
+	threads map[int]*observe.Thread
+	walker  frames.Walker
+}
+
+// ErrNone is the error of [Open] for a process without the run-time system.
+var ErrNone = errors.New("the process has no such run-time system")
+
+// Attach opens a process, and fails the test if there is no run-time system. also are addresses of 64 bytes that each
+// observation copies.
+func Attach(t *testing.T, pid int, detect managed.Detector, also ...uint64) *Process {
+	t.Helper()
+	p, err := Open(t, pid, detect, also...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// Open is Attach that gives the detector's error.
+func Open(t *testing.T, pid int, detect managed.Detector, also ...uint64) (*Process, error) {
+	t.Helper()
+	c, err := code.Open(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	p := &Process{PID: pid, Code: c, Host: newHost(c), threads: map[int]*observe.Thread{}}
+	r, err := detect(p.Host)
+	switch {
+	case err != nil:
+		return nil, err
+	case r == nil:
+		return nil, ErrNone
+	}
+	p.Names = r.(managed.Namer)
+	p.plan = p.Names.Plan()
+	if len(also) > 0 {
+		plan := *p.plan
+		plan.Steps = slices.Clone(plan.Steps)
+		for _, at := range also {
+			plan.Steps = slices.Insert(plan.Steps, 0,
+				managed.Step{Op: managed.Copy, Base: managed.SlotZero, Off: int64(at), Max: 64})
+		}
+		p.plan = &plan
+	}
+	p.plans.Store(p.plan)
+	return p, nil
+}
+
+// Launch starts a program until the end of the test, and gives the first line that it writes.
+func Launch(t *testing.T, exe string, args ...string) (*exec.Cmd, string) {
+	t.Helper()
+	cmd := exec.Command(exe, args...)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("%s ended: %v", exe, err)
+	}
+	return cmd, line[:len(line)-1]
+}
+
+// Observe observes each thread n times, sleepers by passive reads, and gives each stack.
+func (p *Process) Observe(t *testing.T, n int, got func(tid int, s *observe.RawSample, stack Stack)) {
+	t.Helper()
+	tids, err := p.Code.Threads(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.LockOSThread() // ptrace is the thread's
+	defer runtime.UnlockOSThread()
+	ctl := ptrace.NewController(ptrace.Options{})
+	defer ctl.Close()
+	o := observe.New(ctl, observe.NewPool(4), observe.AlwaysPassive)
+	done := func(th *observe.Thread, s *observe.RawSample, err error) {
+		if err != nil {
+			if !errors.Is(err, ptrace.ErrTimeout) && !p.ended(err) {
+				t.Error(err)
+			}
+			return
+		}
+		if p.After != nil {
+			p.After()
+		}
+		got(th.TID, s, p.walk(th, s))
+		p.setPlan(th, s.Regs.TLS)
+	}
+	for range n {
+		for _, tid := range tids {
+			th := p.thread(tid)
+			if th.Pending() {
+				o.Collect(procmem.Now()+1e9, done)
+				continue
+			}
+			if p.Before != nil {
+				p.Before()
+			}
+			outcome, s, err := o.Begin(th)
+			switch {
+			case err != nil && p.ended(err):
+			case err != nil:
+				t.Error(err)
+			case outcome == observe.Done:
+				done(th, s, nil)
+			case outcome == observe.Pending:
+				o.Collect(procmem.Now()+1e9, done)
+			}
+		}
+	}
+}
+
+func (p *Process) thread(tid int) *observe.Thread {
+	th := p.threads[tid]
+	if th == nil {
+		th = observe.NewThread(p.PID, tid, nil)
+		th.Memory, th.Plans = p.Code.Memory(), &p.plans
+		p.threads[tid] = th
+		if p.Thread != nil {
+			p.Thread(th)
+		}
+		p.setPlan(th, 0)
+	}
+	return th
+}
+
+// ended reports whether an error is that of an ended thread, where threads may end.
+func (p *Process) ended(err error) bool { return p.MayEnd && observe.Reason(err) == refusal.Gone }
+
+func (p *Process) setPlan(th *observe.Thread, tls uint64) {
+	if th.Plans == nil {
+		th.Walks().Plan(nil, 0)
+		return
+	}
+	if at, ok := p.Names.Anchor(th.TID, tls); ok {
+		th.Walks().Plan(p.plan, at)
+	}
+}
+
+func (p *Process) walk(th *observe.Thread, s *observe.RawSample) Stack {
+	if end := p.Code.StackEnd(s.Mem.Stack.Addr); end != 0 {
+		s.Mem.StackEnd = end
+	}
+	return p.Merge(&managed.Sample{
+		TID: th.TID, Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == observe.ByPassiveRead,
+		Live: p.Live(th.TID, s),
+	})
+}
+
+// Live gives the process as it is, while a thread has slept since it was observed.
+func (p *Process) Live(tid int, s *observe.RawSample) managed.Live {
+	files := p.threads[tid].Files()
+	return live{p.Code, func() bool {
+		if s.How != observe.ByPassiveRead {
+			return false
+		}
+		now, err := files.SchedStat()
+		return err == nil && now.Runs == s.Sched.Runs
+	}}
+}
+
+// Merge walks a copy of a thread. If the walk ends in code that was made since the mappings were read, they are read
+// again.
+func (p *Process) Merge(s *managed.Sample) Stack {
+	stack, whole := p.merge(s)
+	if whole {
+		return stack
+	}
+	if _, err := p.Code.Refresh(); err != nil {
+		return Stack{Health: managed.Broken}
+	}
+	p.Names.Attach(p.Host)
+	if stack, whole = p.merge(s); !whole {
+		stack.Frames, stack.Health = nil, managed.Broken
+	}
+	return stack
+}
+
+// merge is Merge with the known mappings; whole: all code had a rule.
+func (p *Process) merge(s *managed.Sample) (stack Stack, whole bool) {
+	var refs []managed.Ref
+	p.Names.Begin(s)
+	w := &p.walker
+	var last frames.Frame
+	native := func(cfa frames.Addr) {
+		known := len(refs)
+		refs, _ = p.Names.Native(&last, cfa, refs)
+		stack.Runs = append(stack.Runs, len(refs)-known)
+	}
+	for w.Init(p.Code.Space(), s.Regs, s.Mem); w.Next(); {
+		f := w.Frame()
+		if last.PC != 0 {
+			native(f.SP)
+		}
+		last = f
+		stack.Natives = append(stack.Natives, f.Lookup(frames.X86_64))
+	}
+	outer := frames.Addr(0)
+	if w.StopReason().Complete() {
+		outer = managed.Outermost
+	}
+	native(outer)
+	stack.Health = p.Names.End()
+	var out []managed.Frame
+	for i := len(refs) - 1; i >= 0; i-- {
+		var truth managed.Truth
+		out, truth = p.Names.Symbolize(refs[i], s.Live, out[:0])
+		stack.Frames = append(stack.Frames, Frame{out[0], truth})
+	}
+	return stack, w.StopReason() != frames.StopNoRule
+}
+
+// live reads the process as it is.
+type live struct {
+	p         *code.Process
+	unchanged func() bool
+}
+
+// Read implements managed.Live.
+func (l live) Read(a uint64, b []byte) int { n, _ := l.p.ReadMem(a, b); return n }
+
+// Unchanged implements managed.Live.
+func (l live) Unchanged() bool { return l.unchanged() }

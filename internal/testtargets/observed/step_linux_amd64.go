@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observed
+
+import (
+	"encoding/binary"
+	"syscall"
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/internal/managed"
+)
+
+// Hold stops a thread, and gives its registers. Precondition of Hold and Step: runtime.LockOSThread.
+func Hold(t *testing.T, tid int) *frames.Regs {
+	t.Helper()
+	if err := syscall.PtraceAttach(tid); err != nil {
+		t.Fatal(err)
+	}
+	return WaitStop(t, tid)
+}
+
+// Release lets a held thread run.
+func Release(tid int) error { return syscall.PtraceDetach(tid) }
+
+// Step lets a held thread execute one instruction.
+func Step(t *testing.T, tid int) *frames.Regs {
+	t.Helper()
+	if err := syscall.PtraceSingleStep(tid); err != nil {
+		t.Fatal(err)
+	}
+	return WaitStop(t, tid)
+}
+
+// WaitStop waits until a traced thread has stopped, and gives its registers. Signals are dropped.
+func WaitStop(t *testing.T, tid int) *frames.Regs {
+	t.Helper()
+	var ws syscall.WaitStatus
+	if _, err := syscall.Wait4(tid, &ws, syscall.WALL, nil); err != nil || !ws.Stopped() {
+		t.Fatalf("thread %d did not stop: %v %v", tid, ws, err)
+	}
+	var p syscall.PtraceRegs
+	if err := syscall.PtraceGetRegs(tid, &p); err != nil {
+		t.Fatal(err)
+	}
+	r := &frames.Regs{Arch: frames.X86_64, PC: p.Rip, TLS: p.Fs_base}
+	for reg, v := range [16]uint64{p.Rax, p.Rdx, p.Rcx, p.Rbx, p.Rsi, p.Rdi, p.Rbp, p.Rsp, p.R8, p.R9, p.R10, p.R11, p.R12,
+		p.R13, p.R14, p.R15} {
+		r.Set(uint8(reg), v)
+	}
+	return r
+}
+
+// Stopped gives the stack of a held thread, from the memory as it is.
+func (p *Process) Stopped(tid int, regs *frames.Regs) Stack {
+	return p.Merge(&managed.Sample{
+		TID: tid, Regs: regs, Mem: p.Memory(), Live: live{p.Code, func() bool { return true }},
+	})
+}
+
+// Memory gives the memory of a process that does not run, read once.
+func (p *Process) Memory() frames.Memory { return Still(p.Host.Read) }
+
+// Still gives memory that does not change, read once by a function that gives the number of bytes.
+func Still(read func(addr uint64, b []byte) int) frames.Memory {
+	return still{read, map[uint64][]byte{}}
+}
+
+type still struct {
+	read  func(addr uint64, b []byte) int
+	pages map[uint64][]byte // nil: unreadable
+}
+
+const page = 4096
+
+// Word implements frames.Memory.
+func (m still) Word(addr frames.Addr) (uint64, bool) {
+	at := addr &^ (page - 1)
+	if addr-at > page-8 {
+		return 0, false
+	}
+	text, ok := m.pages[at]
+	if !ok {
+		if text = make([]byte, page); m.read(at, text) != page {
+			text = nil
+		}
+		m.pages[at] = text
+	}
+	if text == nil {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint64(text[addr-at:]), true
+}
+
+// Cut implements frames.Memory.
+func (m still) Cut(frames.Addr) bool { return false }

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package top
+
+import (
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"prywalk/internal/namehints"
+	"prywalk/internal/profile"
+	"prywalk/internal/sample"
+	"prywalk/internal/waits"
+)
+
+// Frame is a function in tables.
+type Frame struct {
+	Name   string
+	Module string // base name of the file; "" if synthetic or unknown
+	// File is the source file where the idle rules need it.
+	File string
+	// Nameless marks code of no known function; Name is its location.
+	Nameless bool
+}
+
+func (f *Frame) synthetic() bool { return f.Module == "" && strings.HasPrefix(f.Name, "[") }
+
+func (f *Frame) shown() string {
+	if f.Nameless && f.Module != "" && !strings.HasPrefix(f.Module, "[") {
+		return f.Name + " (unnamed)"
+	}
+	return f.Name
+}
+
+// Functions numbers the functions of stacks. It is safe for concurrent use.
+type Functions struct {
+	names *profile.Names
+
+	mu      sync.Mutex
+	frames  []Frame
+	support []bool // of the language or the system
+	index   map[Frame]int32
+	whole   map[sample.StackID][]int32 // fully named stacks
+	paths   []string                   // of known modules
+	known   map[string]bool            // paths
+	buf     []profile.Named
+	changes int64 // of the names
+	renamed int64
+}
+
+// NewFunctions makes the Functions of a recording.
+func NewFunctions(names *profile.Names) *Functions {
+	return &Functions{names: names, index: map[Frame]int32{}, whole: map[sample.StackID][]int32{},
+		known: map[string]bool{}}
+}
+
+// update notes new names.
+func (n *Functions) update() {
+	changes, renamed := n.names.Changes()
+	if renamed != n.renamed {
+		clear(n.whole)
+	}
+	n.changes, n.renamed = changes, renamed
+}
+
+// of gives the functions of a stack, innermost first; a module stands for those whose names are still to come. n.mu is
+// held.
+func (n *Functions) of(id sample.StackID) []int32 {
+	if fs, ok := n.whole[id]; ok {
+		return fs
+	}
+	if id == earlierStack {
+		return []int32{n.number(Frame{Name: earlier})}
+	}
+	var out, machinery []int32
+	final := true
+	n.buf = n.names.Stack(id, nil, n.buf[:0])
+	for i := range n.buf {
+		l := &n.buf[i]
+		final = final && l.Final
+		if l.Machinery { // as in report
+			machinery = n.numbers(l, machinery)
+			continue
+		}
+		out = n.numbers(l, out)
+	}
+	if len(out) == 0 {
+		out = machinery
+	}
+	if final {
+		if len(n.whole) >= mostCells {
+			clear(n.whole)
+		}
+		n.whole[id] = out
+	}
+	return out
+}
+
+// numbers appends the numbers of a location's functions.
+func (n *Functions) numbers(l *profile.Named, out []int32) []int32 {
+	module := n.moduleOf(l.Module)
+	some := false
+	for _, f := range l.Frames {
+		if f.Name != "" {
+			some = true
+			out = append(out, n.number(Frame{f.Name, module, waits.RulesFile(module, f.File),
+				module != "" && f.Name == namehints.Bracketed(module)}))
+		}
+	}
+	if !some {
+		out = append(out, n.number(Frame{Name: namehints.Bracketed(module), Module: module, Nameless: true}))
+	}
+	return out
+}
+
+func (n *Functions) moduleOf(m *profile.ModuleInfo) string {
+	if m == nil || m.Path == "" {
+		return ""
+	}
+	if !n.known[m.Path] {
+		n.known[m.Path] = true
+		n.paths = append(n.paths, m.Path)
+	}
+	if m.Path[0] == '[' {
+		return m.Path
+	}
+	return filepath.Base(m.Path)
+}
+
+func (n *Functions) number(f Frame) int32 {
+	k, ok := n.index[f]
+	if !ok {
+		k = int32(len(n.frames))
+		n.frames = append(n.frames, f)
+		n.support = append(n.support, f.synthetic() || namehints.Support(f.Name, f.Module))
+		n.index[f] = k
+	}
+	return k
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"testing"
+
+	"prywalk/internal/procmem"
+)
+
+func TestSamplesAreTakenWhateverTheTracerDoes(t *testing.T) {
+	for name, do := range map[string]func(*Tracer){
+		"threads are attached": func(c *Tracer) { c.tracked.list(c.tracked.procs[0], procmem.Now()) },
+		"looks":                func(c *Tracer) { c.due.observe(c.tracked.procs[0].idle.Awake) },
+		"looks that are drawn": func(c *Tracer) {
+			c.due.subset.Begin(1, 1)
+			c.due.observeDrawn(c.tracked.procs[0].idle.Awake)
+		},
+		"a tick without looks": func(c *Tracer) { c.Garbage.Ask(); c.tick(procmem.Now(), 0) },
+		"a tick withheld":      func(c *Tracer) { c.withhold(procmem.Now(), 0) },
+		"a collection": func(c *Tracer) {
+			done := make(chan struct{})
+			close(done)
+			c.Garbage.Await(done)
+		},
+		"a pause": func(c *Tracer) { c.stops.pause(0) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			toy := newToyRunning()
+			onTicksOf(t, Options{Freq: 199, Running: toy}, func(tick func(), c *Tracer) {
+				if name != "threads are attached" {
+					tick()
+				}
+				toy.drained = 0
+				do(c)
+				if toy.drained == 0 {
+					t.Error("the engine was not called")
+				}
+			}, "sleepers", "3")
+		})
+	}
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"slices"
+
+	"prywalk/internal/backoff"
+	"prywalk/internal/schedule"
+	"prywalk/ptrace"
+)
+
+// due chooses the threads of a tick: all that are not backed off, or a random subset.
+type due struct {
+	*state
+	tracked  *tracked
+	stops    *stops
+	observer *observer
+	subset   schedule.Subset
+}
+
+func (d *due) observeAll() {
+	all := d.draw()
+	for _, p := range d.tracked.procs {
+		if all {
+			d.observe(p.idle.Awake)
+			d.observeBackedOff(p)
+		} else {
+			d.observeDrawn(p.idle.Awake)
+		}
+		d.Idle.LeaveAlone(p.idle)
+	}
+}
+
+func (d *due) observe(list []*backoff.Thread) {
+	for i := range list {
+		if ptrace.Leaving() && !d.Ending {
+			return
+		}
+		th := list[(i+d.now.first)%len(list)].Owner.(*thread)
+		if !th.dead && (th.early == 0 || th.early != d.counts.ticks) {
+			d.stops.yield()
+			d.observer.observe(th)
+		}
+	}
+}
+
+// observeBackedOff observes backed-off threads if one of them must have run, first those that have run before.
+func (d *due) observeBackedOff(p *process) {
+	if !d.Idle.SomeRan(p.idle) {
+		return
+	}
+	n := d.wakeAndObserve(p, false)
+	if d.Idle.Unexplained(p.idle) {
+		n += d.wakeAndObserve(p, true)
+		d.Idle.AllObserved(p.idle)
+	}
+	d.Idle.ObservedTicks(p.idle, n)
+}
+
+func (d *due) wakeAndObserve(p *process, all bool) int {
+	already := len(p.idle.Awake)
+	for _, th := range p.list.inOrder {
+		if all || th.Idle.HasRun() {
+			d.Idle.Wake(&th.Idle)
+		}
+	}
+	woken := p.idle.Awake[already:]
+	d.observe(woken)
+	return len(woken)
+}
+
+func (d *due) drawing() bool { return !d.Ending && d.subset.Bounded(d.budget.Part()) }
+
+// draw begins a subset; true if all are observed.
+func (d *due) draw() (all bool) {
+	if !d.drawing() {
+		return true
+	}
+	due := 0
+	for _, p := range d.tracked.procs {
+		due += len(p.idle.Awake)
+	}
+	weight := d.subset.Begin(due, d.budget.Part())
+	d.now.apart = int64(float64(d.now.apart) * weight)
+	return weight == 1
+}
+
+// observeDrawn observes the drawn threads, the youngest first, as they may be short-lived.
+func (d *due) observeDrawn(list []*backoff.Thread) {
+	for _, t := range slices.Backward(list) {
+		if ptrace.Leaving() {
+			return
+		}
+		if th := t.Owner.(*thread); d.subset.Draw() && !th.dead {
+			d.stops.yield()
+			d.observer.observe(th)
+		}
+	}
+}
+
+// observePreempted observes the thread that the tracer preempted ([skid.Tracer.Find]).
+func (d *due) observePreempted() {
+	if !d.cpus.Following() || !d.Observer.SeeksPreempted() {
+		return
+	}
+	for _, p := range d.tracked.procs {
+		for _, t := range p.idle.Awake {
+			if th := t.Owner.(*thread); !th.dead && !d.Observer.Consider(th.Observed) {
+				return
+			}
+		}
+	}
+	l := d.Observer.FindPreempted()
+	if l == nil {
+		return
+	}
+	if th := d.tracked.thread(l.PID, l.TID); th != nil {
+		th.early = d.counts.ticks
+		d.observer.observe(th)
+	}
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+// host implements [engine.Host].
+type host struct{ t *Tracer }
+
+// Observe implements [engine.Host].
+func (h host) Observe(now int64) { h.t.reports.observed(now) }
+
+// GapEnd implements [engine.Host].
+func (h host) GapEnd() int64 { return h.t.reports.gapEnd }
+
+// ReadClocks implements [engine.Host].
+func (h host) ReadClocks(now int64) {
+	for _, p := range h.t.tracked.procs {
+		p.readClockAt(now, p.alive())
+	}
+}
+
+// Ran implements [engine.Host].
+func (h host) Ran(now int64) int64 { return h.t.tracked.ran(now) }
+
+// Copied implements [engine.Host].
+func (h host) Copied() bool { return h.t.counts.byStop+h.t.counts.byPassiveRead > 0 }

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"prywalk/internal/schedule"
+	"prywalk/internal/selfruntime"
+)
+
+// leaveOutTicks gives the moment of the next tick, later than the due one if that shows nothing new ([schedule.Rest]).
+func (t *Tracer) leaveOutTicks(now, next int64) int64 {
+	if !t.mayLeaveOut(now) {
+		return next
+	}
+	t.Rest.Used(int64(selfruntime.CPUTime()))
+	leaveOut := t.ticks.LeaveOutCostly
+	if t.steady(now) {
+		leaveOut = t.ticks.LeaveOut
+	}
+	after, ok := leaveOut(&t.Rest, next)
+	if !ok {
+		return next
+	}
+	for _, p := range t.tracked.procs {
+		t.Idle.Rest(p.idle)
+	}
+	return after
+}
+
+func (t *Tracer) mayLeaveOut(now int64) bool {
+	switch {
+	case !t.running.Complete() || t.due.drawing() || t.budget.Limited() || t.Ending:
+		return false
+	case t.quota != nil || t.Observer.Pending() > 0 || !t.Rest.May(now):
+		return false
+	}
+	for _, p := range t.tracked.procs {
+		if !p.list.begun || p.Shared.Moving(now) {
+			return false // its samples are walked while its code is mapped
+		}
+	}
+	return true
+}
+
+func (t *Tracer) steady(now int64) bool {
+	for _, p := range t.tracked.procs {
+		for _, i := range p.idle.Awake {
+			if th := i.Owner.(*thread); !th.dead && !th.Steady.Is() && i.AsleepFor(now) < schedule.SteadyFor {
+				return false
+			}
+		}
+	}
+	return true
+}

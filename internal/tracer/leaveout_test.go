@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"testing"
+	"time"
+
+	"prywalk/internal/procmem"
+	"prywalk/internal/schedule"
+	"prywalk/internal/testtargets"
+)
+
+func TestTicksAreLeftOutWhereAllIsSteady(t *testing.T) {
+	toy := newToyRunning()
+	toy.complete = true
+	onTicksOf(t, Options{Freq: 1000, Running: toy}, func(tick func(), c *Tracer) {
+		leftOut := func() bool {
+			now := procmem.Now()
+			return c.leaveOutTicks(now, now) != now
+		}
+		tick()
+		if leftOut() {
+			t.Fatal("it is not known yet whether they sleep on")
+		}
+		for end := time.Now().Add(time.Minute); !leftOut(); time.Sleep(10 * time.Millisecond) {
+			if tick(); time.Now().After(end) {
+				t.Fatal("in vain: all sleep, and the engine would observe them")
+			}
+		}
+		time.Sleep(20 * time.Millisecond)
+		before, rested := c.counts, c.Rest.Ticks
+		tick()
+		n := c.Rest.Ticks - rested
+		if n < 1 || c.counts.ticks-before.ticks != n+1 || !c.Tick.Rested {
+			t.Errorf("%d left out, %d ticks", n, c.counts.ticks-before.ticks)
+		}
+		for name, unsteady := range map[string]func(){
+			"a thread was born":                func() { c.Rest.Changed(procmem.Now()) },
+			"threads of a process are stopped": func() { toy.complete = false },
+			"it is the end":                    func() { c.Ending = true },
+		} {
+			was, rest := c.opts, c.Rest
+			steady := func() bool { return c.mayLeaveOut(procmem.Now()) && c.steady(procmem.Now()) }
+			if !steady() {
+				t.Fatalf("not steady before %s", name)
+			}
+			unsteady()
+			if steady() {
+				t.Errorf("%s, and ticks are left out", name)
+			}
+			c.opts, c.Rest, toy.complete, c.Ending = was, rest, true, false
+		}
+	}, "sleepers", "3")
+}
+
+// awaitSleep waits until all threads of a process sleep.
+func awaitSleep(t *testing.T, pid int) {
+	t.Helper()
+	tids, err := procmem.ListTasks(pid, nil)
+	for end := time.Now().Add(testtargets.Patience); err == nil; time.Sleep(time.Millisecond) {
+		slept := 0
+		for _, tid := range tids {
+			var s procmem.Stat
+			f := procmem.OpenThread(pid, tid, nil)
+			if err = f.Stat(&s); err == nil && s.State == 'S' {
+				slept++
+			}
+			f.Close()
+		}
+		if slept == len(tids) {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d of %d threads sleep", slept, len(tids))
+		}
+	}
+	t.Fatal(err)
+}
+
+// It is not known whether threads sleep on. After a thread creation no tick is left out.
+func TestTicksThatCostMoreThanTheyShowAreLeftOut(t *testing.T) {
+	toy := newToyRunning()
+	toy.complete = true
+	onTicksOf(t, Options{Freq: 1000, Running: toy}, func(tick func(), c *Tracer) {
+		for _, p := range c.tracked.procs {
+			awaitSleep(t, p.Target.PID)
+		}
+		tick()
+		now := procmem.Now()
+		leftOut := func() bool { return c.leaveOutTicks(now, now) != now }
+		if c.Rest = (schedule.Rest{}); c.steady(now) || leftOut() {
+			t.Fatal("one tick, and it is known what they do and cost")
+		}
+		for i := range int64(1000) {
+			c.Rest.Used(1 + i*1e6)
+		}
+		if !leftOut() {
+			t.Fatal("a tick takes a millisecond, and none is left out")
+		}
+		for _, p := range c.tracked.procs {
+			for _, th := range p.list.inOrder {
+				if !th.Idle.LeftAlone() {
+					t.Errorf("thread %d sleeps, and what it does at those ticks is not counted", th.Observed.TID)
+				}
+			}
+		}
+		if c.Rest.Changed(now); leftOut() {
+			t.Error("a thread was born, and ticks are left out")
+		}
+	}, "sleepers", "3")
+}

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/attribute"
+	"prywalk/internal/code"
+	"prywalk/internal/descendants"
+	"prywalk/internal/engine"
+	"prywalk/internal/handover"
+	"prywalk/internal/observe"
+	procs "prywalk/internal/process"
+	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
+	"prywalk/internal/sample"
+	"prywalk/ptrace"
+)
+
+// newChildren observes child processes before they are attached, where the kernel's samples do not show them.
+//
+//   - Each tick finds them by process id (package descendants), and marks those on a processor. A mark stands for the
+//     time between two ticks.
+//   - A marked process is stopped once. Without a stop its mark stands where stops of the same program have found
+//     others ([attribute.FoundMissed]).
+//   - Marks of a process that ends before it is attached claim CPU time of its nearest ancestor's children. Else they
+//     are its first thread's.
+//   - The CPU time so far of each is reported too: late ticks miss some.
+type newChildren struct {
+	*state
+	found    *foundChildren // nil: children are not followed
+	births   *births
+	walks    *pathWalks
+	stops    *stops
+	observer *observer
+	due      *due
+	running  engine.Running
+	// processes may be stopped also before exec
+	precedesExec bool
+}
+
+type (
+	foundChildren = descendants.NewChildren[*handover.Process, *newChild]
+	foundChild    = descendants.NewChild[*handover.Process, *newChild]
+)
+
+type newChild struct {
+	marks   []mark
+	obs     *observe.Thread
+	memory  *procmem.Memory
+	maps    code.Listing
+	refused bool // not permitted
+}
+
+type mark struct {
+	at, apart int64
+	ran       *handover.Program
+	raw       *observe.RawSample
+	found     attribute.Found // why not
+}
+
+func (n *newChildren) begin() {
+	n.found, n.precedesExec = descendants.MakeNewChildren[*handover.Process, *newChild](n.Files), mayPrecedeExec()
+	n.found.Between(func() {
+		if !n.walks.busy() {
+			n.stops.serveStopped()
+		}
+	})
+	n.found.Pinned(ptrace.Pin, ptrace.Unpin)
+}
+
+// Under a tracer without CAP_SYS_PTRACE, exec of a set-user-ID program does not get its rights.
+func mayPrecedeExec() bool {
+	var s procmem.Status
+	return procmem.ReadStatus(os.Getpid(), &s) == nil && s.CapEff>>unix.CAP_SYS_PTRACE&1 != 0
+}
+
+func (n *newChildren) observe(now int64) {
+	if n.found == nil || n.running.ShowsChildren() || !n.find(now) || n.found.None() {
+		return
+	}
+	for y, over := range n.found.Tick(now, n.mark) {
+		n.reportUsed(y)
+		if y.Kept == nil {
+			continue
+		}
+		if !over {
+			n.claim(y.Waiter, y.Kept.marks)
+		}
+		n.drop(y.Kept)
+	}
+}
+
+// find reports false if the search is under way.
+func (n *newChildren) find(now int64) (done bool) {
+	n.births.at(n.counts.ticks)
+	last := n.births.last()
+	switch {
+	case n.walks.busy():
+		return false
+	case n.walks.walker == nil:
+		ptrace.Pin() // a thread may stop late meanwhile
+		n.found.Created(last, now)
+		ptrace.Unpin()
+	case n.found.Any(last):
+		return n.walks.run(func() { n.found.Created(last, now) })
+	}
+	return true
+}
+
+// exiting is PF_EXITING (include/linux/sched.h).
+const exiting = 0x04
+
+// mark marks a process on a processor, and begins to stop it.
+func (n *newChildren) mark(y *foundChild, s *procmem.Stat) {
+	if !n.Observer.OnProcessor(y.Files) {
+		return
+	}
+	ptrace.Pin() // allocates, see [pathWalks.open]
+	k := y.Kept
+	if k == nil {
+		k = &newChild{}
+		y.Kept = k
+	}
+	ran := &handover.Program{Name: s.Comm.String()}
+	m := mark{at: n.Tick.At, apart: n.now.apart, ran: ran, found: attribute.FoundUnseen}
+	if s.Flags&exiting != 0 {
+		m.found = attribute.FoundInExit
+	}
+	k.marks = append(k.marks, m)
+	ptrace.Unpin()
+	if m.found == attribute.FoundUnseen && !k.refused && s.Threads == 1 && (n.precedesExec || !n.found.MayExec(y, s)) {
+		n.stop(k, y.PID)
+	}
+}
+
+func (n *newChildren) stop(k *newChild, pid int) {
+	if n.Ending || n.walks.busy() || n.due.drawing() || n.Observer.Pending() > 0 || !n.quota.GoesOn() ||
+		!n.stops.roomForCopy() {
+		k.marks[len(k.marks)-1].found = attribute.FoundMissed
+		return
+	}
+	var err error
+	if !n.walks.run(func() { err = k.open(pid, n.Files) }) {
+		k.marks[len(k.marks)-1].found = attribute.FoundMissed
+		return
+	}
+	if err != nil {
+		return
+	}
+	n.counts.attempted++
+	ptrace.Pin() // no preemption after the interrupt
+	defer ptrace.Unpin()
+	outcome, s, err := n.Observer.Begin(k.obs)
+	switch {
+	case err != nil:
+		n.stopped(k, nil, err)
+	case outcome == observe.Reused:
+		n.counts.reused++
+		n.Claimed++
+	case outcome == observe.Queued:
+		n.counts.attempted--
+		n.counts.queued++
+	case outcome == observe.Done:
+		n.stopped(k, s, nil)
+	case outcome == observe.Pending:
+		n.stops.pending[k.obs] = pendingStop{child: k}
+	}
+	n.stops.serve(err == nil && outcome == observe.Pending && !k.obs.Queued())
+}
+
+func (k *newChild) open(pid int, budget *procmem.Budget) error {
+	if k.obs == nil {
+		k.memory = procmem.OpenMemory(pid)
+		k.obs = observe.NewThread(pid, pid, budget)
+		k.obs.Memory = k.memory
+		_ = k.obs.Files().Hold() // then the stop fails
+	} else if k.memory.Stale() {
+		k.memory.Reopen(pid)
+	}
+	if err := k.maps.Read(pid); err != nil {
+		return err
+	}
+	k.memory.SetSpans(k.maps.Spans)
+	return nil
+}
+
+func (n *newChildren) stopped(k *newChild, s *observe.RawSample, err error) {
+	if err != nil {
+		r := observe.Reason(err)
+		n.counts.fail(r)
+		k.refused = k.refused || r == refusal.Denied
+		return
+	}
+	n.Claimed++ // unless it becomes its thread's
+	n.observer.count(k.obs, s)
+	m := &k.marks[len(k.marks)-1]
+	switch {
+	case m.raw != nil || m.found == attribute.FoundInExit:
+		n.Observer.Drop(s)
+	case s.How == observe.ByStop && procs.SyscallName(s.Regs.Arch, s.BrokenCall) == "execve",
+		!k.maps.HasCode(s.Regs.PC):
+		m.found = attribute.FoundInExec // its code is another program's
+		n.Observer.Drop(s)
+	default:
+		// It was stopped because it was on a processor.
+		s.State, s.OnCPU, s.Basis = sample.Running, true, sample.Exact
+		m.raw, m.ran.Maps = s, k.maps.Code
+	}
+}
+
+// Marks without a raw sample become claims.
+func (n *newChildren) processAttached(p *process) {
+	if n.found == nil {
+		return
+	}
+	n.walks.wait()
+	y := n.found.Attach(p.Target.PID, p.Shared)
+	if y == nil || y.Kept == nil {
+		return
+	}
+	p.before = y.Kept
+	n.close(p.before)
+	for i := range p.before.marks {
+		if p.before.marks[i].raw == nil {
+			n.claim(y.Waiter, p.before.marks[i:i+1])
+		}
+	}
+}
+
+func (n *newChildren) threadAttached(th *thread) {
+	k := th.proc.before
+	if k == nil || th.Observed.TID != th.proc.Target.PID {
+		return
+	}
+	th.proc.before = nil
+	for i := range k.marks {
+		m := &k.marks[i]
+		if m.raw == nil {
+			continue
+		}
+		th.Shared.CreatedAt = min(th.Shared.CreatedAt, m.at, m.raw.At)
+		n.Tick.Copies += m.raw.Waits()
+		n.Claimed--
+		n.Out.Add(handover.Event{Kind: handover.Sampled, Thread: th.Shared, RawSample: m.raw, Ran: m.ran, Length: m.apart})
+		m.raw = nil
+	}
+}
+
+func (n *newChildren) execed(p *process) {
+	if n.found != nil {
+		n.walks.wait()
+		n.found.Execed(p.Target.PID)
+	}
+}
+
+func (n *newChildren) processEnded(p *process) {
+	if p.before != nil {
+		n.drop(p.before)
+		p.before = nil
+	}
+	if n.found != nil {
+		n.walks.wait()
+		n.found.Forget(p.Target.PID, p.Shared)
+	}
+}
+
+func (n *newChildren) claim(waiter *handover.Process, marks []mark) {
+	for i := range marks {
+		m := &marks[i]
+		e := handover.Event{
+			Kind: handover.ChildSampled, Proc: waiter, Ran: m.ran, RawSample: m.raw, At: m.at, Length: m.apart, Found: m.found,
+		}
+		if m.raw != nil {
+			n.Tick.Copies += m.raw.Waits()
+			m.raw = nil
+		}
+		n.Out.Add(e)
+	}
+}
+
+func (n *newChildren) reportUsed(y *foundChild) {
+	if n.running.CountsChildren() {
+		return // the kernel's records have all of it
+	}
+	for _, u := range y.Used {
+		n.Out.Add(handover.Event{
+			Kind: handover.ChildKnown, Proc: y.Waiter, Ran: &handover.Program{Name: u.Name}, At: n.Tick.At, Length: u.NS,
+		})
+	}
+}
+
+func (n *newChildren) drop(k *newChild) {
+	for i := range k.marks {
+		if s := k.marks[i].raw; s != nil {
+			n.Observer.Drop(s)
+		}
+	}
+	k.marks = nil
+	n.close(k)
+}
+
+func (n *newChildren) close(k *newChild) {
+	if k.obs != nil {
+		if n.Observer.GiveUp(k.obs) {
+			n.stops.take(k.obs)
+			n.counts.attempted--
+			n.counts.queued++
+		}
+		k.obs.Close()
+		k.memory.Close()
+		k.obs = nil
+	}
+}
+
+func (n *newChildren) end() {
+	if n.found == nil {
+		return
+	}
+	n.walks.wait()
+	for y := range n.found.All() {
+		if y.Files.Close(); y.Kept != nil {
+			n.drop(y.Kept)
+		}
+	}
+	n.found = nil
+}

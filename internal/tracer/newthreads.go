@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
+)
+
+// newThreads observes threads created since the last tick before all others: else the shares lack what they do first.
+// The youngest are at the end of a process's list.
+type newThreads struct {
+	*state
+	births   births
+	tracked  *tracked
+	stops    *stops
+	observer *observer
+	tids     []int
+	slow     func() // for tests: called before and after a list is read
+}
+
+const (
+	// The kernel skips a listed thread in up to skipCost ns; that may take one part in skipShare of the time.
+	skipCost  = 20
+	skipShare = 64
+	// firstTail is how many of the last threads are listed first.
+	firstTail = 8
+	// A process whose clock is unchanged for stillFor ns (more than a scheduler tick) starts no thread.
+	stillFor = 20e6
+	// mostTurns bounds the listings of a process in one tick.
+	mostTurns = 3
+	// longDiscovery: the tracer yields its processor after this part of a period.
+	longDiscovery = 4
+)
+
+// births counts the ticks with new tasks of the machine.
+type births struct {
+	file  *procmem.Births // nil: unknown, so each tick may have some
+	count int64
+	tick  int64
+}
+
+func (b *births) at(tick int64) int64 {
+	if tick != b.tick {
+		if b.tick = tick; b.file == nil || b.file.Any() {
+			b.count++
+		}
+	}
+	return b.count
+}
+
+func (b *births) forget() { b.tick = -1 }
+
+// last gives the newest task id as of this tick; 0: unknown.
+func (b *births) last() int {
+	if b.file == nil {
+		return 0
+	}
+	return b.file.Last()
+}
+
+func (b *births) close() {
+	if b.file != nil {
+		b.file.Close()
+	}
+}
+
+// observe reads the list again if a thread has ended before its observation.
+func (n *newThreads) observe(p *process, now int64) {
+	if !p.list.begun {
+		return
+	}
+	for range mostTurns {
+		before, gone := len(p.idle.Awake), n.counts.failed[refusal.Gone]
+		n.find(p, now)
+		found := p.idle.Awake[before:]
+		if len(found) == 0 {
+			return
+		}
+		for _, t := range found {
+			th := t.Owner.(*thread)
+			th.early = n.counts.ticks
+			if procmem.Now()-n.Tick.At > n.ticks.Period()/longDiscovery {
+				n.stops.yield() // too many to observe in time
+			}
+			n.observer.observe(th)
+		}
+		if n.counts.failed[refusal.Gone] == gone {
+			return
+		}
+		n.births.forget()
+		p.list.tailAt = 0
+	}
+}
+
+// find attaches the threads created since the end of a process's list was last read.
+func (n *newThreads) find(p *process, now int64) {
+	l := &p.list
+	births := n.births.at(n.counts.ticks)
+	if births == l.births || now-l.tailAt < int64(len(l.tids))*skipCost*skipShare {
+		return
+	}
+	there, err := p.Tasks.Count()
+	if p.clockDue(now) {
+		p.readClockAt(now, err == nil && there > 0)
+	}
+	if err != nil || p.Clock.Valid && now-p.Clock.Moved > stillFor {
+		return
+	}
+	l.births, l.tailAt = births, now
+	for back := firstTail; ; back *= 8 {
+		from := max(there-back, 0)
+		n.wait()
+		tids, err := p.Tasks.ListFrom(from, n.tids[:0])
+		n.wait()
+		n.tids = tids
+		if err != nil {
+			return
+		}
+		if from == 0 || len(tids) > 0 && l.knows(tids[0]) {
+			break
+		}
+	}
+	for _, tid := range n.tids {
+		if !l.knows(tid) {
+			n.attach(p, tid, now)
+		}
+	}
+}
+
+func (n *newThreads) attach(p *process, tid int, now int64) {
+	if th := n.tracked.discover(p, tid, now); th != nil {
+		th.listing = p.list.n
+		p.list.tids = append(p.list.tids, tid)
+	}
+	n.stops.serveStopped()
+}
+
+func (n *newThreads) wait() {
+	if n.slow != nil {
+		n.slow()
+	}
+}

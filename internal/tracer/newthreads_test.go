@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"testing"
+
+	"prywalk/internal/procmem"
+	"prywalk/internal/testtargets"
+)
+
+// bearing starts threads when it reads a number.
+const bearing = `
+import sys, threading, time
+print("ready", flush=True)
+for line in sys.stdin:
+    for _ in range(int(line)):
+        threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
+    print("born", flush=True)
+`
+
+// Threads are created while the list is read, before the kernel makes it and after.
+func TestBirthsWhileProcIsSlow(t *testing.T) {
+	cmd := exec.Command("python3", "-c", bearing)
+	orders, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	says := testtargets.Ready(t, cmd)
+	bear := func(n int) {
+		if _, err := fmt.Fprintln(orders, n); err != nil {
+			t.Error(err)
+		}
+		if line, err := says.ReadString('\n'); err != nil || line != "born\n" {
+			t.Errorf("%q: %v", line, err)
+		}
+	}
+	c := newTracer(Options{Freq: 99})
+	defer c.newThreads.births.close()
+	if c.newThreads.births.file == nil {
+		t.Fatal("/proc/loadavg cannot be read")
+	}
+	c.tracked.attachProcess(opened(t, cmd.Process.Pid))
+	p := c.tracked.procs[0]
+	now := procmem.Now()
+	c.tracked.list(p, now)
+	found := len(p.list.byTID)
+	tick := func(took int64) {
+		now += took
+		c.counts.ticks++
+		c.newThreads.find(p, now)
+	}
+	const late = 3e9 // ns
+	for round := range 5 {
+		calls := 0
+		bear(2)
+		c.newThreads.slow = func() {
+			if calls++; calls <= 2 {
+				bear(1 + round) // first before the list is made, then after
+			}
+		}
+		tick(1e7)
+		if got, want := len(p.list.byTID), found+2+1+round; got != want {
+			t.Fatalf("round %d: %d threads are known, want %d: those that the list showed", round, got, want)
+		}
+		c.newThreads.slow = nil
+		tick(late)
+		if found += 2 + 2*(1+round); len(p.list.byTID) != found {
+			t.Fatalf("round %d: %d threads are known at the tick after, want %d", round, len(p.list.byTID), found)
+		}
+	}
+	tids := slices.Clone(p.list.tids)
+	slices.Sort(tids)
+	if there, err := p.Tasks.Count(); err != nil || there != found || len(slices.Compact(tids)) != found {
+		t.Errorf("%d threads, %v; %d are known, %d in the list", there, err, found, len(tids))
+	}
+	for _, th := range p.list.inOrder[1:] {
+		if !th.FromZero {
+			t.Errorf("thread %d counts as there from the start", th.Observed.TID)
+		}
+	}
+	_ = orders.(io.Closer).Close()
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"prywalk/internal/engine"
+	"prywalk/internal/handover"
+	"prywalk/internal/observe"
+	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
+	"prywalk/internal/runstats"
+	"prywalk/internal/sample"
+	"prywalk/internal/schedule"
+	"prywalk/ptrace"
+)
+
+// observer makes one observation of one thread, which may be pending until the thread stops.
+type observer struct {
+	*state
+	stops   *stops
+	tracked *tracked
+	reports *reports
+	running engine.Observer
+	own     ownWork
+	calls   callEffects
+}
+
+func (o *observer) observe(th *thread) {
+	o.stops.drain()
+	if !o.Ending && !o.quota.GoesOn() || !o.stops.roomForCopy() || th.Observed.Pending() {
+		if !th.Idle.LeftAlone() { // else its next observation counts this tick
+			o.counts.queued++
+		}
+		return
+	}
+	o.counts.attempted++
+	o.reports.observed(procmem.Now())
+	o.running.BeforeObservation(&th.Thread)
+	ptrace.Pin() // no preemption after the interrupt
+	defer ptrace.Unpin()
+	outcome, raw, err := o.Observer.Begin(th.Observed)
+	switch {
+	case err != nil:
+		o.fail(th, err)
+	case outcome == observe.Reused:
+		o.running.ClocksRead(&th.Thread, procmem.ReadingAt(th.Observed.LastSched(), o.Tick.At), th.Observed.Asleep())
+		th.tick = o.counts.ticks
+		o.counts.reused++
+		o.counts.inferred += o.Idle.Unchanged(&th.Idle)
+	case outcome == observe.Runs:
+		o.counts.attempted--
+		o.changed(th)
+		o.running.Runs(&th.Thread)
+	case outcome == observe.Queued:
+		o.counts.attempted--
+		o.counts.queued++
+		o.changed(th)
+	case outcome == observe.Done:
+		o.changed(th)
+		o.finish(th, raw)
+	default:
+		o.stops.pending[th.Observed] = pendingStop{thread: th}
+		o.changed(th)
+	}
+	if err != nil || outcome != observe.Runs {
+		th.Steady = schedule.Steady{}
+	}
+	o.stops.serve(err == nil && outcome == observe.Pending && !th.Observed.Queued())
+}
+
+func (o *observer) finishPending(th *thread, s *observe.RawSample, err error) {
+	if err != nil {
+		o.fail(th, err)
+		return
+	}
+	o.finish(th, s)
+}
+
+func (o *observer) finish(th *thread, s *observe.RawSample) {
+	o.running.ClocksRead(&th.Thread, procmem.ReadingAt(s.Sched, s.At), s.State != sample.Running)
+	if th.Observed.Sampled() {
+		s.OnCPU, s.Basis = false, sample.Exact
+	}
+	o.count(th.Observed, s)
+	inTurn := s.How == observe.ByPassiveRead && th.Observed.InLock(&s.Call)
+	o.follow(th, s.Sched, s.OnCPU || inTurn, s.State == sample.Running, s.How)
+	o.reports.gapIfEnded(s.At)
+	th.tick = o.counts.ticks
+	o.Idle.HasObserved(&th.Idle, s.State != sample.Running, th.FromZero, s.Sched)
+	o.Tick.Copies += s.Waits()
+	o.Out.Add(handover.Event{
+		Kind: handover.Sampled, Thread: th.Shared, RawSample: s, Before: th.Idle.TakeUnchanged(), Length: o.standsFor(th, s),
+		Soon: s.Surprising() || s.State == sample.Running && th.proc.Shared.Moving(s.At),
+	})
+	o.running.Observed(&th.Thread, s)
+}
+
+func (o *observer) count(t *observe.Thread, s *observe.RawSample) {
+	if s.How != observe.ByStop {
+		o.counts.byPassiveRead++
+		return
+	}
+	s.Stopped = o.quota.OwnPart(s.Stopped)
+	if s.Stopped > o.counts.stops.Max {
+		o.counts.longest = runstats.Freeze{PID: t.PID, TID: t.TID, Copied: s.Copied()}
+	}
+	o.counts.stopped(s)
+	o.budget.AddStop(s.Stopped)
+	o.calls.add(s)
+}
+
+func (o *observer) countFailedStop(t *observe.Thread, ns int64) {
+	ns = o.quota.OwnPart(ns)
+	if ns > o.counts.stops.Max {
+		o.counts.longest = runstats.Freeze{PID: t.PID, TID: t.TID}
+	}
+	o.counts.stopFailed(ns)
+	o.budget.AddStop(ns)
+}
+
+// follow moves the tracer to the processor of a thread that is not shown exactly from elsewhere.
+func (o *observer) follow(th *thread, s procmem.SchedStat, onCPU, running bool, how observe.How) {
+	if th.Observed.Sampled() {
+		return
+	}
+	hides := th.hidden.Hides(int64(s.CPU), onCPU, running, max(o.ticks.Period(), o.now.apart))
+	if hides || how == observe.ByStop && th.Observed.ManyCalls() {
+		o.cpus.Follow(o.Observer.Processor(th.Observed))
+	}
+}
+
+func (o *observer) fail(th *thread, err error) {
+	reason := observe.Reason(err)
+	o.counts.fail(reason)
+	o.changed(th)
+	if reason == refusal.Gone {
+		o.tracked.endThread(th)
+	}
+}
+
+func (o *observer) changed(th *thread) { o.counts.unseen += o.Idle.Changed(&th.Idle) }

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"runtime"
+
+	"prywalk/internal/observe"
+	"prywalk/internal/selfruntime"
+)
+
+// ownWork is the CPU time of the tracer since the last tick. No tick comes in that time, so threads are on processors
+// more often at ticks than on average, and an observation of a new thread stands for less.
+type ownWork struct {
+	wanted  int64 // last tick with a new thread
+	at, cpu int64 // CLOCK_MONOTONIC and CPU time, ns; 0: none
+	since   int64
+	part    float64
+}
+
+const wantedFor = 100
+
+func (o *ownWork) measure(tick, now int64) {
+	if tick-o.wanted > wantedFor {
+		o.at, o.since, o.part = 0, 0, 0
+		return
+	}
+	cpu := int64(selfruntime.CPUTime())
+	if o.at != 0 && now > o.at {
+		o.since = now - o.at
+		o.part = float64(cpu-o.cpu) / float64(o.since)
+	}
+	o.at, o.cpu = now, cpu
+}
+
+// standsFor gives the time that an observation stands for, ns, without the tracer's own work or the stop.
+func (o *observer) standsFor(th *thread, s *observe.RawSample) int64 {
+	if !th.FromZero || s.How != observe.ByStop {
+		return o.now.apart
+	}
+	o.own.wanted = o.counts.ticks
+	processors := float64(runtime.NumCPU())
+	stopped := float64(s.Stopped) / float64(max(o.own.since, o.ticks.Period()))
+	return int64(float64(o.now.apart) * (1 - min((o.own.part+(processors-1)*stopped)/processors, 0.5)))
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"prywalk/internal/observe"
+	"prywalk/internal/procmem"
+	"prywalk/ptrace"
+)
+
+// pathWalks opens files of /proc/PID by path, on an ordinary thread if the tracer has a real-time priority: the kernel
+// may repeat the lookup of an ending process while a real-time thread keeps the processor ([procmem.Walker]). What is
+// not done after walkFor is left to a later tick.
+type pathWalks struct {
+	*state
+	stops  *stops
+	walker *procmem.Walker // nil: the tracer walks paths itself
+	under  *procmem.Walk   // under way, or just ended
+	ahead  []openedThread  // opened, not attached yet
+	passed int
+}
+
+const (
+	// walkFor bounds a tick's wait for a walk, walkStep one sleep; startStep is before the first tick, ns.
+	walkFor   = 1e6
+	walkStep  = 30e3
+	startStep = 500e3
+)
+
+type openedThread struct {
+	proc *process
+	tid  int
+	obs  *observe.Thread
+}
+
+func (o *openedThread) close() {
+	if o.obs != nil {
+		o.obs.Close()
+		o.obs = nil
+	}
+}
+
+func (w *pathWalks) busy() bool {
+	if w.under != nil && w.under.Done() {
+		w.under = nil
+	}
+	return w.under != nil
+}
+
+// run calls f and serves stops, for walkFor; false if f continues. Preconditions: no walk is under way; f uses nothing
+// of the tracer's thread or of the end of a stop.
+func (w *pathWalks) run(f func()) (done bool) {
+	if w.walker == nil {
+		f()
+		return true
+	}
+	w.under = w.walker.Start(f)
+	for until := procmem.Now() + walkFor; w.busy() && procmem.Now() < until; {
+		w.stops.pause(procmem.Now() + walkStep)
+	}
+	return !w.busy()
+}
+
+func (w *pathWalks) wait() {
+	for w.busy() {
+		w.stops.pause(procmem.Now() + startStep)
+	}
+}
+
+// openAhead opens untracked threads; false if that is under way.
+func (w *pathWalks) openAhead(p *process, tids []int, now int64, wait bool) (done bool) {
+	if w.walker == nil {
+		return true
+	}
+	if wait {
+		w.wait()
+	}
+	if w.busy() {
+		return false
+	}
+	w.dropAhead()
+	for _, tid := range tids {
+		if p.list.byTID[tid] == nil && now >= p.list.rejected[tid].again {
+			w.ahead = append(w.ahead, openedThread{proc: p, tid: tid})
+		}
+	}
+	if len(w.ahead) == 0 {
+		return true
+	}
+	done = w.run(w.openAll)
+	if wait {
+		w.wait()
+		return true
+	}
+	return done
+}
+
+func (w *pathWalks) openAll() {
+	for i := range w.ahead {
+		o := &w.ahead[i]
+		o.obs = observe.NewThread(o.proc.Target.PID, o.tid, w.Files)
+		_ = o.obs.Files().Hold() // if it has ended, its first read fails
+	}
+}
+
+// dropAhead closes threads not attached. Precondition: no walk is under way.
+func (w *pathWalks) dropAhead() {
+	for i := range w.ahead {
+		w.ahead[i].close()
+	}
+	clear(w.ahead)
+	w.ahead, w.passed = w.ahead[:0], 0
+}
+
+// open gives a thread with its files; those of ahead in order.
+func (w *pathWalks) open(p *process, tid int) *observe.Thread {
+	for ; !w.busy() && w.passed < len(w.ahead); w.passed++ {
+		if o := &w.ahead[w.passed]; o.proc == p && o.tid == tid && o.obs != nil {
+			t := o.obs
+			o.obs = nil
+			return t
+		}
+	}
+	ptrace.Pin() // an allocation accepts preemption (runtime/runtime1.go, releasem)
+	defer ptrace.Unpin()
+	t := observe.NewThread(p.Target.PID, tid, w.Files)
+	if w.walker != nil && p.Tasks != nil {
+		t.Files().HoldIn(p.Tasks)
+	}
+	return t
+}
+
+func (w *pathWalks) close() {
+	for w.busy() {
+		procmem.SleepUntil(procmem.Now() + walkStep)
+	}
+	w.dropAhead()
+	if w.walker != nil {
+		w.walker.Close()
+		w.walker = nil
+	}
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"time"
+
+	"prywalk/internal/handover"
+	"prywalk/internal/procmem"
+	"prywalk/internal/schedule"
+)
+
+// reports adds the events of no single observation.
+type reports struct {
+	*state
+	tracked *tracked
+	gaps    schedule.GapDetector
+	gapEnd  int64 // CLOCK_MONOTONIC ns
+	// CLOCK_MONOTONIC ns.
+	checkpointed, refreshed int64
+}
+
+func (r *reports) observed(now int64) { r.gap(r.gaps.Observed(now)) }
+
+func (r *reports) gapIfEnded(now int64) { r.gap(r.gaps.Ended(now)) }
+
+func (r *reports) gap(from, length int64) {
+	if length > 0 {
+		r.gapEnd = from + length
+		r.Out.Add(handover.Event{Kind: handover.NotObserved, At: from, Length: length})
+	}
+}
+
+// Earlier observations are attributed first, as their Unix time differs.
+func (r *reports) suspension(now int64) {
+	slept := r.gaps.WokeUp(now, time.Now().UnixNano(), procmem.Suspended)
+	if slept == 0 {
+		return
+	}
+	r.unchanged()
+	r.Out.Add(handover.Event{Kind: handover.Resumed, At: now, Length: slept})
+}
+
+func (r *reports) unchanged() {
+	for th := range r.tracked.threads() {
+		if th.Idle.Unchanged.Ticks > 0 {
+			r.clocks(th)
+		}
+	}
+}
+
+func (r *reports) clocks(th *thread) {
+	r.Out.Add(handover.Event{Kind: handover.Unchanged, Thread: th.Shared, Before: th.Idle.TakeUnchanged()})
+}
+
+// The next checkpoint comes after checkpointPart times the length of the last; a refresh accordingly.
+const (
+	checkpointPart = 20
+	refreshPart    = 200
+)
+
+// asked: a checkpoint is due at once.
+func (r *reports) askWhatIsDue(now int64, asked bool) {
+	if q := &r.Requests.Checkpoint; asked || r.checkpointDue(now) {
+		q.Ask()
+		r.ask(handover.Event{Kind: handover.CheckpointAsked})
+		r.checkpointed = now
+	}
+	if q := &r.Requests.Refresh; r.refreshDue(now) {
+		q.Ask()
+		r.ask(handover.Event{Kind: handover.RefreshAsked, At: now})
+		r.refreshed = now
+	}
+}
+
+func (r *reports) ask(e handover.Event) {
+	r.unchanged()
+	r.Out.Add(e)
+	r.handOver(r.Tick.At) // or after a later tick, if the aggregator is far behind
+}
+
+func (r *reports) checkpointDue(now int64) bool {
+	every, q := int64(r.opts.CheckpointEvery), &r.Requests.Checkpoint
+	if r.checkpointed == 0 {
+		r.checkpointed = now
+	}
+	return every > 0 && !q.Open() && now-r.checkpointed > max(every, checkpointPart*q.Took())
+}
+
+func (r *reports) refreshDue(now int64) bool {
+	every, q := int64(r.opts.WatchEvery), &r.Requests.Refresh
+	if every <= 0 || q.Open() {
+		return false
+	}
+	if r.refreshed == 0 {
+		r.refreshed = now
+	}
+	return now-r.refreshed >= max(every, refreshPart*q.Took())
+}

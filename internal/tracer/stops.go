@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"context"
+
+	"prywalk/internal/handover"
+	"prywalk/internal/observe"
+	"prywalk/internal/procmem"
+	"prywalk/ptrace"
+)
+
+// stops finishes threads that were asked to stop, during every wait of the tracer. A stop that was given up cannot be
+// cancelled: its thread stops when its system call ends, maybe hours later, until this OS thread detaches from it or
+// ends.
+type stops struct {
+	*state
+	done          func(*observe.Thread, *observe.RawSample, error)
+	pending       map[*observe.Thread]pendingStop
+	drain         func()
+	awaitDraining func(<-chan struct{})
+}
+
+type pendingStop struct {
+	thread *thread
+	child  *newChild
+}
+
+func (s *stops) take(l *observe.Thread) pendingStop {
+	of := s.pending[l]
+	delete(s.pending, l)
+	return of
+}
+
+// A running thread stops within spinFor ns of its interrupt. At most maxSpins busy-waits in a tick, an eighth of it,
+// may fail.
+const (
+	spinFor  = 40e3
+	maxSpins = 8
+)
+
+func spinsIn(period int64) int { return int(min(max(period/8/spinFor, 1), maxSpins)) }
+
+// fresh: one was just asked to stop. Precondition: the thread is pinned.
+func (s *stops) serve(fresh bool) {
+	until := int64(0)
+	if fresh && s.now.spins > 0 {
+		until = procmem.Now() + spinFor
+	}
+	if n := s.Observer.Serve(until, s.done); n == 0 && until > 0 {
+		s.now.spins--
+	}
+}
+
+func (s *stops) serveStopped() {
+	if s.Observer == nil || s.Observer.Pending() == 0 {
+		return
+	}
+	ptrace.Pin()
+	s.serve(false)
+	ptrace.Unpin()
+}
+
+// Within a quota the aggregator waits until no stop is pending.
+func (s *stops) collect(deadline int64) {
+	if s.quota != nil && s.Observer.Waiting() > 0 {
+		s.Turn.Take()
+	}
+	ptrace.Pin()
+	s.Observer.Collect(deadline, s.done)
+	ptrace.Unpin()
+	if s.quota != nil && s.Observer.Waiting() == 0 {
+		s.Turn.Give()
+	}
+}
+
+func (s *stops) finishUntil(until int64) {
+	if s.Observer.Pending() > 0 {
+		s.collect(until)
+	}
+}
+
+func (s *stops) await(done <-chan struct{}) {
+	for s.serveOnce() {
+		select {
+		case <-done:
+			return
+		default:
+		}
+	}
+	s.awaitDraining(done)
+}
+
+func (s *stops) send(b handover.Batch) {
+	for !s.Ring.Room() && s.serveOnce() {
+	}
+	s.Ring.Send(b)
+}
+
+// serveStep is the sleep of serveOnce, ns.
+const serveStep = 200e3
+
+// serveOnce sleeps, so that the Go runtime may stop this goroutine; false if no stop is pending.
+func (s *stops) serveOnce() bool {
+	if s.Observer == nil || s.Observer.Pending() == 0 {
+		return false
+	}
+	s.collect(procmem.Now())
+	procmem.SleepUntil(procmem.Now() + serveStep)
+	return true
+}
+
+// sleepStep is the interval at which a sleeping tracer checks for its end, ns.
+const sleepStep = 20e6
+
+// sleepUntil waits for a moment of CLOCK_MONOTONIC, the end of ctx, or a stop of this process.
+func sleepUntil(ctx context.Context, ctl *ptrace.Controller, at int64) {
+	for {
+		left := at - procmem.Now()
+		if left <= 0 || ctx.Err() != nil || ptrace.Leaving() {
+			return
+		}
+		ptrace.Pin()
+		ctl.SleepUntil(at - max(0, left-sleepStep))
+		ptrace.Unpin()
+	}
+}
+
+// # Copies that wait
+//
+// Each stop copies 64 KB of a stack at least. A tick hands over after handOverEarly events, and pauses where it has
+// copied more than SomeBacklog and as much waits.
+const (
+	// SomeBacklog is how many bytes of copies may wait before a tick pauses.
+	SomeBacklog = 16 << 20
+	// MaxBacklog is how many waiting bytes prevent observations and ticks.
+	MaxBacklog = 64 << 20
+	// handOverEarly is after how many events a tick hands over.
+	handOverEarly = 64
+	// CatchUpFor bounds the pauses of one tick, in nanoseconds.
+	CatchUpFor = 1e9
+	// ns
+	catchUpStep = 200e3
+)
+
+// saturated: the aggregator is far behind, or a garbage collection is due.
+func (s *stops) saturated(now int64) bool {
+	return !s.Ring.Room() || s.Pool.Out() > MaxBacklog || s.Garbage.Draining(now)
+}
+
+func (s *stops) roomForCopy() bool {
+	if s.Out.Len() >= handOverEarly {
+		s.handOver(s.Tick.At)
+	}
+	waiting := s.Pool.Waiting()
+	s.counts.backlog = max(s.counts.backlog, waiting)
+	if waiting > SomeBacklog && s.Tick.Copies > SomeBacklog {
+		for s.now.paused < CatchUpFor && s.Pool.Waiting() > SomeBacklog/2 {
+			s.handOver(s.Tick.At)
+			began := procmem.Now()
+			s.now.paused += s.pause(began+catchUpStep) - began
+		}
+	}
+	return s.Ending || s.Pool.Waiting() <= MaxBacklog
+}
+
+// After stayFor ns a tick sleeps for as long, so that threads of its processor run. Periods below closeTicks ns are too
+// short for that.
+const (
+	stayFor    = 150e3
+	closeTicks = 4e6
+	// longestStay bounds the time without a sleep, ns: half of the watchdog's limit (package ptrace).
+	longestStay = 10e6
+)
+
+func (s *stops) yield() {
+	now, period := procmem.Now(), s.ticks.Period()
+	early := period >= closeTicks && now-s.Tick.At < period/2 && !s.Ending
+	if stays := now - s.now.stays; stays >= stayFor && early || stays >= longestStay {
+		s.now.stays = s.pause(now + stayFor)
+	}
+}
+
+func (s *stops) pause(until int64) (now int64) {
+	s.collect(until)
+	if procmem.Now() < until {
+		ptrace.Pin()
+		s.Observer.Nap(until)
+		ptrace.Unpin()
+	}
+	s.drain()
+	now = procmem.Now()
+	s.Observer.Woken(now) // it may be on another processor
+	return now
+}
+
+// leave finishes or gives up stops, as this process is about to be stopped.
+func (s *stops) leave() {
+	ptrace.Pin()
+	s.Observer.Leave(s.done)
+	ptrace.Unpin()
+	s.Turn.Give()
+	s.handOver(s.Tick.At)
+}

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"bytes"
+	"iter"
+	"slices"
+
+	"prywalk/internal/backoff"
+	"prywalk/internal/engine"
+	"prywalk/internal/handover"
+	"prywalk/internal/observe"
+	"prywalk/internal/procmem"
+	"prywalk/internal/sample"
+	"prywalk/ptrace"
+)
+
+// tracked holds the sampled processes and threads. (Attach here: begin to track.)
+type tracked struct {
+	*state
+	procs    []*process
+	stops    *stops
+	walks    *pathWalks
+	reports  *reports
+	running  engine.Follower
+	children *newChildren
+	ended    *endedThreads
+
+	start       int64  // start of sampling, CLOCK_MONOTONIC ns
+	boot        uint64 // in clock ticks after boot
+	ranGone     int64  // CPU time of ended processes, ns
+	lastProcess sample.ProcessID
+	lastTask    sample.TaskID
+}
+
+func (t *tracked) threads() iter.Seq[*thread] {
+	return func(yield func(*thread) bool) {
+		for _, p := range t.procs {
+			for _, th := range p.list.inOrder {
+				if !th.dead && !yield(th) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// An ended process is only reported, so that the aggregator releases it.
+func (t *tracked) attachProcess(shared *handover.Process) {
+	t.lastProcess++
+	shared.ID = t.lastProcess
+	p := &process{Process: engine.Process{Target: shared.Target, Shared: shared}}
+	p.Clock.Now, _ = procmem.ProcessCPU(p.Target.PID)
+	tasks := openTasks(shared)
+	if tasks == nil {
+		p.Gone = true
+		t.Out.Add(handover.Event{Kind: handover.ProcessEnded, Proc: shared, At: procmem.Now(), Used: &p.end})
+		return
+	}
+	p.extra, _ = shared.TakeExtra()
+	tasks.KeepWithin(t.Files)
+	p.Tasks, p.list.byTID = tasks, map[int]*thread{}
+	if shared.Child && p.Target.StartTime >= t.boot {
+		p.list.begun, p.counted, shared.FromStart = true, true, true // all its time lies within the recording
+		shared.Since = max(startOf(p.Target.StartTime), t.start)
+	} else {
+		p.Clock.First, shared.Since = p.Clock.Now, procmem.Now()
+	}
+	p.idle = backoff.NewProcess(p.Clock.Now)
+	t.procs = append(t.procs, p)
+	t.Out.Add(handover.Event{Kind: handover.ProcessBegan, Proc: shared})
+	t.running.ProcessAttached(&p.Process)
+	t.children.processAttached(p)
+}
+
+func openTasks(p *handover.Process) *procmem.TaskDir {
+	d := p.TakeTasks()
+	if d == nil {
+		return nil
+	}
+	if n, err := d.Count(); err != nil || n == 0 {
+		d.Close()
+		return nil
+	}
+	return d
+}
+
+func (t *tracked) list(p *process, now int64) {
+	l := &p.list
+	there, err := p.Tasks.Count()
+	l.hint = l.hint || p.ListChange || err != nil || there != len(l.tids)
+	p.ListChange = false
+	if p.clockDue(now) && (p.idle.AnyBackedOff() || now-p.Clock.At >= clockEvery) {
+		p.readClockAt(now, err == nil && there > 0)
+	}
+	if !l.due(now, &p.Clock) || l.begun && t.walks.busy() {
+		return
+	}
+	l.at, l.cpu, l.hint = now, p.Clock.Now, false
+	l.n++
+	tids, err := p.Tasks.List(l.tids[:0])
+	l.tids = tids
+	if err != nil || !p.Target.Alive() { // a zombie still lists its first thread
+		tids = nil
+	}
+	open := t.walks.openAhead(p, tids, now, !l.begun)
+	for _, tid := range tids {
+		th := l.byTID[tid]
+		if th == nil && !open {
+			continue
+		}
+		if th == nil {
+			t.stops.drain()
+			if th = t.discover(p, tid, now); th == nil {
+				continue
+			}
+		}
+		th.listing = l.n
+	}
+	l.forgetRejected(tids)
+	if !l.begun {
+		l.begun = true
+		if t.opts.Threads == nil { // else the time of rejected threads is not attributed
+			t.ended.open(p, now)
+		}
+	}
+	t.retire(p)
+	t.checkExec(p)
+}
+
+// checkExec reports an exec, by the changed name of the first thread.
+func (t *tracked) checkExec(p *process) {
+	if th := p.list.byTID[p.Target.PID]; th != nil {
+		var name procmem.Comm
+		if th.Observed.Files().Comm(&name) == nil && !bytes.Equal(name.Bytes(), p.list.leader.Bytes()) {
+			if len(p.list.leader.Bytes()) > 0 {
+				t.children.execed(p)
+				t.Out.Add(handover.Event{Kind: handover.Renamed, Thread: th.Shared, Proc: p.Shared, At: t.Tick.At})
+			}
+			p.list.leader = name
+		}
+	}
+	if next, ok := p.Shared.TakeExtra(); ok {
+		p.extra = next
+		for _, th := range p.list.inOrder {
+			th.Observed.Extra = p.extra
+		}
+	}
+}
+
+func (t *tracked) discover(p *process, tid int, now int64) *thread {
+	if now < p.list.rejected[tid].again {
+		return nil
+	}
+	lt := t.walks.open(p, tid)
+	ptrace.Pin() // a return from a system call accepts preemption
+	name, noUser, err := nameOf(lt.Files())
+	ptrace.Unpin()
+	if err != nil {
+		lt.Close()
+		return nil
+	}
+	if t.opts.Threads != nil && !t.opts.Threads.Match(name.Bytes()) {
+		lt.Close()
+		p.list.reject(tid, now)
+		return nil
+	}
+	th := t.attach(p, lt, &name, now)
+	th.NoUser = noUser
+	return th
+}
+
+func (t *tracked) attach(p *process, lt *observe.Thread, name *procmem.Comm, now int64) *thread {
+	ptrace.Pin() // a thread may stop late meanwhile
+	defer ptrace.Unpin()
+	tid := lt.TID
+	delete(p.list.rejected, tid)
+	t.Rest.Changed(now)
+	th := &thread{proc: p, Thread: engine.Thread{Observed: lt, FromZero: p.list.begun}}
+	t.lastTask++
+	th.Shared = &handover.Thread{
+		ID: t.lastTask, Proc: p.Shared, TID: tid, Walks: lt.Walks(), Name: name.String(), Found: now,
+	}
+	th.Idle = backoff.Thread{Owner: th, Observed: lt}
+	lt.SetRate(t.opts.Freq)
+	if tid == p.Target.PID {
+		lt.CopyFirst(p.Shared.FirstCopy())
+		lt.BeganOn(p.Shared.FirstStackEnd())
+	}
+	lt.Extra, lt.Memory, lt.Plans = p.extra, p.Target.Memory(), &p.Shared.Plans
+	if th.FromZero {
+		th.Shared.CreatedAt = now
+	}
+	p.list.byTID[tid] = th
+	p.list.inOrder = append(p.list.inOrder, th)
+	p.idle.Add(&th.Idle)
+	t.running.ThreadAttached(&p.Process, &th.Thread)
+	t.children.threadAttached(th)
+	return th
+}
+
+// nameOf gives a thread's name, and whether it never runs in user space. The kernel escapes a backslash
+// (fs/proc/array.c, proc_task_name).
+func nameOf(f *procmem.ThreadFiles) (name procmem.Comm, noUser bool, err error) {
+	var st procmem.Stat
+	if err := f.Stat(&st); err != nil || bytes.IndexByte(st.Comm.Bytes(), '\\') < 0 {
+		return st.Comm, st.UserWorker(), err
+	}
+	err = f.Comm(&name)
+	return name, st.UserWorker(), err
+}
+
+func (t *tracked) endThread(th *thread) {
+	if th.dead || th.Observed.Pending() {
+		return
+	}
+	th.dead = true
+	t.Rest.Changed(t.Tick.At)
+	t.counts.unseen += t.Idle.Forget(&th.Idle)
+	t.counts.runs.add(th.Observed.Ran())
+	e := &th.end
+	th.proc.endedReport.some = th.proc.endedReport.some || th.FromZero
+	t.running.ThreadEnded(&th.Thread, e.Alive)
+	e.Left, e.Patience = th.Observed.TakeLeft(), t.reports.gaps.Patience()
+	if !e.Alive || th.tick == t.counts.ticks { // its last observation is of the recording's end
+		e.Rest = sample.Reading{}
+	}
+	t.Out.Add(handover.Event{Kind: handover.ThreadEnded, Thread: th.Shared, Before: th.Idle.Unchanged, End: e})
+	th.Observed.Close()
+	delete(th.proc.list.byTID, th.Observed.TID)
+	th.proc.list.hint = true
+}
+
+// retire ends the threads missing in the last listing.
+func (t *tracked) retire(p *process) {
+	l := &p.list
+	for _, th := range l.inOrder {
+		if th.listing != l.n {
+			t.endThread(th)
+		}
+	}
+	l.inOrder = slices.DeleteFunc(l.inOrder, func(th *thread) bool { return th.dead })
+	if len(l.inOrder) == 0 && !p.Target.Alive() {
+		t.endProcess(p)
+	}
+}
+
+func (t *tracked) endProcess(p *process) {
+	if p.Gone {
+		return
+	}
+	p.Gone = true
+	t.closeCount(p, t.Tick.At)
+	p.end.Charged, p.end.Before = p.Clock.Ran(), int64(p.Clock.First)
+	t.ranGone += p.end.Charged
+	t.running.ProcessEnded(&p.Process, &p.end)
+	t.children.processEnded(p)
+	p.Tasks.Close()
+	t.Out.Add(handover.Event{Kind: handover.ProcessEnded, Proc: p.Shared, At: t.Tick.At, Used: &p.end})
+}
+
+func (t *tracked) closeCount(p *process, now int64) {
+	if p.closed {
+		return
+	}
+	p.closed = true
+	p.readClock(p.alive())
+	if t.opts.Threads == nil && p.counted {
+		t.ended.close(p, now)
+	}
+}
+
+func (t *tracked) endAll() {
+	for _, p := range t.procs {
+		t.closeCount(p, procmem.Now())
+		for _, th := range p.list.inOrder {
+			t.endThread(th)
+		}
+		t.endProcess(p)
+	}
+	t.procs = nil
+}
+
+func (t *tracked) dropEnded() {
+	t.procs = slices.DeleteFunc(t.procs, func(p *process) bool { return p.Gone })
+}
+
+func (t *tracked) allEnded() bool {
+	return !slices.ContainsFunc(t.procs, func(p *process) bool { return !p.Gone })
+}
+
+// ran gives the CPU time of the processes, ns.
+func (t *tracked) ran(now int64) int64 {
+	ran := t.ranGone
+	for _, p := range t.procs {
+		if p.clockDue(now) {
+			p.readClockAt(now, p.alive())
+		}
+		ran += p.Clock.Ran()
+	}
+	return ran
+}
+
+// thread gives a thread by its ids; nil: none.
+func (t *tracked) thread(pid, tid int) *thread {
+	for _, p := range t.procs {
+		if p.Target.PID == pid {
+			return p.list.byTID[tid]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"slices"
+
+	"github.com/google/pprof/profile"
+
+	rec "prywalk/internal/profile"
+)
+
+// foldInterpreter removes native frames that only run managed ones, except with --native. Stacks without others keep
+// them.
+func (d *Selection) foldInterpreter() {
+	if d.Options.Native {
+		return
+	}
+	hidden := map[*profile.Location]bool{}
+	for _, l := range d.Profile.Location {
+		if onlyInterprets(l) {
+			hidden[l] = true
+		}
+	}
+	if len(hidden) == 0 {
+		return
+	}
+	samples := make([]*profile.Sample, len(d.Profile.Sample))
+	folded := map[**profile.Location][]*profile.Location{} // samples share stacks (profile.Read)
+	for i, s := range d.Profile.Sample {
+		samples[i] = s
+		if len(s.Location) == 0 {
+			continue
+		}
+		rest, ok := folded[&s.Location[0]]
+		if !ok {
+			rest = without(s.Location, hidden)
+			folded[&s.Location[0]] = rest
+		}
+		if len(rest) < len(s.Location) {
+			c := *s
+			c.Location = rest
+			samples[i] = &c
+		}
+	}
+	d.Profile.Sample = samples
+}
+
+// without removes locations from a stack, unless none would remain.
+func without(stack []*profile.Location, some map[*profile.Location]bool) []*profile.Location {
+	rest := slices.DeleteFunc(slices.Clone(stack), func(l *profile.Location) bool { return some[l] })
+	if len(rest) == 0 || len(rest) == len(stack) {
+		return stack
+	}
+	return rest
+}
+
+// onlyInterprets: the location's functions only run managed frames.
+func onlyInterprets(l *profile.Location) bool {
+	return len(l.Line) > 0 && !slices.ContainsFunc(l.Line, func(ln profile.Line) bool {
+		return ln.Function == nil || rec.FrameType(ln.Function.Name, ln.Function.SystemName) != rec.Machinery
+	})
+}

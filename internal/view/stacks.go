@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"github.com/google/pprof/profile"
+
+	"prywalk/internal/namehints"
+)
+
+// Stacks numbers the frames of a profile; each location is read once.
+type Stacks struct {
+	Frames []Frame
+	index  map[Frame]int32
+	byLoc  map[*profile.Location][]int32
+	buf    []int32
+	lines  bool // with --lines
+	memory *Memory
+}
+
+func newStacks(lines bool, memory *Memory) *Stacks {
+	return &Stacks{index: map[Frame]int32{}, byLoc: map[*profile.Location][]int32{}, lines: lines, memory: memory}
+}
+
+func (t *Stacks) clone(memory *Memory) *Stacks {
+	return &Stacks{Frames: slices.Clone(t.Frames), index: maps.Clone(t.index), byLoc: maps.Clone(t.byLoc), lines: t.lines,
+		memory: memory}
+}
+
+// Stack gives a sample's frames, innermost first, valid until the next call.
+func (t *Stacks) Stack(s *profile.Sample) []int32 {
+	t.buf = t.buf[:0]
+	for _, l := range s.Location {
+		if t.memory.err != nil {
+			t.buf = t.buf[:0]
+			break
+		}
+		fs, ok := t.byLoc[l]
+		if !ok {
+			fs = t.location(l)
+			t.byLoc[l] = fs
+		}
+		if need := len(t.buf) + len(fs); need > cap(t.buf) && !t.memory.Take(8*int64(need)) { // append doubles
+			continue
+		}
+		t.buf = append(t.buf, fs...)
+	}
+	if len(t.buf) == 0 {
+		t.buf = append(t.buf, t.Number(Frame{Name: "[no stack]"}))
+	}
+	return t.buf
+}
+
+// location gives a location's frames, the innermost inlined call first.
+func (t *Stacks) location(l *profile.Location) []int32 {
+	module := ""
+	if l.Mapping != nil {
+		module = moduleName(l.Mapping.File)
+	}
+	if !t.memory.Take(8 * int64(len(l.Line))) {
+		return nil
+	}
+	var fs []int32
+	for _, ln := range l.Line {
+		f := Frame{Name: functionName(&ln), Module: module}
+		if f.Name == "" {
+			continue
+		}
+		f.Script = l.Mapping != nil && namehints.Script(l.Mapping.File)
+		// how recordings name code without a function
+		f.Nameless = module != "" && f.Name == namehints.Bracketed(module) || namehints.Bounded(f.Name, module)
+		if l.Mapping != nil && !f.Nameless {
+			f.place(l.Mapping, ln.Function)
+		}
+		if t.lines {
+			f.File, f.Line = ln.Function.Filename, int(ln.Line)
+		}
+		fs = append(fs, t.Number(f))
+	}
+	if len(fs) == 0 {
+		fs = append(fs, t.Number(t.nameless(l, module)))
+	}
+	return fs
+}
+
+// functionName is "" for a line without a function, which makes no frame.
+func functionName(ln *profile.Line) string {
+	if ln.Function == nil {
+		return ""
+	}
+	return cmp.Or(ln.Function.Name, ln.Function.SystemName)
+}
+
+func (t *Stacks) nameless(l *profile.Location, module string) Frame {
+	f := Frame{Name: namehints.Bracketed(module), Module: module, Nameless: true}
+	if t.lines {
+		f.Name = fmt.Sprintf("%#x %s", offset(l), f.Name)
+	}
+	return f
+}
+
+// offset is an address's file offset, else the address.
+func offset(l *profile.Location) uint64 {
+	if m := l.Mapping; m != nil && m.File != "" && l.Address >= m.Start && l.Address < m.Limit {
+		return l.Address - m.Start + m.Offset
+	}
+	return l.Address
+}
+
+// moduleName is a path's last part; names in brackets stay.
+func moduleName(file string) string {
+	if file == "" || file[0] == '[' {
+		return file
+	}
+	return filepath.Base(file)
+}
+
+// Number gives a frame's number.
+func (t *Stacks) Number(f Frame) int32 {
+	if n, ok := t.index[f]; ok {
+		return n
+	}
+	t.memory.Take(frameCost)
+	return Numbered(&t.Frames, t.index, f)
+}

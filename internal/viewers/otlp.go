@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package viewers
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/pprof/profile"
+
+	"prywalk/internal/otlp"
+	rec "prywalk/internal/profile"
+	"prywalk/internal/view"
+)
+
+// OTLP writes a ProfilesData message of OpenTelemetry's profiles signal (opentelemetry-proto 1.9,
+// profiles/v1development): a resource per process, a profile per sample type. Samples with equal stack and attributes
+// are joined, with all values and times (ends of intervals).
+func OTLP(w io.Writer, p *profile.Profile, o view.Options) error {
+	d, err := view.New(p, o)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	e := &otlpEncoder{Data: d, tables: newTables(d.Take)}
+	out := d.Writer(w)
+	for _, r := range e.resources() {
+		var m otlp.Message
+		if m.Bytes(1, e.resource(r)); d.Err() != nil {
+			return d.Err()
+		}
+		if _, err := out.Write(m); err != nil {
+			return err
+		}
+		d.Give(e.taken)
+		e.taken = 0
+	}
+	var m otlp.Message
+	if m.Bytes(2, e.tables.Message()); d.Err() != nil {
+		return d.Err()
+	}
+	_, err = out.Write(m)
+	return err
+}
+
+// bytes, until its resource is written
+const otlpSampleCost = 256
+
+type otlpEncoder struct {
+	*view.Data
+	tables *otlpTables
+	taken  int64 // bytes of memory, of the current resource
+}
+
+// otlpResource is the samples of one process.
+type otlpResource struct {
+	pid  int64 // 0: unknown
+	comm string
+	rows []*otlpRow
+}
+
+// otlpRow is the samples with one stack and the same attributes.
+type otlpRow struct {
+	stack      int64
+	attributes []int64
+	samples    []*profile.Sample
+}
+
+func (e *otlpEncoder) take(n int64) bool {
+	e.taken += n
+	return e.Take(n)
+}
+
+// resources divides the samples by process and name, in their order.
+func (e *otlpEncoder) resources() (all []*otlpResource) {
+	type process struct {
+		pid  int64
+		comm string
+	}
+	known := map[process]*otlpResource{}
+	rows := map[string]*otlpRow{}
+	for _, s := range e.Profile.Sample {
+		if !e.take(otlpSampleCost) {
+			return nil
+		}
+		is := process{view.Number(s, rec.LabelPID), view.Label(s, rec.LabelComm)}
+		r := known[is]
+		if r == nil {
+			r = &otlpResource{pid: is.pid, comm: is.comm}
+			known[is] = r
+			all = append(all, r)
+		}
+		row := &otlpRow{stack: e.tables.stack(s), attributes: e.attributes(s)}
+		key := fmt.Sprint(is.pid, is.comm, row.stack, row.attributes)
+		if same := rows[key]; same != nil {
+			row = same
+		} else {
+			rows[key] = row
+			r.rows = append(r.rows, row)
+		}
+		row.samples = append(row.samples, s)
+	}
+	return all
+}
+
+// otlpLabels become attributes, named by OpenTelemetry's semantic conventions where they have a name.
+var otlpLabels = []struct{ label, key string }{
+	{rec.LabelThread, "thread.name"}, {rec.LabelState, "prywalk.thread.state"}, {rec.LabelWait, "prywalk.wait"},
+	{rec.LabelWaitsFor, "prywalk.waits_for"}, {rec.LabelOwner, "prywalk.owner"}, {rec.LabelRole, "prywalk.thread.role"},
+	{rec.LabelTask, "prywalk.task"},
+}
+
+func (e *otlpEncoder) attributes(s *profile.Sample) (list []int64) {
+	if tids := s.NumLabel[rec.LabelTID]; len(tids) > 0 {
+		list = append(list, e.tables.Attribute("thread.id", tids[0]))
+	}
+	for _, l := range otlpLabels {
+		if v := view.Label(s, l.label); v != "" {
+			list = append(list, e.tables.Attribute(l.key, v))
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.Label)) {
+		if !rec.IsOwnLabel(key) { // the program's own
+			list = append(list, e.tables.Attribute(key, view.Label(s, key)))
+		}
+	}
+	return list
+}
+
+func (e *otlpEncoder) resource(r *otlpResource) (m otlp.Message) {
+	var about otlp.Message
+	attribute := func(key string, value any) { about.KeyValue(1, key, value) }
+	service := "unknown_service" // the conventions' name for unnamed services
+	if r.comm != "" {
+		attribute("process.executable.name", r.comm)
+		service += ":" + r.comm
+	}
+	attribute("service.name", service)
+	if r.pid != 0 {
+		attribute("process.pid", r.pid)
+	}
+	m.Bytes(1, about)
+	var scope, producer otlp.Message
+	producer.Bytes(1, []byte("prywalk"))
+	scope.Bytes(1, producer)
+	for i, t := range e.Profile.SampleType {
+		if t.Type == view.TypeBlocked { // derived, not in the file
+			continue
+		}
+		if p := e.profile(r, i, t); p != nil {
+			scope.Bytes(2, p)
+		}
+	}
+	m.Bytes(2, scope)
+	return m
+}
+
+// profile gives the Profile message of a sample type, nil without values.
+func (e *otlpEncoder) profile(r *otlpResource, value int, t *profile.ValueType) (m otlp.Message) {
+	begin := max(e.Profile.TimeNanos, 0)
+	length := max(e.Profile.DurationNanos, 1)
+	m.Bytes(1, e.tables.ValueType(t.Type, t.Unit))
+	some := false
+	for _, row := range r.rows {
+		var values []int64
+		var times []uint64
+		for _, s := range row.samples {
+			v := s.Value[value]
+			if v == 0 {
+				continue
+			}
+			if ends := s.NumLabel[rec.LabelEnd]; len(ends) > 0 {
+				times = append(times, uint64(min(max(ends[0], begin), begin+length-1)))
+			}
+			values = append(values, v)
+		}
+		if len(values) == 0 {
+			continue
+		}
+		if len(times) != len(values) {
+			times, values = nil, []int64{sum(values)}
+		}
+		var s otlp.Message
+		s.Int(1, row.stack)
+		s.Ints(2, row.attributes)
+		s.Ints(4, values)
+		s.Fixeds(5, times)
+		if !e.take(int64(4 * len(s))) {
+			return nil
+		}
+		m.Bytes(2, s)
+		some = true
+	}
+	if !some {
+		return nil
+	}
+	m.Fixed(3, uint64(begin))
+	m.Int(4, length)
+	if p := e.Profile.PeriodType; p != nil {
+		m.Bytes(5, e.tables.ValueType(p.Type, p.Unit))
+		m.Int(6, e.Profile.Period)
+	}
+	id := sha256.Sum256([]byte(strings.Join([]string{strconv.FormatInt(begin, 10), strconv.FormatInt(length, 10),
+		strconv.FormatInt(r.pid, 10), r.comm, t.Type, strconv.Itoa(len(m))}, "\x00")))
+	m.Bytes(7, id[:16])
+	return m
+}
+
+func sum(values []int64) (n int64) {
+	for v := range slices.Values(values) {
+		n += v
+	}
+	return n
+}

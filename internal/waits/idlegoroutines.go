@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package waits
+
+// parks is the innermost function of a waiting goroutine (runtime/proc.go).
+const parks = "runtime.gopark"
+
+// Wait reasons of goroutines (runtime/runtime2.go, waitReasonStrings).
+const (
+	waitIO      = "IO wait"
+	waitSelect  = "select"
+	waitNothing = "select (no cases)"
+	waitReceive = "chan receive"
+)
+
+// goroutineWaits are the possibly idle reasons.
+var goroutineWaits = map[string]bool{waitIO: true, waitSelect: true, waitNothing: true, waitReceive: true}
+
+// nextOnConnection are library functions that read the next message of a connection, with a callee that
+// distinguishes this from the rest of a request.
+var nextOnConnection = map[string]string{
+	"net/http.(*conn).serve":                                                 "bufio.(*Reader).Peek",
+	"net/http.(*connReader).backgroundRead":                                  "",
+	"net/http.(*persistConn).readLoop":                                       "bufio.(*Reader).Peek",
+	"net/http.(*http2serverConn).readFrames":                                 "",
+	"net/http.(*http2clientConnReadLoop).run":                                "",
+	"google.golang.org/grpc/internal/transport.(*http2Server).HandleStreams": "",
+	"google.golang.org/grpc/internal/transport.(*http2Client).reader":        "",
+}
+
+// nextWork are library functions whose goroutines wait for work.
+var nextWork = map[string]bool{
+	"net/http.(*persistConn).writeLoop":                              true,
+	"net/http.(*http2serverConn).serve":                              true,
+	"database/sql.(*DB).connectionOpener":                            true,
+	"database/sql.(*DB).connectionCleaner":                           true,
+	"google.golang.org/grpc/internal/transport.(*controlBuffer).get": true,
+	"os/signal.loop": true,
+}
+
+// mostGoFrames bounds the examined frames.
+const mostGoFrames = 32
+
+func idleGoroutine(wait string, stack func(i int) (Frame, bool)) string {
+	if wait == waitNothing {
+		return IdleForever
+	}
+	inner := ""
+	for i := range mostGoFrames {
+		f, ok := stack(i)
+		if !ok {
+			break
+		}
+		from, next := nextOnConnection[f.Function]
+		switch {
+		case wait == waitIO && f.Function == "internal/poll.(*FD).Accept":
+			return IdleAccept
+		case wait == waitIO && next && (from == "" || from == inner):
+			return IdleConnection
+		case wait != waitIO && nextWork[f.Function]:
+			return IdlePool
+		}
+		inner = f.Function
+	}
+	return ""
+}

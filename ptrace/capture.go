@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ptrace
+
+import (
+	"syscall"
+
+	"prywalk/frames"
+	"prywalk/internal/procmem"
+)
+
+// capture is what is read of a stopped thread, raw until the detach; reused.
+type capture struct {
+	regs  registers
+	stack stackReader
+	// sched is schedstat's text; schedLen ≤ 0: not read.
+	sched    [96]byte
+	schedLen int
+	// takenCalls and copiedCalls are procmem.Calls at Times.Taken and Times.Copied.
+	takenCalls, copiedCalls int64
+
+	reader  Reader
+	parts   [maxParts]frames.Region
+	vectors vectors
+}
+
+func (c *capture) begin(running int64, req *Request) {
+	c.stack.allowed.begin(running, req.Longest)
+	if req.Memory != nil {
+		req.Memory.Until(c.stack.allowed.until)
+	}
+}
+
+//go:nosplit
+func (c *capture) readState(l *Tracee, req *Request) syscall.Errno {
+	c.schedLen = -1
+	c.stack.reset()
+	if e := c.regs.read(l.tid); e != 0 || !c.regs.whole() {
+		return e
+	}
+	if req.Files != nil {
+		c.schedLen = req.Files.RawSchedStat(c.sched[:])
+	}
+	l.times.Taken, c.takenCalls = procmem.Now(), procmem.Calls()
+	return 0
+}
+
+//go:nosplit
+func (c *capture) copied(l *Tracee) { l.times.Copied, c.copiedCalls = procmem.Now(), procmem.Calls() }
+
+// Precondition of decode: the thread was detached.
+func (c *capture) decode(req *Request, out *Stop) {
+	out.Regs = c.regs.decode()
+	out.StackCopy = c.stack.result()
+	out.Calls = int(c.copiedCalls - c.takenCalls)
+	out.InSyscall, out.Nr = rawSyscall(&c.regs.raw)
+	out.Sched, out.SchedOK = c.clocks(req.Files)
+}
+
+// clocks reads them now if they were not read in the stop.
+func (c *capture) clocks(files *ThreadFiles) (sched SchedStat, ok bool) {
+	if files == nil {
+		return SchedStat{}, false
+	}
+	var err error
+	if c.schedLen > 0 {
+		sched, err = procmem.ParseSchedStat(c.sched[:c.schedLen])
+	} else {
+		sched, err = files.SchedStat()
+	}
+	return sched, err == nil
+}
+
+func (c *capture) readExtra(l *Tracee, req *Request, out *Stop) int {
+	out.Regs = c.regs.decode()
+	c.reader = Reader{
+		tid: l.tid, memory: req.Memory, left: readsOf(req.Extra), vectors: &c.vectors, allowed: &c.stack.allowed,
+	}
+	if !c.prefetchAndStack(l.tid, req, out) {
+		c.stack.read(l.tid, req, rawSP(&c.regs.raw))
+	}
+	c.stack.readTail(l.tid, req)
+	got := &c.stack.got
+	c.reader.stackAt, c.reader.stack = got.StackAddr, c.stack.to(req)[:got.StackLen]
+	n := req.Extra.Regions(&out.Regs, &c.reader, req.Regions)
+	c.reader.left, c.reader.stack = 0, nil
+	return min(max(n, 0), len(req.Regions))
+}
+
+// prefetchAndStack reads a [Prefetcher]'s places, then the stack. False if that was not possible as a whole.
+func (c *capture) prefetchAndStack(tid int, req *Request, out *Stop) bool {
+	f, ok := req.Extra.(Prefetcher)
+	if !ok {
+		return false
+	}
+	places := f.Prefetch(&out.Regs)
+	if len(places) == 0 || len(places) >= maxParts {
+		return false
+	}
+	n, want := copy(c.parts[:], places), 0
+	for i := range places {
+		want += len(places[i].Bytes)
+	}
+	c.stack.plan(req, rawSP(&c.regs.raw))
+	if req.Memory != nil {
+		return c.prefetchThenStack(tid, f, req, &out.Regs, n, want)
+	}
+	got := &c.stack.got
+	c.parts[n] = frames.Region{Addr: got.StackAddr, Bytes: c.stack.to(req)}
+	read := readParts(tid, c.parts[:n+1], &c.vectors)
+	c.parts[n].Bytes = nil
+	if read <= want {
+		return false
+	}
+	c.reader.prefetched, got.StackLen = true, read-want
+	return true
+}
+
+// prefetchThenStack reads the n places, want bytes, then the stack up to the end that they give.
+func (c *capture) prefetchThenStack(tid int, f Prefetcher, req *Request, regs *frames.Regs, n, want int) bool {
+	if !c.readPresent(tid, f, n, want) && copyParts(req.Memory, tid, c.parts[:n], &c.stack.allowed) != want {
+		return false
+	}
+	got := &c.stack.got
+	if e, ok := f.(StackEnder); ok {
+		got.StackAsked = upTo(e.StackEnd(regs, &c.reader), got.StackAddr, got.StackAsked)
+	}
+	if len(req.Stack) > 0 {
+		got.StackLen = c.stack.allowed.copy(req.Memory, tid, got.StackAddr, c.stack.to(req))
+	}
+	c.reader.prefetched = true
+	return true
+}
+
+// readPresent reads the n places, want bytes, in one call if they are known to be present.
+func (c *capture) readPresent(tid int, f Prefetcher, n, want int) bool {
+	s, ok := f.(PresentPrefetcher)
+	if !ok || procmem.Now() >= s.PresentUntil() {
+		return false
+	}
+	if steps, _ := c.stack.allowed.step(1); steps == 0 {
+		return false
+	}
+	return readParts(tid, c.parts[:n], &c.vectors) == want
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ptrace
+
+import "math"
+
+// Raw system calls, so that a tracer with a stopped thread keeps its P.
+
+// isOpen reports whether the thread's descriptor has a /proc link that begins with kind. No file system is
+// asked.
+//
+//go:nosplit
+func (f *procFiles) isOpen(tid int, fd uint64, kind string) bool {
+	if fd > math.MaxInt32 {
+		return false
+	}
+	text := f.link(tid, fd)
+	n := 0
+	for n < len(kind) && n < len(text) && text[n] == kind[n] {
+		n++
+	}
+	return n == len(kind)
+}
+
+// procPath gives the offset behind what it writes, as do putNumber and put.
+//
+//go:nosplit
+func procPath(tid int, name string, buf *[48]byte) int {
+	return put(buf, putNumber(buf, put(buf, 0, "/proc/"), uint64(tid)), name)
+}
+
+//go:nosplit
+func putNumber(buf *[48]byte, at int, v uint64) int {
+	digits := 1
+	for rest := v / 10; rest > 0; rest /= 10 {
+		digits++
+	}
+	for i := at + digits - 1; i >= at; i-- {
+		if i < len(buf) {
+			buf[i] = byte('0' + v%10)
+		}
+		v /= 10
+	}
+	return min(at+digits, len(buf))
+}
+
+//go:nosplit
+func put(buf *[48]byte, at int, text string) int {
+	for i := 0; i < len(text) && at < len(buf); i++ {
+		buf[at] = text[i]
+		at++
+	}
+	return at
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ptrace
+
+import (
+	"syscall"
+
+	"prywalk/internal/procmem"
+
+	"golang.org/x/sys/unix"
+)
+
+// Sleeper makes a [Controller]'s sleeps, on its OS thread.
+type Sleeper struct {
+	alarm    alarm
+	watchdog *watchdog // of a real-time priority, else nil
+	own      tally
+	woken    int64 // end of the last wait's sleep; 0: none
+	rang     bool  // see ByTimer
+}
+
+// Woken gives when this thread last woke from a wait, and so displaced another, on the clock of [Now]; 0:
+// never.
+func (s *Sleeper) Woken() int64 { return s.woken }
+
+// ByTimer reports whether this thread's timer on its current processor ended the last sleep. After a wakeup
+// from another processor, or a move, the displaced thread may run on for some µs, mostly to the end of a system
+// call.
+func (s *Sleeper) ByTimer() bool { return s.rang }
+
+// Awake clears ByTimer.
+func (s *Sleeper) Awake() { s.rang = false }
+
+// Moved records a move to another processor. The alarm is then set again there: from another one it interrupts
+// too late for a thread that leaves a system call (kernel/entry/common.c).
+func (s *Sleeper) Moved() { s.alarm.at, s.rang = 0, false }
+
+// Nap sleeps until a moment on the clock of [Now], without the alarm.
+func (s *Sleeper) Nap(until int64) {
+	if left := until - procmem.Now(); left > 0 {
+		s.nanosleep(left)
+	}
+}
+
+// SleepUntil sleeps until a moment on the clock of [Now] or a signal, outside the Go scheduler.
+func (s *Sleeper) SleepUntil(at int64) {
+	began := procmem.Now()
+	if s.watchdog.raiseAgain(began); began >= at {
+		return
+	}
+	if !s.alarm.sleep(at) {
+		procmem.SleepUntil(at)
+	}
+	s.rang = true
+	s.own.sleptSince(began, procmem.Now())
+}
+
+func (s *Sleeper) nanosleep(ns int64) {
+	began := procmem.Now()
+	nanosleep(ns)
+	s.woken, s.rang = procmem.Now(), true
+	s.own.sleptSince(began, s.woken)
+}
+
+// awaitStop waits for a report in info or a moment (EINTR). ok is false without an alarm.
+func (s *Sleeper) awaitStop(until int64, info *sigInfo) (e syscall.Errno, ok bool) {
+	began := procmem.Now()
+	e, slept, ok := s.alarm.wait(until, info)
+	if !ok {
+		return 0, false
+	}
+	s.woken = procmem.Now()
+	s.rang = slept && e == unix.EINTR
+	s.own.sleptSince(began, s.woken)
+	return e, true
+}
+
+func (s *Sleeper) endSleeps() {
+	s.alarm.close()
+	s.watchdog.close()
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ptrace
+
+import (
+	"errors"
+	"slices"
+	"syscall"
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/internal/procmem"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestSpinningThreadShowsItsRegistersAndStackAThousandTimes(t *testing.T) {
+	p := start(t, "spin")
+	files := procmem.OpenThread(p.PID, p.tid, procmem.NewBudget(64))
+	defer files.Close()
+	files.SchedStat()
+	with(t, Options{}, func(c *Controller) {
+		req := Request{Stack: make([]byte, 4096), Files: files}
+		var s Stop
+		var cpu uint64
+		for i := range 1000 {
+			if err := c.StopThread(p.tid, soon(), &req, &s); err != nil {
+				t.Errorf("look %d: %v", i, err)
+				return
+			}
+			if s.Regs.PC < p.lo || s.Regs.PC >= p.hi {
+				t.Errorf("look %d: pc %#x outside of the text %#x–%#x", i, s.Regs.PC, p.lo, p.hi)
+			}
+			if s.StackLen == 0 || s.StackAddr != s.Regs.SP()-redZone {
+				t.Errorf("look %d: %d bytes at %#x, sp %#x", i, s.StackLen, s.StackAddr, s.Regs.SP())
+			}
+			if !s.SchedOK || s.Sched.CPU < cpu {
+				t.Errorf("look %d: clocks %+v after %d", i, s.Sched, cpu)
+			}
+			cpu = s.Sched.CPU
+			if !(s.Interrupt <= s.Stop && s.Stop <= s.Detach) || s.Kind == KindNone {
+				t.Errorf("look %d: times or kind: %+v", i, s)
+			}
+		}
+		if st := c.Stats(); st.Finished != 1000 || c.Pending() != 0 {
+			t.Errorf("stats %+v, pending %d", st, c.Pending())
+		}
+	})
+	if tracer(p.tid) != 0 {
+		t.Error("still traced")
+	}
+}
+
+func TestWaitAnyGivesEachOfManyThreads(t *testing.T) {
+	var ps []*target
+	for range 8 {
+		ps = append(ps, start(t, "spin"))
+	}
+	with(t, Options{}, func(c *Controller) {
+		for range 20 {
+			for i, p := range ps {
+				l, err := c.Begin(p.tid)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				l.Tag = uint64(i)
+			}
+			seen := make([]bool, len(ps))
+			for c.Pending() > 0 {
+				l := c.WaitAny(soon())
+				if l == nil {
+					t.Error("deadline")
+					return
+				}
+				if ps[l.Tag].tid != l.TID() || seen[l.Tag] {
+					t.Errorf("tag %d for thread %d", l.Tag, l.TID())
+				}
+				seen[l.Tag] = true
+				var s Stop
+				if err := c.Finish(l, &Request{}, &s); err != nil {
+					t.Error(err)
+				}
+			}
+			if slices.Contains(seen, false) {
+				t.Errorf("not all seen: %v", seen)
+			}
+		}
+	})
+}
+
+func TestThreadsCanBeHeldTogetherAndLetGo(t *testing.T) {
+	ps := []*target{start(t, "spin"), start(t, "epoll", "1"), start(t, "epoll", "-1")}
+	with(t, Options{}, func(c *Controller) {
+		var held []*Tracee
+		for _, p := range ps {
+			if _, err := c.Begin(p.tid); err != nil {
+				t.Error(err)
+			}
+		}
+		for len(held) < len(ps) {
+			l := c.WaitAny(soon())
+			if l == nil {
+				t.Error("deadline")
+				return
+			}
+			held = append(held, l)
+		}
+		for _, p := range ps {
+			if s := state(p.tid); s != 't' {
+				t.Errorf("state %c of a held thread", s)
+			}
+		}
+		for _, l := range held {
+			var s Stop
+			if err := c.Finish(l, &Request{}, &s); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	for _, p := range ps {
+		eventually(t, "running on", func() bool { return state(p.tid) != 't' })
+	}
+}
+
+func TestStoppedProcessIsReadAndStaysStopped(t *testing.T) {
+	p := start(t, "spin")
+	p.Signal(syscall.SIGSTOP)
+	eventually(t, "stopped", func() bool { return state(p.tid) == 'T' })
+	with(t, Options{}, func(c *Controller) {
+		var s Stop
+		for range 50 {
+			if err := c.StopThread(p.tid, soon(), &Request{Stack: make([]byte, 256)}, &s); err != nil {
+				t.Error(err)
+				return
+			}
+			if s.Kind != KindGroup || s.Regs.PC < p.lo || s.Regs.PC >= p.hi || s.StackLen != 256 {
+				t.Errorf("stop %+v", s)
+			}
+			eventually(t, "stopped again", func() bool { return state(p.tid) == 'T' })
+		}
+	})
+	p.Signal(syscall.SIGCONT)
+	eventually(t, "running", func() bool { return state(p.tid) == 'R' })
+}
+
+func TestProcessStoppedDuringALookIsStoppedAfterIt(t *testing.T) {
+	p := start(t, "spin")
+	with(t, Options{}, func(c *Controller) {
+		for range 50 {
+			l, err := c.Begin(p.tid)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			p.Signal(syscall.SIGSTOP)
+			c.await(l)
+			var s Stop
+			if err := c.Finish(l, &Request{}, &s); err != nil {
+				t.Error(err)
+			}
+			eventually(t, "stopped", func() bool { return state(p.tid) == 'T' && state(p.PID) == 'T' })
+			p.Signal(syscall.SIGCONT)
+			eventually(t, "running", func() bool { return state(p.tid) == 'R' })
+		}
+	})
+}
+
+func TestExtraReadsWhileStopped(t *testing.T) {
+	p := start(t, "spin")
+	with(t, Options{}, func(c *Controller) {
+		req := Request{Stack: make([]byte, 64), Extra: textReader{}, Regions: []frames.Region{{Bytes: make([]byte, 16)}}}
+		var s Stop
+		if err := c.StopThread(p.tid, soon(), &req, &s); err != nil {
+			t.Error(err)
+			return
+		}
+		if s.Regions != 1 || req.Regions[0].Addr != s.Regs.PC || len(req.Regions[0].Bytes) != 16 {
+			t.Errorf("regions %d %+v", s.Regions, req.Regions)
+		}
+	})
+}
+
+type textReader struct{}
+
+func (textReader) Regions(regs *frames.Regs, rd *Reader, out []frames.Region) int {
+	out[0].Addr = regs.PC
+	out[0].Bytes = out[0].Bytes[:rd.Read(regs.PC, out[0].Bytes)]
+	return 1
+}
+
+func TestPanicInExtraLetsTheThreadGo(t *testing.T) {
+	p := start(t, "spin")
+	with(t, Options{}, func(c *Controller) {
+		defer func() {
+			if recover() == nil {
+				t.Error("no panic")
+			}
+			if c.Pending() != 0 || tracer(p.tid) != 0 {
+				t.Errorf("pending %d, traced by %d", c.Pending(), tracer(p.tid))
+			}
+		}()
+		c.StopThread(p.tid, soon(), &Request{Extra: panicker{}}, &Stop{})
+	})
+}
+
+type panicker struct{}
+
+func (panicker) Regions(*frames.Regs, *Reader, []frames.Region) int { panic("on purpose") }
+
+func TestCancelledSampleLeavesNothingAttached(t *testing.T) {
+	p := start(t, "epoll", "0")
+	with(t, Options{}, func(c *Controller) {
+		for range 200 {
+			l, err := c.Begin(p.tid)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			c.Cancel(l)
+			for c.Pending() > 0 {
+				if l := c.WaitAny(soon()); l != nil {
+					t.Errorf("cancelled look came back: %+v", *l)
+				}
+			}
+		}
+	})
+	if tracer(p.tid) != 0 || state(p.tid) == 't' {
+		t.Error("still attached")
+	}
+	if n := p.counts(t); n.eintr != 0 {
+		t.Errorf("%d calls interrupted", n.eintr)
+	}
+}
+
+func TestCancelledSampleIsTakenUpByTheNext(t *testing.T) {
+	p := start(t, "spin")
+	p.Signal(syscall.SIGSTOP) // so that nothing stops by itself
+	eventually(t, "stopped", func() bool { return state(p.tid) == 'T' })
+	with(t, Options{MaxPending: 1}, func(c *Controller) {
+		l, err := c.Begin(p.tid)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		l.abandoned = true // as Cancel does for a thread that has not stopped
+		again, err := c.Begin(p.tid)
+		if err != nil || again != l {
+			t.Errorf("Begin: %p %v, want %p", again, err, l)
+			return
+		}
+		if _, err := c.Begin(p.tid); err != ErrPending {
+			t.Errorf("third Begin: %v", err)
+		}
+		if _, err := c.Begin(p.PID); err != ErrBusy {
+			t.Errorf("Begin beyond MaxPending: %v", err)
+		}
+		if got := c.WaitAny(soon()); got != l {
+			t.Errorf("WaitAny: %p", got)
+		}
+		c.Cancel(l)
+	})
+}
+
+func TestReasonsHaveTheirWords(t *testing.T) {
+	for err, want := range map[error]string{ErrGone: "exited", ErrTraced: "traced", ErrDenied: "denied",
+		ErrTimeout: "timeout", ErrKernelThread: "kernel-thread", ErrZombie: "zombie", Err32Bit: "32-bit",
+		errors.New("x"): "other", unix.EIO: "other"} {
+		if got := Reason(err); got != want {
+			t.Errorf("Reason(%v) = %q, want %q", err, got, want)
+		}
+	}
+}
