@@ -55,6 +55,31 @@ func TestEnginePerfSeesWhatRuns(t *testing.T) {
 	}
 }
 
+// A program that repeats itself every 1/99 s, and one that does so 12 times in this time. Samples are not independent
+// here: with ptrace, some five have the worth of one. 600 samples give a standard error of 4.5 points; the bound is five.
+func TestSamplesDoNotKeepStepWithAPeriodicProgram(t *testing.T) {
+	needsPerf(t)
+	exe, err := testtargets.Compile("periodic.c", "-O1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ engine, period string }{
+		{"perf", "10101010"}, {"perf", "841751"}, {"ptrace", "10101010"},
+	} {
+		cmd := exec.Command(exe, c.period, "60")
+		testtargets.Ready(t, cmd)
+		r := recordUntilAs(t, nil, "600 samples", func(p *profile.Profile) bool {
+			return countOf(p, "first")+countOf(p, "second") >= 600
+		}, "--engine", c.engine, "-p", strconv.Itoa(cmd.Process.Pid))
+		first, second := totalOf(r.Profile, "first", cpuColumn), totalOf(r.Profile, "second", cpuColumn)
+		share := float64(first) / float64(first+second)
+		t.Logf("%s, %s ns: %.3f in first", c.engine, c.period, share)
+		if share < 0.275 || share > 0.725 {
+			t.Errorf("%s, %s ns: first has %.3f of the time, want a half", c.engine, c.period, share)
+		}
+	}
+}
+
 // TestAThreadWithABufferThatItDoesNotWriteIsSampled: the kernel's copies end at the first page of the buffer that is
 // not there. A freeze reads these pages, and after that the samples have the whole stack.
 func TestAThreadWithABufferThatItDoesNotWriteIsSampled(t *testing.T) {

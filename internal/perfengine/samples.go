@@ -172,6 +172,7 @@ func (s *Engine) TakeAll(now int64) {
 		s.choice.restartSilence(now)
 	}
 	s.children.handOver(now)
+	s.reader.VaryPeriods(now)
 	s.fitStack(now)
 	s.choice.checkIfDue(now)
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"math/bits"
+	"math/rand/v2"
 	"os"
 	"runtime"
 	"slices"
@@ -72,6 +73,7 @@ type Reader struct {
 	shorter   int
 
 	changed, before int64 // time of the last SetFreq, CLOCK_MONOTONIC ns; the period until then, ns
+	varied          int64 // time of the last change of the periods, CLOCK_MONOTONIC ns
 }
 
 // Open begins to sample. The error is [ErrDenied] or [ErrUnsupported] with its cause.
@@ -123,20 +125,38 @@ func (r *Reader) SetFreq(hz float64) bool {
 	return true
 }
 
+// The periods are drawn anew every varyEvery ns, from up to 1/varyShare below the nominal one to as much above. A drawing
+// costs one system call and, on average, half a sample a processor.
+const (
+	varyEvery = 1e9
+	varyShare = 8
+)
+
+// VaryPeriods draws the periods of sampling anew if it is time, so that samples do not keep step with a program that
+// repeats itself: the kernel's timer has a constant period, in the frequency mode of a software clock as well
+// (kernel/events/core.c, perf_swevent_init_hrtimer). [Reader.Period] remains the mean.
+func (r *Reader) VaryPeriods(now int64) {
+	if now-r.varied < varyEvery {
+		return
+	}
+	_ = r.setPeriods() // what is refused keeps its period
+	r.varied = now
+}
+
 func (r *Reader) setPeriods() bool {
 	ok := true
 	for _, g := range r.rings {
 		switch {
 		case r.Own():
 		case g.short >= 0:
-			ok = procmem.SetPeriod(g.short, r.opts.period()) == nil && ok
+			ok = procmem.SetPeriod(g.short, r.opts.drawnPeriod()) == nil && ok
 		default:
-			ok = procmem.SetPeriod(g.fd, r.opts.period()) == nil && ok
+			ok = procmem.SetPeriod(g.fd, r.opts.drawnPeriod()) == nil && ok
 		}
 	}
 	for _, fds := range r.tasks {
 		for _, fd := range fds {
-			ok = procmem.SetPeriod(fd, r.opts.period()) == nil && ok
+			ok = procmem.SetPeriod(fd, r.opts.drawnPeriod()) == nil && ok
 		}
 	}
 	return ok
@@ -146,8 +166,13 @@ func (o *Options) time() int64 { return int64(o.period()) }
 
 func (o *Options) period() uint64 { return uint64(1e9 / o.Freq) }
 
+func (o *Options) drawnPeriod() uint64 {
+	nominal := o.period()
+	return nominal - nominal/varyShare + rand.Uint64N(nominal/(varyShare/2)+1)
+}
+
 // Room gives the least time until a ring is full, ns.
-func (r *Reader) Room() int64 { return ringRecords * r.Period() }
+func (r *Reader) Room() int64 { return ringRecords * (r.Period() - r.Period()/varyShare) }
 
 // Stack gives the greatest number of copied stack bytes.
 func (r *Reader) Stack() int { return r.opts.Stack }
@@ -329,7 +354,7 @@ func ringSize(stack int) int {
 // A period, unlike a frequency, is not adjusted by the kernel.
 func (o *Options) attr() unix.PerfEventAttr {
 	a := unix.PerfEventAttr{
-		Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_CPU_CLOCK, Sample: o.period(),
+		Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_CPU_CLOCK, Sample: o.drawnPeriod(),
 		Sample_type: unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CPU | unix.PERF_SAMPLE_CALLCHAIN |
 			unix.PERF_SAMPLE_REGS_USER | unix.PERF_SAMPLE_STACK_USER,
 		Sample_regs_user: regMask, Sample_stack_user: uint32(o.Stack),

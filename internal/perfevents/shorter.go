@@ -56,7 +56,7 @@ func (r *Reader) CopyShorter(n int) bool {
 // still: sampling is paused.
 func (g *ring) copyShorter(o *Options, n int, still bool) bool {
 	if g.dropShorter(); n == 0 {
-		return procmem.SetPeriod(g.fd, o.period()) == nil
+		return procmem.SetPeriod(g.fd, o.drawnPeriod()) == nil
 	}
 	short := Options{Freq: o.Freq, NoKernel: o.NoKernel, UserChains: o.UserChains, Stack: n}
 	attr := short.attr()

@@ -96,7 +96,7 @@ func (s *Ticks) LeaveOutCostly(r *Rest, next int64) (after int64, ok bool) {
 
 func (s *Ticks) leaveOut(r *Rest, next, least, most int64) (after int64) {
 	r.left = least + s.rng.Int64N(most-least+1)
-	s.n += r.left
+	s.due += r.left * s.period
 	return next + r.left*s.period
 }
 

@@ -2,7 +2,7 @@
 
 // Package schedule decides when to observe. It belongs to the tracer's goroutine.
 //
-//	ticks.go    times of ticks: absolute, displaced at random by up to a quarter of the period
+//	ticks.go    times of ticks, at random distances about the period
 //	budget.go   ticks withheld for --max-overhead
 //	quota.go    ticks withheld for prywalk's own CPU quota
 //	subset.go   a random part of the observations that are due (--subset)
@@ -12,15 +12,14 @@ package schedule
 
 import "math/rand/v2"
 
-// Ticks gives the moments of the ticks, CLOCK_MONOTONIC ns: absolute, and displaced at random by at most a quarter of
-// the period, against beats with periodic work.
+// Ticks gives the moments of the ticks, CLOCK_MONOTONIC ns. Their distances are drawn from 3/4 to 5/4 of the period, so
+// that ticks do not keep step with periodic work of a target.
 type Ticks struct {
 	// Missed is the number of ticks whose time had passed.
 	Missed int64
 
 	period int64
-	start  int64
-	n      int64 // ticks made or missed
+	due    int64 // time of the last tick, as planned
 	rng    *rand.Rand
 }
 
@@ -28,7 +27,7 @@ type Ticks struct {
 func NewTicks(start int64, freq float64) *Ticks {
 	return &Ticks{
 		period: int64(1e9 / freq),
-		start:  start,
+		due:    start,
 		rng:    rand.New(rand.NewPCG(uint64(start), 0x7072_7977)),
 	}
 }
@@ -38,18 +37,18 @@ func (s *Ticks) Period() int64 { return s.period }
 
 // Next gives the moment of the next tick. Ticks whose whole period has passed are missed.
 func (s *Ticks) Next(now int64) int64 {
-	if late := (now-s.start)/s.period - s.n; late > 1 {
-		s.Missed += late - 1
-		s.n += late - 1
+	s.due += s.period - s.period/4 + s.rng.Int64N(s.period/2+1)
+	if late := (now - s.due) / s.period; late > 0 {
+		s.Missed += late
+		s.due += late * s.period
 	}
-	s.n++
-	return s.start + s.n*s.period + s.rng.Int64N(s.period/2+1) - s.period/4
+	return s.due
 }
 
 // SetRate changes the frequency from now on.
 func (s *Ticks) SetRate(now int64, freq float64) {
 	if period := int64(1e9 / freq); period != s.period {
-		s.period, s.start, s.n = period, now, 0
+		s.period, s.due = period, now
 	}
 }
 

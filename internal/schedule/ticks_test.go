@@ -14,11 +14,31 @@ func TestTicksKeepTheirRateAndOrder(t *testing.T) {
 		}
 		last, now = at, max(now, at)
 	}
-	if want := int64(1000 + 10000*1e6); last < want-1e6/4 || last > want+1e6/4 {
-		t.Fatalf("tick 10,000 at %d, want %d within a quarter of a period", last, want)
+	// The standard deviation of a distance is 1/2/√12 of the period, of 10,000 some 14.4 periods. Five of them.
+	if want := int64(1000 + 10000*1e6); last < want-72e6 || last > want+72e6 {
+		t.Fatalf("tick 10,000 at %d, want %d ± 72 periods", last, want)
 	}
 	if s.Missed != 0 {
 		t.Fatalf("%d missed", s.Missed)
+	}
+}
+
+// A target that repeats itself every k-th part of the period is sampled equally often in each quarter of its time. Ticks are
+// not independent here: their phase needs some five ticks to change at k = 1. The bound is five standard deviations.
+func TestTicksDoNotKeepStepWithPeriodicWork(t *testing.T) {
+	const n = 100000
+	for _, k := range []int64{1, 2, 3, 12} {
+		s := NewTicks(1000, 100)
+		var hits [4]int
+		for at, repeat := int64(1000), s.Period()/k; hits[0]+hits[1]+hits[2]+hits[3] < n; {
+			at = s.Next(at)
+			hits[at%repeat*4/repeat]++
+		}
+		for i, m := range hits {
+			if m < n/4-n/50 || m > n/4+n/50 {
+				t.Errorf("work of 1/%d of the period: quarter %d has %d ticks of %d", k, i, m, n)
+			}
+		}
 	}
 }
 
