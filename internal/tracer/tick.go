@@ -134,6 +134,7 @@ func (t *Tracer) listAll(now int64) {
 		t.tracked.list(p, now)
 		t.now.threads += len(p.list.byTID)
 	}
+	t.tracked.total = t.now.threads
 	t.counts.threadsMax = max(t.counts.threadsMax, int64(t.now.threads))
 }
 

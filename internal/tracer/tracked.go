@@ -30,6 +30,7 @@ type tracked struct {
 	start       int64  // start of sampling, CLOCK_MONOTONIC ns
 	boot        uint64 // in clock ticks after boot
 	ranGone     int64  // CPU time of ended processes, ns
+	total       int    // threads, at the last tick
 	lastProcess sample.ProcessID
 	lastTask    sample.TaskID
 }
@@ -94,7 +95,7 @@ func (t *tracked) list(p *process, now int64) {
 	if p.clockDue(now) && (p.idle.AnyBackedOff() || now-p.Clock.At >= clockEvery) {
 		p.readClockAt(now, err == nil && there > 0)
 	}
-	if !l.due(now, &p.Clock) || l.begun && t.walks.busy() {
+	if !l.due(now, &p.Clock, t.total) || l.begun && t.walks.busy() {
 		return
 	}
 	l.at, l.cpu, l.hint = now, p.Clock.Now, false
