@@ -125,14 +125,14 @@ func (r *Reader) SetFreq(hz float64) bool {
 	return true
 }
 
-// The periods are drawn anew every varyEvery ns, from up to 1/varyShare below the nominal one to as much above. A drawing
-// costs one system call and, on average, half a sample a processor.
+// A period is drawn every varyEvery ns, at most 1/varyShare from the nominal one. A drawing costs one system call and, on
+// average, half a sample a processor.
 const (
 	varyEvery = 1e9
 	varyShare = 8
 )
 
-// VaryPeriods draws the periods of sampling anew if it is time, so that samples do not keep step with a program that
+// VaryPeriods draws new periods of sampling if it is time, so that samples do not keep step with a program that
 // repeats itself: the kernel's timer has a constant period, in the frequency mode of a software clock as well
 // (kernel/events/core.c, perf_swevent_init_hrtimer). [Reader.Period] remains the mean.
 func (r *Reader) VaryPeriods(now int64) {
