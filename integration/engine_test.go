@@ -56,7 +56,8 @@ func TestEnginePerfSeesWhatRuns(t *testing.T) {
 }
 
 // A program that repeats itself every 1/99 s, and one that does so 12 times in this time. Samples are not independent
-// here: with ptrace, some five are worth one. 600 samples give a standard error of 4.5 points; the bound is five of them.
+// here: with ptrace, some five are worth one. So 600 samples give a standard error of 4.5 points. The bound is five of
+// them.
 func TestSamplesDoNotKeepStepWithAPeriodicProgram(t *testing.T) {
 	needsPerf(t)
 	exe, err := testtargets.Compile("periodic.c", "-O1")

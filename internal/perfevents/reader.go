@@ -125,8 +125,8 @@ func (r *Reader) SetFreq(hz float64) bool {
 	return true
 }
 
-// A period is drawn every varyEvery ns, at most 1/varyShare from the nominal one. A drawing costs one system call and, on
-// average, half a sample a processor.
+// A period is drawn every varyEvery ns, at most 1/varyShare from the nominal one. A drawing costs one system call and,
+// on average, half a sample of each processor.
 const (
 	varyEvery = 1e9
 	varyShare = 8
