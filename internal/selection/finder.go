@@ -52,8 +52,8 @@ func NewFinder(r Rule) *Finder {
 }
 
 // Find gives the processes that are selected now, in rising order, without this one. One that was selected stays so.
-// now is the present moment in clock ticks after boot. Processes without a command line are left out: they are the
-// kernel's threads, or have ended.
+// now is the present moment in clock ticks after boot. Processes without a command line are left out: they are kernel
+// threads, or have ended.
 func (f *Finder) Find(now uint64) (pids []int) {
 	f.turn++
 	dirs, err := os.ReadDir(f.root)
@@ -71,6 +71,7 @@ func (f *Finder) Find(now uint64) (pids []int) {
 		old := now-c.start > young && (pid+f.turn)%mature != 0
 		if !known || !old && !c.selected {
 			if c, known = f.read(pid); !known {
+				delete(f.seen, pid)
 				continue
 			}
 			f.seen[pid] = c
@@ -88,16 +89,16 @@ func (f *Finder) Find(now uint64) (pids []int) {
 	return pids
 }
 
-// read finds out whether a process is selected; false if it has no program.
+// read decides whether a process is selected. ok is false if the process has ended.
 func (f *Finder) read(pid int) (c candidate, ok bool) {
 	s, err := process.ReadStatus(f.root, pid)
 	if err != nil {
 		return c, false
 	}
 	c.start = s.Start
-	p, ok := ReadProcess(f.root, pid)
-	if !ok || f.rule.UID >= 0 && s.UID[1] != f.rule.UID {
-		return c, ok
+	p, hasProgram := ReadProcess(f.root, pid)
+	if !hasProgram || f.rule.UID >= 0 && s.UID[1] != f.rule.UID {
+		return c, true
 	}
 	if f.rule.Cgroup != "" || f.rule.Unit != "" {
 		groups, err := os.ReadFile(filepath.Join(f.root, strconv.Itoa(pid), "cgroup"))

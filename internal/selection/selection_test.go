@@ -139,6 +139,32 @@ func TestProcessesAreReadAgainWhileTheyAreYoung(t *testing.T) {
 	}
 }
 
+// A host has hundreds of kernel threads, which have no command line.
+func TestProcessesWithoutACommandLineAreRememberedAsWell(t *testing.T) {
+	root := t.TempDir()
+	r, err := New(true, "", "", "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := NewFinder(r)
+	f.root = root
+	fake(t, root, 2, 1, "kthreadd", "", v2, 0)
+	if got := f.Find(200 + young); got != nil {
+		t.Errorf("selected: %v", got)
+	}
+	if c, known := f.seen[2]; !known || c.selected || c.start != 1 {
+		t.Errorf("after the first question: %+v, %v", c, known)
+	}
+	fake(t, root, 2, 1, "init", "init", v2, 0)
+	later := false
+	for range mature {
+		later = later || slices.Contains(f.Find(300+young), 2)
+	}
+	if !later {
+		t.Errorf("a command line that came later was not found in %d questions", mature)
+	}
+}
+
 func FuzzGroups(f *testing.F) {
 	for _, text := range []string{v1, v2, userUnit, "0::/../../x\n", "::", "0::x"} {
 		f.Add(text, "/system.slice/*", "a*.service")
