@@ -22,7 +22,7 @@ const (
 	restarted = "restarted" // it would give EINTR; the look makes the kernel restart it
 	interrupt = "EINTR"     // it gives EINTR: a restart would not be sound
 	short     = "short"     // it gives a short count
-	rest      = "rest"      // it continues, and what was left is written where the program has its length
+	written   = "written"   // it continues, and the remaining time is written where the program has its length
 )
 
 // And what happens to its time-out.
@@ -84,8 +84,8 @@ var effects = []effect{
 	{"nanosleep", continues, kept},
 	{"clock_nanosleep", continues, kept},
 	{"clock_nanosleep/ABSTIME", continues, kept},
-	{"nanosleep/rest", rest, kept},
-	{"clock_nanosleep/rest", rest, kept},
+	{"nanosleep/rest", written, kept},
+	{"clock_nanosleep/rest", written, kept},
 	{"pause", continues, none},
 	{"sigsuspend", continues, none},
 	{"sigwaitinfo", restarted, none},
@@ -191,7 +191,7 @@ func (s *seen) verdict(counts map[string]int64) string {
 	case counts[s.name+".short"] > 0:
 		return short
 	case counts[s.name+".changed"] > 0:
-		return rest
+		return written
 	case s.restarted > 0:
 		return restarted
 	}
@@ -300,7 +300,7 @@ func TestTheTableOfBlockingCallsIsTrue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, table, _ := strings.Cut(string(text), "\n| at a stop | time-out | calls |\n| --- | --- | --- |\n")
+	_, table, _ := strings.Cut(string(text), "\n| at a stop | timeout | calls |\n| --- | --- | --- |\n")
 	table, _, _ = strings.Cut(table, "\n\n")
 	rows := map[string]effect{}
 	for line := range strings.Lines(table) {

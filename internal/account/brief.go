@@ -307,6 +307,8 @@ func NoSamples(s *runstats.Stats, threads string) error {
 		why, next = "the kernel denied access to every thread", "prywalk doctor -p PID names the cause"
 	case s.Failed["open-files"] > 0:
 		why, next = "too many open files in prywalk", "raise its limit: ulimit -n 4096"
+	case s.Failed["max-pause"] > 0:
+		why, next = "every stop was expected to take longer than --max-pause", "give a longer one"
 	case s.Failed["exited"] > 0:
 		why = "all threads exited before they were sampled"
 	case s.Attempted == 0 && s.Ticks > 0 && threads != "":

@@ -15,7 +15,7 @@ import (
 // A sample at a random moment stands for the time between two ticks, T. The first on-CPU sample of a new thread has
 // only x, the CPU time used so far; x alone would favour what threads do late. The missing T − x is time of ended
 // threads: after their last sample, or of threads that no tick found. In expectation it is that much in each place, if
-// ticks are independent of thread creation (docs/time.md).
+// ticks are independent of thread creation (docs/design.md).
 //
 //	created      sample                sample       end
 //	   ├─── x ─────┤├───────── T ─────────┤├─ unobserved ─┤

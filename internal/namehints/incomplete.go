@@ -24,8 +24,8 @@ var incomplete = map[string]string{
 		"SYMBOLS see prywalk help names",
 	"bad-memory": "the return address is in memory that could not be read; compare with record --engine ptrace, " +
 		"and see prywalk help names",
-	"stack-cut": "the copy of the stack ended before the stack did; record with --engine ptrace, which copies " +
-		"up to 8 MiB",
+	"stack-cut": "the copy of the stack ended before the stack did; record without --max-pause, and with " +
+		"--engine ptrace, which copies up to 8 MiB; see prywalk help names",
 	"depth": "stacks with more frames than --max-depth; record with a larger --max-depth",
 	"loop": "the next frame of MODULE is not further out on the stack: a damaged or unusual stack; " +
 		"SYMBOLS see prywalk help names",

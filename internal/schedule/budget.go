@@ -16,7 +16,7 @@ package schedule
 // StopCost is what a stop costs a running thread besides its length, ns.
 const StopCost = 10e3
 
-// SampleCost is what a sample of the kernel costs a running thread, ns (docs/sampling.md).
+// SampleCost is what a sample of the kernel costs a running thread, ns (docs/noticed.md).
 const SampleCost = 20e3
 
 const (
