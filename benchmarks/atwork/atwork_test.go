@@ -166,6 +166,14 @@ func TestTablesSayWhatWasMeasured(t *testing.T) {
 	}
 }
 
+func TestSummaryOfOneBuildHasNoColumnBefore(t *testing.T) {
+	all := []row{made("one", compiled, 1000, 1000)}
+	all[0].Before = nil
+	if text := summary(all); strings.Contains(text, "before") || !strings.Contains(text, "| one 100.00 |\n") {
+		t.Errorf("%s", text)
+	}
+}
+
 func TestRowsOfOtherProgramsAreKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.json")
 	if all, err := load(path); err != nil || all != nil {

@@ -163,9 +163,15 @@ func reasons(all []row) string {
 	return t.String()
 }
 
-// summary has a line for each group: the mean of its programs, of which each counts as much as another.
+// summary has a line for each group: the mean of its programs, of which each counts as much as another. The column
+// "before" is there if another build was measured.
 func summary(all []row) string {
-	t := markdown.NewTable("programs", "stacks of running threads", "complete, mean of the programs, %", "least", "before")
+	heads := []string{"programs", "stacks of running threads", "complete, mean of the programs, %", "least"}
+	compared := slices.ContainsFunc(all, func(r row) bool { return r.Before != nil })
+	if compared {
+		heads = append(heads, "before")
+	}
+	t := markdown.NewTable(heads...)
 	for _, group := range groups {
 		var n int64
 		var now, before []float64
@@ -188,11 +194,15 @@ func summary(all []row) string {
 		if len(now) == 0 {
 			continue
 		}
-		old := "-"
-		if len(before) == len(now) {
-			old = percent(mean(before))
+		cells := []string{fmt.Sprintf("%s (%d)", group, len(now)), fmt.Sprint(n), percent(mean(now)),
+			worst + " " + percent(least)}
+		switch {
+		case len(before) == len(now):
+			cells = append(cells, percent(mean(before)))
+		case compared:
+			cells = append(cells, "-")
 		}
-		t.Row(fmt.Sprintf("%s (%d)", group, len(now)), fmt.Sprint(n), percent(mean(now)), worst+" "+percent(least), old)
+		t.Row(cells...)
 	}
 	return t.String()
 }
