@@ -28,25 +28,42 @@ func (c *copier) request(t *Thread, s *RawSample, req *ptrace.Request) {
 }
 
 func (c *copier) keep(t *Thread, s *RawSample, req *ptrace.Request, stop *ptrace.Stop) {
-	s.short = stop.Short
-	s.lost = t.needs.get().misled || s.pieced && c.pieces.lost
-	if s.deep = stop.Deep; s.deep {
+	if stop.Deep {
 		s.room(stop.StackLen)
 		s.touched = max(s.touched, copy(s.buf, c.deep))
 	}
 	s.setStack(stop.StackAddr, stop.StackLen, stop.StackAsked)
-	s.toKnown = req.Top != 0 && !req.ToEnd
-	s.toTop = req.Top != 0 && stop.StackAddr+uint64(stop.StackAsked) == req.Top
 	if stop.StackEnd != 0 {
 		s.Mem.StackEnd = stop.StackEnd
 	}
-	s.keepRegions(c.regions[:c.withTail(s, stop)])
+	s.copyShape = copyShape{by: s.by, lost: t.needs.get().misled || s.by != nil && c.pieces.lost}
+	regions := c.withTail(s, stop)
+	s.setLimit(req, stop)
+	s.keepRegions(c.regions[:regions])
 	t.copied, t.regions = stop.StackLen, max(len(s.extra)-stop.TailLen, t.regions-t.regions/8)
 }
 
+// setLimit sets what the end of the copy depends on. Precondition: the copy and tailAt are set.
+func (s *RawSample) setLimit(req *ptrace.Request, stop *ptrace.Stop) {
+	switch {
+	case stop.Short:
+		s.limit = limitTime
+	case req.Top != 0 && stop.StackAddr+uint64(stop.StackAsked) == req.Top:
+		s.limit = limitTop
+	}
+	switch {
+	case req.Top == 0 || req.ToEnd:
+	case s.tailAt != 0:
+		s.notRoot = s.tailAt
+	case stop.Deep:
+		s.notRoot = s.Mem.Stack.Addr + uint64(len(s.Mem.Stack.Bytes)) - 2*copyMargin - 8
+	}
+}
+
+// withTail adds the outermost frames behind a gap to the regions of a stop, and gives their number.
 func (c *copier) withTail(s *RawSample, stop *ptrace.Stop) int {
 	n := stop.Regions
-	if s.tailAt = 0; stop.TailLen > 0 && n < len(c.regions) {
+	if stop.TailLen > 0 && n < len(c.regions) {
 		c.regions[n] = frames.Region{Addr: stop.TailAddr, Bytes: c.tail[:stop.TailLen]}
 		s.tailAt, n = stop.TailAddr, n+1
 	}
@@ -57,7 +74,7 @@ func (c *copier) withTail(s *RawSample, stop *ptrace.Stop) int {
 func (c *copier) makeRoom(t *Thread, s *RawSample) {
 	n := t.needs.get()
 	s.roomForRegions(t.regions)
-	if s.pieced = n.outline != nil; !s.pieced {
+	if s.by = n.outline; s.by == nil {
 		s.room(n.usual(t.besides()))
 		s.touch(t.copied)
 		if c.deep == nil {
@@ -68,7 +85,6 @@ func (c *copier) makeRoom(t *Thread, s *RawSample) {
 		}
 		return
 	}
-	s.by = n.outline
 	s.room(topCopy)
 	s.touch(topCopy)
 	c.pieces.reserve(n.Bytes)
@@ -98,7 +114,7 @@ func (t *Thread) besides() int {
 
 // usual gives the bytes of stack to reserve, if so many bytes of other memory are expected. Small stacks share
 // leastCopy with them.
-func (n *CopyHints) usual(regions int) int {
+func (n *sizeHints) usual(regions int) int {
 	if n.Bytes > leastCopy || regions == 0 {
 		return n.Bytes
 	}
@@ -107,7 +123,7 @@ func (n *CopyHints) usual(regions int) int {
 
 // deepRoom gives the buffer for a deep stack; nil for a thread that changes stacks, whose end is not known.
 func (c *copier) deepRoom(t *Thread, s *RawSample) []byte {
-	if s.pieced || t.needs.get().Changing {
+	if s.by != nil || t.needs.get().Changing {
 		return nil
 	}
 	return c.deep
@@ -116,7 +132,7 @@ func (c *copier) deepRoom(t *Thread, s *RawSample) []byte {
 // tailRoom gives the buffer for the outermost frames behind a gap; nil where a run-time system knows the ends.
 func (c *copier) tailRoom(t *Thread, s *RawSample) []byte {
 	n := t.needs.get()
-	if s.pieced || n.Changing || t.Extra != nil || !n.ToEnd && n.Top == 0 {
+	if s.by != nil || n.Changing || t.Extra != nil || !n.ToEnd && n.Top == 0 {
 		return nil
 	}
 	return c.tail
@@ -124,7 +140,7 @@ func (c *copier) tailRoom(t *Thread, s *RawSample) []byte {
 
 func (c *copier) extras(t *Thread, s *RawSample) ptrace.Extra {
 	inner := c.extraOf(t)
-	if !s.pieced {
+	if s.by == nil {
 		return inner
 	}
 	n, p := t.needs.get(), &c.pieces

@@ -21,22 +21,10 @@ const (
 
 // CopyHints is what the walks of a thread ask of its next observations, passed as one value ([Walks.Walked]).
 type CopyHints struct {
-	// Bytes of stack to copy, at most.
-	Bytes int
-	// Used is the bytes of stack that the last walks used.
-	Used int
-	// Deep is set if the stack is at times deeper than the kernel's samples copy.
-	Deep bool
-	// Top is an address that no copy goes beyond; 0: not known.
-	Top frames.Addr
-	// Changing is set if the thread changes stacks, and Top was another stack's.
-	Changing bool
-	// Root is the stack pointer of the outermost frame, of a complete walk; 0: not known.
-	Root frames.Addr
-	// ToEnd is set until a walk is complete; the stack is taken to end with its mapping.
-	ToEnd bool
-	// Others are places on other stacks.
-	Others [mostOthers]StackRef
+	sizeHints
+	sampleHints
+	otherHints
+	outlineHints
 	// Unproven is the place ([siteKey]) where a register was missing that a stop would give; 0: none.
 	Unproven uint64
 	// Retries counts raw samples with something missing; these are not reused.
@@ -46,9 +34,6 @@ type CopyHints struct {
 	// Plan is what to copy for a run-time system, Anchor the address where it begins; nil, 0: nothing.
 	Plan   *managed.Plan
 	Anchor frames.Addr
-
-	outline *outline // nil: stops copy in one piece
-	misled  bool     // a walk by the last outline was cut
 }
 
 // tripleBuffer passes the newest CopyHints between two goroutines without waiting or allocating.

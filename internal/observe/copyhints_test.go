@@ -14,7 +14,8 @@ func TestNeedsArriveWholeAndTheNewestLast(t *testing.T) {
 	var writing sync.WaitGroup
 	writing.Go(func() {
 		for i := range uint64(n) {
-			needs := CopyHints{Bytes: int(i + 1), Top: i + 1, Root: i + 1, Retries: uint32(i + 1)}
+			needs := CopyHints{Retries: uint32(i + 1)}
+			needs.sizeHints = sizeHints{Bytes: int(i + 1), Top: i + 1, Root: i + 1}
 			needs.Others[mostOthers-1].At = i + 1
 			box.put(&needs)
 		}

@@ -11,13 +11,13 @@ func TestAThreadWhoseSamplesWereCutIsStoppedForLongerEachTime(t *testing.T) {
 	k := th.Walks()
 	for want := deepLeast; want <= 2*deepMost; want *= 2 {
 		for range 3 {
-			k.deepAgain(8 << 10)
+			k.samples.deepAgain(8 << 10)
 		}
 		k.handOver()
 		th.needs.take()
 		stopped := 0
 		for ; !th.Sampled(); stopped++ {
-			k.stoppedDeep(8 << 10)
+			k.samples.stopped(8 << 10)
 			k.handOver()
 			th.needs.take()
 		}
@@ -33,17 +33,17 @@ func TestAThreadWhoseBuffersHaveNoPagesYetIsStoppedOnce(t *testing.T) {
 	th.SetSampled(8 << 10)
 	k := th.Walks()
 	s := &RawSample{How: BySample, copiedMemory: copiedMemory{buf: make([]byte, 8<<10)},
-		copyNotes: copyNotes{asked: 8 << 10}}
+		copyShape: copyShape{asked: 8 << 10}}
 	for _, want := range []int{1, 2, 4, 8, deepLeast, deepLeast} {
 		for range 3 { // sampled before the stop
 			s.setStack(0x7000, 3<<10, s.asked)
-			k.lacksStack(s)
+			k.samples.cut(s)
 		}
 		k.handOver()
 		th.needs.take()
 		stopped := 0
 		for ; !th.Sampled() && stopped <= want; stopped++ {
-			k.stoppedDeep(5 << 10)
+			k.samples.stopped(5 << 10)
 			k.handOver()
 			th.needs.take()
 		}
@@ -64,11 +64,11 @@ func TestAThreadIsStoppedAsLongAsItsStackIsDeep(t *testing.T) {
 		th.SetRate(c.rate)
 		k := th.Walks()
 		requestStop := func(used int) {
-			k.stoppedDeep(used)
+			k.samples.stopped(used)
 			k.handOver()
 			th.needs.take()
 		}
-		k.deepAgain(8 << 10)
+		k.samples.deepAgain(8 << 10)
 		for range 3 * deepMost {
 			requestStop(8<<10 + 1)
 		}

@@ -137,9 +137,7 @@ func (k *Walks) lacksRegister(s *RawSample) {
 		return
 	}
 	k.needs.Unproven = siteKey(k.thread.TID, s)
-	if !s.refused {
-		k.needs.Retries++
-	}
+	k.again(!s.refused)
 }
 
 func (l *Observer) mayStopSleepers() bool { return l.rung != OnlyPassive && !l.ctl.ReadOnly() }

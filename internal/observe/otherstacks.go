@@ -23,6 +23,30 @@ type StackRef struct {
 	Began bool
 }
 
+// otherHints is what to copy of other stacks.
+type otherHints struct {
+	// Others are places on other stacks.
+	Others [mostOthers]StackRef
+}
+
+// otherPlaces learns from walks which places on other stacks to copy.
+type otherPlaces struct {
+	*otherHints
+	next    int             // index of Others to replace
+	keepFor int             // walks elsewhere until a place is dropped
+	left    [mostOthers]int // of these; 0: kept
+	gaveUp  bool            // a place was dropped
+}
+
+// update learns from a walk. again: it went to a place that was not copied. The kernel's samples copy one stack only.
+func (k *otherPlaces) update(end walkEnd, w *frames.Walker, s *RawSample) (again bool) {
+	k.uses(w)
+	if end != endCutOther && end != endOtherStack || s.How == BySample && w.Away() {
+		return false
+	}
+	return k.lacks(w.UnreadAddr())
+}
+
 // beganBytes covers the outermost frames and the kernel's data beyond them (arguments, environment).
 const beganBytes = 24 << 10
 
@@ -33,21 +57,21 @@ func (p *StackRef) bytes() int {
 	return max(otherBytes, p.Deep)
 }
 
-// addOther notes a place, and gives its index. added: it is new, and there was room.
-func (k *Walks) addOther(addr, deep uint64) (at int, added bool) {
-	list := &k.needs.Others
+// add notes a place, and gives its index. added: it is new, and there was room.
+func (k *otherPlaces) add(addr, deep uint64) (at int, added bool) {
+	list := &k.Others
 	for i := range list {
 		switch p := &list[i]; {
 		case p.At>>12 == addr>>12:
 			p.Deep, p.Far = int(deep), 0
 			return i, false
 		case p.At == 0:
-			*p, k.othersLeft[i] = StackRef{At: addr, Deep: int(deep)}, 0
+			*p, k.left[i] = StackRef{At: addr, Deep: int(deep)}, 0
 			return i, true
 		}
 	}
 	k.next = (k.next + 1) % mostOthers
-	list[k.next], k.othersLeft[k.next] = StackRef{At: addr, Deep: int(deep)}, 0
+	list[k.next], k.left[k.next] = StackRef{At: addr, Deep: int(deep)}, 0
 	return k.next, false
 }
 
@@ -58,55 +82,53 @@ const (
 	othersMost  = 1 << 14
 )
 
-// lacksOther notes a walk to a place that was not copied.
-func (k *Walks) lacksOther(addr uint64) {
-	if k.othersFor == 0 || k.gaveUp {
-		k.othersFor, k.gaveUp = min(max(2*k.othersFor, othersLeast), othersMost), false
+// lacks notes a walk to a place that was not copied. added: it is new.
+func (k *otherPlaces) lacks(addr uint64) (added bool) {
+	if k.keepFor == 0 || k.gaveUp {
+		k.keepFor, k.gaveUp = min(max(2*k.keepFor, othersLeast), othersMost), false
 	}
-	at, added := k.addOther(addr, 0)
-	k.othersLeft[at] = k.othersFor
-	if added {
-		k.needs.Retries++
-	}
+	at, added := k.add(addr, 0)
+	k.left[at] = k.keepFor
+	return added
 }
 
-func (k *Walks) usesOthers(w *frames.Walker) {
+func (k *otherPlaces) uses(w *frames.Walker) {
 	switch {
-	case k.needs.Others[0].At == 0:
+	case k.Others[0].At == 0:
 	case w.Left() && !w.Away(): // back again
 	case w.Away():
-		k.keepOthers(k.endedAtOther(w.Regs().SP(), w.StopReason().Complete()))
+		k.keep(k.endedAt(w.Regs().SP(), w.StopReason().Complete()))
 	default:
-		k.keepOthers(0)
+		k.keep(0)
 	}
 }
 
-// keepOthers counts the walks that were not at a place; used is the set of places of this one.
-func (k *Walks) keepOthers(used uint) {
-	list, n := &k.needs.Others, 0
+// keep counts the walks that were not at a place; used is the set of places of this one.
+func (k *otherPlaces) keep(used uint) {
+	list, n := &k.Others, 0
 	for i := range list {
-		left := &k.othersLeft[i]
+		left := &k.left[i]
 		switch {
 		case list[i].At == 0:
 			continue
 		case *left == 0 || list[i].Far > 0: // it is a stack
 		case used>>i&1 != 0:
-			*left = k.othersFor
+			*left = k.keepFor
 		default:
 			if *left--; *left == 0 {
 				k.gaveUp = true
 				continue
 			}
 		}
-		list[n], k.othersLeft[n] = list[i], *left
+		list[n], k.left[n] = list[i], *left
 		n++
 	}
 	clear(list[n:])
 }
 
-func (k *Walks) endedAtOther(sp frames.Addr, complete bool) (found uint) {
-	for i := range k.needs.Others {
-		p := &k.needs.Others[i]
+func (k *otherPlaces) endedAt(sp frames.Addr, complete bool) (found uint) {
+	for i := range k.Others {
+		p := &k.Others[i]
 		if p.At == 0 || sp+otherBelow-p.At >= uint64(otherBelow+max(otherBytes, p.Deep)) {
 			continue
 		}
@@ -117,10 +139,10 @@ func (k *Walks) endedAtOther(sp frames.Addr, complete bool) (found uint) {
 	return found
 }
 
-// extendOther extends the copy that ends just before addr to n bytes behind it; false if there is none.
-func (k *Walks) extendOther(addr, n uint64) bool {
-	for i := range k.needs.Others {
-		if p := &k.needs.Others[i]; p.At != 0 && addr-p.At <= uint64(p.bytes()) {
+// extend extends the copy that ends just before addr to n bytes behind it; false if there is none.
+func (k *otherPlaces) extend(addr, n uint64) bool {
+	for i := range k.Others {
+		if p := &k.Others[i]; p.At != 0 && addr-p.At <= uint64(p.bytes()) {
 			p.Deep = int(min(addr-p.At+n, deepCopy))
 			return true
 		}

@@ -29,16 +29,16 @@ func TestPlacesOnOtherStacksAreGivenUp(t *testing.T) {
 	const at, other = 0x700000, 0x100000
 	k := NewThread(1, 1, nil).Walks()
 	for _, lasts := range []int{othersLeast, 2 * othersLeast, 4 * othersLeast} {
-		k.lacksOther(at)
-		k.lacksOther(other)
+		k.others.lacks(at)
+		k.others.lacks(other)
 		for range 3 * lasts {
-			k.keepOthers(3)
+			k.others.keep(3)
 		}
 		for range lasts {
 			if k.needs.Others[0].At != at || k.needs.Others[1].At != other {
 				t.Fatalf("one is gone before %d walks: %+v", lasts, k.needs.Others)
 			}
-			k.keepOthers(2)
+			k.others.keep(2)
 		}
 		if k.needs.Others[0].At != other || k.needs.Others[1].At != 0 {
 			t.Fatalf("after %d walks at the second: %+v", lasts, k.needs.Others)
@@ -47,7 +47,7 @@ func TestPlacesOnOtherStacksAreGivenUp(t *testing.T) {
 			if k.needs.Others[0].At != other {
 				t.Fatalf("the second is gone before %d walks", lasts)
 			}
-			k.keepOthers(0)
+			k.others.keep(0)
 		}
 		if k.needs.Others[0].At != 0 {
 			t.Fatalf("it is still there after %d walks", lasts)
@@ -58,10 +58,10 @@ func TestPlacesOnOtherStacksAreGivenUp(t *testing.T) {
 func TestAStackThatCompleteWalksWereAtIsNotGivenUp(t *testing.T) {
 	const at = 0x700000
 	k := NewThread(1, 1, nil).Walks()
-	k.lacksOther(at)
-	k.endedAtOther(at+0x100, true)
+	k.others.lacks(at)
+	k.others.endedAt(at+0x100, true)
 	for range 2 * othersMost {
-		k.keepOthers(0)
+		k.others.keep(0)
 	}
 	if k.needs.Others[0].At != at {
 		t.Errorf("%+v", k.needs.Others)
@@ -72,7 +72,7 @@ func TestNothingIsCopiedBehindTheOutermostFrameOfAnotherStack(t *testing.T) {
 	const at = 0x700000
 	k := NewThread(1, 1, nil).Walks()
 	p := &k.needs.Others[0]
-	k.lacksOther(at)
+	k.others.lacks(at)
 	for _, e := range []struct {
 		sp       frames.Addr
 		complete bool
@@ -88,11 +88,11 @@ func TestNothingIsCopiedBehindTheOutermostFrameOfAnotherStack(t *testing.T) {
 		{at + 0x100, true, true, otherBelow + 0x200 + copyMargin},
 		{at + otherBytes - 8, true, true, otherBytes},
 	} {
-		if found := k.endedAtOther(e.sp, e.complete) == 1; found != e.found || p.bytes() != e.bytes {
+		if found := k.others.endedAt(e.sp, e.complete) == 1; found != e.found || p.bytes() != e.bytes {
 			t.Errorf("%#x, complete %v: %v, %d bytes; want %v, %d", e.sp, e.complete, found, p.bytes(), e.found, e.bytes)
 		}
 	}
-	if k.lacksOther(at + 8); p.bytes() != otherBytes || k.needs.Others[1].At != 0 {
+	if k.others.lacks(at + 8); p.bytes() != otherBytes || k.needs.Others[1].At != 0 {
 		t.Errorf("the place lacked something, and now has %d bytes", p.bytes())
 	}
 }
@@ -104,7 +104,7 @@ func TestPlacesThatWereAskedForLast(t *testing.T) {
 	k.CopyOtherDeep(at, 1<<20)
 	var w frames.Walker
 	for range 2 * othersMost {
-		k.usesOthers(&w)
+		k.others.uses(&w)
 	}
 	if k.needs.Others[0].bytes() != 1<<20 {
 		t.Errorf("%+v", k.needs.Others)
@@ -132,7 +132,7 @@ func TestTheStackThatAThreadBeganOnIsCopiedAtFirst(t *testing.T) {
 	}
 	k := th.Walks()
 	for range othersLeast {
-		k.keepOthers(0)
+		k.others.keep(0)
 	}
 	if k.needs.Others[0].At != 0 {
 		t.Error("it is copied for ever")

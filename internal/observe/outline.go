@@ -196,34 +196,49 @@ func (r *remembered) learnMarks(walk []mark) (changed bool) {
 
 func (r *remembered) give() *outline { return &outline{slices.Clone(r.marks), r.steps} }
 
-// learnOutline updates the outline by a walk beyond outlineFrom. A cut walk adds frames, but the next stop copies in
-// one piece.
-func (k *Walks) learnOutline(w *frames.Walker, s *RawSample, o *Outline) {
-	known, cut := k.needs.outline != nil, w.StopReason() == frames.StopStackCut
-	if cut && known {
-		k.needs.outline, k.needs.misled = nil, true
-		k.needs.Bytes = max(k.needs.Bytes, wholeCopy)
+// outlineHints is how to copy a deep stack.
+type outlineHints struct {
+	outline *outline // nil: stops copy in one piece
+	misled  bool     // a walk by the last outline was cut
+}
+
+// outlining learns from walks how to copy a deep stack.
+type outlining struct {
+	*outlineHints
+	remembered *remembered // nil: not deep lately
+}
+
+// update learns from a walk beyond outlineFrom, with the frames o; nil: not all are known. A cut walk adds frames, but
+// drops the outline: the next stop copies in one piece.
+func (k *outlining) update(end walkEnd, w *frames.Walker, s *RawSample, o *Outline) (dropped bool) {
+	if o == nil || end == endPastRoot {
+		return false
 	}
-	if !cut && !w.StopReason().Complete() || s.Regs.Arch != frames.X86_64 || len(o.marks) == maxChain {
-		return // small frames
+	known, cut := k.outline != nil, end.cut()
+	if dropped = cut && known; dropped {
+		k.outline, k.misled = nil, true
 	}
-	r := k.remember(w, s)
+	if !cut && end != endComplete || s.Regs.Arch != frames.X86_64 || len(o.marks) == maxChain {
+		return dropped // small frames
+	}
+	r := k.remember(end, w, s)
 	if r == nil {
-		return
+		return dropped
 	}
 	newSizes, changed := r.learn(o.marks, !cut)
 	if cut {
 		changed = newSizes && !known // sizes, not only places
 	}
 	if changed || !cut && !known {
-		k.needs.outline, k.needs.misled = r.give(), false
+		k.outline, k.misled = r.give(), false
 	}
+	return dropped
 }
 
 // remember gives nil if the stack is not deep.
-func (k *Walks) remember(w *frames.Walker, s *RawSample) *remembered {
+func (k *outlining) remember(end walkEnd, w *frames.Walker, s *RawSample) *remembered {
 	reach := w.Reach()
-	if w.StopReason() == frames.StopStackCut && !w.Away() {
+	if end == endCut || end == endBetween {
 		reach = max(reach, w.UnreadAddr())
 	}
 	deep := reach-s.Mem.Stack.Addr > outlineFrom
@@ -233,7 +248,7 @@ func (k *Walks) remember(w *frames.Walker, s *RawSample) *remembered {
 	case deep:
 		r.large = r.walks
 	case r != nil && r.walks-r.large > smallFor:
-		k.remembered, k.needs.outline, k.needs.misled = nil, nil, false
+		k.remembered, k.outline, k.misled = nil, nil, false
 	}
 	return k.remembered
 }

@@ -132,15 +132,15 @@ const redZone = 128
 
 // copyStack copies from sp−below upwards, by thread number: that of an ended first thread gives no memory.
 func (s *RawSample) copyStack(t *Thread, sp, below frames.Addr) error {
-	s.pieced, s.deep, s.short, s.tailAt = false, false, false, 0
+	s.copyShape = copyShape{}
 	from := sp - below
 	if t.Memory != nil && from&^0xfff != sp&^0xfff && t.Memory.Start(sp) > from {
 		from = sp // another mapping
 	}
 	needs := t.needs.get()
 	asked, top := needs.Bytes, needs.Top
-	if s.toTop = top > from && top-from < uint64(asked); s.toTop {
-		asked = int(top - from)
+	if top > from && top-from < uint64(asked) {
+		s.limit, asked = limitTop, int(top-from)
 	}
 	s.room(asked)
 	n, err := t.copy(from, s.buf[:asked])

@@ -46,7 +46,7 @@ func (h How) String() string {
 }
 
 // RawSample is one observation of one thread: what was observed, the copy of memory (copiedMemory), and how it was
-// copied (copyNotes). RawSamples are pooled.
+// copied (copyShape). RawSamples are pooled.
 type RawSample struct {
 	// Regs are the known registers.
 	Regs  frames.Regs
@@ -80,7 +80,8 @@ type RawSample struct {
 	chain frameChain
 
 	copiedMemory
-	copyNotes
+	knownRegs
+	copyShape
 	pooled
 }
 
@@ -128,18 +129,29 @@ type copiedMemory struct {
 	extra   []byte
 }
 
-type copyNotes struct {
-	recalled bool        // the registers are those of an earlier stop
-	refused  bool        // a register is missing, but no stop was allowed
-	short    bool        // cut by the limit of a stop
-	pieced   bool        // by an outline
-	lost     bool        // which did not lead to the outermost frame
-	deep     bool        // deeper than the room reserved
-	toTop    bool        // asked up to CopyHints.Top
-	toKnown  bool        // CopyHints.Top was known
-	tailAt   frames.Addr // outermost frames behind a gap; 0: none
-	by       *outline
-	asked    int // bytes that a kernel sample should have
+// knownRegs is which registers a passive read has.
+type knownRegs struct {
+	recalled bool // those of an earlier stop
+	refused  bool // one is missing, but no stop was allowed
+}
+
+// copyLimit is what the end of a stack's copy depends on.
+type copyLimit uint8
+
+const (
+	limitRoom copyLimit = iota // the bytes asked for, or the mapping
+	limitTop                   // CopyHints.Top
+	limitTime                  // the limit of a stop
+)
+
+// copyShape is how a stack was copied.
+type copyShape struct {
+	by      *outline // nil: in one piece
+	lost    bool     // the outline, or the last one, did not lead to the outermost frame
+	limit   copyLimit
+	asked   int         // bytes of a kernel sample that has as many as possible; else 0
+	tailAt  frames.Addr // outermost frames behind a gap; 0: none
+	notRoot frames.Addr // a stack that ends up to here is not the one that ended at CopyHints.Top; 0: not known
 }
 
 type pooled struct {
@@ -150,17 +162,6 @@ type pooled struct {
 
 // Recalled reports whether a passive read has the registers of an earlier stop.
 func (s *RawSample) Recalled() bool { return s.recalled }
-
-// endsBeforeTop reports whether a complete walk ended well before CopyHints.Top.
-func (s *RawSample) endsBeforeTop(reach frames.Addr) bool {
-	switch {
-	case !s.toKnown:
-		return false
-	case s.tailAt != 0:
-		return reach <= s.tailAt
-	}
-	return s.deep && s.Mem.Stack.Addr+uint64(len(s.Mem.Stack.Bytes))-reach > 2*copyMargin
-}
 
 // Surprising reports whether the outline did not fit: the next observations should follow this one's walk.
 func (s *RawSample) Surprising() bool { return s.lost }

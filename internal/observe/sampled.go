@@ -40,33 +40,80 @@ const (
 )
 
 // SetRate sets the observations per second. Precondition: no walk was made.
-func (t *Thread) SetRate(hz float64) { t.walks.shallowFirst = max(int(hz*deepSeconds), deepLeast) }
+func (t *Thread) SetRate(hz float64) {
+	t.walks.samples.shallowFirst = max(int(hz*deepSeconds), deepLeast)
+}
 
-func (k *Walks) deepAgain(copied int) {
-	if !k.needs.Deep { // only the first counts
+// sampleHints is whether kernel samples have the whole stack.
+type sampleHints struct {
+	// Deep is set if the stack is at times deeper than the kernel's samples copy.
+	Deep bool
+}
+
+// sampleDepth learns from walks whether kernel samples have the whole stack.
+type sampleDepth struct {
+	*sampleHints
+	deepFor      int // shallow stops in a row required
+	deepLeft     int // of these
+	deepOver     int // bytes
+	untouched    int // deepFor after absent pages
+	shallowFirst int
+}
+
+func (k *sampleDepth) update(end walkEnd, w *frames.Walker, s *RawSample) {
+	switch {
+	case s.How == ByStop:
+		k.stopped(depth(w, s))
+	case end == endCut:
+		k.cut(s)
+	}
+}
+
+// cut notes a sample whose stack was too short, if a longer one is not possible.
+func (k *sampleDepth) cut(s *RawSample) {
+	switch {
+	case !s.Longest():
+	case s.isFullSample():
+		k.deepAgain(s.asked)
+	default:
+		k.pagesLack(s.asked)
+	}
+}
+
+// depth gives the bytes of the stack that a walk used; 0: not known.
+func depth(w *frames.Walker, s *RawSample) int {
+	from, reach := s.Mem.Stack.Addr, w.Reach()
+	if w.Away() || reach < from || reach > s.Mem.StackEnd {
+		return 0
+	}
+	return int(reach - from)
+}
+
+func (k *sampleDepth) deepAgain(copied int) {
+	if !k.Deep { // only the first counts
 		k.deepFor = min(max(2*k.deepFor, k.shallowFirst, deepLeast), deepMost)
 	}
-	k.needs.Deep, k.deepLeft, k.deepOver = true, k.deepFor, copied
+	k.Deep, k.deepLeft, k.deepOver = true, k.deepFor, copied
 }
 
 // pagesLack notes a sample that ended at an absent page: the kernel's copy does not wait (arch/x86/lib/usercopy.c,
 // copy_from_user_nmi). A stop makes the page present: one is enough, twice as many each time.
-func (k *Walks) pagesLack(asked int) {
-	if !k.needs.Deep {
+func (k *sampleDepth) pagesLack(asked int) {
+	if !k.Deep {
 		k.untouched = min(max(2*k.untouched, 1), max(k.shallowFirst, deepLeast))
 		k.deepLeft = k.untouched
 	}
-	k.needs.Deep, k.deepOver = true, asked
+	k.Deep, k.deepOver = true, asked
 }
 
-func (k *Walks) stoppedDeep(used int) {
+func (k *sampleDepth) stopped(used int) {
 	switch {
 	case k.deepLeft == 0:
 	case used > k.deepOver:
 		k.deepLeft = k.deepFor
 	default:
 		k.deepLeft--
-		k.needs.Deep = k.deepLeft > 0
+		k.Deep = k.deepLeft > 0
 	}
 }
 
@@ -78,7 +125,8 @@ func (l *Observer) FromSample(r *perfevents.Record) *RawSample {
 	s := l.pool.Get()
 	s.room((len(r.Stack) + sampleRoom - 1) / sampleRoom * sampleRoom) // few stacks are that deep
 	n, asked := copy(s.buf, r.Stack), r.Asked
-	if s.asked = 0; r.Longest {
+	s.copyShape = copyShape{}
+	if r.Longest {
 		s.asked = asked
 	}
 	s.Regs, s.At, s.How, s.State = r.Regs, r.Time, BySample, sample.Running
@@ -86,9 +134,8 @@ func (l *Observer) FromSample(r *perfevents.Record) *RawSample {
 	s.Call, s.wchan, s.Left = procmem.SyscallInfo{Nr: -1}, s.wchan[:0], sample.LeftAlone{}
 	s.OnCPU, s.Basis, s.Stopped, s.Why = true, sample.Exact, 0, 0
 	s.Restarted, s.Broken, s.Told, s.BrokenCall = false, false, false, -1
-	s.recalled, s.refused, s.short, s.pieced, s.by = false, false, false, false, nil
+	s.recalled, s.refused = false, false
 	s.Kernel, s.KernelText = s.Kernel[:0], s.KernelText[:0]
-	s.deep, s.toTop, s.tailAt = false, false, 0
 	s.chain.follow(r)
 	for i := range min(r.Kernel(), mostKernel) {
 		s.Kernel = append(s.Kernel, r.KernelFrame(i))
@@ -101,6 +148,9 @@ func (s *RawSample) NoUserSpace() { s.Regs = frames.Regs{Arch: hostArch()} }
 
 // Longest reports whether a kernel sample has as much stack as possible.
 func (s *RawSample) Longest() bool { return s.How == BySample && s.asked > 0 }
+
+// isFullSample reports whether that is no less than was asked for.
+func (s *RawSample) isFullSample() bool { return s.Longest() && len(s.Mem.Stack.Bytes) >= s.asked }
 
 // Drop returns an unused raw sample to the pool.
 func (l *Observer) Drop(s *RawSample) { l.pool.Put(s) }

@@ -201,7 +201,7 @@ func (g *stopAll) fill(h *held) {
 	s.Regs, s.Sched, s.At, s.How = stop.Regs, stop.Sched, stop.Stop, ByStop
 	if !h.copied {
 		s.setStack(stop.StackAddr, stop.StackLen, stop.StackAsked)
-		s.toTop, s.deep, s.tailAt = false, false, 0
+		s.copyShape = copyShape{}
 	}
 	s.keepRegions(g.peeker.regions[:stop.Regions])
 	s.Restarted, s.Stopped, s.wchan = stop.Restarted, stop.Detach-stop.Running, s.wchan[:0]

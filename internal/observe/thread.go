@@ -81,9 +81,9 @@ type Plans = atomic.Pointer[managed.Plan]
 // NewThread prepares the observation of a thread, and opens nothing yet.
 func NewThread(pid, tid int, budget *procmem.Budget) *Thread {
 	t := &Thread{PID: pid, TID: tid, files: procmem.OpenThread(pid, tid, budget)}
-	first := CopyHints{Bytes: firstCopy, ToEnd: true}
+	first := CopyHints{sizeHints: sizeHints{Bytes: firstCopy, ToEnd: true}}
 	t.needs.init(first)
-	t.walks = &Walks{needs: first, box: &t.needs, thread: t}
+	t.walks = newWalks(t, first)
 	return t
 }
 
@@ -100,7 +100,7 @@ func (t *Thread) BeganOn(stackEnd frames.Addr) {
 		return
 	}
 	t.walks.needs.Others[0] = StackRef{At: stackEnd - beganBytes, Began: true}
-	t.walks.othersLeft[0] = othersLeast
+	t.walks.others.left[0] = othersLeast
 	t.needs.init(t.walks.needs)
 }
 

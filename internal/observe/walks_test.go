@@ -12,20 +12,19 @@ import (
 func TestTopThatWasWrongOnceIsNotBelievedAgain(t *testing.T) {
 	k := NewThread(1, 1, nil).Walks()
 	n := &k.needs
-	k.endedAt(1 << 20)
-	k.used(1000, leastCopy, false, false)
+	k.size.endedAt(1 << 20)
+	k.size.used(1000, leastCopy, false, false)
 	if n.Top != 1<<20+copyMargin {
 		t.Errorf("top %#x", n.Top)
 	}
-	k.used(2000, leastCopy, true, true)
-	if n.Top != 0 || n.Bytes != leastCopy || n.Retries != 1 {
+	if again := k.size.used(2000, leastCopy, true, true); !again || n.Top != 0 || n.Bytes != leastCopy {
 		t.Errorf("%+v", n)
 	}
-	k.endedAt(2 << 20)
+	k.size.endedAt(2 << 20)
 	if n.Top != 0 {
 		t.Error("believed again, though the stack went on there")
 	}
-	k.used(2000, leastCopy, true, true)
+	k.size.used(2000, leastCopy, true, true)
 	if n.Bytes != 4*leastCopy {
 		t.Errorf("%d bytes after a copy that was too short", n.Bytes)
 	}
@@ -34,12 +33,12 @@ func TestTopThatWasWrongOnceIsNotBelievedAgain(t *testing.T) {
 func TestSamplesThatAreWalkedTogetherAskForTheSame(t *testing.T) {
 	k := NewThread(1, 1, nil).Walks()
 	for range 4 {
-		k.used(leastCopy, leastCopy, true, false)
+		k.size.used(leastCopy, leastCopy, true, false)
 	}
 	if got := k.needs.Bytes; got != 4*leastCopy {
 		t.Errorf("%d bytes after four copies of %d that were too short", got, leastCopy)
 	}
-	k.used(4*leastCopy, 4*leastCopy, true, false)
+	k.size.used(4*leastCopy, 4*leastCopy, true, false)
 	if got := k.needs.Bytes; got != 16*leastCopy {
 		t.Errorf("%d bytes after one of four times as many", got)
 	}
@@ -47,8 +46,8 @@ func TestSamplesThatAreWalkedTogetherAskForTheSame(t *testing.T) {
 
 func TestTopIsBelievedWhereTheCopyDidNotGoUpToIt(t *testing.T) {
 	k := NewThread(1, 1, nil).Walks()
-	k.endedAt(1 << 20)
-	k.used(2000, leastCopy, true, false)
+	k.size.endedAt(1 << 20)
+	k.size.used(2000, leastCopy, true, false)
 	if n := k.needs; n.Top != 1<<20+copyMargin || n.Bytes != 4*leastCopy {
 		t.Errorf("%+v", n)
 	}
@@ -58,17 +57,17 @@ func TestACopyAfterOneThatWasTooShortGoesToTheEnd(t *testing.T) {
 	const from, root, end = 1 << 30, 1<<30 + 700<<10, 1<<30 + 710<<10
 	s := &RawSample{copiedMemory: copiedMemory{Mem: frames.Snapshot{Stack: frames.Region{Addr: from}, StackEnd: end}}}
 	k := NewThread(1, 1, nil).Walks()
-	if got := k.toEnd(s); got != end-from {
+	if got := k.size.toEnd(s); got != end-from {
 		t.Errorf("%d bytes to the end of the mapping", got)
 	}
-	if k.needs.Root = root; k.toEnd(s) != root-from {
-		t.Errorf("%d bytes to where the stack has ended", k.toEnd(s))
+	if k.needs.Root = root; k.size.toEnd(s) != root-from {
+		t.Errorf("%d bytes to where the stack has ended", k.size.toEnd(s))
 	}
-	if k.needs.Changing = true; k.toEnd(s) != end-from {
-		t.Errorf("%d bytes where that was another stack", k.toEnd(s))
+	if k.needs.Changing = true; k.size.toEnd(s) != end-from {
+		t.Errorf("%d bytes where that was another stack", k.size.toEnd(s))
 	}
 	k.needs.Root, s.Mem.StackEnd = 0, from+mostCopy
-	if got := k.toEnd(s); got != 0 {
+	if got := k.size.toEnd(s); got != 0 {
 		t.Errorf("%d bytes to an end that is far", got)
 	}
 }
@@ -77,8 +76,9 @@ func TestAThreadChangesStacksWhereItsKnownEndIsAnother(t *testing.T) {
 	const from, depth = 1 << 30, 60 << 10
 	raw := func(deep, known bool, tailAt frames.Addr) *RawSample {
 		stack := frames.Region{Addr: from, Bytes: make([]byte, depth+copyMargin)}
-		return &RawSample{copyNotes: copyNotes{deep: deep, toKnown: known, tailAt: tailAt},
-			copiedMemory: copiedMemory{Mem: frames.Snapshot{Stack: stack}}}
+		s := &RawSample{copyShape: copyShape{tailAt: tailAt}, copiedMemory: copiedMemory{Mem: frames.Snapshot{Stack: stack}}}
+		s.setLimit(&ptrace.Request{Top: map[bool]frames.Addr{true: from + depth}[known]}, &ptrace.Stop{StackCopy: ptrace.StackCopy{Deep: deep}})
+		return s
 	}
 	for _, c := range []struct {
 		name  string
@@ -94,7 +94,7 @@ func TestAThreadChangesStacksWhereItsKnownEndIsAnother(t *testing.T) {
 		{"before what was left out", raw(false, true, from+depth+8<<10), from + depth/2, true},
 		{"behind it", raw(false, true, from+depth+8<<10), from + depth + 16<<10, false},
 	} {
-		if got := c.s.endsBeforeTop(c.reach); got != c.want {
+		if got := c.reach <= c.s.notRoot; got != c.want {
 			t.Errorf("%s: %t", c.name, got)
 		}
 	}
@@ -129,16 +129,16 @@ func TestTopThatABrokenWalkHasPassedIsBelievedAgain(t *testing.T) {
 	k := NewThread(1, 1, nil).Walks()
 	n := &k.needs
 	for i := range mostDoubts + 1 {
-		k.endedAt(1 << 20)
+		k.size.endedAt(1 << 20)
 		if n.Top != 1<<20+copyMargin {
 			t.Fatalf("top %#x after %d doubts", n.Top, i)
 		}
-		k.used(2000, leastCopy, true, true)
+		k.size.used(2000, leastCopy, true, true)
 		if n.Top != 0 {
 			t.Fatalf("top %#x after a copy that ended there and was too short", n.Top)
 		}
 	}
-	if k.endedAt(1 << 20); n.Top != 0 {
+	if k.size.endedAt(1 << 20); n.Top != 0 {
 		t.Errorf("top %#x after %d doubts", n.Top, mostDoubts+1)
 	}
 }
@@ -156,8 +156,8 @@ func TestASearchBeyondTheStacksEndDoesNotMakeCopiesLarger(t *testing.T) {
 	l, th := New(nil, NewPool(1), AlwaysStop), NewThread(1, 1, nil)
 	k := th.Walks()
 	k.needs.Root, k.needs.ToEnd = root, false
-	k.endedAt(root)
-	k.used(root-from, leastCopy, false, true)
+	k.size.endedAt(root)
+	k.size.used(root-from, leastCopy, false, true)
 	k.handOver()
 	copied := func() int {
 		l.takeNeeds(th)
@@ -170,7 +170,7 @@ func TestASearchBeyondTheStacksEndDoesNotMakeCopiesLarger(t *testing.T) {
 		t.Fatalf("%d bytes at first", before)
 	}
 	search := func(n int, how How) *frames.Walker {
-		s := &RawSample{How: how, copiedMemory: copiedMemory{buf: make([]byte, leastCopy)}, copyNotes: copyNotes{toTop: true}}
+		s := &RawSample{How: how, copiedMemory: copiedMemory{buf: make([]byte, leastCopy)}, copyShape: copyShape{limit: limitTop}}
 		s.Mem = frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: s.buf[:n]}, StackEnd: from + 1<<20}
 		s.Regs = frames.Regs{Arch: frames.X86_64, PC: 0x1010}
 		s.Regs.Set(frames.X86RSP, from+redZone)
@@ -187,7 +187,7 @@ func TestASearchBeyondTheStacksEndDoesNotMakeCopiesLarger(t *testing.T) {
 	}
 	for range 3 {
 		search(before, ByStop)
-		if n := copied(); n != before || k.needs.Retries != 0 || k.topless || k.needs.outline != nil {
+		if n := copied(); n != before || k.needs.Retries != 0 || k.size.topInvalid || k.needs.outline != nil {
 			t.Fatalf("%d bytes, %d before; %+v", n, before, k.needs)
 		}
 	}
@@ -206,7 +206,7 @@ func TestSamplesWithFurtherRegionsCopyNoMoreInAll(t *testing.T) {
 		{leastCopy, 60 << 10, 60 << 10, leastCopy},
 		{leastCopy + 1, 60 << 10, 1000, leastCopy + 1},
 	} {
-		n := CopyHints{Bytes: e.bytes, Used: e.used}
+		n := sizeHints{Bytes: e.bytes, Used: e.used}
 		if got := n.usual(e.regions); got != e.want {
 			t.Errorf("%+v: %d bytes", e, got)
 		}
