@@ -28,39 +28,19 @@ import (
 // Remains of ended frames lead there, too, so every return address in the top begins a chain. An outline is a guess of
 // what to copy; if the walk lacks a word, the next stop copies in one piece.
 const (
-	outlineFrom  = 64 << 10 // shallower: in one piece
-	topCopy      = 24 << 10
-	wholeCopy    = 256 << 10 // whole, if nothing better is known
-	mostInFull   = 128 << 10 // beyond a top without known frames
-	mostBridge   = 5 << 18   // most that bridge copies
-	pieceBelow   = 256       // return address, saved registers, alignment
-	pieceAbove   = 8
-	endAbove     = 512  // beyond an end at a new place
-	manyAbove    = 1024 // the same after a small frame
-	fewBelow     = 128  // pieceBelow after a small frame
-	smallFrame   = 2 << 10
-	largeFrom    = 16 << 10
-	savedBelow   = 64  // registers that most functions save
-	pieceJoins   = 512 // nearer pieces are joined
-	maxMarks     = 120
-	maxChain     = 1024 // frames of a walk or chain
-	maxPieces    = 32
-	pieceBytes   = 12 << 10 // of all pieces
-	markAge      = 256      // walks
-	smallFor     = 1000     // walks that read little, until the outline is dropped
-	stepBits     = 11
-	maxSteps     = 1 << stepBits / 2
-	maxStarts    = 24 // chains of more than one frame
-	maxTries     = 400
-	maxJoins     = 4
-	maxSearch    = 1024 // frames of all chains of a stop
-	pieceReads   = 48
-	readsKept    = 2 // reserved for a copy in one piece
-	maxSteppedTo = 40
-	mostFollowed = 40 << 10 // of ends at new places
-	endBytes     = mostFollowed + pieceBelow + manyAbove
-	firstGrowth  = 4 << 10 // where frames are unknown
-	doubtCopy    = 10 << 10
+	outlineFrom = 64 << 10  // bytes; shallower stacks are copied in one piece
+	topCopy     = 24 << 10  // bytes of the top
+	wholeCopy   = 256 << 10 // bytes in one piece, after an outline that did not fit
+)
+
+// Bounds of what is kept of the last walks.
+const (
+	maxMarks = 120  // frame ends
+	maxChain = 1024 // frames of one walk, or of one chain
+	markAge  = 256  // walks that an end is kept for
+	smallFor = 1000 // walks that read little, until the outline is dropped
+	stepBits = 11   // log2 of the table of frame sizes
+	maxSteps = 1 << stepBits / 2
 )
 
 // mark is a frame's outer end, and the return address there.

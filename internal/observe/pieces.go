@@ -11,6 +11,16 @@ import (
 	"prywalk/ptrace"
 )
 
+// Bounds of the pieces at known frame ends.
+const (
+	pieceBelow = 256 // bytes below an end: return address, saved registers, alignment
+	pieceAbove = 8
+	pieceJoins = 512 // bytes; nearer pieces are joined
+	maxPieces  = 32
+	pieceBytes = 12 << 10 // of all pieces
+	pieceReads = 48       // reads of a stop
+)
+
 // pieces copies a stack by an outline besides what another Extra copies.
 type pieces struct {
 	inner ptrace.Extra
@@ -132,14 +142,14 @@ func (p *pieces) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Regi
 	if p.lost = false; copied < len(p.top) {
 		return n
 	}
-	if rest, ok := p.toRoot(rd, from+uint64(copied)); ok {
-		if len(rest.Bytes) > 0 {
-			out[n] = rest
-			n++
-		}
-		return n
+	stack := frames.Region{Addr: from, Bytes: p.top}
+	p.have = stopCopy{frames.Snapshot{Stack: stack, Others: out[:n]}, rd, out}
+	if rest, ok := p.toRoot(p.have.topEnd()); !ok {
+		p.goAlong()
+	} else if len(rest.Bytes) > 0 {
+		p.have.add(rest)
 	}
-	have := frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: p.top}, Others: out[:n]}
-	p.goAlong(rd, &have, out)
-	return len(have.Others)
+	n = len(p.have.Others)
+	p.have = stopCopy{}
+	return n
 }

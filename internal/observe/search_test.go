@@ -13,12 +13,18 @@ import (
 )
 
 // follows follows frames, and gives the bytes copied, and whether they led to the outermost.
-func follows(p *pieces, base frames.Addr) (have *frames.Snapshot, copied int, ok bool) {
+// begin prepares a search in a stop that has copied the top and n regions.
+func (p *pieces) begin(base frames.Addr, rd *ptrace.Reader, out []frames.Region, n int) *stopCopy {
+	p.have = stopCopy{frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: p.top}, Others: out[:n]}, rd, out}
+	return &p.have
+}
+
+func follows(p *pieces, base frames.Addr) (have *stopCopy, copied int, ok bool) {
 	p.reserve(p.need)
 	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
 	rd.Allow(pieceReads)
-	have = &frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: p.top}, Others: out[:0]}
-	_, ok = p.follow(&rd, have, out)
+	have = p.begin(base, &rd, out, 0)
+	_, ok = p.follow()
 	for _, r := range have.Others {
 		copied += len(r.Bytes)
 	}
@@ -117,8 +123,8 @@ func TestTheSearchInAStopIsBounded(t *testing.T) {
 	p.reserve(p.need)
 	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
 	rd.Allow(p.Reads())
-	have := &frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: p.top}, Others: out[:0]}
-	p.goAlong(&rd, have, out)
+	have := p.begin(base, &rd, out, 0)
+	p.goAlong()
 	if p.left > 0 || p.left < -maxSearch/8 {
 		t.Errorf("%d frames are left of %d", p.left, maxSearch)
 	}
@@ -171,8 +177,8 @@ func TestWhatIsLeftOfEndedFramesDoesNotHideTheThreads(t *testing.T) {
 	p := &pieces{search: search{by: by}, top: mem[:topCopy]}
 	p.reserve(p.need)
 	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
-	have := &frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: p.top}, Others: out[:0]}
-	p.goAlong(&rd, have, out)
+	have := p.begin(base, &rd, out, 0)
+	p.goAlong()
 	copied := 0
 	for _, r := range have.Others {
 		copied += len(r.Bytes)
