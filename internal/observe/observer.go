@@ -58,8 +58,8 @@ func (l *Observer) Begin(t *Thread) (Outcome, *RawSample, error) {
 	}
 	t.kept.asleepIn.Nr = -1
 	t.skid.BeginSample(l.wake().At, sched.Runs)
-	fresh := l.takeNeeds(t) && l.mayStopSleepers() || l.rung >= AlwaysPassive
-	if !fresh && t.standsAsItWas(sched) {
+	mustReread := l.takeNeeds(t) || l.rung >= AlwaysPassive
+	if !mustReread && t.standsAsItWas(sched) {
 		return Reused, nil, nil
 	}
 	s := l.pool.Get()

@@ -37,7 +37,7 @@ func (l *Observer) readPassively(t *Thread, s *RawSample, before procmem.SchedSt
 		if err := l.copyAt(t, s, call); err != nil {
 			return false, err
 		}
-		s.recalled, s.refused = t.recall(s, &call), false
+		s.recalled, s.refused = t.recall(s, &call), !l.mayStopSleepers()
 		l.copyExtra(t, s)
 		l.copyNear(t, s, &call)
 		t.futex.noted, l.kernel.found.inLen = false, 0

@@ -313,6 +313,23 @@ func TestNoSleeperIsStoppedWhereThatIsNotAllowed(t *testing.T) {
 	}
 }
 
+// A longer copy, or one of another stack, needs no stop.
+func TestSleeperWhoseCopyLackedSomethingIsReadAgainWhereStopsAreNotAllowed(t *testing.T) {
+	for _, c := range []struct {
+		rung Rung
+		opts ptrace.Options
+	}{{OnlyPassive, ptrace.Options{}}, {Ladder, ptrace.Options{ReadOnly: true}}} {
+		s := startSleeper(t, "O0", "nanosleep", "plain")
+		before := s.runs()
+		s.samples(2, c.rung, c.opts)
+		s.thread.Walks().CopyOther(s.thread.walks.needs.Root)
+		got := s.samples(2, c.rung, c.opts)
+		if got[0].how != ByPassiveRead || got[1].how != ByReuse || s.runs() != before {
+			t.Errorf("%v, %+v: %v, then %v; %d runs", c.rung, c.opts, got[0].how, got[1].how, s.runs()-before)
+		}
+	}
+}
+
 func TestRegistersOfAFreezeAreRecalledInTheSameCall(t *testing.T) {
 	s := startSleeper(t, "O0", "futex", "recursive")
 	got := s.samples(3, Ladder, ptrace.Options{})
