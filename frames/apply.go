@@ -169,7 +169,7 @@ func (u *unwinder) rowRA(row *Row, info *archInfo, cfa Addr, flags Flags) StopRe
 		return stop
 	}
 	if !ok {
-		if v, ok = u.handed(&p); !ok {
+		if v, ok = u.raFromScratch(&p); !ok {
 			return StopUnproven
 		}
 	}
@@ -180,9 +180,9 @@ func (u *unwinder) rowRA(row *Row, info *archInfo, cfa Addr, flags Flags) StopRe
 	return StopNone
 }
 
-// handed gives a return address that a caller keeps in a register which callees may change: the innermost frame's
-// value, accepted if it follows a call of this function. Go's functions on arm64 call morestack so.
-func (u *unwinder) handed(p *RegRule) (uint64, bool) {
+// raFromScratch gives a return address that a caller keeps in a register which callees may change: the innermost
+// frame's value, accepted if it follows a call of this function. Go's functions on arm64 call morestack so.
+func (u *unwinder) raFromScratch(p *RegRule) (uint64, bool) {
 	if p.Kind != RuleReg || !u.caller || u.given>>(p.Reg%NumRegs)&1 == 0 {
 		return 0, false
 	}
@@ -231,10 +231,10 @@ func (u *unwinder) canApply(r *Rule) bool {
 	return r.Flags&FlagRoot != 0 || u.regs.Known&(1<<(r.CFAReg%NumRegs)) != 0
 }
 
-// untouched applies a caller's rule whose CFA's register callees may change, with the innermost frame's value:
+// assumePreserved applies a caller's rule whose CFA's register callees may change, with the innermost frame's value:
 // OpenSSL's assembly keeps its stack pointer in rax or r11, and calls helpers that leave these alone. It is accepted
 // only if the frame is further out and its return address follows a call of this function.
-func (u *unwinder) untouched(r *Rule) bool {
+func (u *unwinder) assumePreserved(r *Rule) bool {
 	given := u.given>>(r.CFAReg%NumRegs)&1 != 0
 	special := r.Flags&(FlagRow|FlagSignal|FlagSwitch|FlagLoss) != 0
 	if !u.caller || r.CFAReg == u.regs.Arch.SP() || !given || special {

@@ -31,8 +31,8 @@ func (r *reach) stepped(from, to, near Addr) {
 	r.left = r.left || r.away
 }
 
-// lacks notes a step that failed for the word at w.unreadAddr, possibly the first on another stack.
-func (w *Walker) lacks(r *Rule) {
+// noteUnread notes a step that failed for the word at w.unreadAddr, possibly the first on another stack.
+func (w *Walker) noteUnread(r *Rule) {
 	sp := w.regs.SP()
 	switch {
 	case r.Flags&FlagSwitch != 0:

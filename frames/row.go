@@ -66,9 +66,9 @@ func (row *Row) ByFramePointer(arch Arch) bool {
 	return p.Kind == RuleRegOffset && p.Reg == fp && row.CFAReg != fp && row.CFAExpr == nil
 }
 
-// GivenBack changes the row for code that has restored these registers, including the frame pointer ([Returns]); other
-// places relative to it are unknown.
-func (row *Row) GivenBack(arch Arch, kept uint32) {
+// MarkRestored changes the row for code that has restored these registers, including the frame pointer ([Returns]);
+// other places relative to it are unknown.
+func (row *Row) MarkRestored(arch Arch, kept uint32) {
 	fp := arch.info().fp
 	for reg := range row.Regs {
 		switch p := &row.Regs[reg]; {

@@ -138,14 +138,14 @@ func (w *Walker) enterAt(e *entry, m Method, caller bool) {
 func (w *Walker) step() StopReason {
 	r := w.cur.rule
 	if r.Flags&FlagNone == 0 && !w.canApply(&r) {
-		if w.untouched(&r) {
+		if w.assumePreserved(&r) {
 			return w.commit(&r)
 		}
 		if !w.knowsSP() {
 			return w.scan()
 		}
 		var stop StopReason
-		if r, stop = w.without(&r); stop != StopNone {
+		if r, stop = w.ruleForMissingReg(&r); stop != StopNone {
 			return stop
 		}
 	}
@@ -160,7 +160,7 @@ func (w *Walker) step() StopReason {
 	case StopNoRule: // the stack does not fit the rule
 		return w.scan()
 	case StopStackCut, StopBadMemory:
-		w.lacks(&r)
+		w.noteUnread(&r)
 		return stop
 	default:
 		return stop
@@ -176,9 +176,9 @@ func (w *Walker) step() StopReason {
 	return w.commit(&r)
 }
 
-// without gives a rule for a frame whose own rule needs an unknown register: one by the stack pointer only, else the
-// same if the register can be proven.
-func (w *Walker) without(r *Rule) (Rule, StopReason) {
+// ruleForMissingReg gives a rule for a frame whose own rule needs an unknown register: one by the stack pointer only,
+// else the same if the register can be proven.
+func (w *Walker) ruleForMissingReg(r *Rule) (Rule, StopReason) {
 	if e := w.space.lookup(w.regs.PC, w.caller, true); e.rule.Flags&FlagNone == 0 {
 		return e.rule, StopNone
 	}

@@ -80,7 +80,7 @@ func (c *Controller) spinFrom(now int64) {
 func (c *Controller) Cancel(l *Tracee) {
 	switch l.state {
 	case traceeStopped:
-		c.letGo(l)
+		c.detachAndFree(l)
 	case traceeGone:
 		c.tracees.free(l)
 	case traceePending:

@@ -150,16 +150,16 @@ func nanosleep(ns int64) {
 	_, _, _ = syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
 }
 
-// ownAccount reads the calling thread's counts. Faults in reads of other processes are the reader's
+// readCounters reads the calling thread's counts. Faults in reads of other processes are the reader's
 // (mm/memory.c, mm_account_fault); steal time is excluded with CONFIG_PARAVIRT_TIME_ACCOUNTING.
-func ownAccount() (a account) {
+func readCounters() (a threadCounters) {
 	var ru unix.Rusage
 	var cpu unix.Timespec
 	procmem.CountCall()
 	procmem.CountCall()
 	_, _, _ = syscall.RawSyscall(unix.SYS_GETRUSAGE, unix.RUSAGE_THREAD, uintptr(unsafe.Pointer(&ru)), 0)
 	_, _, _ = syscall.RawSyscall(unix.SYS_CLOCK_GETTIME, unix.CLOCK_THREAD_CPUTIME_ID, uintptr(unsafe.Pointer(&cpu)), 0)
-	return account{
+	return threadCounters{
 		at: procmem.Now(), cpu: cpu.Nano(), faults: ru.Minflt, fromDisk: ru.Majflt, waited: ru.Nvcsw, preempted: ru.Nivcsw,
 	}
 }

@@ -36,31 +36,31 @@ func (c Cause) String() string {
 	return [...]string{"copy", "fault", "lock", "preempted", "stolen", "turn", "other", "?"}[min(c, NumCauses)]
 }
 
-type account struct {
+type threadCounters struct {
 	at, cpu           int64 // CLOCK_MONOTONIC and processor time, ns
 	faults, fromDisk  int64 // minor and major faults, in any memory
 	waited, preempted int64
 	sleeps, slept     int64
 }
 
-type tally struct {
+type sleepCounters struct {
 	sleeps, slept int64 // intended sleeps, and their ns
 }
 
 // begin is called while an interrupted thread takes its time to stop.
-func (t *tally) begin() account {
+func (t *sleepCounters) begin() threadCounters {
 	procmem.CountWait()
 	procmem.CountWait()
 	return t.now()
 }
 
-func (t *tally) now() account {
-	a := ownAccount()
+func (t *sleepCounters) now() threadCounters {
+	a := readCounters()
 	a.sleeps, a.slept = t.sleeps, t.slept
 	return a
 }
 
-func (t *tally) sleptSince(began, ended int64) {
+func (t *sleepCounters) sleptSince(began, ended int64) {
 	t.sleeps++
 	t.slept += max(ended-began, 0)
 }

@@ -35,8 +35,8 @@ type Stats struct {
 	Begun, Finished uint64
 	// Signals counts signal-delivery-stops, Groups group stops.
 	Signals, Groups uint64
-	// Restarted counts restarted system calls, Broken those left with EINTR or EAGAIN, Told those of
-	// [Repair.ReportedTwice].
+	// Restarted counts restarted system calls, Broken those left with EINTR or EAGAIN. ReportedTwice counts those
+	// described at [Repair.ReportedTwice].
 	Restarted, Broken, ReportedTwice uint64
 	// Stolen counts stops that another thread's wait consumed.
 	Stolen uint64
@@ -59,14 +59,14 @@ type Controller struct {
 	leaves   bool
 	seized   bool // no seccomp filter refuses it
 
-	wakeup int64 // waits spin until then
-	idle   int64 // a wait last found no stop
-	audit  int64 // next check of all pending Tracees
-	info   sigInfo
+	wakeup        int64 // waits spin until then
+	lastEmptyPoll int64 // a wait last found no stop
+	audit         int64 // next check of all pending Tracees
+	info          sigInfo
 
 	captured capture
 	repairs  repairer
-	began    account
+	began    threadCounters
 }
 
 // NewController makes a controller for the calling OS thread, to which the goroutine must be locked. It raises

@@ -16,9 +16,9 @@ type Request struct {
 	// Stack receives bytes from the stack pointer up (x86-64: 128 bytes below, the red zone, System V ABI §3.2.2;
 	// arm64: 16). Empty: none.
 	Stack []byte
-	// Deep, if longer, is used instead if the stack, by Top, is larger than Stack and fits ([Stop.Deep]). Of a
-	// larger stack it receives len(Deep)/2 bytes, if Tail receives the end.
-	Deep []byte
+	// Larger, if longer, is used instead if the stack, by Top, is larger than Stack and fits ([Stop.InLarger]). Of a
+	// larger stack it receives len(Larger)/2 bytes, if Tail receives the end.
+	Larger []byte
 	// Top, if above the stack pointer, bounds the copy.
 	Top uint64
 	// ToEnd sets Top to the end of the stack's mapping, if Memory knows one near enough.
@@ -132,7 +132,7 @@ func (c *Controller) readMore(l *Tracee, req *Request, out *Stop) syscall.Errno 
 		ok := false
 		defer func() {
 			if !ok {
-				c.letGo(l)
+				c.detachAndFree(l)
 			}
 		}()
 		out.Regions = c.captured.readExtra(l, req, out)
@@ -162,7 +162,7 @@ func (c *Controller) release(l *Tracee) syscall.Errno {
 	return c.detach(l)
 }
 
-func (c *Controller) letGo(l *Tracee) { c.over(l, c.release(l)) }
+func (c *Controller) detachAndFree(l *Tracee) { c.over(l, c.release(l)) }
 
 // over frees a detached Tracee. If the thread was killed, its end is waited for.
 func (c *Controller) over(l *Tracee, detached syscall.Errno) {

@@ -79,14 +79,14 @@ func (r *registry) allLeft() bool {
 	return true
 }
 
-// letGo sets Leaving and waits for allLeft while goOn.
-func letGo(goOn func() bool) bool {
+// detachAll sets Leaving and waits for allLeft while goOn.
+func detachAll(goOn func() bool) bool {
 	tracers.leaving.Store(true)
 	for !tracers.allLeft() {
 		if !goOn() {
 			return false
 		}
-		time.Sleep(letGoStep)
+		time.Sleep(detachPoll)
 	}
 	return true
 }
@@ -99,10 +99,10 @@ func stay() {
 }
 
 const (
-	letGoStep = time.Millisecond
-	sigIgn    = 1 // SIG_IGN; SIG_DFL is 0 (include/uapi/asm-generic/signal-defs.h)
-	// letGoFor suffices for stops of all threads at once, some seconds.
-	letGoFor = 10 * time.Second
+	detachPoll = time.Millisecond
+	sigIgn     = 1 // SIG_IGN; SIG_DFL is 0 (include/uapi/asm-generic/signal-defs.h)
+	// detachFor suffices for stops of all threads at once, some seconds.
+	detachFor = 10 * time.Second
 )
 
 // StopAs takes the default action of a caught stop signal once all threads are detached, and returns when this
@@ -122,8 +122,8 @@ func StopAs(sig syscall.Signal, settled func()) bool {
 	if unix.Tgkill(os.Getpid(), unix.Gettid(), sig) != nil {
 		return false
 	}
-	end := time.Now().Add(letGoFor)
-	all := letGo(func() bool { return isPending(sig) && time.Now().Before(end) })
+	end := time.Now().Add(detachFor)
+	all := detachAll(func() bool { return isPending(sig) && time.Now().Before(end) })
 	switch {
 	case !isPending(sig):
 		return true

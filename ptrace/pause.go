@@ -12,9 +12,9 @@ type allowance struct {
 }
 
 const (
-	pauseStep  = 16 << 10 // bytes of a piece
-	firstStep  = 8_000    // ns, first estimate
-	letGoTakes = 8_000    // ns for the detach
+	pauseStep   = 16 << 10 // bytes of a piece
+	firstStep   = 8_000    // ns, first estimate
+	detachTakes = 8_000    // ns for the detach
 )
 
 // begin accepts longest 0: no limit.
@@ -23,7 +23,7 @@ const (
 func (a *allowance) begin(at, longest int64) {
 	a.short = false
 	if a.until = 0; longest > 0 {
-		a.until = at + longest - letGoTakes
+		a.until = at + longest - detachTakes
 	}
 	if a.took == 0 {
 		a.took = firstStep

@@ -14,7 +14,7 @@ import (
 type Sleeper struct {
 	alarm    alarm
 	watchdog *watchdog // of a real-time priority, else nil
-	own      tally
+	own      sleepCounters
 	woken    int64 // end of the last wait's sleep; 0: none
 	rang     bool  // see ByTimer
 }

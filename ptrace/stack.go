@@ -7,14 +7,14 @@ package ptrace
 //	lower addresses                                              higher addresses
 //	StackAddr        sp                                  TailAddr             Top
 //	│ red zone       │ inner frames …        ┆ left out ┆ │ outermost frames …│
-//	└── StackLen bytes, in Stack or Deep ────┘            └── TailLen, in Tail ┘
+//	└── StackLen bytes, in Stack or Larger ──┘            └── TailLen, in Tail ┘
 type StackCopy struct {
 	// StackAddr is where the StackLen bytes in Request.Stack begin, fewer than StackAsked at the end of the
 	// mapping.
 	StackAddr            uint64
 	StackLen, StackAsked int
-	// Deep means that they are in Request.Deep.
-	Deep bool
+	// InLarger means that they are in Request.Larger.
+	InLarger bool
 	// TailAddr is where the TailLen bytes in Request.Tail begin.
 	TailAddr uint64
 	TailLen  int
@@ -34,7 +34,7 @@ type stackReader struct {
 const mostStack = 9 << 20
 
 //go:nosplit
-func (s *stackReader) reset() { s.got.StackLen, s.got.TailLen, s.got.Deep = 0, 0, false }
+func (s *stackReader) reset() { s.got.StackLen, s.got.TailLen, s.got.InLarger = 0, 0, false }
 
 //go:nosplit
 func (s *stackReader) read(tid int, req *Request, sp uint64) {
@@ -66,7 +66,7 @@ func (s *stackReader) plan(req *Request, sp uint64) {
 		}
 	}
 	size := s.top - from
-	room, parted := len(req.Deep), size > uint64(len(req.Deep))
+	room, parted := len(req.Larger), size > uint64(len(req.Larger))
 	if parted {
 		room /= 2
 	}
@@ -75,13 +75,13 @@ func (s *stackReader) plan(req *Request, sp uint64) {
 	if deep {
 		asked = room
 	}
-	s.got.StackAddr, s.got.Deep, s.got.StackAsked = from, deep, upTo(s.top, from, asked)
+	s.got.StackAddr, s.got.InLarger, s.got.StackAsked = from, deep, upTo(s.top, from, asked)
 }
 
 //go:nosplit
 func (s *stackReader) to(req *Request) []byte {
-	if s.got.Deep {
-		return req.Deep[:s.got.StackAsked]
+	if s.got.InLarger {
+		return req.Larger[:s.got.StackAsked]
 	}
 	return req.Stack[:s.got.StackAsked]
 }

@@ -19,7 +19,7 @@ type Tracee struct {
 	runs      uint64
 	before    SchedStat
 	beforeOK  bool
-	began     account // after the interrupt
+	began     threadCounters // after the interrupt
 	times     Times
 	repair    Repair
 }

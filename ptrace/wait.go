@@ -43,7 +43,7 @@ func (c *Controller) WaitAny(deadline int64) *Tracee {
 		case now >= deadline || c.asked():
 			return nil
 		case now < spin:
-			rest(now)
+			spinPause(now)
 			continue
 		case now >= until: // setting the alarm takes long: ask again
 			until = min(deadline, now+blockMax)
@@ -71,12 +71,12 @@ func (c *Controller) SpinAny(deadline int64) *Tracee {
 		if l != nil || now >= deadline {
 			return l
 		}
-		rest(now)
+		spinPause(now)
 	}
 	return nil
 }
 
-func rest(since int64) {
+func spinPause(since int64) {
 	for procmem.Now() < since+askEvery {
 	}
 }
@@ -88,7 +88,7 @@ func (c *Controller) ask() (l *Tracee, now int64) {
 		return l, 0
 	}
 	now = procmem.Now()
-	c.idle = asked
+	c.lastEmptyPoll = asked
 	if now >= c.audit {
 		l = c.eachPending((*Controller).checkOne)
 		c.audit = now + max(auditEvery, (procmem.Now()-now)*auditShare)
@@ -102,7 +102,7 @@ func (c *Controller) block(until int64) (*Tracee, bool) {
 	if !ok {
 		return nil, false
 	}
-	c.idle = max(c.idle, c.woken-wakeTakes)
+	c.lastEmptyPoll = max(c.lastEmptyPoll, c.woken-wakeTakes)
 	if e == unix.EINTR {
 		return nil, true
 	}
@@ -133,7 +133,7 @@ func (c *Controller) reported(e syscall.Errno) *Tracee {
 	tid := int(c.info.pid)
 	l := c.tracees.find(tid)
 	pending := l != nil && l.state == traceePending
-	if got := c.heed(l, tid); pending {
+	if got := c.handleReport(l, tid); pending {
 		return got
 	}
 	return c.eachPending((*Controller).poll)
@@ -156,7 +156,7 @@ func (c *Controller) poll(l *Tracee) *Tracee {
 	case e == unix.ECHILD:
 		return c.transit(l, l.tid, reportNone, 0)
 	case e == 0 && c.info.pid != 0:
-		return c.heed(l, l.tid)
+		return c.handleReport(l, l.tid)
 	}
 	return nil
 }
@@ -184,7 +184,7 @@ func (c *Controller) serveLost() {
 		case e == unix.ECHILD:
 			c.lost = false
 		case e == 0 && c.info.pid != 0 && c.tracees.find(int(c.info.pid)) == nil:
-			c.heed(nil, int(c.info.pid))
+			c.handleReport(nil, int(c.info.pid))
 		}
 	}
 }

@@ -16,14 +16,14 @@ type baseline struct {
 	returns uint64
 	state   sample.State
 	valid   bool
-	// letGo is the time of the detach, CLOCK_MONOTONIC ns, 0 without a stop; cpu is the processor time then.
-	letGo int64
-	cpu   uint64
+	// detachedAt is the time of the detach, CLOCK_MONOTONIC ns, 0 without a stop; cpu is the processor time then.
+	detachedAt int64
+	cpu        uint64
 }
 
 func baselineOf(stop *ptrace.Stop) baseline {
 	b := baseline{
-		runs: stop.Sched.Runs, state: sample.Running, valid: stop.SchedOK, letGo: stop.Detach, cpu: stop.Sched.CPU,
+		runs: stop.Sched.Runs, state: sample.Running, valid: stop.SchedOK, detachedAt: stop.Detach, cpu: stop.Sched.CPU,
 	}
 	if stop.Kind == ptrace.KindGroup {
 		b.state, b.returns = sample.Stopped, 1
@@ -53,7 +53,7 @@ func (b *baseline) backInStop(s procmem.SchedStat, files *procmem.ThreadFiles) b
 // lastRun gives the thread's run since its last stop, if it was one.
 func (b *baseline) lastRun(now *procmem.SchedStat) (run skid.Run) {
 	if b.valid && now.Runs == b.runs+1 {
-		run.LetGo, run.CPU = b.letGo, int64(now.CPU-b.cpu)
+		run.LetGo, run.CPU = b.detachedAt, int64(now.CPU-b.cpu)
 	}
 	return run
 }

@@ -35,7 +35,7 @@ func TestOnlyWhoIsOnAProcessorIsAskedToStop(t *testing.T) {
 	OnThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
-		l := New(ctl, NewPool(16), Ladder)
+		l := New(ctl, NewPool(16), ModeAuto)
 		defer l.Close()
 		l.OnlyOnProcessors()
 		done := func(_ *Thread, s *RawSample, err error) {
@@ -88,7 +88,7 @@ func TestARunningThreadIsFoundWithoutAStop(t *testing.T) {
 	OnThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
-		l := New(ctl, NewPool(1), Ladder)
+		l := New(ctl, NewPool(1), ModeAuto)
 		defer l.Close()
 		for tries := 20_000; !l.OnProcessor(filesOf(busy)); tries-- {
 			if tries == 0 {

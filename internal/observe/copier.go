@@ -14,29 +14,29 @@ type copier struct {
 	others  otherStacks
 	pieces  pieces
 	planned planned
-	deep    []byte
+	larger  []byte
 	tail    []byte
 	regions [maxRegions]frames.Region
 }
 
 func (c *copier) request(t *Thread, s *RawSample, req *ptrace.Request) {
-	n := t.needs.get()
+	n := t.hints.get()
 	*req = ptrace.Request{
-		Stack: s.buf, Deep: c.deepRoom(t, s), Top: n.Top, ToEnd: n.ToEnd && t.Extra == nil, Tail: c.tailRoom(t, s),
+		Stack: s.buf, Larger: c.largerBuffer(t, s), Top: n.Top, ToEnd: n.ToEnd && t.Extra == nil, Tail: c.tailBuffer(t, s),
 		Memory: t.Memory, Files: t.files, Extra: c.extras(t, s), Regions: c.regions[:],
 	}
 }
 
 func (c *copier) keep(t *Thread, s *RawSample, req *ptrace.Request, stop *ptrace.Stop) {
-	if stop.Deep {
+	if stop.InLarger {
 		s.room(stop.StackLen)
-		s.touched = max(s.touched, copy(s.buf, c.deep))
+		s.touched = max(s.touched, copy(s.buf, c.larger))
 	}
 	s.setStack(stop.StackAddr, stop.StackLen, stop.StackAsked)
 	if stop.StackEnd != 0 {
 		s.Mem.StackEnd = stop.StackEnd
 	}
-	s.copyShape = copyShape{by: s.by, lost: t.needs.get().misled || s.by != nil && c.pieces.lost}
+	s.copyShape = copyShape{by: s.by, lost: t.hints.get().misled || s.by != nil && c.pieces.lost}
 	regions := c.withTail(s, stop)
 	s.setLimit(req, stop)
 	s.keepRegions(c.regions[:regions])
@@ -55,7 +55,7 @@ func (s *RawSample) setLimit(req *ptrace.Request, stop *ptrace.Stop) {
 	case req.Top == 0 || req.ToEnd:
 	case s.tailAt != 0:
 		s.notRoot = s.tailAt
-	case stop.Deep:
+	case stop.InLarger:
 		s.notRoot = s.Mem.Stack.Addr + uint64(len(s.Mem.Stack.Bytes)) - 2*copyMargin - 8
 	}
 }
@@ -72,14 +72,14 @@ func (c *copier) withTail(s *RawSample, stop *ptrace.Stop) int {
 
 // makeRoom reserves the buffers of a stop, and decides whether it copies by an outline.
 func (c *copier) makeRoom(t *Thread, s *RawSample) {
-	n := t.needs.get()
+	n := t.hints.get()
 	s.roomForRegions(t.regions)
 	if s.by = n.outline; s.by == nil {
 		s.room(n.usual(t.besides()))
 		s.touch(t.copied)
-		if c.deep == nil {
-			c.deep = make([]byte, wholeCopy)
-			touch(c.deep)
+		if c.larger == nil {
+			c.larger = make([]byte, wholeCopy)
+			touch(c.larger)
 			c.tail = make([]byte, tailCopy)
 			touch(c.tail)
 		}
@@ -95,7 +95,7 @@ func (c *copier) makeRoom(t *Thread, s *RawSample) {
 
 // mayBeDeep reports whether the next stop may find a deep stack; a wrong answer only costs time.
 func (t *Thread) mayBeDeep() bool {
-	n := t.needs.get()
+	n := t.hints.get()
 	return n.Root == 0 || n.Changing || n.Root-t.stoppedAt+uncertain >= outlineFrom
 }
 
@@ -121,17 +121,17 @@ func (n *sizeHints) usual(regions int) int {
 	return min(n.Bytes, max(leastCopy-regions-copyMargin, 2*n.Used+copyMargin, topCopy))
 }
 
-// deepRoom gives the buffer for a deep stack; nil for a thread that changes stacks, whose end is not known.
-func (c *copier) deepRoom(t *Thread, s *RawSample) []byte {
-	if s.by != nil || t.needs.get().Changing {
+// largerBuffer gives the buffer for a deep stack; nil for a thread that changes stacks, whose end is not known.
+func (c *copier) largerBuffer(t *Thread, s *RawSample) []byte {
+	if s.by != nil || t.hints.get().Changing {
 		return nil
 	}
-	return c.deep
+	return c.larger
 }
 
-// tailRoom gives the buffer for the outermost frames behind a gap; nil where a run-time system knows the ends.
-func (c *copier) tailRoom(t *Thread, s *RawSample) []byte {
-	n := t.needs.get()
+// tailBuffer gives the buffer for the outermost frames behind a gap; nil where a run-time system knows the ends.
+func (c *copier) tailBuffer(t *Thread, s *RawSample) []byte {
+	n := t.hints.get()
 	if s.by != nil || n.Changing || t.Extra != nil || !n.ToEnd && n.Top == 0 {
 		return nil
 	}
@@ -143,7 +143,7 @@ func (c *copier) extras(t *Thread, s *RawSample) ptrace.Extra {
 	if s.by == nil {
 		return inner
 	}
-	n, p := t.needs.get(), &c.pieces
+	n, p := t.hints.get(), &c.pieces
 	p.inner, p.by, p.top, p.need = inner, s.by, s.buf, min(n.Bytes, len(p.gap))
 	p.root, p.changing = n.Root, n.Changing
 	return &c.pieces

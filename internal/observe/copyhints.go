@@ -19,7 +19,7 @@ const (
 	copyMargin = 2 << 10   // beyond what the last walks needed
 )
 
-// CopyHints is what the walks of a thread ask of its next observations, passed as one value ([Walks.Walked]).
+// CopyHints is what the walks of a thread ask of its next observations, passed as one value ([WalkFeedback.Walked]).
 type CopyHints struct {
 	sizeHints
 	sampleHints
@@ -36,8 +36,8 @@ type CopyHints struct {
 	Anchor frames.Addr
 }
 
-// tripleBuffer passes the newest CopyHints between two goroutines without waiting or allocating.
-type tripleBuffer struct {
+// hintBuffer passes the newest CopyHints between two goroutines without waiting or allocating.
+type hintBuffer struct {
 	slots  [3]CopyHints
 	middle atomic.Uint32 // third slot; isNew: not read yet
 	writer uint32
@@ -46,19 +46,19 @@ type tripleBuffer struct {
 
 const isNew = 4
 
-func (b *tripleBuffer) init(n CopyHints) {
+func (b *hintBuffer) init(n CopyHints) {
 	b.slots[0], b.reader, b.writer = n, 0, 1
 	b.middle.Store(2)
 }
 
 // put is for the goroutine that walks.
-func (b *tripleBuffer) put(n *CopyHints) {
+func (b *hintBuffer) put(n *CopyHints) {
 	b.slots[b.writer] = *n
 	b.writer = b.middle.Swap(b.writer|isNew) &^ isNew
 }
 
 // take makes get give the newest, and reports whether it is new. For the goroutine that observes.
-func (b *tripleBuffer) take() bool {
+func (b *hintBuffer) take() bool {
 	if b.middle.Load()&isNew == 0 {
 		return false
 	}
@@ -66,15 +66,15 @@ func (b *tripleBuffer) take() bool {
 	return true
 }
 
-func (b *tripleBuffer) get() *CopyHints { return &b.slots[b.reader] }
+func (b *hintBuffer) get() *CopyHints { return &b.slots[b.reader] }
 
-// takeNeeds takes new hints. again: something was missing in the last observation.
-func (l *Observer) takeNeeds(t *Thread) (again bool) {
-	root := t.needs.get().Root
-	if !t.needs.take() {
+// takeHints takes new hints. again: something was missing in the last observation.
+func (l *Observer) takeHints(t *Thread) (again bool) {
+	root := t.hints.get().Root
+	if !t.hints.take() {
 		return false
 	}
-	n := t.needs.get()
+	n := t.hints.get()
 	l.unproven.note(n.Unproven)
 	again = n.Retries != t.retried
 	t.retried = n.Retries

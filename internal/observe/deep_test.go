@@ -8,18 +8,18 @@ import "testing"
 func TestAThreadWhoseSamplesWereCutIsStoppedForLongerEachTime(t *testing.T) {
 	th := NewThread(1, 1, nil)
 	th.SetSampled(8 << 10)
-	k := th.Walks()
+	k := th.Feedback()
 	for want := deepLeast; want <= 2*deepMost; want *= 2 {
 		for range 3 {
 			k.samples.deepAgain(8 << 10)
 		}
 		k.handOver()
-		th.needs.take()
+		th.hints.take()
 		stopped := 0
 		for ; !th.Sampled(); stopped++ {
 			k.samples.stopped(8 << 10)
 			k.handOver()
-			th.needs.take()
+			th.hints.take()
 		}
 		if stopped != min(want, deepMost) {
 			t.Fatalf("%d looks by freezing, want %d", stopped, want)
@@ -31,7 +31,7 @@ func TestAThreadWhoseSamplesWereCutIsStoppedForLongerEachTime(t *testing.T) {
 func TestAThreadWhoseBuffersHaveNoPagesYetIsStoppedOnce(t *testing.T) {
 	th := NewThread(1, 1, nil)
 	th.SetSampled(8 << 10)
-	k := th.Walks()
+	k := th.Feedback()
 	s := &RawSample{How: BySample, copiedMemory: copiedMemory{buf: make([]byte, 8<<10)},
 		copyShape: copyShape{asked: 8 << 10}}
 	for _, want := range []int{1, 2, 4, 8, deepLeast, deepLeast} {
@@ -40,12 +40,12 @@ func TestAThreadWhoseBuffersHaveNoPagesYetIsStoppedOnce(t *testing.T) {
 			k.samples.cut(s)
 		}
 		k.handOver()
-		th.needs.take()
+		th.hints.take()
 		stopped := 0
 		for ; !th.Sampled() && stopped <= want; stopped++ {
 			k.samples.stopped(5 << 10)
 			k.handOver()
-			th.needs.take()
+			th.hints.take()
 		}
 		if stopped != want {
 			t.Errorf("%d looks by freezing, want %d", stopped, want)
@@ -62,11 +62,11 @@ func TestAThreadIsStoppedAsLongAsItsStackIsDeep(t *testing.T) {
 		th := NewThread(1, 1, nil)
 		th.SetSampled(8 << 10)
 		th.SetRate(c.rate)
-		k := th.Walks()
+		k := th.Feedback()
 		requestStop := func(used int) {
 			k.samples.stopped(used)
 			k.handOver()
-			th.needs.take()
+			th.hints.take()
 		}
 		k.samples.deepAgain(8 << 10)
 		for range 3 * deepMost {
@@ -75,12 +75,12 @@ func TestAThreadIsStoppedAsLongAsItsStackIsDeep(t *testing.T) {
 		for range c.want - 1 {
 			requestStop(100)
 		}
-		if th.Sampled() || !th.Deep() {
+		if th.Sampled() || !th.StoppedForDepth() {
 			t.Errorf("%v Hz: sampled after %d freezes that found it shallow", c.rate, c.want-1)
 		}
 		requestStop(8<<10 + 1)
 		for n := 1; n <= c.want; n++ {
-			if requestStop(100); th.Sampled() != (n == c.want) || th.Deep() == th.Sampled() {
+			if requestStop(100); th.Sampled() != (n == c.want) || th.StoppedForDepth() == th.Sampled() {
 				t.Errorf("%v Hz: after %d freezes that found it shallow: sampled %v", c.rate, n, th.Sampled())
 			}
 		}

@@ -66,7 +66,7 @@ func asleepAs(th *Thread, name string) func() bool {
 }
 
 func TestIncompleteSleeperIsSampledAgainNowAndThen(t *testing.T) {
-	var d doubts
+	var d retryBackoff
 	var at []int
 	for i := 1; i <= 600; i++ {
 		if d.again(true) {
@@ -76,7 +76,7 @@ func TestIncompleteSleeperIsSampledAgainNowAndThen(t *testing.T) {
 	if want := []int{2, 8, 32, 128, 512}; !slices.Equal(at, want) {
 		t.Errorf("looked at again at %v, want %v", at, want)
 	}
-	if d.again(false) || d != (doubts{}) {
+	if d.again(false) || d != (retryBackoff{}) {
 		t.Error("a complete stack is doubted")
 	}
 }

@@ -39,8 +39,8 @@ func (s *RawSample) Chain() (record frames.Addr, returns []uint64) {
 	return s.chain.record, s.chain.returns
 }
 
-// LacksRecord reports whether a walk ended at the first word of [RawSample.Chain].
-func (s *RawSample) LacksRecord(w *frames.Walker) bool {
+// EndsAtRecord reports whether a walk ended at the first word of [RawSample.Chain].
+func (s *RawSample) EndsAtRecord(w *frames.Walker) bool {
 	at, stop := w.UnreadAddr(), w.StopReason()
 	lacks := stop == frames.StopBadMemory || stop == frames.StopStackCut
 	return s.How == BySample && len(s.chain.returns) > 0 && lacks &&

@@ -14,30 +14,30 @@ func interruptible(t *Thread, call *procmem.SyscallInfo) bool {
 	if call.Nr < 0 {
 		return false // in a page fault, or entering the call
 	}
-	b, ok := bearable[process.SyscallName(hostArch(), call.Nr)]
+	b, ok := interruptRules[process.SyscallName(hostArch(), call.Nr)]
 	return ok && (hostArch() != frames.AArch64 || !b.repaired) && b.holds(t, call)
 }
 
 // Interruptible reports whether a stop has no effect on a sleeper's system call. For tests and measurements.
 func Interruptible(t *Thread, call *procmem.SyscallInfo) bool { return interruptible(t, call) }
 
-// Bearable gives, for docs/system-calls.md, when a thread that sleeps in a system call may be stopped; empty: never.
-// repaired calls may be stopped on x86-64 only.
-func Bearable(name string) (when string, repaired bool) {
-	b := bearable[name]
+// InterruptRule gives, for docs/system-calls.md, when a thread that sleeps in a system call may be stopped; empty:
+// never. repaired calls may be stopped on x86-64 only.
+func InterruptRule(name string) (when string, repaired bool) {
+	b := interruptRules[name]
 	return b.when, b.repaired
 }
 
-type bearing struct {
+type interruptRule struct {
 	when  string
 	holds func(*Thread, *procmem.SyscallInfo) bool
 	// repaired: the call gives EINTR, and package ptrace restarts it; not on arm64 (package ptrace, Look.Sleeping).
 	repaired bool
 }
 
-// bearable has all calls whose sleepers may be stopped (docs/system-calls.md). Others write memory when interrupted,
-// lose events, or have done a part.
-var bearable = map[string]bearing{
+// interruptRules has all calls whose sleepers may be stopped (docs/system-calls.md). Others write memory when
+// interrupted, lose events, or have done a part.
+var interruptRules = map[string]interruptRule{
 	"futex":           {when: "`FUTEX_WAIT`, `FUTEX_WAIT_BITSET`", holds: futexOnlyWaits},
 	"poll":            {when: "array in own frames", holds: arrayIsOwn},
 	"ppoll":           {when: "array in own frames, no time-out, no mask", holds: ppollIsPlain},
@@ -47,8 +47,8 @@ var bearable = map[string]bearing{
 	"clock_nanosleep": {when: "no place for the rest, or until a moment in own frames", holds: clockSleeps},
 	"wait4":           {when: "not for the caller's group", holds: waitsForOthers},
 	"waitid":          {when: "siginfo in own frames, not for the caller's group", holds: waitidIsOwn},
-	"msgrcv":          {when: "always", holds: alwaysBears},
-	"pause":           {when: "always", holds: alwaysBears},
+	"msgrcv":          {when: "always", holds: alwaysInterruptible},
+	"pause":           {when: "always", holds: alwaysInterruptible},
 	"epoll_wait":      {when: "no time-out", holds: epollForEver, repaired: true},
 	"epoll_pwait":     {when: "no time-out, no mask", holds: epollNoMask, repaired: true},
 	"epoll_pwait2":    {when: "no time-out, no mask", holds: epollPlain2, repaired: true},
@@ -113,8 +113,8 @@ func waitidIsOwn(_ *Thread, call *procmem.SyscallInfo) bool {
 	return call.Args[2] == 0 || own(call, call.Args[2], 128)
 }
 
-// alwaysBears: ipc/msg.c, do_msgrcv; kernel/signal.c, pause.
-func alwaysBears(*Thread, *procmem.SyscallInfo) bool { return true }
+// alwaysInterruptible: ipc/msg.c, do_msgrcv; kernel/signal.c, pause.
+func alwaysInterruptible(*Thread, *procmem.SyscallInfo) bool { return true }
 
 // epollForEver: a time-out would begin again (fs/eventpoll.c, do_epoll_wait).
 func epollForEver(_ *Thread, call *procmem.SyscallInfo) bool { return int32(call.Args[3]) < 0 }

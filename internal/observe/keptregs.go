@@ -63,7 +63,7 @@ func (k *kept) recall(s *RawSample, call *procmem.SyscallInfo, root frames.Addr)
 // passive read.
 func (t *Thread) recall(s *RawSample, call *procmem.SyscallInfo) bool {
 	t.kept.awaitsRoot = false
-	if t.kept.recall(s, call, t.needs.get().Root) {
+	if t.kept.recall(s, call, t.hints.get().Root) {
 		return true
 	}
 	t.kept.awaitsRoot = len(t.kept.stack) > 0 && t.kept.same(call)
@@ -132,23 +132,23 @@ func (u *unprovenSites) note(place uint64) {
 
 func (u *unprovenSites) has(place uint64) bool { return *u.slot(place) == place }
 
-func (k *Walks) lacksRegister(s *RawSample) {
+func (k *WalkFeedback) noteMissingRegister(s *RawSample) {
 	if s.How != ByPassiveRead || !interruptible(k.thread, &s.Call) {
 		return
 	}
-	k.needs.Unproven = siteKey(k.thread.TID, s)
+	k.hints.Unproven = siteKey(k.thread.TID, s)
 	k.again(!s.refused)
 }
 
-func (l *Observer) mayStopSleepers() bool { return l.rung != OnlyPassive && !l.ctl.ReadOnly() }
+func (l *Observer) mayStopSleepers() bool { return l.mode != OnlyPassive && !l.ctl.ReadOnly() }
 
-// lacksRegister reports whether to stop a sleeper for a register, and notes its call.
-func (l *Observer) lacksRegister(t *Thread, s *RawSample) bool {
+// mayStopForRegister reports whether to stop a sleeper for a register, and notes its call.
+func (l *Observer) mayStopForRegister(t *Thread, s *RawSample) bool {
 	if s.recalled || !l.unproven.has(siteKey(t.TID, s)) {
 		return false
 	}
 	s.refused = !l.mayStopSleepers() || t.kept.back(&s.Call, s.Sched.Runs) || !interruptible(t, &s.Call) ||
-		t.alone.harmed() || !l.pause.allows(t)
+		t.gaveUpCall.harmed() || !l.pause.allows(t)
 	if !s.refused {
 		t.kept.asleepIn = s.Call
 	}

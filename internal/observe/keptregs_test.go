@@ -71,14 +71,14 @@ func TestRegistersAreRecalledOnceTheOutermostFrameIsKnown(t *testing.T) {
 		th := NewThread(1, 1, nil)
 		var l Observer
 		walked := func(root frames.Addr) (again bool) {
-			th.walks.needs.Root = root
-			th.walks.handOver()
-			return l.takeNeeds(th)
+			th.feedback.hints.Root = root
+			th.feedback.handOver()
+			return l.takeHints(th)
 		}
 		walked(before)
 		th.kept.keep(rawAt(sleep, 1, 2, 3, 4, 5, 6, 7, 8))
 		changed := func() bool { call := sleep; return th.recall(rawAt(sleep, 1, 2, 3, 4, 5, 6, 7, 9), &call) }
-		if changed() || l.takeNeeds(th) {
+		if changed() || l.takeHints(th) {
 			t.Fatal("recalled before, or looked at again")
 		}
 		if walked(before) {

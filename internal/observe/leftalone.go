@@ -39,8 +39,8 @@ const (
 	wordsAround = 2 << 10
 )
 
-// leftAlone is the state of a call that gave up.
-type leftAlone struct {
+// gaveUpCall is the state of a call that gave up.
+type gaveUpCall struct {
 	inCall bool // presumed
 	sp     frames.Addr
 	nr     int64
@@ -59,10 +59,10 @@ type leftAlone struct {
 
 // gaveUp notes a stop that made a call give up. Precondition: the stack was copied.
 func (t *Thread) gaveUp(s *RawSample, stop *ptrace.Stop) {
-	if t.alone == nil {
-		t.alone = new(leftAlone)
+	if t.gaveUpCall == nil {
+		t.gaveUpCall = new(gaveUpCall)
 	}
-	a := t.alone
+	a := t.gaveUpCall
 	sp := stop.Regs.SP()
 	if a.nr != stop.Nr || a.sp != sp || a.limit == 0 {
 		a.limit = aloneLeast / 2
@@ -81,17 +81,17 @@ func (t *Thread) gaveUp(s *RawSample, stop *ptrace.Stop) {
 }
 
 // harmed reports whether a stop did harm. A supervisor may make the thread's calls, unseen.
-func (a *leftAlone) harmed() bool { return a != nil && a.quiet > 0 }
+func (a *gaveUpCall) harmed() bool { return a != nil && a.quiet > 0 }
 
 // leftCall notes that the thread was asleep or under job control.
-func (a *leftAlone) leftCall() {
+func (a *gaveUpCall) leftCall() {
 	if a != nil {
 		a.inCall = false
 	}
 }
 
-func (t *Thread) leaveAlone() bool {
-	a := t.alone
+func (t *Thread) stopSuppressed() bool {
+	a := t.gaveUpCall
 	if a == nil || !a.inCall && a.quietUntil == 0 {
 		return false
 	}
@@ -109,7 +109,7 @@ func (t *Thread) leaveAlone() bool {
 }
 
 func (t *Thread) stillInCall() bool {
-	a := t.alone
+	a := t.gaveUpCall
 	cpu := t.before.CPU
 	if cpu > a.cpu+a.limit {
 		return false
@@ -141,10 +141,10 @@ func CallName(nr int64) string { return process.SyscallName(hostArch(), nr) }
 
 // TakeLeft gives, once, the time since the last observation for which the thread was left alone.
 func (t *Thread) TakeLeft() sample.LeftAlone {
-	if t.alone == nil {
+	if t.gaveUpCall == nil {
 		return sample.LeftAlone{}
 	}
-	left := t.alone.left
-	t.alone.left = sample.LeftAlone{}
+	left := t.gaveUpCall.left
+	t.gaveUpCall.left = sample.LeftAlone{}
 	return left
 }

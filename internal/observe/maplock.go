@@ -35,8 +35,8 @@ type mapLock struct {
 	relays *procmem.Relays // nil: the calling thread reads
 }
 
-// LetGoInTime makes stops end without a sample if reads wait too long for mmap_lock.
-func (k *mapLock) LetGoInTime() { k.relays = procmem.NewRelays() }
+// DetachInTime makes stops end without a sample if reads wait too long for mmap_lock.
+func (k *mapLock) DetachInTime() { k.relays = procmem.NewRelays() }
 
 func (k *mapLock) closeRelays() {
 	if k.relays != nil {
@@ -88,7 +88,7 @@ func (t *Thread) heldUp(c ptrace.Cause) {
 func (l *Observer) awaitsMappings(t *Thread, s *RawSample) bool {
 	s.Awaited = 0
 	m := t.Memory
-	if m == nil || l.rung != Ladder || t.Sampled() || !m.Watched() && l.pause.limit == 0 {
+	if m == nil || l.mode != ModeAuto || t.Sampled() || !m.Watched() && l.pause.limit == 0 {
 		return false
 	}
 	took := m.AwaitMappings()
@@ -100,17 +100,17 @@ func (l *Observer) awaitsMappings(t *Thread, s *RawSample) bool {
 	return true
 }
 
-func (l *Observer) letGo(t *Thread) error {
+func (l *Observer) noteLostStop(t *Thread) error {
 	t.base.valid = false
-	t.letGo, _ = t.stopped(&l.stop)
-	t.letGo = max(t.letGo, 1)
-	l.pause.stopped(t, t.letGo)
+	t.lostStop, _ = t.stopped(&l.stop)
+	t.lostStop = max(t.lostStop, 1)
+	l.pause.stopped(t, t.lostStop)
 	return refusal.MapLock
 }
 
-// TakeLetGo gives, once, how long a thread was stopped without a sample ([refusal.MapLock]), in ns; 0: it was not.
-func (t *Thread) TakeLetGo() (ns int64) {
-	ns, t.letGo = t.letGo, 0
+// TakeLostStop gives, once, how long a thread was stopped without a sample ([refusal.MapLock]), in ns; 0: it was not.
+func (t *Thread) TakeLostStop() (ns int64) {
+	ns, t.lostStop = t.lostStop, 0
 	return ns
 }
 

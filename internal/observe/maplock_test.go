@@ -36,7 +36,7 @@ func withMapChanger(t *testing.T, f func(*Observer, *Thread)) {
 	OnThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
-		l := New(ctl, NewPool(4), Ladder)
+		l := New(ctl, NewPool(4), ModeAuto)
 		defer l.Close()
 		f(l, th)
 	})
@@ -59,7 +59,7 @@ func TestTheLockOfTheMappingsIsAwaitedBeforeAStop(t *testing.T) {
 
 func TestThreadsAreLetGoWhereTheLockOfTheMappingsIsHeld(t *testing.T) {
 	withMapChanger(t, func(l *Observer, th *Thread) {
-		l.LetGoInTime()
+		l.DetachInTime()
 		th.heldUp(ptrace.CauseCopy)
 		if th.Memory.Watched() {
 			t.Error("a copy that was long for its length has the lock watched")
@@ -97,7 +97,7 @@ func TestASleeperIsReadByTheCallingThread(t *testing.T) {
 		defer ctl.Close()
 		l := New(ctl, NewPool(4), AlwaysPassive)
 		defer l.Close()
-		l.LetGoInTime()
+		l.DetachInTime()
 		r, w, err := os.Pipe()
 		if err != nil {
 			t.Fatal(err)
@@ -124,7 +124,7 @@ func TestASleeperIsReadByTheCallingThread(t *testing.T) {
 // Relay threads do not return.
 func TestAThreadIsLetGoWhenItsMemoryIsNotRead(t *testing.T) {
 	withMapChanger(t, func(l *Observer, th *Thread) {
-		l.LetGoInTime()
+		l.DetachInTime()
 		th.Memory.WatchHeld(1 << 20)
 		r, w, err := os.Pipe()
 		if err != nil {
@@ -141,7 +141,7 @@ func TestAThreadIsLetGoWhenItsMemoryIsNotRead(t *testing.T) {
 			if outcome == Pending && err == nil {
 				held = l.relays.Hold(int(r.Fd()))
 				err = collected(l)
-				if ns := th.TakeLetGo(); !errors.Is(err, refusal.MapLock) || ns <= 0 || th.TakeLetGo() != 0 {
+				if ns := th.TakeLostStop(); !errors.Is(err, refusal.MapLock) || ns <= 0 || th.TakeLostStop() != 0 {
 					t.Errorf("%v, stopped for %d ns", err, ns)
 				}
 			}

@@ -27,25 +27,25 @@ const (
 
 // Observer observes threads. Precondition of all methods: they run on the OS thread of its controller.
 type Observer struct {
-	ctl      *ptrace.Controller
-	pool     *Pool
-	rung     Rung
-	careful  bool // see OnlyOnProcessors
-	pause    pauseLimit
-	lent     lentClocks
-	unproven unprovenSites
-	kernel   kernelStacks
-	pending  pendingStops
-	req      ptrace.Request
-	stop     ptrace.Stop
+	ctl        *ptrace.Controller
+	pool       *Pool
+	mode       Mode
+	careful    bool // see OnlyOnProcessors
+	pause      pauseLimit
+	schedstats schedstatCache
+	unproven   unprovenSites
+	kernel     kernelStacks
+	pending    pendingStops
+	req        ptrace.Request
+	stop       ptrace.Stop
 	copier
 	mapLock
 	preemption
 }
 
-// New gives an observer that takes raw samples from pool; rung is Ladder except for measurements.
-func New(ctl *ptrace.Controller, pool *Pool, rung Rung) *Observer {
-	l := &Observer{ctl: ctl, pool: pool, rung: rung, copier: copier{arch: hostArch()}, preemption: preemption{ctl: ctl}}
+// New gives an observer that takes raw samples from pool; mode is ModeAuto except for measurements.
+func New(ctl *ptrace.Controller, pool *Pool, mode Mode) *Observer {
+	l := &Observer{ctl: ctl, pool: pool, mode: mode, copier: copier{arch: hostArch()}, preemption: preemption{ctl: ctl}}
 	l.mapLock = mapLock{ctl: ctl, pause: &l.pause}
 	return l
 }
@@ -58,8 +58,8 @@ func (l *Observer) Begin(t *Thread) (Outcome, *RawSample, error) {
 	}
 	t.kept.asleepIn.Nr = -1
 	t.skid.BeginSample(l.wake().At, sched.Runs)
-	mustReread := l.takeNeeds(t) || l.rung >= AlwaysPassive
-	if !mustReread && t.standsAsItWas(sched) {
+	mustReread := l.takeHints(t) || l.mode >= AlwaysPassive
+	if !mustReread && t.isUnchanged(sched) {
 		return Reused, nil, nil
 	}
 	s := l.pool.Get()
@@ -82,14 +82,14 @@ func (l *Observer) observe(t *Thread, s *RawSample, sched procmem.SchedStat) (Ou
 	case err != nil:
 		return Failed, err
 	case asleep:
-		if t.alone.leftCall(); !l.wantsStop(t, s) {
+		if t.gaveUpCall.leftCall(); !l.wantsStop(t, s) {
 			t.base = baseline{runs: s.Sched.Runs, state: s.State, valid: true}
 			s.Left = t.TakeLeft()
 			return Done, nil
 		}
 	case t.Sampled():
 		return Runs, nil
-	case l.rung != AlwaysStop && t.leaveAlone():
+	case l.mode != AlwaysStop && t.stopSuppressed():
 		return Failed, refusal.InCall
 	case l.waitsForTurn(t):
 		return Queued, nil
@@ -105,7 +105,7 @@ func (l *Observer) readAsleep(t *Thread, s *RawSample, sched procmem.SchedStat) 
 	if !l.readsInTime(t, false) {
 		return false, refusal.MapLock
 	}
-	if l.rung != AlwaysStop {
+	if l.mode != AlwaysStop {
 		if asleep, err = l.readPassively(t, s, sched); err != nil {
 			return false, err
 		}
@@ -135,11 +135,11 @@ func (l *Observer) clocks(t *Thread) (sched procmem.SchedStat, err error) {
 	return sched, err
 }
 
-func (t *Thread) standsAsItWas(sched procmem.SchedStat) bool {
+func (t *Thread) isUnchanged(sched procmem.SchedStat) bool {
 	switch {
 	case !t.base.unchanged(sched) && !t.base.backInStop(sched, t.files):
-		t.doubts = doubts{}
-	case !t.doubts.again(t.needs.get().Incomplete):
+		t.retryBackoff = retryBackoff{}
+	case !t.retryBackoff.again(t.hints.get().Incomplete):
 		t.restless = false
 		return true
 	}
@@ -160,7 +160,7 @@ func (l *Observer) wantsStop(t *Thread, s *RawSample) bool {
 		s.State = sample.Sleeping
 	}
 	if t.sampled != 0 {
-		return st.State == 'T' || st.State == 'S' && l.lacksRegister(t, s)
+		return st.State == 'T' || st.State == 'S' && l.mayStopForRegister(t, s)
 	}
 	// A new thread has no time to attribute.
 	_, found := t.skid.Preempted()
@@ -171,12 +171,12 @@ func (l *Observer) wantsStop(t *Thread, s *RawSample) bool {
 			t.skid.ExactAt(now)
 		}
 	}
-	return st.State == 'T' || st.State == 'S' && l.lacksRegister(t, s)
+	return st.State == 'T' || st.State == 'S' && l.mayStopForRegister(t, s)
 }
 
 // Close closes the observer's files.
 func (l *Observer) Close() {
 	l.tracer.Close()
-	l.lent.close()
+	l.schedstats.close()
 	l.closeRelays()
 }

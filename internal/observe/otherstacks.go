@@ -44,7 +44,7 @@ func (k *otherPlaces) update(end walkEnd, w *frames.Walker, s *RawSample) (again
 	if end != endCutOther && end != endOtherStack || s.How == BySample && w.Away() {
 		return false
 	}
-	return k.lacks(w.UnreadAddr())
+	return k.missing(w.UnreadAddr())
 }
 
 // beganBytes covers the outermost frames and the kernel's data beyond them (arguments, environment).
@@ -75,15 +75,15 @@ func (k *otherPlaces) add(addr, deep uint64) (at int, added bool) {
 	return k.next, false
 }
 
-// Walks in a row elsewhere after which a place is dropped that no complete walk was at; doubled when another is
-// missing.
+// How many walks in a row elsewhere after which a place is dropped that no complete walk was at; doubled when another
+// is missing.
 const (
 	othersLeast = 64
 	othersMost  = 1 << 14
 )
 
-// lacks notes a walk to a place that was not copied. added: it is new.
-func (k *otherPlaces) lacks(addr uint64) (added bool) {
+// missing notes a walk to a place that was not copied. added: it is new.
+func (k *otherPlaces) missing(addr uint64) (added bool) {
 	if k.keepFor == 0 || k.gaveUp {
 		k.keepFor, k.gaveUp = min(max(2*k.keepFor, othersLeast), othersMost), false
 	}
@@ -161,7 +161,7 @@ type otherStacks struct {
 
 // extraOf gives what to copy besides the stack, or nil.
 func (c *copier) extraOf(t *Thread) ptrace.Extra {
-	places, inner := &t.needs.get().Others, c.carryOut(t, t.Extra)
+	places, inner := &t.hints.get().Others, c.carryOut(t, t.Extra)
 	if places[0].At == 0 {
 		return inner
 	}

@@ -134,8 +134,8 @@ type outline struct {
 	steps *steps
 }
 
-// remembered is what the last walks of a deep stack found. It belongs to the goroutine that walks.
-type remembered struct {
+// outlineHistory is what the last walks of a deep stack found. It belongs to the goroutine that walks.
+type outlineHistory struct {
 	marks []mark // by rising address
 	walks uint32
 	steps *steps
@@ -143,7 +143,7 @@ type remembered struct {
 }
 
 // learn reports whether a size or an end is new.
-func (r *remembered) learn(walk []mark, complete bool) (sizes, marks bool) {
+func (r *outlineHistory) learn(walk []mark, complete bool) (sizes, marks bool) {
 	r.walks++
 	for i := range walk {
 		switch {
@@ -156,7 +156,7 @@ func (r *remembered) learn(walk []mark, complete bool) (sizes, marks bool) {
 	return sizes, r.learnMarks(walk[max(0, len(walk)-maxMarks):])
 }
 
-func (r *remembered) learnMarks(walk []mark) (changed bool) {
+func (r *outlineHistory) learnMarks(walk []mark) (changed bool) {
 	for _, m := range walk {
 		m.seen = r.walks
 		i, ok := slices.BinarySearchFunc(r.marks, m.at, func(m mark, at frames.Addr) int { return cmp.Compare(m.at, at) })
@@ -174,7 +174,7 @@ func (r *remembered) learnMarks(walk []mark) (changed bool) {
 	return changed || len(r.marks) != n
 }
 
-func (r *remembered) give() *outline { return &outline{slices.Clone(r.marks), r.steps} }
+func (r *outlineHistory) give() *outline { return &outline{slices.Clone(r.marks), r.steps} }
 
 // outlineHints is how to copy a deep stack.
 type outlineHints struct {
@@ -185,7 +185,7 @@ type outlineHints struct {
 // outlining learns from walks how to copy a deep stack.
 type outlining struct {
 	*outlineHints
-	remembered *remembered // nil: not deep lately
+	history *outlineHistory // nil: not deep lately
 }
 
 // update learns from a walk beyond outlineFrom, with the frames o; nil: not all are known. A cut walk adds frames, but
@@ -201,7 +201,7 @@ func (k *outlining) update(end walkEnd, w *frames.Walker, s *RawSample, o *Outli
 	if !cut && end != endComplete || s.Regs.Arch != frames.X86_64 || len(o.marks) == maxChain {
 		return dropped // small frames
 	}
-	r := k.remember(end, w, s)
+	r := k.historyFor(end, w, s)
 	if r == nil {
 		return dropped
 	}
@@ -215,20 +215,20 @@ func (k *outlining) update(end walkEnd, w *frames.Walker, s *RawSample, o *Outli
 	return dropped
 }
 
-// remember gives nil if the stack is not deep.
-func (k *outlining) remember(end walkEnd, w *frames.Walker, s *RawSample) *remembered {
+// historyFor gives nil if the stack is not deep.
+func (k *outlining) historyFor(end walkEnd, w *frames.Walker, s *RawSample) *outlineHistory {
 	reach := w.Reach()
 	if end == endCut || end == endBetween {
 		reach = max(reach, w.UnreadAddr())
 	}
 	deep := reach-s.Mem.Stack.Addr > outlineFrom
-	switch r := k.remembered; {
+	switch r := k.history; {
 	case deep && r == nil:
-		k.remembered = &remembered{steps: &steps{}}
+		k.history = &outlineHistory{steps: &steps{}}
 	case deep:
 		r.large = r.walks
 	case r != nil && r.walks-r.large > smallFor:
-		k.remembered, k.outline, k.misled = nil, nil, false
+		k.history, k.outline, k.misled = nil, nil, false
 	}
-	return k.remembered
+	return k.history
 }

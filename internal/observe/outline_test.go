@@ -230,7 +230,7 @@ func TestFramesOfSeveralSizesAreNotFollowed(t *testing.T) {
 }
 
 func TestOutlineForgetsTheOldest(t *testing.T) {
-	r := remembered{steps: &steps{}}
+	r := outlineHistory{steps: &steps{}}
 	for i := range uint64(1000) {
 		r.learn([]mark{{at: 0x1000 + 64*i, pc: 0x401000}, {at: 0x100000, pc: 0x402000}}, true)
 		if len(r.marks) > maxMarks || r.marks[len(r.marks)-1].at != 0x100000 {

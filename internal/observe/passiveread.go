@@ -52,7 +52,7 @@ func (l *Observer) readPassively(t *Thread, s *RawSample, before procmem.SchedSt
 			t.restless = true // until it is found unchanged
 			t.futex.proven()
 			l.kernel.proven()
-			s.Stopped, s.Restarted, s.Broken, s.Told = 0, false, false, false
+			s.Stopped, s.Restarted, s.Broken, s.ReportedTwice = 0, false, false, false
 			s.wchan, s.Kernel = s.wchan[:0], s.Kernel[:0]
 			if call.Nr < 0 {
 				s.wchan, _ = t.files.Wchan(s.wchanBuf[:]) // may be hidden
@@ -116,7 +116,7 @@ func (c *copier) copyExtra(t *Thread, s *RawSample) {
 	}
 	s.Regs.TLS = t.tls
 	c.reader.ReadFrom(t.TID, t.Memory)
-	if t.needs.get().Plan != nil || t.Plans != nil && t.Plans.Load() != nil {
+	if t.hints.get().Plan != nil || t.Plans != nil && t.Plans.Load() != nil {
 		c.reader.Allow(readsOf(extra))
 		c.reader.Copied(s.Mem.Stack.Addr, s.Mem.Stack.Bytes)
 	}
@@ -137,7 +137,7 @@ func (s *RawSample) copyStack(t *Thread, sp, below frames.Addr) error {
 	if t.Memory != nil && from&^0xfff != sp&^0xfff && t.Memory.Start(sp) > from {
 		from = sp // another mapping
 	}
-	needs := t.needs.get()
+	needs := t.hints.get()
 	asked, top := needs.Bytes, needs.Top
 	if top > from && top-from < uint64(asked) {
 		s.limit, asked = limitTop, int(top-from)

@@ -96,7 +96,7 @@ func (l *Observer) serve(deadline int64, one bool, done func(*Thread, *RawSample
 }
 
 // missed reopens the memory after an exec, if n is 0, and reports whether it did.
-func (t *Thread) missed(n int) bool { return n == 0 && t.Memory != nil && t.Memory.Renew(t.TID) }
+func (t *Thread) missed(n int) bool { return n == 0 && t.Memory != nil && t.Memory.ReopenIfGone(t.TID) }
 
 func (l *Observer) giveUp(before int64, done func(*Thread, *RawSample, error)) {
 	for i, t := range l.pending {

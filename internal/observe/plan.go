@@ -300,7 +300,7 @@ func (p *planned) object(at frames.Addr, s *managed.Step) bool {
 
 // InLock reports whether a sleeper waits for its run-time system's lock, which computing threads pass on.
 func (t *Thread) InLock(call *procmem.SyscallInfo) bool {
-	plan := t.needs.get().Plan
+	plan := t.hints.get().Plan
 	if plan == nil || plan.Lock[1] == 0 || call.Nr != futexCall(hostArch()) {
 		return false
 	}
@@ -309,7 +309,7 @@ func (t *Thread) InLock(call *procmem.SyscallInfo) bool {
 }
 
 func (c *copier) carryOut(t *Thread, inner ptrace.Extra) ptrace.Extra {
-	n := t.needs.get()
+	n := t.hints.get()
 	plan, anchor := n.Plan, n.Anchor
 	if plan == nil && t.Plans != nil {
 		plan, anchor = t.Plans.Load(), 0
@@ -328,21 +328,21 @@ func (c *copier) carryOut(t *Thread, inner ptrace.Extra) ptrace.Extra {
 
 // Plan makes the next observations carry out a plan from an anchor on; nil: none. again: the plan is new, and the last
 // observation is not reused.
-func (k *Walks) Plan(p *managed.Plan, anchor frames.Addr) (again bool) {
-	if k.needs.Plan == p && k.needs.Anchor == anchor {
+func (k *WalkFeedback) Plan(p *managed.Plan, anchor frames.Addr) (again bool) {
+	if k.hints.Plan == p && k.hints.Anchor == anchor {
 		return false
 	}
-	k.needs.Plan, k.needs.Anchor = p, anchor
+	k.hints.Plan, k.hints.Anchor = p, anchor
 	if again = p != nil; again {
-		k.needs.Retries++
+		k.hints.Retries++
 	}
 	k.handOver()
 	return again
 }
 
 // PlanAgain is Plan after a copy that lacked something: the last observation is not reused.
-func (k *Walks) PlanAgain(p *managed.Plan, anchor frames.Addr) {
-	k.needs.Plan, k.needs.Anchor = p, anchor
-	k.needs.Retries++
+func (k *WalkFeedback) PlanAgain(p *managed.Plan, anchor frames.Addr) {
+	k.hints.Plan, k.hints.Anchor = p, anchor
+	k.hints.Retries++
 	k.handOver()
 }

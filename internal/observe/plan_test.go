@@ -295,16 +295,16 @@ func TestNodesOfTheLastSampleAreReadTogether(t *testing.T) {
 func TestWhoWaitsForTheLockOfItsRunTimeSystemIsInIt(t *testing.T) {
 	const lock, wait = 0x7000, 0
 	th := &Thread{}
-	th.needs.init(CopyHints{})
+	th.hints.init(CopyHints{})
 	call := procmem.SyscallInfo{Nr: futexCall(hostArch()), Args: [6]uint64{lock + 8, wait}}
 	if th.InLock(&call) {
 		t.Error("without a plan")
 	}
-	th.needs.init(CopyHints{Plan: &managed.Plan{}})
+	th.hints.init(CopyHints{Plan: &managed.Plan{}})
 	if th.InLock(&call) {
 		t.Error("where none is known")
 	}
-	th.needs.init(CopyHints{Plan: &managed.Plan{Lock: [2]uint64{lock, lock + 48}}})
+	th.hints.init(CopyHints{Plan: &managed.Plan{Lock: [2]uint64{lock, lock + 48}}})
 	if !th.InLock(&call) {
 		t.Error("not there")
 	}

@@ -116,7 +116,7 @@ func (p *planned) keepAlone(at frames.Addr, size uint64, before int) {
 
 // checkPresent checks before a stop what the plan's first copy will read.
 func (t *Thread) checkPresent() {
-	n := t.needs.get()
+	n := t.hints.get()
 	if n.Plan == nil || n.Anchor == 0 || t.Memory == nil || len(n.Plan.Steps) == 0 {
 		return
 	}
@@ -131,7 +131,7 @@ func (t *Thread) checkPresent() {
 }
 
 func (t *Thread) checkPresentAlone() {
-	n := t.needs.get()
+	n := t.hints.get()
 	if n.Plan == nil || t.Memory == nil {
 		return
 	}

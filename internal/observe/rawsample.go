@@ -20,10 +20,9 @@ type How uint8
 
 // The ways of observing.
 const (
-	ByNothing How = iota
+	_ How = iota
 	ByStop
 	ByPassiveRead
-	ByReuse
 	BySample // of a running thread, by the kernel
 	FromCore
 )
@@ -35,8 +34,6 @@ func (h How) String() string {
 		return "freeze"
 	case ByPassiveRead:
 		return "peek"
-	case ByReuse:
-		return "reuse"
 	case BySample:
 		return "sample"
 	case FromCore:
@@ -100,8 +97,8 @@ type CallEffect struct {
 	Restarted bool
 	// Broken is set if the call gives EINTR or EAGAIN, Told if a supervisor gets it twice. BrokenCall is its number,
 	// negative if unknown.
-	Broken, Told bool
-	BrokenCall   int64
+	Broken, ReportedTwice bool
+	BrokenCall            int64
 }
 
 // KernelStack is the thread's place in the kernel, if known.

@@ -23,12 +23,12 @@ const mostKernel = 64
 func (t *Thread) SetSampled(stack int) { t.sampled = stack }
 
 // Sampled reports whether samples of the thread are used.
-func (t *Thread) Sampled() bool { return t.sampled != 0 && !t.deep() }
+func (t *Thread) Sampled() bool { return t.sampled != 0 && !t.beyondSamples() }
 
-// deep reports whether the stack is or lately was deeper than the kernel copies.
-func (t *Thread) deep() bool {
-	n := t.needs.get()
-	return n.Deep || n.Used > t.sampled
+// beyondSamples reports whether the stack is or lately was deeper than the kernel copies.
+func (t *Thread) beyondSamples() bool {
+	n := t.hints.get()
+	return n.BeyondSamples || n.Used > t.sampled
 }
 
 // A thread whose sample was cut is stopped until half a second of stops found its stack shallow, twice as long each
@@ -41,13 +41,13 @@ const (
 
 // SetRate sets the observations per second. Precondition: no walk was made.
 func (t *Thread) SetRate(hz float64) {
-	t.walks.samples.shallowFirst = max(int(hz*deepSeconds), deepLeast)
+	t.feedback.samples.shallowFirst = max(int(hz*deepSeconds), deepLeast)
 }
 
 // sampleHints is whether kernel samples have the whole stack.
 type sampleHints struct {
-	// Deep is set if the stack is at times deeper than the kernel's samples copy.
-	Deep bool
+	// BeyondSamples is set if the stack is at times deeper than the kernel's samples copy.
+	BeyondSamples bool
 }
 
 // sampleDepth learns from walks whether kernel samples have the whole stack.
@@ -90,20 +90,20 @@ func depth(w *frames.Walker, s *RawSample) int {
 }
 
 func (k *sampleDepth) deepAgain(copied int) {
-	if !k.Deep { // only the first counts
+	if !k.BeyondSamples { // only the first counts
 		k.deepFor = min(max(2*k.deepFor, k.shallowFirst, deepLeast), deepMost)
 	}
-	k.Deep, k.deepLeft, k.deepOver = true, k.deepFor, copied
+	k.BeyondSamples, k.deepLeft, k.deepOver = true, k.deepFor, copied
 }
 
 // pagesLack notes a sample that ended at an absent page: the kernel's copy does not wait (arch/x86/lib/usercopy.c,
 // copy_from_user_nmi). A stop makes the page present: one is enough, twice as many each time.
 func (k *sampleDepth) pagesLack(asked int) {
-	if !k.Deep {
+	if !k.BeyondSamples {
 		k.untouched = min(max(2*k.untouched, 1), max(k.shallowFirst, deepLeast))
 		k.deepLeft = k.untouched
 	}
-	k.Deep, k.deepOver = true, asked
+	k.BeyondSamples, k.deepOver = true, asked
 }
 
 func (k *sampleDepth) stopped(used int) {
@@ -113,12 +113,12 @@ func (k *sampleDepth) stopped(used int) {
 		k.deepLeft = k.deepFor
 	default:
 		k.deepLeft--
-		k.Deep = k.deepLeft > 0
+		k.BeyondSamples = k.deepLeft > 0
 	}
 }
 
-// Deep reports whether a sampled thread is stopped for its deep stack.
-func (t *Thread) Deep() bool { return t.sampled != 0 && t.deep() }
+// StoppedForDepth reports whether a sampled thread is stopped for its deep stack.
+func (t *Thread) StoppedForDepth() bool { return t.sampled != 0 && t.beyondSamples() }
 
 // FromSample makes a raw sample of a usable kernel sample. The caller sets the clocks.
 func (l *Observer) FromSample(r *perfevents.Record) *RawSample {
@@ -133,7 +133,7 @@ func (l *Observer) FromSample(r *perfevents.Record) *RawSample {
 	s.setStack(r.Regs.SP(), n, asked)
 	s.Call, s.wchan, s.Left = procmem.SyscallInfo{Nr: -1}, s.wchan[:0], sample.LeftAlone{}
 	s.OnCPU, s.Basis, s.Stopped, s.Why = true, sample.Exact, 0, 0
-	s.Restarted, s.Broken, s.Told, s.BrokenCall = false, false, false, -1
+	s.Restarted, s.Broken, s.ReportedTwice, s.BrokenCall = false, false, false, -1
 	s.recalled, s.refused = false, false
 	s.Kernel, s.KernelText = s.Kernel[:0], s.KernelText[:0]
 	s.chain.follow(r)

@@ -223,7 +223,7 @@ func (p *search) scan(at frames.Addr, b []byte) (ok bool) {
 	for starts, tries := 0, 0; len(b) >= 8 && starts < maxStarts && tries < maxTries && p.left > 0; {
 		v := binary.LittleEndian.Uint64(b)
 		b, at = b[8:], at+8
-		if !p.by.steps.maybe(v) || p.passed.has(p.have.Stack.Addr, at) || p.failed.has(p.have.Stack.Addr, at) || p.by.steps.size(v) == 0 {
+		if !p.by.steps.maybe(v) || p.wasFollowed(at) || p.by.steps.size(v) == 0 {
 			continue
 		}
 		tries++
@@ -235,6 +235,12 @@ func (p *search) scan(at frames.Addr, b []byte) (ok bool) {
 	return ok
 }
 
+// wasFollowed reports whether a chain went through the frame with this stack pointer.
+func (p *search) wasFollowed(sp frames.Addr) bool {
+	return p.passed.has(p.have.Stack.Addr, sp) || p.failed.has(p.have.Stack.Addr, sp)
+}
+
+// words is a set of the top's words.
 type words [topCopy / 8 / 64]uint64
 
 func (w *words) mark(stack frames.Addr, path []frames.Addr) {

@@ -43,7 +43,7 @@ func TestStacksOfManyFramesAreFollowed(t *testing.T) {
 		binary.LittleEndian.PutUint64(mem[m.at-base-8:], m.pc)
 		marks = append(marks, m)
 	}
-	r := remembered{steps: &steps{}}
+	r := outlineHistory{steps: &steps{}}
 	if r.learn(marks, true); len(r.marks) > maxMarks {
 		t.Errorf("%d marks", len(r.marks))
 	}

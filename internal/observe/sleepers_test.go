@@ -112,8 +112,11 @@ func (s *sleeper) wake() {
 	s.untilAsleep(before)
 }
 
+// reused stands for an unchanged thread in an outcome.
+const reused = ^How(0)
+
 type outcome struct {
-	how      How // ByReuse: no raw sample
+	how      How // reused: no raw sample
 	state    sample.State
 	stop     frames.StopReason
 	chain    []string // the program's own functions, innermost first
@@ -142,22 +145,22 @@ func (s *sleeper) walk(raw *RawSample) outcome {
 	o.stop, o.proven = w.StopReason(), w.Hypotheses()
 	switch {
 	case o.stop.Complete():
-		s.thread.walks.needs.Root = w.Frame().SP
-		s.thread.walks.handOver()
+		s.thread.feedback.hints.Root = w.Frame().SP
+		s.thread.feedback.handOver()
 	case o.stop == frames.StopUnproven:
-		s.thread.walks.Unproven(raw)
+		s.thread.feedback.Unproven(raw)
 	}
 	return o
 }
 
 // looks makes n observations, each of the sleeping thread.
-func (s *sleeper) samples(n int, rung Rung, opts ptrace.Options) (got []outcome) {
+func (s *sleeper) samples(n int, mode Mode, opts ptrace.Options) (got []outcome) {
 	s.t.Helper()
 	OnThread(func() {
 		ctl := ptrace.NewController(opts)
 		defer ctl.Close()
 		pool := NewPool(4)
-		l := New(ctl, pool, rung)
+		l := New(ctl, pool, mode)
 		for range n {
 			s.untilAsleep(0)
 			o, raw, err := l.Begin(s.thread)
@@ -168,7 +171,7 @@ func (s *sleeper) samples(n int, rung Rung, opts ptrace.Options) (got []outcome)
 			case err != nil:
 				s.t.Error(err)
 			case o == Reused:
-				got = append(got, outcome{how: ByReuse})
+				got = append(got, outcome{how: reused})
 			default:
 				got = append(got, s.walk(raw))
 				pool.Put(raw)
@@ -205,7 +208,7 @@ func TestSleeperBelowVariableArraysIsWalkedWithoutAStop(t *testing.T) {
 	eachVariant(t, func(t *testing.T, variant string) {
 		for _, call := range []string{"nanosleep", "epoll", "read", "futex"} {
 			s := startSleeper(t, variant, call, "plain")
-			got := s.samples(5, Ladder, ptrace.Options{})
+			got := s.samples(5, ModeAuto, ptrace.Options{})
 			first := got[0]
 			if first.how != ByPassiveRead || !first.stop.Complete() || !slices.Equal(first.chain, chains["plain"]) {
 				t.Errorf("%s: %+v", call, first)
@@ -215,7 +218,7 @@ func TestSleeperBelowVariableArraysIsWalkedWithoutAStop(t *testing.T) {
 				t.Errorf("%s: %d hypotheses, methods %v", call, first.proven, first.methods)
 			}
 			for _, o := range got[1:] {
-				if o.how != ByReuse {
+				if o.how != reused {
 					t.Errorf("%s: looked at again: %+v", call, o)
 				}
 			}
@@ -228,7 +231,7 @@ func TestSleeperWhoseRegisterIsInDoubtIsStoppedOnceInASleep(t *testing.T) {
 		for _, call := range []string{"nanosleep", "epoll", "read", "futex"} {
 			s := startSleeper(t, variant, call, "same")
 			for sleep := range 3 {
-				got := s.samples(6, Ladder, ptrace.Options{})
+				got := s.samples(6, ModeAuto, ptrace.Options{})
 				// The arrays grow with each sleep, so each is at another place.
 				if o := got[0]; o.how != ByPassiveRead || o.stop != frames.StopUnproven {
 					t.Errorf("%s, sleep %d: first %+v", call, sleep, o)
@@ -240,11 +243,11 @@ func TestSleeperWhoseRegisterIsInDoubtIsStoppedOnceInASleep(t *testing.T) {
 					if i > 0 && o.how == ByStop {
 						t.Errorf("%s, sleep %d: frozen again", call, sleep)
 					}
-					if o.how != ByReuse && (!o.stop.Complete() || !slices.Equal(o.chain, chainOf(variant, "same"))) {
+					if o.how != reused && (!o.stop.Complete() || !slices.Equal(o.chain, chainOf(variant, "same"))) {
 						t.Errorf("%s, sleep %d, look %d: %+v", call, sleep, i+1, o)
 					}
 				}
-				if last := got[len(got)-1]; last.how != ByReuse {
+				if last := got[len(got)-1]; last.how != reused {
 					t.Errorf("%s: not reused at last: %+v", call, last)
 				}
 				if call == "nanosleep" {
@@ -262,7 +265,7 @@ func TestSleeperWithATimeoutThatAStopWouldStretchIsNeverStopped(t *testing.T) {
 			s := startSleeper(t, variant, "epoll50", shape)
 			complete := 0
 			for range 5 {
-				for _, o := range s.samples(8, Ladder, ptrace.Options{}) {
+				for _, o := range s.samples(8, ModeAuto, ptrace.Options{}) {
 					if o.how == ByStop && o.state == sample.Sleeping {
 						t.Error("frozen in its sleep")
 					}
@@ -296,18 +299,18 @@ func TestFramesThatEndedAreNotTakenForLiveOnes(t *testing.T) {
 
 func TestNoSleeperIsStoppedWhereThatIsNotAllowed(t *testing.T) {
 	for _, c := range []struct {
-		rung Rung
+		mode Mode
 		opts ptrace.Options
-	}{{OnlyPassive, ptrace.Options{}}, {Ladder, ptrace.Options{ReadOnly: true}}} {
+	}{{OnlyPassive, ptrace.Options{}}, {ModeAuto, ptrace.Options{ReadOnly: true}}} {
 		s := startSleeper(t, "O0", "nanosleep", "same")
 		before := s.runs()
-		got := s.samples(6, c.rung, c.opts)
+		got := s.samples(6, c.mode, c.opts)
 		if s.runs() != before {
-			t.Errorf("%v, %+v: it ran", c.rung, c.opts)
+			t.Errorf("%v, %+v: it ran", c.mode, c.opts)
 		}
 		for i, o := range got {
-			if i == 0 && o.stop != frames.StopUnproven || i > 0 && o.how != ByReuse {
-				t.Errorf("%v, %+v: look %d: %+v", c.rung, c.opts, i, o)
+			if i == 0 && o.stop != frames.StopUnproven || i > 0 && o.how != reused {
+				t.Errorf("%v, %+v: look %d: %+v", c.mode, c.opts, i, o)
 			}
 		}
 	}
@@ -316,32 +319,32 @@ func TestNoSleeperIsStoppedWhereThatIsNotAllowed(t *testing.T) {
 // A longer copy, or one of another stack, needs no stop.
 func TestSleeperWhoseCopyLackedSomethingIsReadAgainWhereStopsAreNotAllowed(t *testing.T) {
 	for _, c := range []struct {
-		rung Rung
+		mode Mode
 		opts ptrace.Options
-	}{{OnlyPassive, ptrace.Options{}}, {Ladder, ptrace.Options{ReadOnly: true}}} {
+	}{{OnlyPassive, ptrace.Options{}}, {ModeAuto, ptrace.Options{ReadOnly: true}}} {
 		s := startSleeper(t, "O0", "nanosleep", "plain")
 		before := s.runs()
-		s.samples(2, c.rung, c.opts)
-		s.thread.Walks().CopyOther(s.thread.walks.needs.Root)
-		got := s.samples(2, c.rung, c.opts)
-		if got[0].how != ByPassiveRead || got[1].how != ByReuse || s.runs() != before {
-			t.Errorf("%v, %+v: %v, then %v; %d runs", c.rung, c.opts, got[0].how, got[1].how, s.runs()-before)
+		s.samples(2, c.mode, c.opts)
+		s.thread.Feedback().CopyOther(s.thread.feedback.hints.Root)
+		got := s.samples(2, c.mode, c.opts)
+		if got[0].how != ByPassiveRead || got[1].how != reused || s.runs() != before {
+			t.Errorf("%v, %+v: %v, then %v; %d runs", c.mode, c.opts, got[0].how, got[1].how, s.runs()-before)
 		}
 	}
 }
 
 func TestRegistersOfAFreezeAreRecalledInTheSameCall(t *testing.T) {
 	s := startSleeper(t, "O0", "futex", "recursive")
-	got := s.samples(3, Ladder, ptrace.Options{})
+	got := s.samples(3, ModeAuto, ptrace.Options{})
 	// A thread that is released before it leaves the processor sleeps on without running.
-	if got[1].how != ByStop || got[2].how != ByReuse && !got[2].recalled {
+	if got[1].how != ByStop || got[2].how != reused && !got[2].recalled {
 		t.Errorf("%+v", got)
 	}
 	for range 3 {
 		s.wake()
-		got := s.samples(4, Ladder, ptrace.Options{})
+		got := s.samples(4, ModeAuto, ptrace.Options{})
 		for _, o := range got {
-			if o.how != ByReuse && (!o.stop.Complete() || !slices.Equal(o.chain, chains["recursive"])) {
+			if o.how != reused && (!o.stop.Complete() || !slices.Equal(o.chain, chains["recursive"])) {
 				t.Errorf("%+v", o)
 			}
 		}

@@ -13,7 +13,7 @@ import (
 // requestStop begins a stop; retry: the last has copied nothing.
 func (l *Observer) requestStop(t *Thread, s *RawSample, retry bool) error {
 	switch {
-	case l.rung == OnlyPassive:
+	case l.mode == OnlyPassive:
 		return refusal.Running
 	case !l.pause.allows(t):
 		return refusal.MaxPause
@@ -22,7 +22,7 @@ func (l *Observer) requestStop(t *Thread, s *RawSample, retry bool) error {
 	l.makeRoom(t, s)
 	call, runs, asleep := l.asleep(t)
 	t.checkPresent()
-	l.lent.lend(t.files)
+	l.schedstats.keepOpen(t.files)
 	tracee, err := l.interrupt(t, retry)
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func (l *Observer) interrupt(t *Thread, retry bool) (*ptrace.Tracee, error) {
 
 // asleep gives a sleeper's system call and run count, which a restart on arm64 needs.
 func (l *Observer) asleep(t *Thread) (call procmem.SyscallInfo, runs uint64, ok bool) {
-	if l.rung != AlwaysStop || l.arch != frames.AArch64 {
+	if l.mode != AlwaysStop || l.arch != frames.AArch64 {
 		return call, 0, false
 	}
 	runs = t.before.Runs
@@ -83,7 +83,7 @@ func (l *Observer) finish(t *Thread, tracee *ptrace.Tracee) (*RawSample, error) 
 	l.readsInTime(t, true) // if false, nothing is read
 	err := l.ctl.Finish(tracee, &l.req, &l.stop)
 	if err == nil && !l.readInTime(t) {
-		return s, l.letGo(t)
+		return s, l.noteLostStop(t)
 	}
 	if t.Memory != nil {
 		t.Memory.Stopped()
@@ -118,7 +118,7 @@ func (l *Observer) fill(t *Thread, s *RawSample) {
 	}
 	s.keepNear(t, stop)
 	s.Left = t.TakeLeft()
-	if t.alone.leftCall(); stop.GaveUp {
+	if t.gaveUpCall.leftCall(); stop.GaveUp {
 		t.gaveUp(s, stop)
 	}
 }

@@ -26,8 +26,8 @@ const (
 // Precondition: it runs on the controller's OS thread, and the controller has room for all threads.
 func StopAll(ctl *ptrace.Controller, pool *Pool, more func() []*Thread, done func(*Thread, *RawSample, error)) int64 {
 	g := &stopAll{ctl: ctl, peeker: New(ctl, pool, OnlyPassive), done: done, end: procmem.Now() + stopAllFor}
-	defer g.letGo() // also after a panic
-	ctl.Leave()     // a stop signal to this process can wait
+	defer g.detachAll() // also after a panic
+	ctl.Leave()         // a stop signal to this process can wait
 	for ts := more(); len(ts) > 0; ts = more() {
 		for _, t := range ts {
 			g.add(t)
@@ -80,7 +80,7 @@ type held struct {
 
 func (g *stopAll) add(t *Thread) {
 	h := &held{t: t}
-	g.peeker.takeNeeds(t)
+	g.peeker.takeHints(t)
 	g.all = append(g.all, h)
 	sched, err := t.files.SchedStat()
 	if err == nil {
@@ -98,7 +98,7 @@ func (g *stopAll) add(t *Thread) {
 // requestStop asks a thread to stop. runs is its run count from before h.call was read.
 func (g *stopAll) requestStop(h *held, tag int, runs uint64) {
 	h.raw = g.peeker.pool.Get()
-	h.raw.room(h.t.needs.get().Bytes)
+	h.raw.room(h.t.hints.get().Bytes)
 	tracee, err := g.ctl.Begin(h.t.TID)
 	if err != nil {
 		g.over(h, nil, err)
@@ -205,7 +205,7 @@ func (g *stopAll) fill(h *held) {
 	}
 	s.keepRegions(g.peeker.regions[:stop.Regions])
 	s.Restarted, s.Stopped, s.wchan = stop.Restarted, stop.Detach-stop.Running, s.wchan[:0]
-	s.Left, s.Broken, s.Told = sample.LeftAlone{}, stop.Broken, stop.ReportedTwice
+	s.Left, s.Broken, s.ReportedTwice = sample.LeftAlone{}, stop.Broken, stop.ReportedTwice
 	s.Call, s.State = h.call, sample.Sleeping
 	switch {
 	case stop.Kind == ptrace.KindGroup:
@@ -220,7 +220,7 @@ func (g *stopAll) over(h *held, s *RawSample, err error) {
 	g.done(h.t, s, err)
 }
 
-func (g *stopAll) letGo() {
+func (g *stopAll) detachAll() {
 	for _, h := range g.all {
 		if h.state == heldPending || h.state == heldStopped {
 			h.state = heldOver

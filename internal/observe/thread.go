@@ -14,7 +14,8 @@ import (
 	"prywalk/ptrace"
 )
 
-// Thread is a thread and the state of its last observation. It belongs to the tracer's thread, but for its [Walks].
+// Thread is a thread and the state of its last observation. It belongs to the tracer's thread, but for its
+// [WalkFeedback].
 type Thread struct {
 	PID, TID int
 	// Extra copies further memory in a stop; may be nil.
@@ -31,11 +32,11 @@ type Thread struct {
 	sampled int   // bytes of stack; 0: not sampled
 	passed  int64 // when it was first found queued, CLOCK_MONOTONIC ns; 0: it was not
 	// restless: not unchanged since its last passive read.
-	restless bool
-	futex    futexSleep
-	kept     kept
-	alone    *leftAlone // nil: no call gave up
-	hints
+	restless   bool
+	futex      futexSleep
+	kept       kept
+	gaveUpCall *gaveUpCall // nil: no call gave up
+	walkState
 	underWay
 	lastStop
 	planState
@@ -46,11 +47,11 @@ type clockReads struct {
 	first  procmem.SchedStat // as of the first
 }
 
-type hints struct {
-	walks   *Walks
-	needs   tripleBuffer
-	retried uint32 // CopyHints.Retries then
-	doubts  doubts
+type walkState struct {
+	feedback     *WalkFeedback
+	hints        hintBuffer
+	retried      uint32 // CopyHints.Retries then
+	retryBackoff retryBackoff
 }
 
 type underWay struct {
@@ -66,7 +67,7 @@ type lastStop struct {
 	copied    int         // bytes of stack
 	regions   int         // bytes of further regions
 	pause     int64       // expected next, ns; 0: not known
-	letGo     int64       // see TakeLetGo
+	lostStop  int64       // ns, see TakeLostStop
 }
 
 type planState struct {
@@ -82,15 +83,15 @@ type Plans = atomic.Pointer[managed.Plan]
 func NewThread(pid, tid int, budget *procmem.Budget) *Thread {
 	t := &Thread{PID: pid, TID: tid, files: procmem.OpenThread(pid, tid, budget)}
 	first := CopyHints{sizeHints: sizeHints{Bytes: firstCopy, ToEnd: true}}
-	t.needs.init(first)
-	t.walks = newWalks(t, first)
+	t.hints.init(first)
+	t.feedback = newFeedback(t, first)
 	return t
 }
 
 // CopyFirst makes the first observation copy up to n bytes of stack, within its usual limits. Precondition: no walk.
 func (t *Thread) CopyFirst(n int64) {
-	t.walks.needs.Bytes = int(min(max(n, firstCopy), mostCopy))
-	t.needs.init(t.walks.needs)
+	t.feedback.hints.Bytes = int(min(max(n, firstCopy), mostCopy))
+	t.hints.init(t.feedback.hints)
 }
 
 // BeganOn sets the end of the thread's first stack; 0: none. It is copied while the thread is on another (SBCL's
@@ -99,9 +100,9 @@ func (t *Thread) BeganOn(stackEnd frames.Addr) {
 	if stackEnd < beganBytes {
 		return
 	}
-	t.walks.needs.Others[0] = StackRef{At: stackEnd - beganBytes, Began: true}
-	t.walks.others.left[0] = othersLeast
-	t.needs.init(t.walks.needs)
+	t.feedback.hints.Others[0] = StackRef{At: stackEnd - beganBytes, Began: true}
+	t.feedback.others.left[0] = othersLeast
+	t.hints.init(t.feedback.hints)
 }
 
 // Close closes the thread's files. Precondition: no observation is pending.
@@ -121,14 +122,14 @@ func (t *Thread) Ran() (runs, cpu int64) {
 	return int64(t.before.Runs - t.first.Runs), int64(t.before.CPU - t.first.CPU)
 }
 
-// Walks gives the thread's Walks. It belongs to the goroutine that walks.
-func (t *Thread) Walks() *Walks { return t.walks }
+// Feedback gives the thread's WalkFeedback. It belongs to the goroutine that walks.
+func (t *Thread) Feedback() *WalkFeedback { return t.feedback }
 
 // Asleep reports whether the thread was off the processor at its last observation, not only by a stop.
 func (t *Thread) Asleep() bool { return t.base.valid && t.base.state != sample.Running }
 
-// doubts decides when a sleeper with an incomplete stack is observed again: the 2nd, 8th, 32nd time and so on.
-type doubts struct{ shown, next uint32 }
+// retryBackoff decides when a sleeper with an incomplete stack is observed again: the 2nd, 8th, 32nd time and so on.
+type retryBackoff struct{ shown, next uint32 }
 
 const (
 	firstDoubt  = 2
@@ -136,9 +137,9 @@ const (
 )
 
 // again counts a repetition, and reports whether to observe again.
-func (d *doubts) again(incomplete bool) bool {
+func (d *retryBackoff) again(incomplete bool) bool {
 	if !incomplete {
-		*d = doubts{}
+		*d = retryBackoff{}
 		return false
 	}
 	if d.next == 0 {

@@ -24,7 +24,7 @@ type Memory struct {
 	table              atomic.Pointer[[]Span] // sorted
 	stale              atomic.Bool
 	gone               atomic.Bool
-	renewed            atomic.Int64 // last effective Renew, CLOCK_MONOTONIC, ns
+	reopened           atomic.Int64 // last effective ReopenIfGone, CLOCK_MONOTONIC, ns
 	swapped            atomic.Bool
 	noQueries          atomic.Bool   // no PROCMAP_QUERY
 	updates            atomic.Uint64 // of the mappings
@@ -86,21 +86,21 @@ func (m *Memory) Reopen(tid int) {
 	m.pagemap.open(tid, "pagemap")
 }
 
-// renewEvery, in ns, limits reopenings by [Memory.Renew].
-const renewEvery = 2e6
+// reopenEvery, in ns, limits reopenings by [Memory.ReopenIfGone].
+const reopenEvery = 2e6
 
-// Renew reopens an address space that is gone (exec) without its old mappings, and reports whether it did.
+// ReopenIfGone reopens an address space that is gone (exec) without its old mappings, and reports whether it did.
 // Precondition: no thread is stopped.
-func (m *Memory) Renew(tid int) bool {
+func (m *Memory) ReopenIfGone(tid int) bool {
 	// Without queries the end of an address space is not reported.
 	if !m.gone.Load() && !(m.stale.Load() && m.noQueries.Load()) {
 		return false
 	}
 	now := Now()
-	if now-m.renewed.Load() < renewEvery {
+	if now-m.reopened.Load() < reopenEvery {
 		return false
 	}
-	m.renewed.Store(now)
+	m.reopened.Store(now)
 	table := m.table.Load()
 	if m.Reopen(tid); m.Stale() {
 		return false

@@ -13,9 +13,9 @@ import (
 
 // Raw calls neither allocate for paths nor enter the Go scheduler.
 
-// open uses the calling thread's [Walker]; path ends in NUL.
+// open uses the calling thread's [PathOpener]; path ends in NUL.
 func open(path []byte, flags uintptr) (int, syscall.Errno) {
-	if w := walker(path); w != nil {
+	if w := pathOpener(path); w != nil {
 		return w.open(path, flags)
 	}
 	return openAt(unix.AT_FDCWD, path, flags)
@@ -54,7 +54,7 @@ func Readlink(path string, buf []byte) ([]byte, error) {
 		return nil, syscall.EINVAL
 	}
 	read := readlink
-	if w := walker(name); w != nil {
+	if w := pathOpener(name); w != nil {
 		read = w.readlink
 	}
 	n, e := read(name, buf)

@@ -39,9 +39,9 @@ type ThreadFiles struct {
 	fd       [numFiles]int32
 	who      identity
 	turns    arrivals
-	// lent: see LendClock.
-	lent      bool
-	stackRead bool
+	// schedstatKept: schedstat is open by KeepSchedstatOpen.
+	schedstatKept bool
+	stackRead     bool
 }
 
 // OpenThread opens nothing: a missing thread shows at the first read. A nil budget keeps no file open.
@@ -56,7 +56,7 @@ func (f *ThreadFiles) PID() int { return f.pid }
 func (f *ThreadFiles) TID() int { return f.tid }
 
 // Hold keeps the thread's directory and stat open, within the budget, so that files need no path lookup
-// ([Walker]).
+// ([PathOpener]).
 func (f *ThreadFiles) Hold() error {
 	if f.dir == 0 && f.budget.Take(1) {
 		var p pathBuf
@@ -109,7 +109,7 @@ func (f *ThreadFiles) Close() {
 		f.budget.Give(1)
 		f.dir = 0
 	}
-	f.ReturnClock()
+	f.CloseKeptSchedstat()
 	for i, fd := range f.fd {
 		if fd != 0 {
 			closeFD(int(fd) - 1)
@@ -173,9 +173,9 @@ func (f *ThreadFiles) RawSchedStat(buf []byte) int {
 	return preadRaw(int(f.fd[fileSchedStat])-1, buf)
 }
 
-// LendClock keeps schedstat open beyond the budget for [ThreadFiles.RawSchedStat]; the caller limits the
+// KeepSchedstatOpen keeps schedstat open beyond the budget for [ThreadFiles.RawSchedStat]; the caller limits the
 // number. False if it is open or cannot be opened.
-func (f *ThreadFiles) LendClock() bool {
+func (f *ThreadFiles) KeepSchedstatOpen() bool {
 	if f.fd[fileSchedStat] != 0 {
 		return false
 	}
@@ -187,15 +187,15 @@ func (f *ThreadFiles) LendClock() bool {
 		closeFD(fd)
 		return false
 	}
-	f.fd[fileSchedStat], f.lent = int32(fd)+1, true
+	f.fd[fileSchedStat], f.schedstatKept = int32(fd)+1, true
 	return true
 }
 
-// ReturnClock ends [ThreadFiles.LendClock].
-func (f *ThreadFiles) ReturnClock() {
-	if f.lent {
+// CloseKeptSchedstat ends [ThreadFiles.KeepSchedstatOpen].
+func (f *ThreadFiles) CloseKeptSchedstat() {
+	if f.schedstatKept {
 		closeFD(int(f.fd[fileSchedStat]) - 1)
-		f.fd[fileSchedStat], f.lent = 0, false
+		f.fd[fileSchedStat], f.schedstatKept = 0, false
 	}
 }
 

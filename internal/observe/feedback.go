@@ -18,11 +18,11 @@ import (
 //	outlining    outline.go      the frame ends of a deep stack
 //	noRegister   keptregs.go     the place where a register is missing
 
-// Walks collects what the walks of a thread need. It belongs to the goroutine that walks; methods pass hints to the
-// observer.
-type Walks struct {
-	needs   CopyHints
-	box     *tripleBuffer
+// WalkFeedback collects what the walks of a thread need. It belongs to the goroutine that walks; methods pass hints to
+// the observer.
+type WalkFeedback struct {
+	hints   CopyHints
+	buffer  *hintBuffer
 	thread  *Thread // numbers only
 	size    copySize
 	samples sampleDepth
@@ -30,17 +30,17 @@ type Walks struct {
 	outline outlining
 }
 
-func newWalks(t *Thread, first CopyHints) *Walks {
-	k := &Walks{needs: first, box: &t.needs, thread: t}
-	k.size.sizeHints, k.samples.sampleHints = &k.needs.sizeHints, &k.needs.sampleHints
-	k.others.otherHints, k.outline.outlineHints = &k.needs.otherHints, &k.needs.outlineHints
+func newFeedback(t *Thread, first CopyHints) *WalkFeedback {
+	k := &WalkFeedback{hints: first, buffer: &t.hints, thread: t}
+	k.size.sizeHints, k.samples.sampleHints = &k.hints.sizeHints, &k.hints.sampleHints
+	k.others.otherHints, k.outline.outlineHints = &k.hints.otherHints, &k.hints.outlineHints
 	return k
 }
 
 // Walked notes what a walk has read and what it lacked, for the next observation. It is called at the end of the walk,
 // with the mappings as of then. o has the walk's frames; nil if not all are known.
-func (k *Walks) Walked(p *code.Process, w *frames.Walker, s *RawSample, o *Outline) {
-	k.needs.Incomplete = mayChange(w.StopReason())
+func (k *WalkFeedback) Walked(p *code.Process, w *frames.Walker, s *RawSample, o *Outline) {
+	k.hints.Incomplete = mayChange(w.StopReason())
 	end := classify(p, w, s, &k.size)
 	if end == endNoTime {
 		return
@@ -51,39 +51,39 @@ func (k *Walks) Walked(p *code.Process, w *frames.Walker, s *RawSample, o *Outli
 	if k.outline.update(end, w, s, o) {
 		k.size.atLeast(wholeCopy)
 	}
-	k.needs.Unproven = 0
+	k.hints.Unproven = 0
 	if end == endNoRegister {
-		k.lacksRegister(s)
+		k.noteMissingRegister(s)
 	}
 	k.handOver()
 }
 
 // again makes the observer repeat the observation, if its copy lacked something.
-func (k *Walks) again(lacked bool) {
+func (k *WalkFeedback) again(lacked bool) {
 	if lacked {
-		k.needs.Retries++
+		k.hints.Retries++
 	}
 }
 
-func (k *Walks) handOver() { k.box.put(&k.needs) }
+func (k *WalkFeedback) handOver() { k.buffer.put(&k.hints) }
 
 // # For single observations
 
 // CopyUpTo makes the next observations copy up to n bytes of stack, within its usual limit.
-func (k *Walks) CopyUpTo(n int) {
-	k.needs.Bytes = min(max(n, leastCopy), mostCopy)
+func (k *WalkFeedback) CopyUpTo(n int) {
+	k.hints.Bytes = min(max(n, leastCopy), mostCopy)
 	k.handOver()
 }
 
 // CopyDeep makes the next observations copy up to n bytes of stack, also beyond its usual limit.
-func (k *Walks) CopyDeep(n uint64) {
-	k.needs.Bytes = int(min(max(n, leastCopy), deepCopy))
+func (k *WalkFeedback) CopyDeep(n uint64) {
+	k.hints.Bytes = int(min(max(n, leastCopy), deepCopy))
 	k.handOver()
 }
 
 // CopyOther makes the next observations copy around an address on another stack (a signal stack, a stack that grows in
 // parts). The newest four are kept.
-func (k *Walks) CopyOther(addr frames.Addr) {
+func (k *WalkFeedback) CopyOther(addr frames.Addr) {
 	_, added := k.others.add(addr, 0)
 	k.again(added)
 	k.handOver()
@@ -91,7 +91,7 @@ func (k *Walks) CopyOther(addr frames.Addr) {
 
 // CopyOtherDeep makes the next observations copy n bytes from an address on another stack. An address just beyond such
 // a copy extends it.
-func (k *Walks) CopyOtherDeep(addr frames.Addr, n uint64) {
+func (k *WalkFeedback) CopyOtherDeep(addr frames.Addr, n uint64) {
 	if !k.others.extend(addr, n) {
 		k.others.add(addr, min(n, deepCopy))
 	}
@@ -99,7 +99,7 @@ func (k *Walks) CopyOtherDeep(addr frames.Addr, n uint64) {
 }
 
 // Unproven notes a walk that lacked a register: the next observations stop the sleeper, if allowed and harmless.
-func (k *Walks) Unproven(s *RawSample) {
-	k.lacksRegister(s)
+func (k *WalkFeedback) Unproven(s *RawSample) {
+	k.noteMissingRegister(s)
 	k.handOver()
 }

@@ -13,62 +13,62 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Walker opens paths of /proc on ordinary threads for a real-time one, for open and Readlink.
+// PathOpener opens paths of /proc on ordinary threads for a real-time one, for open and Readlink.
 //
 // A lookup in an ended process's directory drops its dentries, and repeats until other threads have freed
 // theirs (fs/dcache.c, shrink_dcache_parent). A real-time thread that has pre-empted such a thread loops until
 // throttled, 1 s later. Files in a held directory ([ThreadFiles.Hold]) have no dentries below, and need no
-// Walker.
-type Walker struct {
-	tid   int
-	todo  chan *Walk
-	paths *relayThread // outside the Go scheduler
-	walks int
+// PathOpener.
+type PathOpener struct {
+	tid     int
+	todo    chan *Job
+	paths   *relayThread // outside the Go scheduler
+	lookups int
 }
 
-// Walk is a job of a Walker.
-type Walk struct {
+// Job is a function that a [PathOpener] runs.
+type Job struct {
 	do   func()
 	done atomic.Bool
 }
 
 // Done reports that the results may be read.
-func (o *Walk) Done() bool { return o.done.Load() }
+func (o *Job) Done() bool { return o.done.Load() }
 
 // Published lists are immutable, so that lookups never wait.
-var walkers struct {
+var pathOpeners struct {
 	change sync.Mutex
-	all    atomic.Pointer[[]*Walker]
+	all    atomic.Pointer[[]*PathOpener]
 }
 
-func setWalkers(change func([]*Walker) []*Walker) {
-	walkers.change.Lock()
-	defer walkers.change.Unlock()
-	var next []*Walker
-	if all := walkers.all.Load(); all != nil {
+func setPathOpeners(change func([]*PathOpener) []*PathOpener) {
+	pathOpeners.change.Lock()
+	defer pathOpeners.change.Unlock()
+	var next []*PathOpener
+	if all := pathOpeners.all.Load(); all != nil {
 		next = slices.Clone(*all)
 	}
 	if next = change(next); len(next) == 0 {
-		walkers.all.Store(nil)
+		pathOpeners.all.Store(nil)
 		return
 	}
-	walkers.all.Store(&next)
+	pathOpeners.all.Store(&next)
 }
 
-// NewWalker makes the calling OS thread's Walker, until [Walker.Close]; nil on error. Precondition: the
+// NewPathOpener makes the calling OS thread's PathOpener, until [PathOpener.Close]; nil on error. Precondition: the
 // goroutine is locked to it, and not pinned.
-func NewWalker() *Walker {
-	w := &Walker{tid: unix.Gettid(), todo: make(chan *Walk, 4), paths: startRelay()}
+func NewPathOpener() *PathOpener {
+	w := &PathOpener{tid: unix.Gettid(), todo: make(chan *Job, 4), paths: startRelay()}
 	if w.paths == nil {
 		return nil
 	}
 	ordinary(w.paths.tid)
-	setWalkers(func(all []*Walker) []*Walker { return append(all, w) })
-	go w.walkAll()
+	setPathOpeners(func(all []*PathOpener) []*PathOpener { return append(all, w) })
+	go w.runJobs()
 	return w
 }
 
-func (w *Walker) walkAll() {
+func (w *PathOpener) runJobs() {
 	runtime.LockOSThread()
 	ordinary(0)
 	for o := range w.todo {
@@ -88,24 +88,24 @@ func ordinary(tid int) {
 }
 
 // Close ends w: its thread makes later calls itself.
-func (w *Walker) Close() {
-	setWalkers(func(all []*Walker) []*Walker {
-		return slices.DeleteFunc(all, func(other *Walker) bool { return other == w })
+func (w *PathOpener) Close() {
+	setPathOpeners(func(all []*PathOpener) []*PathOpener {
+		return slices.DeleteFunc(all, func(other *PathOpener) bool { return other == w })
 	})
 	close(w.todo)
 	w.paths.ask(unix.SYS_EXIT, [6]uintptr{})
 }
 
 // Start runs f on an ordinary thread, after earlier jobs.
-func (w *Walker) Start(f func()) *Walk {
-	o := &Walk{do: f}
+func (w *PathOpener) Start(f func()) *Job {
+	o := &Job{do: f}
 	w.todo <- o
 	return o
 }
 
-func walker(path []byte) *Walker {
+func pathOpener(path []byte) *PathOpener {
 	const of = "/proc/"
-	all := walkers.all.Load()
+	all := pathOpeners.all.Load()
 	if all == nil || len(path) <= len(of) || string(path[:len(of)]) != of || digit(path[len(of)]) > 9 {
 		return nil
 	}
@@ -120,12 +120,12 @@ func walker(path []byte) *Walker {
 
 const atCwd = ^uintptr(99)
 
-func (w *Walker) walk(path []byte, nr uintptr, args func(path, at uintptr) [6]uintptr) (int, syscall.Errno) {
+func (w *PathOpener) lookUp(path []byte, nr uintptr, args func(path, at uintptr) [6]uintptr) (int, syscall.Errno) {
 	if len(path) > longestPath+1 {
 		return -1, syscall.ENAMETOOLONG
 	}
 	copy(w.paths.buf, path)
-	w.walks++
+	w.lookups++
 	CountCall()
 	w.paths.ask(nr, args(w.paths.at(), w.paths.at()+longestPath+1))
 	for !w.paths.await(math.MaxInt64 / 2) {
@@ -136,14 +136,14 @@ func (w *Walker) walk(path []byte, nr uintptr, args func(path, at uintptr) [6]ui
 	return w.paths.result(), 0
 }
 
-func (w *Walker) open(path []byte, flags uintptr) (int, syscall.Errno) {
-	return w.walk(path, unix.SYS_OPENAT, func(path, _ uintptr) [6]uintptr {
+func (w *PathOpener) open(path []byte, flags uintptr) (int, syscall.Errno) {
+	return w.lookUp(path, unix.SYS_OPENAT, func(path, _ uintptr) [6]uintptr {
 		return [6]uintptr{atCwd, path, flags | unix.O_CLOEXEC | unix.O_RDONLY}
 	})
 }
 
-func (w *Walker) readlink(path, buf []byte) (int, syscall.Errno) {
-	n, e := w.walk(path, unix.SYS_READLINKAT, func(path, at uintptr) [6]uintptr {
+func (w *PathOpener) readlink(path, buf []byte) (int, syscall.Errno) {
+	n, e := w.lookUp(path, unix.SYS_READLINKAT, func(path, at uintptr) [6]uintptr {
 		return [6]uintptr{atCwd, path, at, uintptr(min(len(buf), relayBytes-longestPath-1))}
 	})
 	if e != 0 {

@@ -7,28 +7,28 @@ import (
 	"strconv"
 )
 
-// Births detects new tasks on the machine, by the latest id of this pid namespace. It misses chosen ids
+// PIDCounter detects new tasks on the machine, by the latest id of this pid namespace. It misses chosen ids
 // (clone3(2), set_tid). Not safe for concurrent use.
-type Births struct {
+type PIDCounter struct {
 	fd   int
 	last [24]byte
 	n    int
 }
 
-// birthFiles have that id as last field. ns_last_pid needs CONFIG_CHECKPOINT_RESTORE; loadavg is slower.
-var birthFiles = [...]string{"/proc/sys/kernel/ns_last_pid\x00", "/proc/loadavg\x00"}
+// pidCounterFiles have that id as last field. ns_last_pid needs CONFIG_CHECKPOINT_RESTORE; loadavg is slower.
+var pidCounterFiles = [...]string{"/proc/sys/kernel/ns_last_pid\x00", "/proc/loadavg\x00"}
 
-// OpenBirths opens one of them. Errors: as open(2).
-func OpenBirths() (*Births, error) {
+// OpenPIDCounter opens one of them. Errors: as open(2).
+func OpenPIDCounter() (*PIDCounter, error) {
 	var last error
-	for _, name := range birthFiles {
+	for _, name := range pidCounterFiles {
 		fd, e := open([]byte(name), 0)
 		if e != 0 {
 			last = classify(e)
 			continue
 		}
-		b := &Births{fd: fd}
-		if b.Any(); b.Last() > 0 {
+		b := &PIDCounter{fd: fd}
+		if b.Advanced(); b.Last() > 0 {
 			return b, nil
 		}
 		b.Close()
@@ -38,10 +38,10 @@ func OpenBirths() (*Births, error) {
 }
 
 // Close closes the file.
-func (b *Births) Close() { closeFD(b.fd) }
+func (b *PIDCounter) Close() { closeFD(b.fd) }
 
 // Last gives the id at the last Any; 0: unknown.
-func (b *Births) Last() int {
+func (b *PIDCounter) Last() int {
 	n, err := strconv.Atoi(string(b.last[:b.n]))
 	if err != nil {
 		return 0
@@ -49,8 +49,8 @@ func (b *Births) Last() int {
 	return n
 }
 
-// Any reports tasks created since the last call; true if unknown.
-func (b *Births) Any() bool {
+// Advanced reports tasks created since the last call; true if unknown.
+func (b *PIDCounter) Advanced() bool {
 	var buf [64]byte
 	n, e := pread(b.fd, buf[:], 0)
 	if e != 0 || n == 0 {
