@@ -64,8 +64,8 @@ func TestOnlyWhoIsOnAProcessorIsAskedToStop(t *testing.T) {
 			t.Errorf("%d were stopped, %d left for later, %d as before", seen[Pending], seen[Queued], seen[Reused])
 		}
 		threads[0].base.valid = false
-		threads[0].passed = procmem.Now() - passedFor
-		if tracee(threads[0]) != Pending || threads[0].passed != 0 {
+		threads[0].queuedSince = procmem.Now() - queuedFor
+		if tracee(threads[0]) != Pending || threads[0].queuedSince != 0 {
 			t.Error("one that is always queued is not stopped")
 		}
 	})

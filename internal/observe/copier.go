@@ -36,7 +36,7 @@ func (c *copier) keep(t *Thread, s *RawSample, req *ptrace.Request, stop *ptrace
 	if stop.StackEnd != 0 {
 		s.Mem.StackEnd = stop.StackEnd
 	}
-	s.copyShape = copyShape{by: s.by, lost: t.hints.get().misled || s.by != nil && c.pieces.lost}
+	s.copyShape = copyShape{by: s.by, outlineFailed: t.hints.get().misled || s.by != nil && c.pieces.noChain}
 	regions := c.withTail(s, stop)
 	s.setLimit(req, stop)
 	s.keepRegions(c.regions[:regions])
@@ -88,8 +88,8 @@ func (c *copier) makeRoom(t *Thread, s *RawSample) {
 	s.room(topCopy)
 	s.touch(topCopy)
 	c.pieces.reserve(n.Bytes)
-	if c.pieces.ahead.by = nil; t.mayBeDeep() {
-		c.pieces.ahead.ask(t.Memory, n.outline)
+	if c.pieces.ends.by = nil; t.mayBeDeep() {
+		c.pieces.ends.check(t.Memory, n.outline)
 	}
 }
 

@@ -11,7 +11,7 @@ func TestAThreadWhoseSamplesWereCutIsStoppedForLongerEachTime(t *testing.T) {
 	k := th.Feedback()
 	for want := deepLeast; want <= 2*deepMost; want *= 2 {
 		for range 3 {
-			k.samples.deepAgain(8 << 10)
+			k.samples.stopForDepth(8 << 10)
 		}
 		k.handOver()
 		th.hints.take()
@@ -68,7 +68,7 @@ func TestAThreadIsStoppedAsLongAsItsStackIsDeep(t *testing.T) {
 			k.handOver()
 			th.hints.take()
 		}
-		k.samples.deepAgain(8 << 10)
+		k.samples.stopForDepth(8 << 10)
 		for range 3 * deepMost {
 			requestStop(8<<10 + 1)
 		}

@@ -113,7 +113,7 @@ func TestSamplesAfterAMisleadingOutlineAreWalkedSoon(t *testing.T) {
 		l.takeHints(th)
 		s := &RawSample{}
 		l.makeRoom(th, s)
-		l.pieces.lost = false
+		l.pieces.noChain = false
 		l.keep(th, s, &ptrace.Request{}, &ptrace.Stop{})
 		return s.Surprising()
 	}

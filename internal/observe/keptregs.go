@@ -23,8 +23,8 @@ import (
 // keptMost bounds the bytes of stack that are compared.
 const keptMost = 16 << 10
 
-// kept is the state of a sleeper's last stop.
-type kept struct {
+// keptRegs is the state of a sleeper's last stop.
+type keptRegs struct {
 	call  procmem.SyscallInfo
 	regs  frames.Regs
 	stack []byte // from the stack pointer up; empty: none
@@ -35,7 +35,7 @@ type kept struct {
 	awaitsRoot bool
 }
 
-func (k *kept) keep(s *RawSample) {
+func (k *keptRegs) keep(s *RawSample) {
 	k.call, k.regs, k.runs = s.Call, s.Regs, s.Sched.Runs
 	b := s.from(s.Call.SP)
 	k.stack = append(k.stack[:0], b[:min(len(b), keptMost)]...)
@@ -43,7 +43,7 @@ func (k *kept) keep(s *RawSample) {
 
 // recall completes the registers of a passive read if they are known, and undoes restart_syscall. root is the stack
 // pointer of the outermost frame, 0: not known.
-func (k *kept) recall(s *RawSample, call *procmem.SyscallInfo, root frames.Addr) bool {
+func (k *keptRegs) recall(s *RawSample, call *procmem.SyscallInfo, root frames.Addr) bool {
 	if len(k.stack) == 0 || !k.same(call) {
 		return false
 	}
@@ -70,13 +70,13 @@ func (t *Thread) recall(s *RawSample, call *procmem.SyscallInfo) bool {
 	return false
 }
 
-func (k *kept) same(call *procmem.SyscallInfo) bool {
+func (k *keptRegs) same(call *procmem.SyscallInfo) bool {
 	return call.SP == k.call.SP && call.PC == k.call.PC && call.Args == k.call.Args &&
 		(call.Nr == k.call.Nr || isRestart(call.Nr))
 }
 
-// back reports whether a thread seems to be in the sleep in which it was stopped.
-func (k *kept) back(call *procmem.SyscallInfo, runs uint64) bool {
+// sameSleep reports whether a thread seems to be in the sleep in which it was stopped.
+func (k *keptRegs) sameSleep(call *procmem.SyscallInfo, runs uint64) bool {
 	return len(k.stack) > 0 && k.same(call) && (runs == k.runs+1 || isRestart(call.Nr))
 }
 
@@ -147,7 +147,7 @@ func (l *Observer) mayStopForRegister(t *Thread, s *RawSample) bool {
 	if s.recalled || !l.unproven.has(siteKey(t.TID, s)) {
 		return false
 	}
-	s.refused = !l.mayStopSleepers() || t.kept.back(&s.Call, s.Sched.Runs) || !interruptible(t, &s.Call) ||
+	s.refused = !l.mayStopSleepers() || t.kept.sameSleep(&s.Call, s.Sched.Runs) || !interruptible(t, &s.Call) ||
 		t.gaveUpCall.harmed() || !l.pause.allows(t)
 	if !s.refused {
 		t.kept.asleepIn = s.Call

@@ -22,7 +22,7 @@ func TestKeptRegistersHoldInTheSameCallOnly(t *testing.T) {
 	stopped := rawAt(sleep, 1, 2, 3, 4, 5, 6, 7, 8)
 	stopped.Regs.Set(frames.X86RBP, 0x7777)
 	stopped.Sched.Runs = 10
-	var k kept
+	var k keptRegs
 	k.keep(stopped)
 	restart := sleep
 	restart.Nr = 219
@@ -55,10 +55,10 @@ func TestKeptRegistersHoldInTheSameCallOnly(t *testing.T) {
 			t.Errorf("%s: %v, rbp %#x, call %+v", name, got, rbp, call)
 		}
 	}
-	if !k.back(&sleep, 11) || k.back(&sleep, 12) || !k.back(&restart, 12) || k.back(&otherArgs, 11) {
+	if !k.sameSleep(&sleep, 11) || k.sameSleep(&sleep, 12) || !k.sameSleep(&restart, 12) || k.sameSleep(&otherArgs, 11) {
 		t.Error("a thread that went back to sleep is told wrongly from one that ran")
 	}
-	if empty := (kept{}); empty.back(&procmem.SyscallInfo{}, 1) ||
+	if empty := (keptRegs{}); empty.sameSleep(&procmem.SyscallInfo{}, 1) ||
 		empty.recall(rawAt(sleep, 1), &procmem.SyscallInfo{}, 0) {
 		t.Error("nothing is kept, and recalled")
 	}

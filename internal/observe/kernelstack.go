@@ -28,7 +28,7 @@ type futexSleep struct {
 // futexReads is how many stacks are read before one is kept.
 const futexReads = 4
 
-func (f *futexSleep) again(t *Thread, call *procmem.SyscallInfo) bool {
+func (f *futexSleep) unchanged(t *Thread, call *procmem.SyscallInfo) bool {
 	if !f.known || f.op != call.Args[1] {
 		return false
 	}
@@ -51,29 +51,29 @@ func (f *futexSleep) note(t *Thread, call *procmem.SyscallInfo, text []byte) {
 
 func (f *futexSleep) proven() { f.known, f.noted = f.known || f.noted, false }
 
-type futexWay struct {
+type futexStack struct {
 	op    uint64
 	in    [40]byte // wchan
 	inLen int      // 0: none
 	text  []byte
 }
 
-// mostWays: each operation has one or two kernel stacks.
-const mostWays = 8
+// mostFutexStacks: each operation has one or two kernel stacks.
+const mostFutexStacks = 8
 
-// futexWays are kernel stacks of all threads, for threads that live for one sleep.
-type futexWays struct {
-	ways  [mostWays]futexWay
-	next  uint8
-	found futexWay // not proved yet
+// futexStacks are kernel stacks of all threads, for threads that live for one sleep.
+type futexStacks struct {
+	stacks [mostFutexStacks]futexStack
+	next   uint8
+	found  futexStack // not proved yet
 }
 
 // has gives a known kernel stack for the same operation and wchan, or nil.
-func (w *futexWays) has(t *Thread, call *procmem.SyscallInfo) []byte {
-	var buf [len(futexWay{}.in) + 1]byte
+func (w *futexStacks) has(t *Thread, call *procmem.SyscallInfo) []byte {
+	var buf [len(futexStack{}.in) + 1]byte
 	var in []byte
-	for i := range w.ways {
-		way := &w.ways[i]
+	for i := range w.stacks {
+		way := &w.stacks[i]
 		if way.inLen == 0 || way.op != call.Args[1] {
 			continue
 		}
@@ -90,7 +90,7 @@ func (w *futexWays) has(t *Thread, call *procmem.SyscallInfo) []byte {
 	return nil
 }
 
-func (w *futexWays) find(t *Thread, call *procmem.SyscallInfo, text []byte) {
+func (w *futexStacks) find(t *Thread, call *procmem.SyscallInfo, text []byte) {
 	var buf [len(w.found.in) + 1]byte
 	in, err := t.files.WchanOnce(buf[:])
 	w.found.inLen = 0
@@ -100,11 +100,11 @@ func (w *futexWays) find(t *Thread, call *procmem.SyscallInfo, text []byte) {
 	w.found.op, w.found.inLen, w.found.text = call.Args[1], copy(w.found.in[:], in), append(w.found.text[:0], text...)
 }
 
-func (w *futexWays) proven() {
+func (w *futexStacks) proven() {
 	if w.found.inLen == 0 {
 		return
 	}
-	way := &w.ways[w.next%mostWays]
+	way := &w.stacks[w.next%mostFutexStacks]
 	*way, w.found = w.found, *way
 	w.found.inLen = 0
 	w.next++
@@ -115,7 +115,7 @@ func (w *futexWays) proven() {
 type kernelStacks struct {
 	wanted bool
 	failed int // failures in a row
-	futexWays
+	futexStacks
 }
 
 const (
@@ -137,7 +137,7 @@ func (k *kernelStacks) read(t *Thread, s *RawSample, call *procmem.SyscallInfo) 
 		s.KernelText = make([]byte, 0, mostKernelText)
 	}
 	inFutex := call.Nr == futexCall(s.Regs.Arch)
-	if inFutex && f.again(t, call) {
+	if inFutex && f.unchanged(t, call) {
 		s.KernelText = append(s.KernelText[:0], f.text...)
 		return
 	}

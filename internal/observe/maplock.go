@@ -44,8 +44,8 @@ func (k *mapLock) closeRelays() {
 	}
 }
 
-// readsInTime begins the reads of an observation. False: the memory cannot be read now.
-func (k *mapLock) readsInTime(t *Thread, stopped bool) bool {
+// beginReads begins the reads of an observation. False: the memory cannot be read now.
+func (k *mapLock) beginReads(t *Thread, stopped bool) bool {
 	m := t.Memory
 	if m == nil || k.relays == nil {
 		return true
@@ -66,8 +66,8 @@ func (k *mapLock) readElsewhere(m *procmem.Memory, stopped bool) bool {
 	return watched && (stopped || k.ctl.Pending() > 0 || m.OftenHeld())
 }
 
-// readInTime ends the reads. False: one was late, and all are void.
-func (k *mapLock) readInTime(t *Thread) bool {
+// endReads ends the reads. False: one was late, and all are void.
+func (k *mapLock) endReads(t *Thread) bool {
 	m := t.Memory
 	if m == nil || k.relays == nil {
 		return true
@@ -78,7 +78,7 @@ func (k *mapLock) readInTime(t *Thread) bool {
 	return !m.Late()
 }
 
-func (t *Thread) heldUp(c ptrace.Cause) {
+func (t *Thread) watchLock(c ptrace.Cause) {
 	if c == ptrace.CauseLock && t.Memory != nil {
 		t.Memory.Watch(watchedFor)
 	}

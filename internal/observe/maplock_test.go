@@ -48,7 +48,7 @@ func TestTheLockOfTheMappingsIsAwaitedBeforeAStop(t *testing.T) {
 		if awaited != 0 || stopped == 0 {
 			t.Errorf("%d of %d looks have waited for a lock that none is known to have met", awaited, stopped)
 		}
-		th.heldUp(ptrace.CauseLock)
+		th.watchLock(ptrace.CauseLock)
 		awaited, stopped = observations(t, l, th, func(awaited, _ int) bool { return awaited > 0 })
 		if awaited == 0 {
 			t.Errorf("none of %d looks has waited before its stop", stopped)
@@ -60,11 +60,11 @@ func TestTheLockOfTheMappingsIsAwaitedBeforeAStop(t *testing.T) {
 func TestThreadsAreLetGoWhereTheLockOfTheMappingsIsHeld(t *testing.T) {
 	withMapChanger(t, func(l *Observer, th *Thread) {
 		l.DetachInTime()
-		th.heldUp(ptrace.CauseCopy)
+		th.watchLock(ptrace.CauseCopy)
 		if th.Memory.Watched() {
 			t.Error("a copy that was long for its length has the lock watched")
 		}
-		th.heldUp(ptrace.CauseLock)
+		th.watchLock(ptrace.CauseLock)
 		done, failed := 0, 0
 		for end := time.Now().Add(testtargets.Patience); (done < 20 || failed == 0) && time.Now().Before(end); {
 			switch s, err := oneSample(l, th); {

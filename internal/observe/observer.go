@@ -27,17 +27,17 @@ const (
 
 // Observer observes threads. Precondition of all methods: they run on the OS thread of its controller.
 type Observer struct {
-	ctl        *ptrace.Controller
-	pool       *Pool
-	mode       Mode
-	careful    bool // see OnlyOnProcessors
-	pause      pauseLimit
-	schedstats schedstatCache
-	unproven   unprovenSites
-	kernel     kernelStacks
-	pending    pendingStops
-	req        ptrace.Request
-	stop       ptrace.Stop
+	ctl              *ptrace.Controller
+	pool             *Pool
+	mode             Mode
+	onlyOnProcessors bool // see OnlyOnProcessors
+	pause            pauseLimit
+	schedstats       schedstatCache
+	unproven         unprovenSites
+	kernel           kernelStacks
+	pending          pendingStops
+	req              ptrace.Request
+	stop             ptrace.Stop
 	copier
 	mapLock
 	preemption
@@ -91,7 +91,7 @@ func (l *Observer) observe(t *Thread, s *RawSample, sched procmem.SchedStat) (Ou
 		return Runs, nil
 	case l.mode != AlwaysStop && t.stopSuppressed():
 		return Failed, refusal.InCall
-	case l.waitsForTurn(t):
+	case l.waitsForProcessor(t):
 		return Queued, nil
 	}
 	if err := l.requestStop(t, s, false); err != nil {
@@ -102,7 +102,7 @@ func (l *Observer) observe(t *Thread, s *RawSample, sched procmem.SchedStat) (Ou
 
 // readAsleep makes a passive read. False: the thread runs.
 func (l *Observer) readAsleep(t *Thread, s *RawSample, sched procmem.SchedStat) (asleep bool, err error) {
-	if !l.readsInTime(t, false) {
+	if !l.beginReads(t, false) {
 		return false, refusal.MapLock
 	}
 	if l.mode != AlwaysStop {
@@ -115,7 +115,7 @@ func (l *Observer) readAsleep(t *Thread, s *RawSample, sched procmem.SchedStat) 
 			return false, err
 		}
 	}
-	if !l.readInTime(t) {
+	if !l.endReads(t) {
 		return false, refusal.MapLock
 	}
 	return asleep, nil

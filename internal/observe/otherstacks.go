@@ -161,7 +161,7 @@ type otherStacks struct {
 
 // extraOf gives what to copy besides the stack, or nil.
 func (c *copier) extraOf(t *Thread) ptrace.Extra {
-	places, inner := &t.hints.get().Others, c.carryOut(t, t.Extra)
+	places, inner := &t.hints.get().Others, c.withPlan(t, t.Extra)
 	if places[0].At == 0 {
 		return inner
 	}

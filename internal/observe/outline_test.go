@@ -284,10 +284,10 @@ func TestAStackWithoutAKnownFrameIsCopiedToItsEndIfThatIsNotFar(t *testing.T) {
 		p.root = c.root
 		rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
 		have := p.begin(base, &rd, out, 0)
-		p.goAlong()
+		p.copyFrames()
 		inOne := len(have.Others) == 1 && have.Others[0].Addr == base+topCopy
-		if !p.lost || c.want != 0 && (!inOne || len(have.Others[0].Bytes) != c.want) {
-			t.Errorf("root %#x: %d pieces, lost %t", c.root, len(have.Others), p.lost)
+		if !p.noChain || c.want != 0 && (!inOne || len(have.Others[0].Bytes) != c.want) {
+			t.Errorf("root %#x: %d pieces, lost %t", c.root, len(have.Others), p.noChain)
 		}
 		if c.want == 0 && inOne && len(have.Others[0].Bytes) == depth+copyMargin-topCopy {
 			t.Errorf("root %#x: copied up to where it is not", c.root)
@@ -341,21 +341,21 @@ func TestEndsOfFramesArePrefetched(t *testing.T) {
 	}
 	lacks := &outline{marks: []mark{{at: base + 4096}, {at: base + size*3/4}}}
 	p := &pieces{search: search{by: there}}
-	if p.ahead.ask(nil, there); p.PresentUntil() != 0 {
+	if p.ends.check(nil, there); p.PresentUntil() != 0 {
 		t.Error("foreseen of memory that is not known")
 	}
-	if p.ahead.ask(m, there); p.PresentUntil() == 0 {
+	if p.ends.check(m, there); p.PresentUntil() == 0 {
 		t.Skip("the kernel does not tell which pages are there")
 	}
 	p.by = lacks
 	if p.PresentUntil() != 0 {
 		t.Error("what was foreseen was of another outline")
 	}
-	if p.ahead.ask(m, lacks); p.PresentUntil() != 0 {
+	if p.ends.check(m, lacks); p.PresentUntil() != 0 {
 		t.Error("a page that is not there was foreseen")
 	}
 	p.by = most
-	if p.ahead.ask(m, most); p.PresentUntil() != 0 {
-		t.Errorf("%d places were foreseen, at most %d are asked about", len(most.marks), len(p.ahead.spots))
+	if p.ends.check(m, most); p.PresentUntil() != 0 {
+		t.Errorf("%d places were foreseen, at most %d are asked about", len(most.marks), len(p.ends.places))
 	}
 }

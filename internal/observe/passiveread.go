@@ -120,7 +120,7 @@ func (c *copier) copyExtra(t *Thread, s *RawSample) {
 		c.reader.Allow(readsOf(extra))
 		c.reader.Copied(s.Mem.Stack.Addr, s.Mem.Stack.Bytes)
 	}
-	t.checkPresentAlone()
+	t.checkNodes()
 	c.planned.asleep = true
 	n := extra.Regions(&s.Regs, &c.reader, c.regions[:])
 	c.planned.asleep = false

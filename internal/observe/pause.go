@@ -63,15 +63,15 @@ func lately(mean, ns int64) int64 {
 // attributed to these anyway. The exception is the thread that the tracer has preempted, if it makes many system calls
 // (package skid).
 
-// passedFor is how long a thread may be found queued before it is stopped all the same, in ns.
-const passedFor = 4e9
+// queuedFor is how long a thread may be found queued before it is stopped all the same, in ns.
+const queuedFor = 4e9
 
 // OnlyOnProcessors makes the observer stop only threads on a processor, or not found there for 4 s, where that is
 // known.
-func (l *Observer) OnlyOnProcessors() { l.careful = true }
+func (l *Observer) OnlyOnProcessors() { l.onlyOnProcessors = true }
 
-func (l *Observer) waitsForTurn(t *Thread) bool {
-	if !l.careful {
+func (l *Observer) waitsForProcessor(t *Thread) bool {
+	if !l.onlyOnProcessors {
 		return false
 	}
 	if on, known := t.files.OnProcessor(); on || !known {
@@ -83,8 +83,8 @@ func (l *Observer) waitsForTurn(t *Thread) bool {
 		}
 	}
 	now := procmem.Now()
-	if t.passed == 0 {
-		t.passed = now
+	if t.queuedSince == 0 {
+		t.queuedSince = now
 	}
-	return now-t.passed < passedFor
+	return now-t.queuedSince < queuedFor
 }

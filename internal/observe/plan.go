@@ -71,24 +71,24 @@ func (p *planned) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Reg
 	p.readRanges()
 	p.slots = [managed.MaxSlots]frames.Addr{0: p.anchor, 1: regs.SP(), 2: regs.TLS, 3: p.tid}
 	if p.anchor == 0 && !p.soughtBefore() {
-		p.carry(p.plan.Find)
+		p.runSteps(p.plan.Find)
 		if p.sought != nil {
 			*p.sought = p.slots[0]
 		}
 	}
 	if p.slots[0] != 0 {
-		p.carry(p.plan.Steps)
+		p.runSteps(p.plan.Steps)
 	}
 	p.ranges.keep()
-	if p.alone != nil {
-		p.alone.n, p.alone.until = copy(p.alone.at[:], p.alone.next[:p.found]), 0
+	if p.cache != nil {
+		p.cache.n, p.cache.until = copy(p.cache.at[:], p.cache.next[:p.found]), 0
 	}
 	p.ranges.of = nil
-	p.rd, p.out, p.last, p.alone, p.sought = nil, nil, frames.Region{}, nil, nil
+	p.rd, p.out, p.last, p.cache, p.sought = nil, nil, frames.Region{}, nil, nil
 	return p.n
 }
 
-func (p *planned) carry(steps []managed.Step) {
+func (p *planned) runSteps(steps []managed.Step) {
 	for i := range min(len(steps), managed.MaxSteps) {
 		if !p.step(&steps[i]) {
 			return
@@ -161,7 +161,7 @@ func (p *planned) chain(at frames.Addr, s *managed.Step) {
 	before, d := p.n, density{piece: -1}
 	for p.count = 0; at != 0 && p.count < min(int(s.Max), len(p.nodes)); p.count++ {
 		switch {
-		case p.have(at, size) != nil || p.readAlone() && p.have(at, size) != nil:
+		case p.have(at, size) != nil || p.readCachedNodes() && p.have(at, size) != nil:
 			d.found(p.lastIn)
 		case !p.node(at, size, d.next(at)):
 			return
@@ -169,7 +169,7 @@ func (p *planned) chain(at frames.Addr, s *managed.Step) {
 			d.read(p.n - 1)
 		}
 		d.last = at
-		p.keepAlone(at, size, before)
+		p.cacheNode(at, size, before)
 		p.nodes[p.count] = at
 		at = p.word(at + uint64(int64(s.Next)))
 	}
@@ -308,7 +308,7 @@ func (t *Thread) InLock(call *procmem.SyscallInfo) bool {
 	return ok && word >= plan.Lock[0] && word < plan.Lock[1]
 }
 
-func (c *copier) carryOut(t *Thread, inner ptrace.Extra) ptrace.Extra {
+func (c *copier) withPlan(t *Thread, inner ptrace.Extra) ptrace.Extra {
 	n := t.hints.get()
 	plan, anchor := n.Plan, n.Anchor
 	if plan == nil && t.Plans != nil {
@@ -321,7 +321,7 @@ func (c *copier) carryOut(t *Thread, inner ptrace.Extra) ptrace.Extra {
 	if p.buf == nil {
 		p.buf = make([]byte, managed.MaxBytes)
 	}
-	p.inner, p.plan, p.anchor, p.tid, p.alone = inner, plan, anchor, uint64(t.TID), t.nodes
+	p.inner, p.plan, p.anchor, p.tid, p.cache = inner, plan, anchor, uint64(t.TID), t.nodes
 	p.sought, p.ranges.of = &t.sought, t.ranges
 	return p
 }

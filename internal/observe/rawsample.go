@@ -143,12 +143,12 @@ const (
 
 // copyShape is how a stack was copied.
 type copyShape struct {
-	by      *outline // nil: in one piece
-	lost    bool     // the outline, or the last one, did not lead to the outermost frame
-	limit   copyLimit
-	asked   int         // bytes of a kernel sample that has as many as possible; else 0
-	tailAt  frames.Addr // outermost frames behind a gap; 0: none
-	notRoot frames.Addr // a stack that ends up to here is not the one that ended at CopyHints.Top; 0: not known
+	by            *outline // nil: in one piece
+	outlineFailed bool     // the outline, or the last one, did not lead to the outermost frame
+	limit         copyLimit
+	asked         int         // bytes of a kernel sample that has as many as possible; else 0
+	tailAt        frames.Addr // outermost frames behind a gap; 0: none
+	notRoot       frames.Addr // a stack that ends up to here is not the one that ended at CopyHints.Top; 0: not known
 }
 
 type pooled struct {
@@ -161,7 +161,7 @@ type pooled struct {
 func (s *RawSample) Recalled() bool { return s.recalled }
 
 // Surprising reports whether the outline did not fit: the next observations should follow this one's walk.
-func (s *RawSample) Surprising() bool { return s.lost }
+func (s *RawSample) Surprising() bool { return s.outlineFailed }
 
 const maxRegions = 8 + maxPieces + maxSteppedTo + planRegions
 

@@ -53,10 +53,10 @@ type sampleHints struct {
 // sampleDepth learns from walks whether kernel samples have the whole stack.
 type sampleDepth struct {
 	*sampleHints
-	deepFor      int // shallow stops in a row required
-	deepLeft     int // of these
-	deepOver     int // bytes
-	untouched    int // deepFor after absent pages
+	shallowFor   int // shallow stops in a row required
+	shallowLeft  int // of these
+	deeperThan   int // bytes
+	pageStops    int // deepFor after absent pages
 	shallowFirst int
 }
 
@@ -74,9 +74,9 @@ func (k *sampleDepth) cut(s *RawSample) {
 	switch {
 	case !s.Longest():
 	case s.isFullSample():
-		k.deepAgain(s.asked)
+		k.stopForDepth(s.asked)
 	default:
-		k.pagesLack(s.asked)
+		k.stopForPages(s.asked)
 	}
 }
 
@@ -89,31 +89,31 @@ func depth(w *frames.Walker, s *RawSample) int {
 	return int(reach - from)
 }
 
-func (k *sampleDepth) deepAgain(copied int) {
+func (k *sampleDepth) stopForDepth(copied int) {
 	if !k.BeyondSamples { // only the first counts
-		k.deepFor = min(max(2*k.deepFor, k.shallowFirst, deepLeast), deepMost)
+		k.shallowFor = min(max(2*k.shallowFor, k.shallowFirst, deepLeast), deepMost)
 	}
-	k.BeyondSamples, k.deepLeft, k.deepOver = true, k.deepFor, copied
+	k.BeyondSamples, k.shallowLeft, k.deeperThan = true, k.shallowFor, copied
 }
 
-// pagesLack notes a sample that ended at an absent page: the kernel's copy does not wait (arch/x86/lib/usercopy.c,
+// stopForPages notes a sample that ended at an absent page: the kernel's copy does not wait (arch/x86/lib/usercopy.c,
 // copy_from_user_nmi). A stop makes the page present: one is enough, twice as many each time.
-func (k *sampleDepth) pagesLack(asked int) {
+func (k *sampleDepth) stopForPages(asked int) {
 	if !k.BeyondSamples {
-		k.untouched = min(max(2*k.untouched, 1), max(k.shallowFirst, deepLeast))
-		k.deepLeft = k.untouched
+		k.pageStops = min(max(2*k.pageStops, 1), max(k.shallowFirst, deepLeast))
+		k.shallowLeft = k.pageStops
 	}
-	k.BeyondSamples, k.deepOver = true, asked
+	k.BeyondSamples, k.deeperThan = true, asked
 }
 
 func (k *sampleDepth) stopped(used int) {
 	switch {
-	case k.deepLeft == 0:
-	case used > k.deepOver:
-		k.deepLeft = k.deepFor
+	case k.shallowLeft == 0:
+	case used > k.deeperThan:
+		k.shallowLeft = k.shallowFor
 	default:
-		k.deepLeft--
-		k.BeyondSamples = k.deepLeft > 0
+		k.shallowLeft--
+		k.BeyondSamples = k.shallowLeft > 0
 	}
 }
 

@@ -19,7 +19,7 @@ const (
 	mostFollowed = 40 << 10  // copied for ends at new places
 	mostInFull   = 128 << 10 // copied beyond a top without known frames
 	mostBridge   = 5 << 18   // copied by bridge
-	doubtCopy    = 10 << 10  // copied beyond failed chains
+	failedCopy   = 10 << 10  // copied beyond failed chains
 	firstGrowth  = 4 << 10   // first read where frames are unknown
 	endBytes     = mostFollowed + pieceBelow + manyAbove
 )
@@ -41,7 +41,7 @@ type search struct {
 	need     int         // bytes to copy without help of the outline
 	root     frames.Addr // end of the stack; 0: not known
 	changing bool
-	lost     bool
+	noChain  bool
 
 	gap   []byte
 	spare []byte // unused
@@ -51,9 +51,9 @@ type search struct {
 
 	reached  frames.Addr
 	furthest frames.Addr // by failed chains
-	// doubt is how far failed chains came that began before all others; 0: none.
-	doubt frames.Addr
-	led   bool // one succeeded
+	// failedEnd is how far failed chains came that began before all others; 0: none.
+	failedEnd frames.Addr
+	succeeded bool // one succeeded
 	// Stack pointers of successful and failed chains.
 	passed, failed words
 	// Stack pointers of the last chain in the top.
@@ -61,11 +61,11 @@ type search struct {
 	inTop int
 }
 
-func (p *search) goAlong() {
+func (p *search) copyFrames() {
 	beyond := p.have.topEnd()
 	reached, ok := p.follow()
-	if p.lost = !ok; ok {
-		p.removeDoubt()
+	if p.noChain = !ok; ok {
+		p.copyBeyondFailed()
 		return
 	}
 	if p.have.hasRoom() && p.shallow(beyond, mostInFull) {
@@ -77,17 +77,17 @@ func (p *search) goAlong() {
 	p.bridge(reached)
 }
 
-// removeDoubt copies beyond failed chains: they may be real, and the others remains of ended frames.
-func (p *search) removeDoubt() {
-	size := min(doubtCopy, len(p.spare))
-	if p.doubt <= p.have.topEnd() || p.root != 0 && p.doubt >= p.root || !p.have.hasRoom() || size == 0 {
+// copyBeyondFailed copies beyond failed chains: they may be real, and the others remains of ended frames.
+func (p *search) copyBeyondFailed() {
+	size := min(failedCopy, len(p.spare))
+	if p.failedEnd <= p.have.topEnd() || p.root != 0 && p.failedEnd >= p.root || !p.have.hasRoom() || size == 0 {
 		return
 	}
 	if p.root != 0 {
-		size = min(size, int(p.root+copyMargin-p.doubt))
+		size = min(size, int(p.root+copyMargin-p.failedEnd))
 	}
 	p.spare, p.rest = p.spare[:size], p.spare[size:]
-	p.lost = !p.grow(p.doubt)
+	p.noChain = !p.grow(p.failedEnd)
 }
 
 // toRoot copies all up to the known end, if near: faster than finding frame ends.
@@ -184,7 +184,7 @@ func (p *search) follow() (reached frames.Addr, ok bool) {
 	p.spare, p.furthest = p.gap, top+largeFrom
 	p.floor = floorOf(p.gap)
 	p.passed, p.failed, p.left = words{}, words{}, maxSearch
-	p.doubt, p.led = 0, false
+	p.failedEnd, p.succeeded = 0, false
 	ok = p.scan(p.have.Stack.Addr+redZone, p.have.Stack.Bytes[redZone:])
 	if p.furthest == top+largeFrom {
 		return top, ok
@@ -192,17 +192,17 @@ func (p *search) follow() (reached frames.Addr, ok bool) {
 	return p.furthest, ok
 }
 
-// try follows a chain, and keeps its copies if it succeeds, or got furthest.
-func (p *search) try(s start) bool {
+// tryChain follows a chain, and keeps its copies if it succeeds, or got furthest.
+func (p *search) tryChain(s start) bool {
 	n := len(p.have.Others)
 	ok := p.chain(s.pc, s.sp)
 	if ok {
 		p.passed.mark(p.have.Stack.Addr, p.path[:p.inTop])
-		p.led = true
+		p.succeeded = true
 	} else {
 		p.failed.mark(p.have.Stack.Addr, p.path[:p.inTop])
-		if !p.led {
-			p.doubt = max(p.doubt, p.reached)
+		if !p.succeeded {
+			p.failedEnd = max(p.failedEnd, p.reached)
 		}
 	}
 	switch {
@@ -227,7 +227,7 @@ func (p *search) scan(at frames.Addr, b []byte) (ok bool) {
 			continue
 		}
 		tries++
-		ok = p.try(start{v, at}) || ok
+		ok = p.tryChain(start{v, at}) || ok
 		if p.reached != 0 {
 			starts++
 		}

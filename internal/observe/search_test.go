@@ -124,7 +124,7 @@ func TestTheSearchInAStopIsBounded(t *testing.T) {
 	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
 	rd.Allow(p.Reads())
 	have := p.begin(base, &rd, out, 0)
-	p.goAlong()
+	p.copyFrames()
 	if p.left > 0 || p.left < -maxSearch/8 {
 		t.Errorf("%d frames are left of %d", p.left, maxSearch)
 	}
@@ -178,12 +178,12 @@ func TestWhatIsLeftOfEndedFramesDoesNotHideTheThreads(t *testing.T) {
 	p.reserve(p.need)
 	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
 	have := p.begin(base, &rd, out, 0)
-	p.goAlong()
+	p.copyFrames()
 	copied := 0
 	for _, r := range have.Others {
 		copied += len(r.Bytes)
 	}
-	if _, ok := have.Word(base + end + 2048 - 8); !ok || p.lost || copied > 12<<10 {
-		t.Errorf("copied %v, lost %v, %d bytes", ok, p.lost, copied)
+	if _, ok := have.Word(base + end + 2048 - 8); !ok || p.noChain || copied > 12<<10 {
+		t.Errorf("copied %v, lost %v, %d bytes", ok, p.noChain, copied)
 	}
 }

@@ -89,7 +89,7 @@ func (w *Stalls) check(tid int, readers bool) string {
 
 func (w *Stalls) of(tid int) *stall {
 	if w.seen == nil {
-		w.seen, w.budget = map[int]*stall{}, procmem.NewBudget(keptBack)
+		w.seen, w.budget = map[int]*stall{}, procmem.NewBudget(reservedFiles)
 	}
 	s := w.seen[tid]
 	if s == nil {
@@ -99,8 +99,8 @@ func (w *Stalls) of(tid int) *stall {
 	return s
 }
 
-// keptBack is how many descriptors are left to others.
-const keptBack = 512
+// reservedFiles is how many descriptors are left to others.
+const reservedFiles = 512
 
 // Close closes the threads' files.
 func (w *Stalls) Close() {

@@ -21,7 +21,7 @@ func (l *Observer) requestStop(t *Thread, s *RawSample, retry bool) error {
 	waits := t.skid.MayWait() && l.judgeOne(t)
 	l.makeRoom(t, s)
 	call, runs, asleep := l.asleep(t)
-	t.checkPresent()
+	t.checkPlan()
 	l.schedstats.keepOpen(t.files)
 	tracee, err := l.interrupt(t, retry)
 	if err != nil {
@@ -80,9 +80,9 @@ func (l *Observer) finish(t *Thread, tracee *ptrace.Tracee) (*RawSample, error) 
 	t.pending = nil
 	l.request(t, s, &l.req)
 	l.req.Longest = l.pause.limit
-	l.readsInTime(t, true) // if false, nothing is read
+	l.beginReads(t, true) // if false, nothing is read
 	err := l.ctl.Finish(tracee, &l.req, &l.stop)
-	if err == nil && !l.readInTime(t) {
+	if err == nil && !l.endReads(t) {
 		return s, l.noteLostStop(t)
 	}
 	if t.Memory != nil {
@@ -107,7 +107,7 @@ func (l *Observer) fill(t *Thread, s *RawSample) {
 	s.Copying, s.Calls = stop.Copied-stop.Taken, stop.Calls
 	s.recalled, s.refused = false, false
 	l.keep(t, s, &l.req, stop)
-	t.stoppedAt, t.tls, t.passed = stop.Regs.SP(), stop.Regs.TLS, 0
+	t.stoppedAt, t.tls, t.queuedSince = stop.Regs.SP(), stop.Regs.TLS, 0
 	l.time(t, s)
 	t.base = baselineOf(stop)
 	if stop.Kind == ptrace.KindGroup {
@@ -128,7 +128,7 @@ func (l *Observer) time(t *Thread, s *RawSample) {
 	stop := &l.stop
 	if s.Stopped, s.Late = t.stopped(stop); s.Stopped > LongStop {
 		s.Why = l.ctl.Why(stop, s.Copied())
-		t.heldUp(s.Why)
+		t.watchLock(s.Why)
 	}
 	s.OnCPU, s.Basis = t.skid.Stopped(s.At, stop.Sched.Runs == t.before.Runs, stop.InSyscall)
 	l.pause.stopped(t, s.Stopped)

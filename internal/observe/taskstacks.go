@@ -75,7 +75,7 @@ type severalTaskStacks []*taskStacks
 func (all severalTaskStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) (n int) {
 	first := -1
 	for i, e := range all {
-		if g, _, _ := e.current(regs, rd, out); g != 0 && e.holds(e.g, regs.SP()) {
+		if g, _, _ := e.current(regs, rd, out); g != 0 && e.onStack(e.g, regs.SP()) {
 			first, n = i, e.Regions(regs, rd, out)
 			break
 		}
@@ -102,7 +102,7 @@ func (e *taskStacks) Prefetch(regs *frames.Regs) []frames.Region {
 // StackEnd implements [ptrace.StackEnder], for a thread on its goroutine's stack.
 func (e *taskStacks) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
 	h := e.hint(regs.TLS + uint64(e.of.TLS))
-	if !e.hinted(h) && !e.another(h, rd) || word(e.m, e.of.Current) != h.g || !e.holds(e.g, regs.SP()) {
+	if !e.hinted(h) && !e.another(h, rd) || word(e.m, e.of.Current) != h.g || !e.onStack(e.g, regs.SP()) {
 		return 0
 	}
 	return word(e.g, e.of.StackHi)
@@ -131,12 +131,12 @@ func (e *taskStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 	out[n+1] = frames.Region{Addr: m, Bytes: e.m}
 	n += 2
 	c := &e.of
-	curg, on := word(e.m, c.Current), e.holds(e.g, regs.SP())
+	curg, on := word(e.m, c.Current), e.onStack(e.g, regs.SP())
 	if g == curg {
 		n = e.copyLabels(e.g, rd, out, n)
 	}
 	if on && g == curg {
-		return e.deep(rd, out, n)
+		return e.restOfStack(rd, out, n)
 	}
 	// In a signal handler's first instructions g is still the interrupted code's.
 	signal := !on || g != word(e.m, c.Scheduler)
@@ -162,7 +162,7 @@ func (e *taskStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 	return n + 1
 }
 
-func (e *taskStacks) deep(rd *ptrace.Reader, out []frames.Region, n int) int {
+func (e *taskStacks) restOfStack(rd *ptrace.Reader, out []frames.Region, n int) int {
 	at, copied := rd.Stack()
 	from, hi := at+uint64(copied), word(e.g, e.of.StackHi)
 	if copied == 0 || from >= hi {
@@ -176,7 +176,7 @@ func (e *taskStacks) deep(rd *ptrace.Reader, out []frames.Region, n int) int {
 	return n + 1
 }
 
-func (e *taskStacks) holds(g []byte, sp uint64) bool {
+func (e *taskStacks) onStack(g []byte, sp uint64) bool {
 	return sp >= word(g, e.of.StackLo) && sp <= word(g, e.of.StackHi)
 }
 

@@ -27,14 +27,14 @@ type Thread struct {
 
 	files *procmem.ThreadFiles
 	clockReads
-	base    baseline
-	skid    skid.Thread
-	sampled int   // bytes of stack; 0: not sampled
-	passed  int64 // when it was first found queued, CLOCK_MONOTONIC ns; 0: it was not
+	base        baseline
+	skid        skid.Thread
+	sampled     int   // bytes of stack; 0: not sampled
+	queuedSince int64 // when it was first found queued, CLOCK_MONOTONIC ns; 0: it was not
 	// restless: not unchanged since its last passive read.
 	restless   bool
 	futex      futexSleep
-	kept       kept
+	kept       keptRegs
 	gaveUpCall *gaveUpCall // nil: no call gave up
 	walkState
 	underWay
@@ -71,8 +71,8 @@ type lastStop struct {
 }
 
 type planState struct {
-	nodes  *aloneNodes
-	ranges *lastRanges
+	nodes  *nodeCache
+	ranges *rangeCache
 	sought frames.Addr // 0: nothing
 }
 

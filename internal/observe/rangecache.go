@@ -27,15 +27,15 @@ type memoryRange struct{ from, to frames.Addr }
 
 func (r memoryRange) size() uint64 { return r.to - r.from }
 
-// lastRanges are a thread's.
-type lastRanges struct {
+// rangeCache are a thread's.
+type rangeCache struct {
 	ranges [mostRanges]memoryRange
 	n      int
 	until  int64 // valid until, CLOCK_MONOTONIC ns; 0: unknown
 }
 
 // checkPresent checks the ranges' pages. A range is cut at the first missing one.
-func (f *lastRanges) checkPresent(m *procmem.Memory) {
+func (f *rangeCache) checkPresent(m *procmem.Memory) {
 	if f.until = 0; f.n < leastRanges {
 		return
 	}
@@ -70,7 +70,7 @@ func (f *lastRanges) checkPresent(m *procmem.Memory) {
 
 // usedRanges is what an observation has used of the last ranges, and read besides them.
 type usedRanges struct {
-	of     *lastRanges // nil: none
+	of     *rangeCache // nil: none
 	first  int         // region of the first range
 	count  int         // ranges that were read
 	used   [mostRanges]memoryRange

@@ -27,8 +27,8 @@ import (
 
 const (
 	// Presumed processor time of such a call, in ns; doubled each time it is found again.
-	aloneLeast = 2e9
-	aloneMost  = 64e9
+	leastPresumed = 2e9
+	mostPresumed  = 64e9
 	// Processor time between reads of user time, in ns; that counts ticks of up to 10 ms.
 	splitEvery = 40e6
 	clockTick  = 10e6 // unit of utime in /proc/PID/stat, ns
@@ -65,9 +65,9 @@ func (t *Thread) gaveUp(s *RawSample, stop *ptrace.Stop) {
 	a := t.gaveUpCall
 	sp := stop.Regs.SP()
 	if a.nr != stop.Nr || a.sp != sp || a.limit == 0 {
-		a.limit = aloneLeast / 2
+		a.limit = leastPresumed / 2
 	}
-	a.limit = min(2*a.limit, aloneMost)
+	a.limit = min(2*a.limit, mostPresumed)
 	a.nr, a.sp, a.cpu, a.n = stop.Nr, sp, stop.Sched.CPU, 0
 	if st := &s.Mem.Stack; st.Addr == sp-redZone {
 		a.n = copy(a.words[:], st.Bytes)

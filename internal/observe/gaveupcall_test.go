@@ -96,7 +96,7 @@ func TestAThreadIsLeftAloneUntilItHasLeftTheCall(t *testing.T) {
 			t.Fatal("left alone for ever, though it computes")
 		}
 	}
-	if ran := th.before.CPU - begun; ran < splitEvery || ran >= aloneLeast {
+	if ran := th.before.CPU - begun; ran < splitEvery || ran >= leastPresumed {
 		t.Errorf("left alone for %v of processor time", time.Duration(ran))
 	}
 	th.inCall(t, at, false)
@@ -114,9 +114,9 @@ func TestAThreadIsLeftAloneUntilItHasLeftTheCall(t *testing.T) {
 func TestACallIsBelievedInForTwiceAsLongEachTime(t *testing.T) {
 	th := spinning(t)
 	at := still(t, th.PID)
-	for want := uint64(aloneLeast); want < 4*aloneMost; want *= 2 {
+	for want := uint64(leastPresumed); want < 4*mostPresumed; want *= 2 {
 		th.inCall(t, at, false)
-		if th.gaveUpCall.limit != min(want, aloneMost) {
+		if th.gaveUpCall.limit != min(want, mostPresumed) {
 			t.Errorf("limit %d, want %d", th.gaveUpCall.limit, want)
 		}
 		th.before.CPU = th.gaveUpCall.cpu + th.gaveUpCall.limit + 1
@@ -125,7 +125,7 @@ func TestACallIsBelievedInForTwiceAsLongEachTime(t *testing.T) {
 		}
 	}
 	th.inCall(t, at+16, false)
-	if th.gaveUpCall.limit != aloneLeast {
+	if th.gaveUpCall.limit != leastPresumed {
 		t.Errorf("limit %d in another place", th.gaveUpCall.limit)
 	}
 }
