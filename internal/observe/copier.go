@@ -7,7 +7,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// copier copies memory for all threads of an observer, one at a time.
+// copier copies memory in the stops of an observer, for one thread at a time.
 type copier struct {
 	arch    frames.Arch
 	reader  ptrace.Reader
@@ -19,6 +19,7 @@ type copier struct {
 	regions [maxRegions]frames.Region
 }
 
+// request fills the request of a stop.
 func (c *copier) request(t *Thread, s *RawSample, req *ptrace.Request) {
 	n := t.hints.get()
 	*req = ptrace.Request{
@@ -27,6 +28,7 @@ func (c *copier) request(t *Thread, s *RawSample, req *ptrace.Request) {
 	}
 }
 
+// keep keeps the copy of a stop in a raw sample.
 func (c *copier) keep(t *Thread, s *RawSample, req *ptrace.Request, stop *ptrace.Stop) {
 	if stop.InLarger {
 		s.room(stop.StackLen)
@@ -43,7 +45,7 @@ func (c *copier) keep(t *Thread, s *RawSample, req *ptrace.Request, stop *ptrace
 	t.copied, t.regions = stop.StackLen, max(len(s.extra)-stop.TailLen, t.regions-t.regions/8)
 }
 
-// setLimit sets what the end of the copy depends on. Precondition: the copy and tailAt are set.
+// setLimit sets limit and notRoot. Precondition: s.Mem and s.tailAt are set.
 func (s *RawSample) setLimit(req *ptrace.Request, stop *ptrace.Stop) {
 	switch {
 	case stop.Short:
@@ -70,7 +72,8 @@ func (c *copier) withTail(s *RawSample, stop *ptrace.Stop) int {
 	return n
 }
 
-// makeRoom reserves the buffers of a stop, and decides whether it copies by an outline.
+// makeRoom reserves the buffers of a stop, and decides whether it copies by an outline. Precondition: no thread is
+// stopped.
 func (c *copier) makeRoom(t *Thread, s *RawSample) {
 	n := t.hints.get()
 	s.roomForRegions(t.regions)
@@ -93,7 +96,7 @@ func (c *copier) makeRoom(t *Thread, s *RawSample) {
 	}
 }
 
-// mayBeDeep reports whether the next stop may find a deep stack; a wrong answer only costs time.
+// mayBeDeep reports whether the next stop may find a deep stack. A wrong answer costs time only.
 func (t *Thread) mayBeDeep() bool {
 	n := t.hints.get()
 	return n.Root == 0 || n.Changing || n.Root-t.stoppedAt+uncertain >= outlineFrom
@@ -102,9 +105,10 @@ func (t *Thread) mayBeDeep() bool {
 // uncertain is the assumed growth of a stack until the next observation, in bytes.
 const uncertain = 16 << 10
 
-// taskRegions is the least assumed copy besides the stack where there are tasks, in bytes.
+// taskRegions is the least size that is assumed of other memory where there are tasks, in bytes.
 const taskRegions = 24 << 10
 
+// besides gives the expected bytes of memory other than the stack.
 func (t *Thread) besides() int {
 	if t.Extra != nil {
 		return max(t.regions, taskRegions)
@@ -112,8 +116,8 @@ func (t *Thread) besides() int {
 	return t.regions
 }
 
-// usual gives the bytes of stack to reserve, if so many bytes of other memory are expected. Small stacks share
-// leastCopy with them.
+// usual gives the bytes of stack to reserve if that many bytes of other memory are expected. A small stack and the
+// other memory share leastCopy.
 func (n *sizeHints) usual(regions int) int {
 	if n.Bytes > leastCopy || regions == 0 {
 		return n.Bytes
@@ -138,6 +142,7 @@ func (c *copier) tailBuffer(t *Thread, s *RawSample) []byte {
 	return c.tail
 }
 
+// extras gives what a stop copies besides the stack, or nil.
 func (c *copier) extras(t *Thread, s *RawSample) ptrace.Extra {
 	inner := c.extraOf(t)
 	if s.by == nil {

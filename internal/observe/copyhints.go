@@ -11,7 +11,7 @@ import (
 
 // Sizes of the copy of a stack, in bytes.
 const (
-	firstCopy  = 64 << 10 // before the first walk
+	firstCopy  = 64 << 10 // before a walk
 	leastCopy  = 64 << 10
 	mostCopy   = 8 << 20   // usual RLIMIT_STACK
 	deepCopy   = 256 << 20 // for a stack known to be deeper
@@ -25,13 +25,13 @@ type CopyHints struct {
 	sampleHints
 	otherHints
 	outlineHints
-	// Unproven is the place ([siteKey]) where a register was missing that a stop would give; 0: none.
+	// Unproven is the place ([siteKey]) where a register was missing that a stop would give, or 0.
 	Unproven uint64
-	// Retries counts raw samples with something missing; these are not reused.
+	// Retries counts raw samples that lacked something. If it has changed, the thread is read again, even if unchanged.
 	Retries uint32
-	// Incomplete is set if the last walk lacked memory or an unwind rule, which may be there later (exec, dlopen).
+	// Incomplete is set if the last walk lacked memory or an unwind rule that may appear later (exec, dlopen).
 	Incomplete bool
-	// Plan is what to copy for a run-time system, Anchor the address where it begins; nil, 0: nothing.
+	// Plan is what to copy for a run-time system, nil if nothing, and Anchor the address that it begins at, or 0.
 	Plan   *managed.Plan
 	Anchor frames.Addr
 }
@@ -39,7 +39,7 @@ type CopyHints struct {
 // hintBuffer passes the newest CopyHints between two goroutines without waiting or allocating.
 type hintBuffer struct {
 	slots  [3]CopyHints
-	middle atomic.Uint32 // third slot; isNew: not read yet
+	middle atomic.Uint32 // index of the third slot; with isNew if it was not read yet
 	writer uint32
 	reader uint32
 }
@@ -51,13 +51,13 @@ func (b *hintBuffer) init(n CopyHints) {
 	b.middle.Store(2)
 }
 
-// put is for the goroutine that walks.
+// put passes hints. It is for the goroutine that walks.
 func (b *hintBuffer) put(n *CopyHints) {
 	b.slots[b.writer] = *n
 	b.writer = b.middle.Swap(b.writer|isNew) &^ isNew
 }
 
-// take makes get give the newest, and reports whether it is new. For the goroutine that observes.
+// take makes get give the newest hints, and reports whether these are new. It is for the goroutine that observes.
 func (b *hintBuffer) take() bool {
 	if b.middle.Load()&isNew == 0 {
 		return false
@@ -68,7 +68,7 @@ func (b *hintBuffer) take() bool {
 
 func (b *hintBuffer) get() *CopyHints { return &b.slots[b.reader] }
 
-// takeHints takes new hints. again: something was missing in the last observation.
+// takeHints takes new hints, and reports whether the last observation lacked something that another may have.
 func (l *Observer) takeHints(t *Thread) (again bool) {
 	root := t.hints.get().Root
 	if !t.hints.take() {

@@ -6,36 +6,37 @@ import "prywalk/frames"
 
 // sizeHints is how much of a thread's stack to copy.
 type sizeHints struct {
-	// Bytes of stack to copy, at most.
+	// Bytes is the most stack to copy.
 	Bytes int
-	// Used is the bytes of stack that the last walks used.
+	// Used is the bytes of stack that the last walks used. It rises at once, and falls by 1/8 of the difference for each
+	// walk.
 	Used int
-	// Top is an address that no copy goes beyond; 0: not known.
+	// Top is an address that no copy goes beyond, or 0.
 	Top frames.Addr
 	// Changing is set if the thread changes stacks, and Top was another stack's.
 	Changing bool
-	// Root is the stack pointer of the outermost frame, of a complete walk; 0: not known.
+	// Root is the stack pointer of the outermost frame in the last complete walk, or 0.
 	Root frames.Addr
-	// ToEnd is set until a walk is complete; the stack is taken to end with its mapping.
+	// ToEnd is set until a walk is complete: the stack is assumed to end with its mapping.
 	ToEnd bool
 }
 
 // copySize learns from walks how much of the stack to copy.
 type copySize struct {
 	*sizeHints
-	topInvalid bool        // Top was wrong
-	invalidTop frames.Addr // Top that a walk passed
-	doubts     int         // how often
+	topInvalid bool        // a walk passed Top; it is not set again until a complete walk confirms it
+	invalidTop frames.Addr // the Top that was passed
+	passed     int         // how often a Top was passed
 	walks      uint
 }
 
 // mostToEnd is how many walks may fail before ToEnd is dropped.
 const mostToEnd = 8
 
-// mostDoubts is how often a walk may pass the same Top before it is not set again.
-const mostDoubts = 16
+// mostPassed is how often walks may pass Top before it is not set again.
+const mostPassed = 16
 
-// update learns from a walk. again: its copy was too short, and the next one is longer.
+// update learns from a walk, and reports whether its copy was too short and the next one is longer.
 func (c *copySize) update(end walkEnd, w *frames.Walker, s *RawSample) (again bool) {
 	c.ended(end, w, s)
 	from, reach := s.Mem.Stack.Addr, w.Reach()
@@ -90,15 +91,16 @@ func (c *copySize) toEnd(s *RawSample) uint64 {
 	return 0
 }
 
-// used notes the bytes used by a walk, and those that a full copy has. cut: the copy was too short. toTop: it went up
-// to Top. Short copies that are walked together ask for the same. again: the next copy is longer.
+// used sets the size of the next copy after a walk that used that many bytes. had is the size of a full copy, cut is
+// set if the copy was too short, and toTop if it went up to Top. Several short copies that are walked in one batch must
+// ask for the same size: it grows from had, not from Bytes. again reports whether the next copy is longer.
 func (c *copySize) used(used, had int, cut, toTop bool) (again bool) {
 	old := c.Bytes
 	want := used + copyMargin
 	switch {
 	case cut && toTop && c.Top != 0:
 		c.invalidTop, c.Top, c.topInvalid = c.Top, 0, true
-		c.doubts++
+		c.passed++
 		want = max(old, want) // Top cut it
 	case cut:
 		want = max(old, 4*had, want)
@@ -112,11 +114,11 @@ func (c *copySize) used(used, had int, cut, toTop bool) (again bool) {
 	return cut && old < mostCopy
 }
 
-// endedAt bounds copies by the end of a complete walk, as other data may follow (goroutines). A Top that was wrong is
-// trusted again after another complete walk, at most mostDoubts times.
+// endedAt bounds copies by the end of a complete walk, as other data may follow (goroutines). A Top that a walk
+// passed is set again after a complete walk that ends there, at most mostPassed times.
 func (c *copySize) endedAt(addr uint64) {
 	top := addr + copyMargin
-	if c.topInvalid && top == c.invalidTop && c.doubts <= mostDoubts {
+	if c.topInvalid && top == c.invalidTop && c.passed <= mostPassed {
 		c.topInvalid = false
 	}
 	if !c.topInvalid {

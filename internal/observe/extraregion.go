@@ -10,10 +10,10 @@ import (
 // Extra copies memory besides the stack while a thread is stopped.
 type Extra = ptrace.Extra
 
-// ExtraRegion copies the memory at one address besides what Inner copies; Inner may be nil.
+// ExtraRegion copies the memory at one address, in addition to what Inner copies. Inner may be nil.
 type ExtraRegion struct {
 	Inner Extra
-	Addr  uint64 // 0: nothing more
+	Addr  uint64 // 0 if there is none
 	Bytes []byte // takes the copy
 }
 

@@ -18,12 +18,12 @@ import (
 //	outlining    outline.go      the frame ends of a deep stack
 //	noRegister   keptregs.go     the place where a register is missing
 
-// WalkFeedback collects what the walks of a thread need. It belongs to the goroutine that walks; methods pass hints to
-// the observer.
+// WalkFeedback learns from the walks of a thread what its next copies need. It belongs to the goroutine that walks;
+// methods pass hints to the observer.
 type WalkFeedback struct {
 	hints   CopyHints
 	buffer  *hintBuffer
-	thread  *Thread // numbers only
+	thread  *Thread // for its PID and TID, which do not change
 	size    copySize
 	samples sampleDepth
 	others  otherPlaces
@@ -37,8 +37,8 @@ func newFeedback(t *Thread, first CopyHints) *WalkFeedback {
 	return k
 }
 
-// Walked notes what a walk has read and what it lacked, for the next observation. It is called at the end of the walk,
-// with the mappings as of then. o has the walk's frames; nil if not all are known.
+// Walked learns from a walk of s what the next observation must copy. Preconditions: the walk has ended, and p has the
+// mappings as of then. o has the frames of the walk, or is nil if some are missing.
 func (k *WalkFeedback) Walked(p *code.Process, w *frames.Walker, s *RawSample, o *Outline) {
 	k.hints.Incomplete = mayChange(w.StopReason())
 	end := classify(p, w, s, &k.size)
@@ -58,7 +58,7 @@ func (k *WalkFeedback) Walked(p *code.Process, w *frames.Walker, s *RawSample, o
 	k.handOver()
 }
 
-// again makes the observer repeat the observation, if its copy lacked something.
+// again makes the next observation read again, even if the thread is unchanged, if the copy lacked something.
 func (k *WalkFeedback) again(lacked bool) {
 	if lacked {
 		k.hints.Retries++
@@ -98,7 +98,7 @@ func (k *WalkFeedback) CopyOtherDeep(addr frames.Addr, n uint64) {
 	k.handOver()
 }
 
-// Unproven notes a walk that lacked a register: the next observations stop the sleeper, if allowed and harmless.
+// Unproven makes the next observations stop the sleeper for a missing register, if that is allowed and harmless.
 func (k *WalkFeedback) Unproven(s *RawSample) {
 	k.noteMissingRegister(s)
 	k.handOver()

@@ -134,10 +134,10 @@ func TestSamplesAfterAMisleadingOutlineAreWalkedSoon(t *testing.T) {
 func TestTopThatABrokenWalkHasPassedIsBelievedAgain(t *testing.T) {
 	k := NewThread(1, 1, nil).Feedback()
 	n := &k.hints
-	for i := range mostDoubts + 1 {
+	for i := range mostPassed + 1 {
 		k.size.endedAt(1 << 20)
 		if n.Top != 1<<20+copyMargin {
-			t.Fatalf("top %#x after %d doubts", n.Top, i)
+			t.Fatalf("top %#x after it was passed %d times", n.Top, i)
 		}
 		k.size.used(2000, leastCopy, true, true)
 		if n.Top != 0 {
@@ -145,7 +145,7 @@ func TestTopThatABrokenWalkHasPassedIsBelievedAgain(t *testing.T) {
 		}
 	}
 	if k.size.endedAt(1 << 20); n.Top != 0 {
-		t.Errorf("top %#x after %d doubts", n.Top, mostDoubts+1)
+		t.Errorf("top %#x after it was passed %d times", n.Top, mostPassed+1)
 	}
 }
 

@@ -20,18 +20,18 @@ import (
 //
 // The thread runs to stop, and to sleep again. So the next observation is a passive read; later ones find it unchanged.
 
-// keptMost bounds the bytes of stack that are compared.
+// keptMost is the most bytes of stack that are kept and compared.
 const keptMost = 16 << 10
 
-// keptRegs is the state of a sleeper's last stop.
+// keptRegs are the registers of a sleeper at its last stop, and the evidence by which they still hold.
 type keptRegs struct {
 	call  procmem.SyscallInfo
 	regs  frames.Regs
 	stack []byte // from the stack pointer up; empty: none
 	runs  uint64 // run count at the stop
-	// asleepIn is the call of a sleeper being stopped for a register; Nr −1: none.
+	// asleepIn is the call of a sleeper that is being stopped for a register. Nr is −1 if there is none.
 	asleepIn procmem.SyscallInfo
-	// awaitsRoot: at the last passive read the stack differed, maybe only beyond the outermost frame.
+	// awaitsRoot is set if the stack of the last passive read differed, possibly only beyond the outermost frame.
 	awaitsRoot bool
 }
 
@@ -41,8 +41,9 @@ func (k *keptRegs) keep(s *RawSample) {
 	k.stack = append(k.stack[:0], b[:min(len(b), keptMost)]...)
 }
 
-// recall completes the registers of a passive read if they are known, and undoes restart_syscall. root is the stack
-// pointer of the outermost frame, 0: not known.
+// recall sets the registers of a passive read to those of the last stop, if that was in the same call with the same
+// stack up to the outermost frame, and reports whether it did. call is then the call before restart_syscall(2). root is
+// the stack pointer of the outermost frame, or 0 if unknown.
 func (k *keptRegs) recall(s *RawSample, call *procmem.SyscallInfo, root frames.Addr) bool {
 	if len(k.stack) == 0 || !k.same(call) {
 		return false
@@ -59,8 +60,8 @@ func (k *keptRegs) recall(s *RawSample, call *procmem.SyscallInfo, root frames.A
 	return true
 }
 
-// recall does so for this thread. The outermost frame may not be known before the walk; its hints then cause another
-// passive read.
+// recall restores the registers of t. If the outermost frame is still unknown, new hints make the next observation try
+// again.
 func (t *Thread) recall(s *RawSample, call *procmem.SyscallInfo) bool {
 	t.kept.awaitsRoot = false
 	if t.kept.recall(s, call, t.hints.get().Root) {
@@ -75,7 +76,7 @@ func (k *keptRegs) same(call *procmem.SyscallInfo) bool {
 		(call.Nr == k.call.Nr || isRestart(call.Nr))
 }
 
-// sameSleep reports whether a thread seems to be in the sleep in which it was stopped.
+// sameSleep reports whether the thread is probably still in the sleep in which it was stopped.
 func (k *keptRegs) sameSleep(call *procmem.SyscallInfo, runs uint64) bool {
 	return len(k.stack) > 0 && k.same(call) && (runs == k.runs+1 || isRestart(call.Nr))
 }
@@ -95,24 +96,25 @@ func (s *RawSample) from(addr frames.Addr) []byte {
 	return st.Bytes[addr-st.Addr:]
 }
 
-// stillAsleep makes a raw sample that of a sleeper, if the thread was stopped in its call.
+// stillAsleep changes the raw sample of a stop to that of a sleeper, if the thread was stopped in kept.asleepIn.
 func (t *Thread) stillAsleep(s *RawSample, stop *ptrace.Stop) {
 	call := &t.kept.asleepIn
-	// The kernel may have set the thread back onto the instruction before.
+	// After a restart, PC points at the system call instruction, up to 4 bytes earlier.
 	if call.Nr < 0 || stop.Kind != ptrace.KindInterrupt || s.Regs.SP() != call.SP || call.PC-s.Regs.PC > 4 {
 		return
 	}
 	s.Regs.PC = call.PC
 	s.State, s.Call, s.OnCPU, s.Basis, s.wchan = sample.Sleeping, *call, false, sample.Exact, s.wchan[:0]
 	t.kept.keep(s)
-	// Until it arrives again, to sleep.
+	// The thread runs once more to re-enter its call; until then it counts as asleep.
 	t.base.state = sample.Sleeping
 }
 
-// unprovenSites is a hash table of places where a register was missing. Collisions replace.
+// unprovenSites is a hash table of the places where a register was missing. A collision replaces the older place.
 type unprovenSites [1024]uint64
 
-// siteKey numbers a place where a register is missing. On x86-64 it depends on the callers.
+// siteKey gives the key of the place of a raw sample in unprovenSites. On x86-64 a missing register depends on the
+// callers, so the key has the stack pointer and the thread; on arm64 only the program counter.
 func siteKey(tid int, s *RawSample) uint64 {
 	if s.Regs.Arch == frames.AArch64 {
 		return s.Regs.PC
@@ -142,7 +144,8 @@ func (k *WalkFeedback) noteMissingRegister(s *RawSample) {
 
 func (l *Observer) mayStopSleepers() bool { return l.mode != OnlyPassive && !l.ctl.ReadOnly() }
 
-// mayStopForRegister reports whether to stop a sleeper for a register, and notes its call.
+// mayStopForRegister reports whether to stop a sleeper for a missing register. It sets s.refused if one is missing but
+// the thread must not be stopped, else kept.asleepIn.
 func (l *Observer) mayStopForRegister(t *Thread, s *RawSample) bool {
 	if s.recalled || !l.unproven.has(siteKey(t.TID, s)) {
 		return false

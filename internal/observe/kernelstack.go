@@ -11,8 +11,8 @@ import (
 
 // # Threads that wait for locks
 //
-// Their kernel stack follows from the futex(2) operation and from /proc/PID/task/TID/wchan, a file that can be kept
-// open.
+// The kernel stack of a thread in futex(2) follows from the operation and from /proc/PID/task/TID/wchan, which is
+// cheaper to read. So kernel stacks are cached by these two: the last one of each thread, and some for all threads.
 
 // futexSleep is a thread's last kernel stack in futex(2).
 type futexSleep struct {
@@ -21,13 +21,14 @@ type futexSleep struct {
 	inLen int
 	text  []byte
 	reads int
-	noted bool // not proved yet
+	noted bool // read, but the run count does not prove yet that it is of this sleep
 	known bool // proved
 }
 
-// futexReads is how many stacks are read before one is kept.
+// futexReads is how many of a thread's kernel stacks are read before one is kept.
 const futexReads = 4
 
+// unchanged reports whether the kept kernel stack is that of a call.
 func (f *futexSleep) unchanged(t *Thread, call *procmem.SyscallInfo) bool {
 	if !f.known || f.op != call.Args[1] {
 		return false
@@ -37,6 +38,7 @@ func (f *futexSleep) unchanged(t *Thread, call *procmem.SyscallInfo) bool {
 	return err == nil && string(name) == string(f.in[:f.inLen])
 }
 
+// note keeps a kernel stack, which [futexSleep.proven] confirms.
 func (f *futexSleep) note(t *Thread, call *procmem.SyscallInfo, text []byte) {
 	f.known, f.noted = false, false
 	if f.reads++; f.reads < futexReads || len(text) == 0 {
@@ -58,14 +60,14 @@ type futexStack struct {
 	text  []byte
 }
 
-// mostFutexStacks: each operation has one or two kernel stacks.
+// mostFutexStacks is enough, as each operation has one or two kernel stacks.
 const mostFutexStacks = 8
 
-// futexStacks are kernel stacks of all threads, for threads that live for one sleep.
+// futexStacks are kernel stacks for all threads, as some threads live for one sleep only.
 type futexStacks struct {
 	stacks [mostFutexStacks]futexStack
 	next   uint8
-	found  futexStack // not proved yet
+	found  futexStack // the last one read, not proved yet
 }
 
 // has gives a known kernel stack for the same operation and wchan, or nil.
@@ -90,6 +92,7 @@ func (w *futexStacks) has(t *Thread, call *procmem.SyscallInfo) []byte {
 	return nil
 }
 
+// find keeps a kernel stack, which [futexStacks.proven] confirms.
 func (w *futexStacks) find(t *Thread, call *procmem.SyscallInfo, text []byte) {
 	var buf [len(w.found.in) + 1]byte
 	in, err := t.files.WchanOnce(buf[:])
@@ -110,8 +113,8 @@ func (w *futexStacks) proven() {
 	w.next++
 }
 
-// kernelStacks reads kernel stacks with passive reads: three system calls, some 6 µs, with CAP_SYS_ADMIN. Threads that
-// wake at every tick are left out.
+// kernelStacks reads the kernel stacks of passively read threads: three system calls, some 6 µs, with CAP_SYS_ADMIN.
+// Threads that run between all their observations are left out.
 type kernelStacks struct {
 	wanted bool
 	failed int // failures in a row
@@ -119,9 +122,9 @@ type kernelStacks struct {
 }
 
 const (
-	// mostKernelText bounds the bytes of names.
+	// mostKernelText is the most bytes of a kernel stack's text.
 	mostKernelText = 2 << 10
-	// kernelTries bounds the failures in a row.
+	// kernelTries is the number of failures in a row after which no kernel stack is read.
 	kernelTries = 64
 )
 

@@ -13,7 +13,8 @@ import (
 // # Nodes of the last observation
 //
 // Frames that are objects lie anywhere, and most are those of the last observation. Before a stop the kernel is asked
-// which are in memory; in the stop these are read in one call, and new ones singly.
+// which of these are in memory. In the stop one call reads these, at the first node of a chain that no region has; new
+// ones are read one by one.
 
 const mostCachedNodes = procmem.MostPlaces
 
@@ -23,14 +24,14 @@ type presentNodes struct {
 	parts [mostCachedNodes]frames.Region
 }
 
-// nodeCache are nodes of a thread's last chain outside of other regions.
+// nodeCache has the nodes of a thread's last chain that were in no other region.
 type nodeCache struct {
 	at       [mostCachedNodes]frames.Addr
 	n        int
 	present  [mostCachedNodes]bool
 	pieces   [mostCachedNodes]nodePiece
 	count    int
-	until    int64 // valid until, CLOCK_MONOTONIC ns; 0: not known
+	until    int64 // present until, CLOCK_MONOTONIC ns; 0 if unknown
 	failures int   // failures in a row
 	next     [mostCachedNodes]frames.Addr
 }
@@ -39,7 +40,8 @@ type nodePiece struct{ from, to frames.Addr }
 
 const mostFailures = 4
 
-// checkPresent checks the nodes' pages, and joins nodes of one page: fewer places are faster.
+// checkPresent checks before a stop which nodes of that size are present, and joins those of one page, as fewer places
+// are faster.
 func (a *nodeCache) checkPresent(m *procmem.Memory, size uint64) {
 	if a.until = 0; a.n == 0 || a.failures == mostFailures {
 		return
@@ -64,7 +66,7 @@ func (a *nodeCache) put(n nodePiece) {
 	a.count++
 }
 
-// readCachedNodes reads the checked nodes once; false if there are none.
+// readCachedNodes reads the checked nodes, once for each check, and reports whether it got any.
 func (p *planned) readCachedNodes() bool {
 	a, n, used := p.cache, 0, p.used
 	if a == nil || a.until == 0 {
@@ -85,7 +87,7 @@ func (p *planned) readCachedNodes() bool {
 	switch {
 	case got > 0:
 		a.failures = 0
-	case n > 0 && procmem.Now() < until: // else the answer was too old
+	case n > 0 && procmem.Now() < until: // later the check does not hold
 		a.failures++
 	}
 	before := p.n
@@ -98,10 +100,10 @@ func (p *planned) readCachedNodes() bool {
 	return p.n > before
 }
 
-// denseNodes is the distance, in sizes of a node, of nodes that are read together anyway.
+// denseNodes is the distance of nodes, in sizes of a node, up to which one page mostly has both.
 const denseNodes = 3
 
-// cacheNode keeps a node for the next observation, unless it is in an older region.
+// cacheNode keeps a node for the next observation, unless a region before index before has it.
 func (p *planned) cacheNode(at frames.Addr, size uint64, before int) {
 	a := p.cache
 	if a == nil || p.first != nil || p.lastIn < before || p.found == mostCachedNodes {
@@ -114,7 +116,7 @@ func (p *planned) cacheNode(at frames.Addr, size uint64, before int) {
 	p.found++
 }
 
-// checkPlan checks before a stop what the plan's first copy will read.
+// checkPlan checks before a stop whether the memory is present that the plan will read first.
 func (t *Thread) checkPlan() {
 	n := t.hints.get()
 	if n.Plan == nil || n.Anchor == 0 || t.Memory == nil || len(n.Plan.Steps) == 0 {
@@ -130,6 +132,7 @@ func (t *Thread) checkPlan() {
 	t.checkNodes()
 }
 
+// checkNodes checks whether the nodes of the last chain are present.
 func (t *Thread) checkNodes() {
 	n := t.hints.get()
 	if n.Plan == nil || t.Memory == nil {

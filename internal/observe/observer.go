@@ -9,7 +9,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// LongStop is the length from which on a stop has a cause ([RawSample.Why]), in nanoseconds.
+// LongStop is the length of a stop from which on its cause is found ([RawSample.Why]), in nanoseconds.
 const LongStop = 1 << 18
 
 // Outcome is the result of [Observer.Begin].
@@ -21,16 +21,16 @@ const (
 	Pending                // [Observer.Collect] finishes it
 	Reused                 // unchanged since its last observation
 	Done                   // the raw sample is complete
-	Runs                   // it runs, and the kernel samples it
-	Queued                 // left alone until it has a processor
+	Runs                   // running, and sampled by the kernel
+	Queued                 // not stopped until it has a processor
 )
 
-// Observer observes threads. Precondition of all methods: they run on the OS thread of its controller.
+// Observer observes threads. Precondition of all methods: the caller runs on the OS thread of the controller.
 type Observer struct {
 	ctl              *ptrace.Controller
 	pool             *Pool
 	mode             Mode
-	onlyOnProcessors bool // see OnlyOnProcessors
+	onlyOnProcessors bool // stop only threads on a processor
 	pause            pauseLimit
 	schedstats       schedstatCache
 	unproven         unprovenSites
@@ -50,7 +50,7 @@ func New(ctl *ptrace.Controller, pool *Pool, mode Mode) *Observer {
 	return l
 }
 
-// Begin observes a thread: unchanged, passive read, or the begin of a stop.
+// Begin observes a thread: it finds it unchanged, reads it passively, or begins a stop. Only Done has a raw sample.
 func (l *Observer) Begin(t *Thread) (Outcome, *RawSample, error) {
 	sched, err := l.clocks(t)
 	if err != nil {
@@ -67,7 +67,7 @@ func (l *Observer) Begin(t *Thread) (Outcome, *RawSample, error) {
 	switch outcome {
 	case Done:
 		return Done, s, nil
-	case Pending: // it keeps s
+	case Pending: // the thread keeps s
 		return Pending, nil, nil
 	case Failed, Runs:
 		t.base.valid = false
@@ -76,6 +76,7 @@ func (l *Observer) Begin(t *Thread) (Outcome, *RawSample, error) {
 	return outcome, nil, err
 }
 
+// observe reads a thread passively or begins a stop, into s.
 func (l *Observer) observe(t *Thread, s *RawSample, sched procmem.SchedStat) (Outcome, error) {
 	asleep, err := l.readAsleep(t, s, sched)
 	switch {
@@ -100,7 +101,7 @@ func (l *Observer) observe(t *Thread, s *RawSample, sched procmem.SchedStat) (Ou
 	return Pending, nil
 }
 
-// readAsleep makes a passive read. False: the thread runs.
+// readAsleep makes a passive read, and reports whether the thread sleeps.
 func (l *Observer) readAsleep(t *Thread, s *RawSample, sched procmem.SchedStat) (asleep bool, err error) {
 	if !l.beginReads(t, false) {
 		return false, refusal.MapLock
@@ -121,6 +122,7 @@ func (l *Observer) readAsleep(t *Thread, s *RawSample, sched procmem.SchedStat) 
 	return asleep, nil
 }
 
+// clocks reads the thread's clocks into t.before.
 func (l *Observer) clocks(t *Thread) (sched procmem.SchedStat, err error) {
 	sched, err = t.files.SchedStat()
 	if err == nil && (sched.Runs < t.before.Runs || sched.CPU < t.before.CPU) {
@@ -135,6 +137,7 @@ func (l *Observer) clocks(t *Thread) (sched procmem.SchedStat, err error) {
 	return sched, err
 }
 
+// isUnchanged reports whether the last observation still holds, and is complete or not to be read again yet.
 func (t *Thread) isUnchanged(sched procmem.SchedStat) bool {
 	switch {
 	case !t.base.unchanged(sched) && !t.base.backInStop(sched, t.files):
@@ -146,8 +149,8 @@ func (t *Thread) isUnchanged(sched procmem.SchedStat) bool {
 	return false
 }
 
-// wantsStop sets the state of a passively read thread, and reports whether to stop it: for a register, or under job
-// control.
+// wantsStop sets the state of a passively read thread, and reports whether to stop it: for a missing register, or if it
+// is stopped by job control.
 func (l *Observer) wantsStop(t *Thread, s *RawSample) bool {
 	s.OnCPU, s.Basis = false, sample.Exact
 	var st procmem.Stat
@@ -162,7 +165,7 @@ func (l *Observer) wantsStop(t *Thread, s *RawSample) bool {
 	if t.sampled != 0 {
 		return st.State == 'T' || st.State == 'S' && l.mayStopForRegister(t, s)
 	}
-	// A new thread has no time to attribute.
+	// Without a baseline the thread is new, and has no time to attribute.
 	_, found := t.skid.Preempted()
 	found = found && s.Sched.Runs == t.before.Runs
 	wake, now := l.wake(), procmem.Now()

@@ -25,8 +25,8 @@ import (
 //     sp                                                                    root
 //     │ top: 24 KiB │      │ end │                │ end │   │ end │      │ end │
 //
-// Remains of ended frames lead there, too, so every return address in the top begins a chain. An outline is a guess of
-// what to copy; if the walk lacks a word, the next stop copies in one piece.
+// Stale return addresses can also lead to the root, so every candidate in the top part starts a chain. An outline is a
+// guess of what to copy; if the walk lacks a word, the next stop copies in one piece.
 const (
 	outlineFrom = 64 << 10  // bytes; shallower stacks are copied in one piece
 	topCopy     = 24 << 10  // bytes of the top
@@ -43,10 +43,10 @@ const (
 	maxSteps = 1 << stepBits / 2
 )
 
-// mark is a frame's outer end, and the return address there.
+// mark is the outer end of a frame, and the return address there.
 type mark struct {
 	at, pc frames.Addr
-	seen   uint32 // last walk
+	seen   uint32 // number of the last walk that had it
 }
 
 // Outline gathers the frames of one walk. It is for one goroutine, and reusable after Reset.
@@ -55,7 +55,7 @@ type Outline struct{ marks []mark }
 // Reset empties the outline.
 func (o *Outline) Reset() { o.marks = o.marks[:0] }
 
-// Add adds the walk's current frame, if its return address lies below its stack pointer (x86-64).
+// Add adds a frame of the walk, if its PC is a return address, which then is the word below its stack pointer (x86-64).
 func (o *Outline) Add(f *frames.Frame) {
 	if f.Caller && f.SP != 0 && len(o.marks) < maxChain {
 		o.marks = append(o.marks, mark{at: f.SP, pc: f.PC})
@@ -67,8 +67,8 @@ const (
 	sizeVaries = ^frames.Addr(0) - 1
 )
 
-// steps is a hash table from return addresses to frame sizes. pc 0 is an empty place. One goroutine writes, another
-// reads: inconsistent values are harmless guesses.
+// steps is a hash table from return addresses to the sizes of the frames that they return to. A pc of 0 marks an empty
+// place. One goroutine writes and another reads; a value read meanwhile is a harmless guess.
 type steps struct {
 	table  [1 << stepBits]struct{ pc, size atomic.Uint64 }
 	n      int
@@ -93,7 +93,7 @@ func (t *steps) size(pc frames.Addr) frames.Addr {
 	return at.size.Load()
 }
 
-// learn reports whether a size is new. A full table is emptied first.
+// learn sets a frame size, and reports whether it is new. A full table is emptied first.
 func (t *steps) learn(pc, size frames.Addr) bool {
 	if pc == 0 {
 		return false
@@ -128,21 +128,23 @@ func (t *steps) clear() {
 	t.n = 0
 }
 
-// outline is immutable.
+// outline is a guess where the frame ends of a deep stack are. It is immutable, but for steps.
 type outline struct {
 	marks []mark // by rising address
 	steps *steps
 }
 
-// outlineHistory is what the last walks of a deep stack found. It belongs to the goroutine that walks.
+// outlineHistory has the frame ends and frame sizes of the last walks of a deep stack. It belongs to the goroutine that
+// walks.
 type outlineHistory struct {
 	marks []mark // by rising address
 	walks uint32
 	steps *steps
-	large uint32 // last walk that read much
+	large uint32 // number of the last walk beyond outlineFrom
 }
 
-// learn reports whether a size or an end is new.
+// learn adds the frames of a walk, and reports whether a size or an end is new. complete is set if the last frame is
+// the outermost.
 func (r *outlineHistory) learn(walk []mark, complete bool) (sizes, marks bool) {
 	r.walks++
 	for i := range walk {
@@ -188,8 +190,8 @@ type outlining struct {
 	history *outlineHistory // nil: not deep lately
 }
 
-// update learns from a walk beyond outlineFrom, with the frames o; nil: not all are known. A cut walk adds frames, but
-// drops the outline: the next stop copies in one piece.
+// update learns from a walk beyond outlineFrom. o has its frames, or is nil if some are missing. A cut walk adds
+// frames, but drops the outline, so that the next stop copies in one piece.
 func (k *outlining) update(end walkEnd, w *frames.Walker, s *RawSample, o *Outline) (dropped bool) {
 	if o == nil || end == endPastRoot {
 		return false
@@ -199,7 +201,7 @@ func (k *outlining) update(end walkEnd, w *frames.Walker, s *RawSample, o *Outli
 		k.outline, k.misled = nil, true
 	}
 	if !cut && end != endComplete || s.Regs.Arch != frames.X86_64 || len(o.marks) == maxChain {
-		return dropped // small frames
+		return dropped // so many frames are small ones
 	}
 	r := k.historyFor(end, w, s)
 	if r == nil {
@@ -207,7 +209,7 @@ func (k *outlining) update(end walkEnd, w *frames.Walker, s *RawSample, o *Outli
 	}
 	newSizes, changed := r.learn(o.marks, !cut)
 	if cut {
-		changed = newSizes && !known // sizes, not only places
+		changed = newSizes && !known // new places alone do not help
 	}
 	if changed || !cut && !known {
 		k.outline, k.misled = r.give(), false
@@ -215,7 +217,7 @@ func (k *outlining) update(end walkEnd, w *frames.Walker, s *RawSample, o *Outli
 	return dropped
 }
 
-// historyFor gives nil if the stack is not deep.
+// historyFor gives the history if the stack is or lately was deep, else nil.
 func (k *outlining) historyFor(end walkEnd, w *frames.Walker, s *RawSample) *outlineHistory {
 	reach := w.Reach()
 	if end == endCut || end == endBetween {

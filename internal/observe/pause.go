@@ -14,14 +14,16 @@ const (
 	firstPause = 30e3
 	// leastPause is the least expected length of a stop, in ns.
 	leastPause = 10e3
-	// pauseFades: an expectation above the limit falls by 1/pauseFades each time, for another try later.
+	// pauseFades is the decay of an estimate above the limit: by 1/pauseFades per skipped stop, so that the thread is
+	// tried again.
 	pauseFades = 256
 )
 
-// pauseLimit keeps stops within the user's limit, by the mean of the thread's stops, else of all.
+// pauseLimit skips stops that are expected to exceed the user's limit. The estimate is the moving mean of the thread's
+// stops, or of all before its first.
 type pauseLimit struct {
 	limit int64 // ns; 0: none
-	usual int64 // of all stops, ns; 0: none yet
+	usual int64 // moving mean of all stops, ns; 0 before the first
 }
 
 // LimitPause makes the observer omit stops that are expected to take longer than d ([refusal.MaxPause]); 0: no limit.
@@ -59,11 +61,11 @@ func lately(mean, ns int64) int64 {
 // # Queued threads
 //
 // A queued thread stops when it gets a processor, on a busy machine tens of milliseconds later; a tracer under a CPU
-// quota may be held up by then. So only threads on a processor are stopped ([procmem.ThreadFiles.OnProcessor]); time is
-// attributed to these anyway. The exception is the thread that the tracer has preempted, if it makes many system calls
-// (package skid).
+// quota may be held up by then. So, with [Observer.OnlyOnProcessors], only threads on a processor are stopped
+// ([procmem.ThreadFiles.OnProcessor]): processor time is attributed by these. The exception is the thread that the
+// tracer has preempted, if it makes many system calls (package skid).
 
-// queuedFor is how long a thread may be found queued before it is stopped all the same, in ns.
+// queuedFor is how long a thread may be found queued before it is stopped anyway, in ns.
 const queuedFor = 4e9
 
 // OnlyOnProcessors makes the observer stop only threads on a processor, or not found there for 4 s, where that is

@@ -21,23 +21,23 @@ const (
 	pieceReads = 48       // reads of a stop
 )
 
-// pieces copies a stack by an outline besides what another Extra copies.
+// pieces copies a stack by an outline, in addition to what another Extra copies.
 type pieces struct {
 	inner ptrace.Extra
 	top   []byte
 
 	places [ptrace.MaxPrefetch]frames.Region
-	first  int // index in places; before: inner's
+	first  int // index of the first piece in places; inner's places come before
 	n      int
 	buf    []byte
 	ends   presentEnds
 	search
 }
 
-// presentEnds are frame ends whose pages were checked before a stop.
+// presentEnds are the frame ends whose pages were checked before a stop.
 type presentEnds struct {
 	by      *outline
-	until   int64 // valid until, CLOCK_MONOTONIC ns; 0: not all are there
+	until   int64 // valid until, CLOCK_MONOTONIC ns; 0 if some pages are missing
 	places  [procmem.MostPlaces]uint64
 	present [procmem.MostPlaces]bool
 }
@@ -54,7 +54,7 @@ func (p *pieces) reserve(need int) {
 	}
 }
 
-// check checks before a stop whether the pages of frame ends are there, so that one system call can read all.
+// check checks before a stop whether the pages of all frame ends are present, so that one system call can read them.
 func (f *presentEnds) check(m *procmem.Memory, by *outline) {
 	f.by, f.until = by, 0
 	if m == nil {

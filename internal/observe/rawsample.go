@@ -52,23 +52,23 @@ type RawSample struct {
 	At    int64
 	How   How
 	State sample.State
-	// Call is a sleeper's system call.
+	// Call is the system call of a sleeper. Nr is −1 if there is none.
 	Call procmem.SyscallInfo
 	// OnCPU is set if the thread was on a processor when the tick was due. A running thread without it was queued; a
 	// sleeper with it fell asleep since, in Call.
 	OnCPU bool
 	// Basis is the evidence for OnCPU.
 	Basis sample.Basis
-	// Left is the time since the last observation for which the thread was left alone.
+	// Left is the time since the last observation in which stops of the thread were suppressed.
 	Left sample.LeftAlone
-	// Stopped is an upper bound of the stop, in ns, without the time before it in which the thread was queued, blocked,
-	// or in the kernel.
+	// Stopped is an upper bound of the length of the stop, in ns, without the time before it in which the thread was
+	// queued, blocked or in the kernel.
 	Stopped int64
 	// Period is the CPU time that a kernel sample stands for, in ns.
 	Period int64
-	// Late is how long the thread ran on after the interrupt, in ns.
+	// Late is how long the thread still ran after the interrupt, in ns.
 	Late int64
-	// Why is the cause of a stop over LongStop.
+	// Why is the cause of a stop that took longer than LongStop.
 	Why ptrace.Cause
 	StopCost
 	CallEffect
@@ -84,7 +84,7 @@ type RawSample struct {
 
 // StopCost is the cost of a stop's reads.
 type StopCost struct {
-	// Awaited is the wait for mmap_lock before the stop, in ns.
+	// Awaited is how long the tracer waited for mmap_lock before the stop, in ns.
 	Awaited int64
 	// Copying is the time of the copy, in ns, and Calls its system calls.
 	Copying int64
@@ -108,7 +108,7 @@ type KernelStack struct {
 	// KernelText has a sleeper's functions, for [procmem.NextKernelFrame].
 	KernelText []byte
 
-	wchan    []byte // where Call has no number
+	wchan    []byte // the kernel function that it waits in, if Call has no number
 	wchanBuf [64]byte
 }
 
@@ -116,13 +116,13 @@ type KernelStack struct {
 type futexWord struct {
 	bytes [waits.Around]byte
 	at    uint64
-	n     int // 0: none
+	n     int // 0 if there is no copy
 }
 
 type copiedMemory struct {
 	Mem     frames.Snapshot
 	buf     []byte
-	touched int // bytes of buf with pages
+	touched int // bytes of buf that have pages
 	extra   []byte
 }
 
@@ -160,15 +160,16 @@ type pooled struct {
 // Recalled reports whether a passive read has the registers of an earlier stop.
 func (s *RawSample) Recalled() bool { return s.recalled }
 
-// Surprising reports whether the outline did not fit: the next observations should follow this one's walk.
+// Surprising reports whether the outline did not fit. The next observation should then come after the walk of this
+// sample.
 func (s *RawSample) Surprising() bool { return s.outlineFailed }
 
 const maxRegions = 8 + maxPieces + maxSteppedTo + planRegions
 
-// leastTouched is assumed of an unknown stack.
+// leastTouched is the assumed size of a stack that is not known, in bytes.
 const leastTouched = 16 << 10
 
-// touch makes the kernel provide the pages for a stack of n bytes. Precondition: no thread is stopped.
+// touch makes the kernel provide the pages of buf for a stack of n bytes. Precondition: no thread is stopped.
 func (s *RawSample) touch(n int) {
 	n = min(max(n+copyMargin, leastTouched), len(s.buf))
 	touch(s.buf[min(s.touched, n):n])
@@ -198,7 +199,7 @@ func (s *RawSample) keepRegions(rs []frames.Region) {
 	}
 }
 
-// roomForRegions rounds up to a power of two, as depths vary.
+// roomForRegions reserves n bytes for regions, rounded up to a power of two, as depths vary.
 func (s *RawSample) roomForRegions(n int) {
 	if cap(s.extra) < n {
 		s.extra = make([]byte, 1<<bits.Len(uint(n)))
@@ -206,7 +207,7 @@ func (s *RawSample) roomForRegions(n int) {
 	}
 }
 
-// room sets the buffer's size. Precondition: no thread is stopped.
+// room sets the size of the stack's buffer. Precondition: no thread is stopped.
 func (s *RawSample) room(n int) {
 	if cap(s.buf) < n {
 		s.buf, s.touched = make([]byte, n), 0
@@ -219,10 +220,10 @@ func (s *RawSample) room(n int) {
 	}
 }
 
-// keepRoom is the largest kept buffer, in bytes.
+// keepRoom is the size of the largest buffer that is kept for reuse, in bytes.
 const keepRoom = 512 << 10
 
-// keepFree bounds all kept buffers, in bytes: more than ordinary ticks need.
+// keepFree bounds all buffers that are kept for reuse, in bytes. Ordinary ticks need less.
 const keepFree = 24 << 20
 
 // Pool keeps raw samples for reuse by the tracer.
@@ -260,7 +261,7 @@ func (p *Pool) Out() int64 { return p.out.Load() }
 // KernelOnly reports whether the thread never runs in user space: its registers are zero.
 func (s *RawSample) KernelOnly() bool { return s.Regs.PC == 0 && s.Regs.SP() == 0 }
 
-// Waits counts a complete raw sample as waiting to be unwound, until Put, and gives its bytes.
+// Waits counts a complete raw sample as waiting to be unwound, until [Pool.Put], and gives the bytes of its stack.
 func (s *RawSample) Waits() int64 {
 	if s.pool != nil && s.waits == 0 {
 		s.waits = s.charged

@@ -19,7 +19,8 @@ const sampleRoom = 4 << 10
 
 const mostKernel = 64
 
-// SetSampled sets how many bytes of stack the kernel samples; 0: none. A sampled thread is not stopped where it runs.
+// SetSampled sets how many bytes of stack the kernel's samples of the thread have; 0 if it is not sampled. A sampled
+// thread is not stopped while it runs.
 func (t *Thread) SetSampled(stack int) { t.sampled = stack }
 
 // Sampled reports whether samples of the thread are used.
@@ -31,7 +32,7 @@ func (t *Thread) beyondSamples() bool {
 	return n.BeyondSamples || n.Used > t.sampled
 }
 
-// A thread whose sample was cut is stopped until half a second of stops found its stack shallow, twice as long each
+// After a cut sample the thread is stopped until stops of 0.5 s have found its stack shallow; the period doubles each
 // time.
 const (
 	deepSeconds = 0.5
@@ -39,25 +40,25 @@ const (
 	deepMost    = 1 << 16
 )
 
-// SetRate sets the observations per second. Precondition: no walk was made.
+// SetRate sets the number of observations per second. Precondition: no walk was made.
 func (t *Thread) SetRate(hz float64) {
 	t.feedback.samples.shallowFirst = max(int(hz*deepSeconds), deepLeast)
 }
 
 // sampleHints is whether kernel samples have the whole stack.
 type sampleHints struct {
-	// BeyondSamples is set if the stack is at times deeper than the kernel's samples copy.
+	// BeyondSamples is set while the thread must be stopped, as a sample had too little of its stack.
 	BeyondSamples bool
 }
 
 // sampleDepth learns from walks whether kernel samples have the whole stack.
 type sampleDepth struct {
 	*sampleHints
-	shallowFor   int // shallow stops in a row required
-	shallowLeft  int // of these
-	deeperThan   int // bytes
-	pageStops    int // deepFor after absent pages
-	shallowFirst int
+	shallowFor   int // shallow stops required after a cut sample
+	shallowLeft  int // of these, still required
+	deeperThan   int // bytes of a stack that is not shallow
+	pageStops    int // as shallowFor, after a sample that ended at an absent page
+	shallowFirst int // least shallowFor
 }
 
 func (k *sampleDepth) update(end walkEnd, w *frames.Walker, s *RawSample) {
@@ -69,7 +70,7 @@ func (k *sampleDepth) update(end walkEnd, w *frames.Walker, s *RawSample) {
 	}
 }
 
-// cut notes a sample whose stack was too short, if a longer one is not possible.
+// cut learns from a kernel sample that had too little of the stack, unless a longer one is possible.
 func (k *sampleDepth) cut(s *RawSample) {
 	switch {
 	case !s.Longest():
@@ -80,7 +81,7 @@ func (k *sampleDepth) cut(s *RawSample) {
 	}
 }
 
-// depth gives the bytes of the stack that a walk used; 0: not known.
+// depth gives the bytes of stack that a walk used, or 0 if unknown.
 func depth(w *frames.Walker, s *RawSample) int {
 	from, reach := s.Mem.Stack.Addr, w.Reach()
 	if w.Away() || reach < from || reach > s.Mem.StackEnd {
@@ -90,14 +91,14 @@ func depth(w *frames.Walker, s *RawSample) int {
 }
 
 func (k *sampleDepth) stopForDepth(copied int) {
-	if !k.BeyondSamples { // only the first counts
+	if !k.BeyondSamples { // later samples were taken before the first stop
 		k.shallowFor = min(max(2*k.shallowFor, k.shallowFirst, deepLeast), deepMost)
 	}
 	k.BeyondSamples, k.shallowLeft, k.deeperThan = true, k.shallowFor, copied
 }
 
-// stopForPages notes a sample that ended at an absent page: the kernel's copy does not wait (arch/x86/lib/usercopy.c,
-// copy_from_user_nmi). A stop makes the page present: one is enough, twice as many each time.
+// stopForPages makes the next stops read pages that a sample found absent: the kernel's copy does not wait
+// (arch/x86/lib/usercopy.c, copy_from_user_nmi). The first time one stop is required; the number doubles each time.
 func (k *sampleDepth) stopForPages(asked int) {
 	if !k.BeyondSamples {
 		k.pageStops = min(max(2*k.pageStops, 1), max(k.shallowFirst, deepLeast))
@@ -120,7 +121,7 @@ func (k *sampleDepth) stopped(used int) {
 // StoppedForDepth reports whether a sampled thread is stopped for its deep stack.
 func (t *Thread) StoppedForDepth() bool { return t.sampled != 0 && t.beyondSamples() }
 
-// FromSample makes a raw sample of a usable kernel sample. The caller sets the clocks.
+// FromSample makes a raw sample from a usable kernel sample. The caller sets the clocks.
 func (l *Observer) FromSample(r *perfevents.Record) *RawSample {
 	s := l.pool.Get()
 	s.room((len(r.Stack) + sampleRoom - 1) / sampleRoom * sampleRoom) // few stacks are that deep
@@ -146,10 +147,10 @@ func (l *Observer) FromSample(r *perfevents.Record) *RawSample {
 // NoUserSpace zeroes the registers, for a thread that never runs in user space.
 func (s *RawSample) NoUserSpace() { s.Regs = frames.Regs{Arch: hostArch()} }
 
-// Longest reports whether a kernel sample has as much stack as possible.
+// Longest reports whether a kernel sample was asked for as much stack as possible.
 func (s *RawSample) Longest() bool { return s.How == BySample && s.asked > 0 }
 
-// isFullSample reports whether that is no less than was asked for.
+// isFullSample reports whether a kernel sample has as much stack as possible, and no page of it was absent.
 func (s *RawSample) isFullSample() bool { return s.Longest() && len(s.Mem.Stack.Bytes) >= s.asked }
 
 // Drop returns an unused raw sample to the pool.

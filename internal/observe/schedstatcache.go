@@ -4,16 +4,16 @@ package observe
 
 import "prywalk/internal/procmem"
 
-// schedstatCache keeps open the clock files of the threads stopped last that exceed the budget of open files.
+// schedstatCache keeps the schedstat files of the last stopped threads open, if the budget of open files is spent.
 type schedstatCache struct {
 	files [mostSchedstats]*procmem.ThreadFiles
 	next  int
 }
 
-// mostSchedstats is small beside the limit of open files.
+// mostSchedstats is small compared with the limit of open files.
 const mostSchedstats = 32
 
-// keepOpen keeps the clocks of a thread open that is about to be stopped.
+// keepOpen opens the schedstat file of a thread that is about to be stopped, and closes the oldest one.
 func (c *schedstatCache) keepOpen(f *procmem.ThreadFiles) {
 	if !f.KeepSchedstatOpen() {
 		return

@@ -34,33 +34,35 @@ const (
 	savedBelow = 64       // return address, and the registers that most functions save
 )
 
-// search follows a stopped thread's frames.
+// search copies the frame ends of a stopped thread by following chains of frames. A chain succeeds if it reaches the
+// outermost frame.
 type search struct {
 	have     stopCopy
 	by       *outline
-	need     int         // bytes to copy without help of the outline
-	root     frames.Addr // end of the stack; 0: not known
+	need     int         // bytes to copy if no chain succeeds
+	root     frames.Addr // end of the stack, or 0
 	changing bool
 	noChain  bool
 
-	gap   []byte
-	spare []byte // unused
-	rest  []byte // unused by this try
-	floor uint64 // least rest
-	left  int    // frames left to pass
+	gap   []byte // buffer of all copies
+	spare []byte // its unused part
+	rest  []byte // what the chain that is followed leaves of it
+	floor uint64 // least length of rest
+	left  int    // frames left to follow in this stop
 
-	reached  frames.Addr
-	furthest frames.Addr // by failed chains
-	// failedEnd is how far failed chains came that began before all others; 0: none.
+	reached  frames.Addr // highest known place of the chain that is followed
+	furthest frames.Addr // highest place of failed chains
+	// failedEnd is the highest address reached by a failed chain that starts below the first successful one, or 0.
 	failedEnd frames.Addr
-	succeeded bool // one succeeded
-	// Stack pointers of successful and failed chains.
+	succeeded bool // a chain has succeeded
+	// passed and failed have the stack pointers of successful and failed chains in the top.
 	passed, failed words
-	// Stack pointers of the last chain in the top.
+	// path has the first inTop stack pointers of the last chain, those in the top.
 	path  [maxChain]frames.Addr
 	inTop int
 }
 
+// copyFrames follows chains from the top. If none succeeds, it copies in one piece.
 func (p *search) copyFrames() {
 	beyond := p.have.topEnd()
 	reached, ok := p.follow()
@@ -77,7 +79,8 @@ func (p *search) copyFrames() {
 	p.bridge(reached)
 }
 
-// copyBeyondFailed copies beyond failed chains: they may be real, and the others remains of ended frames.
+// copyBeyondFailed copies beyond the end of failed chains, as these may be the thread's frames, and the successful ones
+// stale.
 func (p *search) copyBeyondFailed() {
 	size := min(failedCopy, len(p.spare))
 	if p.failedEnd <= p.have.topEnd() || p.root != 0 && p.failedEnd >= p.root || !p.have.hasRoom() || size == 0 {
@@ -90,7 +93,8 @@ func (p *search) copyBeyondFailed() {
 	p.noChain = !p.grow(p.failedEnd)
 }
 
-// toRoot copies all up to the known end, if near: faster than finding frame ends.
+// toRoot copies all up to the known end of the stack, if that is near: this is faster than following chains. ok is
+// false if it is not near, or cannot be read.
 func (p *search) toRoot(from frames.Addr) (rest frames.Region, ok bool) {
 	if !p.endsNear(from) {
 		return rest, false
@@ -117,8 +121,8 @@ func (p *search) upToRoot(from frames.Addr) (rest frames.Region, ok bool) {
 	return frames.Region{Addr: from, Bytes: b}, p.have.rd.Read(from, b) == len(b)
 }
 
-// bridge copies on until a return address leads to the outermost frame: up to the known end, if near; else up to a
-// frame of an earlier walk; else as much as the last walks needed.
+// bridge copies in one piece from an address on, until a return address in it begins a successful chain. It copies at
+// most up to the known end of the stack, if near; else up to a frame of an earlier walk; else need bytes.
 func (p *search) bridge(from frames.Addr) {
 	whole := max(len(p.spare)-endBytes, 0)
 	size := max(min(p.need, whole)-len(p.have.Stack.Bytes), 0)
@@ -136,7 +140,7 @@ func (p *search) bridge(from frames.Addr) {
 	}
 }
 
-// joins gives the end of a frame at its place of an earlier walk that leads to the outermost; 0: none.
+// joins gives the lowest frame end of the outline from which a chain succeeds, or 0.
 func (p *search) joins(from frames.Addr) frames.Addr {
 	first, tries := len(p.have.Others), maxJoins
 	for i := 0; i < len(p.by.marks) && tries > 0 && p.left > 0; i++ {
@@ -153,8 +157,8 @@ func (p *search) joins(from frames.Addr) frames.Addr {
 	return 0
 }
 
-// grow copies into p.spare in growing steps, until a new return address leads to the outermost frame. Frame ends go to
-// p.rest.
+// grow copies into p.spare in growing steps, until a return address in the last step begins a successful chain. Frame
+// ends go to p.rest.
 func (p *search) grow(from frames.Addr) (found bool) {
 	n, to, done := len(p.have.Others), p.spare, 0
 	p.have.add(frames.Region{Addr: from})
@@ -173,12 +177,13 @@ func (p *search) grow(from frames.Addr) (found bool) {
 	return found
 }
 
-// floorOf limits chains to mostFollowed.
+// floorOf gives the floor by which chains copy at most mostFollowed bytes.
 func floorOf(spare []byte) uint64 { return uint64(max(len(spare)-mostFollowed, 0)) }
 
 type start struct{ pc, sp frames.Addr }
 
-// follow copies frame ends; false if no chain leads to the outermost frame. reached is then beyond large frames.
+// follow copies the frame ends of the chains that begin in the top. ok is false if none succeeds; reached is then the
+// highest place of the failed ones, or the end of the top.
 func (p *search) follow() (reached frames.Addr, ok bool) {
 	top := p.have.topEnd()
 	p.spare, p.furthest = p.gap, top+largeFrom
@@ -192,7 +197,7 @@ func (p *search) follow() (reached frames.Addr, ok bool) {
 	return p.furthest, ok
 }
 
-// tryChain follows a chain, and keeps its copies if it succeeds, or got furthest.
+// tryChain follows a chain, and reports whether it succeeds. It keeps the copies of one that succeeds or gets furthest.
 func (p *search) tryChain(s start) bool {
 	n := len(p.have.Others)
 	ok := p.chain(s.pc, s.sp)
@@ -217,8 +222,8 @@ func (p *search) tryChain(s start) bool {
 	return ok
 }
 
-// scan tries the return addresses in words at an address; true if one leads to the outermost frame. Remains of ended
-// frames do, too, so all are tried.
+// scan follows chains from the known return addresses in b, which is the copy at an address, and reports whether one
+// succeeds. Chains from stale return addresses succeed, too, so all are followed.
 func (p *search) scan(at frames.Addr, b []byte) (ok bool) {
 	for starts, tries := 0, 0; len(b) >= 8 && starts < maxStarts && tries < maxTries && p.left > 0; {
 		v := binary.LittleEndian.Uint64(b)
@@ -255,7 +260,8 @@ func (w *words) has(stack, sp frames.Addr) bool {
 	return at < topCopy && w[at/8/64]&(1<<(at/8%64)) != 0
 }
 
-// chain is false if it does not reach the outermost frame.
+// chain follows the frames from a return address and the stack pointer behind it, and reports whether the chain reaches
+// the outermost frame or joins a successful one.
 func (p *search) chain(pc, sp frames.Addr) bool {
 	p.rest, p.reached, p.inTop = p.spare, 0, 0
 	for ; p.left > 0; p.left-- {
@@ -280,7 +286,7 @@ func (p *search) chain(pc, sp frames.Addr) bool {
 		if pc = v; size >= largeFrom || p.by.steps.size(v) != 0 {
 			p.reached = max(p.reached, sp)
 		}
-		switch { // joins another chain
+		switch { // it joins another chain
 		case p.passed.has(p.have.Stack.Addr, sp):
 			return true
 		case p.failed.has(p.have.Stack.Addr, sp):
@@ -290,8 +296,8 @@ func (p *search) chain(pc, sp frames.Addr) bool {
 	return false
 }
 
-// copyEnd copies a frame's outer end, and gives the return address. Callers of small frames are mostly small: it copies
-// more.
+// copyEnd copies the outer end of a frame of some size, and gives the return address there. Callers of small frames are
+// mostly small, so it then copies more.
 func (p *search) copyEnd(end, size frames.Addr) (pc frames.Addr, ok bool) {
 	below, above := frames.Addr(pieceBelow), frames.Addr(endAbove)
 	if size < smallFrame {

@@ -74,10 +74,11 @@ type held struct {
 	state  heldState
 	tracee *ptrace.Tracee
 	raw    *RawSample
-	copied bool
-	call   procmem.SyscallInfo // before the stop
+	copied bool                // the stack was copied before finish
+	call   procmem.SyscallInfo // as read before the stop
 }
 
+// add adds a thread, and asks it to stop if that is harmless.
 func (g *stopAll) add(t *Thread) {
 	h := &held{t: t}
 	g.peeker.takeHints(t)
@@ -112,7 +113,7 @@ func (g *stopAll) requestStop(h *held, tag int, runs uint64) {
 	g.pending++
 }
 
-// wait waits for all stops. Threads that do not stop in time are read passively.
+// wait waits for the pending stops. Threads that do not stop in time are later read passively.
 func (g *stopAll) wait() {
 	for g.pending > 0 {
 		tracee := g.ctl.WaitAny(g.end)
@@ -135,7 +136,7 @@ func (g *stopAll) wait() {
 	}
 }
 
-// readAllPassively reports whether any passively read thread has changed.
+// readAllPassively reads all threads that are not stopped, and reports whether any of them has changed.
 func (g *stopAll) readAllPassively() (changed bool) {
 	for i, h := range g.all {
 		if h.state != heldAsleep {
@@ -159,10 +160,11 @@ func (g *stopAll) readAllPassively() (changed bool) {
 	return changed
 }
 
+// copyStack copies the stack of a stopped thread, while all are stopped.
 func (g *stopAll) copyStack(h *held) {
 	call, err := h.t.files.Syscall()
 	if err != nil || call.Running || call.SP == 0 {
-		return // finish copies it
+		return // finish copies the stack
 	}
 	h.copied = h.raw.copyStack(h.t, call.SP, redZone) == nil && len(h.raw.Mem.Stack.Bytes) > 0
 }
@@ -215,6 +217,7 @@ func (g *stopAll) fill(h *held) {
 	}
 }
 
+// over ends the observation of a thread.
 func (g *stopAll) over(h *held, s *RawSample, err error) {
 	h.state = heldOver
 	g.done(h.t, s, err)

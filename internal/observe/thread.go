@@ -20,18 +20,18 @@ type Thread struct {
 	PID, TID int
 	// Extra copies further memory in a stop; may be nil.
 	Extra ptrace.Extra
-	// Plans has the plan until a walk sets one for this thread; may be nil.
+	// Plans has the plan of the process until a walk sets one for this thread; may be nil.
 	Plans *Plans
-	// Memory is the process's ([ptrace.Request]); nil: all is read, even absent pages.
+	// Memory is the process's ([ptrace.Request]). If nil, absent pages are read, too.
 	Memory *procmem.Memory
 
 	files *procmem.ThreadFiles
 	clockReads
 	base        baseline
 	skid        skid.Thread
-	sampled     int   // bytes of stack; 0: not sampled
-	queuedSince int64 // when it was first found queued, CLOCK_MONOTONIC ns; 0: it was not
-	// restless: not unchanged since its last passive read.
+	sampled     int   // bytes of stack in the kernel's samples; 0 if not sampled
+	queuedSince int64 // when it was first found queued, CLOCK_MONOTONIC ns; 0 if not queued
+	// restless is set by a passive read, until the thread is found unchanged.
 	restless   bool
 	futex      futexSleep
 	kept       keptRegs
@@ -43,14 +43,14 @@ type Thread struct {
 }
 
 type clockReads struct {
-	before procmem.SchedStat // as of the last observation
-	first  procmem.SchedStat // as of the first
+	before procmem.SchedStat // at the last observation
+	first  procmem.SchedStat // at the first one
 }
 
 type walkState struct {
 	feedback     *WalkFeedback
 	hints        hintBuffer
-	retried      uint32 // CopyHints.Retries then
+	retried      uint32 // CopyHints.Retries at the last takeHints
 	retryBackoff retryBackoff
 }
 
@@ -58,22 +58,22 @@ type underWay struct {
 	pending  *RawSample     // nil: none
 	stopping *ptrace.Tracee // valid while pending
 	begun    int64          // CLOCK_MONOTONIC ns
-	queued   bool           // for the tracer's processor
+	queued   bool           // it waits for the tracer's processor
 }
 
 type lastStop struct {
-	stoppedAt frames.Addr // stack pointer
+	stoppedAt frames.Addr // stack pointer at the last stop
 	tls       uint64      // thread pointer; 0 before the first stop
-	copied    int         // bytes of stack
-	regions   int         // bytes of further regions
-	pause     int64       // expected next, ns; 0: not known
-	lostStop  int64       // ns, see TakeLostStop
+	copied    int         // bytes of stack copied then
+	regions   int         // bytes of regions copied lately: a maximum that decays
+	pause     int64       // expected length of the next stop, ns; 0 if unknown
+	lostStop  int64       // length of a stop without a sample, ns
 }
 
 type planState struct {
 	nodes  *nodeCache
 	ranges *rangeCache
-	sought frames.Addr // 0: nothing
+	sought frames.Addr // last result of the plan's Seek; 0 if none
 }
 
 // Plans passes the plan of a process's run-time system to the observing goroutine.
@@ -88,14 +88,16 @@ func NewThread(pid, tid int, budget *procmem.Budget) *Thread {
 	return t
 }
 
-// CopyFirst makes the first observation copy up to n bytes of stack, within its usual limits. Precondition: no walk.
+// CopyFirst makes the first observation copy up to n bytes of stack, within its usual limits. Precondition: no walk was
+// made.
 func (t *Thread) CopyFirst(n int64) {
 	t.feedback.hints.Bytes = int(min(max(n, firstCopy), mostCopy))
 	t.hints.init(t.feedback.hints)
 }
 
-// BeganOn sets the end of the thread's first stack; 0: none. It is copied while the thread is on another (SBCL's
-// call_into_lisp_first_time), as the first walk may come late. Precondition: no walk.
+// BeganOn sets the end of the thread's first stack, 0 if there is none. Its outermost frames are copied while the
+// thread is on another stack (SBCL's call_into_lisp_first_time), as the first walk may come late. Precondition: no walk
+// was made.
 func (t *Thread) BeganOn(stackEnd frames.Addr) {
 	if stackEnd < beganBytes {
 		return
@@ -117,7 +119,7 @@ func (t *Thread) Pending() bool { return t.pending != nil }
 // LastSched gives the clocks that the last call of Begin read.
 func (t *Thread) LastSched() procmem.SchedStat { return t.before }
 
-// Ran gives arrivals on a processor and its time in ns since the first observation.
+// Ran gives the number of arrivals on a processor and the processor time, in ns, since the first observation.
 func (t *Thread) Ran() (runs, cpu int64) {
 	return int64(t.before.Runs - t.first.Runs), int64(t.before.CPU - t.first.CPU)
 }
@@ -129,27 +131,27 @@ func (t *Thread) Feedback() *WalkFeedback { return t.feedback }
 func (t *Thread) Asleep() bool { return t.base.valid && t.base.state != sample.Running }
 
 // retryBackoff decides when a sleeper with an incomplete stack is observed again: the 2nd, 8th, 32nd time and so on.
-type retryBackoff struct{ shown, next uint32 }
+type retryBackoff struct{ reused, next uint32 }
 
 const (
-	firstDoubt  = 2
-	doubtFactor = 4
+	firstRetry  = 2
+	retryFactor = 4
 )
 
-// again counts a repetition, and reports whether to observe again.
+// again counts an observation of an unchanged thread, and reports whether to read it again.
 func (d *retryBackoff) again(incomplete bool) bool {
 	if !incomplete {
 		*d = retryBackoff{}
 		return false
 	}
 	if d.next == 0 {
-		d.next = firstDoubt
+		d.next = firstRetry
 	}
-	if d.shown++; d.shown < d.next {
+	if d.reused++; d.reused < d.next {
 		return false
 	}
-	if d.next <= math.MaxUint32/doubtFactor {
-		d.next *= doubtFactor
+	if d.next <= math.MaxUint32/retryFactor {
+		d.next *= retryFactor
 	}
 	return true
 }
