@@ -23,8 +23,8 @@ type waitReport uint8
 
 const (
 	reportStop waitReport = iota // stopped
-	reportExit                   // exited, to be reaped
-	// no tracee: reaped elsewhere, or its id changed at exec
+	reportExit                   // exited, and to be reaped
+	// reportNone means that the thread is no tracee: another thread has reaped it, or its id has changed at an exec.
 	reportNone
 	numReports
 )
@@ -55,16 +55,16 @@ func classOf(l *Tracee) traceeClass {
 	return classOther
 }
 
-// actions at a report, in order.
+// actions is the set of actions at a report, in their order.
 type actions uint16
 
 const (
-	doSeek    actions = 1 << iota // expect its stop under another id
+	doSeek    actions = 1 << iota // expect its stop under an unknown id
 	doReap                        // reap it
-	doReapOwn                     // if this thread traces it
+	doReapOwn                     // reap it, if this thread traces it
 	doConsume                     // consume the report
-	doHold                        // its Tracee is stopped
-	doEnd                         // its Tracee has ended
+	doHold                        // mark its Tracee as stopped
+	doEnd                         // mark its Tracee as ended
 	doDetach                      // detach
 	doFree                        // free its Tracee
 	doDeliver                     // return the Tracee to the caller
@@ -80,7 +80,7 @@ var transitions = [numClasses][numReports]actions{
 	classUnknown: {reportStop: doDetach, reportExit: doReapOwn},
 }
 
-// handleReport acts on the report in c.info, and gives the Tracee for the caller.
+// handleReport acts on the report in c.info, and gives the Tracee if it is to be returned to the caller.
 func (c *Controller) handleReport(l *Tracee, tid int) *Tracee {
 	switch code := c.info.code; {
 	case code == cldTrapped:
@@ -134,7 +134,7 @@ func traces(tracer, tid int) bool {
 	return procmem.ReadStatus(tid, &st) == nil && st.TracerPid == tracer
 }
 
-// stop takes a wait's status: signal, and event above it.
+// stop sets the kind of the stop by a wait's status, which has the signal in bits 0 to 7 and the event above.
 func (l *Tracee) stop(status int32) {
 	l.state, l.signal = traceeStopped, 0
 	switch sig := status & 0xff; {
@@ -147,7 +147,8 @@ func (l *Tracee) stop(status int32) {
 	}
 }
 
-// stolenStatus gives a wait's status: si_code of an event stop is it (kernel/signal.c, ptrace_do_notify).
+// stolenStatus gives the status of a wait whose report is lost. It is the si_code of an event stop (kernel/signal.c,
+// ptrace_do_notify).
 func stolenStatus(info *sigInfo) int32 {
 	if info.code>>8 == eventStop {
 		return info.code
@@ -155,8 +156,7 @@ func stolenStatus(info *sigInfo) int32 {
 	return info.signo
 }
 
-// reap waits for an exited tracee, whose parent cannot do so before. This process's children are left to their
-// own wait.
+// reap waits for an exited tracee; its parent cannot do so before. Children of this process are left to their own wait.
 func reap(tid int) {
 	var st procmem.Status
 	if procmem.ReadStatus(tid, &st) == nil && st.Tgid == tid && st.PPid == os.Getpid() {
@@ -166,7 +166,7 @@ func reap(tid int) {
 	_ = waitid(unix.P_PID, tid, unix.WEXITED|unix.WALL|unix.WNOTHREAD, &info)
 }
 
-// consume takes a report that would hide others.
+// consume consumes the report of a thread, which would hide those of others.
 func consume(tid int) {
 	var info sigInfo
 	_ = waitid(unix.P_PID, tid, unix.WSTOPPED|unix.WALL|unix.WNOTHREAD, &info)

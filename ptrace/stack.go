@@ -9,28 +9,30 @@ package ptrace
 //	│ red zone       │ inner frames …        ┆ left out ┆ │ outermost frames …│
 //	└── StackLen bytes, in Stack or Larger ──┘            └── TailLen, in Tail ┘
 type StackCopy struct {
-	// StackAddr is where the StackLen bytes in Request.Stack begin, fewer than StackAsked at the end of the
+	// StackAddr is the address of the StackLen bytes in Request.Stack. They are fewer than StackAsked at the end of the
 	// mapping.
 	StackAddr            uint64
 	StackLen, StackAsked int
-	// InLarger means that they are in Request.Larger.
+	// InLarger means that these bytes are in Request.Larger.
 	InLarger bool
-	// TailAddr is where the TailLen bytes in Request.Tail begin.
+	// TailAddr is the address of the TailLen bytes in Request.Tail.
 	TailAddr uint64
 	TailLen  int
-	// StackEnd is the end of the mapping, for Request.ToEnd; 0: unknown.
+	// StackEnd is the end of the mapping, if Request.ToEnd is set and it is known, else 0.
 	StackEnd uint64
 	// Short means that Request.Longest ended the reading; StackAsked is StackLen.
 	Short bool
 }
 
+// stackReader reads the stack in a stop.
 type stackReader struct {
 	got     StackCopy
-	top     uint64 // end of the copy; 0: unknown
+	top     uint64 // end of the copy, or 0 if unknown
 	allowed allowance
 }
 
-// mostStack is the usual RLIMIT_STACK and some more: an end further away is another mapping's.
+// mostStack is somewhat more than the usual RLIMIT_STACK, in bytes. An end that is further away belongs to another
+// mapping.
 const mostStack = 9 << 20
 
 //go:nosplit
