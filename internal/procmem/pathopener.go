@@ -13,7 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// PathOpener opens paths of /proc on ordinary threads for a real-time one, for open and Readlink.
+// PathOpener opens paths of /proc on ordinary threads, for a thread with a real-time priority. open and Readlink use
+// it.
 //
 // A lookup in an ended process's directory drops its dentries, and repeats until other threads have freed
 // theirs (fs/dcache.c, shrink_dcache_parent). A real-time thread that has pre-empted such a thread loops until
@@ -22,7 +23,7 @@ import (
 type PathOpener struct {
 	tid     int
 	todo    chan *Job
-	paths   *relayThread // outside the Go scheduler
+	paths   *relayThread // makes the calls, outside the Go scheduler
 	lookups int
 }
 
@@ -32,10 +33,10 @@ type Job struct {
 	done atomic.Bool
 }
 
-// Done reports that the results may be read.
+// Done reports whether the function has ended, so that its results may be read.
 func (o *Job) Done() bool { return o.done.Load() }
 
-// Published lists are immutable, so that lookups never wait.
+// pathOpeners has all open ones. A published list is immutable, so that its readers never wait.
 var pathOpeners struct {
 	change sync.Mutex
 	all    atomic.Pointer[[]*PathOpener]
@@ -77,7 +78,8 @@ func (w *PathOpener) runJobs() {
 	}
 }
 
-// ordinary also gets a processor soon. The fair scheduler still runs an ending process.
+// ordinary gives a thread an ordinary priority by which it gets a processor soon. The fair scheduler still runs an
+// ending process.
 func ordinary(tid int) {
 	const soon = -10
 	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL, Nice: soon, Runtime: shortSlice}
@@ -87,7 +89,7 @@ func ordinary(tid int) {
 	}
 }
 
-// Close ends w: its thread makes later calls itself.
+// Close ends w. Its thread makes later calls itself.
 func (w *PathOpener) Close() {
 	setPathOpeners(func(all []*PathOpener) []*PathOpener {
 		return slices.DeleteFunc(all, func(other *PathOpener) bool { return other == w })
@@ -96,13 +98,14 @@ func (w *PathOpener) Close() {
 	w.paths.ask(unix.SYS_EXIT, [6]uintptr{})
 }
 
-// Start runs f on an ordinary thread, after earlier jobs.
+// Start makes an ordinary thread run f, after earlier jobs.
 func (w *PathOpener) Start(f func()) *Job {
 	o := &Job{do: f}
 	w.todo <- o
 	return o
 }
 
+// pathOpener gives the calling thread's PathOpener for a path of /proc/PID, or nil.
 func pathOpener(path []byte) *PathOpener {
 	const of = "/proc/"
 	all := pathOpeners.all.Load()
@@ -120,6 +123,7 @@ func pathOpener(path []byte) *PathOpener {
 
 const atCwd = ^uintptr(99)
 
+// lookUp makes a system call with a path on the ordinary thread. args gets the addresses of the path and of a buffer.
 func (w *PathOpener) lookUp(path []byte, nr uintptr, args func(path, at uintptr) [6]uintptr) (int, syscall.Errno) {
 	if len(path) > longestPath+1 {
 		return -1, syscall.ENAMETOOLONG
