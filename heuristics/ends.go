@@ -8,7 +8,8 @@ import (
 	"prywalk/frames"
 )
 
-// entrySize bounds the entry point's code where its end is unknown: glibc's has 0x26 bytes, Free Pascal's 0x51.
+// entrySize bounds the code of the entry point where its end is unknown, in bytes. glibc's has 0x26, Free Pascal's
+// 0x51.
 const entrySize = 0x200
 
 // isRoot reports whether q is in the program's entry point or a new thread's first function.
@@ -23,8 +24,8 @@ func (s *Source) isRoot(w *interpreter, q frames.Query) bool {
 	return s.abi.isThreadRoot(w, q.PC)
 }
 
-// entryEnd gives the end of the entry point's code: its function's, or its first instruction without a successor, such
-// as a call followed by a landing pad or padding.
+// entryEnd gives the end of the code of the entry point: that of its function, or that of its first instruction without
+// a successor, such as a call before a landing pad or padding.
 func (w *interpreter) entryEnd() uint64 {
 	s := w.src
 	if s.entryEnd == 0 {
@@ -61,7 +62,7 @@ func (w *interpreter) findEntryEnd(entry uint64) uint64 {
 const maxDeparture = 40
 
 // departure gives the rule of code that is about to switch to another frame (longjmp, swapcontext, Go's gogo). It has
-// no caller; the frame that it continues takes the caller's place, at exactly that instruction.
+// no caller. The frame that it continues takes the place of the caller, at exactly that instruction.
 //
 // Conditions: straight instructions lead from pc to a jump to an address that they did not load from the stack; and the
 // stack pointer at pc was loaded from outside of the function's frame, or, with a link register whose value is lost, is
@@ -85,24 +86,24 @@ func (s *Source) departure(w *interpreter, q frames.Query) (frames.Rule, *frames
 	if !p.found || p.weak || own && !p.st.foreignSP() || !own && !p.lostReturn(s.abi) {
 		return frames.Rule{}, nil, false
 	}
-	row := &frames.Row{CFAReg: s.abi.dwarf(s.abi.sp), RA: s.whence(ra, noReg)}
+	row := &frames.Row{CFAReg: s.abi.dwarf(s.abi.sp), RA: s.placeOf(ra, noReg)}
 	if row.RA.Kind == frames.RuleUndefined {
 		return frames.Rule{}, nil, false
 	}
 	for _, reg := range s.abi.kept {
-		row.Regs[s.abi.dwarf(reg)] = s.whence(end.regs[reg], reg)
+		row.Regs[s.abi.dwarf(reg)] = s.placeOf(end.regs[reg], reg)
 	}
 	if own {
 		row.CFAOff = int64(sp.off)
 	} else {
-		row.Regs[s.abi.sp] = s.whence(sp, noReg)
+		row.Regs[s.abi.sp] = s.placeOf(sp, noReg)
 	}
 	rule := frames.Rule{CFAReg: row.CFAReg, CFAOff: int32(row.CFAOff), Flags: frames.FlagSignal,
 		Method: frames.MethodHeuristic}
 	return rule, row, true
 }
 
-// lostReturn: the link register's initial value is nowhere.
+// lostReturn reports whether the initial value of the link register is nowhere.
 func (p *prologue) lostReturn(a *abi) bool {
 	f, ok := p.express(a, false, false)
 	return a.ra != noReg && !(ok && f.ra.kind != lost)
@@ -121,8 +122,8 @@ func (s *Source) ChangesStack(pc uint64, caller bool) bool {
 	return p.found && !p.weak && p.st.foreignSP()
 }
 
-// runToJump follows instructions from pc to a jump by register or a return, and gives the target if it was not on the
-// stack at pc. Branches that skip instructions are followed.
+// runToJump follows instructions from pc to a jump by register or a return, and gives its target if that was not on the
+// stack at pc. Branches that skip instructions are also followed.
 func (w *interpreter) runToJump(pc, lo, hi uint64) (value, bool) {
 	a, st := w.src.abi, &w.st
 	st.reset(a, pc, lo, hi)
@@ -153,7 +154,7 @@ func (w *interpreter) runToJump(pc, lo, hi uint64) (value, bool) {
 	return value{}, false
 }
 
-// meet drops what differs on another path to here.
+// meet makes unknown what is different on another path to the same instruction.
 func (st *state) meet(other *[32]value) {
 	for i := range st.regs {
 		if st.regs[i] != other[i] {
@@ -162,7 +163,7 @@ func (st *state) meet(other *[32]value) {
 	}
 }
 
-// foreignSP reports whether the stack pointer does not derive from the function's own.
+// foreignSP reports whether the stack pointer is not derived from that at the function's entry.
 func (st *state) foreignSP() bool {
 	sp := st.regs[st.sp]
 	switch {
@@ -174,15 +175,15 @@ func (st *state) foreignSP() bool {
 	return sp.kind == loaded
 }
 
-// loadedSP notes that the stack pointer was loaded, not moved by an unknown amount.
+// loadedSP notes that the stack pointer was loaded, and not moved by an unknown amount.
 func (st *state) loadedSP(reg uint8) {
 	if sp := st.regs[st.sp]; reg == st.sp && sp.kind == initial && sp.base >= firstAnon {
 		st.foreign = sp.base
 	}
 }
 
-// whence gives a value's place by the registers at the start.
-func (s *Source) whence(v value, reg uint8) frames.RegRule {
+// placeOf gives the place of a value by the registers at the start.
+func (s *Source) placeOf(v value, reg uint8) frames.RegRule {
 	switch {
 	case v.isStart(reg):
 		return frames.RegRule{}
@@ -195,8 +196,8 @@ func (s *Source) whence(v value, reg uint8) frames.RegRule {
 	return frames.RegRule{Kind: frames.RuleUndefined}
 }
 
-// sigreturn gives the row of a signal trampoline, by its two instructions (system call rt_sigreturn): its stack pointer
-// is at the interrupted thread's registers. nil for other code.
+// sigreturn gives the row of a signal trampoline, which has two instructions (the system call rt_sigreturn). Its stack
+// pointer is at the registers of the interrupted thread. The row is nil for other code.
 func (s *Source) sigreturn(q frames.Query) *frames.Row {
 	code, second, row := sigreturnOf(s.o.Arch)
 	for _, c := range code {
@@ -213,7 +214,7 @@ func (s *Source) sigreturn(q frames.Query) *frames.Row {
 	return nil
 }
 
-// sigreturnOf gives an architecture's forms, the length of the second instruction, and the row.
+// sigreturnOf gives the forms of a trampoline on an architecture, the length of the second instruction, and the row.
 func sigreturnOf(arch frames.Arch) (code [][]byte, second int, row *frames.Row) {
 	if arch == frames.AArch64 {
 		return sigreturnCodeAArch64, 4, sigreturnAArch64

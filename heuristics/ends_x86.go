@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/x86"
 )
 
-// instructions from a new thread's first to its exit system call
+// maxRootX86 bounds the instructions from the first one of a new thread to its exit system call.
 const maxRootX86 = 16
 
 // arch/x86/entry/syscalls
@@ -18,8 +18,8 @@ const (
 	exitGroupX86 = 231
 )
 
-// isThreadRootX86 recognises clone's and clone3's code in the new thread, which glibc and musl give no call frame
-// information: a call by register, then exit. pc is before or behind the call.
+// isThreadRootX86 recognises the code of clone and clone3 that the new thread runs, for which glibc and musl have no
+// call frame information: a call by register, then exit. pc is before or behind the call.
 func isThreadRootX86(w *interpreter, pc uint64) bool {
 	if !w.mayCall(pc) {
 		return false
@@ -51,7 +51,7 @@ func isThreadRootX86(w *interpreter, pc uint64) bool {
 	return false
 }
 
-// mayCall reports whether a system call is near pc; searching two bytes is faster than decoding.
+// mayCall reports whether there may be a system call near pc. It searches two bytes, which is faster than decoding.
 func (w *interpreter) mayCall(pc uint64) bool {
 	b := w.code(pc)
 	return len(b) < maxRootX86*15 || bytes.Contains(b[:maxRootX86*15], []byte{0x0f, 0x05})
@@ -67,7 +67,7 @@ func movAL(st *state, i *x86.Inst) {
 	}
 }
 
-// departsX86 gives the address that a jump by register or a return goes to, with the stack pointer there.
+// departsX86 gives the address to which a jump by register or a return goes, and the stack pointer there.
 func departsX86(st *state, code []byte) (value, bool) {
 	i, ok := x86.Decode(code)
 	if !ok || i.VEX || i.Map != x86.MapOne {
@@ -84,8 +84,9 @@ func departsX86(st *state, code []byte) (value, bool) {
 	return value{}, false
 }
 
-// startsElsewhereX86 recognises the first function of a stack: it clears rbp (outermost frame, System V ABI §3.4.1) as
-// _start and Boost's fibers do, or takes rsp from a callee-saved register as glibc's __start_context; and ends in hlt.
+// startsElsewhereX86 recognises the first function of a stack. It clears rbp (outermost frame, System V ABI §3.4.1) as
+// _start and Boost's fibers do, or sets rsp from a callee-saved register as glibc's __start_context does, and ends in
+// hlt.
 func startsElsewhereX86(w *interpreter, pc uint64) bool {
 	lo, hi, ok := w.src.bounds(pc)
 	if !ok || hi-lo > 64 {
@@ -132,8 +133,8 @@ var sigreturnCodeX86 = [][]byte{
 	{0xb8, 15, 0, 0, 0, 0x0f, 0x05},
 }
 
-// rsp points to the ucontext, whose registers are at 40 (arch/x86/include/uapi/asm/sigcontext.h: r8–r15, rdi, rsi, rbp,
-// rbx, rdx, rax, rcx, rsp, rip).
+// At rt_sigreturn rsp points to the ucontext, whose registers are at 40 (arch/x86/include/uapi/asm/sigcontext.h:
+// r8–r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip).
 var sigreturnX86 = signalRow(frames.X86RSP, []int64{
 	144, 136, 152, 128, 112, 104, 120, 160, // rax rdx rcx rbx rsi rdi rbp rsp
 	40, 48, 56, 64, 72, 80, 88, 96,
