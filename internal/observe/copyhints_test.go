@@ -57,7 +57,7 @@ func TestIncompleteStackIsNotReusedOnce(t *testing.T) {
 	th.feedback.CopyOther(0x1000)
 	th.feedback.CopyUpTo(1 << 20)
 	if !l.takeHints(th) || l.takeHints(th) {
-		t.Error("reused, or looked at anew more than once")
+		t.Error("not read again, or more than once")
 	}
 	if n := th.hints.get(); n.Bytes != 1<<20 || n.Others[0].At != 0x1000 {
 		t.Errorf("%+v", n)

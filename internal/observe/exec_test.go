@@ -34,7 +34,7 @@ func TestStackAfterAnExecIsCopiedAtTheFirstSample(t *testing.T) {
 			defer ctl.Close()
 			what, raw, err := New(ctl, NewPool(1), OnlyPassive).Begin(th)
 			if err != nil || what != Done {
-				t.Errorf("a look at a sleeper: %v, %v", what, err)
+				t.Errorf("observation of a sleeper: %v, %v", what, err)
 				return
 			}
 			n = len(raw.Mem.Stack.Bytes)
@@ -74,7 +74,7 @@ func TestIncompleteSleeperIsSampledAgainNowAndThen(t *testing.T) {
 		}
 	}
 	if want := []int{2, 8, 32, 128, 512}; !slices.Equal(at, want) {
-		t.Errorf("looked at again at %v, want %v", at, want)
+		t.Errorf("observed again at %v, want %v", at, want)
 	}
 	if d.again(false) || d != (retryBackoff{}) {
 		t.Error("a complete stack is doubted")

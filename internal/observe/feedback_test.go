@@ -9,7 +9,7 @@ import (
 	"prywalk/ptrace"
 )
 
-func TestTopThatWasWrongOnceIsNotBelievedAgain(t *testing.T) {
+func TestTopThatAWalkPassedIsNotSetAgain(t *testing.T) {
 	k := NewThread(1, 1, nil).Feedback()
 	n := &k.hints
 	k.size.endedAt(1 << 20)
@@ -22,7 +22,7 @@ func TestTopThatWasWrongOnceIsNotBelievedAgain(t *testing.T) {
 	}
 	k.size.endedAt(2 << 20)
 	if n.Top != 0 {
-		t.Error("believed again, though the stack went on there")
+		t.Error("set again, though the stack goes on there")
 	}
 	k.size.used(2000, leastCopy, true, true)
 	if n.Bytes != 4*leastCopy {
@@ -44,7 +44,7 @@ func TestSamplesThatAreWalkedTogetherAskForTheSame(t *testing.T) {
 	}
 }
 
-func TestTopIsBelievedWhereTheCopyDidNotGoUpToIt(t *testing.T) {
+func TestTopIsKeptIfTheCopyDidNotGoUpToIt(t *testing.T) {
 	k := NewThread(1, 1, nil).Feedback()
 	k.size.endedAt(1 << 20)
 	k.size.used(2000, leastCopy, true, false)
@@ -123,7 +123,7 @@ func TestSamplesAfterAMisleadingOutlineAreWalkedSoon(t *testing.T) {
 	}
 	k.hints.outline, k.hints.misled = nil, true
 	if k.handOver(); !tracee() {
-		t.Error("looks without an outline wait")
+		t.Error("observations without an outline wait for walks")
 	}
 	k.hints.outline, k.hints.misled = &outline{steps: &steps{}}, false
 	if k.handOver(); tracee() {
@@ -131,7 +131,7 @@ func TestSamplesAfterAMisleadingOutlineAreWalkedSoon(t *testing.T) {
 	}
 }
 
-func TestTopThatABrokenWalkHasPassedIsBelievedAgain(t *testing.T) {
+func TestTopIsSetAgainByACompleteWalkThatEndsThere(t *testing.T) {
 	k := NewThread(1, 1, nil).Feedback()
 	n := &k.hints
 	for i := range mostPassed + 1 {

@@ -55,7 +55,7 @@ func TestAFutexSleepLikeTheLastOneHasItsKernelStack(t *testing.T) {
 	}
 	marked := []byte("[<0>] as_noted+0x1/0x2\n")
 	th.futex.text = marked
-	read("noted by a peek of two moments", fresh, true)
+	read("kept from a passive read of two moments", fresh, true)
 	th.futex.text = marked
 	read("noted", marked, true)
 	call.Args[1] ^= 1 << 20

@@ -80,7 +80,7 @@ func TestAThreadIsLeftAloneUntilItHasLeftTheCall(t *testing.T) {
 	th := spinning(t)
 	at := still(t, th.PID)
 	if th.stopSuppressed() {
-		t.Error("left alone, though no look has made it give up a call")
+		t.Error("stops suppressed, though none has made a call give up")
 	}
 	// Unchanged words, but user time.
 	th.inCall(t, at, false)
@@ -111,7 +111,7 @@ func TestAThreadIsLeftAloneUntilItHasLeftTheCall(t *testing.T) {
 	}
 }
 
-func TestACallIsBelievedInForTwiceAsLongEachTime(t *testing.T) {
+func TestPresumedTimeOfACallDoublesEachTime(t *testing.T) {
 	th := spinning(t)
 	at := still(t, th.PID)
 	for want := uint64(leastPresumed); want < 4*mostPresumed; want *= 2 {

@@ -56,7 +56,7 @@ func TestKeptRegistersHoldInTheSameCallOnly(t *testing.T) {
 		}
 	}
 	if !k.sameSleep(&sleep, 11) || k.sameSleep(&sleep, 12) || !k.sameSleep(&restart, 12) || k.sameSleep(&otherArgs, 11) {
-		t.Error("a thread that went back to sleep is told wrongly from one that ran")
+		t.Error("a thread that went back to sleep is taken for one that ran, or the reverse")
 	}
 	if empty := (keptRegs{}); empty.sameSleep(&procmem.SyscallInfo{}, 1) ||
 		empty.recall(rawAt(sleep, 1), &procmem.SyscallInfo{}, 0) {
@@ -79,16 +79,16 @@ func TestRegistersAreRecalledOnceTheOutermostFrameIsKnown(t *testing.T) {
 		th.kept.keep(rawAt(sleep, 1, 2, 3, 4, 5, 6, 7, 8))
 		changed := func() bool { call := sleep; return th.recall(rawAt(sleep, 1, 2, 3, 4, 5, 6, 7, 9), &call) }
 		if changed() || l.takeHints(th) {
-			t.Fatal("recalled before, or looked at again")
+			t.Fatal("recalled before, or read again")
 		}
 		if walked(before) {
-			t.Error("looked at again though nothing more is known")
+			t.Error("read again though nothing more is known")
 		}
 		if !walked(0x7007) || !changed() {
 			t.Error("not recalled now")
 		}
 		if walked(0x8000) {
-			t.Error("looked at again though nothing was awaited")
+			t.Error("read again though nothing was awaited")
 		}
 	}
 }

@@ -46,18 +46,18 @@ func TestTheLockOfTheMappingsIsAwaitedBeforeAStop(t *testing.T) {
 	withMapChanger(t, func(l *Observer, th *Thread) {
 		awaited, stopped := observations(t, l, th, func(_, stopped int) bool { return stopped >= 1 })
 		if awaited != 0 || stopped == 0 {
-			t.Errorf("%d of %d looks have waited for a lock that none is known to have met", awaited, stopped)
+			t.Errorf("%d of %d observations have waited for a lock that was not found held before", awaited, stopped)
 		}
 		th.watchLock(ptrace.CauseLock)
 		awaited, stopped = observations(t, l, th, func(awaited, _ int) bool { return awaited > 0 })
 		if awaited == 0 {
-			t.Errorf("none of %d looks has waited before its stop", stopped)
+			t.Errorf("none of %d observations has waited before its stop", stopped)
 		}
-		t.Logf("%d of %d looks waited before their stops", awaited, stopped)
+		t.Logf("%d of %d observations waited before their stops", awaited, stopped)
 	})
 }
 
-func TestThreadsAreLetGoWhereTheLockOfTheMappingsIsHeld(t *testing.T) {
+func TestThreadsAreDetachedInTimeIfTheLockOfTheMappingsIsHeld(t *testing.T) {
 	withMapChanger(t, func(l *Observer, th *Thread) {
 		l.DetachInTime()
 		th.watchLock(ptrace.CauseCopy)
@@ -75,7 +75,7 @@ func TestThreadsAreLetGoWhereTheLockOfTheMappingsIsHeld(t *testing.T) {
 				t.Error(err)
 			case s != nil:
 				if done++; len(s.Mem.Stack.Bytes) == 0 {
-					t.Error("a look without a stack")
+					t.Error("an observation without a stack")
 				}
 				if s.How == ByStop && !th.Memory.Relayed() {
 					t.Fatal("the tracer's thread itself has read")
@@ -84,9 +84,9 @@ func TestThreadsAreLetGoWhereTheLockOfTheMappingsIsHeld(t *testing.T) {
 			}
 		}
 		if done < 20 {
-			t.Errorf("%d looks", done)
+			t.Errorf("%d observations", done)
 		}
-		t.Logf("%d looks, %d given up for the lock", done, failed)
+		t.Logf("%d observations, %d given up for the lock", done, failed)
 	})
 }
 
@@ -148,11 +148,11 @@ func TestAThreadIsLetGoWhenItsMemoryIsNotRead(t *testing.T) {
 		}
 		var st procmem.Status
 		if err := procmem.ReadStatus(th.TID, &st); err != nil || st.TracerPid != 0 || l.Pending() != 0 {
-			t.Errorf("still traced by %d (%v), %d looks pending", st.TracerPid, err, l.Pending())
+			t.Errorf("still traced by %d (%v), %d stops pending", st.TracerPid, err, l.Pending())
 		}
 		for range 3 {
 			if outcome, s, err := l.Begin(th); !errors.Is(err, refusal.MapLock) || l.Pending() != 0 {
-				t.Errorf("a look meanwhile: %v, %v, %v", outcome, s, err)
+				t.Errorf("observation meanwhile: %v, %v, %v", outcome, s, err)
 			}
 		}
 		if _, err := w.Write(make([]byte, held)); err != nil {
@@ -191,7 +191,7 @@ func collected(l *Observer) (err error) {
 	return err
 }
 
-// looks observes until enough, and counts the observations that waited and those that stopped the thread.
+// looks observes a thread until there are enough observations, and counts those that waited and those that stopped it.
 func observations(
 	t *testing.T, l *Observer, th *Thread, enough func(awaited, stopped int) bool,
 ) (awaited, stopped int) {

@@ -12,13 +12,14 @@ import (
 	"prywalk/ptrace"
 )
 
-// follows follows frames, and gives the bytes copied, and whether they led to the outermost.
 // begin prepares a search in a stop that has copied the top and n regions.
 func (p *pieces) begin(base frames.Addr, rd *ptrace.Reader, out []frames.Region, n int) *stopCopy {
 	p.have = stopCopy{frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: p.top}, Others: out[:n]}, rd, out}
 	return &p.have
 }
 
+// follows follows chains from the top. It gives what was copied, the number of bytes in addition to the top, and
+// whether a chain has reached the outermost frame.
 func follows(p *pieces, base frames.Addr) (have *stopCopy, copied int, ok bool) {
 	p.reserve(p.need)
 	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)

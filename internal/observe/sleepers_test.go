@@ -42,7 +42,7 @@ type sleeper struct {
 func startSleeper(t *testing.T, variant, call, shape string) *sleeper {
 	t.Helper()
 	if hostArch() != frames.X86_64 {
-		t.Skip("what a peek lacks is another thing there: integration/arm64")
+		t.Skip("a passive read lacks other registers there: integration/arm64")
 	}
 	exe, err := testtargets.Compile("sleepers.c", variants[variant]...)
 	if err != nil {
@@ -61,7 +61,7 @@ func startSleeper(t *testing.T, variant, call, shape string) *sleeper {
 	if err != nil || len(tids) != 2 {
 		t.Fatalf("threads %v, %v", tids, err)
 	}
-	// Thread numbers may wrap around.
+	// Thread ids may wrap around, so their order says nothing.
 	other := slices.IndexFunc(tids, func(tid int) bool { return tid != s.proc.PID })
 	s.thread = NewThread(s.proc.PID, tids[other], nil)
 	t.Cleanup(s.thread.Close)
@@ -116,7 +116,7 @@ func (s *sleeper) wake() {
 const reused = ^How(0)
 
 type outcome struct {
-	how      How // reused: no raw sample
+	how      How // reused if there was no raw sample
 	state    sample.State
 	stop     frames.StopReason
 	chain    []string // the program's own functions, innermost first
@@ -153,7 +153,7 @@ func (s *sleeper) walk(raw *RawSample) outcome {
 	return o
 }
 
-// looks makes n observations, each of the sleeping thread.
+// samples makes n observations of the sleeping thread.
 func (s *sleeper) samples(n int, mode Mode, opts ptrace.Options) (got []outcome) {
 	s.t.Helper()
 	OnThread(func() {
@@ -181,7 +181,7 @@ func (s *sleeper) samples(n int, mode Mode, opts ptrace.Options) (got []outcome)
 	return got
 }
 
-// chains are the expected functions by contents of their arrays.
+// chains are the expected functions, by the shape of the stack.
 var chains = map[string][]string{
 	"plain":     {"inner", "middle", "outer", "start"},
 	"stale":     {"inner", "middle", "outer", "start"},
@@ -190,7 +190,7 @@ var chains = map[string][]string{
 	"pointer":   {"inner", "by_pointer", "start"},
 }
 
-// With -O2, inner takes by_pointer's place.
+// chainOf gives the expected functions. With -O2, inner takes by_pointer's place.
 func chainOf(variant, shape string) []string {
 	if variant == "O2fp" && shape == "pointer" {
 		return []string{"inner", "start"}
@@ -219,7 +219,7 @@ func TestSleeperBelowVariableArraysIsWalkedWithoutAStop(t *testing.T) {
 			}
 			for _, o := range got[1:] {
 				if o.how != reused {
-					t.Errorf("%s: looked at again: %+v", call, o)
+					t.Errorf("%s: observed again: %+v", call, o)
 				}
 			}
 		}
@@ -241,10 +241,10 @@ func TestSleeperWhoseRegisterIsInDoubtIsStoppedOnceInASleep(t *testing.T) {
 				}
 				for i, o := range got[1:] {
 					if i > 0 && o.how == ByStop {
-						t.Errorf("%s, sleep %d: frozen again", call, sleep)
+						t.Errorf("%s, sleep %d: stopped again", call, sleep)
 					}
 					if o.how != reused && (!o.stop.Complete() || !slices.Equal(o.chain, chainOf(variant, "same"))) {
-						t.Errorf("%s, sleep %d, look %d: %+v", call, sleep, i+1, o)
+						t.Errorf("%s, sleep %d, observation %d: %+v", call, sleep, i+1, o)
 					}
 				}
 				if last := got[len(got)-1]; last.how != reused {
@@ -267,7 +267,7 @@ func TestSleeperWithATimeoutThatAStopWouldStretchIsNeverStopped(t *testing.T) {
 			for range 5 {
 				for _, o := range s.samples(8, ModeAuto, ptrace.Options{}) {
 					if o.how == ByStop && o.state == sample.Sleeping {
-						t.Error("frozen in its sleep")
+						t.Error("stopped in its sleep")
 					}
 					if o.how == ByPassiveRead && o.stop.Complete() {
 						complete++
@@ -289,7 +289,7 @@ func TestFramesThatEndedAreNotTakenForLiveOnes(t *testing.T) {
 				s := startSleeper(t, variant, call, shape)
 				for _, o := range s.samples(3, OnlyPassive, ptrace.Options{}) {
 					if o.stop.Complete() && !slices.Equal(o.chain, chainOf(variant, shape)) {
-						t.Errorf("%s, %s: %v is believed", shape, call, o.chain)
+						t.Errorf("%s, %s: %v is accepted", shape, call, o.chain)
 					}
 				}
 			}
@@ -310,7 +310,7 @@ func TestNoSleeperIsStoppedWhereThatIsNotAllowed(t *testing.T) {
 		}
 		for i, o := range got {
 			if i == 0 && o.stop != frames.StopUnproven || i > 0 && o.how != reused {
-				t.Errorf("%v, %+v: look %d: %+v", c.mode, c.opts, i, o)
+				t.Errorf("%v, %+v: observation %d: %+v", c.mode, c.opts, i, o)
 			}
 		}
 	}
@@ -333,10 +333,10 @@ func TestSleeperWhoseCopyLackedSomethingIsReadAgainWhereStopsAreNotAllowed(t *te
 	}
 }
 
-func TestRegistersOfAFreezeAreRecalledInTheSameCall(t *testing.T) {
+func TestRegistersOfAStopAreRecalledInTheSameCall(t *testing.T) {
 	s := startSleeper(t, "O0", "futex", "recursive")
 	got := s.samples(3, ModeAuto, ptrace.Options{})
-	// A thread that is released before it leaves the processor sleeps on without running.
+	// A thread that is detached before it has left the processor sleeps on without another run.
 	if got[1].how != ByStop || got[2].how != reused && !got[2].recalled {
 		t.Errorf("%+v", got)
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // The program that is always found queued is stopped in the end.
-func TestOnlyWhoIsOnAProcessorIsAskedToStop(t *testing.T) {
+func TestOnlyThreadsOnAProcessorAreAskedToStop(t *testing.T) {
 	var threads []*Thread
 	for range 3 {
 		cmd := testtargets.Child(t, exec.Command("sh", "-c", "while :; do :; done"))

@@ -4,7 +4,7 @@ package observe
 
 import "testing"
 
-// Samples taken before the stop do not count again.
+// Samples that were taken before the stop do not count again.
 func TestAThreadWhoseSamplesWereCutIsStoppedForLongerEachTime(t *testing.T) {
 	th := NewThread(1, 1, nil)
 	th.SetSampled(8 << 10)
@@ -22,12 +22,12 @@ func TestAThreadWhoseSamplesWereCutIsStoppedForLongerEachTime(t *testing.T) {
 			th.hints.take()
 		}
 		if stopped != min(want, deepMost) {
-			t.Fatalf("%d looks by freezing, want %d", stopped, want)
+			t.Fatalf("%d stops, want %d", stopped, want)
 		}
 	}
 }
 
-// The kernel's copy ends at an absent page, which the stop reads.
+// The kernel's copy ends at an absent page. The stop reads that page.
 func TestAThreadWhoseBuffersHaveNoPagesYetIsStoppedOnce(t *testing.T) {
 	th := NewThread(1, 1, nil)
 	th.SetSampled(8 << 10)
@@ -48,12 +48,12 @@ func TestAThreadWhoseBuffersHaveNoPagesYetIsStoppedOnce(t *testing.T) {
 			th.hints.take()
 		}
 		if stopped != want {
-			t.Errorf("%d looks by freezing, want %d", stopped, want)
+			t.Errorf("%d stops, want %d", stopped, want)
 		}
 	}
 }
 
-// Stops that find the stack deep do not count.
+// Stops that find the stack deep do not count as shallow ones.
 func TestAThreadIsStoppedAsLongAsItsStackIsDeep(t *testing.T) {
 	for _, c := range []struct {
 		rate float64
@@ -76,12 +76,12 @@ func TestAThreadIsStoppedAsLongAsItsStackIsDeep(t *testing.T) {
 			requestStop(100)
 		}
 		if th.Sampled() || !th.StoppedForDepth() {
-			t.Errorf("%v Hz: sampled after %d freezes that found it shallow", c.rate, c.want-1)
+			t.Errorf("%v Hz: sampled after %d stops that found it shallow", c.rate, c.want-1)
 		}
 		requestStop(8<<10 + 1)
 		for n := 1; n <= c.want; n++ {
 			if requestStop(100); th.Sampled() != (n == c.want) || th.StoppedForDepth() == th.Sampled() {
-				t.Errorf("%v Hz: after %d freezes that found it shallow: sampled %v", c.rate, n, th.Sampled())
+				t.Errorf("%v Hz: after %d stops that found it shallow: sampled %v", c.rate, n, th.Sampled())
 			}
 		}
 	}
