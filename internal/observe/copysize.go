@@ -8,8 +8,8 @@ import "prywalk/frames"
 type sizeHints struct {
 	// Bytes is the most stack to copy.
 	Bytes int
-	// Used is the bytes of stack that the last walks used. It rises at once, and falls by 1/8 of the difference for each
-	// walk.
+	// Used is the bytes of stack that the last walks used, or a lower bound if a kernel sample had too little. It rises
+	// at once, and falls by 1/8 of the difference with each walk.
 	Used int
 	// Top is an address that no copy goes beyond, or 0.
 	Top frames.Addr
@@ -54,7 +54,7 @@ func (c *copySize) update(end walkEnd, w *frames.Walker, s *RawSample) (again bo
 		c.Changing = true
 	}
 	if end == endCut && s.isFullSample() {
-		c.Used = s.asked + 1 // at least
+		c.Used = s.asked + 1 // a lower bound: the walk needs more than the sample has
 	}
 	return again
 }

@@ -17,6 +17,7 @@ import (
 // sampleRoom is the unit of a sample's buffer, in bytes.
 const sampleRoom = 4 << 10
 
+// mostKernel is the most kernel frames of a sample.
 const mostKernel = 64
 
 // SetSampled sets how many bytes of stack the kernel's samples of the thread have; 0 if it is not sampled. A sampled
@@ -26,7 +27,7 @@ func (t *Thread) SetSampled(stack int) { t.sampled = stack }
 // Sampled reports whether samples of the thread are used.
 func (t *Thread) Sampled() bool { return t.sampled != 0 && !t.beyondSamples() }
 
-// beyondSamples reports whether the stack is or lately was deeper than the kernel copies.
+// beyondSamples reports whether the stack is, or by the last walks was, deeper than a kernel sample copies.
 func (t *Thread) beyondSamples() bool {
 	n := t.hints.get()
 	return n.BeyondSamples || n.Used > t.sampled
@@ -61,6 +62,7 @@ type sampleDepth struct {
 	shallowFirst int // least shallowFor
 }
 
+// update learns from a walk.
 func (k *sampleDepth) update(end walkEnd, w *frames.Walker, s *RawSample) {
 	switch {
 	case s.How == ByStop:
@@ -90,6 +92,8 @@ func depth(w *frames.Walker, s *RawSample) int {
 	return int(reach - from)
 }
 
+// stopForDepth makes the thread be stopped until enough stops in a row have found its stack to have at most copied
+// bytes.
 func (k *sampleDepth) stopForDepth(copied int) {
 	if !k.BeyondSamples { // later samples were taken before the first stop
 		k.shallowFor = min(max(2*k.shallowFor, k.shallowFirst, deepLeast), deepMost)
@@ -107,6 +111,7 @@ func (k *sampleDepth) stopForPages(asked int) {
 	k.BeyondSamples, k.deeperThan = true, asked
 }
 
+// stopped learns from a stop whose walk used that many bytes.
 func (k *sampleDepth) stopped(used int) {
 	switch {
 	case k.shallowLeft == 0:
