@@ -45,14 +45,15 @@ const pushA64 = 0xa9bf7bf0
 // pltHeadA64 has masks and bits of the following instructions up to the jump by x17: adrp x16, ldr x17, add x16.
 var pltHeadA64 = [...][2]uint32{{0x9f00001f, 0x90000010}, {0xffc003ff, 0xf9400211}, {0xff8003ff, 0x91000210}}
 
-// pltJumpA64 reports whether pc is in the first entry of a procedure linkage table. It jumps to the dynamic linker's
-// resolver, which pops what was pushed, and then jumps to the called function.
+// pltJumpA64 gives what the jump at the end of the first entry proves. It goes to the dynamic linker's resolver, which
+// pops the two pushed words, and then jumps to the called function.
 func pltJumpA64(st *state) flow {
 	f := tailA64(st)
 	f.ret = f.ret.plus(16)
 	return f
 }
 
+// afterPushA64 reports whether pc is behind pushA64 in the first entry.
 func afterPushA64(w *interpreter, pc uint64) bool {
 	for i := uint64(1); i <= 1+uint64(len(pltHeadA64)) && pc >= 4*i; i++ {
 		code := w.code(pc - 4*i)

@@ -112,7 +112,8 @@ func (p *prologue) merge(a *abi, f, g *found) {
 	}
 }
 
-// mergeSaved replaces a place that is not in memory by the one that g has.
+// mergeSaved replaces the place in to, if that is not in memory, by the place from, expressed by the register of g's
+// CFA.
 func (p *prologue) mergeSaved(a *abi, from savedReg, g *found, to *savedReg) {
 	if from.kind != inMemory || to.kind == inMemory || from.base >= firstAnon {
 		return

@@ -123,8 +123,8 @@ func frameX86(st *state, i *x86.Inst) {
 	st.regs[hwSP] = st.regs[hwSP].plus(-(i.Imm & 0xffff))
 }
 
-// branchX86 interprets branches. If `cmp rsp, reg; jne` does not jump, both registers are equal: this ends a loop that
-// allocates stack page by page.
+// branchX86 interprets conditional branches. If `cmp rsp, reg; jne` does not jump, both registers are equal: this ends
+// a loop that allocates stack page by page.
 func branchX86(st *state, i *x86.Inst, f *flow, cmp uint8) {
 	f.kind, f.target = flowCond, uint64(i.Imm)
 	if i.Op&0xf == 5 && i.Op >= 0x70 && i.Op < 0x90 && cmp != noReg && i.Imm < 0 {

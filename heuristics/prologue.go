@@ -40,8 +40,8 @@ func (m *majority) add(st *state) {
 }
 
 // prologue follows the function fn from its start to pc, and into part, which was split off. If caller is set, pc is
-// reached behind the call that ends there. If spOnly is set, mixed tells whether the stack pointer is the same on all
-// paths.
+// reached behind the call that ends there. If spOnly is set, the result must hold for all paths, so these are all
+// followed where the stack pointer may differ.
 func (w *interpreter) prologue(pc uint64, caller, spOnly bool, fn, part span) prologue {
 	p := w.prologueAlong(pc, caller, fn, part, false)
 	if fp := p.st.regs[w.src.abi.fp]; spOnly && p.found && !p.weak && fp.kind == initial && fp.base == w.src.abi.sp {

@@ -2,61 +2,7 @@
 
 package heuristics
 
-import (
-	"bytes"
-
-	"prywalk/frames"
-)
-
-// entrySize bounds the code of the entry point where its end is unknown, in bytes. glibc's has 0x26, Free Pascal's
-// 0x51.
-const entrySize = 0x200
-
-// isRoot reports whether q is in the program's entry point or a new thread's first function.
-func (s *Source) isRoot(w *interpreter, q frames.Query) bool {
-	at := q.Lookup(s.o.Arch)
-	if s.o.Entry != 0 && at >= s.o.Entry && at < w.entryEnd() {
-		return true
-	}
-	if s.abi.startsElsewhere != nil && s.abi.startsElsewhere(w, at) {
-		return true
-	}
-	return s.abi.isThreadRoot(w, q.PC)
-}
-
-// entryEnd gives the end of the code of the entry point: that of its function, or that of its first instruction without
-// a successor, such as a call before a landing pad or padding.
-func (w *interpreter) entryEnd() uint64 {
-	s := w.src
-	if s.entryEnd == 0 {
-		s.entryEnd = w.findEntryEnd(s.o.Entry)
-	}
-	return s.entryEnd
-}
-
-func (w *interpreter) findEntryEnd(entry uint64) uint64 {
-	limit := entry + entrySize
-	if start, end, ok := w.src.bounds(entry); ok && start == entry {
-		return end
-	}
-	st := &w.st
-	st.reset(w.src.abi, entry, 0, ^uint64(0))
-	for st.pc < limit {
-		f := w.src.abi.exec(st, w.code(st.pc))
-		if st.doubt(&f); st.weak {
-			break
-		}
-		if start, _, ok := w.src.bounds(st.pc); ok && start == st.pc {
-			break
-		}
-		st.pc += uint64(max(f.size, 1))
-		if f.kind != flowNext && f.kind != flowCall && f.kind != flowCond {
-			break
-		}
-		st.afterCall = st.afterCall || f.kind == flowCall
-	}
-	return st.pc
-}
+import "prywalk/frames"
 
 // maxDeparture bounds the instructions from the load of another frame's stack pointer to the jump.
 const maxDeparture = 40
@@ -194,42 +140,4 @@ func (s *Source) placeOf(v value, reg uint8) frames.RegRule {
 		return frames.RegRule{Kind: frames.RuleReg, Reg: s.abi.dwarf(v.base)}
 	}
 	return frames.RegRule{Kind: frames.RuleUndefined}
-}
-
-// sigreturn gives the row of a signal trampoline, which has two instructions (the system call rt_sigreturn). Its stack
-// pointer is at the registers of the interrupted thread. The row is nil for other code.
-func (s *Source) sigreturn(q frames.Query) *frames.Row {
-	code, second, row := sigreturnOf(s.o.Arch)
-	for _, c := range code {
-		for _, back := range [...]int{0, len(c) - second} {
-			if back > 0 && (q.Caller || q.PC < uint64(back)) {
-				continue
-			}
-			b := s.buf[:len(c)]
-			if s.o.Code.ReadCode(q.PC-uint64(back), b) == len(b) && bytes.Equal(b, c) {
-				return row
-			}
-		}
-	}
-	return nil
-}
-
-// sigreturnOf gives the forms of a trampoline on an architecture, the length of the second instruction, and the row.
-func sigreturnOf(arch frames.Arch) (code [][]byte, second int, row *frames.Row) {
-	if arch == frames.AArch64 {
-		return sigreturnCodeAArch64, 4, sigreturnAArch64
-	}
-	return sigreturnCodeX86, 2, sigreturnX86
-}
-
-// signalRow makes a row of offsets from the stack pointer, by DWARF number.
-func signalRow(sp uint8, regs []int64, pc int64) *frames.Row {
-	row := &frames.Row{CFAReg: sp, CFAOff: regs[sp], CFADeref: true, RA: frames.RegRule{Kind: frames.RuleRegOffset,
-		Reg: sp, Off: pc}}
-	for reg, off := range regs {
-		if reg != int(sp) {
-			row.Regs[reg] = frames.RegRule{Kind: frames.RuleRegOffset, Reg: sp, Off: off}
-		}
-	}
-	return row
 }
