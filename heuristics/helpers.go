@@ -18,7 +18,7 @@ type helpers struct {
 	others bool
 }
 
-// 0: unknown
+// add adds the target of a call, which is 0 if unknown.
 func (h *helpers) add(target uint64) {
 	for _, known := range h.list[:h.n] {
 		if known == target {

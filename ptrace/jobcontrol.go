@@ -141,7 +141,7 @@ func StopAs(sig syscall.Signal, settled func()) bool {
 	return true
 }
 
-// drop ignores a pending signal, so that the kernel discards it (kernel/signal.c, do_sigaction).
+// drop ignores a pending signal for a moment, so that the kernel discards it (kernel/signal.c, do_sigaction).
 func drop(sig syscall.Signal) {
 	if was, e := actionOf(sig); e == 0 {
 		ignore := was

@@ -7,7 +7,7 @@ import "prywalk/internal/procmem"
 // allowance is the time that reads of memory may still take in a stop. With a limit, memory is read in pieces, and a
 // piece is omitted if it would probably end too late.
 type allowance struct {
-	until int64 // on the clock of [Now]; 0: no limit
+	until int64 // end of the time, on the clock of [Now]; 0 if there is no limit
 	took  int64 // time of a piece, ns, moving average
 	short bool  // a piece was omitted
 }

@@ -40,8 +40,8 @@ type Repair struct {
 	// Broken means that the program gets EINTR or EAGAIN, as a restart is not sound, not possible, or not allowed
 	// (Options.ReadOnly).
 	Broken bool
-	// GaveUp means that the call lost its work, or its supervisor's, and repeats it: stopped at each tick, it never
-	// ends.
+	// GaveUp means that the call has lost its work, or that of its supervisor, and repeats it. If it is stopped at each
+	// tick, it never ends.
 	GaveUp bool
 	// ReportedTwice means that a supervisor gets the call twice (seccomp user notification).
 	ReportedTwice bool
@@ -92,8 +92,8 @@ type repairKind uint8
 
 const (
 	repairNone          repairKind = iota // not given up
-	repairGoOn                            // restart: it continues
-	repairRepeats                         // restart: it repeats its work
+	repairGoOn                            // restart it: it continues
+	repairRepeats                         // restart it: it repeats its work
 	repairNever                           // the error stays
 	repairReportedTwice                   // restarted by the kernel; a supervisor gets it twice
 )

@@ -15,7 +15,7 @@ type Sleeper struct {
 	alarm    alarm
 	watchdog *watchdog // of a real-time priority, else nil
 	own      sleepCounters
-	woken    int64 // end of the last wait's sleep; 0: none
+	woken    int64 // end of the sleep in the last wait, or 0
 	rang     bool  // its timer ended the last sleep
 }
 

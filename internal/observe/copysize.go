@@ -79,7 +79,8 @@ func (c *copySize) hasAll(s *RawSample) bool {
 	return !c.Changing && root > from && root-from <= uint64(len(s.Mem.Stack.Bytes))
 }
 
-// toEnd gives the size of a copy up to the end; 0: not known, or more than mostBridge.
+// toEnd gives the size of a copy up to the end of the stack. It is 0 if the end is unknown, or more than mostBridge
+// away.
 func (c *copySize) toEnd(s *RawSample) uint64 {
 	from, end := s.Mem.Stack.Addr, c.Root
 	if end <= from || c.Changing {

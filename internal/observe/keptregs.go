@@ -27,7 +27,7 @@ const keptMost = 16 << 10
 type keptRegs struct {
 	call  procmem.SyscallInfo
 	regs  frames.Regs
-	stack []byte // from the stack pointer up; empty: none
+	stack []byte // from the stack pointer up; empty if no registers are kept
 	runs  uint64 // run count at the stop
 	// asleepIn is the call of a sleeper that is being stopped for a register. Nr is −1 if there is none.
 	asleepIn procmem.SyscallInfo

@@ -56,7 +56,7 @@ func (f *futexSleep) proven() { f.known, f.noted = f.known || f.noted, false }
 type futexStack struct {
 	op    uint64
 	in    [40]byte // wchan
-	inLen int      // 0: none
+	inLen int      // 0 if there is no stack
 	text  []byte
 }
 

@@ -180,14 +180,14 @@ func (r *outlineHistory) give() *outline { return &outline{slices.Clone(r.marks)
 
 // outlineHints is how to copy a deep stack.
 type outlineHints struct {
-	outline *outline // nil: stops copy in one piece
+	outline *outline // nil if stops copy in one piece
 	misled  bool     // a walk by the last outline was cut
 }
 
 // outlining learns from walks how to copy a deep stack.
 type outlining struct {
 	*outlineHints
-	history *outlineHistory // nil: not deep lately
+	history *outlineHistory // nil if the stack was not deep lately
 }
 
 // update learns from a walk beyond outlineFrom. o has its frames, or is nil if some are missing. A cut walk adds

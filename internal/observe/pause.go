@@ -22,11 +22,12 @@ const (
 // pauseLimit skips stops that are expected to exceed the user's limit. The estimate is the moving mean of the thread's
 // stops, or of all before its first.
 type pauseLimit struct {
-	limit int64 // ns; 0: none
+	limit int64 // ns; 0 if there is none
 	usual int64 // moving mean of all stops, ns; 0 before the first
 }
 
-// LimitPause makes the observer omit stops that are expected to take longer than d ([refusal.MaxPause]); 0: no limit.
+// LimitPause makes the observer omit stops that are expected to take longer than d ([refusal.MaxPause]). 0
+// means no limit.
 func (l *Observer) LimitPause(d time.Duration) { l.pause.limit = int64(d) }
 
 func (p *pauseLimit) allows(t *Thread) bool {

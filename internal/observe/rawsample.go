@@ -143,12 +143,12 @@ const (
 
 // copyShape is how a stack was copied.
 type copyShape struct {
-	by            *outline // nil: in one piece
+	by            *outline // pieces were copied by it; nil if the stack was copied in one piece
 	outlineFailed bool     // the outline, or the last one, did not lead to the outermost frame
 	limit         copyLimit
 	asked         int         // bytes of a kernel sample that has as many as possible; else 0
-	tailAt        frames.Addr // outermost frames behind a gap; 0: none
-	notRoot       frames.Addr // a stack that ends up to here is not the one that ended at CopyHints.Top; 0: not known
+	tailAt        frames.Addr // address of the outermost frames behind a gap, or 0
+	notRoot       frames.Addr // a stack that ends at or below is not the one that CopyHints.Top bounds; 0 if unknown
 }
 
 type pooled struct {
@@ -326,7 +326,8 @@ func (p *Pool) Put(s *RawSample) {
 	}
 }
 
-// Wait gives what a thread waits for: a system call, "stopped", or the kernel's reason; empty if running or unknown.
+// Wait gives what a thread waits for: a system call, "stopped", or the kernel's reason. It is empty if the thread runs,
+// or if that is unknown.
 func (s *RawSample) Wait() string {
 	switch s.State {
 	case sample.Running:

@@ -273,7 +273,7 @@ func (e *taskStacks) span(signal bool) (from uint64, n int) {
 
 func word(b []byte, at int64) uint64 { return binary.LittleEndian.Uint64(b[at:]) }
 
-// Bounds of copied labels: number, bytes of a string, all bytes.
+// Bounds of copied labels: maxLabels is their number, maxLabel the bytes of a string, and labelsCopy all bytes.
 const (
 	maxLabels  = 6
 	maxLabel   = 128

@@ -35,7 +35,7 @@ type Thread struct {
 	restless   bool
 	futex      futexSleep
 	kept       keptRegs
-	gaveUpCall *gaveUpCall // nil: no call gave up
+	gaveUpCall *gaveUpCall // nil if no call gave up
 	walkState
 	underWay
 	lastStop
@@ -55,7 +55,7 @@ type walkState struct {
 }
 
 type underWay struct {
-	pending  *RawSample     // nil: none
+	pending  *RawSample     // nil if there is none
 	stopping *ptrace.Tracee // valid while pending
 	begun    int64          // CLOCK_MONOTONIC ns
 	queued   bool           // it waits for the tracer's processor
