@@ -26,7 +26,7 @@ const (
 var modeNames = [...]string{"ladder", "peek", "no-reuse", "freeze"}
 
 // String gives the name on the command line.
-func (r Mode) String() string { return modeNames[r] }
+func (m Mode) String() string { return modeNames[m] }
 
 // ParseMode is the inverse of String.
 func ParseMode(name string) (Mode, error) {
