@@ -145,7 +145,7 @@ func holdCall(t *testing.T, name string, nr int64, l listed) {
 
 // asleepCell is when a thread that sleeps in a call may be stopped.
 func asleepCell(name string) string {
-	if when, _ := observe.Bearable(name); when != "" {
+	if when, _ := observe.InterruptRule(name); when != "" {
 		return when
 	}
 	return "never"

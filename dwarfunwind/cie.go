@@ -9,14 +9,14 @@ import (
 	"prywalk/internal/wire"
 )
 
-// maxCIEs bounds the CIEs that are kept; programs have tens.
+// maxCIEs bounds the CIEs that are kept. Programs have tens.
 const maxCIEs = 256
 
 // cie is a decoded common information entry (DWARF 5 §6.4.1).
 type cie struct {
 	ok        bool
-	signal    bool // augmentation S: FDEs of signal trampolines
-	augmented bool // augmentation z: FDEs have a length of extra data
+	signal    bool // its FDEs are of signal trampolines (augmentation S)
+	augmented bool // its FDEs have extra data, with their length (augmentation z)
 	fdeEnc    uint8
 	addrSize  uint8
 	segSize   uint8
@@ -28,7 +28,7 @@ type cie struct {
 	exprs     [][]byte // expressions that init refers to
 }
 
-// cieAt gives the CIE at off, nil if invalid.
+// cieAt gives the CIE at off, or nil if it is invalid.
 func (t *Table) cieAt(s *frameSection, off uint64) *cie {
 	if s.last != nil && s.at == off {
 		return s.last
@@ -78,7 +78,8 @@ func columns(arch frames.Arch) uint64 {
 	return frames.NumRegs
 }
 
-// header decodes what precedes the initial instructions (DWARF 5 §6.4.1). Versions of .debug_frame: 1, 3, 4 (§7.24).
+// header decodes the fields before the initial instructions (DWARF 5 §6.4.1). .debug_frame has versions 1, 3 and 4
+// (§7.24).
 func (c *cie) header(cur *cursor, s *frameSection, off uint64) bool {
 	version := cur.U8()
 	aug := cur.CString()
@@ -87,7 +88,7 @@ func (c *cie) header(cur *cursor, s *frameSection, off uint64) bool {
 	}
 	c.addrSize = 8
 	if string(aug) == "eh" {
-		cur.Take(8) // GCC 2's pointer
+		cur.Take(8) // a pointer that GCC 2 wrote
 		aug = nil
 	}
 	if version >= 4 {
@@ -105,8 +106,8 @@ func (c *cie) header(cur *cursor, s *frameSection, off uint64) bool {
 	return c.augmentation(cur, aug, s, off)
 }
 
-// augmentation decodes the augmentation string's data (LSB 5.0 §10.6.1.1.1). z gives the length, so that decoding can
-// end at an unknown letter.
+// augmentation decodes the data that the augmentation string describes (LSB 5.0 §10.6.1.1.1). With z they have a
+// length, so that decoding can end at an unknown letter.
 func (c *cie) augmentation(cur *cursor, aug []byte, s *frameSection, off uint64) bool {
 	if len(aug) == 0 {
 		return true
@@ -128,7 +129,7 @@ func (c *cie) augmentation(cur *cursor, aug []byte, s *frameSection, off uint64)
 			sub.U8()
 		case 'S':
 			c.signal = true
-		case 'B', 'G': // AArch64: key B signs pointers; tagged stack
+		case 'B', 'G': // AArch64: pointers are signed with key B; the stack is tagged
 		default:
 			return !cur.Bad && !sub.Bad
 		}
@@ -136,7 +137,7 @@ func (c *cie) augmentation(cur *cursor, aug []byte, s *frameSection, off uint64)
 	return !cur.Bad && !sub.Bad
 }
 
-// slot gives a register's index in state, -1 for an ignored one.
+// slot gives the index of a register in state, or -1 for one that is ignored.
 func (c *cie) slot(reg uint64) int {
 	switch {
 	case reg < c.limit:

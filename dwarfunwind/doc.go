@@ -14,7 +14,7 @@
 // description entry (FDE) that it leads to. Then it runs the CFA program of the
 // common information entry (CIE), and the FDE's own up to the wanted address. Nothing is
 // parsed ahead. Sections without such a table (.debug_frame, some static executables) get a sorted index of their
-// FDEs the first time that it is needed.
+// FDEs when it is first needed.
 //
 // The row that results is packed into a 16-byte [frames.Rule] where it fits;
 // such a lookup allocates nothing. Decoded CIEs are kept, with the registers that
@@ -24,7 +24,7 @@
 //
 // Expressions that compute a register plus an offset, or the word in memory there,
 // are recognised by running them on symbols in place of numbers. That covers the PLT
-// (whose expression only asks where in its 16 bytes the program counter is) and
+// (whose expression only tests where in its 16 bytes the program counter is) and
 // signal frames. The others are kept, and evaluated when the rule is applied. The
 // evaluator is this package's own. The one in delve's op package starts with an
 // empty stack, where §6.4.2.2 wants the CFA on it. It panics on an empty stack, and

@@ -9,11 +9,11 @@ import (
 
 const (
 	exprStack = 64
-	// maxSteps bounds the operations of one evaluation: branches can loop.
+	// maxSteps bounds the operations of one evaluation, as branches can loop.
 	maxSteps = 4096
 )
 
-// expr is a DWARF expression (DWARF 5 §2.5); it implements [frames.Expr].
+// expr is a DWARF expression (DWARF 5 §2.5). It implements [frames.Expr].
 type expr struct {
 	code     []byte
 	pc       uint64 // the rule's address in the file
@@ -69,7 +69,7 @@ func (v *evaluator) step(op uint8) bool {
 	case opNop:
 		return true
 	case opAddr:
-		// relocated as the code is, by the difference of the two pcs
+		// The operand is relocated as the code is, by the difference of the two pcs.
 		return v.push(v.U64() + v.regs.PC - v.pc)
 	case opSkip:
 		return v.jump(int16(v.U16()))

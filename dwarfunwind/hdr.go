@@ -8,24 +8,25 @@ import (
 	"prywalk/internal/wire"
 )
 
-// hdrTable is the search table of .eh_frame_hdr (LSB 5.0 §10.7): pairs of a function's address and its FDE's, sorted.
+// hdrTable is the search table of .eh_frame_hdr (LSB 5.0 §10.7): sorted pairs of the address of a function and that of
+// its FDE.
 type hdrTable struct {
 	sec   Section
-	first uint64 // the table's offset
-	count uint64 // number of pairs; 0: unusable
+	first uint64 // offset of the first pair in the section
+	count uint64 // number of pairs; 0 if the table is unusable
 	enc   uint8
 	size  uint8 // bytes of one number
 }
 
 const (
 	hdrVersion = 1
-	// hdrCommon is what linkers write: 32-bit numbers relative to the section's start.
+	// hdrCommon is the encoding that linkers write: 32-bit numbers relative to the start of the section.
 	hdrCommon = peDataRel | peSData4
 	// hdrLocal is the size in bytes of the range that is bisected in one view.
 	hdrLocal = easyView
 )
 
-// openHdr reads the header; count stays 0 if the table is unusable.
+// openHdr reads the header. count stays 0 if the table is unusable.
 func openHdr(sec Section) (h hdrTable) {
 	if !sec.present() {
 		return h
@@ -88,7 +89,7 @@ func (h *hdrTable) findCommon(pc uint64) (addr, i uint64, ok bool) {
 	lo, hi := uint64(0), h.count
 	for (hi-lo)*8 > hdrLocal {
 		mid := lo + (hi-lo)/2
-		// all that is in view around the middle is searched at once
+		// All pairs in view around the middle are searched at once.
 		from, b := h.around(mid, lo, hi)
 		n := uint64(len(b) / 8)
 		switch {
@@ -111,7 +112,7 @@ func (h *hdrTable) findCommon(pc uint64) (addr, i uint64, ok bool) {
 	return addr, lo + i, true
 }
 
-// around gives pairs around index i without a copy, at least one, within lo and hi, and the first one's index.
+// around gives at least one pair around index i, within lo and hi, without a copy, and the index of the first one.
 func (h *hdrTable) around(i, lo, hi uint64) (from uint64, b []byte) {
 	w, ok := h.sec.Data.(Wide)
 	if !ok {
@@ -131,8 +132,8 @@ func (h *hdrTable) around(i, lo, hi uint64) (from uint64, b []byte) {
 	return (start - h.first) / 8, b[:min(uint64(len(b)), end-start)&^7]
 }
 
-// last gives the last pair whose key is not greater than key, as the first one's is not. It branches, as the processor
-// then reads ahead along the predicted half.
+// last gives the last pair whose key is not greater than key. Precondition: that of the first pair is not. It branches,
+// so that the processor reads ahead along the predicted half.
 func (h *hdrTable) last(b []byte, key int64) (addr, i uint64) {
 	l, n := 0, len(b)/8
 	for n > 1 {

@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// maxIndex bounds an index: 64 MiB, more than the FDEs of large browsers.
+// maxIndex bounds the entries of an index, which then takes 64 MiB: more than for the FDEs of large browsers.
 const maxIndex = 4 << 20
 
-// index is a sorted list of a section's FDEs, built on first use.
+// index is a sorted list of the FDEs of a section. It is built at its first use.
 type index struct {
 	built   bool
 	entries []indexEntry
@@ -49,7 +49,7 @@ func (x *index) build(t *Table, s *frameSection) {
 	x.entries = slices.Clip(x.entries)
 }
 
-// each gives the section's intact FDEs in file order.
+// each gives the intact FDEs of the section in file order.
 func (t *Table) each(s *frameSection, yield func(*fde) bool) {
 	for off, ok := uint64(0), s.present(); ok; {
 		e := s.entry(off)

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// maxRemembered bounds the stack of rows; compilers use one.
+	// maxRemembered bounds the stack of remembered rows. Compilers use one.
 	maxRemembered = 64
 	// maxExprs bounds the expressions of one program.
 	maxExprs = 1024
@@ -18,13 +18,13 @@ const (
 // machine runs CFA programs (DWARF 5 §6.4.2). It allocates only to grow its slices.
 type machine struct {
 	state
-	loc   uint64 // the row's first address
+	loc   uint64 // first address of the row
 	saved []state
 	exprs [][]byte
 
 	cie  *cie
 	sec  *frameSection
-	base uint64 // the program's address, for DW_CFA_set_loc
+	base uint64 // address of the program, for DW_CFA_set_loc
 }
 
 func (m *machine) reset(c *cie) {
@@ -33,7 +33,8 @@ func (m *machine) reset(c *cie) {
 	m.exprs = append(m.exprs[:0], c.exprs...)
 }
 
-// run executes a program up to the row for pc; off is the program's offset in the section. False if it is invalid.
+// run executes a program up to the row for pc. off is the offset of the program in the section. It returns false if the
+// program is invalid.
 func (m *machine) run(c *cie, prog *cursor, s *frameSection, off, start, pc uint64) bool {
 	m.begin(c, s, off, start)
 	for prog.Pos < len(prog.Bytes) {
@@ -51,7 +52,7 @@ func (m *machine) begin(c *cie, s *frameSection, off, start uint64) {
 	m.cie, m.sec, m.loc, m.base = c, s, start, s.Addr+off
 }
 
-// step executes one instruction; false if it is invalid.
+// step executes one instruction, and returns false if it is invalid.
 func (m *machine) step(p *cursor) bool {
 	op := p.U8()
 	low := uint64(op & 0x3f)
@@ -77,7 +78,7 @@ func (m *machine) step(p *cursor) bool {
 	return m.registerRule(op, p)
 }
 
-// advance saturates at the end of the address space.
+// advance moves the row's first address, at most to the end of the address space.
 func (m *machine) advance(n uint64) {
 	d := n * m.cie.codeAlign
 	if n != 0 && d/n != m.cie.codeAlign || m.loc+d < m.loc {
@@ -139,7 +140,7 @@ func (m *machine) setCFAReg(reg uint64) {
 	}
 }
 
-// remember executes row state instructions (§6.4.2.4), which include the CFA, as compilers assume.
+// remember executes row state instructions (§6.4.2.4). The state includes the CFA, as compilers assume.
 func (m *machine) remember(op uint8) bool {
 	if op == cfaRememberState {
 		if len(m.saved) >= maxRemembered {
@@ -157,7 +158,7 @@ func (m *machine) remember(op uint8) bool {
 	return true
 }
 
-// restore gives a register its rule of the CIE (§6.4.2.3).
+// restore sets the rule of a register to that of the CIE (§6.4.2.3).
 func (m *machine) restore(reg uint64) {
 	if slot := m.cie.slot(reg); slot >= 0 {
 		m.set(slot, m.cie.init.regs[slot])

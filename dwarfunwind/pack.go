@@ -9,7 +9,7 @@ import (
 	"prywalk/frames"
 )
 
-// pack turns the machine's row into a rule, and a row if that cannot hold it.
+// pack converts the row of the machine to a rule, and also to a Row if it does not fit into the rule.
 func (t *Table) pack(f *fde, pc uint64) (frames.Rule, *frames.Row, bool) {
 	flags := frames.Flags(0)
 	if f.cie.signal {
@@ -42,7 +42,7 @@ func (t *Table) returnRule(c *cie) regRule {
 	return regRule{}
 }
 
-// build fills t.row from the machine; false if the row is unusable.
+// build fills t.row from the machine, and returns false if the row is unusable.
 func (t *Table) build(c *cie, pc uint64) bool {
 	row := &t.row
 	for d := t.dirty; d != 0; d &= d - 1 {
@@ -64,7 +64,7 @@ func (t *Table) build(c *cie, pc uint64) bool {
 	return true
 }
 
-// isPC recognises x86-64's return address column.
+// isPC reports whether a column is the return address of x86-64.
 func (t *Table) isPC(reg uint8) bool { return t.arch == frames.X86_64 && reg == frames.X86RA }
 
 func (t *Table) buildCFA(pc uint64) bool {
@@ -92,11 +92,11 @@ func (t *Table) frameRule(r regRule, pc uint64) frames.RegRule {
 	return frames.RegRule{Kind: r.kind, Off: r.off, Reg: r.reg}
 }
 
-// exprRule finds a plain place for an expression's value.
+// exprRule gives the rule for an expression: a plain place if the expression is recognised.
 func (t *Table) exprRule(r regRule, pc uint64) frames.RegRule {
 	code := t.m.exprs[r.off]
 	v, ok := t.recognise(code, pc, true)
-	// an expression for a register's address is one for its value that ends in a load
+	// An expression for the place of a register is one for its value without the load at its end.
 	inMemory := v.deref != (r.kind == frames.RuleExpr)
 	switch {
 	case !ok || v.deref && r.kind == frames.RuleExpr:
@@ -112,7 +112,7 @@ func (t *Table) exprRule(r regRule, pc uint64) frames.RegRule {
 	return frames.RegRule{Kind: r.kind, Expr: t.newExpr(code, pc, true)}
 }
 
-// newExpr copies the expression: a view may hold a whole block of the file.
+// newExpr copies the expression, as a view may keep a whole block of the file.
 func (t *Table) newExpr(code []byte, pc uint64, pushCFA bool) *expr {
 	return &expr{code: slices.Clone(code), pc: pc, pcColumn: pcColumn(t.arch), pushCFA: pushCFA}
 }

@@ -2,7 +2,7 @@
 
 package dwarfunwind
 
-// Pointer encodings (LSB 5.0, §10.5.1): low four bits format, next three base.
+// Pointer encodings (LSB 5.0, §10.5.1). The low four bits are the format, the next three the base.
 const (
 	peAbsptr   = 0x00
 	peULEB     = 0x01
@@ -27,7 +27,7 @@ type bases struct {
 	text, data uint64
 }
 
-// peSize gives a format's size in bytes, 0 if it varies or is unknown.
+// peSize gives the size of a format in bytes, or 0 if it varies or is unknown.
 func peSize(enc, addrSize uint8) uint8 {
 	switch enc & peFormat {
 	case peAbsptr:
@@ -65,8 +65,8 @@ func (c *cursor) number(enc, addrSize uint8) uint64 {
 	return 0
 }
 
-// pointer reads an encoded pointer; at is the address of the cursor's first byte. Indirect pointers set Bad: they are
-// in the process.
+// pointer reads an encoded pointer. at is the address of the cursor's first byte. An indirect pointer sets Bad, as its
+// value is in the process.
 func (c *cursor) pointer(enc, addrSize uint8, at uint64, b *bases) uint64 {
 	at += uint64(c.Pos)
 	v := c.number(enc, addrSize)

@@ -17,7 +17,7 @@ const (
 	symPC // the program counter, of which only the low bits are known
 )
 
-// symbol is base + off, or with deref the word there. The off of symPC is the whole value as a file address.
+// symbol is base + off, or with deref the word there. With symPC, off is the whole value, as a file address.
 type symbol struct {
 	off   int64
 	kind  symKind
@@ -25,10 +25,10 @@ type symbol struct {
 	deref bool
 }
 
-// lowBits are an address's bits that no load bias changes.
+// lowBits are the bits of an address that no load bias changes.
 const lowBits = 1<<12 - 1
 
-// recogniser runs an expression on symbols.
+// recogniser runs an expression on symbols in place of numbers.
 type recogniser struct {
 	cursor
 	pc       uint64
@@ -37,7 +37,7 @@ type recogniser struct {
 	stack    [8]symbol
 }
 
-// recognise gives what an expression computes, if that is base + constant, or the word there.
+// recognise gives what an expression computes, if that is a base plus a constant, or the word there.
 func (t *Table) recognise(code []byte, pc uint64, pushCFA bool) (symbol, bool) {
 	r := recogniser{cursor: cursor{wire.Cursor{Bytes: code}}, pc: pc, pcColumn: pcColumn(t.arch)}
 	if pushCFA {
@@ -105,7 +105,7 @@ func (r *recogniser) base(reg uint64, off int64) bool {
 	return false
 }
 
-// combine computes a binary operation, b on top; false if the result is no symbol.
+// combine computes a binary operation, with b on top. It returns false if the result is no symbol.
 func combine(op uint8, a, b symbol) (symbol, bool) {
 	if op == opPlus && a.kind == symConst {
 		a, b = b, a

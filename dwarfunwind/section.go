@@ -4,14 +4,15 @@ package dwarfunwind
 
 import "errors"
 
-// Viewer gives n bytes of a section, unchanging and valid for ever.
+// Viewer gives bytes of a section. They never change, and stay valid.
 type Viewer interface {
 	View(off uint64, n int) ([]byte, error)
 }
 
 // Wide is a [Viewer] that can give more than was asked without a copy.
 type Wide interface {
-	// Around gives bytes that contain the n at off, and their offset; nil if they cannot be read.
+	// Around gives bytes that contain the n bytes at off, and the offset of the first. They are nil if they cannot be
+	// read.
 	Around(off uint64, n int) (from uint64, b []byte)
 }
 
@@ -36,11 +37,11 @@ func (b Bytes) Around(off uint64, n int) (uint64, []byte) {
 	return 0, b
 }
 
-// Section is a section of an ELF file; zero: none.
+// Section is a section of an ELF file. The zero value stands for none.
 type Section struct {
-	// Addr is the file's address of the first byte.
+	// Addr is the address of the first byte in the file's address space.
 	Addr uint64
-	// Size is in bytes.
+	// Size is the size in bytes.
 	Size uint64
 	Data Viewer
 }
@@ -52,7 +53,7 @@ func SectionOf(addr uint64, data []byte) Section {
 
 func (s *Section) present() bool { return s.Data != nil && s.Size > 0 }
 
-// view gives n bytes at off, nil if they cannot be read.
+// view gives n bytes at off, or nil if they cannot be read.
 func (s *Section) view(off uint64, n int) []byte {
 	if off > s.Size || uint64(n) > s.Size-off {
 		return nil
@@ -64,7 +65,7 @@ func (s *Section) view(off uint64, n int) []byte {
 	return b
 }
 
-// easyView is a size that windowed readers give without a copy.
+// easyView is a size, in bytes, that readers with a window give without a copy.
 const easyView = 4 << 10
 
 func (s *Section) head(off uint64) []byte {

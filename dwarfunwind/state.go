@@ -8,11 +8,11 @@ const (
 	// raSlot is the slot of a return address column that is no register.
 	raSlot   = frames.NumRegs
 	numSlots = raSlot + 1
-	// noExpr: the CFA is register + offset.
+	// noExpr is the index of a CFA that is a register plus an offset.
 	noExpr = -1
 )
 
-// regRule is where a register is. off is the index of an expression, for the kinds that have one.
+// regRule is the rule of a register. For the kinds with an expression, off is the index of that.
 type regRule struct {
 	off  int64
 	kind frames.RegRuleKind
@@ -22,13 +22,13 @@ type regRule struct {
 // state is a row of the table that the CFA program describes.
 type state struct {
 	cfaOff  int64
-	cfaExpr int32 // index of an expression
+	cfaExpr int32 // index of its expression, or noExpr
 	cfaReg  uint8
-	used    uint64 // slots that have had a rule
+	used    uint64 // set of the slots that have had a rule
 	regs    [numSlots]regRule
 }
 
-// set ignores slots below 0.
+// set sets the rule of a slot. It ignores slots below 0.
 func (s *state) set(slot int, r regRule) {
 	if slot >= 0 {
 		s.regs[slot] = r

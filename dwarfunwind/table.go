@@ -9,19 +9,19 @@ import (
 	"prywalk/frames"
 )
 
-// Config describes a file's call frame information. Addresses are the file's.
+// Config describes the call frame information of a file. Addresses are in the file's address space.
 type Config struct {
 	Arch frames.Arch
-	// EhFrameHdr is of no use without EhFrame.
+	// EhFrameHdr is used only with EhFrame.
 	EhFrameHdr, EhFrame Section
-	// DebugFrame is decompressed .debug_frame, searched last.
+	// DebugFrame is .debug_frame, decompressed. It is searched last.
 	DebugFrame Section
-	// Text and GOT are bases of rare pointers in .eh_frame: addresses of .text and the global offset table, 0 if
-	// unknown.
+	// Text and GOT are the addresses of .text and of the global offset table, or 0 if unknown. They are bases of rare
+	// pointers in .eh_frame.
 	Text, GOT uint64
 }
 
-// ErrNoCFI reports a file without call frame information.
+// ErrNoCFI means that the file has no call frame information.
 var ErrNoCFI = errors.New("no call frame information")
 
 // Table is a [frames.RuleSource] over a file's call frame information, for one goroutine at a time.
@@ -34,12 +34,12 @@ type Table struct {
 	dbIdx index
 	m     machine
 	row   frames.Row // the row being built
-	dirty uint64     // registers of row that are not zero
+	dirty uint64     // set of the registers of row that are not zero
 	// pushed is the number of bytes on the stack above the CFA.
 	pushed int64
 }
 
-// New reads only the header of .eh_frame_hdr. Errors: ErrNoCFI, or an unknown architecture.
+// New makes a table. It reads only the header of .eh_frame_hdr. Errors: ErrNoCFI, or an unknown architecture.
 func New(cfg Config) (*Table, error) {
 	if cfg.Arch != frames.X86_64 && cfg.Arch != frames.AArch64 {
 		return nil, fmt.Errorf("call frame information for architecture %v", cfg.Arch)
@@ -56,7 +56,7 @@ func New(cfg Config) (*Table, error) {
 	return t, nil
 }
 
-// Rule implements [frames.RuleSource]. The row is the caller's.
+// Rule implements [frames.RuleSource]. The row belongs to the caller.
 func (t *Table) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	pc := q.Lookup(t.arch)
 	f, ok := t.find(pc)
@@ -74,7 +74,7 @@ func (t *Table) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return t.pack(&f, q.PC)
 }
 
-// FuncRange gives the addresses of addr's FDE, end excluded: a function, or a part of one.
+// FuncRange gives the bounds of the FDE that has addr, the end excluded: those of a function, or of a part of one.
 func (t *Table) FuncRange(addr uint64) (start, end uint64, ok bool) {
 	f, ok := t.find(addr)
 	return f.start, f.end, ok
@@ -99,12 +99,12 @@ func (t *Table) findIndexed(s *frameSection, x *index, pc uint64) (fde, bool) {
 	return fde{}, false
 }
 
-// maxEmpty bounds the empty entries that a lookup passes over.
+// maxEmpty bounds the empty entries that a lookup skips.
 const maxEmpty = 8
 
 // findEh gives the FDE in .eh_frame for an address. BOLT leaves entries of length 0 at the start of functions or
-// within: then it may be the next entry in the section, which the search table lacks if both start at one address, or
-// the one before in the table.
+// within. The FDE may then be the next entry in the section, which the search table lacks if both start at one address,
+// or the one before in the table.
 func (t *Table) findEh(pc uint64) (fde, bool) {
 	if !t.eh.present() {
 		return fde{}, false

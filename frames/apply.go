@@ -8,11 +8,11 @@ import "math/bits"
 type unwinder struct {
 	space      *Space
 	mem        Memory
-	regs       Regs   // the frame's
-	next       Regs   // the caller's, while they are computed
+	regs       Regs   // of the frame
+	next       Regs   // of its caller, while they are computed
 	given      uint64 // the registers that were known in the innermost frame
-	unreadAddr Addr   // the word that could not be read
-	mod        int32  // index of the frame's module, -1: none
+	unreadAddr Addr   // the last word that could not be read
+	mod        int32  // index of the frame's module, or -1
 	caller     bool   // regs.PC is a return address
 }
 
@@ -117,7 +117,7 @@ func (u *unwinder) applyRow(row *storedRow, flags Flags) StopReason {
 		}
 	}
 	if !u.knowsNext() {
-		u.next.Val[info.sp] = u.regs.SP() // the frame is further out, no more is known
+		u.next.Val[info.sp] = u.regs.SP() // a lower bound
 	}
 	return u.rowRA(row.Row, info, cfa, flags)
 }
@@ -169,7 +169,7 @@ func (u *unwinder) rowRA(row *Row, info *archInfo, cfa Addr, flags Flags) StopRe
 		return stop
 	}
 	if !ok {
-		if v, ok = u.handed(&p); !ok {
+		if v, ok = u.raFromScratch(&p); !ok {
 			return StopUnproven
 		}
 	}
@@ -180,9 +180,10 @@ func (u *unwinder) rowRA(row *Row, info *archInfo, cfa Addr, flags Flags) StopRe
 	return StopNone
 }
 
-// handed gives a return address that a caller keeps in a register which callees may change: the innermost frame's
-// value, accepted if it follows a call of this function. Go's functions on arm64 call morestack so.
-func (u *unwinder) handed(p *RegRule) (uint64, bool) {
+// raFromScratch gives a return address that a caller keeps in a register which callees may change. It takes the value
+// of the innermost frame, and accepts it if it follows a call of this function. Go's functions on arm64 call morestack
+// so.
+func (u *unwinder) raFromScratch(p *RegRule) (uint64, bool) {
 	if p.Kind != RuleReg || !u.caller || u.given>>(p.Reg%NumRegs)&1 == 0 {
 		return 0, false
 	}
@@ -191,7 +192,8 @@ func (u *unwinder) handed(p *RegRule) (uint64, bool) {
 	return v, known && u.space.mayCall(v, start, known)
 }
 
-// callerReg gives a register's value by its rule; ok is false if it cannot be recovered, which does not end the walk.
+// callerReg gives the value of a register by its rule. ok is false if it cannot be recovered, which does not end the
+// walk.
 func (u *unwinder) callerReg(p *RegRule, cfa Addr) (uint64, bool, StopReason) {
 	var at Addr
 	switch p.Kind {
@@ -224,6 +226,7 @@ func (u *unwinder) callerReg(p *RegRule, cfa Addr) (uint64, bool, StopReason) {
 	return v, true, StopNone
 }
 
+// canApply reports whether the register of a rule's CFA is known.
 func (u *unwinder) canApply(r *Rule) bool {
 	if r.Flags&FlagRow != 0 && u.space.rows[r.row()].CFAExpr != nil {
 		return true
@@ -231,10 +234,11 @@ func (u *unwinder) canApply(r *Rule) bool {
 	return r.Flags&FlagRoot != 0 || u.regs.Known&(1<<(r.CFAReg%NumRegs)) != 0
 }
 
-// untouched applies a caller's rule whose CFA's register callees may change, with the innermost frame's value:
-// OpenSSL's assembly keeps its stack pointer in rax or r11, and calls helpers that leave these alone. It is accepted
-// only if the frame is further out and its return address follows a call of this function.
-func (u *unwinder) untouched(r *Rule) bool {
+// assumePreserved applies a rule whose CFA is relative to a register that callees may change. It takes the value of the
+// innermost frame, and accepts the result only if the caller's frame is further out and its return address follows a
+// call of this function. OpenSSL's assembly keeps its stack pointer in rax or r11, and calls helpers that do not change
+// these.
+func (u *unwinder) assumePreserved(r *Rule) bool {
 	given := u.given>>(r.CFAReg%NumRegs)&1 != 0
 	special := r.Flags&(FlagRow|FlagSignal|FlagSwitch|FlagLoss) != 0
 	if !u.caller || r.CFAReg == u.regs.Arch.SP() || !given || special {

@@ -30,7 +30,7 @@ const (
 	X86R13 uint8 = 13
 	X86R14 uint8 = 14
 	X86R15 uint8 = 15
-	// X86RA is the column of the return address, no register.
+	// X86RA is the column of the return address. It is no register.
 	X86RA uint8 = 16
 
 	// NoReg marks unused places of tables.
@@ -56,14 +56,14 @@ func (a Arch) String() string {
 type archInfo struct {
 	sp, fp uint8
 	ra     uint8 // column of the return address
-	// compact: see Arch.CompactRegs
+	// compact is the result of Arch.CompactRegs.
 	compact [NumCompact]uint8
-	// kept: see Arch.Kept
+	// kept is the result of Arch.Kept.
 	kept uint64
-	// raOnStack: a call pushes the return address (CFA−8 by default).
+	// raOnStack is set if a call pushes the return address (at CFA − 8 by default).
 	raOnStack bool
-	// signalFrame bounds what the kernel saves on the stack for a signal's handler. At most 11 KiB with AMX
-	// (fpu__get_fpstate_size, arch/x86/kernel/fpu/signal.c), 84 KiB with SME (setup_sigframe_layout,
+	// signalFrame bounds what the kernel saves on the stack for a signal handler, in bytes. It saves at most 11 KiB with
+	// AMX (fpu__get_fpstate_size, arch/x86/kernel/fpu/signal.c), and 84 KiB with SME (setup_sigframe_layout,
 	// arch/arm64/kernel/signal.c).
 	signalFrame Addr
 }
@@ -100,13 +100,13 @@ func (a Arch) FP() uint8 { return a.info().fp }
 // RA gives the column of the return address: 16 on x86-64, the link register x30 on arm64.
 func (a Arch) RA() uint8 { return a.info().ra }
 
-// Kept gives the callee-saved registers, a bit for each DWARF number: rbx, rbp, r12–r15; x19–x29.
+// Kept gives the set of callee-saved registers, a bit for each DWARF number: rbx, rbp and r12–r15, or x19–x29.
 func (a Arch) Kept() uint64 { return a.info().kept }
 
 // CompactRegs lists the registers of Rule.Saved.
 func (a Arch) CompactRegs() [NumCompact]uint8 { return a.info().compact }
 
-// CallLen is subtracted from a return address to get an address within its call instruction.
+// CallLen gives what is to be subtracted from a return address to get an address within its call instruction.
 func (a Arch) CallLen() uint64 {
 	if a == AArch64 {
 		return 4

@@ -2,7 +2,7 @@
 
 package frames
 
-// callCache caches answers of [CallSites], by run-time address.
+// callCache caches answers of [CallSites] by run-time address.
 type callCache struct {
 	calls  places[callEntry]
 	starts places[startEntry]
@@ -20,11 +20,11 @@ func (c *callCache) clear() {
 type places[T interface{ at() Addr }] struct {
 	list  []T
 	bits  uint
-	fills int // since it has this size
-	used  bool
+	fills int  // places written since it has this size
+	used  bool // it is not empty
 }
 
-// clear forgets all. One that was not used is empty: 80 KB less are written.
+// clear forgets all. An unused cache is empty already, so that 80 KB less are written.
 func (c *places[T]) clear() {
 	if c.used {
 		clear(c.list)
@@ -32,9 +32,10 @@ func (c *places[T]) clear() {
 	}
 }
 
+// leastPlaces is log2 of the first size.
 const leastPlaces = 4
 
-// of gives the place of an address, which may hold another.
+// of gives the place for an address, which may have another one.
 func (c *places[T]) of(a Addr) *T {
 	if c.list == nil {
 		c.bits, c.list = leastPlaces, make([]T, 1<<leastPlaces)
@@ -42,8 +43,9 @@ func (c *places[T]) of(a Addr) *T {
 	return &c.list[hash(a, c.bits)]
 }
 
-// renew gives the place of an address that it does not hold, to be written.
-func (c *places[T]) renew(a Addr, most uint) *T {
+// replace gives the place for an address that it does not have, to be written. The cache grows to at most 1<<most
+// places.
+func (c *places[T]) replace(a Addr, most uint) *T {
 	c.used = true
 	if c.fills++; c.fills > len(c.list)/2 && c.bits < most {
 		old := c.list
@@ -67,10 +69,10 @@ type callEntry struct {
 
 func (e callEntry) at() Addr { return e.ret }
 
-// callBits is the size of the cache of what is known of calls, at most.
+// callBits is log2 of the most places of calls.
 const callBits = 11
 
-// startBits is that of function starts, which only the scan asks for.
+// startBits is log2 of the most places of function starts and jumps. Only scans and searches ask for these.
 const startBits = 8
 
 type startEntry struct {
@@ -93,7 +95,7 @@ func (e jumpEntry) at() Addr { return e.start }
 func (s *Space) callBefore(ret Addr) (Call, bool) {
 	e := s.known.calls.of(ret)
 	if e.ret != ret {
-		e = s.known.calls.renew(ret, callBits)
+		e = s.known.calls.replace(ret, callBits)
 		*e = callEntry{ret: ret}
 		if m := s.Find(ret - 1); m != nil && m.Calls != nil {
 			e.call, e.ok = m.Calls.CallBefore(ret - m.Bias)
@@ -103,6 +105,7 @@ func (s *Space) callBefore(ret Addr) (Call, bool) {
 	return e.call, e.ok
 }
 
+// follows reports whether a call instruction ends at ret.
 func (s *Space) follows(ret Addr) bool {
 	_, ok := s.callBefore(ret)
 	return ok
@@ -114,7 +117,7 @@ func (s *Space) leaves(start Addr) bool {
 	if e.start == start && e.valid {
 		return e.leaves
 	}
-	e = s.known.jumps.renew(start, startBits)
+	e = s.known.jumps.replace(start, startBits)
 	*e = jumpEntry{start: start, leaves: true, valid: true}
 	if m := s.Find(start); m != nil {
 		if j, ok := m.Calls.(Jumps); ok {
@@ -124,12 +127,13 @@ func (s *Space) leaves(start Addr) bool {
 	return e.leaves
 }
 
+// funcStart gives the start of the function of pc; false if unknown.
 func (s *Space) funcStart(pc Addr) (Addr, bool) {
 	e := s.known.starts.of(pc)
 	if e.pc == pc && e.valid {
 		return e.start, e.ok
 	}
-	e = s.known.starts.renew(pc, startBits)
+	e = s.known.starts.replace(pc, startBits)
 	*e = startEntry{pc: pc, valid: true}
 	if m := s.Find(pc); m != nil && m.Calls != nil {
 		e.start, e.ok = m.Calls.FuncStart(pc - m.Bias)
@@ -138,7 +142,7 @@ func (s *Space) funcStart(pc Addr) (Addr, bool) {
 	return e.start, e.ok
 }
 
-// mayCall reports whether v follows a call that can have led to the function at start.
+// mayCall reports whether v follows a call that can have led to the function at start. known is set if start is valid.
 func (s *Space) mayCall(v, start Addr, known bool) bool {
 	if v < 4096 {
 		return false
@@ -148,7 +152,7 @@ func (s *Space) mayCall(v, start Addr, known bool) bool {
 		return false
 	}
 	if !known && call.Direct {
-		// a function of known bounds that no jump leaves cannot have led to where no bounds are known
+		// A called function that no jump leaves cannot have led to code without known bounds.
 		return s.leaves(call.Target)
 	}
 	return !call.Direct || call.Target == start

@@ -6,14 +6,14 @@ package frames
 type Frame struct {
 	// PC is the program counter; a return address unless the frame is innermost or interrupted by a signal.
 	PC Addr
-	// SP is the stack pointer there, 0 if unknown (arm64, by frame pointer).
+	// SP is the stack pointer there, or 0 if unknown (on arm64, for a frame found by frame pointer).
 	SP Addr
-	// FP is the frame pointer register there, 0 if unknown. Code may use it for other values.
+	// FP is the frame pointer register there, or 0 if unknown. Code may use it for other values.
 	FP Addr
-	// Module is PC's, nil if unknown.
+	// Module has PC, or is nil if unknown.
 	Module *Module
 	Method Method
-	// Caller: PC is a return address.
+	// Caller is set if PC is a return address.
 	Caller bool
 }
 
@@ -31,14 +31,14 @@ type StopReason uint8
 // The stop reasons.
 const (
 	StopNone StopReason = iota // the walk goes on
-	StopRoot                   // the thread's first function: complete
-	// no source knows the code and the scan found nothing, or the return address is in no code
+	StopRoot                   // it has reached the thread's first function: the stack is complete
+	// StopNoRule: no source has a rule for the code and the scan found nothing, or the return address is in no code.
 	StopNoRule
-	StopBadMemory // a rule's place is not mapped
-	StopStackCut  // the copy of the stack ends there
+	StopBadMemory // a place that a rule gives is not mapped
+	StopStackCut  // a place that a rule gives is beyond the copy of the stack
 	StopDepth     // the depth limit
 	StopLoop      // the next frame would not be further out
-	StopUnproven  // needs a register that a passive read lacks
+	StopUnproven  // a rule needs a register that a passive read lacks
 	NumStopReasons
 )
 

@@ -21,22 +21,23 @@ package frames
 //   - the call before it calls this function directly, or is the one that a thread begins with;
 //   - a walk from there reaches a thread's first function;
 //   - each return address on the way follows a call that can have led to its callee;
-//   - no other candidate fulfils these. Ended frames within the array may: they differ where they would join the live
-//     ones, whose word there is of another call; not so in recursion, where neither is accepted.
+//   - no other candidate fulfils these. A stale chain within the array can also reach the root. It is told apart where
+//     it would join the live chain: the return address there follows another call. In recursion this fails, and neither
+//     is accepted.
 //
-// In doubt the walk ends as unproven: a function called by pointer from a place that calls others too, or reached by a
-// tail call ([Jumps]).
+// In doubt the walk ends as unproven. This is so for a function that is called by pointer from a place that also calls
+// others, and for one that is reached by a tail call ([Jumps]).
 //
 // Sources: System V ABI for x86-64, §3.2.2 (place of the return address); Intel SDM volume 2, CALL.
 
 const (
-	// bytes of stack that are searched
+	// most bytes of stack that are searched
 	proofBytes = 256 << 10
-	// frames that the trials of one search may walk, and words that it may compare
+	// most frames that the trials of one search walk, and words that it compares
 	proofSteps = 20000
-	// searches in one walk
+	// most searches in one walk
 	maxSearches = 4
-	// candidates with a whole chain
+	// most candidates with a whole chain
 	maxCandidates = 8
 )
 
@@ -45,10 +46,10 @@ type link uint8
 
 const (
 	linkNone   link = iota // no call precedes it
-	linkOther              // a call of another function
-	linkJump               // a call of another function, which may end in a jump to this one
-	linkAny                // an indirect call
-	linkDirect             // a call of this function
+	linkOther              // it follows a call of another function
+	linkJump               // it follows a call of another function, which may end in a jump to this one
+	linkAny                // it follows an indirect call
+	linkDirect             // it follows a call of this function
 )
 
 // candidate is a possible place of the return address.
@@ -56,8 +57,8 @@ type candidate struct {
 	at   Addr
 	reg  uint64 // the register's value then
 	link link
-	// once: the call is made once in a thread's life, by the C library: within the two outermost frames, or three where
-	// the program's entry point is in another module.
+	// once is set if the C library makes the call once in a thread's life: in the two outermost frames, or in the three
+	// outermost ones if the program's entry point is in another module.
 	once bool
 }
 
@@ -67,7 +68,7 @@ type search struct {
 	found [maxCandidates]candidate
 	n     int
 	steps int
-	cut   Addr // what the trial of a direct call lacked beyond the copy's end
+	cut   Addr // the word beyond the end of the copy that the trial of a direct call lacked; 0 if none
 }
 
 // hypotheses are a Walker's searches.
@@ -81,8 +82,8 @@ type hypotheses struct {
 // Hypotheses gives the number of registers that were found on the stack and proven.
 func (w *Walker) Hypotheses() int { return w.proven }
 
-// prove finds the register of a rule's CFA. StopUnproven: none is proven; StopStackCut: the copy may be too short for
-// the proof.
+// prove finds the register of a rule's CFA. It gives StopUnproven if no value is proven, and StopStackCut if the copy
+// may be too short for the proof.
 func (w *Walker) prove(r *Rule) StopReason {
 	info := w.regs.Arch.info()
 	if w.trying || w.snap == nil || w.searches >= maxSearches {
@@ -120,8 +121,8 @@ func (w *Walker) prove(r *Rule) StopReason {
 	return StopNone
 }
 
-// relative gives the CFA's register and offset; deref: of the word that holds it. False for rules whose return address
-// is not directly below the CFA.
+// relative gives the register and offset of the CFA; with deref, of the word that has it. ok is false for a rule whose
+// return address is not directly below the CFA.
 func (s *Space) relative(r *Rule) (off int64, reg uint8, deref, ok bool) {
 	if r.Flags&FlagRow == 0 {
 		return int64(r.CFAOff), r.CFAReg % NumRegs, false, true
@@ -133,7 +134,7 @@ func (s *Space) relative(r *Rule) (off int64, reg uint8, deref, ok bool) {
 	return row.CFAOff, row.CFAReg, row.CFADeref, true
 }
 
-// collect finds all candidates; false if there are too many, or it takes too long.
+// collect finds all candidates. It returns false if there are too many, or if it takes too long.
 func (s *search) collect(w *Walker, reg uint8, off int64, deref bool, start Addr) bool {
 	stack := &w.snap.Stack
 	sp := w.regs.SP()
@@ -141,7 +142,7 @@ func (s *search) collect(w *Walker, reg uint8, off int64, deref bool, start Addr
 	for at := sp; at+8 <= end; at += 8 {
 		v, ok := stack.word(at)
 		if !ok || at-sp > proofBytes {
-			return false // cut below the thread's first function
+			return false // the copy ends before the thread's first function
 		}
 		l := w.space.linkOf(v, start, true)
 		if l < linkJump {
@@ -165,7 +166,7 @@ func (s *search) collect(w *Walker, reg uint8, off int64, deref bool, start Addr
 	return true
 }
 
-// consider keeps a candidate that leads to the thread's first function; false if there is no room or time.
+// consider keeps a candidate if it leads to the thread's first function. It returns false if there is no room or time.
 func (s *search) consider(w *Walker, c candidate, reg uint8) bool {
 	whole := s.chain(w, &c, reg, nil)
 	if s.steps > proofSteps {
@@ -183,7 +184,7 @@ func (s *search) consider(w *Walker, c candidate, reg uint8) bool {
 }
 
 // chain walks with a candidate's register, and reports whether it reaches the thread's first function by proven return
-// addresses; to, if not nil, gets the place of each. The candidate's own is classified already.
+// addresses. to, if not nil, gets the place of each. The return address of the candidate was classified before.
 func (s *search) chain(w *Walker, c *candidate, reg uint8, to func(at Addr)) bool {
 	t := &s.trial
 	t.MaxDepth, t.trying = w.limit, true
@@ -219,7 +220,7 @@ func (s *search) chain(w *Walker, c *candidate, reg uint8, to func(at Addr)) boo
 			to(at)
 		}
 	}
-	// less this frame, its caller, and the last call of Next, which found none
+	// without this frame, its caller, and the last call of Next, which found none
 	rest := t.depth - 3
 	c.once = rest <= 1 || rest == 2 && mods[0] != mods[1]
 	if c.link == linkDirect && t.StopReason() == StopStackCut {
@@ -235,7 +236,7 @@ func (w *Walker) atRoot() bool {
 	return r.Flags&FlagRoot != 0 || r.Flags&FlagRow != 0 && w.space.rows[r.row()].RA.Kind == RuleUndefined
 }
 
-// best gives the only proven candidate; false if there is none, or several.
+// best gives the only proven candidate. It returns false if there is none, or if there are several.
 func (s *search) best(w *Walker, reg uint8) (candidate, bool) {
 	found := s.found[:s.n]
 	best := -1
@@ -266,6 +267,7 @@ func (s *search) best(w *Walker, reg uint8) (candidate, bool) {
 	return found[best], others == 0
 }
 
+// linkOf classifies the word v as a return address of the function at start, which is valid if known.
 func (s *Space) linkOf(v, start Addr, known bool) link {
 	if v < 4096 || s.find(v-1) < 0 {
 		return linkNone

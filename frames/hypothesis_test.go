@@ -139,7 +139,7 @@ func TestFramesThatEndedDoNotProve(t *testing.T) {
 		town.jumps = c.jumps
 		got := town.sleep(t, &w, c.words...)
 		if c.want == nil && w.StopReason() != StopUnproven {
-			t.Errorf("%s: %#x is believed", name, got)
+			t.Errorf("%s: %#x is accepted", name, got)
 		}
 		if c.want != nil && (len(got) != len(c.want) || got[1] != c.want[1] || w.StopReason() != StopRoot) {
 			t.Errorf("%s: %#x, %v", name, got, w.StopReason())
@@ -243,11 +243,11 @@ func FuzzSearchBelievesOnlyWhatIsLinked(f *testing.F) {
 				inner--
 			}
 			if !ok || call.Direct && call.Target != inner&^0xff {
-				t.Fatalf("%#x is believed", got)
+				t.Fatalf("%#x is accepted", got)
 			}
 		}
 		if !w.StopReason().Complete() {
-			t.Fatalf("%#x is believed and ends with %v", got, w.StopReason())
+			t.Fatalf("%#x is accepted and ends with %v", got, w.StopReason())
 		}
 	})
 }

@@ -4,9 +4,9 @@ package frames
 
 import "encoding/binary"
 
-// Memory is the walked process's memory: a snapshot, live, or a core.
+// Memory is the memory of the walked process: a snapshot, the live process, or a core.
 type Memory interface {
-	// Word reads 8 bytes, little endian; false if they cannot be read.
+	// Word reads the 8 bytes at addr, little endian. It returns false if they cannot be read.
 	Word(addr Addr) (uint64, bool)
 	// Cut reports whether the process has memory at addr that was not copied.
 	Cut(addr Addr) bool
@@ -26,13 +26,13 @@ func (r *Region) word(addr Addr) (uint64, bool) {
 	return binary.LittleEndian.Uint64(r.Bytes[off:]), true
 }
 
-// Snapshot is [Memory] over the bytes copied in one stop. The zero value holds nothing.
+// Snapshot is [Memory] of copied bytes. The zero value has none.
 type Snapshot struct {
 	// Stack begins at, or somewhat below, the stack pointer.
 	Stack Region
 	// StackEnd is the end of the stack's mapping, 0 if unknown.
 	StackEnd Addr
-	// Others are further pieces, such as a goroutine's stack while its thread runs on the scheduler's.
+	// Others are further copies, such as that of a goroutine's stack while its thread runs on the scheduler's.
 	Others []Region
 }
 
@@ -57,7 +57,7 @@ func (s *Snapshot) Cut(addr Addr) bool {
 	}
 	for i := range s.Others {
 		o := &s.Others[i]
-		// a copied stack continues beyond its piece
+		// A stack goes on beyond its copy.
 		if end := o.Addr + uint64(len(o.Bytes)); addr+8 > end && addr < end+1<<20 {
 			return true
 		}

@@ -6,9 +6,9 @@ package frames
 type Query struct {
 	// PC is the program counter as a module address (run-time address − Module.Bias).
 	PC Addr
-	// Caller: PC is a return address; the current instruction is the call before it.
+	// Caller is set if PC is a return address. The current instruction is then the call before it.
 	Caller bool
-	// SPOnly: only the stack pointer is known (passive read); no other CFA register is usable.
+	// SPOnly is set if no register but the stack pointer is known (passive read). The CFA must then be relative to that.
 	SPOnly bool
 }
 
@@ -20,9 +20,10 @@ func (q Query) Lookup(arch Arch) Addr {
 	return q.PC
 }
 
-// RuleSource gives rules for one module's code. One goroutine at a time calls it.
+// RuleSource gives rules for the code of one module. It is for one goroutine at a time.
 type RuleSource interface {
-	// Rule gives the rule at q, and its Row if that is needed; false if there is none.
+	// Rule gives the rule at q, and a Row if the rule does not fit into a Rule, else nil. It returns false if there is no
+	// rule.
 	Rule(q Query) (Rule, *Row, bool)
 }
 
@@ -30,7 +31,7 @@ type RuleSource interface {
 type Call struct {
 	// Target is the module address that a direct call goes to, possibly outside of the module.
 	Target Addr
-	// Direct: Target is known.
+	// Direct is set if Target is known.
 	Direct bool
 }
 
@@ -38,18 +39,20 @@ type Call struct {
 type CallSites interface {
 	// CallBefore gives the call instruction that ends at ret.
 	CallBefore(ret Addr) (Call, bool)
-	// FuncStart gives the start of pc's function, if known (symbols, call frame information).
+	// FuncStart gives the start of the function that has pc, by symbols or call frame information. It returns false if
+	// unknown.
 	FuncStart(pc Addr) (Addr, bool)
 }
 
 // Extents is a [CallSites] that knows the ends of functions.
 type Extents interface {
-	// FuncRange gives the bounds of pc's function, end excluded.
+	// FuncRange gives the bounds of the function that has pc, the end excluded.
 	FuncRange(pc Addr) (start, end Addr, ok bool)
 }
 
 // StackEnds is a [CallSites] that knows code within functions to which only a stack prepared by hand returns.
 type StackEnds interface {
+	// EndsStack reports whether pc is such code.
 	EndsStack(pc Addr) bool
 }
 
@@ -62,32 +65,32 @@ type Jumps interface {
 
 // Switches is a [CallSites] that knows code on another stack than its caller's.
 type Switches interface {
-	// ChangesStack reports whether pc's function has loaded the stack pointer from elsewhere before pc. caller: pc is a
-	// return address.
+	// ChangesStack reports whether the function that has pc has loaded another stack's pointer before pc. caller is set if
+	// pc is a return address.
 	ChangesStack(pc Addr, caller bool) bool
 }
 
 // Module is one executable mapping, of a file, the kernel (vDSO) or a JIT compiler.
 type Module struct {
-	// Start and End are its run-time addresses, End excluded.
+	// Start and End are the bounds of the mapping, run-time addresses, End excluded.
 	Start, End Addr
-	// Bias is run-time address − module address (the ELF file's), modulo 2⁶⁴.
+	// Bias is the run-time address less the module address (that in the ELF file), modulo 2⁶⁴.
 	Bias Addr
 	// Name is the file's path, or a name in brackets.
 	Name string
 	// BuildID is the GNU build id in hex, "" if none.
 	BuildID string
-	// Generated: made at run time. Interpreters push an address and jump, so that a return address need not follow a
-	// call.
+	// Generated is set if the code was made at run time. A return address in it need not follow a call, as interpreters
+	// push an address and jump.
 	Generated bool
-	// NoFP: the frame pointer's register has other values, and the stack is not scanned; only a source's rule is
-	// believed.
+	// NoFP is set if the frame pointer's register has other values. Only the rule of a source is then used: neither the
+	// frame pointer nor a scan.
 	NoFP bool
 	// Sources give rules, in this order.
 	Sources []RuleSource
 	// Calls validates return addresses; nil if the code cannot be read.
 	Calls CallSites
-	// Origin is for the module's maker.
+	// Origin is for the code that made the module. The walker does not use it.
 	Origin Origin
 }
 

@@ -10,20 +10,22 @@ package frames
 
 // Pops is a [CallSites] that knows which registers were just popped.
 type Pops interface {
-	// Popped gives the register whose pop left the word n × 8 bytes below the stack pointer (1: the last pop). pc is a
-	// module address behind or between pops. False if uncertain.
+	// Popped gives the register whose pop left the word n × 8 bytes below the stack pointer; n is 1 for the last pop. pc
+	// is a module address behind or between pops. It returns false if that is uncertain.
 	Popped(pc Addr, n int) (reg uint8, ok bool)
 }
 
 // Returns is a [CallSites] that knows which registers code about to return has restored. In functions whose stack GCC
-// realigned, call frame information has places relative to the frame pointer even after its pop; they are another
-// frame's then.
+// has realigned, call frame information gives places relative to the frame pointer even after its pop, when they belong
+// to another frame.
 type Returns interface {
-	// AboutToReturn gives the kept registers, as a set of DWARF numbers, that the instructions from pc (a module
-	// address) to the return do not change: they have the caller's values. 0: these do not lead straight to a return.
+	// AboutToReturn gives the callee-saved registers that the instructions from pc, a module address, to the return do not
+	// change, as a set of DWARF numbers. These have the caller's values. It gives 0 if the instructions do not lead
+	// straight to a return.
 	AboutToReturn(pc Addr) (kept uint32)
 }
 
+// maxPopped is the most pops that are looked at.
 const maxPopped = 7
 
 // belowSP reports whether a place is below the innermost frame's stack pointer.

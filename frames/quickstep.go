@@ -8,7 +8,7 @@ import "encoding/binary"
 // StopReason.
 //
 // Almost all frames are plain: registers near the CFA, in the copied stack, and a caller that the cache knows. Next
-// applies their rules itself, after all checks; all else is left to slow, unchanged. Both give the same frames.
+// applies their rules itself, after all checks. All others are left to slow. Both ways give the same frames.
 //
 //	higher      ┌────────────────┐ ◄── CFA
 //	            │ return address │ units[ra] = 15
@@ -54,8 +54,8 @@ const (
 // quickRule is a plain rule, prepared for [Walker.Next].
 type quickRule struct {
 	plain bool
-	// loads restore registers. Their number is fixed, as a branch on it is predicted badly; what is over loads the
-	// column of the return address.
+	// loads restore registers. Their number is fixed, as a branch on it would be predicted badly. Unused entries load into
+	// the RA column, which is ignored.
 	loads [6]load
 	keeps uint16 // registers that stay known
 	known uint16 // registers that become known: those restored, and the stack pointer

@@ -12,17 +12,17 @@ package frames
 // runtime.cgocallback.
 const nearBy = 4 << 10
 
-// largeStep: longer steps are checked for a change of stacks
+// largeStep is the length of a step, in bytes, from which on it is checked for a change of stacks.
 const largeStep = 64 << 10
 
 // reach follows the stack on which a walk began.
 type reach struct {
-	end  Addr // its highest stack pointer, valid while away or back
-	away bool // on another stack
-	left bool // has been on another stack
+	end  Addr // highest stack pointer of the first stack, valid once the walk has left it
+	away bool // the walk is on another stack
+	left bool // the walk has been on another stack
 }
 
-// stepped notes a step that may have changed stacks: if not, it is at most near bytes long.
+// stepped notes a step that may have changed stacks. A step on one stack is at most near bytes long.
 func (r *reach) stepped(from, to, near Addr) {
 	if !r.away {
 		r.end = from
@@ -31,8 +31,8 @@ func (r *reach) stepped(from, to, near Addr) {
 	r.left = r.left || r.away
 }
 
-// lacks notes a step that failed for the word at w.unreadAddr, possibly the first on another stack.
-func (w *Walker) lacks(r *Rule) {
+// noteUnread notes a step that failed for the word at w.unreadAddr, possibly the first on another stack.
+func (w *Walker) noteUnread(r *Rule) {
 	sp := w.regs.SP()
 	switch {
 	case r.Flags&FlagSwitch != 0:
@@ -42,7 +42,7 @@ func (w *Walker) lacks(r *Rule) {
 	}
 }
 
-// near gives the length of a step by r that does not change stacks.
+// near gives the greatest length of a step by r that does not change stacks.
 func near(arch Arch, r *Rule) Addr {
 	if r.Flags&FlagSignal != 0 {
 		return arch.info().signalFrame
@@ -65,7 +65,7 @@ func (w *Walker) Away() bool { return w.reach.away }
 // Left reports whether the walk has been on another stack, or would be with the word that it lacks.
 func (w *Walker) Left() bool { return w.reach.left }
 
-// changesStack is changedStack, evaluated once for each cached rule.
+// changesStack gives changedStack, which it evaluates once for each cached rule.
 func (w *Walker) changesStack() bool {
 	e := w.cur
 	if e.key != w.key {

@@ -31,7 +31,7 @@ var recordCalls = map[Addr]Call{0x2010: {}, 0x3010: {Target: 0x1000, Direct: tru
 
 // A record does not give the caller's stack pointer: the frame may begin anywhere above. A rule relative to it is not
 // applied, and no value is reported; the next record continues the walk.
-func TestFrameRecordDoesNotTellTheStackPointer(t *testing.T) {
+func TestFrameRecordDoesNotGiveTheStackPointer(t *testing.T) {
 	rule := &Rule{CFAReg: ARM64SP, CFAOff: 32, Method: MethodCFI, Flags: FlagLeafRA}
 	got, w := recordWalk(t, rule, nil, recordCalls)
 	wantPCs(t, got, 0x1010, 0x2010, 0x3010)
@@ -87,7 +87,7 @@ func TestFramePointerRuleAppliesWithoutTheStackPointer(t *testing.T) {
 // longjmp's call frame information has the place of everything but the stack pointer. A caller whose return address
 // follows a call is accepted, without its stack pointer. Otherwise, as with mangled pointers in longjmp's buffer, the
 // walk ends there.
-func TestFrameThatRegistersAreLoadedForIsBelievedIfItIsReturnedTo(t *testing.T) {
+func TestFrameThatRegistersAreLoadedForIsAcceptedIfItIsReturnedTo(t *testing.T) {
 	row := &Row{CFAReg: 0, RA: RegRule{Kind: RuleOffset, Off: 88}}
 	row.Regs[ARM64SP] = RegRule{Kind: RuleUndefined}
 	src := &fakeSource{

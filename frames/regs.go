@@ -2,23 +2,24 @@
 
 package frames
 
-// NumRegs is the number of registers of a [Regs]: rax–r15 (0–15) on x86-64; x0–x30, sp (0–31) on arm64.
+// NumRegs is the number of registers of a [Regs]. On x86-64 these are rax to r15 (0–15), on arm64 x0 to x30 and sp
+// (0–31).
 const NumRegs = 32
 
-// Regs is a register set, by DWARF numbers. A passive read has stack pointer and program counter only.
+// Regs is a register set, by DWARF numbers.
 type Regs struct {
 	PC  Addr
 	Val [NumRegs]uint64
 	// Known has a bit for each valid Val.
 	Known uint64
-	// PACMask has the bits of a pointer authentication code, cleared from return addresses (arm64).
+	// PACMask has the bits of a pointer authentication code, which are cleared in return addresses (arm64).
 	PACMask uint64
 	// TLS is the thread pointer (fs_base, tpidr_el0), 0 if unknown.
 	TLS  uint64
 	Arch Arch
 }
 
-// Get gives a register's value; false if unknown or out of range.
+// Get gives the value of a register. It returns false if that is unknown, or the number out of range.
 func (r *Regs) Get(reg uint8) (uint64, bool) {
 	if reg >= NumRegs {
 		return 0, false
@@ -34,7 +35,7 @@ func (r *Regs) Set(reg uint8, v uint64) {
 	}
 }
 
-// SP gives the stack pointer; a lower bound where Known lacks it.
+// SP gives the stack pointer, or a lower bound if Known does not have it.
 func (r *Regs) SP() Addr { return r.Val[r.Arch.SP()%NumRegs] }
 
 // fp gives the frame pointer register, 0 if unknown.

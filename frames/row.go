@@ -30,16 +30,16 @@ type RegRule struct {
 	Reg  uint8
 }
 
-// Row is a rule in full, for what a [Rule] cannot hold: expressions, far places, rare registers.
+// Row is a rule that does not fit into a [Rule]: with expressions, far places or rare registers.
 type Row struct {
 	// CFAExpr gives the CFA if it is not CFAReg + CFAOff.
 	CFAExpr Expr
 	CFAOff  int64
-	// CFADeref: the CFA is the word at CFAReg + CFAOff.
+	// CFADeref is set if the CFA is the word at CFAReg + CFAOff.
 	CFADeref bool
 	CFAReg   uint8
 	RA       RegRule
-	// Regs is by DWARF number.
+	// Regs has the rule of each register, by DWARF number.
 	Regs [NumRegs]RegRule
 }
 
@@ -49,6 +49,7 @@ type storedRow struct {
 	changes uint32
 }
 
+// changed gives the set of registers that the row changes.
 func (row *Row) changed() (set uint32) {
 	for reg := range row.Regs {
 		if row.Regs[reg].Kind != RuleSame {
@@ -58,17 +59,17 @@ func (row *Row) changed() (set uint32) {
 	return set
 }
 
-// ByFramePointer reports whether registers, including the frame pointer, but not the CFA are relative to the frame
-// pointer.
+// ByFramePointer reports whether the places of registers, including that of the frame pointer, are relative to the
+// frame pointer, but the CFA is not.
 func (row *Row) ByFramePointer(arch Arch) bool {
 	fp := arch.info().fp
 	p := &row.Regs[fp]
 	return p.Kind == RuleRegOffset && p.Reg == fp && row.CFAReg != fp && row.CFAExpr == nil
 }
 
-// GivenBack changes the row for code that has restored these registers, including the frame pointer ([Returns]); other
-// places relative to it are unknown.
-func (row *Row) GivenBack(arch Arch, kept uint32) {
+// MarkRestored changes the row for code that has restored the registers of a set, including the frame pointer
+// ([Returns]). Other registers whose places are relative to it become unknown.
+func (row *Row) MarkRestored(arch Arch, kept uint32) {
 	fp := arch.info().fp
 	for reg := range row.Regs {
 		switch p := &row.Regs[reg]; {
@@ -83,12 +84,12 @@ func (row *Row) GivenBack(arch Arch, kept uint32) {
 
 // Expr computes a value: a DWARF expression, or a source's own code.
 type Expr interface {
-	// Eval gives the value; false if it cannot be computed. cfa is on the expression's stack (DWARF 5 §6.4.2.2); 0 for
-	// one that gives the CFA.
+	// Eval gives the value, and returns false if it cannot be computed. cfa is put on the stack of the expression first
+	// (DWARF 5 §6.4.2.2). It is 0 for an expression that gives the CFA.
 	Eval(regs *Regs, mem Memory, cfa uint64) (uint64, bool)
 }
 
-// Rule gives the compact form of a row; true if it needs the Row too.
+// Rule gives the compact form of a row, and reports whether it also needs the Row.
 func (row *Row) Rule(arch Arch, m Method, flags Flags) (Rule, bool) {
 	r := Rule{CFAReg: row.CFAReg, CFAOff: int32(row.CFAOff), Flags: flags, Method: m}
 	if row.CFAExpr != nil || row.CFADeref || int64(r.CFAOff) != row.CFAOff || !row.fits(arch, &r) {
@@ -99,8 +100,8 @@ func (row *Row) Rule(arch Arch, m Method, flags Flags) (Rule, bool) {
 	return r, false
 }
 
-// compactLoss makes r a rule without row if lost registers are all that keeps it from being one, as in JIT compilers'
-// code: it is then plain ([Walker.Next]), and takes no place in the table of rows.
+// compactLoss makes r a rule without Row if only lost registers prevent that, as in the code of JIT compilers, and
+// reports whether it did. Such a rule is plain ([Walker.Next]), and takes no place in the table of rows.
 func (row *Row) compactLoss(arch Arch, r *Rule) bool {
 	info := arch.info()
 	if r.Flags&^FlagSwitch != 0 || row.CFAReg != info.sp && row.CFAReg != info.fp {
@@ -117,7 +118,7 @@ func (row *Row) compactLoss(arch Arch, r *Rule) bool {
 			}
 		}
 		if p := &rest.Regs[reg]; p.Kind != RuleSame && info.kept>>reg&1 == 0 && reg != info.ra {
-			return false // a Row restores it
+			return false // only a Row restores it
 		}
 	}
 	c, more := rest.Rule(arch, r.Method, r.Flags)
@@ -130,7 +131,8 @@ func (row *Row) compactLoss(arch Arch, r *Rule) bool {
 	return true
 }
 
-// fits fills in r.Saved, and reports whether it holds all that the walk needs: kept registers and return address.
+// fits sets r.Saved, and reports whether r then has all that the walk needs: the callee-saved registers and the return
+// address.
 func (row *Row) fits(arch Arch, r *Rule) bool {
 	info := arch.info()
 	if r.Flags&FlagSignal != 0 || !row.raFits(info, r) {
@@ -168,7 +170,7 @@ func (row *Row) fits(arch Arch, r *Rule) bool {
 	return true
 }
 
-// raFits places the return address; false if only a Row can.
+// raFits sets where the return address is, and returns false if only a Row can say it.
 func (row *Row) raFits(info *archInfo, r *Rule) bool {
 	if info.raOnStack {
 		return row.RA.Kind == RuleOffset && row.RA.Off == -8

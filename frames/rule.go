@@ -43,20 +43,20 @@ type Flags uint8
 
 // The flags of a rule.
 const (
-	// no caller: the stack is complete
+	// FlagRoot: there is no caller, and the stack is complete.
 	FlagRoot Flags = 1 << iota
-	// a signal trampoline: all registers of the interrupted caller are restored, its program counter is exact, its
-	// stack may be another one
+	// FlagSignal: the code is a signal trampoline. All registers of the interrupted caller are restored, its program
+	// counter is exact, and it may be on another stack.
 	FlagSignal
-	// its Row holds the rule
+	// FlagRow: the rule is in a Row.
 	FlagRow
-	// the return address is in the link register (arm64)
+	// FlagLeafRA: the return address is in the link register (arm64).
 	FlagLeafRA
-	// the caller's stack is another one (Go's systemstack): the CFA need not rise
+	// FlagSwitch: the caller is on another stack (Go's systemstack), so the CFA need not rise.
 	FlagSwitch
-	// kept registers are lost, see Rule.lost; within the cache only, sources give a Row
+	// FlagLoss: callee-saved registers are lost (Rule.lost). Only the cache has such rules; a source gives a Row.
 	FlagLoss
-	// no source has a rule; within the cache only
+	// FlagNone: no source has a rule. Only the cache has such rules.
 	FlagNone
 )
 
@@ -76,10 +76,10 @@ type Rule struct {
 	CFAReg uint8
 	Flags  Flags
 	Method Method
-	// lost, with FlagLoss, has a bit for each of Arch.CompactRegs that cannot be recovered.
+	// lost, with FlagLoss, has a bit for each of Arch.CompactRegs whose value cannot be recovered.
 	lost uint8
-	// Saved, for each of Arch.CompactRegs: (CFA − place) / 8, 1 to 255; 0: still in the register. With FlagRow the
-	// first four bytes are the Row's index.
+	// Saved has (CFA − place) / 8 for each of Arch.CompactRegs, from 1 to 255, or 0 if the value is still in the register.
+	// With FlagRow the first four bytes are the index of the Row.
 	Saved [NumCompact]uint8
 }
 
@@ -93,7 +93,7 @@ func (r *Rule) setRow(i uint32) {
 
 func (r *Rule) loses(i int) bool { return r.lost>>i&1 != 0 }
 
-// SavedUnits converts an offset from the CFA for [Rule.Saved]; false if it does not fit.
+// SavedUnits converts an offset from the CFA to the unit of [Rule.Saved]. It returns false if it does not fit.
 func SavedUnits(off int64) (uint8, bool) {
 	if off >= 0 || off%8 != 0 || off < -8*math.MaxUint8 {
 		return 0, false

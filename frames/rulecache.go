@@ -2,35 +2,36 @@
 
 package frames
 
-// ruleCache maps a program counter to its rule: a table of sets, first in, first out within a set. With one entry in a
-// set, some of a few hundred addresses would evict each other at every walk. It begins with 16 sets, 4 KB, and grows
-// while a set is full, to the working set of a busy server's stacks, 256 KB.
+// ruleCache maps program counters to rules. It is a table of sets; within a set the oldest entry is replaced. With one
+// entry in a set, some of a few hundred addresses would evict each other at every walk. The table begins with 16 sets
+// (4 KB), and grows while a set is full, up to the working set of a busy server's stacks (256 KB).
 type ruleCache struct {
-	slots []entry // aligned to a cache line, as large objects are: no entry spans two
+	slots []entry // aligned to a cache line, as large objects are, so that no entry spans two
 	bits  uint    // there are 1<<bits sets
-	used  bool
+	used  bool    // it is not empty
 }
 
 const (
-	leastBits = 4
-	mostBits  = 10
-	growBits  = 2
-	setSize   = 4
+	leastBits = 4  // first ruleCache.bits
+	mostBits  = 10 // greatest
+	growBits  = 2  // by which it grows
+	setSize   = 4  // entries of a set
 )
 
 func newRuleCache(bits uint) ruleCache {
 	return ruleCache{slots: make([]entry, setSize<<bits), bits: bits}
 }
 
-// entry is a cached rule with what the quick step needs: one cache line.
+// entry is a cached rule with what the quick step needs. It takes one cache line.
 type entry struct {
 	key  uint64
 	rule Rule
-	mod  int32 // index into Space.modules; -1: none
-	// exact: pc is the address of an instruction even as a return address: a signal trampoline, or the start of a
-	// stack prepared by hand.
+	mod  int32 // index into Space.modules, or -1
+	// exact is set if pc is the address of an instruction even as a return address, as in a signal trampoline, or at the
+	// start of a stack that was prepared by hand.
 	exact bool
-	// proof is what the address proves as a return address; needs is what the rule asks of the one that it gives.
+	// proof is what the address proves as a return address. needs is the proof that the rule requires of the return
+	// address that it gives.
 	proof, needs proof
 	changes      changes
 	quick        quickRule
@@ -41,8 +42,8 @@ type entry struct {
 type proof uint8
 
 const (
-	proofNone      proof = iota // no code is there, or a stack's first instruction
-	proofCode                   // it is in a module: enough for call frame information
+	proofNone      proof = iota // no code is there, or the first instruction of a stack
+	proofCode                   // it is in a module, which is enough for call frame information
 	proofGenerated              // it is in generated code, whose callers need not call
 	proofCall                   // it follows a call, or is returned to without one
 )
@@ -73,7 +74,7 @@ func (c *ruleCache) get(k uint64) *entry {
 	return nil
 }
 
-// add gives an entry for a key: of a full table, that of the oldest key of its set.
+// add gives an entry for a key. In a full table it replaces the oldest entry of the set.
 func (c *ruleCache) add(k uint64) *entry {
 	c.used = true
 	for c.set(k)[setSize-1].key != 0 && c.bits < mostBits {
@@ -93,7 +94,7 @@ func (c *ruleCache) push(k uint64) *entry {
 	return &set[0]
 }
 
-// grow makes the table four times as large. A Walker may go on with an entry of the old one.
+// grow makes the table four times as large. A Walker may still use an entry of the old one.
 func (c *ruleCache) grow() {
 	larger := newRuleCache(c.bits + growBits)
 	larger.used = c.used
@@ -113,10 +114,11 @@ func (c *ruleCache) clear() {
 	}
 }
 
-// maxRows bounds the table of rules that do not fit into 16 bytes; beyond it, all rules are dropped.
+// maxRows bounds the table of Rows. When it is full, all rules are dropped.
 const maxRows = 1 << 14
 
-// lookup gives the rule for a pc, from the cache or the module's sources. It is valid until the next call.
+// lookup gives the rule for a pc, from the cache or from the module's sources. It is valid until the next call. spOnly
+// is set if only rules relative to the stack pointer are wanted.
 func (s *Space) lookup(pc Addr, caller, spOnly bool) *entry {
 	k := cacheKey(pc, caller, spOnly)
 	if e := s.cache.get(k); e != nil {
@@ -136,6 +138,7 @@ func (s *Space) lookup(pc Addr, caller, spOnly bool) *entry {
 	return e
 }
 
+// fill sets the module and rule of an entry.
 func (s *Space) fill(e *entry, pc Addr, caller, spOnly bool) {
 	e.mod, e.rule = -1, Rule{Flags: FlagNone}
 	at := pc
@@ -184,7 +187,7 @@ func (m *Module) endsStack(pc Addr) bool {
 	return ok && e.EndsStack(pc)
 }
 
-// ask puts the first rule that a source of e.mod has into e.
+// ask sets e.rule to the rule of the first source of e.mod that has one, and reports whether there is one.
 func (s *Space) ask(e *entry, pc Addr, caller, spOnly bool) bool {
 	mod := s.modules[e.mod]
 	q := Query{PC: pc - mod.Bias, Caller: caller, SPOnly: spOnly}
@@ -230,7 +233,7 @@ func (s *Space) proofOf(e *entry, pc Addr) proof {
 	return proofCode
 }
 
-// needs gives what a rule for code of a module asks of the return address that it gives.
+// needs gives the proof that a rule for code of a module requires of the return address that it gives.
 func (s *Space) needs(r *Rule, mod int32) proof {
 	if r.Method == MethodCFI {
 		return proofCode

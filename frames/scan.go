@@ -2,7 +2,7 @@
 
 package frames
 
-// scanWords bounds the scan: larger frames (8 KiB) are not guessed at.
+// scanWords is the most words of a scan, 8 KiB. Larger frames are not found.
 const scanWords = 1024
 
 // scan finds a caller where no source has a rule: by the frame pointer if the words that it points to are a frame's,
@@ -27,7 +27,7 @@ func (w *Walker) scan() StopReason {
 	}
 	words := uint64(scanWords)
 	if m == nil {
-		words = 1 // a call into unmapped code; newer code may have pushed more
+		words = 1 // after a call into unmapped code; code that is newer than the modules may have pushed more
 	}
 	return w.scanStack(words, start, known)
 }
@@ -59,7 +59,8 @@ func (w *Walker) scanStack(words uint64, start Addr, known bool) StopReason {
 	return w.noRule()
 }
 
-// noRule gives the reason for a failed scan: a passive read may have lacked only the frame pointer.
+// noRule gives the reason for a failed scan. It is StopUnproven if the frame pointer of a passive read is unknown,
+// which may be all that was missing.
 func (w *Walker) noRule() StopReason {
 	if w.given&(1<<w.regs.Arch.FP()) == 0 && w.module() != nil {
 		return StopUnproven
@@ -67,9 +68,9 @@ func (w *Walker) noRule() StopReason {
 	return StopNoRule
 }
 
-// copied reports whether the word at at is a function's own copy of its return address, which is above it, as Free
-// Pascal's main pushes it. Of two equal words the outer one is the call's if calls are aligned: the CFA is a multiple
-// of 16 (System V ABI for x86-64, §3.2.2).
+// copied reports whether the word v at an address is a function's own copy of its return address, which is in the word
+// above. Free Pascal's main pushes one. The outer one of two equal words is that of the call if the CFA is then a
+// multiple of 16 (System V ABI for x86-64, §3.2.2).
 func (u *unwinder) copied(at, v Addr) bool {
 	next, ok := u.mem.Word(at + 8)
 	return ok && next == v && at%16 == 0
@@ -111,8 +112,8 @@ func (u *unwinder) returnsTo(ra, outer, start Addr, known bool) bool {
 	return u.chained(ra, outer)
 }
 
-// chained reports whether ra follows a call of any function that may have ended in a jump to this one, and the frame
-// pointer further out leads to another return address. V8's entry trampoline calls a builtin that jumps to the
+// chained reports whether ra follows a call of a function that may have ended in a jump to this one, and outer, the
+// caller's frame pointer, leads to another return address. V8's entry trampoline calls a builtin that jumps to the
 // function's code. A function that has no such jump is a frame that the frame pointer passes over.
 func (u *unwinder) chained(ra, outer Addr) bool {
 	if !u.space.mayCall(ra, 0, false) || outer == 0 {
@@ -126,7 +127,7 @@ func (u *unwinder) chained(ra, outer Addr) bool {
 	return ok && next >= 4096 && u.space.follows(next)
 }
 
-// setCaller sets the caller's registers when only its pc and sp are known. The frame pointer is kept where it points
+// setCaller sets the registers of a caller of which only pc and sp are known. The frame pointer is kept if it points
 // into the caller's part of the stack.
 func (u *unwinder) setCaller(pc, sp Addr) {
 	info := u.regs.Arch.info()

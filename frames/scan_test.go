@@ -8,7 +8,7 @@ import "testing"
 // the call before the return address is that of another function. Where the frame
 // pointer leads on to a further return address, it is believed all the same, and no
 // frame is left out.
-func TestFramePointerIsBelievedThroughATailCall(t *testing.T) {
+func TestFramePointerIsAcceptedThroughATailCall(t *testing.T) {
 	root := map[Addr]Rule{0x4010: {Flags: FlagRoot, Method: MethodCFI}}
 	calls := &fakeCalls{start: 0x1000, calls: map[Addr]Call{
 		0x2010: {Target: 0x5000, Direct: true}, // it jumped to 0x1000
@@ -57,7 +57,7 @@ func (l *leavingOne) LeavesByJump(start Addr) bool { return start == l.start }
 // Hand-written code of which no bounds are known has no frame pointer of its own: the register is that of a function
 // further out. Its return address follows the call of a function that is not left by a jump, and that this code is
 // not part of. Taking it would leave a frame out.
-func TestFramePointerOfAFrameFurtherOutIsNotBelieved(t *testing.T) {
+func TestFramePointerOfAFrameFurtherOutIsNotAccepted(t *testing.T) {
 	root := map[Addr]Rule{0x4010: {Flags: FlagRoot, Method: MethodCFI}}
 	calls := &jumping{fakeCalls{
 		calls: map[Addr]Call{0x2010: {Target: 0x5000, Direct: true}, 0x3010: {}, 0x4010: {}},
@@ -109,7 +109,7 @@ func TestScanDoesNotPassOverGeneratedCode(t *testing.T) {
 }
 
 // A Java virtual machine's compilers keep other values in the frame pointer's register.
-func TestFramePointerIsNotBelievedWhereItIsNone(t *testing.T) {
+func TestFramePointerIsNotAcceptedWhereItIsNone(t *testing.T) {
 	calls := &fakeCalls{start: 0x1000, calls: map[Addr]Call{0x3010: {}, 0x4010: {}}}
 	s := space(&fakeSource{}, calls)
 	s.Modules()[0].Generated, s.Modules()[0].NoFP = true, true

@@ -21,24 +21,24 @@ const maxSwitches = 64
 // It allocates nothing, starts at any register set, and can be left at any depth. The zero value is ready for Init, and
 // can be used again.
 type Walker struct {
-	// MaxDepth limits the number of frames; 0: DefaultMaxDepth, negative: no limit.
+	// MaxDepth limits the number of frames. 0 means DefaultMaxDepth, and a negative number no limit.
 	MaxDepth int
 
 	unwinder          // of the current frame
-	cur        *entry // its rule: valid while its key is w.key
+	cur        *entry // the frame's rule, valid while its key is w.key
 	key        uint64 // 0 before the first frame and after the last
 	exact      bool   // cur.exact
 	method     Method
-	depth      int
-	limit      int
+	depth      int // number of calls of Next
+	limit      int // most frames
 	stop       StopReason
-	snap       *Snapshot // mem, if it is one
-	stack      []byte    // its stack
-	low        Addr      // the least CFA whose window ([Walker.Next]) is in stack
+	snap       *Snapshot // mem, if it is a Snapshot
+	stack      []byte    // the bytes of snap.Stack
+	low        Addr      // the lowest CFA whose window ([Walker.Next]) is in stack
 	noCode     Addr
-	searched   bool
-	switches   int
-	hypotheses // registers found by search
+	searched   bool // see Searched
+	switches   int  // changes of stack so far
+	hypotheses      // registers found by search
 	reach      reach
 }
 
@@ -65,7 +65,7 @@ func (w *Walker) Init(space *Space, regs *Regs, mem Memory) {
 	w.key = 0
 }
 
-// slow is Next for the first frame, for the last, and for all that are not plain.
+// slow is Next for the first frame, for the last, and for all whose rule is not plain.
 func (w *Walker) slow() bool {
 	if w.stop != StopNone {
 		return false
@@ -114,11 +114,12 @@ func (w *Walker) Regs() *Regs { return &w.regs }
 // UnreadAddr gives the address that could not be read, after StopStackCut or StopBadMemory.
 func (w *Walker) UnreadAddr() Addr { return w.unreadAddr }
 
-// Searched reports whether the walk ended with StopStackCut in a scan: no rule has a word at [Walker.UnreadAddr].
+// Searched reports whether the walk ended with StopStackCut in a scan, so that no rule needed the word at
+// [Walker.UnreadAddr].
 func (w *Walker) Searched() bool { return w.searched }
 
-// NoCodeAt gives the address that ended the walk because it is in no module, 0 if none. It may be in code that is newer
-// than the list of modules.
+// NoCodeAt gives the address that ended the walk because it is in no module, or 0. It may be in code that is newer than
+// the list of modules.
 func (w *Walker) NoCodeAt() Addr { return w.noCode }
 
 // StopReason says why the walk ended, StopNone while it has not.
@@ -138,14 +139,14 @@ func (w *Walker) enterAt(e *entry, m Method, caller bool) {
 func (w *Walker) step() StopReason {
 	r := w.cur.rule
 	if r.Flags&FlagNone == 0 && !w.canApply(&r) {
-		if w.untouched(&r) {
+		if w.assumePreserved(&r) {
 			return w.commit(&r)
 		}
 		if !w.knowsSP() {
 			return w.scan()
 		}
 		var stop StopReason
-		if r, stop = w.without(&r); stop != StopNone {
+		if r, stop = w.ruleForMissingReg(&r); stop != StopNone {
 			return stop
 		}
 	}
@@ -160,7 +161,7 @@ func (w *Walker) step() StopReason {
 	case StopNoRule: // the stack does not fit the rule
 		return w.scan()
 	case StopStackCut, StopBadMemory:
-		w.lacks(&r)
+		w.noteUnread(&r)
 		return stop
 	default:
 		return stop
@@ -176,24 +177,24 @@ func (w *Walker) step() StopReason {
 	return w.commit(&r)
 }
 
-// without gives a rule for a frame whose own rule needs an unknown register: one by the stack pointer only, else the
-// same if the register can be proven.
-func (w *Walker) without(r *Rule) (Rule, StopReason) {
+// ruleForMissingReg gives a rule for a frame whose own rule needs an unknown register. It is a rule relative to the
+// stack pointer, if there is one, else the same rule, if the register can be proven.
+func (w *Walker) ruleForMissingReg(r *Rule) (Rule, StopReason) {
 	if e := w.space.lookup(w.regs.PC, w.caller, true); e.rule.Flags&FlagNone == 0 {
 		return e.rule, StopNone
 	}
 	if stop := w.prove(r); stop != StopNone {
 		return Rule{}, stop
 	}
-	// The search may have dropped all rows.
+	// The search may have dropped all rules.
 	same := w.space.lookup(w.regs.PC, w.caller, false).rule
 	same.Method = max(same.Method, MethodFP)
 	return same, StopNone
 }
 
-// plausible checks the return address that a rule gave. Without call frame information it must follow a call, be
-// returned to without one, or be in generated code as its callee is. From generated code to the start of a stack in
-// other code is implausible always: that is a function pointer on the stack.
+// plausible checks the return address that a rule gave. Without call frame information it must follow a call, be an
+// address that is returned to without one, or be in generated code as its callee is. The start of a stack in other code
+// is never a caller of generated code: that is a function pointer on the stack.
 func (w *Walker) plausible(r *Rule) bool {
 	if w.next.PC == 0 {
 		return true
@@ -236,7 +237,7 @@ func (w *Walker) inCode() bool {
 func (w *Walker) commit(r *Rule) StopReason {
 	if w.next.PC == 0 {
 		if m := w.module(); m != nil && m.Generated && m.NoFP {
-			return StopNoRule // no thread begins in such code: its rule did not hold
+			return StopNoRule // no thread begins in such code, so its rule was wrong
 		}
 		return StopRoot
 	}

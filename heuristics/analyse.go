@@ -37,8 +37,8 @@ func (s *Source) analyse(w *interpreter, q frames.Query) (found, bool) {
 	return s.choose(w, q, &v, &p)
 }
 
-// keepsFPOnly reports whether q's code preserves only the frame pointer, as JIT code of unknown bounds and V8's
-// builtins: the first path to a return is tried first.
+// keepsFPOnly reports whether the code at q preserves only the frame pointer, as JIT code of unknown bounds and V8's
+// builtins do. The first path to a return is then tried first.
 func (s *Source) keepsFPOnly(q frames.Query, known bool) bool {
 	if s.o.JIT {
 		return !known
@@ -47,8 +47,8 @@ func (s *Source) keepsFPOnly(q frames.Query, known bool) bool {
 	return ok && c.KeepsFPOnly(q.Lookup(s.o.Arch))
 }
 
-// inPart handles a part split off a function: its frame is that of the jump into it. An exception's landing pad has no
-// such jump: its returns decide, else the frame at the function's calls.
+// inPart gives the frame of a part that was split off a function. It is that of the jump into the part. The landing pad
+// of an exception has no such jump: its returns decide, else the frame at the calls of the function.
 func (s *Source) inPart(w *interpreter, q frames.Query, v *votes, part, parent span) (found, bool) {
 	f, _ := v.winner()
 	p := w.prologue(q.PC, q.Caller, q.SPOnly, parent, part)
@@ -79,7 +79,7 @@ func (s *Source) choose(w *interpreter, q frames.Query, v *votes, p *prologue) (
 	g, ok := p.express(s.abi, q.SPOnly, q.Caller)
 	if !ok {
 		if !p.weak && v.exact == 0 {
-			return s.handler(w, q, nil, nil) // the paths from here are doubtful
+			return s.handler(w, q, nil, nil) // the paths from here prove nothing
 		}
 		return s.forwardOnly(f, q)
 	}
@@ -98,7 +98,8 @@ func (s *Source) choose(w *interpreter, q frames.Query, v *votes, p *prologue) (
 	return g, true
 }
 
-// merge takes the places of registers that are restored later, which proves them, where both analyses agree on the CFA.
+// merge adds the places of registers that the code restores later, which proves them. Precondition: both analyses give
+// the same CFA.
 func (p *prologue) merge(a *abi, f, g *found) {
 	for i := range a.kept {
 		p.mergeSaved(a, f.kept[i], g, &g.kept[i])
@@ -111,7 +112,8 @@ func (p *prologue) merge(a *abi, f, g *found) {
 	}
 }
 
-// mergeSaved replaces a place that is not in memory, in terms of g's register.
+// mergeSaved replaces the place in to, if that is not in memory, by the place from, expressed by the register of g's
+// CFA.
 func (p *prologue) mergeSaved(a *abi, from savedReg, g *found, to *savedReg) {
 	if from.kind != inMemory || to.kind == inMemory || from.base >= firstAnon {
 		return
@@ -142,8 +144,9 @@ func (s *Source) agree(p *prologue, f, g *found) bool {
 		int64(v.off)+int64(f.cfa.off) == s.abi.entry
 }
 
-// isEntry reports whether a function begins at the start of q's code, not a part that was split off: its returns fit;
-// or its calls are aligned as a function's, and it reads no register that only its caller can have set.
+// isEntry reports whether the code of q begins with a function, and not with a part that was split off. Its returns
+// must fit; or its calls must be aligned as those of a function, and it must read no register that only its caller can
+// have set.
 func (s *Source) isEntry(w *interpreter, q frames.Query) bool {
 	lo, hi, ok := s.bounds(q.Lookup(s.o.Arch))
 	if !ok {
@@ -156,14 +159,14 @@ func (s *Source) isEntry(w *interpreter, q frames.Query) bool {
 	return !w.manner(lo, hi).odd
 }
 
-// Bounds of a memo, cleared when full. A rule with a Row takes some 1,300 bytes, one without 64.
+// Bounds of a memo, which is cleared when full. A rule with a Row takes some 1,300 bytes, one without 64.
 const (
 	maxMemo     = 4096
 	maxMemoRows = 256
 )
 
-// memo caches answers, which outlive the walker's cache: that is dropped with each change of the module list, as JIT
-// compilers cause, and an analysis takes a hundred times as long as a lookup of call frame information.
+// memo caches answers for longer than the walker does, whose cache is dropped when the list of modules changes. JIT
+// compilers change it often, and an analysis takes a hundred times as long as a lookup of call frame information.
 type memo struct {
 	rules map[frames.Query]answer
 	rows  int

@@ -11,20 +11,20 @@ import "prywalk/frames"
 // maxBalance bounds the instructions read: HotSpot's SHA-512 has 5,000.
 const maxBalance = 12000
 
-// CFA is a place of the canonical frame address: Reg + Off, or, if Saved, the word there (an earlier stack pointer) +
-// Add. Reg is a DWARF number.
+// CFA says where the canonical frame address is: at Reg + Off, or, if Saved, at the word there (an earlier stack
+// pointer) plus Add. Reg is a DWARF number.
 type CFA struct {
 	Reg      uint8
 	Saved    bool
 	Off, Add int64
-	FP       frames.RegRule // the caller's frame pointer; undefined if the path does not restore it
-	// Straight: the path has neither calls nor backward jumps.
+	FP       frames.RegRule // of the caller's frame pointer; undefined if the path does not restore it
+	// Straight is set if the path has neither calls nor backward jumps.
 	Straight bool
 }
 
-// ReturnCFA gives the CFA at pc by the first return that a path within lo and hi leads to, or a jump elsewhere after
-// the pop of rbp (a tail call, possibly by register). Calls are taken to preserve the stack pointer. False without a
-// known stack pointer at a return, and on arm64.
+// ReturnCFA gives the CFA at pc by the first return to which a path within lo and hi leads, or by a jump out of that
+// range after the pop of rbp (a tail call, possibly by register). Calls are assumed to preserve the stack pointer. It
+// returns false if the stack pointer at the return is unknown, and on arm64.
 func (s *Source) ReturnCFA(pc, lo, hi uint64) (cfa CFA, ok bool) {
 	if s.abi != &abiX86 || s.o.Code == nil || pc < lo || pc >= hi {
 		return cfa, false
@@ -44,7 +44,7 @@ func (s *Source) ReturnCFA(pc, lo, hi uint64) (cfa CFA, ok bool) {
 	}
 }
 
-// fpRule gives where the path's last frame pointer was at its start.
+// fpRule gives where the last frame pointer of the path was at the start of the path.
 func (a *abi) fpRule(st *state) frames.RegRule {
 	switch v := st.regs[a.fp]; {
 	case v.isStart(a.fp):
@@ -55,8 +55,8 @@ func (a *abi) fpRule(st *state) frames.RegRule {
 	return frames.RegRule{Kind: frames.RuleUndefined}
 }
 
-// returnPath follows a path to its end, and gives its CFA, unknown if none. A stack pointer loaded from memory is a new
-// base, so that words pushed there are known when popped.
+// returnPath follows a path to its end, and gives its CFA, which may be unknown. A stack pointer that is loaded from
+// memory is a new base, so that words pushed there are known when popped.
 func (w *interpreter) returnPath() value {
 	st, f := &w.st, &w.fl
 	left := false // the last instruction popped rbp
@@ -104,7 +104,7 @@ func (w *interpreter) returnPath() value {
 	return value{}
 }
 
-// fromSaved expresses an address relative to the last loaded stack pointer by the word that it was loaded from.
+// fromSaved expresses an address relative to the last loaded stack pointer by the word from which that was loaded.
 func (st *state) fromSaved(v value) value {
 	if v.kind == initial && st.savedBase != 0 && v.base == st.savedBase {
 		return st.savedSP.plus(int64(v.off))
@@ -112,7 +112,8 @@ func (st *state) fromSaved(v value) value {
 	return v
 }
 
-// maxLevel exceeds what a barrier restores behind its call: all general and 32 vector registers.
+// maxLevel bounds the instructions of LevelAfter. A barrier restores fewer registers behind its call: all general and
+// 32 vector registers.
 const maxLevel = 64
 
 // LevelAfter reports whether the stack pointer is unchanged from pc to the next jump, call or return, within maxLevel
@@ -140,25 +141,25 @@ func (s *Source) LevelAfter(pc uint64) bool {
 
 // Return is the place of the return address in code without a frame.
 type Return struct {
-	// RA is a register, or memory relative to one.
+	// RA is where the return address is: a register, or memory relative to one.
 	RA frames.RegRule
 	// Reg + Off is the CFA.
 	Reg uint8
 	Off int64
-	// Entry is where the code was entered, with the return address at the stack pointer.
+	// Entry is the address at which the code was entered, with the return address at the stack pointer.
 	Entry uint64
 }
 
-// maxEntries bounds the entries into a piece of code, maxReach the instructions read: a HotSpot adapter has three, and
-// 300.
+// maxEntries bounds the entries into a piece of code, maxReach the instructions that are read. A HotSpot adapter has
+// three entries and 300 instructions.
 const (
 	maxEntries = 16
 	maxReach   = 2000
 )
 
 // ReturnAddress follows the instructions from lo, where the return address is at the stack pointer, to pc, and gives
-// its place there. Code behind a jump that is no jump target is entered as lo is. False if no path leads to pc, or the
-// caller's rbp is not in place there, and on arm64.
+// where it is then. Code behind a jump that is no jump target is assumed to be entered in the same way. It returns
+// false if no path leads to pc, if rbp is not the caller's there, and on arm64.
 func (s *Source) ReturnAddress(pc, lo, hi uint64) (r Return, ok bool) {
 	if s.abi != &abiX86 || s.o.Code == nil || pc < lo || pc >= hi {
 		return r, false
@@ -166,7 +167,7 @@ func (s *Source) ReturnAddress(pc, lo, hi uint64) (r Return, ok bool) {
 	w := getInterpreter(s)
 	defer putInterpreter(w)
 	w.begin(lo, lo, hi)
-	var behind [maxEntries]uint64 // behind jumps
+	var behind [maxEntries]uint64 // places behind jumps
 	for n, entry := 0, lo; ; {
 		if w.reach(pc, behind[:], &n) {
 			return w.returnNow(entry)
@@ -238,7 +239,7 @@ func (w *interpreter) returnNow(entry uint64) (r Return, ok bool) {
 	if held {
 		reg, off, _ := w.byRegister(at)
 		r.RA = frames.RegRule{Kind: frames.RuleRegOffset, Reg: reg, Off: off}
-		if !ok || at.base != hwSP { // an adapter has moved it, below an aligned address
+		if !ok || at.base != hwSP { // an adapter has moved it to below an aligned address
 			r.Reg, r.Off = reg, off+8
 		}
 		return r, true

@@ -12,7 +12,7 @@ import (
 // maxCallX86 is the length of FF /2 with SIB and 32-bit displacement.
 const maxCallX86 = 7
 
-// callBeforeX86 looks for a call that ends at ret: E8, or FF /2 with any operand. Prefixes are not read.
+// callBeforeX86 gives the call that ends at ret: E8, or FF /2 with any operand. Prefixes are not read.
 func callBeforeX86(s *Source, ret uint64) (frames.Call, bool) {
 	buf := s.buf[:maxCallX86]
 	n := maxCallX86
@@ -29,7 +29,7 @@ func callBeforeX86(s *Source, ret uint64) (frames.Call, bool) {
 	return frames.Call{}, indirectCallX86(b)
 }
 
-// directX86 reads E8. The target must be code, unless JIT code calls out of its module.
+// directX86 gives a call by E8. Its target must be code, unless JIT code calls out of its module.
 func (s *Source) directX86(ret uint64, b []byte) (frames.Call, bool) {
 	if len(b) < 5 || b[len(b)-5] != 0xe8 {
 		return frames.Call{}, false
@@ -45,7 +45,8 @@ func (s *Source) directX86(ret uint64, b []byte) (frames.Call, bool) {
 	return frames.Call{Target: target, Direct: true}, true
 }
 
-// throughWordX86 recognises an entry of a procedure linkage table, a jump through a word: its target is unknown.
+// throughWordX86 recognises an entry of a procedure linkage table. It is a jump through a word, so its target is
+// unknown.
 func throughWordX86(b []byte) bool {
 	if len(b) >= 4 && b[0] == 0xf3 && b[1] == 0x0f && b[2] == 0x1e && b[3] == 0xfa { // endbr64
 		b = b[4:]
@@ -56,7 +57,7 @@ func throughWordX86(b []byte) bool {
 	return len(b) >= 2 && b[0] == 0xff && b[1] == 0x25
 }
 
-// indirectCallX86 tries each length of FF /2.
+// indirectCallX86 reports whether b ends with FF /2. It tries each length.
 func indirectCallX86(b []byte) bool {
 	for _, n := range [...]int{2, 3, 4, 6, 7} {
 		if n > len(b) {
@@ -76,19 +77,19 @@ func indirectCallX86(b []byte) bool {
 // # Code that forwards a call
 //
 // Runtimes generate code that looks up a target and jumps to it (Mono's IMT thunks and delegate trampolines). No path
-// leads to a return, but stack and stack pointer stay as the call left them. The first instruction is recognised by
-// padding before an aligned address.
+// leads to a return, but the stack and the stack pointer stay as the call left them. The first instruction is
+// recognised by the padding before it, at an aligned address.
 
 const (
-	// alignment in bytes, and length before pc at most
+	// alignment of the start in bytes, and most bytes from there to pc
 	passingAlign = 16
 	passingBytes = 64
-	// instructions
+	// most instructions that are read
 	passingSteps = 24
 )
 
-// passing reports whether pc is in such code: no path from an aligned start behind padding, over pc, to jumps out of it
-// touches the stack.
+// passing reports whether pc is in such code: no path from an aligned start behind padding over pc to a jump out of it
+// changes the stack.
 func (s *Source) passing(w *interpreter, pc uint64) bool {
 	for start := pc &^ (passingAlign - 1); start+passingBytes > pc && start > passingAlign; start -= passingAlign {
 		if s.padded(start) {
@@ -98,13 +99,13 @@ func (s *Source) passing(w *interpreter, pc uint64) bool {
 	return false
 }
 
-// padded reports whether code begins at start behind two equal bytes 0 or int3. Loops are aligned with nops.
+// padded reports whether two bytes 0, or two int3, precede start. Loops are aligned with nops.
 func (s *Source) padded(start uint64) bool {
 	b := s.buf[:3]
 	return s.o.Code.ReadCode(start-2, b) == 3 && b[0] == b[1] && b[1] != b[2] && (b[0] == 0 || b[0] == 0xcc)
 }
 
-// passes is passing from a known start. Code behind a jump is read only if a branch leads there.
+// passes is passing from a given start. Code behind a jump is read only if a branch leads there.
 func (s *Source) passes(w *interpreter, from, pc uint64) bool {
 	st := &w.st
 	st.reset(s.abi, from, 0, ^uint64(0))
@@ -146,7 +147,7 @@ func (s *Source) keepsAll(st *state) bool {
 	return st.regs[s.abi.sp].isStart(s.abi.sp)
 }
 
-// passedOn gives the frame of such code: a return address.
+// passedOn gives the frame of code that forwards a call. It has a return address only.
 func (s *Source) passedOn() found { return found{cfa: start(s.abi.sp).plus(s.abi.entry)} }
 
 // Popped implements [frames.Pops].
@@ -157,11 +158,11 @@ func (s *Source) Popped(pc frames.Addr, n int) (reg uint8, ok bool) {
 	return s.abi.popped(s, pc, n)
 }
 
-// REX and opcode
+// maxPopX86 is the length of a pop: REX and opcode.
 const maxPopX86 = 2
 
-// poppedX86 reads backwards from pc: only pops, or one "leave". As bytes can be read backwards in several ways, a
-// further pop or a return must follow at pc.
+// poppedX86 reads backwards from pc, and accepts only pops, or one "leave". As bytes can be decoded backwards in
+// several ways, a further pop or a return must follow at pc.
 func poppedX86(s *Source, pc uint64, n int) (reg uint8, ok bool) {
 	ahead := s.buf[:maxPopX86]
 	ahead = ahead[:max(0, min(s.o.Code.ReadCode(pc, ahead), len(ahead)))]
@@ -193,7 +194,7 @@ func poppedX86(s *Source, pc uint64, n int) (reg uint8, ok bool) {
 	}
 }
 
-// popEndingX86 gives the register of the pop that ends b, and its length; 0 if none.
+// popEndingX86 gives the register of the pop that ends b, and the length of that, 0 if there is none.
 func popEndingX86(b []byte) (reg uint8, size int) {
 	op := b[len(b)-1]
 	if op&^7 != 0x58 {
@@ -205,7 +206,7 @@ func popEndingX86(b []byte) (reg uint8, size int) {
 	return dwarfX86(op & 7), 1
 }
 
-// endsFunctionX86 recognises a pop, a return, a jump.
+// endsFunctionX86 reports whether code begins with a pop, a return or a jump.
 func endsFunctionX86(b []byte) bool {
 	if len(b) == 0 {
 		return false
@@ -221,8 +222,8 @@ func endsFunctionX86(b []byte) bool {
 	return false
 }
 
-// maxReturning is the number of instructions read to a return: set the stack pointer, pop the register that had it,
-// return.
+// maxReturning is the most instructions that are read up to a return: one sets the stack pointer, one pops the register
+// that had it, and one returns.
 const maxReturning = 3
 
 // AboutToReturn implements [frames.Returns].

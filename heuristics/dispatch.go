@@ -6,16 +6,16 @@ import "prywalk/frames"
 
 // # Code of V8
 //
-// V8 (Node, Chromium) differs from other compilers: byte code handlers never return, baseline code lets a builtin make
-// its frame, functions take their arguments off the stack as they return (argumentDropX86).
+// The code of V8 (Node, Chromium) differs from that of other compilers: byte code handlers never return, baseline code
+// lets a builtin make its frame, and functions pop their arguments as they return (argumentDropX86).
 
-// A handler of one byte code instruction takes registers from the handler before that the ABI gives to callers only,
-// and ends in a jump by register to the next, with stack and frame pointer as at its start. The top of the stack is the
-// return address into the interpreter's entry; the frame pointer is of the frame that the entry made for the
-// interpreted function, which a walk by frame pointer would leave out.
+// The handler of a byte code instruction takes callee-saved registers from the handler before, and ends in a jump by
+// register to the next, with stack and frame pointer as at its start. The word on top of the stack is the return
+// address into the interpreter's entry. The frame pointer is that of the frame that the entry made for the interpreted
+// function, which a walk by frame pointer would leave out.
 
-// handler gives the frame of code that reads its caller's registers and never returns: a handler's, else that of a part
-// split off a function, if the paths to q (p, g; may be nil) show it.
+// handler gives the frame of code that reads its caller's registers and never returns. It is that of a handler, else
+// that of a part that was split off a function, if the paths to q show it. These are p and g, which may be nil.
 func (s *Source) handler(w *interpreter, q frames.Query, p *prologue, g *found) (found, bool) {
 	lo, hi, ok := s.bounds(q.Lookup(s.o.Arch))
 	if !ok {
@@ -25,7 +25,7 @@ func (s *Source) handler(w *interpreter, q frames.Query, p *prologue, g *found) 
 	if !m.odd || !m.begins && !(m.dispatches && !m.switches) {
 		return found{}, false
 	}
-	// V8's callees may take arguments off the stack: only the frame pointer is sure
+	// V8's callees may pop their arguments, so only the frame pointer is sure.
 	if g != nil && !p.weak && (!p.st.left || g.cfa.base == s.abi.fp) {
 		return *g, true
 	}
@@ -35,8 +35,8 @@ func (s *Source) handler(w *interpreter, q frames.Query, p *prologue, g *found) 
 	return s.toDispatch(w, q, lo, hi, dispatchAny)
 }
 
-// boundless is handler for code of unknown bounds, as V8's builtins in a program without symbols. A jump counts only to
-// an address from a table that a callee-saved register points to, which is the handlers' convention.
+// boundless is handler for code of unknown bounds, as V8's builtins in a program without symbols. A jump counts only if
+// its address is from a table to which a callee-saved register points, as it is in handlers.
 func (s *Source) boundless(w *interpreter, q frames.Query) (found, bool) {
 	if q.Caller || s.abi.loadsTable == nil {
 		return found{}, false
@@ -56,7 +56,7 @@ type dispatch uint8
 const (
 	dispatchNone dispatch = iota
 	dispatchAny
-	dispatchByTable // by a register loaded from a table
+	dispatchByTable // those by a register that was loaded from a table
 )
 
 // maxLoaded bounds the bytes between the load from the table and the jump.
@@ -72,7 +72,7 @@ func (w *interpreter) loadedBefore(pc uint64) uint8 {
 	return noReg
 }
 
-// leadsTo reports whether straight instructions lead from one address to another. It begins a walk.
+// leadsTo reports whether straight instructions lead from one address to another. It begins a path.
 func (w *interpreter) leadsTo(from, pc uint64) bool {
 	for w.begin(from, from, pc); w.st.pc < pc; {
 		if !w.straight() || w.fl.kind != flowNext {
@@ -110,8 +110,9 @@ const (
 	maxCallee     = 24
 )
 
-// calleeMakesFrame recognises V8's baseline code before its first call: the builtin pops its own return address and
-// makes its caller's frame. Until then only the return address is on the stack, and the frame pointer is the caller's.
+// calleeMakesFrame recognises V8's baseline code before its first call. The called builtin pops its own return address,
+// and makes the frame of its caller. Until then only the return address is on the stack, and the frame pointer is the
+// caller's.
 func (w *interpreter) calleeMakesFrame(pc uint64) (f found, ok bool) {
 	a, st := w.src.abi, &w.st
 	if a.ra != noReg {
@@ -139,7 +140,7 @@ func (w *interpreter) calleeMakesFrame(pc uint64) (f found, ok bool) {
 	return f, false
 }
 
-// makesCallersFrame reports whether pc, called from w.st, makes a frame with its caller's return address.
+// makesCallersFrame reports whether the code at pc, called from w.st, makes a frame with its caller's return address.
 func (w *interpreter) makesCallersFrame(pc uint64) bool {
 	a, st := w.src.abi, &w.st
 	st.push(a.sp, value{})
@@ -157,12 +158,12 @@ func (w *interpreter) makesCallersFrame(pc uint64) bool {
 
 const maxManner = 400
 
-// manner is how code behaves as a function that never returns.
+// manner is what code does, if taken for a function that never returns.
 type manner struct {
-	odd        bool // what functions do not do
-	begins     bool // makes a frame at its start
-	dispatches bool // jumps by register, with the stack as at its start if known
-	switches   bool // jumps by register with another stack pointer, as within a function
+	odd        bool // it does what functions do not do
+	begins     bool // it makes a frame at its start
+	dispatches bool // it jumps by register, with the stack pointer as at its start, if that is known
+	switches   bool // it jumps by register with another stack pointer, as within a function
 }
 
 func (w *interpreter) manner(lo, hi uint64) (m manner) {

@@ -7,12 +7,12 @@ import (
 	"prywalk/internal/x86"
 )
 
-// V8's functions take a number of arguments off the stack that is known only at run time. Between pop and push the
-// return address is in a register only:
+// V8's functions pop a number of arguments that is known only at run time. Between the pop and the push the return
+// address is in a register only:
 //
 //	leave; pop rcx; lea rsp, [rsp+rbx*8]; push rcx; ret
 //
-// The same push and return also goes on to another function, so that it counts only behind the drop of arguments.
+// A push and a return are also used to call another function, so they count only behind the drop of arguments.
 
 // argDropX86 is what is added to rsp: a scaled register and a constant.
 type argDropX86 struct {
@@ -21,14 +21,14 @@ type argDropX86 struct {
 	disp  int64
 }
 
-// Eval gives the stack pointer behind the arguments, the CFA.
+// Eval gives the stack pointer behind the arguments, which is the CFA.
 func (d argDropX86) Eval(regs *frames.Regs, _ frames.Memory, _ uint64) (uint64, bool) {
 	sp, ok := regs.Get(frames.X86RSP)
 	n, known := regs.Get(d.index)
 	return sp + n<<d.scale + uint64(d.disp), ok && known
 }
 
-// argumentDropX86 gives the row between pop and push.
+// argumentDropX86 gives the row of code between the pop and the push.
 func argumentDropX86(w *interpreter, pc uint64) (*frames.Row, bool) {
 	code := w.code(pc)
 	drop, size := decodeDropX86(code)
@@ -66,7 +66,7 @@ func (w *interpreter) behindDropX86(pc uint64) bool {
 	return false
 }
 
-// decodeDropX86 decodes lea rsp, [rsp+r*s+d] and add rsp, r; size 0 for others.
+// decodeDropX86 decodes lea rsp, [rsp+r*s+d] and add rsp, r. size is 0 for other instructions.
 func decodeDropX86(code []byte) (d argDropX86, size int) {
 	i, ok := x86.Decode(code)
 	if !ok || i.VEX || i.Map != x86.MapOne || !i.W || i.Prefix != 0 || code[0]>>4 != 4 { // REX.W, no other prefix
@@ -74,7 +74,7 @@ func decodeDropX86(code []byte) (d argDropX86, size int) {
 	}
 	switch {
 	case i.Op == 0x8d && i.Reg == hwSP && i.Mod != 3 && i.Base == hwSP && i.Index != noReg:
-		// scale: upper bits of the SIB byte, behind prefix, opcode and ModRM
+		// The scale is in the upper bits of the SIB byte, behind prefix, opcode and ModRM.
 		return argDropX86{dwarfX86(i.Index), code[3] >> 6, int64(i.Disp)}, int(i.Size)
 	case i.Op == 0x03 && i.Mod == 3 && i.Reg == hwSP:
 		return argDropX86{index: dwarfX86(i.RM)}, int(i.Size)
@@ -84,8 +84,8 @@ func decodeDropX86(code []byte) (d argDropX86, size int) {
 	return d, 0
 }
 
-// loadsTableX86 gives the register of mov r, [table+r*8], where a callee-saved register points to the table (V8's r15);
-// else noReg.
+// loadsTableX86 gives the register that mov r, [table+r*8] loads, if a callee-saved register points to the table (V8's
+// r15), else noReg.
 func loadsTableX86(code []byte) uint8 {
 	i, ok := x86.Decode(code)
 	if !ok || i.VEX || i.Map != x86.MapOne || i.Op != 0x8b || !i.W || i.Mod == 3 || i.Index == noReg || i.Base == noReg ||

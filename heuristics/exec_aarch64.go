@@ -29,7 +29,7 @@ func execAArch64(st *state, code []byte) flow {
 	st.pushedMem = st.pushedMem || w == pushA64
 	switch {
 	case w == 0xd4200000, w == 0xd43e0000:
-		// brk #0, #0xf000: a debugger's, behind which the program goes on
+		// brk #0 and #0xf000 are those of a debugger, behind which the program goes on.
 	case w.is(0xffff0000, 0), w.is(0xffe0001f, 0xd4200000), w.is(0xffe0001f, 0xd4400000):
 		f.kind = flowEnd // udf, brk (of traps), hlt
 	case w.is(0xfffff01f, 0xd503201f):
@@ -48,7 +48,8 @@ func execAArch64(st *state, code []byte) flow {
 	return f
 }
 
-// hintA64: nop; landing places bti c, bti jc, paciasp, pacibsp. The walker masks signatures.
+// hintA64 interprets hints: nop, and the landing places bti c, bti jc, paciasp and pacibsp. The walker removes
+// signatures.
 func hintA64(w a64, f *flow) {
 	switch uint32(w) {
 	case 0xd503201f:
@@ -73,7 +74,7 @@ func putSP(st *state, reg uint8, v value) {
 	st.set(reg, v)
 }
 
-// branchA64: branches, exceptions, system instructions. Targets are relative to the next instruction.
+// branchA64 interprets branches, exceptions and system instructions. Targets are relative to the next instruction.
 func branchA64(st *state, w a64, f *flow) {
 	switch {
 	case w.is(0xfc000000, 0x14000000):
@@ -94,8 +95,8 @@ func branchA64(st *state, w a64, f *flow) {
 	}
 }
 
-// indirectA64: br, blr, ret and signed forms. A jump by x16 or x17 is a tail call: PLT entries use them, and with
-// checked branch targets only they may jump to a function's start.
+// indirectA64 interprets br, blr, ret and their signed forms. A jump by x16 or x17 is a tail call: PLT entries use
+// these, and with checked branch targets only these may jump to the start of a function.
 func indirectA64(st *state, w a64, f *flow) {
 	switch {
 	case w.is(0xfffffbff, 0xd65f0bff): // retaa, retab
@@ -141,7 +142,8 @@ func immediateA64(st *state, w a64) {
 	}
 }
 
-// addImmA64: 64-bit add and sub write the stack pointer for register 31, or nothing if they set flags.
+// addImmA64 interprets add and sub of an immediate. In 64 bits, register 31 is the stack pointer, or none if flags are
+// set.
 func addImmA64(st *state, w a64) {
 	n := int64(uint32(w) >> 10 & 0xfff)
 	if w.is(1<<22, 1<<22) {
@@ -210,7 +212,8 @@ func extendA64(st *state, w a64, m value) value {
 	return st.regs[w.rn()].plus(int64(m.off))
 }
 
-// vectorA64: only moves and conversions to general registers matter, and addvl and addpl, which move the stack pointer.
+// vectorA64 interprets vector instructions. Only moves and conversions to general registers matter, and addvl and
+// addpl, which move the stack pointer.
 func vectorA64(st *state, w a64) {
 	switch {
 	case w.is(0x5f20fc00, 0x1e200000):

@@ -24,7 +24,7 @@ func execX86(st *state, code []byte) (f flow) {
 	return f
 }
 
-// stepX86 is execX86 without copies of operands.
+// stepX86 is execX86, but does not copy operands.
 func stepX86(st *state, code []byte, f *flow) {
 	var i x86.Inst
 	if !x86.DecodeInto(code, &i) {
@@ -99,7 +99,7 @@ func stackX86(st *state, i *x86.Inst, f *flow) {
 	}
 }
 
-// popX86 pops into a register, noReg to drop.
+// popX86 pops a word into a register, or drops it for noReg.
 func popX86(st *state, reg uint8) {
 	at := st.regs[hwSP]
 	st.regs[hwSP] = at.plus(8)
@@ -123,7 +123,8 @@ func frameX86(st *state, i *x86.Inst) {
 	st.regs[hwSP] = st.regs[hwSP].plus(-(i.Imm & 0xffff))
 }
 
-// branchX86: after `cmp rsp, reg; jne` falls through, both are equal: the end of a loop that allocates stack by pages.
+// branchX86 interprets conditional branches. If `cmp rsp, reg; jne` does not jump, both registers are equal: this ends
+// a loop that allocates stack page by page.
 func branchX86(st *state, i *x86.Inst, f *flow, cmp uint8) {
 	f.kind, f.target = flowCond, uint64(i.Imm)
 	if i.Op&0xf == 5 && i.Op >= 0x70 && i.Op < 0x90 && cmp != noReg && i.Imm < 0 {
@@ -134,7 +135,7 @@ func branchX86(st *state, i *x86.Inst, f *flow, cmp uint8) {
 func controlX86(st *state, i *x86.Inst, f *flow, mem bool) {
 	switch i.Op {
 	case 0xe8:
-		if i.Imm == 0 { // call to the next instruction: pushes its address
+		if i.Imm == 0 { // a call of the next instruction pushes its address
 			st.push(hwSP, value{})
 			return
 		}
@@ -151,8 +152,8 @@ func controlX86(st *state, i *x86.Inst, f *flow, mem bool) {
 	}
 }
 
-// returnX86 finds the return address of ret. It may have been popped, and pushed again behind dropped arguments (V8);
-// pushed out of a context (swapcontext) it is not the caller's.
+// returnX86 finds the return address of ret. It may have been popped, and pushed again behind dropped arguments (V8).
+// One that was pushed from a context (swapcontext) is not the caller's.
 func returnX86(st *state, f *flow) {
 	sp := st.regs[hwSP]
 	f.kind, f.ret = flowReturn, sp.plus(8)
@@ -173,7 +174,7 @@ func groupFF(st *state, i *x86.Inst, f *flow, mem bool) {
 	case 6:
 		v := value{}
 		if i.Mod != 3 {
-			// a saved stack pointer moves along with the stack; other words are unknown
+			// A saved stack pointer moves along with the stack. Other words become unknown.
 			if at := st.load(addressX86(st, i)); at.kind == initial {
 				v = at
 			}
@@ -185,9 +186,9 @@ func groupFF(st *state, i *x86.Inst, f *flow, mem bool) {
 	}
 }
 
-// indirectX86: a jump through a fixed word is a tail call (a PLT entry; the first has two more words pushed). One to a
-// popped return address is a return; so is one by r11 behind a release of stack, by which the dynamic linker goes to
-// the function found. Others may be jump tables.
+// indirectX86 interprets indirect jumps. A jump through a fixed word is a tail call (in a PLT entry; the first one has
+// pushed two more words). A jump to a popped return address is a return. So is a jump by r11 behind a release of stack,
+// by which the dynamic linker goes to the function that it has found. Others may be those of jump tables.
 func indirectX86(st *state, i *x86.Inst, f *flow, mem bool) {
 	f.kind = flowIndirect
 	sp := st.regs[hwSP]
@@ -252,7 +253,7 @@ func readsKeptX86(st *state, i *x86.Inst) bool {
 	return false
 }
 
-// keptAtStart: callee-saved and unchanged, as the stack pointer always is.
+// keptAtStart reports whether a register is callee-saved and unchanged, as the stack pointer always is.
 func keptAtStart(st *state, reg uint8) bool {
 	return (reg == hwBP || reg == hwBX || reg >= 12 && reg < 16) && st.regs[reg].isStart(reg)
 }

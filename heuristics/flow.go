@@ -12,13 +12,13 @@ type flowKind uint8
 
 const (
 	flowNext     flowKind = iota
-	flowCond              // to the target, or on
+	flowCond              // to the target, or to the next instruction
 	flowJump              // to the target
 	flowIndirect          // to an unknown place in the function, or a tail call
 	flowTail              // to another function, as a tail call
-	flowCall              // on, after a call
+	flowCall              // to the next instruction, after a call
 	flowReturn            // to the caller
-	flowEnd               // trap, or not decodable
+	flowEnd               // nowhere: a trap, or not decodable
 )
 
 type flow struct {
@@ -27,8 +27,8 @@ type flow struct {
 	pad    bool   // padding no-op
 	mark   bool   // landing place (endbr64, bti c)
 	target uint64 // relative to the next instruction
-	ret    value  // of a return or tail call: the CFA
-	ra     value  // what the return address register holds (arm64)
+	ret    value  // CFA, at a return or tail call
+	ra     value  // value of the return address register (arm64)
 }
 
 // abi describes an architecture. Registers have hardware numbers.
@@ -36,37 +36,37 @@ type abi struct {
 	sp, fp uint8
 	ra     uint8   // the link register, noReg if a call pushes
 	kept   []uint8 // callee-saved registers, fp first
-	// scratch: registers that a call may change
+	// scratch are the registers that a call may change.
 	scratch uint32
 	// entry is CFA − stack pointer at a function's entry.
 	entry int64
 	// exec interprets the first instruction of code.
 	exec func(st *state, code []byte) flow
-	// step is exec, into f.
+	// step is exec, with the result in f.
 	step func(st *state, code []byte, f *flow)
 	// tail gives what a tail call proves.
 	tail func(st *state) flow
-	// isFrame: a frame pointer with this value, and these two words at it, is the ABI's.
+	// isFrame reports whether a frame pointer with this value, and these two words at it, is that of the ABI.
 	isFrame func(fp, at, above value) bool
 	dwarf   func(reg uint8) uint8
-	// prove finds the frame that the first path from pc proves; nil if the architecture has no such shortcut.
+	// prove finds the frame that the first path from pc proves. It is nil if the architecture has no such shortcut.
 	prove func(w *interpreter, pc uint64, caller bool) (found, bool)
-	// argumentDrop gives the row of code whose return address is in a register while it drops arguments; may be nil.
+	// argumentDrop gives the row of code whose return address is in a register while it drops arguments. It may be nil.
 	argumentDrop func(w *interpreter, pc uint64) (*frames.Row, bool)
-	// loadsTable, jumpsBy: see [Source.boundless]; may be nil.
+	// loadsTable and jumpsBy serve [Source.boundless]. They may be nil.
 	loadsTable func(code []byte) uint8
 	jumpsBy    func(code []byte, reg uint8) bool
-	// afterPush: a word of memory was pushed just before pc, as in a PLT's first entry.
+	// afterPush reports whether a word of memory was pushed just before pc, as in the first entry of a PLT.
 	afterPush  func(w *interpreter, pc uint64) bool
 	callBefore func(s *Source, ret uint64) (frames.Call, bool)
-	// popped is [Source.Popped]; may be nil.
+	// popped serves [Source.Popped]. It may be nil.
 	popped       func(s *Source, pc uint64, n int) (reg uint8, ok bool)
 	isThreadRoot func(w *interpreter, pc uint64) bool
-	// startsElsewhere: pc begins a stack prepared by hand.
+	// startsElsewhere reports whether pc begins a stack that was prepared by hand.
 	startsElsewhere func(w *interpreter, pc uint64) bool
-	// departs gives an instruction's target that may be on another stack, see [Source.departure].
+	// departs gives the target of an instruction that may continue on another stack ([Source.departure]).
 	departs func(st *state, code []byte) (value, bool)
-	// isTrap: code begins with a trap.
+	// isTrap reports whether code begins with a trap.
 	isTrap func(code []byte) bool
 }
 
@@ -83,11 +83,11 @@ func (a *abi) keeps(reg uint8) bool {
 	return false
 }
 
-// bytes of functions read for jumps
+// leavesBytes bounds the size of a function that is read for jumps, in bytes.
 const leavesBytes = 64 << 10
 
-// LeavesByJump reads the whole function. True if uncertain: unknown or great length, an indirect jump, an invalid
-// instruction.
+// LeavesByJump implements [frames.Jumps]. It reads the whole function. It reports true if that is uncertain: the length
+// is unknown or great, or there is an indirect jump or an invalid instruction.
 func (s *Source) LeavesByJump(start uint64) bool {
 	lo, hi, ok := s.bounds(start)
 	if s.abi == nil || s.o.Code == nil || !ok || lo != start || hi-lo > leavesBytes {

@@ -2,7 +2,7 @@
 
 package heuristics
 
-// maxVotes bounds different outcomes, enoughVotes the examined returns.
+// maxVotes bounds the different outcomes, and enoughVotes the returns that are examined.
 const (
 	maxVotes    = 6
 	enoughVotes = 3
@@ -14,12 +14,12 @@ type votes struct {
 	weak   [maxVotes]uint8
 	n      int
 	total  int
-	exact  int // strong votes
-	// odd is the outcome of a path whose calls are not aligned as by the ABI. It is no vote, but confirms the
-	// prologue's result: compilers need not align for a function of the same unit.
+	exact  int // number of strong votes
+	// odd is the outcome of a path whose calls are not aligned as the ABI demands. It is no vote, but can confirm the
+	// result of the prologue: compilers need not align the stack for a function of the same unit.
 	odd    found
 	hasOdd bool
-	// oddDiffers: several such outcomes; helpers: targets of the calls on them
+	// oddDiffers is set if there are several such outcomes. helpers are the targets of the calls on these paths.
 	oddDiffers bool
 	helpers    helpers
 }
@@ -45,7 +45,8 @@ func (v *votes) add(f *found, weak bool) {
 	v.exact++
 }
 
-// winner gives the outcome with most votes, strong ones first, then the first found; sure if no other contradicts.
+// winner gives the outcome with most strong votes, then with most votes, then the first one. sure is set if no other
+// contradicts it.
 func (v *votes) winner() (f *found, sure bool) {
 	if v.n == 0 {
 		return nil, false
@@ -62,10 +63,10 @@ func (v *votes) winner() (f *found, sure bool) {
 // forwardAnalysis follows paths to the function's returns.
 type forwardAnalysis struct {
 	*interpreter
-	inner    bool // the frame is innermost
+	inner    bool // the frame is the innermost one
 	dispatch dispatch
 	votes    votes
-	limit    int  // of the steps
+	limit    int  // most instructions
 	turned   bool // a path has branched, jumped or called
 }
 
@@ -73,7 +74,7 @@ func (w *interpreter) forward(pc uint64, caller bool, lo, hi uint64) votes {
 	return w.forwardTo(pc, caller, lo, hi, dispatchNone)
 }
 
-// forwardTo follows also the jumps by which a handler is left.
+// forwardTo is forward, but also follows the jumps by which a handler is left.
 func (w *interpreter) forwardTo(pc uint64, caller bool, lo, hi uint64, d dispatch) votes {
 	table := uint8(noReg)
 	if d == dispatchByTable {
@@ -104,8 +105,8 @@ func (w *interpreter) forwardTo(pc uint64, caller bool, lo, hi uint64, d dispatc
 	return a.votes
 }
 
-// prove reports whether a path has shown a whole frame: return address above the caller's frame pointer, to which the
-// frame pointer points. One such path suffices.
+// prove reports whether a path has shown a whole frame: the frame pointer points to the caller's frame pointer, and the
+// return address is above. One such path suffices.
 func (v *votes) prove(a *abi) bool {
 	return v.exact > 0 && v.list[0].cfa == start(a.fp).plus(16) && v.list[0].kept[0] == savedReg{inMemory, a.fp, 0}
 }
@@ -138,14 +139,16 @@ func (w *forwardAnalysis) followPath() {
 	}
 }
 
-// extend does not count instructions before the first branch, up to maxSteps: unrolled vector code has 10,000.
+// extend raises the limit by the instructions before the first branch, up to maxSteps, as unrolled vector code has
+// 10,000.
 func (w *forwardAnalysis) extend(f *flow) {
 	if w.turned = w.turned || f.kind != flowNext; !w.turned {
 		w.limit = min(w.limit+1, maxSteps)
 	}
 }
 
-// doubt watches for a call that does not return: padding to an aligned address, or a landing place, follows.
+// doubt notes that the path may have run past a call that does not return: padding to an aligned address, or a landing
+// place, follows the call.
 func (st *state) doubt(f *flow) {
 	if !st.afterCall {
 		return
@@ -160,7 +163,7 @@ func (st *state) doubt(f *flow) {
 	st.afterCall, st.padded = false, false
 }
 
-// turn follows an instruction's control flow; false at the path's end.
+// turn follows the control flow of an instruction, and returns false at the end of the path.
 func (w *forwardAnalysis) turn(f *flow) bool {
 	st := &w.st
 	target := st.pc + f.target
@@ -194,8 +197,8 @@ func (w *forwardAnalysis) branch(target uint64) {
 	w.postpone(target, lo, hi)
 }
 
-// jump goes on at the target. Outside of the function it is a tail call or a split-off part; neither changes the stack
-// depth at the return, so it is read on.
+// jump goes on at the target. Outside of the function this is a tail call, or a part that was split off. Neither
+// changes the stack depth at the return, so the target is read.
 func (w *forwardAnalysis) jump(target uint64) bool {
 	st := &w.st
 	if target >= st.lo && target < st.hi {
@@ -232,7 +235,7 @@ func (w *forwardAnalysis) vote(fl *flow) {
 	w.votes.add(&f, w.st.weak)
 }
 
-// voteTail counts, weakly, a jump to a function's start: it may be a part of this one.
+// voteTail counts a jump to the start of a function as a weak vote: that may be a part of this function.
 func (w *forwardAnalysis) voteTail() {
 	fl := w.src.abi.tail(&w.st)
 	if f, ok := w.src.atReturn(&w.st, &fl, false); ok && !w.misaligned(&f) {
@@ -240,8 +243,8 @@ func (w *forwardAnalysis) voteTail() {
 	}
 }
 
-// misaligned reports whether calls on the path contradict the CFA that its return shows: it ran past a call that does
-// not return, or the code ignores the ABI.
+// misaligned reports whether calls on the path contradict the CFA that its return shows. The path has then run past a
+// call that does not return, or the code does not follow the ABI.
 func (w *forwardAnalysis) misaligned(f *found) bool {
 	return !w.src.o.JIT && f.cfa.kind == initial && f.cfa.base == w.src.abi.sp && !w.st.aligned(f.cfa.off)
 }

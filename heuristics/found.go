@@ -18,22 +18,22 @@ const (
 	lost
 )
 
-// savedReg is where one of the caller's registers is, by the registers at pc.
+// savedReg says where one of the caller's registers is, by the registers at pc.
 type savedReg struct {
 	kind savedKind
 	base uint8
 	off  int32
 }
 
-// found is an analysis's result: the CFA, cfa.base + cfa.off or the word loaded from there, and the places of abi.kept
-// and the link register.
+// found is the result of an analysis: the CFA, which is cfa.base + cfa.off or the word loaded from there, and the
+// places of the registers of abi.kept and of the link register.
 type found struct {
 	cfa  value
 	ra   savedReg
 	kept [maxKept]savedReg
 }
 
-// fill writes the finding into a row; false if a row cannot express it.
+// fill writes the finding into a row, and returns false if a row cannot express it.
 func (f *found) fill(a *abi, row *frames.Row) bool {
 	if f.cfa.base >= firstAnon {
 		return false
@@ -53,7 +53,7 @@ func (f *found) fill(a *abi, row *frames.Row) bool {
 	}
 	if a.ra != noReg {
 		if f.ra.kind == lost {
-			return false // a root to the walker
+			return false // the walker would take it for a root
 		}
 		row.RA = f.regRule(a, f.ra)
 		row.Regs[a.ra] = row.RA
@@ -77,8 +77,8 @@ func (f *found) regRule(a *abi, p savedReg) frames.RegRule {
 	return frames.RegRule{Kind: frames.RuleRegOffset, Reg: a.dwarf(p.base), Off: int64(p.off)}
 }
 
-// atReturn reads the finding off the state at a return; false if that proves nothing. own: the code keeps no register
-// but the frame pointer.
+// atReturn gives the finding by the state at a return, and returns false if that proves nothing. own is set if the code
+// keeps no register but the frame pointer.
 func (s *Source) atReturn(st *state, fl *flow, own bool) (f found, ok bool) {
 	a := s.abi
 	f.cfa = fl.ret
@@ -86,12 +86,12 @@ func (s *Source) atReturn(st *state, fl *flow, own bool) (f found, ok bool) {
 		return f, false
 	}
 	if fl.ret.kind == loaded && fl.ret.base != a.sp && fl.ret.base != a.fp {
-		return f, false // another function's frame (swapcontext)
+		return f, false // the frame of another function (swapcontext)
 	}
 	if fl.ret.kind == initial && fl.ret.base == a.sp && int64(fl.ret.off) < a.entry {
 		return f, false
 	}
-	if a.ra != noReg && !s.savedAt(fl.ra, a.ra, &f.ra) && !s.handedIn(fl.ra, &f.ra) {
+	if a.ra != noReg && !s.savedAt(fl.ra, a.ra, &f.ra) && !s.raFromCallerSaved(fl.ra, &f.ra) {
 		return f, false
 	}
 	for i, reg := range a.kept {
@@ -112,7 +112,8 @@ func (s *Source) onStack(v value, cfa uint8) bool {
 	return v.kind != loaded || v.base == s.abi.sp || v.base == s.abi.fp || v.base == cfa
 }
 
-// savedAt gives the place that a register's value at a return came from; false if it is not the caller's.
+// savedAt gives the place from which the value of a register at a return came, and returns false if it is not the
+// caller's.
 func (s *Source) savedAt(v value, reg uint8, p *savedReg) bool {
 	switch {
 	case v.isStart(reg):
@@ -125,10 +126,10 @@ func (s *Source) savedAt(v value, reg uint8, p *savedReg) bool {
 	return true
 }
 
-// handedIn gives the place of a return address that the path took from a caller-saved register, as arm64's swapcontext
-// takes x1 from setcontext. Not of callee-saved ones: code that uses them for itself, or runs past a call without
-// return, looks the same.
-func (s *Source) handedIn(v value, p *savedReg) bool {
+// raFromCallerSaved gives the place of a return address that the path took from a caller-saved register, as swapcontext
+// of arm64 takes x1 from setcontext. It gives none for callee-saved ones: code that uses these for itself, or runs past
+// a call that does not return, looks the same.
+func (s *Source) raFromCallerSaved(v value, p *savedReg) bool {
 	if v.kind != initial || v.off != 0 || v.base >= firstAnon || s.abi.scratch>>v.base&1 == 0 {
 		return false
 	}
@@ -136,7 +137,7 @@ func (s *Source) handedIn(v value, p *savedReg) bool {
 	return true
 }
 
-// savedSP is a CFA by a stack pointer saved in the frame: the word at reg + off, plus add.
+// savedSP is a CFA by a stack pointer that was saved in the frame: the word at reg + off, plus add.
 type savedSP struct {
 	reg      uint8
 	off, add int64
@@ -156,8 +157,8 @@ func (e savedSP) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, b
 const opPushBP = 0x55
 
 // makesFrame counts an outcome where generated code makes its frame (push rbp; mov rbp, rsp), once, with the return
-// address on top. That serves code before it, which often has no other path to a return. For the innermost frame only,
-// and not for other compilers, which may save rbp earlier.
+// address on top. It serves the code before, which often has no other path to a return. It is for the innermost frame
+// only, and not for the code of other compilers, which may save rbp earlier.
 func (w *forwardAnalysis) makesFrame() bool {
 	a, st := w.src.abi, &w.st
 	fp := st.regs[a.fp]

@@ -4,9 +4,9 @@ package heuristics
 
 // # Assembly that calls its own helpers
 //
-// Hand-written code of unknown bounds calls parts of itself without aligning the stack. Paths to its returns are no
-// votes then, as a call might not return, and lead into the next function; except if each such call goes to a place of
-// unknown bounds too, which calls nothing and returns.
+// Hand-written code of unknown bounds calls parts of itself without aligning the stack. Paths over such calls are no
+// votes, as a call might not return and the path then leads into the next function. The exception is that each such
+// call goes to a place that is also of unknown bounds, calls nothing and returns.
 
 const maxHelpers = 4
 
@@ -14,11 +14,11 @@ const maxHelpers = 4
 type helpers struct {
 	list [maxHelpers]uint64
 	n    int
-	// others: a call has another or an unknown target.
+	// others is set if a call has a target of another kind, or an unknown one.
 	others bool
 }
 
-// 0: unknown
+// add adds the target of a call, which is 0 if unknown.
 func (h *helpers) add(target uint64) {
 	for _, known := range h.list[:h.n] {
 		if known == target {
@@ -33,7 +33,7 @@ func (h *helpers) add(target uint64) {
 	h.n++
 }
 
-// helped: such paths agree, and their helpers return.
+// helped reports whether such paths agree, and their helpers return.
 func (w *interpreter) helped(v *votes) bool {
 	if !v.hasOdd || v.oddDiffers || v.helpers.others || v.helpers.n == 0 {
 		return false
@@ -51,7 +51,7 @@ func (w *interpreter) helped(v *votes) bool {
 	return true
 }
 
-// calledBefore gives the target of the call that ends at pc, 0 if unknown.
+// calledBefore gives the target of the call that ends at pc, or 0 if unknown.
 func (s *Source) calledBefore(pc uint64) uint64 {
 	if c, ok := s.CallBefore(pc); ok && c.Direct {
 		return c.Target

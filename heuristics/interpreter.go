@@ -4,14 +4,14 @@ package heuristics
 
 import "sync"
 
-// Bounds of one analysis in instructions; of a forward one, from the first branch, jump or call on.
+// Bounds of one analysis, in instructions. Those of a forward analysis count from the first branch, jump or call on.
 const (
 	maxSteps   = 16000
 	maxForward = 3000
 )
 
 // interpreter runs instructions on symbolic registers and stack (abstract interpretation), one path at a time. Analyses
-// share it; it is kept from one to the next.
+// share it. It is kept from one analysis to the next.
 type interpreter struct {
 	src   *Source
 	bytes codeCache
@@ -44,13 +44,13 @@ func (w *interpreter) begin(pc, lo, hi uint64) {
 	w.st.reset(w.src.abi, pc, lo, hi)
 }
 
-// code gives the bytes at pc: at least one instruction's, if there.
+// code gives the bytes at pc, at least those of one instruction if there is one.
 func (w *interpreter) code(pc uint64) []byte { return w.bytes.at(pc) }
 
-// mark notes a visited instruction; false if it was visited before.
+// mark notes a visited instruction, and returns false if it was visited before.
 func (w *interpreter) mark(pc uint64) bool { return w.seen.add(pc) }
 
-// straight interprets the instruction at w.st; false if the path ends there.
+// straight interprets the instruction at w.st, and returns false if the path ends there.
 func (w *interpreter) straight() bool {
 	code := w.code(w.st.pc)
 	if len(code) == 0 {
@@ -76,10 +76,11 @@ func (w *interpreter) postpone(pc, lo, hi uint64) {
 
 func (w *interpreter) pop() bool { return w.paths.pop(&w.st) }
 
-// resume goes on with the path postponed last, where none within the function proved anything.
+// resume goes on with the path that was postponed last. It is for the case that no path within the function proved
+// anything.
 func (w *interpreter) resume() bool { return w.paths.resume(&w.st) }
 
-// Code is read in chunks, each held with the next one's first bytes, so that no instruction is cut.
+// Code is read in chunks. Each is kept with the first bytes of the next one, so that no instruction is cut.
 const (
 	chunkBits = 10
 	chunkSize = 1 << chunkBits
@@ -88,7 +89,7 @@ const (
 )
 
 type chunk struct {
-	tag  uint64 // address + 1; 0: none
+	tag  uint64 // address + 1, or 0 if it is empty
 	n    int
 	data [chunkSize + chunkTail]byte
 }
@@ -105,7 +106,7 @@ func (c *codeCache) reset(code Code) {
 	}
 }
 
-// at gives the bytes at pc: at least one instruction's, if there.
+// at gives the bytes at pc, at least those of one instruction if there is one.
 func (c *codeCache) at(pc uint64) []byte {
 	at := pc &^ (chunkSize - 1)
 	k := &c.chunks[pc>>chunkBits%numChunks]
@@ -120,7 +121,7 @@ func (c *codeCache) at(pc uint64) []byte {
 	return k.data[off:k.n]
 }
 
-// direct reads code whose chunk begins before the module.
+// direct reads code whose chunk would begin before the module.
 func (c *codeCache) direct(pc uint64, k *chunk) []byte {
 	if k.n != 0 {
 		return nil
@@ -135,11 +136,11 @@ func (c *codeCache) read(addr uint64, buf []byte) int {
 
 const visitBits = 15
 
-// visit counts in its generation only.
+// visit is a visited instruction. It is valid in its generation only.
 type visit struct {
 	pc  uint64
 	gen uint32
-	sp  uint32 // the stack pointer there, see arrive
+	sp  uint32 // key of the stack pointer there (prologueAnalysis.arrive)
 }
 
 // visitedSet is a hash table with linear probing of the visited instructions.
@@ -156,12 +157,12 @@ func (s *visitedSet) clear() {
 	}
 }
 
-// slot puts the instructions of 64 bytes next to each other, in few cache lines.
+// slot gives the place of an instruction. Those of 64 bytes are next to each other, in few cache lines.
 func (s *visitedSet) slot(pc uint64) uint64 {
 	return pc>>6*0x9e3779b97f4a7c15>>(64-visitBits+4)<<4 | pc>>2&15
 }
 
-// add gives false if the instruction is in the set.
+// add adds an instruction, and returns false if it is in the set already.
 func (s *visitedSet) add(pc uint64) bool {
 	i := s.slot(pc)
 	for {
@@ -194,9 +195,9 @@ const maxPending = 192
 type worklist struct {
 	pending  [maxPending]state
 	npending int
-	later    [maxPending / 4]state // outside of the function
+	later    [maxPending / 4]state // paths that have left the function
 	nlater   int
-	dropped  bool // some, for lack of room
+	dropped  bool // some paths were dropped for lack of room
 }
 
 func (l *worklist) clear() { l.npending, l.nlater, l.dropped = 0, 0, false }
@@ -241,7 +242,7 @@ func (l *worklist) resume(st *state) bool {
 	return true
 }
 
-// otherwise reports whether a waiting path jumps behind a call with another stack pointer: the call then does not
+// otherwise reports whether a waiting path jumps to behind a call with another stack pointer. The call then does not
 // return.
 func (l *worklist) otherwise(st *state) bool {
 	for i := range l.npending {

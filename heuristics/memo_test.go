@@ -37,7 +37,7 @@ func TestAnswersAreRememberedUntilTheCodeChanges(t *testing.T) {
 		t.Errorf("the code was read %d more times for the same question", code.reads-before)
 	}
 	if _, _, ok := s.Rule(frames.Query{PC: base + 4, SPOnly: true}); !ok || code.reads == before {
-		t.Error("another question got an answer without a look")
+		t.Error("another query was answered without an analysis")
 	}
 	code.b = []byte{0x48, 0x83, 0xc4, 0x28, 0xc3} // add rsp,40; ret
 	s.Forget()

@@ -2,7 +2,7 @@
 
 package heuristics
 
-// Arm ARM C4.1.94.
+// Loads and stores: Arm ARM C4.1.94.
 func memoryA64(st *state, w a64) {
 	switch {
 	case w.is(0x3a000000, 0x28000000):
@@ -32,7 +32,7 @@ func sizeA64(w a64) uint8 {
 	return w.field(30, 2)
 }
 
-// pairA64: stp, ldp.
+// pairA64 interprets stp and ldp.
 func pairA64(st *state, w a64) {
 	vector, load := w.is(1<<26, 1<<26), w.is(1<<22, 1<<22)
 	opc, mode := w.field(30, 2), w.field(23, 2)
@@ -56,7 +56,7 @@ func pairA64(st *state, w a64) {
 	}
 }
 
-// accessA64 loads or stores a register; whole: all 64 bits.
+// accessA64 loads or stores a register. whole is set if the access has all 64 bits.
 func accessA64(st *state, reg uint8, at value, load, whole bool) {
 	switch {
 	case load && reg == regSP:
@@ -65,7 +65,7 @@ func accessA64(st *state, reg uint8, at value, load, whole bool) {
 	case load:
 		st.set(reg, value{})
 	case whole && (reg == regLR || reg == regFP) && st.regs[reg].isStart(reg):
-		// Go saves by x20, which becomes the stack pointer only then
+		// Go saves relative to x20, which becomes the stack pointer only afterwards.
 		st.storeAt(at, st.regs[reg])
 	case whole && reg != regSP:
 		st.store(at, st.regs[reg])
@@ -82,7 +82,7 @@ func plainA64(st *state, w a64, off int64) {
 	accessA64(st, w.rd(), st.regs[w.rn()].plus(off), load, w.field(30, 2) == 3)
 }
 
-// indexedA64: nine-bit offsets, which can move their base.
+// indexedA64 interprets accesses with offsets of nine bits, which can move their base.
 func indexedA64(st *state, w a64) {
 	off := w.signed(12, 9)
 	base := st.regs[w.rn()]

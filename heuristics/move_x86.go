@@ -15,7 +15,8 @@ func addressX86(st *state, i *x86.Inst) value {
 	return v.plus(int64(i.Disp))
 }
 
-// setX86 writes a register. An unknown stack pointer is a new base, so that words pushed from there can be popped.
+// setX86 writes a register. A stack pointer that becomes unknown is a new base, so that words pushed from there can be
+// popped.
 func setX86(st *state, reg uint8, v value) {
 	if reg == hwSP && (v.kind == unknown || v.kind == number) {
 		v = st.fresh()
@@ -84,7 +85,7 @@ func loadX86(st *state, i *x86.Inst) {
 	st.restore(i.Reg, at)
 }
 
-// arithX86: additions to tracked registers; for others, what they change.
+// arithX86 interprets additions to tracked registers. Of other arithmetic it notes what it changes.
 func arithX86(st *state, i *x86.Inst) {
 	if !i.W || !i.HasRM {
 		dropX86(st, writesOne(i))
@@ -110,7 +111,7 @@ func arithX86(st *state, i *x86.Inst) {
 	}
 }
 
-// dropX86 forgets registers; the stack pointer gets a new base.
+// dropX86 makes registers unknown. The stack pointer gets a new base.
 func dropX86(st *state, mask uint32) {
 	st.clobber(mask)
 	if mask&(1<<hwSP) != 0 {

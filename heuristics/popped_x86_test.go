@@ -8,7 +8,7 @@ import (
 	"prywalk/frames"
 )
 
-func TestPoppedTellsTheRegisterOfEachWordBelowTheStackPointer(t *testing.T) {
+func TestPoppedGivesTheRegisterOfEachWordBelowTheStackPointer(t *testing.T) {
 	const none = 0xff
 	for name, c := range map[string]struct {
 		before, at []byte
@@ -35,8 +35,8 @@ func TestPoppedTellsTheRegisterOfEachWordBelowTheStackPointer(t *testing.T) {
 	}
 }
 
-// TestCodeAboutToReturnHasGivenBackItsRegisters: what the last instructions leave alone is the caller's.
-func TestCodeAboutToReturnHasGivenBackItsRegisters(t *testing.T) {
+// TestCodeAboutToReturnHasRestoredItsRegisters: what the last instructions leave alone is the caller's.
+func TestCodeAboutToReturnHasRestoredItsRegisters(t *testing.T) {
 	const all = 1<<frames.X86RBX | 1<<frames.X86RBP | 0xf<<12
 	for name, c := range map[string]struct {
 		code []byte

@@ -2,22 +2,23 @@
 
 package heuristics
 
+// prologue is the result of an analysis from the start of a function to pc.
 type prologue struct {
-	st    state
-	found bool
-	// weak: pc was not reached; the state is that of most jump tables, or most calls.
+	st    state // at pc
+	found bool  // st is valid
+	// weak is set if no path led to pc. st is then that of most jump tables, or of most calls.
 	weak bool
-	// caller: pc is a return address.
+	// caller is set if pc is a return address.
 	caller bool
-	// mixed: paths lead to pc with different stack pointers.
+	// mixed is set if paths lead to pc with different stack pointers.
 	mixed bool
-	// before has a caller's registers before its call.
+	// before has the registers before the call that ends at pc, if caller is set.
 	before [32]value
 
 	tables, calls majority
 }
 
-// majority is the vote of Boyer and Moore on the stack pointer.
+// majority finds the state with the most frequent stack pointer, by the vote of Boyer and Moore.
 type majority struct {
 	st    state
 	count int
@@ -38,12 +39,13 @@ func (m *majority) add(st *state) {
 	}
 }
 
-// prologue follows the function from its start to pc, for a caller to the call that ends there, and into its split-off
-// part. spOnly: the stack pointer must be the same on all paths.
+// prologue follows the function fn from its start to pc, and into part, which was split off. If caller is set, pc is
+// reached behind the call that ends there. If spOnly is set, the result must hold for all paths, so these are all
+// followed where the stack pointer may differ.
 func (w *interpreter) prologue(pc uint64, caller, spOnly bool, fn, part span) prologue {
 	p := w.prologueAlong(pc, caller, fn, part, false)
 	if fp := p.st.regs[w.src.abi.fp]; spOnly && p.found && !p.weak && fp.kind == initial && fp.base == w.src.abi.sp {
-		// without a frame pointer, the stack pointer cannot depend on the path
+		// Only in code with a frame pointer can the stack pointer depend on the path.
 		p = w.prologueAlong(pc, caller, fn, part, true)
 	}
 	if !p.found {
@@ -52,15 +54,16 @@ func (w *interpreter) prologue(pc uint64, caller, spOnly bool, fn, part span) pr
 	return p
 }
 
+// prologueAnalysis follows paths from the start of a function.
 type prologueAnalysis struct {
 	*interpreter
-	spans [2]span // function, split-off part
-	whole bool    // follow all paths, see arrive
+	spans [2]span // the function, and the part split off
+	whole bool    // follow all paths, even again with another stack pointer (arrive)
 	moved bool    // a path moved the stack pointer by an unknown amount
 	to    prologue
 }
 
-// whole: along all paths, not only up to pc
+// prologueAlong is prologue. If whole is set, it follows all paths, and not only until one reaches pc.
 func (w *interpreter) prologueAlong(pc uint64, caller bool, fn, part span, whole bool) prologue {
 	w.begin(fn.lo, fn.lo, fn.hi)
 	a := prologueAnalysis{interpreter: w, spans: [2]span{fn, part}, whole: whole}
@@ -78,7 +81,8 @@ func (w *interpreter) prologueAlong(pc uint64, caller bool, fn, part span, whole
 
 func (w *prologueAnalysis) ended() bool { return w.to.found && (!w.whole || w.to.mixed) }
 
-// push follows also to where paths came with another stack pointer, if all are followed.
+// push adds a path to pc, unless an earlier one came there. If all paths are followed, it may come there once more with
+// another stack pointer.
 func (w *prologueAnalysis) push(pc uint64) {
 	if v := w.seen.find(pc); v != nil && (!w.whole || v.sp == mixedSP || v.sp == w.st.spKey()) {
 		return
@@ -86,7 +90,7 @@ func (w *prologueAnalysis) push(pc uint64) {
 	w.paths.push(&w.st, pc)
 }
 
-// hi is excluded.
+// span is a range of code, without hi.
 type span struct{ lo, hi uint64 }
 
 func (w *prologueAnalysis) spanOf(pc uint64) span {
@@ -105,6 +109,7 @@ func (w *prologueAnalysis) pushInto(pc uint64, to span) {
 	}
 }
 
+// reach takes the state at pc.
 func (p *prologue) reach(st *state) {
 	if p.found {
 		p.mixed = p.mixed || p.st.regs[st.sp] != st.regs[st.sp]
@@ -114,16 +119,18 @@ func (p *prologue) reach(st *state) {
 	p.found = true
 }
 
+// mixedSP is the key for an instruction that paths reach with different stack pointers.
 const mixedSP = ^uint32(0)
 
-// spKey identifies a stack pointer value; never mixedSP.
+// spKey gives a key of the stack pointer's value. It is never mixedSP.
 func (st *state) spKey() uint32 {
 	v := st.regs[st.sp]
 	return (uint32(v.off)*0x9e3779b1 + uint32(v.base)<<8 + uint32(v.kind)) &^ 1
 }
 
-// arrive is mark; with all paths followed, an instruction is visited again with another stack pointer, unknown from
-// there on. A call whose other side was reached otherwise does not return.
+// arrive marks the instruction at pc, and reports whether the path goes on. If all paths are followed, a visited
+// instruction is visited once more by a path with another stack pointer, which is unknown from there on. A path that
+// arrives behind a call ends, if the place was visited with another stack pointer: the call does not return.
 func (w *prologueAnalysis) arrive() bool {
 	st := &w.st
 	w.moved = w.moved || st.regs[st.sp].base >= firstAnon
@@ -144,7 +151,8 @@ func (w *prologueAnalysis) arrive() bool {
 	return true
 }
 
-// guess takes the state of jump tables or calls, for code that only a jump table or an exception leads to.
+// guess sets the state to that of most jump tables, else of most calls. It is for code to which only a jump table or an
+// exception leads.
 func (p *prologue) guess() {
 	for _, m := range [...]*majority{&p.tables, &p.calls} {
 		if m.count > 0 {
@@ -161,7 +169,7 @@ func (w *prologueAnalysis) followPath(pc uint64) {
 			return
 		}
 		if st.afterCall && st.padded && st.pc%8 == 0 {
-			// the call may not return: other ways here come first
+			// The call may not return, so other paths to this place are followed first.
 			w.postpone(st.pc, st.lo, st.hi)
 			return
 		}
@@ -189,6 +197,7 @@ func (w *prologueAnalysis) followPath(pc uint64) {
 	}
 }
 
+// turn follows the control flow of an instruction, and returns false at the end of the path.
 func (w *prologueAnalysis) turn(f *flow) bool {
 	st, p := &w.st, &w.to
 	target := st.pc + f.target
@@ -216,7 +225,8 @@ func (w *prologueAnalysis) turn(f *flow) bool {
 	return true
 }
 
-// indirect notes a jump table: a jump to an unknown place, with another stack than at the start (else a tail call).
+// indirect notes a jump to an unknown place. It is that of a jump table, unless the stack pointer is as at the start:
+// then it is a tail call, which counts as a call.
 func (p *prologue) indirect(st *state) {
 	if st.regs[st.sp].isStart(st.sp) {
 		p.calls.add(st)

@@ -4,14 +4,14 @@ package heuristics
 
 import "math"
 
-// express gives the state at pc as a finding; false without a register for the CFA.
+// express gives the state at pc as a finding. It returns false if no register gives the CFA.
 func (p *prologue) express(a *abi, spOnly, caller bool) (f found, ok bool) {
 	if spOnly && p.mixed {
 		return f, false
 	}
 	reg, ok := p.base(a, spOnly, caller)
 	if !ok {
-		ok = p.aligned(a, &f, spOnly) || caller && !spOnly && p.untouched(a, &f)
+		ok = p.aligned(a, &f, spOnly) || caller && !spOnly && p.assumePreserved(a, &f)
 		return f, ok
 	}
 	f.cfa = value{kind: initial, base: reg, off: int32(a.entry) - p.st.regs[reg].off}
@@ -19,7 +19,8 @@ func (p *prologue) express(a *abi, spOnly, caller bool) (f found, ok bool) {
 	return f, true
 }
 
-// base chooses the CFA's register: the frame pointer if it is one, the stack pointer, or, innermost, any.
+// base chooses the register of the CFA: the frame pointer, if it is one, the stack pointer, or in the innermost frame
+// any register.
 func (p *prologue) base(a *abi, spOnly, caller bool) (uint8, bool) {
 	st := &p.st
 	if fp := st.regs[a.fp]; !spOnly && fp.kind == initial && fp.base == a.sp && a.framesAt(st, fp) {
@@ -42,8 +43,8 @@ func (p *prologue) base(a *abi, spOnly, caller bool) (uint8, bool) {
 	return 0, false
 }
 
-// aligned finds the CFA in a slot of a realigned frame: gcc's argument pointer, OpenSSL's earlier stack pointer, not
-// below the saved registers. Lower slots are arguments, which callees may write.
+// aligned finds the CFA in a slot of a frame that was realigned: gcc's argument pointer, or OpenSSL's earlier stack
+// pointer. The slot must not be below the saved registers: lower ones are arguments, which callees may write.
 func (p *prologue) aligned(a *abi, f *found, spOnly bool) bool {
 	best, lowest := int32(math.MaxInt32), p.st.lowestSave(a)
 	for i := range p.st.nslots {
@@ -57,7 +58,7 @@ func (p *prologue) aligned(a *abi, f *found, spOnly bool) bool {
 		for _, reg := range [...]uint8{a.sp, a.fp} {
 			v := p.st.regs[reg]
 			if v.kind == initial && v.base == s.base && (!spOnly || reg == a.sp) {
-				// the innermost copy moves along with the stack
+				// The lowest copy moves along with the stack.
 				best = s.off
 				f.cfa = value{kind: loaded, base: reg, off: s.off - v.off, add: int32(a.entry) - s.val.off}
 				p.places(a, f, reg)
@@ -72,9 +73,10 @@ func (p *prologue) aligned(a *abi, f *found, spOnly bool) bool {
 	return true
 }
 
-// untouched gives the CFA by a register that calls may change, if no other has it; the walker requires proof.
-func (p *prologue) untouched(a *abi, f *found) bool {
-	if p.weak || a.ra != noReg { // a link register would be needed too
+// assumePreserved gives the CFA by a register that calls may change, if no other register has it. The walker requires
+// proof.
+func (p *prologue) assumePreserved(a *abi, f *found) bool {
+	if p.weak || a.ra != noReg { // the link register would be needed, too
 		return false
 	}
 	for r, v := range p.before {
@@ -90,7 +92,7 @@ func (p *prologue) untouched(a *abi, f *found) bool {
 	return false
 }
 
-// savedAbove finds registers saved before the stack pointer was aligned: their distance to the CFA is known.
+// savedAbove finds registers that were saved before the stack pointer was aligned. Their distance to the CFA is known.
 func (p *prologue) savedAbove(a *abi, f *found) {
 	for i, r := range a.kept {
 		if f.kept[i].kind == inMemory {
@@ -115,10 +117,10 @@ func (p *prologue) places(a *abi, f *found, reg uint8) {
 	}
 }
 
-// elsewhere finds a register's initial value in memory that is not the function's: arm64's swapcontext has its return
+// elsewhere finds the initial value of a register in memory outside of the frame: swapcontext of arm64 has its return
 // address in the context only.
 func (p *prologue) elsewhere(a *abi, r uint8) savedReg {
-	if p.caller { // the call may have changed all
+	if p.caller { // the call may have changed it
 		for reg, v := range p.before {
 			if v.isStart(r) && !p.weak && a.scratch>>reg&1 != 0 && uint8(reg) != r {
 				return savedReg{kind: inOther, base: uint8(reg)}
@@ -136,7 +138,8 @@ func (p *prologue) elsewhere(a *abi, r uint8) savedReg {
 	return savedReg{kind: lost}
 }
 
-// saved prefers a slot, readable without registers, to the register that still has the value.
+// saved gives where a register is saved. It prefers a slot, which can be read without other registers, to a register
+// that still has the value.
 func (p *prologue) saved(a *abi, r, reg uint8) savedReg {
 	st := &p.st
 	by, sp := st.regs[reg], st.regs[a.sp]

@@ -4,37 +4,38 @@ package heuristics
 
 import "prywalk/internal/x86"
 
-// JIT code has no known bounds, so that it is analysed forwards only. Mostly the first path to a return ends in a frame
-// pointer's epilogue, which proves the frame. On it only writes count of rbp, kept registers and the words at rbp. So
-// paths are read for these first, in forward's order, at half the cost. The result is forward's, or none.
+// JIT code has no known bounds, so it is only analysed forwards. The first path to a return mostly ends in the epilogue
+// of a frame with a frame pointer, which proves the frame. On such a path only writes to rbp, to callee-saved registers
+// and to the words at rbp matter. So paths are first read for these only, in the order of the forward analysis, at half
+// the cost. The result is that of the forward analysis, or none.
 
 // instructions, jumps
 const (
 	maxProof = 1000
-	maxRuns  = 128 // V8's sort takes 70
+	maxRuns  = 128 // V8's sort has 70
 )
 
 // proof follows paths that leave rbp alone.
 type proof struct {
 	w       *interpreter
 	way     way
-	loads   [16]savedReg // where loaded kept registers came from
+	loads   [16]savedReg // from where callee-saved registers were loaded
 	runs    [maxRuns]span
 	n       int
-	next    uint64 // lowest start of a later run
+	next    uint64 // lowest start of a run behind the current one
 	pending [maxRuns]way
 	npend   int
-	doubts  state // afterCall and so on
+	doubts  state // only path fields such as afterCall are used
 }
 
-// way is a path's state.
+// way is the state of a path.
 type way struct {
 	pc      uint64
-	changed uint32 // written kept registers
-	stores  bool   // wrote the frame's words
+	changed uint32 // callee-saved registers that were written
+	stores  bool   // the words at rbp were written
 }
 
-// proveX86 gives the frame that the first return proves; false if none.
+// proveX86 gives the frame that the first return proves. It returns false if it proves none.
 func (w *interpreter) proveX86(pc uint64, caller bool) (f found, ok bool) {
 	p := proof{w: w, way: way{pc: pc}}
 	p.doubts.afterCall = caller
@@ -42,7 +43,7 @@ func (w *interpreter) proveX86(pc uint64, caller bool) (f found, ok bool) {
 	var i x86.Inst
 	for range maxProof {
 		if p.way.pc >= p.next {
-			if !p.pop() { // been there
+			if !p.pop() { // it was read before
 				return f, false
 			}
 			continue
@@ -68,14 +69,14 @@ func (w *interpreter) proveX86(pc uint64, caller bool) (f found, ok bool) {
 	return f, false
 }
 
-// proofStep is an instruction's part in a proof.
+// proofStep is what an instruction means for a proof.
 type proofStep uint8
 
 const (
 	proofGoesOn  proofStep = iota
-	proofEnds              // proves nothing
+	proofEnds              // the path ends, and proves nothing
 	proofReturns           // the epilogue begins
-	proofFails             // forward decides
+	proofFails             // the forward analysis must decide
 )
 
 func goesOn(ok bool) proofStep {
@@ -85,7 +86,7 @@ func goesOn(ok bool) proofStep {
 	return proofFails
 }
 
-// run begins a run of instructions; false if been there, or too many.
+// run begins a run of instructions. It returns false if it was read before, or if there are too many.
 func (p *proof) run(pc uint64) bool {
 	if p.n > 0 && p.runs[p.n-1].hi == 0 {
 		p.runs[p.n-1].hi = p.way.pc
@@ -147,14 +148,14 @@ func (p *proof) doubt(i *x86.Inst) {
 	if i.VEX {
 		f = flow{}
 	}
-	// as in followPath, pc is the instruction's
+	// As in followPath, pc is that of the instruction.
 	p.doubts.pc = p.way.pc - uint64(i.Size)
 	p.doubts.doubt(&f)
 }
 
 func (p *proof) step(i *x86.Inst) proofStep {
 	if i.HasRM && i.Mod != 3 && i.Base == hwBP && i.Disp > -8 && i.Disp < 16 && i.Index == noReg && i.Op != 0x8d {
-		return proofFails // the frame's own words
+		return proofFails // it writes the words at rbp
 	}
 	switch {
 	case i.VEX && i.Map == x86.MapAPX:
@@ -174,7 +175,7 @@ func (p *proof) step(i *x86.Inst) proofStep {
 	return goesOn(p.write(mapWrites(i)))
 }
 
-// write notes changed registers; false with rbp among them.
+// write notes changed registers, and returns false if rbp is among them.
 func (p *proof) write(mask uint32) bool {
 	p.way.changed |= mask
 	if mask&(1<<hwBX|0xf<<12) != 0 {
@@ -243,7 +244,7 @@ func (p *proof) turn(i *x86.Inst) proofStep {
 func (p *proof) move(i *x86.Inst) bool {
 	switch op := i.Op; {
 	case op == 0x8d:
-		// a store through a copy of rbp would be into the frame
+		// A store relative to a copy of rbp would be into the frame.
 		return p.write(bit(i.Reg)) && (i.Base != hwBP || i.Index != noReg || i.Reg == hwSP)
 	case op >= 0xb8 && op < 0xc0:
 		return p.write(bit(i.Low()))
@@ -261,7 +262,7 @@ func (p *proof) move(i *x86.Inst) bool {
 		return ok
 	}
 	p.way.stores = p.way.stores || i.Base == hwBP || i.Base == hwSP
-	return op89(i) // forward takes the word back after a store of rbp
+	return op89(i) // the forward analysis knows the word again after a store of rbp
 }
 
 func op89(i *x86.Inst) bool { return i.Op != 0x89 || i.Reg != hwBP }
@@ -275,11 +276,11 @@ func (p *proof) isPop() bool {
 	return true
 }
 
-// instructions from rbp's restoring to the return
+// maxEpilogue bounds the instructions from the restoring of rbp to the return.
 const maxEpilogue = 8
 
-// epilogue goes on to the return. V8 computes there how many arguments to drop, or pops the return address, drops them
-// and pushes it again.
+// epilogue follows the code to the return. V8 computes there how many arguments to drop, or pops the return address,
+// drops them and pushes it again.
 func (p *proof) epilogue() (f found, ok bool) {
 	var i x86.Inst
 	popped, pushed := uint8(noReg), false

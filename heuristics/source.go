@@ -6,50 +6,51 @@ import "prywalk/frames"
 
 // Code reads the instructions of a module.
 type Code interface {
-	// ReadCode fills buf from addr, a module address, and returns the number of bytes: 0 where no code is.
+	// ReadCode fills buf from addr, a module address, and gives the number of bytes. It is 0 if there is no code.
 	ReadCode(addr uint64, buf []byte) int
 }
 
 // Functions gives the bounds of the functions of a module.
 type Functions interface {
-	// FuncRange gives the bounds of pc's function, end excluded.
+	// FuncRange gives the bounds of the function that has pc, the end excluded.
 	FuncRange(pc uint64) (start, end uint64, ok bool)
 }
 
 // Parts is a [Functions] that knows parts split off functions (GCC's and LLVM's NAME.cold).
 type Parts interface {
-	// Parent gives the function that the part at start was split off; false if none begins there.
+	// Parent gives the function from which the part at start was split off. It returns false if no part begins there.
 	Parent(start uint64) (lo, hi uint64, ok bool)
 }
 
-// Conventions is a [Functions] that knows code, not made at run time, that keeps only the frame pointer: V8's builtins.
+// Conventions is a [Functions] that knows code that keeps only the frame pointer, though it was not made at run time:
+// V8's builtins.
 type Conventions interface {
 	KeepsFPOnly(pc uint64) bool
 }
 
-// Options are what a [Source] knows of its module.
+// Options describe the module of a [Source].
 type Options struct {
 	Arch frames.Arch
 	// Code is required.
 	Code Code
-	// Funcs may be nil: the analysis then goes forwards only.
+	// Funcs may be nil. Code is then only analysed forwards.
 	Funcs Functions
-	// Entry is the ELF header's e_entry, 0 if none.
+	// Entry is e_entry of the ELF header, or 0.
 	Entry uint64
-	// JIT: code keeps only the frame pointer, and may change while it is read.
+	// JIT is set if the code keeps only the frame pointer, and may change while it is read.
 	JIT bool
 }
 
-// Source analyses a module's code: a [frames.RuleSource] and [frames.CallSites]. It caches answers until Forget. One
-// goroutine at a time.
+// Source analyses the code of a module. It is a [frames.RuleSource] and [frames.CallSites]. It caches answers until
+// Forget, and is for one goroutine at a time.
 type Source struct {
 	o    Options
 	abi  *abi
 	row  frames.Row
 	memo memo
-	// entryEnd is the end of the entry point's code, 0 if not determined.
+	// entryEnd is the end of the code of the entry point, or 0 if it was not determined yet.
 	entryEnd uint64
-	buf      [24]byte // here, as it would escape
+	buf      [24]byte // a field, as a local variable would escape
 }
 
 var (
@@ -60,7 +61,7 @@ var (
 	_ frames.Pops       = (*Source)(nil)
 )
 
-// New gives a source; of an unknown architecture, one without answers.
+// New gives a source. For an unknown architecture it has no answers.
 func New(o Options) *Source {
 	s := &Source{o: o}
 	switch o.Arch {
@@ -72,8 +73,8 @@ func New(o Options) *Source {
 	return s
 }
 
-// Rule implements [frames.RuleSource]. The method is fp where the CFA is by a frame pointer that the function's
-// instructions prove, else heuristic.
+// Rule implements [frames.RuleSource]. The method is fp if the CFA is relative to a frame pointer that the instructions
+// of the function prove, else heuristic.
 func (s *Source) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if s.abi == nil || s.o.Code == nil {
 		return frames.Rule{}, nil, false
@@ -122,7 +123,7 @@ func (s *Source) CallBefore(ret frames.Addr) (frames.Call, bool) {
 	return s.abi.callBefore(s, ret)
 }
 
-// FuncStart is by Options.Funcs.
+// FuncStart implements [frames.CallSites], by Options.Funcs.
 func (s *Source) FuncStart(pc frames.Addr) (frames.Addr, bool) {
 	start, _, ok := s.bounds(pc)
 	return start, ok

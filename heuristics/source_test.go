@@ -293,7 +293,7 @@ func TestLoadFromATableIsNoSavedRegister(t *testing.T) {
 
 // The start of a function that V8 has optimised: test a flag, leave for a builtin if it is set; push rbp; mov rbp, rsp;
 // and then nothing but jumps.
-func TestGeneratedCodeTellsWhereItMakesItsFrame(t *testing.T) {
+func TestGeneratedCodeShowsWhereItMakesItsFrame(t *testing.T) {
 	code := []byte{
 		0xf6, 0x43, 0x0f, 1, 0x74, 2, 0xff, 0xe1, // test byte [rbx+15], 1; je +2; jmp rcx
 		0x50, 0x58, 0x55, 0x48, 0x89, 0xe5, 0xff, 0xe1, // push rax; pop rax; push rbp; mov rbp, rsp; jmp rcx

@@ -8,12 +8,14 @@ import (
 	"prywalk/frames"
 )
 
-// instructions at the end of a prepared stack: clear a register, call, trap
+// maxStackEnd bounds the instructions of code at the end of a prepared stack: one clears a register, one calls, one
+// traps.
 const maxStackEnd = 6
 
-// EndsStack recognises code to which a fiber's first function returns, to end the process (Boost.Context's
-// make_fcontext, copied in PHP: xor edi, edi; call _exit; hlt): in a function, behind a jump by register or a return,
-// straight to a call that a trap or the function's end follows.
+// EndsStack implements [frames.StackEnds]. It recognises code to which the first function of a fiber returns, to end
+// the process (Boost.Context's make_fcontext, which PHP has copied: xor edi, edi; call _exit; hlt). It is within a
+// function, behind a jump by register or a return, and leads straight to a call before a trap or the end of the
+// function.
 func (s *Source) EndsStack(pc frames.Addr) bool {
 	if s.abi == nil || s.o.Code == nil {
 		return false

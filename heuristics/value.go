@@ -12,15 +12,16 @@ type valueKind uint8
 
 const (
 	unknown valueKind = iota
-	initial           // register base's start value + off
-	loaded            // the word at (start base + off), + add
-	number            // off
+	initial           // the start value of register base, plus off
+	loaded            // the word at (the start value of base plus off), plus add
+	number            // off itself
 )
 
-// firstAnon is the first base that is no register: a stack pointer aligned or moved by a variable amount.
+// firstAnon is the first base that is no register. Such a base stands for a stack pointer that was aligned, or moved by
+// a variable amount.
 const firstAnon = 32
 
-// value is a register's or stack slot's, in terms of the start.
+// value is the value of a register or stack slot, by the values at the start of the path.
 type value struct {
 	kind valueKind
 	base uint8
@@ -32,7 +33,7 @@ func start(reg uint8) value { return value{kind: initial, base: reg} }
 
 func (v value) isStart(reg uint8) bool { return v == start(reg) }
 
-// plus gives unknown beyond 31 bits.
+// plus gives v + n, which is unknown beyond 31 bits.
 func (v value) plus(n int64) value {
 	p := &v.off
 	switch v.kind {
@@ -56,7 +57,7 @@ type slot struct {
 	val  value
 }
 
-// maxSlots: at most twelve registers are saved, twice where a frame is set up twice.
+// maxSlots is enough: at most twelve registers are saved, and twice where a frame is set up twice.
 const maxSlots = 24
 
 // state is what is known on a path at an instruction.
@@ -64,31 +65,32 @@ type state struct {
 	regs   [32]value
 	slots  [maxSlots]slot
 	nslots uint8
-	anon   uint8 // bases from firstAnon in use
+	anon   uint8 // number of bases in use from firstAnon on
 	path
 }
 
+// path is the part of a state that is not registers and memory.
 type path struct {
-	pc, lo, hi uint64 // next instruction; its function's bounds
+	pc, lo, hi uint64 // the next instruction, and the bounds of its function
 
-	cmpReg    uint8 // last compared with the stack pointer
-	afterCall bool  // last was a call
-	padded    bool  // only padding since
-	weak      bool  // may have run past a call without return
-	pushedMem bool  // last pushed a word of memory (PLT)
-	raised    bool  // last released stack
-	readKept  bool  // used a kept register's start value
-	left      bool  // calls were made: below the stack pointer is theirs
-	taken     bool  // popped the word at the start's stack pointer, if tracked
-	foreign   uint8 // the stack pointer's base since loaded, see foreignSP
-	table     uint8 // register last loaded from a table, if tracked
-	savedBase uint8 // savedSP's base; 0: none
-	savedSP   value // stack pointer loaded last, see returnPath
+	cmpReg    uint8 // register that the last instruction compared with the stack pointer
+	afterCall bool  // the last instruction was a call
+	padded    bool  // only padding followed that
+	weak      bool  // the path may have run past a call that does not return
+	pushedMem bool  // the last instruction pushed a word of memory (PLT)
+	raised    bool  // the last instruction released stack
+	readKept  bool  // the start value of a callee-saved register was used
+	left      bool  // calls were made, so that memory below the stack pointer is unknown
+	taken     bool  // the word at the start's stack pointer was popped (only where tracked)
+	foreign   uint8 // base of the stack pointer since it was loaded (foreignSP)
+	table     uint8 // register that was last loaded from a table (only where tracked)
+	savedBase uint8 // base of savedSP, or 0 if there is none
+	savedSP   value // from where the stack pointer was last loaded (returnPath)
 	sp, fp    uint8
-	align     uint8 // what calls show of the start's stack pointer; below
+	align     uint8 // alignEven and alignOdd of the calls so far
 }
 
-// take copies o without unused slots, half of a state.
+// take copies o without its unused slots, which are half of a state.
 func (st *state) take(o *state) {
 	st.regs = o.regs
 	copy(st.slots[:o.nslots], o.slots[:o.nslots])
@@ -98,10 +100,11 @@ func (st *state) take(o *state) {
 
 const noReg = x86.NoReg
 
-// At each call, start's stack pointer − CFA is a multiple of 16 (System V ABI §3.2.2).
+// At each call the stack pointer is a multiple of 16 (System V ABI §3.2.2). So calls show how the stack pointer at the
+// start of the path is aligned.
 const (
-	alignEven = 1 << iota // a call at a multiple of 16 from the start
-	alignOdd              // 8 bytes off
+	alignEven = 1 << iota // a call was at a multiple of 16 from there
+	alignOdd              // a call was 8 bytes off that
 )
 
 func (st *state) reset(a *abi, pc, lo, hi uint64) {
@@ -135,7 +138,8 @@ func (st *state) clobber(mask uint32) {
 	}
 }
 
-// store only takes out values that nothing depends on.
+// store writes a word. Only words relative to the stack pointer, the frame pointer or an anonymous base are kept, and
+// if there is no room a new one is not: nothing depends on it.
 func (st *state) store(addr, v value) {
 	if addr.kind != initial || addr.base != st.sp && addr.base != st.fp && addr.base < firstAnon {
 		return
@@ -174,19 +178,19 @@ func (st *state) load(addr value) value {
 	return value{kind: loaded, base: addr.base, off: addr.off}
 }
 
-// fresher: the word was allocated on the path, its start value is gone.
+// fresher reports whether a word was allocated on the path, so that its start value is gone.
 func (st *state) fresher(addr value) bool {
 	sp := st.regs[st.sp]
 	return addr.base == st.sp && addr.off < 0 && sp.kind == initial && sp.base == st.sp && addr.off >= sp.off
 }
 
-// live: not popped since, after which a call could write there.
+// live reports whether a slot was not popped since: otherwise a call could have written there.
 func (st *state) live(s *slot) bool {
 	sp := st.regs[st.sp]
 	return !st.left || sp.kind != initial || sp.base != s.base || s.off >= sp.off
 }
 
-// lowestSave gives the lowest saved register below the start's stack pointer.
+// lowestSave gives the place of the lowest saved register below the stack pointer at the start.
 func (st *state) lowestSave(a *abi) int32 {
 	lowest := int32(0)
 	for _, s := range st.slots[:st.nslots] {
@@ -197,8 +201,8 @@ func (st *state) lowestSave(a *abi) int32 {
 	return lowest
 }
 
-// restore loads a register. A register's start value that the path pushed, loaded by the frame pointer, is taken for
-// the same place.
+// restore loads a register. A word at an unknown place by the frame pointer is taken for the slot to which the path has
+// pushed the start value of the register, if there is one.
 func (st *state) restore(reg uint8, addr value) {
 	v := st.load(addr)
 	if v.kind == loaded && v.base == st.fp {
@@ -224,7 +228,7 @@ func (st *state) called() {
 	}
 }
 
-// aligned: all calls so far fit a CFA at start's stack pointer + off.
+// aligned reports whether all calls so far fit a CFA at the start's stack pointer plus off.
 func (st *state) aligned(off int32) bool {
 	if off&8 == 0 {
 		return st.align&alignOdd == 0

@@ -13,7 +13,7 @@ func rmWritten(i *x86.Inst) uint32 {
 	return bit(i.RM)
 }
 
-// byteReg: without REX, 4–7 are ah, ch, dh, bh, of 0–3.
+// byteReg gives the register of a byte operand. Without REX, 4 to 7 are ah, ch, dh and bh, which are parts of 0 to 3.
 func byteReg(i *x86.Inst, reg uint8) uint8 {
 	if !i.REX && reg >= 4 && reg < 8 {
 		return reg - 4
@@ -51,7 +51,7 @@ func writesOne(i *x86.Inst) uint32 {
 	return writesRest(i)
 }
 
-// writesALU: opcodes 00–3F.
+// writesALU gives the general registers that the opcodes 00 to 3F change.
 func writesALU(i *x86.Inst) uint32 {
 	if i.Op>>3 == 7 {
 		return 0

@@ -13,14 +13,14 @@ import (
 
 // alarm ends sleeps of the tracer's thread by a kernel timer (timer_create(2), SIGEV_THREAD_ID), set once a
 // tick: a timer set for each short sleep costs some µs in a virtual machine. Its signal is blocked except in
-// waits for stops; one that comes just before a wait is sent again by [rescue].
+// waits for stops. A signal that comes just before a wait is lost; [rescue] sends it again.
 type alarm struct {
 	ok  bool
 	id  int32
 	tid int
-	at  int64 // on the clock of [Now]; 0: not set
+	at  int64 // when it rings, on the clock of [Now]; 0 if not set
 	was signalSet
-	// until is the end of the current sleep, or 0.
+	// until is the end of the current sleep, or 0 if there is none.
 	until atomic.Int64
 }
 
@@ -30,10 +30,10 @@ const alarmSignal = syscall.Signal(63)
 // saRestart is SA_RESTART (include/uapi/asm-generic/signal-defs.h).
 const saRestart = 0x10000000
 
-// overslept is the delay before ringAgain, in ns.
+// overslept is how long after its end a sleep is ended by ringAgain, in ns.
 const overslept = 10e6
 
-// open also blocks SIGURG, by which the Go runtime pre-empts: it would end sleeps.
+// open makes the timer. It also blocks SIGURG, by which the Go runtime pre-empts, as it would end sleeps.
 func (a *alarm) open(tid int) {
 	sa, e := actionOf(alarmSignal)
 	if e != 0 || sa.handler <= 1 { // SIG_DFL would kill, SIG_IGN would not wake
@@ -64,6 +64,7 @@ func (a *alarm) close() {
 	_, _ = maskSignals(unix.SIG_SETMASK, a.was)
 }
 
+// set sets the moment at which the alarm rings; false without a timer.
 func (a *alarm) set(at int64) bool {
 	if !a.ok {
 		return false
@@ -77,6 +78,7 @@ func (a *alarm) set(at int64) bool {
 	return true
 }
 
+// sleep sleeps until a moment or a signal; false without a timer.
 func (a *alarm) sleep(until int64) bool {
 	if !a.set(until) {
 		return false
@@ -88,8 +90,8 @@ func (a *alarm) sleep(until int64) bool {
 	return e == 0 || e == unix.EINTR || e == unix.EAGAIN
 }
 
-// wait blocks until a stop is reported in info or a moment comes. slept is false if that had passed, ok without
-// a timer.
+// wait blocks until a stop is reported in info, or until a moment (EINTR). slept is false if the moment had passed, and
+// ok is false without a timer.
 func (a *alarm) wait(until int64, info *sigInfo) (e syscall.Errno, slept, ok bool) {
 	if !a.set(until) {
 		return 0, false, false
@@ -107,7 +109,7 @@ func (a *alarm) wait(until int64, info *sigInfo) (e syscall.Errno, slept, ok boo
 	return e, slept, true
 }
 
-// ringAgain ends an overdue sleep; for any goroutine.
+// ringAgain ends a sleep that is overdue. Any goroutine may call it.
 func (a *alarm) ringAgain(now int64) {
 	if until := a.until.Load(); until != 0 && now-until > overslept {
 		_ = unix.Tgkill(unix.Getpid(), a.tid, alarmSignal)

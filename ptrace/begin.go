@@ -20,8 +20,8 @@ func (c *Controller) BeginWith(tid int, files *ThreadFiles) (*Tracee, error) {
 	return c.begin(tid, files, nil)
 }
 
-// BeginSince is BeginWith with clocks read a few µs ago. A thread that has arrived on a processor since counts
-// as queued.
+// BeginSince is BeginWith with clocks that were read a few µs ago. A thread that has arrived on a processor since then
+// counts as queued.
 func (c *Controller) BeginSince(tid int, before *SchedStat) (*Tracee, error) {
 	return c.begin(tid, nil, before)
 }
@@ -42,7 +42,7 @@ func (c *Controller) begin(tid int, files *ThreadFiles, before *SchedStat) (*Tra
 	l.setBefore(files, before)
 	l.times.Interrupt = procmem.Now()
 	if e := ptrace(unix.PTRACE_INTERRUPT, tid, 0, 0); e != 0 {
-		l.abandoned = true // its end is waited for
+		l.abandoned = true // until its end is reported
 		return nil, ErrGone
 	}
 	l.began = c.own.begin()
@@ -50,6 +50,7 @@ func (c *Controller) begin(tid int, files *ThreadFiles, before *SchedStat) (*Tra
 	return l, nil
 }
 
+// takeUp gives the Tracee that a thread has already, if it is abandoned.
 func (c *Controller) takeUp(l *Tracee) (*Tracee, error) {
 	if !l.abandoned {
 		return l, ErrPending
@@ -80,7 +81,7 @@ func (c *Controller) spinFrom(now int64) {
 func (c *Controller) Cancel(l *Tracee) {
 	switch l.state {
 	case traceeStopped:
-		c.letGo(l)
+		c.detachAndFree(l)
 	case traceeGone:
 		c.tracees.free(l)
 	case traceePending:
@@ -92,8 +93,8 @@ func (c *Controller) Cancel(l *Tracee) {
 	}
 }
 
-// StopThread is Begin, a wait until the deadline (on the clock of [Now]; [ErrTimeout]), and Finish. Errors: theirs
-// too.
+// StopThread is Begin, a wait until the deadline (on the clock of [Now]), and Finish. Errors: [ErrTimeout], and those
+// of Begin and Finish.
 func (c *Controller) StopThread(tid int, deadline int64, req *Request, out *Stop) error {
 	l, err := c.Begin(tid)
 	if err != nil && !errors.Is(err, ErrPending) {

@@ -80,7 +80,7 @@ func TestStopAllocatesNothing(t *testing.T) {
 			}
 			c.Finish(l, &req, &s)
 		}); n != 0 {
-			t.Errorf("%v allocations a look", n)
+			t.Errorf("%v allocations a stop", n)
 		}
 	})
 }

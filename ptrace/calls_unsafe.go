@@ -26,7 +26,8 @@ func ptrace(req int, tid int, addr, data uintptr) syscall.Errno {
 	return e
 }
 
-// ptraceMayWait notifies the Go scheduler, so that garbage collections need not wait too.
+// ptraceMayWait is ptrace for requests that may wait. It notifies the Go scheduler, so that garbage collections do not
+// wait for the call.
 func ptraceMayWait(req int, tid int) syscall.Errno {
 	procmem.CountCall()
 	_, _, e := syscall.Syscall6(unix.SYS_PTRACE, uintptr(req), uintptr(tid), 0, 0, 0, 0)
@@ -62,7 +63,8 @@ func readVM(tid int, addr uint64, buf []byte) int {
 	return int(n)
 }
 
-// readParts reads at most maxParts non-empty ranges, and gives the bytes up to the first that cannot be read.
+// readParts reads at most maxParts ranges in one call, and gives the number of bytes up to the first range that cannot
+// be read.
 //
 //go:nosplit
 func readParts(tid int, parts []frames.Region, v *vectors) int {
@@ -84,7 +86,8 @@ func readParts(tid int, parts []frames.Region, v *vectors) int {
 	return int(n)
 }
 
-// link reads /proc/TID/fd/FD, of the thread's own table (fs/proc/fd.c); valid until the next call.
+// link gives the text of the link /proc/TID/fd/FD, which is of the thread's own table (fs/proc/fd.c). It is valid until
+// the next call.
 //
 //go:nosplit
 func (f *procFiles) link(tid int, fd uint64) []byte {
@@ -112,7 +115,7 @@ type sigInfo struct {
 	_                     [100]byte
 }
 
-// waitid adds WNOHANG. info.pid 0: nothing to report.
+// waitid calls waitid(2) with WNOHANG. info.pid is 0 if there is nothing to report.
 //
 //go:nosplit
 func waitid(idType, id, options int, info *sigInfo) syscall.Errno {
@@ -150,16 +153,16 @@ func nanosleep(ns int64) {
 	_, _, _ = syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
 }
 
-// ownAccount reads the calling thread's counts. Faults in reads of other processes are the reader's
-// (mm/memory.c, mm_account_fault); steal time is excluded with CONFIG_PARAVIRT_TIME_ACCOUNTING.
-func ownAccount() (a account) {
+// readCounters reads the counters of the calling thread. Page faults in reads of another process are counted for the
+// reader (mm/memory.c, mm_account_fault). Processor time has no steal time with CONFIG_PARAVIRT_TIME_ACCOUNTING.
+func readCounters() (a threadCounters) {
 	var ru unix.Rusage
 	var cpu unix.Timespec
 	procmem.CountCall()
 	procmem.CountCall()
 	_, _, _ = syscall.RawSyscall(unix.SYS_GETRUSAGE, unix.RUSAGE_THREAD, uintptr(unsafe.Pointer(&ru)), 0)
 	_, _, _ = syscall.RawSyscall(unix.SYS_CLOCK_GETTIME, unix.CLOCK_THREAD_CPUTIME_ID, uintptr(unsafe.Pointer(&cpu)), 0)
-	return account{
+	return threadCounters{
 		at: procmem.Now(), cpu: cpu.Nano(), faults: ru.Minflt, fromDisk: ru.Majflt, waited: ru.Nvcsw, preempted: ru.Nivcsw,
 	}
 }
@@ -183,7 +186,7 @@ func setAction(sig syscall.Signal, sa *sigAction) syscall.Errno {
 	return e
 }
 
-// quietChildStops sets SA_NOCLDSTOP for SIGCHLD; the Go runtime's handler stays.
+// quietChildStops sets SA_NOCLDSTOP for SIGCHLD, and keeps the handler of the Go runtime.
 func quietChildStops() {
 	const noCldStop = 1
 	sa, e := actionOf(unix.SIGCHLD)
@@ -243,7 +246,7 @@ func timerCreate(sig syscall.Signal, tid int) (id int32, e syscall.Errno) {
 	return id, e
 }
 
-// timerSet fires once, at an absolute time in ns.
+// timerSet makes the timer fire once, at an absolute time in ns.
 //
 //go:nosplit
 func timerSet(id int32, at int64) syscall.Errno {

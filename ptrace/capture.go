@@ -9,11 +9,11 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// capture is what is read of a stopped thread, raw until the detach; reused.
+// capture is what is read of a stopped thread. It is decoded after the detach, and reused.
 type capture struct {
 	regs  registers
 	stack stackReader
-	// sched is schedstat's text; schedLen ≤ 0: not read.
+	// sched has the first schedLen bytes of schedstat. schedLen is 0 or negative if it was not read.
 	sched    [96]byte
 	schedLen int
 	// takenCalls and copiedCalls are procmem.Calls at Times.Taken and Times.Copied.
@@ -48,7 +48,7 @@ func (c *capture) readState(l *Tracee, req *Request) syscall.Errno {
 //go:nosplit
 func (c *capture) copied(l *Tracee) { l.times.Copied, c.copiedCalls = procmem.Now(), procmem.Calls() }
 
-// Precondition of decode: the thread was detached.
+// decode sets out. Precondition: the thread was detached.
 func (c *capture) decode(req *Request, out *Stop) {
 	out.Regs = c.regs.decode()
 	out.StackCopy = c.stack.result()
@@ -57,7 +57,7 @@ func (c *capture) decode(req *Request, out *Stop) {
 	out.Sched, out.SchedOK = c.clocks(req.Files)
 }
 
-// clocks reads them now if they were not read in the stop.
+// clocks gives the clocks that were read in the stop, else reads them now.
 func (c *capture) clocks(files *ThreadFiles) (sched SchedStat, ok bool) {
 	if files == nil {
 		return SchedStat{}, false
@@ -87,7 +87,8 @@ func (c *capture) readExtra(l *Tracee, req *Request, out *Stop) int {
 	return min(max(n, 0), len(req.Regions))
 }
 
-// prefetchAndStack reads a [Prefetcher]'s places, then the stack. False if that was not possible as a whole.
+// prefetchAndStack reads the places of a [Prefetcher] and the stack. It returns false if not all places could be read;
+// the stack is then to be read by itself.
 func (c *capture) prefetchAndStack(tid int, req *Request, out *Stop) bool {
 	f, ok := req.Extra.(Prefetcher)
 	if !ok {
@@ -116,7 +117,7 @@ func (c *capture) prefetchAndStack(tid int, req *Request, out *Stop) bool {
 	return true
 }
 
-// prefetchThenStack reads the n places, want bytes, then the stack up to the end that they give.
+// prefetchThenStack reads the n places, which have want bytes, then the stack up to the end that f finds in them.
 func (c *capture) prefetchThenStack(tid int, f Prefetcher, req *Request, regs *frames.Regs, n, want int) bool {
 	if !c.readPresent(tid, f, n, want) && copyParts(req.Memory, tid, c.parts[:n], &c.stack.allowed) != want {
 		return false
@@ -132,7 +133,7 @@ func (c *capture) prefetchThenStack(tid int, f Prefetcher, req *Request, regs *f
 	return true
 }
 
-// readPresent reads the n places, want bytes, in one call if they are known to be present.
+// readPresent reads the n places, which have want bytes, in one call if they are known to be present.
 func (c *capture) readPresent(tid int, f Prefetcher, n, want int) bool {
 	s, ok := f.(PresentPrefetcher)
 	if !ok || procmem.Now() >= s.PresentUntil() {

@@ -36,49 +36,52 @@ func (c Cause) String() string {
 	return [...]string{"copy", "fault", "lock", "preempted", "stolen", "turn", "other", "?"}[min(c, NumCauses)]
 }
 
-type account struct {
+// threadCounters are the kernel's counts of the tracer's thread, and its sleeps.
+type threadCounters struct {
 	at, cpu           int64 // CLOCK_MONOTONIC and processor time, ns
 	faults, fromDisk  int64 // minor and major faults, in any memory
-	waited, preempted int64
+	waited, preempted int64 // voluntary and involuntary context switches
 	sleeps, slept     int64
 }
 
-type tally struct {
-	sleeps, slept int64 // intended sleeps, and their ns
+// sleepCounters count the intended sleeps of the tracer's thread, and their length in ns.
+type sleepCounters struct {
+	sleeps, slept int64
 }
 
-// begin is called while an interrupted thread takes its time to stop.
-func (t *tally) begin() account {
+// begin reads the counters after an interrupt, while the thread is on its way into the stop.
+func (t *sleepCounters) begin() threadCounters {
 	procmem.CountWait()
 	procmem.CountWait()
 	return t.now()
 }
 
-func (t *tally) now() account {
-	a := ownAccount()
+func (t *sleepCounters) now() threadCounters {
+	a := readCounters()
 	a.sleeps, a.slept = t.sleeps, t.slept
 	return a
 }
 
-func (t *tally) sleptSince(began, ended int64) {
+func (t *sleepCounters) sleptSince(began, ended int64) {
 	t.sleeps++
 	t.slept += max(ended-began, 0)
 }
 
-// evidence is what is known of a stop; ns.
+// evidence is what is known of a stop. Times are in ns.
 type evidence struct {
-	// Last seen running to seen stopped; seen stopped to detached.
+	// unseen is the time from last seen running to seen stopped, inside that from seen stopped to the detach.
 	unseen, inside int64
 	copying        int64 // reading memory
 	bytes          int64
-	// The tracer's thread since the interrupt: time off its processor beyond intended sleeps; counts of account.
+	// What happened to the tracer's thread since the interrupt: the time off its processor beyond intended sleeps, and the
+	// growth of its counters.
 	off, waited, preempted, faults, fromDisk int64
 }
 
 const (
-	perFault    = 1000 // ns a page
-	perByte     = 4    // ns a byte at most in a large copy; usual: 0.5
-	mostWaiting = 2    // the cause takes 1/2 of the whole
+	perFault    = 1000 // ns, assumed time of a page fault
+	perByte     = 4    // ns, longest time of a byte in a large copy (usual: 0.5)
+	mostWaiting = 2    // a cause takes at least 1/mostWaiting of the whole
 )
 
 func (e *evidence) cause() Cause {

@@ -22,7 +22,7 @@ type Options struct {
 	// NoCollector means that the caller prevents garbage collections while a Tracee is pending, and sets GOMAXPROCS
 	// to two or more. Seizures then bypass the Go scheduler.
 	NoCollector bool
-	// KeepPriority leaves the scheduling priority unchanged.
+	// KeepPriority means that the controller does not change the scheduling priority.
 	KeepPriority bool
 	// Frugal, with NoCollector, lets waits sleep until a stop also without a real-time priority. Pauses are
 	// longer, but a late stop does not cost thousands of short sleeps.
@@ -35,14 +35,14 @@ type Stats struct {
 	Begun, Finished uint64
 	// Signals counts signal-delivery-stops, Groups group stops.
 	Signals, Groups uint64
-	// Restarted counts restarted system calls, Broken those left with EINTR or EAGAIN, Told those of
-	// [Repair.ReportedTwice].
+	// Restarted counts restarted system calls, Broken those left with EINTR or EAGAIN. ReportedTwice counts those
+	// described at [Repair.ReportedTwice].
 	Restarted, Broken, ReportedTwice uint64
 	// Stolen counts stops that another thread's wait consumed.
 	Stolen uint64
 	// Abandoned counts Tracees given up.
 	Abandoned uint64
-	// Lowered counts losses of the real-time priority for lack of sleep.
+	// Lowered counts how often the watchdog took the real-time priority from a thread that did not sleep.
 	Lowered uint64
 }
 
@@ -55,18 +55,19 @@ type Controller struct {
 	rescue   *rescue
 	tracees  table
 	stats    Stats
-	lost     bool // a tracee may have an unknown id
-	leaves   bool
-	seized   bool // no seccomp filter refuses it
+	lost     bool // there may be a tracee with an unknown id
+	leaves   bool // Leave was called
+	seized   bool // a seizure has succeeded: no seccomp filter refuses it
 
-	wakeup int64 // waits spin until then
-	idle   int64 // a wait last found no stop
-	audit  int64 // next check of all pending Tracees
-	info   sigInfo
+	// Moments on the clock of Now.
+	wakeup        int64 // end of spinning in waits
+	lastEmptyPoll int64 // begin of the last poll that found no stop
+	audit         int64 // next check of all pending Tracees
+	info          sigInfo
 
 	captured capture
 	repairs  repairer
-	began    account
+	began    threadCounters // of the last finished Tracee
 }
 
 // NewController makes a controller for the calling OS thread, to which the goroutine must be locked. It raises

@@ -16,8 +16,8 @@ func TestStackThatIsDeeperThanThoughtIsCopiedInTheSameStop(t *testing.T) {
 	with(t, Options{}, func(c *Controller) {
 		whole := Request{Stack: make([]byte, 1024)}
 		var s Stop
-		if err := c.StopThread(p.tid, soon(), &whole, &s); err != nil || s.StackLen < 512 || s.Deep {
-			t.Errorf("%v: %d bytes, deep %v", err, s.StackLen, s.Deep)
+		if err := c.StopThread(p.tid, soon(), &whole, &s); err != nil || s.StackLen < 512 || s.InLarger {
+			t.Errorf("%v: %d bytes, deep %v", err, s.StackLen, s.InLarger)
 			return
 		}
 		from := s.StackAddr
@@ -36,17 +36,17 @@ func TestStackThatIsDeeperThanThoughtIsCopiedInTheSameStop(t *testing.T) {
 				{from + 513, false, 64},
 				{from - 8, false, 64},
 			} {
-				req := Request{Stack: make([]byte, 64), Deep: make([]byte, 512), Top: e.top, Memory: m}
+				req := Request{Stack: make([]byte, 64), Larger: make([]byte, 512), Top: e.top, Memory: m}
 				if err := c.StopThread(p.tid, soon(), &req, &s); err != nil {
 					t.Error(err)
 					return
 				}
 				got := req.Stack
-				if s.Deep {
-					got = req.Deep
+				if s.InLarger {
+					got = req.Larger
 				}
-				if s.Deep != e.deep || s.StackLen != e.n || s.StackAsked != e.n || s.StackAddr != from {
-					t.Errorf("end at +%d: deep %v, %d of %d bytes", e.top-from, s.Deep, s.StackLen, s.StackAsked)
+				if s.InLarger != e.deep || s.StackLen != e.n || s.StackAsked != e.n || s.StackAddr != from {
+					t.Errorf("end at +%d: deep %v, %d of %d bytes", e.top-from, s.InLarger, s.StackLen, s.StackAsked)
 				} else if e.n > redZone && !bytes.Equal(got[redZone:e.n], whole.Stack[redZone:e.n]) {
 					t.Errorf("end at +%d: other bytes", e.top-from)
 				}
@@ -85,7 +85,7 @@ func TestOutermostFramesAreCopiedInTheSameStop(t *testing.T) {
 		} {
 			memory.SetSpans([]procmem.Span{{Start: from &^ 0xfff, End: from + e.end, Kind: procmem.Anonymous, Writable: true},
 				{Start: from + e.end, End: from + e.end + 4096, Kind: procmem.NotMemory}})
-			req := Request{Stack: make([]byte, 64), Deep: make([]byte, 256), ToEnd: e.toEnd, Tail: make([]byte, 96),
+			req := Request{Stack: make([]byte, 64), Larger: make([]byte, 256), ToEnd: e.toEnd, Tail: make([]byte, 96),
 				Memory: memory}
 			if e.top != 0 {
 				req.Top = from + e.top
@@ -94,8 +94,8 @@ func TestOutermostFramesAreCopiedInTheSameStop(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			if s.StackLen != e.n || s.Deep != e.deep || s.TailLen != e.tail {
-				t.Errorf("%+v: %d bytes, deep %v, tail %d", e, s.StackLen, s.Deep, s.TailLen)
+			if s.StackLen != e.n || s.InLarger != e.deep || s.TailLen != e.tail {
+				t.Errorf("%+v: %d bytes, deep %v, tail %d", e, s.StackLen, s.InLarger, s.TailLen)
 				continue
 			}
 			end := e.top

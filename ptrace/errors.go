@@ -17,15 +17,15 @@ import (
 var (
 	// ErrGone means that the thread has ended.
 	ErrGone error = refusal.Gone
-	// ErrDenied means no permission (uid, Yama, not dumpable, seccomp).
+	// ErrDenied means that permission is missing (uid, Yama, not dumpable, seccomp).
 	ErrDenied error = refusal.Denied
 	// ErrTraced means that another tracer is or was just attached.
 	ErrTraced error = refusal.Traced
 	// ErrZombie means that the thread has exited, and is not reaped.
 	ErrZombie error = refusal.Zombie
-	// ErrKernelThread means a thread without user space.
+	// ErrKernelThread means that the thread has no user space.
 	ErrKernelThread error = refusal.KernelThread
-	// ErrSelf means a thread of this process.
+	// ErrSelf means that the thread is one of this process.
 	ErrSelf error = refusal.Self
 	// Err32Bit means that the thread executes 32-bit or x32 code.
 	Err32Bit error = refusal.Not64Bit
@@ -33,7 +33,7 @@ var (
 	ErrTimeout error = refusal.Timeout
 	// ErrBusy means that Options.MaxPending Tracees are pending.
 	ErrBusy error = refusal.Busy
-	// ErrPending means a pending Tracee at this thread.
+	// ErrPending means that this thread has a pending Tracee.
 	ErrPending = errors.New("a stop of this thread is already pending")
 	// ErrNotStopped means that Finish came before the stop.
 	ErrNotStopped = errors.New("the thread has not stopped")
@@ -48,7 +48,7 @@ func Reason(err error) string {
 	return refusal.Of(err).Word()
 }
 
-// refused finds in /proc why PTRACE_SEIZE failed, mostly EPERM (kernel/ptrace.c, ptrace_attach). sure: no
+// refused finds in /proc why PTRACE_SEIZE failed, mostly with EPERM (kernel/ptrace.c, ptrace_attach). sure is set if no
 // seccomp filter refuses it.
 func refused(tid int, e syscall.Errno, sure bool) error {
 	switch e {
@@ -78,8 +78,8 @@ func filtered() bool {
 	return err != nil && err != unix.EINVAL || mode != 0 // EINVAL: no seccomp
 }
 
-// heldOrDenied distinguishes ErrTraced: reading memory needs the same permission (kernel/fork.c, mm_access;
-// kernel/ptrace.c, ptrace_may_access), but is not exclusive.
+// heldOrDenied distinguishes ErrTraced from ErrDenied by a read of memory, which needs the same permission
+// (kernel/fork.c, mm_access; kernel/ptrace.c, ptrace_may_access), but is not exclusive.
 func heldOrDenied(tid int) error {
 	var b [1]byte
 	switch _, err := procmem.ReadVM(tid, 0, b[:]); {

@@ -19,30 +19,31 @@ type Extra interface {
 // Prefetcher is an Extra with places known beforehand.
 type Prefetcher interface {
 	// Prefetch gives at most [MaxPrefetch] places, with Bytes to fill, to be read with the stack
-	// ([Reader.Prefetched]). Called in the stop.
+	// ([Reader.Prefetched]). It is called in the stop.
 	Prefetch(regs *frames.Regs) []frames.Region
 }
 
-// StackEnder is a Prefetcher that finds the stack's end.
+// StackEnder is a Prefetcher that finds the end of the stack in its places.
 type StackEnder interface {
-	// StackEnd gives the end of the stack's copy, 0 if unknown. Called in the stop, after Prefetch; it may read.
+	// StackEnd gives the address at which the copy of the stack is to end, 0 if unknown. It is called in the stop, when
+	// the places of Prefetch were read, and may read more.
 	StackEnd(regs *frames.Regs, rd *Reader) uint64
 }
 
 // PresentPrefetcher is a Prefetcher whose places were checked before the stop.
 type PresentPrefetcher interface {
-	// PresentUntil gives until when all are known to be present (CLOCK_MONOTONIC, ns; 0: unknown): one system call
-	// then reads them. Called in the stop, after Prefetch.
+	// PresentUntil gives until when all places are known to be present (CLOCK_MONOTONIC, ns; 0 if unknown), so that one
+	// system call can read them. It is called in the stop, after Prefetch.
 	PresentUntil() int64
 }
 
-// ManyReads is an Extra with more reads.
+// ManyReads is an Extra that may make more reads than usual.
 type ManyReads interface {
-	// Reads gives their number, at most [MostReads]; 0: as usual.
+	// Reads gives the number of reads that it may make, at most [MostReads]. 0 means the usual number.
 	Reads() int
 }
 
-// maxReads and MostReads bound the reads of an Extra and of [ManyReads], about 3 µs each.
+// maxReads is the usual number of reads of an Extra, and MostReads the most of [ManyReads]. A read takes about 3 µs.
 const (
 	maxReads  = 32
 	MostReads = 256
@@ -55,7 +56,7 @@ func readsOf(e Extra) int {
 	return maxReads
 }
 
-// Reader reads memory of the stopped thread's process, during the call that gets it.
+// Reader reads memory of the process of a stopped thread. It is valid during the call that gets it.
 type Reader struct {
 	tid        int
 	memory     *Memory
@@ -64,22 +65,22 @@ type Reader struct {
 	stackAt    uint64
 	stack      []byte
 	vectors    *vectors
-	allowed    *allowance // nil: no limit
+	allowed    *allowance // nil if there is no limit
 }
 
-// Stack gives the range of the stack's copy.
+// Stack gives the address and size of the copy of the stack.
 func (r *Reader) Stack() (addr uint64, n int) { return r.stackAt, len(r.stack) }
 
-// StackBytes gives its bytes.
+// StackBytes gives the bytes of the copy of the stack.
 func (r *Reader) StackBytes() []byte { return r.stack }
 
 // Prefetched reports whether a [Prefetcher]'s places were read.
 func (r *Reader) Prefetched() bool { return r.prefetched }
 
-// Left gives the reads left.
+// Left gives the number of reads left.
 func (r *Reader) Left() int { return r.left }
 
-// Read reads memory at addr and gives the bytes read, 0 if none or without reads left.
+// Read reads memory at addr, and gives the number of bytes: 0 if it is not readable, or no reads are left.
 func (r *Reader) Read(addr uint64, buf []byte) int {
 	if r.left <= 0 {
 		return 0
@@ -104,14 +105,14 @@ func (r *Reader) Start(addr uint64) uint64 {
 	return r.memory.Start(addr)
 }
 
-// maxParts small places take about as long as two reads.
+// maxParts is the most places of one read. So many small places take about as long as two reads.
 const maxParts = 64
 
 // MaxPrefetch is the most places of a [Prefetcher].
 const MaxPrefetch = maxParts - 1
 
-// ReadAll reads len(Bytes) bytes at each Addr of at most 64 parts, as one read. It gives the bytes up to the
-// first part that cannot be read whole.
+// ReadAll reads len(Bytes) bytes at each Addr of at most 64 parts, as one read. It gives the number of bytes up to the
+// first part that cannot be read as a whole.
 func (r *Reader) ReadAll(parts []frames.Region) int {
 	if r.left <= 0 {
 		return 0
@@ -128,8 +129,8 @@ func (r *Reader) ReadAll(parts []frames.Region) int {
 	return readParts(r.tid, parts, r.vectors)
 }
 
-// ReadPresent is ReadAll in one system call, until a moment, of places that [procmem.Memory.CheckPlaces]
-// found present.
+// ReadPresent is ReadAll in one system call, of places that [procmem.Memory.CheckPlaces] found present until a moment.
+// Later it reads nothing.
 func (r *Reader) ReadPresent(parts []frames.Region, until int64) int {
 	if r.left <= 0 || len(parts) == 0 || procmem.Now() >= until {
 		return 0
@@ -143,7 +144,7 @@ func (r *Reader) ReadPresent(parts []frames.Region, until int64) int {
 	return readParts(r.tid, parts, r.vectors)
 }
 
-// copyParts avoids one process_vm_readv, which waits for missing pages.
+// copyParts reads the parts one by one, as process_vm_readv(2) of all would wait for missing pages.
 func copyParts(m *Memory, tid int, parts []frames.Region, a *allowance) (n int) {
 	for i := range parts {
 		var got int
@@ -168,8 +169,7 @@ func (r *Reader) Word(addr uint64) (uint64, bool) {
 	return binary.LittleEndian.Uint64(b[:]), true
 }
 
-// ReaderOf gives a reader for passive reads of a process that is not stopped. tid is any of its threads; memory
-// may be nil.
+// ReaderOf gives a reader of a process that is not stopped. tid is any of its threads, and memory may be nil.
 func ReaderOf(tid int, memory *Memory) Reader {
 	var r Reader
 	r.ReadFrom(tid, memory)
@@ -184,8 +184,8 @@ func (r *Reader) ReadFrom(tid int, memory *Memory) {
 	*r = Reader{tid: tid, memory: memory, left: maxReads, vectors: r.vectors}
 }
 
-// Allow raises the reads left to n, at most [MostReads].
+// Allow raises the number of reads left to n, at most to [MostReads].
 func (r *Reader) Allow(n int) { r.left = min(max(n, r.left), MostReads) }
 
-// Copied sets [Reader.Stack].
+// Copied sets the copy of the stack ([Reader.Stack], [Reader.StackBytes]).
 func (r *Reader) Copied(addr uint64, b []byte) { r.stackAt, r.stack = addr, b }

@@ -16,10 +16,11 @@ type Request struct {
 	// Stack receives bytes from the stack pointer up (x86-64: 128 bytes below, the red zone, System V ABI §3.2.2;
 	// arm64: 16). Empty: none.
 	Stack []byte
-	// Deep, if longer, is used instead if the stack, by Top, is larger than Stack and fits ([Stop.Deep]). Of a
-	// larger stack it receives len(Deep)/2 bytes, if Tail receives the end.
-	Deep []byte
-	// Top, if above the stack pointer, bounds the copy.
+	// Larger, if longer than Stack, is used in its place if the stack, by Top, does not fit into Stack but into Larger
+	// ([StackCopy.InLarger]). Of a stack that does not fit either it receives len(Larger)/2 bytes, if Tail receives the
+	// end.
+	Larger []byte
+	// Top is an address that the copy does not go beyond, if above the stack pointer.
 	Top uint64
 	// ToEnd sets Top to the end of the stack's mapping, if Memory knows one near enough.
 	ToEnd bool
@@ -27,9 +28,10 @@ type Request struct {
 	Tail []byte
 	// Memory, if not nil, is the process's: reads then end with the mapping and skip missing pages.
 	Memory *Memory
-	// Files, if not nil, are the thread's. An open schedstat is read in the stop, else straight after.
+	// Files, if not nil, are the thread's. If its schedstat is open, it is read in the stop, else just after.
 	Files *ThreadFiles
-	// Longest, if positive, bounds the stop, in ns, but for waits for kernel locks ([Stop.Short]).
+	// Longest, if positive, bounds the length of the stop, in ns ([StackCopy.Short]). Waits for kernel locks may exceed
+	// it.
 	Longest int64
 	// Extra, if not nil, reads more, into Regions.
 	Extra   Extra
@@ -52,7 +54,7 @@ type Stop struct {
 	// Kind is the kind of stop, Signal the signal passed on (0: none).
 	Kind   Kind
 	Signal int
-	// InSyscall reports system call Nr (x86-64 only: arm64 hides it).
+	// InSyscall is set if the thread is in system call Nr (on x86-64 only, as arm64 hides it).
 	InSyscall bool
 	Nr        int64
 	Repair
@@ -64,10 +66,10 @@ type Stop struct {
 //	    │ queued, or leaves the kernel │  │       │        │
 //	    └─────────┴─────────┴── registers, clocks ┴ memory ┴ repair
 type Times struct {
-	// Interrupt, Stop and Detach are the interrupt, the stop as seen, and the detach. Running ≥ Interrupt is when
-	// the thread was last seen not stopped: the pause is at most Detach − Running.
+	// Interrupt, Stop and Detach are the moments of the interrupt, of the poll that found the stop, and of the detach.
+	// Running ≥ Interrupt is when the thread was last seen not stopped: the stop takes at most Detach − Running.
 	Interrupt, Running, Stop, Detach int64
-	// Taken is after registers and clocks, Copied after memory.
+	// Taken is the moment when registers and clocks were read, Copied that when memory was read.
 	Taken, Copied int64
 }
 
@@ -111,11 +113,11 @@ func (r *registers) usable(e syscall.Errno) error {
 	return nil
 }
 
-// readAndDetach has no safe point of the Go runtime.
+// readAndDetach reads what req asks for but Extra, and detaches. It has no safe point of the Go runtime.
 //
 //go:nosplit
 func (c *Controller) readAndDetach(l *Tracee, req *Request) (read, detached syscall.Errno) {
-	got := &c.captured // inlined: nosplit stack is short on arm64
+	got := &c.captured // the callees are inlined: nosplit stack is short on arm64
 	read = got.readState(l, req)
 	if read == 0 && got.regs.whole() {
 		got.stack.read(l.tid, req, rawSP(&got.regs.raw))
@@ -125,14 +127,14 @@ func (c *Controller) readAndDetach(l *Tracee, req *Request) (read, detached sysc
 	return read, c.detach(l)
 }
 
-// readMore detaches the thread if Extra panics.
+// readMore reads what req asks for, with Extra. It detaches the thread if Extra panics.
 func (c *Controller) readMore(l *Tracee, req *Request, out *Stop) syscall.Errno {
 	e := c.captured.readState(l, req)
 	if e == 0 && c.captured.regs.whole() {
 		ok := false
 		defer func() {
 			if !ok {
-				c.letGo(l)
+				c.detachAndFree(l)
 			}
 		}()
 		out.Regions = c.captured.readExtra(l, req, out)
@@ -142,7 +144,8 @@ func (c *Controller) readMore(l *Tracee, req *Request, out *Stop) syscall.Errno 
 	return e
 }
 
-// detach gives ESRCH if the thread was killed. Precondition: its registers were read, or are unknown.
+// detach repairs the system call and detaches. It gives ESRCH if the thread was killed. Precondition: c.captured.regs
+// are those of the thread, or not whole.
 //
 //go:nosplit
 func (c *Controller) detach(l *Tracee) syscall.Errno {
@@ -154,7 +157,7 @@ func (c *Controller) detach(l *Tracee) syscall.Errno {
 	return e
 }
 
-// release reads the registers for the repair only.
+// release detaches a thread of which nothing was read. It reads the registers for the repair.
 //
 //go:nosplit
 func (c *Controller) release(l *Tracee) syscall.Errno {
@@ -162,9 +165,11 @@ func (c *Controller) release(l *Tracee) syscall.Errno {
 	return c.detach(l)
 }
 
-func (c *Controller) letGo(l *Tracee) { c.over(l, c.release(l)) }
+// detachAndFree detaches a thread of which nothing was read, and frees its Tracee.
+func (c *Controller) detachAndFree(l *Tracee) { c.over(l, c.release(l)) }
 
-// over frees a detached Tracee. If the thread was killed, its end is waited for.
+// over frees the Tracee of a thread after the detach. If the thread was killed, the Tracee is kept until its end is
+// reported.
 func (c *Controller) over(l *Tracee, detached syscall.Errno) {
 	c.stats.count(l)
 	c.began = l.began

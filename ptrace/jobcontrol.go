@@ -22,7 +22,7 @@ type registry struct {
 	leaving atomic.Bool // all controllers must detach
 	mu      sync.Mutex
 	changed *sync.Cond
-	// open is false for closed controllers that have tracees until their OS thread ends.
+	// open has all controllers that are open, and with false closed ones that have tracees until their OS thread ends.
 	open map[*Controller]bool
 }
 
@@ -42,6 +42,7 @@ func Leaving() bool { return tracers.leaving.Load() }
 // Leave acknowledges [Leaving], so that pending Tracees can be waited for.
 func (c *Controller) Leave() { c.leaves = true }
 
+// asked reports whether the controller is to be left.
 func (c *Controller) asked() bool { return !c.leaves && Leaving() }
 
 func (r *registry) enter(c *Controller) {
@@ -66,7 +67,8 @@ func (r *registry) left(c *Controller) {
 	delete(r.open, c)
 }
 
-// allLeft reports that no thread is a tracer: threads detach before their id is gone (kernel/exit.c, do_exit).
+// allLeft reports whether no thread of this process is a tracer. A thread detaches before its id is gone
+// (kernel/exit.c, do_exit).
 func (r *registry) allLeft() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -79,18 +81,20 @@ func (r *registry) allLeft() bool {
 	return true
 }
 
-// letGo sets Leaving and waits for allLeft while goOn.
-func letGo(goOn func() bool) bool {
+// detachAll makes all controllers detach, and waits until they have while goOn gives true. It reports whether they
+// have.
+func detachAll(goOn func() bool) bool {
 	tracers.leaving.Store(true)
 	for !tracers.allLeft() {
 		if !goOn() {
 			return false
 		}
-		time.Sleep(letGoStep)
+		time.Sleep(detachPoll)
 	}
 	return true
 }
 
+// stay lets new controllers begin.
 func stay() {
 	tracers.mu.Lock()
 	defer tracers.mu.Unlock()
@@ -99,16 +103,16 @@ func stay() {
 }
 
 const (
-	letGoStep = time.Millisecond
-	sigIgn    = 1 // SIG_IGN; SIG_DFL is 0 (include/uapi/asm-generic/signal-defs.h)
-	// letGoFor suffices for stops of all threads at once, some seconds.
-	letGoFor = 10 * time.Second
+	detachPoll = time.Millisecond
+	sigIgn     = 1 // SIG_IGN; SIG_DFL is 0 (include/uapi/asm-generic/signal-defs.h)
+	// detachFor is the longest wait for the detach. Stops of all threads at once may take some seconds.
+	detachFor = 10 * time.Second
 )
 
 // StopAs takes the default action of a caught stop signal once all threads are detached, and returns when this
 // process continues. The parent sees that signal; an earlier SIGCONT cancels it; an orphaned process group is
-// not stopped. settled is called just before, when stop signals are no longer caught. False if a thread could
-// not be detached in time.
+// not stopped. settled is called just before the stop, when stop signals are no longer caught. It returns false
+// if a thread could not be detached in time.
 func StopAs(sig syscall.Signal, settled func()) bool {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -118,12 +122,12 @@ func StopAs(sig syscall.Signal, settled func()) bool {
 		return false
 	}
 	defer func() { _, _ = maskSignals(unix.SIG_SETMASK, was) }()
-	// The kernel drops it at a SIGCONT (kernel/signal.c, prepare_signal).
+	// The kernel drops the pending stop signal at a SIGCONT (kernel/signal.c, prepare_signal).
 	if unix.Tgkill(os.Getpid(), unix.Gettid(), sig) != nil {
 		return false
 	}
-	end := time.Now().Add(letGoFor)
-	all := letGo(func() bool { return isPending(sig) && time.Now().Before(end) })
+	end := time.Now().Add(detachFor)
+	all := detachAll(func() bool { return isPending(sig) && time.Now().Before(end) })
 	switch {
 	case !isPending(sig):
 		return true
@@ -137,7 +141,7 @@ func StopAs(sig syscall.Signal, settled func()) bool {
 	return true
 }
 
-// drop ignores a pending signal, so that the kernel discards it (kernel/signal.c, do_sigaction).
+// drop ignores a pending signal for a moment, so that the kernel discards it (kernel/signal.c, do_sigaction).
 func drop(sig syscall.Signal) {
 	if was, e := actionOf(sig); e == 0 {
 		ignore := was

@@ -63,7 +63,7 @@ func TestWaitNeverTakesTheTracersStops(t *testing.T) {
 		for i := range 1000 {
 			for _, tid := range []int{p.PID, p.tid} {
 				if err := c.StopThread(tid, soon(), &Request{}, &s); err != nil {
-					t.Errorf("look %d: %v", i, err)
+					t.Errorf("stop %d: %v", i, err)
 					return
 				}
 			}

@@ -32,7 +32,7 @@ func rawSyscall(w *rawRegs) (bool, int64) {
 	return nr >= 0, nr
 }
 
-// foreign reports 32-bit and x32 code.
+// foreign reports whether the code is 32-bit or x32.
 func foreign(w *rawRegs) bool {
 	nr := int64(w[x86OrigRax])
 	return w[x86Cs] == codeSegment32 || nr >= 0 && nr&x32Bit != 0
@@ -41,21 +41,21 @@ func foreign(w *rawRegs) bool {
 //go:nosplit
 func (r *registers) more(int) {}
 
-// broken reports an imminent EINTR.
+// broken reports whether the call is about to give EINTR.
 //
 //go:nosplit
 func broken(w *rawRegs) bool {
 	return w[x86Rax] == resultEINTR && int64(w[x86OrigRax]) >= 0
 }
 
-// refusedTraceMe reports an imminent EPERM of PTRACE_TRACEME, due to this tracer.
+// refusedTraceMe reports whether PTRACE_TRACEME is about to give EPERM, because of this tracer.
 //
 //go:nosplit
 func refusedTraceMe(w *rawRegs) bool {
 	return w[x86Rax] == resultEPERM && w[x86OrigRax] == unix.SYS_PTRACE && w[x86Rdi] == unix.PTRACE_TRACEME
 }
 
-// traceMe restarts that call, which has done nothing (kernel/ptrace.c, ptrace_traceme); no signal ends it.
+// traceMe restarts PTRACE_TRACEME, which has done nothing (kernel/ptrace.c, ptrace_traceme), and which no signal ends.
 //
 //go:nosplit
 func (r *repairer) traceMe(l *Tracee) bool {
@@ -91,7 +91,8 @@ func (r *repairer) needed(int) repairKind {
 	})
 }
 
-// beginAgain restarts a call that gave EAGAIN after a signal handler too: it never gives EINTR.
+// beginAgain restarts a call that gave up. One that gave EAGAIN is restarted even after a signal handler, as it never
+// gives EINTR.
 //
 //go:nosplit
 func (r *repairer) beginAgain(l *Tracee) bool {

@@ -33,7 +33,8 @@ func rawSyscall(*rawRegs) (bool, int64) { return false, -1 }
 // 32-bit tasks have a shorter register set.
 func foreign(*rawRegs) bool { return false }
 
-// more reads the pointer authentication mask once: it depends on the address space's size only.
+// more reads the thread pointer, and once the pointer authentication mask, which depends only on the size of the
+// address space.
 //
 //go:nosplit
 func (r *registers) more(tid int) {
@@ -50,8 +51,8 @@ func (r *registers) more(tid int) {
 	}
 }
 
-// needed recognizes a call that gave up by number and result. It cannot restart: the first argument is
-// overwritten.
+// needed recognizes a call that gave up, by its number and result. The call cannot be restarted, as its first argument
+// is overwritten.
 //
 //go:nosplit
 func (r *repairer) needed(tid int) repairKind {
@@ -73,7 +74,7 @@ func (r *repairer) needed(tid int) repairKind {
 //go:nosplit
 func (r *repairer) beginAgain(*Tracee) bool { return false }
 
-// after gives the offset behind what, −1 if missing.
+// after gives the offset behind what in text, or −1 if text does not have it.
 //
 //go:nosplit
 func after(text []byte, what string) int {

@@ -79,8 +79,8 @@ func restartableX86(nr int64, flags uint64) bool {
 	return false
 }
 
-// onSockets reports calls restarted on sockets only, where a time-out gives EINTR if nothing was transferred
-// (include/net/sock.h, sock_intr_errno). Elsewhere EINTR can follow work (FUSE; mm/memcontrol.c,
+// onSockets reports whether a call is restarted on sockets only, where a time-out gives EINTR if nothing was
+// transferred (include/net/sock.h, sock_intr_errno). Elsewhere EINTR can follow work (FUSE; mm/memcontrol.c,
 // memory_reclaim).
 //
 //go:nosplit
@@ -92,7 +92,7 @@ func onSockets(nr int64) bool {
 	return false
 }
 
-// sendFlagsX86 gives the argument with send flags: 3 (rdx), 4 (r10), or 0.
+// sendFlagsX86 gives the number of the argument with send flags: 3 (rdx) or 4 (r10), or 0 if there is none.
 //
 //go:nosplit
 func sendFlagsX86(nr int64) int {
@@ -135,7 +135,7 @@ func repairKindX86(c *call) repairKind {
 	return repairNever
 }
 
-// looksUpX86 reports queries of a file system, which can be repeated.
+// looksUpX86 reports whether a call is a query of a file system, which can be repeated.
 //
 //go:nosplit
 func looksUpX86(c *call) bool {
@@ -156,8 +156,8 @@ func looksUpX86(c *call) bool {
 	return true
 }
 
-// changesNamesX86 reports changes of a file system that do not wait. If the kernel restarts one, a supervisor
-// makes it (kernel/seccomp.c, seccomp_do_user_notification).
+// changesNamesX86 reports whether a call changes a file system without waiting. If the kernel restarts such a call, a
+// supervisor makes it (kernel/seccomp.c, seccomp_do_user_notification).
 //
 //go:nosplit
 func changesNamesX86(nr int64) bool {

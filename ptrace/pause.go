@@ -4,26 +4,27 @@ package ptrace
 
 import "prywalk/internal/procmem"
 
-// allowance is the time left in a stop. With a limit, memory is read in pieces that will probably end in time.
+// allowance is the time that reads of memory may still take in a stop. With a limit, memory is read in pieces, and a
+// piece is omitted if it would probably end too late.
 type allowance struct {
-	until int64 // on the clock of [Now]; 0: no limit
-	took  int64 // ns a piece, moving average
-	short bool  // a read was omitted
+	until int64 // end of the time, on the clock of [Now]; 0 if there is no limit
+	took  int64 // time of a piece, ns, moving average
+	short bool  // a piece was omitted
 }
 
 const (
-	pauseStep  = 16 << 10 // bytes of a piece
-	firstStep  = 8_000    // ns, first estimate
-	letGoTakes = 8_000    // ns for the detach
+	pauseStep   = 16 << 10 // bytes of a piece
+	firstStep   = 8_000    // first estimate of took, ns
+	detachTakes = 8_000    // time of the detach, ns
 )
 
-// begin accepts longest 0: no limit.
+// begin starts the allowance of a stop that began at a moment; longest is in ns, and 0 means no limit.
 //
 //go:nosplit
 func (a *allowance) begin(at, longest int64) {
 	a.short = false
 	if a.until = 0; longest > 0 {
-		a.until = at + longest - letGoTakes
+		a.until = at + longest - detachTakes
 	}
 	if a.took == 0 {
 		a.took = firstStep
@@ -62,7 +63,7 @@ func (a *allowance) readVM(tid int, addr uint64, buf []byte) (done int) {
 	return done
 }
 
-// step gives the size of the next piece, 0 if time is over, and its begin.
+// step gives the size of the next of n bytes, 0 if the time is over, and the time of its begin.
 //
 //go:nosplit
 func (a *allowance) step(n int) (int, int64) {

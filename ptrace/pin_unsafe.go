@@ -4,9 +4,9 @@ package ptrace
 
 import _ "unsafe" // for go:linkname
 
-// The Go runtime asks goroutines to yield after 10 ms and for garbage collections. A locked one then waits for
-// an ordinary thread to hand its P back, while the target is stopped. A pinned one ignores such requests until
-// it allocates or makes an ordinary system call without a pin (runtime/runtime1.go, releasem; runtime/proc.go,
+// The Go runtime asks goroutines to yield after 10 ms and for garbage collections. A locked one then waits for an
+// ordinary thread to hand its P back, while the target is stopped. A pinned one ignores such requests; after the pin
+// they take effect at its next allocation or ordinary system call (runtime/runtime1.go, releasem; runtime/proc.go,
 // exitsyscall).
 //
 // Package sync uses the same functions; they are kept for linkname (runtime/proc.go, procPin;
@@ -29,7 +29,7 @@ func Unpin() {
 	runtimeUnpin()
 }
 
-// absorb drops a request that came while pinned, at a stack check.
+// absorb runs a stack check, so that a preemption request made while pinned is consumed here.
 //
 //go:noinline
 func absorb() {

@@ -9,7 +9,7 @@ const fifoPriority = 5
 
 type priority struct {
 	name string          // see Controller.Scheduling
-	was  *unix.SchedAttr // to restore; nil: unchanged
+	was  *unix.SchedAttr // to be restored; nil if unchanged
 }
 
 // raise sets SCHED_FIFO, or else a better nice value, as CAP_SYS_NICE, RLIMIT_RTPRIO and RLIMIT_NICE allow
@@ -66,7 +66,7 @@ func bestNice() int32 {
 }
 
 func (p *priority) restore() {
-	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 0, 0, 0, 0) // 0: the default
+	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 0, 0, 0, 0) // 0 sets the default
 	if p.was == nil {
 		return
 	}

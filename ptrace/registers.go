@@ -8,12 +8,13 @@ import (
 	"prywalk/frames"
 )
 
+// registers are the raw general registers of a stopped thread.
 type registers struct {
 	raw rawRegs
-	// n is the number of bytes: 0 if the thread is gone, < rawRegsLen if 32-bit.
+	// n is the number of bytes in raw: 0 if the thread is gone, less than rawRegsLen for a 32-bit one.
 	n       int
 	tls     uint64 // arm64: thread pointer
-	pacMask uint64 // arm64: of code pointers; 0: none yet
+	pacMask uint64 // arm64: pointer authentication bits of code pointers; 0 if not read yet
 }
 
 //go:nosplit
@@ -27,7 +28,7 @@ func (r *registers) read(tid int) (e syscall.Errno) {
 	return 0
 }
 
-// whole reports a complete 64-bit set.
+// whole reports whether the set is that of a 64-bit thread.
 //
 //go:nosplit
 func (r *registers) whole() bool { return r.n == rawRegsLen }

@@ -33,15 +33,15 @@ func Restartable(arch frames.Arch, nr int64, flags uint64) bool {
 // msgFastOpen is MSG_FASTOPEN (include/linux/socket.h).
 const msgFastOpen = 0x20000000
 
-// Repair is what a stop did to the system call.
+// Repair is the effect of a stop on the system call.
 type Repair struct {
-	// Restarted means a restart instead of EINTR.
+	// Restarted means that the call is restarted instead of giving EINTR.
 	Restarted bool
-	// Broken means that the program gets EINTR or EAGAIN, as no restart is sound, possible, or allowed
+	// Broken means that the program gets EINTR or EAGAIN, as a restart is not sound, not possible, or not allowed
 	// (Options.ReadOnly).
 	Broken bool
-	// GaveUp means that the call lost its work, or its supervisor's, and repeats it: stopped at each tick, it never
-	// ends.
+	// GaveUp means that the call has lost its work, or that of its supervisor, and repeats it. If it is stopped at each
+	// tick, it never ends.
 	GaveUp bool
 	// ReportedTwice means that a supervisor gets the call twice (seccomp user notification).
 	ReportedTwice bool
@@ -75,6 +75,8 @@ func (r *repairer) repair(l *Tracee) {
 	}
 }
 
+// stops reports whether a signal is a stop signal.
+//
 //go:nosplit
 func stops(sig int32) bool {
 	s := unix.Signal(sig)
@@ -90,8 +92,8 @@ type repairKind uint8
 
 const (
 	repairNone          repairKind = iota // not given up
-	repairGoOn                            // restart: it continues
-	repairRepeats                         // restart: it repeats its work
+	repairGoOn                            // restart it: it continues
+	repairRepeats                         // restart it: it repeats its work
 	repairNever                           // the error stays
 	repairReportedTwice                   // restarted by the kernel; a supervisor gets it twice
 )
@@ -127,7 +129,7 @@ func Repairs(arch frames.Arch, nr int64, args [3]uint64, eagain bool) (again, go
 	return a == repairGoOn || a == repairRepeats, a == repairGoOn
 }
 
-// givenUp restarts or records a call that gave up; false if none did.
+// givenUp restarts a call that gave up, or records that it cannot, and reports whether one gave up.
 //
 //go:nosplit
 func (r *repairer) givenUp(l *Tracee) bool {

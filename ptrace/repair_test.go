@@ -19,7 +19,7 @@ func stopMany(t *testing.T, opts Options, tid, n int) (st Stats) {
 		var s Stop
 		for i := range n {
 			if err := c.StopThread(tid, soon(), &Request{}, &s); err != nil {
-				t.Errorf("look %d: %v", i, err)
+				t.Errorf("stop %d: %v", i, err)
 				return
 			}
 		}
@@ -152,7 +152,7 @@ func TestRealSignalStillInterruptsARestartedWait(t *testing.T) {
 }
 
 // On arm64 a pre-empted thread is not known to be in the same sleep.
-func TestIgnoredSignalDuringALookInterruptsNothing(t *testing.T) {
+func TestIgnoredSignalDuringAStopInterruptsNothing(t *testing.T) {
 	p := start(t, "epoll", "-1")
 	left := uint64(0)
 	with(t, Options{}, func(c *Controller) {
@@ -175,8 +175,8 @@ func TestIgnoredSignalDuringALookInterruptsNothing(t *testing.T) {
 	}
 }
 
-// Not ignored: TestStopSignalInAWaitGivesEINTRAsWithoutALook.
-func TestIgnoredStopSignalDuringALookInterruptsNothing(t *testing.T) {
+// Not ignored: TestStopSignalInAWaitGivesEINTRAsWithoutATracer.
+func TestIgnoredStopSignalDuringAStopInterruptsNothing(t *testing.T) {
 	for _, sig := range []syscall.Signal{unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU} {
 		p := start(t, "epoll", "-1")
 		left := uint64(0)
@@ -304,7 +304,7 @@ func queueSignal(t *testing.T, pid int, value int32) {
 	t.Error("signal queue stays full")
 }
 
-func TestStopSignalInAWaitGivesEINTRAsWithoutALook(t *testing.T) {
+func TestStopSignalInAWaitGivesEINTRAsWithoutATracer(t *testing.T) {
 	interrupted := func(tracee bool) uint64 {
 		p := start(t, "epoll", "-1")
 		eventually(t, "asleep", func() bool { return state(p.tid) == 'S' })
@@ -321,7 +321,7 @@ func TestStopSignalInAWaitGivesEINTRAsWithoutALook(t *testing.T) {
 		return p.counts(t).eintr
 	}
 	if with, without := interrupted(true), interrupted(false); with != without {
-		t.Errorf("EINTR %d times with looks, %d without", with, without)
+		t.Errorf("EINTR %d times with stops, %d without", with, without)
 	}
 }
 

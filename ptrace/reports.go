@@ -23,63 +23,65 @@ type waitReport uint8
 
 const (
 	reportStop waitReport = iota // stopped
-	reportExit                   // exited, to be reaped
-	// no tracee: reaped elsewhere, or its id changed at exec
+	reportExit                   // exited, and to be reaped
+	// reportNone means that the thread is no tracee: another thread has reaped it, or its id has changed at an exec.
 	reportNone
 	numReports
 )
 
-// standing is what the controller knows of a thread.
-type standing uint8
+// traceeClass is a state of a thread in the table of transitions.
+type traceeClass uint8
 
 const (
-	standOther   standing = iota // its Tracee needs nothing
-	standPending                 // a Tracee waits for its stop
-	standGivenUp                 // an abandoned Tracee does
-	standHeld                    // stopped for a Tracee
-	standUnknown                 // no Tracee
-	numStandings
+	classOther   traceeClass = iota // its Tracee needs nothing
+	classPending                    // its Tracee waits for the stop
+	classGivenUp                    // pending, but abandoned by the caller
+	classHeld                       // stopped for its Tracee
+	classUnknown                    // no Tracee
+	numClasses
 )
 
-func standingOf(l *Tracee) standing {
+func classOf(l *Tracee) traceeClass {
 	switch {
 	case l == nil:
-		return standUnknown
+		return classUnknown
 	case l.state == traceePending && l.abandoned:
-		return standGivenUp
+		return classGivenUp
 	case l.state == traceePending:
-		return standPending
+		return classPending
 	case l.state == traceeStopped:
-		return standHeld
+		return classHeld
 	}
-	return standOther
+	return classOther
 }
 
-// actions at a report, in order.
+// actions is the set of actions at a report, in their order.
 type actions uint16
 
 const (
-	doSeek    actions = 1 << iota // expect its stop under another id
+	doSeek    actions = 1 << iota // expect its stop under an unknown id
 	doReap                        // reap it
-	doReapOwn                     // if this thread traces it
+	doReapOwn                     // reap it, if this thread traces it
 	doConsume                     // consume the report
-	doHold                        // its Tracee is stopped
-	doEnd                         // its Tracee has ended
-	doLetGo                       // detach
+	doHold                        // mark its Tracee as stopped
+	doEnd                         // mark its Tracee as ended
+	doDetach                      // detach
 	doFree                        // free its Tracee
-	doTell                        // give the Tracee to the caller
+	doDeliver                     // return the Tracee to the caller
 )
 
-var transitions = [numStandings][numReports]actions{
-	standPending: {reportStop: doHold | doTell, reportExit: doReap | doEnd | doTell, reportNone: doSeek | doEnd | doTell},
-	standGivenUp: {reportStop: doHold | doLetGo, reportExit: doReap | doFree, reportNone: doSeek | doFree},
-	standHeld:    {reportStop: doConsume, reportExit: doConsume},
+var transitions = [numClasses][numReports]actions{
+	classPending: {
+		reportStop: doHold | doDeliver, reportExit: doReap | doEnd | doDeliver, reportNone: doSeek | doEnd | doDeliver,
+	},
+	classGivenUp: {reportStop: doHold | doDetach, reportExit: doReap | doFree, reportNone: doSeek | doFree},
+	classHeld:    {reportStop: doConsume, reportExit: doConsume},
 	// A tracee whose id changed at exec; else a child.
-	standUnknown: {reportStop: doLetGo, reportExit: doReapOwn},
+	classUnknown: {reportStop: doDetach, reportExit: doReapOwn},
 }
 
-// heed acts on the report in c.info, and gives the Tracee for the caller.
-func (c *Controller) heed(l *Tracee, tid int) *Tracee {
+// handleReport acts on the report in c.info, and gives the Tracee if it is to be returned to the caller.
+func (c *Controller) handleReport(l *Tracee, tid int) *Tracee {
 	switch code := c.info.code; {
 	case code == cldTrapped:
 		return c.transit(l, tid, reportStop, c.info.status)
@@ -90,7 +92,7 @@ func (c *Controller) heed(l *Tracee, tid int) *Tracee {
 }
 
 func (c *Controller) transit(l *Tracee, tid int, r waitReport, status int32) *Tracee {
-	do := transitions[standingOf(l)][r]
+	do := transitions[classOf(l)][r]
 	c.lost = c.lost || do&doSeek != 0
 	if do&doReap != 0 || do&doReapOwn != 0 && traces(c.tid, tid) {
 		reap(tid)
@@ -101,20 +103,20 @@ func (c *Controller) transit(l *Tracee, tid int, r waitReport, status int32) *Tr
 	if do&doHold != 0 {
 		l.stop(status)
 		l.times.Stop = procmem.Now()
-		l.times.Running = max(l.times.Interrupt, c.idle)
+		l.times.Running = max(l.times.Interrupt, c.lastEmptyPoll)
 	}
 	if do&doEnd != 0 {
 		l.state = traceeGone
 	}
 	switch {
-	case do&doLetGo != 0 && l == nil:
+	case do&doDetach != 0 && l == nil:
 		c.releaseUnknown(tid, status)
-	case do&doLetGo != 0:
-		c.letGo(l)
+	case do&doDetach != 0:
+		c.detachAndFree(l)
 	case do&doFree != 0:
 		c.tracees.free(l)
 	}
-	if do&doTell == 0 {
+	if do&doDeliver == 0 {
 		return nil
 	}
 	return l
@@ -132,7 +134,7 @@ func traces(tracer, tid int) bool {
 	return procmem.ReadStatus(tid, &st) == nil && st.TracerPid == tracer
 }
 
-// stop takes a wait's status: signal, and event above it.
+// stop sets the kind of the stop by a wait's status, which has the signal in bits 0 to 7 and the event above.
 func (l *Tracee) stop(status int32) {
 	l.state, l.signal = traceeStopped, 0
 	switch sig := status & 0xff; {
@@ -145,7 +147,8 @@ func (l *Tracee) stop(status int32) {
 	}
 }
 
-// stolenStatus gives a wait's status: si_code of an event stop is it (kernel/signal.c, ptrace_do_notify).
+// stolenStatus gives the status of a wait whose report is lost. It is the si_code of an event stop (kernel/signal.c,
+// ptrace_do_notify).
 func stolenStatus(info *sigInfo) int32 {
 	if info.code>>8 == eventStop {
 		return info.code
@@ -153,8 +156,7 @@ func stolenStatus(info *sigInfo) int32 {
 	return info.signo
 }
 
-// reap waits for an exited tracee, whose parent cannot do so before. This process's children are left to their
-// own wait.
+// reap waits for an exited tracee; its parent cannot do so before. Children of this process are left to their own wait.
 func reap(tid int) {
 	var st procmem.Status
 	if procmem.ReadStatus(tid, &st) == nil && st.Tgid == tid && st.PPid == os.Getpid() {
@@ -164,7 +166,7 @@ func reap(tid int) {
 	_ = waitid(unix.P_PID, tid, unix.WEXITED|unix.WALL|unix.WNOTHREAD, &info)
 }
 
-// consume takes a report that would hide others.
+// consume consumes the report of a thread, which would hide those of others.
 func consume(tid int) {
 	var info sigInfo
 	_ = waitid(unix.P_PID, tid, unix.WSTOPPED|unix.WALL|unix.WNOTHREAD, &info)

@@ -20,10 +20,11 @@ import (
 // ptrace_attach). A tracer that seizes another thread of that process can deadlock; another thread of the
 // tracer's process reaps instead.
 
+// rescue reaps threads on which a seizure waits, on another OS thread than the tracer's.
 type rescue struct {
-	since atomic.Int64   // begin of the current seizure, 0 if none
-	used  atomic.Bool    // a seizure since the last check
-	tids  []atomic.Int32 // of pending Tracees, by index
+	since atomic.Int64   // begin of the current seizure, on the clock of Now; 0 if there is none
+	used  atomic.Bool    // there was a seizure since the last check
+	tids  []atomic.Int32 // threads of the Tracees in use, by index
 	end   chan struct{}
 	once  sync.Once
 }
@@ -32,7 +33,7 @@ type rescue struct {
 const (
 	rescueEvery  = 50 * time.Millisecond
 	rescueSeldom = 8 * rescueEvery
-	rescueAfter  = 5 * time.Millisecond // usual: 2 µs
+	rescueAfter  = 5 * time.Millisecond // a seizure usually takes 2 µs
 )
 
 func newRescue(n int) *rescue {
@@ -63,7 +64,8 @@ func (r *rescue) run(a *alarm) {
 	}
 }
 
-// reap leaves first threads: exec does not wait for them, and their status may belong to another wait.
+// reap reaps the exited threads of pending Tracees, but for first threads: exec does not wait for these, and their
+// status may belong to another wait.
 func (r *rescue) reap() {
 	for i := range r.tids {
 		tid := int(r.tids[i].Load())
@@ -79,7 +81,8 @@ func (r *rescue) reap() {
 	}
 }
 
-// seize can wait for the rescue, so the Go scheduler must know if a garbage collection can begin.
+// seize attaches to a thread. It may have to wait for the rescue, so it notifies the Go scheduler if a garbage
+// collection can begin.
 func (c *Controller) seize(tid int) error {
 	c.rescue.since.Store(procmem.Now())
 	c.rescue.used.Store(true)

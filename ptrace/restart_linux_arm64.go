@@ -15,7 +15,7 @@ func broken(w *rawRegs) bool {
 	return w[0] == resultEINTR && restartableAArch64(int64(w[armX8]), 0)
 }
 
-// refusedTraceMe: the argument is overwritten.
+// refusedTraceMe reports false: the argument of the call is overwritten.
 //
 //go:nosplit
 func refusedTraceMe(*rawRegs) bool { return false }
@@ -62,9 +62,9 @@ func (r *repairer) restart(l *Tracee) bool {
 	return setRegSet(l.tid, &r.regs.raw, rawRegsLen) == 0
 }
 
-// sameSleep reports that the epoll call is that of [Tracee.Sleeping]: same place, same further arguments, and at
-// most two runs since. An event in between could have changed the first argument: use only where a wrong one is
-// harmless.
+// sameSleep reports whether an epoll call is that of [Tracee.Sleeping]: it has the same place and further arguments,
+// and the thread has run at most twice since. The first argument may be another one, if the thread has made another
+// call in between. So it is used only where a wrong one is harmless.
 //
 //go:nosplit
 func (r *repairer) sameSleep(l *Tracee, nr int64) bool {
@@ -148,7 +148,7 @@ func (r *repairer) argumentOf(tid int, nr int64) (uint64, bool) {
 	return arg0, ok && arg0 != resultEINTR
 }
 
-// runs gives field 3 of schedstat; 0 if unknown.
+// runs gives the thread's run count, field 3 of schedstat, or 0 if unknown.
 //
 //go:nosplit
 func (r *repairer) runs(tid int) uint64 {
@@ -182,7 +182,7 @@ func (r *repairer) ignored(l *Tracee) bool {
 	return false
 }
 
-// sendFlagsAArch64 gives the argument with send flags, from 1; 0: none.
+// sendFlagsAArch64 gives the number of the argument with send flags, from 1, or 0 if there is none.
 //
 //go:nosplit
 func sendFlagsAArch64(nr int64) int {
@@ -195,7 +195,7 @@ func sendFlagsAArch64(nr int64) int {
 	return 0
 }
 
-// maskAArch64 gives the argument with a signal mask, from 1; 0: none.
+// maskAArch64 gives the number of the argument with a signal mask, from 1, or 0 if there is none.
 //
 //go:nosplit
 func maskAArch64(nr int64) int {
@@ -208,8 +208,8 @@ func maskAArch64(nr int64) int {
 	return 0
 }
 
-// descriptorAArch64 gives how the first argument's /proc link begins; "": no descriptor. Reads and writes give
-// EINTR on sockets with a time-out only.
+// descriptorAArch64 gives how the /proc link of the first argument begins, or "" if that is no descriptor. Reads and
+// writes give EINTR on sockets with a time-out only.
 //
 //go:nosplit
 func descriptorAArch64(nr int64) string {

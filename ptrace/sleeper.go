@@ -14,13 +14,13 @@ import (
 type Sleeper struct {
 	alarm    alarm
 	watchdog *watchdog // of a real-time priority, else nil
-	own      tally
-	woken    int64 // end of the last wait's sleep; 0: none
-	rang     bool  // see ByTimer
+	own      sleepCounters
+	woken    int64 // end of the sleep in the last wait, or 0
+	rang     bool  // its timer ended the last sleep
 }
 
-// Woken gives when this thread last woke from a wait, and so displaced another, on the clock of [Now]; 0:
-// never.
+// Woken gives the moment when this thread last woke from a wait, and so displaced another, on the clock of [Now]; 0 if
+// it never did.
 func (s *Sleeper) Woken() int64 { return s.woken }
 
 // ByTimer reports whether this thread's timer on its current processor ended the last sleep. After a wakeup
@@ -31,8 +31,8 @@ func (s *Sleeper) ByTimer() bool { return s.rang }
 // Awake clears ByTimer.
 func (s *Sleeper) Awake() { s.rang = false }
 
-// Moved records a move to another processor. The alarm is then set again there: from another one it interrupts
-// too late for a thread that leaves a system call (kernel/entry/common.c).
+// Moved records that the thread was moved to another processor. The alarm is then set again there: set on another one,
+// it interrupts a thread that leaves a system call too late (kernel/entry/common.c).
 func (s *Sleeper) Moved() { s.alarm.at, s.rang = 0, false }
 
 // Nap sleeps until a moment on the clock of [Now], without the alarm.
@@ -62,7 +62,7 @@ func (s *Sleeper) nanosleep(ns int64) {
 	s.own.sleptSince(began, s.woken)
 }
 
-// awaitStop waits for a report in info or a moment (EINTR). ok is false without an alarm.
+// awaitStop waits until a report, which is then in info, or until a moment (EINTR). ok is false without an alarm.
 func (s *Sleeper) awaitStop(until int64, info *sigInfo) (e syscall.Errno, ok bool) {
 	began := procmem.Now()
 	e, slept, ok := s.alarm.wait(until, info)

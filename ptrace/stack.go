@@ -7,34 +7,36 @@ package ptrace
 //	lower addresses                                              higher addresses
 //	StackAddr        sp                                  TailAddr             Top
 //	│ red zone       │ inner frames …        ┆ left out ┆ │ outermost frames …│
-//	└── StackLen bytes, in Stack or Deep ────┘            └── TailLen, in Tail ┘
+//	└── StackLen bytes, in Stack or Larger ──┘            └── TailLen, in Tail ┘
 type StackCopy struct {
-	// StackAddr is where the StackLen bytes in Request.Stack begin, fewer than StackAsked at the end of the
+	// StackAddr is the address of the StackLen bytes in Request.Stack. They are fewer than StackAsked at the end of the
 	// mapping.
 	StackAddr            uint64
 	StackLen, StackAsked int
-	// Deep means that they are in Request.Deep.
-	Deep bool
-	// TailAddr is where the TailLen bytes in Request.Tail begin.
+	// InLarger means that these bytes are in Request.Larger.
+	InLarger bool
+	// TailAddr is the address of the TailLen bytes in Request.Tail.
 	TailAddr uint64
 	TailLen  int
-	// StackEnd is the end of the mapping, for Request.ToEnd; 0: unknown.
+	// StackEnd is the end of the mapping, if Request.ToEnd is set and it is known, else 0.
 	StackEnd uint64
 	// Short means that Request.Longest ended the reading; StackAsked is StackLen.
 	Short bool
 }
 
+// stackReader reads the stack in a stop.
 type stackReader struct {
 	got     StackCopy
-	top     uint64 // end of the copy; 0: unknown
+	top     uint64 // end of the copy, or 0 if unknown
 	allowed allowance
 }
 
-// mostStack is the usual RLIMIT_STACK and some more: an end further away is another mapping's.
+// mostStack is somewhat more than the usual RLIMIT_STACK, in bytes. An end that is further away belongs to another
+// mapping.
 const mostStack = 9 << 20
 
 //go:nosplit
-func (s *stackReader) reset() { s.got.StackLen, s.got.TailLen, s.got.Deep = 0, 0, false }
+func (s *stackReader) reset() { s.got.StackLen, s.got.TailLen, s.got.InLarger = 0, 0, false }
 
 //go:nosplit
 func (s *stackReader) read(tid int, req *Request, sp uint64) {
@@ -66,7 +68,7 @@ func (s *stackReader) plan(req *Request, sp uint64) {
 		}
 	}
 	size := s.top - from
-	room, parted := len(req.Deep), size > uint64(len(req.Deep))
+	room, parted := len(req.Larger), size > uint64(len(req.Larger))
 	if parted {
 		room /= 2
 	}
@@ -75,13 +77,13 @@ func (s *stackReader) plan(req *Request, sp uint64) {
 	if deep {
 		asked = room
 	}
-	s.got.StackAddr, s.got.Deep, s.got.StackAsked = from, deep, upTo(s.top, from, asked)
+	s.got.StackAddr, s.got.InLarger, s.got.StackAsked = from, deep, upTo(s.top, from, asked)
 }
 
 //go:nosplit
 func (s *stackReader) to(req *Request) []byte {
-	if s.got.Deep {
-		return req.Deep[:s.got.StackAsked]
+	if s.got.InLarger {
+		return req.Larger[:s.got.StackAsked]
 	}
 	return req.Stack[:s.got.StackAsked]
 }

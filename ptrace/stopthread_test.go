@@ -25,21 +25,21 @@ func TestSpinningThreadShowsItsRegistersAndStackAThousandTimes(t *testing.T) {
 		var cpu uint64
 		for i := range 1000 {
 			if err := c.StopThread(p.tid, soon(), &req, &s); err != nil {
-				t.Errorf("look %d: %v", i, err)
+				t.Errorf("stop %d: %v", i, err)
 				return
 			}
 			if s.Regs.PC < p.lo || s.Regs.PC >= p.hi {
-				t.Errorf("look %d: pc %#x outside of the text %#x–%#x", i, s.Regs.PC, p.lo, p.hi)
+				t.Errorf("stop %d: pc %#x outside of the text %#x–%#x", i, s.Regs.PC, p.lo, p.hi)
 			}
 			if s.StackLen == 0 || s.StackAddr != s.Regs.SP()-redZone {
-				t.Errorf("look %d: %d bytes at %#x, sp %#x", i, s.StackLen, s.StackAddr, s.Regs.SP())
+				t.Errorf("stop %d: %d bytes at %#x, sp %#x", i, s.StackLen, s.StackAddr, s.Regs.SP())
 			}
 			if !s.SchedOK || s.Sched.CPU < cpu {
-				t.Errorf("look %d: clocks %+v after %d", i, s.Sched, cpu)
+				t.Errorf("stop %d: clocks %+v after %d", i, s.Sched, cpu)
 			}
 			cpu = s.Sched.CPU
 			if !(s.Interrupt <= s.Stop && s.Stop <= s.Detach) || s.Kind == KindNone {
-				t.Errorf("look %d: times or kind: %+v", i, s)
+				t.Errorf("stop %d: times or kind: %+v", i, s)
 			}
 		}
 		if st := c.Stats(); st.Finished != 1000 || c.Pending() != 0 {
@@ -144,7 +144,7 @@ func TestStoppedProcessIsReadAndStaysStopped(t *testing.T) {
 	eventually(t, "running", func() bool { return state(p.tid) == 'R' })
 }
 
-func TestProcessStoppedDuringALookIsStoppedAfterIt(t *testing.T) {
+func TestProcessStoppedByASignalDuringAStopIsStoppedAfterIt(t *testing.T) {
 	p := start(t, "spin")
 	with(t, Options{}, func(c *Controller) {
 		for range 50 {
@@ -220,7 +220,7 @@ func TestCancelledSampleLeavesNothingAttached(t *testing.T) {
 			c.Cancel(l)
 			for c.Pending() > 0 {
 				if l := c.WaitAny(soon()); l != nil {
-					t.Errorf("cancelled look came back: %+v", *l)
+					t.Errorf("a cancelled Tracee was given: %+v", *l)
 				}
 			}
 		}

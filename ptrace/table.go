@@ -2,9 +2,10 @@
 
 package ptrace
 
+// table holds the Tracees of a controller.
 type table struct {
 	tracees []Tracee
-	used    int // the rest is free
+	used    int // number of the first ones that may be in use; all others are free
 	live    int // number in use
 	rescue  *rescue
 }
@@ -46,7 +47,7 @@ func (t *table) free(l *Tracee) {
 	}
 }
 
-// stopsSoon reports a pending thread that is not [Tracee.Queued].
+// stopsSoon reports whether a pending thread is not [Tracee.Queued].
 func (t *table) stopsSoon() bool {
 	for i := range t.inUse() {
 		if l := &t.tracees[i]; l.state == traceePending && !l.queued {

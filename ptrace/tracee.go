@@ -2,24 +2,24 @@
 
 package ptrace
 
-// Tracee is one stop of one thread, from Begin to Finish or Cancel, then reused.
+// Tracee is one stop of one thread, from Begin to Finish or Cancel. It is then reused.
 type Tracee struct {
-	// Tag is the caller's; zero at Begin.
+	// Tag is for the caller. Begin sets it to zero.
 	Tag uint64
 
 	tid       int
-	index     int // in the table
+	index     int // its index in the table
 	state     traceeState
 	abandoned bool
-	sleeping  bool // call and runs are set
-	queued    bool
-	kind      Kind  // once stopped
+	sleeping  bool  // call and runs are set
+	queued    bool  // see Queued
+	kind      Kind  // valid once stopped
 	signal    int32 // to pass on at the detach
 	call      SyscallInfo
 	runs      uint64
 	before    SchedStat
 	beforeOK  bool
-	began     account // after the interrupt
+	began     threadCounters // as of just after the interrupt
 	times     Times
 	repair    Repair
 }
@@ -36,7 +36,7 @@ const (
 // Kind is the kind of a stop.
 type Kind uint8
 
-// Stopped states of ptrace(2).
+// The states of ptrace(2) in which a thread is stopped.
 const (
 	// KindNone means not stopped.
 	KindNone Kind = iota
@@ -54,17 +54,18 @@ func (l *Tracee) TID() int { return l.tid }
 // Interrupted is the time of the interrupt, on the clock of [Now].
 func (l *Tracee) Interrupted() int64 { return l.times.Interrupt }
 
-// Before gives the clocks just before the interrupt, if read.
+// Before gives the clocks as of just before the interrupt, if they were read.
 func (l *Tracee) Before() (SchedStat, bool) { return l.before, l.beforeOK }
 
 // Ended reports whether the thread ended before it stopped: Finish gives [ErrGone].
 func (l *Tracee) Ended() bool { return l.state == traceeGone }
 
-// Sleeping records, before Finish, the call in which the thread slept before Begin, and an earlier count of
-// arrivals. arm64 restarts some calls only with it, because the result overwrites the first argument.
+// Sleeping sets the call in which the thread slept before Begin, and its run count from before call was read. On arm64
+// some calls can be restarted only with these, because the result overwrites the first argument. Precondition: Finish
+// was not called.
 func (l *Tracee) Sleeping(call *SyscallInfo, runs uint64) {
 	l.sleeping, l.call, l.runs = true, *call, runs
 }
 
-// Queued marks a thread queued for this processor: waits do not spin for it.
+// Queued marks a thread that is queued for the processor of the tracer, so that waits do not spin for its stop.
 func (l *Tracee) Queued() { l.queued = true }

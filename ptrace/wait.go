@@ -15,21 +15,22 @@ const (
 	// (kernel/exit.c, wait_task_stopped).
 	watch = unix.WEXITED | unix.WNOWAIT | unix.WALL | unix.WNOTHREAD
 
-	askEvery    = 1_000      // ns between polls, which take a lock that a stop needs
+	askEvery    = 1_000      // ns between polls: each takes a lock that the stop needs, too
 	sleepQueued = 8_000      // ns, first sleep for a queued thread
 	sleepMin    = 20_000     // ns, first sleep otherwise
 	sleepMax    = 200_000    // ns, longest sleep
-	lostFor     = 1_000_000  // ns, see serveLost
+	lostFor     = 1_000_000  // ns that serveLost waits
 	auditEvery  = 2_000_000  // ns between checks of all Tracees
 	blockMax    = 20_000_000 // ns, longest sleep that a stop ends
-	wakeTakes   = 20_000     // ns, most that a wakeup takes at real-time priority
-	auditShare  = 16         // 1/16 of the time for these checks
+	wakeTakes   = 20_000     // ns, longest wake-up at real-time priority
+	auditShare  = 16         // checks of all Tracees take at most 1/auditShare of the time
 )
 
-// WaitAny gives, once, a Tracee whose thread has stopped or ended ([Tracee.Ended]): call Finish or Cancel. It gives
-// nil at the deadline (on the clock of [Now]; 0: poll), with nothing pending, or for [Leaving]. It spins for
-// Options.SpinFor after the last interrupt, then sleeps: until a stop, with a real-time priority and
-// Options.NoCollector, else shortly. It also serves abandoned Tracees.
+// WaitAny gives a Tracee whose thread has stopped or ended ([Tracee.Ended]), each once; the caller then calls Finish or
+// Cancel. It gives nil at the deadline (on the clock of [Now]; 0 means no wait), if nothing is pending, or at
+// [Leaving]. It spins for Options.SpinFor after the last interrupt. Then it sleeps until a stop, if the thread has a
+// real-time priority and Options.NoCollector is set, else repeatedly for a short time. It also detaches abandoned
+// threads.
 func (c *Controller) WaitAny(deadline int64) *Tracee {
 	sleep, spin := int64(sleepQueued), int64(0)
 	if c.tracees.stopsSoon() {
@@ -43,7 +44,7 @@ func (c *Controller) WaitAny(deadline int64) *Tracee {
 		case now >= deadline || c.asked():
 			return nil
 		case now < spin:
-			rest(now)
+			spinPause(now)
 			continue
 		case now >= until: // setting the alarm takes long: ask again
 			until = min(deadline, now+blockMax)
@@ -60,7 +61,7 @@ func (c *Controller) WaitAny(deadline int64) *Tracee {
 	return nil
 }
 
-// SpinAny is WaitAny that gives nil instead of sleeping.
+// SpinAny is WaitAny, but gives nil where that would sleep.
 func (c *Controller) SpinAny(deadline int64) *Tracee {
 	if !c.tracees.stopsSoon() {
 		deadline = 0
@@ -71,24 +72,24 @@ func (c *Controller) SpinAny(deadline int64) *Tracee {
 		if l != nil || now >= deadline {
 			return l
 		}
-		rest(now)
+		spinPause(now)
 	}
 	return nil
 }
 
-func rest(since int64) {
+func spinPause(since int64) {
 	for procmem.Now() < since+askEvery {
 	}
 }
 
-// ask gives a stopped thread's Tracee, else the time.
+// ask gives the Tracee of a stopped or ended thread, else nil and the time.
 func (c *Controller) ask() (l *Tracee, now int64) {
-	asked := procmem.Now() // a later stop is not seen
+	asked := procmem.Now() // stops after this moment may not be seen
 	if l = c.scan(); l != nil {
 		return l, 0
 	}
 	now = procmem.Now()
-	c.idle = asked
+	c.lastEmptyPoll = asked
 	if now >= c.audit {
 		l = c.eachPending((*Controller).checkOne)
 		c.audit = now + max(auditEvery, (procmem.Now()-now)*auditShare)
@@ -96,13 +97,14 @@ func (c *Controller) ask() (l *Tracee, now int64) {
 	return l, now
 }
 
-// block gives false if short sleeps are needed.
+// block blocks in waitid until a report or a moment. It returns false if there is no alarm and the caller must poll
+// with short sleeps.
 func (c *Controller) block(until int64) (*Tracee, bool) {
 	e, ok := c.awaitStop(until, &c.info)
 	if !ok {
 		return nil, false
 	}
-	c.idle = max(c.idle, c.woken-wakeTakes)
+	c.lastEmptyPoll = max(c.lastEmptyPoll, c.woken-wakeTakes)
 	if e == unix.EINTR {
 		return nil, true
 	}
@@ -122,7 +124,8 @@ func (c *Controller) scan() *Tracee {
 	return c.reported(waitid(unix.P_ALL, 0, watch, &c.info))
 }
 
-// reported asks each Tracee if the report is not of a pending one, as it would hide others.
+// reported gives the Tracee for the caller after a wait for any tracee. A report of a thread without a pending Tracee
+// would hide those of others, so each pending Tracee is then polled.
 func (c *Controller) reported(e syscall.Errno) *Tracee {
 	if e == unix.ECHILD {
 		c.lost = false // no tracee at all
@@ -133,7 +136,7 @@ func (c *Controller) reported(e syscall.Errno) *Tracee {
 	tid := int(c.info.pid)
 	l := c.tracees.find(tid)
 	pending := l != nil && l.state == traceePending
-	if got := c.heed(l, tid); pending {
+	if got := c.handleReport(l, tid); pending {
 		return got
 	}
 	return c.eachPending((*Controller).poll)
@@ -156,12 +159,12 @@ func (c *Controller) poll(l *Tracee) *Tracee {
 	case e == unix.ECHILD:
 		return c.transit(l, l.tid, reportNone, 0)
 	case e == 0 && c.info.pid != 0:
-		return c.heed(l, l.tid)
+		return c.handleReport(l, l.tid)
 	}
 	return nil
 }
 
-// checkOne finds a changed id, or a report that another thread has consumed.
+// checkOne checks a pending Tracee for a changed thread id, and for a stop whose report another thread has consumed.
 func (c *Controller) checkOne(l *Tracee) *Tracee {
 	if got := c.poll(l); got != nil || l.state != traceePending {
 		return got
@@ -177,14 +180,14 @@ func (c *Controller) checkOne(l *Tracee) *Tracee {
 	return c.transit(l, l.tid, reportStop, stolenStatus(&info))
 }
 
-// serveLost waits for a tracee with a changed id, to detach it.
+// serveLost waits shortly for the stop of a tracee whose id has changed at an exec, to detach it.
 func (c *Controller) serveLost() {
 	for end := procmem.Now() + lostFor; c.lost && procmem.Now() < end; nanosleep(sleepMin) {
 		switch e := waitid(unix.P_ALL, 0, watch, &c.info); {
 		case e == unix.ECHILD:
 			c.lost = false
 		case e == 0 && c.info.pid != 0 && c.tracees.find(int(c.info.pid)) == nil:
-			c.heed(nil, int(c.info.pid))
+			c.handleReport(nil, int(c.info.pid))
 		}
 	}
 }

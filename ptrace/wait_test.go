@@ -102,7 +102,7 @@ func TestThreadThatChangesItsNumberByExecIsLetGo(t *testing.T) {
 			if i%2 == 1 {
 				c.interrupt(t, p.PID)
 			}
-			eventually(t, "let go", func() bool {
+			eventually(t, "detached", func() bool {
 				c.WaitAny(0)
 				return tracer(p.PID) == 0 && state(p.PID) != 't'
 			})

@@ -20,10 +20,10 @@ import (
 // runsOn without a voluntary switch. The tracer raises itself again at a later sleep.
 
 const (
-	runsOn       = 20e6 // ns
-	watchFor     = 20 * time.Millisecond
-	suspectAfter = 5e6 // ns before sleeps are counted
-	ordinaryFor  = 1e9 // ns
+	runsOn       = 20e6                  // processor time without a sleep, ns
+	watchFor     = 20 * time.Millisecond // time between checks
+	suspectAfter = 5e6                   // processor time since the last known sleep, ns, before sleeps are read
+	ordinaryFor  = 1e9                   // least time without real-time priority, ns
 )
 
 type watchdog struct {
@@ -31,10 +31,10 @@ type watchdog struct {
 	priority uint32
 	ordinary unix.SchedAttr
 	files    *procmem.ThreadFiles
-	cpu      uint64 // ns, at its last sleep
-	slept    uint64 // number of sleeps then
-	lowered  atomic.Int64
-	times    atomic.Int64
+	cpu      uint64       // processor time at the last known sleep, ns
+	slept    uint64       // number of sleeps then
+	lowered  atomic.Int64 // when the tracer was made ordinary, on the clock of Now; 0 if it is not
+	times    atomic.Int64 // how often
 	end      atomic.Bool
 }
 
@@ -51,7 +51,7 @@ func (w *watchdog) run() {
 	defer w.files.Close()
 	a := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO,
 		Flags: unix.SCHED_FLAG_RESET_ON_FORK, Priority: w.priority + 1}
-	_ = unix.SchedSetAttr(0, &a, 0)                             // ordinary: late at worst
+	_ = unix.SchedSetAttr(0, &a, 0)                             // on error the checks come late
 	defer func() { _ = unix.SchedSetAttr(0, &w.ordinary, 0) }() // the process's first thread does not end
 	every := unix.NsecToTimespec(int64(watchFor))
 	for !w.end.Load() {

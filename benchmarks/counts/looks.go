@@ -37,7 +37,7 @@ func looks(c *crowd) (v values, err error) {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
 		pool := observe.NewPool(64)
-		l := observe.New(ctl, pool, observe.Ladder)
+		l := observe.New(ctl, pool, observe.ModeAuto)
 		var freeze, peek, reuse values
 		if freeze, err = freezes(l, p.Memory(), pool, c); err != nil {
 			return

@@ -112,7 +112,7 @@ func (ps *processes) walk(p *process, t *observe.Thread, s *observe.RawSample) c
 			c = ps.walkOnce(p, s)
 		}
 	}
-	t.Walks().Walked(p.Process, &ps.walker, s, nil)
+	t.Feedback().Walked(p.Process, &ps.walker, s, nil)
 	return c
 }
 

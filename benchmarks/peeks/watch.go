@@ -38,7 +38,7 @@ func watch(ctx context.Context, r *running, d time.Duration) (*asleep, error) {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
 		pool := observe.NewPool(64)
-		l := observe.New(ctl, pool, observe.Ladder)
+		l := observe.New(ctl, pool, observe.ModeAuto)
 		done := func(t *observe.Thread, s *observe.RawSample, err error) {
 			th := ps.list[t.PID].threads[t.TID]
 			if err == nil {

@@ -142,7 +142,7 @@ func (p *processAccount) stranger() *threadAccount {
 	if p.strangers == nil {
 		p.strangers = &threadAccount{
 			Thread: &handover.Thread{
-				Proc: p.Process, TID: p.Target.PID, Walks: observe.NewThread(p.Target.PID, p.Target.PID, nil).Walks(),
+				Proc: p.Process, TID: p.Target.PID, Feedback: observe.NewThread(p.Target.PID, p.Target.PID, nil).Feedback(),
 			},
 			proc: p,
 		}

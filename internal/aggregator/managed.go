@@ -83,7 +83,7 @@ func (u *unwinder) walkManaged(thr *threadAccount, s *observe.RawSample, namers 
 		m.merger.Add(&f)
 	}
 	stop := w.StopReason()
-	thr.Walks.Plan(callstack.Plan(namers, thr.innerTID(), s.Regs.TLS))
+	thr.Feedback.Plan(callstack.Plan(namers, thr.innerTID(), s.Regs.TLS))
 	entries := m.merger.End(stop.Complete())
 	for i := range entries {
 		u.stack = append(u.stack, u.entry(p, &entries[i], s.Regs.Arch))

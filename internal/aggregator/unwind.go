@@ -89,7 +89,7 @@ func (u *unwinder) unwind(thr *threadAccount, s *observe.RawSample) (sample.Stac
 		p.program.deepest(thr, s, &u.walker)
 	}
 	id, _ := u.end(stop)
-	thr.Walks.Walked(p.Target, &u.walker, s, &u.outline)
+	thr.Feedback.Walked(p.Target, &u.walker, s, &u.outline)
 	if u.walked != nil {
 		u.walked(p.Process, s, id, &u.walker)
 	}
@@ -118,7 +118,7 @@ func (u *unwinder) walkAgain(thr *threadAccount, s *observe.RawSample) frames.St
 func (u *unwinder) walkChained(thr *threadAccount, s *observe.RawSample) frames.StopReason {
 	methods := u.methods
 	stop := u.walk(thr, s)
-	if !s.LacksRecord(&u.walker) {
+	if !s.EndsAtRecord(&u.walker) {
 		return stop
 	}
 	record, returns := s.Chain()

@@ -47,7 +47,7 @@ func deepSample(depth int) *observe.RawSample {
 func neverRefreshed(target *code.Process) *threadAccount {
 	p := &handover.Process{Target: target}
 	return &threadAccount{
-		Thread: &handover.Thread{Proc: p, Walks: observe.NewThread(1, 1, nil).Walks()},
+		Thread: &handover.Thread{Proc: p, Feedback: observe.NewThread(1, 1, nil).Feedback()},
 		proc:   &processAccount{Process: p, refreshes: refreshes{last: math.MaxInt64}},
 	}
 }

@@ -108,7 +108,7 @@ func fixEpilogue(
 		return r, row
 	}
 	mended := *row
-	mended.GivenBack(arch, kept)
+	mended.MarkRestored(arch, kept)
 	r, more := mended.Rule(arch, r.Method, r.Flags)
 	if !more {
 		return r, nil

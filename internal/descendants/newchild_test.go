@@ -237,7 +237,7 @@ func TestWhoIsNotOpenedForLongIsAskedRarely(t *testing.T) {
 
 // TestNewProcessIsFoundByItsNumber: a real one, which waits to be told to end.
 func TestNewProcessIsFoundByItsNumber(t *testing.T) {
-	births, err := procmem.OpenBirths()
+	births, err := procmem.OpenPIDCounter()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +246,7 @@ func TestNewProcessIsFoundByItsNumber(t *testing.T) {
 	n.Attach(os.Getpid(), "test")
 	found := false
 	for try := 0; try < 20 && !found; try++ { // so many may be born at once that it is not asked for
-		births.Any()
+		births.Advanced()
 		n.Created(births.Last(), 1)
 		cmd := exec.Command("cat")
 		stdin, err := cmd.StdinPipe()
@@ -256,7 +256,7 @@ func TestNewProcessIsFoundByItsNumber(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		births.Any()
+		births.Advanced()
 		n.Created(births.Last(), 2)
 		y := n.young[cmd.Process.Pid]
 		found = y != nil && y.Waiter == "test"

@@ -9,7 +9,7 @@ import (
 
 // beside copies a lock's memory after another Extra.
 type beside struct {
-	observe.Beside
+	observe.ExtraRegion
 	buf [waits.Around]byte
 }
 

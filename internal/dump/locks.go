@@ -314,10 +314,10 @@ func (l *lockExam) examine(lock *Lock, tid int) (holder int, d *Thread) {
 	return l.judge(sl, k, near), &t
 }
 
-func (l *lockExam) raw(of *locked, tid int, extra *beside, rung observe.Rung) *observe.RawSample {
+func (l *lockExam) raw(of *locked, tid int, extra *beside, rung observe.Mode) *observe.RawSample {
 	th := observe.NewThread(of.target.PID, tid, nil)
 	defer th.Close()
-	th.Walks().CopyUpTo(firstCopy)
+	th.Feedback().CopyUpTo(firstCopy)
 	th.Memory = of.target.Memory()
 	if extra != nil {
 		th.Extra = extra

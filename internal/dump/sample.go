@@ -273,7 +273,7 @@ type copyMore struct {
 // ask plans what the last walk lacked: more stack, a register, another stack (signal handler, split stack), a run-time
 // system's data. False if nothing copyable was missing.
 func (m *copyMore) ask(t *code.Process, w *walk, th *observe.Thread, s *observe.RawSample) bool {
-	planned := th.Walks().Plan(callstack.Plan(t.Namers(), innerTID(t, th.TID), s.Regs.TLS))
+	planned := th.Feedback().Plan(callstack.Plan(t.Namers(), innerTID(t, th.TID), s.Regs.TLS))
 	switch w.StopReason() {
 	case frames.StopStackCut:
 		size := m.stack
@@ -289,17 +289,17 @@ func (m *copyMore) ask(t *code.Process, w *walk, th *observe.Thread, s *observe.
 			return planned
 		}
 		if away {
-			th.Walks().CopyOtherDeep(at, size)
+			th.Feedback().CopyOtherDeep(at, size)
 		} else {
-			th.Walks().CopyDeep(size)
+			th.Feedback().CopyDeep(size)
 		}
 	case frames.StopUnproven:
-		th.Walks().Unproven(s)
+		th.Feedback().Unproven(s)
 	case frames.StopBadMemory:
 		if t.StackEnd(w.UnreadAddr()) == 0 {
 			return planned
 		}
-		th.Walks().CopyOther(w.UnreadAddr())
+		th.Feedback().CopyOther(w.UnreadAddr())
 	default:
 		return planned
 	}
@@ -360,9 +360,9 @@ func takeAll(t *code.Process, o Options) (*raws, error) {
 	plans.Store(callstack.FirstPlan(t.Namers()))
 	add := func(tid int) *observe.Thread {
 		th := observe.NewThread(t.PID, tid, nil)
-		th.Walks().CopyUpTo(o.firstCopy())
+		th.Feedback().CopyUpTo(o.firstCopy())
 		th.Extra, th.Memory, th.Plans = extra, t.Memory(), plans
-		th.Walks().Plan(callstack.Plan(t.Namers(), innerTID(t, tid), 0))
+		th.Feedback().Plan(callstack.Plan(t.Namers(), innerTID(t, tid), 0))
 		got.threads = append(got.threads, th)
 		return th
 	}
@@ -375,7 +375,7 @@ func takeAll(t *code.Process, o Options) (*raws, error) {
 	for _, tid := range tids {
 		add(tid)
 	}
-	err = got.takeEach(o, observe.Ladder)
+	err = got.takeEach(o, observe.ModeAuto)
 	return got.soFar(), err
 }
 
@@ -388,7 +388,7 @@ func (g *raws) together(t *code.Process, o Options, n int, add func(int) *observ
 			if !known[tid] {
 				known[tid] = true
 				th := add(tid)
-				th.Walks().CopyUpTo(atomicCopy / max(n, 1))
+				th.Feedback().CopyUpTo(atomicCopy / max(n, 1))
 				fresh = append(fresh, th)
 			}
 		}
@@ -401,7 +401,7 @@ func (g *raws) together(t *code.Process, o Options, n int, add func(int) *observ
 }
 
 // takeEach continues on another OS thread after prywalk was stopped.
-func (g *raws) takeEach(o Options, rung observe.Rung) error {
+func (g *raws) takeEach(o Options, rung observe.Mode) error {
 	for todo := g.threads; len(todo) > 0; {
 		left := make(chan []*observe.Thread, 1)
 		err := onController(o, len(todo), func(c *ptrace.Controller,

@@ -124,7 +124,7 @@ type Thread struct {
 	ID        sample.TaskID // 0: stands for several threads
 	Proc      *Process
 	TID       int
-	Walks     *observe.Walks
+	Feedback  *observe.WalkFeedback
 	Name      string
 	Found     int64 // first listing, CLOCK_MONOTONIC ns
 	CreatedAt int64 // 0: before the recording

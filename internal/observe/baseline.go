@@ -9,21 +9,23 @@ import (
 	"prywalk/ptrace"
 )
 
-// baseline is a thread's run count while it was off the processor.
+// baseline is a thread's run count at an observation while it was off the processor.
 type baseline struct {
 	runs uint64
-	// returns is how many more arrivals lead back into the same stop: 1 under job control (ptrace detach runs it once).
+	// returns is the number of further runs before the thread is back in its group stop: PTRACE_DETACH makes it run
+	// once.
 	returns uint64
 	state   sample.State
 	valid   bool
-	// letGo is the time of the detach, CLOCK_MONOTONIC ns, 0 without a stop; cpu is the processor time then.
-	letGo int64
-	cpu   uint64
+	// detachedAt is the time of the detach (CLOCK_MONOTONIC, ns), 0 without a stop, and cpu the thread's processor time
+	// then.
+	detachedAt int64
+	cpu        uint64
 }
 
 func baselineOf(stop *ptrace.Stop) baseline {
 	b := baseline{
-		runs: stop.Sched.Runs, state: sample.Running, valid: stop.SchedOK, letGo: stop.Detach, cpu: stop.Sched.CPU,
+		runs: stop.Sched.Runs, state: sample.Running, valid: stop.SchedOK, detachedAt: stop.Detach, cpu: stop.Sched.CPU,
 	}
 	if stop.Kind == ptrace.KindGroup {
 		b.state, b.returns = sample.Stopped, 1
@@ -31,13 +33,13 @@ func baselineOf(stop *ptrace.Stop) baseline {
 	return b
 }
 
-// unchanged reports whether the thread has not run since. A count of 0 proves nothing: a kernel without
-// CONFIG_SCHED_INFO counts nothing.
+// unchanged reports whether the thread has not run since the baseline. A run count of 0 proves nothing: a kernel
+// without CONFIG_SCHED_INFO does not count.
 func (b *baseline) unchanged(s procmem.SchedStat) bool {
 	return b.valid && b.returns == 0 && s.Runs == b.runs && s.Runs != 0
 }
 
-// backInStop reports whether a thread under job control has only returned into its stop.
+// backInStop reports whether a thread under job control has run only to return into its group stop.
 func (b *baseline) backInStop(s procmem.SchedStat, files *procmem.ThreadFiles) bool {
 	if !b.valid || b.returns == 0 || s.Runs != b.runs+b.returns {
 		return false
@@ -50,10 +52,10 @@ func (b *baseline) backInStop(s procmem.SchedStat, files *procmem.ThreadFiles) b
 	return true
 }
 
-// lastRun gives the thread's run since its last stop, if it was one.
+// lastRun gives the thread's run since its last stop, if it ran exactly once.
 func (b *baseline) lastRun(now *procmem.SchedStat) (run skid.Run) {
 	if b.valid && now.Runs == b.runs+1 {
-		run.LetGo, run.CPU = b.letGo, int64(now.CPU-b.cpu)
+		run.LetGo, run.CPU = b.detachedAt, int64(now.CPU-b.cpu)
 	}
 	return run
 }

@@ -19,7 +19,8 @@ var (
 	argumentsARM64 = [6]uint8{frames.NoReg, 1, 2, 3, 4, 5}
 )
 
-// setArguments sets these for a sleeper: vfork keeps its return address in one.
+// setArguments sets the argument registers from /proc/TID/syscall. The C library's vfork keeps its return address in
+// one of them.
 func setArguments(regs *frames.Regs, call *procmem.SyscallInfo) {
 	where := &argumentsX86
 	if regs.Arch == frames.AArch64 {
@@ -46,7 +47,8 @@ func futexCall(arch frames.Arch) int64 {
 	return 202 // arch/x86/entry/syscalls/syscall_64.tbl
 }
 
-// copyNear copies the memory around a sleeper's futex word, between the two reads of the run count.
+// copyNear copies the memory around the futex word at which a sleeper waits. It is called between the two reads of the
+// run count.
 func (l *Observer) copyNear(t *Thread, s *RawSample, call *procmem.SyscallInfo) {
 	s.near.n = 0
 	addr, ok := uint64(0), false
@@ -71,10 +73,10 @@ func (l *Observer) copyNear(t *Thread, s *RawSample, call *procmem.SyscallInfo) 
 		s.near.n = t.Memory.CopyKnown(t.TID, s.near.at, s.near.bytes[:])
 		return
 	}
-	s.near.n, _ = t.copy(s.near.at, s.near.bytes[:]) // without it no owner is named
+	s.near.n, _ = t.copy(s.near.at, s.near.bytes[:]) // on error no owner is named
 }
 
-// keepNear keeps that copy only if the thread has run for nothing but the stop since.
+// keepNear drops the copy around the futex word if the thread has run since for more than the stop.
 func (s *RawSample) keepNear(t *Thread, stop *ptrace.Stop) {
 	if s.State != sample.Sleeping || s.Sched.Runs-t.before.Runs > 1 || !stop.SchedOK {
 		s.near.n = 0
@@ -89,7 +91,8 @@ func (s *RawSample) Near() waits.Copy {
 // ownFrames is the assumed size of the innermost frames (C library's wrapper and caller), in bytes.
 const ownFrames = 8 << 10
 
-// own reports whether n bytes at an address are in a sleeper's innermost frames: writable, and used by no other thread.
+// own reports whether n bytes at addr are in a sleeper's innermost frames. These are writable, and no other thread uses
+// them.
 func own(call *procmem.SyscallInfo, addr, n uint64) bool {
 	return addr >= call.SP && n <= ownFrames && addr-call.SP <= ownFrames-n
 }
@@ -102,9 +105,10 @@ func wordIsZero(tid int, addr uint64) bool {
 
 const plainFiles = "pipe, eventfd, timerfd, signalfd, inotify"
 
-// plain reports whether reads of a descriptor only wait for a first byte, and are restarted with nothing done
-// (fs/pipe.c, fs/eventfd.c, fs/timerfd.c, fs/signalfd.c, fs/notify/inotify/inotify_user.c). Not so terminals
-// (drivers/tty/n_tty.c, VMIN) and sockets with time-outs. A thread may have its own descriptor table.
+// plain reports whether a read of the descriptor waits for its first byte only, so that the kernel can restart it
+// (fs/pipe.c, fs/eventfd.c, fs/timerfd.c, fs/signalfd.c, fs/notify/inotify/inotify_user.c). That does not hold for
+// terminals (drivers/tty/n_tty.c, VMIN) and for sockets with time-outs. The descriptor is looked up in the thread's own
+// table.
 func plain(t *Thread, fd int32) bool {
 	var buf [24]byte
 	table := "/proc/" + strconv.Itoa(t.PID) + "/task/" + strconv.Itoa(t.TID) + "/fd/"

@@ -7,88 +7,108 @@ import (
 	"prywalk/ptrace"
 )
 
-// copier copies memory for all threads of an observer, one at a time.
+// copier copies memory in the stops of an observer, for one thread at a time.
 type copier struct {
 	arch    frames.Arch
 	reader  ptrace.Reader
 	others  otherStacks
 	pieces  pieces
 	planned planned
-	deep    []byte
+	larger  []byte
 	tail    []byte
 	regions [maxRegions]frames.Region
 }
 
+// request fills the request of a stop.
 func (c *copier) request(t *Thread, s *RawSample, req *ptrace.Request) {
-	n := t.needs.get()
+	n := t.hints.get()
 	*req = ptrace.Request{
-		Stack: s.buf, Deep: c.deepRoom(t, s), Top: n.Top, ToEnd: n.ToEnd && t.Extra == nil, Tail: c.tailRoom(t, s),
+		Stack: s.buf, Larger: c.largerBuffer(t, s), Top: n.Top, ToEnd: n.ToEnd && t.Extra == nil, Tail: c.tailBuffer(t, s),
 		Memory: t.Memory, Files: t.files, Extra: c.extras(t, s), Regions: c.regions[:],
 	}
 }
 
+// keep keeps the copy of a stop in a raw sample.
 func (c *copier) keep(t *Thread, s *RawSample, req *ptrace.Request, stop *ptrace.Stop) {
-	s.short = stop.Short
-	s.lost = t.needs.get().misled || s.pieced && c.pieces.lost
-	if s.deep = stop.Deep; s.deep {
+	if stop.InLarger {
 		s.room(stop.StackLen)
-		s.touched = max(s.touched, copy(s.buf, c.deep))
+		s.touched = max(s.touched, copy(s.buf, c.larger))
 	}
 	s.setStack(stop.StackAddr, stop.StackLen, stop.StackAsked)
-	s.toKnown = req.Top != 0 && !req.ToEnd
-	s.toTop = req.Top != 0 && stop.StackAddr+uint64(stop.StackAsked) == req.Top
 	if stop.StackEnd != 0 {
 		s.Mem.StackEnd = stop.StackEnd
 	}
-	s.keepRegions(c.regions[:c.withTail(s, stop)])
+	s.copyShape = copyShape{by: s.by, outlineFailed: t.hints.get().misled || s.by != nil && c.pieces.noChain}
+	regions := c.withTail(s, stop)
+	s.setLimit(req, stop)
+	s.keepRegions(c.regions[:regions])
 	t.copied, t.regions = stop.StackLen, max(len(s.extra)-stop.TailLen, t.regions-t.regions/8)
 }
 
+// setLimit sets limit and notRoot. Precondition: s.Mem and s.tailAt are set.
+func (s *RawSample) setLimit(req *ptrace.Request, stop *ptrace.Stop) {
+	switch {
+	case stop.Short:
+		s.limit = limitTime
+	case req.Top != 0 && stop.StackAddr+uint64(stop.StackAsked) == req.Top:
+		s.limit = limitTop
+	}
+	switch {
+	case req.Top == 0 || req.ToEnd:
+	case s.tailAt != 0:
+		s.notRoot = s.tailAt
+	case stop.InLarger:
+		s.notRoot = s.Mem.Stack.Addr + uint64(len(s.Mem.Stack.Bytes)) - 2*copyMargin - 8
+	}
+}
+
+// withTail adds the outermost frames behind a gap to the regions of a stop, and gives their number.
 func (c *copier) withTail(s *RawSample, stop *ptrace.Stop) int {
 	n := stop.Regions
-	if s.tailAt = 0; stop.TailLen > 0 && n < len(c.regions) {
+	if stop.TailLen > 0 && n < len(c.regions) {
 		c.regions[n] = frames.Region{Addr: stop.TailAddr, Bytes: c.tail[:stop.TailLen]}
 		s.tailAt, n = stop.TailAddr, n+1
 	}
 	return n
 }
 
-// makeRoom reserves the buffers of a stop, and decides whether it copies by an outline.
+// makeRoom reserves the buffers of a stop, and decides whether it copies by an outline. Precondition: no thread is
+// stopped.
 func (c *copier) makeRoom(t *Thread, s *RawSample) {
-	n := t.needs.get()
+	n := t.hints.get()
 	s.roomForRegions(t.regions)
-	if s.pieced = n.outline != nil; !s.pieced {
+	if s.by = n.outline; s.by == nil {
 		s.room(n.usual(t.besides()))
 		s.touch(t.copied)
-		if c.deep == nil {
-			c.deep = make([]byte, wholeCopy)
-			touch(c.deep)
+		if c.larger == nil {
+			c.larger = make([]byte, wholeCopy)
+			touch(c.larger)
 			c.tail = make([]byte, tailCopy)
 			touch(c.tail)
 		}
 		return
 	}
-	s.by = n.outline
 	s.room(topCopy)
 	s.touch(topCopy)
 	c.pieces.reserve(n.Bytes)
-	if c.pieces.ahead.by = nil; t.mayBeDeep() {
-		c.pieces.ahead.ask(t.Memory, n.outline)
+	if c.pieces.ends.by = nil; t.mayBeDeep() {
+		c.pieces.ends.check(t.Memory, n.outline)
 	}
 }
 
-// mayBeDeep reports whether the next stop may find a deep stack; a wrong answer only costs time.
+// mayBeDeep reports whether the next stop may find a deep stack. A wrong answer costs time only.
 func (t *Thread) mayBeDeep() bool {
-	n := t.needs.get()
+	n := t.hints.get()
 	return n.Root == 0 || n.Changing || n.Root-t.stoppedAt+uncertain >= outlineFrom
 }
 
 // uncertain is the assumed growth of a stack until the next observation, in bytes.
 const uncertain = 16 << 10
 
-// taskRegions is the least assumed copy besides the stack where there are tasks, in bytes.
+// taskRegions is the least size that is assumed of other memory where there are tasks, in bytes.
 const taskRegions = 24 << 10
 
+// besides gives the expected bytes of memory other than the stack.
 func (t *Thread) besides() int {
 	if t.Extra != nil {
 		return max(t.regions, taskRegions)
@@ -96,38 +116,39 @@ func (t *Thread) besides() int {
 	return t.regions
 }
 
-// usual gives the bytes of stack to reserve, if so many bytes of other memory are expected. Small stacks share
-// leastCopy with them.
-func (n *CopyHints) usual(regions int) int {
+// usual gives the bytes of stack to reserve if that many bytes of other memory are expected. A small stack and the
+// other memory share leastCopy.
+func (n *sizeHints) usual(regions int) int {
 	if n.Bytes > leastCopy || regions == 0 {
 		return n.Bytes
 	}
 	return min(n.Bytes, max(leastCopy-regions-copyMargin, 2*n.Used+copyMargin, topCopy))
 }
 
-// deepRoom gives the buffer for a deep stack; nil for a thread that changes stacks, whose end is not known.
-func (c *copier) deepRoom(t *Thread, s *RawSample) []byte {
-	if s.pieced || t.needs.get().Changing {
+// largerBuffer gives the buffer for a deep stack; nil for a thread that changes stacks, whose end is not known.
+func (c *copier) largerBuffer(t *Thread, s *RawSample) []byte {
+	if s.by != nil || t.hints.get().Changing {
 		return nil
 	}
-	return c.deep
+	return c.larger
 }
 
-// tailRoom gives the buffer for the outermost frames behind a gap; nil where a run-time system knows the ends.
-func (c *copier) tailRoom(t *Thread, s *RawSample) []byte {
-	n := t.needs.get()
-	if s.pieced || n.Changing || t.Extra != nil || !n.ToEnd && n.Top == 0 {
+// tailBuffer gives the buffer for the outermost frames behind a gap; nil where a run-time system knows the ends.
+func (c *copier) tailBuffer(t *Thread, s *RawSample) []byte {
+	n := t.hints.get()
+	if s.by != nil || n.Changing || t.Extra != nil || !n.ToEnd && n.Top == 0 {
 		return nil
 	}
 	return c.tail
 }
 
+// extras gives what a stop copies besides the stack, or nil.
 func (c *copier) extras(t *Thread, s *RawSample) ptrace.Extra {
 	inner := c.extraOf(t)
-	if !s.pieced {
+	if s.by == nil {
 		return inner
 	}
-	n, p := t.needs.get(), &c.pieces
+	n, p := t.hints.get(), &c.pieces
 	p.inner, p.by, p.top, p.need = inner, s.by, s.buf, min(n.Bytes, len(p.gap))
 	p.root, p.changing = n.Root, n.Changing
 	return &c.pieces

@@ -11,7 +11,7 @@ import (
 
 // Sizes of the copy of a stack, in bytes.
 const (
-	firstCopy  = 64 << 10 // before the first walk
+	firstCopy  = 64 << 10 // before a walk
 	leastCopy  = 64 << 10
 	mostCopy   = 8 << 20   // usual RLIMIT_STACK
 	deepCopy   = 256 << 20 // for a stack known to be deeper
@@ -19,61 +19,46 @@ const (
 	copyMargin = 2 << 10   // beyond what the last walks needed
 )
 
-// CopyHints is what the walks of a thread ask of its next observations, passed as one value ([Walks.Walked]).
+// CopyHints is what the walks of a thread ask of its next observations, passed as one value ([WalkFeedback.Walked]).
 type CopyHints struct {
-	// Bytes of stack to copy, at most.
-	Bytes int
-	// Used is the bytes of stack that the last walks used.
-	Used int
-	// Deep is set if the stack is at times deeper than the kernel's samples copy.
-	Deep bool
-	// Top is an address that no copy goes beyond; 0: not known.
-	Top frames.Addr
-	// Changing is set if the thread changes stacks, and Top was another stack's.
-	Changing bool
-	// Root is the stack pointer of the outermost frame, of a complete walk; 0: not known.
-	Root frames.Addr
-	// ToEnd is set until a walk is complete; the stack is taken to end with its mapping.
-	ToEnd bool
-	// Others are places on other stacks.
-	Others [mostOthers]StackRef
-	// Unproven is the place ([siteKey]) where a register was missing that a stop would give; 0: none.
+	sizeHints
+	sampleHints
+	otherHints
+	outlineHints
+	// Unproven is the place ([siteKey]) where a register was missing that a stop would give, or 0.
 	Unproven uint64
-	// Retries counts raw samples with something missing; these are not reused.
+	// Retries counts raw samples that lacked something. If it has changed, the thread is read again, even if unchanged.
 	Retries uint32
-	// Incomplete is set if the last walk lacked memory or an unwind rule, which may be there later (exec, dlopen).
+	// Incomplete is set if the last walk lacked memory or an unwind rule that may appear later (exec, dlopen).
 	Incomplete bool
-	// Plan is what to copy for a run-time system, Anchor the address where it begins; nil, 0: nothing.
+	// Plan is what to copy for a run-time system, nil if nothing, and Anchor the address that it begins at, or 0.
 	Plan   *managed.Plan
 	Anchor frames.Addr
-
-	outline *outline // nil: stops copy in one piece
-	misled  bool     // a walk by the last outline was cut
 }
 
-// tripleBuffer passes the newest CopyHints between two goroutines without waiting or allocating.
-type tripleBuffer struct {
+// hintBuffer passes the newest CopyHints between two goroutines without waiting or allocating.
+type hintBuffer struct {
 	slots  [3]CopyHints
-	middle atomic.Uint32 // third slot; isNew: not read yet
+	middle atomic.Uint32 // index of the third slot; with isNew if it was not read yet
 	writer uint32
 	reader uint32
 }
 
 const isNew = 4
 
-func (b *tripleBuffer) init(n CopyHints) {
+func (b *hintBuffer) init(n CopyHints) {
 	b.slots[0], b.reader, b.writer = n, 0, 1
 	b.middle.Store(2)
 }
 
-// put is for the goroutine that walks.
-func (b *tripleBuffer) put(n *CopyHints) {
+// put passes hints. It is for the goroutine that walks.
+func (b *hintBuffer) put(n *CopyHints) {
 	b.slots[b.writer] = *n
 	b.writer = b.middle.Swap(b.writer|isNew) &^ isNew
 }
 
-// take makes get give the newest, and reports whether it is new. For the goroutine that observes.
-func (b *tripleBuffer) take() bool {
+// take makes get give the newest hints, and reports whether these are new. It is for the goroutine that observes.
+func (b *hintBuffer) take() bool {
 	if b.middle.Load()&isNew == 0 {
 		return false
 	}
@@ -81,15 +66,15 @@ func (b *tripleBuffer) take() bool {
 	return true
 }
 
-func (b *tripleBuffer) get() *CopyHints { return &b.slots[b.reader] }
+func (b *hintBuffer) get() *CopyHints { return &b.slots[b.reader] }
 
-// takeNeeds takes new hints. again: something was missing in the last observation.
-func (l *Observer) takeNeeds(t *Thread) (again bool) {
-	root := t.needs.get().Root
-	if !t.needs.take() {
+// takeHints takes new hints, and reports whether the last observation lacked something that another may have.
+func (l *Observer) takeHints(t *Thread) (again bool) {
+	root := t.hints.get().Root
+	if !t.hints.take() {
 		return false
 	}
-	n := t.needs.get()
+	n := t.hints.get()
 	l.unproven.note(n.Unproven)
 	again = n.Retries != t.retried
 	t.retried = n.Retries

@@ -9,12 +9,13 @@ import (
 
 func TestNeedsArriveWholeAndTheNewestLast(t *testing.T) {
 	const n = 200_000
-	var box tripleBuffer
+	var box hintBuffer
 	box.init(CopyHints{})
 	var writing sync.WaitGroup
 	writing.Go(func() {
 		for i := range uint64(n) {
-			needs := CopyHints{Bytes: int(i + 1), Top: i + 1, Root: i + 1, Retries: uint32(i + 1)}
+			needs := CopyHints{Retries: uint32(i + 1)}
+			needs.sizeHints = sizeHints{Bytes: int(i + 1), Top: i + 1, Root: i + 1}
 			needs.Others[mostOthers-1].At = i + 1
 			box.put(&needs)
 		}
@@ -40,8 +41,8 @@ func TestNeedsArriveWholeAndTheNewestLast(t *testing.T) {
 func TestNeedsAreHandedOverWithoutAllocation(t *testing.T) {
 	th := NewThread(1, 1, nil)
 	if n := testing.AllocsPerRun(100, func() {
-		th.walks.handOver()
-		th.needs.take()
+		th.feedback.handOver()
+		th.hints.take()
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
@@ -50,15 +51,15 @@ func TestNeedsAreHandedOverWithoutAllocation(t *testing.T) {
 func TestIncompleteStackIsNotReusedOnce(t *testing.T) {
 	th := NewThread(1, 1, nil)
 	var l Observer
-	if l.takeNeeds(th) {
+	if l.takeHints(th) {
 		t.Error("before any walk")
 	}
-	th.walks.CopyOther(0x1000)
-	th.walks.CopyUpTo(1 << 20)
-	if !l.takeNeeds(th) || l.takeNeeds(th) {
-		t.Error("reused, or looked at anew more than once")
+	th.feedback.CopyOther(0x1000)
+	th.feedback.CopyUpTo(1 << 20)
+	if !l.takeHints(th) || l.takeHints(th) {
+		t.Error("not read again, or more than once")
 	}
-	if n := th.needs.get(); n.Bytes != 1<<20 || n.Others[0].At != 0x1000 {
+	if n := th.hints.get(); n.Bytes != 1<<20 || n.Others[0].At != 0x1000 {
 		t.Errorf("%+v", n)
 	}
 }

@@ -17,8 +17,8 @@
 //
 // A queued thread stops only when it is scheduled. So Begin makes every observation that needs no stop, and leaves the
 // others to [Observer.Collect] and [Observer.Serve] (pending.go). Copies are as large as the last walks needed
-// ([CopyHints], copier.go). Another goroutine walks the [RawSample]; its [Walks] return hints, the only data that flows
-// back.
+// ([CopyHints], copier.go). Another goroutine walks the [RawSample]; its [WalkFeedback] return hints, the only data
+// that flows back.
 //
 // # Invariants
 //

@@ -34,7 +34,7 @@ func TestStackAfterAnExecIsCopiedAtTheFirstSample(t *testing.T) {
 			defer ctl.Close()
 			what, raw, err := New(ctl, NewPool(1), OnlyPassive).Begin(th)
 			if err != nil || what != Done {
-				t.Errorf("a look at a sleeper: %v, %v", what, err)
+				t.Errorf("observation of a sleeper: %v, %v", what, err)
 				return
 			}
 			n = len(raw.Mem.Stack.Bytes)
@@ -66,7 +66,7 @@ func asleepAs(th *Thread, name string) func() bool {
 }
 
 func TestIncompleteSleeperIsSampledAgainNowAndThen(t *testing.T) {
-	var d doubts
+	var d retryBackoff
 	var at []int
 	for i := 1; i <= 600; i++ {
 		if d.again(true) {
@@ -74,9 +74,9 @@ func TestIncompleteSleeperIsSampledAgainNowAndThen(t *testing.T) {
 		}
 	}
 	if want := []int{2, 8, 32, 128, 512}; !slices.Equal(at, want) {
-		t.Errorf("looked at again at %v, want %v", at, want)
+		t.Errorf("observed again at %v, want %v", at, want)
 	}
-	if d.again(false) || d != (doubts{}) {
+	if d.again(false) || d != (retryBackoff{}) {
 		t.Error("a complete stack is doubted")
 	}
 }

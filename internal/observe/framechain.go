@@ -28,9 +28,9 @@ const mostRecords = 128
 const recordBytes = 16 // address of the next record, return address
 
 type frameChain struct {
-	record  frames.Addr // the first that is not in the copy
-	returns []uint64    // of it and those that follow
-	words   []byte      // added records
+	record  frames.Addr // address of the first record outside of the copy
+	returns []uint64    // return addresses of that record and those that follow
+	words   []byte      // bytes of the added records
 }
 
 // Chain gives the first frame record outside of the copied stack, and the return addresses in it and those that follow;
@@ -39,8 +39,8 @@ func (s *RawSample) Chain() (record frames.Addr, returns []uint64) {
 	return s.chain.record, s.chain.returns
 }
 
-// LacksRecord reports whether a walk ended at the first word of [RawSample.Chain].
-func (s *RawSample) LacksRecord(w *frames.Walker) bool {
+// EndsAtRecord reports whether a walk ended at the first record of [RawSample.Chain].
+func (s *RawSample) EndsAtRecord(w *frames.Walker) bool {
 	at, stop := w.UnreadAddr(), w.StopReason()
 	lacks := stop == frames.StopBadMemory || stop == frames.StopStackCut
 	return s.How == BySample && len(s.chain.returns) > 0 && lacks &&
@@ -64,7 +64,7 @@ func (s *RawSample) AddRecords(next []frames.Addr) {
 		}
 		c.words = binary.LittleEndian.AppendUint64(c.words, ret)
 		place := at
-		if i == n { // what it links to is unknown
+		if i == n { // the address of the next record is unknown
 			place += 8
 		}
 		s.Mem.Others = append(s.Mem.Others, frames.Region{Addr: place, Bytes: c.words[from:]})

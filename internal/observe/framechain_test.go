@@ -74,7 +74,7 @@ func compareChains(t *testing.T, pid int, enough func(compared) bool) (n compare
 			of := l.FromSample(r)
 			defer pool.Put(of)
 			got := walkAll(&chained, p, &of.Regs, &of.Mem)
-			if of.LacksRecord(&chained) {
+			if of.EndsAtRecord(&chained) {
 				at, returns := of.Chain()
 				of.AddRecords(p.NextRecords(at, returns, nil))
 				got = walkAll(&chained, p, &of.Regs, &of.Mem)

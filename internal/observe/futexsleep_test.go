@@ -55,7 +55,7 @@ func TestAFutexSleepLikeTheLastOneHasItsKernelStack(t *testing.T) {
 	}
 	marked := []byte("[<0>] as_noted+0x1/0x2\n")
 	th.futex.text = marked
-	read("noted by a peek of two moments", fresh, true)
+	read("kept from a passive read of two moments", fresh, true)
 	th.futex.text = marked
 	read("noted", marked, true)
 	call.Args[1] ^= 1 << 20
@@ -109,18 +109,18 @@ func TestAFutexSleepLikeAnotherThreadsHasItsKernelStack(t *testing.T) {
 	if got := k.has(threads[1], &call); !bytes.Equal(got, fresh) {
 		t.Errorf("%q, not %q", got, fresh)
 	}
-	k.ways[0].text = []byte("[<0>] as_found+0x1/0x2\n")
-	if k.read(threads[1], s, &call); !bytes.Equal(s.KernelText, k.ways[0].text) {
+	k.stacks[0].text = []byte("[<0>] as_found+0x1/0x2\n")
+	if k.read(threads[1], s, &call); !bytes.Equal(s.KernelText, k.stacks[0].text) {
 		t.Errorf("read anew: %q", s.KernelText)
 	}
 	if n := testing.AllocsPerRun(10, func() { k.read(threads[1], s, &call) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
-	k.ways[0].in[0]++
+	k.stacks[0].in[0]++
 	if k.has(threads[1], &call) != nil {
 		t.Error("known in another function")
 	}
-	k.ways[0].in[0]--
+	k.stacks[0].in[0]--
 	if call.Args[1] ^= 1 << 20; k.has(threads[1], &call) != nil {
 		t.Error("known by another operation")
 	}

@@ -21,7 +21,7 @@ func TestClocksOfAThreadThatComputesOnAreReadOnce(t *testing.T) {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
 		for _, anew := range []bool{false, true} {
-			l := New(ctl, NewPool(4), Ladder)
+			l := New(ctl, NewPool(4), ModeAuto)
 			for _, mayWait := range []bool{false, true} {
 				ends := false
 				testtargets.Eventually(t, "a stop", func() bool {

@@ -8,36 +8,37 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// interruptible reports whether a stop has no effect on a sleeper's system call: the kernel resumes it with its
-// time-out (kernel/signal.c; signal(7)), or package ptrace restarts it, and no memory changes.
+// interruptible reports whether a stop has no effect on a sleeper's system call: the kernel resumes it with the rest of
+// its time-out (kernel/signal.c; signal(7)), or package ptrace restarts it, and no memory of the target changes.
 func interruptible(t *Thread, call *procmem.SyscallInfo) bool {
 	if call.Nr < 0 {
-		return false // in a page fault, or entering the call
+		return false // in a page fault, or on the way into a call
 	}
-	b, ok := bearable[process.SyscallName(hostArch(), call.Nr)]
+	b, ok := interruptRules[process.SyscallName(hostArch(), call.Nr)]
 	return ok && (hostArch() != frames.AArch64 || !b.repaired) && b.holds(t, call)
 }
 
 // Interruptible reports whether a stop has no effect on a sleeper's system call. For tests and measurements.
 func Interruptible(t *Thread, call *procmem.SyscallInfo) bool { return interruptible(t, call) }
 
-// Bearable gives, for docs/system-calls.md, when a thread that sleeps in a system call may be stopped; empty: never.
-// repaired calls may be stopped on x86-64 only.
-func Bearable(name string) (when string, repaired bool) {
-	b := bearable[name]
+// InterruptRule gives, for docs/system-calls.md, when a thread that sleeps in a system call may be stopped. The text is
+// empty if never. If repaired is set, that holds on x86-64 only.
+func InterruptRule(name string) (when string, repaired bool) {
+	b := interruptRules[name]
 	return b.when, b.repaired
 }
 
-type bearing struct {
+type interruptRule struct {
 	when  string
 	holds func(*Thread, *procmem.SyscallInfo) bool
-	// repaired: the call gives EINTR, and package ptrace restarts it; not on arm64 (package ptrace, Look.Sleeping).
+	// repaired is set if the call gives EINTR and package ptrace restarts it, on x86-64 only (see
+	// [ptrace.Tracee.Sleeping]).
 	repaired bool
 }
 
-// bearable has all calls whose sleepers may be stopped (docs/system-calls.md). Others write memory when interrupted,
-// lose events, or have done a part.
-var bearable = map[string]bearing{
+// interruptRules has all calls whose sleepers may be stopped (docs/system-calls.md). No other call is
+// interrupted: it would write user memory, lose events or return a partial result.
+var interruptRules = map[string]interruptRule{
 	"futex":           {when: "`FUTEX_WAIT`, `FUTEX_WAIT_BITSET`", holds: futexOnlyWaits},
 	"poll":            {when: "array in own frames", holds: arrayIsOwn},
 	"ppoll":           {when: "array in own frames, no timeout, no mask", holds: ppollIsPlain},
@@ -47,8 +48,8 @@ var bearable = map[string]bearing{
 	"clock_nanosleep": {when: "no place for the remaining time, or `TIMER_ABSTIME` in own frames", holds: clockSleeps},
 	"wait4":           {when: "not for the caller's group", holds: waitsForOthers},
 	"waitid":          {when: "siginfo in own frames, not for the caller's group", holds: waitidIsOwn},
-	"msgrcv":          {when: "always", holds: alwaysBears},
-	"pause":           {when: "always", holds: alwaysBears},
+	"msgrcv":          {when: "always", holds: alwaysInterruptible},
+	"pause":           {when: "always", holds: alwaysInterruptible},
 	"epoll_wait":      {when: "no timeout", holds: epollForEver, repaired: true},
 	"epoll_pwait":     {when: "no timeout, no mask", holds: epollNoMask, repaired: true},
 	"epoll_pwait2":    {when: "no timeout, no mask", holds: epollPlain2, repaired: true},
@@ -56,39 +57,44 @@ var bearable = map[string]bearing{
 	"readv":           {when: plainFiles, holds: plainRead},
 }
 
-// futexOnlyWaits: requeuing and inheritance may give EAGAIN (kernel/futex/requeue.c). A time-out is kept as a moment
-// (kernel/futex/waitwake.c, futex_wait).
+// futexOnlyWaits excludes requeuing and priority inheritance, which may give EAGAIN (kernel/futex/requeue.c). A
+// time-out is kept as a moment (kernel/futex/waitwake.c, futex_wait).
 func futexOnlyWaits(_ *Thread, call *procmem.SyscallInfo) bool {
 	const flags, wait, waitBitset = 128 | 256, 0, 9
 	op := uint32(call.Args[1]) &^ flags
 	return op == wait || op == waitBitset
 }
 
-// arrayIsOwn: revents is written at each interruption (fs/select.c, do_sys_poll). poll keeps its time-out as a moment.
+// arrayIsOwn requires that the array is in the thread's own frames, as each interruption writes revents (fs/select.c,
+// do_sys_poll). poll keeps its time-out as a moment.
 func arrayIsOwn(_ *Thread, call *procmem.SyscallInfo) bool {
 	n := uint64(uint32(call.Args[1]))
 	return n == 0 || own(call, call.Args[0], 8*n)
 }
 
-// ppollIsPlain: the rest of a time-out is written, which prolongs it, or the call gives EINTR (fs/select.c,
-// poll_select_finish). During a restart with a mask, blocked signals arrive.
+// ppollIsPlain excludes a time-out: the kernel writes the rest of it, which prolongs it, or the call gives EINTR
+// (fs/select.c, poll_select_finish). It excludes a mask: blocked signals arrive during the restart.
 func ppollIsPlain(t *Thread, call *procmem.SyscallInfo) bool {
 	return arrayIsOwn(t, call) && call.Args[2] == 0 && call.Args[3] == 0
 }
 
-// selectIsPlain: as ppoll; the descriptor sets are not written (fs/select.c, core_sys_select).
+// selectIsPlain excludes a time-out as ppollIsPlain does. The descriptor sets are not written (fs/select.c,
+// core_sys_select).
 func selectIsPlain(_ *Thread, call *procmem.SyscallInfo) bool { return call.Args[4] == 0 }
 
-// pselectIsPlain: the mask is behind a pointer, which the C library always gives.
+// pselectIsPlain excludes a time-out and a mask. The C library always passes a pointer to a structure with the mask's
+// address.
 func pselectIsPlain(t *Thread, call *procmem.SyscallInfo) bool {
 	at := call.Args[5]
 	return call.Args[4] == 0 && (at == 0 || own(call, at, 8) && wordIsZero(t.TID, at))
 }
 
-// nothingIsLeft: the rest of the time is written at each interruption (kernel/time/hrtimer.c, do_nanosleep).
+// nothingIsLeft requires that the call has no place for the remaining time, which each interruption writes
+// (kernel/time/hrtimer.c, do_nanosleep).
 func nothingIsLeft(_ *Thread, call *procmem.SyscallInfo) bool { return call.Args[1] == 0 }
 
-// clockSleeps: an absolute sleep reads its moment again. CPU-time and alarm clocks differ.
+// clockSleeps accepts relative sleeps without a place for the remaining time, and absolute ones whose moment, which is
+// read again, is in the thread's own frames. CPU-time and alarm clocks are excluded.
 func clockSleeps(_ *Thread, call *procmem.SyscallInfo) bool {
 	const realtime, monotonic, boottime, tai, untilMoment = 0, 1, 7, 11, 1
 	switch call.Args[0] {
@@ -101,10 +107,12 @@ func clockSleeps(_ *Thread, call *procmem.SyscallInfo) bool {
 	return false
 }
 
-// waitsForOthers: the caller's group is read when the call begins (kernel/exit.c, kernel_wait4).
+// waitsForOthers excludes a wait for the caller's group, which is looked up when the call begins (kernel/exit.c,
+// kernel_wait4).
 func waitsForOthers(_ *Thread, call *procmem.SyscallInfo) bool { return int32(call.Args[0]) != 0 }
 
-// waitidIsOwn: siginfo is written at each interruption (kernel/exit.c, waitid).
+// waitidIsOwn requires that siginfo, which each interruption writes, is in the thread's own frames (kernel/exit.c,
+// waitid). It excludes a wait for the caller's group.
 func waitidIsOwn(_ *Thread, call *procmem.SyscallInfo) bool {
 	const ofGroup = 2
 	if int32(call.Args[0]) == ofGroup && int32(call.Args[1]) == 0 {
@@ -113,10 +121,10 @@ func waitidIsOwn(_ *Thread, call *procmem.SyscallInfo) bool {
 	return call.Args[2] == 0 || own(call, call.Args[2], 128)
 }
 
-// alwaysBears: ipc/msg.c, do_msgrcv; kernel/signal.c, pause.
-func alwaysBears(*Thread, *procmem.SyscallInfo) bool { return true }
+// alwaysInterruptible accepts every call. Sources: ipc/msg.c, do_msgrcv; kernel/signal.c, pause.
+func alwaysInterruptible(*Thread, *procmem.SyscallInfo) bool { return true }
 
-// epollForEver: a time-out would begin again (fs/eventpoll.c, do_epoll_wait).
+// epollForEver excludes a time-out, which would begin again (fs/eventpoll.c, do_epoll_wait).
 func epollForEver(_ *Thread, call *procmem.SyscallInfo) bool { return int32(call.Args[3]) < 0 }
 
 func epollNoMask(t *Thread, call *procmem.SyscallInfo) bool {

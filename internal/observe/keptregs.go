@@ -20,30 +20,31 @@ import (
 //
 // The thread runs to stop, and to sleep again. So the next observation is a passive read; later ones find it unchanged.
 
-// keptMost bounds the bytes of stack that are compared.
+// keptMost is the most bytes of stack that are kept and compared.
 const keptMost = 16 << 10
 
-// kept is the state of a sleeper's last stop.
-type kept struct {
+// keptRegs are the registers of a sleeper at its last stop, and the evidence by which they still hold.
+type keptRegs struct {
 	call  procmem.SyscallInfo
 	regs  frames.Regs
-	stack []byte // from the stack pointer up; empty: none
+	stack []byte // from the stack pointer up; empty if no registers are kept
 	runs  uint64 // run count at the stop
-	// asleepIn is the call of a sleeper being stopped for a register; Nr −1: none.
+	// asleepIn is the call of a sleeper that is being stopped for a register. Nr is −1 if there is none.
 	asleepIn procmem.SyscallInfo
-	// awaitsRoot: at the last passive read the stack differed, maybe only beyond the outermost frame.
+	// awaitsRoot is set if the stack of the last passive read differed, possibly only beyond the outermost frame.
 	awaitsRoot bool
 }
 
-func (k *kept) keep(s *RawSample) {
+func (k *keptRegs) keep(s *RawSample) {
 	k.call, k.regs, k.runs = s.Call, s.Regs, s.Sched.Runs
 	b := s.from(s.Call.SP)
 	k.stack = append(k.stack[:0], b[:min(len(b), keptMost)]...)
 }
 
-// recall completes the registers of a passive read if they are known, and undoes restart_syscall. root is the stack
-// pointer of the outermost frame, 0: not known.
-func (k *kept) recall(s *RawSample, call *procmem.SyscallInfo, root frames.Addr) bool {
+// recall sets the registers of a passive read to those of the last stop, if that was in the same call with the same
+// stack up to the outermost frame, and reports whether it did. call is then the call before restart_syscall(2). root is
+// the stack pointer of the outermost frame, or 0 if unknown.
+func (k *keptRegs) recall(s *RawSample, call *procmem.SyscallInfo, root frames.Addr) bool {
 	if len(k.stack) == 0 || !k.same(call) {
 		return false
 	}
@@ -59,24 +60,24 @@ func (k *kept) recall(s *RawSample, call *procmem.SyscallInfo, root frames.Addr)
 	return true
 }
 
-// recall does so for this thread. The outermost frame may not be known before the walk; its hints then cause another
-// passive read.
+// recall restores the registers of t. If the outermost frame is still unknown, new hints make the next observation try
+// again.
 func (t *Thread) recall(s *RawSample, call *procmem.SyscallInfo) bool {
 	t.kept.awaitsRoot = false
-	if t.kept.recall(s, call, t.needs.get().Root) {
+	if t.kept.recall(s, call, t.hints.get().Root) {
 		return true
 	}
 	t.kept.awaitsRoot = len(t.kept.stack) > 0 && t.kept.same(call)
 	return false
 }
 
-func (k *kept) same(call *procmem.SyscallInfo) bool {
+func (k *keptRegs) same(call *procmem.SyscallInfo) bool {
 	return call.SP == k.call.SP && call.PC == k.call.PC && call.Args == k.call.Args &&
 		(call.Nr == k.call.Nr || isRestart(call.Nr))
 }
 
-// back reports whether a thread seems to be in the sleep in which it was stopped.
-func (k *kept) back(call *procmem.SyscallInfo, runs uint64) bool {
+// sameSleep reports whether the thread is probably still in the sleep in which it was stopped.
+func (k *keptRegs) sameSleep(call *procmem.SyscallInfo, runs uint64) bool {
 	return len(k.stack) > 0 && k.same(call) && (runs == k.runs+1 || isRestart(call.Nr))
 }
 
@@ -95,24 +96,25 @@ func (s *RawSample) from(addr frames.Addr) []byte {
 	return st.Bytes[addr-st.Addr:]
 }
 
-// stillAsleep makes a raw sample that of a sleeper, if the thread was stopped in its call.
+// stillAsleep changes the raw sample of a stop to that of a sleeper, if the thread was stopped in kept.asleepIn.
 func (t *Thread) stillAsleep(s *RawSample, stop *ptrace.Stop) {
 	call := &t.kept.asleepIn
-	// The kernel may have set the thread back onto the instruction before.
+	// After a restart, PC points at the system call instruction, up to 4 bytes earlier.
 	if call.Nr < 0 || stop.Kind != ptrace.KindInterrupt || s.Regs.SP() != call.SP || call.PC-s.Regs.PC > 4 {
 		return
 	}
 	s.Regs.PC = call.PC
 	s.State, s.Call, s.OnCPU, s.Basis, s.wchan = sample.Sleeping, *call, false, sample.Exact, s.wchan[:0]
 	t.kept.keep(s)
-	// Until it arrives again, to sleep.
+	// The thread runs once more to re-enter its call; until then it counts as asleep.
 	t.base.state = sample.Sleeping
 }
 
-// unprovenSites is a hash table of places where a register was missing. Collisions replace.
+// unprovenSites is a hash table of the places where a register was missing. A collision replaces the older place.
 type unprovenSites [1024]uint64
 
-// siteKey numbers a place where a register is missing. On x86-64 it depends on the callers.
+// siteKey gives the key of the place of a raw sample in unprovenSites. On x86-64 a missing register depends on the
+// callers, so the key has the stack pointer and the thread; on arm64 only the program counter.
 func siteKey(tid int, s *RawSample) uint64 {
 	if s.Regs.Arch == frames.AArch64 {
 		return s.Regs.PC
@@ -132,25 +134,24 @@ func (u *unprovenSites) note(place uint64) {
 
 func (u *unprovenSites) has(place uint64) bool { return *u.slot(place) == place }
 
-func (k *Walks) lacksRegister(s *RawSample) {
+func (k *WalkFeedback) noteMissingRegister(s *RawSample) {
 	if s.How != ByPassiveRead || !interruptible(k.thread, &s.Call) {
 		return
 	}
-	k.needs.Unproven = siteKey(k.thread.TID, s)
-	if !s.refused {
-		k.needs.Retries++
-	}
+	k.hints.Unproven = siteKey(k.thread.TID, s)
+	k.again(!s.refused)
 }
 
-func (l *Observer) mayStopSleepers() bool { return l.rung != OnlyPassive && !l.ctl.ReadOnly() }
+func (l *Observer) mayStopSleepers() bool { return l.mode != OnlyPassive && !l.ctl.ReadOnly() }
 
-// lacksRegister reports whether to stop a sleeper for a register, and notes its call.
-func (l *Observer) lacksRegister(t *Thread, s *RawSample) bool {
+// mayStopForRegister reports whether to stop a sleeper for a missing register. It sets s.refused if one is missing but
+// the thread must not be stopped, else kept.asleepIn.
+func (l *Observer) mayStopForRegister(t *Thread, s *RawSample) bool {
 	if s.recalled || !l.unproven.has(siteKey(t.TID, s)) {
 		return false
 	}
-	s.refused = !l.mayStopSleepers() || t.kept.back(&s.Call, s.Sched.Runs) || !interruptible(t, &s.Call) ||
-		t.alone.harmed() || !l.pause.allows(t)
+	s.refused = !l.mayStopSleepers() || t.kept.sameSleep(&s.Call, s.Sched.Runs) || !interruptible(t, &s.Call) ||
+		t.gaveUpCall.harmed() || !l.pause.allows(t)
 	if !s.refused {
 		t.kept.asleepIn = s.Call
 	}

@@ -22,7 +22,7 @@ func TestKeptRegistersHoldInTheSameCallOnly(t *testing.T) {
 	stopped := rawAt(sleep, 1, 2, 3, 4, 5, 6, 7, 8)
 	stopped.Regs.Set(frames.X86RBP, 0x7777)
 	stopped.Sched.Runs = 10
-	var k kept
+	var k keptRegs
 	k.keep(stopped)
 	restart := sleep
 	restart.Nr = 219
@@ -55,10 +55,10 @@ func TestKeptRegistersHoldInTheSameCallOnly(t *testing.T) {
 			t.Errorf("%s: %v, rbp %#x, call %+v", name, got, rbp, call)
 		}
 	}
-	if !k.back(&sleep, 11) || k.back(&sleep, 12) || !k.back(&restart, 12) || k.back(&otherArgs, 11) {
-		t.Error("a thread that went back to sleep is told wrongly from one that ran")
+	if !k.sameSleep(&sleep, 11) || k.sameSleep(&sleep, 12) || !k.sameSleep(&restart, 12) || k.sameSleep(&otherArgs, 11) {
+		t.Error("a thread that went back to sleep is taken for one that ran, or the reverse")
 	}
-	if empty := (kept{}); empty.back(&procmem.SyscallInfo{}, 1) ||
+	if empty := (keptRegs{}); empty.sameSleep(&procmem.SyscallInfo{}, 1) ||
 		empty.recall(rawAt(sleep, 1), &procmem.SyscallInfo{}, 0) {
 		t.Error("nothing is kept, and recalled")
 	}
@@ -71,24 +71,24 @@ func TestRegistersAreRecalledOnceTheOutermostFrameIsKnown(t *testing.T) {
 		th := NewThread(1, 1, nil)
 		var l Observer
 		walked := func(root frames.Addr) (again bool) {
-			th.walks.needs.Root = root
-			th.walks.handOver()
-			return l.takeNeeds(th)
+			th.feedback.hints.Root = root
+			th.feedback.handOver()
+			return l.takeHints(th)
 		}
 		walked(before)
 		th.kept.keep(rawAt(sleep, 1, 2, 3, 4, 5, 6, 7, 8))
 		changed := func() bool { call := sleep; return th.recall(rawAt(sleep, 1, 2, 3, 4, 5, 6, 7, 9), &call) }
-		if changed() || l.takeNeeds(th) {
-			t.Fatal("recalled before, or looked at again")
+		if changed() || l.takeHints(th) {
+			t.Fatal("recalled before, or read again")
 		}
 		if walked(before) {
-			t.Error("looked at again though nothing more is known")
+			t.Error("read again though nothing more is known")
 		}
 		if !walked(0x7007) || !changed() {
 			t.Error("not recalled now")
 		}
 		if walked(0x8000) {
-			t.Error("looked at again though nothing was awaited")
+			t.Error("read again though nothing was awaited")
 		}
 	}
 }

@@ -11,8 +11,8 @@ import (
 
 // # Threads that wait for locks
 //
-// Their kernel stack follows from the futex(2) operation and from /proc/PID/task/TID/wchan, a file that can be kept
-// open.
+// The kernel stack of a thread in futex(2) follows from the operation and from /proc/PID/task/TID/wchan, which is
+// cheaper to read. So kernel stacks are cached by these two: the last one of each thread, and some for all threads.
 
 // futexSleep is a thread's last kernel stack in futex(2).
 type futexSleep struct {
@@ -21,14 +21,15 @@ type futexSleep struct {
 	inLen int
 	text  []byte
 	reads int
-	noted bool // not proved yet
+	noted bool // read, but the run count does not prove yet that it is of this sleep
 	known bool // proved
 }
 
-// futexReads is how many stacks are read before one is kept.
+// futexReads is how many of a thread's kernel stacks are read before one is kept.
 const futexReads = 4
 
-func (f *futexSleep) again(t *Thread, call *procmem.SyscallInfo) bool {
+// unchanged reports whether the kept kernel stack is that of a call.
+func (f *futexSleep) unchanged(t *Thread, call *procmem.SyscallInfo) bool {
 	if !f.known || f.op != call.Args[1] {
 		return false
 	}
@@ -37,6 +38,7 @@ func (f *futexSleep) again(t *Thread, call *procmem.SyscallInfo) bool {
 	return err == nil && string(name) == string(f.in[:f.inLen])
 }
 
+// note keeps a kernel stack, which [futexSleep.proven] confirms.
 func (f *futexSleep) note(t *Thread, call *procmem.SyscallInfo, text []byte) {
 	f.known, f.noted = false, false
 	if f.reads++; f.reads < futexReads || len(text) == 0 {
@@ -51,29 +53,29 @@ func (f *futexSleep) note(t *Thread, call *procmem.SyscallInfo, text []byte) {
 
 func (f *futexSleep) proven() { f.known, f.noted = f.known || f.noted, false }
 
-type futexWay struct {
+type futexStack struct {
 	op    uint64
 	in    [40]byte // wchan
-	inLen int      // 0: none
+	inLen int      // 0 if there is no stack
 	text  []byte
 }
 
-// mostWays: each operation has one or two kernel stacks.
-const mostWays = 8
+// mostFutexStacks is enough, as each operation has one or two kernel stacks.
+const mostFutexStacks = 8
 
-// futexWays are kernel stacks of all threads, for threads that live for one sleep.
-type futexWays struct {
-	ways  [mostWays]futexWay
-	next  uint8
-	found futexWay // not proved yet
+// futexStacks are kernel stacks for all threads, as some threads live for one sleep only.
+type futexStacks struct {
+	stacks [mostFutexStacks]futexStack
+	next   uint8
+	found  futexStack // the last one read, not proved yet
 }
 
 // has gives a known kernel stack for the same operation and wchan, or nil.
-func (w *futexWays) has(t *Thread, call *procmem.SyscallInfo) []byte {
-	var buf [len(futexWay{}.in) + 1]byte
+func (w *futexStacks) has(t *Thread, call *procmem.SyscallInfo) []byte {
+	var buf [len(futexStack{}.in) + 1]byte
 	var in []byte
-	for i := range w.ways {
-		way := &w.ways[i]
+	for i := range w.stacks {
+		way := &w.stacks[i]
 		if way.inLen == 0 || way.op != call.Args[1] {
 			continue
 		}
@@ -90,7 +92,8 @@ func (w *futexWays) has(t *Thread, call *procmem.SyscallInfo) []byte {
 	return nil
 }
 
-func (w *futexWays) find(t *Thread, call *procmem.SyscallInfo, text []byte) {
+// find keeps a kernel stack, which [futexStacks.proven] confirms.
+func (w *futexStacks) find(t *Thread, call *procmem.SyscallInfo, text []byte) {
 	var buf [len(w.found.in) + 1]byte
 	in, err := t.files.WchanOnce(buf[:])
 	w.found.inLen = 0
@@ -100,28 +103,28 @@ func (w *futexWays) find(t *Thread, call *procmem.SyscallInfo, text []byte) {
 	w.found.op, w.found.inLen, w.found.text = call.Args[1], copy(w.found.in[:], in), append(w.found.text[:0], text...)
 }
 
-func (w *futexWays) proven() {
+func (w *futexStacks) proven() {
 	if w.found.inLen == 0 {
 		return
 	}
-	way := &w.ways[w.next%mostWays]
+	way := &w.stacks[w.next%mostFutexStacks]
 	*way, w.found = w.found, *way
 	w.found.inLen = 0
 	w.next++
 }
 
-// kernelStacks reads kernel stacks with passive reads: three system calls, some 6 µs, with CAP_SYS_ADMIN. Threads that
-// wake at every tick are left out.
+// kernelStacks reads the kernel stacks of passively read threads: three system calls, some 6 µs, with CAP_SYS_ADMIN.
+// Threads that run between all their observations are left out.
 type kernelStacks struct {
 	wanted bool
 	failed int // failures in a row
-	futexWays
+	futexStacks
 }
 
 const (
-	// mostKernelText bounds the bytes of names.
+	// mostKernelText is the most bytes of a kernel stack's text.
 	mostKernelText = 2 << 10
-	// kernelTries bounds the failures in a row.
+	// kernelTries is the number of failures in a row after which no kernel stack is read.
 	kernelTries = 64
 )
 
@@ -137,7 +140,7 @@ func (k *kernelStacks) read(t *Thread, s *RawSample, call *procmem.SyscallInfo) 
 		s.KernelText = make([]byte, 0, mostKernelText)
 	}
 	inFutex := call.Nr == futexCall(s.Regs.Arch)
-	if inFutex && f.again(t, call) {
+	if inFutex && f.unchanged(t, call) {
 		s.KernelText = append(s.KernelText[:0], f.text...)
 		return
 	}

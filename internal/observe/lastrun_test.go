@@ -11,7 +11,7 @@ import (
 func TestThreadRanUpToTheMomentIfItsClockSaysSo(t *testing.T) {
 	const letGo, woken = 1_000_000_000, 1_010_000_000
 	const justNow = 60e3 // as in package skid
-	was := baseline{runs: 7, valid: true, letGo: letGo, cpu: 500}
+	was := baseline{runs: 7, valid: true, detachedAt: letGo, cpu: 500}
 	for _, tt := range []struct {
 		name string
 		base baseline
@@ -25,7 +25,7 @@ func TestThreadRanUpToTheMomentIfItsClockSaysSo(t *testing.T) {
 		{"it was taken off in between", was, procmem.SchedStat{CPU: 500 + woken - letGo, Runs: 9}, false},
 		{"it has not run", was, procmem.SchedStat{CPU: 500, Runs: 7}, false},
 		{"it was not stopped", baseline{runs: 7, valid: true, cpu: 500}, procmem.SchedStat{CPU: 500 + woken, Runs: 8}, false},
-		{"nothing is known", baseline{letGo: letGo}, procmem.SchedStat{CPU: woken, Runs: 1}, false},
+		{"nothing is known", baseline{detachedAt: letGo}, procmem.SchedStat{CPU: woken, Runs: 1}, false},
 	} {
 		th := &Thread{base: tt.base, clockReads: clockReads{before: tt.now}}
 		if got := th.base.lastRun(&th.before).UpTo(woken); got != tt.want {

@@ -14,29 +14,29 @@ import (
 // read waits, and with it the stopped thread. Where the lock is often held:
 //
 //   - A byte is read before the stop, which waits for the lock while no thread is stopped.
-//   - Another thread of this process reads ([procmem.Relays]), for 5 µs more. If a read is late, the thread is
-//     released, and the sample lost ([refusal.MapLock]).
+//   - Another thread of this process reads ([procmem.Relays]), which takes 5 µs more. If a read is late, the stopped
+//     thread is detached, and the sample is lost ([refusal.MapLock]).
 //
-// That holds for the first stops of each process of several threads, after a stop that waited, and if the length of
-// stops is limited. Passive reads use the other thread only while a stop is pending or after a wait: it may get no
+// This is done in the first stops of each process of several threads, after a stop that waited, and if the length of
+// stops is limited. Passive reads use the other thread only while a stop is pending or after a wait, as it may get no
 // processor for 1 ms.
 
 const (
 	firstWatched = 1 << 7  // stops of a process of several threads
 	watchedFor   = 1 << 13 // stops after a wait for the lock
-	lockHeld     = 50e3    // ns: a longer read of one byte has waited
-	lockWait     = 1e6     // ns per observation
+	lockHeld     = 50e3    // ns; a longer read of one byte has waited for the lock
+	lockWait     = 1e6     // ns, most wait for the lock in an observation
 )
 
-// mapLock bounds the time of memory reads.
+// mapLock bounds the time that reads of memory wait for the lock.
 type mapLock struct {
 	ctl    *ptrace.Controller
 	pause  *pauseLimit
-	relays *procmem.Relays // nil: the calling thread reads
+	relays *procmem.Relays // nil if the calling thread reads
 }
 
-// LetGoInTime makes stops end without a sample if reads wait too long for mmap_lock.
-func (k *mapLock) LetGoInTime() { k.relays = procmem.NewRelays() }
+// DetachInTime makes stops end without a sample if reads wait too long for mmap_lock.
+func (k *mapLock) DetachInTime() { k.relays = procmem.NewRelays() }
 
 func (k *mapLock) closeRelays() {
 	if k.relays != nil {
@@ -44,8 +44,9 @@ func (k *mapLock) closeRelays() {
 	}
 }
 
-// readsInTime begins the reads of an observation. False: the memory cannot be read now.
-func (k *mapLock) readsInTime(t *Thread, stopped bool) bool {
+// beginReads begins the reads of an observation, and reports whether the memory can be read now. stopped is set if the
+// thread is stopped.
+func (k *mapLock) beginReads(t *Thread, stopped bool) bool {
 	m := t.Memory
 	if m == nil || k.relays == nil {
 		return true
@@ -66,8 +67,8 @@ func (k *mapLock) readElsewhere(m *procmem.Memory, stopped bool) bool {
 	return watched && (stopped || k.ctl.Pending() > 0 || m.OftenHeld())
 }
 
-// readInTime ends the reads. False: one was late, and all are void.
-func (k *mapLock) readInTime(t *Thread) bool {
+// endReads ends the reads. False means that one was late: all are void.
+func (k *mapLock) endReads(t *Thread) bool {
 	m := t.Memory
 	if m == nil || k.relays == nil {
 		return true
@@ -78,17 +79,18 @@ func (k *mapLock) readInTime(t *Thread) bool {
 	return !m.Late()
 }
 
-func (t *Thread) heldUp(c ptrace.Cause) {
+// watchLock makes the next stops of the process read in time, after one that waited for the lock.
+func (t *Thread) watchLock(c ptrace.Cause) {
 	if c == ptrace.CauseLock && t.Memory != nil {
 		t.Memory.Watch(watchedFor)
 	}
 }
 
-// awaitsMappings waits until the lock is free, if it is often held, and reports whether it was held.
+// awaitsMappings waits for the lock before a stop, if it is often held, and reports whether it was held.
 func (l *Observer) awaitsMappings(t *Thread, s *RawSample) bool {
 	s.Awaited = 0
 	m := t.Memory
-	if m == nil || l.rung != Ladder || t.Sampled() || !m.Watched() && l.pause.limit == 0 {
+	if m == nil || l.mode != ModeAuto || t.Sampled() || !m.Watched() && l.pause.limit == 0 {
 		return false
 	}
 	took := m.AwaitMappings()
@@ -100,21 +102,24 @@ func (l *Observer) awaitsMappings(t *Thread, s *RawSample) bool {
 	return true
 }
 
-func (l *Observer) letGo(t *Thread) error {
+// noteLostStop notes a stop whose sample is lost, as a read was late.
+func (l *Observer) noteLostStop(t *Thread) error {
 	t.base.valid = false
-	t.letGo, _ = t.stopped(&l.stop)
-	t.letGo = max(t.letGo, 1)
-	l.pause.stopped(t, t.letGo)
+	t.lostStop, _ = t.stopped(&l.stop)
+	t.lostStop = max(t.lostStop, 1)
+	l.pause.stopped(t, t.lostStop)
 	return refusal.MapLock
 }
 
-// TakeLetGo gives, once, how long a thread was stopped without a sample ([refusal.MapLock]), in ns; 0: it was not.
-func (t *Thread) TakeLetGo() (ns int64) {
-	ns, t.letGo = t.letGo, 0
+// TakeLostStop gives, once, how long a thread was stopped without a sample ([refusal.MapLock]), in ns; 0 if it
+// was not.
+func (t *Thread) TakeLostStop() (ns int64) {
+	ns, t.lostStop = t.lostStop, 0
 	return ns
 }
 
-// readAgain restarts the observation after the tracer has slept: that wake-up was not by its timer.
+// readAgain reads a thread passively once more after the tracer has slept for the lock. Its wake-up was not by its
+// timer.
 func (l *Observer) readAgain(t *Thread, s *RawSample) (asleep bool, err error) {
 	if t.before, err = t.files.SchedStat(); err != nil {
 		return false, err

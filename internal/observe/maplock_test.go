@@ -36,7 +36,7 @@ func withMapChanger(t *testing.T, f func(*Observer, *Thread)) {
 	OnThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
-		l := New(ctl, NewPool(4), Ladder)
+		l := New(ctl, NewPool(4), ModeAuto)
 		defer l.Close()
 		f(l, th)
 	})
@@ -46,25 +46,25 @@ func TestTheLockOfTheMappingsIsAwaitedBeforeAStop(t *testing.T) {
 	withMapChanger(t, func(l *Observer, th *Thread) {
 		awaited, stopped := observations(t, l, th, func(_, stopped int) bool { return stopped >= 1 })
 		if awaited != 0 || stopped == 0 {
-			t.Errorf("%d of %d looks have waited for a lock that none is known to have met", awaited, stopped)
+			t.Errorf("%d of %d observations have waited for a lock that was not found held before", awaited, stopped)
 		}
-		th.heldUp(ptrace.CauseLock)
+		th.watchLock(ptrace.CauseLock)
 		awaited, stopped = observations(t, l, th, func(awaited, _ int) bool { return awaited > 0 })
 		if awaited == 0 {
-			t.Errorf("none of %d looks has waited before its stop", stopped)
+			t.Errorf("none of %d observations has waited before its stop", stopped)
 		}
-		t.Logf("%d of %d looks waited before their stops", awaited, stopped)
+		t.Logf("%d of %d observations waited before their stops", awaited, stopped)
 	})
 }
 
-func TestThreadsAreLetGoWhereTheLockOfTheMappingsIsHeld(t *testing.T) {
+func TestThreadsAreDetachedInTimeIfTheLockOfTheMappingsIsHeld(t *testing.T) {
 	withMapChanger(t, func(l *Observer, th *Thread) {
-		l.LetGoInTime()
-		th.heldUp(ptrace.CauseCopy)
+		l.DetachInTime()
+		th.watchLock(ptrace.CauseCopy)
 		if th.Memory.Watched() {
 			t.Error("a copy that was long for its length has the lock watched")
 		}
-		th.heldUp(ptrace.CauseLock)
+		th.watchLock(ptrace.CauseLock)
 		done, failed := 0, 0
 		for end := time.Now().Add(testtargets.Patience); (done < 20 || failed == 0) && time.Now().Before(end); {
 			switch s, err := oneSample(l, th); {
@@ -75,7 +75,7 @@ func TestThreadsAreLetGoWhereTheLockOfTheMappingsIsHeld(t *testing.T) {
 				t.Error(err)
 			case s != nil:
 				if done++; len(s.Mem.Stack.Bytes) == 0 {
-					t.Error("a look without a stack")
+					t.Error("an observation without a stack")
 				}
 				if s.How == ByStop && !th.Memory.Relayed() {
 					t.Fatal("the tracer's thread itself has read")
@@ -84,9 +84,9 @@ func TestThreadsAreLetGoWhereTheLockOfTheMappingsIsHeld(t *testing.T) {
 			}
 		}
 		if done < 20 {
-			t.Errorf("%d looks", done)
+			t.Errorf("%d observations", done)
 		}
-		t.Logf("%d looks, %d given up for the lock", done, failed)
+		t.Logf("%d observations, %d given up for the lock", done, failed)
 	})
 }
 
@@ -97,7 +97,7 @@ func TestASleeperIsReadByTheCallingThread(t *testing.T) {
 		defer ctl.Close()
 		l := New(ctl, NewPool(4), AlwaysPassive)
 		defer l.Close()
-		l.LetGoInTime()
+		l.DetachInTime()
 		r, w, err := os.Pipe()
 		if err != nil {
 			t.Fatal(err)
@@ -124,7 +124,7 @@ func TestASleeperIsReadByTheCallingThread(t *testing.T) {
 // Relay threads do not return.
 func TestAThreadIsLetGoWhenItsMemoryIsNotRead(t *testing.T) {
 	withMapChanger(t, func(l *Observer, th *Thread) {
-		l.LetGoInTime()
+		l.DetachInTime()
 		th.Memory.WatchHeld(1 << 20)
 		r, w, err := os.Pipe()
 		if err != nil {
@@ -141,18 +141,18 @@ func TestAThreadIsLetGoWhenItsMemoryIsNotRead(t *testing.T) {
 			if outcome == Pending && err == nil {
 				held = l.relays.Hold(int(r.Fd()))
 				err = collected(l)
-				if ns := th.TakeLetGo(); !errors.Is(err, refusal.MapLock) || ns <= 0 || th.TakeLetGo() != 0 {
+				if ns := th.TakeLostStop(); !errors.Is(err, refusal.MapLock) || ns <= 0 || th.TakeLostStop() != 0 {
 					t.Errorf("%v, stopped for %d ns", err, ns)
 				}
 			}
 		}
 		var st procmem.Status
 		if err := procmem.ReadStatus(th.TID, &st); err != nil || st.TracerPid != 0 || l.Pending() != 0 {
-			t.Errorf("still traced by %d (%v), %d looks pending", st.TracerPid, err, l.Pending())
+			t.Errorf("still traced by %d (%v), %d stops pending", st.TracerPid, err, l.Pending())
 		}
 		for range 3 {
 			if outcome, s, err := l.Begin(th); !errors.Is(err, refusal.MapLock) || l.Pending() != 0 {
-				t.Errorf("a look meanwhile: %v, %v, %v", outcome, s, err)
+				t.Errorf("observation meanwhile: %v, %v, %v", outcome, s, err)
 			}
 		}
 		if _, err := w.Write(make([]byte, held)); err != nil {
@@ -191,7 +191,7 @@ func collected(l *Observer) (err error) {
 	return err
 }
 
-// looks observes until enough, and counts the observations that waited and those that stopped the thread.
+// looks observes a thread until there are enough observations, and counts those that waited and those that stopped it.
 func observations(
 	t *testing.T, l *Observer, th *Thread, enough func(awaited, stopped int) bool,
 ) (awaited, stopped int) {

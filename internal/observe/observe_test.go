@@ -43,13 +43,13 @@ func TestPauseLimitGoesByTheThreadsOwnStopsThenByThoseOfOthers(t *testing.T) {
 		p.stopped(&a, 500e3)
 	}
 	if p.allows(&a) || p.allows(&b) {
-		t.Error("freezes of 500 µs are allowed")
+		t.Error("stops of 500 µs are allowed")
 	}
 	for range 50 {
 		p.stopped(&c, 20e3)
 	}
 	if !p.allows(&c) {
-		t.Error("a freeze of 20 µs is not allowed")
+		t.Error("a stop of 20 µs is not allowed")
 	}
 	tries := 0
 	for ; !p.allows(&b); tries++ {
@@ -58,7 +58,7 @@ func TestPauseLimitGoesByTheThreadsOwnStopsThenByThoseOfOthers(t *testing.T) {
 		}
 	}
 	if tries < 100 {
-		t.Errorf("tried again after %d looks", tries)
+		t.Errorf("tried again after %d observations", tries)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// LongStop is the length from which on a stop has a cause ([RawSample.Why]), in nanoseconds.
+// LongStop is the length of a stop from which on its cause is found ([RawSample.Why]), in nanoseconds.
 const LongStop = 1 << 18
 
 // Outcome is the result of [Observer.Begin].
@@ -21,36 +21,36 @@ const (
 	Pending                // [Observer.Collect] finishes it
 	Reused                 // unchanged since its last observation
 	Done                   // the raw sample is complete
-	Runs                   // it runs, and the kernel samples it
-	Queued                 // left alone until it has a processor
+	Runs                   // running, and sampled by the kernel
+	Queued                 // not stopped until it has a processor
 )
 
-// Observer observes threads. Precondition of all methods: they run on the OS thread of its controller.
+// Observer observes threads. Precondition of all methods: the caller runs on the OS thread of the controller.
 type Observer struct {
-	ctl      *ptrace.Controller
-	pool     *Pool
-	rung     Rung
-	careful  bool // see OnlyOnProcessors
-	pause    pauseLimit
-	lent     lentClocks
-	unproven unprovenSites
-	kernel   kernelStacks
-	pending  pendingStops
-	req      ptrace.Request
-	stop     ptrace.Stop
+	ctl              *ptrace.Controller
+	pool             *Pool
+	mode             Mode
+	onlyOnProcessors bool // stop only threads on a processor
+	pause            pauseLimit
+	schedstats       schedstatCache
+	unproven         unprovenSites
+	kernel           kernelStacks
+	pending          pendingStops
+	req              ptrace.Request
+	stop             ptrace.Stop
 	copier
 	mapLock
 	preemption
 }
 
-// New gives an observer that takes raw samples from pool; rung is Ladder except for measurements.
-func New(ctl *ptrace.Controller, pool *Pool, rung Rung) *Observer {
-	l := &Observer{ctl: ctl, pool: pool, rung: rung, copier: copier{arch: hostArch()}, preemption: preemption{ctl: ctl}}
+// New gives an observer that takes raw samples from pool; mode is ModeAuto except for measurements.
+func New(ctl *ptrace.Controller, pool *Pool, mode Mode) *Observer {
+	l := &Observer{ctl: ctl, pool: pool, mode: mode, copier: copier{arch: hostArch()}, preemption: preemption{ctl: ctl}}
 	l.mapLock = mapLock{ctl: ctl, pause: &l.pause}
 	return l
 }
 
-// Begin observes a thread: unchanged, passive read, or the begin of a stop.
+// Begin observes a thread: it finds it unchanged, reads it passively, or begins a stop. Only Done has a raw sample.
 func (l *Observer) Begin(t *Thread) (Outcome, *RawSample, error) {
 	sched, err := l.clocks(t)
 	if err != nil {
@@ -58,8 +58,8 @@ func (l *Observer) Begin(t *Thread) (Outcome, *RawSample, error) {
 	}
 	t.kept.asleepIn.Nr = -1
 	t.skid.BeginSample(l.wake().At, sched.Runs)
-	fresh := l.takeNeeds(t) && l.mayStopSleepers() || l.rung >= AlwaysPassive
-	if !fresh && t.standsAsItWas(sched) {
+	mustReread := l.takeHints(t) || l.mode >= AlwaysPassive
+	if !mustReread && t.isUnchanged(sched) {
 		return Reused, nil, nil
 	}
 	s := l.pool.Get()
@@ -67,7 +67,7 @@ func (l *Observer) Begin(t *Thread) (Outcome, *RawSample, error) {
 	switch outcome {
 	case Done:
 		return Done, s, nil
-	case Pending: // it keeps s
+	case Pending: // the thread keeps s
 		return Pending, nil, nil
 	case Failed, Runs:
 		t.base.valid = false
@@ -76,22 +76,23 @@ func (l *Observer) Begin(t *Thread) (Outcome, *RawSample, error) {
 	return outcome, nil, err
 }
 
+// observe reads a thread passively or begins a stop, into s.
 func (l *Observer) observe(t *Thread, s *RawSample, sched procmem.SchedStat) (Outcome, error) {
 	asleep, err := l.readAsleep(t, s, sched)
 	switch {
 	case err != nil:
 		return Failed, err
 	case asleep:
-		if t.alone.leftCall(); !l.wantsStop(t, s) {
+		if t.gaveUpCall.leftCall(); !l.wantsStop(t, s) {
 			t.base = baseline{runs: s.Sched.Runs, state: s.State, valid: true}
 			s.Left = t.TakeLeft()
 			return Done, nil
 		}
 	case t.Sampled():
 		return Runs, nil
-	case l.rung != AlwaysStop && t.leaveAlone():
+	case l.mode != AlwaysStop && t.stopSuppressed():
 		return Failed, refusal.InCall
-	case l.waitsForTurn(t):
+	case l.waitsForProcessor(t):
 		return Queued, nil
 	}
 	if err := l.requestStop(t, s, false); err != nil {
@@ -100,12 +101,12 @@ func (l *Observer) observe(t *Thread, s *RawSample, sched procmem.SchedStat) (Ou
 	return Pending, nil
 }
 
-// readAsleep makes a passive read. False: the thread runs.
+// readAsleep makes a passive read, and reports whether the thread sleeps.
 func (l *Observer) readAsleep(t *Thread, s *RawSample, sched procmem.SchedStat) (asleep bool, err error) {
-	if !l.readsInTime(t, false) {
+	if !l.beginReads(t, false) {
 		return false, refusal.MapLock
 	}
-	if l.rung != AlwaysStop {
+	if l.mode != AlwaysStop {
 		if asleep, err = l.readPassively(t, s, sched); err != nil {
 			return false, err
 		}
@@ -115,12 +116,13 @@ func (l *Observer) readAsleep(t *Thread, s *RawSample, sched procmem.SchedStat) 
 			return false, err
 		}
 	}
-	if !l.readInTime(t) {
+	if !l.endReads(t) {
 		return false, refusal.MapLock
 	}
 	return asleep, nil
 }
 
+// clocks reads the thread's clocks into t.before.
 func (l *Observer) clocks(t *Thread) (sched procmem.SchedStat, err error) {
 	sched, err = t.files.SchedStat()
 	if err == nil && (sched.Runs < t.before.Runs || sched.CPU < t.before.CPU) {
@@ -135,19 +137,20 @@ func (l *Observer) clocks(t *Thread) (sched procmem.SchedStat, err error) {
 	return sched, err
 }
 
-func (t *Thread) standsAsItWas(sched procmem.SchedStat) bool {
+// isUnchanged reports whether the last observation still holds, and is complete or not to be read again yet.
+func (t *Thread) isUnchanged(sched procmem.SchedStat) bool {
 	switch {
 	case !t.base.unchanged(sched) && !t.base.backInStop(sched, t.files):
-		t.doubts = doubts{}
-	case !t.doubts.again(t.needs.get().Incomplete):
+		t.retryBackoff = retryBackoff{}
+	case !t.retryBackoff.again(t.hints.get().Incomplete):
 		t.restless = false
 		return true
 	}
 	return false
 }
 
-// wantsStop sets the state of a passively read thread, and reports whether to stop it: for a register, or under job
-// control.
+// wantsStop sets the state of a passively read thread, and reports whether to stop it: for a missing register, or if it
+// is stopped by job control.
 func (l *Observer) wantsStop(t *Thread, s *RawSample) bool {
 	s.OnCPU, s.Basis = false, sample.Exact
 	var st procmem.Stat
@@ -160,9 +163,9 @@ func (l *Observer) wantsStop(t *Thread, s *RawSample) bool {
 		s.State = sample.Sleeping
 	}
 	if t.sampled != 0 {
-		return st.State == 'T' || st.State == 'S' && l.lacksRegister(t, s)
+		return st.State == 'T' || st.State == 'S' && l.mayStopForRegister(t, s)
 	}
-	// A new thread has no time to attribute.
+	// Without a baseline the thread is new, and has no time to attribute.
 	_, found := t.skid.Preempted()
 	found = found && s.Sched.Runs == t.before.Runs
 	wake, now := l.wake(), procmem.Now()
@@ -171,12 +174,12 @@ func (l *Observer) wantsStop(t *Thread, s *RawSample) bool {
 			t.skid.ExactAt(now)
 		}
 	}
-	return st.State == 'T' || st.State == 'S' && l.lacksRegister(t, s)
+	return st.State == 'T' || st.State == 'S' && l.mayStopForRegister(t, s)
 }
 
 // Close closes the observer's files.
 func (l *Observer) Close() {
 	l.tracer.Close()
-	l.lent.close()
+	l.schedstats.close()
 	l.closeRelays()
 }

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OnThread runs f on an OS thread that ends with it: so the kernel detaches what f left attached. That is never the
-// process's first thread, which Go does not end. A panic of f is the process's.
+// OnThread runs f on an OS thread that ends when f returns, so that the kernel detaches what f left attached. It is
+// never the first thread of the process, which Go does not end. A panic in f ends the process.
 func OnThread(f func()) {
 	done := make(chan struct{})
 	go func() {
@@ -33,11 +33,11 @@ func OnThread(f func()) {
 
 const watchEvery = 250 * time.Millisecond
 
-// ErrHung means that a thread of this process hangs in a system call. The process has to end: the threads that it
-// stopped stay so until then.
+// ErrHung means that a thread of this process hangs in a system call. The process must then end: threads that it has
+// stopped stay stopped until then.
 var ErrHung = errors.New("a read does not come back")
 
-// Hung makes an error of a result of [Stalls].
+// Hung gives the error for a result of [Stalls].
 func Hung(what string) error {
 	return fmt.Errorf("%w: prywalk hangs in %s: memory or a file that it reads is not delivered", ErrHung, what)
 }

@@ -16,119 +16,146 @@ const (
 
 // StackRef is a place on another stack.
 type StackRef struct {
-	At   frames.Addr // 0: none
-	Deep int         // bytes to copy, if more than usual
-	Far  int         // bytes beyond At where complete walks ended; 0: none yet
-	// Began is set if At is near the end of the thread's first stack; copied only while it is on another.
+	At   frames.Addr // 0 if there is none
+	Size int         // bytes to copy, if more than usual
+	End  int         // bytes from At to where complete walks ended; 0 if none has
+	// Began is set if At is near the end of the thread's first stack. It is copied only while the thread is on another.
 	Began bool
+}
+
+// otherHints is what to copy of other stacks.
+type otherHints struct {
+	// Others are places on other stacks.
+	Others [mostOthers]StackRef
+}
+
+// otherPlaces learns from walks which places on other stacks to copy.
+type otherPlaces struct {
+	*otherHints
+	next    int             // index of the last replaced place
+	keepFor int             // walks elsewhere until a place is dropped
+	left    [mostOthers]int // of these, still to come; 0 if the place is kept for ever
+	gaveUp  bool            // a place was dropped since the last call of missing
+}
+
+// update learns from a walk, and reports whether it went to a place that was not copied and is new. Kernel samples have
+// one stack only, so they say nothing about others once the walk has left it.
+func (k *otherPlaces) update(end walkEnd, w *frames.Walker, s *RawSample) (again bool) {
+	k.uses(w)
+	if end != endCutOther && end != endOtherStack || s.How == BySample && w.Away() {
+		return false
+	}
+	return k.missing(w.UnreadAddr())
 }
 
 // beganBytes covers the outermost frames and the kernel's data beyond them (arguments, environment).
 const beganBytes = 24 << 10
 
 func (p *StackRef) bytes() int {
-	if p.Deep == 0 && p.Far > 0 {
-		return min(otherBelow+p.Far+copyMargin, otherBytes)
+	if p.Size == 0 && p.End > 0 {
+		return min(otherBelow+p.End+copyMargin, otherBytes)
 	}
-	return max(otherBytes, p.Deep)
+	return max(otherBytes, p.Size)
 }
 
-// addOther notes a place, and gives its index. added: it is new, and there was room.
-func (k *Walks) addOther(addr, deep uint64) (at int, added bool) {
-	list := &k.needs.Others
+// add adds a place, and gives its index. added is set if it is new and there was room. Without room it replaces another
+// place.
+func (k *otherPlaces) add(addr, size uint64) (at int, added bool) {
+	list := &k.Others
 	for i := range list {
 		switch p := &list[i]; {
 		case p.At>>12 == addr>>12:
-			p.Deep, p.Far = int(deep), 0
+			p.Size, p.End = int(size), 0
 			return i, false
 		case p.At == 0:
-			*p, k.othersLeft[i] = StackRef{At: addr, Deep: int(deep)}, 0
+			*p, k.left[i] = StackRef{At: addr, Size: int(size)}, 0
 			return i, true
 		}
 	}
 	k.next = (k.next + 1) % mostOthers
-	list[k.next], k.othersLeft[k.next] = StackRef{At: addr, Deep: int(deep)}, 0
+	list[k.next], k.left[k.next] = StackRef{At: addr, Size: int(size)}, 0
 	return k.next, false
 }
 
-// Walks in a row elsewhere after which a place is dropped that no complete walk was at; doubled when another is
-// missing.
+// Number of walks elsewhere in a row after which a place is dropped, unless a complete walk has ended there. It doubles
+// if a walk then goes to a place that is missing.
 const (
 	othersLeast = 64
 	othersMost  = 1 << 14
 )
 
-// lacksOther notes a walk to a place that was not copied.
-func (k *Walks) lacksOther(addr uint64) {
-	if k.othersFor == 0 || k.gaveUp {
-		k.othersFor, k.gaveUp = min(max(2*k.othersFor, othersLeast), othersMost), false
+// missing adds a place that a walk went to and that was not copied, and reports whether it is new.
+func (k *otherPlaces) missing(addr uint64) (added bool) {
+	if k.keepFor == 0 || k.gaveUp {
+		k.keepFor, k.gaveUp = min(max(2*k.keepFor, othersLeast), othersMost), false
 	}
-	at, added := k.addOther(addr, 0)
-	k.othersLeft[at] = k.othersFor
-	if added {
-		k.needs.Retries++
-	}
+	at, added := k.add(addr, 0)
+	k.left[at] = k.keepFor
+	return added
 }
 
-func (k *Walks) usesOthers(w *frames.Walker) {
+// uses notes which places a walk was at.
+func (k *otherPlaces) uses(w *frames.Walker) {
 	switch {
-	case k.needs.Others[0].At == 0:
+	case k.Others[0].At == 0:
 	case w.Left() && !w.Away(): // back again
 	case w.Away():
-		k.keepOthers(k.endedAtOther(w.Regs().SP(), w.StopReason().Complete()))
+		k.keep(k.endedAt(w.Regs().SP(), w.StopReason().Complete()))
 	default:
-		k.keepOthers(0)
+		k.keep(0)
 	}
 }
 
-// keepOthers counts the walks that were not at a place; used is the set of places of this one.
-func (k *Walks) keepOthers(used uint) {
-	list, n := &k.needs.Others, 0
+// keep counts a walk, and drops the places that no walk was at for long. used is the set of places of this walk, bit i
+// for Others[i].
+func (k *otherPlaces) keep(used uint) {
+	list, n := &k.Others, 0
 	for i := range list {
-		left := &k.othersLeft[i]
+		left := &k.left[i]
 		switch {
 		case list[i].At == 0:
 			continue
-		case *left == 0 || list[i].Far > 0: // it is a stack
+		case *left == 0 || list[i].End > 0: // it is a stack
 		case used>>i&1 != 0:
-			*left = k.othersFor
+			*left = k.keepFor
 		default:
 			if *left--; *left == 0 {
 				k.gaveUp = true
 				continue
 			}
 		}
-		list[n], k.othersLeft[n] = list[i], *left
+		list[n], k.left[n] = list[i], *left
 		n++
 	}
 	clear(list[n:])
 }
 
-func (k *Walks) endedAtOther(sp frames.Addr, complete bool) (found uint) {
-	for i := range k.needs.Others {
-		p := &k.needs.Others[i]
-		if p.At == 0 || sp+otherBelow-p.At >= uint64(otherBelow+max(otherBytes, p.Deep)) {
+// endedAt gives the set of places that have sp, and notes where a complete walk ended.
+func (k *otherPlaces) endedAt(sp frames.Addr, complete bool) (found uint) {
+	for i := range k.Others {
+		p := &k.Others[i]
+		if p.At == 0 || sp+otherBelow-p.At >= uint64(otherBelow+max(otherBytes, p.Size)) {
 			continue
 		}
 		if found |= 1 << i; complete {
-			p.Far = max(p.Far, int(int64(sp-p.At)), 1)
+			p.End = max(p.End, int(int64(sp-p.At)), 1)
 		}
 	}
 	return found
 }
 
-// extendOther extends the copy that ends just before addr to n bytes behind it; false if there is none.
-func (k *Walks) extendOther(addr, n uint64) bool {
-	for i := range k.needs.Others {
-		if p := &k.needs.Others[i]; p.At != 0 && addr-p.At <= uint64(p.bytes()) {
-			p.Deep = int(min(addr-p.At+n, deepCopy))
+// extend extends the copy that ends just before addr to n bytes behind addr, and reports whether there is one.
+func (k *otherPlaces) extend(addr, n uint64) bool {
+	for i := range k.Others {
+		if p := &k.Others[i]; p.At != 0 && addr-p.At <= uint64(p.bytes()) {
+			p.Size = int(min(addr-p.At+n, deepCopy))
 			return true
 		}
 	}
 	return false
 }
 
-// otherStacks copies the memory around places besides what another Extra copies.
+// otherStacks copies the memory around places on other stacks, in addition to what another Extra copies.
 type otherStacks struct {
 	inner ptrace.Extra
 	addrs [mostOthers]frames.Addr
@@ -139,7 +166,7 @@ type otherStacks struct {
 
 // extraOf gives what to copy besides the stack, or nil.
 func (c *copier) extraOf(t *Thread) ptrace.Extra {
-	places, inner := &t.needs.get().Others, c.carryOut(t, t.Extra)
+	places, inner := &t.hints.get().Others, c.withPlan(t, t.Extra)
 	if places[0].At == 0 {
 		return inner
 	}

@@ -9,13 +9,13 @@ import (
 )
 
 func TestCopiesOfOtherStacksGrowWhereTheyEnd(t *testing.T) {
-	k := NewThread(1, 1, nil).Walks()
+	k := NewThread(1, 1, nil).Feedback()
 	const one, two = 0x700000, 0x100000
 	k.CopyOther(one)
 	k.CopyOtherDeep(two, 1<<20)
-	places := &k.needs.Others
-	if k.needs.Retries != 1 || places[0].bytes() != otherBytes || places[1].bytes() != 1<<20 {
-		t.Fatalf("%+v", k.needs)
+	places := &k.hints.Others
+	if k.hints.Retries != 1 || places[0].bytes() != otherBytes || places[1].bytes() != 1<<20 {
+		t.Fatalf("%+v", k.hints)
 	}
 	k.CopyOtherDeep(two+1<<20, 4<<20)
 	k.CopyOtherDeep(one+1000, deepCopy)
@@ -27,29 +27,29 @@ func TestCopiesOfOtherStacksGrowWhereTheyEnd(t *testing.T) {
 // A place that is asked for again is kept twice as long.
 func TestPlacesOnOtherStacksAreGivenUp(t *testing.T) {
 	const at, other = 0x700000, 0x100000
-	k := NewThread(1, 1, nil).Walks()
+	k := NewThread(1, 1, nil).Feedback()
 	for _, lasts := range []int{othersLeast, 2 * othersLeast, 4 * othersLeast} {
-		k.lacksOther(at)
-		k.lacksOther(other)
+		k.others.missing(at)
+		k.others.missing(other)
 		for range 3 * lasts {
-			k.keepOthers(3)
+			k.others.keep(3)
 		}
 		for range lasts {
-			if k.needs.Others[0].At != at || k.needs.Others[1].At != other {
-				t.Fatalf("one is gone before %d walks: %+v", lasts, k.needs.Others)
+			if k.hints.Others[0].At != at || k.hints.Others[1].At != other {
+				t.Fatalf("one is gone before %d walks: %+v", lasts, k.hints.Others)
 			}
-			k.keepOthers(2)
+			k.others.keep(2)
 		}
-		if k.needs.Others[0].At != other || k.needs.Others[1].At != 0 {
-			t.Fatalf("after %d walks at the second: %+v", lasts, k.needs.Others)
+		if k.hints.Others[0].At != other || k.hints.Others[1].At != 0 {
+			t.Fatalf("after %d walks at the second: %+v", lasts, k.hints.Others)
 		}
 		for range lasts {
-			if k.needs.Others[0].At != other {
+			if k.hints.Others[0].At != other {
 				t.Fatalf("the second is gone before %d walks", lasts)
 			}
-			k.keepOthers(0)
+			k.others.keep(0)
 		}
-		if k.needs.Others[0].At != 0 {
+		if k.hints.Others[0].At != 0 {
 			t.Fatalf("it is still there after %d walks", lasts)
 		}
 	}
@@ -57,22 +57,22 @@ func TestPlacesOnOtherStacksAreGivenUp(t *testing.T) {
 
 func TestAStackThatCompleteWalksWereAtIsNotGivenUp(t *testing.T) {
 	const at = 0x700000
-	k := NewThread(1, 1, nil).Walks()
-	k.lacksOther(at)
-	k.endedAtOther(at+0x100, true)
+	k := NewThread(1, 1, nil).Feedback()
+	k.others.missing(at)
+	k.others.endedAt(at+0x100, true)
 	for range 2 * othersMost {
-		k.keepOthers(0)
+		k.others.keep(0)
 	}
-	if k.needs.Others[0].At != at {
-		t.Errorf("%+v", k.needs.Others)
+	if k.hints.Others[0].At != at {
+		t.Errorf("%+v", k.hints.Others)
 	}
 }
 
 func TestNothingIsCopiedBehindTheOutermostFrameOfAnotherStack(t *testing.T) {
 	const at = 0x700000
-	k := NewThread(1, 1, nil).Walks()
-	p := &k.needs.Others[0]
-	k.lacksOther(at)
+	k := NewThread(1, 1, nil).Feedback()
+	p := &k.hints.Others[0]
+	k.others.missing(at)
 	for _, e := range []struct {
 		sp       frames.Addr
 		complete bool
@@ -88,40 +88,40 @@ func TestNothingIsCopiedBehindTheOutermostFrameOfAnotherStack(t *testing.T) {
 		{at + 0x100, true, true, otherBelow + 0x200 + copyMargin},
 		{at + otherBytes - 8, true, true, otherBytes},
 	} {
-		if found := k.endedAtOther(e.sp, e.complete) == 1; found != e.found || p.bytes() != e.bytes {
+		if found := k.others.endedAt(e.sp, e.complete) == 1; found != e.found || p.bytes() != e.bytes {
 			t.Errorf("%#x, complete %v: %v, %d bytes; want %v, %d", e.sp, e.complete, found, p.bytes(), e.found, e.bytes)
 		}
 	}
-	if k.lacksOther(at + 8); p.bytes() != otherBytes || k.needs.Others[1].At != 0 {
+	if k.others.missing(at + 8); p.bytes() != otherBytes || k.hints.Others[1].At != 0 {
 		t.Errorf("the place lacked something, and now has %d bytes", p.bytes())
 	}
 }
 
 func TestPlacesThatWereAskedForLast(t *testing.T) {
 	const at = 0x700000
-	k := NewThread(1, 1, nil).Walks()
+	k := NewThread(1, 1, nil).Feedback()
 	k.CopyOther(at)
 	k.CopyOtherDeep(at, 1<<20)
 	var w frames.Walker
 	for range 2 * othersMost {
-		k.usesOthers(&w)
+		k.others.uses(&w)
 	}
-	if k.needs.Others[0].bytes() != 1<<20 {
-		t.Errorf("%+v", k.needs.Others)
+	if k.hints.Others[0].bytes() != 1<<20 {
+		t.Errorf("%+v", k.hints.Others)
 	}
 }
 
 func TestTheStackThatAThreadBeganOnIsCopiedAtFirst(t *testing.T) {
 	const end = 0x7ffd00000000
 	th := NewThread(1, 1, nil)
-	if th.BeganOn(0); th.needs.get().Others[0].At != 0 {
+	if th.BeganOn(0); th.hints.get().Others[0].At != 0 {
 		t.Error("no stack is known")
 	}
 	th.BeganOn(end)
-	if p := th.needs.get().Others[0]; !p.Began || p.At >= end || p.At+uint64(p.bytes()) < end {
+	if p := th.hints.get().Others[0]; !p.Began || p.At >= end || p.At+uint64(p.bytes()) < end {
 		t.Errorf("%+v is copied of a stack that ends at %#x", p, uint64(end))
 	}
-	at := th.needs.get().Others[0].At
+	at := th.hints.get().Others[0].At
 	for sp, want := range map[uint64]bool{
 		end - 8: true, at: true, at - 1<<20: true, end - mostCopy: true,
 		end - mostCopy - 8: false, end + 8: false, 0x1000: false,
@@ -130,11 +130,11 @@ func TestTheStackThatAThreadBeganOnIsCopiedAtFirst(t *testing.T) {
 			t.Errorf("a stack pointer of %#x: on the first stack %t", sp, !want)
 		}
 	}
-	k := th.Walks()
+	k := th.Feedback()
 	for range othersLeast {
-		k.keepOthers(0)
+		k.others.keep(0)
 	}
-	if k.needs.Others[0].At != 0 {
+	if k.hints.Others[0].At != 0 {
 		t.Error("it is copied for ever")
 	}
 }

@@ -25,48 +25,28 @@ import (
 //     sp                                                                    root
 //     │ top: 24 KiB │      │ end │                │ end │   │ end │      │ end │
 //
-// Remains of ended frames lead there, too, so every return address in the top begins a chain. An outline is a guess of
-// what to copy; if the walk lacks a word, the next stop copies in one piece.
+// Stale return addresses can also lead to the root, so every candidate in the top part starts a chain. An outline is a
+// guess of what to copy; if the walk lacks a word, the next stop copies in one piece.
 const (
-	outlineFrom  = 64 << 10 // shallower: in one piece
-	topCopy      = 24 << 10
-	wholeCopy    = 256 << 10 // whole, if nothing better is known
-	mostInFull   = 128 << 10 // beyond a top without known frames
-	mostBridge   = 5 << 18   // most that bridge copies
-	pieceBelow   = 256       // return address, saved registers, alignment
-	pieceAbove   = 8
-	endAbove     = 512  // beyond an end at a new place
-	manyAbove    = 1024 // the same after a small frame
-	fewBelow     = 128  // pieceBelow after a small frame
-	smallFrame   = 2 << 10
-	largeFrom    = 16 << 10
-	savedBelow   = 64  // registers that most functions save
-	pieceJoins   = 512 // nearer pieces are joined
-	maxMarks     = 120
-	maxChain     = 1024 // frames of a walk or chain
-	maxPieces    = 32
-	pieceBytes   = 12 << 10 // of all pieces
-	markAge      = 256      // walks
-	smallFor     = 1000     // walks that read little, until the outline is dropped
-	stepBits     = 11
-	maxSteps     = 1 << stepBits / 2
-	maxStarts    = 24 // chains of more than one frame
-	maxTries     = 400
-	maxJoins     = 4
-	maxSearch    = 1024 // frames of all chains of a stop
-	pieceReads   = 48
-	readsKept    = 2 // reserved for a copy in one piece
-	maxSteppedTo = 40
-	mostFollowed = 40 << 10 // of ends at new places
-	endBytes     = mostFollowed + pieceBelow + manyAbove
-	firstGrowth  = 4 << 10 // where frames are unknown
-	doubtCopy    = 10 << 10
+	outlineFrom = 64 << 10  // bytes; shallower stacks are copied in one piece
+	topCopy     = 24 << 10  // bytes of the top
+	wholeCopy   = 256 << 10 // bytes in one piece, after an outline that did not fit
 )
 
-// mark is a frame's outer end, and the return address there.
+// Bounds of what is kept of the last walks.
+const (
+	maxMarks = 120  // frame ends
+	maxChain = 1024 // frames of one walk, or of one chain
+	markAge  = 256  // walks that an end is kept for
+	smallFor = 1000 // walks that read little, until the outline is dropped
+	stepBits = 11   // log2 of the table of frame sizes
+	maxSteps = 1 << stepBits / 2
+)
+
+// mark is the outer end of a frame, and the return address there.
 type mark struct {
 	at, pc frames.Addr
-	seen   uint32 // last walk
+	seen   uint32 // number of the last walk that had it
 }
 
 // Outline gathers the frames of one walk. It is for one goroutine, and reusable after Reset.
@@ -75,7 +55,7 @@ type Outline struct{ marks []mark }
 // Reset empties the outline.
 func (o *Outline) Reset() { o.marks = o.marks[:0] }
 
-// Add adds the walk's current frame, if its return address lies below its stack pointer (x86-64).
+// Add adds a frame of the walk, if its PC is a return address, which then is the word below its stack pointer (x86-64).
 func (o *Outline) Add(f *frames.Frame) {
 	if f.Caller && f.SP != 0 && len(o.marks) < maxChain {
 		o.marks = append(o.marks, mark{at: f.SP, pc: f.PC})
@@ -87,8 +67,8 @@ const (
 	sizeVaries = ^frames.Addr(0) - 1
 )
 
-// steps is a hash table from return addresses to frame sizes. pc 0 is an empty place. One goroutine writes, another
-// reads: inconsistent values are harmless guesses.
+// steps is a hash table from return addresses to the sizes of the frames that they return to. A pc of 0 marks an empty
+// place. One goroutine writes and another reads; a value read meanwhile is a harmless guess.
 type steps struct {
 	table  [1 << stepBits]struct{ pc, size atomic.Uint64 }
 	n      int
@@ -113,7 +93,7 @@ func (t *steps) size(pc frames.Addr) frames.Addr {
 	return at.size.Load()
 }
 
-// learn reports whether a size is new. A full table is emptied first.
+// learn sets a frame size, and reports whether it is new. A full table is emptied first.
 func (t *steps) learn(pc, size frames.Addr) bool {
 	if pc == 0 {
 		return false
@@ -148,22 +128,24 @@ func (t *steps) clear() {
 	t.n = 0
 }
 
-// outline is immutable.
+// outline is a guess where the frame ends of a deep stack are. It is immutable, but for steps.
 type outline struct {
 	marks []mark // by rising address
 	steps *steps
 }
 
-// remembered is what the last walks of a deep stack found. It belongs to the goroutine that walks.
-type remembered struct {
+// outlineHistory has the frame ends and frame sizes of the last walks of a deep stack. It belongs to the goroutine that
+// walks.
+type outlineHistory struct {
 	marks []mark // by rising address
 	walks uint32
 	steps *steps
-	large uint32 // last walk that read much
+	large uint32 // number of the last walk beyond outlineFrom
 }
 
-// learn reports whether a size or an end is new.
-func (r *remembered) learn(walk []mark, complete bool) (sizes, marks bool) {
+// learn adds the frames of a walk, and reports whether a size or an end is new. complete is set if the last frame is
+// the outermost.
+func (r *outlineHistory) learn(walk []mark, complete bool) (sizes, marks bool) {
 	r.walks++
 	for i := range walk {
 		switch {
@@ -176,7 +158,7 @@ func (r *remembered) learn(walk []mark, complete bool) (sizes, marks bool) {
 	return sizes, r.learnMarks(walk[max(0, len(walk)-maxMarks):])
 }
 
-func (r *remembered) learnMarks(walk []mark) (changed bool) {
+func (r *outlineHistory) learnMarks(walk []mark) (changed bool) {
 	for _, m := range walk {
 		m.seen = r.walks
 		i, ok := slices.BinarySearchFunc(r.marks, m.at, func(m mark, at frames.Addr) int { return cmp.Compare(m.at, at) })
@@ -194,46 +176,61 @@ func (r *remembered) learnMarks(walk []mark) (changed bool) {
 	return changed || len(r.marks) != n
 }
 
-func (r *remembered) give() *outline { return &outline{slices.Clone(r.marks), r.steps} }
+func (r *outlineHistory) give() *outline { return &outline{slices.Clone(r.marks), r.steps} }
 
-// learnOutline updates the outline by a walk beyond outlineFrom. A cut walk adds frames, but the next stop copies in
-// one piece.
-func (k *Walks) learnOutline(w *frames.Walker, s *RawSample, o *Outline) {
-	known, cut := k.needs.outline != nil, w.StopReason() == frames.StopStackCut
-	if cut && known {
-		k.needs.outline, k.needs.misled = nil, true
-		k.needs.Bytes = max(k.needs.Bytes, wholeCopy)
+// outlineHints is how to copy a deep stack.
+type outlineHints struct {
+	outline *outline // nil if stops copy in one piece
+	misled  bool     // a walk by the last outline was cut
+}
+
+// outlining learns from walks how to copy a deep stack.
+type outlining struct {
+	*outlineHints
+	history *outlineHistory // nil if the stack was not deep lately
+}
+
+// update learns from a walk beyond outlineFrom. o has its frames, or is nil if some are missing. A cut walk adds
+// frames, but drops the outline, so that the next stop copies in one piece.
+func (k *outlining) update(end walkEnd, w *frames.Walker, s *RawSample, o *Outline) (dropped bool) {
+	if o == nil || end == endPastRoot {
+		return false
 	}
-	if !cut && !w.StopReason().Complete() || s.Regs.Arch != frames.X86_64 || len(o.marks) == maxChain {
-		return // small frames
+	known, cut := k.outline != nil, end.cut()
+	if dropped = cut && known; dropped {
+		k.outline, k.misled = nil, true
 	}
-	r := k.remember(w, s)
+	if !cut && end != endComplete || s.Regs.Arch != frames.X86_64 || len(o.marks) == maxChain {
+		return dropped // so many frames are small ones
+	}
+	r := k.historyFor(end, w, s)
 	if r == nil {
-		return
+		return dropped
 	}
 	newSizes, changed := r.learn(o.marks, !cut)
 	if cut {
-		changed = newSizes && !known // sizes, not only places
+		changed = newSizes && !known // new places alone do not help
 	}
 	if changed || !cut && !known {
-		k.needs.outline, k.needs.misled = r.give(), false
+		k.outline, k.misled = r.give(), false
 	}
+	return dropped
 }
 
-// remember gives nil if the stack is not deep.
-func (k *Walks) remember(w *frames.Walker, s *RawSample) *remembered {
+// historyFor gives the history if the stack is or lately was deep, else nil.
+func (k *outlining) historyFor(end walkEnd, w *frames.Walker, s *RawSample) *outlineHistory {
 	reach := w.Reach()
-	if w.StopReason() == frames.StopStackCut && !w.Away() {
+	if end == endCut || end == endBetween {
 		reach = max(reach, w.UnreadAddr())
 	}
 	deep := reach-s.Mem.Stack.Addr > outlineFrom
-	switch r := k.remembered; {
+	switch r := k.history; {
 	case deep && r == nil:
-		k.remembered = &remembered{steps: &steps{}}
+		k.history = &outlineHistory{steps: &steps{}}
 	case deep:
 		r.large = r.walks
 	case r != nil && r.walks-r.large > smallFor:
-		k.remembered, k.needs.outline, k.needs.misled = nil, nil, false
+		k.history, k.outline, k.misled = nil, nil, false
 	}
-	return k.remembered
+	return k.history
 }

@@ -35,8 +35,8 @@ func TestFramesAreFollowedToPlacesWhereNoneWasSeen(t *testing.T) {
 	p := &pieces{search: search{by: by, need: 1 << 20}, top: mem[:topCopy]}
 	p.reserve(p.need)
 	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
-	have := &frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: p.top}, Others: out[:0]}
-	if _, ok := p.follow(&rd, have, out); !ok {
+	have := p.begin(base, &rd, out, 0)
+	if _, ok := p.follow(); !ok {
 		t.Fatal("it did not get to the outermost frame")
 	}
 	copied := 0
@@ -47,8 +47,8 @@ func TestFramesAreFollowedToPlacesWhereNoneWasSeen(t *testing.T) {
 		t.Errorf("%#x, %v, with %d bytes copied", v, ok, copied)
 	}
 	put(8192+64+300<<10, 0x999)
-	have.Others = out[:0]
-	if _, ok := p.follow(&rd, have, out); ok {
+	have.drop(0)
+	if _, ok := p.follow(); ok {
 		t.Error("an unknown return address was taken for the outermost")
 	}
 }
@@ -80,12 +80,12 @@ func TestUnknownFramesAreCopiedUpToAKnownOne(t *testing.T) {
 		for i := range by.marks {
 			out[i] = frames.Region{Addr: by.marks[i].at - pieceBelow, Bytes: mem[by.marks[i].at-base-pieceBelow:][:pieceBelow]}
 		}
-		have := &frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: p.top}, Others: out[:len(by.marks)]}
-		reached, ok := p.follow(&rd, have, out)
+		have := p.begin(base, &rd, out, len(by.marks))
+		reached, ok := p.follow()
 		if ok {
 			t.Error("the unknown function was known")
 		}
-		p.bridge(&rd, have, out, reached)
+		p.bridge(reached)
 		for at := uint64(topCopy); at < 100<<10; at += 8 {
 			if _, ok := have.Word(base + at); !ok {
 				t.Fatalf("%d bytes further in than a frame that is known were not copied", 100<<10-at)
@@ -135,12 +135,12 @@ func TestFramesBehindLargeOnesAreCopied(t *testing.T) {
 	p := &pieces{search: search{by: by, need: 64 << 10, root: base + third + 4096}, top: mem[:topCopy]}
 	p.reserve(p.need)
 	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
-	have := &frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: p.top}, Others: out[:0]}
-	reached, ok := p.follow(&rd, have, out)
+	have := p.begin(base, &rd, out, 0)
+	reached, ok := p.follow()
 	if ok || reached != base+third {
 		t.Fatalf("%v, it came to %d, want %d", ok, reached-base, third)
 	}
-	p.bridge(&rd, have, out, reached)
+	p.bridge(reached)
 	copied := 0
 	for _, r := range have.Others {
 		copied += len(r.Bytes)
@@ -171,12 +171,12 @@ func TestUnknownFramesAreCopiedUpToTheNextKnownOne(t *testing.T) {
 	p := &pieces{search: search{by: by, need: 64 << 10, root: base + topCopy + 212<<10}, top: mem[:topCopy]}
 	p.reserve(p.need)
 	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
-	have := &frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: p.top}, Others: out[:0]}
-	reached, ok := p.follow(&rd, have, out)
+	have := p.begin(base, &rd, out, 0)
+	reached, ok := p.follow()
 	if ok {
 		t.Fatal("the unknown function was known")
 	}
-	p.bridge(&rd, have, out, reached)
+	p.bridge(reached)
 	copied := 0
 	for _, r := range have.Others {
 		copied += len(r.Bytes)
@@ -204,12 +204,12 @@ func TestAStackIsCopiedFromWhereItsTopEnds(t *testing.T) {
 	p := &pieces{search: search{by: by, need: 128 << 10, root: base + 128<<10}, top: mem[:topCopy]}
 	p.reserve(p.need)
 	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
-	have := &frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: p.top}, Others: out[:0]}
-	reached, ok := p.follow(&rd, have, out)
+	have := p.begin(base, &rd, out, 0)
+	reached, ok := p.follow()
 	if ok || reached < base+topCopy {
 		t.Fatalf("%v, it came to %d", ok, int64(reached-base))
 	}
-	p.bridge(&rd, have, out, reached)
+	p.bridge(reached)
 	if _, ok := have.Word(base + 128<<10 - 8); !ok {
 		t.Errorf("the outermost frame was not copied; it came to %d", reached-base)
 	}
@@ -230,7 +230,7 @@ func TestFramesOfSeveralSizesAreNotFollowed(t *testing.T) {
 }
 
 func TestOutlineForgetsTheOldest(t *testing.T) {
-	r := remembered{steps: &steps{}}
+	r := outlineHistory{steps: &steps{}}
 	for i := range uint64(1000) {
 		r.learn([]mark{{at: 0x1000 + 64*i, pc: 0x401000}, {at: 0x100000, pc: 0x402000}}, true)
 		if len(r.marks) > maxMarks || r.marks[len(r.marks)-1].at != 0x100000 {
@@ -253,8 +253,8 @@ func TestSavedRegistersAreCopiedWithTheReturnAddress(t *testing.T) {
 	p.reserve(p.need)
 	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
 	out[0] = frames.Region{Addr: base + end - 16, Bytes: mem[end-16 : end+64]}
-	have := &frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: p.top}, Others: out[:1]}
-	if _, ok := p.follow(&rd, have, out); !ok {
+	have := p.begin(base, &rd, out, 1)
+	if _, ok := p.follow(); !ok {
 		t.Fatal("it did not get to the outermost frame")
 	}
 	for at := uint64(end - savedBelow); at < end; at += 8 {
@@ -283,11 +283,11 @@ func TestAStackWithoutAKnownFrameIsCopiedToItsEndIfThatIsNotFar(t *testing.T) {
 	} {
 		p.root = c.root
 		rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
-		have := &frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: p.top}, Others: out[:0]}
-		p.goAlong(&rd, have, out)
+		have := p.begin(base, &rd, out, 0)
+		p.copyFrames()
 		inOne := len(have.Others) == 1 && have.Others[0].Addr == base+topCopy
-		if !p.lost || c.want != 0 && (!inOne || len(have.Others[0].Bytes) != c.want) {
-			t.Errorf("root %#x: %d pieces, lost %t", c.root, len(have.Others), p.lost)
+		if !p.noChain || c.want != 0 && (!inOne || len(have.Others[0].Bytes) != c.want) {
+			t.Errorf("root %#x: %d pieces, lost %t", c.root, len(have.Others), p.noChain)
 		}
 		if c.want == 0 && inOne && len(have.Others[0].Bytes) == depth+copyMargin-topCopy {
 			t.Errorf("root %#x: copied up to where it is not", c.root)
@@ -316,7 +316,8 @@ func TestAStackThatEndsNearIsCopiedUpToThere(t *testing.T) {
 	} {
 		p.root, p.changing = e.root, e.changing
 		rd := ptrace.ReaderOf(os.Getpid(), nil)
-		rest, ok := p.toRoot(&rd, base+topCopy)
+		p.begin(base, &rd, nil, 0)
+		rest, ok := p.toRoot(base + topCopy)
 		if ok != (e.want != none) || ok && len(rest.Bytes) != e.want || ok && e.want > 0 && rest.Addr != base+topCopy {
 			t.Errorf("%+v, stack at %#x: %v, %d bytes at %#x", e, base, ok, len(rest.Bytes), rest.Addr)
 		}
@@ -340,21 +341,21 @@ func TestEndsOfFramesArePrefetched(t *testing.T) {
 	}
 	lacks := &outline{marks: []mark{{at: base + 4096}, {at: base + size*3/4}}}
 	p := &pieces{search: search{by: there}}
-	if p.ahead.ask(nil, there); p.PresentUntil() != 0 {
+	if p.ends.check(nil, there); p.PresentUntil() != 0 {
 		t.Error("foreseen of memory that is not known")
 	}
-	if p.ahead.ask(m, there); p.PresentUntil() == 0 {
+	if p.ends.check(m, there); p.PresentUntil() == 0 {
 		t.Skip("the kernel does not tell which pages are there")
 	}
 	p.by = lacks
 	if p.PresentUntil() != 0 {
 		t.Error("what was foreseen was of another outline")
 	}
-	if p.ahead.ask(m, lacks); p.PresentUntil() != 0 {
+	if p.ends.check(m, lacks); p.PresentUntil() != 0 {
 		t.Error("a page that is not there was foreseen")
 	}
 	p.by = most
-	if p.ahead.ask(m, most); p.PresentUntil() != 0 {
-		t.Errorf("%d places were foreseen, at most %d are asked about", len(most.marks), len(p.ahead.spots))
+	if p.ends.check(m, most); p.PresentUntil() != 0 {
+		t.Errorf("%d places were foreseen, at most %d are asked about", len(most.marks), len(p.ends.places))
 	}
 }

@@ -15,7 +15,8 @@ import (
 // passiveTries bounds the tries on a thread that runs during a passive read.
 const passiveTries = 3
 
-// readPassively makes a passive read; false if the thread runs, or the kernel counts no arrivals (CONFIG_SCHED_INFO).
+// readPassively makes a passive read, and reports whether it succeeded. It fails if the thread runs, or if the kernel
+// does not count arrivals (CONFIG_SCHED_INFO).
 func (l *Observer) readPassively(t *Thread, s *RawSample, before procmem.SchedStat) (bool, error) {
 	for range passiveTries {
 		if before.Runs == 0 {
@@ -37,7 +38,7 @@ func (l *Observer) readPassively(t *Thread, s *RawSample, before procmem.SchedSt
 		if err := l.copyAt(t, s, call); err != nil {
 			return false, err
 		}
-		s.recalled, s.refused = t.recall(s, &call), false
+		s.recalled, s.refused = t.recall(s, &call), !l.mayStopSleepers()
 		l.copyExtra(t, s)
 		l.copyNear(t, s, &call)
 		t.futex.noted, l.kernel.found.inLen = false, 0
@@ -52,7 +53,7 @@ func (l *Observer) readPassively(t *Thread, s *RawSample, before procmem.SchedSt
 			t.restless = true // until it is found unchanged
 			t.futex.proven()
 			l.kernel.proven()
-			s.Stopped, s.Restarted, s.Broken, s.Told = 0, false, false, false
+			s.Stopped, s.Restarted, s.Broken, s.ReportedTwice = 0, false, false, false
 			s.wchan, s.Kernel = s.wchan[:0], s.Kernel[:0]
 			if call.Nr < 0 {
 				s.wchan, _ = t.files.Wchan(s.wchanBuf[:]) // may be hidden
@@ -64,8 +65,8 @@ func (l *Observer) readPassively(t *Thread, s *RawSample, before procmem.SchedSt
 	return false, nil
 }
 
-// stoppable is for a thread whose /proc syscall file is unreadable: CAP_SYS_PTRACE does not override that file's mode.
-// A sleeper is left alone ([refusal.Denied]), as its call is not known.
+// stoppable gives nil for a thread that may be stopped though its /proc syscall file is unreadable: CAP_SYS_PTRACE does
+// not override the mode of that file. A sleeper must not be stopped ([refusal.Denied]), as its call is unknown.
 func stoppable(files *procmem.ThreadFiles) error {
 	var st procmem.Stat
 	if err := files.Stat(&st); err != nil {
@@ -81,7 +82,7 @@ func stoppable(files *procmem.ThreadFiles) error {
 	return refusal.Denied
 }
 
-// copyAt sets the known registers and copies the stack. A thread in the kernel has none below its stack pointer.
+// copyAt sets the known registers and copies the stack. A thread in a system call has no data below its stack pointer.
 func (c *copier) copyAt(t *Thread, s *RawSample, call procmem.SyscallInfo) error {
 	s.Regs = frames.Regs{Arch: c.arch, PC: call.PC}
 	s.Regs.Set(c.arch.SP(), call.SP)
@@ -101,14 +102,15 @@ func (c *copier) copyAt(t *Thread, s *RawSample, call procmem.SyscallInfo) error
 	return s.copyStack(t, call.SP, below)
 }
 
-// On arm64 Go saves the caller's frame pointer below the stack pointer.
+// belowSP is where Go saves the caller's frame pointer on arm64.
 const belowSP = 16
 
 // signatureBits is where pointer authentication signs a code pointer: bits 54 to 48
 // (Documentation/arm64/pointer-authentication).
 const signatureBits = 0x7f << 48
 
-// copyExtra copies what a stop would copy besides the stack. The thread pointer is constant.
+// copyExtra copies what a stop would copy in addition to the stack. The thread pointer is that of the last stop: it is
+// constant.
 func (c *copier) copyExtra(t *Thread, s *RawSample) {
 	extra := c.extraOf(t)
 	if extra == nil {
@@ -116,11 +118,11 @@ func (c *copier) copyExtra(t *Thread, s *RawSample) {
 	}
 	s.Regs.TLS = t.tls
 	c.reader.ReadFrom(t.TID, t.Memory)
-	if t.needs.get().Plan != nil || t.Plans != nil && t.Plans.Load() != nil {
+	if t.hints.get().Plan != nil || t.Plans != nil && t.Plans.Load() != nil {
 		c.reader.Allow(readsOf(extra))
 		c.reader.Copied(s.Mem.Stack.Addr, s.Mem.Stack.Bytes)
 	}
-	t.checkPresentAlone()
+	t.checkNodes()
 	c.planned.asleep = true
 	n := extra.Regions(&s.Regs, &c.reader, c.regions[:])
 	c.planned.asleep = false
@@ -130,17 +132,18 @@ func (c *copier) copyExtra(t *Thread, s *RawSample) {
 // redZone is the memory below sp that a leaf function may use (System V ABI for x86-64, §3.2.2).
 const redZone = 128
 
-// copyStack copies from sp−below upwards, by thread number: that of an ended first thread gives no memory.
+// copyStack copies from sp − below upwards. It reads by the id of the thread, as that of a first thread that has ended
+// gives no memory.
 func (s *RawSample) copyStack(t *Thread, sp, below frames.Addr) error {
-	s.pieced, s.deep, s.short, s.tailAt = false, false, false, 0
+	s.copyShape = copyShape{}
 	from := sp - below
 	if t.Memory != nil && from&^0xfff != sp&^0xfff && t.Memory.Start(sp) > from {
 		from = sp // another mapping
 	}
-	needs := t.needs.get()
+	needs := t.hints.get()
 	asked, top := needs.Bytes, needs.Top
-	if s.toTop = top > from && top-from < uint64(asked); s.toTop {
-		asked = int(top - from)
+	if top > from && top-from < uint64(asked) {
+		s.limit, asked = limitTop, int(top-from)
 	}
 	s.room(asked)
 	n, err := t.copy(from, s.buf[:asked])

@@ -14,17 +14,20 @@ const (
 	firstPause = 30e3
 	// leastPause is the least expected length of a stop, in ns.
 	leastPause = 10e3
-	// pauseFades: an expectation above the limit falls by 1/pauseFades each time, for another try later.
+	// pauseFades is the decay of an estimate above the limit: by 1/pauseFades per skipped stop, so that the thread is
+	// tried again.
 	pauseFades = 256
 )
 
-// pauseLimit keeps stops within the user's limit, by the mean of the thread's stops, else of all.
+// pauseLimit skips stops that are expected to exceed the user's limit. The estimate is the moving mean of the thread's
+// stops, or of all before its first.
 type pauseLimit struct {
-	limit int64 // ns; 0: none
-	usual int64 // of all stops, ns; 0: none yet
+	limit int64 // ns; 0 if there is none
+	usual int64 // moving mean of all stops, ns; 0 before the first
 }
 
-// LimitPause makes the observer omit stops that are expected to take longer than d ([refusal.MaxPause]); 0: no limit.
+// LimitPause makes the observer omit stops that are expected to take longer than d ([refusal.MaxPause]). 0
+// means no limit.
 func (l *Observer) LimitPause(d time.Duration) { l.pause.limit = int64(d) }
 
 func (p *pauseLimit) allows(t *Thread) bool {
@@ -59,19 +62,19 @@ func lately(mean, ns int64) int64 {
 // # Queued threads
 //
 // A queued thread stops when it gets a processor, on a busy machine tens of milliseconds later; a tracer under a CPU
-// quota may be held up by then. So only threads on a processor are stopped ([procmem.ThreadFiles.OnProcessor]); time is
-// attributed to these anyway. The exception is the thread that the tracer has preempted, if it makes many system calls
-// (package skid).
+// quota may be held up by then. So, with [Observer.OnlyOnProcessors], only threads on a processor are stopped
+// ([procmem.ThreadFiles.OnProcessor]): processor time is attributed by these. The exception is the thread that the
+// tracer has preempted, if it makes many system calls (package skid).
 
-// passedFor is how long a thread may be found queued before it is stopped all the same, in ns.
-const passedFor = 4e9
+// queuedFor is how long a thread may be found queued before it is stopped anyway, in ns.
+const queuedFor = 4e9
 
 // OnlyOnProcessors makes the observer stop only threads on a processor, or not found there for 4 s, where that is
 // known.
-func (l *Observer) OnlyOnProcessors() { l.careful = true }
+func (l *Observer) OnlyOnProcessors() { l.onlyOnProcessors = true }
 
-func (l *Observer) waitsForTurn(t *Thread) bool {
-	if !l.careful {
+func (l *Observer) waitsForProcessor(t *Thread) bool {
+	if !l.onlyOnProcessors {
 		return false
 	}
 	if on, known := t.files.OnProcessor(); on || !known {
@@ -83,8 +86,8 @@ func (l *Observer) waitsForTurn(t *Thread) bool {
 		}
 	}
 	now := procmem.Now()
-	if t.passed == 0 {
-		t.passed = now
+	if t.queuedSince == 0 {
+		t.queuedSince = now
 	}
-	return now-t.passed < passedFor
+	return now-t.queuedSince < queuedFor
 }

@@ -13,13 +13,13 @@ const pendingLimit = 2e9
 // Pending gives the number of pending stops, including given up ones of threads that have not stopped yet.
 func (l *Observer) Pending() int { return l.ctl.Pending() }
 
-// Waiting is Pending without those that were given up.
+// Waiting gives the number of pending stops without those that were given up.
 func (l *Observer) Waiting() (n int) { return l.pending.len() }
 
-// pendingStops holds the threads that were asked to stop, at the index of their ptrace.Look's tag less one.
+// pendingStops holds the threads that were asked to stop. The index is Tracee.Tag − 1.
 type pendingStops []*Thread
 
-// add gives the thread's tag, which is not zero.
+// add adds a thread, and gives its tag, which is not zero.
 func (p *pendingStops) add(t *Thread) uint64 {
 	for i, had := range *p {
 		if had == nil {
@@ -58,13 +58,14 @@ func (l *Observer) Collect(deadline int64, done func(*Thread, *RawSample, error)
 	l.giveUp(procmem.Now()-pendingLimit, done)
 }
 
-// Serve is Collect between two calls of Begin: it waits for one stop until the deadline, 0: for none, and finishes
-// those that have stopped. It gives their number.
+// Serve finishes the observations of all threads that have stopped, and gives their number. It waits until the deadline
+// for the first of them, without sleeping; a deadline of 0 means no wait. It is for use between two calls of Begin.
 func (l *Observer) Serve(deadline int64, done func(*Thread, *RawSample, error)) int {
 	return l.serve(deadline, true, done)
 }
 
-// serve finishes observations. one: it waits for the first only, without sleeping.
+// serve finishes observations until the deadline, and gives their number. If one is set, it waits only for the first
+// stop, and without sleeping.
 func (l *Observer) serve(deadline int64, one bool, done func(*Thread, *RawSample, error)) (n int) {
 	wait := l.ctl.WaitAny
 	if one {
@@ -95,8 +96,8 @@ func (l *Observer) serve(deadline int64, one bool, done func(*Thread, *RawSample
 	return n
 }
 
-// missed reopens the memory after an exec, if n is 0, and reports whether it did.
-func (t *Thread) missed(n int) bool { return n == 0 && t.Memory != nil && t.Memory.Renew(t.TID) }
+// missed reopens the process's memory after an exec if a copy gave n = 0 bytes, and reports whether it did.
+func (t *Thread) missed(n int) bool { return n == 0 && t.Memory != nil && t.Memory.ReopenIfGone(t.TID) }
 
 func (l *Observer) giveUp(before int64, done func(*Thread, *RawSample, error)) {
 	for i, t := range l.pending {
@@ -108,7 +109,7 @@ func (l *Observer) giveUp(before int64, done func(*Thread, *RawSample, error)) {
 	}
 }
 
-// GiveUp ends a thread's pending observation without a call of done; false if there is none.
+// GiveUp ends a thread's pending observation without a call of done, and reports whether there was one.
 func (l *Observer) GiveUp(t *Thread) bool {
 	for i, p := range l.pending {
 		if p == t {
@@ -129,15 +130,15 @@ func (l *Observer) cancel(tag uint64) {
 // Queued reports whether the pending thread waits for the calling thread's processor, and stops only when that sleeps.
 func (t *Thread) Queued() bool { return t.pending != nil && t.queued }
 
-// Time for pending observations when this process is about to be stopped, in ns. The rest detaches when the
-// controller's OS thread ends.
+// Time for pending observations when this process is about to be stopped, in ns. The kernel detaches the remaining
+// threads when the controller's OS thread ends.
 const (
 	leaveFor  = 500e6
 	leaveStep = 5e6
 )
 
 // Leave finishes pending observations for at most 0.5 s and gives up the others, before this process is stopped
-// ([ptrace.Leaving]). The controller is to be closed then.
+// ([ptrace.Leaving]). The caller then closes the controller.
 func (l *Observer) Leave(done func(*Thread, *RawSample, error)) {
 	l.ctl.Leave()
 	l.serve(0, false, done)

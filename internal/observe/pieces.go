@@ -11,25 +11,35 @@ import (
 	"prywalk/ptrace"
 )
 
-// pieces copies a stack by an outline besides what another Extra copies.
+// Bounds of the pieces at known frame ends.
+const (
+	pieceBelow = 256 // bytes below an end: return address, saved registers, alignment
+	pieceAbove = 8
+	pieceJoins = 512 // bytes; nearer pieces are joined
+	maxPieces  = 32
+	pieceBytes = 12 << 10 // of all pieces
+	pieceReads = 48       // reads of a stop
+)
+
+// pieces copies a stack by an outline, in addition to what another Extra copies.
 type pieces struct {
 	inner ptrace.Extra
 	top   []byte
 
 	places [ptrace.MaxPrefetch]frames.Region
-	first  int // index in places; before: inner's
+	first  int // index of the first piece in places; inner's places come before
 	n      int
 	buf    []byte
-	ahead  presentEnds
+	ends   presentEnds
 	search
 }
 
-// presentEnds are frame ends whose pages were checked before a stop.
+// presentEnds are the frame ends whose pages were checked before a stop.
 type presentEnds struct {
-	by    *outline
-	until int64 // valid until, CLOCK_MONOTONIC ns; 0: not all are there
-	spots [procmem.MostPlaces]uint64
-	there [procmem.MostPlaces]bool
+	by      *outline
+	until   int64 // valid until, CLOCK_MONOTONIC ns; 0 if some pages are missing
+	places  [procmem.MostPlaces]uint64
+	present [procmem.MostPlaces]bool
 }
 
 // reserve allocates buffers. Precondition: no thread is stopped.
@@ -44,8 +54,8 @@ func (p *pieces) reserve(need int) {
 	}
 }
 
-// ask checks before a stop whether the pages of frame ends are there, so that one system call can read all.
-func (f *presentEnds) ask(m *procmem.Memory, by *outline) {
+// check checks before a stop whether the pages of all frame ends are present, so that one system call can read them.
+func (f *presentEnds) check(m *procmem.Memory, by *outline) {
 	f.by, f.until = by, 0
 	if m == nil {
 		return
@@ -54,26 +64,26 @@ func (f *presentEnds) ask(m *procmem.Memory, by *outline) {
 	n, page := uint64(0), uint64(os.Getpagesize())
 	for i := range by.marks {
 		at := by.marks[i].at - pieceBelow
-		if n > 0 && at/page == f.spots[n-1]/page && (at+size-1)/page == (f.spots[n-1]+size-1)/page {
+		if n > 0 && at/page == f.places[n-1]/page && (at+size-1)/page == (f.places[n-1]+size-1)/page {
 			continue
 		}
-		if n == uint64(len(f.spots)) {
+		if n == uint64(len(f.places)) {
 			return
 		}
-		f.spots[n], n = at, n+1
+		f.places[n], n = at, n+1
 	}
-	until := m.CheckPlaces(f.spots[:n], size, f.there[:n])
-	if !slices.Contains(f.there[:n], false) {
+	until := m.CheckPlaces(f.places[:n], size, f.present[:n])
+	if !slices.Contains(f.present[:n], false) {
 		f.until = until
 	}
 }
 
 // PresentUntil implements [ptrace.PresentPrefetcher].
 func (p *pieces) PresentUntil() int64 {
-	if p.first > 0 || p.ahead.by != p.by {
+	if p.first > 0 || p.ends.by != p.by {
 		return 0
 	}
-	return p.ahead.until
+	return p.ends.until
 }
 
 // Prefetch implements [ptrace.Prefetcher].
@@ -129,17 +139,17 @@ func (p *pieces) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Regi
 	if rd.Prefetched() {
 		n += copy(out[n:], p.places[p.first:p.n])
 	}
-	if p.lost = false; copied < len(p.top) {
+	if p.noChain = false; copied < len(p.top) {
 		return n
 	}
-	if rest, ok := p.toRoot(rd, from+uint64(copied)); ok {
-		if len(rest.Bytes) > 0 {
-			out[n] = rest
-			n++
-		}
-		return n
+	stack := frames.Region{Addr: from, Bytes: p.top}
+	p.have = stopCopy{frames.Snapshot{Stack: stack, Others: out[:n]}, rd, out}
+	if rest, ok := p.toRoot(p.have.topEnd()); !ok {
+		p.copyFrames()
+	} else if len(rest.Bytes) > 0 {
+		p.have.add(rest)
 	}
-	have := frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: p.top}, Others: out[:n]}
-	p.goAlong(rd, &have, out)
-	return len(have.Others)
+	n = len(p.have.Others)
+	p.have = stopCopy{}
+	return n
 }

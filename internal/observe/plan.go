@@ -15,21 +15,22 @@ import (
 // Bounds of one plan. A read takes 1 to 3 µs.
 const (
 	planReads   = 160
-	planSought  = 64  // nodes of one Seek
-	planRegions = 160 // and pages
+	planSought  = 64 // nodes of one Seek
+	planRegions = 160
 	planPage    = 4 << 10
-	planBlock   = 16 << 10 // where nodes are dense
+	planBlock   = 16 << 10 // read at once where nodes are dense
 	fewPages    = 2
 )
 
-// planned carries out a plan besides what another Extra copies. It serves all threads, on the tracer's thread.
+// planned carries out the plan of a run-time system, in addition to what another Extra copies. It serves all threads,
+// one at a time.
 type planned struct {
 	inner  ptrace.Extra
 	plan   *managed.Plan
 	anchor frames.Addr
-	sought *frames.Addr // the thread's; nil: none
+	sought *frames.Addr // the thread's last result of Seek; nil if it is not kept
 	tid    uint64
-	asleep bool // a passive read
+	asleep bool // in a passive read
 
 	slots [managed.MaxSlots]frames.Addr
 	planMemory
@@ -71,24 +72,24 @@ func (p *planned) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Reg
 	p.readRanges()
 	p.slots = [managed.MaxSlots]frames.Addr{0: p.anchor, 1: regs.SP(), 2: regs.TLS, 3: p.tid}
 	if p.anchor == 0 && !p.soughtBefore() {
-		p.carry(p.plan.Find)
+		p.runSteps(p.plan.Find)
 		if p.sought != nil {
 			*p.sought = p.slots[0]
 		}
 	}
 	if p.slots[0] != 0 {
-		p.carry(p.plan.Steps)
+		p.runSteps(p.plan.Steps)
 	}
 	p.ranges.keep()
-	if p.alone != nil {
-		p.alone.n, p.alone.until = copy(p.alone.at[:], p.alone.next[:p.found]), 0
+	if p.cache != nil {
+		p.cache.n, p.cache.until = copy(p.cache.at[:], p.cache.next[:p.found]), 0
 	}
 	p.ranges.of = nil
-	p.rd, p.out, p.last, p.alone, p.sought = nil, nil, frames.Region{}, nil, nil
+	p.rd, p.out, p.last, p.cache, p.sought = nil, nil, frames.Region{}, nil, nil
 	return p.n
 }
 
-func (p *planned) carry(steps []managed.Step) {
+func (p *planned) runSteps(steps []managed.Step) {
 	for i := range min(len(steps), managed.MaxSteps) {
 		if !p.step(&steps[i]) {
 			return
@@ -96,7 +97,7 @@ func (p *planned) carry(steps []managed.Step) {
 	}
 }
 
-// step is false if the plan ends.
+// step carries out a step, and reports whether the plan goes on.
 func (p *planned) step(s *managed.Step) bool {
 	if s.Asleep && !p.asleep {
 		return true
@@ -130,6 +131,7 @@ func (p *planned) step(s *managed.Step) bool {
 	return true
 }
 
+// length gives the size of a step's range.
 func (p *planned) length(at frames.Addr, s *managed.Step) uint64 {
 	n := uint64(s.Max)
 	if end := p.slots[s.End%managed.MaxSlots]; s.End != 0 {
@@ -141,6 +143,7 @@ func (p *planned) length(at frames.Addr, s *managed.Step) uint64 {
 	return n
 }
 
+// row reads a range of adjacent nodes.
 func (p *planned) row(at frames.Addr, s *managed.Step) {
 	n, size := p.length(at, s), uint64(s.Size)
 	p.count = 0
@@ -153,6 +156,7 @@ func (p *planned) row(at frames.Addr, s *managed.Step) {
 	}
 }
 
+// chain reads a linked list of nodes.
 func (p *planned) chain(at frames.Addr, s *managed.Step) {
 	size := uint64(s.Size)
 	if slices.Contains(p.first, at) {
@@ -161,7 +165,7 @@ func (p *planned) chain(at frames.Addr, s *managed.Step) {
 	before, d := p.n, density{piece: -1}
 	for p.count = 0; at != 0 && p.count < min(int(s.Max), len(p.nodes)); p.count++ {
 		switch {
-		case p.have(at, size) != nil || p.readAlone() && p.have(at, size) != nil:
+		case p.have(at, size) != nil || p.readCachedNodes() && p.have(at, size) != nil:
 			d.found(p.lastIn)
 		case !p.node(at, size, d.next(at)):
 			return
@@ -169,7 +173,7 @@ func (p *planned) chain(at frames.Addr, s *managed.Step) {
 			d.read(p.n - 1)
 		}
 		d.last = at
-		p.keepAlone(at, size, before)
+		p.cacheNode(at, size, before)
 		p.nodes[p.count] = at
 		at = p.word(at + uint64(int64(s.Next)))
 	}
@@ -178,7 +182,7 @@ func (p *planned) chain(at frames.Addr, s *managed.Step) {
 	}
 }
 
-// soughtBefore reports whether the last result of Seek holds.
+// soughtBefore reports whether the thread's last result of Seek still holds. It is then in slot 0.
 func (p *planned) soughtBefore() bool {
 	if p.sought == nil || *p.sought == 0 {
 		return false
@@ -198,7 +202,7 @@ func (p *planned) soughtBefore() bool {
 	return false
 }
 
-// seek gives the node with a wanted word; 0 if there is none.
+// seek gives the node of a list that has a wanted word, or 0.
 func (p *planned) seek(at frames.Addr, s *managed.Step) frames.Addr {
 	want := p.slots[s.End%managed.MaxSlots]
 	for range min(int(s.Max), planSought) {
@@ -213,8 +217,8 @@ func (p *planned) seek(at frames.Addr, s *managed.Step) frames.Addr {
 	return 0
 }
 
-// density measures how near to each other the nodes of a chain lie. A page costs little more to read than a word, but
-// takes room.
+// density decides whether the whole page around a node is read: it costs little more than the node, but takes room, and
+// is worthwhile if other nodes lie in it.
 type density struct {
 	pieces int // read for nodes
 	piece  int
@@ -233,6 +237,7 @@ func (d *density) found(piece int) {
 
 func (d *density) read(piece int) { d.pieces, d.piece, d.nodes = d.pieces+1, piece, 0 }
 
+// next gives how many bytes to read for the node at an address: 0 for the node only.
 func (d *density) next(at frames.Addr) uint64 {
 	switch {
 	case d.nodes >= densePiece:
@@ -243,6 +248,7 @@ func (d *density) next(at frames.Addr) uint64 {
 	return 0
 }
 
+// node reads a node, and the with bytes up to the end of its page, if they can be read.
 func (p *planned) node(at frames.Addr, size, with uint64) bool {
 	end := max(at|(planPage-1)+1, at+size)
 	if with > planPage {
@@ -259,6 +265,7 @@ func (p *planned) node(at frames.Addr, size, with uint64) bool {
 	return p.read(at, size) && p.have(at, size) != nil
 }
 
+// each replaces the nodes by the objects that they point to, and reads these.
 func (p *planned) each(s *managed.Step) {
 	n := 0
 	for i := range p.count {
@@ -281,11 +288,13 @@ func (p *planned) each(s *managed.Step) {
 	p.count = copy(p.nodes[:], p.next[:n])
 }
 
+// leavesOut reports whether Each leaves a node out by the word at an address.
 func (p *planned) leavesOut(at frames.Addr, s *managed.Step) bool {
 	return s.Empty && p.word(at) != 0 || s.Mask != 0 && (p.word(at)&s.Mask == s.Value) == s.Except
 }
 
-// addressBits is the width of a user address; fewBefore is how many last objects are compared, for recursion.
+// addressBits is the width of a user address. fewBefore is how many of the last objects are compared, as recursive
+// calls have the same.
 const (
 	addressBits = 48
 	fewBefore   = 8
@@ -298,9 +307,10 @@ func (p *planned) object(at frames.Addr, s *managed.Step) bool {
 	return p.read(at, uint64(s.Size))
 }
 
-// InLock reports whether a sleeper waits for its run-time system's lock, which computing threads pass on.
+// InLock reports whether a sleeper waits for the lock of its run-time system, which computing threads pass to each
+// other.
 func (t *Thread) InLock(call *procmem.SyscallInfo) bool {
-	plan := t.needs.get().Plan
+	plan := t.hints.get().Plan
 	if plan == nil || plan.Lock[1] == 0 || call.Nr != futexCall(hostArch()) {
 		return false
 	}
@@ -308,8 +318,9 @@ func (t *Thread) InLock(call *procmem.SyscallInfo) bool {
 	return ok && word >= plan.Lock[0] && word < plan.Lock[1]
 }
 
-func (c *copier) carryOut(t *Thread, inner ptrace.Extra) ptrace.Extra {
-	n := t.needs.get()
+// withPlan gives an Extra that also carries out the plan of a thread, or inner if there is none.
+func (c *copier) withPlan(t *Thread, inner ptrace.Extra) ptrace.Extra {
+	n := t.hints.get()
 	plan, anchor := n.Plan, n.Anchor
 	if plan == nil && t.Plans != nil {
 		plan, anchor = t.Plans.Load(), 0
@@ -321,28 +332,28 @@ func (c *copier) carryOut(t *Thread, inner ptrace.Extra) ptrace.Extra {
 	if p.buf == nil {
 		p.buf = make([]byte, managed.MaxBytes)
 	}
-	p.inner, p.plan, p.anchor, p.tid, p.alone = inner, plan, anchor, uint64(t.TID), t.nodes
+	p.inner, p.plan, p.anchor, p.tid, p.cache = inner, plan, anchor, uint64(t.TID), t.nodes
 	p.sought, p.ranges.of = &t.sought, t.ranges
 	return p
 }
 
-// Plan makes the next observations carry out a plan from an anchor on; nil: none. again: the plan is new, and the last
-// observation is not reused.
-func (k *Walks) Plan(p *managed.Plan, anchor frames.Addr) (again bool) {
-	if k.needs.Plan == p && k.needs.Anchor == anchor {
+// Plan makes the next observations carry out a plan from an anchor on, or none if p is nil. again reports whether the
+// plan is new, so that the thread is read again.
+func (k *WalkFeedback) Plan(p *managed.Plan, anchor frames.Addr) (again bool) {
+	if k.hints.Plan == p && k.hints.Anchor == anchor {
 		return false
 	}
-	k.needs.Plan, k.needs.Anchor = p, anchor
+	k.hints.Plan, k.hints.Anchor = p, anchor
 	if again = p != nil; again {
-		k.needs.Retries++
+		k.hints.Retries++
 	}
 	k.handOver()
 	return again
 }
 
-// PlanAgain is Plan after a copy that lacked something: the last observation is not reused.
-func (k *Walks) PlanAgain(p *managed.Plan, anchor frames.Addr) {
-	k.needs.Plan, k.needs.Anchor = p, anchor
-	k.needs.Retries++
+// PlanAgain is Plan after a copy that lacked something: the thread is read again.
+func (k *WalkFeedback) PlanAgain(p *managed.Plan, anchor frames.Addr) {
+	k.hints.Plan, k.hints.Anchor = p, anchor
+	k.hints.Retries++
 	k.handOver()
 }

@@ -156,29 +156,29 @@ func TestNodesFarFromEachOtherLeaveRoomForWhatTheyLeadTo(t *testing.T) {
 func TestAnswersThatCameTooLateAreNoRefusal(t *testing.T) {
 	a := newArena(1 << 12)
 	p, out := newPlanned()
-	p.out, p.alone = out, &aloneNodes{n: 1, count: 1}
+	p.out, p.cache = out, &nodeCache{n: 1, count: 1}
 	try := func(until int64, at frames.Addr) {
 		rd := ptrace.ReaderOf(os.Getpid(), nil)
 		rd.Allow(planReads)
-		p.alone.pieces[0] = nodePiece{at, at + 16}
-		p.rd, p.n, p.used, p.alone.until = &rd, 0, 0, until
-		p.readAlone()
+		p.cache.pieces[0] = nodePiece{at, at + 16}
+		p.rd, p.n, p.used, p.cache.until = &rd, 0, 0, until
+		p.readCachedNodes()
 	}
-	for range 2 * mostRefused {
+	for range 2 * mostFailures {
 		try(1, a.at)
 	}
-	if p.alone.refused != 0 {
-		t.Errorf("refused %d times", p.alone.refused)
+	if p.cache.failures != 0 {
+		t.Errorf("refused %d times", p.cache.failures)
 	}
 	later := procmem.Now() + 3600e9
-	for range mostRefused {
+	for range mostFailures {
 		try(later, 64) // nothing is there
 	}
-	if p.alone.refused != mostRefused {
-		t.Errorf("refused %d times, want %d", p.alone.refused, mostRefused)
+	if p.cache.failures != mostFailures {
+		t.Errorf("refused %d times, want %d", p.cache.failures, mostFailures)
 	}
-	if try(later, a.at); p.alone.refused != 0 || p.n != 1 {
-		t.Errorf("refused %d times and %d pieces, when it was read", p.alone.refused, p.n)
+	if try(later, a.at); p.cache.failures != 0 || p.n != 1 {
+		t.Errorf("refused %d times and %d pieces, when it was read", p.cache.failures, p.n)
 	}
 }
 
@@ -250,12 +250,12 @@ func TestNodesOfTheLastSampleAreReadTogether(t *testing.T) {
 	defer mem.Close()
 	p, out := newPlanned()
 	plan := &managed.Plan{Steps: []managed.Step{{Op: managed.Chain, Size: size, Max: 100}}}
-	alone := &aloneNodes{}
+	alone := &nodeCache{}
 	tracee := func(first uint64) (reads int, nodes []frames.Addr, snap frames.Snapshot) {
 		alone.checkPresent(mem, size)
 		rd := ptrace.ReaderOf(os.Getpid(), mem)
 		rd.Allow(p.Reads())
-		p.plan, p.anchor, p.alone = plan, first, alone
+		p.plan, p.anchor, p.cache = plan, first, alone
 		before, regs := rd.Left(), frames.Regs{Arch: hostArch()}
 		regions := p.Regions(&regs, &rd, out)
 		return before - rd.Left(), p.nodes[:p.count], frames.Snapshot{Others: out[:regions]}
@@ -295,16 +295,16 @@ func TestNodesOfTheLastSampleAreReadTogether(t *testing.T) {
 func TestWhoWaitsForTheLockOfItsRunTimeSystemIsInIt(t *testing.T) {
 	const lock, wait = 0x7000, 0
 	th := &Thread{}
-	th.needs.init(CopyHints{})
+	th.hints.init(CopyHints{})
 	call := procmem.SyscallInfo{Nr: futexCall(hostArch()), Args: [6]uint64{lock + 8, wait}}
 	if th.InLock(&call) {
 		t.Error("without a plan")
 	}
-	th.needs.init(CopyHints{Plan: &managed.Plan{}})
+	th.hints.init(CopyHints{Plan: &managed.Plan{}})
 	if th.InLock(&call) {
 		t.Error("where none is known")
 	}
-	th.needs.init(CopyHints{Plan: &managed.Plan{Lock: [2]uint64{lock, lock + 48}}})
+	th.hints.init(CopyHints{Plan: &managed.Plan{Lock: [2]uint64{lock, lock + 48}}})
 	if !th.InLock(&call) {
 		t.Error("not there")
 	}

@@ -14,14 +14,14 @@ type planMemory struct {
 	rd     *ptrace.Reader
 	out    []frames.Region
 	n      int
-	last   frames.Region // of the last bytes
-	lastIn int           // index in out; −1: none
+	last   frames.Region // the region that have last found
+	lastIn int           // its index in out, or −1
 	buf    []byte
 	used   int
 	ranges usedRanges
 }
 
-// have gives copied bytes, or nil.
+// have gives size bytes at addr if they were copied, or nil.
 func (p *planMemory) have(addr, size uint64) []byte {
 	if off := addr - p.last.Addr; off < uint64(len(p.last.Bytes)) && size <= uint64(len(p.last.Bytes))-off {
 		p.ranges.uses(p.lastIn, addr, size)
@@ -39,7 +39,7 @@ func (p *planMemory) have(addr, size uint64) []byte {
 	return piece(from, p.rd.StackBytes(), addr, size)
 }
 
-// piece gives bytes of a copy, nil if not all are there.
+// piece gives size bytes at addr of the copy b, which begins at from, or nil if not all are there.
 func piece(from frames.Addr, b []byte, addr, size uint64) []byte {
 	off := addr - from
 	if n := uint64(len(b)); addr < from || off > n || size > n-off {
@@ -48,7 +48,7 @@ func piece(from frames.Addr, b []byte, addr, size uint64) []byte {
 	return b[off : off+size]
 }
 
-// word gives the word at addr; 0 if unreadable.
+// word gives the word at addr, or 0 if unreadable.
 func (p *planMemory) word(addr frames.Addr) uint64 {
 	b := p.have(addr, 8)
 	if b == nil {
@@ -63,7 +63,7 @@ func (p *planMemory) word(addr frames.Addr) uint64 {
 	return binary.LittleEndian.Uint64(b)
 }
 
-// read copies up to n bytes into a region; false if there is nothing, or no room.
+// read copies up to n bytes at addr into a new region, and reports whether it got any.
 func (p *planMemory) read(addr frames.Addr, n uint64) bool {
 	n = min(n, uint64(len(p.buf)-p.used))
 	if n == 0 || p.n == len(p.out) {

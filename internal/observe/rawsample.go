@@ -20,10 +20,9 @@ type How uint8
 
 // The ways of observing.
 const (
-	ByNothing How = iota
+	_ How = iota
 	ByStop
 	ByPassiveRead
-	ByReuse
 	BySample // of a running thread, by the kernel
 	FromCore
 )
@@ -35,8 +34,6 @@ func (h How) String() string {
 		return "freeze"
 	case ByPassiveRead:
 		return "peek"
-	case ByReuse:
-		return "reuse"
 	case BySample:
 		return "sample"
 	case FromCore:
@@ -46,7 +43,7 @@ func (h How) String() string {
 }
 
 // RawSample is one observation of one thread: what was observed, the copy of memory (copiedMemory), and how it was
-// copied (copyNotes). RawSamples are pooled.
+// copied (copyShape). RawSamples are pooled.
 type RawSample struct {
 	// Regs are the known registers.
 	Regs  frames.Regs
@@ -55,23 +52,23 @@ type RawSample struct {
 	At    int64
 	How   How
 	State sample.State
-	// Call is a sleeper's system call.
+	// Call is the system call of a sleeper. Nr is −1 if there is none.
 	Call procmem.SyscallInfo
 	// OnCPU is set if the thread was on a processor when the tick was due. A running thread without it was queued; a
 	// sleeper with it fell asleep since, in Call.
 	OnCPU bool
 	// Basis is the evidence for OnCPU.
 	Basis sample.Basis
-	// Left is the time since the last observation for which the thread was left alone.
+	// Left is the time since the last observation in which stops of the thread were suppressed.
 	Left sample.LeftAlone
-	// Stopped is an upper bound of the stop, in ns, without the time before it in which the thread was queued, blocked,
-	// or in the kernel.
+	// Stopped is an upper bound of the length of the stop, in ns, without the time before it in which the thread was
+	// queued, blocked or in the kernel.
 	Stopped int64
 	// Period is the CPU time that a kernel sample stands for, in ns.
 	Period int64
-	// Late is how long the thread ran on after the interrupt, in ns.
+	// Late is how long the thread still ran after the interrupt, in ns.
 	Late int64
-	// Why is the cause of a stop over LongStop.
+	// Why is the cause of a stop that took longer than LongStop.
 	Why ptrace.Cause
 	StopCost
 	CallEffect
@@ -80,13 +77,14 @@ type RawSample struct {
 	chain frameChain
 
 	copiedMemory
-	copyNotes
+	knownRegs
+	copyShape
 	pooled
 }
 
 // StopCost is the cost of a stop's reads.
 type StopCost struct {
-	// Awaited is the wait for mmap_lock before the stop, in ns.
+	// Awaited is how long the tracer waited for mmap_lock before the stop, in ns.
 	Awaited int64
 	// Copying is the time of the copy, in ns, and Calls its system calls.
 	Copying int64
@@ -99,8 +97,8 @@ type CallEffect struct {
 	Restarted bool
 	// Broken is set if the call gives EINTR or EAGAIN, Told if a supervisor gets it twice. BrokenCall is its number,
 	// negative if unknown.
-	Broken, Told bool
-	BrokenCall   int64
+	Broken, ReportedTwice bool
+	BrokenCall            int64
 }
 
 // KernelStack is the thread's place in the kernel, if known.
@@ -110,7 +108,7 @@ type KernelStack struct {
 	// KernelText has a sleeper's functions, for [procmem.NextKernelFrame].
 	KernelText []byte
 
-	wchan    []byte // where Call has no number
+	wchan    []byte // the kernel function that it waits in, if Call has no number
 	wchanBuf [64]byte
 }
 
@@ -118,28 +116,39 @@ type KernelStack struct {
 type futexWord struct {
 	bytes [waits.Around]byte
 	at    uint64
-	n     int // 0: none
+	n     int // 0 if there is no copy
 }
 
 type copiedMemory struct {
 	Mem     frames.Snapshot
 	buf     []byte
-	touched int // bytes of buf with pages
+	touched int // bytes of buf that have pages
 	extra   []byte
 }
 
-type copyNotes struct {
-	recalled bool        // the registers are those of an earlier stop
-	refused  bool        // a register is missing, but no stop was allowed
-	short    bool        // cut by the limit of a stop
-	pieced   bool        // by an outline
-	lost     bool        // which did not lead to the outermost frame
-	deep     bool        // deeper than the room reserved
-	toTop    bool        // asked up to CopyHints.Top
-	toKnown  bool        // CopyHints.Top was known
-	tailAt   frames.Addr // outermost frames behind a gap; 0: none
-	by       *outline
-	asked    int // bytes that a kernel sample should have
+// knownRegs is which registers a passive read has.
+type knownRegs struct {
+	recalled bool // those of an earlier stop
+	refused  bool // one is missing, but no stop was allowed
+}
+
+// copyLimit is what the end of a stack's copy depends on.
+type copyLimit uint8
+
+const (
+	limitRoom copyLimit = iota // the bytes asked for, or the mapping
+	limitTop                   // CopyHints.Top
+	limitTime                  // the limit of a stop
+)
+
+// copyShape is how a stack was copied.
+type copyShape struct {
+	by            *outline // pieces were copied by it; nil if the stack was copied in one piece
+	outlineFailed bool     // the outline, or the last one, did not lead to the outermost frame
+	limit         copyLimit
+	asked         int         // bytes of a kernel sample that has as many as possible; else 0
+	tailAt        frames.Addr // address of the outermost frames behind a gap, or 0
+	notRoot       frames.Addr // a stack that ends at or below is not the one that CopyHints.Top bounds; 0 if unknown
 }
 
 type pooled struct {
@@ -151,26 +160,16 @@ type pooled struct {
 // Recalled reports whether a passive read has the registers of an earlier stop.
 func (s *RawSample) Recalled() bool { return s.recalled }
 
-// endsBeforeTop reports whether a complete walk ended well before CopyHints.Top.
-func (s *RawSample) endsBeforeTop(reach frames.Addr) bool {
-	switch {
-	case !s.toKnown:
-		return false
-	case s.tailAt != 0:
-		return reach <= s.tailAt
-	}
-	return s.deep && s.Mem.Stack.Addr+uint64(len(s.Mem.Stack.Bytes))-reach > 2*copyMargin
-}
-
-// Surprising reports whether the outline did not fit: the next observations should follow this one's walk.
-func (s *RawSample) Surprising() bool { return s.lost }
+// Surprising reports whether the outline did not fit. The next observation should then come after the walk of this
+// sample.
+func (s *RawSample) Surprising() bool { return s.outlineFailed }
 
 const maxRegions = 8 + maxPieces + maxSteppedTo + planRegions
 
-// leastTouched is assumed of an unknown stack.
+// leastTouched is the assumed size of a stack that is not known, in bytes.
 const leastTouched = 16 << 10
 
-// touch makes the kernel provide the pages for a stack of n bytes. Precondition: no thread is stopped.
+// touch makes the kernel provide the pages of buf for a stack of n bytes. Precondition: no thread is stopped.
 func (s *RawSample) touch(n int) {
 	n = min(max(n+copyMargin, leastTouched), len(s.buf))
 	touch(s.buf[min(s.touched, n):n])
@@ -200,7 +199,7 @@ func (s *RawSample) keepRegions(rs []frames.Region) {
 	}
 }
 
-// roomForRegions rounds up to a power of two, as depths vary.
+// roomForRegions reserves n bytes for regions, rounded up to a power of two, as depths vary.
 func (s *RawSample) roomForRegions(n int) {
 	if cap(s.extra) < n {
 		s.extra = make([]byte, 1<<bits.Len(uint(n)))
@@ -208,7 +207,7 @@ func (s *RawSample) roomForRegions(n int) {
 	}
 }
 
-// room sets the buffer's size. Precondition: no thread is stopped.
+// room sets the size of the stack's buffer. Precondition: no thread is stopped.
 func (s *RawSample) room(n int) {
 	if cap(s.buf) < n {
 		s.buf, s.touched = make([]byte, n), 0
@@ -221,10 +220,10 @@ func (s *RawSample) room(n int) {
 	}
 }
 
-// keepRoom is the largest kept buffer, in bytes.
+// keepRoom is the size of the largest buffer that is kept for reuse, in bytes.
 const keepRoom = 512 << 10
 
-// keepFree bounds all kept buffers, in bytes: more than ordinary ticks need.
+// keepFree bounds all buffers that are kept for reuse, in bytes. Ordinary ticks need less.
 const keepFree = 24 << 20
 
 // Pool keeps raw samples for reuse by the tracer.
@@ -262,7 +261,7 @@ func (p *Pool) Out() int64 { return p.out.Load() }
 // KernelOnly reports whether the thread never runs in user space: its registers are zero.
 func (s *RawSample) KernelOnly() bool { return s.Regs.PC == 0 && s.Regs.SP() == 0 }
 
-// Waits counts a complete raw sample as waiting to be unwound, until Put, and gives its bytes.
+// Waits counts a complete raw sample as waiting to be unwound, until [Pool.Put], and gives the bytes of its stack.
 func (s *RawSample) Waits() int64 {
 	if s.pool != nil && s.waits == 0 {
 		s.waits = s.charged
@@ -327,7 +326,8 @@ func (p *Pool) Put(s *RawSample) {
 	}
 }
 
-// Wait gives what a thread waits for: a system call, "stopped", or the kernel's reason; empty if running or unknown.
+// Wait gives what a thread waits for: a system call, "stopped", or the kernel's reason. It is empty if the thread runs,
+// or if that is unknown.
 func (s *RawSample) Wait() string {
 	switch s.State {
 	case sample.Running:

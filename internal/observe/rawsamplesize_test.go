@@ -26,7 +26,7 @@ func TestCopiedCountsTheStackAndFurtherPieces(t *testing.T) {
 
 // Programs may have ten thousand threads.
 func TestAThreadThatIsDiscoveredTakesLittleMemory(t *testing.T) {
-	n := reflect.TypeFor[Thread]().Size() + reflect.TypeFor[Walks]().Size()
+	n := reflect.TypeFor[Thread]().Size() + reflect.TypeFor[WalkFeedback]().Size()
 	if n > 4<<10 {
 		t.Errorf("%d bytes", n)
 	}

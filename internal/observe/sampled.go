@@ -17,21 +17,23 @@ import (
 // sampleRoom is the unit of a sample's buffer, in bytes.
 const sampleRoom = 4 << 10
 
+// mostKernel is the most kernel frames of a sample.
 const mostKernel = 64
 
-// SetSampled sets how many bytes of stack the kernel samples; 0: none. A sampled thread is not stopped where it runs.
+// SetSampled sets how many bytes of stack the kernel's samples of the thread have; 0 if it is not sampled. A sampled
+// thread is not stopped while it runs.
 func (t *Thread) SetSampled(stack int) { t.sampled = stack }
 
 // Sampled reports whether samples of the thread are used.
-func (t *Thread) Sampled() bool { return t.sampled != 0 && !t.deep() }
+func (t *Thread) Sampled() bool { return t.sampled != 0 && !t.beyondSamples() }
 
-// deep reports whether the stack is or lately was deeper than the kernel copies.
-func (t *Thread) deep() bool {
-	n := t.needs.get()
-	return n.Deep || n.Used > t.sampled
+// beyondSamples reports whether the stack is, or by the last walks was, deeper than a kernel sample copies.
+func (t *Thread) beyondSamples() bool {
+	n := t.hints.get()
+	return n.BeyondSamples || n.Used > t.sampled
 }
 
-// A thread whose sample was cut is stopped until half a second of stops found its stack shallow, twice as long each
+// After a cut sample the thread is stopped until stops of 0.5 s have found its stack shallow; the period doubles each
 // time.
 const (
 	deepSeconds = 0.5
@@ -39,56 +41,107 @@ const (
 	deepMost    = 1 << 16
 )
 
-// SetRate sets the observations per second. Precondition: no walk was made.
-func (t *Thread) SetRate(hz float64) { t.walks.shallowFirst = max(int(hz*deepSeconds), deepLeast) }
-
-func (k *Walks) deepAgain(copied int) {
-	if !k.needs.Deep { // only the first counts
-		k.deepFor = min(max(2*k.deepFor, k.shallowFirst, deepLeast), deepMost)
-	}
-	k.needs.Deep, k.deepLeft, k.deepOver = true, k.deepFor, copied
+// SetRate sets the number of observations per second. Precondition: no walk was made.
+func (t *Thread) SetRate(hz float64) {
+	t.feedback.samples.shallowFirst = max(int(hz*deepSeconds), deepLeast)
 }
 
-// pagesLack notes a sample that ended at an absent page: the kernel's copy does not wait (arch/x86/lib/usercopy.c,
-// copy_from_user_nmi). A stop makes the page present: one is enough, twice as many each time.
-func (k *Walks) pagesLack(asked int) {
-	if !k.needs.Deep {
-		k.untouched = min(max(2*k.untouched, 1), max(k.shallowFirst, deepLeast))
-		k.deepLeft = k.untouched
-	}
-	k.needs.Deep, k.deepOver = true, asked
+// sampleHints is whether kernel samples have the whole stack.
+type sampleHints struct {
+	// BeyondSamples is set while the thread must be stopped, as a sample had too little of its stack.
+	BeyondSamples bool
 }
 
-func (k *Walks) stoppedDeep(used int) {
+// sampleDepth learns from walks whether kernel samples have the whole stack.
+type sampleDepth struct {
+	*sampleHints
+	shallowFor   int // shallow stops required after a cut sample
+	shallowLeft  int // of these, still required
+	deeperThan   int // bytes of a stack that is not shallow
+	pageStops    int // as shallowFor, after a sample that ended at an absent page
+	shallowFirst int // least shallowFor
+}
+
+// update learns from a walk.
+func (k *sampleDepth) update(end walkEnd, w *frames.Walker, s *RawSample) {
 	switch {
-	case k.deepLeft == 0:
-	case used > k.deepOver:
-		k.deepLeft = k.deepFor
-	default:
-		k.deepLeft--
-		k.needs.Deep = k.deepLeft > 0
+	case s.How == ByStop:
+		k.stopped(depth(w, s))
+	case end == endCut:
+		k.cut(s)
 	}
 }
 
-// Deep reports whether a sampled thread is stopped for its deep stack.
-func (t *Thread) Deep() bool { return t.sampled != 0 && t.deep() }
+// cut learns from a kernel sample that had too little of the stack, unless a longer one is possible.
+func (k *sampleDepth) cut(s *RawSample) {
+	switch {
+	case !s.Longest():
+	case s.isFullSample():
+		k.stopForDepth(s.asked)
+	default:
+		k.stopForPages(s.asked)
+	}
+}
 
-// FromSample makes a raw sample of a usable kernel sample. The caller sets the clocks.
+// depth gives the bytes of stack that a walk used, or 0 if unknown.
+func depth(w *frames.Walker, s *RawSample) int {
+	from, reach := s.Mem.Stack.Addr, w.Reach()
+	if w.Away() || reach < from || reach > s.Mem.StackEnd {
+		return 0
+	}
+	return int(reach - from)
+}
+
+// stopForDepth makes the thread be stopped until enough stops in a row have found its stack to have at most copied
+// bytes.
+func (k *sampleDepth) stopForDepth(copied int) {
+	if !k.BeyondSamples { // later samples were taken before the first stop
+		k.shallowFor = min(max(2*k.shallowFor, k.shallowFirst, deepLeast), deepMost)
+	}
+	k.BeyondSamples, k.shallowLeft, k.deeperThan = true, k.shallowFor, copied
+}
+
+// stopForPages makes the next stops read pages that a sample found absent: the kernel's copy does not wait
+// (arch/x86/lib/usercopy.c, copy_from_user_nmi). The first time one stop is required; the number doubles each time.
+func (k *sampleDepth) stopForPages(asked int) {
+	if !k.BeyondSamples {
+		k.pageStops = min(max(2*k.pageStops, 1), max(k.shallowFirst, deepLeast))
+		k.shallowLeft = k.pageStops
+	}
+	k.BeyondSamples, k.deeperThan = true, asked
+}
+
+// stopped learns from a stop whose walk used that many bytes.
+func (k *sampleDepth) stopped(used int) {
+	switch {
+	case k.shallowLeft == 0:
+	case used > k.deeperThan:
+		k.shallowLeft = k.shallowFor
+	default:
+		k.shallowLeft--
+		k.BeyondSamples = k.shallowLeft > 0
+	}
+}
+
+// StoppedForDepth reports whether a sampled thread is stopped for its deep stack.
+func (t *Thread) StoppedForDepth() bool { return t.sampled != 0 && t.beyondSamples() }
+
+// FromSample makes a raw sample from a usable kernel sample. The caller sets the clocks.
 func (l *Observer) FromSample(r *perfevents.Record) *RawSample {
 	s := l.pool.Get()
 	s.room((len(r.Stack) + sampleRoom - 1) / sampleRoom * sampleRoom) // few stacks are that deep
 	n, asked := copy(s.buf, r.Stack), r.Asked
-	if s.asked = 0; r.Longest {
+	s.copyShape = copyShape{}
+	if r.Longest {
 		s.asked = asked
 	}
 	s.Regs, s.At, s.How, s.State = r.Regs, r.Time, BySample, sample.Running
 	s.setStack(r.Regs.SP(), n, asked)
 	s.Call, s.wchan, s.Left = procmem.SyscallInfo{Nr: -1}, s.wchan[:0], sample.LeftAlone{}
 	s.OnCPU, s.Basis, s.Stopped, s.Why = true, sample.Exact, 0, 0
-	s.Restarted, s.Broken, s.Told, s.BrokenCall = false, false, false, -1
-	s.recalled, s.refused, s.short, s.pieced, s.by = false, false, false, false, nil
+	s.Restarted, s.Broken, s.ReportedTwice, s.BrokenCall = false, false, false, -1
+	s.recalled, s.refused = false, false
 	s.Kernel, s.KernelText = s.Kernel[:0], s.KernelText[:0]
-	s.deep, s.toTop, s.tailAt = false, false, 0
 	s.chain.follow(r)
 	for i := range min(r.Kernel(), mostKernel) {
 		s.Kernel = append(s.Kernel, r.KernelFrame(i))
@@ -99,8 +152,11 @@ func (l *Observer) FromSample(r *perfevents.Record) *RawSample {
 // NoUserSpace zeroes the registers, for a thread that never runs in user space.
 func (s *RawSample) NoUserSpace() { s.Regs = frames.Regs{Arch: hostArch()} }
 
-// Longest reports whether a kernel sample has as much stack as possible.
+// Longest reports whether a kernel sample was asked for as much stack as possible.
 func (s *RawSample) Longest() bool { return s.How == BySample && s.asked > 0 }
+
+// isFullSample reports whether a kernel sample has as much stack as possible, and no page of it was absent.
+func (s *RawSample) isFullSample() bool { return s.Longest() && len(s.Mem.Stack.Bytes) >= s.asked }
 
 // Drop returns an unused raw sample to the pool.
 func (l *Observer) Drop(s *RawSample) { l.pool.Put(s) }

@@ -9,10 +9,22 @@ import (
 	"prywalk/internal/perfevents"
 )
 
+func TestAKernelSampleIsNotCopiedAsTheRawSampleBeforeWas(t *testing.T) {
+	pool := NewPool(1)
+	s := pool.Get()
+	s.copyShape = copyShape{by: &outline{}, outlineFailed: true, limit: limitTime, tailAt: 0x1000, notRoot: 0x1000}
+	pool.Put(s)
+	r := &perfevents.Record{Stack: make([]byte, 64)}
+	r.Regs.Arch = frames.X86_64
+	if got := New(nil, pool, ModeAuto).FromSample(r); got != s || got.copyShape != (copyShape{}) || got.Surprising() {
+		t.Errorf("the same raw sample %v: %+v", got == s, got.copyShape)
+	}
+}
+
 // Of 62 KiB asked for, 2 are copied; the limit of waiting samples counts what is used.
 func TestSampleTakesNoMoreRoomThanItsStack(t *testing.T) {
 	pool := NewPool(1)
-	l := New(nil, pool, Ladder)
+	l := New(nil, pool, ModeAuto)
 	r := &perfevents.Record{Stack: make([]byte, 2<<10), Asked: perfevents.MostStack, Longest: true}
 	r.Regs.Arch = frames.X86_64
 	r.Regs.Set(frames.X86_64.SP(), 0x7000)

@@ -12,13 +12,20 @@ import (
 	"prywalk/ptrace"
 )
 
-// follows follows frames, and gives the bytes copied, and whether they led to the outermost.
-func follows(p *pieces, base frames.Addr) (have *frames.Snapshot, copied int, ok bool) {
+// begin prepares a search in a stop that has copied the top and n regions.
+func (p *pieces) begin(base frames.Addr, rd *ptrace.Reader, out []frames.Region, n int) *stopCopy {
+	p.have = stopCopy{frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: p.top}, Others: out[:n]}, rd, out}
+	return &p.have
+}
+
+// follows follows chains from the top. It gives what was copied, the number of bytes in addition to the top, and
+// whether a chain has reached the outermost frame.
+func follows(p *pieces, base frames.Addr) (have *stopCopy, copied int, ok bool) {
 	p.reserve(p.need)
 	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
 	rd.Allow(pieceReads)
-	have = &frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: p.top}, Others: out[:0]}
-	_, ok = p.follow(&rd, have, out)
+	have = p.begin(base, &rd, out, 0)
+	_, ok = p.follow()
 	for _, r := range have.Others {
 		copied += len(r.Bytes)
 	}
@@ -37,7 +44,7 @@ func TestStacksOfManyFramesAreFollowed(t *testing.T) {
 		binary.LittleEndian.PutUint64(mem[m.at-base-8:], m.pc)
 		marks = append(marks, m)
 	}
-	r := remembered{steps: &steps{}}
+	r := outlineHistory{steps: &steps{}}
 	if r.learn(marks, true); len(r.marks) > maxMarks {
 		t.Errorf("%d marks", len(r.marks))
 	}
@@ -117,8 +124,8 @@ func TestTheSearchInAStopIsBounded(t *testing.T) {
 	p.reserve(p.need)
 	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
 	rd.Allow(p.Reads())
-	have := &frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: p.top}, Others: out[:0]}
-	p.goAlong(&rd, have, out)
+	have := p.begin(base, &rd, out, 0)
+	p.copyFrames()
 	if p.left > 0 || p.left < -maxSearch/8 {
 		t.Errorf("%d frames are left of %d", p.left, maxSearch)
 	}
@@ -171,13 +178,13 @@ func TestWhatIsLeftOfEndedFramesDoesNotHideTheThreads(t *testing.T) {
 	p := &pieces{search: search{by: by}, top: mem[:topCopy]}
 	p.reserve(p.need)
 	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
-	have := &frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: p.top}, Others: out[:0]}
-	p.goAlong(&rd, have, out)
+	have := p.begin(base, &rd, out, 0)
+	p.copyFrames()
 	copied := 0
 	for _, r := range have.Others {
 		copied += len(r.Bytes)
 	}
-	if _, ok := have.Word(base + end + 2048 - 8); !ok || p.lost || copied > 12<<10 {
-		t.Errorf("copied %v, lost %v, %d bytes", ok, p.lost, copied)
+	if _, ok := have.Word(base + end + 2048 - 8); !ok || p.noChain || copied > 12<<10 {
+		t.Errorf("copied %v, lost %v, %d bytes", ok, p.noChain, copied)
 	}
 }

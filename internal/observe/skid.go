@@ -16,7 +16,7 @@ type preemption struct {
 	candidates []candidate
 }
 
-// Woken sets the time of the tracer's wake-up for the next observations (CLOCK_MONOTONIC, ns).
+// Woken sets the time of the tracer's wake-up, on CLOCK_MONOTONIC in ns, for the next observations.
 func (p *preemption) Woken(at int64) {
 	p.woken = skid.Wake{At: at, ByTimer: p.ctl.ByTimer()}
 	p.tracer.Woken(at)
@@ -44,6 +44,7 @@ func (p *preemption) InTheWay() (cpu int, ok bool) {
 	return p.tracer.Processor(p.wake().At), true
 }
 
+// judge tells package ptrace which pending threads wait for the tracer's processor.
 func (p *preemption) judge(pending pendingStops) {
 	for _, t := range pending {
 		if t != nil && !t.skid.Judged() && p.judgeOne(t) {
@@ -52,20 +53,22 @@ func (p *preemption) judge(pending pendingStops) {
 	}
 }
 
+// judgeOne reports whether a thread waits for the tracer's processor.
 func (p *preemption) judgeOne(t *Thread) bool {
 	return p.tracer.Judge(&t.skid, t.files, t.base.lastRun(&t.before), p.wake())
 }
 
-// mostCandidates: examining more takes longer than the preempted thread waits.
+// mostCandidates bounds the threads that are examined: more would take longer than the preempted thread waits.
 const mostCandidates = 16
 
 type candidate struct {
 	t    *Thread
 	runs uint64
-	used int64 // processor time since, ns
+	used int64 // processor time since its last observation, ns
 }
 
-// Consider notes a thread with many system calls that the tracer may have preempted. False: there are too many.
+// Consider adds a thread with many system calls that the tracer may have preempted to the candidates of
+// [Observer.FindPreempted]. False means that there are too many: all are dropped.
 func (p *preemption) Consider(t *Thread) bool {
 	if !t.skid.Many() || t.Pending() || t.Sampled() {
 		return true
@@ -85,8 +88,8 @@ func (p *preemption) Consider(t *Thread) bool {
 // SeeksPreempted reports whether the wake-up was by the tracer's timer, so that the preempted thread is sought.
 func (p *preemption) SeeksPreempted() bool { return p.wake().ByTimer }
 
-// FindPreempted gives the considered thread that the tracer has preempted, or nil. It takes 5 µs per thread, most
-// processor time first.
+// FindPreempted gives the candidate that the tracer has preempted, or nil. It examines those with most processor time
+// first, and takes 5 µs for each.
 func (p *preemption) FindPreempted() *Thread {
 	defer func() { p.candidates = p.candidates[:0] }()
 	for list := p.candidates; len(list) > 0; list = list[:len(list)-1] {
@@ -112,7 +115,7 @@ func (t *Thread) ManyCalls() bool { return t.skid.Many() }
 // Stat reads the thread's /proc stat.
 func (t *Thread) Stat(st *procmem.Stat) error { return t.files.Stat(st) }
 
-// Processor gives a thread's last processor; −1 if not known.
+// Processor gives a thread's last processor, or −1 if unknown.
 func (p *preemption) Processor(t *Thread) int {
 	if cpu, ok := t.skid.Preempted(); ok {
 		return cpu
@@ -135,7 +138,7 @@ func (p *preemption) OnProcessor(files *procmem.ThreadFiles) bool {
 	}
 	after, err := files.SchedStat()
 	if err != nil || after.Runs != before.Runs {
-		return false // only just arrived
+		return false // it has just arrived
 	}
 	if before.Runs > s.Switches {
 		return true

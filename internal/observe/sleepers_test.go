@@ -42,7 +42,7 @@ type sleeper struct {
 func startSleeper(t *testing.T, variant, call, shape string) *sleeper {
 	t.Helper()
 	if hostArch() != frames.X86_64 {
-		t.Skip("what a peek lacks is another thing there: integration/arm64")
+		t.Skip("a passive read lacks other registers there: integration/arm64")
 	}
 	exe, err := testtargets.Compile("sleepers.c", variants[variant]...)
 	if err != nil {
@@ -61,7 +61,7 @@ func startSleeper(t *testing.T, variant, call, shape string) *sleeper {
 	if err != nil || len(tids) != 2 {
 		t.Fatalf("threads %v, %v", tids, err)
 	}
-	// Thread numbers may wrap around.
+	// Thread ids may wrap around, so their order says nothing.
 	other := slices.IndexFunc(tids, func(tid int) bool { return tid != s.proc.PID })
 	s.thread = NewThread(s.proc.PID, tids[other], nil)
 	t.Cleanup(s.thread.Close)
@@ -112,8 +112,11 @@ func (s *sleeper) wake() {
 	s.untilAsleep(before)
 }
 
+// reused stands for an unchanged thread in an outcome.
+const reused = ^How(0)
+
 type outcome struct {
-	how      How // ByReuse: no raw sample
+	how      How // reused if there was no raw sample
 	state    sample.State
 	stop     frames.StopReason
 	chain    []string // the program's own functions, innermost first
@@ -142,22 +145,22 @@ func (s *sleeper) walk(raw *RawSample) outcome {
 	o.stop, o.proven = w.StopReason(), w.Hypotheses()
 	switch {
 	case o.stop.Complete():
-		s.thread.walks.needs.Root = w.Frame().SP
-		s.thread.walks.handOver()
+		s.thread.feedback.hints.Root = w.Frame().SP
+		s.thread.feedback.handOver()
 	case o.stop == frames.StopUnproven:
-		s.thread.walks.Unproven(raw)
+		s.thread.feedback.Unproven(raw)
 	}
 	return o
 }
 
-// looks makes n observations, each of the sleeping thread.
-func (s *sleeper) samples(n int, rung Rung, opts ptrace.Options) (got []outcome) {
+// samples makes n observations of the sleeping thread.
+func (s *sleeper) samples(n int, mode Mode, opts ptrace.Options) (got []outcome) {
 	s.t.Helper()
 	OnThread(func() {
 		ctl := ptrace.NewController(opts)
 		defer ctl.Close()
 		pool := NewPool(4)
-		l := New(ctl, pool, rung)
+		l := New(ctl, pool, mode)
 		for range n {
 			s.untilAsleep(0)
 			o, raw, err := l.Begin(s.thread)
@@ -168,7 +171,7 @@ func (s *sleeper) samples(n int, rung Rung, opts ptrace.Options) (got []outcome)
 			case err != nil:
 				s.t.Error(err)
 			case o == Reused:
-				got = append(got, outcome{how: ByReuse})
+				got = append(got, outcome{how: reused})
 			default:
 				got = append(got, s.walk(raw))
 				pool.Put(raw)
@@ -178,7 +181,7 @@ func (s *sleeper) samples(n int, rung Rung, opts ptrace.Options) (got []outcome)
 	return got
 }
 
-// chains are the expected functions by contents of their arrays.
+// chains are the expected functions, by the shape of the stack.
 var chains = map[string][]string{
 	"plain":     {"inner", "middle", "outer", "start"},
 	"stale":     {"inner", "middle", "outer", "start"},
@@ -187,7 +190,7 @@ var chains = map[string][]string{
 	"pointer":   {"inner", "by_pointer", "start"},
 }
 
-// With -O2, inner takes by_pointer's place.
+// chainOf gives the expected functions. With -O2, inner takes by_pointer's place.
 func chainOf(variant, shape string) []string {
 	if variant == "O2fp" && shape == "pointer" {
 		return []string{"inner", "start"}
@@ -205,7 +208,7 @@ func TestSleeperBelowVariableArraysIsWalkedWithoutAStop(t *testing.T) {
 	eachVariant(t, func(t *testing.T, variant string) {
 		for _, call := range []string{"nanosleep", "epoll", "read", "futex"} {
 			s := startSleeper(t, variant, call, "plain")
-			got := s.samples(5, Ladder, ptrace.Options{})
+			got := s.samples(5, ModeAuto, ptrace.Options{})
 			first := got[0]
 			if first.how != ByPassiveRead || !first.stop.Complete() || !slices.Equal(first.chain, chains["plain"]) {
 				t.Errorf("%s: %+v", call, first)
@@ -215,8 +218,8 @@ func TestSleeperBelowVariableArraysIsWalkedWithoutAStop(t *testing.T) {
 				t.Errorf("%s: %d hypotheses, methods %v", call, first.proven, first.methods)
 			}
 			for _, o := range got[1:] {
-				if o.how != ByReuse {
-					t.Errorf("%s: looked at again: %+v", call, o)
+				if o.how != reused {
+					t.Errorf("%s: observed again: %+v", call, o)
 				}
 			}
 		}
@@ -228,7 +231,7 @@ func TestSleeperWhoseRegisterIsInDoubtIsStoppedOnceInASleep(t *testing.T) {
 		for _, call := range []string{"nanosleep", "epoll", "read", "futex"} {
 			s := startSleeper(t, variant, call, "same")
 			for sleep := range 3 {
-				got := s.samples(6, Ladder, ptrace.Options{})
+				got := s.samples(6, ModeAuto, ptrace.Options{})
 				// The arrays grow with each sleep, so each is at another place.
 				if o := got[0]; o.how != ByPassiveRead || o.stop != frames.StopUnproven {
 					t.Errorf("%s, sleep %d: first %+v", call, sleep, o)
@@ -238,13 +241,13 @@ func TestSleeperWhoseRegisterIsInDoubtIsStoppedOnceInASleep(t *testing.T) {
 				}
 				for i, o := range got[1:] {
 					if i > 0 && o.how == ByStop {
-						t.Errorf("%s, sleep %d: frozen again", call, sleep)
+						t.Errorf("%s, sleep %d: stopped again", call, sleep)
 					}
-					if o.how != ByReuse && (!o.stop.Complete() || !slices.Equal(o.chain, chainOf(variant, "same"))) {
-						t.Errorf("%s, sleep %d, look %d: %+v", call, sleep, i+1, o)
+					if o.how != reused && (!o.stop.Complete() || !slices.Equal(o.chain, chainOf(variant, "same"))) {
+						t.Errorf("%s, sleep %d, observation %d: %+v", call, sleep, i+1, o)
 					}
 				}
-				if last := got[len(got)-1]; last.how != ByReuse {
+				if last := got[len(got)-1]; last.how != reused {
 					t.Errorf("%s: not reused at last: %+v", call, last)
 				}
 				if call == "nanosleep" {
@@ -262,9 +265,9 @@ func TestSleeperWithATimeoutThatAStopWouldStretchIsNeverStopped(t *testing.T) {
 			s := startSleeper(t, variant, "epoll50", shape)
 			complete := 0
 			for range 5 {
-				for _, o := range s.samples(8, Ladder, ptrace.Options{}) {
+				for _, o := range s.samples(8, ModeAuto, ptrace.Options{}) {
 					if o.how == ByStop && o.state == sample.Sleeping {
-						t.Error("frozen in its sleep")
+						t.Error("stopped in its sleep")
 					}
 					if o.how == ByPassiveRead && o.stop.Complete() {
 						complete++
@@ -286,7 +289,7 @@ func TestFramesThatEndedAreNotTakenForLiveOnes(t *testing.T) {
 				s := startSleeper(t, variant, call, shape)
 				for _, o := range s.samples(3, OnlyPassive, ptrace.Options{}) {
 					if o.stop.Complete() && !slices.Equal(o.chain, chainOf(variant, shape)) {
-						t.Errorf("%s, %s: %v is believed", shape, call, o.chain)
+						t.Errorf("%s, %s: %v is accepted", shape, call, o.chain)
 					}
 				}
 			}
@@ -296,35 +299,52 @@ func TestFramesThatEndedAreNotTakenForLiveOnes(t *testing.T) {
 
 func TestNoSleeperIsStoppedWhereThatIsNotAllowed(t *testing.T) {
 	for _, c := range []struct {
-		rung Rung
+		mode Mode
 		opts ptrace.Options
-	}{{OnlyPassive, ptrace.Options{}}, {Ladder, ptrace.Options{ReadOnly: true}}} {
+	}{{OnlyPassive, ptrace.Options{}}, {ModeAuto, ptrace.Options{ReadOnly: true}}} {
 		s := startSleeper(t, "O0", "nanosleep", "same")
 		before := s.runs()
-		got := s.samples(6, c.rung, c.opts)
+		got := s.samples(6, c.mode, c.opts)
 		if s.runs() != before {
-			t.Errorf("%v, %+v: it ran", c.rung, c.opts)
+			t.Errorf("%v, %+v: it ran", c.mode, c.opts)
 		}
 		for i, o := range got {
-			if i == 0 && o.stop != frames.StopUnproven || i > 0 && o.how != ByReuse {
-				t.Errorf("%v, %+v: look %d: %+v", c.rung, c.opts, i, o)
+			if i == 0 && o.stop != frames.StopUnproven || i > 0 && o.how != reused {
+				t.Errorf("%v, %+v: observation %d: %+v", c.mode, c.opts, i, o)
 			}
 		}
 	}
 }
 
-func TestRegistersOfAFreezeAreRecalledInTheSameCall(t *testing.T) {
+// A longer copy, or one of another stack, needs no stop.
+func TestSleeperWhoseCopyLackedSomethingIsReadAgainWhereStopsAreNotAllowed(t *testing.T) {
+	for _, c := range []struct {
+		mode Mode
+		opts ptrace.Options
+	}{{OnlyPassive, ptrace.Options{}}, {ModeAuto, ptrace.Options{ReadOnly: true}}} {
+		s := startSleeper(t, "O0", "nanosleep", "plain")
+		before := s.runs()
+		s.samples(2, c.mode, c.opts)
+		s.thread.Feedback().CopyOther(s.thread.feedback.hints.Root)
+		got := s.samples(2, c.mode, c.opts)
+		if got[0].how != ByPassiveRead || got[1].how != reused || s.runs() != before {
+			t.Errorf("%v, %+v: %v, then %v; %d runs", c.mode, c.opts, got[0].how, got[1].how, s.runs()-before)
+		}
+	}
+}
+
+func TestRegistersOfAStopAreRecalledInTheSameCall(t *testing.T) {
 	s := startSleeper(t, "O0", "futex", "recursive")
-	got := s.samples(3, Ladder, ptrace.Options{})
-	// A thread that is released before it leaves the processor sleeps on without running.
-	if got[1].how != ByStop || got[2].how != ByReuse && !got[2].recalled {
+	got := s.samples(3, ModeAuto, ptrace.Options{})
+	// A thread that is detached before it has left the processor sleeps on without another run.
+	if got[1].how != ByStop || got[2].how != reused && !got[2].recalled {
 		t.Errorf("%+v", got)
 	}
 	for range 3 {
 		s.wake()
-		got := s.samples(4, Ladder, ptrace.Options{})
+		got := s.samples(4, ModeAuto, ptrace.Options{})
 		for _, o := range got {
-			if o.how != ByReuse && (!o.stop.Complete() || !slices.Equal(o.chain, chains["recursive"])) {
+			if o.how != reused && (!o.stop.Complete() || !slices.Equal(o.chain, chains["recursive"])) {
 				t.Errorf("%+v", o)
 			}
 		}

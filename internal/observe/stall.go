@@ -11,8 +11,10 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// A read can wait for ever for the provider of memory or a file; only SIGKILL ends it. Another thread detects that: the
-// reader stays in one call without running.
+// # Reads that hang
+//
+// A read can wait for ever for the provider of memory or of a file; only SIGKILL ends it. Another thread detects this:
+// the reading thread stays in one call without running.
 
 // stallAfter is how long a thread must stay in a call without running, in ns. A busy disk rarely takes 1 s; during a
 // fork of hundreds of GB, memory is unreadable for seconds.
@@ -28,10 +30,10 @@ type stall struct {
 	files *procmem.ThreadFiles
 	call  int64
 	runs  uint64
-	since int64 // 0: in none
+	since int64 // when it was first found in the call, CLOCK_MONOTONIC ns; 0 if in none
 }
 
-// Tracer gives the call that a thread hangs in and no signal ends, or "".
+// Tracer gives the uninterruptible call that a thread hangs in, or "".
 func (w *Stalls) Tracer(tid int) string { return w.check(tid, false) }
 
 // Reader gives the call in which a thread of this process other than but hangs while it reads, or "". Relays are left
@@ -56,13 +58,14 @@ func (w *Stalls) Reader(but int) string {
 var fileCalls = []string{"openat", "openat2", "read", "pread64", "readlinkat", "newfstatat", "fstat", "statx",
 	"getdents64", "process_vm_readv"}
 
-// reads excludes standard input.
+// reads reports whether a call reads a file or memory, other than standard input.
 func reads(call *procmem.SyscallInfo) bool {
 	name := process.SyscallName(hostArch(), call.Nr)
 	return slices.Contains(fileCalls, name) && !(name == "read" && call.Args[0] == 0)
 }
 
-// check gives the call that a thread hangs in, or "". In interruptible sleep only reads of readers count.
+// check gives the call that a thread hangs in, or "". An interruptible sleep counts only if readers is set and the call
+// is a read.
 func (w *Stalls) check(tid int, readers bool) string {
 	s := w.of(tid)
 	var st procmem.Stat
@@ -89,7 +92,7 @@ func (w *Stalls) check(tid int, readers bool) string {
 
 func (w *Stalls) of(tid int) *stall {
 	if w.seen == nil {
-		w.seen, w.budget = map[int]*stall{}, procmem.NewBudget(keptBack)
+		w.seen, w.budget = map[int]*stall{}, procmem.NewBudget(reservedFiles)
 	}
 	s := w.seen[tid]
 	if s == nil {
@@ -99,8 +102,8 @@ func (w *Stalls) of(tid int) *stall {
 	return s
 }
 
-// keptBack is how many descriptors are left to others.
-const keptBack = 512
+// reservedFiles is how many descriptors are left to the rest of the process.
+const reservedFiles = 512
 
 // Close closes the threads' files.
 func (w *Stalls) Close() {

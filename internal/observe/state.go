@@ -12,30 +12,30 @@ import (
 	"prywalk/ptrace"
 )
 
-// Rung selects the ways of observing; all but the zero value are for measurements.
-type Rung uint8
+// Mode selects the ways of observing; all but the zero value are for measurements.
+type Mode uint8
 
-// The rungs.
+// The modes.
 const (
-	Ladder        Rung = iota // reuse, passive read or stop: the least intrusive that is possible
+	ModeAuto      Mode = iota // reuse, passive read or stop: the least intrusive that is possible
 	OnlyPassive               // running threads are not observed
-	AlwaysPassive             // as Ladder, without reuse
+	AlwaysPassive             // as ModeAuto, without reuse
 	AlwaysStop                // every thread is stopped at every tick, asleep or not
 )
 
-var rungNames = [...]string{"ladder", "peek", "no-reuse", "freeze"}
+var modeNames = [...]string{"ladder", "peek", "no-reuse", "freeze"}
 
 // String gives the name on the command line.
-func (r Rung) String() string { return rungNames[r] }
+func (m Mode) String() string { return modeNames[m] }
 
-// ParseRung is the inverse of String.
-func ParseRung(name string) (Rung, error) {
-	for i, n := range rungNames {
+// ParseMode is the inverse of String.
+func ParseMode(name string) (Mode, error) {
+	for i, n := range modeNames {
 		if n == name {
-			return Rung(i), nil
+			return Mode(i), nil
 		}
 	}
-	return 0, fmt.Errorf("%q is no way to observe a thread: choose one of %v", name, rungNames)
+	return 0, fmt.Errorf("%q is no way to observe a thread: choose one of %v", name, modeNames)
 }
 
 // Reason gives the reason of an error of an observation.

@@ -10,10 +10,10 @@ import (
 	"prywalk/ptrace"
 )
 
-// requestStop begins a stop; retry: the last has copied nothing.
+// requestStop begins a stop. retry is set if the last stop has copied nothing.
 func (l *Observer) requestStop(t *Thread, s *RawSample, retry bool) error {
 	switch {
-	case l.rung == OnlyPassive:
+	case l.mode == OnlyPassive:
 		return refusal.Running
 	case !l.pause.allows(t):
 		return refusal.MaxPause
@@ -21,8 +21,8 @@ func (l *Observer) requestStop(t *Thread, s *RawSample, retry bool) error {
 	waits := t.skid.MayWait() && l.judgeOne(t)
 	l.makeRoom(t, s)
 	call, runs, asleep := l.asleep(t)
-	t.checkPresent()
-	l.lent.lend(t.files)
+	t.checkPlan()
+	l.schedstats.keepOpen(t.files)
 	tracee, err := l.interrupt(t, retry)
 	if err != nil {
 		return err
@@ -46,8 +46,8 @@ func (l *Observer) requestStop(t *Thread, s *RawSample, retry bool) error {
 	return nil
 }
 
-// interrupt asks a thread to stop. Its clocks are read right before, to know whether it is on a processor, unless it
-// only computes.
+// interrupt asks a thread to stop. Unless the thread only computes, its clocks are read just before, to know whether it
+// is on a processor.
 func (l *Observer) interrupt(t *Thread, retry bool) (*ptrace.Tracee, error) {
 	if retry || t.skid.MayWait() {
 		return l.ctl.BeginWith(t.TID, t.files)
@@ -55,9 +55,10 @@ func (l *Observer) interrupt(t *Thread, retry bool) (*ptrace.Tracee, error) {
 	return l.ctl.BeginSince(t.TID, &t.before)
 }
 
-// asleep gives a sleeper's system call and run count, which a restart on arm64 needs.
+// asleep gives the system call and run count of a sleeper, which a restart of the call on arm64 needs. ok is false
+// elsewhere, and if the thread does not sleep.
 func (l *Observer) asleep(t *Thread) (call procmem.SyscallInfo, runs uint64, ok bool) {
-	if l.rung != AlwaysStop || l.arch != frames.AArch64 {
+	if l.mode != AlwaysStop || l.arch != frames.AArch64 {
 		return call, 0, false
 	}
 	runs = t.before.Runs
@@ -75,15 +76,16 @@ func (l *Observer) asleep(t *Thread) (call procmem.SyscallInfo, runs uint64, ok 
 	return call, 0, false
 }
 
+// finish reads a stopped thread and detaches from it.
 func (l *Observer) finish(t *Thread, tracee *ptrace.Tracee) (*RawSample, error) {
 	s := t.pending
 	t.pending = nil
 	l.request(t, s, &l.req)
 	l.req.Longest = l.pause.limit
-	l.readsInTime(t, true) // if false, nothing is read
+	l.beginReads(t, true) // on false the reads in the stop give nothing
 	err := l.ctl.Finish(tracee, &l.req, &l.stop)
-	if err == nil && !l.readInTime(t) {
-		return s, l.letGo(t)
+	if err == nil && !l.endReads(t) {
+		return s, l.noteLostStop(t)
 	}
 	if t.Memory != nil {
 		t.Memory.Stopped()
@@ -99,6 +101,7 @@ func (l *Observer) finish(t *Thread, tracee *ptrace.Tracee) (*RawSample, error) 
 	return s, nil
 }
 
+// fill sets the raw sample and the thread's state from l.stop.
 func (l *Observer) fill(t *Thread, s *RawSample) {
 	stop := &l.stop
 	s.Regs, s.Sched, s.At, s.How = stop.Regs, stop.Sched, stop.Stop, ByStop
@@ -107,7 +110,7 @@ func (l *Observer) fill(t *Thread, s *RawSample) {
 	s.Copying, s.Calls = stop.Copied-stop.Taken, stop.Calls
 	s.recalled, s.refused = false, false
 	l.keep(t, s, &l.req, stop)
-	t.stoppedAt, t.tls, t.passed = stop.Regs.SP(), stop.Regs.TLS, 0
+	t.stoppedAt, t.tls, t.queuedSince = stop.Regs.SP(), stop.Regs.TLS, 0
 	l.time(t, s)
 	t.base = baselineOf(stop)
 	if stop.Kind == ptrace.KindGroup {
@@ -118,27 +121,28 @@ func (l *Observer) fill(t *Thread, s *RawSample) {
 	}
 	s.keepNear(t, stop)
 	s.Left = t.TakeLeft()
-	if t.alone.leftCall(); stop.GaveUp {
+	if t.gaveUpCall.leftCall(); stop.GaveUp {
 		t.gaveUp(s, stop)
 	}
 }
 
-// time sets the stop's length, and whether the thread was on a processor.
+// time sets the length of the stop, and whether the thread was on a processor.
 func (l *Observer) time(t *Thread, s *RawSample) {
 	stop := &l.stop
 	if s.Stopped, s.Late = t.stopped(stop); s.Stopped > LongStop {
 		s.Why = l.ctl.Why(stop, s.Copied())
-		t.heldUp(s.Why)
+		t.watchLock(s.Why)
 	}
 	s.OnCPU, s.Basis = t.skid.Stopped(s.At, stop.Sched.Runs == t.before.Runs, stop.InSyscall)
 	l.pause.stopped(t, s.Stopped)
 }
 
-// wayIntoStop bounds the direct way from interrupt to stop, in ns.
+// wayIntoStop is the most that a running thread takes from the interrupt to its stop, in ns.
 const wayIntoStop = 20e3
 
-// stopped gives an upper bound of the stop, and how long the thread went on before. Without a new arrival it was in the
-// kernel, or the hypervisor had its processor; else it was queued or blocked.
+// stopped gives an upper bound of the length of the stop, and how long the thread ran before it, both in ns. A longer
+// way into the stop than wayIntoStop is no part of the stop: without a new arrival the thread was in the kernel, or the
+// hypervisor had its processor; with one it was queued or blocked.
 func (t *Thread) stopped(stop *ptrace.Stop) (stopped, late int64) {
 	if stop.SchedOK && stop.Sched.Runs == t.before.Runs {
 		from := max(stop.Interrupt, stop.Running-wayIntoStop)

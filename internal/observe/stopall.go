@@ -26,8 +26,8 @@ const (
 // Precondition: it runs on the controller's OS thread, and the controller has room for all threads.
 func StopAll(ctl *ptrace.Controller, pool *Pool, more func() []*Thread, done func(*Thread, *RawSample, error)) int64 {
 	g := &stopAll{ctl: ctl, peeker: New(ctl, pool, OnlyPassive), done: done, end: procmem.Now() + stopAllFor}
-	defer g.letGo() // also after a panic
-	ctl.Leave()     // a stop signal to this process can wait
+	defer g.detachAll() // also after a panic
+	ctl.Leave()         // a stop signal to this process can wait
 	for ts := more(); len(ts) > 0; ts = more() {
 		for _, t := range ts {
 			g.add(t)
@@ -74,13 +74,14 @@ type held struct {
 	state  heldState
 	tracee *ptrace.Tracee
 	raw    *RawSample
-	copied bool
-	call   procmem.SyscallInfo // before the stop
+	copied bool                // the stack was copied before finish
+	call   procmem.SyscallInfo // as read before the stop
 }
 
+// add adds a thread, and asks it to stop if that is harmless.
 func (g *stopAll) add(t *Thread) {
 	h := &held{t: t}
-	g.peeker.takeNeeds(t)
+	g.peeker.takeHints(t)
 	g.all = append(g.all, h)
 	sched, err := t.files.SchedStat()
 	if err == nil {
@@ -98,7 +99,7 @@ func (g *stopAll) add(t *Thread) {
 // requestStop asks a thread to stop. runs is its run count from before h.call was read.
 func (g *stopAll) requestStop(h *held, tag int, runs uint64) {
 	h.raw = g.peeker.pool.Get()
-	h.raw.room(h.t.needs.get().Bytes)
+	h.raw.room(h.t.hints.get().Bytes)
 	tracee, err := g.ctl.Begin(h.t.TID)
 	if err != nil {
 		g.over(h, nil, err)
@@ -112,7 +113,7 @@ func (g *stopAll) requestStop(h *held, tag int, runs uint64) {
 	g.pending++
 }
 
-// wait waits for all stops. Threads that do not stop in time are read passively.
+// wait waits for the pending stops. Threads that do not stop in time are later read passively.
 func (g *stopAll) wait() {
 	for g.pending > 0 {
 		tracee := g.ctl.WaitAny(g.end)
@@ -135,7 +136,7 @@ func (g *stopAll) wait() {
 	}
 }
 
-// readAllPassively reports whether any passively read thread has changed.
+// readAllPassively reads all threads that are not stopped, and reports whether any of them has changed.
 func (g *stopAll) readAllPassively() (changed bool) {
 	for i, h := range g.all {
 		if h.state != heldAsleep {
@@ -159,10 +160,11 @@ func (g *stopAll) readAllPassively() (changed bool) {
 	return changed
 }
 
+// copyStack copies the stack of a stopped thread, while all are stopped.
 func (g *stopAll) copyStack(h *held) {
 	call, err := h.t.files.Syscall()
 	if err != nil || call.Running || call.SP == 0 {
-		return // finish copies it
+		return // finish copies the stack
 	}
 	h.copied = h.raw.copyStack(h.t, call.SP, redZone) == nil && len(h.raw.Mem.Stack.Bytes) > 0
 }
@@ -201,11 +203,11 @@ func (g *stopAll) fill(h *held) {
 	s.Regs, s.Sched, s.At, s.How = stop.Regs, stop.Sched, stop.Stop, ByStop
 	if !h.copied {
 		s.setStack(stop.StackAddr, stop.StackLen, stop.StackAsked)
-		s.toTop, s.deep, s.tailAt = false, false, 0
+		s.copyShape = copyShape{}
 	}
 	s.keepRegions(g.peeker.regions[:stop.Regions])
 	s.Restarted, s.Stopped, s.wchan = stop.Restarted, stop.Detach-stop.Running, s.wchan[:0]
-	s.Left, s.Broken, s.Told = sample.LeftAlone{}, stop.Broken, stop.ReportedTwice
+	s.Left, s.Broken, s.ReportedTwice = sample.LeftAlone{}, stop.Broken, stop.ReportedTwice
 	s.Call, s.State = h.call, sample.Sleeping
 	switch {
 	case stop.Kind == ptrace.KindGroup:
@@ -215,12 +217,13 @@ func (g *stopAll) fill(h *held) {
 	}
 }
 
+// over ends the observation of a thread.
 func (g *stopAll) over(h *held, s *RawSample, err error) {
 	h.state = heldOver
 	g.done(h.t, s, err)
 }
 
-func (g *stopAll) letGo() {
+func (g *stopAll) detachAll() {
 	for _, h := range g.all {
 		if h.state == heldPending || h.state == heldStopped {
 			h.state = heldOver

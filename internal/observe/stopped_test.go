@@ -10,7 +10,7 @@ import (
 )
 
 // Of the time before the stop only the interrupt's way counts.
-func TestAFreezeIsCountedFromTheStop(t *testing.T) {
+func TestLengthOfAStopBeginsAtTheStop(t *testing.T) {
 	const us = 1000
 	stop := func(running, runs int64) *ptrace.Stop {
 		return &ptrace.Stop{

@@ -28,7 +28,7 @@ type taskStacks struct {
 	hints [1 << hintBits]taskHint
 }
 
-// taskHint is what a thread ran at its last observation. Mostly it holds, and one call reads all.
+// taskHint is the task that a thread ran at its last observation. It mostly holds, so that one call reads all.
 type taskHint struct{ slot, m, g uint64 }
 
 const hintBits = 10
@@ -37,13 +37,13 @@ func (e *taskStacks) hint(slot uint64) *taskHint {
 	return &e.hints[slot*0x9e3779b97f4a7c15>>(64-hintBits)]
 }
 
-// Bytes copied at most: of a goroutine's stack from its saved sp; without one; of the scheduler's (runtime/proc.go,
-// allocm; rt0_go).
+// Most bytes copied of a task's stack from its saved stack pointer, of its outer part if that is unknown, and of the
+// scheduler's stack (runtime/proc.go, allocm; rt0_go).
 const (
 	taskStackCopy = 256 << 10
 	taskOuterCopy = 32 << 10
 	schedulerCopy = 64 << 10
-	taskTouched   = 32 << 10 // most are no deeper
+	taskTouched   = 32 << 10 // bytes with pages beforehand: most stacks are no deeper
 )
 
 // TaskStacks gives what a stop must copy for a walk to continue on the stack of the task that a thread has left; nil if
@@ -68,14 +68,15 @@ func TaskStacks(p *code.Process) ptrace.Extra {
 	return all
 }
 
-// severalTaskStacks are those of several run-time systems. A thread of one may have called another through C.
+// severalTaskStacks are those of several run-time systems in one process. A thread of one may have called another
+// through C.
 type severalTaskStacks []*taskStacks
 
 // Regions implements [ptrace.Extra]: first for the run-time system whose goroutine's stack the thread is on.
 func (all severalTaskStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) (n int) {
 	first := -1
 	for i, e := range all {
-		if g, _, _ := e.current(regs, rd, out); g != 0 && e.holds(e.g, regs.SP()) {
+		if g, _, _ := e.current(regs, rd, out); g != 0 && e.onStack(e.g, regs.SP()) {
 			first, n = i, e.Regions(regs, rd, out)
 			break
 		}
@@ -102,13 +103,13 @@ func (e *taskStacks) Prefetch(regs *frames.Regs) []frames.Region {
 // StackEnd implements [ptrace.StackEnder], for a thread on its goroutine's stack.
 func (e *taskStacks) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
 	h := e.hint(regs.TLS + uint64(e.of.TLS))
-	if !e.hinted(h) && !e.another(h, rd) || word(e.m, e.of.Current) != h.g || !e.holds(e.g, regs.SP()) {
+	if !e.hinted(h) && !e.another(h, rd) || word(e.m, e.of.Current) != h.g || !e.onStack(e.g, regs.SP()) {
 		return 0
 	}
 	return word(e.g, e.of.StackHi)
 }
 
-// another reads a goroutine other than the hint's. Precondition: its m was read.
+// another reads the running task if it is not the hint's, and corrects the hint. Precondition: its m was read.
 func (e *taskStacks) another(h *taskHint, rd *ptrace.Reader) bool {
 	g := word(e.slot, 0)
 	if g == 0 || g == h.g || g != word(e.m, e.of.Current) || rd.Read(g, e.g) != len(e.g) || word(e.g, e.of.Worker) != h.m {
@@ -131,12 +132,12 @@ func (e *taskStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 	out[n+1] = frames.Region{Addr: m, Bytes: e.m}
 	n += 2
 	c := &e.of
-	curg, on := word(e.m, c.Current), e.holds(e.g, regs.SP())
+	curg, on := word(e.m, c.Current), e.onStack(e.g, regs.SP())
 	if g == curg {
 		n = e.copyLabels(e.g, rd, out, n)
 	}
 	if on && g == curg {
-		return e.deep(rd, out, n)
+		return e.restOfStack(rd, out, n)
 	}
 	// In a signal handler's first instructions g is still the interrupted code's.
 	signal := !on || g != word(e.m, c.Scheduler)
@@ -162,7 +163,8 @@ func (e *taskStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 	return n + 1
 }
 
-func (e *taskStacks) deep(rd *ptrace.Reader, out []frames.Region, n int) int {
+// restOfStack copies what the copy of the stack lacks of the running task's stack.
+func (e *taskStacks) restOfStack(rd *ptrace.Reader, out []frames.Region, n int) int {
 	at, copied := rd.Stack()
 	from, hi := at+uint64(copied), word(e.g, e.of.StackHi)
 	if copied == 0 || from >= hi {
@@ -176,10 +178,12 @@ func (e *taskStacks) deep(rd *ptrace.Reader, out []frames.Region, n int) int {
 	return n + 1
 }
 
-func (e *taskStacks) holds(g []byte, sp uint64) bool {
+// onStack reports whether sp is on the stack of a task.
+func (e *taskStacks) onStack(g []byte, sp uint64) bool {
 	return sp >= word(g, e.of.StackLo) && sp <= word(g, e.of.StackHi)
 }
 
+// scheduler copies the outer part of the scheduler's stack.
 func (e *taskStacks) scheduler(rd *ptrace.Reader, out []frames.Region, n int) int {
 	c := &e.of
 	g0 := word(e.m, c.Scheduler)
@@ -224,7 +228,7 @@ func (e *taskStacks) current(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 	return g, m, n
 }
 
-// running reads a g and its m; 0 if it does not run.
+// running reads a g and its m, and gives 0 if that g does not run.
 func (e *taskStacks) running(g uint64, rd *ptrace.Reader, regions int) (uint64, uint64, int) {
 	if g == 0 || rd.Read(g, e.g) != len(e.g) {
 		return 0, 0, 0
@@ -269,7 +273,7 @@ func (e *taskStacks) span(signal bool) (from uint64, n int) {
 
 func word(b []byte, at int64) uint64 { return binary.LittleEndian.Uint64(b[at:]) }
 
-// Bounds of copied labels: number, bytes of a string, all bytes.
+// Bounds of copied labels: maxLabels is their number, maxLabel the bytes of a string, and labelsCopy all bytes.
 const (
 	maxLabels  = 6
 	maxLabel   = 128
@@ -278,9 +282,9 @@ const (
 	labelsPair = 32
 )
 
-// copyLabels copies a task's labels, which may be gone later. The region has the list's address, and holds head, pairs,
-// then strings padded to 8 bytes ([managed.Tasks.Labels]; runtime/pprof/label.go since Go 1.24; until 1.23 a map,
-// copied in that form).
+// copyLabels copies a task's labels, which may be freed later, into one region at the address of the list: its head,
+// its pairs, then the strings, each padded to 8 bytes ([managed.Tasks.Labels]; runtime/pprof/label.go since Go 1.24).
+// The maps of Go up to 1.23 are copied in the same form.
 func (e *taskStacks) copyLabels(g []byte, rd *ptrace.Reader, out []frames.Region, n int) int {
 	if e.of.Labels == nil {
 		return n

@@ -14,65 +14,66 @@ import (
 	"prywalk/ptrace"
 )
 
-// Thread is a thread and the state of its last observation. It belongs to the tracer's thread, but for its [Walks].
+// Thread is a thread and the state of its last observation. It belongs to the tracer's thread, but for its
+// [WalkFeedback].
 type Thread struct {
 	PID, TID int
 	// Extra copies further memory in a stop; may be nil.
 	Extra ptrace.Extra
-	// Plans has the plan until a walk sets one for this thread; may be nil.
+	// Plans has the plan of the process until a walk sets one for this thread; may be nil.
 	Plans *Plans
-	// Memory is the process's ([ptrace.Request]); nil: all is read, even absent pages.
+	// Memory is the process's ([ptrace.Request]). If nil, absent pages are read, too.
 	Memory *procmem.Memory
 
 	files *procmem.ThreadFiles
 	clockReads
-	base    baseline
-	skid    skid.Thread
-	sampled int   // bytes of stack; 0: not sampled
-	passed  int64 // when it was first found queued, CLOCK_MONOTONIC ns; 0: it was not
-	// restless: not unchanged since its last passive read.
-	restless bool
-	futex    futexSleep
-	kept     kept
-	alone    *leftAlone // nil: no call gave up
-	hints
+	base        baseline
+	skid        skid.Thread
+	sampled     int   // bytes of stack in the kernel's samples; 0 if not sampled
+	queuedSince int64 // when it was first found queued, CLOCK_MONOTONIC ns; 0 if not queued
+	// restless is set by a passive read, until the thread is found unchanged.
+	restless   bool
+	futex      futexSleep
+	kept       keptRegs
+	gaveUpCall *gaveUpCall // nil if no call gave up
+	walkState
 	underWay
 	lastStop
 	planState
 }
 
 type clockReads struct {
-	before procmem.SchedStat // as of the last observation
-	first  procmem.SchedStat // as of the first
+	before procmem.SchedStat // at the last observation
+	first  procmem.SchedStat // at the first one
 }
 
-type hints struct {
-	walks   *Walks
-	needs   tripleBuffer
-	retried uint32 // CopyHints.Retries then
-	doubts  doubts
+type walkState struct {
+	feedback     *WalkFeedback
+	hints        hintBuffer
+	retried      uint32 // CopyHints.Retries at the last takeHints
+	retryBackoff retryBackoff
 }
 
 type underWay struct {
-	pending  *RawSample     // nil: none
+	pending  *RawSample     // nil if there is none
 	stopping *ptrace.Tracee // valid while pending
 	begun    int64          // CLOCK_MONOTONIC ns
-	queued   bool           // for the tracer's processor
+	queued   bool           // it waits for the tracer's processor
 }
 
 type lastStop struct {
-	stoppedAt frames.Addr // stack pointer
+	stoppedAt frames.Addr // stack pointer at the last stop
 	tls       uint64      // thread pointer; 0 before the first stop
-	copied    int         // bytes of stack
-	regions   int         // bytes of further regions
-	pause     int64       // expected next, ns; 0: not known
-	letGo     int64       // see TakeLetGo
+	copied    int         // bytes of stack copied then
+	regions   int         // bytes of regions copied lately: a maximum that decays
+	pause     int64       // expected length of the next stop, ns; 0 if unknown
+	lostStop  int64       // length of a stop without a sample, ns
 }
 
 type planState struct {
-	nodes  *aloneNodes
-	ranges *lastRanges
-	sought frames.Addr // 0: nothing
+	nodes  *nodeCache
+	ranges *rangeCache
+	sought frames.Addr // last result of the plan's Seek; 0 if none
 }
 
 // Plans passes the plan of a process's run-time system to the observing goroutine.
@@ -81,27 +82,29 @@ type Plans = atomic.Pointer[managed.Plan]
 // NewThread prepares the observation of a thread, and opens nothing yet.
 func NewThread(pid, tid int, budget *procmem.Budget) *Thread {
 	t := &Thread{PID: pid, TID: tid, files: procmem.OpenThread(pid, tid, budget)}
-	first := CopyHints{Bytes: firstCopy, ToEnd: true}
-	t.needs.init(first)
-	t.walks = &Walks{needs: first, box: &t.needs, thread: t}
+	first := CopyHints{sizeHints: sizeHints{Bytes: firstCopy, ToEnd: true}}
+	t.hints.init(first)
+	t.feedback = newFeedback(t, first)
 	return t
 }
 
-// CopyFirst makes the first observation copy up to n bytes of stack, within its usual limits. Precondition: no walk.
+// CopyFirst makes the first observation copy up to n bytes of stack, within its usual limits. Precondition: no walk was
+// made.
 func (t *Thread) CopyFirst(n int64) {
-	t.walks.needs.Bytes = int(min(max(n, firstCopy), mostCopy))
-	t.needs.init(t.walks.needs)
+	t.feedback.hints.Bytes = int(min(max(n, firstCopy), mostCopy))
+	t.hints.init(t.feedback.hints)
 }
 
-// BeganOn sets the end of the thread's first stack; 0: none. It is copied while the thread is on another (SBCL's
-// call_into_lisp_first_time), as the first walk may come late. Precondition: no walk.
+// BeganOn sets the end of the thread's first stack, 0 if there is none. Its outermost frames are copied while the
+// thread is on another stack (SBCL's call_into_lisp_first_time), as the first walk may come late. Precondition: no walk
+// was made.
 func (t *Thread) BeganOn(stackEnd frames.Addr) {
 	if stackEnd < beganBytes {
 		return
 	}
-	t.walks.needs.Others[0] = StackRef{At: stackEnd - beganBytes, Began: true}
-	t.walks.othersLeft[0] = othersLeast
-	t.needs.init(t.walks.needs)
+	t.feedback.hints.Others[0] = StackRef{At: stackEnd - beganBytes, Began: true}
+	t.feedback.others.left[0] = othersLeast
+	t.hints.init(t.feedback.hints)
 }
 
 // Close closes the thread's files. Precondition: no observation is pending.
@@ -116,39 +119,39 @@ func (t *Thread) Pending() bool { return t.pending != nil }
 // LastSched gives the clocks that the last call of Begin read.
 func (t *Thread) LastSched() procmem.SchedStat { return t.before }
 
-// Ran gives arrivals on a processor and its time in ns since the first observation.
+// Ran gives the number of arrivals on a processor and the processor time, in ns, since the first observation.
 func (t *Thread) Ran() (runs, cpu int64) {
 	return int64(t.before.Runs - t.first.Runs), int64(t.before.CPU - t.first.CPU)
 }
 
-// Walks gives the thread's Walks. It belongs to the goroutine that walks.
-func (t *Thread) Walks() *Walks { return t.walks }
+// Feedback gives the thread's WalkFeedback. It belongs to the goroutine that walks.
+func (t *Thread) Feedback() *WalkFeedback { return t.feedback }
 
 // Asleep reports whether the thread was off the processor at its last observation, not only by a stop.
 func (t *Thread) Asleep() bool { return t.base.valid && t.base.state != sample.Running }
 
-// doubts decides when a sleeper with an incomplete stack is observed again: the 2nd, 8th, 32nd time and so on.
-type doubts struct{ shown, next uint32 }
+// retryBackoff decides when a sleeper with an incomplete stack is observed again: the 2nd, 8th, 32nd time and so on.
+type retryBackoff struct{ reused, next uint32 }
 
 const (
-	firstDoubt  = 2
-	doubtFactor = 4
+	firstRetry  = 2
+	retryFactor = 4
 )
 
-// again counts a repetition, and reports whether to observe again.
-func (d *doubts) again(incomplete bool) bool {
+// again counts an observation of an unchanged thread, and reports whether to read it again.
+func (d *retryBackoff) again(incomplete bool) bool {
 	if !incomplete {
-		*d = doubts{}
+		*d = retryBackoff{}
 		return false
 	}
 	if d.next == 0 {
-		d.next = firstDoubt
+		d.next = firstRetry
 	}
-	if d.shown++; d.shown < d.next {
+	if d.reused++; d.reused < d.next {
 		return false
 	}
-	if d.next <= math.MaxUint32/doubtFactor {
-		d.next *= doubtFactor
+	if d.next <= math.MaxUint32/retryFactor {
+		d.next *= retryFactor
 	}
 	return true
 }

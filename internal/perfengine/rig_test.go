@@ -104,7 +104,7 @@ func (r *rig) attach(t *testing.T) {
 		l := observe.NewThread(r.of.Target.PID, tid, r.Files)
 		l.Memory, l.Plans = r.of.Target.Memory(), &r.of.Shared.Plans
 		th := &engine.Thread{Observed: l, Shared: &handover.Thread{
-			ID: sample.TaskID(i + 1), Proc: r.of.Shared, TID: tid, Walks: l.Walks(),
+			ID: sample.TaskID(i + 1), Proc: r.of.Shared, TID: tid, Feedback: l.Feedback(),
 		}}
 		th.Idle = backoff.Thread{Owner: th, Observed: l}
 		r.idle.Add(&th.Idle)
@@ -141,7 +141,7 @@ func onRig(t *testing.T, s *Source, o engine.Options, f func(*rig), args ...stri
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
 		run := newRun()
-		run.Observer = observe.New(ctl, run.Pool, observe.Ladder)
+		run.Observer = observe.New(ctl, run.Pool, observe.ModeAuto)
 		defer run.Observer.Close()
 		r := &rig{
 			of:   &engine.Process{Target: target, Shared: shared, Tasks: shared.TakeTasks()},

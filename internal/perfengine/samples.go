@@ -364,7 +364,7 @@ func (s *Engine) Observed(of *engine.Thread, raw *observe.RawSample) {
 	if th.begun = true; raw.How != observe.ByStop || raw.State != sample.Running {
 		return
 	}
-	if !th.deep && th.Observed.Deep() {
+	if !th.deep && th.Observed.StoppedForDepth() {
 		th.deep = true
 		s.n.deep++
 	}

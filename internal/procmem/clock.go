@@ -47,10 +47,10 @@ func SinceBoot() int64 {
 	return int64(ns)
 }
 
-// Suspended gives CLOCK_BOOTTIME − CLOCK_MONOTONIC in ns (clock_gettime(2)). 0: unknown.
+// Suspended gives CLOCK_BOOTTIME − CLOCK_MONOTONIC in ns (clock_gettime(2)), or 0 if unknown.
 func Suspended() int64 {
 	suspended, shortest := int64(0), int64(1<<62)
-	for range 3 { // the shortest: pre-emption adds
+	for range 3 { // the shortest of three, as pre-emption prolongs one
 		before := Now()
 		boot, e := clock(unix.CLOCK_BOOTTIME)
 		if took := Now() - before; e == 0 && took < shortest {

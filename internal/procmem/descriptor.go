@@ -9,10 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// descriptor is a kept file of /proc/PID. Reopening keeps its number: concurrent reads are safe.
-type descriptor struct{ held atomic.Int32 } // plus one; 0: none
+// descriptor is a file of /proc/PID that is kept open. Opening it again keeps its number, so that concurrent reads are
+// safe.
+type descriptor struct{ held atomic.Int32 } // its number plus one; 0 if there is none
 
-// get gives −1 if there is none.
+// get gives the descriptor's number, or −1 if there is none.
 //
 //go:nosplit
 func (d *descriptor) get() int { return int(d.held.Load()) - 1 }
@@ -37,7 +38,7 @@ func (d *descriptor) open(pid int, name string) {
 	}
 }
 
-// Precondition of close: no concurrent read.
+// close closes the file. Precondition: no read is concurrent.
 func (d *descriptor) close() {
 	if fd := d.held.Swap(0); fd > 0 {
 		closeFD(int(fd) - 1)
@@ -45,7 +46,7 @@ func (d *descriptor) close() {
 	}
 }
 
-// memoryBudget, for all [Memory], is a quarter of the limit.
+// memoryBudget is the budget of all [Memory]: a quarter of the limit of open files.
 var memoryBudget = sync.OnceValue(func() *Budget {
 	b := NewBudget(0)
 	b.left.Store(b.left.Load() / 4)

@@ -19,11 +19,11 @@
 //	                        ┌─ Relays (relay.go): reads of memory while a thread is stopped. They wait for the lock
 //	                        │    of its mappings; the tracer waits 1 ms at most. Priority: above the tracer's
 //	tracer ── ask, await ───┤
-//	                        └─ Walker.paths (walker.go): opens one path of /proc/PID. The lookup may repeat as long
-//	                             as another thread has no processor. Priority: not real-time, nice −10
-//	tracer ── Start, Done ──── Walker.todo: a goroutine with its own thread, for a function that opens many
+//	                        └─ PathOpener.paths (pathopener.go): opens one path of /proc/PID. The lookup may repeat
+//	                             as long as another thread has no processor. Priority: not real-time, nice −10
+//	tracer ── Start, Done ──── PathOpener.todo: a goroutine with its own thread, for a function that opens many
 //
-// Relays and Walker.paths are threads unknown to the Go runtime (relay_unsafe.go).
+// Relays and PathOpener.paths are threads unknown to the Go runtime (relay_unsafe.go).
 //
 // # Sources
 //

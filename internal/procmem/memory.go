@@ -21,18 +21,18 @@ import (
 // concurrent use.
 type Memory struct {
 	mem, maps, pagemap descriptor
-	table              atomic.Pointer[[]Span] // sorted
-	stale              atomic.Bool
-	gone               atomic.Bool
-	renewed            atomic.Int64 // last effective Renew, CLOCK_MONOTONIC, ns
+	table              atomic.Pointer[[]Span] // sorted by address
+	stale              atomic.Bool            // an address is in no mapping: there may be another address space
+	gone               atomic.Bool            // the address space has ended
+	reopened           atomic.Int64           // last effective ReopenIfGone, CLOCK_MONOTONIC, ns
 	swapped            atomic.Bool
-	noQueries          atomic.Bool   // no PROCMAP_QUERY
-	updates            atomic.Uint64 // of the mappings
+	noQueries          atomic.Bool   // the kernel has no PROCMAP_QUERY
+	updates            atomic.Uint64 // number of readings of the mappings
 
 	recent  answers
 	own     ownPages
 	checked checkedRange
-	seen    uint64 // last anonymous copy; 0: none
+	seen    uint64 // address of the last copy of anonymous memory; 0 if none
 	relayed relayed
 }
 
@@ -40,7 +40,7 @@ type Memory struct {
 type Span struct {
 	Start, End uint64
 	Kind       Kind
-	// Writable is its permission.
+	// Writable is set if the process may write to the mapping.
 	Writable bool
 	// Grows marks the first thread's stack.
 	Grows bool
@@ -58,7 +58,8 @@ const (
 	OfFile
 )
 
-// mostGrowth is the usual stack limit: how far sp may be below the first thread's stack mapping.
+// mostGrowth is the usual stack limit, in bytes: a stack pointer may be that far below the mapping of the first
+// thread's stack.
 const mostGrowth = 8 << 20
 
 var pageSize = uint64(os.Getpagesize())
@@ -71,7 +72,8 @@ func OpenMemory(tid int) *Memory {
 	return m
 }
 
-// Reopen is for after an exec ([Memory.Stale]). tid is any thread.
+// Reopen opens the files again, for a new address space after an exec ([Memory.Stale]). tid is any thread of the
+// process.
 func (m *Memory) Reopen(tid int) {
 	m.stale.Store(false)
 	m.gone.Store(false)
@@ -86,21 +88,21 @@ func (m *Memory) Reopen(tid int) {
 	m.pagemap.open(tid, "pagemap")
 }
 
-// renewEvery, in ns, limits reopenings by [Memory.Renew].
-const renewEvery = 2e6
+// reopenEvery, in ns, limits reopenings by [Memory.ReopenIfGone].
+const reopenEvery = 2e6
 
-// Renew reopens an address space that is gone (exec) without its old mappings, and reports whether it did.
-// Precondition: no thread is stopped.
-func (m *Memory) Renew(tid int) bool {
-	// Without queries the end of an address space is not reported.
+// ReopenIfGone opens the files again and drops the mappings if the address space has ended in an exec, and reports
+// whether it did. It does so at most every 2 ms. Precondition: no thread is stopped.
+func (m *Memory) ReopenIfGone(tid int) bool {
+	// Without queries the kernel does not report the end of an address space.
 	if !m.gone.Load() && !(m.stale.Load() && m.noQueries.Load()) {
 		return false
 	}
 	now := Now()
-	if now-m.renewed.Load() < renewEvery {
+	if now-m.reopened.Load() < reopenEvery {
 		return false
 	}
-	m.renewed.Store(now)
+	m.reopened.Store(now)
 	table := m.table.Load()
 	if m.Reopen(tid); m.Stale() {
 		return false
@@ -112,23 +114,23 @@ func (m *Memory) Renew(tid int) bool {
 // Stale reports whether the address space may have changed.
 func (m *Memory) Stale() bool { return m.stale.Load() }
 
-// Close requires that no read is concurrent.
+// Close closes the files. Precondition: no read is concurrent.
 func (m *Memory) Close() {
 	m.mem.close()
 	m.maps.close()
 	m.pagemap.close()
 }
 
-// SetSpans sets the mappings, ascending, and keeps the slice.
+// SetSpans sets the mappings, which ascend. It keeps the slice.
 func (m *Memory) SetSpans(spans []Span) { m.table.Store(&spans) }
 
-// SetSwapped sets whether pages of the process are in swap. Call it at each reading of the mappings.
+// SetSwapped sets whether pages of the process are in swap. It is to be called at each reading of the mappings.
 func (m *Memory) SetSwapped(swapped bool) {
 	m.swapped.Store(swapped)
 	m.updates.Add(1)
 }
 
-// Spans gives the mappings, not to be modified.
+// Spans gives the mappings. The caller must not modify them.
 func (m *Memory) Spans() []Span {
 	if t := m.table.Load(); t != nil {
 		return *t
@@ -136,8 +138,8 @@ func (m *Memory) Spans() []Span {
 	return nil
 }
 
-// Copy copies memory at addr, within the mapping, without waiting for pages, and gives the bytes. tid is any
-// thread.
+// Copy copies memory at addr, at most up to the end of the mapping, without waiting for pages, and gives the number of
+// bytes. tid is any thread of the process.
 //
 //go:nosplit
 func (m *Memory) Copy(tid int, addr uint64, buf []byte) int {
@@ -155,8 +157,8 @@ func (m *Memory) Copy(tid int, addr uint64, buf []byte) int {
 	return m.readAnonymous(m.by(), tid, addr, buf)
 }
 
-// AwaitMappings waits, before a stop, for the lock of the mappings, by reading a byte that was copied last. It
-// gives the ns: 1 µs if the lock was free, 0 if nothing was read.
+// AwaitMappings waits for the lock of the mappings by reading a byte at the last copy. It gives the time in ns: about
+// 1 µs if the lock was free, and 0 if nothing was read. It is called before a stop.
 func (m *Memory) AwaitMappings() int64 {
 	var s Span
 	fd := m.mem.get()
@@ -171,9 +173,9 @@ func (m *Memory) AwaitMappings() int64 {
 	return Now() - began
 }
 
-// CopyKnown is [Memory.Copy] for repeated passive reads. Pages known as the process's own are not checked again: one
-// given up since (madvise(2), MADV_DONTNEED) may be waited for. Precondition: no thread is stopped or about to
-// be.
+// CopyKnown is [Memory.Copy] for repeated passive reads. It does not check pages again that are known to be the
+// process's own. If the process has given one up since (madvise(2), MADV_DONTNEED), the read may wait for it.
+// Precondition: no thread is stopped or about to be.
 func (m *Memory) CopyKnown(tid int, addr uint64, buf []byte) int {
 	if m.isOwn(addr, len(buf)) {
 		return vmReadAll(m.by(), tid, addr, buf)
@@ -181,7 +183,7 @@ func (m *Memory) CopyKnown(tid int, addr uint64, buf []byte) int {
 	return m.Copy(tid, addr, buf)
 }
 
-// Start gives the start of addr's mapping, 0: unknown.
+// Start gives the start of the mapping of addr, or 0 if unknown.
 //
 //go:nosplit
 func (m *Memory) Start(addr uint64) uint64 {
@@ -192,7 +194,7 @@ func (m *Memory) Start(addr uint64) uint64 {
 	return s.Start
 }
 
-// End gives the end of addr's mapping, 0: unknown.
+// End gives the end of the mapping of addr, or 0 if unknown.
 //
 //go:nosplit
 func (m *Memory) End(addr uint64) uint64 {
@@ -223,8 +225,8 @@ func (m *Memory) readAnonymous(by *relayed, tid int, addr uint64, buf []byte) in
 	return done + max(n, 0)
 }
 
-// manyPages, if present, are read by process_vm_readv, which locks the mappings once; /proc/PID/mem does for
-// each page.
+// manyPages is the number of present pages from which on they are read by process_vm_readv(2), which takes the lock of
+// the mappings once; /proc/PID/mem takes it for each page.
 const manyPages = 8
 
 func (m *Memory) readPresent(by *relayed, tid int, addr uint64, buf []byte) int {
@@ -256,7 +258,7 @@ func (m *Memory) copyPresent(tid int, addr uint64, buf []byte, kind Kind) int {
 	if kind == Anonymous {
 		return m.readAnonymous(m.by(), tid, addr, buf)
 	}
-	// /proc/PID/mem would read devices too.
+	// /proc/PID/mem would read devices, too.
 	return vmReadAll(m.by(), tid, addr, buf)
 }
 
@@ -275,10 +277,10 @@ func vmReadAll(by *relayed, tid int, addr uint64, buf []byte) int {
 const (
 	pagePresent = 1 << 63
 	pageSwapped = 1 << 62
-	pageOfFile  = 1 << 61 // or shared
+	pageOfFile  = 1 << 61 // or of shared memory
 )
 
-// present gives the bytes that need no provider.
+// present gives the number of bytes at addr that need no provider, of n.
 func (m *Memory) present(by *relayed, addr uint64, n int, kind Kind) int {
 	fd := m.pagemap.get()
 	if fd < 0 {
@@ -305,7 +307,7 @@ func (m *Memory) present(by *relayed, addr uint64, n int, kind Kind) int {
 	return n
 }
 
-// Unwritten anonymous memory has no provider.
+// isPresent reports whether a page needs no provider. Unwritten anonymous memory has none.
 func isPresent(entry uint64, kind Kind) bool {
 	if kind == Anonymous {
 		return entry&pageSwapped == 0
@@ -320,8 +322,8 @@ func le64(b []byte) (v uint64) {
 	return v
 }
 
-// Read reads memory at addr, within the mapping, and may wait for a file. Errors: as [ReadVM]. Preconditions:
-// no thread is stopped, and the goroutine is not pinned.
+// Read reads mapped memory at addr, and may wait for a file. Errors: those of [ReadVM]. Preconditions: no thread is
+// stopped, and the goroutine is not pinned.
 func (m *Memory) Read(tid int, addr uint64, buf []byte) (int, error) {
 	done := 0
 	for done < len(buf) {

@@ -27,7 +27,7 @@ const (
 	mapShared    = 8
 )
 
-// ask queries addr's mapping: 0.6 µs.
+// ask asks the kernel for the mapping of addr, which takes 0.6 µs, and reports whether there is one.
 //
 //go:nosplit
 func (m *Memory) ask(by *relayed, addr uint64, out *Span) bool {
@@ -48,7 +48,7 @@ func (m *Memory) ask(by *relayed, addr uint64, out *Span) bool {
 	if e == syscall.ENOTTY || e == syscall.EPERM {
 		m.noQueries.Store(true)
 	}
-	if e == syscall.ESRCH { // address space gone (fs/proc/task_mmu.c, do_procmap_query)
+	if e == syscall.ESRCH { // the address space has ended (fs/proc/task_mmu.c, do_procmap_query)
 		m.gone.Store(true)
 	}
 	if e != 0 {
@@ -58,10 +58,12 @@ func (m *Memory) ask(by *relayed, addr uint64, out *Span) bool {
 	return true
 }
 
+// nameOf takes names, which are not used.
 var nameOf [64]byte
 
-// MadeAt queries the mapping of addr, 0.6 µs, if made at run time: false if it has a file or a name (as the
-// kernel's own), or is unreadable or unknown. Safe for concurrent use.
+// MadeAt asks the kernel for the mapping of addr, which takes 0.6 µs. ok is set if it was made at run time: it is
+// readable, and has neither a file nor a name, as the kernel's own mappings have. code is set if it is executable.
+// MadeAt is safe for concurrent use.
 func (m *Memory) MadeAt(addr uint64) (s Span, code, ok bool) {
 	fd := m.maps.get()
 	if fd < 0 || m.noQueries.Load() {
@@ -79,7 +81,7 @@ func (m *Memory) MadeAt(addr uint64) (s Span, code, ok bool) {
 	return s, q.perm&mapExec != 0, true
 }
 
-// The kernel's own mappings have no file either, and are not writable.
+// kind gives how the mapping is read. The kernel's own mappings have no file, and are not writable.
 //
 //go:nosplit
 func (q *mapQuery) kind() Kind {
@@ -94,7 +96,7 @@ func (q *mapQuery) kind() Kind {
 	return Anonymous
 }
 
-// preadMem, without stack growth, gives bytes or a negative errno.
+// preadMem reads without growth of the goroutine's stack, and gives the number of bytes or a negative errno.
 //
 //go:nosplit
 func preadMem(fd int, buf []byte, off uint64) int {
@@ -115,7 +117,7 @@ func preadBy(by *relayed, fd int, buf []byte, off uint64) int {
 	return preadMem(fd, buf, off)
 }
 
-// borrowed reports a parent's address space, as after vfork(2).
+// borrowed reports whether a process uses its parent's address space, as after vfork(2).
 func borrowed(pid int) bool {
 	const addressSpace = 1 // KCMP_VM, include/uapi/linux/kcmp.h
 	var s Status

@@ -9,9 +9,9 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// ReadVM copies a process's memory at addr, and gives the bytes, fewer at the end of mapped memory. Nothing is
-// stopped; missing pages are waited for. Errors: [refusal.Gone], [refusal.Denied], [ErrFault]. Without
-// process_vm_readv it reads /proc/PID/mem.
+// ReadVM copies a process's memory at addr, and gives the number of bytes, which is less at the end of mapped memory.
+// It waits for missing pages. Errors: [refusal.Gone], [refusal.Denied], [ErrFault]. Where process_vm_readv(2) is
+// refused, it reads /proc/PID/mem.
 func ReadVM(pid int, addr uint64, buf []byte) (int, error) {
 	return readVMBy(vmRead, pid, addr, buf)
 }
@@ -41,7 +41,7 @@ func readMem(pid int, addr uint64, buf []byte) (int, error) {
 			if total > 0 {
 				break
 			}
-			if e == 0 { // address space gone
+			if e == 0 { // the address space has ended
 				return 0, refusal.Gone
 			}
 			if e == syscall.EINVAL {
@@ -54,11 +54,11 @@ func readMem(pid int, addr uint64, buf []byte) (int, error) {
 	return total, nil
 }
 
-// MaxParts is how many regions [Memory.ReadParts] reads.
+// MaxParts is the most regions of [Memory.ReadParts].
 const MaxParts = 32
 
-// ReadParts reads len(Bytes) bytes at each Addr in one system call, and gives the parts read whole, before a
-// failed or unknown one, or [MaxParts]. It may wait for a file.
+// ReadParts reads len(Bytes) bytes at each Addr in one system call, at most [MaxParts] parts. It gives the number of
+// parts before the first one that is not known or not read as a whole. It may wait for a file.
 func (m *Memory) ReadParts(tid int, parts []frames.Region) (whole int) {
 	k := 0
 	for k < min(len(parts), MaxParts) {

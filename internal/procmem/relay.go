@@ -11,11 +11,11 @@ import (
 // # Reads by another thread
 //
 // A read of another process's memory takes the lock of its mappings (mm/memory.c, __access_remote_vm:
-// mmap_read_lock_killable), whose holder may wait for a processor. Only SIGKILL ends the wait, and no call
-// tests the lock. Where it is often held another thread reads; the tracer waits as long as a stop may last,
-// then drops the result.
+// mmap_read_lock_killable). Its holder may wait for a processor; only SIGKILL ends the reader's wait, and no system
+// call tests the lock. So where it is often held another thread of this process reads. The tracer waits for it as long
+// as a stop may last, and then drops the result.
 
-// Relays are threads that read for one tracer's OS thread.
+// Relays are threads that make reads for the OS thread of one tracer.
 type Relays struct {
 	all [mostRelays]*relayThread
 	n   int
@@ -23,7 +23,7 @@ type Relays struct {
 
 const mostRelays = 4
 
-// NewRelays starts them. Precondition: the goroutine is locked to its OS thread, and not pinned.
+// NewRelays starts the threads. Precondition: the goroutine is locked to its OS thread, and not pinned.
 func NewRelays() *Relays {
 	r := &Relays{}
 	for r.n < len(r.all) {
@@ -47,7 +47,7 @@ func (r *Relays) idle() *relayThread {
 	return nil
 }
 
-// Close ends the threads after their calls.
+// Close ends each thread after its current call.
 func (r *Relays) Close() {
 	for _, t := range r.all[:r.n] {
 		t.ask(unix.SYS_EXIT, [6]uintptr{})
@@ -64,32 +64,33 @@ func (r *Relays) Hold(fd int) (n int) {
 	return n
 }
 
+// relayed is the state of the reads of one Memory by relays.
 type relayed struct {
-	relays *Relays // nil: the calling thread reads
-	by     *relayThread
-	stuck  bool
-	left   int64 // ns left to wait in it
-	until  int64 // deadline, CLOCK_MONOTONIC ns; 0: none
-	late   bool
-	waited bool
-	stops  int
-	begun  bool
-	held   bool
+	relays *Relays      // nil if the calling thread reads
+	by     *relayThread // the thread that reads
+	stuck  bool         // its last call was late, and may be pending still
+	left   int64        // ns that reads of this observation may still wait
+	until  int64        // deadline of the reads, CLOCK_MONOTONIC ns; 0 if there is none
+	late   bool         // a read of this observation was late
+	waited bool         // a read of this observation has waited
+	stops  int          // number of stops for which the lock is watched
+	begun  bool         // WatchFirst was called
+	held   bool         // WatchHeld is in effect
 }
 
-// usualRead is the longest read that is no wait, in ns.
+// usualRead is the time of the longest read that does not wait, in ns.
 const usualRead = 50e3
 
-// Watch has the lock of the mappings watched for n stops.
+// Watch makes the lock of the mappings watched for at least n more stops.
 func (m *Memory) Watch(n int) { m.relayed.stops = max(m.relayed.stops, n) }
 
-// WatchHeld is Watch after a wait for the lock.
+// WatchHeld is Watch after the lock was found held.
 func (m *Memory) WatchHeld(n int) {
 	m.relayed.held = true
 	m.Watch(n)
 }
 
-// WatchFirst is Watch at its first call.
+// WatchFirst is Watch at its first call, and later does nothing.
 func (m *Memory) WatchFirst(n int) {
 	if !m.relayed.begun {
 		m.relayed.begun = true
@@ -97,7 +98,7 @@ func (m *Memory) WatchFirst(n int) {
 	}
 }
 
-// Stopped counts a stop.
+// Stopped counts a stop for Watch.
 func (m *Memory) Stopped() {
 	if m.relayed.stops = max(m.relayed.stops-1, 0); m.relayed.stops == 0 {
 		m.relayed.held = false
@@ -110,14 +111,14 @@ func (m *Memory) Watched() bool { return m.relayed.stops > 0 }
 // OftenHeld reports whether WatchHeld is in effect.
 func (m *Memory) OftenHeld() bool { return m.relayed.held }
 
-// Relay sets the threads that read for one goroutine; nil: the calling thread, once no call is pending.
+// Relay sets the threads that read for one goroutine. With nil the calling thread reads, once no call is pending.
 func (m *Memory) Relay(r *Relays) {
 	if r != m.relayed.relays && !(r == nil && m.Stuck()) {
 		m.relayed.relays, m.relayed.by, m.relayed.stuck, m.relayed.late = r, nil, false, false
 	}
 }
 
-// Stuck reports a pending call.
+// Stuck reports whether a late call is still pending.
 func (m *Memory) Stuck() bool {
 	m.relayed.stuck = m.relayed.stuck && !m.relayed.by.idle()
 	return m.relayed.stuck
@@ -131,10 +132,10 @@ func (m *Memory) by() *relayed {
 	return &m.relayed
 }
 
-// Relayed reports whether Relay is set.
+// Relayed reports whether other threads read ([Memory.Relay]).
 func (m *Memory) Relayed() bool { return m.relayed.relays != nil }
 
-// Within begins an observation that may wait ns in total. False if no thread is idle.
+// Within begins an observation whose reads may wait for ns in total. It returns false if no thread is idle.
 func (m *Memory) Within(ns int64) bool {
 	r := &m.relayed
 	if r.left, r.until, r.late, r.waited = ns, 0, false, false; r.relays == nil {
@@ -153,17 +154,18 @@ func (m *Memory) Within(ns int64) bool {
 	return !r.late
 }
 
-// Until sets its deadline too (CLOCK_MONOTONIC, ns; 0: none).
+// Until sets the deadline of the reads of this observation, too (CLOCK_MONOTONIC, ns; 0 if there is none).
 //
 //go:nosplit
 func (m *Memory) Until(at int64) { m.relayed.until = at }
 
-// Late reports that a read was too late, and so invalid.
+// Late reports whether a read of this observation was late. All its reads are then void.
 func (m *Memory) Late() bool { return m.relayed.late }
 
-// Waited reports that a read has waited.
+// Waited reports whether a read of this observation has waited for the lock.
 func (m *Memory) Waited() bool { return m.relayed.waited }
 
+// do makes a system call in the relay thread, and gives its result. It returns false if that is late.
 func (r *relayed) do(nr uintptr, args [6]uintptr) (int, bool) {
 	if r.late || r.by == nil {
 		return 0, false

@@ -10,19 +10,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// relayCall is a system call. The assembly uses the offsets.
+// relayCall is a system call of a relay thread. The assembly uses the offsets of its fields.
 type relayCall struct {
-	asked, done uint32 // numbers of calls
+	asked, done uint32 // number of calls asked for, and made
 	nr          uintptr
 	args        [6]uintptr
 	result      uintptr
 }
 
-// relayThread makes system calls, unknown to the Go runtime: all signals blocked, no Go code, no garbage
-// collection.
+// relayThread is a thread that makes system calls and is unknown to the Go runtime. It blocks all signals, runs no Go
+// code, and garbage collections do not wait for it.
 type relayThread struct {
 	call     *relayCall
-	buf      []byte // of its reads, as a call may be late
+	buf      []byte // takes what it reads, as a call may end late
 	tid      int
 	cpu      int
 	realtime bool
@@ -44,12 +44,12 @@ const (
 const cloneFlags = unix.CLONE_VM | unix.CLONE_FS | unix.CLONE_FILES | unix.CLONE_SIGHAND | unix.CLONE_SYSVSEM |
 	unix.CLONE_THREAD
 
-// cloneRelay gives an id or a negative errno.
+// cloneRelay gives the id of a new thread, or a negative errno.
 //
 //go:noescape
 func cloneRelay(flags uintptr, c *relayCall, stack uintptr) (tid int)
 
-// startRelay gives nil on error. The memory is never freed.
+// startRelay starts a thread, and gives nil on error. Its memory is never freed.
 func startRelay() *relayThread {
 	const head = int(unsafe.Sizeof(relayCall{}))
 	b, err := unix.Mmap(-1, 0, relayStack+relayBytes+relayEnd, unix.PROT_READ|unix.PROT_WRITE,
@@ -78,7 +78,7 @@ var (
 	relaysMade atomic.Int32
 )
 
-// IsRelay reports a thread of [Relays], whose waits hold up nothing.
+// IsRelay reports whether a thread is one of [Relays]. If it hangs, it holds up no other thread.
 func IsRelay(tid int) bool {
 	for i := range relayTIDs {
 		if int(relayTIDs[i].Load()) == tid {
@@ -99,14 +99,14 @@ func (r *relayThread) idle() bool {
 	return atomic.LoadUint32(&r.call.done) == atomic.LoadUint32(&r.call.asked)
 }
 
-// Precondition of ask: the thread is idle.
+// ask begins a system call. Precondition: the thread is idle.
 func (r *relayThread) ask(nr uintptr, args [6]uintptr) {
 	r.call.nr, r.call.args = nr, args
 	atomic.AddUint32(&r.call.asked, 1)
 	futex(&r.call.asked, futexWake, 1, 0)
 }
 
-// await reports whether the call has ended within ns, outside the Go scheduler.
+// await waits for the end of the call for at most ns, outside the Go scheduler, and reports whether it has ended.
 func (r *relayThread) await(ns int64) bool {
 	for end := Now() + ns; ; {
 		done := atomic.LoadUint32(&r.call.done)
@@ -123,7 +123,7 @@ func (r *relayThread) await(ns int64) bool {
 
 func (r *relayThread) result() int { return int(r.call.result) }
 
-// futex wakes a waiter of word, or waits ns at most while it is val.
+// futex wakes a waiter at word, or waits for at most ns while word is val.
 func futex(word *uint32, op uintptr, val uint32, ns int64) {
 	ts := unix.NsecToTimespec(ns)
 	CountCall()
@@ -142,8 +142,8 @@ func (r *relayThread) vectors(addr uint64, n int) (local, remote uintptr) {
 
 func (r *relayThread) query() *mapQuery { return (*mapQuery)(unsafe.Pointer(&r.buf[0])) }
 
-// follow moves the thread to the caller's processor, to which a real-time caller is bound: no inter-processor
-// interrupts.
+// follow moves the thread to the caller's processor, and binds a real-time caller to it, so that no inter-processor
+// interrupts are needed.
 func (r *relayThread) follow(cpu int) {
 	if cpu < 0 || cpu == r.cpu {
 		return
@@ -155,7 +155,8 @@ func (r *relayThread) follow(cpu int) {
 	}
 }
 
-// prioritize sets a priority above a real-time caller's, else a short slice (sched_setattr(2), Linux 6.12).
+// prioritize gives the thread a priority above that of a real-time caller, else a short time slice (sched_setattr(2),
+// Linux 6.12).
 func (r *relayThread) prioritize() {
 	own, err := unix.SchedGetAttr(0, 0)
 	if err != nil {
@@ -174,5 +175,5 @@ func (r *relayThread) prioritize() {
 	}
 }
 
-// shortSlice is the kernel's least, in ns (kernel/sched/syscalls.c).
+// shortSlice is the shortest time slice of the kernel, in ns (kernel/sched/syscalls.c).
 const shortSlice = 100_000

@@ -12,7 +12,7 @@ import (
 
 // # Words shared with the kernel
 //
-// data_head and data_tail of perf ring buffers (perf_event_open(2)).
+// These are data_head and data_tail of perf ring buffers (perf_event_open(2)).
 
 // LoadShared loads the 64-bit word at off, a multiple of 8, with acquire order. Precondition: mem is aligned to
 // 8.
@@ -20,12 +20,12 @@ func LoadShared(mem []byte, off int) uint64 {
 	return atomic.LoadUint64((*uint64)(unsafe.Pointer(&mem[off : off+8][0])))
 }
 
-// StoreShared stores such a word with release order.
+// StoreShared stores the 64-bit word at off with release order. Preconditions: those of LoadShared.
 func StoreShared(mem []byte, off int, v uint64) {
 	atomic.StoreUint64((*uint64)(unsafe.Pointer(&mem[off : off+8][0])), v)
 }
 
-// SetPeriod changes an event's period, in its unit, and ends the current one.
+// SetPeriod sets the period of a perf event, in the unit of the event, and ends the current one.
 func SetPeriod(fd int, period uint64) error {
 	CountCall()
 	_, _, e := syscall.RawSyscall(unix.SYS_IOCTL, uintptr(fd), unix.PERF_EVENT_IOC_PERIOD,

@@ -4,8 +4,8 @@ package procmem
 
 import "bytes"
 
-// ParseLastRun finds se.exec_start of a sched file (kernel/sched/debug.c, proc_sched_show_task), in ns: ms with
-// six decimals. False if missing.
+// ParseLastRun gives se.exec_start of a sched file (kernel/sched/debug.c, proc_sched_show_task) in ns. The file has ms
+// with six decimals. It returns false if the field is missing.
 func ParseLastRun(b []byte) (int64, bool) {
 	i := bytes.Index(b, []byte("se.exec_start"))
 	if i < 0 {
@@ -38,7 +38,8 @@ func ParseLastRun(b []byte) (int64, bool) {
 	return 0, false
 }
 
-// ParseSwitches finds nr_switches of a sched file: departures. False if missing.
+// ParseSwitches gives nr_switches of a sched file, the number of departures from a processor. ok is false if it is
+// missing.
 func ParseSwitches(b []byte) (n uint64, ok bool) {
 	i := bytes.LastIndex(b, []byte("\nnr_switches")) // after the thread's name, any bytes
 	if i < 0 {
@@ -61,19 +62,20 @@ func ParseSwitches(b []byte) (n uint64, ok bool) {
 	return 0, false
 }
 
-// arrivals decides whether a thread is on a processor: arrivals = departures + 1, and those that the kernel
-// does not count, about 0.4 %: of threads pre-empted on their way to sleep (kernel/sched/stats.h,
-// sched_info_depart, sched_info_arrive).
+// arrivals decides whether a thread is on a processor. Then its arrivals are one more than its departures. But the
+// kernel does not count about 0.4 % of the arrivals, those of threads that were pre-empted on their way to sleep
+// (kernel/sched/stats.h, sched_info_depart, sched_info_arrive).
 type arrivals struct {
 	runs, left, cpu uint64
-	missing         int64
+	missing         int64 // arrivals known not to be counted
 }
 
-// on may take a thread on a processor for queued until it was seen off it, or twice without a departure.
+// on reports whether the thread is on a processor, by its clocks and its number of departures. It may be wrong for a
+// thread on a processor until that was seen off it, or twice without a departure in between.
 func (t *arrivals) on(now SchedStat, left uint64) bool {
 	missing := int64(left - now.Runs)
 	off := missing
-	if now.Runs == t.runs && left == t.left && now.CPU > t.cpu { // run without a departure
+	if now.Runs == t.runs && left == t.left && now.CPU > t.cpu { // it has run without a departure
 		off++
 	}
 	t.runs, t.left, t.cpu = now.Runs, left, now.CPU

@@ -4,7 +4,7 @@ package procmem
 
 import "slices"
 
-// find gives the span of a sorted table with an address, or the next one, and reports whether it has it. t may be nil.
+// find gives the span of a sorted table that has addr, or the next one, and reports whether it has addr. t may be nil.
 //
 //go:nosplit
 func find(t *[]Span, addr uint64, out *Span) bool {
@@ -27,11 +27,12 @@ func find(t *[]Span, addr uint64, out *Span) bool {
 	return out.Start <= addr
 }
 
-// mostGuard is the largest guard below a stack, which stays unreadable.
+// mostGuard is the size of the largest guard below a stack, in bytes. A guard stays unreadable.
 const mostGuard = 64 << 10
 
-// lookup is find for want bytes, and queries where the table, up to 2 s old, has no readable mapping or an end
-// that can have grown: reserved memory becomes readable piece by piece (Go, malloc).
+// lookup gives the mapping of addr, of which want bytes are to be read, and reports whether there is one. The table may
+// be 2 s old: if it has no readable mapping, or one whose end may have grown, the kernel is asked. Reserved memory
+// becomes readable piece by piece (Go, malloc).
 //
 //go:nosplit
 func (m *Memory) lookup(addr, want uint64, out *Span) bool {
@@ -63,14 +64,17 @@ func (m *Memory) lookup(addr, want uint64, out *Span) bool {
 	return false
 }
 
+// neighbour is what follows a mapping.
 type neighbour uint8
 
 const (
-	nothing  neighbour = iota
-	reserved           // not readable yet
-	fixed              // no growth into it
+	nothing  neighbour = iota // the mapping may grow
+	reserved                  // memory that may become readable
+	fixed                     // the mapping cannot grow
 )
 
+// follows gives what follows a span.
+//
 //go:nosplit
 func follows(t *[]Span, s *Span) neighbour {
 	var next Span
@@ -83,7 +87,7 @@ func follows(t *[]Span, s *Span) neighbour {
 	return fixed
 }
 
-// answers are those of recent queries, beside a table.
+// answers are the mappings of recent queries, in addition to a table.
 type answers struct {
 	spans [8]Span
 	of    *[]Span
@@ -118,11 +122,11 @@ func (a *answers) keep(s *Span) {
 
 // # Pages of its own
 //
-// A written page of a file's private mapping (a static variable) is the process's copy, as safe to read as
-// anonymous memory until given up or swapped out. Outside of stops it is checked once between readings of the
-// mappings. File pages can be evicted, and shared ones removed: they are always checked.
+// A written page of a private file mapping (a static variable) is the process's own copy. Until it is given up or
+// swapped out, reading it is as safe as reading anonymous memory. Outside of stops it is checked only once between two
+// readings of the mappings. Pages of files can be evicted, and shared ones removed, so these are always checked.
 
-// ownPages is for one goroutine.
+// ownPages has pages that are known to be the process's own. It is for one goroutine.
 type ownPages struct {
 	pages   [8]uint64
 	end     uint8
@@ -150,12 +154,13 @@ func (o *ownPages) has(page uint64) bool {
 	return false
 }
 
+// notePage notes a page that was found to be the process's own.
 func (m *Memory) notePage(page, entry uint64, kind Kind) {
 	if kind != OfFile || entry&pagePresent == 0 || entry&pageOfFile != 0 {
 		return
 	}
-	if told := m.updates.Load(); m.own.updates != told {
-		m.own = ownPages{updates: told}
+	if now := m.updates.Load(); m.own.updates != now {
+		m.own = ownPages{updates: now}
 	}
 	if m.own.has(page) {
 		return
@@ -166,18 +171,19 @@ func (m *Memory) notePage(page, entry uint64, kind Kind) {
 
 // # Checks before the stop
 //
-// A place that a stop will probably copy is checked before it.
+// Places that a stop will probably copy are checked before it.
 
+// checkedRange is a range that was found to be readable without waiting.
 type checkedRange struct {
 	addr, n uint64
 	until   int64 // CLOCK_MONOTONIC, ns
 }
 
-// checkedFor is a check's validity, ns.
+// checkedFor is how long a check holds, in ns.
 const checkedFor = 2e6
 
-// CheckPresent checks, before a stop, whether a short range of a file's mapping is in present pages of the process's
-// own, for a [Memory.Copy] soon after.
+// CheckPresent checks before a stop whether a range in a file's mapping, of at most a page, is in present pages of the
+// process's own. A [Memory.Copy] soon after does then not check it.
 func (m *Memory) CheckPresent(addr uint64, n int) {
 	var s Span
 	m.checked = checkedRange{}
@@ -191,13 +197,13 @@ func (f *checkedRange) has(addr, n uint64) bool {
 	return f.until != 0 && addr >= f.addr && addr-f.addr <= f.n && n <= f.n-(addr-f.addr) && Now() < f.until
 }
 
-// MostPlaces bounds [Memory.CheckPlaces].
+// MostPlaces is the most places of [Memory.CheckPlaces].
 const MostPlaces = 62
 
-// CheckPlaces checks, before a stop, which of at most [MostPlaces] places are in present anonymous memory
-// (there), until the result (CLOCK_MONOTONIC, ns); 0: none.
-func (m *Memory) CheckPlaces(places []uint64, size uint64, there []bool) (until int64) {
-	clear(there)
+// CheckPlaces checks before a stop which of at most [MostPlaces] places, of size bytes each, are in present anonymous
+// memory, and sets present for these. It gives until when that holds (CLOCK_MONOTONIC, ns), or 0 if none is.
+func (m *Memory) CheckPlaces(places []uint64, size uint64, present []bool) (until int64) {
+	clear(present)
 	fd := m.pagemap.get()
 	if fd < 0 || m.Relayed() || m.swapped.Load() || size == 0 || size > pageSize {
 		return 0
@@ -221,7 +227,7 @@ func (m *Memory) CheckPlaces(places []uint64, size uint64, there []bool) (until 
 	for i, at := range known {
 		_, first := slices.BinarySearch(pages[:n], at&^(pageSize-1))
 		_, last := slices.BinarySearch(pages[:n], (at+size-1)&^(pageSize-1))
-		there[i] = first && last
+		present[i] = first && last
 	}
 	if n == 0 {
 		return 0
@@ -229,6 +235,7 @@ func (m *Memory) CheckPlaces(places []uint64, size uint64, there []bool) (until 
 	return Now() + checkedFor
 }
 
+// addPage adds a page to the n sorted ones, and gives their new number.
 func addPage(pages *[2 * MostPlaces]uint64, n int, page uint64) int {
 	i, known := slices.BinarySearch(pages[:n], page)
 	if known {
@@ -239,6 +246,7 @@ func addPage(pages *[2 * MostPlaces]uint64, n int, page uint64) int {
 	return n + 1
 }
 
+// presentPages moves the present ones of the sorted pages to the front, and gives their number.
 func presentPages(fd int, pages []uint64) (n int) {
 	const most = 64
 	var entries [most * 8]byte

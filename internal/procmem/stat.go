@@ -10,10 +10,10 @@ type Comm struct {
 	n   uint8
 }
 
-// Bytes gives the name; valid as long as c.
+// Bytes gives the name, which is valid as long as c is.
 func (c *Comm) Bytes() []byte { return c.buf[:c.n] }
 
-// String copies the name.
+// String gives a copy of the name.
 func (c *Comm) String() string { return string(c.Bytes()) }
 
 func (c *Comm) set(b []byte) { c.n = uint8(copy(c.buf[:], b)) }
@@ -22,13 +22,13 @@ func (c *Comm) set(b []byte) { c.n = uint8(copy(c.buf[:], b)) }
 type Stat struct {
 	// PID is the thread's id.
 	PID int
-	// PPID is the parent process.
+	// PPID is the id of the parent process.
 	PPID int
 	// Flags are the kernel's PF_* flags.
 	Flags uint64
 	// UTime and STime are user and kernel time in clock ticks (1/100 s).
 	UTime, STime uint64
-	// ChildUTime and ChildSTime are those of waited-for descendants.
+	// ChildUTime and ChildSTime are those of descendants that were waited for.
 	ChildUTime, ChildSTime uint64
 	// Threads is the process's number of threads.
 	Threads int
@@ -38,22 +38,22 @@ type Stat struct {
 	Comm Comm
 	// State is one of R S D T t Z X I.
 	State byte
-	// Processor is the last one, −1 if unknown.
+	// Processor is the last processor, or −1 if unknown.
 	Processor int
 }
 
 const flagKernelThread = 0x00200000
 
-// KernelThread reports a kernel thread.
+// KernelThread reports whether the thread is one of the kernel.
 func (s *Stat) KernelThread() bool { return s.Flags&flagKernelThread != 0 }
 
-// PF_IO_WORKER and PF_USER_WORKER.
+// flagsUserWorker are PF_IO_WORKER and PF_USER_WORKER.
 const flagsUserWorker = 0x10 | 0x4000
 
-// UserWorker reports a thread without user space in a process (io_uring, vhost).
+// UserWorker reports whether the thread belongs to a process but has no user space (io_uring, vhost).
 func (s *Stat) UserWorker() bool { return s.Flags&flagsUserWorker != 0 && !s.KernelThread() }
 
-// ParseStat parses stat. The name ends at the last ")". Error: [ErrFormat], with s zero.
+// ParseStat parses stat. The name ends at the last ")". Error: [ErrFormat]; s is then zero.
 func ParseStat(b []byte, s *Stat) error {
 	*s = Stat{}
 	open, shut := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')

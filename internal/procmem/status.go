@@ -13,38 +13,38 @@ const maxNesting = 33
 
 // Status is a part of /proc/PID/status (proc(5)). Missing fields are zero.
 type Status struct {
-	// Tgid is the process, PPid its parent, TracerPid its tracer or 0.
+	// Tgid is the id of the process, PPid that of its parent, and TracerPid that of the thread's tracer, or 0.
 	Tgid, PPid, TracerPid int
 	// Threads is the process's number of threads.
 	Threads int
-	// UID has real, effective, saved, file system ids.
+	// UID has the real, effective, saved and file system user ids.
 	UID [4]uint32
 	// NSpid has NSpidN ids, from the /proc mount's pid namespace inwards.
 	NSpid  [maxNesting]int
 	NSpidN int
 	// CapEff are the effective capabilities.
 	CapEff uint64
-	// SigPnd (thread) and ShdPnd (process) are pending; SigBlk, SigIgn, SigCgt blocked, ignored, caught. Bit n−1
-	// is signal n.
+	// SigPnd and ShdPnd are the pending signals of the thread and of the process; SigBlk, SigIgn and SigCgt are the
+	// blocked, ignored and caught ones. Bit n−1 is signal n.
 	SigPnd, ShdPnd, SigBlk, SigIgn, SigCgt uint64
-	// Switches is the number of departures.
+	// Switches is the number of departures from a processor.
 	Switches uint64
-	// Sleeps is that of voluntary ones.
+	// Sleeps is the number of voluntary departures.
 	Sleeps uint64
-	// Swap is the memory in swap, KiB.
+	// Swap is the process's memory in swap, in KiB.
 	Swap uint64
 	// Seccomp is 0 (none), 1 (strict), 2 (filter).
 	Seccomp int
 	// NoNewPrivs is the no_new_privs bit.
 	NoNewPrivs bool
-	// KernelThread is set since Linux 6.8.
+	// KernelThread is set for a thread of the kernel. Before Linux 6.8 it is never set.
 	KernelThread bool
 	// State is one of R S D T t Z X I.
 	State byte
 }
 
-// ParseStatus parses status; unknown lines are skipped. Errors, with s zero: [ErrFormat]; [refusal.Gone] for no
-// Tgid, as of a reaped thread.
+// ParseStatus parses status, and skips unknown lines. Errors: [ErrFormat]; [refusal.Gone] without Tgid, as for a thread
+// that was reaped. s is then zero.
 func ParseStatus(b []byte, s *Status) error {
 	*s = Status{}
 	bad := false
@@ -138,7 +138,7 @@ func (s *Status) parseNSpid(c *cursor) {
 	}
 }
 
-// InnerID gives an id's innermost one; 0 if the same or unknown.
+// InnerID gives the id that a thread has in its innermost pid namespace, or 0 if it is the same or unknown.
 func InnerID(id int) int {
 	var s Status
 	if ReadStatus(id, &s) != nil || s.NSpidN < 2 {

@@ -11,11 +11,11 @@ import (
 	"prywalk/frames"
 )
 
-// Raw calls neither allocate for paths nor enter the Go scheduler.
+// Raw system calls neither allocate for paths nor enter the Go scheduler.
 
-// open uses the calling thread's [Walker]; path ends in NUL.
+// open opens a path, which ends in NUL, by the [PathOpener] of the calling thread if it has one.
 func open(path []byte, flags uintptr) (int, syscall.Errno) {
-	if w := walker(path); w != nil {
+	if w := pathOpener(path); w != nil {
 		return w.open(path, flags)
 	}
 	return openAt(unix.AT_FDCWD, path, flags)
@@ -47,14 +47,15 @@ func ReadSmall(path string, buf []byte) ([]byte, error) {
 	return readOnce(name[:copy(name[:], path)+1], buf)
 }
 
-// Readlink reads a link under /proc, cut to buf. Errors: [refusal.Gone], [refusal.Denied], or an errno.
+// Readlink reads a link below /proc into buf, and cuts it to that. Errors: [refusal.Gone], [refusal.Denied], or an
+// errno.
 func Readlink(path string, buf []byte) ([]byte, error) {
 	name := append([]byte(path), 0)
 	if len(buf) == 0 {
 		return nil, syscall.EINVAL
 	}
 	read := readlink
-	if w := walker(name); w != nil {
+	if w := pathOpener(name); w != nil {
 		read = w.readlink
 	}
 	n, e := read(name, buf)
@@ -91,7 +92,8 @@ func pread(fd int, buf []byte, off uint64) (int, syscall.Errno) {
 	}
 }
 
-// preadRaw reads at offset 0, without stack growth.
+// preadRaw reads at offset 0, without growth of the goroutine's stack, and gives the number of bytes or a negative
+// errno.
 //
 //go:nosplit
 func preadRaw(fd int, buf []byte) int {
@@ -131,7 +133,7 @@ func clock(id int32) (uint64, syscall.Errno) {
 	return uint64(ts.Sec)*1e9 + uint64(ts.Nsec), e
 }
 
-// Readable reports whether a read of fd would not wait, as of an ended process's pidfd (pidfd_open(2)).
+// Readable reports whether a read of fd would not wait. A pidfd is readable when its process has ended (pidfd_open(2)).
 func Readable(fd int) bool {
 	p := unix.PollFd{Fd: int32(fd), Events: unix.POLLIN}
 	var now unix.Timespec
@@ -153,7 +155,7 @@ func SleepUntil(at int64) {
 		uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
 }
 
-// CPU gives the calling OS thread's processor, −1: unknown. Precondition: the goroutine is locked.
+// CPU gives the processor of the calling OS thread, or −1 if unknown. Precondition: the goroutine is locked to it.
 func CPU() int {
 	var cpu uint32
 	CountCall()
@@ -164,6 +166,7 @@ func CPU() int {
 	return int(cpu)
 }
 
+// vmReadMayWait is vmRead, but notifies the Go scheduler.
 func vmReadMayWait(pid int, addr uint64, buf []byte) (int, syscall.Errno) {
 	local := unix.Iovec{Base: &buf[0], Len: uint64(len(buf))}
 	remote := unix.RemoteIovec{Base: uintptr(addr), Len: len(buf)}

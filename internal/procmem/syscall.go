@@ -4,17 +4,17 @@ package procmem
 
 // SyscallInfo is /proc/PID/syscall (fs/proc/base.c, proc_pid_syscall).
 type SyscallInfo struct {
-	// Nr is the system call, −1: none.
+	// Nr is the number of the system call, or −1 if the thread is in none.
 	Nr int64
-	// Args are its arguments, or zero.
+	// Args are the arguments of the call, or zero.
 	Args [6]uint64
-	// SP and PC are user-space registers.
+	// SP and PC are the stack pointer and program counter in user space.
 	SP, PC uint64
-	// Running means on a processor or queued: the rest is unknown.
+	// Running is set if the thread is on a processor or queued for one. All else is then unknown.
 	Running bool
 }
 
-// ParseSyscall parses "running"; "-1 SP PC"; or number, six arguments, SP, PC. Error: [ErrFormat].
+// ParseSyscall parses syscall: "running"; "-1 SP PC"; or a number, six arguments, SP and PC. Error: [ErrFormat].
 func ParseSyscall(b []byte) (SyscallInfo, error) {
 	c := cursor{b: b}
 	c.skip()

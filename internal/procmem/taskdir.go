@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// for about 1,000 threads
+// direntBuf is the size of a buffer for about 1,000 threads, in bytes.
 const direntBuf = 32 << 10
 
-// TaskDir lists threads by an open /proc/PID/task. Not safe for concurrent use.
+// TaskDir lists the threads of a process by its open /proc/PID/task. It is not safe for concurrent use.
 type TaskDir struct {
 	fd     int
 	budget *Budget
@@ -19,7 +19,8 @@ type TaskDir struct {
 	buf    [direntBuf]byte
 }
 
-// OpenTasks opens it, counted in budget if possible. Errors: [refusal.Gone], [refusal.Denied].
+// OpenTasks opens the directory of a process, and takes its descriptor from budget if possible. Errors: [refusal.Gone],
+// [refusal.Denied].
 func OpenTasks(pid int, budget *Budget) (*TaskDir, error) {
 	var p pathBuf
 	fd, e := open(p.process(pid, "task"), unix.O_DIRECTORY)
@@ -29,7 +30,7 @@ func OpenTasks(pid int, budget *Budget) (*TaskDir, error) {
 	return &TaskDir{fd: fd, budget: budget, kept: budget.Take(1)}, nil
 }
 
-// KeepWithin counts it in a budget, if possible and not yet done.
+// KeepWithin takes the descriptor from budget, if possible and not done yet.
 func (d *TaskDir) KeepWithin(budget *Budget) {
 	if !d.kept {
 		d.budget, d.kept = budget, budget.Take(1)
@@ -45,8 +46,8 @@ func (d *TaskDir) Close() {
 	}
 }
 
-// List appends the threads' ids in the kernel's order; threads that start or end meanwhile may be missing.
-// Error: [refusal.Gone] (a zombie lists its first thread).
+// List appends the ids of the threads, in the kernel's order. Threads that start or end meanwhile may be missing. A
+// zombie has its first thread. Error: [refusal.Gone].
 func (d *TaskDir) List(tids []int) ([]int, error) { return d.ListFrom(0, tids) }
 
 // ListFrom is List without the n oldest threads (fs/proc/base.c, first_tid).
@@ -71,8 +72,8 @@ func (d *TaskDir) ListFrom(n int, tids []int) ([]int, error) {
 	}
 }
 
-// Count gives the number of threads, links − 2 (fs/proc/base.c, proc_task_getattr), in less than 1 µs; 0 if
-// ended.
+// Count gives the number of threads in less than 1 µs, by the directory's links − 2 (fs/proc/base.c,
+// proc_task_getattr). It gives 0 if the process has ended.
 func (d *TaskDir) Count() (int, error) {
 	st, e := fstat(d.fd)
 	if e != 0 {

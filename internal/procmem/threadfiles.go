@@ -29,22 +29,23 @@ const (
 
 var fileNames = [numFiles]string{"schedstat", "syscall", "stat", "status", "comm", "wchan", "sched", "stack"}
 
-// ThreadFiles are the files of /proc/PID/task/TID, opened at first use and kept within the budget. Not safe for
-// concurrent use. Errors of all methods: [refusal.Gone], [refusal.Denied], [ErrFormat].
+// ThreadFiles are the files of /proc/PID/task/TID. They are opened at their first use, and kept open within the budget.
+// They are not safe for concurrent use. Errors of all methods: [refusal.Gone], [refusal.Denied], [ErrFormat].
 type ThreadFiles struct {
 	pid, tid int
 	budget   *Budget
-	dir      int32    // descriptor + 1; 0: none
-	tasks    *TaskDir // opens files without dir; nil: by path
+	dir      int32    // descriptor of the thread's directory + 1; 0 if there is none
+	tasks    *TaskDir // by which files are opened without dir; nil if by path
 	fd       [numFiles]int32
 	who      identity
 	turns    arrivals
-	// lent: see LendClock.
-	lent      bool
-	stackRead bool
+	// schedstatKept: schedstat is open by KeepSchedstatOpen.
+	schedstatKept bool
+	stackRead     bool
 }
 
-// OpenThread opens nothing: a missing thread shows at the first read. A nil budget keeps no file open.
+// OpenThread gives the files of a thread, and opens none: a missing thread shows at the first read. With a nil budget
+// no file is kept open.
 func OpenThread(pid, tid int, budget *Budget) *ThreadFiles {
 	return &ThreadFiles{pid: pid, tid: tid, budget: budget}
 }
@@ -56,7 +57,7 @@ func (f *ThreadFiles) PID() int { return f.pid }
 func (f *ThreadFiles) TID() int { return f.tid }
 
 // Hold keeps the thread's directory and stat open, within the budget, so that files need no path lookup
-// ([Walker]).
+// ([PathOpener]).
 func (f *ThreadFiles) Hold() error {
 	if f.dir == 0 && f.budget.Take(1) {
 		var p pathBuf
@@ -72,7 +73,7 @@ func (f *ThreadFiles) Hold() error {
 	return err
 }
 
-// HoldIn is [ThreadFiles.Hold] by an open list of threads.
+// HoldIn keeps the thread's directory open as [ThreadFiles.Hold] does, by the open directory of all threads.
 func (f *ThreadFiles) HoldIn(tasks *TaskDir) {
 	f.tasks = tasks
 	if f.dir != 0 || !f.budget.Take(1) {
@@ -109,7 +110,7 @@ func (f *ThreadFiles) Close() {
 		f.budget.Give(1)
 		f.dir = 0
 	}
-	f.ReturnClock()
+	f.CloseKeptSchedstat()
 	for i, fd := range f.fd {
 		if fd != 0 {
 			closeFD(int(fd) - 1)
@@ -153,7 +154,7 @@ func ended(b []byte, e syscall.Errno) ([]byte, error) {
 	return b, classify(e)
 }
 
-// SchedStat reads schedstat; 0.6 µs if open.
+// SchedStat reads schedstat, which takes 0.6 µs if it is open.
 func (f *ThreadFiles) SchedStat() (SchedStat, error) {
 	var buf [96]byte
 	b, err := f.read(fileSchedStat, buf[:])
@@ -163,7 +164,8 @@ func (f *ThreadFiles) SchedStat() (SchedStat, error) {
 	return ParseSchedStat(b)
 }
 
-// RawSchedStat reads an open schedstat in a stop, and gives the bytes for [ParseSchedStat], negative on error.
+// RawSchedStat reads schedstat in a stop, and gives the number of bytes for [ParseSchedStat]. It is negative on error,
+// and if the file is not open.
 //
 //go:nosplit
 func (f *ThreadFiles) RawSchedStat(buf []byte) int {
@@ -173,9 +175,9 @@ func (f *ThreadFiles) RawSchedStat(buf []byte) int {
 	return preadRaw(int(f.fd[fileSchedStat])-1, buf)
 }
 
-// LendClock keeps schedstat open beyond the budget for [ThreadFiles.RawSchedStat]; the caller limits the
-// number. False if it is open or cannot be opened.
-func (f *ThreadFiles) LendClock() bool {
+// KeepSchedstatOpen opens schedstat beyond the budget, for [ThreadFiles.RawSchedStat]. The caller bounds the number of
+// such files. It returns false if the file is open already, or cannot be opened.
+func (f *ThreadFiles) KeepSchedstatOpen() bool {
 	if f.fd[fileSchedStat] != 0 {
 		return false
 	}
@@ -187,15 +189,15 @@ func (f *ThreadFiles) LendClock() bool {
 		closeFD(fd)
 		return false
 	}
-	f.fd[fileSchedStat], f.lent = int32(fd)+1, true
+	f.fd[fileSchedStat], f.schedstatKept = int32(fd)+1, true
 	return true
 }
 
-// ReturnClock ends [ThreadFiles.LendClock].
-func (f *ThreadFiles) ReturnClock() {
-	if f.lent {
+// CloseKeptSchedstat closes the file of [ThreadFiles.KeepSchedstatOpen].
+func (f *ThreadFiles) CloseKeptSchedstat() {
+	if f.schedstatKept {
 		closeFD(int(f.fd[fileSchedStat]) - 1)
-		f.fd[fileSchedStat], f.lent = 0, false
+		f.fd[fileSchedStat], f.schedstatKept = 0, false
 	}
 }
 
@@ -220,7 +222,7 @@ func (f *ThreadFiles) Stat(s *Stat) error {
 	return ParseStat(b, s)
 }
 
-// Status reads status, the slowest.
+// Status reads status, the slowest of the files.
 func (f *ThreadFiles) Status(s *Status) error {
 	var buf [4096]byte
 	b, err := f.read(fileStatus, buf[:])
@@ -231,7 +233,7 @@ func (f *ThreadFiles) Status(s *Status) error {
 	return ParseStatus(b, s)
 }
 
-// Comm reads the name.
+// Comm reads the thread's name.
 func (f *ThreadFiles) Comm(c *Comm) error {
 	var buf [72]byte
 	b, err := f.read(fileComm, buf[:])
@@ -250,13 +252,14 @@ func trimLine(b []byte) []byte {
 	return b
 }
 
-// Wchan reads the kernel function of the sleep into buf (64 bytes suffice); empty if none.
+// Wchan reads the kernel function that the thread sleeps in into buf, for which 64 bytes suffice. It is empty if there
+// is none.
 func (f *ThreadFiles) Wchan(buf []byte) ([]byte, error) {
 	b, err := f.read(fileWchan, buf)
 	return wchan(b), err
 }
 
-// WchanOnce is [ThreadFiles.Wchan] without keeping it open.
+// WchanOnce is [ThreadFiles.Wchan], but does not keep the file open.
 func (f *ThreadFiles) WchanOnce(buf []byte) ([]byte, error) {
 	b, err := f.readOnce(fileWchan, buf)
 	return wchan(b), err
@@ -271,7 +274,8 @@ func wchan(b []byte) []byte {
 
 // LastRun gives when the scheduler last charged the thread, in ns of its processor's scheduler clock: its
 // departure or, if just arrived, its arrival. Equal values of two threads mean that one replaced the other
-// (kernel/sched/core.c, __schedule). False without a sched file (before Linux 6.15: CONFIG_SCHED_DEBUG).
+// (kernel/sched/core.c, __schedule). It returns false without a sched
+// file (before Linux 6.15 it needs CONFIG_SCHED_DEBUG).
 func (f *ThreadFiles) LastRun() (int64, bool) {
 	var buf [256]byte
 	b, err := f.read(fileSched, buf[:])
@@ -281,7 +285,7 @@ func (f *ThreadFiles) LastRun() (int64, bool) {
 	return ParseLastRun(b)
 }
 
-// OnProcessor reports whether the thread is on a processor, by schedstat and sched. known: there is a sched
+// OnProcessor reports whether the thread is on a processor, by schedstat and sched. known is false without a sched
 // file.
 func (f *ThreadFiles) OnProcessor() (on, known bool) {
 	before, err := f.SchedStat()
@@ -325,7 +329,7 @@ func ReadStat(tid int, s *Stat) error {
 	return ParseStat(b, s)
 }
 
-// ReadMaps reads a process's maps once; buf may grow.
+// ReadMaps reads a process's maps once, into buf, which may grow.
 func ReadMaps(pid int, buf []byte) ([]byte, error) {
 	var p pathBuf
 	fd, e := open(p.process(pid, "maps"), 0)
@@ -380,7 +384,7 @@ func readAndClose(fd int, e syscall.Errno, buf []byte) ([]byte, error) {
 	return ended(buf[:n], e)
 }
 
-// KernelStack reads the kernel functions of the sleep, for [NextKernelFrame]; kept open from the second read
+// KernelStack reads the thread's stack in the kernel, for [NextKernelFrame]. The file is kept open from the second read
 // on. It needs CAP_SYS_ADMIN (fs/proc/base.c, proc_pid_stack).
 func (f *ThreadFiles) KernelStack(buf []byte) ([]byte, error) {
 	if f.stackRead {
@@ -390,8 +394,8 @@ func (f *ThreadFiles) KernelStack(buf []byte) ([]byte, error) {
 	return f.readOnce(fileStack, buf)
 }
 
-// NextKernelFrame gives the innermost function of a [ThreadFiles.KernelStack], "" at the end, and the rest.
-// Lines: "[<0>] do_wait+0x53/0x120 [module]"; an incomplete last one is ignored.
+// NextKernelFrame gives the innermost function of a [ThreadFiles.KernelStack], and the rest of the text. The name is
+// empty at the end. A line is "[<0>] do_wait+0x53/0x120 [module]"; an incomplete last one is ignored.
 func NextKernelFrame(text []byte) (name, rest []byte) {
 	for {
 		line, after, whole := bytes.Cut(text, []byte{'\n'})

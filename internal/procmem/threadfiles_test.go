@@ -99,18 +99,18 @@ func TestClocksAreLentBeyondTheBudget(t *testing.T) {
 		if n := f.RawSchedStat(raw[:]); n >= 0 {
 			t.Errorf("%d bytes of a file that is not open", n)
 		}
-		if !f.LendClock() || f.LendClock() || f.RawSchedStat(raw[:]) <= 0 {
+		if !f.KeepSchedstatOpen() || f.KeepSchedstatOpen() || f.RawSchedStat(raw[:]) <= 0 {
 			t.Error("the clocks are not lent, or twice")
 		}
 		if n := testtargets.Descriptors(t) - before; n != 1 {
 			t.Errorf("%d descriptors for it", n)
 		}
-		f.ReturnClock()
-		if !f.LendClock() {
+		f.CloseKeptSchedstat()
+		if !f.KeepSchedstatOpen() {
 			t.Error("not lent a second time")
 		}
 		f.Close()
-		f.ReturnClock()
+		f.CloseKeptSchedstat()
 		if n := testtargets.Descriptors(t) - before; n != 0 {
 			t.Errorf("%d descriptors are left", n)
 		}

@@ -44,7 +44,7 @@ type Options struct {
 	// ReadOnly prevents writes of target registers.
 	ReadOnly bool
 	// Rung forces one way of observation, for measurements.
-	Rung observe.Rung
+	Rung observe.Mode
 	// MaxPause, if positive, bounds the expected length of a stop; longer ones fail with that reason.
 	MaxPause time.Duration
 	// MaxOverhead, if positive, is the share of their time that running threads may lose; the rate adapts to it.

@@ -23,7 +23,7 @@ const (
 	scoutShare = 50
 	// thriftyShare divides that share for a thrifty Sampler.
 	thriftyShare = 4
-	// scoutIdle is the interval without created tasks ([procmem.Births]).
+	// scoutIdle is the interval without created tasks ([procmem.PIDCounter]).
 	scoutIdle = 500 * time.Millisecond
 	// selectEvery is the shortest interval between searches by a rule.
 	selectEvery = time.Second
@@ -37,7 +37,7 @@ func (s *Sampler) scout(ctx context.Context) {
 		known[t.PID] = t.StartTime
 	}
 	s.mu.Unlock()
-	births, err := procmem.OpenBirths()
+	births, err := procmem.OpenPIDCounter()
 	if err == nil {
 		defer births.Close()
 	}
@@ -56,7 +56,7 @@ func (s *Sampler) scout(ctx context.Context) {
 		}
 		// Checked before the search, which can miss later tasks.
 		now := procmem.Now()
-		if s.opts.Children && search.due(now, err != nil || births.Any()) {
+		if s.opts.Children && search.due(now, err != nil || births.Advanced()) {
 			took = selfruntime.CPUOf(func() { s.find(ctx, known) })
 		}
 		if s.opts.Select != nil && now-selected > int64(max(selectEvery, share*tookSelecting)) {

@@ -73,7 +73,7 @@ func (e *toyEngine) admit(out handover.Batch) handover.Batch {
 				e.tasks++
 				lt := observe.NewThread(p.Target.PID, tid, nil)
 				e.threads = append(e.threads, &toyThread{
-					shared: &handover.Thread{ID: e.tasks, Proc: p, TID: tid, Walks: lt.Walks(), Found: procmem.Now()},
+					shared: &handover.Thread{ID: e.tasks, Proc: p, TID: tid, Feedback: lt.Feedback(), Found: procmem.Now()},
 					files:  procmem.OpenThread(p.Target.PID, tid, nil),
 				})
 			}

@@ -83,7 +83,7 @@ func (h *callEffects) add(s *observe.RawSample) {
 	if s.Broken {
 		h.broken[at]++
 	}
-	if s.Told {
+	if s.ReportedTwice {
 		h.reported[at]++
 	}
 }

@@ -66,7 +66,7 @@ func onLate(t *testing.T, hold bool, f func(*late)) {
 		ctl := ptrace.NewController(ptrace.Options{NoCollector: true})
 		defer ctl.Close()
 		c := newTracer(Options{Freq: 99})
-		c.Observer = observe.New(ctl, c.Pool, observe.Ladder)
+		c.Observer = observe.New(ctl, c.Pool, observe.ModeAuto)
 		defer c.Observer.Close()
 		given, err := ctl.Begin(pid)
 		if err != nil {

@@ -35,14 +35,14 @@ const (
 
 // births counts the ticks with new tasks of the machine.
 type births struct {
-	file  *procmem.Births // nil: unknown, so each tick may have some
+	file  *procmem.PIDCounter // nil: unknown, so each tick may have some
 	count int64
 	tick  int64
 }
 
 func (b *births) at(tick int64) int64 {
 	if tick != b.tick {
-		if b.tick = tick; b.file == nil || b.file.Any() {
+		if b.tick = tick; b.file == nil || b.file.Advanced() {
 			b.count++
 		}
 	}

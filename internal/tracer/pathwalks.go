@@ -9,14 +9,14 @@ import (
 )
 
 // pathWalks opens files of /proc/PID by path, on an ordinary thread if the tracer has a real-time priority: the kernel
-// may repeat the lookup of an ending process while a real-time thread keeps the processor ([procmem.Walker]). What is
-// not done after walkFor is left to a later tick.
+// may repeat the lookup of an ending process while a real-time thread keeps the processor ([procmem.PathOpener]). What
+// is not done after walkFor is left to a later tick.
 type pathWalks struct {
 	*state
 	stops  *stops
-	walker *procmem.Walker // nil: the tracer walks paths itself
-	under  *procmem.Walk   // under way, or just ended
-	ahead  []openedThread  // opened, not attached yet
+	walker *procmem.PathOpener // nil: the tracer walks paths itself
+	under  *procmem.Job        // under way, or just ended
+	ahead  []openedThread      // opened, not attached yet
 	passed int
 }
 

@@ -52,7 +52,7 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	t.Observer = observe.New(ctl, t.Pool, t.opts.Rung)
 	defer t.Observer.Close()
 	if ctl.Scheduling() == "fifo" {
-		t.walks.walker = procmem.NewWalker()
+		t.walks.walker = procmem.NewPathOpener()
 		defer t.walks.close()
 	}
 	t.quota = schedule.NewQuota(limits, ctl.Scheduling())
@@ -63,7 +63,7 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	}
 	t.cpus = skid.NewCPUChooser(ctl.Moved) // within the processors that are left
 	t.Observer.LimitPause(t.opts.MaxPause)
-	t.Observer.LetGoInTime()
+	t.Observer.DetachInTime()
 	if t.opts.KernelStacks {
 		t.Observer.SeeKernelStacks()
 	}

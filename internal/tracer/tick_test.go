@@ -28,7 +28,7 @@ func opened(t testing.TB, pid int) *handover.Process {
 }
 
 // onTicks calls f on a tracer's thread with a function that makes a tick over a target.
-func onTicks(t testing.TB, rung observe.Rung, f func(tick func(), c *Tracer), args ...string) {
+func onTicks(t testing.TB, rung observe.Mode, f func(tick func(), c *Tracer), args ...string) {
 	t.Helper()
 	onTicksOf(t, Options{Freq: 99, Rung: rung}, f, args...)
 }
@@ -63,12 +63,12 @@ func onTicksOf(t testing.TB, o Options, f func(tick func(), c *Tracer), args ...
 func TestTicksAllocateNothing(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		rung observe.Rung
+		rung observe.Mode
 		args []string
 	}{
-		{"reuse", observe.Ladder, []string{"sleepers", "50"}},
+		{"reuse", observe.ModeAuto, []string{"sleepers", "50"}},
 		{"peek", observe.AlwaysPassive, []string{"sleepers", "50"}},
-		{"freeze", observe.Ladder, []string{"burners", "1"}},
+		{"freeze", observe.ModeAuto, []string{"burners", "1"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got float64
@@ -85,7 +85,7 @@ func TestTicksAllocateNothing(t *testing.T) {
 	}
 }
 
-func benchmarkTick(b *testing.B, rung observe.Rung, args ...string) {
+func benchmarkTick(b *testing.B, rung observe.Mode, args ...string) {
 	onTicks(b, rung, func(tick func(), c *Tracer) {
 		for range 20 {
 			tick()
@@ -101,8 +101,8 @@ func benchmarkTick(b *testing.B, rung observe.Rung, args ...string) {
 	}, args...)
 }
 
-func BenchmarkTickReuse(b *testing.B) { benchmarkTick(b, observe.Ladder, "sleepers", "100") }
+func BenchmarkTickReuse(b *testing.B) { benchmarkTick(b, observe.ModeAuto, "sleepers", "100") }
 func BenchmarkTickPassiveRead(b *testing.B) {
 	benchmarkTick(b, observe.AlwaysPassive, "sleepers", "100")
 }
-func BenchmarkTickStop(b *testing.B) { benchmarkTick(b, observe.Ladder, "burners", "1") }
+func BenchmarkTickStop(b *testing.B) { benchmarkTick(b, observe.ModeAuto, "burners", "1") }

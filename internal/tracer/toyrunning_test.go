@@ -72,7 +72,7 @@ func TestAnEngineForRunningThreadsTakesThePlaceOfStops(t *testing.T) {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
 		c := newTracer(Options{Freq: 99, Running: toy})
-		c.Observer = observe.New(ctl, c.Pool, observe.Ladder)
+		c.Observer = observe.New(ctl, c.Pool, observe.ModeAuto)
 		defer c.Observer.Close()
 		c.tracked.attachProcess(p)
 		for len(toy.ran) < 2 {

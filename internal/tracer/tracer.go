@@ -60,7 +60,7 @@ func New(o Options, k *Control, with *handover.Common, start int64, boot uint64)
 		t.running = o.Running.Start(&s.Run, host{t}, engine.Options{Children: o.Children, Selected: o.Threads != nil})
 	}
 	t.connect()
-	t.newThreads.births.file, _ = procmem.OpenBirths() // else each tick may have some
+	t.newThreads.births.file, _ = procmem.OpenPIDCounter() // else each tick may have some
 	if o.Children && o.Threads == nil {
 		t.children.begin()
 	}
@@ -100,7 +100,7 @@ func (t *Tracer) attachArrived() {
 }
 
 func (t *Tracer) stopped(l *observe.Thread, s *observe.RawSample, err error) {
-	if ns := l.TakeLetGo(); ns > 0 {
+	if ns := l.TakeLostStop(); ns > 0 {
 		t.observer.countFailedStop(l, ns)
 	}
 	switch of := t.stops.take(l); {

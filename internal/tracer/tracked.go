@@ -181,7 +181,7 @@ func (t *tracked) attach(p *process, lt *observe.Thread, name *procmem.Comm, now
 	th := &thread{proc: p, Thread: engine.Thread{Observed: lt, FromZero: p.list.begun}}
 	t.lastTask++
 	th.Shared = &handover.Thread{
-		ID: t.lastTask, Proc: p.Shared, TID: tid, Walks: lt.Walks(), Name: name.String(), Found: now,
+		ID: t.lastTask, Proc: p.Shared, TID: tid, Feedback: lt.Feedback(), Name: name.String(), Found: now,
 	}
 	th.Idle = backoff.Thread{Owner: th, Observed: lt}
 	lt.SetRate(t.opts.Freq)

@@ -204,11 +204,11 @@ func (p *Process) ended(err error) bool { return p.MayEnd && observe.Reason(err)
 
 func (p *Process) setPlan(th *observe.Thread, tls uint64) {
 	if th.Plans == nil {
-		th.Walks().Plan(nil, 0)
+		th.Feedback().Plan(nil, 0)
 		return
 	}
 	if at, ok := p.Names.Anchor(th.TID, tls); ok {
-		th.Walks().Plan(p.plan, at)
+		th.Feedback().Plan(p.plan, at)
 	}
 }
 

@@ -221,11 +221,11 @@ func (py *python) ended(err error) bool {
 
 func (py *python) plan(th *observe.Thread, tls uint64) {
 	if th.Plans == nil {
-		th.Walks().Plan(nil, 0)
+		th.Feedback().Plan(nil, 0)
 		return
 	}
 	if at, ok := py.names.Anchor(th.TID, tls); ok {
-		th.Walks().Plan(py.names.Plan(), at)
+		th.Feedback().Plan(py.names.Plan(), at)
 	}
 }
 

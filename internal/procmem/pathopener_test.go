@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestThreadWithAWalkerOpensNoPathOfAProcess(t *testing.T) {
+func TestThreadWithAPathOpenerOpensNoPathOfAProcess(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	own, pid := unix.Gettid(), os.Getpid()
-	w := NewWalker()
+	w := NewPathOpener()
 	defer w.Close()
 	var stat Stat
 	var status Status
@@ -50,11 +50,11 @@ func TestThreadWithAWalkerOpensNoPathOfAProcess(t *testing.T) {
 		{"not a process's", 0, func() error { _, err := ReadSmall("/proc/loadavg", make([]byte, 64)); return err }},
 	}
 	for _, way := range ways {
-		before := w.walks
+		before := w.lookups
 		if err := way.do(); err != nil {
 			t.Errorf("%s: %v", way.name, err)
 		}
-		if n := w.walks - before; n != way.walks {
+		if n := w.lookups - before; n != way.walks {
 			t.Errorf("%s: %d paths were walked for this thread, not %d", way.name, n, way.walks)
 		}
 	}
@@ -67,13 +67,13 @@ func TestThreadWithAWalkerOpensNoPathOfAProcess(t *testing.T) {
 }
 
 // The calling thread has one.
-func TestWalkerHasNoRealTimePriority(t *testing.T) {
+func TestPathOpenerHasNoRealTimePriority(t *testing.T) {
 	runtime.LockOSThread() // never unlocked: the thread ends
 	fifo := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}
 	if err := unix.SchedSetAttr(0, &fifo, 0); err != nil {
 		t.Skip("this user may not have a real-time priority: ", err)
 	}
-	w := NewWalker()
+	w := NewPathOpener()
 	defer w.Close()
 	var tids [2]int
 	tids[0] = w.paths.tid
@@ -88,18 +88,18 @@ func TestWalkerHasNoRealTimePriority(t *testing.T) {
 	}
 }
 
-func TestWalkerThatWasClosedLeavesItsThreadToItself(t *testing.T) {
+func TestPathOpenerThatWasClosedLeavesItsThreadToItself(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	w := NewWalker()
+	w := NewPathOpener()
 	order := w.Start(func() {})
 	for !order.Done() {
 		runtime.Gosched()
 	}
 	w.Close()
 	var s Stat
-	if err := ReadStat(os.Getpid(), &s); err != nil || walker([]byte("/proc/1/stat\x00")) != nil {
-		t.Errorf("%v; this thread has a walker: %v", err, walker([]byte("/proc/1/stat\x00")) != nil)
+	if err := ReadStat(os.Getpid(), &s); err != nil || pathOpener([]byte("/proc/1/stat\x00")) != nil {
+		t.Errorf("%v; this thread has a path opener: %v", err, pathOpener([]byte("/proc/1/stat\x00")) != nil)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // The program that is always found queued is stopped in the end.
-func TestOnlyWhoIsOnAProcessorIsAskedToStop(t *testing.T) {
+func TestOnlyThreadsOnAProcessorAreAskedToStop(t *testing.T) {
 	var threads []*Thread
 	for range 3 {
 		cmd := testtargets.Child(t, exec.Command("sh", "-c", "while :; do :; done"))
@@ -35,7 +35,7 @@ func TestOnlyWhoIsOnAProcessorIsAskedToStop(t *testing.T) {
 	OnThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
-		l := New(ctl, NewPool(16), Ladder)
+		l := New(ctl, NewPool(16), ModeAuto)
 		defer l.Close()
 		l.OnlyOnProcessors()
 		done := func(_ *Thread, s *RawSample, err error) {
@@ -64,8 +64,8 @@ func TestOnlyWhoIsOnAProcessorIsAskedToStop(t *testing.T) {
 			t.Errorf("%d were stopped, %d left for later, %d as before", seen[Pending], seen[Queued], seen[Reused])
 		}
 		threads[0].base.valid = false
-		threads[0].passed = procmem.Now() - passedFor
-		if tracee(threads[0]) != Pending || threads[0].passed != 0 {
+		threads[0].queuedSince = procmem.Now() - queuedFor
+		if tracee(threads[0]) != Pending || threads[0].queuedSince != 0 {
 			t.Error("one that is always queued is not stopped")
 		}
 	})
@@ -88,7 +88,7 @@ func TestARunningThreadIsFoundWithoutAStop(t *testing.T) {
 	OnThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
-		l := New(ctl, NewPool(1), Ladder)
+		l := New(ctl, NewPool(1), ModeAuto)
 		defer l.Close()
 		for tries := 20_000; !l.OnProcessor(filesOf(busy)); tries-- {
 			if tries == 0 {

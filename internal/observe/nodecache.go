@@ -13,46 +13,48 @@ import (
 // # Nodes of the last observation
 //
 // Frames that are objects lie anywhere, and most are those of the last observation. Before a stop the kernel is asked
-// which are in memory; in the stop these are read in one call, and new ones singly.
+// which of these are in memory. In the stop one call reads these, at the first node of a chain that no region has; new
+// ones are read one by one.
 
-const mostAlone = procmem.MostPlaces
+const mostCachedNodes = procmem.MostPlaces
 
 type presentNodes struct {
-	alone *aloneNodes
+	cache *nodeCache
 	found int
-	parts [mostAlone]frames.Region
+	parts [mostCachedNodes]frames.Region
 }
 
-// aloneNodes are nodes of a thread's last chain outside of other regions.
-type aloneNodes struct {
-	at      [mostAlone]frames.Addr
-	n       int
-	there   [mostAlone]bool
-	pieces  [mostAlone]nodePiece
-	count   int
-	until   int64 // valid until, CLOCK_MONOTONIC ns; 0: not known
-	refused int   // failures in a row
-	next    [mostAlone]frames.Addr
+// nodeCache has the nodes of a thread's last chain that were in no other region.
+type nodeCache struct {
+	at       [mostCachedNodes]frames.Addr
+	n        int
+	present  [mostCachedNodes]bool
+	pieces   [mostCachedNodes]nodePiece
+	count    int
+	until    int64 // present until, CLOCK_MONOTONIC ns; 0 if unknown
+	failures int   // failures in a row
+	next     [mostCachedNodes]frames.Addr
 }
 
 type nodePiece struct{ from, to frames.Addr }
 
-const mostRefused = 4
+const mostFailures = 4
 
-// checkPresent checks the nodes' pages, and joins nodes of one page: fewer places are faster.
-func (a *aloneNodes) checkPresent(m *procmem.Memory, size uint64) {
-	if a.until = 0; a.n == 0 || a.refused == mostRefused {
+// checkPresent checks before a stop which nodes of that size are present, and joins those of one page, as fewer places
+// are faster.
+func (a *nodeCache) checkPresent(m *procmem.Memory, size uint64) {
+	if a.until = 0; a.n == 0 || a.failures == mostFailures {
 		return
 	}
-	a.until, a.count = m.CheckPlaces(a.at[:a.n], size, a.there[:a.n]), 0
+	a.until, a.count = m.CheckPlaces(a.at[:a.n], size, a.present[:a.n]), 0
 	for i, at := range a.at[:a.n] {
-		if a.there[i] {
+		if a.present[i] {
 			a.put(nodePiece{at, at + size})
 		}
 	}
 }
 
-func (a *aloneNodes) put(n nodePiece) {
+func (a *nodeCache) put(n nodePiece) {
 	page := n.from &^ (planPage - 1)
 	for i := range a.pieces[:a.count] {
 		if p := &a.pieces[i]; p.from&^(planPage-1) == page && n.to-page <= planPage && p.to-page <= planPage {
@@ -64,9 +66,9 @@ func (a *aloneNodes) put(n nodePiece) {
 	a.count++
 }
 
-// readAlone reads the checked nodes once; false if there are none.
-func (p *planned) readAlone() bool {
-	a, n, used := p.alone, 0, p.used
+// readCachedNodes reads the checked nodes, once for each check, and reports whether it got any.
+func (p *planned) readCachedNodes() bool {
+	a, n, used := p.cache, 0, p.used
 	if a == nil || a.until == 0 {
 		return false
 	}
@@ -84,9 +86,9 @@ func (p *planned) readAlone() bool {
 	got := p.rd.ReadPresent(p.parts[:n], until)
 	switch {
 	case got > 0:
-		a.refused = 0
-	case n > 0 && procmem.Now() < until: // else the answer was too old
-		a.refused++
+		a.failures = 0
+	case n > 0 && procmem.Now() < until: // later the check does not hold
+		a.failures++
 	}
 	before := p.n
 	for i := 0; i < n && got >= len(p.parts[i].Bytes); i++ {
@@ -98,13 +100,13 @@ func (p *planned) readAlone() bool {
 	return p.n > before
 }
 
-// denseNodes is the distance, in sizes of a node, of nodes that are read together anyway.
+// denseNodes is the distance of nodes, in sizes of a node, up to which one page mostly has both.
 const denseNodes = 3
 
-// keepAlone keeps a node for the next observation, unless it is in an older region.
-func (p *planned) keepAlone(at frames.Addr, size uint64, before int) {
-	a := p.alone
-	if a == nil || p.first != nil || p.lastIn < before || p.found == mostAlone {
+// cacheNode keeps a node for the next observation, unless a region before index before has it.
+func (p *planned) cacheNode(at frames.Addr, size uint64, before int) {
+	a := p.cache
+	if a == nil || p.first != nil || p.lastIn < before || p.found == mostCachedNodes {
 		return
 	}
 	if near := denseNodes * size; p.found > 0 && at-a.next[p.found-1]+near <= 2*near {
@@ -114,9 +116,9 @@ func (p *planned) keepAlone(at frames.Addr, size uint64, before int) {
 	p.found++
 }
 
-// checkPresent checks before a stop what the plan's first copy will read.
-func (t *Thread) checkPresent() {
-	n := t.needs.get()
+// checkPlan checks before a stop whether the memory is present that the plan will read first.
+func (t *Thread) checkPlan() {
+	n := t.hints.get()
 	if n.Plan == nil || n.Anchor == 0 || t.Memory == nil || len(n.Plan.Steps) == 0 {
 		return
 	}
@@ -124,14 +126,15 @@ func (t *Thread) checkPresent() {
 		t.Memory.CheckPresent(n.Anchor+uint64(s.Off), int(s.Max))
 	}
 	if t.ranges == nil {
-		t.ranges = &lastRanges{}
+		t.ranges = &rangeCache{}
 	}
 	t.ranges.checkPresent(t.Memory)
-	t.checkPresentAlone()
+	t.checkNodes()
 }
 
-func (t *Thread) checkPresentAlone() {
-	n := t.needs.get()
+// checkNodes checks whether the nodes of the last chain are present.
+func (t *Thread) checkNodes() {
+	n := t.hints.get()
 	if n.Plan == nil || t.Memory == nil {
 		return
 	}
@@ -140,7 +143,7 @@ func (t *Thread) checkPresentAlone() {
 		return
 	}
 	if t.nodes == nil {
-		t.nodes = &aloneNodes{}
+		t.nodes = &nodeCache{}
 	}
 	t.nodes.checkPresent(t.Memory, uint64(n.Plan.Steps[i].Size))
 }

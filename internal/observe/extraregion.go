@@ -10,15 +10,15 @@ import (
 // Extra copies memory besides the stack while a thread is stopped.
 type Extra = ptrace.Extra
 
-// Beside copies the memory at one address besides what Inner copies; Inner may be nil.
-type Beside struct {
+// ExtraRegion copies the memory at one address, in addition to what Inner copies. Inner may be nil.
+type ExtraRegion struct {
 	Inner Extra
-	Addr  uint64 // 0: nothing more
+	Addr  uint64 // 0 if there is none
 	Bytes []byte // takes the copy
 }
 
 // Regions implements [ptrace.Extra].
-func (b *Beside) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
+func (b *ExtraRegion) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
 	n := 0
 	if b.Inner != nil {
 		n = b.Inner.Regions(regs, rd, out)
@@ -32,7 +32,7 @@ func (b *Beside) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Regi
 }
 
 // Prefetch implements [ptrace.Prefetcher].
-func (b *Beside) Prefetch(regs *frames.Regs) []frames.Region {
+func (b *ExtraRegion) Prefetch(regs *frames.Regs) []frames.Region {
 	if f, ok := b.Inner.(ptrace.Prefetcher); ok {
 		return f.Prefetch(regs)
 	}
@@ -40,7 +40,7 @@ func (b *Beside) Prefetch(regs *frames.Regs) []frames.Region {
 }
 
 // StackEnd implements [ptrace.StackEnder].
-func (b *Beside) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
+func (b *ExtraRegion) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
 	if e, ok := b.Inner.(ptrace.StackEnder); ok {
 		return e.StackEnd(regs, rd)
 	}

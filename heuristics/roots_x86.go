@@ -5,23 +5,22 @@ package heuristics
 import (
 	"bytes"
 
-	"prywalk/frames"
 	"prywalk/internal/x86"
 )
 
-// instructions from a new thread's first to its exit system call
+// maxRootX86 bounds the instructions from the first one of a new thread to its exit system call.
 const maxRootX86 = 16
 
-// arch/x86/entry/syscalls
+// Numbers of exit and exit_group (arch/x86/entry/syscalls).
 const (
 	exitX86      = 60
 	exitGroupX86 = 231
 )
 
-// isThreadRootX86 recognises clone's and clone3's code in the new thread, which glibc and musl give no call frame
-// information: a call by register, then exit. pc is before or behind the call.
+// isThreadRootX86 recognises the code of clone and clone3 that the new thread runs, for which glibc and musl have no
+// call frame information: a call by register, then exit. pc is before or behind the call.
 func isThreadRootX86(w *interpreter, pc uint64) bool {
-	if !w.mayCall(pc) {
+	if !w.mayMakeSyscall(pc) {
 		return false
 	}
 	st := &w.st
@@ -51,12 +50,14 @@ func isThreadRootX86(w *interpreter, pc uint64) bool {
 	return false
 }
 
-// mayCall reports whether a system call is near pc; searching two bytes is faster than decoding.
-func (w *interpreter) mayCall(pc uint64) bool {
+// mayMakeSyscall reports whether there may be a system call near pc. It searches two bytes, which is faster than
+// decoding.
+func (w *interpreter) mayMakeSyscall(pc uint64) bool {
 	b := w.code(pc)
 	return len(b) < maxRootX86*15 || bytes.Contains(b[:maxRootX86*15], []byte{0x0f, 0x05})
 }
 
+// movAL interprets mov al, imm, which execX86 does not track.
 func movAL(st *state, i *x86.Inst) {
 	if i.Map != x86.MapOne {
 		return
@@ -67,25 +68,9 @@ func movAL(st *state, i *x86.Inst) {
 	}
 }
 
-// departsX86 gives the address that a jump by register or a return goes to, with the stack pointer there.
-func departsX86(st *state, code []byte) (value, bool) {
-	i, ok := x86.Decode(code)
-	if !ok || i.VEX || i.Map != x86.MapOne {
-		return value{}, false
-	}
-	switch {
-	case i.Op == 0xff && i.Reg&7 == 4 && i.Mod == 3:
-		return st.regs[i.RM], true
-	case i.Op == 0xc3:
-		ra := st.load(st.regs[hwSP])
-		popX86(st, noReg)
-		return ra, true
-	}
-	return value{}, false
-}
-
-// startsElsewhereX86 recognises the first function of a stack: it clears rbp (outermost frame, System V ABI §3.4.1) as
-// _start and Boost's fibers do, or takes rsp from a callee-saved register as glibc's __start_context; and ends in hlt.
+// startsElsewhereX86 recognises the first function of a stack. It clears rbp (outermost frame, System V ABI §3.4.1) as
+// _start and Boost's fibers do, or sets rsp from a callee-saved register as glibc's __start_context does, and ends in
+// hlt.
 func startsElsewhereX86(w *interpreter, pc uint64) bool {
 	lo, hi, ok := w.src.bounds(pc)
 	if !ok || hi-lo > 64 {
@@ -112,11 +97,12 @@ func startsElsewhereX86(w *interpreter, pc uint64) bool {
 	return false
 }
 
+// clearsBPX86 reports whether an instruction is xor ebp, ebp.
 func clearsBPX86(i *x86.Inst) bool {
 	return i.Map == x86.MapOne && !i.VEX && (i.Op == 0x31 || i.Op == 0x33) && i.Mod == 3 && i.RM == hwBP && i.Reg == hwBP
 }
 
-// mov from a callee-saved register to rsp
+// takesSPX86 reports whether an instruction is a mov from a callee-saved register to rsp.
 func takesSPX86(i *x86.Inst) bool {
 	from, to := i.Reg, i.RM
 	if i.Op == 0x8b {
@@ -125,16 +111,3 @@ func takesSPX86(i *x86.Inst) bool {
 	return i.Map == x86.MapOne && !i.VEX && (i.Op == 0x89 || i.Op == 0x8b) && i.Mod == 3 && i.W && to == hwSP &&
 		(from == hwBX || from >= 12 && from < 16)
 }
-
-// mov $15, %rax or %eax (rt_sigreturn, arch/x86/entry/syscalls/syscall_64.tbl); syscall
-var sigreturnCodeX86 = [][]byte{
-	{0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05},
-	{0xb8, 15, 0, 0, 0, 0x0f, 0x05},
-}
-
-// rsp points to the ucontext, whose registers are at 40 (arch/x86/include/uapi/asm/sigcontext.h: r8–r15, rdi, rsi, rbp,
-// rbx, rdx, rax, rcx, rsp, rip).
-var sigreturnX86 = signalRow(frames.X86RSP, []int64{
-	144, 136, 152, 128, 112, 104, 120, 160, // rax rdx rcx rbx rsi rdi rbp rsp
-	40, 48, 56, 64, 72, 80, 88, 96,
-}, 168)

@@ -9,47 +9,46 @@ import (
 	"prywalk/ptrace"
 )
 
-func TestTopThatWasWrongOnceIsNotBelievedAgain(t *testing.T) {
-	k := NewThread(1, 1, nil).Walks()
-	n := &k.needs
-	k.endedAt(1 << 20)
-	k.used(1000, leastCopy, false, false)
+func TestTopThatAWalkPassedIsNotSetAgain(t *testing.T) {
+	k := NewThread(1, 1, nil).Feedback()
+	n := &k.hints
+	k.size.endedAt(1 << 20)
+	k.size.used(1000, leastCopy, false, false)
 	if n.Top != 1<<20+copyMargin {
 		t.Errorf("top %#x", n.Top)
 	}
-	k.used(2000, leastCopy, true, true)
-	if n.Top != 0 || n.Bytes != leastCopy || n.Retries != 1 {
+	if again := k.size.used(2000, leastCopy, true, true); !again || n.Top != 0 || n.Bytes != leastCopy {
 		t.Errorf("%+v", n)
 	}
-	k.endedAt(2 << 20)
+	k.size.endedAt(2 << 20)
 	if n.Top != 0 {
-		t.Error("believed again, though the stack went on there")
+		t.Error("set again, though the stack goes on there")
 	}
-	k.used(2000, leastCopy, true, true)
+	k.size.used(2000, leastCopy, true, true)
 	if n.Bytes != 4*leastCopy {
 		t.Errorf("%d bytes after a copy that was too short", n.Bytes)
 	}
 }
 
 func TestSamplesThatAreWalkedTogetherAskForTheSame(t *testing.T) {
-	k := NewThread(1, 1, nil).Walks()
+	k := NewThread(1, 1, nil).Feedback()
 	for range 4 {
-		k.used(leastCopy, leastCopy, true, false)
+		k.size.used(leastCopy, leastCopy, true, false)
 	}
-	if got := k.needs.Bytes; got != 4*leastCopy {
+	if got := k.hints.Bytes; got != 4*leastCopy {
 		t.Errorf("%d bytes after four copies of %d that were too short", got, leastCopy)
 	}
-	k.used(4*leastCopy, 4*leastCopy, true, false)
-	if got := k.needs.Bytes; got != 16*leastCopy {
+	k.size.used(4*leastCopy, 4*leastCopy, true, false)
+	if got := k.hints.Bytes; got != 16*leastCopy {
 		t.Errorf("%d bytes after one of four times as many", got)
 	}
 }
 
-func TestTopIsBelievedWhereTheCopyDidNotGoUpToIt(t *testing.T) {
-	k := NewThread(1, 1, nil).Walks()
-	k.endedAt(1 << 20)
-	k.used(2000, leastCopy, true, false)
-	if n := k.needs; n.Top != 1<<20+copyMargin || n.Bytes != 4*leastCopy {
+func TestTopIsKeptIfTheCopyDidNotGoUpToIt(t *testing.T) {
+	k := NewThread(1, 1, nil).Feedback()
+	k.size.endedAt(1 << 20)
+	k.size.used(2000, leastCopy, true, false)
+	if n := k.hints; n.Top != 1<<20+copyMargin || n.Bytes != 4*leastCopy {
 		t.Errorf("%+v", n)
 	}
 }
@@ -57,18 +56,18 @@ func TestTopIsBelievedWhereTheCopyDidNotGoUpToIt(t *testing.T) {
 func TestACopyAfterOneThatWasTooShortGoesToTheEnd(t *testing.T) {
 	const from, root, end = 1 << 30, 1<<30 + 700<<10, 1<<30 + 710<<10
 	s := &RawSample{copiedMemory: copiedMemory{Mem: frames.Snapshot{Stack: frames.Region{Addr: from}, StackEnd: end}}}
-	k := NewThread(1, 1, nil).Walks()
-	if got := k.toEnd(s); got != end-from {
+	k := NewThread(1, 1, nil).Feedback()
+	if got := k.size.toEnd(s); got != end-from {
 		t.Errorf("%d bytes to the end of the mapping", got)
 	}
-	if k.needs.Root = root; k.toEnd(s) != root-from {
-		t.Errorf("%d bytes to where the stack has ended", k.toEnd(s))
+	if k.hints.Root = root; k.size.toEnd(s) != root-from {
+		t.Errorf("%d bytes to where the stack has ended", k.size.toEnd(s))
 	}
-	if k.needs.Changing = true; k.toEnd(s) != end-from {
-		t.Errorf("%d bytes where that was another stack", k.toEnd(s))
+	if k.hints.Changing = true; k.size.toEnd(s) != end-from {
+		t.Errorf("%d bytes where that was another stack", k.size.toEnd(s))
 	}
-	k.needs.Root, s.Mem.StackEnd = 0, from+mostCopy
-	if got := k.toEnd(s); got != 0 {
+	k.hints.Root, s.Mem.StackEnd = 0, from+mostCopy
+	if got := k.size.toEnd(s); got != 0 {
 		t.Errorf("%d bytes to an end that is far", got)
 	}
 }
@@ -77,8 +76,15 @@ func TestAThreadChangesStacksWhereItsKnownEndIsAnother(t *testing.T) {
 	const from, depth = 1 << 30, 60 << 10
 	raw := func(deep, known bool, tailAt frames.Addr) *RawSample {
 		stack := frames.Region{Addr: from, Bytes: make([]byte, depth+copyMargin)}
-		return &RawSample{copyNotes: copyNotes{deep: deep, toKnown: known, tailAt: tailAt},
-			copiedMemory: copiedMemory{Mem: frames.Snapshot{Stack: stack}}}
+		s := &RawSample{copiedMemory: copiedMemory{Mem: frames.Snapshot{Stack: stack}}}
+		s.tailAt = tailAt
+		req, stop := &ptrace.Request{}, &ptrace.Stop{}
+		stop.InLarger = deep
+		if known {
+			req.Top = from + depth
+		}
+		s.setLimit(req, stop)
+		return s
 	}
 	for _, c := range []struct {
 		name  string
@@ -94,7 +100,7 @@ func TestAThreadChangesStacksWhereItsKnownEndIsAnother(t *testing.T) {
 		{"before what was left out", raw(false, true, from+depth+8<<10), from + depth/2, true},
 		{"behind it", raw(false, true, from+depth+8<<10), from + depth + 16<<10, false},
 	} {
-		if got := c.s.endsBeforeTop(c.reach); got != c.want {
+		if got := c.reach <= c.s.notRoot; got != c.want {
 			t.Errorf("%s: %t", c.name, got)
 		}
 	}
@@ -102,44 +108,44 @@ func TestAThreadChangesStacksWhereItsKnownEndIsAnother(t *testing.T) {
 
 func TestSamplesAfterAMisleadingOutlineAreWalkedSoon(t *testing.T) {
 	l, th := New(nil, NewPool(1), AlwaysStop), NewThread(1, 1, nil)
-	k := th.Walks()
+	k := th.Feedback()
 	tracee := func() bool {
-		l.takeNeeds(th)
+		l.takeHints(th)
 		s := &RawSample{}
 		l.makeRoom(th, s)
-		l.pieces.lost = false
+		l.pieces.noChain = false
 		l.keep(th, s, &ptrace.Request{}, &ptrace.Stop{})
 		return s.Surprising()
 	}
-	k.needs.outline = &outline{steps: &steps{}}
+	k.hints.outline = &outline{steps: &steps{}}
 	if k.handOver(); tracee() {
 		t.Error("an outline that was not followed yet has misled")
 	}
-	k.needs.outline, k.needs.misled = nil, true
+	k.hints.outline, k.hints.misled = nil, true
 	if k.handOver(); !tracee() {
-		t.Error("looks without an outline wait")
+		t.Error("observations without an outline wait for walks")
 	}
-	k.needs.outline, k.needs.misled = &outline{steps: &steps{}}, false
+	k.hints.outline, k.hints.misled = &outline{steps: &steps{}}, false
 	if k.handOver(); tracee() {
 		t.Error("a new one has misled")
 	}
 }
 
-func TestTopThatABrokenWalkHasPassedIsBelievedAgain(t *testing.T) {
-	k := NewThread(1, 1, nil).Walks()
-	n := &k.needs
-	for i := range mostDoubts + 1 {
-		k.endedAt(1 << 20)
+func TestTopIsSetAgainByACompleteWalkThatEndsThere(t *testing.T) {
+	k := NewThread(1, 1, nil).Feedback()
+	n := &k.hints
+	for i := range mostPassed + 1 {
+		k.size.endedAt(1 << 20)
 		if n.Top != 1<<20+copyMargin {
-			t.Fatalf("top %#x after %d doubts", n.Top, i)
+			t.Fatalf("top %#x after it was passed %d times", n.Top, i)
 		}
-		k.used(2000, leastCopy, true, true)
+		k.size.used(2000, leastCopy, true, true)
 		if n.Top != 0 {
 			t.Fatalf("top %#x after a copy that ended there and was too short", n.Top)
 		}
 	}
-	if k.endedAt(1 << 20); n.Top != 0 {
-		t.Errorf("top %#x after %d doubts", n.Top, mostDoubts+1)
+	if k.size.endedAt(1 << 20); n.Top != 0 {
+		t.Errorf("top %#x after it was passed %d times", n.Top, mostPassed+1)
 	}
 }
 
@@ -154,23 +160,24 @@ func TestASearchBeyondTheStacksEndDoesNotMakeCopiesLarger(t *testing.T) {
 	space := frames.NewSpace(frames.X86_64)
 	space.SetModules([]*frames.Module{{Start: 0x1000, End: 0x2000, Calls: noCalls{}}})
 	l, th := New(nil, NewPool(1), AlwaysStop), NewThread(1, 1, nil)
-	k := th.Walks()
-	k.needs.Root, k.needs.ToEnd = root, false
-	k.endedAt(root)
-	k.used(root-from, leastCopy, false, true)
+	k := th.Feedback()
+	k.hints.Root, k.hints.ToEnd = root, false
+	k.size.endedAt(root)
+	k.size.used(root-from, leastCopy, false, true)
 	k.handOver()
 	copied := func() int {
-		l.takeNeeds(th)
+		l.takeHints(th)
 		s := &RawSample{}
 		l.makeRoom(th, s)
-		return int(min(th.needs.get().Top-from, uint64(len(s.buf))))
+		return int(min(th.hints.get().Top-from, uint64(len(s.buf))))
 	}
 	before := copied()
 	if before != root-from+copyMargin {
 		t.Fatalf("%d bytes at first", before)
 	}
 	search := func(n int, how How) *frames.Walker {
-		s := &RawSample{How: how, copiedMemory: copiedMemory{buf: make([]byte, leastCopy)}, copyNotes: copyNotes{toTop: true}}
+		s := &RawSample{How: how, copiedMemory: copiedMemory{buf: make([]byte, leastCopy)}}
+		s.limit = limitTop
 		s.Mem = frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: s.buf[:n]}, StackEnd: from + 1<<20}
 		s.Regs = frames.Regs{Arch: frames.X86_64, PC: 0x1010}
 		s.Regs.Set(frames.X86RSP, from+redZone)
@@ -187,13 +194,13 @@ func TestASearchBeyondTheStacksEndDoesNotMakeCopiesLarger(t *testing.T) {
 	}
 	for range 3 {
 		search(before, ByStop)
-		if n := copied(); n != before || k.needs.Retries != 0 || k.topless || k.needs.outline != nil {
-			t.Fatalf("%d bytes, %d before; %+v", n, before, k.needs)
+		if n := copied(); n != before || k.hints.Retries != 0 || k.size.topInvalid || k.hints.outline != nil {
+			t.Fatalf("%d bytes, %d before; %+v", n, before, k.hints)
 		}
 	}
-	k.needs.Root = from + 64<<10
-	if search(before, ByStop); k.needs.Retries == 0 || k.needs.Top != 0 {
-		t.Errorf("a copy that ended before the stack did was enough: %+v", k.needs)
+	k.hints.Root = from + 64<<10
+	if search(before, ByStop); k.hints.Retries == 0 || k.hints.Top != 0 {
+		t.Errorf("a copy that ended before the stack did was enough: %+v", k.hints)
 	}
 }
 
@@ -206,7 +213,7 @@ func TestSamplesWithFurtherRegionsCopyNoMoreInAll(t *testing.T) {
 		{leastCopy, 60 << 10, 60 << 10, leastCopy},
 		{leastCopy + 1, 60 << 10, 1000, leastCopy + 1},
 	} {
-		n := CopyHints{Bytes: e.bytes, Used: e.used}
+		n := sizeHints{Bytes: e.bytes, Used: e.used}
 		if got := n.usual(e.regions); got != e.want {
 			t.Errorf("%+v: %d bytes", e, got)
 		}
@@ -218,8 +225,8 @@ func TestTheFirstSampleCopiesWhatWasLearnedOfTheProgram(t *testing.T) {
 		{0, firstCopy}, {4 << 10, firstCopy}, {2 << 20, 2 << 20}, {1 << 40, mostCopy},
 	} {
 		th := NewThread(1, 1, nil)
-		if th.CopyFirst(c.learned); int64(th.needs.get().Bytes) != c.want || !th.needs.get().ToEnd {
-			t.Errorf("%d bytes were used: %d are copied, want %d", c.learned, th.needs.get().Bytes, c.want)
+		if th.CopyFirst(c.learned); int64(th.hints.get().Bytes) != c.want || !th.hints.get().ToEnd {
+			t.Errorf("%d bytes were used: %d are copied, want %d", c.learned, th.hints.get().Bytes, c.want)
 		}
 	}
 }

@@ -2,66 +2,13 @@
 
 package heuristics
 
-import (
-	"bytes"
-
-	"prywalk/frames"
-)
-
-// entrySize bounds the entry point's code where its end is unknown: glibc's has 0x26 bytes, Free Pascal's 0x51.
-const entrySize = 0x200
-
-// isRoot reports whether q is in the program's entry point or a new thread's first function.
-func (s *Source) isRoot(w *interpreter, q frames.Query) bool {
-	at := q.Lookup(s.o.Arch)
-	if s.o.Entry != 0 && at >= s.o.Entry && at < w.entryEnd() {
-		return true
-	}
-	if s.abi.startsElsewhere != nil && s.abi.startsElsewhere(w, at) {
-		return true
-	}
-	return s.abi.isThreadRoot(w, q.PC)
-}
-
-// entryEnd gives the end of the entry point's code: its function's, or its first instruction without a successor, such
-// as a call followed by a landing pad or padding.
-func (w *interpreter) entryEnd() uint64 {
-	s := w.src
-	if s.entryEnd == 0 {
-		s.entryEnd = w.findEntryEnd(s.o.Entry)
-	}
-	return s.entryEnd
-}
-
-func (w *interpreter) findEntryEnd(entry uint64) uint64 {
-	limit := entry + entrySize
-	if start, end, ok := w.src.bounds(entry); ok && start == entry {
-		return end
-	}
-	st := &w.st
-	st.reset(w.src.abi, entry, 0, ^uint64(0))
-	for st.pc < limit {
-		f := w.src.abi.exec(st, w.code(st.pc))
-		if st.doubt(&f); st.weak {
-			break
-		}
-		if start, _, ok := w.src.bounds(st.pc); ok && start == st.pc {
-			break
-		}
-		st.pc += uint64(max(f.size, 1))
-		if f.kind != flowNext && f.kind != flowCall && f.kind != flowCond {
-			break
-		}
-		st.afterCall = st.afterCall || f.kind == flowCall
-	}
-	return st.pc
-}
+import "prywalk/frames"
 
 // maxDeparture bounds the instructions from the load of another frame's stack pointer to the jump.
 const maxDeparture = 40
 
 // departure gives the rule of code that is about to switch to another frame (longjmp, swapcontext, Go's gogo). It has
-// no caller; the frame that it continues takes the caller's place, at exactly that instruction.
+// no caller. The frame that it continues takes the place of the caller, at exactly that instruction.
 //
 // Conditions: straight instructions lead from pc to a jump to an address that they did not load from the stack; and the
 // stack pointer at pc was loaded from outside of the function's frame, or, with a link register whose value is lost, is
@@ -85,24 +32,24 @@ func (s *Source) departure(w *interpreter, q frames.Query) (frames.Rule, *frames
 	if !p.found || p.weak || own && !p.st.foreignSP() || !own && !p.lostReturn(s.abi) {
 		return frames.Rule{}, nil, false
 	}
-	row := &frames.Row{CFAReg: s.abi.dwarf(s.abi.sp), RA: s.whence(ra, noReg)}
+	row := &frames.Row{CFAReg: s.abi.dwarf(s.abi.sp), RA: s.placeOf(ra, noReg)}
 	if row.RA.Kind == frames.RuleUndefined {
 		return frames.Rule{}, nil, false
 	}
 	for _, reg := range s.abi.kept {
-		row.Regs[s.abi.dwarf(reg)] = s.whence(end.regs[reg], reg)
+		row.Regs[s.abi.dwarf(reg)] = s.placeOf(end.regs[reg], reg)
 	}
 	if own {
 		row.CFAOff = int64(sp.off)
 	} else {
-		row.Regs[s.abi.sp] = s.whence(sp, noReg)
+		row.Regs[s.abi.sp] = s.placeOf(sp, noReg)
 	}
 	rule := frames.Rule{CFAReg: row.CFAReg, CFAOff: int32(row.CFAOff), Flags: frames.FlagSignal,
 		Method: frames.MethodHeuristic}
 	return rule, row, true
 }
 
-// lostReturn: the link register's initial value is nowhere.
+// lostReturn reports whether the initial value of the link register is nowhere.
 func (p *prologue) lostReturn(a *abi) bool {
 	f, ok := p.express(a, false, false)
 	return a.ra != noReg && !(ok && f.ra.kind != lost)
@@ -121,8 +68,8 @@ func (s *Source) ChangesStack(pc uint64, caller bool) bool {
 	return p.found && !p.weak && p.st.foreignSP()
 }
 
-// runToJump follows instructions from pc to a jump by register or a return, and gives the target if it was not on the
-// stack at pc. Branches that skip instructions are followed.
+// runToJump follows instructions from pc to a jump by register or a return, and gives its target if that was not on the
+// stack at pc. Branches that skip instructions are also followed.
 func (w *interpreter) runToJump(pc, lo, hi uint64) (value, bool) {
 	a, st := w.src.abi, &w.st
 	st.reset(a, pc, lo, hi)
@@ -153,7 +100,7 @@ func (w *interpreter) runToJump(pc, lo, hi uint64) (value, bool) {
 	return value{}, false
 }
 
-// meet drops what differs on another path to here.
+// meet makes unknown what is different on another path to the same instruction.
 func (st *state) meet(other *[32]value) {
 	for i := range st.regs {
 		if st.regs[i] != other[i] {
@@ -162,7 +109,7 @@ func (st *state) meet(other *[32]value) {
 	}
 }
 
-// foreignSP reports whether the stack pointer does not derive from the function's own.
+// foreignSP reports whether the stack pointer is not derived from that at the function's entry.
 func (st *state) foreignSP() bool {
 	sp := st.regs[st.sp]
 	switch {
@@ -174,15 +121,15 @@ func (st *state) foreignSP() bool {
 	return sp.kind == loaded
 }
 
-// loadedSP notes that the stack pointer was loaded, not moved by an unknown amount.
+// loadedSP notes that the stack pointer was loaded, and not moved by an unknown amount.
 func (st *state) loadedSP(reg uint8) {
 	if sp := st.regs[st.sp]; reg == st.sp && sp.kind == initial && sp.base >= firstAnon {
 		st.foreign = sp.base
 	}
 }
 
-// whence gives a value's place by the registers at the start.
-func (s *Source) whence(v value, reg uint8) frames.RegRule {
+// placeOf gives the place of a value by the registers at the start.
+func (s *Source) placeOf(v value, reg uint8) frames.RegRule {
 	switch {
 	case v.isStart(reg):
 		return frames.RegRule{}
@@ -193,42 +140,4 @@ func (s *Source) whence(v value, reg uint8) frames.RegRule {
 		return frames.RegRule{Kind: frames.RuleReg, Reg: s.abi.dwarf(v.base)}
 	}
 	return frames.RegRule{Kind: frames.RuleUndefined}
-}
-
-// sigreturn gives the row of a signal trampoline, by its two instructions (system call rt_sigreturn): its stack pointer
-// is at the interrupted thread's registers. nil for other code.
-func (s *Source) sigreturn(q frames.Query) *frames.Row {
-	code, second, row := sigreturnOf(s.o.Arch)
-	for _, c := range code {
-		for _, back := range [...]int{0, len(c) - second} {
-			if back > 0 && (q.Caller || q.PC < uint64(back)) {
-				continue
-			}
-			b := s.buf[:len(c)]
-			if s.o.Code.ReadCode(q.PC-uint64(back), b) == len(b) && bytes.Equal(b, c) {
-				return row
-			}
-		}
-	}
-	return nil
-}
-
-// sigreturnOf gives an architecture's forms, the length of the second instruction, and the row.
-func sigreturnOf(arch frames.Arch) (code [][]byte, second int, row *frames.Row) {
-	if arch == frames.AArch64 {
-		return sigreturnCodeAArch64, 4, sigreturnAArch64
-	}
-	return sigreturnCodeX86, 2, sigreturnX86
-}
-
-// signalRow makes a row of offsets from the stack pointer, by DWARF number.
-func signalRow(sp uint8, regs []int64, pc int64) *frames.Row {
-	row := &frames.Row{CFAReg: sp, CFAOff: regs[sp], CFADeref: true, RA: frames.RegRule{Kind: frames.RuleRegOffset,
-		Reg: sp, Off: pc}}
-	for reg, off := range regs {
-		if reg != int(sp) {
-			row.Regs[reg] = frames.RegRule{Kind: frames.RuleRegOffset, Reg: sp, Off: off}
-		}
-	}
-	return row
 }

@@ -15,43 +15,44 @@ import (
 // # Calls that give up at each stop
 //
 // Some system calls work in the kernel for long and begin again when stopped ([ptrace.Repair], GaveUp): one longer than
-// a tick would never end. After such a stop, the thread is not stopped as long as
+// a tick would never end. After such a stop, stops of the thread are suppressed as long as
 //
 //   - the words around its stack pointer are unchanged, and
 //   - it uses no more user than system time.
 //
-// Neither is a proof. Processor time meanwhile is attributed to the call's stack; other time is unobserved.
+// Neither proves that it is still in the call. Processor time meanwhile is attributed to the call's stack; other time
+// is unobserved.
 //
-// After a stop that did harm (an error to the program, or a call that a supervisor gets twice) the thread is left alone
-// for a while, each time for twice as long.
+// After a stop that did harm (the program gets an error, or a supervisor gets the call twice), stops of the thread are
+// suppressed for a time that doubles with each harm.
 
 const (
-	// Presumed processor time of such a call, in ns; doubled each time it is found again.
-	aloneLeast = 2e9
-	aloneMost  = 64e9
-	// Processor time between reads of user time, in ns; that counts ticks of up to 10 ms.
+	// Presumed processor time of such a call, in ns. It doubles each time the same call gives up again.
+	leastPresumed = 2e9
+	mostPresumed  = 64e9
+	// Processor time between reads of the user time, in ns. User time is counted in ticks of up to 10 ms.
 	splitEvery = 40e6
 	clockTick  = 10e6 // unit of utime in /proc/PID/stat, ns
 	// Time without stops after harm, in ns.
 	quietLeast = 100e6
 	quietMost  = 100e9
-	// Bytes of stack that are compared.
+	// Bytes of stack around the stack pointer that are compared.
 	wordsAround = 2 << 10
 )
 
-// leftAlone is the state of a call that gave up.
-type leftAlone struct {
-	inCall bool // presumed
+// gaveUpCall is the state of a thread whose call gave up because of a stop.
+type gaveUpCall struct {
+	inCall bool // it is presumed to be in the call still
 	sp     frames.Addr
 	nr     int64
 	words  [wordsAround]byte
 	n      int    // of words
-	cpu    uint64 // at the stop, ns
+	cpu    uint64 // processor time at the stop, ns
 	split  uint64 // processor time when user was read, ns
-	user   uint64 // clock ticks
-	limit  uint64 // processor time, ns
+	user   uint64 // user time, clock ticks
+	limit  uint64 // presumed processor time of the call, ns
 
-	quiet      int64 // length of the last quiet time, ns; 0: no harm
+	quiet      int64 // length of the last suppression after harm, ns; 0 if no stop did harm
 	quietUntil int64 // CLOCK_MONOTONIC, ns
 
 	left sample.LeftAlone
@@ -59,15 +60,15 @@ type leftAlone struct {
 
 // gaveUp notes a stop that made a call give up. Precondition: the stack was copied.
 func (t *Thread) gaveUp(s *RawSample, stop *ptrace.Stop) {
-	if t.alone == nil {
-		t.alone = new(leftAlone)
+	if t.gaveUpCall == nil {
+		t.gaveUpCall = new(gaveUpCall)
 	}
-	a := t.alone
+	a := t.gaveUpCall
 	sp := stop.Regs.SP()
 	if a.nr != stop.Nr || a.sp != sp || a.limit == 0 {
-		a.limit = aloneLeast / 2
+		a.limit = leastPresumed / 2
 	}
-	a.limit = min(2*a.limit, aloneMost)
+	a.limit = min(2*a.limit, mostPresumed)
 	a.nr, a.sp, a.cpu, a.n = stop.Nr, sp, stop.Sched.CPU, 0
 	if st := &s.Mem.Stack; st.Addr == sp-redZone {
 		a.n = copy(a.words[:], st.Bytes)
@@ -80,18 +81,20 @@ func (t *Thread) gaveUp(s *RawSample, stop *ptrace.Stop) {
 	}
 }
 
-// harmed reports whether a stop did harm. A supervisor may make the thread's calls, unseen.
-func (a *leftAlone) harmed() bool { return a != nil && a.quiet > 0 }
+// harmed reports whether a stop of the thread did harm. A supervisor may serve the thread's calls, which does not show
+// before.
+func (a *gaveUpCall) harmed() bool { return a != nil && a.quiet > 0 }
 
-// leftCall notes that the thread was asleep or under job control.
-func (a *leftAlone) leftCall() {
+// leftCall notes that the thread has left the call: it was asleep, or stopped by job control.
+func (a *gaveUpCall) leftCall() {
 	if a != nil {
 		a.inCall = false
 	}
 }
 
-func (t *Thread) leaveAlone() bool {
-	a := t.alone
+// stopSuppressed reports whether the thread must not be stopped now, and counts the time.
+func (t *Thread) stopSuppressed() bool {
+	a := t.gaveUpCall
 	if a == nil || !a.inCall && a.quietUntil == 0 {
 		return false
 	}
@@ -108,8 +111,9 @@ func (t *Thread) leaveAlone() bool {
 	return false
 }
 
+// stillInCall reports whether the thread is probably still in the call.
 func (t *Thread) stillInCall() bool {
-	a := t.alone
+	a := t.gaveUpCall
 	cpu := t.before.CPU
 	if cpu > a.cpu+a.limit {
 		return false
@@ -129,7 +133,7 @@ func (t *Thread) stillInCall() bool {
 	return ran < most
 }
 
-// userTime gives clock ticks in user mode; 0 if unreadable.
+// userTime gives the thread's clock ticks in user mode, 0 if unreadable.
 func (t *Thread) userTime() uint64 {
 	var st procmem.Stat
 	_ = t.files.Stat(&st)
@@ -139,12 +143,12 @@ func (t *Thread) userTime() uint64 {
 // CallName gives the name of this machine's system call by number.
 func CallName(nr int64) string { return process.SyscallName(hostArch(), nr) }
 
-// TakeLeft gives, once, the time since the last observation for which the thread was left alone.
+// TakeLeft gives, once, the time since the last observation in which stops were suppressed.
 func (t *Thread) TakeLeft() sample.LeftAlone {
-	if t.alone == nil {
+	if t.gaveUpCall == nil {
 		return sample.LeftAlone{}
 	}
-	left := t.alone.left
-	t.alone.left = sample.LeftAlone{}
+	left := t.gaveUpCall.left
+	t.gaveUpCall.left = sample.LeftAlone{}
 	return left
 }

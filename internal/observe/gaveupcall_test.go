@@ -79,54 +79,54 @@ func still(t *testing.T, pid int) frames.Addr {
 func TestAThreadIsLeftAloneUntilItHasLeftTheCall(t *testing.T) {
 	th := spinning(t)
 	at := still(t, th.PID)
-	if th.leaveAlone() {
-		t.Error("left alone, though no look has made it give up a call")
+	if th.stopSuppressed() {
+		t.Error("stops suppressed, though none has made a call give up")
 	}
 	// Unchanged words, but user time.
 	th.inCall(t, at, false)
-	if !th.leaveAlone() {
+	if !th.stopSuppressed() {
 		t.Error("not left alone in a call")
 	}
 	if left := th.TakeLeft(); left.InCall.Wall == 0 || left.Other.Wall != 0 || th.TakeLeft() != (sample.LeftAlone{}) {
 		t.Errorf("%+v", left)
 	}
 	begun := th.before.CPU
-	for end := time.Now().Add(4 * time.Minute); th.leaveAlone(); th.clocks(t) {
+	for end := time.Now().Add(4 * time.Minute); th.stopSuppressed(); th.clocks(t) {
 		if time.Now().After(end) {
 			t.Fatal("left alone for ever, though it computes")
 		}
 	}
-	if ran := th.before.CPU - begun; ran < splitEvery || ran >= aloneLeast {
+	if ran := th.before.CPU - begun; ran < splitEvery || ran >= leastPresumed {
 		t.Errorf("left alone for %v of processor time", time.Duration(ran))
 	}
 	th.inCall(t, at, false)
-	th.alone.words[0]++
-	if th.leaveAlone() {
+	th.gaveUpCall.words[0]++
+	if th.stopSuppressed() {
 		t.Error("left alone, though what is around its stack pointer has changed")
 	}
 	// Asleep.
 	th.inCall(t, at, false)
-	if th.alone.leftCall(); th.leaveAlone() {
+	if th.gaveUpCall.leftCall(); th.stopSuppressed() {
 		t.Error("left alone, though it has slept")
 	}
 }
 
-func TestACallIsBelievedInForTwiceAsLongEachTime(t *testing.T) {
+func TestPresumedTimeOfACallDoublesEachTime(t *testing.T) {
 	th := spinning(t)
 	at := still(t, th.PID)
-	for want := uint64(aloneLeast); want < 4*aloneMost; want *= 2 {
+	for want := uint64(leastPresumed); want < 4*mostPresumed; want *= 2 {
 		th.inCall(t, at, false)
-		if th.alone.limit != min(want, aloneMost) {
-			t.Errorf("limit %d, want %d", th.alone.limit, want)
+		if th.gaveUpCall.limit != min(want, mostPresumed) {
+			t.Errorf("limit %d, want %d", th.gaveUpCall.limit, want)
 		}
-		th.before.CPU = th.alone.cpu + th.alone.limit + 1
-		if th.leaveAlone() {
+		th.before.CPU = th.gaveUpCall.cpu + th.gaveUpCall.limit + 1
+		if th.stopSuppressed() {
 			t.Error("left alone beyond the limit")
 		}
 	}
 	th.inCall(t, at+16, false)
-	if th.alone.limit != aloneLeast {
-		t.Errorf("limit %d in another place", th.alone.limit)
+	if th.gaveUpCall.limit != leastPresumed {
+		t.Errorf("limit %d in another place", th.gaveUpCall.limit)
 	}
 }
 
@@ -135,19 +135,19 @@ func TestAThreadThatWasHarmedIsLeftAloneForTwiceAsLongEachTime(t *testing.T) {
 	at := still(t, th.PID)
 	for want := int64(quietLeast); want < 4*quietMost; want *= 2 {
 		th.inCall(t, at, true)
-		th.alone.leftCall()
-		if got := th.alone.quietUntil; got < procmem.Now() && want > 1e9 || th.alone.quiet != min(want, quietMost) {
-			t.Errorf("quiet for %d, want %d", th.alone.quiet, want)
+		th.gaveUpCall.leftCall()
+		if got := th.gaveUpCall.quietUntil; got < procmem.Now() && want > 1e9 || th.gaveUpCall.quiet != min(want, quietMost) {
+			t.Errorf("quiet for %d, want %d", th.gaveUpCall.quiet, want)
 		}
 	}
-	if !th.leaveAlone() || !th.alone.harmed() {
+	if !th.stopSuppressed() || !th.gaveUpCall.harmed() {
 		t.Error("not left alone after harm")
 	}
 	if left := th.TakeLeft(); left.InCall.Wall != 0 || left.Other.Wall == 0 {
 		t.Errorf("%+v", left)
 	}
-	th.alone.quietUntil = 1
-	if th.leaveAlone() {
+	th.gaveUpCall.quietUntil = 1
+	if th.stopSuppressed() {
 		t.Error("left alone for longer than that")
 	}
 }

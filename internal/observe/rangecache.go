@@ -11,31 +11,31 @@ import (
 
 // # Ranges of the last observation
 //
-// A plan reads the same ranges in each stop: a thread, its context, the used part of its frames. Before a stop the
-// kernel is asked which of the last observation's ranges are in memory, and one call in the stop reads these. Each
-// step then reads only what is missing: the thread has called further.
+// A plan reads almost the same ranges in each stop: a thread, its context, the used part of its frames. Before a stop
+// the kernel is asked which of the last observation's ranges are in memory, and one call in the stop reads these. A
+// step then reads only what these lack, if the thread has called further.
 
 // Bounds of what is read beforehand.
 const (
 	mostRanges     = 24
 	mostRangeBytes = 96 << 10
 	leastRanges    = 2
-	rangeShrinks   = 4 // a range approaches the used part by a quarter
+	rangeShrinks   = 4 // an unused end of a range shrinks by a quarter in each observation
 )
 
 type memoryRange struct{ from, to frames.Addr }
 
 func (r memoryRange) size() uint64 { return r.to - r.from }
 
-// lastRanges are a thread's.
-type lastRanges struct {
+// rangeCache has the ranges that a thread's last observation used.
+type rangeCache struct {
 	ranges [mostRanges]memoryRange
 	n      int
-	until  int64 // valid until, CLOCK_MONOTONIC ns; 0: unknown
+	until  int64 // present until, CLOCK_MONOTONIC ns; 0 if unknown
 }
 
-// checkPresent checks the ranges' pages. A range is cut at the first missing one.
-func (f *lastRanges) checkPresent(m *procmem.Memory) {
+// checkPresent checks before a stop which pages of the ranges are present. A range is cut at the first missing one.
+func (f *rangeCache) checkPresent(m *procmem.Memory) {
 	if f.until = 0; f.n < leastRanges {
 		return
 	}
@@ -68,11 +68,11 @@ func (f *lastRanges) checkPresent(m *procmem.Memory) {
 	}
 }
 
-// usedRanges is what an observation has used of the last ranges, and read besides them.
+// usedRanges is what an observation has used of the last ranges, and what it has read in addition.
 type usedRanges struct {
-	of     *lastRanges // nil: none
-	first  int         // region of the first range
-	count  int         // ranges that were read
+	of     *rangeCache // nil if there are none
+	first  int         // index of the region with the first range
+	count  int         // number of ranges that were read
 	used   [mostRanges]memoryRange
 	usual  bool // the step reads the same ranges each time
 	fresh  [mostRanges]memoryRange
@@ -86,7 +86,7 @@ func (u *usedRanges) begin() {
 	u.first, u.count, u.freshN, u.usual = 0, 0, 0, false
 }
 
-// readRanges reads the ranges of the last observation.
+// readRanges reads the ranges of the last observation, if they are present.
 func (p *planned) readRanges() {
 	u := &p.ranges
 	f := u.of
@@ -117,10 +117,10 @@ func (p *planned) readRanges() {
 	clear(u.parts[:n])
 }
 
-// rangeOverlaps is the largest node that may lie across the end of such a range, in bytes.
+// rangeOverlaps is the size of the largest node that may lie across the end of a range, in bytes.
 const rangeOverlaps = 256
 
-// cover reads what the last ranges lack of a range.
+// cover reads what the last ranges lack of n bytes at an address.
 func (p *planned) cover(at frames.Addr, n uint64) bool {
 	if n == 0 || p.have(at, n) != nil {
 		return n > 0
@@ -142,7 +142,7 @@ func (p *planned) cover(at frames.Addr, n uint64) bool {
 	return p.read(at, n)
 }
 
-// uses notes that bytes of a region were used.
+// uses notes that size bytes of a region were used.
 func (u *usedRanges) uses(region int, from frames.Addr, size uint64) {
 	i := region - u.first
 	if i < 0 || i >= u.count {
@@ -156,7 +156,7 @@ func (u *usedRanges) uses(region int, from frames.Addr, size uint64) {
 	r.from, r.to = min(r.from, from), max(r.to, from+size)
 }
 
-// reads notes that a step has read a range.
+// reads notes that a step has read a range in addition.
 func (u *usedRanges) reads(from frames.Addr, size uint64) {
 	if u.of == nil || !u.usual || u.freshN == len(u.fresh) {
 		return
@@ -165,7 +165,7 @@ func (u *usedRanges) reads(from frames.Addr, size uint64) {
 	u.freshN++
 }
 
-// keep sets the thread's ranges to those used.
+// keep sets the thread's ranges to what was used of them, and what was read in addition.
 func (u *usedRanges) keep() {
 	f := u.of
 	if f == nil {
@@ -191,7 +191,7 @@ func (u *usedRanges) keep() {
 		if r.to == 0 {
 			continue
 		}
-		was := f.ranges[i] // n <= i: still the last observation's
+		was := f.ranges[i] // of the last observation, as n <= i
 		r.from -= (r.from - was.from) * (rangeShrinks - 1) / rangeShrinks &^ 7
 		r.to += (was.to - r.to) * (rangeShrinks - 1) / rangeShrinks &^ 7
 		add(r)

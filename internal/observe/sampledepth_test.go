@@ -4,56 +4,56 @@ package observe
 
 import "testing"
 
-// Samples taken before the stop do not count again.
+// Samples that were taken before the stop do not count again.
 func TestAThreadWhoseSamplesWereCutIsStoppedForLongerEachTime(t *testing.T) {
 	th := NewThread(1, 1, nil)
 	th.SetSampled(8 << 10)
-	k := th.Walks()
+	k := th.Feedback()
 	for want := deepLeast; want <= 2*deepMost; want *= 2 {
 		for range 3 {
-			k.deepAgain(8 << 10)
+			k.samples.stopForDepth(8 << 10)
 		}
 		k.handOver()
-		th.needs.take()
+		th.hints.take()
 		stopped := 0
 		for ; !th.Sampled(); stopped++ {
-			k.stoppedDeep(8 << 10)
+			k.samples.stopped(8 << 10)
 			k.handOver()
-			th.needs.take()
+			th.hints.take()
 		}
 		if stopped != min(want, deepMost) {
-			t.Fatalf("%d looks by freezing, want %d", stopped, want)
+			t.Fatalf("%d stops, want %d", stopped, want)
 		}
 	}
 }
 
-// The kernel's copy ends at an absent page, which the stop reads.
+// The kernel's copy ends at an absent page. The stop reads that page.
 func TestAThreadWhoseBuffersHaveNoPagesYetIsStoppedOnce(t *testing.T) {
 	th := NewThread(1, 1, nil)
 	th.SetSampled(8 << 10)
-	k := th.Walks()
+	k := th.Feedback()
 	s := &RawSample{How: BySample, copiedMemory: copiedMemory{buf: make([]byte, 8<<10)},
-		copyNotes: copyNotes{asked: 8 << 10}}
+		copyShape: copyShape{asked: 8 << 10}}
 	for _, want := range []int{1, 2, 4, 8, deepLeast, deepLeast} {
 		for range 3 { // sampled before the stop
 			s.setStack(0x7000, 3<<10, s.asked)
-			k.lacksStack(s)
+			k.samples.cut(s)
 		}
 		k.handOver()
-		th.needs.take()
+		th.hints.take()
 		stopped := 0
 		for ; !th.Sampled() && stopped <= want; stopped++ {
-			k.stoppedDeep(5 << 10)
+			k.samples.stopped(5 << 10)
 			k.handOver()
-			th.needs.take()
+			th.hints.take()
 		}
 		if stopped != want {
-			t.Errorf("%d looks by freezing, want %d", stopped, want)
+			t.Errorf("%d stops, want %d", stopped, want)
 		}
 	}
 }
 
-// Stops that find the stack deep do not count.
+// Stops that find the stack deep do not count as shallow ones.
 func TestAThreadIsStoppedAsLongAsItsStackIsDeep(t *testing.T) {
 	for _, c := range []struct {
 		rate float64
@@ -62,26 +62,26 @@ func TestAThreadIsStoppedAsLongAsItsStackIsDeep(t *testing.T) {
 		th := NewThread(1, 1, nil)
 		th.SetSampled(8 << 10)
 		th.SetRate(c.rate)
-		k := th.Walks()
+		k := th.Feedback()
 		requestStop := func(used int) {
-			k.stoppedDeep(used)
+			k.samples.stopped(used)
 			k.handOver()
-			th.needs.take()
+			th.hints.take()
 		}
-		k.deepAgain(8 << 10)
+		k.samples.stopForDepth(8 << 10)
 		for range 3 * deepMost {
 			requestStop(8<<10 + 1)
 		}
 		for range c.want - 1 {
 			requestStop(100)
 		}
-		if th.Sampled() || !th.Deep() {
-			t.Errorf("%v Hz: sampled after %d freezes that found it shallow", c.rate, c.want-1)
+		if th.Sampled() || !th.StoppedForDepth() {
+			t.Errorf("%v Hz: sampled after %d stops that found it shallow", c.rate, c.want-1)
 		}
 		requestStop(8<<10 + 1)
 		for n := 1; n <= c.want; n++ {
-			if requestStop(100); th.Sampled() != (n == c.want) || th.Deep() == th.Sampled() {
-				t.Errorf("%v Hz: after %d freezes that found it shallow: sampled %v", c.rate, n, th.Sampled())
+			if requestStop(100); th.Sampled() != (n == c.want) || th.StoppedForDepth() == th.Sampled() {
+				t.Errorf("%v Hz: after %d stops that found it shallow: sampled %v", c.rate, n, th.Sampled())
 			}
 		}
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 func TestBirthsAreSeen(t *testing.T) {
-	b, err := OpenBirths()
+	b, err := OpenPIDCounter()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,14 +20,14 @@ func TestBirthsAreSeen(t *testing.T) {
 		if err := exec.Command(os.Args[0], "-test.run=^$").Run(); err != nil {
 			t.Fatal(err)
 		}
-		if !b.Any() {
+		if !b.Advanced() {
 			t.Error("a process was born, and not seen")
 		}
 		if b.Last() <= 0 {
 			t.Errorf("the last one has the number %d", b.Last())
 		}
 	}
-	if n := testing.AllocsPerRun(10, func() { b.Any() }); n != 0 {
+	if n := testing.AllocsPerRun(10, func() { b.Advanced() }); n != 0 {
 		t.Errorf("%.0f allocations", n)
 	}
 }

@@ -19,7 +19,7 @@ import (
 type vmStack struct {
 	*arena
 	mem *procmem.Memory
-	own lastRanges
+	own rangeCache
 }
 
 const (

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package heuristics
+
+import "prywalk/frames"
+
+// entrySize bounds the code of the entry point where its end is unknown, in bytes. glibc's has 0x26, Free Pascal's
+// 0x51.
+const entrySize = 0x200
+
+// isRoot reports whether q is in the program's entry point or a new thread's first function.
+func (s *Source) isRoot(w *interpreter, q frames.Query) bool {
+	at := q.Lookup(s.o.Arch)
+	if s.o.Entry != 0 && at >= s.o.Entry && at < w.entryEnd() {
+		return true
+	}
+	if s.abi.startsElsewhere != nil && s.abi.startsElsewhere(w, at) {
+		return true
+	}
+	return s.abi.isThreadRoot(w, q.PC)
+}
+
+// entryEnd gives the end of the code of the entry point: that of its function, or that of its first instruction without
+// a successor, such as a call before a landing pad or padding.
+func (w *interpreter) entryEnd() uint64 {
+	s := w.src
+	if s.entryEnd == 0 {
+		s.entryEnd = w.findEntryEnd(s.o.Entry)
+	}
+	return s.entryEnd
+}
+
+func (w *interpreter) findEntryEnd(entry uint64) uint64 {
+	limit := entry + entrySize
+	if start, end, ok := w.src.bounds(entry); ok && start == entry {
+		return end
+	}
+	st := &w.st
+	st.reset(w.src.abi, entry, 0, ^uint64(0))
+	for st.pc < limit {
+		f := w.src.abi.exec(st, w.code(st.pc))
+		if st.doubt(&f); st.weak {
+			break
+		}
+		if start, _, ok := w.src.bounds(st.pc); ok && start == st.pc {
+			break
+		}
+		st.pc += uint64(max(f.size, 1))
+		if f.kind != flowNext && f.kind != flowCall && f.kind != flowCond {
+			break
+		}
+		st.afterCall = st.afterCall || f.kind == flowCall
+	}
+	return st.pc
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import "prywalk/frames"
+
+// sizeHints is how much of a thread's stack to copy.
+type sizeHints struct {
+	// Bytes is the most stack to copy.
+	Bytes int
+	// Used is the bytes of stack that the last walks used, or a lower bound if a kernel sample had too little. It rises
+	// at once, and falls by 1/8 of the difference with each walk.
+	Used int
+	// Top is an address that no copy goes beyond, or 0.
+	Top frames.Addr
+	// Changing is set if the thread changes stacks, and Top was another stack's.
+	Changing bool
+	// Root is the stack pointer of the outermost frame in the last complete walk, or 0.
+	Root frames.Addr
+	// ToEnd is set until a walk is complete: the stack is assumed to end with its mapping.
+	ToEnd bool
+}
+
+// copySize learns from walks how much of the stack to copy.
+type copySize struct {
+	*sizeHints
+	topInvalid bool        // a walk passed Top; it is not set again until a complete walk confirms it
+	invalidTop frames.Addr // the Top that was passed
+	passed     int         // how often a Top was passed
+	walks      uint
+}
+
+// mostToEnd is how many walks may fail before ToEnd is dropped.
+const mostToEnd = 8
+
+// mostPassed is how often walks may pass Top before it is not set again.
+const mostPassed = 16
+
+// update learns from a walk, and reports whether its copy was too short and the next one is longer.
+func (c *copySize) update(end walkEnd, w *frames.Walker, s *RawSample) (again bool) {
+	c.ended(end, w, s)
+	from, reach := s.Mem.Stack.Addr, w.Reach()
+	if used := reach - from; used <= s.Mem.StackEnd-from {
+		cut := end == endCut && s.How != BySample
+		if cut || end == endBetween {
+			used = max(used, c.toEnd(s))
+		}
+		if end == endBetween {
+			used, again = max(used, w.UnreadAddr()-from), true
+		}
+		again = c.used(int(used)+16, max(len(s.buf), leastCopy), cut, s.limit == limitTop) || again
+	}
+	if end == endComplete && reach <= s.notRoot && reach-from < leastCopy {
+		c.Changing = true
+	}
+	if end == endCut && s.isFullSample() {
+		c.Used = s.asked + 1 // a lower bound: the walk needs more than the sample has
+	}
+	return again
+}
+
+// ended learns the end of the stack.
+func (c *copySize) ended(end walkEnd, w *frames.Walker, s *RawSample) {
+	complete, reach := end == endComplete, w.Reach()
+	if complete && (w.Away() || w.Frame().SP != 0) {
+		c.Root = reach
+	}
+	if complete && (reach-s.Mem.Stack.Addr < uint64(len(s.Mem.Stack.Bytes)) || s.tailAt != 0 && reach > s.tailAt) {
+		c.endedAt(reach)
+	}
+	if c.walks++; complete || c.walks == mostToEnd {
+		c.ToEnd = false
+	}
+}
+
+// hasAll reports whether the copy of the stack goes up to the known end.
+func (c *copySize) hasAll(s *RawSample) bool {
+	from, root := s.Mem.Stack.Addr, c.Root
+	return !c.Changing && root > from && root-from <= uint64(len(s.Mem.Stack.Bytes))
+}
+
+// toEnd gives the size of a copy up to the end of the stack. It is 0 if the end is unknown, or more than mostBridge
+// away.
+func (c *copySize) toEnd(s *RawSample) uint64 {
+	from, end := s.Mem.Stack.Addr, c.Root
+	if end <= from || c.Changing {
+		end = s.Mem.StackEnd
+	}
+	if n := end - from; end > from && n <= mostBridge {
+		return n
+	}
+	return 0
+}
+
+// used sets the size of the next copy after a walk that used that many bytes. had is the size of a full copy, cut is
+// set if the copy was too short, and toTop if it went up to Top. Several short copies that are walked in one batch must
+// ask for the same size: it grows from had, not from Bytes. again reports whether the next copy is longer.
+func (c *copySize) used(used, had int, cut, toTop bool) (again bool) {
+	old := c.Bytes
+	want := used + copyMargin
+	switch {
+	case cut && toTop && c.Top != 0:
+		c.invalidTop, c.Top, c.topInvalid = c.Top, 0, true
+		c.passed++
+		want = max(old, want) // Top cut it
+	case cut:
+		want = max(old, 4*had, want)
+	case want < old:
+		want = old - (old-want)/8 // depth varies
+	}
+	c.Bytes = min(max(want, leastCopy), mostCopy)
+	if c.Used -= (c.Used - used) / 8; used > c.Used {
+		c.Used = used
+	}
+	return cut && old < mostCopy
+}
+
+// endedAt bounds copies by the end of a complete walk, as other data may follow (goroutines). A Top that a walk
+// passed is set again after a complete walk that ends there, at most mostPassed times.
+func (c *copySize) endedAt(addr uint64) {
+	top := addr + copyMargin
+	if c.topInvalid && top == c.invalidTop && c.passed <= mostPassed {
+		c.topInvalid = false
+	}
+	if !c.topInvalid {
+		c.Top = top
+	}
+}
+
+// atLeast makes the next copy have n bytes.
+func (c *copySize) atLeast(n int) { c.Bytes = max(c.Bytes, n) }

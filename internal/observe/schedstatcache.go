@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import "prywalk/internal/procmem"
+
+// schedstatCache keeps the schedstat files of the last stopped threads open, if the budget of open files is spent.
+type schedstatCache struct {
+	files [mostSchedstats]*procmem.ThreadFiles
+	next  int
+}
+
+// mostSchedstats is small compared with the limit of open files.
+const mostSchedstats = 32
+
+// keepOpen opens the schedstat file of a thread that is about to be stopped, and closes the oldest one.
+func (c *schedstatCache) keepOpen(f *procmem.ThreadFiles) {
+	if !f.KeepSchedstatOpen() {
+		return
+	}
+	if old := c.files[c.next]; old != nil {
+		old.CloseKeptSchedstat()
+	}
+	c.files[c.next] = f
+	c.next = (c.next + 1) % mostSchedstats
+}
+
+func (c *schedstatCache) close() {
+	for i, f := range c.files {
+		if f != nil {
+			f.CloseKeptSchedstat()
+			c.files[i] = nil
+		}
+	}
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"encoding/binary"
+
+	"prywalk/frames"
+	"prywalk/ptrace"
+)
+
+// stopCopy is the memory that a stop has copied so far: the top of the stack, and regions.
+type stopCopy struct {
+	frames.Snapshot
+	rd  *ptrace.Reader
+	out []frames.Region // Others, and room for more
+}
+
+// topEnd gives the end of the copied top.
+func (c *stopCopy) topEnd() frames.Addr { return c.Stack.Addr + uint64(len(c.Stack.Bytes)) }
+
+func (c *stopCopy) hasRoom() bool { return len(c.Others) < len(c.out) }
+
+// add adds a region. Precondition: there is room.
+func (c *stopCopy) add(r frames.Region) {
+	n := len(c.Others)
+	c.out[n], c.Others = r, c.out[:n+1]
+}
+
+// drop drops all but the first n regions.
+func (c *stopCopy) drop(n int) { c.Others = c.out[:n] }
+
+// endOf gives the return address at a frame's outer end, if copied with the saved registers.
+func (c *stopCopy) endOf(end frames.Addr) (pc frames.Addr, ok bool) {
+	from := end - savedBelow
+	if s := &c.Stack; from-s.Addr < uint64(len(s.Bytes)) {
+		return inPiece(s, from)
+	}
+	for i := range c.Others {
+		if pc, ok = inPiece(&c.Others[i], from); ok {
+			return pc, true
+		}
+	}
+	for ok = true; ok && from < end; from += 8 { // in adjacent regions
+		pc, ok = c.Word(from)
+	}
+	return pc, ok
+}
+
+func inPiece(r *frames.Region, from frames.Addr) (pc frames.Addr, ok bool) {
+	n, at := uint64(len(r.Bytes)), from-r.Addr
+	if at >= n || n-at < savedBelow {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint64(r.Bytes[at+savedBelow-8:]), true
+}
+
+// beyondLast moves the begin of a range behind the last copy, if that ends within the range.
+func (c *stopCopy) beyondLast(from, to frames.Addr) frames.Addr {
+	last := &c.Stack
+	if n := len(c.Others); n > 0 && c.Others[n-1].Addr > last.Addr {
+		last = &c.Others[n-1]
+	}
+	if ends := last.Addr + uint64(len(last.Bytes)); last.Addr <= from && ends > from && ends < to {
+		return ends &^ 7
+	}
+	return from
+}

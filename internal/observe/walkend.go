@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/code"
+)
+
+// walkEnd classifies the end of a walk by what the next copy needs.
+type walkEnd uint8
+
+const (
+	endElse       walkEnd = iota // no copy helps: no rule, memory that is no stack, the limit of frames
+	endComplete                  // at the outermost frame
+	endNoTime                    // incomplete, after a copy that the limit of a stop cut
+	endCut                       // beyond the copy of the stack
+	endBetween                   // the same, in a copy by an outline: between its pieces, or a little beyond
+	endPastRoot                  // the same, in a scan that has passed the known end of the stack
+	endCutOther                  // beyond the copy of another stack
+	endOtherStack                // in a stack that was not copied
+	endNoRegister                // [frames.StopUnproven]
+)
+
+// classify gives the end of a walk of s. Precondition: size has the root as of the walk before.
+func classify(p *code.Process, w *frames.Walker, s *RawSample, size *copySize) walkEnd {
+	switch stop := w.StopReason(); {
+	case stop.Complete():
+		return endComplete
+	case s.limit == limitTime:
+		return endNoTime
+	case stop == frames.StopUnproven:
+		return endNoRegister
+	case stop == frames.StopBadMemory && p.StackEnd(w.UnreadAddr()) != 0:
+		return endOtherStack
+	case stop != frames.StopStackCut:
+		return endElse
+	case w.Searched() && size.hasAll(s):
+		return endPastRoot
+	case w.Away():
+		return endCutOther
+	case s.by != nil:
+		return endBetween
+	}
+	return endCut
+}
+
+// cut reports whether the walk ended beyond the copy of a stack.
+func (e walkEnd) cut() bool { return e == endCut || e == endBetween || e == endCutOther }
+
+// mayChange reports whether a later walk of an equal copy may get further, after an exec or with newly loaded code.
+func mayChange(stop frames.StopReason) bool {
+	return !stop.Complete() && stop != frames.StopUnproven && stop != frames.StopDepth
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package procmem
+
+import (
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// PathOpener opens paths of /proc on ordinary threads, for a thread with a real-time priority. open and Readlink use
+// it.
+//
+// A lookup in an ended process's directory drops its dentries, and repeats until other threads have freed
+// theirs (fs/dcache.c, shrink_dcache_parent). A real-time thread that has pre-empted such a thread loops until
+// throttled, 1 s later. Files in a held directory ([ThreadFiles.Hold]) have no dentries below, and need no
+// PathOpener.
+type PathOpener struct {
+	tid     int
+	todo    chan *Job
+	paths   *relayThread // makes the calls, outside the Go scheduler
+	lookups int
+}
+
+// Job is a function that a [PathOpener] runs.
+type Job struct {
+	do   func()
+	done atomic.Bool
+}
+
+// Done reports whether the function has ended, so that its results may be read.
+func (o *Job) Done() bool { return o.done.Load() }
+
+// pathOpeners has all open ones. A published list is immutable, so that its readers never wait.
+var pathOpeners struct {
+	change sync.Mutex
+	all    atomic.Pointer[[]*PathOpener]
+}
+
+func setPathOpeners(change func([]*PathOpener) []*PathOpener) {
+	pathOpeners.change.Lock()
+	defer pathOpeners.change.Unlock()
+	var next []*PathOpener
+	if all := pathOpeners.all.Load(); all != nil {
+		next = slices.Clone(*all)
+	}
+	if next = change(next); len(next) == 0 {
+		pathOpeners.all.Store(nil)
+		return
+	}
+	pathOpeners.all.Store(&next)
+}
+
+// NewPathOpener makes the calling OS thread's PathOpener, until [PathOpener.Close]; nil on error. Precondition: the
+// goroutine is locked to it, and not pinned.
+func NewPathOpener() *PathOpener {
+	w := &PathOpener{tid: unix.Gettid(), todo: make(chan *Job, 4), paths: startRelay()}
+	if w.paths == nil {
+		return nil
+	}
+	ordinary(w.paths.tid)
+	setPathOpeners(func(all []*PathOpener) []*PathOpener { return append(all, w) })
+	go w.runJobs()
+	return w
+}
+
+func (w *PathOpener) runJobs() {
+	runtime.LockOSThread()
+	ordinary(0)
+	for o := range w.todo {
+		o.do()
+		o.done.Store(true)
+	}
+}
+
+// ordinary gives a thread an ordinary priority by which it gets a processor soon. The fair scheduler still runs an
+// ending process.
+func ordinary(tid int) {
+	const soon = -10
+	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL, Nice: soon, Runtime: shortSlice}
+	if unix.SchedSetAttr(tid, &attr, 0) != nil {
+		attr.Nice, attr.Runtime = 0, 0
+		_ = unix.SchedSetAttr(tid, &attr, 0)
+	}
+}
+
+// Close ends w. Its thread makes later calls itself.
+func (w *PathOpener) Close() {
+	setPathOpeners(func(all []*PathOpener) []*PathOpener {
+		return slices.DeleteFunc(all, func(other *PathOpener) bool { return other == w })
+	})
+	close(w.todo)
+	w.paths.ask(unix.SYS_EXIT, [6]uintptr{})
+}
+
+// Start makes an ordinary thread run f, after earlier jobs.
+func (w *PathOpener) Start(f func()) *Job {
+	o := &Job{do: f}
+	w.todo <- o
+	return o
+}
+
+// pathOpener gives the calling thread's PathOpener for a path of /proc/PID, or nil.
+func pathOpener(path []byte) *PathOpener {
+	const of = "/proc/"
+	all := pathOpeners.all.Load()
+	if all == nil || len(path) <= len(of) || string(path[:len(of)]) != of || digit(path[len(of)]) > 9 {
+		return nil
+	}
+	own := unix.Gettid()
+	for _, w := range *all {
+		if w.tid == own {
+			return w
+		}
+	}
+	return nil
+}
+
+const atCwd = ^uintptr(99)
+
+// lookUp makes a system call with a path on the ordinary thread. args gets the addresses of the path and of a buffer.
+func (w *PathOpener) lookUp(path []byte, nr uintptr, args func(path, at uintptr) [6]uintptr) (int, syscall.Errno) {
+	if len(path) > longestPath+1 {
+		return -1, syscall.ENAMETOOLONG
+	}
+	copy(w.paths.buf, path)
+	w.lookups++
+	CountCall()
+	w.paths.ask(nr, args(w.paths.at(), w.paths.at()+longestPath+1))
+	for !w.paths.await(math.MaxInt64 / 2) {
+	}
+	if got := w.paths.result(); got < 0 {
+		return -1, syscall.Errno(-got)
+	}
+	return w.paths.result(), 0
+}
+
+func (w *PathOpener) open(path []byte, flags uintptr) (int, syscall.Errno) {
+	return w.lookUp(path, unix.SYS_OPENAT, func(path, _ uintptr) [6]uintptr {
+		return [6]uintptr{atCwd, path, flags | unix.O_CLOEXEC | unix.O_RDONLY}
+	})
+}
+
+func (w *PathOpener) readlink(path, buf []byte) (int, syscall.Errno) {
+	n, e := w.lookUp(path, unix.SYS_READLINKAT, func(path, at uintptr) [6]uintptr {
+		return [6]uintptr{atCwd, path, at, uintptr(min(len(buf), relayBytes-longestPath-1))}
+	})
+	if e != 0 {
+		return 0, e
+	}
+	return copy(buf, w.paths.buf[longestPath+1:longestPath+1+n]), 0
+}
