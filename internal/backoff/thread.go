@@ -9,7 +9,7 @@ import (
 
 // Thread is the policy's state of a thread.
 type Thread struct {
-	// Owner is the caller's.
+	// Owner is the object that the caller keeps for the thread.
 	Owner any
 	// Observed is the thread.
 	Observed *observe.Thread

@@ -40,8 +40,8 @@ type Process struct {
 	Clock  Clock
 	Gone   bool
 
-	Engine     any  // the engine's object for it; nil: none
-	ListChange bool // set by the engine: a thread has begun or ended
+	Engine     ProcessObserver // nil: its running threads are stopped
+	ListChange bool            // set by the engine: a thread has begun or ended
 }
 
 // Clock is a process's CPU time, as of its last reading.
@@ -63,6 +63,6 @@ type Thread struct {
 	Idle     backoff.Thread
 	Steady   schedule.Steady // set by the engine
 	FromZero bool            // its clocks count from zero
-	Engine   any             // the engine's object for it; nil: none
+	Engine   ThreadObserver  // nil: it is stopped when it runs
 	NoUser   bool            // it never runs in user space (io_uring)
 }

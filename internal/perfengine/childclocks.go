@@ -5,6 +5,7 @@ package perfengine
 import (
 	"prywalk/internal/attribute"
 	"prywalk/internal/descendants"
+	"prywalk/internal/engine"
 	"prywalk/internal/handover"
 	"prywalk/internal/perfevents"
 	"prywalk/internal/procmem"
@@ -13,7 +14,8 @@ import (
 // childClocks reports the CPU time of descendants that are never attached, by program, from records that ordinary users
 // may have ([perfevents.OpenDescendants]).
 type childClocks struct {
-	*Engine
+	run     *engine.Run
+	threads func() int         // number of attached threads
 	reader  *perfevents.Reader // nil: no records
 	table   *descendants.Table[*handover.Process, struct{}]
 	checked int64
@@ -49,17 +51,17 @@ func (d *childClocks) processAttached(p *process) {
 		return
 	}
 	for _, tid := range tids {
-		if !d.Files.Take(d.reader.Events()) {
+		if !d.run.Files.Take(d.reader.Events()) {
 			return
 		}
 		if d.reader.Follow(tid) != nil { // ended or refused
-			d.Files.Give(d.reader.Events())
+			d.run.Files.Give(d.reader.Events())
 		}
 	}
 }
 
 func (d *childClocks) processEnded(p *process, end *attribute.ProcessEnd) {
-	if d.report(d.Tick.At); d.table != nil {
+	if d.report(d.run.Tick.At); d.table != nil {
 		end.Counted = d.table.ForgetClocks(p.Target.PID, p.Shared)
 	}
 }
@@ -70,7 +72,7 @@ func (d *childClocks) report(now int64) {
 	}
 	d.records += d.table.DrainClocks(d.reader)
 	if since := now - d.checked; since >= checkEvery {
-		if float64(d.records) > mostRecords*float64(since)/1e9 || d.reader.Moved() || d.inherited() > mostInherited {
+		if float64(d.records) > mostRecords*float64(since)/1e9 || d.reader.Moved() || d.threads()*d.reader.Events() > mostInherited {
 			d.giveUp()
 			return
 		}
@@ -84,19 +86,12 @@ func (d *childClocks) report(now int64) {
 	}
 }
 
-func (d *childClocks) inherited() (n int) {
-	for _, p := range d.procs {
-		n += len(p.threads)
-	}
-	return n * d.reader.Events()
-}
-
 // exact: it is the whole time.
 func (d *childClocks) claim(p *descendants.Untracked[*handover.Process, struct{}], exact bool) {
 	for i, s := range p.Spent {
 		s.Program.Keep()
-		d.Out.Add(handover.Event{
-			Kind: handover.ChildKnown, Proc: p.Waiter, Ran: s.Program, At: d.Tick.At, Length: s.NS, Exact: exact,
+		d.run.Out.Add(handover.Event{
+			Kind: handover.ChildKnown, Proc: p.Waiter, Ran: s.Program, At: d.run.Tick.At, Length: s.NS, Exact: exact,
 			Last: i == len(p.Spent)-1,
 		})
 	}
@@ -107,7 +102,7 @@ func (d *childClocks) giveUp() {
 	for p := range d.table.All() {
 		d.claim(p, false)
 	}
-	d.Files.Give(d.reader.Events() * d.reader.Followed())
+	d.run.Files.Give(d.reader.Events() * d.reader.Followed())
 	d.reader.Close()
 	d.reader, d.table, d.checked, d.records = nil, nil, 0, 0
 }

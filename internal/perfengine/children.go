@@ -5,6 +5,7 @@ package perfengine
 import (
 	"prywalk/frames"
 	"prywalk/internal/descendants"
+	"prywalk/internal/engine"
 	"prywalk/internal/handover"
 	"prywalk/internal/observe"
 	"prywalk/internal/perfevents"
@@ -14,10 +15,13 @@ import (
 // until its process has ended or is attached. Then it is a claim on the time of the children of the nearest attached
 // process ([attribute.Process.ClaimOfChild]), or of the process itself.
 type children struct {
-	*Engine
-	table   *descendants.Table[*handover.Process, childSample]
-	waiting int
-	swept   int64 // CLOCK_MONOTONIC ns
+	run     *engine.Run
+	stream  *stream
+	claims  *claims
+	n       *sampleCounts
+	table   *descendants.Table[*handover.Process, childSample] // nil: none are sampled
+	waiting int                                                // samples
+	swept   int64                                              // CLOCK_MONOTONIC ns
 }
 
 const (
@@ -31,6 +35,11 @@ type childSample struct {
 	raw *observe.RawSample
 	in  *handover.Program
 }
+
+// sampled reports whether children that are not attached are sampled.
+func (c *children) sampled() bool { return c.table != nil }
+
+func (c *children) knows(pid int) bool { return c.table != nil && c.table.Find(pid) != nil }
 
 func (c *children) begin() { c.table = descendants.New[*handover.Process, childSample]() }
 
@@ -46,17 +55,17 @@ func (c *children) keep(r *perfevents.Record) {
 	if c.table == nil {
 		return
 	}
-	n, p := &c.n, c.table.Find(r.PID)
+	n, p := c.n, c.table.Find(r.PID)
 	switch {
 	case p == nil:
 	case !r.Usable() && !r.NoUser:
 		n.unusable++
-	case c.waiting >= mostChildSamples || c.Pool.Waiting() > mostWaitingBytes:
+	case c.waiting >= mostChildSamples || c.run.Pool.Waiting() > mostWaitingBytes:
 		n.dropped++
 	default:
 		n.taken++
 		c.waiting++
-		p.Kept = append(p.Kept, childSample{r.TID, c.rawSample(r), p.At(r.Time)})
+		p.Kept = append(p.Kept, childSample{r.TID, c.stream.raw(c.run.Observer, r), p.At(r.Time)})
 	}
 }
 
@@ -82,7 +91,7 @@ func (c *children) handOver(now int64) {
 
 func (c *children) claim(kind handover.Kind, on *handover.Process, s childSample) {
 	s.in.Keep()
-	c.Engine.claim(handover.Event{Kind: kind, Proc: on, RawSample: s.raw, Ran: s.in})
+	c.claims.add(handover.Event{Kind: kind, Proc: on, RawSample: s.raw, Ran: s.in})
 }
 
 // Samples from before the last exec are claims on unobserved time.
@@ -97,8 +106,8 @@ func (c *children) processAttached(p *process) {
 	c.waiting -= len(before.Kept)
 	for _, s := range before.Kept {
 		last := s.in == before.Last() && s.raw.Regs.Arch != frames.ArchUnknown
-		if last && p.on && len(c.unassigned) < mostUnassigned {
-			c.unassigned = append(c.unassigned, unassignedSample{p, s.tid, s.raw})
+		if last && p.mode == modeSamples && !c.claims.full() {
+			c.claims.keep(p, s.tid, s.raw)
 		} else {
 			c.claim(handover.SampledEnded, p.Shared, s)
 		}
@@ -121,7 +130,7 @@ func (c *children) end(goesOn bool) {
 			if goesOn {
 				c.claim(handover.ChildSampled, p.Waiter, s)
 			} else {
-				c.Observer.Drop(s.raw)
+				c.run.Observer.Drop(s.raw)
 			}
 		}
 	}

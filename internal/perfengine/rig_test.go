@@ -53,18 +53,17 @@ func (r *rig) tick() {
 	r.ticks++
 	r.Tick = engine.Tick{At: now}
 	r.Idle.BeginTick(r.ticks, now, 1e7)
-	r.Choose()
-	r.ReportChildren(now)
+	r.BeginTick(now, false)
 	r.TakeAll(now)
 	for _, th := range r.list {
-		r.BeforeObservation(th)
+		th.Engine.BeforeObservation()
 		outcome, raw, err := r.Observer.Begin(th.Observed)
 		switch {
 		case err != nil:
 		case outcome == observe.Reused:
-			r.ClocksRead(th, procmem.ReadingAt(th.Observed.LastSched(), now), th.Observed.Asleep())
+			th.Engine.ClocksRead(procmem.ReadingAt(th.Observed.LastSched(), now), th.Observed.Asleep())
 		case outcome == observe.Runs:
-			r.Runs(th)
+			th.Engine.Runs()
 		case outcome == observe.Done:
 			r.done(th.Observed, raw, nil)
 		}
@@ -89,8 +88,8 @@ func (r *rig) done(l *observe.Thread, s *observe.RawSample, err error) {
 	if s.How == observe.ByStop {
 		r.stopped++
 	}
-	r.ClocksRead(th, procmem.ReadingAt(s.Sched, s.At), s.State != sample.Running)
-	r.Observed(th, s)
+	th.Engine.ClocksRead(procmem.ReadingAt(s.Sched, s.At), s.State != sample.Running)
+	th.Engine.AfterObservation(s)
 	r.Pool.Put(s)
 }
 
@@ -99,7 +98,7 @@ func (r *rig) attach(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	r.ProcessAttached(r.of)
+	r.of.Engine = r.Attach(r.of)
 	for i, tid := range tids {
 		l := observe.NewThread(r.of.Target.PID, tid, r.Files)
 		l.Memory, l.Plans = r.of.Target.Memory(), &r.of.Shared.Plans
@@ -109,19 +108,18 @@ func (r *rig) attach(t *testing.T) {
 		th.Idle = backoff.Thread{Owner: th, Observed: l}
 		r.idle.Add(&th.Idle)
 		r.list, r.threads[l] = append(r.list, th), th
-		r.ThreadAttached(r.of, th)
+		th.Engine = r.of.Engine.AttachThread(th)
 	}
 }
 
 func (r *rig) end() {
 	r.Ending = true
-	r.EndChildren()
 	r.Observer.Abort(r.done)
 	for _, th := range r.list {
-		r.ThreadEnded(th, true)
+		th.Engine.Ended(true)
 		th.Observed.Close()
 	}
-	r.ProcessEnded(r.of, &attribute.ProcessEnd{})
+	r.of.Engine.Ended(&attribute.ProcessEnd{})
 	r.End()
 	r.of.Tasks.Close()
 }

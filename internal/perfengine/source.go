@@ -19,8 +19,8 @@ type Source struct {
 
 // Start implements [engine.Source].
 func (s *Source) Start(r *engine.Run, h engine.Host, o engine.Options) engine.Running {
-	e := newEngine(r, h, o, s.Choose)
-	e.begin(s.Events, s.Descendants)
+	e := newEngine(r, h, o, s)
+	e.begin(s.Descendants)
 	return e
 }
 

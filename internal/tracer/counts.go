@@ -16,6 +16,7 @@ type counts struct {
 	backlog                                         int64 // most bytes of copies that waited to be unwound
 	failed                                          [refusal.NumReasons]int64
 	runs                                            shortRuns
+	calls                                           callEffects
 	stopCounts
 }
 
@@ -106,4 +107,27 @@ func byCall(counts *[mostCalls + 1]int64, all int64) map[string]int64 {
 		m["other"] += all
 	}
 	return m
+}
+
+func (s *state) countObservation(t *observe.Thread, raw *observe.RawSample) {
+	if raw.How != observe.ByStop {
+		s.counts.byPassiveRead++
+		return
+	}
+	raw.Stopped = s.quota.OwnPart(raw.Stopped)
+	if raw.Stopped > s.counts.stops.Max {
+		s.counts.longest = runstats.Freeze{PID: t.PID, TID: t.TID, Copied: raw.Copied()}
+	}
+	s.counts.stopped(raw)
+	s.budget.AddStop(raw.Stopped)
+	s.counts.calls.add(raw)
+}
+
+func (s *state) countFailedStop(t *observe.Thread, ns int64) {
+	ns = s.quota.OwnPart(ns)
+	if ns > s.counts.stops.Max {
+		s.counts.longest = runstats.Freeze{PID: t.PID, TID: t.TID}
+	}
+	s.counts.stopFailed(ns)
+	s.budget.AddStop(ns)
 }

@@ -6,22 +6,19 @@ import (
 	"slices"
 
 	"prywalk/internal/backoff"
-	"prywalk/internal/schedule"
 	"prywalk/ptrace"
 )
 
 // due chooses the threads of a tick: all that are not backed off, or a random subset.
 type due struct {
 	*state
-	tracked  *tracked
 	stops    *stops
 	observer *observer
-	subset   schedule.Subset
 }
 
 func (d *due) observeAll() {
 	all := d.draw()
-	for _, p := range d.tracked.procs {
+	for _, p := range d.procs {
 		if all {
 			d.observe(p.idle.Awake)
 			d.observeBackedOff(p)
@@ -37,7 +34,7 @@ func (d *due) observe(list []*backoff.Thread) {
 		if ptrace.Leaving() && !d.Ending {
 			return
 		}
-		th := list[(i+d.now.first)%len(list)].Owner.(*thread)
+		th := ownerOf(list[(i+d.now.first)%len(list)])
 		if !th.dead && (th.early == 0 || th.early != d.counts.ticks) {
 			d.stops.yield()
 			d.observer.observe(th)
@@ -70,15 +67,13 @@ func (d *due) wakeAndObserve(p *process, all bool) int {
 	return len(woken)
 }
 
-func (d *due) drawing() bool { return !d.Ending && d.subset.Bounded(d.budget.Part()) }
-
 // draw begins a subset; true if all are observed.
 func (d *due) draw() (all bool) {
 	if !d.drawing() {
 		return true
 	}
 	due := 0
-	for _, p := range d.tracked.procs {
+	for _, p := range d.procs {
 		due += len(p.idle.Awake)
 	}
 	weight := d.subset.Begin(due, d.budget.Part())
@@ -92,7 +87,7 @@ func (d *due) observeDrawn(list []*backoff.Thread) {
 		if ptrace.Leaving() {
 			return
 		}
-		if th := t.Owner.(*thread); d.subset.Draw() && !th.dead {
+		if th := ownerOf(t); d.subset.Draw() && !th.dead {
 			d.stops.yield()
 			d.observer.observe(th)
 		}
@@ -104,9 +99,9 @@ func (d *due) observePreempted() {
 	if !d.cpus.Following() || !d.Observer.SeeksPreempted() {
 		return
 	}
-	for _, p := range d.tracked.procs {
+	for _, p := range d.procs {
 		for _, t := range p.idle.Awake {
-			if th := t.Owner.(*thread); !th.dead && !d.Observer.Consider(th.Observed) {
+			if th := ownerOf(t); !th.dead && !d.Observer.Consider(th.Observed) {
 				return
 			}
 		}
@@ -115,7 +110,7 @@ func (d *due) observePreempted() {
 	if l == nil {
 		return
 	}
-	if th := d.tracked.thread(l.PID, l.TID); th != nil {
+	if th := d.thread(l.PID, l.TID); th != nil {
 		th.early = d.counts.ticks
 		d.observer.observe(th)
 	}

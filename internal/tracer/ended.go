@@ -18,10 +18,10 @@ import (
 // exactly, if none moves meanwhile. Readings of the process's clock before and after the threads' bound it.
 type endedThreads struct {
 	*state
-	stops   *stops
-	tracked *tracked
-	turns   int64
-	tids    []int
+	stops     *stops
+	endThread func(*thread)
+	turns     int64
+	tids      []int
 }
 
 const (
@@ -75,7 +75,7 @@ func (c *endedThreads) report(now int64) {
 	if c.opts.Threads != nil {
 		return
 	}
-	for _, p := range c.tracked.procs {
+	for _, p := range c.procs {
 		e := &p.endedReport
 		if !e.some || now < e.next || p.Gone || !p.counted {
 			continue
@@ -123,7 +123,7 @@ func (c *endedThreads) soFar(p *process) (ns int64, ok bool) {
 	}
 	for _, th := range p.list.inOrder {
 		if th.turn != c.turns && !th.dead {
-			if c.tracked.endThread(th); !th.dead {
+			if c.endThread(th); !th.dead {
 				return 0, false // a stop is pending
 			}
 		}

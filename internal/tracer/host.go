@@ -13,7 +13,7 @@ func (h host) GapEnd() int64 { return h.t.reports.gapEnd }
 
 // ReadClocks implements [engine.Host].
 func (h host) ReadClocks(now int64) {
-	for _, p := range h.t.tracked.procs {
+	for _, p := range h.t.procs {
 		p.readClockAt(now, p.alive())
 	}
 }

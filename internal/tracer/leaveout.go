@@ -21,7 +21,7 @@ func (t *Tracer) leaveOutTicks(now, next int64) int64 {
 	if !ok {
 		return next
 	}
-	for _, p := range t.tracked.procs {
+	for _, p := range t.procs {
 		t.Idle.Rest(p.idle)
 	}
 	return after
@@ -29,12 +29,12 @@ func (t *Tracer) leaveOutTicks(now, next int64) int64 {
 
 func (t *Tracer) mayLeaveOut(now int64) bool {
 	switch {
-	case !t.running.Complete() || t.due.drawing() || t.budget.Limited() || t.Ending:
+	case !t.running.Coverage().Complete || t.drawing() || t.budget.Limited() || t.Ending:
 		return false
 	case t.quota != nil || t.Observer.Pending() > 0 || !t.Rest.May(now):
 		return false
 	}
-	for _, p := range t.tracked.procs {
+	for _, p := range t.procs {
 		if !p.list.begun || p.Shared.Moving(now) {
 			return false // its samples are walked while its code is mapped
 		}
@@ -43,9 +43,9 @@ func (t *Tracer) mayLeaveOut(now int64) bool {
 }
 
 func (t *Tracer) steady(now int64) bool {
-	for _, p := range t.tracked.procs {
+	for _, p := range t.procs {
 		for _, i := range p.idle.Awake {
-			if th := i.Owner.(*thread); !th.dead && !th.Steady.Is() && i.AsleepFor(now) < schedule.SteadyFor {
+			if th := ownerOf(i); !th.dead && !th.Steady.Is() && i.AsleepFor(now) < schedule.SteadyFor {
 				return false
 			}
 		}

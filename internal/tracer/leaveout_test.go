@@ -83,7 +83,7 @@ func TestTicksThatCostMoreThanTheyShowAreLeftOut(t *testing.T) {
 	toy := newToyRunning()
 	toy.complete = true
 	onTicksOf(t, Options{Freq: 1000, Running: toy}, func(tick func(), c *Tracer) {
-		for _, p := range c.tracked.procs {
+		for _, p := range c.procs {
 			awaitSleep(t, p.Target.PID)
 		}
 		tick()
@@ -98,7 +98,7 @@ func TestTicksThatCostMoreThanTheyShowAreLeftOut(t *testing.T) {
 		if !leftOut() {
 			t.Fatal("a tick takes a millisecond, and none is left out")
 		}
-		for _, p := range c.tracked.procs {
+		for _, p := range c.procs {
 			for _, th := range p.list.inOrder {
 				if !th.Idle.LeftAlone() {
 					t.Errorf("thread %d sleeps, and what it does at those ticks is not counted", th.Observed.TID)

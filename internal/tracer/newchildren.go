@@ -31,13 +31,11 @@ import (
 //   - The CPU time so far of each is reported too: late ticks miss some.
 type newChildren struct {
 	*state
-	found    *foundChildren // nil: children are not followed
-	births   *births
-	walks    *pathWalks
-	stops    *stops
-	observer *observer
-	due      *due
-	running  engine.Running
+	found   *foundChildren // nil: children are not followed
+	running engine.Running
+	births  *births
+	stops   *stops
+	walks   *pathWalks
 	// processes may be stopped also before exec
 	precedesExec bool
 }
@@ -79,11 +77,17 @@ func mayPrecedeExec() bool {
 }
 
 func (n *newChildren) observe(now int64) {
-	if n.found == nil || n.running.ShowsChildren() || !n.find(now) || n.found.None() {
+	if n.found == nil {
+		return
+	}
+	covered := n.running.Coverage()
+	if covered.Children || !n.find(now) || n.found.None() {
 		return
 	}
 	for y, over := range n.found.Tick(now, n.mark) {
-		n.reportUsed(y)
+		if !covered.ChildTimes { // else the kernel's records have all of it
+			n.reportUsed(y)
+		}
 		if y.Kept == nil {
 			continue
 		}
@@ -138,7 +142,7 @@ func (n *newChildren) mark(y *foundChild, s *procmem.Stat) {
 }
 
 func (n *newChildren) stop(k *newChild, pid int) {
-	if n.Ending || n.walks.busy() || n.due.drawing() || n.Observer.Pending() > 0 || !n.quota.GoesOn() ||
+	if n.Ending || n.walks.busy() || n.drawing() || n.Observer.Pending() > 0 || !n.quota.GoesOn() ||
 		!n.stops.roomForCopy() {
 		k.marks[len(k.marks)-1].found = attribute.FoundMissed
 		return
@@ -196,7 +200,7 @@ func (n *newChildren) stopped(k *newChild, s *observe.RawSample, err error) {
 		return
 	}
 	n.Claimed++ // unless it becomes its thread's
-	n.observer.count(k.obs, s)
+	n.countObservation(k.obs, s)
 	m := &k.marks[len(k.marks)-1]
 	switch {
 	case m.raw != nil || m.found == attribute.FoundInExit:
@@ -283,9 +287,6 @@ func (n *newChildren) claim(waiter *handover.Process, marks []mark) {
 }
 
 func (n *newChildren) reportUsed(y *foundChild) {
-	if n.running.CountsChildren() {
-		return // the kernel's records have all of it
-	}
 	for _, u := range y.Used {
 		n.Out.Add(handover.Event{
 			Kind: handover.ChildKnown, Proc: y.Waiter, Ran: &handover.Program{Name: u.Name}, At: n.Tick.At, Length: u.NS,

@@ -11,9 +11,9 @@ import (
 // The youngest are at the end of a process's list.
 type newThreads struct {
 	*state
-	births   births
-	tracked  *tracked
+	births   *births
 	stops    *stops
+	tracked  *tracked
 	observer *observer
 	tids     []int
 	slow     func() // for tests: called before and after a list is read
@@ -38,6 +38,11 @@ type births struct {
 	file  *procmem.Births // nil: unknown, so each tick may have some
 	count int64
 	tick  int64
+}
+
+func openBirths() *births {
+	file, _ := procmem.OpenBirths() // else each tick may have some
+	return &births{file: file}
 }
 
 func (b *births) at(tick int64) int64 {
@@ -78,7 +83,7 @@ func (n *newThreads) observe(p *process, now int64) {
 			return
 		}
 		for _, t := range found {
-			th := t.Owner.(*thread)
+			th := ownerOf(t)
 			th.early = n.counts.ticks
 			if procmem.Now()-n.Tick.At > n.ticks.Period()/longDiscovery {
 				n.stops.yield() // too many to observe in time

@@ -26,6 +26,9 @@ type process struct {
 	counted, closed bool
 }
 
+// sampled reports whether the engine observes its running threads; else they are stopped.
+func (p *process) sampled() bool { return p.Engine != nil && p.Engine.Observes() }
+
 // readClock reads the process's clock. alive: it has threads; else the id may be reused.
 func (p *process) readClock(alive bool) {
 	c := &p.Clock
@@ -67,6 +70,9 @@ type thread struct {
 	turn    int64
 	dead    bool
 }
+
+// ownerOf gives the thread of one that the policy has chosen.
+func ownerOf(t *backoff.Thread) *thread { return t.Owner.(*thread) }
 
 // Threads are listed each listEvery ns without a hint at a change, each listIdle if the process does not run.
 const (

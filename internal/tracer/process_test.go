@@ -34,7 +34,7 @@ func TestProcessThatEndedBeforeItIsAttachedIsReported(t *testing.T) {
 	c.tracked.attachProcess(p)
 	c.Out.HandOver(0)
 	b := <-c.Ring.Batches()
-	if len(c.tracked.procs) != 0 || len(b) != 1 || b[0].Kind != handover.ProcessEnded {
-		t.Errorf("%d are tracked, and reported is %v", len(c.tracked.procs), b)
+	if len(c.procs) != 0 || len(b) != 1 || b[0].Kind != handover.ProcessEnded {
+		t.Errorf("%d are tracked, and reported is %v", len(c.procs), b)
 	}
 }

@@ -7,15 +7,12 @@ import (
 
 	"prywalk/internal/handover"
 	"prywalk/internal/procmem"
-	"prywalk/internal/schedule"
 )
 
 // reports adds the events of no single observation.
 type reports struct {
 	*state
-	tracked *tracked
-	gaps    schedule.GapDetector
-	gapEnd  int64 // CLOCK_MONOTONIC ns
+	gapEnd int64 // CLOCK_MONOTONIC ns
 	// CLOCK_MONOTONIC ns.
 	checkpointed, refreshed int64
 }
@@ -42,7 +39,7 @@ func (r *reports) suspension(now int64) {
 }
 
 func (r *reports) unchanged() {
-	for th := range r.tracked.threads() {
+	for th := range r.threads() {
 		if th.Idle.Unchanged.Ticks > 0 {
 			r.clocks(th)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/engine"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/quota"
@@ -33,7 +34,7 @@ type run struct {
 func (t *Tracer) Run(ctx context.Context, stop func()) {
 	t.stop = stop
 	defer t.Ring.Close()
-	defer t.newThreads.births.close()
+	defer t.births.close()
 	for again := true; again; {
 		again = false
 		observe.OnThread(func() {
@@ -95,7 +96,7 @@ func (t *Tracer) beginOnce() {
 	if t.control.begun.CompareAndSwap(0, start) {
 		t.ticks.Restart(start, t.opts.Freq)
 		t.budget.Begin(start)
-		t.reports.gaps.Begin(start, procmem.Suspended())
+		t.gaps.Begin(start, procmem.Suspended())
 	}
 }
 
@@ -103,21 +104,25 @@ const lastWait = 100e6
 
 // last observes every thread once more, so that all clocks are exact.
 func (t *Tracer) last(now int64) {
-	t.running.BeforeLast(now)
+	ender, _ := t.running.(engine.Ender)
+	if ender != nil {
+		ender.BeforeLast(now)
+	}
 	t.Ending = true
-	for _, p := range t.tracked.procs {
+	for _, p := range t.procs {
 		for _, th := range p.list.inOrder {
 			t.Idle.Wake(&th.Idle)
 		}
 		p.list.at = 0
 	}
 	t.tick(now, now+lastWait)
-	t.running.EndChildren()
 	t.Observer.Abort(t.stops.done)
 	t.children.end()
 	t.Turn.Give()
 	t.tracked.endAll()
-	t.running.End()
+	if ender != nil {
+		ender.End()
+	}
 	t.run.lastRead = procmem.Now()
 	t.Out.Flush(t.stops.send)
 }
@@ -132,7 +137,10 @@ func (t *Tracer) hold(ctx context.Context, ctl *ptrace.Controller) {
 	}
 	t.handOver(t.Tick.At)
 	t.publish()
-	t.running.Hold()
+	holder, _ := t.running.(engine.Holder)
+	if holder != nil {
+		holder.Hold()
+	}
 	t.control.still.Store(true)
 	defer t.control.still.Store(false)
 	for t.control.held.Load() && !over() {
@@ -144,7 +152,9 @@ func (t *Tracer) hold(ctx context.Context, ctl *ptrace.Controller) {
 		time.Sleep(heldStep) // gives the processor to the Go runtime
 	}
 	now := procmem.Now()
-	t.running.Resume(now)
+	if holder != nil {
+		holder.Resume(now)
+	}
 	t.Rest.Over(0, t.ticks.Period())
 	t.ticks.Restart(now, t.budget.Rate(now))
 }

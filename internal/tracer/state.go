@@ -3,7 +3,14 @@
 package tracer
 
 import (
+	"iter"
+	"runtime"
+	"slices"
+
+	"prywalk/internal/backoff"
 	"prywalk/internal/engine"
+	"prywalk/internal/handover"
+	"prywalk/internal/procmem"
 	"prywalk/internal/schedule"
 	"prywalk/internal/skid"
 	"prywalk/ptrace"
@@ -13,13 +20,65 @@ import (
 type state struct {
 	engine.Run
 	opts   Options
+	procs  []*process
 	ticks  *schedule.Ticks
+	gaps   schedule.GapDetector
+	subset schedule.Subset
 	budget schedule.Budget
 	quota  *schedule.Quota // nil: none, or the tracer's priority is above it
 	cpus   *skid.CPUChooser
 	now    tickState
 	counts counts
 }
+
+func newState(o Options, with *handover.Common, start int64) *state {
+	s := &state{
+		Run: engine.Run{
+			Common: with, Files: procmem.NewBudget(FileReserve), Idle: backoff.New(uint64(start)),
+			Out: handover.NewOutbox(with.Ring),
+		},
+		opts:   o,
+		ticks:  schedule.NewTicks(start, o.Freq),
+		subset: schedule.NewSubset(o.Subset, uint64(start)),
+		budget: schedule.NewBudget(o.Freq, o.MaxOverhead, runtime.NumCPU()),
+		cpus:   &skid.CPUChooser{},
+	}
+	s.budget.UseParts()
+	if o.OfHost {
+		s.budget.OfHost()
+	}
+	return s
+}
+
+// threads gives the threads that have not ended.
+func (s *state) threads() iter.Seq[*thread] {
+	return func(yield func(*thread) bool) {
+		for _, p := range s.procs {
+			for _, th := range p.list.inOrder {
+				if !th.dead && !yield(th) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// thread gives a thread by its ids; nil: none.
+func (s *state) thread(pid, tid int) *thread {
+	for _, p := range s.procs {
+		if p.Target.PID == pid {
+			return p.list.byTID[tid]
+		}
+	}
+	return nil
+}
+
+func (s *state) allEnded() bool {
+	return !slices.ContainsFunc(s.procs, func(p *process) bool { return !p.Gone })
+}
+
+// drawing reports whether a tick may observe a subset of the threads that are due.
+func (s *state) drawing() bool { return !s.Ending && s.subset.Bounded(s.budget.Part()) }
 
 // at is the present tick.
 func (s *state) handOver(at int64) {

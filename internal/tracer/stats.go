@@ -17,14 +17,14 @@ func (t *Tracer) Stats(s *runstats.Stats) {
 	t.counts.stats(&s.Stopped)
 	t.runStats(s)
 	s.OwnQuota = runstats.OwnQuota(t.quota.Stats())
-	r, calls := &t.run, &t.observer.calls
+	r, calls := &t.run, &t.counts.calls
 	s.Calls = runstats.Calls{
 		Restarted: t.counts.restarted, Broken: r.broken, ReportedTwice: r.repeated,
 		BrokenCalls: byCall(&calls.broken, r.broken), ReportedTwiceCalls: byCall(&calls.reported, r.repeated),
 	}
 	s.Asked = runstats.Asked{
 		FreqAsked: t.opts.Freq, MaxOverhead: t.opts.MaxOverhead, MaxPause: runstats.Nanos(t.opts.MaxPause),
-		Subset: t.opts.Subset, NotDrawn: t.due.subset.NotDrawn,
+		Subset: t.opts.Subset, NotDrawn: t.subset.NotDrawn,
 	}
 }
 
@@ -64,7 +64,7 @@ func (t *Tracer) outcomeStats(s *runstats.Stats) {
 }
 
 func (t *Tracer) runStats(s *runstats.Stats) {
-	w, ran := &t.reports.gaps, t.run.ran
+	w, ran := &t.gaps, t.run.ran
 	if begun := t.control.Begun(); ran == 0 && begun != 0 {
 		ran = procmem.Now() - begun
 	}

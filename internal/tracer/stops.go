@@ -4,6 +4,7 @@ package tracer
 
 import (
 	"context"
+	"time"
 
 	"prywalk/internal/handover"
 	"prywalk/internal/observe"
@@ -16,10 +17,9 @@ import (
 // ends.
 type stops struct {
 	*state
-	done          func(*observe.Thread, *observe.RawSample, error)
-	pending       map[*observe.Thread]pendingStop
-	drain         func()
-	awaitDraining func(<-chan struct{})
+	drain   func() (buffers bool) // [engine.Running.DrainIfDue]
+	done    func(*observe.Thread, *observe.RawSample, error)
+	pending map[*observe.Thread]pendingStop
 }
 
 type pendingStop struct {
@@ -89,7 +89,26 @@ func (s *stops) await(done <-chan struct{}) {
 		default:
 		}
 	}
-	s.awaitDraining(done)
+	s.drainUntil(done)
+}
+
+// drainStep is the interval of drainUntil.
+const drainStep = time.Millisecond
+
+func (s *stops) drainUntil(done <-chan struct{}) {
+	timer := time.NewTicker(drainStep)
+	defer timer.Stop()
+	for {
+		if !s.drain() {
+			<-done
+			return
+		}
+		select {
+		case <-done:
+			return
+		case <-timer.C:
+		}
+	}
 }
 
 func (s *stops) send(b handover.Batch) {

@@ -25,7 +25,7 @@ func (t *Tracer) allTicks(ctx context.Context, ctl *ptrace.Controller) (leave bo
 		now, next := t.wake()
 		t.tickWithinBudget(now, next)
 		t.afterTick(now)
-		if !t.opts.Endless && t.tracked.allEnded() && len(t.control.arrive) == 0 {
+		if !t.opts.Endless && t.allEnded() && len(t.control.arrive) == 0 {
 			return false
 		}
 		next = t.leaveOutTicks(now, next)
@@ -78,10 +78,10 @@ func (t *Tracer) tick(now, deadline int64) {
 		return
 	}
 	t.beginTick(now, deadline)
-	if !t.due.drawing() {
+	if !t.drawing() {
 		t.due.observePreempted() // before anything else
 	}
-	t.running.Choose()
+	t.running.BeginTick(now, false)
 	t.observeNew(now)
 	t.listAll(now)
 	t.Idle.WakeDue(t.now.threads)
@@ -96,7 +96,7 @@ const mostWeight = 4
 
 func (t *Tracer) beginTick(now, deadline int64) {
 	t.reports.observed(now)
-	t.reports.gaps.Tick(now, t.ticks.Period())
+	t.gaps.Tick(now, t.ticks.Period())
 	rested := t.Rest.Over(now-t.run.lastTick, t.ticks.Period())
 	t.counts.ticks += 1 + rested
 	apart := min(now-t.run.lastTick, mostWeight*(1+rested)*t.ticks.Period())
@@ -110,27 +110,26 @@ func (t *Tracer) beginTick(now, deadline int64) {
 // Threads that are stopped come first, as they may be short-lived; the clocks of sampled ones must be read after the
 // samples were taken.
 func (t *Tracer) observeNew(now int64) {
-	t.running.ReportChildren(now)
-	drawing := t.due.drawing()
-	for _, p := range t.tracked.procs {
+	drawing := t.drawing()
+	for _, p := range t.procs {
 		switch {
 		case drawing && p.list.begun:
 			t.newThreads.find(p, now)
-		case !drawing && !t.running.Observes(&p.Process):
+		case !drawing && !p.sampled():
 			t.newThreads.observe(p, now)
 		}
 	}
 	t.children.observe(now)
 	t.running.TakeAll(now)
-	for _, p := range t.tracked.procs {
-		if !drawing && t.running.Observes(&p.Process) {
+	for _, p := range t.procs {
+		if !drawing && p.sampled() {
 			t.newThreads.observe(p, now)
 		}
 	}
 }
 
 func (t *Tracer) listAll(now int64) {
-	for _, p := range t.tracked.procs {
+	for _, p := range t.procs {
 		t.tracked.list(p, now)
 		t.now.threads += len(p.list.byTID)
 	}
@@ -157,10 +156,10 @@ func (t *Tracer) endTick(now, deadline int64) {
 // withhold notices the ends of processes.
 func (t *Tracer) withhold(now, deadline int64) {
 	t.reports.observed(now)
-	t.reports.gaps.Tick(now, t.ticks.Period())
-	t.running.ReportChildren(now)
+	t.gaps.Tick(now, t.ticks.Period())
+	t.running.BeginTick(now, true)
 	t.running.DrainIfDue()
-	for _, p := range t.tracked.procs {
+	for _, p := range t.procs {
 		t.tracked.list(p, now)
 	}
 	t.tracked.dropEnded()
@@ -175,7 +174,7 @@ func (t *Tracer) serveOnly(deadline int64) {
 
 func (t *Tracer) afterTick(now int64) {
 	t.stops.serveStopped()
-	t.tracked.ended.report(now)
+	t.ended.report(now)
 	t.reports.askWhatIsDue(now, t.control.asked.Swap(false))
 	t.stops.serveStopped()
 	t.publish()

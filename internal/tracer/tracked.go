@@ -4,7 +4,6 @@ package tracer
 
 import (
 	"bytes"
-	"iter"
 	"slices"
 
 	"prywalk/internal/backoff"
@@ -19,11 +18,9 @@ import (
 // tracked holds the sampled processes and threads. (Attach here: begin to track.)
 type tracked struct {
 	*state
-	procs    []*process
+	running  engine.Running
 	stops    *stops
 	walks    *pathWalks
-	reports  *reports
-	running  engine.Follower
 	children *newChildren
 	ended    *endedThreads
 
@@ -33,18 +30,6 @@ type tracked struct {
 	total       int    // threads, at the last tick
 	lastProcess sample.ProcessID
 	lastTask    sample.TaskID
-}
-
-func (t *tracked) threads() iter.Seq[*thread] {
-	return func(yield func(*thread) bool) {
-		for _, p := range t.procs {
-			for _, th := range p.list.inOrder {
-				if !th.dead && !yield(th) {
-					return
-				}
-			}
-		}
-	}
 }
 
 // An ended process is only reported, so that the aggregator releases it.
@@ -71,7 +56,7 @@ func (t *tracked) attachProcess(shared *handover.Process) {
 	p.idle = backoff.NewProcess(p.Clock.Now)
 	t.procs = append(t.procs, p)
 	t.Out.Add(handover.Event{Kind: handover.ProcessBegan, Proc: shared})
-	t.running.ProcessAttached(&p.Process)
+	p.Engine = t.running.Attach(&p.Process)
 	t.children.processAttached(p)
 }
 
@@ -128,6 +113,7 @@ func (t *tracked) list(p *process, now int64) {
 	}
 	t.retire(p)
 	t.checkExec(p)
+	p.takeExtra()
 }
 
 // checkExec reports an exec, by the changed name of the first thread.
@@ -142,11 +128,17 @@ func (t *tracked) checkExec(p *process) {
 			p.list.leader = name
 		}
 	}
-	if next, ok := p.Shared.TakeExtra(); ok {
-		p.extra = next
-		for _, th := range p.list.inOrder {
-			th.Observed.Extra = p.extra
-		}
+}
+
+// takeExtra applies what is to be copied besides stacks after an exec, or after a change of the mappings.
+func (p *process) takeExtra() {
+	next, ok := p.Shared.TakeExtra()
+	if !ok {
+		return
+	}
+	p.extra = next
+	for _, th := range p.list.inOrder {
+		th.Observed.Extra = p.extra
 	}
 }
 
@@ -196,7 +188,9 @@ func (t *tracked) attach(p *process, lt *observe.Thread, name *procmem.Comm, now
 	p.list.byTID[tid] = th
 	p.list.inOrder = append(p.list.inOrder, th)
 	p.idle.Add(&th.Idle)
-	t.running.ThreadAttached(&p.Process, &th.Thread)
+	if p.Engine != nil {
+		th.Engine = p.Engine.AttachThread(&th.Thread)
+	}
 	t.children.threadAttached(th)
 	return th
 }
@@ -222,8 +216,10 @@ func (t *tracked) endThread(th *thread) {
 	t.counts.runs.add(th.Observed.Ran())
 	e := &th.end
 	th.proc.endedReport.some = th.proc.endedReport.some || th.FromZero
-	t.running.ThreadEnded(&th.Thread, e.Alive)
-	e.Left, e.Patience = th.Observed.TakeLeft(), t.reports.gaps.Patience()
+	if th.Engine != nil {
+		th.Engine.Ended(e.Alive)
+	}
+	e.Left, e.Patience = th.Observed.TakeLeft(), t.gaps.Patience()
 	if !e.Alive || th.tick == t.counts.ticks { // its last observation is of the recording's end
 		e.Rest = sample.Reading{}
 	}
@@ -255,7 +251,9 @@ func (t *tracked) endProcess(p *process) {
 	t.closeCount(p, t.Tick.At)
 	p.end.Charged, p.end.Before = p.Clock.Ran(), int64(p.Clock.First)
 	t.ranGone += p.end.Charged
-	t.running.ProcessEnded(&p.Process, &p.end)
+	if p.Engine != nil {
+		p.Engine.Ended(&p.end)
+	}
 	t.children.processEnded(p)
 	p.Tasks.Close()
 	t.Out.Add(handover.Event{Kind: handover.ProcessEnded, Proc: p.Shared, At: t.Tick.At, Used: &p.end})
@@ -287,10 +285,6 @@ func (t *tracked) dropEnded() {
 	t.procs = slices.DeleteFunc(t.procs, func(p *process) bool { return p.Gone })
 }
 
-func (t *tracked) allEnded() bool {
-	return !slices.ContainsFunc(t.procs, func(p *process) bool { return !p.Gone })
-}
-
 // ran gives the CPU time of the processes, ns.
 func (t *tracked) ran(now int64) int64 {
 	ran := t.ranGone
@@ -301,14 +295,4 @@ func (t *tracked) ran(now int64) int64 {
 		ran += p.Clock.Ran()
 	}
 	return ran
-}
-
-// thread gives a thread by its ids; nil: none.
-func (t *tracked) thread(pid, tid int) *thread {
-	for _, p := range t.procs {
-		if p.Target.PID == pid {
-			return p.list.byTID[tid]
-		}
-	}
-	return nil
 }
