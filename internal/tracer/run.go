@@ -123,6 +123,7 @@ func (t *Tracer) last(now int64) {
 	if ender != nil {
 		ender.End()
 	}
+	t.budget.SampledTo(t.Sampled)
 	t.run.lastRead = procmem.Now()
 	t.Out.Flush(t.stops.send)
 }

@@ -40,6 +40,7 @@ func (t *Tracer) wake() (now, next int64) {
 	t.reports.suspension(procmem.Now())
 	t.attachArrived()
 	now = procmem.Now()
+	t.budget.SampledTo(t.Sampled)
 	rate := t.quota.Rate(t.budget.Rate(now))
 	t.ticks.SetRate(now, rate)
 	t.running.SetRate(now, t.budget.SampleRate(rate))
@@ -64,7 +65,6 @@ func (t *Tracer) tickWithinBudget(now, deadline int64) {
 		return
 	}
 	t.tick(now, deadline)
-	t.budget.SampledTo(t.Sampled)
 	if self, err := procmem.ProcessCPU(os.Getpid()); err == nil {
 		t.budget.Ticked(int64(self))
 	}
