@@ -8,7 +8,7 @@ const (
 	restlessCost  = 40e3
 	restlessShare = 16
 	// longestRest is the longest mean back-off of such a thread, in nanoseconds.
-	longestRest = 1e9
+	longestRestless = 1e9
 	// calmAfter is the sleep after which it counts as any other, in nanoseconds.
 	calmAfter = 1e9
 )
@@ -27,16 +27,16 @@ func (c *Policy) noteRestless(th *Thread, is bool) {
 }
 
 // rest backs off a restless sleeper.
-func (c *Policy) rest(th *Thread) {
+func (c *Policy) backOffRestless(th *Thread) {
 	if th.restless {
-		th.backoff = max(th.backoff, c.restlessFor())
-		th.observedAt, th.clock = c.at, th.proc.cpu
+		th.backoff = max(th.backoff, c.restlessBackoff())
+		th.observedAt, th.clockThen = c.at, th.proc.cpu
 	}
 }
 
 // restlessFor gives the back-off of a restless sleeper, in nanoseconds; 0: it is observed in the next tick.
-func (c *Policy) restlessFor() int64 {
-	length := min(int64(c.restless)*restlessCost*restlessShare, longestRest)
+func (c *Policy) restlessBackoff() int64 {
+	length := min(int64(c.restless)*restlessCost*restlessShare, longestRestless)
 	if length < 2*c.period {
 		return 0
 	}
@@ -44,7 +44,7 @@ func (c *Policy) restlessFor() int64 {
 }
 
 // mayRest reports whether a restless thread may be backed off: samples show where it runs.
-func (th *Thread) mayRest() bool { return th.Observed.Sampled() }
+func (th *Thread) sampled() bool { return th.Observed.Sampled() }
 
 // MayWait reports whether a sample of the thread may wait for the thread's next due observation, as for restless ones
 // that are backed off. An observation because of a run would show the sleep after that run, however short: short sleeps

@@ -23,10 +23,10 @@ func TestSamplesOfRestlessSleepersTakeNoMoreThanTheirShare(t *testing.T) {
 			sum, most := int64(0), int64(0)
 			const times = 1000
 			for range times {
-				length := p.restlessFor()
+				length := p.restlessBackoff()
 				sum, most = sum+length, max(most, length)
 			}
-			mean, want := sum/times, min(int64(n)*restlessCost*restlessShare, longestRest)
+			mean, want := sum/times, min(int64(n)*restlessCost*restlessShare, longestRestless)
 			if want < 2*period {
 				want = 0
 			}
@@ -145,7 +145,7 @@ func sleepsOf(long, short int64, threads int) float64 {
 		clock.Observe(sample.Reading{Wall: now, CPU: cpu}, attribute.Seen{Stack: where, State: sample.Sleeping,
 			Stop: frames.StopRoot},
 			false, emit)
-		due = now + p.restlessFor()
+		due = now + p.restlessBackoff()
 	}
 	clock.Finish(emit)
 	return float64(blocked[stackLast]) / float64(blocked[stackFirst]+blocked[stackLast])

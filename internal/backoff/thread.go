@@ -18,20 +18,20 @@ type Thread struct {
 	// Gone: it has ended.
 	Gone bool
 
-	proc   *Process
-	asleep bool  // asleep at its last observation
-	since  int64 // unchanged since, CLOCK_MONOTONIC ns
-	left   int64 // the tick at which it was backed off; 0: due at every tick
-	rested bool  // because ticks were omitted
+	proc           *Process
+	asleep         bool  // asleep at its last observation
+	unchangedSince int64 // unchanged since, CLOCK_MONOTONIC ns
+	backedOffAt    int64 // the tick at which it was backed off; 0: due at every tick
+	skipped        bool  // because ticks were omitted
 
 	backoff    int64  // the next back-off, ns; 0: none
 	observedAt int64  // last observation, CLOCK_MONOTONIC ns
-	clock      uint64 // the process's clock then, ns
+	clockThen  uint64 // the process's clock then, ns
 	used       int64  // its CPU time then, ns
 	usedKnown  bool   // used is valid
 	restless   bool   // woke lately, and is backed off nevertheless
 	ranBackOff bool   // ran while backed off, not accounted yet
-	attached   bool   // observed at least once
+	observed   bool   // observed at least once
 	hasRun     bool   // found changed after that
 	firstRun   bool   // just now, not accounted yet
 
@@ -41,18 +41,18 @@ type Thread struct {
 }
 
 // LeftAlone reports whether the thread is backed off: its next observation shows its last ticks.
-func (th *Thread) LeftAlone() bool { return th.left != 0 }
+func (th *Thread) BackedOff() bool { return th.backedOffAt != 0 }
 
 // AsleepFor gives the length of its observed sleep, in nanoseconds; 0: it does not sleep.
 func (th *Thread) AsleepFor(now int64) int64 {
 	if !th.asleep {
 		return 0
 	}
-	return now - th.since
+	return now - th.unchangedSince
 }
 
 // found adds n ticks at which the thread was unchanged.
-func (th *Thread) found(n int64, at sample.Reading) {
+func (th *Thread) addUnchanged(n int64, at sample.Reading) {
 	th.Unchanged.Ticks += n
 	th.Unchanged.Last = at
 }
@@ -64,16 +64,16 @@ func (th *Thread) HasRun() bool { return th.hasRun }
 // have not run since they were attached.
 func (th *Thread) class() *stretch {
 	if th.hasRun && !th.firstRun {
-		return &th.proc.stretch
+		return &th.proc.haveRun
 	}
-	return &th.proc.fresh
+	return &th.proc.notRunYet
 }
 
 // patience gives how a thread may be backed off in a crowd: the factor, and the part of its sleep. Samples show what a
 // sampled thread does when it wakes. If it has not run since it was attached, its back-off is as long as its observed
 // sleep.
-func (th *Thread) patience(threads int) (stretch, share int64) {
-	if stretch, share = th.class().factor(), sleepShare; threads < crowded || !th.Observed.Sampled() {
+func (th *Thread) limits(threads int) (stretch, share int64) {
+	if stretch, share = th.class().factor(), sleepShare; threads < manyThreads || !th.Observed.Sampled() {
 		return stretch, share
 	}
 	if !th.hasRun {
@@ -98,26 +98,26 @@ type Process struct {
 	clockAt int64  // at this tick, CLOCK_MONOTONIC ns
 	cpu     uint64 // its value, ns
 
-	backedOff   int     // number of threads
-	restless    int     // number of threads
-	explained   int64   // part of the clock that observations explain since then, ns
-	wokenAll    uint64  // the clock at the last search of all, ns
-	wakeAllFrom int64   // earliest next one, CLOCK_MONOTONIC ns
-	stretch     stretch // of threads that have run since they were attached
-	fresh       stretch // of the others
+	backedOff        int     // number of threads
+	restless         int     // number of threads
+	explained        int64   // part of the clock that observations explain since then, ns
+	clockAllObserved uint64  // the clock at the last search of all, ns
+	nextSearch       int64   // earliest next one, CLOCK_MONOTONIC ns
+	haveRun          stretch // of threads that have run since they were attached
+	notRunYet        stretch // of the others
 }
 
 // NewProcess makes the state of a process with this clock, in nanoseconds.
 func NewProcess(cpu uint64) *Process {
-	return &Process{cpu: cpu, wokenAll: cpu}
+	return &Process{cpu: cpu, clockAllObserved: cpu}
 }
 
 // Clock sets the process's clock at a tick; ok: it was readable.
 func (p *Process) Clock(at int64, cpu uint64, ok bool) {
 	p.clockAt, p.cpu, p.clocked = at, cpu, ok
 	if ok {
-		p.stretch.decide(at, cpu)
-		p.fresh.decide(at, cpu)
+		p.haveRun.decide(at, cpu)
+		p.notRunYet.decide(at, cpu)
 	}
 }
 

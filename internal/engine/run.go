@@ -14,22 +14,22 @@ import (
 // Run is what the tracer and an engine share in one recording. It belongs to the tracer's goroutine.
 type Run struct {
 	*handover.Common
-	Observer *observe.Observer // of the OS thread that the tracer runs on
-	Files    *procmem.Budget
-	Idle     *backoff.Policy // which sleepers are left alone
-	Out      handover.Outbox
-	Rest     schedule.Rest
-	Tick     Tick
-	Ending   bool  // this is the last tick
-	Sampled  int64 // observations by an engine
-	Claimed  int64 // observations of what ended before it was attached
+	Observer   *observe.Observer // of the OS thread that the tracer runs on
+	Files      *procmem.Budget
+	Idle       *backoff.Policy // which sleepers are left alone
+	Out        handover.Outbox
+	Skipper    schedule.TickSkipper
+	Tick       Tick
+	Ending     bool  // this is the last tick
+	Sampled    int64 // observations by an engine
+	Unassigned int64 // observations of what ended before it was attached
 }
 
 // Tick is the present tick.
 type Tick struct {
-	At     int64 // its moment, CLOCK_MONOTONIC ns
-	Copies int64 // bytes copied
-	Rested bool  // ticks were left out before it
+	At      int64 // its moment, CLOCK_MONOTONIC ns
+	Copies  int64 // bytes copied
+	Skipped bool  // ticks were left out before it
 }
 
 // Process is a process that is tracked.

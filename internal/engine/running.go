@@ -31,7 +31,7 @@ type Options struct {
 // on it. All calls come from the tracer's goroutine. An engine may implement [Holder] and [Ender], too.
 type Running interface {
 	// Attach begins to follow a process. Nil: all of its running threads are stopped.
-	Attach(*Process) ProcessObserver
+	Track(*Process) ProcessObserver
 	// Coverage gives what is observed without stops at present.
 	Coverage() Coverage
 	// SetRate asks for hz observations a second of a running thread.
@@ -74,7 +74,7 @@ type Ender interface {
 type ProcessObserver interface {
 	// Observes reports whether the engine observes its running threads; else they are stopped.
 	Observes() bool
-	AttachThread(*Thread) ThreadObserver
+	TrackThread(*Thread) ThreadObserver
 	// Ended completes what is reported of the end. All threads have ended before.
 	Ended(*attribute.ProcessEnd)
 }
@@ -96,7 +96,7 @@ type ThreadObserver interface {
 type Host interface {
 	// Observe notes that all that runs is observed at a moment, so that no gap begins; GapEnd gives when the last gap
 	// ended, CLOCK_MONOTONIC ns.
-	Observe(now int64)
+	NoteObserved(now int64)
 	GapEnd() int64
 	// ReadClocks reads the clocks of all processes, and Ran those that are due, and gives the processor time that the
 	// kernel has charged to them while they were sampled, in nanoseconds.

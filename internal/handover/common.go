@@ -11,12 +11,12 @@ import (
 
 // Common is the state shared by engine and aggregator.
 type Common struct {
-	Ring     *Ring
-	Requests *Requests
-	Pool     *observe.Pool // of the events' raw samples
-	Garbage  *selfruntime.Collector
-	Failure  *selfruntime.Failure
-	Turn     Turn
+	Ring      *Ring
+	Requests  *Requests
+	Pool      *observe.Pool // of the events' raw samples
+	Garbage   *selfruntime.Collector
+	Failure   *selfruntime.Failure
+	QuotaGate CPUQuotaGate
 	// UndiscoveredLackRoots: kernel samples of undiscovered processes lack the outer ends of stacks. Set by the
 	// aggregator, read by the engine.
 	UndiscoveredLackRoots atomic.Bool

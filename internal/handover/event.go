@@ -19,7 +19,7 @@ const (
 	EndedSoFar                  // CPU time of ended threads so far ([attribute.ProcessEnd])
 	ProcessEnded                // the process has ended, or the recording ends
 	ProcessBegan                // a process is sampled from now on
-	Renamed                     // the first thread's name changed: maybe an exec
+	MaybeExec                   // the first thread's name changed: maybe an exec
 	CheckpointAsked             // write a checkpoint of all before this event
 	RefreshAsked                // refresh the sinks with all before this event
 	NotObserved                 // no thread was observed for Length from now on

@@ -20,7 +20,7 @@ const (
 	FallbackRoots                  // the outer ends of stacks
 	FallbackSamples                // all: it runs, and gives no samples that can be walked (32-bit code)
 	FallbackFrames                 // frames outside of the stack (a run-time system's plan, package managed)
-	NumLacks
+	NumFallbackReasons
 )
 
 // Note describes n processes with this reason.
@@ -29,12 +29,12 @@ func (l FallbackReason) Note(n int64) string {
 	case l == FallbackFrames:
 		return "an interpreter keeps its frames outside of the stack"
 	case n == 1:
-		return "1 process " + lacks[l]
+		return "1 process " + fallbackNotes[l]
 	}
-	return fmt.Sprintf("%d processes %s", n, lacks[l])
+	return fmt.Sprintf("%d processes %s", n, fallbackNotes[l])
 }
 
-var lacks = [NumLacks]string{
+var fallbackNotes = [NumFallbackReasons]string{
 	FallbackStacks: "with stacks in several places", FallbackRoots: "with stacks that samples do not show whole",
 	FallbackSamples: "of which no samples came",
 }
@@ -78,8 +78,8 @@ const CutStack = 1 << 40
 // UsedStack records how many bytes of its stack a sample's walk has used. For the aggregator.
 func (p *Process) UsedStack(n int64) {
 	for {
-		before := p.depth.Load()
-		if n <= before || p.depth.CompareAndSwap(before, n) {
+		before := p.usedStack.Load()
+		if n <= before || p.usedStack.CompareAndSwap(before, n) {
 			return
 		}
 	}
@@ -87,8 +87,8 @@ func (p *Process) UsedStack(n int64) {
 
 // TakeUsedStack gives the maximum since the last call.
 func (p *Process) TakeUsedStack() int64 {
-	if p.depth.Load() == 0 {
+	if p.usedStack.Load() == 0 {
 		return 0
 	}
-	return p.depth.Swap(0)
+	return p.usedStack.Swap(0)
 }

@@ -22,7 +22,7 @@ func TestWhatAProcessLacksMostStays(t *testing.T) {
 
 // TestOnlyWhatAStopShowsTakesOne: the choice is the sampler's, but for what no sample can show.
 func TestOnlyWhatAStopShowsTakesOne(t *testing.T) {
-	for l := range NumLacks {
+	for l := range NumFallbackReasons {
 		if got, want := l.TakesStops(false), l >= FallbackSamples; got != want {
 			t.Errorf("%d without a choice: %v", l, got)
 		}

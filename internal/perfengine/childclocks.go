@@ -38,7 +38,7 @@ func (d *childClocks) begin(r *perfevents.Reader) {
 }
 
 // The descendants of a process created since are already recorded.
-func (d *childClocks) processAttached(p *process) {
+func (d *childClocks) processTracked(p *process) {
 	if d.reader == nil {
 		return
 	}
@@ -54,7 +54,7 @@ func (d *childClocks) processAttached(p *process) {
 		if !d.run.Files.Take(d.reader.Events()) {
 			return
 		}
-		if d.reader.Follow(tid) != nil { // ended or refused
+		if d.reader.OpenThread(tid) != nil { // ended or refused
 			d.run.Files.Give(d.reader.Events())
 		}
 	}
@@ -72,7 +72,7 @@ func (d *childClocks) report(now int64) {
 	}
 	d.records += d.table.DrainClocks(d.reader)
 	if since := now - d.checked; since >= checkEvery {
-		if float64(d.records) > mostRecords*float64(since)/1e9 || d.reader.Moved() || d.threads()*d.reader.Events() > mostInherited {
+		if float64(d.records) > mostRecords*float64(since)/1e9 || d.reader.ProcessorsChanged() || d.threads()*d.reader.Events() > mostInherited {
 			d.giveUp()
 			return
 		}
@@ -102,7 +102,7 @@ func (d *childClocks) giveUp() {
 	for p := range d.table.All() {
 		d.claim(p, false)
 	}
-	d.run.Files.Give(d.reader.Events() * d.reader.Followed())
+	d.run.Files.Give(d.reader.Events() * d.reader.OpenThreads())
 	d.reader.Close()
 	d.reader, d.table, d.checked, d.records = nil, nil, 0, 0
 }

@@ -95,7 +95,7 @@ func (c *children) claim(kind handover.Kind, on *handover.Process, s childSample
 }
 
 // Samples from before the last exec are claims on unobserved time.
-func (c *children) processAttached(p *process) {
+func (c *children) processTracked(p *process) {
 	if c.table == nil {
 		return
 	}

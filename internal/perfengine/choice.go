@@ -35,7 +35,7 @@ type choice struct {
 
 	anySampled bool // a process was sampled
 	// Numbers of processes, by what samples lack: stopped for it; sampled all the same.
-	fellBack, sampledAnyway [handover.NumLacks]int64
+	fellBack, sampledAnyway [handover.NumFallbackReasons]int64
 	childrenFellBack        bool
 
 	checked        int64 // CLOCK_MONOTONIC ns
@@ -183,7 +183,7 @@ func (c *choice) giveUp(why string) {
 
 // ensureOne has running threads stopped at the last tick of a recording without any stack.
 func (c *choice) ensureOne() {
-	if c.run.Sampled > c.run.Claimed || c.host.Copied() {
+	if c.run.Sampled > c.run.Unassigned || c.host.Copied() {
 		return
 	}
 	for _, p := range c.procs.all {
@@ -248,8 +248,8 @@ func (c *choice) fallbackNote(engine string) string {
 	return "by stopping threads: " + text
 }
 
-func notes(by *[handover.NumLacks]int64) (parts []string) {
-	for l := handover.FallbackNone + 1; l < handover.NumLacks; l++ {
+func notes(by *[handover.NumFallbackReasons]int64) (parts []string) {
+	for l := handover.FallbackNone + 1; l < handover.NumFallbackReasons; l++ {
 		if n := by[l]; n > 0 {
 			parts = append(parts, l.Note(n))
 		}

@@ -81,7 +81,7 @@ func (c *claims) reportIf(due func(*unassignedSample) bool) {
 func (c *claims) add(e handover.Event) {
 	r := c.run
 	r.Sampled++
-	r.Claimed++
+	r.Unassigned++
 	r.Tick.Copies += e.RawSample.Waits()
 	e.Length = e.RawSample.Period
 	r.Out.Add(e)

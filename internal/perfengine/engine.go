@@ -44,7 +44,7 @@ func newEngine(r *engine.Run, h engine.Host, o engine.Options, from *Source) *En
 		Run: r, host: h, opts: o,
 		stream: &stream{reader: from.Events}, procs: &processes{sampled: map[int]*process{}}, claims: &claims{run: r},
 	}
-	if from.Events != nil && from.Events.Own() {
+	if from.Events != nil && from.Events.PerThread() {
 		s.perThread = &perThread{run: r, reader: from.Events}
 		s.scope = s.perThread
 	} else {
@@ -85,12 +85,12 @@ func (s *Engine) wants(pid int) bool { return s.procs.sampled[pid] != nil || s.c
 func (s *Engine) isTarget(pid int) bool { return s.procs.sampled[pid] != nil || s.children.knows(pid) }
 
 // Attach implements [engine.Running].
-func (s *Engine) Attach(of *engine.Process) engine.ProcessObserver {
+func (s *Engine) Track(of *engine.Process) engine.ProcessObserver {
 	p := &process{Process: of, engine: s, threads: map[int]*thread{}}
 	s.procs.all = append(s.procs.all, p)
 	s.choice.chooseFor(p)
-	s.children.processAttached(p)
-	s.clocks.processAttached(p)
+	s.children.processTracked(p)
+	s.clocks.processTracked(p)
 	return p
 }
 
@@ -172,7 +172,7 @@ func (s *Engine) DrainIfDue() (buffers bool) {
 		return true
 	}
 	if s.showAll() {
-		s.host.Observe(now)
+		s.host.NoteObserved(now)
 	}
 	s.TakeAll(now)
 	s.samples.readClocks(now)

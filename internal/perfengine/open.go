@@ -52,8 +52,8 @@ func Insisted(o Options) (*Source, error) {
 	}
 	s := &Source{}
 	err := s.openAll(o)
-	if errors.Is(err, ErrDenied) && perfevents.TryOwn() == nil {
-		if own, e := perfevents.OpenOwn(perfevents.Options{Freq: o.Freq, UserChains: true}); e == nil {
+	if errors.Is(err, ErrDenied) && perfevents.TryPerThread() == nil {
+		if own, e := perfevents.OpenPerThread(perfevents.Options{Freq: o.Freq, UserChains: true}); e == nil {
 			own.Pause()
 			s.Events, err = own, nil
 		}

@@ -68,7 +68,7 @@ func (o *perThread) foundRunning(th *thread, s *observe.RawSample) {
 	if !o.run.Files.Take(n) {
 		return
 	}
-	if err := o.reader.Follow(th.Observed.TID); err != nil {
+	if err := o.reader.OpenThread(th.Observed.TID); err != nil {
 		o.run.Files.Give(n)
 		o.stop(th, &o.refused)
 		return
@@ -91,7 +91,7 @@ func (o *perThread) end(th *thread) {
 	if e.open == 0 {
 		return
 	}
-	o.reader.Unfollow(th.Observed.TID)
+	o.reader.CloseThread(th.Observed.TID)
 	o.run.Files.Give(e.open)
 	*e = threadEvents{}
 	th.Observed.SetSampled(0)

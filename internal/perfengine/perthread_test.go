@@ -16,10 +16,10 @@ import (
 
 func samplingOwn(t *testing.T, freq float64) *Source {
 	t.Helper()
-	if err := perfevents.TryOwn(); err != nil {
+	if err := perfevents.TryPerThread(); err != nil {
 		t.Skip(err)
 	}
-	r, err := perfevents.OpenOwn(perfevents.Options{Freq: freq})
+	r, err := perfevents.OpenPerThread(perfevents.Options{Freq: freq})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestAThreadThatAStopFoundRunningIsFollowed(t *testing.T) {
 			t.Error("samples came of a thread that no stop had found")
 		}
 	}, "burners", "1")
-	if n := s.Events.Followed(); n != 0 {
+	if n := s.Events.OpenThreads(); n != 0 {
 		t.Errorf("%d threads are still followed", n)
 	}
 }
@@ -56,7 +56,7 @@ func TestSleepersAreNotFollowed(t *testing.T) {
 		for range 5 {
 			r.tick()
 		}
-		if n := r.stream.reader.Followed(); n > r.stopped { // one may not have slept yet
+		if n := r.stream.reader.OpenThreads(); n > r.stopped { // one may not have slept yet
 			t.Errorf("%d are followed, %d were stopped", n, r.stopped)
 		}
 	}, "sleepers", "3")

@@ -37,7 +37,7 @@ type process struct {
 func (p *process) Observes() bool { return p.mode == modeSamples }
 
 // AttachThread implements [engine.ProcessObserver].
-func (p *process) AttachThread(of *engine.Thread) engine.ThreadObserver {
+func (p *process) TrackThread(of *engine.Thread) engine.ThreadObserver {
 	th := &thread{Thread: of, proc: p}
 	p.threads[of.Observed.TID] = th
 	if p.mode == modeSamples {

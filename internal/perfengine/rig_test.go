@@ -31,7 +31,7 @@ type rig struct {
 	threads map[*observe.Thread]*engine.Thread
 }
 
-func (r *rig) Observe(int64) {}
+func (r *rig) NoteObserved(int64) {}
 
 func (r *rig) GapEnd() int64 { return 0 }
 
@@ -93,12 +93,12 @@ func (r *rig) done(l *observe.Thread, s *observe.RawSample, err error) {
 	r.Pool.Put(s)
 }
 
-func (r *rig) attach(t *testing.T) {
+func (r *rig) track(t *testing.T) {
 	tids, err := r.of.Tasks.List(nil)
 	if err != nil {
 		t.Error(err)
 	}
-	r.of.Engine = r.Attach(r.of)
+	r.of.Engine = r.Track(r.of)
 	for i, tid := range tids {
 		l := observe.NewThread(r.of.Target.PID, tid, r.Files)
 		l.Memory, l.Plans = r.of.Target.Memory(), &r.of.Shared.Plans
@@ -108,7 +108,7 @@ func (r *rig) attach(t *testing.T) {
 		th.Idle = backoff.Thread{Owner: th, Observed: l}
 		r.idle.Add(&th.Idle)
 		r.list, r.threads[l] = append(r.list, th), th
-		th.Engine = r.of.Engine.AttachThread(th)
+		th.Engine = r.of.Engine.TrackThread(th)
 	}
 }
 
@@ -148,7 +148,7 @@ func onRig(t *testing.T, s *Source, o engine.Options, f func(*rig), args ...stri
 		r.ReadClocks(0)
 		r.of.Clock.First = r.of.Clock.Now
 		r.Engine = s.Start(run, r, o).(*Engine)
-		r.attach(t)
+		r.track(t)
 		defer r.end()
 		f(r)
 	})

@@ -93,7 +93,7 @@ func (s *samples) keep(th *thread, r *perfevents.Record) {
 	if len(th.waiting) == clocksAfterSamples {
 		s.needClocks = append(s.needClocks, th)
 	}
-	if len(th.waiting) >= manySamples || th.proc.Shared.Moving(r.Time) || !th.Idle.MayWait() {
+	if len(th.waiting) >= manySamples || th.proc.Shared.CodeChanging(r.Time) || !th.Idle.MayWait() {
 		s.run.Idle.Wake(&th.Idle)
 	}
 }
@@ -104,7 +104,7 @@ func (s *samples) keepUnassigned(p *process, r *perfevents.Record) {
 	}
 	s.n.taken++
 	p.ListChange = true
-	s.run.Rest.Changed(r.Time)
+	s.run.Skipper.Changed(r.Time)
 	if s.claims.full() {
 		s.n.dropped++
 		return
@@ -135,7 +135,7 @@ func (s *samples) clocksRead(th *thread, now sample.Reading, asleep bool) {
 	if th.read = now; len(th.waiting) == 0 {
 		return
 	}
-	if asleep && th.Steady.Is() && s.run.Tick.Rested {
+	if asleep && th.Steady.Is() && s.run.Tick.Skipped {
 		now = before.UntilAsleep(now)
 	}
 	for i := range th.waiting {
@@ -169,7 +169,7 @@ func (s *samples) report(th *thread, raw *observe.RawSample, at sample.Reading) 
 	s.run.Tick.Copies += raw.Waits()
 	s.run.Out.Add(handover.Event{
 		Kind: handover.Sampled, Thread: th.Shared, RawSample: raw, Before: th.Idle.TakeUnchanged(),
-		Length: raw.Period, Soon: th.proc.Shared.Moving(raw.At),
+		Length: raw.Period, Soon: th.proc.Shared.CodeChanging(raw.At),
 	})
 }
 

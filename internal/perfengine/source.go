@@ -33,12 +33,12 @@ func (s *Source) Period() int64 {
 }
 
 // Whole implements [engine.Source].
-func (s *Source) Whole() bool { return s.Events != nil && !s.Events.Own() }
+func (s *Source) Whole() bool { return s.Events != nil && !s.Events.PerThread() }
 
 // Launched implements [engine.Source].
 func (s *Source) Launched(pid int) {
 	if s.Descendants != nil {
-		_ = s.Descendants.Follow(pid) // else ticks alone find its children
+		_ = s.Descendants.OpenThread(pid) // else ticks alone find its children
 	}
 }
 

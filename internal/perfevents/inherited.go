@@ -26,7 +26,7 @@ const (
 // descendants. The error is [ErrDenied] or [ErrUnsupported].
 func OpenDescendants() (*Reader, error) {
 	for size := descendantsRing; ; size /= 2 {
-		r := &Reader{opts: Options{Freq: 1, NoKernel: true}, tasks: map[int][]int{}, ringBytes: size}
+		r := &Reader{opts: Options{Freq: 1, NoKernel: true}, threads: map[int][]int{}, ringBytes: size}
 		err := r.openAll()
 		if r.Events() > mostDescendantsProcessors {
 			r.Close()
@@ -45,7 +45,7 @@ func TryDescendants() error {
 		return err
 	}
 	defer r.Close()
-	if err := r.Follow(unix.Gettid()); err != nil {
+	if err := r.OpenThread(unix.Gettid()); err != nil {
 		return fmt.Errorf("%w: %w", ErrUnsupported, err)
 	}
 	return nil
@@ -65,14 +65,14 @@ func (o *Options) ofDescendants() unix.PerfEventAttr {
 	return a
 }
 
-func (r *Reader) followed() unix.PerfEventAttr {
+func (r *Reader) threadAttr() unix.PerfEventAttr {
 	if r.ringBytes != 0 {
 		return r.opts.ofDescendants()
 	}
-	return r.opts.ofUser()
+	return r.opts.perThread()
 }
 
-func (r *Reader) ringOf() int {
+func (r *Reader) ringBytesWanted() int {
 	if r.ringBytes != 0 {
 		return r.ringBytes
 	}
@@ -80,7 +80,7 @@ func (r *Reader) ringOf() int {
 }
 
 // Moved reports whether processors were added or removed.
-func (r *Reader) Moved() bool {
+func (r *Reader) ProcessorsChanged() bool {
 	online, err := r.processors()
 	return err != nil || online != r.online
 }

@@ -63,17 +63,17 @@ type Reader struct {
 	samples, lost, broken int64
 	missed                missed
 	throttled             int64
-	target                func(pid int) bool
+	isTarget              func(pid int) bool
 	online                string
-	list                  func() (string, error)
+	listProcessors        func() (string, error)
 
-	tasks     map[int][]int // events by thread; nil: all threads
+	threads   map[int][]int // events by thread; nil: all threads
 	ringBytes int
-	still     bool
+	paused    bool
 	shorter   int
 
-	changed, before int64 // time of the last SetFreq, CLOCK_MONOTONIC ns; the period until then, ns
-	varied          int64 // time of the last change of the periods, CLOCK_MONOTONIC ns
+	changed, periodBefore int64 // time of the last SetFreq, CLOCK_MONOTONIC ns; the period until then, ns
+	varied                int64 // time of the last change of the periods, CLOCK_MONOTONIC ns
 }
 
 // Open begins to sample. The error is [ErrDenied] or [ErrUnsupported] with its cause.
@@ -99,7 +99,7 @@ func openWithin(r *Reader) (*Reader, error) {
 }
 
 // Period gives the CPU time of each sample, ns.
-func (r *Reader) Period() int64 { return r.opts.time() }
+func (r *Reader) Period() int64 { return r.opts.periodNS() }
 
 // Freq gives the samples a second on each processor.
 func (r *Reader) Freq() float64 { return r.opts.Freq }
@@ -107,7 +107,7 @@ func (r *Reader) Freq() float64 { return r.opts.Freq }
 // PeriodAt is [Reader.Period] as of a time since the last but one SetFreq, CLOCK_MONOTONIC ns.
 func (r *Reader) PeriodAt(at int64) int64 {
 	if at < r.changed {
-		return r.before
+		return r.periodBefore
 	}
 	return r.Period()
 }
@@ -121,7 +121,7 @@ func (r *Reader) SetFreq(hz float64) bool {
 		_ = r.setPeriods() // no further remedy
 		return false
 	}
-	r.before, r.changed = before.time(), procmem.Now()
+	r.periodBefore, r.changed = before.periodNS(), procmem.Now()
 	return true
 }
 
@@ -147,14 +147,14 @@ func (r *Reader) setPeriods() bool {
 	ok := true
 	for _, g := range r.rings {
 		switch {
-		case r.Own():
+		case r.PerThread():
 		case g.short >= 0:
 			ok = procmem.SetPeriod(g.short, r.opts.drawnPeriod()) == nil && ok
 		default:
 			ok = procmem.SetPeriod(g.fd, r.opts.drawnPeriod()) == nil && ok
 		}
 	}
-	for _, fds := range r.tasks {
+	for _, fds := range r.threads {
 		for _, fd := range fds {
 			ok = procmem.SetPeriod(fd, r.opts.drawnPeriod()) == nil && ok
 		}
@@ -162,7 +162,7 @@ func (r *Reader) setPeriods() bool {
 	return ok
 }
 
-func (o *Options) time() int64 { return int64(o.period()) }
+func (o *Options) periodNS() int64 { return int64(o.period()) }
 
 func (o *Options) period() uint64 { return uint64(1e9 / o.Freq) }
 
@@ -212,7 +212,7 @@ func (r *Reader) DrainTasksFirst(tasks, take func(*Record)) {
 	r.heads = heads
 	for i, g := range r.rings {
 		if !g.drain(&r.rec, heads[i], func(rec *Record) {
-			if !rec.ofTask() {
+			if !rec.aboutTask() {
 				r.count(r.rings[i], rec, take)
 			}
 		}) {
@@ -221,7 +221,7 @@ func (r *Reader) DrainTasksFirst(tasks, take func(*Record)) {
 	}
 }
 
-func (r *Record) ofTask() bool {
+func (r *Record) aboutTask() bool {
 	return r.Kind == Forked || r.Kind == Exited || r.Kind == Named || r.Kind == Mapped
 }
 
@@ -236,7 +236,7 @@ func (r *Reader) count(g *ring, rec *Record, take func(*Record)) {
 		return
 	case Sampled:
 		r.samples++
-		g.share.sampled(r.target == nil || r.target(rec.PID))
+		g.share.sampled(r.isTarget == nil || r.isTarget(rec.PID))
 		rec.Longest = r.longest(rec.Asked)
 	}
 	take(rec)
@@ -244,21 +244,21 @@ func (r *Reader) count(g *ring, rec *Record, take func(*Record)) {
 
 // Check follows added and removed processors, and reports whether all are sampled.
 func (r *Reader) Check() bool {
-	if r.list == nil && r.sameProcessors() {
+	if r.listProcessors == nil && r.sameProcessors() {
 		return true
 	}
 	online, err := r.processors()
 	if err != nil || online == r.online {
 		return err == nil
 	}
-	tids, shorter := slices.Collect(maps.Keys(r.tasks)), r.shorter
+	tids, shorter := slices.Collect(maps.Keys(r.threads)), r.shorter
 	r.Close() // first: both would take twice the locked memory
 	if r.openAll() != nil {
 		return false
 	}
 	r.CopyShorter(shorter)
 	for _, tid := range tids {
-		if err := r.Follow(tid); err != nil && !errors.Is(err, unix.ESRCH) {
+		if err := r.OpenThread(tid); err != nil && !errors.Is(err, unix.ESRCH) {
 			return false
 		}
 	}
@@ -275,14 +275,14 @@ func (r *Reader) Resume() {
 }
 
 func (r *Reader) control(request uint) {
-	r.still = request == unix.PERF_EVENT_IOC_DISABLE
+	r.paused = request == unix.PERF_EVENT_IOC_DISABLE
 	for _, g := range r.rings {
 		_ = unix.IoctlSetInt(g.fd, request, 0) // own event
 		if g.short >= 0 {
 			_ = unix.IoctlSetInt(g.short, request, 0)
 		}
 	}
-	for _, fds := range r.tasks {
+	for _, fds := range r.threads {
 		for _, fd := range fds {
 			_ = unix.IoctlSetInt(fd, request, 0)
 		}
@@ -291,8 +291,8 @@ func (r *Reader) control(request uint) {
 
 // Close ends the sampling.
 func (r *Reader) Close() {
-	for tid := range r.tasks {
-		r.Unfollow(tid)
+	for tid := range r.threads {
+		r.CloseThread(tid)
 	}
 	for _, g := range r.rings {
 		g.close()
@@ -309,11 +309,11 @@ func (r *Reader) openAll() error {
 	switch {
 	case r.ringBytes != 0:
 		attr, pid = r.opts.descendantsHolder(), os.Getpid()
-	case r.Own():
+	case r.PerThread():
 		attr, pid = r.opts.holder(), os.Getpid()
 	}
 	for _, cpu := range parseCPUs(online) {
-		g, err := openRing(&attr, pid, cpu, r.ringOf())
+		g, err := openRing(&attr, pid, cpu, r.ringBytesWanted())
 		if errors.Is(err, unix.ENODEV) {
 			continue
 		}
@@ -391,8 +391,8 @@ func refusal(err error) error {
 }
 
 func (r *Reader) processors() (string, error) {
-	if r.list != nil {
-		return r.list()
+	if r.listProcessors != nil {
+		return r.listProcessors()
 	}
 	return onlineCPUs()
 }

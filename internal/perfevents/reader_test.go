@@ -122,7 +122,7 @@ func TestProcessorsThatGoAndComeAreFollowed(t *testing.T) {
 		{all + "," + strconv.Itoa(mostCPUs), false, 0}, // no such processor: EINVAL
 		{all, true, len(parseCPUs(all))},
 	} {
-		r.list = func() (string, error) { return c.list, nil }
+		r.listProcessors = func() (string, error) { return c.list, nil }
 		if ok := r.Check(); ok != c.ok || len(r.rings) != c.n {
 			t.Errorf("%q: %v, %d rings", c.list, ok, len(r.rings))
 		}
@@ -252,10 +252,10 @@ func TestUserWhoMayLockLittleMemoryHasSmallerRings(t *testing.T) {
 }
 
 func TestAnOwnThreadIsSampledInUserSpaceAlone(t *testing.T) {
-	if err := TryOwn(); err != nil {
+	if err := TryPerThread(); err != nil {
 		t.Skip(err)
 	}
-	r, err := OpenOwn(Options{Freq: 997})
+	r, err := OpenPerThread(Options{Freq: 997})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,10 +272,10 @@ func TestAnOwnThreadIsSampledInUserSpaceAlone(t *testing.T) {
 		}
 	}
 	spin(20 * time.Millisecond)
-	if r.Drain(take); n != 0 || r.Followed() != 0 {
+	if r.Drain(take); n != 0 || r.OpenThreads() != 0 {
 		t.Errorf("%d samples of nobody", n)
 	}
-	if err := r.Follow(self); err != nil || r.Followed() != 1 {
+	if err := r.OpenThread(self); err != nil || r.OpenThreads() != 1 {
 		t.Fatal(err)
 	}
 	for i := 0; i < 1000 && n < 10; i++ {
@@ -285,13 +285,13 @@ func TestAnOwnThreadIsSampledInUserSpaceAlone(t *testing.T) {
 	if n < 10 {
 		t.Errorf("%d samples in a second of processor time", n)
 	}
-	r.Unfollow(self)
+	r.CloseThread(self)
 	r.Drain(func(*Record) {})
 	spin(20 * time.Millisecond)
-	if r.Drain(func(rec *Record) { t.Errorf("%+v", rec) }); r.Followed() != 0 {
-		t.Errorf("%d are followed", r.Followed())
+	if r.Drain(func(rec *Record) { t.Errorf("%+v", rec) }); r.OpenThreads() != 0 {
+		t.Errorf("%d are followed", r.OpenThreads())
 	}
-	if err := r.Follow(1 << 30); !errors.Is(err, unix.ESRCH) {
+	if err := r.OpenThread(1 << 30); !errors.Is(err, unix.ESRCH) {
 		t.Errorf("a thread that is not there: %v", err)
 	}
 }

@@ -34,7 +34,7 @@ func (m *missed) lose(s *share, lost int64) {
 }
 
 // Targets selects the processes of LostOfTargets. nil: all.
-func (r *Reader) Targets(pid func(pid int) bool) { r.target = pid }
+func (r *Reader) Targets(pid func(pid int) bool) { r.isTarget = pid }
 
 // LostOfTargets estimates the lost samples of the targets.
 func (r *Reader) LostOfTargets() int64 {

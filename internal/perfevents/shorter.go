@@ -42,12 +42,12 @@ func (r *Reader) CopyShorter(n int) bool {
 	}
 	ok := true
 	for _, g := range r.rings {
-		ok = ok && g.copyShorter(&r.opts, n, r.still)
+		ok = ok && g.copyShorter(&r.opts, n, r.paused)
 	}
 	if r.shorter = n; !ok {
 		r.shorter = 0
 		for _, g := range r.rings {
-			_ = g.copyShorter(&r.opts, 0, r.still) // no further remedy
+			_ = g.copyShorter(&r.opts, 0, r.paused) // no further remedy
 		}
 	}
 	return ok

@@ -30,8 +30,8 @@ func Try() error {
 }
 
 // TryOwn is [Try] for [OpenOwn].
-func TryOwn() error {
-	r, err := OpenOwn(Options{Freq: tryFreq})
+func TryPerThread() error {
+	r, err := OpenPerThread(Options{Freq: tryFreq})
 	if err != nil {
 		return err
 	}
@@ -42,8 +42,8 @@ func try(r *Reader) error {
 	defer r.Close()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if r.Own() {
-		if err := r.Follow(unix.Gettid()); err != nil {
+	if r.PerThread() {
+		if err := r.OpenThread(unix.Gettid()); err != nil {
 			return refusal(err)
 		}
 	}

@@ -71,8 +71,8 @@ func TestProgramsOfShortCommandsAreKnownWithoutSamples(t *testing.T) {
 	_, r := recordUntilDoneWith(t, exec.Command(exe, "-c", script), Options{
 		Freq: 99, Children: true, Running: &perfengine.Source{Descendants: descendants},
 	})
-	if descendants.Lost() > 0 || descendants.Followed() == 0 {
-		t.Skipf("%d records found no room, %d threads were followed", descendants.Lost(), descendants.Followed())
+	if descendants.Lost() > 0 || descendants.OpenThreads() == 0 {
+		t.Skipf("%d records found no room, %d threads were followed", descendants.Lost(), descendants.OpenThreads())
 	}
 	named := func(name string) float64 {
 		return float64(r.sumOf(3, func(p *pprof.Sample) bool { return label(p, "thread") == name })) / 1e9

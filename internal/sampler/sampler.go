@@ -122,7 +122,7 @@ func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 	if s.opts.Children || s.opts.Select != nil {
 		scouting.Go(func() {
 			defer s.shared.Failure.Guard(cancel)
-			s.scout(ctx)
+			s.discover(ctx)
 		})
 	}
 	go func() {

@@ -57,7 +57,7 @@ func (s *Sampler) waitFor(ctx context.Context, traced, accounted chan struct{}) 
 // hangs takes the Builder over, and makes the error.
 func (s *Sampler) hangs(what string, accounted chan struct{}) error {
 	close(s.orphaned)
-	s.shared.Turn.Give() // the hanging part may hold it
+	s.shared.QuotaGate.Open() // the hanging part may hold it
 	if err := s.takeBuilder(accounted); err != nil {
 		return fmt.Errorf("%w; %w", observe.Hung(what), err)
 	}

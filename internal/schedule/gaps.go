@@ -50,7 +50,7 @@ func (w *GapDetector) Tick(now, period int64) {
 }
 
 // Patience is the longest time without an observation that is no gap.
-func (w *GapDetector) Patience() int64 { return max(fewTicks*w.usual, leastGap) }
+func (w *GapDetector) MaxGap() int64 { return max(fewTicks*w.usual, leastGap) }
 
 // Observed notes an observation, and gives the gap that this ends, as [GapDetector.Ended].
 func (w *GapDetector) Observed(now int64) (from, length int64) {
@@ -61,7 +61,7 @@ func (w *GapDetector) Observed(now int64) (from, length int64) {
 
 // Ended gives the start and length of the gap that ends now; length 0: none.
 func (w *GapDetector) Ended(now int64) (from, length int64) {
-	if w.usual == 0 || now-w.observed <= w.Patience() {
+	if w.usual == 0 || now-w.observed <= w.MaxGap() {
 		return 0, 0
 	}
 	from, length = w.observed, now-w.observed-w.usual

@@ -26,9 +26,9 @@ const (
 	// calmTicks is the number of ticks without preemption after which the next move is soon again.
 	calmTicks = 32
 	// followFor is how long the tracer stays after the last running thread with many system calls, in nanoseconds.
-	followFor = 1e9
+	preferFor = 1e9
 	// followStay is the least time on a processor before it follows another thread, in nanoseconds.
-	followStay = 8e6
+	preferStay = 8e6
 	// hiddenShare: a thread that computed for this part of a tick since it was last found running, and sleeps, is
 	// followed too.
 	hiddenShare = 2
@@ -43,12 +43,12 @@ type CPUChooser struct {
 	calm    int   // ticks since the last preemption
 	move    func(*unix.CPUSet) error
 
-	seen     int // running threads with many system calls in this tick
-	drawn    int // the processor of one of them
-	at       int // the processor that it follows a thread to, −1: none
-	followed int64
-	follows  int64 // earliest next follow, CLOCK_MONOTONIC ns
-	rng      *rand.Rand
+	seen        int // running threads with many system calls in this tick
+	drawn       int // the processor of one of them
+	at          int // the processor that it follows a thread to, −1: none
+	preferredAt int64
+	nextPrefer  int64 // earliest next follow, CLOCK_MONOTONIC ns
+	rng         *rand.Rand
 }
 
 // NewCPUChooser makes one for the calling thread; moved is called after each move.
@@ -63,13 +63,13 @@ func NewCPUChooser(moved func()) *CPUChooser {
 }
 
 // Following reports whether the tracer sleeps on the processor of a thread with many system calls, or of a hidden one.
-func (p *CPUChooser) Following() bool { return p.at >= 0 || !p.known }
+func (p *CPUChooser) MayShareTargetCPU() bool { return p.at >= 0 || !p.known }
 
 // Moves reports whether the tracer may move at the end of a tick, because it follows threads.
 func (p *CPUChooser) Moves() bool { return p.known && p.at >= 0 }
 
 // Follow records the processor of a thread with many system calls.
-func (p *CPUChooser) Follow(cpu int) {
+func (p *CPUChooser) Prefer(cpu int) {
 	if !p.known || cpu < 0 || !p.allowed.IsSet(cpu) {
 		return
 	}
@@ -84,16 +84,16 @@ func (p *CPUChooser) Ticked(now int64, inTheWay bool, cpu int) {
 	switch {
 	case !p.known:
 	case p.seen > 0:
-		p.seen, p.followed = 0, now
-		if p.at != p.drawn && now >= p.follows {
-			p.follows = now + followStay
+		p.seen, p.preferredAt = 0, now
+		if p.at != p.drawn && now >= p.nextPrefer {
+			p.nextPrefer = now + preferStay
 			var one unix.CPUSet
 			one.Set(p.drawn)
 			p.at = p.drawn
 			p.moveTo(&one)
 		}
 	case p.at >= 0:
-		if now-p.followed > followFor {
+		if now-p.preferredAt > preferFor {
 			p.at = -1
 			p.moveTo(&p.allowed)
 		}

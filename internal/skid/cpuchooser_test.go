@@ -71,9 +71,9 @@ func TestTracerFollowsThreadsThatMakeManySystemCalls(t *testing.T) {
 		}}
 	n := [4]int{}
 	for tick := range int64(4000) {
-		p.Follow(1)
-		p.Follow(3)
-		p.Follow(7) // not in the allowed set
+		p.Prefer(1)
+		p.Prefer(3)
+		p.Prefer(7) // not in the allowed set
 		p.Ticked(tick*10e6, true, at)
 		n[at]++
 	}
@@ -81,7 +81,7 @@ func TestTracerFollowsThreadsThatMakeManySystemCalls(t *testing.T) {
 	if n[0]+n[2] != 0 || n[1] < 1800 || n[1] > 2200 {
 		t.Errorf("%v", n)
 	}
-	p.Ticked(4000*10e6+followFor, false, at)
+	p.Ticked(4000*10e6+preferFor, false, at)
 	if at != -1 || p.at != -1 {
 		t.Errorf("still on %d", at)
 	}

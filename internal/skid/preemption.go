@@ -150,7 +150,7 @@ func (d *Tracer) Judge(t *Thread, files *procmem.ThreadFiles, run Run, wake Wake
 type Run struct {
 	// LetGo is the end of that stop, CLOCK_MONOTONIC in nanoseconds; 0 if the thread was not stopped, or did not
 	// arrive on a processor exactly once since.
-	LetGo int64
+	DetachedAt int64
 	// CPU is its CPU time since then, in nanoseconds.
 	CPU int64
 }
@@ -167,5 +167,5 @@ const justNow = 60e3
 // wakes there. That one was on a processor too, but its sample is not exact. So for threads with many system calls, or
 // unclassified ones, the scheduler is asked.
 func (r Run) UpTo(moment int64) bool {
-	return r.LetGo != 0 && r.CPU >= moment-r.LetGo-justNow
+	return r.DetachedAt != 0 && r.CPU >= moment-r.DetachedAt-justNow
 }

@@ -12,7 +12,7 @@ import (
 
 func TestAWakeUpHasPreemptedOneThreadOnly(t *testing.T) {
 	const woken = 1_010_000_000
-	run := Run{LetGo: woken - 1e6, CPU: 1e6}
+	run := Run{DetachedAt: woken - 1e6, CPU: 1e6}
 	var d Tracer
 	if !d.byClock(run, woken) || d.byClock(run, woken) || !d.InTheWay() {
 		t.Error("not the first, or a second one")

@@ -58,12 +58,12 @@ func (k *Control) Begun() int64 { return k.begun.Load() }
 
 // Progress holds counts so far.
 type Progress struct {
-	Ticks, Missed, Looks, Failed int64
-	Stopped                      int64 // observations by stops
-	Denied, Traced               int64 // refused by the kernel; held by another tracer
-	Withheld                     int64 // ticks, by the budget
-	Threads                      int
-	Rate                         float64 // allowed by the budget, ticks/s
+	Ticks, Missed, Observations, Failed int64
+	Stopped                             int64 // observations by stops
+	Denied, Traced                      int64 // refused by the kernel; held by another tracer
+	Withheld                            int64 // ticks, by the budget
+	Threads                             int
+	Rate                                float64 // allowed by the budget, ticks/s
 }
 
 // Progress gives the counts as of the last tick.

@@ -25,7 +25,7 @@ func (d *due) observeAll() {
 		} else {
 			d.observeDrawn(p.idle.Awake)
 		}
-		d.Idle.LeaveAlone(p.idle)
+		d.Idle.BackOff(p.idle)
 	}
 }
 
@@ -35,7 +35,7 @@ func (d *due) observe(list []*backoff.Thread) {
 			return
 		}
 		th := ownerOf(list[(i+d.now.first)%len(list)])
-		if !th.dead && (th.early == 0 || th.early != d.counts.ticks) {
+		if !th.dead && (th.observedEarlyAt == 0 || th.observedEarlyAt != d.counts.ticks) {
 			d.stops.yield()
 			d.observer.observe(th)
 		}
@@ -52,7 +52,7 @@ func (d *due) observeBackedOff(p *process) {
 		n += d.wakeAndObserve(p, true)
 		d.Idle.AllObserved(p.idle)
 	}
-	d.Idle.ObservedTicks(p.idle, n)
+	d.Idle.SearchEnded(p.idle, n)
 }
 
 func (d *due) wakeAndObserve(p *process, all bool) int {
@@ -96,7 +96,7 @@ func (d *due) observeDrawn(list []*backoff.Thread) {
 
 // observePreempted observes the thread that the tracer preempted ([skid.Tracer.Find]).
 func (d *due) observePreempted() {
-	if !d.cpus.Following() || !d.Observer.SeeksPreempted() {
+	if !d.cpus.MayShareTargetCPU() || !d.Observer.SeeksPreempted() {
 		return
 	}
 	for _, p := range d.procs {
@@ -111,7 +111,7 @@ func (d *due) observePreempted() {
 		return
 	}
 	if th := d.thread(l.PID, l.TID); th != nil {
-		th.early = d.counts.ticks
+		th.observedEarlyAt = d.counts.ticks
 		d.observer.observe(th)
 	}
 }

@@ -20,7 +20,7 @@ type endedThreads struct {
 	*state
 	stops     *stops
 	endThread func(*thread)
-	turns     int64
+	clockPass int64
 	tids      []int
 }
 
@@ -41,13 +41,13 @@ type endedReport struct {
 	next int64
 }
 
-type endedUsed struct{ least, most, turn int64 }
+type endedUsed struct{ least, most, clockPass int64 }
 
 func (c *endedThreads) open(p *process, now int64) {
 	u, ok := c.count(p, func(th *thread, s procmem.SchedStat) { th.end.Before = procmem.ReadingAt(s, now) })
 	p.counted, p.end.Ended = ok, -u.most
 	for _, th := range p.list.inOrder {
-		if !th.dead && th.turn < u.turn {
+		if !th.dead && th.clockPass < u.clockPass {
 			th.end.Before = sample.Reading{}
 		}
 	}
@@ -66,7 +66,7 @@ func (c *endedThreads) close(p *process, now int64) {
 	p.end.Ended += u.least
 	for _, th := range p.list.inOrder {
 		if !th.dead { // else its end is the aggregator's
-			th.end.Alive = th.turn >= u.turn
+			th.end.Alive = th.clockPass >= u.clockPass
 		}
 	}
 }
@@ -103,7 +103,7 @@ func (c *endedThreads) soFar(p *process) (ns int64, ok bool) {
 	if err != nil {
 		return 0, false
 	}
-	c.turns++
+	c.clockPass++
 	ns = int64(all)
 	for i, tid := range tids {
 		if i%readAtOnce == readAtOnce-1 {
@@ -115,14 +115,14 @@ func (c *endedThreads) soFar(p *process) (ns int64, ok bool) {
 		case err == nil:
 			ns -= int64(sched.CPU)
 			if th != nil {
-				th.turn = c.turns
+				th.clockPass = c.clockPass
 			}
 		case observe.Reason(err) != refusal.Gone:
 			return 0, false // it may live on
 		}
 	}
 	for _, th := range p.list.inOrder {
-		if th.turn != c.turns && !th.dead {
+		if th.clockPass != c.clockPass && !th.dead {
 			if c.endThread(th); !th.dead {
 				return 0, false // a stop is pending
 			}
@@ -138,7 +138,7 @@ func (c *endedThreads) count(p *process, saw func(*thread, procmem.SchedStat)) (
 		if try > 0 && procmem.Now()-began > countFor {
 			break
 		}
-		c.turns++
+		c.clockPass++
 		before, err := procmem.ProcessCPU(p.Target.PID)
 		if err != nil {
 			break
@@ -148,7 +148,7 @@ func (c *endedThreads) count(p *process, saw func(*thread, procmem.SchedStat)) (
 		if err != nil || !complete {
 			continue
 		}
-		u := endedUsed{max(int64(before)-alive, 0), max(int64(after)-alive, 0), c.turns}
+		u := endedUsed{max(int64(before)-alive, 0), max(int64(after)-alive, 0), c.clockPass}
 		if !ok || u.most-u.least < best.most-best.least {
 			best, ok = u, true
 		}
@@ -173,7 +173,7 @@ func (c *endedThreads) threadsCPU(p *process, saw func(*thread, procmem.SchedSta
 		}
 		sum += int64(sched.CPU)
 		if th != nil {
-			th.turn = c.turns
+			th.clockPass = c.clockPass
 			saw(th, sched)
 		}
 	}

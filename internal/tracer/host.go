@@ -6,7 +6,7 @@ package tracer
 type host struct{ t *Tracer }
 
 // Observe implements [engine.Host].
-func (h host) Observe(now int64) { h.t.reports.observed(now) }
+func (h host) NoteObserved(now int64) { h.t.reports.observed(now) }
 
 // GapEnd implements [engine.Host].
 func (h host) GapEnd() int64 { return h.t.reports.gapEnd }

@@ -164,7 +164,7 @@ func (n *newChildren) stop(k *newChild, pid int) {
 		n.stopped(k, nil, err)
 	case outcome == observe.Reused:
 		n.counts.reused++
-		n.Claimed++
+		n.Unassigned++
 	case outcome == observe.Queued:
 		n.counts.attempted--
 		n.counts.queued++
@@ -199,7 +199,7 @@ func (n *newChildren) stopped(k *newChild, s *observe.RawSample, err error) {
 		k.refused = k.refused || r == refusal.Denied
 		return
 	}
-	n.Claimed++ // unless it becomes its thread's
+	n.Unassigned++ // unless it becomes its thread's
 	n.countObservation(k.obs, s)
 	m := &k.marks[len(k.marks)-1]
 	switch {
@@ -217,7 +217,7 @@ func (n *newChildren) stopped(k *newChild, s *observe.RawSample, err error) {
 }
 
 // Marks without a raw sample become claims.
-func (n *newChildren) processAttached(p *process) {
+func (n *newChildren) processTracked(p *process) {
 	if n.found == nil {
 		return
 	}
@@ -235,7 +235,7 @@ func (n *newChildren) processAttached(p *process) {
 	}
 }
 
-func (n *newChildren) threadAttached(th *thread) {
+func (n *newChildren) threadTracked(th *thread) {
 	k := th.proc.before
 	if k == nil || th.Observed.TID != th.proc.Target.PID {
 		return
@@ -248,13 +248,13 @@ func (n *newChildren) threadAttached(th *thread) {
 		}
 		th.Shared.CreatedAt = min(th.Shared.CreatedAt, m.at, m.raw.At)
 		n.Tick.Copies += m.raw.Waits()
-		n.Claimed--
+		n.Unassigned--
 		n.Out.Add(handover.Event{Kind: handover.Sampled, Thread: th.Shared, RawSample: m.raw, Ran: m.ran, Length: m.apart})
 		m.raw = nil
 	}
 }
 
-func (n *newChildren) execed(p *process) {
+func (n *newChildren) maybeExec(p *process) {
 	if n.found != nil {
 		n.walks.wait()
 		n.found.Execed(p.Target.PID)

@@ -84,7 +84,7 @@ func (n *newThreads) observe(p *process, now int64) {
 		}
 		for _, t := range found {
 			th := ownerOf(t)
-			th.early = n.counts.ticks
+			th.observedEarlyAt = n.counts.ticks
 			if procmem.Now()-n.Tick.At > n.ticks.Period()/longDiscovery {
 				n.stops.yield() // too many to observe in time
 			}
@@ -128,14 +128,14 @@ func (n *newThreads) find(p *process, now int64) {
 	}
 	for _, tid := range n.tids {
 		if !l.knows(tid) {
-			n.attach(p, tid, now)
+			n.track(p, tid, now)
 		}
 	}
 }
 
-func (n *newThreads) attach(p *process, tid int, now int64) {
+func (n *newThreads) track(p *process, tid int, now int64) {
 	if th := n.tracked.discover(p, tid, now); th != nil {
-		th.listing = p.list.n
+		th.listGeneration = p.list.generation
 		p.list.tids = append(p.list.tids, tid)
 	}
 	n.stops.serveStopped()

@@ -44,7 +44,7 @@ func TestBirthsWhileProcIsSlow(t *testing.T) {
 	if c.births.file == nil {
 		t.Fatal("/proc/loadavg cannot be read")
 	}
-	c.tracked.attachProcess(opened(t, cmd.Process.Pid))
+	c.tracked.trackProcess(opened(t, cmd.Process.Pid))
 	p := c.procs[0]
 	now := procmem.Now()
 	c.tracked.list(p, now)

@@ -24,7 +24,7 @@ type observer struct {
 func (o *observer) observe(th *thread) {
 	o.stops.drain()
 	if !o.Ending && !o.quota.GoesOn() || !o.stops.roomForCopy() || th.Observed.Pending() {
-		if !th.Idle.LeftAlone() { // else its next observation counts this tick
+		if !th.Idle.BackedOff() { // else its next observation counts this tick
 			o.counts.queued++
 		}
 		return
@@ -85,14 +85,14 @@ func (o *observer) finish(th *thread, s *observe.RawSample) {
 	}
 	o.countObservation(th.Observed, s)
 	inTurn := s.How == observe.ByPassiveRead && th.Observed.InLock(&s.Call)
-	o.follow(th, s.Sched, s.OnCPU || inTurn, s.State == sample.Running, s.How)
+	o.preferCPUOf(th, s.Sched, s.OnCPU || inTurn, s.State == sample.Running, s.How)
 	o.reports.gapIfEnded(s.At)
 	th.tick = o.counts.ticks
 	o.Idle.HasObserved(&th.Idle, s.State != sample.Running, th.FromZero, s.Sched)
 	o.Tick.Copies += s.Waits()
 	o.Out.Add(handover.Event{
 		Kind: handover.Sampled, Thread: th.Shared, RawSample: s, Before: th.Idle.TakeUnchanged(), Length: o.standsFor(th, s),
-		Soon: s.Surprising() || s.State == sample.Running && th.proc.Shared.Moving(s.At),
+		Soon: s.Surprising() || s.State == sample.Running && th.proc.Shared.CodeChanging(s.At),
 	})
 	if th.Engine != nil {
 		th.Engine.AfterObservation(s)
@@ -100,13 +100,13 @@ func (o *observer) finish(th *thread, s *observe.RawSample) {
 }
 
 // follow moves the tracer to the processor of a thread that is not shown exactly from elsewhere.
-func (o *observer) follow(th *thread, s procmem.SchedStat, onCPU, running bool, how observe.How) {
+func (o *observer) preferCPUOf(th *thread, s procmem.SchedStat, onCPU, running bool, how observe.How) {
 	if th.Observed.Sampled() {
 		return
 	}
 	hides := th.hidden.Hides(int64(s.CPU), onCPU, running, max(o.ticks.Period(), o.now.apart))
 	if hides || how == observe.ByStop && th.Observed.ManyCalls() {
-		o.cpus.Follow(o.Observer.Processor(th.Observed))
+		o.cpus.Prefer(o.Observer.Processor(th.Observed))
 	}
 }
 

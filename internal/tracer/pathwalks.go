@@ -28,15 +28,15 @@ const (
 )
 
 type openedThread struct {
-	proc *process
-	tid  int
-	obs  *observe.Thread
+	proc   *process
+	tid    int
+	thread *observe.Thread
 }
 
 func (o *openedThread) close() {
-	if o.obs != nil {
-		o.obs.Close()
-		o.obs = nil
+	if o.thread != nil {
+		o.thread.Close()
+		o.thread = nil
 	}
 }
 
@@ -98,8 +98,8 @@ func (w *pathWalks) openAhead(p *process, tids []int, now int64, wait bool) (don
 func (w *pathWalks) openAll() {
 	for i := range w.ahead {
 		o := &w.ahead[i]
-		o.obs = observe.NewThread(o.proc.Target.PID, o.tid, w.Files)
-		_ = o.obs.Files().Hold() // if it has ended, its first read fails
+		o.thread = observe.NewThread(o.proc.Target.PID, o.tid, w.Files)
+		_ = o.thread.Files().Hold() // if it has ended, its first read fails
 	}
 }
 
@@ -115,9 +115,9 @@ func (w *pathWalks) dropAhead() {
 // open gives a thread with its files; those of ahead in order.
 func (w *pathWalks) open(p *process, tid int) *observe.Thread {
 	for ; !w.busy() && w.passed < len(w.ahead); w.passed++ {
-		if o := &w.ahead[w.passed]; o.proc == p && o.tid == tid && o.obs != nil {
-			t := o.obs
-			o.obs = nil
+		if o := &w.ahead[w.passed]; o.proc == p && o.tid == tid && o.thread != nil {
+			t := o.thread
+			o.thread = nil
 			return t
 		}
 	}

@@ -61,14 +61,14 @@ func (p *process) alive() bool {
 
 type thread struct {
 	engine.Thread
-	proc    *process
-	hidden  skid.Hidden
-	end     handover.ThreadEnd
-	listing int64
-	tick    int64 // last observation
-	early   int64 // observed before all others
-	turn    int64
-	dead    bool
+	proc            *process
+	hidden          skid.Hidden
+	end             handover.ThreadEnd
+	listGeneration  int64
+	tick            int64 // last observation
+	observedEarlyAt int64 // observed before all others
+	clockPass       int64
+	dead            bool
 }
 
 // ownerOf gives the thread of one that the policy has chosen.
@@ -91,15 +91,15 @@ const (
 )
 
 type threadList struct {
-	byTID   map[int]*thread
-	inOrder []*thread
-	tids    []int
-	at      int64 // CLOCK_MONOTONIC ns; 0: due
-	cpu     uint64
-	n       int64
-	hint    bool
-	begun   bool
-	leader  procmem.Comm
+	byTID      map[int]*thread
+	inOrder    []*thread
+	tids       []int
+	at         int64 // CLOCK_MONOTONIC ns; 0: due
+	cpu        uint64
+	generation int64
+	hint       bool
+	begun      bool
+	leader     procmem.Comm
 	// Last read of the end of the list, CLOCK_MONOTONIC ns; count of births then.
 	tailAt, births int64
 	rejected       map[int]rejected

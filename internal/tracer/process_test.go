@@ -31,7 +31,7 @@ func TestProcessThatEndedBeforeItIsAttachedIsReported(t *testing.T) {
 	if _, err := unix.Wait4(pid, nil, 0, nil); err != nil {
 		t.Fatal(err)
 	}
-	c.tracked.attachProcess(p)
+	c.tracked.trackProcess(p)
 	c.Out.HandOver(0)
 	b := <-c.Ring.Batches()
 	if len(c.procs) != 0 || len(b) != 1 || b[0].Kind != handover.ProcessEnded {

@@ -57,7 +57,7 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 		defer t.walks.close()
 	}
 	t.quota = schedule.NewQuota(limits, ctl.Scheduling())
-	defer t.Turn.Give()
+	defer t.QuotaGate.Open()
 	defer t.quota.Close()
 	if t.quota.Careful() {
 		t.Observer.OnlyOnProcessors()
@@ -118,7 +118,7 @@ func (t *Tracer) last(now int64) {
 	t.tick(now, now+lastWait)
 	t.Observer.Abort(t.stops.done)
 	t.children.end()
-	t.Turn.Give()
+	t.QuotaGate.Open()
 	t.tracked.endAll()
 	if ender != nil {
 		ender.End()
@@ -156,6 +156,6 @@ func (t *Tracer) hold(ctx context.Context, ctl *ptrace.Controller) {
 	if holder != nil {
 		holder.Resume(now)
 	}
-	t.Rest.Over(0, t.ticks.Period())
+	t.Skipper.End(0, t.ticks.Period())
 	t.ticks.Restart(now, t.budget.Rate(now))
 }

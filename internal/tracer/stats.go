@@ -13,7 +13,7 @@ import (
 func (t *Tracer) Stats(s *runstats.Stats) {
 	t.outcomeStats(s)
 	t.running.Stats(&s.Observed)
-	s.Sampled, s.Claimed = t.Sampled, t.Claimed
+	s.Sampled, s.Claimed = t.Sampled, t.Unassigned
 	t.counts.stats(&s.Stopped)
 	t.runStats(s)
 	s.OwnQuota = runstats.OwnQuota(t.quota.Stats())
@@ -51,7 +51,7 @@ func (t *Tracer) outcomeStats(s *runstats.Stats) {
 		Reused: n.reused,
 	}
 	s.Unobserved = runstats.Unobserved{
-		Queued: n.queued, Inferred: n.inferred, Unseen: n.unseen, Withheld: t.budget.Withheld, LeftOut: t.Rest.Ticks,
+		Queued: n.queued, Inferred: n.inferred, Unseen: n.unseen, Withheld: t.budget.Withheld, LeftOut: t.Skipper.Skipped,
 		Failed: map[string]int64{},
 	}
 	for reason, failed := range n.failed {
@@ -80,7 +80,7 @@ func (t *Tracer) runStats(s *runstats.Stats) {
 func (t *Tracer) publish() {
 	n := &t.counts
 	p := Progress{
-		Ticks: n.ticks, Missed: t.ticks.Missed, Threads: t.now.threads, Looks: n.byStop + n.byPassiveRead + n.reused,
+		Ticks: n.ticks, Missed: t.ticks.Missed, Threads: t.now.threads, Observations: n.byStop + n.byPassiveRead + n.reused,
 		Rate:    1e9 / float64(t.ticks.Period()),
 		Stopped: n.byStop, Withheld: t.budget.Withheld,
 		Denied: n.failed[refusal.Denied], Traced: n.failed[refusal.Traced],

@@ -43,9 +43,9 @@ const (
 func spinsIn(period int64) int { return int(min(max(period/8/spinFor, 1), maxSpins)) }
 
 // fresh: one was just asked to stop. Precondition: the thread is pinned.
-func (s *stops) serve(fresh bool) {
+func (s *stops) serve(justInterrupted bool) {
 	until := int64(0)
-	if fresh && s.now.spins > 0 {
+	if justInterrupted && s.now.spins > 0 {
 		until = procmem.Now() + spinFor
 	}
 	if n := s.Observer.Serve(until, s.done); n == 0 && until > 0 {
@@ -65,13 +65,13 @@ func (s *stops) serveStopped() {
 // Within a quota the aggregator waits until no stop is pending.
 func (s *stops) collect(deadline int64) {
 	if s.quota != nil && s.Observer.Waiting() > 0 {
-		s.Turn.Take()
+		s.QuotaGate.Close()
 	}
 	ptrace.Pin()
 	s.Observer.Collect(deadline, s.done)
 	ptrace.Unpin()
 	if s.quota != nil && s.Observer.Waiting() == 0 {
-		s.Turn.Give()
+		s.QuotaGate.Open()
 	}
 }
 
@@ -219,6 +219,6 @@ func (s *stops) leave() {
 	ptrace.Pin()
 	s.Observer.Leave(s.done)
 	ptrace.Unpin()
-	s.Turn.Give()
+	s.QuotaGate.Open()
 	s.handOver(s.Tick.At)
 }

@@ -28,7 +28,7 @@ func (t *Tracer) allTicks(ctx context.Context, ctl *ptrace.Controller) (leave bo
 		if !t.opts.Endless && t.allEnded() && len(t.control.arrive) == 0 {
 			return false
 		}
-		next = t.leaveOutTicks(now, next)
+		next = t.skipTicks(now, next)
 		t.stops.finishUntil(next)
 		sleepUntil(ctx, ctl, next)
 	}
@@ -38,7 +38,7 @@ func (t *Tracer) allTicks(ctx context.Context, ctl *ptrace.Controller) (leave bo
 func (t *Tracer) wake() (now, next int64) {
 	t.Observer.Woken(procmem.Now())
 	t.reports.suspension(procmem.Now())
-	t.attachArrived()
+	t.trackArrived()
 	now = procmem.Now()
 	t.budget.SampledTo(t.Sampled)
 	rate := t.quota.Rate(t.budget.Rate(now))
@@ -97,12 +97,12 @@ const mostWeight = 4
 func (t *Tracer) beginTick(now, deadline int64) {
 	t.reports.observed(now)
 	t.gaps.Tick(now, t.ticks.Period())
-	rested := t.Rest.Over(now-t.run.lastTick, t.ticks.Period())
+	rested := t.Skipper.End(now-t.run.lastTick, t.ticks.Period())
 	t.counts.ticks += 1 + rested
 	apart := min(now-t.run.lastTick, mostWeight*(1+rested)*t.ticks.Period())
 	t.run.lastTick = now
 	t.observer.own.measure(t.counts.ticks, now)
-	t.Tick = engine.Tick{At: now, Rested: rested > 0}
+	t.Tick = engine.Tick{At: now, Skipped: rested > 0}
 	t.now = tickState{apart: apart, first: t.now.first + 1, spins: spinsIn(deadline - now), stays: now}
 	t.Idle.BeginTick(t.counts.ticks, now, t.ticks.Period())
 }

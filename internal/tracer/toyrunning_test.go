@@ -32,20 +32,20 @@ func (e *toyRunning) Whole() bool                                               
 func (e *toyRunning) Launched(int)                                                  {}
 func (e *toyRunning) Close()                                                        {}
 
-func (e *toyRunning) Attach(*engine.Process) engine.ProcessObserver { return toyProcess{e} }
-func (e *toyRunning) Coverage() engine.Coverage                     { return engine.Coverage{Complete: e.complete} }
-func (e *toyRunning) SetRate(int64, float64)                        {}
-func (e *toyRunning) BeginTick(int64, bool)                         {}
-func (e *toyRunning) TakeAll(int64)                                 {}
-func (e *toyRunning) DrainIfDue() (buffers bool)                    { e.drained++; return true }
-func (e *toyRunning) EndTick()                                      { e.ticks++ }
-func (e *toyRunning) Stats(s *runstats.Observed)                    { s.Engine = "toy" }
+func (e *toyRunning) Track(*engine.Process) engine.ProcessObserver { return toyProcess{e} }
+func (e *toyRunning) Coverage() engine.Coverage                    { return engine.Coverage{Complete: e.complete} }
+func (e *toyRunning) SetRate(int64, float64)                       {}
+func (e *toyRunning) BeginTick(int64, bool)                        {}
+func (e *toyRunning) TakeAll(int64)                                {}
+func (e *toyRunning) DrainIfDue() (buffers bool)                   { e.drained++; return true }
+func (e *toyRunning) EndTick()                                     { e.ticks++ }
+func (e *toyRunning) Stats(s *runstats.Observed)                   { s.Engine = "toy" }
 
 type toyProcess struct{ e *toyRunning }
 
 func (toyProcess) Observes() bool              { return true }
 func (toyProcess) Ended(*attribute.ProcessEnd) {}
-func (p toyProcess) AttachThread(th *engine.Thread) engine.ThreadObserver {
+func (p toyProcess) TrackThread(th *engine.Thread) engine.ThreadObserver {
 	th.Observed.SetSampled(1) // not to be stopped
 	p.e.attached[th.Observed.TID]++
 	return toyThread{p.e, th.Observed.TID}
@@ -73,7 +73,7 @@ func TestAnEngineForRunningThreadsTakesThePlaceOfStops(t *testing.T) {
 		c := newTracer(Options{Freq: 99, Running: toy})
 		c.Observer = observe.New(ctl, c.Pool, observe.Ladder)
 		defer c.Observer.Close()
-		c.tracked.attachProcess(p)
+		c.tracked.trackProcess(p)
 		for len(toy.ran) < 2 {
 			now := procmem.Now()
 			c.tick(now, now+5e6)

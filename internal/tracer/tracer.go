@@ -32,7 +32,7 @@ type Tracer struct {
 // after boot. The time of children started since counts from their start.
 func New(o Options, k *Control, with *handover.Common, start int64, boot uint64) *Tracer {
 	s := newState(o, with, start)
-	t := &Tracer{state: s, control: k, running: stopsAlone{}}
+	t := &Tracer{state: s, control: k, running: stopsOnly{}}
 	if o.Running != nil {
 		t.running = o.Running.Start(&s.Run, host{t}, engine.Options{Children: o.Children, Selected: o.Threads != nil})
 	}
@@ -61,11 +61,11 @@ func New(o Options, k *Control, with *handover.Common, start int64, boot uint64)
 // FileReserve is the number of descriptors left for everything but kept-open /proc files.
 const FileReserve = 512
 
-func (t *Tracer) attachArrived() {
+func (t *Tracer) trackArrived() {
 	for {
 		select {
 		case p := <-t.control.arrive:
-			t.tracked.attachProcess(p)
+			t.tracked.trackProcess(p)
 			t.stops.serveStopped()
 		default:
 			return

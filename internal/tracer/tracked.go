@@ -33,7 +33,7 @@ type tracked struct {
 }
 
 // An ended process is only reported, so that the aggregator releases it.
-func (t *tracked) attachProcess(shared *handover.Process) {
+func (t *tracked) trackProcess(shared *handover.Process) {
 	t.lastProcess++
 	shared.ID = t.lastProcess
 	p := &process{Process: engine.Process{Target: shared.Target, Shared: shared}}
@@ -56,8 +56,8 @@ func (t *tracked) attachProcess(shared *handover.Process) {
 	p.idle = backoff.NewProcess(p.Clock.Now)
 	t.procs = append(t.procs, p)
 	t.Out.Add(handover.Event{Kind: handover.ProcessBegan, Proc: shared})
-	p.Engine = t.running.Attach(&p.Process)
-	t.children.processAttached(p)
+	p.Engine = t.running.Track(&p.Process)
+	t.children.processTracked(p)
 }
 
 func openTasks(p *handover.Process) *procmem.TaskDir {
@@ -84,7 +84,7 @@ func (t *tracked) list(p *process, now int64) {
 		return
 	}
 	l.at, l.cpu, l.hint = now, p.Clock.Now, false
-	l.n++
+	l.generation++
 	tids, err := p.Tasks.List(l.tids[:0])
 	l.tids = tids
 	if err != nil || !p.Target.Alive() { // a zombie still lists its first thread
@@ -102,7 +102,7 @@ func (t *tracked) list(p *process, now int64) {
 				continue
 			}
 		}
-		th.listing = l.n
+		th.listGeneration = l.generation
 	}
 	l.forgetRejected(tids)
 	if !l.begun {
@@ -122,8 +122,8 @@ func (t *tracked) checkExec(p *process) {
 		var name procmem.Comm
 		if th.Observed.Files().Comm(&name) == nil && !bytes.Equal(name.Bytes(), p.list.leader.Bytes()) {
 			if len(p.list.leader.Bytes()) > 0 {
-				t.children.execed(p)
-				t.Out.Add(handover.Event{Kind: handover.Renamed, Thread: th.Shared, Proc: p.Shared, At: t.Tick.At})
+				t.children.maybeExec(p)
+				t.Out.Add(handover.Event{Kind: handover.MaybeExec, Thread: th.Shared, Proc: p.Shared, At: t.Tick.At})
 			}
 			p.list.leader = name
 		}
@@ -159,17 +159,17 @@ func (t *tracked) discover(p *process, tid int, now int64) *thread {
 		p.list.reject(tid, now)
 		return nil
 	}
-	th := t.attach(p, lt, &name, now)
+	th := t.track(p, lt, &name, now)
 	th.NoUser = noUser
 	return th
 }
 
-func (t *tracked) attach(p *process, lt *observe.Thread, name *procmem.Comm, now int64) *thread {
+func (t *tracked) track(p *process, lt *observe.Thread, name *procmem.Comm, now int64) *thread {
 	ptrace.Pin() // a thread may stop late meanwhile
 	defer ptrace.Unpin()
 	tid := lt.TID
 	delete(p.list.rejected, tid)
-	t.Rest.Changed(now)
+	t.Skipper.Changed(now)
 	th := &thread{proc: p, Thread: engine.Thread{Observed: lt, FromZero: p.list.begun}}
 	t.lastTask++
 	th.Shared = &handover.Thread{
@@ -189,9 +189,9 @@ func (t *tracked) attach(p *process, lt *observe.Thread, name *procmem.Comm, now
 	p.list.inOrder = append(p.list.inOrder, th)
 	p.idle.Add(&th.Idle)
 	if p.Engine != nil {
-		th.Engine = p.Engine.AttachThread(&th.Thread)
+		th.Engine = p.Engine.TrackThread(&th.Thread)
 	}
-	t.children.threadAttached(th)
+	t.children.threadTracked(th)
 	return th
 }
 
@@ -211,7 +211,7 @@ func (t *tracked) endThread(th *thread) {
 		return
 	}
 	th.dead = true
-	t.Rest.Changed(t.Tick.At)
+	t.Skipper.Changed(t.Tick.At)
 	t.counts.unseen += t.Idle.Forget(&th.Idle)
 	t.counts.runs.add(th.Observed.Ran())
 	e := &th.end
@@ -219,7 +219,7 @@ func (t *tracked) endThread(th *thread) {
 	if th.Engine != nil {
 		th.Engine.Ended(e.Alive)
 	}
-	e.Left, e.Patience = th.Observed.TakeLeft(), t.gaps.Patience()
+	e.Left, e.Patience = th.Observed.TakeLeft(), t.gaps.MaxGap()
 	if !e.Alive || th.tick == t.counts.ticks { // its last observation is of the recording's end
 		e.Rest = sample.Reading{}
 	}
@@ -233,7 +233,7 @@ func (t *tracked) endThread(th *thread) {
 func (t *tracked) retire(p *process) {
 	l := &p.list
 	for _, th := range l.inOrder {
-		if th.listing != l.n {
+		if th.listGeneration != l.generation {
 			t.endThread(th)
 		}
 	}

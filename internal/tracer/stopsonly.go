@@ -8,28 +8,28 @@ import (
 )
 
 // stopsAlone is an [engine.Running] that observes nothing: all running threads are stopped.
-type stopsAlone struct{}
+type stopsOnly struct{}
 
 // Attach implements [engine.Running].
-func (stopsAlone) Attach(*engine.Process) engine.ProcessObserver { return nil }
+func (stopsOnly) Track(*engine.Process) engine.ProcessObserver { return nil }
 
 // Coverage implements [engine.Running].
-func (stopsAlone) Coverage() engine.Coverage { return engine.Coverage{} }
+func (stopsOnly) Coverage() engine.Coverage { return engine.Coverage{} }
 
 // SetRate implements [engine.Running].
-func (stopsAlone) SetRate(int64, float64) {}
+func (stopsOnly) SetRate(int64, float64) {}
 
 // BeginTick implements [engine.Running].
-func (stopsAlone) BeginTick(int64, bool) {}
+func (stopsOnly) BeginTick(int64, bool) {}
 
 // TakeAll implements [engine.Running].
-func (stopsAlone) TakeAll(int64) {}
+func (stopsOnly) TakeAll(int64) {}
 
 // DrainIfDue implements [engine.Running].
-func (stopsAlone) DrainIfDue() (buffers bool) { return false }
+func (stopsOnly) DrainIfDue() (buffers bool) { return false }
 
 // EndTick implements [engine.Running].
-func (stopsAlone) EndTick() {}
+func (stopsOnly) EndTick() {}
 
 // Stats implements [engine.Running].
-func (stopsAlone) Stats(o *runstats.Observed) { o.Engine = "ptrace" }
+func (stopsOnly) Stats(o *runstats.Observed) { o.Engine = "ptrace" }

@@ -37,12 +37,12 @@ func TestACrowdThatWaitsIsLeftAloneForAsLongAsItSlept(t *testing.T) {
 		if c.ran {
 			policy.Changed(th)
 		}
-		if stretch, share := th.patience(c.threads); stretch != c.stretch || share != c.share || th.HasRun() != c.ran {
+		if stretch, share := th.limits(c.threads); stretch != c.stretch || share != c.share || th.HasRun() != c.ran {
 			t.Errorf("%s: %d times one part in %d, has run: %v", c.name, stretch, share, th.HasRun())
 		}
 		for i := range int64(6) {
-			p.stretch.burst(c.collectorsBursts)
-			p.fresh.burst(c.firstRuns)
+			p.haveRun.burst(c.collectorsBursts)
+			p.notRunYet.burst(c.firstRuns)
 			p.Clock((i+1)*1e9, uint64((i+1)*1e9), true)
 		}
 		if got := (&Thread{Observed: observe.NewThread(1, 2, nil), proc: p}).class().factor(); got != c.factor {
@@ -64,7 +64,7 @@ func TestWhoRanIsSoughtAmongThoseThatRunFirst(t *testing.T) {
 	if policy.Unexplained(p) {
 		t.Error("all is explained, and more are looked at")
 	}
-	policy.ObservedTicks(p, 1000)
+	policy.SearchEnded(p, 1000)
 	p.explained = 0
 	policy.BeginTick(2, 1e9+10e6, 10e6)
 	if p.Clock(1e9+10e6, 50e6, true); policy.SomeRan(p) {

@@ -15,27 +15,27 @@ import (
 // event per processor (PERF_EVENT_IOC_SET_OUTPUT).
 
 // OpenOwn prepares samples of the user's own threads ([Reader.Follow]). The error is [ErrDenied] or [ErrUnsupported].
-func OpenOwn(o Options) (*Reader, error) {
+func OpenPerThread(o Options) (*Reader, error) {
 	o.NoKernel, o.Tasks, o.Programs, o.Switches = true, false, false, false
-	return openWithin(&Reader{opts: o, tasks: map[int][]int{}})
+	return openWithin(&Reader{opts: o, threads: map[int][]int{}})
 }
 
 // Own reports whether threads are followed one by one.
-func (r *Reader) Own() bool { return r.tasks != nil }
+func (r *Reader) PerThread() bool { return r.threads != nil }
 
 // Events gives the number of descriptors per followed thread.
 func (r *Reader) Events() int { return len(r.rings) }
 
 // Followed gives the number of followed threads.
-func (r *Reader) Followed() int { return len(r.tasks) }
+func (r *Reader) OpenThreads() int { return len(r.threads) }
 
 // Follow starts samples of a thread. The error wraps ESRCH if there is none. Precondition: Own.
-func (r *Reader) Follow(tid int) error {
-	if _, followed := r.tasks[tid]; followed {
+func (r *Reader) OpenThread(tid int) error {
+	if _, followed := r.threads[tid]; followed {
 		return nil
 	}
-	attr := r.followed()
-	if r.still {
+	attr := r.threadAttr()
+	if r.paused {
 		attr.Bits |= unix.PerfBitDisabled
 	}
 	fds := make([]int, 0, len(r.rings))
@@ -50,14 +50,14 @@ func (r *Reader) Follow(tid int) error {
 			return fmt.Errorf("thread %d on processor %d: %w", tid, g.cpu, err)
 		}
 	}
-	r.tasks[tid] = fds
+	r.threads[tid] = fds
 	return nil
 }
 
 // Unfollow ends samples of a thread.
-func (r *Reader) Unfollow(tid int) {
-	closeAll(r.tasks[tid])
-	delete(r.tasks, tid)
+func (r *Reader) CloseThread(tid int) {
+	closeAll(r.threads[tid])
+	delete(r.threads, tid)
 }
 
 func closeAll(fds []int) {
@@ -66,7 +66,7 @@ func closeAll(fds []int) {
 	}
 }
 
-func (o *Options) ofUser() unix.PerfEventAttr {
+func (o *Options) perThread() unix.PerfEventAttr {
 	a := o.attr()
 	a.Bits |= unix.PerfBitExcludeKernel | unix.PerfBitExcludeCallchainKernel
 	return a
@@ -74,7 +74,7 @@ func (o *Options) ofUser() unix.PerfEventAttr {
 
 // holder describes the event that owns a ring.
 func (o *Options) holder() unix.PerfEventAttr {
-	a := o.ofUser()
+	a := o.perThread()
 	a.Config = unix.PERF_COUNT_SW_DUMMY
 	return a
 }

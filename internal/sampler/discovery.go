@@ -19,18 +19,18 @@ import (
 // scoutEvery is the shortest interval between searches for new processes; scoutShare bounds their share of a
 // processor.
 const (
-	scoutEvery = 20 * time.Millisecond
-	scoutShare = 50
+	discoverEvery = 20 * time.Millisecond
+	discoverShare = 50
 	// thriftyShare divides that share for a thrifty Sampler.
 	thriftyShare = 4
 	// scoutIdle is the interval without created tasks ([procmem.Births]).
-	scoutIdle = 500 * time.Millisecond
+	discoverIdle = 500 * time.Millisecond
 	// selectEvery is the shortest interval between searches by a rule.
 	selectEvery = time.Second
 )
 
 // scout finds children of sampled processes until ctx ends. It only reads /proc; the aggregator opens them.
-func (s *Sampler) scout(ctx context.Context) {
+func (s *Sampler) discover(ctx context.Context) {
 	known := map[int]uint64{}
 	s.mu.Lock()
 	for t := range s.targets {
@@ -41,7 +41,7 @@ func (s *Sampler) scout(ctx context.Context) {
 	if err == nil {
 		defer births.Close()
 	}
-	share := time.Duration(scoutShare)
+	share := time.Duration(discoverShare)
 	if s.opts.Thrifty {
 		share *= thriftyShare
 	}
@@ -52,7 +52,7 @@ func (s *Sampler) scout(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(max(scoutEvery, share*took)):
+		case <-time.After(max(discoverEvery, share*took)):
 		}
 		// Checked before the search, which can miss later tasks.
 		now := procmem.Now()
@@ -75,7 +75,7 @@ type searches struct {
 // due reports whether a search is due. born: a task was created since the last call. Two searches follow, as a
 // parent can end after the next parent's children were read.
 func (s *searches) due(now int64, created bool) bool {
-	if !created && !s.again && s.last != 0 && now-s.last < int64(scoutIdle) {
+	if !created && !s.again && s.last != 0 && now-s.last < int64(discoverIdle) {
 		return false
 	}
 	s.last, s.again = now, created
@@ -108,7 +108,7 @@ func (u *unopened) note(f found, err error) {
 func (u *unopened) retry(now int64, known map[int]uint64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if now-u.tried < int64(scoutIdle) {
+	if now-u.tried < int64(discoverIdle) {
 		return
 	}
 	u.tried = now

@@ -6,10 +6,10 @@ import "sync/atomic"
 
 // Turn reserves the rest of a CPU quota for the engine while a thread is asked to stop: the aggregator begins no event
 // meanwhile. The zero value lets both work.
-type Turn struct{ over atomic.Pointer[chan struct{}] }
+type CPUQuotaGate struct{ over atomic.Pointer[chan struct{}] }
 
 // Take makes the aggregator wait before its next event. For the engine.
-func (t *Turn) Take() {
+func (t *CPUQuotaGate) Close() {
 	if t.over.Load() == nil {
 		over := make(chan struct{})
 		t.over.Store(&over)
@@ -17,14 +17,14 @@ func (t *Turn) Take() {
 }
 
 // Give lets the aggregator go on. Safe for concurrent use.
-func (t *Turn) Give() {
+func (t *CPUQuotaGate) Open() {
 	if over := t.over.Swap(nil); over != nil {
 		close(*over)
 	}
 }
 
 // Wait waits for the engine. For the aggregator.
-func (t *Turn) Wait() {
+func (t *CPUQuotaGate) Wait() {
 	for over := t.over.Load(); over != nil; over = t.over.Load() {
 		<-*over
 	}

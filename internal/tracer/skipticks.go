@@ -8,34 +8,34 @@ import (
 )
 
 // leaveOutTicks gives the moment of the next tick, later than the due one if that shows nothing new ([schedule.Rest]).
-func (t *Tracer) leaveOutTicks(now, next int64) int64 {
-	if !t.mayLeaveOut(now) {
+func (t *Tracer) skipTicks(now, next int64) int64 {
+	if !t.maySkip(now) {
 		return next
 	}
-	t.Rest.Used(int64(selfruntime.CPUTime()))
-	leaveOut := t.ticks.LeaveOutCostly
+	t.Skipper.Used(int64(selfruntime.CPUTime()))
+	leaveOut := t.ticks.SkipCostly
 	if t.steady(now) {
-		leaveOut = t.ticks.LeaveOut
+		leaveOut = t.ticks.Skip
 	}
-	after, ok := leaveOut(&t.Rest, next)
+	after, ok := leaveOut(&t.Skipper, next)
 	if !ok {
 		return next
 	}
 	for _, p := range t.procs {
-		t.Idle.Rest(p.idle)
+		t.Idle.TicksSkipped(p.idle)
 	}
 	return after
 }
 
-func (t *Tracer) mayLeaveOut(now int64) bool {
+func (t *Tracer) maySkip(now int64) bool {
 	switch {
 	case !t.running.Coverage().Complete || t.drawing() || t.budget.Limited() || t.Ending:
 		return false
-	case t.quota != nil || t.Observer.Pending() > 0 || !t.Rest.May(now):
+	case t.quota != nil || t.Observer.Pending() > 0 || !t.Skipper.MaySkip(now):
 		return false
 	}
 	for _, p := range t.procs {
-		if !p.list.begun || p.Shared.Moving(now) {
+		if !p.list.begun || p.Shared.CodeChanging(now) {
 			return false // its samples are walked while its code is mapped
 		}
 	}

@@ -9,7 +9,7 @@ package schedule
 
 const (
 	// restFor bounds the distance of ticks, ns.
-	restFor = 10e6
+	longestDistance = 10e6
 	// the same in periods: the kernel's buffers have room for 32 samples
 	mostApart = 10
 	// SteadyFor is how long a thread must have run or slept, ns; one part in steadyShare may differ.
@@ -50,9 +50,9 @@ func (s *Steady) Runs(now Clocks) {
 func (s *Steady) Is() bool { return s.is }
 
 // Rest counts the ticks that are left out. The zero value is ready for use.
-type Rest struct {
+type TickSkipper struct {
 	// Ticks is the number left out so far.
-	Ticks int64
+	Skipped int64
 
 	left    int64
 	changed int64 // last begin or end of a thread, CLOCK_MONOTONIC ns
@@ -61,49 +61,49 @@ type Rest struct {
 }
 
 // Changed notes that a thread has begun or ended.
-func (r *Rest) Changed(now int64) { r.changed = max(r.changed, now) }
+func (r *TickSkipper) Changed(now int64) { r.changed = max(r.changed, now) }
 
 // May reports whether begins and ends permit to leave out ticks.
-func (r *Rest) May(now int64) bool { return now-r.changed >= newFor }
+func (r *TickSkipper) MaySkip(now int64) bool { return now-r.changed >= newFor }
 
 // Used sets the CPU time of all ticks so far, ns. Call it after each tick.
-func (r *Rest) Used(ns int64) {
+func (r *TickSkipper) Used(ns int64) {
 	if cost := ns - r.used; r.used != 0 && cost >= 0 {
-		r.cost += (min(cost, restFor/costShare) - r.cost) / costTicks
+		r.cost += (min(cost, longestDistance/costShare) - r.cost) / costTicks
 	}
 	r.used = ns
 }
 
 // LeaveOut leaves out a random number of ticks from next on, and gives the moment of the one after them. ok is false if
 // the period is too long.
-func (s *Ticks) LeaveOut(r *Rest, next int64) (after int64, ok bool) {
-	most := min(int64(restFor)/s.period, mostApart) - 1
+func (s *Ticks) Skip(r *TickSkipper, next int64) (after int64, ok bool) {
+	most := min(int64(longestDistance)/s.period, mostApart) - 1
 	if most < 1 {
 		return next, false
 	}
-	return s.leaveOut(r, next, (most+1)/2, most), true
+	return s.skip(r, next, (most+1)/2, most), true
 }
 
 // LeaveOutCostly is LeaveOut by the cost of ticks.
-func (s *Ticks) LeaveOutCostly(r *Rest, next int64) (after int64, ok bool) {
-	most := min(int64(restFor)/s.period, mostApart) - 1
+func (s *Ticks) SkipCostly(r *TickSkipper, next int64) (after int64, ok bool) {
+	most := min(int64(longestDistance)/s.period, mostApart) - 1
 	mean := min((r.cost*costShare-1)/s.period, (3*most+3)/4)
 	if mean < 1 {
 		return next, false
 	}
-	return s.leaveOut(r, next, (mean+1)/2, min(mean+mean/2, most)), true
+	return s.skip(r, next, (mean+1)/2, min(mean+mean/2, most)), true
 }
 
-func (s *Ticks) leaveOut(r *Rest, next, least, most int64) (after int64) {
+func (s *Ticks) skip(r *TickSkipper, next, least, most int64) (after int64) {
 	r.left = least + s.rng.Int64N(most-least+1)
 	s.due += r.left * s.period
 	return next + r.left*s.period
 }
 
 // Over ends LeaveOut, passed ns after the last tick, and gives how many ticks were left out.
-func (r *Rest) Over(passed, period int64) (ticks int64) {
+func (r *TickSkipper) End(passed, period int64) (ticks int64) {
 	ticks = max(min((passed+period/2)/period-1, r.left), 0)
-	r.Ticks += ticks
+	r.Skipped += ticks
 	r.left = 0
 	return ticks
 }

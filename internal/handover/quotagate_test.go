@@ -9,12 +9,12 @@ import (
 
 // TestAggregatorWaitsForItsTurn: it goes on only when the tracer lets it, and at once without a quota.
 func TestAggregatorWaitsForItsTurn(t *testing.T) {
-	var turn Turn
+	var turn CPUQuotaGate
 	turn.Wait()
-	turn.Give()
+	turn.Open()
 	for range 1000 {
-		turn.Take()
-		turn.Take()
+		turn.Close()
+		turn.Close()
 		var given atomic.Bool
 		done := make(chan bool)
 		go func() {
@@ -22,7 +22,7 @@ func TestAggregatorWaitsForItsTurn(t *testing.T) {
 			done <- given.Load()
 		}()
 		given.Store(true)
-		turn.Give()
+		turn.Open()
 		if !<-done {
 			t.Fatal("it did not wait")
 		}
