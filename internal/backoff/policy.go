@@ -19,7 +19,7 @@ type Policy struct {
 	at       int64 // its time, CLOCK_MONOTONIC ns
 	period   int64 // mean distance of ticks, ns
 	threads  int   // all threads
-	restless int   // of them restless, see [Thread]
+	restless int   // restless threads, see [Thread]
 }
 
 // New makes a policy. seed seeds its random numbers.
@@ -40,7 +40,8 @@ func (c *Policy) WakeDue(threads int) {
 	c.wheel.turn(c.at, c.due)
 }
 
-// expired handles the end of a back-off: it goes on if the process's clock has stood still since the last observation.
+// expired handles the end of a back-off. It is prolonged if the process's clock has not moved since the thread's last
+// observation.
 func (c *Policy) expired(th *Thread) {
 	p := th.proc
 	if p.clocked && p.cpu == th.clockThen && c.at-th.observedAt < idleMost-longestBackoff {
@@ -104,8 +105,8 @@ func (th *Thread) endBackoff(tick int64) int64 {
 	return max(n, 0)
 }
 
-// HasObserved records an observation: whether the thread is asleep, and its clocks. Its CPU time since the last one
-// explains as much of the process's clock. created: its clock began at zero.
+// HasObserved records an observation: whether the thread is asleep, and its clocks s. Its CPU time since the last one
+// explains a part of the process's clock. created reports that the thread's clock began at zero within the recording.
 func (c *Policy) HasObserved(th *Thread, asleep, created bool, s procmem.SchedStat) {
 	th.asleep = asleep
 	if s.Runs == 0 { // unknown
@@ -124,7 +125,7 @@ func (c *Policy) HasObserved(th *Thread, asleep, created bool, s procmem.SchedSt
 	th.used, th.usedKnown, th.ranBackOff, th.firstRun = used, true, false, false
 }
 
-// LeaveAlone backs off threads of a process from the next tick on, and removes ended ones from this tick's list.
+// BackOff backs off threads of a process from the next tick on, and removes ended ones from this tick's list.
 func (c *Policy) BackOff(p *Process) {
 	p.Awake = slices.DeleteFunc(p.Awake, func(th *Thread) bool {
 		backoff := th.backoff
@@ -139,7 +140,7 @@ func (c *Policy) BackOff(p *Process) {
 	})
 }
 
-// Rest records that the next ticks are omitted.
+// TicksSkipped records that the next ticks are skipped.
 func (c *Policy) TicksSkipped(p *Process) {
 	for _, th := range p.Awake {
 		if th.asleep && th.backedOffAt == 0 {
@@ -150,7 +151,7 @@ func (c *Policy) TicksSkipped(p *Process) {
 
 // SomeRan reports whether a backed-off thread must have run, and a search is due. The caller then wakes ([Policy.Wake])
 // and observes those that ran before; if the clock is still unexplained ([Policy.Unexplained]), all others, and calls
-// [Policy.AllObserved]. In both cases it calls [Policy.ObservedTicks].
+// [Policy.AllObserved]. In both cases it calls [Policy.SearchEnded].
 func (c *Policy) SomeRan(p *Process) bool {
 	return p.backedOff > 0 && p.clocked && p.clockAt == c.at && c.at >= p.nextSearch && c.Unexplained(p)
 }
@@ -166,7 +167,7 @@ func (c *Policy) Unexplained(p *Process) bool {
 	return int64(p.cpu-p.clockAllObserved)-p.explained > running*(c.period+clockError)
 }
 
-// ObservedTicks records the number of threads observed in a search.
+// SearchEnded records that a search has observed n threads.
 func (c *Policy) SearchEnded(p *Process, n int) {
 	p.nextSearch = c.at + searchShare*(sampleCost*int64(n)+restlessCost*int64(p.restless))
 }

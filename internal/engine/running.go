@@ -16,7 +16,7 @@ type Source interface {
 	Period() int64
 	// Whole reports whether each thread is observed from its first instruction on.
 	Whole() bool
-	// Launched notes a command that is held before its exec.
+	// Launched passes the id of a command that is held before its exec.
 	Launched(pid int)
 	Close()
 }
@@ -30,18 +30,18 @@ type Options struct {
 // Running observes threads that run, in place of stops. Sleepers, clocks, creations, ends and attribution do not depend
 // on it. All calls come from the tracer's goroutine. An engine may implement [Holder] and [Ender], too.
 type Running interface {
-	// Attach begins to follow a process. Nil: all of its running threads are stopped.
+	// Track is called for each new process. The result is nil if all of its running threads are to be stopped.
 	Track(*Process) ProcessObserver
 	// Coverage gives what is observed without stops at present.
 	Coverage() Coverage
 	// SetRate asks for hz observations a second of a running thread.
 	SetRate(now int64, hz float64)
-	// BeginTick chooses the processes whose running threads are observed, and reports what unattached children have
-	// used that have ended. withheld means that the tick observes no thread: then the choice stays.
+	// BeginTick chooses the processes whose running threads are observed, and reports the CPU time of children that
+	// have ended without being tracked. If withheld, no thread is observed at this tick, and the choice stays.
 	BeginTick(now int64, withheld bool)
-	// TakeAll takes what has come since the last tick.
+	// TakeAll takes the observations since the last call.
 	TakeAll(now int64)
-	// DrainIfDue does that if buffers may soon be full. It returns false if there are no buffers.
+	// DrainIfDue is TakeAll if buffers may soon be full. It returns false if there are none.
 	DrainIfDue() (buffers bool)
 	// EndTick is called when all threads of a tick were observed.
 	EndTick()
@@ -51,7 +51,7 @@ type Running interface {
 // Coverage is what an engine observes without stops.
 type Coverage struct {
 	Complete   bool // the running threads of all processes
-	Children   bool // children that are not attached
+	Children   bool // children that are not tracked yet
 	ChildTimes bool // all CPU time of such children
 }
 
@@ -94,13 +94,14 @@ type ThreadObserver interface {
 
 // Host is the tracer, as an engine uses it.
 type Host interface {
-	// Observe notes that all that runs is observed at a moment, so that no gap begins; GapEnd gives when the last gap
-	// ended, CLOCK_MONOTONIC ns.
+	// NoteObserved notes that all running threads are observed at a moment, so that no gap begins.
 	NoteObserved(now int64)
+	// GapEnd gives when the last gap ended, CLOCK_MONOTONIC ns.
 	GapEnd() int64
-	// ReadClocks reads the clocks of all processes, and Ran those that are due, and gives the processor time that the
-	// kernel has charged to them while they were sampled, in nanoseconds.
+	// ReadClocks reads the clocks of all processes.
 	ReadClocks(now int64)
+	// Ran reads the clocks that are due, and gives the CPU time that the kernel has charged to the processes while they
+	// were tracked, in nanoseconds.
 	Ran(now int64) int64
 	// Copied reports whether a thread was observed by a stop or a passive read so far.
 	Copied() bool

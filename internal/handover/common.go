@@ -17,12 +17,12 @@ type Common struct {
 	Garbage   *selfruntime.Collector
 	Failure   *selfruntime.Failure
 	QuotaGate CPUQuotaGate
-	// UndiscoveredLackRoots: kernel samples of undiscovered processes lack the outer ends of stacks. Set by the
-	// aggregator, read by the engine.
+	// UndiscoveredLackRoots reports that kernel samples of undiscovered processes lack the outer ends of stacks. Set by
+	// the aggregator, read by the engine.
 	UndiscoveredLackRoots atomic.Bool
 }
 
-// NewCommon makes it for one run.
+// NewCommon makes the state of one recording.
 func NewCommon() *Common {
 	return &Common{
 		Ring: NewRing(), Requests: &Requests{}, Pool: observe.NewPool(ringSize), Garbage: selfruntime.NewCollector(),

@@ -8,17 +8,17 @@ import (
 	"prywalk/internal/callstack"
 )
 
-// FallbackReason is what kernel samples of a process lack. A sample has registers and one piece of one stack; a stop
-// can copy more. It decides which engine samples the process, never the program's name. It is decided again after an
-// exec.
+// FallbackReason is what kernel samples of a process lack: they have registers and one piece of one stack, where a stop
+// can copy more. It decides whether the process is stopped instead; the program's name does not matter. It is reset by
+// an exec.
 type FallbackReason uint32
 
-// What samples can lack, in order of severity.
+// The reasons, in order of severity.
 const (
 	FallbackNone    FallbackReason = iota
 	FallbackStacks                 // other stacks on which a walk continues ([observe.TaskStacks])
 	FallbackRoots                  // the outer ends of stacks
-	FallbackSamples                // all: it runs, and gives no samples that can be walked (32-bit code)
+	FallbackSamples                // everything: the process runs, and no sample can be walked (32-bit code)
 	FallbackFrames                 // frames outside of the stack (a run-time system's plan, package managed)
 	NumFallbackReasons
 )
@@ -39,7 +39,7 @@ var fallbackNotes = [NumFallbackReasons]string{
 	FallbackSamples: "of which no samples came",
 }
 
-// TakesStops reports whether such a process is sampled by ptrace. choose: the sampler chooses the engine.
+// TakesStops reports whether such a process is stopped. choose reports that prywalk chooses the engine, not the user.
 func (l FallbackReason) TakesStops(choose bool) bool {
 	return l >= FallbackSamples || choose && l != FallbackNone
 }
@@ -75,7 +75,7 @@ func (p *Process) expectFallback(furtherStacks bool) {
 // CutStack stands for the unknown depth of a cut stack.
 const CutStack = 1 << 40
 
-// UsedStack records how many bytes of its stack a sample's walk has used. For the aggregator.
+// UsedStack records how many bytes of a stack a sample's walk has used. For the aggregator.
 func (p *Process) UsedStack(n int64) {
 	for {
 		before := p.usedStack.Load()
@@ -85,7 +85,7 @@ func (p *Process) UsedStack(n int64) {
 	}
 }
 
-// TakeUsedStack gives the maximum since the last call.
+// TakeUsedStack gives the maximum of UsedStack since the last call.
 func (p *Process) TakeUsedStack() int64 {
 	if p.usedStack.Load() == 0 {
 		return 0

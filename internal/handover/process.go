@@ -18,12 +18,13 @@ import (
 type Process struct {
 	ID     sample.ProcessID // written by the engine, before the first event
 	Target *code.Process
-	// Child: started by a sampled process, so it counts from its start. Parent is its parent at discovery, 0: unknown.
+	// Child reports that a sampled process has started it, so that its time counts from its start. Parent is its
+	// parent's id at discovery; 0: unknown.
 	Child  bool
 	Parent int
 
-	// FromStart: all its time lies within the recording. Since is the start of its account, CLOCK_MONOTONIC ns. Both
-	// are written by the engine, before the first event.
+	// FromStart reports that all its time lies within the recording. Since is the start of its account, CLOCK_MONOTONIC
+	// ns. Both are written by the engine, before the first event.
 	FromStart bool
 	Since     int64
 
@@ -35,11 +36,11 @@ type Process struct {
 	usedStack   atomic.Int64  // see [Process.UsedStack]
 	firstCopy   atomic.Int64  // see [Process.CopyFirst]
 	firstStack  atomic.Uint64 // see FirstStackEnd
-	codeChanged atomic.Int64  // last change of its run-time code, CLOCK_MONOTONIC ns; 0: not watched
+	codeChanged atomic.Int64  // last change of its generated code, CLOCK_MONOTONIC ns; 0: none
 
 	schedulers int // with tasks, as of TaskStacks; for the aggregator
 
-	// Comm is its name; Ended: its account is closed. For the aggregator.
+	// Comm is its name. Ended reports that its account is closed. For the aggregator.
 	Comm  string
 	Ended bool
 }
@@ -106,14 +107,14 @@ func (p *Process) TakeExtra() (observe.Extra, bool) {
 	return *next, true
 }
 
-// movingFor is how long a process counts as changing its run-time code, in nanoseconds.
+// changingFor is how long a process counts as changing its generated code, in nanoseconds.
 const changingFor = 1e9
 
-// CodeMoves records that run-time code was added or removed, as of a sample at that time.
+// CodeChanged records that generated code was added or removed, as of a sample at that time, CLOCK_MONOTONIC ns.
 func (p *Process) CodeChanged(at int64) { p.codeChanged.Store(at) }
 
-// Moving reports whether run-time code changed lately. What is known of it is soon out of date, so samples are handed
-// over at once.
+// CodeChanging reports whether run-time code changed lately. What is known of it is soon out of date, so samples are
+// handed over at once.
 func (p *Process) CodeChanging(at int64) bool {
 	moved := p.codeChanged.Load()
 	return moved != 0 && at-moved < changingFor

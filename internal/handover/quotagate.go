@@ -4,28 +4,28 @@ package handover
 
 import "sync/atomic"
 
-// Turn reserves the rest of a CPU quota for the engine while a thread is asked to stop: the aggregator begins no event
-// meanwhile. The zero value lets both work.
-type CPUQuotaGate struct{ over atomic.Pointer[chan struct{}] }
+// CPUQuotaGate reserves the rest of a CPU quota for the engine while a thread is asked to stop: while it is closed, the
+// aggregator begins no event. The zero value is open.
+type CPUQuotaGate struct{ opened atomic.Pointer[chan struct{}] }
 
-// Take makes the aggregator wait before its next event. For the engine.
-func (t *CPUQuotaGate) Close() {
-	if t.over.Load() == nil {
-		over := make(chan struct{})
-		t.over.Store(&over)
+// Close makes the aggregator wait before its next event. For the engine.
+func (g *CPUQuotaGate) Close() {
+	if g.opened.Load() == nil {
+		opened := make(chan struct{})
+		g.opened.Store(&opened)
 	}
 }
 
-// Give lets the aggregator go on. Safe for concurrent use.
-func (t *CPUQuotaGate) Open() {
-	if over := t.over.Swap(nil); over != nil {
-		close(*over)
+// Open lets the aggregator go on. Safe for concurrent use.
+func (g *CPUQuotaGate) Open() {
+	if opened := g.opened.Swap(nil); opened != nil {
+		close(*opened)
 	}
 }
 
-// Wait waits for the engine. For the aggregator.
-func (t *CPUQuotaGate) Wait() {
-	for over := t.over.Load(); over != nil; over = t.over.Load() {
-		<-*over
+// Wait waits until the gate is open. For the aggregator.
+func (g *CPUQuotaGate) Wait() {
+	for opened := g.opened.Load(); opened != nil; opened = g.opened.Load() {
+		<-*opened
 	}
 }

@@ -7,25 +7,24 @@ import (
 	"testing"
 )
 
-// TestAggregatorWaitsForItsTurn: it goes on only when the tracer lets it, and at once without a quota.
-func TestAggregatorWaitsForItsTurn(t *testing.T) {
-	var turn CPUQuotaGate
-	turn.Wait()
-	turn.Open()
+func TestAggregatorWaitsWhileTheGateIsClosed(t *testing.T) {
+	var gate CPUQuotaGate
+	gate.Wait()
+	gate.Open()
 	for range 1000 {
-		turn.Close()
-		turn.Close()
-		var given atomic.Bool
+		gate.Close()
+		gate.Close()
+		var opened atomic.Bool
 		done := make(chan bool)
 		go func() {
-			turn.Wait()
-			done <- given.Load()
+			gate.Wait()
+			done <- opened.Load()
 		}()
-		given.Store(true)
-		turn.Open()
+		opened.Store(true)
+		gate.Open()
 		if !<-done {
 			t.Fatal("it did not wait")
 		}
 	}
-	turn.Wait()
+	gate.Wait()
 }

@@ -19,7 +19,8 @@ type Thread struct {
 	Found     int64 // first listing, CLOCK_MONOTONIC ns
 	CreatedAt int64 // 0: before the recording
 
-	// Named: the aggregator has its name from a run-time system, so a new thread needs no early reads.
+	// Named reports that the aggregator has its name from a run-time system, so that its first events need not be
+	// handed over at once.
 	Named atomic.Bool
 }
 

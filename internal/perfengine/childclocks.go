@@ -11,20 +11,20 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// childClocks reports the CPU time of descendants that are never attached, by program, from records that ordinary users
-// may have ([perfevents.OpenDescendants]).
+// childClocks reports the CPU time of descendants that are never tracked, by program, from records that are permitted
+// to ordinary users ([perfevents.OpenDescendants]).
 type childClocks struct {
 	run     *engine.Run
-	threads func() int         // number of attached threads
+	threads func() int         // number of tracked threads
 	reader  *perfevents.Reader // nil: no records
 	table   *descendants.Table[*handover.Process, struct{}]
-	checked int64
-	records int
+	checked int64 // last check of the cost, CLOCK_MONOTONIC ns
+	records int   // since then
 }
 
 const (
-	// mostFollowed bounds the descriptors for one process; one with more threads is not followed.
-	mostFollowed = 512
+	// mostDescriptors bounds the descriptors for one process. The children of one that needs more are not recorded.
+	mostDescriptors = 512
 	// mostRecords bounds the records a second: each costs the target some 0.3 µs.
 	mostRecords = 20000
 	// mostInherited bounds the events of threads: each is more than a kilobyte of the kernel's memory.
@@ -37,7 +37,7 @@ func (d *childClocks) begin(r *perfevents.Reader) {
 	}
 }
 
-// The descendants of a process created since are already recorded.
+// processTracked opens events for the threads of a process. If an ancestor has events, they record it already.
 func (d *childClocks) processTracked(p *process) {
 	if d.reader == nil {
 		return
@@ -47,7 +47,7 @@ func (d *childClocks) processTracked(p *process) {
 		return
 	}
 	tids, err := p.Tasks.ListFrom(0, nil)
-	if err != nil || len(tids)*d.reader.Events() > mostFollowed {
+	if err != nil || len(tids)*d.reader.Events() > mostDescriptors {
 		return
 	}
 	for _, tid := range tids {
@@ -86,7 +86,7 @@ func (d *childClocks) report(now int64) {
 	}
 }
 
-// exact: it is the whole time.
+// claim reports the CPU time of a descendant. exact reports that it is the whole time.
 func (d *childClocks) claim(p *descendants.Untracked[*handover.Process, struct{}], exact bool) {
 	for i, s := range p.Spent {
 		s.Program.Keep()
@@ -97,7 +97,7 @@ func (d *childClocks) claim(p *descendants.Untracked[*handover.Process, struct{}
 	}
 }
 
-// giveUp ends the records: they cost too much.
+// giveUp ends the records, as they cost too much.
 func (d *childClocks) giveUp() {
 	for p := range d.table.All() {
 		d.claim(p, false)

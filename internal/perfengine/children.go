@@ -11,9 +11,9 @@ import (
 	"prywalk/internal/perfevents"
 )
 
-// children keeps the kernel's samples of child processes that are not attached (package descendants). A sample waits
-// until its process has ended or is attached. Then it is a claim on the time of the children of the nearest attached
-// process ([attribute.Process.ClaimOfChild]), or of the process itself.
+// children keeps the kernel's samples of child processes that are not tracked yet (package descendants). A sample waits
+// until its process has ended or is tracked. Then it is a claim on the time of the children of the nearest tracked
+// ancestor ([attribute.Process.ClaimOfChild]), or on the time of the process itself.
 type children struct {
 	run     *engine.Run
 	stream  *stream
@@ -25,18 +25,19 @@ type children struct {
 }
 
 const (
+	// mostChildSamples bounds the waiting samples of all children.
 	mostChildSamples = 1024
-	// ns
+	// childSampleFor is how long a sample waits at most, ns.
 	childSampleFor = 1e9
 )
 
 type childSample struct {
 	tid int
 	raw *observe.RawSample
-	in  *handover.Program
+	in  *handover.Program // which the process ran
 }
 
-// sampled reports whether children that are not attached are sampled.
+// sampled reports whether children that are not tracked are sampled.
 func (c *children) sampled() bool { return c.table != nil }
 
 func (c *children) knows(pid int) bool { return c.table != nil && c.table.Find(pid) != nil }
@@ -69,7 +70,7 @@ func (c *children) keep(r *perfevents.Record) {
 	}
 }
 
-// handOver reports samples of ended processes, or those not attached for long.
+// handOver reports the samples of processes that have ended, and those that have waited for childSampleFor.
 func (c *children) handOver(now int64) {
 	if c.table == nil {
 		return
@@ -94,7 +95,8 @@ func (c *children) claim(kind handover.Kind, on *handover.Process, s childSample
 	c.claims.add(handover.Event{Kind: kind, Proc: on, RawSample: s.raw, Ran: s.in})
 }
 
-// Samples from before the last exec are claims on unobserved time.
+// processTracked passes the samples of a process to its threads. Those from before its last exec are claims on its
+// unobserved time.
 func (c *children) processTracked(p *process) {
 	if c.table == nil {
 		return
@@ -120,7 +122,7 @@ func (c *children) processEnded(p *process) {
 	}
 }
 
-// goesOn: the recording continues, and samples are reported.
+// end ends the samples of children. If goesOn, the recording continues, and the waiting samples are reported.
 func (c *children) end(goesOn bool) {
 	if c.table == nil {
 		return

@@ -18,10 +18,10 @@ import (
 //   - frames that are not on the stack (package managed): stopped, always;
 //   - further stacks, known from the code image: stopped, unless the user insists on samples ([Source.Choose]);
 //   - incomplete stacks for another reason: the same, once a hundredth of the samples shows it;
-//   - the same of all children that are not attached: ticks find and stop them;
+//   - the same for all children that are not tracked: ticks find and stop them;
 //   - samples: none can be walked (32-bit code): stopped.
 //
-// After exec a process is judged again. If no samples come at all, all processes are stopped.
+// After an exec the choice is made again. If no samples come at all, all processes are stopped.
 type choice struct {
 	run      *engine.Run
 	host     engine.Host

@@ -18,7 +18,7 @@
 //	Engine        passes the tracer's calls to the parts
 //	stream        the kernel's samples: they come, are paused, or were given up
 //	scope         which threads the kernel samples: systemWide, or perThread for an ordinary user
-//	children      samples of child processes that are not attached
+//	children      samples of child processes that are not tracked
 //	childClocks   the CPU time of such processes, for an ordinary user
 //	samples       waiting samples of tracked threads, until their clocks are read
 //	claims        samples of threads that are not tracked

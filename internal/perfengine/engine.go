@@ -84,7 +84,7 @@ func (s *Engine) wants(pid int) bool { return s.procs.sampled[pid] != nil || s.c
 
 func (s *Engine) isTarget(pid int) bool { return s.procs.sampled[pid] != nil || s.children.knows(pid) }
 
-// Attach implements [engine.Running].
+// Track implements [engine.Running].
 func (s *Engine) Track(of *engine.Process) engine.ProcessObserver {
 	p := &process{Process: of, engine: s, threads: map[int]*thread{}}
 	s.procs.all = append(s.procs.all, p)
@@ -161,8 +161,8 @@ func (s *Engine) TakeAll(now int64) {
 	s.choice.checkIfDue(now)
 }
 
-// DrainIfDue implements [engine.Running]. The first tick attaches all threads, which takes 0.3 s with 5,000; the kernel's
-// buffers have room for 32 ms at 1,000 Hz.
+// DrainIfDue implements [engine.Running]. The first tick tracks all threads, which takes 0.3 s with 5,000; the
+// kernel's buffers have room for 32 ms at 1,000 Hz.
 func (s *Engine) DrainIfDue() (buffers bool) {
 	if !s.stream.on() {
 		return false
@@ -195,7 +195,7 @@ func (s *Engine) Resume(now int64) {
 	s.clocks.resume()
 }
 
-// BeforeLast implements [engine.Ender]: the recording shall have a stack.
+// BeforeLast implements [engine.Ender]. It ensures that the recording has a stack.
 func (s *Engine) BeforeLast(now int64) {
 	s.TakeAll(now)
 	s.choice.ensureOne()

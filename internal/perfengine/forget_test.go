@@ -10,7 +10,7 @@ import (
 	procs "prywalk/internal/process"
 )
 
-// The second was attached before the end of the first was noticed.
+// The second was tracked before the end of the first was noticed.
 func TestEndOfAProcessIsNotThatOfTheNextOneWithItsNumber(t *testing.T) {
 	target := &code.Process{Process: &procs.Process{PID: 4711}}
 	of := func() *process { return &process{Process: &engine.Process{Target: target}, mode: modeSamples} }

@@ -19,7 +19,7 @@ func TestChildrenWhoseSamplesLackRootsAreFoundByTicks(t *testing.T) {
 		onRig(t, source, engine.Options{Children: true}, func(r *rig) {
 			r.tick()
 			if r.children.table == nil {
-				t.Fatal("children that are not attached are not sampled")
+				t.Fatal("children that are not tracked are not sampled")
 			}
 			r.UndiscoveredLackRoots.Store(true)
 			r.tick()

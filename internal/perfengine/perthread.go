@@ -12,7 +12,8 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// perThread samples threads one by one, in user space only ([perfevents.OpenOwn]), once a stop has found them running.
+// perThread samples threads one by one, in user space only ([perfevents.OpenPerThread]), once a stop has found them
+// running.
 //
 // Time in the kernel has no samples. So a thread that is there for more than a twentieth of its CPU time is stopped
 // again. Both missing samples and stime (/proc/PID/task/TID/stat) must show it: samples may be lost by chance.

@@ -27,7 +27,8 @@ type process struct {
 	engine  *Engine
 	threads map[int]*thread // by thread id
 	mode    mode
-	// fellBackFor is what samples lacked when it was last stopped for that, sampledAnyway what the present samples lack.
+	// fellBackFor is what samples lacked when it was last stopped for that, sampledAnyway what the present samples
+	// lack.
 	fellBackFor, sampledAnyway handover.FallbackReason
 	// received counts its usable samples; receivedBefore and ranBefore (CPU time, ns) are as of the last check.
 	received, receivedBefore, ranBefore int64
@@ -36,7 +37,7 @@ type process struct {
 // Observes implements [engine.ProcessObserver].
 func (p *process) Observes() bool { return p.mode == modeSamples }
 
-// AttachThread implements [engine.ProcessObserver].
+// TrackThread implements [engine.ProcessObserver].
 func (p *process) TrackThread(of *engine.Thread) engine.ThreadObserver {
 	th := &thread{Thread: of, proc: p}
 	p.threads[of.Observed.TID] = th
@@ -112,7 +113,7 @@ func (th *thread) Ended(alive bool) {
 	e.scope.end(th)
 }
 
-// processes are those attached.
+// processes are the tracked ones.
 type processes struct {
 	all     []*process
 	sampled map[int]*process // by process id

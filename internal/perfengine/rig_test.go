@@ -124,7 +124,7 @@ func (r *rig) end() {
 	r.of.Tasks.Close()
 }
 
-// onRig calls f with an engine that has attached a test program.
+// onRig calls f with an engine that tracks a test program.
 func onRig(t *testing.T, s *Source, o engine.Options, f func(*rig), args ...string) {
 	t.Helper()
 	pid, _ := testtargets.Threads(t, args...)

@@ -4,7 +4,7 @@ package perfengine
 
 import "prywalk/internal/observe"
 
-// scope is which threads the kernel samples: all of each processor ([systemWide]), or single ones ([perThread]).
+// scope is which threads the kernel samples: all that run on a processor ([systemWide]), or single ones ([perThread]).
 type scope interface {
 	// begin is called for each thread of a process that is sampled from now on, and for its new ones.
 	begin(*thread)

@@ -7,13 +7,13 @@ import (
 	"prywalk/internal/perfevents"
 )
 
-// Source has what was opened for one recording: an [engine.Source].
+// Source implements [engine.Source]. It has what was opened for one recording.
 type Source struct {
 	// Events are the kernel's samples; nil: none. Paused until the recording begins.
 	Events *perfevents.Reader
 	// Descendants are the records of child processes; nil: none.
 	Descendants *perfevents.Reader
-	// Choose reports whether a process whose samples lack something is stopped.
+	// Choose has a process stopped whose samples lack something ([handover.FallbackReason.TakesStops]).
 	Choose bool
 }
 

@@ -11,25 +11,26 @@ import (
 // # Samples of an ordinary user's threads
 //
 // With kernel.perf_event_paranoid 2 a user may sample own threads in user space (kernel/events/core.c, perf_event_open
-// and find_get_context). Each processor has a ring, owned by an event that counts nothing, and each followed thread one
-// event per processor (PERF_EVENT_IOC_SET_OUTPUT).
+// and find_get_context). Each processor has a ring, owned by an event that counts nothing. Each sampled thread has
+// one event per processor, which writes to its ring (PERF_EVENT_IOC_SET_OUTPUT).
 
-// OpenOwn prepares samples of the user's own threads ([Reader.Follow]). The error is [ErrDenied] or [ErrUnsupported].
+// OpenPerThread prepares samples of the user's own threads ([Reader.OpenThread]). The error is [ErrDenied] or
+// [ErrUnsupported].
 func OpenPerThread(o Options) (*Reader, error) {
 	o.NoKernel, o.Tasks, o.Programs, o.Switches = true, false, false, false
 	return openWithin(&Reader{opts: o, threads: map[int][]int{}})
 }
 
-// Own reports whether threads are followed one by one.
+// PerThread reports whether threads are sampled one by one.
 func (r *Reader) PerThread() bool { return r.threads != nil }
 
-// Events gives the number of descriptors per followed thread.
+// Events gives the number of descriptors per thread.
 func (r *Reader) Events() int { return len(r.rings) }
 
-// Followed gives the number of followed threads.
+// OpenThreads gives the number of threads with events.
 func (r *Reader) OpenThreads() int { return len(r.threads) }
 
-// Follow starts samples of a thread. The error wraps ESRCH if there is none. Precondition: Own.
+// OpenThread starts samples of a thread. The error wraps ESRCH if there is none. Precondition: PerThread.
 func (r *Reader) OpenThread(tid int) error {
 	if _, followed := r.threads[tid]; followed {
 		return nil
@@ -54,7 +55,7 @@ func (r *Reader) OpenThread(tid int) error {
 	return nil
 }
 
-// Unfollow ends samples of a thread.
+// CloseThread ends samples of a thread.
 func (r *Reader) CloseThread(tid int) {
 	closeAll(r.threads[tid])
 	delete(r.threads, tid)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A timer may be late, but not early: between two samples of a processor there are no more than periods, which are up to
-// an eighth shorter than their mean, and two.
+// A timer may be late, but not early: between two samples of a processor there are no more than periods, which are up
+// to an eighth shorter than their mean, and two.
 func TestSamplesComeAtTheRateThatIsSet(t *testing.T) {
 	for _, shorter := range []int{0, LeastStack} {
 		r := open(t, Options{Freq: 997})

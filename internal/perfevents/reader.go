@@ -46,7 +46,7 @@ type Options struct {
 	Stack int
 	// Rings bounds the locked bytes of all processors' buffers; 0: 128 MiB.
 	Rings int
-	// NoKernel reports whether kernel frames are omitted.
+	// NoKernel omits kernel frames.
 	NoKernel bool
 	// UserChains requests the return addresses that the kernel finds along the frame pointers ([Record.Chain]).
 	UserChains bool
@@ -58,19 +58,19 @@ type Options struct {
 type Reader struct {
 	opts                  Options
 	rings                 []*ring
-	heads                 []uint64
+	heads                 []uint64 // of the rings, for DrainTasksFirst
 	rec                   Record
 	samples, lost, broken int64
 	missed                missed
 	throttled             int64
 	isTarget              func(pid int) bool
-	online                string
-	listProcessors        func() (string, error)
+	online                string                 // processors, as the kernel lists them
+	listProcessors        func() (string, error) // for tests
 
-	threads   map[int][]int // events by thread; nil: all threads
-	ringBytes int
+	threads   map[int][]int // events by thread; nil: all threads of each processor are sampled
+	ringBytes int           // bytes of a ring where descendants are recorded; 0: samples are taken
 	paused    bool
-	shorter   int
+	shorter   int // copied stack bytes; 0: the most
 
 	changed, periodBefore int64 // time of the last SetFreq, CLOCK_MONOTONIC ns; the period until then, ns
 	varied                int64 // time of the last change of the periods, CLOCK_MONOTONIC ns
@@ -104,7 +104,7 @@ func (r *Reader) Period() int64 { return r.opts.periodNS() }
 // Freq gives the samples a second on each processor.
 func (r *Reader) Freq() float64 { return r.opts.Freq }
 
-// PeriodAt is [Reader.Period] as of a time since the last but one SetFreq, CLOCK_MONOTONIC ns.
+// PeriodAt is [Reader.Period] at an earlier time, CLOCK_MONOTONIC ns, but not before the last but one SetFreq.
 func (r *Reader) PeriodAt(at int64) int64 {
 	if at < r.changed {
 		return r.periodBefore
@@ -125,8 +125,8 @@ func (r *Reader) SetFreq(hz float64) bool {
 	return true
 }
 
-// The periods are drawn anew every varyEvery ns, from up to 1/varyShare below the nominal one to as much above. A drawing
-// costs one system call and, on average, half a sample a processor.
+// The periods are drawn anew every varyEvery ns, from up to 1/varyShare below the nominal one to as much above. A
+// drawing costs one system call and, on average, half a sample a processor.
 const (
 	varyEvery = 1e9
 	varyShare = 8
@@ -201,7 +201,8 @@ func (r *Reader) Drain(take func(*Record)) {
 	}
 }
 
-// DrainTasksFirst is Drain that first passes creations, ends, names and mappings: they precede samples.
+// DrainTasksFirst is Drain that first passes creations, ends, names and mappings of all processors to tasks, then the
+// other records to take.
 func (r *Reader) DrainTasksFirst(tasks, take func(*Record)) {
 	heads := r.heads[:0]
 	for _, g := range r.rings {
@@ -242,7 +243,7 @@ func (r *Reader) count(g *ring, rec *Record, take func(*Record)) {
 	take(rec)
 }
 
-// Check follows added and removed processors, and reports whether all are sampled.
+// Check opens rings anew after processors were added or removed. It reports whether all are sampled.
 func (r *Reader) Check() bool {
 	if r.listProcessors == nil && r.sameProcessors() {
 		return true
@@ -330,7 +331,7 @@ func (r *Reader) openAll() error {
 	return nil
 }
 
-// besideStack bounds a record without the stack, in bytes.
+// besideStack bounds the rest of a sample's record, in bytes.
 const besideStack = 2 << 10
 
 // ringRecords is the least number of samples in a ring.
@@ -339,6 +340,7 @@ const ringRecords = 32
 // mostRings bounds the locked bytes of all rings.
 const mostRings = 128 << 20
 
+// stackWithin gives the most stack bytes of a sample such that the rings of all processors need at most memory bytes.
 func stackWithin(processors, memory int) int {
 	n := MostStack
 	for n > LeastStack && ringSize(n)*processors > memory {
@@ -397,7 +399,7 @@ func (r *Reader) processors() (string, error) {
 	return onlineCPUs()
 }
 
-// online is a list such as 0-3,6.
+// online has a list of processors, such as 0-3,6.
 const online = "/sys/devices/system/cpu/online"
 
 func onlineCPUs() (string, error) {
@@ -405,7 +407,8 @@ func onlineCPUs() (string, error) {
 	return strings.TrimSpace(string(b)), err
 }
 
-// It does not enter the Go scheduler. False if the list is long.
+// sameProcessors reports whether the list of processors is unchanged; false also if it is long. It does not enter the
+// Go scheduler.
 func (r *Reader) sameProcessors() bool {
 	var buf [128]byte
 	b, err := procmem.ReadSmall(online, buf[:])
@@ -431,7 +434,7 @@ func parseCPUs(list string) []int {
 	return cpus
 }
 
-// Usable reports whether there are registers.
+// Usable reports whether the sample can be walked: it has user registers.
 func (r *Record) Usable() bool {
 	return r.Whole && r.Regs.Arch != frames.ArchUnknown && r.Regs.SP() != 0
 }

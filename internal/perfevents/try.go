@@ -13,7 +13,7 @@ import (
 // ErrSilent means that events are permitted, but give no samples.
 var ErrSilent = errors.New("perf events are allowed, but no samples came")
 
-// tryFor bounds this thread's CPU time, ns: some periods of timers of 10 ms.
+// tryFor bounds the CPU time of the trial, ns: some periods of a timer of 10 ms.
 const (
 	tryFreq = 9973
 	tryFor  = 30e6
@@ -29,7 +29,7 @@ func Try() error {
 	return try(r)
 }
 
-// TryOwn is [Try] for [OpenOwn].
+// TryPerThread is [Try] for [OpenPerThread].
 func TryPerThread() error {
 	r, err := OpenPerThread(Options{Freq: tryFreq})
 	if err != nil {

@@ -32,7 +32,7 @@ func (s *Sampler) stats(e handover.Engine) (r runstats.Stats) {
 	return r
 }
 
-// Suspects gives the processes with possible deadlocks at the end of a run ([aggregator.Aggregator]).
+// Suspects gives the ids of processes with possible deadlocks, at the end of a run.
 func (s *Sampler) Suspects() []int { return s.acc.Suspects() }
 
 // Progress is the progress of a run.
@@ -53,7 +53,7 @@ type Answer struct {
 	Ticks  int64 `json:"ticks"`
 	Missed int64 `json:"missed_ticks"`
 	Stops  int64 `json:"frozen"`
-	// Calls are system calls of this process, Copied bytes read from other processes' memory.
+	// Calls counts system calls of this process, Copied the bytes read from other processes' memory.
 	Calls  int64 `json:"calls"`
 	Copied int64 `json:"copied"`
 }

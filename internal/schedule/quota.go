@@ -22,9 +22,9 @@ import (
 // in slices. After movesAfter periods it is the next one.
 
 const (
-	// least length of a stop, ns, that may include a throttled time
+	// throttledFrom is the least length of a stop that may include a throttled time, ns.
 	throttledFrom  = 1e6
-	leastQuotaRate = 1
+	leastQuotaRate = 1 // ticks/s
 	movesAfter     = 4
 	maxCPUs        = 1024
 )
@@ -33,17 +33,18 @@ const (
 type Quota struct {
 	guard *quota.Guard
 	meter *quota.Meter
-	alone bool
+	alone bool // prywalk is alone in the group
 	all   unix.CPUSet
-	at    int // the processor of all threads; −1: several
-	moved int64
-	last  quota.Sample
+	at    int          // the processor of all threads; −1: several
+	moved int64        // the quota's period in which they were put there
+	last  quota.Sample // last reading of the meter
 	first quota.Sample
-	used  int64
-	since int64
-	cost  float64
-	// withheld counts ticks, throttled stops.
-	withheld, throttled int64
+	used  int64   // CPU time of the group, ns
+	since int64   // used as of the last tick, ns
+	cost  float64 // mean CPU time between ticks, ns
+
+	withheld  int64 // ticks
+	throttled int64 // stops
 }
 
 // QuotaStats is the effect of a quota, as [runstats.OwnQuota].
@@ -54,7 +55,7 @@ type QuotaStats struct {
 	StopsThrottled int64
 }
 
-// NewQuota finds the tightest quota that can be measured; nil: none, or without effect.
+// NewQuota finds the first of the limits that can be measured; nil: none, or without effect (scheduling "fifo").
 func NewQuota(limits []quota.Limit, scheduling string) *Quota {
 	if scheduling == "fifo" {
 		return nil
@@ -144,7 +145,8 @@ func (u *Quota) Rate(asked float64) float64 {
 	return max(min(asked, u.guard.Rate(u.cost)), leastQuotaRate)
 }
 
-// OwnPart gives prywalk's part of a stop, ns: without throttled time of a group that includes the target.
+// OwnPart gives prywalk's part of a stop of stopped ns. If the group has the target as well, that is without throttled
+// time: the target would have been throttled without prywalk, too.
 func (u *Quota) OwnPart(stopped int64) int64 {
 	if u == nil || stopped < throttledFrom {
 		return stopped
@@ -191,10 +193,11 @@ func (u *Quota) Moves(waiting int) bool {
 	return u.put(next % maxCPUs)
 }
 
-// Careful reports whether only threads on a processor are to be stopped. A single processor is the tracer's.
+// Careful reports whether only threads that are on a processor may be stopped. With a single processor that is the
+// tracer's, and all may.
 func (u *Quota) Careful() bool { return u != nil && u.all.Count() > 1 }
 
-// onAllThreads reports false if none could be set.
+// onAllThreads restricts all threads of this process to the set; false if that failed.
 func onAllThreads(set *unix.CPUSet) (done bool) {
 	for range 2 {
 		list, err := os.ReadDir("/proc/self/task")

@@ -2,23 +2,24 @@
 
 package schedule
 
-// # Ticks that are left out
+// # Skipped ticks
 //
-// Where the kernel samples running threads, ticks add clocks, sleepers, creations and ends. While all threads are
-// steady, ticks are left out, for restFor at most; else until they take one part in costShare of a processor.
+// Where the kernel samples running threads, ticks only add clocks, sleepers, creations and ends. While all threads are
+// steady, ticks are longestDistance apart; otherwise as many are skipped as keep their cost below one part in costShare
+// of a processor.
 
 const (
-	// restFor bounds the distance of ticks, ns.
+	// longestDistance bounds the distance of ticks, ns; mostApart bounds it in periods, as the kernel's buffers have
+	// room for 32 samples.
 	longestDistance = 10e6
-	// the same in periods: the kernel's buffers have room for 32 samples
-	mostApart = 10
-	// SteadyFor is how long a thread must have run or slept, ns; one part in steadyShare may differ.
+	mostApart       = 10
+	// SteadyFor is how long a thread must have run or slept to be steady, ns. One part in steadyShare may differ.
 	SteadyFor   = 200e6
 	steadyShare = 10
 	// Ticks take at most one part in costShare of a processor. Their cost is a mean of the last costTicks.
 	costShare = 100
 	costTicks = 32
-	// newFor is the time without begin or end of a thread, ns.
+	// newFor is the time without begin or end of a thread after which ticks may be skipped, ns.
 	newFor = 1e9
 )
 
@@ -27,12 +28,12 @@ type Clocks struct{ Wall, CPU, RunQueue int64 }
 
 // Steady detects a thread that runs on.
 type Steady struct {
-	from Clocks
+	from Clocks // since then it has run on, or not been decided
 	is   bool
 }
 
-// Runs notes that the thread was found running or queued. Queue time is charged late, so sleep counts once it has
-// lasted.
+// Runs notes that the thread was found running or queued. The kernel adds queue time to the clock late, so that it
+// seems to be sleep: the decision takes SteadyFor at least.
 func (s *Steady) Runs(now Clocks) {
 	wall := now.Wall - s.from.Wall
 	asleep := wall - (now.CPU - s.from.CPU) - (now.RunQueue - s.from.RunQueue)
@@ -49,12 +50,12 @@ func (s *Steady) Runs(now Clocks) {
 // Is reports whether the thread is steady.
 func (s *Steady) Is() bool { return s.is }
 
-// Rest counts the ticks that are left out. The zero value is ready for use.
+// TickSkipper counts skipped ticks. The zero value is ready for use.
 type TickSkipper struct {
-	// Ticks is the number left out so far.
+	// Skipped is the number of ticks skipped so far.
 	Skipped int64
 
-	left    int64
+	left    int64 // ticks to skip now
 	changed int64 // last begin or end of a thread, CLOCK_MONOTONIC ns
 	used    int64 // CPU time as of the last tick, ns; 0: unknown
 	cost    int64 // of a tick, ns
@@ -63,7 +64,7 @@ type TickSkipper struct {
 // Changed notes that a thread has begun or ended.
 func (r *TickSkipper) Changed(now int64) { r.changed = max(r.changed, now) }
 
-// May reports whether begins and ends permit to leave out ticks.
+// MaySkip reports whether no thread has begun or ended lately.
 func (r *TickSkipper) MaySkip(now int64) bool { return now-r.changed >= newFor }
 
 // Used sets the CPU time of all ticks so far, ns. Call it after each tick.
@@ -74,8 +75,8 @@ func (r *TickSkipper) Used(ns int64) {
 	r.used = ns
 }
 
-// LeaveOut leaves out a random number of ticks from next on, and gives the moment of the one after them. ok is false if
-// the period is too long.
+// Skip skips a random number of ticks from next on, and gives the moment of the one after them. ok is false if the
+// period is too long for that.
 func (s *Ticks) Skip(r *TickSkipper, next int64) (after int64, ok bool) {
 	most := min(int64(longestDistance)/s.period, mostApart) - 1
 	if most < 1 {
@@ -84,7 +85,7 @@ func (s *Ticks) Skip(r *TickSkipper, next int64) (after int64, ok bool) {
 	return s.skip(r, next, (most+1)/2, most), true
 }
 
-// LeaveOutCostly is LeaveOut by the cost of ticks.
+// SkipCostly is Skip with a number that the cost of ticks decides.
 func (s *Ticks) SkipCostly(r *TickSkipper, next int64) (after int64, ok bool) {
 	most := min(int64(longestDistance)/s.period, mostApart) - 1
 	mean := min((r.cost*costShare-1)/s.period, (3*most+3)/4)
@@ -100,7 +101,7 @@ func (s *Ticks) skip(r *TickSkipper, next, least, most int64) (after int64) {
 	return next + r.left*s.period
 }
 
-// Over ends LeaveOut, passed ns after the last tick, and gives how many ticks were left out.
+// End ends a Skip, passed ns after the last tick, and gives how many ticks were skipped.
 func (r *TickSkipper) End(passed, period int64) (ticks int64) {
 	ticks = max(min((passed+period/2)/period-1, r.left), 0)
 	r.Skipped += ticks

@@ -23,8 +23,9 @@ func TestTicksKeepTheirRateAndOrder(t *testing.T) {
 	}
 }
 
-// A target that repeats itself every k-th part of the period is sampled equally often in each quarter of its time. Ticks are
-// not independent here: their phase needs some five ticks to change at k = 1. The bound is five standard deviations.
+// A target that repeats itself every k-th part of the period is sampled equally often in each quarter of its time.
+// Ticks are not independent here: their phase needs some five ticks to change at k = 1. The bound is five standard
+// deviations.
 func TestTicksDoNotKeepStepWithPeriodicWork(t *testing.T) {
 	const n = 100000
 	for _, k := range []int64{1, 2, 3, 12} {

@@ -11,7 +11,7 @@ type Thread struct {
 	judged    bool // preempted is decided for the current sample
 	late      bool // preempted, but from another processor: it ran on for some microseconds
 	cpu       int  // the tracer's processor when that was decided
-	moved     bool // it did not stay in place at its last sample: it may be preempted again
+	moved     bool // it ran between the tick and its last stop: it may be preempted again
 
 	foundAt   int64  // the tracer's wake-up known to have preempted it, CLOCK_MONOTONIC ns; 0: none
 	foundRuns uint64 // its count of arrivals then
@@ -35,20 +35,21 @@ func (t *Thread) Judged() bool { return t.judged }
 // Preempted reports whether the tracer is known to have preempted the thread, and on which processor.
 func (t *Thread) Preempted() (cpu int, ok bool) { return t.cpu, t.preempted }
 
-// TellsAsleep reports whether a sample of a thread that the tracer preempted and that sleeps now shows its place. One
-// with many system calls that was interrupted from another processor may have gone to sleep since.
+// TellsAsleep reports whether a sample of a thread that the tracer preempted, and that sleeps now, shows where it was
+// preempted. A thread with many system calls that was interrupted from another processor may have gone on to sleep
+// since.
 func (t *Thread) TellsAsleep(wake Wake, now int64) bool { return wake.ByTimer || !t.skids(now) }
 
-// MayWait reports whether the thread is likely queued behind the tracer, or needs an exact sample: then [Tracer.Judge]
-// is worth its cost at once.
+// MayWait reports whether the thread is likely queued behind the tracer, or needs an exact sample. Then [Tracer.Judge]
+// is called at once.
 func (t *Thread) MayWait() bool { return t.moved || t.Basis() != sample.FewCalls }
 
 // ExactAt records a sample of a sleeping thread that the tracer preempted.
 func (t *Thread) ExactAt(at int64) { t.exactAt = at }
 
-// Stopped decides whether CPU time goes to the stack of a stop: the thread was on a processor, and the sample shows
-// where. If it stayed in place since before the interrupt, it was on one. Otherwise it was queued, and counts only if
-// the tracer preempted it.
+// Stopped decides whether CPU time goes to the stack of a stop. onCPU reports that the thread was on a processor at the
+// tick, and that the sample shows where. stayed reports that it has not arrived on a processor since before the
+// interrupt, so that it was on one; otherwise it was queued, and counts only if the tracer preempted it.
 func (t *Thread) Stopped(at int64, stayed, inSyscall bool) (onCPU bool, basis sample.Basis) {
 	t.moved = !stayed
 	if !stayed && !t.preempted {

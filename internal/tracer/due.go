@@ -67,7 +67,7 @@ func (d *due) wakeAndObserve(p *process, all bool) int {
 	return len(woken)
 }
 
-// draw begins a subset; true if all are observed.
+// draw begins the subset of a tick; true if all threads that are due are observed.
 func (d *due) draw() (all bool) {
 	if !d.drawing() {
 		return true
@@ -94,7 +94,7 @@ func (d *due) observeDrawn(list []*backoff.Thread) {
 	}
 }
 
-// observePreempted observes the thread that the tracer preempted ([skid.Tracer.Find]).
+// observePreempted observes the thread that the tracer's wake-up preempted ([skid.Tracer.Find]).
 func (d *due) observePreempted() {
 	if !d.cpus.MayShareTargetCPU() || !d.Observer.SeeksPreempted() {
 		return

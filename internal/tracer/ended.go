@@ -10,8 +10,8 @@ import (
 	"prywalk/internal/sample"
 )
 
-// endedThreads finds the CPU time of ended threads. A process's clock includes them (kernel/sched/cputime.c,
-// thread_group_cputime), and schedstat shows the same variable (se.sum_exec_runtime). So
+// endedThreads finds the CPU time of ended threads. A process's clock includes it (kernel/sched/cputime.c,
+// thread_group_cputime) and adds the variable that a thread's schedstat shows (se.sum_exec_runtime). So
 //
 //	used by ended threads = process's clock − sum of its threads' clocks
 //
@@ -36,13 +36,16 @@ const (
 	readAtOnce = 32
 )
 
+// endedReport schedules the reports of a process.
 type endedReport struct {
-	some bool
-	next int64
+	some bool  // threads have ended since the last one
+	next int64 // earliest next one, CLOCK_MONOTONIC ns
 }
 
+// endedUsed bounds the CPU time of ended threads, ns, as of a pass over the clocks.
 type endedUsed struct{ least, most, clockPass int64 }
 
+// open reads the clocks when a process is tracked.
 func (c *endedThreads) open(p *process, now int64) {
 	u, ok := c.count(p, func(th *thread, s procmem.SchedStat) { th.end.Before = procmem.ReadingAt(s, now) })
 	p.counted, p.end.Ended = ok, -u.most
@@ -131,7 +134,8 @@ func (c *endedThreads) soFar(p *process) (ns int64, ok bool) {
 	return max(ns, 0), true
 }
 
-// count reads all clocks of a process, those of tracked threads to saw; false on failure.
+// count reads all clocks of a process until none moves meanwhile, and passes those of tracked threads to saw; false if
+// it could not.
 func (c *endedThreads) count(p *process, saw func(*thread, procmem.SchedStat)) (best endedUsed, ok bool) {
 	began := procmem.Now()
 	for try := range countTries {

@@ -5,7 +5,7 @@ package tracer
 // host implements [engine.Host].
 type host struct{ t *Tracer }
 
-// Observe implements [engine.Host].
+// NoteObserved implements [engine.Host].
 func (h host) NoteObserved(now int64) { h.t.reports.observed(now) }
 
 // GapEnd implements [engine.Host].

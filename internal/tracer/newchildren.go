@@ -20,15 +20,15 @@ import (
 	"prywalk/ptrace"
 )
 
-// newChildren observes child processes before they are attached, where the kernel's samples do not show them.
+// newChildren observes child processes before they are tracked, where the kernel's samples do not show them.
 //
 //   - Each tick finds them by process id (package descendants), and marks those on a processor. A mark stands for the
 //     time between two ticks.
-//   - A marked process is stopped once. Without a stop its mark stands where stops of the same program have found
-//     others ([attribute.FoundMissed]).
-//   - Marks of a process that ends before it is attached claim CPU time of its nearest ancestor's children. Else they
-//     are its first thread's.
-//   - The CPU time so far of each is reported too: late ticks miss some.
+//   - A marked process is stopped once. A mark without a stop is attributed as the stops of other processes with the same
+//     program were ([attribute.FoundMissed]).
+//   - If the process is tracked later, its marks become samples of its first thread. If it ends before, they are claims on
+//     the CPU time of the children of its nearest tracked ancestor.
+//   - The CPU time so far of each is reported too, as late ticks miss some.
 type newChildren struct {
 	*state
 	found   *foundChildren // nil: children are not followed
@@ -36,7 +36,7 @@ type newChildren struct {
 	births  *births
 	stops   *stops
 	walks   *pathWalks
-	// processes may be stopped also before exec
+	// precedesExec reports that processes may be stopped before their exec, too.
 	precedesExec bool
 }
 
@@ -47,17 +47,18 @@ type (
 
 type newChild struct {
 	marks   []mark
-	obs     *observe.Thread
+	obs     *observe.Thread // its first thread; nil: not open
 	memory  *procmem.Memory
 	maps    code.Listing
-	refused bool // not permitted
+	refused bool // a stop is not permitted
 }
 
+// mark is a tick at which a process was on a processor.
 type mark struct {
-	at, apart int64
+	at, apart int64 // CLOCK_MONOTONIC ns; the time that it stands for, ns
 	ran       *handover.Program
-	raw       *observe.RawSample
-	found     attribute.Found // why not
+	raw       *observe.RawSample // of a stop; nil: none
+	found     attribute.Found    // why there is none
 }
 
 func (n *newChildren) begin() {
@@ -70,7 +71,8 @@ func (n *newChildren) begin() {
 	n.found.Pinned(ptrace.Pin, ptrace.Unpin)
 }
 
-// Under a tracer without CAP_SYS_PTRACE, exec of a set-user-ID program does not get its rights.
+// mayPrecedeExec reports whether a process may be stopped that may call exec meanwhile: under a tracer without
+// CAP_SYS_PTRACE, a set-user-ID program does not get its rights.
 func mayPrecedeExec() bool {
 	var s procmem.Status
 	return procmem.ReadStatus(os.Getpid(), &s) == nil && s.CapEff>>unix.CAP_SYS_PTRACE&1 != 0
@@ -98,7 +100,7 @@ func (n *newChildren) observe(now int64) {
 	}
 }
 
-// find reports false if the search is under way.
+// find searches for new processes; false if the search is under way.
 func (n *newChildren) find(now int64) (done bool) {
 	n.births.at(n.counts.ticks)
 	last := n.births.last()
@@ -199,7 +201,7 @@ func (n *newChildren) stopped(k *newChild, s *observe.RawSample, err error) {
 		k.refused = k.refused || r == refusal.Denied
 		return
 	}
-	n.Unassigned++ // unless it becomes its thread's
+	n.Unassigned++ // threadTracked takes that back
 	n.countObservation(k.obs, s)
 	m := &k.marks[len(k.marks)-1]
 	switch {
@@ -216,7 +218,7 @@ func (n *newChildren) stopped(k *newChild, s *observe.RawSample, err error) {
 	}
 }
 
-// Marks without a raw sample become claims.
+// processTracked keeps the marks for the first thread. Marks without a raw sample become claims.
 func (n *newChildren) processTracked(p *process) {
 	if n.found == nil {
 		return
@@ -235,6 +237,7 @@ func (n *newChildren) processTracked(p *process) {
 	}
 }
 
+// threadTracked reports the marks of a process as samples of its first thread.
 func (n *newChildren) threadTracked(th *thread) {
 	k := th.proc.before
 	if k == nil || th.Observed.TID != th.proc.Target.PID {

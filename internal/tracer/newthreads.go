@@ -7,8 +7,8 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// newThreads observes threads created since the last tick before all others: else the shares lack what they do first.
-// The youngest are at the end of a process's list.
+// newThreads finds threads created since the last tick, and observes them before all others. Otherwise code that
+// threads run at their start would be under-represented. The youngest threads are at the end of a process's list.
 type newThreads struct {
 	*state
 	births   *births
@@ -20,7 +20,8 @@ type newThreads struct {
 }
 
 const (
-	// The kernel skips a listed thread in up to skipCost ns; that may take one part in skipShare of the time.
+	// To list the end of a list, the kernel skips each thread before it in up to skipCost ns. That may take one part in
+	// skipShare of the time.
 	skipCost  = 20
 	skipShare = 64
 	// firstTail is how many of the last threads are listed first.
@@ -29,11 +30,11 @@ const (
 	stillFor = 20e6
 	// mostTurns bounds the listings of a process in one tick.
 	mostTurns = 3
-	// longDiscovery: the tracer yields its processor after this part of a period.
+	// The tracer yields its processor after one part in longDiscovery of a period.
 	longDiscovery = 4
 )
 
-// births counts the ticks with new tasks of the machine.
+// births counts the ticks before which a task of the machine was created.
 type births struct {
 	file  *procmem.Births // nil: unknown, so each tick may have some
 	count int64
@@ -70,7 +71,7 @@ func (b *births) close() {
 	}
 }
 
-// observe reads the list again if a thread has ended before its observation.
+// observe finds and observes new threads. If one has ended meanwhile, the list is read once more.
 func (n *newThreads) observe(p *process, now int64) {
 	if !p.list.begun {
 		return
@@ -98,7 +99,7 @@ func (n *newThreads) observe(p *process, now int64) {
 	}
 }
 
-// find attaches the threads created since the end of a process's list was last read.
+// find tracks the threads created since the end of a process's list was last read.
 func (n *newThreads) find(p *process, now int64) {
 	l := &p.list
 	births := n.births.at(n.counts.ticks)

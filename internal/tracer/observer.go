@@ -99,7 +99,8 @@ func (o *observer) finish(th *thread, s *observe.RawSample) {
 	}
 }
 
-// follow moves the tracer to the processor of a thread that is not shown exactly from elsewhere.
+// preferCPUOf has the tracer sleep on the processor of a thread of which samples from another processor are not exact
+// ([skid.CPUChooser]).
 func (o *observer) preferCPUOf(th *thread, s procmem.SchedStat, onCPU, running bool, how observe.How) {
 	if th.Observed.Sampled() {
 		return

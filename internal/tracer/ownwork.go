@@ -12,12 +12,13 @@ import (
 // ownWork is the CPU time of the tracer since the last tick. No tick comes in that time, so threads are on processors
 // more often at ticks than on average, and an observation of a new thread stands for less.
 type ownWork struct {
-	wanted  int64 // last tick with a new thread
-	at, cpu int64 // CLOCK_MONOTONIC and CPU time, ns; 0: none
-	since   int64
-	part    float64
+	wanted  int64   // last tick with a new thread
+	at, cpu int64   // CLOCK_MONOTONIC and CPU time at the last tick, ns; 0: none
+	since   int64   // time between the last two ticks, ns
+	part    float64 // of it, the tracer's work
 }
 
+// wantedFor is the number of ticks without a new thread after which the work is not measured.
 const wantedFor = 100
 
 func (o *ownWork) measure(tick, now int64) {

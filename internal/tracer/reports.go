@@ -9,11 +9,11 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// reports adds the events of no single observation.
+// reports adds the events that are not of a single observation.
 type reports struct {
 	*state
 	gapEnd int64 // CLOCK_MONOTONIC ns
-	// CLOCK_MONOTONIC ns.
+	// The last requests, CLOCK_MONOTONIC ns.
 	checkpointed, refreshed int64
 }
 
@@ -28,7 +28,8 @@ func (r *reports) gap(from, length int64) {
 	}
 }
 
-// Earlier observations are attributed first, as their Unix time differs.
+// suspension reports a suspension of the machine. Earlier observations are attributed first, as their Unix time
+// differs.
 func (r *reports) suspension(now int64) {
 	slept := r.gaps.WokeUp(now, time.Now().UnixNano(), procmem.Suspended)
 	if slept == 0 {
@@ -50,13 +51,14 @@ func (r *reports) clocks(th *thread) {
 	r.Out.Add(handover.Event{Kind: handover.Unchanged, Thread: th.Shared, Before: th.Idle.TakeUnchanged()})
 }
 
-// The next checkpoint comes after checkpointPart times the length of the last; a refresh accordingly.
+// The next checkpoint comes at the earliest after checkpointPart times the duration of the last one, and a refresh
+// after refreshPart times.
 const (
 	checkpointPart = 20
 	refreshPart    = 200
 )
 
-// asked: a checkpoint is due at once.
+// askWhatIsDue asks the aggregator for a checkpoint, at once if asked, and for a refresh.
 func (r *reports) askWhatIsDue(now int64, asked bool) {
 	if q := &r.Requests.Checkpoint; asked || r.checkpointDue(now) {
 		q.Ask()

@@ -19,9 +19,9 @@ import (
 )
 
 type run struct {
-	began      bool
-	lastTick   int64
-	lastRead   int64 // CLOCK_MONOTONIC ns; 0: none
+	began      bool  // the first tick was made
+	lastTick   int64 // CLOCK_MONOTONIC ns
+	lastRead   int64 // last reading of all clocks, CLOCK_MONOTONIC ns; 0: none
 	ran        int64 // from the first tick to the last reading, ns
 	broken     int64 // system calls that stops broke
 	repeated   int64 // seen by a supervisor again (seccomp user notification)
@@ -45,7 +45,8 @@ func (t *Tracer) Run(ctx context.Context, stop func()) {
 	}
 }
 
-// runHere makes the ticks; again: it had to leave early. Precondition: the goroutine is locked to its OS thread.
+// runHere makes the ticks. again reports that it had to leave early, and must be called again on another OS thread.
+// Precondition: the goroutine is locked to its OS thread.
 func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	limits := quota.Root("/").Limits()
 	ctl := ptrace.NewController(ptrace.Options{ReadOnly: t.opts.ReadOnly, NoCollector: true, Frugal: len(limits) > 0})
@@ -100,6 +101,7 @@ func (t *Tracer) beginOnce() {
 	}
 }
 
+// lastWait is the time of the last tick, ns.
 const lastWait = 100e6
 
 // last observes every thread once more, so that all clocks are exact.
@@ -128,6 +130,7 @@ func (t *Tracer) last(now int64) {
 	t.Out.Flush(t.stops.send)
 }
 
+// heldStep is the interval of checks while held, ns.
 const heldStep = 20e6
 
 // hold waits until it is resumed, ctx ends, or this process is about to be stopped.

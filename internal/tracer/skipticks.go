@@ -7,17 +7,18 @@ import (
 	"prywalk/internal/selfruntime"
 )
 
-// leaveOutTicks gives the moment of the next tick, later than the due one if that shows nothing new ([schedule.Rest]).
+// skipTicks gives the moment of the next tick: next, or later if ticks in between would show nothing new
+// ([schedule.TickSkipper]).
 func (t *Tracer) skipTicks(now, next int64) int64 {
 	if !t.maySkip(now) {
 		return next
 	}
 	t.Skipper.Used(int64(selfruntime.CPUTime()))
-	leaveOut := t.ticks.SkipCostly
+	skip := t.ticks.SkipCostly
 	if t.steady(now) {
-		leaveOut = t.ticks.Skip
+		skip = t.ticks.Skip
 	}
-	after, ok := leaveOut(&t.Skipper, next)
+	after, ok := skip(&t.Skipper, next)
 	if !ok {
 		return next
 	}

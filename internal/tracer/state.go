@@ -80,7 +80,7 @@ func (s *state) allEnded() bool {
 // drawing reports whether a tick may observe a subset of the threads that are due.
 func (s *state) drawing() bool { return !s.Ending && s.subset.Bounded(s.budget.Part()) }
 
-// at is the present tick.
+// handOver sends the outbox to the aggregator if there is room. at is the time of the tick, CLOCK_MONOTONIC ns.
 func (s *state) handOver(at int64) {
 	ptrace.Pin() // a send wakes the aggregator on this processor
 	defer ptrace.Unpin()
@@ -88,10 +88,10 @@ func (s *state) handOver(at int64) {
 }
 
 type tickState struct {
-	apart   int64 // that an observation stands for, ns
+	apart   int64 // time that an observation stands for, ns
 	threads int
-	first   int // another first thread in each process at each tick
-	spins   int
+	first   int   // each tick begins with another thread of each process
+	spins   int   // busy-waits that may still fail
 	stays   int64 // since when the tracer has its processor, CLOCK_MONOTONIC ns
 	paused  int64 // wait for the aggregator, ns
 }

@@ -7,10 +7,10 @@ import (
 	"prywalk/internal/runstats"
 )
 
-// stopsAlone is an [engine.Running] that observes nothing: all running threads are stopped.
+// stopsOnly is an [engine.Running] that observes nothing: all running threads are stopped.
 type stopsOnly struct{}
 
-// Attach implements [engine.Running].
+// Track implements [engine.Running].
 func (stopsOnly) Track(*engine.Process) engine.ProcessObserver { return nil }
 
 // Coverage implements [engine.Running].

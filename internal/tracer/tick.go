@@ -11,7 +11,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// allTicks makes ticks until ctx or the last process ends; the first always. leave: this process is about to be
+// allTicks makes ticks until ctx or the last process ends, one at least. leave reports that this process is about to be
 // stopped.
 func (t *Tracer) allTicks(ctx context.Context, ctl *ptrace.Controller) (leave bool) {
 	for ; !t.run.began || ctx.Err() == nil; t.run.began = true {
@@ -91,7 +91,7 @@ func (t *Tracer) tick(now, deadline int64) {
 	t.endTick(now, deadline)
 }
 
-// mostWeight is for how many periods an observation stands at most.
+// mostWeight is the number of periods that an observation stands for at most.
 const mostWeight = 4
 
 func (t *Tracer) beginTick(now, deadline int64) {
@@ -107,8 +107,8 @@ func (t *Tracer) beginTick(now, deadline int64) {
 	t.Idle.BeginTick(t.counts.ticks, now, t.ticks.Period())
 }
 
-// Threads that are stopped come first, as they may be short-lived; the clocks of sampled ones must be read after the
-// samples were taken.
+// observeNew observes new threads and children. Threads that are stopped come first, as they may be short-lived; the
+// clocks of sampled ones must be read after the samples were taken.
 func (t *Tracer) observeNew(now int64) {
 	drawing := t.drawing()
 	for _, p := range t.procs {
@@ -137,7 +137,8 @@ func (t *Tracer) listAll(now int64) {
 	t.counts.threadsMax = max(t.counts.threadsMax, int64(t.now.threads))
 }
 
-// A tracer that follows threads does not wait here but sleeps, so that it preempts the next thread.
+// endTick waits for pending stops. A tracer that sleeps on the processor of a target's thread does not wait: its timer
+// preempts that thread only if the tracer sleeps.
 func (t *Tracer) endTick(now, deadline int64) {
 	ptrace.Pin() // a thread may stop late meanwhile
 	defer ptrace.Unpin()
@@ -153,7 +154,7 @@ func (t *Tracer) endTick(now, deadline int64) {
 	}
 }
 
-// withhold notices the ends of processes.
+// withhold makes a tick without observations: it notices the ends of processes.
 func (t *Tracer) withhold(now, deadline int64) {
 	t.reports.observed(now)
 	t.gaps.Tick(now, t.ticks.Period())

@@ -73,6 +73,7 @@ func (t *Tracer) trackArrived() {
 	}
 }
 
+// stopped takes the result of a pending stop.
 func (t *Tracer) stopped(l *observe.Thread, s *observe.RawSample, err error) {
 	if ns := l.TakeLetGo(); ns > 0 {
 		t.countFailedStop(l, ns)

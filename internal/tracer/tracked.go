@@ -15,7 +15,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// tracked holds the sampled processes and threads. (Attach here: begin to track.)
+// tracked holds the processes and threads of the recording, from when they are found until their ends are reported.
 type tracked struct {
 	*state
 	running  engine.Running
@@ -25,14 +25,14 @@ type tracked struct {
 	ended    *endedThreads
 
 	start       int64  // start of sampling, CLOCK_MONOTONIC ns
-	boot        uint64 // in clock ticks after boot
+	boot        uint64 // the same in clock ticks after boot
 	ranGone     int64  // CPU time of ended processes, ns
 	total       int    // threads, at the last tick
 	lastProcess sample.ProcessID
 	lastTask    sample.TaskID
 }
 
-// An ended process is only reported, so that the aggregator releases it.
+// trackProcess begins to track a process. If it has ended, that is reported, so that the aggregator releases it.
 func (t *tracked) trackProcess(shared *handover.Process) {
 	t.lastProcess++
 	shared.ID = t.lastProcess
@@ -72,6 +72,7 @@ func openTasks(p *handover.Process) *procmem.TaskDir {
 	return d
 }
 
+// list lists the threads of a process if that is due, tracks new ones, and ends missing ones.
 func (t *tracked) list(p *process, now int64) {
 	l := &p.list
 	there, err := p.Tasks.Count()
@@ -116,7 +117,8 @@ func (t *tracked) list(p *process, now int64) {
 	p.takeExtra()
 }
 
-// checkExec reports an exec, by the changed name of the first thread.
+// checkExec reports that the name of the first thread has changed: there may have been an exec. An exec that keeps the
+// name is found by the change of the mappings (package aggregator).
 func (t *tracked) checkExec(p *process) {
 	if th := p.list.byTID[p.Target.PID]; th != nil {
 		var name procmem.Comm
@@ -142,6 +144,7 @@ func (p *process) takeExtra() {
 	}
 }
 
+// discover tracks a thread; nil if it has ended, or is not selected.
 func (t *tracked) discover(p *process, tid int, now int64) *thread {
 	if now < p.list.rejected[tid].again {
 		return nil
@@ -259,6 +262,7 @@ func (t *tracked) endProcess(p *process) {
 	t.Out.Add(handover.Event{Kind: handover.ProcessEnded, Proc: p.Shared, At: t.Tick.At, Used: &p.end})
 }
 
+// closeCount reads the process's clock, and its threads' for the CPU time of ended ones, at its end.
 func (t *tracked) closeCount(p *process, now int64) {
 	if p.closed {
 		return
