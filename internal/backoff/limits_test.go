@@ -8,9 +8,9 @@ import (
 	"prywalk/internal/observe"
 )
 
-// TestACrowdThatWaitsIsLeftAloneForAsLongAsItSlept: who has not run since it was met, if samples tell when it does.
-// Who has run is looked at as often as ever, and a small program's threads are.
-func TestACrowdThatWaitsIsLeftAloneForAsLongAsItSlept(t *testing.T) {
+// TestManySampledSleepersAreBackedOffForAsLongAsTheySlept: they have not run since they were first observed, and
+// samples show when they do. Who has run is looked at as often as ever, and a small program's threads are.
+func TestManySampledSleepersAreBackedOffForAsLongAsTheySlept(t *testing.T) {
 	for _, c := range []struct {
 		name              string
 		threads           int
@@ -33,7 +33,7 @@ func TestACrowdThatWaitsIsLeftAloneForAsLongAsItSlept(t *testing.T) {
 			th.Observed.SetSampled(1 << 14)
 		}
 		policy := New(1)
-		policy.Changed(th) // it is met
+		policy.Changed(th) // its first observation
 		if c.ran {
 			policy.Changed(th)
 		}
@@ -51,18 +51,18 @@ func TestACrowdThatWaitsIsLeftAloneForAsLongAsItSlept(t *testing.T) {
 	}
 }
 
-// TestWhoRanIsSoughtAmongThoseThatRunFirst: what these explain wakes nobody else.
-func TestWhoRanIsSoughtAmongThoseThatRunFirst(t *testing.T) {
+// TestSearchObservesThreadsThatRanBeforeFirst: CPU time that these explain needs no others.
+func TestSearchObservesThreadsThatRanBeforeFirst(t *testing.T) {
 	policy, p := New(1), NewProcess(0)
 	p.backedOff = 2
 	policy.BeginTick(1, 1e9, 10e6)
 	p.Clock(1e9, 50e6, true)
 	if !policy.SomeRan(p) {
-		t.Fatal("50 ms are not explained, and nobody ran")
+		t.Fatal("50 ms are not explained, and no thread ran")
 	}
 	p.explained = 50e6
 	if policy.Unexplained(p) {
-		t.Error("all is explained, and more are looked at")
+		t.Error("all is explained, and more are observed")
 	}
 	policy.SearchEnded(p, 1000)
 	p.explained = 0
@@ -72,9 +72,9 @@ func TestWhoRanIsSoughtAmongThoseThatRunFirst(t *testing.T) {
 	}
 	policy.BeginTick(3, 2e9, 10e6)
 	if p.Clock(2e9, 50e6, true); !policy.SomeRan(p) || !policy.Unexplained(p) {
-		t.Error("nobody is sought any more")
+		t.Error("no search is due any more")
 	}
 	if policy.AllObserved(p); policy.Unexplained(p) {
-		t.Error("all were looked at, and something is not explained")
+		t.Error("all were observed, and something is not explained")
 	}
 }

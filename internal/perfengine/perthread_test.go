@@ -27,7 +27,7 @@ func samplingOwn(t *testing.T, freq float64) *Source {
 	return &Source{Events: r}
 }
 
-func TestAThreadThatAStopFoundRunningIsFollowed(t *testing.T) {
+func TestAThreadThatAStopFoundRunningIsSampled(t *testing.T) {
 	s := samplingOwn(t, 499)
 	onRig(t, s, engine.Options{}, func(r *rig) {
 		for r.Sampled < 20 {
@@ -51,7 +51,7 @@ func TestAThreadThatAStopFoundRunningIsFollowed(t *testing.T) {
 	}
 }
 
-func TestSleepersAreNotFollowed(t *testing.T) {
+func TestSleepersAreNotSampled(t *testing.T) {
 	onRig(t, samplingOwn(t, 499), engine.Options{}, func(r *rig) {
 		for range 5 {
 			r.tick()
@@ -101,7 +101,7 @@ func TestThreadsInTheKernelAreStopped(t *testing.T) {
 		{comparedAfter, 189, 0, 12, false, false},
 		{comparedAfter, 189, 0, 11, true, false},       // elsewhere, by the kernel's account
 		{comparedAfter, 10, 0, 0, true, false},         // buffers ran over
-		{2*comparedAfter - 1, 10, 1, 200, true, false}, // not judged as often
+		{2*comparedAfter - 1, 10, 1, 200, true, false}, // compared after twice the time
 		{2 * comparedAfter, 10, 1, 22, false, false},
 		{mostInconclusive * comparedAfter, 10, mostInconclusive - 1, 0, true, true},
 		{comparedAfter, 230, 0, 0, true, true}, // the clock runs while another system has the processor

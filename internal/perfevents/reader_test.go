@@ -39,7 +39,7 @@ func spin(d time.Duration) {
 	}
 }
 
-func TestWhoComputesIsSampledWithItsStack(t *testing.T) {
+func TestRunningThreadIsSampledWithItsStack(t *testing.T) {
 	r := open(t, Options{Freq: 997})
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -61,7 +61,7 @@ func TestWhoComputesIsSampledWithItsStack(t *testing.T) {
 	}
 }
 
-func TestWhoIsPausedIsNotSampled(t *testing.T) {
+func TestPausedEventsTakeNoSamples(t *testing.T) {
 	r := open(t, Options{Freq: 997})
 	r.Pause()
 	r.Drain(func(*Record) {})
@@ -74,7 +74,7 @@ func TestWhoIsPausedIsNotSampled(t *testing.T) {
 	n := 0
 	r.Drain(func(*Record) { n++ })
 	if n == 0 {
-		t.Error("nobody is sampled after Resume")
+		t.Error("no thread is sampled after Resume")
 	}
 }
 
@@ -174,12 +174,12 @@ func TestBirthsAreReportedBeforeSamplesOfAnyProcessor(t *testing.T) {
 	}
 	r.DrainTasksFirst(func(rec *Record) {
 		if rec.PID == child {
-			t.Errorf("told twice: %+v", rec)
+			t.Errorf("recorded twice: %+v", rec)
 		}
 	}, func(*Record) {})
 }
 
-func TestTryTellsThatSamplesCome(t *testing.T) {
+func TestTryReportsThatSamplesCome(t *testing.T) {
 	open(t, Options{Freq: 97})
 	if err := Try(); err != nil {
 		t.Error(err)
@@ -205,7 +205,7 @@ func TestRingsTakeBoundedMemory(t *testing.T) {
 const inPrison = "PRYWALK_TEST_LOCKS_LITTLE"
 
 // With CAP_PERFMON alone a ring has 516 KB per processor (kernel.perf_event_mlock_kb).
-func TestUserWhoMayLockLittleMemoryHasSmallerRings(t *testing.T) {
+func TestRingsAreSmallerWhereLittleMemoryMayBeLocked(t *testing.T) {
 	if os.Getenv(inPrison) == "" {
 		open(t, Options{Freq: 99}).Close()
 		if os.Getuid() != 0 {
@@ -248,7 +248,7 @@ func TestUserWhoMayLockLittleMemoryHasSmallerRings(t *testing.T) {
 			return
 		}
 	}
-	t.Error("nobody is sampled")
+	t.Error("no thread is sampled")
 }
 
 func TestAnOwnThreadIsSampledInUserSpaceAlone(t *testing.T) {
@@ -273,7 +273,7 @@ func TestAnOwnThreadIsSampledInUserSpaceAlone(t *testing.T) {
 	}
 	spin(20 * time.Millisecond)
 	if r.Drain(take); n != 0 || r.OpenThreads() != 0 {
-		t.Errorf("%d samples of nobody", n)
+		t.Errorf("%d samples without a thread", n)
 	}
 	if err := r.OpenThread(self); err != nil || r.OpenThreads() != 1 {
 		t.Fatal(err)

@@ -52,12 +52,12 @@ func TestCopiesBecomeShorterAndLongAgain(t *testing.T) {
 			t.Errorf("%d samples with %d bytes of stack, and %d with others", n, asked, others)
 		}
 		if births == 0 {
-			t.Errorf("with %d bytes of stack nobody is told of births", asked)
+			t.Errorf("with %d bytes of stack no creations are recorded", asked)
 		}
 	}
 }
 
-func TestWhoIsPausedIsNotSampledWithShorterCopies(t *testing.T) {
+func TestPausedEventsTakeNoShorterSamples(t *testing.T) {
 	r := open(t, Options{Freq: 997})
 	r.Pause()
 	if !r.CopyShorter(LeastStack) {
@@ -79,7 +79,7 @@ func TestWhoIsPausedIsNotSampledWithShorterCopies(t *testing.T) {
 			return
 		}
 	}
-	t.Error("nobody is sampled after Resume")
+	t.Error("no thread is sampled after Resume")
 }
 
 func TestShorterCopiesStayShortOnNewProcessors(t *testing.T) {

@@ -108,7 +108,7 @@ func TestChildrenOfAParentThatIgnoresSIGCHLD(t *testing.T) {
 	t.Logf("the kernel says %.2f s; %.3f s are in the profile, %.3f s of them of short-lived children", want,
 		r.ProfiledCPU, r.ShortLivedCPU)
 	if r.ProfiledCPU < want-0.04 || float64(burnt)/1e9 < 0.3 {
-		t.Errorf("%.3f s of more than %.2f s are in the profile, %d ns of them of who was met", r.ProfiledCPU, want, burnt)
+		t.Errorf("%.3f s of more than %.2f s are in the profile, %d ns of them of observed ones", r.ProfiledCPU, want, burnt)
 	}
 	if r.ShortLivedCPU > want {
 		t.Errorf("%.3f s are of short-lived children, of %.2f s that the parent has got", r.ShortLivedCPU, want)

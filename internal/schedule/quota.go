@@ -55,7 +55,7 @@ type QuotaStats struct {
 	StopsThrottled int64
 }
 
-// NewQuota finds the first of the limits that can be measured; nil: none, or without effect (scheduling "fifo").
+// NewQuota gives the tightest limit that can be measured; nil: none, or without effect (scheduling "fifo").
 func NewQuota(limits []quota.Limit, scheduling string) *Quota {
 	if scheduling == "fifo" {
 		return nil

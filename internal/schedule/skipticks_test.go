@@ -5,7 +5,7 @@ package schedule
 import "testing"
 
 // Clocks are read every 8 ms, and lag by up to 4 ms.
-func TestSteadyIsWhoRunsOnAndOn(t *testing.T) {
+func TestThreadThatRunsOnIsSteady(t *testing.T) {
 	const step = 8e6
 	for name, c := range map[string]struct {
 		cpu, queued int64 // in each step
@@ -41,7 +41,7 @@ func TestSteadyIsWhoRunsOnAndOn(t *testing.T) {
 	}
 }
 
-func TestWhoWaitsForAProcessorIsSteady(t *testing.T) {
+func TestThreadThatWaitsForAProcessorIsSteady(t *testing.T) {
 	var s Steady
 	now := Clocks{Wall: 1e9}
 	for range 100 { // it runs for 50 ms, and waits for 40
@@ -61,7 +61,7 @@ func TestWhoWaitsForAProcessorIsSteady(t *testing.T) {
 }
 
 // At most 10 ms or ten periods.
-func TestTicksThatAreLeftOutAreCountedAndNotMissed(t *testing.T) {
+func TestSkippedTicksAreCountedAndNotMissed(t *testing.T) {
 	for freq, most := range map[float64]int64{99: 0, 150: 0, 250: 1, 499: 3, 1000: 9, 5000: 9} {
 		s, r := NewTicks(0, freq), TickSkipper{}
 		period := s.Period()
@@ -93,7 +93,7 @@ func TestTicksThatAreLeftOutAreCountedAndNotMissed(t *testing.T) {
 	}
 }
 
-func TestRestNeedsATimeWithoutNewThreads(t *testing.T) {
+func TestSkippingNeedsATimeWithoutNewThreads(t *testing.T) {
 	var r TickSkipper
 	if r.Changed(5e9); r.MaySkip(5e9+newFor-1) || !r.MaySkip(5e9+newFor) {
 		t.Error("it is a second")

@@ -18,7 +18,7 @@ func TestAWakeUpHasPreemptedOneThreadOnly(t *testing.T) {
 		t.Error("not the first, or a second one")
 	}
 	if d.Preempted(nil, woken) {
-		t.Error("a second one was looked for")
+		t.Error("a second one was searched for")
 	}
 	if !d.byClock(run, woken+1000) {
 		t.Error("not at the next wake-up")
@@ -47,8 +47,8 @@ func TestKnownPreemptionsTakeNoReads(t *testing.T) {
 	}
 }
 
-// TestWhoWasFoundPreemptedIsSoUntilHeRuns: for the wake-up that found it, once, and not after it ran.
-func TestWhoWasFoundPreemptedIsSoUntilHeRuns(t *testing.T) {
+// TestPreemptionIsKnownUntilTheThreadRuns: for the wake-up that found it, once, and not after it ran.
+func TestPreemptionIsKnownUntilTheThreadRuns(t *testing.T) {
 	const woken = 1_010_000_000
 	for _, c := range []struct {
 		woken int64
@@ -58,7 +58,7 @@ func TestWhoWasFoundPreemptedIsSoUntilHeRuns(t *testing.T) {
 		th := Thread{foundAt: woken, foundRuns: 7, cpu: 3}
 		th.BeginSample(c.woken, c.runs)
 		if cpu, ok := th.Preempted(); ok != c.want || ok && cpu != 3 || th.Judged() != c.want {
-			t.Errorf("woken %d, %d runs: %v on %d, judged %v", c.woken, c.runs, ok, cpu, th.Judged())
+			t.Errorf("woken %d, %d runs: %v on %d, decided %v", c.woken, c.runs, ok, cpu, th.Judged())
 		}
 		th.RanOn()
 		if _, ok := th.Preempted(); ok {
@@ -66,13 +66,13 @@ func TestWhoWasFoundPreemptedIsSoUntilHeRuns(t *testing.T) {
 		}
 		th.BeginSample(woken, 7)
 		if _, ok := th.Preempted(); ok || th.Judged() {
-			t.Error("the next look knows it still")
+			t.Error("the next sample has it still")
 		}
 	}
 }
 
-// TestWhoWasPreemptedFromAfarSkids: its sample is as inexact as any from another processor.
-func TestWhoWasPreemptedFromAfarSkids(t *testing.T) {
+// TestThreadPreemptedFromAnotherProcessorSkids: its sample is as inexact as any from another processor.
+func TestThreadPreemptedFromAnotherProcessorSkids(t *testing.T) {
 	const at = 1_010_000_000
 	for _, c := range []struct {
 		calls bool // it is in a call at each stop

@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-func TestTicksAreLeftOutWhereAllIsSteady(t *testing.T) {
+func TestTicksAreSkippedWhereAllIsSteady(t *testing.T) {
 	toy := newToyRunning()
 	toy.complete = true
 	onTicksOf(t, Options{Freq: 1000, Running: toy}, func(tick func(), c *Tracer) {
@@ -79,7 +79,7 @@ func awaitSleep(t *testing.T, pid int) {
 }
 
 // It is not known whether threads sleep on. After a thread creation no tick is left out.
-func TestTicksThatCostMoreThanTheyShowAreLeftOut(t *testing.T) {
+func TestTicksThatCostMoreThanTheyShowAreSkipped(t *testing.T) {
 	toy := newToyRunning()
 	toy.complete = true
 	onTicksOf(t, Options{Freq: 1000, Running: toy}, func(tick func(), c *Tracer) {
