@@ -72,7 +72,8 @@ func (d *childClocks) report(now int64) {
 	}
 	d.records += d.table.DrainClocks(d.reader)
 	if since := now - d.checked; since >= checkEvery {
-		if float64(d.records) > mostRecords*float64(since)/1e9 || d.reader.ProcessorsChanged() || d.threads()*d.reader.Events() > mostInherited {
+		costly := float64(d.records) > mostRecords*float64(since)/1e9 || d.threads()*d.reader.Events() > mostInherited
+		if costly || d.reader.ProcessorsChanged() {
 			d.giveUp()
 			return
 		}

@@ -115,7 +115,9 @@ func TestThreadsInTheKernelAreStopped(t *testing.T) {
 			if err := th.Observed.Stat(&st); err != nil {
 				t.Fatal(err)
 			}
-			th.events = threadEvents{open: 1, received: v.received, inconclusive: v.inconclusive, kernel: st.STime - uint64(v.inKernel)}
+			th.events = threadEvents{
+				open: 1, received: v.received, inconclusive: v.inconclusive, kernel: st.STime - uint64(v.inKernel),
+			}
 			th.read = sample.Reading{CPU: v.periods * r.stream.reader.Period()}
 			r.perThread.compare(th)
 			if f := th.events; (f.open == 1) != v.followed || f.stopped == v.followed || (f.from > 0) != v.anew {

@@ -24,10 +24,10 @@ import (
 //
 //   - Each tick finds them by process id (package descendants), and marks those on a processor. A mark stands for the
 //     time between two ticks.
-//   - A marked process is stopped once. A mark without a stop is attributed as the stops of other processes with the same
-//     program were ([attribute.FoundMissed]).
-//   - If the process is tracked later, its marks become samples of its first thread. If it ends before, they are claims on
-//     the CPU time of the children of its nearest tracked ancestor.
+//   - A marked process is stopped once. A mark without a stop is attributed as the stops of other processes with the
+//     same program were ([attribute.FoundMissed]).
+//   - If the process is tracked later, its marks become samples of its first thread. If it ends before, they are claims
+//     on the CPU time of the children of its nearest tracked ancestor.
 //   - The CPU time so far of each is reported too, as late ticks miss some.
 type newChildren struct {
 	*state
