@@ -24,7 +24,7 @@
 //
 // While it stands still, no thread has left a processor: threads that fall due stay backed off, for idleMost at most.
 // If it has moved by more than the observed threads explain, a backed-off thread has run. Then those that ran before
-// are observed, and if that does not explain it, all others, as far as that takes at most one part in wakeAllShare of
+// are observed, and if that does not explain it, all others, as far as that takes at most one part in searchShare of
 // the time.
 //
 // The clock proves nothing: the kernel updates a running thread's time at scheduler ticks (kernel/sched/cputime.c,

@@ -20,8 +20,8 @@ type newThreads struct {
 }
 
 const (
-	// To list the end of a list, the kernel skips each thread before it in up to skipCost ns. That may take one part in
-	// skipShare of the time.
+	// To give the end of a list, the kernel goes through the threads before it, up to skipCost ns each. That may take
+	// one part in skipShare of the time.
 	skipCost  = 20
 	skipShare = 64
 	// firstTail is how many of the last threads are listed first.

@@ -9,8 +9,9 @@ import (
 	"prywalk/internal/selfruntime"
 )
 
-// ownWork is the CPU time of the tracer since the last tick. No tick comes in that time, so threads are on processors
-// more often at ticks than on average, and an observation of a new thread stands for less.
+// ownWork measures the CPU time of the tracer between two ticks. During its work no tick is due, and on its processor
+// no target runs. So threads are on processors more often at ticks than on average, and an observation of a new thread
+// stands for less time.
 type ownWork struct {
 	wanted  int64   // last tick with a new thread
 	at, cpu int64   // CLOCK_MONOTONIC and CPU time at the last tick, ns; 0: none
