@@ -57,7 +57,7 @@ func TestSearchObservesThreadsThatRanBeforeFirst(t *testing.T) {
 	p.backedOff = 2
 	policy.BeginTick(1, 1e9, 10e6)
 	p.Clock(1e9, 50e6, true)
-	if !policy.SomeRan(p) {
+	if !policy.SearchDue(p) {
 		t.Fatal("50 ms are not explained, and no thread ran")
 	}
 	p.explained = 50e6
@@ -67,11 +67,11 @@ func TestSearchObservesThreadsThatRanBeforeFirst(t *testing.T) {
 	policy.SearchEnded(p, 1000)
 	p.explained = 0
 	policy.BeginTick(2, 1e9+10e6, 10e6)
-	if p.Clock(1e9+10e6, 50e6, true); policy.SomeRan(p) {
+	if p.Clock(1e9+10e6, 50e6, true); policy.SearchDue(p) {
 		t.Error("it is asked again at once")
 	}
 	policy.BeginTick(3, 2e9, 10e6)
-	if p.Clock(2e9, 50e6, true); !policy.SomeRan(p) || !policy.Unexplained(p) {
+	if p.Clock(2e9, 50e6, true); !policy.SearchDue(p) || !policy.Unexplained(p) {
 		t.Error("no search is due any more")
 	}
 	if policy.AllObserved(p); policy.Unexplained(p) {

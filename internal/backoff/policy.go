@@ -54,7 +54,7 @@ func (c *Policy) expired(th *Thread) {
 // wake makes a backed-off thread due in this tick.
 func (c *Policy) wake(th *Thread) {
 	th.proc.backedOff--
-	th.proc.Awake = append(th.proc.Awake, th)
+	th.proc.Due = append(th.proc.Due, th)
 }
 
 // Wake makes a thread due in this tick if it is backed off.
@@ -105,9 +105,9 @@ func (th *Thread) endBackoff(tick int64) int64 {
 	return max(n, 0)
 }
 
-// HasObserved records an observation: whether the thread is asleep, and its clocks s. Its CPU time since the last one
+// Observed records an observation: whether the thread is asleep, and its clocks s. Its CPU time since the last one
 // explains a part of the process's clock. created reports that the thread's clock began at zero within the recording.
-func (c *Policy) HasObserved(th *Thread, asleep, created bool, s procmem.SchedStat) {
+func (c *Policy) Observed(th *Thread, asleep, created bool, s procmem.SchedStat) {
 	th.asleep = asleep
 	if s.Runs == 0 { // unknown
 		return
@@ -127,7 +127,7 @@ func (c *Policy) HasObserved(th *Thread, asleep, created bool, s procmem.SchedSt
 
 // BackOff backs off threads of a process from the next tick on, and removes ended ones from this tick's list.
 func (c *Policy) BackOff(p *Process) {
-	p.Awake = slices.DeleteFunc(p.Awake, func(th *Thread) bool {
+	p.Due = slices.DeleteFunc(p.Due, func(th *Thread) bool {
 		backoff := th.backoff
 		th.backoff = 0
 		if th.Gone || backoff == 0 {
@@ -142,24 +142,24 @@ func (c *Policy) BackOff(p *Process) {
 
 // TicksSkipped records that the next ticks are skipped.
 func (c *Policy) TicksSkipped(p *Process) {
-	for _, th := range p.Awake {
+	for _, th := range p.Due {
 		if th.asleep && th.backedOffAt == 0 {
 			th.backedOffAt, th.skipped = c.tick, true
 		}
 	}
 }
 
-// SomeRan reports whether a backed-off thread must have run, and a search is due. The caller then wakes ([Policy.Wake])
-// and observes those that ran before; if the clock is still unexplained ([Policy.Unexplained]), all others, and calls
-// [Policy.AllObserved]. In both cases it calls [Policy.SearchEnded].
-func (c *Policy) SomeRan(p *Process) bool {
+// SearchDue reports whether a backed-off thread must have run, and a search is due. The caller then wakes
+// ([Policy.Wake]) and observes those that ran before; if the clock is still unexplained ([Policy.Unexplained]), all
+// others, and calls [Policy.AllObserved]. In both cases it calls [Policy.SearchEnded].
+func (c *Policy) SearchDue(p *Process) bool {
 	return p.backedOff > 0 && p.clocked && p.clockAt == c.at && c.at >= p.nextSearch && c.Unexplained(p)
 }
 
 // Unexplained reports whether the process's clock has moved by more than the observations explain.
 func (c *Policy) Unexplained(p *Process) bool {
 	running := int64(0)
-	for _, th := range p.Awake {
+	for _, th := range p.Due {
 		if !th.asleep {
 			running++
 		}

@@ -49,7 +49,7 @@ func TestThreadsThatWakeOftenAreRestless(t *testing.T) {
 		at += 10e6
 		c.BeginTick(1, at, 10e6)
 		c.Changed(th)
-		c.HasObserved(th, asleep, false, procmem.SchedStat{CPU: cpu, Runs: 1})
+		c.Observed(th, asleep, false, procmem.SchedStat{CPU: cpu, Runs: 1})
 	}
 	want := func(n int, why string) {
 		t.Helper()

@@ -90,8 +90,8 @@ func (th *Thread) TakeUnchanged() sample.Unchanged {
 
 // Process is the policy's state of a process.
 type Process struct {
-	// Awake are the threads due in this tick.
-	Awake []*Thread
+	// Due are the threads due in this tick.
+	Due []*Thread
 
 	clocked bool   // the process's clock was readable
 	clockAt int64  // when it was read, CLOCK_MONOTONIC ns
@@ -129,5 +129,5 @@ func (p *Process) AnyBackedOff() bool { return p.backedOff > 0 }
 // Add adds a new thread.
 func (p *Process) Add(th *Thread) {
 	th.proc = p
-	p.Awake = append(p.Awake, th)
+	p.Due = append(p.Due, th)
 }

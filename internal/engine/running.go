@@ -14,8 +14,8 @@ type Source interface {
 	Start(*Run, Host, Options) Running
 	// Period gives the processor time between two observations of a thread, in nanoseconds; 0: it observes none.
 	Period() int64
-	// Whole reports whether each thread is observed from its first instruction on.
-	Whole() bool
+	// FromStart reports whether each thread is observed from its first instruction on.
+	FromStart() bool
 	// Launched passes the id of a command that is held before its exec.
 	Launched(pid int)
 	Close()

@@ -39,8 +39,8 @@ var fallbackNotes = [NumFallbackReasons]string{
 	FallbackSamples: "of which no samples came",
 }
 
-// TakesStops reports whether such a process is stopped. choose reports that prywalk chooses the engine, not the user.
-func (l FallbackReason) TakesStops(choose bool) bool {
+// NeedsStops reports whether such a process is stopped. choose reports that prywalk chooses the engine, not the user.
+func (l FallbackReason) NeedsStops(choose bool) bool {
 	return l >= FallbackSamples || choose && l != FallbackNone
 }
 

@@ -23,10 +23,10 @@ func TestTheMostSevereFallbackReasonStays(t *testing.T) {
 // TestReasonsThatTakeStops: the choice is the sampler's, but for what no sample can show.
 func TestReasonsThatTakeStops(t *testing.T) {
 	for l := range NumFallbackReasons {
-		if got, want := l.TakesStops(false), l >= FallbackSamples; got != want {
+		if got, want := l.NeedsStops(false), l >= FallbackSamples; got != want {
 			t.Errorf("%d without a choice: %v", l, got)
 		}
-		if got, want := l.TakesStops(true), l > FallbackNone; got != want {
+		if got, want := l.NeedsStops(true), l > FallbackNone; got != want {
 			t.Errorf("%d with a choice: %v", l, got)
 		}
 		if l > FallbackNone && len(l.Note(2)) < len("2 processes of") {

@@ -66,7 +66,7 @@ func (c *choice) chooseFor(p *process) {
 	lacks := p.Shared.FallbackReason()
 	switch {
 	case c.stream.reader == nil:
-	case lacks.TakesStops(c.choose):
+	case lacks.NeedsStops(c.choose):
 		c.fallBack(p, lacks)
 	default:
 		c.sample(p, lacks)
@@ -136,7 +136,7 @@ func (c *choice) check(now int64) {
 		c.giveUp("a processor came, and the kernel refuses samples of it")
 		return
 	}
-	if !c.scope.whole() {
+	if !c.scope.fromStart() {
 		return
 	}
 	ran, received := c.host.Ran(now), c.samples.n.received

@@ -63,7 +63,7 @@ func TestSamplesAreNotGivenUpForThoseThatFoundNoRoom(t *testing.T) {
 				p.ranBefore = -1e12
 				now := procmem.Now()
 				if r.stream.drained = now; late {
-					r.stream.drained -= r.stream.reader.Room() + 1
+					r.stream.drained -= r.stream.reader.TimeToFull() + 1
 				}
 				if r.TakeAll(now); r.stream.reader == nil {
 					break

@@ -68,9 +68,9 @@ func (s *Engine) begin(descendants *perfevents.Reader) {
 	followed := s.opts.Children && !s.opts.Selected
 	if r := s.stream.reader; r != nil {
 		s.asked = r.Freq()
-		r.Want(s.wants)
-		r.Targets(s.isTarget)
-		if followed && s.scope.whole() {
+		r.ParseOnly(s.wants)
+		r.SetTargets(s.isTarget)
+		if followed && s.scope.fromStart() {
 			s.children.begin()
 		}
 		r.Resume()
@@ -102,7 +102,7 @@ func (s *Engine) Coverage() engine.Coverage {
 	}
 }
 
-func (s *Engine) showAll() bool { return s.scope.whole() && s.procs.allSampled() }
+func (s *Engine) showAll() bool { return s.scope.fromStart() && s.procs.allSampled() }
 
 // The rate is changed at most every rateEvery ns, and by rateStep at least.
 const (
@@ -150,12 +150,12 @@ func (s *Engine) TakeAll(now int64) {
 	ptrace.Pin() // an allocation accepts preemption
 	s.children.drain(r, s.samples.take)
 	ptrace.Unpin()
-	if before != 0 && now-before > r.Room() {
+	if before != 0 && now-before > r.TimeToFull() {
 		s.choice.restartSilence(now)
 	}
 	s.children.handOver(now)
 	r.VaryPeriods(now)
-	if s.scope.whole() && !s.children.sampled() {
+	if s.scope.fromStart() && !s.children.sampled() {
 		s.samples.fitStack(now)
 	}
 	s.choice.checkIfDue(now)

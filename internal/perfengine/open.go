@@ -87,7 +87,7 @@ func (s *Source) openAll(o Options) error {
 
 // withDescendants opens the records of children where needed and permitted; nil: nothing is open.
 func (s *Source) withDescendants(o Options) *Source {
-	if o.Children && !o.Selected && !s.Whole() && o.MayAsk() == nil && perfevents.TryDescendants() == nil {
+	if o.Children && !o.Selected && !s.FromStart() && o.MayAsk() == nil && perfevents.TryDescendants() == nil {
 		s.Descendants, _ = perfevents.OpenDescendants() // else ticks alone find children
 	}
 	if s.Events == nil && s.Descendants == nil {

@@ -126,7 +126,7 @@ func (o *perThread) compare(th *thread) {
 	}
 }
 
-func (o *perThread) whole() bool { return false }
+func (o *perThread) fromStart() bool { return false }
 
 func (o *perThread) note() string {
 	parts := []string{"user space only"}

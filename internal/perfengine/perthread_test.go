@@ -14,7 +14,7 @@ import (
 	"prywalk/internal/sample"
 )
 
-func samplingOwn(t *testing.T, freq float64) *Source {
+func samplingPerThread(t *testing.T, freq float64) *Source {
 	t.Helper()
 	if err := perfevents.TryPerThread(); err != nil {
 		t.Skip(err)
@@ -28,7 +28,7 @@ func samplingOwn(t *testing.T, freq float64) *Source {
 }
 
 func TestAThreadThatAStopFoundRunningIsSampled(t *testing.T) {
-	s := samplingOwn(t, 499)
+	s := samplingPerThread(t, 499)
 	onRig(t, s, engine.Options{}, func(r *rig) {
 		for r.Sampled < 20 {
 			if r.tick(); r.perThread.refused > 0 {
@@ -52,7 +52,7 @@ func TestAThreadThatAStopFoundRunningIsSampled(t *testing.T) {
 }
 
 func TestSleepersAreNotSampled(t *testing.T) {
-	onRig(t, samplingOwn(t, 499), engine.Options{}, func(r *rig) {
+	onRig(t, samplingPerThread(t, 499), engine.Options{}, func(r *rig) {
 		for range 5 {
 			r.tick()
 		}
@@ -64,7 +64,7 @@ func TestSleepersAreNotSampled(t *testing.T) {
 
 // The kernel refuses because there is no such thread.
 func TestAThreadThatMayNotBeSampledAnyMoreIsStopped(t *testing.T) {
-	onRig(t, samplingOwn(t, 499), engine.Options{}, func(r *rig) {
+	onRig(t, samplingPerThread(t, 499), engine.Options{}, func(r *rig) {
 		r.tick()
 		th := r.procs.all[0].threads[r.of.Target.PID]
 		r.perThread.end(th)
@@ -91,7 +91,7 @@ func TestAThreadThatMayNotBeSampledAnyMoreIsStopped(t *testing.T) {
 
 // A twentieth may be missing, of 200 periods or more.
 func TestThreadsInTheKernelAreStopped(t *testing.T) {
-	o := samplingOwn(t, 100)
+	o := samplingPerThread(t, 100)
 	for _, v := range []struct {
 		periods, received, inconclusive, inKernel int64 // of 10 ms each, as the clock tick
 		followed, anew                            bool

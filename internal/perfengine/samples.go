@@ -191,7 +191,7 @@ func (s *samples) foundRunning(th *thread) {
 		th.begun = true
 		s.run.Out.Add(handover.Event{Kind: handover.SeenRunning, Thread: th.Shared, Now: now})
 	}
-	s.run.Idle.HasObserved(&th.Idle, false, th.FromZero, th.Observed.LastSched())
+	s.run.Idle.Observed(&th.Idle, false, th.FromZero, th.Observed.LastSched())
 }
 
 // fitStack fits the length of the copied stacks to what walks have used.

@@ -13,8 +13,8 @@ type scope interface {
 	compare(*thread)
 	// foundRunning is called where a stop has found a thread running.
 	foundRunning(*thread, *observe.RawSample)
-	// whole reports whether threads are sampled from their first instruction on, those of descendants included.
-	whole() bool
+	// fromStart reports whether threads are sampled from their first instruction on, those of descendants included.
+	fromStart() bool
 	// note describes threads that are stopped; "": nothing to add.
 	note() string
 }
@@ -33,5 +33,5 @@ func (w systemWide) begin(th *thread) {
 func (systemWide) end(*thread)                              {}
 func (systemWide) compare(*thread)                          {}
 func (systemWide) foundRunning(*thread, *observe.RawSample) {}
-func (systemWide) whole() bool                              { return true }
+func (systemWide) fromStart() bool                          { return true }
 func (systemWide) note() string                             { return "" }

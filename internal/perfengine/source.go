@@ -13,7 +13,7 @@ type Source struct {
 	Events *perfevents.Reader
 	// Descendants are the records of child processes; nil: none.
 	Descendants *perfevents.Reader
-	// Choose has a process stopped whose samples lack something ([handover.FallbackReason.TakesStops]).
+	// Choose has a process stopped whose samples lack something ([handover.FallbackReason.NeedsStops]).
 	Choose bool
 }
 
@@ -32,8 +32,8 @@ func (s *Source) Period() int64 {
 	return s.Events.Period()
 }
 
-// Whole implements [engine.Source].
-func (s *Source) Whole() bool { return s.Events != nil && !s.Events.PerThread() }
+// FromStart implements [engine.Source].
+func (s *Source) FromStart() bool { return s.Events != nil && !s.Events.PerThread() }
 
 // Launched implements [engine.Source].
 func (s *Source) Launched(pid int) {

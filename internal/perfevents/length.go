@@ -60,7 +60,7 @@ func (l *Length) decide(now int64, shorter int, fit func(int) int) int {
 // FitStack sets the copied length by the counted samples. Preconditions: not PerThread; Deepest is known for all
 // sampled processes.
 func (r *Reader) FitStack(l *Length, now int64) {
-	if !r.CopyShorter(l.decide(now, r.shorter, r.Fit)) {
+	if !r.CopyShorter(l.decide(now, r.shorter, r.LengthFor)) {
 		l.since = math.MaxInt64
 	}
 }

@@ -45,9 +45,9 @@ type Record struct {
 	// its file.
 	Addr, Len, Off, Dev, Inode uint64
 
-	// Regs are the user registers. Whole reports that they are those of a 64-bit program.
-	Regs  frames.Regs
-	Whole bool
+	// Regs are the user registers. HasRegs reports that there are some: the program is a 64-bit one.
+	Regs    frames.Regs
+	HasRegs bool
 	// NoUser reports that the thread has no user registers: it never runs in user space.
 	NoUser bool
 	// Stack holds the bytes from the stack pointer on that could be read, of Asked ones.
@@ -218,7 +218,7 @@ func parseSample(b []byte, r *Record) bool {
 		if len(b) < 8*numRegs {
 			return false
 		}
-		if r.Whole = abi == abi64; r.Whole {
+		if r.HasRegs = abi == abi64; r.HasRegs {
 			setRegs(&r.Regs, b)
 		}
 		b = b[8*numRegs:]

@@ -251,7 +251,7 @@ func FuzzRing(f *testing.F) {
 			for _, c := range append(r.Stack[:len(r.Stack):len(r.Stack)], r.Name...) {
 				last ^= uint64(c)
 			}
-			if len(r.Stack) > r.Asked || r.Usable() && !r.Whole {
+			if len(r.Stack) > r.Asked || r.Usable() && !r.HasRegs {
 				t.Fatalf("%+v", r)
 			}
 		})

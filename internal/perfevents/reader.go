@@ -171,8 +171,8 @@ func (o *Options) drawnPeriod() uint64 {
 	return nominal - nominal/varyShare + rand.Uint64N(nominal/(varyShare/2)+1)
 }
 
-// Room gives the least time until a ring is full, ns.
-func (r *Reader) Room() int64 { return ringRecords * (r.Period() - r.Period()/varyShare) }
+// TimeToFull gives the least time until a ring is full, ns.
+func (r *Reader) TimeToFull() int64 { return ringRecords * (r.Period() - r.Period()/varyShare) }
 
 // Stack gives the greatest number of copied stack bytes.
 func (r *Reader) Stack() int { return r.opts.Stack }
@@ -180,8 +180,8 @@ func (r *Reader) Stack() int { return r.opts.Stack }
 // Samples gives the number of samples.
 func (r *Reader) Samples() int64 { return r.samples }
 
-// Want selects the processes whose samples are parsed. nil: all.
-func (r *Reader) Want(pid func(pid int) bool) { r.rec.want = pid }
+// ParseOnly selects the processes whose samples are parsed. nil: all.
+func (r *Reader) ParseOnly(pid func(pid int) bool) { r.rec.want = pid }
 
 // Lost gives the number of lost records.
 func (r *Reader) Lost() int64 { return r.lost }
@@ -230,7 +230,7 @@ func (r *Reader) count(g *ring, rec *Record, take func(*Record)) {
 	switch rec.Kind {
 	case Lost:
 		r.lost += rec.Lost
-		r.missed.lose(&g.share, rec.Lost)
+		r.missed.add(&g.share, rec.Lost)
 		return
 	case Throttled:
 		r.throttled++
@@ -436,5 +436,5 @@ func parseCPUs(list string) []int {
 
 // Usable reports whether the sample can be walked: it has user registers.
 func (r *Record) Usable() bool {
-	return r.Whole && r.Regs.Arch != frames.ArchUnknown && r.Regs.SP() != 0
+	return r.HasRegs && r.Regs.Arch != frames.ArchUnknown && r.Regs.SP() != 0
 }

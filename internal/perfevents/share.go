@@ -29,7 +29,7 @@ type missed struct {
 	unknown int64
 }
 
-func (m *missed) lose(s *share, lost int64) {
+func (m *missed) add(s *share, lost int64) {
 	if s.all == 0 {
 		m.unknown += lost
 		return
@@ -37,8 +37,8 @@ func (m *missed) lose(s *share, lost int64) {
 	m.own += float64(lost) * s.own / s.all
 }
 
-// Targets selects the processes that LostOfTargets counts. nil: all.
-func (r *Reader) Targets(pid func(pid int) bool) { r.isTarget = pid }
+// SetTargets selects the processes that LostOfTargets counts. nil: all.
+func (r *Reader) SetTargets(pid func(pid int) bool) { r.isTarget = pid }
 
 // LostOfTargets estimates the lost samples of the targets.
 func (r *Reader) LostOfTargets() int64 {

@@ -22,8 +22,8 @@ const never = 365 * 24 * 3600 * 1e9
 // lengths are the possible shorter copies, in bytes: with each, a record takes a power of two.
 var lengths = [...]int{LeastStack, 16<<10 - besideStack, 32<<10 - besideStack}
 
-// Fit gives the shortest possible copy of at least n bytes; 0: the longest.
-func (r *Reader) Fit(n int) int {
+// LengthFor gives the shortest possible copy of at least n bytes; 0: the longest.
+func (r *Reader) LengthFor(n int) int {
 	for _, length := range lengths {
 		if n <= length && length < r.opts.Stack {
 			return length
@@ -36,7 +36,7 @@ func (r *Reader) Fit(n int) int {
 func (r *Reader) Shorter() int { return r.shorter }
 
 // CopyShorter sets the number of copied stack bytes; 0: the longest. It reports false if the kernel refuses.
-// Preconditions: not PerThread; n is 0 or a result of Fit.
+// Preconditions: not PerThread; n is 0 or a result of LengthFor.
 func (r *Reader) CopyShorter(n int) bool {
 	if n == r.shorter {
 		return true

@@ -18,7 +18,7 @@ func TestCopiesBecomeShorterAndLongAgain(t *testing.T) {
 	r := open(t, Options{Freq: 499, Programs: true})
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	for _, want := range []int{0, LeastStack, 0, r.Fit(LeastStack + 1), LeastStack, 0} {
+	for _, want := range []int{0, LeastStack, 0, r.LengthFor(LeastStack + 1), LeastStack, 0} {
 		if !r.CopyShorter(want) || r.Shorter() != want {
 			t.Fatalf("%d bytes are refused", want)
 		}
@@ -106,7 +106,7 @@ func TestFitGivesTheShortestCopyThatIsEnough(t *testing.T) {
 		{MostStack, lengths[2], lengths[2]}, {MostStack, lengths[2] + 1, 0}, {LeastStack, 1, 0}, {lengths[1], 7000, 0},
 	} {
 		r := &Reader{opts: Options{Stack: c.most}}
-		if got := r.Fit(c.need); got != c.want {
+		if got := r.LengthFor(c.need); got != c.want {
 			t.Errorf("%d of %d: %d, want %d", c.need, c.most, got, c.want)
 		}
 	}

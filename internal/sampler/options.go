@@ -109,7 +109,7 @@ func (o *Options) aggregatorOptions() aggregator.Options {
 	}
 	a.Period = int64(float64(time.Second) / o.Freq)
 	if r := o.Running; r != nil && r.Period() > 0 {
-		a.Period, a.Sampled = r.Period(), r.Whole()
+		a.Period, a.Sampled = r.Period(), r.FromStart()
 	}
 	return a
 }

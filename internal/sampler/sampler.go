@@ -117,7 +117,7 @@ func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 	accounted, traced := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(accounted)
-		s.account(cancel)
+		s.runAggregator(cancel)
 	}()
 	if s.opts.Children || s.opts.Select != nil {
 		discovery.Go(func() {
@@ -150,9 +150,9 @@ func (s *Sampler) engine(start int64, boot uint64) handover.Engine {
 	return tracer.New(s.opts.tracerOptions(), s.control, s.shared, start, boot)
 }
 
-// account runs the aggregator until the tracer has ended, and opens found processes. After a failure it discards
+// runAggregator runs the aggregator until the tracer has ended, and opens found processes. After a failure it discards
 // the rest, so that the tracer can end.
-func (s *Sampler) account(stop func()) {
+func (s *Sampler) runAggregator(stop func()) {
 	a, ring := s.acc, s.shared.Ring
 	defer func() {
 		s.discardRest()
@@ -165,7 +165,7 @@ func (s *Sampler) account(stop func()) {
 	for {
 		select {
 		case <-follow.C:
-			follow.Reset(s.followTasks())
+			follow.Reset(s.pollTasks())
 		case b, ok := <-ring.Batches():
 			if !ok {
 				return
@@ -181,8 +181,8 @@ func (s *Sampler) account(stop func()) {
 	}
 }
 
-// followTasks observes tasks without threads, and gives the time until the next call.
-func (s *Sampler) followTasks() time.Duration {
+// pollTasks observes tasks without threads, and gives the time until the next call.
+func (s *Sampler) pollTasks() time.Duration {
 	if s.control.Held() {
 		return watchEvery
 	}

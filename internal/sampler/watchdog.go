@@ -42,19 +42,19 @@ func (s *Sampler) waitFor(ctx context.Context, traced, accounted chan struct{}) 
 		}
 		tracer := s.control.Thread()
 		if what := stalls.Tracer(tracer); what != "" && !closed(traced) {
-			return s.hangs(what, accounted)
+			return s.takeOverFromHung(what, accounted)
 		}
 		if ctx.Err() == nil {
 			continue
 		}
 		if what := stalls.Reader(tracer); what != "" {
-			return s.hangs(what, accounted)
+			return s.takeOverFromHung(what, accounted)
 		}
 	}
 }
 
-// hangs takes the Builder over, and makes the error.
-func (s *Sampler) hangs(what string, accounted chan struct{}) error {
+// takeOverFromHung takes the Builder over, and makes the error.
+func (s *Sampler) takeOverFromHung(what string, accounted chan struct{}) error {
 	close(s.orphaned)
 	s.shared.QuotaGate.Open() // the hanging part may have closed it
 	if err := s.takeBuilder(accounted); err != nil {

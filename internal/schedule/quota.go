@@ -35,7 +35,7 @@ type Quota struct {
 	meter *quota.Meter
 	alone bool // prywalk is alone in the group
 	all   unix.CPUSet
-	at    int          // the processor of all threads; −1: several
+	cpu   int          // the processor of all threads; −1: several
 	moved int64        // the quota's period in which they were put there
 	last  quota.Sample // last reading of the meter
 	first quota.Sample
@@ -73,7 +73,7 @@ func openQuota(l quota.Limit) *Quota {
 	if err != nil {
 		return nil
 	}
-	u := &Quota{meter: m, alone: l.Alone(), at: -1}
+	u := &Quota{meter: m, alone: l.Alone(), cpu: -1}
 	s, err := m.Read()
 	if err != nil || !u.alone && s.Used < 0 {
 		m.Close()
@@ -98,7 +98,7 @@ func (u *Quota) usedNow(s quota.Sample) int64 {
 	return u.used
 }
 
-func (u *Quota) ask() {
+func (u *Quota) read() {
 	if u.alone && !u.guard.Asks(u.usedNow(u.last)) {
 		return
 	}
@@ -108,12 +108,12 @@ func (u *Quota) ask() {
 	}
 }
 
-// Enough reports whether a tick may begin, and counts those that may not.
-func (u *Quota) Enough() bool {
+// MayTick reports whether a tick may begin, and counts those that may not.
+func (u *Quota) MayTick() bool {
 	if u == nil {
 		return true
 	}
-	u.ask()
+	u.read()
 	cost := float64(u.used - u.since)
 	u.since = u.used
 	u.cost += (cost - u.cost) / 16
@@ -124,15 +124,15 @@ func (u *Quota) Enough() bool {
 	return false
 }
 
-// GoesOn reports whether one more observation may begin in this tick.
-func (u *Quota) GoesOn() bool {
+// MayObserve reports whether one more observation may begin in this tick.
+func (u *Quota) MayObserve() bool {
 	if u == nil {
 		return true
 	}
 	if u.alone {
 		u.usedNow(u.last)
 	} else {
-		u.ask()
+		u.read()
 	}
 	return u.guard.Left(u.used) >= u.guard.Needs(0)/2
 }
@@ -178,24 +178,24 @@ func (u *Quota) put(cpu int) bool {
 	if !onAllThreads(&one) {
 		return false
 	}
-	u.at, u.moved = cpu, u.last.Periods
+	u.cpu, u.moved = cpu, u.last.Periods
 	return true
 }
 
-// Moves puts all threads on the next processor if due, unless stops are pending. It reports whether it did.
-func (u *Quota) Moves(waiting int) bool {
-	if u == nil || u.at < 0 || waiting > 0 || u.last.Periods-u.moved < movesAfter || u.all.Count() < 2 {
+// MoveIfDue puts all threads on the next processor if due, unless stops are pending. It reports whether it did.
+func (u *Quota) MoveIfDue(waiting int) bool {
+	if u == nil || u.cpu < 0 || waiting > 0 || u.last.Periods-u.moved < movesAfter || u.all.Count() < 2 {
 		return false
 	}
-	next := u.at + 1
+	next := u.cpu + 1
 	for ; !u.all.IsSet(next % maxCPUs); next++ {
 	}
 	return u.put(next % maxCPUs)
 }
 
-// Careful reports whether only threads that are on a processor may be stopped. With a single processor that is the
-// tracer's, and all may.
-func (u *Quota) Careful() bool { return u != nil && u.all.Count() > 1 }
+// OnlyOnProcessors reports whether only threads that are on a processor may be stopped. With a single processor that is
+// the tracer's, and all may.
+func (u *Quota) OnlyOnProcessors() bool { return u != nil && u.all.Count() > 1 }
 
 // onAllThreads restricts all threads of this process to the set; false if that failed.
 func onAllThreads(set *unix.CPUSet) (done bool) {
@@ -215,7 +215,7 @@ func (u *Quota) Close() {
 	if u == nil {
 		return
 	}
-	if u.at >= 0 {
+	if u.cpu >= 0 {
 		onAllThreads(&u.all)
 	}
 }

@@ -138,9 +138,9 @@ type Hidden struct {
 	valid bool
 }
 
-// Hides records a sample with the thread's CPU time (ns) and state. It reports whether the thread is asleep though it
+// Update records a sample with the thread's CPU time (ns) and state. It reports whether the thread is asleep though it
 // has computed for a good part of a tick since it was last found running.
-func (h *Hidden) Hides(cpu int64, onCPU, running bool, period int64) bool {
+func (h *Hidden) Update(cpu int64, onCPU, running bool, period int64) bool {
 	if onCPU || !h.valid {
 		h.cpu, h.valid = cpu, true
 	}

@@ -106,7 +106,7 @@ func TestThreadThatComputesAndIsAlwaysFoundAsleepIsHidden(t *testing.T) {
 		{87e6, false, true, false}, // preempted by the tracer: found
 		{88e6, false, false, false},
 	} {
-		if got := h.Hides(c.ran, c.onCPU, c.running, period); got != c.want {
+		if got := h.Update(c.ran, c.onCPU, c.running, period); got != c.want {
 			t.Errorf("sample %d: %v", i, got)
 		}
 	}

@@ -8,7 +8,7 @@ import "prywalk/internal/sample"
 type Thread struct {
 	Calls
 	preempted bool // the tracer's wake-up preempted it
-	judged    bool // preempted is decided for the current sample
+	decided   bool // preempted is decided for the current sample
 	late      bool // preempted, but from another processor: it ran on for some microseconds
 	cpu       int  // the tracer's processor when that was decided
 	moved     bool // it ran between the tick and its last stop: it may be preempted again
@@ -17,31 +17,31 @@ type Thread struct {
 	foundRuns uint64 // its count of arrivals then
 }
 
-// BeginSample resets the state of the last sample. A known preemption ([Tracer.Find]) is kept as long as the thread has
-// not arrived on a processor since.
+// BeginSample resets the state of the last sample. A known preemption ([PreemptionDetector.Find]) is kept as long as
+// the thread has not arrived on a processor since.
 func (t *Thread) BeginSample(woken int64, runs uint64) {
 	t.preempted = t.foundAt != 0 && t.foundAt == woken && t.foundRuns == runs
-	t.judged, t.late = t.preempted, false // late preemptions are not searched for
+	t.decided, t.late = t.preempted, false // late preemptions are not searched for
 	t.foundAt = 0
 }
 
-// RanOn records that the thread arrived on a processor between the decision and the interrupt: the sample does not
+// NoteRunOn records that the thread arrived on a processor between the decision and the interrupt: the sample does not
 // show where the tracer preempted it.
-func (t *Thread) RanOn() { t.preempted = false }
+func (t *Thread) NoteRunOn() { t.preempted = false }
 
-// Judged reports whether the current sample's preemption is decided.
-func (t *Thread) Judged() bool { return t.judged }
+// Decided reports whether the current sample's preemption is decided.
+func (t *Thread) Decided() bool { return t.decided }
 
 // Preempted reports whether the tracer is known to have preempted the thread, and on which processor.
 func (t *Thread) Preempted() (cpu int, ok bool) { return t.cpu, t.preempted }
 
-// TellsAsleep reports whether a sample of a thread that the tracer preempted, and that sleeps now, shows where it was
-// preempted. A thread with many system calls that was interrupted from another processor may have gone on to sleep
+// ShowsPlaceAsleep reports whether a sample of a thread that the tracer preempted, and that sleeps now, shows where it
+// was preempted. A thread with many system calls that was interrupted from another processor may have gone on to sleep
 // since.
-func (t *Thread) TellsAsleep(wake Wake, now int64) bool { return wake.ByTimer || !t.skids(now) }
+func (t *Thread) ShowsPlaceAsleep(wake Wake, now int64) bool { return wake.ByTimer || !t.skids(now) }
 
-// MayWait reports whether the thread is likely queued behind the tracer, or needs an exact sample. Then [Tracer.Judge]
-// is called at once.
+// MayWait reports whether the thread is likely queued behind the tracer, or needs an exact sample. Then
+// [PreemptionDetector.Decide] is called at once.
 func (t *Thread) MayWait() bool { return t.moved || t.Basis() != sample.FewCalls }
 
 // ExactAt records a sample of a sleeping thread that the tracer preempted.

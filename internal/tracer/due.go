@@ -20,10 +20,10 @@ func (d *due) observeAll() {
 	all := d.draw()
 	for _, p := range d.procs {
 		if all {
-			d.observe(p.idle.Awake)
+			d.observe(p.idle.Due)
 			d.observeBackedOff(p)
 		} else {
-			d.observeDrawn(p.idle.Awake)
+			d.observeDrawn(p.idle.Due)
 		}
 		d.Idle.BackOff(p.idle)
 	}
@@ -34,7 +34,7 @@ func (d *due) observe(list []*backoff.Thread) {
 		if ptrace.Leaving() && !d.Ending {
 			return
 		}
-		th := ownerOf(list[(i+d.now.first)%len(list)])
+		th := ownerOf(list[(i+d.now.rotation)%len(list)])
 		if !th.dead && (th.observedEarlyAt == 0 || th.observedEarlyAt != d.counts.ticks) {
 			d.stops.yield()
 			d.observer.observe(th)
@@ -44,7 +44,7 @@ func (d *due) observe(list []*backoff.Thread) {
 
 // observeBackedOff observes backed-off threads if one of them must have run, first those that have run before.
 func (d *due) observeBackedOff(p *process) {
-	if !d.Idle.SomeRan(p.idle) {
+	if !d.Idle.SearchDue(p.idle) {
 		return
 	}
 	n := d.wakeAndObserve(p, false)
@@ -56,13 +56,13 @@ func (d *due) observeBackedOff(p *process) {
 }
 
 func (d *due) wakeAndObserve(p *process, all bool) int {
-	already := len(p.idle.Awake)
+	already := len(p.idle.Due)
 	for _, th := range p.list.inOrder {
 		if all || th.Idle.HasRun() {
 			d.Idle.Wake(&th.Idle)
 		}
 	}
-	woken := p.idle.Awake[already:]
+	woken := p.idle.Due[already:]
 	d.observe(woken)
 	return len(woken)
 }
@@ -74,10 +74,10 @@ func (d *due) draw() (all bool) {
 	}
 	due := 0
 	for _, p := range d.procs {
-		due += len(p.idle.Awake)
+		due += len(p.idle.Due)
 	}
 	weight := d.subset.Begin(due, d.budget.Part())
-	d.now.apart = int64(float64(d.now.apart) * weight)
+	d.now.interval = int64(float64(d.now.interval) * weight)
 	return weight == 1
 }
 
@@ -94,13 +94,13 @@ func (d *due) observeDrawn(list []*backoff.Thread) {
 	}
 }
 
-// observePreempted observes the thread that the tracer's wake-up preempted ([skid.Tracer.Find]).
+// observePreempted observes the thread that the tracer's wake-up preempted ([skid.PreemptionDetector.Find]).
 func (d *due) observePreempted() {
 	if !d.cpus.MayShareTargetCPU() || !d.Observer.SeeksPreempted() {
 		return
 	}
 	for _, p := range d.procs {
-		for _, t := range p.idle.Awake {
+		for _, t := range p.idle.Due {
 			if th := ownerOf(t); !th.dead && !d.Observer.Consider(th.Observed) {
 				return
 			}

@@ -55,10 +55,10 @@ type newChild struct {
 
 // mark is a tick at which a process was on a processor.
 type mark struct {
-	at, apart int64 // CLOCK_MONOTONIC ns; the time that it stands for, ns
-	ran       *handover.Program
-	raw       *observe.RawSample // of a stop; nil: none
-	found     attribute.Found    // why there is none
+	at, interval int64 // CLOCK_MONOTONIC ns; the time that it stands for, ns
+	ran          *handover.Program
+	raw          *observe.RawSample // of a stop; nil: none
+	found        attribute.Found    // why there is none
 }
 
 func (n *newChildren) begin() {
@@ -132,7 +132,7 @@ func (n *newChildren) mark(y *foundChild, s *procmem.Stat) {
 		y.Kept = k
 	}
 	ran := &handover.Program{Name: s.Comm.String()}
-	m := mark{at: n.Tick.At, apart: n.now.apart, ran: ran, found: attribute.FoundUnseen}
+	m := mark{at: n.Tick.At, interval: n.now.interval, ran: ran, found: attribute.FoundUnseen}
 	if s.Flags&exiting != 0 {
 		m.found = attribute.FoundInExit
 	}
@@ -144,7 +144,7 @@ func (n *newChildren) mark(y *foundChild, s *procmem.Stat) {
 }
 
 func (n *newChildren) stop(k *newChild, pid int) {
-	if n.Ending || n.walks.busy() || n.drawing() || n.Observer.Pending() > 0 || !n.quota.GoesOn() ||
+	if n.Ending || n.walks.busy() || n.drawing() || n.Observer.Pending() > 0 || !n.quota.MayObserve() ||
 		!n.stops.roomForCopy() {
 		k.marks[len(k.marks)-1].found = attribute.FoundMissed
 		return
@@ -252,7 +252,7 @@ func (n *newChildren) threadTracked(th *thread) {
 		th.Shared.CreatedAt = min(th.Shared.CreatedAt, m.at, m.raw.At)
 		n.Tick.Copies += m.raw.Waits()
 		n.Unassigned--
-		n.Out.Add(handover.Event{Kind: handover.Sampled, Thread: th.Shared, RawSample: m.raw, Ran: m.ran, Length: m.apart})
+		n.Out.Add(handover.Event{Kind: handover.Sampled, Thread: th.Shared, RawSample: m.raw, Ran: m.ran, Length: m.interval})
 		m.raw = nil
 	}
 }
@@ -279,7 +279,7 @@ func (n *newChildren) claim(waiter *handover.Process, marks []mark) {
 	for i := range marks {
 		m := &marks[i]
 		e := handover.Event{
-			Kind: handover.ChildSampled, Proc: waiter, Ran: m.ran, RawSample: m.raw, At: m.at, Length: m.apart, Found: m.found,
+			Kind: handover.ChildSampled, Proc: waiter, Ran: m.ran, RawSample: m.raw, At: m.at, Length: m.interval, Found: m.found,
 		}
 		if m.raw != nil {
 			n.Tick.Copies += m.raw.Waits()
@@ -310,7 +310,7 @@ func (n *newChildren) drop(k *newChild) {
 func (n *newChildren) close(k *newChild) {
 	if k.obs != nil {
 		if n.Observer.GiveUp(k.obs) {
-			n.stops.take(k.obs)
+			n.stops.takePending(k.obs)
 			n.counts.attempted--
 			n.counts.queued++
 		}

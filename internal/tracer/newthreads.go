@@ -77,9 +77,9 @@ func (n *newThreads) observe(p *process, now int64) {
 		return
 	}
 	for range mostTurns {
-		before, gone := len(p.idle.Awake), n.counts.failed[refusal.Gone]
+		before, gone := len(p.idle.Due), n.counts.failed[refusal.Gone]
 		n.find(p, now)
-		found := p.idle.Awake[before:]
+		found := p.idle.Due[before:]
 		if len(found) == 0 {
 			return
 		}

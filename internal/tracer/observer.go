@@ -23,7 +23,7 @@ type observer struct {
 
 func (o *observer) observe(th *thread) {
 	o.stops.drain()
-	if !o.Ending && !o.quota.GoesOn() || !o.stops.roomForCopy() || th.Observed.Pending() {
+	if !o.Ending && !o.quota.MayObserve() || !o.stops.roomForCopy() || th.Observed.Pending() {
 		if !th.Idle.BackedOff() { // else its next observation counts this tick
 			o.counts.queued++
 		}
@@ -88,7 +88,7 @@ func (o *observer) finish(th *thread, s *observe.RawSample) {
 	o.preferCPUOf(th, s.Sched, s.OnCPU || inTurn, s.State == sample.Running, s.How)
 	o.reports.gapIfEnded(s.At)
 	th.tick = o.counts.ticks
-	o.Idle.HasObserved(&th.Idle, s.State != sample.Running, th.FromZero, s.Sched)
+	o.Idle.Observed(&th.Idle, s.State != sample.Running, th.FromZero, s.Sched)
 	o.Tick.Copies += s.Waits()
 	o.Out.Add(handover.Event{
 		Kind: handover.Sampled, Thread: th.Shared, RawSample: s, Before: th.Idle.TakeUnchanged(), Length: o.standsFor(th, s),
@@ -105,7 +105,7 @@ func (o *observer) preferCPUOf(th *thread, s procmem.SchedStat, onCPU, running b
 	if th.Observed.Sampled() {
 		return
 	}
-	hides := th.hidden.Hides(int64(s.CPU), onCPU, running, max(o.ticks.Period(), o.now.apart))
+	hides := th.hidden.Update(int64(s.CPU), onCPU, running, max(o.ticks.Period(), o.now.interval))
 	if hides || how == observe.ByStop && th.Observed.ManyCalls() {
 		o.cpus.Prefer(o.Observer.Processor(th.Observed))
 	}

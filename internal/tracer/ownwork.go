@@ -38,10 +38,10 @@ func (o *ownWork) measure(tick, now int64) {
 // standsFor gives the time that an observation stands for, ns, without the tracer's own work or the stop.
 func (o *observer) standsFor(th *thread, s *observe.RawSample) int64 {
 	if !th.FromZero || s.How != observe.ByStop {
-		return o.now.apart
+		return o.now.interval
 	}
 	o.own.wanted = o.counts.ticks
 	processors := float64(runtime.NumCPU())
 	stopped := float64(s.Stopped) / float64(max(o.own.since, o.ticks.Period()))
-	return int64(float64(o.now.apart) * (1 - min((o.own.part+(processors-1)*stopped)/processors, 0.5)))
+	return int64(float64(o.now.interval) * (1 - min((o.own.part+(processors-1)*stopped)/processors, 0.5)))
 }

@@ -42,12 +42,12 @@ func (r *reports) suspension(now int64) {
 func (r *reports) unchanged() {
 	for th := range r.threads() {
 		if th.Idle.Unchanged.Ticks > 0 {
-			r.clocks(th)
+			r.reportUnchanged(th)
 		}
 	}
 }
 
-func (r *reports) clocks(th *thread) {
+func (r *reports) reportUnchanged(th *thread) {
 	r.Out.Add(handover.Event{Kind: handover.Unchanged, Thread: th.Shared, Before: th.Idle.TakeUnchanged()})
 }
 
@@ -58,8 +58,8 @@ const (
 	refreshPart    = 200
 )
 
-// askWhatIsDue asks the aggregator for a checkpoint, at once if asked, and for a refresh.
-func (r *reports) askWhatIsDue(now int64, asked bool) {
+// requestIfDue asks the aggregator for a checkpoint, at once if asked, and for a refresh.
+func (r *reports) requestIfDue(now int64, asked bool) {
 	if q := &r.Requests.Checkpoint; asked || r.checkpointDue(now) {
 		q.Ask()
 		r.ask(handover.Event{Kind: handover.CheckpointAsked})

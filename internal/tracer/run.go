@@ -60,7 +60,7 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	t.quota = schedule.NewQuota(limits, ctl.Scheduling())
 	defer t.QuotaGate.Open()
 	defer t.quota.Close()
-	if t.quota.Careful() {
+	if t.quota.OnlyOnProcessors() {
 		t.Observer.OnlyOnProcessors()
 	}
 	t.cpus = skid.NewCPUChooser(ctl.Moved) // within the processors that are left

@@ -45,7 +45,7 @@ func (t *Tracer) maySkip(now int64) bool {
 
 func (t *Tracer) steady(now int64) bool {
 	for _, p := range t.procs {
-		for _, i := range p.idle.Awake {
+		for _, i := range p.idle.Due {
 			if th := ownerOf(i); !th.dead && !th.Steady.Is() && i.AsleepFor(now) < schedule.SteadyFor {
 				return false
 			}

@@ -88,10 +88,10 @@ func (s *state) handOver(at int64) {
 }
 
 type tickState struct {
-	apart   int64 // time that an observation stands for, ns
-	threads int
-	first   int   // each tick begins with another thread of each process
-	spins   int   // busy-waits that may still fail
-	stays   int64 // since when the tracer has its processor, CLOCK_MONOTONIC ns
-	paused  int64 // wait for the aggregator, ns
+	interval   int64 // time that an observation stands for, ns
+	threads    int
+	rotation   int   // each tick begins with another thread of each process
+	spins      int   // busy-waits that may still fail
+	awakeSince int64 // since when the tracer has its processor, CLOCK_MONOTONIC ns
+	paused     int64 // wait for the aggregator, ns
 }

@@ -27,7 +27,7 @@ type pendingStop struct {
 	child  *newChild
 }
 
-func (s *stops) take(l *observe.Thread) pendingStop {
+func (s *stops) takePending(l *observe.Thread) pendingStop {
 	of := s.pending[l]
 	delete(s.pending, l)
 	return of
@@ -203,8 +203,8 @@ const (
 func (s *stops) yield() {
 	now, period := procmem.Now(), s.ticks.Period()
 	early := period >= closeTicks && now-s.Tick.At < period/2 && !s.Ending
-	if stays := now - s.now.stays; stays >= stayFor && early || stays >= longestStay {
-		s.now.stays = s.pause(now + stayFor)
+	if stays := now - s.now.awakeSince; stays >= stayFor && early || stays >= longestStay {
+		s.now.awakeSince = s.pause(now + stayFor)
 	}
 }
 

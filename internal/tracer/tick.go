@@ -48,10 +48,10 @@ func (t *Tracer) wake() (now, next int64) {
 }
 
 func (t *Tracer) tickWithinBudget(now, deadline int64) {
-	if t.quota.Moves(t.Observer.Waiting()) {
+	if t.quota.MoveIfDue(t.Observer.Waiting()) {
 		t.Observer.Woken(procmem.Now())
 	}
-	if !t.Ending && !t.quota.Enough() {
+	if !t.Ending && !t.quota.MayTick() {
 		t.withhold(now, deadline)
 		return
 	}
@@ -103,7 +103,7 @@ func (t *Tracer) beginTick(now, deadline int64) {
 	t.run.lastTick = now
 	t.observer.own.measure(t.counts.ticks, now)
 	t.Tick = engine.Tick{At: now, Skipped: rested > 0}
-	t.now = tickState{apart: apart, first: t.now.first + 1, spins: spinsIn(deadline - now), stays: now}
+	t.now = tickState{interval: apart, rotation: t.now.rotation + 1, spins: spinsIn(deadline - now), awakeSince: now}
 	t.Idle.BeginTick(t.counts.ticks, now, t.ticks.Period())
 }
 
@@ -176,7 +176,7 @@ func (t *Tracer) serveOnly(deadline int64) {
 func (t *Tracer) afterTick(now int64) {
 	t.stops.serveStopped()
 	t.ended.report(now)
-	t.reports.askWhatIsDue(now, t.control.asked.Swap(false))
+	t.reports.requestIfDue(now, t.control.asked.Swap(false))
 	t.stops.serveStopped()
 	t.publish()
 	t.Garbage.Collect(now, t.Observer.Waiting())

@@ -28,7 +28,7 @@ func newToyRunning() *toyRunning {
 
 func (e *toyRunning) Start(*engine.Run, engine.Host, engine.Options) engine.Running { return e }
 func (e *toyRunning) Period() int64                                                 { return 0 }
-func (e *toyRunning) Whole() bool                                                   { return false }
+func (e *toyRunning) FromStart() bool                                               { return false }
 func (e *toyRunning) Launched(int)                                                  {}
 func (e *toyRunning) Close()                                                        {}
 

@@ -78,7 +78,7 @@ func (t *Tracer) stopped(l *observe.Thread, s *observe.RawSample, err error) {
 	if ns := l.TakeLetGo(); ns > 0 {
 		t.countFailedStop(l, ns)
 	}
-	switch of := t.stops.take(l); {
+	switch of := t.stops.takePending(l); {
 	case of.child != nil:
 		t.children.stopped(of.child, s, err)
 	case of.thread != nil:

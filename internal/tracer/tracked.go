@@ -112,7 +112,7 @@ func (t *tracked) list(p *process, now int64) {
 			t.ended.open(p, now)
 		}
 	}
-	t.retire(p)
+	t.endMissing(p)
 	t.checkExec(p)
 	p.takeExtra()
 }
@@ -232,8 +232,8 @@ func (t *tracked) endThread(th *thread) {
 	th.proc.list.hint = true
 }
 
-// retire ends the threads missing in the last listing.
-func (t *tracked) retire(p *process) {
+// endMissing ends the threads missing in the last listing.
+func (t *tracked) endMissing(p *process) {
 	l := &p.list
 	for _, th := range l.inOrder {
 		if th.listGeneration != l.generation {
@@ -251,7 +251,7 @@ func (t *tracked) endProcess(p *process) {
 		return
 	}
 	p.Gone = true
-	t.closeCount(p, t.Tick.At)
+	t.readLastClocks(p, t.Tick.At)
 	p.end.Charged, p.end.Before = p.Clock.Ran(), int64(p.Clock.First)
 	t.ranGone += p.end.Charged
 	if p.Engine != nil {
@@ -262,8 +262,8 @@ func (t *tracked) endProcess(p *process) {
 	t.Out.Add(handover.Event{Kind: handover.ProcessEnded, Proc: p.Shared, At: t.Tick.At, Used: &p.end})
 }
 
-// closeCount reads the process's clock, and its threads' for the CPU time of ended ones, at its end.
-func (t *tracked) closeCount(p *process, now int64) {
+// readLastClocks reads the process's clock, and its threads' for the CPU time of ended ones, at its end.
+func (t *tracked) readLastClocks(p *process, now int64) {
 	if p.closed {
 		return
 	}
@@ -276,7 +276,7 @@ func (t *tracked) closeCount(p *process, now int64) {
 
 func (t *tracked) endAll() {
 	for _, p := range t.procs {
-		t.closeCount(p, procmem.Now())
+		t.readLastClocks(p, procmem.Now())
 		for _, th := range p.list.inOrder {
 			t.endThread(th)
 		}
