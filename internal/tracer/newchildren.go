@@ -279,7 +279,8 @@ func (n *newChildren) claim(waiter *handover.Process, marks []mark) {
 	for i := range marks {
 		m := &marks[i]
 		e := handover.Event{
-			Kind: handover.ChildSampled, Proc: waiter, Ran: m.ran, RawSample: m.raw, At: m.at, Length: m.interval, Found: m.found,
+			Kind: handover.ChildSampled, Proc: waiter, Ran: m.ran, RawSample: m.raw,
+			At: m.at, Length: m.interval, Found: m.found,
 		}
 		if m.raw != nil {
 			n.Tick.Copies += m.raw.Waits()
