@@ -164,7 +164,7 @@ func TestEnginePerfOfAnOrdinaryUserSeesUserSpace(t *testing.T) {
 	if ordinary() == nil {
 		t.Skip("not root: there is no other user to be")
 	}
-	if err := perfevents.TryOwn(); err != nil {
+	if err := perfevents.TryPerThread(); err != nil {
 		t.Skip(err)
 	}
 	target := testtargets.Run(t, "c", testtargets.Options{User: ordinary()})

@@ -127,7 +127,7 @@ func watch(ctx context.Context, p *program) (sizes []size, err error) {
 			return nil, err
 		}
 		for len(sizes) < 10 && got.Ticks >= *ticks*int64(len(sizes)+1)/10 {
-			sizes = append(sizes, size{got.Ticks, got.Frozen, time.Since(began).Seconds(), p.status("VmRSS:")})
+			sizes = append(sizes, size{got.Ticks, got.Stops, time.Since(began).Seconds(), p.status("VmRSS:")})
 			fmt.Fprintf(os.Stderr, "%d ticks, %.1f MB\n", got.Ticks, sizes[len(sizes)-1].resident)
 		}
 		if ctx.Err() != nil {

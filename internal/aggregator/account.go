@@ -93,7 +93,7 @@ func (p *processAccount) at(moment int64) {
 	changed, ask := false, p.refreshes.mayAsk(moment)
 	cost := selfruntime.CPUOf(func() { changed = p.Target.At(moment, ask) })
 	if p.refreshes.hasAsked(int64(cost)); changed {
-		p.CodeMoves(moment)
+		p.CodeChanged(moment)
 	}
 }
 
@@ -106,7 +106,7 @@ func (p *processAccount) meet(pc frames.Addr, moment int64) (found bool) {
 	if p.refreshes.hasAsked(int64(cost)); found {
 		p.remapped = true
 		p.NewMappings()
-		p.CodeMoves(moment)
+		p.CodeChanged(moment)
 	}
 	return found
 }

@@ -92,7 +92,7 @@ func New(o Options, with *handover.Common) *Aggregator {
 // Book books a batch of events, and returns it to the tracer.
 func (a *Aggregator) Book(b handover.Batch) {
 	for i := range b {
-		a.Turn.Wait()
+		a.QuotaGate.Wait()
 		a.handle(&b[i])
 	}
 	now := procmem.Now()
@@ -125,7 +125,7 @@ func (a *Aggregator) handle(e *handover.Event) {
 		a.attribute(&attribute.EndedSoFar{Process: e.Proc.ID, Length: e.Length, At: e.At})
 	case handover.ProcessEnded:
 		a.endProcess(a.process(e.Proc), e.Used, e.At)
-	case handover.Renamed:
+	case handover.MaybeExec:
 		a.exec(e)
 	case handover.CheckpointAsked:
 		a.attribute(&attribute.Cut{})

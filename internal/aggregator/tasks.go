@@ -66,7 +66,7 @@ func (a *Aggregator) Follow() (rest int64) {
 	if now < a.followDue {
 		return a.followDue - now
 	}
-	a.Turn.Wait()
+	a.QuotaGate.Wait()
 	if due := a.dueTasks(now); due != nil {
 		a.followDue = now + due.some(now)
 	}

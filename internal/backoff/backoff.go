@@ -4,37 +4,41 @@ package backoff
 
 import "math/rand/v2"
 
+// Times and costs are in nanoseconds.
 const (
-	sleepShare = 16
-	// firstShare replaces sleepShare for a thread that has not run since it was attached, if the kernel samples it and
-	// there are at least crowd threads.
-	firstShare  = 1
-	crowded     = 80
-	sampleShare = 256
-	// longestBackoff is the longest mean back-off, idleMost the longest in a process in which no thread runs, in
-	// nanoseconds.
+	// longestBackoff is the longest mean back-off, idleMost the longest in a process in which no thread runs.
 	longestBackoff = 120e6
 	idleMost       = 1e9
-	// sampleCost is the cost of observing an unchanged thread, ns.
-	sampleCost   = 1000
-	wakeAllShare = 64
+	// A back-off is at most one part in sleepShare of the thread's sleep so far. Where the kernel samples running
+	// threads and there are manyThreads, it is one part in firstShare for a thread that has not run since it was first
+	// observed.
+	sleepShare  = 16
+	firstShare  = 1
+	manyThreads = 80
+	// sampleCost is the cost of observing an unchanged thread. All such observations take at most one part in
+	// sampleShare of the time.
+	sampleCost  = 1000
+	sampleShare = 256
+	// searchShare is the same for searches of backed-off threads that have run.
+	searchShare = 64
 	// Back-offs grow while backed-off threads use at most one part in burstShare of a process's CPU time: to maxStretch
 	// times as long, or fewStretch with fewer than 470 threads.
 	burstShare = 1000
 	maxStretch = 16
 	fewStretch = 8
-	// staleClock is the error of a process's clock for each running thread, in nanoseconds: a scheduler tick.
-	staleClock = 4e6
+	// clockError is the error of a process's clock for each running thread: a scheduler tick.
+	clockError = 4e6
 )
 
-// backoffFor gives the back-off of a thread found unchanged, in nanoseconds; 0: it is observed in the next tick. crowd
-// is the number of all threads, stretch the factor, share [sleepShare] or [firstShare].
+// backoffFor gives the back-off of a thread found unchanged, in nanoseconds; 0: it is observed in the next tick. asleep
+// is the length of its sleep and period the mean distance of ticks, in nanoseconds. threads is the number of all
+// threads, stretch the factor, share [sleepShare] or [firstShare].
 func backoffFor(asleep, period int64, threads int, stretch, share int64, rng *rand.Rand) int64 {
-	crowd := int64(threads) * sampleCost * sampleShare
-	if crowd < longestBackoff { // few are cheap to observe
+	cost := int64(threads) * sampleCost * sampleShare
+	if cost < longestBackoff { // few are cheap to observe
 		stretch = min(stretch, fewStretch)
 	}
-	length := min(asleep/share, stretch*min(longestBackoff, crowd))
+	length := min(asleep/share, stretch*min(longestBackoff, cost))
 	if length < 2*period {
 		return 0
 	}

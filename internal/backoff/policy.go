@@ -19,7 +19,7 @@ type Policy struct {
 	at       int64 // its time, CLOCK_MONOTONIC ns
 	period   int64 // mean distance of ticks, ns
 	threads  int   // all threads
-	restless int   // of them restless, see [Thread]
+	restless int   // restless threads, see [Thread]
 }
 
 // New makes a policy. seed seeds its random numbers.
@@ -40,10 +40,11 @@ func (c *Policy) WakeDue(threads int) {
 	c.wheel.turn(c.at, c.due)
 }
 
-// expired handles the end of a back-off: it goes on if the process's clock has stood still since the last observation.
+// expired handles the end of a back-off. It is prolonged if the process's clock has not moved since the thread's last
+// observation.
 func (c *Policy) expired(th *Thread) {
 	p := th.proc
-	if p.clocked && p.cpu == th.clock && c.at-th.observedAt < idleMost-longestBackoff {
+	if p.clocked && p.cpu == th.clockThen && c.at-th.observedAt < idleMost-longestBackoff {
 		c.wheel.put(th, c.at+backoffFor(longestBackoff*sleepShare, 0, c.threads, 1, sleepShare, c.rng))
 		return
 	}
@@ -53,7 +54,7 @@ func (c *Policy) expired(th *Thread) {
 // wake makes a backed-off thread due in this tick.
 func (c *Policy) wake(th *Thread) {
 	th.proc.backedOff--
-	th.proc.Awake = append(th.proc.Awake, th)
+	th.proc.Due = append(th.proc.Due, th)
 }
 
 // Wake makes a thread due in this tick if it is backed off.
@@ -68,16 +69,16 @@ func (c *Policy) Wake(th *Thread) {
 // back-off.
 func (c *Policy) Unchanged(th *Thread) (inferred int64) {
 	inferred = th.endBackoff(c.tick)
-	th.found(inferred+1, procmem.ReadingAt(th.Observed.LastSched(), c.at))
+	th.addUnchanged(inferred+1, procmem.ReadingAt(th.Observed.LastSched(), c.at))
 	th.asleep = th.Observed.Asleep()
 	if th.asleep {
-		stretch, share := th.patience(c.threads)
-		th.backoff = backoffFor(c.at-th.since, c.period, c.threads, stretch, share, c.rng)
-		th.observedAt, th.clock = c.at, th.proc.cpu
+		stretch, share := th.limits(c.threads)
+		th.backoff = backoffFor(c.at-th.unchangedSince, c.period, c.threads, stretch, share, c.rng)
+		th.observedAt, th.clockThen = c.at, th.proc.cpu
 	}
 	if th.restless {
-		c.noteRestless(th, th.asleep && th.mayRest() && c.at-th.since < calmAfter)
-		c.rest(th)
+		c.noteRestless(th, th.asleep && th.sampled() && c.at-th.unchangedSince < calmAfter)
+		c.backOffRestless(th)
 	}
 	return inferred
 }
@@ -85,36 +86,36 @@ func (c *Policy) Unchanged(th *Thread) (inferred int64) {
 // Changed records that a thread has run since its last observation, or could not be observed: it is due at every tick
 // from now on. It gives the number of ticks of its back-off.
 func (c *Policy) Changed(th *Thread) (unseen int64) {
-	waited := !th.rested && !th.restless
+	waited := !th.skipped && !th.restless
 	unseen = th.endBackoff(c.tick)
 	th.ranBackOff = th.ranBackOff || unseen > 0 && waited
-	th.firstRun = th.attached && !th.hasRun
-	th.hasRun, th.attached = th.attached, true
-	th.asleep, th.since = false, c.at
+	th.firstRun = th.observed && !th.hasRun
+	th.hasRun, th.observed = th.observed, true
+	th.asleep, th.unchangedSince = false, c.at
 	return unseen
 }
 
 // endBackoff gives the number of ticks of the back-off before this observation.
 func (th *Thread) endBackoff(tick int64) int64 {
-	if th.left == 0 {
+	if th.backedOffAt == 0 {
 		return 0
 	}
-	n := tick - th.left - 1
-	th.left, th.rested = 0, false
+	n := tick - th.backedOffAt - 1
+	th.backedOffAt, th.skipped = 0, false
 	return max(n, 0)
 }
 
-// HasObserved records an observation: whether the thread is asleep, and its clocks. Its CPU time since the last one
-// explains as much of the process's clock. created: its clock began at zero.
-func (c *Policy) HasObserved(th *Thread, asleep, created bool, s procmem.SchedStat) {
+// Observed records an observation: whether the thread is asleep, and its clocks s. Its CPU time since the last one
+// explains a part of the process's clock. created reports that the thread's clock began at zero within the recording.
+func (c *Policy) Observed(th *Thread, asleep, created bool, s procmem.SchedStat) {
 	th.asleep = asleep
 	if s.Runs == 0 { // unknown
 		return
 	}
 	used := int64(s.CPU)
 	again := th.restless || th.usedKnown && used != th.used // use before the first observation is unknown
-	c.noteRestless(th, asleep && again && th.mayRest())
-	c.rest(th)
+	c.noteRestless(th, asleep && again && th.sampled())
+	c.backOffRestless(th)
 	if th.usedKnown || created {
 		th.proc.explained += used - th.used
 		if th.ranBackOff {
@@ -124,55 +125,55 @@ func (c *Policy) HasObserved(th *Thread, asleep, created bool, s procmem.SchedSt
 	th.used, th.usedKnown, th.ranBackOff, th.firstRun = used, true, false, false
 }
 
-// LeaveAlone backs off threads of a process from the next tick on, and removes ended ones from this tick's list.
-func (c *Policy) LeaveAlone(p *Process) {
-	p.Awake = slices.DeleteFunc(p.Awake, func(th *Thread) bool {
+// BackOff backs off threads of a process from the next tick on, and removes ended ones from this tick's list.
+func (c *Policy) BackOff(p *Process) {
+	p.Due = slices.DeleteFunc(p.Due, func(th *Thread) bool {
 		backoff := th.backoff
 		th.backoff = 0
 		if th.Gone || backoff == 0 {
 			return th.Gone
 		}
-		th.left = c.tick
+		th.backedOffAt = c.tick
 		c.wheel.put(th, c.at+backoff)
 		p.backedOff++
 		return true
 	})
 }
 
-// Rest records that the next ticks are omitted.
-func (c *Policy) Rest(p *Process) {
-	for _, th := range p.Awake {
-		if th.asleep && th.left == 0 {
-			th.left, th.rested = c.tick, true
+// TicksSkipped records that the next ticks are skipped.
+func (c *Policy) TicksSkipped(p *Process) {
+	for _, th := range p.Due {
+		if th.asleep && th.backedOffAt == 0 {
+			th.backedOffAt, th.skipped = c.tick, true
 		}
 	}
 }
 
-// SomeRan reports whether a backed-off thread must have run, and a search is due. The caller then wakes ([Policy.Wake])
-// and observes those that ran before; if the clock is still unexplained ([Policy.Unexplained]), all others, and calls
-// [Policy.AllObserved]. In both cases it calls [Policy.ObservedTicks].
-func (c *Policy) SomeRan(p *Process) bool {
-	return p.backedOff > 0 && p.clocked && p.clockAt == c.at && c.at >= p.wakeAllFrom && c.Unexplained(p)
+// SearchDue reports whether a backed-off thread must have run, and a search is due. The caller then wakes
+// ([Policy.Wake]) and observes those that ran before; if the clock is still unexplained ([Policy.Unexplained]), all
+// others, and calls [Policy.AllObserved]. In both cases it calls [Policy.SearchEnded].
+func (c *Policy) SearchDue(p *Process) bool {
+	return p.backedOff > 0 && p.clocked && p.clockAt == c.at && c.at >= p.nextSearch && c.Unexplained(p)
 }
 
 // Unexplained reports whether the process's clock has moved by more than the observations explain.
 func (c *Policy) Unexplained(p *Process) bool {
 	running := int64(0)
-	for _, th := range p.Awake {
+	for _, th := range p.Due {
 		if !th.asleep {
 			running++
 		}
 	}
-	return int64(p.cpu-p.wokenAll)-p.explained > running*(c.period+staleClock)
+	return int64(p.cpu-p.clockAllObserved)-p.explained > running*(c.period+clockError)
 }
 
-// ObservedTicks records the number of threads observed in a search.
-func (c *Policy) ObservedTicks(p *Process, n int) {
-	p.wakeAllFrom = c.at + wakeAllShare*(sampleCost*int64(n)+restlessCost*int64(p.restless))
+// SearchEnded records that a search has observed n threads.
+func (c *Policy) SearchEnded(p *Process, n int) {
+	p.nextSearch = c.at + searchShare*(sampleCost*int64(n)+restlessCost*int64(p.restless))
 }
 
 // AllObserved records that all threads of a process were observed.
-func (c *Policy) AllObserved(p *Process) { p.wokenAll, p.explained = p.cpu, 0 }
+func (c *Policy) AllObserved(p *Process) { p.clockAllObserved, p.explained = p.cpu, 0 }
 
 // Forget removes an ended thread, and gives the number of ticks of its back-off.
 func (c *Policy) Forget(th *Thread) (unseen int64) {

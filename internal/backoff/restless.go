@@ -3,13 +3,13 @@
 package backoff
 
 const (
-	// restlessCost is the cost of observing a sleeper that woke lately, ns, all included. Such observations take at
-	// most one part in restlessShare of a processor.
+	// restlessCost is the whole cost of observing a sleeper that woke lately, ns. Such observations take at most one
+	// part in restlessShare of a processor.
 	restlessCost  = 40e3
 	restlessShare = 16
-	// longestRest is the longest mean back-off of such a thread, in nanoseconds.
-	longestRest = 1e9
-	// calmAfter is the sleep after which it counts as any other, in nanoseconds.
+	// longestRestless is the longest mean back-off of such a thread, in nanoseconds.
+	longestRestless = 1e9
+	// calmAfter is the sleep after which such a thread is treated as any other, in nanoseconds.
 	calmAfter = 1e9
 )
 
@@ -26,27 +26,26 @@ func (c *Policy) noteRestless(th *Thread, is bool) {
 	c.restless += n
 }
 
-// rest backs off a restless sleeper.
-func (c *Policy) rest(th *Thread) {
+// backOffRestless backs off the thread if it is restless.
+func (c *Policy) backOffRestless(th *Thread) {
 	if th.restless {
-		th.backoff = max(th.backoff, c.restlessFor())
-		th.observedAt, th.clock = c.at, th.proc.cpu
+		th.backoff = max(th.backoff, c.restlessBackoff())
+		th.observedAt, th.clockThen = c.at, th.proc.cpu
 	}
 }
 
-// restlessFor gives the back-off of a restless sleeper, in nanoseconds; 0: it is observed in the next tick.
-func (c *Policy) restlessFor() int64 {
-	length := min(int64(c.restless)*restlessCost*restlessShare, longestRest)
+// restlessBackoff gives the back-off of a restless sleeper, in nanoseconds; 0: it is observed in the next tick.
+func (c *Policy) restlessBackoff() int64 {
+	length := min(int64(c.restless)*restlessCost*restlessShare, longestRestless)
 	if length < 2*c.period {
 		return 0
 	}
 	return length - length/4 + c.rng.Int64N(length/2)
 }
 
-// mayRest reports whether a restless thread may be backed off: samples show where it runs.
-func (th *Thread) mayRest() bool { return th.Observed.Sampled() }
+// sampled reports whether samples show where the thread runs, so that it may be backed off although it is restless.
+func (th *Thread) sampled() bool { return th.Observed.Sampled() }
 
-// MayWait reports whether a sample of the thread may wait for the thread's next due observation, as for restless ones
-// that are backed off. An observation because of a run would show the sleep after that run, however short: short sleeps
-// would be found too often.
+// MayWait reports whether a sample of the thread waits for the thread's next due observation. It does for backed-off
+// restless threads: observing right after a run would favour short sleeps.
 func (th *Thread) MayWait() bool { return th.restless && th.filed }

@@ -23,10 +23,10 @@ func TestSamplesOfRestlessSleepersTakeNoMoreThanTheirShare(t *testing.T) {
 			sum, most := int64(0), int64(0)
 			const times = 1000
 			for range times {
-				length := p.restlessFor()
+				length := p.restlessBackoff()
 				sum, most = sum+length, max(most, length)
 			}
-			mean, want := sum/times, min(int64(n)*restlessCost*restlessShare, longestRest)
+			mean, want := sum/times, min(int64(n)*restlessCost*restlessShare, longestRestless)
 			if want < 2*period {
 				want = 0
 			}
@@ -37,9 +37,9 @@ func TestSamplesOfRestlessSleepersTakeNoMoreThanTheirShare(t *testing.T) {
 	}
 }
 
-// TestWhoIsRestless: a thread that the kernel samples, and that sleeps again after it ran. It is one until it has slept
-// for long, runs, or ends.
-func TestWhoIsRestless(t *testing.T) {
+// TestThreadsThatWakeOftenAreRestless: a thread that the kernel samples, and that sleeps again after it ran. It is one
+// until it has slept for long, runs, or ends.
+func TestThreadsThatWakeOftenAreRestless(t *testing.T) {
 	c := New(1)
 	p := NewProcess(0)
 	th := &Thread{Observed: observe.NewThread(1, 1, nil)}
@@ -49,7 +49,7 @@ func TestWhoIsRestless(t *testing.T) {
 		at += 10e6
 		c.BeginTick(1, at, 10e6)
 		c.Changed(th)
-		c.HasObserved(th, asleep, false, procmem.SchedStat{CPU: cpu, Runs: 1})
+		c.Observed(th, asleep, false, procmem.SchedStat{CPU: cpu, Runs: 1})
 	}
 	want := func(n int, why string) {
 		t.Helper()
@@ -82,8 +82,8 @@ func TestWhoIsRestless(t *testing.T) {
 
 // TestSleepsOfRestlessThreadsHaveTheirShares: threads that sleep in two places, run for a millisecond in between, and
 // are sampled 100 times a second of processor time. In a crowd of 500 they are left alone for 32 ticks, and so are
-// their samples. The shorter sleep's share of the blocked time is no further off than where each tick looks, by a
-// hundredth.
+// their samples. The shorter sleep's share of the blocked time is no further off than with an observation at each tick,
+// by a hundredth.
 func TestSleepsOfRestlessThreadsHaveTheirShares(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -117,7 +117,7 @@ func sleepsOf(long, short int64, threads int) float64 {
 		}
 	}
 	var cpu, due int64
-	var samples []sample.Reading // that wait for a look
+	var samples []sample.Reading // that wait for an observation
 	length := func() int64 { return long/2 + rng.Int64N(long) }
 	ends, where := length(), stackFirst // the present sleep; a burst follows
 	sampled := int64(0)                 // when it is sampled next, of its processor time
@@ -145,7 +145,7 @@ func sleepsOf(long, short int64, threads int) float64 {
 		clock.Observe(sample.Reading{Wall: now, CPU: cpu}, attribute.Seen{Stack: where, State: sample.Sleeping,
 			Stop: frames.StopRoot},
 			false, emit)
-		due = now + p.restlessFor()
+		due = now + p.restlessBackoff()
 	}
 	clock.Finish(emit)
 	return float64(blocked[stackLast]) / float64(blocked[stackFirst]+blocked[stackLast])

@@ -21,7 +21,7 @@ func TestBackoffsGetLongerOnlyWhereNoThreadRunsInThem(t *testing.T) {
 		t.Errorf("at first: %d times", s.factor())
 	}
 	if s.seconds(20, &now, &clock, 0, 0); s.factor() != 1 {
-		t.Errorf("nobody runs, which the process's clock shows: %d times", s.factor())
+		t.Errorf("no thread runs, as the process's clock shows: factor %d", s.factor())
 	}
 	for i, want := range []int64{2, 4, 8, 16, 16} {
 		if s.seconds(1, &now, &clock, 1e9, 0.5e6); s.factor() != want {

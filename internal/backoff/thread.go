@@ -9,71 +9,70 @@ import (
 
 // Thread is the policy's state of a thread.
 type Thread struct {
-	// Owner is the caller's.
+	// Owner is the object that the caller keeps for the thread.
 	Owner any
 	// Observed is the thread.
 	Observed *observe.Thread
 	// Unchanged counts the ticks at which the thread was found unchanged, not yet reported to the aggregator.
 	Unchanged sample.Unchanged
-	// Gone: it has ended.
+	// Gone reports that the thread has ended. It is set by [Policy.Forget].
 	Gone bool
 
-	proc   *Process
-	asleep bool  // asleep at its last observation
-	since  int64 // unchanged since, CLOCK_MONOTONIC ns
-	left   int64 // the tick at which it was backed off; 0: due at every tick
-	rested bool  // because ticks were omitted
+	proc           *Process
+	asleep         bool  // asleep at its last observation
+	unchangedSince int64 // CLOCK_MONOTONIC ns
+	backedOffAt    int64 // the tick at which it was backed off; 0: due at every tick
+	skipped        bool  // it was backed off because ticks are skipped
 
 	backoff    int64  // the next back-off, ns; 0: none
 	observedAt int64  // last observation, CLOCK_MONOTONIC ns
-	clock      uint64 // the process's clock then, ns
+	clockThen  uint64 // the process's clock then, ns
 	used       int64  // its CPU time then, ns
 	usedKnown  bool   // used is valid
-	restless   bool   // woke lately, and is backed off nevertheless
-	ranBackOff bool   // ran while backed off, not accounted yet
-	attached   bool   // observed at least once
-	hasRun     bool   // found changed after that
-	firstRun   bool   // just now, not accounted yet
+	restless   bool   // it woke lately, and is backed off nevertheless
+	ranBackOff bool   // it ran while backed off, not accounted yet
+	observed   bool   // observed at least once
+	hasRun     bool   // found changed after its first observation
+	firstRun   bool   // for the first time, not accounted yet
 
-	filed      bool // in the wheel, in this slot
+	filed      bool // it is in the wheel, in this slot
 	slot       int
 	prev, next *Thread
 }
 
-// LeftAlone reports whether the thread is backed off: its next observation shows its last ticks.
-func (th *Thread) LeftAlone() bool { return th.left != 0 }
+// BackedOff reports whether the thread is backed off. Its next observation then covers the ticks since.
+func (th *Thread) BackedOff() bool { return th.backedOffAt != 0 }
 
 // AsleepFor gives the length of its observed sleep, in nanoseconds; 0: it does not sleep.
 func (th *Thread) AsleepFor(now int64) int64 {
 	if !th.asleep {
 		return 0
 	}
-	return now - th.since
+	return now - th.unchangedSince
 }
 
-// found adds n ticks at which the thread was unchanged.
-func (th *Thread) found(n int64, at sample.Reading) {
+// addUnchanged adds n ticks at which the thread was unchanged.
+func (th *Thread) addUnchanged(n int64, at sample.Reading) {
 	th.Unchanged.Ticks += n
 	th.Unchanged.Last = at
 }
 
-// HasRun reports whether the thread was found changed since it was attached.
+// HasRun reports whether the thread was found changed since its first observation.
 func (th *Thread) HasRun() bool { return th.hasRun }
 
-// class gives the statistics of bursts of similar threads: those that run repeatedly, as a collector's, or those that
-// have not run since they were attached.
+// class gives the statistics shared by threads that run repeatedly (e.g. workers of a garbage collector), or by those
+// that have not run since their first observation.
 func (th *Thread) class() *stretch {
 	if th.hasRun && !th.firstRun {
-		return &th.proc.stretch
+		return &th.proc.haveRun
 	}
-	return &th.proc.fresh
+	return &th.proc.notRunYet
 }
 
-// patience gives how a thread may be backed off in a crowd: the factor, and the part of its sleep. Samples show what a
-// sampled thread does when it wakes. If it has not run since it was attached, its back-off is as long as its observed
-// sleep.
-func (th *Thread) patience(threads int) (stretch, share int64) {
-	if stretch, share = th.class().factor(), sleepShare; threads < crowded || !th.Observed.Sampled() {
+// limits gives the factor of a thread's back-off, and the share of its sleep that bounds it ([backoffFor]). A sampled
+// thread among many gets the longest: samples show what it does when it wakes.
+func (th *Thread) limits(threads int) (stretch, share int64) {
+	if stretch, share = th.class().factor(), sleepShare; threads < manyThreads || !th.Observed.Sampled() {
 		return stretch, share
 	}
 	if !th.hasRun {
@@ -91,33 +90,36 @@ func (th *Thread) TakeUnchanged() sample.Unchanged {
 
 // Process is the policy's state of a process.
 type Process struct {
-	// Awake are the threads due in this tick.
-	Awake []*Thread
+	// Due are the threads due in this tick.
+	Due []*Thread
 
 	clocked bool   // the process's clock was readable
-	clockAt int64  // at this tick, CLOCK_MONOTONIC ns
+	clockAt int64  // when it was read, CLOCK_MONOTONIC ns
 	cpu     uint64 // its value, ns
 
-	backedOff   int     // number of threads
-	restless    int     // number of threads
-	explained   int64   // part of the clock that observations explain since then, ns
-	wokenAll    uint64  // the clock at the last search of all, ns
-	wakeAllFrom int64   // earliest next one, CLOCK_MONOTONIC ns
-	stretch     stretch // of threads that have run since they were attached
-	fresh       stretch // of the others
+	backedOff int // number of threads
+	restless  int // number of threads
+	// For searches of backed-off threads that have run: the clock at the last observation of all threads and the part
+	// of it explained by observations since then, ns; the earliest next search, CLOCK_MONOTONIC ns.
+	clockAllObserved uint64
+	explained        int64
+	nextSearch       int64
+
+	haveRun   stretch // of threads that have run since their first observation
+	notRunYet stretch // of the others
 }
 
 // NewProcess makes the state of a process with this clock, in nanoseconds.
 func NewProcess(cpu uint64) *Process {
-	return &Process{cpu: cpu, wokenAll: cpu}
+	return &Process{cpu: cpu, clockAllObserved: cpu}
 }
 
-// Clock sets the process's clock at a tick; ok: it was readable.
+// Clock sets the process's clock (ns) at a tick (CLOCK_MONOTONIC ns); ok reports whether it was readable.
 func (p *Process) Clock(at int64, cpu uint64, ok bool) {
 	p.clockAt, p.cpu, p.clocked = at, cpu, ok
 	if ok {
-		p.stretch.decide(at, cpu)
-		p.fresh.decide(at, cpu)
+		p.haveRun.decide(at, cpu)
+		p.notRunYet.decide(at, cpu)
 	}
 }
 
@@ -127,5 +129,5 @@ func (p *Process) AnyBackedOff() bool { return p.backedOff > 0 }
 // Add adds a new thread.
 func (p *Process) Add(th *Thread) {
 	th.proc = p
-	p.Awake = append(p.Awake, th)
+	p.Due = append(p.Due, th)
 }

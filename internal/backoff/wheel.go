@@ -12,11 +12,11 @@ const (
 // linked: it allocates nothing.
 type wheel struct {
 	slots [wheelSlots]*Thread
-	at    int64 // slots up to here are empty; a number since the epoch
+	at    int64 // slots up to this one are empty; counted from CLOCK_MONOTONIC 0
 	n     int   // number of threads
 }
 
-// put adds a thread that is due at a time, at the next turn at the earliest.
+// put adds a thread that is due at a time, CLOCK_MONOTONIC ns, at the next call of turn at the earliest.
 func (w *wheel) put(th *Thread, due int64) {
 	at := min(max(due/wheelGrain, w.at+1), w.at+wheelSlots-1)
 	slot := int(at % wheelSlots)

@@ -21,7 +21,7 @@ func (c *checkup) perf() Finding {
 		err = perfevents.Try()
 	}
 	switch {
-	case errors.Is(err, perfevents.ErrDenied) && perfevents.TryOwn() == nil:
+	case errors.Is(err, perfevents.ErrDenied) && perfevents.TryPerThread() == nil:
 		return finding(OK, "allowed for user space only (kernel.perf_event_paranoid is "+paranoid+
 			"): running threads are stopped for each sample, fewer with --engine perf; to sample all "+
 			perfevents.Remedy, "")

@@ -14,22 +14,22 @@ import (
 // Run is what the tracer and an engine share in one recording. It belongs to the tracer's goroutine.
 type Run struct {
 	*handover.Common
-	Observer *observe.Observer // of the OS thread that the tracer runs on
-	Files    *procmem.Budget
-	Idle     *backoff.Policy // which sleepers are left alone
-	Out      handover.Outbox
-	Rest     schedule.Rest
-	Tick     Tick
-	Ending   bool  // this is the last tick
-	Sampled  int64 // observations by an engine
-	Claimed  int64 // observations of what ended before it was attached
+	Observer   *observe.Observer // of the OS thread that the tracer runs on
+	Files      *procmem.Budget
+	Idle       *backoff.Policy // decides which sleepers are not observed
+	Out        handover.Outbox
+	Skipper    schedule.TickSkipper
+	Tick       Tick
+	Ending     bool  // this is the last tick
+	Sampled    int64 // observations by an engine
+	Unassigned int64 // observations of threads or processes that ended before they were tracked
 }
 
 // Tick is the present tick.
 type Tick struct {
-	At     int64 // its moment, CLOCK_MONOTONIC ns
-	Copies int64 // bytes copied
-	Rested bool  // ticks were left out before it
+	At      int64 // its moment, CLOCK_MONOTONIC ns
+	Copies  int64 // bytes of stack copied
+	Skipped bool  // ticks were skipped before it
 }
 
 // Process is a process that is tracked.
@@ -38,15 +38,15 @@ type Process struct {
 	Shared *handover.Process // what the aggregator sees of it
 	Tasks  *procmem.TaskDir  // the list of its threads
 	Clock  Clock
-	Gone   bool
+	Gone   bool // it has ended
 
-	Engine     any  // the engine's object for it; nil: none
-	ListChange bool // set by the engine: a thread has begun or ended
+	Engine     ProcessObserver // nil: its running threads are stopped
+	ListChange bool            // set by the engine: a thread has begun or ended
 }
 
 // Clock is a process's CPU time, as of its last reading.
 type Clock struct {
-	First uint64 // as sampling began, ns
+	First uint64 // when sampling began, ns
 	Now   uint64 // ns
 	At    int64  // the tick of the reading, CLOCK_MONOTONIC ns
 	Valid bool   // it could be read
@@ -62,7 +62,7 @@ type Thread struct {
 	Observed *observe.Thread
 	Idle     backoff.Thread
 	Steady   schedule.Steady // set by the engine
-	FromZero bool            // its clocks count from zero
-	Engine   any             // the engine's object for it; nil: none
+	FromZero bool            // it began within the recording: its clocks count from zero
+	Engine   ThreadObserver  // nil: it is stopped when it runs
 	NoUser   bool            // it never runs in user space (io_uring)
 }

@@ -11,18 +11,18 @@ import (
 
 // Common is the state shared by engine and aggregator.
 type Common struct {
-	Ring     *Ring
-	Requests *Requests
-	Pool     *observe.Pool // of the events' raw samples
-	Garbage  *selfruntime.Collector
-	Failure  *selfruntime.Failure
-	Turn     Turn
-	// UndiscoveredLackRoots: kernel samples of undiscovered processes lack the outer ends of stacks. Set by the
-	// aggregator, read by the engine.
+	Ring      *Ring
+	Requests  *Requests
+	Pool      *observe.Pool // of the events' raw samples
+	Garbage   *selfruntime.Collector
+	Failure   *selfruntime.Failure
+	QuotaGate CPUQuotaGate
+	// UndiscoveredLackRoots reports that kernel samples of undiscovered processes lack the outer ends of stacks. Set by
+	// the aggregator, read by the engine.
 	UndiscoveredLackRoots atomic.Bool
 }
 
-// NewCommon makes it for one run.
+// NewCommon makes the state of one recording.
 func NewCommon() *Common {
 	return &Common{
 		Ring: NewRing(), Requests: &Requests{}, Pool: observe.NewPool(ringSize), Garbage: selfruntime.NewCollector(),

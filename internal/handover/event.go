@@ -14,20 +14,20 @@ type Kind uint8
 // The kinds of events.
 const (
 	Sampled         Kind = iota // a raw sample
-	Unchanged                   // unchanged up to now (at checkpoints)
+	Unchanged                   // the thread has not changed up to now (at checkpoints)
 	ThreadEnded                 // the thread has ended, or the recording ends
 	EndedSoFar                  // CPU time of ended threads so far ([attribute.ProcessEnd])
 	ProcessEnded                // the process has ended, or the recording ends
 	ProcessBegan                // a process is sampled from now on
-	Renamed                     // the first thread's name changed: maybe an exec
+	MaybeExec                   // the name of the first thread has changed
 	CheckpointAsked             // write a checkpoint of all before this event
 	RefreshAsked                // refresh the sinks with all before this event
-	NotObserved                 // no thread was observed for Length from now on
+	NotObserved                 // no thread was observed from At on, for Length
 	SampledEnded                // a kernel sample of an ended or undiscovered thread
-	ChildSampled                // a kernel sample or mark of an unobserved child
-	ChildKnown                  // such a child's CPU time in one program
+	ChildSampled                // a kernel sample of an undiscovered child, or a mark (package tracer)
+	ChildKnown                  // CPU time of an undiscovered child in one program
 	SeenRunning                 // a thread is running, and has no known stack yet
-	Resumed                     // the machine was suspended for Length until now
+	Resumed                     // the machine was suspended for Length until At
 )
 
 // Event is an observation of a thread or process.
@@ -40,13 +40,13 @@ type Event struct {
 	Before    sample.Unchanged // unchanged ticks before this one
 	At        int64            // CLOCK_MONOTONIC, ns
 	Now       sample.Reading   // for SeenRunning
-	// Soon asks, for Sampled, to be walked at once: the next sample needs the hints, or the walk needs memory that may
-	// soon be gone.
+	// Soon reports that a Sampled event is to be walked at once: the next sample needs the hints, or the walk needs
+	// memory that may soon be gone.
 	Soon bool
-	// Length is in ns: for NotObserved, Resumed, EndedSoFar and ChildKnown; for samples, what each stands for.
+	// Length is a time in ns. For samples it is what each stands for.
 	Length int64
 	Found  attribute.Found // for ChildSampled without a raw sample
-	// Exact means, for ChildKnown, that each child's time is known; Last, that the child has ended.
+	// For ChildKnown, Exact reports that the time is complete, and Last that it is the child's last event.
 	Exact, Last bool
 	End         *ThreadEnd            // for ThreadEnded
 	Used        *attribute.ProcessEnd // for ProcessEnded
@@ -55,5 +55,5 @@ type Event struct {
 // ThreadEnd is the end of a thread, as the engine knows it.
 type ThreadEnd struct {
 	attribute.End
-	Left sample.LeftAlone // not reported yet
+	Left sample.LeftAlone // time without observations, not reported yet
 }

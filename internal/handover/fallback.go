@@ -8,19 +8,19 @@ import (
 	"prywalk/internal/callstack"
 )
 
-// FallbackReason is what kernel samples of a process lack. A sample has registers and one piece of one stack; a stop
-// can copy more. It decides which engine samples the process, never the program's name. It is decided again after an
-// exec.
+// FallbackReason is what kernel samples of a process lack: they have registers and one piece of one stack, where a stop
+// can copy more. It decides whether the process is stopped instead; the program's name does not matter. It is reset by
+// an exec.
 type FallbackReason uint32
 
-// What samples can lack, in order of severity.
+// The reasons, in order of severity.
 const (
 	FallbackNone    FallbackReason = iota
 	FallbackStacks                 // other stacks on which a walk continues ([observe.TaskStacks])
 	FallbackRoots                  // the outer ends of stacks
-	FallbackSamples                // all: it runs, and gives no samples that can be walked (32-bit code)
+	FallbackSamples                // everything: the process runs, and no sample can be walked (32-bit code)
 	FallbackFrames                 // frames outside of the stack (a run-time system's plan, package managed)
-	NumLacks
+	NumFallbackReasons
 )
 
 // Note describes n processes with this reason.
@@ -29,18 +29,18 @@ func (l FallbackReason) Note(n int64) string {
 	case l == FallbackFrames:
 		return "an interpreter keeps its frames outside of the stack"
 	case n == 1:
-		return "1 process " + lacks[l]
+		return "1 process " + fallbackNotes[l]
 	}
-	return fmt.Sprintf("%d processes %s", n, lacks[l])
+	return fmt.Sprintf("%d processes %s", n, fallbackNotes[l])
 }
 
-var lacks = [NumLacks]string{
+var fallbackNotes = [NumFallbackReasons]string{
 	FallbackStacks: "with stacks in several places", FallbackRoots: "with stacks that samples do not show whole",
 	FallbackSamples: "of which no samples came",
 }
 
-// TakesStops reports whether such a process is sampled by ptrace. choose: the sampler chooses the engine.
-func (l FallbackReason) TakesStops(choose bool) bool {
+// NeedsStops reports whether such a process is stopped. choose reports that prywalk chooses the engine, not the user.
+func (l FallbackReason) NeedsStops(choose bool) bool {
 	return l >= FallbackSamples || choose && l != FallbackNone
 }
 
@@ -75,20 +75,20 @@ func (p *Process) expectFallback(furtherStacks bool) {
 // CutStack stands for the unknown depth of a cut stack.
 const CutStack = 1 << 40
 
-// UsedStack records how many bytes of its stack a sample's walk has used. For the aggregator.
+// UsedStack records how many bytes of a stack a sample's walk has used. For the aggregator.
 func (p *Process) UsedStack(n int64) {
 	for {
-		before := p.depth.Load()
-		if n <= before || p.depth.CompareAndSwap(before, n) {
+		before := p.usedStack.Load()
+		if n <= before || p.usedStack.CompareAndSwap(before, n) {
 			return
 		}
 	}
 }
 
-// TakeUsedStack gives the maximum since the last call.
+// TakeUsedStack gives the maximum of UsedStack since the last call.
 func (p *Process) TakeUsedStack() int64 {
-	if p.depth.Load() == 0 {
+	if p.usedStack.Load() == 0 {
 		return 0
 	}
-	return p.depth.Swap(0)
+	return p.usedStack.Swap(0)
 }

@@ -4,29 +4,29 @@ package handover
 
 import "testing"
 
-// TestWhatAProcessLacksMostStays: until it is judged anew.
-func TestWhatAProcessLacksMostStays(t *testing.T) {
+// TestTheMostSevereFallbackReasonStays until an exec.
+func TestTheMostSevereFallbackReasonStays(t *testing.T) {
 	var p Process
 	for _, c := range []struct{ reported, want FallbackReason }{
 		{FallbackRoots, FallbackRoots}, {FallbackStacks, FallbackRoots}, {FallbackFrames, FallbackFrames},
 		{FallbackSamples, FallbackFrames},
 	} {
 		if p.SetFallback(c.reported); p.FallbackReason() != c.want {
-			t.Errorf("told %d: %d, want %d", c.reported, p.FallbackReason(), c.want)
+			t.Errorf("reported %d: %d, want %d", c.reported, p.FallbackReason(), c.want)
 		}
 	}
 	if p.ForgetFallback(); p.FallbackReason() != FallbackNone {
-		t.Errorf("judged again: %d", p.FallbackReason())
+		t.Errorf("after ForgetFallback: %d", p.FallbackReason())
 	}
 }
 
-// TestOnlyWhatAStopShowsTakesOne: the choice is the sampler's, but for what no sample can show.
-func TestOnlyWhatAStopShowsTakesOne(t *testing.T) {
-	for l := range NumLacks {
-		if got, want := l.TakesStops(false), l >= FallbackSamples; got != want {
+// TestReasonsThatTakeStops: the choice is the sampler's, but for what no sample can show.
+func TestReasonsThatTakeStops(t *testing.T) {
+	for l := range NumFallbackReasons {
+		if got, want := l.NeedsStops(false), l >= FallbackSamples; got != want {
 			t.Errorf("%d without a choice: %v", l, got)
 		}
-		if got, want := l.TakesStops(true), l > FallbackNone; got != want {
+		if got, want := l.NeedsStops(true), l > FallbackNone; got != want {
 			t.Errorf("%d with a choice: %v", l, got)
 		}
 		if l > FallbackNone && len(l.Note(2)) < len("2 processes of") {
@@ -73,8 +73,8 @@ func TestRequestIsOpenUntilItIsDone(t *testing.T) {
 	}
 }
 
-// TestTheMostThatStacksWereUsedIsReportedOnce: since it was asked for last.
-func TestTheMostThatStacksWereUsedIsReportedOnce(t *testing.T) {
+// TestDeepestStackIsReportedOnce: since it was asked for last.
+func TestDeepestStackIsReportedOnce(t *testing.T) {
 	var p Process
 	for _, n := range []int64{100, 300, 200} {
 		p.UsedStack(n)
@@ -83,6 +83,6 @@ func TestTheMostThatStacksWereUsedIsReportedOnce(t *testing.T) {
 		t.Errorf("%d bytes", n)
 	}
 	if n := p.TakeUsedStack(); n != 0 {
-		t.Errorf("%d bytes, told twice", n)
+		t.Errorf("%d bytes, reported twice", n)
 	}
 }

@@ -2,12 +2,11 @@
 
 package handover
 
-// To wake the aggregator for a few observations costs more than their unwinding. So events are handed over together: at
-// most handOverSamples, at latest after handOverAfter ns. At once go those that are soon out of date: threads and
-// processes that began or ended, unexpected stacks ([observe.RawSample.Surprising]), and those of a process that makes
-// code.
-//
-// A run-time system's list of threads is read every 15 ms at most; its new threads wait for that.
+// Waking the aggregator for a few samples costs more than unwinding them. So events are handed over in batches: of
+// handOverSamples samples, or after handOverAfter ns. An event that is soon out of date goes at once: a thread or
+// process has begun or ended, a stack is unexpected ([observe.RawSample.Surprising]), or the process generates code.
+// Events of a new thread of a run-time system wait for up to handOverListed ns: its list of threads is read at most
+// every 15 ms.
 const (
 	handOverAfter   = 100e6
 	handOverListed  = 20e6
@@ -18,7 +17,7 @@ const (
 type Outbox struct {
 	ring   *Ring
 	events Batch
-	last   int64 // tick of the last handover
+	last   int64 // tick of the last handover, CLOCK_MONOTONIC ns
 }
 
 // NewOutbox makes one for a ring.
@@ -57,8 +56,8 @@ func isNew(t *Thread, now int64) bool {
 	return now-t.Found < NameEvery && !t.Named.Load()
 }
 
-// HandOver hands the events to the aggregator if there is room, as an engine must not wait while a thread is stopped.
-// tick is the time of the present tick. The engine may have to keep its goroutine from yielding meanwhile.
+// HandOver hands the events to the aggregator if there is room: an engine must not wait while a thread is stopped. tick
+// is the time of the present tick, CLOCK_MONOTONIC ns. Sending may make the goroutine yield; see ptrace.Pin.
 func (o *Outbox) HandOver(tick int64) {
 	if len(o.events) > 0 && o.ring.Room() {
 		o.ring.Send(o.events)

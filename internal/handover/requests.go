@@ -4,18 +4,18 @@ package handover
 
 import "sync/atomic"
 
-// Requests are the aggregator's open tasks, so that the engine does not ask twice.
+// Requests are what the engine asks of the aggregator, so that it does not ask twice.
 type Requests struct {
 	Checkpoint, Refresh Request
 }
 
-// Request is one of them.
+// Request is a request of the engine to the aggregator.
 type Request struct {
 	open atomic.Bool  // asked for and not done
 	took atomic.Int64 // duration of the last, ns
 }
 
-// Ask marks it as asked for.
+// Ask notes that it was asked for.
 func (r *Request) Ask() { r.open.Store(true) }
 
 // Open reports whether it was asked for and is not done.
@@ -24,7 +24,7 @@ func (r *Request) Open() bool { return r.open.Load() }
 // Took gives the duration of the last one, in nanoseconds.
 func (r *Request) Took() int64 { return r.took.Load() }
 
-// Done records its duration in nanoseconds. again: it was asked for again meanwhile.
+// Done records its duration in nanoseconds. again reports that it was asked for again meanwhile.
 func (r *Request) Done(ns int64, again bool) {
 	r.took.Store(ns)
 	r.open.Store(again)

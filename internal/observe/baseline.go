@@ -55,7 +55,7 @@ func (b *baseline) backInStop(s procmem.SchedStat, files *procmem.ThreadFiles) b
 // lastRun gives the thread's run since its last stop, if it ran exactly once.
 func (b *baseline) lastRun(now *procmem.SchedStat) (run skid.Run) {
 	if b.valid && now.Runs == b.runs+1 {
-		run.LetGo, run.CPU = b.detachedAt, int64(now.CPU-b.cpu)
+		run.DetachedAt, run.CPU = b.detachedAt, int64(now.CPU-b.cpu)
 	}
 	return run
 }

@@ -169,7 +169,7 @@ func (l *Observer) wantsStop(t *Thread, s *RawSample) bool {
 	_, found := t.skid.Preempted()
 	found = found && s.Sched.Runs == t.before.Runs
 	wake, now := l.wake(), procmem.Now()
-	if t.base.valid && t.skid.TellsAsleep(wake, now) && (found || st.Processor == l.tracer.Processor(wake.At)) {
+	if t.base.valid && t.skid.ShowsPlaceAsleep(wake, now) && (found || st.Processor == l.tracer.Processor(wake.At)) {
 		if s.OnCPU = found || l.tracer.Preempted(t.files, wake.At); s.OnCPU {
 			t.skid.ExactAt(now)
 		}

@@ -12,7 +12,7 @@ import (
 type preemption struct {
 	ctl        *ptrace.Controller
 	woken      skid.Wake
-	tracer     skid.Tracer
+	tracer     skid.PreemptionDetector
 	candidates []candidate
 }
 
@@ -38,7 +38,7 @@ func (p *preemption) wake() skid.Wake {
 
 // InTheWay gives the processor on which the tracer has preempted a thread since [Observer.Woken], if it did.
 func (p *preemption) InTheWay() (cpu int, ok bool) {
-	if !p.tracer.InTheWay() {
+	if !p.tracer.HasPreempted() {
 		return -1, false
 	}
 	return p.tracer.Processor(p.wake().At), true
@@ -47,7 +47,7 @@ func (p *preemption) InTheWay() (cpu int, ok bool) {
 // judge tells package ptrace which pending threads wait for the tracer's processor.
 func (p *preemption) judge(pending pendingStops) {
 	for _, t := range pending {
-		if t != nil && !t.skid.Judged() && p.judgeOne(t) {
+		if t != nil && !t.skid.Decided() && p.judgeOne(t) {
 			t.stopping.Queued()
 		}
 	}
@@ -55,7 +55,7 @@ func (p *preemption) judge(pending pendingStops) {
 
 // judgeOne reports whether a thread waits for the tracer's processor.
 func (p *preemption) judgeOne(t *Thread) bool {
-	return p.tracer.Judge(&t.skid, t.files, t.base.lastRun(&t.before), p.wake())
+	return p.tracer.Decide(&t.skid, t.files, t.base.lastRun(&t.before), p.wake())
 }
 
 // mostCandidates bounds the threads that are examined: more would take longer than the preempted thread waits.

@@ -32,7 +32,7 @@ func (l *Observer) requestStop(t *Thread, s *RawSample, retry bool) error {
 	}
 	if before, ok := tracee.Before(); ok {
 		if waits && before.Runs != t.before.Runs {
-			t.skid.RanOn()
+			t.skid.NoteRunOn()
 			waits = false
 		}
 		t.before = before

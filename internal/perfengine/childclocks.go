@@ -5,24 +5,26 @@ package perfengine
 import (
 	"prywalk/internal/attribute"
 	"prywalk/internal/descendants"
+	"prywalk/internal/engine"
 	"prywalk/internal/handover"
 	"prywalk/internal/perfevents"
 	"prywalk/internal/procmem"
 )
 
-// childClocks reports the CPU time of descendants that are never attached, by program, from records that ordinary users
-// may have ([perfevents.OpenDescendants]).
+// childClocks reports the CPU time of descendants that are never tracked, by program, from records that are permitted
+// to ordinary users ([perfevents.OpenDescendants]).
 type childClocks struct {
-	*Engine
+	run     *engine.Run
+	threads func() int         // number of tracked threads
 	reader  *perfevents.Reader // nil: no records
 	table   *descendants.Table[*handover.Process, struct{}]
-	checked int64
-	records int
+	checked int64 // last check of the cost, CLOCK_MONOTONIC ns
+	records int   // since then
 }
 
 const (
-	// mostFollowed bounds the descriptors for one process; one with more threads is not followed.
-	mostFollowed = 512
+	// mostDescriptors bounds the descriptors for one process. The children of one that needs more are not recorded.
+	mostDescriptors = 512
 	// mostRecords bounds the records a second: each costs the target some 0.3 µs.
 	mostRecords = 20000
 	// mostInherited bounds the events of threads: each is more than a kilobyte of the kernel's memory.
@@ -35,8 +37,8 @@ func (d *childClocks) begin(r *perfevents.Reader) {
 	}
 }
 
-// The descendants of a process created since are already recorded.
-func (d *childClocks) processAttached(p *process) {
+// processTracked opens events for the threads of a process. If an ancestor has events, they record it already.
+func (d *childClocks) processTracked(p *process) {
 	if d.reader == nil {
 		return
 	}
@@ -45,21 +47,21 @@ func (d *childClocks) processAttached(p *process) {
 		return
 	}
 	tids, err := p.Tasks.ListFrom(0, nil)
-	if err != nil || len(tids)*d.reader.Events() > mostFollowed {
+	if err != nil || len(tids)*d.reader.Events() > mostDescriptors {
 		return
 	}
 	for _, tid := range tids {
-		if !d.Files.Take(d.reader.Events()) {
+		if !d.run.Files.Take(d.reader.Events()) {
 			return
 		}
-		if d.reader.Follow(tid) != nil { // ended or refused
-			d.Files.Give(d.reader.Events())
+		if d.reader.OpenThread(tid) != nil { // ended or refused
+			d.run.Files.Give(d.reader.Events())
 		}
 	}
 }
 
 func (d *childClocks) processEnded(p *process, end *attribute.ProcessEnd) {
-	if d.report(d.Tick.At); d.table != nil {
+	if d.report(d.run.Tick.At); d.table != nil {
 		end.Counted = d.table.ForgetClocks(p.Target.PID, p.Shared)
 	}
 }
@@ -70,7 +72,8 @@ func (d *childClocks) report(now int64) {
 	}
 	d.records += d.table.DrainClocks(d.reader)
 	if since := now - d.checked; since >= checkEvery {
-		if float64(d.records) > mostRecords*float64(since)/1e9 || d.reader.Moved() || d.inherited() > mostInherited {
+		costly := float64(d.records) > mostRecords*float64(since)/1e9 || d.threads()*d.reader.Events() > mostInherited
+		if costly || d.reader.ProcessorsChanged() {
 			d.giveUp()
 			return
 		}
@@ -84,30 +87,23 @@ func (d *childClocks) report(now int64) {
 	}
 }
 
-func (d *childClocks) inherited() (n int) {
-	for _, p := range d.procs {
-		n += len(p.threads)
-	}
-	return n * d.reader.Events()
-}
-
-// exact: it is the whole time.
+// claim reports the CPU time of a descendant. exact reports that it is the whole time.
 func (d *childClocks) claim(p *descendants.Untracked[*handover.Process, struct{}], exact bool) {
 	for i, s := range p.Spent {
 		s.Program.Keep()
-		d.Out.Add(handover.Event{
-			Kind: handover.ChildKnown, Proc: p.Waiter, Ran: s.Program, At: d.Tick.At, Length: s.NS, Exact: exact,
+		d.run.Out.Add(handover.Event{
+			Kind: handover.ChildKnown, Proc: p.Waiter, Ran: s.Program, At: d.run.Tick.At, Length: s.NS, Exact: exact,
 			Last: i == len(p.Spent)-1,
 		})
 	}
 }
 
-// giveUp ends the records: they cost too much.
+// giveUp ends the records, as they cost too much.
 func (d *childClocks) giveUp() {
 	for p := range d.table.All() {
 		d.claim(p, false)
 	}
-	d.Files.Give(d.reader.Events() * d.reader.Followed())
+	d.run.Files.Give(d.reader.Events() * d.reader.OpenThreads())
 	d.reader.Close()
 	d.reader, d.table, d.checked, d.records = nil, nil, 0, 0
 }

@@ -5,32 +5,42 @@ package perfengine
 import (
 	"prywalk/frames"
 	"prywalk/internal/descendants"
+	"prywalk/internal/engine"
 	"prywalk/internal/handover"
 	"prywalk/internal/observe"
 	"prywalk/internal/perfevents"
 )
 
-// children keeps the kernel's samples of child processes that are not attached (package descendants). A sample waits
-// until its process has ended or is attached. Then it is a claim on the time of the children of the nearest attached
-// process ([attribute.Process.ClaimOfChild]), or of the process itself.
+// children keeps the kernel's samples of child processes that are not tracked yet (package descendants). A sample waits
+// until its process has ended or is tracked. Then it is a claim on the time of the children of the nearest tracked
+// ancestor ([attribute.Process.ClaimOfChild]), or on the time of the process itself.
 type children struct {
-	*Engine
-	table   *descendants.Table[*handover.Process, childSample]
-	waiting int
-	swept   int64 // CLOCK_MONOTONIC ns
+	run     *engine.Run
+	stream  *stream
+	claims  *claims
+	n       *sampleCounts
+	table   *descendants.Table[*handover.Process, childSample] // nil: none are sampled
+	waiting int                                                // samples
+	swept   int64                                              // CLOCK_MONOTONIC ns
 }
 
 const (
+	// mostChildSamples bounds the waiting samples of all children.
 	mostChildSamples = 1024
-	// ns
+	// childSampleFor is how long a sample waits at most, ns.
 	childSampleFor = 1e9
 )
 
 type childSample struct {
 	tid int
 	raw *observe.RawSample
-	in  *handover.Program
+	in  *handover.Program // which the process ran
 }
+
+// sampled reports whether children that are not tracked are sampled.
+func (c *children) sampled() bool { return c.table != nil }
+
+func (c *children) knows(pid int) bool { return c.table != nil && c.table.Find(pid) != nil }
 
 func (c *children) begin() { c.table = descendants.New[*handover.Process, childSample]() }
 
@@ -46,21 +56,21 @@ func (c *children) keep(r *perfevents.Record) {
 	if c.table == nil {
 		return
 	}
-	n, p := &c.n, c.table.Find(r.PID)
+	n, p := c.n, c.table.Find(r.PID)
 	switch {
 	case p == nil:
 	case !r.Usable() && !r.NoUser:
 		n.unusable++
-	case c.waiting >= mostChildSamples || c.Pool.Waiting() > mostWaitingBytes:
+	case c.waiting >= mostChildSamples || c.run.Pool.Waiting() > mostWaitingBytes:
 		n.dropped++
 	default:
 		n.taken++
 		c.waiting++
-		p.Kept = append(p.Kept, childSample{r.TID, c.rawSample(r), p.At(r.Time)})
+		p.Kept = append(p.Kept, childSample{r.TID, c.stream.raw(c.run.Observer, r), p.At(r.Time)})
 	}
 }
 
-// handOver reports samples of ended processes, or those not attached for long.
+// handOver reports the samples of processes that have ended, and those that have waited for childSampleFor.
 func (c *children) handOver(now int64) {
 	if c.table == nil {
 		return
@@ -82,11 +92,12 @@ func (c *children) handOver(now int64) {
 
 func (c *children) claim(kind handover.Kind, on *handover.Process, s childSample) {
 	s.in.Keep()
-	c.Engine.claim(handover.Event{Kind: kind, Proc: on, RawSample: s.raw, Ran: s.in})
+	c.claims.add(handover.Event{Kind: kind, Proc: on, RawSample: s.raw, Ran: s.in})
 }
 
-// Samples from before the last exec are claims on unobserved time.
-func (c *children) processAttached(p *process) {
+// processTracked passes the samples of a process to its threads. Those from before its last exec are claims on its
+// unobserved time.
+func (c *children) processTracked(p *process) {
 	if c.table == nil {
 		return
 	}
@@ -97,8 +108,8 @@ func (c *children) processAttached(p *process) {
 	c.waiting -= len(before.Kept)
 	for _, s := range before.Kept {
 		last := s.in == before.Last() && s.raw.Regs.Arch != frames.ArchUnknown
-		if last && p.on && len(c.unassigned) < mostUnassigned {
-			c.unassigned = append(c.unassigned, unassignedSample{p, s.tid, s.raw})
+		if last && p.mode == modeSamples && !c.claims.full() {
+			c.claims.keep(p, s.tid, s.raw)
 		} else {
 			c.claim(handover.SampledEnded, p.Shared, s)
 		}
@@ -111,7 +122,7 @@ func (c *children) processEnded(p *process) {
 	}
 }
 
-// goesOn: the recording continues, and samples are reported.
+// end ends the samples of children. If goesOn, the recording continues, and the waiting samples are reported.
 func (c *children) end(goesOn bool) {
 	if c.table == nil {
 		return
@@ -121,7 +132,7 @@ func (c *children) end(goesOn bool) {
 			if goesOn {
 				c.claim(handover.ChildSampled, p.Waiter, s)
 			} else {
-				c.Observer.Drop(s.raw)
+				c.run.Observer.Drop(s.raw)
 			}
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"prywalk/internal/engine"
 	"prywalk/internal/handover"
-	"prywalk/internal/perfevents"
 	"prywalk/internal/runstats"
 )
 
@@ -18,112 +18,110 @@ import (
 //   - frames that are not on the stack (package managed): stopped, always;
 //   - further stacks, known from the code image: stopped, unless the user insists on samples ([Source.Choose]);
 //   - incomplete stacks for another reason: the same, once a hundredth of the samples shows it;
-//   - the same of all children that are not attached: ticks find and stop them;
+//   - the same for all children that are not tracked: ticks find and stop them;
 //   - samples: none can be walked (32-bit code): stopped.
 //
-// After exec a process is judged again. If no samples come at all, all processes are stopped.
+// After an exec the choice is made again. If no samples come at all, all processes are stopped.
 type choice struct {
-	*Engine
-	choose bool // false: the user insists on samples
+	run      *engine.Run
+	host     engine.Host
+	choose   bool // false: the user insists on samples
+	stream   *stream
+	procs    *processes
+	claims   *claims
+	scope    scope
+	children *children
+	samples  *samples
 
-	served       int64
-	left         [handover.NumLacks]int64 // stopped, by what samples lack
-	insisted     [handover.NumLacks]int64 // sampled all the same
-	leftChildren bool
+	anySampled bool // a process was sampled
+	// Numbers of processes, by what samples lack: stopped for it; sampled all the same.
+	fellBack, sampledAnyway [handover.NumFallbackReasons]int64
+	childrenFellBack        bool
 
-	checked        int64
-	receivedBefore int64
-	ranBefore      int64  // CPU time of the targets then, ns; 0: begin to count
-	gaveUp         string // why samples were given up; "": not
-	last           *perfevents.Reader
+	checked        int64 // CLOCK_MONOTONIC ns
+	receivedBefore int64 // samples, as of the last check
+	ranBefore      int64 // CPU time of the targets then, ns; 0: begin to count
 }
 
 // silentPeriods is the CPU time without samples, in periods, after which none are expected (chance below e^-50).
 const silentPeriods = 50
 
 func (c *choice) chooseAll() {
-	s := c.Engine
-	if s.reader == nil || c.Ending {
+	if c.stream.reader == nil || c.run.Ending {
 		return
 	}
-	for _, p := range c.procs {
+	for _, p := range c.procs.all {
 		c.chooseFor(p)
 	}
-	if s.ShowsChildren() && c.choose && c.UndiscoveredLackRoots.Load() {
-		s.children.end(true)
-		c.leftChildren = true
+	if c.children.sampled() && c.choose && c.run.UndiscoveredLackRoots.Load() {
+		c.children.end(true)
+		c.childrenFellBack = true
 	}
-	switch unused := len(s.sampled) == 0 && !s.ShowsChildren(); {
-	case unused && !s.paused:
-		s.reader.Pause()
-		s.paused = true
-	case !unused && s.paused:
-		s.reader.Resume()
-		s.paused, c.ranBefore = false, 0
+	if c.stream.use(len(c.procs.sampled) > 0 || c.children.sampled()) {
+		c.ranBefore = 0
 	}
 }
 
 func (c *choice) chooseFor(p *process) {
+	lacks := p.Shared.FallbackReason()
 	switch {
-	case c.reader == nil:
-	case p.Shared.FallbackReason().TakesStops(c.choose):
-		c.leave(p)
+	case c.stream.reader == nil:
+	case lacks.NeedsStops(c.choose):
+		c.fallBack(p, lacks)
 	default:
-		c.insist(p)
-		c.sample(p)
+		c.sample(p, lacks)
 	}
 }
 
-func (c *choice) insist(p *process) {
-	if l := p.Shared.FallbackReason(); p.insisted != l {
-		c.insisted[p.insisted]--
-		c.insisted[l]++
-		p.insisted = l
+// sample has the kernel sample a process.
+func (c *choice) sample(p *process, lacks handover.FallbackReason) {
+	if p.sampledAnyway != lacks {
+		c.sampledAnyway[p.sampledAnyway]--
+		c.sampledAnyway[lacks]++
+		p.sampledAnyway = lacks
 	}
-}
-
-func (c *choice) sample(p *process) {
-	if p.on {
+	if p.mode == modeSamples {
 		return
 	}
-	if p.on = true; !p.served {
-		p.served = true
-		c.served++
-	}
-	c.sampled[p.Target.PID] = p
-	c.reader.CopyAll(&c.length) // the stacks of a new process may be deep
+	p.mode, c.anySampled = modeSamples, true
+	c.procs.sampled[p.Target.PID] = p
+	c.stream.reader.CopyAll(&c.samples.length) // the stacks of a new process may be deep
 	p.ranBefore = p.Clock.Ran()
-	if c.reader.Own() {
-		return
-	}
 	for _, th := range p.threads {
-		th.Observed.SetSampled(c.reader.Stack())
+		c.scope.begin(th)
 	}
 }
 
-func (c *choice) leave(p *process) {
-	if l := p.Shared.FallbackReason(); p.left != l {
-		c.left[p.left]--
-		c.left[l]++
-		c.insisted[p.insisted]--
-		p.left, p.insisted = l, handover.FallbackNone
+// fallBack has a process stopped, for what its samples lack.
+func (c *choice) fallBack(p *process, lacks handover.FallbackReason) {
+	if p.fellBackFor != lacks {
+		c.fellBack[p.fellBackFor]--
+		c.fellBack[lacks]++
+		c.sampledAnyway[p.sampledAnyway]--
+		p.fellBackFor, p.sampledAnyway = lacks, handover.FallbackNone
 	}
-	c.unsample(p)
+	c.stop(p)
 }
 
-func (c *choice) unsample(p *process) {
-	if !p.on {
+// stop ends the samples of a process: its running threads are stopped from now on.
+func (c *choice) stop(p *process) {
+	if p.mode != modeSamples {
 		return
 	}
-	s := c.Engine
-	s.claimUnassigned(p)
+	c.claims.of(p)
 	for _, th := range p.threads {
-		s.reportWaiting(th)
-		s.own.unfollow(th)
+		c.samples.reportWaiting(th)
+		c.scope.end(th)
 		th.Observed.SetSampled(0)
 	}
-	p.on = false
-	s.forget(p)
+	p.mode = modeStops
+	c.procs.notSampled(p)
+}
+
+func (c *choice) stopAll() {
+	for _, p := range c.procs.all {
+		c.stop(p)
+	}
 }
 
 func (c *choice) checkIfDue(now int64) {
@@ -134,114 +132,108 @@ func (c *choice) checkIfDue(now int64) {
 }
 
 func (c *choice) check(now int64) {
-	s := c.Engine
-	if !s.reader.Check() {
+	if !c.stream.reader.Check() {
 		c.giveUp("a processor came, and the kernel refuses samples of it")
 		return
 	}
-	if s.reader.Own() {
+	if !c.scope.fromStart() {
 		return
 	}
-	ran, all := c.host.Ran(now), s.showAll() && !c.leftChildren
-	if s.n.received != c.receivedBefore || c.ranBefore == 0 || !all {
-		if c.receivedBefore, c.ranBefore = s.n.received, max(ran, 1); !all {
+	ran, received := c.host.Ran(now), c.samples.n.received
+	all := c.procs.allSampled() && !c.childrenFellBack
+	if received != c.receivedBefore || c.ranBefore == 0 || !all {
+		if c.receivedBefore, c.ranBefore = received, max(ran, 1); !all {
 			c.ranBefore = 0
 		}
-		for _, p := range c.procs {
+		for _, p := range c.procs.all {
 			c.checkProcess(p)
 		}
 		return
 	}
-	if ran-c.ranBefore >= silentPeriods*s.reader.Period() {
+	if ran-c.ranBefore >= silentPeriods*c.stream.reader.Period() {
 		c.giveUp(fmt.Sprintf("no samples came for %.1f s of processor time", float64(ran-c.ranBefore)/1e9))
 	}
 }
 
 func (c *choice) checkProcess(p *process) {
-	q := p
-	if q.received != q.receivedBefore || !q.on {
-		q.receivedBefore, q.ranBefore = q.received, p.Clock.Ran()
+	if p.received != p.receivedBefore || p.mode != modeSamples {
+		p.receivedBefore, p.ranBefore = p.received, p.Clock.Ran()
 		return
 	}
-	if p.Clock.Ran()-q.ranBefore >= silentPeriods*c.reader.Period() {
+	if p.Clock.Ran()-p.ranBefore >= silentPeriods*c.stream.reader.Period() {
 		p.Shared.SetFallback(handover.FallbackSamples)
 	}
 }
 
-// restartSilence notes that no samples could come until now.
+// restartSilence restarts the count of CPU time without samples, after a time in which none were taken.
 func (c *choice) restartSilence(now int64) {
 	c.ranBefore = 0
 	c.host.ReadClocks(now)
-	for _, p := range c.procs {
+	for _, p := range c.procs.all {
 		p.ranBefore = p.Clock.Ran()
 	}
 }
 
+// giveUp ends all samples.
 func (c *choice) giveUp(why string) {
-	for _, p := range c.procs {
-		c.unsample(p)
-	}
-	s := c.Engine
-	s.children.end(true)
-	s.reader.Pause()
-	c.gaveUp, c.last, s.reader = why, s.reader, nil
+	c.stopAll()
+	c.children.end(true)
+	c.stream.giveUp(why)
 }
 
-// ensureOne stops running threads at the last tick of a recording without any stack.
-func (c *choice) ensureOne(now int64) {
-	if c.TakeAll(now); c.Sampled > c.Claimed || c.host.Copied() {
+// ensureOne has running threads stopped at the last tick of a recording without any stack.
+func (c *choice) ensureOne() {
+	if c.run.Sampled > c.run.Unassigned || c.host.Copied() {
 		return
 	}
-	for _, p := range c.procs {
+	for _, p := range c.procs.all {
 		for _, th := range p.threads {
 			if len(th.waiting) > 0 {
 				return
 			}
 		}
 	}
-	for _, p := range c.procs {
-		c.unsample(p)
-	}
+	c.stopAll()
 }
 
 func (c *choice) stats(o *runstats.Observed) {
-	s := c.Engine
 	o.Engine = "ptrace"
-	reader := s.reader
+	reader := c.stream.reader
 	switch {
-	case s.reader != nil && (c.served > 0 || c.Sampled > 0):
+	case reader != nil && (c.anySampled || c.run.Sampled > 0):
 		o.Engine = "perf"
-	case c.last != nil:
-		o.Engine, o.EngineNote, reader = "perf, then ptrace", c.gaveUp, c.last
+	case c.stream.last != nil:
+		o.Engine, o.EngineNote, reader = "perf, then ptrace", c.stream.gaveUp, c.stream.last
 	}
-	for _, note := range []string{c.leftNote(o.Engine), s.own.note(), c.insistedNote()} {
+	for _, note := range []string{c.fallbackNote(o.Engine), c.scope.note(), c.sampledAnywayNote()} {
 		if note != "" {
 			o.EngineNote = strings.TrimPrefix(o.EngineNote+"; "+note, "; ")
 		}
 	}
 	if reader != nil {
-		o.LostSamples, o.ThrottledSamples = reader.Lost()+s.n.dropped, reader.Throttled()
-		o.LostOfTargets = reader.LostOfTargets() + s.n.dropped
+		dropped := c.samples.n.dropped
+		o.LostSamples, o.ThrottledSamples = reader.Lost()+dropped, reader.Throttled()
+		o.LostOfTargets = reader.LostOfTargets() + dropped
 		o.SampleStack = reader.Stack()
 	}
 }
 
-// insistedNote gives "" if there are none.
-func (c *choice) insistedNote() string {
-	parts := notes(&c.insisted)
+// sampledAnywayNote gives "" if there are none.
+func (c *choice) sampledAnywayNote() string {
+	parts := notes(&c.sampledAnyway)
 	if len(parts) == 0 {
 		return ""
 	}
 	return "incomplete samples of " + strings.Join(parts, ", ") + " (--engine auto stops their threads instead)"
 }
 
-// leftNote gives "" if there are none.
-func (c *choice) leftNote(engine string) string {
-	parts := notes(&c.left)
-	if c.leftChildren {
+// fallbackNote gives "" if there are none.
+func (c *choice) fallbackNote(engine string) string {
+	parts := notes(&c.fellBack)
+	if c.childrenFellBack {
 		parts = append(parts, "short-lived children with stacks that samples do not show whole")
 	}
-	if n := c.n.deep; n == 1 {
+	if n := c.samples.n.deep; n == 1 {
 		parts = append(parts, "1 thread with deep stacks")
 	} else if n > 1 {
 		parts = append(parts, fmt.Sprintf("%d threads with deep stacks", n))
@@ -256,8 +248,8 @@ func (c *choice) leftNote(engine string) string {
 	return "by stopping threads: " + text
 }
 
-func notes(by *[handover.NumLacks]int64) (parts []string) {
-	for l := handover.FallbackNone + 1; l < handover.NumLacks; l++ {
+func notes(by *[handover.NumFallbackReasons]int64) (parts []string) {
+	for l := handover.FallbackNone + 1; l < handover.NumFallbackReasons; l++ {
 		if n := by[l]; n > 0 {
 			parts = append(parts, l.Note(n))
 		}

@@ -16,7 +16,7 @@ func TestProcessThatRunsWithoutSamplesIsStopped(t *testing.T) {
 	s := sampling(t, perfevents.Options{Freq: 100})
 	e := s.Start(newRun(), &rig{}, engine.Options{}).(*Engine)
 	defer s.Events.Pause()
-	p := &process{Process: &engine.Process{Shared: &handover.Process{}}, on: true}
+	p := &process{Process: &engine.Process{Shared: &handover.Process{}}, mode: modeSamples}
 	for ran, want := range map[uint64]handover.FallbackReason{
 		100e6: handover.FallbackNone, 499e6: handover.FallbackNone, 500e6: handover.FallbackSamples,
 	} {
@@ -37,16 +37,16 @@ func TestProcessThatRunsWithoutSamplesIsStopped(t *testing.T) {
 func TestSamplesAreNotGivenUpForTimeInWhichNoneWereTaken(t *testing.T) {
 	onRig(t, sampling(t, perfevents.Options{Freq: 99}), engine.Options{}, func(r *rig) {
 		r.tick()
-		p := r.procs[0]
+		p := r.procs.all[0]
 		for range 3 {
-			r.choice.receivedBefore, p.receivedBefore = r.n.received, p.received
+			r.choice.receivedBefore, p.receivedBefore = r.samples.n.received, p.received
 			r.more += 1e12
 			p.ranBefore = -1e12
 			r.choice.restartSilence(procmem.Now())
 			r.choice.check(procmem.Now())
 		}
-		if r.reader == nil || p.Shared.FallbackReason() != handover.FallbackNone {
-			t.Errorf("given up (%s), of its process: %v", r.choice.gaveUp, p.Shared.FallbackReason())
+		if r.stream.reader == nil || p.Shared.FallbackReason() != handover.FallbackNone {
+			t.Errorf("given up (%s), of its process: %v", r.stream.gaveUp, p.Shared.FallbackReason())
 		}
 	}, "sleepers", "1")
 }
@@ -56,21 +56,21 @@ func TestSamplesAreNotGivenUpForThoseThatFoundNoRoom(t *testing.T) {
 	for _, late := range []bool{true, false} {
 		onRig(t, sampling(t, perfevents.Options{Freq: 99}), engine.Options{}, func(r *rig) {
 			r.tick()
-			p := r.procs[0]
+			p := r.procs.all[0]
 			for range 3 {
-				r.choice.receivedBefore, p.receivedBefore, r.choice.checked = r.n.received, p.received, 0
+				r.choice.receivedBefore, p.receivedBefore, r.choice.checked = r.samples.n.received, p.received, 0
 				r.more += 1e12
 				p.ranBefore = -1e12
 				now := procmem.Now()
-				if r.drained = now; late {
-					r.drained -= r.reader.Room() + 1
+				if r.stream.drained = now; late {
+					r.stream.drained -= r.stream.reader.TimeToFull() + 1
 				}
-				if r.TakeAll(now); r.reader == nil {
+				if r.TakeAll(now); r.stream.reader == nil {
 					break
 				}
 			}
-			if given := r.reader == nil || p.Shared.FallbackReason() != handover.FallbackNone; given == late {
-				t.Errorf("late: %v; given up: %v (%s), of its process: %v", late, given, r.choice.gaveUp, p.Shared.FallbackReason())
+			if given := r.stream.reader == nil || p.Shared.FallbackReason() != handover.FallbackNone; given == late {
+				t.Errorf("late: %v; given up: %v (%s), of its process: %v", late, given, r.stream.gaveUp, p.Shared.FallbackReason())
 			}
 		}, "sleepers", "1")
 	}
@@ -80,22 +80,22 @@ func TestSamplesAreGivenUpOnlyWhereAllAreSampled(t *testing.T) {
 	for _, sampled := range []bool{true, false} {
 		onRig(t, sampling(t, perfevents.Options{Freq: 99}), engine.Options{}, func(r *rig) {
 			r.tick()
-			p := r.procs[0]
-			if !p.on {
+			p := r.procs.all[0]
+			if p.mode != modeSamples {
 				t.Fatal("its samples lack something")
 			}
 			if !sampled {
-				r.choice.unsample(p)
+				r.choice.stop(p)
 			}
 			for range 3 { // the first one begins to count
-				r.choice.receivedBefore = r.n.received
+				r.choice.receivedBefore = r.samples.n.received
 				r.more += 1e12
-				if r.reader != nil {
+				if r.stream.reader != nil {
 					r.choice.check(procmem.Now())
 				}
 			}
-			if gaveUp := r.reader == nil; gaveUp != sampled {
-				t.Errorf("sampled: %v; given up: %v (%s)", sampled, gaveUp, r.choice.gaveUp)
+			if gaveUp := r.stream.reader == nil; gaveUp != sampled {
+				t.Errorf("sampled: %v; given up: %v (%s)", sampled, gaveUp, r.stream.gaveUp)
 			}
 		}, "sleepers", "1")
 	}
@@ -103,7 +103,7 @@ func TestSamplesAreGivenUpOnlyWhereAllAreSampled(t *testing.T) {
 
 func TestNoteNamesProcessesWhoseSamplesAreIncompleteAsTheUserInsists(t *testing.T) {
 	onRig(t, sampling(t, perfevents.Options{Freq: 99}), engine.Options{}, func(r *rig) {
-		p := r.procs[0]
+		p := r.procs.all[0]
 		note := func(l handover.FallbackReason) string {
 			p.Shared.SetFallback(l)
 			r.tick()

@@ -15,9 +15,12 @@
 //
 // # Parts
 //
-//	Engine        from the kernel's buffers to the outbox
+//	Engine        passes the tracer's calls to the parts
+//	stream        the kernel's samples: they come, are paused, or were given up
+//	scope         which threads the kernel samples: systemWide, or perThread for an ordinary user
+//	children      samples of child processes that are not tracked
+//	childClocks   the CPU time of such processes, for an ordinary user
+//	samples       waiting samples of tracked threads, until their clocks are read
+//	claims        samples of threads that are not tracked
 //	choice        which processes are sampled; others are stopped
-//	ownSamples    as an ordinary user: thread by thread, in user space
-//	children      samples of child processes that are not attached
-//	childClocks   as an ordinary user: the CPU time of such processes
 package perfengine

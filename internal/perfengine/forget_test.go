@@ -10,19 +10,19 @@ import (
 	procs "prywalk/internal/process"
 )
 
-// The second was attached before the end of the first was noticed.
+// The second was tracked before the end of the first was noticed.
 func TestEndOfAProcessIsNotThatOfTheNextOneWithItsNumber(t *testing.T) {
 	target := &code.Process{Process: &procs.Process{PID: 4711}}
-	of := func() *process { return &process{Process: &engine.Process{Target: target}, on: true} }
+	of := func() *process { return &process{Process: &engine.Process{Target: target}, mode: modeSamples} }
 	first, second := of(), of()
-	e := newEngine(newRun(), &rig{}, engine.Options{}, false)
-	e.sampled = map[int]*process{4711: second}
-	e.choice.unsample(first)
-	if e.sampled[4711] != second {
+	e := newEngine(newRun(), &rig{}, engine.Options{}, &Source{})
+	e.procs.sampled = map[int]*process{4711: second}
+	e.choice.stop(first)
+	if e.procs.sampled[4711] != second {
 		t.Error("the second process is not sampled any more")
 	}
-	e.choice.unsample(second)
-	if len(e.sampled) != 0 {
+	e.choice.stop(second)
+	if len(e.procs.sampled) != 0 {
 		t.Error("it is sampled still")
 	}
 }

@@ -19,28 +19,28 @@ func TestChildrenWhoseSamplesLackRootsAreFoundByTicks(t *testing.T) {
 		onRig(t, source, engine.Options{Children: true}, func(r *rig) {
 			r.tick()
 			if r.children.table == nil {
-				t.Fatal("children that are not attached are not sampled")
+				t.Fatal("children that are not tracked are not sampled")
 			}
 			r.UndiscoveredLackRoots.Store(true)
 			r.tick()
 			var s runstats.Observed
 			r.choice.stats(&s)
 			sampled, noted := r.children.table != nil, strings.Contains(s.EngineNote, "short-lived children")
-			if sampled == choose || noted != choose || choose && r.Complete() {
+			if sampled == choose || noted != choose || choose && r.Coverage().Complete {
 				t.Errorf("choice %v: sampled still %v, note %q, ticks left out %v", choose, sampled, s.EngineNote,
-					r.Complete())
+					r.Coverage().Complete)
 			}
 			r.UndiscoveredLackRoots.Store(false)
 			if !choose {
 				return
 			}
 			for range 3 { // their time is in the sum, without samples
-				r.choice.receivedBefore = r.n.received
+				r.choice.receivedBefore = r.samples.n.received
 				r.more += 1e12
 				r.choice.restartSilence(r.Tick.At)
 				r.more += 1e12
-				if r.choice.check(r.Tick.At); r.reader == nil {
-					t.Fatalf("all samples are given up: %s", r.choice.gaveUp)
+				if r.choice.check(r.Tick.At); r.stream.reader == nil {
+					t.Fatalf("all samples are given up: %s", r.stream.gaveUp)
 				}
 			}
 		}, "sleepers", "1")

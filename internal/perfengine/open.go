@@ -27,14 +27,14 @@ var ErrDenied = perfevents.ErrDenied
 // Remedy is what lets an ordinary user have samples.
 const Remedy = perfevents.Remedy
 
-// Ask opens perf events, and ends ([perfevents.Survivable]).
+// Ask opens a perf event, and closes it ([perfevents.Survivable]).
 func Ask() { perfevents.Ask() }
 
 // Survivable is [perfevents.Survivable].
 func Survivable(child func(context.Context) *exec.Cmd) error { return perfevents.Survivable(child) }
 
-// Auto opens samples if they are permitted, and come. Processes are stopped where samples lack something. why: there
-// are none. A nil Source means stops alone.
+// Auto opens samples if they are permitted, and a trial gets some. Processes are stopped where samples lack something.
+// why says why there are no samples. A nil Source means stops alone.
 func Auto(o Options) (s *Source, why error) {
 	s = &Source{Choose: true}
 	if why = o.MayAsk(); why == nil {
@@ -52,8 +52,8 @@ func Insisted(o Options) (*Source, error) {
 	}
 	s := &Source{}
 	err := s.openAll(o)
-	if errors.Is(err, ErrDenied) && perfevents.TryOwn() == nil {
-		if own, e := perfevents.OpenOwn(perfevents.Options{Freq: o.Freq, UserChains: true}); e == nil {
+	if errors.Is(err, ErrDenied) && perfevents.TryPerThread() == nil {
+		if own, e := perfevents.OpenPerThread(perfevents.Options{Freq: o.Freq, UserChains: true}); e == nil {
 			own.Pause()
 			s.Events, err = own, nil
 		}
@@ -67,12 +67,13 @@ func Insisted(o Options) (*Source, error) {
 // DescendantsAlone opens the records of children, for stops; nil: none.
 func DescendantsAlone(o Options) *Source { return (&Source{}).withDescendants(o) }
 
-// frugalRings are the bytes of all processors' buffers: 30 KiB of stack with 32 processors, 6 with 128.
+// frugalRings bounds the bytes of all processors' buffers. A sample then has 30 KiB of stack with 32 processors, 6 with
+// 128.
 const frugalRings = 32 << 20
 
 func (s *Source) openAll(o Options) error {
 	with := perfevents.Options{Freq: o.Freq, Programs: o.Children, NoKernel: o.NoKernel}
-	with.UserChains = !s.Choose // else the processes that need them are stopped
+	with.UserChains = !s.Choose // otherwise the processes that need them are stopped
 	if o.Frugal {
 		with.Rings = frugalRings
 	}
@@ -86,7 +87,7 @@ func (s *Source) openAll(o Options) error {
 
 // withDescendants opens the records of children where needed and permitted; nil: nothing is open.
 func (s *Source) withDescendants(o Options) *Source {
-	if o.Children && !o.Selected && !s.Whole() && o.MayAsk() == nil && perfevents.TryDescendants() == nil {
+	if o.Children && !o.Selected && !s.FromStart() && o.MayAsk() == nil && perfevents.TryDescendants() == nil {
 		s.Descendants, _ = perfevents.OpenDescendants() // else ticks alone find children
 	}
 	if s.Events == nil && s.Descendants == nil {

@@ -31,7 +31,7 @@ type rig struct {
 	threads map[*observe.Thread]*engine.Thread
 }
 
-func (r *rig) Observe(int64) {}
+func (r *rig) NoteObserved(int64) {}
 
 func (r *rig) GapEnd() int64 { return 0 }
 
@@ -53,18 +53,17 @@ func (r *rig) tick() {
 	r.ticks++
 	r.Tick = engine.Tick{At: now}
 	r.Idle.BeginTick(r.ticks, now, 1e7)
-	r.Choose()
-	r.ReportChildren(now)
+	r.BeginTick(now, false)
 	r.TakeAll(now)
 	for _, th := range r.list {
-		r.BeforeObservation(th)
+		th.Engine.BeforeObservation()
 		outcome, raw, err := r.Observer.Begin(th.Observed)
 		switch {
 		case err != nil:
 		case outcome == observe.Reused:
-			r.ClocksRead(th, procmem.ReadingAt(th.Observed.LastSched(), now), th.Observed.Asleep())
+			th.Engine.ClocksRead(procmem.ReadingAt(th.Observed.LastSched(), now), th.Observed.Asleep())
 		case outcome == observe.Runs:
-			r.Runs(th)
+			th.Engine.Runs()
 		case outcome == observe.Done:
 			r.done(th.Observed, raw, nil)
 		}
@@ -89,17 +88,17 @@ func (r *rig) done(l *observe.Thread, s *observe.RawSample, err error) {
 	if s.How == observe.ByStop {
 		r.stopped++
 	}
-	r.ClocksRead(th, procmem.ReadingAt(s.Sched, s.At), s.State != sample.Running)
-	r.Observed(th, s)
+	th.Engine.ClocksRead(procmem.ReadingAt(s.Sched, s.At), s.State != sample.Running)
+	th.Engine.AfterObservation(s)
 	r.Pool.Put(s)
 }
 
-func (r *rig) attach(t *testing.T) {
+func (r *rig) track(t *testing.T) {
 	tids, err := r.of.Tasks.List(nil)
 	if err != nil {
 		t.Error(err)
 	}
-	r.ProcessAttached(r.of)
+	r.of.Engine = r.Track(r.of)
 	for i, tid := range tids {
 		l := observe.NewThread(r.of.Target.PID, tid, r.Files)
 		l.Memory, l.Plans = r.of.Target.Memory(), &r.of.Shared.Plans
@@ -109,24 +108,23 @@ func (r *rig) attach(t *testing.T) {
 		th.Idle = backoff.Thread{Owner: th, Observed: l}
 		r.idle.Add(&th.Idle)
 		r.list, r.threads[l] = append(r.list, th), th
-		r.ThreadAttached(r.of, th)
+		th.Engine = r.of.Engine.TrackThread(th)
 	}
 }
 
 func (r *rig) end() {
 	r.Ending = true
-	r.EndChildren()
 	r.Observer.Abort(r.done)
 	for _, th := range r.list {
-		r.ThreadEnded(th, true)
+		th.Engine.Ended(true)
 		th.Observed.Close()
 	}
-	r.ProcessEnded(r.of, &attribute.ProcessEnd{})
+	r.of.Engine.Ended(&attribute.ProcessEnd{})
 	r.End()
 	r.of.Tasks.Close()
 }
 
-// onRig calls f with an engine that has attached a test program.
+// onRig calls f with an engine that tracks a test program.
 func onRig(t *testing.T, s *Source, o engine.Options, f func(*rig), args ...string) {
 	t.Helper()
 	pid, _ := testtargets.Threads(t, args...)
@@ -150,7 +148,7 @@ func onRig(t *testing.T, s *Source, o engine.Options, f func(*rig), args ...stri
 		r.ReadClocks(0)
 		r.of.Clock.First = r.of.Clock.Now
 		r.Engine = s.Start(run, r, o).(*Engine)
-		r.attach(t)
+		r.track(t)
 		defer r.end()
 		f(r)
 	})

@@ -7,20 +7,20 @@ import (
 	"prywalk/internal/perfevents"
 )
 
-// Source has what was opened for one recording: an [engine.Source].
+// Source implements [engine.Source]. It has what was opened for one recording.
 type Source struct {
 	// Events are the kernel's samples; nil: none. Paused until the recording begins.
 	Events *perfevents.Reader
 	// Descendants are the records of child processes; nil: none.
 	Descendants *perfevents.Reader
-	// Choose reports whether a process whose samples lack something is stopped.
+	// Choose has a process stopped whose samples lack something ([handover.FallbackReason.NeedsStops]).
 	Choose bool
 }
 
 // Start implements [engine.Source].
 func (s *Source) Start(r *engine.Run, h engine.Host, o engine.Options) engine.Running {
-	e := newEngine(r, h, o, s.Choose)
-	e.begin(s.Events, s.Descendants)
+	e := newEngine(r, h, o, s)
+	e.begin(s.Descendants)
 	return e
 }
 
@@ -32,13 +32,13 @@ func (s *Source) Period() int64 {
 	return s.Events.Period()
 }
 
-// Whole implements [engine.Source].
-func (s *Source) Whole() bool { return s.Events != nil && !s.Events.Own() }
+// FromStart implements [engine.Source].
+func (s *Source) FromStart() bool { return s.Events != nil && !s.Events.PerThread() }
 
 // Launched implements [engine.Source].
 func (s *Source) Launched(pid int) {
 	if s.Descendants != nil {
-		_ = s.Descendants.Follow(pid) // else ticks alone find its children
+		_ = s.Descendants.OpenThread(pid) // else ticks alone find its children
 	}
 }
 

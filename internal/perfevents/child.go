@@ -15,11 +15,11 @@ import (
 
 // Some seccomp filters kill the thread or process that calls perf_event_open. So under a filter a child calls it first.
 
-// If one of the child's threads is killed, the others wait for ever.
+// childFor bounds the child's run: if one of its threads is killed, the others wait for ever.
 const childFor = 2 * time.Second
 
-// Survivable reports whether this process can call perf_event_open without being killed. child calls [Ask] and exits
-// with 0. The error is an [ErrUnsupported].
+// Survivable gives an error ([ErrUnsupported]) if a seccomp filter kills who calls perf_event_open. child makes a
+// command that calls [Ask] and exits with 0.
 func Survivable(child func(context.Context) *exec.Cmd) error {
 	if !filtered() {
 		return nil

@@ -5,9 +5,9 @@
 //
 // # Algorithm
 //
-// There is one event per processor, for all threads. So a thread is sampled from its first instruction on, without bias
-// by age. It takes CAP_PERFMON, or kernel.perf_event_paranoid at most 0. Without that right, own.go samples a user's
-// own threads one by one.
+// There is one event per processor, for all threads. So a thread is sampled from its first instruction on, and young
+// threads as often as old ones. It takes CAP_PERFMON, or kernel.perf_event_paranoid at most 0. Without that right,
+// perthread.go samples a user's own threads one by one.
 //
 //	processor 0: event ──► ring ─┐    one record (struct perf_event_header, then the body; multiples of 8 bytes)
 //	processor 1: event ──► ring ─┼─► Reader.Drain ─► Record

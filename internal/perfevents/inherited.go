@@ -11,22 +11,22 @@ import (
 
 // # Descendants of an ordinary user's processes
 //
-// An inherited event reports forks, execs, exits and each switch: so the CPU time of commands, by program. With
-// kernel.perf_event_paranoid 2 it is permitted where ptrace_may_access permits.
+// An inherited event reports forks, execs, exits and switches of a thread's descendants. From these follows the CPU
+// time of each, by program. With kernel.perf_event_paranoid 2 it is permitted where ptrace_may_access permits.
 
 // Bytes of a processor's ring. A user has 512 KiB for each processor (kernel.perf_event_mlock_kb).
 const (
 	descendantsRing      = 64 << 10
 	leastDescendantsRing = 16 << 10
-	// bounds the cost of a thread's creation
+	// mostDescendantsProcessors bounds the events of a new thread, and so the cost of its creation.
 	mostDescendantsProcessors = 64
 )
 
-// OpenDescendants prepares records of forks, programs, switches and ends of threads named by [Reader.Follow] and their
-// descendants. The error is [ErrDenied] or [ErrUnsupported].
+// OpenDescendants prepares records of forks, programs, switches and ends of the threads of [Reader.OpenThread] and
+// their descendants. The error is [ErrDenied] or [ErrUnsupported].
 func OpenDescendants() (*Reader, error) {
 	for size := descendantsRing; ; size /= 2 {
-		r := &Reader{opts: Options{Freq: 1, NoKernel: true}, tasks: map[int][]int{}, ringBytes: size}
+		r := &Reader{opts: Options{Freq: 1, NoKernel: true}, threads: map[int][]int{}, ringBytes: size}
 		err := r.openAll()
 		if r.Events() > mostDescendantsProcessors {
 			r.Close()
@@ -45,7 +45,7 @@ func TryDescendants() error {
 		return err
 	}
 	defer r.Close()
-	if err := r.Follow(unix.Gettid()); err != nil {
+	if err := r.OpenThread(unix.Gettid()); err != nil {
 		return fmt.Errorf("%w: %w", ErrUnsupported, err)
 	}
 	return nil
@@ -65,22 +65,22 @@ func (o *Options) ofDescendants() unix.PerfEventAttr {
 	return a
 }
 
-func (r *Reader) followed() unix.PerfEventAttr {
+func (r *Reader) threadAttr() unix.PerfEventAttr {
 	if r.ringBytes != 0 {
 		return r.opts.ofDescendants()
 	}
-	return r.opts.ofUser()
+	return r.opts.perThread()
 }
 
-func (r *Reader) ringOf() int {
+func (r *Reader) ringBytesWanted() int {
 	if r.ringBytes != 0 {
 		return r.ringBytes
 	}
 	return ringSize(r.opts.Stack)
 }
 
-// Moved reports whether processors were added or removed.
-func (r *Reader) Moved() bool {
+// ProcessorsChanged reports whether processors were added or removed.
+func (r *Reader) ProcessorsChanged() bool {
 	online, err := r.processors()
 	return err != nil || online != r.online
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestKernelTellsOfDescendants(t *testing.T) {
+func TestKernelRecordsDescendants(t *testing.T) {
 	const n = 20
 	r, err := OpenDescendants()
 	if errors.Is(err, ErrDenied) || errors.Is(err, ErrUnsupported) {
@@ -28,7 +28,7 @@ func TestKernelTellsOfDescendants(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
-	if err := r.Follow(cmd.Process.Pid); err != nil {
+	if err := r.OpenThread(cmd.Process.Pid); err != nil {
 		t.Fatal(err)
 	}
 	_, _ = stdin.Write([]byte("go\n"))
@@ -75,13 +75,13 @@ func TestKernelTellsOfDescendants(t *testing.T) {
 	}
 	// The shell ends too. A thread that ends on a processor does not leave it before.
 	if kids < n || trues != n || ends != kids+1 || ins < n || outs > ins {
-		t.Error("not all is told")
+		t.Error("not all is recorded")
 	}
-	if r.Broken() > 0 || r.Followed() != 1 {
-		t.Errorf("%d records made no sense, %d threads are followed", r.Broken(), r.Followed())
+	if r.Broken() > 0 || r.OpenThreads() != 1 {
+		t.Errorf("%d records made no sense, %d threads are followed", r.Broken(), r.OpenThreads())
 	}
 	r.Close()
-	if r.Followed() != 0 {
+	if r.OpenThreads() != 0 {
 		t.Error("somebody is followed after Close")
 	}
 }

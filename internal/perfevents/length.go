@@ -8,21 +8,22 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Length decides how much stack the kernel copies: the most where nothing ends a stack in memory. Copies become shorter
-// once many walks have used less, and long again once one was cut; each cut doubles the time until then.
+// Length decides how much of a stack the kernel copies. Copies become shorter once many walks have used less, if enough
+// samples got all bytes asked for (the end of the mapped stack did not cut them). They are the longest again once a
+// walk needed more; each time, the wait until the next try doubles.
 type Length struct {
-	since, after int64
-	all, unended int64
+	since, after int64 // begin of the counts, CLOCK_MONOTONIC ns; least length of the counts, ns
+	all, unended int64 // samples; of them those with all bytes asked for
 	Deepest      int64 // most bytes used by a walk
 }
 
 const (
-	// Counted are fitSamples samples and fitAfter ns.
+	// A decision needs fitSamples samples in fitAfter ns at least.
 	fitSamples = 256
 	fitAfter   = 1e9
 	// mostFitAfter bounds the doubled time, ns.
 	mostFitAfter = 1 << 10 * fitAfter
-	// unendedShare: shorter copies need one such sample in so many.
+	// Copies become shorter if at least one sample in unendedShare got all bytes asked for.
 	unendedShare = 8
 )
 
@@ -35,7 +36,8 @@ func (l *Length) Sampled(r *Record) {
 	}
 }
 
-// decide gives the bytes to copy; 0: the most. fit gives the shortest possible copy of at least so many bytes; 0: none.
+// decide gives the bytes to copy from now (CLOCK_MONOTONIC ns) on; 0: the most. shorter is the present number. fit
+// gives the shortest possible copy of at least so many bytes; 0: none.
 func (l *Length) decide(now int64, shorter int, fit func(int) int) int {
 	switch {
 	case l.since == 0:
@@ -55,10 +57,10 @@ func (l *Length) decide(now int64, shorter int, fit func(int) int) int {
 	return shorter
 }
 
-// FitStack sets the copied length by the counted samples. Preconditions: not Own, and Deepest is known for all that is
-// sampled.
+// FitStack sets the copied length by the counted samples. Preconditions: not PerThread; Deepest is known for all
+// sampled processes.
 func (r *Reader) FitStack(l *Length, now int64) {
-	if !r.CopyShorter(l.decide(now, r.shorter, r.Fit)) {
+	if !r.CopyShorter(l.decide(now, r.shorter, r.LengthFor)) {
 		l.since = math.MaxInt64
 	}
 }

@@ -19,9 +19,9 @@ const (
 	Lost // the ring was full
 	Forked
 	Exited
-	Named // also by exec
+	Named // a thread has a new name, also by exec
 	Mapped
-	Throttled // no samples until the next scheduler tick
+	Throttled // there are no samples until the next scheduler tick
 	SwitchedIn
 	SwitchedOut
 )
@@ -29,7 +29,7 @@ const (
 // Record is one record. Slices point into the ring.
 type Record struct {
 	Kind Kind
-	// PID and TID are of the thread, PPID and PTID of its creator (Forked).
+	// PID and TID are the ids of the thread's process and of the thread, PPID and PTID those of its creator (Forked).
 	PID, TID, PPID, PTID int
 	// CPU is the processor.
 	CPU int
@@ -38,22 +38,22 @@ type Record struct {
 	// Lost is the number of lost records.
 	Lost int64
 
-	// Name is the thread's or the mapped file's. Exec: of a new program.
+	// Name is the name of the thread or of the mapped file. Exec reports that an exec gave it.
 	Name []byte
 	Exec bool
-	// Addr, Len and Off describe the mapping, in bytes; Dev (major in the upper, minor in the lower 32 bits) and Inode its
-	// file.
+	// Addr, Len and Off describe the mapping, in bytes; Dev (major in the upper, minor in the lower 32 bits) and Inode
+	// its file.
 	Addr, Len, Off, Dev, Inode uint64
 
-	// Regs are the user registers, if Whole.
-	Regs  frames.Regs
-	Whole bool
-	// NoUser reports that there is no user stack.
+	// Regs are the user registers. HasRegs reports that there are some: the program is a 64-bit one.
+	Regs    frames.Regs
+	HasRegs bool
+	// NoUser reports that the thread has no user registers: it never runs in user space.
 	NoUser bool
-	// Stack holds the readable bytes from the stack pointer on, of Asked ones.
+	// Stack holds the bytes from the stack pointer on that could be read, of Asked ones.
 	Stack []byte
 	Asked int
-	// Longest reports that no sample can have more.
+	// Longest reports that Asked is the most that a sample can have.
 	Longest bool
 
 	// Chain has the user's program counter and the return addresses that the kernel found by frame pointers, innermost
@@ -171,7 +171,7 @@ func parseComm(misc uint16, body []byte, r *Record) bool {
 	return true
 }
 
-// pid, tid, address, length, offset, device, inode, generation, protection, flags, name
+// The body has pid, tid, address, length, offset, device, inode, generation, protection, flags, name.
 func parseMmap2(misc uint16, body []byte, r *Record) bool {
 	const fixed = 64
 	if len(body) < fixed {
@@ -193,7 +193,7 @@ func untilNUL(b []byte) []byte {
 	return name
 }
 
-// ids, time, processor, kernel frames, registers, stack (kernel/events/core.c, perf_output_sample)
+// The body has ids, time, processor, kernel frames, registers, stack (kernel/events/core.c, perf_output_sample).
 func parseSample(b []byte, r *Record) bool {
 	if len(b) < 32 {
 		return false
@@ -218,7 +218,7 @@ func parseSample(b []byte, r *Record) bool {
 		if len(b) < 8*numRegs {
 			return false
 		}
-		if r.Whole = abi == abi64; r.Whole {
+		if r.HasRegs = abi == abi64; r.HasRegs {
 			setRegs(&r.Regs, b)
 		}
 		b = b[8*numRegs:]
@@ -226,7 +226,7 @@ func parseSample(b []byte, r *Record) bool {
 	return parseStack(b, r)
 }
 
-// size, bytes, number of valid ones
+// The part has the size, the bytes, and the number of valid ones.
 func parseStack(b []byte, r *Record) bool {
 	if len(b) < 8 {
 		return false
@@ -246,8 +246,8 @@ func parseStack(b []byte, r *Record) bool {
 	return true
 }
 
-// callchain separates the frames: each list follows its marker (PERF_CONTEXT_KERNEL, PERF_CONTEXT_USER). Without
-// markers all are the kernel's.
+// callchain separates the frames of kernel and user: each list follows its marker (PERF_CONTEXT_KERNEL,
+// PERF_CONTEXT_USER). Without markers, all are the kernel's.
 func callchain(b []byte) (kernel, user []byte) {
 	if len(b) >= 8 && word(b) == contextKernel {
 		b = b[8:]

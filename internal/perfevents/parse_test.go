@@ -182,7 +182,7 @@ func ringWith(size int, from uint64, records ...[]byte) (data []byte, head uint6
 	return data, head
 }
 
-func TestRecordsThatGoOnAtTheRingsBeginningAreWhole(t *testing.T) {
+func TestRecordsThatWrapAreWhole(t *testing.T) {
 	stack := bytes.Repeat([]byte("stack…"), 16)
 	stack = stack[:len(stack)&^7]
 	one := record(typeSample, 2, sampleOf(nil, stack, len(stack)))
@@ -251,7 +251,7 @@ func FuzzRing(f *testing.F) {
 			for _, c := range append(r.Stack[:len(r.Stack):len(r.Stack)], r.Name...) {
 				last ^= uint64(c)
 			}
-			if len(r.Stack) > r.Asked || r.Usable() && !r.Whole {
+			if len(r.Stack) > r.Asked || r.Usable() && !r.HasRegs {
 				t.Fatalf("%+v", r)
 			}
 		})

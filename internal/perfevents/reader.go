@@ -46,7 +46,7 @@ type Options struct {
 	Stack int
 	// Rings bounds the locked bytes of all processors' buffers; 0: 128 MiB.
 	Rings int
-	// NoKernel reports whether kernel frames are omitted.
+	// NoKernel omits kernel frames.
 	NoKernel bool
 	// UserChains requests the return addresses that the kernel finds along the frame pointers ([Record.Chain]).
 	UserChains bool
@@ -58,22 +58,22 @@ type Options struct {
 type Reader struct {
 	opts                  Options
 	rings                 []*ring
-	heads                 []uint64
+	heads                 []uint64 // of the rings, for DrainTasksFirst
 	rec                   Record
 	samples, lost, broken int64
 	missed                missed
 	throttled             int64
-	target                func(pid int) bool
-	online                string
-	list                  func() (string, error)
+	isTarget              func(pid int) bool
+	online                string                 // processors, as the kernel lists them
+	listProcessors        func() (string, error) // for tests
 
-	tasks     map[int][]int // events by thread; nil: all threads
-	ringBytes int
-	still     bool
-	shorter   int
+	threads   map[int][]int // events by thread; nil: all threads of each processor are sampled
+	ringBytes int           // bytes of a ring where descendants are recorded; 0: samples are taken
+	paused    bool
+	shorter   int // copied stack bytes; 0: the most
 
-	changed, before int64 // time of the last SetFreq, CLOCK_MONOTONIC ns; the period until then, ns
-	varied          int64 // time of the last change of the periods, CLOCK_MONOTONIC ns
+	changed, periodBefore int64 // time of the last SetFreq, CLOCK_MONOTONIC ns; the period until then, ns
+	varied                int64 // time of the last change of the periods, CLOCK_MONOTONIC ns
 }
 
 // Open begins to sample. The error is [ErrDenied] or [ErrUnsupported] with its cause.
@@ -99,15 +99,15 @@ func openWithin(r *Reader) (*Reader, error) {
 }
 
 // Period gives the CPU time of each sample, ns.
-func (r *Reader) Period() int64 { return r.opts.time() }
+func (r *Reader) Period() int64 { return r.opts.periodNS() }
 
 // Freq gives the samples a second on each processor.
 func (r *Reader) Freq() float64 { return r.opts.Freq }
 
-// PeriodAt is [Reader.Period] as of a time since the last but one SetFreq, CLOCK_MONOTONIC ns.
+// PeriodAt is [Reader.Period] at an earlier time, CLOCK_MONOTONIC ns, but not before the last but one SetFreq.
 func (r *Reader) PeriodAt(at int64) int64 {
 	if at < r.changed {
-		return r.before
+		return r.periodBefore
 	}
 	return r.Period()
 }
@@ -121,7 +121,7 @@ func (r *Reader) SetFreq(hz float64) bool {
 		_ = r.setPeriods() // no further remedy
 		return false
 	}
-	r.before, r.changed = before.time(), procmem.Now()
+	r.periodBefore, r.changed = before.periodNS(), procmem.Now()
 	return true
 }
 
@@ -147,14 +147,14 @@ func (r *Reader) setPeriods() bool {
 	ok := true
 	for _, g := range r.rings {
 		switch {
-		case r.Own():
+		case r.PerThread():
 		case g.short >= 0:
 			ok = procmem.SetPeriod(g.short, r.opts.drawnPeriod()) == nil && ok
 		default:
 			ok = procmem.SetPeriod(g.fd, r.opts.drawnPeriod()) == nil && ok
 		}
 	}
-	for _, fds := range r.tasks {
+	for _, fds := range r.threads {
 		for _, fd := range fds {
 			ok = procmem.SetPeriod(fd, r.opts.drawnPeriod()) == nil && ok
 		}
@@ -162,7 +162,7 @@ func (r *Reader) setPeriods() bool {
 	return ok
 }
 
-func (o *Options) time() int64 { return int64(o.period()) }
+func (o *Options) periodNS() int64 { return int64(o.period()) }
 
 func (o *Options) period() uint64 { return uint64(1e9 / o.Freq) }
 
@@ -171,8 +171,8 @@ func (o *Options) drawnPeriod() uint64 {
 	return nominal - nominal/varyShare + rand.Uint64N(nominal/(varyShare/2)+1)
 }
 
-// Room gives the least time until a ring is full, ns.
-func (r *Reader) Room() int64 { return ringRecords * (r.Period() - r.Period()/varyShare) }
+// TimeToFull gives the least time until a ring is full, ns.
+func (r *Reader) TimeToFull() int64 { return ringRecords * (r.Period() - r.Period()/varyShare) }
 
 // Stack gives the greatest number of copied stack bytes.
 func (r *Reader) Stack() int { return r.opts.Stack }
@@ -180,8 +180,8 @@ func (r *Reader) Stack() int { return r.opts.Stack }
 // Samples gives the number of samples.
 func (r *Reader) Samples() int64 { return r.samples }
 
-// Want selects the processes whose samples are parsed. nil: all.
-func (r *Reader) Want(pid func(pid int) bool) { r.rec.want = pid }
+// ParseOnly selects the processes whose samples are parsed. nil: all.
+func (r *Reader) ParseOnly(pid func(pid int) bool) { r.rec.want = pid }
 
 // Lost gives the number of lost records.
 func (r *Reader) Lost() int64 { return r.lost }
@@ -201,7 +201,8 @@ func (r *Reader) Drain(take func(*Record)) {
 	}
 }
 
-// DrainTasksFirst is Drain that first passes creations, ends, names and mappings: they precede samples.
+// DrainTasksFirst is Drain that first passes creations, ends, names and mappings of all processors to tasks, then the
+// other records to take.
 func (r *Reader) DrainTasksFirst(tasks, take func(*Record)) {
 	heads := r.heads[:0]
 	for _, g := range r.rings {
@@ -212,7 +213,7 @@ func (r *Reader) DrainTasksFirst(tasks, take func(*Record)) {
 	r.heads = heads
 	for i, g := range r.rings {
 		if !g.drain(&r.rec, heads[i], func(rec *Record) {
-			if !rec.ofTask() {
+			if !rec.aboutTask() {
 				r.count(r.rings[i], rec, take)
 			}
 		}) {
@@ -221,7 +222,7 @@ func (r *Reader) DrainTasksFirst(tasks, take func(*Record)) {
 	}
 }
 
-func (r *Record) ofTask() bool {
+func (r *Record) aboutTask() bool {
 	return r.Kind == Forked || r.Kind == Exited || r.Kind == Named || r.Kind == Mapped
 }
 
@@ -229,36 +230,36 @@ func (r *Reader) count(g *ring, rec *Record, take func(*Record)) {
 	switch rec.Kind {
 	case Lost:
 		r.lost += rec.Lost
-		r.missed.lose(&g.share, rec.Lost)
+		r.missed.add(&g.share, rec.Lost)
 		return
 	case Throttled:
 		r.throttled++
 		return
 	case Sampled:
 		r.samples++
-		g.share.sampled(r.target == nil || r.target(rec.PID))
+		g.share.sampled(r.isTarget == nil || r.isTarget(rec.PID))
 		rec.Longest = r.longest(rec.Asked)
 	}
 	take(rec)
 }
 
-// Check follows added and removed processors, and reports whether all are sampled.
+// Check opens rings anew after processors were added or removed. It reports whether all are sampled.
 func (r *Reader) Check() bool {
-	if r.list == nil && r.sameProcessors() {
+	if r.listProcessors == nil && r.sameProcessors() {
 		return true
 	}
 	online, err := r.processors()
 	if err != nil || online == r.online {
 		return err == nil
 	}
-	tids, shorter := slices.Collect(maps.Keys(r.tasks)), r.shorter
+	tids, shorter := slices.Collect(maps.Keys(r.threads)), r.shorter
 	r.Close() // first: both would take twice the locked memory
 	if r.openAll() != nil {
 		return false
 	}
 	r.CopyShorter(shorter)
 	for _, tid := range tids {
-		if err := r.Follow(tid); err != nil && !errors.Is(err, unix.ESRCH) {
+		if err := r.OpenThread(tid); err != nil && !errors.Is(err, unix.ESRCH) {
 			return false
 		}
 	}
@@ -275,14 +276,14 @@ func (r *Reader) Resume() {
 }
 
 func (r *Reader) control(request uint) {
-	r.still = request == unix.PERF_EVENT_IOC_DISABLE
+	r.paused = request == unix.PERF_EVENT_IOC_DISABLE
 	for _, g := range r.rings {
 		_ = unix.IoctlSetInt(g.fd, request, 0) // own event
 		if g.short >= 0 {
 			_ = unix.IoctlSetInt(g.short, request, 0)
 		}
 	}
-	for _, fds := range r.tasks {
+	for _, fds := range r.threads {
 		for _, fd := range fds {
 			_ = unix.IoctlSetInt(fd, request, 0)
 		}
@@ -291,8 +292,8 @@ func (r *Reader) control(request uint) {
 
 // Close ends the sampling.
 func (r *Reader) Close() {
-	for tid := range r.tasks {
-		r.Unfollow(tid)
+	for tid := range r.threads {
+		r.CloseThread(tid)
 	}
 	for _, g := range r.rings {
 		g.close()
@@ -309,11 +310,11 @@ func (r *Reader) openAll() error {
 	switch {
 	case r.ringBytes != 0:
 		attr, pid = r.opts.descendantsHolder(), os.Getpid()
-	case r.Own():
+	case r.PerThread():
 		attr, pid = r.opts.holder(), os.Getpid()
 	}
 	for _, cpu := range parseCPUs(online) {
-		g, err := openRing(&attr, pid, cpu, r.ringOf())
+		g, err := openRing(&attr, pid, cpu, r.ringBytesWanted())
 		if errors.Is(err, unix.ENODEV) {
 			continue
 		}
@@ -330,7 +331,7 @@ func (r *Reader) openAll() error {
 	return nil
 }
 
-// besideStack bounds a record without the stack, in bytes.
+// besideStack bounds the rest of a sample's record, in bytes.
 const besideStack = 2 << 10
 
 // ringRecords is the least number of samples in a ring.
@@ -339,6 +340,7 @@ const ringRecords = 32
 // mostRings bounds the locked bytes of all rings.
 const mostRings = 128 << 20
 
+// stackWithin gives the most stack bytes of a sample such that the rings of all processors need at most memory bytes.
 func stackWithin(processors, memory int) int {
 	n := MostStack
 	for n > LeastStack && ringSize(n)*processors > memory {
@@ -391,13 +393,13 @@ func refusal(err error) error {
 }
 
 func (r *Reader) processors() (string, error) {
-	if r.list != nil {
-		return r.list()
+	if r.listProcessors != nil {
+		return r.listProcessors()
 	}
 	return onlineCPUs()
 }
 
-// online is a list such as 0-3,6.
+// online has a list of processors, such as 0-3,6.
 const online = "/sys/devices/system/cpu/online"
 
 func onlineCPUs() (string, error) {
@@ -405,7 +407,8 @@ func onlineCPUs() (string, error) {
 	return strings.TrimSpace(string(b)), err
 }
 
-// It does not enter the Go scheduler. False if the list is long.
+// sameProcessors reports whether the list of processors is unchanged; false also if it is long. It does not enter the
+// Go scheduler.
 func (r *Reader) sameProcessors() bool {
 	var buf [128]byte
 	b, err := procmem.ReadSmall(online, buf[:])
@@ -431,7 +434,7 @@ func parseCPUs(list string) []int {
 	return cpus
 }
 
-// Usable reports whether there are registers.
+// Usable reports whether the sample can be walked: it has user registers.
 func (r *Record) Usable() bool {
-	return r.Whole && r.Regs.Arch != frames.ArchUnknown && r.Regs.SP() != 0
+	return r.HasRegs && r.Regs.Arch != frames.ArchUnknown && r.Regs.SP() != 0
 }

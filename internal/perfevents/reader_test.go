@@ -39,7 +39,7 @@ func spin(d time.Duration) {
 	}
 }
 
-func TestWhoComputesIsSampledWithItsStack(t *testing.T) {
+func TestRunningThreadIsSampledWithItsStack(t *testing.T) {
 	r := open(t, Options{Freq: 997})
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -61,7 +61,7 @@ func TestWhoComputesIsSampledWithItsStack(t *testing.T) {
 	}
 }
 
-func TestWhoIsPausedIsNotSampled(t *testing.T) {
+func TestPausedEventsTakeNoSamples(t *testing.T) {
 	r := open(t, Options{Freq: 997})
 	r.Pause()
 	r.Drain(func(*Record) {})
@@ -74,7 +74,7 @@ func TestWhoIsPausedIsNotSampled(t *testing.T) {
 	n := 0
 	r.Drain(func(*Record) { n++ })
 	if n == 0 {
-		t.Error("nobody is sampled after Resume")
+		t.Error("no thread is sampled after Resume")
 	}
 }
 
@@ -122,7 +122,7 @@ func TestProcessorsThatGoAndComeAreFollowed(t *testing.T) {
 		{all + "," + strconv.Itoa(mostCPUs), false, 0}, // no such processor: EINVAL
 		{all, true, len(parseCPUs(all))},
 	} {
-		r.list = func() (string, error) { return c.list, nil }
+		r.listProcessors = func() (string, error) { return c.list, nil }
 		if ok := r.Check(); ok != c.ok || len(r.rings) != c.n {
 			t.Errorf("%q: %v, %d rings", c.list, ok, len(r.rings))
 		}
@@ -174,12 +174,12 @@ func TestBirthsAreReportedBeforeSamplesOfAnyProcessor(t *testing.T) {
 	}
 	r.DrainTasksFirst(func(rec *Record) {
 		if rec.PID == child {
-			t.Errorf("told twice: %+v", rec)
+			t.Errorf("recorded twice: %+v", rec)
 		}
 	}, func(*Record) {})
 }
 
-func TestTryTellsThatSamplesCome(t *testing.T) {
+func TestTryReportsThatSamplesCome(t *testing.T) {
 	open(t, Options{Freq: 97})
 	if err := Try(); err != nil {
 		t.Error(err)
@@ -205,7 +205,7 @@ func TestRingsTakeBoundedMemory(t *testing.T) {
 const inPrison = "PRYWALK_TEST_LOCKS_LITTLE"
 
 // With CAP_PERFMON alone a ring has 516 KB per processor (kernel.perf_event_mlock_kb).
-func TestUserWhoMayLockLittleMemoryHasSmallerRings(t *testing.T) {
+func TestRingsAreSmallerWhereLittleMemoryMayBeLocked(t *testing.T) {
 	if os.Getenv(inPrison) == "" {
 		open(t, Options{Freq: 99}).Close()
 		if os.Getuid() != 0 {
@@ -248,14 +248,14 @@ func TestUserWhoMayLockLittleMemoryHasSmallerRings(t *testing.T) {
 			return
 		}
 	}
-	t.Error("nobody is sampled")
+	t.Error("no thread is sampled")
 }
 
 func TestAnOwnThreadIsSampledInUserSpaceAlone(t *testing.T) {
-	if err := TryOwn(); err != nil {
+	if err := TryPerThread(); err != nil {
 		t.Skip(err)
 	}
-	r, err := OpenOwn(Options{Freq: 997})
+	r, err := OpenPerThread(Options{Freq: 997})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,10 +272,10 @@ func TestAnOwnThreadIsSampledInUserSpaceAlone(t *testing.T) {
 		}
 	}
 	spin(20 * time.Millisecond)
-	if r.Drain(take); n != 0 || r.Followed() != 0 {
-		t.Errorf("%d samples of nobody", n)
+	if r.Drain(take); n != 0 || r.OpenThreads() != 0 {
+		t.Errorf("%d samples without a thread", n)
 	}
-	if err := r.Follow(self); err != nil || r.Followed() != 1 {
+	if err := r.OpenThread(self); err != nil || r.OpenThreads() != 1 {
 		t.Fatal(err)
 	}
 	for i := 0; i < 1000 && n < 10; i++ {
@@ -285,13 +285,13 @@ func TestAnOwnThreadIsSampledInUserSpaceAlone(t *testing.T) {
 	if n < 10 {
 		t.Errorf("%d samples in a second of processor time", n)
 	}
-	r.Unfollow(self)
+	r.CloseThread(self)
 	r.Drain(func(*Record) {})
 	spin(20 * time.Millisecond)
-	if r.Drain(func(rec *Record) { t.Errorf("%+v", rec) }); r.Followed() != 0 {
-		t.Errorf("%d are followed", r.Followed())
+	if r.Drain(func(rec *Record) { t.Errorf("%+v", rec) }); r.OpenThreads() != 0 {
+		t.Errorf("%d are followed", r.OpenThreads())
 	}
-	if err := r.Follow(1 << 30); !errors.Is(err, unix.ESRCH) {
+	if err := r.OpenThread(1 << 30); !errors.Is(err, unix.ESRCH) {
 		t.Errorf("a thread that is not there: %v", err)
 	}
 }

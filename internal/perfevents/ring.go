@@ -22,13 +22,13 @@ type ring struct {
 	fd    int
 	short int // event of [Reader.CopyShorter]; -1: none
 	cpu   int
-	mem   []byte // with the first page; nil: closed
-	data  []byte // a power of two
-	wrap  []byte
+	mem   []byte // the mapping, with its first page; nil: closed
+	data  []byte // the ring, a power of two
+	wrap  []byte // a record that wraps at the end of the ring
 	share share
 }
 
-// pid −1: all threads. size is a power of two.
+// openRing opens an event on a processor, and maps its ring of size bytes, a power of two. pid −1: of all threads.
 func openRing(attr *unix.PerfEventAttr, pid, cpu, size int) (*ring, error) {
 	fd, err := unix.PerfEventOpen(attr, pid, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
 	if err != nil {
@@ -54,7 +54,7 @@ func (g *ring) close() {
 
 func (g *ring) head() uint64 { return procmem.LoadShared(g.mem, offHead) }
 
-// drain passes the records up to head, and releases them; false if one was malformed.
+// drain passes the records up to head, and releases their room; false if one was malformed: then the rest is dropped.
 func (g *ring) drain(r *Record, head uint64, take func(*Record)) (ok bool) {
 	tail := procmem.LoadShared(g.mem, offTail)
 	tail, ok = walkRing(g.data, g.wrap, head, tail, allTypes, r, take)
@@ -62,6 +62,7 @@ func (g *ring) drain(r *Record, head uint64, take func(*Record)) (ok bool) {
 	return ok
 }
 
+// readTasks passes the records about tasks up to head, and releases nothing.
 func (g *ring) readTasks(r *Record, head uint64, take func(*Record)) {
 	walkRing(g.data, g.wrap, head, procmem.LoadShared(g.mem, offTail), taskTypes, r, take)
 }
@@ -71,6 +72,7 @@ const (
 	taskTypes = 1<<typeComm | 1<<typeExit | 1<<typeFork | 1<<typeMmap2
 )
 
+// walkRing passes the records between tail and head whose type is in the set types, and gives where it ended.
 func walkRing(data, wrap []byte, head, tail, types uint64, r *Record, take func(*Record)) (end uint64, ok bool) {
 	size := uint64(len(data))
 	if head-tail > size || head%headerLen != 0 || tail%headerLen != 0 {

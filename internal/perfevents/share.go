@@ -4,11 +4,14 @@ package perfevents
 
 import "math"
 
-// Lost samples of a ring have no ids. The targets' share is that of the ring's latest samples.
+// # Lost samples of the targets
+//
+// A record of lost samples does not name their processes. The targets' share is taken to be that of the ring's latest
+// samples, shareOf to twice as many.
 
-// at least so many samples, at most twice as many
 const shareOf = 256
 
+// share counts the latest samples of a ring, and those of the targets.
 type share struct{ all, own float64 }
 
 func (s *share) sampled(own bool) {
@@ -20,12 +23,13 @@ func (s *share) sampled(own bool) {
 	}
 }
 
+// missed counts lost samples: the targets' estimated part, and those of rings without a known share.
 type missed struct {
 	own     float64
 	unknown int64
 }
 
-func (m *missed) lose(s *share, lost int64) {
+func (m *missed) add(s *share, lost int64) {
 	if s.all == 0 {
 		m.unknown += lost
 		return
@@ -33,8 +37,8 @@ func (m *missed) lose(s *share, lost int64) {
 	m.own += float64(lost) * s.own / s.all
 }
 
-// Targets selects the processes of LostOfTargets. nil: all.
-func (r *Reader) Targets(pid func(pid int) bool) { r.target = pid }
+// SetTargets selects the processes that LostOfTargets counts. nil: all.
+func (r *Reader) SetTargets(pid func(pid int) bool) { r.isTarget = pid }
 
 // LostOfTargets estimates the lost samples of the targets.
 func (r *Reader) LostOfTargets() int64 {

@@ -6,7 +6,7 @@ import "testing"
 
 func TestLostSamplesAreOfTargetsAsOftenAsThoseThatCame(t *testing.T) {
 	const target, other = 7, 8
-	r := &Reader{target: func(pid int) bool { return pid == target }}
+	r := &Reader{isTarget: func(pid int) bool { return pid == target }}
 	busy, quiet := &ring{}, &ring{}
 	sampled := func(g *ring, n, oneIn int) {
 		for i := range n {
@@ -33,7 +33,7 @@ func TestLostSamplesAreOfTargetsAsOftenAsThoseThatCame(t *testing.T) {
 	lose(busy, 1000)
 	between("all of late", 1290, 1460)
 
-	r.target = nil // all are
+	r.isTarget = nil // all are
 	r.missed, r.lost, busy.share = missed{}, 0, share{}
 	sampled(busy, 10, 3)
 	lose(busy, 40)

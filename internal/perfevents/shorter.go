@@ -12,17 +12,18 @@ import (
 
 // # Shorter copies
 //
-// Nothing ends a stack in a heap, such as a goroutine's. So a second event samples with shorter copies into the ring of
-// the first, which then has a period of a year, but still reports creations and mappings.
+// A copy of a stack ends at the latest where the mapped stack ends. A stack in a heap, such as a goroutine's, has no
+// such end, so that all bytes are copied. Where less suffices, a second event samples with shorter copies into the ring
+// of the first. The first then has a period of a year, but still reports creations and mappings.
 
 // never is a period of a year, ns.
 const never = 365 * 24 * 3600 * 1e9
 
-// Each makes a record of a power of two.
+// lengths are the possible shorter copies, in bytes: with each, a record takes a power of two.
 var lengths = [...]int{LeastStack, 16<<10 - besideStack, 32<<10 - besideStack}
 
-// Fit gives the shortest copy of at least n bytes; 0: the longest.
-func (r *Reader) Fit(n int) int {
+// LengthFor gives the shortest possible copy of at least n bytes; 0: the longest.
+func (r *Reader) LengthFor(n int) int {
 	for _, length := range lengths {
 		if n <= length && length < r.opts.Stack {
 			return length
@@ -35,26 +36,26 @@ func (r *Reader) Fit(n int) int {
 func (r *Reader) Shorter() int { return r.shorter }
 
 // CopyShorter sets the number of copied stack bytes; 0: the longest. It reports false if the kernel refuses.
-// Preconditions: not Own; n is 0 or a result of Fit.
+// Preconditions: not PerThread; n is 0 or a result of LengthFor.
 func (r *Reader) CopyShorter(n int) bool {
 	if n == r.shorter {
 		return true
 	}
 	ok := true
 	for _, g := range r.rings {
-		ok = ok && g.copyShorter(&r.opts, n, r.still)
+		ok = ok && g.copyShorter(&r.opts, n, r.paused)
 	}
 	if r.shorter = n; !ok {
 		r.shorter = 0
 		for _, g := range r.rings {
-			_ = g.copyShorter(&r.opts, 0, r.still) // no further remedy
+			_ = g.copyShorter(&r.opts, 0, r.paused) // no further remedy
 		}
 	}
 	return ok
 }
 
-// still: sampling is paused.
-func (g *ring) copyShorter(o *Options, n int, still bool) bool {
+// copyShorter is [Reader.CopyShorter] for a ring. paused reports that sampling is paused.
+func (g *ring) copyShorter(o *Options, n int, paused bool) bool {
 	if g.dropShorter(); n == 0 {
 		return procmem.SetPeriod(g.fd, o.drawnPeriod()) == nil
 	}
@@ -69,7 +70,7 @@ func (g *ring) copyShorter(o *Options, n int, still bool) bool {
 	if unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_OUTPUT, g.fd) != nil || procmem.SetPeriod(g.fd, never) != nil {
 		return false
 	}
-	return still || unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_ENABLE, 0) == nil
+	return paused || unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_ENABLE, 0) == nil
 }
 
 func (g *ring) dropShorter() {
@@ -79,7 +80,8 @@ func (g *ring) dropShorter() {
 	}
 }
 
-// The kernel asks for less at the end of the user address space.
+// longest reports whether a sample has the most stack bytes. The kernel asks for less at the end of the user address
+// space, too.
 func (r *Reader) longest(asked int) bool {
 	return asked >= r.opts.Stack || asked > 0 && !slices.Contains(lengths[:], asked)
 }

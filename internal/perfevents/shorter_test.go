@@ -18,7 +18,7 @@ func TestCopiesBecomeShorterAndLongAgain(t *testing.T) {
 	r := open(t, Options{Freq: 499, Programs: true})
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	for _, want := range []int{0, LeastStack, 0, r.Fit(LeastStack + 1), LeastStack, 0} {
+	for _, want := range []int{0, LeastStack, 0, r.LengthFor(LeastStack + 1), LeastStack, 0} {
 		if !r.CopyShorter(want) || r.Shorter() != want {
 			t.Fatalf("%d bytes are refused", want)
 		}
@@ -52,12 +52,12 @@ func TestCopiesBecomeShorterAndLongAgain(t *testing.T) {
 			t.Errorf("%d samples with %d bytes of stack, and %d with others", n, asked, others)
 		}
 		if births == 0 {
-			t.Errorf("with %d bytes of stack nobody is told of births", asked)
+			t.Errorf("with %d bytes of stack no creations are recorded", asked)
 		}
 	}
 }
 
-func TestWhoIsPausedIsNotSampledWithShorterCopies(t *testing.T) {
+func TestPausedEventsTakeNoShorterSamples(t *testing.T) {
 	r := open(t, Options{Freq: 997})
 	r.Pause()
 	if !r.CopyShorter(LeastStack) {
@@ -79,7 +79,7 @@ func TestWhoIsPausedIsNotSampledWithShorterCopies(t *testing.T) {
 			return
 		}
 	}
-	t.Error("nobody is sampled after Resume")
+	t.Error("no thread is sampled after Resume")
 }
 
 func TestShorterCopiesStayShortOnNewProcessors(t *testing.T) {
@@ -106,7 +106,7 @@ func TestFitGivesTheShortestCopyThatIsEnough(t *testing.T) {
 		{MostStack, lengths[2], lengths[2]}, {MostStack, lengths[2] + 1, 0}, {LeastStack, 1, 0}, {lengths[1], 7000, 0},
 	} {
 		r := &Reader{opts: Options{Stack: c.most}}
-		if got := r.Fit(c.need); got != c.want {
+		if got := r.LengthFor(c.need); got != c.want {
 			t.Errorf("%d of %d: %d, want %d", c.need, c.most, got, c.want)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // ErrSilent means that events are permitted, but give no samples.
 var ErrSilent = errors.New("perf events are allowed, but no samples came")
 
-// tryFor bounds this thread's CPU time, ns: some periods of timers of 10 ms.
+// tryFor bounds the CPU time of the trial, ns: some periods of a timer of 10 ms.
 const (
 	tryFreq = 9973
 	tryFor  = 30e6
@@ -29,9 +29,9 @@ func Try() error {
 	return try(r)
 }
 
-// TryOwn is [Try] for [OpenOwn].
-func TryOwn() error {
-	r, err := OpenOwn(Options{Freq: tryFreq})
+// TryPerThread is [Try] for [OpenPerThread].
+func TryPerThread() error {
+	r, err := OpenPerThread(Options{Freq: tryFreq})
 	if err != nil {
 		return err
 	}
@@ -42,8 +42,8 @@ func try(r *Reader) error {
 	defer r.Close()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if r.Own() {
-		if err := r.Follow(unix.Gettid()); err != nil {
+	if r.PerThread() {
+		if err := r.OpenThread(unix.Gettid()); err != nil {
 			return refusal(err)
 		}
 	}

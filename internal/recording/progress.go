@@ -41,7 +41,7 @@ func (p *progress) run(s *sampler.Sampler) {
 		case <-tick.C:
 			g, took := s.Progress(), time.Since(start).Seconds()
 			fmt.Fprintf(os.Stderr, "\r\x1b[K%.1f s  %.0f/s  %s  %s  %s complete  %d failed  (Ctrl-C ends)",
-				took, float64(g.Ticks)/took, account.Plural(g.Looks, "sample"), account.Plural(int64(g.Threads), "thread"),
+				took, float64(g.Ticks)/took, account.Plural(g.Observations, "sample"), account.Plural(int64(g.Threads), "thread"),
 				account.Percent(g.Complete, g.Stacks), g.Failed)
 		}
 	}

@@ -4,14 +4,14 @@
 //
 // # Algorithm
 //
-//	scout ──(found)──► aggregator: opens the process ──► tracer: samples its threads
+//	discovery ──(found)──► aggregator: opens the process ──► tracer: samples its threads
 //	tracer ──(events, package handover)──► aggregator: walks stacks, attributes time ──► profile.Builder
 //
 // [Sampler.Run] starts three goroutines:
 //
 //   - The tracer (package tracer) samples threads at each tick, and copies what the walks need.
 //   - The aggregator (package aggregator) walks the copies, and attributes the threads' clocks to stacks.
-//   - The scout (scout.go), if children are followed, searches for new processes.
+//   - The discovery (discovery.go), if children or a rule are sampled, searches for new processes.
 //
 // A fourth detects hangs (watchdog.go).
 //

@@ -72,11 +72,11 @@ func TestPtraceAloneIsReportedWhereNoProcessIsSampled(t *testing.T) {
 		t.Errorf("engine %q (%s), %d sampled", r.Engine, r.EngineNote, r.Sampled)
 	}
 	if n := events(&o).Samples(); n != before {
-		t.Errorf("%d samples while nobody wants any", n-before)
+		t.Errorf("%d samples while no process is sampled", n-before)
 	}
 }
 
-func TestProcessIsJudgedAgain(t *testing.T) {
+func TestFallbackIsDecidedAgainAfterExec(t *testing.T) {
 	target := start(t, "burners", "2")
 	o := choosing(t, 199)
 	walked := make(chan *handover.Process, 1)

@@ -74,14 +74,14 @@ func sampledOnly(t *testing.T, target *running) (lost int64) {
 	return r.LostSamples
 }
 
-func TestTicksThatAreLeftOutAreCounted(t *testing.T) {
+func TestSkippedTicksAreCounted(t *testing.T) {
 	target := start(t, "sleepers", "3")
 	r := record(t, sampling(t, 999), 3*time.Second, nil, target.pid)
 	if r.LeftOut == 0 || r.LeftOut >= r.Ticks {
 		t.Errorf("%d of %d ticks left out", r.LeftOut, r.Ticks)
 	}
 	if got := r.Attempted + r.Queued + r.Inferred + r.Unseen; got != r.Ticks*r.ThreadsMax {
-		t.Errorf("%d looks and ticks left alone of %d threads at %d ticks", got, r.ThreadsMax, r.Ticks)
+		t.Errorf("%d observations and ticks of back-offs of %d threads at %d ticks", got, r.ThreadsMax, r.Ticks)
 	}
 }
 

@@ -71,8 +71,8 @@ func TestProgramsOfShortCommandsAreKnownWithoutSamples(t *testing.T) {
 	_, r := recordUntilDoneWith(t, exec.Command(exe, "-c", script), Options{
 		Freq: 99, Children: true, Running: &perfengine.Source{Descendants: descendants},
 	})
-	if descendants.Lost() > 0 || descendants.Followed() == 0 {
-		t.Skipf("%d records found no room, %d threads were followed", descendants.Lost(), descendants.Followed())
+	if descendants.Lost() > 0 || descendants.OpenThreads() == 0 {
+		t.Skipf("%d records found no room, %d threads were followed", descendants.Lost(), descendants.OpenThreads())
 	}
 	named := func(name string) float64 {
 		return float64(r.sumOf(3, func(p *pprof.Sample) bool { return label(p, "thread") == name })) / 1e9
@@ -108,7 +108,7 @@ func TestChildrenOfAParentThatIgnoresSIGCHLD(t *testing.T) {
 	t.Logf("the kernel says %.2f s; %.3f s are in the profile, %.3f s of them of short-lived children", want,
 		r.ProfiledCPU, r.ShortLivedCPU)
 	if r.ProfiledCPU < want-0.04 || float64(burnt)/1e9 < 0.3 {
-		t.Errorf("%.3f s of more than %.2f s are in the profile, %d ns of them of who was met", r.ProfiledCPU, want, burnt)
+		t.Errorf("%.3f s of more than %.2f s are in the profile, %d ns of them of observed ones", r.ProfiledCPU, want, burnt)
 	}
 	if r.ShortLivedCPU > want {
 		t.Errorf("%.3f s are of short-lived children, of %.2f s that the parent has got", r.ShortLivedCPU, want)

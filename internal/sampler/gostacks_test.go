@@ -42,6 +42,6 @@ func TestSamplesOfGoProgramsCopyNoMegabytes(t *testing.T) {
 		t.Error("no walk has ended on a stack megabytes away, in the same mapping")
 	}
 	if most > mostOfGo {
-		t.Errorf("a look has copied %d bytes; %d walks ended on a stack megabytes away", most, far)
+		t.Errorf("a stop has copied %d bytes; %d walks ended on a stack megabytes away", most, far)
 	}
 }

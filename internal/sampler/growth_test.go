@@ -85,7 +85,7 @@ func TestBirthsAndDeathsLeaveNothing(t *testing.T) {
 	// The parent's thread and process, and the sampler's files.
 	await(t, "few descriptors", func() bool { return testtargets.Descriptors(t) <= before+24 })
 	if len(spaces) < children/20 {
-		t.Errorf("only %d processes were met", len(spaces))
+		t.Errorf("only %d processes were observed", len(spaces))
 	}
 	cancel()
 	<-over

@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/runstats"
 )
 
-func TestAHeldSamplerLeavesItsTargetsAlone(t *testing.T) {
+func TestAHeldSamplerObservesNothing(t *testing.T) {
 	p := start(t, "burners", "2")
 	images := code.NewImageCache(0)
 	defer images.Close()

@@ -21,7 +21,7 @@ func TestManySleepersAreBackedOffAndLoseNoTick(t *testing.T) {
 		return r.Ticks > 400 && float64(least) > 0.93*300*r.Seconds*1e9
 	}, target.pid)
 	if looks := r.Frozen + r.Peeked + r.Reused; r.Inferred < looks || r.Frozen != 0 {
-		t.Errorf("%d looks, %d ticks inferred, %d frozen", looks, r.Inferred, r.Frozen)
+		t.Errorf("%d observations, %d ticks inferred, %d stops", looks, r.Inferred, r.Frozen)
 	}
 	if all := r.Ticks * 301; r.Samples+r.Unseen != all {
 		t.Errorf("%d samples and %d unseen of %d threads at %d ticks", r.Samples, r.Unseen, 301, r.Ticks)
@@ -39,7 +39,7 @@ func TestBackedOffThreadsTimeIsAllThere(t *testing.T) {
 		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)
 	}
 	if r.Inferred == 0 {
-		t.Error("nobody was backed off")
+		t.Error("no thread was backed off")
 	}
 	burnt := r.sumOf(3, in("burn_here"))
 	unseen := r.sumOf(3, func(s *pprof.Sample) bool {
@@ -60,7 +60,7 @@ func TestManyRunningThreadsCostABoundedNumberOfCalls(t *testing.T) {
 	t.Logf("%d calls, %d ticks, %d threads, %d attempted, %d queued, %d frozen", calls, r.Ticks, r.ThreadsMax, r.Attempted,
 		r.Queued, r.Frozen)
 	if got := r.Attempted + r.Queued + r.Inferred + r.Unseen; got != r.Ticks*r.ThreadsMax {
-		t.Errorf("%d looks and ticks waited for of %d threads at %d ticks", got, r.ThreadsMax, r.Ticks)
+		t.Errorf("%d observations and ticks of back-offs of %d threads at %d ticks", got, r.ThreadsMax, r.Ticks)
 	}
 	// A stop takes about ten calls.
 	if most := 50 * r.ThreadsMax * (r.Ticks + r.MissedTicks); calls > most {

@@ -60,19 +60,19 @@ type Options struct {
 	// Tasks records waiting tasks without a thread, such as goroutines, as blocked time, and labels of running ones.
 	Tasks bool
 	// Running, if set, is the source of an engine that observes running threads in place of stops. The Sampler owns
-	// it during Run. Its frequency should be Freq. NoRunning is the displayed reason for its absence.
+	// it during Run. Its frequency should be Freq. If it is not set, NoRunning is the reason to display.
 	Running   engine.Source
 	NoRunning string
 	// KernelStacks adds kernel functions to stacks of sleeping threads, if permitted (CAP_SYS_ADMIN).
 	KernelStacks bool
-	// Checkpoint is called on the aggregator's goroutine periodically and on request, with all time attributed.
-	// During long work it must call between every few ms.
+	// Checkpoint is called on the aggregator's goroutine periodically and on request. All time until then has been
+	// attributed. During long work it must call between every few ms.
 	Checkpoint func(between func())
 	// CheckpointEvery is the least time between checkpoints; 0: none.
 	CheckpointEvery time.Duration
 
-	// Sinks take final intervals beside the recording, and a profile.Watcher open ones at least WatchEvery apart. They
-	// are called on the aggregator's goroutine.
+	// Sinks take final intervals, as the recording does. A profile.Watcher among them takes the open ones, too, at
+	// least WatchEvery apart. They are called on the aggregator's goroutine.
 	Sinks      []profile.Sink
 	WatchEvery time.Duration
 
@@ -109,7 +109,7 @@ func (o *Options) aggregatorOptions() aggregator.Options {
 	}
 	a.Period = int64(float64(time.Second) / o.Freq)
 	if r := o.Running; r != nil && r.Period() > 0 {
-		a.Period, a.Sampled = r.Period(), r.Whole()
+		a.Period, a.Sampled = r.Period(), r.FromStart()
 	}
 	return a
 }

@@ -27,7 +27,7 @@ type Sampler struct {
 	control *tracer.Control
 	shared  *handover.Common
 	acc     *aggregator.Aggregator
-	found   chan found // from the scout to the aggregator
+	found   chan found // from the discovery to the aggregator
 	// orphaned is closed if the tracer or the aggregator hangs.
 	orphaned chan struct{}
 
@@ -38,7 +38,7 @@ type Sampler struct {
 	targets map[*code.Process]struct{} // not closed yet
 }
 
-// mostArriving is the least capacity of the queue of processes for the tracer.
+// mostArriving is the capacity of the tracer's queue of processes, or more for more initial processes.
 const mostArriving = 1024
 
 // New prepares sampling of procs, which the Sampler closes at the end.
@@ -61,8 +61,8 @@ func New(o Options, b *profile.Builder, images *code.ImageCache, procs []*code.P
 	return s
 }
 
-// add passes a process to the tracer; beyond a bounded queue it is not sampled. child: a sampled process started
-// it. parent is its parent's PID, 0 if unknown.
+// add passes a process to the tracer. If the tracer's queue is full, the process is not sampled. child reports that a
+// sampled process has started it. parent is its parent's PID, 0 if unknown.
 func (s *Sampler) add(t *code.Process, child bool, parent int) {
 	if s.opts.JITFuncs != nil {
 		t.JITFuncs = s.opts.JITFuncs(t.PID)
@@ -103,9 +103,9 @@ func (s *Sampler) Close() error {
 	return errors.Join(errs...)
 }
 
-// Run samples until ctx ends or the last process has ended. The Builder then has the whole recording. An error is
-// a failure of the sampler; the Builder has the samples until then, and no target is left stopped. With [ErrHung]
-// one may be until this process exits, as it then must.
+// Run samples until ctx ends or the last process has ended. The Builder then has the whole recording. After an error,
+// which is a failure of the sampler, the Builder has the samples until then, and no target is left stopped. After
+// [ErrHung] a target may be stopped until this process exits, as it then must.
 func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -113,16 +113,16 @@ func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 	start, boot := procmem.Now(), cmp.Or(s.opts.Launched, BootTicks())
 	defer selfruntime.RelaxMonitor()()
 	engine := s.engine(start, boot)
-	var scouting sync.WaitGroup
+	var discovery sync.WaitGroup
 	accounted, traced := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(accounted)
-		s.account(cancel)
+		s.runAggregator(cancel)
 	}()
 	if s.opts.Children || s.opts.Select != nil {
-		scouting.Go(func() {
+		discovery.Go(func() {
 			defer s.shared.Failure.Guard(cancel)
-			s.scout(ctx)
+			s.discover(ctx)
 		})
 	}
 	go func() {
@@ -138,7 +138,7 @@ func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 	<-traced
 	undo()
 	cancel()
-	scouting.Wait()
+	discovery.Wait()
 	return s.stats(engine), s.shared.Failure.Get()
 }
 
@@ -150,9 +150,9 @@ func (s *Sampler) engine(start int64, boot uint64) handover.Engine {
 	return tracer.New(s.opts.tracerOptions(), s.control, s.shared, start, boot)
 }
 
-// account runs the aggregator until the tracer has ended, and opens found processes. After a failure it discards
+// runAggregator runs the aggregator until the tracer has ended, and opens found processes. After a failure it discards
 // the rest, so that the tracer can end.
-func (s *Sampler) account(stop func()) {
+func (s *Sampler) runAggregator(stop func()) {
 	a, ring := s.acc, s.shared.Ring
 	defer func() {
 		s.discardRest()
@@ -165,7 +165,7 @@ func (s *Sampler) account(stop func()) {
 	for {
 		select {
 		case <-follow.C:
-			follow.Reset(s.followTasks())
+			follow.Reset(s.pollTasks())
 		case b, ok := <-ring.Batches():
 			if !ok {
 				return
@@ -181,15 +181,15 @@ func (s *Sampler) account(stop func()) {
 	}
 }
 
-// followTasks observes tasks without threads, and gives the time until the next call.
-func (s *Sampler) followTasks() time.Duration {
+// pollTasks observes tasks without threads, and gives the time until the next call.
+func (s *Sampler) pollTasks() time.Duration {
 	if s.control.Held() {
 		return watchEvery
 	}
 	return time.Duration(s.acc.Follow())
 }
 
-// handleWaiting books pending batches.
+// handleWaiting handles the batches that wait.
 func (s *Sampler) handleWaiting() {
 	for {
 		select {

@@ -32,7 +32,7 @@ func (s *Sampler) stats(e handover.Engine) (r runstats.Stats) {
 	return r
 }
 
-// Suspects gives the processes with possible deadlocks at the end of a run ([aggregator.Aggregator]).
+// Suspects gives the ids of processes with possible deadlocks, at the end of a run.
 func (s *Sampler) Suspects() []int { return s.acc.Suspects() }
 
 // Progress is the progress of a run.
@@ -52,8 +52,8 @@ func (s *Sampler) Progress() Progress {
 type Answer struct {
 	Ticks  int64 `json:"ticks"`
 	Missed int64 `json:"missed_ticks"`
-	Frozen int64 `json:"frozen"`
-	// Calls are system calls of this process, Copied bytes read from other processes' memory.
+	Stops  int64 `json:"frozen"`
+	// Calls counts system calls of this process, Copied the bytes read from other processes' memory.
 	Calls  int64 `json:"calls"`
 	Copied int64 `json:"copied"`
 }
@@ -62,6 +62,6 @@ type Answer struct {
 func (s *Sampler) Answer() Answer {
 	p := s.control.Progress()
 	return Answer{
-		Ticks: p.Ticks, Missed: p.Missed, Frozen: p.Stopped, Calls: procmem.Calls(), Copied: procmem.Copied(),
+		Ticks: p.Ticks, Missed: p.Missed, Stops: p.Stopped, Calls: procmem.Calls(), Copied: procmem.Copied(),
 	}
 }

@@ -14,7 +14,7 @@ func TestSubsetSamplesSoManyThreadsATick(t *testing.T) {
 	target := start(t, "burners", "12")
 	r := record(t, Options{Freq: 199, Subset: most}, time.Second, func(s *Sampler) { stopped(t, s, 60) }, target.pid)
 	if n := r.Ticks*most + r.ThreadsMax; r.Attempted > n || r.Attempted == 0 {
-		t.Errorf("%d looks in %d ticks", r.Attempted, r.Ticks)
+		t.Errorf("%d observations in %d ticks", r.Attempted, r.Ticks)
 	}
 	if r.NotDrawn == 0 || r.Subset != most {
 		t.Errorf("%d not drawn, at most %d", r.NotDrawn, r.Subset)
@@ -30,7 +30,7 @@ func TestSubsetSamplesSoManyThreadsATick(t *testing.T) {
 		return false
 	})
 	if len(found) < threads {
-		t.Errorf("%d threads were met", len(found))
+		t.Errorf("%d threads were observed", len(found))
 	}
 }
 

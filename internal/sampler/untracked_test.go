@@ -82,10 +82,10 @@ func TestCommandsOfAScriptHaveFunctionsWithoutTheKernelsSamples(t *testing.T) {
 		t.Errorf("%v s by the kernel, %v in the profile", r.TargetCPU, r.ProfiledCPU)
 	}
 	if n := r.Frozen + r.Peeked + r.Reused + sum(r.Failed); n != r.Attempted {
-		t.Errorf("%d looks were attempted, and %d are told of", r.Attempted, n)
+		t.Errorf("%d observations were attempted, and %d are accounted for", r.Attempted, n)
 	}
 	if placed == 0 {
-		t.Error("none of those who were met has a stack")
+		t.Error("none of the observed ones has a stack")
 	}
 	if named(startsMain) == 0 {
 		t.Error("no stack of a command reaches the C library's start")

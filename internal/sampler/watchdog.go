@@ -22,8 +22,7 @@ import (
 // unless [ErrNotBooked].
 var ErrHung = observe.ErrHung
 
-// ErrNotBooked means that the hanging part uses the Builder, which must not be touched; the last checkpoint is
-// valid.
+// ErrNotBooked means that the hanging part uses the Builder, which must not be read then. The last checkpoint is valid.
 var ErrNotBooked = errors.New("the recording so far could not be taken over; the last checkpoint stands")
 
 // watchEvery is the interval of checks for hangs.
@@ -43,21 +42,21 @@ func (s *Sampler) waitFor(ctx context.Context, traced, accounted chan struct{}) 
 		}
 		tracer := s.control.Thread()
 		if what := stalls.Tracer(tracer); what != "" && !closed(traced) {
-			return s.hangs(what, accounted)
+			return s.takeOverFromHung(what, accounted)
 		}
 		if ctx.Err() == nil {
 			continue
 		}
 		if what := stalls.Reader(tracer); what != "" {
-			return s.hangs(what, accounted)
+			return s.takeOverFromHung(what, accounted)
 		}
 	}
 }
 
-// hangs takes the Builder over, and makes the error.
-func (s *Sampler) hangs(what string, accounted chan struct{}) error {
+// takeOverFromHung takes the Builder over, and makes the error.
+func (s *Sampler) takeOverFromHung(what string, accounted chan struct{}) error {
 	close(s.orphaned)
-	s.shared.Turn.Give() // the hanging part may hold it
+	s.shared.QuotaGate.Open() // the hanging part may have closed it
 	if err := s.takeBuilder(accounted); err != nil {
 		return fmt.Errorf("%w; %w", observe.Hung(what), err)
 	}

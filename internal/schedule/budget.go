@@ -30,7 +30,7 @@ const (
 	evenRate    = 10
 	leastPart   = 1. / 64
 	leastChecks = 20
-	// number of first ticks that are not typical
+	// selfStart is the number of first ticks that are not typical.
 	selfStart = 16
 )
 
@@ -45,17 +45,17 @@ type Budget struct {
 
 	mean     float64 // of recent stops, ns
 	lost     float64 // by all stops and samples, ns
-	sampled  int64
+	sampled  int64   // samples of the kernel charged so far
 	ran      float64 // CPU time of the targets, ns
-	since    int64
+	since    int64   // start, CLOCK_MONOTONIC ns
 	self     float64 // prywalk's CPU time for a tick, ns
-	selfLast int64
+	selfLast int64   // prywalk's CPU time as of the last tick, ns
 	ticks    int64
 	part     float64 // of the threads; 0: always all
-	host     bool
+	host     bool    // the limit is a share of all processors' time
 }
 
-// OfHost makes the share one of all processors' time.
+// OfHost makes the limit a share of all processors' time.
 func (p *Budget) OfHost() { p.host = true }
 
 // UseParts lets ticks observe a part of the threads.
@@ -74,7 +74,7 @@ func NewBudget(freq, maxOverhead float64, processors int) Budget {
 	return Budget{freq: freq, maxOverhead: maxOverhead, processors: float64(processors)}
 }
 
-// Begin sets the start.
+// Begin sets the start, CLOCK_MONOTONIC ns.
 func (p *Budget) Begin(now int64) { p.since = now }
 
 // Limited reports whether there is a limit.
@@ -92,13 +92,14 @@ func (p *Budget) AddStop(ns int64) {
 	p.lost += float64(ns) + StopCost
 }
 
-// SampledTo sets the number of the kernel's samples so far.
+// SampledTo sets the number of the kernel's samples so far, and charges the new ones.
 func (p *Budget) SampledTo(n int64) {
 	p.lost += float64(n-p.sampled) * SampleCost
 	p.sampled = n
 }
 
-// SampleRate gives the frequency of the kernel's samples beside ticks ticks/s, at most that asked for.
+// SampleRate gives the frequency of the kernel's samples, samples/s, at most that asked for; ticks is the frequency of
+// ticks.
 func (p *Budget) SampleRate(ticks float64) float64 {
 	if !p.Limited() {
 		return p.freq
@@ -119,7 +120,7 @@ func (p *Budget) Ticked(self int64) {
 	p.self += (took - p.self) / 32
 }
 
-// RanTo sets the CPU time of the targets until now.
+// RanTo sets the CPU time of the targets until now to ns nanoseconds.
 func (p *Budget) RanTo(ns, now int64) {
 	if p.host {
 		ns = int64(p.processors) * (now - p.since)

@@ -11,10 +11,11 @@ import "time"
 // lasts.
 
 const (
-	// fewTicks is in usual distances of ticks.
+	// A gap is longer than fewTicks usual distances of ticks.
 	fewTicks = 4
-	// leastGap is the shortest gap, ns. To wait for a busy processor takes up to 150 ms.
-	leastGap   = 200e6
+	// leastGap is the shortest gap, ns: waiting for a busy processor takes up to 150 ms.
+	leastGap = 200e6
+	// The usual distance is a mean over usualShare ticks.
 	usualShare = 8
 	// leastSleep is the least advance of Unix time over CLOCK_MONOTONIC that may be a suspension, ns.
 	leastSleep = 50e6
@@ -27,12 +28,12 @@ type GapDetector struct {
 	// Suspended is how long the machine was suspended since sampling began.
 	Suspended int64
 
-	observed int64
-	ticked   int64
-	usual    int64
+	observed int64 // last observation
+	ticked   int64 // last tick
+	usual    int64 // usual distance of ticks, ns
 
-	ahead     int64
-	sinceBoot int64
+	ahead     int64 // Unix time less CLOCK_MONOTONIC, ns
+	sinceBoot int64 // suspensions since boot, ns
 }
 
 // Begin begins detection. suspended is how long the machine has been suspended since boot.
@@ -40,7 +41,7 @@ func (w *GapDetector) Begin(now, suspended int64) {
 	*w = GapDetector{observed: now, ahead: time.Now().UnixNano() - now, sinceBoot: suspended}
 }
 
-// Tick notes the beginning of a tick, also a withheld one. period is the present one.
+// Tick notes the beginning of a tick, also a withheld one. period is the present mean distance of ticks, ns.
 func (w *GapDetector) Tick(now, period int64) {
 	if w.ticked != 0 {
 		apart := min(now-w.ticked, fewTicks*w.usual)
@@ -49,8 +50,8 @@ func (w *GapDetector) Tick(now, period int64) {
 	w.ticked, w.usual = now, max(w.usual, period)
 }
 
-// Patience is the longest time without an observation that is no gap.
-func (w *GapDetector) Patience() int64 { return max(fewTicks*w.usual, leastGap) }
+// MaxGap gives the longest time without an observation that is not yet a gap, ns.
+func (w *GapDetector) MaxGap() int64 { return max(fewTicks*w.usual, leastGap) }
 
 // Observed notes an observation, and gives the gap that this ends, as [GapDetector.Ended].
 func (w *GapDetector) Observed(now int64) (from, length int64) {
@@ -61,7 +62,7 @@ func (w *GapDetector) Observed(now int64) (from, length int64) {
 
 // Ended gives the start and length of the gap that ends now; length 0: none.
 func (w *GapDetector) Ended(now int64) (from, length int64) {
-	if w.usual == 0 || now-w.observed <= w.Patience() {
+	if w.usual == 0 || now-w.observed <= w.MaxGap() {
 		return 0, 0
 	}
 	from, length = w.observed, now-w.observed-w.usual
@@ -72,8 +73,9 @@ func (w *GapDetector) Ended(now int64) (from, length int64) {
 	return from, length
 }
 
-// WokeUp gives how long the machine was suspended since the last call, ns: CLOCK_MONOTONIC stops meanwhile. suspended
-// is called only if Unix time has run ahead, as it may have been set.
+// WokeUp gives how long the machine was suspended since the last call, ns. CLOCK_MONOTONIC stands still in a
+// suspension, so that Unix time runs ahead. As Unix time may have been set, suspended then gives the suspensions since
+// boot, ns.
 func (w *GapDetector) WokeUp(now, unix int64, suspended func() int64) (slept int64) {
 	ahead := unix - now
 	moved := ahead - w.ahead

@@ -22,9 +22,9 @@ import (
 // in slices. After movesAfter periods it is the next one.
 
 const (
-	// least length of a stop, ns, that may include a throttled time
+	// throttledFrom is the least length of a stop that may include a throttled time, ns.
 	throttledFrom  = 1e6
-	leastQuotaRate = 1
+	leastQuotaRate = 1 // ticks/s
 	movesAfter     = 4
 	maxCPUs        = 1024
 )
@@ -33,17 +33,18 @@ const (
 type Quota struct {
 	guard *quota.Guard
 	meter *quota.Meter
-	alone bool
+	alone bool // prywalk is alone in the group
 	all   unix.CPUSet
-	at    int // the processor of all threads; −1: several
-	moved int64
-	last  quota.Sample
+	cpu   int          // the processor of all threads; −1: several
+	moved int64        // the quota's period in which they were put there
+	last  quota.Sample // last reading of the meter
 	first quota.Sample
-	used  int64
-	since int64
-	cost  float64
-	// withheld counts ticks, throttled stops.
-	withheld, throttled int64
+	used  int64   // CPU time of the group, ns
+	since int64   // used as of the last tick, ns
+	cost  float64 // mean CPU time between ticks, ns
+
+	withheld  int64 // ticks
+	throttled int64 // stops
 }
 
 // QuotaStats is the effect of a quota, as [runstats.OwnQuota].
@@ -54,7 +55,7 @@ type QuotaStats struct {
 	StopsThrottled int64
 }
 
-// NewQuota finds the tightest quota that can be measured; nil: none, or without effect.
+// NewQuota gives the tightest limit that can be measured; nil: none, or without effect (scheduling "fifo").
 func NewQuota(limits []quota.Limit, scheduling string) *Quota {
 	if scheduling == "fifo" {
 		return nil
@@ -72,7 +73,7 @@ func openQuota(l quota.Limit) *Quota {
 	if err != nil {
 		return nil
 	}
-	u := &Quota{meter: m, alone: l.Alone(), at: -1}
+	u := &Quota{meter: m, alone: l.Alone(), cpu: -1}
 	s, err := m.Read()
 	if err != nil || !u.alone && s.Used < 0 {
 		m.Close()
@@ -97,7 +98,7 @@ func (u *Quota) usedNow(s quota.Sample) int64 {
 	return u.used
 }
 
-func (u *Quota) ask() {
+func (u *Quota) read() {
 	if u.alone && !u.guard.Asks(u.usedNow(u.last)) {
 		return
 	}
@@ -107,12 +108,12 @@ func (u *Quota) ask() {
 	}
 }
 
-// Enough reports whether a tick may begin, and counts those that may not.
-func (u *Quota) Enough() bool {
+// MayTick reports whether a tick may begin, and counts those that may not.
+func (u *Quota) MayTick() bool {
 	if u == nil {
 		return true
 	}
-	u.ask()
+	u.read()
 	cost := float64(u.used - u.since)
 	u.since = u.used
 	u.cost += (cost - u.cost) / 16
@@ -123,15 +124,15 @@ func (u *Quota) Enough() bool {
 	return false
 }
 
-// GoesOn reports whether one more observation may begin in this tick.
-func (u *Quota) GoesOn() bool {
+// MayObserve reports whether one more observation may begin in this tick.
+func (u *Quota) MayObserve() bool {
 	if u == nil {
 		return true
 	}
 	if u.alone {
 		u.usedNow(u.last)
 	} else {
-		u.ask()
+		u.read()
 	}
 	return u.guard.Left(u.used) >= u.guard.Needs(0)/2
 }
@@ -144,7 +145,8 @@ func (u *Quota) Rate(asked float64) float64 {
 	return max(min(asked, u.guard.Rate(u.cost)), leastQuotaRate)
 }
 
-// OwnPart gives prywalk's part of a stop, ns: without throttled time of a group that includes the target.
+// OwnPart gives prywalk's part of a stop of stopped ns. If the group has the target as well, that is without throttled
+// time: the target would have been throttled without prywalk, too.
 func (u *Quota) OwnPart(stopped int64) int64 {
 	if u == nil || stopped < throttledFrom {
 		return stopped
@@ -176,25 +178,26 @@ func (u *Quota) put(cpu int) bool {
 	if !onAllThreads(&one) {
 		return false
 	}
-	u.at, u.moved = cpu, u.last.Periods
+	u.cpu, u.moved = cpu, u.last.Periods
 	return true
 }
 
-// Moves puts all threads on the next processor if due, unless stops are pending. It reports whether it did.
-func (u *Quota) Moves(waiting int) bool {
-	if u == nil || u.at < 0 || waiting > 0 || u.last.Periods-u.moved < movesAfter || u.all.Count() < 2 {
+// MoveIfDue puts all threads on the next processor if due, unless stops are pending. It reports whether it did.
+func (u *Quota) MoveIfDue(waiting int) bool {
+	if u == nil || u.cpu < 0 || waiting > 0 || u.last.Periods-u.moved < movesAfter || u.all.Count() < 2 {
 		return false
 	}
-	next := u.at + 1
+	next := u.cpu + 1
 	for ; !u.all.IsSet(next % maxCPUs); next++ {
 	}
 	return u.put(next % maxCPUs)
 }
 
-// Careful reports whether only threads on a processor are to be stopped. A single processor is the tracer's.
-func (u *Quota) Careful() bool { return u != nil && u.all.Count() > 1 }
+// OnlyOnProcessors reports whether only threads that are on a processor may be stopped. With a single processor that is
+// the tracer's, and all may.
+func (u *Quota) OnlyOnProcessors() bool { return u != nil && u.all.Count() > 1 }
 
-// onAllThreads reports false if none could be set.
+// onAllThreads restricts all threads of this process to the set; false if that failed.
 func onAllThreads(set *unix.CPUSet) (done bool) {
 	for range 2 {
 		list, err := os.ReadDir("/proc/self/task")
@@ -212,7 +215,7 @@ func (u *Quota) Close() {
 	if u == nil {
 		return
 	}
-	if u.at >= 0 {
+	if u.cpu >= 0 {
 		onAllThreads(&u.all)
 	}
 }

@@ -18,7 +18,7 @@ type Subset struct {
 
 	most      int // 0: no limit
 	rng       *rand.Rand
-	due, need int // of this tick: not yet drawn; to draw
+	due, need int // threads of this tick: not decided yet; still to draw
 }
 
 // NewSubset makes one that draws at most most in a tick; 0: no limit.
@@ -26,8 +26,8 @@ func NewSubset(most int, seed uint64) Subset {
 	return Subset{most: most, rng: rand.New(rand.NewPCG(seed, 0x7375_6273))}
 }
 
-// Begin begins a tick of due threads, of which the budget allows a part, 0 to 1. It gives for how many each drawn one
-// stands. At least one is drawn.
+// Begin begins a tick with due threads, of which the budget allows a part, 0 to 1. weight is the number of threads that
+// each drawn one stands for. At least one is drawn.
 func (s *Subset) Begin(due int, part float64) (weight float64) {
 	s.due, s.need = due, due
 	if part < 1 {

@@ -2,12 +2,12 @@
 
 // Package schedule decides when to observe. It belongs to the tracer's goroutine.
 //
-//	ticks.go    times of ticks, at random distances about the period
-//	budget.go   ticks withheld for --max-overhead
-//	quota.go    ticks withheld for prywalk's own CPU quota
-//	subset.go   a random part of the observations that are due (--subset)
-//	gaps.go     time in which nothing was observed
-//	rest.go     ticks left out where nothing would change
+//	ticks.go     times of ticks, at random distances about the period
+//	budget.go    ticks withheld for --max-overhead
+//	quota.go     ticks withheld for prywalk's own CPU quota
+//	subset.go    a random part of the observations that are due (--subset)
+//	gaps.go      time in which nothing was observed
+//	skipticks.go ticks skipped where nothing would change
 package schedule
 
 import "math/rand/v2"
@@ -35,7 +35,7 @@ func NewTicks(start int64, freq float64) *Ticks {
 // Period gives the mean distance between two ticks at present, ns.
 func (s *Ticks) Period() int64 { return s.period }
 
-// Next gives the moment of the next tick. Ticks whose whole period has passed are missed.
+// Next gives the moment of the next tick, CLOCK_MONOTONIC ns. Ticks whose whole period has passed are missed.
 func (s *Ticks) Next(now int64) int64 {
 	s.due += s.period - s.period/4 + s.rng.Int64N(s.period/2+1)
 	if late := (now - s.due) / s.period; late > 0 {
@@ -45,7 +45,7 @@ func (s *Ticks) Next(now int64) int64 {
 	return s.due
 }
 
-// SetRate changes the frequency from now on.
+// SetRate changes the frequency, in ticks/s, from now on.
 func (s *Ticks) SetRate(now int64, freq float64) {
 	if period := int64(1e9 / freq); period != s.period {
 		s.period, s.due = period, now

@@ -9,11 +9,11 @@ const (
 	// many, and below which it no longer is.
 	manyFrom = 0.2
 	manyTo   = 0.03
-	// exactFor is how long time is carried to an exact sample, in nanoseconds; less than the limit after which it is
-	// attributed as not observed.
+	// exactFor is how long CPU time is carried to the next exact sample, in nanoseconds. It is less than the limit
+	// after which time is attributed as not observed.
 	exactFor = 4e9
-	// recent is the number of stops in the share. The first ones are simply averaged. If the very first is at the end
-	// of a call, it proves nothing yet, and its time is carried too.
+	// recent is the number of stops over which the share is averaged. One stop at the end of a call suffices at first:
+	// its time is carried, and the next stops decide.
 	recent = 32
 	// decidedAfter is the number of stops after which a thread is taken not to make many calls.
 	decidedAfter = 8
@@ -24,10 +24,10 @@ type Calls struct {
 	share   float64 // recent share of its stops
 	stops   float64 // number of stops, recent at most
 	many    bool
-	exactAt int64 // last exact sample, or first classification as many, CLOCK_MONOTONIC ns
+	exactAt int64 // last exact sample, or when many became true, CLOCK_MONOTONIC ns
 }
 
-// noteStop records a stop of an on-CPU thread.
+// noteStop records a stop of a thread that was on a processor. inSyscall reports that it stopped at the end of a call.
 func (c *Calls) noteStop(now int64, inSyscall bool) {
 	at := 0.0
 	if inSyscall {
@@ -42,12 +42,12 @@ func (c *Calls) noteStop(now int64, inSyscall bool) {
 	c.many = many
 }
 
-// skids reports whether an inexact sample at now is no measure of CPU time.
+// skids reports whether the CPU time up to an inexact sample is carried to the next exact one.
 func (c *Calls) skids(now int64) bool {
 	return c.many && now-c.exactAt < exactFor
 }
 
-// Basis gives the value of an inexact sample.
+// Basis gives how far an inexact sample shows where CPU time was spent.
 func (c *Calls) Basis() sample.Basis {
 	switch {
 	case c.many:

@@ -37,7 +37,7 @@ func TestThreadThatStopsAtTheEndOfItsCallsIsOneThatMakesMany(t *testing.T) {
 	}
 }
 
-func TestFirstStopOfAThreadThatMakesManyCallsIsNotBelieved(t *testing.T) {
+func TestFirstStopAtTheEndOfACallIsNotExact(t *testing.T) {
 	var e Calls
 	if e.noteStop(7, true); !e.many || !e.skids(7) {
 		t.Errorf("%+v", e)

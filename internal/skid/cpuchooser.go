@@ -12,12 +12,12 @@ import (
 // select_task_rq_rt). The tracer chooses that processor:
 //
 //   - If threads with many system calls run: that of one of them, drawn at random, for exact samples ([Calls]). Each
-//     move preempts a thread, so it stays for a while.
-//   - If a thread computes much but is always found asleep: its processor. It may wait for a thread that the tracer's
-//     wake-up has preempted: a server for its client, where both use all processors. From its own processor it is
-//     found running.
-//   - Else one where its wake-up preempts no thread of a target, which would stand still for the whole tick. Where
-//     threads run on all processors a move does not help: moves become rarer.
+//     move preempts a thread, so the tracer stays for a while.
+//   - If a thread computes much but is always found asleep ([Hidden]): its processor. It may wait for a thread that the
+//     tracer's wake-up has preempted, as a server for its client where both use all processors. From its own processor
+//     it is found running.
+//   - Otherwise one where the tracer's wake-up preempts no thread of a target: that thread would not run for the whole
+//     tick. Where threads run on all processors a move does not help, and moves become rarer.
 const (
 	// leastStay and mostStay bound how long the tracer stays on a processor where it preempts threads before it tries
 	// another, in nanoseconds.
@@ -25,30 +25,29 @@ const (
 	mostStay  = 2e9
 	// calmTicks is the number of ticks without preemption after which the next move is soon again.
 	calmTicks = 32
-	// followFor is how long the tracer stays after the last running thread with many system calls, in nanoseconds.
-	followFor = 1e9
-	// followStay is the least time on a processor before it follows another thread, in nanoseconds.
-	followStay = 8e6
-	// hiddenShare: a thread that computed for this part of a tick since it was last found running, and sleeps, is
-	// followed too.
+	// preferFor is how long the tracer stays after the last preferred thread was seen running, in nanoseconds.
+	preferFor = 1e9
+	// preferStay is the least time on a thread's processor before the tracer moves to another's, in nanoseconds.
+	preferStay = 8e6
+	// A thread is hidden ([Hidden]) if it has computed for one part in hiddenShare of a tick.
 	hiddenShare = 2
 )
 
 // CPUChooser chooses the tracer's processor. Its methods run on the tracer's OS thread.
 type CPUChooser struct {
 	allowed unix.CPUSet
-	known   bool // allowed is valid
-	stay    int64
+	known   bool  // allowed is valid
+	stay    int64 // least time until the next move, ns
 	next    int64 // earliest next move, CLOCK_MONOTONIC ns
 	calm    int   // ticks since the last preemption
 	move    func(*unix.CPUSet) error
 
-	seen     int // running threads with many system calls in this tick
-	drawn    int // the processor of one of them
-	at       int // the processor that it follows a thread to, −1: none
-	followed int64
-	follows  int64 // earliest next follow, CLOCK_MONOTONIC ns
-	rng      *rand.Rand
+	seen        int   // calls of Prefer in this tick
+	drawn       int   // processor of one of them
+	at          int   // the thread's processor on which the tracer sleeps, −1: none
+	preferredAt int64 // last tick with a preferred thread, CLOCK_MONOTONIC ns
+	nextPrefer  int64 // earliest next move to a thread's processor, CLOCK_MONOTONIC ns
+	rng         *rand.Rand
 }
 
 // NewCPUChooser makes one for the calling thread; moved is called after each move.
@@ -62,14 +61,17 @@ func NewCPUChooser(moved func()) *CPUChooser {
 	return p
 }
 
-// Following reports whether the tracer sleeps on the processor of a thread with many system calls, or of a hidden one.
-func (p *CPUChooser) Following() bool { return p.at >= 0 || !p.known }
+// MayShareTargetCPU reports whether the tracer sleeps on the processor of a thread with many system calls, or of a
+// hidden one.
+func (p *CPUChooser) MayShareTargetCPU() bool { return p.at >= 0 || !p.known }
 
-// Moves reports whether the tracer may move at the end of a tick, because it follows threads.
+// Moves reports whether the tracer sleeps on the processor of a target's thread, and may move to another's at the end
+// of a tick.
 func (p *CPUChooser) Moves() bool { return p.known && p.at >= 0 }
 
-// Follow records the processor of a thread with many system calls.
-func (p *CPUChooser) Follow(cpu int) {
+// Prefer records the processor of a running thread with many system calls, or of a hidden one. One of those of a tick
+// is drawn.
+func (p *CPUChooser) Prefer(cpu int) {
 	if !p.known || cpu < 0 || !p.allowed.IsSet(cpu) {
 		return
 	}
@@ -78,22 +80,22 @@ func (p *CPUChooser) Follow(cpu int) {
 	}
 }
 
-// Ticked ends a tick in which the tracer, on this processor, did or did not preempt a target's thread, and moves it if
-// needed.
+// Ticked ends a tick, and moves the tracer if needed. inTheWay reports that the tracer has preempted a target's thread
+// on processor cpu.
 func (p *CPUChooser) Ticked(now int64, inTheWay bool, cpu int) {
 	switch {
 	case !p.known:
 	case p.seen > 0:
-		p.seen, p.followed = 0, now
-		if p.at != p.drawn && now >= p.follows {
-			p.follows = now + followStay
+		p.seen, p.preferredAt = 0, now
+		if p.at != p.drawn && now >= p.nextPrefer {
+			p.nextPrefer = now + preferStay
 			var one unix.CPUSet
 			one.Set(p.drawn)
 			p.at = p.drawn
 			p.moveTo(&one)
 		}
 	case p.at >= 0:
-		if now-p.followed > followFor {
+		if now-p.preferredAt > preferFor {
 			p.at = -1
 			p.moveTo(&p.allowed)
 		}
@@ -121,7 +123,8 @@ func (p *CPUChooser) avoidPreemption(now int64, inTheWay bool, cpu int) {
 	p.stay = min(2*p.stay, mostStay)
 }
 
-// moveTo restricts the tracer to these processors. If that fails the allowed set has changed, and the kernel chooses.
+// moveTo restricts the tracer to these processors. If that fails, the allowed set has changed, and the kernel chooses
+// from now on.
 func (p *CPUChooser) moveTo(set *unix.CPUSet) {
 	if p.move(set) != nil {
 		p.known = false
@@ -135,9 +138,9 @@ type Hidden struct {
 	valid bool
 }
 
-// Hides records a sample with the thread's CPU time (ns) and state. It reports whether the thread is asleep though it
+// Update records a sample with the thread's CPU time (ns) and state. It reports whether the thread is asleep though it
 // has computed for a good part of a tick since it was last found running.
-func (h *Hidden) Hides(cpu int64, onCPU, running bool, period int64) bool {
+func (h *Hidden) Update(cpu int64, onCPU, running bool, period int64) bool {
 	if onCPU || !h.valid {
 		h.cpu, h.valid = cpu, true
 	}

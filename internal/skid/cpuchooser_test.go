@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestTracerLeavesAProcessorWhereItIsInTheWay(t *testing.T) {
+func TestTracerLeavesAProcessorWhereItPreemptsThreads(t *testing.T) {
 	var cpus unix.CPUSet
 	cpus.Set(0)
 	cpus.Set(1)
@@ -21,7 +21,7 @@ func TestTracerLeavesAProcessorWhereItIsInTheWay(t *testing.T) {
 		move: func(s *unix.CPUSet) error { got = append(got, *s); return nil }}
 	p.Ticked(1, false, 0)
 	if len(got) != 0 {
-		t.Fatal("moved though it is in nobody's way")
+		t.Fatal("moved though it preempts no thread")
 	}
 	p.Ticked(2, true, 0)
 	if len(got) != 1 || got[0].IsSet(0) || !got[0].IsSet(1) || !got[0].IsSet(2) {
@@ -54,7 +54,7 @@ func TestTracerStaysWhereMovingIsRefused(t *testing.T) {
 	}
 }
 
-func TestTracerFollowsThreadsThatMakeManySystemCalls(t *testing.T) {
+func TestTracerPrefersProcessorsOfThreadsWithManySystemCalls(t *testing.T) {
 	var cpus unix.CPUSet
 	for c := range 4 {
 		cpus.Set(c)
@@ -71,9 +71,9 @@ func TestTracerFollowsThreadsThatMakeManySystemCalls(t *testing.T) {
 		}}
 	n := [4]int{}
 	for tick := range int64(4000) {
-		p.Follow(1)
-		p.Follow(3)
-		p.Follow(7) // not in the allowed set
+		p.Prefer(1)
+		p.Prefer(3)
+		p.Prefer(7) // not in the allowed set
 		p.Ticked(tick*10e6, true, at)
 		n[at]++
 	}
@@ -81,13 +81,13 @@ func TestTracerFollowsThreadsThatMakeManySystemCalls(t *testing.T) {
 	if n[0]+n[2] != 0 || n[1] < 1800 || n[1] > 2200 {
 		t.Errorf("%v", n)
 	}
-	p.Ticked(4000*10e6+followFor, false, at)
+	p.Ticked(4000*10e6+preferFor, false, at)
 	if at != -1 || p.at != -1 {
 		t.Errorf("still on %d", at)
 	}
 }
 
-func TestThreadThatComputesAndIsAlwaysFoundAsleepIsFollowed(t *testing.T) {
+func TestThreadThatComputesAndIsAlwaysFoundAsleepIsHidden(t *testing.T) {
 	const period = 10e6
 	var h Hidden
 	for i, c := range []struct {
@@ -106,8 +106,8 @@ func TestThreadThatComputesAndIsAlwaysFoundAsleepIsFollowed(t *testing.T) {
 		{87e6, false, true, false}, // preempted by the tracer: found
 		{88e6, false, false, false},
 	} {
-		if got := h.Hides(c.ran, c.onCPU, c.running, period); got != c.want {
-			t.Errorf("look %d: %v", i, got)
+		if got := h.Update(c.ran, c.onCPU, c.running, period); got != c.want {
+			t.Errorf("sample %d: %v", i, got)
 		}
 	}
 }
@@ -124,7 +124,7 @@ func TestAlarmIsSetAgainWhereTheTracerIsMoved(t *testing.T) {
 		}
 		p.moveTo(&p.allowed)
 		if moved != 1 {
-			t.Errorf("told %d times", moved)
+			t.Errorf("moved was called %d times", moved)
 		}
 	}()
 	<-done

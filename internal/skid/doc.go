@@ -20,8 +20,8 @@
 //
 //   - [Calls] detects threads with many system calls. For these only exact samples attribute CPU time: of a thread
 //     that the tracer preempted, or that is off its processor. The time of others is carried to the next exact sample.
-//   - [Tracer] finds the thread that the tracer's wake-up preempted. It is exact only if the tracer's own timer woke
-//     it ([Wake]): a migration, or the end of a stop, sends an interrupt.
+//   - [PreemptionDetector] finds the thread that the tracer's wake-up preempted. Its sample is exact only if the
+//     tracer's own timer woke the tracer ([Wake]): a migration, or the end of a stop, sends an interrupt.
 //   - [CPUChooser] chooses the processor on which the tracer sleeps, to preempt such threads.
 //   - First samples are deferred until the thread is classified (package attribute).
 package skid

@@ -12,13 +12,13 @@ import (
 
 func TestAWakeUpHasPreemptedOneThreadOnly(t *testing.T) {
 	const woken = 1_010_000_000
-	run := Run{LetGo: woken - 1e6, CPU: 1e6}
-	var d Tracer
-	if !d.byClock(run, woken) || d.byClock(run, woken) || !d.InTheWay() {
+	run := Run{DetachedAt: woken - 1e6, CPU: 1e6}
+	var d PreemptionDetector
+	if !d.byClock(run, woken) || d.byClock(run, woken) || !d.HasPreempted() {
 		t.Error("not the first, or a second one")
 	}
 	if d.Preempted(nil, woken) {
-		t.Error("a second one was looked for")
+		t.Error("a second one was searched for")
 	}
 	if !d.byClock(run, woken+1000) {
 		t.Error("not at the next wake-up")
@@ -30,25 +30,25 @@ func TestKnownPreemptionsTakeNoReads(t *testing.T) {
 	files := procmem.OpenThread(os.Getpid(), os.Getpid(), nil)
 	for _, known := range []bool{true, false} {
 		wake := Wake{At: procmem.Now(), ByTimer: true}
-		var d Tracer
+		var d PreemptionDetector
 		d.Processor(wake.At) // reads this thread's processor
 		if known {
 			d.noteKnown(wake.At)
 		}
 		var th Thread
 		before := procmem.Calls()
-		if d.Judge(&th, files, Run{}, wake) && known {
+		if d.Decide(&th, files, Run{}, wake) && known {
 			t.Error("a second one")
 		}
-		if calls := procmem.Calls() - before; (calls == 0) != known || !th.Judged() {
+		if calls := procmem.Calls() - before; (calls == 0) != known || !th.Decided() {
 			t.Errorf("known: %v, and %d system calls", known, calls)
 		}
 		d.Close()
 	}
 }
 
-// TestWhoWasFoundPreemptedIsSoUntilHeRuns: for the wake-up that found it, once, and not after it ran.
-func TestWhoWasFoundPreemptedIsSoUntilHeRuns(t *testing.T) {
+// TestPreemptionIsKnownUntilTheThreadRuns: for the wake-up that found it, once, and not after it ran.
+func TestPreemptionIsKnownUntilTheThreadRuns(t *testing.T) {
 	const woken = 1_010_000_000
 	for _, c := range []struct {
 		woken int64
@@ -57,22 +57,22 @@ func TestWhoWasFoundPreemptedIsSoUntilHeRuns(t *testing.T) {
 	}{{woken, 7, true}, {woken, 8, false}, {woken + 1000, 7, false}} {
 		th := Thread{foundAt: woken, foundRuns: 7, cpu: 3}
 		th.BeginSample(c.woken, c.runs)
-		if cpu, ok := th.Preempted(); ok != c.want || ok && cpu != 3 || th.Judged() != c.want {
-			t.Errorf("woken %d, %d runs: %v on %d, judged %v", c.woken, c.runs, ok, cpu, th.Judged())
+		if cpu, ok := th.Preempted(); ok != c.want || ok && cpu != 3 || th.Decided() != c.want {
+			t.Errorf("woken %d, %d runs: %v on %d, decided %v", c.woken, c.runs, ok, cpu, th.Decided())
 		}
-		th.RanOn()
+		th.NoteRunOn()
 		if _, ok := th.Preempted(); ok {
 			t.Error("it ran on before the interrupt")
 		}
 		th.BeginSample(woken, 7)
-		if _, ok := th.Preempted(); ok || th.Judged() {
-			t.Error("the next look knows it still")
+		if _, ok := th.Preempted(); ok || th.Decided() {
+			t.Error("the next sample has it still")
 		}
 	}
 }
 
-// TestWhoWasPreemptedFromAfarSkids: its sample is as inexact as any from another processor.
-func TestWhoWasPreemptedFromAfarSkids(t *testing.T) {
+// TestThreadPreemptedFromAnotherProcessorSkids: its sample is as inexact as any from another processor.
+func TestThreadPreemptedFromAnotherProcessorSkids(t *testing.T) {
 	const at = 1_010_000_000
 	for _, c := range []struct {
 		calls bool // it is in a call at each stop
@@ -87,11 +87,11 @@ func TestWhoWasPreemptedFromAfarSkids(t *testing.T) {
 		for range decidedAfter {
 			th.Stopped(at-1, true, c.calls)
 		}
-		th.preempted, th.judged, th.late = true, true, c.late
+		th.preempted, th.decided, th.late = true, true, c.late
 		if onCPU, basis := th.Stopped(at, false, c.calls); onCPU != c.onCPU || basis != c.basis {
 			t.Errorf("%+v: %v, %v", c, onCPU, basis)
 		}
-		if tells := th.TellsAsleep(Wake{At: at, ByTimer: !c.late}, at); tells != (!c.calls || !c.late) {
+		if tells := th.ShowsPlaceAsleep(Wake{At: at, ByTimer: !c.late}, at); tells != (!c.calls || !c.late) {
 			t.Errorf("%+v: asleep it tells %v", c, tells)
 		}
 	}

@@ -8,47 +8,48 @@ import "prywalk/internal/sample"
 type Thread struct {
 	Calls
 	preempted bool // the tracer's wake-up preempted it
-	judged    bool // preempted is decided for the current sample
+	decided   bool // preempted is decided for the current sample
 	late      bool // preempted, but from another processor: it ran on for some microseconds
 	cpu       int  // the tracer's processor when that was decided
-	moved     bool // it did not stay in place at its last sample: it may be preempted again
+	moved     bool // it ran between the tick and its last stop: it may be preempted again
 
 	foundAt   int64  // the tracer's wake-up known to have preempted it, CLOCK_MONOTONIC ns; 0: none
 	foundRuns uint64 // its count of arrivals then
 }
 
-// BeginSample resets the state of the last sample. A known preemption ([Tracer.Find]) is kept as long as the thread has
-// not arrived on a processor since.
+// BeginSample resets the state of the last sample. A known preemption ([PreemptionDetector.Find]) is kept as long as
+// the thread has not arrived on a processor since.
 func (t *Thread) BeginSample(woken int64, runs uint64) {
 	t.preempted = t.foundAt != 0 && t.foundAt == woken && t.foundRuns == runs
-	t.judged, t.late = t.preempted, false // late preemptions are not searched for
+	t.decided, t.late = t.preempted, false // late preemptions are not searched for
 	t.foundAt = 0
 }
 
-// RanOn records that the thread arrived on a processor between the decision and the interrupt: the sample does not
+// NoteRunOn records that the thread arrived on a processor between the decision and the interrupt: the sample does not
 // show where the tracer preempted it.
-func (t *Thread) RanOn() { t.preempted = false }
+func (t *Thread) NoteRunOn() { t.preempted = false }
 
-// Judged reports whether the current sample's preemption is decided.
-func (t *Thread) Judged() bool { return t.judged }
+// Decided reports whether the current sample's preemption is decided.
+func (t *Thread) Decided() bool { return t.decided }
 
 // Preempted reports whether the tracer is known to have preempted the thread, and on which processor.
 func (t *Thread) Preempted() (cpu int, ok bool) { return t.cpu, t.preempted }
 
-// TellsAsleep reports whether a sample of a thread that the tracer preempted and that sleeps now shows its place. One
-// with many system calls that was interrupted from another processor may have gone to sleep since.
-func (t *Thread) TellsAsleep(wake Wake, now int64) bool { return wake.ByTimer || !t.skids(now) }
+// ShowsPlaceAsleep reports whether a sample of a thread that the tracer preempted, and that sleeps now, shows where it
+// was preempted. A thread with many system calls that was interrupted from another processor may have gone on to sleep
+// since.
+func (t *Thread) ShowsPlaceAsleep(wake Wake, now int64) bool { return wake.ByTimer || !t.skids(now) }
 
-// MayWait reports whether the thread is likely queued behind the tracer, or needs an exact sample: then [Tracer.Judge]
-// is worth its cost at once.
+// MayWait reports whether the thread is likely queued behind the tracer, or needs an exact sample. Then
+// [PreemptionDetector.Decide] is called at once.
 func (t *Thread) MayWait() bool { return t.moved || t.Basis() != sample.FewCalls }
 
 // ExactAt records a sample of a sleeping thread that the tracer preempted.
 func (t *Thread) ExactAt(at int64) { t.exactAt = at }
 
-// Stopped decides whether CPU time goes to the stack of a stop: the thread was on a processor, and the sample shows
-// where. If it stayed in place since before the interrupt, it was on one. Otherwise it was queued, and counts only if
-// the tracer preempted it.
+// Stopped decides whether CPU time goes to the stack of a stop. onCPU reports that the thread was on a processor at the
+// tick, and that the sample shows where. stayed reports that it has not arrived on a processor since before the
+// interrupt, so that it was on one; otherwise it was queued, and counts only if the tracer preempted it.
 func (t *Thread) Stopped(at int64, stayed, inSyscall bool) (onCPU bool, basis sample.Basis) {
 	t.moved = !stayed
 	if !stayed && !t.preempted {

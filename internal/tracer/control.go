@@ -9,12 +9,12 @@ import (
 	"prywalk/internal/handover"
 )
 
-// Control gives other goroutines requests to a tracer, and its progress.
+// Control passes requests of other goroutines to a tracer, and has its progress. Safe for concurrent use.
 type Control struct {
 	arrive chan *handover.Process
-	asked  atomic.Bool
-	held   atomic.Bool
-	still  atomic.Bool
+	asked  atomic.Bool  // a checkpoint
+	held   atomic.Bool  // a Hold was requested
+	still  atomic.Bool  // it has taken effect
 	thread atomic.Int64 // OS thread id; 0: not known yet
 	begun  atomic.Int64 // first tick, CLOCK_MONOTONIC ns
 
@@ -35,7 +35,7 @@ func (k *Control) Admit(p *handover.Process) bool {
 	}
 }
 
-// Arriving gives the processes that wait to be attached.
+// Arriving gives the processes that wait to be tracked.
 func (k *Control) Arriving() <-chan *handover.Process { return k.arrive }
 
 // CheckpointNow asks for a checkpoint at the next tick.
@@ -58,12 +58,13 @@ func (k *Control) Begun() int64 { return k.begun.Load() }
 
 // Progress holds counts so far.
 type Progress struct {
-	Ticks, Missed, Looks, Failed int64
-	Stopped                      int64 // observations by stops
-	Denied, Traced               int64 // refused by the kernel; held by another tracer
-	Withheld                     int64 // ticks, by the budget
-	Threads                      int
-	Rate                         float64 // allowed by the budget, ticks/s
+	Ticks, Missed        int64
+	Observations, Failed int64
+	Stopped              int64 // observations by stops
+	Denied, Traced       int64 // refused by the kernel; held by another tracer
+	Withheld             int64 // ticks, by the budget
+	Threads              int
+	Rate                 float64 // allowed by the budget, ticks/s
 }
 
 // Progress gives the counts as of the last tick.

@@ -12,10 +12,11 @@ import (
 type counts struct {
 	ticks, attempted, byStop, byPassiveRead, reused int64
 	queued, threadsMax                              int64
-	inferred, unseen                                int64
+	inferred, unseen                                int64 // ticks of back-offs: the thread had not run; it had
 	backlog                                         int64 // most bytes of copies that waited to be unwound
 	failed                                          [refusal.NumReasons]int64
 	runs                                            shortRuns
+	calls                                           callEffects
 	stopCounts
 }
 
@@ -40,6 +41,7 @@ func (r *shortRuns) add(runs, cpu int64) {
 	}
 }
 
+// stopped adds a stop.
 func (c *counts) stopped(s *observe.RawSample) {
 	c.byStop++
 	c.stops.Add(s.Stopped)
@@ -68,6 +70,7 @@ func (c *counts) stopFailed(ns int64) {
 
 func (c *counts) fail(r refusal.Reason) { c.failed[r]++ }
 
+// mostCalls bounds the numbers of system calls that are counted one by one.
 const mostCalls = 512
 
 // callEffects counts visible effects of stops by system call; the last place is for others.
@@ -88,7 +91,7 @@ func (h *callEffects) add(s *observe.RawSample) {
 	}
 }
 
-// byCall gives the positive counts by name.
+// byCall gives the positive counts by the name of the call. What is missing in their sum to all counts as "other".
 func byCall(counts *[mostCalls + 1]int64, all int64) map[string]int64 {
 	m := map[string]int64{}
 	for nr, n := range counts {
@@ -106,4 +109,29 @@ func byCall(counts *[mostCalls + 1]int64, all int64) map[string]int64 {
 		m["other"] += all
 	}
 	return m
+}
+
+// countObservation counts an observation by a stop or a passive read.
+func (s *state) countObservation(t *observe.Thread, raw *observe.RawSample) {
+	if raw.How != observe.ByStop {
+		s.counts.byPassiveRead++
+		return
+	}
+	raw.Stopped = s.quota.OwnPart(raw.Stopped)
+	if raw.Stopped > s.counts.stops.Max {
+		s.counts.longest = runstats.Freeze{PID: t.PID, TID: t.TID, Copied: raw.Copied()}
+	}
+	s.counts.stopped(raw)
+	s.budget.AddStop(raw.Stopped)
+	s.counts.calls.add(raw)
+}
+
+// countFailedStop counts a stop of ns nanoseconds without result.
+func (s *state) countFailedStop(t *observe.Thread, ns int64) {
+	ns = s.quota.OwnPart(ns)
+	if ns > s.counts.stops.Max {
+		s.counts.longest = runstats.Freeze{PID: t.PID, TID: t.TID}
+	}
+	s.counts.stopFailed(ns)
+	s.budget.AddStop(ns)
 }

@@ -5,13 +5,14 @@
 //
 // # Algorithm
 //
-// A tick has ten steps (tick.go) and a part for each job. The parts share [state], and are joined in tracer.go.
+// A tick has ten steps (tick.go) and a part for each job. The parts share [state]. [New] makes them in the order of
+// their dependencies.
 //
 //	tick ─► due ───────────► observer ──► stops ─────► package observe, ptrace
 //	 │      which threads     one          pending      one thread: unchanged,
 //	 │                        observation  stops        passive read or stop
 //	 ├────► newThreads, newChildren ──► observed before all others
-//	 ├────► tracked: processes and threads, attached, listed, ended
+//	 ├────► tracked: processes and threads: tracked, listed, ended
 //	 ├────► engine.Running, an engine in place of stops: the kernel's samples (package perfengine)
 //	 └────► reports ──► handover.Outbox ──► aggregator
 //

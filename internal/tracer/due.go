@@ -6,29 +6,26 @@ import (
 	"slices"
 
 	"prywalk/internal/backoff"
-	"prywalk/internal/schedule"
 	"prywalk/ptrace"
 )
 
 // due chooses the threads of a tick: all that are not backed off, or a random subset.
 type due struct {
 	*state
-	tracked  *tracked
 	stops    *stops
 	observer *observer
-	subset   schedule.Subset
 }
 
 func (d *due) observeAll() {
 	all := d.draw()
-	for _, p := range d.tracked.procs {
+	for _, p := range d.procs {
 		if all {
-			d.observe(p.idle.Awake)
+			d.observe(p.idle.Due)
 			d.observeBackedOff(p)
 		} else {
-			d.observeDrawn(p.idle.Awake)
+			d.observeDrawn(p.idle.Due)
 		}
-		d.Idle.LeaveAlone(p.idle)
+		d.Idle.BackOff(p.idle)
 	}
 }
 
@@ -37,8 +34,8 @@ func (d *due) observe(list []*backoff.Thread) {
 		if ptrace.Leaving() && !d.Ending {
 			return
 		}
-		th := list[(i+d.now.first)%len(list)].Owner.(*thread)
-		if !th.dead && (th.early == 0 || th.early != d.counts.ticks) {
+		th := ownerOf(list[(i+d.now.rotation)%len(list)])
+		if !th.dead && (th.observedEarlyAt == 0 || th.observedEarlyAt != d.counts.ticks) {
 			d.stops.yield()
 			d.observer.observe(th)
 		}
@@ -47,7 +44,7 @@ func (d *due) observe(list []*backoff.Thread) {
 
 // observeBackedOff observes backed-off threads if one of them must have run, first those that have run before.
 func (d *due) observeBackedOff(p *process) {
-	if !d.Idle.SomeRan(p.idle) {
+	if !d.Idle.SearchDue(p.idle) {
 		return
 	}
 	n := d.wakeAndObserve(p, false)
@@ -55,34 +52,32 @@ func (d *due) observeBackedOff(p *process) {
 		n += d.wakeAndObserve(p, true)
 		d.Idle.AllObserved(p.idle)
 	}
-	d.Idle.ObservedTicks(p.idle, n)
+	d.Idle.SearchEnded(p.idle, n)
 }
 
 func (d *due) wakeAndObserve(p *process, all bool) int {
-	already := len(p.idle.Awake)
+	already := len(p.idle.Due)
 	for _, th := range p.list.inOrder {
 		if all || th.Idle.HasRun() {
 			d.Idle.Wake(&th.Idle)
 		}
 	}
-	woken := p.idle.Awake[already:]
+	woken := p.idle.Due[already:]
 	d.observe(woken)
 	return len(woken)
 }
 
-func (d *due) drawing() bool { return !d.Ending && d.subset.Bounded(d.budget.Part()) }
-
-// draw begins a subset; true if all are observed.
+// draw begins the subset of a tick; true if all threads that are due are observed.
 func (d *due) draw() (all bool) {
 	if !d.drawing() {
 		return true
 	}
 	due := 0
-	for _, p := range d.tracked.procs {
-		due += len(p.idle.Awake)
+	for _, p := range d.procs {
+		due += len(p.idle.Due)
 	}
 	weight := d.subset.Begin(due, d.budget.Part())
-	d.now.apart = int64(float64(d.now.apart) * weight)
+	d.now.interval = int64(float64(d.now.interval) * weight)
 	return weight == 1
 }
 
@@ -92,21 +87,21 @@ func (d *due) observeDrawn(list []*backoff.Thread) {
 		if ptrace.Leaving() {
 			return
 		}
-		if th := t.Owner.(*thread); d.subset.Draw() && !th.dead {
+		if th := ownerOf(t); d.subset.Draw() && !th.dead {
 			d.stops.yield()
 			d.observer.observe(th)
 		}
 	}
 }
 
-// observePreempted observes the thread that the tracer preempted ([skid.Tracer.Find]).
+// observePreempted observes the thread that the tracer's wake-up preempted ([skid.PreemptionDetector.Find]).
 func (d *due) observePreempted() {
-	if !d.cpus.Following() || !d.Observer.SeeksPreempted() {
+	if !d.cpus.MayShareTargetCPU() || !d.Observer.SeeksPreempted() {
 		return
 	}
-	for _, p := range d.tracked.procs {
-		for _, t := range p.idle.Awake {
-			if th := t.Owner.(*thread); !th.dead && !d.Observer.Consider(th.Observed) {
+	for _, p := range d.procs {
+		for _, t := range p.idle.Due {
+			if th := ownerOf(t); !th.dead && !d.Observer.Consider(th.Observed) {
 				return
 			}
 		}
@@ -115,8 +110,8 @@ func (d *due) observePreempted() {
 	if l == nil {
 		return
 	}
-	if th := d.tracked.thread(l.PID, l.TID); th != nil {
-		th.early = d.counts.ticks
+	if th := d.thread(l.PID, l.TID); th != nil {
+		th.observedEarlyAt = d.counts.ticks
 		d.observer.observe(th)
 	}
 }

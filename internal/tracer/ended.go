@@ -10,18 +10,18 @@ import (
 	"prywalk/internal/sample"
 )
 
-// endedThreads finds the CPU time of ended threads. A process's clock includes them (kernel/sched/cputime.c,
-// thread_group_cputime), and schedstat shows the same variable (se.sum_exec_runtime). So
+// endedThreads finds the CPU time of ended threads. A process's clock includes it (kernel/sched/cputime.c,
+// thread_group_cputime) and adds the variable that a thread's schedstat shows (se.sum_exec_runtime). So
 //
 //	used by ended threads = process's clock − sum of its threads' clocks
 //
 // exactly, if none moves meanwhile. Readings of the process's clock before and after the threads' bound it.
 type endedThreads struct {
 	*state
-	stops   *stops
-	tracked *tracked
-	turns   int64
-	tids    []int
+	stops     *stops
+	endThread func(*thread)
+	clockPass int64
+	tids      []int
 }
 
 const (
@@ -36,18 +36,21 @@ const (
 	readAtOnce = 32
 )
 
+// endedReport schedules the reports of a process.
 type endedReport struct {
-	some bool
-	next int64
+	some bool  // threads have ended since the last one
+	next int64 // earliest next one, CLOCK_MONOTONIC ns
 }
 
-type endedUsed struct{ least, most, turn int64 }
+// endedUsed bounds the CPU time of ended threads, ns, as of a pass over the clocks.
+type endedUsed struct{ least, most, clockPass int64 }
 
+// open reads the clocks when a process is tracked.
 func (c *endedThreads) open(p *process, now int64) {
 	u, ok := c.count(p, func(th *thread, s procmem.SchedStat) { th.end.Before = procmem.ReadingAt(s, now) })
 	p.counted, p.end.Ended = ok, -u.most
 	for _, th := range p.list.inOrder {
-		if !th.dead && th.turn < u.turn {
+		if !th.dead && th.clockPass < u.clockPass {
 			th.end.Before = sample.Reading{}
 		}
 	}
@@ -66,7 +69,7 @@ func (c *endedThreads) close(p *process, now int64) {
 	p.end.Ended += u.least
 	for _, th := range p.list.inOrder {
 		if !th.dead { // else its end is the aggregator's
-			th.end.Alive = th.turn >= u.turn
+			th.end.Alive = th.clockPass >= u.clockPass
 		}
 	}
 }
@@ -75,7 +78,7 @@ func (c *endedThreads) report(now int64) {
 	if c.opts.Threads != nil {
 		return
 	}
-	for _, p := range c.tracked.procs {
+	for _, p := range c.procs {
 		e := &p.endedReport
 		if !e.some || now < e.next || p.Gone || !p.counted {
 			continue
@@ -103,7 +106,7 @@ func (c *endedThreads) soFar(p *process) (ns int64, ok bool) {
 	if err != nil {
 		return 0, false
 	}
-	c.turns++
+	c.clockPass++
 	ns = int64(all)
 	for i, tid := range tids {
 		if i%readAtOnce == readAtOnce-1 {
@@ -115,15 +118,15 @@ func (c *endedThreads) soFar(p *process) (ns int64, ok bool) {
 		case err == nil:
 			ns -= int64(sched.CPU)
 			if th != nil {
-				th.turn = c.turns
+				th.clockPass = c.clockPass
 			}
 		case observe.Reason(err) != refusal.Gone:
 			return 0, false // it may live on
 		}
 	}
 	for _, th := range p.list.inOrder {
-		if th.turn != c.turns && !th.dead {
-			if c.tracked.endThread(th); !th.dead {
+		if th.clockPass != c.clockPass && !th.dead {
+			if c.endThread(th); !th.dead {
 				return 0, false // a stop is pending
 			}
 		}
@@ -131,14 +134,15 @@ func (c *endedThreads) soFar(p *process) (ns int64, ok bool) {
 	return max(ns, 0), true
 }
 
-// count reads all clocks of a process, those of tracked threads to saw; false on failure.
+// count reads all clocks of a process until none moves meanwhile, and passes those of tracked threads to saw; false if
+// it could not.
 func (c *endedThreads) count(p *process, saw func(*thread, procmem.SchedStat)) (best endedUsed, ok bool) {
 	began := procmem.Now()
 	for try := range countTries {
 		if try > 0 && procmem.Now()-began > countFor {
 			break
 		}
-		c.turns++
+		c.clockPass++
 		before, err := procmem.ProcessCPU(p.Target.PID)
 		if err != nil {
 			break
@@ -148,7 +152,7 @@ func (c *endedThreads) count(p *process, saw func(*thread, procmem.SchedStat)) (
 		if err != nil || !complete {
 			continue
 		}
-		u := endedUsed{max(int64(before)-alive, 0), max(int64(after)-alive, 0), c.turns}
+		u := endedUsed{max(int64(before)-alive, 0), max(int64(after)-alive, 0), c.clockPass}
 		if !ok || u.most-u.least < best.most-best.least {
 			best, ok = u, true
 		}
@@ -173,7 +177,7 @@ func (c *endedThreads) threadsCPU(p *process, saw func(*thread, procmem.SchedSta
 		}
 		sum += int64(sched.CPU)
 		if th != nil {
-			th.turn = c.turns
+			th.clockPass = c.clockPass
 			saw(th, sched)
 		}
 	}

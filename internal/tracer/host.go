@@ -5,15 +5,15 @@ package tracer
 // host implements [engine.Host].
 type host struct{ t *Tracer }
 
-// Observe implements [engine.Host].
-func (h host) Observe(now int64) { h.t.reports.observed(now) }
+// NoteObserved implements [engine.Host].
+func (h host) NoteObserved(now int64) { h.t.reports.observed(now) }
 
 // GapEnd implements [engine.Host].
 func (h host) GapEnd() int64 { return h.t.reports.gapEnd }
 
 // ReadClocks implements [engine.Host].
 func (h host) ReadClocks(now int64) {
-	for _, p := range h.t.tracked.procs {
+	for _, p := range h.t.procs {
 		p.readClockAt(now, p.alive())
 	}
 }

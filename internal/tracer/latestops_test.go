@@ -75,7 +75,7 @@ func onLate(t *testing.T, hold bool, f func(*late)) {
 		}
 		ctl.Cancel(given)
 		if free(pid) || c.Observer.Pending() != 1 {
-			t.Error("the look was not given up: the test shows nothing")
+			t.Error("the stop was not given up: the test shows nothing")
 		}
 		l := &late{c: c, ctl: ctl, until: procmem.Now() + int64(attendWithin), freed: make(chan struct{})}
 		if hold {
@@ -84,7 +84,7 @@ func onLate(t *testing.T, hold bool, f func(*late)) {
 		go l.release(t, pid, child)
 		f(l)
 		if !free(pid) {
-			t.Error("stopped by a look that was given up, when the tracer's wait is over")
+			t.Error("stopped by an interrupt that was given up, when the tracer's wait is over")
 		}
 		<-l.freed
 	})

@@ -20,25 +20,23 @@ import (
 	"prywalk/ptrace"
 )
 
-// newChildren observes child processes before they are attached, where the kernel's samples do not show them.
+// newChildren observes child processes before they are tracked, where the kernel's samples do not show them.
 //
 //   - Each tick finds them by process id (package descendants), and marks those on a processor. A mark stands for the
 //     time between two ticks.
-//   - A marked process is stopped once. Without a stop its mark stands where stops of the same program have found
-//     others ([attribute.FoundMissed]).
-//   - Marks of a process that ends before it is attached claim CPU time of its nearest ancestor's children. Else they
-//     are its first thread's.
-//   - The CPU time so far of each is reported too: late ticks miss some.
+//   - A marked process is stopped once. A mark without a stop is attributed as the stops of other processes with the
+//     same program were ([attribute.FoundMissed]).
+//   - If the process is tracked later, its marks become samples of its first thread. If it ends before, they are claims
+//     on the CPU time of the children of its nearest tracked ancestor.
+//   - The CPU time so far of each is reported too, as late ticks miss some.
 type newChildren struct {
 	*state
-	found    *foundChildren // nil: children are not followed
-	births   *births
-	walks    *pathWalks
-	stops    *stops
-	observer *observer
-	due      *due
-	running  engine.Running
-	// processes may be stopped also before exec
+	found   *foundChildren // nil: children are not followed
+	running engine.Running
+	births  *births
+	stops   *stops
+	walks   *pathWalks
+	// precedesExec reports that processes may be stopped before their exec, too.
 	precedesExec bool
 }
 
@@ -49,17 +47,18 @@ type (
 
 type newChild struct {
 	marks   []mark
-	obs     *observe.Thread
+	obs     *observe.Thread // its first thread; nil: not open
 	memory  *procmem.Memory
 	maps    code.Listing
-	refused bool // not permitted
+	refused bool // a stop is not permitted
 }
 
+// mark is a tick at which a process was on a processor.
 type mark struct {
-	at, apart int64
-	ran       *handover.Program
-	raw       *observe.RawSample
-	found     attribute.Found // why not
+	at, interval int64 // CLOCK_MONOTONIC ns; the time that it stands for, ns
+	ran          *handover.Program
+	raw          *observe.RawSample // of a stop; nil: none
+	found        attribute.Found    // why there is none
 }
 
 func (n *newChildren) begin() {
@@ -72,18 +71,25 @@ func (n *newChildren) begin() {
 	n.found.Pinned(ptrace.Pin, ptrace.Unpin)
 }
 
-// Under a tracer without CAP_SYS_PTRACE, exec of a set-user-ID program does not get its rights.
+// mayPrecedeExec reports whether a process may be stopped that may call exec meanwhile: under a tracer without
+// CAP_SYS_PTRACE, a set-user-ID program does not get its rights.
 func mayPrecedeExec() bool {
 	var s procmem.Status
 	return procmem.ReadStatus(os.Getpid(), &s) == nil && s.CapEff>>unix.CAP_SYS_PTRACE&1 != 0
 }
 
 func (n *newChildren) observe(now int64) {
-	if n.found == nil || n.running.ShowsChildren() || !n.find(now) || n.found.None() {
+	if n.found == nil {
+		return
+	}
+	covered := n.running.Coverage()
+	if covered.Children || !n.find(now) || n.found.None() {
 		return
 	}
 	for y, over := range n.found.Tick(now, n.mark) {
-		n.reportUsed(y)
+		if !covered.ChildTimes { // else the kernel's records have all of it
+			n.reportUsed(y)
+		}
 		if y.Kept == nil {
 			continue
 		}
@@ -94,7 +100,7 @@ func (n *newChildren) observe(now int64) {
 	}
 }
 
-// find reports false if the search is under way.
+// find searches for new processes; false if the search is under way.
 func (n *newChildren) find(now int64) (done bool) {
 	n.births.at(n.counts.ticks)
 	last := n.births.last()
@@ -126,7 +132,7 @@ func (n *newChildren) mark(y *foundChild, s *procmem.Stat) {
 		y.Kept = k
 	}
 	ran := &handover.Program{Name: s.Comm.String()}
-	m := mark{at: n.Tick.At, apart: n.now.apart, ran: ran, found: attribute.FoundUnseen}
+	m := mark{at: n.Tick.At, interval: n.now.interval, ran: ran, found: attribute.FoundUnseen}
 	if s.Flags&exiting != 0 {
 		m.found = attribute.FoundInExit
 	}
@@ -138,7 +144,7 @@ func (n *newChildren) mark(y *foundChild, s *procmem.Stat) {
 }
 
 func (n *newChildren) stop(k *newChild, pid int) {
-	if n.Ending || n.walks.busy() || n.due.drawing() || n.Observer.Pending() > 0 || !n.quota.GoesOn() ||
+	if n.Ending || n.walks.busy() || n.drawing() || n.Observer.Pending() > 0 || !n.quota.MayObserve() ||
 		!n.stops.roomForCopy() {
 		k.marks[len(k.marks)-1].found = attribute.FoundMissed
 		return
@@ -160,7 +166,7 @@ func (n *newChildren) stop(k *newChild, pid int) {
 		n.stopped(k, nil, err)
 	case outcome == observe.Reused:
 		n.counts.reused++
-		n.Claimed++
+		n.Unassigned++
 	case outcome == observe.Queued:
 		n.counts.attempted--
 		n.counts.queued++
@@ -195,8 +201,8 @@ func (n *newChildren) stopped(k *newChild, s *observe.RawSample, err error) {
 		k.refused = k.refused || r == refusal.Denied
 		return
 	}
-	n.Claimed++ // unless it becomes its thread's
-	n.observer.count(k.obs, s)
+	n.Unassigned++ // threadTracked takes that back
+	n.countObservation(k.obs, s)
 	m := &k.marks[len(k.marks)-1]
 	switch {
 	case m.raw != nil || m.found == attribute.FoundInExit:
@@ -212,8 +218,8 @@ func (n *newChildren) stopped(k *newChild, s *observe.RawSample, err error) {
 	}
 }
 
-// Marks without a raw sample become claims.
-func (n *newChildren) processAttached(p *process) {
+// processTracked keeps the marks for the first thread. Marks without a raw sample become claims.
+func (n *newChildren) processTracked(p *process) {
 	if n.found == nil {
 		return
 	}
@@ -231,7 +237,8 @@ func (n *newChildren) processAttached(p *process) {
 	}
 }
 
-func (n *newChildren) threadAttached(th *thread) {
+// threadTracked reports the marks of a process as samples of its first thread.
+func (n *newChildren) threadTracked(th *thread) {
 	k := th.proc.before
 	if k == nil || th.Observed.TID != th.proc.Target.PID {
 		return
@@ -244,13 +251,13 @@ func (n *newChildren) threadAttached(th *thread) {
 		}
 		th.Shared.CreatedAt = min(th.Shared.CreatedAt, m.at, m.raw.At)
 		n.Tick.Copies += m.raw.Waits()
-		n.Claimed--
-		n.Out.Add(handover.Event{Kind: handover.Sampled, Thread: th.Shared, RawSample: m.raw, Ran: m.ran, Length: m.apart})
+		n.Unassigned--
+		n.Out.Add(handover.Event{Kind: handover.Sampled, Thread: th.Shared, RawSample: m.raw, Ran: m.ran, Length: m.interval})
 		m.raw = nil
 	}
 }
 
-func (n *newChildren) execed(p *process) {
+func (n *newChildren) maybeExec(p *process) {
 	if n.found != nil {
 		n.walks.wait()
 		n.found.Execed(p.Target.PID)
@@ -272,7 +279,8 @@ func (n *newChildren) claim(waiter *handover.Process, marks []mark) {
 	for i := range marks {
 		m := &marks[i]
 		e := handover.Event{
-			Kind: handover.ChildSampled, Proc: waiter, Ran: m.ran, RawSample: m.raw, At: m.at, Length: m.apart, Found: m.found,
+			Kind: handover.ChildSampled, Proc: waiter, Ran: m.ran, RawSample: m.raw,
+			At: m.at, Length: m.interval, Found: m.found,
 		}
 		if m.raw != nil {
 			n.Tick.Copies += m.raw.Waits()
@@ -283,9 +291,6 @@ func (n *newChildren) claim(waiter *handover.Process, marks []mark) {
 }
 
 func (n *newChildren) reportUsed(y *foundChild) {
-	if n.running.CountsChildren() {
-		return // the kernel's records have all of it
-	}
 	for _, u := range y.Used {
 		n.Out.Add(handover.Event{
 			Kind: handover.ChildKnown, Proc: y.Waiter, Ran: &handover.Program{Name: u.Name}, At: n.Tick.At, Length: u.NS,
@@ -306,7 +311,7 @@ func (n *newChildren) drop(k *newChild) {
 func (n *newChildren) close(k *newChild) {
 	if k.obs != nil {
 		if n.Observer.GiveUp(k.obs) {
-			n.stops.take(k.obs)
+			n.stops.takePending(k.obs)
 			n.counts.attempted--
 			n.counts.queued++
 		}

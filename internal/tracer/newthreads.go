@@ -7,20 +7,21 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// newThreads observes threads created since the last tick before all others: else the shares lack what they do first.
-// The youngest are at the end of a process's list.
+// newThreads finds threads created since the last tick, and observes them before all others. Otherwise code that
+// threads run at their start would be under-represented. The youngest threads are at the end of a process's list.
 type newThreads struct {
 	*state
-	births   births
-	tracked  *tracked
+	births   *births
 	stops    *stops
+	tracked  *tracked
 	observer *observer
 	tids     []int
 	slow     func() // for tests: called before and after a list is read
 }
 
 const (
-	// The kernel skips a listed thread in up to skipCost ns; that may take one part in skipShare of the time.
+	// To give the end of a list, the kernel goes through the threads before it, up to skipCost ns each. That may take
+	// one part in skipShare of the time.
 	skipCost  = 20
 	skipShare = 64
 	// firstTail is how many of the last threads are listed first.
@@ -29,15 +30,20 @@ const (
 	stillFor = 20e6
 	// mostTurns bounds the listings of a process in one tick.
 	mostTurns = 3
-	// longDiscovery: the tracer yields its processor after this part of a period.
+	// The tracer yields its processor after one part in longDiscovery of a period.
 	longDiscovery = 4
 )
 
-// births counts the ticks with new tasks of the machine.
+// births counts the ticks before which a task of the machine was created.
 type births struct {
 	file  *procmem.PIDCounter // nil: unknown, so each tick may have some
 	count int64
 	tick  int64
+}
+
+func openBirths() *births {
+	file, _ := procmem.OpenPIDCounter() // else each tick may have some
+	return &births{file: file}
 }
 
 func (b *births) at(tick int64) int64 {
@@ -65,21 +71,21 @@ func (b *births) close() {
 	}
 }
 
-// observe reads the list again if a thread has ended before its observation.
+// observe finds and observes new threads. If one has ended meanwhile, the list is read once more.
 func (n *newThreads) observe(p *process, now int64) {
 	if !p.list.begun {
 		return
 	}
 	for range mostTurns {
-		before, gone := len(p.idle.Awake), n.counts.failed[refusal.Gone]
+		before, gone := len(p.idle.Due), n.counts.failed[refusal.Gone]
 		n.find(p, now)
-		found := p.idle.Awake[before:]
+		found := p.idle.Due[before:]
 		if len(found) == 0 {
 			return
 		}
 		for _, t := range found {
-			th := t.Owner.(*thread)
-			th.early = n.counts.ticks
+			th := ownerOf(t)
+			th.observedEarlyAt = n.counts.ticks
 			if procmem.Now()-n.Tick.At > n.ticks.Period()/longDiscovery {
 				n.stops.yield() // too many to observe in time
 			}
@@ -93,7 +99,7 @@ func (n *newThreads) observe(p *process, now int64) {
 	}
 }
 
-// find attaches the threads created since the end of a process's list was last read.
+// find tracks the threads created since the end of a process's list was last read.
 func (n *newThreads) find(p *process, now int64) {
 	l := &p.list
 	births := n.births.at(n.counts.ticks)
@@ -123,14 +129,14 @@ func (n *newThreads) find(p *process, now int64) {
 	}
 	for _, tid := range n.tids {
 		if !l.knows(tid) {
-			n.attach(p, tid, now)
+			n.track(p, tid, now)
 		}
 	}
 }
 
-func (n *newThreads) attach(p *process, tid int, now int64) {
+func (n *newThreads) track(p *process, tid int, now int64) {
 	if th := n.tracked.discover(p, tid, now); th != nil {
-		th.listing = p.list.n
+		th.listGeneration = p.list.generation
 		p.list.tids = append(p.list.tids, tid)
 	}
 	n.stops.serveStopped()

@@ -40,12 +40,12 @@ func TestBirthsWhileProcIsSlow(t *testing.T) {
 		}
 	}
 	c := newTracer(Options{Freq: 99})
-	defer c.newThreads.births.close()
-	if c.newThreads.births.file == nil {
+	defer c.births.close()
+	if c.births.file == nil {
 		t.Fatal("/proc/loadavg cannot be read")
 	}
-	c.tracked.attachProcess(opened(t, cmd.Process.Pid))
-	p := c.tracked.procs[0]
+	c.tracked.trackProcess(opened(t, cmd.Process.Pid))
+	p := c.procs[0]
 	now := procmem.Now()
 	c.tracked.list(p, now)
 	found := len(p.list.byTID)

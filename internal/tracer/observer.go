@@ -3,12 +3,10 @@
 package tracer
 
 import (
-	"prywalk/internal/engine"
 	"prywalk/internal/handover"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
-	"prywalk/internal/runstats"
 	"prywalk/internal/sample"
 	"prywalk/internal/schedule"
 	"prywalk/ptrace"
@@ -18,24 +16,24 @@ import (
 type observer struct {
 	*state
 	stops   *stops
-	tracked *tracked
 	reports *reports
-	running engine.Observer
+	tracked *tracked
 	own     ownWork
-	calls   callEffects
 }
 
 func (o *observer) observe(th *thread) {
 	o.stops.drain()
-	if !o.Ending && !o.quota.GoesOn() || !o.stops.roomForCopy() || th.Observed.Pending() {
-		if !th.Idle.LeftAlone() { // else its next observation counts this tick
+	if !o.Ending && !o.quota.MayObserve() || !o.stops.roomForCopy() || th.Observed.Pending() {
+		if !th.Idle.BackedOff() { // else its next observation counts this tick
 			o.counts.queued++
 		}
 		return
 	}
 	o.counts.attempted++
 	o.reports.observed(procmem.Now())
-	o.running.BeforeObservation(&th.Thread)
+	if th.Engine != nil {
+		th.Engine.BeforeObservation()
+	}
 	ptrace.Pin() // no preemption after the interrupt
 	defer ptrace.Unpin()
 	outcome, raw, err := o.Observer.Begin(th.Observed)
@@ -43,14 +41,16 @@ func (o *observer) observe(th *thread) {
 	case err != nil:
 		o.fail(th, err)
 	case outcome == observe.Reused:
-		o.running.ClocksRead(&th.Thread, procmem.ReadingAt(th.Observed.LastSched(), o.Tick.At), th.Observed.Asleep())
+		if th.Engine != nil {
+			th.Engine.ClocksRead(procmem.ReadingAt(th.Observed.LastSched(), o.Tick.At), th.Observed.Asleep())
+		}
 		th.tick = o.counts.ticks
 		o.counts.reused++
 		o.counts.inferred += o.Idle.Unchanged(&th.Idle)
 	case outcome == observe.Runs:
 		o.counts.attempted--
 		o.changed(th)
-		o.running.Runs(&th.Thread)
+		th.Engine.Runs() // it is not stopped as its engine observes it
 	case outcome == observe.Queued:
 		o.counts.attempted--
 		o.counts.queued++
@@ -77,55 +77,37 @@ func (o *observer) finishPending(th *thread, s *observe.RawSample, err error) {
 }
 
 func (o *observer) finish(th *thread, s *observe.RawSample) {
-	o.running.ClocksRead(&th.Thread, procmem.ReadingAt(s.Sched, s.At), s.State != sample.Running)
+	if th.Engine != nil {
+		th.Engine.ClocksRead(procmem.ReadingAt(s.Sched, s.At), s.State != sample.Running)
+	}
 	if th.Observed.Sampled() {
 		s.OnCPU, s.Basis = false, sample.Exact
 	}
-	o.count(th.Observed, s)
+	o.countObservation(th.Observed, s)
 	inTurn := s.How == observe.ByPassiveRead && th.Observed.InLock(&s.Call)
-	o.follow(th, s.Sched, s.OnCPU || inTurn, s.State == sample.Running, s.How)
+	o.preferCPUOf(th, s.Sched, s.OnCPU || inTurn, s.State == sample.Running, s.How)
 	o.reports.gapIfEnded(s.At)
 	th.tick = o.counts.ticks
-	o.Idle.HasObserved(&th.Idle, s.State != sample.Running, th.FromZero, s.Sched)
+	o.Idle.Observed(&th.Idle, s.State != sample.Running, th.FromZero, s.Sched)
 	o.Tick.Copies += s.Waits()
 	o.Out.Add(handover.Event{
 		Kind: handover.Sampled, Thread: th.Shared, RawSample: s, Before: th.Idle.TakeUnchanged(), Length: o.standsFor(th, s),
-		Soon: s.Surprising() || s.State == sample.Running && th.proc.Shared.Moving(s.At),
+		Soon: s.Surprising() || s.State == sample.Running && th.proc.Shared.CodeChanging(s.At),
 	})
-	o.running.Observed(&th.Thread, s)
+	if th.Engine != nil {
+		th.Engine.AfterObservation(s)
+	}
 }
 
-func (o *observer) count(t *observe.Thread, s *observe.RawSample) {
-	if s.How != observe.ByStop {
-		o.counts.byPassiveRead++
-		return
-	}
-	s.Stopped = o.quota.OwnPart(s.Stopped)
-	if s.Stopped > o.counts.stops.Max {
-		o.counts.longest = runstats.Freeze{PID: t.PID, TID: t.TID, Copied: s.Copied()}
-	}
-	o.counts.stopped(s)
-	o.budget.AddStop(s.Stopped)
-	o.calls.add(s)
-}
-
-func (o *observer) countFailedStop(t *observe.Thread, ns int64) {
-	ns = o.quota.OwnPart(ns)
-	if ns > o.counts.stops.Max {
-		o.counts.longest = runstats.Freeze{PID: t.PID, TID: t.TID}
-	}
-	o.counts.stopFailed(ns)
-	o.budget.AddStop(ns)
-}
-
-// follow moves the tracer to the processor of a thread that is not shown exactly from elsewhere.
-func (o *observer) follow(th *thread, s procmem.SchedStat, onCPU, running bool, how observe.How) {
+// preferCPUOf has the tracer sleep on the processor of a thread of which samples from another processor are not exact
+// ([skid.CPUChooser]).
+func (o *observer) preferCPUOf(th *thread, s procmem.SchedStat, onCPU, running bool, how observe.How) {
 	if th.Observed.Sampled() {
 		return
 	}
-	hides := th.hidden.Hides(int64(s.CPU), onCPU, running, max(o.ticks.Period(), o.now.apart))
+	hides := th.hidden.Update(int64(s.CPU), onCPU, running, max(o.ticks.Period(), o.now.interval))
 	if hides || how == observe.ByStop && th.Observed.ManyCalls() {
-		o.cpus.Follow(o.Observer.Processor(th.Observed))
+		o.cpus.Prefer(o.Observer.Processor(th.Observed))
 	}
 }
 

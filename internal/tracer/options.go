@@ -15,8 +15,8 @@ type Options struct {
 	Freq            float64        // ticks a second
 	Threads         *regexp.Regexp // nil: all
 	Children        bool           // child processes are sampled
-	Endless         bool           // run on after the last process has ended
-	ReadOnly        bool           // never write a register
+	Endless         bool           // the run goes on after the last process has ended
+	ReadOnly        bool           // no register of a target is written
 	Rung            observe.Mode
 	MaxPause        time.Duration // 0: no bound
 	MaxOverhead     float64       // 0: no bound

@@ -9,15 +9,17 @@ import (
 	"prywalk/internal/selfruntime"
 )
 
-// ownWork is the CPU time of the tracer since the last tick. No tick comes in that time, so threads are on processors
-// more often at ticks than on average, and an observation of a new thread stands for less.
+// ownWork measures the CPU time of the tracer between two ticks. During its work no tick is due, and on its processor
+// no target runs. So threads are on processors more often at ticks than on average, and an observation of a new thread
+// stands for less time.
 type ownWork struct {
-	wanted  int64 // last tick with a new thread
-	at, cpu int64 // CLOCK_MONOTONIC and CPU time, ns; 0: none
-	since   int64
-	part    float64
+	wanted  int64   // last tick with a new thread
+	at, cpu int64   // CLOCK_MONOTONIC and CPU time at the last tick, ns; 0: none
+	since   int64   // time between the last two ticks, ns
+	part    float64 // of it, the tracer's work
 }
 
+// wantedFor is the number of ticks without a new thread after which the work is not measured.
 const wantedFor = 100
 
 func (o *ownWork) measure(tick, now int64) {
@@ -36,10 +38,10 @@ func (o *ownWork) measure(tick, now int64) {
 // standsFor gives the time that an observation stands for, ns, without the tracer's own work or the stop.
 func (o *observer) standsFor(th *thread, s *observe.RawSample) int64 {
 	if !th.FromZero || s.How != observe.ByStop {
-		return o.now.apart
+		return o.now.interval
 	}
 	o.own.wanted = o.counts.ticks
 	processors := float64(runtime.NumCPU())
 	stopped := float64(s.Stopped) / float64(max(o.own.since, o.ticks.Period()))
-	return int64(float64(o.now.apart) * (1 - min((o.own.part+(processors-1)*stopped)/processors, 0.5)))
+	return int64(float64(o.now.interval) * (1 - min((o.own.part+(processors-1)*stopped)/processors, 0.5)))
 }

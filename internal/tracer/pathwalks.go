@@ -8,16 +8,16 @@ import (
 	"prywalk/ptrace"
 )
 
-// pathWalks opens files of /proc/PID by path, on an ordinary thread if the tracer has a real-time priority: the kernel
-// may repeat the lookup of an ending process while a real-time thread keeps the processor ([procmem.PathOpener]). What
-// is not done after walkFor is left to a later tick.
+// pathWalks opens files of /proc/PID by path. If the tracer has a real-time priority, an ordinary thread does it: the
+// kernel may repeat the lookup of an ending process for as long as a real-time thread keeps the processor
+// ([procmem.PathOpener]). What is not done after walkFor is left to a later tick.
 type pathWalks struct {
 	*state
 	stops  *stops
 	walker *procmem.PathOpener // nil: the tracer walks paths itself
-	under  *procmem.Job        // under way, or just ended
-	ahead  []openedThread      // opened, not attached yet
-	passed int
+	under  *procmem.Job   // under way, or just ended
+	ahead  []openedThread  // opened, not tracked yet
+	passed int             // number of them that were passed by open
 }
 
 const (
@@ -28,15 +28,15 @@ const (
 )
 
 type openedThread struct {
-	proc *process
-	tid  int
-	obs  *observe.Thread
+	proc   *process
+	tid    int
+	thread *observe.Thread
 }
 
 func (o *openedThread) close() {
-	if o.obs != nil {
-		o.obs.Close()
-		o.obs = nil
+	if o.thread != nil {
+		o.thread.Close()
+		o.thread = nil
 	}
 }
 
@@ -67,7 +67,7 @@ func (w *pathWalks) wait() {
 	}
 }
 
-// openAhead opens untracked threads; false if that is under way.
+// openAhead opens the untracked threads among tids; false if that is under way. wait waits for it.
 func (w *pathWalks) openAhead(p *process, tids []int, now int64, wait bool) (done bool) {
 	if w.walker == nil {
 		return true
@@ -98,12 +98,12 @@ func (w *pathWalks) openAhead(p *process, tids []int, now int64, wait bool) (don
 func (w *pathWalks) openAll() {
 	for i := range w.ahead {
 		o := &w.ahead[i]
-		o.obs = observe.NewThread(o.proc.Target.PID, o.tid, w.Files)
-		_ = o.obs.Files().Hold() // if it has ended, its first read fails
+		o.thread = observe.NewThread(o.proc.Target.PID, o.tid, w.Files)
+		_ = o.thread.Files().Hold() // if it has ended, its first read fails
 	}
 }
 
-// dropAhead closes threads not attached. Precondition: no walk is under way.
+// dropAhead closes threads that were not tracked. Precondition: no walk is under way.
 func (w *pathWalks) dropAhead() {
 	for i := range w.ahead {
 		w.ahead[i].close()
@@ -112,12 +112,12 @@ func (w *pathWalks) dropAhead() {
 	w.ahead, w.passed = w.ahead[:0], 0
 }
 
-// open gives a thread with its files; those of ahead in order.
+// open gives a thread with its files. Precondition: threads of ahead are asked for in their order.
 func (w *pathWalks) open(p *process, tid int) *observe.Thread {
 	for ; !w.busy() && w.passed < len(w.ahead); w.passed++ {
-		if o := &w.ahead[w.passed]; o.proc == p && o.tid == tid && o.obs != nil {
-			t := o.obs
-			o.obs = nil
+		if o := &w.ahead[w.passed]; o.proc == p && o.tid == tid && o.thread != nil {
+			t := o.thread
+			o.thread = nil
 			return t
 		}
 	}

@@ -19,14 +19,17 @@ type process struct {
 	idle        *backoff.Process
 	extra       ptrace.Extra // copied of its threads besides stacks
 	list        threadList
-	before      *newChild // earlier observations, until its first thread is attached
+	before      *newChild // earlier observations, until its first thread is tracked
 	end         attribute.ProcessEnd
 	endedReport endedReport
-	// counted: end.Ended has the time of earlier threads. closed: end is complete.
-	counted, closed bool
+	counted     bool // end.Ended has the time of earlier threads
+	closed      bool // end is complete
 }
 
-// readClock reads the process's clock. alive: it has threads; else the id may be reused.
+// sampled reports whether the engine observes its running threads; else they are stopped.
+func (p *process) sampled() bool { return p.Engine != nil && p.Engine.Observes() }
+
+// readClock reads the process's clock, if it is alive: otherwise the id may be another's.
 func (p *process) readClock(alive bool) {
 	c := &p.Clock
 	if c.Valid = alive; !alive {
@@ -58,24 +61,28 @@ func (p *process) alive() bool {
 
 type thread struct {
 	engine.Thread
-	proc    *process
-	hidden  skid.Hidden
-	end     handover.ThreadEnd
-	listing int64
-	tick    int64 // last observation
-	early   int64 // observed before all others
-	turn    int64
-	dead    bool
+	proc            *process
+	hidden          skid.Hidden
+	end             handover.ThreadEnd
+	listGeneration  int64 // last listing that had it
+	tick            int64 // last observation
+	observedEarlyAt int64 // last tick at which it was observed before all others
+	clockPass       int64 // last pass over the clocks that read its clock ([endedThreads])
+	dead            bool
 }
 
-// Threads are listed each listEvery ns without a hint at a change, each listIdle if the process does not run.
+// ownerOf gives the thread of one that the policy has chosen.
+func ownerOf(t *backoff.Thread) *thread { return t.Owner.(*thread) }
+
+// Without a hint at a change, threads are listed every listEvery ns, or every listIdle if the process does not run.
 const (
 	listEvery = 50e6
 	listIdle  = 1e9
 )
 
-// The kernel goes through all threads to read a process's clock (clockCost ns each) or to list them (listCost): at most
-// one part in clockShare or listShare of the time. All listings without a hint take at most a fourth of the latter.
+// The kernel goes through all threads to read a process's clock (clockCost ns each) or to list them (listCost). For
+// each process that takes at most one part in clockShare or listShare of the time. Listings without a hint take at most
+// a fourth of the latter, of all processes together.
 const (
 	clockCost  = 120
 	clockShare = 512
@@ -85,21 +92,22 @@ const (
 )
 
 type threadList struct {
-	byTID   map[int]*thread
-	inOrder []*thread
-	tids    []int
-	at      int64 // CLOCK_MONOTONIC ns; 0: due
-	cpu     uint64
-	n       int64
-	hint    bool
-	begun   bool
-	leader  procmem.Comm
+	byTID      map[int]*thread
+	inOrder    []*thread
+	tids       []int        // of the last listing
+	at         int64        // last listing, CLOCK_MONOTONIC ns; 0: due
+	cpu        uint64       // the process's clock then, ns
+	generation int64        // number of the last listing
+	hint       bool         // threads have begun or ended since
+	begun      bool         // it was listed once
+	leader     procmem.Comm // name of the first thread
 	// Last read of the end of the list, CLOCK_MONOTONIC ns; count of births then.
 	tailAt, births int64
 	rejected       map[int]rejected
 }
 
-// rejected is a thread left out by name, and when to read its name again (it may be set late), CLOCK_MONOTONIC ns.
+// rejected is a thread that is not tracked for its name: since when, and when its name is read again, as it may be set
+// late. CLOCK_MONOTONIC ns.
 type rejected struct{ since, again int64 }
 
 func (l *threadList) reject(tid int, now int64) {
@@ -118,7 +126,7 @@ func (l *threadList) forgetRejected(tids []int) {
 	if len(l.rejected) <= len(tids) {
 		return
 	}
-	slices.Sort(tids) // the kernel's order is not used from here on
+	slices.Sort(tids) // the kernel's order is not needed any more
 	for tid := range l.rejected {
 		if _, there := slices.BinarySearch(tids, tid); !there {
 			delete(l.rejected, tid)
@@ -156,7 +164,7 @@ const TicksPerSecond = 100
 // BootTicks gives the present moment in clock ticks (1/100 s) after boot, as start times in /proc.
 func BootTicks() uint64 { return uint64(procmem.SinceBoot()) / (1e9 / TicksPerSecond) }
 
-// startOf gives a start time in CLOCK_MONOTONIC ns, to a tick.
+// startOf gives a start time in CLOCK_MONOTONIC ns, exact to a clock tick.
 func startOf(ticks uint64) int64 {
 	return int64(ticks)*(1e9/TicksPerSecond) + procmem.Now() - procmem.SinceBoot()
 }

@@ -31,10 +31,10 @@ func TestProcessThatEndedBeforeItIsAttachedIsReported(t *testing.T) {
 	if _, err := unix.Wait4(pid, nil, 0, nil); err != nil {
 		t.Fatal(err)
 	}
-	c.tracked.attachProcess(p)
+	c.tracked.trackProcess(p)
 	c.Out.HandOver(0)
 	b := <-c.Ring.Batches()
-	if len(c.tracked.procs) != 0 || len(b) != 1 || b[0].Kind != handover.ProcessEnded {
-		t.Errorf("%d are tracked, and reported is %v", len(c.tracked.procs), b)
+	if len(c.procs) != 0 || len(b) != 1 || b[0].Kind != handover.ProcessEnded {
+		t.Errorf("%d are tracked, and reported is %v", len(c.procs), b)
 	}
 }

@@ -7,16 +7,13 @@ import (
 
 	"prywalk/internal/handover"
 	"prywalk/internal/procmem"
-	"prywalk/internal/schedule"
 )
 
-// reports adds the events of no single observation.
+// reports adds the events that are not of a single observation.
 type reports struct {
 	*state
-	tracked *tracked
-	gaps    schedule.GapDetector
-	gapEnd  int64 // CLOCK_MONOTONIC ns
-	// CLOCK_MONOTONIC ns.
+	gapEnd int64 // CLOCK_MONOTONIC ns
+	// The last requests, CLOCK_MONOTONIC ns.
 	checkpointed, refreshed int64
 }
 
@@ -31,7 +28,8 @@ func (r *reports) gap(from, length int64) {
 	}
 }
 
-// Earlier observations are attributed first, as their Unix time differs.
+// suspension reports a suspension of the machine. Earlier observations are attributed first, as their Unix time
+// differs.
 func (r *reports) suspension(now int64) {
 	slept := r.gaps.WokeUp(now, time.Now().UnixNano(), procmem.Suspended)
 	if slept == 0 {
@@ -42,25 +40,26 @@ func (r *reports) suspension(now int64) {
 }
 
 func (r *reports) unchanged() {
-	for th := range r.tracked.threads() {
+	for th := range r.threads() {
 		if th.Idle.Unchanged.Ticks > 0 {
-			r.clocks(th)
+			r.reportUnchanged(th)
 		}
 	}
 }
 
-func (r *reports) clocks(th *thread) {
+func (r *reports) reportUnchanged(th *thread) {
 	r.Out.Add(handover.Event{Kind: handover.Unchanged, Thread: th.Shared, Before: th.Idle.TakeUnchanged()})
 }
 
-// The next checkpoint comes after checkpointPart times the length of the last; a refresh accordingly.
+// The next checkpoint comes at the earliest after checkpointPart times the duration of the last one, and a refresh
+// after refreshPart times.
 const (
 	checkpointPart = 20
 	refreshPart    = 200
 )
 
-// asked: a checkpoint is due at once.
-func (r *reports) askWhatIsDue(now int64, asked bool) {
+// requestIfDue asks the aggregator for a checkpoint, at once if asked, and for a refresh.
+func (r *reports) requestIfDue(now int64, asked bool) {
 	if q := &r.Requests.Checkpoint; asked || r.checkpointDue(now) {
 		q.Ask()
 		r.ask(handover.Event{Kind: handover.CheckpointAsked})

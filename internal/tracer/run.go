@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/engine"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/quota"
@@ -18,9 +19,9 @@ import (
 )
 
 type run struct {
-	began      bool
-	lastTick   int64
-	lastRead   int64 // CLOCK_MONOTONIC ns; 0: none
+	began      bool  // the first tick was made
+	lastTick   int64 // CLOCK_MONOTONIC ns
+	lastRead   int64 // last reading of all clocks, CLOCK_MONOTONIC ns; 0: none
 	ran        int64 // from the first tick to the last reading, ns
 	broken     int64 // system calls that stops broke
 	repeated   int64 // seen by a supervisor again (seccomp user notification)
@@ -33,7 +34,7 @@ type run struct {
 func (t *Tracer) Run(ctx context.Context, stop func()) {
 	t.stop = stop
 	defer t.Ring.Close()
-	defer t.newThreads.births.close()
+	defer t.births.close()
 	for again := true; again; {
 		again = false
 		observe.OnThread(func() {
@@ -44,7 +45,8 @@ func (t *Tracer) Run(ctx context.Context, stop func()) {
 	}
 }
 
-// runHere makes the ticks; again: it had to leave early. Precondition: the goroutine is locked to its OS thread.
+// runHere makes the ticks. again reports that it had to leave early, and must be called again on another OS thread.
+// Precondition: the goroutine is locked to its OS thread.
 func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	limits := quota.Root("/").Limits()
 	ctl := ptrace.NewController(ptrace.Options{ReadOnly: t.opts.ReadOnly, NoCollector: true, Frugal: len(limits) > 0})
@@ -56,9 +58,9 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 		defer t.walks.close()
 	}
 	t.quota = schedule.NewQuota(limits, ctl.Scheduling())
-	defer t.Turn.Give()
+	defer t.QuotaGate.Open()
 	defer t.quota.Close()
-	if t.quota.Careful() {
+	if t.quota.OnlyOnProcessors() {
 		t.Observer.OnlyOnProcessors()
 	}
 	t.cpus = skid.NewCPUChooser(ctl.Moved) // within the processors that are left
@@ -95,33 +97,40 @@ func (t *Tracer) beginOnce() {
 	if t.control.begun.CompareAndSwap(0, start) {
 		t.ticks.Restart(start, t.opts.Freq)
 		t.budget.Begin(start)
-		t.reports.gaps.Begin(start, procmem.Suspended())
+		t.gaps.Begin(start, procmem.Suspended())
 	}
 }
 
+// lastWait is the time of the last tick, ns.
 const lastWait = 100e6
 
 // last observes every thread once more, so that all clocks are exact.
 func (t *Tracer) last(now int64) {
-	t.running.BeforeLast(now)
+	ender, _ := t.running.(engine.Ender)
+	if ender != nil {
+		ender.BeforeLast(now)
+	}
 	t.Ending = true
-	for _, p := range t.tracked.procs {
+	for _, p := range t.procs {
 		for _, th := range p.list.inOrder {
 			t.Idle.Wake(&th.Idle)
 		}
 		p.list.at = 0
 	}
 	t.tick(now, now+lastWait)
-	t.running.EndChildren()
 	t.Observer.Abort(t.stops.done)
 	t.children.end()
-	t.Turn.Give()
+	t.QuotaGate.Open()
 	t.tracked.endAll()
-	t.running.End()
+	if ender != nil {
+		ender.End()
+	}
+	t.budget.SampledTo(t.Sampled)
 	t.run.lastRead = procmem.Now()
 	t.Out.Flush(t.stops.send)
 }
 
+// heldStep is the interval of checks while held, ns.
 const heldStep = 20e6
 
 // hold waits until it is resumed, ctx ends, or this process is about to be stopped.
@@ -132,7 +141,10 @@ func (t *Tracer) hold(ctx context.Context, ctl *ptrace.Controller) {
 	}
 	t.handOver(t.Tick.At)
 	t.publish()
-	t.running.Hold()
+	holder, _ := t.running.(engine.Holder)
+	if holder != nil {
+		holder.Hold()
+	}
 	t.control.still.Store(true)
 	defer t.control.still.Store(false)
 	for t.control.held.Load() && !over() {
@@ -144,7 +156,9 @@ func (t *Tracer) hold(ctx context.Context, ctl *ptrace.Controller) {
 		time.Sleep(heldStep) // gives the processor to the Go runtime
 	}
 	now := procmem.Now()
-	t.running.Resume(now)
-	t.Rest.Over(0, t.ticks.Period())
+	if holder != nil {
+		holder.Resume(now)
+	}
+	t.Skipper.End(0, t.ticks.Period())
 	t.ticks.Restart(now, t.budget.Rate(now))
 }

@@ -3,7 +3,14 @@
 package tracer
 
 import (
+	"iter"
+	"runtime"
+	"slices"
+
+	"prywalk/internal/backoff"
 	"prywalk/internal/engine"
+	"prywalk/internal/handover"
+	"prywalk/internal/procmem"
 	"prywalk/internal/schedule"
 	"prywalk/internal/skid"
 	"prywalk/ptrace"
@@ -13,7 +20,10 @@ import (
 type state struct {
 	engine.Run
 	opts   Options
+	procs  []*process
 	ticks  *schedule.Ticks
+	gaps   schedule.GapDetector
+	subset schedule.Subset
 	budget schedule.Budget
 	quota  *schedule.Quota // nil: none, or the tracer's priority is above it
 	cpus   *skid.CPUChooser
@@ -21,7 +31,56 @@ type state struct {
 	counts counts
 }
 
-// at is the present tick.
+func newState(o Options, with *handover.Common, start int64) *state {
+	s := &state{
+		Run: engine.Run{
+			Common: with, Files: procmem.NewBudget(FileReserve), Idle: backoff.New(uint64(start)),
+			Out: handover.NewOutbox(with.Ring),
+		},
+		opts:   o,
+		ticks:  schedule.NewTicks(start, o.Freq),
+		subset: schedule.NewSubset(o.Subset, uint64(start)),
+		budget: schedule.NewBudget(o.Freq, o.MaxOverhead, runtime.NumCPU()),
+		cpus:   &skid.CPUChooser{},
+	}
+	s.budget.UseParts()
+	if o.OfHost {
+		s.budget.OfHost()
+	}
+	return s
+}
+
+// threads gives the threads that have not ended.
+func (s *state) threads() iter.Seq[*thread] {
+	return func(yield func(*thread) bool) {
+		for _, p := range s.procs {
+			for _, th := range p.list.inOrder {
+				if !th.dead && !yield(th) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// thread gives a thread by its ids; nil: none.
+func (s *state) thread(pid, tid int) *thread {
+	for _, p := range s.procs {
+		if p.Target.PID == pid {
+			return p.list.byTID[tid]
+		}
+	}
+	return nil
+}
+
+func (s *state) allEnded() bool {
+	return !slices.ContainsFunc(s.procs, func(p *process) bool { return !p.Gone })
+}
+
+// drawing reports whether a tick may observe a subset of the threads that are due.
+func (s *state) drawing() bool { return !s.Ending && s.subset.Bounded(s.budget.Part()) }
+
+// handOver sends the outbox to the aggregator if there is room. at is the time of the tick, CLOCK_MONOTONIC ns.
 func (s *state) handOver(at int64) {
 	ptrace.Pin() // a send wakes the aggregator on this processor
 	defer ptrace.Unpin()
@@ -29,10 +88,10 @@ func (s *state) handOver(at int64) {
 }
 
 type tickState struct {
-	apart   int64 // that an observation stands for, ns
-	threads int
-	first   int // another first thread in each process at each tick
-	spins   int
-	stays   int64 // since when the tracer has its processor, CLOCK_MONOTONIC ns
-	paused  int64 // wait for the aggregator, ns
+	interval   int64 // time that an observation stands for, ns
+	threads    int
+	rotation   int   // each tick begins with another thread of each process
+	spins      int   // busy-waits that may still fail
+	awakeSince int64 // since when the tracer has its processor, CLOCK_MONOTONIC ns
+	paused     int64 // wait for the aggregator, ns
 }

@@ -13,18 +13,18 @@ import (
 func (t *Tracer) Stats(s *runstats.Stats) {
 	t.outcomeStats(s)
 	t.running.Stats(&s.Observed)
-	s.Sampled, s.Claimed = t.Sampled, t.Claimed
+	s.Sampled, s.Claimed = t.Sampled, t.Unassigned
 	t.counts.stats(&s.Stopped)
 	t.runStats(s)
 	s.OwnQuota = runstats.OwnQuota(t.quota.Stats())
-	r, calls := &t.run, &t.observer.calls
+	r, calls := &t.run, &t.counts.calls
 	s.Calls = runstats.Calls{
 		Restarted: t.counts.restarted, Broken: r.broken, ReportedTwice: r.repeated,
 		BrokenCalls: byCall(&calls.broken, r.broken), ReportedTwiceCalls: byCall(&calls.reported, r.repeated),
 	}
 	s.Asked = runstats.Asked{
 		FreqAsked: t.opts.Freq, MaxOverhead: t.opts.MaxOverhead, MaxPause: runstats.Nanos(t.opts.MaxPause),
-		Subset: t.opts.Subset, NotDrawn: t.due.subset.NotDrawn,
+		Subset: t.opts.Subset, NotDrawn: t.subset.NotDrawn,
 	}
 }
 
@@ -51,7 +51,7 @@ func (t *Tracer) outcomeStats(s *runstats.Stats) {
 		Reused: n.reused,
 	}
 	s.Unobserved = runstats.Unobserved{
-		Queued: n.queued, Inferred: n.inferred, Unseen: n.unseen, Withheld: t.budget.Withheld, LeftOut: t.Rest.Ticks,
+		Queued: n.queued, Inferred: n.inferred, Unseen: n.unseen, Withheld: t.budget.Withheld, LeftOut: t.Skipper.Skipped,
 		Failed: map[string]int64{},
 	}
 	for reason, failed := range n.failed {
@@ -64,7 +64,7 @@ func (t *Tracer) outcomeStats(s *runstats.Stats) {
 }
 
 func (t *Tracer) runStats(s *runstats.Stats) {
-	w, ran := &t.reports.gaps, t.run.ran
+	w, ran := &t.gaps, t.run.ran
 	if begun := t.control.Begun(); ran == 0 && begun != 0 {
 		ran = procmem.Now() - begun
 	}
@@ -80,7 +80,7 @@ func (t *Tracer) runStats(s *runstats.Stats) {
 func (t *Tracer) publish() {
 	n := &t.counts
 	p := Progress{
-		Ticks: n.ticks, Missed: t.ticks.Missed, Threads: t.now.threads, Looks: n.byStop + n.byPassiveRead + n.reused,
+		Ticks: n.ticks, Missed: t.ticks.Missed, Threads: t.now.threads, Observations: n.byStop + n.byPassiveRead + n.reused,
 		Rate:    1e9 / float64(t.ticks.Period()),
 		Stopped: n.byStop, Withheld: t.budget.Withheld,
 		Denied: n.failed[refusal.Denied], Traced: n.failed[refusal.Traced],

@@ -4,6 +4,7 @@ package tracer
 
 import (
 	"context"
+	"time"
 
 	"prywalk/internal/handover"
 	"prywalk/internal/observe"
@@ -11,15 +12,14 @@ import (
 	"prywalk/ptrace"
 )
 
-// stops finishes threads that were asked to stop, during every wait of the tracer. A stop that was given up cannot be
-// cancelled: its thread stops when its system call ends, maybe hours later, until this OS thread detaches from it or
-// ends.
+// stops finishes the stops that were asked for, during every wait of the tracer. A stop that was given up cannot be
+// cancelled: the thread stops when its system call ends, maybe hours later, and stays stopped until this OS thread
+// detaches from it or ends.
 type stops struct {
 	*state
-	done          func(*observe.Thread, *observe.RawSample, error)
-	pending       map[*observe.Thread]pendingStop
-	drain         func()
-	awaitDraining func(<-chan struct{})
+	drain   func() (buffers bool) // [engine.Running.DrainIfDue]
+	done    func(*observe.Thread, *observe.RawSample, error)
+	pending map[*observe.Thread]pendingStop
 }
 
 type pendingStop struct {
@@ -27,14 +27,14 @@ type pendingStop struct {
 	child  *newChild
 }
 
-func (s *stops) take(l *observe.Thread) pendingStop {
+func (s *stops) takePending(l *observe.Thread) pendingStop {
 	of := s.pending[l]
 	delete(s.pending, l)
 	return of
 }
 
-// A running thread stops within spinFor ns of its interrupt. At most maxSpins busy-waits in a tick, an eighth of it,
-// may fail.
+// A running thread stops within spinFor ns of its interrupt. In a tick at most maxSpins busy-waits may fail, or as many
+// as take an eighth of it.
 const (
 	spinFor  = 40e3
 	maxSpins = 8
@@ -42,10 +42,11 @@ const (
 
 func spinsIn(period int64) int { return int(min(max(period/8/spinFor, 1), maxSpins)) }
 
-// fresh: one was just asked to stop. Precondition: the thread is pinned.
-func (s *stops) serve(fresh bool) {
+// serve finishes the threads that have stopped. If one was just interrupted, it waits for that one, busily, for
+// spinFor. Precondition: the OS thread is pinned.
+func (s *stops) serve(justInterrupted bool) {
 	until := int64(0)
-	if fresh && s.now.spins > 0 {
+	if justInterrupted && s.now.spins > 0 {
 		until = procmem.Now() + spinFor
 	}
 	if n := s.Observer.Serve(until, s.done); n == 0 && until > 0 {
@@ -62,16 +63,17 @@ func (s *stops) serveStopped() {
 	ptrace.Unpin()
 }
 
-// Within a quota the aggregator waits until no stop is pending.
+// collect finishes stops until the deadline, CLOCK_MONOTONIC ns, or until none is pending. Within a CPU quota the
+// aggregator waits meanwhile.
 func (s *stops) collect(deadline int64) {
 	if s.quota != nil && s.Observer.Waiting() > 0 {
-		s.Turn.Take()
+		s.QuotaGate.Close()
 	}
 	ptrace.Pin()
 	s.Observer.Collect(deadline, s.done)
 	ptrace.Unpin()
 	if s.quota != nil && s.Observer.Waiting() == 0 {
-		s.Turn.Give()
+		s.QuotaGate.Open()
 	}
 }
 
@@ -81,6 +83,7 @@ func (s *stops) finishUntil(until int64) {
 	}
 }
 
+// await waits until done is closed.
 func (s *stops) await(done <-chan struct{}) {
 	for s.serveOnce() {
 		select {
@@ -89,7 +92,27 @@ func (s *stops) await(done <-chan struct{}) {
 		default:
 		}
 	}
-	s.awaitDraining(done)
+	s.drainUntil(done)
+}
+
+// drainStep is the interval of drainUntil.
+const drainStep = time.Millisecond
+
+// drainUntil waits until done is closed, and takes the engine's observations meanwhile.
+func (s *stops) drainUntil(done <-chan struct{}) {
+	timer := time.NewTicker(drainStep)
+	defer timer.Stop()
+	for {
+		if !s.drain() {
+			<-done
+			return
+		}
+		select {
+		case <-done:
+			return
+		case <-timer.C:
+		}
+	}
 }
 
 func (s *stops) send(b handover.Batch) {
@@ -101,7 +124,8 @@ func (s *stops) send(b handover.Batch) {
 // serveStep is the sleep of serveOnce, ns.
 const serveStep = 200e3
 
-// serveOnce sleeps, so that the Go runtime may stop this goroutine; false if no stop is pending.
+// serveOnce finishes stops, and sleeps for serveStep; the Go runtime may stop this goroutine then. False if no stop is
+// pending.
 func (s *stops) serveOnce() bool {
 	if s.Observer == nil || s.Observer.Pending() == 0 {
 		return false
@@ -140,15 +164,16 @@ const (
 	handOverEarly = 64
 	// CatchUpFor bounds the pauses of one tick, in nanoseconds.
 	CatchUpFor = 1e9
-	// ns
+	// catchUpStep is one pause, ns.
 	catchUpStep = 200e3
 )
 
-// saturated: the aggregator is far behind, or a garbage collection is due.
+// saturated reports whether the aggregator is far behind, or a garbage collection is due.
 func (s *stops) saturated(now int64) bool {
 	return !s.Ring.Room() || s.Pool.Out() > MaxBacklog || s.Garbage.Draining(now)
 }
 
+// roomForCopy reports whether a further stack may be copied. It pauses if too many copies wait.
 func (s *stops) roomForCopy() bool {
 	if s.Out.Len() >= handOverEarly {
 		s.handOver(s.Tick.At)
@@ -165,8 +190,8 @@ func (s *stops) roomForCopy() bool {
 	return s.Ending || s.Pool.Waiting() <= MaxBacklog
 }
 
-// After stayFor ns a tick sleeps for as long, so that threads of its processor run. Periods below closeTicks ns are too
-// short for that.
+// After stayFor ns a tick sleeps for as long, so that other threads of its processor run. With periods below closeTicks
+// ns it does not.
 const (
 	stayFor    = 150e3
 	closeTicks = 4e6
@@ -174,14 +199,16 @@ const (
 	longestStay = 10e6
 )
 
+// yield sleeps if the tracer has kept its processor for too long.
 func (s *stops) yield() {
 	now, period := procmem.Now(), s.ticks.Period()
 	early := period >= closeTicks && now-s.Tick.At < period/2 && !s.Ending
-	if stays := now - s.now.stays; stays >= stayFor && early || stays >= longestStay {
-		s.now.stays = s.pause(now + stayFor)
+	if stays := now - s.now.awakeSince; stays >= stayFor && early || stays >= longestStay {
+		s.now.awakeSince = s.pause(now + stayFor)
 	}
 }
 
+// pause finishes stops, and sleeps, until a moment.
 func (s *stops) pause(until int64) (now int64) {
 	s.collect(until)
 	if procmem.Now() < until {
@@ -200,6 +227,6 @@ func (s *stops) leave() {
 	ptrace.Pin()
 	s.Observer.Leave(s.done)
 	ptrace.Unpin()
-	s.Turn.Give()
+	s.QuotaGate.Open()
 	s.handOver(s.Tick.At)
 }

@@ -11,7 +11,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// allTicks makes ticks until ctx or the last process ends; the first always. leave: this process is about to be
+// allTicks makes ticks until ctx or the last process ends, one at least. leave reports that this process is about to be
 // stopped.
 func (t *Tracer) allTicks(ctx context.Context, ctl *ptrace.Controller) (leave bool) {
 	for ; !t.run.began || ctx.Err() == nil; t.run.began = true {
@@ -25,10 +25,10 @@ func (t *Tracer) allTicks(ctx context.Context, ctl *ptrace.Controller) (leave bo
 		now, next := t.wake()
 		t.tickWithinBudget(now, next)
 		t.afterTick(now)
-		if !t.opts.Endless && t.tracked.allEnded() && len(t.control.arrive) == 0 {
+		if !t.opts.Endless && t.allEnded() && len(t.control.arrive) == 0 {
 			return false
 		}
-		next = t.leaveOutTicks(now, next)
+		next = t.skipTicks(now, next)
 		t.stops.finishUntil(next)
 		sleepUntil(ctx, ctl, next)
 	}
@@ -38,8 +38,9 @@ func (t *Tracer) allTicks(ctx context.Context, ctl *ptrace.Controller) (leave bo
 func (t *Tracer) wake() (now, next int64) {
 	t.Observer.Woken(procmem.Now())
 	t.reports.suspension(procmem.Now())
-	t.attachArrived()
+	t.trackArrived()
 	now = procmem.Now()
+	t.budget.SampledTo(t.Sampled)
 	rate := t.quota.Rate(t.budget.Rate(now))
 	t.ticks.SetRate(now, rate)
 	t.running.SetRate(now, t.budget.SampleRate(rate))
@@ -47,10 +48,10 @@ func (t *Tracer) wake() (now, next int64) {
 }
 
 func (t *Tracer) tickWithinBudget(now, deadline int64) {
-	if t.quota.Moves(t.Observer.Waiting()) {
+	if t.quota.MoveIfDue(t.Observer.Waiting()) {
 		t.Observer.Woken(procmem.Now())
 	}
-	if !t.Ending && !t.quota.Enough() {
+	if !t.Ending && !t.quota.MayTick() {
 		t.withhold(now, deadline)
 		return
 	}
@@ -64,7 +65,6 @@ func (t *Tracer) tickWithinBudget(now, deadline int64) {
 		return
 	}
 	t.tick(now, deadline)
-	t.budget.SampledTo(t.Sampled)
 	if self, err := procmem.ProcessCPU(os.Getpid()); err == nil {
 		t.budget.Ticked(int64(self))
 	}
@@ -78,10 +78,10 @@ func (t *Tracer) tick(now, deadline int64) {
 		return
 	}
 	t.beginTick(now, deadline)
-	if !t.due.drawing() {
+	if !t.drawing() {
 		t.due.observePreempted() // before anything else
 	}
-	t.running.Choose()
+	t.running.BeginTick(now, false)
 	t.observeNew(now)
 	t.listAll(now)
 	t.Idle.WakeDue(t.now.threads)
@@ -91,46 +91,45 @@ func (t *Tracer) tick(now, deadline int64) {
 	t.endTick(now, deadline)
 }
 
-// mostWeight is for how many periods an observation stands at most.
+// mostWeight is the number of periods that an observation stands for at most.
 const mostWeight = 4
 
 func (t *Tracer) beginTick(now, deadline int64) {
 	t.reports.observed(now)
-	t.reports.gaps.Tick(now, t.ticks.Period())
-	rested := t.Rest.Over(now-t.run.lastTick, t.ticks.Period())
+	t.gaps.Tick(now, t.ticks.Period())
+	rested := t.Skipper.End(now-t.run.lastTick, t.ticks.Period())
 	t.counts.ticks += 1 + rested
 	apart := min(now-t.run.lastTick, mostWeight*(1+rested)*t.ticks.Period())
 	t.run.lastTick = now
 	t.observer.own.measure(t.counts.ticks, now)
-	t.Tick = engine.Tick{At: now, Rested: rested > 0}
-	t.now = tickState{apart: apart, first: t.now.first + 1, spins: spinsIn(deadline - now), stays: now}
+	t.Tick = engine.Tick{At: now, Skipped: rested > 0}
+	t.now = tickState{interval: apart, rotation: t.now.rotation + 1, spins: spinsIn(deadline - now), awakeSince: now}
 	t.Idle.BeginTick(t.counts.ticks, now, t.ticks.Period())
 }
 
-// Threads that are stopped come first, as they may be short-lived; the clocks of sampled ones must be read after the
-// samples were taken.
+// observeNew observes new threads and children. Threads that are stopped come first, as they may be short-lived; the
+// clocks of sampled ones must be read after the samples were taken.
 func (t *Tracer) observeNew(now int64) {
-	t.running.ReportChildren(now)
-	drawing := t.due.drawing()
-	for _, p := range t.tracked.procs {
+	drawing := t.drawing()
+	for _, p := range t.procs {
 		switch {
 		case drawing && p.list.begun:
 			t.newThreads.find(p, now)
-		case !drawing && !t.running.Observes(&p.Process):
+		case !drawing && !p.sampled():
 			t.newThreads.observe(p, now)
 		}
 	}
 	t.children.observe(now)
 	t.running.TakeAll(now)
-	for _, p := range t.tracked.procs {
-		if !drawing && t.running.Observes(&p.Process) {
+	for _, p := range t.procs {
+		if !drawing && p.sampled() {
 			t.newThreads.observe(p, now)
 		}
 	}
 }
 
 func (t *Tracer) listAll(now int64) {
-	for _, p := range t.tracked.procs {
+	for _, p := range t.procs {
 		t.tracked.list(p, now)
 		t.now.threads += len(p.list.byTID)
 	}
@@ -138,7 +137,8 @@ func (t *Tracer) listAll(now int64) {
 	t.counts.threadsMax = max(t.counts.threadsMax, int64(t.now.threads))
 }
 
-// A tracer that follows threads does not wait here but sleeps, so that it preempts the next thread.
+// endTick waits for pending stops. A tracer that sleeps on the processor of a target's thread does not wait: its timer
+// preempts that thread only if the tracer sleeps.
 func (t *Tracer) endTick(now, deadline int64) {
 	ptrace.Pin() // a thread may stop late meanwhile
 	defer ptrace.Unpin()
@@ -154,13 +154,13 @@ func (t *Tracer) endTick(now, deadline int64) {
 	}
 }
 
-// withhold notices the ends of processes.
+// withhold makes a tick without observations: it notices the ends of processes.
 func (t *Tracer) withhold(now, deadline int64) {
 	t.reports.observed(now)
-	t.reports.gaps.Tick(now, t.ticks.Period())
-	t.running.ReportChildren(now)
+	t.gaps.Tick(now, t.ticks.Period())
+	t.running.BeginTick(now, true)
 	t.running.DrainIfDue()
-	for _, p := range t.tracked.procs {
+	for _, p := range t.procs {
 		t.tracked.list(p, now)
 	}
 	t.tracked.dropEnded()
@@ -175,8 +175,8 @@ func (t *Tracer) serveOnly(deadline int64) {
 
 func (t *Tracer) afterTick(now int64) {
 	t.stops.serveStopped()
-	t.tracked.ended.report(now)
-	t.reports.askWhatIsDue(now, t.control.asked.Swap(false))
+	t.ended.report(now)
+	t.reports.requestIfDue(now, t.control.asked.Swap(false))
 	t.stops.serveStopped()
 	t.publish()
 	t.Garbage.Collect(now, t.Observer.Waiting())

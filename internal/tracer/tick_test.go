@@ -43,7 +43,7 @@ func onTicksOf(t testing.TB, o Options, f func(tick func(), c *Tracer), args ...
 		c := newTracer(o)
 		c.Observer = observe.New(ctl, c.Pool, o.Rung)
 		defer c.Observer.Close()
-		c.tracked.attachProcess(p)
+		c.tracked.trackProcess(p)
 		defer func() { c.last(procmem.Now()) }() // no files stay open
 		f(func() {
 			now := procmem.Now()

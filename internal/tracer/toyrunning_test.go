@@ -28,40 +28,39 @@ func newToyRunning() *toyRunning {
 
 func (e *toyRunning) Start(*engine.Run, engine.Host, engine.Options) engine.Running { return e }
 func (e *toyRunning) Period() int64                                                 { return 0 }
-func (e *toyRunning) Whole() bool                                                   { return false }
+func (e *toyRunning) FromStart() bool                                               { return false }
 func (e *toyRunning) Launched(int)                                                  {}
 func (e *toyRunning) Close()                                                        {}
 
-func (e *toyRunning) ProcessAttached(*engine.Process)                     {}
-func (e *toyRunning) ProcessEnded(*engine.Process, *attribute.ProcessEnd) {}
-func (e *toyRunning) ThreadAttached(_ *engine.Process, th *engine.Thread) {
+func (e *toyRunning) Track(*engine.Process) engine.ProcessObserver { return toyProcess{e} }
+func (e *toyRunning) Coverage() engine.Coverage                    { return engine.Coverage{Complete: e.complete} }
+func (e *toyRunning) SetRate(int64, float64)                       {}
+func (e *toyRunning) BeginTick(int64, bool)                        {}
+func (e *toyRunning) TakeAll(int64)                                {}
+func (e *toyRunning) DrainIfDue() (buffers bool)                   { e.drained++; return true }
+func (e *toyRunning) EndTick()                                     { e.ticks++ }
+func (e *toyRunning) Stats(s *runstats.Observed)                   { s.Engine = "toy" }
+
+type toyProcess struct{ e *toyRunning }
+
+func (toyProcess) Observes() bool              { return true }
+func (toyProcess) Ended(*attribute.ProcessEnd) {}
+func (p toyProcess) TrackThread(th *engine.Thread) engine.ThreadObserver {
 	th.Observed.SetSampled(1) // not to be stopped
-	e.attached[th.Observed.TID]++
+	p.e.attached[th.Observed.TID]++
+	return toyThread{p.e, th.Observed.TID}
 }
-func (e *toyRunning) ThreadEnded(th *engine.Thread, _ bool) { e.ended[th.Observed.TID]++ }
 
-func (e *toyRunning) BeforeObservation(*engine.Thread)                {}
-func (e *toyRunning) ClocksRead(*engine.Thread, sample.Reading, bool) {}
-func (e *toyRunning) Runs(th *engine.Thread)                          { e.ran[th.Observed.TID]++ }
-func (e *toyRunning) Observed(*engine.Thread, *observe.RawSample)     {}
+type toyThread struct {
+	e   *toyRunning
+	tid int
+}
 
-func (e *toyRunning) Choose()                            {}
-func (e *toyRunning) Observes(*engine.Process) bool      { return true }
-func (e *toyRunning) Complete() bool                     { return e.complete }
-func (e *toyRunning) ShowsChildren() bool                { return false }
-func (e *toyRunning) CountsChildren() bool               { return false }
-func (e *toyRunning) TakeAll(int64)                      {}
-func (e *toyRunning) DrainIfDue()                        { e.drained++ }
-func (e *toyRunning) AwaitDraining(done <-chan struct{}) { e.drained++; <-done }
-func (e *toyRunning) SetRate(int64, float64)             {}
-func (e *toyRunning) ReportChildren(int64)               {}
-func (e *toyRunning) EndTick()                           { e.ticks++ }
-func (e *toyRunning) Hold()                              {}
-func (e *toyRunning) Resume(int64)                       {}
-func (e *toyRunning) BeforeLast(int64)                   {}
-func (e *toyRunning) EndChildren()                       {}
-func (e *toyRunning) End()                               {}
-func (e *toyRunning) Stats(s *runstats.Observed)         { s.Engine = "toy" }
+func (toyThread) BeforeObservation()                  {}
+func (toyThread) ClocksRead(sample.Reading, bool)     {}
+func (th toyThread) Runs()                            { th.e.ran[th.tid]++ }
+func (toyThread) AfterObservation(*observe.RawSample) {}
+func (th toyThread) Ended(bool)                       { th.e.ended[th.tid]++ }
 
 func TestAnEngineForRunningThreadsTakesThePlaceOfStops(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "burners", "2")
@@ -74,7 +73,7 @@ func TestAnEngineForRunningThreadsTakesThePlaceOfStops(t *testing.T) {
 		c := newTracer(Options{Freq: 99, Running: toy})
 		c.Observer = observe.New(ctl, c.Pool, observe.ModeAuto)
 		defer c.Observer.Close()
-		c.tracked.attachProcess(p)
+		c.tracked.trackProcess(p)
 		for len(toy.ran) < 2 {
 			now := procmem.Now()
 			c.tick(now, now+5e6)

@@ -4,7 +4,6 @@ package tracer
 
 import (
 	"bytes"
-	"iter"
 	"slices"
 
 	"prywalk/internal/backoff"
@@ -16,39 +15,25 @@ import (
 	"prywalk/ptrace"
 )
 
-// tracked holds the sampled processes and threads. (Attach here: begin to track.)
+// tracked holds the processes and threads of the recording, from when they are found until their ends are reported.
 type tracked struct {
 	*state
-	procs    []*process
+	running  engine.Running
 	stops    *stops
 	walks    *pathWalks
-	reports  *reports
-	running  engine.Follower
 	children *newChildren
 	ended    *endedThreads
 
 	start       int64  // start of sampling, CLOCK_MONOTONIC ns
-	boot        uint64 // in clock ticks after boot
+	boot        uint64 // the same in clock ticks after boot
 	ranGone     int64  // CPU time of ended processes, ns
 	total       int    // threads, at the last tick
 	lastProcess sample.ProcessID
 	lastTask    sample.TaskID
 }
 
-func (t *tracked) threads() iter.Seq[*thread] {
-	return func(yield func(*thread) bool) {
-		for _, p := range t.procs {
-			for _, th := range p.list.inOrder {
-				if !th.dead && !yield(th) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// An ended process is only reported, so that the aggregator releases it.
-func (t *tracked) attachProcess(shared *handover.Process) {
+// trackProcess begins to track a process. If it has ended, that is reported, so that the aggregator releases it.
+func (t *tracked) trackProcess(shared *handover.Process) {
 	t.lastProcess++
 	shared.ID = t.lastProcess
 	p := &process{Process: engine.Process{Target: shared.Target, Shared: shared}}
@@ -71,8 +56,8 @@ func (t *tracked) attachProcess(shared *handover.Process) {
 	p.idle = backoff.NewProcess(p.Clock.Now)
 	t.procs = append(t.procs, p)
 	t.Out.Add(handover.Event{Kind: handover.ProcessBegan, Proc: shared})
-	t.running.ProcessAttached(&p.Process)
-	t.children.processAttached(p)
+	p.Engine = t.running.Track(&p.Process)
+	t.children.processTracked(p)
 }
 
 func openTasks(p *handover.Process) *procmem.TaskDir {
@@ -87,6 +72,7 @@ func openTasks(p *handover.Process) *procmem.TaskDir {
 	return d
 }
 
+// list lists the threads of a process if that is due, tracks new ones, and ends missing ones.
 func (t *tracked) list(p *process, now int64) {
 	l := &p.list
 	there, err := p.Tasks.Count()
@@ -99,7 +85,7 @@ func (t *tracked) list(p *process, now int64) {
 		return
 	}
 	l.at, l.cpu, l.hint = now, p.Clock.Now, false
-	l.n++
+	l.generation++
 	tids, err := p.Tasks.List(l.tids[:0])
 	l.tids = tids
 	if err != nil || !p.Target.Alive() { // a zombie still lists its first thread
@@ -117,7 +103,7 @@ func (t *tracked) list(p *process, now int64) {
 				continue
 			}
 		}
-		th.listing = l.n
+		th.listGeneration = l.generation
 	}
 	l.forgetRejected(tids)
 	if !l.begun {
@@ -126,30 +112,39 @@ func (t *tracked) list(p *process, now int64) {
 			t.ended.open(p, now)
 		}
 	}
-	t.retire(p)
+	t.endMissing(p)
 	t.checkExec(p)
+	p.takeExtra()
 }
 
-// checkExec reports an exec, by the changed name of the first thread.
+// checkExec reports that the name of the first thread has changed: there may have been an exec. An exec that keeps the
+// name is found by the change of the mappings (package aggregator).
 func (t *tracked) checkExec(p *process) {
 	if th := p.list.byTID[p.Target.PID]; th != nil {
 		var name procmem.Comm
 		if th.Observed.Files().Comm(&name) == nil && !bytes.Equal(name.Bytes(), p.list.leader.Bytes()) {
 			if len(p.list.leader.Bytes()) > 0 {
-				t.children.execed(p)
-				t.Out.Add(handover.Event{Kind: handover.Renamed, Thread: th.Shared, Proc: p.Shared, At: t.Tick.At})
+				t.children.maybeExec(p)
+				t.Out.Add(handover.Event{Kind: handover.MaybeExec, Thread: th.Shared, Proc: p.Shared, At: t.Tick.At})
 			}
 			p.list.leader = name
 		}
 	}
-	if next, ok := p.Shared.TakeExtra(); ok {
-		p.extra = next
-		for _, th := range p.list.inOrder {
-			th.Observed.Extra = p.extra
-		}
+}
+
+// takeExtra applies what is to be copied besides stacks after an exec, or after a change of the mappings.
+func (p *process) takeExtra() {
+	next, ok := p.Shared.TakeExtra()
+	if !ok {
+		return
+	}
+	p.extra = next
+	for _, th := range p.list.inOrder {
+		th.Observed.Extra = p.extra
 	}
 }
 
+// discover tracks a thread; nil if it has ended, or is not selected.
 func (t *tracked) discover(p *process, tid int, now int64) *thread {
 	if now < p.list.rejected[tid].again {
 		return nil
@@ -167,17 +162,17 @@ func (t *tracked) discover(p *process, tid int, now int64) *thread {
 		p.list.reject(tid, now)
 		return nil
 	}
-	th := t.attach(p, lt, &name, now)
+	th := t.track(p, lt, &name, now)
 	th.NoUser = noUser
 	return th
 }
 
-func (t *tracked) attach(p *process, lt *observe.Thread, name *procmem.Comm, now int64) *thread {
+func (t *tracked) track(p *process, lt *observe.Thread, name *procmem.Comm, now int64) *thread {
 	ptrace.Pin() // a thread may stop late meanwhile
 	defer ptrace.Unpin()
 	tid := lt.TID
 	delete(p.list.rejected, tid)
-	t.Rest.Changed(now)
+	t.Skipper.Changed(now)
 	th := &thread{proc: p, Thread: engine.Thread{Observed: lt, FromZero: p.list.begun}}
 	t.lastTask++
 	th.Shared = &handover.Thread{
@@ -196,8 +191,10 @@ func (t *tracked) attach(p *process, lt *observe.Thread, name *procmem.Comm, now
 	p.list.byTID[tid] = th
 	p.list.inOrder = append(p.list.inOrder, th)
 	p.idle.Add(&th.Idle)
-	t.running.ThreadAttached(&p.Process, &th.Thread)
-	t.children.threadAttached(th)
+	if p.Engine != nil {
+		th.Engine = p.Engine.TrackThread(&th.Thread)
+	}
+	t.children.threadTracked(th)
 	return th
 }
 
@@ -217,13 +214,15 @@ func (t *tracked) endThread(th *thread) {
 		return
 	}
 	th.dead = true
-	t.Rest.Changed(t.Tick.At)
+	t.Skipper.Changed(t.Tick.At)
 	t.counts.unseen += t.Idle.Forget(&th.Idle)
 	t.counts.runs.add(th.Observed.Ran())
 	e := &th.end
 	th.proc.endedReport.some = th.proc.endedReport.some || th.FromZero
-	t.running.ThreadEnded(&th.Thread, e.Alive)
-	e.Left, e.Patience = th.Observed.TakeLeft(), t.reports.gaps.Patience()
+	if th.Engine != nil {
+		th.Engine.Ended(e.Alive)
+	}
+	e.Left, e.Patience = th.Observed.TakeLeft(), t.gaps.MaxGap()
 	if !e.Alive || th.tick == t.counts.ticks { // its last observation is of the recording's end
 		e.Rest = sample.Reading{}
 	}
@@ -233,11 +232,11 @@ func (t *tracked) endThread(th *thread) {
 	th.proc.list.hint = true
 }
 
-// retire ends the threads missing in the last listing.
-func (t *tracked) retire(p *process) {
+// endMissing ends the threads missing in the last listing.
+func (t *tracked) endMissing(p *process) {
 	l := &p.list
 	for _, th := range l.inOrder {
-		if th.listing != l.n {
+		if th.listGeneration != l.generation {
 			t.endThread(th)
 		}
 	}
@@ -252,16 +251,19 @@ func (t *tracked) endProcess(p *process) {
 		return
 	}
 	p.Gone = true
-	t.closeCount(p, t.Tick.At)
+	t.readLastClocks(p, t.Tick.At)
 	p.end.Charged, p.end.Before = p.Clock.Ran(), int64(p.Clock.First)
 	t.ranGone += p.end.Charged
-	t.running.ProcessEnded(&p.Process, &p.end)
+	if p.Engine != nil {
+		p.Engine.Ended(&p.end)
+	}
 	t.children.processEnded(p)
 	p.Tasks.Close()
 	t.Out.Add(handover.Event{Kind: handover.ProcessEnded, Proc: p.Shared, At: t.Tick.At, Used: &p.end})
 }
 
-func (t *tracked) closeCount(p *process, now int64) {
+// readLastClocks reads the process's clock, and its threads' for the CPU time of ended ones, at its end.
+func (t *tracked) readLastClocks(p *process, now int64) {
 	if p.closed {
 		return
 	}
@@ -274,7 +276,7 @@ func (t *tracked) closeCount(p *process, now int64) {
 
 func (t *tracked) endAll() {
 	for _, p := range t.procs {
-		t.closeCount(p, procmem.Now())
+		t.readLastClocks(p, procmem.Now())
 		for _, th := range p.list.inOrder {
 			t.endThread(th)
 		}
@@ -287,10 +289,6 @@ func (t *tracked) dropEnded() {
 	t.procs = slices.DeleteFunc(t.procs, func(p *process) bool { return p.Gone })
 }
 
-func (t *tracked) allEnded() bool {
-	return !slices.ContainsFunc(t.procs, func(p *process) bool { return !p.Gone })
-}
-
 // ran gives the CPU time of the processes, ns.
 func (t *tracked) ran(now int64) int64 {
 	ran := t.ranGone
@@ -301,14 +299,4 @@ func (t *tracked) ran(now int64) int64 {
 		ran += p.Clock.Ran()
 	}
 	return ran
-}
-
-// thread gives a thread by its ids; nil: none.
-func (t *tracked) thread(pid, tid int) *thread {
-	for _, p := range t.procs {
-		if p.Target.PID == pid {
-			return p.list.byTID[tid]
-		}
-	}
-	return nil
 }

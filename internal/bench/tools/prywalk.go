@@ -89,7 +89,7 @@ func (p *prywalk) Hold() error {
 	p.spent.End()
 	p.sum.Ticks += now.Ticks - p.base.Ticks
 	p.sum.Missed += now.Missed - p.base.Missed
-	p.sum.Frozen += now.Frozen - p.base.Frozen
+	p.sum.Stops += now.Stops - p.base.Stops
 	p.sum.Calls += now.Calls - p.base.Calls
 	p.sum.Copied += now.Copied - p.base.Copied
 	if err == nil {
@@ -102,7 +102,7 @@ func (p *prywalk) Hold() error {
 // Finish implements Session.
 func (p *prywalk) Finish() (t Totals, err error) {
 	defer p.Close()
-	t = Totals{Seconds: p.spent.Seconds, CPU: p.spent.CPU, Ticks: p.sum.Ticks, Stops: p.sum.Frozen, Calls: p.sum.Calls,
+	t = Totals{Seconds: p.spent.Seconds, CPU: p.spent.CPU, Ticks: p.sum.Ticks, Stops: p.sum.Stops, Calls: p.sum.Calls,
 		Copied: p.sum.Copied}
 	before := ProcessCPU(p.PID())
 	t.MemoryMB = PeakMB(p.PID())

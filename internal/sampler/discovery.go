@@ -16,21 +16,22 @@ import (
 	"prywalk/internal/selfruntime"
 )
 
-// scoutEvery is the shortest interval between searches for new processes; scoutShare bounds their share of a
-// processor.
 const (
-	scoutEvery = 20 * time.Millisecond
-	scoutShare = 50
-	// thriftyShare divides that share for a thrifty Sampler.
+	// discoverEvery is the shortest interval between searches for new processes. They take at most one part in
+	// discoverShare of a processor.
+	discoverEvery = 20 * time.Millisecond
+	discoverShare = 50
+	// thriftyShare divides that part for a thrifty Sampler.
 	thriftyShare = 4
-	// scoutIdle is the interval without created tasks ([procmem.PIDCounter]).
-	scoutIdle = 500 * time.Millisecond
+	// discoverIdle is the interval while no task is created ([procmem.PIDCounter]).
+	discoverIdle = 500 * time.Millisecond
 	// selectEvery is the shortest interval between searches by a rule.
 	selectEvery = time.Second
 )
 
-// scout finds children of sampled processes until ctx ends. It only reads /proc; the aggregator opens them.
-func (s *Sampler) scout(ctx context.Context) {
+// discover finds children of sampled processes, and processes that the rule selects, until ctx ends. It only reads
+// /proc; the aggregator opens them.
+func (s *Sampler) discover(ctx context.Context) {
 	known := map[int]uint64{}
 	s.mu.Lock()
 	for t := range s.targets {
@@ -41,7 +42,7 @@ func (s *Sampler) scout(ctx context.Context) {
 	if err == nil {
 		defer births.Close()
 	}
-	share := time.Duration(scoutShare)
+	share := time.Duration(discoverShare)
 	if s.opts.Thrifty {
 		share *= thriftyShare
 	}
@@ -52,9 +53,9 @@ func (s *Sampler) scout(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(max(scoutEvery, share*took)):
+		case <-time.After(max(discoverEvery, share*took)):
 		}
-		// Checked before the search, which can miss later tasks.
+		// Before the search, as that may miss tasks created meanwhile.
 		now := procmem.Now()
 		if s.opts.Children && search.due(now, err != nil || births.Advanced()) {
 			took = selfruntime.CPUOf(func() { s.find(ctx, known) })
@@ -69,27 +70,28 @@ func (s *Sampler) scout(ctx context.Context) {
 // searches schedules searches of all processes, each of which reads a file per thread.
 type searches struct {
 	last  int64 // last search, CLOCK_MONOTONIC ns; 0: none
-	again bool  // a task was created before it
+	again bool  // a task was created before it, so that one more is due
 }
 
-// due reports whether a search is due. born: a task was created since the last call. Two searches follow, as a
-// parent can end after the next parent's children were read.
+// due reports whether a search is due at now, CLOCK_MONOTONIC ns. created reports that a task was created since the
+// last call. Then two searches follow: if a parent ends during a search, its children become those of a process that
+// may have been read already.
 func (s *searches) due(now int64, created bool) bool {
-	if !created && !s.again && s.last != 0 && now-s.last < int64(scoutIdle) {
+	if !created && !s.again && s.last != 0 && now-s.last < int64(discoverIdle) {
 		return false
 	}
 	s.last, s.again = now, created
 	return true
 }
 
-// unopened holds children that lacked descriptors. It is shared by scout and aggregator.
+// unopened holds found processes that could not be opened for lack of descriptors. Safe for concurrent use.
 type unopened struct {
 	mu      sync.Mutex
 	waiting map[int]uint64 // start times, by process id
 	tried   int64          // last retry, CLOCK_MONOTONIC ns
 }
 
-// note records whether a process was opened; false if it ended before.
+// note records the result of opening a process.
 func (u *unopened) note(f found, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -104,11 +106,11 @@ func (u *unopened) note(f found, err error) {
 	}
 }
 
-// retry lets the scout find the waiting ones again.
+// retry removes the waiting processes from the known ones, so that they are found again.
 func (u *unopened) retry(now int64, known map[int]uint64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if now-u.tried < int64(scoutIdle) {
+	if now-u.tried < int64(discoverIdle) {
 		return
 	}
 	u.tried = now

@@ -9,15 +9,15 @@ import (
 	"prywalk/internal/perfevents"
 )
 
-func TestACrowdedThreadsSamplesAreHandedOverWithinATick(t *testing.T) {
+func TestManySamplesOfAThreadAreHandedOverWithinATick(t *testing.T) {
 	onRig(t, sampling(t, perfevents.Options{Freq: 997}), engine.Options{}, func(r *rig) {
 		r.tick()
-		for r.Sampled < 3*crowdedBy {
-			r.drained = 1
+		for r.Sampled < 3*clocksAfterSamples {
+			r.stream.drained = 1
 			r.DrainIfDue()
 		}
-		if r.n.dropped != 0 {
-			t.Errorf("%d samples were dropped", r.n.dropped)
+		if r.samples.n.dropped != 0 {
+			t.Errorf("%d samples were dropped", r.samples.n.dropped)
 		}
 	}, "burners", "1")
 }

@@ -8,9 +8,9 @@ import (
 	"prywalk/internal/observe"
 )
 
-// TestACrowdThatWaitsIsLeftAloneForAsLongAsItSlept: who has not run since it was met, if samples tell when it does.
-// Who has run is looked at as often as ever, and a small program's threads are.
-func TestACrowdThatWaitsIsLeftAloneForAsLongAsItSlept(t *testing.T) {
+// TestManySampledSleepersAreBackedOffForAsLongAsTheySlept: they have not run since they were first observed, and
+// samples show when they do. Who has run is looked at as often as ever, and a small program's threads are.
+func TestManySampledSleepersAreBackedOffForAsLongAsTheySlept(t *testing.T) {
 	for _, c := range []struct {
 		name              string
 		threads           int
@@ -33,16 +33,16 @@ func TestACrowdThatWaitsIsLeftAloneForAsLongAsItSlept(t *testing.T) {
 			th.Observed.SetSampled(1 << 14)
 		}
 		policy := New(1)
-		policy.Changed(th) // it is met
+		policy.Changed(th) // its first observation
 		if c.ran {
 			policy.Changed(th)
 		}
-		if stretch, share := th.patience(c.threads); stretch != c.stretch || share != c.share || th.HasRun() != c.ran {
+		if stretch, share := th.limits(c.threads); stretch != c.stretch || share != c.share || th.HasRun() != c.ran {
 			t.Errorf("%s: %d times one part in %d, has run: %v", c.name, stretch, share, th.HasRun())
 		}
 		for i := range int64(6) {
-			p.stretch.burst(c.collectorsBursts)
-			p.fresh.burst(c.firstRuns)
+			p.haveRun.burst(c.collectorsBursts)
+			p.notRunYet.burst(c.firstRuns)
 			p.Clock((i+1)*1e9, uint64((i+1)*1e9), true)
 		}
 		if got := (&Thread{Observed: observe.NewThread(1, 2, nil), proc: p}).class().factor(); got != c.factor {
@@ -51,30 +51,30 @@ func TestACrowdThatWaitsIsLeftAloneForAsLongAsItSlept(t *testing.T) {
 	}
 }
 
-// TestWhoRanIsSoughtAmongThoseThatRunFirst: what these explain wakes nobody else.
-func TestWhoRanIsSoughtAmongThoseThatRunFirst(t *testing.T) {
+// TestSearchObservesThreadsThatRanBeforeFirst: CPU time that these explain needs no others.
+func TestSearchObservesThreadsThatRanBeforeFirst(t *testing.T) {
 	policy, p := New(1), NewProcess(0)
 	p.backedOff = 2
 	policy.BeginTick(1, 1e9, 10e6)
 	p.Clock(1e9, 50e6, true)
-	if !policy.SomeRan(p) {
-		t.Fatal("50 ms are not explained, and nobody ran")
+	if !policy.SearchDue(p) {
+		t.Fatal("50 ms are not explained, and no thread ran")
 	}
 	p.explained = 50e6
 	if policy.Unexplained(p) {
-		t.Error("all is explained, and more are looked at")
+		t.Error("all is explained, and more are observed")
 	}
-	policy.ObservedTicks(p, 1000)
+	policy.SearchEnded(p, 1000)
 	p.explained = 0
 	policy.BeginTick(2, 1e9+10e6, 10e6)
-	if p.Clock(1e9+10e6, 50e6, true); policy.SomeRan(p) {
+	if p.Clock(1e9+10e6, 50e6, true); policy.SearchDue(p) {
 		t.Error("it is asked again at once")
 	}
 	policy.BeginTick(3, 2e9, 10e6)
-	if p.Clock(2e9, 50e6, true); !policy.SomeRan(p) || !policy.Unexplained(p) {
-		t.Error("nobody is sought any more")
+	if p.Clock(2e9, 50e6, true); !policy.SearchDue(p) || !policy.Unexplained(p) {
+		t.Error("no search is due any more")
 	}
 	if policy.AllObserved(p); policy.Unexplained(p) {
-		t.Error("all were looked at, and something is not explained")
+		t.Error("all were observed, and something is not explained")
 	}
 }

@@ -5,7 +5,7 @@ package schedule
 import "testing"
 
 // Clocks are read every 8 ms, and lag by up to 4 ms.
-func TestSteadyIsWhoRunsOnAndOn(t *testing.T) {
+func TestThreadThatRunsOnIsSteady(t *testing.T) {
 	const step = 8e6
 	for name, c := range map[string]struct {
 		cpu, queued int64 // in each step
@@ -41,7 +41,7 @@ func TestSteadyIsWhoRunsOnAndOn(t *testing.T) {
 	}
 }
 
-func TestWhoWaitsForAProcessorIsSteady(t *testing.T) {
+func TestThreadThatWaitsForAProcessorIsSteady(t *testing.T) {
 	var s Steady
 	now := Clocks{Wall: 1e9}
 	for range 100 { // it runs for 50 ms, and waits for 40
@@ -61,45 +61,45 @@ func TestWhoWaitsForAProcessorIsSteady(t *testing.T) {
 }
 
 // At most 10 ms or ten periods.
-func TestTicksThatAreLeftOutAreCountedAndNotMissed(t *testing.T) {
+func TestSkippedTicksAreCountedAndNotMissed(t *testing.T) {
 	for freq, most := range map[float64]int64{99: 0, 150: 0, 250: 1, 499: 3, 1000: 9, 5000: 9} {
-		s, r := NewTicks(0, freq), Rest{}
+		s, r := NewTicks(0, freq), TickSkipper{}
 		period := s.Period()
 		at, ticks := s.Next(0), int64(1)
 		for range 1000 {
 			next := s.Next(at)
-			after, ok := s.LeaveOut(&r, next)
+			after, ok := s.Skip(&r, next)
 			if ok != (most > 0) || after < next || (after-next)/period > most || (after-next)%period != 0 {
 				t.Fatalf("%v Hz: %d after %d, %v", freq, after, next, ok)
 			}
-			if (after-at)-period/2 > restFor && most > 0 {
+			if (after-at)-period/2 > longestDistance && most > 0 {
 				t.Fatalf("%v Hz: %d ns without a tick", freq, after-at)
 			}
-			ticks += 1 + r.Over(after-at, period)
+			ticks += 1 + r.End(after-at, period)
 			at = after
 		}
 		// Five standard deviations of 1,001 distances, see [Ticks].
-		if s.Missed != 0 || ticks-at/period > 23 || ticks-at/period < -23 || r.Ticks != ticks-1001 {
-			t.Errorf("%v Hz: %d missed, %d ticks in %d ns, %d left out", freq, s.Missed, ticks, at, r.Ticks)
+		if s.Missed != 0 || ticks-at/period > 23 || ticks-at/period < -23 || r.Skipped != ticks-1001 {
+			t.Errorf("%v Hz: %d missed, %d ticks in %d ns, %d left out", freq, s.Missed, ticks, at, r.Skipped)
 		}
 	}
-	s, r := NewTicks(0, 1000), Rest{}
-	s.LeaveOut(&r, s.Next(0))
-	if n := r.Over(2e6, s.Period()); n != 1 {
+	s, r := NewTicks(0, 1000), TickSkipper{}
+	s.Skip(&r, s.Next(0))
+	if n := r.End(2e6, s.Period()); n != 1 {
 		t.Errorf("%d left out, and the run ended at the second one", n)
 	}
-	if n := r.Over(9e6, s.Period()); n != 0 {
+	if n := r.End(9e6, s.Period()); n != 0 {
 		t.Errorf("%d left out after a tick that left out none", n)
 	}
 }
 
-func TestRestNeedsATimeWithoutNewThreads(t *testing.T) {
-	var r Rest
-	if r.Changed(5e9); r.May(5e9+newFor-1) || !r.May(5e9+newFor) {
+func TestSkippingNeedsATimeWithoutNewThreads(t *testing.T) {
+	var r TickSkipper
+	if r.Changed(5e9); r.MaySkip(5e9+newFor-1) || !r.MaySkip(5e9+newFor) {
 		t.Error("it is a second")
 	}
 	r.Changed(1e9)
-	if r.May(5e9 + newFor - 1) {
+	if r.MaySkip(5e9 + newFor - 1) {
 		t.Error("it was born before that")
 	}
 }
@@ -113,20 +113,20 @@ func TestCostlyTicksTakeTheirShareOfAProcessor(t *testing.T) {
 		{99, 1e5, 0.0099}, {250, 5e4, 0.01}, {499, 5e4, 0.0105}, {1000, 5e3, 0.005}, {1000, 3e4, 0.0105},
 		{1000, 6e4, 0.0105}, {1000, 1e6, 0.16}, {5000, 1e4, 0.011},
 	} {
-		s, r := NewTicks(0, c.freq), Rest{}
+		s, r := NewTicks(0, c.freq), TickSkipper{}
 		at, used, n := s.Next(0), int64(1), 0.0
 		begin := int64(0)
 		for i := range 5000 {
 			r.Used(used)
-			at, _ = s.LeaveOutCostly(&r, s.Next(at))
+			at, _ = s.SkipCostly(&r, s.Next(at))
 			used += int64(c.cost)
 			if n++; i == 500 {
 				begin, n = at, 0
 			}
-			if r.left > 9 || r.left > 0 && r.left*s.Period() >= restFor {
+			if r.left > 9 || r.left > 0 && r.left*s.Period() >= longestDistance {
 				t.Fatalf("%v Hz, %v ns each: %d left out", c.freq, c.cost, r.left)
 			}
-			r.Over(r.left*s.Period()+s.Period(), s.Period())
+			r.End(r.left*s.Period()+s.Period(), s.Period())
 		}
 		if share := n * c.cost / float64(at-begin); share > c.share*1.05 || share < c.share*0.6 {
 			t.Errorf("%v Hz, %v ns each: %.4f of a processor, want %v at most", c.freq, c.cost, share, c.share)

@@ -11,13 +11,13 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-func TestTicksAreLeftOutWhereAllIsSteady(t *testing.T) {
+func TestTicksAreSkippedWhereAllIsSteady(t *testing.T) {
 	toy := newToyRunning()
 	toy.complete = true
 	onTicksOf(t, Options{Freq: 1000, Running: toy}, func(tick func(), c *Tracer) {
 		leftOut := func() bool {
 			now := procmem.Now()
-			return c.leaveOutTicks(now, now) != now
+			return c.skipTicks(now, now) != now
 		}
 		tick()
 		if leftOut() {
@@ -29,19 +29,19 @@ func TestTicksAreLeftOutWhereAllIsSteady(t *testing.T) {
 			}
 		}
 		time.Sleep(20 * time.Millisecond)
-		before, rested := c.counts, c.Rest.Ticks
+		before, rested := c.counts, c.Skipper.Skipped
 		tick()
-		n := c.Rest.Ticks - rested
-		if n < 1 || c.counts.ticks-before.ticks != n+1 || !c.Tick.Rested {
+		n := c.Skipper.Skipped - rested
+		if n < 1 || c.counts.ticks-before.ticks != n+1 || !c.Tick.Skipped {
 			t.Errorf("%d left out, %d ticks", n, c.counts.ticks-before.ticks)
 		}
 		for name, unsteady := range map[string]func(){
-			"a thread was born":                func() { c.Rest.Changed(procmem.Now()) },
+			"a thread was born":                func() { c.Skipper.Changed(procmem.Now()) },
 			"threads of a process are stopped": func() { toy.complete = false },
 			"it is the end":                    func() { c.Ending = true },
 		} {
-			was, rest := c.opts, c.Rest
-			steady := func() bool { return c.mayLeaveOut(procmem.Now()) && c.steady(procmem.Now()) }
+			was, rest := c.opts, c.Skipper
+			steady := func() bool { return c.maySkip(procmem.Now()) && c.steady(procmem.Now()) }
 			if !steady() {
 				t.Fatalf("not steady before %s", name)
 			}
@@ -49,7 +49,7 @@ func TestTicksAreLeftOutWhereAllIsSteady(t *testing.T) {
 			if steady() {
 				t.Errorf("%s, and ticks are left out", name)
 			}
-			c.opts, c.Rest, toy.complete, c.Ending = was, rest, true, false
+			c.opts, c.Skipper, toy.complete, c.Ending = was, rest, true, false
 		}
 	}, "sleepers", "3")
 }
@@ -79,33 +79,33 @@ func awaitSleep(t *testing.T, pid int) {
 }
 
 // It is not known whether threads sleep on. After a thread creation no tick is left out.
-func TestTicksThatCostMoreThanTheyShowAreLeftOut(t *testing.T) {
+func TestTicksThatCostMoreThanTheyShowAreSkipped(t *testing.T) {
 	toy := newToyRunning()
 	toy.complete = true
 	onTicksOf(t, Options{Freq: 1000, Running: toy}, func(tick func(), c *Tracer) {
-		for _, p := range c.tracked.procs {
+		for _, p := range c.procs {
 			awaitSleep(t, p.Target.PID)
 		}
 		tick()
 		now := procmem.Now()
-		leftOut := func() bool { return c.leaveOutTicks(now, now) != now }
-		if c.Rest = (schedule.Rest{}); c.steady(now) || leftOut() {
+		leftOut := func() bool { return c.skipTicks(now, now) != now }
+		if c.Skipper = (schedule.TickSkipper{}); c.steady(now) || leftOut() {
 			t.Fatal("one tick, and it is known what they do and cost")
 		}
 		for i := range int64(1000) {
-			c.Rest.Used(1 + i*1e6)
+			c.Skipper.Used(1 + i*1e6)
 		}
 		if !leftOut() {
 			t.Fatal("a tick takes a millisecond, and none is left out")
 		}
-		for _, p := range c.tracked.procs {
+		for _, p := range c.procs {
 			for _, th := range p.list.inOrder {
-				if !th.Idle.LeftAlone() {
+				if !th.Idle.BackedOff() {
 					t.Errorf("thread %d sleeps, and what it does at those ticks is not counted", th.Observed.TID)
 				}
 			}
 		}
-		if c.Rest.Changed(now); leftOut() {
+		if c.Skipper.Changed(now); leftOut() {
 			t.Error("a thread was born, and ticks are left out")
 		}
 	}, "sleepers", "3")

@@ -12,7 +12,7 @@ func TestScoutSearchesOnlyAfterBirths(t *testing.T) {
 	var s searches
 	var got []int
 	for i := range 100 {
-		if s.due(int64(i+1)*int64(scoutEvery), i == 10 || i == 50 || i == 51) {
+		if s.due(int64(i+1)*int64(discoverEvery), i == 10 || i == 50 || i == 51) {
 			got = append(got, i)
 		}
 	}
@@ -28,11 +28,11 @@ func TestProcessesThatLackDescriptorsAreFoundAgain(t *testing.T) {
 	known := map[int]uint64{7: 70, 8: 80}
 	u.note(f, syscall.EMFILE)
 	u.note(found{pid: 8, start: 80}, syscall.ENOENT)
-	if u.retry(int64(scoutIdle)+1, known); known[7] != 0 || known[8] != 80 || u.number() != 1 {
+	if u.retry(int64(discoverIdle)+1, known); known[7] != 0 || known[8] != 80 || u.number() != 1 {
 		t.Errorf("known %v, %d not opened", known, u.number())
 	}
 	known[7] = 70
-	if u.retry(int64(scoutIdle)+2, known); known[7] != 70 {
+	if u.retry(int64(discoverIdle)+2, known); known[7] != 70 {
 		t.Error("found again too soon")
 	}
 	if u.note(f, syscall.ENOENT); u.number() != 1 {

@@ -18,28 +18,29 @@ import (
 type Process struct {
 	ID     sample.ProcessID // written by the engine, before the first event
 	Target *code.Process
-	// Child: started by a sampled process, so it counts from its start. Parent is its parent at discovery, 0: unknown.
+	// Child reports that a sampled process has started it, so that its time counts from its start. Parent is its
+	// parent's id at discovery; 0: unknown.
 	Child  bool
 	Parent int
 
-	// FromStart: all its time lies within the recording. Since is the start of its account, CLOCK_MONOTONIC ns. Both
-	// are written by the engine, before the first event.
+	// FromStart reports that all its time lies within the recording. Since is the start of its account, CLOCK_MONOTONIC
+	// ns. Both are written by the engine, before the first event.
 	FromStart bool
 	Since     int64
 
 	// Plans are what the engine copies of threads that were not walked yet.
-	Plans      observe.Plans
-	extra      atomic.Pointer[observe.Extra]
-	fallback   atomic.Uint32
-	tasks      *procmem.TaskDir
-	depth      atomic.Int64  // see [Process.UsedStack]
-	first      atomic.Int64  // see [Process.CopyFirst]
-	firstStack atomic.Uint64 // see FirstStackEnd
-	moved      atomic.Int64  // last change of its run-time code, CLOCK_MONOTONIC ns; 0: not watched
+	Plans       observe.Plans
+	extra       atomic.Pointer[observe.Extra]
+	fallback    atomic.Uint32
+	tasks       *procmem.TaskDir
+	usedStack   atomic.Int64  // see [Process.UsedStack]
+	firstCopy   atomic.Int64  // see [Process.CopyFirst]
+	firstStack  atomic.Uint64 // see FirstStackEnd
+	codeChanged atomic.Int64  // last change of its generated code, CLOCK_MONOTONIC ns; 0: none
 
 	schedulers int // with tasks, as of TaskStacks; for the aggregator
 
-	// Comm is its name; Ended: its account is closed. For the aggregator.
+	// Comm is its name. Ended reports that its account is closed. For the aggregator.
 	Comm  string
 	Ended bool
 }
@@ -85,10 +86,10 @@ func (p *Process) NewProgram() {
 
 // CopyFirst sets how many bytes the first sample of the first thread copies of its stack, as learned from another
 // process of the same file; 0: unknown.
-func (p *Process) CopyFirst(n int64) { p.first.Store(n) }
+func (p *Process) CopyFirst(n int64) { p.firstCopy.Store(n) }
 
 // FirstCopy gives the last value of CopyFirst.
-func (p *Process) FirstCopy() int64 { return p.first.Load() }
+func (p *Process) FirstCopy() int64 { return p.firstCopy.Load() }
 
 // FirstStackEnd gives the end of the stack on which the first thread began; 0: it need not be copied if the thread is
 // on another.
@@ -106,35 +107,18 @@ func (p *Process) TakeExtra() (observe.Extra, bool) {
 	return *next, true
 }
 
-// movingFor is how long a process counts as changing its run-time code, in nanoseconds.
-const movingFor = 1e9
+// changingFor is how long a process counts as changing its generated code, in nanoseconds.
+const changingFor = 1e9
 
-// CodeMoves records that run-time code was added or removed, as of a sample at that time.
-func (p *Process) CodeMoves(at int64) { p.moved.Store(at) }
+// CodeChanged records that generated code was added or removed, as of a sample at that time, CLOCK_MONOTONIC ns.
+func (p *Process) CodeChanged(at int64) { p.codeChanged.Store(at) }
 
-// Moving reports whether run-time code changed lately. What is known of it is soon out of date, so samples are handed
-// over at once.
-func (p *Process) Moving(at int64) bool {
-	moved := p.moved.Load()
-	return moved != 0 && at-moved < movingFor
+// CodeChanging reports whether run-time code changed lately. What is known of it is soon out of date, so samples are
+// handed over at once.
+func (p *Process) CodeChanging(at int64) bool {
+	moved := p.codeChanged.Load()
+	return moved != 0 && at-moved < changingFor
 }
-
-// Thread identifies an event's thread. Written by the engine, before the first event.
-type Thread struct {
-	ID        sample.TaskID // 0: stands for several threads
-	Proc      *Process
-	TID       int
-	Feedback  *observe.WalkFeedback
-	Name      string
-	Found     int64 // first listing, CLOCK_MONOTONIC ns
-	CreatedAt int64 // 0: before the recording
-
-	// Named: the aggregator has its name from a run-time system, so a new thread needs no early reads.
-	Named atomic.Bool
-}
-
-// NameEvery is the greatest age of a thread's name, in nanoseconds: programs name threads after starting them.
-const NameEvery = 1e9
 
 // Program is the program of an undiscovered process (package descendants).
 type Program = descendants.Program[*Process]

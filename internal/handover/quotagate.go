@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package handover
+
+import "sync/atomic"
+
+// CPUQuotaGate reserves the rest of a CPU quota for the engine while a thread is asked to stop: while it is closed, the
+// aggregator begins no event. The zero value is open.
+type CPUQuotaGate struct{ opened atomic.Pointer[chan struct{}] }
+
+// Close makes the aggregator wait before its next event. For the engine.
+func (g *CPUQuotaGate) Close() {
+	if g.opened.Load() == nil {
+		opened := make(chan struct{})
+		g.opened.Store(&opened)
+	}
+}
+
+// Open lets the aggregator go on. Safe for concurrent use.
+func (g *CPUQuotaGate) Open() {
+	if opened := g.opened.Swap(nil); opened != nil {
+		close(*opened)
+	}
+}
+
+// Wait waits until the gate is open. For the aggregator.
+func (g *CPUQuotaGate) Wait() {
+	for opened := g.opened.Load(); opened != nil; opened = g.opened.Load() {
+		<-*opened
+	}
+}

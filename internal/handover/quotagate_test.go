@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package handover
+
+import (
+	"sync/atomic"
+	"testing"
+)
+
+func TestAggregatorWaitsWhileTheGateIsClosed(t *testing.T) {
+	var gate CPUQuotaGate
+	gate.Wait()
+	gate.Open()
+	for range 1000 {
+		gate.Close()
+		gate.Close()
+		var opened atomic.Bool
+		done := make(chan bool)
+		go func() {
+			gate.Wait()
+			done <- opened.Load()
+		}()
+		opened.Store(true)
+		gate.Open()
+		if !<-done {
+			t.Fatal("it did not wait")
+		}
+	}
+	gate.Wait()
+}

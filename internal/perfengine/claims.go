@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package perfengine
+
+import (
+	"prywalk/internal/engine"
+	"prywalk/internal/handover"
+	"prywalk/internal/observe"
+)
+
+// claims reports samples of threads that are not tracked: each is a claim on the unobserved time of a process
+// ([attribute.Process.Claim]). Samples of a sampled process wait, as their thread may be found by the next listing.
+type claims struct {
+	run        *engine.Run
+	unassigned []unassignedSample
+}
+
+// unassignedSample is a sample of a thread that is not tracked yet.
+type unassignedSample struct {
+	proc *process
+	tid  int
+	raw  *observe.RawSample
+}
+
+const (
+	// unassignedFor is how long a sample waits for its thread, ns: two listings.
+	unassignedFor  = 100e6
+	mostUnassigned = 256
+)
+
+func (c *claims) full() bool { return len(c.unassigned) >= mostUnassigned }
+
+func (c *claims) keep(p *process, tid int, raw *observe.RawSample) {
+	c.unassigned = append(c.unassigned, unassignedSample{p, tid, raw})
+}
+
+// assign gives a new thread its samples.
+func (c *claims) assign(th *thread) {
+	kept := c.unassigned[:0]
+	for _, u := range c.unassigned {
+		if u.tid != th.Observed.TID || u.proc != th.proc {
+			kept = append(kept, u)
+			continue
+		}
+		th.waiting = append(th.waiting, u.raw)
+		if th.Shared.CreatedAt != 0 {
+			th.Shared.CreatedAt = min(th.Shared.CreatedAt, u.raw.At)
+		}
+	}
+	clear(c.unassigned[len(kept):])
+	c.unassigned = kept
+}
+
+// of reports the waiting samples of a process that has ended, or is not sampled any more.
+func (c *claims) of(p *process) {
+	c.reportIf(func(u *unassignedSample) bool { return u.proc == p })
+}
+
+// overdue reports the samples that have waited too long.
+func (c *claims) overdue() {
+	c.reportIf(func(u *unassignedSample) bool {
+		return c.run.Ending || c.run.Tick.At-u.raw.At > unassignedFor
+	})
+}
+
+func (c *claims) reportIf(due func(*unassignedSample) bool) {
+	kept := c.unassigned[:0]
+	for i := range c.unassigned {
+		u := c.unassigned[i]
+		if due(&c.unassigned[i]) {
+			c.add(handover.Event{Kind: handover.SampledEnded, Proc: u.proc.Shared, RawSample: u.raw})
+		} else {
+			kept = append(kept, u)
+		}
+	}
+	clear(c.unassigned[len(kept):])
+	c.unassigned = kept
+}
+
+// add reports a claim.
+func (c *claims) add(e handover.Event) {
+	r := c.run
+	r.Sampled++
+	r.Unassigned++
+	r.Tick.Copies += e.RawSample.Waits()
+	e.Length = e.RawSample.Period
+	r.Out.Add(e)
+}

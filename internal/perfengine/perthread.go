@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package perfengine
+
+import (
+	"fmt"
+	"strings"
+
+	"prywalk/internal/engine"
+	"prywalk/internal/observe"
+	"prywalk/internal/perfevents"
+	"prywalk/internal/procmem"
+)
+
+// perThread samples threads one by one, in user space only ([perfevents.OpenPerThread]), once a stop has found them
+// running.
+//
+// Time in the kernel has no samples. So a thread that is there for more than a twentieth of its CPU time is stopped
+// again. Both missing samples and stime (/proc/PID/task/TID/stat) must show it: samples may be lost by chance.
+type perThread struct {
+	run    *engine.Run
+	reader *perfevents.Reader
+	// inKernel and refused count threads that are stopped: as they run in the kernel; as the kernel refuses samples.
+	inKernel, refused int64
+}
+
+const (
+	// comparedAfter is the CPU time, in periods, after which samples are compared with it.
+	comparedAfter = 200
+	// missingShare: one sample in so many may be missing.
+	missingShare = 20
+	// mostInconclusive is the number of comparisons without a result after which the counts restart.
+	mostInconclusive = 10
+	// clockTick is the unit of stime, ns.
+	clockTick = 10e6
+)
+
+// threadEvents are the events of one thread. from, kernel and received begin together.
+type threadEvents struct {
+	open         int    // number of descriptors; 0: it is not sampled
+	from         int64  // CPU time, ns
+	kernel       uint64 // kernel time, clock ticks
+	received     int64  // samples since
+	inconclusive int64  // comparisons that found no reason for missing samples
+	rateChanged  bool   // since the counts began
+	stopped      bool   // it is not sampled any more
+}
+
+func (e *threadEvents) restart(cpu int64, kernel uint64) {
+	e.from, e.kernel, e.received, e.inconclusive, e.rateChanged = cpu, kernel, 0, 0, false
+}
+
+func (e *threadEvents) lacksSamples(expected int64) bool {
+	return (expected-e.received)*missingShare > expected
+}
+
+func (e *threadEvents) inKernel(cpu int64, kernel uint64) bool {
+	return (int64(kernel-e.kernel)-1)*clockTick*missingShare > cpu-e.from
+}
+
+func (o *perThread) begin(*thread) {} // a stop must find it running first
+
+func (o *perThread) foundRunning(th *thread, s *observe.RawSample) {
+	e := &th.events
+	if th.proc.mode != modeSamples || o.run.Ending || e.open > 0 || e.stopped || th.NoUser {
+		return
+	}
+	n := o.reader.Events()
+	if !o.run.Files.Take(n) {
+		return
+	}
+	if err := o.reader.OpenThread(th.Observed.TID); err != nil {
+		o.run.Files.Give(n)
+		o.stop(th, &o.refused)
+		return
+	}
+	var st procmem.Stat
+	_ = th.Observed.Stat(&st) // ended, or no time in the kernel
+	*e = threadEvents{open: n, from: int64(s.Sched.CPU), kernel: st.STime}
+	th.Observed.SetSampled(o.reader.Stack())
+}
+
+// stop has a thread stopped from now on.
+func (o *perThread) stop(th *thread, count *int64) {
+	o.end(th)
+	th.events.stopped = true
+	*count++
+}
+
+func (o *perThread) end(th *thread) {
+	e := &th.events
+	if e.open == 0 {
+		return
+	}
+	o.reader.CloseThread(th.Observed.TID)
+	o.run.Files.Give(e.open)
+	*e = threadEvents{}
+	th.Observed.SetSampled(0)
+}
+
+func (o *perThread) compare(th *thread) {
+	e := &th.events
+	if e.open == 0 {
+		return
+	}
+	cpu := th.read.CPU
+	expected := (cpu - e.from) / o.reader.Period()
+	if expected < comparedAfter*(e.inconclusive+1) && !e.rateChanged {
+		return
+	}
+	var st procmem.Stat
+	if th.Observed.Stat(&st) != nil {
+		return
+	}
+	if e.rateChanged {
+		e.restart(cpu, st.STime)
+		return
+	}
+	lacks := e.lacksSamples(expected)
+	if lacks && e.inKernel(cpu, st.STime) {
+		o.stop(th, &o.inKernel)
+		return
+	}
+	if e.inconclusive++; !lacks || e.inconclusive == mostInconclusive {
+		e.restart(cpu, st.STime)
+	}
+}
+
+func (o *perThread) fromStart() bool { return false }
+
+func (o *perThread) note() string {
+	parts := []string{"user space only"}
+	if o.inKernel > 0 {
+		parts = append(parts, fmt.Sprintf("by ptrace: %d that ran in the kernel as well", o.inKernel))
+	}
+	if o.refused > 0 {
+		parts = append(parts, fmt.Sprintf("by ptrace: %d that may not be sampled", o.refused))
+	}
+	return strings.Join(parts, "; ")
+}

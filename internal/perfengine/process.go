@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package perfengine
+
+import (
+	"slices"
+
+	"prywalk/internal/attribute"
+	"prywalk/internal/engine"
+	"prywalk/internal/handover"
+	"prywalk/internal/observe"
+	"prywalk/internal/sample"
+)
+
+// mode is how the running threads of a process are observed. Only [choice] changes it.
+type mode uint8
+
+const (
+	modeStops   mode = iota
+	modeSamples      // by the kernel
+	modeEnded        // the process has ended
+)
+
+// process implements [engine.ProcessObserver].
+type process struct {
+	*engine.Process
+	engine  *Engine
+	threads map[int]*thread // by thread id
+	mode    mode
+	// fellBackFor is what samples lacked when it was last stopped for that, sampledAnyway what the present samples
+	// lack.
+	fellBackFor, sampledAnyway handover.FallbackReason
+	// received counts its usable samples; receivedBefore and ranBefore (CPU time, ns) are as of the last check.
+	received, receivedBefore, ranBefore int64
+}
+
+// Observes implements [engine.ProcessObserver].
+func (p *process) Observes() bool { return p.mode == modeSamples }
+
+// TrackThread implements [engine.ProcessObserver].
+func (p *process) TrackThread(of *engine.Thread) engine.ThreadObserver {
+	th := &thread{Thread: of, proc: p}
+	p.threads[of.Observed.TID] = th
+	if p.mode == modeSamples {
+		p.engine.scope.begin(th)
+	}
+	return th
+}
+
+// Ended implements [engine.ProcessObserver].
+func (p *process) Ended(end *attribute.ProcessEnd) {
+	e := p.engine
+	e.procs.remove(p)
+	p.mode = modeEnded
+	e.children.processEnded(p)
+	e.claims.of(p)
+	e.clocks.processEnded(p, end)
+}
+
+// thread implements [engine.ThreadObserver].
+type thread struct {
+	*engine.Thread
+	proc    *process
+	waiting []*observe.RawSample // until its clocks are read
+	read    sample.Reading       // its clocks, as of the last reading
+	begun   bool                 // an observation of it was reported
+	deep    bool                 // it was stopped although sampled: its stack is too deep
+	ended   bool
+	events  threadEvents // of [perThread]
+}
+
+// BeforeObservation implements [engine.ThreadObserver].
+func (th *thread) BeforeObservation() { th.proc.engine.scope.compare(th) }
+
+// ClocksRead implements [engine.ThreadObserver]. It reports the thread's samples.
+func (th *thread) ClocksRead(now sample.Reading, asleep bool) {
+	if !th.ended {
+		th.proc.engine.samples.clocksRead(th, now, asleep)
+	}
+}
+
+// Runs implements [engine.ThreadObserver].
+func (th *thread) Runs() { th.proc.engine.samples.foundRunning(th) }
+
+// AfterObservation implements [engine.ThreadObserver].
+func (th *thread) AfterObservation(raw *observe.RawSample) {
+	e := th.proc.engine
+	if th.begun = true; raw.How != observe.ByStop || raw.State != sample.Running {
+		return
+	}
+	if !th.deep && th.Observed.StoppedForDepth() {
+		th.deep = true
+		e.samples.n.deep++
+	}
+	e.scope.foundRunning(th, raw)
+}
+
+// Ended implements [engine.ThreadObserver].
+func (th *thread) Ended(alive bool) {
+	e, p := th.proc.engine, th.proc
+	th.ended = true
+	if tid := th.Shared.TID; p.threads[tid] == th {
+		delete(p.threads, tid)
+	}
+	if alive {
+		e.samples.reportWaiting(th)
+	}
+	for i, raw := range th.waiting {
+		e.claims.add(handover.Event{Kind: handover.SampledEnded, Thread: th.Shared, Proc: p.Shared, RawSample: raw})
+		th.waiting[i] = nil
+	}
+	th.waiting = nil
+	e.scope.end(th)
+}
+
+// processes are the tracked ones.
+type processes struct {
+	all     []*process
+	sampled map[int]*process // by process id
+}
+
+func (ps *processes) remove(p *process) {
+	ps.all = slices.DeleteFunc(ps.all, func(q *process) bool { return q == p })
+	ps.notSampled(p)
+}
+
+// notSampled drops a process from those that are sampled: its id may be another's by now.
+func (ps *processes) notSampled(p *process) {
+	if ps.sampled[p.Target.PID] == p {
+		delete(ps.sampled, p.Target.PID)
+	}
+}
+
+func (ps *processes) allSampled() bool {
+	return !slices.ContainsFunc(ps.all, func(p *process) bool { return p.mode != modeSamples })
+}
+
+// threads gives the number of threads.
+func (ps *processes) threads() (n int) {
+	for _, p := range ps.all {
+		n += len(p.threads)
+	}
+	return n
+}

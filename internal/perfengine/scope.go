@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package perfengine
+
+import "prywalk/internal/observe"
+
+// scope is which threads the kernel samples: all that run on a processor ([systemWide]), or single ones ([perThread]).
+type scope interface {
+	// begin is called for each thread of a process that is sampled from now on, and for its new ones.
+	begin(*thread)
+	end(*thread)
+	// compare compares the samples of a thread with its CPU time, before an observation.
+	compare(*thread)
+	// foundRunning is called where a stop has found a thread running.
+	foundRunning(*thread, *observe.RawSample)
+	// fromStart reports whether threads are sampled from their first instruction on, those of descendants included.
+	fromStart() bool
+	// note describes threads that are stopped; "": nothing to add.
+	note() string
+}
+
+// systemWide samples all threads of each processor.
+type systemWide struct {
+	stream *stream
+	claims *claims
+}
+
+func (w systemWide) begin(th *thread) {
+	th.Observed.SetSampled(w.stream.reader.Stack())
+	w.claims.assign(th)
+}
+
+func (systemWide) end(*thread)                              {}
+func (systemWide) compare(*thread)                          {}
+func (systemWide) foundRunning(*thread, *observe.RawSample) {}
+func (systemWide) fromStart() bool                          { return true }
+func (systemWide) note() string                             { return "" }

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package perfengine
+
+import (
+	"prywalk/internal/observe"
+	"prywalk/internal/perfevents"
+)
+
+// stream is the kernel's samples: they come, or are paused, or were given up.
+type stream struct {
+	reader  *perfevents.Reader // nil: none, or given up
+	paused  bool               // no process is sampled at present
+	held    bool               // paused until release
+	drained int64              // last reading, CLOCK_MONOTONIC ns
+
+	gaveUp string // why samples were given up; "": not
+	last   *perfevents.Reader
+}
+
+func (s *stream) on() bool { return s.reader != nil && !s.paused }
+
+// use pauses the samples while no process is sampled. It reports whether they have begun again.
+func (s *stream) use(is bool) (again bool) {
+	switch {
+	case !is && !s.paused:
+		s.reader.Pause()
+		s.paused = true
+	case is && s.paused:
+		s.reader.Resume()
+		s.paused = false
+		return true
+	}
+	return false
+}
+
+func (s *stream) hold() {
+	if s.held = s.on(); s.held {
+		s.reader.Pause()
+	}
+}
+
+func (s *stream) release() {
+	if s.held && s.reader != nil {
+		s.reader.Resume()
+	}
+	s.held = false
+}
+
+func (s *stream) giveUp(why string) {
+	s.reader.Pause()
+	s.gaveUp, s.last, s.reader = why, s.reader, nil
+}
+
+// raw makes a raw sample of a record.
+func (s *stream) raw(o *observe.Observer, r *perfevents.Record) *observe.RawSample {
+	raw := o.FromSample(r)
+	raw.Period = s.reader.PeriodAt(r.Time)
+	return raw
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package perfevents
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// # Samples of an ordinary user's threads
+//
+// With kernel.perf_event_paranoid 2 a user may sample own threads in user space (kernel/events/core.c, perf_event_open
+// and find_get_context). Each processor has a ring, owned by an event that counts nothing. Each sampled thread has
+// one event per processor, which writes to its ring (PERF_EVENT_IOC_SET_OUTPUT).
+
+// OpenPerThread prepares samples of the user's own threads ([Reader.OpenThread]). The error is [ErrDenied] or
+// [ErrUnsupported].
+func OpenPerThread(o Options) (*Reader, error) {
+	o.NoKernel, o.Tasks, o.Programs, o.Switches = true, false, false, false
+	return openWithin(&Reader{opts: o, threads: map[int][]int{}})
+}
+
+// PerThread reports whether threads are sampled one by one.
+func (r *Reader) PerThread() bool { return r.threads != nil }
+
+// Events gives the number of descriptors per thread.
+func (r *Reader) Events() int { return len(r.rings) }
+
+// OpenThreads gives the number of threads with events.
+func (r *Reader) OpenThreads() int { return len(r.threads) }
+
+// OpenThread starts samples of a thread. The error wraps ESRCH if there is none. Precondition: PerThread.
+func (r *Reader) OpenThread(tid int) error {
+	if _, followed := r.threads[tid]; followed {
+		return nil
+	}
+	attr := r.threadAttr()
+	if r.paused {
+		attr.Bits |= unix.PerfBitDisabled
+	}
+	fds := make([]int, 0, len(r.rings))
+	for _, g := range r.rings {
+		fd, err := unix.PerfEventOpen(&attr, tid, g.cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
+		if err == nil {
+			fds = append(fds, fd)
+			err = unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_OUTPUT, g.fd)
+		}
+		if err != nil {
+			closeAll(fds)
+			return fmt.Errorf("thread %d on processor %d: %w", tid, g.cpu, err)
+		}
+	}
+	r.threads[tid] = fds
+	return nil
+}
+
+// CloseThread ends samples of a thread.
+func (r *Reader) CloseThread(tid int) {
+	closeAll(r.threads[tid])
+	delete(r.threads, tid)
+}
+
+func closeAll(fds []int) {
+	for _, fd := range fds {
+		_ = unix.Close(fd) // unwritten
+	}
+}
+
+func (o *Options) perThread() unix.PerfEventAttr {
+	a := o.attr()
+	a.Bits |= unix.PerfBitExcludeKernel | unix.PerfBitExcludeCallchainKernel
+	return a
+}
+
+// holder describes the event that owns a ring.
+func (o *Options) holder() unix.PerfEventAttr {
+	a := o.perThread()
+	a.Config = unix.PERF_COUNT_SW_DUMMY
+	return a
+}

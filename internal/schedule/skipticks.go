@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package schedule
+
+// # Skipped ticks
+//
+// Where the kernel samples running threads, ticks only add clocks, sleepers, creations and ends. While all threads are
+// steady, ticks are longestDistance apart; otherwise as many are skipped as keep their cost below one part in costShare
+// of a processor.
+
+const (
+	// longestDistance bounds the distance of ticks, ns; mostApart bounds it in periods, as the kernel's buffers have
+	// room for 32 samples.
+	longestDistance = 10e6
+	mostApart       = 10
+	// SteadyFor is how long a thread must have run or slept to be steady, ns. One part in steadyShare may differ.
+	SteadyFor   = 200e6
+	steadyShare = 10
+	// Ticks take at most one part in costShare of a processor. Their cost is a mean of the last costTicks.
+	costShare = 100
+	costTicks = 32
+	// newFor is the time without begin or end of a thread after which ticks may be skipped, ns.
+	newFor = 1e9
+)
+
+// Clocks are a thread's clocks: CLOCK_MONOTONIC, CPU and run queue time, ns.
+type Clocks struct{ Wall, CPU, RunQueue int64 }
+
+// Steady detects a thread that runs on.
+type Steady struct {
+	from Clocks // since then it has run on, or not been decided
+	is   bool
+}
+
+// Runs notes that the thread was found running or queued. The kernel adds queue time to the clock late, so that it
+// seems to be sleep: the decision takes SteadyFor at least.
+func (s *Steady) Runs(now Clocks) {
+	wall := now.Wall - s.from.Wall
+	asleep := wall - (now.CPU - s.from.CPU) - (now.RunQueue - s.from.RunQueue)
+	switch {
+	case s.from.Wall == 0:
+		s.from = now
+	case wall >= SteadyFor && asleep <= wall/steadyShare:
+		*s = Steady{from: now, is: true}
+	case wall >= 2*SteadyFor:
+		*s = Steady{from: now}
+	}
+}
+
+// Is reports whether the thread is steady.
+func (s *Steady) Is() bool { return s.is }
+
+// TickSkipper counts skipped ticks. The zero value is ready for use.
+type TickSkipper struct {
+	// Skipped is the number of ticks skipped so far.
+	Skipped int64
+
+	left    int64 // ticks to skip now
+	changed int64 // last begin or end of a thread, CLOCK_MONOTONIC ns
+	used    int64 // CPU time as of the last tick, ns; 0: unknown
+	cost    int64 // of a tick, ns
+}
+
+// Changed notes that a thread has begun or ended.
+func (r *TickSkipper) Changed(now int64) { r.changed = max(r.changed, now) }
+
+// MaySkip reports whether no thread has begun or ended lately.
+func (r *TickSkipper) MaySkip(now int64) bool { return now-r.changed >= newFor }
+
+// Used sets the CPU time of all ticks so far, ns. Call it after each tick.
+func (r *TickSkipper) Used(ns int64) {
+	if cost := ns - r.used; r.used != 0 && cost >= 0 {
+		r.cost += (min(cost, longestDistance/costShare) - r.cost) / costTicks
+	}
+	r.used = ns
+}
+
+// Skip skips a random number of ticks from next on, and gives the moment of the one after them. ok is false if the
+// period is too long for that.
+func (s *Ticks) Skip(r *TickSkipper, next int64) (after int64, ok bool) {
+	most := min(int64(longestDistance)/s.period, mostApart) - 1
+	if most < 1 {
+		return next, false
+	}
+	return s.skip(r, next, (most+1)/2, most), true
+}
+
+// SkipCostly is Skip with a number that the cost of ticks decides.
+func (s *Ticks) SkipCostly(r *TickSkipper, next int64) (after int64, ok bool) {
+	most := min(int64(longestDistance)/s.period, mostApart) - 1
+	mean := min((r.cost*costShare-1)/s.period, (3*most+3)/4)
+	if mean < 1 {
+		return next, false
+	}
+	return s.skip(r, next, (mean+1)/2, min(mean+mean/2, most)), true
+}
+
+func (s *Ticks) skip(r *TickSkipper, next, least, most int64) (after int64) {
+	r.left = least + s.rng.Int64N(most-least+1)
+	s.due += r.left * s.period
+	return next + r.left*s.period
+}
+
+// End ends a Skip, passed ns after the last tick, and gives how many ticks were skipped.
+func (r *TickSkipper) End(passed, period int64) (ticks int64) {
+	ticks = max(min((passed+period/2)/period-1, r.left), 0)
+	r.Skipped += ticks
+	r.left = 0
+	return ticks
+}

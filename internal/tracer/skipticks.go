@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"prywalk/internal/schedule"
+	"prywalk/internal/selfruntime"
+)
+
+// skipTicks gives the moment of the next tick: next, or later if ticks in between would show nothing new
+// ([schedule.TickSkipper]).
+func (t *Tracer) skipTicks(now, next int64) int64 {
+	if !t.maySkip(now) {
+		return next
+	}
+	t.Skipper.Used(int64(selfruntime.CPUTime()))
+	skip := t.ticks.SkipCostly
+	if t.steady(now) {
+		skip = t.ticks.Skip
+	}
+	after, ok := skip(&t.Skipper, next)
+	if !ok {
+		return next
+	}
+	for _, p := range t.procs {
+		t.Idle.TicksSkipped(p.idle)
+	}
+	return after
+}
+
+func (t *Tracer) maySkip(now int64) bool {
+	switch {
+	case !t.running.Coverage().Complete || t.drawing() || t.budget.Limited() || t.Ending:
+		return false
+	case t.quota != nil || t.Observer.Pending() > 0 || !t.Skipper.MaySkip(now):
+		return false
+	}
+	for _, p := range t.procs {
+		if !p.list.begun || p.Shared.CodeChanging(now) {
+			return false // its samples are walked while its code is mapped
+		}
+	}
+	return true
+}
+
+func (t *Tracer) steady(now int64) bool {
+	for _, p := range t.procs {
+		for _, i := range p.idle.Due {
+			if th := ownerOf(i); !th.dead && !th.Steady.Is() && i.AsleepFor(now) < schedule.SteadyFor {
+				return false
+			}
+		}
+	}
+	return true
+}
