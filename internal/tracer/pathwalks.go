@@ -15,9 +15,9 @@ type pathWalks struct {
 	*state
 	stops  *stops
 	walker *procmem.PathOpener // nil: the tracer walks paths itself
-	under  *procmem.Job   // under way, or just ended
-	ahead  []openedThread  // opened, not tracked yet
-	passed int             // number of them that were passed by open
+	under  *procmem.Job        // under way, or just ended
+	ahead  []openedThread      // opened, not tracked yet
+	passed int                 // number of them that were passed by open
 }
 
 const (
