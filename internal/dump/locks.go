@@ -52,6 +52,10 @@ type Locks struct {
 	Starved []Starved `json:"starved_pools"`
 	// OwnerUnknown are the threads that wait, and are not idle, for something without a known owner.
 	OwnerUnknown []int `json:"owner_unknown"`
+	// GIL are the cycles through the lock of an interpreter. They are not proven.
+	GIL [][]int `json:"gil_cycles,omitempty"`
+	// Unread is how many threads' waits are not known: they could not be read, or a signal has stopped them.
+	Unread int `json:"threads_unread,omitempty"`
 	// GoroutineLocks are what goroutines wait for, PossibleGoroutines the cycles of goroutines that wait for each other
 	// through likely owners.
 	GoroutineLocks     []GoroutineLock  `json:"goroutine_locks,omitempty"`

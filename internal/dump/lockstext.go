@@ -108,9 +108,17 @@ func (l *Locks) verdict() string {
 	case len(l.OwnerUnknown) > 0:
 		text = fmt.Sprintf("deadlock unknown: the locks that %s for have no known owner",
 			waiting(len(l.OwnerUnknown), "thread"))
+	case l.Unread > 0:
+		text = "deadlock unknown"
 	}
 	if n := len(l.OwnerUnknown); n > 0 && owned > 0 {
 		text += fmt.Sprintf("; %s for locks whose owner is not known", waiting(n, "thread"))
+	}
+	for _, c := range l.GIL {
+		text += fmt.Sprintf("; %d threads wait for each other through the GIL, which is not proven", len(c))
+	}
+	if l.Unread > 0 {
+		text += fmt.Sprintf("; what %s for is not known (not readable, or stopped by a signal)", waiting(l.Unread, "thread"))
 	}
 	if len(l.Go) > 0 {
 		text += l.goroutinesVerdict()

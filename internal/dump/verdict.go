@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"prywalk/internal/observe"
+	"prywalk/internal/refusal"
 	"prywalk/internal/sample"
 	"prywalk/internal/waits"
 )
@@ -22,7 +23,7 @@ const (
 	VerdictDeadlock Verdict = "deadlock"
 	// VerdictPossible means a cycle with a likely owner, or a possibly starved pool.
 	VerdictPossible Verdict = "possible"
-	// VerdictUnknown means waits without a known owner, or goroutines not examined.
+	// VerdictUnknown means waits without a known owner, threads whose waits are not known, or goroutines not examined.
 	VerdictUnknown Verdict = "unknown"
 	// VerdictNone means that all waits have known owners, without a cycle.
 	VerdictNone Verdict = "none"
@@ -125,7 +126,9 @@ func (l *lockExam) asleep(tids []int, runs map[int]uint64) {
 func (l *Locks) judge() {
 	l.starved()
 	known := l.known()
+	l.GIL = l.gilCycles()
 	for _, p := range l.Processes {
+		l.Unread += p.unread()
 		if p.isGo() {
 			l.Go = append(l.Go, p.PID)
 		}
@@ -141,11 +144,50 @@ func (l *Locks) judge() {
 		l.Verdict = VerdictDeadlock
 	case len(l.Possible) > 0 || len(l.Starved) > 0 || len(l.PossibleGoroutines) > 0:
 		l.Verdict = VerdictPossible
-	case len(l.OwnerUnknown)+len(l.Go) > 0:
+	case len(l.OwnerUnknown)+len(l.Go)+len(l.GIL)+l.Unread > 0:
 		l.Verdict = VerdictUnknown
 	default:
 		l.Verdict = VerdictNone
 	}
+}
+
+// unread counts the threads whose waits are not known: they could not be read, or a signal has stopped them.
+func (p *Process) unread() (n int) {
+	for reason, failed := range p.Failed {
+		if !slices.Contains(waitForNothing, reason) {
+			n += int(failed)
+		}
+	}
+	for i := range p.Threads {
+		if strings.EqualFold(p.Threads[i].State, "T") {
+			n++
+		}
+	}
+	return n
+}
+
+// waitForNothing are the reasons of failed threads that have ended or run.
+var waitForNothing = []string{
+	refusal.Gone.Word(), refusal.Zombie.Word(), refusal.MaxPause.Word(), refusal.Running.Word(),
+}
+
+// gilCycles gives the cycles through the lock of an interpreter. Its waiters wake every few milliseconds, so no reading
+// finds that none of the threads has run.
+func (l *Locks) gilCycles() (out [][]int) {
+	g, atGIL := l.graph(), map[int]bool{}
+	for _, p := range l.Processes {
+		for i := range p.Threads {
+			if t := &p.Threads[i]; t.WaitsFor != nil && t.WaitsFor.Kind == waits.GIL && t.WaitsFor.Owner != 0 {
+				g[t.TID], atGIL[t.TID] = t.WaitsFor.Owner, true
+			}
+		}
+	}
+	for _, c := range waits.Cycles(g) {
+		if slices.ContainsFunc(c, func(tid int) bool { return atGIL[tid] }) {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 func (p *Process) isGo() bool {
