@@ -30,11 +30,11 @@ func (o *run) excused(r *outcome) bool {
 	if i > 0 {
 		pc -= o.regs.Arch.CallLen()
 	}
-	loading := i == 0 && r.verdict == short && o.loads(pc)
-	if !loading && (i+1 < len(o.chain) && o.entryFits(i) || !o.saysNothing(pc)) {
+	loading := i == 0 && r.verdict == short && o.files.loads(pc)
+	if !loading && (i+1 < len(o.chain) && o.entryFits(i) || !o.files.saysNothing(pc)) {
 		return false
 	}
-	m, f, _ := o.locate(pc)
+	m, f, _ := o.files.locate(pc)
 	o.tally.init()
 	o.tally.silent[m+" "+f]++
 	return true
@@ -44,11 +44,11 @@ func (o *run) excused(r *outcome) bool {
 // loaded for: its CFA is relative to an argument. glibc's longjmp and setcontext say so before the return
 // address is there: in longjmp's buffer it is disguised, in setcontext's it is in another place. The walk ends
 // there, and says so.
-func (o *run) loads(pc uint64) bool {
-	if o.regs.Arch != frames.AArch64 {
+func (fs *files) loads(pc uint64) bool {
+	if fs.proc.Arch != frames.AArch64 {
 		return false
 	}
-	t, m := o.table(pc)
+	t, m := fs.table(pc)
 	if t == nil {
 		return false
 	}
@@ -56,8 +56,8 @@ func (o *run) loads(pc uint64) bool {
 	return ok && rule.CFAReg < 19
 }
 
-func (o *run) table(pc uint64) (*dwarfunwind.Table, *frames.Module) {
-	m := o.proc.Space().Find(pc)
+func (fs *files) table(pc uint64) (*dwarfunwind.Table, *frames.Module) {
+	m := fs.proc.Space().Find(pc)
 	if m == nil {
 		return nil, nil
 	}
@@ -65,10 +65,10 @@ func (o *run) table(pc uint64) (*dwarfunwind.Table, *frames.Module) {
 	if at == nil || at.Image == nil || at.Image.GoTable() != nil {
 		return nil, nil
 	}
-	t := o.tables[at.Image]
+	t := fs.tables[at.Image]
 	if t == nil {
 		t = newBounds(at.Image.ELF).fdes
-		o.tables[at.Image] = t
+		fs.tables[at.Image] = t
 	}
 	return t, m
 }
@@ -82,17 +82,17 @@ func (o *run) entryFits(i int) bool {
 	return i == 0 && lr&^o.regs.PACMask == caller.pc && caller.sp == at.sp
 }
 
-func (o *run) saysNothing(pc uint64) bool {
-	if v, ok := o.silent[pc]; ok {
+func (fs *files) saysNothing(pc uint64) bool {
+	if v, ok := fs.silent[pc]; ok {
 		return v
 	}
-	v := o.isSilent(pc)
-	o.silent[pc] = v
+	v := fs.isSilent(pc)
+	fs.silent[pc] = v
 	return v
 }
 
-func (o *run) isSilent(pc uint64) bool {
-	t, m := o.table(pc)
+func (fs *files) isSilent(pc uint64) bool {
+	t, m := fs.table(pc)
 	return t != nil && rows(t, pc-m.Bias) == 1
 }
 
@@ -130,7 +130,7 @@ func (o *run) overwritten(r *outcome) bool {
 			if !changed && (i == r.at || a.fp == 0 || !o.pushed(o.chain[i-1].pc, a)) {
 				continue
 			}
-			m, f, _ := o.locate(o.chain[i-1].pc)
+			m, f, _ := o.files.locate(o.chain[i-1].pc)
 			o.tally.init()
 			o.tally.gone[m+" "+f]++
 			return true

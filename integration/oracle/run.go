@@ -14,7 +14,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/dwarfunwind"
 	"prywalk/frames"
 	"prywalk/internal/code"
 	"prywalk/internal/procmem"
@@ -50,9 +49,7 @@ type run struct {
 	isGo   bool
 	top    uint64 // the outermost frame's stack pointer
 	judges []*judge
-	names  map[*code.Image]*namer
-	tables map[*code.Image]*dwarfunwind.Table
-	silent map[uint64]bool
+	files  *files
 	chain  []want
 	buf    []byte
 	snap   frames.Snapshot
@@ -83,8 +80,7 @@ func Run(name string, argv []string, opt Options, t *Tally) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", name, err)
 	}
-	o := &run{opt: opt, pid: cmd.Process.Pid, tally: t, names: map[*code.Image]*namer{},
-		tables: map[*code.Image]*dwarfunwind.Table{}, silent: map[uint64]bool{}}
+	o := &run{opt: opt, pid: cmd.Process.Pid, tally: t}
 	if o.opt.Section == 0 {
 		o.opt.Section = max(1000, opt.Steps/40)
 	}
@@ -213,7 +209,7 @@ func (o *run) section(budget int) error {
 		}
 		o.tally.step(o)
 		if o.opt.Each != nil {
-			o.opt.Each(o.funcName(o.regs.PC))
+			o.opt.Each(o.files.funcName(o.regs.PC))
 		}
 		if !o.moving {
 			o.check()
@@ -241,7 +237,7 @@ func (o *run) begin() error {
 		o.top = f.SP
 	}
 	if w.StopReason() != frames.StopRoot {
-		return fmt.Errorf("at the mark the walk ends with %v: %v", w.StopReason(), o.chainText(o.cur.chain(nil, &o.regs)))
+		return fmt.Errorf("at the mark the walk ends with %v: %v", w.StopReason(), o.files.chainText(o.cur.chain(nil, &o.regs)))
 	}
 	calls := o.cur.calls[1:] // without the frame of the mark itself
 	for i, j := 0, len(calls)-1; i < j; i, j = i+1, j-1 {
@@ -259,7 +255,7 @@ func (o *run) refresh() error {
 		if err != nil {
 			return err
 		}
-		o.proc = p
+		o.proc, o.files = p, newFiles(p)
 		m := p.Main()
 		if m != nil {
 			if at := code.MappingOf(m); at != nil && at.Image != nil {
@@ -275,7 +271,7 @@ func (o *run) refresh() error {
 	}
 	if changed {
 		o.code.forget()
-		clear(o.silent)
+		clear(o.files.silent)
 		for _, j := range o.judges {
 			j.renew(o)
 		}

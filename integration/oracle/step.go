@@ -59,7 +59,7 @@ func (o *run) follow(k kind) error {
 		o.called(onStack)
 		return nil
 	}
-	if o.moving && (k == ret || k == jumpTo && !o.sameFunction(o.prev.PC, pc)) {
+	if o.moving && (k == ret || k == jumpTo && !o.files.sameFunction(o.prev.PC, pc)) {
 		o.arrived(onStack)
 		return nil
 	}
@@ -69,7 +69,7 @@ func (o *run) follow(k kind) error {
 	if k == jumpTo {
 		o.landed()
 	}
-	if len(o.pending) > 0 && (k == ret || isJump(o.prev.PC, pc) && !o.sameFunction(o.prev.PC, pc)) {
+	if len(o.pending) > 0 && (k == ret || isJump(o.prev.PC, pc) && !o.files.sameFunction(o.prev.PC, pc)) {
 		o.popAhead(len(o.cur.calls) <= before)
 	}
 	return nil
@@ -82,7 +82,7 @@ func (o *run) follow(k kind) error {
 func (o *run) landed() {
 	for n := len(o.cur.calls); n > 0; n-- {
 		a := &o.cur.calls[n-1]
-		if a.slot != o.regs.SP() || !o.sameFunction(a.pc-o.regs.Arch.CallLen(), o.regs.PC) {
+		if a.slot != o.regs.SP() || !o.files.sameFunction(a.pc-o.regs.Arch.CallLen(), o.regs.PC) {
 			return
 		}
 		o.cur.calls = o.cur.calls[:n-1]
@@ -90,9 +90,9 @@ func (o *run) landed() {
 	}
 }
 
-func (o *run) sameFunction(a, b uint64) bool {
-	m := o.proc.Space().Find(b)
-	if m == nil || m != o.proc.Space().Find(a) || m.Calls == nil {
+func (fs *files) sameFunction(a, b uint64) bool {
+	m := fs.proc.Space().Find(b)
+	if m == nil || m != fs.proc.Space().Find(a) || m.Calls == nil {
 		return false
 	}
 	f, known := m.Calls.FuncStart(a - m.Bias)
@@ -201,7 +201,7 @@ func (o *run) switched(k kind) {
 		}
 	default:
 		s = &shadow{id: id, entered: o.isGo}
-		if o.isGo && o.funcName(o.prev.PC) != "runtime.mcall" {
+		if o.isGo && o.files.funcName(o.prev.PC) != "runtime.mcall" {
 			s.below = from
 		}
 		o.cur = s

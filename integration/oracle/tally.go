@@ -117,7 +117,7 @@ func (n *Count) add(o *Count) {
 // that is gone to. glibc's swapcontext is one. Its table still says that the return address is on top of the stack
 // when it has loaded the other stack's pointer but has not pushed the address yet.
 func (t *Tally) between(o *run, pc uint64) {
-	m, f, _ := o.locate(pc)
+	m, f, _ := o.files.locate(pc)
 	t.betweens[m+" "+f]++
 }
 
@@ -159,7 +159,7 @@ func (t *Tally) count(o *run, j *judge, r *outcome) {
 	if i > 0 {
 		pc -= o.regs.Arch.CallLen()
 	}
-	m, f, addr := o.locate(pc)
+	m, f, addr := o.files.locate(pc)
 	c := Class{Judge: j.kind, Module: m, Function: f, Caller: i > 0, Wrong: r.verdict == wrong, Stop: r.stop,
 		Method: r.got.Method}
 	n := t.Classes[c]
@@ -174,7 +174,7 @@ func (t *Tally) count(o *run, j *judge, r *outcome) {
 		t.shown[j.kind]++
 		o.opt.Log("%v: %v at frame %d: %s %s %#x, got %#x sp %#x %v, stop %v, step %d%s", j.kind,
 			[]string{"exact", "short", "wrong"}[r.verdict], r.at, m, f, addr, r.got.PC, r.got.SP, r.got.Method, r.stop, t.steps,
-			o.chainText(o.chain))
+			o.files.chainText(o.chain))
 	}
 }
 
