@@ -87,7 +87,7 @@ func (p *processAccount) refresh(now int64) bool {
 
 // at prepares for the walk of a copy made at a moment.
 func (p *processAccount) at(moment int64) {
-	if !p.Target.Dated() {
+	if !p.Target.Runtimes().Dated() {
 		return
 	}
 	changed, ask := false, p.refreshes.mayAsk(moment)
@@ -154,7 +154,7 @@ func (p *processAccount) stranger() *threadAccount {
 // more query, as a thread leaves a run-time system's list before it ends. A new thread is queried until it has a
 // name.
 func (th *threadAccount) rename(now int64) {
-	namers := th.proc.Target.Namers()
+	namers := th.proc.Target.Runtimes().Namers()
 	due := now-th.named >= handover.NameEvery
 	if !due && (th.given || len(namers) == 0 || now-th.Found >= handover.NameEvery) {
 		return

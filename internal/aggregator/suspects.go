@@ -36,7 +36,7 @@ func (s *suspects) note(th *threadAccount) {
 	case th.lock.owner > 0:
 		s.waitsFor[th.TID] = th.lock.owner
 	case strings.HasPrefix(th.lock.what, string(waits.Semaphore)):
-		for _, n := range th.proc.Target.Namers() {
+		for _, n := range th.proc.Target.Runtimes().Namers() {
 			if strings.HasPrefix(n.Name(), "CPython ") {
 				s.unowned[pid]++
 			}

@@ -182,7 +182,7 @@ func (a *Aggregator) labelsOf(th *threadAccount, s *observe.RawSample) string {
 	}
 	a.unwind.books.lend()
 	defer a.unwind.books.back()
-	return profile.LabelText(th.proc.Target.Labels(&s.Regs, &s.Mem))
+	return profile.LabelText(th.proc.Target.Runtimes().Labels(&s.Regs, &s.Mem))
 }
 
 func (a *Aggregator) taskStats(s *runstats.Stats) {

@@ -38,10 +38,10 @@ const (
 )
 
 func sourcesOf(a *Aggregator, p *processAccount) (out []taskSource) {
-	for _, of := range p.Target.Schedulers() {
+	for _, of := range p.Target.Runtimes().Schedulers() {
 		out = append(out, &goroutines{Scheduler: of, u: a.unwind, p: p})
 	}
-	for _, n := range p.Target.Namers() {
+	for _, n := range p.Target.Runtimes().Namers() {
 		if of, is := n.(managed.TaskFollower); is {
 			out = append(out, &coroutines{of: of, namer: n, u: a.unwind, p: p, places: map[uint64]int{}})
 		}

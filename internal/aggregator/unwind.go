@@ -68,7 +68,7 @@ func newUnwinder(b *profile.Builder, maxDepth int) *unwinder {
 func (u *unwinder) unwind(thr *threadAccount, s *observe.RawSample) (sample.StackID, frames.StopReason) {
 	p := thr.proc
 	u.books.lend()
-	if p.refreshes.due(s.At, p.Target.Starting()) {
+	if p.refreshes.due(s.At, p.Target.Runtimes().Starting()) {
 		p.refresh(s.At)
 	}
 	if end := p.Target.StackEnd(s.Mem.Stack.Addr); end != 0 {
@@ -122,7 +122,7 @@ func (u *unwinder) walkChained(thr *threadAccount, s *observe.RawSample) frames.
 		return stop
 	}
 	record, returns := s.Chain()
-	u.records = thr.proc.Target.NextRecords(record, returns, u.records[:0])
+	u.records = thr.proc.Target.Runtimes().NextRecords(record, returns, u.records[:0])
 	s.AddRecords(u.records)
 	u.methods = methods
 	return u.walk(thr, s)
@@ -145,7 +145,7 @@ func (u *unwinder) walk(thr *threadAccount, s *observe.RawSample) frames.StopRea
 	u.kernelFrames(s)
 	u.outline.Reset()
 	p, w := thr.proc, &u.walker
-	if namers := p.Target.Namers(); len(namers) > 0 && !s.KernelOnly() {
+	if namers := p.Target.Runtimes().Namers(); len(namers) > 0 && !s.KernelOnly() {
 		return u.walkManaged(thr, s, namers)
 	}
 	for w.Init(p.Target.Space(), &s.Regs, &s.Mem); w.Next(); {

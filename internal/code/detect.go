@@ -190,33 +190,6 @@ func (f *found) funcRange(pc uint64) (start, end uint64, ok bool) {
 	return 0, 0, false
 }
 
-// Starting reports whether a run-time system is present but not ready: [Process.Refresh] is worthwhile soon.
-func (p *Process) Starting() bool { return p.runtimes != nil && p.runtimes.found.starting() }
-
-// Namers gives the run-time systems with managed frames.
-func (p *Process) Namers() []managed.Namer {
-	if p.runtimes == nil {
-		return nil
-	}
-	return p.runtimes.Namers()
-}
-
-// Tasks gives, for each scheduler, the stacks of tasks without a thread, as of the last Refresh.
-func (p *Process) Tasks() (out []*managed.Tasks) {
-	for _, s := range p.runtimes.Schedulers() {
-		if t := s.Tasks(); t != nil {
-			out = append(out, t)
-		}
-	}
-	return out
-}
-
-// Unknown gives why a present run-time system is not read; nil for none.
-func (p *Process) Unknown() error { return p.runtimes.Unknown() }
-
-// Namers gives the run-time systems with managed frames.
-func (r *Runtimes) Namers() []managed.Namer { return r.found.namers }
-
 type host struct {
 	AddressSpace
 	arch frames.Arch

@@ -111,9 +111,6 @@ func (p *Process) useModules() {
 	p.space.SetModules(mods)
 }
 
-// Dated reports whether a run-time system dates its code, as of the last Refresh.
-func (p *Process) Dated() bool { return p.runtimes != nil && len(p.runtimes.found.dated) > 0 }
-
 // At prepares for walks of stacks copied at a moment (CLOCK_MONOTONIC, ns), if a run-time system dates its code. It
 // reports whether a walk can give another stack. ask permits reads from the process (microseconds).
 func (p *Process) At(moment int64, ask bool) (changed bool) {

@@ -132,7 +132,7 @@ func TestProcessesWithoutSuchCodeAreNotAsked(t *testing.T) {
 	pid, _ := startWriter(t)
 	p := open(t, pid)
 	before := procmem.Calls()
-	if p.Dated() || p.At(1e9, true) || p.Meet(0) || p.Meet(p.Space().Modules()[0].Start) {
+	if p.Runtimes().Dated() || p.At(1e9, true) || p.Meet(0) || p.Meet(p.Space().Modules()[0].Start) {
 		t.Error("something has changed")
 	}
 	if n := procmem.Calls() - before; n != 0 {

@@ -89,6 +89,7 @@ func (p *Process) start() error {
 	p.space = frames.NewSpace(p.Arch)
 	p.jit = newLiveCode(p.MemoryTID(), p.Memory())
 	p.runtimes = NewRuntimes(p.Arch, p.jit, &p.JITFuncs)
+	p.runtimes.pid = p.PID
 	if _, err := p.Refresh(); err != nil {
 		return err
 	}
@@ -110,7 +111,7 @@ func (p *Process) readable() error {
 	return nil
 }
 
-// Close releases the process, but not a shared cache. [Process.Space] is nil afterwards.
+// Close releases the process, but not a shared cache. Space and Runtimes are nil afterwards.
 func (p *Process) Close() error {
 	err := p.Process.Close()
 	p.release()
@@ -130,6 +131,9 @@ func (p *Process) release() {
 
 // Space gives the executable part of the address space, as of the last Refresh.
 func (p *Process) Space() *frames.Space { return p.space }
+
+// Runtimes gives the process's run-time systems, as of the last Refresh.
+func (p *Process) Runtimes() *Runtimes { return p.runtimes }
 
 // CodeMappings gives the number of executable mappings, as of the last Refresh.
 func (p *Process) CodeMappings() int { return len(p.code) }
