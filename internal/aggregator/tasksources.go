@@ -4,9 +4,7 @@ package aggregator
 
 import (
 	"cmp"
-	"path"
 	"slices"
-	"strings"
 
 	"prywalk/frames"
 	"prywalk/internal/code"
@@ -212,33 +210,16 @@ func (c *coroutines) readTask(place int) (taskSeen, taskKind, frames.StopReason)
 			File: f.File, Line: f.Line, StartLine: f.StartLine}})
 		c.u.stack = append(c.u.stack, c.u.builder.Loc(&profile.Loc{Module: module, Described: said}))
 	}
-	return taskWaits, taskKind{entry: t.Frames[len(t.Frames)-1].Function, wait: awaits(t)}, frames.StopRoot
+	return taskWaits, taskKind{entry: t.Frames[len(t.Frames)-1].Function, wait: waitOf(t)}, frames.StopRoot
 }
 
 // ready is the wait of a task that waits only for its event loop.
 const ready = "ready"
 
-// awaits names what a task waits for: the public library function that the program called, as Queue.get or sleep,
-// else the class of what it awaits. Internal functions begin with an underscore.
-func awaits(t *managed.Task) string {
+// waitOf names what a task waits for.
+func waitOf(t *managed.Task) string {
 	if t.State == managed.TaskReady {
 		return ready
 	}
-	called := ""
-	for i := range t.Frames {
-		if !strings.HasSuffix(path.Dir(t.Frames[i].File), "/"+t.Family) {
-			break
-		}
-		name := t.Frames[i].Function
-		if called == "" || !strings.HasPrefix(name[strings.LastIndexByte(name, '.')+1:], "_") {
-			called = name
-		}
-	}
-	switch {
-	case called != "":
-		return t.Family + "." + called
-	case t.Awaits == "_GatheringFuture":
-		return t.Family + ".gather"
-	}
-	return cmp.Or(t.Awaits, "[not known]")
+	return cmp.Or(t.Wait, "[not known]")
 }

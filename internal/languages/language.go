@@ -60,7 +60,7 @@ type Waits struct {
 	// Lock and Condition match functions of locks, and of conditions, which use them.
 	Lock, Condition *regexp.Regexp
 	// Acquires reports whether a function that only forwards a wait takes a lock. BareLocks: locks are taken without a
-	// frame of a function, and their native wait is that of a semaphore.
+	// frame of a function, their native wait is that of a semaphore, and no memory has their owner.
 	Acquires  func(function string) bool
 	BareLocks bool
 	// Accepts waits for connections, Selects in an event loop.
