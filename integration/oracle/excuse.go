@@ -62,7 +62,7 @@ func (fs *files) table(pc uint64) (*dwarfunwind.Table, *frames.Module) {
 		return nil, nil
 	}
 	at := code.MappingOf(m)
-	if at == nil || at.Image == nil || at.Image.GoTable() != nil {
+	if at == nil || at.Image == nil || at.Image.Table() != nil {
 		return nil, nil
 	}
 	t := fs.tables[at.Image]

@@ -17,6 +17,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/code"
 	"prywalk/internal/procmem"
+	"prywalk/internal/runtimes/golang"
 )
 
 // Options say how much is stepped.
@@ -280,8 +281,8 @@ func (o *run) refresh() error {
 }
 
 func (o *run) learnGo(img *code.Image) {
-	t := img.GoTable()
-	if t == nil {
+	t, is := img.Table().(*golang.Table)
+	if !is {
 		return
 	}
 	if c, ok := t.Chase(); ok {

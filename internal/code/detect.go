@@ -10,7 +10,6 @@ import (
 	"prywalk/heuristics"
 	"prywalk/internal/managed"
 	"prywalk/internal/runtimes"
-	"prywalk/internal/runtimes/golang"
 )
 
 type found struct {
@@ -214,19 +213,13 @@ func (h *host) Modules() []*frames.Module { return h.mods }
 // Flow implements managed.Host.
 func (h *host) Flow() *heuristics.Source { return h.flow }
 
-// GoTable implements golang.Host.
-func (h *host) GoTable(m *frames.Module) *golang.Table {
+// Table implements managed.FileHost.
+func (h *host) Table(m *frames.Module) managed.FileTable {
 	img := elfImage(m)
-	if img == nil || !img.hasGoTable() {
+	if img == nil {
 		return nil
 	}
-	t := img.GoTable()
-	if t != nil {
-		img.mu.Lock()
-		defer img.mu.Unlock()
-		t.Chase()
-	}
-	return t
+	return img.preparedTable()
 }
 
 // Symbol implements managed.Host.

@@ -13,6 +13,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/budget"
 	"prywalk/internal/code"
+	"prywalk/internal/runtimes/golang"
 	"prywalk/internal/runtimes/perfmap"
 	v8 "prywalk/internal/runtimes/v8"
 	"prywalk/internal/safeopen"
@@ -95,7 +96,7 @@ func (n *Namer) table(img *code.Image, pid int) *Table {
 	if n.open == nil {
 		o.Open = n.openDebug(pid)
 	}
-	if g := img.GoTable(); g != nil {
+	if g, is := img.Table().(*golang.Table); is {
 		o.Go = GoLines(g)
 	}
 	t := New(o)
