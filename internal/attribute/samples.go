@@ -15,6 +15,6 @@ func (t *Thread) BeginAt(r sample.Reading) {
 func (p *Process) Claim(where Seen, at, period int64) {
 	if !p.Selected {
 		where.State, where.Wait = sample.Running, ""
-		p.claims.add(where, at, period)
+		p.threads.weights.add(where, at, period)
 	}
 }

@@ -3,6 +3,8 @@
 package attribute
 
 import (
+	"cmp"
+
 	"prywalk/frames"
 	"prywalk/internal/sample"
 )
@@ -22,6 +24,13 @@ type Seen struct {
 	// Program is the program of an unobserved child; "" for the process's own.
 	Program string
 	Found   Found
+}
+
+// compare orders places by all fields but Stack and Program.
+func (s *Seen) compare(o *Seen) int {
+	return cmp.Or(cmp.Compare(s.Found, o.Found), cmp.Compare(s.Stop, o.Stop), cmp.Compare(s.Labels, o.Labels),
+		cmp.Compare(s.State, o.State), cmp.Compare(s.Wait, o.Wait), cmp.Compare(s.WaitsFor, o.WaitsFor),
+		cmp.Compare(s.Owner, o.Owner))
 }
 
 // Found is how a tick found an unobserved child that was on a processor.

@@ -35,7 +35,7 @@ type Thread struct {
 	clock    Clock
 	deferred []Sample // see package skid
 	begun    bool
-	claims   []claimed
+	weights  []sampleWeight
 	skidded  skidded
 	waited   int64 // found queued
 	firstAt  int64
