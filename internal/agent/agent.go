@@ -136,7 +136,7 @@ func (a *Agent) Start(
 }
 
 func (a *Agent) export(e *encoder) {
-	rest, canRest := e.resolver.(interface{ Rest() })
+	rest, canRest := e.resolver.(interface{ DropUnused() })
 	rested := time.Now()
 	for w := range a.store.out {
 		body, points := e.encode(w)
@@ -146,7 +146,7 @@ func (a *Agent) export(e *encoder) {
 			a.sender.put(body, points)
 		}
 		if canRest && time.Since(rested) > restEvery {
-			rest.Rest()
+			rest.DropUnused()
 			rested = time.Now()
 		}
 	}

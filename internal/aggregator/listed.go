@@ -39,8 +39,8 @@ func (u *unwinder) unwindSample(th *threadAccount, g *handover.Program, s *obser
 func (u *unwinder) unwindListed(payer *handover.Process, g *handover.Program, s *observe.RawSample) (
 	sample.StackID, frames.StopReason,
 ) {
-	u.books.lend() // files are opened
-	defer u.books.back()
+	u.lock.beginRead() // files are opened
+	defer u.lock.endRead()
 	l := u.listed(payer, g)
 	u.stack = u.stack[:0]
 	u.kernelFrames(s)

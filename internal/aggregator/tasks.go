@@ -51,9 +51,9 @@ const (
 	cutPlaces = 1000
 )
 
-// followers follow the tasks of a process, one for each run-time system.
-type followers struct {
-	all []*follower
+// taskPollers observe the tasks of a process, one for each run-time system.
+type taskPollers struct {
+	all []*taskPoller
 	due int64 // next search, CLOCK_MONOTONIC ns
 }
 
@@ -80,8 +80,8 @@ func (a *Aggregator) Follow() (rest int64) {
 	return max(next, a.followDue) - now
 }
 
-// dueTasks gives the follower that is due first; nil if none is.
-func (a *Aggregator) dueTasks(now int64) (due *follower) {
+// dueTasks gives the poller that is due first; nil if none is.
+func (a *Aggregator) dueTasks(now int64) (due *taskPoller) {
 	for _, p := range a.procs {
 		if p.Ended {
 			p.tasks.due = now + followAgain
@@ -103,7 +103,7 @@ func (a *Aggregator) dueTasks(now int64) (due *follower) {
 // findTasks finds the run-time systems of a process that have tasks, and drops those of an earlier program.
 func (a *Aggregator) findTasks(p *processAccount) {
 	of := sourcesOf(a, p)
-	p.tasks.all = slices.DeleteFunc(p.tasks.all, func(f *follower) bool {
+	p.tasks.all = slices.DeleteFunc(p.tasks.all, func(f *taskPoller) bool {
 		gone := !slices.ContainsFunc(of, f.of.same)
 		if gone {
 			f.end()
@@ -111,8 +111,8 @@ func (a *Aggregator) findTasks(p *processAccount) {
 		return gone
 	})
 	for _, s := range of {
-		if !slices.ContainsFunc(p.tasks.all, func(f *follower) bool { return f.of.same(s) }) {
-			p.tasks.all = append(p.tasks.all, newFollower(a, p, s))
+		if !slices.ContainsFunc(p.tasks.all, func(f *taskPoller) bool { return f.of.same(s) }) {
+			p.tasks.all = append(p.tasks.all, newTaskPoller(a, p, s))
 		}
 	}
 }
@@ -120,7 +120,7 @@ func (a *Aggregator) findTasks(p *processAccount) {
 // Followed gives the number of observations of waiting tasks. It is safe for any goroutine.
 func (a *Aggregator) Followed() int64 { return a.followed.Load() }
 
-func (a *Aggregator) eachFollower(f func(*follower)) {
+func (a *Aggregator) eachPoller(f func(*taskPoller)) {
 	for _, p := range a.procs {
 		for _, of := range p.tasks.all {
 			f(of)
@@ -128,10 +128,11 @@ func (a *Aggregator) eachFollower(f func(*follower)) {
 	}
 }
 
-// checkpointTasks books all tasks before a checkpoint; large numbers more rarely, to limit the recording's size.
+// checkpointTasks adds the intervals of all tasks before a checkpoint; for many tasks more rarely, to limit the
+// recording's size.
 func (a *Aggregator) checkpointTasks() {
 	now := procmem.Now()
-	a.eachFollower(func(f *follower) {
+	a.eachPoller(func(f *taskPoller) {
 		if now-f.cut >= int64(len(f.places))*1e9/cutPlaces {
 			f.cut = now
 			f.bookAll()
@@ -141,12 +142,13 @@ func (a *Aggregator) checkpointTasks() {
 
 // gapInTasks notes a pause of observations. A task that changed is booked only for the time after it; an unchanged
 // one has waited throughout.
-func (a *Aggregator) gapInTasks(until int64) { a.eachFollower(func(f *follower) { f.gap = until }) }
+func (a *Aggregator) gapInTasks(until int64) { a.eachPoller(func(f *taskPoller) { f.gap = until }) }
 
-// cutTasks books all tasks before a jump of the recording's clock.
-func (a *Aggregator) cutTasks() { a.eachFollower((*follower).bookAll) }
+// cutTasks adds the intervals of all tasks before a jump of the recording's clock.
+func (a *Aggregator) cutTasks() { a.eachPoller((*taskPoller).bookAll) }
 
-// finishTasks reads and books the tasks of a process a last time. Tasks not read in time are taken as unchanged.
+// finishTasks reads the tasks of a process a last time, and adds their intervals. Tasks not read in time are taken as
+// unchanged.
 func (a *Aggregator) finishTasks(p *processAccount, now int64) {
 	alive := p.Target.Alive()
 	if a.Tasks && alive { // too short a recording for the first round
@@ -180,8 +182,8 @@ func (a *Aggregator) labelsOf(th *threadAccount, s *observe.RawSample) string {
 	if !a.Tasks || s.How != observe.ByStop {
 		return ""
 	}
-	a.unwind.books.lend()
-	defer a.unwind.books.back()
+	a.unwind.lock.beginRead()
+	defer a.unwind.lock.endRead()
 	return profile.LabelText(th.proc.Target.Runtimes().Labels(&s.Regs, &s.Mem))
 }
 

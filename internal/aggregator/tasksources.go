@@ -40,7 +40,7 @@ func sourcesOf(a *Aggregator, p *processAccount) (out []taskSource) {
 		out = append(out, &goroutines{Scheduler: of, u: a.unwind, p: p})
 	}
 	for _, n := range p.Target.Runtimes().Namers() {
-		if of, is := n.(managed.TaskFollower); is {
+		if of, is := n.(managed.TaskLister); is {
 			out = append(out, &coroutines{of: of, namer: n, u: a.unwind, p: p, places: map[uint64]int{}})
 		}
 	}
@@ -117,7 +117,7 @@ func (u *unwinder) walkIn(p *processAccount, t *managed.ParkedTask, mem frames.M
 
 // coroutines are the tasks of an event loop, described by name by the run-time system.
 type coroutines struct {
-	of     managed.TaskFollower
+	of     managed.TaskLister
 	namer  managed.Namer
 	u      *unwinder
 	p      *processAccount

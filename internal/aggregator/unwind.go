@@ -26,7 +26,7 @@ type unwinder struct {
 	functions  map[string]profile.LocID
 	images     *code.ImageCache // for processes that were never opened
 	last       listedProgram    // last walked of these
-	books      books
+	lock       recordingLock
 	managed    managedWalk
 	outline    observe.Outline // frames of this walk
 	records    []frames.Addr   // that a walk lacked ([managed.Chained])
@@ -67,7 +67,7 @@ func newUnwinder(b *profile.Builder, maxDepth int) *unwinder {
 // unwind walks a raw sample, and gives its stack and why the walk ended.
 func (u *unwinder) unwind(thr *threadAccount, s *observe.RawSample) (sample.StackID, frames.StopReason) {
 	p := thr.proc
-	u.books.lend()
+	u.lock.beginRead()
 	if p.refreshes.due(s.At, p.Target.Runtimes().Starting()) {
 		p.refresh(s.At)
 	}
@@ -78,7 +78,7 @@ func (u *unwinder) unwind(thr *threadAccount, s *observe.RawSample) (sample.Stac
 	methods := u.methods
 	stop := u.walkAgain(thr, s)
 	exec := !stop.Complete() && inExec(s)
-	u.books.back()
+	u.lock.endRead()
 	if exec {
 		u.methods = methods
 		return u.unwindKernel(s, frames.StopRoot)
@@ -101,7 +101,7 @@ func (u *unwinder) walkAgain(thr *threadAccount, s *observe.RawSample) frames.St
 	p, methods := thr.proc, u.methods
 	stop := u.walkChained(thr, s)
 	for range mostFound {
-		if !p.meet(u.lacksCode(), s.At) {
+		if !p.addMappingAt(u.lacksCode(), s.At) {
 			break
 		}
 		u.methods = methods

@@ -32,7 +32,7 @@ type explainer struct {
 // rest closes files that are no longer run.
 func (e *explainer) rest() {
 	if e.names != nil {
-		e.names.Rest()
+		e.names.DropUnused()
 	}
 }
 

@@ -43,7 +43,7 @@ type Totals struct {
 	Estimated int64
 }
 
-// Attribution turns events into intervals. It depends on the events and the answers of [Relatives] only. Not safe for
+// Attribution turns events into intervals. It depends on the events and the answers of [ProcSource] only. Not safe for
 // concurrent use.
 type Attribution struct {
 	opts   Options
@@ -53,8 +53,8 @@ type Attribution struct {
 	tasks  map[sample.TaskID]*task
 	procs  map[sample.ProcessID]*process
 
-	family   *Family
-	byMember map[*Member]*process
+	tree   *ProcessTree
+	byNode map[*Node]*process
 
 	out  Interval
 	emit func(Span)
@@ -71,16 +71,16 @@ type process struct {
 	account   Process
 	fromStart bool
 	closed    bool
-	member    *Member // nil: as family
+	node      *Node // nil: as family
 	// gets its unobserved time and that of its children; nil: itself
 	waiter *process
 }
 
 // New makes an attribution without processes.
-func New(o Options, kernel Relatives, sink Sink) *Attribution {
+func New(o Options, kernel ProcSource, sink Sink) *Attribution {
 	a := &Attribution{opts: o, sink: sink, tasks: map[sample.TaskID]*task{}, procs: map[sample.ProcessID]*process{}}
 	if o.Children && !o.Selected {
-		a.family, a.byMember = NewFamily(kernel), map[*Member]*process{}
+		a.tree, a.byNode = NewProcessTree(kernel), map[*Node]*process{}
 	} else {
 		a.opts.Period, a.opts.Sampled = 0, false
 	}
@@ -129,8 +129,8 @@ func (a *Attribution) Handle(event Event) {
 	case *Cut:
 		a.cut(e.Task)
 	case *Tick:
-		if a.family != nil {
-			a.family.Tick(e.At)
+		if a.tree != nil {
+			a.tree.Tick(e.At)
 		}
 	}
 }
@@ -173,10 +173,10 @@ func (a *Attribution) ofProcess(p *process) func(Span) {
 func (a *Attribution) begin(e *ProcessStarted) {
 	p := a.process(e.Process)
 	p.account.Since, p.fromStart = e.Since, e.FromStart
-	if a.family != nil {
-		p.member = a.family.Join(e.PID, e.Start, e.Parent, e.FromStart || e.Childless,
+	if a.tree != nil {
+		p.node = a.tree.Join(e.PID, e.Start, e.Parent, e.FromStart || e.Childless,
 			func(ns, at int64, last bool) { a.children(p, ns, at, last) })
-		a.byMember[p.member] = p
+		a.byNode[p.node] = p
 	}
 }
 
@@ -186,7 +186,7 @@ func (a *Attribution) observed(e *Observed) {
 		t.account.Begin(e.At)
 	}
 	emit := a.of(t)
-	t.account.LeftAlone(&e.Left, a.gaps, emit)
+	t.account.NotStopped(&e.Left, a.gaps, emit)
 	t.account.Add(&e.Sample, a.gaps, emit)
 }
 
@@ -214,7 +214,7 @@ func (a *Attribution) endTask(e *TaskEnded) {
 		t.proc.account.Decide(&t.account, a.gaps, emit)
 	}
 	a.extend(t, e.Before)
-	t.account.LeftAlone(&e.Left, a.gaps, emit)
+	t.account.NotStopped(&e.Left, a.gaps, emit)
 	t.proc.account.EndThread(&t.account, &e.End, emit)
 	a.finish(t)
 }
@@ -241,7 +241,7 @@ func (a *Attribution) endProcess(e *ProcessEnded) {
 	} else {
 		a.exited(p, e)
 	}
-	if p.member == nil {
+	if p.node == nil {
 		a.done(p)
 	}
 }
@@ -259,8 +259,8 @@ func (a *Attribution) exited(p *process, e *ProcessEnded) {
 	} else {
 		p.account.Exited(unseen, e.At, a.ofProcess(p))
 	}
-	if p.member != nil {
-		a.family.Leave(p.member, e.Before+p.account.Used()+unseen, e.At)
+	if p.node != nil {
+		a.tree.Leave(p.node, e.Before+p.account.Used()+unseen, e.At)
 	}
 }
 
@@ -271,15 +271,15 @@ func (a *Attribution) done(p *process) {
 
 // waiterOf gives the process that divides p's time among all its children; nil: none.
 func (a *Attribution) waiterOf(p *process) *process {
-	if a.opts.Period == 0 || p.member == nil || !p.fromStart {
+	if a.opts.Period == 0 || p.node == nil || !p.fromStart {
 		return nil
 	}
-	return a.byMember[p.member.Parent()]
+	return a.byNode[p.node.Parent()]
 }
 
 // passedTo gives the process that gets the time of p's children; nil: p itself.
 func (a *Attribution) passedTo(p *process) *process {
-	if to := p.waiter; to != nil && a.byMember[to.member] == to {
+	if to := p.waiter; to != nil && a.byNode[to.node] == to {
 		return to
 	}
 	return nil
@@ -292,7 +292,7 @@ func (a *Attribution) children(p *process, ns, now int64, last bool) {
 		p.account.ChildrenSoFar(ns, now, emit)
 		return
 	}
-	delete(a.byMember, p.member)
+	delete(a.byNode, p.node)
 	if to := a.passedTo(p); to != nil {
 		p.account.PassChildrenTo(&to.account, ns)
 	} else {
@@ -331,7 +331,7 @@ func (a *Attribution) Close(now int64) {
 			a.endProcess(&ProcessEnded{Process: id, At: now})
 		}
 	}
-	if a.family != nil {
-		a.family.Close()
+	if a.tree != nil {
+		a.tree.Close()
 	}
 }

@@ -45,7 +45,7 @@ type Clock struct {
 	lastRun             Seen
 	lastOn              Seen // last on-CPU sample, at lastOnAt
 	lastOnAt            int64
-	alike               alike
+	pending             pendingSamples
 
 	// queued in the same place since a stop
 	queuedFor, queuedTicks int64

@@ -137,14 +137,14 @@ func (t answers) take(of string, pid int) answer {
 	return list[0]
 }
 
-// Relative implements [Relatives].
-func (t answers) Relative(pid int) (Relative, bool) {
+// State implements [ProcSource].
+func (t answers) State(pid int) (ProcState, bool) {
 	a := t.take(relative, pid)
 	return a.Relative, a.Found
 }
 
-// IgnoresChildren implements [Relatives].
+// IgnoresChildren implements [ProcSource].
 func (t answers) IgnoresChildren(pid int) bool { return t.take(ignores, pid).Found }
 
-// ExactChildrenCPU implements [Relatives].
+// ExactChildrenCPU implements [ProcSource].
 func (t answers) ExactChildrenCPU(pid int) int64 { return t.take(children, pid).NS }

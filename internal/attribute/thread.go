@@ -119,17 +119,17 @@ func (t *Thread) Extend(u sample.Unchanged, gaps Gaps, emit func(Span)) {
 	}
 }
 
-// LeftAlone attributes time in a call that a stop would abort.
-func (t *Thread) LeftAlone(left *sample.LeftAlone, gaps Gaps, emit func(Span)) {
+// NotStopped attributes time in which the thread was not stopped, as in a call that a stop would abort.
+func (t *Thread) NotStopped(left *sample.NotStopped, gaps Gaps, emit func(Span)) {
 	if left.InCall.Wall == 0 && left.Other.Wall == 0 {
 		return
 	}
 	t.Decide(gaps, emit)
 	if left.InCall.Wall != 0 {
-		t.clock.LeftAlone(left.InCall, true, emit)
+		t.clock.NotStopped(left.InCall, true, emit)
 	}
 	if left.Other.Wall != 0 {
-		t.clock.LeftAlone(left.Other, false, emit)
+		t.clock.NotStopped(left.Other, false, emit)
 	}
 }
 

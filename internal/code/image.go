@@ -214,9 +214,9 @@ func (img *Image) release() {
 	}
 }
 
-// Twin gives the same file with separate tables, for another goroutine. The open file is shared: close the twin before
-// the first image's cache.
-func (img *Image) Twin() (*Image, error) {
+// Clone gives the same file with separate tables, for another goroutine. The open file is shared. Precondition: the
+// clone is closed before the cache of the first image.
+func (img *Image) Clone() (*Image, error) {
 	f, err := img.ELF.Again()
 	if err != nil {
 		return nil, err
@@ -230,7 +230,7 @@ func (img *Image) Twin() (*Image, error) {
 	return t, nil
 }
 
-// Close frees the memory of a twin.
+// Close frees the memory of a clone.
 func (img *Image) Close() { img.release() }
 
 type fileKey struct {
@@ -238,7 +238,7 @@ type fileKey struct {
 	path       string
 }
 
-// ImageCache holds one image per file until Close; unused ones hold headers only ([ImageCache.Rest]). Not safe for
+// ImageCache holds one image per file until Close; unused ones hold headers only ([ImageCache.CloseUnused]). Not safe for
 // concurrent use.
 type ImageCache struct {
 	files  *filePool

@@ -15,9 +15,9 @@ import (
 // JIT compilers may map and unmap code within milliseconds. The list takes 0.5 ms, so the kernel is asked for one
 // mapping.
 
-// Meet adds the code at pc if its mapping is newer than the last Refresh and without file and name. It reports whether
-// a walk can give another stack. Modules at other addresses stay.
-func (p *Process) Meet(pc uint64) bool {
+// AddMappingAt adds the mapping with code at pc if it is newer than the last Refresh and has neither file nor name. It
+// reports whether a walk can give another stack. Modules at other addresses stay.
+func (p *Process) AddMappingAt(pc uint64) bool {
 	if p.space == nil || pc == 0 || p.space.Find(pc) != nil {
 		return false
 	}

@@ -22,9 +22,9 @@ func (img *Image) Unused() bool {
 	return u.users.Load() == 0 && (img.FromMemory || u.idle.Load() && u.modules.Load() == u.swept.Load())
 }
 
-// Rest drops data of files unused since the call before the last, and deletes unused images whose name is of another
+// CloseUnused drops data of files unused since the call before the last, and deletes unused images whose name is of another
 // file. Call it periodically. Precondition: no concurrent use of the images.
-func (c *ImageCache) Rest() {
+func (c *ImageCache) CloseUnused() {
 	for id, img := range c.byFile {
 		if img == nil {
 			continue

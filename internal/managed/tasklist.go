@@ -2,8 +2,8 @@
 
 package managed
 
-// TaskFollower is Threads whose coroutines can be read one by one, by places.
-type TaskFollower interface {
+// TaskLister is Threads whose coroutines can be read one by one, by places.
+type TaskLister interface {
 	Threads
 	// TaskPlaces gives the places of all current tasks.
 	TaskPlaces() []uint64

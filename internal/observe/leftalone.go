@@ -54,7 +54,7 @@ type leftAlone struct {
 	quiet      int64 // length of the last quiet time, ns; 0: no harm
 	quietUntil int64 // CLOCK_MONOTONIC, ns
 
-	left sample.LeftAlone
+	left sample.NotStopped
 }
 
 // gaveUp notes a stop that made a call give up. Precondition: the stack was copied.
@@ -140,11 +140,11 @@ func (t *Thread) userTime() uint64 {
 func CallName(nr int64) string { return process.SyscallName(hostArch(), nr) }
 
 // TakeLeft gives, once, the time since the last observation for which the thread was left alone.
-func (t *Thread) TakeLeft() sample.LeftAlone {
+func (t *Thread) TakeLeft() sample.NotStopped {
 	if t.alone == nil {
-		return sample.LeftAlone{}
+		return sample.NotStopped{}
 	}
 	left := t.alone.left
-	t.alone.left = sample.LeftAlone{}
+	t.alone.left = sample.NotStopped{}
 	return left
 }

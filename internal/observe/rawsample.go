@@ -63,7 +63,7 @@ type RawSample struct {
 	// Basis is the evidence for OnCPU.
 	Basis sample.Basis
 	// Left is the time since the last observation for which the thread was left alone.
-	Left sample.LeftAlone
+	Left sample.NotStopped
 	// Stopped is an upper bound of the stop, in ns, without the time before it in which the thread was queued, blocked,
 	// or in the kernel.
 	Stopped int64

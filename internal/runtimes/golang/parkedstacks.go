@@ -64,7 +64,7 @@ func (s *parkedStacks) expect(places []int) {
 }
 
 // of is valid until the next call; nil if it keeps changing.
-func (s *parkedStacks) of(f *follower, place int) *goroutineCopy {
+func (s *parkedStacks) of(f *goroutinePoller, place int) *goroutineCopy {
 	if c := s.read(place); c != nil && c.state != copyChanged {
 		return c
 	}
@@ -98,7 +98,7 @@ func (s *parkedStacks) read(place int) *goroutineCopy {
 	return &s.batch[s.next-1]
 }
 
-func (s *parkedStacks) fill(f *follower, places []int) {
+func (s *parkedStacks) fill(f *goroutinePoller, places []int) {
 	r := f.allgs
 	s.batch, s.next, s.addrs = s.batch[:0], 0, s.addrs[:0]
 	for _, p := range places {

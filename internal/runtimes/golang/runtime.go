@@ -27,7 +27,7 @@ type Runtime struct {
 	tasks managed.Tasks
 
 	allgs
-	follower
+	goroutinePoller
 	waitQueues
 	lockFinder
 	labels
@@ -74,7 +74,7 @@ func newRuntime(p program, c Chase) *Runtime {
 	r := &Runtime{program: p}
 	r.allgs = allgs{program: &r.program, chase: c, entries: entries{program: &r.program}}
 	r.labels = labels{allgs: &r.allgs}
-	r.follower.allgs, r.waitQueues.allgs = &r.allgs, &r.allgs
+	r.goroutinePoller.allgs, r.waitQueues.allgs = &r.allgs, &r.allgs
 	r.lockFinder.program = &r.program
 	return r
 }

@@ -23,7 +23,7 @@ type Names struct {
 	replace  bool // a deoptimizing frame was walked
 	sites    map[site]*codeInfo
 	near     [1 << nearBits]recentSite
-	resting  managed.Rest
+	eviction managed.IdleEviction
 	callStub uint64 // return address in the call stub
 }
 
@@ -97,7 +97,7 @@ func (n *Names) Forget() {
 
 // rest drops what is unused for long; at is the copy's time.
 func (n *Names) rest(at int64) {
-	before, due := n.resting.Due(at)
+	before, due := n.eviction.Due(at)
 	if !due {
 		return
 	}

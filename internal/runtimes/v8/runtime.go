@@ -15,11 +15,11 @@ import (
 type Runtime struct {
 	managed.Plain
 	codes
-	module  *frames.Module
-	name    string
-	sample  *managed.Sample
-	inner   uint64 // interpreter frame of the running handler, 0: none
-	resting managed.Rest
+	module   *frames.Module
+	name     string
+	sample   *managed.Sample
+	inner    uint64 // interpreter frame of the running handler, 0: none
+	eviction managed.IdleEviction
 }
 
 var _ managed.Namer = (*Runtime)(nil)
@@ -439,7 +439,7 @@ func (r *Runtime) optimized(c *code, place int, out []managed.Frame) []managed.F
 
 // rest drops entries that were in no walk for long.
 func (r *Runtime) rest(at int64) {
-	before, due := r.resting.Due(at)
+	before, due := r.eviction.Due(at)
 	if !due {
 		return
 	}

@@ -12,7 +12,7 @@ func (b *book) leftAlone(cpu, runq, blocked int64, inCall bool) {
 	b.now.Wall += cpu + runq + blocked
 	b.now.CPU += cpu
 	b.now.RunQueue += runq
-	b.c.LeftAlone(b.now, inCall, b.emit)
+	b.c.NotStopped(b.now, inCall, b.emit)
 }
 
 func TestTimeInACallThatIsLeftAloneGoesToTheCall(t *testing.T) {

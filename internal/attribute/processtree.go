@@ -29,12 +29,12 @@ const (
 	mostAncestors = 64
 )
 
-// Member is a process of a [Family].
-type Member struct {
+// Node is a process of a [ProcessTree].
+type Node struct {
 	pid          int
 	start        uint64 // clock ticks after boot
 	ppid         int
-	parent       *Member
+	parent       *Node
 	openChildren int // open
 
 	first        int64 // cutime + cstime when its account began, ns
@@ -49,77 +49,77 @@ type Member struct {
 	attribute  func(ns, at int64, last bool)
 }
 
-// Family accounts for the CPU time of unobserved children. Not safe for concurrent use.
-type Family struct {
-	living  map[int]*Member
-	leaving []*Member
+// ProcessTree accounts for the CPU time of unobserved children. Not safe for concurrent use.
+type ProcessTree struct {
+	living  map[int]*Node
+	leaving []*Node
 	next    int64
 	pause   int64 // between two reads, ns
 	settled int64 // CLOCK_MONOTONIC ns
-	kernel  Relatives
+	kernel  ProcSource
 }
 
-// Relatives answers questions about processes and their children from the kernel.
-type Relatives interface {
-	// Relative gives the state of a process; false if it is gone.
-	Relative(pid int) (Relative, bool)
+// ProcSource answers questions about processes and their children, from /proc.
+type ProcSource interface {
+	// State gives the state of a process; false if it is gone.
+	State(pid int) (ProcState, bool)
 	// IgnoresChildren reports whether the process ignores SIGCHLD.
 	IgnoresChildren(pid int) bool
 	// ExactChildrenCPU gives the CPU time of a zombie's children, ns; 0 if not known to the µs.
 	ExactChildrenCPU(pid int) int64
 }
 
-// Relative is the state of a process that [Family] needs.
-type Relative struct {
+// ProcState is the state of a process that a [ProcessTree] needs.
+type ProcState struct {
 	Start       uint64 // clock ticks after boot (proc_pid_stat(5), field 22)
 	Parent      int
 	ChildrenCPU int64 // cutime + cstime, ns
 	Zombie      bool
 }
 
-// NewFamily gives a family without members.
-func NewFamily(kernel Relatives) *Family {
-	return &Family{living: map[int]*Member{}, kernel: kernel}
+// NewProcessTree gives a tree without processes.
+func NewProcessTree(kernel ProcSource) *ProcessTree {
+	return &ProcessTree{living: map[int]*Node{}, kernel: kernel}
 }
 
 // Join opens the account of a process. parent is its parent at discovery; 0: unknown. book attributes CPU time of its
 // children: certain time while the account is open, and the rest once, with last, even if 0.
-func (f *Family) Join(pid int, start uint64, parent int, fromStart bool, book func(ns, at int64, last bool)) *Member {
-	m := &Member{pid: pid, start: start, attribute: book}
-	f.setParent(m, parent)
-	if f.read(m) && !fromStart {
+func (t *ProcessTree) Join(pid int, start uint64, parent int, fromStart bool, book func(ns, at int64, last bool)) *Node {
+	m := &Node{pid: pid, start: start, attribute: book}
+	t.setParent(m, parent)
+	if t.read(m) && !fromStart {
 		m.first = m.last
 	}
 	m.settledSum = m.first
-	f.living[pid] = m
+	t.living[pid] = m
 	return m
 }
 
-func (f *Family) read(m *Member) bool {
-	r, ok := f.kernel.Relative(m.pid)
+func (t *ProcessTree) read(m *Node) bool {
+	r, ok := t.kernel.State(m.pid)
 	if !ok || r.Start != m.start {
 		return false
 	}
 	m.last = max(m.last, r.ChildrenCPU)
 	if r.Zombie {
-		m.last = max(m.last, f.kernel.ExactChildrenCPU(m.pid))
+		m.last = max(m.last, t.kernel.ExactChildrenCPU(m.pid))
 	}
-	f.setParent(m, r.Parent)
+	t.setParent(m, r.Parent)
 	return true
 }
 
-func (f *Family) setParent(m *Member, ppid int) {
+func (t *ProcessTree) setParent(m *Node, ppid int) {
 	if ppid == m.ppid {
 		return
 	}
 	m.ppid = ppid
-	if p := f.waiter(ppid); p != m {
+	if p := t.waiter(ppid); p != m {
 		m.moveTo(p)
 	}
 }
 
 // moveTo changes the parent; nil: none.
-func (m *Member) moveTo(p *Member) {
+func (m *Node) moveTo(p *Node) {
 	if m.parent != nil {
 		m.parent.openChildren--
 	}
@@ -128,13 +128,13 @@ func (m *Member) moveTo(p *Member) {
 	}
 }
 
-// waiter gives pid or its nearest ancestor in the family.
-func (f *Family) waiter(pid int) *Member {
+// waiter gives pid or its nearest ancestor in the tree.
+func (t *ProcessTree) waiter(pid int) *Node {
 	for range mostAncestors {
-		if m := f.living[pid]; m != nil || pid <= 1 {
+		if m := t.living[pid]; m != nil || pid <= 1 {
 			return m
 		}
-		r, ok := f.kernel.Relative(pid)
+		r, ok := t.kernel.State(pid)
 		if !ok {
 			return nil
 		}
@@ -143,51 +143,51 @@ func (f *Family) waiter(pid int) *Member {
 	return nil
 }
 
-// Parent gives the member that gets this member's time; nil: none.
-func (m *Member) Parent() *Member { return m.parent }
+// Parent gives the process that gets this one's time; nil: none.
+func (m *Node) Parent() *Node { return m.parent }
 
 // Leave ends an account. own is its CPU time, attributed or before the recording, ns.
-func (f *Family) Leave(m *Member, own, now int64) {
-	f.read(m) // before its parent waits for it
+func (t *ProcessTree) Leave(m *Node, own, now int64) {
+	t.read(m) // before its parent waits for it
 	m.own, m.left = own, max(now, 1)
-	f.leaving = append(f.leaving, m)
+	t.leaving = append(t.leaving, m)
 }
 
 // Tick reads cutime when due, and closes accounts that ended closeAfter ago.
-func (f *Family) Tick(now int64) {
-	if now < f.next {
+func (t *ProcessTree) Tick(now int64) {
+	if now < t.next {
 		return
 	}
-	f.pause = min(max(2*f.pause, cutimeEvery), cutimeRarely)
-	for _, m := range f.living {
-		if before := m.last; f.read(m) && m.last > before {
-			f.pause = cutimeEvery
+	t.pause = min(max(2*t.pause, cutimeEvery), cutimeRarely)
+	for _, m := range t.living {
+		if before := m.last; t.read(m) && m.last > before {
+			t.pause = cutimeEvery
 		}
 	}
-	f.next = now + f.pause + cutimePause*int64(len(f.living))
-	f.closeEnded(func(m *Member) bool { return now-m.left >= closeAfter && m.openChildren == 0 && !f.exists(m) })
-	if now-f.settled >= settleAgain {
-		f.settled = now
-		f.settle(now)
+	t.next = now + t.pause + cutimePause*int64(len(t.living))
+	t.closeEnded(func(m *Node) bool { return now-m.left >= closeAfter && m.openChildren == 0 && !t.exists(m) })
+	if now-t.settled >= settleAgain {
+		t.settled = now
+		t.settle(now)
 	}
 }
 
 // settle attributes growth up to the previous settlement, less what children with open accounts can have added. It is
 // retried if a child is gone whose end is not reported.
-func (f *Family) settle(now int64) {
-	open, unsure := map[*Member]int64{}, map[*Member]bool{}
-	for _, m := range f.leaving {
+func (t *ProcessTree) settle(now int64) {
+	open, unsure := map[*Node]int64{}, map[*Node]bool{}
+	for _, m := range t.leaving {
 		if p := m.parent; p != nil && m.left < p.settledAt+closeAfter {
 			open[p] += m.own + m.total()
 			unsure[p] = unsure[p] || m.openChildren > 0
 		}
 	}
-	for _, m := range f.living {
-		if m.left == 0 && m.parent != nil && !f.exists(m) {
+	for _, m := range t.living {
+		if m.left == 0 && m.parent != nil && !t.exists(m) {
 			unsure[m.parent] = true
 		}
 	}
-	for _, m := range f.living {
+	for _, m := range t.living {
 		if m.left != 0 || unsure[m] || now-m.settledAt < settleEvery {
 			continue
 		}
@@ -199,52 +199,52 @@ func (f *Family) settle(now int64) {
 	}
 }
 
-func (m *Member) total() int64 { return max(m.last, m.first+m.fromObserved+m.attributed) }
+func (m *Node) total() int64 { return max(m.last, m.first+m.fromObserved+m.attributed) }
 
-// Close closes all accounts. Precondition: all members have left.
-func (f *Family) Close() {
-	for len(f.leaving) > 0 {
-		n := len(f.leaving)
-		f.closeEnded(func(m *Member) bool { return m.openChildren == 0 })
-		if len(f.leaving) == n {
+// Close closes all accounts. Precondition: all processes have left.
+func (t *ProcessTree) Close() {
+	for len(t.leaving) > 0 {
+		n := len(t.leaving)
+		t.closeEnded(func(m *Node) bool { return m.openChildren == 0 })
+		if len(t.leaving) == n {
 			return
 		}
 	}
 }
 
-func (f *Family) closeEnded(ready func(*Member) bool) {
+func (t *ProcessTree) closeEnded(ready func(*Node) bool) {
 	for again := true; again; {
 		again = false
-		left := f.leaving[:0]
-		for _, m := range f.leaving {
+		left := t.leaving[:0]
+		for _, m := range t.leaving {
 			if !ready(m) {
 				left = append(left, m)
 				continue
 			}
-			f.closeMember(m)
+			t.closeMember(m)
 			again = true
 		}
-		clear(f.leaving[len(left):])
-		f.leaving = left
+		clear(t.leaving[len(left):])
+		t.leaving = left
 	}
 }
 
 // exists is true for a zombie.
-func (f *Family) exists(m *Member) bool {
-	r, ok := f.kernel.Relative(m.pid)
+func (t *ProcessTree) exists(m *Node) bool {
+	r, ok := t.kernel.State(m.pid)
 	return ok && r.Start == m.start
 }
 
-func (f *Family) closeMember(m *Member) {
-	f.read(m)
+func (t *ProcessTree) closeMember(m *Node) {
+	t.read(m)
 	total := m.total()
 	m.attribute(total-m.first-m.fromObserved-m.attributed, m.left, true)
-	if f.living[m.pid] == m {
-		delete(f.living, m.pid)
+	if t.living[m.pid] == m {
+		delete(t.living, m.pid)
 	}
 	if p := m.parent; p != nil {
 		orphan := p.left != 0 && m.left > p.left+closeAfter
-		if !orphan && !f.exists(m) && !(p.left == 0 && f.kernel.IgnoresChildren(p.pid)) {
+		if !orphan && !t.exists(m) && !(p.left == 0 && t.kernel.IgnoresChildren(p.pid)) {
 			p.fromObserved += m.own + total
 		}
 		m.moveTo(nil)
