@@ -14,7 +14,8 @@ type Options struct {
 	Selected bool
 	// Children reports whether the time of unobserved children is attributed.
 	Children bool
-	// Period is the CPU time that each sample stands for, ns; 0: unknown. Sampled: the kernel takes the samples.
+	// Period is the CPU time that each sample stands for, ns; 0: unknown. Sampled reports whether the kernel takes the
+	// samples.
 	Period  int64
 	Sampled bool
 }
@@ -30,7 +31,8 @@ type Interval struct {
 type Sink interface {
 	// Add takes an interval. The pointer is invalid after the call.
 	Add(*Interval)
-	// TaskDone ends the intervals of a thread. ticks: number with a known stack; observed: first to last sample, ns.
+	// TaskDone ends the intervals of a thread. ticks is the number of its samples with a known stack, observed the time
+	// from the first to the last, ns.
 	TaskDone(task sample.TaskID, ticks, observed int64)
 	// ProcessDone ends the intervals of a process.
 	ProcessDone(sample.ProcessID)
@@ -39,7 +41,7 @@ type Sink interface {
 // Totals are sums over all intervals, in nanoseconds of CPU time.
 type Totals struct {
 	Target int64 // charged by the kernel to the processes
-	// Estimated is the CPU time of ended threads attributed to samples of others.
+	// Estimated is the part that was distributed among samples ([timePool]).
 	Estimated int64
 }
 
@@ -71,8 +73,8 @@ type process struct {
 	account   Process
 	fromStart bool
 	closed    bool
-	node      *Node // nil: as family
-	// gets its unobserved time and that of its children; nil: itself
+	node      *Node // nil if tree is
+	// waiter is the parent that got its unobserved time, and gets that of its children; nil: none.
 	waiter *process
 }
 
@@ -155,11 +157,13 @@ func (a *Attribution) process(id sample.ProcessID) *process {
 	return p
 }
 
+// of gives the emitter for spans of a thread. It is valid until the next call.
 func (a *Attribution) of(t *task) func(Span) {
 	a.out.Process, a.out.Task = t.proc.id, t.id
 	return a.emit
 }
 
+// ofProcess gives the emitter for spans of a process that belong to no thread.
 func (a *Attribution) ofProcess(p *process) func(Span) {
 	return func(s Span) {
 		if s.Leaf == "" {
@@ -196,7 +200,7 @@ func (a *Attribution) extend(t *task, u sample.Unchanged) {
 	t.account.Extend(u, a.gaps, emit)
 }
 
-// id 0: all threads
+// cut emits the open spans of a thread, or of all if id is 0.
 func (a *Attribution) cut(id sample.TaskID) {
 	if id == 0 {
 		for _, t := range a.tasks {
@@ -227,6 +231,7 @@ func (a *Attribution) finish(t *task) {
 	delete(a.tasks, t.id)
 }
 
+// unknownProgram is the name of an unknown program.
 const unknownProgram = "?"
 
 func (a *Attribution) endProcess(e *ProcessEnded) {
@@ -236,7 +241,7 @@ func (a *Attribution) endProcess(e *ProcessEnded) {
 	}
 	p.closed = true
 	if a.opts.Selected {
-		// Its last samples can be later.
+		// Samples of its threads may still follow.
 		a.totals.Target += max(e.Charged, p.account.Used())
 	} else {
 		a.exited(p, e)
@@ -246,11 +251,12 @@ func (a *Attribution) endProcess(e *ProcessEnded) {
 	}
 }
 
+// exited attributes the unobserved time of an ended process, or passes it to its parent.
 func (a *Attribution) exited(p *process, e *ProcessEnded) {
 	unseen := p.account.Unseen(e.Ended)
 	a.totals.Target += p.account.Used() + unseen
 	to, program := a.waiterOf(p), cmp.Or(e.Program, unknownProgram)
-	// Its last moments are in its parent's cutime.
+	// The time of its exit, after its threads' last clocks, is in its parent's cutime.
 	if more := e.Counted - p.account.Used() - unseen; to != nil && more > 0 {
 		to.account.ChildCounted(program, more, true, true)
 	}
@@ -269,7 +275,7 @@ func (a *Attribution) done(p *process) {
 	a.sink.ProcessDone(p.id)
 }
 
-// waiterOf gives the process that divides p's time among all its children; nil: none.
+// waiterOf gives the parent that may distribute p's unobserved time with that of its other children; nil: none.
 func (a *Attribution) waiterOf(p *process) *process {
 	if a.opts.Period == 0 || p.node == nil || !p.fromStart {
 		return nil
@@ -285,6 +291,7 @@ func (a *Attribution) passedTo(p *process) *process {
 	return nil
 }
 
+// children attributes ns of the unobserved children of p. last reports that no more follows.
 func (a *Attribution) children(p *process, ns, now int64, last bool) {
 	a.totals.Target += ns
 	emit := a.ofProcess(p)

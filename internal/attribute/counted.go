@@ -14,7 +14,8 @@ import (
 // growth of cutime beyond the counted time is mostly the time of exits, after a child's last record: it is divided
 // among the programs by their number of exits.
 
-// ChildCounted adds CPU time of an unobserved child in a program, ns. exact: the counts now include all children.
+// ChildCounted adds CPU time of an unobserved child in a program, ns. ended reports that the child has ended, exact that
+// the counts now include all children.
 func (p *Process) ChildCounted(program string, ns int64, ended, exact bool) {
 	c := &p.children
 	c.addUsed(program, ns)
@@ -34,7 +35,7 @@ func (c *childPool) addEnds(program string, n int64) {
 }
 
 // distributeCounted attributes total ns by program, if times by program are complete, and gives the rest of total.
-// last: no more follows.
+// last reports that no more follows.
 func (c *childPool) distributeCounted(total, now int64, last bool, book func(weightKey, int64)) (left int64) {
 	if !c.counted || total <= 0 {
 		return total

@@ -8,7 +8,7 @@ import "prywalk/internal/sample"
 // [Attribution.Handle].
 type Event interface{ isEvent() }
 
-// ProcessStarted reports that sampling of a process begins.
+// ProcessStarted reports that sampling of a process begins, at Since.
 type ProcessStarted struct {
 	Process sample.ProcessID
 	PID     int

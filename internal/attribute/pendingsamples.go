@@ -16,7 +16,7 @@ import (
 // exact, and get parts in proportion to their periods: equal ones unless the rate was changed.
 
 const (
-	// enoughAlike samples are attributed once the thread sleeps, mostAlike in any case.
+	// enoughPending samples are attributed once the thread sleeps, mostPending in any case.
 	enoughPending = 32
 	mostPending   = 64
 	// longestPending is the greatest age of a pending sample, ns.
@@ -27,7 +27,7 @@ const (
 type pendingSample struct {
 	stack     sample.StackID
 	stop      frames.StopReason
-	at, queue int64 // CLOCK_MONOTONIC; run queue time; ns
+	at, queue int64 // moment, CLOCK_MONOTONIC; run queue time before it; ns
 	period    int64 // ns; 0: unknown, as all others
 }
 

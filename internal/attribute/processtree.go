@@ -20,9 +20,9 @@ const (
 	cutimeEvery  = 10e6
 	cutimeRarely = 100e6
 	cutimePause  = 2e6
-	// how long an ended process's account stays open for late ends of children, ns
+	// closeAfter is how long an ended process's account stays open for late ends of children, ns.
 	closeAfter = 200e6
-	// interval of settlements of open accounts, and of retries, ns
+	// settleEvery is the time between two settlements of an open account, settleAgain that of a retry, ns.
 	settleEvery = 1e9
 	settleAgain = 50e6
 	// mostAncestors bounds the search for a waiter.
@@ -35,27 +35,26 @@ type Node struct {
 	start        uint64 // clock ticks after boot
 	ppid         int
 	parent       *Node
-	openChildren int // open
+	openChildren int // number of children with open accounts
 
 	first        int64 // cutime + cstime when its account began, ns
-	last         int64
-	fromObserved int64
-	own          int64 // and before the recording, ns
-	left         int64 // end, CLOCK_MONOTONIC ns; 0: open
-	settledSum   int64 // last at settledAt, ns
-	// CLOCK_MONOTONIC ns
-	settledAt  int64
-	attributed int64
-	attribute  func(ns, at int64, last bool)
+	last         int64 // cutime + cstime as last read, ns
+	fromObserved int64 // part of its growth that observed children have added, ns
+	own          int64 // its own CPU time in its life; 0 while the account is open; ns
+	left         int64 // its end, CLOCK_MONOTONIC ns; 0: open
+	settledSum   int64 // value of last at settledAt, ns
+	settledAt    int64 // CLOCK_MONOTONIC ns
+	attributed   int64 // ns
+	attribute    func(ns, at int64, last bool)
 }
 
 // ProcessTree accounts for the CPU time of unobserved children. Not safe for concurrent use.
 type ProcessTree struct {
-	living  map[int]*Node
-	leaving []*Node
-	next    int64
-	pause   int64 // between two reads, ns
-	settled int64 // CLOCK_MONOTONIC ns
+	living  map[int]*Node // by process id; with ended ones until their accounts are closed
+	leaving []*Node       // ended ones with open accounts
+	next    int64         // time of the next read, CLOCK_MONOTONIC ns
+	pause   int64         // between two reads, ns
+	settled int64         // time of the last settlement, CLOCK_MONOTONIC ns
 	kernel  ProcSource
 }
 
@@ -82,8 +81,9 @@ func NewProcessTree(kernel ProcSource) *ProcessTree {
 	return &ProcessTree{living: map[int]*Node{}, kernel: kernel}
 }
 
-// Join opens the account of a process. parent is its parent at discovery; 0: unknown. book attributes CPU time of its
-// children: certain time while the account is open, and the rest once, with last, even if 0.
+// Join opens the account of a process. parent is its parent at discovery, 0 if unknown. fromStart reports that all CPU
+// time of its children lies within the recording. book takes CPU time of its unobserved children, ns: what is certain
+// while the account is open, and once the rest, with last, even if that is 0.
 func (t *ProcessTree) Join(pid int, start uint64, parent int, fromStart bool, book func(ns, at int64, last bool)) *Node {
 	m := &Node{pid: pid, start: start, attribute: book}
 	t.setParent(m, parent)
@@ -95,6 +95,7 @@ func (t *ProcessTree) Join(pid int, start uint64, parent int, fromStart bool, bo
 	return m
 }
 
+// read reads the state of a process; false if it is gone.
 func (t *ProcessTree) read(m *Node) bool {
 	r, ok := t.kernel.State(m.pid)
 	if !ok || r.Start != m.start {
@@ -118,7 +119,7 @@ func (t *ProcessTree) setParent(m *Node, ppid int) {
 	}
 }
 
-// moveTo changes the parent; nil: none.
+// moveTo changes the parent; nil: to none.
 func (m *Node) moveTo(p *Node) {
 	if m.parent != nil {
 		m.parent.openChildren--
@@ -128,7 +129,7 @@ func (m *Node) moveTo(p *Node) {
 	}
 }
 
-// waiter gives pid or its nearest ancestor in the tree.
+// waiter gives the process pid, or its nearest ancestor in the tree; nil: none.
 func (t *ProcessTree) waiter(pid int) *Node {
 	for range mostAncestors {
 		if m := t.living[pid]; m != nil || pid <= 1 {
@@ -199,6 +200,7 @@ func (t *ProcessTree) settle(now int64) {
 	}
 }
 
+// total gives the CPU time of its children so far: as last read, or as attributed, whichever is more.
 func (m *Node) total() int64 { return max(m.last, m.first+m.fromObserved+m.attributed) }
 
 // Close closes all accounts. Precondition: all processes have left.
@@ -212,6 +214,7 @@ func (t *ProcessTree) Close() {
 	}
 }
 
+// closeEnded closes the accounts of ended processes that are ready, children before parents.
 func (t *ProcessTree) closeEnded(ready func(*Node) bool) {
 	for again := true; again; {
 		again = false
@@ -229,7 +232,7 @@ func (t *ProcessTree) closeEnded(ready func(*Node) bool) {
 	}
 }
 
-// exists is true for a zombie.
+// exists reports whether the kernel still has the process, perhaps as a zombie.
 func (t *ProcessTree) exists(m *Node) bool {
 	r, ok := t.kernel.State(m.pid)
 	return ok && r.Start == m.start

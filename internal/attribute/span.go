@@ -40,7 +40,7 @@ type Found uint8
 const (
 	FoundWalked Found = iota // stack known
 	FoundUnseen              // only the program
-	FoundMissed              // its time goes to walked samples
+	FoundMissed              // neither; its time goes to walked samples of the program
 	FoundInExec              // in exec: no user stack
 	FoundInExit              // in exit, so not stopped
 )
@@ -57,7 +57,7 @@ func (m Found) sampled() bool { return m == FoundWalked || m == FoundInExec }
 // Span is a piece of a thread's time, attributed to a stack, ns.
 type Span struct {
 	Seen
-	Leaf                string // under the stack, or ""
+	Leaf                string // synthetic innermost frame, or ""
 	End                 int64  // CLOCK_MONOTONIC
 	Samples             int64
 	Wall, RunQueue, CPU int64
