@@ -238,7 +238,8 @@ func (o *run) begin() error {
 		o.top = f.SP
 	}
 	if w.StopReason() != frames.StopRoot {
-		return fmt.Errorf("at the mark the walk ends with %v: %v", w.StopReason(), o.files.chainText(o.cur.chain(nil, &o.regs)))
+		return fmt.Errorf("at the mark the walk ends with %v: %v", w.StopReason(),
+			o.files.chainText(o.cur.chain(nil, &o.regs)))
 	}
 	calls := o.cur.calls[1:] // without the frame of the mark itself
 	for i, j := 0, len(calls)-1; i < j; i, j = i+1, j-1 {

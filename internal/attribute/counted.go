@@ -14,8 +14,8 @@ import (
 // growth of cutime beyond the counted time is mostly the time of exits, after a child's last record: it is divided
 // among the programs by their number of exits.
 
-// ChildCounted adds CPU time of an unobserved child in a program, ns. ended reports that the child has ended, exact that
-// the counts now include all children.
+// ChildCounted adds CPU time of an unobserved child in a program, ns. ended reports that the child has ended, exact
+// that the counts now include all children.
 func (p *Process) ChildCounted(program string, ns int64, ended, exact bool) {
 	c := &p.children
 	c.addUsed(program, ns)
@@ -69,8 +69,8 @@ func (c *childPool) distributeCounted(total, now int64, last bool, book func(wei
 	return left
 }
 
-// dues gives the part of total that belongs to each program, ns. The excess over the counted time is divided by exits in
-// the last call.
+// dues gives the part of total that belongs to each program, ns. The excess over the counted time is divided by exits
+// in the last call.
 func (c *childPool) dues(total int64, last bool, pools map[string]*timePool) map[string]int64 {
 	due := map[string]int64{}
 	var sum, ends int64

@@ -23,8 +23,8 @@
 //	unobserved = growth of the process's clock − Σ cpu of its threads
 //
 // It is distributed among the samples of ended threads ([Process.Exited]), in proportion to their weights: a sample
-// stands for the time T between two ticks; if it ended an interval of x < T, its weight is T − x. A [ProcessTree] has the
-// processes that are not sampled:
+// stands for the time T between two ticks; if it ended an interval of x < T, its weight is T − x. A [ProcessTree] has
+// the processes that are not sampled:
 //
 //	CPU time of unobserved children = growth of cutime + cstime − CPU time of the observed children
 //

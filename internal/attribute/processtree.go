@@ -84,7 +84,9 @@ func NewProcessTree(kernel ProcSource) *ProcessTree {
 // Join opens the account of a process. parent is its parent at discovery, 0 if unknown. fromStart reports that all CPU
 // time of its children lies within the recording. book takes CPU time of its unobserved children, ns: what is certain
 // while the account is open, and once the rest, with last, even if that is 0.
-func (t *ProcessTree) Join(pid int, start uint64, parent int, fromStart bool, book func(ns, at int64, last bool)) *Node {
+func (t *ProcessTree) Join(
+	pid int, start uint64, parent int, fromStart bool, book func(ns, at int64, last bool),
+) *Node {
 	m := &Node{pid: pid, start: start, attribute: book}
 	t.setParent(m, parent)
 	if t.read(m) && !fromStart {

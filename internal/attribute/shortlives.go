@@ -75,7 +75,9 @@ func (t *Thread) addSample(l *Sample, emit func(Span)) {
 		return
 	}
 	got, rest := t.clock.sampleUpTo(l.Apart, l.At, l.Seen, true, emit)
-	c := sampleWeight{where: l.Seen, at: l.At.Wall, ns: l.Apart - got, withheld: rest, unproven: l.Basis == sample.Undecided}
+	c := sampleWeight{
+		where: l.Seen, at: l.At.Wall, ns: l.Apart - got, withheld: rest, unproven: l.Basis == sample.Undecided,
+	}
 	c.where.State, c.where.Wait, c.where.WaitsFor, c.where.Owner = sample.Running, "", "", 0
 	if t.weights = append(t.weights, c); len(t.weights) == longLife {
 		t.release(emit)

@@ -15,8 +15,8 @@ import (
 // phases is the number of functions with equal parts of each thread's life.
 const phases = 4
 
-// simulated simulates consecutive threads, sampled at independent ticks. Unobserved time is distributed after every each
-// samples; 0: at the end.
+// simulated simulates consecutive threads, sampled at independent ticks. Unobserved time is distributed after every
+// each samples; 0: at the end.
 func simulated(rng *rand.Rand, life, period int64, samples int, part float64, each int) (
 	booked [phases]int64, used, unseen int64,
 ) {
@@ -467,7 +467,8 @@ func TestChanceIsSharedOutWhereNoSampleSkids(t *testing.T) {
 	for range 100 {
 		p.Claim(Seen{Stack: 1}, 1e9, 10)
 	}
-	if left := p.threads.distribute(1150, true, func(_ weightKey, ns int64) { booked += ns }); left != 0 || booked != 1150 {
+	left := p.threads.distribute(1150, true, func(_ weightKey, ns int64) { booked += ns })
+	if left != 0 || booked != 1150 {
 		t.Errorf("%d booked, %d left", booked, left)
 	}
 }

@@ -18,8 +18,8 @@ func FirstPlan(namers []managed.Namer) *managed.Plan {
 }
 
 // Plan gives what to copy besides a thread's stack, and the anchor: those of the first run-time system with a plan that
-// has the thread; nil: none. tid is the thread's ID in the process's own pid namespace, pthread the thread pointer, 0 if
-// unknown.
+// has the thread; nil: none. tid is the thread's ID in the process's own pid namespace, pthread the thread pointer, 0
+// if unknown.
 func Plan(namers []managed.Namer, tid int, pthread uint64) (*managed.Plan, frames.Addr) {
 	for _, n := range namers {
 		if plan := n.Plan(); plan != nil {

@@ -9,6 +9,7 @@ import (
 	"prywalk/internal/managed"
 )
 
+// addCFI adds .eh_frame, and .debug_frame if it is the only source.
 func (p *parts) addCFI(f *elffile.File) {
 	hdr, frame := f.EhFrame()
 	cfg := dwarfunwind.Config{Arch: f.Arch(), EhFrameHdr: section(hdr), EhFrame: section(frame)}
@@ -37,7 +38,7 @@ func section(w *elffile.Window) dwarfunwind.Section {
 	return dwarfunwind.Section{Addr: w.Addr(), Size: w.Size(), Data: w}
 }
 
-// bytes, decompressed
+// maxDebugFrame bounds a .debug_frame, bytes after decompression.
 const maxDebugFrame = 64 << 20
 
 // moreCFI is call frame information of debug files and .gnu_debugdata, opened when no other source describes code; in a

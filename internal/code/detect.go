@@ -12,6 +12,7 @@ import (
 	"prywalk/internal/runtimes"
 )
 
+// found are the run-time systems that were found in a process.
 type found struct {
 	slots  []slot // one per detector; several of a kind that is [managed.PerModule]
 	namers []managed.Namer
@@ -24,15 +25,16 @@ type slot struct {
 	detect managed.Detector
 	kind   int             // of the detector
 	system managed.Runtime // nil: not found
-	why    error           // why it is unreadable
-	tries  int
-	pause  int // refreshes until the next attempt
+	why    error           // why it is not read
+	tries  int             // since new files or run-time code appeared
+	pause  int             // refreshes until the next attempt
 }
 
 // maxDetections bounds attempts to read a system that is still loading: at the next refresh, then after 2, 4, 8. New
 // files or run-time code restart the count.
 const maxDetections = 8
 
+// detect attaches the systems to new mappings, and searches for others if there are new files or new run-time code.
 func (f *found) detect(h *host) {
 	if f.slots == nil {
 		for i, d := range runtimes.List {
@@ -111,7 +113,7 @@ func (f *found) others(kind int, h *host) *host {
 	return left
 }
 
-// changed: rules can differ.
+// retry repeats detections that failed and are due. changed reports that a system was found, so that rules can differ.
 func (f *found) retry(h *host) (changed bool) {
 	for i := 0; i < len(f.slots); i++ {
 		s := &f.slots[i]

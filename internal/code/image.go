@@ -95,7 +95,8 @@ func (l lazySource) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return r, row, ok
 }
 
-// See [frames.Returns].
+// fixEpilogue corrects a row of call frame information that is by the frame pointer where the function's epilogue has
+// already restored it ([frames.Returns]).
 func fixEpilogue(
 	r frames.Rule, row *frames.Row, q frames.Query, arch frames.Arch, calls frames.CallSites,
 ) (frames.Rule, *frames.Row) {
@@ -238,8 +239,8 @@ type fileKey struct {
 	path       string
 }
 
-// ImageCache holds one image per file until Close; unused ones hold headers only ([ImageCache.CloseUnused]). Not safe for
-// concurrent use.
+// ImageCache holds one image per file until Close; unused ones hold headers only ([ImageCache.CloseUnused]). Not safe
+// for concurrent use.
 type ImageCache struct {
 	files  *filePool
 	byName map[fileKey]*Image // nil: not ELF or unreadable

@@ -60,6 +60,7 @@ func withCode(list []mapped, s *procmem.Span, over *atomic.Bool) ([]mapped, bool
 	return slices.Concat(list[:from], []mapped{{at: at}}, list[to:]), true
 }
 
+// withSpan gives spans with s in place of what it overlaps.
 func withSpan(spans []procmem.Span, s procmem.Span) []procmem.Span {
 	out := make([]procmem.Span, 0, len(spans)+2)
 	done := false
@@ -102,6 +103,7 @@ func (p *Process) makeModules() (bare []*frames.Module) {
 	return bare
 }
 
+// useModules passes the modules to the run-time systems and to the rule cache.
 func (p *Process) useModules() {
 	mods := make([]*frames.Module, len(p.code))
 	for i := range p.code {

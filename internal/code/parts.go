@@ -12,6 +12,7 @@ import (
 	"prywalk/internal/runtimes"
 )
 
+// parts are the rule sources of a file.
 type parts struct {
 	table    managed.FileTable   // nil: none
 	sources  []frames.RuleSource // best first
@@ -22,7 +23,7 @@ type parts struct {
 	builtins []managed.Builtins
 }
 
-// more are debug files.
+// prepare makes the sources. more are the debug files.
 func (p *parts) prepare(f *elffile.File, more *separate) {
 	stubs := newStubs(f)
 	p.bounds = append(p.bounds, stubs)
