@@ -39,17 +39,21 @@ type sender struct {
 	to      string        // the receiver, for messages
 	say     func(format string, args ...any)
 
-	mu      sync.Mutex
-	parts   []message // in memory, of a spooled message that was too large: older than those of the spool
-	list    []message // in memory, newer than those of the spool
-	size    int       // of parts and list, bytes
-	limit   int       // of a message, bytes
-	down    bool      // the last attempt failed
-	refuses string    // said: reason of refusals since a message was taken
-	wake    chan struct{}
-	noSpool bool // said: the spool cannot be written
-	full    bool // said: the oldest messages are dropped
-	large   bool // said: an interval above the limit
+	mu    sync.Mutex
+	parts []message     // in memory, of a spooled message that was too large: older than those of the spool
+	list  []message     // in memory, newer than those of the spool
+	size  int           // of parts and list, bytes
+	limit int           // of a message, bytes, before compression
+	down  bool          // the last attempt failed
+	wake  chan struct{} // there is something to send
+
+	// What has been said, each once: the reason of refusals since a message was taken, that the spool cannot be
+	// written, that the oldest messages are dropped, that an interval was above the limit, the last reason of rejected
+	// profiles.
+	refuses string
+	noSpool bool
+	full    bool
+	large   bool
 	rejects string
 }
 
@@ -245,7 +249,7 @@ func jittered(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * (0.5 + rand.Float64()))
 }
 
-// some sends what waits. wait: the least pause until the next attempt; 0: all is sent.
+// some sends what waits. It gives the least pause until the next attempt; 0: all is sent.
 func (s *sender) some(ctx context.Context) (wait time.Duration) {
 	for {
 		body, points, remove, ok := s.next()

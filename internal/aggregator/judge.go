@@ -10,7 +10,7 @@ import (
 
 const (
 	// A process is switched to ptrace if at least leastWanting of its samples, and one in wantingShare, were
-	// incomplete: below eight the share has an error above a third. A larger share needs fewWanting, and one in
+	// incomplete: below eight the share has an error above a third. A larger share needs fewIncomplete, and one in
 	// fewShare.
 	leastIncomplete, incompleteShare = 8, 100
 	fewIncomplete, fewShare          = 3, 4

@@ -91,8 +91,8 @@ func (g *goroutines) readTask(place int) (taskSeen, taskKind, frames.StopReason)
 	return taskWaits, taskKind{t.Entry, cmp.Or(t.Wait, t.Status), labels}, stop
 }
 
-// walkTask fills u.stack with the frames of a parked task. beyond: it has read more than the copy, so that the stack is
-// true only if the task has not run since.
+// walkTask fills u.stack with the frames of a parked task. beyond reports that it has read more than the copy: the
+// stack is then true only if the task has not run since.
 func (u *unwinder) walkTask(p *processAccount, t *managed.ParkedTask, stack []byte) (
 	stop frames.StopReason, beyond bool,
 ) {

@@ -164,7 +164,8 @@ func (u *unwinder) walk(thr *threadAccount, s *observe.RawSample) frames.StopRea
 	return w.StopReason()
 }
 
-// location gives the location of an address in a module, cached by address. machinery: it runs managed frames.
+// location gives the location of an address in a module, cached by address. machinery reports a frame that runs
+// managed ones.
 func (u *unwinder) location(p *processAccount, m *frames.Module, addr frames.Addr, machinery bool) profile.LocID {
 	n := &u.numbers[addr*0x9e3779b97f4a7c15>>(64-numberBits)] // Fibonacci hashing
 	if m == nil || n.module != m || n.addr != addr || n.runs != machinery {

@@ -50,7 +50,7 @@ func (c *Clock) Sample(r sample.Reading, s Seen, period int64, emit func(Span)) 
 	c.shareIfDue(r.Wall, false, emit)
 }
 
-// shareIfDue attributes the pending samples if there are enough. asleep: the thread sleeps at now.
+// shareIfDue attributes the pending samples if there are enough. asleep reports that the thread sleeps at now.
 func (c *Clock) shareIfDue(now int64, asleep bool, emit func(Span)) {
 	n := len(c.pending.of)
 	if n == 0 || n < enoughPending && now-c.pending.of[0].at < longestPending || n < mostPending && !asleep {

@@ -19,7 +19,7 @@ type liveCode struct {
 	tid    int
 	memory *procmem.Memory
 	pages  map[uint64][]byte // by address / livePage; nil: unreadable
-	// lost: pages were dropped, changes there go undetected.
+	// lost reports that pages were dropped, so that changes there go undetected.
 	lost bool
 }
 

@@ -48,7 +48,7 @@ type Mapping struct {
 	JIT bool
 	// Names names self-described JIT code; else nil.
 	Names Names
-	// over: the process is closed; nil if unknown.
+	// over is set when the process is closed; nil if unknown.
 	over *atomic.Bool
 }
 

@@ -4,7 +4,7 @@ package languages
 
 import "regexp"
 
-// golang: goroutines' waits are in package waits (idlegoroutines.go).
+// golang is Go. What its goroutines wait for is in package waits (idlegoroutines.go).
 var golang = Language{
 	Systems: []string{"Go"}, Kind: "go", Native: true,
 	System: System{

@@ -4,7 +4,7 @@ package managed
 
 // Life has the times at which a cached object was seen, CLOCK_MONOTONIC in ns.
 type Life struct {
-	Serial  uint64 // unique: the Cookie of a [Ref]
+	Serial  uint64 // unique number, the Cookie of a [Ref]
 	Since   int64  // when it was read
 	Checked int64  // when it was last verified
 	Walked  int64  // moment of the last copy whose walk had it

@@ -49,8 +49,8 @@ func (c *Code) forgetPast() {
 	c.past.images, c.past.spans = c.past.images[:0], c.past.spans[:0]
 }
 
-// At selects the version for copies of a moment, and reports whether rules given earlier may be invalid. ask: changes
-// are read, two reads for each unchanged list.
+// At selects the version for copies of a moment, and reports whether rules given earlier may be invalid. ask permits
+// reads of the list: two for each unchanged one.
 func (c *Code) At(moment int64, ask bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

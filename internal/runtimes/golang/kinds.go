@@ -62,7 +62,7 @@ var spWriters = map[string]bool{
 	"runtime.callCgoMunmap": true, "runtime.callCgoSigaction": true,
 }
 
-// spWrite: pcsp is not true everywhere.
+// kind gives the kind of a function. spWrite reports that pcsp is not true everywhere in it.
 func (t *funcs) kind(f *fn) (k kind, spWrite bool) {
 	name := t.name(f)
 	k = kinds[string(name)]

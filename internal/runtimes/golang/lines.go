@@ -15,7 +15,7 @@ type Line struct {
 	Line int
 	// StartLine is 0 before Go 1.20.
 	StartLine int
-	// Inlined: into the Line that follows.
+	// Inlined reports that the function is inlined into the one of the Line that follows.
 	Inlined bool
 }
 

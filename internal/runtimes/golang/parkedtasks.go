@@ -57,7 +57,7 @@ func (r *Runtime) Again(t *managed.ParkedTask) (same bool) {
 	return true
 }
 
-// knowsParents: g has parentGoid (since Go 1.21).
+// knowsParents reports whether g has parentGoid (since Go 1.21).
 func knowsParents(all []Goroutine) bool {
 	most, some := uint64(0), false
 	for i := range all {

@@ -57,8 +57,8 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	return nil, nil
 }
 
-// isPlugin: the dynamic linker binds its run-time system's symbols, which a plugin exports (cmd/link,
-// -buildmode=plugin), to those of the program, so that its goroutines are the program's.
+// isPlugin reports whether a module is a plugin. The dynamic linker binds its run-time system's symbols, which a plugin
+// exports (cmd/link, -buildmode=plugin), to those of the program, so that its goroutines are the program's.
 func isPlugin(h managed.Host, m *frames.Module) bool {
 	plugin := false
 	for _, s := range h.Own(m, "runtime.allgs", "main.main") {

@@ -158,9 +158,9 @@ type codeInfo struct {
 	ref    managed.Ref
 	code   *compiled // nil in stubs
 	interp interp
-	// replaces: the code replaces a compiled frame. replaced: such a frame.
+	// replaces reports code that replaces a compiled frame, replaced such a frame.
 	replaces, replaced bool
-	// unread: debugging information unreadable, possibly newer than the mappings.
+	// unread reports debugging information that could not be read; it may be newer than the mappings.
 	unread bool
 }
 

@@ -74,7 +74,7 @@ func (t *threads) proveName(id threadID) (string, bool) {
 	return first.name, calm && after == count
 }
 
-// collections gives the number begun. calm: none is stopping the threads.
+// collections gives the number of collections that have begun. calm reports that none is stopping the threads.
 func (t *threads) collections() (n int32, calm bool) {
 	l := t.l
 	static, total := l.static("Universe::_collectedHeap"), l.off("CollectedHeap::_total_collections")

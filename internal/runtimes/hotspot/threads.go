@@ -104,7 +104,7 @@ type threads struct {
 	heap       uint64   // its address
 	also       []string // fields of a JavaThread for waits
 	prefetched []extent
-	// postponed: a requested name could not be proven.
+	// postponed reports that a requested name could not be proven.
 	postponed bool
 	buf       [8 * 128]byte
 }

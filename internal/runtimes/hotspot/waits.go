@@ -68,7 +68,7 @@ type waitState struct {
 	class   string
 	timed   bool
 	owner   int
-	// anonymous: the owner was found by objects' addresses.
+	// anonymous reports that the owner was found by objects' addresses.
 	anonymous bool
 }
 
@@ -122,7 +122,7 @@ func (n *Names) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 	return w, true
 }
 
-// prove reads the path twice. later: incomplete, as a collector was active.
+// prove reads the path twice. later reports that it is incomplete, as a collector was active.
 func (t *waiters) prove(id threadID) (w waitState, later, ok bool) {
 	count, calm := t.collections()
 	first, ok := t.state(id, calm)
