@@ -329,7 +329,7 @@ func MemoryImage(r *MemFile, m *Mapping) *Image {
 
 const maxVDSO = 1 << 20
 
-// the mapping holds a whole ELF file
+// vdso gives the image of the vDSO, whose mapping holds a whole ELF file; nil if it cannot be read.
 func (c *ImageCache) vdso(o AddressSpace, m *Mapping) *Image {
 	if m.End-m.Start > maxVDSO {
 		return nil

@@ -56,7 +56,7 @@ func (f *Frame) Shown() string {
 	return f.label(cut)
 }
 
-// bytes
+// longestName bounds a name, bytes.
 const longestName = 1 << 12
 
 func cut(name string) string {

@@ -38,7 +38,7 @@ const (
 	goroutineScanning  = 0x1000
 )
 
-// runtime/traceback.go, gStatusStrings
+// statusWords are the words of tracebacks (runtime/traceback.go, gStatusStrings).
 var statusWords = map[uint32]string{goroutineRunnable: "runnable", goroutineRunning: "running",
 	goroutineSyscall: "syscall", goroutineWaiting: "waiting", goroutineCopyStack: "copystack",
 	goroutinePreempted: "preempted", goroutineLeaked: "leaked"}

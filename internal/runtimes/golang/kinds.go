@@ -24,7 +24,8 @@ const (
 	kindGogo
 )
 
-// Assembly functions share their names with plain wrappers.
+// kinds are the kinds of functions with special rules, by name. Functions in assembly share their names with plain
+// wrappers.
 var kinds = map[string]kind{
 	"runtime.goexit":               kindRoot,
 	"runtime.mstart":               kindRoot,

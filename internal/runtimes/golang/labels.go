@@ -33,7 +33,8 @@ func (r *labels) LabelsAt(at frames.Addr) map[string]string {
 	return r.labelMap(first)
 }
 
-// Since Go 1.24 labels are an array of pairs of strings (runtime/pprof.LabelSet).
+// labelList reads n labels at an address. Since Go 1.24 they are an array of pairs of strings
+// (runtime/pprof.LabelSet).
 func (r *labels) labelList(at, n uint64) map[string]string {
 	pairs := make([]byte, 32*n)
 	if r.allgs.host.Read(at, pairs) != len(pairs) {

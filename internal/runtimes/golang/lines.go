@@ -114,7 +114,7 @@ func (t *lines) inlTree(f *fn) (uint64, bool) {
 	return t.gofunc + uint64(off), off != ^uint32(0)
 }
 
-// See runtime/symtabinl.go, inlinedCall.
+// call is an inlined call (runtime/symtabinl.go, inlinedCall).
 type call struct {
 	name      []byte
 	parentPC  uint32

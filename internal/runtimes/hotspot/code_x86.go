@@ -85,7 +85,7 @@ func handsOn(before, code []byte, left uint64) bool {
 	return to < 0 || to >= int64(left)
 }
 
-// C2's exception stub, return address in rdx (x86_64.ad, tailjmpInd): pop rbp; pop rdx; jmp reg.
+// opPopRDX is part of C2's exception stub, return address in rdx (x86_64.ad, tailjmpInd): pop rbp; pop rdx; jmp reg.
 const opPopRDX = 0x5a
 
 // handedOn gives the position in that stub. taken reports that the return address is in rdx.

@@ -205,7 +205,7 @@ func (c *compiled) is(now *compiled) bool {
 	return a == b
 }
 
-// Ids start at 1.
+// cookie gives the Cookie of a compiled method's Refs, by its compilation id, which starts at 1.
 func (c *compiled) cookie() uint64 { return uint64(c.id)<<32 | uint64(uint32(c.method>>3)) | 1 }
 
 // same reports whether the compilation id is unchanged.

@@ -14,7 +14,7 @@ import (
 // Each thread in the machine's list leads to its kernel id and java.lang.Thread. Both can change during reads
 // (threadnames.go).
 
-// Needed in all releases.
+// wantThread are the fields that are needed in all releases.
 var wantThread = []string{
 	"OSThread::_thread_id", "JavaThread::_threadObj", "Klass::_super", "Klass::_layout_helper",
 	"InstanceKlass::_constants",

@@ -244,7 +244,7 @@ func (r *Runtime) inHandler(fp uint64) bool {
 	return true
 }
 
-// Registers of handlers (src/codegen/x64/register-x64.h): r12, r9.
+// arrayRegister and offsetRegister are r12 and r9 in handlers (src/codegen/x64/register-x64.h).
 const arrayRegister, offsetRegister = 12, 9
 
 // newest gives the bytecode offset in a handler's registers; the stack has that of the last call.

@@ -17,7 +17,7 @@ type entry struct {
 	sender uint8  // its register
 }
 
-// add x29, sp, #n; …; stp xzr, sender, [sp, #n-16]
+// entryOf finds the code that makes the frame: add x29, sp, #n; …; stp xzr, sender, [sp, #n-16].
 func (v window) entryOf() (e entry) {
 	for pc := v.low; ; pc += insnBytes {
 		w, ok := v.at(pc)
