@@ -48,7 +48,7 @@ func BenchmarkFirstMeeting(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		clear(n.methods)
-		v.near.drop()
+		v.cached.drop()
 		if n.methodAt(total) == nil {
 			b.Fatal("no method")
 		}

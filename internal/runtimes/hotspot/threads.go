@@ -162,7 +162,7 @@ func (n *Names) threadsReady() bool {
 // name gives a thread's name, the last proven one while unreadable.
 func (t *threads) name(tid int) (string, bool) {
 	known, ok := t.begin(tid)
-	defer t.n.v.near.done()
+	defer t.n.v.cached.done()
 	if !ok {
 		delete(t.proven, tid)
 		return "", false
@@ -186,7 +186,7 @@ func (t *threads) name(tid int) (string, bool) {
 
 // begin begins a query for a thread; the count of collections is read first.
 func (t *threads) begin(tid int) (id threadID, ok bool) {
-	k := t.n.v.near
+	k := t.n.v.cached
 	k.done()
 	t.update()
 	k.drop()

@@ -99,7 +99,7 @@ func (n *Names) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 		return w, false
 	}
 	known, ok := t.begin(s.TID)
-	defer n.v.near.done()
+	defer n.v.cached.done()
 	if !ok {
 		return w, false
 	}
@@ -131,12 +131,12 @@ func (t *waiters) prove(id threadID) (w waitState, later, ok bool) {
 	}
 	w = first
 	w.owner = t.ownerOf(&w)
-	t.n.v.near.again()
+	t.n.v.cached.again()
 	again, ok := t.state(id, calm)
 	if !ok || again.kind != first.kind || again.monitor != first.monitor || again.timed != first.timed {
 		return w, true, false
 	}
-	t.n.v.near.drop()
+	t.n.v.cached.drop()
 	after, still := t.collections()
 	if later = !calm || !still || after != count || again != first; !later {
 		return w, false, true

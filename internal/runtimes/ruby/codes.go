@@ -30,7 +30,7 @@ type codes struct {
 	known    managed.Known // not copied
 	eviction managed.IdleEviction
 	depth    int // nesting of resolved iseqs
-	seen     again
+	seen     contents
 }
 
 // object is an iseq or a method entry.
