@@ -16,21 +16,3 @@ var golang = Language{
 		NativeOwn:    func(_, function string) bool { return function == "runtime.sysmon" },
 	},
 }
-
-var dotNet = Language{
-	Systems: []string{".NET"},
-	Hints: []Hint{{
-		Runtime: ".NET", Code: "methods compiled by the .NET JIT",
-		Remedy: "start it with DOTNET_PerfMapEnabled=1 in the environment",
-		Files:  regexp.MustCompile(`^libcoreclr\.so`),
-	}},
-}
-
-var erlang = Language{
-	Systems: []string{"BEAM"},
-	Hints: []Hint{{
-		Runtime: "Erlang", Code: "code compiled by the BEAM JIT",
-		Remedy: "start it with erl +JPperf true",
-		Files:  regexp.MustCompile(`^beam\.smp$`),
-	}},
-}
