@@ -140,7 +140,7 @@ func (a *Aggregator) checkpointTasks() {
 	})
 }
 
-// gapInTasks notes a pause of observations. A task that changed is booked only for the time after it; an unchanged
+// gapInTasks notes a pause of observations. A task that changed gets only the time after it; an unchanged
 // one has waited throughout.
 func (a *Aggregator) gapInTasks(until int64) { a.eachPoller(func(f *taskPoller) { f.gap = until }) }
 
