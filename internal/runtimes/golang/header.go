@@ -26,7 +26,7 @@ type header struct {
 
 	ftabAt uint64 // within funcs
 
-	// without known ends
+	// Parts of the section; where they end is not known.
 	names, cus, files, pctab, funcs []byte
 }
 

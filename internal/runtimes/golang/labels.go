@@ -49,7 +49,7 @@ func (r *labels) labelList(at, n uint64) map[string]string {
 	return out
 }
 
-// map[string]string until Go 1.23 (runtime/map.go, hmap and bmap).
+// Layout of a map[string]string until Go 1.23 (runtime/map.go, hmap and bmap), bytes.
 const (
 	hmapBytes    = 32
 	hmapB        = 9
@@ -116,7 +116,7 @@ func (r *labels) text(header []byte) (string, bool) {
 	return string(b), utf8.Valid(b)
 }
 
-// Labels implements [managed.Labeler].
+// Labels implements [managed.Scheduler].
 func (r *labels) Labels(regs *frames.Regs, mem frames.Memory) map[string]string {
 	if r.allgs.fields.start == 0 && !r.allgs.findFields() {
 		return nil

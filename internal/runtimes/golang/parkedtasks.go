@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// goidsTaken: 16 reserved numbers per processor (runtime/proc.go, _GoidCacheBatch).
+// goidsTaken bounds the numbers that were given but not used: 16 per processor (runtime/proc.go, _GoidCacheBatch).
 const goidsTaken = 1 << 16
 
 // ParkedTasks implements [managed.Scheduler].
