@@ -14,7 +14,7 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// files answers questions about the process's code from its ELF files: names, bounds, call frame information.
+// files has what the process's ELF files say of its code: names, bounds, call frame information.
 type files struct {
 	proc   *code.Process
 	names  map[*code.Image]*namer

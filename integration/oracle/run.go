@@ -20,11 +20,11 @@ import (
 	"prywalk/internal/runtimes/golang"
 )
 
-// Options say how much is stepped.
+// Options select what is stepped.
 type Options struct {
 	// Steps is the number of steps for the program, over all its sections.
 	Steps int
-	// Until, if set, is when no further step is made.
+	// Until, if set, is the time from which no further step is made.
 	Until time.Time
 	// Section is the largest number of steps between two marks; 0: Steps/40.
 	Section int
@@ -32,12 +32,13 @@ type Options struct {
 	Log func(format string, args ...any)
 	// Show bounds what is logged.
 	Show int
-	// Only, if set, steps only sections whose name contains it, or one of several with commas between them.
+	// Only, if set, selects the sections whose name contains it; several are separated by commas.
 	Only string
-	// Each, if set, gets the function of each instruction, by its symbol.
+	// Each, if set, is called with the symbol of the function of each instruction.
 	Each func(function string)
 }
 
+// run is a program that is stepped, with the reference and the ways of walking.
 type run struct {
 	opt    Options
 	pid    int
@@ -56,15 +57,15 @@ type run struct {
 	snap   frames.Snapshot
 	tally  *Tally
 	insn   [maxInsn]byte
-	// moving: between the instruction that loaded another stack's pointer and the return that gets
-	// there; what the chain is in between is a matter of taste.
+	// moving reports that the thread is between the instruction that loaded another stack's pointer and the return to
+	// that stack. The chain is not defined in between.
 	moving bool
 	ended  bool
-	// pending are answers whose truth shows later.
+	// pending are answers that can be judged only later (ahead.go).
 	pending []ahead
 	goImage *code.Image
-	mcurg   int64 // Go: where m has the goroutine that it runs
-	schedSP int64 // and where g has the stack pointer that it was left with
+	mcurg   int64 // Go: offset in m of the goroutine that it runs
+	schedSP int64 // Go: offset in g of the stack pointer at which it was left
 }
 
 const markMagicValue = 0x656c6361726f
@@ -190,7 +191,7 @@ func (o *run) mark() (string, bool, error) {
 	return name, true, nil
 }
 
-// section steps until a mark, or the budget's end, and then on until no answer waits for its truth.
+// section steps until a mark or the end of the budget, and then on until no answer is pending.
 func (o *run) section(budget int) error {
 	if err := o.begin(); err != nil {
 		return err
@@ -222,7 +223,7 @@ func (o *run) section(budget int) error {
 	return nil
 }
 
-// begin takes the chain at a mark as the outer part of all chains of a section.
+// begin takes the chain at a mark as the outer part of all chains of its section.
 func (o *run) begin() error {
 	if err := o.refresh(); err != nil {
 		return err
@@ -291,8 +292,8 @@ func (o *run) learnGo(img *code.Image) {
 	}
 }
 
-// oneProcessor keeps this thread and the programs that it starts on one processor. A step is a change from one to
-// the other and back, which takes ten times as long between two processors. The result undoes it.
+// oneProcessor binds this thread, and the programs that it starts, to one processor: a step switches from one to the
+// other and back, which takes ten times as long between two processors. The result undoes it.
 func oneProcessor() func() {
 	var old, one unix.CPUSet
 	if unix.SchedGetaffinity(0, &old) != nil {
