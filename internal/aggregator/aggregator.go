@@ -31,7 +31,7 @@ type Options struct {
 	// takes samples.
 	Period  int64
 	Sampled bool
-	// Tasks follows waiting tasks without a thread, and reads labels of tasks.
+	// Tasks reports whether waiting tasks without a thread are observed, and labels of tasks read.
 	Tasks bool
 	// Kernel keeps kernel functions in stacks.
 	Kernel bool
@@ -63,12 +63,12 @@ type Aggregator struct {
 	observed     attribute.Observed  // reused for each sample
 	events       *attribute.Recorder // nil: not recorded
 
-	asked     bool  // a checkpoint was requested, and all time up to it is attributed
-	followDue int64 // next observation of tasks, CLOCK_MONOTONIC ns
+	asked   bool  // a checkpoint was requested, and all time up to it is attributed
+	pollDue int64 // next observation of tasks, CLOCK_MONOTONIC ns
 }
 
 // published can be read by any goroutine.
-type published struct{ stacks, whole, followed atomic.Int64 }
+type published struct{ stacks, whole, taskObservations atomic.Int64 }
 
 // Stacks gives the numbers of walked and of complete stacks.
 func (p *published) Stacks() (all, whole int64) { return p.stacks.Load(), p.whole.Load() }

@@ -51,25 +51,25 @@ func newTaskPoller(a *Aggregator, p *processAccount, of taskSource) *taskPoller 
 
 // some reads a slice of the tasks, and gives the pause that must follow, in ns.
 func (f *taskPoller) some(now int64) (rest int64) {
-	took := int64(selfruntime.CPUOf(func() { f.slice(now, followFor) }))
+	took := int64(selfruntime.CPUOf(func() { f.slice(now, pollFor) }))
 	f.totals.CPU += took
 	f.cpu += took
 	switch {
 	case f.round == 0:
-		rest = followRestsAtFirst * took
-	case f.cpu*(followRests+1) > now-f.began: // compensates for the first round
-		rest = max(followRestsAfter*took, f.walked*walkRests)
+		rest = pollRestsAtFirst * took
+	case f.cpu*(pollRests+1) > now-f.began: // compensates for the first round
+		rest = max(pollRestsAfter*took, f.walked*walkRests)
 	default:
-		rest = max(followRests*took, f.walked*walkRests)
+		rest = max(pollRests*took, f.walked*walkRests)
 	}
 	switch {
 	case f.broken > 0:
-		f.due = now + int64(followAgain)<<min(f.broken, 6)
+		f.due = now + int64(searchEvery)<<min(f.broken, 6)
 	case f.next < len(f.places):
 		f.due = now + rest
 	default:
 		f.next, f.round = 0, f.round+1
-		f.due = max(now+rest, f.turn+followEvery/2+rand.Int64N(followEvery))
+		f.due = max(now+rest, f.turn+pollEvery/2+rand.Int64N(pollEvery))
 	}
 	return rest
 }
@@ -92,7 +92,7 @@ func (f *taskPoller) slice(now, most int64) {
 	if len(f.pending) == 0 {
 		f.next = f.polled
 	}
-	f.a.followed.Store(f.a.totals.goroutines.Seen + f.a.totals.coroutines.Seen)
+	f.a.taskObservations.Store(f.a.totals.goroutines.Seen + f.a.totals.coroutines.Seen)
 }
 
 // count reads the number of places at the start of a round; false if that fails.
@@ -211,9 +211,9 @@ func (f *taskPoller) finish(now int64) {
 // lastRound reads all tasks once more, within a limit. It is larger if the first round is incomplete: unread tasks
 // are in no sum.
 func (f *taskPoller) lastRound(now int64) {
-	most := int64(followLast)
+	most := int64(pollLast)
 	if f.round == 0 {
-		most = followFirst
+		most = pollFirst
 	}
 	began := selfruntime.CPUTime()
 	if !f.count(now) {

@@ -13,7 +13,7 @@ import (
 
 // # Tasks without a thread
 //
-// A waiting goroutine or asyncio task is on no thread's stack. It is followed on a slower clock: its record is
+// A waiting goroutine or asyncio task is on no thread's stack. It is observed on a slower clock: its record is
 // read, and its stack is walked if the record has changed.
 //
 // Records are read in slices. The rest after a slice keeps the total at a hundredth of a processor: ten goroutines
@@ -29,24 +29,24 @@ import (
 // This is blocked time, outside of the threads' sums, without samples.
 
 const (
-	// followEvery is the mean of the shortest time between two readings of a task, ns. It is drawn from half to one
+	// pollEvery is the mean of the shortest time between two readings of a task, ns. It is drawn from half to one
 	// and a half of that, against aliasing.
-	followEvery = 100e6
-	// followRests is the ratio of rest to slice. It is lower in the first round, then higher, until the share since
-	// the start is that of followRests.
-	followRests, followRestsAtFirst, followRestsAfter = 99, 9, 199
+	pollEvery = 100e6
+	// pollRests is the ratio of rest to slice. It is lower in the first round, then higher, until the share since
+	// the start is that of pollRests.
+	pollRests, pollRestsAtFirst, pollRestsAfter = 99, 9, 199
 	// walkRests is the rest after each walk, ns: each adds to the recording.
 	walkRests = 1e6
-	// followFor bounds a slice, ns of processor time.
-	followFor = 1e6
+	// pollFor bounds a slice, ns of processor time.
+	pollFor = 1e6
 	// clockEvery is the number of changed tasks between two clock readings (system calls).
 	clockEvery = 16
-	// followLast bounds the last reading of a process, ns of processor time.
-	followLast = 100e6
-	// followFirst is followLast if the first round is incomplete: enough for 200,000 goroutines.
-	followFirst = 1e9
-	// followAgain is the period of the search for run-time systems with tasks, ns.
-	followAgain = 500e6
+	// pollLast bounds the last reading of a process, ns of processor time.
+	pollLast = 100e6
+	// pollFirst is pollLast if the first round is incomplete: enough for 200,000 goroutines.
+	pollFirst = 1e9
+	// searchEvery is the period of the search for run-time systems with tasks, ns.
+	searchEvery = 500e6
 	// cutPlaces bounds the open intervals that checkpoints add to a recording, per second on average.
 	cutPlaces = 1000
 )
@@ -57,38 +57,38 @@ type taskPollers struct {
 	due int64 // next search, CLOCK_MONOTONIC ns
 }
 
-// Follow reads tasks that are due. It gives the time until the next call, ns.
-func (a *Aggregator) Follow() (rest int64) {
+// PollTasks reads tasks that are due. It gives the time until the next call, ns.
+func (a *Aggregator) PollTasks() (rest int64) {
 	if !a.Tasks {
-		return followAgain
+		return searchEvery
 	}
 	now := procmem.Now()
-	if now < a.followDue {
-		return a.followDue - now
+	if now < a.pollDue {
+		return a.pollDue - now
 	}
 	a.Turn.Wait()
 	if due := a.dueTasks(now); due != nil {
-		a.followDue = now + due.some(now)
+		a.pollDue = now + due.some(now)
 	}
-	next := now + int64(followAgain)
+	next := now + int64(searchEvery)
 	for _, p := range a.procs {
 		next = min(next, p.tasks.due)
 		for _, f := range p.tasks.all {
 			next = min(next, f.due)
 		}
 	}
-	return max(next, a.followDue) - now
+	return max(next, a.pollDue) - now
 }
 
 // dueTasks gives the poller that is due first; nil if none is.
 func (a *Aggregator) dueTasks(now int64) (due *taskPoller) {
 	for _, p := range a.procs {
 		if p.Ended {
-			p.tasks.due = now + followAgain
+			p.tasks.due = now + searchEvery
 			continue
 		}
 		if p.tasks.due <= now {
-			p.tasks.due = now + followAgain
+			p.tasks.due = now + searchEvery
 			a.findTasks(p)
 		}
 		for _, f := range p.tasks.all {
@@ -117,8 +117,8 @@ func (a *Aggregator) findTasks(p *processAccount) {
 	}
 }
 
-// Followed gives the number of observations of waiting tasks. It is safe for any goroutine.
-func (a *Aggregator) Followed() int64 { return a.followed.Load() }
+// TaskObservations gives the number of observations of waiting tasks. It is safe for any goroutine.
+func (a *Aggregator) TaskObservations() int64 { return a.taskObservations.Load() }
 
 func (a *Aggregator) eachPoller(f func(*taskPoller)) {
 	for _, p := range a.procs {
@@ -196,7 +196,7 @@ func (a *Aggregator) taskStats(s *runstats.Stats) {
 	}
 }
 
-// taskTotals are the sums of followed tasks.
+// taskTotals are the sums of observed tasks.
 type taskTotals struct{ Most, Unread, Seen, Walked, Incomplete, Changed, Blocked, CPU int64 }
 
 func (t *taskTotals) stats() *runstats.Goroutines {

@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/profile"
 )
 
-// taskSource is a run-time system with followed tasks. Places are those of [managed.Scheduler].
+// taskSource is a run-time system with observed tasks. Places are those of [managed.Scheduler].
 type taskSource interface {
 	Places() (int, error)
 	Poll(from, to int, changed []int) []int
@@ -129,7 +129,7 @@ type coroutines struct {
 	free   []int
 }
 
-// mostCoroutines bounds the followed tasks.
+// mostCoroutines bounds the observed tasks.
 const mostCoroutines = managed.MostTasks
 
 func (c *coroutines) width() int                   { return 1 << 4 }

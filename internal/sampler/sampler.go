@@ -186,7 +186,7 @@ func (s *Sampler) followTasks() time.Duration {
 	if s.control.Held() {
 		return watchEvery
 	}
-	return time.Duration(s.acc.Follow())
+	return time.Duration(s.acc.PollTasks())
 }
 
 // handleWaiting books pending batches.
