@@ -77,7 +77,7 @@ func TestTimeOfChildrenIsSharedOutAmongTheirSamples(t *testing.T) {
 	}
 }
 
-func TestWhatProgramsAreKnownToHaveUsedIsTheirs(t *testing.T) {
+func TestKnownTimeOfAProgramIsAttributedToIt(t *testing.T) {
 	for _, c := range []struct {
 		name           string
 		pool, ls, sort int64 // ls and sort: known
@@ -105,7 +105,7 @@ func TestWhatProgramsAreKnownToHaveUsedIsTheirs(t *testing.T) {
 	}
 }
 
-func TestProgramsAreNotKnownWithoutEnd(t *testing.T) {
+func TestKnownProgramsAreBounded(t *testing.T) {
 	p, sum := &Process{}, int64(0)
 	for i := range 2 * mostPrograms {
 		p.ChildUsed(strconv.Itoa(i), 10)

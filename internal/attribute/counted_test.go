@@ -113,7 +113,7 @@ func TestCountsAreBookedBitByBit(t *testing.T) {
 	}
 }
 
-func TestCountsAreNotKnownWithoutEnd(t *testing.T) {
+func TestCountedProgramsAreBounded(t *testing.T) {
 	shell := &Process{}
 	for i := range 4 * mostPrograms {
 		p := &Process{}

@@ -187,7 +187,7 @@ func TestClaimsArePaidToTheLastNanosecond(t *testing.T) {
 	}
 }
 
-func TestOnlyThreadsWhoseWholeLifeIsKnownClaim(t *testing.T) {
+func TestOnlyThreadsWithAKnownBeginAndEndHaveWeights(t *testing.T) {
 	at := Sample{At: sample.Reading{Wall: 1e9, CPU: 3e6}, OnCPU: true, Apart: 10e6}
 	for what, th := range map[string]*Thread{"one that was there before": {}, "one that slept": {CreatedAt: 1}} {
 		p, b := &Process{}, at
@@ -212,7 +212,7 @@ func TestOnlyThreadsWhoseWholeLifeIsKnownClaim(t *testing.T) {
 }
 
 // To the pool; of a long life, to the last on-CPU sample.
-func TestWhatAShortLifeCarriedGoesBack(t *testing.T) {
+func TestCarriedTimeOfAShortLivedThreadIsUnobserved(t *testing.T) {
 	for _, c := range []struct{ samples, back int64 }{{3, 5e6}, {longLife, 0}} {
 		p, th := &Process{}, &Thread{CreatedAt: 1, Samples: c.samples}
 		th.clock.Begin(sample.Reading{})
@@ -429,7 +429,7 @@ func TestSkiddedTimeGoesToInformativeSamples(t *testing.T) {
 	}
 }
 
-func TestClaimsArePaidWhileTheProcessGoesOn(t *testing.T) {
+func TestUnobservedTimeIsDistributedWhileTheProcessLives(t *testing.T) {
 	p, got := &Process{threads: threadPool{sampled: 1000}}, map[sample.StackID]int64{}
 	book := func(s Span) { got[s.Stack] += s.CPU }
 	exited := func(ended int64, want1, want2 int64) {

@@ -97,7 +97,8 @@ func FileOf(s managed.Scheduler) string {
 	return ""
 }
 
-// parked sums up the schedulers. err is of one whose tasks could not be counted; file is its file, if there are more.
+// parked adds up the counts of all schedulers. counted is the number of those that could be counted; err is the error
+// of another one, file its file if there are several.
 func (r *Runtimes) parked() (sum managed.Parked, counted int, file string, err error) {
 	all := r.Schedulers()
 	sum.Reasons = map[string]int{}

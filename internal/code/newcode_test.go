@@ -128,7 +128,7 @@ func TestNewCodeTakesThePlaceOfOldCode(t *testing.T) {
 	}
 }
 
-func TestProcessesWithoutSuchCodeAreNotAsked(t *testing.T) {
+func TestProcessesWithoutSuchCodeAreNotRead(t *testing.T) {
 	pid, _ := startWriter(t)
 	p := open(t, pid)
 	before := procmem.Calls()
