@@ -22,8 +22,8 @@ func replay(stream io.Reader, sink Sink) (Totals, error) {
 	if err := in.Decode(&o); err != nil {
 		return Totals{}, fmt.Errorf("%w: options: %w", errFormat, err)
 	}
-	told, earlier := answers{}, sleptAgain{}
-	a := New(o, told, sink)
+	answered, earlier := answers{}, sleptAgain{}
+	a := New(o, answered, sink)
 	at := int64(0)
 	var waiting Event
 	handle := func(next Event) {
@@ -40,7 +40,7 @@ func replay(stream io.Reader, sink Sink) (Totals, error) {
 			return a.Totals(), fmt.Errorf("%w: line %d: %w", errFormat, n, err)
 		}
 		for name, value := range line {
-			e, err := event(name, value, told)
+			e, err := event(name, value, answered)
 			if err != nil {
 				return a.Totals(), fmt.Errorf("%w: line %d: %w", errFormat, n, err)
 			}
@@ -61,15 +61,15 @@ func replay(stream io.Reader, sink Sink) (Totals, error) {
 	return a.Totals(), nil
 }
 
-// event gives nil for an answer, which is added to told.
-func event(name string, value json.RawMessage, told answers) (Event, error) {
+// event gives nil for an answer, which is added to answered.
+func event(name string, value json.RawMessage, answered answers) (Event, error) {
 	switch name {
 	case relative, ignores, children:
 		var a answer
 		if err := json.Unmarshal(value, &a); err != nil {
 			return nil, err
 		}
-		told[key{name, a.PID}] = append(told[key{name, a.PID}], a)
+		answered[key{name, a.PID}] = append(answered[key{name, a.PID}], a)
 		return nil, nil
 	}
 	for _, e := range []Event{
