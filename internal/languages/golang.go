@@ -2,11 +2,16 @@
 
 package languages
 
-import "regexp"
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
 
 // golang is Go. What its goroutines wait for is in package waits (idlegoroutines.go).
 var golang = Language{
 	Systems: []string{"Go"}, Kind: "go", Native: true,
+	Task: GoroutineTask, Unoccupied: onlySchedules,
 	System: System{
 		LibraryFunctions: regexp.MustCompile(`^(runtime[./]|sync[./]|internal/|syscall\.|time\.|os[./]|io[./]|net[./]|` +
 			`context\.|bufio\.|reflect\.|database/|crypto/|encoding/|poll\.)`),
@@ -15,4 +20,23 @@ var golang = Language{
 		NativeStarts: regexp.MustCompile(`^runtime\.(mstart\w*|mcall|schedule|park_m|goexit\w*)$`),
 		NativeOwn:    func(_, function string) bool { return function == "runtime.sysmon" },
 	},
+}
+
+// threadBegins are C functions in which threads of Go programs begin.
+var threadBegins = []string{"start_thread", "clone", "clone3", "__clone", "__clone3", "crosscall1", "crosscall_amd64",
+	"threadentry"}
+
+// onlySchedules reports whether a stack has functions of Go's run-time system alone: a goroutine has left it.
+func onlySchedules(functions []string) bool {
+	some := false
+	for _, name := range functions {
+		switch {
+		case strings.HasPrefix(name, "runtime.") && name != "runtime.main" && name != "runtime.goexit",
+			strings.HasPrefix(name, "internal/runtime/"):
+			some = true
+		case !slices.Contains(threadBegins, name):
+			return false
+		}
+	}
+	return some
 }

@@ -37,9 +37,21 @@ type Language struct {
 	ThreadFile *regexp.Regexp
 	Role       func(thread string) string
 
+	// Task is how recordings call its tasks, whose waits have no thread; "" for a language without such tasks.
+	// Unoccupied reports whether a thread sleeps because it has no task to run, by its functions, innermost first,
+	// without the kernel's; "" stands for an unknown one.
+	Task       string
+	Unoccupied func(functions []string) bool
+
 	Waits
 	System
 }
+
+// The values of [Language].Task.
+const (
+	GoroutineTask = "goroutine"
+	CoroutineTask = "asyncio task"
+)
 
 // Waits are the language's functions in stacks of waiting threads.
 type Waits struct {
