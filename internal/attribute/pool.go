@@ -139,8 +139,12 @@ func inOrder(of map[weightKey]int64) []weightKey {
 		order = append(order, k)
 	}
 	slices.SortFunc(order, func(a, b weightKey) int {
-		return cmp.Or(cmp.Compare(a.second, b.second), cmp.Compare(a.where.Stack, b.where.Stack),
-			cmp.Compare(a.where.Program, b.where.Program), cmp.Compare(of[a], of[b]), a.where.compare(&b.where))
+		order := cmp.Or(cmp.Compare(a.second, b.second), cmp.Compare(a.where.Stack, b.where.Stack),
+			cmp.Compare(a.where.Program, b.where.Program), cmp.Compare(of[a], of[b]))
+		if order == 0 {
+			order = a.where.compare(&b.where)
+		}
+		return order
 	})
 	return order
 }
