@@ -138,7 +138,7 @@ func (r *run) checkpoint(between func()) {
 	if err := r.builder.WriteFile(r.file, r); err != nil {
 		fmt.Fprintln(os.Stderr, "soak:", err)
 	}
-	r.namer.Rest()
+	r.namer.DropUnused()
 }
 
 // Settled implements profile.Settler.

@@ -4,23 +4,24 @@ package oracle
 
 import "prywalk/frames"
 
-// ahead is an answer that differs from the observed callers. The call frame information describes the frame that
-// the code is about to jump to. Its registers are loaded already (longjmp, setcontext: glibc's __longjmp has CFA
-// rdi, return address in rdx). It is right if the thread does arrive there, before it makes another call.
+// ahead is an answer that differs from the shadow stack, because call frame information describes the frame that the
+// code is about to jump to, whose registers are loaded already (longjmp, setcontext: glibc's __longjmp has CFA rdi,
+// return address in rdx). It is exact if the thread arrives there before it makes another call.
 type ahead struct {
 	j   *judge
 	row *row
 	out outcome
-	// chain and regs are those of the time of the answer, for the report if it turns out wrong.
+	// chain and regs are those at the answer, for the report if it is wrong.
 	chain []want
 	regs  frames.Regs
-	// moving: there was nothing to compare with at the time.
+	// moving reports that the chain was not defined at the answer.
 	moving bool
 }
 
+// maxAhead bounds the steps until such an answer is judged.
 const maxAhead = 40
 
-// awaits sets an answer aside until it is seen where the code goes; false if there is nothing to wait for.
+// awaits makes an answer pending; false if it cannot be of the frame that is jumped to.
 func (o *run) awaits(j *judge, r *outcome) bool {
 	if r.verdict != wrong || r.at != 1 || r.got.Method != frames.MethodCFI && r.got.Method != frames.MethodHeuristic ||
 		len(o.pending) >= maxAhead*int(NumJudges) {
@@ -30,8 +31,8 @@ func (o *run) awaits(j *judge, r *outcome) bool {
 	return true
 }
 
-// popAhead judges the answers set aside: after a jump that left frames behind, by where it led; at a call
-// they were wrong.
+// popAhead judges the pending answers. jumped reports a jump that left frames behind: those that describe its target
+// are exact. At a call all are wrong.
 func (o *run) popAhead(jumped bool) {
 	for _, a := range o.pending {
 		unclaimed := a.out.got.SP == 0 && o.regs.Arch == frames.AArch64

@@ -10,16 +10,16 @@ import (
 	"prywalk/internal/code"
 )
 
-// excused reports whether the call frame information itself is proven wrong at the frame whose caller was not
-// found. It is that of a whole function without a single instruction, CFA = rsp+8 from its first to its last byte,
-// while the stack pointer was observed to be somewhere else. Hand-written assembly has such entries: in glibc 2.36
-// two multiplications of long numbers that push rbx and rbp, and __start_context, which nobody calls; readelf shows
-// nothing but DW_CFA_nop there, too. They are left out of the shares and counted by function. A function that is
-// new in that list has to be looked at, since what is asked here is this project's own reader.
+// excused reports whether the call frame information is proven wrong at the frame whose caller was not found: it has no
+// instruction for a whole function, so that CFA = rsp+8 from its first to its last byte, while the observed stack
+// pointer was another. Hand-written assembly has such entries: in glibc 2.36 two multiplications of long numbers that
+// push rbx and rbp, and __start_context, which has no caller; readelf shows nothing but DW_CFA_nop there. They are left
+// out of the shares and counted by function. A new function in that list must be examined, since the reader of the call
+// frame information is the one under test.
 //
-// On arm64 such an entry says that the return address is in the link register throughout. That is proven
-// wrong where the link register holds another one, and in a caller, whose link register was written by the
-// call: glibc's swapcontext keeps the address in x22.
+// On arm64 such an entry says that the return address is in the link register throughout. That is proven wrong where
+// the link register has another value, and in a caller, whose link register the call has written: glibc's swapcontext
+// keeps the address in x22.
 func (o *run) excused(r *outcome) bool {
 	i := max(r.at-1, 0)
 	if r.verdict == exact || i >= len(o.chain) {
@@ -30,25 +30,24 @@ func (o *run) excused(r *outcome) bool {
 	if i > 0 {
 		pc -= o.regs.Arch.CallLen()
 	}
-	loading := i == 0 && r.verdict == short && o.loads(pc)
-	if !loading && (i+1 < len(o.chain) && o.entryFits(i) || !o.saysNothing(pc)) {
+	loading := i == 0 && r.verdict == short && o.files.loads(pc)
+	if !loading && (i+1 < len(o.chain) && o.entryFits(i) || !o.files.saysNothing(pc)) {
 		return false
 	}
-	m, f, _ := o.locate(pc)
+	m, f, _ := o.files.locate(pc)
 	o.tally.init()
 	o.tally.silent[m+" "+f]++
 	return true
 }
 
-// loads reports whether arm64's call frame information at pc describes the frame that registers are being
-// loaded for: its CFA is relative to an argument. glibc's longjmp and setcontext say so before the return
-// address is there: in longjmp's buffer it is disguised, in setcontext's it is in another place. The walk ends
-// there, and says so.
-func (o *run) loads(pc uint64) bool {
-	if o.regs.Arch != frames.AArch64 {
+// loads reports whether arm64's call frame information at pc describes the frame whose registers are being loaded: its
+// CFA is relative to an argument. glibc's longjmp and setcontext have it before the return address is there: longjmp's
+// buffer has it mangled, setcontext's in another place. The walk ends there as incomplete.
+func (fs *files) loads(pc uint64) bool {
+	if fs.proc.Arch != frames.AArch64 {
 		return false
 	}
-	t, m := o.table(pc)
+	t, m := fs.table(pc)
 	if t == nil {
 		return false
 	}
@@ -56,23 +55,24 @@ func (o *run) loads(pc uint64) bool {
 	return ok && rule.CFAReg < 19
 }
 
-func (o *run) table(pc uint64) (*dwarfunwind.Table, *frames.Module) {
-	m := o.proc.Space().Find(pc)
+func (fs *files) table(pc uint64) (*dwarfunwind.Table, *frames.Module) {
+	m := fs.proc.Space().Find(pc)
 	if m == nil {
 		return nil, nil
 	}
 	at := code.MappingOf(m)
-	if at == nil || at.Image == nil || at.Image.GoTable() != nil {
+	if at == nil || at.Image == nil || at.Image.Table() != nil {
 		return nil, nil
 	}
-	t := o.tables[at.Image]
+	t := fs.tables[at.Image]
 	if t == nil {
 		t = newBounds(at.Image.ELF).fdes
-		o.tables[at.Image] = t
+		fs.tables[at.Image] = t
 	}
 	return t, m
 }
 
+// entryFits reports whether the return address is where it is at a function's entry.
 func (o *run) entryFits(i int) bool {
 	at, caller := o.chain[i], o.chain[i+1]
 	if o.regs.Arch == frames.X86_64 {
@@ -82,17 +82,18 @@ func (o *run) entryFits(i int) bool {
 	return i == 0 && lr&^o.regs.PACMask == caller.pc && caller.sp == at.sp
 }
 
-func (o *run) saysNothing(pc uint64) bool {
-	if v, ok := o.silent[pc]; ok {
+// saysNothing reports whether the call frame information of the function at pc has no instruction.
+func (fs *files) saysNothing(pc uint64) bool {
+	if v, ok := fs.silent[pc]; ok {
 		return v
 	}
-	v := o.isSilent(pc)
-	o.silent[pc] = v
+	v := fs.isSilent(pc)
+	fs.silent[pc] = v
 	return v
 }
 
-func (o *run) isSilent(pc uint64) bool {
-	t, m := o.table(pc)
+func (fs *files) isSilent(pc uint64) bool {
+	t, m := fs.table(pc)
 	return t != nil && rows(t, pc-m.Bias) == 1
 }
 
@@ -110,12 +111,11 @@ func rows(t *dwarfunwind.Table, addr uint64) int {
 	return 0
 }
 
-// overwritten reports whether the chain is not in memory any more up to the frame that was not found. A return
-// address on the way is no longer where the call has stored it. Or the caller's frame pointer is no longer where
-// the function's first instruction has pushed it. The functions have written there themselves. libgcc's
-// uw_install_context does so when an exception has found its handler. It puts the registers of the frame that it
-// goes to into the places where its own callers have saved theirs, and never returns. Counted by function, for all
-// ways of walking.
+// overwritten reports whether the program has overwritten the chain up to the frame that was not found: a return
+// address where the call stored it, or the caller's frame pointer where the function's first instruction pushed it.
+// libgcc's uw_install_context does so when an exception has found its handler: it writes the registers of the frame
+// that it goes to over those that its own callers have saved, and never returns. These steps are counted by function,
+// for all ways of walking.
 func (o *run) overwritten(r *outcome) bool {
 	if o.regs.Arch != frames.X86_64 {
 		return false
@@ -126,11 +126,11 @@ func (o *run) overwritten(r *outcome) bool {
 		for n := len(s.calls) - 1; n >= 0 && i <= r.at; n, i = n-1, i+1 {
 			a := &s.calls[n]
 			v, ok := mem.Word(a.slot)
-			changed := a.slot == a.sp-8 && ok && v != a.pc // a signal's is no such place
+			changed := a.slot == a.sp-8 && ok && v != a.pc // not for a signal
 			if !changed && (i == r.at || a.fp == 0 || !o.pushed(o.chain[i-1].pc, a)) {
 				continue
 			}
-			m, f, _ := o.locate(o.chain[i-1].pc)
+			m, f, _ := o.files.locate(o.chain[i-1].pc)
 			o.tally.init()
 			o.tally.gone[m+" "+f]++
 			return true
@@ -139,8 +139,8 @@ func (o *run) overwritten(r *outcome) bool {
 	return false
 }
 
-// pushed reports whether the function at pc begins with a push of the frame pointer. Then the caller's is known to
-// be just below the return address, and what is there is another value.
+// pushed reports whether the function at pc begins with a push of the frame pointer, and the word below the return
+// address is another value than the caller's.
 func (o *run) pushed(pc uint64, a *activation) bool {
 	m := o.proc.Space().Find(pc)
 	if m == nil || m.Calls == nil {

@@ -21,18 +21,18 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// JavaOptions say how a Java program is stepped.
+// JavaOptions select how a Java program is stepped.
 type JavaOptions struct {
-	// Warm is how long it runs before.
+	// Warm is how long it runs before the first stretch.
 	Warm time.Duration
-	// Ran is how long its main thread must have been on a processor before: a machine that starts is not known yet.
+	// Ran is the processor time that its main thread must have used before: a starting machine cannot be read yet.
 	Ran time.Duration
 	// Steps bounds the checked instructions, Until the time.
 	Steps int
 	Until time.Time
-	// Stretch is how many instructions are stepped without a break; between two stretches the program runs freely.
+	// Stretch is the number of instructions of a stretch; between two stretches the program runs freely.
 	Stretch int
-	// Seed makes the breaks differ.
+	// Seed is of the random lengths of the breaks.
 	Seed uint64
 	// Log, if set, gets the first wrong and the first short answers.
 	Log  func(format string, args ...any)
@@ -48,7 +48,7 @@ type javaRun struct {
 	regs   frames.Regs
 	prev   frames.Regs
 	calls  []javaCall // the true callers, outermost first
-	base   int        // how many of them are of before the stretch
+	base   int        // number of those before the stretch
 	pushed uint64     // where the last push instruction stored
 	insn   [maxInsn]byte
 	stack  [32 << 10]byte
@@ -60,18 +60,18 @@ type javaRun struct {
 	mode   string
 	steps  int
 	ended  bool
-	asked  bool // the last stop was for an interrupt
+	asked  bool // the last stop was for an interrupt of the tracer
 	rand   *rand.Rand
 }
 
 type javaCall struct {
 	pc   uint64
-	slot uint64 // where it was stored first
-	kept uint64 // where it is now: the callee may take it from there, and put it elsewhere; 0: not known
-	held bool   // taken, and not put anywhere yet
+	slot uint64 // where the return address was stored first
+	kept uint64 // where it is now, as the callee may move it; 0: unknown
+	held bool   // it was popped, and not stored again yet
 }
 
-// errLost ends a stretch whose true chain is not known any more: code was thrown away under the thread, a signal came.
+// errLost ends a stretch whose true chain is no longer known: code was removed under the thread, or a signal came.
 var errLost = errors.New("lost")
 
 // RunJava starts a Java program and steps its first Java thread.
@@ -92,7 +92,7 @@ func RunJava(mode string, argv []string, opt JavaOptions, t *JavaTally) error {
 	defer func() {
 		_ = cmd.Process.Kill()
 		if tid != 0 {
-			_, _ = unix.Wait4(tid, nil, unix.WALL, nil) // the process is there until its traced thread is waited for
+			_, _ = unix.Wait4(tid, nil, unix.WALL, nil) // the process exists until its traced thread is waited for
 		}
 		_ = cmd.Wait()
 	}()
@@ -130,7 +130,7 @@ func RunJava(mode string, argv []string, opt JavaOptions, t *JavaTally) error {
 	return nil
 }
 
-// awaitRun waits until one of a process's threads was on a processor for so long, and gives how long that took.
+// awaitRun waits until one of a process's threads has used the given processor time, and gives how long that took.
 func awaitRun(pid int, ran time.Duration) time.Duration {
 	begun := time.Now()
 	for time.Since(begun) < maxAwaitRun {
@@ -150,11 +150,11 @@ func awaitRun(pid int, ran time.Duration) time.Duration {
 
 const maxAwaitRun = time.Minute
 
-// leastStretches is how many are tried at least, if the time is over and nothing was checked.
+// leastStretches is the least number of stretches, even after the time is over, if nothing was checked.
 const leastStretches = 200
 
-// mainJavaThread gives the thread that runs the program's main: the one of the name that the launcher gives, which has
-// used the most time.
+// mainJavaThread gives the thread that runs the program's main: of those with the launcher's name the one that has used
+// the most processor time.
 func mainJavaThread(p *code.Process) (int, error) {
 	tids, err := p.Threads(nil)
 	if err != nil {
@@ -211,8 +211,7 @@ func (o *javaRun) stretch() error {
 	return nil
 }
 
-// begin takes the callers of now from a walk. What the stretch returns to shows whether they are right; a chain that
-// does not end at the thread's root is none.
+// begin takes the present callers from a walk, which must end at the thread's root. Returns to them confirm them.
 func (o *javaRun) begin() error {
 	o.pushed = 0
 	for try := 0; ; try++ {
@@ -237,7 +236,7 @@ func (o *javaRun) begin() error {
 	for i, j := 0, len(o.calls)-1; i < j; i, j = i+1, j-1 {
 		o.calls[i], o.calls[j] = o.calls[j], o.calls[i]
 	}
-	o.calls = o.calls[:len(o.calls)-1] // the innermost is no caller
+	o.calls = o.calls[:len(o.calls)-1] // without the innermost frame
 	o.base = len(o.calls)
 	for !o.generated(o.regs.PC) {
 		n := len(o.calls)
@@ -266,9 +265,9 @@ func (o *javaRun) callers() frames.StopReason {
 	})
 }
 
-// met is a caller that was there before the stretch. Its return address is where the call stored it, if that shows: it
-// may be taken from there when an exception ends the frame. The interpreter has moved it, where a method has more local
-// variables than arguments: it is right above the callee's rbp.
+// met makes a caller from before the stretch. Its return address is where the call stored it, unless an exception has
+// ended the frame; or right above the callee's rbp, where the interpreter has moved it because the method has more
+// local variables than arguments.
 func (o *javaRun) found(f *frames.Frame, callee *javaCallee) javaCall {
 	c := javaCall{pc: f.PC, slot: callee.returnSlot(f, o.word)}
 	switch above := callee.fp + 8; {
@@ -285,9 +284,9 @@ type javaCallee struct {
 	innermost, interpreted bool
 }
 
-// returnSlot gives where a call stored the return address to a frame: right below the stack pointer that the caller
-// had. An adapter for method handles has moved it up into the place of an argument, which it has taken from below.
-// There it is at the innermost frame's stack pointer, or the interpreter has it above its frame pointer.
+// returnSlot gives where the return address to a frame is: right below the caller's stack pointer at the call. An
+// adapter for method handles moves it up into the place of an argument that it removes; it is then at the innermost
+// frame's stack pointer, or, in the interpreter, above the frame pointer.
 func (c *javaCallee) returnSlot(f *frames.Frame, word func(uint64) uint64) uint64 {
 	moved := c.innermost && (c.sp == f.SP || c.sp == f.SP-8) || c.interpreted && c.fp+8 == f.SP
 	if moved && word(f.SP) == f.PC {
@@ -308,8 +307,8 @@ func (o *javaRun) walk(each func(*frames.Frame)) frames.StopReason {
 	return o.w.StopReason()
 }
 
-// single makes one step. A stop for an interrupt that was asked for earlier is none: what it came in the way of, the
-// step or its signal, is still to come.
+// single makes one step. A stop for an earlier interrupt does not count: the stop of the step, or of its signal, still
+// follows.
 func (o *javaRun) single() error {
 	o.prev = o.regs
 	var sig unix.Signal
@@ -395,7 +394,7 @@ func (o *javaRun) kind(pc uint64) string {
 	return k
 }
 
-// piece gives where the compiled method or the stub begins that an address is in, 0 if it is in none.
+// piece gives the start of the compiled method or stub of an address; 0: none.
 func (o *javaRun) piece(pc uint64) uint64 {
 	begin, ok := o.pieces[pc]
 	if !ok {

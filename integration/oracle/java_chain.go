@@ -9,7 +9,7 @@ import (
 )
 
 // The interpreter calls by a push of the return address and a jump through a method's entry, and returns by a jump
-// (InterpreterMacroAssembler::jump_from_interpreted, TemplateTable::_return). The reference knows these two of
+// (InterpreterMacroAssembler::jump_from_interpreted, TemplateTable::_return). This is all that the reference knows of
 // HotSpot.
 const interpreterName = "Interpreter"
 
@@ -29,7 +29,7 @@ func (o *javaRun) follow(code []byte) error {
 		if o.back(pc, sp) || o.kind(o.prev.PC) == interpreterName && o.kind(pc) == interpreterName {
 			return nil
 		}
-		if o.pushed != o.prev.SP() { // else a jump by way of the stack
+		if o.pushed != o.prev.SP() { // else it is a jump
 			o.tally.lost(o, "return elsewhere from "+o.kind(o.prev.PC))
 			return errLost
 		}
@@ -64,8 +64,8 @@ func (o *javaRun) follow(code []byte) error {
 	return nil
 }
 
-// sure reports whether the return addresses of the innermost callers, so many, are still on the stack where they
-// are said to be. A frame that an exception has ended, or that the machine has taken apart, leaves no other trace.
+// sure reports whether the return addresses of the n innermost callers are still on the stack where they were stored. A
+// frame that an exception has ended, or that the machine has replaced, is recognised by this alone.
 func (o *javaRun) sure(n int) bool {
 	for i := 1; i <= min(n, len(o.calls)); i++ {
 		if c := &o.calls[len(o.calls)-i]; c.kept != 0 && !c.held && o.word(c.kept) != c.pc {
@@ -75,9 +75,9 @@ func (o *javaRun) sure(n int) bool {
 	return true
 }
 
-// handedOn reports whether the return address at sp is that of the frame that is being left for another piece of
-// code. It is where that frame's was, or right below, where the stack is aligned for the compiled code of a loop. A
-// frame of the interpreter's is larger.
+// handedOn reports whether the return address at sp is that of the frame that is being left by a jump to another piece
+// of code: in the place of that frame's, or right below where the stack is aligned for the compiled code of a loop. A
+// frame of the interpreter is larger.
 func (o *javaRun) handedOn(sp, back uint64) bool {
 	n := len(o.calls)
 	if n == 0 {
@@ -87,9 +87,8 @@ func (o *javaRun) handedOn(sp, back uint64) bool {
 	return c.pc == back && (c.kept == sp && !c.held || sp <= c.slot && c.slot-sp <= 24)
 }
 
-// drop removes the callers that the stack pointer has left behind. A callee may take its return address from the stack
-// and put it elsewhere: an adapter for method handles takes one argument away (MethodHandles::
-// generate_method_handle_dispatch, pop_reg).
+// drop removes the callers whose frames the stack pointer has passed. A callee may move its return address: an adapter
+// for method handles takes one argument away (MethodHandles:: generate_method_handle_dispatch, pop_reg).
 func (o *javaRun) drop(sp uint64) {
 	if n := len(o.calls); n > 0 && sp == o.calls[n-1].slot+16 && o.kind(o.prev.PC) == "MethodHandles adapters" {
 		o.calls[n-1].slot += 8
@@ -118,8 +117,8 @@ func (o *javaRun) back(pc, sp uint64) bool {
 	return true
 }
 
-// landed removes the innermost caller if control is in that caller's handler for exceptions. A stub has taken its
-// own return address from the stack, and has jumped into the piece of code that it would have returned to
+// landed removes the innermost caller if control is in that caller's handler for exceptions. A stub has popped its own
+// return address, and has jumped into the piece of code that it would have returned to
 // (OptoRuntime::rethrow_stub, StubGenerator::generate_forward_exception). The interpreter gives up what an adapter has
 // put between the caller and its frame, too: then the stack pointer is the one before the call. It handles exceptions
 // of an interpreted caller at a place of its own.
@@ -213,8 +212,8 @@ func (o *javaRun) check() error {
 	return nil
 }
 
-// patched reports whether the machine has put the entry for replacing a frame in the place of a return address. It
-// is another one in the same piece of code, and it is where the call stored its own (frame::patch_pc).
+// patched reports whether the machine has replaced a return address by the entry for replacing a frame: another address
+// in the same piece of code, in the same place (frame::patch_pc).
 func (o *javaRun) patched(i int, pc uint64) bool {
 	if i == 0 || i > len(o.calls) {
 		return false

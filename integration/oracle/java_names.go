@@ -19,7 +19,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// JavaSampler stops the busiest Java thread of a program again and again, and names its frames.
+// JavaSampler repeatedly stops the busiest Java thread of a program, and names its frames.
 type JavaSampler struct {
 	Proc   *code.Process
 	TID    int
@@ -37,7 +37,7 @@ type JavaSampler struct {
 	Chain []managed.Frame
 	// Unnamed and Freed count the frames of generated code without a name, and with one that is gone.
 	Unnamed, Freed, Native int
-	// Late is for how long the thread runs again before names are made; 0: they are made in the stop.
+	// Late is how long the thread runs before names are made; 0: they are made in the stop.
 	Late time.Duration
 	// Stopped, if set, is called in the stop.
 	Stopped func()
@@ -169,7 +169,7 @@ func (s *JavaSampler) Sample() error {
 }
 
 // Steps stops the thread, makes it execute n instructions, and calls each before every one, with the frames and names
-// as of then. A signal ends that: its handler may change where the thread goes on.
+// at that moment. A signal ends that: its handler may change where the thread goes on.
 func (s *JavaSampler) Steps(n int, each func()) error {
 	if err := s.stop(); err != nil {
 		return err

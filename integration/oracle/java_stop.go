@@ -20,7 +20,7 @@ func ranFor(pid, tid int) (ns uint64) {
 	return ns
 }
 
-// wait waits until the thread stops, and gives the signal; in asked is whether it stopped for an interrupt.
+// wait waits until the thread stops, and gives the signal. It sets o.asked to whether the stop is for an interrupt.
 func (o *javaRun) wait() (unix.Signal, error) {
 	var ws unix.WaitStatus
 	for {
@@ -41,7 +41,7 @@ func (o *javaRun) wait() (unix.Signal, error) {
 	return ws.StopSignal(), nil
 }
 
-// signal hands a signal on and ends the stretch: its handler may change where the thread goes on.
+// signal delivers a signal and ends the stretch: its handler may change where the thread continues.
 func (o *javaRun) signal(sig unix.Signal) error {
 	o.tally.lost(o, sig.String())
 	if err := unix.PtraceCont(o.tid, int(sig)); err != nil {

@@ -14,11 +14,11 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// JavaTally counts what was seen of Java programs. The zero value is ready.
+// JavaTally counts the answers for Java programs. The zero value is ready.
 type JavaTally struct {
 	rows      map[javaKey]*javaRow
 	losts     map[string]int
-	confirmed int // callers of before a stretch that were returned to
+	confirmed int // callers from before a stretch that were returned to
 	shown     map[string]int
 }
 
@@ -35,7 +35,7 @@ func (t *JavaTally) init() {
 	}
 }
 
-// Checked gives the number of walks of a way to run, and of those that were right, ended honestly, or were wrong.
+// Checked gives the number of walks of a way to run, and of those that were exact, ended as incomplete, or were wrong.
 func (t *JavaTally) Checked(mode string) (all, right, shorts, wrongs int) {
 	for k, r := range t.rows {
 		if k.mode == mode {

@@ -79,7 +79,7 @@ func askThreads(t *testing.T, argv []string) {
 			t.Fatal(err)
 		}
 		for tid, want := range names {
-			name, ok := callstack.ThreadName(p.Namers(), tid)
+			name, ok := callstack.ThreadName(p.Runtimes().Namers(), tid)
 			asked++
 			switch {
 			case !ok:
@@ -93,10 +93,10 @@ func askThreads(t *testing.T, argv []string) {
 		time.Sleep(time.Millisecond)
 	}
 	t.Logf("%d of %d questions had an answer, none a wrong one", known, asked)
-	if p.Unknown() != nil || len(answered) < len(names) {
-		t.Errorf("%d of %d threads had a name: %v", len(answered), len(names), p.Unknown())
+	if p.Runtimes().Unknown() != nil || len(answered) < len(names) {
+		t.Errorf("%d of %d threads had a name: %v", len(answered), len(names), p.Runtimes().Unknown())
 	}
-	if name, ok := callstack.ThreadName(p.Namers(), cmd.Process.Pid); ok {
+	if name, ok := callstack.ThreadName(p.Runtimes().Namers(), cmd.Process.Pid); ok {
 		t.Errorf("the launcher's thread runs no Java and is called %q", name)
 	}
 }

@@ -105,7 +105,7 @@ func (p *waitsRun) one(tid int) (w saidWait, ok bool) {
 	}
 	f.Close()
 	live := &callstack.Live{Mem: p.code.Read, PID: p.code.PID, TID: tid, Runs: runs}
-	got, ok, _ := callstack.Waiting(p.code.Namers(), &managed.Sleeper{TID: tid, Live: live})
+	got, ok, _ := callstack.Waiting(p.code.Runtimes().Namers(), &managed.Sleeper{TID: tid, Live: live})
 	if !ok {
 		return w, false
 	}

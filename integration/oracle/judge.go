@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// Judge is a way of walking that is compared with the truth.
+// Judge is a way of walking that is compared with the true chain.
 type Judge uint8
 
 // The ways of walking.
@@ -95,8 +95,8 @@ func (c fileCode) ReadCode(addr uint64, buf []byte) int {
 	return 0
 }
 
-// bounds are the functions' bounds as a symbol table tells them. Libraries come without theirs: there the
-// bounds that the call frame information names stand for the lost symbols, which are the same.
+// bounds are the functions' bounds by the symbol table. For libraries without one they are those of the call frame
+// information, which are the same.
 type bounds struct {
 	funcs  []span
 	byName map[string]*span
@@ -163,13 +163,13 @@ type verdict uint8
 
 const (
 	exact verdict = iota
-	short         // the frames that there are are true, and the walk says that it is incomplete
+	short         // all given frames are true, and the walk is reported as incomplete
 	wrong
 )
 
 type outcome struct {
 	verdict verdict
-	at      int // the index of the first frame that differs or lacks
+	at      int // index of the first frame that differs or is missing
 	stop    frames.StopReason
 	got     frames.Frame
 }
@@ -189,7 +189,7 @@ func (j *judge) compare(regs *frames.Regs, mem frames.Memory, truth []want, whol
 			}
 			return outcome{verdict: v, at: i, stop: j.w.StopReason()}
 		}
-		// A stack pointer of 0 claims nothing: a frame record of arm64 does not tell it.
+		// A stack pointer of 0 is unknown: a frame record of arm64 does not have it.
 		if f := j.w.Frame(); f.PC != truth[i].pc || f.SP != truth[i].sp && (f.SP != 0 || regs.Arch != frames.AArch64) {
 			return outcome{verdict: wrong, at: i, got: f}
 		}
@@ -221,8 +221,8 @@ func (o *run) check() {
 	if o.left() {
 		o.chain = o.chain[:len(o.cur.calls)+1]
 	}
-	// That code changes stacks is not to be seen in its instructions. Without tables the frames of this stack have to
-	// do, and those of a signal's stack, whose return says where it came from.
+	// Instructions do not show a change of stacks. Without tables, only the frames of this stack are needed, and those
+	// of a signal's stack, whose return leads to the interrupted one.
 	need := len(o.chain) - o.baseLen() + 1
 	if o.cur.entered {
 		need = len(o.cur.calls) + 1

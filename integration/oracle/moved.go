@@ -5,15 +5,16 @@ package oracle
 import "prywalk/frames"
 
 // A function can move its return address. libffi's ffi_call_unix64 copies it to the far end of the room that its caller
-// has made, and gives up the stack below that. It calls on, and returns from there. Its caller then has another stack
-// pointer than at the call, and goes by its frame pointer.
+// has made, drops the stack below that, and returns from there. Its caller then has another stack pointer than at the
+// call, and restores its own by the frame pointer.
 //
-// The shadow stack cannot see when an address that lies in two places is moved from one to the other. So it is moved
-// when call frame information first says so, if the return address does lie there. What proves it is the return: it has
-// to come from there, with that stack pointer. As long as the function has not given up the place of the call, the
-// address lies there, too: a name of that place is right as well.
+// The shadow stack cannot observe when an address that is in two places is moved from one to the other. So it follows
+// the call frame information, if the return address is at the new place. The return confirms it: it must come from
+// there, with that stack pointer. As long as the stack pointer has not passed the place of the call, that is right,
+// too.
 
-// moves takes note of a caller that is said to have another stack pointer, and reports whether that may be.
+// moves notes an answer by which the caller has another stack pointer than at the call, and reports whether that is
+// possible.
 func (o *run) moves(j *judge, r *outcome) bool {
 	n := len(o.cur.calls)
 	if r.verdict != wrong || r.at != 1 || j.kind != WithCFI || r.got.Method != frames.MethodCFI || n == 0 ||
@@ -33,8 +34,8 @@ func (o *run) moves(j *judge, r *outcome) bool {
 	return true
 }
 
-// inBothPlaces reports whether an answer names the place of the call, while an address that was moved still lies there.
-// The true chain is then that answer's.
+// inBothPlaces reports whether an answer has the place of the call, while a moved address is still there too. The true
+// chain is then that of the answer.
 func (o *run) inBothPlaces(r *outcome) bool {
 	n := len(o.cur.calls)
 	if r.verdict != wrong || r.at != 1 || n == 0 {
@@ -48,7 +49,7 @@ func (o *run) inBothPlaces(r *outcome) bool {
 	return true
 }
 
-// returnsMoved judges, after an instruction, whether a return address that was moved is returned to as was said.
+// returnsMoved counts, after an instruction, whether a moved return address was returned to as expected.
 func (o *run) returnsMoved(k kind) {
 	n := len(o.cur.calls)
 	if n == 0 || o.cur.calls[n-1].was == 0 {

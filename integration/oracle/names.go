@@ -8,10 +8,24 @@ import (
 	"sort"
 	"strings"
 
+	"prywalk/dwarfunwind"
 	"prywalk/frames"
 	"prywalk/internal/code"
 	"prywalk/internal/elffile"
 )
+
+// files has what the process's ELF files say of its code: names, bounds, call frame information.
+type files struct {
+	proc   *code.Process
+	names  map[*code.Image]*namer
+	tables map[*code.Image]*dwarfunwind.Table
+	silent map[uint64]bool // by address: answers of saysNothing
+}
+
+func newFiles(p *code.Process) *files {
+	return &files{proc: p, names: map[*code.Image]*namer{}, tables: map[*code.Image]*dwarfunwind.Table{},
+		silent: map[uint64]bool{}}
+}
 
 type namer struct{ funcs []span }
 
@@ -59,8 +73,8 @@ func sortSpans(s []span) {
 	})
 }
 
-func (o *run) locate(pc uint64) (module, function string, addr uint64) {
-	m := o.proc.Space().Find(pc)
+func (fs *files) locate(pc uint64) (module, function string, addr uint64) {
+	m := fs.proc.Space().Find(pc)
 	if m == nil {
 		return "?", "?", pc
 	}
@@ -69,11 +83,11 @@ func (o *run) locate(pc uint64) (module, function string, addr uint64) {
 	if at == nil || at.Image == nil {
 		return filepath.Base(m.Name), "?", addr
 	}
-	n := o.names[at.Image]
+	n := fs.names[at.Image]
 	if n == nil {
 		n = &namer{append(pltSpans(at.Image.ELF), symbolSpans(at.Image.ELF)...)}
 		sortSpans(n.funcs)
-		o.names[at.Image] = n
+		fs.names[at.Image] = n
 	}
 	if s := findSpan(n.funcs, addr); s != nil {
 		return filepath.Base(m.Name), s.name, addr
@@ -84,19 +98,19 @@ func (o *run) locate(pc uint64) (module, function string, addr uint64) {
 	return filepath.Base(m.Name), "?", addr
 }
 
-func (o *run) funcName(pc uint64) string {
-	_, f, _ := o.locate(pc)
+func (fs *files) funcName(pc uint64) string {
+	_, f, _ := fs.locate(pc)
 	return f
 }
 
-func (o *run) chainText(c []want) string {
+func (fs *files) chainText(c []want) string {
 	var b strings.Builder
 	for i, w := range c {
 		if i == 12 {
 			fmt.Fprintf(&b, " … %d more", len(c)-i)
 			break
 		}
-		m, f, addr := o.locate(w.pc)
+		m, f, addr := fs.locate(w.pc)
 		fmt.Fprintf(&b, "\n      %#x sp %#x %s %s %#x", w.pc, w.sp, m, f, addr)
 	}
 	return b.String()

@@ -14,7 +14,7 @@ import (
 //go:embed testdata
 var sources embed.FS
 
-// Program is one that is stepped.
+// Program is a program to be stepped.
 type Program struct {
 	Name string
 	// Share is its part of all steps.
@@ -22,7 +22,7 @@ type Program struct {
 	build []string // SRC and OUT stand for the directory of the sources, and the result
 }
 
-// Programs are the ones that the oracle knows.
+// Programs are all of them.
 var Programs = []Program{
 	{"libc", 0.35, []string{"cc", "-w", "-O2", "-fcommon", "-Wl,-z,lazy", "-fno-builtin", "-o", "OUT", "SRC/libc.c",
 		"-lm"}},

@@ -14,17 +14,17 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/dwarfunwind"
 	"prywalk/frames"
 	"prywalk/internal/code"
 	"prywalk/internal/procmem"
+	"prywalk/internal/runtimes/golang"
 )
 
-// Options say how much is stepped.
+// Options select what is stepped.
 type Options struct {
 	// Steps is the number of steps for the program, over all its sections.
 	Steps int
-	// Until, if set, is when no further step is made.
+	// Until, if set, is the time from which no further step is made.
 	Until time.Time
 	// Section is the largest number of steps between two marks; 0: Steps/40.
 	Section int
@@ -32,12 +32,13 @@ type Options struct {
 	Log func(format string, args ...any)
 	// Show bounds what is logged.
 	Show int
-	// Only, if set, steps only sections whose name contains it, or one of several with commas between them.
+	// Only, if set, selects the sections whose name contains it; several are separated by commas.
 	Only string
-	// Each, if set, gets the function of each instruction, by its symbol.
+	// Each, if set, is called with the symbol of the function of each instruction.
 	Each func(function string)
 }
 
+// run is a program that is stepped, with the reference and the ways of walking.
 type run struct {
 	opt    Options
 	pid    int
@@ -50,23 +51,21 @@ type run struct {
 	isGo   bool
 	top    uint64 // the outermost frame's stack pointer
 	judges []*judge
-	names  map[*code.Image]*namer
-	tables map[*code.Image]*dwarfunwind.Table
-	silent map[uint64]bool
+	files  *files
 	chain  []want
 	buf    []byte
 	snap   frames.Snapshot
 	tally  *Tally
 	insn   [maxInsn]byte
-	// moving: between the instruction that loaded another stack's pointer and the return that gets
-	// there; what the chain is in between is a matter of taste.
+	// moving reports that the thread is between the instruction that loaded another stack's pointer and the return to
+	// that stack. The chain is not defined in between.
 	moving bool
 	ended  bool
-	// pending are answers whose truth shows later.
+	// pending are answers that can be judged only later (ahead.go).
 	pending []ahead
 	goImage *code.Image
-	mcurg   int64 // Go: where m has the goroutine that it runs
-	schedSP int64 // and where g has the stack pointer that it was left with
+	mcurg   int64 // Go: offset in m of the goroutine that it runs
+	schedSP int64 // Go: offset in g of the stack pointer at which it was left
 }
 
 const markMagicValue = 0x656c6361726f
@@ -83,8 +82,7 @@ func Run(name string, argv []string, opt Options, t *Tally) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", name, err)
 	}
-	o := &run{opt: opt, pid: cmd.Process.Pid, tally: t, names: map[*code.Image]*namer{},
-		tables: map[*code.Image]*dwarfunwind.Table{}, silent: map[uint64]bool{}}
+	o := &run{opt: opt, pid: cmd.Process.Pid, tally: t}
 	if o.opt.Section == 0 {
 		o.opt.Section = max(1000, opt.Steps/40)
 	}
@@ -193,7 +191,7 @@ func (o *run) mark() (string, bool, error) {
 	return name, true, nil
 }
 
-// section steps until a mark, or the budget's end, and then on until no answer waits for its truth.
+// section steps until a mark or the end of the budget, and then on until no answer is pending.
 func (o *run) section(budget int) error {
 	if err := o.begin(); err != nil {
 		return err
@@ -213,7 +211,7 @@ func (o *run) section(budget int) error {
 		}
 		o.tally.step(o)
 		if o.opt.Each != nil {
-			o.opt.Each(o.funcName(o.regs.PC))
+			o.opt.Each(o.files.funcName(o.regs.PC))
 		}
 		if !o.moving {
 			o.check()
@@ -225,7 +223,7 @@ func (o *run) section(budget int) error {
 	return nil
 }
 
-// begin takes the chain at a mark as the outer part of all chains of a section.
+// begin takes the chain at a mark as the outer part of all chains of its section.
 func (o *run) begin() error {
 	if err := o.refresh(); err != nil {
 		return err
@@ -241,7 +239,8 @@ func (o *run) begin() error {
 		o.top = f.SP
 	}
 	if w.StopReason() != frames.StopRoot {
-		return fmt.Errorf("at the mark the walk ends with %v: %v", w.StopReason(), o.chainText(o.cur.chain(nil, &o.regs)))
+		return fmt.Errorf("at the mark the walk ends with %v: %v", w.StopReason(),
+			o.files.chainText(o.cur.chain(nil, &o.regs)))
 	}
 	calls := o.cur.calls[1:] // without the frame of the mark itself
 	for i, j := 0, len(calls)-1; i < j; i, j = i+1, j-1 {
@@ -259,7 +258,7 @@ func (o *run) refresh() error {
 		if err != nil {
 			return err
 		}
-		o.proc = p
+		o.proc, o.files = p, newFiles(p)
 		m := p.Main()
 		if m != nil {
 			if at := code.MappingOf(m); at != nil && at.Image != nil {
@@ -275,7 +274,7 @@ func (o *run) refresh() error {
 	}
 	if changed {
 		o.code.forget()
-		clear(o.silent)
+		clear(o.files.silent)
 		for _, j := range o.judges {
 			j.renew(o)
 		}
@@ -284,8 +283,8 @@ func (o *run) refresh() error {
 }
 
 func (o *run) learnGo(img *code.Image) {
-	t := img.GoTable()
-	if t == nil {
+	t, is := img.Table().(*golang.Table)
+	if !is {
 		return
 	}
 	if c, ok := t.Chase(); ok {
@@ -293,8 +292,8 @@ func (o *run) learnGo(img *code.Image) {
 	}
 }
 
-// oneProcessor keeps this thread and the programs that it starts on one processor. A step is a change from one to
-// the other and back, which takes ten times as long between two processors. The result undoes it.
+// oneProcessor binds this thread, and the programs that it starts, to one processor: a step switches from one to the
+// other and back, which takes ten times as long between two processors. The result undoes it.
 func oneProcessor() func() {
 	var old, one unix.CPUSet
 	if unix.SchedGetaffinity(0, &old) != nil {

@@ -4,20 +4,22 @@ package oracle
 
 import "prywalk/frames"
 
+// activation is a call that has not returned.
 type activation struct {
 	pc   uint64 // the return address; after a signal, the interrupted instruction
 	slot uint64 // where the return address was stored (x86-64), or the stack pointer at the call (arm64)
 	sp   uint64 // the caller's stack pointer when control is back there
 	fp   uint64 // its frame pointer then (x86-64; 0: not known), which every function keeps
-	was  uint64 // where it was stored before it was moved (moves); 0: it was not
+	was  uint64 // where it was stored before it was moved (moved.go); 0: it was not
 }
 
+// shadow is the shadow stack of one of the program's stacks.
 type shadow struct {
 	calls []activation
 	base  int     // how many of them were there when the stepping began
 	below *shadow // the stack that this one was entered from and returns to
-	id    uint64  // what tells this stack from others
-	// entered: code of Go's runtime has changed to this stack from another one.
+	id    uint64  // identity of this stack
+	// entered reports that code of Go's runtime has changed to this stack from another one.
 	entered bool
 	hi      uint64 // Go: the end of the stack's memory when it was left
 }
@@ -51,4 +53,5 @@ func (s *shadow) chain(out []want, regs *frames.Regs) []want {
 	return out
 }
 
+// want is a frame of the true chain.
 type want struct{ pc, sp uint64 }

@@ -59,7 +59,7 @@ func (o *run) follow(k kind) error {
 		o.called(onStack)
 		return nil
 	}
-	if o.moving && (k == ret || k == jumpTo && !o.sameFunction(o.prev.PC, pc)) {
+	if o.moving && (k == ret || k == jumpTo && !o.files.sameFunction(o.prev.PC, pc)) {
 		o.arrived(onStack)
 		return nil
 	}
@@ -69,20 +69,20 @@ func (o *run) follow(k kind) error {
 	if k == jumpTo {
 		o.landed()
 	}
-	if len(o.pending) > 0 && (k == ret || isJump(o.prev.PC, pc) && !o.sameFunction(o.prev.PC, pc)) {
+	if len(o.pending) > 0 && (k == ret || isJump(o.prev.PC, pc) && !o.files.sameFunction(o.prev.PC, pc)) {
 		o.popAhead(len(o.cur.calls) <= before)
 	}
 	return nil
 }
 
-// landed removes the callers whose frames a jump has left without moving the stack pointer beyond the place of
-// their call. On arm64 that is the stack pointer at that call. longjmp and the landing of an exception end in the
-// caller's own frame. The jump then leads into the middle of the function that made the call. That of a linkage
-// table's stub leads to a function's first instruction.
+// landed removes the callers whose frames a jump has left without moving the stack pointer beyond the place of their
+// call, which on arm64 is the stack pointer at that call. longjmp and the landing of an exception end in the caller's
+// own frame: the jump leads into the middle of the function that made the call, while that of a linkage table's stub
+// leads to a function's first instruction.
 func (o *run) landed() {
 	for n := len(o.cur.calls); n > 0; n-- {
 		a := &o.cur.calls[n-1]
-		if a.slot != o.regs.SP() || !o.sameFunction(a.pc-o.regs.Arch.CallLen(), o.regs.PC) {
+		if a.slot != o.regs.SP() || !o.files.sameFunction(a.pc-o.regs.Arch.CallLen(), o.regs.PC) {
 			return
 		}
 		o.cur.calls = o.cur.calls[:n-1]
@@ -90,9 +90,9 @@ func (o *run) landed() {
 	}
 }
 
-func (o *run) sameFunction(a, b uint64) bool {
-	m := o.proc.Space().Find(b)
-	if m == nil || m != o.proc.Space().Find(a) || m.Calls == nil {
+func (fs *files) sameFunction(a, b uint64) bool {
+	m := fs.proc.Space().Find(b)
+	if m == nil || m != fs.proc.Space().Find(a) || m.Calls == nil {
 		return false
 	}
 	f, known := m.Calls.FuncStart(a - m.Bias)
@@ -117,7 +117,7 @@ func (o *run) called(onStack bool) {
 
 const farSP = 1024
 
-// stackID tells which stack sp is in: by the mapping, in a Go program by the goroutine.
+// stackID identifies the stack of sp: by its mapping, in a Go program by the goroutine.
 func (o *run) stackID(sp uint64) uint64 {
 	if o.isGo {
 		return o.goStack(sp)
@@ -149,8 +149,8 @@ func (o *run) goStack(sp uint64) uint64 {
 	return g0
 }
 
-// followCopy moves the goroutine's frames when the runtime, on the scheduler's stack, has copied them to a
-// larger stack and says in g.sched where they are now.
+// followCopy moves the goroutine's frames when the runtime, on the scheduler's stack, has copied them to a larger
+// stack, whose place is in g.sched.
 func (o *run) followCopy() {
 	s := o.cur.below
 	if !o.isGo || s == nil {
@@ -166,8 +166,8 @@ func (o *run) followCopy() {
 	}
 }
 
-// left reports whether the scheduler, on whose stack the thread is, has let go of the goroutine that it came
-// from. From there on that goroutine's stack is not this thread's, and the stack ends.
+// left reports whether the scheduler, on whose stack the thread is, has left the goroutine that it came from. From then
+// on that goroutine's stack is not this thread's, and the chain ends.
 func (o *run) left() bool {
 	if !o.isGo || o.cur.below == nil {
 		return false
@@ -201,13 +201,13 @@ func (o *run) switched(k kind) {
 		}
 	default:
 		s = &shadow{id: id, entered: o.isGo}
-		if o.isGo && o.funcName(o.prev.PC) != "runtime.mcall" {
+		if o.isGo && o.files.funcName(o.prev.PC) != "runtime.mcall" {
 			s.below = from
 		}
 		o.cur = s
 		o.stacks[id] = s
 	}
-	// A signal's return arrives at once.
+	// sigreturn changes the stack and arrives in one step.
 	o.moving = !o.isGo && k != system
 }
 
@@ -218,8 +218,8 @@ func (s *shadow) shift(by uint64) {
 	}
 }
 
-// arrived ends a change of stacks at a return instruction. On a stack that was never seen before that is a
-// function's entry, with its return address prepared.
+// arrived ends a change of stacks at a return instruction. On a new stack that leads to a function's entry, with its
+// return address prepared.
 func (o *run) arrived(onStack bool) {
 	o.moving = false
 	o.popAhead(true)
@@ -239,8 +239,8 @@ func (o *run) arrived(onStack bool) {
 	}
 }
 
-// signal delivers a signal. The handlers of the programs here begin with a mark, so that their first
-// instruction is seen.
+// signal delivers a signal. The handlers of the programs here begin with a mark, so that the tracer stops at their
+// first instruction.
 func (o *run) signal(sig unix.Signal) (bool, error) {
 	if _, err := readRegs(o.pid, &o.regs); err != nil {
 		return false, err

@@ -13,17 +13,17 @@ import (
 	"prywalk/frames"
 )
 
-// Tally counts what the oracle has seen. The zero value is ready.
+// Tally counts the answers. The zero value is ready.
 type Tally struct {
-	// Classes are the ways in which answers differed from the truth.
+	// Classes are the ways in which answers differed from the true chain.
 	Classes map[Class]*Count
 
 	program  string
 	steps    int
 	moving   int
 	ahead    int
-	moved    int // returns by an address that a function had moved, strayed: those that came from elsewhere
-	strayed  int
+	moved    int // returns by an address that a function had moved, from the expected place
+	strayed  int // those from another place
 	betweens map[string]int
 	silent   map[string]int
 	gone     map[string]int
@@ -38,9 +38,9 @@ type Class struct {
 	Judge Judge
 	// Module and Function are where the frame is whose caller was not found.
 	Module, Function string
-	// Caller: that frame is itself a caller.
+	// Caller reports that this frame is itself a caller.
 	Caller bool
-	// Wrong: another caller was given; else the walk ended, and said why.
+	// Wrong reports that another caller was given; else the walk ended as incomplete.
 	Wrong bool
 	// Stop is the reason.
 	Stop frames.StopReason
@@ -51,9 +51,9 @@ type Class struct {
 // Count counts a class.
 type Count struct {
 	Steps int
-	// Addrs are the places in the module's file, with how often each was met.
+	// Addrs counts by address in the module's file.
 	Addrs map[uint64]int
-	// Programs are those that it was met in.
+	// Programs are those in which it occurred.
 	Programs map[string]bool
 }
 
@@ -67,7 +67,7 @@ type row struct {
 // Steps is the number of instructions that were stepped through.
 func (t *Tally) Steps() int { return t.steps }
 
-// Checked gives the number of walks by a judge, of those that gave exactly the true chain, and of those that gave
+// Checked gives the number of walks of a way to walk, of those that gave exactly the true chain, and of those that gave
 // another one.
 func (t *Tally) Checked(j Judge) (checked, right, wrongs int) {
 	for _, r := range t.rows {
@@ -78,7 +78,7 @@ func (t *Tally) Checked(j Judge) (checked, right, wrongs int) {
 	return checked, right, wrongs
 }
 
-// Add adds what another tally has counted, of other programs.
+// Add adds the counts of another tally, of other programs.
 func (t *Tally) Add(o *Tally) {
 	t.init()
 	t.steps += o.steps
@@ -113,11 +113,11 @@ func (n *Count) add(o *Count) {
 	maps.Copy(n.Programs, o.Programs)
 }
 
-// between counts a step between two stacks at which the call frame information names another frame than the one
-// that is gone to. glibc's swapcontext is one. Its table still says that the return address is on top of the stack
-// when it has loaded the other stack's pointer but has not pushed the address yet.
+// between counts a step between two stacks at which the call frame information does not describe the frame that the
+// code goes to. In glibc's swapcontext it has the return address on top of the stack, where the other stack's pointer
+// is loaded but the address is not pushed yet.
 func (t *Tally) between(o *run, pc uint64) {
-	m, f, _ := o.locate(pc)
+	m, f, _ := o.files.locate(pc)
 	t.betweens[m+" "+f]++
 }
 
@@ -159,7 +159,7 @@ func (t *Tally) count(o *run, j *judge, r *outcome) {
 	if i > 0 {
 		pc -= o.regs.Arch.CallLen()
 	}
-	m, f, addr := o.locate(pc)
+	m, f, addr := o.files.locate(pc)
 	c := Class{Judge: j.kind, Module: m, Function: f, Caller: i > 0, Wrong: r.verdict == wrong, Stop: r.stop,
 		Method: r.got.Method}
 	n := t.Classes[c]
@@ -174,7 +174,7 @@ func (t *Tally) count(o *run, j *judge, r *outcome) {
 		t.shown[j.kind]++
 		o.opt.Log("%v: %v at frame %d: %s %s %#x, got %#x sp %#x %v, stop %v, step %d%s", j.kind,
 			[]string{"exact", "short", "wrong"}[r.verdict], r.at, m, f, addr, r.got.PC, r.got.SP, r.got.Method, r.stop, t.steps,
-			o.chainText(o.chain))
+			o.files.chainText(o.chain))
 	}
 }
 

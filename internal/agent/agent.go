@@ -29,7 +29,7 @@ type Options struct {
 	Metrics     string
 	SendMetrics bool
 	Resource    ResourceOptions
-	// Aggregate: one sum without times for each stack and attributes of a window.
+	// Aggregate sends one sum for each stack and its attributes in a window, without the times of intervals.
 	Aggregate bool
 	Version   string
 	Say       func(format string, args ...any)
@@ -136,7 +136,7 @@ func (a *Agent) Start(
 }
 
 func (a *Agent) export(e *encoder) {
-	rest, canRest := e.resolver.(interface{ Rest() })
+	rest, canRest := e.resolver.(interface{ DropUnused() })
 	rested := time.Now()
 	for w := range a.store.out {
 		body, points := e.encode(w)
@@ -146,13 +146,13 @@ func (a *Agent) export(e *encoder) {
 			a.sender.put(body, points)
 		}
 		if canRest && time.Since(rested) > restEvery {
-			rest.Rest()
+			rest.DropUnused()
 			rested = time.Now()
 		}
 	}
 }
 
-// restEvery: the resolver drops what it holds of files that no process runs.
+// restEvery is the period in which the resolver drops what it holds of files that no process runs.
 const restEvery = 10 * time.Second
 
 // Add implements [profile.Sink].
@@ -169,7 +169,7 @@ func (a *Agent) Held() (stacks iter.Seq[sample.StackID], ok bool) {
 	return a.store.held(), a.store.busy.Load() == 0
 }
 
-// Finish sends the last window and what waits. lost: intervals neither sent in time nor spooled.
+// Finish sends the last window and what waits. It gives the number of intervals neither sent in time nor spooled.
 func (a *Agent) Finish(at time.Time) (lost int) {
 	a.ended.Store(true)
 	ctx, cancel := context.WithTimeout(context.Background(), a.opts.Flush)

@@ -56,7 +56,7 @@ const (
 // Error implements error.
 func (f *failure) Error() string { return f.err.Error() }
 
-// busy: the receiver answered, and may take the message later.
+// busy marks an answer of a receiver that may take the message later.
 func (f *failure) busy() { f.kind, f.err = again, &busyError{f.err} }
 
 // busyError is an answer that is [errBusy].
@@ -71,7 +71,7 @@ type reply struct {
 	why      string
 }
 
-// client sends messages. failure nil: taken.
+// client sends messages. A nil failure: the message was taken.
 type client interface {
 	send(ctx context.Context, body []byte) (reply, *failure)
 }

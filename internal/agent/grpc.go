@@ -38,7 +38,8 @@ const (
 	statusUnauthenticated   = 16
 )
 
-// prefixSize: a byte, 1 if compressed, and four of length (gRPC's PROTOCOL-HTTP2.md, Length-Prefixed-Message).
+// prefixSize is the size of a message's prefix: a byte, 1 if compressed, and four of length (gRPC's PROTOCOL-HTTP2.md,
+// Length-Prefixed-Message).
 const prefixSize = 5
 
 // grpcClient is OTLP/gRPC: a unary call is one HTTP/2 request.

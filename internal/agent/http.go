@@ -19,7 +19,7 @@ import (
 	"prywalk/internal/printable"
 )
 
-// httpPath is below the endpoint's.
+// httpPath is the path of profiles below the endpoint's.
 const httpPath = "v1development/profiles"
 
 // mostReply bounds a reply, in bytes.
@@ -31,7 +31,7 @@ type httpClient struct {
 	url  string
 }
 
-// newHTTP: an endpoint may be that of profiles itself; other signals are beside it.
+// newHTTP makes a client of a signal. The endpoint may be that of profiles itself; other signals are beside it.
 func newHTTP(c *http.Client, u *url.URL, of signal) *httpClient {
 	switch base, whole := strings.CutSuffix(u.Path, "/"+httpPath); {
 	case whole:
@@ -112,7 +112,7 @@ func zipped(body []byte) []byte {
 	return out.Bytes()
 }
 
-// unzipped fails above most bytes.
+// unzipped decompresses a text of at most the given number of bytes.
 func unzipped(text []byte, most int) ([]byte, error) {
 	z, err := gzip.NewReader(bytes.NewReader(text))
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errToken: the file of --bearer-token cannot be read.
+// errToken is the error of a --bearer-token file that cannot be read.
 var errToken = errors.New("--bearer-token")
 
 // redacted gives an endpoint without its password.
@@ -67,7 +67,7 @@ func nextStep(err error) string {
 	return "check --endpoint and --protocol: 4317 is the usual port for grpc, 4318 for http"
 }
 
-// errBusy: the receiver answered that it cannot take a message now.
+// errBusy is the error of a receiver that answered that it cannot take a message now.
 var errBusy = errors.New("the receiver is busy")
 
 // remedies are next steps where the receiver refuses messages, by the reason that the metrics give.

@@ -80,7 +80,7 @@ func (m *Metrics) Lost() (n int64) {
 // Sent gives what the receiver has taken.
 func (m *Metrics) Sent() (intervals, messages int64) { return m.intervals.Load(), m.messages.Load() }
 
-// list: names have neither prefix nor ending.
+// list gives the metrics, with names that have neither prefix nor ending.
 func (m *Metrics) list() []otlp.Metric {
 	l := metricList{}
 	l.count("windows", "Windows that were encoded.", m.windows.Load())

@@ -26,7 +26,7 @@ type reporter struct {
 	scope    otlp.Message
 	start    time.Time
 	say      func(format string, args ...any)
-	failing  bool // said: the last message was not taken
+	failing  bool // the last message was not taken, and that was said
 	stopped  bool // the receiver takes no metrics
 }
 

@@ -19,7 +19,7 @@ import (
 	"prywalk/internal/process"
 )
 
-// attribute is of a resource; the value is a string or an int64.
+// attribute is an attribute of a resource; the value is a string or an int64.
 type attribute struct {
 	key   string
 	value any
@@ -29,7 +29,7 @@ type attribute struct {
 type ResourceOptions struct {
 	// Service is the name for all processes; "": unknown_service.
 	Service string
-	// Environment: OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES of each process are read.
+	// Environment reads OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES of each process.
 	Environment bool
 	// Attributes are of all resources.
 	Attributes map[string]string
@@ -46,7 +46,7 @@ type resources struct {
 	ask   chan int
 }
 
-// about is of a process.
+// about is what is known of a process.
 type about struct {
 	start uint64 // clock ticks after boot
 	comm  string // when it was read
@@ -68,7 +68,7 @@ func newResources(o ResourceOptions) *resources {
 	return r
 }
 
-// see queues a process that is new. It does not wait.
+// see queues a new process to be read. It does not wait.
 func (r *resources) see(pid int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

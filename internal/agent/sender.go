@@ -39,16 +39,21 @@ type sender struct {
 	to      string        // the receiver, for messages
 	say     func(format string, args ...any)
 
-	mu      sync.Mutex
-	list    []message // in memory, newer than those of the spool
-	size    int       // of them, bytes
-	limit   int       // of a message, bytes
-	down    bool      // the last attempt failed
-	refuses string    // said: reason of refusals since a message was taken
-	wake    chan struct{}
-	noSpool bool // said: the spool cannot be written
-	full    bool // said: the oldest messages are dropped
-	large   bool // said: an interval above the limit
+	mu    sync.Mutex
+	parts []message     // in memory, of a spooled message that was too large: older than those of the spool
+	list  []message     // in memory, newer than those of the spool
+	size  int           // of parts and list, bytes
+	limit int           // of a message, bytes, before compression
+	down  bool          // the last attempt failed
+	wake  chan struct{} // there is something to send
+
+	// What has been said, each once: the reason of refusals since a message was taken, that the spool cannot be
+	// written, that the oldest messages are dropped, that an interval was above the limit, the last reason of rejected
+	// profiles.
+	refuses string
+	noSpool bool
+	full    bool
+	large   bool
 	rejects string
 }
 
@@ -109,17 +114,23 @@ func lossOf(err error) string {
 	return lostDamaged
 }
 
-// queue: messages go to the spool while the receiver is away.
+// queue appends a message: to the spool while the receiver is away, unless older ones are in memory.
 func (s *sender) queue(body []byte, points int) {
-	if s.spool != nil && (s.down || len(s.spool.files) > 0) && s.toSpool(body, points) {
+	if s.spool != nil && len(s.list) == 0 && (s.down || len(s.spool.files) > 0) && s.toSpool(body, points) {
 		return
 	}
-	s.list = append(s.list, message{zipped(body), points})
-	s.size += len(s.list[len(s.list)-1].text)
+	s.list = append(s.list, s.zip(body, points))
 	for s.size > mostWaiting && len(s.list) > 1 {
 		s.lostOldest(s.list[0].points, "give a directory with --spool")
-		s.drop()
+		s.drop(&s.list)
 	}
+}
+
+// zip makes a message to be kept in memory.
+func (s *sender) zip(body []byte, points int) message {
+	m := message{zipped(body), points}
+	s.size += len(m.text)
+	return m
 }
 
 func (s *sender) lostOldest(points int, step string) {
@@ -142,15 +153,15 @@ func (s *sender) toSpool(body []byte, points int) bool {
 	return err == nil
 }
 
-// drop drops the oldest in memory.
-func (s *sender) drop() {
-	s.size -= len(s.list[0].text)
-	s.list[0] = message{}
-	s.list = s.list[1:]
+// drop drops the first message of parts or list.
+func (s *sender) drop(from *[]message) {
+	s.size -= len((*from)[0].text)
+	(*from)[0] = message{}
+	*from = (*from)[1:]
 }
 
 func (s *sender) count() {
-	n, size := len(s.list), int64(s.size)
+	n, size := len(s.parts)+len(s.list), int64(s.size)
 	if s.spool != nil {
 		n, size = n+len(s.spool.files), size+s.spool.size
 	}
@@ -163,7 +174,7 @@ func (s *sender) count() {
 func (s *sender) next() (body []byte, points int, remove func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.spool != nil && len(s.spool.files) > 0 {
+	for s.spool != nil && len(s.parts) == 0 && len(s.spool.files) > 0 {
 		f := s.spool.files[0]
 		body, err := s.spool.first()
 		if err == nil {
@@ -178,17 +189,21 @@ func (s *sender) next() (body []byte, points int, remove func(), ok bool) {
 			s.spool, f.name, f.points, lostDamaged, err)
 		s.spool.remove()
 	}
-	if len(s.list) == 0 {
+	from := &s.list
+	if len(s.parts) > 0 {
+		from = &s.parts
+	}
+	if len(*from) == 0 {
 		return nil, 0, nil, false
 	}
-	m := s.list[0]
+	m := (*from)[0]
 	body, err := unzipped(m.text, mostMessage)
 	if err != nil {
 		panic(err) // it was compressed here
 	}
 	return body, m.points, func() {
-		if len(s.list) > 0 && &s.list[0].text[0] == &m.text[0] {
-			s.drop()
+		if len(*from) > 0 && &(*from)[0].text[0] == &m.text[0] {
+			s.drop(from)
 		}
 	}, true
 }
@@ -234,7 +249,7 @@ func jittered(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * (0.5 + rand.Float64()))
 }
 
-// some sends what waits. wait: the least pause until the next attempt; 0: all is sent.
+// some sends what waits. It gives the least pause until the next attempt; 0: all is sent.
 func (s *sender) some(ctx context.Context) (wait time.Duration) {
 	for {
 		body, points, remove, ok := s.next()
@@ -288,13 +303,10 @@ func (s *sender) failed(f *failure, body []byte, points int, remove func()) time
 	case f.kind == tooLarge && len(body) > leastMessage:
 		s.limit = max(min(s.limit, len(body))/2, leastMessage)
 		remove()
-		rest := s.list
-		s.list = nil
-		s.divide(body, points, func(body []byte, points int) {
-			s.list = append(s.list, message{zipped(body), points})
-			s.size += len(s.list[len(s.list)-1].text)
-		})
-		s.list = append(s.list, rest...)
+		rest := s.parts
+		s.parts = nil
+		s.divide(body, points, func(body []byte, points int) { s.parts = append(s.parts, s.zip(body, points)) })
+		s.parts = append(s.parts, rest...)
 		s.say("%s refuses a message of %d bytes as too large: messages have at most %d from now on; "+
 			"set --max-message %d, or raise the receiver's limit", s.to, len(body), s.limit, s.limit)
 		return 0
@@ -321,8 +333,11 @@ func (s *sender) failed(f *failure, body []byte, points int, remove func()) time
 	return max(f.after, time.Millisecond)
 }
 
-// spill moves messages from memory to the spool.
+// spill moves messages from memory to the spool. Parts wait until the spool is empty.
 func (s *sender) spill() {
+	if len(s.spool.files) == 0 {
+		s.join()
+	}
 	for len(s.list) > 0 {
 		body, err := unzipped(s.list[0].text, mostMessage)
 		if err != nil {
@@ -331,11 +346,14 @@ func (s *sender) spill() {
 		if !s.toSpool(body, s.list[0].points) {
 			return
 		}
-		s.drop()
+		s.drop(&s.list)
 	}
 }
 
-// finish sends until ctx ends. The rest goes to the spool, or is lost.
+// join makes parts the first of list.
+func (s *sender) join() { s.parts, s.list = nil, append(s.parts, s.list...) }
+
+// finish sends until ctx ends. The rest goes to the spool, or is lost. Parts become the newest of the spool.
 func (s *sender) finish(ctx context.Context) (left int) {
 	for ctx.Err() == nil {
 		wait := s.some(ctx)
@@ -346,13 +364,14 @@ func (s *sender) finish(ctx context.Context) (left int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer s.count()
+	s.join()
 	if s.spool != nil {
 		s.spill()
 	}
 	for len(s.list) > 0 {
 		s.metrics.lose(lostAtEnd, s.list[0].points)
 		left += s.list[0].points
-		s.drop()
+		s.drop(&s.list)
 	}
 	return left
 }

@@ -14,7 +14,7 @@ import (
 	"prywalk/internal/outfile"
 )
 
-// spooled is the name of a file: turn, intervals.
+// spooled is the name of a file, with its turn and its number of intervals.
 const spooled = "%016x-%d.otlp.gz"
 
 // spool has a compressed message in each file, the oldest first by name. Not for concurrent use.
@@ -71,7 +71,7 @@ func unusable(dir string, err error) error {
 	return fmt.Errorf("--spool %s: %w; %s", dir, err, spoolStep(err))
 }
 
-// put writes a message and removes the oldest above the size. dropped: their intervals.
+// put writes a message, and removes the oldest above the size. It gives the number of intervals in these.
 func (s *spool) put(body []byte, points int) (dropped int, err error) {
 	text := zipped(body)
 	s.turn++
@@ -101,7 +101,7 @@ func (s *spool) first() (body []byte, err error) {
 	return unzipped(text, mostMessage)
 }
 
-// remove removes the first.
+// remove removes the oldest message.
 func (s *spool) remove() {
 	_ = os.Remove(filepath.Join(s.dir, s.files[0].name)) // if it stays, the next run sends it again
 	s.size -= s.files[0].size

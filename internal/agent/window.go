@@ -68,16 +68,17 @@ type Store struct {
 	length time.Duration
 	now    window
 	points int
-	due    int64          // earliest end of the window, nanoseconds of the Unix epoch
-	open   map[row]values // sent of intervals that go on
-	owed   map[threadKey]values
+	due    int64                // earliest end of the window, nanoseconds of the Unix epoch
+	open   map[row]values       // part of open intervals that was sent
+	owed   map[threadKey]values // time that was sent in excess
 	out    chan *window
 	busy   atomic.Int32  // windows handed out and not encoded
 	seen   func(pid int) // called for each interval
 	closes func(*window) // before a window is handed out
 }
 
-// NewStore gives windows of about that length. seen gets the process of each interval, and is brief.
+// NewStore makes a Store of windows of about that length. seen is called with the process of each interval; it must be
+// brief.
 func NewStore(begin time.Time, length time.Duration, seen func(pid int)) *Store {
 	s := &Store{
 		length: length, open: map[row]values{}, owed: map[threadKey]values{}, out: make(chan *window, 1), seen: seen,
@@ -158,7 +159,8 @@ func (s *Store) Finish(at time.Time) {
 	close(s.out)
 }
 
-// end adds what open intervals have grown by. Not of running threads: their time may still move to another stack.
+// end adds the growth of open intervals, and gives the window. Those of running threads are left out: their time may
+// still go to another stack.
 func (s *Store) end(at int64, open iter.Seq[profile.Interval]) *window {
 	grown := map[row]values{}
 	for iv := range open {
@@ -192,7 +194,8 @@ func (s *Store) end(at int64, open iter.Seq[profile.Interval]) *window {
 	return &w
 }
 
-// grow adds what an interval has grown by. Negative: it has ended and was added whole, after a part was sent.
+// grow adds the growth of an open interval. It is negative if the interval has ended: it was then added whole, after a
+// part of it was sent.
 func (s *Store) grow(r row, p point) {
 	less := values{}
 	for i, v := range p.v {
@@ -211,8 +214,8 @@ func (s *Store) grow(r row, p point) {
 	}
 }
 
-// pay subtracts what was sent too much of a thread from what it has now: a sleeper that was woken and is queued counts
-// as asleep until it runs, and then its sleep is shortened.
+// pay subtracts from a thread's present time what was sent in excess before: a thread that was woken and is queued
+// counts as asleep until it runs; then its sleep is shortened, a part of which may have been sent.
 func (s *Store) pay() {
 	if len(s.owed) == 0 {
 		return
@@ -233,6 +236,7 @@ func (s *Store) pay() {
 	}
 }
 
+// owe sets what was sent in excess of a thread.
 func (s *Store) owe(k threadKey, v values) {
 	if s.owed[k] = v; v == (values{}) {
 		delete(s.owed, k)

@@ -18,7 +18,7 @@ type processAccount struct {
 	*handover.Process
 	nsPID int // in its own pid namespace, 0 if the same
 	main  *frames.Module
-	// modules are the recording's descriptions of walked modules; remapped: some may be unmapped.
+	// modules are the recording's descriptions of walked modules. remapped reports that some may be unmapped.
 	modules  map[*frames.Module]*profile.ModuleInfo
 	remapped bool
 	managed  managedNames
@@ -26,12 +26,12 @@ type processAccount struct {
 	programs programs
 	program  *program // nil: file unknown
 
-	// strangers is for samples of undiscovered threads.
-	strangers *threadAccount
+	// undiscoveredThreads is the account of samples of threads that were not discovered; nil before the first.
+	undiscoveredThreads *threadAccount
 
 	refreshes refreshes
 
-	tasks followers
+	tasks taskPollers
 	waits *waiting // nil until the first thread's account
 }
 
@@ -59,7 +59,8 @@ func (a *accounts) process(p *handover.Process) *processAccount {
 	return made
 }
 
-// refresh reads the mappings and the run-time code again; true if either changed.
+// refresh reads the mappings and the run-time code again, and reports whether either changed. now is CLOCK_MONOTONIC,
+// ns.
 func (p *processAccount) refresh(now int64) bool {
 	var changed bool
 	var err error
@@ -78,16 +79,16 @@ func (p *processAccount) refresh(now int64) bool {
 		p.NewProgram()
 		p.walked = samplesWalked{}
 		if p.program = p.programs.of(p.Target); p.program != nil {
-			p.program.tell(p.Process)
+			p.program.applyTo(p.Process)
 		}
 		p.main = m
 	}
 	return true
 }
 
-// at prepares for the walk of a copy made at a moment.
+// at prepares for the walk of a copy made at a moment, CLOCK_MONOTONIC in ns.
 func (p *processAccount) at(moment int64) {
-	if !p.Target.Dated() {
+	if !p.Target.Runtimes().Dated() {
 		return
 	}
 	changed, ask := false, p.refreshes.mayAsk(moment)
@@ -97,12 +98,13 @@ func (p *processAccount) at(moment int64) {
 	}
 }
 
-// meet reads code newer than the list of mappings; true if a walk may now give another stack.
-func (p *processAccount) meet(pc frames.Addr, moment int64) (found bool) {
+// addMappingAt reads the mapping with code at pc if it is newer than the list of mappings; true if a walk may now give
+// another stack.
+func (p *processAccount) addMappingAt(pc frames.Addr, moment int64) (found bool) {
 	if pc == 0 || !p.refreshes.mayAsk(moment) {
 		return false
 	}
-	cost := selfruntime.CPUOf(func() { found = p.Target.Meet(pc) })
+	cost := selfruntime.CPUOf(func() { found = p.Target.AddMappingAt(pc) })
 	if p.refreshes.hasAsked(int64(cost)); found {
 		p.remapped = true
 		p.NewMappings()
@@ -137,24 +139,24 @@ func (a *accounts) thread(th *handover.Thread) *threadAccount {
 	return made
 }
 
-// stranger gives the account of the undiscovered threads of the process.
-func (p *processAccount) stranger() *threadAccount {
-	if p.strangers == nil {
-		p.strangers = &threadAccount{
+// undiscovered gives the account of the undiscovered threads of the process.
+func (p *processAccount) undiscovered() *threadAccount {
+	if p.undiscoveredThreads == nil {
+		p.undiscoveredThreads = &threadAccount{
 			Thread: &handover.Thread{
 				Proc: p.Process, TID: p.Target.PID, Feedback: observe.NewThread(p.Target.PID, p.Target.PID, nil).Feedback(),
 			},
 			proc: p,
 		}
 	}
-	return p.strangers
+	return p.undiscoveredThreads
 }
 
-// rename reads the thread's name periodically: from a run-time system, else from the kernel. A name stays for one
-// more query, as a thread leaves a run-time system's list before it ends. A new thread is queried until it has a
-// name.
+// rename reads the thread's name every [handover.NameEvery]: from a run-time system, else from the kernel. When a
+// run-time system no longer has a name, the old one stays for one more period, as a thread leaves its list before it
+// ends. A new thread's name is read at each sample until a run-time system has one.
 func (th *threadAccount) rename(now int64) {
-	namers := th.proc.Target.Namers()
+	namers := th.proc.Target.Runtimes().Namers()
 	due := now-th.named >= handover.NameEvery
 	if !due && (th.given || len(namers) == 0 || now-th.Found >= handover.NameEvery) {
 		return
@@ -176,7 +178,7 @@ func (th *threadAccount) rename(now int64) {
 	}
 }
 
-// assume queries the thread's role.
+// assume sets the thread's role by its name and its run-time system.
 func (th *threadAccount) assume(namers []managed.Namer) {
 	th.role = callstack.Role(namers, th.innerTID(), th.name)
 }

@@ -22,14 +22,16 @@ type Options struct {
 	Builder  *profile.Builder
 	Images   *code.ImageCache // for processes that were never opened
 	MaxDepth int              // of a stack; 0 means frames.DefaultMaxDepth
-	// Selected means that only some threads are wanted; the others' time is not booked.
+	// Selected reports whether only some threads are sampled; the time of others is not attributed.
 	Selected bool
-	// Children books the time of undiscovered children. Launched: the first process was launched for the recording.
+	// Children reports whether the time of undiscovered children is attributed, Launched whether the first process was
+	// launched for the recording.
 	Children, Launched bool
-	// Period is the time of each observation or sample, ns; 0: unknown. Sampled: the kernel takes samples.
+	// Period is the time that each observation or sample stands for, ns; 0: unknown. Sampled reports whether the kernel
+	// takes samples.
 	Period  int64
 	Sampled bool
-	// Tasks follows waiting tasks without a thread, and reads labels of tasks.
+	// Tasks reports whether waiting tasks without a thread are observed, and labels of tasks read.
 	Tasks bool
 	// Kernel keeps kernel functions in stacks.
 	Kernel bool
@@ -45,7 +47,7 @@ type Options struct {
 	Explained func(*observe.RawSample, *waits.For)
 }
 
-// Aggregator unwinds raw samples and books the threads' time. It belongs to one goroutine.
+// Aggregator walks raw samples, and attributes the threads' time. It belongs to one goroutine.
 type Aggregator struct {
 	Options
 	*handover.Common
@@ -61,12 +63,12 @@ type Aggregator struct {
 	observed     attribute.Observed  // reused for each sample
 	events       *attribute.Recorder // nil: not recorded
 
-	asked     bool  // all is booked for a requested checkpoint
-	followDue int64 // next observation of tasks, CLOCK_MONOTONIC ns
+	asked   bool  // a checkpoint was requested, and all time up to it is attributed
+	pollDue int64 // next observation of tasks, CLOCK_MONOTONIC ns
 }
 
 // published can be read by any goroutine.
-type published struct{ stacks, whole, followed atomic.Int64 }
+type published struct{ stacks, whole, taskObservations atomic.Int64 }
 
 // Stacks gives the numbers of walked and of complete stacks.
 func (p *published) Stacks() (all, whole int64) { return p.stacks.Load(), p.whole.Load() }
@@ -80,7 +82,7 @@ func New(o Options, with *handover.Common) *Aggregator {
 	}
 	a.waits = explainer{runs: a.unwind.managed.runCounts, explained: o.Explained}
 	of := attribute.Options{Selected: o.Selected, Children: o.Children, Period: o.Period, Sampled: o.Sampled}
-	var relatives attribute.Relatives = kernel{}
+	var relatives attribute.ProcSource = kernel{}
 	if o.Events != nil {
 		a.events = attribute.NewRecorder(o.Events, of, relatives)
 		relatives = a.events
@@ -89,7 +91,7 @@ func New(o Options, with *handover.Common) *Aggregator {
 	return a
 }
 
-// Book books a batch of events, and returns it to the tracer.
+// Book handles a batch of events, and returns it to the tracer.
 func (a *Aggregator) Book(b handover.Batch) {
 	for i := range b {
 		a.QuotaGate.Wait()
@@ -150,8 +152,8 @@ func (a *Aggregator) attribute(e attribute.Event) {
 	a.times.Handle(e)
 }
 
-// SaveIfAsked writes a requested checkpoint. It calls between repeatedly, which books the raw samples that arrive
-// while a long recording is written.
+// SaveIfAsked writes a requested checkpoint. While a long recording is written, it calls between repeatedly, which
+// handles the raw samples that arrive meanwhile.
 func (a *Aggregator) SaveIfAsked(between func()) {
 	for r := &a.Requests.Checkpoint; a.asked; {
 		a.asked = false
@@ -172,17 +174,17 @@ func (a *Aggregator) rest() {
 	a.Pool.Trim()
 	a.waits.rest()
 	if a.unwind.images != nil {
-		a.unwind.images.Rest()
+		a.unwind.images.CloseUnused()
 	}
 }
 
-// WhileReading calls f, which reads files of targets. If it hangs, another goroutine may take the books.
+// WhileReading calls f, which reads files of targets. If it hangs, another goroutine can take over the recording.
 func (a *Aggregator) WhileReading(f func()) {
-	a.unwind.books.lend()
+	a.unwind.lock.beginRead()
 	f()
-	a.unwind.books.back()
+	a.unwind.lock.endRead()
 }
 
-// Seize takes the books of an aggregator that hangs in a read; false if it does not. Later calls are for the
-// goroutine that has taken them.
-func (a *Aggregator) Seize() bool { return a.unwind.books.seize() }
+// TakeOver takes the recording from an aggregator that hangs in a read; false if it does not. After that only the
+// calling goroutine may call methods.
+func (a *Aggregator) TakeOver() bool { return a.unwind.lock.takeOver() }

@@ -10,16 +10,17 @@ import (
 
 const (
 	// A process is switched to ptrace if at least leastWanting of its samples, and one in wantingShare, were
-	// incomplete: below eight the share has an error above a third. A larger share needs fewWanting, and one in
+	// incomplete: below eight the share has an error above a third. A larger share needs fewIncomplete, and one in
 	// fewShare.
-	leastWanting, wantingShare = 8, 100
-	fewWanting, fewShare       = 3, 4
+	leastIncomplete, incompleteShare = 8, 100
+	fewIncomplete, fewShare          = 3, 4
 )
 
 // samplesWalked counts the walks of samples, of a process or of a program.
-type samplesWalked struct{ all, wanting int64 }
+type samplesWalked struct{ all, incomplete int64 }
 
-// judge counts the walk of a sample. A copy that was too short does not count if the next can be longer.
+// judge counts the walk of a sample, and switches the process to ptrace if too many are incomplete. A copy that was too
+// short does not count if the next can be longer.
 func (p *processAccount) judge(s *observe.RawSample, stop frames.StopReason, away bool) {
 	if s.How != observe.BySample {
 		return
@@ -28,10 +29,10 @@ func (p *processAccount) judge(s *observe.RawSample, stop frames.StopReason, awa
 	if known == nil {
 		known = &program{}
 	}
-	wanting := !stop.Complete() && stop != frames.StopDepth && (stop != frames.StopStackCut || away || s.Longest())
-	p.walked.note(wanting)
-	known.walked.note(wanting)
-	if wanting && (p.walked.tooMany() || known.walked.tooMany()) {
+	incomplete := !stop.Complete() && stop != frames.StopDepth && (stop != frames.StopStackCut || away || s.Longest())
+	p.walked.note(incomplete)
+	known.walked.note(incomplete)
+	if incomplete && (p.walked.tooMany() || known.walked.tooMany()) {
 		p.SetFallback(handover.FallbackRoots)
 		known.lack = max(known.lack, handover.FallbackRoots)
 	}
@@ -48,10 +49,10 @@ func (a *Aggregator) judgeUndiscovered(e *handover.Event, stop frames.StopReason
 	if known == nil {
 		known = &program{}
 	}
-	wanting := stop == frames.StopStackCut || stop == frames.StopBadMemory
-	known.walked.note(wanting)
-	a.undiscovered.note(wanting)
-	if wanting && known.walked.tooMany() {
+	incomplete := stop == frames.StopStackCut || stop == frames.StopBadMemory
+	known.walked.note(incomplete)
+	a.undiscovered.note(incomplete)
+	if incomplete && known.walked.tooMany() {
 		known.lack = max(known.lack, handover.FallbackRoots)
 	}
 	if known.lack >= handover.FallbackRoots || a.undiscovered.tooMany() {
@@ -59,20 +60,20 @@ func (a *Aggregator) judgeUndiscovered(e *handover.Event, stop frames.StopReason
 	}
 }
 
-// note counts a walk; wanting: it did not reach the root.
-func (n *samplesWalked) note(wanting bool) {
-	if n.all++; wanting {
-		n.wanting++
+// note counts a walk. incomplete reports that it did not reach the root.
+func (n *samplesWalked) note(incomplete bool) {
+	if n.all++; incomplete {
+		n.incomplete++
 	}
 }
 
-// tooMany reports whether the incomplete share requires ptrace.
+// tooMany reports whether the share of incomplete walks requires ptrace.
 func (n *samplesWalked) tooMany() bool {
-	return n.wanting >= leastWanting && n.wanting*wantingShare >= n.all ||
-		n.wanting >= fewWanting && n.wanting*fewShare >= n.all
+	return n.incomplete >= leastIncomplete && n.incomplete*incompleteShare >= n.all ||
+		n.incomplete >= fewIncomplete && n.incomplete*fewShare >= n.all
 }
 
-// measure notes how much of the stack a walk used.
+// measure passes the number of stack bytes that a walk used, for the size of the next copies.
 func (p *processAccount) measure(s *observe.RawSample, stop frames.StopReason, w *frames.Walker) {
 	if s.How != observe.BySample {
 		return

@@ -19,12 +19,12 @@ import (
 
 func TestOneInAHundredSamplesWithoutARootIsTooMany(t *testing.T) {
 	sample, stopped := &observe.RawSample{How: observe.BySample}, &observe.RawSample{How: observe.ByStop}
-	judged := func(whole, wanting int) handover.FallbackReason {
+	judged := func(whole, incomplete int) handover.FallbackReason {
 		p := &processAccount{Process: &handover.Process{}}
 		for range whole {
 			p.judge(sample, frames.StopRoot, false)
 		}
-		for range wanting {
+		for range incomplete {
 			p.judge(sample, frames.StopBadMemory, false)
 			p.judge(sample, frames.StopStackCut, false) // the next copy is longer
 			p.judge(stopped, frames.StopNoRule, false)
@@ -32,15 +32,15 @@ func TestOneInAHundredSamplesWithoutARootIsTooMany(t *testing.T) {
 		return p.FallbackReason()
 	}
 	for _, c := range []struct {
-		whole, wanting int
-		want           handover.FallbackReason
+		whole, incomplete int
+		want              handover.FallbackReason
 	}{
 		{0, 2, handover.FallbackNone}, {0, 3, handover.FallbackRoots}, {7, 3, handover.FallbackRoots},
 		{8, 3, handover.FallbackNone}, {100, 7, handover.FallbackNone}, {100, 8, handover.FallbackRoots},
 		{800, 8, handover.FallbackNone}, {2000, 15, handover.FallbackNone},
 	} {
-		if got := judged(c.whole, c.wanting); got != c.want {
-			t.Errorf("%d of %d: %v, want %v", c.wanting, c.whole+c.wanting, got, c.want)
+		if got := judged(c.whole, c.incomplete); got != c.want {
+			t.Errorf("%d of %d: %v, want %v", c.incomplete, c.whole+c.incomplete, got, c.want)
 		}
 	}
 	p := &processAccount{Process: &handover.Process{}}
@@ -54,7 +54,7 @@ func TestOneInAHundredSamplesWithoutARootIsTooMany(t *testing.T) {
 
 func TestWhatSamplesLackOfAProgramHoldsForItsNextProcess(t *testing.T) {
 	a := &Aggregator{accounts: newAccounts()}
-	run := func(pid, wanting int) handover.FallbackReason {
+	run := func(pid, incomplete int) handover.FallbackReason {
 		target, err := code.Open(pid)
 		if err != nil {
 			t.Fatal(err)
@@ -68,14 +68,14 @@ func TestWhatSamplesLackOfAProgramHoldsForItsNextProcess(t *testing.T) {
 		a.Recall(shared)
 		before := shared.FallbackReason()
 		p := a.process(shared)
-		for range wanting {
+		for range incomplete {
 			p.judge(&observe.RawSample{How: observe.BySample}, frames.StopBadMemory, false)
 		}
 		return before
 	}
 	for i, want := range []handover.FallbackReason{handover.FallbackNone, handover.FallbackNone, handover.FallbackRoots} {
 		pid, _ := testtargets.Threads(t, "sleepers", "1")
-		if got := run(pid, fewWanting-1); got != want {
+		if got := run(pid, fewIncomplete-1); got != want {
 			t.Errorf("process %d begins with %v, not %v", i, got, want)
 		}
 	}

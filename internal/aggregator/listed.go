@@ -39,8 +39,8 @@ func (u *unwinder) unwindSample(th *threadAccount, g *handover.Program, s *obser
 func (u *unwinder) unwindListed(payer *handover.Process, g *handover.Program, s *observe.RawSample) (
 	sample.StackID, frames.StopReason,
 ) {
-	u.books.lend() // files are opened
-	defer u.books.back()
+	u.lock.beginRead() // files are opened
+	defer u.lock.endRead()
 	l := u.listed(payer, g)
 	u.stack = u.stack[:0]
 	u.kernelFrames(s)
@@ -90,8 +90,8 @@ func (u *unwinder) unwindKernel(s *observe.RawSample, stop frames.StopReason) (s
 	return u.end(stop)
 }
 
-// inKernel gives the stack of a child observed in exec or exit: one function, from a kernel flag or the
-// interrupted call. wanted: kernel functions are.
+// inKernel gives the stack of a child observed in exec or exit: one function. wanted reports that it is the kernel's,
+// else it is [attribute.ExecOrExit].
 func (u *unwinder) inKernel(found attribute.Found, wanted bool) sample.StackID {
 	loc := u.builder.Loc(&profile.Loc{Synthetic: attribute.ExecOrExit})
 	switch {

@@ -22,7 +22,7 @@ func (a *Aggregator) beginProcess(p *processAccount) {
 	})
 }
 
-// bookSample walks a raw sample and books the interval that it ends.
+// bookSample walks a raw sample, and attributes the interval that it ends.
 func (a *Aggregator) bookSample(e *handover.Event) {
 	th, s := a.thread(e.Thread), e.RawSample
 	a.open(th)
@@ -59,15 +59,15 @@ func (u *unwinder) unwindObserved(th *threadAccount, e *handover.Event) (sample.
 
 // rename reads a thread's name if due; a run-time system may read memory.
 func (u *unwinder) rename(th *threadAccount, now int64) {
-	u.books.lend()
+	u.lock.beginRead()
 	th.rename(now)
-	u.books.back()
+	u.lock.endRead()
 }
 
-// claim unwinds a sample of an ended thread, and notes its claim.
+// claim walks a sample of an ended thread, and passes it to the attribution as a claim of e.Length.
 func (a *Aggregator) claim(e *handover.Event) {
 	p := a.process(e.Proc)
-	th := p.stranger()
+	th := p.undiscovered()
 	if e.Thread != nil {
 		th = a.thread(e.Thread)
 	}
@@ -81,8 +81,7 @@ func (a *Aggregator) claim(e *handover.Event) {
 	e.RawSample = nil
 }
 
-// claimOfChild unwinds a sample of an undiscovered child, and notes its claim. Without a raw sample only the
-// program is known.
+// claimOfChild does the same for a sample of an undiscovered child. Without a raw sample only the program is known.
 func (a *Aggregator) claimOfChild(e *handover.Event) {
 	p, name := a.process(e.Proc), programOf(e.Ran)
 	if e.RawSample == nil {
@@ -93,7 +92,7 @@ func (a *Aggregator) claimOfChild(e *handover.Event) {
 		a.attribute(&attribute.Claimed{Process: p.ID, Seen: where, At: e.At, Length: e.Length, OfChild: true})
 		return
 	}
-	id, stop := a.unwindSample(p.stranger(), e.Ran, e.RawSample)
+	id, stop := a.unwindSample(p.undiscovered(), e.Ran, e.RawSample)
 	a.judgeUndiscovered(e, stop)
 	a.attribute(&attribute.Claimed{
 		Process: p.ID, Seen: attribute.Seen{Stack: id, State: sample.Running, Stop: stop, Program: name}, At: e.RawSample.At,
@@ -107,7 +106,7 @@ func (a *Aggregator) claimOfChild(e *handover.Event) {
 func (a *Aggregator) unwindSample(th *threadAccount, g *handover.Program, s *observe.RawSample) (sample.StackID,
 	frames.StopReason) {
 	if g != nil && g.Of != nil {
-		th, g = a.process(g.Of).stranger(), nil
+		th, g = a.process(g.Of).undiscovered(), nil
 	}
 	id, stop := a.unwind.unwindSample(th, g, s)
 	a.totals.stack(stop, s.How)

@@ -11,8 +11,8 @@ import (
 
 // # Programs that run again
 //
-// What the kernel's samples lack is remembered by the file that a process runs, and judged for all its processes
-// together.
+// Whether the kernel's samples suffice for a program is judged for all processes of its file together, and remembered
+// for the next one.
 
 // mostPrograms bounds the remembered files.
 const mostPrograms = 4096
@@ -26,8 +26,8 @@ type program struct {
 	deep   int64 // most bytes of stack used by a walk of a first thread
 }
 
-// tell copies the state of a program to a process that runs it.
-func (k *program) tell(p *handover.Process) {
+// applyTo copies the state of a program to a process that runs it.
+func (k *program) applyTo(p *handover.Process) {
 	p.SetFallback(k.lack)
 	p.CopyFirst(k.deep)
 }
@@ -61,10 +61,9 @@ func (k programs) of(p interface {
 	return known
 }
 
-// Recall sets what samples lack of a new process, from other processes of the same file. It belongs to the
-// aggregator's goroutine.
+// Recall applies what is known of a new process's file to it. It is called on the aggregator's goroutine.
 func (a *accounts) Recall(p *handover.Process) {
 	if known := a.programs.of(p.Target); known != nil {
-		known.tell(p)
+		known.applyTo(p)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/sample"
 )
 
-// ledger books intervals into the recording, the other sinks and the totals. It is the sink of the attribution.
+// ledger adds intervals to the recording, to the other sinks and to the totals. It is the sink of the attribution.
 type ledger struct {
 	of        *accounts
 	stacks    *unwinder
@@ -45,7 +45,7 @@ func (k *ledger) ProcessDone(id sample.ProcessID) { delete(k.of.procs, id) }
 // UnixOf converts CLOCK_MONOTONIC to Unix time, in ns.
 func (k *ledger) UnixOf(at int64) int64 { return k.unix.Of(at) }
 
-// add adds a span to the recording; all time of threads passes here. th is nil for no particular thread.
+// add adds a span to the recording; all time of threads passes here. th is nil for time of the process.
 func (k *ledger) add(p *processAccount, th *threadAccount, s *attribute.Span) {
 	k.totals.book(s)
 	k.put(k.interval(p, th, s))
@@ -86,8 +86,8 @@ func (k *ledger) stackOf(s *attribute.Span) sample.StackID {
 
 // # Sinks
 //
-// A sink gets each interval when it is final, and open ones of threads found unchanged, as these may last for days.
-// The recording does not depend on the others.
+// A sink gets each interval when it is final. A [profile.Watcher] also gets the open ones, as a thread that is found
+// unchanged has one interval for days. The recording does not depend on the other sinks.
 
 func (a *Aggregator) refresh(at int64) {
 	began := procmem.Now()

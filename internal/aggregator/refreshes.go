@@ -41,7 +41,7 @@ func (r *refreshes) due(at int64, starting bool) bool {
 	return age > refreshEvery || starting && age > max(refreshStart, refreshShare*r.cost)
 }
 
-// done notes a reading and its processor time. loaded: it found new code.
+// done notes a reading and its processor time, ns. loaded reports that it found new code.
 func (r *refreshes) done(at, cost int64, loaded bool) {
 	r.loading = max(r.loading-(at-r.last)/refreshShare, 0)
 	r.last = at

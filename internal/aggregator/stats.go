@@ -17,12 +17,12 @@ type totals struct {
 	samples                int64
 	complete               int64 // samples with a complete stack
 	profiled               int64
-	// incomplete is the CPU booked under incomplete stacks, by stop reason, ns.
+	// incomplete is the CPU time under incomplete stacks, by stop reason, ns.
 	incomplete   [frames.NumStopReasons]int64
-	unobserved   int64 // CPU booked under [ran between ticks] and [not observed], ns
-	exitedUnseen int64 // CPU booked under [exited unseen], ns
-	shortLived   int64 // CPU booked under [short-lived children], ns
-	ofProgram    int64 // part with a known program, ns
+	unobserved   int64 // CPU time under [ran between ticks] and [not observed], ns
+	exitedUnseen int64 // CPU time under [exited unseen], ns
+	shortLived   int64 // CPU time under [short-lived children], ns
+	ofProgram    int64 // part of shortLived with a known program, ns
 }
 
 func (t *totals) book(s *attribute.Span) {
@@ -81,7 +81,7 @@ func (r *rates) add(t runstats.ThreadRate) {
 
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 
-// Stats sets the counts of walks and bookings so far.
+// Stats sets the counts of walks and intervals so far.
 func (a *Aggregator) Stats(s *runstats.Stats) {
 	t, times := &a.totals, a.times.Totals()
 	stops := t.stops

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"prywalk/internal/languages"
 	"prywalk/internal/waits"
 )
 
@@ -19,11 +20,11 @@ type lastLock struct {
 type suspects struct {
 	waitsFor map[int]int // waiter to owner
 	pids     map[int]int
-	unowned  map[int]int // by process: threads at CPython locks without a stored owner
+	unowned  map[int]int // by process: threads at a language's locks without a stored owner
 }
 
-// mostUnowned is the least number of such threads for a deadlock.
-const mostUnowned = 2
+// leastUnowned is the least number of such threads for a deadlock.
+const leastUnowned = 2
 
 // note adds a thread that is alive at the end.
 func (s *suspects) note(th *threadAccount) {
@@ -36,8 +37,8 @@ func (s *suspects) note(th *threadAccount) {
 	case th.lock.owner > 0:
 		s.waitsFor[th.TID] = th.lock.owner
 	case strings.HasPrefix(th.lock.what, string(waits.Semaphore)):
-		for _, n := range th.proc.Target.Namers() {
-			if strings.HasPrefix(n.Name(), "CPython ") {
+		for _, n := range th.proc.Target.Runtimes().Namers() {
+			if l := languages.OfSystem(n.Name()); l != nil && l.BareLocks {
 				s.unowned[pid]++
 			}
 		}
@@ -53,7 +54,7 @@ func (s *suspects) Suspects() (pids []int) {
 		}
 	}
 	for pid, n := range s.unowned {
-		if n >= mostUnowned {
+		if n >= leastUnowned {
 			pids = append(pids, pid)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 
 // # Tasks without a thread
 //
-// A waiting goroutine or asyncio task is on no thread's stack. It is followed on a slower clock: its record is
+// A waiting goroutine or asyncio task is on no thread's stack. It is observed on a slower clock: its record is
 // read, and its stack is walked if the record has changed.
 //
 // Records are read in slices. The rest after a slice keeps the total at a hundredth of a processor: ten goroutines
@@ -29,66 +29,66 @@ import (
 // This is blocked time, outside of the threads' sums, without samples.
 
 const (
-	// followEvery is the mean of the shortest time between two readings of a task, ns. It is drawn from half to one
+	// pollEvery is the mean of the shortest time between two readings of a task, ns. It is drawn from half to one
 	// and a half of that, against aliasing.
-	followEvery = 100e6
-	// followRests is the ratio of rest to slice. It is lower in the first round, then higher, until the share since
-	// the start is that of followRests.
-	followRests, followRestsAtFirst, followRestsAfter = 99, 9, 199
+	pollEvery = 100e6
+	// pollRests is the ratio of rest to slice. It is lower in the first round, then higher, until the share since
+	// the start is that of pollRests.
+	pollRests, pollRestsAtFirst, pollRestsAfter = 99, 9, 199
 	// walkRests is the rest after each walk, ns: each adds to the recording.
 	walkRests = 1e6
-	// followFor bounds a slice, ns of processor time.
-	followFor = 1e6
+	// pollFor bounds a slice, ns of processor time.
+	pollFor = 1e6
 	// clockEvery is the number of changed tasks between two clock readings (system calls).
 	clockEvery = 16
-	// followLast bounds the last reading of a process, ns of processor time.
-	followLast = 100e6
-	// followFirst is followLast if the first round is incomplete: enough for 200,000 goroutines.
-	followFirst = 1e9
-	// followAgain is the period of the search for run-time systems with tasks, ns.
-	followAgain = 500e6
+	// pollLast bounds the last reading of a process, ns of processor time.
+	pollLast = 100e6
+	// pollFirst is pollLast if the first round is incomplete: enough for 200,000 goroutines.
+	pollFirst = 1e9
+	// searchEvery is the period of the search for run-time systems with tasks, ns.
+	searchEvery = 500e6
 	// cutPlaces bounds the open intervals that checkpoints add to a recording, per second on average.
 	cutPlaces = 1000
 )
 
-// followers follow the tasks of a process, one for each run-time system.
-type followers struct {
-	all []*follower
+// taskPollers observe the tasks of a process, one for each run-time system.
+type taskPollers struct {
+	all []*taskPoller
 	due int64 // next search, CLOCK_MONOTONIC ns
 }
 
-// Follow reads tasks that are due. It gives the time until the next call, ns.
-func (a *Aggregator) Follow() (rest int64) {
+// PollTasks reads tasks that are due. It gives the time until the next call, ns.
+func (a *Aggregator) PollTasks() (rest int64) {
 	if !a.Tasks {
-		return followAgain
+		return searchEvery
 	}
 	now := procmem.Now()
-	if now < a.followDue {
-		return a.followDue - now
+	if now < a.pollDue {
+		return a.pollDue - now
 	}
 	a.QuotaGate.Wait()
 	if due := a.dueTasks(now); due != nil {
-		a.followDue = now + due.some(now)
+		a.pollDue = now + due.some(now)
 	}
-	next := now + int64(followAgain)
+	next := now + int64(searchEvery)
 	for _, p := range a.procs {
 		next = min(next, p.tasks.due)
 		for _, f := range p.tasks.all {
 			next = min(next, f.due)
 		}
 	}
-	return max(next, a.followDue) - now
+	return max(next, a.pollDue) - now
 }
 
-// dueTasks gives the follower that is due first; nil if none is.
-func (a *Aggregator) dueTasks(now int64) (due *follower) {
+// dueTasks gives the poller that is due first; nil if none is.
+func (a *Aggregator) dueTasks(now int64) (due *taskPoller) {
 	for _, p := range a.procs {
 		if p.Ended {
-			p.tasks.due = now + followAgain
+			p.tasks.due = now + searchEvery
 			continue
 		}
 		if p.tasks.due <= now {
-			p.tasks.due = now + followAgain
+			p.tasks.due = now + searchEvery
 			a.findTasks(p)
 		}
 		for _, f := range p.tasks.all {
@@ -103,7 +103,7 @@ func (a *Aggregator) dueTasks(now int64) (due *follower) {
 // findTasks finds the run-time systems of a process that have tasks, and drops those of an earlier program.
 func (a *Aggregator) findTasks(p *processAccount) {
 	of := sourcesOf(a, p)
-	p.tasks.all = slices.DeleteFunc(p.tasks.all, func(f *follower) bool {
+	p.tasks.all = slices.DeleteFunc(p.tasks.all, func(f *taskPoller) bool {
 		gone := !slices.ContainsFunc(of, f.of.same)
 		if gone {
 			f.end()
@@ -111,16 +111,16 @@ func (a *Aggregator) findTasks(p *processAccount) {
 		return gone
 	})
 	for _, s := range of {
-		if !slices.ContainsFunc(p.tasks.all, func(f *follower) bool { return f.of.same(s) }) {
-			p.tasks.all = append(p.tasks.all, newFollower(a, p, s))
+		if !slices.ContainsFunc(p.tasks.all, func(f *taskPoller) bool { return f.of.same(s) }) {
+			p.tasks.all = append(p.tasks.all, newTaskPoller(a, p, s))
 		}
 	}
 }
 
-// Followed gives the number of observations of waiting tasks. It is safe for any goroutine.
-func (a *Aggregator) Followed() int64 { return a.followed.Load() }
+// TaskObservations gives the number of observations of waiting tasks. It is safe for any goroutine.
+func (a *Aggregator) TaskObservations() int64 { return a.taskObservations.Load() }
 
-func (a *Aggregator) eachFollower(f func(*follower)) {
+func (a *Aggregator) eachPoller(f func(*taskPoller)) {
 	for _, p := range a.procs {
 		for _, of := range p.tasks.all {
 			f(of)
@@ -128,10 +128,11 @@ func (a *Aggregator) eachFollower(f func(*follower)) {
 	}
 }
 
-// checkpointTasks books all tasks before a checkpoint; large numbers more rarely, to limit the recording's size.
+// checkpointTasks adds the intervals of all tasks before a checkpoint; for many tasks more rarely, to limit the
+// recording's size.
 func (a *Aggregator) checkpointTasks() {
 	now := procmem.Now()
-	a.eachFollower(func(f *follower) {
+	a.eachPoller(func(f *taskPoller) {
 		if now-f.cut >= int64(len(f.places))*1e9/cutPlaces {
 			f.cut = now
 			f.bookAll()
@@ -139,14 +140,15 @@ func (a *Aggregator) checkpointTasks() {
 	})
 }
 
-// gapInTasks notes a pause of observations. A task that changed is booked only for the time after it; an unchanged
+// gapInTasks notes a pause of observations. A task that changed gets only the time after it; an unchanged
 // one has waited throughout.
-func (a *Aggregator) gapInTasks(until int64) { a.eachFollower(func(f *follower) { f.gap = until }) }
+func (a *Aggregator) gapInTasks(until int64) { a.eachPoller(func(f *taskPoller) { f.gap = until }) }
 
-// cutTasks books all tasks before a jump of the recording's clock.
-func (a *Aggregator) cutTasks() { a.eachFollower((*follower).bookAll) }
+// cutTasks adds the intervals of all tasks before a jump of the recording's clock.
+func (a *Aggregator) cutTasks() { a.eachPoller((*taskPoller).bookAll) }
 
-// finishTasks reads and books the tasks of a process a last time. Tasks not read in time are taken as unchanged.
+// finishTasks reads the tasks of a process a last time, and adds their intervals. Tasks not read in time are taken as
+// unchanged.
 func (a *Aggregator) finishTasks(p *processAccount, now int64) {
 	alive := p.Target.Alive()
 	if a.Tasks && alive { // too short a recording for the first round
@@ -180,9 +182,9 @@ func (a *Aggregator) labelsOf(th *threadAccount, s *observe.RawSample) string {
 	if !a.Tasks || s.How != observe.ByStop {
 		return ""
 	}
-	a.unwind.books.lend()
-	defer a.unwind.books.back()
-	return profile.LabelText(th.proc.Target.Labels(&s.Regs, &s.Mem))
+	a.unwind.lock.beginRead()
+	defer a.unwind.lock.endRead()
+	return profile.LabelText(th.proc.Target.Runtimes().Labels(&s.Regs, &s.Mem))
 }
 
 func (a *Aggregator) taskStats(s *runstats.Stats) {
@@ -194,7 +196,7 @@ func (a *Aggregator) taskStats(s *runstats.Stats) {
 	}
 }
 
-// taskTotals are the sums of followed tasks.
+// taskTotals are the sums of observed tasks.
 type taskTotals struct{ Most, Unread, Seen, Walked, Incomplete, Changed, Blocked, CPU int64 }
 
 func (t *taskTotals) stats() *runstats.Goroutines {

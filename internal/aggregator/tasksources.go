@@ -4,9 +4,7 @@ package aggregator
 
 import (
 	"cmp"
-	"path"
 	"slices"
-	"strings"
 
 	"prywalk/frames"
 	"prywalk/internal/code"
@@ -14,7 +12,7 @@ import (
 	"prywalk/internal/profile"
 )
 
-// taskSource is a run-time system with followed tasks. Places are those of [managed.Scheduler].
+// taskSource is a run-time system with observed tasks. Places are those of [managed.Scheduler].
 type taskSource interface {
 	Places() (int, error)
 	Poll(from, to int, changed []int) []int
@@ -38,11 +36,11 @@ const (
 )
 
 func sourcesOf(a *Aggregator, p *processAccount) (out []taskSource) {
-	for _, of := range p.Target.Schedulers() {
+	for _, of := range p.Target.Runtimes().Schedulers() {
 		out = append(out, &goroutines{Scheduler: of, u: a.unwind, p: p})
 	}
-	for _, n := range p.Target.Namers() {
-		if of, is := n.(managed.TaskFollower); is {
+	for _, n := range p.Target.Runtimes().Namers() {
+		if of, is := n.(managed.TaskLister); is {
 			out = append(out, &coroutines{of: of, namer: n, u: a.unwind, p: p, places: map[uint64]int{}})
 		}
 	}
@@ -93,8 +91,8 @@ func (g *goroutines) readTask(place int) (taskSeen, taskKind, frames.StopReason)
 	return taskWaits, taskKind{t.Entry, cmp.Or(t.Wait, t.Status), labels}, stop
 }
 
-// walkTask fills u.stack with the frames of a parked task. beyond: it has read more than the copy, so that the stack is
-// true only if the task has not run since.
+// walkTask fills u.stack with the frames of a parked task. beyond reports that it has read more than the copy: the
+// stack is then true only if the task has not run since.
 func (u *unwinder) walkTask(p *processAccount, t *managed.ParkedTask, stack []byte) (
 	stop frames.StopReason, beyond bool,
 ) {
@@ -119,7 +117,7 @@ func (u *unwinder) walkIn(p *processAccount, t *managed.ParkedTask, mem frames.M
 
 // coroutines are the tasks of an event loop, described by name by the run-time system.
 type coroutines struct {
-	of     managed.TaskFollower
+	of     managed.TaskLister
 	namer  managed.Namer
 	u      *unwinder
 	p      *processAccount
@@ -131,7 +129,7 @@ type coroutines struct {
 	free   []int
 }
 
-// mostCoroutines bounds the followed tasks.
+// mostCoroutines bounds the observed tasks.
 const mostCoroutines = managed.MostTasks
 
 func (c *coroutines) width() int                   { return 1 << 4 }
@@ -212,33 +210,16 @@ func (c *coroutines) readTask(place int) (taskSeen, taskKind, frames.StopReason)
 			File: f.File, Line: f.Line, StartLine: f.StartLine}})
 		c.u.stack = append(c.u.stack, c.u.builder.Loc(&profile.Loc{Module: module, Described: said}))
 	}
-	return taskWaits, taskKind{entry: t.Frames[len(t.Frames)-1].Function, wait: awaits(t)}, frames.StopRoot
+	return taskWaits, taskKind{entry: t.Frames[len(t.Frames)-1].Function, wait: waitOf(t)}, frames.StopRoot
 }
 
 // ready is the wait of a task that waits only for its event loop.
 const ready = "ready"
 
-// awaits names what a task waits for: the public library function that the program called, as Queue.get or sleep,
-// else the class of what it awaits. Internal functions begin with an underscore.
-func awaits(t *managed.Task) string {
+// waitOf names what a task waits for.
+func waitOf(t *managed.Task) string {
 	if t.State == managed.TaskReady {
 		return ready
 	}
-	called := ""
-	for i := range t.Frames {
-		if !strings.HasSuffix(path.Dir(t.Frames[i].File), "/"+t.Family) {
-			break
-		}
-		name := t.Frames[i].Function
-		if called == "" || !strings.HasPrefix(name[strings.LastIndexByte(name, '.')+1:], "_") {
-			called = name
-		}
-	}
-	switch {
-	case called != "":
-		return t.Family + "." + called
-	case t.Awaits == "_GatheringFuture":
-		return t.Family + ".gather"
-	}
-	return cmp.Or(t.Awaits, "[not known]")
+	return cmp.Or(t.Wait, "[not known]")
 }

@@ -26,7 +26,7 @@ type unwinder struct {
 	functions  map[string]profile.LocID
 	images     *code.ImageCache // for processes that were never opened
 	last       listedProgram    // last walked of these
-	books      books
+	lock       recordingLock
 	managed    managedWalk
 	outline    observe.Outline // frames of this walk
 	records    []frames.Addr   // that a walk lacked ([managed.Chained])
@@ -67,8 +67,8 @@ func newUnwinder(b *profile.Builder, maxDepth int) *unwinder {
 // unwind walks a raw sample, and gives its stack and why the walk ended.
 func (u *unwinder) unwind(thr *threadAccount, s *observe.RawSample) (sample.StackID, frames.StopReason) {
 	p := thr.proc
-	u.books.lend()
-	if p.refreshes.due(s.At, p.Target.Starting()) {
+	u.lock.beginRead()
+	if p.refreshes.due(s.At, p.Target.Runtimes().Starting()) {
 		p.refresh(s.At)
 	}
 	if end := p.Target.StackEnd(s.Mem.Stack.Addr); end != 0 {
@@ -78,7 +78,7 @@ func (u *unwinder) unwind(thr *threadAccount, s *observe.RawSample) (sample.Stac
 	methods := u.methods
 	stop := u.walkAgain(thr, s)
 	exec := !stop.Complete() && inExec(s)
-	u.books.back()
+	u.lock.endRead()
 	if exec {
 		u.methods = methods
 		return u.unwindKernel(s, frames.StopRoot)
@@ -101,7 +101,7 @@ func (u *unwinder) walkAgain(thr *threadAccount, s *observe.RawSample) frames.St
 	p, methods := thr.proc, u.methods
 	stop := u.walkChained(thr, s)
 	for range mostFound {
-		if !p.meet(u.lacksCode(), s.At) {
+		if !p.addMappingAt(u.lacksCode(), s.At) {
 			break
 		}
 		u.methods = methods
@@ -122,7 +122,7 @@ func (u *unwinder) walkChained(thr *threadAccount, s *observe.RawSample) frames.
 		return stop
 	}
 	record, returns := s.Chain()
-	u.records = thr.proc.Target.NextRecords(record, returns, u.records[:0])
+	u.records = thr.proc.Target.Runtimes().NextRecords(record, returns, u.records[:0])
 	s.AddRecords(u.records)
 	u.methods = methods
 	return u.walk(thr, s)
@@ -145,7 +145,7 @@ func (u *unwinder) walk(thr *threadAccount, s *observe.RawSample) frames.StopRea
 	u.kernelFrames(s)
 	u.outline.Reset()
 	p, w := thr.proc, &u.walker
-	if namers := p.Target.Namers(); len(namers) > 0 && !s.KernelOnly() {
+	if namers := p.Target.Runtimes().Namers(); len(namers) > 0 && !s.KernelOnly() {
 		return u.walkManaged(thr, s, namers)
 	}
 	for w.Init(p.Target.Space(), &s.Regs, &s.Mem); w.Next(); {
@@ -164,7 +164,8 @@ func (u *unwinder) walk(thr *threadAccount, s *observe.RawSample) frames.StopRea
 	return w.StopReason()
 }
 
-// location gives the location of an address in a module, cached by address. machinery: it runs managed frames.
+// location gives the location of an address in a module, cached by address. machinery reports a frame that runs
+// managed ones.
 func (u *unwinder) location(p *processAccount, m *frames.Module, addr frames.Addr, machinery bool) profile.LocID {
 	n := &u.numbers[addr*0x9e3779b97f4a7c15>>(64-numberBits)] // Fibonacci hashing
 	if m == nil || n.module != m || n.addr != addr || n.runs != machinery {

@@ -32,7 +32,7 @@ type explainer struct {
 // rest closes files that are no longer run.
 func (e *explainer) rest() {
 	if e.names != nil {
-		e.names.Rest()
+		e.names.DropUnused()
 	}
 }
 
@@ -129,7 +129,7 @@ func (e *explainer) explain(th *threadAccount, s *observe.RawSample, id sample.S
 	if sl.Wait == "futex" {
 		sl.Stack = e.innermost(p, s, id)
 	}
-	if word, ok := waits.Sleeps(&sl.Args); ok && sl.Wait == "futex" && len(p.Target.Namers()) > 0 {
+	if word, ok := waits.Sleeps(&sl.Args); ok && sl.Wait == "futex" && len(p.Target.Runtimes().Namers()) > 0 {
 		sl.Managed = func() (waits.For, bool) { return e.managed(th, s, word) }
 	}
 	w := waits.Of(&sl)
@@ -159,7 +159,8 @@ func (e *explainer) managed(th *threadAccount, s *observe.RawSample, word uint64
 	live := &callstack.Live{
 		Mem: p.Target.Read, PID: p.Target.PID, TID: th.TID, Runs: s.Sched.Runs, Counts: e.runs(),
 	}
-	w, ok, _ := callstack.Waiting(p.Target.Namers(), &managed.Sleeper{TID: th.innerTID(), Word: word, Mem: &s.Mem,
+	namers := p.Target.Runtimes().Namers()
+	w, ok, _ := callstack.Waiting(namers, &managed.Sleeper{TID: th.innerTID(), Word: word, Mem: &s.Mem,
 		Live: live})
 	return w, ok
 }

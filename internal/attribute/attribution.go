@@ -14,7 +14,8 @@ type Options struct {
 	Selected bool
 	// Children reports whether the time of unobserved children is attributed.
 	Children bool
-	// Period is the CPU time that each sample stands for, ns; 0: unknown. Sampled: the kernel takes the samples.
+	// Period is the CPU time that each sample stands for, ns; 0: unknown. Sampled reports whether the kernel takes the
+	// samples.
 	Period  int64
 	Sampled bool
 }
@@ -30,7 +31,8 @@ type Interval struct {
 type Sink interface {
 	// Add takes an interval. The pointer is invalid after the call.
 	Add(*Interval)
-	// TaskDone ends the intervals of a thread. ticks: number with a known stack; observed: first to last sample, ns.
+	// TaskDone ends the intervals of a thread. ticks is the number of its samples with a known stack, observed the time
+	// from the first to the last, ns.
 	TaskDone(task sample.TaskID, ticks, observed int64)
 	// ProcessDone ends the intervals of a process.
 	ProcessDone(sample.ProcessID)
@@ -39,11 +41,11 @@ type Sink interface {
 // Totals are sums over all intervals, in nanoseconds of CPU time.
 type Totals struct {
 	Target int64 // charged by the kernel to the processes
-	// Estimated is the CPU time of ended threads attributed to samples of others.
+	// Estimated is the part that was distributed among samples ([timePool]).
 	Estimated int64
 }
 
-// Attribution turns events into intervals. It depends on the events and the answers of [Relatives] only. Not safe for
+// Attribution turns events into intervals. It depends on the events and the answers of [ProcSource] only. Not safe for
 // concurrent use.
 type Attribution struct {
 	opts   Options
@@ -53,8 +55,8 @@ type Attribution struct {
 	tasks  map[sample.TaskID]*task
 	procs  map[sample.ProcessID]*process
 
-	family   *Family
-	byMember map[*Member]*process
+	tree   *ProcessTree
+	byNode map[*Node]*process
 
 	out  Interval
 	emit func(Span)
@@ -71,16 +73,16 @@ type process struct {
 	account   Process
 	fromStart bool
 	closed    bool
-	member    *Member // nil: as family
-	// gets its unobserved time and that of its children; nil: itself
+	node      *Node // nil if tree is
+	// waiter is the parent that got its unobserved time, and gets that of its children; nil: none.
 	waiter *process
 }
 
 // New makes an attribution without processes.
-func New(o Options, kernel Relatives, sink Sink) *Attribution {
+func New(o Options, kernel ProcSource, sink Sink) *Attribution {
 	a := &Attribution{opts: o, sink: sink, tasks: map[sample.TaskID]*task{}, procs: map[sample.ProcessID]*process{}}
 	if o.Children && !o.Selected {
-		a.family, a.byMember = NewFamily(kernel), map[*Member]*process{}
+		a.tree, a.byNode = NewProcessTree(kernel), map[*Node]*process{}
 	} else {
 		a.opts.Period, a.opts.Sampled = 0, false
 	}
@@ -129,8 +131,8 @@ func (a *Attribution) Handle(event Event) {
 	case *Cut:
 		a.cut(e.Task)
 	case *Tick:
-		if a.family != nil {
-			a.family.Tick(e.At)
+		if a.tree != nil {
+			a.tree.Tick(e.At)
 		}
 	}
 }
@@ -155,11 +157,13 @@ func (a *Attribution) process(id sample.ProcessID) *process {
 	return p
 }
 
+// of gives the emitter for spans of a thread. It is valid until the next call.
 func (a *Attribution) of(t *task) func(Span) {
 	a.out.Process, a.out.Task = t.proc.id, t.id
 	return a.emit
 }
 
+// ofProcess gives the emitter for spans of a process that belong to no thread.
 func (a *Attribution) ofProcess(p *process) func(Span) {
 	return func(s Span) {
 		if s.Leaf == "" {
@@ -173,10 +177,10 @@ func (a *Attribution) ofProcess(p *process) func(Span) {
 func (a *Attribution) begin(e *ProcessStarted) {
 	p := a.process(e.Process)
 	p.account.Since, p.fromStart = e.Since, e.FromStart
-	if a.family != nil {
-		p.member = a.family.Join(e.PID, e.Start, e.Parent, e.FromStart || e.Childless,
+	if a.tree != nil {
+		p.node = a.tree.Join(e.PID, e.Start, e.Parent, e.FromStart || e.Childless,
 			func(ns, at int64, last bool) { a.children(p, ns, at, last) })
-		a.byMember[p.member] = p
+		a.byNode[p.node] = p
 	}
 }
 
@@ -186,7 +190,7 @@ func (a *Attribution) observed(e *Observed) {
 		t.account.Begin(e.At)
 	}
 	emit := a.of(t)
-	t.account.LeftAlone(&e.Left, a.gaps, emit)
+	t.account.NotStopped(&e.Left, a.gaps, emit)
 	t.account.Add(&e.Sample, a.gaps, emit)
 }
 
@@ -196,7 +200,7 @@ func (a *Attribution) extend(t *task, u sample.Unchanged) {
 	t.account.Extend(u, a.gaps, emit)
 }
 
-// id 0: all threads
+// cut emits the open spans of a thread, or of all if id is 0.
 func (a *Attribution) cut(id sample.TaskID) {
 	if id == 0 {
 		for _, t := range a.tasks {
@@ -214,7 +218,7 @@ func (a *Attribution) endTask(e *TaskEnded) {
 		t.proc.account.Decide(&t.account, a.gaps, emit)
 	}
 	a.extend(t, e.Before)
-	t.account.LeftAlone(&e.Left, a.gaps, emit)
+	t.account.NotStopped(&e.Left, a.gaps, emit)
 	t.proc.account.EndThread(&t.account, &e.End, emit)
 	a.finish(t)
 }
@@ -227,6 +231,7 @@ func (a *Attribution) finish(t *task) {
 	delete(a.tasks, t.id)
 }
 
+// unknownProgram is the name of an unknown program.
 const unknownProgram = "?"
 
 func (a *Attribution) endProcess(e *ProcessEnded) {
@@ -236,21 +241,22 @@ func (a *Attribution) endProcess(e *ProcessEnded) {
 	}
 	p.closed = true
 	if a.opts.Selected {
-		// Its last samples can be later.
+		// Samples of its threads may still follow.
 		a.totals.Target += max(e.Charged, p.account.Used())
 	} else {
 		a.exited(p, e)
 	}
-	if p.member == nil {
+	if p.node == nil {
 		a.done(p)
 	}
 }
 
+// exited attributes the unobserved time of an ended process, or passes it to its parent.
 func (a *Attribution) exited(p *process, e *ProcessEnded) {
 	unseen := p.account.Unseen(e.Ended)
 	a.totals.Target += p.account.Used() + unseen
 	to, program := a.waiterOf(p), cmp.Or(e.Program, unknownProgram)
-	// Its last moments are in its parent's cutime.
+	// The time of its exit, after its threads' last clocks, is in its parent's cutime.
 	if more := e.Counted - p.account.Used() - unseen; to != nil && more > 0 {
 		to.account.ChildCounted(program, more, true, true)
 	}
@@ -259,8 +265,8 @@ func (a *Attribution) exited(p *process, e *ProcessEnded) {
 	} else {
 		p.account.Exited(unseen, e.At, a.ofProcess(p))
 	}
-	if p.member != nil {
-		a.family.Leave(p.member, e.Before+p.account.Used()+unseen, e.At)
+	if p.node != nil {
+		a.tree.Leave(p.node, e.Before+p.account.Used()+unseen, e.At)
 	}
 }
 
@@ -269,22 +275,23 @@ func (a *Attribution) done(p *process) {
 	a.sink.ProcessDone(p.id)
 }
 
-// waiterOf gives the process that divides p's time among all its children; nil: none.
+// waiterOf gives the parent that may distribute p's unobserved time with that of its other children; nil: none.
 func (a *Attribution) waiterOf(p *process) *process {
-	if a.opts.Period == 0 || p.member == nil || !p.fromStart {
+	if a.opts.Period == 0 || p.node == nil || !p.fromStart {
 		return nil
 	}
-	return a.byMember[p.member.Parent()]
+	return a.byNode[p.node.Parent()]
 }
 
 // passedTo gives the process that gets the time of p's children; nil: p itself.
 func (a *Attribution) passedTo(p *process) *process {
-	if to := p.waiter; to != nil && a.byMember[to.member] == to {
+	if to := p.waiter; to != nil && a.byNode[to.node] == to {
 		return to
 	}
 	return nil
 }
 
+// children attributes ns of the unobserved children of p. last reports that no more follows.
 func (a *Attribution) children(p *process, ns, now int64, last bool) {
 	a.totals.Target += ns
 	emit := a.ofProcess(p)
@@ -292,7 +299,7 @@ func (a *Attribution) children(p *process, ns, now int64, last bool) {
 		p.account.ChildrenSoFar(ns, now, emit)
 		return
 	}
-	delete(a.byMember, p.member)
+	delete(a.byNode, p.node)
 	if to := a.passedTo(p); to != nil {
 		p.account.PassChildrenTo(&to.account, ns)
 	} else {
@@ -331,7 +338,7 @@ func (a *Attribution) Close(now int64) {
 			a.endProcess(&ProcessEnded{Process: id, At: now})
 		}
 	}
-	if a.family != nil {
-		a.family.Close()
+	if a.tree != nil {
+		a.tree.Close()
 	}
 }

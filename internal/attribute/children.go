@@ -12,166 +12,154 @@ import (
 // # Kernel samples of unobserved children
 //
 // The kernel also samples children that end before discovery. Their CPU time, known when the parent has waited for them
-// ([Family]), is divided among these samples. An excess beyond the error of sampling is [ShortLivedChildren].
-
-// in standard errors
-const samplesError = 2
+// ([ProcessTree]), is distributed among these samples ([timePool]). An excess beyond the error of sampling is
+// [ShortLivedChildren].
 
 // # Children found by ticks
 //
 // Without the kernel's samples, a tick can find an unobserved child on a processor: it stands for the time between two
 // ticks. Mostly its stack is sampled too; else only its program is known ([Seen.Found]).
 
-// ChildUsed adds CPU time of unobserved children that ran a program, ns: a lower bound.
-func (p *Process) ChildUsed(program string, ns int64) {
-	if p.childrenUsed == nil {
-		p.childrenUsed = map[string]int64{}
-	}
-	if _, known := p.childrenUsed[program]; !known && len(p.childrenUsed) >= mostPrograms {
-		return
-	}
-	p.childrenUsed[program] += ns
+// childPool is the CPU time of a process's unobserved children, and the samples that it is distributed among.
+type childPool struct {
+	weights      timePool
+	fromChildren int64 // time that observed children have passed on, ns
+	unplaced     int64 // sum of weights without a usable place, ns
+	programs     map[string]*programTime
+	counted      bool  // the time by program includes all children (counted.go)
+	countedSum   int64 // of the time by program, ns
 }
 
+// programTime is what is known of the children that ran one program.
+type programTime struct {
+	used int64 // lower bound of their time that is not attributed yet, ns
+	ends int64 // number of those that have ended; 0: not counted
+}
+
+// mostPrograms bounds the programs of a childPool.
 const mostPrograms = 1 << 10
 
-// ClaimOfChild adds a claim of period ns for an unobserved child that was found on a processor.
-func (p *Process) ClaimOfChild(where Seen, at, period int64) { p.childClaims.add(where, at, period) }
+// ChildUsed adds CPU time of unobserved children that ran a program, ns: a lower bound.
+func (p *Process) ChildUsed(program string, ns int64) { p.children.addUsed(program, ns) }
 
-// PassChildrenTo passes the time of p's children to its waiter.
-func (p *Process) PassChildrenTo(to *Process, ns int64) {
-	to.childClaims.join(&p.childClaims)
-	to.passedIn += p.passedIn + ns
-	to.childrenSkidded += p.childrenSkidded
-	for program, used := range p.childrenUsed {
-		to.ChildUsed(program, used)
+func (c *childPool) addUsed(program string, ns int64) {
+	if c.programs == nil {
+		c.programs = map[string]*programTime{}
 	}
-	to.joinCounts(p)
-	p.passedIn, p.childrenSkidded, p.childrenUsed = 0, 0, nil
+	if c.programs[program] != nil || len(c.programs) < mostPrograms {
+		c.program(program).used += ns
+	}
 }
 
-// CPU time, in periods, from which a process's own samples suffice
+func (c *childPool) program(program string) *programTime {
+	t := c.programs[program]
+	if t == nil {
+		t = &programTime{}
+		c.programs[program] = t
+	}
+	return t
+}
+
+// used gives the known time of a program, ns.
+func (c *childPool) used(program string) int64 {
+	if t := c.programs[program]; t != nil {
+		return t.used
+	}
+	return 0
+}
+
+// ClaimOfChild adds a sample of an unobserved child that was found on a processor, with a weight of period ns.
+func (p *Process) ClaimOfChild(where Seen, at, period int64) {
+	p.children.weights.add(where, at, period)
+}
+
+// PassChildrenTo passes the time of p's children, and ns more, to its waiter.
+func (p *Process) PassChildrenTo(to *Process, ns int64) {
+	from, into := &p.children, &to.children
+	into.weights.merge(&from.weights)
+	into.fromChildren += from.fromChildren + ns
+	into.unplaced += from.unplaced
+	for program, t := range from.programs {
+		into.addUsed(program, t.used)
+		into.addEnds(program, t.ends)
+	}
+	into.counted = into.counted || from.counted
+	into.countedSum += from.countedSum
+	*from = childPool{}
+}
+
+// shortProcess is the CPU time, in periods, from which a process's own samples suffice.
 const shortProcess = 16
 
-// PassTo passes unobserved time ([Process.Unseen], ns) and claims of a short observed child to its waiter. It reports
+// PassTo passes unobserved time ([Process.Unseen], ns) and samples of a short observed child to its waiter. It reports
 // false, without effect, from [shortProcess] periods on.
 func (p *Process) PassTo(to *Process, unseen, period int64, program string) bool {
 	if p.used+unseen >= shortProcess*period {
 		return false
 	}
-	p.claims.join(&p.unproven)
-	kids := p.claims.of(program)
-	to.childClaims.join(&kids)
-	to.childrenSkidded += p.skidded.ns
-	to.passedIn += unseen + p.returned
-	to.ChildUsed(program, unseen+p.returned)
-	p.claims, p.skidded, p.returned = claims{}, skidded{}, 0
+	from, into := &p.threads, &to.children
+	from.weights.merge(&from.unproven)
+	named := from.weights.of(program)
+	into.weights.merge(&named)
+	into.unplaced += from.skidded.ns
+	into.fromChildren += unseen + from.carriedBack
+	into.addUsed(program, unseen+from.carriedBack)
+	from.weights, from.skidded, from.carriedBack = timePool{}, skidded{}, 0
 	return true
 }
 
 // Children attributes the time of unobserved children, ns: to counted programs, samples, programs with known time, and
 // [ShortLivedChildren].
 func (p *Process) Children(ns, now int64, emit func(Span)) {
-	book := p.childPayer(now, emit)
-	rest := p.payCounted(ns+p.passedIn, now, true, book)
-	rest = p.childClaims.payUpTo(rest, p.childrenSkidded+p.childClaims.byChance(), book)
-	rest = p.payKnown(rest, now, book)
-	p.childClaims, p.passedIn, p.childrenSkidded, p.childrenUsed = claims{}, 0, 0, nil
-	p.counted, p.countedSum, p.childrenEnds = false, 0, nil
+	c, book := &p.children, p.childEmitter(now, emit)
+	rest := c.distributeCounted(ns+c.fromChildren, now, true, book)
+	rest = c.weights.distribute(rest, c.unplaced+c.weights.samplingError(), book)
+	rest = c.distributeKnown(rest, now, book)
+	*c = childPool{}
 	p.emitEnded(Span{Seen: Seen{State: sample.Running}, Leaf: ShortLivedChildren, End: now}, rest, emit)
 }
 
-// ChildrenSoFar attributes claimed time while more can follow.
+// ChildrenSoFar attributes ns more of unobserved children, as far as samples have weights, while more can follow.
 func (p *Process) ChildrenSoFar(ns, now int64, emit func(Span)) {
-	book := p.childPayer(now, emit)
-	if p.passedIn += ns; p.counted {
-		p.passedIn = p.payCounted(p.passedIn, now, false, book)
+	c, book := &p.children, p.childEmitter(now, emit)
+	if c.fromChildren += ns; c.counted {
+		c.fromChildren = c.distributeCounted(c.fromChildren, now, false, book)
 	} else {
-		p.passedIn = p.childClaims.pay(p.passedIn, book)
+		c.fromChildren = c.weights.distribute(c.fromChildren, 0, book)
 	}
 }
 
-func (p *Process) childPayer(now int64, emit func(Span)) func(claim, int64) {
-	return func(k claim, ns int64) {
+// childEmitter emits time of a weight, and subtracts it from the known time of its program.
+func (p *Process) childEmitter(now int64, emit func(Span)) func(weightKey, int64) {
+	return func(k weightKey, ns int64) {
 		p.emitEnded(Span{Seen: k.where, Leaf: k.where.Found.leaf(), End: min((k.second+1)*1e9, now)}, ns, emit)
-		if p.childrenUsed != nil {
-			p.childrenUsed[k.where.Program] -= ns
+		if p.children.programs != nil {
+			p.children.program(k.where.Program).used -= ns
 		}
 	}
 }
 
-// payKnown attributes the known time of programs, and gives the rest.
-func (p *Process) payKnown(pool, now int64, book func(claim, int64)) (left int64) {
-	var sum, counted, paid int64
-	for _, ns := range p.childrenUsed {
-		sum += max(ns, 0)
+// distributeKnown attributes the known time of programs, at most total ns, and gives the rest of total.
+func (c *childPool) distributeKnown(total, now int64, book func(weightKey, int64)) (left int64) {
+	var sum, passed, given int64
+	for _, t := range c.programs {
+		sum += max(t.used, 0)
 	}
-	if sum == 0 || pool <= 0 {
-		return pool
+	if sum == 0 || total <= 0 {
+		return total
 	}
-	pays := min(pool, sum)
-	for _, program := range slices.Sorted(maps.Keys(p.childrenUsed)) {
-		counted += max(p.childrenUsed[program], 0)
-		if share := portion(pays, counted, sum) - paid; share > 0 {
-			paid += share
-			book(claim{Seen{State: sample.Running, Program: program, Found: FoundUnseen}, now / 1e9}, share)
+	gives := min(total, sum)
+	for _, program := range slices.Sorted(maps.Keys(c.programs)) {
+		passed += max(c.used(program), 0)
+		if share := portion(gives, passed, sum) - given; share > 0 {
+			given += share
+			book(programKey(program, now), share)
 		}
 	}
-	return pool - pays
+	return total - gives
 }
 
-type missed struct {
-	ns, n   int64
-	samples int64
-	paid    int64 // given their part
-	second  int64
-}
-
-// settleMissed divides the claims of missed samples among samples of the same program: whether a sample is missed does
-// not depend on what the child does.
-func (c *claims) settleMissed() {
-	of := c.takeMissed()
-	if of == nil {
-		return
-	}
-	for k, n := range c.samples {
-		if m := of[k.where.Program]; m != nil && k.where.Found.sampled() {
-			m.samples += n
-		}
-	}
-	for _, k := range inOrder(c.samples) {
-		if m := of[k.where.Program]; m != nil && k.where.Found.sampled() {
-			before, ns, n := m.paid, portion(m.ns, m.paid, m.samples), portion(m.n, m.paid, m.samples)
-			m.paid = before + c.samples[k]
-			c.ns[k] += portion(m.ns, m.paid, m.samples) - ns
-			c.samples[k] += portion(m.n, m.paid, m.samples) - n
-		}
-	}
-	for program, m := range of {
-		if m.samples == 0 {
-			k := c.at(Seen{State: sample.Running, Program: program, Found: FoundUnseen}, m.second)
-			c.ns[k] += m.ns
-			c.samples[k] += m.n
-		}
-	}
-}
-
-func (c *claims) takeMissed() (of map[string]*missed) {
-	for k, n := range c.samples {
-		if k.where.Found != FoundMissed {
-			continue
-		}
-		if of == nil {
-			of = map[string]*missed{}
-		}
-		m := of[k.where.Program]
-		if m == nil {
-			m = &missed{}
-			of[k.where.Program] = m
-		}
-		m.ns, m.n, m.second = m.ns+c.ns[k], m.n+n, max(m.second, k.second)
-		delete(c.ns, k)
-		delete(c.samples, k)
-	}
-	return of
+// programKey is the place of time that is known by program alone.
+func programKey(program string, now int64) weightKey {
+	return weightKey{Seen{State: sample.Running, Program: program, Found: FoundUnseen}, now / 1e9}
 }

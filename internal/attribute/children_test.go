@@ -77,7 +77,7 @@ func TestTimeOfChildrenIsSharedOutAmongTheirSamples(t *testing.T) {
 	}
 }
 
-func TestWhatProgramsAreKnownToHaveUsedIsTheirs(t *testing.T) {
+func TestKnownTimeOfAProgramIsAttributedToIt(t *testing.T) {
 	for _, c := range []struct {
 		name           string
 		pool, ls, sort int64 // ls and sort: known
@@ -105,13 +105,13 @@ func TestWhatProgramsAreKnownToHaveUsedIsTheirs(t *testing.T) {
 	}
 }
 
-func TestProgramsAreNotKnownWithoutEnd(t *testing.T) {
+func TestKnownProgramsAreBounded(t *testing.T) {
 	p, sum := &Process{}, int64(0)
 	for i := range 2 * mostPrograms {
 		p.ChildUsed(strconv.Itoa(i), 10)
 	}
-	if len(p.childrenUsed) != mostPrograms {
-		t.Errorf("%d programs are known", len(p.childrenUsed))
+	if len(p.children.programs) != mostPrograms {
+		t.Errorf("%d programs are known", len(p.children.programs))
 	}
 	if p.Children(20*mostPrograms, 9e9, func(s Span) { sum += s.CPU }); sum != 20*mostPrograms {
 		t.Errorf("booked %d", sum)
@@ -188,7 +188,8 @@ func TestShortChildrenArePooled(t *testing.T) {
 func TestChildWithSamplesEnoughKeepsItsTime(t *testing.T) {
 	kid, shell := &Process{used: 100}, &Process{}
 	kid.Claim(ranIn(1), 1e9, 10)
-	if kid.PassTo(shell, 60, 10, "cc1") || kid.claims.total != 10 || shell.childClaims.total != 0 || shell.passedIn != 0 {
+	if kid.PassTo(shell, 60, 10, "cc1") || kid.threads.weights.total != 10 || shell.children.weights.total != 0 ||
+		shell.children.fromChildren != 0 {
 		t.Errorf("%+v, %+v", kid, shell)
 	}
 }
@@ -312,8 +313,8 @@ func TestSamplesThatSkidArePooled(t *testing.T) {
 	for range 4 {
 		shell.ClaimOfChild(ranIn(1), 5e9, 10)
 	}
-	kid := &Process{skidded: skidded{n: 6, ns: 60}}
-	if !kid.PassTo(shell, 60, 10, "ls") || kid.skidded.ns != 0 {
+	kid := &Process{threads: threadPool{skidded: skidded{n: 6, ns: 60}}}
+	if !kid.PassTo(shell, 60, 10, "ls") || kid.threads.skidded.ns != 0 {
 		t.Fatalf("%+v", kid)
 	}
 	other := &Process{}

@@ -12,7 +12,7 @@ import (
 // the time has a seventh of it as not observed at 1 s, almost none at 5 s.
 const carryLimit = 5e9
 
-// greatest length of a sleeping interval during which the thread ran, ns
+// mergeLimit is the greatest length of a span of sleep in one place in which the thread also ran, ns.
 const mergeLimit = 1e9
 
 // Clock divides a thread's time into spans. Invariants: the sums of CPU, run queue and blocked time are the kernel's,
@@ -28,39 +28,40 @@ const mergeLimit = 1e9
 // stack under [RanBetweenTicks]; blocked time until a sample asleep or the end, under [BlockedBetweenTicks].
 // Negative blocked time (late charges of the kernel) is subtracted from the next.
 type Clock struct {
-	last    sample.Reading
+	last    sample.Reading // up to which time is attributed or carried
 	first   sample.Reading
 	started bool
-	used    int64
+	used    int64 // CPU and run queue time since first, ns
 
-	open    Span
+	open    Span // the current sleep, if isOpen
 	isOpen  bool
-	openRan bool
+	openRan bool // the thread ran during it
 
-	carryCPU, carryRunq int64
+	carryCPU, carryRunq int64 // ns, since carrySince
 	carrySince          int64
 	carryBlocked        int64
-	blockedDebt         int64
-	sampled             bool // false while only the kernel's samples are due
-	lastRun             Seen
-	lastOn              Seen // last on-CPU sample, at lastOnAt
+	blockedDebt         int64 // negative blocked time to subtract, ns
+	sampled             bool  // false before the first sample of the thread
+	lastRun             Seen  // last sample found running
+	lastOn              Seen  // last on-CPU sample, at lastOnAt
 	lastOnAt            int64
-	alike               alike
+	pending             pendingSamples
 
-	// queued in the same place since a stop
+	// queuedFor is how long the thread has been queued in the same place since a stop, ns, queuedTicks at how many ticks.
 	queuedFor, queuedTicks int64
 }
 
 // Begin sets the reading from which time counts.
 func (c *Clock) Begin(r sample.Reading) { c.last, c.first, c.started = r, r, true }
 
-// Observe attributes the time since the last sample. onCPU: this stack takes the CPU time. A thread found asleep can
-// have been on a processor in this call.
+// Observe attributes the time since the last sample. onCPU reports whether this stack takes the CPU time; that of a
+// thread found asleep does if it ran in this call.
 func (c *Clock) Observe(r sample.Reading, s Seen, onCPU bool, emit func(Span)) {
 	c.sampleUpTo(math.MaxInt64, r, s, onCPU, emit)
 }
 
-// sampleUpTo is Observe with a limit of CPU time, ns. The caller attributes the rest.
+// sampleUpTo is Observe, but attributes at most the given CPU time, ns. It gives that and the rest, which the caller
+// attributes.
 func (c *Clock) sampleUpTo(most int64, r sample.Reading, s Seen, onCPU bool, emit func(Span)) (got, rest int64) {
 	if onCPU {
 		c.share(emit)
@@ -88,6 +89,7 @@ func (c *Clock) sampleUpTo(most int64, r sample.Reading, s Seen, onCPU bool, emi
 	return got, rest
 }
 
+// begin advances to a reading, and gives the time since the last one.
 func (c *Clock) begin(r sample.Reading, emit func(Span)) (cpu, runq, blocked int64) {
 	if !c.started {
 		c.Begin(r)
@@ -98,12 +100,14 @@ func (c *Clock) begin(r sample.Reading, emit func(Span)) (cpu, runq, blocked int
 	return cpu, runq - c.attributeQueued(from, runq, emit), blocked
 }
 
+// takeCPU divides CPU time, with what is carried, into at most the given time and the rest.
 func (c *Clock) takeCPU(cpu, most int64) (got, rest int64) {
 	cpu += c.carryCPU
 	c.carryCPU = 0
 	return min(cpu, most), max(cpu-most, 0)
 }
 
+// addSleep extends the open span of sleep, or begins another one.
 func (c *Clock) addSleep(r sample.Reading, s Seen, ran bool, blocked, samples int64, emit func(Span)) {
 	if c.isOpen && c.open.Seen == s && (!ran && !c.openRan || c.open.Wall+blocked < mergeLimit) {
 		c.open.Samples += samples
@@ -134,9 +138,10 @@ func (c *Clock) sampleRunning(
 	return got, rest
 }
 
+// endSleep ends the open span of sleep where the thread began to be queued or to run.
 func (c *Clock) endSleep(r sample.Reading, cpu, runq, blocked int64, emit func(Span)) {
 	if c.isOpen {
-		// Queue time is charged late.
+		// Queue time is charged late: what was taken for blocked is taken back.
 		late := min(-c.blockedDebt, c.open.Wall)
 		c.blockedDebt += late
 		c.open.Wall += blocked - late
@@ -150,6 +155,7 @@ func (c *Clock) endSleep(r sample.Reading, cpu, runq, blocked int64, emit func(S
 	}
 }
 
+// attributeQueued emits the queue time that unchanged ticks have proven, at most runq, and gives it.
 func (c *Clock) attributeQueued(from, runq int64, emit func(Span)) int64 {
 	if c.queuedTicks == 0 {
 		return 0
@@ -164,12 +170,14 @@ func (c *Clock) attributeQueued(from, runq int64, emit func(Span)) int64 {
 	return q
 }
 
+// moved gives the growth of the clocks since the last reading.
 func (c *Clock) moved(r sample.Reading) (cpu, runq int64) {
 	cpu = max(r.CPU-c.last.CPU, 0)
-	// It may include time before first.
+	// The kernel charges queue time at its end: part of it may lie before first.
 	return cpu, min(max(r.RunQueue-c.last.RunQueue, 0), max(r.Wall-c.first.Wall-c.used-cpu, 0))
 }
 
+// advance makes r the last reading, and gives the time since the one before.
 func (c *Clock) advance(r sample.Reading) (cpu, runq, blocked int64) {
 	cpu, runq = c.moved(r)
 	c.used += cpu + runq
@@ -179,6 +187,7 @@ func (c *Clock) advance(r sample.Reading) (cpu, runq, blocked int64) {
 	return cpu, runq, max(blocked, 0)
 }
 
+// carryOver carries time to the next sample, after what has waited too long is attributed.
 func (c *Clock) carryOver(r sample.Reading, cpu, runq int64, emit func(Span)) {
 	if c.carryCPU+c.carryRunq > 0 && r.Wall-c.carrySince > carryLimit {
 		c.attributeCarried(r.Wall, emit)
@@ -199,6 +208,7 @@ func (c *Clock) Settle(emit func(Span)) {
 	}
 }
 
+// attributeCarried emits carried time below a synthetic frame.
 func (c *Clock) attributeCarried(now int64, emit func(Span)) {
 	if c.carryCPU+c.carryRunq > 0 {
 		where := c.lastRun
@@ -225,7 +235,7 @@ func (c *Clock) syntheticFrame(leaf string) string {
 	return leaf
 }
 
-// Unchanged extends the open span to a tick at which the thread was unchanged.
+// Unchanged extends the open span to r, the last of some ticks at which the thread was unchanged.
 func (c *Clock) Unchanged(r sample.Reading, reuses int64, emit func(Span)) {
 	if reuses == 0 {
 		return
@@ -259,6 +269,7 @@ func (c *Clock) Open(emit func(Span)) {
 	}
 }
 
+// close emits the open span, and ends it.
 func (c *Clock) close(emit func(Span)) {
 	if c.isOpen && (c.open.Samples > 0 || c.open.Wall > 0) {
 		emit(c.open)

@@ -37,7 +37,7 @@ func TestProgramsHaveWhatWasCounted(t *testing.T) {
 		name             string
 		samples          int // at ls, of 10 each
 		pool             int64
-		ls, sort, others int64 // counted; others: claimed, without counts
+		ls, sort, others int64 // counted; others: sampled, without counts
 		all, walked      map[string]int64
 	}{
 		{"as much as looks say", 20, 300, 200, 100, 0, map[string]int64{"ls": 200, "sort": 100}, map[string]int64{"ls": 200}},
@@ -67,7 +67,7 @@ func TestProgramsHaveWhatWasCounted(t *testing.T) {
 			t.Errorf("%s: %v, with a stack %v", c.name, b.all, b.walked)
 		}
 		before := maps.Clone(b.all)
-		if p.Children(0, 9e9, b.add); !maps.Equal(before, b.all) || p.counted || p.childrenEnds != nil {
+		if p.Children(0, 9e9, b.add); !maps.Equal(before, b.all) || p.children.counted || p.children.programs != nil {
 			t.Errorf("%s: booked twice: %v", c.name, b.all)
 		}
 	}
@@ -108,20 +108,20 @@ func TestCountsAreBookedBitByBit(t *testing.T) {
 	if sum += 200; total != sum || b.all[""] != 0 || b.all["ls"] < 40*30 || b.all["sort"] < 40*60 {
 		t.Errorf("%v of %d", b.all, sum)
 	}
-	if inner.counted || inner.childrenEnds != nil || len(inner.childrenUsed) != 0 {
+	if inner.children.counted || inner.children.programs != nil {
 		t.Errorf("%+v keeps what it has passed on", inner)
 	}
 }
 
-func TestCountsAreNotKnownWithoutEnd(t *testing.T) {
+func TestCountedProgramsAreBounded(t *testing.T) {
 	shell := &Process{}
 	for i := range 4 * mostPrograms {
 		p := &Process{}
 		p.ChildCounted(strconv.Itoa(i), 10, true, true)
 		p.PassChildrenTo(shell, 10)
 	}
-	if len(shell.childrenEnds) > mostPrograms || len(shell.childrenUsed) > mostPrograms {
-		t.Errorf("%d and %d programs", len(shell.childrenEnds), len(shell.childrenUsed))
+	if len(shell.children.programs) > mostPrograms {
+		t.Errorf("%d programs", len(shell.children.programs))
 	}
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package attribute divides the time of threads among the stacks in which they were sampled: events in, intervals out.
-// Answers of the kernel ([Relatives]) are input as well, so a recorded stream gives the same intervals again
+// Answers of the kernel ([ProcSource]) are input as well, so a recorded stream gives the same intervals again
 // (replay_test.go).
 //
 // # Algorithm
@@ -22,9 +22,9 @@
 //
 //	unobserved = growth of the process's clock − Σ cpu of its threads
 //
-// It is divided among the samples of ended threads ([Process.Exited]), in proportion to their claims: a sample stands
-// for the time T between two ticks; if it ended an interval of x < T, its claim is T − x. A [Family] has the processes
-// that are not sampled:
+// It is distributed among the samples of ended threads ([Process.Exited]), in proportion to their weights: a sample
+// stands for the time T between two ticks; if it ended an interval of x < T, its weight is T − x. A [ProcessTree] has
+// the processes that are not sampled:
 //
 //	CPU time of unobserved children = growth of cutime + cstime − CPU time of the observed children
 //

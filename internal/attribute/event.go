@@ -8,7 +8,7 @@ import "prywalk/internal/sample"
 // [Attribution.Handle].
 type Event interface{ isEvent() }
 
-// ProcessStarted reports that sampling of a process begins.
+// ProcessStarted reports that sampling of a process begins, at Since.
 type ProcessStarted struct {
 	Process sample.ProcessID
 	PID     int
@@ -24,7 +24,7 @@ type Observed struct {
 	Process   sample.ProcessID
 	Task      sample.TaskID
 	CreatedAt int64 // first listing; 0: creation not observed
-	Left      sample.LeftAlone
+	Left      sample.NotStopped
 	Sample
 }
 
@@ -48,7 +48,7 @@ type TaskEnded struct {
 	Task      sample.TaskID
 	CreatedAt int64
 	Before    sample.Unchanged
-	Left      sample.LeftAlone
+	Left      sample.NotStopped
 	End       End
 }
 

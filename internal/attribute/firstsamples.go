@@ -6,16 +6,18 @@ import "prywalk/internal/sample"
 
 // # First samples
 //
-// Whether a thread makes many system calls is known after some stops. Until then samples are deferred: else code
-// outside of system calls would be favoured.
+// Whether a thread makes many system calls, so that stops skid to their ends (package skid), is known after some stops.
+// Until then samples are deferred.
 
 const (
-	// number and age (ns); after that, few calls are assumed
+	// mostDeferred and longestDeferred bound the number and the age (ns) of deferred samples; beyond, few calls are
+	// assumed.
 	mostDeferred    = 64
 	longestDeferred = 1e9
 )
 
-// since is the age of the first deferred sample, ns.
+// decideFirst reports whether deferred samples are attributed before the next one, and as those of a thread with many
+// calls. since is the age of the first of them, ns.
 func decideFirst(waiting int, since int64, next sample.Basis) (now, manyCalls bool) {
 	switch {
 	case waiting == 0:

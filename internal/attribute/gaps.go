@@ -7,6 +7,7 @@ import "slices"
 // gap is a range of CLOCK_MONOTONIC of which length ns were not observed.
 type gap struct{ from, to, length int64 }
 
+// mostGaps bounds the kept gaps.
 const mostGaps = 1024
 
 // Gaps are the times without samples, in ascending order.

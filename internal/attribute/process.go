@@ -14,23 +14,9 @@ type Process struct {
 	// Sampled reports whether the kernel takes the samples: each then stands for one period.
 	Sampled bool
 
-	used         int64
-	endedSampled int64  // at their last samples, ns
-	claims       claims // of short-lived threads
-	unproven     claims // of samples whose skid is unknown
-	skidded      skidded
-	childClaims  claims
-	joined       int64
-	returned     int64 // carried at threads' ends, ns
-	paid         int64
-	passedIn     int64 // of observed children, ns
-	// sum of claims without a usable place, ns
-	childrenSkidded int64
-	// lower bound by program, ns
-	childrenUsed map[string]int64
-	counted      bool
-	countedSum   int64
-	childrenEnds map[string]int64
+	used     int64 // CPU time of its threads, ns
+	threads  threadPool
+	children childPool
 }
 
 // End is the end of a thread's account.
@@ -49,12 +35,12 @@ type End struct {
 func (p *Process) EndThread(t *Thread, e *End, emit func(Span)) {
 	switch {
 	case !e.Alive && t.begun:
-		p.endedSampled += t.clock.last.CPU
+		p.threads.sampled += t.clock.last.CPU
 		if !p.Selected {
-			p.addClaims(t)
+			p.addWeights(t)
 		}
 	case !e.Alive:
-		p.endedSampled += e.Before.CPU
+		p.threads.sampled += e.Before.CPU
 	case e.Rest.Wall == 0:
 	case t.begun:
 		if e.Rest.CPU > t.clock.last.CPU {
@@ -79,4 +65,6 @@ func (p *Process) FinishThread(t *Thread, gaps Gaps, emit func(Span)) {
 func (p *Process) Used() int64 { return p.used }
 
 // Unseen gives the CPU time of ended threads that is not attributed, ns. ended is as for [ProcessEnd.Ended].
-func (p *Process) Unseen(ended int64) int64 { return max(ended-p.endedSampled-p.paid, 0) }
+func (p *Process) Unseen(ended int64) int64 {
+	return max(ended-p.threads.sampled-p.threads.distributed, 0)
+}

@@ -11,25 +11,25 @@ import (
 // # Recorded streams
 //
 // JSON, one object a line. The first has the options. Each other has a single member: the name of an event's type, or
-// "relative", "ignores" or "children" for an answer of the kernel ([Relatives]), which follows its event. Stacks are
+// "relative", "ignores" or "children" for an answer of the kernel ([ProcSource]), which follows its event. Stacks are
 // numbers: neither names nor memory are recorded. A stream is a test case without processes (streams_test.go).
 
 // Recorder writes events and answers of the kernel.
 type Recorder struct {
 	out    *json.Encoder
-	kernel Relatives
+	kernel ProcSource
 	err    error
 }
 
 type answer struct {
 	PID      int
-	Relative Relative
+	Relative ProcState
 	Found    bool
 	NS       int64
 }
 
-// NewRecorder writes the options. As [Relatives] it passes on the answers of kernel.
-func NewRecorder(w io.Writer, o Options, kernel Relatives) *Recorder {
+// NewRecorder writes the options. As [ProcSource] it passes on the answers of kernel.
+func NewRecorder(w io.Writer, o Options, kernel ProcSource) *Recorder {
 	r := &Recorder{out: json.NewEncoder(w), kernel: kernel}
 	r.write(o)
 	return r
@@ -49,21 +49,21 @@ func (r *Recorder) Event(e Event) {
 	r.write(map[string]any{reflect.TypeOf(e).Elem().Name(): e})
 }
 
-// Relative implements [Relatives].
-func (r *Recorder) Relative(pid int) (Relative, bool) {
-	rel, ok := r.kernel.Relative(pid)
+// State implements [ProcSource].
+func (r *Recorder) State(pid int) (ProcState, bool) {
+	rel, ok := r.kernel.State(pid)
 	r.write(map[string]any{relative: answer{PID: pid, Relative: rel, Found: ok}})
 	return rel, ok
 }
 
-// IgnoresChildren implements [Relatives].
+// IgnoresChildren implements [ProcSource].
 func (r *Recorder) IgnoresChildren(pid int) bool {
 	yes := r.kernel.IgnoresChildren(pid)
 	r.write(map[string]any{ignores: answer{PID: pid, Found: yes}})
 	return yes
 }
 
-// ExactChildrenCPU implements [Relatives].
+// ExactChildrenCPU implements [ProcSource].
 func (r *Recorder) ExactChildrenCPU(pid int) int64 {
 	ns := r.kernel.ExactChildrenCPU(pid)
 	r.write(map[string]any{children: answer{PID: pid, NS: ns}})

@@ -22,8 +22,8 @@ func replay(stream io.Reader, sink Sink) (Totals, error) {
 	if err := in.Decode(&o); err != nil {
 		return Totals{}, fmt.Errorf("%w: options: %w", errFormat, err)
 	}
-	told, earlier := answers{}, sleptAgain{}
-	a := New(o, told, sink)
+	answered, earlier := answers{}, sleptAgain{}
+	a := New(o, answered, sink)
 	at := int64(0)
 	var waiting Event
 	handle := func(next Event) {
@@ -40,7 +40,7 @@ func replay(stream io.Reader, sink Sink) (Totals, error) {
 			return a.Totals(), fmt.Errorf("%w: line %d: %w", errFormat, n, err)
 		}
 		for name, value := range line {
-			e, err := event(name, value, told)
+			e, err := event(name, value, answered)
 			if err != nil {
 				return a.Totals(), fmt.Errorf("%w: line %d: %w", errFormat, n, err)
 			}
@@ -61,15 +61,15 @@ func replay(stream io.Reader, sink Sink) (Totals, error) {
 	return a.Totals(), nil
 }
 
-// event gives nil for an answer, which is added to told.
-func event(name string, value json.RawMessage, told answers) (Event, error) {
+// event gives nil for an answer, which is added to answered.
+func event(name string, value json.RawMessage, answered answers) (Event, error) {
 	switch name {
 	case relative, ignores, children:
 		var a answer
 		if err := json.Unmarshal(value, &a); err != nil {
 			return nil, err
 		}
-		told[key{name, a.PID}] = append(told[key{name, a.PID}], a)
+		answered[key{name, a.PID}] = append(answered[key{name, a.PID}], a)
 		return nil, nil
 	}
 	for _, e := range []Event{
@@ -137,14 +137,14 @@ func (t answers) take(of string, pid int) answer {
 	return list[0]
 }
 
-// Relative implements [Relatives].
-func (t answers) Relative(pid int) (Relative, bool) {
+// State implements [ProcSource].
+func (t answers) State(pid int) (ProcState, bool) {
 	a := t.take(relative, pid)
 	return a.Relative, a.Found
 }
 
-// IgnoresChildren implements [Relatives].
+// IgnoresChildren implements [ProcSource].
 func (t answers) IgnoresChildren(pid int) bool { return t.take(ignores, pid).Found }
 
-// ExactChildrenCPU implements [Relatives].
+// ExactChildrenCPU implements [ProcSource].
 func (t answers) ExactChildrenCPU(pid int) int64 { return t.take(children, pid).NS }

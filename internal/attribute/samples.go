@@ -11,10 +11,10 @@ func (t *Thread) BeginAt(r sample.Reading) {
 	}
 }
 
-// Claim adds a sample of a thread that ended before its clocks were read again: period ns of unobserved time.
+// Claim adds a sample of a thread that ended before its clocks were read again, with a weight of period ns.
 func (p *Process) Claim(where Seen, at, period int64) {
 	if !p.Selected {
 		where.State, where.Wait = sample.Running, ""
-		p.claims.add(where, at, period)
+		p.threads.weights.add(where, at, period)
 	}
 }

@@ -87,9 +87,10 @@ func sampledLives(rng *rand.Rand, life, period int64, samples int) (booked [phas
 		}
 		used += life
 		pool += life - th.clock.last.CPU
-		p.addClaims(th)
+		p.addWeights(th)
 	}
-	unseen = p.payClaims(pool+p.returned, true, func(k claim, ns int64) { booked[k.where.Stack] += ns })
+	unseen = p.threads.distribute(pool+p.threads.carriedBack, true,
+		func(k weightKey, ns int64) { booked[k.where.Stack] += ns })
 	return booked, used, unseen
 }
 

@@ -2,13 +2,7 @@
 
 package attribute
 
-import (
-	"cmp"
-	"math"
-	"slices"
-
-	"prywalk/internal/sample"
-)
+import "prywalk/internal/sample"
 
 // # Short-lived threads
 //
@@ -19,159 +13,54 @@ import (
 //
 //	created      sample                sample       end
 //	   ├─── x ─────┤├───────── T ─────────┤├─ unobserved ─┤
-//	claim: T − x        claim: T − CPU time since the one before
+//	weight: T − x      weight: T − CPU time since the one before
 //
-// So each sample claims T − x of the unobserved time of its process. If x exceeds T (after a wait), the rest is
-// withheld until the thread has ended (then it is unobserved time) or has lived long (then it is the sample's). Claims
-// are paid in proportion if there is less. Only threads created and ended while their process was sampled make claims.
+// So the unobserved time of a process is distributed among these samples, with T − x as weights ([timePool]), and at
+// most that much. If x exceeds T (after a wait), the rest is withheld until the thread has ended (then it is unobserved
+// time) or has lived long (then it is the sample's). Only threads created and ended while their process was sampled
+// have weights.
 //
 // A sample of a thread with many system calls shows its place only if taken on its own processor (package skid). The
-// claims of the others are divided among those.
+// weights of the others are divided among those.
 
-type claims struct {
-	ns      map[claim]int64
-	samples map[claim]int64
-	total   int64
-	paid    int64
-	n       int64
-
-	width   int64 // in seconds, a power of two; 0: one
-	mergeAt int   // 0: mostClaims
+// threadPool is the CPU time of ended threads that belongs to no sample, and the samples that it is distributed among.
+type threadPool struct {
+	sampled  int64    // CPU time of ended threads up to their last samples, ns
+	weights  timePool // samples with a proven place
+	unproven timePool // samples of which it is unknown whether they skid
+	skidded  skidded
+	// classified is the number of unproven samples that were counted as proven.
+	classified  int64
+	carriedBack int64 // CPU time of short-lived threads that no sample had taken, ns
+	distributed int64 // ns of the unobserved time so far
 }
 
-// claim is a stack in some seconds of the recording.
-type claim struct {
-	where  Seen
-	second int64 // last
+// skidded has the samples without a usable place.
+type skidded struct {
+	n     int64
+	ns    int64 // sum of their weights
+	first int64 // weight of a thread's first sample, ns; 0: that has a place
 }
 
-// Pairs of neighbours in time are merged where entries are many.
-
-const (
-	mostClaims = 1 << 12
-	// widest is three days, s.
-	widest = 1 << 18
-)
-
-func (c *claims) at(where Seen, second int64) claim {
-	w := max(c.width, 1)
-	return claim{where, second - second%w + w - 1}
+// sampleWeight is the weight of one sample of a living thread, ns.
+type sampleWeight struct {
+	where    Seen
+	at, ns   int64
+	withheld int64 // CPU time beyond the time between two ticks, ns
+	unproven bool
 }
 
-func (c *claims) note(where Seen, at, ns int64) {
-	if c.ns == nil {
-		c.ns, c.samples = map[claim]int64{}, map[claim]int64{}
-	}
-	k := c.at(where, at/1e9)
-	if ns > 0 {
-		c.ns[k] += ns
-		c.total += ns
-	}
-	c.samples[k]++
-	c.n++
-	c.mergeMany()
-}
-
-func (c *claims) mergeMany() {
-	c.mergeAt = max(c.mergeAt, mostClaims)
-	if len(c.samples) < c.mergeAt {
-		return
-	}
-	stacks := map[Seen]struct{}{}
-	for k := range c.samples {
-		stacks[k.where] = struct{}{}
-	}
-	if len(stacks) > c.mergeAt/2 { // many stacks, not many seconds
-		c.mergeAt *= 2
-		return
-	}
-	for len(c.samples) > c.mergeAt/2 && c.width < widest {
-		c.widen(2 * max(c.width, 1))
-	}
-}
-
-func (c *claims) widen(width int64) {
-	c.width = width
-	ns, found := make(map[claim]int64, len(c.ns)/2), make(map[claim]int64, len(c.samples)/2)
-	for k, v := range c.ns {
-		ns[c.at(k.where, k.second)] += v
-	}
-	for k, v := range c.samples {
-		found[c.at(k.where, k.second)] += v
-	}
-	c.ns, c.samples = ns, found
-}
-
-func (c *claims) add(where Seen, at, ns int64) {
-	if ns > 0 {
-		c.note(where, at, ns)
-	}
-}
-
-// spread adds claims in equal parts per sample.
-func (c *claims) spread(more int64) {
-	if c.n == 0 || more <= 0 {
-		return
-	}
-	for k, n := range c.samples {
-		share := portion(more, n, c.n)
-		c.ns[k] += share
-		c.total += share
-	}
-}
-
-// pay divides the pool, at most the claimed time, and gives the rest.
-func (c *claims) pay(pool int64, emit func(claim, int64)) (left int64) {
-	return c.payUpTo(pool, 0, emit)
-}
-
-// payUpTo is pay with more ns of claims.
-func (c *claims) payUpTo(pool, more int64, emit func(claim, int64)) (left int64) {
-	c.settleMissed()
-	c.spread(more)
-	if pool <= 0 || c.total <= 0 {
-		return pool
-	}
-	if pool >= c.total {
-		left, pool = pool-c.total, c.total
-	}
-	var claimed, paid int64
-	for _, k := range inOrder(c.ns) {
-		claimed += c.ns[k]
-		if share := portion(pool, claimed, c.total) - paid; share > 0 {
-			paid += share
-			if c.ns[k] -= share; c.ns[k] == 0 {
-				delete(c.ns, k)
-			}
-			emit(k, share)
-		}
-	}
-	c.total, c.paid = c.total-paid, c.paid+paid
-	return left
-}
-
-func inOrder(of map[claim]int64) []claim {
-	order := make([]claim, 0, len(of))
-	for k := range of {
-		order = append(order, k)
-	}
-	slices.SortFunc(order, func(a, b claim) int {
-		return cmp.Or(cmp.Compare(a.second, b.second), cmp.Compare(a.where.Stack, b.where.Stack),
-			cmp.Compare(a.where.Program, b.where.Program), cmp.Compare(of[a], of[b]))
-	})
-	return order
-}
-
-// number of samples, without queued ones, from which a thread's own clock suffices
+// longLife is the number of samples, without queued ones, from which a thread's own clock suffices.
 const longLife = 16
 
+// addSample attributes a sample's interval, and notes its weight if the thread is young.
 func (t *Thread) addSample(l *Sample, emit func(Span)) {
 	if !l.OnCPU && l.Seen.State == sample.Running {
 		t.waited++
 	}
-	young := t.CreatedAt != 0 && len(t.claims) < longLife && l.Apart > 0
+	young := t.CreatedAt != 0 && len(t.weights) < longLife && l.Apart > 0
 	if young && l.Basis == sample.Skids && l.Seen.State == sample.Running {
-		if t.skidded.n == 0 && len(t.claims) == 0 {
+		if t.skidded.n == 0 && len(t.weights) == 0 {
 			t.skidded.first = l.Apart - l.At.CPU
 		}
 		t.skidded.n++
@@ -186,188 +75,130 @@ func (t *Thread) addSample(l *Sample, emit func(Span)) {
 		return
 	}
 	got, rest := t.clock.sampleUpTo(l.Apart, l.At, l.Seen, true, emit)
-	c := claimed{where: l.Seen, at: l.At.Wall, ns: l.Apart - got, withheld: rest, unproven: l.Basis == sample.Undecided}
+	c := sampleWeight{
+		where: l.Seen, at: l.At.Wall, ns: l.Apart - got, withheld: rest, unproven: l.Basis == sample.Undecided,
+	}
 	c.where.State, c.where.Wait, c.where.WaitsFor, c.where.Owner = sample.Running, "", "", 0
-	if t.claims = append(t.claims, c); len(t.claims) == longLife {
+	if t.weights = append(t.weights, c); len(t.weights) == longLife {
 		t.release(emit)
 	}
 }
 
+// release attributes withheld time to its samples.
 func (t *Thread) release(emit func(Span)) {
-	for i := range t.claims {
-		if c := &t.claims[i]; c.withheld > 0 {
+	for i := range t.weights {
+		if c := &t.weights[i]; c.withheld > 0 {
 			emit(Span{Seen: c.where, End: c.at, Wall: c.withheld, CPU: c.withheld})
 			c.withheld = 0
 		}
 	}
 }
 
-// skidded holds claims without a usable place.
-type skidded struct {
-	n     int64
-	ns    int64
-	first int64 // ns
-}
-
-// of one sample
-type claimed struct {
-	where    Seen
-	at, ns   int64
-	withheld int64 // CPU time beyond Apart, ns
-	unproven bool
-}
-
-// After a long life only the first sample keeps its claim. With kernel samples a life of few samples is short.
-func (p *Process) addClaims(t *Thread) {
+// addWeights adds the weights of an ended thread. After a long life only the first sample has one. With kernel samples
+// a life of few samples is short.
+func (p *Process) addWeights(t *Thread) {
 	if t.CreatedAt == 0 {
 		return
 	}
-	short := t.Samples-t.waited < longLife || p.Sampled && len(t.claims) < longLife
-	for i, c := range t.claims {
+	short := t.Samples-t.waited < longLife || p.Sampled && len(t.weights) < longLife
+	for i, c := range t.weights {
 		switch {
 		case !short && (i > 0 || t.skidded.first != 0):
 		case c.unproven:
-			p.unproven.note(c.where, c.at, c.ns)
+			p.threads.unproven.note(c.where, c.at, c.ns)
 		default:
-			p.claims.note(c.where, c.at, c.ns)
+			p.threads.weights.note(c.where, c.at, c.ns)
 		}
 	}
 	switch {
 	case short:
-		p.skidded.n += t.skidded.n
-		p.skidded.ns += t.skidded.ns
+		p.threads.skidded.n += t.skidded.n
+		p.threads.skidded.ns += t.skidded.ns
 	case t.skidded.first > 0:
-		p.skidded.n++
-		p.skidded.ns += t.skidded.first
+		p.threads.skidded.n++
+		p.threads.skidded.ns += t.skidded.first
 	}
 	t.skidded = skidded{}
 	if short {
-		p.returned += t.clock.takeCarried()
-		for i := range t.claims {
-			p.returned += t.claims[i].withheld
+		p.threads.carriedBack += t.clock.takeCarried()
+		for i := range t.weights {
+			p.threads.carriedBack += t.weights[i].withheld
 		}
-		t.claims = nil
+		t.weights = nil
 	}
 }
 
+// takeCarried removes the carried CPU time, ns.
 func (c *Clock) takeCarried() int64 {
 	ns := c.carryCPU
 	c.carryCPU = 0
 	return ns
 }
 
-// Exited attributes the rest of the CPU time of a process: to claims, then to [ExitedUnseen].
+// Exited attributes the rest of the CPU time of a process: to weighted samples, then to [ExitedUnseen].
 func (p *Process) Exited(unseen, now int64, emit func(Span)) {
-	rest := p.payClaims(unseen+p.returned, true, p.estimatePayer(now, emit))
+	rest := p.threads.distribute(unseen+p.threads.carriedBack, true, p.threadEmitter(now, emit))
 	p.emitEnded(Span{Seen: Seen{State: sample.Running}, Leaf: ExitedUnseen, End: now}, rest, emit)
 }
 
-// ExitedSoFar attributes claimed time while more can follow. ended is as for [Process.Unseen]. Precondition: EndThread
-// was called for all ended threads.
+// ExitedSoFar attributes unobserved time, as far as samples have weights, while more can follow. ended is as for
+// [Process.Unseen]. Precondition: EndThread was called for all ended threads.
 func (p *Process) ExitedSoFar(ended, now int64, emit func(Span)) {
-	pool := p.Unseen(ended) + p.returned
-	booked := pool - p.payClaims(pool, false, p.estimatePayer(now, emit))
-	back := min(booked, p.returned)
-	p.returned -= back
-	p.paid += booked - back
+	total := p.Unseen(ended) + p.threads.carriedBack
+	booked := total - p.threads.distribute(total, false, p.threadEmitter(now, emit))
+	back := min(booked, p.threads.carriedBack)
+	p.threads.carriedBack -= back
+	p.threads.distributed += booked - back
 	p.used += booked - back
 }
 
-func (p *Process) estimatePayer(now int64, emit func(Span)) func(claim, int64) {
-	return func(k claim, ns int64) {
+func (p *Process) threadEmitter(now int64, emit func(Span)) func(weightKey, int64) {
+	return func(k weightKey, ns int64) {
 		p.emitEnded(Span{Seen: k.where, End: min((k.second+1)*1e9, now)}, ns, emit)
 	}
 }
 
 const (
-	// Many system calls: at least one sample in manySkid skids.
+	// Threads make many system calls if at least one sample in manySkid skids.
 	manySkid = 5
-	// known not to skid
+	// leastProven is the least number of samples known not to skid among which the weights of others are divided.
 	leastProven = 16
 )
 
-func (p *Process) manySkid() bool {
-	return p.skidded.n > 0 && p.skidded.n*manySkid >= p.unproven.n+p.joined+p.skidded.n &&
-		p.claims.n-p.joined >= leastProven
+func (t *threadPool) manySkid() bool {
+	return t.skidded.n > 0 && t.skidded.n*manySkid >= t.unproven.n+t.classified+t.skidded.n &&
+		t.weights.n-t.classified >= leastProven
 }
 
 // Decide attributes the deferred samples of an ended thread; where many samples skid, as unobserved time.
 func (p *Process) Decide(t *Thread, gaps Gaps, emit func(Span)) {
-	t.attributeDeferred(t.CreatedAt != 0 && t.Samples < longLife && p.manySkid(), gaps, emit)
+	t.attributeDeferred(t.CreatedAt != 0 && t.Samples < longLife && p.threads.manySkid(), gaps, emit)
 }
 
-// Claims without a usable place are paid to the others, at least leastProven before the last call.
-func (p *Process) payClaims(pool int64, last bool, emit func(claim, int64)) (left int64) {
-	more := int64(0)
-	if p.manySkid() {
-		more += p.unproven.takeTotal()
+// distribute emits total ns of unobserved time, and gives the rest. Weights of samples with skid are spread over the
+// proven ones, before the last call only if these are leastProven.
+func (t *threadPool) distribute(total int64, last bool, emit func(weightKey, int64)) (left int64) {
+	slack := int64(0)
+	if t.manySkid() {
+		slack += t.unproven.takeTotal()
 	} else {
-		p.joined += p.unproven.n
-		p.claims.join(&p.unproven)
+		t.classified += t.unproven.n
+		t.weights.merge(&t.unproven)
 	}
-	if last || p.claims.n >= leastProven {
-		more += p.skidded.ns
-		p.skidded.ns = 0
+	if last || t.weights.n >= leastProven {
+		slack += t.skidded.ns
+		t.skidded.ns = 0
 	}
 	if last {
-		more += p.claims.byChance()
+		slack += t.weights.samplingError()
 	}
-	return p.claims.payUpTo(pool, more, emit)
+	return t.weights.distribute(total, slack, emit)
 }
 
-func (c *claims) takeTotal() int64 {
-	ns := c.total
-	*c = claims{n: c.n}
-	return ns
-}
-
-// error of sampling, ns
-func (c *claims) byChance() int64 {
-	if c.n == 0 {
-		return 0
-	}
-	return int64(samplesError * float64(c.total+c.paid) / math.Sqrt(float64(c.n)))
-}
-
-func (c *claims) join(from *claims) {
-	if c.ns == nil {
-		*c, *from = *from, claims{}
-		return
-	}
-	if from.width > c.width {
-		c.widen(from.width)
-	}
-	for k, ns := range from.ns {
-		c.ns[c.at(k.where, k.second)] += ns
-	}
-	for k, n := range from.samples {
-		c.samples[c.at(k.where, k.second)] += n
-	}
-	c.n, c.total, c.paid = c.n+from.n, c.total+from.total, c.paid+from.paid
-	*from = claims{}
-	c.mergeMany()
-}
-
-// program is set where none is.
-func (c *claims) of(program string) claims {
-	out := claims{ns: map[claim]int64{}, samples: map[claim]int64{}, total: c.total, paid: c.paid, n: c.n, width: c.width,
-		mergeAt: c.mergeAt}
-	named := func(k claim) claim {
-		k.where.Program = cmp.Or(k.where.Program, program)
-		return k
-	}
-	for k, ns := range c.ns {
-		out.ns[named(k)] += ns
-	}
-	for k, n := range c.samples {
-		out.samples[named(k)] += n
-	}
-	return out
-}
-
+// mostSpans bounds the spans of one emitEnded.
 const mostSpans = 1024
 
-// No span begins before sampling did.
+// emitEnded emits ns of CPU time that end at s.End, in several spans if one would begin before sampling did.
 func (p *Process) emitEnded(s Span, ns int64, emit func(Span)) {
 	for window := max(s.End-p.Since, ns/mostSpans+1); ns > 0; ns -= window {
 		s.CPU = min(ns, window)

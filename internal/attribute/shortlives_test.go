@@ -15,8 +15,8 @@ import (
 // phases is the number of functions with equal parts of each thread's life.
 const phases = 4
 
-// simulated simulates consecutive threads, sampled at independent ticks. Claims are paid every each samples; 0: at the
-// end.
+// simulated simulates consecutive threads, sampled at independent ticks. Unobserved time is distributed after every
+// each samples; 0: at the end.
 func simulated(rng *rand.Rand, life, period int64, samples int, part float64, each int) (
 	booked [phases]int64, used, unseen int64,
 ) {
@@ -29,7 +29,7 @@ func simulated(rng *rand.Rand, life, period int64, samples int, part float64, ea
 		now := int64(n)*period + rng.Int64N(period/4)
 		for created+life <= now {
 			pool += life - th.clock.last.CPU
-			p.addClaims(th)
+			p.addWeights(th)
 			used += life
 			created += life + rng.Int64N(period)
 			th = &Thread{CreatedAt: created}
@@ -50,9 +50,10 @@ func simulated(rng *rand.Rand, life, period int64, samples int, part float64, ea
 		}
 		last = now
 	}
-	used += th.clock.last.CPU // of the last, living thread, which makes no claim
+	used += th.clock.last.CPU // of the last, living thread, which has no weight
 	th.Finish(nil, book)
-	unseen = p.payClaims(p.Unseen(pool)+p.returned, true, func(k claim, ns int64) { booked[k.where.Stack] += ns })
+	unseen = p.threads.distribute(p.Unseen(pool)+p.threads.carriedBack, true,
+		func(k weightKey, ns int64) { booked[k.where.Stack] += ns })
 	return booked, used, unseen
 }
 
@@ -96,10 +97,11 @@ func queued(rng *rand.Rand, life, period int64, samples int) (booked [phases]int
 		}
 		used += life
 		pool += life - th.clock.last.CPU
-		p.addClaims(th)
+		p.addWeights(th)
 		th.Finish(nil, book)
 	}
-	unseen = p.payClaims(pool+p.returned, true, func(k claim, ns int64) { booked[k.where.Stack/places] += ns })
+	unseen = p.threads.distribute(pool+p.threads.carriedBack, true,
+		func(k weightKey, ns int64) { booked[k.where.Stack/places] += ns })
 	return booked, used, unseen
 }
 
@@ -135,7 +137,7 @@ func TestThreadsThatWaitForAProcessorClaimAtEachSample(t *testing.T) {
 func TestSharesOfShortLivesAreTrue(t *testing.T) {
 	for _, ticks := range []float64{0.1, 0.2, 0.5, 0.8, 1, 1.5, 3, 5, 10, 30, 100} {
 		for _, each := range []int{0, 100} {
-			t.Run(fmt.Sprint(ticks, " ticks, paid at each ", each), func(t *testing.T) { sharesOfLives(t, ticks, each) })
+			t.Run(fmt.Sprint(ticks, " ticks, distributed at each ", each), func(t *testing.T) { sharesOfLives(t, ticks, each) })
 		}
 	}
 }
@@ -167,35 +169,35 @@ func sharesOfLives(t *testing.T, ticks float64, each int) {
 
 func TestClaimsArePaidToTheLastNanosecond(t *testing.T) {
 	for _, c := range []struct{ pool, left int64 }{{0, 0}, {1, 0}, {10, 0}, {599, 0}, {600, 0}, {607, 7}, {-5, -5}} {
-		var all claims
+		var all timePool
 		for i := range 3 {
 			all.add(Seen{Stack: sample.StackID(i)}, int64(i)*1e9, 100)
 			all.add(Seen{Stack: sample.StackID(i)}, int64(i)*1e9+5, 100)
 			all.add(Seen{Stack: sample.StackID(i)}, 0, -7)
 		}
-		paid := int64(0)
-		left := all.pay(c.pool, func(k claim, ns int64) {
-			if paid += ns; ns <= 0 || ns > 200 {
+		given := int64(0)
+		left := all.distribute(c.pool, 0, func(k weightKey, ns int64) {
+			if given += ns; ns <= 0 || ns > 200 {
 				t.Errorf("%d of %v", ns, k)
 			}
 		})
-		if left != c.left || paid != max(min(c.pool, 600), 0) {
-			t.Errorf("pool %d: %d paid, %d left", c.pool, paid, left)
+		if left != c.left || given != max(min(c.pool, 600), 0) {
+			t.Errorf("%d: %d given, %d left", c.pool, given, left)
 		}
 	}
 }
 
-func TestOnlyThreadsWhoseWholeLifeIsKnownClaim(t *testing.T) {
+func TestOnlyThreadsWithAKnownBeginAndEndHaveWeights(t *testing.T) {
 	at := Sample{At: sample.Reading{Wall: 1e9, CPU: 3e6}, OnCPU: true, Apart: 10e6}
 	for what, th := range map[string]*Thread{"one that was there before": {}, "one that slept": {CreatedAt: 1}} {
 		p, b := &Process{}, at
 		b.OnCPU = th.CreatedAt == 0
 		th.Begin(b.At)
-		if th.addSample(&b, func(Span) {}); len(th.claims) != 0 {
-			t.Errorf("%s claims %v", what, th.claims)
+		if th.addSample(&b, func(Span) {}); len(th.weights) != 0 {
+			t.Errorf("%s has the weights %v", what, th.weights)
 		}
-		if p.addClaims(th); p.claims.total != 0 {
-			t.Errorf("%s has claimed %d", what, p.claims.total)
+		if p.addWeights(th); p.threads.weights.total != 0 {
+			t.Errorf("%s has a weight of %d", what, p.threads.weights.total)
 		}
 	}
 	p, th := &Process{}, &Thread{CreatedAt: 1}
@@ -204,29 +206,29 @@ func TestOnlyThreadsWhoseWholeLifeIsKnownClaim(t *testing.T) {
 		th.addSample(&at, func(Span) {})
 		at.At.CPU += at.Apart
 	}
-	if p.addClaims(th); p.claims.total != 7e6 {
-		t.Errorf("%d claimed, want 7 ms", p.claims.total)
+	if p.addWeights(th); p.threads.weights.total != 7e6 {
+		t.Errorf("a weight of %d, want 7 ms", p.threads.weights.total)
 	}
 }
 
 // To the pool; of a long life, to the last on-CPU sample.
-func TestWhatAShortLifeCarriedGoesBack(t *testing.T) {
+func TestCarriedTimeOfAShortLivedThreadIsUnobserved(t *testing.T) {
 	for _, c := range []struct{ samples, back int64 }{{3, 5e6}, {longLife, 0}} {
 		p, th := &Process{}, &Thread{CreatedAt: 1, Samples: c.samples}
 		th.clock.Begin(sample.Reading{})
 		th.clock.Observe(sample.Reading{Wall: 10e6, CPU: 5e6}, Seen{State: sample.Sleeping}, false, func(Span) {})
-		if p.addClaims(th); p.returned != c.back {
-			t.Errorf("%d looks: %d given back, want %d", c.samples, p.returned, c.back)
+		if p.addWeights(th); p.threads.carriedBack != c.back {
+			t.Errorf("%d looks: %d given back, want %d", c.samples, p.threads.carriedBack, c.back)
 		}
 	}
 }
 
 func TestFewSamplesMakeAShortLife(t *testing.T) {
 	for _, c := range []struct {
-		name          string
-		sampled       bool
-		samples       int64
-		back, claimed int64
+		name         string
+		sampled      bool
+		samples      int64
+		back, weight int64
 	}{
 		{"none", true, 0, 5e6, 0},
 		{"two of 1 ms", true, 2, 3e6, 18e6},
@@ -245,8 +247,9 @@ func TestFewSamplesMakeAShortLife(t *testing.T) {
 		th.Add(&Sample{At: end, Seen: Seen{State: sample.Sleeping}}, nil, book)
 		p.EndThread(th, &End{}, book)
 		p.FinishThread(th, nil, book)
-		if p.returned != c.back || p.claims.total != c.claimed || booked+p.returned != end.CPU {
-			t.Errorf("%s: %d given back, %d claimed, %d booked of %d", c.name, p.returned, p.claims.total, booked, end.CPU)
+		if p.threads.carriedBack != c.back || p.threads.weights.total != c.weight || booked+p.threads.carriedBack != end.CPU {
+			t.Errorf("%s: %d carried back, a weight of %d, %d booked of %d", c.name, p.threads.carriedBack,
+				p.threads.weights.total, booked, end.CPU)
 		}
 	}
 }
@@ -258,13 +261,13 @@ func TestClaimsOfLongRunsAreAsManyAsStacks(t *testing.T) {
 		stack := sample.StackID(i * 7 % stacks)
 		p.ClaimOfChild(Seen{Stack: stack, State: sample.Running}, i*1e9, each)
 		want[stack] += each
-		n := len(p.childClaims.ns)
-		if n > mostClaims || p.childClaims.mergeAt > mostClaims || len(p.childClaims.samples) > mostClaims {
+		n := len(p.children.weights.weights)
+		if n > mostWeights || p.children.weights.mergeAt > mostWeights || len(p.children.weights.samples) > mostWeights {
 			t.Fatalf("%d entries after %d s", n, i)
 		}
 	}
 	got, last := map[sample.StackID]int64{}, int64(0)
-	rest := p.childClaims.payUpTo(seconds*each, 0, func(k claim, ns int64) {
+	rest := p.children.weights.distribute(seconds*each, 0, func(k weightKey, ns int64) {
 		got[k.where.Stack] += ns
 		last = max(last, k.second)
 	})
@@ -277,24 +280,24 @@ func TestClaimsOfLongRunsAreAsManyAsStacks(t *testing.T) {
 }
 
 func TestClaimsOfManyStacksAreKept(t *testing.T) {
-	var wide, narrow claims
-	for i := range int64(3 * mostClaims) {
-		wide.add(Seen{Stack: sample.StackID(i % (2 * mostClaims))}, i*1e9, 3)
+	var wide, narrow timePool
+	for i := range int64(3 * mostWeights) {
+		wide.add(Seen{Stack: sample.StackID(i % (2 * mostWeights))}, i*1e9, 3)
 		narrow.note(Seen{Stack: sample.StackID(i % 5)}, i%8*1e9, i%2*2)
 	}
-	if len(wide.samples) != 3*mostClaims || wide.n != 3*mostClaims || wide.width != 0 {
+	if len(wide.samples) != 3*mostWeights || wide.n != 3*mostWeights || wide.width != 0 {
 		t.Errorf("%d entries of %d looks, each of %d s", len(wide.samples), wide.n, wide.width)
 	}
 	wide.widen(64)
-	narrow.join(&wide)
+	narrow.merge(&wide)
 	sum := int64(0)
-	for k, ns := range narrow.ns {
+	for k, ns := range narrow.weights {
 		sum += ns
 		if narrow.at(k.where, k.second) != k {
 			t.Fatalf("%v is no entry of %d seconds", k, narrow.width)
 		}
 	}
-	if want := int64(9*mostClaims + 3*mostClaims); sum != want || narrow.total != want || narrow.n != 6*mostClaims {
+	if want := int64(9*mostWeights + 3*mostWeights); sum != want || narrow.total != want || narrow.n != 6*mostWeights {
 		t.Errorf("%d and %d of %d looks, want %d", sum, narrow.total, narrow.n, want)
 	}
 }
@@ -341,7 +344,7 @@ func calling(rng *rand.Rand, life, period int64, samples, each int) (booked [pha
 		for created+life <= now {
 			p.Decide(th, Gaps{}, book)
 			pool += life - th.clock.last.CPU
-			p.addClaims(th)
+			p.addWeights(th)
 			used += life
 			created += life + rng.Int64N(period)
 			th = &Thread{CreatedAt: created}
@@ -371,7 +374,8 @@ func calling(rng *rand.Rand, life, period int64, samples, each int) (booked [pha
 	th.Decide(nil, book)
 	used += th.clock.last.CPU - th.clock.carryCPU
 	th.release(book)
-	unseen = p.payClaims(p.Unseen(pool)+p.returned, true, func(k claim, ns int64) { booked[k.where.Stack] += ns })
+	unseen = p.threads.distribute(p.Unseen(pool)+p.threads.carriedBack, true,
+		func(k weightKey, ns int64) { booked[k.where.Stack] += ns })
 	return booked, used, unseen
 }
 
@@ -410,23 +414,23 @@ func TestSkiddedTimeGoesToInformativeSamples(t *testing.T) {
 		{20, 20, 100, 100, 0, 0},      // the pool is smaller
 		{20, 15, 1000, 330, 220, 450}, // too few are proven
 	} {
-		p := &Process{skidded: skidded{n: c.skidded, ns: 10 * c.skidded}}
+		p := &Process{threads: threadPool{skidded: skidded{n: c.skidded, ns: 10 * c.skidded}}}
 		for range c.proven {
-			p.claims.add(Seen{Stack: 1}, 0, 10)
+			p.threads.weights.add(Seen{Stack: 1}, 0, 10)
 		}
 		for range 10 {
-			p.unproven.add(Seen{Stack: 2}, 0, 10)
+			p.threads.unproven.add(Seen{Stack: 2}, 0, 10)
 		}
 		got := map[sample.StackID]int64{}
-		left := p.payClaims(c.pool, true, func(k claim, ns int64) { got[k.where.Stack] += ns })
+		left := p.threads.distribute(c.pool, true, func(k weightKey, ns int64) { got[k.where.Stack] += ns })
 		if got[1] != c.first || got[2] != c.other || left != c.of {
 			t.Errorf("%+v: %v, %d left", c, got, left)
 		}
 	}
 }
 
-func TestClaimsArePaidWhileTheProcessGoesOn(t *testing.T) {
-	p, got := &Process{endedSampled: 1000}, map[sample.StackID]int64{}
+func TestUnobservedTimeIsDistributedWhileTheProcessLives(t *testing.T) {
+	p, got := &Process{threads: threadPool{sampled: 1000}}, map[sample.StackID]int64{}
 	book := func(s Span) { got[s.Stack] += s.CPU }
 	exited := func(ended int64, want1, want2 int64) {
 		t.Helper()
@@ -434,20 +438,20 @@ func TestClaimsArePaidWhileTheProcessGoesOn(t *testing.T) {
 			t.Errorf("%d ns by threads that have ended: %v, want %d and %d", ended, got, want1, want2)
 		}
 	}
-	p.claims.note(Seen{Stack: 1}, 1e9, 30)
-	p.claims.note(Seen{Stack: 2}, 1e9, 10)
+	p.threads.weights.note(Seen{Stack: 1}, 1e9, 30)
+	p.threads.weights.note(Seen{Stack: 2}, 1e9, 10)
 	exited(900, 0, 0)
 	exited(1020, 15, 5)
 	exited(1020, 15, 5)
-	p.returned = 10
+	p.threads.carriedBack = 10
 	exited(1020, 22, 8)
 	exited(1900, 30, 10)
-	p.claims.note(Seen{Stack: 1}, 3e9, 8)
+	p.threads.weights.note(Seen{Stack: 1}, 3e9, 8)
 	exited(1900, 38, 10)
-	p.skidded = skidded{n: 1, ns: 160}
+	p.threads.skidded = skidded{n: 1, ns: 160}
 	exited(1900, 38, 10)
 	for range leastProven - 3 {
-		p.claims.note(Seen{Stack: 2}, 4e9, 0)
+		p.threads.weights.note(Seen{Stack: 2}, 4e9, 0)
 	}
 	exited(1900, 58, 150) // 10 for each sample
 	if left := p.Unseen(1900); left != 900-(208-10) || p.Used() != 208-10 {
@@ -463,7 +467,8 @@ func TestChanceIsSharedOutWhereNoSampleSkids(t *testing.T) {
 	for range 100 {
 		p.Claim(Seen{Stack: 1}, 1e9, 10)
 	}
-	if left := p.payClaims(1150, true, func(_ claim, ns int64) { booked += ns }); left != 0 || booked != 1150 {
+	left := p.threads.distribute(1150, true, func(_ weightKey, ns int64) { booked += ns })
+	if left != 0 || booked != 1150 {
 		t.Errorf("%d booked, %d left", booked, left)
 	}
 }

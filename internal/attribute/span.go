@@ -3,6 +3,8 @@
 package attribute
 
 import (
+	"cmp"
+
 	"prywalk/frames"
 	"prywalk/internal/sample"
 )
@@ -24,6 +26,13 @@ type Seen struct {
 	Found   Found
 }
 
+// compare orders places by all fields but Stack and Program.
+func (s *Seen) compare(o *Seen) int {
+	return cmp.Or(cmp.Compare(s.Found, o.Found), cmp.Compare(s.Stop, o.Stop), cmp.Compare(s.Labels, o.Labels),
+		cmp.Compare(s.State, o.State), cmp.Compare(s.Wait, o.Wait), cmp.Compare(s.WaitsFor, o.WaitsFor),
+		cmp.Compare(s.Owner, o.Owner))
+}
+
 // Found is how a tick found an unobserved child that was on a processor.
 type Found uint8
 
@@ -31,7 +40,7 @@ type Found uint8
 const (
 	FoundWalked Found = iota // stack known
 	FoundUnseen              // only the program
-	FoundMissed              // its time goes to walked samples
+	FoundMissed              // neither; its time goes to walked samples of the program
 	FoundInExec              // in exec: no user stack
 	FoundInExit              // in exit, so not stopped
 )
@@ -48,7 +57,7 @@ func (m Found) sampled() bool { return m == FoundWalked || m == FoundInExec }
 // Span is a piece of a thread's time, attributed to a stack, ns.
 type Span struct {
 	Seen
-	Leaf                string // under the stack, or ""
+	Leaf                string // synthetic innermost frame, or ""
 	End                 int64  // CLOCK_MONOTONIC
 	Samples             int64
 	Wall, RunQueue, CPU int64

@@ -91,14 +91,14 @@ func TestRecordedStreamsGiveWhatTheyGave(t *testing.T) {
 // parent is a simulated kernel: process 100 has a child 101, and 10 ms of other children.
 type parent struct{ gone bool }
 
-func (k *parent) Relative(pid int) (Relative, bool) {
+func (k *parent) State(pid int) (ProcState, bool) {
 	switch {
 	case pid == 100:
-		return Relative{Start: 1, Parent: 1, ChildrenCPU: 40e6}, true
+		return ProcState{Start: 1, Parent: 1, ChildrenCPU: 40e6}, true
 	case pid == 101 && !k.gone:
-		return Relative{Start: 2, Parent: 100}, true
+		return ProcState{Start: 2, Parent: 100}, true
 	}
-	return Relative{}, false
+	return ProcState{}, false
 }
 func (*parent) IgnoresChildren(int) bool   { return false }
 func (*parent) ExactChildrenCPU(int) int64 { return 0 }

@@ -20,6 +20,7 @@ type Sample struct {
 	Sampled bool
 }
 
+// sampled reports a kernel sample whose CPU time is shared with others (pendingsamples.go).
 func (l *Sample) sampled() bool {
 	s := &l.Seen
 	return l.Sampled && l.OnCPU && *s == Seen{Stack: s.Stack, State: sample.Running, Stop: s.Stop}
@@ -33,11 +34,11 @@ type Thread struct {
 	Samples int64
 
 	clock    Clock
-	deferred []Sample // see package skid
+	deferred []Sample // first samples (firstsamples.go)
 	begun    bool
-	claims   []claimed
+	weights  []sampleWeight
 	skidded  skidded
-	waited   int64 // found queued
+	waited   int64 // number of samples found queued
 	firstAt  int64
 	lastAt   int64
 }
@@ -59,12 +60,13 @@ func (t *Thread) Begin(r sample.Reading) {
 	}
 }
 
-// birth gives a first reading, after the listing before CreatedAt.
+// birth gives the clocks at the creation of a thread whose first reading is r: no later than CreatedAt, when it was
+// first listed.
 func (t *Thread) birth(r sample.Reading) sample.Reading {
 	return sample.Reading{Wall: min(t.CreatedAt, r.Wall-r.CPU-r.RunQueue)}
 }
 
-// Add attributes or defers (first samples) the interval that a sample ends.
+// Add attributes the interval that a sample ends, or defers it (firstsamples.go).
 func (t *Thread) Add(l *Sample, gaps Gaps, emit func(Span)) {
 	if n := len(t.deferred); n > 0 {
 		if now, manyCalls := decideFirst(n, l.At.Wall-t.deferred[0].At.Wall, l.Basis); now {
@@ -103,6 +105,7 @@ func (t *Thread) attribute(l *Sample, gaps Gaps, emit func(Span)) {
 	t.addSample(l, emit)
 }
 
+// skipGaps attributes times without samples as not observed.
 func (t *Thread) skipGaps(at sample.Reading, s sample.State, gaps Gaps, emit func(Span)) {
 	if length := gaps.Within(t.clock.Observed(), at.Wall); length > 0 {
 		t.clock.Skip(length, at, s, emit)
@@ -119,17 +122,17 @@ func (t *Thread) Extend(u sample.Unchanged, gaps Gaps, emit func(Span)) {
 	}
 }
 
-// LeftAlone attributes time in a call that a stop would abort.
-func (t *Thread) LeftAlone(left *sample.LeftAlone, gaps Gaps, emit func(Span)) {
+// NotStopped attributes time in which the thread was not stopped, as in a call that a stop would abort.
+func (t *Thread) NotStopped(left *sample.NotStopped, gaps Gaps, emit func(Span)) {
 	if left.InCall.Wall == 0 && left.Other.Wall == 0 {
 		return
 	}
 	t.Decide(gaps, emit)
 	if left.InCall.Wall != 0 {
-		t.clock.LeftAlone(left.InCall, true, emit)
+		t.clock.NotStopped(left.InCall, true, emit)
 	}
 	if left.Other.Wall != 0 {
-		t.clock.LeftAlone(left.Other, false, emit)
+		t.clock.NotStopped(left.Other, false, emit)
 	}
 }
 

@@ -8,11 +8,11 @@ import (
 	"prywalk/internal/sample"
 )
 
-// Observed gives the time up to which the place is known.
+// Observed gives the time up to which the place of the thread is known, CLOCK_MONOTONIC ns.
 func (c *Clock) Observed() int64 { return c.last.Wall + c.queuedFor }
 
-// Skip attributes length ns before r as not observed, with that fraction of the clocks. Proven sleep or queue time is
-// kept.
+// Skip attributes length ns of the time up to r as not observed, with that fraction of the CPU and run queue time.
+// Proven sleep or queue time keeps its place.
 func (c *Clock) Skip(length int64, r sample.Reading, state sample.State, emit func(Span)) {
 	cpu, runq := c.moved(r)
 	if c.isOpen && state != sample.Running && cpu == 0 && runq == 0 {
@@ -37,7 +37,7 @@ func (c *Clock) Skip(length int64, r sample.Reading, state sample.State, emit fu
 	}
 }
 
-// parts gives the parts for length of whole.
+// parts gives the parts of CPU and run queue time that lie in length ns of whole, so that the rest fits into the rest.
 func parts(cpu, runq, length, whole int64) (int64, int64) {
 	c := min(portion(cpu, length, whole), length)
 	q := min(portion(runq, length, whole), length-c)
@@ -47,6 +47,7 @@ func parts(cpu, runq, length, whole int64) (int64, int64) {
 	return c, q + max(min(rounded, runq-q, length-c-q), 0)
 }
 
+// skipTo advances the last reading.
 func (c *Clock) skipTo(wall, cpu, runq int64) {
 	c.used += cpu + runq
 	c.last.Wall += wall

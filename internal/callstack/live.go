@@ -11,12 +11,12 @@ import (
 type Live struct {
 	// Mem reads memory and gives the number of bytes read.
 	Mem func(addr uint64, b []byte) int
-	// TID is the thread; Runs its run count at the copy, if it was off the processor.
+	// TID is the thread of process PID, Runs its run count at the copy, if it was off the processor.
 	PID, TID int
 	Runs     uint64
-	// RunsOn: the thread was stopped while running, and goes on at once.
+	// RunsOn reports that the thread was stopped while running: it has run since.
 	RunsOn bool
-	// Counts, if not nil, keeps open what is asked of the kernel.
+	// Counts, if not nil, keeps the files of threads' run counts open.
 	Counts *Counts
 }
 

@@ -11,37 +11,38 @@ import (
 type Entry struct {
 	// Frame is the native frame. Of a managed entry it is the one that runs it.
 	Frame frames.Frame
-	// Namer is who knows the managed frame, nil for a native one; Ref is its identity.
+	// Namer is the run-time system of a managed frame, nil for a native one; Ref is its identity.
 	Namer managed.Namer
 	Ref   managed.Ref
-	// Compiled: Frame.PC is the managed frame's own code; the native frame has no entry.
+	// Compiled reports that Frame.PC is in the managed frame's own code; the native frame has no entry.
 	Compiled bool
-	// Machinery: a native frame that runs managed ones, and says nothing that these do not.
+	// Machinery reports a native frame that runs the managed ones before it, such as an interpreter's loop: it is shown
+	// on request.
 	Machinery bool
 }
 
 // Merger passes a walk's native frames to the process's run-time systems, and inserts their managed frames. The zero
 // value is ready. Results are valid until the next Begin.
 type Merger struct {
-	namers  []managed.Namer
-	natives []native
-	refs    []managed.Ref
-	entries []Entry
-	last    frames.Frame // not told yet: its CFA is not known
-	begun   bool         // there is a last one
+	namers     []managed.Namer
+	natives    []native
+	refs       []managed.Ref
+	entries    []Entry
+	pending    frames.Frame // until the next frame gives its CFA
+	hasPending bool
 }
 
 // native is a native frame with the end of its refs, all of one namer.
 type native struct {
 	frame   frames.Frame
-	namer   int // -1: nobody knows it
-	end     int // in Merger.refs; they begin where those of the frame before end
-	instead bool
+	namer   int  // index in Merger.namers; -1: none recognised the frame
+	end     int  // of its refs in Merger.refs; they begin where those of the frame before end
+	instead bool // the refs replace the frame
 }
 
 // Begin begins a walk.
 func (m *Merger) Begin(namers []managed.Namer, s *managed.Sample) {
-	m.namers, m.begun = namers, false
+	m.namers, m.hasPending = namers, false
 	m.natives, m.refs = m.natives[:0], m.refs[:0]
 	for _, n := range namers {
 		n.Begin(s)
@@ -50,18 +51,19 @@ func (m *Merger) Begin(namers []managed.Namer, s *managed.Sample) {
 
 // Add takes a native frame, innermost first. Run-time systems get it one frame later, with its CFA.
 func (m *Merger) Add(f *frames.Frame) {
-	if m.begun {
-		m.tell(f.SP)
+	if m.hasPending {
+		m.flushPending(f.SP)
 	}
-	m.last, m.begun = *f, true
+	m.pending, m.hasPending = *f, true
 }
 
-// tell tells the last frame. The first who knows anything of it has it.
-func (m *Merger) tell(cfa frames.Addr) {
-	n := native{frame: m.last, namer: -1}
+// flushPending passes the pending frame, whose CFA is now known, to the run-time systems in order; the first that
+// recognises it owns it.
+func (m *Merger) flushPending(cfa frames.Addr) {
+	n := native{frame: m.pending, namer: -1}
 	for i, namer := range m.namers {
 		before := len(m.refs)
-		m.refs, n.instead = namer.Native(&m.last, cfa, m.refs)
+		m.refs, n.instead = namer.Native(&m.pending, cfa, m.refs)
 		if len(m.refs) > before || n.instead {
 			n.namer = i
 			break
@@ -71,17 +73,17 @@ func (m *Merger) tell(cfa frames.Addr) {
 	m.natives = append(m.natives, n)
 }
 
-// End gives the whole stack, innermost first. complete: the last frame is the outermost.
+// End gives the whole stack, innermost first. complete reports that the last frame is the outermost.
 func (m *Merger) End(complete bool) []Entry {
-	if m.begun {
+	if m.hasPending {
 		cfa := frames.Addr(0)
 		if complete {
 			cfa = managed.Outermost
 		}
-		m.tell(cfa)
-		m.begun = false
+		m.flushPending(cfa)
+		m.hasPending = false
 	}
-	broken := uint64(0) // bit by bit; of more than 64 nobody has heard
+	broken := uint64(0) // bit i: namers[i] is broken (at most 64 namers)
 	for i, n := range m.namers {
 		if n.End() == managed.Broken {
 			broken |= 1 << i

@@ -129,7 +129,7 @@ func (s *silent) Native(_ *frames.Frame, _ frames.Addr, out []managed.Ref) ([]ma
 	return append(out, managed.Ref{Object: 7}), false
 }
 
-func TestThePlanIsOfTheFirstThatKnowsTheThread(t *testing.T) {
+func TestThePlanIsOfTheFirstRuntimeThatHasTheThread(t *testing.T) {
 	a, b := &fake{}, &fake{plan: &managed.Plan{}}
 	if p, at := Plan([]managed.Namer{a, b}, 5, 0); p != b.plan || at != 5 {
 		t.Errorf("%v from %d on", p, at)

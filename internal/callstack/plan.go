@@ -7,7 +7,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// FirstPlan gives what to copy of a thread of which nothing is known, nil if nothing.
+// FirstPlan gives what to copy of a thread before its first observation; nil: nothing.
 func FirstPlan(namers []managed.Namer) *managed.Plan {
 	for _, n := range namers {
 		if plan := n.Plan(); plan != nil && len(plan.Find) > 0 {
@@ -17,8 +17,9 @@ func FirstPlan(namers []managed.Namer) *managed.Plan {
 	return nil
 }
 
-// Plan gives what to copy besides a thread's stack, by the first run-time system that has the thread and needs more;
-// nil if none. pthread is the thread pointer, 0 if unknown.
+// Plan gives what to copy besides a thread's stack, and the anchor: those of the first run-time system with a plan that
+// has the thread; nil: none. tid is the thread's ID in the process's own pid namespace, pthread the thread pointer, 0
+// if unknown.
 func Plan(namers []managed.Namer, tid int, pthread uint64) (*managed.Plan, frames.Addr) {
 	for _, n := range namers {
 		if plan := n.Plan(); plan != nil {
@@ -30,7 +31,7 @@ func Plan(namers []managed.Namer, tid int, pthread uint64) (*managed.Plan, frame
 	return nil, 0
 }
 
-// Planned reports whether a run-time system needs more than the stack to be copied in a stop.
+// Planned reports whether a stop copies more than the stack for a run-time system.
 func Planned(namers []managed.Namer) bool {
 	for _, n := range namers {
 		if n.Plan() != nil {

@@ -7,8 +7,8 @@ import (
 	"prywalk/internal/managed"
 )
 
-// TaskMemory is the copy of a waiting task's stack, and the process's current memory elsewhere: the callers of a
-// goroutine in a callback from C are on the stack of its thread. They stay while it waits.
+// TaskMemory is the copy of a waiting task's stack, and the process's current memory elsewhere. That is needed for a
+// goroutine in a callback from C: its callers are on the stack of its thread, unchanged while it waits.
 type TaskMemory struct {
 	frames.Snapshot
 	live  Live

@@ -4,7 +4,7 @@ package callstack
 
 import "prywalk/internal/managed"
 
-// Tasks gives the tasks that the run-time systems of a process have.
+// Tasks gives the tasks without a thread of all run-time systems of a process.
 func Tasks(namers []managed.Namer, w managed.Watch) (all managed.TaskList) {
 	for _, n := range namers {
 		if l, is := n.(managed.Threads); is {

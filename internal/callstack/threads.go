@@ -4,7 +4,7 @@ package callstack
 
 import "prywalk/internal/managed"
 
-// ThreadName gives a run-time system's name of a thread, by its id in the process's pid namespace.
+// ThreadName gives a run-time system's name of a thread, by its id in the process's own pid namespace.
 func ThreadName(namers []managed.Namer, tid int) (name string, ok bool) {
 	for _, n := range namers {
 		if t, is := n.(managed.Threads); is {
@@ -16,7 +16,7 @@ func ThreadName(namers []managed.Namer, tid int) (name string, ok bool) {
 	return "", false
 }
 
-// Postponed reports whether a name may be readable a little later.
+// Postponed reports whether names that could not be read may be readable later ([managed.Threads.Postponed]).
 func Postponed(namers []managed.Namer) (some bool) {
 	for _, n := range namers {
 		if p, is := n.(managed.Threads); is && p.Postponed() {
@@ -26,7 +26,7 @@ func Postponed(namers []managed.Namer) (some bool) {
 	return some
 }
 
-// Role gives a thread's purpose by its id in the process's pid namespace and its name; "" if unknown.
+// Role gives the role of a thread by its id in the process's own pid namespace and its name; "" if unknown.
 func Role(namers []managed.Namer, tid int, name string) string {
 	for _, n := range namers {
 		if t, is := n.(managed.Threads); is {

@@ -20,7 +20,7 @@ func (n naming) ThreadName(tid int) (string, bool) {
 	return name, ok
 }
 
-func TestThreadsHaveTheNameOfTheFirstWhoKnowsOne(t *testing.T) {
+func TestThreadsHaveTheNameOfTheFirstRuntimeThatHasOne(t *testing.T) {
 	namers := []managed.Namer{struct{ managed.Namer }{}, naming{names: map[int]string{1: "", 2: "two"}},
 		naming{names: map[int]string{1: "one", 2: "zwei"}}}
 	for tid, want := range map[int]string{1: "one", 2: "two", 3: ""} {
@@ -35,7 +35,7 @@ func (n naming) Role(tid int, name string) (string, bool) {
 	return name + "s", ok
 }
 
-func TestThreadsHaveTheRoleThatTheFirstWhoKnowsThemTells(t *testing.T) {
+func TestThreadsHaveTheRoleOfTheFirstRuntimeThatHasOne(t *testing.T) {
 	namers := []managed.Namer{struct{ managed.Namer }{}, naming{}, naming{names: map[int]string{1: "one"}}}
 	if got, none := Role(namers, 1, "collector"), Role(namers, 2, "collector"); got != "collectors" || none != "" {
 		t.Errorf("%q, %q", got, none)

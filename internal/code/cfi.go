@@ -6,13 +6,14 @@ import (
 	"prywalk/dwarfunwind"
 	"prywalk/frames"
 	"prywalk/internal/elffile"
-	"prywalk/internal/runtimes/golang"
+	"prywalk/internal/managed"
 )
 
+// addCFI adds .eh_frame, and .debug_frame if it is the only source.
 func (p *parts) addCFI(f *elffile.File) {
 	hdr, frame := f.EhFrame()
 	cfg := dwarfunwind.Config{Arch: f.Arch(), EhFrameHdr: section(hdr), EhFrame: section(frame)}
-	if p.goTable == nil {
+	if p.table == nil {
 		debug, _ := f.Window(f.DebugSection("frame")) // nil for none
 		cfg.DebugFrame = section(debug)
 	}
@@ -37,22 +38,22 @@ func section(w *elffile.Window) dwarfunwind.Section {
 	return dwarfunwind.Section{Addr: w.Addr(), Size: w.Size(), Data: w}
 }
 
-// bytes, decompressed
+// maxDebugFrame bounds a .debug_frame, bytes after decompression.
 const maxDebugFrame = 64 << 20
 
 // moreCFI is call frame information of debug files and .gnu_debugdata, opened when no other source describes code; in a
-// Go program, for linked C code.
+// file with a table, for code of other languages.
 type moreCFI struct {
 	elf    *elffile.File
 	from   *separate
-	goes   *golang.Table
+	table  managed.FileTable // nil: none
 	tried  bool
 	tables []*dwarfunwind.Table
 }
 
 // Rule implements [frames.RuleSource].
 func (m *moreCFI) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	if m.inGo(q.Lookup(m.elf.Arch())) {
+	if m.inTable(q.Lookup(m.elf.Arch())) {
 		return frames.Rule{}, nil, false
 	}
 	for _, t := range m.all() {
@@ -65,7 +66,7 @@ func (m *moreCFI) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 
 // FuncRange implements heuristics.Functions.
 func (m *moreCFI) FuncRange(pc uint64) (start, end uint64, ok bool) {
-	if m.inGo(pc) {
+	if m.inTable(pc) {
 		return 0, 0, false
 	}
 	for _, t := range m.all() {
@@ -76,11 +77,11 @@ func (m *moreCFI) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	return 0, 0, false
 }
 
-func (m *moreCFI) inGo(pc uint64) bool {
-	if m.goes == nil {
+func (m *moreCFI) inTable(pc uint64) bool {
+	if m.table == nil {
 		return false
 	}
-	_, _, ok := m.goes.FuncRange(pc)
+	_, _, ok := m.table.FuncRange(pc)
 	return ok
 }
 
@@ -89,7 +90,7 @@ func (m *moreCFI) all() []*dwarfunwind.Table {
 		return m.tables
 	}
 	m.tried = true
-	if m.goes != nil {
+	if m.table != nil {
 		m.add(m.elf)
 	}
 	for _, f := range m.from.all() {

@@ -41,7 +41,7 @@ func (c *coldParts) Parent(start uint64) (lo, hi uint64, ok bool) {
 	return c.parts[i].parent.start, c.parts[i].parent.end, true
 }
 
-// unit numbers a local function's STT_FILE (gABI), none for a global one.
+// named is a function symbol. unit is the number of its STT_FILE symbol (gABI) if it is local, else none.
 type named struct {
 	funcRange
 	name string
@@ -78,10 +78,11 @@ func (c *coldParts) build() {
 	sort.Slice(c.parts, func(i, j int) bool { return c.parts[i].start < c.parts[j].start })
 }
 
-// bytes, without its name
+// coldCost is the memory of an entry without its name, bytes.
 const coldCost = 4 * 64
 
-// collect cuts names after 4 KiB.
+// collect gives the function symbols whose names take accepts, with the name that take gives. Names are cut after 4
+// KiB.
 func collect(f *elffile.File, take func([]byte) []byte) []named {
 	var out []named
 	unit, i := 0, 0
@@ -113,7 +114,7 @@ func collect(f *elffile.File, take func([]byte) []byte) []named {
 	return out
 }
 
-// match prefers a function of the same unit to the only global one.
+// match finds the function of each cold part: of that name in the same unit, else the only global one.
 func (c *coldParts) match(cold, whole []named) {
 	type key struct {
 		name string

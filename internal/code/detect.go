@@ -10,9 +10,9 @@ import (
 	"prywalk/heuristics"
 	"prywalk/internal/managed"
 	"prywalk/internal/runtimes"
-	"prywalk/internal/runtimes/golang"
 )
 
+// found are the run-time systems that were found in a process.
 type found struct {
 	slots  []slot // one per detector; several of a kind that is [managed.PerModule]
 	namers []managed.Namer
@@ -25,15 +25,16 @@ type slot struct {
 	detect managed.Detector
 	kind   int             // of the detector
 	system managed.Runtime // nil: not found
-	why    error           // why it is unreadable
-	tries  int
-	pause  int // refreshes until the next attempt
+	why    error           // why it is not read
+	tries  int             // since new files or run-time code appeared
+	pause  int             // refreshes until the next attempt
 }
 
 // maxDetections bounds attempts to read a system that is still loading: at the next refresh, then after 2, 4, 8. New
 // files or run-time code restart the count.
 const maxDetections = 8
 
+// detect attaches the systems to new mappings, and searches for others if there are new files or new run-time code.
 func (f *found) detect(h *host) {
 	if f.slots == nil {
 		for i, d := range runtimes.List {
@@ -112,7 +113,7 @@ func (f *found) others(kind int, h *host) *host {
 	return left
 }
 
-// changed: rules can differ.
+// retry repeats detections that failed and are due. changed reports that a system was found, so that rules can differ.
 func (f *found) retry(h *host) (changed bool) {
 	for i := 0; i < len(f.slots); i++ {
 		s := &f.slots[i]
@@ -190,33 +191,6 @@ func (f *found) funcRange(pc uint64) (start, end uint64, ok bool) {
 	return 0, 0, false
 }
 
-// Starting reports whether a run-time system is present but not ready: [Process.Refresh] is worthwhile soon.
-func (p *Process) Starting() bool { return p.runtimes != nil && p.runtimes.found.starting() }
-
-// Namers gives the run-time systems with managed frames.
-func (p *Process) Namers() []managed.Namer {
-	if p.runtimes == nil {
-		return nil
-	}
-	return p.runtimes.Namers()
-}
-
-// Tasks gives, for each scheduler, the stacks of tasks without a thread, as of the last Refresh.
-func (p *Process) Tasks() (out []*managed.Tasks) {
-	for _, s := range p.runtimes.Schedulers() {
-		if t := s.Tasks(); t != nil {
-			out = append(out, t)
-		}
-	}
-	return out
-}
-
-// Unknown gives why a present run-time system is not read; nil for none.
-func (p *Process) Unknown() error { return p.runtimes.Unknown() }
-
-// Namers gives the run-time systems with managed frames.
-func (r *Runtimes) Namers() []managed.Namer { return r.found.namers }
-
 type host struct {
 	AddressSpace
 	arch frames.Arch
@@ -241,19 +215,13 @@ func (h *host) Modules() []*frames.Module { return h.mods }
 // Flow implements managed.Host.
 func (h *host) Flow() *heuristics.Source { return h.flow }
 
-// GoTable implements golang.Host.
-func (h *host) GoTable(m *frames.Module) *golang.Table {
+// Table implements managed.FileHost.
+func (h *host) Table(m *frames.Module) managed.FileTable {
 	img := elfImage(m)
-	if img == nil || !img.hasGoTable() {
+	if img == nil {
 		return nil
 	}
-	t := img.GoTable()
-	if t != nil {
-		img.mu.Lock()
-		defer img.mu.Unlock()
-		t.Chase()
-	}
-	return t
+	return img.preparedTable()
 }
 
 // Symbol implements managed.Host.

@@ -33,7 +33,7 @@ func detecting(t *testing.T, d managed.Detector) (f *found, asked *int) {
 
 func withImage() *frames.Module { return &frames.Module{Origin: &Mapping{Image: &Image{}}} }
 
-func TestDetectorsAreAskedAgainForNewFilesOnly(t *testing.T) {
+func TestDetectorsRunAgainForNewFilesOnly(t *testing.T) {
 	f, asked := detecting(t, func(managed.Host) (managed.Runtime, error) { return nil, nil })
 	h := &host{mods: []*frames.Module{withImage()}}
 	for range 5 {
@@ -50,7 +50,7 @@ func TestDetectorsAreAskedAgainForNewFilesOnly(t *testing.T) {
 	}
 }
 
-func TestWhoCannotBeReadYetIsAskedAgainLessAndLessOften(t *testing.T) {
+func TestDetectionIsRetriedLessAndLessOften(t *testing.T) {
 	loading := errors.New("it is still loaded")
 	f, asked := detecting(t, func(managed.Host) (managed.Runtime, error) { return nil, loading })
 	h := &host{}

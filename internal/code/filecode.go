@@ -4,7 +4,7 @@ package code
 
 import "prywalk/internal/elffile"
 
-// 256 KiB per analysed file
+// codePages bounds the copied pages of a file: 256 KiB.
 const codePages = 64
 
 type fileCode struct {

@@ -31,7 +31,7 @@ type pooledFile struct {
 	used   uint64
 }
 
-// limit 0 means half of RLIMIT_NOFILE, at most 512.
+// newFilePool makes a pool of at most limit open files; 0: half of RLIMIT_NOFILE, at most 512.
 func newFilePool(limit int) *filePool {
 	if limit <= 0 {
 		limit = 512
@@ -82,7 +82,7 @@ func (p *filePool) drop(h *pooledFile) {
 	}
 }
 
-// rest closes a file until the next read. named: its name is still of this file; else the read fails.
+// rest closes a file until the next read. It reports whether its name is still of this file; if not, that read fails.
 func (h *pooledFile) rest() (named bool) {
 	h.pool.mu.Lock()
 	defer h.pool.mu.Unlock()
@@ -134,7 +134,7 @@ func (h *pooledFile) reopen() error {
 	return nil
 }
 
-// map_files links end with their process
+// again reopens the file by its link in map_files, which ends with its process, else by its path.
 func (h *pooledFile) again() (*safeopen.File, error) {
 	f, err := h.same(h.f.Again())
 	if err != nil && strings.HasPrefix(h.path, "/") {

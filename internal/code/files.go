@@ -73,7 +73,7 @@ type separate struct {
 	opened []*pooledFile
 }
 
-// the debug file first
+// all gives the debug file, if there is one, and then .gnu_debugdata.
 func (s *separate) all() []*elffile.File {
 	if s == nil || s.elf == nil || s.tried {
 		return s.list()
@@ -93,6 +93,7 @@ func (s *separate) all() []*elffile.File {
 	return s.found
 }
 
+// rest drops the files until the next call of all.
 func (s *separate) rest() {
 	for _, f := range s.found {
 		if f.Memory() != s.elf.Memory() { // embedded ones share the image's

@@ -17,10 +17,10 @@ type funcIndex struct {
 	funcs []funcRange
 }
 
-// end is exclusive; 0 for a symbol without size.
+// funcRange is a function in file addresses, end excluded; end is 0 for a symbol without size.
 type funcRange struct{ start, end uint64 }
 
-// bytes
+// funcCost is the memory of an entry while the index is built, bytes.
 const funcCost = 2 * 16
 
 // FuncRange gives the bounds of the function at pc, a file address.
@@ -53,6 +53,7 @@ func (x *funcIndex) build() {
 	x.funcs = slices.Clip(x.funcs)
 }
 
+// eachTable calls yield for .symtab, else for .dynsym and the symbol tables of debug files.
 func eachTable(f *elffile.File, from *separate, yield func(*elffile.File, elffile.SymbolKind)) {
 	if f.HasSymbols(elffile.SymTab) {
 		yield(f, elffile.SymTab)

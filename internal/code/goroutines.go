@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"prywalk/frames"
 	"prywalk/internal/managed"
 	"prywalk/internal/procmem"
 )
@@ -34,42 +33,40 @@ type WaitingGoroutines struct {
 }
 
 // WaitingGoroutines counts waiting goroutines without a stop, with a line of text. Nil if not Go or unknown.
-func (p *Process) WaitingGoroutines() (*WaitingGoroutines, string) {
-	return p.runtimes.WaitingGoroutines(procmem.Now(), fmt.Sprintf(howToSeeGoroutines, p.PID))
+func (r *Runtimes) WaitingGoroutines() (*WaitingGoroutines, string) {
+	if r == nil || r.pid == 0 {
+		return r.countGoroutines(0, howToSeeThemInACore)
+	}
+	return r.countGoroutines(procmem.Now(), fmt.Sprintf(howToSeeGoroutines, r.pid))
 }
 
 // ParkedAtEnd gives a line on goroutines that wait at the end of a recording; empty for none.
-func (p *Process) ParkedAtEnd() string {
-	w, text := p.WaitingGoroutines()
+func (r *Runtimes) ParkedAtEnd() string {
+	w, text := r.WaitingGoroutines()
 	if w == nil || w.Count == 0 {
 		return text
 	}
 	return w.said(" at the end") + "; what they waited for: prywalk report --by wait"
 }
 
-// ParkedNow gives the number of waiting goroutines and a line for a table that has their time.
-func (p *Process) ParkedNow() (*WaitingGoroutines, string) {
-	w, text := p.WaitingGoroutines()
+// ParkedNow gives the number of waiting goroutines and a line for a table that has their time. The process is live.
+func (r *Runtimes) ParkedNow() (*WaitingGoroutines, string) {
+	w, text := r.WaitingGoroutines()
 	if w == nil || w.Count == 0 {
 		return w, text
 	}
-	return w, w.said("") + "; to see their stacks: " + fmt.Sprintf("prywalk dump -p %d", p.PID)
+	return w, w.said("") + "; to see their stacks: " + fmt.Sprintf("prywalk dump -p %d", r.pid)
 }
 
-// ParkedText gives the line of text.
-func (p *Process) ParkedText() string {
-	_, text := p.WaitingGoroutines()
+// ParkedText gives the line of text of [Runtimes.WaitingGoroutines].
+func (r *Runtimes) ParkedText() string {
+	_, text := r.WaitingGoroutines()
 	return text
 }
 
-// WaitingInACore counts the waiting goroutines of a core.
-func (r *Runtimes) WaitingInACore() (*WaitingGoroutines, string) {
-	return r.WaitingGoroutines(0, howToSeeThemInACore)
-}
-
-// WaitingGoroutines counts waiting goroutines. now is CLOCK_MONOTONIC in nanoseconds, 0 if unknown; remedy is the
+// countGoroutines counts waiting goroutines. now is CLOCK_MONOTONIC in nanoseconds, 0 if unknown; remedy is the
 // command for their stacks.
-func (r *Runtimes) WaitingGoroutines(now int64, remedy string) (*WaitingGoroutines, string) {
+func (r *Runtimes) countGoroutines(now int64, remedy string) (*WaitingGoroutines, string) {
 	n, counted, file, err := r.parked()
 	unknown := ""
 	if err != nil {
@@ -92,22 +89,6 @@ func (r *Runtimes) WaitingGoroutines(now int64, remedy string) (*WaitingGoroutin
 	return w, w.text() + "; " + remedy
 }
 
-// Schedulers gives the run-time systems with tasks on separate stacks.
-func (r *Runtimes) Schedulers() (out []managed.Scheduler) {
-	if r == nil {
-		return nil
-	}
-	for i := range r.found.slots {
-		if s, is := r.found.slots[i].system.(managed.Scheduler); is {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
-// Schedulers gives the run-time systems with tasks on separate stacks.
-func (p *Process) Schedulers() []managed.Scheduler { return p.runtimes.Schedulers() }
-
 // FileOf gives the path of the file that a scheduler belongs to; "" for none.
 func FileOf(s managed.Scheduler) string {
 	if own, is := s.(managed.PerModule); is && own.Module() != nil {
@@ -116,28 +97,8 @@ func FileOf(s managed.Scheduler) string {
 	return ""
 }
 
-// NextRecords is [managed.Chained.NextRecords]; none if there are no tasks.
-func (p *Process) NextRecords(record frames.Addr, returns []uint64, out []frames.Addr) []frames.Addr {
-	n := len(out)
-	for _, s := range p.runtimes.Schedulers() {
-		if c, ok := s.(managed.Chained); ok && len(out) == n { // the others' tables have no such address
-			out = c.NextRecords(record, returns, out)
-		}
-	}
-	return out
-}
-
-// Labels gives the labels of the task that a stopped thread was running; nil for none.
-func (p *Process) Labels(regs *frames.Regs, mem frames.Memory) map[string]string {
-	for _, s := range p.runtimes.Schedulers() {
-		if l := s.Labels(regs, mem); l != nil {
-			return l
-		}
-	}
-	return nil
-}
-
-// parked sums up the schedulers. err is of one whose tasks could not be counted; file is its file, if there are more.
+// parked adds up the counts of all schedulers. counted is the number of those that could be counted; err is the error
+// of another one, file its file if there are several.
 func (r *Runtimes) parked() (sum managed.Parked, counted int, file string, err error) {
 	all := r.Schedulers()
 	sum.Reasons = map[string]int{}

@@ -95,7 +95,8 @@ func (l lazySource) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return r, row, ok
 }
 
-// See [frames.Returns].
+// fixEpilogue corrects a row of call frame information that is by the frame pointer where the function's epilogue has
+// already restored it ([frames.Returns]).
 func fixEpilogue(
 	r frames.Rule, row *frames.Row, q frames.Query, arch frames.Arch, calls frames.CallSites,
 ) (frames.Rule, *frames.Row) {
@@ -214,9 +215,9 @@ func (img *Image) release() {
 	}
 }
 
-// Twin gives the same file with separate tables, for another goroutine. The open file is shared: close the twin before
-// the first image's cache.
-func (img *Image) Twin() (*Image, error) {
+// Clone gives the same file with separate tables, for another goroutine. The open file is shared. Precondition: the
+// clone is closed before the cache of the first image.
+func (img *Image) Clone() (*Image, error) {
 	f, err := img.ELF.Again()
 	if err != nil {
 		return nil, err
@@ -230,7 +231,7 @@ func (img *Image) Twin() (*Image, error) {
 	return t, nil
 }
 
-// Close frees the memory of a twin.
+// Close frees the memory of a clone.
 func (img *Image) Close() { img.release() }
 
 type fileKey struct {
@@ -238,8 +239,8 @@ type fileKey struct {
 	path       string
 }
 
-// ImageCache holds one image per file until Close; unused ones hold headers only ([ImageCache.Rest]). Not safe for
-// concurrent use.
+// ImageCache holds one image per file until Close; unused ones hold headers only ([ImageCache.CloseUnused]). Not safe
+// for concurrent use.
 type ImageCache struct {
 	files  *filePool
 	byName map[fileKey]*Image // nil: not ELF or unreadable
@@ -328,7 +329,7 @@ func MemoryImage(r *MemFile, m *Mapping) *Image {
 
 const maxVDSO = 1 << 20
 
-// the mapping holds a whole ELF file
+// vdso gives the image of the vDSO, whose mapping holds a whole ELF file; nil if it cannot be read.
 func (c *ImageCache) vdso(o AddressSpace, m *Mapping) *Image {
 	if m.End-m.Start > maxVDSO {
 		return nil

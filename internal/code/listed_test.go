@@ -79,7 +79,7 @@ func TestListedFileThatIsAnotherIsNotTaken(t *testing.T) {
 }
 
 // awk can be a link to gawk.
-func TestListedProgramIsKnownByTheLinkThatStartedIt(t *testing.T) {
+func TestListedProgramHasTheNameOfTheLinkThatStartedIt(t *testing.T) {
 	exe, err := testtargets.Compile("phases.c")
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ type liveCode struct {
 	tid    int
 	memory *procmem.Memory
 	pages  map[uint64][]byte // by address / livePage; nil: unreadable
-	// lost: pages were dropped, changes there go undetected.
+	// lost reports that pages were dropped, so that changes there go undetected.
 	lost bool
 }
 
@@ -57,6 +57,7 @@ func (l *liveCode) page(num uint64) []byte {
 	return b
 }
 
+// drop forgets the pages of an address range.
 func (l *liveCode) drop(start, end uint64) {
 	for num := range l.pages {
 		if num >= start/livePage && num*livePage < end {
@@ -65,6 +66,7 @@ func (l *liveCode) drop(start, end uint64) {
 	}
 }
 
+// refresh reports whether a copied page has changed in the process, and then forgets all.
 func (l *liveCode) refresh() bool {
 	changed := l.lost
 	now := make([]byte, 0, livePage)

@@ -48,7 +48,7 @@ type Mapping struct {
 	JIT bool
 	// Names names self-described JIT code; else nil.
 	Names Names
-	// over: the process is closed; nil if unknown.
+	// over is set when the process is closed; nil if unknown.
 	over *atomic.Bool
 }
 
@@ -112,7 +112,7 @@ func eachMapping(text []byte, f func(*RawMapping)) error {
 	return nil
 }
 
-// start-end perms offset major:minor inode   path
+// parse parses a line: start-end perms offset major:minor inode   path.
 func (m *RawMapping) parse(line []byte) bool {
 	c := lineCursor{rest: line}
 	*m = RawMapping{}
@@ -126,7 +126,7 @@ func (m *RawMapping) parse(line []byte) bool {
 	return !c.bad && m.Start < m.End
 }
 
-// After a malformed field, all are zero.
+// lineCursor reads the fields of a line. After a malformed one, all are zero.
 type lineCursor struct {
 	rest []byte
 	bad  bool
@@ -214,7 +214,7 @@ func (l *Listing) HasCode(addr uint64) bool {
 	return slices.ContainsFunc(l.Code, func(m Mapping) bool { return m.Start <= addr && addr < m.End })
 }
 
-// the old lists may be in use
+// parse makes new lists, as the old ones may be in use.
 func (l *Listing) parse() error {
 	l.Code, l.Spans = nil, nil
 	return eachMapping(l.text, func(m *RawMapping) {

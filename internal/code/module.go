@@ -26,6 +26,7 @@ func NewModule(o AddressSpace, m *Mapping) *frames.Module {
 	return mod
 }
 
+// bind sets the sources of a module to those of an image; without one the code counts as made at run time.
 func bind(mod *frames.Module, m *Mapping, img *Image) {
 	if img == nil {
 		m.JIT = true
@@ -98,7 +99,7 @@ func (img *Image) executable(addr uint64) bool {
 	return false
 }
 
-// copyOf compares start and middle.
+// copyOf reports whether a mapping has the bytes of a file, by its start and its middle.
 func copyOf(o AddressSpace, img *Image, m *Mapping, bias uint64) bool {
 	for _, at := range []uint64{m.Start, m.Start + (m.End-m.Start)/2&^0xfff} {
 		var mem, file [256]byte

@@ -11,14 +11,16 @@ import (
 	"prywalk/internal/managed"
 )
 
-// in file addresses
+// symbolRange is a symbol in file addresses.
 type symbolRange struct {
 	addr, size uint64
 	ok         bool
 }
 
+// maxNames bounds the cached queries.
 const maxNames = 1 << 10
 
+// symbol gives the first symbol of a name, in the file, else in its debug files. It is cached.
 func (img *Image) symbol(name string) symbolRange {
 	img.mu.Lock()
 	defer img.mu.Unlock()
@@ -55,6 +57,7 @@ func findSymbol(f *elffile.File, kind elffile.SymbolKind, name string) (found sy
 	return found
 }
 
+// own gives the symbols of names in the file's own tables, at most maxOwned. It is cached.
 func (img *Image) own(names []string) []managed.Symbol {
 	img.mu.Lock()
 	defer img.mu.Unlock()
@@ -86,6 +89,7 @@ func (img *Image) own(names []string) []managed.Symbol {
 	return list
 }
 
+// maxOwned bounds the symbols of a query.
 const maxOwned = 1 << 10
 
 func (img *Image) section(name string) (addr uint64, content []byte, ok bool) {

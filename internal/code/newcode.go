@@ -15,9 +15,9 @@ import (
 // JIT compilers may map and unmap code within milliseconds. The list takes 0.5 ms, so the kernel is asked for one
 // mapping.
 
-// Meet adds the code at pc if its mapping is newer than the last Refresh and without file and name. It reports whether
-// a walk can give another stack. Modules at other addresses stay.
-func (p *Process) Meet(pc uint64) bool {
+// AddMappingAt adds the mapping with code at pc if it is newer than the last Refresh and has neither file nor name. It
+// reports whether a walk can give another stack. Modules at other addresses stay.
+func (p *Process) AddMappingAt(pc uint64) bool {
 	if p.space == nil || pc == 0 || p.space.Find(pc) != nil {
 		return false
 	}
@@ -60,6 +60,7 @@ func withCode(list []mapped, s *procmem.Span, over *atomic.Bool) ([]mapped, bool
 	return slices.Concat(list[:from], []mapped{{at: at}}, list[to:]), true
 }
 
+// withSpan gives spans with s in place of what it overlaps.
 func withSpan(spans []procmem.Span, s procmem.Span) []procmem.Span {
 	out := make([]procmem.Span, 0, len(spans)+2)
 	done := false
@@ -102,6 +103,7 @@ func (p *Process) makeModules() (bare []*frames.Module) {
 	return bare
 }
 
+// useModules passes the modules to the run-time systems and to the rule cache.
 func (p *Process) useModules() {
 	mods := make([]*frames.Module, len(p.code))
 	for i := range p.code {
@@ -110,9 +112,6 @@ func (p *Process) useModules() {
 	p.runtimes.Attach(p, mods)
 	p.space.SetModules(mods)
 }
-
-// Dated reports whether a run-time system dates its code, as of the last Refresh.
-func (p *Process) Dated() bool { return p.runtimes != nil && len(p.runtimes.found.dated) > 0 }
 
 // At prepares for walks of stacks copied at a moment (CLOCK_MONOTONIC, ns), if a run-time system dates its code. It
 // reports whether a walk can give another stack. ask permits reads from the process (microseconds).

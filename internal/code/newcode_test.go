@@ -23,7 +23,7 @@ func TestCodeIsFoundWithoutReadingTheList(t *testing.T) {
 	if _, code, ok := p.Memory().MadeAt(at); !ok || !code {
 		t.Skip("the kernel does not answer questions about single mappings (before Linux 6.11)")
 	}
-	if !p.Meet(at) {
+	if !p.AddMappingAt(at) {
 		t.Fatal("it is not met")
 	}
 	m := p.Space().Find(at)
@@ -39,7 +39,7 @@ func TestCodeIsFoundWithoutReadingTheList(t *testing.T) {
 			t.Errorf("%s is another module now", m.Name)
 		}
 	}
-	if p.Meet(at) {
+	if p.AddMappingAt(at) {
 		t.Error("it is met twice")
 	}
 	refreshed(t, p, false) // the list agrees
@@ -47,7 +47,7 @@ func TestCodeIsFoundWithoutReadingTheList(t *testing.T) {
 	refreshed(t, p, true) // rewritten code is detected
 	step()
 	refreshed(t, p, true)
-	if p.Space().Find(at) != nil || p.Meet(at) {
+	if p.Space().Find(at) != nil || p.AddMappingAt(at) {
 		t.Error("the mapping is still there")
 	}
 }
@@ -128,11 +128,11 @@ func TestNewCodeTakesThePlaceOfOldCode(t *testing.T) {
 	}
 }
 
-func TestProcessesWithoutSuchCodeAreNotAsked(t *testing.T) {
+func TestProcessesWithoutSuchCodeAreNotRead(t *testing.T) {
 	pid, _ := startWriter(t)
 	p := open(t, pid)
 	before := procmem.Calls()
-	if p.Dated() || p.At(1e9, true) || p.Meet(0) || p.Meet(p.Space().Modules()[0].Start) {
+	if p.Runtimes().Dated() || p.At(1e9, true) || p.AddMappingAt(0) || p.AddMappingAt(p.Space().Modules()[0].Start) {
 		t.Error("something has changed")
 	}
 	if n := procmem.Calls() - before; n != 0 {

@@ -3,41 +3,80 @@
 package code
 
 import (
+	"slices"
+
 	"prywalk/frames"
 	"prywalk/heuristics"
 	"prywalk/internal/elffile"
-	"prywalk/internal/runtimes/golang"
-	"prywalk/internal/runtimes/v8"
+	"prywalk/internal/managed"
+	"prywalk/internal/runtimes"
 )
 
+// parts are the rule sources of a file.
 type parts struct {
-	goTable *golang.Table
-	sources []frames.RuleSource // best first
-	calls   frames.CallSites
-	code    *heuristics.Source     // last of sources
-	bounds  []heuristics.Functions // best first
-	cold    coldParts
-	v8      *v8.Builtins
+	table    managed.FileTable   // nil: none
+	sources  []frames.RuleSource // best first
+	calls    frames.CallSites
+	code     *heuristics.Source     // last of sources
+	bounds   []heuristics.Functions // best first
+	cold     coldParts
+	builtins []managed.Builtins
 }
 
-// more are debug files.
+// prepare makes the sources. more are the debug files.
 func (p *parts) prepare(f *elffile.File, more *separate) {
 	stubs := newStubs(f)
 	p.bounds = append(p.bounds, stubs)
-	if p.goTable = goTable(f); p.goTable != nil {
-		p.sources = append(p.sources, p.goTable)
-		p.bounds = append(p.bounds, p.goTable)
+	if p.table = readTable(f); p.table != nil {
+		p.sources = append(p.sources, p.table)
+		p.bounds = append(p.bounds, p.table)
 	}
 	p.addCFI(f)
-	cfi := &moreCFI{elf: f, from: more, goes: p.goTable}
+	cfi := &moreCFI{elf: f, from: more, table: p.table}
 	p.sources = append(p.sources, cfi)
 	p.bounds = append(p.bounds, cfi, &funcIndex{elf: f, from: more})
 	p.cold = coldParts{elf: f, from: more}
-	p.v8 = v8.New(f, func(yield func(*elffile.File, elffile.SymbolKind)) { eachTable(f, more, yield) })
+	for _, builtinsOf := range runtimes.Builtins {
+		symbols := func(yield func(*elffile.File, elffile.SymbolKind)) { eachTable(f, more, yield) }
+		p.builtins = append(p.builtins, builtinsOf(f, symbols))
+	}
 	h := heuristics.New(heuristics.Options{Arch: f.Arch(), Code: &fileCode{f: f}, Funcs: p, Entry: f.Entry})
-	a := p.v8.With(h, f.Arch())
+	a := &analysis{h, p.builtins, f.Arch()}
 	p.sources = append(p.sources, a)
 	p.calls, p.code = a, h
+}
+
+// readTable gives the table of the first language that has one in a file; nil for none.
+func readTable(f *elffile.File) managed.FileTable {
+	for _, r := range runtimes.Tables {
+		if t := r.Read(f); t != nil {
+			return t
+		}
+	}
+	return nil
+}
+
+// Table gives the table of a language's functions; nil for none. Not safe for concurrent use.
+func (img *Image) Table() managed.FileTable { return img.prepared().table }
+
+// preparedTable gives the table for concurrent use. Files without one are not prepared.
+func (img *Image) preparedTable() managed.FileTable {
+	if !img.mayHaveTable() {
+		return nil
+	}
+	t := img.Table()
+	if t != nil {
+		img.mu.Lock()
+		defer img.mu.Unlock()
+		t.Prepare()
+	}
+	return t
+}
+
+func (img *Image) mayHaveTable() bool {
+	img.mu.Lock()
+	defer img.mu.Unlock()
+	return slices.ContainsFunc(runtimes.Tables, func(r managed.TableReader) bool { return r.Has(img.ELF) })
 }
 
 // FuncRange implements heuristics.Functions.
@@ -54,4 +93,6 @@ func (p *parts) FuncRange(pc uint64) (start, end uint64, ok bool) {
 func (p *parts) Parent(start uint64) (lo, hi uint64, ok bool) { return p.cold.Parent(start) }
 
 // KeepsFPOnly implements heuristics.Conventions.
-func (p *parts) KeepsFPOnly(pc uint64) bool { return p.v8.KeepsFPOnly(pc) }
+func (p *parts) KeepsFPOnly(pc uint64) bool {
+	return slices.ContainsFunc(p.builtins, func(b managed.Builtins) bool { return b.KeepsFPOnly(pc) })
+}

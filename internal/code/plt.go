@@ -12,10 +12,10 @@ import (
 // stubs are procedure linkage tables, which have one entry of call frame information each.
 type stubs []stubTable
 
-// size bytes each, behind first bytes
+// stubTable has entries of size bytes each, after a head of first bytes.
 type stubTable struct{ start, end, first, size uint64 }
 
-// .plt's first entry on arm64 (binutils bfd/elfnn-aarch64.c)
+// pltHead is the size of .plt's first entry on arm64 (binutils bfd/elfnn-aarch64.c), bytes.
 const pltHead = 32
 
 func newStubs(f *elffile.File) stubs {

@@ -24,7 +24,7 @@ type Process struct {
 	JITFuncs FuncBounds
 
 	cache *ImageCache
-	own   bool // not shared
+	own   bool // the cache is of this process alone
 	space *frames.Space
 
 	text     []byte
@@ -33,10 +33,11 @@ type Process struct {
 	jit      *liveCode
 	files    *Files
 	runtimes *Runtimes
-	noLinks  bool // map_files cannot be followed
-	over     *atomic.Bool
+	noLinks  bool         // map_files cannot be followed
+	over     *atomic.Bool // the process is closed
 }
 
+// mapped is an executable mapping with its module, which may not be made yet.
 type mapped struct {
 	at  *Mapping
 	mod *frames.Module
@@ -67,6 +68,7 @@ func (c *ImageCache) Open(pid int) (*Process, error) {
 	}
 }
 
+// openTries bounds the attempts of Open, with openPause in between.
 const (
 	openTries = 10
 	openPause = 2 * time.Millisecond
@@ -89,13 +91,15 @@ func (p *Process) start() error {
 	p.space = frames.NewSpace(p.Arch)
 	p.jit = newLiveCode(p.MemoryTID(), p.Memory())
 	p.runtimes = NewRuntimes(p.Arch, p.jit, &p.JITFuncs)
+	p.runtimes.pid = p.PID
 	if _, err := p.Refresh(); err != nil {
 		return err
 	}
 	return p.readable()
 }
 
-// the permission is that of ptrace
+// readable reports, as an error, that the process's memory must not be read: reading a byte requires the permission of
+// ptrace.
 func (p *Process) readable() error {
 	for _, c := range p.code {
 		if c.at.Perm&PermRead == 0 || c.at.Withheld {
@@ -110,7 +114,7 @@ func (p *Process) readable() error {
 	return nil
 }
 
-// Close releases the process, but not a shared cache. [Process.Space] is nil afterwards.
+// Close releases the process, but not a shared cache. Space and Runtimes are nil afterwards.
 func (p *Process) Close() error {
 	err := p.Process.Close()
 	p.release()
@@ -120,7 +124,7 @@ func (p *Process) Close() error {
 	return err
 }
 
-// release keeps images and self-described code, for names.
+// release drops all but the images and the code that describes itself, which names still need.
 func (p *Process) release() {
 	count(p.code, -1)
 	p.over.Store(true)
@@ -130,6 +134,9 @@ func (p *Process) release() {
 
 // Space gives the executable part of the address space, as of the last Refresh.
 func (p *Process) Space() *frames.Space { return p.space }
+
+// Runtimes gives the process's run-time systems, as of the last Refresh.
+func (p *Process) Runtimes() *Runtimes { return p.runtimes }
 
 // CodeMappings gives the number of executable mappings, as of the last Refresh.
 func (p *Process) CodeMappings() int { return len(p.code) }

@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// the usual stack limit, for the first thread's stack pointer
+// mainStack is the usual limit of the first thread's stack, bytes: a stack pointer so far below it is in it.
 const mainStack = 8 << 20
 
 // Refresh reads the mappings again and reports whether code was added, removed or rewritten, so that a walk can give
@@ -55,6 +55,7 @@ func (p *Process) Refresh() (changed bool, err error) {
 	return true, nil
 }
 
+// exec prepares for another program in the process.
 func (p *Process) exec() error {
 	p.runtimes.exec()
 	return p.AfterExec()
@@ -84,7 +85,7 @@ func (p *Process) readMaps() error {
 	return nil
 }
 
-// this thread has ended; others may live
+// noMaps goes on with another thread's files: the list of a thread that has ended is empty.
 func (p *Process) noMaps() error {
 	if !p.NextThread() {
 		return process.Explain(p.PID, os.ErrNotExist)
@@ -93,6 +94,7 @@ func (p *Process) noMaps() error {
 	return p.readMaps()
 }
 
+// scan parses the list, and gives the executable mappings; unchanged ones with their modules.
 func (p *Process) scan() ([]mapped, error) {
 	p.spans = p.spans[:0]
 	var next []mapped
@@ -118,6 +120,7 @@ func (p *Process) scan() ([]mapped, error) {
 	return next, err
 }
 
+// passSpans passes the mappings to the reader of memory.
 func (p *Process) passSpans() {
 	var st procmem.Status
 	_ = procmem.ReadStatus(p.MemoryTID(), &st)
@@ -143,6 +146,7 @@ func (m *RawMapping) span() procmem.Span {
 	return s
 }
 
+// same reports whether the line is of this mapping, unchanged.
 func (m *Mapping) same(r *RawMapping) bool {
 	if m.Start != r.Start || m.End != r.End || m.Offset != r.Offset || m.Dev != r.Dev || m.Inode != r.Inode {
 		return false
@@ -154,6 +158,7 @@ func (m *Mapping) same(r *RawMapping) bool {
 	return path == m.Path
 }
 
+// adopt makes next the current mappings.
 func (p *Process) adopt(next []mapped) {
 	before := p.code
 	p.code = next

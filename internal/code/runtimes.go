@@ -5,11 +5,14 @@ package code
 import (
 	"prywalk/frames"
 	"prywalk/heuristics"
+	"prywalk/internal/managed"
 )
 
-// Runtimes gives rules for code made at run time, from its instructions and internal/runtimes.
+// Runtimes has the run-time systems of internal/runtimes that are in a process, and gives the rules for code made at
+// run time, from its instructions and from them. A nil one has none. Not safe for concurrent use.
 type Runtimes struct {
 	arch  frames.Arch
+	pid   int // 0: a core
 	code  *heuristics.Source
 	found found
 	host  host
@@ -51,8 +54,66 @@ func nameBy(m *frames.Module) {
 	}
 }
 
+// Starting reports whether a run-time system is present but not ready: [Process.Refresh] is worthwhile soon.
+func (r *Runtimes) Starting() bool { return r != nil && r.found.starting() }
+
 // Unknown gives why a present run-time system is not read; nil for none.
 func (r *Runtimes) Unknown() error { return r.found.unknown() }
+
+// Dated reports whether a run-time system dates its code, as of the last Refresh.
+func (r *Runtimes) Dated() bool { return r != nil && len(r.found.dated) > 0 }
+
+// Namers gives the run-time systems with managed frames.
+func (r *Runtimes) Namers() []managed.Namer {
+	if r == nil {
+		return nil
+	}
+	return r.found.namers
+}
+
+// Schedulers gives the run-time systems with tasks on separate stacks.
+func (r *Runtimes) Schedulers() (out []managed.Scheduler) {
+	if r == nil {
+		return nil
+	}
+	for i := range r.found.slots {
+		if s, is := r.found.slots[i].system.(managed.Scheduler); is {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Tasks gives, for each scheduler, the stacks of tasks without a thread, as of the last Refresh.
+func (r *Runtimes) Tasks() (out []*managed.Tasks) {
+	for _, s := range r.Schedulers() {
+		if t := s.Tasks(); t != nil {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// NextRecords is [managed.Chained.NextRecords]; none if there are no tasks.
+func (r *Runtimes) NextRecords(record frames.Addr, returns []uint64, out []frames.Addr) []frames.Addr {
+	n := len(out)
+	for _, s := range r.Schedulers() {
+		if c, ok := s.(managed.Chained); ok && len(out) == n { // the others' tables have no such address
+			out = c.NextRecords(record, returns, out)
+		}
+	}
+	return out
+}
+
+// Labels gives the labels of the task that a stopped thread was running; nil for none.
+func (r *Runtimes) Labels(regs *frames.Regs, mem frames.Memory) map[string]string {
+	for _, s := range r.Schedulers() {
+		if l := s.Labels(regs, mem); l != nil {
+			return l
+		}
+	}
+	return nil
+}
 
 func (r *Runtimes) changed() bool { return r.found.changed() }
 

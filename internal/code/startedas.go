@@ -20,10 +20,10 @@ import (
 // Programs can be links: awk to gawk, commands of busybox. The name passed to execve (AT_EXECFN, fs/binfmt_elf.c) is
 // used if it leads to the same file, unless the file's name is more specific (python3.11 for python3).
 
-// include/uapi/linux/auxvec.h
+// atExecFn is AT_EXECFN of include/uapi/linux/auxvec.h.
 const atExecFn = 31
 
-// in bytes
+// maxExecFn and maxAuxv bound what is read, bytes.
 const (
 	maxExecFn = 4096
 	maxAuxv   = 4096
@@ -37,6 +37,7 @@ func NameOf(m *frames.Module) string {
 	return m.Name
 }
 
+// nameProgram sets the name under which the program was started in new mappings of its file.
 func (p *Process) nameProgram() {
 	if !slices.ContainsFunc(p.code, func(c mapped) bool { return c.mod == nil && c.at.Inode != 0 }) {
 		return
@@ -63,6 +64,7 @@ func (p *Process) nameProgram() {
 	}
 }
 
+// startedAs gives the name under which a file was started; "" if the file's own name is as good.
 func (p *Process) startedAs(at *Mapping) string {
 	name := p.execFn()
 	if name == "" || strings.HasPrefix(path.Base(at.Path), path.Base(name)) {

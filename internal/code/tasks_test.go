@@ -24,7 +24,7 @@ func TestTasksOfGoProgramsAreFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	list := p.Tasks()
+	list := p.Runtimes().Tasks()
 	if len(list) != 1 {
 		t.Fatalf("tasks of %d run-time systems", len(list))
 	}
@@ -35,7 +35,7 @@ func TestTasksOfGoProgramsAreFound(t *testing.T) {
 	if _, err := p.Refresh(); err != nil {
 		t.Fatal(err)
 	}
-	if is := p.Tasks(); len(is) != 1 || *is[0] != *was {
+	if is := p.Runtimes().Tasks(); len(is) != 1 || *is[0] != *was {
 		t.Errorf("after a Refresh: %+v, before: %+v", is, was)
 	}
 	other := exec.Command("cat")
@@ -52,7 +52,7 @@ func TestTasksOfGoProgramsAreFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer q.Close()
-	if got := q.Tasks(); len(got) > 0 {
+	if got := q.Runtimes().Tasks(); len(got) > 0 {
 		t.Errorf("cat has tasks: %+v", got)
 	}
 }

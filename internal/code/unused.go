@@ -22,9 +22,9 @@ func (img *Image) Unused() bool {
 	return u.users.Load() == 0 && (img.FromMemory || u.idle.Load() && u.modules.Load() == u.swept.Load())
 }
 
-// Rest drops data of files unused since the call before the last, and deletes unused images whose name is of another
-// file. Call it periodically. Precondition: no concurrent use of the images.
-func (c *ImageCache) Rest() {
+// CloseUnused drops data of files unused since the call before the last, and deletes unused images whose name is of
+// another file. It is called periodically. Precondition: no concurrent use of the images.
+func (c *ImageCache) CloseUnused() {
 	for id, img := range c.byFile {
 		if img == nil {
 			continue
@@ -48,7 +48,7 @@ func (c *ImageCache) forget(img *Image) {
 	}
 }
 
-// named: the name is of this file.
+// rest drops data and closes the file. It reports whether its name is still of this file.
 func (img *Image) rest() (named bool) {
 	img.mu.Lock()
 	defer img.mu.Unlock()
@@ -65,6 +65,7 @@ func (img *Image) dropHeaders() {
 	img.ELF.Forget()
 }
 
+// count adds n users to the images of mappings.
 func count(code []mapped, n int64) {
 	for i := range code {
 		if img := code[i].at.Image; img != nil {

@@ -68,7 +68,7 @@ func TestFilesThatNoProcessRunsAreReleased(t *testing.T) {
 	}
 	taken := budget.Process().Used()
 	for range 3 {
-		c.Rest()
+		c.CloseUnused()
 	}
 	left := map[bool]int{}
 	for i, img := range images {
@@ -118,7 +118,7 @@ func TestAFileInUseStays(t *testing.T) {
 		if err := p.Close(); err != nil {
 			t.Fatal(err)
 		}
-		c.Rest()
+		c.CloseUnused()
 		if img.Unused() || img.parts.Load() == nil {
 			t.Fatal("it was let go of")
 		}

@@ -113,7 +113,7 @@ func TestGoProgramsHaveTheirTable(t *testing.T) {
 			continue
 		}
 		isGo := strings.HasSuffix(m.Name, ".test")
-		if got := img.GoTable() != nil; got != isGo {
+		if got := img.Table() != nil; got != isGo {
 			t.Errorf("%s: Go table %v", m.Name, got)
 		}
 		if start, ok := m.Calls.FuncStart(m.Start - m.Bias + (m.End-m.Start)/2); isGo && (!ok || start == 0) {

@@ -7,7 +7,6 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/code"
-	"prywalk/internal/managed"
 )
 
 // shownFile is a read-only mapped part of a file.
@@ -186,13 +185,5 @@ func (c *Core) Images() *code.ImageCache { return c.cache }
 // ReadCode implements code.AddressSpace.
 func (c *Core) ReadCode(addr uint64, b []byte) int { return c.mem.read(addr, b) }
 
-// Namers gives the run-time systems with managed frames.
-func (c *Core) Namers() []managed.Namer { return c.runtimes.Namers() }
-
-// Schedulers gives the run-time systems with tasks on separate stacks.
-func (c *Core) Schedulers() []managed.Scheduler { return c.runtimes.Schedulers() }
-
-// WaitingGoroutines counts the waiting goroutines, as [code.Process.WaitingGoroutines] does.
-func (c *Core) WaitingGoroutines() (*code.WaitingGoroutines, string) {
-	return c.runtimes.WaitingInACore()
-}
+// Runtimes gives the core's run-time systems.
+func (c *Core) Runtimes() *code.Runtimes { return c.runtimes }

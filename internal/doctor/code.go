@@ -24,7 +24,7 @@ func ofProgram(how func(*program) Finding) func(*checkup) []Finding {
 }
 
 // goroutines counts those that wait.
-func (p *program) goroutines() Finding { return finding(OK, p.ParkedText(), "") }
+func (p *program) goroutines() Finding { return finding(OK, p.Runtimes().ParkedText(), "") }
 
 // code reports which code of the target's run-time system has no names, and how to get them; nothing for unknown
 // systems.
@@ -39,8 +39,8 @@ func (p *program) code() Finding {
 	if !known {
 		return Finding{}
 	}
-	why := p.Unknown() // the run-time system is there, and cannot be read
-	namers := p.Namers()
+	why := p.Runtimes().Unknown() // the run-time system is there, and cannot be read
+	namers := p.Runtimes().Namers()
 	i := slices.IndexFunc(namers, func(n managed.Namer) bool { return hint.Named([]string{"[" + n.Name()}) })
 	if i >= 0 {
 		name := namers[i].Name()

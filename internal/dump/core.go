@@ -37,8 +37,8 @@ func Core(c *core.Core, o Options, sysroot bool) *Process {
 		left = max(0, left-len(t.Frames))
 		p.Threads = append(p.Threads, t)
 	}
-	p.Goroutines, p.Parked = c.WaitingGoroutines()
-	if systems := c.Schedulers(); len(systems) > 0 && o.Goroutines {
+	p.Goroutines, p.Parked = c.Runtimes().WaitingGoroutines()
+	if systems := c.Runtimes().Schedulers(); len(systems) > 0 && o.Goroutines {
 		w.MaxDepth = o.MaxDepth
 		r := goroutineReader{read: c.Read, space: c.Space(), walk: w, locks: o.goroutineLocks}
 		var err error
@@ -47,9 +47,9 @@ func Core(c *core.Core, o Options, sysroot bool) *Process {
 		}
 		r.close()
 	}
-	p.program = programOf(c.Space(), c.Namers(), c.PID)
+	p.program = programOf(c.Space(), c.Runtimes().Namers(), c.PID)
 	p.program.Ended = true
-	p.setTasks(callstack.Tasks(c.Namers(), callstack.Dead{}), o.MaxDepth)
+	p.setTasks(callstack.Tasks(c.Runtimes().Namers(), callstack.Dead{}), o.MaxDepth)
 	for i := range p.Tasks {
 		p.Tasks[i].How = observe.FromCore.String()
 	}
@@ -59,7 +59,7 @@ func Core(c *core.Core, o Options, sysroot bool) *Process {
 
 func coreThread(c *core.Core, th *core.Thread, w *walk, depth, limit int) Thread {
 	t := Thread{TID: th.TID, Name: th.Name, How: observe.FromCore.String()}
-	if name, ok := callstack.ThreadName(c.Namers(), th.TID); ok {
+	if name, ok := callstack.ThreadName(c.Runtimes().Namers(), th.TID); ok {
 		t.Name = name
 	}
 	t.Wait = process.SyscallName(c.Arch, th.Syscall)
@@ -68,7 +68,8 @@ func coreThread(c *core.Core, th *core.Thread, w *walk, depth, limit int) Thread
 	}
 	w.MaxDepth = depth
 	still := callstack.Still(c.Read)
-	t.Frames = w.run(c.Space(), c.Namers(), &managed.Sample{TID: th.TID, Regs: &th.Regs, Mem: c.Memory(), Live: still})
+	t.Frames = w.run(c.Space(), c.Runtimes().Namers(),
+		&managed.Sample{TID: th.TID, Regs: &th.Regs, Mem: c.Memory(), Live: still})
 	t.Complete, t.StopReason = w.ended()
 	return t
 }

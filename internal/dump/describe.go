@@ -20,11 +20,11 @@ func describe(t *code.Process, w *walk, tid int, s *observe.RawSample) Thread {
 		s.Mem.StackEnd = end
 	}
 	w.arch = s.Regs.Arch
-	th.Frames = w.run(t.Space(), t.Namers(), &managed.Sample{
+	th.Frames = w.run(t.Space(), t.Runtimes().Namers(), &managed.Sample{
 		TID: innerTID(t, tid), Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == observe.ByPassiveRead,
 		Live: &callstack.Live{Mem: t.Read, PID: t.PID, TID: tid, Runs: s.Sched.Runs},
 	})
-	th.holds = callstack.Holds(t.Namers())
+	th.holds = callstack.Holds(t.Runtimes().Namers())
 	th.Complete, th.StopReason = w.ended()
 	if !th.Complete {
 		th.Frames = append(th.Frames, Frame{Place: &Place{Function: namehints.IncompleteName(th.StopReason)}})
@@ -41,7 +41,7 @@ func threadName(t *code.Process, tid int) string {
 }
 
 func givenName(t *code.Process, tid int) (string, bool) {
-	namers := t.Namers()
+	namers := t.Runtimes().Namers()
 	if len(namers) == 0 {
 		return "", false
 	}
@@ -55,7 +55,7 @@ const (
 )
 
 func (l *list) rename(t *code.Process) {
-	for n := 0; n < namesAgain && callstack.Postponed(t.Namers()); n++ {
+	for n := 0; n < namesAgain && callstack.Postponed(t.Runtimes().Namers()); n++ {
 		time.Sleep(namesWait)
 		l.Lock()
 		threads := l.threads
@@ -73,7 +73,7 @@ func (l *list) rename(t *code.Process) {
 
 // innerTID gives a thread's number in its own pid namespace.
 func innerTID(t *code.Process, tid int) int {
-	if len(t.Namers()) > 0 {
+	if len(t.Runtimes().Namers()) > 0 {
 		if inner := procmem.InnerID(tid); inner != 0 {
 			return inner
 		}

@@ -20,21 +20,23 @@ type managedWaits func(tid int, word, runs uint64, mem frames.Memory) (w waits.F
 
 // managedOf requires an unchanged run count runs.
 func managedOf(t *code.Process) managedWaits {
-	if len(t.Namers()) == 0 {
+	if len(t.Runtimes().Namers()) == 0 {
 		return nil
 	}
 	return func(tid int, word, runs uint64, mem frames.Memory) (w waits.For, ok, later bool) {
 		live := &callstack.Live{Mem: t.Read, PID: t.PID, TID: tid, Runs: runs}
-		return callstack.Waiting(t.Namers(), &managed.Sleeper{TID: innerTID(t, tid), Word: word, Mem: mem, Live: live})
+		return callstack.Waiting(t.Runtimes().Namers(),
+			&managed.Sleeper{TID: innerTID(t, tid), Word: word, Mem: mem, Live: live})
 	}
 }
 
 func managedOfCore(c *core.Core) managedWaits {
-	if len(c.Namers()) == 0 {
+	if len(c.Runtimes().Namers()) == 0 {
 		return nil
 	}
 	return func(tid int, word, _ uint64, mem frames.Memory) (w waits.For, ok, later bool) {
-		return callstack.Waiting(c.Namers(), &managed.Sleeper{TID: tid, Word: word, Mem: mem, Live: callstack.Still(c.Read)})
+		return callstack.Waiting(c.Runtimes().Namers(),
+			&managed.Sleeper{TID: tid, Word: word, Mem: mem, Live: callstack.Still(c.Read)})
 	}
 }
 

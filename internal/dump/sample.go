@@ -144,7 +144,7 @@ func (l *list) takenParked() (*code.WaitingGoroutines, string, []Goroutine) {
 }
 
 func (l *list) goroutines(t *code.Process, w *walk, locks bool) {
-	systems := t.Schedulers()
+	systems := t.Runtimes().Schedulers()
 	if len(systems) == 0 {
 		return
 	}
@@ -230,8 +230,8 @@ func (l *list) describe(t *code.Process, o Options, got *raws) {
 	l.Lock()
 	l.tasks = tasks
 	l.Unlock()
-	waiting, parked := t.WaitingGoroutines()
-	program, link := programOf(t.Space(), t.Namers(), t.PID), ""
+	waiting, parked := t.Runtimes().WaitingGoroutines()
+	program, link := programOf(t.Space(), t.Runtimes().Namers(), t.PID), ""
 	if m := t.Main(); m != nil && code.NameOf(m) != m.Name {
 		link = m.Name
 	}
@@ -273,7 +273,7 @@ type copyMore struct {
 // ask plans what the last walk lacked: more stack, a register, another stack (signal handler, split stack), a run-time
 // system's data. False if nothing copyable was missing.
 func (m *copyMore) ask(t *code.Process, w *walk, th *observe.Thread, s *observe.RawSample) bool {
-	planned := th.Feedback().Plan(callstack.Plan(t.Namers(), innerTID(t, th.TID), s.Regs.TLS))
+	planned := th.Feedback().Plan(callstack.Plan(t.Runtimes().Namers(), innerTID(t, th.TID), s.Regs.TLS))
 	switch w.StopReason() {
 	case frames.StopStackCut:
 		size := m.stack
@@ -357,12 +357,12 @@ func takeAll(t *code.Process, o Options) (*raws, error) {
 	}
 	got := &raws{taken: map[*observe.Thread]*observe.RawSample{}, failed: map[string]int64{}}
 	extra, plans := observe.TaskStacks(t), &observe.Plans{}
-	plans.Store(callstack.FirstPlan(t.Namers()))
+	plans.Store(callstack.FirstPlan(t.Runtimes().Namers()))
 	add := func(tid int) *observe.Thread {
 		th := observe.NewThread(t.PID, tid, nil)
 		th.Feedback().CopyUpTo(o.firstCopy())
 		th.Extra, th.Memory, th.Plans = extra, t.Memory(), plans
-		th.Feedback().Plan(callstack.Plan(t.Namers(), innerTID(t, tid), 0))
+		th.Feedback().Plan(callstack.Plan(t.Runtimes().Namers(), innerTID(t, tid), 0))
 		got.threads = append(got.threads, th)
 		return th
 	}

@@ -64,7 +64,7 @@ func (p *Process) ForgetFallback() { p.fallback.Store(uint32(FallbackNone)) }
 func (p *Process) expectFallback(furtherStacks bool) {
 	l := FallbackNone
 	switch {
-	case callstack.Planned(p.Target.Namers()):
+	case callstack.Planned(p.Target.Runtimes().Namers()):
 		l = FallbackFrames
 	case furtherStacks:
 		l = FallbackStacks

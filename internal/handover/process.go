@@ -64,8 +64,8 @@ func (p *Process) TakeTasks() *procmem.TaskDir {
 
 // NewMappings updates what is copied first of a thread, and the tasks' stacks, after a change of the mappings.
 func (p *Process) NewMappings() {
-	p.Plans.Store(callstack.FirstPlan(p.Target.Namers()))
-	if n := len(p.Target.Tasks()); n != p.schedulers { // one was loaded
+	p.Plans.Store(callstack.FirstPlan(p.Target.Runtimes().Namers()))
+	if n := len(p.Target.Runtimes().Tasks()); n != p.schedulers { // one was loaded
 		p.schedulers = n
 		p.CopyAlso(observe.TaskStacks(p.Target))
 	}
@@ -74,7 +74,7 @@ func (p *Process) NewMappings() {
 // NewProgram updates what is copied besides stacks, and what samples will lack, after an exec, and discards what was
 // known of the earlier program.
 func (p *Process) NewProgram() {
-	p.schedulers = len(p.Target.Tasks())
+	p.schedulers = len(p.Target.Runtimes().Tasks())
 	extra := observe.TaskStacks(p.Target)
 	p.CopyAlso(extra)
 	p.firstStack.Store(0)

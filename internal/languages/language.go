@@ -22,7 +22,7 @@ type Language struct {
 	Systems []string
 	// Kind of its frames in dumps, and OpenTelemetry's profile.frame.type; "": its frames are not read.
 	Kind string
-	// Native: its functions are those of an ELF file.
+	// Native reports that its functions are those of an ELF file.
 	Native bool
 	// Hints are about its code without names.
 	Hints []Hint
@@ -37,33 +37,47 @@ type Language struct {
 	ThreadFile *regexp.Regexp
 	Role       func(thread string) string
 
+	// Task is how recordings call its tasks, whose waits have no thread; "" for a language without such tasks.
+	// Unoccupied reports whether a thread sleeps because it has no task to run, by its functions, innermost first,
+	// without the kernel's; "" stands for an unknown one.
+	Task       string
+	Unoccupied func(functions []string) bool
+
 	Waits
 	System
 }
 
+// The values of [Language].Task.
+const (
+	GoroutineTask = "goroutine"
+	CoroutineTask = "asyncio task"
+)
+
 // Waits are the language's functions in stacks of waiting threads.
 type Waits struct {
-	// Forwards reports whether a function only forwards a wait; Again whether it waits all the same, above inner.
+	// Forwards reports whether a function only forwards a wait, Again whether one that calls inner is itself the waiting
+	// function all the same.
 	Forwards func(function, file string) bool
 	Again    func(function, file, inner string) bool
-	// Starts a thread, and calls its function.
+	// Starts reports whether a function starts a thread, and calls its function.
 	Starts func(function, file string) bool
-	// Main is the outermost function of the first thread.
+	// Main reports whether a function is the outermost one of the first thread.
 	Main func(function, file string) bool
-	// Takes the next task of a queue.
+	// Takes reports whether a function takes the next task of a queue.
 	Takes func(function, file string) bool
-	// Pool gives the name of a pool's loop, "" for others; Pooled: in it a worker waits for its next task.
+	// Pool gives the name of a pool's loop, "" for others. Pooled reports whether a worker waits for its next task in a
+	// function.
 	Pool   func(function, file string) string
 	Pooled func(function, file string) bool
-	// Result names the wait for a task's result; more: callers may be such, too.
+	// Result names the wait for a task's result, "" for others. more reports that callers may be such, too.
 	Result func(function, file string) (name string, more bool)
 	// Lock and Condition match functions of locks, and of conditions, which use them.
 	Lock, Condition *regexp.Regexp
-	// Acquires reports whether a function that only forwards a wait takes a lock. BareLocks: locks are taken without a
-	// frame of a function, and their native wait is that of a semaphore.
+	// Acquires reports whether a function that only forwards a wait takes a lock. BareLocks reports that locks are taken
+	// without a frame of a function, that their native wait is that of a semaphore, and that no memory has their owner.
 	Acquires  func(function string) bool
 	BareLocks bool
-	// Accepts waits for connections, Selects in an event loop.
+	// Accepts reports whether a function waits for connections, Selects whether it waits in an event loop.
 	Accepts func(function, file string) bool
 	Selects func(function string) bool
 	// Own reports whether a thread of the run-time system waits in a function; caller is "" if there is none.
@@ -81,7 +95,7 @@ type System struct {
 	QueueFunction *regexp.Regexp
 	// LibraryFunctions match native functions that are no application's.
 	LibraryFunctions *regexp.Regexp
-	// NativeForwards, NativeStarts: as in [Waits].
+	// NativeForwards and NativeStarts match native functions like those of [Waits].
 	NativeForwards, NativeStarts *regexp.Regexp
 	// NativeOwn is [Waits].Own by file.
 	NativeOwn func(module, function string) bool
@@ -95,7 +109,7 @@ type Hint struct {
 	Runtime, Code string
 	// Remedy is what gives names, with PID for the process, and AGAIN for what shows them then.
 	Remedy string
-	// Live: the remedy takes the process while it runs.
+	// Live reports that the remedy is for a process that runs.
 	Live bool
 	// Files match base names of the program's files.
 	Files *regexp.Regexp

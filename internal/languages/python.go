@@ -21,6 +21,7 @@ var python = Language{
 		return pythonLibrary.MatchString(file) && !strings.Contains(file, "-packages/")
 	},
 	Package: pythonModule,
+	Task:    CoroutineTask, Unoccupied: onlySelects,
 	Waits: Waits{
 		Forwards: func(function, file string) bool {
 			known := pythonForwards[path.Base(file)]
@@ -118,4 +119,20 @@ func SourceFile(_, file string) string {
 		return file
 	}
 	return path.Base(file)
+}
+
+// onlySelects reports whether asyncio's event loop waits in a stack: its selector has been called by one turn of the
+// loop (asyncio/base_events.py, selectors.py). Python before 3.11 has no names of classes.
+func onlySelects(functions []string) bool {
+	called := ""
+	for _, name := range functions {
+		switch name {
+		case "":
+		case "BaseEventLoop._run_once", "_run_once":
+			return called == "select" || strings.HasSuffix(called, "Selector.select")
+		default:
+			called = name
+		}
+	}
+	return false
 }

@@ -11,7 +11,8 @@
 //
 // A [Runtime] may also be a [Namer], [Threads], or [PerModule]. [Plain] and [NoThreads] have the common answers.
 // Waiting tasks without a thread are read from a [Scheduler], if they have stacks (goroutines), or from a
-// [TaskFollower], which gives their frames by name (asyncio's tasks).
+// [TaskLister], which gives their frames by name (asyncio's tasks). What a language has left in ELF files, a
+// [FileTable] or [Builtins], needs no process.
 //
 // # Invariants
 //

@@ -4,7 +4,7 @@ package managed
 
 // Life has the times at which a cached object was seen, CLOCK_MONOTONIC in ns.
 type Life struct {
-	Serial  uint64 // unique: the Cookie of a [Ref]
+	Serial  uint64 // unique number, the Cookie of a [Ref]
 	Since   int64  // when it was read
 	Checked int64  // when it was last verified
 	Walked  int64  // moment of the last copy whose walk had it
@@ -31,7 +31,7 @@ type Objects[E Lived] struct {
 	byAddr   map[uint64]E
 	bySerial map[uint64]E
 	serial   uint64
-	resting  Rest
+	eviction IdleEviction
 }
 
 // At gives the object last known at an address, or the zero value.
@@ -76,12 +76,12 @@ func (o *Objects[E]) Forget() {
 }
 
 // Begin begins the walk of a copy made at a moment (CLOCK_MONOTONIC ns; 0: a core). It drops objects unused for
-// long ([Rest]), and all if there are too many.
+// long ([IdleEviction]), and all if there are too many.
 func (o *Objects[E]) Begin(at int64) {
 	if len(o.bySerial) > 2*mostObjects {
 		o.Forget()
 	}
-	before, due := o.resting.Due(at)
+	before, due := o.eviction.Due(at)
 	if !due {
 		return
 	}

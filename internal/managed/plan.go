@@ -75,7 +75,6 @@ const (
 const SlotZero = MaxSlots - 1
 
 // MaxSteps, MaxBytes, MaxNodes and MaxSlots bound a plan.
-// MaxSteps, MaxBytes, MaxNodes and MaxSlots bound a plan.
 const (
 	MaxSteps = 48
 	MaxBytes = 256 << 10

@@ -73,8 +73,8 @@ type Runtime interface {
 	Attach(h Host) bool
 	// Changed reports whether earlier rules are invalid.
 	Changed() bool
-	// At sets the moment (CLOCK_MONOTONIC, ns) of the walked copy, for which rules must hold. changed: earlier rules
-	// are invalid. ask: the process may be read.
+	// At sets the moment (CLOCK_MONOTONIC, ns) of the walked copy, for which rules must hold. ask permits reads from
+	// the process. It reports whether earlier rules are invalid.
 	At(moment int64, ask bool) (changed bool)
 	// Dated reports whether At must be called.
 	Dated() bool
@@ -133,8 +133,8 @@ type Namer interface {
 	Begin(s *Sample)
 	// Native is called for each native frame of the walk, innermost first, with its CFA: 0 for the outermost frame of
 	// an incomplete walk, [Outermost] of a complete one. It appends the managed frames that the frame runs, innermost
-	// first. instead: they replace the native frame, as an interpreter's loop or compiled code; a file's code stays
-	// in the recording, shown on request.
+	// first. instead reports that they replace the native frame, such as an interpreter's loop or compiled code; one of
+	// a file's code stays in the recording, shown on request.
 	Native(f *frames.Frame, cfa frames.Addr, out []Ref) (refs []Ref, instead bool)
 	// End ends the walk. Unless the Refs are valid they are dropped, and the native frames stay.
 	End() Health

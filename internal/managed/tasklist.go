@@ -2,8 +2,8 @@
 
 package managed
 
-// TaskFollower is Threads whose coroutines can be read one by one, by places.
-type TaskFollower interface {
+// TaskLister is Threads whose coroutines can be read one by one, by places.
+type TaskLister interface {
 	Threads
 	// TaskPlaces gives the places of all current tasks.
 	TaskPlaces() []uint64
@@ -37,6 +37,8 @@ type Task struct {
 	// Name is the program's name, Family the library: "asyncio". callstack.Tasks sets Runtime.
 	Name, Family, Runtime string
 	State                 TaskState
+	// Wait is what it waits for in the program's words, as "asyncio.Queue.get"; "" if unknown.
+	Wait string
 	// Awaits is the class of what it waits for, AwaitsTasks the names if those are tasks.
 	Awaits      string
 	AwaitsTasks []string

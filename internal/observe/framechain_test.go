@@ -76,7 +76,7 @@ func compareChains(t *testing.T, pid int, enough func(compared) bool) (n compare
 			got := walkAll(&chained, p, &of.Regs, &of.Mem)
 			if of.EndsAtRecord(&chained) {
 				at, returns := of.Chain()
-				of.AddRecords(p.NextRecords(at, returns, nil))
+				of.AddRecords(p.Runtimes().NextRecords(at, returns, nil))
 				got = walkAll(&chained, p, &of.Regs, &of.Mem)
 			}
 			switch {

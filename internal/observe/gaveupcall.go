@@ -55,7 +55,7 @@ type gaveUpCall struct {
 	quiet      int64 // length of the last suppression after harm, ns; 0 if no stop did harm
 	quietUntil int64 // CLOCK_MONOTONIC, ns
 
-	left sample.LeftAlone
+	left sample.NotStopped
 }
 
 // gaveUp notes a stop that made a call give up. Precondition: the stack was copied.
@@ -144,11 +144,11 @@ func (t *Thread) userTime() uint64 {
 func CallName(nr int64) string { return process.SyscallName(hostArch(), nr) }
 
 // TakeLeft gives, once, the time since the last observation in which stops were suppressed.
-func (t *Thread) TakeLeft() sample.LeftAlone {
+func (t *Thread) TakeLeft() sample.NotStopped {
 	if t.gaveUpCall == nil {
-		return sample.LeftAlone{}
+		return sample.NotStopped{}
 	}
 	left := t.gaveUpCall.left
-	t.gaveUpCall.left = sample.LeftAlone{}
+	t.gaveUpCall.left = sample.NotStopped{}
 	return left
 }

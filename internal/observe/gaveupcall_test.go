@@ -87,7 +87,7 @@ func TestAThreadIsLeftAloneUntilItHasLeftTheCall(t *testing.T) {
 	if !th.stopSuppressed() {
 		t.Error("not left alone in a call")
 	}
-	if left := th.TakeLeft(); left.InCall.Wall == 0 || left.Other.Wall != 0 || th.TakeLeft() != (sample.LeftAlone{}) {
+	if left := th.TakeLeft(); left.InCall.Wall == 0 || left.Other.Wall != 0 || th.TakeLeft() != (sample.NotStopped{}) {
 		t.Errorf("%+v", left)
 	}
 	begun := th.before.CPU

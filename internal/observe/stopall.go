@@ -207,7 +207,7 @@ func (g *stopAll) fill(h *held) {
 	}
 	s.keepRegions(g.peeker.regions[:stop.Regions])
 	s.Restarted, s.Stopped, s.wchan = stop.Restarted, stop.Detach-stop.Running, s.wchan[:0]
-	s.Left, s.Broken, s.ReportedTwice = sample.LeftAlone{}, stop.Broken, stop.ReportedTwice
+	s.Left, s.Broken, s.ReportedTwice = sample.NotStopped{}, stop.Broken, stop.ReportedTwice
 	s.Call, s.State = h.call, sample.Sleeping
 	switch {
 	case stop.Kind == ptrace.KindGroup:

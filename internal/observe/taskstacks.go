@@ -50,7 +50,7 @@ const (
 // there are no tasks.
 func TaskStacks(p *code.Process) ptrace.Extra {
 	var all severalTaskStacks
-	for _, t := range p.Tasks() {
+	for _, t := range p.Runtimes().Tasks() {
 		e := &taskStacks{
 			of: *t, slot: make([]byte, 8), g: make([]byte, t.TaskSize), m: make([]byte, t.WorkerSize),
 			curg: make([]byte, t.TaskSize), g0: make([]byte, t.TaskSize),

@@ -139,7 +139,7 @@ func (n *Names) forgetEvicted() {
 	}
 }
 
-// Run resolves what is queued until quit is closed, and calls r's Rest method, if any, periodically.
+// Run resolves what is queued until quit is closed, and calls r's DropUnused method, if any, periodically.
 func (n *Names) Run(r Resolver, quit <-chan struct{}) {
 	every := time.NewTicker(restEvery)
 	defer every.Stop()
@@ -148,8 +148,8 @@ func (n *Names) Run(r Resolver, quit <-chan struct{}) {
 		case <-quit:
 			return
 		case <-every.C:
-			if rest, ok := r.(interface{ Rest() }); ok {
-				rest.Rest()
+			if rest, ok := r.(interface{ DropUnused() }); ok {
+				rest.DropUnused()
 			}
 		case <-n.wake:
 			for n.some(r, quit) {

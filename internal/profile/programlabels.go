@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"maps"
 	"slices"
+
+	"prywalk/internal/languages"
 )
 
 // # Labels of the program
@@ -13,10 +15,10 @@ import (
 // Labels that a program gives itself (pprof.Do) keep their names, except those that prywalk uses: these get a prefix.
 
 // GoroutineTask is the [Interval.Task] of goroutines.
-const GoroutineTask = "goroutine"
+const GoroutineTask = languages.GoroutineTask
 
 // CoroutineTask is the [Interval.Task] of tasks of an event loop.
-const CoroutineTask = "asyncio task"
+const CoroutineTask = languages.CoroutineTask
 
 // ownLabels are the names of labels that prywalk gives.
 var ownLabels = []string{

@@ -24,9 +24,9 @@ func (r *recording) countGoroutines() {
 			if err != nil { // it has ended
 				continue
 			}
-			parked := t.ParkedText
+			parked := t.Runtimes().ParkedText
 			if r.opts.Tasks {
-				parked = t.ParkedAtEnd
+				parked = t.Runtimes().ParkedAtEnd
 			}
 			text := parked()
 			if text != "" {

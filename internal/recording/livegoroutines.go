@@ -24,9 +24,9 @@ func (l *live) count(procs []*code.Process) (pids []int) {
 		if !p.Alive() {
 			continue
 		}
-		n, text := p.WaitingGoroutines()
+		n, text := p.Runtimes().WaitingGoroutines()
 		if l.opts.Tasks {
-			n, text = p.ParkedNow()
+			n, text = p.Runtimes().ParkedNow()
 		}
 		if n != nil || text != "" {
 			list = append(list, top.Goroutines{PID: p.PID, WaitingGoroutines: n, Text: text})

@@ -61,8 +61,8 @@ func (r *onTheWay) close() {
 	}
 }
 
-// Rest closes the twins of unused files. They are opened again on demand.
-func (r *onTheWay) Rest() {
+// DropUnused closes the twins of unused files. They are opened again on demand.
+func (r *onTheWay) DropUnused() {
 	now := r.now()
 	for img, t := range r.twins {
 		over := img.Unused()
@@ -77,7 +77,7 @@ func (r *onTheWay) Rest() {
 		}
 	}
 	clear(r.modules) // some have a closed twin
-	r.Namer.Rest()
+	r.Namer.DropUnused()
 }
 
 // Resolve implements profile.Resolver.
@@ -125,7 +125,7 @@ func (r *onTheWay) image(img *code.Image) *code.Image {
 	}
 	if t.image == nil && !t.failed {
 		var err error
-		t.image, err = img.Twin()
+		t.image, err = img.Clone()
 		t.failed = err != nil
 	}
 	return t.image

@@ -59,8 +59,8 @@ func TestWhatTopNamedEndedProgramsWithIsLetGo(t *testing.T) {
 	}
 	before, files := name(), testtargets.Descriptors(t)
 	for range 3 {
-		images.Rest()
-		r.Rest()
+		images.CloseUnused()
+		r.DropUnused()
 	}
 	if len(r.twins) != 1 || len(r.modules) != 0 {
 		t.Errorf("%d files and %d modules are kept", len(r.twins), len(r.modules))
@@ -83,7 +83,7 @@ func TestWhatTopNamedEndedProgramsWithIsLetGo(t *testing.T) {
 				t.Errorf("%s, not %s", after, before)
 			}
 			late = late.Add(c.after)
-			r.Rest()
+			r.DropUnused()
 			for _, twin := range r.twins {
 				if (twin.image != nil) != c.kept {
 					t.Errorf("unused for %s: %+v", c.after, twin)

@@ -23,7 +23,7 @@ import (
 // checkpoint writes the recording so far. A failure becomes saveErr.
 func (r *recording) checkpoint(between func()) {
 	if r.path == "" { // no recording
-		r.names.Rest()
+		r.names.DropUnused()
 		return
 	}
 	if !profile.Replaceable(r.path) {
@@ -34,7 +34,7 @@ func (r *recording) checkpoint(between func()) {
 	defer r.builder.SetBetween(nil)
 	defer r.names.SetBetween(nil)
 	if r.rotate() {
-		r.names.Rest()
+		r.names.DropUnused()
 		return
 	}
 	r.builder.SetComments("checkpoint: the recording was not finished")
@@ -42,7 +42,7 @@ func (r *recording) checkpoint(between func()) {
 		r.saveErr = err
 		console.Fail("%v", err)
 	}
-	r.names.Rest()
+	r.names.DropUnused()
 }
 
 // save writes the recording so far, and keeps an earlier run's file.

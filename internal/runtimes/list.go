@@ -5,6 +5,7 @@
 package runtimes
 
 import (
+	"prywalk/internal/elffile"
 	"prywalk/internal/managed"
 	"prywalk/internal/runtimes/cpython"
 	"prywalk/internal/runtimes/gdbjit"
@@ -23,3 +24,10 @@ var List = []managed.Detector{
 	hotspot.Detect, cpython.Detect, php.Detect, ruby.Detect, v8.Detect,
 	gdbjit.Detect, hosted.Detect, hosted.DetectHaskell, golang.Detect,
 }
+
+// Tables has the languages whose compilers put tables of functions into ELF files; a file has at most one.
+var Tables = []managed.TableReader{golang.Files{}}
+
+// Builtins has the run-time systems with code in ELF files that follows a convention of its own. Each makes its part of
+// a file, which is read on first use.
+var Builtins = []func(f *elffile.File, symbols managed.SymbolTables) managed.Builtins{v8.BuiltinsOf}

@@ -7,13 +7,14 @@ type Basis uint8
 
 // The bases.
 const (
-	// Exact: the thread was asleep, or the interrupt was served on the thread's own processor.
+	// Exact samples may: the thread was asleep, or the interrupt was served on the thread's own processor.
 	Exact Basis = iota
-	// Undecided: it is not yet known whether the thread makes many system calls. If it does, the sample says nothing.
+	// Undecided samples are of a thread of which it is not yet known whether it makes many system calls. If it does,
+	// they are as Skids.
 	Undecided
-	// FewCalls and ManyCalls: it is known how many the thread makes.
+	// FewCalls and ManyCalls samples decide that for the ones before: the thread makes few calls, or many.
 	FewCalls
 	ManyCalls
-	// Skids: the thread makes many system calls and was on a processor; the sample does not show where.
+	// Skids samples may not: the thread makes many system calls and was on a processor; they do not show where.
 	Skids
 )

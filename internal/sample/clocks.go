@@ -25,12 +25,12 @@ type Unchanged struct {
 	Last  Reading
 }
 
-// LeftAlone is the time since a thread's last sample in which the thread was not observed on purpose. A zero Wall means
-// that there was no such time.
-type LeftAlone struct {
-	// InCall are the clocks when the thread was last taken to be in the system call of its last sample.
+// NotStopped is the time since a thread's last sample in which it was not stopped on purpose, and so not observed. A
+// zero Wall: no such time.
+type NotStopped struct {
+	// InCall has the clocks when the thread was last found in the system call of its last sample.
 	InCall Reading
-	// Other are the clocks when it was last left alone for another reason.
+	// Other has the clocks when it was last not stopped for another reason.
 	Other Reading
 }
 

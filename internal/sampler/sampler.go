@@ -186,7 +186,7 @@ func (s *Sampler) pollTasks() time.Duration {
 	if s.control.Held() {
 		return watchEvery
 	}
-	return time.Duration(s.acc.Follow())
+	return time.Duration(s.acc.PollTasks())
 }
 
 // handleWaiting handles the batches that wait.

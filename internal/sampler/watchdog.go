@@ -82,7 +82,7 @@ func (s *Sampler) takeBuilder(accounted chan struct{}) error {
 		return nil
 	case <-time.After(takeOver):
 	}
-	if !s.acc.Seize() {
+	if !s.acc.TakeOver() {
 		return ErrNotBooked
 	}
 	s.acc.CloseAccounts(procmem.Now())

@@ -23,10 +23,10 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/code"
 	"prywalk/internal/elffile"
 	"prywalk/internal/namehints"
 	rec "prywalk/internal/profile"
+	"prywalk/internal/runtimes/golang"
 	"prywalk/internal/safeopen"
 	"prywalk/internal/symbols"
 )
@@ -58,7 +58,7 @@ func File(p *profile.Profile, path string) error {
 		}
 		return d, d.Size(), nil
 	}}
-	if g := code.GoTableOf(f); g != nil {
+	if g := golang.TableOf(f); g != nil {
 		o.Go = symbols.GoLines(g)
 	}
 	t := symbols.New(o)

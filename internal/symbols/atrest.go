@@ -21,9 +21,9 @@ func (n *Namer) Settled(m *frames.Module) bool {
 	return at.Over()
 }
 
-// Rest drops tables of unused files, and perf maps of processes that had ended at the last call; they are read again on
-// demand.
-func (n *Namer) Rest() {
+// DropUnused drops tables of unused files, and perf maps of processes that had ended at the last call; they are read
+// again on demand.
+func (n *Namer) DropUnused() {
 	for img := range n.tables {
 		if img.Unused() {
 			n.Forget(img)

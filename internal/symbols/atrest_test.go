@@ -39,8 +39,8 @@ func (r *recorder) write() []byte {
 	if err := r.Write(&out, r); err != nil {
 		r.t.Fatal(err)
 	}
-	r.Rest()
-	r.images.Rest()
+	r.DropUnused()
+	r.images.CloseUnused()
 	return out.Bytes()
 }
 

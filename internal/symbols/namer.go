@@ -13,6 +13,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/budget"
 	"prywalk/internal/code"
+	"prywalk/internal/runtimes/golang"
 	"prywalk/internal/runtimes/perfmap"
 	v8 "prywalk/internal/runtimes/v8"
 	"prywalk/internal/safeopen"
@@ -24,7 +25,7 @@ type Namer struct {
 	tables map[*code.Image]*Table
 	maps   map[int]*perfmap.Growing
 	files  map[int]*code.Files
-	over   map[int]bool                             // processes ended at the last [Namer.Rest]
+	over   map[int]bool                             // processes ended at the last [Namer.DropUnused]
 	open   func(string) (io.ReaderAt, int64, error) // nil: of live processes
 	// mapFile opens a process's perf map; nil if it has none.
 	mapFile func(pid int) (io.ReadCloser, int64)
@@ -95,7 +96,7 @@ func (n *Namer) table(img *code.Image, pid int) *Table {
 	if n.open == nil {
 		o.Open = n.openDebug(pid)
 	}
-	if g := img.GoTable(); g != nil {
+	if g, is := img.Table().(*golang.Table); is {
 		o.Go = GoLines(g)
 	}
 	t := New(o)

@@ -23,7 +23,7 @@ type Complete struct {
 	most   float64
 }
 
-// Complete divides the time of a type of values. False: the profile is not prywalk's, or has no such time.
+// Complete divides the time of a type of values. It gives false if the profile is not prywalk's, or has no such time.
 func (d *Data) Complete(value int) (c Complete, ok bool) {
 	if _, own := d.Has(rec.TypeRunQueue); !own {
 		return c, false

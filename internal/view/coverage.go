@@ -75,7 +75,7 @@ func (d *Data) Coverage() Coverage {
 	return c
 }
 
-// builtIn: the innermost frame is nameless code called by a script's function, which gets its time.
+// builtIn reports whether the innermost frame is nameless code called by a script's function, which gets its time.
 func (t *Stacks) builtIn(stack []int32) bool {
 	leaf := &t.Frames[stack[0]]
 	if !leaf.Nameless || leaf.Module == "" || strings.HasPrefix(leaf.Module, "[") {
@@ -127,8 +127,8 @@ func (d *Data) Covered(c *Coverage) string {
 	return text
 }
 
-// Causes gives the kinds of time without a function, and the next step; "" if there is little. below: where details
-// are.
+// Causes gives the kinds of time without a function, and the next step; "" if there is little. below
+// says where details are.
 func (d *Data) Causes(c *Coverage, below string) string {
 	if !c.poor() || c.Idle() {
 		return ""

@@ -49,7 +49,7 @@ func (d *Selection) filter(g *groups) error {
 // States are the states of samples.
 func States() []string { return []string{"running", "sleeping", "disk", "stopped"} }
 
-// sleepers: the options ask for sleeping threads only.
+// sleepers reports whether the options ask for sleeping threads only.
 func (d *Selection) sleepers() bool {
 	o := &d.Options
 	state, err := regexp.Compile(o.State)

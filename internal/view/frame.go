@@ -18,9 +18,9 @@ type Frame struct {
 	Module string // base name of the file, of managed code the package; "" if synthetic or unknown
 	File   string // only with --lines, or for names that many files have
 	Line   int
-	// Script: a named function of a script, or compiled at run time.
+	// Script reports a named function of a script, or one compiled at run time.
 	Script bool
-	// Nameless: code without a function; Name is its place.
+	// Nameless reports code without a function; Name is its place.
 	Nameless bool
 }
 
@@ -56,7 +56,7 @@ func (f *Frame) Shown() string {
 	return f.label(cut)
 }
 
-// bytes
+// longestName bounds a name, bytes.
 const longestName = 1 << 12
 
 func cut(name string) string {

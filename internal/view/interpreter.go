@@ -55,7 +55,7 @@ func without(stack []*profile.Location, some map[*profile.Location]bool) []*prof
 	return rest
 }
 
-// onlyInterprets: the location's functions only run managed frames.
+// onlyInterprets reports whether a location's functions only run managed frames.
 func onlyInterprets(l *profile.Location) bool {
 	return len(l.Line) > 0 && !slices.ContainsFunc(l.Line, func(ln profile.Line) bool {
 		return ln.Function == nil || rec.FrameType(ln.Function.Name, ln.Function.SystemName) != rec.Machinery

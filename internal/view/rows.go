@@ -65,7 +65,7 @@ func checkSort(order string) error {
 // sort puts the largest first. Of callers without self time the program's precede the language's and the system's, and
 // inner precede outer ones.
 //
-// asleep: of waiting threads the program's functions, which have no self time, come first.
+// asleep reports rows of waiting threads: then the program's functions, which have no self time, come first.
 func (d *Data) sort(rows []Row, asleep bool) {
 	var all int64
 	for i := range rows {

@@ -15,7 +15,7 @@ type Sleeper struct {
 	State byte
 	// Wait is the label of its wait: the system call, or the kernel's reason (process.WaitLabel).
 	Wait string
-	// Args are the arguments of its call; InCall: they are known.
+	// Args are the arguments of its call, if InCall.
 	Args   [6]uint64
 	InCall bool
 	// Near is the copy around its futex word.

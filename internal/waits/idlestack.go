@@ -15,9 +15,9 @@ type sorted struct {
 	inner []Frame
 	// rest are the others, innermost first: the waiting function and its callers, without thread starts.
 	rest []Frame
-	// managed: rest is managed code only.
+	// managed reports that rest is managed code only.
 	managed bool
-	// main: it is the first thread.
+	// main reports that it is the first thread's.
 	main bool
 }
 

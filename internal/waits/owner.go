@@ -172,8 +172,8 @@ func (w *For) muslJoin(value uint32, near *Copy) {
 
 // Threads finds the live threads of the observed processes.
 type Threads interface {
-	// Thread gives the ID, in prywalk's pid namespace, of the live thread with ID inner in the waiter's. shared: it
-	// may be in another observed process. False if there is none.
+	// Thread gives the ID, in prywalk's pid namespace, of the live thread with ID inner in the waiter's; false if
+	// there is none. shared permits one of another observed process.
 	Thread(inner int, shared bool) (tid int, ok bool)
 }
 

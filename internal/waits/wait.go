@@ -71,13 +71,13 @@ type For struct {
 	// OwnerGone is the number in the lock of a holder that is no live thread of the process. It has ended, or it was
 	// another process's from which this one was forked. The number is as the target sees it.
 	OwnerGone int `json:"owner_gone,omitempty"`
-	// Free: it was free, or changing owner, when it was read.
+	// Free reports that it was free, or changing owner, when it was read.
 	Free bool `json:"free,omitempty"`
 	// Readers is the number of read locks on a rwlock.
 	Readers int `json:"readers,omitempty"`
 	// Why is why no owner is named, for locks.
 	Why string `json:"why,omitempty"`
-	// Timed: the wait ends by itself at some time.
+	// Timed reports that the wait ends by itself at some time.
 	Timed bool `json:"timed,omitempty"`
 	// Until is when, or after how long, in words.
 	Until string `json:"until,omitempty"`

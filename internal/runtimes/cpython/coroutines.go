@@ -36,7 +36,7 @@ const (
 	code310       = 48 // co_code
 )
 
-// States of a coroutine.
+// coState is the state of a coroutine.
 type coState uint8
 
 const (

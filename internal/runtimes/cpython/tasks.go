@@ -235,9 +235,35 @@ func (t *taskReader) once(at uint64) (task managed.Task, by []uint64, what taskF
 		task.State = managed.TaskReady
 	default:
 		task.Awaits, task.AwaitsTasks = t.awaited(waits)
+		task.Wait = waitOf(&task)
 	}
 	return task, t.awaiters(at), taskKnown
 }
+
+// waitOf names what a task waits for: the public library function that the program called, as Queue.get or sleep,
+// else the class of what it awaits. Internal functions begin with an underscore.
+func waitOf(t *managed.Task) string {
+	called := ""
+	for i := range t.Frames {
+		if !strings.HasSuffix(path.Dir(t.Frames[i].File), "/"+t.Family) {
+			break
+		}
+		name := t.Frames[i].Function
+		if called == "" || !strings.HasPrefix(name[strings.LastIndexByte(name, '.')+1:], "_") {
+			called = name
+		}
+	}
+	switch {
+	case called != "":
+		return t.Family + "." + called
+	case t.Awaits == gatherClass:
+		return t.Family + ".gather"
+	}
+	return t.Awaits
+}
+
+// gatherClass is the class of the future that asyncio.gather returns.
+const gatherClass = "_GatheringFuture"
 
 // name gives the name of a task. From 3.12 on a number stands for the default name.
 func (t *taskReader) name(task uint64) string {
@@ -261,7 +287,7 @@ func (t *taskReader) awaited(at uint64) (class string, names []string) {
 	switch {
 	case t.isTask(at):
 		return class, []string{t.name(at)}
-	case class != "_GatheringFuture":
+	case class != gatherClass:
 		return class, nil
 	}
 	children := t.o.attribute(at, "_children")

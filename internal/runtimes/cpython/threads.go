@@ -152,7 +152,7 @@ func (t *threads) anchor(tid int, pthread uint64) (uint64, bool) {
 	return 0, false
 }
 
-// forked gives the state of a child's only thread after a fork without notice to the interpreter, as by uWSGI. The
+// findForked gives the state of a child's only thread after a fork without notice to the interpreter, as by uWSGI. The
 // state has the parent thread's ID; pthread_self is the same in both.
 func (t *threads) findForked(tid int, pthread uint64) *thread {
 	if t.threadNative == 0 || t.host.Arch() != frames.X86_64 {

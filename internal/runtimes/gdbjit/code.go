@@ -27,16 +27,16 @@ type Code struct {
 	mu  sync.Mutex
 	buf [markSize]byte
 
-	lists  []*list
-	images map[entry]*image
-	spans  []span   // of the images' code, in order, without overlaps
-	gone   []*image // what is not registered any more, oldest first
-	kept   int      // bytes of images and gone
-	copied uint64   // bytes of images that were copied in this refresh
-	fresh  bool     // an image was added in it
-	past   past
-	view   view
-	agreed int64 // when the lists were last seen to be what spans has, ns
+	lists    []*list
+	images   map[entry]*image
+	spans    []span   // of the images' code, in order, without overlaps
+	gone     []*image // what is not registered any more, oldest first
+	kept     int      // bytes of images and gone
+	copied   uint64   // bytes of images that were copied in this refresh
+	fresh    bool     // an image was added in it
+	previous previous
+	view     view
+	agreed   int64 // when the lists were last seen to be what spans has, ns
 }
 
 // span is a run of code, end excluded, of an image.
@@ -130,7 +130,7 @@ func (c *Code) reorder() {
 	for e, img := range c.images {
 		if !live[e] {
 			delete(c.images, e)
-			c.past.images = append(c.past.images, img)
+			c.previous.images = append(c.previous.images, img)
 		}
 	}
 	slices.SortStableFunc(c.spans, func(a, b span) int {
@@ -173,7 +173,7 @@ func (c *Code) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	pc := q.Lookup(c.o.Arch)
-	now, before := find(c.spans, pc), find(c.past.spans, pc)
+	now, before := find(c.spans, pc), find(c.previous.spans, pc)
 	switch c.view {
 	case viewNow:
 		return now.rule(q)
@@ -187,7 +187,7 @@ func (c *Code) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 func (c *Code) Name(pc uint64) (name string, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, spans := range [...][]span{c.spans, c.past.spans} {
+	for _, spans := range [...][]span{c.spans, c.previous.spans} {
 		if img := find(spans, pc); img != nil {
 			return img.name(pc)
 		}

@@ -47,6 +47,9 @@ func (t *chases) Chase() (Chase, bool) {
 	return t.chase, t.ok
 }
 
+// Prepare implements [managed.FileTable].
+func (t *chases) Prepare() { t.Chase() }
+
 func (c *Chase) plausible() bool {
 	return c.MG0 == 0 && c.GM >= 0x28 && c.GM <= 0x40 && c.SchedSP > c.GM && c.SchedSP <= 0x60 &&
 		c.SchedPC == c.SchedSP+8 && c.SchedBP > c.SchedPC && c.SchedBP <= c.SchedSP+0x40 &&

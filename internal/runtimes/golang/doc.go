@@ -15,7 +15,7 @@
 // the stack and frame pointers, so that systemstack, vDSO calls, cgocallback and asmcgocall lead back to their
 // goroutine. mcall and mstart end a stack; morestack continues at g.sched.
 //
-// A [Runtime] reads goroutines from runtime.allgs (allgs.go), repeatedly (follow.go), what they wait for (waiting.go)
+// A [Runtime] reads goroutines from runtime.allgs (allgs.go), repeatedly (poller.go), what they wait for (waiting.go)
 // and hold (held.go), and their labels (labels.go). A process can have several.
 //
 // # Invariants

@@ -58,7 +58,8 @@ func (e *entries) named(name string) (addr uint64, ok bool) {
 	return addr, addr != 0
 }
 
-// See runtime/traceback.go, isSystemGoroutine.
+// ownEntry reports whether a goroutine with this first function is the run-time system's own (runtime/traceback.go,
+// isSystemGoroutine).
 func ownEntry(name string) bool {
 	return strings.HasPrefix(name, "runtime.") && name != "runtime.main" && name != "runtime.handleAsyncEvent"
 }

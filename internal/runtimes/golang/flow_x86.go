@@ -14,14 +14,15 @@ const (
 	bpOther
 )
 
+// state is what is known of the stack before an instruction.
 type state struct {
 	spKnown bool
 	sp      int32 // CFA = rsp + sp
 	bp      uint8
 	bpOff   int32
-	// by DWARF number, saved at CFA minus this; 0: not saved
+	// saved has, by DWARF number, the distance below the CFA at which a register is saved; 0: not saved.
 	saved [16]int16
-	// among prologue instructions, other registers are the caller's
+	// entry reports that only instructions of the prologue have run, so that other registers are the caller's.
 	entry bool
 }
 

@@ -37,7 +37,7 @@ type fn struct {
 	at         uint32 // of tail within the functions
 }
 
-// Entry nfunc is the end of the text.
+// ftab gives entry i of the function table. Entry nfunc is the end of the text.
 func (t *funcs) ftab(i uint64) (pc, off uint64, ok bool) {
 	size, tab := t.h.entrySize(), t.h.funcs[t.h.ftabAt:]
 	if (i+1)*size > uint64(len(tab)) {

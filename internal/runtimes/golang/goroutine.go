@@ -38,7 +38,7 @@ const (
 	goroutineScanning  = 0x1000
 )
 
-// runtime/traceback.go, gStatusStrings
+// statusWords are the words of tracebacks (runtime/traceback.go, gStatusStrings).
 var statusWords = map[uint32]string{goroutineRunnable: "runnable", goroutineRunning: "running",
 	goroutineSyscall: "syscall", goroutineWaiting: "waiting", goroutineCopyStack: "copystack",
 	goroutinePreempted: "preempted", goroutineLeaked: "leaked"}
@@ -55,7 +55,7 @@ func (g *Goroutine) onThread() bool {
 	return true
 }
 
-// inC: it belongs to a thread of C that has left Go code (runtime/proc.go, oneNewExtraM).
+// inC reports whether it belongs to a thread of C that has left Go code (runtime/proc.go, oneNewExtraM).
 func (g *Goroutine) inC() bool { return g.Start == 0 && g.Status == goroutineSyscall }
 
 func (g *Goroutine) fill(t *managed.ParkedTask, arch frames.Arch) {

@@ -6,7 +6,7 @@ import "prywalk/internal/x86"
 
 type insn x86.Inst
 
-// decode is false for forms that Go's assembler does not write.
+// decode decodes an instruction; false for forms that Go's assembler does not write.
 func decode(b []byte) (in insn, ok bool) {
 	i, ok := x86.Decode(b)
 	return insn(i), ok && i.Map <= x86.Map3A && i.Reg|i.RM < 16

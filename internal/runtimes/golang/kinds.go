@@ -24,7 +24,8 @@ const (
 	kindGogo
 )
 
-// Assembly functions share their names with plain wrappers.
+// kinds are the kinds of functions with special rules, by name. Functions in assembly share their names with plain
+// wrappers.
 var kinds = map[string]kind{
 	"runtime.goexit":               kindRoot,
 	"runtime.mstart":               kindRoot,
@@ -62,7 +63,7 @@ var spWriters = map[string]bool{
 	"runtime.callCgoMunmap": true, "runtime.callCgoSigaction": true,
 }
 
-// spWrite: pcsp is not true everywhere.
+// kind gives the kind of a function. spWrite reports that pcsp is not true everywhere in it.
 func (t *funcs) kind(f *fn) (k kind, spWrite bool) {
 	name := t.name(f)
 	k = kinds[string(name)]

@@ -33,7 +33,8 @@ func (r *labels) LabelsAt(at frames.Addr) map[string]string {
 	return r.labelMap(first)
 }
 
-// Since Go 1.24 labels are an array of pairs of strings (runtime/pprof.LabelSet).
+// labelList reads n labels at an address. Since Go 1.24 they are an array of pairs of strings
+// (runtime/pprof.LabelSet).
 func (r *labels) labelList(at, n uint64) map[string]string {
 	pairs := make([]byte, 32*n)
 	if r.allgs.host.Read(at, pairs) != len(pairs) {
@@ -48,7 +49,7 @@ func (r *labels) labelList(at, n uint64) map[string]string {
 	return out
 }
 
-// map[string]string until Go 1.23 (runtime/map.go, hmap and bmap).
+// Layout of a map[string]string until Go 1.23 (runtime/map.go, hmap and bmap), bytes.
 const (
 	hmapBytes    = 32
 	hmapB        = 9
@@ -115,7 +116,7 @@ func (r *labels) text(header []byte) (string, bool) {
 	return string(b), utf8.Valid(b)
 }
 
-// Labels implements [managed.Labeler].
+// Labels implements [managed.Scheduler].
 func (r *labels) Labels(regs *frames.Regs, mem frames.Memory) map[string]string {
 	if r.allgs.fields.start == 0 && !r.allgs.findFields() {
 		return nil

@@ -53,7 +53,7 @@ func (r *allgs) layoutIn(array, n uint64) (l layoutG, ok bool) {
 	return l, false
 }
 
-// layoutOf: each field must be unique.
+// layoutOf finds the offsets of fields in a g by its content. It fails if a field is not unique.
 func (r *allgs) layoutOf(b []byte, function string, lastID uint64) (l layoutG, ok bool) {
 	entry, ok := r.entries.named(function)
 	if !ok {

@@ -15,7 +15,7 @@ type Line struct {
 	Line int
 	// StartLine is 0 before Go 1.20.
 	StartLine int
-	// Inlined: into the Line that follows.
+	// Inlined reports that the function is inlined into the one of the Line that follows.
 	Inlined bool
 }
 
@@ -114,7 +114,7 @@ func (t *lines) inlTree(f *fn) (uint64, bool) {
 	return t.gofunc + uint64(off), off != ^uint32(0)
 }
 
-// See runtime/symtabinl.go, inlinedCall.
+// call is an inlined call (runtime/symtabinl.go, inlinedCall).
 type call struct {
 	name      []byte
 	parentPC  uint32

@@ -4,7 +4,7 @@ package golang
 
 import "encoding/binary"
 
-// See runtime/symtab.go.
+// moduledata has the parts of Go's moduledata that are used (runtime/symtab.go).
 type moduledata struct {
 	text, etext uint64
 	gofunc      uint64 // of the symbol go:func.*, 0 if not found

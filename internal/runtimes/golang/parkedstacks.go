@@ -63,8 +63,8 @@ func (s *parkedStacks) expect(places []int) {
 	s.batch, s.next = s.batch[:0], 0
 }
 
-// of is valid until the next call; nil if it keeps changing.
-func (s *parkedStacks) of(f *follower, place int) *goroutineCopy {
+// of gives the copy of a goroutine and its stack, valid until the next call; nil if it keeps changing.
+func (s *parkedStacks) of(f *goroutinePoller, place int) *goroutineCopy {
 	if c := s.read(place); c != nil && c.state != copyChanged {
 		return c
 	}
@@ -98,7 +98,7 @@ func (s *parkedStacks) read(place int) *goroutineCopy {
 	return &s.batch[s.next-1]
 }
 
-func (s *parkedStacks) fill(f *follower, places []int) {
+func (s *parkedStacks) fill(f *goroutinePoller, places []int) {
 	r := f.allgs
 	s.batch, s.next, s.addrs = s.batch[:0], 0, s.addrs[:0]
 	for _, p := range places {

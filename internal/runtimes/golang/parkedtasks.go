@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// goidsTaken: 16 reserved numbers per processor (runtime/proc.go, _GoidCacheBatch).
+// goidsTaken bounds the numbers that were given but not used: 16 per processor (runtime/proc.go, _GoidCacheBatch).
 const goidsTaken = 1 << 16
 
 // ParkedTasks implements [managed.Scheduler].
@@ -57,7 +57,7 @@ func (r *Runtime) Again(t *managed.ParkedTask) (same bool) {
 	return true
 }
 
-// knowsParents: g has parentGoid (since Go 1.21).
+// knowsParents reports whether g has parentGoid (since Go 1.21).
 func knowsParents(all []Goroutine) bool {
 	most, some := uint64(0), false
 	for i := range all {

@@ -28,13 +28,9 @@ func (p *program) tableAt(pc uint64) (t *Table, bias uint64) {
 	if _, ok := p.table.find(pc - p.bias); ok {
 		return p.table, p.bias
 	}
-	of, ok := p.host.(Host)
-	if !ok {
-		return nil, 0
-	}
-	for _, m := range of.Modules() {
+	for _, m := range p.host.Modules() {
 		if pc >= m.Start && pc < m.End {
-			return of.GoTable(m), m.Bias
+			return tableIn(p.host, m), m.Bias
 		}
 	}
 	return nil, 0

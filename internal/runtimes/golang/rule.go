@@ -4,7 +4,7 @@ package golang
 
 import "prywalk/frames"
 
-// pc only if the rule depends on it
+// rowKey is the key of a cached row; pc is 0 unless the rule depends on it.
 type rowKey struct {
 	pc    uint64
 	delta int32

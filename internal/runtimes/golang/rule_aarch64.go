@@ -83,7 +83,7 @@ func (t rulesARM64) frameRule(r frames.Rule, delta int32, fp bool) (frames.Rule,
 	return r, row, true
 }
 
-// pcs from which on x30 and x29 are in the frame; 0: never
+// frameARM64 has the pcs from which on x30 and x29 are in the frame; 0: never.
 type frameARM64 struct{ lrFrom, fpFrom uint64 }
 
 // Instructions of prologues.
@@ -113,7 +113,7 @@ func (t rulesARM64) leavesARM64(pc uint64) bool {
 		before == ldpFPLR && now&0xffc003ff == addSP || before&0xffc003ff == addSP && now == retARM64
 }
 
-// x30 is the caller's once the frame is gone.
+// leavingARM64 gives the rule in an epilogue: x30 is the caller's once the frame is gone.
 func (t rulesARM64) leavingARM64(q frames.Query, delta int32) (frames.Rule, *frames.Row, bool) {
 	if delta <= 0 {
 		return t.leafARM64(q)
@@ -173,7 +173,7 @@ func (t rulesARM64) enteredARM64(q frames.Query) (frames.Rule, *frames.Row, bool
 	return frames.Rule{CFAReg: frames.ARM64SP, Flags: frames.FlagSignal, Method: frames.MethodCFI}, row, true
 }
 
-// loadsG: g is the scheduler's, and the goroutine's registers are saved.
+// loadsG reports whether g is the scheduler's at pc, and the goroutine's registers are saved.
 func (t rulesARM64) loadsG(f *fn, pc uint64) bool {
 	for at := f.entry; at < pc && at < f.entry+maxFlowBytes; at += 4 {
 		if load, rt, _, _, ok := memARM64(t.insnARM64(at)); ok && load && rt == 28 {
@@ -188,7 +188,7 @@ func (t rulesARM64) writesSP(f *fn, pc uint64) bool {
 	return sp > 0 || !ok
 }
 
-// It counts loads of sp, and of x29 from a g.
+// switchesARM64 counts the loads of sp, and of x29 from a g, before pc.
 func (t rulesARM64) switchesARM64(f *fn, pc uint64) (sp, fp int, ok bool) {
 	if pc-f.entry > maxFlowBytes {
 		return 0, 0, false

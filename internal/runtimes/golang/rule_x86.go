@@ -83,7 +83,8 @@ func (s *state) fillRule(r *frames.Rule) {
 	}
 }
 
-// syscall.rawVforkSyscall pops its return address into r12 because the child writes to the stack.
+// poppedX86 gives the rule of syscall.rawVforkSyscall, which pops its return address into r12, because the child writes
+// to the stack.
 func (t rulesX86) poppedX86(q frames.Query, f *fn) (frames.Rule, *frames.Row, bool) {
 	s := t.steps(f.pcsp, f.entry)
 	for s.next() && s.val >= 0 {

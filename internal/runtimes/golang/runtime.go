@@ -9,11 +9,14 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Host is a [managed.Host] with the tables of Go programs.
-type Host interface {
-	managed.Host
-	// GoTable may be nil.
-	GoTable(m *frames.Module) *Table
+// tableIn gives the table of a module's file; nil if it is no Go program.
+func tableIn(h managed.Host, m *frames.Module) *Table {
+	of, ok := h.(managed.FileHost)
+	if !ok {
+		return nil
+	}
+	t, _ := of.Table(m).(*Table)
+	return t
 }
 
 // Runtime is a Go run-time system in a process: a program's, or a library's. It implements [managed.Scheduler] by a
@@ -24,7 +27,7 @@ type Runtime struct {
 	tasks managed.Tasks
 
 	allgs
-	follower
+	goroutinePoller
 	waitQueues
 	lockFinder
 	labels
@@ -33,12 +36,8 @@ type Runtime struct {
 // Detect implements [managed.Detector]: the run-time system of the first module that has one. It also gives nil if the
 // code does not show where goroutines are.
 func Detect(h managed.Host) (managed.Runtime, error) {
-	of, ok := h.(Host)
-	if !ok {
-		return nil, nil
-	}
-	for _, m := range of.Modules() {
-		t := of.GoTable(m)
+	for _, m := range h.Modules() {
+		t := tableIn(h, m)
 		if t == nil || isPlugin(h, m) {
 			continue
 		}
@@ -58,8 +57,8 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	return nil, nil
 }
 
-// isPlugin: the dynamic linker binds its run-time system's symbols, which a plugin exports (cmd/link,
-// -buildmode=plugin), to those of the program, so that its goroutines are the program's.
+// isPlugin reports whether a module is a plugin. The dynamic linker binds its run-time system's symbols, which a plugin
+// exports (cmd/link, -buildmode=plugin), to those of the program, so that its goroutines are the program's.
 func isPlugin(h managed.Host, m *frames.Module) bool {
 	plugin := false
 	for _, s := range h.Own(m, "runtime.allgs", "main.main") {
@@ -75,7 +74,7 @@ func newRuntime(p program, c Chase) *Runtime {
 	r := &Runtime{program: p}
 	r.allgs = allgs{program: &r.program, chase: c, entries: entries{program: &r.program}}
 	r.labels = labels{allgs: &r.allgs}
-	r.follower.allgs, r.waitQueues.allgs = &r.allgs, &r.allgs
+	r.goroutinePoller.allgs, r.waitQueues.allgs = &r.allgs, &r.allgs
 	r.lockFinder.program = &r.program
 	return r
 }
@@ -109,12 +108,8 @@ func (r *Runtime) Tasks() *managed.Tasks { return &r.tasks }
 
 // Attach implements [managed.Runtime]: it reports whether the module is still mapped.
 func (r *Runtime) Attach(h managed.Host) bool {
-	of, ok := h.(Host)
-	if !ok {
-		return false
-	}
-	for _, m := range of.Modules() {
-		if m.Bias == r.bias && of.GoTable(m) == r.table {
+	for _, m := range h.Modules() {
+		if m.Bias == r.bias && tableIn(h, m) == r.table {
 			r.host, r.module = h, m
 			r.entries.known = nil // of functions of plugins that have come or gone
 			return true

@@ -166,7 +166,7 @@ func (k *takerX86) jump(from, to uint64) {
 	k.meets[to] = &other
 }
 
-// meet joins jumps; through: the instruction before continues here.
+// meet joins the states of all ways to an instruction. through reports that the instruction before continues there.
 func (k *takerX86) meet(at uint64, through bool) {
 	other := k.meets[at]
 	delete(k.meets, at)

@@ -102,7 +102,8 @@ func (g *guile) target(ret uint64) uint64 {
 	return t
 }
 
-// FF /2, rip-relative (Intel SDM volume 2, CALL).
+// findTarget gives the generated code that the call before ret leads to; 0: another call. The call is FF /2,
+// rip-relative (Intel SDM volume 2, CALL).
 func (g *guile) findTarget(ret uint64) uint64 {
 	var b [6]byte
 	if ret-g.lib.Start >= g.lib.End-g.lib.Start || g.o.Read(ret-6, b[:]) < len(b) || b[0] != 0xff || b[1] != 0x15 {

@@ -120,7 +120,7 @@ func (l *luaJIT) noteSpill(n int64) {
 	}
 }
 
-// add rsp, 40; pop r14, r15, rbx, rbp; ret
+// luaLeaves is add rsp, 40; pop r14, r15, rbx, rbp; ret.
 var luaLeaves = []byte{0x48, 0x83, 0xc4, 0x28, 0x41, 0x5e, 0x41, 0x5f, 0x5b, 0x5d, 0xc3}
 
 // luaSteps are offsets of instructions, with the words of the frame there; call frame information has the whole frame

@@ -75,7 +75,7 @@ func (s *sbcl) Own() frames.RuleSource {
 	})
 }
 
-// push rbp; mov rbp, rsp; push rbx, r12, r13, r14, r15; …; call [rax − 3]
+// findEntry finds the code that enters Lisp: push rbp; mov rbp, rsp; push rbx, r12, r13, r14, r15; …; call [rax − 3].
 func (s *sbcl) findEntry(addr uint64, code []byte) bool {
 	i := bytes.Index(code, lispEntry)
 	if i < 0 || i+lispEntryLen > len(code) {
@@ -128,7 +128,7 @@ func (s *sbcl) callerOf(regs *frames.Regs, mem frames.Memory, pc uint64) callerK
 	return lispByFP
 }
 
-// E8, or FF /2 (Intel SDM volume 2, CALL).
+// isCall reports whether code begins with a call: E8, or FF /2 (Intel SDM volume 2, CALL).
 func isCall(code []byte) bool {
 	return code[0] == 0xe8 || code[0] == 0xff && code[1]>>3&7 == 2
 }

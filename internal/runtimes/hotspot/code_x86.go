@@ -29,7 +29,7 @@ const (
 )
 
 // Safepoint poll (MacroAssembler::safepoint_poll, since JDK 16): cmp rsp, [r15 + disp8 or disp32]; ja rel32. Exception
-// check: cmp qword [r15 + disp8], imm8 (imm32 in JDK 8); jne rel32.
+// check is cmp qword [r15 + disp8], imm8 (imm32 in JDK 8); jne rel32.
 var (
 	pollShort    = []byte{0x49, 0x3b, 0x67}
 	pollLong     = []byte{0x49, 0x3b, 0xa7}
@@ -85,10 +85,10 @@ func handsOn(before, code []byte, left uint64) bool {
 	return to < 0 || to >= int64(left)
 }
 
-// C2's exception stub, return address in rdx (x86_64.ad, tailjmpInd): pop rbp; pop rdx; jmp reg.
+// opPopRDX is part of C2's exception stub, return address in rdx (x86_64.ad, tailjmpInd): pop rbp; pop rdx; jmp reg.
 const opPopRDX = 0x5a
 
-// handedOn gives the position in that stub; taken: the return address is in rdx.
+// handedOn gives the position in that stub. taken reports that the return address is in rdx.
 func handedOn(before, code []byte) (at end, taken bool) {
 	two := len(before) - 2
 	switch {
@@ -396,7 +396,7 @@ type throw struct {
 	stored bool  // return address in memory: at sp before the pop, later the second word below the CFA
 }
 
-// thrown gives the state at pc, an offset in code. ended: the frame is removed.
+// thrown gives the state at pc, an offset in code. ended reports that the frame is removed.
 func thrown(code []byte, pc int) (t throw, ended bool) {
 	from := bytes.LastIndex(code[:min(pc, len(code))], throwsBegin[:1])
 	for from >= 0 && !bytes.HasPrefix(code[from:], throwsBegin) {

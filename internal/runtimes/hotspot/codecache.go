@@ -6,7 +6,7 @@ package hotspot
 type codeCache struct {
 	o      Options
 	layout *layout
-	near   *near
+	cached *readCache
 	mem    memory
 	buf    [maxEntry]byte
 	head   [maxHeader]byte
@@ -25,7 +25,7 @@ func newCodeCache(o Options, l *layout) *codeCache {
 	k := &codeCache{
 		o: o, layout: l, kinds: map[uint64]blobName{}, seen: map[uint64]blob{}, known: map[uint64]blob{},
 	}
-	k.near = newNear(k)
+	k.cached = newReadCache(k)
 	return k
 }
 
@@ -86,8 +86,8 @@ func (k *codeCache) Reserved(addr uint64) bool {
 }
 
 func (k *codeCache) memory() *memory {
-	if k.mem.read, k.mem.failed = k.o.Read, false; k.near.on {
-		k.mem.read = k.near.through
+	if k.mem.read, k.mem.failed = k.o.Read, false; k.cached.on {
+		k.mem.read = k.cached.through
 	}
 	return &k.mem
 }

@@ -11,7 +11,7 @@ import (
 
 const mostFirstReads = 6
 
-func TestFirstMeetingOfAMethodReadsLittle(t *testing.T) {
+func TestANewMethodCostsFewReads(t *testing.T) {
 	for name, r := range namedReleases {
 		f := newNamed(r)
 		code, total, _ := cart(f, r)
@@ -36,7 +36,7 @@ func TestFirstMeetingOfAMethodReadsLittle(t *testing.T) {
 	}
 }
 
-func BenchmarkFirstMeeting(b *testing.B) {
+func BenchmarkNewMethod(b *testing.B) {
 	r := namedReleases["JDK 17"]
 	f := newNamed(r)
 	code, total, _ := cart(f, r)
@@ -48,7 +48,7 @@ func BenchmarkFirstMeeting(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		clear(n.methods)
-		v.near.drop()
+		v.cached.drop()
 		if n.methodAt(total) == nil {
 			b.Fatal("no method")
 		}

@@ -115,7 +115,7 @@ func TestAMachineThatStartsIsNotWalkedByGuess(t *testing.T) {
 	}
 }
 
-func TestCodeOfAMachineIsTakenInTheWalkThatMeetsIt(t *testing.T) {
+func TestCodeOfANewMachineIsUsedInTheSameWalk(t *testing.T) {
 	f := newFake()
 	stub := f.blob("RuntimeStub - new", 2, 0, nops)
 	list := wordAt(f.mem[staticsAt:])

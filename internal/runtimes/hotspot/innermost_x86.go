@@ -293,7 +293,7 @@ func (v *VM) inAdapter(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool
 	return frames.Rule{CFAReg: r.Reg, CFAOff: int32(r.Off), Method: frames.MethodCFI}, row, true
 }
 
-// DWARF number (System V ABI, figure 3.36).
+// regR11 is r11's DWARF number (System V ABI, figure 3.36).
 const regR11 = 11
 
 func (v *VM) inForward(ret uint64) (frames.Rule, *frames.Row, bool) {

@@ -79,7 +79,7 @@ func (n *methodNames) cookieFor(id *methodIdentity) uint64 {
 
 // wantKnown requests a known method's identity.
 func (n *methodNames) wantKnown(m *method) {
-	k, l := n.v.near, &n.l.at
+	k, l := n.v.cached, &n.l.at
 	k.want(extent{m.at + l.Method.ConstMethod.offset, 8})
 	k.want(extent{m.constMethod, l.ConstMethod.Bytes + 8})
 	k.want(extent{m.found.constants, l.ConstantPool.Bytes})
@@ -91,7 +91,7 @@ func (n *methodNames) wantKnown(m *method) {
 
 // identify reads the identity of the method at an address, and a new one's names too, in few reads.
 func (n *methodNames) identify(at uint64, known *method) (id methodIdentity, cm []byte, ok bool) {
-	l, m, near := &n.l.at, n.v.memory(), n.v.near
+	l, m, near := &n.l.at, n.v.memory(), n.v.cached
 	if at == 0 || at%8 != 0 {
 		return id, nil, false
 	}
@@ -158,8 +158,8 @@ func (n *methodNames) methodAt(at uint64) *method {
 	if known != nil && known.checked >= n.at {
 		return known
 	}
-	now := n.v.near.use(n.at)
-	defer n.v.near.done()
+	now := n.v.cached.use(n.at)
+	defer n.v.cached.done()
 	id, cm, ok := n.identify(at, known)
 	if !ok {
 		delete(n.methods, at)

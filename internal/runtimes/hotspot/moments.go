@@ -44,7 +44,7 @@ func (n *moments) clock() int64 { return procmem.Now() }
 
 func (n *moments) walk(s *managed.Sample) {
 	n.at, n.doubt, n.sure = s.At, false, 0
-	n.v.near.drop()
+	n.v.cached.drop()
 	if n.l != nil && s.At > n.after.at {
 		n.before, n.after = n.after, n.moment()
 		n.churn(n.after)
@@ -86,7 +86,7 @@ func (n *moments) doubted() bool {
 	if n.doubt || n.at == 0 {
 		return n.doubt
 	}
-	reads := n.v.near.reads + 1
+	reads := n.v.cached.reads + 1
 	if n.sure == reads {
 		return false
 	}

@@ -22,8 +22,8 @@ type Names struct {
 	err      error
 	replace  bool // a deoptimizing frame was walked
 	sites    map[site]*codeInfo
-	near     [1 << nearBits]recentSite
-	resting  managed.Rest
+	recent   [1 << recentBits]recentSite
+	eviction managed.IdleEviction
 	callStub uint64 // return address in the call stub
 }
 
@@ -92,12 +92,12 @@ func (n *Names) Forget() {
 	clear(n.methods)
 	clear(n.code)
 	clear(n.sites)
-	clear(n.near[:])
+	clear(n.recent[:])
 }
 
 // rest drops what is unused for long; at is the copy's time.
 func (n *Names) rest(at int64) {
-	before, due := n.resting.Due(at)
+	before, due := n.eviction.Due(at)
 	if !due {
 		return
 	}
@@ -158,9 +158,9 @@ type codeInfo struct {
 	ref    managed.Ref
 	code   *compiled // nil in stubs
 	interp interp
-	// replaces: the code replaces a compiled frame. replaced: such a frame.
+	// replaces reports code that replaces a compiled frame, replaced such a frame.
 	replaces, replaced bool
-	// unread: debugging information unreadable, possibly newer than the mappings.
+	// unread reports debugging information that could not be read; it may be newer than the mappings.
 	unread bool
 }
 
@@ -180,27 +180,27 @@ type recentSite struct {
 	is *codeInfo
 }
 
-const nearBits = 10
+const recentBits = 10
 
 // infoAt gives an address's meaning, or nil. Compiled code read before the copy is checked.
 func (n *Names) infoAt(f *frames.Frame) *codeInfo {
 	pc, caller := f.PC, f.Caller
-	near := &n.near[pc*0x9e3779b97f4a7c15>>(64-nearBits)] // Fibonacci hashing
+	recent := &n.recent[pc*0x9e3779b97f4a7c15>>(64-recentBits)] // Fibonacci hashing
 	key := site{pc, caller}
-	p := near.is
-	if p == nil || near.site != key {
+	p := recent.is
+	if p == nil || recent.site != key {
 		p = n.sites[key]
 	}
 	if p == nil || p.code != nil && p.code.checked < n.at && !n.same(p.code) {
 		is, ok := n.readInfo(pc, caller)
 		if !ok {
 			delete(n.sites, key)
-			near.is = nil
+			recent.is = nil
 			return nil
 		}
 		if is.unread {
 			delete(n.sites, key)
-			near.is = nil
+			recent.is = nil
 			return &is
 		}
 		if len(n.sites) >= maxSites {
@@ -209,13 +209,13 @@ func (n *Names) infoAt(f *frames.Frame) *codeInfo {
 		p = &is
 		n.sites[key] = p
 	}
-	*near = recentSite{key, p}
+	*recent = recentSite{key, p}
 	return p
 }
 
 func (n *Names) readInfo(pc uint64, caller bool) (p codeInfo, ok bool) {
-	n.v.near.use(n.at)
-	defer n.v.near.done()
+	n.v.cached.use(n.at)
+	defer n.v.cached.done()
 	b, ok := n.v.find(pc)
 	if !ok && caller {
 		b, ok = n.v.find(pc - 1)

@@ -426,7 +426,7 @@ func TestDebuggingInformationThatCannotBeReadNamesNothing(t *testing.T) {
 			}
 			hides = false
 			begin(n, nil)
-			n.v.near.drop()
+			n.v.cached.drop()
 			if got := said(n, at); got != inItem {
 				t.Errorf("%s, with %s again: %s", name, what, got)
 			}

@@ -180,7 +180,7 @@ func (n *compiledCode) pcOf(b []byte) int32 { return int32At(b[n.l.at.PcDesc.PCO
 
 // compiledOf reads a compiled method. The caller ends the caching of reads.
 func (n *compiledCode) compiledOf(b *blob, pc uint64) *compiled {
-	at := n.v.near.use(n.at)
+	at := n.v.cached.use(n.at)
 	now, ok := n.compiledAt(b, pc)
 	if begin, _ := n.v.layout.boundsOf(n.v.head[:], now.at); !ok || begin != b.begin { // replaced
 		delete(n.code, b.begin)
@@ -205,15 +205,15 @@ func (c *compiled) is(now *compiled) bool {
 	return a == b
 }
 
-// Ids start at 1.
+// cookie gives the Cookie of a compiled method's Refs, by its compilation id, which starts at 1.
 func (c *compiled) cookie() uint64 { return uint64(c.id)<<32 | uint64(uint32(c.method>>3)) | 1 }
 
 // same reports whether the compilation id is unchanged.
 func (n *compiledCode) same(c *compiled) bool {
-	at := n.v.near.use(n.at)
-	defer n.v.near.done()
+	at := n.v.cached.use(n.at)
+	defer n.v.cached.done()
 	idAt, methodAt := n.idOf(c)
-	n.v.near.fetch(idAt, methodAt)
+	n.v.cached.fetch(idAt, methodAt)
 	m := n.v.memory()
 	id, method := m.int32(idAt.addr), m.word(methodAt.addr)
 	if m.failed || uint32(id) != c.id || method != c.method {

@@ -22,7 +22,7 @@ type Runtime struct {
 	tries int
 	why   error
 	gates []*gate
-	// refused: a walk ended because the machine was starting.
+	// refused reports that a walk ended because the machine was starting.
 	refused bool
 }
 

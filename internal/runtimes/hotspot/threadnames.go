@@ -65,21 +65,21 @@ func (t *threads) proveName(id threadID) (string, bool) {
 	if !ok || first.id != id {
 		return "", false
 	}
-	t.n.v.near.again()
+	t.n.v.cached.again()
 	if again, ok := t.walk(id.thread); !ok || again != first {
 		return "", false
 	}
-	t.n.v.near.drop()
+	t.n.v.cached.drop()
 	after, calm := t.collections()
 	return first.name, calm && after == count
 }
 
-// collections gives the number begun. calm: none is stopping the threads.
+// collections gives the number of collections that have begun. calm reports that none is stopping the threads.
 func (t *threads) collections() (n int32, calm bool) {
 	l := t.l
 	static, total := l.static("Universe::_collectedHeap"), l.off("CollectedHeap::_total_collections")
 	stops := l.off(l.active)
-	t.n.v.near.fetch(extent{static, 8}, extent{t.heap + total, 4}, extent{t.heap + stops, 1})
+	t.n.v.cached.fetch(extent{static, 8}, extent{t.heap + total, 4}, extent{t.heap + stops, 1})
 	m := t.n.v.memory()
 	heap := m.word(static)
 	n = m.int32(heap + total)

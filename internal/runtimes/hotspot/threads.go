@@ -14,7 +14,7 @@ import (
 // Each thread in the machine's list leads to its kernel id and java.lang.Thread. Both can change during reads
 // (threadnames.go).
 
-// Needed in all releases.
+// wantThread are the fields that are needed in all releases.
 var wantThread = []string{
 	"OSThread::_thread_id", "JavaThread::_threadObj", "Klass::_super", "Klass::_layout_helper",
 	"InstanceKlass::_constants",
@@ -104,7 +104,7 @@ type threads struct {
 	heap       uint64   // its address
 	also       []string // fields of a JavaThread for waits
 	prefetched []extent
-	// postponed: a requested name could not be proven.
+	// postponed reports that a requested name could not be proven.
 	postponed bool
 	buf       [8 * 128]byte
 }
@@ -162,7 +162,7 @@ func (n *Names) threadsReady() bool {
 // name gives a thread's name, the last proven one while unreadable.
 func (t *threads) name(tid int) (string, bool) {
 	known, ok := t.begin(tid)
-	defer t.n.v.near.done()
+	defer t.n.v.cached.done()
 	if !ok {
 		delete(t.proven, tid)
 		return "", false
@@ -186,7 +186,7 @@ func (t *threads) name(tid int) (string, bool) {
 
 // begin begins a query for a thread; the count of collections is read first.
 func (t *threads) begin(tid int) (id threadID, ok bool) {
-	k := t.n.v.near
+	k := t.n.v.cached
 	k.done()
 	t.update()
 	k.drop()

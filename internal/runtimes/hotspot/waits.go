@@ -68,7 +68,7 @@ type waitState struct {
 	class   string
 	timed   bool
 	owner   int
-	// anonymous: the owner was found by objects' addresses.
+	// anonymous reports that the owner was found by objects' addresses.
 	anonymous bool
 }
 
@@ -99,7 +99,7 @@ func (n *Names) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 		return w, false
 	}
 	known, ok := t.begin(s.TID)
-	defer n.v.near.done()
+	defer n.v.cached.done()
 	if !ok {
 		return w, false
 	}
@@ -122,7 +122,7 @@ func (n *Names) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 	return w, true
 }
 
-// prove reads the path twice. later: incomplete, as a collector was active.
+// prove reads the path twice. later reports that it is incomplete, as a collector was active.
 func (t *waiters) prove(id threadID) (w waitState, later, ok bool) {
 	count, calm := t.collections()
 	first, ok := t.state(id, calm)
@@ -131,12 +131,12 @@ func (t *waiters) prove(id threadID) (w waitState, later, ok bool) {
 	}
 	w = first
 	w.owner = t.ownerOf(&w)
-	t.n.v.near.again()
+	t.n.v.cached.again()
 	again, ok := t.state(id, calm)
 	if !ok || again.kind != first.kind || again.monitor != first.monitor || again.timed != first.timed {
 		return w, true, false
 	}
-	t.n.v.near.drop()
+	t.n.v.cached.drop()
 	after, still := t.collections()
 	if later = !calm || !still || after != count || again != first; !later {
 		return w, false, true

@@ -30,7 +30,7 @@ type Map struct {
 	segs    []segment
 	indexed int // entries that segs are of
 	skipped int
-	// line is the line that is being read, as far as it is kept; long: it goes on beyond that.
+	// line is the line that is being read, as far as it is kept. long reports that it goes on beyond that.
 	line []byte
 	long bool
 

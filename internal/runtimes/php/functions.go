@@ -21,7 +21,7 @@ type functions struct {
 	classes  map[uint64]string // in opcache's memory, by address
 	serial   uint64
 	known    managed.Known // that are never freed
-	resting  managed.Rest
+	eviction managed.IdleEviction
 }
 
 // function is one of the program's or the engine's.
@@ -67,7 +67,7 @@ func (c *functions) rest(at int64) {
 	if len(c.bySerial) > 2*mostKnown {
 		c.forget()
 	}
-	before, due := c.resting.Due(at)
+	before, due := c.eviction.Due(at)
 	if !due {
 		return
 	}

@@ -28,9 +28,9 @@ type codes struct {
 	byText   map[functionText]*function
 	serial   uint64
 	known    managed.Known // not copied
-	resting  managed.Rest
+	eviction managed.IdleEviction
 	depth    int // nesting of resolved iseqs
-	seen     again
+	seen     contents
 }
 
 // object is an iseq or a method entry.
@@ -94,7 +94,7 @@ func (c *codes) forget() {
 
 // rest drops unused objects.
 func (c *codes) rest(at int64) {
-	before, due := c.resting.Due(at)
+	before, due := c.eviction.Due(at)
 	if !due {
 		return
 	}

@@ -58,7 +58,7 @@ func (c *compiled) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64,
 	return cfa, ok
 }
 
-// mostPushed: three, the argument registers, alignment, in words.
+// mostPushed bounds what is pushed, in words: three, the argument registers, alignment.
 const mostPushed = 24
 
 // Prove implements [frames.Prover]: the frame ends at the innermost return address of the interpreter's indirect

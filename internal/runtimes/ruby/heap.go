@@ -206,7 +206,7 @@ const (
 	wordID    = 4
 )
 
-// identify reads an identity; notObject: none, isFreed: unreadable.
+// identify reads an identity. notObject: there is none; isFreed: it could not be read.
 func (h heap) identify(addr uint64, kind objectKind) (id identity, what found) {
 	flags, ok := h.Word(addr)
 	if !ok {

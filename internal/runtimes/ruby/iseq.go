@@ -12,7 +12,7 @@ const (
 // outer gives the label of the enclosing iseq.
 type outer func(iseq uint64) (label, bool)
 
-// readISeq reads label, file and lines; whole: all lines.
+// readISeq reads label, file and lines. whole reports that all lines were read.
 func (h heap) readISeq(addr uint64, o *object, around outer) (whole, ok bool) {
 	body := h.at(addr + iseqBody)
 	var b [bodyCopied]byte

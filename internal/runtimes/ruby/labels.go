@@ -28,7 +28,7 @@ type label struct {
 	owner  string
 	name   string
 	owned  bool // class from its frame
-	// handler: rescue or ensure clause, part of the frame around it.
+	// handler reports a rescue or ensure clause, which is part of the frame around it.
 	handler bool
 }
 

@@ -24,7 +24,7 @@ func (r *Runtime) owns(m *frames.Module) bool {
 	return m != nil && (m == r.module || m.Bias == r.module.Bias && m.Name == r.name)
 }
 
-// runsHere gives the Ruby frames of a native frame; instead: some.
+// runsHere appends the Ruby frames of a native frame. instead reports that these replace it.
 func (r *Runtime) runsHere(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
 	w := &r.walk
 	if w.unfinished = cfa == 0; w.unfinished || w.broken || f.SP == 0 {
@@ -83,7 +83,7 @@ func (r *Runtime) appendRefs(from, to int, out []managed.Ref) []managed.Ref {
 	return out
 }
 
-// appendRef appends a frame's Ref; skip: it stands for the one around it, too.
+// appendRef appends a frame's Ref. skip reports that it also stands for the frame around it.
 func (r *Runtime) appendRef(f *frame, object uint64, kind objectKind, pc uint64, out []managed.Ref) (refs []managed.Ref,
 	skip bool) {
 	c, what := r.codes.resolve(object, kind, f)

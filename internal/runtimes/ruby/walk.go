@@ -7,12 +7,12 @@ import (
 )
 
 type walk struct {
-	sample *managed.Sample
-	asked  bool
-	live   bool // current memory is valid
-	used   bool // it was read
-	again  bool // readAgain was called
-	pages  *managed.LivePages
+	sample   *managed.Sample
+	asked    bool
+	live     bool // current memory is valid
+	used     bool // it was read
+	verified bool // readAgain was called
+	pages    *managed.LivePages
 
 	machine *machine
 	gather  managed.Gatherer // nil: none

@@ -7,26 +7,27 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"prywalk/frames"
 	"prywalk/internal/elffile"
+	"prywalk/internal/managed"
 )
 
-// Builtins is V8's code compiled at build time, in the program's file. Like run-time code it saves only the frame
-// pointer. Symbols give its start and the word with its size (EmbeddedFileWriter in src/snapshot/embedded). They
-// are read on first use.
+// Builtins is V8's code compiled at build time, in the program's file; it implements [managed.Builtins]. Like run-time
+// code it saves only the frame pointer. Symbols give its start and the word with its size (EmbeddedFileWriter in
+// src/snapshot/embedded). They are read on first use.
 type Builtins struct {
 	elf    *elffile.File
-	tables Tables
+	tables managed.SymbolTables
 	found  bool
 	code   span
 	// continued are the starts of builtins that deoptimized functions return into.
 	continued []uint64
 }
 
-// Tables calls yield for the symbol tables of a file and its debug file.
-type Tables func(yield func(f *elffile.File, kind elffile.SymbolKind))
-
-// New makes the Builtins of a file, which is read later.
-func New(f *elffile.File, tables Tables) *Builtins { return &Builtins{elf: f, tables: tables} }
+// BuiltinsOf makes the Builtins of a file, which is read later.
+func BuiltinsOf(f *elffile.File, tables managed.SymbolTables) managed.Builtins {
+	return &Builtins{elf: f, tables: tables}
+}
 
 type span struct{ start, end uint64 }
 
@@ -40,7 +41,7 @@ const (
 	embeddedSize   = "_embedded_blob_code_size_"
 )
 
-// KeepsFPOnly reports whether pc is in that code.
+// KeepsFPOnly implements [managed.Builtins].
 func (e *Builtins) KeepsFPOnly(pc uint64) bool {
 	e.search()
 	return e.code.has(pc)
@@ -53,12 +54,15 @@ func (e *Builtins) search() {
 	}
 }
 
-// continues reports whether pc starts a builtin that functions return into, without a call
+// Continues implements [managed.Builtins]: deoptimized functions return into such a builtin
 // (Deoptimizer::ContinuationForOutermost… in src/deoptimizer).
-func (e *Builtins) continues(pc uint64) bool {
+func (e *Builtins) Continues(pc uint64) bool {
 	e.search()
 	return slices.Contains(e.continued, pc)
 }
+
+// Rule implements [managed.Builtins].
+func (*Builtins) Rule(arch frames.Arch) (frames.Rule, *frames.Row, bool) { return ruleOf(arch) }
 
 func isContinuation(name []byte) bool {
 	name, ok := bytes.CutPrefix(name, []byte("Builtins_"))

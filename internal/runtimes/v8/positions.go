@@ -51,8 +51,8 @@ func (c *cursor) signed() int64 {
 	return int64(v>>1) ^ -int64(v&1)
 }
 
-// lookup gives the last position at or before a place; false if none. flags: a place is unsigned, above two flag
-// bits, from V8 14 on.
+// lookup gives the last position at or before a place; false if none. flags reports the form of V8 14 and
+// later: a place is unsigned, above two bits of flags.
 func lookup(table []byte, flags bool, place int) (p position, ok bool) {
 	c := cursor{b: table}
 	at, source := int64(-1), int64(0) // kFunctionEntryBytecodeOffset

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"prywalk/frames"
-	"prywalk/heuristics"
 	"prywalk/internal/managed"
 )
 
@@ -68,41 +67,4 @@ func (r *Runtime) adoptCode(h managed.Host) {
 			m.Sources = append([]frames.RuleSource{s}, m.Sources...)
 		}
 	}
-}
-
-// Analysis is the analysis of a file's instructions, with its builtins. It implements [frames.RuleSource],
-// [frames.CallSites] and the other parts of the analysis.
-type Analysis struct {
-	*heuristics.Source
-	builtins *Builtins
-	arch     frames.Arch
-}
-
-// With adds a file's builtins to the analysis of its instructions.
-func (e *Builtins) With(s *heuristics.Source, arch frames.Arch) *Analysis {
-	return &Analysis{s, e, arch}
-}
-
-// Rule implements [frames.RuleSource].
-func (a *Analysis) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	if q.Caller && !q.SPOnly && a.continues(q.PC) {
-		if _, called := a.Source.CallBefore(q.PC); !called {
-			return ruleOf(a.arch)
-		}
-	}
-	return a.Source.Rule(q)
-}
-
-// CallBefore implements [frames.CallSites]. Continuations of deoptimized functions count as called.
-func (a *Analysis) CallBefore(ret frames.Addr) (frames.Call, bool) {
-	if call, ok := a.Source.CallBefore(ret); ok {
-		return call, ok
-	}
-	return frames.Call{}, a.continues(ret)
-}
-
-// continues reports whether such a builtin begins at an address. Symbols are read only if a function begins there.
-func (a *Analysis) continues(pc frames.Addr) bool {
-	start, ok := a.FuncStart(pc)
-	return ok && start == pc && a.builtins.continues(pc)
 }

@@ -15,11 +15,11 @@ import (
 type Runtime struct {
 	managed.Plain
 	codes
-	module  *frames.Module
-	name    string
-	sample  *managed.Sample
-	inner   uint64 // interpreter frame of the running handler, 0: none
-	resting managed.Rest
+	module   *frames.Module
+	name     string
+	sample   *managed.Sample
+	inner    uint64 // interpreter frame of the running handler, 0: none
+	eviction managed.IdleEviction
 }
 
 var _ managed.Namer = (*Runtime)(nil)
@@ -244,7 +244,7 @@ func (r *Runtime) inHandler(fp uint64) bool {
 	return true
 }
 
-// Registers of handlers (src/codegen/x64/register-x64.h): r12, r9.
+// arrayRegister and offsetRegister are r12 and r9 in handlers (src/codegen/x64/register-x64.h).
 const arrayRegister, offsetRegister = 12, 9
 
 // newest gives the bytecode offset in a handler's registers; the stack has that of the last call.
@@ -439,7 +439,7 @@ func (r *Runtime) optimized(c *code, place int, out []managed.Frame) []managed.F
 
 // rest drops entries that were in no walk for long.
 func (r *Runtime) rest(at int64) {
-	before, due := r.resting.Due(at)
+	before, due := r.eviction.Due(at)
 	if !due {
 		return
 	}

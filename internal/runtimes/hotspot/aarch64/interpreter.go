@@ -17,7 +17,7 @@ type entry struct {
 	sender uint8  // its register
 }
 
-// add x29, sp, #n; …; stp xzr, sender, [sp, #n-16]
+// entryOf finds the code that makes the frame: add x29, sp, #n; …; stp xzr, sender, [sp, #n-16].
 func (v window) entryOf() (e entry) {
 	for pc := v.low; ; pc += insnBytes {
 		w, ok := v.at(pc)
@@ -186,8 +186,8 @@ const maxEnd = 6
 
 // ended gives the rule at pc after the end of a frame; the code continues at from.
 func (v window) ended(from, pc uint64, caller bool) (frames.Rule, *frames.Row, bool) {
-	// back: sp was the caller's, with so many bytes pushed since, first the return address if stored. lost: x30 is
-	// another.
+	// back reports that sp was the caller's; since then pushed bytes were pushed, the return address first if stored.
+	// lost reports that x30 is no longer the return address.
 	back, stored, lost, pushed := false, false, false, int64(0)
 	for q := from; q < pc; q += insnBytes {
 		w, ok := v.at(q)

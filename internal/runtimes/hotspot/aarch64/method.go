@@ -138,7 +138,7 @@ func (v window) makes(p *Piece, pc uint64) (rule frames.Rule, ok bool) {
 	return rule, false
 }
 
-// frameAt gives CFA − sp after the frame is made. gone: it is removed, with the return address in x30.
+// frameAt gives CFA − sp after the frame is made. gone reports that it is removed, with the return address in x30.
 func (v window) frameAt(p *Piece, pc uint64) (size int64, gone bool) {
 	last, _ := v.at(pc - insnBytes)
 	loaded, called := last.is(pairMask, uint32(pairOfSP)), false

@@ -168,7 +168,8 @@ func (s *stepped) place(pc uint64) string {
 // stack gives the PHP frames of the process, innermost first.
 func (s *stepped) stack(regs *frames.Regs) (list []*dump.Frame, complete bool) {
 	live, mem := callstack.Still(s.p.Read), observed.Still(s.p.Read)
-	s.merger.Begin(s.p.Namers(), &managed.Sample{TID: s.p.PID, Regs: regs, Mem: mem, At: procmem.Now(), Live: live})
+	s.merger.Begin(s.p.Runtimes().Namers(),
+		&managed.Sample{TID: s.p.PID, Regs: regs, Mem: mem, At: procmem.Now(), Live: live})
 	w := &s.walker
 	for w.Init(s.p.Space(), regs, mem); w.Next(); {
 		f := w.Frame()

@@ -1,25 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package code
+package golang
 
 import (
 	"errors"
 
 	"prywalk/internal/elffile"
-	"prywalk/internal/runtimes/golang"
+	"prywalk/internal/managed"
 )
 
-// bytes
+// maxPclntab bounds the section of the table, bytes.
 const maxPclntab = 512 << 20
 
-// GoTable gives the table of a Go program; nil for other files. Not safe for concurrent use.
-func (img *Image) GoTable() *golang.Table { return img.prepared().goTable }
+// Files implements [managed.TableReader] for Go programs.
+type Files struct{}
 
-// GoTableOf reads the Go table of any file; nil if it is no Go program.
-func GoTableOf(f *elffile.File) *golang.Table { return goTable(f) }
+// Has implements [managed.TableReader].
+func (Files) Has(f *elffile.File) bool { return tableSection(f) != nil }
 
-func goTable(f *elffile.File) *golang.Table {
-	s := goSection(f)
+// Read implements [managed.TableReader].
+func (Files) Read(f *elffile.File) managed.FileTable {
+	if t := TableOf(f); t != nil {
+		return t
+	}
+	return nil
+}
+
+// TableOf reads the table of a Go program; nil for other files.
+func TableOf(f *elffile.File) *Table {
+	s := tableSection(f)
 	if s == nil {
 		return nil
 	}
@@ -27,14 +36,14 @@ func goTable(f *elffile.File) *golang.Table {
 	if err != nil {
 		return nil
 	}
-	im := golang.Image{
+	im := Image{
 		Arch: f.Arch(), Pclntab: tab, PclntabAddr: s.Addr,
-		Data: goData(f), Rela: relocations(f), Read: f.ReadAddr,
+		Data: dataRanges(f), Rela: relocations(f), Read: f.ReadAddr,
 	}
-	t, err := golang.New(im)
-	if errors.Is(err, golang.ErrNoText) {
+	t, err := New(im)
+	if errors.Is(err, ErrNoText) {
 		im.TextStart = symbolValue(f, "runtime.text")
-		t, err = golang.New(im)
+		t, err = New(im)
 	}
 	if err != nil {
 		f.Free(tab)
@@ -43,17 +52,11 @@ func goTable(f *elffile.File) *golang.Table {
 	return t
 }
 
-func goSection(f *elffile.File) *elffile.Section {
+func tableSection(f *elffile.File) *elffile.Section {
 	if s := firstSection(f, ".gopclntab", ".data.rel.ro.gopclntab"); s != nil && s.Size <= maxPclntab {
 		return s
 	}
 	return nil
-}
-
-func (img *Image) hasGoTable() bool {
-	img.mu.Lock()
-	defer img.mu.Unlock()
-	return goSection(img.ELF) != nil
 }
 
 func firstSection(f *elffile.File, names ...string) *elffile.Section {
@@ -65,14 +68,14 @@ func firstSection(f *elffile.File, names ...string) *elffile.Section {
 	return nil
 }
 
-func goData(f *elffile.File) []golang.Range {
+func dataRanges(f *elffile.File) []Range {
 	if s := f.Section(".go.module"); s != nil {
-		return []golang.Range{{Addr: s.Addr, Size: s.Size}}
+		return []Range{{Addr: s.Addr, Size: s.Size}}
 	}
-	var out []golang.Range
+	var out []Range
 	for _, name := range []string{".noptrdata", ".data", ".data.rel.ro"} {
 		if s := f.Section(name); s != nil {
-			out = append(out, golang.Range{Addr: s.Addr, Size: s.Size})
+			out = append(out, Range{Addr: s.Addr, Size: s.Size})
 		}
 	}
 	if len(out) > 0 {
@@ -81,12 +84,13 @@ func goData(f *elffile.File) []golang.Range {
 	for i := range f.Segments {
 		s := &f.Segments[i]
 		if s.Type == elffile.SegLoad && s.Flags&elffile.SegWrite != 0 {
-			out = append(out, golang.Range{Addr: s.VAddr, Size: s.FileSize})
+			out = append(out, Range{Addr: s.VAddr, Size: s.FileSize})
 		}
 	}
 	return out
 }
 
+// maxRela bounds the section of relocations, bytes.
 const maxRela = 64 << 20
 
 func relocations(f *elffile.File) []byte {

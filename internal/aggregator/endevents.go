@@ -26,16 +26,16 @@ func (a *Aggregator) endThread(e *handover.Event) {
 	th.proc.waits.forget(th)
 }
 
-// exec handles a process whose first thread changed its name: earlier time is booked under the old one, and the
-// mappings are read again.
+// exec handles a process whose first thread changed its name, perhaps by an exec: time up to now is attributed under
+// the old name, and the mappings are read again.
 func (a *Aggregator) exec(e *handover.Event) {
 	th, p := a.thread(e.Thread), a.process(e.Proc)
 	a.attribute(&attribute.Cut{Task: th.ID})
 	th.named, th.given = 0, false
 	th.renameByKernel()
-	a.unwind.books.lend()
+	a.unwind.lock.beginRead()
 	p.refresh(e.At)
-	a.unwind.books.back()
+	a.unwind.lock.endRead()
 	p.Comm = th.name
 	p.waits.execed()
 }
@@ -52,7 +52,7 @@ func (a *Aggregator) endProcess(p *processAccount, end *attribute.ProcessEnd, no
 	a.Close(p.Target)
 }
 
-// CloseAccounts books all that is open after the last event; nothing, unless the tracer failed.
+// CloseAccounts attributes all that is open after the last event; that is nothing, unless the tracer failed.
 func (a *Aggregator) CloseAccounts(now int64) {
 	for _, th := range a.threads {
 		if th.open && !th.given {

@@ -19,25 +19,25 @@ const (
 // kernel reads /proc for the attribution.
 type kernel struct{}
 
-// Relative implements [attribute.Relatives].
-func (kernel) Relative(pid int) (attribute.Relative, bool) {
+// State implements [attribute.ProcSource].
+func (kernel) State(pid int) (attribute.ProcState, bool) {
 	var s procmem.Stat
 	if procmem.ReadStat(pid, &s) != nil {
-		return attribute.Relative{}, false
+		return attribute.ProcState{}, false
 	}
-	return attribute.Relative{
+	return attribute.ProcState{
 		Start: s.StartTime, Parent: s.PPID, ChildrenCPU: int64(s.ChildUTime+s.ChildSTime) * clockTick,
 		Zombie: s.State == 'Z',
 	}, true
 }
 
-// IgnoresChildren implements [attribute.Relatives].
+// IgnoresChildren implements [attribute.ProcSource].
 func (kernel) IgnoresChildren(pid int) bool {
 	var s procmem.Status
 	return procmem.ReadStatus(pid, &s) == nil && s.SigIgn&sigChild != 0
 }
 
-// ExactChildrenCPU implements [attribute.Relatives] for children of this process: waitid with WNOWAIT gives time
+// ExactChildrenCPU implements [attribute.ProcSource] for children of this process: waitid with WNOWAIT gives time
 // in µs, /proc in hundredths of a second.
 func (kernel) ExactChildrenCPU(pid int) int64 {
 	var both unix.Rusage

@@ -8,7 +8,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-var _ managed.TaskFollower = (*Runtime)(nil)
+var _ managed.TaskLister = (*Runtime)(nil)
 
 // taskReader gives a reader of tasks; nil if the process has none, or an unknown layout.
 func (r *Runtime) taskReader() *taskReader {
@@ -32,7 +32,7 @@ func (r *Runtime) begin(t *taskReader, w managed.Watch) {
 	r.codes.ahead, r.codes.aheadRead = nil, false
 }
 
-// TaskPlaces implements [managed.TaskFollower].
+// TaskPlaces implements [managed.TaskLister].
 func (r *Runtime) TaskPlaces() []uint64 {
 	if r.followed = r.taskReader(); r.followed == nil {
 		return nil
@@ -41,7 +41,7 @@ func (r *Runtime) TaskPlaces() []uint64 {
 	return r.followed.all()
 }
 
-// TaskAt implements [managed.TaskFollower].
+// TaskAt implements [managed.TaskLister].
 func (r *Runtime) TaskAt(place uint64, w managed.Watch) (managed.Task, bool) {
 	if r.followed == nil {
 		return managed.Task{}, true

@@ -11,13 +11,13 @@ import (
 	"prywalk/internal/selfruntime"
 )
 
-// follower follows the tasks of one run-time system of a process, in rounds.
-type follower struct {
+// taskPoller observes the tasks of one run-time system of a process, in rounds.
+type taskPoller struct {
 	a      *Aggregator
 	p      *processAccount
 	of     taskSource
 	totals *taskTotals
-	places []place
+	places []place // by the task source's number
 	kinds  taskKinds
 
 	next    int   // next place of the round
@@ -28,8 +28,8 @@ type follower struct {
 	round  int   // completed rounds
 	began  int64 // start of the first, CLOCK_MONOTONIC ns
 	turn   int64 // start of the current one
-	due    int64
-	cut    int64 // last booking of all intervals
+	due    int64 // start of the next slice
+	cut    int64 // last time that all intervals were added, CLOCK_MONOTONIC ns
 	gap    int64 // end of the last pause
 	broken int   // consecutive failures
 	cpu    int64 // processor time, ns
@@ -44,38 +44,38 @@ type place struct {
 	parked     bool
 }
 
-// newFollower makes a follower whose first round is due.
-func newFollower(a *Aggregator, p *processAccount, of taskSource) *follower {
-	return &follower{a: a, p: p, of: of, totals: of.totals(&a.totals), kinds: taskKinds{by: map[taskKind]uint32{}}}
+// newTaskPoller makes a taskPoller whose first round is due.
+func newTaskPoller(a *Aggregator, p *processAccount, of taskSource) *taskPoller {
+	return &taskPoller{a: a, p: p, of: of, totals: of.totals(&a.totals), kinds: taskKinds{by: map[taskKind]uint32{}}}
 }
 
-// some reads a slice of the tasks, and gives the rest that must follow, in ns.
-func (f *follower) some(now int64) (rest int64) {
-	took := int64(selfruntime.CPUOf(func() { f.slice(now, followFor) }))
+// some reads a slice of the tasks, and gives the pause that must follow, in ns.
+func (f *taskPoller) some(now int64) (rest int64) {
+	took := int64(selfruntime.CPUOf(func() { f.slice(now, pollFor) }))
 	f.totals.CPU += took
 	f.cpu += took
 	switch {
 	case f.round == 0:
-		rest = followRestsAtFirst * took
-	case f.cpu*(followRests+1) > now-f.began: // compensates for the first round
-		rest = max(followRestsAfter*took, f.walked*walkRests)
+		rest = pollRestsAtFirst * took
+	case f.cpu*(pollRests+1) > now-f.began: // compensates for the first round
+		rest = max(pollRestsAfter*took, f.walked*walkRests)
 	default:
-		rest = max(followRests*took, f.walked*walkRests)
+		rest = max(pollRests*took, f.walked*walkRests)
 	}
 	switch {
 	case f.broken > 0:
-		f.due = now + int64(followAgain)<<min(f.broken, 6)
+		f.due = now + int64(searchEvery)<<min(f.broken, 6)
 	case f.next < len(f.places):
 		f.due = now + rest
 	default:
 		f.next, f.round = 0, f.round+1
-		f.due = max(now+rest, f.turn+followEvery/2+rand.Int64N(followEvery))
+		f.due = max(now+rest, f.turn+pollEvery/2+rand.Int64N(pollEvery))
 	}
 	return rest
 }
 
 // slice reads tasks for at most the given ns of processor time.
-func (f *follower) slice(now, most int64) {
+func (f *taskPoller) slice(now, most int64) {
 	f.walked = 0
 	if !f.count(now) {
 		return
@@ -92,18 +92,18 @@ func (f *follower) slice(now, most int64) {
 	if len(f.pending) == 0 {
 		f.next = f.polled
 	}
-	f.a.followed.Store(f.a.totals.goroutines.Seen + f.a.totals.coroutines.Seen)
+	f.a.taskObservations.Store(f.a.totals.goroutines.Seen + f.a.totals.coroutines.Seen)
 }
 
 // count reads the number of places at the start of a round; false if that fails.
-func (f *follower) count(now int64) bool {
+func (f *taskPoller) count(now int64) bool {
 	if f.next > 0 || len(f.pending) > 0 {
 		return true
 	}
 	f.turn = now
-	f.a.unwind.books.lend()
+	f.a.unwind.lock.beginRead()
 	n, err := f.of.Places()
-	f.a.unwind.books.back()
+	f.a.unwind.lock.endRead()
 	if err != nil && n == 0 {
 		f.broken++
 		return false
@@ -120,7 +120,7 @@ func (f *follower) count(now int64) bool {
 }
 
 // since gives the start of the state at a new place. Tasks of the first round are taken as unchanged before.
-func (f *follower) since() int64 {
+func (f *taskPoller) since() int64 {
 	if f.round == 0 {
 		return max(f.p.Since, 0)
 	}
@@ -128,11 +128,11 @@ func (f *follower) since() int64 {
 }
 
 // poll finds the changed among the next tasks.
-func (f *follower) poll(now int64) {
+func (f *taskPoller) poll(now int64) {
 	f.polled = min(f.next+f.of.width(), len(f.places))
-	f.a.unwind.books.lend()
+	f.a.unwind.lock.beginRead()
 	f.changed = f.of.Poll(f.next, f.polled, f.changed[:0])
-	f.a.unwind.books.back()
+	f.a.unwind.lock.endRead()
 	f.pending = f.changed
 	changed := f.changed
 	for i := f.next; i < f.polled; i++ {
@@ -148,14 +148,14 @@ func (f *follower) poll(now int64) {
 }
 
 // readTask reads a changed task.
-func (f *follower) readTask(i int, now int64) {
+func (f *taskPoller) readTask(i int, now int64) {
 	s := &f.places[i]
 	f.book(s)
 	before := max(cmp.Or(s.seen, f.began), f.gap)
 	s.parked, s.seen = false, now
-	f.a.unwind.books.lend()
+	f.a.unwind.lock.beginRead()
 	what, kind, stop := f.of.readTask(i)
-	f.a.unwind.books.back()
+	f.a.unwind.lock.endRead()
 	switch what {
 	case taskElsewhere:
 		return
@@ -174,8 +174,8 @@ func (f *follower) readTask(i int, now int64) {
 	}
 }
 
-// book books a parked task up to its last observation.
-func (f *follower) book(s *place) {
+// book adds the interval of a parked task up to its last observation.
+func (f *taskPoller) book(s *place) {
 	if s.parked && s.seen > s.from {
 		i := f.interval(s)
 		f.totals.Blocked += i.Wall
@@ -184,14 +184,14 @@ func (f *follower) book(s *place) {
 	s.from = s.seen
 }
 
-// bookAll books all tasks; they stay open.
-func (f *follower) bookAll() {
+// bookAll adds the intervals of all parked tasks, which go on.
+func (f *taskPoller) bookAll() {
 	for i := range f.places {
 		f.book(&f.places[i])
 	}
 }
 
-func (f *follower) interval(s *place) profile.Interval {
+func (f *taskPoller) interval(s *place) profile.Interval {
 	k, p := &f.kinds.list[s.kind], f.p
 	return profile.Interval{
 		Stack: s.stack, PID: p.Target.PID, NSPID: p.nsPID, Comm: p.Comm, Thread: k.entry, State: sample.Sleeping.String(),
@@ -199,7 +199,7 @@ func (f *follower) interval(s *place) profile.Interval {
 	}
 }
 
-func (f *follower) finish(now int64) {
+func (f *taskPoller) finish(now int64) {
 	f.totals.CPU += int64(selfruntime.CPUOf(func() { f.lastRound(now) }))
 	for i := range f.places {
 		if s := &f.places[i]; s.parked {
@@ -210,10 +210,10 @@ func (f *follower) finish(now int64) {
 
 // lastRound reads all tasks once more, within a limit. It is larger if the first round is incomplete: unread tasks
 // are in no sum.
-func (f *follower) lastRound(now int64) {
-	most := int64(followLast)
+func (f *taskPoller) lastRound(now int64) {
+	most := int64(pollLast)
 	if f.round == 0 {
-		most = followFirst
+		most = pollFirst
 	}
 	began := selfruntime.CPUTime()
 	if !f.count(now) {
@@ -236,7 +236,7 @@ func (f *follower) lastRound(now int64) {
 	}
 }
 
-func (f *follower) end() {
+func (f *taskPoller) end() {
 	f.bookAll()
 	if f.round == 0 {
 		f.totals.Unread += int64(len(f.places) - f.next)

@@ -17,8 +17,8 @@ import (
 // goroutine has not run if number, state, sched, waitreason, waiting, param, labels and, since Go 1.17, trackingSeq
 // (counts stops modulo 256; runtime/proc.go, casgstatus) are unchanged.
 
-// follower reads the goroutines that have run since they were read before.
-type follower struct {
+// goroutinePoller reads the goroutines that have run since they were read before.
+type goroutinePoller struct {
 	allgs  *allgs
 	listed int      // prefix of it in gs
 	gs     []uint64 // by places
@@ -30,7 +30,7 @@ type follower struct {
 }
 
 // Places implements [managed.Scheduler].
-func (f *follower) Places() (int, error) {
+func (f *goroutinePoller) Places() (int, error) {
 	r := f.allgs
 	first, n, err := r.slice()
 	if err != nil {
@@ -41,7 +41,7 @@ func (f *follower) Places() (int, error) {
 			return 0, errGoroutines
 		}
 		all := newRecords(r.host)
-		*f = follower{allgs: r, seed: maphash.MakeSeed(), records: all, stacks: parkedStacks{records: all}}
+		*f = goroutinePoller{allgs: r, seed: maphash.MakeSeed(), records: all, stacks: parkedStacks{records: all}}
 	}
 	f.records.of(r.host)
 	if int(n) <= f.listed {
@@ -62,7 +62,7 @@ func (f *follower) Places() (int, error) {
 }
 
 // Poll implements [managed.Scheduler].
-func (f *follower) Poll(from, to int, changed []int) []int {
+func (f *goroutinePoller) Poll(from, to int, changed []int) []int {
 	from, to = max(from, 0), min(to, len(f.gs))
 	if from >= to {
 		return changed
@@ -79,7 +79,7 @@ func (f *follower) Poll(from, to int, changed []int) []int {
 
 // sum hashes the words of g that change when it runs; never 0. Others write the scan bit, waitsince, the flags behind
 // waitreason, schedlink, and what is behind labels.
-func (f *follower) sum(b []byte) uint64 {
+func (f *goroutinePoller) sum(b []byte) uint64 {
 	l := &f.allgs.fields
 	status := l.status
 	flags := binary.LittleEndian.Uint32(b[status:])
@@ -93,7 +93,7 @@ func (f *follower) sum(b []byte) uint64 {
 }
 
 // Task implements [managed.Scheduler].
-func (f *follower) Task(place int, t *managed.ParkedTask) (stack []byte, ok bool) {
+func (f *goroutinePoller) Task(place int, t *managed.ParkedTask) (stack []byte, ok bool) {
 	*t = managed.ParkedTask{OnThread: true}
 	if place < 0 || place >= len(f.gs) {
 		return nil, false

@@ -10,7 +10,7 @@ import (
 
 func scattered(v *VM, calls *int) {
 	read := v.o.Read
-	v.near.unit = 128
+	v.cached.unit = 128
 	v.o.Read = func(addr uint64, b []byte) int {
 		*calls++
 		return read(addr, b)
@@ -69,7 +69,7 @@ func TestMemoryThatIsKeptIsReadAgain(t *testing.T) {
 		if !gathers {
 			v.o.Gather = nil
 		}
-		k := v.near
+		k := v.cached
 		word := func() uint64 { return v.memory().word(stringsAt) }
 		f.put(stringsAt, 1)
 		k.use(0)
@@ -87,11 +87,11 @@ func TestMemoryThatIsKeptIsReadAgain(t *testing.T) {
 			t.Errorf("gathered: %v: %d %d %d %d %d", gathers, first, kept, again, dropped, off)
 		}
 		k.use(0)
-		for i := range uint64(3 * maxNear) {
+		for i := range uint64(3 * maxCached) {
 			f.put(codeEnd+64*i, i)
 		}
 		for range 2 {
-			for i := range uint64(3 * maxNear) {
+			for i := range uint64(3 * maxCached) {
 				if got := v.memory().word(codeEnd + 64*i); got != i {
 					t.Fatalf("unit %d: %d", i, got)
 				}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"prywalk/internal/languages"
 	rec "prywalk/internal/profile"
 )
 
@@ -33,42 +34,33 @@ func (d *Selection) foldSchedulers() {
 	if d.Options.Native || !ok || !ok2 || !ok3 || !ok4 {
 		return
 	}
-	follows, loops := map[int64]bool{}, map[int64]bool{}
-	for _, s := range d.Profile.Sample {
-		switch Label(s, rec.LabelTask) {
-		case rec.GoroutineTask:
-			follows[Number(s, rec.LabelPID)] = true
-		case rec.CoroutineTask:
-			loops[Number(s, rec.LabelPID)] = true
-		}
-	}
-	if len(follows)+len(loops) == 0 {
+	recorded := recordedTasks(d.Profile)
+	if len(recorded) == 0 {
 		return
 	}
-	schedules := map[**profile.Location]scheduler{}
+	schedules := map[**profile.Location]string{}
 	d.Profile.Sample = slices.Clone(d.Profile.Sample)
 	kept := d.Profile.Sample[:0]
 	for _, s := range d.Profile.Sample {
 		idle := s.Value[wall] - s.Value[cpu] - s.Value[queue]
-		pid := Number(s, rec.LabelPID)
-		if !follows[pid] && !loops[pid] || IsTask(s) || Label(s, rec.LabelState) != "sleeping" ||
-			len(s.Location) == 0 || idle <= 0 {
+		tasks := recorded[Number(s, rec.LabelPID)]
+		if len(tasks) == 0 || IsTask(s) || Label(s, rec.LabelState) != "sleeping" || len(s.Location) == 0 || idle <= 0 {
 			kept = append(kept, s)
 			continue
 		}
-		is, known := schedules[&s.Location[0]]
+		task, known := schedules[&s.Location[0]]
 		if !known {
-			is = schedulerOf(s)
-			schedules[&s.Location[0]] = is
+			task = unoccupied(s)
+			schedules[&s.Location[0]] = task
 		}
-		switch {
-		case is == ofGo && follows[pid]:
-			d.Scheduled += idle
-		case is == ofLoop && loops[pid]:
-			d.Looped += idle
-		default:
+		if !tasks[task] {
 			kept = append(kept, s)
 			continue
+		}
+		if task == rec.GoroutineTask {
+			d.Scheduled += idle
+		} else {
+			d.Looped += idle
 		}
 		if s.Value[cpu] == 0 && s.Value[queue] == 0 {
 			continue
@@ -84,73 +76,52 @@ func (d *Selection) foldSchedulers() {
 	d.Profile.Sample = kept
 }
 
-// threadBegins are C functions in which threads of Go programs begin.
-var threadBegins = []string{"start_thread", "clone", "clone3", "__clone", "__clone3", "crosscall1", "crosscall_amd64",
-	"threadentry"}
-
-// scheduler is what a sleeping thread's stack is in.
-type scheduler uint8
-
-const (
-	noScheduler scheduler = iota
-	ofGo
-	ofLoop
-)
-
-// schedulerOf gives the scheduler that a thread sleeps in.
-func schedulerOf(s *profile.Sample) scheduler {
-	switch {
-	case onlySchedules(s):
-		return ofGo
-	case onlySelects(s):
-		return ofLoop
+// recordedTasks gives, by process id, which kinds of tasks ([languages.Language].Task) a recording has.
+func recordedTasks(p *profile.Profile) map[int64]map[string]bool {
+	kinds := map[int64]map[string]bool{}
+	for _, s := range p.Sample {
+		task := Label(s, rec.LabelTask)
+		if task == "" {
+			continue
+		}
+		pid := Number(s, rec.LabelPID)
+		if kinds[pid] == nil {
+			kinds[pid] = map[string]bool{}
+		}
+		kinds[pid][task] = true
 	}
-	return noScheduler
+	return kinds
 }
 
-// onlySelects reports whether asyncio's event loop waits in a stack: its selector has been called by one turn of the
-// loop (asyncio/base_events.py, selectors.py). Python before 3.11 has no names of classes.
-func onlySelects(s *profile.Sample) bool {
-	called := ""
-	for _, l := range s.Location {
-		for i := range l.Line {
-			f := l.Line[i].Function
-			switch {
-			case f == nil:
-			case f.Name == "BaseEventLoop._run_once" || f.Name == "_run_once":
-				return called == "select" || strings.HasSuffix(called, "Selector.select")
-			default:
-				called = f.Name
-			}
+// unoccupied gives the task of the language in whose scheduler or event loop a thread sleeps; "" for none.
+func unoccupied(s *profile.Sample) string {
+	functions := functionsOf(s)
+	for _, l := range languages.All {
+		if l.Unoccupied != nil && l.Unoccupied(functions) {
+			return l.Task
 		}
 	}
-	return false
+	return ""
 }
 
-// onlySchedules reports whether a stack has functions of Go's run-time system alone: a goroutine has left it.
-func onlySchedules(s *profile.Sample) bool {
-	some := false
+// functionsOf gives the functions of a stack without the kernel's, innermost first; "" for an unknown one.
+func functionsOf(s *profile.Sample) (names []string) {
 	for _, l := range s.Location {
 		if l.Mapping != nil && l.Mapping.File == "[kernel]" {
 			continue
 		}
 		if len(l.Line) == 0 {
-			return false
+			names = append(names, "")
 		}
 		for i := range l.Line {
-			if l.Line[i].Function == nil {
-				return false
+			name := ""
+			if f := l.Line[i].Function; f != nil {
+				name = f.Name
 			}
-			switch name := l.Line[i].Function.Name; {
-			case strings.HasPrefix(name, "runtime.") && name != "runtime.main" && name != "runtime.goexit",
-				strings.HasPrefix(name, "internal/runtime/"):
-				some = true
-			case !slices.Contains(threadBegins, name):
-				return false
-			}
+			names = append(names, name)
 		}
 	}
-	return some
+	return names
 }
 
 // labelGroup names a group by the program's own labels: all, or the value of one.

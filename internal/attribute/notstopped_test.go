@@ -12,10 +12,10 @@ func (b *book) leftAlone(cpu, runq, blocked int64, inCall bool) {
 	b.now.Wall += cpu + runq + blocked
 	b.now.CPU += cpu
 	b.now.RunQueue += runq
-	b.c.LeftAlone(b.now, inCall, b.emit)
+	b.c.NotStopped(b.now, inCall, b.emit)
 }
 
-func TestTimeInACallThatIsLeftAloneGoesToTheCall(t *testing.T) {
+func TestTimeInACallWithoutStopsGoesToTheCall(t *testing.T) {
 	var b book
 	b.observe(0, 0, 0, 1, sample.Running)
 	b.leftAlone(400, 20, 0, true)

@@ -14,8 +14,8 @@ import (
 // is kept until the next one, with the times between which the change happened. Copies from before are walked by it.
 // Where the order is unknown, both versions must agree, or only one may have code at that address.
 
-// past is the version before the last change.
-type past struct {
+// previous is the version before the last change.
+type previous struct {
 	spans  []span
 	images []*image // of it, that no list has any more
 	// since is its start; seen the last time it was found valid; until the first time it was found replaced (ns).
@@ -34,23 +34,23 @@ const (
 // shift makes the current version the one before.
 func (c *Code) shift() {
 	c.forgetPast()
-	c.past.spans, c.spans = c.spans, c.past.spans
-	c.past.since, c.past.seen = c.past.until, c.agreed
-	c.past.until = c.o.Now()
-	c.agreed = c.past.until
+	c.previous.spans, c.spans = c.spans, c.previous.spans
+	c.previous.since, c.previous.seen = c.previous.until, c.agreed
+	c.previous.until = c.o.Now()
+	c.agreed = c.previous.until
 }
 
 // forgetPast keeps only the names of the version before.
 func (c *Code) forgetPast() {
-	for _, img := range c.past.images {
+	for _, img := range c.previous.images {
 		c.setAside(img)
 	}
-	clear(c.past.images)
-	c.past.images, c.past.spans = c.past.images[:0], c.past.spans[:0]
+	clear(c.previous.images)
+	c.previous.images, c.previous.spans = c.previous.images[:0], c.previous.spans[:0]
 }
 
-// At selects the version for copies of a moment, and reports whether rules given earlier may be invalid. ask: changes
-// are read, two reads for each unchanged list.
+// At selects the version for copies of a moment, and reports whether rules given earlier may be invalid. ask permits
+// reads of the list: two for each unchanged one.
 func (c *Code) At(moment int64, ask bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -63,7 +63,7 @@ func (c *Code) At(moment int64, ask bool) bool {
 			c.agreed = now
 		}
 	}
-	v := c.past.viewOf(moment)
+	v := c.previous.viewOf(moment)
 	if v != c.view {
 		c.view, changed = v, true
 	}
@@ -81,7 +81,7 @@ func (c *Code) differs() bool {
 }
 
 // viewOf gives the version for copies of a moment.
-func (p *past) viewOf(moment int64) view {
+func (p *previous) viewOf(moment int64) view {
 	switch {
 	case moment >= p.until:
 		return viewNow

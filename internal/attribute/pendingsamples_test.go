@@ -112,10 +112,10 @@ func TestSamplesThatWaitAreBookedInTheEnd(t *testing.T) {
 		then func(*book)
 		cpu  int64
 	}{
-		"it sleeps on": {func(b *book) { b.observe(3, 0, longestAlike, 1, sample.Sleeping) }, 9},
+		"it sleeps on": {func(b *book) { b.observe(3, 0, longestPending, 1, sample.Sleeping) }, 9},
 		"it slept there again": {func(b *book) {
 			b.observe(3, 0, 1, 1, sample.Sleeping)
-			b.now.Wall += longestAlike
+			b.now.Wall += longestPending
 			b.observe(0, 0, 0, 1, sample.Sleeping)
 		}, 9},
 		"a look stops it":        {func(b *book) { b.observe(5, 0, 0, 2, sample.Running) }, 6},
@@ -145,7 +145,7 @@ func TestSamplesThatWaitAreBookedInTheEnd(t *testing.T) {
 
 // Of 64 ms that a thread ran, 16 samples stand for 1 ms each, and 16 after a change of the rate for 3 ms each.
 func TestSamplesOfTwoRatesHavePartsInProportionToTheirPeriods(t *testing.T) {
-	const short, long, n = 1e6, 3e6, enoughAlike / 2
+	const short, long, n = 1e6, 3e6, enoughPending / 2
 	var c Clock
 	got := map[sample.StackID]int64{}
 	emit := func(s Span) {

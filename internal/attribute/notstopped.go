@@ -4,8 +4,9 @@ package attribute
 
 import "prywalk/internal/sample"
 
-// LeftAlone attributes the time up to r without stops. inCall: in the call of the last sample.
-func (c *Clock) LeftAlone(r sample.Reading, inCall bool, emit func(Span)) {
+// NotStopped attributes the time up to r, in which the thread was not stopped. inCall reports that it was in the call
+// of the last sample all the time.
+func (c *Clock) NotStopped(r sample.Reading, inCall bool, emit func(Span)) {
 	if !c.started || r.Wall <= c.last.Wall {
 		return
 	}

@@ -16,23 +16,25 @@ import (
 // exact, and get parts in proportion to their periods: equal ones unless the rate was changed.
 
 const (
-	// enoughAlike samples are attributed once the thread sleeps, mostAlike in any case.
-	enoughAlike = 32
-	mostAlike   = 64
-	// greatest age, ns
-	longestAlike = 5e9
+	// enoughPending samples are attributed once the thread sleeps, mostPending in any case.
+	enoughPending = 32
+	mostPending   = 64
+	// longestPending is the greatest age of a pending sample, ns.
+	longestPending = 5e9
 )
 
-type sampledAt struct {
+// pendingSample is a kernel sample whose CPU time is not attributed yet.
+type pendingSample struct {
 	stack     sample.StackID
 	stop      frames.StopReason
-	at, queue int64 // time, run queue time, ns
+	at, queue int64 // moment, CLOCK_MONOTONIC; run queue time before it; ns
 	period    int64 // ns; 0: unknown, as all others
 }
 
-type alike struct {
-	of  []sampledAt
-	cpu int64
+// pendingSamples share their CPU time.
+type pendingSamples struct {
+	of  []pendingSample
+	cpu int64 // of all, ns
 }
 
 // Sample adds a kernel sample of a thread on a processor, which stands for period ns.
@@ -43,15 +45,15 @@ func (c *Clock) Sample(r sample.Reading, s Seen, period int64, emit func(Span)) 
 	runq += c.carryRunq
 	c.carryCPU, c.carryRunq = 0, 0
 	c.lastRun, c.lastOn, c.lastOnAt = s, s, r.Wall
-	c.alike.of = append(c.alike.of, sampledAt{s.Stack, s.Stop, r.Wall, runq, period})
-	c.alike.cpu += cpu
+	c.pending.of = append(c.pending.of, pendingSample{s.Stack, s.Stop, r.Wall, runq, period})
+	c.pending.cpu += cpu
 	c.shareIfDue(r.Wall, false, emit)
 }
 
-// asleep: the thread sleeps at now.
+// shareIfDue attributes the pending samples if there are enough. asleep reports that the thread sleeps at now.
 func (c *Clock) shareIfDue(now int64, asleep bool, emit func(Span)) {
-	n := len(c.alike.of)
-	if n == 0 || n < enoughAlike && now-c.alike.of[0].at < longestAlike || n < mostAlike && !asleep {
+	n := len(c.pending.of)
+	if n == 0 || n < enoughPending && now-c.pending.of[0].at < longestPending || n < mostPending && !asleep {
 		return
 	}
 	if asleep {
@@ -61,22 +63,25 @@ func (c *Clock) shareIfDue(now int64, asleep bool, emit func(Span)) {
 	c.share(emit)
 }
 
+// shareAll attributes the pending samples with the carried CPU time.
 func (c *Clock) shareAll(emit func(Span)) {
-	if len(c.alike.of) > 0 {
-		c.alike.cpu += c.carryCPU
+	if len(c.pending.of) > 0 {
+		c.pending.cpu += c.carryCPU
 		c.carryCPU = 0
 	}
 	c.share(emit)
 }
 
+// share attributes the pending samples.
 func (c *Clock) share(emit func(Span)) {
 	c.divide(emit)
-	c.alike = alike{of: c.alike.of[:0]}
+	c.pending = pendingSamples{of: c.pending.of[:0]}
 }
 
-// No part begins before the thread's time does: the rest goes to later samples, then to a span without sample.
+// divide emits the CPU time of the pending samples. No part starts before the account; the excess goes to later
+// samples, finally to a span without sample.
 func (c *Clock) divide(emit func(Span)) {
-	of, rest := c.alike.of, c.alike.cpu
+	of, rest := c.pending.of, c.pending.cpu
 	periods := int64(0)
 	for i := range of {
 		periods += of[i].weight()
@@ -96,7 +101,7 @@ func (c *Clock) divide(emit func(Span)) {
 // mostPeriod bounds a period, ns: a day.
 const mostPeriod = 24 * 3600 * 1e9
 
-func (s *sampledAt) weight() int64 { return min(max(s.period, 1), mostPeriod) }
+func (s *pendingSample) weight() int64 { return min(max(s.period, 1), mostPeriod) }
 
 // proportion gives n × part / all, rounded down. Precondition: 0 < part ≤ all.
 func proportion(n, part, all int64) int64 {
@@ -108,4 +113,4 @@ func proportion(n, part, all int64) int64 {
 	return int64(quotient)
 }
 
-func (s *sampledAt) seen() Seen { return Seen{Stack: s.stack, State: sample.Running, Stop: s.stop} }
+func (s *pendingSample) seen() Seen { return Seen{Stack: s.stack, State: sample.Running, Stop: s.stop} }

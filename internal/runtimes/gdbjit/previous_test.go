@@ -111,7 +111,7 @@ func TestOlderVersionsAreForgotten(t *testing.T) {
 		}
 		c.At(*clock, true)
 	}
-	if n := len(c.past.images); n > 2 {
+	if n := len(c.previous.images); n > 2 {
 		t.Errorf("%d images of before are kept", n)
 	}
 	if got := at(c, 2500, codeAt); got != -1 {

@@ -14,8 +14,8 @@ import (
 // twice marks where its second pass begins.
 
 const (
-	nearUnit = pageSize // bytes at most, within a page
-	maxNear  = 512
+	cacheUnit = pageSize // bytes at most, within a page
+	maxCached = 512
 	// Units with adjacent memory.
 	blockUnits = 32
 	// Units of the largest cached place.
@@ -33,7 +33,8 @@ const (
 	maxFailed = 4
 )
 
-type near struct {
+// readCache caches pages of the process during a query or walk.
+type readCache struct {
 	v       *codeCache
 	unit    uint64 // power of two
 	end     uint64 // of user space
@@ -43,10 +44,10 @@ type near struct {
 	asked   int // first wanted unit not read
 	reads   int
 	last    int
-	at      [maxNear]uint64
-	size    [maxNear]int // bytes read, or unread
+	at      [maxCached]uint64
+	size    [maxCached]int // bytes read, or unread
 	index   [1 << indexBits]uint16
-	blocks  [maxNear / blockUnits][]byte // made on demand
+	blocks  [maxCached / blockUnits][]byte // made on demand
 	parts   [maxParts]frames.Region
 	units   [maxParts]unitRange
 	through func(uint64, []byte) int
@@ -54,8 +55,8 @@ type near struct {
 
 type unitRange struct{ first, end int }
 
-func newNear(v *codeCache) *near {
-	k := &near{v: v, unit: nearUnit, end: endOfMemory}
+func newReadCache(v *codeCache) *readCache {
+	k := &readCache{v: v, unit: cacheUnit, end: endOfMemory}
 	if v.o.Arch == frames.AArch64 {
 		k.end = endOfMemoryA64
 	}
@@ -64,7 +65,7 @@ func newNear(v *codeCache) *near {
 }
 
 // use enables the cache, drops reads before after, and gives the time since which it is valid.
-func (k *near) use(after int64) (since int64) {
+func (k *readCache) use(after int64) (since int64) {
 	k.on = true
 	if k.since < after {
 		k.drop()
@@ -76,9 +77,9 @@ func (k *near) use(after int64) (since int64) {
 }
 
 // done disables the cache, keeping its content.
-func (k *near) done() { k.on = false }
+func (k *readCache) done() { k.on = false }
 
-func (k *near) drop() {
+func (k *readCache) drop() {
 	if k.count != 0 {
 		k.count, k.asked = 0, 0
 		clear(k.index[:])
@@ -86,7 +87,7 @@ func (k *near) drop() {
 }
 
 // Read reads memory through the cache.
-func (k *near) Read(addr uint64, b []byte) (done int) {
+func (k *readCache) Read(addr uint64, b []byte) (done int) {
 	if i := k.last; i < k.count {
 		if off := addr - k.at[i]; k.size[i] > 0 && off < uint64(k.size[i]) && uint64(len(b)) <= uint64(k.size[i])-off {
 			return copy(b, k.kept(i)[off:])
@@ -112,18 +113,18 @@ func (k *near) Read(addr uint64, b []byte) (done int) {
 	return done
 }
 
-func (k *near) kept(i int) []byte { return k.following(i, i+1) }
+func (k *readCache) kept(i int) []byte { return k.following(i, i+1) }
 
 // following is the memory of several units in a block.
-func (k *near) following(first, end int) []byte {
+func (k *readCache) following(first, end int) []byte {
 	from := first % blockUnits
-	return k.blocks[first/blockUnits][from*nearUnit : (from+end-first)*nearUnit]
+	return k.blocks[first/blockUnits][from*cacheUnit : (from+end-first)*cacheUnit]
 }
 
 func slotOf(at uint64) uint64 { return at * 0x9e3779b97f4a7c15 >> (64 - indexBits) } // Fibonacci hashing
 
 // find gives the unit at an address, or −1.
-func (k *near) find(at uint64) int {
+func (k *readCache) find(at uint64) int {
 	for p := slotOf(at); ; p = (p + 1) % uint64(len(k.index)) {
 		i := int(k.index[p]) - 1
 		if i < 0 || k.at[i] == at {
@@ -133,8 +134,8 @@ func (k *near) find(at uint64) int {
 }
 
 // slot makes room for a unit; a full cache is cleared.
-func (k *near) slot(at uint64) int {
-	if k.count == maxNear {
+func (k *readCache) slot(at uint64) int {
+	if k.count == maxCached {
 		k.drop()
 	}
 	i, p := k.count, slotOf(at)
@@ -142,7 +143,7 @@ func (k *near) slot(at uint64) int {
 		p = (p + 1) % uint64(len(k.index))
 	}
 	if b := &k.blocks[i/blockUnits]; *b == nil {
-		*b = make([]byte, blockUnits*nearUnit)
+		*b = make([]byte, blockUnits*cacheUnit)
 	}
 	k.index[p] = uint16(i + 1)
 	k.at[i], k.size[i] = at, unread
@@ -150,7 +151,7 @@ func (k *near) slot(at uint64) int {
 	return i
 }
 
-func (k *near) load(at uint64) int {
+func (k *readCache) load(at uint64) int {
 	i := k.find(at)
 	if i < 0 {
 		i = k.slot(at)
@@ -165,14 +166,14 @@ func (k *near) load(at uint64) int {
 type extent struct{ addr, size uint64 }
 
 // gathers reports whether one call can read several places.
-func (k *near) gathers() bool { return k.on && k.v.o.Gather != nil }
+func (k *readCache) gathers() bool { return k.on && k.v.o.Gather != nil }
 
 // want requests a place in user space.
-func (k *near) want(p extent) {
-	if p.addr < nearUnit || p.addr >= k.end || p.size == 0 || p.size > maxTogether*k.unit || !k.gathers() {
+func (k *readCache) want(p extent) {
+	if p.addr < cacheUnit || p.addr >= k.end || p.size == 0 || p.size > maxTogether*k.unit || !k.gathers() {
 		return
 	}
-	for at := p.addr &^ (k.unit - 1); at < p.addr+p.size && k.count < maxNear; at += k.unit {
+	for at := p.addr &^ (k.unit - 1); at < p.addr+p.size && k.count < maxCached; at += k.unit {
 		if k.find(at) < 0 {
 			k.slot(at)
 		}
@@ -180,14 +181,14 @@ func (k *near) want(p extent) {
 }
 
 // get reads the requested places in order, in few calls.
-func (k *near) get() {
+func (k *readCache) get() {
 	if k.gathers() {
 		k.gather(k.asked)
 		k.asked = k.count
 	}
 }
 
-func (k *near) fetch(places ...extent) {
+func (k *readCache) fetch(places ...extent) {
 	for _, p := range places {
 		k.want(p)
 	}
@@ -195,7 +196,7 @@ func (k *near) fetch(places ...extent) {
 }
 
 // again reads all cached units again, in order.
-func (k *near) again() {
+func (k *readCache) again() {
 	if k.v.o.Gather == nil {
 		k.drop()
 		return
@@ -207,7 +208,7 @@ func (k *near) again() {
 }
 
 // gather reads the units from one on, failed ones on demand.
-func (k *near) gather(from int) {
+func (k *readCache) gather(from int) {
 	for failed := 0; from < k.count && failed < maxFailed; {
 		n, next := k.collect(from)
 		if n == 0 {
@@ -228,12 +229,12 @@ func (k *near) gather(from int) {
 }
 
 // collect makes one call's parts of unread units, adjacent ones joined, and gives the next call's first unit.
-func (k *near) collect(from int) (n, next int) {
+func (k *readCache) collect(from int) (n, next int) {
 	for i := from; i < k.count; i++ {
 		if k.size[i] != unread {
 			continue
 		}
-		if n > 0 && k.unit == nearUnit && k.units[n-1].end == i && k.at[i-1]+nearUnit == k.at[i] && i%blockUnits != 0 {
+		if n > 0 && k.unit == cacheUnit && k.units[n-1].end == i && k.at[i-1]+cacheUnit == k.at[i] && i%blockUnits != 0 {
 			k.units[n-1].end++
 			k.parts[n-1].Bytes = k.following(k.units[n-1].first, i+1)
 			continue

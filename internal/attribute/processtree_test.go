@@ -11,40 +11,40 @@ import (
 
 // village is a simulated /proc, in hundredths of a second.
 type village struct {
-	*Family
-	procs    map[int]Relative
+	*ProcessTree
+	procs    map[int]ProcState
 	reads    int
 	ignoring map[int]bool // SIGCHLD
-	members  map[int]*Member
+	members  map[int]*Node
 	booked   map[int]int64
 }
 
 // newVillage has one process, 10, with 5 s of children from before the recording.
 func newVillage() *village {
 	v := &village{
-		procs: map[int]Relative{}, ignoring: map[int]bool{}, members: map[int]*Member{}, booked: map[int]int64{},
+		procs: map[int]ProcState{}, ignoring: map[int]bool{}, members: map[int]*Node{}, booked: map[int]int64{},
 	}
-	v.Family = NewFamily(v)
+	v.ProcessTree = NewProcessTree(v)
 	v.is(10, 1, 500)
 	v.join(10, false)
 	return v
 }
 
-// Relative implements [Relatives].
-func (v *village) Relative(pid int) (Relative, bool) {
+// State implements [ProcSource].
+func (v *village) State(pid int) (ProcState, bool) {
 	v.reads++
 	r, ok := v.procs[pid]
 	return r, ok
 }
 
-// IgnoresChildren implements [Relatives].
+// IgnoresChildren implements [ProcSource].
 func (v *village) IgnoresChildren(pid int) bool { return v.ignoring[pid] }
 
-// ExactChildrenCPU implements [Relatives].
+// ExactChildrenCPU implements [ProcSource].
 func (*village) ExactChildrenCPU(int) int64 { return 0 }
 
 func (v *village) is(pid, parent int, cutime uint64) {
-	v.procs[pid] = Relative{Parent: parent, Start: 1, ChildrenCPU: int64(cutime) * 1e7}
+	v.procs[pid] = ProcState{Parent: parent, Start: 1, ChildrenCPU: int64(cutime) * 1e7}
 }
 
 func (v *village) join(pid int, fromStart bool) {
@@ -181,7 +181,7 @@ var numbersReused = []plot{
 		v.is(20, 10, 0)
 		v.join(20, true)
 		v.ends(20, 30, 100, true)
-		v.procs[20] = Relative{Parent: 1, Start: 2, ChildrenCPU: 900e7}
+		v.procs[20] = ProcState{Parent: 1, Start: 2, ChildrenCPU: 900e7}
 		v.is(10, 1, 530)
 		v.Tick(1e9)
 	}, map[int]int64{}},
@@ -189,7 +189,7 @@ var numbersReused = []plot{
 		v.is(20, 10, 0)
 		v.join(20, true)
 		first := v.members[20]
-		v.procs[20] = Relative{Parent: 10, Start: 2}
+		v.procs[20] = ProcState{Parent: 10, Start: 2}
 		v.members[20] = v.Join(20, 2, 0, true, v.books(-20))
 		v.Leave(first, 30e7, 100)
 		v.is(10, 1, 530)

@@ -27,8 +27,8 @@ const (
 	againSize = 24 + bodyCopied + labelCopied + textCopied
 )
 
-// again has the contents of places.
-type again struct {
+// contents has the bytes of the places of several objects, read together.
+type contents struct {
 	moment int64 // before the read, CLOCK_MONOTONIC ns
 	n      int
 	of     [mostAgain]*object
@@ -43,8 +43,8 @@ type again struct {
 // identifyAgain gives an object's current identity, and a moment of it.
 func (c *codes) identifyAgain(addr uint64, o *object) (id identity, what found, at int64) {
 	a := &c.seen
-	if !c.walk.again {
-		c.walk.again = true
+	if !c.walk.verified {
+		c.walk.verified = true
 		c.readAgain()
 	}
 	for i := range a.n {
@@ -60,7 +60,7 @@ func (c *codes) identifyAgain(addr uint64, o *object) (id identity, what found, 
 }
 
 // Word implements memory.
-func (a *again) Word(addr uint64) (uint64, bool) {
+func (a *contents) Word(addr uint64) (uint64, bool) {
 	for i := a.first[a.now]; i < min(a.first[a.now+1], a.read); i++ {
 		p := &a.parts[i]
 		if off := addr - p.Addr; off < uint64(len(p.Bytes)) && off+8 <= uint64(len(p.Bytes)) {
@@ -71,7 +71,7 @@ func (a *again) Word(addr uint64) (uint64, bool) {
 }
 
 // Read implements memory.
-func (a *again) Read(addr uint64, b []byte) int { return a.rest.Read(addr, b) }
+func (a *contents) Read(addr uint64, b []byte) int { return a.rest.Read(addr, b) }
 
 // readAgain reads objects not verified since the sample.
 func (c *codes) readAgain() {

@@ -8,18 +8,18 @@ import (
 )
 
 func TestAggregatorIsReplacedOnlyWhileItReads(t *testing.T) {
-	var b books
-	if b.seize() {
+	var b recordingLock
+	if b.takeOver() {
 		t.Error("taken while it books")
 	}
-	b.lend()
-	b.back()
-	if b.lend(); !b.seize() || b.seize() {
+	b.beginRead()
+	b.endRead()
+	if b.beginRead(); !b.takeOver() || b.takeOver() {
 		t.Error("not taken while it reads, or twice")
 	}
 	came := make(chan struct{})
 	go func() {
-		b.back()
+		b.endRead()
 		close(came)
 	}()
 	select {

@@ -5,14 +5,14 @@ package managed
 // restEvery is the period of dropping unused entries, ns.
 const restEvery = 60e9
 
-// Rest schedules the dropping of entries unused for long. The zero value is ready.
-type Rest struct {
+// IdleEviction schedules the dropping of entries unused for long. The zero value is ready.
+type IdleEviction struct {
 	last int64 // CLOCK_MONOTONIC ns
 }
 
 // Due reports whether unused entries are to be dropped, and since when used ones were in a walk. at is the moment
 // of the copy (CLOCK_MONOTONIC, ns).
-func (r *Rest) Due(at int64) (since int64, due bool) {
+func (r *IdleEviction) Due(at int64) (since int64, due bool) {
 	if at-r.last < restEvery {
 		return 0, false
 	}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package attribute
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"prywalk/internal/sample"
+)
+
+// timePool divides CPU time that belongs to no sample among samples, in proportion to their weights: a weight is the
+// CPU time, in ns, that a sample stands for beyond its own interval. The zero value is empty.
+type timePool struct {
+	weights     map[weightKey]int64
+	samples     map[weightKey]int64 // number of samples, also of those without a weight
+	total       int64               // of the weights
+	distributed int64               // ns
+	n           int64               // of the samples
+
+	width   int64 // of a key's time, seconds, a power of two; 0: one
+	mergeAt int   // number of keys from which neighbours are merged; 0: mostWeights
+}
+
+// weightKey is a place in some seconds of the recording.
+type weightKey struct {
+	where  Seen
+	second int64 // the last one, CLOCK_MONOTONIC
+}
+
+// Neighbours in time are merged in pairs where keys are many.
+const (
+	mostWeights = 1 << 12
+	// widest is three days, s.
+	widest = 1 << 18
+)
+
+func (p *timePool) at(where Seen, second int64) weightKey {
+	w := max(p.width, 1)
+	return weightKey{where, second - second%w + w - 1}
+}
+
+// note adds a sample at a moment (CLOCK_MONOTONIC, ns) with a weight of ns; not positive: none.
+func (p *timePool) note(where Seen, at, ns int64) {
+	if p.weights == nil {
+		p.weights, p.samples = map[weightKey]int64{}, map[weightKey]int64{}
+	}
+	k := p.at(where, at/1e9)
+	if ns > 0 {
+		p.weights[k] += ns
+		p.total += ns
+	}
+	p.samples[k]++
+	p.n++
+	p.mergeMany()
+}
+
+// add is note for samples with a weight only.
+func (p *timePool) add(where Seen, at, ns int64) {
+	if ns > 0 {
+		p.note(where, at, ns)
+	}
+}
+
+func (p *timePool) mergeMany() {
+	p.mergeAt = max(p.mergeAt, mostWeights)
+	if len(p.samples) < p.mergeAt {
+		return
+	}
+	stacks := map[Seen]struct{}{}
+	for k := range p.samples {
+		stacks[k.where] = struct{}{}
+	}
+	if len(stacks) > p.mergeAt/2 { // many stacks, not many seconds
+		p.mergeAt *= 2
+		return
+	}
+	for len(p.samples) > p.mergeAt/2 && p.width < widest {
+		p.widen(2 * max(p.width, 1))
+	}
+}
+
+func (p *timePool) widen(width int64) {
+	p.width = width
+	weights := make(map[weightKey]int64, len(p.weights)/2)
+	samples := make(map[weightKey]int64, len(p.samples)/2)
+	for k, v := range p.weights {
+		weights[p.at(k.where, k.second)] += v
+	}
+	for k, v := range p.samples {
+		samples[p.at(k.where, k.second)] += v
+	}
+	p.weights, p.samples = weights, samples
+}
+
+// spread raises the weights by more ns in all, each sample's by the same amount.
+func (p *timePool) spread(more int64) {
+	if p.n == 0 || more <= 0 {
+		return
+	}
+	for k, n := range p.samples {
+		share := portion(more, n, p.n)
+		p.weights[k] += share
+		p.total += share
+	}
+}
+
+// distribute emits total ns, at most the sum of the weights after these were raised by slack ns, and reduces the
+// weights by that. It gives the rest of total.
+func (p *timePool) distribute(total, slack int64, emit func(weightKey, int64)) (left int64) {
+	p.divideMissed()
+	p.spread(slack)
+	if total <= 0 || p.total <= 0 {
+		return total
+	}
+	if total >= p.total {
+		left, total = total-p.total, p.total
+	}
+	var passed, given int64
+	for _, k := range inOrder(p.weights) {
+		passed += p.weights[k]
+		if share := portion(total, passed, p.total) - given; share > 0 {
+			given += share
+			if p.weights[k] -= share; p.weights[k] == 0 {
+				delete(p.weights, k)
+			}
+			emit(k, share)
+		}
+	}
+	p.total, p.distributed = p.total-given, p.distributed+given
+	return left
+}
+
+// inOrder gives the keys in an order that depends on nothing but the map's content.
+func inOrder(of map[weightKey]int64) []weightKey {
+	order := make([]weightKey, 0, len(of))
+	for k := range of {
+		order = append(order, k)
+	}
+	slices.SortFunc(order, func(a, b weightKey) int {
+		order := cmp.Or(cmp.Compare(a.second, b.second), cmp.Compare(a.where.Stack, b.where.Stack),
+			cmp.Compare(a.where.Program, b.where.Program), cmp.Compare(of[a], of[b]))
+		if order == 0 {
+			order = a.where.compare(&b.where)
+		}
+		return order
+	})
+	return order
+}
+
+// takeTotal removes the weights, but not the number of samples, and gives the sum of the weights.
+func (p *timePool) takeTotal() int64 {
+	ns := p.total
+	*p = timePool{n: p.n}
+	return ns
+}
+
+// errorLimit is the largest difference between the time of samples and their weights that counts as chance, in
+// standard errors.
+const errorLimit = 2
+
+// samplingError gives that difference, ns.
+func (p *timePool) samplingError() int64 {
+	if p.n == 0 {
+		return 0
+	}
+	return int64(errorLimit * float64(p.total+p.distributed) / math.Sqrt(float64(p.n)))
+}
+
+// merge moves all of another pool.
+func (p *timePool) merge(from *timePool) {
+	if p.weights == nil {
+		*p, *from = *from, timePool{}
+		return
+	}
+	if from.width > p.width {
+		p.widen(from.width)
+	}
+	for k, ns := range from.weights {
+		p.weights[p.at(k.where, k.second)] += ns
+	}
+	for k, n := range from.samples {
+		p.samples[p.at(k.where, k.second)] += n
+	}
+	p.n, p.total, p.distributed = p.n+from.n, p.total+from.total, p.distributed+from.distributed
+	*from = timePool{}
+	p.mergeMany()
+}
+
+// of gives a copy in which places without a program have the given one.
+func (p *timePool) of(program string) timePool {
+	out := *p
+	out.weights, out.samples = map[weightKey]int64{}, map[weightKey]int64{}
+	named := func(k weightKey) weightKey {
+		k.where.Program = cmp.Or(k.where.Program, program)
+		return k
+	}
+	for k, ns := range p.weights {
+		out.weights[named(k)] += ns
+	}
+	for k, n := range p.samples {
+		out.samples[named(k)] += n
+	}
+	return out
+}
+
+// byProgram moves all into a pool for each program.
+func (p *timePool) byProgram() map[string]*timePool {
+	parts := map[string]*timePool{}
+	of := func(program string) *timePool {
+		part := parts[program]
+		if part == nil {
+			part = &timePool{weights: map[weightKey]int64{}, samples: map[weightKey]int64{}, width: p.width,
+				mergeAt: p.mergeAt}
+			parts[program] = part
+		}
+		return part
+	}
+	for k, ns := range p.weights {
+		part := of(k.where.Program)
+		part.weights[k] = ns
+		part.total += ns
+	}
+	for k, n := range p.samples {
+		part := of(k.where.Program)
+		part.samples[k] = n
+		part.n += n
+	}
+	for _, part := range parts {
+		if p.n > 0 {
+			part.distributed = portion(p.distributed, part.n, p.n)
+		}
+	}
+	*p = timePool{}
+	return parts
+}
+
+// missed are the samples of one program whose place was not found.
+type missed struct {
+	weight, n int64
+	samples   int64 // with a place
+	given     int64 // those of them that have their part
+	second    int64
+}
+
+// divideMissed divides the weights of missed samples among samples of the same program: whether a sample is missed does
+// not depend on what the child does.
+func (p *timePool) divideMissed() {
+	of := p.takeMissed()
+	if of == nil {
+		return
+	}
+	for k, n := range p.samples {
+		if m := of[k.where.Program]; m != nil && k.where.Found.sampled() {
+			m.samples += n
+		}
+	}
+	for _, k := range inOrder(p.samples) {
+		if m := of[k.where.Program]; m != nil && k.where.Found.sampled() {
+			before, weight, n := m.given, portion(m.weight, m.given, m.samples), portion(m.n, m.given, m.samples)
+			m.given = before + p.samples[k]
+			p.weights[k] += portion(m.weight, m.given, m.samples) - weight
+			p.samples[k] += portion(m.n, m.given, m.samples) - n
+		}
+	}
+	for program, m := range of {
+		if m.samples == 0 {
+			k := p.at(Seen{State: sample.Running, Program: program, Found: FoundUnseen}, m.second)
+			p.weights[k] += m.weight
+			p.samples[k] += m.n
+		}
+	}
+}
+
+// takeMissed removes the missed samples and gives them by program; nil: none.
+func (p *timePool) takeMissed() (of map[string]*missed) {
+	for k, n := range p.samples {
+		if k.where.Found != FoundMissed {
+			continue
+		}
+		if of == nil {
+			of = map[string]*missed{}
+		}
+		m := of[k.where.Program]
+		if m == nil {
+			m = &missed{}
+			of[k.where.Program] = m
+		}
+		m.weight, m.n, m.second = m.weight+p.weights[k], m.n+n, max(m.second, k.second)
+		delete(p.weights, k)
+		delete(p.samples, k)
+	}
+	return of
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package attribute
+
+import (
+	"slices"
+	"testing"
+
+	"prywalk/internal/sample"
+)
+
+// TestEqualWeightsAreDistributedInTheSameOrder: they differ in a field that is none of the first keys of the order.
+func TestEqualWeightsAreDistributedInTheSameOrder(t *testing.T) {
+	once := func() (order []Seen) {
+		var p timePool
+		for _, s := range []Seen{
+			{State: sample.Running}, {State: sample.Running, Found: FoundInExec}, {State: sample.Running, Labels: "a=1"},
+			{State: sample.Running, Labels: "a=2"}, {State: sample.Running, Stop: 2}, {State: sample.Running, Stop: 3},
+		} {
+			p.add(s, 1e9, 10)
+		}
+		p.distribute(6, 0, func(k weightKey, _ int64) { order = append(order, k.where) })
+		return order
+	}
+	first := once()
+	for range 100 {
+		if again := once(); !slices.Equal(first, again) {
+			t.Fatalf("%+v, then %+v", first, again)
+		}
+	}
+}

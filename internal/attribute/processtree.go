@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package attribute
+
+// # CPU time of unobserved children
+//
+// When a parent waits for a child, the kernel adds the child's time, and that of the child's children, to the parent's
+// cutime and cstime (kernel/exit.c, wait_task_zombie; fields 16 and 17 of /proc/PID/stat). So
+//
+//	CPU time of unobserved children = growth of cutime + cstime − CPU time of the observed children
+//
+// An observed child adds its own time as attributed, its time before the recording, and that of its children: as last
+// read or as its observed children have added, whichever is more. So nothing is counted twice.
+//
+// A child that is not waited for adds nothing: a zombie, a child of a process that ignores SIGCHLD, an orphan.
+
+const (
+	// cutime is read every cutimeEvery while it grows, else every cutimeRarely, plus cutimePause for each process (a read
+	// takes some 10 µs), ns.
+	cutimeEvery  = 10e6
+	cutimeRarely = 100e6
+	cutimePause  = 2e6
+	// closeAfter is how long an ended process's account stays open for late ends of children, ns.
+	closeAfter = 200e6
+	// settleEvery is the time between two settlements of an open account, settleAgain that of a retry, ns.
+	settleEvery = 1e9
+	settleAgain = 50e6
+	// mostAncestors bounds the search for a waiter.
+	mostAncestors = 64
+)
+
+// Node is a process of a [ProcessTree].
+type Node struct {
+	pid          int
+	start        uint64 // clock ticks after boot
+	ppid         int
+	parent       *Node
+	openChildren int // number of children with open accounts
+
+	first        int64 // cutime + cstime when its account began, ns
+	last         int64 // cutime + cstime as last read, ns
+	fromObserved int64 // part of its growth that observed children have added, ns
+	own          int64 // its own CPU time in its life; 0 while the account is open; ns
+	left         int64 // its end, CLOCK_MONOTONIC ns; 0: open
+	settledSum   int64 // value of last at settledAt, ns
+	settledAt    int64 // CLOCK_MONOTONIC ns
+	attributed   int64 // ns
+	attribute    func(ns, at int64, last bool)
+}
+
+// ProcessTree accounts for the CPU time of unobserved children. Not safe for concurrent use.
+type ProcessTree struct {
+	living  map[int]*Node // by process id; with ended ones until their accounts are closed
+	leaving []*Node       // ended ones with open accounts
+	next    int64         // time of the next read, CLOCK_MONOTONIC ns
+	pause   int64         // between two reads, ns
+	settled int64         // time of the last settlement, CLOCK_MONOTONIC ns
+	kernel  ProcSource
+}
+
+// ProcSource answers questions about processes and their children, from /proc.
+type ProcSource interface {
+	// State gives the state of a process; false if it is gone.
+	State(pid int) (ProcState, bool)
+	// IgnoresChildren reports whether the process ignores SIGCHLD.
+	IgnoresChildren(pid int) bool
+	// ExactChildrenCPU gives the CPU time of a zombie's children, ns; 0 if not known to the µs.
+	ExactChildrenCPU(pid int) int64
+}
+
+// ProcState is the state of a process that a [ProcessTree] needs.
+type ProcState struct {
+	Start       uint64 // clock ticks after boot (proc_pid_stat(5), field 22)
+	Parent      int
+	ChildrenCPU int64 // cutime + cstime, ns
+	Zombie      bool
+}
+
+// NewProcessTree gives a tree without processes.
+func NewProcessTree(kernel ProcSource) *ProcessTree {
+	return &ProcessTree{living: map[int]*Node{}, kernel: kernel}
+}
+
+// Join opens the account of a process. parent is its parent at discovery, 0 if unknown. fromStart reports that all CPU
+// time of its children lies within the recording. book takes CPU time of its unobserved children, ns: what is certain
+// while the account is open, and once the rest, with last, even if that is 0.
+func (t *ProcessTree) Join(
+	pid int, start uint64, parent int, fromStart bool, book func(ns, at int64, last bool),
+) *Node {
+	m := &Node{pid: pid, start: start, attribute: book}
+	t.setParent(m, parent)
+	if t.read(m) && !fromStart {
+		m.first = m.last
+	}
+	m.settledSum = m.first
+	t.living[pid] = m
+	return m
+}
+
+// read reads the state of a process; false if it is gone.
+func (t *ProcessTree) read(m *Node) bool {
+	r, ok := t.kernel.State(m.pid)
+	if !ok || r.Start != m.start {
+		return false
+	}
+	m.last = max(m.last, r.ChildrenCPU)
+	if r.Zombie {
+		m.last = max(m.last, t.kernel.ExactChildrenCPU(m.pid))
+	}
+	t.setParent(m, r.Parent)
+	return true
+}
+
+func (t *ProcessTree) setParent(m *Node, ppid int) {
+	if ppid == m.ppid {
+		return
+	}
+	m.ppid = ppid
+	if p := t.waiter(ppid); p != m {
+		m.moveTo(p)
+	}
+}
+
+// moveTo changes the parent; nil: to none.
+func (m *Node) moveTo(p *Node) {
+	if m.parent != nil {
+		m.parent.openChildren--
+	}
+	if m.parent = p; p != nil {
+		p.openChildren++
+	}
+}
+
+// waiter gives the process pid, or its nearest ancestor in the tree; nil: none.
+func (t *ProcessTree) waiter(pid int) *Node {
+	for range mostAncestors {
+		if m := t.living[pid]; m != nil || pid <= 1 {
+			return m
+		}
+		r, ok := t.kernel.State(pid)
+		if !ok {
+			return nil
+		}
+		pid = r.Parent
+	}
+	return nil
+}
+
+// Parent gives the process that gets this one's time; nil: none.
+func (m *Node) Parent() *Node { return m.parent }
+
+// Leave ends an account. own is its CPU time, attributed or before the recording, ns.
+func (t *ProcessTree) Leave(m *Node, own, now int64) {
+	t.read(m) // before its parent waits for it
+	m.own, m.left = own, max(now, 1)
+	t.leaving = append(t.leaving, m)
+}
+
+// Tick reads cutime when due, and closes accounts that ended closeAfter ago.
+func (t *ProcessTree) Tick(now int64) {
+	if now < t.next {
+		return
+	}
+	t.pause = min(max(2*t.pause, cutimeEvery), cutimeRarely)
+	for _, m := range t.living {
+		if before := m.last; t.read(m) && m.last > before {
+			t.pause = cutimeEvery
+		}
+	}
+	t.next = now + t.pause + cutimePause*int64(len(t.living))
+	t.closeEnded(func(m *Node) bool { return now-m.left >= closeAfter && m.openChildren == 0 && !t.exists(m) })
+	if now-t.settled >= settleAgain {
+		t.settled = now
+		t.settle(now)
+	}
+}
+
+// settle attributes growth up to the previous settlement, less what children with open accounts can have added. It is
+// retried if a child is gone whose end is not reported.
+func (t *ProcessTree) settle(now int64) {
+	open, unsure := map[*Node]int64{}, map[*Node]bool{}
+	for _, m := range t.leaving {
+		if p := m.parent; p != nil && m.left < p.settledAt+closeAfter {
+			open[p] += m.own + m.total()
+			unsure[p] = unsure[p] || m.openChildren > 0
+		}
+	}
+	for _, m := range t.living {
+		if m.left == 0 && m.parent != nil && !t.exists(m) {
+			unsure[m.parent] = true
+		}
+	}
+	for _, m := range t.living {
+		if m.left != 0 || unsure[m] || now-m.settledAt < settleEvery {
+			continue
+		}
+		if ns := m.settledSum - m.first - m.fromObserved - m.attributed - open[m]; ns > 0 {
+			m.attributed += ns
+			m.attribute(ns, now, false)
+		}
+		m.settledSum, m.settledAt = m.last, now
+	}
+}
+
+// total gives the CPU time of its children so far: as last read, or as attributed, whichever is more.
+func (m *Node) total() int64 { return max(m.last, m.first+m.fromObserved+m.attributed) }
+
+// Close closes all accounts. Precondition: all processes have left.
+func (t *ProcessTree) Close() {
+	for len(t.leaving) > 0 {
+		n := len(t.leaving)
+		t.closeEnded(func(m *Node) bool { return m.openChildren == 0 })
+		if len(t.leaving) == n {
+			return
+		}
+	}
+}
+
+// closeEnded closes the accounts of ended processes that are ready, children before parents.
+func (t *ProcessTree) closeEnded(ready func(*Node) bool) {
+	for again := true; again; {
+		again = false
+		left := t.leaving[:0]
+		for _, m := range t.leaving {
+			if !ready(m) {
+				left = append(left, m)
+				continue
+			}
+			t.closeMember(m)
+			again = true
+		}
+		clear(t.leaving[len(left):])
+		t.leaving = left
+	}
+}
+
+// exists reports whether the kernel still has the process, perhaps as a zombie.
+func (t *ProcessTree) exists(m *Node) bool {
+	r, ok := t.kernel.State(m.pid)
+	return ok && r.Start == m.start
+}
+
+func (t *ProcessTree) closeMember(m *Node) {
+	t.read(m)
+	total := m.total()
+	m.attribute(total-m.first-m.fromObserved-m.attributed, m.left, true)
+	if t.living[m.pid] == m {
+		delete(t.living, m.pid)
+	}
+	if p := m.parent; p != nil {
+		orphan := p.left != 0 && m.left > p.left+closeAfter
+		if !orphan && !t.exists(m) && !(p.left == 0 && t.kernel.IgnoresChildren(p.pid)) {
+			p.fromObserved += m.own + total
+		}
+		m.moveTo(nil)
+	}
+}

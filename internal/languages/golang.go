@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package languages
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// golang is Go. What its goroutines wait for is in package waits (idlegoroutines.go).
+var golang = Language{
+	Systems: []string{"Go"}, Kind: "go", Native: true,
+	Task: GoroutineTask, Unoccupied: onlySchedules,
+	System: System{
+		LibraryFunctions: regexp.MustCompile(`^(runtime[./]|sync[./]|internal/|syscall\.|time\.|os[./]|io[./]|net[./]|` +
+			`context\.|bufio\.|reflect\.|database/|crypto/|encoding/|poll\.)`),
+		NativeForwards: regexp.MustCompile(`^_*(s|S)yscall6?$|` +
+			`^runtime\.(futex\w*|notes?leep\w*|notet?sleep\w*|mPark|lock2?|semasleep)$|^internal/runtime/syscall`),
+		NativeStarts: regexp.MustCompile(`^runtime\.(mstart\w*|mcall|schedule|park_m|goexit\w*)$`),
+		NativeOwn:    func(_, function string) bool { return function == "runtime.sysmon" },
+	},
+}
+
+// threadBegins are C functions in which threads of Go programs begin.
+var threadBegins = []string{"start_thread", "clone", "clone3", "__clone", "__clone3", "crosscall1", "crosscall_amd64",
+	"threadentry"}
+
+// onlySchedules reports whether a stack has functions of Go's run-time system alone: a goroutine has left it.
+func onlySchedules(functions []string) bool {
+	some := false
+	for _, name := range functions {
+		switch {
+		case strings.HasPrefix(name, "runtime.") && name != "runtime.main" && name != "runtime.goexit",
+			strings.HasPrefix(name, "internal/runtime/"):
+			some = true
+		case !slices.Contains(threadBegins, name):
+			return false
+		}
+	}
+	return some
+}

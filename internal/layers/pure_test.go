@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package layers
+
+import (
+	"slices"
+	"testing"
+)
+
+// pure are the packages whose results depend on their input alone: a recorded stream of events, replayed, gives the
+// same intervals (internal/attribute/replay_test.go). They read no clock, file or process, and draw no random number.
+var pure = []string{"internal/attribute", "internal/sample", "frames"}
+
+// pureStandard are the packages of the standard library for that. Time is passed in, as nanoseconds.
+var pureStandard = []string{
+	"bytes", "cmp", "encoding/binary", "encoding/json", "errors", "fmt", "io", "iter", "maps", "math", "math/bits",
+	"reflect", "slices", "sort", "strconv", "strings", "sync", "sync/atomic",
+}
+
+func TestAttributionReadsNoClock(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range sources(t) {
+		if !slices.Contains(pure, s.pkg) {
+			continue
+		}
+		seen[s.pkg] = true
+		for _, path := range s.imports() {
+			if !pureImport(path) {
+				t.Errorf("%s imports %s: its result could depend on more than its input", s.path, path)
+			}
+		}
+	}
+	for _, pkg := range pure {
+		if !seen[pkg] {
+			t.Errorf("no source of %s was read", pkg)
+		}
+	}
+	for _, path := range []string{"time", "os", "math/rand/v2", module + "/internal/procmem", "golang.org/x/sys/unix"} {
+		if pureImport(path) {
+			t.Errorf("%s may be imported", path)
+		}
+	}
+}
+
+func pureImport(path string) bool {
+	return slices.Contains(pureStandard, path) ||
+		slices.ContainsFunc(pure, func(pkg string) bool { return path == module+"/"+pkg })
+}
