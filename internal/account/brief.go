@@ -234,6 +234,9 @@ func TooShort(s *runstats.Stats, path string) string {
 	if s.ProfiledCPU > 0 {
 		after = fmt.Sprintf(" after %s of CPU,", micros(int64(s.ProfiledCPU*1e9)))
 	}
+	if why, next := whyFailed(s); why != "" {
+		return fmt.Sprintf("command exited%s without a sample: %s%s; %s → %s", after, why, Reasons(s.Failed), next, path)
+	}
 	next := "record a command that runs longer"
 	if s.FreqAsked < quickRate {
 		next = fmt.Sprintf("try -F %d", quickRate)
@@ -298,17 +301,12 @@ func Reasons(m map[string]int64) string {
 
 // NoSamples explains an empty recording of the threads that a regular expression chose, "" for all.
 func NoSamples(s *runstats.Stats, threads string) error {
+	if why, next := whyFailed(s); why != "" {
+		return exit.With(exit.NoSamples, "no samples: %s%s; %s", why, Reasons(s.Failed), next)
+	}
 	why := "the process exited before the first sample"
 	next := "record a process that runs longer, or try -F 1000"
 	switch {
-	case s.Failed["traced"] > 0:
-		why, next = "another tracer is attached to every thread", "detach the debugger, or record another process"
-	case s.Failed["denied"] > 0:
-		why, next = "the kernel denied access to every thread", "prywalk doctor -p PID names the cause"
-	case s.Failed["open-files"] > 0:
-		why, next = "too many open files in prywalk", "raise its limit: ulimit -n 4096"
-	case s.Failed["max-pause"] > 0:
-		why, next = "every stop was expected to take longer than --max-pause", "give a longer one"
 	case s.Failed["exited"] > 0:
 		why = "all threads exited before they were sampled"
 	case s.Attempted == 0 && s.Ticks > 0 && threads != "":
@@ -317,6 +315,21 @@ func NoSamples(s *runstats.Stats, threads string) error {
 		why, next = "no thread could be stopped", "check for uninterruptible sleep (state D) or a frozen cgroup"
 	}
 	return exit.With(exit.NoSamples, "no samples: %s%s; %s", why, Reasons(s.Failed), next)
+}
+
+// whyFailed explains why no observation succeeded, with the next step; "" if none was refused.
+func whyFailed(s *runstats.Stats) (why, next string) {
+	switch {
+	case s.Failed["traced"] > 0:
+		return "another tracer is attached to every thread", "detach the debugger, or record another process"
+	case s.Failed["denied"] > 0:
+		return "the kernel denied access to every thread", "prywalk doctor -p PID names the cause"
+	case s.Failed["open-files"] > 0:
+		return "too many open files in prywalk", "raise its limit: ulimit -n 4096"
+	case s.Failed["max-pause"] > 0:
+		return "every stop was expected to take longer than --max-pause", "give a longer one"
+	}
+	return "", ""
 }
 
 // Percent gives a share of the whole. It never rounds up to all of it.

@@ -14,6 +14,9 @@ import (
 // wellComplete is the share of CPU time with complete stacks from which on record gives no reason.
 const wellComplete = 0.99
 
+// unsampled is the share of CPU time without a sample from which on no share of complete stacks is given.
+const unsampled = 0.999
+
 // incompleteCPU is the CPU time under incomplete stacks in seconds, and its most frequent reason.
 func incompleteCPU(s *runstats.Stats) (sum float64, most string) {
 	for _, reason := range slices.Sorted(maps.Keys(s.IncompleteCPU)) {
@@ -26,10 +29,14 @@ func incompleteCPU(s *runstats.Stats) (sum float64, most string) {
 	return sum, most
 }
 
-// completeCPU is the share of CPU time with complete stacks; of samples, without CPU time.
+// completeCPU is the share of CPU time with complete stacks; of samples, without CPU time. CPU time that no sample stands
+// for counts as complete (the line reports it apart), unless that is all of it.
 func completeCPU(s *runstats.Stats) string {
 	if s.ProfiledCPU <= 0 {
 		return Percent(s.Complete, s.Samples) + " of samples with complete stacks"
+	}
+	if s.UnobservedCPU > unsampled*s.ProfiledCPU {
+		return "no stacks of CPU time"
 	}
 	sum, _ := incompleteCPU(s)
 	return percentOf(1-sum/s.ProfiledCPU) + " of CPU time with complete stacks"

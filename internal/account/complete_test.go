@@ -40,6 +40,10 @@ func TestTheClosingLineCountsCPUTimeAndNotSleepers(t *testing.T) {
 	if line := Closing(s, "p.pb.gz"); !strings.Contains(line, "100% of CPU time with complete stacks") {
 		t.Errorf("%q", line)
 	}
+	s.UnobservedCPU = 10 // record --engine ptrace --max-pause 1us
+	if line := Closing(s, "p.pb.gz"); !strings.Contains(line, "no stacks of CPU time") || strings.Contains(line, "100%") {
+		t.Errorf("%q", line)
+	}
 }
 
 // TestClosingLineNamesWhatWasStopped: where the kernel samples the others.

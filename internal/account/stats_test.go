@@ -102,6 +102,12 @@ func TestACommandThatEndedBeforeItsFirstSample(t *testing.T) {
 	if got := TooShort(s, "p.pb.gz"); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+	s.Failed = map[string]int64{"max-pause": 196}
+	const refused = "command exited after 3.2 ms of CPU, without a sample: every stop was expected to take longer than " +
+		"--max-pause (max-pause 196); give a longer one → p.pb.gz"
+	if got := TooShort(s, "p.pb.gz"); got != refused {
+		t.Errorf("%q, want %q", got, refused)
+	}
 }
 
 // TestUndiscoveredThreadsAreReportedOnce: in the line that record ends with and in the one that the recording keeps,

@@ -23,23 +23,27 @@ type Complete struct {
 	most   float64
 }
 
-// Complete divides the time of a type of values. It gives false if the profile is not prywalk's, or has no such time.
+// Complete divides the time of a type of values. It gives false if the profile is not prywalk's, or has no such time with
+// a stack.
 func (d *Data) Complete(value int) (c Complete, ok bool) {
 	if _, own := d.Has(rec.TypeRunQueue); !own {
 		return c, false
 	}
-	var all int64
+	var all, walked int64
 	reasons := map[string]int64{}
 	modules := map[[2]string]int64{}
 	for _, s := range d.Profile.Sample {
 		v := s.Value[value]
 		all += v
+		if !d.hasNoStack(s) {
+			walked += v
+		}
 		if reason, module, cut := d.endsIn(s); cut && v != 0 {
 			reasons[reason] += v
 			modules[[2]string{reason, module}] += v
 		}
 	}
-	if all <= 0 {
+	if walked <= 0 {
 		return c, false
 	}
 	var cut, most, in int64
@@ -56,6 +60,12 @@ func (d *Data) Complete(value int) (c Complete, ok bool) {
 	}
 	c.Share, c.most = max(0, 1-float64(cut)/float64(all)), float64(most)/float64(all)
 	return c, true
+}
+
+// hasNoStack reports time that no sample stands for, such as [exited unseen].
+func (t *Stacks) hasNoStack(s *profile.Sample) bool {
+	stack := t.Stack(s)
+	return len(stack) == 1 && t.Frames[stack[0]].Synthetic() && !t.Frames[stack[0]].incomplete()
 }
 
 // endsIn gives an incomplete stack's stop reason, and the module of its outermost function.
