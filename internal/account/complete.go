@@ -29,8 +29,8 @@ func incompleteCPU(s *runstats.Stats) (sum float64, most string) {
 	return sum, most
 }
 
-// completeCPU is the share of CPU time with complete stacks; of samples, without CPU time. CPU time that no sample stands
-// for counts as complete (the line reports it apart), unless that is all of it.
+// completeCPU is the share of CPU time with complete stacks; of samples, without CPU time. CPU time that no sample
+// stands for counts as complete (the line reports it apart), unless that is all of it.
 func completeCPU(s *runstats.Stats) string {
 	if s.ProfiledCPU <= 0 {
 		return Percent(s.Complete, s.Samples) + " of samples with complete stacks"

@@ -23,8 +23,8 @@ type Complete struct {
 	most   float64
 }
 
-// Complete divides the time of a type of values. It gives false if the profile is not prywalk's, or has no such time with
-// a stack.
+// Complete divides the time of a type of values. It gives false if the profile is not prywalk's, or has no such time
+// with a stack.
 func (d *Data) Complete(value int) (c Complete, ok bool) {
 	if _, own := d.Has(rec.TypeRunQueue); !own {
 		return c, false
