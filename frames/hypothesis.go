@@ -31,13 +31,13 @@ package frames
 // Sources: System V ABI for x86-64, §3.2.2 (place of the return address); Intel SDM volume 2, CALL.
 
 const (
-	// most bytes of stack that are searched
+	// proofBytes bounds the stack that is searched, in bytes.
 	proofBytes = 256 << 10
-	// most frames that the trials of one search walk, and words that it compares
+	// proofSteps bounds the frames that the trials of one search walk, and the words that it compares.
 	proofSteps = 20000
-	// most searches in one walk
+	// maxSearches bounds the searches in one walk.
 	maxSearches = 4
-	// most candidates with a whole chain
+	// maxCandidates bounds the candidates with a whole chain.
 	maxCandidates = 8
 )
 

@@ -9,7 +9,7 @@ import "prywalk/internal/x86"
 // and to the words at rbp matter. So paths are first read for these only, in the order of the forward analysis, at half
 // the cost. The result is that of the forward analysis, or none.
 
-// instructions, jumps
+// maxProof bounds the instructions of a proof, maxRuns its jumps.
 const (
 	maxProof = 1000
 	maxRuns  = 128 // V8's sort has 70

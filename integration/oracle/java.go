@@ -265,7 +265,7 @@ func (o *javaRun) callers() frames.StopReason {
 	})
 }
 
-// met makes a caller from before the stretch. Its return address is where the call stored it, unless an exception has
+// found makes a caller from before the stretch. Its return address is where the call stored it, unless an exception has
 // ended the frame; or right above the callee's rbp, where the interpreter has moved it because the method has more
 // local variables than arguments.
 func (o *javaRun) found(f *frames.Frame, callee *javaCallee) javaCall {

@@ -145,7 +145,7 @@ func longCauses(s *runstats.Stats) string {
 	return ", long pauses by cause" + Reasons(counts)
 }
 
-// rates says how often threads were looked at that were there for a second.
+// rates gives the observation rates of the threads that lived for at least a second.
 func rates(s *runstats.Stats) string {
 	if len(s.Rates) == 0 {
 		return "not known"
@@ -201,8 +201,7 @@ func Notes(s *runstats.Stats) (notes []string) {
 	return notes
 }
 
-// byBoth lists processes and threads that were stopped although the kernel samples, and that should have been; "" if
-// none.
+// byBoth lists what was stopped in a recording by kernel samples, and why; "" if nothing was.
 func byBoth(s *runstats.Stats) string {
 	if s.EngineNote == "" || s.Engine == "ptrace" {
 		return ""
@@ -213,7 +212,7 @@ func byBoth(s *runstats.Stats) string {
 // leastUndiscovered is the least reported share of CPU time of unobserved processes.
 const leastUndiscovered = 0.02
 
-// unmet reports CPU time without functions, of processes that started and ended unobserved; "" if negligible.
+// undiscovered reports CPU time without functions, of processes that started and ended unobserved; "" if negligible.
 func undiscovered(s *runstats.Stats, before string) string {
 	lost := s.ShortLivedCPU + s.ExitedUnseenCPU
 	if lost < leastToTell || lost < leastUndiscovered*s.ProfiledCPU {
@@ -247,7 +246,7 @@ func TooShort(s *runstats.Stats, path string) string {
 // quickRate is the rate that the closing line proposes for short commands.
 const quickRate = 1000
 
-// harm says which system calls of the target did not go unharmed; nothing if all did.
+// harm lists the system calls that stops disturbed; "" if none.
 func harm(s *runstats.Stats) string {
 	var b strings.Builder
 	if s.Broken > 0 {

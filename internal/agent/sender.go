@@ -353,7 +353,8 @@ func (s *sender) spill() {
 // join makes parts the first of list.
 func (s *sender) join() { s.parts, s.list = nil, append(s.parts, s.list...) }
 
-// finish sends until ctx ends. The rest goes to the spool, or is lost. Parts become the newest of the spool.
+// finish sends until ctx ends. What is left goes to the spool, or is lost. Parts become the newest
+// of the spool: the next agent sends them after later windows, which does no harm, as each has its own time.
 func (s *sender) finish(ctx context.Context) (left int) {
 	for ctx.Err() == nil {
 		wait := s.some(ctx)

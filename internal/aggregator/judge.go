@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// A process is switched to ptrace if at least leastWanting of its samples, and one in wantingShare, were
+	// A process is switched to ptrace if at least leastIncomplete of its samples, and one in incompleteShare, were
 	// incomplete: below eight the share has an error above a third. A larger share needs fewIncomplete, and one in
 	// fewShare.
 	leastIncomplete, incompleteShare = 8, 100

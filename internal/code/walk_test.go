@@ -17,7 +17,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// peek is a passive read of a sleeping thread's stack.
+// sampleOnce reads a sleeping thread's stack passively, and walks it.
 func sampleOnce(t *testing.T, p *Process, tid int) ([]frames.Frame, frames.StopReason) {
 	t.Helper()
 	f := procmem.OpenThread(p.PID, tid, nil)

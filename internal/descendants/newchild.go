@@ -122,7 +122,7 @@ func (n *NewChildren[O, K]) Forget(pid int, as O) {
 	}
 }
 
-// Any reports whether there are numbers since the last call of Born.
+// Any reports whether there are numbers since the last call of Created.
 func (n *NewChildren[O, K]) Any(last int) bool { return last != n.last }
 
 // Created searches the numbers since the last call for descendants of attached processes. last is the last assigned

@@ -158,7 +158,7 @@ func (u *Table[O, S]) handle(r *record) {
 	}
 }
 
-// born adds a child of a process. An earlier process with its number has ended, if that record was lost.
+// created adds a child of a process. An earlier process with its number has ended, if that record was lost.
 func (u *Table[O, S]) created(r *record) {
 	if before := u.untracked[r.PID]; before != nil {
 		before.Ended = true

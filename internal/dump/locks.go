@@ -169,7 +169,8 @@ type lockKey struct {
 	owner   int
 }
 
-// collect sorts the locks by descending number of waiters.
+// collect gathers the locks from what the threads wait for. Locks that only idle threads wait for come last, and of the
+// others those with the most waiters first.
 func (l *Locks) collect() {
 	at := map[lockKey]int{}
 	for _, p := range l.Processes {

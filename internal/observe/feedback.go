@@ -16,7 +16,8 @@ import (
 //	sampleDepth  sampled.go      whether kernel samples have the whole stack
 //	otherPlaces  otherstacks.go  places on other stacks
 //	outlining    outline.go      the frame ends of a deep stack
-//	noRegister   keptregs.go     the place where a register is missing
+//
+// [WalkFeedback.noteMissingRegister] (keptregs.go) keeps the place where a register is missing.
 
 // WalkFeedback learns from the walks of a thread what its next copies need. It belongs to the goroutine that walks;
 // methods pass hints to the observer.

@@ -81,6 +81,7 @@ func (k *keptRegs) sameSleep(call *procmem.SyscallInfo, runs uint64) bool {
 	return len(k.stack) > 0 && k.same(call) && (runs == k.runs+1 || isRestart(call.Nr))
 }
 
+// isRestart reports restart_syscall.
 func isRestart(nr int64) bool {
 	if hostArch() == frames.AArch64 {
 		return nr == 128

@@ -9,7 +9,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// LongStop is the length of a stop from which on its cause is found ([RawSample.Why]), in nanoseconds.
+// LongStop is the length, in nanoseconds, from which on the cause of a stop is recorded ([RawSample.Why]).
 const LongStop = 1 << 18
 
 // Outcome is the result of [Observer.Begin].

@@ -95,8 +95,8 @@ type StopCost struct {
 type CallEffect struct {
 	// Restarted is set if the call was restarted.
 	Restarted bool
-	// Broken is set if the call gives EINTR or EAGAIN, Told if a supervisor gets it twice. BrokenCall is its number,
-	// negative if unknown.
+	// Broken is set if the call gives EINTR or EAGAIN, ReportedTwice if a supervisor gets it twice. BrokenCall is its
+	// number, negative if unknown.
 	Broken, ReportedTwice bool
 	BrokenCall            int64
 }

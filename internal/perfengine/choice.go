@@ -34,7 +34,8 @@ type choice struct {
 	samples  *samples
 
 	anySampled bool // a process was sampled
-	// Numbers of processes, by what samples lack: stopped for it; sampled all the same.
+	// fellBack counts the processes that are stopped, by what their samples lack. sampledAnyway counts those that are
+	// sampled although samples lack it.
 	fellBack, sampledAnyway [handover.NumFallbackReasons]int64
 	childrenFellBack        bool
 

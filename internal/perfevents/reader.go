@@ -104,7 +104,7 @@ func (r *Reader) Period() int64 { return r.opts.periodNS() }
 // Freq gives the samples a second on each processor.
 func (r *Reader) Freq() float64 { return r.opts.Freq }
 
-// PeriodAt is [Reader.Period] at an earlier time, CLOCK_MONOTONIC ns, but not before the last but one SetFreq.
+// PeriodAt is [Reader.Period] at an earlier time, CLOCK_MONOTONIC ns. It knows only the last SetFreq.
 func (r *Reader) PeriodAt(at int64) int64 {
 	if at < r.changed {
 		return r.periodBefore

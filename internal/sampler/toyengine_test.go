@@ -100,7 +100,7 @@ func (e *toyEngine) observe(out handover.Batch) handover.Batch {
 	return out
 }
 
-// peek copies registers and stack of a sleeping thread; false if it runs meanwhile.
+// readPassively copies registers and stack of a sleeping thread; false if it runs meanwhile.
 func (e *toyEngine) readPassively(th *toyThread, s *observe.RawSample) bool {
 	before, err := th.files.SchedStat()
 	if err != nil {

@@ -44,7 +44,7 @@ func (r *recorder) write() []byte {
 	return out.Bytes()
 }
 
-// met starts a program, and records its entry point, and a place in code without a file.
+// known starts a program, and records its entry point, and a place in code without a file.
 func (r *recorder) known(exe string) (*code.Process, *exec.Cmd) {
 	r.t.Helper()
 	cmd := testtargets.Child(r.t, exec.Command(exe))

@@ -169,7 +169,7 @@ func (fl *flow) backward() {
 	}
 }
 
-// spDelta is false for loads, calls and jumps.
+// spDelta gives by how much the instruction raises rsp, in bytes; false for loads, calls and jumps.
 func (in *insn) spDelta() (int32, bool) {
 	s := state{spKnown: true, sp: 1 << 20}
 	s.step(in)

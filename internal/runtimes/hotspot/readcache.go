@@ -25,7 +25,7 @@ const (
 	endOfMemory    = 1 << 47
 	endOfMemoryA64 = 1 << 48
 
-	indexBits = 10 // twice maxNear
+	indexBits = 10 // of a hash table with room for twice the places of one cache
 	unread    = -1
 
 	// Places per call (procmem.MaxParts), and failures after which reads are on demand.

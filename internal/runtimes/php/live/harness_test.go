@@ -81,7 +81,7 @@ func open(t *testing.T, pid int) *code.Process {
 	return p
 }
 
-// look gives the main thread's stack.
+// sample gives the main thread's stack.
 func sample(t *testing.T, p *code.Process, pid int) *dump.Thread {
 	t.Helper()
 	d, err := dump.Sample(p, dump.Options{MaxDepth: -1})
