@@ -191,7 +191,8 @@ func collected(l *Observer) (err error) {
 	return err
 }
 
-// observations observes a thread until there are enough observations, and counts those that waited and those that stopped it.
+// observations observes a thread until there are enough observations, and counts those that waited and those that
+// stopped it.
 func observations(
 	t *testing.T, l *Observer, th *Thread, enough func(awaited, stopped int) bool,
 ) (awaited, stopped int) {

@@ -123,8 +123,8 @@ func (l *luaJIT) noteSpill(n int64) {
 // luaLeaves is add rsp, 40; pop r14, r15, rbx, rbp; ret.
 var luaLeaves = []byte{0x48, 0x83, 0xc4, 0x28, 0x41, 0x5e, 0x41, 0x5f, 0x5b, 0x5d, 0xc3}
 
-// luaEnterSteps and luaLeaveSteps are offsets of instructions, with the words of the frame there. Call frame information
-// has the whole frame only.
+// luaEnterSteps and luaLeaveSteps are offsets of instructions, with the words of the frame there. Call frame
+// information has the whole frame only.
 var (
 	luaEnterSteps = map[int]int{0: 1, 1: 2, 2: 3, 4: 4, 6: 5}
 	luaLeaveSteps = map[int]int{4: 5, 6: 4, 8: 3, 9: 2, 10: 1}
