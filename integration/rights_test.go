@@ -90,6 +90,11 @@ func TestEachCapabilityGivesWhatThePageOfRightsSays(t *testing.T) {
 				if c.running {
 					checkStates(t, filepath.Join(dir, "r.pb.gz"), c.sleeping)
 				}
+				if l := run("dump", "--locks", "-p", pid); c.running &&
+					(strings.Contains(l.stderr, "could not be read (denied") == c.sleeping ||
+						strings.Contains(l.stdout, "no deadlock") != c.sleeping) {
+					t.Errorf("dump --locks exits with %d: %s%s", l.code, l.stdout, l.stderr)
+				}
 				d := run("doctor", "--json", "-p", pid)
 				worst, commands := readDoctor(t, d.stdout)
 				if (worst == "fail") == c.sleeping || (d.code == 0) != c.sleeping {

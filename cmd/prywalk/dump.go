@@ -185,16 +185,23 @@ func (f *dumpFlags) look(pid int) (*dump.Process, error) {
 	if f.atomic {
 		console.Say("process %d was stopped for %s", pid, p.Pause.Round(time.Microsecond))
 	}
-	if len(p.Threads) == 0 {
-		return nil,
-			exit.With(exit.NoSamples, "process %d: no thread could be read%s; prywalk doctor -p %d names the cause",
-				pid, account.Reasons(p.Failed), pid)
-	}
-	if n := account.Sum(p.Failed); n > 0 {
-		console.Fail("process %d: %d threads could not be read%s; prywalk doctor -p %d names the cause",
-			pid, n, account.Reasons(p.Failed), pid)
+	if err := failedThreads(p); err != nil {
+		return nil, err
 	}
 	return p, nil
+}
+
+// failedThreads says how many threads of a process could not be read. It is an error if none was.
+func failedThreads(p *dump.Process) error {
+	if len(p.Threads) == 0 {
+		return exit.With(exit.NoSamples, "process %d: no thread could be read%s; prywalk doctor -p %d names the cause",
+			p.PID, account.Reasons(p.Failed), p.PID)
+	}
+	if n := account.Sum(p.Failed); n > 0 {
+		console.Fail("process %d: %s could not be read%s; prywalk doctor -p %d names the cause",
+			p.PID, account.Plural(n, "thread"), account.Reasons(p.Failed), p.PID)
+	}
+	return nil
 }
 
 func (f *dumpFlags) write(w io.Writer, p *dump.Process) error {

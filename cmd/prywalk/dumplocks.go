@@ -60,7 +60,14 @@ func (f *dumpFlags) dumpLocks(w io.Writer) error {
 	if err := errors.Join(first, err); err != nil {
 		return err
 	}
-	return deadlocked(l)
+	var unread error
+	for _, p := range l.Processes {
+		unread = errors.Join(unread, failedThreads(p))
+	}
+	if err := deadlocked(l); err != nil {
+		return err
+	}
+	return unread
 }
 
 func open(images *code.ImageCache, pid int) (t *code.Process, err error) {

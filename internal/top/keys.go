@@ -41,6 +41,9 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
+// escTwice is how two escapes arrive that were read at once: on a busy machine, or if the key is held.
+const escTwice = "alt+esc"
+
 func (m *Model) edit(k tea.KeyPressMsg) {
 	switch name := k.String(); name {
 	case "enter":
@@ -53,7 +56,7 @@ func (m *Model) edit(k tea.KeyPressMsg) {
 			m.filter = nil
 		}
 		m.cursor, m.top, m.follow = 0, 0, -1
-	case "esc":
+	case "esc", escTwice:
 		m.typing, m.badExpr, m.input = false, false, ""
 		m.filter = nil
 	case "backspace":
@@ -122,6 +125,9 @@ func (m *Model) command(name string) tea.Cmd {
 	case "enter":
 		m.enter()
 	case "esc", "backspace", "left", "h":
+		m.leave()
+	case escTwice:
+		m.leave()
 		m.leave()
 	case "w":
 		m.write()

@@ -66,6 +66,9 @@ func press(m *Model, keys ...string) (cmd tea.Cmd) {
 		if k == "ctrl+c" {
 			msg = tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl}
 		}
+		if k == escTwice {
+			msg = tea.KeyPressMsg{Code: tea.KeyEscape, Mod: tea.ModAlt}
+		}
 		if k == "space" {
 			msg = tea.KeyPressMsg{Code: tea.KeySpace, Text: " "}
 		}
@@ -224,6 +227,10 @@ func TestKeys(t *testing.T) {
 	if strings.Contains(m.Text(), "filter") && strings.Contains(m.Text(), "/zz/") {
 		t.Errorf("the filter stays:\n%s", m.Text())
 	}
+	press(m, "1", "/", "p", "a", "r", "s", "enter", "enter")
+	shows("a function of the filter", "stacks with parse", "filter /pars/")
+	press(m, escTwice)
+	shows("two escapes at once", "functions · 1 of", "compress")
 	for _, k := range []string{"q", "ctrl+c"} {
 		if cmd := press(m, k); cmd == nil {
 			t.Errorf("%s does not quit", k)
