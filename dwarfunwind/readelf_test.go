@@ -35,7 +35,7 @@ type readelfRow struct {
 func readelfFrames(t *testing.T, path string) iter.Seq[readelfFDE] {
 	tool, err := exec.LookPath("readelf")
 	if err != nil {
-		t.Skip("readelf (binutils) is not installed")
+		t.Fatal("readelf (binutils) is not installed; scripts/setup-tests.sh installs it")
 	}
 	return func(yield func(readelfFDE) bool) {
 		cmd := exec.Command(tool, "-W", "--debug-dump=frames-interp", path)
@@ -279,7 +279,7 @@ func TestRowsEqualReadelfsForInstalledFiles(t *testing.T) {
 
 func TestRowsEqualReadelfsForCompiledC(t *testing.T) {
 	if _, err := exec.LookPath("gcc"); err != nil {
-		t.Skip("gcc is not installed")
+		t.Fatal("gcc is not installed; scripts/setup-tests.sh installs it")
 	}
 	for name, flags := range map[string][]string{
 		"eh_frame":             {"-O2", "-mavx"},

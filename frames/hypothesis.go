@@ -21,8 +21,8 @@ package frames
 //   - the call before it calls this function directly, or is the one that a thread begins with;
 //   - a walk from there reaches a thread's first function;
 //   - each return address on the way follows a call that can have led to its callee;
-//   - no other candidate fulfils these. A stale chain within the array can also reach the root. It is told apart where
-//     it would join the live chain: the return address there follows another call. In recursion this fails, and neither
+//   - no other candidate fulfils these. A stale chain within the array can also reach the root. It differs where it
+//     would join the live chain: the return address there follows another call. In recursion this fails, and neither
 //     is accepted.
 //
 // In doubt the walk ends as unproven. This is so for a function that is called by pointer from a place that also calls

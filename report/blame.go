@@ -153,7 +153,7 @@ func sortSpans(l []span) {
 }
 
 func noOwner(id lockID, owner int64) blameKey {
-	if owner == rec.Nobody {
+	if owner == rec.NoOwner {
 		return blameKey{id, nil, ownerNone}
 	}
 	return blameKey{id, nil, ownerUnknown}

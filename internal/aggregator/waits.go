@@ -146,7 +146,7 @@ func (e *explainer) explain(th *threadAccount, s *observe.RawSample, id sample.S
 			e.explained(s, &w)
 		}
 		if w.Free {
-			return w.Label(), profile.Nobody
+			return w.Label(), profile.NoOwner
 		}
 		return w.Label(), w.Owner
 	}

@@ -114,7 +114,7 @@ func TestProgramsOfOneProcessAreBounded(t *testing.T) {
 	}
 }
 
-// TestTimeOfAProcessThatWasDiscoveredIsCountedOn: from its birth to its end, and not before that is told.
+// TestTimeOfAProcessThatWasDiscoveredIsCountedOn: from its creation to its end, and not before the end is reported.
 func TestTimeOfAProcessThatWasDiscoveredIsCountedOn(t *testing.T) {
 	const in, out = perfevents.SwitchedIn, perfevents.SwitchedOut
 	shell, kid := new(int), new(int)

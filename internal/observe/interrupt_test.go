@@ -20,7 +20,7 @@ func TestClocksOfAThreadThatComputesOnAreReadOnce(t *testing.T) {
 	OnThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
-		for _, anew := range []bool{false, true} {
+		for _, again := range []bool{false, true} {
 			l := New(ctl, NewPool(4), ModeAuto)
 			for _, mayWait := range []bool{false, true} {
 				ends := false
@@ -41,17 +41,17 @@ func TestClocksOfAThreadThatComputesOnAreReadOnce(t *testing.T) {
 						t.Fatalf("it may wait: %v", !mayWait)
 					}
 					calls := procmem.Calls()
-					tracee, err := l.interrupt(th, anew)
+					tracee, err := l.interrupt(th, again)
 					if err != nil {
 						t.Fatal(err)
 					}
 					calls = procmem.Calls() - calls
 					want := int64(4) // attach, interrupt, and the tracer's own clock
-					if anew || mayWait {
+					if again || mayWait {
 						want++
 					}
 					if before, ok := tracee.Before(); calls != want || !ok || before.Runs < sched.Runs {
-						t.Errorf("anew: %v, may wait: %v: %d calls, want %d; %+v after %+v", anew, mayWait, calls, want, before, sched)
+						t.Errorf("again: %v, may wait: %v: %d calls, want %d; %+v after %+v", again, mayWait, calls, want, before, sched)
 					}
 					for end := procmem.Now() + 2e9; !ends && procmem.Now() < end; ends = ctl.Poll(tracee) {
 					}

@@ -94,7 +94,7 @@ func TestThreadsInTheKernelAreStopped(t *testing.T) {
 	o := samplingPerThread(t, 100)
 	for _, v := range []struct {
 		periods, received, inconclusive, inKernel int64 // of 10 ms each, as the clock tick
-		followed, anew                            bool
+		followed, again                           bool
 	}{
 		{comparedAfter - 1, 0, 0, comparedAfter, true, false},
 		{comparedAfter, 190, 0, comparedAfter, true, true},
@@ -120,7 +120,7 @@ func TestThreadsInTheKernelAreStopped(t *testing.T) {
 			}
 			th.read = sample.Reading{CPU: v.periods * r.stream.reader.Period()}
 			r.perThread.compare(th)
-			if f := th.events; (f.open == 1) != v.followed || f.stopped == v.followed || (f.from > 0) != v.anew {
+			if f := th.events; (f.open == 1) != v.followed || f.stopped == v.followed || (f.from > 0) != v.again {
 				t.Errorf("%+v: %+v", v, f)
 			}
 			th.read = sample.Reading{}

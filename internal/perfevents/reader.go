@@ -243,7 +243,7 @@ func (r *Reader) count(g *ring, rec *Record, take func(*Record)) {
 	take(rec)
 }
 
-// Check opens rings anew after processors were added or removed. It reports whether all are sampled.
+// Check opens rings again after processors were added or removed. It reports whether all are sampled.
 func (r *Reader) Check() bool {
 	if r.listProcessors == nil && r.sameProcessors() {
 		return true

@@ -170,9 +170,9 @@ const (
 	LabelEnd = "end_timestamp_ns"
 )
 
-// Nobody is the owner of a free lock.
+// NoOwner is the owner of a free lock.
 const (
-	Nobody      = -1
+	NoOwner     = -1
 	OwnerNobody = "nobody"
 )
 
@@ -195,7 +195,7 @@ func (e *encoder) labelSet(l *labelSet) []byte {
 	e.label(&m, LabelWait, l.wait)
 	e.label(&m, LabelWaitsFor, l.waitsFor)
 	switch {
-	case l.owner == Nobody:
+	case l.owner == NoOwner:
 		e.label(&m, LabelOwner, OwnerNobody)
 	case l.owner != 0:
 		e.numLabel(&m, LabelOwner, int64(l.owner), "")

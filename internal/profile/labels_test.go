@@ -17,7 +17,7 @@ func addThreads(b *Builder, from, to int) {
 		iv := Interval{Stack: stack, PID: 7, TID: 100 + i, Comm: "app", Thread: fmt.Sprint("request-", i), State: "sleeping",
 			Wait: "futex", WaitsFor: "a lock", Owner: i % 3, End: 1_700_000_000e9 + int64(i)*1e6, Samples: 1, Wall: int64(i) + 1}
 		b.Add(iv)
-		iv.TID, iv.Thread, iv.Owner = 7, "app", Nobody
+		iv.TID, iv.Thread, iv.Owner = 7, "app", NoOwner
 		b.Add(iv)
 	}
 }

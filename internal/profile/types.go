@@ -103,7 +103,7 @@ type Interval struct {
 	State, Wait string
 	// WaitsFor is equal for all waiters of one thing ("mutex cache_mu"), or "".
 	WaitsFor string
-	// Owner held it at the sleep's first sample; 0: unknown, [Nobody]: free.
+	// Owner held it at the sleep's first sample; 0: unknown, [NoOwner]: free.
 	Owner int
 	// Task is "goroutine" for time of no thread; Thread is then its first function.
 	Task string

@@ -21,7 +21,7 @@ type Options struct {
 // User is an identity to run as.
 type User struct{ UID, GID uint32 }
 
-// Nobody is the user without rights.
+// Nobody is the user nobody, which has no rights.
 var Nobody = &User{65534, 65534}
 
 // Target is a running program under load.

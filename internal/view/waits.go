@@ -154,10 +154,10 @@ func KindOf(s *profile.Sample) waits.Kind {
 	return waits.Kind(kind)
 }
 
-// OwnerOf gives the lock's owner: 0 unknown, rec.Nobody free.
+// OwnerOf gives the lock's owner: 0 unknown, rec.NoOwner free.
 func OwnerOf(s *profile.Sample) int64 {
 	if Label(s, rec.LabelOwner) == rec.OwnerNobody {
-		return rec.Nobody
+		return rec.NoOwner
 	}
 	return max(0, Number(s, rec.LabelOwner))
 }

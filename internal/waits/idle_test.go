@@ -3,6 +3,7 @@
 package waits
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -80,173 +81,190 @@ const (
 		`
 )
 
-func TestOnlyTheTakeOfALoopIsIdle(t *testing.T) {
-	for _, c := range []struct {
-		name, wait string
-		kind       Kind
-		stack      string
-		want       string
-	}{
-		{"Java, the pool's take", "futex", Park, javaAwait +
-			"java.util.concurrent.ThreadPoolExecutor.getTask|[HotSpot 17.0.15]\n" + javaPool, IdlePool},
-		{"Java, a task that waits for a task", "futex", Park, javaPark +
-			"java.util.concurrent.FutureTask.get|[HotSpot 17.0.15]\nPools.task|[HotSpot 17.0.15]\n" + javaPool, ""},
-		{"Java, a task that takes from a queue", "futex", Park, javaAwait + "Shop.serve|[HotSpot 17.0.15]\n" +
-			"" + javaPool, ""},
-		{"Java, a consumer's thread", "futex", Park, javaAwait +
-			"Shop.lambda$main$3|[HotSpot 17.0.15]\nShop$$Lambda.run|[HotSpot 17.0.15]\n" +
-			"java.lang.Thread.run|[HotSpot 17.0.15]",
-			IdlePool},
-		{"Java, the main thread takes an answer", "futex", Park, javaAwait + "Shop.main|[HotSpot 17.0.15]", ""},
-		{"Java, idle in a ForkJoinPool", "futex", Park, javaPark +
-			"java.util.concurrent.ForkJoinPool.awaitWork|[HotSpot 17.0.15]\n" +
-			"java.util.concurrent.ForkJoinPool.runWorker|[HotSpot 17.0.15]", IdlePool},
-		{"Java, the pool's queue is locked by another thread", "futex", Park, javaPark +
-			"java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire|[HotSpot 17.0.15]\n" +
-			"java.util.concurrent.ThreadPoolExecutor.getTask|[HotSpot 17.0.15]\n" + javaPool, ""},
-		{"Java, a socket with a time-out", "poll", Descriptor, "poll|libc.so.6\nNET_Poll|libnet.so\n" +
-			"sun.nio.ch.Net.poll|[HotSpot 17.0.15]\nsun.nio.ch.NioSocketImpl.park|[HotSpot 17.0.15]\n" +
-			"sun.nio.ch.NioSocketImpl.implRead|[HotSpot 17.0.15]\nShop.ask|[HotSpot 17.0.15]\n" + javaPool, ""},
-		{"Java, a selector", "poll", Descriptor, "poll|libc.so.6\n" +
-			"sun.nio.ch.PollSelectorImpl.doSelect|[HotSpot 17.0.15]\n" +
-			"Netty.run|[HotSpot 17.0.15]", IdleLoop},
-		{"Java, a compiler's thread", "futex", Condition, cond +
-			"Monitor::wait|/jvm/libjvm.so\nCompileQueue::get|/jvm/libjvm.so\n" +
-			"CompileBroker::compiler_thread_loop|/jvm/libjvm.so",
-			IdleRuntime},
-		{"a function called as one of the machine's", "futex", Condition, cond + "CompileQueue::get|/app", ""},
-		{"Python, the pool's take", "futex", Semaphore, `__new_sem_wait_slow64|/usr/lib/libc.so.6
-			PyThread_acquire_lock_timed|/usr/lib/libpython3.11.so.1.0
-			_queue_SimpleQueue_get|/usr/lib/_queue.cpython-311-x86_64-linux-gnu.so
-			_worker|[CPython 3.11.7]|/usr/lib/python3.11/concurrent/futures/thread.py
-			` + pythonThread,
-			IdlePool},
-		{"Python, a task that waits for a task", "futex", Semaphore, pythonLock +
-			"Future.result|[CPython 3.11.7]|/usr/lib/python3.11/concurrent/futures/_base.py\n" +
-			"outer|[CPython 3.11.7]|/app/pools.py\n" + pythonPool, ""},
-		{"Ruby, puma's worker", "futex", Condition, cond + "sleep|[Ruby 3.1.2]\nwait|[Ruby 3.1.2]\n" +
-			"block (2 levels) in spawn_thread|[Ruby 3.1.2]|/gems/puma/thread_pool.rb\nsynchronize|[Ruby 3.1.2]\n" +
-			"block in spawn_thread|[Ruby 3.1.2]|/gems/puma/thread_pool.rb\nstart_thread|/usr/lib/libc.so.6", IdlePool},
-		{"Ruby, a request that waits", "futex", Condition, cond + "Thread::Queue#pop|[Ruby 3.4.1]\n" +
-			"Shop#buy|[Ruby 3.4.1]|/app/shop.rb\n" +
-			"block in Puma::ThreadPool#spawn_thread|[Ruby 3.4.1]|/gems/puma/thread_pool.rb\n" +
-			"start_thread|/usr/lib/libc.so.6", ""},
-		{"Ruby, puma's listener", "pselect6", Other, "select|/usr/lib/libc.so.6\nIO.select|[Ruby 3.4.1]\n" +
-			"Puma::Server#handle_servers|[Ruby 3.4.1]|/gems/puma/server.rb\n" +
-			"start_thread|/usr/lib/libc.so.6", IdleAccept},
-		{"Python, a consumer's thread", "futex", Semaphore, pythonLock +
-			"Queue.get|[CPython 3.11.7]|/usr/lib/python3.11/queue.py\nconsume|[CPython 3.11.7]|/app/shop.py\n" +
-			"" + pythonThread, IdlePool},
-		{"Python, a worker's own condition", "futex", Semaphore, pythonLock +
+// idleCase is a thread's wait and stack, and whether it is idle.
+type idleCase struct {
+	name, wait string
+	kind       Kind
+	stack      string
+	want       string
+}
+
+var javaIdle = []idleCase{
+	{"Java, the pool's take", "futex", Park, javaAwait +
+		"java.util.concurrent.ThreadPoolExecutor.getTask|[HotSpot 17.0.15]\n" + javaPool, IdlePool},
+	{"Java, a task that waits for a task", "futex", Park, javaPark +
+		"java.util.concurrent.FutureTask.get|[HotSpot 17.0.15]\nPools.task|[HotSpot 17.0.15]\n" + javaPool, ""},
+	{"Java, a task that takes from a queue", "futex", Park, javaAwait + "Shop.serve|[HotSpot 17.0.15]\n" +
+		"" + javaPool, ""},
+	{"Java, a consumer's thread", "futex", Park, javaAwait +
+		"Shop.lambda$main$3|[HotSpot 17.0.15]\nShop$$Lambda.run|[HotSpot 17.0.15]\n" +
+		"java.lang.Thread.run|[HotSpot 17.0.15]",
+		IdlePool},
+	{"Java, the main thread takes an answer", "futex", Park, javaAwait + "Shop.main|[HotSpot 17.0.15]", ""},
+	{"Java, idle in a ForkJoinPool", "futex", Park, javaPark +
+		"java.util.concurrent.ForkJoinPool.awaitWork|[HotSpot 17.0.15]\n" +
+		"java.util.concurrent.ForkJoinPool.runWorker|[HotSpot 17.0.15]", IdlePool},
+	{"Java, the pool's queue is locked by another thread", "futex", Park, javaPark +
+		"java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire|[HotSpot 17.0.15]\n" +
+		"java.util.concurrent.ThreadPoolExecutor.getTask|[HotSpot 17.0.15]\n" + javaPool, ""},
+	{"Java, a socket with a time-out", "poll", Descriptor, "poll|libc.so.6\nNET_Poll|libnet.so\n" +
+		"sun.nio.ch.Net.poll|[HotSpot 17.0.15]\nsun.nio.ch.NioSocketImpl.park|[HotSpot 17.0.15]\n" +
+		"sun.nio.ch.NioSocketImpl.implRead|[HotSpot 17.0.15]\nShop.ask|[HotSpot 17.0.15]\n" + javaPool, ""},
+	{"Java, a selector", "poll", Descriptor, "poll|libc.so.6\n" +
+		"sun.nio.ch.PollSelectorImpl.doSelect|[HotSpot 17.0.15]\n" +
+		"Netty.run|[HotSpot 17.0.15]", IdleLoop},
+	{"Java, a compiler's thread", "futex", Condition, cond +
+		"Monitor::wait|/jvm/libjvm.so\nCompileQueue::get|/jvm/libjvm.so\n" +
+		"CompileBroker::compiler_thread_loop|/jvm/libjvm.so",
+		IdleRuntime},
+	{"JDK 25, a compiler's thread", "futex", Condition, cond + "PlatformMonitor::wait|/jvm/libjvm.so\n" +
+		"Monitor::wait|/jvm/libjvm.so\nCompileQueue::get|/jvm/libjvm.so", IdleRuntime},
+	{"JDK 25, what unblocks virtual threads", "futex", Condition, cond +
+		"PlatformEvent::park|/jvm/libjvm.so\nJVM_TakeVirtualThreadListToUnblock|/jvm/libjvm.so\n" +
+		"java.lang.VirtualThread.takeVirtualThreadListToUnblock|[HotSpot 25]\n" +
+		"java.lang.VirtualThread.unblockVirtualThreads|[HotSpot 25]\njava.lang.Thread.run|[HotSpot 25]", IdleRuntime},
+	{"JDK 25, the timers of a ForkJoinPool", "futex", Park, javaPark +
+		"java.util.concurrent.DelayScheduler.loop|[HotSpot 25]\n" +
+		"java.util.concurrent.DelayScheduler.run|[HotSpot 25]", IdlePool},
+	{"JDK 25, a carrier whose virtual thread is pinned", "futex", Park, javaPark +
+		"java.lang.VirtualThread.parkOnCarrierThread|[HotSpot 25]\njava.lang.VirtualThread.park|[HotSpot 25]\n" +
+		"Shop.ask|[HotSpot 25]\njava.lang.VirtualThread.run|[HotSpot 25]\n" +
+		"java.util.concurrent.ForkJoinPool.runWorker|[HotSpot 25]", ""},
+}
+
+var pythonIdle = []idleCase{
+	{"Python, the pool's take", "futex", Semaphore, `__new_sem_wait_slow64|/usr/lib/libc.so.6
+		PyThread_acquire_lock_timed|/usr/lib/libpython3.11.so.1.0
+		_queue_SimpleQueue_get|/usr/lib/_queue.cpython-311-x86_64-linux-gnu.so
+		_worker|[CPython 3.11.7]|/usr/lib/python3.11/concurrent/futures/thread.py
+		` + pythonThread,
+		IdlePool},
+	{"Python, a task that waits for a task", "futex", Semaphore, pythonLock +
+		"Future.result|[CPython 3.11.7]|/usr/lib/python3.11/concurrent/futures/_base.py\n" +
+		"outer|[CPython 3.11.7]|/app/pools.py\n" + pythonPool, ""},
+	{"Python, a consumer's thread", "futex", Semaphore, pythonLock +
+		"Queue.get|[CPython 3.11.7]|/usr/lib/python3.11/queue.py\nconsume|[CPython 3.11.7]|/app/shop.py\n" +
+		"" + pythonThread, IdlePool},
+	{"Python, a worker's own condition", "futex", Semaphore, pythonLock +
+		"worker|[CPython 3.11.7]|/app/shop.py\n" + pythonThread, IdlePool},
+	{"Python, a worker that waits for a lock", "futex", Semaphore, strings.Join(strings.Split(pythonLock, "\n")[:3],
+		"\n") + "\nworker|[CPython 3.11.7]|/app/shop.py\n" + pythonThread, ""},
+	{"Python, a worker that takes from a SimpleQueue of the program's file", "futex", Semaphore,
+		"__new_sem_wait_slow64|/usr/lib/libc.so.6\n_queue_SimpleQueue_get_impl|/usr/bin/python3.11\n" +
 			"worker|[CPython 3.11.7]|/app/shop.py\n" + pythonThread, IdlePool},
-		{"Python, a worker that waits for a lock", "futex", Semaphore, strings.Join(strings.Split(pythonLock, "\n")[:3],
-			"\n") + "\nworker|[CPython 3.11.7]|/app/shop.py\n" + pythonThread, ""},
-		{"Python, a worker that takes from a SimpleQueue of the program's file", "futex", Semaphore,
-			"__new_sem_wait_slow64|/usr/lib/libc.so.6\n_queue_SimpleQueue_get_impl|/usr/bin/python3.11\n" +
-				"worker|[CPython 3.11.7]|/app/shop.py\n" + pythonThread, IdlePool},
-		{"Ruby, a worker's own condition", "futex", Condition, cond + "Thread::Mutex#sleep|[Ruby 3.4.1]\n" +
-			"Thread::ConditionVariable#wait|[Ruby 3.4.1]\nShop#worker|[Ruby 3.4.1]|/app/shop.rb\n" +
-			"start_thread|/usr/lib/libc.so.6", IdlePool},
-		{"Ruby, a worker that waits for a lock", "futex", Condition, cond + "Thread::Mutex#synchronize|[Ruby 3.4.1]\n" +
-			"Shop#worker|[Ruby 3.4.1]|/app/shop.rb\nstart_thread|/usr/lib/libc.so.6", ""},
-		{"Python, a task that takes from a queue", "futex", Semaphore, pythonLock +
-			"Queue.get|[CPython 3.11.7]|/usr/lib/python3.11/queue.py\n" + pythonPool, ""},
-		{"Python, the program takes an answer", "futex", Semaphore, pythonLock +
-			"Queue.get|[CPython 3.11.7]|/usr/lib/python3.11/queue.py\n<module>|[CPython 3.11.7]|/app/shop.py", ""},
-		{"Python, an event in a thread called background", "futex", Semaphore, pythonLock +
-			"Event.wait|[CPython 3.11.7]|/usr/lib/python3.11/threading.py\nbackground|[CPython 3.11.7]|/app/shop.py\n" +
-			pythonThread, ""},
-		{"Python, a socket with a time-out", "poll", Descriptor, "poll|libc.so.6\n" +
-			"sock_call_impl|_socket.cpython-311.so\n" +
-			"ask|[CPython 3.11.7]|/app/shop.py", ""},
-		{"Python, socketserver", "poll", Descriptor, "poll|libc.so.6\n" +
-			"_PollLikeSelector.select|[CPython 3.11.7]|/usr/lib/python3.11/selectors.py\n" +
-			"BaseServer.serve_forever|[CPython 3.11.7]|/usr/lib/python3.11/socketserver.py", IdleLoop},
-		{"Boost.Asio, its own pool", "futex", Condition, cond + asioPool, IdlePool},
-		{"Boost.Asio, a task of only Boost's functions", "futex", Condition, cond +
-			"boost::condition_variable::wait|/app\nboost::asio::detail::executor_op::do_complete|/app\n" +
-			strings.Join(strings.Split(asioPool, "\n")[2:], "\n"), ""},
-		{"Asio without Boost", "futex", Condition, cond + strings.ReplaceAll(asioPool, "boost::", ""), IdlePool},
-		{"Boost.Asio, a task that waits", "futex", Condition, cond + "Db::wait_free|/app\n" +
-			strings.Join(strings.Split(asioPool, "\n")[2:], "\n"), ""},
-		{"TBB, stripped", "futex", Futex, "syscall|/usr/lib/libc.so.6\n|/usr/lib/libtbb.so.12.8\n" +
-			"start_thread|/usr/lib/libc.so.6", IdlePool},
-		{"TBB, a task that waits for a task", "futex", Futex, "syscall|/usr/lib/libc.so.6\n|/usr/lib/libtbb.so.12.8\n" +
-			"solve|/app\n|/usr/lib/libtbb.so.12.8\nstart_thread|/usr/lib/libc.so.6", ""},
-		{"TBB, the program waits for its tasks", "futex", Futex, "syscall|/usr/lib/libc.so.6\n" +
-			"|/usr/lib/libtbb.so.12.8\nmain|/app\n__libc_start_main|/usr/lib/libc.so.6", ""},
-		{"rayon", "futex", Condition, rustCond + rayonPool, IdlePool},
-		{"rayon, a job that waits for a job", "futex", Condition, rustCond + strings.ReplaceAll(rayonPool,
-			"rayon_core::registry::main_loop|/app", "rayon_core::join::join_context::{{closure}}|/app\n"+
-				"rayon_core::job::HeapJob::execute|/app\nrayon_core::registry::main_loop|/app"), ""},
-		{"tokio, the blocking pool", "futex", Condition, rustCond +
-			"tokio::runtime::blocking::pool::LockedImpl::run_worker|/app\n" +
-			"tokio::runtime::blocking::pool::Inner::run|/app", IdlePool},
-		{"tokio, a blocking task", "futex", Condition, rustCond + "app::ask|/app\n" +
-			"tokio::runtime::blocking::pool::Task::run|/app\n" +
-			"tokio::runtime::blocking::pool::LockedImpl::run_worker|/app", ""},
-		{"tokio, the worker with the timers", "futex", Condition, rustCond +
-			"tokio::runtime::park::Inner::park_timeout|/app\ntokio::runtime::time::Driver::park_internal|/app\n" +
-			"tokio::runtime::scheduler::multi_thread::park::Inner::park_driver|/app\n" +
-			"tokio::runtime::scheduler::multi_thread::worker::run|/app", IdlePool},
-		{"tokio, a task that blocks on another", "futex", Condition, rustCond +
-			"tokio::runtime::park::Inner::park|/app\ntokio::runtime::park::CachedParkThread::block_on|/app\n" +
-			"app::ask|/app\ntokio::runtime::scheduler::multi_thread::worker::Context::run_task|/app", ""},
-		{"JDK 25, a compiler's thread", "futex", Condition, cond + "PlatformMonitor::wait|/jvm/libjvm.so\n" +
-			"Monitor::wait|/jvm/libjvm.so\nCompileQueue::get|/jvm/libjvm.so", IdleRuntime},
-		{"JDK 25, what unblocks virtual threads", "futex", Condition, cond +
-			"PlatformEvent::park|/jvm/libjvm.so\nJVM_TakeVirtualThreadListToUnblock|/jvm/libjvm.so\n" +
-			"java.lang.VirtualThread.takeVirtualThreadListToUnblock|[HotSpot 25]\n" +
-			"java.lang.VirtualThread.unblockVirtualThreads|[HotSpot 25]\njava.lang.Thread.run|[HotSpot 25]", IdleRuntime},
-		{"JDK 25, the timers of a ForkJoinPool", "futex", Park, javaPark +
-			"java.util.concurrent.DelayScheduler.loop|[HotSpot 25]\n" +
-			"java.util.concurrent.DelayScheduler.run|[HotSpot 25]", IdlePool},
-		{"JDK 25, a carrier whose virtual thread is pinned", "futex", Park, javaPark +
-			"java.lang.VirtualThread.parkOnCarrierThread|[HotSpot 25]\njava.lang.VirtualThread.park|[HotSpot 25]\n" +
-			"Shop.ask|[HotSpot 25]\njava.lang.VirtualThread.run|[HotSpot 25]\n" +
-			"java.util.concurrent.ForkJoinPool.runWorker|[HotSpot 25]", ""},
-		{"PostgreSQL, the postmaster, stripped", "pselect6", Descriptor, "select|libc.so.6\n|postgres\n" +
-			"PostmasterMain|postgres\nmain|postgres", IdleLoop},
-		{"PostgreSQL, the autovacuum launcher, stripped", "epoll_wait", Descriptor, "epoll_wait|libc.so.6\n" +
-			"WaitEventSetWait|postgres\nWaitLatch|postgres\n|postgres\nStartAutoVacLauncher|postgres", IdleLoop},
-		{"PostgreSQL, a parallel query's worker, stripped", "epoll_wait", Descriptor, "epoll_wait|libc.so.6\n" +
-			"WaitLatch|postgres\n|postgres\nshm_mq_receive|postgres\nPostmasterMain|postgres", ""},
-		{"gunicorn's synchronous worker", "pselect6", Descriptor, "select|libc.so.6\nselect_select_impl|select.so\n" +
-			"SyncWorker.wait|[CPython 3.11.7]|/v/gunicorn/workers/sync.py\n" +
-			"SyncWorker.run_for_one|[CPython 3.11.7]|/v/gunicorn/workers/sync.py", IdleLoop},
-		{"jemalloc's background thread, stripped", "futex", Condition, cond +
-			"|/usr/lib/libjemalloc.so.2\n|/usr/lib/libjemalloc.so.2\nstart_thread|/usr/lib/libc.so.6", IdleRuntime},
-		{"a lock of jemalloc's, below the program's function", "futex", Condition, cond +
-			"|/usr/lib/libjemalloc.so.2\nhandle|/app\nstart_thread|/usr/lib/libc.so.6", ""},
-		{"C++, the pool's take", "futex", Condition, cond + cxxPool, IdlePool},
-		{"C++, the same with the kernel's functions", "futex", Condition, kernel + cond + cxxPool, IdlePool},
-		{"C++, musl, the pool's lock", "futex", Futex, "__timedwait_cp|/lib/ld-musl-x86_64.so.1\n" +
-			"__pthread_mutex_timedlock|/lib/ld-musl-x86_64.so.1\n" + cxxPool, ""},
-		{"C++, work that waits for a condition", "futex", Condition, cond + "flush|/app\n" + cxxPool, ""},
-		{"C++, work in a function called worker_task", "futex", Condition, cond + "worker_task|/app\n" +
-			"std::function<void ()>::operator()|/app\n" + cxxPool, ""},
-		{"C++, a future", "futex", Futex, `syscall|/usr/lib/libc.so.6
-			std::__atomic_futex_unsigned_base::_M_futex_wait_until|/usr/lib/libstdc++.so.6
-			std::__future_base::_State_baseV2::wait|/app
-			std::future<int>::get|/app
-			` + cxxPool, ""},
-		{"C++, a wait for the pool's end", "futex", Condition, cond + "ThreadPool::wait_all|/app\nmain|/app", ""},
-		{"C, work called from a worker", "futex", Condition, cond + "handle_background_request|/app\nworker|/app", ""},
-		{"C, the job's name has the word", "futex", Condition, cond + "resize_image|/app\nbackground_worker|/app", ""},
-		{"libuv", "futex", Condition, cond + "uv_cond_wait|/usr/bin/node\nworker|/usr/bin/node\nstart_thread|libc.so.6",
-			IdlePool},
-		{"MariaDB", "futex", Condition, cond + "tpool::thread_pool_generic::wait_for_tasks|/mariadbd\n" +
-			"tpool::thread_pool_generic::worker_main|/mariadbd\nstart_thread|libc.so.6", IdlePool},
-		{"a disk read by io_getevents", "io_getevents", Other, "io_getevents|libaio.so.1\nread_block|/app\nmain|/app", ""},
-		{"glib", "poll", Descriptor, "poll|libc.so.6\ng_main_context_poll|libglib-2.0.so.0\n" +
-			"g_main_loop_run|libglib-2.0.so.0",
-			IdleLoop},
-		{"PostgreSQL, a client's next command", "epoll_wait", Descriptor,
-			"epoll_wait|libc.so.6\nWaitEventSetWait|postgres\nsecure_read|postgres\npq_recvbuf|postgres", IdleLoop},
-		{"PostgreSQL, a replica's answer", "epoll_wait", Descriptor,
-			"epoll_wait|libc.so.6\nWaitEventSetWait|postgres\nWaitLatch|postgres\nSyncRepWaitForLSN|postgres", ""},
-		{"a stack without names", "futex", Condition, cond + "|/app\n|/app", ""},
-	} {
+	{"Python, a task that takes from a queue", "futex", Semaphore, pythonLock +
+		"Queue.get|[CPython 3.11.7]|/usr/lib/python3.11/queue.py\n" + pythonPool, ""},
+	{"Python, the program takes an answer", "futex", Semaphore, pythonLock +
+		"Queue.get|[CPython 3.11.7]|/usr/lib/python3.11/queue.py\n<module>|[CPython 3.11.7]|/app/shop.py", ""},
+	{"Python, an event in a thread called background", "futex", Semaphore, pythonLock +
+		"Event.wait|[CPython 3.11.7]|/usr/lib/python3.11/threading.py\nbackground|[CPython 3.11.7]|/app/shop.py\n" +
+		pythonThread, ""},
+	{"Python, a socket with a time-out", "poll", Descriptor, "poll|libc.so.6\n" +
+		"sock_call_impl|_socket.cpython-311.so\n" +
+		"ask|[CPython 3.11.7]|/app/shop.py", ""},
+	{"Python, socketserver", "poll", Descriptor, "poll|libc.so.6\n" +
+		"_PollLikeSelector.select|[CPython 3.11.7]|/usr/lib/python3.11/selectors.py\n" +
+		"BaseServer.serve_forever|[CPython 3.11.7]|/usr/lib/python3.11/socketserver.py", IdleLoop},
+	{"gunicorn's synchronous worker", "pselect6", Descriptor, "select|libc.so.6\nselect_select_impl|select.so\n" +
+		"SyncWorker.wait|[CPython 3.11.7]|/v/gunicorn/workers/sync.py\n" +
+		"SyncWorker.run_for_one|[CPython 3.11.7]|/v/gunicorn/workers/sync.py", IdleLoop},
+}
+
+var rubyIdle = []idleCase{
+	{"Ruby, puma's worker", "futex", Condition, cond + "sleep|[Ruby 3.1.2]\nwait|[Ruby 3.1.2]\n" +
+		"block (2 levels) in spawn_thread|[Ruby 3.1.2]|/gems/puma/thread_pool.rb\nsynchronize|[Ruby 3.1.2]\n" +
+		"block in spawn_thread|[Ruby 3.1.2]|/gems/puma/thread_pool.rb\nstart_thread|/usr/lib/libc.so.6", IdlePool},
+	{"Ruby, a request that waits", "futex", Condition, cond + "Thread::Queue#pop|[Ruby 3.4.1]\n" +
+		"Shop#buy|[Ruby 3.4.1]|/app/shop.rb\n" +
+		"block in Puma::ThreadPool#spawn_thread|[Ruby 3.4.1]|/gems/puma/thread_pool.rb\n" +
+		"start_thread|/usr/lib/libc.so.6", ""},
+	{"Ruby, puma's listener", "pselect6", Other, "select|/usr/lib/libc.so.6\nIO.select|[Ruby 3.4.1]\n" +
+		"Puma::Server#handle_servers|[Ruby 3.4.1]|/gems/puma/server.rb\n" +
+		"start_thread|/usr/lib/libc.so.6", IdleAccept},
+	{"Ruby, a worker's own condition", "futex", Condition, cond + "Thread::Mutex#sleep|[Ruby 3.4.1]\n" +
+		"Thread::ConditionVariable#wait|[Ruby 3.4.1]\nShop#worker|[Ruby 3.4.1]|/app/shop.rb\n" +
+		"start_thread|/usr/lib/libc.so.6", IdlePool},
+	{"Ruby, a worker that waits for a lock", "futex", Condition, cond + "Thread::Mutex#synchronize|[Ruby 3.4.1]\n" +
+		"Shop#worker|[Ruby 3.4.1]|/app/shop.rb\nstart_thread|/usr/lib/libc.so.6", ""},
+}
+
+var rustIdle = []idleCase{
+	{"rayon", "futex", Condition, rustCond + rayonPool, IdlePool},
+	{"rayon, a job that waits for a job", "futex", Condition, rustCond + strings.ReplaceAll(rayonPool,
+		"rayon_core::registry::main_loop|/app", "rayon_core::join::join_context::{{closure}}|/app\n"+
+			"rayon_core::job::HeapJob::execute|/app\nrayon_core::registry::main_loop|/app"), ""},
+	{"tokio, the blocking pool", "futex", Condition, rustCond +
+		"tokio::runtime::blocking::pool::LockedImpl::run_worker|/app\n" +
+		"tokio::runtime::blocking::pool::Inner::run|/app", IdlePool},
+	{"tokio, a blocking task", "futex", Condition, rustCond + "app::ask|/app\n" +
+		"tokio::runtime::blocking::pool::Task::run|/app\n" +
+		"tokio::runtime::blocking::pool::LockedImpl::run_worker|/app", ""},
+	{"tokio, the worker with the timers", "futex", Condition, rustCond +
+		"tokio::runtime::park::Inner::park_timeout|/app\ntokio::runtime::time::Driver::park_internal|/app\n" +
+		"tokio::runtime::scheduler::multi_thread::park::Inner::park_driver|/app\n" +
+		"tokio::runtime::scheduler::multi_thread::worker::run|/app", IdlePool},
+	{"tokio, a task that blocks on another", "futex", Condition, rustCond +
+		"tokio::runtime::park::Inner::park|/app\ntokio::runtime::park::CachedParkThread::block_on|/app\n" +
+		"app::ask|/app\ntokio::runtime::scheduler::multi_thread::worker::Context::run_task|/app", ""},
+}
+
+var nativeIdle = []idleCase{
+	{"a function called as one of the machine's", "futex", Condition, cond + "CompileQueue::get|/app", ""},
+	{"Boost.Asio, its own pool", "futex", Condition, cond + asioPool, IdlePool},
+	{"Boost.Asio, a task of only Boost's functions", "futex", Condition, cond +
+		"boost::condition_variable::wait|/app\nboost::asio::detail::executor_op::do_complete|/app\n" +
+		strings.Join(strings.Split(asioPool, "\n")[2:], "\n"), ""},
+	{"Asio without Boost", "futex", Condition, cond + strings.ReplaceAll(asioPool, "boost::", ""), IdlePool},
+	{"Boost.Asio, a task that waits", "futex", Condition, cond + "Db::wait_free|/app\n" +
+		strings.Join(strings.Split(asioPool, "\n")[2:], "\n"), ""},
+	{"TBB, stripped", "futex", Futex, "syscall|/usr/lib/libc.so.6\n|/usr/lib/libtbb.so.12.8\n" +
+		"start_thread|/usr/lib/libc.so.6", IdlePool},
+	{"TBB, a task that waits for a task", "futex", Futex, "syscall|/usr/lib/libc.so.6\n|/usr/lib/libtbb.so.12.8\n" +
+		"solve|/app\n|/usr/lib/libtbb.so.12.8\nstart_thread|/usr/lib/libc.so.6", ""},
+	{"TBB, the program waits for its tasks", "futex", Futex, "syscall|/usr/lib/libc.so.6\n" +
+		"|/usr/lib/libtbb.so.12.8\nmain|/app\n__libc_start_main|/usr/lib/libc.so.6", ""},
+	{"PostgreSQL, the postmaster, stripped", "pselect6", Descriptor, "select|libc.so.6\n|postgres\n" +
+		"PostmasterMain|postgres\nmain|postgres", IdleLoop},
+	{"PostgreSQL, the autovacuum launcher, stripped", "epoll_wait", Descriptor, "epoll_wait|libc.so.6\n" +
+		"WaitEventSetWait|postgres\nWaitLatch|postgres\n|postgres\nStartAutoVacLauncher|postgres", IdleLoop},
+	{"PostgreSQL, a parallel query's worker, stripped", "epoll_wait", Descriptor, "epoll_wait|libc.so.6\n" +
+		"WaitLatch|postgres\n|postgres\nshm_mq_receive|postgres\nPostmasterMain|postgres", ""},
+	{"jemalloc's background thread, stripped", "futex", Condition, cond +
+		"|/usr/lib/libjemalloc.so.2\n|/usr/lib/libjemalloc.so.2\nstart_thread|/usr/lib/libc.so.6", IdleRuntime},
+	{"a lock of jemalloc's, below the program's function", "futex", Condition, cond +
+		"|/usr/lib/libjemalloc.so.2\nhandle|/app\nstart_thread|/usr/lib/libc.so.6", ""},
+	{"C++, the pool's take", "futex", Condition, cond + cxxPool, IdlePool},
+	{"C++, the same with the kernel's functions", "futex", Condition, kernel + cond + cxxPool, IdlePool},
+	{"C++, musl, the pool's lock", "futex", Futex, "__timedwait_cp|/lib/ld-musl-x86_64.so.1\n" +
+		"__pthread_mutex_timedlock|/lib/ld-musl-x86_64.so.1\n" + cxxPool, ""},
+	{"C++, work that waits for a condition", "futex", Condition, cond + "flush|/app\n" + cxxPool, ""},
+	{"C++, work in a function called worker_task", "futex", Condition, cond + "worker_task|/app\n" +
+		"std::function<void ()>::operator()|/app\n" + cxxPool, ""},
+	{"C++, a future", "futex", Futex, `syscall|/usr/lib/libc.so.6
+		std::__atomic_futex_unsigned_base::_M_futex_wait_until|/usr/lib/libstdc++.so.6
+		std::__future_base::_State_baseV2::wait|/app
+		std::future<int>::get|/app
+		` + cxxPool, ""},
+	{"C++, a wait for the pool's end", "futex", Condition, cond + "ThreadPool::wait_all|/app\nmain|/app", ""},
+	{"C, work called from a worker", "futex", Condition, cond + "handle_background_request|/app\nworker|/app", ""},
+	{"C, the job's name has the word", "futex", Condition, cond + "resize_image|/app\nbackground_worker|/app", ""},
+	{"libuv", "futex", Condition, cond + "uv_cond_wait|/usr/bin/node\nworker|/usr/bin/node\nstart_thread|libc.so.6",
+		IdlePool},
+	{"MariaDB", "futex", Condition, cond + "tpool::thread_pool_generic::wait_for_tasks|/mariadbd\n" +
+		"tpool::thread_pool_generic::worker_main|/mariadbd\nstart_thread|libc.so.6", IdlePool},
+	{"a disk read by io_getevents", "io_getevents", Other, "io_getevents|libaio.so.1\nread_block|/app\nmain|/app", ""},
+	{"glib", "poll", Descriptor, "poll|libc.so.6\ng_main_context_poll|libglib-2.0.so.0\n" +
+		"g_main_loop_run|libglib-2.0.so.0",
+		IdleLoop},
+	{"PostgreSQL, a client's next command", "epoll_wait", Descriptor,
+		"epoll_wait|libc.so.6\nWaitEventSetWait|postgres\nsecure_read|postgres\npq_recvbuf|postgres", IdleLoop},
+	{"PostgreSQL, a replica's answer", "epoll_wait", Descriptor,
+		"epoll_wait|libc.so.6\nWaitEventSetWait|postgres\nWaitLatch|postgres\nSyncRepWaitForLSN|postgres", ""},
+	{"a stack without names", "futex", Condition, cond + "|/app\n|/app", ""},
+}
+
+func TestOnlyTheTakeOfALoopIsIdle(t *testing.T) {
+	for _, c := range slices.Concat(javaIdle, pythonIdle, rubyIdle, rustIdle, nativeIdle) {
 		if got := Idle(c.wait, c.kind, frames(c.stack)); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Test program: threads that compute when they are told to, and sleep before and after.
+// Test program: threads that compute when the test asks for it, and sleep before and after.
 //
 //	gated THREADS MILLISECONDS
 //
