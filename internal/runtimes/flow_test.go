@@ -4,7 +4,6 @@ package runtimes_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,20 +11,17 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	pprof "github.com/google/pprof/profile"
-	"golang.org/x/sys/unix"
 
 	"prywalk/internal/code"
-	"prywalk/internal/core"
 	"prywalk/internal/dump"
 	"prywalk/internal/managed"
 	"prywalk/internal/profile"
 	"prywalk/internal/runtimes"
 	"prywalk/internal/sampler"
-	"prywalk/internal/symbols"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/observed"
 	"prywalk/report"
 )
 
@@ -94,21 +90,7 @@ func TestDumpsHaveManagedFrames(t *testing.T) {
 
 func TestCoresHaveManagedFrames(t *testing.T) {
 	pid := start(t)
-	f, err := os.Open(testtargets.Core(t, pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := core.Open(f, st.Size(), core.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	p := dump.Core(c, dump.Options{MaxDepth: -1}, false)
+	p := observed.DumpCore(t, pid)
 	names := threadNames(t, pid)
 	for i := range p.Threads { // a core has no names of threads
 		p.Threads[i].Name = names[p.Threads[i].TID]
@@ -183,59 +165,10 @@ func ofDump(f *dump.Frame) string {
 	return fmt.Sprintf("%s %s:%d %s%s", f.Function, strings.TrimPrefix(f.File, "toy/"), f.Line, inlined, f.Type)
 }
 
-// namer gives the names of native frames.
-type namer struct{ *symbols.Namer }
-
-// Resolve implements profile.Resolver.
-func (n namer) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
-	ref := m.Origin
-	if ref.Module == nil {
-		return nil
-	}
-	return n.Frames(ref.Module, ref.PID, addr, nil)
-}
-
-// record samples a process until each of the toy's threads was seen, and writes the recording when it has ended.
-func record(t *testing.T, pid int) *pprof.Profile {
-	t.Helper()
-	images := code.NewImageCache(0)
-	p, err := images.Open(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := profile.NewBuilder(profile.Meta{Start: time.Now(), Period: time.Second / 99, Aggregate: true})
-	s := sampler.New(sampler.Options{Freq: 99}, b, images, []*code.Process{p})
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() {
-		defer cancel()
-		for s.Progress().Stopped < 20 {
-			time.Sleep(10 * time.Millisecond)
-		}
-	}()
-	if _, err := s.Run(ctx); err != nil {
-		t.Error(err)
-	}
-	if err := unix.Kill(pid, unix.SIGKILL); err != nil { // its memory is gone now
-		t.Fatal(err)
-	}
-	names := namer{symbols.NewNamer()}
-	defer names.Close()
-	var w bytes.Buffer
-	if err := b.Write(&w, names); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
-	prof, err := profile.Read(&w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return prof
-}
-
 func TestRecordingsAndReportsHaveManagedFrames(t *testing.T) {
-	prof := record(t, start(t))
+	prof := observed.Record(t, start(t), observed.Recording{
+		Options: sampler.Options{Freq: 99}, Stops: 20, Kill: true,
+	})
 	seen := map[string]int{}
 	for _, s := range prof.Sample {
 		thread := s.Label[profile.LabelThread][0]

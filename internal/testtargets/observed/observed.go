@@ -2,7 +2,8 @@
 
 // Package observed tests run-time systems on live processes: their threads are observed as in a recording
 // ([Process.Observe]), or stepped from instruction to instruction ([Hold], [Step], [Process.Stopped]). The stacks are
-// merged by the [managed.Namer] under test alone, with symbols that the standard library reads.
+// merged by the [managed.Namer] under test alone, with symbols that the standard library reads. [Record] and [DumpCore]
+// take the whole way, with prywalk's own names.
 package observed
 
 import (

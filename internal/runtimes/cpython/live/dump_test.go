@@ -5,17 +5,14 @@ package live_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
 
 	"prywalk/internal/code"
-	"prywalk/internal/core"
 	"prywalk/internal/dump"
 	"prywalk/internal/managed"
 	"prywalk/internal/process"
-	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/observed"
 )
 
@@ -103,27 +100,7 @@ func launchAlone(t *testing.T, exe string) (pid int) {
 // checkCore is checkDump for a core that gcore makes of the process.
 func checkCore(t *testing.T, pid int, k known, last bool) (again bool) {
 	t.Helper()
-	return checkDump(t, "core", k, sampleCore(t, pid), last)
-}
-
-// sampleCore dumps a core that gcore makes of a process.
-func sampleCore(t *testing.T, pid int) *dump.Process {
-	t.Helper()
-	f, err := os.Open(testtargets.Core(t, pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := core.Open(f, st.Size(), core.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	return dump.Core(c, dump.Options{MaxDepth: -1}, false)
+	return checkDump(t, "core", k, observed.DumpCore(t, pid), last)
 }
 
 // TestPythonInItsOwnPIDNamespaceHasItsFrames: the interpreter knows its threads by their numbers inside.

@@ -126,7 +126,7 @@ func TestWaitingTasksAreThoseThatTheInterpreterKnows(t *testing.T) {
 			pid, truth := launchTasks(t, exe)
 			testtargets.Asleep(t, pid)
 			checkTasks(t, "asleep", "peek", "waiting", truth, sampleNow(t, pid))
-			checkTasks(t, "core", "core", "waiting", truth, sampleCore(t, pid))
+			checkTasks(t, "core", "core", "waiting", truth, observed.DumpCore(t, pid))
 			pid, truth = launchTasks(t, exe, "spin")
 			checkTasks(t, "busy", "", "running", truth, sampleUntilRead(t, pid))
 		})

@@ -3,75 +3,27 @@
 package live
 
 import (
-	"bytes"
 	"cmp"
-	"context"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	pprof "github.com/google/pprof/profile"
-	"golang.org/x/sys/unix"
 
-	"prywalk/internal/code"
 	"prywalk/internal/dump"
 	rec "prywalk/internal/profile"
 	"prywalk/internal/sampler"
-	"prywalk/internal/symbols"
+	"prywalk/internal/testtargets/observed"
 )
 
-// namer gives the names of native frames.
-type namer struct{ *symbols.Namer }
-
-// Resolve implements rec.Resolver.
-func (n namer) Resolve(m *rec.ModuleInfo, addr uint64) []rec.Frame {
-	ref := m.Origin
-	if ref.Module == nil {
-		return nil
-	}
-	return n.Frames(ref.Module, ref.PID, addr, nil)
-}
-
-// record samples a process until it was looked at so often, and writes the recording when it has ended.
-func record(t *testing.T, pid int, freq int, looks int64) *pprof.Profile {
+// record samples a process at 999 Hz, and writes the recording when the process has ended.
+func record(t *testing.T, pid int, stops int64) *pprof.Profile {
 	t.Helper()
-	images := code.NewImageCache(0)
-	p, err := images.Open(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := rec.NewBuilder(rec.Meta{Start: time.Now(), Period: time.Second / time.Duration(freq)})
-	s := sampler.New(sampler.Options{Freq: float64(freq)}, b, images, []*code.Process{p})
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() {
-		defer cancel()
-		for s.Progress().Stopped < looks {
-			time.Sleep(10 * time.Millisecond)
-		}
-	}()
-	if _, err := s.Run(ctx); err != nil {
-		t.Error(err)
-	}
-	if err := unix.Kill(pid, unix.SIGKILL); err != nil { // its memory is gone now
-		t.Fatal(err)
-	}
-	names := namer{symbols.NewNamer()}
-	defer names.Close()
-	var w bytes.Buffer
-	if err := b.Write(&w, names); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
-	prof, err := pprof.Parse(&w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return prof
+	return observed.Record(t, pid, observed.Recording{
+		Options: sampler.Options{Freq: 999}, Stops: stops, Stamped: true, Kill: true,
+	})
 }
 
 // ofSample gives the PHP frames of a sample, innermost first.
@@ -147,7 +99,7 @@ func TestRecordingsHaveTheCallsOfTheProgram(t *testing.T) {
 	}
 	for _, php := range interpreters(t) {
 		t.Run(php.name, func(t *testing.T) {
-			prof := record(t, php.start(t, "chain.php", "600"), 999, stops)
+			prof := record(t, php.start(t, "chain.php", "600"), stops)
 			var all, later tally
 			for _, s := range prof.Sample {
 				if w := all.add(s); w != "" {
@@ -171,7 +123,7 @@ func TestCodeOfExpressionsHasItsCallers(t *testing.T) {
 	const want = "matched matches expressions.php"
 	for _, php := range interpreters(t) {
 		t.Run(php.name, func(t *testing.T) {
-			prof := record(t, php.start(t, "expressions.php", "600"), 999, 400)
+			prof := record(t, php.start(t, "expressions.php", "600"), 400)
 			made, whole := int64(0), int64(0)
 			for _, s := range settled(prof) {
 				if m := s.Location[0].Mapping; m == nil || m.File != "[anon]" {

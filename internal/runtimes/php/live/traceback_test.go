@@ -4,7 +4,6 @@ package live
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -12,9 +11,9 @@ import (
 	"testing"
 
 	"prywalk/internal/code"
-	"prywalk/internal/core"
 	"prywalk/internal/dump"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/observed"
 )
 
 // startSleeping starts chain.php, which sleeps in its innermost call, and gives how PHP itself sees its calls: function
@@ -85,21 +84,7 @@ func sampleHow(t *testing.T, how string, pid int) *dump.Thread {
 	t.Helper()
 	var d *dump.Process
 	if how == "core" {
-		f, err := os.Open(testtargets.Core(t, pid))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		st, err := f.Stat()
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, err := core.Open(f, st.Size(), core.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		d = dump.Core(c, dump.Options{MaxDepth: -1}, false)
+		d = observed.DumpCore(t, pid)
 	} else {
 		p, err := code.Open(pid)
 		if err != nil {

@@ -3,24 +3,14 @@
 package live_test
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
-	"time"
-
-	pprof "github.com/google/pprof/profile"
 
 	"prywalk/internal/code"
-	"prywalk/internal/core"
 	"prywalk/internal/dump"
 	"prywalk/internal/managed"
-	"prywalk/internal/profile"
 	"prywalk/internal/sampler"
-	"prywalk/internal/symbols"
-	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/observed"
 )
 
@@ -85,7 +75,7 @@ func TestDumpsAndCoresHaveRubyFrames(t *testing.T) {
 				checkFirst(t, ruby)
 				return
 			}
-			checkDump(t, "a core", coreOf(t, pid), names, want)
+			checkDump(t, "a core", observed.DumpCore(t, pid), names, want)
 		})
 	}
 }
@@ -96,7 +86,7 @@ func checkFirst(t *testing.T, ruby program) {
 	t.Helper()
 	cmd, _ := launch(t, ruby, "testdata/chain.rb", "alone")
 	for range 5 { // a moment at which a frame is being made has native ones only
-		for _, f := range coreOf(t, cmd.Process.Pid).Threads[0].Frames {
+		for _, f := range observed.DumpCore(t, cmd.Process.Pid).Threads[0].Frames {
 			if f.Kind == "ruby" && f.Function == "<main>" {
 				return
 			}
@@ -105,44 +95,13 @@ func checkFirst(t *testing.T, ruby program) {
 	t.Error("a core has no functions of the program")
 }
 
-// coreOf dumps a core that gcore makes of a process.
-func coreOf(t *testing.T, pid int) *dump.Process {
-	t.Helper()
-	f, err := os.Open(testtargets.Core(t, pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := core.Open(f, st.Size(), core.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	return dump.Core(c, dump.Options{MaxDepth: -1}, false)
-}
-
-// namer gives the names of native frames.
-type namer struct{ *symbols.Namer }
-
-// Resolve implements profile.Resolver.
-func (n namer) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
-	if m.Origin.Module == nil {
-		return nil
-	}
-	return n.Frames(m.Origin.Module, m.Origin.PID, addr, nil)
-}
-
 // TestRecordingsHaveRubyFrames: two threads that run have the functions of the program in nearly all samples, below a
 // mapping with the release.
 func TestRecordingsHaveRubyFrames(t *testing.T) {
 	for version, ruby := range rubies(t) {
 		t.Run(version, func(t *testing.T) {
 			cmd, _ := launch(t, ruby, "testdata/chain.rb", "spin")
-			prof := recorded(t, cmd.Process.Pid)
+			prof := observed.Record(t, cmd.Process.Pid, observed.Recording{Options: sampler.Options{Freq: 99}, Stops: 30})
 			samples, named := int64(0), int64(0)
 			for _, s := range prof.Sample {
 				ruby := false
@@ -164,40 +123,4 @@ func TestRecordingsHaveRubyFrames(t *testing.T) {
 			}
 		})
 	}
-}
-
-// recorded samples a process until 30 stops have been made.
-func recorded(t *testing.T, pid int) *pprof.Profile {
-	t.Helper()
-	images := code.NewImageCache(0)
-	p, err := images.Open(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := profile.NewBuilder(profile.Meta{Start: time.Now(), Period: time.Second / 99, Aggregate: true})
-	s := sampler.New(sampler.Options{Freq: 99}, b, images, []*code.Process{p})
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() {
-		defer cancel()
-		for s.Progress().Stopped < 30 {
-			time.Sleep(10 * time.Millisecond)
-		}
-	}()
-	if _, err := s.Run(ctx); err != nil {
-		t.Error(err)
-	}
-	names := namer{symbols.NewNamer()}
-	defer names.Close()
-	var w bytes.Buffer
-	if err := b.Write(&w, names); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
-	prof, err := profile.Read(&w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return prof
 }

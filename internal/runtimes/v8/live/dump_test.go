@@ -3,15 +3,13 @@
 package live_test
 
 import (
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"prywalk/internal/code"
-	"prywalk/internal/core"
 	"prywalk/internal/dump"
-	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/observed"
 )
 
 // sleeping is the stack of jssleep.js, innermost first: functions and lines.
@@ -36,21 +34,7 @@ func TestDumpsAndCoresHaveTheFunctionsOfSleepers(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			f, err := os.Open(testtargets.Core(t, pid))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer f.Close()
-			st, err := f.Stat()
-			if err != nil {
-				t.Fatal(err)
-			}
-			c, err := core.Open(f, st.Size(), core.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.Close()
-			checkSleeping(t, dump.Core(c, dump.Options{MaxDepth: -1}, false))
+			checkSleeping(t, observed.DumpCore(t, pid))
 		})
 	}
 }

@@ -4,8 +4,6 @@ package live_test
 
 import (
 	"bufio"
-	"bytes"
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,15 +11,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	pprof "github.com/google/pprof/profile"
 
 	"prywalk/internal/code"
 	"prywalk/internal/profile"
 	"prywalk/internal/sampler"
-	"prywalk/internal/symbols"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/observed"
 )
 
 func nodes(t *testing.T) map[string]string {
@@ -80,52 +77,12 @@ func startSaying(t *testing.T, exe, script string, flags ...string) (pid int, sa
 	return cmd.Process.Pid, says
 }
 
-type namer struct{ *symbols.Namer }
-
-// Resolve implements profile.Resolver.
-func (n namer) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
-	ref := m.Origin
-	if ref.Module == nil {
-		return nil
-	}
-	return n.Frames(ref.Module, ref.PID, addr, nil)
-}
-
 var images = code.NewImageCache(0)
 
 // record samples a process until so many samples of threads that run were taken.
 func record(t *testing.T, pid int, samples int64, o sampler.Options) *pprof.Profile {
 	t.Helper()
-	p, err := images.Open(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := profile.NewBuilder(profile.Meta{Start: time.Now(), Period: time.Second / time.Duration(o.Freq), Aggregate: true})
-	s := sampler.New(o, b, images, []*code.Process{p})
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() {
-		defer cancel()
-		for s.Progress().Stopped < samples {
-			time.Sleep(10 * time.Millisecond)
-		}
-	}()
-	if _, err := s.Run(ctx); err != nil {
-		t.Error(err)
-	}
-	names := namer{symbols.NewNamer()}
-	defer names.Close()
-	var w bytes.Buffer
-	if err := b.Write(&w, names); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
-	prof, err := profile.Read(&w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return prof
+	return observed.Record(t, pid, observed.Recording{Options: o, Stops: samples, Images: images})
 }
 
 type call struct {

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observed
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	pprof "github.com/google/pprof/profile"
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/code"
+	"prywalk/internal/core"
+	"prywalk/internal/dump"
+	"prywalk/internal/profile"
+	"prywalk/internal/sampler"
+	"prywalk/internal/symbols"
+	"prywalk/internal/testtargets"
+)
+
+// DumpCore dumps a core that gcore makes of a process.
+func DumpCore(t *testing.T, pid int) *dump.Process {
+	t.Helper()
+	f, err := os.Open(testtargets.Core(t, pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := core.Open(f, st.Size(), core.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }() // nothing was written
+	return dump.Core(c, dump.Options{MaxDepth: -1}, false)
+}
+
+// Recording selects how a process is recorded.
+type Recording struct {
+	sampler.Options
+	// Stops is the number of stops after which the recording ends.
+	Stops int64
+	// Stamped keeps each sample with its time; else equal ones are added up.
+	Stamped bool
+	// Kill ends the process before names are looked up, so that none is read from its memory.
+	Kill bool
+	// Images has the files of earlier recordings; nil: none.
+	Images *code.ImageCache
+}
+
+// Record records a process, and names what it has recorded.
+func Record(t *testing.T, pid int, r Recording) *pprof.Profile {
+	t.Helper()
+	images := r.Images
+	if images == nil {
+		images = code.NewImageCache(0)
+	}
+	p, err := images.Open(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := profile.NewBuilder(profile.Meta{
+		Start: time.Now(), Period: time.Second / time.Duration(r.Freq), Aggregate: !r.Stamped,
+	})
+	s := sampler.New(r.Options, b, images, []*code.Process{p})
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		defer cancel()
+		for s.Progress().Stopped < r.Stops {
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
+	if _, err := s.Run(ctx); err != nil {
+		t.Error(err)
+	}
+	if r.Kill {
+		if err := unix.Kill(pid, unix.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	names := namer{symbols.NewNamer()}
+	defer names.Close()
+	var w bytes.Buffer
+	if err := b.Write(&w, names); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	prof, err := profile.Read(&w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return prof
+}
+
+// namer gives the names of native frames.
+type namer struct{ *symbols.Namer }
+
+// Resolve implements [profile.Resolver].
+func (n namer) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
+	ref := m.Origin
+	if ref.Module == nil {
+		return nil
+	}
+	return n.Frames(ref.Module, ref.PID, addr, nil)
+}
