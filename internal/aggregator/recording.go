@@ -6,10 +6,10 @@ import (
 	"maps"
 
 	"prywalk/internal/attribute"
-	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 	"prywalk/internal/runstats"
 	"prywalk/internal/sample"
+	"prywalk/internal/selfruntime"
 )
 
 // ledger adds intervals to the recording, to the other sinks and to the totals. It is the sink of the attribution.
@@ -90,7 +90,11 @@ func (k *ledger) stackOf(s *attribute.Span) sample.StackID {
 // unchanged has one interval for days. The recording does not depend on the other sinks.
 
 func (a *Aggregator) refresh(at int64) {
-	began := procmem.Now()
+	took := selfruntime.CPUOf(func() { a.refreshSinks(at) })
+	a.Requests.Refresh.Done(int64(took), false)
+}
+
+func (a *Aggregator) refreshSinks(at int64) {
 	for _, sink := range a.sinks {
 		if s, ok := sink.(profile.Settling); ok && s.Settles() {
 			a.times.Settle()
@@ -103,7 +107,6 @@ func (a *Aggregator) refresh(at int64) {
 		}
 	}
 	a.evict()
-	a.Requests.Refresh.Done(procmem.Now()-began, false)
 }
 
 // goesOn gives the open spans as intervals, without a change of the accounts.

@@ -21,7 +21,7 @@ func (r *Request) Ask() { r.open.Store(true) }
 // Open reports whether it was asked for and is not done.
 func (r *Request) Open() bool { return r.open.Load() }
 
-// Took gives the duration of the last one, in nanoseconds.
+// Took gives what the last one took, in nanoseconds.
 func (r *Request) Took() int64 { return r.took.Load() }
 
 // Done records its duration in nanoseconds. again reports that it was asked for again meanwhile.

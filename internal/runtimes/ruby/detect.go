@@ -105,6 +105,7 @@ func find(h managed.Host, m *frames.Module, version string, object uint64) (*Run
 		r.codes.symbols = v.findSymbols()
 	}
 	v.readThreads()
+	r.tagged.code = span{m.Start, m.End}
 	r.tagged.find(v)
 	r.makePlan()
 	return r, nil

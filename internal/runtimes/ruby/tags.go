@@ -2,7 +2,10 @@
 
 package ruby
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // tag is a struct rb_vm_tag, and the target of its jump.
 type tag struct{ at, pc uint64 }
@@ -31,6 +34,7 @@ func (j *jump) appendTags(tags []tag, at uint64, get words) ([]tag, bool) {
 // tagged describes a build's tags.
 type tagged struct {
 	jump
+	code      span // the interpreter's module
 	loop      span // rb_vm_exec, by symbol
 	guard     uint64
 	pc        uint64 // rb_vm_exec's; 0: unknown
@@ -45,7 +49,8 @@ func (j *tagged) address(pc uint64) uint64 {
 	return pc
 }
 
-// find determines the tags from current threads, else a walk does.
+// find determines the tags from current threads, else a walk does. The threads may run: a list counts if its first tag
+// is still the first one afterwards.
 func (j *tagged) find(v *machine) {
 	list := v.threads.list[:min(len(v.threads.list), mostVoters)]
 	for i := range list {
@@ -53,32 +58,52 @@ func (j *tagged) find(v *machine) {
 			j.guard = v.at(p + guardAt)
 		}
 	}
-	most := 0
-	for i := range jumps {
-		fit := 0
-		for k := range list {
-			ec := v.at(list[k].at + uint64(v.threadEC))
-			if tags, whole := jumps[i].appendTags(nil, v.at(ec+ecTag), v.Word); whole && isStack(tags) {
-				fit++
+	var fit [len(jumps)]int
+	for i := range list {
+		at := v.at(list[i].at+uint64(v.threadEC)) + ecTag
+		first := v.at(at)
+		fits := j.fits(first, v.Word)
+		for k := range jumps {
+			if fits[k] && v.at(at) == first {
+				fit[k]++
 			}
 		}
-		if fit > most {
-			j.jump, most = jumps[i], fit
+	}
+	best := 0
+	for k := range jumps {
+		if fit[k] > fit[best] {
+			best = k
 		}
 	}
-	if most > 0 {
+	if fit[best] > 0 {
+		j.jump = jumps[best]
 		j.vote(v, list)
 	}
 }
 
-// learn is find for one thread.
+// learn is find for one thread that does not run.
 func (j *tagged) learn(first uint64, get words) {
-	for _, jump := range jumps {
-		if tags, whole := jump.appendTags(nil, first, get); whole && isStack(tags) {
-			j.jump = jump
+	fits := j.fits(first, get)
+	for k := range jumps {
+		if fits[k] {
+			j.jump = jumps[k]
 			return
 		}
 	}
+}
+
+// fits reports in which of the layouts the tags are whole and jump into the interpreter's code.
+func (j *tagged) fits(first uint64, get words) (fits [len(jumps)]bool) {
+	for k := range jumps {
+		tags, whole := jumps[k].appendTags(nil, first, get)
+		fits[k] = whole && isStack(tags) && !slices.ContainsFunc(tags, func(t tag) bool { return !j.isTarget(t.pc) })
+	}
+	return fits
+}
+
+// isTarget reports whether a tag's word is an address in the interpreter's code. Without a guard (musl) none is mangled.
+func (j *tagged) isTarget(pc uint64) bool {
+	return j.code.has(pc) || j.guard != 0 && j.code.has(bits.RotateLeft64(pc, -17)^j.guard)
 }
 
 // mostApart bounds a stack, in bytes.
