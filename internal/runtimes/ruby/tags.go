@@ -101,7 +101,8 @@ func (j *tagged) fits(first uint64, get words) (fits [len(jumps)]bool) {
 	return fits
 }
 
-// isTarget reports whether a tag's word is an address in the interpreter's code. Without a guard (musl) none is mangled.
+// isTarget reports whether a tag's word is an address in the interpreter's code. Without a guard (musl), it is never
+// mangled.
 func (j *tagged) isTarget(pc uint64) bool {
 	return j.code.has(pc) || j.guard != 0 && j.code.has(bits.RotateLeft64(pc, -17)^j.guard)
 }
