@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,6 +18,7 @@ var errFUSE = errors.New("a FUSE file system is on the way")
 
 // mounts are the mounts on a path, by id.
 type mounts struct {
+	own  map[uint64]bool // this process's, as fuse; shared
 	fuse map[uint64]bool // false: another file system
 	any  bool            // there is a FUSE file system
 	more []string        // lists to read if an id is unknown so far; ids are unique
@@ -25,7 +27,7 @@ type mounts struct {
 // mountsFor reads the mounts of this process and of the one in whose root the path is.
 func mountsFor(r *Request) *mounts {
 	m := &mounts{fuse: map[uint64]bool{}}
-	m.read("/proc/self/mountinfo")
+	own.addTo(m)
 	at := r.Root
 	if r.Kernel {
 		at = r.Path
@@ -35,13 +37,57 @@ func mountsFor(r *Request) *mounts {
 		case filepath.Dir(at) != "/proc":
 		case r.Kernel: // only the file's own mount is checked, mostly one of this process's
 			m.more = append(m.more, file)
-		default:
+		case !sharesMounts(at):
 			m.read(file)
 		}
 	}
 	// A process's list shows mounts below its root: not the one that contains a chroot directory.
 	m.more = append(m.more, "/proc/1/mountinfo")
 	return m
+}
+
+// sharesMounts reports whether a process, by its directory in /proc, is in the mount namespace of this one.
+func sharesMounts(process string) bool {
+	var its, ours unix.Stat_t
+	return unix.Stat(process+"/ns/mnt", &its) == nil && unix.Stat("/proc/self/ns/mnt", &ours) == nil &&
+		its.Ino == ours.Ino && its.Dev == ours.Dev
+}
+
+// own is the list of this process's mounts.
+var own ownMounts
+
+// ownMounts is read again if the kernel reports a change.
+type ownMounts struct {
+	sync.Mutex
+	fd   int             // of mountinfo, 0: not open
+	fuse map[uint64]bool // not written once it is made
+	any  bool
+}
+
+func (o *ownMounts) addTo(m *mounts) {
+	o.Lock()
+	defer o.Unlock()
+	if !o.unchanged() {
+		list := mounts{fuse: map[uint64]bool{}}
+		list.read(selfMounts)
+		o.fuse, o.any = list.fuse, list.any
+	}
+	m.own, m.any = o.fuse, o.any
+}
+
+const selfMounts = "/proc/self/mountinfo"
+
+// unchanged reports whether the list is as it was when this was called last (proc_pid_mounts(5): POLLERR and POLLPRI).
+// The descriptor is not an os.File: the Go runtime's own poll would take the event.
+func (o *ownMounts) unchanged() bool {
+	if o.fd == 0 {
+		if fd, err := unix.Open(selfMounts, unix.O_RDONLY|unix.O_CLOEXEC, 0); err == nil {
+			o.fd = fd
+		}
+		return false
+	}
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(o.fd), Events: unix.POLLPRI}}, 0)
+	return err == nil && n == 0
 }
 
 // read adds a list: the id is first, the type after a lone dash (proc_pid_mountinfo(5)).
@@ -72,7 +118,10 @@ func (m *mounts) check(fd int) error {
 		return nil
 	}
 	for err == nil {
-		is, known := m.fuse[st.Mnt_id]
+		is, known := m.own[st.Mnt_id]
+		if !known {
+			is, known = m.fuse[st.Mnt_id]
+		}
 		switch {
 		case known && !is:
 			return nil
