@@ -20,7 +20,7 @@ func IncompleteReason(name string) (string, bool) {
 
 // incomplete says for each reason what ended the walks and what to do; MODULE is the file that the stacks end in.
 var incomplete = map[string]string{
-	"no-rule": "no call frame information for MODULE, and its instructions do not show the caller; " +
+	"no-rule": "neither the call frame information nor the instructions of MODULE lead to the caller; " +
 		"SYMBOLS see prywalk help names",
 	"bad-memory": "the return address is in memory that could not be read; compare with record --engine ptrace, " +
 		"and see prywalk help names",

@@ -42,7 +42,7 @@ func TestEveryStopReasonHasACure(t *testing.T) {
 // TestAStrippedHaskellProgramHasACure: its stacks are found by names, and without them end in its own code.
 func TestAStrippedHaskellProgramHasACure(t *testing.T) {
 	got := IncompleteCure("no-rule", "pandoc")
-	for _, want := range []string{"for pandoc", "before strip", "Haskell", "debug symbols", "prywalk help names"} {
+	for _, want := range []string{"of pandoc", "before strip", "Haskell", "debug symbols", "prywalk help names"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q lacks %q", got, want)
 		}
