@@ -37,8 +37,8 @@ func compare(ctx context.Context, r *running, d time.Duration) (*same, error) {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
 		pool := observe.NewPool(8)
-		p := &pair{same: c, ps: ps, peeker: observe.New(ctl, pool, observe.OnlyPassive),
-			freezer: observe.New(ctl, pool, observe.AlwaysStop), pool: pool}
+		p := &pair{same: c, ps: ps, peeker: observe.New(ctl, pool, observe.ModePassiveOnly),
+			freezer: observe.New(ctl, pool, observe.ModeAlwaysStop), pool: pool}
 		for end := time.Now().Add(d); time.Now().Before(end) && ctx.Err() == nil; {
 			next := procmem.Now() + int64(period)
 			ps.each(r.pids(), p.compare)

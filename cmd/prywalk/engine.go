@@ -81,7 +81,7 @@ func (f *engineFlags) closeEngine(o *sampler.Options) {
 // needsPtrace names the flag that is about stops of running threads, "" if none was given.
 func needsPtrace(o *sampler.Options) string {
 	switch {
-	case o.Rung != observe.ModeAuto:
+	case o.Mode != observe.ModeAuto:
 		return "--rung"
 	case o.Subset > 0:
 		return "--subset"

@@ -260,7 +260,7 @@ func (f *recordFlags) options() (o sampler.Options, err error) {
 	if o.Threads, err = view.Compile("threads", f.threads); err != nil {
 		return o, err
 	}
-	if o.Rung, err = observe.ParseMode(f.rung); err != nil {
+	if o.Mode, err = observe.ParseMode(f.rung); err != nil {
 		return o, exit.Usage("--rung: %v", err)
 	}
 	return o, nil

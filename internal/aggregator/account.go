@@ -37,13 +37,13 @@ type processAccount struct {
 
 // accounts are the open accounts of threads and processes, and the state of programs.
 type accounts struct {
-	threads  map[sample.TaskID]*threadAccount
+	threads  map[sample.ThreadID]*threadAccount
 	procs    map[sample.ProcessID]*processAccount
 	programs programs
 }
 
 func newAccounts() *accounts {
-	return &accounts{map[sample.TaskID]*threadAccount{}, map[sample.ProcessID]*processAccount{}, programs{}}
+	return &accounts{map[sample.ThreadID]*threadAccount{}, map[sample.ProcessID]*processAccount{}, programs{}}
 }
 
 // process gives the account of a process, and makes it at its first event.

@@ -120,7 +120,7 @@ func (a *Aggregator) handle(e *handover.Event) {
 	case handover.SeenRunning:
 		a.seenRunning(e)
 	case handover.Unchanged:
-		a.attribute(&attribute.FoundUnchanged{Task: e.Thread.ID, Before: e.Before})
+		a.attribute(&attribute.FoundUnchanged{Thread: e.Thread.ID, Before: e.Before})
 	case handover.ThreadEnded:
 		a.endThread(e)
 	case handover.EndedSoFar:

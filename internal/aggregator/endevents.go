@@ -16,8 +16,8 @@ func (a *Aggregator) endThread(e *handover.Event) {
 	if th.open && !th.given && (e.End.Alive || th.TID == th.proc.Target.PID) { // no read after this can hang
 		th.renameByKernel()
 	}
-	a.attribute(&attribute.TaskEnded{
-		Process: th.proc.ID, Task: th.ID, CreatedAt: th.CreatedAt, Before: e.Before, Left: e.End.Left, End: e.End.End,
+	a.attribute(&attribute.ThreadEnded{
+		Process: th.proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, Before: e.Before, NotStopped: e.End.NotStopped, End: e.End.End,
 	})
 	if e.End.Alive {
 		a.note(th)
@@ -30,7 +30,7 @@ func (a *Aggregator) endThread(e *handover.Event) {
 // the old name, and the mappings are read again.
 func (a *Aggregator) exec(e *handover.Event) {
 	th, p := a.thread(e.Thread), a.process(e.Proc)
-	a.attribute(&attribute.Cut{Task: th.ID})
+	a.attribute(&attribute.Cut{Thread: th.ID})
 	th.named, th.given = 0, false
 	th.renameByKernel()
 	a.unwind.lock.beginRead()

@@ -63,7 +63,7 @@ type managedFrame struct {
 func (u *unwinder) walkManaged(thr *threadAccount, s *observe.RawSample, namers []managed.Namer) frames.StopReason {
 	p, m, w := thr.proc, &u.managed, &u.walker
 	if callstack.Planned(namers) {
-		p.SetFallback(handover.FallbackFrames)
+		p.NoteLack(handover.LacksFrames)
 	}
 	if p.managed.read == nil {
 		p.managed = newManagedNames(p)

@@ -37,7 +37,7 @@ func (a *Aggregator) bookSample(e *handover.Event) {
 	waitsFor, owner := a.waits.explain(th, s, id)
 	th.lock = lastLock{waitsFor, owner}
 	a.observed = attribute.Observed{
-		Process: th.proc.ID, Task: th.ID, CreatedAt: th.CreatedAt, Left: s.Left,
+		Process: th.proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, NotStopped: s.NotStopped,
 		Sample: attribute.Sample{
 			At: procmem.ReadingAt(s.Sched, s.At), Seen: attribute.Seen{Stack: id, State: s.State, Wait: s.Wait(), Stop: stop,
 				WaitsFor: waitsFor, Owner: owner, Labels: a.labelsOf(th, s)},
@@ -72,7 +72,7 @@ func (a *Aggregator) claim(e *handover.Event) {
 		th = a.thread(e.Thread)
 	}
 	id, stop := a.unwindSample(th, e.Ran, e.RawSample)
-	a.judgeUndiscovered(e, stop)
+	a.countUndiscoveredWalk(e, stop)
 	a.attribute(&attribute.Claimed{
 		Process: p.ID, Seen: attribute.Seen{Stack: id, State: sample.Running, Stop: stop}, At: e.RawSample.At,
 		Length: e.Length,
@@ -93,7 +93,7 @@ func (a *Aggregator) claimOfChild(e *handover.Event) {
 		return
 	}
 	id, stop := a.unwindSample(p.undiscovered(), e.Ran, e.RawSample)
-	a.judgeUndiscovered(e, stop)
+	a.countUndiscoveredWalk(e, stop)
 	a.attribute(&attribute.Claimed{
 		Process: p.ID, Seen: attribute.Seen{Stack: id, State: sample.Running, Stop: stop, Program: name}, At: e.RawSample.At,
 		Length: e.Length, OfChild: true,
@@ -130,7 +130,7 @@ func orUnknown(program string) string { return cmp.Or(program, unknownProgram) }
 func (a *Aggregator) seenRunning(e *handover.Event) {
 	th := a.thread(e.Thread)
 	a.open(th)
-	a.attribute(&attribute.FoundRunning{Process: th.proc.ID, Task: th.ID, CreatedAt: th.CreatedAt, Now: e.Now})
+	a.attribute(&attribute.FoundRunning{Process: th.proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, Now: e.Now})
 }
 
 func (a *Aggregator) open(th *threadAccount) {

@@ -22,13 +22,13 @@ type programs map[code.ProgramFile]*program
 
 type program struct {
 	walked samplesWalked
-	lack   handover.FallbackReason
+	lack   handover.SampleLack
 	deep   int64 // most bytes of stack used by a walk of a first thread
 }
 
 // applyTo copies the state of a program to a process that runs it.
 func (k *program) applyTo(p *handover.Process) {
-	p.SetFallback(k.lack)
+	p.NoteLack(k.lack)
 	p.CopyFirst(k.deep)
 }
 

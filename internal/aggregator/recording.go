@@ -26,15 +26,15 @@ type ledger struct {
 // Add implements [attribute.Sink].
 func (k *ledger) Add(i *attribute.Interval) {
 	if p := k.of.procs[i.Process]; p != nil {
-		k.add(p, k.of.threads[i.Task], &i.Span)
+		k.add(p, k.of.threads[i.Thread], &i.Span)
 	}
 }
 
-// TaskDone implements [attribute.Sink].
-func (k *ledger) TaskDone(task sample.TaskID, ticks, observed int64) {
-	if th := k.of.threads[task]; th != nil {
+// ThreadDone implements [attribute.Sink].
+func (k *ledger) ThreadDone(id sample.ThreadID, ticks, observed int64) {
+	if th := k.of.threads[id]; th != nil {
 		k.rates.add(runstats.ThreadRate{
-			PID: th.proc.Target.PID, TID: th.TID, Name: th.name, Looks: ticks, Seconds: seconds(observed),
+			PID: th.proc.Target.PID, TID: th.TID, Name: th.name, Samples: ticks, Seconds: seconds(observed),
 		})
 	}
 }
@@ -116,7 +116,7 @@ func (a *Aggregator) goesOn(yield func(profile.Interval) bool) {
 	}
 	a.times.Open(func(i *attribute.Interval) bool {
 		p := a.procs[i.Process]
-		return p == nil || yield(a.interval(p, a.threads[i.Task], &i.Span))
+		return p == nil || yield(a.interval(p, a.threads[i.Thread], &i.Span))
 	})
 }
 

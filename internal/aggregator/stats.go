@@ -67,10 +67,10 @@ type rates struct {
 
 // add notes a thread's rate, if it lived for a second.
 func (r *rates) add(t runstats.ThreadRate) {
-	if t.Seconds < 1 || t.Looks == 0 {
+	if t.Seconds < 1 || t.Samples == 0 {
 		return
 	}
-	t.Rate = float64(t.Looks-1) / t.Seconds
+	t.Rate = float64(t.Samples-1) / t.Seconds
 	if r.slowest == 0 || t.Rate < r.slowest {
 		r.slowest = t.Rate
 	}
@@ -87,7 +87,7 @@ func (a *Aggregator) Stats(s *runstats.Stats) {
 	stops := t.stops
 	stops[frames.StopRoot] = 0
 	s.Incomplete = named(stops[:], func(i int) string { return frames.StopReason(i).String() })
-	s.Whole = runstats.WholeByOutcome{Frozen: t.whole[observe.ByStop], Peeked: t.whole[observe.ByPassiveRead]}
+	s.Whole = runstats.WholeByMethod{ByStop: t.whole[observe.ByStop], ByPassiveRead: t.whole[observe.ByPassiveRead]}
 	s.FramesByMethod = named(a.unwind.methods[:], func(i int) string { return frames.Method(i).String() })
 	s.PerThread = runstats.PerThread{Rates: a.rates.list, SlowestThread: a.rates.slowest}
 	s.Samples, s.Complete, s.Stacks = t.samples, t.complete, t.stacks

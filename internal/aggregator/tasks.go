@@ -199,9 +199,9 @@ func (a *Aggregator) taskStats(s *runstats.Stats) {
 // taskTotals are the sums of observed tasks.
 type taskTotals struct{ Most, Unread, Seen, Walked, Incomplete, Changed, Blocked, CPU int64 }
 
-func (t *taskTotals) stats() *runstats.Goroutines {
-	return &runstats.Goroutines{
-		Most: t.Most, Unread: t.Unread, Seen: t.Seen, Walked: t.Walked, Incomplete: t.Incomplete, Changed: t.Changed,
+func (t *taskTotals) stats() *runstats.WaitingTasks {
+	return &runstats.WaitingTasks{
+		MostAtOnce: t.Most, Unread: t.Unread, Seen: t.Seen, Walked: t.Walked, Incomplete: t.Incomplete, Changed: t.Changed,
 		Blocked: seconds(t.Blocked), CPU: seconds(t.CPU),
 	}
 }

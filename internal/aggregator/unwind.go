@@ -83,7 +83,7 @@ func (u *unwinder) unwind(thr *threadAccount, s *observe.RawSample) (sample.Stac
 		u.methods = methods
 		return u.unwindKernel(s, frames.StopRoot)
 	}
-	p.judge(s, stop, u.walker.Away())
+	p.countWalk(s, stop, u.walker.Away())
 	p.measure(s, stop, &u.walker)
 	if p.program != nil {
 		p.program.deepest(thr, s, &u.walker)

@@ -57,22 +57,22 @@ func (c *Clock) Begin(r sample.Reading) { c.last, c.first, c.started = r, r, tru
 // Observe attributes the time since the last sample. onCPU reports whether this stack takes the CPU time; that of a
 // thread found asleep does if it ran in this call.
 func (c *Clock) Observe(r sample.Reading, s Seen, onCPU bool, emit func(Span)) {
-	c.sampleUpTo(math.MaxInt64, r, s, onCPU, emit)
+	c.observeUpTo(math.MaxInt64, r, s, onCPU, emit)
 }
 
-// sampleUpTo is Observe, but attributes at most the given CPU time, ns. It gives that and the rest, which the caller
+// observeUpTo is Observe, but attributes at most the given CPU time, ns. It gives that and the rest, which the caller
 // attributes.
-func (c *Clock) sampleUpTo(most int64, r sample.Reading, s Seen, onCPU bool, emit func(Span)) (got, rest int64) {
+func (c *Clock) observeUpTo(most int64, r sample.Reading, s Seen, onCPU bool, emit func(Span)) (got, rest int64) {
 	if onCPU {
-		c.share(emit)
+		c.attributePending(emit)
 	}
 	cpu, runq, blocked := c.begin(r, emit)
 	if s.State == sample.Running {
-		return c.sampleRunning(most, r, s, onCPU, cpu, runq, blocked, emit)
+		return c.observeRunning(most, r, s, onCPU, cpu, runq, blocked, emit)
 	}
 	ran := cpu+runq > 0
 	if onCPU {
-		got, rest = c.takeCPU(cpu, most)
+		got, rest = c.splitCPU(cpu, most)
 		runq += c.carryRunq
 		c.carryRunq = 0
 		where := s
@@ -85,7 +85,7 @@ func (c *Clock) sampleUpTo(most int64, r sample.Reading, s Seen, onCPU bool, emi
 	blocked += c.carryBlocked
 	c.carryBlocked = 0
 	c.addSleep(r, s, ran, blocked, 1, emit)
-	c.shareIfDue(r.Wall, true, emit)
+	c.attributePendingIfDue(r.Wall, true, emit)
 	return got, rest
 }
 
@@ -100,8 +100,8 @@ func (c *Clock) begin(r sample.Reading, emit func(Span)) (cpu, runq, blocked int
 	return cpu, runq - c.attributeQueued(from, runq, emit), blocked
 }
 
-// takeCPU divides CPU time, with what is carried, into at most the given time and the rest.
-func (c *Clock) takeCPU(cpu, most int64) (got, rest int64) {
+// splitCPU divides CPU time, with what is carried, into at most the given time and the rest.
+func (c *Clock) splitCPU(cpu, most int64) (got, rest int64) {
 	cpu += c.carryCPU
 	c.carryCPU = 0
 	return min(cpu, most), max(cpu-most, 0)
@@ -121,12 +121,12 @@ func (c *Clock) addSleep(r sample.Reading, s Seen, ran bool, blocked, samples in
 	c.isOpen, c.openRan = true, false
 }
 
-func (c *Clock) sampleRunning(
+func (c *Clock) observeRunning(
 	most int64, r sample.Reading, s Seen, onCPU bool, cpu, runq, blocked int64, emit func(Span),
 ) (got, rest int64) {
 	c.endSleep(r, cpu, runq, blocked, emit)
 	if onCPU {
-		got, rest = c.takeCPU(cpu, most)
+		got, rest = c.splitCPU(cpu, most)
 		c.lastOn, c.lastOnAt = s, r.Wall
 	} else {
 		c.carryOver(r, cpu, 0, emit)
@@ -170,8 +170,8 @@ func (c *Clock) attributeQueued(from, runq int64, emit func(Span)) int64 {
 	return q
 }
 
-// moved gives the growth of the clocks since the last reading.
-func (c *Clock) moved(r sample.Reading) (cpu, runq int64) {
+// growth gives the growth of the clocks since the last reading.
+func (c *Clock) growth(r sample.Reading) (cpu, runq int64) {
 	cpu = max(r.CPU-c.last.CPU, 0)
 	// The kernel charges queue time at its end: part of it may lie before first.
 	return cpu, min(max(r.RunQueue-c.last.RunQueue, 0), max(r.Wall-c.first.Wall-c.used-cpu, 0))
@@ -179,7 +179,7 @@ func (c *Clock) moved(r sample.Reading) (cpu, runq int64) {
 
 // advance makes r the last reading, and gives the time since the one before.
 func (c *Clock) advance(r sample.Reading) (cpu, runq, blocked int64) {
-	cpu, runq = c.moved(r)
+	cpu, runq = c.growth(r)
 	c.used += cpu + runq
 	blocked = r.Wall - c.last.Wall - cpu - runq + c.blockedDebt
 	c.blockedDebt = min(blocked, 0)
@@ -187,7 +187,7 @@ func (c *Clock) advance(r sample.Reading) (cpu, runq, blocked int64) {
 	return cpu, runq, max(blocked, 0)
 }
 
-// carryOver carries time to the next sample, after what has waited too long is attributed.
+// carryOver carries time to the next sample, after what has queuedSamples too long is attributed.
 func (c *Clock) carryOver(r sample.Reading, cpu, runq int64, emit func(Span)) {
 	if c.carryCPU+c.carryRunq > 0 && r.Wall-c.carrySince > carryLimit {
 		c.attributeCarried(r.Wall, emit)
@@ -201,7 +201,7 @@ func (c *Clock) carryOver(r sample.Reading, cpu, runq int64, emit func(Span)) {
 	}
 }
 
-// Settle attributes carried time of a sleeping thread that has waited too long.
+// Settle attributes carried time of a sleeping thread that has queuedSamples too long.
 func (c *Clock) Settle(emit func(Span)) {
 	if c.isOpen && c.carryCPU+c.carryRunq > 0 && c.last.Wall-c.carrySince > carryLimit {
 		c.attributeCarried(c.last.Wall, emit)
@@ -249,12 +249,12 @@ func (c *Clock) Unchanged(r sample.Reading, reuses int64, emit func(Span)) {
 	c.open.Samples += reuses
 	c.open.Wall += blocked
 	c.open.End = r.Wall
-	c.shareIfDue(r.Wall, true, emit)
+	c.attributePendingIfDue(r.Wall, true, emit)
 }
 
 // Cut emits the open span and begins an empty one, for a checkpoint.
 func (c *Clock) Cut(emit func(Span)) {
-	c.share(emit)
+	c.attributePending(emit)
 	if c.isOpen && (c.open.Samples > 0 || c.open.Wall > 0) {
 		emit(c.open)
 		c.open.Samples, c.open.Wall = 0, 0
@@ -263,7 +263,7 @@ func (c *Clock) Cut(emit func(Span)) {
 
 // Open emits the open span so far, and keeps it open.
 func (c *Clock) Open(emit func(Span)) {
-	c.divide(emit)
+	c.emitPending(emit)
 	if c.isOpen && (c.open.Samples > 0 || c.open.Wall > 0) {
 		emit(c.open)
 	}
@@ -279,7 +279,7 @@ func (c *Clock) close(emit func(Span)) {
 
 // Finish attributes the rest: to the last on-CPU sample, if younger than carryLimit.
 func (c *Clock) Finish(emit func(Span)) {
-	c.shareAll(emit)
+	c.attributePendingAndCarried(emit)
 	if c.carryCPU > 0 && c.lastOnAt > 0 && c.last.Wall-c.lastOnAt < carryLimit {
 		emit(Span{Seen: c.lastOn, End: c.last.Wall, Wall: c.carryCPU, CPU: c.carryCPU})
 		c.carryCPU = 0

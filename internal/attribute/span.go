@@ -45,14 +45,14 @@ const (
 	FoundInExit              // in exit, so not stopped
 )
 
-func (m Found) leaf() string {
-	if m == FoundUnseen || m == FoundMissed {
+func (f Found) leaf() string {
+	if f == FoundUnseen || f == FoundMissed {
 		return ShortLivedChildren
 	}
 	return ""
 }
 
-func (m Found) sampled() bool { return m == FoundWalked || m == FoundInExec }
+func (f Found) sampled() bool { return f == FoundWalked || f == FoundInExec }
 
 // Span is a piece of a thread's time, attributed to a stack, ns.
 type Span struct {
@@ -73,7 +73,7 @@ const (
 	// ExitedUnseen is CPU time of ended threads for which no sample stands.
 	ExitedUnseen = "[exited unseen]"
 	// ShortLivedChildren is CPU time of children that ended before discovery, and of the last moments of others, in the
-	// process that waited.
+	// process that queuedSamples.
 	ShortLivedChildren = "[short-lived children]"
 	// NoUserSpace is the frame of a thread without user space, such as a worker of io_uring.
 	NoUserSpace = "[kernel's own thread]"

@@ -14,7 +14,7 @@ func (c *Clock) Observed() int64 { return c.last.Wall + c.queuedFor }
 // Skip attributes length ns of the time up to r as not observed, with that fraction of the CPU and run queue time.
 // Proven sleep or queue time keeps its place.
 func (c *Clock) Skip(length int64, r sample.Reading, state sample.State, emit func(Span)) {
-	cpu, runq := c.moved(r)
+	cpu, runq := c.growth(r)
 	if c.isOpen && state != sample.Running && cpu == 0 && runq == 0 {
 		return
 	}
@@ -55,9 +55,9 @@ func (c *Clock) skipTo(wall, cpu, runq int64) {
 	c.last.RunQueue += runq
 }
 
-// Ends takes the clocks at the thread's end without a last sample. If that is older than patience ns, the time since is
+// EndWithoutSample takes the clocks at the thread's end without a last sample. If that is older than patience ns, the time since is
 // not observed; else it is carried.
-func (c *Clock) Ends(r sample.Reading, patience int64, emit func(Span)) {
+func (c *Clock) EndWithoutSample(r sample.Reading, patience int64, emit func(Span)) {
 	if alone := r.Wall - c.Observed(); alone > patience {
 		c.Skip(alone, r, sample.Running, emit)
 	}

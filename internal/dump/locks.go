@@ -301,7 +301,7 @@ func (l *lockExam) examine(lock *Lock, tid int) (holder int, d *Thread) {
 	if of == k { // the same address
 		extra.Addr = sl.Near.Addr
 	}
-	s := l.raw(of, tid, extra, observe.AlwaysPassive)
+	s := l.raw(of, tid, extra, observe.ModeNoReuse)
 	if s == nil {
 		return 0, nil
 	}
@@ -398,7 +398,7 @@ func (l *lockExam) standing(cycle []int) map[int]uint64 {
 			continue
 		}
 		sl := k.process.slept[tid]
-		s := l.raw(k, tid, nil, observe.OnlyPassive)
+		s := l.raw(k, tid, nil, observe.ModePassiveOnly)
 		if sl == nil || s == nil || s.State == sample.Running || s.Wait() != sl.Wait {
 			continue
 		}

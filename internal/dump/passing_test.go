@@ -33,7 +33,7 @@ func sightings(t *testing.T, c *code.Process, want int) (out []sighting) {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
 		pool := observe.NewPool(8)
-		l := observe.New(ctl, pool, observe.OnlyPassive)
+		l := observe.New(ctl, pool, observe.ModePassiveOnly)
 		for end := time.Now().Add(patience); len(out) < want && time.Now().Before(end); time.Sleep(200 * time.Microsecond) {
 			for _, tid := range tids {
 				th := observe.NewThread(c.PID, tid, nil)

@@ -328,7 +328,7 @@ func (m *copyMore) take(size int64) bool {
 func again(th *observe.Thread, o Options) (*observe.RawSample, error) {
 	got := &raws{threads: []*observe.Thread{th}, taken: map[*observe.Thread]*observe.RawSample{},
 		failed: map[string]int64{}}
-	err := got.takeEach(o, observe.AlwaysPassive)
+	err := got.takeEach(o, observe.ModeNoReuse)
 	got = got.soFar()
 	return got.taken[th], err
 }

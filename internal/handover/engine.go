@@ -8,7 +8,7 @@ import (
 	"prywalk/internal/runstats"
 )
 
-// Engine observes threads and reports them as events. The receiver does not depend on the engine.
+// Producer observes threads and reports them as events. The receiver does not depend on the engine.
 //
 // An engine sends batches to [Common.Ring]:
 //   - ProcessBegan is the first event of a process, ProcessEnded the last; ThreadEnded is the last of a thread, before
@@ -18,7 +18,7 @@ import (
 //   - It never waits for the aggregator while a thread is stopped: where [Ring.Room] reports false, it observes less.
 //
 // Package tracer is the engine of all recordings; internal/sampler/toyengine_test.go has a toy.
-type Engine interface {
+type Producer interface {
 	// Run observes until ctx ends or nothing is left to observe, and closes the ring. On a failure it calls stop.
 	Run(ctx context.Context, stop func())
 	// Stats adds the engine's figures. Called once, after Run, or while Run hangs.

@@ -55,5 +55,5 @@ type Event struct {
 // ThreadEnd is the end of a thread, as the engine knows it.
 type ThreadEnd struct {
 	attribute.End
-	Left sample.NotStopped // time without observations, not reported yet
+	NotStopped sample.NotStopped // time without observations, not reported yet
 }

@@ -8,72 +8,72 @@ import (
 	"prywalk/internal/callstack"
 )
 
-// FallbackReason is what kernel samples of a process lack: they have registers and one piece of one stack, where a stop
+// SampleLack is what kernel samples of a process lack: they have registers and one piece of one stack, where a stop
 // can copy more. It decides whether the process is stopped instead; the program's name does not matter. It is reset by
 // an exec.
-type FallbackReason uint32
+type SampleLack uint32
 
 // The reasons, in order of severity.
 const (
-	FallbackNone    FallbackReason = iota
-	FallbackStacks                 // other stacks on which a walk continues ([observe.TaskStacks])
-	FallbackRoots                  // the outer ends of stacks
-	FallbackSamples                // everything: the process runs, and no sample can be walked (32-bit code)
-	FallbackFrames                 // frames outside of the stack (a run-time system's plan, package managed)
-	NumFallbackReasons
+	LacksNothing SampleLack = iota
+	LacksStacks             // other stacks on which a walk continues ([observe.TaskStacks])
+	LacksRoots              // the outer ends of stacks
+	LacksSamples            // everything: the process runs, and no sample can be walked (32-bit code)
+	LacksFrames             // frames outside of the stack (a run-time system's plan, package managed)
+	NumSampleLacks
 )
 
 // Note describes n processes with this reason.
-func (l FallbackReason) Note(n int64) string {
+func (s SampleLack) Note(n int64) string {
 	switch {
-	case l == FallbackFrames:
+	case s == LacksFrames:
 		return "an interpreter keeps its frames outside of the stack"
 	case n == 1:
-		return "1 process " + fallbackNotes[l]
+		return "1 process " + lackNotes[s]
 	}
-	return fmt.Sprintf("%d processes %s", n, fallbackNotes[l])
+	return fmt.Sprintf("%d processes %s", n, lackNotes[s])
 }
 
-var fallbackNotes = [NumFallbackReasons]string{
-	FallbackStacks: "with stacks in several places", FallbackRoots: "with stacks that samples do not show whole",
-	FallbackSamples: "of which no samples came",
+var lackNotes = [NumSampleLacks]string{
+	LacksStacks: "with stacks in several places", LacksRoots: "with stacks that samples do not show whole",
+	LacksSamples: "of which no samples came",
 }
 
 // NeedsStops reports whether such a process is stopped. choose reports that prywalk chooses the engine, not the user.
-func (l FallbackReason) NeedsStops(choose bool) bool {
-	return l >= FallbackSamples || choose && l != FallbackNone
+func (s SampleLack) NeedsStops(mayFallBack bool) bool {
+	return s >= LacksSamples || mayFallBack && s != LacksNothing
 }
 
-// FallbackReason gives what samples of the process lack, as known so far.
-func (p *Process) FallbackReason() FallbackReason { return FallbackReason(p.fallback.Load()) }
+// SampleLack gives what samples of the process lack, as known so far.
+func (p *Process) SampleLack() SampleLack { return SampleLack(p.lack.Load()) }
 
-// SetFallback records what samples of the process lack; the most severe reason stays. Safe for concurrent use.
-func (p *Process) SetFallback(l FallbackReason) {
+// NoteLack records what samples of the process lack; the most severe reason stays. Safe for concurrent use.
+func (p *Process) NoteLack(s SampleLack) {
 	for {
-		before := p.fallback.Load()
-		if uint32(l) <= before || p.fallback.CompareAndSwap(before, uint32(l)) {
+		before := p.lack.Load()
+		if uint32(s) <= before || p.lack.CompareAndSwap(before, uint32(s)) {
 			return
 		}
 	}
 }
 
-// ForgetFallback makes the next samples decide again. For tests.
-func (p *Process) ForgetFallback() { p.fallback.Store(uint32(FallbackNone)) }
+// ForgetLack makes the next samples decide again. For tests.
+func (p *Process) ForgetLack() { p.lack.Store(uint32(LacksNothing)) }
 
-// expectFallback sets what samples will lack by the process's code, in place of an earlier program's reason.
-func (p *Process) expectFallback(furtherStacks bool) {
-	l := FallbackNone
+// expectLack sets what samples will lack by the process's code, in place of an earlier program's reason.
+func (p *Process) expectLack(furtherStacks bool) {
+	s := LacksNothing
 	switch {
 	case callstack.Planned(p.Target.Runtimes().Namers()):
-		l = FallbackFrames
+		s = LacksFrames
 	case furtherStacks:
-		l = FallbackStacks
+		s = LacksStacks
 	}
-	p.fallback.Store(uint32(l))
+	p.lack.Store(uint32(s))
 }
 
-// CutStack stands for the unknown depth of a cut stack.
-const CutStack = 1 << 40
+// DeeperThanSample stands for the unknown depth of a cut stack.
+const DeeperThanSample = 1 << 40
 
 // UsedStack records how many bytes of a stack a sample's walk has used. For the aggregator.
 func (p *Process) UsedStack(n int64) {

@@ -31,8 +31,8 @@ type Process struct {
 	// Plans are what the engine copies of threads that were not walked yet.
 	Plans       observe.Plans
 	extra       atomic.Pointer[observe.Extra]
-	fallback    atomic.Uint32
-	tasks       *procmem.TaskDir
+	lack        atomic.Uint32
+	taskDir     *procmem.TaskDir
 	usedStack   atomic.Int64  // see [Process.UsedStack]
 	firstCopy   atomic.Int64  // see [Process.CopyFirst]
 	firstStack  atomic.Uint64 // see FirstStackEnd
@@ -49,16 +49,16 @@ type Process struct {
 // the engine walks no path of /proc.
 func NewProcess(t *code.Process, child bool, parent int) *Process {
 	p := &Process{Target: t, Child: child, Parent: parent}
-	p.tasks, _ = procmem.OpenTasks(t.PID, nil) // nil if it has ended
+	p.taskDir, _ = procmem.OpenTasks(t.PID, nil) // nil if it has ended
 	p.NewProgram()
 	p.NewMappings()
 	return p
 }
 
-// TakeTasks gives the list of its threads, once; nil if it has ended. The caller closes it.
-func (p *Process) TakeTasks() *procmem.TaskDir {
-	d := p.tasks
-	p.tasks = nil
+// TakeTaskDir gives the list of its threads, once; nil if it has ended. The caller closes it.
+func (p *Process) TakeTaskDir() *procmem.TaskDir {
+	d := p.taskDir
+	p.taskDir = nil
 	return d
 }
 
@@ -81,7 +81,7 @@ func (p *Process) NewProgram() {
 	if extra == nil { // else that copies the stacks of a thread
 		p.firstStack.Store(p.Target.FirstStackEnd())
 	}
-	p.expectFallback(extra != nil)
+	p.expectLack(extra != nil)
 }
 
 // CopyFirst sets how many bytes the first sample of the first thread copies of its stack, as learned from another

@@ -11,7 +11,7 @@ import (
 
 // Thread identifies an event's thread. Written by the engine, before the first event.
 type Thread struct {
-	ID        sample.TaskID // 0: stands for several threads
+	ID        sample.ThreadID // 0: stands for several threads
 	Proc      *Process
 	TID       int
 	Feedback  *observe.WalkFeedback

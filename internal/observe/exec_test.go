@@ -32,7 +32,7 @@ func TestStackAfterAnExecIsCopiedAtTheFirstSample(t *testing.T) {
 		OnThread(func() {
 			ctl := ptrace.NewController(ptrace.Options{})
 			defer ctl.Close()
-			what, raw, err := New(ctl, NewPool(1), OnlyPassive).Begin(th)
+			what, raw, err := New(ctl, NewPool(1), ModePassiveOnly).Begin(th)
 			if err != nil || what != Done {
 				t.Errorf("observation of a sleeper: %v, %v", what, err)
 				return

@@ -107,7 +107,7 @@ func TestAThreadChangesStacksWhereItsKnownEndIsAnother(t *testing.T) {
 }
 
 func TestSamplesAfterAMisleadingOutlineAreWalkedSoon(t *testing.T) {
-	l, th := New(nil, NewPool(1), AlwaysStop), NewThread(1, 1, nil)
+	l, th := New(nil, NewPool(1), ModeAlwaysStop), NewThread(1, 1, nil)
 	k := th.Feedback()
 	tracee := func() bool {
 		l.takeHints(th)
@@ -159,7 +159,7 @@ func TestASearchBeyondTheStacksEndDoesNotMakeCopiesLarger(t *testing.T) {
 	const from, root = 1 << 30, 1<<30 + 4<<10
 	space := frames.NewSpace(frames.X86_64)
 	space.SetModules([]*frames.Module{{Start: 0x1000, End: 0x2000, Calls: noCalls{}}})
-	l, th := New(nil, NewPool(1), AlwaysStop), NewThread(1, 1, nil)
+	l, th := New(nil, NewPool(1), ModeAlwaysStop), NewThread(1, 1, nil)
 	k := th.Feedback()
 	k.hints.Root, k.hints.ToEnd = root, false
 	k.size.endedAt(root)

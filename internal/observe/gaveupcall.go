@@ -55,7 +55,7 @@ type gaveUpCall struct {
 	quiet      int64 // length of the last suppression after harm, ns; 0 if no stop did harm
 	quietUntil int64 // CLOCK_MONOTONIC, ns
 
-	left sample.NotStopped
+	notStopped sample.NotStopped
 }
 
 // gaveUp notes a stop that made a call give up. Precondition: the stack was copied.
@@ -100,11 +100,11 @@ func (t *Thread) stopSuppressed() bool {
 	}
 	now := procmem.Now()
 	if a.inCall = a.inCall && t.stillInCall(); a.inCall {
-		a.left.InCall = procmem.ReadingAt(t.before, now)
+		a.notStopped.InCall = procmem.ReadingAt(t.before, now)
 		return true
 	}
 	if now < a.quietUntil {
-		a.left.Other = procmem.ReadingAt(t.before, now)
+		a.notStopped.Other = procmem.ReadingAt(t.before, now)
 		return true
 	}
 	a.quietUntil = 0
@@ -143,12 +143,12 @@ func (t *Thread) userTime() uint64 {
 // CallName gives the name of this machine's system call by number.
 func CallName(nr int64) string { return process.SyscallName(hostArch(), nr) }
 
-// TakeLeft gives, once, the time since the last observation in which stops were suppressed.
-func (t *Thread) TakeLeft() sample.NotStopped {
+// TakeNotStopped gives, once, the time since the last observation in which stops were suppressed.
+func (t *Thread) TakeNotStopped() sample.NotStopped {
 	if t.gaveUpCall == nil {
 		return sample.NotStopped{}
 	}
-	left := t.gaveUpCall.left
-	t.gaveUpCall.left = sample.NotStopped{}
+	left := t.gaveUpCall.notStopped
+	t.gaveUpCall.notStopped = sample.NotStopped{}
 	return left
 }

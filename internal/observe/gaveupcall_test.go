@@ -87,7 +87,7 @@ func TestAThreadIsLeftAloneUntilItHasLeftTheCall(t *testing.T) {
 	if !th.stopSuppressed() {
 		t.Error("not left alone in a call")
 	}
-	if left := th.TakeLeft(); left.InCall.Wall == 0 || left.Other.Wall != 0 || th.TakeLeft() != (sample.NotStopped{}) {
+	if left := th.TakeNotStopped(); left.InCall.Wall == 0 || left.Other.Wall != 0 || th.TakeNotStopped() != (sample.NotStopped{}) {
 		t.Errorf("%+v", left)
 	}
 	begun := th.before.CPU
@@ -143,7 +143,7 @@ func TestAThreadThatWasHarmedIsLeftAloneForTwiceAsLongEachTime(t *testing.T) {
 	if !th.stopSuppressed() || !th.gaveUpCall.harmed() {
 		t.Error("not left alone after harm")
 	}
-	if left := th.TakeLeft(); left.InCall.Wall != 0 || left.Other.Wall == 0 {
+	if left := th.TakeNotStopped(); left.InCall.Wall != 0 || left.Other.Wall == 0 {
 		t.Errorf("%+v", left)
 	}
 	th.gaveUpCall.quietUntil = 1

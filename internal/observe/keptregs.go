@@ -143,7 +143,7 @@ func (k *WalkFeedback) noteMissingRegister(s *RawSample) {
 	k.again(!s.refused)
 }
 
-func (l *Observer) mayStopSleepers() bool { return l.mode != OnlyPassive && !l.ctl.ReadOnly() }
+func (l *Observer) mayStopSleepers() bool { return l.mode != ModePassiveOnly && !l.ctl.ReadOnly() }
 
 // mayStopForRegister reports whether to stop a sleeper for a missing register. It sets s.refused if one is missing but
 // the thread must not be stopped, else kept.asleepIn.

@@ -95,7 +95,7 @@ func TestASleeperIsReadByTheCallingThread(t *testing.T) {
 	OnThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
-		l := New(ctl, NewPool(4), AlwaysPassive)
+		l := New(ctl, NewPool(4), ModeNoReuse)
 		defer l.Close()
 		l.DetachInTime()
 		r, w, err := os.Pipe()

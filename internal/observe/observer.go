@@ -58,7 +58,7 @@ func (l *Observer) Begin(t *Thread) (Outcome, *RawSample, error) {
 	}
 	t.kept.asleepIn.Nr = -1
 	t.skid.BeginSample(l.wake().At, sched.Runs)
-	mustReread := l.takeHints(t) || l.mode >= AlwaysPassive
+	mustReread := l.takeHints(t) || l.mode >= ModeNoReuse
 	if !mustReread && t.isUnchanged(sched) {
 		return Reused, nil, nil
 	}
@@ -85,12 +85,12 @@ func (l *Observer) observe(t *Thread, s *RawSample, sched procmem.SchedStat) (Ou
 	case asleep:
 		if t.gaveUpCall.leftCall(); !l.wantsStop(t, s) {
 			t.base = baseline{runs: s.Sched.Runs, state: s.State, valid: true}
-			s.Left = t.TakeLeft()
+			s.NotStopped = t.TakeNotStopped()
 			return Done, nil
 		}
 	case t.Sampled():
 		return Runs, nil
-	case l.mode != AlwaysStop && t.stopSuppressed():
+	case l.mode != ModeAlwaysStop && t.stopSuppressed():
 		return Failed, refusal.InCall
 	case l.waitsForProcessor(t):
 		return Queued, nil
@@ -106,7 +106,7 @@ func (l *Observer) readAsleep(t *Thread, s *RawSample, sched procmem.SchedStat) 
 	if !l.beginReads(t, false) {
 		return false, refusal.MapLock
 	}
-	if l.mode != AlwaysStop {
+	if l.mode != ModeAlwaysStop {
 		if asleep, err = l.readPassively(t, s, sched); err != nil {
 			return false, err
 		}

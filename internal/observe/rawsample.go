@@ -59,8 +59,8 @@ type RawSample struct {
 	OnCPU bool
 	// Basis is the evidence for OnCPU.
 	Basis sample.Basis
-	// Left is the time since the last observation in which stops of the thread were suppressed.
-	Left sample.NotStopped
+	// NotStopped is the time since the last observation in which stops of the thread were suppressed.
+	NotStopped sample.NotStopped
 	// Stopped is an upper bound of the length of the stop, in ns, without the time before it in which the thread was
 	// queued, blocked or in the kernel.
 	Stopped int64

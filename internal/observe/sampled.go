@@ -137,7 +137,7 @@ func (l *Observer) FromSample(r *perfevents.Record) *RawSample {
 	}
 	s.Regs, s.At, s.How, s.State = r.Regs, r.Time, BySample, sample.Running
 	s.setStack(r.Regs.SP(), n, asked)
-	s.Call, s.wchan, s.Left = procmem.SyscallInfo{Nr: -1}, s.wchan[:0], sample.NotStopped{}
+	s.Call, s.wchan, s.NotStopped = procmem.SyscallInfo{Nr: -1}, s.wchan[:0], sample.NotStopped{}
 	s.OnCPU, s.Basis, s.Stopped, s.Why = true, sample.Exact, 0, 0
 	s.Restarted, s.Broken, s.ReportedTwice, s.BrokenCall = false, false, false, -1
 	s.recalled, s.refused = false, false

@@ -13,7 +13,7 @@ import (
 // requestStop begins a stop. retry is set if the last stop has copied nothing.
 func (l *Observer) requestStop(t *Thread, s *RawSample, retry bool) error {
 	switch {
-	case l.mode == OnlyPassive:
+	case l.mode == ModePassiveOnly:
 		return refusal.Running
 	case !l.pause.allows(t):
 		return refusal.MaxPause
@@ -58,7 +58,7 @@ func (l *Observer) interrupt(t *Thread, retry bool) (*ptrace.Tracee, error) {
 // asleep gives the system call and run count of a sleeper, which a restart of the call on arm64 needs. ok is false
 // elsewhere, and if the thread does not sleep.
 func (l *Observer) asleep(t *Thread) (call procmem.SyscallInfo, runs uint64, ok bool) {
-	if l.mode != AlwaysStop || l.arch != frames.AArch64 {
+	if l.mode != ModeAlwaysStop || l.arch != frames.AArch64 {
 		return call, 0, false
 	}
 	runs = t.before.Runs
@@ -120,7 +120,7 @@ func (l *Observer) fill(t *Thread, s *RawSample) {
 		s.KernelText = s.KernelText[:0]
 	}
 	s.keepNear(t, stop)
-	s.Left = t.TakeLeft()
+	s.NotStopped = t.TakeNotStopped()
 	if t.gaveUpCall.leftCall(); stop.GaveUp {
 		t.gaveUp(s, stop)
 	}

@@ -25,7 +25,7 @@ const (
 //
 // Precondition: it runs on the controller's OS thread, and the controller has room for all threads.
 func StopAll(ctl *ptrace.Controller, pool *Pool, more func() []*Thread, done func(*Thread, *RawSample, error)) int64 {
-	g := &stopAll{ctl: ctl, peeker: New(ctl, pool, OnlyPassive), done: done, end: procmem.Now() + stopAllFor}
+	g := &stopAll{ctl: ctl, peeker: New(ctl, pool, ModePassiveOnly), done: done, end: procmem.Now() + stopAllFor}
 	defer g.detachAll() // also after a panic
 	ctl.Leave()         // a stop signal to this process can wait
 	for ts := more(); len(ts) > 0; ts = more() {
@@ -207,7 +207,7 @@ func (g *stopAll) fill(h *held) {
 	}
 	s.keepRegions(g.peeker.regions[:stop.Regions])
 	s.Restarted, s.Stopped, s.wchan = stop.Restarted, stop.Detach-stop.Running, s.wchan[:0]
-	s.Left, s.Broken, s.ReportedTwice = sample.NotStopped{}, stop.Broken, stop.ReportedTwice
+	s.NotStopped, s.Broken, s.ReportedTwice = sample.NotStopped{}, stop.Broken, stop.ReportedTwice
 	s.Call, s.State = h.call, sample.Sleeping
 	switch {
 	case stop.Kind == ptrace.KindGroup:

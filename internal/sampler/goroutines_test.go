@@ -73,8 +73,8 @@ func TestGoroutinesThatWaitAreBlockedTime(t *testing.T) {
 	if sum := float64(r.sumOf(1, ofGoroutine)) / 1e9; sum < g.Blocked-1e-6 || sum > g.Blocked+1e-6 {
 		t.Errorf("%v s in the profile, %v counted", sum, g.Blocked)
 	}
-	if r.Frozen > 2*r.ThreadsMax {
-		t.Errorf("%d freezes of %d threads that sleep", r.Frozen, r.ThreadsMax)
+	if r.Stops > 2*r.ThreadsMax {
+		t.Errorf("%d freezes of %d threads that sleep", r.Stops, r.ThreadsMax)
 	}
 	if d := r.TargetCPU - r.ProfiledCPU; d < -1e-6 || d > 1e-6 {
 		t.Errorf("%v s by the threads' clocks, %v in the profile", r.TargetCPU, r.ProfiledCPU)

@@ -43,8 +43,8 @@ type Options struct {
 	Launched uint64
 	// ReadOnly prevents writes of target registers.
 	ReadOnly bool
-	// Rung forces one way of observation, for measurements.
-	Rung observe.Mode
+	// Mode forces one way of observation, for measurements.
+	Mode observe.Mode
 	// MaxPause, if positive, bounds the expected length of a stop; longer ones fail with that reason.
 	MaxPause time.Duration
 	// MaxOverhead, if positive, is the share of their time that running threads may lose; the rate adapts to it.
@@ -86,12 +86,12 @@ type Options struct {
 	walked    func(*handover.Process, *observe.RawSample, sample.StackID, *frames.Walker)
 	explained func(*observe.RawSample, *waits.For)
 	// engine, if set, makes the engine, for tests.
-	engine func(*handover.Common, <-chan *handover.Process) handover.Engine
+	engine func(*handover.Common, <-chan *handover.Process) handover.Producer
 }
 
 func (o *Options) tracerOptions() tracer.Options {
 	t := tracer.Options{
-		Freq: o.Freq, Threads: o.Threads, Children: o.Children, ReadOnly: o.ReadOnly, Rung: o.Rung, MaxPause: o.MaxPause,
+		Freq: o.Freq, Threads: o.Threads, Children: o.Children, ReadOnly: o.ReadOnly, Mode: o.Mode, MaxPause: o.MaxPause,
 		MaxOverhead: o.MaxOverhead, OfHost: o.OfHost, Subset: o.Subset, Running: o.Running, Endless: o.Select != nil,
 		KernelStacks: o.KernelStacks, CheckpointEvery: o.CheckpointEvery,
 	}

@@ -75,7 +75,7 @@ func (s *Sampler) add(t *code.Process, child bool, parent int) {
 		s.acc.Recall(p)
 	}
 	if !s.control.Admit(p) {
-		if d := p.TakeTasks(); d != nil {
+		if d := p.TakeTaskDir(); d != nil {
 			d.Close()
 		}
 		s.drop(t)
@@ -143,7 +143,7 @@ func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 }
 
 // engine makes the engine of a run that begins at start, CLOCK_MONOTONIC ns, or boot, clock ticks after boot.
-func (s *Sampler) engine(start int64, boot uint64) handover.Engine {
+func (s *Sampler) engine(start int64, boot uint64) handover.Producer {
 	if s.opts.engine != nil {
 		return s.opts.engine(s.shared, s.control.Arriving())
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // stats gives the statistics at the end of a run.
-func (s *Sampler) stats(e handover.Engine) (r runstats.Stats) {
+func (s *Sampler) stats(e handover.Producer) (r runstats.Stats) {
 	e.Stats(&r)
 	s.acc.Stats(&r)
 	measureSwitch(&r.CPU)
@@ -48,20 +48,20 @@ func (s *Sampler) Progress() Progress {
 	return p
 }
 
-// Answer holds counts since the start of a run, for a measuring process.
-type Answer struct {
-	Ticks  int64 `json:"ticks"`
-	Missed int64 `json:"missed_ticks"`
-	Stops  int64 `json:"frozen"`
-	// Calls counts system calls of this process, Copied the bytes read from other processes' memory.
-	Calls  int64 `json:"calls"`
-	Copied int64 `json:"copied"`
+// Counts holds counts since the start of a run, for a measuring process.
+type Counts struct {
+	Ticks       int64 `json:"ticks"`
+	MissedTicks int64 `json:"missed_ticks"`
+	Stops       int64 `json:"frozen"`
+	// Syscalls counts system calls of this process, Copied the bytes read from other processes' memory.
+	Syscalls int64 `json:"calls"`
+	Copied   int64 `json:"copied"`
 }
 
-// Answer gives the counts. Safe for concurrent use.
-func (s *Sampler) Answer() Answer {
+// Counts gives the counts. Safe for concurrent use.
+func (s *Sampler) Counts() Counts {
 	p := s.control.Progress()
-	return Answer{
-		Ticks: p.Ticks, Missed: p.Missed, Stops: p.Stopped, Calls: procmem.Calls(), Copied: procmem.Copied(),
+	return Counts{
+		Ticks: p.Ticks, MissedTicks: p.MissedTicks, Stops: p.Stops, Syscalls: procmem.Calls(), Copied: procmem.Copied(),
 	}
 }

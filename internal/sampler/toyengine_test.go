@@ -23,7 +23,7 @@ type toyEngine struct {
 	with    *handover.Common
 	arrive  <-chan *handover.Process
 	period  time.Duration
-	tasks   sample.TaskID
+	tasks   sample.ThreadID
 	procs   sample.ProcessID
 	threads []*toyThread
 	ticks   int64
@@ -56,7 +56,7 @@ func (e *toyEngine) Run(ctx context.Context, _ func()) {
 
 // Stats implements [handover.Engine].
 func (e *toyEngine) Stats(s *runstats.Stats) {
-	s.Engine, s.Ticks, s.Attempted, s.Peeked = "toy", e.ticks, e.passive, e.passive
+	s.Engine, s.Ticks, s.Attempted, s.PassiveReads = "toy", e.ticks, e.passive, e.passive
 }
 
 // admit adds new processes.
@@ -66,7 +66,7 @@ func (e *toyEngine) admit(out handover.Batch) handover.Batch {
 		case p := <-e.arrive:
 			e.procs++
 			p.ID, p.Since = e.procs, procmem.Now()
-			tasks := p.TakeTasks()
+			tasks := p.TakeTaskDir()
 			tids, _ := tasks.List(nil)
 			tasks.Close()
 			for _, tid := range tids {
@@ -149,7 +149,7 @@ func (e *toyEngine) end(out handover.Batch) handover.Batch {
 func TestAnotherEngineRecords(t *testing.T) {
 	target := start(t, "sleepers", "3")
 	allAsleep(t, target.pid)
-	toy := func(with *handover.Common, arrive <-chan *handover.Process) handover.Engine {
+	toy := func(with *handover.Common, arrive <-chan *handover.Process) handover.Producer {
 		return &toyEngine{with: with, arrive: arrive, period: 10 * time.Millisecond}
 	}
 	begun := time.Now()
@@ -157,7 +157,7 @@ func TestAnotherEngineRecords(t *testing.T) {
 	r := run(t, Options{engine: toy}, enough, nil, target.pid)
 	asleep := func(s *pprof.Sample) bool { return in("sleep_here")(s) && label(s, "state") == "sleeping" }
 	ticks, wall := r.sumOf(0, asleep), r.sumOf(1, asleep)
-	if r.Engine != "toy" || r.Peeked == 0 || ticks < 3 || r.Complete < r.Samples*99/100 {
+	if r.Engine != "toy" || r.PassiveReads == 0 || ticks < 3 || r.Complete < r.Samples*99/100 {
 		t.Errorf("engine %s: %d ticks of sleepers, %d of %d samples complete", r.Engine, ticks, r.Complete, r.Samples)
 	}
 	if most := 3 * time.Since(begun).Nanoseconds(); wall < int64(time.Second) || wall > most {

@@ -49,10 +49,10 @@ type Quota struct {
 
 // QuotaStats is the effect of a quota, as [runstats.OwnQuota].
 type QuotaStats struct {
-	Quota          float64
-	QuotaWithheld  int64
-	Throttled      float64
-	StopsThrottled int64
+	Quota                float64
+	TicksWithheldByQuota int64
+	Throttled            float64
+	StopsThrottled       int64
 }
 
 // NewQuota gives the tightest limit that can be measured; nil: none, or without effect (scheduling "fifo").
@@ -228,7 +228,7 @@ func (u *Quota) Stats() (s QuotaStats) {
 	if now, err := u.meter.Read(); err == nil {
 		s.Throttled = float64(now.ThrottledFor-u.first.ThrottledFor) / 1e9
 	}
-	s.Quota, s.QuotaWithheld, s.StopsThrottled = u.guard.Limit().Share(), u.withheld, u.throttled
+	s.Quota, s.TicksWithheldByQuota, s.StopsThrottled = u.guard.Limit().Share(), u.withheld, u.throttled
 	u.meter.Close()
 	return s
 }

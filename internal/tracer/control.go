@@ -58,11 +58,11 @@ func (k *Control) Begun() int64 { return k.begun.Load() }
 
 // Progress holds counts so far.
 type Progress struct {
-	Ticks, Missed        int64
+	Ticks, MissedTicks   int64
 	Observations, Failed int64
-	Stopped              int64 // observations by stops
+	Stops                int64 // observations by stops
 	Denied, Traced       int64 // refused by the kernel; held by another tracer
-	Withheld             int64 // ticks, by the budget
+	WithheldTicks        int64 // ticks, by the budget
 	Threads              int
 	Rate                 float64 // allowed by the budget, ticks/s
 }

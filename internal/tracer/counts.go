@@ -23,10 +23,10 @@ type counts struct {
 type stopCounts struct {
 	restarted     int64 // system calls
 	stops         runstats.Histogram
-	longest       runstats.Freeze
+	longest       runstats.Stop
 	copies        runstats.Histogram // bytes of stack
-	long          [ptrace.NumCauses]runstats.Long
-	late, awaited runstats.Long
+	long          [ptrace.NumCauses]runstats.LongEvents
+	late, awaited runstats.LongEvents
 }
 
 // shortRuns counts runs shorter than shortRun on average; cpu is in ns.
@@ -119,7 +119,7 @@ func (s *state) countObservation(t *observe.Thread, raw *observe.RawSample) {
 	}
 	raw.Stopped = s.quota.OwnPart(raw.Stopped)
 	if raw.Stopped > s.counts.stops.Max {
-		s.counts.longest = runstats.Freeze{PID: t.PID, TID: t.TID, Copied: raw.Copied()}
+		s.counts.longest = runstats.Stop{PID: t.PID, TID: t.TID, Copied: raw.Copied()}
 	}
 	s.counts.stopped(raw)
 	s.budget.AddStop(raw.Stopped)
@@ -130,7 +130,7 @@ func (s *state) countObservation(t *observe.Thread, raw *observe.RawSample) {
 func (s *state) countFailedStop(t *observe.Thread, ns int64) {
 	ns = s.quota.OwnPart(ns)
 	if ns > s.counts.stops.Max {
-		s.counts.longest = runstats.Freeze{PID: t.PID, TID: t.TID}
+		s.counts.longest = runstats.Stop{PID: t.PID, TID: t.TID}
 	}
 	s.counts.stopFailed(ns)
 	s.budget.AddStop(ns)

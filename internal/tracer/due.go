@@ -20,12 +20,12 @@ func (d *due) observeAll() {
 	all := d.draw()
 	for _, p := range d.procs {
 		if all {
-			d.observe(p.idle.Due)
+			d.observe(p.backoff.Due)
 			d.observeBackedOff(p)
 		} else {
-			d.observeDrawn(p.idle.Due)
+			d.observeDrawn(p.backoff.Due)
 		}
-		d.Idle.BackOff(p.idle)
+		d.Backoff.BackOff(p.backoff)
 	}
 }
 
@@ -44,25 +44,25 @@ func (d *due) observe(list []*backoff.Thread) {
 
 // observeBackedOff observes backed-off threads if one of them must have run, first those that have run before.
 func (d *due) observeBackedOff(p *process) {
-	if !d.Idle.SearchDue(p.idle) {
+	if !d.Backoff.SearchDue(p.backoff) {
 		return
 	}
 	n := d.wakeAndObserve(p, false)
-	if d.Idle.Unexplained(p.idle) {
+	if d.Backoff.Unexplained(p.backoff) {
 		n += d.wakeAndObserve(p, true)
-		d.Idle.AllObserved(p.idle)
+		d.Backoff.AllObserved(p.backoff)
 	}
-	d.Idle.SearchEnded(p.idle, n)
+	d.Backoff.SearchEnded(p.backoff, n)
 }
 
 func (d *due) wakeAndObserve(p *process, all bool) int {
-	already := len(p.idle.Due)
+	already := len(p.backoff.Due)
 	for _, th := range p.list.inOrder {
-		if all || th.Idle.HasRun() {
-			d.Idle.Wake(&th.Idle)
+		if all || th.Backoff.HasRun() {
+			d.Backoff.Wake(&th.Backoff)
 		}
 	}
-	woken := p.idle.Due[already:]
+	woken := p.backoff.Due[already:]
 	d.observe(woken)
 	return len(woken)
 }
@@ -74,7 +74,7 @@ func (d *due) draw() (all bool) {
 	}
 	due := 0
 	for _, p := range d.procs {
-		due += len(p.idle.Due)
+		due += len(p.backoff.Due)
 	}
 	weight := d.subset.Begin(due, d.budget.Part())
 	d.now.interval = int64(float64(d.now.interval) * weight)
@@ -100,7 +100,7 @@ func (d *due) observePreempted() {
 		return
 	}
 	for _, p := range d.procs {
-		for _, t := range p.idle.Due {
+		for _, t := range p.backoff.Due {
 			if th := ownerOf(t); !th.dead && !d.Observer.Consider(th.Observed) {
 				return
 			}

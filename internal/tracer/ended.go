@@ -89,7 +89,7 @@ func (c *endedThreads) report(now int64) {
 		at := procmem.Now()
 		e.next = at + max(reportEvery, (at-began)*reportShare)
 		if ok {
-			c.Out.Add(handover.Event{Kind: handover.EndedSoFar, Proc: p.Shared, At: at, Length: p.end.Ended + ended})
+			c.Out.Add(handover.Event{Kind: handover.EndedSoFar, Proc: p.Handover, At: at, Length: p.end.Ended + ended})
 		}
 	}
 }
@@ -101,7 +101,7 @@ func (c *endedThreads) soFar(p *process) (ns int64, ok bool) {
 	if err != nil {
 		return 0, false
 	}
-	tids, err := p.Tasks.List(c.tids[:0])
+	tids, err := p.TaskDir.List(c.tids[:0])
 	c.tids = tids
 	if err != nil {
 		return 0, false
@@ -164,7 +164,7 @@ func (c *endedThreads) count(p *process, saw func(*thread, procmem.SchedStat)) (
 }
 
 func (c *endedThreads) threadsCPU(p *process, saw func(*thread, procmem.SchedStat)) (sum int64, complete bool) {
-	tids, err := p.Tasks.List(c.tids[:0])
+	tids, err := p.TaskDir.List(c.tids[:0])
 	c.tids = tids
 	if err != nil {
 		return 0, false

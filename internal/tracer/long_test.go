@@ -24,7 +24,7 @@ func TestLongStopsAreCountedByCause(t *testing.T) {
 	if got := c.longStops(); !maps.Equal(got, want) || c.stops.N != 7 {
 		t.Errorf("%v of %d, want %v", got, c.stops.N, want)
 	}
-	if want := (runstats.Long{N: 2, Max: 3e6}); c.late != want {
+	if want := (runstats.LongEvents{N: 2, Max: 3e6}); c.late != want {
 		t.Errorf("late: %v, want %v", c.late, want)
 	}
 }

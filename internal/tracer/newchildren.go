@@ -32,7 +32,7 @@ import (
 type newChildren struct {
 	*state
 	found   *foundChildren // nil: children are not followed
-	running engine.Running
+	running engine.RunningObserver
 	births  *births
 	stops   *stops
 	walks   *pathWalks
@@ -224,7 +224,7 @@ func (n *newChildren) processTracked(p *process) {
 		return
 	}
 	n.walks.wait()
-	y := n.found.Attach(p.Target.PID, p.Shared)
+	y := n.found.Attach(p.Target.PID, p.Handover)
 	if y == nil || y.Kept == nil {
 		return
 	}
@@ -249,10 +249,10 @@ func (n *newChildren) threadTracked(th *thread) {
 		if m.raw == nil {
 			continue
 		}
-		th.Shared.CreatedAt = min(th.Shared.CreatedAt, m.at, m.raw.At)
+		th.Handover.CreatedAt = min(th.Handover.CreatedAt, m.at, m.raw.At)
 		n.Tick.Copies += m.raw.Waits()
 		n.Unassigned--
-		n.Out.Add(handover.Event{Kind: handover.Sampled, Thread: th.Shared, RawSample: m.raw, Ran: m.ran, Length: m.interval})
+		n.Out.Add(handover.Event{Kind: handover.Sampled, Thread: th.Handover, RawSample: m.raw, Ran: m.ran, Length: m.interval})
 		m.raw = nil
 	}
 }
@@ -271,7 +271,7 @@ func (n *newChildren) processEnded(p *process) {
 	}
 	if n.found != nil {
 		n.walks.wait()
-		n.found.Forget(p.Target.PID, p.Shared)
+		n.found.Forget(p.Target.PID, p.Handover)
 	}
 }
 

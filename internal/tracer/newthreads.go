@@ -77,9 +77,9 @@ func (n *newThreads) observe(p *process, now int64) {
 		return
 	}
 	for range mostTurns {
-		before, gone := len(p.idle.Due), n.counts.failed[refusal.Gone]
+		before, gone := len(p.backoff.Due), n.counts.failed[refusal.Gone]
 		n.find(p, now)
-		found := p.idle.Due[before:]
+		found := p.backoff.Due[before:]
 		if len(found) == 0 {
 			return
 		}
@@ -106,18 +106,18 @@ func (n *newThreads) find(p *process, now int64) {
 	if births == l.births || now-l.tailAt < int64(len(l.tids))*skipCost*skipShare {
 		return
 	}
-	there, err := p.Tasks.Count()
+	there, err := p.TaskDir.Count()
 	if p.clockDue(now) {
 		p.readClockAt(now, err == nil && there > 0)
 	}
-	if err != nil || p.Clock.Valid && now-p.Clock.Moved > stillFor {
+	if err != nil || p.Clock.Valid && now-p.Clock.ChangedAt > stillFor {
 		return
 	}
 	l.births, l.tailAt = births, now
 	for back := firstTail; ; back *= 8 {
 		from := max(there-back, 0)
 		n.wait()
-		tids, err := p.Tasks.ListFrom(from, n.tids[:0])
+		tids, err := p.TaskDir.ListFrom(from, n.tids[:0])
 		n.wait()
 		n.tids = tids
 		if err != nil {

@@ -17,7 +17,7 @@ type Options struct {
 	Children        bool           // child processes are sampled
 	Endless         bool           // the run goes on after the last process has ended
 	ReadOnly        bool           // no register of a target is written
-	Rung            observe.Mode
+	Mode            observe.Mode
 	MaxPause        time.Duration // 0: no bound
 	MaxOverhead     float64       // 0: no bound
 	OfHost          bool          // a share of all processors' time

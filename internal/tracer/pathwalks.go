@@ -124,8 +124,8 @@ func (w *pathWalks) open(p *process, tid int) *observe.Thread {
 	ptrace.Pin() // an allocation accepts preemption (runtime/runtime1.go, releasem)
 	defer ptrace.Unpin()
 	t := observe.NewThread(p.Target.PID, tid, w.Files)
-	if w.walker != nil && p.Tasks != nil {
-		t.Files().HoldIn(p.Tasks)
+	if w.walker != nil && p.TaskDir != nil {
+		t.Files().HoldIn(p.TaskDir)
 	}
 	return t
 }

@@ -16,7 +16,7 @@ import (
 
 type process struct {
 	engine.Process
-	idle        *backoff.Process
+	backoff     *backoff.Process
 	extra       ptrace.Extra // copied of its threads besides stacks
 	list        threadList
 	before      *newChild // earlier observations, until its first thread is tracked
@@ -27,7 +27,7 @@ type process struct {
 }
 
 // sampled reports whether the engine observes its running threads; else they are stopped.
-func (p *process) sampled() bool { return p.Engine != nil && p.Engine.Observes() }
+func (p *process) sampled() bool { return p.Observer != nil && p.Observer.Observes() }
 
 // readClock reads the process's clock, if it is alive: otherwise the id may be another's.
 func (p *process) readClock(alive bool) {
@@ -42,20 +42,20 @@ func (p *process) readClock(alive bool) {
 }
 
 func (p *process) clockDue(now int64) bool {
-	return now-p.Clock.At >= int64(len(p.list.tids))*clockCost*clockShare
+	return now-p.Clock.ReadAt >= int64(len(p.list.tids))*clockCost*clockShare
 }
 
 func (p *process) readClockAt(now int64, alive bool) {
 	before := p.Clock.Now
 	p.readClock(alive)
-	if p.Clock.At = now; p.Clock.Now != before {
-		p.Clock.Moved = now
+	if p.Clock.ReadAt = now; p.Clock.Now != before {
+		p.Clock.ChangedAt = now
 	}
-	p.idle.Clock(now, p.Clock.Now, p.Clock.Valid)
+	p.backoff.Clock(now, p.Clock.Now, p.Clock.Valid)
 }
 
 func (p *process) alive() bool {
-	n, err := p.Tasks.Count()
+	n, err := p.TaskDir.Count()
 	return err == nil && n > 0
 }
 

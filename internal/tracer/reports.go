@@ -41,14 +41,14 @@ func (r *reports) suspension(now int64) {
 
 func (r *reports) unchanged() {
 	for th := range r.threads() {
-		if th.Idle.Unchanged.Ticks > 0 {
+		if th.Backoff.Unchanged.Ticks > 0 {
 			r.reportUnchanged(th)
 		}
 	}
 }
 
 func (r *reports) reportUnchanged(th *thread) {
-	r.Out.Add(handover.Event{Kind: handover.Unchanged, Thread: th.Shared, Before: th.Idle.TakeUnchanged()})
+	r.Out.Add(handover.Event{Kind: handover.Unchanged, Thread: th.Handover, Before: th.Backoff.TakeUnchanged()})
 }
 
 // The next checkpoint comes at the earliest after checkpointPart times the duration of the last one, and a refresh

@@ -51,7 +51,7 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	limits := quota.Root("/").Limits()
 	ctl := ptrace.NewController(ptrace.Options{ReadOnly: t.opts.ReadOnly, NoCollector: true, Frugal: len(limits) > 0})
 	defer ctl.Close() // also after a panic: no thread stays stopped
-	t.Observer = observe.New(ctl, t.Pool, t.opts.Rung)
+	t.Observer = observe.New(ctl, t.Pool, t.opts.Mode)
 	defer t.Observer.Close()
 	if ctl.Scheduling() == "fifo" {
 		t.walks.walker = procmem.NewPathOpener()
@@ -113,7 +113,7 @@ func (t *Tracer) last(now int64) {
 	t.Ending = true
 	for _, p := range t.procs {
 		for _, th := range p.list.inOrder {
-			t.Idle.Wake(&th.Idle)
+			t.Backoff.Wake(&th.Backoff)
 		}
 		p.list.at = 0
 	}

@@ -23,7 +23,7 @@ func (t *Tracer) skipTicks(now, next int64) int64 {
 		return next
 	}
 	for _, p := range t.procs {
-		t.Idle.TicksSkipped(p.idle)
+		t.Backoff.TicksSkipped(p.backoff)
 	}
 	return after
 }
@@ -36,7 +36,7 @@ func (t *Tracer) maySkip(now int64) bool {
 		return false
 	}
 	for _, p := range t.procs {
-		if !p.list.begun || p.Shared.CodeChanging(now) {
+		if !p.list.begun || p.Handover.CodeChanging(now) {
 			return false // its samples are walked while its code is mapped
 		}
 	}
@@ -45,7 +45,7 @@ func (t *Tracer) maySkip(now int64) bool {
 
 func (t *Tracer) steady(now int64) bool {
 	for _, p := range t.procs {
-		for _, i := range p.idle.Due {
+		for _, i := range p.backoff.Due {
 			if th := ownerOf(i); !th.dead && !th.Steady.Is() && i.AsleepFor(now) < schedule.SteadyFor {
 				return false
 			}

@@ -100,7 +100,7 @@ func TestTicksThatCostMoreThanTheyShowAreSkipped(t *testing.T) {
 		}
 		for _, p := range c.procs {
 			for _, th := range p.list.inOrder {
-				if !th.Idle.BackedOff() {
+				if !th.Backoff.BackedOff() {
 					t.Errorf("thread %d sleeps, and what it does at those ticks is not counted", th.Observed.TID)
 				}
 			}

@@ -18,7 +18,7 @@ import (
 
 // state is shared by the parts of the tracer. It belongs to the tracer's goroutine.
 type state struct {
-	engine.Run
+	engine.SharedState
 	opts   Options
 	procs  []*process
 	ticks  *schedule.Ticks
@@ -33,8 +33,8 @@ type state struct {
 
 func newState(o Options, with *handover.Common, start int64) *state {
 	s := &state{
-		Run: engine.Run{
-			Common: with, Files: procmem.NewBudget(FileReserve), Idle: backoff.New(uint64(start)),
+		SharedState: engine.SharedState{
+			Common: with, Files: procmem.NewBudget(FileReserve), Backoff: backoff.New(uint64(start)),
 			Out: handover.NewOutbox(with.Ring),
 		},
 		opts:   o,

@@ -22,36 +22,36 @@ func (t *Tracer) Stats(s *runstats.Stats) {
 		Restarted: t.counts.restarted, Broken: r.broken, ReportedTwice: r.repeated,
 		BrokenCalls: byCall(&calls.broken, r.broken), ReportedTwiceCalls: byCall(&calls.reported, r.repeated),
 	}
-	s.Asked = runstats.Asked{
+	s.Requested = runstats.Requested{
 		FreqAsked: t.opts.Freq, MaxOverhead: t.opts.MaxOverhead, MaxPause: runstats.Nanos(t.opts.MaxPause),
 		Subset: t.opts.Subset, NotDrawn: t.subset.NotDrawn,
 	}
 }
 
 func (c *stopCounts) stats(s *runstats.Stopped) {
-	s.Late, s.Awaited = c.late, c.awaited
+	s.LateStops, s.AwaitedLocks = c.late, c.awaited
 	if c.stops.N == 0 {
 		return
 	}
 	n := c.stops.N
-	s.Freeze = runstats.Quantiles[runstats.Nanos]{
+	s.StopTime = runstats.Quantiles[runstats.Nanos]{
 		N: n, P50: runstats.Nanos(c.stops.Quantile(0.5)), P99: runstats.Nanos(c.stops.Quantile(0.99)),
 		Max: runstats.Nanos(c.stops.Max),
 	}
-	s.Copied = runstats.Quantiles[int64]{
+	s.CopiedBytes = runstats.Quantiles[int64]{
 		N: n, P50: c.copies.Quantile(0.5), P99: c.copies.Quantile(0.99), Max: c.copies.Max,
 	}
-	s.Freezes, s.Long, s.LongestFreeze = c.stops.Buckets(), c.longStops(), c.longest
+	s.StopTimes, s.LongStops, s.LongestStop = c.stops.Buckets(), c.longStops(), c.longest
 }
 
 func (t *Tracer) outcomeStats(s *runstats.Stats) {
 	n := &t.counts
-	s.Looks = runstats.Looks{
-		Ticks: n.ticks, MissedTicks: t.ticks.Missed, Attempted: n.attempted, Frozen: n.byStop, Peeked: n.byPassiveRead,
+	s.Observations = runstats.Observations{
+		Ticks: n.ticks, MissedTicks: t.ticks.Missed, Attempted: n.attempted, Stops: n.byStop, PassiveReads: n.byPassiveRead,
 		Reused: n.reused,
 	}
 	s.Unobserved = runstats.Unobserved{
-		Queued: n.queued, Inferred: n.inferred, Unseen: n.unseen, Withheld: t.budget.Withheld, LeftOut: t.Skipper.Skipped,
+		Queued: n.queued, Inferred: n.inferred, Unseen: n.unseen, TicksWithheld: t.budget.Withheld, TicksLeftOut: t.Skipper.Skipped,
 		Failed: map[string]int64{},
 	}
 	for reason, failed := range n.failed {
@@ -69,7 +69,7 @@ func (t *Tracer) runStats(s *runstats.Stats) {
 		ran = procmem.Now() - begun
 	}
 	s.Lost, s.Scheduling, s.PriorityLowered = t.budget.Lost()/1e9, t.run.scheduling, t.run.lowered
-	s.Unwatched = runstats.Unwatched{
+	s.ObservationGaps = runstats.ObservationGaps{
 		NotObserved: seconds(w.Total), LongestGap: seconds(w.Longest), Gaps: w.Gaps, Suspended: seconds(w.Suspended),
 	}
 	if s.Seconds = seconds(ran); s.Seconds > 0 {
@@ -80,9 +80,9 @@ func (t *Tracer) runStats(s *runstats.Stats) {
 func (t *Tracer) publish() {
 	n := &t.counts
 	p := Progress{
-		Ticks: n.ticks, Missed: t.ticks.Missed, Threads: t.now.threads, Observations: n.byStop + n.byPassiveRead + n.reused,
-		Rate:    1e9 / float64(t.ticks.Period()),
-		Stopped: n.byStop, Withheld: t.budget.Withheld,
+		Ticks: n.ticks, MissedTicks: t.ticks.Missed, Threads: t.now.threads, Observations: n.byStop + n.byPassiveRead + n.reused,
+		Rate:  1e9 / float64(t.ticks.Period()),
+		Stops: n.byStop, WithheldTicks: t.budget.Withheld,
 		Denied: n.failed[refusal.Denied], Traced: n.failed[refusal.Traced],
 	}
 	for _, failed := range n.failed {

@@ -84,7 +84,7 @@ func (t *Tracer) tick(now, deadline int64) {
 	t.running.BeginTick(now, false)
 	t.observeNew(now)
 	t.listAll(now)
-	t.Idle.WakeDue(t.now.threads)
+	t.Backoff.WakeDue(t.now.threads)
 	t.due.observeAll()
 	t.tracked.dropEnded()
 	t.running.EndTick()
@@ -104,7 +104,7 @@ func (t *Tracer) beginTick(now, deadline int64) {
 	t.observer.own.measure(t.counts.ticks, now)
 	t.Tick = engine.Tick{At: now, Skipped: rested > 0}
 	t.now = tickState{interval: apart, rotation: t.now.rotation + 1, spins: spinsIn(deadline - now), awakeSince: now}
-	t.Idle.BeginTick(t.counts.ticks, now, t.ticks.Period())
+	t.Backoff.BeginTick(t.counts.ticks, now, t.ticks.Period())
 }
 
 // observeNew observes new threads and children. Threads that are stopped come first, as they may be short-lived; the

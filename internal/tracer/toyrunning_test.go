@@ -26,11 +26,13 @@ func newToyRunning() *toyRunning {
 	return &toyRunning{attached: map[int]int{}, ended: map[int]int{}, ran: map[int]int{}}
 }
 
-func (e *toyRunning) Start(*engine.Run, engine.Host, engine.Options) engine.Running { return e }
-func (e *toyRunning) Period() int64                                                 { return 0 }
-func (e *toyRunning) FromStart() bool                                               { return false }
-func (e *toyRunning) Launched(int)                                                  {}
-func (e *toyRunning) Close()                                                        {}
+func (e *toyRunning) Start(*engine.SharedState, engine.Host, engine.Options) engine.RunningObserver {
+	return e
+}
+func (e *toyRunning) Period() int64   { return 0 }
+func (e *toyRunning) FromStart() bool { return false }
+func (e *toyRunning) Launched(int)    {}
+func (e *toyRunning) Close()          {}
 
 func (e *toyRunning) Track(*engine.Process) engine.ProcessObserver { return toyProcess{e} }
 func (e *toyRunning) Coverage() engine.Coverage                    { return engine.Coverage{Complete: e.complete} }
@@ -81,8 +83,8 @@ func TestAnEngineForRunningThreadsTakesThePlaceOfStops(t *testing.T) {
 		c.last(procmem.Now())
 		c.Stats(&stats)
 	})
-	if stats.Frozen != 0 || stats.Engine != "toy" || toy.ticks < 2 {
-		t.Errorf("%d stops, engine %q, %d ticks", stats.Frozen, stats.Engine, toy.ticks)
+	if stats.Stops != 0 || stats.Engine != "toy" || toy.ticks < 2 {
+		t.Errorf("%d stops, engine %q, %d ticks", stats.Stops, stats.Engine, toy.ticks)
 	}
 	for tid, n := range toy.attached {
 		if n != 1 || toy.ended[tid] != 1 {

@@ -13,8 +13,8 @@ import (
 type Tracer struct {
 	*state
 	control    *Control
-	stop       func()         // ends the run
-	running    engine.Running // in place of stops
+	stop       func()                 // ends the run
+	running    engine.RunningObserver // in place of stops
 	births     *births
 	stops      *stops
 	walks      *pathWalks
@@ -34,7 +34,7 @@ func New(o Options, k *Control, with *handover.Common, start int64, boot uint64)
 	s := newState(o, with, start)
 	t := &Tracer{state: s, control: k, running: stopsOnly{}}
 	if o.Running != nil {
-		t.running = o.Running.Start(&s.Run, host{t}, engine.Options{Children: o.Children, Selected: o.Threads != nil})
+		t.running = o.Running.Start(&s.SharedState, host{t}, engine.Options{Children: o.Children, Selected: o.Threads != nil})
 	}
 	t.births = openBirths()
 	t.stops = &stops{
