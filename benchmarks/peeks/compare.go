@@ -94,7 +94,7 @@ func (p *pair) freezeAfter(th *thread, s *observe.RawSample, peeked *chain) {
 	}
 	frozen := p.ps.walk(th.proc, t, f)
 	p.sleeps++
-	p.calls[s.Wait()]++
+	p.calls[s.WaitReason()]++
 	again, ok := p.peekAgain(th, s, f)
 	if ok {
 		p.again++

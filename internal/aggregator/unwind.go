@@ -28,9 +28,9 @@ type unwinder struct {
 	last       listedProgram    // last walked of these
 	lock       recordingLock
 	managed    managedWalk
-	outline    observe.Outline // frames of this walk
-	records    []frames.Addr   // that a walk lacked ([managed.Chained])
-	noCode     frames.Addr     // first address in no module in this walk; 0: none
+	outline    observe.WalkedFrames // frames of this walk
+	records    []frames.Addr        // that a walk lacked ([managed.Chained])
+	noCode     frames.Addr          // first address in no module in this walk; 0: none
 	taskMemory callstack.TaskMemory
 	// walked is called for each walk, for tests; else nil.
 	walked func(*handover.Process, *observe.RawSample, sample.StackID, *frames.Walker)

@@ -125,7 +125,7 @@ func (e *explainer) explain(th *threadAccount, s *observe.RawSample, id sample.S
 		return "", 0
 	}
 	p := th.proc
-	sl := waits.Sleeper{State: s.State.Letter()[0], Wait: s.Wait(), Args: s.Call.Args, InCall: true, Near: s.Near()}
+	sl := waits.Sleeper{State: s.State.Letter()[0], Wait: s.WaitReason(), Args: s.Call.Args, InCall: true, Near: s.Near()}
 	if sl.Wait == "futex" {
 		sl.Stack = e.innermost(p, s, id)
 	}

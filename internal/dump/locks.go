@@ -399,7 +399,7 @@ func (l *lockExam) standing(cycle []int) map[int]uint64 {
 		}
 		sl := k.process.slept[tid]
 		s := l.raw(k, tid, nil, observe.ModePassiveOnly)
-		if sl == nil || s == nil || s.State == sample.Running || s.Wait() != sl.Wait {
+		if sl == nil || s == nil || s.State == sample.Running || s.WaitReason() != sl.Wait {
 			continue
 		}
 		if s.Call.Args != sl.Args && sl.Managed == nil { // a wake-up changed the word

@@ -41,7 +41,7 @@ func sightings(t *testing.T, c *code.Process, want int) (out []sighting) {
 				from := procmem.Now()
 				outcome, s, err := l.Begin(th)
 				to := procmem.Now()
-				if err == nil && outcome == observe.Done && s.Wait() == "futex" {
+				if err == nil && outcome == observe.Done && s.WaitReason() == "futex" {
 					sl := &waits.Sleeper{State: 'S', Wait: "futex", InCall: true, Args: s.Call.Args, Near: s.Near(),
 						Stack: []waits.Name{{Function: "__lll_lock_wait"}, {Function: "pthread_mutex_lock"}}}
 					w := waits.Of(sl)

@@ -311,8 +311,8 @@ func (m *copyMore) within(s *observe.RawSample) uint64 {
 	if m.pause <= 0 || s.How != observe.ByStop {
 		return math.MaxUint64
 	}
-	rest := int64(m.pause) - max(s.Stopped-s.Copying, 0) // not spent copying
-	return uint64(float64(s.Copied()) * float64(max(rest, 0)) / float64(max(s.Copying, 1)))
+	rest := int64(m.pause) - max(s.StopTime-s.CopyTime, 0) // not spent copying
+	return uint64(float64(s.Copied()) * float64(max(rest, 0)) / float64(max(s.CopyTime, 1)))
 }
 
 // take charges a copy instead of earlier ones.

@@ -117,7 +117,7 @@ func (l *lockExam) asleep(tids []int, runs map[int]uint64) {
 		}
 		sl := k.process.slept[tid]
 		s := l.raw(k, tid, nil, observe.ModePassiveOnly)
-		if sl != nil && s != nil && s.State != sample.Running && s.Wait() == sl.Wait && s.Call.Args == sl.Args {
+		if sl != nil && s != nil && s.State != sample.Running && s.WaitReason() == sl.Wait && s.Call.Args == sl.Args {
 			runs[tid] = s.Sched.Runs
 		}
 	}

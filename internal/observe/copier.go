@@ -13,7 +13,7 @@ type copier struct {
 	reader  ptrace.Reader
 	others  otherStacks
 	pieces  pieces
-	planned planned
+	plan    planCopier
 	larger  []byte
 	tail    []byte
 	regions [maxRegions]frames.Region
@@ -38,7 +38,7 @@ func (c *copier) keep(t *Thread, s *RawSample, req *ptrace.Request, stop *ptrace
 	if stop.StackEnd != 0 {
 		s.Mem.StackEnd = stop.StackEnd
 	}
-	s.copyShape = copyShape{by: s.by, outlineFailed: t.hints.get().misled || s.by != nil && c.pieces.noChain}
+	s.copyShape = copyShape{outline: s.outline, outlineFailed: t.hints.get().outlineMisled || s.outline != nil && c.pieces.noChain}
 	regions := c.withTail(s, stop)
 	s.setLimit(req, stop)
 	s.keepRegions(c.regions[:regions])
@@ -77,7 +77,7 @@ func (c *copier) withTail(s *RawSample, stop *ptrace.Stop) int {
 func (c *copier) makeRoom(t *Thread, s *RawSample) {
 	n := t.hints.get()
 	s.roomForRegions(t.regions)
-	if s.by = n.outline; s.by == nil {
+	if s.outline = n.outline; s.outline == nil {
 		s.room(n.usual(t.besides()))
 		s.touch(t.copied)
 		if c.larger == nil {
@@ -91,7 +91,7 @@ func (c *copier) makeRoom(t *Thread, s *RawSample) {
 	s.room(topCopy)
 	s.touch(topCopy)
 	c.pieces.reserve(n.Bytes)
-	if c.pieces.ends.by = nil; t.mayBeDeep() {
+	if c.pieces.ends.outline = nil; t.mayBeDeep() {
 		c.pieces.ends.check(t.Memory, n.outline)
 	}
 }
@@ -118,16 +118,16 @@ func (t *Thread) besides() int {
 
 // usual gives the bytes of stack to reserve if that many bytes of other memory are expected. A small stack and the
 // other memory share leastCopy.
-func (n *sizeHints) usual(regions int) int {
-	if n.Bytes > leastCopy || regions == 0 {
-		return n.Bytes
+func (h *sizeHints) usual(regions int) int {
+	if h.Bytes > leastCopy || regions == 0 {
+		return h.Bytes
 	}
-	return min(n.Bytes, max(leastCopy-regions-copyMargin, 2*n.Used+copyMargin, topCopy))
+	return min(h.Bytes, max(leastCopy-regions-copyMargin, 2*h.Used+copyMargin, topCopy))
 }
 
 // largerBuffer gives the buffer for a deep stack; nil for a thread that changes stacks, whose end is not known.
 func (c *copier) largerBuffer(t *Thread, s *RawSample) []byte {
-	if s.by != nil || t.hints.get().Changing {
+	if s.outline != nil || t.hints.get().Changing {
 		return nil
 	}
 	return c.larger
@@ -136,7 +136,7 @@ func (c *copier) largerBuffer(t *Thread, s *RawSample) []byte {
 // tailBuffer gives the buffer for the outermost frames behind a gap; nil where a run-time system knows the ends.
 func (c *copier) tailBuffer(t *Thread, s *RawSample) []byte {
 	n := t.hints.get()
-	if s.by != nil || n.Changing || t.Extra != nil || !n.ToEnd && n.Top == 0 {
+	if s.outline != nil || n.Changing || t.Extra != nil || !n.ToEnd && n.Top == 0 {
 		return nil
 	}
 	return c.tail
@@ -145,11 +145,11 @@ func (c *copier) tailBuffer(t *Thread, s *RawSample) []byte {
 // extras gives what a stop copies besides the stack, or nil.
 func (c *copier) extras(t *Thread, s *RawSample) ptrace.Extra {
 	inner := c.extraOf(t)
-	if s.by == nil {
+	if s.outline == nil {
 		return inner
 	}
 	n, p := t.hints.get(), &c.pieces
-	p.inner, p.by, p.top, p.need = inner, s.by, s.buf, min(n.Bytes, len(p.gap))
-	p.root, p.changing = n.Root, n.Changing
+	p.inner, p.outline, p.top, p.inOnePiece = inner, s.outline, s.buf, min(n.Bytes, len(p.buffer))
+	p.root, p.changesStacks = n.Root, n.Changing
 	return &c.pieces
 }

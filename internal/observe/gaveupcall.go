@@ -63,73 +63,73 @@ func (t *Thread) gaveUp(s *RawSample, stop *ptrace.Stop) {
 	if t.gaveUpCall == nil {
 		t.gaveUpCall = new(gaveUpCall)
 	}
-	a := t.gaveUpCall
+	g := t.gaveUpCall
 	sp := stop.Regs.SP()
-	if a.nr != stop.Nr || a.sp != sp || a.limit == 0 {
-		a.limit = leastPresumed / 2
+	if g.nr != stop.Nr || g.sp != sp || g.limit == 0 {
+		g.limit = leastPresumed / 2
 	}
-	a.limit = min(2*a.limit, mostPresumed)
-	a.nr, a.sp, a.cpu, a.n = stop.Nr, sp, stop.Sched.CPU, 0
+	g.limit = min(2*g.limit, mostPresumed)
+	g.nr, g.sp, g.cpu, g.n = stop.Nr, sp, stop.Sched.CPU, 0
 	if st := &s.Mem.Stack; st.Addr == sp-redZone {
-		a.n = copy(a.words[:], st.Bytes)
+		g.n = copy(g.words[:], st.Bytes)
 	}
-	a.inCall = a.n > 0
-	a.split, a.user = stop.Sched.CPU, t.userTime()
+	g.inCall = g.n > 0
+	g.split, g.user = stop.Sched.CPU, t.userTime()
 	if stop.Broken || stop.ReportedTwice {
-		a.quiet = min(max(2*a.quiet, quietLeast), quietMost)
-		a.quietUntil = stop.Detach + a.quiet
+		g.quiet = min(max(2*g.quiet, quietLeast), quietMost)
+		g.quietUntil = stop.Detach + g.quiet
 	}
 }
 
 // harmed reports whether a stop of the thread did harm. A supervisor may serve the thread's calls, which does not show
 // before.
-func (a *gaveUpCall) harmed() bool { return a != nil && a.quiet > 0 }
+func (g *gaveUpCall) harmed() bool { return g != nil && g.quiet > 0 }
 
 // leftCall notes that the thread has left the call: it was asleep, or stopped by job control.
-func (a *gaveUpCall) leftCall() {
-	if a != nil {
-		a.inCall = false
+func (g *gaveUpCall) leftCall() {
+	if g != nil {
+		g.inCall = false
 	}
 }
 
 // stopSuppressed reports whether the thread must not be stopped now, and counts the time.
 func (t *Thread) stopSuppressed() bool {
-	a := t.gaveUpCall
-	if a == nil || !a.inCall && a.quietUntil == 0 {
+	g := t.gaveUpCall
+	if g == nil || !g.inCall && g.quietUntil == 0 {
 		return false
 	}
 	now := procmem.Now()
-	if a.inCall = a.inCall && t.stillInCall(); a.inCall {
-		a.notStopped.InCall = procmem.ReadingAt(t.before, now)
+	if g.inCall = g.inCall && t.stillInCall(); g.inCall {
+		g.notStopped.InCall = procmem.ReadingAt(t.before, now)
 		return true
 	}
-	if now < a.quietUntil {
-		a.notStopped.Other = procmem.ReadingAt(t.before, now)
+	if now < g.quietUntil {
+		g.notStopped.Other = procmem.ReadingAt(t.before, now)
 		return true
 	}
-	a.quietUntil = 0
+	g.quietUntil = 0
 	return false
 }
 
 // stillInCall reports whether the thread is probably still in the call.
 func (t *Thread) stillInCall() bool {
-	a := t.gaveUpCall
+	g := t.gaveUpCall
 	cpu := t.before.CPU
-	if cpu > a.cpu+a.limit {
+	if cpu > g.cpu+g.limit {
 		return false
 	}
 	var words [wordsAround]byte
-	n, err := procmem.ReadVM(t.TID, a.sp-redZone, words[:a.n])
-	if err != nil || n != a.n || !bytes.Equal(words[:n], a.words[:n]) {
+	n, err := procmem.ReadVM(t.TID, g.sp-redZone, words[:g.n])
+	if err != nil || n != g.n || !bytes.Equal(words[:n], g.words[:n]) {
 		return false
 	}
-	if cpu < a.split+splitEvery {
+	if cpu < g.split+splitEvery {
 		return true
 	}
 	user := t.userTime()
-	most := (cpu - a.split) / 2
-	ran := (user - a.user) * clockTick
-	a.split, a.user = cpu, user
+	most := (cpu - g.split) / 2
+	ran := (user - g.user) * clockTick
+	g.split, g.user = cpu, user
 	return ran < most
 }
 

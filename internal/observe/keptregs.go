@@ -135,24 +135,24 @@ func (u *unprovenSites) note(place uint64) {
 
 func (u *unprovenSites) has(place uint64) bool { return *u.slot(place) == place }
 
-func (k *WalkFeedback) noteMissingRegister(s *RawSample) {
-	if s.How != ByPassiveRead || !interruptible(k.thread, &s.Call) {
+func (f *WalkFeedback) noteMissingRegister(s *RawSample) {
+	if s.How != ByPassiveRead || !interruptible(f.thread, &s.Call) {
 		return
 	}
-	k.hints.Unproven = siteKey(k.thread.TID, s)
-	k.again(!s.refused)
+	f.hints.Unproven = siteKey(f.thread.TID, s)
+	f.again(!s.refused)
 }
 
-func (l *Observer) mayStopSleepers() bool { return l.mode != ModePassiveOnly && !l.ctl.ReadOnly() }
+func (o *Observer) mayStopSleepers() bool { return o.mode != ModePassiveOnly && !o.ctl.ReadOnly() }
 
 // mayStopForRegister reports whether to stop a sleeper for a missing register. It sets s.refused if one is missing but
 // the thread must not be stopped, else kept.asleepIn.
-func (l *Observer) mayStopForRegister(t *Thread, s *RawSample) bool {
-	if s.recalled || !l.unproven.has(siteKey(t.TID, s)) {
+func (o *Observer) mayStopForRegister(t *Thread, s *RawSample) bool {
+	if s.recalled || !o.unproven.has(siteKey(t.TID, s)) {
 		return false
 	}
-	s.refused = !l.mayStopSleepers() || t.kept.sameSleep(&s.Call, s.Sched.Runs) || !interruptible(t, &s.Call) ||
-		t.gaveUpCall.harmed() || !l.pause.allows(t)
+	s.refused = !o.mayStopSleepers() || t.kept.sameSleep(&s.Call, s.Sched.Runs) || !interruptible(t, &s.Call) ||
+		t.gaveUpCall.harmed() || !o.pause.allows(t)
 	if !s.refused {
 		t.kept.asleepIn = s.Call
 	}

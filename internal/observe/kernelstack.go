@@ -71,11 +71,11 @@ type futexStacks struct {
 }
 
 // has gives a known kernel stack for the same operation and wchan, or nil.
-func (w *futexStacks) has(t *Thread, call *procmem.SyscallInfo) []byte {
+func (f *futexStacks) has(t *Thread, call *procmem.SyscallInfo) []byte {
 	var buf [len(futexStack{}.in) + 1]byte
 	var in []byte
-	for i := range w.stacks {
-		way := &w.stacks[i]
+	for i := range f.stacks {
+		way := &f.stacks[i]
 		if way.inLen == 0 || way.op != call.Args[1] {
 			continue
 		}
@@ -93,24 +93,24 @@ func (w *futexStacks) has(t *Thread, call *procmem.SyscallInfo) []byte {
 }
 
 // find keeps a kernel stack, which [futexStacks.proven] confirms.
-func (w *futexStacks) find(t *Thread, call *procmem.SyscallInfo, text []byte) {
-	var buf [len(w.found.in) + 1]byte
+func (f *futexStacks) find(t *Thread, call *procmem.SyscallInfo, text []byte) {
+	var buf [len(f.found.in) + 1]byte
 	in, err := t.files.WchanOnce(buf[:])
-	w.found.inLen = 0
-	if err != nil || len(in) == 0 || len(in) > len(w.found.in) || len(text) == 0 {
+	f.found.inLen = 0
+	if err != nil || len(in) == 0 || len(in) > len(f.found.in) || len(text) == 0 {
 		return
 	}
-	w.found.op, w.found.inLen, w.found.text = call.Args[1], copy(w.found.in[:], in), append(w.found.text[:0], text...)
+	f.found.op, f.found.inLen, f.found.text = call.Args[1], copy(f.found.in[:], in), append(f.found.text[:0], text...)
 }
 
-func (w *futexStacks) proven() {
-	if w.found.inLen == 0 {
+func (f *futexStacks) proven() {
+	if f.found.inLen == 0 {
 		return
 	}
-	way := &w.stacks[w.next%mostFutexStacks]
-	*way, w.found = w.found, *way
-	w.found.inLen = 0
-	w.next++
+	way := &f.stacks[f.next%mostFutexStacks]
+	*way, f.found = f.found, *way
+	f.found.inLen = 0
+	f.next++
 }
 
 // kernelStacks reads the kernel stacks of passively read threads: three system calls, some 6 µs, with CAP_SYS_ADMIN.
@@ -129,7 +129,7 @@ const (
 )
 
 // SeeKernelStacks makes raw samples of sleepers include kernel stacks ([KernelStack]), if permitted.
-func (l *Observer) SeeKernelStacks() { l.kernel.wanted = true }
+func (o *Observer) SeeKernelStacks() { o.kernel.wanted = true }
 
 func (k *kernelStacks) read(t *Thread, s *RawSample, call *procmem.SyscallInfo) {
 	f := &t.futex

@@ -42,39 +42,39 @@ const mostFailures = 4
 
 // checkPresent checks before a stop which nodes of that size are present, and joins those of one page, as fewer places
 // are faster.
-func (a *nodeCache) checkPresent(m *procmem.Memory, size uint64) {
-	if a.until = 0; a.n == 0 || a.failures == mostFailures {
+func (c *nodeCache) checkPresent(m *procmem.Memory, size uint64) {
+	if c.until = 0; c.n == 0 || c.failures == mostFailures {
 		return
 	}
-	a.until, a.count = m.CheckPlaces(a.at[:a.n], size, a.present[:a.n]), 0
-	for i, at := range a.at[:a.n] {
-		if a.present[i] {
-			a.put(nodePiece{at, at + size})
+	c.until, c.count = m.CheckPlaces(c.at[:c.n], size, c.present[:c.n]), 0
+	for i, at := range c.at[:c.n] {
+		if c.present[i] {
+			c.put(nodePiece{at, at + size})
 		}
 	}
 }
 
-func (a *nodeCache) put(n nodePiece) {
+func (c *nodeCache) put(n nodePiece) {
 	page := n.from &^ (planPage - 1)
-	for i := range a.pieces[:a.count] {
-		if p := &a.pieces[i]; p.from&^(planPage-1) == page && n.to-page <= planPage && p.to-page <= planPage {
+	for i := range c.pieces[:c.count] {
+		if p := &c.pieces[i]; p.from&^(planPage-1) == page && n.to-page <= planPage && p.to-page <= planPage {
 			p.from, p.to = min(p.from, n.from), max(p.to, n.to)
 			return
 		}
 	}
-	a.pieces[a.count] = n
-	a.count++
+	c.pieces[c.count] = n
+	c.count++
 }
 
 // readCachedNodes reads the checked nodes, once for each check, and reports whether it got any.
-func (p *planned) readCachedNodes() bool {
-	a, n, used := p.cache, 0, p.used
-	if a == nil || a.until == 0 {
+func (p *planCopier) readCachedNodes() bool {
+	c, n, used := p.cache, 0, p.used
+	if c == nil || c.until == 0 {
 		return false
 	}
-	until := a.until
-	a.until = 0
-	for _, piece := range a.pieces[:a.count] {
+	until := c.until
+	c.until = 0
+	for _, piece := range c.pieces[:c.count] {
 		size := int(piece.to - piece.from)
 		if p.n+n == len(p.out) || size > len(p.buf)-used {
 			break
@@ -86,9 +86,9 @@ func (p *planned) readCachedNodes() bool {
 	got := p.rd.ReadPresent(p.parts[:n], until)
 	switch {
 	case got > 0:
-		a.failures = 0
+		c.failures = 0
 	case n > 0 && procmem.Now() < until: // later the check does not hold
-		a.failures++
+		c.failures++
 	}
 	before := p.n
 	for i := 0; i < n && got >= len(p.parts[i].Bytes); i++ {
@@ -104,15 +104,15 @@ func (p *planned) readCachedNodes() bool {
 const denseNodes = 3
 
 // cacheNode keeps a node for the next observation, unless a region before index before has it.
-func (p *planned) cacheNode(at frames.Addr, size uint64, before int) {
-	a := p.cache
-	if a == nil || p.first != nil || p.lastIn < before || p.found == mostCachedNodes {
+func (p *planCopier) cacheNode(at frames.Addr, size uint64, before int) {
+	c := p.cache
+	if c == nil || p.first != nil || p.lastIn < before || p.found == mostCachedNodes {
 		return
 	}
-	if near := denseNodes * size; p.found > 0 && at-a.next[p.found-1]+near <= 2*near {
+	if near := denseNodes * size; p.found > 0 && at-c.next[p.found-1]+near <= 2*near {
 		return
 	}
-	a.next[p.found] = at
+	c.next[p.found] = at
 	p.found++
 }
 

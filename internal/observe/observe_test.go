@@ -81,8 +81,8 @@ func TestPoolCountsWhatIsOutAndKeepsNoLargeBuffers(t *testing.T) {
 	if got := p.Out(); got != 1<<10+4*keepRoom {
 		t.Errorf("%d bytes out", got)
 	}
-	a.Waits()
-	a.Waits()
+	a.BeginWaiting()
+	a.BeginWaiting()
 	if got := p.Waiting(); got != 1<<10 {
 		t.Errorf("%d bytes wait", got)
 	}
@@ -175,23 +175,23 @@ func TestTracersThreadIsNotTheFirstOne(t *testing.T) {
 func TestWaitSaysNothingOfRunningThreadsAndTheKernelsReasonOutsideOfCalls(t *testing.T) {
 	s := &RawSample{State: sample.Running, Call: procmem.SyscallInfo{Nr: 0}}
 	s.Regs.Arch = frames.X86_64
-	if got := s.Wait(); got != "" {
+	if got := s.WaitReason(); got != "" {
 		t.Errorf("running: %q", got)
 	}
 	s.State = sample.Stopped
-	if got := s.Wait(); got != "stopped" {
+	if got := s.WaitReason(); got != "stopped" {
 		t.Errorf("stopped: %q", got)
 	}
 	s.State = sample.Sleeping
-	if got := s.Wait(); got != "read" {
+	if got := s.WaitReason(); got != "read" {
 		t.Errorf("in a call: %q", got)
 	}
 	s.Call.Nr, s.wchan = -1, []byte("folio_wait_bit_common")
-	if got := s.Wait(); got != "page fault" {
+	if got := s.WaitReason(); got != "page fault" {
 		t.Errorf("in a page fault: %q", got)
 	}
-	if s.wchan = nil; s.Wait() != "" {
-		t.Errorf("unknown: %q", s.Wait())
+	if s.wchan = nil; s.WaitReason() != "" {
+		t.Errorf("unknown: %q", s.WaitReason())
 	}
 }
 

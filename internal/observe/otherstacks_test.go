@@ -114,11 +114,11 @@ func TestPlacesThatWereAskedForLast(t *testing.T) {
 func TestTheStackThatAThreadBeganOnIsCopiedAtFirst(t *testing.T) {
 	const end = 0x7ffd00000000
 	th := NewThread(1, 1, nil)
-	if th.BeganOn(0); th.hints.get().Others[0].At != 0 {
+	if th.SetFirstStackEnd(0); th.hints.get().Others[0].At != 0 {
 		t.Error("no stack is known")
 	}
-	th.BeganOn(end)
-	if p := th.hints.get().Others[0]; !p.Began || p.At >= end || p.At+uint64(p.bytes()) < end {
+	th.SetFirstStackEnd(end)
+	if p := th.hints.get().Others[0]; !p.FirstStack || p.At >= end || p.At+uint64(p.bytes()) < end {
 		t.Errorf("%+v is copied of a stack that ends at %#x", p, uint64(end))
 	}
 	at := th.hints.get().Others[0].At
@@ -126,7 +126,7 @@ func TestTheStackThatAThreadBeganOnIsCopiedAtFirst(t *testing.T) {
 		end - 8: true, at: true, at - 1<<20: true, end - mostCopy: true,
 		end - mostCopy - 8: false, end + 8: false, 0x1000: false,
 	} {
-		if onFirst(at, sp) != want {
+		if onFirstStack(at, sp) != want {
 			t.Errorf("a stack pointer of %#x: on the first stack %t", sp, !want)
 		}
 	}

@@ -29,7 +29,7 @@ func newArena(n int) *arena {
 
 func (a *arena) put(off int, v uint64) { binary.LittleEndian.PutUint64(a.bytes[off:], v) }
 
-func (p *planned) run(plan *managed.Plan, anchor uint64, out []frames.Region) []frames.Region {
+func (p *planCopier) run(plan *managed.Plan, anchor uint64, out []frames.Region) []frames.Region {
 	rd := ptrace.ReaderOf(os.Getpid(), nil)
 	rd.Allow(p.Reads())
 	p.plan, p.anchor = plan, anchor
@@ -37,8 +37,8 @@ func (p *planned) run(plan *managed.Plan, anchor uint64, out []frames.Region) []
 	return out[:p.Regions(&regs, &rd, out)]
 }
 
-func newPlanned() (*planned, []frames.Region) {
-	return &planned{planMemory: planMemory{buf: make([]byte, managed.MaxBytes)}}, make([]frames.Region, maxRegions)
+func newPlanned() (*planCopier, []frames.Region) {
+	return &planCopier{planMemory: planMemory{buf: make([]byte, managed.MaxBytes)}}, make([]frames.Region, maxRegions)
 }
 
 // nodes links n nodes at a distance in bytes, each with an object 64 bytes behind it.

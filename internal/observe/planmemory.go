@@ -21,14 +21,14 @@ type planMemory struct {
 	ranges usedRanges
 }
 
-// have gives size bytes at addr if they were copied, or nil.
-func (p *planMemory) have(addr, size uint64) []byte {
+// copied gives size bytes at addr if they were copied, or nil.
+func (p *planMemory) copied(addr, size uint64) []byte {
 	if off := addr - p.last.Addr; off < uint64(len(p.last.Bytes)) && size <= uint64(len(p.last.Bytes))-off {
 		p.ranges.uses(p.lastIn, addr, size)
 		return p.last.Bytes[off : off+size]
 	}
 	for i := range p.out[:p.n] {
-		if b := piece(p.out[i].Addr, p.out[i].Bytes, addr, size); b != nil {
+		if b := bytesAt(p.out[i].Addr, p.out[i].Bytes, addr, size); b != nil {
 			p.last, p.lastIn = p.out[i], i
 			p.ranges.uses(i, addr, size)
 			return b
@@ -36,11 +36,11 @@ func (p *planMemory) have(addr, size uint64) []byte {
 	}
 	p.last, p.lastIn = frames.Region{}, -1
 	from, _ := p.rd.Stack()
-	return piece(from, p.rd.StackBytes(), addr, size)
+	return bytesAt(from, p.rd.StackBytes(), addr, size)
 }
 
-// piece gives size bytes at addr of the copy b, which begins at from, or nil if not all are there.
-func piece(from frames.Addr, b []byte, addr, size uint64) []byte {
+// bytesAt gives size bytes at addr of the copy b, which begins at from, or nil if not all are there.
+func bytesAt(from frames.Addr, b []byte, addr, size uint64) []byte {
 	off := addr - from
 	if n := uint64(len(b)); addr < from || off > n || size > n-off {
 		return nil
@@ -50,12 +50,12 @@ func piece(from frames.Addr, b []byte, addr, size uint64) []byte {
 
 // word gives the word at addr, or 0 if unreadable.
 func (p *planMemory) word(addr frames.Addr) uint64 {
-	b := p.have(addr, 8)
+	b := p.copied(addr, 8)
 	if b == nil {
 		if !p.read(addr, 8) {
 			return 0
 		}
-		b = p.have(addr, 8)
+		b = p.copied(addr, 8)
 	}
 	if b == nil {
 		return 0

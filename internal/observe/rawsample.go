@@ -61,15 +61,15 @@ type RawSample struct {
 	Basis sample.Basis
 	// NotStopped is the time since the last observation in which stops of the thread were suppressed.
 	NotStopped sample.NotStopped
-	// Stopped is an upper bound of the length of the stop, in ns, without the time before it in which the thread was
+	// StopTime is an upper bound of the length of the stop, in ns, without the time before it in which the thread was
 	// queued, blocked or in the kernel.
-	Stopped int64
+	StopTime int64
 	// Period is the CPU time that a kernel sample stands for, in ns.
 	Period int64
-	// Late is how long the thread still ran after the interrupt, in ns.
-	Late int64
-	// Why is the cause of a stop that took longer than LongStop.
-	Why ptrace.Cause
+	// RanOn is how long the thread still ran after the interrupt, in ns.
+	RanOn int64
+	// StopCause is the cause of a stop that took longer than LongStop.
+	StopCause ptrace.Cause
 	StopCost
 	CallEffect
 	KernelStack
@@ -84,11 +84,11 @@ type RawSample struct {
 
 // StopCost is the cost of a stop's reads.
 type StopCost struct {
-	// Awaited is how long the tracer waited for mmap_lock before the stop, in ns.
-	Awaited int64
-	// Copying is the time of the copy, in ns, and Calls its system calls.
-	Copying int64
-	Calls   int
+	// LockWait is how long the tracer waited for mmap_lock before the stop, in ns.
+	LockWait int64
+	// CopyTime is the time of the copy, in ns, and Calls its system calls.
+	CopyTime int64
+	Calls    int
 }
 
 // CallEffect is a stop's effect on the system call ([ptrace.Repair]).
@@ -143,12 +143,12 @@ const (
 
 // copyShape is how a stack was copied.
 type copyShape struct {
-	by            *outline // pieces were copied by it; nil if the stack was copied in one piece
-	outlineFailed bool     // the outline, or the last one, did not lead to the outermost frame
-	limit         copyLimit
-	asked         int         // bytes of a kernel sample that has as many as possible; else 0
-	tailAt        frames.Addr // address of the outermost frames behind a gap, or 0
-	notRoot       frames.Addr // a stack that ends at or below is not the one that CopyHints.Top bounds; 0 if unknown
+	outline         *outline // pieces were copied by it; nil if the stack was copied in one piece
+	outlineFailed   bool     // the outline, or the last one, did not lead to the outermost frame
+	limit           copyLimit
+	fullSampleBytes int         // bytes of a kernel sample that has as many as possible; else 0
+	tailAt          frames.Addr // address of the outermost frames behind a gap, or 0
+	notRoot         frames.Addr // a stack that ends at or below is not the one that CopyHints.Top bounds; 0 if unknown
 }
 
 type pooled struct {
@@ -261,8 +261,8 @@ func (p *Pool) Out() int64 { return p.out.Load() }
 // KernelOnly reports whether the thread never runs in user space: its registers are zero.
 func (s *RawSample) KernelOnly() bool { return s.Regs.PC == 0 && s.Regs.SP() == 0 }
 
-// Waits counts a complete raw sample as waiting to be unwound, until [Pool.Put], and gives the bytes of its stack.
-func (s *RawSample) Waits() int64 {
+// BeginWaiting counts a complete raw sample as waiting to be unwound, until [Pool.Put], and gives the bytes of its stack.
+func (s *RawSample) BeginWaiting() int64 {
 	if s.pool != nil && s.waits == 0 {
 		s.waits = s.charged
 		s.pool.waiting.Add(s.waits)
@@ -326,9 +326,9 @@ func (p *Pool) Put(s *RawSample) {
 	}
 }
 
-// Wait gives what a thread waits for: a system call, "stopped", or the kernel's reason. It is empty if the thread runs,
+// WaitReason gives what a thread waits for: a system call, "stopped", or the kernel's reason. It is empty if the thread runs,
 // or if that is unknown.
-func (s *RawSample) Wait() string {
+func (s *RawSample) WaitReason() string {
 	switch s.State {
 	case sample.Running:
 		return ""

@@ -12,7 +12,7 @@ import (
 func TestAKernelSampleIsNotCopiedAsTheRawSampleBeforeWas(t *testing.T) {
 	pool := NewPool(1)
 	s := pool.Get()
-	s.copyShape = copyShape{by: &outline{}, outlineFailed: true, limit: limitTime, tailAt: 0x1000, notRoot: 0x1000}
+	s.copyShape = copyShape{outline: &outline{}, outlineFailed: true, limit: limitTime, tailAt: 0x1000, notRoot: 0x1000}
 	pool.Put(s)
 	r := &perfevents.Record{Stack: make([]byte, 64)}
 	r.Regs.Arch = frames.X86_64

@@ -37,7 +37,7 @@ type Thread struct {
 	kept       keptRegs
 	gaveUpCall *gaveUpCall // nil if no call gave up
 	walkState
-	underWay
+	pendingStop
 	lastStop
 	planState
 }
@@ -54,11 +54,11 @@ type walkState struct {
 	retryBackoff retryBackoff
 }
 
-type underWay struct {
-	pending  *RawSample     // nil if there is none
-	stopping *ptrace.Tracee // valid while pending
-	begun    int64          // CLOCK_MONOTONIC ns
-	queued   bool           // it waits for the tracer's processor
+type pendingStop struct {
+	pending      *RawSample     // nil if there is none
+	stopping     *ptrace.Tracee // valid while pending
+	begun        int64          // CLOCK_MONOTONIC ns
+	awaitsTracer bool           // it waits for the tracer's processor
 }
 
 type lastStop struct {
@@ -95,15 +95,15 @@ func (t *Thread) CopyFirst(n int64) {
 	t.hints.init(t.feedback.hints)
 }
 
-// BeganOn sets the end of the thread's first stack, 0 if there is none. Its outermost frames are copied while the
+// SetFirstStackEnd sets the end of the thread's first stack, 0 if there is none. Its outermost frames are copied while the
 // thread is on another stack (SBCL's call_into_lisp_first_time), as the first walk may come late. Precondition: no walk
 // was made.
-func (t *Thread) BeganOn(stackEnd frames.Addr) {
-	if stackEnd < beganBytes {
+func (t *Thread) SetFirstStackEnd(stackEnd frames.Addr) {
+	if stackEnd < firstStackBytes {
 		return
 	}
-	t.feedback.hints.Others[0] = StackRef{At: stackEnd - beganBytes, Began: true}
-	t.feedback.others.left[0] = othersLeast
+	t.feedback.hints.Others[0] = StackRef{At: stackEnd - firstStackBytes, FirstStack: true}
+	t.feedback.others.walksLeft[0] = othersLeast
 	t.hints.init(t.feedback.hints)
 }
 
@@ -139,19 +139,19 @@ const (
 )
 
 // again counts an observation of an unchanged thread, and reports whether to read it again.
-func (d *retryBackoff) again(incomplete bool) bool {
+func (b *retryBackoff) again(incomplete bool) bool {
 	if !incomplete {
-		*d = retryBackoff{}
+		*b = retryBackoff{}
 		return false
 	}
-	if d.next == 0 {
-		d.next = firstRetry
+	if b.next == 0 {
+		b.next = firstRetry
 	}
-	if d.reused++; d.reused < d.next {
+	if b.reused++; b.reused < b.next {
 		return false
 	}
-	if d.next <= math.MaxUint32/retryFactor {
-		d.next *= retryFactor
+	if b.next <= math.MaxUint32/retryFactor {
+		b.next *= retryFactor
 	}
 	return true
 }

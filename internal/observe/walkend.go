@@ -23,7 +23,7 @@ const (
 )
 
 // classify gives the end of a walk of s. Precondition: size has the root as of the walk before.
-func classify(p *code.Process, w *frames.Walker, s *RawSample, size *copySize) walkEnd {
+func classify(p *code.Process, w *frames.Walker, s *RawSample, size *sizeLearner) walkEnd {
 	switch stop := w.StopReason(); {
 	case stop.Complete():
 		return endComplete
@@ -39,7 +39,7 @@ func classify(p *code.Process, w *frames.Walker, s *RawSample, size *copySize) w
 		return endPastRoot
 	case w.Away():
 		return endCutOther
-	case s.by != nil:
+	case s.outline != nil:
 		return endBetween
 	}
 	return endCut

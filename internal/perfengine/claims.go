@@ -82,7 +82,7 @@ func (c *claims) report(e handover.Event) {
 	r := c.shared
 	r.Sampled++
 	r.Unassigned++
-	r.Tick.Copies += e.RawSample.Waits()
+	r.Tick.Copies += e.RawSample.BeginWaiting()
 	e.Length = e.RawSample.Period
 	r.Out.Add(e)
 }

@@ -166,7 +166,7 @@ func (s *samples) report(th *thread, raw *observe.RawSample, at sample.Reading) 
 	raw.Sched = procmem.SchedStat{CPU: uint64(at.CPU), RunQueue: uint64(at.RunQueue)}
 	th.begun = true
 	s.shared.Sampled++
-	s.shared.Tick.Copies += raw.Waits()
+	s.shared.Tick.Copies += raw.BeginWaiting()
 	s.shared.Out.Add(handover.Event{
 		Kind: handover.Sampled, Thread: th.Handover, RawSample: raw, Before: th.Backoff.TakeUnchanged(),
 		Length: raw.Period, Soon: th.proc.Handover.CodeChanging(raw.At),

@@ -41,13 +41,13 @@ func (s *Sampler) waitFor(ctx context.Context, traced, accounted chan struct{}) 
 		case <-tick.C:
 		}
 		tracer := s.control.Thread()
-		if what := stalls.Tracer(tracer); what != "" && !closed(traced) {
+		if what := stalls.HungTracer(tracer); what != "" && !closed(traced) {
 			return s.takeOverFromHung(what, accounted)
 		}
 		if ctx.Err() == nil {
 			continue
 		}
-		if what := stalls.Reader(tracer); what != "" {
+		if what := stalls.HungReader(tracer); what != "" {
 			return s.takeOverFromHung(what, accounted)
 		}
 	}

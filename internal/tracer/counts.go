@@ -44,19 +44,19 @@ func (r *shortRuns) add(runs, cpu int64) {
 // stopped adds a stop.
 func (c *counts) stopped(s *observe.RawSample) {
 	c.byStop++
-	c.stops.Add(s.Stopped)
+	c.stops.Add(s.StopTime)
 	c.copies.Add(s.Copied())
 	if s.Restarted {
 		c.restarted++
 	}
-	if s.Stopped > observe.LongStop {
-		c.long[s.Why].Add(s.Stopped)
+	if s.StopTime > observe.LongStop {
+		c.long[s.StopCause].Add(s.StopTime)
 	}
-	if s.Late > observe.LongStop {
-		c.late.Add(s.Late)
+	if s.RanOn > observe.LongStop {
+		c.late.Add(s.RanOn)
 	}
-	if s.Awaited > observe.LongStop {
-		c.awaited.Add(s.Awaited)
+	if s.LockWait > observe.LongStop {
+		c.awaited.Add(s.LockWait)
 	}
 }
 
@@ -117,12 +117,12 @@ func (s *state) countObservation(t *observe.Thread, raw *observe.RawSample) {
 		s.counts.byPassiveRead++
 		return
 	}
-	raw.Stopped = s.quota.OwnPart(raw.Stopped)
-	if raw.Stopped > s.counts.stops.Max {
+	raw.StopTime = s.quota.OwnPart(raw.StopTime)
+	if raw.StopTime > s.counts.stops.Max {
 		s.counts.longest = runstats.Stop{PID: t.PID, TID: t.TID, Copied: raw.Copied()}
 	}
 	s.counts.stopped(raw)
-	s.budget.AddStop(raw.Stopped)
+	s.budget.AddStop(raw.StopTime)
 	s.counts.calls.add(raw)
 }
 

@@ -14,9 +14,9 @@ import (
 func TestLongStopsAreCountedByCause(t *testing.T) {
 	var c counts
 	for _, s := range []observe.RawSample{
-		{Stopped: observe.LongStop, Why: ptrace.CauseLock}, {Stopped: observe.LongStop + 1, Why: ptrace.CauseLock},
-		{Stopped: 9e6, Why: ptrace.CauseCopy}, {Stopped: 5e6, Why: ptrace.CauseCopy},
-		{Stopped: 20e3, Late: observe.LongStop}, {Stopped: 20e3, Late: observe.LongStop + 5}, {Stopped: 20e3, Late: 3e6},
+		{StopTime: observe.LongStop, StopCause: ptrace.CauseLock}, {StopTime: observe.LongStop + 1, StopCause: ptrace.CauseLock},
+		{StopTime: 9e6, StopCause: ptrace.CauseCopy}, {StopTime: 5e6, StopCause: ptrace.CauseCopy},
+		{StopTime: 20e3, RanOn: observe.LongStop}, {StopTime: 20e3, RanOn: observe.LongStop + 5}, {StopTime: 20e3, RanOn: 3e6},
 	} {
 		c.stopped(&s)
 	}

@@ -175,7 +175,7 @@ func (n *newChildren) stop(k *newChild, pid int) {
 	case outcome == observe.Pending:
 		n.stops.pending[k.obs] = pendingStop{child: k}
 	}
-	n.stops.serve(err == nil && outcome == observe.Pending && !k.obs.Queued())
+	n.stops.serve(err == nil && outcome == observe.Pending && !k.obs.AwaitsTracer())
 }
 
 func (k *newChild) open(pid int, budget *procmem.Budget) error {
@@ -250,7 +250,7 @@ func (n *newChildren) threadTracked(th *thread) {
 			continue
 		}
 		th.Handover.CreatedAt = min(th.Handover.CreatedAt, m.at, m.raw.At)
-		n.Tick.Copies += m.raw.Waits()
+		n.Tick.Copies += m.raw.BeginWaiting()
 		n.Unassigned--
 		n.Out.Add(handover.Event{Kind: handover.Sampled, Thread: th.Handover, RawSample: m.raw, Ran: m.ran, Length: m.interval})
 		m.raw = nil
@@ -283,7 +283,7 @@ func (n *newChildren) claim(waiter *handover.Process, marks []mark) {
 			At: m.at, Length: m.interval, Found: m.found,
 		}
 		if m.raw != nil {
-			n.Tick.Copies += m.raw.Waits()
+			n.Tick.Copies += m.raw.BeginWaiting()
 			m.raw = nil
 		}
 		n.Out.Add(e)

@@ -65,7 +65,7 @@ func (o *observer) observe(th *thread) {
 	if err != nil || outcome != observe.Runs {
 		th.Steady = schedule.Steady{}
 	}
-	o.stops.serve(err == nil && outcome == observe.Pending && !th.Observed.Queued())
+	o.stops.serve(err == nil && outcome == observe.Pending && !th.Observed.AwaitsTracer())
 }
 
 func (o *observer) finishPending(th *thread, s *observe.RawSample, err error) {
@@ -89,7 +89,7 @@ func (o *observer) finish(th *thread, s *observe.RawSample) {
 	o.reports.gapIfEnded(s.At)
 	th.tick = o.counts.ticks
 	o.Backoff.Observed(&th.Backoff, s.State != sample.Running, th.FromZero, s.Sched)
-	o.Tick.Copies += s.Waits()
+	o.Tick.Copies += s.BeginWaiting()
 	o.Out.Add(handover.Event{
 		Kind: handover.Sampled, Thread: th.Handover, RawSample: s, Before: th.Backoff.TakeUnchanged(), Length: o.standsFor(th, s),
 		Soon: s.Surprising() || s.State == sample.Running && th.proc.Handover.CodeChanging(s.At),

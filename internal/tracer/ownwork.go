@@ -42,6 +42,6 @@ func (o *observer) standsFor(th *thread, s *observe.RawSample) int64 {
 	}
 	o.own.wanted = o.counts.ticks
 	processors := float64(runtime.NumCPU())
-	stopped := float64(s.Stopped) / float64(max(o.own.since, o.ticks.Period()))
+	stopped := float64(s.StopTime) / float64(max(o.own.since, o.ticks.Period()))
 	return int64(float64(o.now.interval) * (1 - min((o.own.part+(processors-1)*stopped)/processors, 0.5)))
 }

@@ -16,7 +16,7 @@ func TestObservationsOfNewThreadsLeaveOwnWorkOut(t *testing.T) {
 	n := int64(runtime.NumCPU())
 	c := newTracer(Options{Freq: 1e9 / apart})
 	c.now.interval, c.observer.own.part = apart, 0.25
-	byStop := &observe.RawSample{How: observe.ByStop, Stopped: apart / 10}
+	byStop := &observe.RawSample{How: observe.ByStop, StopTime: apart / 10}
 	for _, of := range []struct {
 		name    string
 		created bool

@@ -146,7 +146,7 @@ func (t *Tracer) endTick(now, deadline int64) {
 		deadline = now
 	}
 	t.stops.collect(deadline)
-	cpu, inTheWay := t.Observer.InTheWay()
+	cpu, inTheWay := t.Observer.PreemptedOn()
 	t.cpus.Ticked(now, inTheWay, cpu)
 	t.stops.serveStopped()
 	if t.Out.Due(now) {
@@ -181,6 +181,6 @@ func (t *Tracer) afterTick(now int64) {
 	t.publish()
 	t.Garbage.Collect(now, t.Observer.Waiting())
 	if t.cpus.Moves() {
-		t.Observer.Awake()
+		t.Observer.ForgetWake()
 	}
 }

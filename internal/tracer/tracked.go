@@ -182,7 +182,7 @@ func (t *tracked) track(p *process, lt *observe.Thread, name *procmem.Comm, now 
 	lt.SetRate(t.opts.Freq)
 	if tid == p.Target.PID {
 		lt.CopyFirst(p.Handover.FirstCopy())
-		lt.BeganOn(p.Handover.FirstStackEnd())
+		lt.SetFirstStackEnd(p.Handover.FirstStackEnd())
 	}
 	lt.Extra, lt.Memory, lt.Plans = p.extra, p.Target.Memory(), &p.Handover.Plans
 	if th.FromZero {
