@@ -114,12 +114,12 @@ func (m *Metrics) list() []otlp.Metric {
 		l.add("process_cpu_seconds", "CPU time of the agent itself.", "s", true,
 			float64(ru.Utime.Nano()+ru.Stime.Nano())/1e9)
 	}
-	l.gauge("process_memory_bytes", "Memory that the agent's run-time system holds.", "By", held())
+	l.gauge("process_memory_bytes", "Memory that the agent's run-time system holds.", "By", heldMemory())
 	return l
 }
 
-// held is the Go runtime's memory less what the kernel got back, in bytes.
-func held() float64 {
+// heldMemory is the Go runtime's memory less what the kernel got back, in bytes.
+func heldMemory() float64 {
 	list := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(list)
 	if list[0].Value.Kind() != metrics.KindUint64 || list[1].Value.Kind() != metrics.KindUint64 {

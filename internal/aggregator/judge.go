@@ -45,7 +45,7 @@ func (a *Aggregator) countUndiscoveredWalk(e *handover.Event, stop frames.StopRe
 	if raw.How != observe.BySample || e.Ran == nil || e.Ran.Of != nil || raw.Regs.Arch == frames.ArchUnknown {
 		return
 	}
-	known := a.programs.of(a.unwind.listed(e.Proc, e.Ran).code)
+	known := a.programs.stateOf(a.unwind.listed(e.Proc, e.Ran).code)
 	if known == nil {
 		known = &program{}
 	}
@@ -61,16 +61,16 @@ func (a *Aggregator) countUndiscoveredWalk(e *handover.Event, stop frames.StopRe
 }
 
 // note counts a walk. incomplete reports that it did not reach the root.
-func (n *samplesWalked) note(incomplete bool) {
-	if n.all++; incomplete {
-		n.incomplete++
+func (s *samplesWalked) note(incomplete bool) {
+	if s.all++; incomplete {
+		s.incomplete++
 	}
 }
 
 // tooMany reports whether the share of incomplete walks requires ptrace.
-func (n *samplesWalked) tooMany() bool {
-	return n.incomplete >= leastIncomplete && n.incomplete*incompleteShare >= n.all ||
-		n.incomplete >= fewIncomplete && n.incomplete*fewShare >= n.all
+func (s *samplesWalked) tooMany() bool {
+	return s.incomplete >= leastIncomplete && s.incomplete*incompleteShare >= s.all ||
+		s.incomplete >= fewIncomplete && s.incomplete*fewShare >= s.all
 }
 
 // measure passes the number of stack bytes that a walk used, for the size of the next copies.

@@ -145,7 +145,7 @@ func TestHowDeepAProgramsStackIsHoldsForItsNextProcess(t *testing.T) {
 		p.TakeTaskDir().Close()
 		a.Recall(p)
 		copies = append(copies, p.FirstCopy())
-		a.programs.of(target).deep = 2 << 20
+		a.programs.stateOf(target).deepestStack = 2 << 20
 	}
 	if !slices.Equal(copies, []int64{0, 2 << 20}) {
 		t.Errorf("the first looks copy %d", copies)

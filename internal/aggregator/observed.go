@@ -22,16 +22,16 @@ func (a *Aggregator) beginProcess(p *processAccount) {
 	})
 }
 
-// bookSample walks a raw sample, and attributes the interval that it ends.
-func (a *Aggregator) bookSample(e *handover.Event) {
+// attributeSample walks a raw sample, and attributes the interval that it ends.
+func (a *Aggregator) attributeSample(e *handover.Event) {
 	th, s := a.thread(e.Thread), e.RawSample
-	a.open(th)
+	a.openAccount(th)
 	id, stop := a.unwind.unwindObserved(th, e)
 	a.totals.stack(stop, s.How)
 	a.published.stacks.Store(a.totals.stacks)
-	a.whole.Store(a.totals.stops[frames.StopRoot])
+	a.complete.Store(a.totals.stops[frames.StopRoot])
 	if s.State != sample.Running && s.At-th.Found < handover.NameEvery {
-		th.named = 0 // it may have set its name before a long sleep
+		th.nameReadAt = 0 // it may have set its name before a long sleep
 	}
 	a.unwind.rename(th, s.At)
 	waitsFor, owner := a.waits.explain(th, s, id)
@@ -129,11 +129,11 @@ func orUnknown(program string) string { return cmp.Or(program, unknownProgram) }
 // seenRunning begins the account of a thread without a stack yet.
 func (a *Aggregator) seenRunning(e *handover.Event) {
 	th := a.thread(e.Thread)
-	a.open(th)
+	a.openAccount(th)
 	a.attribute(&attribute.FoundRunning{Process: th.proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, Now: e.Now})
 }
 
-func (a *Aggregator) open(th *threadAccount) {
+func (a *Aggregator) openAccount(th *threadAccount) {
 	if th.open {
 		return
 	}

@@ -13,7 +13,7 @@ type totals struct {
 	goroutines, coroutines taskTotals
 	stacks                 int64
 	stops                  [frames.NumStopReasons]int64
-	whole                  [observe.FromCore + 1]int64 // complete stacks, by method of observation
+	wholeByMethod          [observe.FromCore + 1]int64 // complete stacks, by method of observation
 	samples                int64
 	complete               int64 // samples with a complete stack
 	profiled               int64
@@ -52,7 +52,7 @@ func (t *totals) stack(stop frames.StopReason, how observe.How) {
 	t.stacks++
 	t.stops[stop]++
 	if stop.Complete() {
-		t.whole[how]++
+		t.wholeByMethod[how]++
 	}
 }
 
@@ -83,11 +83,11 @@ func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 
 // Stats sets the counts of walks and intervals so far.
 func (a *Aggregator) Stats(s *runstats.Stats) {
-	t, times := &a.totals, a.times.Totals()
+	t, times := &a.totals, a.attribution.Totals()
 	stops := t.stops
 	stops[frames.StopRoot] = 0
 	s.Incomplete = named(stops[:], func(i int) string { return frames.StopReason(i).String() })
-	s.Whole = runstats.WholeByMethod{ByStop: t.whole[observe.ByStop], ByPassiveRead: t.whole[observe.ByPassiveRead]}
+	s.Whole = runstats.WholeByMethod{ByStop: t.wholeByMethod[observe.ByStop], ByPassiveRead: t.wholeByMethod[observe.ByPassiveRead]}
 	s.FramesByMethod = named(a.unwind.methods[:], func(i int) string { return frames.Method(i).String() })
 	s.PerThread = runstats.PerThread{Rates: a.rates.list, SlowestThread: a.rates.slowest}
 	s.Samples, s.Complete, s.Stacks = t.samples, t.complete, t.stacks

@@ -316,13 +316,13 @@ type WaitingTasks struct {
 	// Unread is how many records were not read before their process's account ended: of more tasks than could be read in
 	// that time. What they did is not in the profile.
 	Unread int64 `json:"unread,omitempty"`
-	// Seen is how often one was found that waited. Walked are those of Seen whose stacks were walked, as they had run
+	// Observations is how often one was found that waited. Walked are those of Seen whose stacks were walked, as they had run
 	// since; Incomplete of these did not end at a goroutine's first function. Changed are attempts in vain, of those that
 	// ran each time.
-	Seen       int64 `json:"seen"`
-	Walked     int64 `json:"walked"`
-	Incomplete int64 `json:"incomplete"`
-	Changed    int64 `json:"changed"`
+	Observations  int64 `json:"seen"`
+	Walked        int64 `json:"walked"`
+	Incomplete    int64 `json:"incomplete"`
+	ChangedInVain int64 `json:"changed"`
 	// Blocked is their wall time in the profile, in seconds; their samples count 0 ticks.
 	Blocked float64 `json:"blocked_s"`
 	// CPU is the processor time of following them, in seconds, part of cpu_self_s.

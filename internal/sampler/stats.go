@@ -17,13 +17,13 @@ import (
 // stats gives the statistics at the end of a run.
 func (s *Sampler) stats(e handover.Producer) (r runstats.Stats) {
 	e.Stats(&r)
-	s.acc.Stats(&r)
+	s.aggregator.Stats(&r)
 	measureSwitch(&r.CPU)
 	r.Unopened = s.unopened.number()
-	r.Refused = s.refused.byWord()
+	r.Refused = s.refused.byReason()
 	r.WhyEngine = cmp.Or(r.EngineNote, s.opts.NoRunning)
-	if begun := s.control.Begun(); begun != 0 {
-		r.Begun = time.Unix(0, s.acc.UnixOf(begun))
+	if begun := s.control.FirstTick(); begun != 0 {
+		r.Begun = time.Unix(0, s.aggregator.UnixOf(begun))
 	}
 	var ru unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &ru) == nil {
@@ -33,7 +33,7 @@ func (s *Sampler) stats(e handover.Producer) (r runstats.Stats) {
 }
 
 // Suspects gives the ids of processes with possible deadlocks, at the end of a run.
-func (s *Sampler) Suspects() []int { return s.acc.Suspects() }
+func (s *Sampler) Suspects() []int { return s.aggregator.Suspects() }
 
 // Progress is the progress of a run.
 type Progress struct {
@@ -44,7 +44,7 @@ type Progress struct {
 // Progress gives the progress of the run. Safe for concurrent use.
 func (s *Sampler) Progress() Progress {
 	p := Progress{Progress: s.control.Progress()}
-	p.Stacks, p.Complete = s.acc.Stacks()
+	p.Stacks, p.Complete = s.aggregator.Stacks()
 	return p
 }
 

@@ -13,20 +13,20 @@ type counts struct {
 	ticks, attempted, byStop, byPassiveRead, reused int64
 	queued, threadsMax                              int64
 	inferred, unseen                                int64 // ticks of back-offs: the thread had not run; it had
-	backlog                                         int64 // most bytes of copies that waited to be unwound
+	mostBacklog                                     int64 // most bytes of copies that waited to be unwound
 	failed                                          [refusal.NumReasons]int64
-	runs                                            shortRuns
-	calls                                           callEffects
+	shortRuns                                       shortRuns
+	callEffects                                     callEffects
 	stopCounts
 }
 
 type stopCounts struct {
-	restarted     int64 // system calls
-	stops         runstats.Histogram
-	longest       runstats.Stop
-	copies        runstats.Histogram // bytes of stack
-	long          [ptrace.NumCauses]runstats.LongEvents
-	late, awaited runstats.LongEvents
+	restarted               int64 // system calls
+	lengths                 runstats.Histogram
+	longest                 runstats.Stop
+	copies                  runstats.Histogram // bytes of stack
+	longStopsBy             [ptrace.NumCauses]runstats.LongEvents
+	lateStops, awaitedLocks runstats.LongEvents
 }
 
 // shortRuns counts runs shorter than shortRun on average; cpu is in ns.
@@ -44,27 +44,27 @@ func (r *shortRuns) add(runs, cpu int64) {
 // stopped adds a stop.
 func (c *counts) stopped(s *observe.RawSample) {
 	c.byStop++
-	c.stops.Add(s.StopTime)
+	c.lengths.Add(s.StopTime)
 	c.copies.Add(s.Copied())
 	if s.Restarted {
 		c.restarted++
 	}
 	if s.StopTime > observe.LongStop {
-		c.long[s.StopCause].Add(s.StopTime)
+		c.longStopsBy[s.StopCause].Add(s.StopTime)
 	}
 	if s.RanOn > observe.LongStop {
-		c.late.Add(s.RanOn)
+		c.lateStops.Add(s.RanOn)
 	}
 	if s.LockWait > observe.LongStop {
-		c.awaited.Add(s.LockWait)
+		c.awaitedLocks.Add(s.LockWait)
 	}
 }
 
 // stopFailed counts a stop of ns nanoseconds without result.
 func (c *counts) stopFailed(ns int64) {
-	c.stops.Add(ns)
+	c.lengths.Add(ns)
 	if ns > observe.LongStop {
-		c.long[ptrace.CauseLock].Add(ns)
+		c.longStopsBy[ptrace.CauseLock].Add(ns)
 	}
 }
 
@@ -78,16 +78,16 @@ type callEffects struct {
 	broken, reported [mostCalls + 1]int64
 }
 
-func (h *callEffects) add(s *observe.RawSample) {
+func (e *callEffects) add(s *observe.RawSample) {
 	at := mostCalls
 	if s.BrokenCall >= 0 && s.BrokenCall < mostCalls {
 		at = int(s.BrokenCall)
 	}
 	if s.Broken {
-		h.broken[at]++
+		e.broken[at]++
 	}
 	if s.ReportedTwice {
-		h.reported[at]++
+		e.reported[at]++
 	}
 }
 
@@ -118,18 +118,18 @@ func (s *state) countObservation(t *observe.Thread, raw *observe.RawSample) {
 		return
 	}
 	raw.StopTime = s.quota.OwnPart(raw.StopTime)
-	if raw.StopTime > s.counts.stops.Max {
+	if raw.StopTime > s.counts.lengths.Max {
 		s.counts.longest = runstats.Stop{PID: t.PID, TID: t.TID, Copied: raw.Copied()}
 	}
 	s.counts.stopped(raw)
 	s.budget.AddStop(raw.StopTime)
-	s.counts.calls.add(raw)
+	s.counts.callEffects.add(raw)
 }
 
 // countFailedStop counts a stop of ns nanoseconds without result.
 func (s *state) countFailedStop(t *observe.Thread, ns int64) {
 	ns = s.quota.OwnPart(ns)
-	if ns > s.counts.stops.Max {
+	if ns > s.counts.lengths.Max {
 		s.counts.longest = runstats.Stop{PID: t.PID, TID: t.TID}
 	}
 	s.counts.stopFailed(ns)

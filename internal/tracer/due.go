@@ -34,8 +34,8 @@ func (d *due) observe(list []*backoff.Thread) {
 		if ptrace.Leaving() && !d.Ending {
 			return
 		}
-		th := ownerOf(list[(i+d.now.rotation)%len(list)])
-		if !th.dead && (th.observedEarlyAt == 0 || th.observedEarlyAt != d.counts.ticks) {
+		th := ownerOf(list[(i+d.tickState.rotation)%len(list)])
+		if !th.gone && (th.observedEarlyAt == 0 || th.observedEarlyAt != d.counts.ticks) {
 			d.stops.yield()
 			d.observer.observe(th)
 		}
@@ -69,7 +69,7 @@ func (d *due) wakeAndObserve(p *process, all bool) int {
 
 // draw begins the subset of a tick; true if all threads that are due are observed.
 func (d *due) draw() (all bool) {
-	if !d.drawing() {
+	if !d.drawsSubset() {
 		return true
 	}
 	due := 0
@@ -77,7 +77,7 @@ func (d *due) draw() (all bool) {
 		due += len(p.backoff.Due)
 	}
 	weight := d.subset.Begin(due, d.budget.Part())
-	d.now.interval = int64(float64(d.now.interval) * weight)
+	d.tickState.interval = int64(float64(d.tickState.interval) * weight)
 	return weight == 1
 }
 
@@ -87,7 +87,7 @@ func (d *due) observeDrawn(list []*backoff.Thread) {
 		if ptrace.Leaving() {
 			return
 		}
-		if th := ownerOf(t); d.subset.Draw() && !th.dead {
+		if th := ownerOf(t); d.subset.Draw() && !th.gone {
 			d.stops.yield()
 			d.observer.observe(th)
 		}
@@ -101,7 +101,7 @@ func (d *due) observePreempted() {
 	}
 	for _, p := range d.procs {
 		for _, t := range p.backoff.Due {
-			if th := ownerOf(t); !th.dead && !d.Observer.Consider(th.Observed) {
+			if th := ownerOf(t); !th.gone && !d.Observer.Consider(th.Observed) {
 				return
 			}
 		}

@@ -21,10 +21,10 @@ func TestLongStopsAreCountedByCause(t *testing.T) {
 		c.stopped(&s)
 	}
 	want := runstats.Causes{"lock": {N: 1, Max: observe.LongStop + 1}, "copy": {N: 2, Max: 9e6}}
-	if got := c.longStops(); !maps.Equal(got, want) || c.stops.N != 7 {
-		t.Errorf("%v of %d, want %v", got, c.stops.N, want)
+	if got := c.longStops(); !maps.Equal(got, want) || c.lengths.N != 7 {
+		t.Errorf("%v of %d, want %v", got, c.lengths.N, want)
 	}
-	if want := (runstats.LongEvents{N: 2, Max: 3e6}); c.late != want {
-		t.Errorf("late: %v, want %v", c.late, want)
+	if want := (runstats.LongEvents{N: 2, Max: 3e6}); c.lateStops != want {
+		t.Errorf("late: %v, want %v", c.lateStops, want)
 	}
 }

@@ -73,7 +73,7 @@ func (b *births) close() {
 
 // observe finds and observes new threads. If one has ended meanwhile, the list is read once more.
 func (n *newThreads) observe(p *process, now int64) {
-	if !p.list.begun {
+	if !p.list.everListed {
 		return
 	}
 	for range mostTurns {

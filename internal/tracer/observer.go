@@ -105,7 +105,7 @@ func (o *observer) preferCPUOf(th *thread, s procmem.SchedStat, onCPU, running b
 	if th.Observed.Sampled() {
 		return
 	}
-	hides := th.hidden.Update(int64(s.CPU), onCPU, running, max(o.ticks.Period(), o.now.interval))
+	hides := th.hidden.Update(int64(s.CPU), onCPU, running, max(o.ticks.Period(), o.tickState.interval))
 	if hides || how == observe.ByStop && th.Observed.ManyCalls() {
 		o.cpus.Prefer(o.Observer.Processor(th.Observed))
 	}

@@ -19,8 +19,8 @@ type process struct {
 	backoff     *backoff.Process
 	extra       ptrace.Extra // copied of its threads besides stacks
 	list        threadList
-	before      *newChild // earlier observations, until its first thread is tracked
-	end         attribute.ProcessEnd
+	earlier     *newChild // earlier observations, until its first thread is tracked
+	account     attribute.ProcessEnd
 	endedReport endedReport
 	counted     bool // end.Ended has the time of earlier threads
 	closed      bool // end is complete
@@ -68,7 +68,7 @@ type thread struct {
 	tick            int64 // last observation
 	observedEarlyAt int64 // last tick at which it was observed before all others
 	clockPass       int64 // last pass over the clocks that read its clock ([endedThreads])
-	dead            bool
+	gone            bool
 }
 
 // ownerOf gives the thread of one that the policy has chosen.
@@ -92,15 +92,15 @@ const (
 )
 
 type threadList struct {
-	byTID      map[int]*thread
-	inOrder    []*thread
-	tids       []int        // of the last listing
-	at         int64        // last listing, CLOCK_MONOTONIC ns; 0: due
-	cpu        uint64       // the process's clock then, ns
-	generation int64        // number of the last listing
-	hint       bool         // threads have begun or ended since
-	begun      bool         // it was listed once
-	leader     procmem.Comm // name of the first thread
+	byTID        map[int]*thread
+	inOrder      []*thread
+	tids         []int        // of the last listing
+	listedAt     int64        // last listing, CLOCK_MONOTONIC ns; 0: due
+	cpu          uint64       // the process's clock then, ns
+	generation   int64        // number of the last listing
+	changeHinted bool         // threads have begun or ended since
+	everListed   bool         // it was listed once
+	leader       procmem.Comm // name of the first thread
 	// Last read of the end of the list, CLOCK_MONOTONIC ns; count of births then.
 	tailAt, births int64
 	rejected       map[int]rejected
@@ -144,15 +144,15 @@ func (l *threadList) knows(tid int) bool {
 
 // due reports whether the threads are to be listed. all is the number of threads of all processes.
 func (l *threadList) due(now int64, clock *engine.Clock, all int) bool {
-	if l.at == 0 {
+	if l.listedAt == 0 {
 		return true
 	}
-	since := now - l.at
-	if !l.hint && clock.Valid && clock.Now == l.cpu && since < listIdle {
+	since := now - l.listedAt
+	if !l.changeHinted && clock.Valid && clock.Now == l.cpu && since < listIdle {
 		return false
 	}
 	const apart = listCost * listShare
-	if l.hint && since >= int64(len(l.tids))*apart {
+	if l.changeHinted && since >= int64(len(l.tids))*apart {
 		return true
 	}
 	return since >= max(listEvery, 4*apart*int64(max(all, len(l.tids))))

@@ -62,17 +62,17 @@ const (
 func (r *reports) requestIfDue(now int64, asked bool) {
 	if q := &r.Requests.Checkpoint; asked || r.checkpointDue(now) {
 		q.Ask()
-		r.ask(handover.Event{Kind: handover.CheckpointAsked})
+		r.request(handover.Event{Kind: handover.CheckpointAsked})
 		r.checkpointed = now
 	}
 	if q := &r.Requests.Refresh; r.refreshDue(now) {
 		q.Ask()
-		r.ask(handover.Event{Kind: handover.RefreshAsked, At: now})
+		r.request(handover.Event{Kind: handover.RefreshAsked, At: now})
 		r.refreshed = now
 	}
 }
 
-func (r *reports) ask(e handover.Event) {
+func (r *reports) request(e handover.Event) {
 	r.unchanged()
 	r.Out.Add(e)
 	r.handOver(r.Tick.At) // or after a later tick, if the aggregator is far behind

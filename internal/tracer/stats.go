@@ -17,10 +17,10 @@ func (t *Tracer) Stats(s *runstats.Stats) {
 	t.counts.stats(&s.Stopped)
 	t.runStats(s)
 	s.OwnQuota = runstats.OwnQuota(t.quota.Stats())
-	r, calls := &t.run, &t.counts.calls
+	r, calls := &t.run, &t.counts.callEffects
 	s.Calls = runstats.Calls{
-		Restarted: t.counts.restarted, Broken: r.broken, ReportedTwice: r.repeated,
-		BrokenCalls: byCall(&calls.broken, r.broken), ReportedTwiceCalls: byCall(&calls.reported, r.repeated),
+		Restarted: t.counts.restarted, Broken: r.brokenCalls, ReportedTwice: r.repeatedCalls,
+		BrokenCalls: byCall(&calls.broken, r.brokenCalls), ReportedTwiceCalls: byCall(&calls.reported, r.repeatedCalls),
 	}
 	s.Requested = runstats.Requested{
 		FreqAsked: t.opts.Freq, MaxOverhead: t.opts.MaxOverhead, MaxPause: runstats.Nanos(t.opts.MaxPause),
@@ -29,19 +29,19 @@ func (t *Tracer) Stats(s *runstats.Stats) {
 }
 
 func (c *stopCounts) stats(s *runstats.Stopped) {
-	s.LateStops, s.AwaitedLocks = c.late, c.awaited
-	if c.stops.N == 0 {
+	s.LateStops, s.AwaitedLocks = c.lateStops, c.awaitedLocks
+	if c.lengths.N == 0 {
 		return
 	}
-	n := c.stops.N
+	n := c.lengths.N
 	s.StopTime = runstats.Quantiles[runstats.Nanos]{
-		N: n, P50: runstats.Nanos(c.stops.Quantile(0.5)), P99: runstats.Nanos(c.stops.Quantile(0.99)),
-		Max: runstats.Nanos(c.stops.Max),
+		N: n, P50: runstats.Nanos(c.lengths.Quantile(0.5)), P99: runstats.Nanos(c.lengths.Quantile(0.99)),
+		Max: runstats.Nanos(c.lengths.Max),
 	}
 	s.CopiedBytes = runstats.Quantiles[int64]{
 		N: n, P50: c.copies.Quantile(0.5), P99: c.copies.Quantile(0.99), Max: c.copies.Max,
 	}
-	s.StopTimes, s.LongStops, s.LongestStop = c.stops.Buckets(), c.longStops(), c.longest
+	s.StopTimes, s.LongStops, s.LongestStop = c.lengths.Buckets(), c.longStops(), c.longest
 }
 
 func (t *Tracer) outcomeStats(s *runstats.Stats) {
@@ -59,16 +59,16 @@ func (t *Tracer) outcomeStats(s *runstats.Stats) {
 			s.Failed[refusal.Reason(reason).Word()] += failed
 		}
 	}
-	s.ThreadsMax, s.Backlog = n.threadsMax, n.backlog
-	s.ShortRuns, s.ShortRunsCPU = n.runs.n, float64(n.runs.cpu)/1e9
+	s.ThreadsMax, s.Backlog = n.threadsMax, n.mostBacklog
+	s.ShortRuns, s.ShortRunsCPU = n.shortRuns.n, float64(n.shortRuns.cpu)/1e9
 }
 
 func (t *Tracer) runStats(s *runstats.Stats) {
-	w, ran := &t.gaps, t.run.ran
-	if begun := t.control.Begun(); ran == 0 && begun != 0 {
+	w, ran := &t.gaps, t.run.cpuTime
+	if begun := t.control.FirstTick(); ran == 0 && begun != 0 {
 		ran = procmem.Now() - begun
 	}
-	s.Lost, s.Scheduling, s.PriorityLowered = t.budget.Lost()/1e9, t.run.scheduling, t.run.lowered
+	s.Lost, s.Scheduling, s.PriorityLowered = t.budget.Lost()/1e9, t.run.scheduling, t.run.priorityLosses
 	s.ObservationGaps = runstats.ObservationGaps{
 		NotObserved: seconds(w.Total), LongestGap: seconds(w.Longest), Gaps: w.Gaps, Suspended: seconds(w.Suspended),
 	}
@@ -80,7 +80,7 @@ func (t *Tracer) runStats(s *runstats.Stats) {
 func (t *Tracer) publish() {
 	n := &t.counts
 	p := Progress{
-		Ticks: n.ticks, MissedTicks: t.ticks.Missed, Threads: t.now.threads, Observations: n.byStop + n.byPassiveRead + n.reused,
+		Ticks: n.ticks, MissedTicks: t.ticks.Missed, Threads: t.tickState.threads, Observations: n.byStop + n.byPassiveRead + n.reused,
 		Rate:  1e9 / float64(t.ticks.Period()),
 		Stops: n.byStop, WithheldTicks: t.budget.Withheld,
 		Denied: n.failed[refusal.Denied], Traced: n.failed[refusal.Traced],
@@ -93,7 +93,7 @@ func (t *Tracer) publish() {
 
 func (c *stopCounts) longStops() runstats.Causes {
 	m := runstats.Causes{}
-	for cause, l := range c.long {
+	for cause, l := range c.longStopsBy {
 		if l.N > 0 {
 			m[ptrace.Cause(cause).String()] = l
 		}

@@ -46,11 +46,11 @@ func spinsIn(period int64) int { return int(min(max(period/8/spinFor, 1), maxSpi
 // spinFor. Precondition: the OS thread is pinned.
 func (s *stops) serve(justInterrupted bool) {
 	until := int64(0)
-	if justInterrupted && s.now.spins > 0 {
+	if justInterrupted && s.tickState.spins > 0 {
 		until = procmem.Now() + spinFor
 	}
 	if n := s.Observer.Serve(until, s.done); n == 0 && until > 0 {
-		s.now.spins--
+		s.tickState.spins--
 	}
 }
 
@@ -179,12 +179,12 @@ func (s *stops) roomForCopy() bool {
 		s.handOver(s.Tick.At)
 	}
 	waiting := s.Pool.Waiting()
-	s.counts.backlog = max(s.counts.backlog, waiting)
+	s.counts.mostBacklog = max(s.counts.mostBacklog, waiting)
 	if waiting > SomeBacklog && s.Tick.Copies > SomeBacklog {
-		for s.now.paused < CatchUpFor && s.Pool.Waiting() > SomeBacklog/2 {
+		for s.tickState.paused < CatchUpFor && s.Pool.Waiting() > SomeBacklog/2 {
 			s.handOver(s.Tick.At)
 			began := procmem.Now()
-			s.now.paused += s.pause(began+catchUpStep) - began
+			s.tickState.paused += s.pause(began+catchUpStep) - began
 		}
 	}
 	return s.Ending || s.Pool.Waiting() <= MaxBacklog
@@ -203,8 +203,8 @@ const (
 func (s *stops) yield() {
 	now, period := procmem.Now(), s.ticks.Period()
 	early := period >= closeTicks && now-s.Tick.At < period/2 && !s.Ending
-	if stays := now - s.now.awakeSince; stays >= stayFor && early || stays >= longestStay {
-		s.now.awakeSince = s.pause(now + stayFor)
+	if stays := now - s.tickState.awakeSince; stays >= stayFor && early || stays >= longestStay {
+		s.tickState.awakeSince = s.pause(now + stayFor)
 	}
 }
 

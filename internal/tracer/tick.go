@@ -18,14 +18,14 @@ func (t *Tracer) allTicks(ctx context.Context, ctl *ptrace.Controller) (leave bo
 		if ptrace.Leaving() {
 			return true
 		}
-		if t.control.held.Load() {
+		if t.control.holdAsked.Load() {
 			t.hold(ctx, ctl)
 			continue
 		}
 		now, next := t.wake()
 		t.tickWithinBudget(now, next)
 		t.afterTick(now)
-		if !t.opts.Endless && t.allEnded() && len(t.control.arrive) == 0 {
+		if !t.opts.Endless && t.allEnded() && len(t.control.arriving) == 0 {
 			return false
 		}
 		next = t.skipTicks(now, next)
@@ -59,7 +59,7 @@ func (t *Tracer) tickWithinBudget(now, deadline int64) {
 		t.tick(now, deadline)
 		return
 	}
-	if t.budget.RanTo(t.tracked.ran(now), now); t.budget.Overdrawn() > 0 {
+	if t.budget.RanTo(t.tracked.cpuTime(now), now); t.budget.Overdrawn() > 0 {
 		t.budget.Withheld++
 		t.withhold(now, deadline)
 		return
@@ -78,13 +78,13 @@ func (t *Tracer) tick(now, deadline int64) {
 		return
 	}
 	t.beginTick(now, deadline)
-	if !t.drawing() {
+	if !t.drawsSubset() {
 		t.due.observePreempted() // before anything else
 	}
 	t.running.BeginTick(now, false)
 	t.observeNew(now)
 	t.listAll(now)
-	t.Backoff.WakeDue(t.now.threads)
+	t.Backoff.WakeDue(t.tickState.threads)
 	t.due.observeAll()
 	t.tracked.dropEnded()
 	t.running.EndTick()
@@ -103,17 +103,17 @@ func (t *Tracer) beginTick(now, deadline int64) {
 	t.run.lastTick = now
 	t.observer.own.measure(t.counts.ticks, now)
 	t.Tick = engine.Tick{At: now, Skipped: rested > 0}
-	t.now = tickState{interval: apart, rotation: t.now.rotation + 1, spins: spinsIn(deadline - now), awakeSince: now}
+	t.tickState = tickState{interval: apart, rotation: t.tickState.rotation + 1, spins: spinsIn(deadline - now), awakeSince: now}
 	t.Backoff.BeginTick(t.counts.ticks, now, t.ticks.Period())
 }
 
 // observeNew observes new threads and children. Threads that are stopped come first, as they may be short-lived; the
 // clocks of sampled ones must be read after the samples were taken.
 func (t *Tracer) observeNew(now int64) {
-	drawing := t.drawing()
+	drawing := t.drawsSubset()
 	for _, p := range t.procs {
 		switch {
-		case drawing && p.list.begun:
+		case drawing && p.list.everListed:
 			t.newThreads.find(p, now)
 		case !drawing && !p.sampled():
 			t.newThreads.observe(p, now)
@@ -131,10 +131,10 @@ func (t *Tracer) observeNew(now int64) {
 func (t *Tracer) listAll(now int64) {
 	for _, p := range t.procs {
 		t.tracked.list(p, now)
-		t.now.threads += len(p.list.byTID)
+		t.tickState.threads += len(p.list.byTID)
 	}
-	t.tracked.total = t.now.threads
-	t.counts.threadsMax = max(t.counts.threadsMax, int64(t.now.threads))
+	t.tracked.threadCount = t.tickState.threads
+	t.counts.threadsMax = max(t.counts.threadsMax, int64(t.tickState.threads))
 }
 
 // endTick waits for pending stops. A tracer that sleeps on the processor of a target's thread does not wait: its timer
@@ -176,7 +176,7 @@ func (t *Tracer) serveOnly(deadline int64) {
 func (t *Tracer) afterTick(now int64) {
 	t.stops.serveStopped()
 	t.ended.report(now)
-	t.reports.requestIfDue(now, t.control.asked.Swap(false))
+	t.reports.requestIfDue(now, t.control.checkpointAsked.Swap(false))
 	t.stops.serveStopped()
 	t.publish()
 	t.Garbage.Collect(now, t.Observer.Waiting())

@@ -44,7 +44,7 @@ func onTicksOf(t testing.TB, o Options, f func(tick func(), c *Tracer), args ...
 		c.Observer = observe.New(ctl, c.Pool, o.Mode)
 		defer c.Observer.Close()
 		c.tracked.trackProcess(p)
-		defer func() { c.last(procmem.Now()) }() // no files stay open
+		defer func() { c.observeLast(procmem.Now()) }() // no files stay open
 		f(func() {
 			now := procmem.Now()
 			c.tick(now, now+5e6)

@@ -80,7 +80,7 @@ func TestAnEngineForRunningThreadsTakesThePlaceOfStops(t *testing.T) {
 			now := procmem.Now()
 			c.tick(now, now+5e6)
 		}
-		c.last(procmem.Now())
+		c.observeLast(procmem.Now())
 		c.Stats(&stats)
 	})
 	if stats.Stops != 0 || stats.Engine != "toy" || toy.ticks < 2 {

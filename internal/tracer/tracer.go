@@ -30,9 +30,9 @@ type Tracer struct {
 
 // New makes a tracer, which opens files. Its time begins at start, CLOCK_MONOTONIC ns; boot is the same in clock ticks
 // after boot. The time of children started since counts from their start.
-func New(o Options, k *Control, with *handover.Common, start int64, boot uint64) *Tracer {
+func New(o Options, c *Control, with *handover.Common, start int64, boot uint64) *Tracer {
 	s := newState(o, with, start)
-	t := &Tracer{state: s, control: k, running: stopsOnly{}}
+	t := &Tracer{state: s, control: c, running: stopsOnly{}}
 	if o.Running != nil {
 		t.running = o.Running.Start(&s.SharedState, host{t}, engine.Options{Children: o.Children, Selected: o.Threads != nil})
 	}
@@ -46,7 +46,7 @@ func New(o Options, k *Control, with *handover.Common, start int64, boot uint64)
 	t.ended = &endedThreads{state: s, stops: t.stops, endThread: func(th *thread) { t.tracked.endThread(th) }}
 	t.tracked = &tracked{
 		state: s, running: t.running, stops: t.stops, walks: t.walks, children: t.children, ended: t.ended,
-		start: start, boot: boot,
+		start: start, startTicks: boot,
 	}
 	t.observer = &observer{state: s, stops: t.stops, reports: t.reports, tracked: t.tracked}
 	t.newThreads = &newThreads{state: s, births: t.births, stops: t.stops, tracked: t.tracked, observer: t.observer}
@@ -64,7 +64,7 @@ const FileReserve = 512
 func (t *Tracer) trackArrived() {
 	for {
 		select {
-		case p := <-t.control.arrive:
+		case p := <-t.control.arriving:
 			t.tracked.trackProcess(p)
 			t.stops.serveStopped()
 		default:

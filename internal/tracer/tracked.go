@@ -25,9 +25,9 @@ type tracked struct {
 	ended    *endedThreads
 
 	start       int64  // start of sampling, CLOCK_MONOTONIC ns
-	boot        uint64 // the same in clock ticks after boot
-	ranGone     int64  // CPU time of ended processes, ns
-	total       int    // threads, at the last tick
+	startTicks  uint64 // the same in clock ticks after boot
+	cpuOfEnded  int64  // CPU time of ended processes, ns
+	threadCount int    // threads, at the last tick
 	lastProcess sample.ProcessID
 	lastThread  sample.ThreadID
 }
@@ -41,14 +41,14 @@ func (t *tracked) trackProcess(shared *handover.Process) {
 	tasks := openTaskDir(shared)
 	if tasks == nil {
 		p.Gone = true
-		t.Out.Add(handover.Event{Kind: handover.ProcessEnded, Proc: shared, At: procmem.Now(), Used: &p.end})
+		t.Out.Add(handover.Event{Kind: handover.ProcessEnded, Proc: shared, At: procmem.Now(), Used: &p.account})
 		return
 	}
 	p.extra, _ = shared.TakeExtra()
 	tasks.KeepWithin(t.Files)
 	p.TaskDir, p.list.byTID = tasks, map[int]*thread{}
-	if shared.Child && p.Target.StartTime >= t.boot {
-		p.list.begun, p.counted, shared.FromStart = true, true, true // all its time lies within the recording
+	if shared.Child && p.Target.StartTime >= t.startTicks {
+		p.list.everListed, p.counted, shared.FromStart = true, true, true // all its time lies within the recording
 		shared.Since = max(startOf(p.Target.StartTime), t.start)
 	} else {
 		p.Clock.First, shared.Since = p.Clock.Now, procmem.Now()
@@ -76,22 +76,22 @@ func openTaskDir(p *handover.Process) *procmem.TaskDir {
 func (t *tracked) list(p *process, now int64) {
 	l := &p.list
 	there, err := p.TaskDir.Count()
-	l.hint = l.hint || p.ThreadsChanged || err != nil || there != len(l.tids)
+	l.changeHinted = l.changeHinted || p.ThreadsChanged || err != nil || there != len(l.tids)
 	p.ThreadsChanged = false
 	if p.clockDue(now) && (p.backoff.AnyBackedOff() || now-p.Clock.ReadAt >= clockEvery) {
 		p.readClockAt(now, err == nil && there > 0)
 	}
-	if !l.due(now, &p.Clock, t.total) || l.begun && t.walks.busy() {
+	if !l.due(now, &p.Clock, t.threadCount) || l.everListed && t.walks.busy() {
 		return
 	}
-	l.at, l.cpu, l.hint = now, p.Clock.Now, false
+	l.listedAt, l.cpu, l.changeHinted = now, p.Clock.Now, false
 	l.generation++
 	tids, err := p.TaskDir.List(l.tids[:0])
 	l.tids = tids
 	if err != nil || !p.Target.Alive() { // a zombie still lists its first thread
 		tids = nil
 	}
-	open := t.walks.openAhead(p, tids, now, !l.begun)
+	open := t.walks.openUntracked(p, tids, now, !l.everListed)
 	for _, tid := range tids {
 		th := l.byTID[tid]
 		if th == nil && !open {
@@ -106,8 +106,8 @@ func (t *tracked) list(p *process, now int64) {
 		th.listGeneration = l.generation
 	}
 	l.forgetRejected(tids)
-	if !l.begun {
-		l.begun = true
+	if !l.everListed {
+		l.everListed = true
 		if t.opts.Threads == nil { // else the time of rejected threads is not attributed
 			t.ended.open(p, now)
 		}
@@ -173,7 +173,7 @@ func (t *tracked) track(p *process, lt *observe.Thread, name *procmem.Comm, now 
 	tid := lt.TID
 	delete(p.list.rejected, tid)
 	t.Skipper.Changed(now)
-	th := &thread{proc: p, Thread: engine.Thread{Observed: lt, FromZero: p.list.begun}}
+	th := &thread{proc: p, Thread: engine.Thread{Observed: lt, FromZero: p.list.everListed}}
 	t.lastThread++
 	th.Handover = &handover.Thread{
 		ID: t.lastThread, Proc: p.Handover, TID: tid, Feedback: lt.Feedback(), Name: name.String(), Found: now,
@@ -210,15 +210,15 @@ func nameOf(f *procmem.ThreadFiles) (name procmem.Comm, noUser bool, err error) 
 }
 
 func (t *tracked) endThread(th *thread) {
-	if th.dead || th.Observed.Pending() {
+	if th.gone || th.Observed.Pending() {
 		return
 	}
-	th.dead = true
+	th.gone = true
 	t.Skipper.Changed(t.Tick.At)
 	t.counts.unseen += t.Backoff.Forget(&th.Backoff)
-	t.counts.runs.add(th.Observed.Ran())
+	t.counts.shortRuns.add(th.Observed.Ran())
 	e := &th.end
-	th.proc.endedReport.some = th.proc.endedReport.some || th.FromZero
+	th.proc.endedReport.pending = th.proc.endedReport.pending || th.FromZero
 	if th.Observer != nil {
 		th.Observer.Ended(e.Alive)
 	}
@@ -229,7 +229,7 @@ func (t *tracked) endThread(th *thread) {
 	t.Out.Add(handover.Event{Kind: handover.ThreadEnded, Thread: th.Handover, Before: th.Backoff.Unchanged, End: e})
 	th.Observed.Close()
 	delete(th.proc.list.byTID, th.Observed.TID)
-	th.proc.list.hint = true
+	th.proc.list.changeHinted = true
 }
 
 // endMissing ends the threads missing in the last listing.
@@ -240,7 +240,7 @@ func (t *tracked) endMissing(p *process) {
 			t.endThread(th)
 		}
 	}
-	l.inOrder = slices.DeleteFunc(l.inOrder, func(th *thread) bool { return th.dead })
+	l.inOrder = slices.DeleteFunc(l.inOrder, func(th *thread) bool { return th.gone })
 	if len(l.inOrder) == 0 && !p.Target.Alive() {
 		t.endProcess(p)
 	}
@@ -252,14 +252,14 @@ func (t *tracked) endProcess(p *process) {
 	}
 	p.Gone = true
 	t.readLastClocks(p, t.Tick.At)
-	p.end.Charged, p.end.Before = p.Clock.Ran(), int64(p.Clock.First)
-	t.ranGone += p.end.Charged
+	p.account.Charged, p.account.Before = p.Clock.Ran(), int64(p.Clock.First)
+	t.cpuOfEnded += p.account.Charged
 	if p.Observer != nil {
-		p.Observer.Ended(&p.end)
+		p.Observer.Ended(&p.account)
 	}
 	t.children.processEnded(p)
 	p.TaskDir.Close()
-	t.Out.Add(handover.Event{Kind: handover.ProcessEnded, Proc: p.Handover, At: t.Tick.At, Used: &p.end})
+	t.Out.Add(handover.Event{Kind: handover.ProcessEnded, Proc: p.Handover, At: t.Tick.At, Used: &p.account})
 }
 
 // readLastClocks reads the process's clock, and its threads' for the CPU time of ended ones, at its end.
@@ -289,9 +289,9 @@ func (t *tracked) dropEnded() {
 	t.procs = slices.DeleteFunc(t.procs, func(p *process) bool { return p.Gone })
 }
 
-// ran gives the CPU time of the processes, ns.
-func (t *tracked) ran(now int64) int64 {
-	ran := t.ranGone
+// cpuTime gives the CPU time of the processes, ns.
+func (t *tracked) cpuTime(now int64) int64 {
+	ran := t.cpuOfEnded
 	for _, p := range t.procs {
 		if p.clockDue(now) {
 			p.readClockAt(now, p.alive())
