@@ -22,12 +22,13 @@ func TestTheCauseIsWhatTookMostOfTheTime(t *testing.T) {
 		change func(e *evidence)
 		want   Cause
 	}{
-		"much was copied":             {func(*evidence) {}, CauseCopy},
-		"little was":                  {func(e *evidence) { e.bytes = 4096 }, CauseOther},
-		"each page had to be made":    {func(e *evidence) { e.faults = 4096 }, CauseFault},
-		"most had to be made":         {func(e *evidence) { e.faults = (e.bytes / pageSize) * 3 / 4 }, CauseFault},
-		"some had to":                 {func(e *evidence) { e.faults = 3 }, CauseCopy},
-		"one came from a disk":        {func(e *evidence) { e.fromDisk, e.waited, e.offProcessor = 1, 1, 800*us }, CauseFault},
+		"much was copied":          {func(*evidence) {}, CauseCopy},
+		"little was":               {func(e *evidence) { e.bytes = 4096 }, CauseOther},
+		"each page had to be made": {func(e *evidence) { e.faults = 4096 }, CauseFault},
+		"most had to be made":      {func(e *evidence) { e.faults = (e.bytes / pageSize) * 3 / 4 }, CauseFault},
+		"some had to":              {func(e *evidence) { e.faults = 3 }, CauseCopy},
+		"one came from a disk": {func(e *evidence) { e.fromDisk, e.waited, e.offProcessor = 1, 1, 800*us },
+			CauseFault},
 		"it waited":                   {func(e *evidence) { e.waited, e.offProcessor = 1, 800*us }, CauseLock},
 		"it waited, but not for long": {func(e *evidence) { e.waited, e.offProcessor = 1, 100*us }, CauseCopy},
 		"another thread ran":          {func(e *evidence) { e.preempted, e.offProcessor = 1, 800*us }, CausePreempted},

@@ -48,8 +48,8 @@ func Reason(err error) string {
 	return refusal.Of(err).Word()
 }
 
-// seizeRefused finds in /proc why PTRACE_SEIZE failed, mostly with EPERM (kernel/ptrace.c, ptrace_attach). sure is set if no
-// seccomp filter refuses it.
+// seizeRefused finds in /proc why PTRACE_SEIZE failed, mostly with EPERM (kernel/ptrace.c, ptrace_attach). sure is set
+// if no seccomp filter refuses it.
 func seizeRefused(tid int, e syscall.Errno, sure bool) error {
 	switch e {
 	case syscall.ESRCH:

@@ -168,8 +168,8 @@ func (c *Controller) release(tracee *Tracee) syscall.Errno {
 // detachAndFree detaches a thread of which nothing was read, and frees its Tracee.
 func (c *Controller) detachAndFree(tracee *Tracee) { c.endTracee(tracee, c.release(tracee)) }
 
-// endTracee frees the Tracee of a thread after the detach. If the thread was killed, the Tracee is kept until its end is
-// reported.
+// endTracee frees the Tracee of a thread after the detach. If the thread was killed, the Tracee is kept until its end
+// is reported.
 func (c *Controller) endTracee(tracee *Tracee, detached syscall.Errno) {
 	c.stats.count(tracee)
 	c.began = tracee.began

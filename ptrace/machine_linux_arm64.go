@@ -33,8 +33,8 @@ func rawSyscall(*rawRegs) (bool, int64) { return false, -1 }
 // 32-bit tasks have a shorter register set.
 func foreign(*rawRegs) bool { return false }
 
-// readArchRegs reads the thread pointer, and once the pointer authentication mask, which depends only on the size of the
-// address space.
+// readArchRegs reads the thread pointer, and once the pointer authentication mask, which depends only on the size of
+// the address space.
 //
 //go:nosplit
 func (r *registers) readArchRegs(tid int) {

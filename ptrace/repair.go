@@ -59,7 +59,8 @@ type repairer struct {
 //
 //go:nosplit
 func (r *repairer) repair(tracee *Tracee) {
-	if tracee.kind == KindGroup || tracee.kind == KindSignal && stops(tracee.signal) && !ignores(tracee.tid, tracee.signal) {
+	if tracee.kind == KindGroup || tracee.kind == KindSignal && stops(tracee.signal) && !ignores(tracee.tid,
+		tracee.signal) {
 		return
 	}
 	if traceMeRefused(&r.regs.raw) {

@@ -88,7 +88,8 @@ func (r *repairer) sameSleep(tracee *Tracee, nr int64) bool {
 //go:nosplit
 func (r *repairer) firstArgument(tracee *Tracee, nr int64, inCall bool) (uint64, bool) {
 	fd := descriptorAArch64(nr)
-	if tracee.kind == KindInterrupt && (inCall || fd != "") && seccompInfo(tracee.tid, &r.files.stopInfo, &r.files.callInfo) {
+	if tracee.kind == KindInterrupt && (inCall || fd != "") && seccompInfo(tracee.tid, &r.files.stopInfo,
+		&r.files.callInfo) {
 		v := r.files.callInfo.args[0]
 		return v, v != resultEINTR && (inCall || r.files.isOpen(tracee.tid, v, fd))
 	}

@@ -47,7 +47,7 @@ func (t *table) free(tracee *Tracee) {
 	}
 }
 
-// stopsSoon reports whether a pending thread is not [Tracee.Queued].
+// stopsSoon reports whether a pending thread is not marked ([Tracee.MarkQueued]).
 func (t *table) stopsSoon() bool {
 	for i := range t.inUse() {
 		if tracee := &t.tracees[i]; tracee.state == traceePending && !tracee.queued {

@@ -144,7 +144,8 @@ func (l *metricList) sampling(s Sampling) {
 	l.gauge("threads", "Threads that are sampled.", "1", float64(s.Threads))
 	l.count("ticks", "Ticks of the sampling.", s.Ticks)
 	l.count("missed_ticks", "Ticks that were left out because the agent had no processor or was behind.", s.MissedTicks)
-	l.count("withheld_ticks", "Ticks that were left out because targets had lost more than --max-overhead.", s.WithheldTicks)
+	l.count("withheld_ticks", "Ticks that were left out because targets had lost more than --max-overhead.",
+		s.WithheldTicks)
 	l.gauge("rate_hertz", "Ticks a second that --max-overhead allows now.", "Hz", s.Rate)
 	l.gauge("rate_asked_hertz", "Ticks a second that were asked for.", "Hz", s.RateAsked)
 	l.count("looks", "Observations of threads that were due.", s.Observations)

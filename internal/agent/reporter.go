@@ -35,7 +35,8 @@ func newReporter(o Options, m *Metrics, host []attribute) (*reporter, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reporter{client: c, receiver: redacted(o.Endpoint), metrics: m, timeout: o.Timeout, start: time.Now(), say: o.Say}
+	r := &reporter{client: c, receiver: redacted(o.Endpoint), metrics: m, timeout: o.Timeout, start: time.Now(),
+		say: o.Say}
 	known := map[string]bool{}
 	for _, a := range append([]attribute{
 		{"service.name", "prywalk"}, {"service.version", o.Version}, {"process.pid", int64(os.Getpid())},

@@ -42,7 +42,7 @@ type sender struct {
 	mu      sync.Mutex
 	divided []message     // in memory, of a spooled message that was too large: older than those of the spool
 	queued  []message     // in memory, newer than those of the spool
-	size    int           // of parts and list, bytes
+	size    int           // of divided and queued, bytes
 	limit   int           // of a message, bytes, before compression
 	down    bool          // the last attempt failed
 	wake    chan struct{} // there is something to send
@@ -153,7 +153,7 @@ func (s *sender) toSpool(body []byte, points int) bool {
 	return err == nil
 }
 
-// drop drops the first message of parts or list.
+// drop drops the first message of divided or queued.
 func (s *sender) drop(from *[]message) {
 	s.size -= len((*from)[0].compressed)
 	(*from)[0] = message{}
@@ -319,7 +319,8 @@ func (s *sender) handleFailure(f *failure, body []byte, points int, remove func(
 		remove()
 		if s.saidRefusal != why {
 			s.saidRefusal = why
-			s.say("%s refuses messages, which are dropped and counted (%s): %v; %s", s.receiver, why, cause(f.err), remedies[why])
+			s.say("%s refuses messages, which are dropped and counted (%s): %v; %s", s.receiver, why, cause(f.err),
+				remedies[why])
 		}
 		return 0
 	}
@@ -333,7 +334,7 @@ func (s *sender) handleFailure(f *failure, body []byte, points int, remove func(
 	return max(f.notBefore, time.Millisecond)
 }
 
-// spill moves messages from memory to the spool. Parts wait until the spool is empty.
+// spill moves messages from memory to the spool. Divided ones wait until the spool is empty.
 func (s *sender) spill() {
 	if len(s.spool.files) == 0 {
 		s.joinDivided()
@@ -350,7 +351,7 @@ func (s *sender) spill() {
 	}
 }
 
-// joinDivided makes parts the first of list.
+// joinDivided makes the divided messages the first of queued.
 func (s *sender) joinDivided() { s.divided, s.queued = nil, append(s.divided, s.queued...) }
 
 // finish sends until ctx ends. What is left goes to the spool, or is lost. Parts become the newest

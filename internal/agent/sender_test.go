@@ -350,7 +350,8 @@ func TestAnswersOfOTLPOverGRPC(t *testing.T) {
 	}
 	busy.AddDetail(detail)
 	answer = busy
-	if _, f := c.send(t.Context(), []byte("body")); f == nil || f.kind != sendAgain || f.notBefore != 1500*time.Millisecond {
+	if _, f := c.send(t.Context(), []byte("body")); f == nil || f.kind != sendAgain ||
+		f.notBefore != 1500*time.Millisecond {
 		t.Errorf("busy: %+v", f)
 	}
 }

@@ -17,7 +17,8 @@ func (a *Aggregator) endThread(e *handover.Event) {
 		th.renameByKernel()
 	}
 	a.attribute(&attribute.ThreadEnded{
-		Process: th.proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, Before: e.Before, NotStopped: e.End.NotStopped, End: e.End.End,
+		Process: th.proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, Before: e.Before, NotStopped: e.End.NotStopped,
+		End: e.End.End,
 	})
 	if e.End.Alive {
 		a.noteAlive(th)
@@ -26,8 +27,8 @@ func (a *Aggregator) endThread(e *handover.Event) {
 	th.proc.waits.forget(th)
 }
 
-// handleExec handles a process whose first thread changed its name, perhaps by an exec: time up to now is attributed under
-// the old name, and the mappings are read again.
+// handleExec handles a process whose first thread changed its name, perhaps by an exec: time up to now is attributed
+// under the old name, and the mappings are read again.
 func (a *Aggregator) handleExec(e *handover.Event) {
 	th, p := a.thread(e.Thread), a.process(e.Proc)
 	a.attribute(&attribute.Cut{Thread: th.ID})

@@ -39,7 +39,8 @@ func (a *Aggregator) attributeSample(e *handover.Event) {
 	a.observed = attribute.Observed{
 		Process: th.proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, NotStopped: s.NotStopped,
 		Sample: attribute.Sample{
-			At: procmem.ReadingAt(s.Sched, s.At), Seen: attribute.Seen{Stack: id, State: s.State, Wait: s.WaitReason(), Stop: stop,
+			At: procmem.ReadingAt(s.Sched, s.At), Seen: attribute.Seen{Stack: id, State: s.State, Wait: s.WaitReason(),
+				Stop:     stop,
 				WaitsFor: waitsFor, Owner: owner, Labels: a.labelsOf(th, s)},
 			OnCPU: s.OnCPU, Basis: s.Basis, Before: e.Before, Apart: e.Length, Sampled: s.How == observe.BySample,
 		},

@@ -87,7 +87,8 @@ func (a *Aggregator) Stats(s *runstats.Stats) {
 	stops := t.stops
 	stops[frames.StopRoot] = 0
 	s.Incomplete = named(stops[:], func(i int) string { return frames.StopReason(i).String() })
-	s.Whole = runstats.WholeByMethod{ByStop: t.wholeByMethod[observe.ByStop], ByPassiveRead: t.wholeByMethod[observe.ByPassiveRead]}
+	s.Whole = runstats.WholeByMethod{ByStop: t.wholeByMethod[observe.ByStop],
+		ByPassiveRead: t.wholeByMethod[observe.ByPassiveRead]}
 	s.FramesByMethod = named(a.unwind.methods[:], func(i int) string { return frames.Method(i).String() })
 	s.PerThread = runstats.PerThread{Rates: a.rates.list, SlowestThread: a.rates.slowest}
 	s.Samples, s.Complete, s.Stacks = t.samples, t.complete, t.stacks

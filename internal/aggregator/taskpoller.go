@@ -46,7 +46,8 @@ type taskPlace struct {
 
 // newTaskPoller makes a taskPoller whose first round is due.
 func newTaskPoller(a *Aggregator, p *processAccount, of taskSource) *taskPoller {
-	return &taskPoller{aggregator: a, process: p, source: of, totals: of.totals(&a.totals), kinds: taskKinds{by: map[taskKind]uint32{}}}
+	return &taskPoller{aggregator: a, process: p, source: of, totals: of.totals(&a.totals),
+		kinds: taskKinds{by: map[taskKind]uint32{}}}
 }
 
 // readSlice reads a slice of the tasks, and gives the pause that must follow, in ns.
@@ -92,7 +93,8 @@ func (t *taskPoller) slice(now, most int64) {
 	if len(t.pending) == 0 {
 		t.next = t.polled
 	}
-	t.aggregator.taskObservations.Store(t.aggregator.totals.goroutines.Observations + t.aggregator.totals.coroutines.Observations)
+	all := &t.aggregator.totals
+	t.aggregator.taskObservations.Store(all.goroutines.Observations + all.coroutines.Observations)
 }
 
 // count reads the number of places at the start of a round; false if that fails.

@@ -203,7 +203,8 @@ type taskTotals struct{ MostAtOnce, Unread, Observations, Walked, Incomplete, Ch
 
 func (t *taskTotals) stats() *runstats.WaitingTasks {
 	return &runstats.WaitingTasks{
-		MostAtOnce: t.MostAtOnce, Unread: t.Unread, Observations: t.Observations, Walked: t.Walked, Incomplete: t.Incomplete, ChangedInVain: t.ChangedInVain,
+		MostAtOnce: t.MostAtOnce, Unread: t.Unread, Observations: t.Observations, Walked: t.Walked,
+		Incomplete: t.Incomplete, ChangedInVain: t.ChangedInVain,
 		Blocked: seconds(t.Blocked), CPU: seconds(t.CPU),
 	}
 }

@@ -308,7 +308,7 @@ func (a *Attribution) children(p *process, ns, now int64, last bool) {
 	a.done(p)
 }
 
-// Settle attributes carried CPU time that has queuedSamples too long.
+// Settle attributes carried CPU time that has waited too long.
 func (a *Attribution) Settle() {
 	for _, t := range a.threads {
 		t.account.Settle(a.threadEmitter(t))

@@ -11,8 +11,8 @@ import (
 
 // # Kernel samples of unobserved children
 //
-// The kernel also samples children that end before discovery. Their CPU time, known when the parent has queuedSamples for them
-// ([ProcessTree]), is distributed among these samples ([timePool]). An excess beyond the error of sampling is
+// The kernel also samples children that end before discovery. Their CPU time, known when the parent has waited
+// for them ([ProcessTree]), is distributed among these samples ([timePool]). An excess beyond the error of sampling is
 // [ShortLivedChildren].
 
 // # Children found by ticks

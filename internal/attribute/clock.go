@@ -187,7 +187,7 @@ func (c *Clock) advance(r sample.Reading) (cpu, runq, blocked int64) {
 	return cpu, runq, max(blocked, 0)
 }
 
-// carryOver carries time to the next sample, after what has queuedSamples too long is attributed.
+// carryOver carries time to the next sample, after what has waited too long is attributed.
 func (c *Clock) carryOver(r sample.Reading, cpu, runq int64, emit func(Span)) {
 	if c.carryCPU+c.carryRunq > 0 && r.Wall-c.carrySince > carryLimit {
 		c.attributeCarried(r.Wall, emit)
@@ -201,7 +201,7 @@ func (c *Clock) carryOver(r sample.Reading, cpu, runq int64, emit func(Span)) {
 	}
 }
 
-// Settle attributes carried time of a sleeping thread that has queuedSamples too long.
+// Settle attributes carried time of a sleeping thread that has waited too long.
 func (c *Clock) Settle(emit func(Span)) {
 	if c.isOpen && c.carryCPU+c.carryRunq > 0 && c.last.Wall-c.carrySince > carryLimit {
 		c.attributeCarried(c.last.Wall, emit)

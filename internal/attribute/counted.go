@@ -69,8 +69,8 @@ func (c *childPool) distributeCounted(total, now int64, last bool, book func(wei
 	return left
 }
 
-// duePerProgram gives the part of total that belongs to each program, ns. The excess over the counted time is divided by exits
-// in the last call.
+// duePerProgram gives the part of total that belongs to each program, ns. The excess over the counted time is divided
+// by exits in the last call.
 func (c *childPool) duePerProgram(total int64, last bool, pools map[string]*timePool) map[string]int64 {
 	due := map[string]int64{}
 	var sum, ends int64

@@ -50,7 +50,8 @@ func (c *Clock) AddKernelSample(r sample.Reading, s Seen, period int64, emit fun
 	c.attributePendingIfDue(r.Wall, false, emit)
 }
 
-// attributePendingIfDue attributes the pending samples if there are enough. asleep reports that the thread sleeps at now.
+// attributePendingIfDue attributes the pending samples if there are enough. asleep reports that the thread sleeps at
+// now.
 func (c *Clock) attributePendingIfDue(now int64, asleep bool, emit func(Span)) {
 	n := len(c.pending.list)
 	if n == 0 || n < enoughPending && now-c.pending.list[0].at < longestPending || n < mostPending && !asleep {

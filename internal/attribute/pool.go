@@ -183,7 +183,8 @@ func (p *timePool) merge(from *timePool) {
 	for k, n := range from.samples {
 		p.samples[p.keyAt(k.place, k.second)] += n
 	}
-	p.sampleCount, p.total, p.distributed = p.sampleCount+from.sampleCount, p.total+from.total, p.distributed+from.distributed
+	p.sampleCount, p.total, p.distributed = p.sampleCount+from.sampleCount, p.total+from.total,
+		p.distributed+from.distributed
 	*from = timePool{}
 	p.mergeMany()
 }

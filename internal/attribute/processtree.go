@@ -12,7 +12,7 @@ package attribute
 // An observed child adds its own time as attributed, its time before the recording, and that of its children: as last
 // read or as its observed children have added, whichever is more. So nothing is counted twice.
 //
-// A child that is not queuedSamples for adds nothing: a zombie, a child of a process that ignores SIGCHLD, an orphan.
+// A child that is not waited for adds nothing: a zombie, a child of a process that ignores SIGCHLD, an orphan.
 
 const (
 	// cutime is read every cutimeEvery while it grows, else every cutimeRarely, plus cutimePause for each process (a read

@@ -297,7 +297,8 @@ func TestClaimsOfManyStacksAreKept(t *testing.T) {
 			t.Fatalf("%v is no entry of %d seconds", k, narrow.width)
 		}
 	}
-	if want := int64(9*mostWeights + 3*mostWeights); sum != want || narrow.total != want || narrow.sampleCount != 6*mostWeights {
+	if want := int64(9*mostWeights + 3*mostWeights); sum != want || narrow.total != want ||
+		narrow.sampleCount != 6*mostWeights {
 		t.Errorf("%d and %d of %d looks, want %d", sum, narrow.total, narrow.sampleCount, want)
 	}
 }

@@ -73,7 +73,7 @@ const (
 	// ExitedUnseen is CPU time of ended threads for which no sample stands.
 	ExitedUnseen = "[exited unseen]"
 	// ShortLivedChildren is CPU time of children that ended before discovery, and of the last moments of others, in the
-	// process that queuedSamples.
+	// process that waited.
 	ShortLivedChildren = "[short-lived children]"
 	// NoUserSpace is the frame of a thread without user space, such as a worker of io_uring.
 	NoUserSpace = "[kernel's own thread]"

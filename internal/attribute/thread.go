@@ -143,7 +143,7 @@ func (t *Thread) Cut(gaps Gaps, emit func(Span)) {
 	t.clock.Cut(emit)
 }
 
-// Settle attributes carried time that has queuedSamples too long.
+// Settle attributes carried time that has waited too long.
 func (t *Thread) Settle(emit func(Span)) { t.clock.Settle(emit) }
 
 // Open emits the open time so far, and keeps it open.

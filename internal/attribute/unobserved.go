@@ -55,8 +55,8 @@ func (c *Clock) skipTo(wall, cpu, runq int64) {
 	c.last.RunQueue += runq
 }
 
-// EndWithoutSample takes the clocks at the thread's end without a last sample. If that is older than patience ns, the time since is
-// not observed; else it is carried.
+// EndWithoutSample takes the clocks at the thread's end without a last sample. If that is older than patience ns, the
+// time since is not observed; else it is carried.
 func (c *Clock) EndWithoutSample(r sample.Reading, patience int64, emit func(Span)) {
 	if alone := r.Wall - c.Observed(); alone > patience {
 		c.Skip(alone, r, sample.Running, emit)

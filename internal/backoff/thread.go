@@ -28,7 +28,7 @@ type Thread struct {
 	observedAt         int64  // last observation, CLOCK_MONOTONIC ns
 	clockAtObservation uint64 // the process's clock then, ns
 	cpuAtObservation   int64  // its CPU time then, ns
-	cpuKnown           bool   // used is valid
+	cpuKnown           bool   // cpuAtObservation is valid
 	restless           bool   // it woke lately, and is backed off nevertheless
 	ranBackOff         bool   // it ran while backed off, not accounted yet
 	observed           bool   // observed at least once

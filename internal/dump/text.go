@@ -55,8 +55,6 @@ func howText(how string) string {
 		return "passive read"
 	case "freeze":
 		return "stopped to read"
-	case "reuse":
-		return "unchanged"
 	case "twice":
 		return "read twice"
 	}

@@ -35,8 +35,8 @@ type Tick struct {
 // Process is a process that is tracked.
 type Process struct {
 	Target   *code.Process
-	Handover *handover.Process // what the aggregator sees of it
-	TaskDir  *procmem.TaskDir  // the list of its threads
+	Handover *handover.Process // what its events name
+	TaskDir  *procmem.TaskDir  // /proc/PID/task
 	Clock    Clock
 	Gone     bool // it has ended
 
@@ -58,7 +58,7 @@ func (c *Clock) Ran() int64 { return int64(c.Now - c.First) }
 
 // Thread is a thread that is tracked.
 type Thread struct {
-	Handover *handover.Thread // what the aggregator sees of it
+	Handover *handover.Thread // what its events name
 	Observed *observe.Thread
 	Backoff  backoff.Thread
 	Steady   schedule.Steady // set by the engine

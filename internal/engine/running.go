@@ -27,8 +27,8 @@ type Options struct {
 	Selected bool // of each process only some threads
 }
 
-// RunningObserver observes threads that run, in place of stops. Sleepers, clocks, creations, ends and attribution do not depend
-// on it. All calls come from the tracer's goroutine. An engine may implement [Holder] and [Ender], too.
+// RunningObserver observes threads that run, in place of stops. Sleepers, clocks, creations, ends and attribution do
+// not depend on it. All calls come from the tracer's goroutine. An engine may implement [Holder] and [Ender], too.
 type RunningObserver interface {
 	// Track is called for each new process. The result is nil if all of its running threads are to be stopped.
 	Track(*Process) ProcessObserver

@@ -52,7 +52,7 @@ type Event struct {
 	Used        *attribute.ProcessEnd // for ProcessEnded
 }
 
-// ThreadEnd is the end of a thread, as the engine knows it.
+// ThreadEnd is the end of a thread, as the producer knows it.
 type ThreadEnd struct {
 	attribute.End
 	NotStopped sample.NotStopped // time without observations, not reported yet

@@ -16,7 +16,7 @@ import (
 
 // Process identifies an event's process, and holds the values that come back about it.
 type Process struct {
-	ID     sample.ProcessID // written by the engine, before the first event
+	ID     sample.ProcessID // written by the producer, before the first event
 	Target *code.Process
 	// Child reports that a sampled process has started it, so that its time counts from its start. Parent is its
 	// parent's id at discovery; 0: unknown.
@@ -24,11 +24,11 @@ type Process struct {
 	Parent int
 
 	// FromStart reports that all its time lies within the recording. Since is the start of its account, CLOCK_MONOTONIC
-	// ns. Both are written by the engine, before the first event.
+	// ns. Both are written by the producer, before the first event.
 	FromStart bool
 	Since     int64
 
-	// Plans are what the engine copies of threads that were not walked yet.
+	// Plans are what the producer copies of threads that were not walked yet.
 	Plans       observe.Plans
 	extra       atomic.Pointer[observe.Extra]
 	lack        atomic.Uint32
@@ -46,7 +46,7 @@ type Process struct {
 }
 
 // NewProcess makes a process, with what to copy of it and what kernel samples will lack. Its list of threads is open:
-// the engine walks no path of /proc.
+// the producer walks no path of /proc.
 func NewProcess(t *code.Process, child bool, parent int) *Process {
 	p := &Process{Target: t, Child: child, Parent: parent}
 	p.taskDir, _ = procmem.OpenTasks(t.PID, nil) // nil if it has ended

@@ -91,8 +91,8 @@ func (s *RawSample) Near() waits.Copy {
 // ownFrames is the assumed size of the innermost frames (C library's wrapper and caller), in bytes.
 const ownFrames = 8 << 10
 
-// inOwnFrames reports whether n bytes at addr are in a sleeper's innermost frames. These are writable, and no other thread uses
-// them.
+// inOwnFrames reports whether n bytes at addr are in a sleeper's innermost frames. These are writable, and no other
+// thread uses them.
 func inOwnFrames(call *procmem.SyscallInfo, addr, n uint64) bool {
 	return addr >= call.SP && n <= ownFrames && addr-call.SP <= ownFrames-n
 }
@@ -105,10 +105,10 @@ func wordIsZero(tid int, addr uint64) bool {
 
 const plainFiles = "pipe, eventfd, timerfd, signalfd, inotify"
 
-// waitsForFirstByte reports whether a read of the descriptor waits for its first byte only, so that the kernel can restart it
-// (fs/pipe.c, fs/eventfd.c, fs/timerfd.c, fs/signalfd.c, fs/notify/inotify/inotify_user.c). That does not hold for
-// terminals (drivers/tty/n_tty.c, VMIN) and for sockets with time-outs. The descriptor is looked up in the thread's own
-// table.
+// waitsForFirstByte reports whether a read of the descriptor waits for its first byte only, so that the kernel can
+// restart it (fs/pipe.c, fs/eventfd.c, fs/timerfd.c, fs/signalfd.c, fs/notify/inotify/inotify_user.c). That does not
+// hold for terminals (drivers/tty/n_tty.c, VMIN) and for sockets with time-outs. The descriptor is looked up in the
+// thread's own table.
 func waitsForFirstByte(t *Thread, fd int32) bool {
 	var buf [24]byte
 	table := "/proc/" + strconv.Itoa(t.PID) + "/task/" + strconv.Itoa(t.TID) + "/fd/"

@@ -38,7 +38,8 @@ func (c *copier) keep(t *Thread, s *RawSample, req *ptrace.Request, stop *ptrace
 	if stop.StackEnd != 0 {
 		s.Mem.StackEnd = stop.StackEnd
 	}
-	s.copyShape = copyShape{outline: s.outline, outlineFailed: t.hints.get().outlineMisled || s.outline != nil && c.pieces.noChain}
+	failed := t.hints.get().outlineMisled || s.outline != nil && c.pieces.noChain
+	s.copyShape = copyShape{outline: s.outline, outlineFailed: failed}
 	regions := c.withTail(s, stop)
 	s.setLimit(req, stop)
 	s.keepRegions(c.regions[:regions])

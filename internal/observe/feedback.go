@@ -12,10 +12,10 @@ import (
 // A walk shows what the next copy of the thread needs. Its end is classified once ([classify]); then each of these
 // learns from it, and sets its own part of the hints:
 //
-//	sizeLearner     copysize.go     bytes of stack, and its end
-//	sampleDepth  sampled.go      whether kernel samples have the whole stack
-//	otherPlaces  otherstacks.go  places on other stacks
-//	outlining    outline.go      the frame ends of a deep stack
+//	sizeLearner        copysize.go     bytes of stack, and its end
+//	depthLearner       sampled.go      whether kernel samples have the whole stack
+//	otherStackLearner  otherstacks.go  places on other stacks
+//	outlineLearner     outline.go      the frame ends of a deep stack
 //
 // [WalkFeedback.noteMissingRegister] (keptregs.go) keeps the place where a register is missing.
 

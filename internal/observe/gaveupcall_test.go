@@ -87,7 +87,8 @@ func TestAThreadIsLeftAloneUntilItHasLeftTheCall(t *testing.T) {
 	if !th.stopSuppressed() {
 		t.Error("not left alone in a call")
 	}
-	if left := th.TakeNotStopped(); left.InCall.Wall == 0 || left.Other.Wall != 0 || th.TakeNotStopped() != (sample.NotStopped{}) {
+	if left := th.TakeNotStopped(); left.InCall.Wall == 0 || left.Other.Wall != 0 ||
+		th.TakeNotStopped() != (sample.NotStopped{}) {
 		t.Errorf("%+v", left)
 	}
 	begun := th.before.CPU

@@ -9,7 +9,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// LongStop is the length, in nanoseconds, from which on the cause of a stop is recorded ([RawSample.Why]).
+// LongStop is the length, in nanoseconds, from which on the cause of a stop is recorded ([RawSample.StopCause]).
 const LongStop = 1 << 18
 
 // Outcome is the result of [Observer.Begin].

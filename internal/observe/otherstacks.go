@@ -19,7 +19,8 @@ type StackRef struct {
 	At   frames.Addr // 0 if there is none
 	Size int         // bytes to copy, if more than usual
 	End  int         // bytes from At to where complete walks ended; 0 if none has
-	// FirstStack is set if At is near the end of the thread's first stack. It is copied only while the thread is on another.
+	// FirstStack is set if At is near the end of the thread's first stack. It is copied only while the thread is on
+	// another.
 	FirstStack bool
 }
 

@@ -67,8 +67,8 @@ const (
 	sizeVaries = ^frames.Addr(0) - 1
 )
 
-// frameSizes is a hash table from return addresses to the sizes of the frames that they return to. A pc of 0 marks an empty
-// place. One goroutine writes and another reads; a value read meanwhile is a harmless guess.
+// frameSizes is a hash table from return addresses to the sizes of the frames that they return to. A pc of 0 marks an
+// empty place. One goroutine writes and another reads; a value read meanwhile is a harmless guess.
 type frameSizes struct {
 	table  [1 << sizeBits]struct{ pc, size atomic.Uint64 }
 	count  int

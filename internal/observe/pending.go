@@ -129,7 +129,8 @@ func (o *Observer) cancel(tag uint64) {
 	o.ctl.Cancel(t.stopping)
 }
 
-// AwaitsTracer reports whether the pending thread waits for the calling thread's processor, and stops only when that sleeps.
+// AwaitsTracer reports whether the pending thread waits for the calling thread's processor, and stops only when that
+// sleeps.
 func (t *Thread) AwaitsTracer() bool { return t.pending != nil && t.awaitsTracer }
 
 // Time for pending observations when this process is about to be stopped, in ns. The kernel detaches the remaining

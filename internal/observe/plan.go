@@ -22,8 +22,8 @@ const (
 	fewPages    = 2
 )
 
-// planCopier carries out the plan of a run-time system, in addition to what another Extra copies. It serves all threads,
-// one at a time.
+// planCopier carries out the plan of a run-time system, in addition to what another Extra copies. It serves all
+// threads, one at a time.
 type planCopier struct {
 	inner  ptrace.Extra
 	plan   *managed.Plan

@@ -261,7 +261,8 @@ func (p *Pool) Out() int64 { return p.out.Load() }
 // KernelOnly reports whether the thread never runs in user space: its registers are zero.
 func (s *RawSample) KernelOnly() bool { return s.Regs.PC == 0 && s.Regs.SP() == 0 }
 
-// BeginWaiting counts a complete raw sample as waiting to be unwound, until [Pool.Put], and gives the bytes of its stack.
+// BeginWaiting counts a complete raw sample as waiting to be unwound, until [Pool.Put], and gives the bytes of its
+// stack.
 func (s *RawSample) BeginWaiting() int64 {
 	if s.pool != nil && s.waits == 0 {
 		s.waits = s.charged
@@ -326,8 +327,8 @@ func (p *Pool) Put(s *RawSample) {
 	}
 }
 
-// WaitReason gives what a thread waits for: a system call, "stopped", or the kernel's reason. It is empty if the thread runs,
-// or if that is unknown.
+// WaitReason gives what a thread waits for: a system call, "stopped", or the kernel's reason. It is empty if the thread
+// runs, or if that is unknown.
 func (s *RawSample) WaitReason() string {
 	switch s.State {
 	case sample.Running:

@@ -47,7 +47,7 @@ type search struct {
 	buffer         []byte // buffer of all copies
 	free           []byte // its unused part
 	chainFree      []byte // what the chain that is followed leaves of it
-	chainFreeLeast uint64 // least length of rest
+	chainFreeLeast uint64 // least length of chainFree
 	framesLeft     int    // frames left to follow in this stop
 
 	reached  frames.Addr // highest known place of the chain that is followed
@@ -57,7 +57,7 @@ type search struct {
 	succeeded bool // a chain has succeeded
 	// succeededAt and failed have the stack pointers of successful and failed chains in the top.
 	succeededAt, failedAt wordSet
-	// topFrames has the first inTop stack pointers of the last chain, those in the top.
+	// topFrames has the first topFrameCount stack pointers of the last chain, those in the top.
 	topFrames     [maxChain]frames.Addr
 	topFrameCount int
 }
@@ -93,8 +93,8 @@ func (s *search) copyBeyondFailed() {
 	s.noChain = !s.copyInSteps(s.failedEnd)
 }
 
-// copyToNearRoot copies all up to the known end of the stack, if that is near: this is faster than following chains. ok is
-// false if it is not near, or cannot be read.
+// copyToNearRoot copies all up to the known end of the stack, if that is near: this is faster than following chains.
+// ok is false if it is not near, or cannot be read.
 func (s *search) copyToNearRoot(from frames.Addr) (rest frames.Region, ok bool) {
 	if !s.rootIsNear(from) {
 		return rest, false
@@ -157,8 +157,8 @@ func (s *search) lowestJoint(from frames.Addr) frames.Addr {
 	return 0
 }
 
-// copyInSteps copies into p.spare in growing steps, until a return address in the last step begins a successful chain. Frame
-// ends go to p.rest.
+// copyInSteps copies into free in growing steps, until a return address in the last step begins a successful chain.
+// Frame ends go to chainFree.
 func (s *search) copyInSteps(from frames.Addr) (found bool) {
 	n, to, done := len(s.copied.Others), s.free, 0
 	s.copied.add(frames.Region{Addr: from})
@@ -177,8 +177,8 @@ func (s *search) copyInSteps(from frames.Addr) (found bool) {
 	return found
 }
 
-// leastFree gives the floor by which chains copy at most mostFollowed bytes.
-func leastFree(spare []byte) uint64 { return uint64(max(len(spare)-mostFollowed, 0)) }
+// leastFree gives the chainFreeLeast by which chains copy at most mostFollowed bytes.
+func leastFree(free []byte) uint64 { return uint64(max(len(free)-mostFollowed, 0)) }
 
 type chainStart struct{ pc, sp frames.Addr }
 
@@ -222,8 +222,8 @@ func (s *search) tryChain(first chainStart) bool {
 	return ok
 }
 
-// followAll follows chains from the known return addresses in b, which is the copy at an address, and reports whether one
-// succeeds. Chains from stale return addresses succeed, too, so all are followed.
+// followAll follows chains from the known return addresses in b, which is the copy at an address, and reports whether
+// one succeeds. Chains from stale return addresses succeed, too, so all are followed.
 func (s *search) followAll(at frames.Addr, b []byte) (ok bool) {
 	for starts, tries := 0, 0; len(b) >= 8 && starts < maxStarts && tries < maxTries && s.framesLeft > 0; {
 		v := binary.LittleEndian.Uint64(b)

@@ -36,8 +36,8 @@ type stall struct {
 // HungTracer gives the uninterruptible call that a thread hangs in, or "".
 func (s *Stalls) HungTracer(tid int) string { return s.check(tid, false) }
 
-// HungReader gives the call in which a thread of this process other than but hangs while it reads, or "". Relays are left
-// out ([procmem.IsRelay]).
+// HungReader gives the call in which a thread of this process other than but hangs while it reads, or "". Relays are
+// left out ([procmem.IsRelay]).
 func (s *Stalls) HungReader(but int) string {
 	entries, err := os.ReadDir("/proc/self/task")
 	if err != nil {

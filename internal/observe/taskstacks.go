@@ -112,7 +112,8 @@ func (t *taskStacks) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
 // another reads the running task if it is not the hint's, and corrects the hint. Precondition: its m was read.
 func (t *taskStacks) another(h *taskHint, rd *ptrace.Reader) bool {
 	g := word(t.slot, 0)
-	if g == 0 || g == h.g || g != word(t.m, t.layout.Current) || rd.Read(g, t.g) != len(t.g) || word(t.g, t.layout.Worker) != h.m {
+	if g == 0 || g == h.g || g != word(t.m, t.layout.Current) || rd.Read(g, t.g) != len(t.g) || word(t.g,
+		t.layout.Worker) != h.m {
 		return false
 	}
 	h.g = g

@@ -95,9 +95,9 @@ func (t *Thread) CopyFirst(n int64) {
 	t.hints.init(t.feedback.hints)
 }
 
-// SetFirstStackEnd sets the end of the thread's first stack, 0 if there is none. Its outermost frames are copied while the
-// thread is on another stack (SBCL's call_into_lisp_first_time), as the first walk may come late. Precondition: no walk
-// was made.
+// SetFirstStackEnd sets the end of the thread's first stack, 0 if there is none. Its outermost frames are copied while
+// the thread is on another stack (SBCL's call_into_lisp_first_time), as the first walk may come late. Precondition: no
+// walk was made.
 func (t *Thread) SetFirstStackEnd(stackEnd frames.Addr) {
 	if stackEnd < firstStackBytes {
 		return

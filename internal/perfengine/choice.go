@@ -13,10 +13,10 @@ import (
 
 // choice chooses for each process whether its running threads are sampled by the kernel or stopped. A sample has
 // registers and one piece of one stack; a stop can copy more. The choice depends on what samples lack
-// ([handover.FallbackReason]), never on a program's name:
+// ([handover.SampleLack]), never on a program's name:
 //
 //   - frames that are not on the stack (package managed): stopped, always;
-//   - further stacks, known from the code image: stopped, unless the user insists on samples ([Source.Choose]);
+//   - further stacks, known from the code image: stopped, unless the user insists on samples ([Source.MayFallBack]);
 //   - incomplete stacks for another reason: the same, once a hundredth of the samples shows it;
 //   - the same for all children that are not tracked: ticks find and stop them;
 //   - samples: none can be walked (32-bit code): stopped.

@@ -13,7 +13,7 @@ type Source struct {
 	Events *perfevents.Reader
 	// Descendants are the records of child processes; nil: none.
 	Descendants *perfevents.Reader
-	// MayFallBack has a process stopped whose samples lack something ([handover.FallbackReason.NeedsStops]).
+	// MayFallBack has a process stopped whose samples lack something ([handover.SampleLack.NeedsStops]).
 	MayFallBack bool
 }
 

@@ -18,7 +18,8 @@ func TestSamplesThatAnotherTracerKeptAreNotLaidToASecurityModule(t *testing.T) {
 		kind error
 		says string
 	}{
-		{StopResults{Traced: 3, Succeeded: 100}, refusal.Traced, "another tracer was attached at 3 stops, and has detached since"},
+		{StopResults{Traced: 3, Succeeded: 100}, refusal.Traced,
+			"another tracer was attached at 3 stops, and has detached since"},
 		{StopResults{Traced: 3}, refusal.Traced, "another tracer was attached"},
 		{StopResults{Denied: 2, Traced: 3, Succeeded: 100}, refusal.Traced, "another tracer was attached"},
 		{StopResults{Denied: 2, Succeeded: 100}, refusal.Denied, "denied 2 stops and allowed 100"},

@@ -316,9 +316,9 @@ type WaitingTasks struct {
 	// Unread is how many records were not read before their process's account ended: of more tasks than could be read in
 	// that time. What they did is not in the profile.
 	Unread int64 `json:"unread,omitempty"`
-	// Observations is how often one was found that waited. Walked are those of Seen whose stacks were walked, as they had run
-	// since; Incomplete of these did not end at a goroutine's first function. Changed are attempts in vain, of those that
-	// ran each time.
+	// Observations is how often one was found that waited. Walked are those of Seen whose stacks were walked, as they had
+	// run since; Incomplete of these did not end at a goroutine's first function. Changed are attempts in vain, of those
+	// that ran each time.
 	Observations  int64 `json:"seen"`
 	Walked        int64 `json:"walked"`
 	Incomplete    int64 `json:"incomplete"`

@@ -67,7 +67,8 @@ func TestGoroutinesThatWaitAreBlockedTime(t *testing.T) {
 		t.Errorf("a goroutine waited for %d ns in %v s", longest, r.Seconds)
 	}
 	g := r.Goroutines
-	if g == nil || g.Walked < 8*each || g.Incomplete != 0 || g.ChangedInVain != 0 || g.Observations < 2*8*each || g.Blocked <= 0 {
+	if g == nil || g.Walked < 8*each || g.Incomplete != 0 || g.ChangedInVain != 0 || g.Observations < 2*8*each ||
+		g.Blocked <= 0 {
 		t.Fatalf("%+v", g)
 	}
 	if sum := float64(r.sumOf(1, ofGoroutine)) / 1e9; sum < g.Blocked-1e-6 || sum > g.Blocked+1e-6 {

@@ -77,7 +77,8 @@ func TestRunningThreadsAreStoppedAndTheirTimeIsTheKernels(t *testing.T) {
 	if r.Stops == 0 || r.StopTime.Max <= 0 {
 		t.Errorf("nothing was frozen: %+v", r.Stats)
 	}
-	if r.CopiedBytes.P50 <= 0 || r.CopiedBytes.P50 > r.CopiedBytes.P99 || r.CopiedBytes.P99 > r.CopiedBytes.Max || r.CopiedBytes.Max > 1<<20 {
+	if r.CopiedBytes.P50 <= 0 || r.CopiedBytes.P50 > r.CopiedBytes.P99 || r.CopiedBytes.P99 > r.CopiedBytes.Max ||
+		r.CopiedBytes.Max > 1<<20 {
 		t.Errorf("bytes copied: %d, %d, %d", r.CopiedBytes.P50, r.CopiedBytes.P99, r.CopiedBytes.Max)
 	}
 	if r.ProfiledCPU > float64(after-before)/1e9 || r.ProfiledCPU == 0 {

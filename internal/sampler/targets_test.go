@@ -210,7 +210,8 @@ func written(t testing.TB, b *profile.Builder, n names) *pprof.Profile {
 func (r *recorded) check(t testing.TB) {
 	t.Helper()
 	if got := r.Stops + r.PassiveReads + r.Reused + sum(r.Failed); got != r.Attempted {
-		t.Errorf("attempted %d = %d frozen + %d peeked + %d reused + %v", r.Attempted, r.Stops, r.PassiveReads, r.Reused, r.Failed)
+		t.Errorf("attempted %d = %d frozen + %d peeked + %d reused + %v", r.Attempted, r.Stops, r.PassiveReads, r.Reused,
+			r.Failed)
 	}
 	if err := r.CheckValid(); err != nil {
 		t.Error(err)

@@ -40,7 +40,7 @@ type Quota struct {
 	last           quota.Sample // last reading of the meter
 	first          quota.Sample
 	groupCPU       int64   // CPU time of the group, ns
-	groupCPUAtTick int64   // used as of the last tick, ns
+	groupCPUAtTick int64   // groupCPU as of the last tick, ns
 	meanCost       float64 // mean CPU time between ticks, ns
 
 	withheld  int64 // ticks

@@ -14,9 +14,11 @@ import (
 func TestLongStopsAreCountedByCause(t *testing.T) {
 	var c counts
 	for _, s := range []observe.RawSample{
-		{StopTime: observe.LongStop, StopCause: ptrace.CauseLock}, {StopTime: observe.LongStop + 1, StopCause: ptrace.CauseLock},
+		{StopTime: observe.LongStop, StopCause: ptrace.CauseLock}, {StopTime: observe.LongStop + 1,
+			StopCause: ptrace.CauseLock},
 		{StopTime: 9e6, StopCause: ptrace.CauseCopy}, {StopTime: 5e6, StopCause: ptrace.CauseCopy},
-		{StopTime: 20e3, RanOn: observe.LongStop}, {StopTime: 20e3, RanOn: observe.LongStop + 5}, {StopTime: 20e3, RanOn: 3e6},
+		{StopTime: 20e3, RanOn: observe.LongStop}, {StopTime: 20e3, RanOn: observe.LongStop + 5}, {StopTime: 20e3,
+			RanOn: 3e6},
 	} {
 		c.stopped(&s)
 	}

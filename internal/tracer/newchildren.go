@@ -252,7 +252,8 @@ func (n *newChildren) threadTracked(th *thread) {
 		th.Handover.CreatedAt = min(th.Handover.CreatedAt, m.at, m.raw.At)
 		n.Tick.Copies += m.raw.BeginWaiting()
 		n.Unassigned--
-		n.Out.Add(handover.Event{Kind: handover.Sampled, Thread: th.Handover, RawSample: m.raw, Ran: m.program, Length: m.interval})
+		n.Out.Add(handover.Event{Kind: handover.Sampled, Thread: th.Handover, RawSample: m.raw, Ran: m.program,
+			Length: m.interval})
 		m.raw = nil
 	}
 }

@@ -22,8 +22,8 @@ type process struct {
 	earlier     *newChild // earlier observations, until its first thread is tracked
 	account     attribute.ProcessEnd
 	endedReport endedReport
-	counted     bool // end.Ended has the time of earlier threads
-	closed      bool // end is complete
+	counted     bool // account.Ended has the time of earlier threads
+	closed      bool // account is complete
 }
 
 // sampled reports whether the engine observes its running threads; else they are stopped.

@@ -33,7 +33,8 @@ func TestCheckpointsOfALongRecordingBecomeRarer(t *testing.T) {
 
 func TestRefreshesBecomeRarerWhereOneTakesLong(t *testing.T) {
 	const ms = int64(time.Millisecond)
-	c := &reports{state: &state{opts: Options{WatchEvery: time.Second}, SharedState: engine.SharedState{Common: handover.NewCommon()}}}
+	c := &reports{state: &state{opts: Options{WatchEvery: time.Second},
+		SharedState: engine.SharedState{Common: handover.NewCommon()}}}
 	r := &c.Requests.Refresh
 	if c.refreshDue(5000*ms) || c.refreshDue(5999*ms) || !c.refreshDue(6000*ms) {
 		t.Error("not after a second")

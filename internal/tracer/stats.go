@@ -51,8 +51,9 @@ func (t *Tracer) outcomeStats(s *runstats.Stats) {
 		Reused: n.reused,
 	}
 	s.Unobserved = runstats.Unobserved{
-		Queued: n.queued, Inferred: n.inferred, Unseen: n.unseen, TicksWithheld: t.budget.Withheld, TicksLeftOut: t.Skipper.Skipped,
-		Failed: map[string]int64{},
+		Queued: n.queued, Inferred: n.inferred, Unseen: n.unseen, TicksWithheld: t.budget.Withheld,
+		TicksLeftOut: t.Skipper.Skipped,
+		Failed:       map[string]int64{},
 	}
 	for reason, failed := range n.failed {
 		if failed != 0 {
@@ -80,9 +81,10 @@ func (t *Tracer) runStats(s *runstats.Stats) {
 func (t *Tracer) publish() {
 	n := &t.counts
 	p := Progress{
-		Ticks: n.ticks, MissedTicks: t.ticks.Missed, Threads: t.tickState.threads, Observations: n.byStop + n.byPassiveRead + n.reused,
-		Rate:  1e9 / float64(t.ticks.Period()),
-		Stops: n.byStop, WithheldTicks: t.budget.Withheld,
+		Ticks: n.ticks, MissedTicks: t.ticks.Missed, Threads: t.tickState.threads,
+		Observations: n.byStop + n.byPassiveRead + n.reused,
+		Rate:         1e9 / float64(t.ticks.Period()),
+		Stops:        n.byStop, WithheldTicks: t.budget.Withheld,
 		Denied: n.failed[refusal.Denied], Traced: n.failed[refusal.Traced],
 	}
 	for _, failed := range n.failed {

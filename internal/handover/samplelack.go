@@ -39,7 +39,8 @@ var lackNotes = [NumSampleLacks]string{
 	LacksSamples: "of which no samples came",
 }
 
-// NeedsStops reports whether such a process is stopped. choose reports that prywalk chooses the engine, not the user.
+// NeedsStops reports whether such a process is stopped. mayFallBack reports that prywalk chooses the engine, not the
+// user.
 func (s SampleLack) NeedsStops(mayFallBack bool) bool {
 	return s >= LacksSamples || mayFallBack && s != LacksNothing
 }
@@ -48,10 +49,10 @@ func (s SampleLack) NeedsStops(mayFallBack bool) bool {
 func (p *Process) SampleLack() SampleLack { return SampleLack(p.lack.Load()) }
 
 // NoteLack records what samples of the process lack; the most severe reason stays. Safe for concurrent use.
-func (p *Process) NoteLack(s SampleLack) {
+func (p *Process) NoteLack(lack SampleLack) {
 	for {
 		before := p.lack.Load()
-		if uint32(s) <= before || p.lack.CompareAndSwap(before, uint32(s)) {
+		if uint32(lack) <= before || p.lack.CompareAndSwap(before, uint32(lack)) {
 			return
 		}
 	}
@@ -62,18 +63,19 @@ func (p *Process) ForgetLack() { p.lack.Store(uint32(LacksNothing)) }
 
 // expectLack sets what samples will lack by the process's code, in place of an earlier program's reason.
 func (p *Process) expectLack(furtherStacks bool) {
-	s := LacksNothing
+	lack := LacksNothing
 	switch {
 	case callstack.Planned(p.Target.Runtimes().Namers()):
-		s = LacksFrames
+		lack = LacksFrames
 	case furtherStacks:
-		s = LacksStacks
+		lack = LacksStacks
 	}
-	p.lack.Store(uint32(s))
+	p.lack.Store(uint32(lack))
 }
 
-// DeeperThanSample stands for the unknown depth of a cut stack.
-const DeeperThanSample = 1 << 40
+// DeeperThanSample is the argument of [Process.UsedStack] for a walk that the end of a sample's copy cut: the depth is
+// unknown, and more than the sample has. It is greater than any stack (1 TiB), so it is the maximum of those with it.
+const DeeperThanSample int64 = 1 << 40
 
 // UsedStack records how many bytes of a stack a sample's walk has used. For the aggregator.
 func (p *Process) UsedStack(n int64) {

@@ -19,8 +19,8 @@ const (
 // samplesWalked counts the walks of samples, of a process or of a program.
 type samplesWalked struct{ all, incomplete int64 }
 
-// countWalk counts the walk of a sample, and switches the process to ptrace if too many are incomplete. A copy that was too
-// short does not count if the next can be longer.
+// countWalk counts the walk of a sample, and switches the process to ptrace if too many are incomplete. A copy that was
+// too short does not count if the next can be longer.
 func (p *processAccount) countWalk(s *observe.RawSample, stop frames.StopReason, away bool) {
 	if s.How != observe.BySample {
 		return
@@ -38,8 +38,8 @@ func (p *processAccount) countWalk(s *observe.RawSample, stop frames.StopReason,
 	}
 }
 
-// countUndiscoveredWalk counts the walk of a sample of an undiscovered process, for its program and for all such processes,
-// if it ended beyond the copied stack.
+// countUndiscoveredWalk counts the walk of a sample of an undiscovered process, for its program and for all such
+// processes, if it ended beyond the copied stack.
 func (a *Aggregator) countUndiscoveredWalk(e *handover.Event, stop frames.StopReason) {
 	raw := e.RawSample
 	if raw.How != observe.BySample || e.Ran == nil || e.Ran.Of != nil || raw.Regs.Arch == frames.ArchUnknown {
