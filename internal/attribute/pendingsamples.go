@@ -39,14 +39,14 @@ type pendingSamples struct {
 
 // AddKernelSample adds a kernel sample of a thread on a processor, which stands for period ns.
 func (c *Clock) AddKernelSample(r sample.Reading, s Seen, period int64, emit func(Span)) {
-	cpu, runq, blocked := c.begin(r, emit)
-	c.endSleep(r, cpu, runq, blocked, emit)
-	cpu += c.carryCPU
-	runq += c.carryRunq
-	c.carryCPU, c.carryRunq = 0, 0
-	c.lastRun, c.lastOn, c.lastOnAt = s, s, r.Wall
-	c.pending.list = append(c.pending.list, pendingSample{s.Stack, s.Stop, r.Wall, runq, period})
-	c.pending.cpu += cpu
+	t := c.begin(r, emit)
+	c.endSleep(r, t, emit)
+	t.cpu += c.carried.cpu
+	t.runQueue += c.carried.runQueue
+	c.carried.cpu, c.carried.runQueue = 0, 0
+	c.lastRunning, c.lastOnCPU, c.lastOnCPUAt = s, s, r.Wall
+	c.pending.list = append(c.pending.list, pendingSample{s.Stack, s.Stop, r.Wall, t.runQueue, period})
+	c.pending.cpu += t.cpu
 	c.attributePendingIfDue(r.Wall, false, emit)
 }
 
@@ -67,8 +67,8 @@ func (c *Clock) attributePendingIfDue(now int64, asleep bool, emit func(Span)) {
 // attributePendingAndCarried attributes the pending samples with the carried CPU time.
 func (c *Clock) attributePendingAndCarried(emit func(Span)) {
 	if len(c.pending.list) > 0 {
-		c.pending.cpu += c.carryCPU
-		c.carryCPU = 0
+		c.pending.cpu += c.carried.cpu
+		c.carried.cpu = 0
 	}
 	c.attributePending(emit)
 }

@@ -130,8 +130,8 @@ func (p *Process) addWeights(t *Thread) {
 
 // takeCarried removes the carried CPU time, ns.
 func (c *Clock) takeCarried() int64 {
-	ns := c.carryCPU
-	c.carryCPU = 0
+	ns := c.carried.cpu
+	c.carried.cpu = 0
 	return ns
 }
 

@@ -373,7 +373,7 @@ func calling(rng *rand.Rand, life, period int64, samples, each int) (booked [pha
 		th.Add(&l, Gaps{}, book)
 	}
 	th.Decide(nil, book)
-	used += th.clock.last.CPU - th.clock.carryCPU
+	used += th.clock.last.CPU - th.clock.carried.cpu
 	th.release(book)
 	unseen = p.threads.distribute(p.Unseen(pool)+p.threads.carriedBack, true,
 		func(k weightKey, ns int64) { booked[k.place.Stack] += ns })
