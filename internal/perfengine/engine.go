@@ -10,8 +10,8 @@ import (
 	"prywalk/ptrace"
 )
 
-// Engine implements [engine.Running], [engine.Holder] and [engine.Ender] by the kernel's samples. Its parts are in the
-// order of their dependencies: each uses only parts above it.
+// Engine implements [engine.RunningObserver], [engine.Holder] and [engine.Ender] by the kernel's samples. Its parts are
+// in the order of their dependencies: each uses only parts above it.
 type Engine struct {
 	*engine.SharedState
 	host engine.Host
@@ -86,7 +86,7 @@ func (e *Engine) wantsSamplesOf(pid int) bool {
 
 func (e *Engine) isTarget(pid int) bool { return e.procs.sampled[pid] != nil || e.children.knows(pid) }
 
-// Track implements [engine.Running].
+// Track implements [engine.RunningObserver].
 func (e *Engine) Track(of *engine.Process) engine.ProcessObserver {
 	p := &process{Process: of, engine: e, threads: map[int]*thread{}}
 	e.procs.all = append(e.procs.all, p)
@@ -96,7 +96,7 @@ func (e *Engine) Track(of *engine.Process) engine.ProcessObserver {
 	return p
 }
 
-// Coverage implements [engine.Running].
+// Coverage implements [engine.RunningObserver].
 func (e *Engine) Coverage() engine.Coverage {
 	return engine.Coverage{
 		Complete: e.stream.on() && !e.choice.childrenFellBack && e.showsAllThreads(),
@@ -112,7 +112,7 @@ const (
 	rateStep  = 1.25
 )
 
-// SetRate implements [engine.Running]. Each sample keeps the period of its time.
+// SetRate implements [engine.RunningObserver]. Each sample keeps the period of its time.
 func (e *Engine) SetRate(now int64, hz float64) {
 	r := e.stream.reader
 	if r == nil || hz == r.Freq() || now-e.rateChangedAt < rateEvery {
@@ -134,7 +134,7 @@ func (e *Engine) SetRate(now int64, hz float64) {
 	}
 }
 
-// BeginTick implements [engine.Running].
+// BeginTick implements [engine.RunningObserver].
 func (e *Engine) BeginTick(now int64, withheld bool) {
 	if !withheld {
 		e.choice.chooseAll()
@@ -142,7 +142,7 @@ func (e *Engine) BeginTick(now int64, withheld bool) {
 	e.clocks.report(now)
 }
 
-// TakeAll implements [engine.Running].
+// TakeAll implements [engine.RunningObserver].
 func (e *Engine) TakeAll(now int64) {
 	if !e.stream.on() {
 		return
@@ -163,7 +163,7 @@ func (e *Engine) TakeAll(now int64) {
 	e.choice.checkIfDue(now)
 }
 
-// DrainIfDue implements [engine.Running]. The first tick tracks all threads, which takes 0.3 s with 5,000; the
+// DrainIfDue implements [engine.RunningObserver]. The first tick tracks all threads, which takes 0.3 s with 5,000; the
 // kernel's buffers have room for 32 ms at 1,000 Hz.
 func (e *Engine) DrainIfDue() (buffers bool) {
 	if !e.stream.on() {
@@ -181,7 +181,7 @@ func (e *Engine) DrainIfDue() (buffers bool) {
 	return true
 }
 
-// EndTick implements [engine.Running].
+// EndTick implements [engine.RunningObserver].
 func (e *Engine) EndTick() { e.claims.reportOverdue() }
 
 // Hold implements [engine.Holder].
@@ -212,5 +212,5 @@ func (e *Engine) End() {
 	e.clocks.pause()
 }
 
-// Stats implements [engine.Running].
+// Stats implements [engine.RunningObserver].
 func (e *Engine) Stats(o *runstats.Observed) { e.choice.stats(o) }

@@ -27,7 +27,7 @@ type Stats struct {
 	ObservationGaps
 	Attributed
 	OwnQuota
-	// WaitingTasks are those that wait without a thread; nil if there were none.
+	// Goroutines are those that wait without a thread; nil if there were none.
 	Goroutines *WaitingTasks `json:"goroutines,omitempty"`
 	// Tasks is the same of tasks of asyncio.
 	Tasks *WaitingTasks `json:"tasks,omitempty"`
@@ -128,7 +128,7 @@ type Stopped struct {
 	LongestStop Stop `json:"-"`
 	// StopTimes is their histogram by powers of two.
 	StopTimes []Bucket `json:"freezes,omitempty"`
-	// LongStops are stops over observe.LongFreeze (262 µs) by cause (ptrace.Cause).
+	// LongStops are stops over observe.LongStop (262 µs) by cause (ptrace.Cause).
 	LongStops Causes `json:"long_freezes"`
 	// LateStops are interrupts after which a thread on a processor ran on for longer; no part of a stop.
 	LateStops LongEvents `json:"late_stops"`
@@ -316,9 +316,9 @@ type WaitingTasks struct {
 	// Unread is how many records were not read before their process's account ended: of more tasks than could be read in
 	// that time. What they did is not in the profile.
 	Unread int64 `json:"unread,omitempty"`
-	// Observations is how often one was found that waited. Walked are those of Seen whose stacks were walked, as they had
-	// run since; Incomplete of these did not end at a goroutine's first function. Changed are attempts in vain, of those
-	// that ran each time.
+	// Observations is how often one was found that waited. Walked are those of Observations whose stacks were walked, as
+	// they had run since; Incomplete of these did not end at a goroutine's first function. ChangedInVain are attempts, of
+	// those that ran each time.
 	Observations  int64 `json:"seen"`
 	Walked        int64 `json:"walked"`
 	Incomplete    int64 `json:"incomplete"`

@@ -35,7 +35,7 @@ type toyThread struct {
 	files  *procmem.ThreadFiles
 }
 
-// Run implements [handover.Engine].
+// Run implements [handover.Producer].
 func (e *toyEngine) Run(ctx context.Context, _ func()) {
 	defer e.with.Ring.Close()
 	tick := time.NewTicker(e.period)
@@ -54,7 +54,7 @@ func (e *toyEngine) Run(ctx context.Context, _ func()) {
 	e.with.Ring.Send(e.end(e.with.Ring.Get()))
 }
 
-// Stats implements [handover.Engine].
+// Stats implements [handover.Producer].
 func (e *toyEngine) Stats(s *runstats.Stats) {
 	s.Engine, s.Ticks, s.Attempted, s.PassiveReads = "toy", e.ticks, e.passive, e.passive
 }

@@ -17,7 +17,7 @@ import (
 // detaches from it or ends.
 type stops struct {
 	*state
-	drain   func() (buffers bool) // [engine.Running.DrainIfDue]
+	drain   func() (buffers bool) // [engine.RunningObserver.DrainIfDue]
 	done    func(*observe.Thread, *observe.RawSample, error)
 	pending map[*observe.Thread]pendingStop
 }

@@ -15,7 +15,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// toyRunning is an [engine.Running] that observes that threads run, and no stacks.
+// toyRunning is an [engine.RunningObserver] that observes that threads run, and no stacks.
 type toyRunning struct {
 	attached, ended, ran map[int]int // by thread
 	ticks, drained       int

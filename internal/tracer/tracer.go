@@ -8,8 +8,8 @@ import (
 	"prywalk/internal/observe"
 )
 
-// Tracer is the engine of a recording ([handover.Engine]). It belongs to its OS thread. Its parts are in the order of
-// their dependencies: each uses only parts above it.
+// Tracer is the producer of a recording ([handover.Producer]). It belongs to its OS thread. Its parts are in the order
+// of their dependencies: each uses only parts above it.
 type Tracer struct {
 	*state
 	control    *Control
