@@ -113,7 +113,7 @@ func newRun(pid int, freq float64, dir, engine string) (*run, error) {
 			return nil, err
 		}
 		r.events.Pause()
-		o.Running = &perfengine.Source{Events: r.events}
+		o.Engine = &perfengine.Source{Events: r.events}
 	default:
 		return nil, fmt.Errorf("--engine %q: choose ptrace or perf", engine)
 	}

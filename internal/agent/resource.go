@@ -41,9 +41,9 @@ type resources struct {
 	root string // /proc
 	host []attribute
 
-	mu    sync.Mutex
-	known map[int]processAttributes
-	ask   chan int
+	mu     sync.Mutex
+	known  map[int]processAttributes
+	toRead chan int
 }
 
 // processAttributes is what is known of a process.
@@ -57,7 +57,8 @@ type processAttributes struct {
 const mostQueued = 1 << 10
 
 func newResources(o ResourceOptions) *resources {
-	r := &resources{ResourceOptions: o, root: "/proc", known: map[int]processAttributes{}, ask: make(chan int, mostQueued)}
+	r := &resources{ResourceOptions: o, root: "/proc", known: map[int]processAttributes{}, toRead: make(chan int,
+		mostQueued)}
 	if name, err := os.Hostname(); err == nil {
 		r.host = append(r.host, attribute{"host.name", name})
 	}
@@ -76,7 +77,7 @@ func (r *resources) readLater(pid int) {
 		return
 	}
 	select {
-	case r.ask <- pid:
+	case r.toRead <- pid:
 		r.known[pid] = processAttributes{}
 	default: // it is read when its window is sent
 	}
@@ -85,7 +86,7 @@ func (r *resources) readLater(pid int) {
 func (r *resources) run(quit <-chan struct{}) {
 	for {
 		select {
-		case pid := <-r.ask:
+		case pid := <-r.toRead:
 			r.read(pid)
 		case <-quit:
 			return

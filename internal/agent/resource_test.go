@@ -81,7 +81,7 @@ func TestEndedProcessKeepsWhatWasReadOfIt(t *testing.T) {
 	pid := cmd.Process.Pid
 	r := newResources(ResourceOptions{})
 	r.readLater(pid)
-	r.read(<-r.ask)
+	r.read(<-r.toRead)
 	testtargets.Kill(cmd)
 	r.keep(map[int]bool{pid: true})
 	if list := r.attributesOf(pid, "sh"); !hasKey(list, "process.executable.path") {

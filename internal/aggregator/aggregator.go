@@ -109,24 +109,24 @@ func (a *Aggregator) handleEvent(e *handover.Event) {
 		a.beginProcess(a.process(e.Proc))
 	case handover.Sampled:
 		a.attributeSample(e)
-	case handover.SampledEnded:
+	case handover.SampledUntracked:
 		a.claim(e)
 	case handover.ChildSampled:
 		a.claimOfChild(e)
-	case handover.ChildKnown:
+	case handover.ChildTime:
 		a.attribute(&attribute.ChildCounted{
-			Process: e.Proc.ID, Program: programOf(e.Ran), Length: e.Length, Exact: e.Exact, Ended: e.Last,
+			Process: e.Proc.ID, Program: programOf(e.Program), Length: e.Length, Exact: e.Exact, Ended: e.Last,
 		})
-	case handover.SeenRunning:
-		a.seenRunning(e)
+	case handover.FoundRunning:
+		a.foundRunning(e)
 	case handover.Unchanged:
-		a.attribute(&attribute.FoundUnchanged{Thread: e.Thread.ID, Before: e.Before})
+		a.attribute(&attribute.FoundUnchanged{Thread: e.Thread.ID, Before: e.UnchangedBefore})
 	case handover.ThreadEnded:
 		a.endThread(e)
 	case handover.EndedSoFar:
 		a.attribute(&attribute.EndedSoFar{Process: e.Proc.ID, Length: e.Length, At: e.At})
 	case handover.ProcessEnded:
-		a.endProcess(a.process(e.Proc), e.Used, e.At)
+		a.endProcess(a.process(e.Proc), e.ProcessEnd, e.At)
 	case handover.MaybeExec:
 		a.handleExec(e)
 	case handover.CheckpointAsked:

@@ -10,17 +10,19 @@ import (
 // endThread ends a thread's account. The kernel has no name of an ended thread except a process's first.
 func (a *Aggregator) endThread(e *handover.Event) {
 	th := a.thread(e.Thread)
-	if e.End.Alive { // it may never have been observed
+	if e.ThreadEnd.Alive { // it may never have been observed
 		a.openAccount(th)
 	}
-	if th.open && !th.namedByRuntime && (e.End.Alive || th.TID == th.proc.Target.PID) { // no read after this can hang
+	// no read after this can hang
+	if th.open && !th.namedByRuntime && (e.ThreadEnd.Alive || th.TID == th.proc.Target.PID) {
 		th.renameByKernel()
 	}
 	a.attribute(&attribute.ThreadEnded{
-		Process: th.proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, Before: e.Before, NotStopped: e.End.NotStopped,
-		End: e.End.End,
+		Process: th.proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, Before: e.UnchangedBefore,
+		NotStopped: e.ThreadEnd.NotStopped,
+		End:        e.ThreadEnd.End,
 	})
-	if e.End.Alive {
+	if e.ThreadEnd.Alive {
 		a.noteAlive(th)
 	}
 	delete(a.threads, th.ID)

@@ -54,7 +54,7 @@ func TestEndOfAProcessThatNeverBeganLeavesNoAccount(t *testing.T) {
 		Builder: profile.NewBuilder(profile.Meta{}), Close: func(p *code.Process) { closed = append(closed, p) },
 	}, handover.NewCommon())
 	p := &handover.Process{Target: ofPID(4711).Target}
-	a.handleEvent(&handover.Event{Kind: handover.ProcessEnded, Proc: p, Used: &attribute.ProcessEnd{}})
+	a.handleEvent(&handover.Event{Kind: handover.ProcessEnded, Proc: p, ProcessEnd: &attribute.ProcessEnd{}})
 	if len(a.procs) != 0 || len(closed) != 1 || closed[0] != p.Target {
 		t.Errorf("%d accounts; let go of %v", len(a.procs), closed)
 	}

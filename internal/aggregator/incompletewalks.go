@@ -42,10 +42,10 @@ func (p *processAccount) countWalk(s *observe.RawSample, stop frames.StopReason,
 // processes, if it ended beyond the copied stack.
 func (a *Aggregator) countUndiscoveredWalk(e *handover.Event, stop frames.StopReason) {
 	raw := e.RawSample
-	if raw.How != observe.BySample || e.Ran == nil || e.Ran.Of != nil || raw.Regs.Arch == frames.ArchUnknown {
+	if raw.How != observe.BySample || e.Program == nil || e.Program.Of != nil || raw.Regs.Arch == frames.ArchUnknown {
 		return
 	}
-	known := a.programs.stateOf(a.unwind.listed(e.Proc, e.Ran).code)
+	known := a.programs.stateOf(a.unwind.listed(e.Proc, e.Program).code)
 	if known == nil {
 		known = &program{}
 	}

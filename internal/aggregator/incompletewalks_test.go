@@ -123,7 +123,7 @@ func TestSamplesOfProcessesThatWereNotDiscoveredAreJudged(t *testing.T) {
 		for _, stop := range c.stops {
 			raw := &observe.RawSample{How: observe.BySample}
 			raw.Regs.Arch = target.Arch
-			a.countUndiscoveredWalk(&handover.Event{Proc: payer, Ran: ran, RawSample: raw}, stop)
+			a.countUndiscoveredWalk(&handover.Event{Proc: payer, Program: ran, RawSample: raw}, stop)
 		}
 		if got := a.UndiscoveredLackRoots.Load(); got != c.want {
 			t.Errorf("%v, known to lack %v: turned over %v, want %v", c.stops, c.known, got, c.want)

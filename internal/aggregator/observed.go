@@ -42,7 +42,7 @@ func (a *Aggregator) attributeSample(e *handover.Event) {
 			At: procmem.ReadingAt(s.Sched, s.At), Seen: attribute.Seen{Stack: id, State: s.State, Wait: s.WaitReason(),
 				Stop:     stop,
 				WaitsFor: waitsFor, Owner: owner, Labels: a.labelsOf(th, s)},
-			OnCPU: s.OnCPU, Basis: s.Basis, Before: e.Before, Apart: e.Length, Sampled: s.How == observe.BySample,
+			OnCPU: s.OnCPU, Basis: s.Basis, Before: e.UnchangedBefore, Apart: e.Length, Sampled: s.How == observe.BySample,
 		},
 	}
 	a.attribute(&a.observed)
@@ -52,8 +52,8 @@ func (a *Aggregator) attributeSample(e *handover.Event) {
 
 // unwindObserved walks a raw sample; Ran is the program if the process was not opened yet.
 func (u *unwinder) unwindObserved(th *threadAccount, e *handover.Event) (sample.StackID, frames.StopReason) {
-	if e.Ran != nil {
-		return u.unwindSample(th, e.Ran, e.RawSample)
+	if e.Program != nil {
+		return u.unwindSample(th, e.Program, e.RawSample)
 	}
 	return u.unwind(th, e.RawSample)
 }
@@ -72,7 +72,7 @@ func (a *Aggregator) claim(e *handover.Event) {
 	if e.Thread != nil {
 		th = a.thread(e.Thread)
 	}
-	id, stop := a.unwindSample(th, e.Ran, e.RawSample)
+	id, stop := a.unwindSample(th, e.Program, e.RawSample)
 	a.countUndiscoveredWalk(e, stop)
 	a.attribute(&attribute.Claimed{
 		Process: p.ID, Seen: attribute.Seen{Stack: id, State: sample.Running, Stop: stop}, At: e.RawSample.At,
@@ -84,7 +84,7 @@ func (a *Aggregator) claim(e *handover.Event) {
 
 // claimOfChild does the same for a sample of an undiscovered child. Without a raw sample only the program is known.
 func (a *Aggregator) claimOfChild(e *handover.Event) {
-	p, name := a.process(e.Proc), programOf(e.Ran)
+	p, name := a.process(e.Proc), programOf(e.Program)
 	if e.RawSample == nil {
 		where := attribute.Seen{State: sample.Running, Program: name, Found: e.Found}
 		if e.Found == attribute.FoundInExec || e.Found == attribute.FoundInExit {
@@ -93,7 +93,7 @@ func (a *Aggregator) claimOfChild(e *handover.Event) {
 		a.attribute(&attribute.Claimed{Process: p.ID, Seen: where, At: e.At, Length: e.Length, OfChild: true})
 		return
 	}
-	id, stop := a.unwindSample(p.undiscovered(), e.Ran, e.RawSample)
+	id, stop := a.unwindSample(p.undiscovered(), e.Program, e.RawSample)
 	a.countUndiscoveredWalk(e, stop)
 	a.attribute(&attribute.Claimed{
 		Process: p.ID, Seen: attribute.Seen{Stack: id, State: sample.Running, Stop: stop, Program: name}, At: e.RawSample.At,
@@ -127,11 +127,11 @@ const unknownProgram = "?"
 
 func orUnknown(program string) string { return cmp.Or(program, unknownProgram) }
 
-// seenRunning begins the account of a thread without a stack yet.
-func (a *Aggregator) seenRunning(e *handover.Event) {
+// foundRunning begins the account of a thread without a stack yet.
+func (a *Aggregator) foundRunning(e *handover.Event) {
 	th := a.thread(e.Thread)
 	a.openAccount(th)
-	a.attribute(&attribute.FoundRunning{Process: th.proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, Now: e.Now})
+	a.attribute(&attribute.FoundRunning{Process: th.proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, Now: e.Reading})
 }
 
 func (a *Aggregator) openAccount(th *threadAccount) {

@@ -100,9 +100,9 @@ func (a *Attribution) Totals() Totals { return a.totals }
 func (a *Attribution) Handle(event Event) {
 	switch e := event.(type) {
 	case *ProcessStarted:
-		a.begin(e)
+		a.beginProcess(e)
 	case *Observed:
-		a.observed(e)
+		a.addSample(e)
 	case *FoundRunning:
 		if t := a.thread(e.Thread, e.Process, e.CreatedAt); !t.account.Begun() {
 			t.account.BeginAt(e.Now)
@@ -174,7 +174,7 @@ func (a *Attribution) processEmitter(p *process) func(Span) {
 	}
 }
 
-func (a *Attribution) begin(e *ProcessStarted) {
+func (a *Attribution) beginProcess(e *ProcessStarted) {
 	p := a.process(e.Process)
 	p.account.Since, p.fromStart = e.Since, e.FromStart
 	if a.tree != nil {
@@ -184,7 +184,7 @@ func (a *Attribution) begin(e *ProcessStarted) {
 	}
 }
 
-func (a *Attribution) observed(e *Observed) {
+func (a *Attribution) addSample(e *Observed) {
 	t := a.thread(e.Thread, e.Process, e.CreatedAt)
 	if !t.account.Begun() {
 		t.account.Begin(e.At)
@@ -220,10 +220,10 @@ func (a *Attribution) endThread(e *ThreadEnded) {
 	a.extend(t, e.Before)
 	t.account.NotStopped(&e.NotStopped, a.gaps, emit)
 	t.proc.account.EndThread(&t.account, &e.End, emit)
-	a.finish(t)
+	a.finishThread(t)
 }
 
-func (a *Attribution) finish(t *thread) {
+func (a *Attribution) finishThread(t *thread) {
 	if t.account.Begun() {
 		t.proc.account.FinishThread(&t.account, a.gaps, a.threadEmitter(t))
 		a.sink.ThreadDone(t.id, t.account.Samples, t.account.Observed())
@@ -244,15 +244,15 @@ func (a *Attribution) endProcess(e *ProcessEnded) {
 		// Samples of its threads may still follow.
 		a.totals.Target += max(e.Charged, p.account.Used())
 	} else {
-		a.exited(p, e)
+		a.attributeExited(p, e)
 	}
 	if p.node == nil {
-		a.done(p)
+		a.closeProcess(p)
 	}
 }
 
-// exited attributes the unobserved time of an ended process, or passes it to its parent.
-func (a *Attribution) exited(p *process, e *ProcessEnded) {
+// attributeExited attributes the unobserved time of an ended process, or passes it to its parent.
+func (a *Attribution) attributeExited(p *process, e *ProcessEnded) {
 	unseen := p.account.Unseen(e.Ended)
 	a.totals.Target += p.account.Used() + unseen
 	to, program := a.waiterOf(p), cmp.Or(e.Program, unknownProgram)
@@ -270,7 +270,7 @@ func (a *Attribution) exited(p *process, e *ProcessEnded) {
 	}
 }
 
-func (a *Attribution) done(p *process) {
+func (a *Attribution) closeProcess(p *process) {
 	delete(a.procs, p.id)
 	a.sink.ProcessDone(p.id)
 }
@@ -305,7 +305,7 @@ func (a *Attribution) children(p *process, ns, now int64, last bool) {
 	} else {
 		p.account.Children(ns, now, emit)
 	}
-	a.done(p)
+	a.closeProcess(p)
 }
 
 // Settle attributes carried CPU time that has waited too long.
@@ -331,7 +331,7 @@ func (a *Attribution) Open(yield func(*Interval) bool) {
 // Close attributes all that is open.
 func (a *Attribution) Close(now int64) {
 	for _, t := range a.threads {
-		a.finish(t)
+		a.finishThread(t)
 	}
 	for id, p := range a.procs {
 		if !p.closed {

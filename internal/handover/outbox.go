@@ -39,7 +39,7 @@ func (o *Outbox) Due(now int64) bool {
 		}
 		switch ends := e.Kind == ThreadEnded; {
 		case e.Kind == Unchanged:
-		case e.Soon, e.Kind != Sampled && !ends:
+		case e.WalkAtOnce, e.Kind != Sampled && !ends:
 			return true
 		case !ends && !isNew(e.Thread, now):
 		case e.Thread.Proc == nil || e.Thread.Proc.Plans.Load() == nil:

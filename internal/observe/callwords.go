@@ -78,7 +78,7 @@ func (o *Observer) copyNear(t *Thread, s *RawSample, call *procmem.SyscallInfo) 
 
 // keepNear drops the copy around the futex word if the thread has run since for more than the stop.
 func (s *RawSample) keepNear(t *Thread, stop *ptrace.Stop) {
-	if s.State != sample.Sleeping || s.Sched.Runs-t.before.Runs > 1 || !stop.SchedOK {
+	if s.State != sample.Sleeping || s.Sched.Runs-t.lastClocks.Runs > 1 || !stop.SchedOK {
 		s.near.n = 0
 	}
 }

@@ -31,7 +31,7 @@ func (c *copier) request(t *Thread, s *RawSample, req *ptrace.Request) {
 // keep keeps the copy of a stop in a raw sample.
 func (c *copier) keep(t *Thread, s *RawSample, req *ptrace.Request, stop *ptrace.Stop) {
 	if stop.InLarger {
-		s.room(stop.StackLen)
+		s.reserveStack(stop.StackLen)
 		s.touched = max(s.touched, copy(s.buf, c.larger))
 	}
 	s.setStack(stop.StackAddr, stop.StackLen, stop.StackAsked)
@@ -43,7 +43,7 @@ func (c *copier) keep(t *Thread, s *RawSample, req *ptrace.Request, stop *ptrace
 	regions := c.withTail(s, stop)
 	s.setLimit(req, stop)
 	s.keepRegions(c.regions[:regions])
-	t.copied, t.regions = stop.StackLen, max(len(s.extra)-stop.TailLen, t.regions-t.regions/8)
+	t.copied, t.regionBytes = stop.StackLen, max(len(s.extra)-stop.TailLen, t.regionBytes-t.regionBytes/8)
 }
 
 // setLimit sets limit and notRoot. Precondition: s.Mem and s.tailAt are set.
@@ -77,9 +77,9 @@ func (c *copier) withTail(s *RawSample, stop *ptrace.Stop) int {
 // stopped.
 func (c *copier) makeRoom(t *Thread, s *RawSample) {
 	n := t.hints.get()
-	s.roomForRegions(t.regions)
+	s.reserveRegions(t.regionBytes)
 	if s.outline = n.outline; s.outline == nil {
-		s.room(n.usual(t.besides()))
+		s.reserveStack(n.usual(t.besides()))
 		s.touch(t.copied)
 		if c.larger == nil {
 			c.larger = make([]byte, wholeCopy)
@@ -89,7 +89,7 @@ func (c *copier) makeRoom(t *Thread, s *RawSample) {
 		}
 		return
 	}
-	s.room(topCopy)
+	s.reserveStack(topCopy)
 	s.touch(topCopy)
 	c.pieces.reserve(n.Bytes)
 	if c.pieces.ends.outline = nil; t.mayBeDeep() {
@@ -100,7 +100,7 @@ func (c *copier) makeRoom(t *Thread, s *RawSample) {
 // mayBeDeep reports whether the next stop may find a deep stack. A wrong answer costs time only.
 func (t *Thread) mayBeDeep() bool {
 	n := t.hints.get()
-	return n.Root == 0 || n.Changing || n.Root-t.stoppedAt+uncertain >= outlineFrom
+	return n.Root == 0 || n.Changing || n.Root-t.stackPointer+uncertain >= outlineFrom
 }
 
 // uncertain is the assumed growth of a stack until the next observation, in bytes.
@@ -112,9 +112,9 @@ const taskRegions = 24 << 10
 // besides gives the expected bytes of memory other than the stack.
 func (t *Thread) besides() int {
 	if t.Extra != nil {
-		return max(t.regions, taskRegions)
+		return max(t.regionBytes, taskRegions)
 	}
-	return t.regions
+	return t.regionBytes
 }
 
 // usual gives the bytes of stack to reserve if that many bytes of other memory are expected. A small stack and the

@@ -62,7 +62,7 @@ func TestAFutexSleepLikeTheLastOneHasItsKernelStack(t *testing.T) {
 	read("another operation", fresh, true)
 	th.futex.text = marked
 	read("that one again", marked, true)
-	th.futex.in[0]++
+	th.futex.wchan[0]++
 	read("another function", fresh, false)
 	if n := testing.AllocsPerRun(10, func() { k.read(th, s, &call) }); n != 0 {
 		t.Errorf("%v allocations", n)
@@ -116,11 +116,11 @@ func TestAFutexSleepLikeAnotherThreadsHasItsKernelStack(t *testing.T) {
 	if n := testing.AllocsPerRun(10, func() { k.read(threads[1], s, &call) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
-	k.stacks[0].in[0]++
+	k.stacks[0].wchan[0]++
 	if k.has(threads[1], &call) != nil {
 		t.Error("known in another function")
 	}
-	k.stacks[0].in[0]--
+	k.stacks[0].wchan[0]--
 	if call.Args[1] ^= 1 << 20; k.has(threads[1], &call) != nil {
 		t.Error("known by another operation")
 	}

@@ -42,18 +42,18 @@ const (
 
 // gaveUpCall is the state of a thread whose call gave up because of a stop.
 type gaveUpCall struct {
-	inCall bool // it is presumed to be in the call still
-	sp     frames.Addr
-	nr     int64
-	words  [wordsAround]byte
-	n      int    // of words
-	cpu    uint64 // processor time at the stop, ns
-	split  uint64 // processor time when user was read, ns
-	user   uint64 // user time, clock ticks
-	limit  uint64 // presumed processor time of the call, ns
+	inCall      bool // it is presumed to be in the call still
+	sp          frames.Addr
+	nr          int64
+	words       [wordsAround]byte
+	wordCount   int    // of words
+	cpu         uint64 // processor time at the stop, ns
+	userReadAt  uint64 // processor time when user was read, ns
+	userTicks   uint64 // user time, clock ticks
+	presumedCPU uint64 // presumed processor time of the call, ns
 
-	quiet      int64 // length of the last suppression after harm, ns; 0 if no stop did harm
-	quietUntil int64 // CLOCK_MONOTONIC, ns
+	suppressFor   int64 // length of the last suppression after harm, ns; 0 if no stop did harm
+	suppressUntil int64 // CLOCK_MONOTONIC, ns
 
 	notStopped sample.NotStopped
 }
@@ -65,25 +65,25 @@ func (t *Thread) gaveUp(s *RawSample, stop *ptrace.Stop) {
 	}
 	g := t.gaveUpCall
 	sp := stop.Regs.SP()
-	if g.nr != stop.Nr || g.sp != sp || g.limit == 0 {
-		g.limit = leastPresumed / 2
+	if g.nr != stop.Nr || g.sp != sp || g.presumedCPU == 0 {
+		g.presumedCPU = leastPresumed / 2
 	}
-	g.limit = min(2*g.limit, mostPresumed)
-	g.nr, g.sp, g.cpu, g.n = stop.Nr, sp, stop.Sched.CPU, 0
+	g.presumedCPU = min(2*g.presumedCPU, mostPresumed)
+	g.nr, g.sp, g.cpu, g.wordCount = stop.Nr, sp, stop.Sched.CPU, 0
 	if st := &s.Mem.Stack; st.Addr == sp-redZone {
-		g.n = copy(g.words[:], st.Bytes)
+		g.wordCount = copy(g.words[:], st.Bytes)
 	}
-	g.inCall = g.n > 0
-	g.split, g.user = stop.Sched.CPU, t.userTime()
+	g.inCall = g.wordCount > 0
+	g.userReadAt, g.userTicks = stop.Sched.CPU, t.userTime()
 	if stop.Broken || stop.ReportedTwice {
-		g.quiet = min(max(2*g.quiet, quietLeast), quietMost)
-		g.quietUntil = stop.Detach + g.quiet
+		g.suppressFor = min(max(2*g.suppressFor, quietLeast), quietMost)
+		g.suppressUntil = stop.Detach + g.suppressFor
 	}
 }
 
 // harmed reports whether a stop of the thread did harm. A supervisor may serve the thread's calls, which does not show
 // before.
-func (g *gaveUpCall) harmed() bool { return g != nil && g.quiet > 0 }
+func (g *gaveUpCall) harmed() bool { return g != nil && g.suppressFor > 0 }
 
 // leftCall notes that the thread has left the call: it was asleep, or stopped by job control.
 func (g *gaveUpCall) leftCall() {
@@ -95,41 +95,41 @@ func (g *gaveUpCall) leftCall() {
 // stopSuppressed reports whether the thread must not be stopped now, and counts the time.
 func (t *Thread) stopSuppressed() bool {
 	g := t.gaveUpCall
-	if g == nil || !g.inCall && g.quietUntil == 0 {
+	if g == nil || !g.inCall && g.suppressUntil == 0 {
 		return false
 	}
 	now := procmem.Now()
 	if g.inCall = g.inCall && t.stillInCall(); g.inCall {
-		g.notStopped.InCall = procmem.ReadingAt(t.before, now)
+		g.notStopped.InCall = procmem.ReadingAt(t.lastClocks, now)
 		return true
 	}
-	if now < g.quietUntil {
-		g.notStopped.Other = procmem.ReadingAt(t.before, now)
+	if now < g.suppressUntil {
+		g.notStopped.Other = procmem.ReadingAt(t.lastClocks, now)
 		return true
 	}
-	g.quietUntil = 0
+	g.suppressUntil = 0
 	return false
 }
 
 // stillInCall reports whether the thread is probably still in the call.
 func (t *Thread) stillInCall() bool {
 	g := t.gaveUpCall
-	cpu := t.before.CPU
-	if cpu > g.cpu+g.limit {
+	cpu := t.lastClocks.CPU
+	if cpu > g.cpu+g.presumedCPU {
 		return false
 	}
 	var words [wordsAround]byte
-	n, err := procmem.ReadVM(t.TID, g.sp-redZone, words[:g.n])
-	if err != nil || n != g.n || !bytes.Equal(words[:n], g.words[:n]) {
+	n, err := procmem.ReadVM(t.TID, g.sp-redZone, words[:g.wordCount])
+	if err != nil || n != g.wordCount || !bytes.Equal(words[:n], g.words[:n]) {
 		return false
 	}
-	if cpu < g.split+splitEvery {
+	if cpu < g.userReadAt+splitEvery {
 		return true
 	}
 	user := t.userTime()
-	most := (cpu - g.split) / 2
-	ran := (user - g.user) * clockTick
-	g.split, g.user = cpu, user
+	most := (cpu - g.userReadAt) / 2
+	ran := (user - g.userTicks) * clockTick
+	g.userReadAt, g.userTicks = cpu, user
 	return ran < most
 }
 

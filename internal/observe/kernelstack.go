@@ -16,13 +16,13 @@ import (
 
 // futexSleep is a thread's last kernel stack in futex(2).
 type futexSleep struct {
-	op    uint64
-	in    [40]byte // wchan
-	inLen int
-	text  []byte
-	reads int
-	noted bool // read, but the run count does not prove yet that it is of this sleep
-	known bool // proved
+	op       uint64
+	wchan    [40]byte // wchan
+	wchanLen int
+	text     []byte
+	reads    int
+	noted    bool // read, but the run count does not prove yet that it is of this sleep
+	known    bool // proved
 }
 
 // futexReads is how many of a thread's kernel stacks are read before one is kept.
@@ -33,9 +33,9 @@ func (f *futexSleep) unchanged(t *Thread, call *procmem.SyscallInfo) bool {
 	if !f.known || f.op != call.Args[1] {
 		return false
 	}
-	var buf [len(f.in) + 1]byte
+	var buf [len(f.wchan) + 1]byte
 	name, err := t.files.Wchan(buf[:])
-	return err == nil && string(name) == string(f.in[:f.inLen])
+	return err == nil && string(name) == string(f.wchan[:f.wchanLen])
 }
 
 // note keeps a kernel stack, which [futexSleep.proven] confirms.
@@ -44,20 +44,20 @@ func (f *futexSleep) note(t *Thread, call *procmem.SyscallInfo, text []byte) {
 	if f.reads++; f.reads < futexReads || len(text) == 0 {
 		return
 	}
-	var buf [len(f.in) + 1]byte
+	var buf [len(f.wchan) + 1]byte
 	name, err := t.files.Wchan(buf[:])
-	if f.noted = err == nil && len(name) > 0 && len(name) <= len(f.in); f.noted {
-		f.op, f.inLen, f.text = call.Args[1], copy(f.in[:], name), append(f.text[:0], text...)
+	if f.noted = err == nil && len(name) > 0 && len(name) <= len(f.wchan); f.noted {
+		f.op, f.wchanLen, f.text = call.Args[1], copy(f.wchan[:], name), append(f.text[:0], text...)
 	}
 }
 
 func (f *futexSleep) proven() { f.known, f.noted = f.known || f.noted, false }
 
 type futexStack struct {
-	op    uint64
-	in    [40]byte // wchan
-	inLen int      // 0 if there is no stack
-	text  []byte
+	op       uint64
+	wchan    [40]byte // wchan
+	wchanLen int      // 0 if there is no stack
+	text     []byte
 }
 
 // mostFutexStacks is enough, as each operation has one or two kernel stacks.
@@ -72,11 +72,11 @@ type futexStacks struct {
 
 // has gives a known kernel stack for the same operation and wchan, or nil.
 func (f *futexStacks) has(t *Thread, call *procmem.SyscallInfo) []byte {
-	var buf [len(futexStack{}.in) + 1]byte
+	var buf [len(futexStack{}.wchan) + 1]byte
 	var in []byte
 	for i := range f.stacks {
 		way := &f.stacks[i]
-		if way.inLen == 0 || way.op != call.Args[1] {
+		if way.wchanLen == 0 || way.op != call.Args[1] {
 			continue
 		}
 		if in == nil {
@@ -85,7 +85,7 @@ func (f *futexStacks) has(t *Thread, call *procmem.SyscallInfo) []byte {
 				return nil
 			}
 		}
-		if string(in) == string(way.in[:way.inLen]) {
+		if string(in) == string(way.wchan[:way.wchanLen]) {
 			return way.text
 		}
 	}
@@ -94,22 +94,23 @@ func (f *futexStacks) has(t *Thread, call *procmem.SyscallInfo) []byte {
 
 // find keeps a kernel stack, which [futexStacks.proven] confirms.
 func (f *futexStacks) find(t *Thread, call *procmem.SyscallInfo, text []byte) {
-	var buf [len(f.found.in) + 1]byte
+	var buf [len(f.found.wchan) + 1]byte
 	in, err := t.files.WchanOnce(buf[:])
-	f.found.inLen = 0
-	if err != nil || len(in) == 0 || len(in) > len(f.found.in) || len(text) == 0 {
+	f.found.wchanLen = 0
+	if err != nil || len(in) == 0 || len(in) > len(f.found.wchan) || len(text) == 0 {
 		return
 	}
-	f.found.op, f.found.inLen, f.found.text = call.Args[1], copy(f.found.in[:], in), append(f.found.text[:0], text...)
+	f.found.op, f.found.wchanLen, f.found.text = call.Args[1], copy(f.found.wchan[:], in), append(f.found.text[:0],
+		text...)
 }
 
 func (f *futexStacks) proven() {
-	if f.found.inLen == 0 {
+	if f.found.wchanLen == 0 {
 		return
 	}
 	way := &f.stacks[f.next%mostFutexStacks]
 	*way, f.found = f.found, *way
-	f.found.inLen = 0
+	f.found.wchanLen = 0
 	f.next++
 }
 

@@ -121,11 +121,11 @@ func (t *Thread) TakeLostStop() (ns int64) {
 // readAgain reads a thread passively once more after the tracer has slept for the lock. Its wake-up was not by its
 // timer.
 func (o *Observer) readAgain(t *Thread, s *RawSample) (asleep bool, err error) {
-	if t.before, err = t.files.SchedStat(); err != nil {
+	if t.lastClocks, err = t.files.SchedStat(); err != nil {
 		return false, err
 	}
 	o.ForgetWake()
 	o.Woken(procmem.Now())
-	t.skid.BeginSample(o.wake().At, t.before.Runs)
-	return o.readPassively(t, s, t.before)
+	t.skid.BeginSample(o.wake().At, t.lastClocks.Runs)
+	return o.readPassively(t, s, t.lastClocks)
 }

@@ -26,14 +26,14 @@ type presentNodes struct {
 
 // nodeCache has the nodes of a thread's last chain that were in no other region.
 type nodeCache struct {
-	at       [mostCachedNodes]frames.Addr
-	n        int
-	present  [mostCachedNodes]bool
-	pieces   [mostCachedNodes]nodePiece
-	count    int
-	until    int64 // present until, CLOCK_MONOTONIC ns; 0 if unknown
-	failures int   // failures in a row
-	next     [mostCachedNodes]frames.Addr
+	at         [mostCachedNodes]frames.Addr
+	atCount    int
+	present    [mostCachedNodes]bool
+	pieces     [mostCachedNodes]nodePiece
+	pieceCount int
+	until      int64 // present until, CLOCK_MONOTONIC ns; 0 if unknown
+	failures   int   // failures in a row
+	next       [mostCachedNodes]frames.Addr
 }
 
 type nodePiece struct{ from, to frames.Addr }
@@ -43,11 +43,11 @@ const mostFailures = 4
 // checkPresent checks before a stop which nodes of that size are present, and joins those of one page, as fewer places
 // are faster.
 func (c *nodeCache) checkPresent(m *procmem.Memory, size uint64) {
-	if c.until = 0; c.n == 0 || c.failures == mostFailures {
+	if c.until = 0; c.atCount == 0 || c.failures == mostFailures {
 		return
 	}
-	c.until, c.count = m.CheckPlaces(c.at[:c.n], size, c.present[:c.n]), 0
-	for i, at := range c.at[:c.n] {
+	c.until, c.pieceCount = m.CheckPlaces(c.at[:c.atCount], size, c.present[:c.atCount]), 0
+	for i, at := range c.at[:c.atCount] {
 		if c.present[i] {
 			c.put(nodePiece{at, at + size})
 		}
@@ -56,27 +56,27 @@ func (c *nodeCache) checkPresent(m *procmem.Memory, size uint64) {
 
 func (c *nodeCache) put(n nodePiece) {
 	page := n.from &^ (planPage - 1)
-	for i := range c.pieces[:c.count] {
+	for i := range c.pieces[:c.pieceCount] {
 		if p := &c.pieces[i]; p.from&^(planPage-1) == page && n.to-page <= planPage && p.to-page <= planPage {
 			p.from, p.to = min(p.from, n.from), max(p.to, n.to)
 			return
 		}
 	}
-	c.pieces[c.count] = n
-	c.count++
+	c.pieces[c.pieceCount] = n
+	c.pieceCount++
 }
 
 // readCachedNodes reads the checked nodes, once for each check, and reports whether it got any.
 func (p *planCopier) readCachedNodes() bool {
-	c, n, used := p.cache, 0, p.used
+	c, n, used := p.cache, 0, p.bufUsed
 	if c == nil || c.until == 0 {
 		return false
 	}
 	until := c.until
 	c.until = 0
-	for _, piece := range c.pieces[:c.count] {
+	for _, piece := range c.pieces[:c.pieceCount] {
 		size := int(piece.to - piece.from)
-		if p.n+n == len(p.out) || size > len(p.buf)-used {
+		if p.regionCount+n == len(p.out) || size > len(p.buf)-used {
 			break
 		}
 		p.parts[n] = frames.Region{Addr: piece.from, Bytes: p.buf[used : used+size]}
@@ -90,14 +90,14 @@ func (p *planCopier) readCachedNodes() bool {
 	case n > 0 && procmem.Now() < until: // later the check does not hold
 		c.failures++
 	}
-	before := p.n
+	before := p.regionCount
 	for i := 0; i < n && got >= len(p.parts[i].Bytes); i++ {
 		got -= len(p.parts[i].Bytes)
-		p.used += len(p.parts[i].Bytes)
-		p.out[p.n] = p.parts[i]
-		p.n++
+		p.bufUsed += len(p.parts[i].Bytes)
+		p.out[p.regionCount] = p.parts[i]
+		p.regionCount++
 	}
-	return p.n > before
+	return p.regionCount > before
 }
 
 // denseNodes is the distance of nodes, in sizes of a node, up to which one page mostly has both.

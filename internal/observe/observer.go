@@ -125,14 +125,14 @@ func (o *Observer) readAsleep(t *Thread, s *RawSample, sched procmem.SchedStat) 
 // clocks reads the thread's clocks into t.before.
 func (o *Observer) clocks(t *Thread) (sched procmem.SchedStat, err error) {
 	sched, err = t.files.SchedStat()
-	if err == nil && (sched.Runs < t.before.Runs || sched.CPU < t.before.CPU) {
+	if err == nil && (sched.Runs < t.lastClocks.Runs || sched.CPU < t.lastClocks.CPU) {
 		err = ptrace.ErrGone // the number was reused
 	}
 	if err == nil {
-		if t.before == (procmem.SchedStat{}) {
-			t.first = sched
+		if t.lastClocks == (procmem.SchedStat{}) {
+			t.firstClocks = sched
 		}
-		t.before = sched
+		t.lastClocks = sched
 	}
 	return sched, err
 }
@@ -167,7 +167,7 @@ func (o *Observer) wantsStop(t *Thread, s *RawSample) bool {
 	}
 	// Without a baseline the thread is new, and has no time to attribute.
 	_, found := t.skid.Preempted()
-	found = found && s.Sched.Runs == t.before.Runs
+	found = found && s.Sched.Runs == t.lastClocks.Runs
 	wake, now := o.wake(), procmem.Now()
 	if t.base.valid && t.skid.ShowsPlaceAsleep(wake, now) && (found || st.Processor == o.detector.Processor(wake.At)) {
 		if s.OnCPU = found || o.detector.Preempted(t.files, wake.At); s.OnCPU {

@@ -41,7 +41,7 @@ func (o *Observer) readPassively(t *Thread, s *RawSample, before procmem.SchedSt
 		s.recalled, s.refused = t.recall(s, &call), !o.mayStopSleepers()
 		o.copyExtra(t, s)
 		o.copyNear(t, s, &call)
-		t.futex.noted, o.kernel.found.inLen = false, 0
+		t.futex.noted, o.kernel.found.wchanLen = false, 0
 		s.KernelText = s.KernelText[:0]
 		o.kernel.read(t, s, &call)
 		after, err := t.files.SchedStat()
@@ -145,7 +145,7 @@ func (s *RawSample) copyStack(t *Thread, sp, below frames.Addr) error {
 	if top > from && top-from < uint64(asked) {
 		s.limit, asked = limitTop, int(top-from)
 	}
-	s.room(asked)
+	s.reserveStack(asked)
 	n, err := t.copy(from, s.buf[:asked])
 	if t.reopenedAfter(n) {
 		n, err = t.copy(from, s.buf[:asked])

@@ -34,21 +34,21 @@ func (p *pauseLimit) allows(t *Thread) bool {
 	if p.limit <= 0 {
 		return true
 	}
-	if t.pause == 0 {
-		t.pause = p.usual
+	if t.expectedPause == 0 {
+		t.expectedPause = p.usual
 		if p.usual == 0 {
-			t.pause = firstPause
+			t.expectedPause = firstPause
 		}
 	}
-	if t.pause <= p.limit {
+	if t.expectedPause <= p.limit {
 		return true
 	}
-	t.pause = max(t.pause-t.pause/pauseFades-1, leastPause)
+	t.expectedPause = max(t.expectedPause-t.expectedPause/pauseFades-1, leastPause)
 	return false
 }
 
 func (p *pauseLimit) stopped(t *Thread, ns int64) {
-	t.pause = movingMean(t.pause, ns)
+	t.expectedPause = movingMean(t.expectedPause, ns)
 	p.usual = movingMean(p.usual, ns)
 }
 

@@ -39,11 +39,11 @@ type planCopier struct {
 }
 
 type chainNodes struct {
-	nodes    [managed.MaxNodes]frames.Addr // of the last chain, or what Each found
-	count    int
-	first    []frames.Addr // of the first chain
-	firstBuf [managed.MaxNodes]frames.Addr
-	next     [managed.MaxNodes]frames.Addr
+	nodes     [managed.MaxNodes]frames.Addr // of the last chain, or what Each found
+	nodeCount int
+	first     []frames.Addr // of the first chain
+	firstBuf  [managed.MaxNodes]frames.Addr
+	next      [managed.MaxNodes]frames.Addr
 }
 
 // Reads implements [ptrace.ManyReads].
@@ -64,10 +64,10 @@ func (p *planCopier) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
 
 // Regions implements [ptrace.Extra].
 func (p *planCopier) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
-	p.rd, p.out, p.n, p.used, p.count, p.last, p.lastIn = rd, out, 0, 0, 0, frames.Region{}, -1
+	p.rd, p.out, p.regionCount, p.bufUsed, p.nodeCount, p.last, p.lastIn = rd, out, 0, 0, 0, frames.Region{}, -1
 	p.first, p.found = nil, 0
 	if p.inner != nil {
-		p.n = p.inner.Regions(regs, rd, out)
+		p.regionCount = p.inner.Regions(regs, rd, out)
 	}
 	p.readRanges()
 	p.slots = [managed.MaxSlots]frames.Addr{0: p.anchor, 1: regs.SP(), 2: regs.TLS, 3: p.tid}
@@ -82,11 +82,11 @@ func (p *planCopier) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 	}
 	p.ranges.keep()
 	if p.cache != nil {
-		p.cache.n, p.cache.until = copy(p.cache.at[:], p.cache.next[:p.found]), 0
+		p.cache.atCount, p.cache.until = copy(p.cache.at[:], p.cache.next[:p.found]), 0
 	}
 	p.ranges.cache = nil
 	p.rd, p.out, p.last, p.cache, p.sought = nil, nil, frames.Region{}, nil, nil
-	return p.n
+	return p.regionCount
 }
 
 func (p *planCopier) runSteps(steps []managed.Step) {
@@ -120,9 +120,9 @@ func (p *planCopier) step(s *managed.Step) bool {
 	case managed.Each:
 		p.each(s)
 	case managed.Again:
-		p.count = copy(p.nodes[:], p.first)
+		p.nodeCount = copy(p.nodes[:], p.first)
 	case managed.Mark:
-		p.first = p.firstBuf[:copy(p.firstBuf[:], p.nodes[:p.count])]
+		p.first = p.firstBuf[:copy(p.firstBuf[:], p.nodes[:p.nodeCount])]
 	case managed.Seek:
 		at = p.seek(at, s)
 		p.slots[s.To%managed.MaxSlots] = at
@@ -146,13 +146,13 @@ func (p *planCopier) length(at frames.Addr, s *managed.Step) uint64 {
 // row reads a range of adjacent nodes.
 func (p *planCopier) row(at frames.Addr, s *managed.Step) {
 	n, size := p.length(at, s), uint64(s.Size)
-	p.count = 0
+	p.nodeCount = 0
 	if size == 0 || n < size || !p.cover(at, n) {
 		return
 	}
-	for end := at + n; end-at >= size && p.count < len(p.nodes) && p.copied(at, size) != nil; at += size {
-		p.nodes[p.count] = at
-		p.count++
+	for end := at + n; end-at >= size && p.nodeCount < len(p.nodes) && p.copied(at, size) != nil; at += size {
+		p.nodes[p.nodeCount] = at
+		p.nodeCount++
 	}
 }
 
@@ -162,23 +162,23 @@ func (p *planCopier) chain(at frames.Addr, s *managed.Step) {
 	if slices.Contains(p.first, at) {
 		return
 	}
-	before, d := p.n, density{piece: -1}
-	for p.count = 0; at != 0 && p.count < min(int(s.Max), len(p.nodes)); p.count++ {
+	before, d := p.regionCount, density{piece: -1}
+	for p.nodeCount = 0; at != 0 && p.nodeCount < min(int(s.Max), len(p.nodes)); p.nodeCount++ {
 		switch {
 		case p.copied(at, size) != nil || p.readCachedNodes() && p.copied(at, size) != nil:
 			d.found(p.lastIn)
 		case !p.node(at, size, d.next(at)):
 			return
 		default:
-			d.read(p.n - 1)
+			d.read(p.regionCount - 1)
 		}
 		d.last = at
 		p.cacheNode(at, size, before)
-		p.nodes[p.count] = at
+		p.nodes[p.nodeCount] = at
 		at = p.word(at + uint64(int64(s.Next)))
 	}
 	if p.first == nil {
-		p.first = p.firstBuf[:copy(p.firstBuf[:], p.nodes[:p.count])]
+		p.first = p.firstBuf[:copy(p.firstBuf[:], p.nodes[:p.nodeCount])]
 	}
 }
 
@@ -268,7 +268,7 @@ func (p *planCopier) node(at frames.Addr, size, with uint64) bool {
 // each replaces the nodes by the objects that they point to, and reads these.
 func (p *planCopier) each(s *managed.Step) {
 	n := 0
-	for i := range p.count {
+	for i := range p.nodeCount {
 		if p.leavesOut(p.nodes[i]+uint64(int64(s.At)), s) {
 			continue
 		}
@@ -285,7 +285,7 @@ func (p *planCopier) each(s *managed.Step) {
 			break
 		}
 	}
-	p.count = copy(p.nodes[:], p.next[:n])
+	p.nodeCount = copy(p.nodes[:], p.next[:n])
 }
 
 // leavesOut reports whether Each leaves a node out by the word at an address.

@@ -11,14 +11,14 @@ import (
 
 // planMemory is what a plan has copied in one observation.
 type planMemory struct {
-	rd     *ptrace.Reader
-	out    []frames.Region
-	n      int
-	last   frames.Region // the region that have last found
-	lastIn int           // its index in out, or −1
-	buf    []byte
-	used   int
-	ranges usedRanges
+	rd          *ptrace.Reader
+	out         []frames.Region
+	regionCount int
+	last        frames.Region // the region that have last found
+	lastIn      int           // its index in out, or −1
+	buf         []byte
+	bufUsed     int
+	ranges      usedRanges
 }
 
 // copied gives size bytes at addr if they were copied, or nil.
@@ -27,7 +27,7 @@ func (p *planMemory) copied(addr, size uint64) []byte {
 		p.ranges.uses(p.lastIn, addr, size)
 		return p.last.Bytes[off : off+size]
 	}
-	for i := range p.out[:p.n] {
+	for i := range p.out[:p.regionCount] {
 		if b := bytesAt(p.out[i].Addr, p.out[i].Bytes, addr, size); b != nil {
 			p.last, p.lastIn = p.out[i], i
 			p.ranges.uses(i, addr, size)
@@ -65,18 +65,18 @@ func (p *planMemory) word(addr frames.Addr) uint64 {
 
 // read copies up to n bytes at addr into a new region, and reports whether it got any.
 func (p *planMemory) read(addr frames.Addr, n uint64) bool {
-	n = min(n, uint64(len(p.buf)-p.used))
-	if n == 0 || p.n == len(p.out) {
+	n = min(n, uint64(len(p.buf)-p.bufUsed))
+	if n == 0 || p.regionCount == len(p.out) {
 		return false
 	}
-	b := p.buf[p.used : p.used+int(n)]
+	b := p.buf[p.bufUsed : p.bufUsed+int(n)]
 	got := p.rd.Read(addr, b)
 	if got == 0 {
 		return false
 	}
-	p.out[p.n] = frames.Region{Addr: addr, Bytes: b[:got]}
-	p.n++
-	p.used += got
+	p.out[p.regionCount] = frames.Region{Addr: addr, Bytes: b[:got]}
+	p.regionCount++
+	p.bufUsed += got
 	p.ranges.reads(addr, uint64(got))
 	return true
 }

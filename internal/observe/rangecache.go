@@ -95,10 +95,10 @@ func (p *planCopier) readRanges() {
 	}
 	until := c.until
 	c.until = 0
-	n, used := 0, p.used
+	n, used := 0, p.bufUsed
 	for _, r := range c.ranges[:c.n] {
 		size := int(r.size())
-		if p.n+n == len(p.out) || size > len(p.buf)-used {
+		if p.regionCount+n == len(p.out) || size > len(p.buf)-used {
 			break
 		}
 		u.parts[n] = frames.Region{Addr: r.from, Bytes: p.buf[used : used+size]}
@@ -106,14 +106,14 @@ func (p *planCopier) readRanges() {
 		n++
 	}
 	got := p.rd.ReadPresent(u.parts[:n], until)
-	u.first = p.n
+	u.first = p.regionCount
 	for i := 0; i < n && got >= len(u.parts[i].Bytes); i++ {
 		got -= len(u.parts[i].Bytes)
-		p.used += len(u.parts[i].Bytes)
-		p.out[p.n] = u.parts[i]
-		p.n++
+		p.bufUsed += len(u.parts[i].Bytes)
+		p.out[p.regionCount] = u.parts[i]
+		p.regionCount++
 	}
-	u.count = p.n - u.first
+	u.count = p.regionCount - u.first
 	clear(u.parts[:n])
 }
 

@@ -72,8 +72,8 @@ func (v *vmStack) observe(t *testing.T, p *planCopier, frameCount int) (reads in
 	out := make([]frames.Region, maxRegions)
 	before, regs := rd.Left(), frames.Regs{Arch: hostArch()}
 	snap := frames.Snapshot{Others: out[:p.Regions(&regs, &rd, out)]}
-	if p.count != frameCount {
-		t.Errorf("%d frames of %d", p.count, frameCount)
+	if p.nodeCount != frameCount {
+		t.Errorf("%d frames of %d", p.nodeCount, frameCount)
 	}
 	for _, r := range []memoryRange{{uint64(top), vmEnd}, {vmValues, uint64(values)}} {
 		for at := r.from; at < r.to; at += 8 {

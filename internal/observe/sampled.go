@@ -129,7 +129,7 @@ func (t *Thread) StoppedForDepth() bool { return t.sampled != 0 && t.beyondSampl
 // FromSample makes a raw sample from a usable kernel sample. The caller sets the clocks.
 func (o *Observer) FromSample(r *perfevents.Record) *RawSample {
 	s := o.pool.Get()
-	s.room((len(r.Stack) + sampleRoom - 1) / sampleRoom * sampleRoom) // few stacks are that deep
+	s.reserveStack((len(r.Stack) + sampleRoom - 1) / sampleRoom * sampleRoom) // few stacks are that deep
 	n, asked := copy(s.buf, r.Stack), r.Asked
 	s.copyShape = copyShape{}
 	if r.Longest {

@@ -55,16 +55,16 @@ func (p *preemption) markQueued(pending pendingStops) {
 
 // awaitsTracer reports whether a thread waits for the tracer's processor.
 func (p *preemption) awaitsTracer(t *Thread) bool {
-	return p.detector.Decide(&t.skid, t.files, t.base.lastRun(&t.before), p.wake())
+	return p.detector.Decide(&t.skid, t.files, t.base.lastRun(&t.lastClocks), p.wake())
 }
 
 // mostCandidates bounds the threads that are examined: more would take longer than the preempted thread waits.
 const mostCandidates = 16
 
 type candidate struct {
-	t    *Thread
-	runs uint64
-	used int64 // processor time since its last observation, ns
+	thread *Thread
+	runs   uint64
+	cpu    int64 // processor time since its last observation, ns
 }
 
 // Consider adds a thread with many system calls that the tracer may have preempted to the candidates of
@@ -74,14 +74,14 @@ func (p *preemption) Consider(t *Thread) bool {
 		return true
 	}
 	s, err := t.files.SchedStat()
-	if err != nil || s.Runs == t.before.Runs {
+	if err != nil || s.Runs == t.lastClocks.Runs {
 		return true
 	}
 	if len(p.candidates) == mostCandidates {
 		p.candidates = p.candidates[:0]
 		return false
 	}
-	p.candidates = append(p.candidates, candidate{t, s.Runs, int64(s.CPU - t.before.CPU)})
+	p.candidates = append(p.candidates, candidate{t, s.Runs, int64(s.CPU - t.lastClocks.CPU)})
 	return true
 }
 
@@ -95,13 +95,13 @@ func (p *preemption) FindPreempted() *Thread {
 	for list := p.candidates; len(list) > 0; list = list[:len(list)-1] {
 		most, last := 0, len(list)-1
 		for i := range list {
-			if list[i].used > list[most].used {
+			if list[i].cpu > list[most].cpu {
 				most = i
 			}
 		}
 		c := list[most]
-		if p.detector.Find(&c.t.skid, c.t.files, c.runs, p.wake().At) {
-			return c.t
+		if p.detector.Find(&c.thread.skid, c.thread.files, c.runs, p.wake().At) {
+			return c.thread
 		}
 		list[most] = list[last]
 	}

@@ -31,11 +31,11 @@ func (o *Observer) requestStop(t *Thread, s *RawSample, retry bool) error {
 		tracee.Sleeping(&call, runs)
 	}
 	if before, ok := tracee.Before(); ok {
-		if waits && before.Runs != t.before.Runs {
+		if waits && before.Runs != t.lastClocks.Runs {
 			t.skid.NoteRunOn()
 			waits = false
 		}
-		t.before = before
+		t.lastClocks = before
 	}
 	t.pending, t.stopping = s, tracee
 	t.begun = procmem.Now()
@@ -52,7 +52,7 @@ func (o *Observer) interrupt(t *Thread, retry bool) (*ptrace.Tracee, error) {
 	if retry || t.skid.MayWait() {
 		return o.ctl.BeginWith(t.TID, t.files)
 	}
-	return o.ctl.BeginSince(t.TID, &t.before)
+	return o.ctl.BeginSince(t.TID, &t.lastClocks)
 }
 
 // asleep gives the system call and run count of a sleeper, which a restart of the call on arm64 needs. ok is false
@@ -61,7 +61,7 @@ func (o *Observer) asleep(t *Thread) (call procmem.SyscallInfo, runs uint64, ok 
 	if o.mode != ModeAlwaysStop || o.arch != frames.AArch64 {
 		return call, 0, false
 	}
-	runs = t.before.Runs
+	runs = t.lastClocks.Runs
 	for range passiveTries {
 		call, err := t.files.Syscall()
 		if err != nil || call.Running || call.Nr < 0 {
@@ -110,7 +110,7 @@ func (o *Observer) fill(t *Thread, s *RawSample) {
 	s.CopyTime, s.Calls = stop.Copied-stop.Taken, stop.Calls
 	s.recalled, s.refused = false, false
 	o.keep(t, s, &o.req, stop)
-	t.stoppedAt, t.tls, t.queuedSince = stop.Regs.SP(), stop.Regs.TLS, 0
+	t.stackPointer, t.tls, t.queuedSince = stop.Regs.SP(), stop.Regs.TLS, 0
 	o.time(t, s)
 	t.base = baselineOf(stop)
 	if stop.Kind == ptrace.KindGroup {
@@ -133,7 +133,7 @@ func (o *Observer) time(t *Thread, s *RawSample) {
 		s.StopCause = o.ctl.Why(stop, s.Copied())
 		t.watchLock(s.StopCause)
 	}
-	s.OnCPU, s.Basis = t.skid.Stopped(s.At, stop.Sched.Runs == t.before.Runs, stop.InSyscall)
+	s.OnCPU, s.Basis = t.skid.Stopped(s.At, stop.Sched.Runs == t.lastClocks.Runs, stop.InSyscall)
 	o.pause.stopped(t, s.StopTime)
 }
 
@@ -144,7 +144,7 @@ const wayIntoStop = 20e3
 // way into the stop than wayIntoStop is no part of the stop: without a new arrival the thread was in the kernel, or the
 // hypervisor had its processor; with one it was queued or blocked.
 func (t *Thread) stopped(stop *ptrace.Stop) (stopped, late int64) {
-	if stop.SchedOK && stop.Sched.Runs == t.before.Runs {
+	if stop.SchedOK && stop.Sched.Runs == t.lastClocks.Runs {
 		from := max(stop.Interrupt, stop.Running-wayIntoStop)
 		return stop.Detach - from, from - stop.Interrupt
 	}

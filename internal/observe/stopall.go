@@ -37,27 +37,27 @@ func StopAll(ctl *ptrace.Controller, pool *Pool, more func() []*Thread, done fun
 	for round := 0; round < stopAllRounds && s.readAllPassively() && procmem.Now() < s.waitUntil; round++ {
 		s.wait()
 	}
-	for _, h := range s.all {
+	for _, h := range s.threads {
 		if h.state == heldStopped {
 			s.copyStack(h)
 		}
 	}
-	for _, h := range s.all {
+	for _, h := range s.threads {
 		s.finish(h)
 	}
-	return max(s.last-s.first, 0)
+	return max(s.lastDetach-s.firstStop, 0)
 }
 
 type stopAll struct {
-	ctl         *ptrace.Controller
-	passive     *Observer
-	done        func(*Thread, *RawSample, error)
-	all         []*heldThread
-	pending     int
-	waitUntil   int64
-	first, last int64
-	req         ptrace.Request
-	stop        ptrace.Stop
+	ctl                   *ptrace.Controller
+	passive               *Observer
+	done                  func(*Thread, *RawSample, error)
+	threads               []*heldThread
+	pending               int
+	waitUntil             int64
+	firstStop, lastDetach int64
+	req                   ptrace.Request
+	stop                  ptrace.Stop
 }
 
 type heldState uint8
@@ -70,7 +70,7 @@ const (
 )
 
 type heldThread struct {
-	t      *Thread
+	thread *Thread
 	state  heldState
 	tracee *ptrace.Tracee
 	raw    *RawSample
@@ -80,9 +80,9 @@ type heldThread struct {
 
 // add adds a thread, and asks it to stop if that is harmless.
 func (s *stopAll) add(t *Thread) {
-	h := &heldThread{t: t}
+	h := &heldThread{thread: t}
 	s.passive.takeHints(t)
-	s.all = append(s.all, h)
+	s.threads = append(s.threads, h)
 	sched, err := t.files.SchedStat()
 	if err == nil {
 		h.call, err = t.files.Syscall()
@@ -92,15 +92,15 @@ func (s *stopAll) add(t *Thread) {
 		return
 	}
 	if h.call.Running || interruptible(t, &h.call) {
-		s.requestStop(h, len(s.all), sched.Runs)
+		s.requestStop(h, len(s.threads), sched.Runs)
 	}
 }
 
 // requestStop asks a thread to stop. runs is its run count from before h.call was read.
 func (s *stopAll) requestStop(h *heldThread, tag int, runs uint64) {
 	h.raw = s.passive.pool.Get()
-	h.raw.room(h.t.hints.get().Bytes)
-	tracee, err := s.ctl.Begin(h.t.TID)
+	h.raw.reserveStack(h.thread.hints.get().Bytes)
+	tracee, err := s.ctl.Begin(h.thread.TID)
 	if err != nil {
 		s.end(h, nil, err)
 		return
@@ -120,14 +120,14 @@ func (s *stopAll) wait() {
 		if tracee == nil {
 			break
 		}
-		if tracee.Tag == 0 || tracee.Tag > uint64(len(s.all)) {
+		if tracee.Tag == 0 || tracee.Tag > uint64(len(s.threads)) {
 			s.ctl.Cancel(tracee)
 			continue
 		}
-		s.all[tracee.Tag-1].state = heldStopped
+		s.threads[tracee.Tag-1].state = heldStopped
 		s.pending--
 	}
-	for _, h := range s.all {
+	for _, h := range s.threads {
 		if h.state == heldPending {
 			s.ctl.Cancel(h.tracee)
 			h.state = heldAsleep
@@ -138,11 +138,11 @@ func (s *stopAll) wait() {
 
 // readAllPassively reads all threads that are not stopped, and reports whether any of them has changed.
 func (s *stopAll) readAllPassively() (changed bool) {
-	for i, h := range s.all {
+	for i, h := range s.threads {
 		if h.state != heldAsleep {
 			continue
 		}
-		outcome, raw, err := s.passive.Begin(h.t)
+		outcome, raw, err := s.passive.Begin(h.thread)
 		switch {
 		case errors.Is(err, refusal.Running) && procmem.Now() < s.waitUntil:
 			h.call = procmem.SyscallInfo{Running: true, Nr: -1}
@@ -162,11 +162,11 @@ func (s *stopAll) readAllPassively() (changed bool) {
 
 // copyStack copies the stack of a stopped thread, while all are stopped.
 func (s *stopAll) copyStack(h *heldThread) {
-	call, err := h.t.files.Syscall()
+	call, err := h.thread.files.Syscall()
 	if err != nil || call.Running || call.SP == 0 {
 		return // finish copies the stack
 	}
-	h.copied = h.raw.copyStack(h.t, call.SP, redZone) == nil && len(h.raw.Mem.Stack.Bytes) > 0
+	h.copied = h.raw.copyStack(h.thread, call.SP, redZone) == nil && len(h.raw.Mem.Stack.Bytes) > 0
 }
 
 func (s *stopAll) finish(h *heldThread) {
@@ -179,7 +179,8 @@ func (s *stopAll) finish(h *heldThread) {
 		}
 	case heldStopped:
 		raw := h.raw
-		s.req = ptrace.Request{Stack: raw.buf, Memory: h.t.Memory, Files: h.t.files, Extra: s.passive.extraOf(h.t),
+		s.req = ptrace.Request{Stack: raw.buf, Memory: h.thread.Memory, Files: h.thread.files,
+			Extra:   s.passive.extraOf(h.thread),
 			Regions: s.passive.regions[:]}
 		if h.copied {
 			s.req.Stack = nil
@@ -196,10 +197,10 @@ func (s *stopAll) finish(h *heldThread) {
 
 func (s *stopAll) fill(h *heldThread) {
 	raw, stop := h.raw, &s.stop
-	if s.first == 0 || stop.Running < s.first {
-		s.first = stop.Running
+	if s.firstStop == 0 || stop.Running < s.firstStop {
+		s.firstStop = stop.Running
 	}
-	s.last = max(s.last, stop.Detach)
+	s.lastDetach = max(s.lastDetach, stop.Detach)
 	raw.Regs, raw.Sched, raw.At, raw.How = stop.Regs, stop.Sched, stop.Stop, ByStop
 	if !h.copied {
 		raw.setStack(stop.StackAddr, stop.StackLen, stop.StackAsked)
@@ -220,11 +221,11 @@ func (s *stopAll) fill(h *heldThread) {
 // end ends the observation of a thread.
 func (s *stopAll) end(h *heldThread, raw *RawSample, err error) {
 	h.state = heldDone
-	s.done(h.t, raw, err)
+	s.done(h.thread, raw, err)
 }
 
 func (s *stopAll) detachAll() {
-	for _, h := range s.all {
+	for _, h := range s.threads {
 		if h.state == heldPending || h.state == heldStopped {
 			h.state = heldDone
 			s.ctl.Cancel(h.tracee)

@@ -103,14 +103,14 @@ func (t *taskStacks) Prefetch(regs *frames.Regs) []frames.Region {
 // StackEnd implements [ptrace.StackEnder], for a thread on its goroutine's stack.
 func (t *taskStacks) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
 	h := t.hint(regs.TLS + uint64(t.layout.TLS))
-	if !t.hinted(h) && !t.another(h, rd) || word(t.m, t.layout.Current) != h.g || !t.onStack(t.g, regs.SP()) {
+	if !t.hinted(h) && !t.readOtherTask(h, rd) || word(t.m, t.layout.Current) != h.g || !t.onStack(t.g, regs.SP()) {
 		return 0
 	}
 	return word(t.g, t.layout.StackHi)
 }
 
-// another reads the running task if it is not the hint's, and corrects the hint. Precondition: its m was read.
-func (t *taskStacks) another(h *taskHint, rd *ptrace.Reader) bool {
+// readOtherTask reads the running task if it is not the hint's, and corrects the hint. Precondition: its m was read.
+func (t *taskStacks) readOtherTask(h *taskHint, rd *ptrace.Reader) bool {
 	g := word(t.slot, 0)
 	if g == 0 || g == h.g || g != word(t.m, t.layout.Current) || rd.Read(g, t.g) != len(t.g) || word(t.g,
 		t.layout.Worker) != h.m {
@@ -216,7 +216,7 @@ func (t *taskStacks) current(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 	}
 	out[0] = frames.Region{Addr: slot, Bytes: t.slot}
 	h := t.hint(slot)
-	if h.slot == slot && t.asHinted(h, regs, rd) {
+	if h.slot == slot && t.readHintedTask(h, regs, rd) {
 		return h.g, h.m, 1
 	}
 	if rd.Read(slot, t.slot) != len(t.slot) {
@@ -235,22 +235,22 @@ func (t *taskStacks) running(g uint64, rd *ptrace.Reader, regions int) (uint64, 
 		return 0, 0, 0
 	}
 	m := word(t.g, t.layout.Worker)
-	if m == 0 || rd.Read(m, t.m) != len(t.m) || !t.runs(g) {
+	if m == 0 || rd.Read(m, t.m) != len(t.m) || !t.isRunning(g) {
 		return 0, 0, 0
 	}
 	return g, m, regions
 }
 
-func (t *taskStacks) asHinted(h *taskHint, regs *frames.Regs, rd *ptrace.Reader) bool {
+func (t *taskStacks) readHintedTask(h *taskHint, regs *frames.Regs, rd *ptrace.Reader) bool {
 	read := rd.Prefetched() || rd.ReadAll(t.Prefetch(regs)) == len(t.slot)+len(t.m)+len(t.g)
 	return read && t.hinted(h)
 }
 
 func (t *taskStacks) hinted(h *taskHint) bool {
-	return word(t.slot, 0) == h.g && word(t.g, t.layout.Worker) == h.m && t.runs(h.g)
+	return word(t.slot, 0) == h.g && word(t.g, t.layout.Worker) == h.m && t.isRunning(h.g)
 }
 
-func (t *taskStacks) runs(g uint64) bool {
+func (t *taskStacks) isRunning(g uint64) bool {
 	c := &t.layout
 	return !t.layout.InRegister || g == word(t.m, c.Scheduler) || g == word(t.m, c.Signals) || g == word(t.m, c.Current)
 }

@@ -43,8 +43,8 @@ type Thread struct {
 }
 
 type clockReads struct {
-	before procmem.SchedStat // at the last observation
-	first  procmem.SchedStat // at the first one
+	lastClocks  procmem.SchedStat // at the last observation
+	firstClocks procmem.SchedStat // at the first one
 }
 
 type walkState struct {
@@ -62,12 +62,12 @@ type pendingStop struct {
 }
 
 type lastStop struct {
-	stoppedAt frames.Addr // stack pointer at the last stop
-	tls       uint64      // thread pointer; 0 before the first stop
-	copied    int         // bytes of stack copied then
-	regions   int         // bytes of regions copied lately: a maximum that decays
-	pause     int64       // expected length of the next stop, ns; 0 if unknown
-	lostStop  int64       // length of a stop without a sample, ns
+	stackPointer  frames.Addr // stack pointer at the last stop
+	tls           uint64      // thread pointer; 0 before the first stop
+	copied        int         // bytes of stack copied then
+	regionBytes   int         // bytes of regions copied lately: a maximum that decays
+	expectedPause int64       // expected length of the next stop, ns; 0 if unknown
+	lostStop      int64       // length of a stop without a sample, ns
 }
 
 type planState struct {
@@ -117,11 +117,11 @@ func (t *Thread) Files() *procmem.ThreadFiles { return t.files }
 func (t *Thread) Pending() bool { return t.pending != nil }
 
 // LastSched gives the clocks that the last call of Begin read.
-func (t *Thread) LastSched() procmem.SchedStat { return t.before }
+func (t *Thread) LastSched() procmem.SchedStat { return t.lastClocks }
 
 // Ran gives the number of arrivals on a processor and the processor time, in ns, since the first observation.
 func (t *Thread) Ran() (runs, cpu int64) {
-	return int64(t.before.Runs - t.first.Runs), int64(t.before.CPU - t.first.CPU)
+	return int64(t.lastClocks.Runs - t.firstClocks.Runs), int64(t.lastClocks.CPU - t.firstClocks.CPU)
 }
 
 // Feedback gives the thread's WalkFeedback. It belongs to the goroutine that walks.

@@ -92,7 +92,7 @@ func (c *childClocks) claim(p *descendants.Untracked[*handover.Process, struct{}
 	for i, s := range p.Spent {
 		s.Program.Keep()
 		c.shared.Out.Add(handover.Event{
-			Kind: handover.ChildKnown, Proc: p.Waiter, Ran: s.Program, At: c.shared.Tick.At, Length: s.NS, Exact: exact,
+			Kind: handover.ChildTime, Proc: p.Waiter, Program: s.Program, At: c.shared.Tick.At, Length: s.NS, Exact: exact,
 			Last: i == len(p.Spent)-1,
 		})
 	}

@@ -61,7 +61,7 @@ func (c *children) keep(r *perfevents.Record) {
 	case p == nil:
 	case !r.Usable() && !r.NoUser:
 		n.unusable++
-	case c.waiting >= mostChildSamples || c.shared.Pool.Waiting() > mostWaitingBytes:
+	case c.waiting >= mostChildSamples || c.shared.Pool.BytesWaiting() > mostWaitingBytes:
 		n.dropped++
 	default:
 		n.taken++
@@ -92,7 +92,7 @@ func (c *children) handOver(now int64) {
 
 func (c *children) claim(kind handover.Kind, on *handover.Process, s childSample) {
 	s.in.Keep()
-	c.claims.report(handover.Event{Kind: kind, Proc: on, RawSample: s.raw, Ran: s.in})
+	c.claims.report(handover.Event{Kind: kind, Proc: on, RawSample: s.raw, Program: s.in})
 }
 
 // processTracked passes the samples of a process to its threads. Those from before its last exec are claims on its
@@ -111,7 +111,7 @@ func (c *children) processTracked(p *process) {
 		if last && p.mode == modeSamples && !c.claims.full() {
 			c.claims.keep(p, s.tid, s.raw)
 		} else {
-			c.claim(handover.SampledEnded, p.Handover, s)
+			c.claim(handover.SampledUntracked, p.Handover, s)
 		}
 	}
 }

@@ -68,7 +68,7 @@ func (c *claims) reportIf(due func(*unassignedSample) bool) {
 	for i := range c.unassigned {
 		u := c.unassigned[i]
 		if due(&c.unassigned[i]) {
-			c.report(handover.Event{Kind: handover.SampledEnded, Proc: u.proc.Handover, RawSample: u.raw})
+			c.report(handover.Event{Kind: handover.SampledUntracked, Proc: u.proc.Handover, RawSample: u.raw})
 		} else {
 			kept = append(kept, u)
 		}

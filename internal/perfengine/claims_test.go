@@ -17,7 +17,7 @@ func claimed(r *engine.SharedState) map[*handover.Process][]int64 {
 	r.Out.HandOver(0)
 	for len(r.Ring.Batches()) > 0 {
 		for _, e := range <-r.Ring.Batches() {
-			if e.Kind == handover.SampledEnded {
+			if e.Kind == handover.SampledUntracked {
 				at[e.Proc] = append(at[e.Proc], e.RawSample.At)
 			}
 		}

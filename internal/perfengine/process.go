@@ -106,7 +106,8 @@ func (th *thread) Ended(alive bool) {
 		e.samples.reportWaiting(th)
 	}
 	for i, raw := range th.waiting {
-		e.claims.report(handover.Event{Kind: handover.SampledEnded, Thread: th.Handover, Proc: p.Handover, RawSample: raw})
+		e.claims.report(handover.Event{Kind: handover.SampledUntracked, Thread: th.Handover, Proc: p.Handover,
+			RawSample: raw})
 		th.waiting[i] = nil
 	}
 	th.waiting = nil

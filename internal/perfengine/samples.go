@@ -76,7 +76,7 @@ func (s *samples) take(r *perfevents.Record) {
 	case th == nil:
 		s.keepUnassigned(p, r)
 	case !th.Observed.Sampled():
-	case len(th.waiting) >= mostSamples || s.shared.Pool.Waiting() > mostWaitingBytes:
+	case len(th.waiting) >= mostSamples || s.shared.Pool.BytesWaiting() > mostWaitingBytes:
 		s.counts.dropped++
 	default:
 		s.keep(th, r)
@@ -168,8 +168,8 @@ func (s *samples) report(th *thread, raw *observe.RawSample, at sample.Reading) 
 	s.shared.Sampled++
 	s.shared.Tick.Copies += raw.BeginWaiting()
 	s.shared.Out.Add(handover.Event{
-		Kind: handover.Sampled, Thread: th.Handover, RawSample: raw, Before: th.Backoff.TakeUnchanged(),
-		Length: raw.Period, Soon: th.proc.Handover.CodeChanging(raw.At),
+		Kind: handover.Sampled, Thread: th.Handover, RawSample: raw, UnchangedBefore: th.Backoff.TakeUnchanged(),
+		Length: raw.Period, WalkAtOnce: th.proc.Handover.CodeChanging(raw.At),
 	})
 }
 
@@ -189,7 +189,7 @@ func (s *samples) foundRunning(th *thread) {
 	th.Steady.Runs(schedule.Clocks(now))
 	if !th.begun {
 		th.begun = true
-		s.shared.Out.Add(handover.Event{Kind: handover.SeenRunning, Thread: th.Handover, Now: now})
+		s.shared.Out.Add(handover.Event{Kind: handover.FoundRunning, Thread: th.Handover, Reading: now})
 	}
 	s.shared.Backoff.Observed(&th.Backoff, false, th.FromZero, th.Observed.LastSched())
 }

@@ -32,12 +32,12 @@ func sampling(t *testing.T, freq float64) Options {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.Close)
-	return Options{Freq: freq, Running: &perfengine.Source{Events: r}}
+	return Options{Freq: freq, Engine: &perfengine.Source{Events: r}}
 }
 
 func events(o *Options) *perfevents.Reader { return source(o).Events }
 
-func source(o *Options) *perfengine.Source { return o.Running.(*perfengine.Source) }
+func source(o *Options) *perfengine.Source { return o.Engine.(*perfengine.Source) }
 
 // mostLossy bounds consecutive recordings with lost samples, as on an overloaded machine.
 const mostLossy = 20

@@ -112,7 +112,7 @@ func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 	undo := selfruntime.KeepQuiet(s.opts.Thrifty)
 	start, boot := procmem.Now(), cmp.Or(s.opts.Launched, BootTicks())
 	defer selfruntime.RelaxMonitor()()
-	engine := s.engine(start, boot)
+	engine := s.newProducer(start, boot)
 	var discovery sync.WaitGroup
 	accounted, traced := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -142,10 +142,10 @@ func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 	return s.stats(engine), s.common.Failure.Get()
 }
 
-// engine makes the engine of a run that begins at start, CLOCK_MONOTONIC ns, or boot, clock ticks after boot.
-func (s *Sampler) engine(start int64, boot uint64) handover.Producer {
-	if s.opts.engine != nil {
-		return s.opts.engine(s.common, s.control.Arriving())
+// newProducer makes the engine of a run that begins at start, CLOCK_MONOTONIC ns, or boot, clock ticks after boot.
+func (s *Sampler) newProducer(start int64, boot uint64) handover.Producer {
+	if s.opts.producer != nil {
+		return s.opts.producer(s.common, s.control.Arriving())
 	}
 	return tracer.New(s.opts.tracerOptions(), s.control, s.common, start, boot)
 }

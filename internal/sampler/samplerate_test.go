@@ -63,7 +63,7 @@ func TestSumsAreTheKernelsWhileTheRateOfSamplesChanges(t *testing.T) {
 	target := start(t, "burners", "2")
 	o := sampling(t, 199)
 	s := &alternating{Source: source(&o)}
-	o.Running = s
+	o.Engine = s
 	r := recordUntil(t, o, func(*recorded) bool { return s.changes.Load() >= 4 }, target.pid)
 	if r.Engine != "perf" || r.Stops != 0 || r.Sampled == 0 {
 		t.Errorf("engine %q, %d stops, %d samples", r.Engine, r.Stops, r.Sampled)

@@ -21,7 +21,7 @@ func (s *Sampler) stats(e handover.Producer) (r runstats.Stats) {
 	measureSwitch(&r.CPU)
 	r.Unopened = s.unopened.number()
 	r.Refused = s.refused.byReason()
-	r.WhyEngine = cmp.Or(r.EngineNote, s.opts.NoRunning)
+	r.WhyEngine = cmp.Or(r.EngineNote, s.opts.WhyNoEngine)
 	if begun := s.control.FirstTick(); begun != 0 {
 		r.Begun = time.Unix(0, s.aggregator.UnixOf(begun))
 	}

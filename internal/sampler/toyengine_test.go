@@ -132,14 +132,14 @@ func (e *toyEngine) end(out handover.Batch) handover.Batch {
 		if st, err := th.files.SchedStat(); err == nil {
 			end.Rest = procmem.ReadingAt(st, now)
 		}
-		out = append(out, handover.Event{Kind: handover.ThreadEnded, Thread: th.shared, Proc: th.shared.Proc, End: end})
+		out = append(out, handover.Event{Kind: handover.ThreadEnded, Thread: th.shared, Proc: th.shared.Proc, ThreadEnd: end})
 		th.files.Close()
 	}
 	for _, th := range e.threads {
 		if p := th.shared.Proc; !seen[p] {
 			seen[p] = true
 			out = append(out, handover.Event{
-				Kind: handover.ProcessEnded, Proc: p, At: now, Used: &attribute.ProcessEnd{},
+				Kind: handover.ProcessEnded, Proc: p, At: now, ProcessEnd: &attribute.ProcessEnd{},
 			})
 		}
 	}
@@ -154,7 +154,7 @@ func TestAnotherEngineRecords(t *testing.T) {
 	}
 	begun := time.Now()
 	enough := func(*Sampler) bool { return time.Since(begun) > time.Second }
-	r := run(t, Options{engine: toy}, enough, nil, target.pid)
+	r := run(t, Options{producer: toy}, enough, nil, target.pid)
 	asleep := func(s *pprof.Sample) bool { return in("sleep_here")(s) && label(s, "state") == "sleeping" }
 	ticks, wall := r.sumOf(0, asleep), r.sumOf(1, asleep)
 	if r.Engine != "toy" || r.PassiveReads == 0 || ticks < 3 || r.Complete < r.Samples*99/100 {

@@ -10,7 +10,7 @@ import (
 
 // While the account is overdrawn, no tick runs, but the kernel goes on sampling.
 func TestSamplesAtWithheldTicksAreChargedBeforeTheNextDecision(t *testing.T) {
-	o := Options{Freq: 99, MaxOverhead: 0.01, Running: newToyRunning()}
+	o := Options{Freq: 99, MaxOverhead: 0.01, Engine: newToyRunning()}
 	onTicksOf(t, o, func(_ func(), c *Tracer) {
 		c.budget.AddStop(1e12)
 		before := c.budget.Lost()
@@ -29,7 +29,7 @@ func TestSamplesAtWithheldTicksAreChargedBeforeTheNextDecision(t *testing.T) {
 func TestAllSamplesAreChargedAtTheEnd(t *testing.T) {
 	for _, limit := range []float64{0, 0.5} {
 		var c *Tracer
-		o := Options{Freq: 99, MaxOverhead: limit, Running: newToyRunning()}
+		o := Options{Freq: 99, MaxOverhead: limit, Engine: newToyRunning()}
 		onTicksOf(t, o, func(_ func(), made *Tracer) {
 			c = made
 			c.Sampled += 100

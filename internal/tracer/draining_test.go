@@ -27,7 +27,7 @@ func TestSamplesAreTakenWhateverTheTracerDoes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			toy := newToyRunning()
-			onTicksOf(t, Options{Freq: 199, Running: toy}, func(tick func(), c *Tracer) {
+			onTicksOf(t, Options{Freq: 199, Engine: toy}, func(tick func(), c *Tracer) {
 				if name != "threads are attached" {
 					tick()
 				}

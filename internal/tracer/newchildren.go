@@ -31,11 +31,11 @@ import (
 //   - The CPU time so far of each is reported too, as late ticks miss some.
 type newChildren struct {
 	*state
-	found   *foundChildren // nil: children are not followed
-	running engine.RunningObserver
-	births  *births
-	stops   *stops
-	walks   *pathWalks
+	found  *foundChildren // nil: children are not followed
+	engine engine.RunningObserver
+	births *births
+	stops  *stops
+	walks  *pathWalks
 	// precedesExec reports that processes may be stopped before their exec, too.
 	precedesExec bool
 }
@@ -82,7 +82,7 @@ func (n *newChildren) observe(now int64) {
 	if n.found == nil {
 		return
 	}
-	covered := n.running.Coverage()
+	covered := n.engine.Coverage()
 	if covered.Children || !n.find(now) || n.found.None() {
 		return
 	}
@@ -121,15 +121,15 @@ func (n *newChildren) find(now int64) (done bool) {
 const exiting = 0x04
 
 // mark marks a process on a processor, and begins to stop it.
-func (n *newChildren) mark(y *foundChild, s *procmem.Stat) {
-	if !n.Observer.OnProcessor(y.Files) {
+func (n *newChildren) mark(found *foundChild, s *procmem.Stat) {
+	if !n.Observer.OnProcessor(found.Files) {
 		return
 	}
 	ptrace.Pin() // allocates, see [pathWalks.open]
-	child := y.Kept
+	child := found.Kept
 	if child == nil {
 		child = &newChild{}
-		y.Kept = child
+		found.Kept = child
 	}
 	ran := &handover.Program{Name: s.Comm.String()}
 	m := mark{at: n.Tick.At, interval: n.tickState.interval, program: ran, found: attribute.FoundUnseen}
@@ -138,8 +138,9 @@ func (n *newChildren) mark(y *foundChild, s *procmem.Stat) {
 	}
 	child.marks = append(child.marks, m)
 	ptrace.Unpin()
-	if m.found == attribute.FoundUnseen && !child.refused && s.Threads == 1 && (n.precedesExec || !n.found.MayExec(y, s)) {
-		n.stop(child, y.PID)
+	if m.found == attribute.FoundUnseen && !child.refused && s.Threads == 1 && (n.precedesExec ||
+		!n.found.MayExec(found, s)) {
+		n.stop(child, found.PID)
 	}
 }
 
@@ -252,7 +253,7 @@ func (n *newChildren) threadTracked(th *thread) {
 		th.Handover.CreatedAt = min(th.Handover.CreatedAt, m.at, m.raw.At)
 		n.Tick.Copies += m.raw.BeginWaiting()
 		n.Unassigned--
-		n.Out.Add(handover.Event{Kind: handover.Sampled, Thread: th.Handover, RawSample: m.raw, Ran: m.program,
+		n.Out.Add(handover.Event{Kind: handover.Sampled, Thread: th.Handover, RawSample: m.raw, Program: m.program,
 			Length: m.interval})
 		m.raw = nil
 	}
@@ -280,7 +281,7 @@ func (n *newChildren) claim(waiter *handover.Process, marks []mark) {
 	for i := range marks {
 		m := &marks[i]
 		e := handover.Event{
-			Kind: handover.ChildSampled, Proc: waiter, Ran: m.program, RawSample: m.raw,
+			Kind: handover.ChildSampled, Proc: waiter, Program: m.program, RawSample: m.raw,
 			At: m.at, Length: m.interval, Found: m.found,
 		}
 		if m.raw != nil {
@@ -291,10 +292,10 @@ func (n *newChildren) claim(waiter *handover.Process, marks []mark) {
 	}
 }
 
-func (n *newChildren) reportUsed(y *foundChild) {
-	for _, u := range y.Used {
+func (n *newChildren) reportUsed(found *foundChild) {
+	for _, u := range found.Used {
 		n.Out.Add(handover.Event{
-			Kind: handover.ChildKnown, Proc: y.Waiter, Ran: &handover.Program{Name: u.Name}, At: n.Tick.At, Length: u.NS,
+			Kind: handover.ChildTime, Proc: found.Waiter, Program: &handover.Program{Name: u.Name}, At: n.Tick.At, Length: u.NS,
 		})
 	}
 }

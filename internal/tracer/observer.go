@@ -91,9 +91,9 @@ func (o *observer) finish(th *thread, s *observe.RawSample) {
 	o.Backoff.Observed(&th.Backoff, s.State != sample.Running, th.FromZero, s.Sched)
 	o.Tick.Copies += s.BeginWaiting()
 	o.Out.Add(handover.Event{
-		Kind: handover.Sampled, Thread: th.Handover, RawSample: s, Before: th.Backoff.TakeUnchanged(),
-		Length: o.standsFor(th, s),
-		Soon:   s.Surprising() || s.State == sample.Running && th.proc.Handover.CodeChanging(s.At),
+		Kind: handover.Sampled, Thread: th.Handover, RawSample: s, UnchangedBefore: th.Backoff.TakeUnchanged(),
+		Length:     o.standsFor(th, s),
+		WalkAtOnce: s.Surprising() || s.State == sample.Running && th.proc.Handover.CodeChanging(s.At),
 	})
 	if th.Observer != nil {
 		th.Observer.AfterObservation(s)

@@ -22,7 +22,7 @@ type Options struct {
 	MaxOverhead     float64       // 0: no bound
 	OfHost          bool          // a share of all processors' time
 	Subset          int           // 0: all
-	Running         engine.Source // nil: running threads are stopped
+	Engine          engine.Source // nil: running threads are stopped
 	KernelStacks    bool
 	CheckpointEvery time.Duration // 0: when asked for
 	WatchEvery      time.Duration // 0: no watch

@@ -48,7 +48,7 @@ func (r *reports) unchanged() {
 }
 
 func (r *reports) reportUnchanged(th *thread) {
-	r.Out.Add(handover.Event{Kind: handover.Unchanged, Thread: th.Handover, Before: th.Backoff.TakeUnchanged()})
+	r.Out.Add(handover.Event{Kind: handover.Unchanged, Thread: th.Handover, UnchangedBefore: th.Backoff.TakeUnchanged()})
 }
 
 // The next checkpoint comes at the earliest after checkpointPart times the duration of the last one, and a refresh

@@ -106,7 +106,7 @@ const lastWait = 100e6
 
 // observeLast observes every thread once more, so that all clocks are exact.
 func (t *Tracer) observeLast(now int64) {
-	ender, _ := t.running.(engine.Ender)
+	ender, _ := t.engine.(engine.Ender)
 	if ender != nil {
 		ender.BeforeLast(now)
 	}
@@ -141,7 +141,7 @@ func (t *Tracer) hold(ctx context.Context, ctl *ptrace.Controller) {
 	}
 	t.handOver(t.Tick.At)
 	t.publish()
-	holder, _ := t.running.(engine.Holder)
+	holder, _ := t.engine.(engine.Holder)
 	if holder != nil {
 		holder.Hold()
 	}

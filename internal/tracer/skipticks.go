@@ -30,7 +30,7 @@ func (t *Tracer) skipTicks(now, next int64) int64 {
 
 func (t *Tracer) maySkip(now int64) bool {
 	switch {
-	case !t.running.Coverage().Complete || t.drawsSubset() || t.budget.Limited() || t.Ending:
+	case !t.engine.Coverage().Complete || t.drawsSubset() || t.budget.Limited() || t.Ending:
 		return false
 	case t.quota != nil || t.Observer.Pending() > 0 || !t.Skipper.MaySkip(now):
 		return false

@@ -12,7 +12,7 @@ import (
 // Stats adds the statistics. It is called once, when the tracer has ended or hangs.
 func (t *Tracer) Stats(s *runstats.Stats) {
 	t.outcomeStats(s)
-	t.running.Stats(&s.Observed)
+	t.engine.Stats(&s.Observed)
 	s.Sampled, s.Claimed = t.Sampled, t.Unassigned
 	t.counts.stats(&s.Stopped)
 	t.runStats(s)

@@ -170,7 +170,7 @@ const (
 
 // saturated reports whether the aggregator is far behind, or a garbage collection is due.
 func (s *stops) saturated(now int64) bool {
-	return !s.Ring.Room() || s.Pool.Out() > MaxBacklog || s.Garbage.Draining(now)
+	return !s.Ring.Room() || s.Pool.BytesInUse() > MaxBacklog || s.Garbage.Draining(now)
 }
 
 // roomForCopy reports whether a further stack may be copied. It pauses if too many copies wait.
@@ -178,16 +178,16 @@ func (s *stops) roomForCopy() bool {
 	if s.Out.Len() >= handOverEarly {
 		s.handOver(s.Tick.At)
 	}
-	waiting := s.Pool.Waiting()
+	waiting := s.Pool.BytesWaiting()
 	s.counts.mostBacklog = max(s.counts.mostBacklog, waiting)
 	if waiting > SomeBacklog && s.Tick.Copies > SomeBacklog {
-		for s.tickState.paused < CatchUpFor && s.Pool.Waiting() > SomeBacklog/2 {
+		for s.tickState.paused < CatchUpFor && s.Pool.BytesWaiting() > SomeBacklog/2 {
 			s.handOver(s.Tick.At)
 			began := procmem.Now()
 			s.tickState.paused += s.pause(began+catchUpStep) - began
 		}
 	}
-	return s.Ending || s.Pool.Waiting() <= MaxBacklog
+	return s.Ending || s.Pool.BytesWaiting() <= MaxBacklog
 }
 
 // After stayFor ns a tick sleeps for as long, so that other threads of its processor run. With periods below closeTicks

@@ -43,7 +43,7 @@ func (t *Tracer) wake() (now, next int64) {
 	t.budget.SampledTo(t.Sampled)
 	rate := t.quota.Rate(t.budget.Rate(now))
 	t.ticks.SetRate(now, rate)
-	t.running.SetRate(now, t.budget.SampleRate(rate))
+	t.engine.SetRate(now, t.budget.SampleRate(rate))
 	return now, t.ticks.Next(now)
 }
 
@@ -81,13 +81,13 @@ func (t *Tracer) tick(now, deadline int64) {
 	if !t.drawsSubset() {
 		t.due.observePreempted() // before anything else
 	}
-	t.running.BeginTick(now, false)
+	t.engine.BeginTick(now, false)
 	t.observeNew(now)
 	t.listAll(now)
 	t.Backoff.WakeDue(t.tickState.threads)
 	t.due.observeAll()
 	t.tracked.dropEnded()
-	t.running.EndTick()
+	t.engine.EndTick()
 	t.endTick(now, deadline)
 }
 
@@ -121,7 +121,7 @@ func (t *Tracer) observeNew(now int64) {
 		}
 	}
 	t.children.observe(now)
-	t.running.TakeAll(now)
+	t.engine.TakeAll(now)
 	for _, p := range t.procs {
 		if !drawing && p.sampled() {
 			t.newThreads.observe(p, now)
@@ -159,8 +159,8 @@ func (t *Tracer) endTick(now, deadline int64) {
 func (t *Tracer) withhold(now, deadline int64) {
 	t.reports.observed(now)
 	t.gaps.Tick(now, t.ticks.Period())
-	t.running.BeginTick(now, true)
-	t.running.DrainIfDue()
+	t.engine.BeginTick(now, true)
+	t.engine.DrainIfDue()
 	for _, p := range t.procs {
 		t.tracked.list(p, now)
 	}

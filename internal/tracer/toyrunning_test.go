@@ -72,7 +72,7 @@ func TestAnEngineForRunningThreadsTakesThePlaceOfStops(t *testing.T) {
 	observe.OnThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
-		c := newTracer(Options{Freq: 99, Running: toy})
+		c := newTracer(Options{Freq: 99, Engine: toy})
 		c.Observer = observe.New(ctl, c.Pool, observe.ModeAuto)
 		defer c.Observer.Close()
 		c.tracked.trackProcess(p)

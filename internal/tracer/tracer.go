@@ -14,7 +14,7 @@ type Tracer struct {
 	*state
 	control    *Control
 	stop       func()                 // ends the run
-	running    engine.RunningObserver // in place of stops
+	engine     engine.RunningObserver // in place of stops
 	births     *births
 	stops      *stops
 	walks      *pathWalks
@@ -32,20 +32,20 @@ type Tracer struct {
 // after boot. The time of children started since counts from their start.
 func New(o Options, c *Control, with *handover.Common, start int64, boot uint64) *Tracer {
 	s := newState(o, with, start)
-	t := &Tracer{state: s, control: c, running: stopsOnly{}}
-	if o.Running != nil {
-		t.running = o.Running.Start(&s.SharedState, host{t}, engine.Options{Children: o.Children, Selected: o.Threads != nil})
+	t := &Tracer{state: s, control: c, engine: stopsOnly{}}
+	if o.Engine != nil {
+		t.engine = o.Engine.Start(&s.SharedState, host{t}, engine.Options{Children: o.Children, Selected: o.Threads != nil})
 	}
 	t.births = openBirths()
 	t.stops = &stops{
-		state: s, drain: t.running.DrainIfDue, done: t.stopped, pending: map[*observe.Thread]pendingStop{},
+		state: s, drain: t.engine.DrainIfDue, done: t.stopped, pending: map[*observe.Thread]pendingStop{},
 	}
 	t.walks = &pathWalks{state: s, stops: t.stops}
 	t.reports = &reports{state: s}
-	t.children = &newChildren{state: s, running: t.running, births: t.births, stops: t.stops, walks: t.walks}
+	t.children = &newChildren{state: s, engine: t.engine, births: t.births, stops: t.stops, walks: t.walks}
 	t.ended = &endedThreads{state: s, stops: t.stops, endThread: func(th *thread) { t.tracked.endThread(th) }}
 	t.tracked = &tracked{
-		state: s, running: t.running, stops: t.stops, walks: t.walks, children: t.children, ended: t.ended,
+		state: s, engine: t.engine, stops: t.stops, walks: t.walks, children: t.children, ended: t.ended,
 		start: start, startTicks: boot,
 	}
 	t.observer = &observer{state: s, stops: t.stops, reports: t.reports, tracked: t.tracked}

@@ -18,7 +18,7 @@ import (
 // tracked holds the processes and threads of the recording, from when they are found until their ends are reported.
 type tracked struct {
 	*state
-	running  engine.RunningObserver
+	engine   engine.RunningObserver
 	stops    *stops
 	walks    *pathWalks
 	children *newChildren
@@ -41,7 +41,7 @@ func (t *tracked) trackProcess(shared *handover.Process) {
 	tasks := openTaskDir(shared)
 	if tasks == nil {
 		p.Gone = true
-		t.Out.Add(handover.Event{Kind: handover.ProcessEnded, Proc: shared, At: procmem.Now(), Used: &p.account})
+		t.Out.Add(handover.Event{Kind: handover.ProcessEnded, Proc: shared, At: procmem.Now(), ProcessEnd: &p.account})
 		return
 	}
 	p.extra, _ = shared.TakeExtra()
@@ -56,7 +56,7 @@ func (t *tracked) trackProcess(shared *handover.Process) {
 	p.backoff = backoff.NewProcess(p.Clock.Now)
 	t.procs = append(t.procs, p)
 	t.Out.Add(handover.Event{Kind: handover.ProcessBegan, Proc: shared})
-	p.Observer = t.running.Track(&p.Process)
+	p.Observer = t.engine.Track(&p.Process)
 	t.children.processTracked(p)
 }
 
@@ -226,7 +226,8 @@ func (t *tracked) endThread(th *thread) {
 	if !e.Alive || th.tick == t.counts.ticks { // its last observation is of the recording's end
 		e.Rest = sample.Reading{}
 	}
-	t.Out.Add(handover.Event{Kind: handover.ThreadEnded, Thread: th.Handover, Before: th.Backoff.Unchanged, End: e})
+	t.Out.Add(handover.Event{Kind: handover.ThreadEnded, Thread: th.Handover, UnchangedBefore: th.Backoff.Unchanged,
+		ThreadEnd: e})
 	th.Observed.Close()
 	delete(th.proc.list.byTID, th.Observed.TID)
 	th.proc.list.changeHinted = true
@@ -259,7 +260,7 @@ func (t *tracked) endProcess(p *process) {
 	}
 	t.children.processEnded(p)
 	p.TaskDir.Close()
-	t.Out.Add(handover.Event{Kind: handover.ProcessEnded, Proc: p.Handover, At: t.Tick.At, Used: &p.account})
+	t.Out.Add(handover.Event{Kind: handover.ProcessEnded, Proc: p.Handover, At: t.Tick.At, ProcessEnd: &p.account})
 }
 
 // readLastClocks reads the process's clock, and its threads' for the CPU time of ended ones, at its end.
