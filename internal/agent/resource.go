@@ -57,8 +57,9 @@ type processAttributes struct {
 const mostQueued = 1 << 10
 
 func newResources(o ResourceOptions) *resources {
-	r := &resources{ResourceOptions: o, root: "/proc", known: map[int]processAttributes{}, toRead: make(chan int,
-		mostQueued)}
+	r := &resources{
+		ResourceOptions: o, root: "/proc", known: map[int]processAttributes{}, toRead: make(chan int, mostQueued),
+	}
 	if name, err := os.Hostname(); err == nil {
 		r.host = append(r.host, attribute{"host.name", name})
 	}

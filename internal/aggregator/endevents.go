@@ -19,8 +19,7 @@ func (a *Aggregator) endThread(e *handover.Event) {
 	}
 	a.attribute(&attribute.ThreadEnded{
 		Process: th.proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, Before: e.UnchangedBefore,
-		NotStopped: e.ThreadEnd.NotStopped,
-		End:        e.ThreadEnd.End,
+		NotStopped: e.ThreadEnd.NotStopped, End: e.ThreadEnd.End,
 	})
 	if e.ThreadEnd.Alive {
 		a.noteAlive(th)

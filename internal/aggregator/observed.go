@@ -50,7 +50,7 @@ func (a *Aggregator) attributeSample(e *handover.Event) {
 	e.RawSample = nil
 }
 
-// unwindObserved walks a raw sample; Ran is the program if the process was not opened yet.
+// unwindObserved walks a raw sample; Event.Program is that of a process that was not opened yet.
 func (u *unwinder) unwindObserved(th *threadAccount, e *handover.Event) (sample.StackID, frames.StopReason) {
 	if e.Program != nil {
 		return u.unwindSample(th, e.Program, e.RawSample)

@@ -100,8 +100,8 @@ func (f *futexStacks) find(t *Thread, call *procmem.SyscallInfo, text []byte) {
 	if err != nil || len(in) == 0 || len(in) > len(f.found.wchan) || len(text) == 0 {
 		return
 	}
-	f.found.op, f.found.wchanLen, f.found.text = call.Args[1], copy(f.found.wchan[:], in), append(f.found.text[:0],
-		text...)
+	f.found.op, f.found.text = call.Args[1], append(f.found.text[:0], text...)
+	f.found.wchanLen = copy(f.found.wchan[:], in)
 }
 
 func (f *futexStacks) proven() {
