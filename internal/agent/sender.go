@@ -170,8 +170,8 @@ func (s *sender) publishCounts() {
 	s.metrics.limit.Store(int64(s.limit))
 }
 
-// next gives the oldest message.
-func (s *sender) next() (body []byte, points int, remove func(), ok bool) {
+// oldest gives the oldest message.
+func (s *sender) oldest() (body []byte, points int, remove func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for s.spool != nil && len(s.divided) == 0 && len(s.spool.files) > 0 {
@@ -252,7 +252,7 @@ func jittered(d time.Duration) time.Duration {
 // sendWaiting sends what waits. It gives the least pause until the next attempt; 0: all is sent.
 func (s *sender) sendWaiting(ctx context.Context) (wait time.Duration) {
 	for {
-		body, points, remove, ok := s.next()
+		body, points, remove, ok := s.oldest()
 		if !ok {
 			return 0
 		}

@@ -83,12 +83,12 @@ func NewStore(begin time.Time, length time.Duration, seen func(pid int)) *Store 
 	s := &Store{
 		length: length, open: map[row]values{}, owed: map[threadKey]values{}, handedOut: make(chan *window, 1), seen: seen,
 	}
-	s.begin(begin.UnixNano())
+	s.beginWindow(begin.UnixNano())
 	return s
 }
 
-// begin draws a window's length within a tenth, against resonance with programs and with other agents.
-func (s *Store) begin(at int64) {
+// beginWindow draws a window's length within a tenth, against resonance with programs and with other agents.
+func (s *Store) beginWindow(at int64) {
 	s.current = window{from: at, rows: map[row][]point{}}
 	s.points = 0
 	s.due = at + int64(float64(s.length)*(0.9+0.2*rand.Float64()))
@@ -120,7 +120,7 @@ func (s *Store) Refresh(at int64, open iter.Seq[profile.Interval]) {
 	if at < s.due || len(s.handedOut) > 0 {
 		return
 	}
-	s.handOut(s.end(at, open))
+	s.handOut(s.endWindow(at, open))
 }
 
 func (s *Store) handOut(w *window) {
@@ -155,13 +155,13 @@ func (s *Store) held() iter.Seq[sample.StackID] {
 func (s *Store) Finish(at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.handOut(s.end(at.UnixNano(), func(func(profile.Interval) bool) {}))
+	s.handOut(s.endWindow(at.UnixNano(), func(func(profile.Interval) bool) {}))
 	close(s.handedOut)
 }
 
-// end adds the growth of open intervals, and gives the window. Those of running threads are left out: their time may
-// still go to another stack.
-func (s *Store) end(at int64, open iter.Seq[profile.Interval]) *window {
+// endWindow adds the growth of open intervals, and gives the window. Those of running threads are left out: their time
+// may still go to another stack.
+func (s *Store) endWindow(at int64, open iter.Seq[profile.Interval]) *window {
 	grown := map[row]values{}
 	for iv := range open {
 		if iv.State != sample.Running.String() {
@@ -182,21 +182,21 @@ func (s *Store) end(at int64, open iter.Seq[profile.Interval]) *window {
 	}
 	s.open = grown
 	for r, v := range change {
-		s.grow(r, point{at, v})
+		s.addGrowth(r, point{at, v})
 	}
-	s.pay()
+	s.subtractOwed()
 	w := s.current
 	w.to = max(at, w.from+1)
-	s.begin(w.to)
+	s.beginWindow(w.to)
 	if s.closes != nil {
 		s.closes(&w)
 	}
 	return &w
 }
 
-// grow adds the growth of an open interval. It is negative if the interval has ended: it was then added whole, after a
-// part of it was sent.
-func (s *Store) grow(r row, p point) {
+// addGrowth adds the growth of an open interval. It is negative if the interval has ended: it was then added whole,
+// after a part of it was sent.
+func (s *Store) addGrowth(r row, p point) {
 	less := values{}
 	for i, v := range p.values {
 		if v < 0 {
@@ -214,16 +214,16 @@ func (s *Store) grow(r row, p point) {
 	}
 }
 
-// pay subtracts from a thread's present time what was sent in excess before: a thread that was woken and is queued
-// counts as asleep until it runs; then its sleep is shortened, a part of which may have been sent.
-func (s *Store) pay() {
+// subtractOwed subtracts from a thread's present time what was sent in excess before: a thread that was woken and is
+// queued counts as asleep until it runs; then its sleep is shortened, a part of which may have been sent.
+func (s *Store) subtractOwed() {
 	if len(s.owed) == 0 {
 		return
 	}
 	for r, list := range s.current.rows {
 		k := threadKey{r.pid, r.tid}
 		if v, ok := s.owed[k]; ok {
-			s.owe(k, subtract(list, v))
+			s.setOwed(k, subtract(list, v))
 		}
 	}
 	for k, v := range s.owed { // its thread has nothing
@@ -232,12 +232,12 @@ func (s *Store) pay() {
 				v = subtract(list, v)
 			}
 		}
-		s.owe(k, v)
+		s.setOwed(k, v)
 	}
 }
 
-// owe sets what was sent in excess of a thread.
-func (s *Store) owe(k threadKey, v values) {
+// setOwed sets what was sent in excess of a thread.
+func (s *Store) setOwed(k threadKey, v values) {
 	if s.owed[k] = v; v == (values{}) {
 		delete(s.owed, k)
 	}

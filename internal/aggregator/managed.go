@@ -86,7 +86,7 @@ func (u *unwinder) walkManaged(thr *threadAccount, s *observe.RawSample, namers 
 	thr.Feedback.Plan(callstack.Plan(namers, thr.innerTID(), s.Regs.TLS))
 	entries := m.merger.End(stop.Complete())
 	for i := range entries {
-		u.stack = append(u.stack, u.entry(p, &entries[i], s.Regs.Arch))
+		u.stack = append(u.stack, u.entryLocation(p, &entries[i], s.Regs.Arch))
 	}
 	return stop
 }
@@ -115,7 +115,7 @@ func newManagedNames(p *processAccount) managedNames {
 	}
 }
 
-func (u *unwinder) entry(p *processAccount, e *callstack.Entry, arch frames.Arch) profile.LocID {
+func (u *unwinder) entryLocation(p *processAccount, e *callstack.Entry, arch frames.Arch) profile.LocID {
 	if e.Namer == nil {
 		return u.location(p, e.Frame.Module, e.Frame.Lookup(arch), e.Machinery)
 	}

@@ -78,12 +78,12 @@ func (t *taskPoller) readSlice(now int64) (rest int64) {
 // slice reads tasks for at most the given ns of processor time.
 func (t *taskPoller) slice(now, most int64) {
 	t.walked = 0
-	if !t.count(now) {
+	if !t.countPlaces(now) {
 		return
 	}
 	began := selfruntime.CPUTime()
 	if len(t.pending) == 0 {
-		t.poll(now)
+		t.findChanged(now)
 	}
 	for n := 1; len(t.pending) > 0 && (n%clockEvery != 0 || int64(selfruntime.CPUTime()-began) <= most); n++ {
 		i := t.pending[0]
@@ -97,8 +97,8 @@ func (t *taskPoller) slice(now, most int64) {
 	t.aggregator.taskObservations.Store(all.goroutines.Observations + all.coroutines.Observations)
 }
 
-// count reads the number of places at the start of a round; false if that fails.
-func (t *taskPoller) count(now int64) bool {
+// countPlaces reads the number of places at the start of a round; false if that fails.
+func (t *taskPoller) countPlaces(now int64) bool {
 	if t.next > 0 || len(t.pending) > 0 {
 		return true
 	}
@@ -115,22 +115,22 @@ func (t *taskPoller) count(now int64) bool {
 		t.firstBegan, t.lastAdded = now, now
 	}
 	for len(t.places) < n {
-		t.places = append(t.places, taskPlace{seen: t.since()})
+		t.places = append(t.places, taskPlace{seen: t.stateStart()})
 	}
 	t.totals.MostAtOnce = max(t.totals.MostAtOnce, int64(n))
 	return true
 }
 
-// since gives the start of the state at a new place. Tasks of the first round are taken as unchanged before.
-func (t *taskPoller) since() int64 {
+// stateStart gives the start of the state at a new place. Tasks of the first round are taken as unchanged before.
+func (t *taskPoller) stateStart() int64 {
 	if t.round == 0 {
 		return max(t.process.Since, 0)
 	}
 	return t.roundBegan
 }
 
-// poll finds the changed among the next tasks.
-func (t *taskPoller) poll(now int64) {
+// findChanged finds the changed among the next tasks.
+func (t *taskPoller) findChanged(now int64) {
 	t.polled = min(t.next+t.source.width(), len(t.places))
 	t.aggregator.unwind.lock.beginRead()
 	t.changed = t.source.Poll(t.next, t.polled, t.changed[:0])
@@ -165,7 +165,7 @@ func (t *taskPoller) readTask(i int, now int64) {
 		t.totals.ChangedInVain++
 		return
 	}
-	s.stack, _ = t.aggregator.unwind.end(stop)
+	s.stack, _ = t.aggregator.unwind.endStack(stop)
 	s.kind = t.kinds.number(kind)
 	s.parked, s.from = true, before
 	t.walked++
@@ -218,7 +218,7 @@ func (t *taskPoller) lastRound(now int64) {
 		most = pollFirst
 	}
 	began := selfruntime.CPUTime()
-	if !t.count(now) {
+	if !t.countPlaces(now) {
 		return
 	}
 	for left := len(t.places); left > 0; {
@@ -238,7 +238,7 @@ func (t *taskPoller) lastRound(now int64) {
 	}
 }
 
-func (t *taskPoller) end() {
+func (t *taskPoller) addLast() {
 	t.addIntervals()
 	if t.round == 0 {
 		t.totals.Unread += int64(len(t.places) - t.next)

@@ -106,7 +106,7 @@ func (a *Aggregator) findTasks(p *processAccount) {
 	p.tasks.all = slices.DeleteFunc(p.tasks.all, func(t *taskPoller) bool {
 		gone := !slices.ContainsFunc(of, t.source.same)
 		if gone {
-			t.end()
+			t.addLast()
 		}
 		return gone
 	})
@@ -160,7 +160,7 @@ func (a *Aggregator) finishTasks(p *processAccount, now int64) {
 		if alive {
 			t.finish(now)
 		}
-		t.end()
+		t.addLast()
 	}
 	p.tasks.all = nil
 }

@@ -88,7 +88,7 @@ func (u *unwinder) unwind(thr *threadAccount, s *observe.RawSample) (sample.Stac
 	if p.program != nil {
 		p.program.noteDeepest(thr, s, &u.walker)
 	}
-	id, _ := u.end(stop)
+	id, _ := u.endStack(stop)
 	thr.Feedback.Walked(p.Target, &u.walker, s, &u.outline)
 	if u.walked != nil {
 		u.walked(p.Process, s, id, &u.walker)

@@ -28,8 +28,8 @@ func (c *copier) request(t *Thread, s *RawSample, req *ptrace.Request) {
 	}
 }
 
-// keep keeps the copy of a stop in a raw sample.
-func (c *copier) keep(t *Thread, s *RawSample, req *ptrace.Request, stop *ptrace.Stop) {
+// keepCopy keeps the copy of a stop in a raw sample.
+func (c *copier) keepCopy(t *Thread, s *RawSample, req *ptrace.Request, stop *ptrace.Stop) {
 	if stop.InLarger {
 		s.reserveStack(stop.StackLen)
 		s.touched = max(s.touched, copy(s.buf, c.larger))
@@ -79,7 +79,7 @@ func (c *copier) makeRoom(t *Thread, s *RawSample) {
 	n := t.hints.get()
 	s.reserveRegions(t.regionBytes)
 	if s.outline = n.outline; s.outline == nil {
-		s.reserveStack(n.usual(t.besides()))
+		s.reserveStack(n.stackToReserve(t.besides()))
 		s.touch(t.copied)
 		if c.larger == nil {
 			c.larger = make([]byte, wholeCopy)
@@ -117,9 +117,9 @@ func (t *Thread) besides() int {
 	return t.regionBytes
 }
 
-// usual gives the bytes of stack to reserve if that many bytes of other memory are expected. A small stack and the
-// other memory share leastCopy.
-func (h *sizeHints) usual(regions int) int {
+// stackToReserve gives the bytes of stack to reserve if that many bytes of other memory are expected. A small stack and
+// the other memory share leastCopy.
+func (h *sizeHints) stackToReserve(regions int) int {
 	if h.Bytes > leastCopy || regions == 0 {
 		return h.Bytes
 	}

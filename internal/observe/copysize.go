@@ -43,7 +43,7 @@ func (l *sizeLearner) update(end walkEnd, w *frames.Walker, s *RawSample) (again
 	if used := reach - from; used <= s.Mem.StackEnd-from {
 		cut := end == endCut && s.How != BySample
 		if cut || end == endBetween {
-			used = max(used, l.toEnd(s))
+			used = max(used, l.sizeToEnd(s))
 		}
 		if end == endBetween {
 			used, again = max(used, w.UnreadAddr()-from), true
@@ -79,9 +79,9 @@ func (l *sizeLearner) hasAll(s *RawSample) bool {
 	return !l.Changing && root > from && root-from <= uint64(len(s.Mem.Stack.Bytes))
 }
 
-// toEnd gives the size of a copy up to the end of the stack. It is 0 if the end is unknown, or more than mostBridge
+// sizeToEnd gives the size of a copy up to the end of the stack. It is 0 if the end is unknown, or more than mostBridge
 // away.
-func (l *sizeLearner) toEnd(s *RawSample) uint64 {
+func (l *sizeLearner) sizeToEnd(s *RawSample) uint64 {
 	from, end := s.Mem.Stack.Addr, l.Root
 	if end <= from || l.Changing {
 		end = s.Mem.StackEnd

@@ -47,8 +47,8 @@ func (f *WalkFeedback) Walked(p *code.Process, w *frames.Walker, s *RawSample, o
 		return
 	}
 	f.samples.update(end, w, s)
-	f.again(f.others.update(end, w, s))
-	f.again(f.size.update(end, w, s))
+	f.readAgainIf(f.others.update(end, w, s))
+	f.readAgainIf(f.size.update(end, w, s))
 	if f.outline.update(end, w, s, o) {
 		f.size.atLeast(wholeCopy)
 	}
@@ -59,8 +59,8 @@ func (f *WalkFeedback) Walked(p *code.Process, w *frames.Walker, s *RawSample, o
 	f.handOver()
 }
 
-// again makes the next observation read again, even if the thread is unchanged, if the copy lacked something.
-func (f *WalkFeedback) again(lacked bool) {
+// readAgainIf makes the next observation read again, even if the thread is unchanged, if the copy lacked something.
+func (f *WalkFeedback) readAgainIf(lacked bool) {
 	if lacked {
 		f.hints.Retries++
 	}
@@ -86,7 +86,7 @@ func (f *WalkFeedback) CopyDeep(n uint64) {
 // parts). The newest four are kept.
 func (f *WalkFeedback) CopyOther(addr frames.Addr) {
 	_, added := f.others.add(addr, 0)
-	f.again(added)
+	f.readAgainIf(added)
 	f.handOver()
 }
 

@@ -57,17 +57,17 @@ func TestACopyAfterOneThatWasTooShortGoesToTheEnd(t *testing.T) {
 	const from, root, end = 1 << 30, 1<<30 + 700<<10, 1<<30 + 710<<10
 	s := &RawSample{copiedMemory: copiedMemory{Mem: frames.Snapshot{Stack: frames.Region{Addr: from}, StackEnd: end}}}
 	k := NewThread(1, 1, nil).Feedback()
-	if got := k.size.toEnd(s); got != end-from {
+	if got := k.size.sizeToEnd(s); got != end-from {
 		t.Errorf("%d bytes to the end of the mapping", got)
 	}
-	if k.hints.Root = root; k.size.toEnd(s) != root-from {
-		t.Errorf("%d bytes to where the stack has ended", k.size.toEnd(s))
+	if k.hints.Root = root; k.size.sizeToEnd(s) != root-from {
+		t.Errorf("%d bytes to where the stack has ended", k.size.sizeToEnd(s))
 	}
-	if k.hints.Changing = true; k.size.toEnd(s) != end-from {
-		t.Errorf("%d bytes where that was another stack", k.size.toEnd(s))
+	if k.hints.Changing = true; k.size.sizeToEnd(s) != end-from {
+		t.Errorf("%d bytes where that was another stack", k.size.sizeToEnd(s))
 	}
 	k.hints.Root, s.Mem.StackEnd = 0, from+mostCopy
-	if got := k.size.toEnd(s); got != 0 {
+	if got := k.size.sizeToEnd(s); got != 0 {
 		t.Errorf("%d bytes to an end that is far", got)
 	}
 }
@@ -114,7 +114,7 @@ func TestSamplesAfterAMisleadingOutlineAreWalkedSoon(t *testing.T) {
 		s := &RawSample{}
 		l.makeRoom(th, s)
 		l.pieces.noChain = false
-		l.keep(th, s, &ptrace.Request{}, &ptrace.Stop{})
+		l.keepCopy(th, s, &ptrace.Request{}, &ptrace.Stop{})
 		return s.Surprising()
 	}
 	k.hints.outline = &outline{sizes: &frameSizes{}}
@@ -214,7 +214,7 @@ func TestSamplesWithFurtherRegionsCopyNoMoreInAll(t *testing.T) {
 		{leastCopy + 1, 60 << 10, 1000, leastCopy + 1},
 	} {
 		n := sizeHints{Bytes: e.bytes, Used: e.used}
-		if got := n.usual(e.regions); got != e.want {
+		if got := n.stackToReserve(e.regions); got != e.want {
 			t.Errorf("%+v: %d bytes", e, got)
 		}
 	}

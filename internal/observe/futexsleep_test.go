@@ -102,11 +102,11 @@ func TestAFutexSleepLikeAnotherThreadsHasItsKernelStack(t *testing.T) {
 	s.Regs.Arch = hostArch()
 	k.read(threads[0], s, &call)
 	fresh := bytes.Clone(s.KernelText)
-	if k.has(threads[1], &call) != nil {
+	if k.kernelStackOf(threads[1], &call) != nil {
 		t.Error("known without a proof")
 	}
 	k.proven()
-	if got := k.has(threads[1], &call); !bytes.Equal(got, fresh) {
+	if got := k.kernelStackOf(threads[1], &call); !bytes.Equal(got, fresh) {
 		t.Errorf("%q, not %q", got, fresh)
 	}
 	k.stacks[0].text = []byte("[<0>] as_found+0x1/0x2\n")
@@ -117,11 +117,11 @@ func TestAFutexSleepLikeAnotherThreadsHasItsKernelStack(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 	k.stacks[0].wchan[0]++
-	if k.has(threads[1], &call) != nil {
+	if k.kernelStackOf(threads[1], &call) != nil {
 		t.Error("known in another function")
 	}
 	k.stacks[0].wchan[0]--
-	if call.Args[1] ^= 1 << 20; k.has(threads[1], &call) != nil {
+	if call.Args[1] ^= 1 << 20; k.kernelStackOf(threads[1], &call) != nil {
 		t.Error("known by another operation")
 	}
 }

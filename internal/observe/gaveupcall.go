@@ -58,8 +58,8 @@ type gaveUpCall struct {
 	notStopped sample.NotStopped
 }
 
-// gaveUp notes a stop that made a call give up. Precondition: the stack was copied.
-func (t *Thread) gaveUp(s *RawSample, stop *ptrace.Stop) {
+// noteGaveUp notes a stop that made a call give up. Precondition: the stack was copied.
+func (t *Thread) noteGaveUp(s *RawSample, stop *ptrace.Stop) {
 	if t.gaveUpCall == nil {
 		t.gaveUpCall = new(gaveUpCall)
 	}

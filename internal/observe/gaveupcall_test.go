@@ -42,7 +42,7 @@ func (t *Thread) inCall(tb *testing.T, at frames.Addr, broken bool) {
 		Times: ptrace.Times{Detach: procmem.Now()}}
 	stop.Regs.Arch = hostArch()
 	stop.Regs.Set(hostArch().SP(), at)
-	t.gaveUp(&s, &stop)
+	t.noteGaveUp(&s, &stop)
 }
 
 func (t *Thread) clocks(tb *testing.T) {

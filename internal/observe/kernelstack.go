@@ -70,8 +70,8 @@ type futexStacks struct {
 	found  futexStack // the last one read, not proved yet
 }
 
-// has gives a known kernel stack for the same operation and wchan, or nil.
-func (f *futexStacks) has(t *Thread, call *procmem.SyscallInfo) []byte {
+// kernelStackOf gives a known kernel stack for the same operation and wchan, or nil.
+func (f *futexStacks) kernelStackOf(t *Thread, call *procmem.SyscallInfo) []byte {
 	var buf [len(futexStack{}.wchan) + 1]byte
 	var in []byte
 	for i := range f.stacks {
@@ -92,8 +92,8 @@ func (f *futexStacks) has(t *Thread, call *procmem.SyscallInfo) []byte {
 	return nil
 }
 
-// find keeps a kernel stack, which [futexStacks.proven] confirms.
-func (f *futexStacks) find(t *Thread, call *procmem.SyscallInfo, text []byte) {
+// keepFound keeps a kernel stack, which [futexStacks.proven] confirms.
+func (f *futexStacks) keepFound(t *Thread, call *procmem.SyscallInfo, text []byte) {
 	var buf [len(f.found.wchan) + 1]byte
 	in, err := t.files.WchanOnce(buf[:])
 	f.found.wchanLen = 0
@@ -146,7 +146,7 @@ func (k *kernelStacks) read(t *Thread, s *RawSample, call *procmem.SyscallInfo) 
 		return
 	}
 	if inFutex {
-		if text := k.has(t, call); text != nil {
+		if text := k.kernelStackOf(t, call); text != nil {
 			s.KernelText = append(s.KernelText[:0], text...)
 			f.note(t, call, text)
 			return
@@ -156,7 +156,7 @@ func (k *kernelStacks) read(t *Thread, s *RawSample, call *procmem.SyscallInfo) 
 	if err == nil {
 		if s.KernelText, k.failed = text, 0; inFutex {
 			f.note(t, call, text)
-			k.find(t, call, text)
+			k.keepFound(t, call, text)
 		}
 		return
 	}

@@ -105,9 +105,9 @@ func (o *Observer) awaitsMappings(t *Thread, s *RawSample) bool {
 // noteLostStop notes a stop whose sample is lost, as a read was late.
 func (o *Observer) noteLostStop(t *Thread) error {
 	t.base.valid = false
-	t.lostStop, _ = t.stopped(&o.stop)
+	t.lostStop, _ = t.stopTimes(&o.stop)
 	t.lostStop = max(t.lostStop, 1)
-	o.pause.stopped(t, t.lostStop)
+	o.pause.noteStop(t, t.lostStop)
 	return refusal.MapLock
 }
 

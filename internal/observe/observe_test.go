@@ -40,13 +40,13 @@ func TestPauseLimitGoesByTheThreadsOwnStopsThenByThoseOfOthers(t *testing.T) {
 		t.Error("the usual pause is over 100 µs")
 	}
 	for range 50 {
-		p.stopped(&a, 500e3)
+		p.noteStop(&a, 500e3)
 	}
 	if p.allows(&a) || p.allows(&b) {
 		t.Error("stops of 500 µs are allowed")
 	}
 	for range 50 {
-		p.stopped(&c, 20e3)
+		p.noteStop(&c, 20e3)
 	}
 	if !p.allows(&c) {
 		t.Error("a stop of 20 µs is not allowed")
@@ -216,7 +216,7 @@ func TestNoStopIsBegunWhoseExpectedLengthIsOverTheLimit(t *testing.T) {
 			length = rng.Int64N(5e6)
 		}
 		before := th.expectedPause
-		p.stopped(th, length)
+		p.noteStop(th, length)
 		if want := max(before+(length-before)/8, leastPause); th.expectedPause != want {
 			t.Fatalf("%d ns are expected after one of %d, want %d", th.expectedPause, length, want)
 		}

@@ -142,7 +142,7 @@ func (t *Thread) isUnchanged(sched procmem.SchedStat) bool {
 	switch {
 	case !t.base.unchanged(sched) && !t.base.backInStop(sched, t.files):
 		t.retryBackoff = retryBackoff{}
-	case !t.retryBackoff.again(t.hints.get().Incomplete):
+	case !t.retryBackoff.rereadDue(t.hints.get().Incomplete):
 		t.restless = false
 		return true
 	}

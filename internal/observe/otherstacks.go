@@ -42,7 +42,7 @@ type otherStackLearner struct {
 // update learns from a walk, and reports whether it went to a place that was not copied and is new. Kernel samples have
 // one stack only, so they say nothing about others once the walk has left it.
 func (l *otherStackLearner) update(end walkEnd, w *frames.Walker, s *RawSample) (again bool) {
-	l.uses(w)
+	l.noteUsed(w)
 	if end != endCutOther && end != endOtherStack || s.How == BySample && w.Away() {
 		return false
 	}
@@ -52,7 +52,7 @@ func (l *otherStackLearner) update(end walkEnd, w *frames.Walker, s *RawSample) 
 // firstStackBytes covers the outermost frames and the kernel's data beyond them (arguments, environment).
 const firstStackBytes = 24 << 10
 
-func (r *StackRef) bytes() int {
+func (r *StackRef) copyBytes() int {
 	if r.Size == 0 && r.End > 0 {
 		return min(otherBelow+r.End+copyMargin, otherBytes)
 	}
@@ -95,21 +95,21 @@ func (l *otherStackLearner) missing(addr uint64) (added bool) {
 	return added
 }
 
-// uses notes which places a walk was at.
-func (l *otherStackLearner) uses(w *frames.Walker) {
+// noteUsed notes which places a walk was at.
+func (l *otherStackLearner) noteUsed(w *frames.Walker) {
 	switch {
 	case l.Others[0].At == 0:
 	case w.Left() && !w.Away(): // back again
 	case w.Away():
-		l.keep(l.endedAt(w.Regs().SP(), w.StopReason().Complete()))
+		l.countWalk(l.endedAt(w.Regs().SP(), w.StopReason().Complete()))
 	default:
-		l.keep(0)
+		l.countWalk(0)
 	}
 }
 
-// keep counts a walk, and drops the places that no walk was at for long. used is the set of places of this walk, bit i
-// for Others[i].
-func (l *otherStackLearner) keep(used uint) {
+// countWalk counts a walk, and drops the places that no walk was at for long. used is the set of places of this walk,
+// bit i for Others[i].
+func (l *otherStackLearner) countWalk(used uint) {
 	list, n := &l.Others, 0
 	for i := range list {
 		left := &l.walksLeft[i]
@@ -148,7 +148,7 @@ func (l *otherStackLearner) endedAt(sp frames.Addr, complete bool) (found uint) 
 // extend extends the copy that ends just before addr to n bytes behind addr, and reports whether there is one.
 func (l *otherStackLearner) extend(addr, n uint64) bool {
 	for i := range l.Others {
-		if r := &l.Others[i]; r.At != 0 && addr-r.At <= uint64(r.bytes()) {
+		if r := &l.Others[i]; r.At != 0 && addr-r.At <= uint64(r.copyBytes()) {
 			r.Size = int(min(addr-r.At+n, deepCopy))
 			return true
 		}
@@ -178,7 +178,7 @@ func (c *copier) extraOf(t *Thread) ptrace.Extra {
 			continue
 		}
 		c.others.firstStack[i] = r.FirstStack
-		n := r.bytes()
+		n := r.copyBytes()
 		if len(c.others.bufs[i]) < n {
 			c.others.bufs[i] = make([]byte, n)
 			touch(c.others.bufs[i])

@@ -198,7 +198,7 @@ func (l *outlineLearner) update(end walkEnd, w *frames.Walker, s *RawSample, o *
 	if o == nil || end == endPastRoot {
 		return false
 	}
-	known, cut := l.outline != nil, end.cut()
+	known, cut := l.outline != nil, end.isCut()
 	if dropped = cut && known; dropped {
 		l.outline, l.outlineMisled = nil, true
 	}

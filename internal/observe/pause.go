@@ -47,7 +47,7 @@ func (p *pauseLimit) allows(t *Thread) bool {
 	return false
 }
 
-func (p *pauseLimit) stopped(t *Thread, ns int64) {
+func (p *pauseLimit) noteStop(t *Thread, ns int64) {
 	t.expectedPause = movingMean(t.expectedPause, ns)
 	p.usual = movingMean(p.usual, ns)
 }

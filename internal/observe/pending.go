@@ -66,13 +66,13 @@ func (o *Observer) Serve(deadline int64, done func(*Thread, *RawSample, error)) 
 
 // serve finishes observations until the deadline, and gives their number. If one is set, it waits only for the first
 // stop, and without sleeping.
-func (o *Observer) serve(deadline int64, one bool, done func(*Thread, *RawSample, error)) (n int) {
+func (o *Observer) serve(deadline int64, onlyFirst bool, done func(*Thread, *RawSample, error)) (n int) {
 	wait := o.ctl.WaitAny
-	if one {
+	if onlyFirst {
 		wait = o.ctl.SpinAny
 	}
 	for tracee := wait(deadline); tracee != nil; tracee = wait(deadline) {
-		if one {
+		if onlyFirst {
 			deadline = 0
 		}
 		t := o.pending.take(tracee.Tag)

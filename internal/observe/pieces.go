@@ -55,15 +55,15 @@ func (p *pieces) reserve(need int) {
 }
 
 // check checks before a stop whether the pages of all frame ends are present, so that one system call can read them.
-func (e *presentEnds) check(m *procmem.Memory, by *outline) {
-	e.outline, e.until = by, 0
+func (e *presentEnds) check(m *procmem.Memory, outline *outline) {
+	e.outline, e.until = outline, 0
 	if m == nil {
 		return
 	}
 	const size = pieceBelow + pieceAbove
 	n, page := uint64(0), uint64(os.Getpagesize())
-	for i := range by.ends {
-		at := by.ends[i].at - pieceBelow
+	for i := range outline.ends {
+		at := outline.ends[i].at - pieceBelow
 		if n > 0 && at/page == e.places[n-1]/page && (at+size-1)/page == (e.places[n-1]+size-1)/page {
 			continue
 		}

@@ -112,7 +112,7 @@ func (p *planCopier) step(s *managed.Step) bool {
 	case managed.Copy:
 		p.cover(at, p.length(at, s))
 	case managed.Row:
-		p.row(at, s)
+		p.readRow(at, s)
 	case managed.Sum:
 		p.slots[s.To%managed.MaxSlots] += p.word(at) * uint64(s.Size)
 	case managed.Chain:
@@ -143,8 +143,8 @@ func (p *planCopier) length(at frames.Addr, s *managed.Step) uint64 {
 	return n
 }
 
-// row reads a range of adjacent nodes.
-func (p *planCopier) row(at frames.Addr, s *managed.Step) {
+// readRow reads a range of adjacent nodes.
+func (p *planCopier) readRow(at frames.Addr, s *managed.Step) {
 	n, size := p.length(at, s), uint64(s.Size)
 	p.nodeCount = 0
 	if size == 0 || n < size || !p.cover(at, n) {
@@ -167,7 +167,7 @@ func (p *planCopier) chain(at frames.Addr, s *managed.Step) {
 		switch {
 		case p.copied(at, size) != nil || p.readCachedNodes() && p.copied(at, size) != nil:
 			d.found(p.lastIn)
-		case !p.node(at, size, d.next(at)):
+		case !p.readNode(at, size, d.next(at)):
 			return
 		default:
 			d.read(p.regionCount - 1)
@@ -248,8 +248,8 @@ func (d *density) next(at frames.Addr) uint64 {
 	return 0
 }
 
-// node reads a node, and the with bytes up to the end of its page, if they can be read.
-func (p *planCopier) node(at frames.Addr, size, with uint64) bool {
+// readNode reads a node, and the with bytes up to the end of its page, if they can be read.
+func (p *planCopier) readNode(at frames.Addr, size, with uint64) bool {
 	end := max(at|(planPage-1)+1, at+size)
 	if with > planPage {
 		if from := max(end-min(with, end), p.rd.Start(at)); p.read(from, end-from) && p.copied(at, size) != nil {
@@ -277,7 +277,7 @@ func (p *planCopier) each(s *managed.Step) {
 			p.plan.Known.Has(to) {
 			continue
 		}
-		if p.copied(to+uint64(s.Next), uint64(s.Size)) == nil && !p.object(to+uint64(s.Next), s) {
+		if p.copied(to+uint64(s.Next), uint64(s.Size)) == nil && !p.readObject(to+uint64(s.Next), s) {
 			continue
 		}
 		p.next[n] = to
@@ -300,9 +300,9 @@ const (
 	fewBefore   = 8
 )
 
-func (p *planCopier) object(at frames.Addr, s *managed.Step) bool {
+func (p *planCopier) readObject(at frames.Addr, s *managed.Step) bool {
 	if s.Near {
-		return p.node(at, uint64(s.Size), planPage)
+		return p.readNode(at, uint64(s.Size), planPage)
 	}
 	return p.read(at, uint64(s.Size))
 }

@@ -24,13 +24,13 @@ type planMemory struct {
 // copied gives size bytes at addr if they were copied, or nil.
 func (p *planMemory) copied(addr, size uint64) []byte {
 	if off := addr - p.last.Addr; off < uint64(len(p.last.Bytes)) && size <= uint64(len(p.last.Bytes))-off {
-		p.ranges.uses(p.lastIn, addr, size)
+		p.ranges.noteUsed(p.lastIn, addr, size)
 		return p.last.Bytes[off : off+size]
 	}
 	for i := range p.out[:p.regionCount] {
 		if b := bytesAt(p.out[i].Addr, p.out[i].Bytes, addr, size); b != nil {
 			p.last, p.lastIn = p.out[i], i
-			p.ranges.uses(i, addr, size)
+			p.ranges.noteUsed(i, addr, size)
 			return b
 		}
 	}
@@ -77,6 +77,6 @@ func (p *planMemory) read(addr frames.Addr, n uint64) bool {
 	p.out[p.regionCount] = frames.Region{Addr: addr, Bytes: b[:got]}
 	p.regionCount++
 	p.bufUsed += got
-	p.ranges.reads(addr, uint64(got))
+	p.ranges.noteRead(addr, uint64(got))
 	return true
 }

@@ -131,10 +131,10 @@ func (p *planCopier) cover(at frames.Addr, n uint64) bool {
 		to := from + uint64(len(p.out[i].Bytes))
 		switch {
 		case from > at && from < at+n && to >= at+n:
-			u.uses(i, from, at+n-from)
+			u.noteUsed(i, from, at+n-from)
 			return p.read(at, min(from-at+rangeOverlaps, n))
 		case from <= at && at < to:
-			u.uses(i, at, to-at)
+			u.noteUsed(i, at, to-at)
 			beyond := max(at, to-min(rangeOverlaps, to))
 			return p.read(beyond, at+n-beyond)
 		}
@@ -142,8 +142,8 @@ func (p *planCopier) cover(at frames.Addr, n uint64) bool {
 	return p.read(at, n)
 }
 
-// uses notes that size bytes of a region were used.
-func (u *usedRanges) uses(region int, from frames.Addr, size uint64) {
+// noteUsed notes that size bytes of a region were used.
+func (u *usedRanges) noteUsed(region int, from frames.Addr, size uint64) {
 	i := region - u.first
 	if i < 0 || i >= u.count {
 		return
@@ -156,8 +156,8 @@ func (u *usedRanges) uses(region int, from frames.Addr, size uint64) {
 	r.from, r.to = min(r.from, from), max(r.to, from+size)
 }
 
-// reads notes that a step has read a range in addition.
-func (u *usedRanges) reads(from frames.Addr, size uint64) {
+// noteRead notes that a step has read a range in addition.
+func (u *usedRanges) noteRead(from frames.Addr, size uint64) {
 	if u.cache == nil || !u.sameEachTime || u.freshCount == len(u.fresh) {
 		return
 	}

@@ -68,12 +68,12 @@ func (l *depthLearner) update(end walkEnd, w *frames.Walker, s *RawSample) {
 	case s.How == ByStop:
 		l.stopped(depth(w, s))
 	case end == endCut:
-		l.cut(s)
+		l.learnCutSample(s)
 	}
 }
 
-// cut learns from a kernel sample that had too little of the stack, unless a longer one is possible.
-func (l *depthLearner) cut(s *RawSample) {
+// learnCutSample learns from a kernel sample that had too little of the stack, unless a longer one is possible.
+func (l *depthLearner) learnCutSample(s *RawSample) {
 	switch {
 	case !s.Longest():
 	case s.isFullSample():

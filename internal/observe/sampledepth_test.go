@@ -37,7 +37,7 @@ func TestAThreadWhoseBuffersHaveNoPagesYetIsStoppedOnce(t *testing.T) {
 	for _, want := range []int{1, 2, 4, 8, deepLeast, deepLeast} {
 		for range 3 { // sampled before the stop
 			s.setStack(0x7000, 3<<10, s.fullSampleBytes)
-			k.samples.cut(s)
+			k.samples.learnCutSample(s)
 		}
 		k.handOver()
 		th.hints.take()

@@ -277,7 +277,7 @@ func (s *search) chain(pc, sp frames.Addr) bool {
 			return false
 		}
 		sp += size
-		v, ok := s.copied.endOf(sp)
+		v, ok := s.copied.returnAddressAt(sp)
 		if !ok {
 			if v, ok = s.copyEnd(sp, size); !ok {
 				return false

@@ -97,21 +97,21 @@ func (o *Observer) finish(t *Thread, tracee *ptrace.Tracee) (*RawSample, error) 
 		t.base.valid = false
 		return s, err
 	}
-	o.fill(t, s)
+	o.fillFromStop(t, s)
 	return s, nil
 }
 
-// fill sets the raw sample and the thread's state from l.stop.
-func (o *Observer) fill(t *Thread, s *RawSample) {
+// fillFromStop sets the raw sample and the thread's state from l.stop.
+func (o *Observer) fillFromStop(t *Thread, s *RawSample) {
 	stop := &o.stop
 	s.Regs, s.Sched, s.At, s.How = stop.Regs, stop.Sched, stop.Stop, ByStop
 	s.State, s.Call, s.Kernel = sample.Running, procmem.SyscallInfo{Nr: -1}, s.Kernel[:0]
 	s.CallEffect = CallEffect{stop.Restarted, stop.Broken, stop.ReportedTwice, stop.Nr}
 	s.CopyTime, s.Calls = stop.Copied-stop.Taken, stop.Calls
 	s.recalled, s.refused = false, false
-	o.keep(t, s, &o.req, stop)
+	o.keepCopy(t, s, &o.req, stop)
 	t.stackPointer, t.tls, t.queuedSince = stop.Regs.SP(), stop.Regs.TLS, 0
-	o.time(t, s)
+	o.setTimes(t, s)
 	t.base = baselineOf(stop)
 	if stop.Kind == ptrace.KindGroup {
 		s.State = sample.Stopped
@@ -122,28 +122,28 @@ func (o *Observer) fill(t *Thread, s *RawSample) {
 	s.keepNear(t, stop)
 	s.NotStopped = t.TakeNotStopped()
 	if t.gaveUpCall.leftCall(); stop.GaveUp {
-		t.gaveUp(s, stop)
+		t.noteGaveUp(s, stop)
 	}
 }
 
-// time sets the length of the stop, and whether the thread was on a processor.
-func (o *Observer) time(t *Thread, s *RawSample) {
+// setTimes sets the length of the stop, and whether the thread was on a processor.
+func (o *Observer) setTimes(t *Thread, s *RawSample) {
 	stop := &o.stop
-	if s.StopTime, s.RanOn = t.stopped(stop); s.StopTime > LongStop {
+	if s.StopTime, s.RanOn = t.stopTimes(stop); s.StopTime > LongStop {
 		s.StopCause = o.ctl.Why(stop, s.Copied())
 		t.watchLock(s.StopCause)
 	}
 	s.OnCPU, s.Basis = t.skid.Stopped(s.At, stop.Sched.Runs == t.lastClocks.Runs, stop.InSyscall)
-	o.pause.stopped(t, s.StopTime)
+	o.pause.noteStop(t, s.StopTime)
 }
 
 // wayIntoStop is the most that a running thread takes from the interrupt to its stop, in ns.
 const wayIntoStop = 20e3
 
-// stopped gives an upper bound of the length of the stop, and how long the thread ran before it, both in ns. A longer
+// stopTimes gives an upper bound of the length of the stop, and how long the thread ran before it, both in ns. A longer
 // way into the stop than wayIntoStop is no part of the stop: without a new arrival the thread was in the kernel, or the
 // hypervisor had its processor; with one it was queued or blocked.
-func (t *Thread) stopped(stop *ptrace.Stop) (stopped, late int64) {
+func (t *Thread) stopTimes(stop *ptrace.Stop) (stopped, late int64) {
 	if stop.SchedOK && stop.Sched.Runs == t.lastClocks.Runs {
 		from := max(stop.Interrupt, stop.Running-wayIntoStop)
 		return stop.Detach - from, from - stop.Interrupt

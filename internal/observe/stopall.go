@@ -190,12 +190,12 @@ func (s *stopAll) finish(h *heldThread) {
 			s.end(h, nil, err)
 			return
 		}
-		s.fill(h)
+		s.fillFromStop(h)
 		s.end(h, raw, nil)
 	}
 }
 
-func (s *stopAll) fill(h *heldThread) {
+func (s *stopAll) fillFromStop(h *heldThread) {
 	raw, stop := h.raw, &s.stop
 	if s.firstStop == 0 || stop.Running < s.firstStop {
 		s.firstStop = stop.Running

@@ -30,8 +30,8 @@ func (c *stopCopy) add(r frames.Region) {
 // drop drops all but the first n regions.
 func (c *stopCopy) drop(n int) { c.Others = c.out[:n] }
 
-// endOf gives the return address at a frame's outer end, if copied with the saved registers.
-func (c *stopCopy) endOf(end frames.Addr) (pc frames.Addr, ok bool) {
+// returnAddressAt gives the return address at a frame's outer end, if copied with the saved registers.
+func (c *stopCopy) returnAddressAt(end frames.Addr) (pc frames.Addr, ok bool) {
 	from := end - savedBelow
 	if s := &c.Stack; from-s.Addr < uint64(len(s.Bytes)) {
 		return returnAddressIn(s, from)

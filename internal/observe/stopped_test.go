@@ -29,7 +29,7 @@ func TestLengthOfAStopBeginsAtTheStop(t *testing.T) {
 		"queued for long":                {stop(3000, 8), 40 * us, 0},
 	} {
 		th := &Thread{clockReads: clockReads{lastClocks: procmem.SchedStat{Runs: 7}}}
-		if stopped, late := th.stopped(c.stop); stopped != c.stopped || late != c.late {
+		if stopped, late := th.stopTimes(c.stop); stopped != c.stopped || late != c.late {
 			t.Errorf("%s: stopped for %d ns, late by %d, want %d and %d", name, stopped, late, c.stopped, c.late)
 		}
 	}

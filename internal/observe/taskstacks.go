@@ -156,7 +156,7 @@ func (t *taskStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 		out[n] = frames.Region{Addr: curg, Bytes: t.curg}
 		n = t.copyLabels(t.curg, rd, out, n+1)
 	}
-	from, size := t.span(signal)
+	from, size := t.stackToCopy(signal)
 	if size = rd.Read(from, t.stack[:size]); size == 0 {
 		return n
 	}
@@ -255,8 +255,8 @@ func (t *taskStacks) isRunning(g uint64) bool {
 	return !t.layout.InRegister || g == word(t.m, c.Scheduler) || g == word(t.m, c.Signals) || g == word(t.m, c.Current)
 }
 
-// span gives the stack to copy: from the saved sp, or the outer part after a signal.
-func (t *taskStacks) span(signal bool) (from uint64, n int) {
+// stackToCopy gives the stack to copy: from the saved sp, or the outer part after a signal.
+func (t *taskStacks) stackToCopy(signal bool) (from uint64, n int) {
 	c := &t.layout
 	lo, hi := word(t.curg, c.StackLo), word(t.curg, c.StackHi)
 	from = word(t.curg, c.SavedSP)

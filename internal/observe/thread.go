@@ -138,8 +138,8 @@ const (
 	retryFactor = 4
 )
 
-// again counts an observation of an unchanged thread, and reports whether to read it again.
-func (b *retryBackoff) again(incomplete bool) bool {
+// rereadDue counts an observation of an unchanged thread, and reports whether to read it again.
+func (b *retryBackoff) rereadDue(incomplete bool) bool {
 	if !incomplete {
 		*b = retryBackoff{}
 		return false

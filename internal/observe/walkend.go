@@ -45,8 +45,8 @@ func classify(p *code.Process, w *frames.Walker, s *RawSample, size *sizeLearner
 	return endCut
 }
 
-// cut reports whether the walk ended beyond the copy of a stack.
-func (e walkEnd) cut() bool { return e == endCut || e == endBetween || e == endCutOther }
+// isCut reports whether the walk ended beyond the copy of a stack.
+func (e walkEnd) isCut() bool { return e == endCut || e == endBetween || e == endCutOther }
 
 // mayChange reports whether a later walk of an equal copy may get further, after an exec or with newly loaded code.
 func mayChange(stop frames.StopReason) bool {

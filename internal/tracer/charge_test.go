@@ -14,12 +14,12 @@ func TestSamplesAtWithheldTicksAreChargedBeforeTheNextDecision(t *testing.T) {
 	onTicksOf(t, o, func(_ func(), c *Tracer) {
 		c.budget.AddStop(1e12)
 		before := c.budget.Lost()
-		now, next := c.wake()
+		now, next := c.nextTick()
 		if c.tickWithinBudget(now, next); c.budget.Withheld != 1 {
 			t.Fatalf("%d ticks were withheld", c.budget.Withheld)
 		}
 		c.Sampled += 100
-		c.wake()
+		c.nextTick()
 		if got := c.budget.Lost() - before; got != 100*schedule.SampleCost {
 			t.Errorf("%v ns were charged for 100 samples", got)
 		}

@@ -68,7 +68,7 @@ func (c *counts) stopFailed(ns int64) {
 	}
 }
 
-func (c *counts) fail(r refusal.Reason) { c.failed[r]++ }
+func (c *counts) addFailure(r refusal.Reason) { c.failed[r]++ }
 
 // mostCalls bounds the numbers of system calls that are counted one by one.
 const mostCalls = 512

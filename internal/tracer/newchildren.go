@@ -102,7 +102,7 @@ func (n *newChildren) observe(now int64) {
 
 // find searches for new processes; false if the search is under way.
 func (n *newChildren) find(now int64) (done bool) {
-	n.births.at(n.counts.ticks)
+	n.births.countUntil(n.counts.ticks)
 	last := n.births.last()
 	switch {
 	case n.walks.busy():
@@ -125,7 +125,7 @@ func (n *newChildren) mark(found *foundChild, s *procmem.Stat) {
 	if !n.Observer.OnProcessor(found.Files) {
 		return
 	}
-	ptrace.Pin() // allocates, see [pathWalks.open]
+	ptrace.Pin() // allocates, see [pathWalks.takeOpened]
 	child := found.Kept
 	if child == nil {
 		child = &newChild{}
@@ -140,11 +140,11 @@ func (n *newChildren) mark(found *foundChild, s *procmem.Stat) {
 	ptrace.Unpin()
 	if m.found == attribute.FoundUnseen && !child.refused && s.Threads == 1 && (n.precedesExec ||
 		!n.found.MayExec(found, s)) {
-		n.stop(child, found.PID)
+		n.stopChild(child, found.PID)
 	}
 }
 
-func (n *newChildren) stop(child *newChild, pid int) {
+func (n *newChildren) stopChild(child *newChild, pid int) {
 	if n.Ending || n.walks.busy() || n.drawsSubset() || n.Observer.Pending() > 0 || !n.quota.MayObserve() ||
 		!n.stops.roomForCopy() {
 		child.marks[len(child.marks)-1].found = attribute.FoundMissed
@@ -164,7 +164,7 @@ func (n *newChildren) stop(child *newChild, pid int) {
 	outcome, s, err := n.Observer.Begin(child.observed)
 	switch {
 	case err != nil:
-		n.stopped(child, nil, err)
+		n.handleStop(child, nil, err)
 	case outcome == observe.Reused:
 		n.counts.reused++
 		n.Unassigned++
@@ -172,7 +172,7 @@ func (n *newChildren) stop(child *newChild, pid int) {
 		n.counts.attempted--
 		n.counts.queued++
 	case outcome == observe.Done:
-		n.stopped(child, s, nil)
+		n.handleStop(child, s, nil)
 	case outcome == observe.Pending:
 		n.stops.pending[child.observed] = pendingStop{child: child}
 	}
@@ -195,10 +195,10 @@ func (c *newChild) open(pid int, budget *procmem.Budget) error {
 	return nil
 }
 
-func (n *newChildren) stopped(child *newChild, s *observe.RawSample, err error) {
+func (n *newChildren) handleStop(child *newChild, s *observe.RawSample, err error) {
 	if err != nil {
 		r := observe.Reason(err)
-		n.counts.fail(r)
+		n.counts.addFailure(r)
 		child.refused = child.refused || r == refusal.Denied
 		return
 	}

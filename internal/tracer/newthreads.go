@@ -46,7 +46,7 @@ func openBirths() *births {
 	return &births{file: file}
 }
 
-func (b *births) at(tick int64) int64 {
+func (b *births) countUntil(tick int64) int64 {
 	if tick != b.tick {
 		if b.tick = tick; b.file == nil || b.file.Advanced() {
 			b.count++
@@ -102,7 +102,7 @@ func (n *newThreads) observe(p *process, now int64) {
 // find tracks the threads created since the end of a process's list was last read.
 func (n *newThreads) find(p *process, now int64) {
 	l := &p.list
-	births := n.births.at(n.counts.ticks)
+	births := n.births.countUntil(n.counts.ticks)
 	if births == l.births || now-l.tailAt < int64(len(l.tids))*skipCost*skipShare {
 		return
 	}

@@ -114,7 +114,7 @@ func (o *observer) preferCPUOf(th *thread, s procmem.SchedStat, onCPU, running b
 
 func (o *observer) fail(th *thread, err error) {
 	reason := observe.Reason(err)
-	o.counts.fail(reason)
+	o.counts.addFailure(reason)
 	o.changed(th)
 	if reason == refusal.Gone {
 		o.tracked.endThread(th)

@@ -112,8 +112,8 @@ func (w *pathWalks) dropOpened() {
 	w.opened, w.taken = w.opened[:0], 0
 }
 
-// open gives a thread with its files. Precondition: threads of opened are asked for in their order.
-func (w *pathWalks) open(p *process, tid int) *observe.Thread {
+// takeOpened gives a thread with its files. Precondition: threads of opened are asked for in their order.
+func (w *pathWalks) takeOpened(p *process, tid int) *observe.Thread {
 	for ; !w.busy() && w.taken < len(w.opened); w.taken++ {
 		if o := &w.opened[w.taken]; o.proc == p && o.tid == tid && o.thread != nil {
 			t := o.thread

@@ -17,11 +17,11 @@ type reports struct {
 	checkpointed, refreshed int64
 }
 
-func (r *reports) observed(now int64) { r.gap(r.gaps.Observed(now)) }
+func (r *reports) observed(now int64) { r.reportGap(r.gaps.Observed(now)) }
 
-func (r *reports) gapIfEnded(now int64) { r.gap(r.gaps.Ended(now)) }
+func (r *reports) gapIfEnded(now int64) { r.reportGap(r.gaps.Ended(now)) }
 
-func (r *reports) gap(from, length int64) {
+func (r *reports) reportGap(from, length int64) {
 	if length > 0 {
 		r.gapEnd = from + length
 		r.Out.Add(handover.Event{Kind: handover.NotObserved, At: from, Length: length})

@@ -71,7 +71,7 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	}
 	t.run.scheduling = ctl.Scheduling()
 	t.beginOnce()
-	defer t.run.end(t.control, ctl)
+	defer t.run.setTotals(t.control, ctl)
 	if t.run.lastRead = 0; t.allTicks(ctx, ctl) {
 		t.stops.leave()
 		return true
@@ -81,7 +81,7 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	return false
 }
 
-func (r *run) end(c *Control, ctl *ptrace.Controller) {
+func (r *run) setTotals(c *Control, ctl *ptrace.Controller) {
 	if r.lastRead == 0 { // after a panic, or it continues later
 		r.lastRead = procmem.Now()
 	}

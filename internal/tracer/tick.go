@@ -22,7 +22,7 @@ func (t *Tracer) allTicks(ctx context.Context, ctl *ptrace.Controller) (leave bo
 			t.hold(ctx, ctl)
 			continue
 		}
-		now, next := t.wake()
+		now, next := t.nextTick()
 		t.tickWithinBudget(now, next)
 		t.afterTick(now)
 		if !t.opts.Endless && t.allEnded() && len(t.control.arriving) == 0 {
@@ -35,7 +35,7 @@ func (t *Tracer) allTicks(ctx context.Context, ctl *ptrace.Controller) (leave bo
 	return false
 }
 
-func (t *Tracer) wake() (now, next int64) {
+func (t *Tracer) nextTick() (now, next int64) {
 	t.Observer.Woken(procmem.Now())
 	t.reports.suspension(procmem.Now())
 	t.trackArrived()

@@ -38,7 +38,7 @@ func New(o Options, c *Control, with *handover.Common, start int64, boot uint64)
 	}
 	t.births = openBirths()
 	t.stops = &stops{
-		state: s, drain: t.engine.DrainIfDue, done: t.stopped, pending: map[*observe.Thread]pendingStop{},
+		state: s, drain: t.engine.DrainIfDue, done: t.handleStop, pending: map[*observe.Thread]pendingStop{},
 	}
 	t.walks = &pathWalks{state: s, stops: t.stops}
 	t.reports = &reports{state: s}
@@ -73,14 +73,14 @@ func (t *Tracer) trackArrived() {
 	}
 }
 
-// stopped takes the result of a pending stop.
-func (t *Tracer) stopped(l *observe.Thread, s *observe.RawSample, err error) {
+// handleStop takes the result of a pending stop.
+func (t *Tracer) handleStop(l *observe.Thread, s *observe.RawSample, err error) {
 	if ns := l.TakeLostStop(); ns > 0 {
 		t.countFailedStop(l, ns)
 	}
 	switch of := t.stops.takePending(l); {
 	case of.child != nil:
-		t.children.stopped(of.child, s, err)
+		t.children.handleStop(of.child, s, err)
 	case of.thread != nil:
 		t.observer.finishPending(of.thread, s, err)
 	}

@@ -149,7 +149,7 @@ func (t *tracked) discover(p *process, tid int, now int64) *thread {
 	if now < p.list.rejected[tid].again {
 		return nil
 	}
-	lt := t.walks.open(p, tid)
+	lt := t.walks.takeOpened(p, tid)
 	ptrace.Pin() // a return from a system call accepts preemption
 	name, noUser, err := nameOf(lt.Files())
 	ptrace.Unpin()
