@@ -295,12 +295,6 @@ func (r *Runtime) readTexts(id *identity) *function {
 	if !r.readName(f) || !r.readLines(f) || id.scope != 0 && !strings.HasPrefix(f.name, class+"::") {
 		return nil
 	}
-	first, end := uint32(id.lines), uint32(id.lines>>32)
-	for _, line := range f.lines {
-		if line < first || line > end {
-			return nil
-		}
-	}
 	f.since = procmem.Now()
 	f.seen = f.since
 	r.functions.keep(f)
@@ -415,7 +409,8 @@ func hashOf(b []byte) uint64 {
 // mostOpcodes bounds the opcodes read of a function.
 const mostOpcodes = 1 << 17
 
-// readLines reads the lines of the opcodes.
+// readLines reads the lines of the opcodes. It fails if one is none of the function's: the opcodes are freed, and their
+// memory used again, while the function's record is still there (destroy_op_array, Zend/zend_opcode.c).
 func (r *Runtime) readLines(f *function) bool {
 	if f.id.last > mostOpcodes {
 		return f.id.last < 1<<28 // its lines are not known
@@ -427,6 +422,9 @@ func (r *Runtime) readLines(f *function) bool {
 	f.lines = make([]uint32, f.id.last)
 	for i := range f.lines {
 		f.lines[i] = binary.LittleEndian.Uint32(b[i*opSize+opLine:])
+		if first, end := uint32(f.id.lines), uint32(f.id.lines>>32); f.lines[i] < first || f.lines[i] > end {
+			return false
+		}
 	}
 	return true
 }

@@ -125,6 +125,7 @@ func TestWhatIsFreedInTheStopHasNoName(t *testing.T) {
 		{"a function", "named", "named", func(memory) {}},
 		{"its name", "named", "[freed]", func(m memory) { m.free(aName, 32) }},
 		{"its op array", "named", "", func(m memory) { m.free(aFunc, 256) }},
+		{"its opcodes, used again", "named", "[freed]", func(m memory) { m[aOpcodes+opSize+opLine] = 12 }},
 	} {
 		m, r := oneCall(c.name)
 		c.free(m)
