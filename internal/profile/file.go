@@ -44,7 +44,8 @@ func isWall(t *pprof.ValueType) bool { return t.Type == TypeWall }
 
 // keeps is the error for a recording that would be replaced.
 func keeps(path string) error {
-	return fmt.Errorf("cannot write %s: it is a recording; name another file to write (a recording to read comes after it)", path)
+	return fmt.Errorf("cannot write %s: it is a recording; name another file to write, before the recording to read",
+		path)
 }
 
 // flag is " with -o" if it chose the path, else "".

@@ -81,7 +81,8 @@ func TestAProfileForTheCompilerReplacesNoRecording(t *testing.T) {
 	if err := b.WriteFile(path, nil); err != nil {
 		t.Fatal(err)
 	}
-	pgo := &pprof.Profile{SampleType: []*pprof.ValueType{{Type: TypeSamples, Unit: "count"}, {Type: TypeCPU, Unit: nanoseconds}}}
+	types := []*pprof.ValueType{{Type: TypeSamples, Unit: "count"}, {Type: TypeCPU, Unit: nanoseconds}}
+	pgo := &pprof.Profile{SampleType: types}
 	if err := WritePGO(path, pgo.Write); err == nil {
 		t.Error("a recording was replaced")
 	}
