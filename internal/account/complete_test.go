@@ -41,7 +41,7 @@ func TestTheClosingLineCountsCPUTimeAndNotSleepers(t *testing.T) {
 		t.Errorf("%q", line)
 	}
 	s.UnobservedCPU = 10 // record --engine ptrace --max-pause 1us
-	line := Closing(s, "p.pb.gz")
+	line = Closing(s, "p.pb.gz")
 	if !strings.Contains(line, "no CPU time was sampled") || strings.Contains(line, "100%") {
 		t.Errorf("%q", line)
 	}
