@@ -90,8 +90,8 @@ func (e savedSP) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, b
 	return saved + uint64(e.Add), ok
 }
 
-// StubGenerator::generate_method_entry_barrier, called at methods' starts: push -1; push rbp; mov rbp, rsp; ...; leave;
-// add rsp, 8; ret. A second path also restores registers up to its leave.
+// Begin and end of StubGenerator::generate_method_entry_barrier, called at methods' starts: push -1; push rbp;
+// mov rbp, rsp; ...; leave; add rsp, 8; ret. A second path also restores registers up to its leave.
 var (
 	barrierBegins = []byte{0x68, 0xff, 0xff, 0xff, 0xff, 0x55, 0x48, 0x8b, 0xec}
 	barrierEnds   = []byte{opLeave, 0x48, 0x83, 0xc4, 8, opRet}
