@@ -31,7 +31,9 @@ var (
 	mixedCase = regexp.MustCompile(`^([a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*)$`)
 	// docLink is a doc link (https://go.dev/doc/comment#links) to an exported name or Type.Member, of this package or,
 	// with a prefix, of another.
-	docLink = regexp.MustCompile(`(?:^|[\s(—,"])\[\*?((?:[\w./]*[a-z]\w*\.)?[A-Z]\w*(?:\.[A-Z]\w*)?)\](?:$|[\s.,;:)!?'"—])`)
+	docLink = regexp.MustCompile(`(?:^|[\s(—,"])` +
+		`\[\*?((?:[\w./]*[a-z]\w*\.)?[A-Z]\w*(?:\.[A-Z]\w*)?)\]` +
+		`(?:$|[\s.,;:)!?'"—])`)
 )
 
 // goFile is a Go source, a test or not, with its comments.

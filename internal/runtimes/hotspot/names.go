@@ -231,7 +231,7 @@ func (n *Names) readInfo(pc uint64, caller bool) (p codeInfo, ok bool) {
 		if c == nil {
 			return p, false
 		}
-		if !caller && n.v.isOnward(&b, pc) { // the callee has begun
+		if !caller && n.v.inCallStub(&b, pc) { // the callee has begun
 			return codeInfo{ref: managed.Ref{Object: c.begin, Position: atOnward, Cookie: c.cookie(), Kind: refStub}, code: c},
 				true
 		}
