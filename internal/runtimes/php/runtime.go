@@ -13,20 +13,20 @@ import (
 type Runtime struct {
 	managed.Plain
 	layout
-	version    string
-	module     *frames.Module
-	name       string // of the module
-	loop, cold span   // execute_ex and its split-off part
-	globals    uint64 // the executor's; 0 in a thread-safe build
-	threadSafe bool
-	tls        int64  // thread-safe: from the thread pointer to the word that leads to a thread's globals
-	inGlobals  uint64 // thread-safe: the executor's in these
-	oneRequest bool   // declared functions stay
-	fp, ip     uint8  // DWARF numbers of the registers of execute data and opline
-	host       managed.Host
-	plan       *managed.Plan
-	code       code // of the JIT compiler
-	thread     int  // the one that runs PHP, if not thread-safe; 0: unknown
+	version            string
+	module             *frames.Module
+	name               string // of the module
+	executeEx, cold    span   // execute_ex and its split-off part
+	globals            uint64 // the executor's; 0 in a thread-safe build
+	threadSafe         bool
+	tls                int64  // thread-safe: from the thread pointer to the word that leads to a thread's globals
+	executorOffset     uint64 // thread-safe: the executor's in these
+	oneRequest         bool   // declared functions stay
+	dataReg, oplineReg uint8  // DWARF numbers of the registers of execute data and opline
+	host               managed.Host
+	plan               *managed.Plan
+	jit                jitCode // of the JIT compiler
+	thread             int     // the one that runs PHP, if not thread-safe; 0: unknown
 
 	functions functions
 	walk
@@ -76,7 +76,7 @@ func (r *Runtime) Anchor(tid int, pthread uint64) (uint64, bool) {
 		return 0, false
 	}
 	cache := r.read64(pthread + uint64(r.tls))
-	return cache + r.inGlobals, cache != 0
+	return cache + r.executorOffset, cache != 0
 }
 
 // Bounds of the plan.
@@ -107,7 +107,7 @@ func (r *Runtime) makePlan() {
 	}
 	waiting := managed.Step{Op: managed.Each, Off: callThis, Size: uint32(r.generatorFake), Max: mostWaiting, Empty: true,
 		At: callFunc}
-	r.plan = &managed.Plan{Known: &r.functions.known, Steps: []managed.Step{
+	r.plan = &managed.Plan{Known: &r.functions.neverFreed, Steps: []managed.Step{
 		{Op: managed.Copy, Off: r.current + globalsTop, Max: 8 - globalsTop},
 		load(r.current, slotCall),
 		load(r.current+globalsStack, slotPage),
