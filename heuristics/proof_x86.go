@@ -4,10 +4,14 @@ package heuristics
 
 import "prywalk/internal/x86"
 
+// # The short analysis of JIT code
+//
 // JIT code has no known bounds, so it is only analysed forwards. The first path to a return mostly ends in the epilogue
 // of a frame with a frame pointer, which proves the frame. On such a path only writes to rbp, to callee-saved registers
 // and to the words at rbp matter. So paths are first read for these only, in the order of the forward analysis, at half
 // the cost. The result is that of the forward analysis, or none.
+//
+// Source: Intel SDM volume 2 (tables ); the registers that other instructions write: writes_x86.go.
 
 // maxProof bounds the instructions of a proof, maxRuns its jumps.
 const (
@@ -110,6 +114,7 @@ func (p *proof) run(pc uint64) bool {
 	return true
 }
 
+// pop goes on with a path that was put off. It returns false if there is none.
 func (p *proof) pop() bool {
 	for p.npend > 0 {
 		p.npend--
@@ -127,6 +132,7 @@ func (p *proof) pop() bool {
 	return false
 }
 
+// branch puts off the path to a jump's target.
 func (p *proof) branch(to uint64) proofStep {
 	if p.npend == len(p.pending) {
 		return proofFails
@@ -136,6 +142,7 @@ func (p *proof) branch(to uint64) proofStep {
 	return proofGoesOn
 }
 
+// doubt notes whether the last call may not return ([state.doubt]).
 func (p *proof) doubt(i *x86.Inst) {
 	if !p.doubts.afterCall {
 		return
@@ -153,6 +160,7 @@ func (p *proof) doubt(i *x86.Inst) {
 	p.doubts.doubt(&f)
 }
 
+// step interprets one instruction.
 func (p *proof) step(i *x86.Inst) proofStep {
 	if i.HasRM && i.Mod != 3 && i.Base == hwBP && i.Disp > -8 && i.Disp < 16 && i.Index == noReg && i.Op != 0x8d {
 		return proofFails // it writes the words at rbp
@@ -166,9 +174,9 @@ func (p *proof) step(i *x86.Inst) proofStep {
 		return p.one(i)
 	case i.Map == x86.Map0F:
 		switch op := i.Op; {
-		case op >= 0x80 && op < 0x90:
+		case op >= 0x80 && op < 0x90: // jcc
 			return p.branch(p.way.pc + uint64(i.Imm))
-		case op == 0x0b || op == 0xb9 || op == 0xff || op == 0x07 || op == 0x35:
+		case op == 0x0b || op == 0xb9 || op == 0xff || op == 0x07 || op == 0x35: // ud2, ud1, ud0, sysret, sysexit
 			return proofEnds
 		}
 	}
@@ -188,6 +196,7 @@ func (p *proof) write(mask uint32) bool {
 	return mask&(1<<hwBP) == 0
 }
 
+// one interprets an instruction of the one-byte map.
 func (p *proof) one(i *x86.Inst) proofStep {
 	switch op := i.Op; {
 	case op == 0x89 && i.Mod == 3 && i.W && i.RM == hwSP && i.Reg == hwBP, op == 0x8b && i.Mod == 3 && i.W &&
@@ -196,35 +205,36 @@ func (p *proof) one(i *x86.Inst) proofStep {
 			return proofFails
 		}
 		return proofReturns
-	case op == 0xc9 && i.Prefix&x86.Prefix66 == 0:
+	case op == 0xc9 && i.Prefix&x86.Prefix66 == 0: // leave
 		return proofReturns
-	case op == 0x89 || op == 0x8b || op == 0x8d || op == 0xc7 || op >= 0xb8 && op < 0xc0:
+	case op == 0x89 || op == 0x8b || op == 0x8d || op == 0xc7 || op >= 0xb8 && op < 0xc0: // mov, lea
 		return goesOn(p.move(i))
-	case op >= 0x50 && op < 0x58:
+	case op >= 0x50 && op < 0x58: // push
 		p.way.stores = true
 		return goesOn(i.Low() != hwBP)
-	case op >= 0x58 && op < 0x60:
+	case op >= 0x58 && op < 0x60: // pop
 		return goesOn(p.write(bit(i.Low())))
-	case op == 0x8f:
+	case op == 0x8f: // pop r/m
 		return goesOn(i.Mod != 3 || p.write(bit(i.RM)))
-	case op >= 0x70 && op < 0x80, op >= 0xe0 && op < 0xe4:
+	case op >= 0x70 && op < 0x80, op >= 0xe0 && op < 0xe4: // jcc, loop, jrcxz
 		return p.branch(p.way.pc + uint64(i.Imm))
-	case op >= 0xe8 && op <= 0xeb, op == 0xff && i.Reg&7 > 1:
+	case op >= 0xe8 && op <= 0xeb, op == 0xff && i.Reg&7 > 1: // call, jmp, push r/m
 		return p.turn(i)
 	case op == 0xcc, op == 0xf4, op == 0xf1, op == 0xca, op == 0xcb, op == 0xcf, op == 0xcd && i.Imm != -0x80:
-		return proofEnds
-	case op == 0xc2, op == 0xc3, op == 0xc8, op == 0xc9, op == 0xcd:
+		return proofEnds // int3, hlt, int1, retf, iret, int but 0x80
+	case op == 0xc2, op == 0xc3, op == 0xc8, op == 0xc9, op == 0xcd: // ret, enter, leave, int 0x80
 		return proofFails
 	}
 	return goesOn(p.write(writesOne(i)))
 }
 
+// turn follows a call or jump.
 func (p *proof) turn(i *x86.Inst) proofStep {
 	switch {
-	case i.Op == 0xe8:
+	case i.Op == 0xe8: // call
 		p.doubts.afterCall = i.Imm != 0
 		return proofGoesOn
-	case i.Op == 0xe9 || i.Op == 0xeb:
+	case i.Op == 0xe9 || i.Op == 0xeb: // jmp
 		if p.n == maxRuns {
 			return proofFails
 		}
@@ -232,7 +242,7 @@ func (p *proof) turn(i *x86.Inst) proofStep {
 			return proofEnds
 		}
 		return proofGoesOn
-	case i.Op == 0xff && i.Reg&7 == 2:
+	case i.Op == 0xff && i.Reg&7 == 2: // call r/m
 		p.doubts.afterCall = true
 		return proofGoesOn
 	case i.Op == 0xff && i.Reg&7 == 6:
@@ -243,18 +253,18 @@ func (p *proof) turn(i *x86.Inst) proofStep {
 
 func (p *proof) move(i *x86.Inst) bool {
 	switch op := i.Op; {
-	case op == 0x8d:
+	case op == 0x8d: // lea
 		// A store relative to a copy of rbp would be into the frame.
 		return p.write(bit(i.Reg)) && (i.Base != hwBP || i.Index != noReg || i.Reg == hwSP)
-	case op >= 0xb8 && op < 0xc0:
+	case op >= 0xb8 && op < 0xc0: // mov reg, imm
 		return p.write(bit(i.Low()))
-	case op == 0x8b && i.Mod == 3, op == 0x89 && i.Mod == 3, op == 0xc7 && i.Mod == 3:
+	case op == 0x8b && i.Mod == 3, op == 0x89 && i.Mod == 3, op == 0xc7 && i.Mod == 3: // mov to a register
 		to, from := i.RM, i.Reg
 		if op == 0x8b {
 			to, from = from, to
 		}
 		return p.write(bit(to)) && (op == 0xc7 || from != hwBP)
-	case op == 0x8b:
+	case op == 0x8b: // mov reg, mem
 		ok := p.write(bit(i.Reg))
 		if i.W && i.Base == hwBP && i.Index == noReg && i.Prefix&(x86.PrefixSeg|x86.Prefix67) == 0 && !p.way.stores {
 			p.loads[i.Reg&15] = savedReg{inMemory, hwBP, i.Disp}
@@ -262,14 +272,14 @@ func (p *proof) move(i *x86.Inst) bool {
 		return ok
 	}
 	p.way.stores = p.way.stores || i.Base == hwBP || i.Base == hwSP
-	return op89(i) // the forward analysis knows the word again after a store of rbp
+	return storesNoBP(i) // the forward analysis knows the word again after a store of rbp
 }
 
-func op89(i *x86.Inst) bool { return i.Op != 0x89 || i.Reg != hwBP }
+func storesNoBP(i *x86.Inst) bool { return i.Op != 0x89 || i.Reg != hwBP }
 
 func (p *proof) isPop() bool {
 	b := p.w.code(p.way.pc)
-	if len(b) == 0 || b[0] != 0x5d {
+	if len(b) == 0 || b[0] != 0x5d { // pop rbp
 		return false
 	}
 	p.way.pc++
@@ -291,20 +301,21 @@ func (p *proof) epilogue() (f found, ok bool) {
 		p.way.pc += uint64(i.Size)
 		ok = false
 		switch op := i.Op; {
-		case op == 0xc2 || op == 0xc3:
+		case op == 0xc2 || op == 0xc3: // ret
 			return p.frame(), popped == noReg || pushed
 		case pushed:
 		case op >= 0x70 && op < 0x80, (op == 0x81 || op == 0x83) && i.Reg&7 == 7 && i.Mod == 3, op == 0x39 && i.Mod == 3,
-			op == 0x3b && i.Mod == 3:
+			op == 0x3b && i.Mod == 3: // jcc, cmp
 			ok = popped == noReg
-		case op >= 0x58 && op < 0x60:
+		case op >= 0x58 && op < 0x60: // pop
 			ok = popped == noReg && i.Prefix == 0 && p.write(bit(i.Low())) && i.Low() != hwSP
 			popped = i.Low()
 		case op == 0x8d && i.Reg == hwSP, (op == 0x81 || op == 0x83) && i.Reg&7 == 0 && i.Mod == 3 && i.RM == hwSP:
+			// lea rsp, mem; add rsp, imm
 			ok = popped != noReg && i.W && i.Base != popped && i.Index != popped
-		case op == 0x03 && i.Mod == 3 && i.Reg == hwSP:
+		case op == 0x03 && i.Mod == 3 && i.Reg == hwSP: // add rsp, reg
 			ok = popped != noReg && i.W && i.RM != popped && i.RM != hwSP
-		case op >= 0x50 && op < 0x58:
+		case op >= 0x50 && op < 0x58: // push
 			pushed = popped != noReg && i.Low() == popped && i.Prefix == 0
 			ok = pushed
 		}
