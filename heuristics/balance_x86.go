@@ -59,7 +59,7 @@ func (a *abi) fpRule(st *state) frames.RegRule {
 // memory is a new base, so that words pushed there are known when popped.
 func (w *interpreter) returnPath() value {
 	st, f := &w.st, &w.fl
-	left := false // the last instruction popped rbp
+	popped := false // the last instruction popped rbp
 	for w.steps < maxBalance && st.pc >= st.lo && st.pc < st.hi {
 		code := w.code(st.pc)
 		if len(code) == 0 || !w.mark(st.pc) {
@@ -82,7 +82,7 @@ func (w *interpreter) returnPath() value {
 		case flowCall:
 			st.weak = true
 		case flowJump:
-			if !inside && left {
+			if !inside && popped {
 				return st.fromSaved(st.regs[hwSP].plus(8))
 			}
 			st.weak = st.weak || target <= st.pc
@@ -92,14 +92,14 @@ func (w *interpreter) returnPath() value {
 				w.push(target)
 			}
 		case flowIndirect, flowTail:
-			if left {
+			if popped {
 				return st.fromSaved(st.regs[hwSP].plus(8))
 			}
 			return value{}
 		case flowEnd:
 			return value{}
 		}
-		left = pops
+		popped = pops
 	}
 	return value{}
 }

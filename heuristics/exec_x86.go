@@ -6,10 +6,10 @@ import "prywalk/internal/x86"
 
 // # The x86-64 interpreter
 //
-// It executes one instruction on symbolic values (value.go), exactly where stack pointer, frame pointer, saved registers
-// or control flow are concerned (this file and move_x86.go); of all others it notes only the registers that they write
-// (writes_x86.go). The analyses of packages golang and hotspot are apart, as they track other things: locks, or fixed
-// sequences of one compiler.
+// It executes one instruction on symbolic values (value.go), exactly where stack pointer, frame pointer, saved
+// registers or control flow are concerned (this file and move_x86.go); of all others it notes only the registers that
+// they write (writes_x86.go). The analyses of packages golang and hotspot are apart, as they track other things: locks,
+// or fixed sequences of one compiler.
 //
 // Sources: Intel SDM volume 2 (opcode maps of appendix A), System V ABI for x86-64 §3.2.
 

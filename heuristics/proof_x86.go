@@ -22,7 +22,7 @@ const (
 // proof follows paths that leave rbp alone.
 type proof struct {
 	w       *interpreter
-	way     way
+	path    way
 	loads   [16]savedReg // from where callee-saved registers were loaded
 	runs    [maxRuns]span
 	n       int
@@ -41,21 +41,21 @@ type way struct {
 
 // proveX86 gives the frame that the first return proves. It returns false if it proves none.
 func (w *interpreter) proveX86(pc uint64, caller bool) (f found, ok bool) {
-	p := proof{w: w, way: way{pc: pc}}
+	p := proof{w: w, path: way{pc: pc}}
 	p.doubts.afterCall = caller
 	p.run(pc)
 	var i x86.Inst
 	for range maxProof {
-		if p.way.pc >= p.next {
-			if !p.pop() { // it was read before
+		if p.path.pc >= p.next {
+			if !p.resume() { // it was read before
 				return f, false
 			}
 			continue
 		}
-		if !x86.DecodeInto(w.code(p.way.pc), &i) {
+		if !x86.DecodeInto(w.code(p.path.pc), &i) {
 			return f, false
 		}
-		p.way.pc += uint64(i.Size)
+		p.path.pc += uint64(i.Size)
 		if p.doubt(&i); p.doubts.weak {
 			return f, false
 		}
@@ -65,7 +65,7 @@ func (w *interpreter) proveX86(pc uint64, caller bool) (f found, ok bool) {
 		case proofFails:
 			return f, false
 		case proofEnds:
-			if !p.pop() {
+			if !p.resume() {
 				return f, false
 			}
 		}
@@ -83,7 +83,7 @@ const (
 	proofFails             // the forward analysis must decide
 )
 
-func goesOn(ok bool) proofStep {
+func goesOnIf(ok bool) proofStep {
 	if ok {
 		return proofGoesOn
 	}
@@ -93,7 +93,7 @@ func goesOn(ok bool) proofStep {
 // run begins a run of instructions. It returns false if it was read before, or if there are too many.
 func (p *proof) run(pc uint64) bool {
 	if p.n > 0 && p.runs[p.n-1].hi == 0 {
-		p.runs[p.n-1].hi = p.way.pc
+		p.runs[p.n-1].hi = p.path.pc
 	}
 	if p.n == maxRuns {
 		return false
@@ -109,35 +109,35 @@ func (p *proof) run(pc uint64) bool {
 	}
 	p.runs[p.n] = span{lo: pc}
 	p.n++
-	p.way.pc = pc
+	p.path.pc = pc
 	p.doubts.afterCall, p.doubts.padded = false, false
 	return true
 }
 
-// pop goes on with a path that was put off. It returns false if there is none.
-func (p *proof) pop() bool {
+// resume goes on with a path that was put off. It returns false if there is none.
+func (p *proof) resume() bool {
 	for p.npend > 0 {
 		p.npend--
 		to := p.pending[p.npend]
-		from := p.way
-		p.way.changed, p.way.stores = to.changed, to.stores
+		from := p.path
+		p.path.changed, p.path.stores = to.changed, to.stores
 		if p.run(to.pc) {
 			for reg := range p.loads {
 				p.loads[reg] = savedReg{kind: lost}
 			}
 			return true
 		}
-		p.way.pc = from.pc
+		p.path.pc = from.pc
 	}
 	return false
 }
 
-// branch puts off the path to a jump's target.
-func (p *proof) branch(to uint64) proofStep {
+// postpone puts off the path to a jump's target.
+func (p *proof) postpone(to uint64) proofStep {
 	if p.npend == len(p.pending) {
 		return proofFails
 	}
-	p.pending[p.npend] = way{to, p.way.changed, p.way.stores}
+	p.pending[p.npend] = way{to, p.path.changed, p.path.stores}
 	p.npend++
 	return proofGoesOn
 }
@@ -156,7 +156,7 @@ func (p *proof) doubt(i *x86.Inst) {
 		f = flow{}
 	}
 	// As in followPath, pc is that of the instruction.
-	p.doubts.pc = p.way.pc - uint64(i.Size)
+	p.doubts.pc = p.path.pc - uint64(i.Size)
 	p.doubts.doubt(&f)
 }
 
@@ -169,23 +169,23 @@ func (p *proof) step(i *x86.Inst) proofStep {
 	case i.VEX && i.Map == x86.MapAPX:
 		return proofFails
 	case i.VEX:
-		return goesOn(p.write(vexWrites(i)))
+		return goesOnIf(p.write(vexWrites(i)))
 	case i.Map == x86.MapOne:
-		return p.one(i)
+		return p.oneByte(i)
 	case i.Map == x86.Map0F:
 		switch op := i.Op; {
 		case op >= 0x80 && op < 0x90: // jcc
-			return p.branch(p.way.pc + uint64(i.Imm))
+			return p.postpone(p.path.pc + uint64(i.Imm))
 		case op == 0x0b || op == 0xb9 || op == 0xff || op == 0x07 || op == 0x35: // ud2, ud1, ud0, sysret, sysexit
 			return proofEnds
 		}
 	}
-	return goesOn(p.write(mapWrites(i)))
+	return goesOnIf(p.write(mapWrites(i)))
 }
 
 // write notes changed registers, and returns false if rbp is among them.
 func (p *proof) write(mask uint32) bool {
-	p.way.changed |= mask
+	p.path.changed |= mask
 	if mask&(1<<hwBX|0xf<<12) != 0 {
 		for _, reg := range p.w.src.abi.kept {
 			if mask&(1<<reg) != 0 {
@@ -196,8 +196,8 @@ func (p *proof) write(mask uint32) bool {
 	return mask&(1<<hwBP) == 0
 }
 
-// one interprets an instruction of the one-byte map.
-func (p *proof) one(i *x86.Inst) proofStep {
+// oneByte interprets an instruction of the one-byte map.
+func (p *proof) oneByte(i *x86.Inst) proofStep {
 	switch op := i.Op; {
 	case op == 0x89 && i.Mod == 3 && i.W && i.RM == hwSP && i.Reg == hwBP, op == 0x8b && i.Mod == 3 && i.W &&
 		i.Reg == hwSP && i.RM == hwBP:
@@ -208,28 +208,28 @@ func (p *proof) one(i *x86.Inst) proofStep {
 	case op == 0xc9 && i.Prefix&x86.Prefix66 == 0: // leave
 		return proofReturns
 	case op == 0x89 || op == 0x8b || op == 0x8d || op == 0xc7 || op >= 0xb8 && op < 0xc0: // mov, lea
-		return goesOn(p.move(i))
+		return goesOnIf(p.move(i))
 	case op >= 0x50 && op < 0x58: // push
-		p.way.stores = true
-		return goesOn(i.Low() != hwBP)
+		p.path.stores = true
+		return goesOnIf(i.Low() != hwBP)
 	case op >= 0x58 && op < 0x60: // pop
-		return goesOn(p.write(bit(i.Low())))
+		return goesOnIf(p.write(bit(i.Low())))
 	case op == 0x8f: // pop r/m
-		return goesOn(i.Mod != 3 || p.write(bit(i.RM)))
+		return goesOnIf(i.Mod != 3 || p.write(bit(i.RM)))
 	case op >= 0x70 && op < 0x80, op >= 0xe0 && op < 0xe4: // jcc, loop, jrcxz
-		return p.branch(p.way.pc + uint64(i.Imm))
+		return p.postpone(p.path.pc + uint64(i.Imm))
 	case op >= 0xe8 && op <= 0xeb, op == 0xff && i.Reg&7 > 1: // call, jmp, push r/m
-		return p.turn(i)
+		return p.jump(i)
 	case op == 0xcc, op == 0xf4, op == 0xf1, op == 0xca, op == 0xcb, op == 0xcf, op == 0xcd && i.Imm != -0x80:
 		return proofEnds // int3, hlt, int1, retf, iret, int but 0x80
 	case op == 0xc2, op == 0xc3, op == 0xc8, op == 0xc9, op == 0xcd: // ret, enter, leave, int 0x80
 		return proofFails
 	}
-	return goesOn(p.write(writesOne(i)))
+	return goesOnIf(p.write(writesOne(i)))
 }
 
-// turn follows a call or jump.
-func (p *proof) turn(i *x86.Inst) proofStep {
+// jump follows a call or jump.
+func (p *proof) jump(i *x86.Inst) proofStep {
 	switch {
 	case i.Op == 0xe8: // call
 		p.doubts.afterCall = i.Imm != 0
@@ -238,7 +238,7 @@ func (p *proof) turn(i *x86.Inst) proofStep {
 		if p.n == maxRuns {
 			return proofFails
 		}
-		if !p.run(p.way.pc + uint64(i.Imm)) {
+		if !p.run(p.path.pc + uint64(i.Imm)) {
 			return proofEnds
 		}
 		return proofGoesOn
@@ -266,23 +266,23 @@ func (p *proof) move(i *x86.Inst) bool {
 		return p.write(bit(to)) && (op == 0xc7 || from != hwBP)
 	case op == 0x8b: // mov reg, mem
 		ok := p.write(bit(i.Reg))
-		if i.W && i.Base == hwBP && i.Index == noReg && i.Prefix&(x86.PrefixSeg|x86.Prefix67) == 0 && !p.way.stores {
+		if i.W && i.Base == hwBP && i.Index == noReg && i.Prefix&(x86.PrefixSeg|x86.Prefix67) == 0 && !p.path.stores {
 			p.loads[i.Reg&15] = savedReg{inMemory, hwBP, i.Disp}
 		}
 		return ok
 	}
-	p.way.stores = p.way.stores || i.Base == hwBP || i.Base == hwSP
+	p.path.stores = p.path.stores || i.Base == hwBP || i.Base == hwSP
 	return storesNoBP(i) // the forward analysis knows the word again after a store of rbp
 }
 
 func storesNoBP(i *x86.Inst) bool { return i.Op != 0x89 || i.Reg != hwBP }
 
 func (p *proof) isPop() bool {
-	b := p.w.code(p.way.pc)
+	b := p.w.code(p.path.pc)
 	if len(b) == 0 || b[0] != 0x5d { // pop rbp
 		return false
 	}
-	p.way.pc++
+	p.path.pc++
 	return true
 }
 
@@ -295,10 +295,10 @@ func (p *proof) epilogue() (f found, ok bool) {
 	var i x86.Inst
 	popped, pushed := uint8(noReg), false
 	for range maxEpilogue {
-		if p.way.pc >= p.next || !x86.DecodeInto(p.w.code(p.way.pc), &i) || i.VEX || i.Map != x86.MapOne {
+		if p.path.pc >= p.next || !x86.DecodeInto(p.w.code(p.path.pc), &i) || i.VEX || i.Map != x86.MapOne {
 			return f, false
 		}
-		p.way.pc += uint64(i.Size)
+		p.path.pc += uint64(i.Size)
 		ok = false
 		switch op := i.Op; {
 		case op == 0xc2 || op == 0xc3: // ret
@@ -332,7 +332,7 @@ func (p *proof) frame() found {
 		switch {
 		case reg == hwBP:
 			f.kept[i] = savedReg{inMemory, hwBP, 0}
-		case p.way.changed&(1<<reg) != 0:
+		case p.path.changed&(1<<reg) != 0:
 			f.kept[i] = p.loads[reg]
 		}
 	}

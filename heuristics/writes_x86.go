@@ -10,8 +10,8 @@ import "prywalk/internal/x86"
 // themselves: the set of general registers that an opcode may change, a bit for each hardware number. A set may be too
 // large, never too small.
 //
-// Source: Intel SDM volume 2: opcode maps A-2 (one byte), A-3 (0F), A-4 (0F 38), A-5 (0F 3A), groups A-6 (by ModRM.reg).
-// An operand in column E or M is ModRM.rm, one in column G is ModRM.reg.
+// Source: Intel SDM volume 2: opcode maps A-2 (one byte), A-3 (0F), A-4 (0F 38), A-5 (0F 3A), groups A-6 (by
+// ModRM.reg). An operand in column E or M is ModRM.rm, one in column G is ModRM.reg.
 
 func bit(reg uint8) uint32 { return 1 << (reg & 31) }
 
