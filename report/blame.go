@@ -185,7 +185,7 @@ func (b *blamer) interval(s *profile.Sample, blocked int64) {
 	case end == 0: // without times
 		add(blameKey{id, nil, ownerUnseen}, 1)
 	case s.Value[b.wall] <= 2*b.period:
-		add(b.atTick(id, view.OwnerOf(s), end), 1)
+		add(b.ownerAtTick(id, view.OwnerOf(s), end), 1)
 	default:
 		b.parts(id, s, from, end, add)
 	}
@@ -212,8 +212,8 @@ func (b *blamer) interval(s *profile.Sample, blocked int64) {
 	}
 }
 
-// atTick gives what the owner did at a moment's tick.
-func (b *blamer) atTick(id lockID, owner, at int64) blameKey {
+// ownerAtTick gives what the owner did at the tick of a moment.
+func (b *blamer) ownerAtTick(id lockID, owner, at int64) blameKey {
 	if owner <= 0 {
 		return noOwner(id, owner)
 	}

@@ -93,8 +93,8 @@ func (s *separate) all() []*elffile.File {
 	return s.found
 }
 
-// rest drops the files until the next call of all.
-func (s *separate) rest() {
+// drop drops the files until the next call of all.
+func (s *separate) drop() {
 	for _, f := range s.found {
 		if f.Memory() != s.elf.Memory() { // embedded ones share the image's
 			f.Release()

@@ -119,7 +119,7 @@ func (r *goroutineReader) locksOf(t *managed.ParkedTask, g *Goroutine, stack []b
 			g.held = append(g.held, goroutineHeld{TaskHeld: h, frame: i, taken: r.placeOf(h.Taken, f)})
 		}
 	}
-	g.letGoOfAwaited()
+	g.dropAwaited()
 }
 
 func (r *goroutineReader) placeOf(at frames.Addr, in *Frame) string {
@@ -177,8 +177,8 @@ func (r *goroutineReader) nameWait(g *Goroutine, w managed.TaskWait) goroutineWa
 	return out
 }
 
-// letGoOfAwaited removes the awaited lock from the held ones: its code has begun to take it.
-func (g *Goroutine) letGoOfAwaited() {
+// dropAwaited removes the awaited lock from the held ones: its code has begun to take it.
+func (g *Goroutine) dropAwaited() {
 	for i := range g.waitsAt {
 		inner := -1
 		for j := range g.held {

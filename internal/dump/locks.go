@@ -297,7 +297,7 @@ func (l *lockExam) examine(lock *Lock, tid int) (holder int, d *Thread) {
 	if sl == nil || of == nil {
 		return 0, nil
 	}
-	extra := besides(observe.TaskStacks(of.target))
+	extra := newWithLockMemory(observe.TaskStacks(of.target))
 	if of == k { // the same address
 		extra.Addr = sl.Near.Addr
 	}
@@ -319,7 +319,7 @@ func (l *lockExam) examine(lock *Lock, tid int) (holder int, d *Thread) {
 	return l.judge(sl, k, near), &t
 }
 
-func (l *lockExam) raw(of *locked, tid int, extra *beside, rung observe.Mode) *observe.RawSample {
+func (l *lockExam) raw(of *locked, tid int, extra *withLockMemory, rung observe.Mode) *observe.RawSample {
 	th := observe.NewThread(of.target.PID, tid, nil)
 	defer th.Close()
 	th.Feedback().CopyUpTo(firstCopy)
@@ -329,7 +329,7 @@ func (l *lockExam) raw(of *locked, tid int, extra *beside, rung observe.Mode) *o
 	}
 	got := &raws{threads: []*observe.Thread{th}, taken: map[*observe.Thread]*observe.RawSample{},
 		failed: map[string]int64{}}
-	if got.takeEach(l.o, rung) != nil {
+	if got.sampleEach(l.o, rung) != nil {
 		return nil
 	}
 	return got.soFar().taken[th]
@@ -343,10 +343,10 @@ func (l *lockExam) deadlocks() {
 	if len(cycles) == 0 {
 		return
 	}
-	for n := 0; n < watches && len(cycles) > 0; n++ {
+	for n := 0; n < maxWatches && len(cycles) > 0; n++ {
 		began := time.Now()
 		var still [][]int
-		still, cycles = l.watch(cycles)
+		still, cycles = l.watchCycles(cycles)
 		if len(still) > 0 {
 			l.out.Deadlocks = append(l.out.Deadlocks, still...)
 			l.out.Watched = time.Since(began).Round(time.Millisecond)
@@ -356,9 +356,9 @@ func (l *lockExam) deadlocks() {
 	slices.SortFunc(l.out.Deadlocks, func(a, b []int) int { return a[0] - b[0] })
 }
 
-// watches bounds checks of cycles whose members wake up and sleep again: in JDK 8 to 23 one waiter of each monitor
+// maxWatches bounds checks of cycles whose members wake up and sleep again: in JDK 8 to 23 one waiter of each monitor
 // after 1, 8, 64, 512 ms, then every second (runtime/objectMonitor.cpp, EnterI).
-const watches = 20
+const maxWatches = 20
 
 func (l *lockExam) wakes(cycle []int) bool {
 	return slices.ContainsFunc(cycle, func(tid int) bool {
@@ -367,15 +367,15 @@ func (l *lockExam) wakes(cycle []int) bool {
 	})
 }
 
-// watch samples cycles twice and separates those without movement.
-func (l *lockExam) watch(cycles [][]int) (still, moved [][]int) {
+// watchCycles samples cycles twice and separates those without movement.
+func (l *lockExam) watchCycles(cycles [][]int) (still, moved [][]int) {
 	first := make([]map[int]uint64, len(cycles))
 	for i, c := range cycles {
-		first[i] = l.standing(c)
+		first[i] = l.runCountsOf(c)
 	}
 	time.Sleep(watchFor)
 	for i, c := range cycles {
-		second := l.standing(c)
+		second := l.runCountsOf(c)
 		same := len(first[i]) == len(c) && len(second) == len(c)
 		for _, tid := range c {
 			same = same && first[i][tid] == second[tid]
@@ -389,8 +389,8 @@ func (l *lockExam) watch(cycles [][]int) (still, moved [][]int) {
 	return still, moved
 }
 
-// standing gives the run counts of members that still sleep for the next one's lock.
-func (l *lockExam) standing(cycle []int) map[int]uint64 {
+// runCountsOf gives the run counts of members that still sleep for the next one's lock.
+func (l *lockExam) runCountsOf(cycle []int) map[int]uint64 {
 	runs := map[int]uint64{}
 	for i, tid := range cycle {
 		k := l.at[tid]

@@ -250,7 +250,7 @@ func (l *Locks) deadlock(b *strings.Builder, cycle []int) {
 			continue
 		}
 		printable.Fprintf(b, "  %s\n      %s\n", l.name(tid), t.waitsLine())
-		if f := own(t); f != nil {
+		if f := innermostOwn(t); f != nil {
 			printable.Fprintf(b, "      in %s\n", f.location())
 		}
 	}
@@ -380,14 +380,14 @@ func (l *Locks) waiters(b *strings.Builder, tids []int) {
 
 // place gives the program's own function in which a thread waits, with line.
 func (t *Thread) place() string {
-	if f := own(t); f != nil {
+	if f := innermostOwn(t); f != nil {
 		return f.location()
 	}
 	return ""
 }
 
-// own gives the program's innermost own function; nil for none.
-func own(t *Thread) *Frame {
+// innermostOwn gives the program's innermost own function; nil for none.
+func innermostOwn(t *Thread) *Frame {
 	if i := waits.Application(t.frame); i >= 0 {
 		return &t.Frames[i]
 	}

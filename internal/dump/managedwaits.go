@@ -40,9 +40,9 @@ func managedOfCore(c *core.Core) managedWaits {
 	}
 }
 
-// asks gives nil for a thread not in futex(2). The first call requires run count runs; later ones accept another sleep,
-// since a monitor's waiters wake up at times.
-func (x *explainer) asks(tid int, sl *waits.Sleeper, runs uint64, mem frames.Memory) func() (waits.For, bool) {
+// managedAsker gives nil for a thread not in futex(2). The first call requires run count runs; later ones accept
+// another sleep, since a monitor's waiters wake up at times.
+func (x *explainer) managedAsker(tid int, sl *waits.Sleeper, runs uint64, mem frames.Memory) func() (waits.For, bool) {
 	word, ok := waits.Sleeps(&sl.Args)
 	if x.managed == nil || sl.Wait != "futex" || !sl.InCall || !ok {
 		return nil

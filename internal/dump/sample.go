@@ -154,7 +154,7 @@ func (l *list) goroutines(t *code.Process, w *walk, locks bool) {
 	r := goroutineReader{read: t.Read, space: t.Space(), walk: w, now: procmem.Now(),
 		locks: locks}
 	defer r.close()
-	stacks, err := r.every(systems, threads)
+	stacks, err := r.readAll(systems, threads)
 	l.Lock()
 	defer l.Unlock()
 	if l.threads, l.stacks = threads, stacks; err == nil { // else the line on their number has the reason
@@ -213,7 +213,7 @@ func (l *list) describe(t *code.Process, o Options, got *raws) {
 		copied := int64(0) // bytes
 		for n := 0; n < moreSamples && s != nil && !o.Atomic && !l.over() && err == nil; n++ {
 			more := copyMore{stack: uint64(moreCopy) << (2 * n), memory: l.memory, taken: &copied, pause: o.MaxPause}
-			if w.full || !more.ask(t, w, th, s) {
+			if w.full || !more.planNext(t, w, th, s) {
 				break
 			}
 			if s, err = again(th, o); s != nil {
@@ -270,9 +270,9 @@ type copyMore struct {
 	pause  time.Duration // longest stop of a running thread; 0: no bound
 }
 
-// ask plans what the last walk lacked: more stack, a register, another stack (signal handler, split stack), a run-time
-// system's data. False if nothing copyable was missing.
-func (m *copyMore) ask(t *code.Process, w *walk, th *observe.Thread, s *observe.RawSample) bool {
+// planNext plans what the last walk lacked: more stack, a register, another stack (signal handler, split stack), a
+// run-time system's data. False if nothing copyable was missing.
+func (m *copyMore) planNext(t *code.Process, w *walk, th *observe.Thread, s *observe.RawSample) bool {
 	planned := th.Feedback().Plan(callstack.Plan(t.Runtimes().Namers(), innerTID(t, th.TID), s.Regs.TLS))
 	switch w.StopReason() {
 	case frames.StopStackCut:
@@ -285,7 +285,7 @@ func (m *copyMore) ask(t *code.Process, w *walk, th *observe.Thread, s *observe.
 		} else if end > sp {
 			size = min(size, end-sp+1<<16)
 		}
-		if size = min(size, m.within(s)); size <= uint64(s.Copied()) || !m.take(int64(size)) {
+		if size = min(size, m.bytesWithinPause(s)); size <= uint64(s.Copied()) || !m.charge(int64(size)) {
 			return planned
 		}
 		if away {
@@ -306,8 +306,8 @@ func (m *copyMore) ask(t *code.Process, w *walk, th *observe.Thread, s *observe.
 	return true
 }
 
-// within estimates the bytes of stack for the permitted stop, from the last one. Sleepers need no stop.
-func (m *copyMore) within(s *observe.RawSample) uint64 {
+// bytesWithinPause estimates the bytes of stack for the permitted stop, from the last one. Sleepers need no stop.
+func (m *copyMore) bytesWithinPause(s *observe.RawSample) uint64 {
 	if m.pause <= 0 || s.How != observe.ByStop {
 		return math.MaxUint64
 	}
@@ -315,8 +315,8 @@ func (m *copyMore) within(s *observe.RawSample) uint64 {
 	return uint64(float64(s.Copied()) * float64(max(rest, 0)) / float64(max(s.Copying, 1)))
 }
 
-// take charges a copy instead of earlier ones.
-func (m *copyMore) take(size int64) bool {
+// charge charges a copy instead of earlier ones.
+func (m *copyMore) charge(size int64) bool {
 	more := size - *m.taken
 	if more > 0 && m.memory.Take(more, "stacks") != nil {
 		return false
@@ -328,7 +328,7 @@ func (m *copyMore) take(size int64) bool {
 func again(th *observe.Thread, o Options) (*observe.RawSample, error) {
 	got := &raws{threads: []*observe.Thread{th}, taken: map[*observe.Thread]*observe.RawSample{},
 		failed: map[string]int64{}}
-	err := got.takeEach(o, observe.AlwaysPassive)
+	err := got.sampleEach(o, observe.AlwaysPassive)
 	got = got.soFar()
 	return got.taken[th], err
 }
@@ -367,7 +367,7 @@ func takeAll(t *code.Process, o Options) (*raws, error) {
 		return th
 	}
 	if o.Atomic {
-		if err := got.together(t, o, len(tids), add); err != nil {
+		if err := got.sampleAtOnce(t, o, len(tids), add); err != nil {
 			return got.soFar(), err
 		}
 		return got, nil
@@ -375,12 +375,12 @@ func takeAll(t *code.Process, o Options) (*raws, error) {
 	for _, tid := range tids {
 		add(tid)
 	}
-	err = got.takeEach(o, observe.ModeAuto)
+	err = got.sampleEach(o, observe.ModeAuto)
 	return got.soFar(), err
 }
 
-// together samples all threads at one moment, including new ones.
-func (g *raws) together(t *code.Process, o Options, n int, add func(int) *observe.Thread) error {
+// sampleAtOnce samples all threads at one moment, including new ones.
+func (g *raws) sampleAtOnce(t *code.Process, o Options, n int, add func(int) *observe.Thread) error {
 	known := map[int]bool{}
 	more := func() (fresh []*observe.Thread) {
 		tids, _ := t.Threads(nil) // none after its end
@@ -400,15 +400,15 @@ func (g *raws) together(t *code.Process, o Options, n int, add func(int) *observ
 	})
 }
 
-// takeEach continues on another OS thread after prywalk was stopped.
-func (g *raws) takeEach(o Options, rung observe.Mode) error {
+// sampleEach continues on another OS thread after prywalk was stopped.
+func (g *raws) sampleEach(o Options, rung observe.Mode) error {
 	for todo := g.threads; len(todo) > 0; {
 		left := make(chan []*observe.Thread, 1)
 		err := onController(o, len(todo), func(c *ptrace.Controller,
 			pool *observe.Pool) {
 			l := observe.New(c, pool, rung)
 			l.LimitPause(o.MaxPause)
-			left <- g.take(l, todo)
+			left <- g.sampleSome(l, todo)
 		})
 		if err != nil {
 			return err
@@ -418,9 +418,9 @@ func (g *raws) takeEach(o Options, rung observe.Mode) error {
 	return nil
 }
 
-// take gives the threads left out because prywalk is about to be stopped. The controller's room bounds the pending
-// stops.
-func (g *raws) take(l *observe.Observer, todo []*observe.Thread) (left []*observe.Thread) {
+// sampleSome gives the threads left out because prywalk is about to be stopped. The controller's room bounds the
+// pending stops.
+func (g *raws) sampleSome(l *observe.Observer, todo []*observe.Thread) (left []*observe.Thread) {
 	for i, th := range todo {
 		if ptrace.Leaving() {
 			left = slices.Clone(todo[i:])

@@ -65,7 +65,7 @@ func (s *Store) share(sl *slice, n *Functions, clock Clock) *shares {
 		}
 		sh.all += v
 		sh.n += max(0, d.v.Samples)
-		for depth, f := range n.of(s.cells[d.cell].key.stack) {
+		for depth, f := range n.functionsOf(s.cells[d.cell].key.stack) {
 			if depth == 0 {
 				sh.self[f] += v
 			}

@@ -18,7 +18,7 @@ type page struct {
 }
 
 // Lines besides rows: two above, the heads, two below.
-const around = 5
+const linesAround = 5
 
 // Text gives the whole screen.
 func (m *Model) Text() string {
@@ -57,7 +57,7 @@ func (m *Model) tableLines() []string {
 	m.page.rows, m.page.room = rows, rows
 	notes := m.noteLines()
 	if s.Height > 0 {
-		m.page.room = max(1, s.Height-around-len(notes))
+		m.page.room = max(1, s.Height-linesAround-len(notes))
 	}
 	if at := slices.Index(m.page.ids, m.follow); at >= 0 && m.follow >= 0 {
 		m.cursor = at

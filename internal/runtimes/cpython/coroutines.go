@@ -215,7 +215,7 @@ func (t *taskReader) awaiting(co uint64) (list []managed.Frame, state coState, o
 			return nil, coOver, true
 		}
 		c, what := t.codes.resolve(f.code)
-		if what != isKnown {
+		if what != codeKnown {
 			return nil, coUnknown, false
 		}
 		list = append(list, c.frame(t.r.minor, f.offset))

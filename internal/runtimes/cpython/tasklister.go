@@ -28,8 +28,8 @@ func (r *Runtime) taskReader() *taskReader {
 // begin begins the walk that task names are read with.
 func (r *Runtime) begin(t *taskReader, w managed.Watch) {
 	t.watch = w
-	r.view.begin(&managed.Sample{Mem: nothing{}, Live: t})
-	r.codes.ahead, r.codes.aheadRead = nil, false
+	r.view.begin(&managed.Sample{Mem: emptyMemory{}, Live: t})
+	r.codes.batch, r.codes.aheadRead = nil, false
 }
 
 // TaskPlaces implements [managed.TaskLister].
@@ -38,7 +38,7 @@ func (r *Runtime) TaskPlaces() []uint64 {
 		return nil
 	}
 	r.begin(r.followed, nil)
-	return r.followed.all()
+	return r.followed.allTasks()
 }
 
 // TaskAt implements [managed.TaskLister].

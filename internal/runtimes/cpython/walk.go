@@ -133,14 +133,14 @@ func (w *chain) chainFrom(cframe uint64) {
 // findState finds the thread state: from the list, from the stop, or from the list read again.
 func (w *chain) findState() bool {
 	s := w.sample
-	if th := w.threads.find(s.TID, s.Regs.TLS, 0); th != nil && w.isState(th.at, th.says) {
+	if th := w.threads.find(s.TID, s.Regs.TLS, 0); th != nil && w.isState(th.at, th.recordedID) {
 		w.shared = th.shared
 		return true
 	}
 	at := w.word(w.threads.head)
 	for n := 0; at != 0 && n < mostSought; n++ {
 		if w.isState(at, 0) {
-			w.threads.meet(thread{at: at, id: w.word(at + uint64(w.threadID)), native: uint64(s.TID)})
+			w.threads.addObserved(thread{at: at, id: w.word(at + uint64(w.threadID)), native: uint64(s.TID)})
 			return true
 		}
 		at = w.word(at + uint64(w.threadNext))
@@ -149,7 +149,7 @@ func (w *chain) findState() bool {
 		return true
 	}
 	th := w.threads.find(s.TID, s.Regs.TLS, s.Regs.SP())
-	return th != nil && w.isState(th.at, th.says)
+	return th != nil && w.isState(th.at, th.recordedID)
 }
 
 // isState accepts an address as the thread state unless it is another thread's. says is the ID in it; 0: the

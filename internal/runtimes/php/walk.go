@@ -12,9 +12,9 @@ import (
 // walk is the PHP side of one walk.
 type walk struct {
 	sample    *managed.Sample
-	liveAsked bool // live is set
+	liveAsked bool
 	live      bool // the thread has slept since: uncopied memory can be read now
-	usedLive  bool // it was read
+	usedLive  bool // memory was read so
 
 	calls   []call
 	runs    []run

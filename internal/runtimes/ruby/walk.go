@@ -10,7 +10,7 @@ type walk struct {
 	sample    *managed.Sample
 	liveAsked bool
 	live      bool // current memory is valid
-	usedLive  bool // it was read
+	usedLive  bool // memory was read so
 	verified  bool // readBatch was called
 	pages     *managed.LivePages
 
@@ -27,7 +27,7 @@ type walk struct {
 	outside int // first frame outside of all runs
 
 	unfinished bool // the native walk may be incomplete
-	incomplete bool // incomplete
+	incomplete bool
 	broken     bool
 }
 
