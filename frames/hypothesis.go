@@ -64,11 +64,11 @@ type candidate struct {
 
 // search is the state of one search, kept for the next.
 type search struct {
-	trial Walker
-	found [maxCandidates]candidate
-	n     int
-	steps int
-	cut   Addr // the word beyond the end of the copy that the trial of a direct call lacked; 0 if none
+	trial      Walker
+	candidates [maxCandidates]candidate
+	n          int
+	steps      int
+	cut        Addr // the word beyond the end of the copy that the trial of a direct call lacked; 0 if none
 }
 
 // hypotheses are a Walker's searches.
@@ -175,10 +175,10 @@ func (s *search) consider(w *Walker, c candidate, reg uint8) bool {
 	if !whole {
 		return true
 	}
-	if s.n == len(s.found) {
+	if s.n == len(s.candidates) {
 		return false
 	}
-	s.found[s.n] = c
+	s.candidates[s.n] = c
 	s.n++
 	return true
 }
@@ -238,7 +238,7 @@ func (w *Walker) atRoot() bool {
 
 // best gives the only proven candidate. It returns false if there is none, or if there are several.
 func (s *search) best(w *Walker, reg uint8) (candidate, bool) {
-	found := s.found[:s.n]
+	found := s.candidates[:s.n]
 	best := -1
 	for i := range found {
 		if found[i].link == linkDirect {

@@ -179,7 +179,7 @@ type answer struct {
 	ok   bool
 }
 
-func (m *memo) keep(q frames.Query, a answer) {
+func (m *memo) add(q frames.Query, a answer) {
 	if len(m.rules) >= maxMemo || m.rows >= maxMemoRows {
 		m.drop()
 	}

@@ -221,7 +221,7 @@ func (w *interpreter) reach(pc uint64, behind []uint64, n *int) bool {
 // nextEntry gives the first place behind a jump, up to pc, that no path has reached.
 func (w *interpreter) nextEntry(behind []uint64, pc uint64) (entry uint64, ok bool) {
 	for _, at := range behind {
-		if at <= pc && w.seen.find(at) == nil && (!ok || at < entry) {
+		if at <= pc && w.visited.find(at) == nil && (!ok || at < entry) {
 			entry, ok = at, true
 		}
 	}

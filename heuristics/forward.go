@@ -133,7 +133,7 @@ func (w *forwardAnalysis) followPath() {
 		st.raised = now.kind == initial && sp.kind == initial && now.base == sp.base && now.off > sp.off
 		st.doubt(f)
 		st.pc += uint64(f.size)
-		if !w.turn(f) {
+		if !w.follow(f) {
 			return
 		}
 	}
@@ -163,8 +163,8 @@ func (st *state) doubt(f *flow) {
 	st.afterCall, st.padded = false, false
 }
 
-// turn follows the control flow of an instruction, and returns false at the end of the path.
-func (w *forwardAnalysis) turn(f *flow) bool {
+// follow follows the control flow of an instruction, and returns false at the end of the path.
+func (w *forwardAnalysis) follow(f *flow) bool {
 	st := &w.st
 	target := st.pc + f.target
 	switch f.kind {

@@ -13,13 +13,13 @@ const (
 // interpreter runs instructions on symbolic registers and stack (abstract interpretation), one path at a time. Analyses
 // share it. It is kept from one analysis to the next.
 type interpreter struct {
-	src   *Source
-	bytes codeCache
-	seen  visitedSet
-	paths worklist
-	st    state // of the current path
-	fl    flow  // of the last instruction
-	steps int
+	src     *Source
+	bytes   codeCache
+	visited visitedSet
+	paths   worklist
+	st      state // of the current path
+	fl      flow  // of the last instruction
+	steps   int
 }
 
 var interpreters = sync.Pool{New: func() any { return new(interpreter) }}
@@ -38,7 +38,7 @@ func putInterpreter(w *interpreter) {
 }
 
 func (w *interpreter) begin(pc, lo, hi uint64) {
-	w.seen.clear()
+	w.visited.clear()
 	w.steps = 0
 	w.paths.clear()
 	w.st.reset(w.src.abi, pc, lo, hi)
@@ -48,7 +48,7 @@ func (w *interpreter) begin(pc, lo, hi uint64) {
 func (w *interpreter) code(pc uint64) []byte { return w.bytes.at(pc) }
 
 // mark notes a visited instruction, and returns false if it was visited before.
-func (w *interpreter) mark(pc uint64) bool { return w.seen.add(pc) }
+func (w *interpreter) mark(pc uint64) bool { return w.visited.add(pc) }
 
 // straight interprets the instruction at w.st, and returns false if the path ends there.
 func (w *interpreter) straight() bool {
@@ -62,14 +62,14 @@ func (w *interpreter) straight() bool {
 }
 
 func (w *interpreter) push(pc uint64) {
-	if w.seen.find(pc) == nil {
+	if w.visited.find(pc) == nil {
 		w.paths.push(&w.st, pc)
 	}
 }
 
 // postpone adds a path that has left the function, unless pc was visited.
 func (w *interpreter) postpone(pc, lo, hi uint64) {
-	if w.seen.find(pc) == nil {
+	if w.visited.find(pc) == nil {
 		w.paths.postpone(&w.st, pc, lo, hi)
 	}
 }
@@ -193,14 +193,14 @@ const maxPending = 192
 
 // worklist holds the paths to follow.
 type worklist struct {
-	pending  [maxPending]state
-	npending int
-	later    [maxPending / 4]state // paths that have left the function
-	nlater   int
-	dropped  bool // some paths were dropped for lack of room
+	pending    [maxPending]state
+	npending   int
+	postponed  [maxPending / 4]state // paths that have left the function
+	npostponed int
+	dropped    bool // some paths were dropped for lack of room
 }
 
-func (l *worklist) clear() { l.npending, l.nlater, l.dropped = 0, 0, false }
+func (l *worklist) clear() { l.npending, l.npostponed, l.dropped = 0, 0, false }
 
 func (l *worklist) push(st *state, pc uint64) {
 	if l.npending == len(l.pending) {
@@ -208,20 +208,20 @@ func (l *worklist) push(st *state, pc uint64) {
 		return
 	}
 	p := &l.pending[l.npending]
-	p.take(st)
+	p.copyFrom(st)
 	p.enter(pc)
 	l.npending++
 }
 
 func (l *worklist) postpone(st *state, pc, lo, hi uint64) {
-	if l.nlater == len(l.later) {
+	if l.npostponed == len(l.postponed) {
 		return
 	}
-	p := &l.later[l.nlater]
-	p.take(st)
+	p := &l.postponed[l.npostponed]
+	p.copyFrom(st)
 	p.enter(pc)
 	p.lo, p.hi = lo, hi
-	l.nlater++
+	l.npostponed++
 }
 
 func (l *worklist) pop(st *state) bool {
@@ -229,16 +229,16 @@ func (l *worklist) pop(st *state) bool {
 		return false
 	}
 	l.npending--
-	st.take(&l.pending[l.npending])
+	st.copyFrom(&l.pending[l.npending])
 	return true
 }
 
 func (l *worklist) resume(st *state) bool {
-	if l.nlater == 0 {
+	if l.npostponed == 0 {
 		return false
 	}
-	l.nlater--
-	st.take(&l.later[l.nlater])
+	l.npostponed--
+	st.copyFrom(&l.postponed[l.npostponed])
 	return true
 }
 

@@ -82,7 +82,7 @@ func (s *Source) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	a, known := s.memo.rules[q]
 	if !known {
 		a.rule, a.row, a.ok = s.find(q)
-		s.memo.keep(q, a)
+		s.memo.add(q, a)
 	}
 	return a.rule, a.row, a.ok
 }

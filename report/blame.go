@@ -87,13 +87,13 @@ type span struct {
 
 type lockID struct {
 	pid  int64
-	what string
+	name string
 }
 
 type blameKey struct {
 	lock  lockID
 	owner *profile.Sample // nil: unknown
-	what  string
+	name  string
 }
 
 type blamer struct {
@@ -297,12 +297,12 @@ func (b *blamer) profile(p *profile.Profile) *profile.Profile {
 	for _, k := range b.order {
 		w := b.waiter[k.lock]
 		s := &profile.Sample{
-			Value: []int64{b.out[k]}, Label: map[string][]string{rec.LabelWaitsFor: {k.lock.what},
+			Value: []int64{b.out[k]}, Label: map[string][]string{rec.LabelWaitsFor: {k.lock.name},
 				rec.LabelComm: w.Label[rec.LabelComm]},
 			NumLabel: map[string][]int64{rec.LabelPID: {k.lock.pid}}, NumUnit: map[string][]string{},
 		}
 		if k.owner == nil {
-			s.Location = []*profile.Location{unknown[k.what]}
+			s.Location = []*profile.Location{unknown[k.name]}
 		} else {
 			s.Location = k.owner.Location
 			for _, l := range []string{rec.LabelThread, rec.LabelState, rec.LabelWait} {

@@ -56,7 +56,7 @@ func (m *debugCFI) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if m.inTable(q.Lookup(m.elf.Arch())) {
 		return frames.Rule{}, nil, false
 	}
-	for _, t := range m.all() {
+	for _, t := range m.openTables() {
 		if r, row, ok := t.Rule(q); ok {
 			return r, row, true
 		}
@@ -69,7 +69,7 @@ func (m *debugCFI) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	if m.inTable(pc) {
 		return 0, 0, false
 	}
-	for _, t := range m.all() {
+	for _, t := range m.openTables() {
 		if start, end, ok = t.FuncRange(pc); ok {
 			return start, end, ok
 		}
@@ -85,7 +85,7 @@ func (m *debugCFI) inTable(pc uint64) bool {
 	return ok
 }
 
-func (m *debugCFI) all() []*dwarfunwind.Table {
+func (m *debugCFI) openTables() []*dwarfunwind.Table {
 	if m.tried {
 		return m.tables
 	}

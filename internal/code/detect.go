@@ -12,8 +12,8 @@ import (
 	"prywalk/internal/runtimes"
 )
 
-// found are the run-time systems that were found in a process.
-type found struct {
+// foundSystems are the run-time systems that were found in a process.
+type foundSystems struct {
 	slots   []slot // one per detector; several of a kind that is [managed.PerModule]
 	namers  []managed.Namer
 	dated   []managed.Runtime   // rules valid at a moment
@@ -35,7 +35,7 @@ type slot struct {
 const maxDetections = 8
 
 // detect attaches the systems to new mappings, and searches for others if there are new files or new run-time code.
-func (f *found) detect(h *host) {
+func (f *foundSystems) detect(h *host) {
 	if f.slots == nil {
 		for i, d := range runtimes.List {
 			f.slots = append(f.slots, slot{detect: d, kind: i})
@@ -57,7 +57,7 @@ func (f *found) detect(h *host) {
 	f.list()
 }
 
-func (f *found) newImages(mods []*frames.Module) (fresh bool) {
+func (f *foundSystems) newImages(mods []*frames.Module) (fresh bool) {
 	was := f.images
 	f.images = make(map[*Image]struct{}, len(was))
 	for _, m := range mods {
@@ -74,7 +74,7 @@ func (f *found) newImages(mods []*frames.Module) (fresh bool) {
 const maxPerModule = 16
 
 // detectKind detects a system in the modules without one of its kind. It adds a slot for the next one.
-func (f *found) detectKind(i int, h *host) {
+func (f *foundSystems) detectKind(i int, h *host) {
 	s := &f.slots[i]
 	s.tries++
 	s.skipped = 1 << (s.tries - 1)
@@ -97,7 +97,7 @@ func (f *found) detectKind(i int, h *host) {
 }
 
 // withoutKind gives h without the modules that have a system of that kind.
-func (f *found) withoutKind(kind int, h *host) *host {
+func (f *foundSystems) withoutKind(kind int, h *host) *host {
 	left := h
 	for i := range f.slots {
 		own, is := f.slots[i].system.(managed.PerModule)
@@ -114,7 +114,7 @@ func (f *found) withoutKind(kind int, h *host) *host {
 }
 
 // retry repeats detections that failed and are due. changed reports that a system was found, so that rules can differ.
-func (f *found) retry(h *host) (changed bool) {
+func (f *foundSystems) retry(h *host) (changed bool) {
 	for i := 0; i < len(f.slots); i++ {
 		s := &f.slots[i]
 		if s.system != nil || s.tries > 0 && s.reason == nil || s.tries >= maxDetections {
@@ -131,13 +131,13 @@ func (f *found) retry(h *host) (changed bool) {
 	return changed
 }
 
-func (f *found) starting() bool {
+func (f *foundSystems) starting() bool {
 	return slices.ContainsFunc(f.slots, func(s slot) bool {
 		return s.system == nil && errors.Is(s.reason, managed.ErrNotYet) && s.tries < maxDetections
 	})
 }
 
-func (f *found) list() {
+func (f *foundSystems) list() {
 	f.namers, f.dated = nil, nil
 	for i := range f.slots {
 		s := f.slots[i].system
@@ -150,7 +150,7 @@ func (f *found) list() {
 	}
 }
 
-func (f *found) changed() (changed bool) {
+func (f *foundSystems) changed() (changed bool) {
 	for i := range f.slots {
 		if s := f.slots[i].system; s != nil && s.Changed() {
 			changed = true
@@ -159,7 +159,7 @@ func (f *found) changed() (changed bool) {
 	return changed
 }
 
-func (f *found) forget() {
+func (f *foundSystems) forget() {
 	for i := range f.slots {
 		if s := f.slots[i].system; s != nil {
 			s.Forget()
@@ -167,7 +167,7 @@ func (f *found) forget() {
 	}
 }
 
-func (f *found) unknown() error {
+func (f *foundSystems) unknown() error {
 	for i := range f.slots {
 		s := &f.slots[i]
 		if s.system == nil && s.reason != nil && !errors.Is(s.reason, managed.ErrNotYet) {
@@ -180,7 +180,7 @@ func (f *found) unknown() error {
 	return nil
 }
 
-func (f *found) funcRange(pc uint64) (start, end uint64, ok bool) {
+func (f *foundSystems) funcRange(pc uint64) (start, end uint64, ok bool) {
 	for i := range f.slots {
 		if s := f.slots[i].system; s != nil {
 			if start, end, ok = s.FuncRange(pc); ok {
@@ -240,7 +240,7 @@ func (h *host) Own(m *frames.Module, names ...string) []managed.Symbol {
 	if img == nil {
 		return nil
 	}
-	out := slices.Clone(img.own(names))
+	out := slices.Clone(img.ownSymbols(names))
 	for i := range out {
 		out[i].Addr += m.Bias
 	}

@@ -137,14 +137,14 @@ func (h *pooledFile) reopen() error {
 
 // openAgain opens the file by its link in map_files, which ends with its process, else by its path.
 func (h *pooledFile) openAgain() (*safeopen.File, error) {
-	f, err := h.same(h.f.Again())
+	f, err := h.checkSame(h.f.Again())
 	if err != nil && strings.HasPrefix(h.path, "/") {
-		f, err = h.same(h.f.AgainAt(h.path))
+		f, err = h.checkSame(h.f.AgainAt(h.path))
 	}
 	return f, err
 }
 
-func (h *pooledFile) same(f *safeopen.File, err error) (*safeopen.File, error) {
+func (h *pooledFile) checkSame(f *safeopen.File, err error) (*safeopen.File, error) {
 	if err == nil && f.ID() != h.f.ID() {
 		return nil, errors.Join(fmt.Errorf("%s: %w", f.Name(), errFileGone), f.Close())
 	}

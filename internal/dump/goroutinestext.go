@@ -139,7 +139,7 @@ func goroutinesText(b *strings.Builder, p *Process) {
 		if len(group) > 1 {
 			what = tabular.Plural(int64(len(group)), "goroutine")
 		}
-		printable.Fprintf(b, "\n%s%s: %s%s\n", what, before(" of ", first.Runtime), first.statusText(),
+		printable.Fprintf(b, "\n%s%s: %s%s\n", what, withSeparator(" of ", first.Runtime), first.statusText(),
 			waited(longest(group), len(group)))
 		if len(group) > 1 {
 			var ids []string

@@ -67,10 +67,10 @@ const (
 )
 
 func (l *list) sampleAgain(t *code.Process, w *walk, x *explainer, th *observe.Thread, d Thread, o Options) Thread {
-	for n := 0; x.later && n < waitsEach && x.asked < waitsAgain && !o.Atomic && !l.over(); n++ {
+	for n := 0; x.later && n < waitsEach && x.asked < waitsAgain && !o.Atomic && !l.hasEnded(); n++ {
 		x.asked++
 		time.Sleep(waitsWait)
-		s, err := again(th, o)
+		s, err := sampleAgain(th, o)
 		if s == nil || err != nil {
 			break
 		}

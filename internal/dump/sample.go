@@ -186,7 +186,7 @@ func (l *list) add(d Thread, err error) {
 	}
 }
 
-func (l *list) over() bool {
+func (l *list) hasEnded() bool {
 	l.Lock()
 	defer l.Unlock()
 	return l.err != nil
@@ -206,17 +206,17 @@ func (l *list) describe(t *code.Process, o Options, got *raws) {
 	w := newWalk(t.PID, names, l.memory)
 	w.MaxDepth = o.MaxDepth
 	explain := explainerOf(t, names, waits.NewMembers(t.PID, o.Others))
-	defer func() { l.keep(explain) }()
+	defer func() { l.keepSleepers(explain) }()
 	for th, s := range got.taken {
 		var err error
 		d := describe(t, w, th.TID, s)
 		copied := int64(0) // bytes
-		for n := 0; n < moreSamples && s != nil && !o.Atomic && !l.over() && err == nil; n++ {
+		for n := 0; n < moreSamples && s != nil && !o.Atomic && !l.hasEnded() && err == nil; n++ {
 			more := copyMore{stack: uint64(moreCopy) << (2 * n), memory: l.memory, taken: &copied, pause: o.MaxPause}
 			if w.full || !more.planNext(t, w, th, s) {
 				break
 			}
-			if s, err = again(th, o); s != nil {
+			if s, err = sampleAgain(th, o); s != nil {
 				w.drop(&d)
 				d = describe(t, w, th.TID, s)
 			}
@@ -238,13 +238,13 @@ func (l *list) describe(t *code.Process, o Options, got *raws) {
 	l.Lock()
 	l.waiting, l.parked, l.program, l.link = waiting, parked, program, link
 	l.Unlock()
-	if o.Goroutines && !l.over() {
+	if o.Goroutines && !l.hasEnded() {
 		w.MaxDepth = o.MaxDepth
 		l.goroutines(t, w, o.goroutineLocks)
 	}
 }
 
-func (l *list) keep(x *explainer) {
+func (l *list) keepSleepers(x *explainer) {
 	l.Lock()
 	defer l.Unlock()
 	l.slept = x.slept
@@ -325,7 +325,7 @@ func (m *copyMore) charge(size int64) bool {
 	return true
 }
 
-func again(th *observe.Thread, o Options) (*observe.RawSample, error) {
+func sampleAgain(th *observe.Thread, o Options) (*observe.RawSample, error) {
 	got := &raws{threads: []*observe.Thread{th}, taken: map[*observe.Thread]*observe.RawSample{},
 		failed: map[string]int64{}}
 	err := got.sampleEach(o, observe.AlwaysPassive)
@@ -396,7 +396,7 @@ func (g *raws) sampleAtOnce(t *code.Process, o Options, n int, add func(int) *ob
 	}
 	return onController(o, n, func(c *ptrace.Controller, pool *observe.Pool) {
 		g.pause = observe.StopAll(c, pool, more,
-			g.done)
+			g.note)
 	})
 }
 
@@ -426,20 +426,20 @@ func (g *raws) sampleSome(l *observe.Observer, todo []*observe.Thread) (left []*
 			left = slices.Clone(todo[i:])
 			break
 		}
-		l.Serve(0, g.done) // no stops during passive reads
+		l.Serve(0, g.note) // no stops during passive reads
 		outcome, s, err := l.Begin(th)
 		switch {
 		case err != nil:
-			g.done(th, nil, err)
+			g.note(th, nil, err)
 		case outcome == observe.Done:
-			g.done(th, s, nil)
+			g.note(th, s, nil)
 		case outcome == observe.Pending:
-			l.Collect(procmem.Now(), g.done)
+			l.Collect(procmem.Now(), g.note)
 		}
 	}
-	l.Collect(procmem.Now()+collectFor, g.done)
+	l.Collect(procmem.Now()+collectFor, g.note)
 	if !ptrace.Leaving() {
-		l.Abort(g.done)
+		l.Abort(g.note)
 		return left
 	}
 	l.Leave(func(th *observe.Thread, s *observe.RawSample, err error) {
@@ -447,12 +447,12 @@ func (g *raws) sampleSome(l *observe.Observer, todo []*observe.Thread) (left []*
 			left = append(left, th)
 			return
 		}
-		g.done(th, s, err)
+		g.note(th, s, err)
 	})
 	return left
 }
 
-func (g *raws) done(th *observe.Thread, s *observe.RawSample, err error) {
+func (g *raws) note(th *observe.Thread, s *observe.RawSample, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if err == nil {

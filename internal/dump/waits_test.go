@@ -201,7 +201,7 @@ func TestEachThreadSaysWhatItWaitsFor(t *testing.T) {
 	for i := range l.Locks {
 		m := &l.Locks[i]
 		if m.Owner == owner && (m.OwnerThread == nil || m.OwnerThread.TID != owner || innermostOwn(m.OwnerThread) == nil) {
-			t.Errorf("%s: no stack of its owner", m.thing())
+			t.Errorf("%s: no stack of its owner", m.label())
 		}
 	}
 	if len(l.Deadlocks) > 0 {

@@ -72,7 +72,7 @@ func (m *Model) edit(k tea.KeyPressMsg) {
 
 // move moves the selection; false if the key is another.
 func (m *Model) move(name string) bool {
-	step := max(1, m.page.room-1)
+	step := max(1, m.page.visibleRows-1)
 	switch name {
 	case "up", "k":
 		m.cursor--

@@ -29,7 +29,7 @@ type thread struct {
 
 // lastCell caches the cell of a thread's last interval.
 type lastCell struct {
-	known       bool
+	valid       bool
 	stack       sample.StackID
 	state, wait string
 	waitsFor    string
@@ -117,7 +117,7 @@ func (s *Store) Add(iv profile.Interval) {
 func (s *Store) add(iv *profile.Interval) (int32, Values) {
 	k := s.thread(iv)
 	last := &s.lasts[k]
-	if !last.known || last.stack != iv.Stack || last.wait != iv.Wait || last.state != iv.State ||
+	if !last.valid || last.stack != iv.Stack || last.wait != iv.Wait || last.state != iv.State ||
 		last.waitsFor != iv.WaitsFor {
 		*last = lastCell{true, iv.Stack, iv.State, iv.Wait, iv.WaitsFor, s.cell(cellKey{iv.Stack, k, s.wait(iv)})}
 	}

@@ -115,6 +115,6 @@ func (f *goroutinePoller) Task(place int, t *managed.ParkedTask) (stack []byte, 
 	if t.OnThread {
 		return nil, true
 	}
-	t.Wait = r.why(g)
+	t.Wait = r.waitReason(g)
 	return c.stack, true
 }

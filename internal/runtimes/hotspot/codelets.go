@@ -66,11 +66,11 @@ func (p *codelets) find(addr uint64) *codelet {
 func (k *codeCache) readCodelets() (list []codelet) {
 	m, l := memory{read: byPages(k.o.Read)}, k.layout
 	queue := m.word(l.static("AbstractInterpreter::_code"))
-	at := m.word(queue + l.off("StubQueue::_stub_buffer"))
-	end := at + uint64(m.int32(queue+l.off("StubQueue::_buffer_limit")))
+	at := m.word(queue + l.offset("StubQueue::_stub_buffer"))
+	end := at + uint64(m.int32(queue+l.offset("StubQueue::_buffer_limit")))
 	for len(list) < maxCodelets && at < end {
-		size := uint64(uint32(m.int32(at + l.off("InterpreterCodelet::_size"))))
-		text := m.word(at + l.off("InterpreterCodelet::_description"))
+		size := uint64(uint32(m.int32(at + l.offset("InterpreterCodelet::_size"))))
+		text := m.word(at + l.offset("InterpreterCodelet::_description"))
 		if m.failed || size == 0 || at+size < at {
 			break
 		}

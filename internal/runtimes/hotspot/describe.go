@@ -59,10 +59,10 @@ func (n *Names) describeCompiled(r managed.Ref, out []managed.Frame) ([]managed.
 	case c.level < 4:
 		kind = "c1"
 	}
-	n.v.cached.use(n.at)
+	n.v.cached.enable(n.at)
 	n.unread = false
 	n.callsAt(c, r.Position)
-	n.v.cached.done()
+	n.v.cached.disable()
 	if n.unread {
 		return out, false
 	}
@@ -114,8 +114,8 @@ func (n *methodNames) frameOf(m *method, bci int32, kind string) managed.Frame {
 }
 
 func (n *Names) stubName(r managed.Ref) string {
-	n.v.cached.use(n.at)
-	defer n.v.cached.done()
+	n.v.cached.enable(n.at)
+	defer n.v.cached.disable()
 	switch r.Position {
 	case atCallStub:
 		return "call_stub"

@@ -7,10 +7,10 @@ import "encoding/binary"
 // field gives the offset of a field in its objects, by name and type.
 func (t *threads) field(klass uint64, name, typ string) (uint64, bool) {
 	m, l := t.n.v.memory(), t.l
-	pool := m.word(klass + l.off("InstanceKlass::_constants"))
-	list := m.word(klass + l.off(l.fieldInfo[0]))
-	size := uint64(uint32(m.int32(list + l.off("Array<int>::_length"))))
-	count := uint64(uint32(m.int32(pool + l.off("ConstantPool::_length"))))
+	pool := m.word(klass + l.offset("InstanceKlass::_constants"))
+	list := m.word(klass + l.offset(l.fieldInfo[0]))
+	size := uint64(uint32(m.int32(list + l.offset("Array<int>::_length"))))
+	count := uint64(uint32(m.int32(pool + l.offset("ConstantPool::_length"))))
 	if m.failed || pool%8 != 0 || size > maxFieldInfo {
 		return 0, false
 	}
@@ -32,11 +32,11 @@ func (t *threads) field(klass uint64, name, typ string) (uint64, bool) {
 	if len(l.fieldInfo) == 2 {
 		each, unit, data = eachFieldTuple, 2, "Array<u2>::_data"
 		var b [2]byte
-		m.bytes(klass+l.off(l.fieldInfo[1]), b[:])
+		m.bytes(klass+l.offset(l.fieldInfo[1]), b[:])
 		size = min(size, fieldTuple*uint64(binary.LittleEndian.Uint16(b[:])))
 	}
 	b := make([]byte, unit*size)
-	if !m.bytes(list+l.off(data), b) {
+	if !m.bytes(list+l.offset(data), b) {
 		return 0, false
 	}
 	each(b, t.n.l.least, t.n.l.major, func(f fieldInfo) bool {

@@ -17,9 +17,9 @@ import (
 
 // gate is the source of generated code of unknown origin.
 type gate struct {
-	r    *Runtime
-	m    *frames.Module
-	rest []frames.RuleSource
+	r            *Runtime
+	m            *frames.Module
+	otherSources []frames.RuleSource
 }
 
 func (g *gate) closed() bool { return len(g.m.Sources) == 1 && g.m.Sources[0] == frames.RuleSource(g) }
@@ -28,23 +28,23 @@ func (r *Runtime) gated(m *frames.Module) bool {
 	return slices.ContainsFunc(r.gates, func(g *gate) bool { return g.m == m && g.closed() })
 }
 
-func (r *Runtime) unread() bool {
+func (r *Runtime) mayBeStarting() bool {
 	var e *UnknownError
-	return r.vm == nil && r.tries < maxTries && errors.As(r.why, &e) && e.NotYet
+	return r.vm == nil && r.tries < maxTries && errors.As(r.openError, &e) && e.NotYet
 }
 
-func (r *Runtime) unproven() bool { return r.unread() || r.vm != nil && r.vm.starting() }
+func (r *Runtime) unproven() bool { return r.mayBeStarting() || r.vm != nil && r.vm.starting() }
 
 // began reports whether refused walks can continue. Unreadable tables are retried.
 func (r *Runtime) began() bool {
-	was := r.unread()
+	was := r.mayBeStarting()
 	if r.vm == nil && r.host != nil {
-		r.ask()
+		r.tryOpen()
 		for _, g := range r.gates {
-			g.settle()
+			g.decide()
 		}
 	}
-	loaded := was && !r.unread()
+	loaded := was && !r.mayBeStarting()
 	if !r.refused || r.unproven() && !loaded {
 		return false
 	}
@@ -52,20 +52,20 @@ func (r *Runtime) began() bool {
 	return true
 }
 
-func (g *gate) settle() {
+func (g *gate) decide() {
 	r := g.r
 	switch {
 	case !g.closed():
 	case r.vm == nil, r.vm.Unknown() != nil:
 		g.m.NoFP = true
 	case r.vm.Reserved(g.m.Start):
-		g.take()
+		g.adopt()
 	default:
 		g.m.NoFP = false
 	}
 }
 
-func (g *gate) take() {
+func (g *gate) adopt() {
 	g.m.NoFP = true
 	g.m.Sources = g.r.sources()
 	g.r.vm.Names().begun(g.m.Start)
@@ -77,13 +77,13 @@ func (r *Runtime) sources() []frames.RuleSource {
 
 // Rule implements [frames.RuleSource].
 func (g *gate) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	r, sources := g.r, g.rest
+	r, sources := g.r, g.otherSources
 	switch {
-	case r.unread():
+	case r.mayBeStarting():
 		r.refused = true
 		return frames.Rule{}, nil, false
 	case r.vm != nil && r.vm.Unknown() == nil && r.vm.Reserved(q.PC):
-		g.take()
+		g.adopt()
 		sources = g.m.Sources
 	}
 	for _, s := range sources {

@@ -80,13 +80,13 @@ func (n *methodNames) cookieFor(id *methodIdentity) uint64 {
 // wantKnown requests a known method's identity.
 func (n *methodNames) wantKnown(m *method) {
 	k, l := n.v.cached, &n.l.at
-	k.want(extent{m.at + l.Method.ConstMethod.offset, 8})
-	k.want(extent{m.constMethod, l.ConstMethod.Bytes + 8})
-	k.want(extent{m.found.constants, l.ConstantPool.Bytes})
-	k.want(extent{m.found.slot, 8})
-	k.want(n.symbolAt(m.found.name))
-	k.want(extent{m.found.holder + l.Klass.Name.offset, 8})
-	k.want(n.symbolAt(m.found.class))
+	k.request(extent{m.at + l.Method.ConstMethod.offset, 8})
+	k.request(extent{m.constMethod, l.ConstMethod.Bytes + 8})
+	k.request(extent{m.found.constants, l.ConstantPool.Bytes})
+	k.request(extent{m.found.slot, 8})
+	k.request(n.symbolAt(m.found.name))
+	k.request(extent{m.found.holder + l.Klass.Name.offset, 8})
+	k.request(n.symbolAt(m.found.class))
 }
 
 // identify reads the identity of the method at an address, and a new one's names too, in few reads.
@@ -97,7 +97,7 @@ func (n *methodNames) identify(at uint64, known *method) (id methodIdentity, cm 
 	}
 	if known != nil {
 		n.wantKnown(known)
-		near.get()
+		near.readRequested()
 	}
 	id.constMethod = m.word(at + l.Method.ConstMethod.offset)
 	cm = n.constMethod[:l.ConstMethod.Bytes+8]
@@ -158,8 +158,8 @@ func (n *methodNames) methodAt(at uint64) *method {
 	if known != nil && known.checked >= n.at {
 		return known
 	}
-	now := n.v.cached.use(n.at)
-	defer n.v.cached.done()
+	now := n.v.cached.enable(n.at)
+	defer n.v.cached.disable()
 	id, cm, ok := n.identify(at, known)
 	if !ok {
 		delete(n.methods, at)

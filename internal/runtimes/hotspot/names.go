@@ -66,8 +66,8 @@ func (n *Names) ready(pc uint64) bool {
 }
 
 func (n *Names) begun(pc uint64) {
-	if n.after.at == 0 && n.ready(pc) {
-		n.after = n.moment()
+	if n.latest.at == 0 && n.ready(pc) {
+		n.latest = n.moment()
 	}
 }
 
@@ -80,7 +80,7 @@ const (
 // Begin implements [managed.Namer].
 func (n *Names) Begin(s *managed.Sample) {
 	n.sample, n.replace = s, false
-	n.rest(s.At)
+	n.evictIdle(s.At)
 	n.walk(s)
 }
 
@@ -95,8 +95,8 @@ func (n *Names) Forget() {
 	clear(n.recent[:])
 }
 
-// rest drops what is unused for long; at is the copy's time.
-func (n *Names) rest(at int64) {
+// evictIdle drops what is unused for long; at is the copy's time.
+func (n *Names) evictIdle(at int64) {
 	before, due := n.eviction.Due(at)
 	if !due {
 		return
@@ -191,7 +191,7 @@ func (n *Names) infoAt(f *frames.Frame) *codeInfo {
 	if p == nil || recent.site != key {
 		p = n.sites[key]
 	}
-	if p == nil || p.code != nil && p.code.checked < n.at && !n.same(p.code) {
+	if p == nil || p.code != nil && p.code.checked < n.at && !n.isUnchanged(p.code) {
 		is, ok := n.readInfo(pc, caller)
 		if !ok {
 			delete(n.sites, key)
@@ -214,8 +214,8 @@ func (n *Names) infoAt(f *frames.Frame) *codeInfo {
 }
 
 func (n *Names) readInfo(pc uint64, caller bool) (p codeInfo, ok bool) {
-	n.v.cached.use(n.at)
-	defer n.v.cached.done()
+	n.v.cached.enable(n.at)
+	defer n.v.cached.disable()
 	b, ok := n.v.find(pc)
 	if !ok && caller {
 		b, ok = n.v.find(pc - 1)

@@ -17,7 +17,7 @@ type compiled struct {
 	method     uint64
 	id         uint32 // unique compilation id
 	level      uint8
-	known      bool
+	isMethod   bool
 	native     bool // a native wrapper
 	orig       uint64
 	deopts     [2]uint64 // deoptimization handlers
@@ -71,7 +71,7 @@ func (n *compiledCode) compiledAt(b *blob, addr uint64) (c compiled, ok bool) {
 		level: uint8(l.NMethod.Level.in(head)), orig: l.NMethod.OrigPC.in(head),
 	}
 	name := v.named(l.CodeBlob.Name.in(head))
-	c.known, c.native = name.kind == kindMethod, name.native
+	c.isMethod, c.native = name.kind == kindMethod, name.native
 	n.deoptsOf(&c, head)
 	n.spansOf(&c, head)
 	return c, c.method != 0 && !m.failed
@@ -180,7 +180,7 @@ func (n *compiledCode) pcOf(b []byte) int32 { return int32At(b[n.l.at.PcDesc.PCO
 
 // compiledOf reads a compiled method. The caller ends the caching of reads.
 func (n *compiledCode) compiledOf(b *blob, pc uint64) *compiled {
-	at := n.v.cached.use(n.at)
+	at := n.v.cached.enable(n.at)
 	now, ok := n.compiledAt(b, pc)
 	if begin, _ := n.v.layout.boundsOf(n.v.head[:], now.at); !ok || begin != b.begin { // replaced
 		delete(n.code, b.begin)
@@ -208,10 +208,10 @@ func (c *compiled) is(now *compiled) bool {
 // cookie gives the Cookie of a compiled method's Refs, by its compilation id, which starts at 1.
 func (c *compiled) cookie() uint64 { return uint64(c.id)<<32 | uint64(uint32(c.method>>3)) | 1 }
 
-// same reports whether the compilation id is unchanged.
-func (n *compiledCode) same(c *compiled) bool {
-	at := n.v.cached.use(n.at)
-	defer n.v.cached.done()
+// isUnchanged reports whether the compilation id is unchanged.
+func (n *compiledCode) isUnchanged(c *compiled) bool {
+	at := n.v.cached.enable(n.at)
+	defer n.v.cached.disable()
 	idAt, methodAt := n.idOf(c)
 	n.v.cached.fetch(idAt, methodAt)
 	m := n.v.memory()

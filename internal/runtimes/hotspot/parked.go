@@ -51,7 +51,7 @@ func (t *waiters) threadObject(id threadID) (uint64, bool) {
 		ref = m.word(ref)
 	}
 	if t.l.has(wantVirtual) {
-		if at := m.word(id.thread + t.l.off(wantVirtual[0])); at != 0 && m.word(at) != ref {
+		if at := m.word(id.thread + t.l.offset(wantVirtual[0])); at != 0 && m.word(at) != ref {
 			return 0, false
 		}
 	}
@@ -61,7 +61,7 @@ func (t *waiters) threadObject(id threadID) (uint64, bool) {
 
 func (t *waiters) know(object uint64) bool {
 	f := &t.fields
-	if f.done {
+	if f.found {
 		return f.status != 0
 	}
 	if !t.oops.known && !t.learn() {
@@ -70,7 +70,7 @@ func (t *waiters) know(object uint64) bool {
 	var ok1, ok2 bool
 	f.blocker, ok1 = t.field(t.oops.thread, "parkBlocker", "Ljava/lang/Object;")
 	f.thread, ok2 = t.field(t.oops.thread, "eetop", "J")
-	if f.done = true; !ok1 || !ok2 {
+	if f.found = true; !ok1 || !ok2 {
 		return false
 	}
 	if f.status, ok1 = t.field(t.oops.thread, "threadStatus", "I"); ok1 {
@@ -82,7 +82,7 @@ func (t *waiters) know(object uint64) bool {
 	holder, ok := t.reference(object + f.holder)
 	klass := t.klassOf(holder, t.oops.header)
 	if !ok || t.className(klass) != "java/lang/Thread$FieldHolder" {
-		f.done = false
+		f.found = false
 		return false
 	}
 	f.status, ok = t.field(klass, "threadStatus", "I")

@@ -49,7 +49,7 @@ const (
 	maxInObject  = 1 << 12
 )
 
-type way struct {
+type namePath struct {
 	id                threadID
 	object, str, text uint64
 	bad, shift        uint64 // ZGC's colours
@@ -65,7 +65,7 @@ func (t *threads) proveName(id threadID) (string, bool) {
 	if !ok || first.id != id {
 		return "", false
 	}
-	t.n.v.cached.again()
+	t.n.v.cached.rereadAll()
 	if again, ok := t.walk(id.thread); !ok || again != first {
 		return "", false
 	}
@@ -77,8 +77,8 @@ func (t *threads) proveName(id threadID) (string, bool) {
 // collections gives the number of collections that have begun. calm reports that none is stopping the threads.
 func (t *threads) collections() (n int32, calm bool) {
 	l := t.l
-	static, total := l.static("Universe::_collectedHeap"), l.off("CollectedHeap::_total_collections")
-	stops := l.off(l.active)
+	static, total := l.static("Universe::_collectedHeap"), l.offset("CollectedHeap::_total_collections")
+	stops := l.offset(l.active)
 	t.n.v.cached.fetch(extent{static, 8}, extent{t.heap + total, 4}, extent{t.heap + stops, 1})
 	m := t.n.v.memory()
 	heap := m.word(static)
@@ -89,7 +89,7 @@ func (t *threads) collections() (n int32, calm bool) {
 	return n, !m.failed && heap != 0 && active[0] == 0
 }
 
-func (t *threads) walk(thread uint64) (w way, ok bool) {
+func (t *threads) walk(thread uint64) (w namePath, ok bool) {
 	if w.id, ok = t.identify(thread); !ok {
 		return w, false
 	}
@@ -127,8 +127,8 @@ func (t *threads) colours() (bad, shift uint64, ok bool) {
 		if at == 0 {
 			continue
 		}
-		if bad = m.word(m.word(at + l.off(set[1]))); bad != 0 && len(set) > 2 {
-			shift = m.word(m.word(at + l.off(set[2])))
+		if bad = m.word(m.word(at + l.offset(set[1]))); bad != 0 && len(set) > 2 {
+			shift = m.word(m.word(at + l.offset(set[2])))
 		}
 		if bad != 0 || m.failed {
 			break
@@ -138,13 +138,13 @@ func (t *threads) colours() (bad, shift uint64, ok bool) {
 }
 
 // address decodes a reference; false if the object may have been moved.
-func (w *way) address(ref uint64) (uint64, bool) {
+func (w *namePath) address(ref uint64) (uint64, bool) {
 	at := ref >> w.shift
 	return at, ref&w.bad == 0 && at != 0 && at%8 == 0
 }
 
 // follow reads a reference of 4 or 8 bytes, whichever is proven.
-func (t *threads) follow(w *way, at uint64, is func(uint64) bool) (uint64, bool) {
+func (t *threads) follow(w *namePath, at uint64, is func(uint64) bool) (uint64, bool) {
 	o := &t.oops
 	if (!o.known || !o.wide) && w.bad == 0 {
 		m := t.n.v.memory()
@@ -171,7 +171,7 @@ func (t *threads) klassOf(object uint64, h header) uint64 {
 	if m.failed || mark&markMoved == markMoved {
 		return 0
 	}
-	at := object + t.l.off(t.l.klassAt)
+	at := object + t.l.offset(t.l.klassAt)
 	var narrow uint64
 	switch h {
 	case headerWide:
@@ -196,7 +196,7 @@ func (t *threads) className(klass uint64) string {
 		return ""
 	}
 	m := t.n.v.memory()
-	symbol := m.word(klass + t.l.off("Klass::_name"))
+	symbol := m.word(klass + t.l.offset("Klass::_name"))
 	if m.failed {
 		return ""
 	}
@@ -235,7 +235,7 @@ func (t *threads) threadClass(klass uint64) uint64 {
 			return klass
 		}
 		m := t.n.v.memory()
-		if klass = m.word(klass + t.l.off("Klass::_super")); m.failed {
+		if klass = m.word(klass + t.l.offset("Klass::_super")); m.failed {
 			return 0
 		}
 	}
@@ -279,7 +279,7 @@ func (t *threads) isText(object uint64) bool {
 	}
 	// klass.hpp: 0xc0, header size, element type, log2 of its size
 	m := t.n.v.memory()
-	helper := uint32(m.int32(k + t.l.off("Klass::_layout_helper")))
+	helper := uint32(m.int32(k + t.l.offset("Klass::_layout_helper")))
 	content := uint64(helper >> 16 & 0xff)
 	if m.failed || helper>>24 != 0xc0 || helper>>8&0xff != element || uint64(1)<<(helper&0xff) != unit ||
 		content < o.lengthAt()+4 {
@@ -300,7 +300,7 @@ func (o *oops) lengthAt() uint64 {
 	}
 }
 
-func (t *threads) content(w *way) (string, bool) {
+func (t *threads) content(w *namePath) (string, bool) {
 	o, m := &t.oops, t.n.v.memory()
 	size := uint64(uint32(m.int32(w.text+o.lengthAt()))) * o.unit
 	var coder [1]byte

@@ -34,14 +34,14 @@ func (r *Runtime) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref
 	if cfa == managed.Outermost {
 		return r.appendRefs(w.outside, len(w.frames), out), false
 	}
-	for w.next < len(w.runs) && w.runs[w.next].tag >= f.SP && w.runs[w.next].tag < cfa {
-		run := &w.runs[w.next]
+	for w.nextRun < len(w.runs) && w.runs[w.nextRun].tag >= f.SP && w.runs[w.nextRun].tag < cfa {
+		run := &w.runs[w.nextRun]
 		if !r.tagged.confirm(f) {
 			w.broken = true
 			return out, false
 		}
 		out = r.appendRefs(run.from, run.to, out)
-		w.next++
+		w.nextRun++
 		instead = true
 	}
 	return out, instead
@@ -130,7 +130,7 @@ func (r *Runtime) End() managed.Health {
 	switch {
 	case w.broken, w.usedLive && !w.sample.Live.Unchanged():
 		return managed.Broken
-	case w.next < len(w.runs) && !w.unfinished:
+	case w.nextRun < len(w.runs) && !w.unfinished:
 		return managed.Left
 	}
 	return managed.Matched

@@ -21,9 +21,9 @@ type walk struct {
 	ec      uint64
 	frames  []frame // innermost first
 	tags    []tag   // those of rb_vm_exec
-	all     []tag
+	allTags []tag
 	runs    []run
-	next    int // innermost run without a native frame
+	nextRun int // innermost run without a native frame
 	outside int // first frame outside of all runs
 
 	unfinished bool // the native walk may be incomplete
@@ -50,7 +50,7 @@ func (r *Runtime) Begin(s *managed.Sample) {
 	w := &r.walk
 	r.codes.begin(s.At)
 	gather, _ := r.machine.host.(managed.Gatherer)
-	*w = walk{sample: s, frames: w.frames[:0], tags: w.tags[:0], all: w.all[:0], runs: w.runs[:0],
+	*w = walk{sample: s, frames: w.frames[:0], tags: w.tags[:0], allTags: w.allTags[:0], runs: w.runs[:0],
 		pages: &r.pages, machine: &r.machine, gather: gather}
 	r.pages.Reset()
 	if !w.findContext() {
@@ -69,13 +69,13 @@ func (r *Runtime) Begin(s *managed.Sample) {
 			return
 		}
 	}
-	if w.all, ok = r.tagged.appendTags(w.all, first, w.get); !ok {
+	if w.allTags, ok = r.tagged.appendTags(w.allTags, first, w.get); !ok {
 		w.incomplete = true
 		return
 	}
 	if r.tagged.pc == 0 {
 		votes := map[uint64]int{}
-		r.tagged.count(votes, w.all, entries(w.frames))
+		r.tagged.count(votes, w.allTags, entries(w.frames))
 		r.tagged.elect(votes, r.machine.anyHandler(w.frames))
 	}
 	w.split(r.tagged.pc)
@@ -156,7 +156,7 @@ func entries(frames []frame) (n int) {
 
 // split pairs frames with tags, from the outermost on. The innermost may lack a partner.
 func (w *walk) split(pc uint64) {
-	for _, t := range w.all {
+	for _, t := range w.allTags {
 		if t.pc == pc {
 			w.tags = append(w.tags, t)
 		}

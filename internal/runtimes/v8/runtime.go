@@ -333,7 +333,7 @@ func (r *Runtime) appendBaseline(
 	return append(out, managed.Ref{Object: fn.sfi, Position: uint64(at), Cookie: fn.cookie, Kind: refBaseline}), true
 }
 
-const moved = "[moved]"
+const movedName = "[moved]"
 
 const regExp = "(regexp)"
 
@@ -343,7 +343,7 @@ func (r *Runtime) Symbolize(ref managed.Ref, l managed.Live, out []managed.Frame
 	kind := kindInterpreted
 	switch ref.Kind {
 	case refLost:
-		return append(out, managed.Frame{Function: moved}), managed.Checked
+		return append(out, managed.Frame{Function: movedName}), managed.Checked
 	case refRegExp:
 		return append(out, managed.Frame{Function: regExp, Type: kindRegExp}), managed.Checked
 	case refLater, refLaterBaseline:
@@ -376,13 +376,13 @@ func (r *Runtime) describeLater(ref managed.Ref, out []managed.Frame) []managed.
 	var c *code
 	if ref.Kind == refLaterBaseline {
 		if c = r.codeAt(ref.Object); c == nil || c.kind != kindBaseline || c.bytecodes == 0 {
-			return append(out, managed.Frame{Function: moved})
+			return append(out, managed.Frame{Function: movedName})
 		}
 		bytecodes, kind = c.bytecodes, c.kind
 	}
 	f := r.listedAt(bytecodes)
 	if f == nil {
-		return append(out, managed.Frame{Function: moved})
+		return append(out, managed.Frame{Function: movedName})
 	}
 	if c != nil {
 		at, _ = bytecodeAt(c.positions, r.bytecode(f), r.l.sizes, int(ref.Object-c.start))

@@ -24,7 +24,7 @@ type script struct {
 	tries    int // to read ends: the collector may move the source meanwhile
 	members  map[int]member
 	searched int   // times that classes were searched
-	given    int64 // when its functions were listed, CLOCK_MONOTONIC ns
+	listedAt int64 // when its functions were listed, CLOCK_MONOTONIC ns
 }
 
 const (
@@ -228,13 +228,13 @@ const mostListed = 1 << 14
 func (r *functions) list(bytecodes uint64) *function {
 	left := mostListed
 	for at, s := range r.scripts {
-		if s.given >= r.copiedAt && r.copiedAt != 0 {
+		if s.listedAt >= r.copiedAt && r.copiedAt != 0 {
 			continue
 		}
 		if left <= 0 {
 			break
 		}
-		s.given = procmem.Now()
+		s.listedAt = procmem.Now()
 		left -= r.listScript(at, s)
 	}
 	return r.byBytecodes[bytecodes]
