@@ -134,7 +134,7 @@ func (s *Space) relative(r *Rule) (off int64, reg uint8, deref, ok bool) {
 	return row.CFAOff, row.CFAReg, row.CFADeref, true
 }
 
-// collect finds all candidates. It returns false if there are too many, or if it takes too long.
+// collect finds all candidates; false if there are too many, or if it takes too long.
 func (s *search) collect(w *Walker, reg uint8, off int64, deref bool, start Addr) bool {
 	stack := &w.snap.Stack
 	sp := w.regs.SP()
@@ -166,7 +166,7 @@ func (s *search) collect(w *Walker, reg uint8, off int64, deref bool, start Addr
 	return true
 }
 
-// consider keeps a candidate if it leads to the thread's first function. It returns false if there is no room or time.
+// consider keeps a candidate if it leads to the thread's first function; false if there is no room or time.
 func (s *search) consider(w *Walker, c candidate, reg uint8) bool {
 	whole := s.chain(w, &c, reg, nil)
 	if s.steps > proofSteps {
@@ -236,7 +236,7 @@ func (w *Walker) atRoot() bool {
 	return r.Flags&FlagRoot != 0 || r.Flags&FlagRow != 0 && w.space.rows[r.row()].RA.Kind == RuleUndefined
 }
 
-// best gives the only proven candidate. It returns false if there is none, or if there are several.
+// best gives the only proven candidate; false if there is none, or if there are several.
 func (s *search) best(w *Walker, reg uint8) (candidate, bool) {
 	found := s.candidates[:s.n]
 	best := -1

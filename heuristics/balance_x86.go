@@ -23,8 +23,8 @@ type CFA struct {
 }
 
 // ReturnCFA gives the CFA at pc by the first return to which a path within lo and hi leads, or by a jump out of that
-// range after the pop of rbp (a tail call, possibly by register). Calls are assumed to preserve the stack pointer. It
-// returns false if the stack pointer at the return is unknown, and on arm64.
+// range after the pop of rbp (a tail call, possibly by register). Calls are assumed to preserve the stack pointer;
+// false if the stack pointer at the return is unknown, and on arm64.
 func (s *Source) ReturnCFA(pc, lo, hi uint64) (cfa CFA, ok bool) {
 	if s.abi != &abiX86 || s.o.Code == nil || pc < lo || pc >= hi {
 		return cfa, false

@@ -41,7 +41,7 @@ func stepX86(st *state, code []byte, f *flow) {
 		return
 	}
 	st.readKept = st.readKept || readsKeptX86(st, &i)
-	cmp, mem := st.cmpReg, st.pushedMem
+	cmpReg, pushedMem := st.cmpReg, st.pushedMem
 	st.cmpReg, st.pushedMem = noReg, false
 	*f = flow{size: i.Size}
 	switch {
@@ -51,9 +51,9 @@ func stepX86(st *state, code []byte, f *flow) {
 			f.kind = flowEnd // pop2, push2
 		}
 	case i.Map == x86.MapOne:
-		oneByteX86(st, &i, f, cmp, mem)
+		oneByteX86(st, &i, f, cmpReg, pushedMem)
 	case i.Map == x86.Map0F:
-		twoByteX86(st, &i, f, cmp)
+		twoByteX86(st, &i, f, cmpReg)
 	default:
 		st.clobber(mapWrites(&i))
 	}

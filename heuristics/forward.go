@@ -163,7 +163,7 @@ func (st *state) doubt(f *flow) {
 	st.afterCall, st.padded = false, false
 }
 
-// follow follows the control flow of an instruction, and returns false at the end of the path.
+// follow follows the control flow of an instruction; false at the end of the path.
 func (w *forwardAnalysis) follow(f *flow) bool {
 	st := &w.st
 	target := st.pc + f.target

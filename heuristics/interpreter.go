@@ -47,10 +47,10 @@ func (w *interpreter) begin(pc, lo, hi uint64) {
 // code gives the bytes at pc, at least those of one instruction if there is one.
 func (w *interpreter) code(pc uint64) []byte { return w.bytes.at(pc) }
 
-// mark notes a visited instruction, and returns false if it was visited before.
+// mark notes a visited instruction; false if it was visited before.
 func (w *interpreter) mark(pc uint64) bool { return w.visited.add(pc) }
 
-// straight interprets the instruction at w.st, and returns false if the path ends there.
+// straight interprets the instruction at w.st; false if the path ends there.
 func (w *interpreter) straight() bool {
 	code := w.code(w.st.pc)
 	if len(code) == 0 {
@@ -162,7 +162,7 @@ func (s *visitedSet) slot(pc uint64) uint64 {
 	return pc>>6*0x9e3779b97f4a7c15>>(64-visitBits+4)<<4 | pc>>2&15
 }
 
-// add adds an instruction, and returns false if it is in the set already.
+// add adds an instruction; false if it is in the set already.
 func (s *visitedSet) add(pc uint64) bool {
 	i := s.slot(pc)
 	for {

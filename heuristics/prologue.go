@@ -197,7 +197,7 @@ func (w *prologueAnalysis) followPath(pc uint64) {
 	}
 }
 
-// follow follows the control flow of an instruction, and returns false at the end of the path.
+// follow follows the control flow of an instruction; false at the end of the path.
 func (w *prologueAnalysis) follow(f *flow) bool {
 	st, p := &w.st, &w.to
 	target := st.pc + f.target

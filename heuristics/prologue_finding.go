@@ -4,7 +4,7 @@ package heuristics
 
 import "math"
 
-// express gives the state at pc as a finding. It returns false if no register gives the CFA.
+// express gives the state at pc as a finding; false if no register gives the CFA.
 func (p *prologue) express(a *abi, spOnly, caller bool) (f found, ok bool) {
 	if spOnly && p.mixed {
 		return f, false

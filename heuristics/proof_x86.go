@@ -39,7 +39,7 @@ type way struct {
 	stores  bool   // the words at rbp were written
 }
 
-// proveX86 gives the frame that the first return proves. It returns false if it proves none.
+// proveX86 gives the frame that the first return proves; false if it proves none.
 func (w *interpreter) proveX86(pc uint64, caller bool) (f found, ok bool) {
 	p := proof{w: w, path: way{pc: pc}}
 	p.doubts.afterCall = caller
@@ -90,7 +90,7 @@ func goesOnIf(ok bool) proofStep {
 	return proofFails
 }
 
-// run begins a run of instructions. It returns false if it was read before, or if there are too many.
+// run begins a run of instructions; false if it was read before, or if there are too many.
 func (p *proof) run(pc uint64) bool {
 	if p.n > 0 && p.runs[p.n-1].hi == 0 {
 		p.runs[p.n-1].hi = p.path.pc
@@ -114,7 +114,7 @@ func (p *proof) run(pc uint64) bool {
 	return true
 }
 
-// resume goes on with a path that was put off. It returns false if there is none.
+// resume goes on with a path that was put off; false if there is none.
 func (p *proof) resume() bool {
 	for p.npend > 0 {
 		p.npend--
@@ -183,7 +183,7 @@ func (p *proof) step(i *x86.Inst) proofStep {
 	return goesOnIf(p.write(mapWrites(i)))
 }
 
-// write notes changed registers, and returns false if rbp is among them.
+// write notes changed registers; false if rbp is among them.
 func (p *proof) write(mask uint32) bool {
 	p.path.changed |= mask
 	if mask&(1<<hwBX|0xf<<12) != 0 {

@@ -18,7 +18,7 @@ type Functions interface {
 
 // Parts is a [Functions] that knows parts split off functions (GCC's and LLVM's NAME.cold).
 type Parts interface {
-	// Parent gives the function from which the part at start was split off. It returns false if no part begins there.
+	// Parent gives the function from which the part at start was split off; false if no part begins there.
 	Parent(start uint64) (lo, hi uint64, ok bool)
 }
 

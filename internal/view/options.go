@@ -85,7 +85,7 @@ func (d *Data) prepare() error {
 	case "role":
 		d.groups.roles = roles(p)
 	case "thread":
-		d.groups.several = severalProcesses(p)
+		d.groups.severalProcesses = severalProcesses(p)
 	}
 	d.foldSchedulers()
 	d.foldInterpreter()

@@ -19,13 +19,13 @@ type entries struct {
 	names   map[string]uint64 // addresses by name, 0: none
 }
 
-// ofC is for goroutines of threads of C, without startpc.
-const ofC = "runtime.cgocallback"
+// cgoEntry is for goroutines of threads of C, without startpc.
+const cgoEntry = "runtime.cgocallback"
 
 // at gives the function at g.startpc.
 func (e *entries) at(start uint64) entry {
 	if start == 0 {
-		return entry{name: ofC, ok: true}
+		return entry{name: cgoEntry, ok: true}
 	}
 	found, known := e.byStart[start]
 	if known {

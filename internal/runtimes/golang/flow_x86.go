@@ -36,10 +36,10 @@ type state struct {
 
 // flow has the state before each instruction of a function.
 type flow struct {
-	offs   []uint32 // of the instructions, ascending
-	insns  []insn
-	states []state
-	known  []bool
+	offs    []uint32 // of the instructions, ascending
+	insns   []insn
+	states  []state
+	reached []bool
 }
 
 const (
@@ -78,7 +78,7 @@ func (fl *flow) stateAt(off uint64) (state, bool) {
 	if !ok {
 		i--
 	}
-	if i < 0 || i >= len(fl.states) || !fl.known[i] || off >= uint64(fl.offs[i])+uint64(fl.insns[i].Size) {
+	if i < 0 || i >= len(fl.states) || !fl.reached[i] || off >= uint64(fl.offs[i])+uint64(fl.insns[i].Size) {
 		return state{}, false
 	}
 	return fl.states[i], true
@@ -94,13 +94,13 @@ func (fl *flow) decode(code []byte) bool {
 		fl.offs, fl.insns = append(fl.offs, uint32(off)), append(fl.insns, in)
 		off += int(in.Size)
 	}
-	fl.states, fl.known = make([]state, len(fl.offs)), make([]bool, len(fl.offs))
+	fl.states, fl.reached = make([]state, len(fl.offs)), make([]bool, len(fl.offs))
 	return len(fl.offs) > 0
 }
 
 // forward propagates the entry state to a fixed point. States only lose knowledge.
 func (fl *flow) forward() {
-	fl.states[0], fl.known[0] = state{spKnown: true, sp: 8, entry: true}, true
+	fl.states[0], fl.reached[0] = state{spKnown: true, sp: 8, entry: true}, true
 	work := []int{0}
 	for n := 0; len(work) > 0 && n < 1<<16; n++ {
 		i := work[len(work)-1]
@@ -142,8 +142,8 @@ func (in *insn) flow() (through, target bool) {
 
 // merge joins a state into that before instruction i; true if it changed.
 func (fl *flow) merge(i int, s *state) bool {
-	if !fl.known[i] {
-		fl.states[i], fl.known[i] = *s, true
+	if !fl.reached[i] {
+		fl.states[i], fl.reached[i] = *s, true
 		return true
 	}
 	old := fl.states[i]
@@ -166,11 +166,11 @@ func (fl *flow) merge(i int, s *state) bool {
 // backward computes the stack pointer from a return back to its last load. A call may not return.
 func (fl *flow) backward() {
 	for end := range fl.insns {
-		if in := &fl.insns[end]; in.Map != 0 || in.Op != opRet || !fl.known[end] || fl.states[end].spKnown {
+		if in := &fl.insns[end]; in.Map != 0 || in.Op != opRet || !fl.reached[end] || fl.states[end].spKnown {
 			continue
 		}
 		sp := int32(8)
-		for i := end; i >= 0 && fl.known[i] && !fl.states[i].spKnown; i-- {
+		for i := end; i >= 0 && fl.reached[i] && !fl.states[i].spKnown; i-- {
 			if i < end {
 				d, ok := fl.insns[i].spDelta()
 				if !ok {

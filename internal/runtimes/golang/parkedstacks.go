@@ -63,8 +63,8 @@ func (s *parkedStacks) expect(places []int) {
 	s.batch, s.next = s.batch[:0], 0
 }
 
-// of gives the copy of a goroutine and its stack, valid until the next call; nil if it keeps changing.
-func (s *parkedStacks) of(f *goroutinePoller, place int) *goroutineCopy {
+// copyOf gives the copy of a goroutine and its stack, valid until the next call; nil if it keeps changing.
+func (s *parkedStacks) copyOf(f *goroutinePoller, place int) *goroutineCopy {
 	if c := s.read(place); c != nil && c.state != copyChanged {
 		return c
 	}

@@ -14,8 +14,8 @@ import (
 // maxPushed bounds the bytes below a method's frame: a barrier saves all AVX-512 registers.
 const maxPushed = 4096
 
-// byReturnPath gives the rule at pc in a method with CFA = sp + usual by default, which without a path to the return
-// holds only while sp is level.
+// byReturnPath gives the rule at pc in a method by the path to its return. Without one it is CFA = sp + usual, which
+// holds only while no words are pushed.
 func (v *VM) byReturnPath(b *blob, pc uint64, usual int32) (frames.Rule, *frames.Row, bool) {
 	if v.o.Flow == nil {
 		return framed(usual), nil, true
@@ -131,8 +131,8 @@ func (v *VM) inBarrier(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool
 	return frames.Rule{CFAReg: frames.X86RBP, CFAOff: 24, Method: frames.MethodCFI}, row, true
 }
 
-// restoresRegisters reports whether code restores all registers up to a leave, with at (bytes after barrierEnds' leave)
-// in that.
+// restoresRegisters reports whether code, which follows barrierEnds, restores all registers up to a leave, and pc, at
+// bytes behind the leave of barrierEnds, is in that.
 func restoresRegisters(code []byte, at int) bool {
 	if !bytes.HasPrefix(code, restoresAll) {
 		return false

@@ -196,7 +196,7 @@ type sender struct {
 	reg uint8
 }
 
-// parseRemoval parses what follows a leave since bytes before pc.
+// parseRemoval parses the code behind a leave; since is the number of bytes from there to pc.
 func parseRemoval(code []byte, since int) (l frameRemoval, popped bool) {
 	at := 0
 	boundary := since == 0

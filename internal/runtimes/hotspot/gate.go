@@ -17,15 +17,17 @@ import (
 
 // gate is the source of generated code of unknown origin.
 type gate struct {
-	r            *Runtime
-	m            *frames.Module
+	runtime      *Runtime
+	module       *frames.Module
 	otherSources []frames.RuleSource
 }
 
-func (g *gate) closed() bool { return len(g.m.Sources) == 1 && g.m.Sources[0] == frames.RuleSource(g) }
+func (g *gate) closed() bool {
+	return len(g.module.Sources) == 1 && g.module.Sources[0] == frames.RuleSource(g)
+}
 
 func (r *Runtime) gated(m *frames.Module) bool {
-	return slices.ContainsFunc(r.gates, func(g *gate) bool { return g.m == m && g.closed() })
+	return slices.ContainsFunc(r.gates, func(g *gate) bool { return g.module == m && g.closed() })
 }
 
 func (r *Runtime) mayBeStarting() bool {
@@ -53,22 +55,22 @@ func (r *Runtime) began() bool {
 }
 
 func (g *gate) decide() {
-	r := g.r
+	r := g.runtime
 	switch {
 	case !g.closed():
 	case r.vm == nil, r.vm.Unknown() != nil:
-		g.m.NoFP = true
-	case r.vm.Reserved(g.m.Start):
+		g.module.NoFP = true
+	case r.vm.Reserved(g.module.Start):
 		g.adopt()
 	default:
-		g.m.NoFP = false
+		g.module.NoFP = false
 	}
 }
 
 func (g *gate) adopt() {
-	g.m.NoFP = true
-	g.m.Sources = g.r.sources()
-	g.r.vm.Names().begun(g.m.Start)
+	g.module.NoFP = true
+	g.module.Sources = g.runtime.sources()
+	g.runtime.vm.Names().begun(g.module.Start)
 }
 
 func (r *Runtime) sources() []frames.RuleSource {
@@ -77,14 +79,14 @@ func (r *Runtime) sources() []frames.RuleSource {
 
 // Rule implements [frames.RuleSource].
 func (g *gate) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	r, sources := g.r, g.otherSources
+	r, sources := g.runtime, g.otherSources
 	switch {
 	case r.mayBeStarting():
 		r.refused = true
 		return frames.Rule{}, nil, false
 	case r.vm != nil && r.vm.Unknown() == nil && r.vm.Reserved(q.PC):
 		g.adopt()
-		sources = g.m.Sources
+		sources = g.module.Sources
 	}
 	for _, s := range sources {
 		if rule, row, ok := s.Rule(q); ok {

@@ -79,7 +79,7 @@ func (n *methodNames) cookieFor(id *methodIdentity) uint64 {
 
 // wantKnown requests a known method's identity.
 func (n *methodNames) wantKnown(m *method) {
-	k, l := n.v.cached, &n.l.at
+	k, l := n.vm.cached, &n.layout.at
 	k.request(extent{m.at + l.Method.ConstMethod.offset, 8})
 	k.request(extent{m.constMethod, l.ConstMethod.Bytes + 8})
 	k.request(extent{m.found.constants, l.ConstantPool.Bytes})
@@ -91,7 +91,7 @@ func (n *methodNames) wantKnown(m *method) {
 
 // identify reads the identity of the method at an address, and a new one's names too, in few reads.
 func (n *methodNames) identify(at uint64, known *method) (id methodIdentity, cm []byte, ok bool) {
-	l, m, near := &n.l.at, n.v.memory(), n.v.cached
+	l, m, near := &n.layout.at, n.vm.memory(), n.vm.cached
 	if at == 0 || at%8 != 0 {
 		return id, nil, false
 	}
@@ -138,18 +138,18 @@ func (n *methodNames) identify(at uint64, known *method) (id methodIdentity, cm 
 }
 
 func (n *methodNames) pointsTo(id *methodIdentity, cm []byte) {
-	l := &n.l.at
+	l := &n.layout.at
 	id.constants = l.ConstMethod.Constants.in(cm)
 	id.nameIndex = uint16(l.ConstMethod.NameIndex.in(cm))
 	id.id = uint16(l.ConstMethod.IDNum.in(cm))
 }
 
 func (n *methodNames) symbolAt(symbol uint64) extent {
-	return extent{symbol &^ 1, n.l.at.Symbol.Body.offset + shortSymbol}
+	return extent{symbol &^ 1, n.layout.at.Symbol.Body.offset + shortSymbol}
 }
 
 func (n *methodNames) constantAt(id *methodIdentity, index uint16) uint64 {
-	return id.constants + n.l.at.ConstantPool.Bytes + 8*uint64(index)
+	return id.constants + n.layout.at.ConstantPool.Bytes + 8*uint64(index)
 }
 
 // methodAt gives the method at an address as of now; nil if there is none.
@@ -158,8 +158,8 @@ func (n *methodNames) methodAt(at uint64) *method {
 	if known != nil && known.checked >= n.at {
 		return known
 	}
-	now := n.v.cached.enable(n.at)
-	defer n.v.cached.disable()
+	now := n.vm.cached.enable(n.at)
+	defer n.vm.cached.disable()
 	id, cm, ok := n.identify(at, known)
 	if !ok {
 		delete(n.methods, at)
@@ -185,7 +185,7 @@ func (n *methodNames) methodAt(at uint64) *method {
 
 // readMethod reads the rest of a method, validated by sizes, tags and printable names.
 func (n *methodNames) readMethod(at uint64, id *methodIdentity, cm []byte) *method {
-	l := &n.l.at
+	l := &n.layout.at
 	whole := 8 * l.ConstMethod.Size.in(cm)
 	m := &method{at: at, constMethod: id.constMethod, cache: l.ConstantPool.Cache.in(n.pool[:])}
 	m.code, m.size = id.constMethod+l.ConstMethod.Bytes, l.ConstMethod.CodeSize.in(cm)
@@ -209,7 +209,7 @@ func (n *methodNames) readMethod(at uint64, id *methodIdentity, cm []byte) *meth
 
 // isName reports a name's tag. n.pool holds the pool's header.
 func (n *methodNames) isName(id *methodIdentity, index uint16) bool {
-	l, m := &n.l.at, n.v.memory()
+	l, m := &n.layout.at, n.vm.memory()
 	tags, count := l.ConstantPool.Tags.in(n.pool[:]), l.ConstantPool.Length.in(n.pool[:])
 	if tags == 0 || index == 0 || uint64(index) >= count || count > maxConstants {
 		return false
@@ -228,7 +228,7 @@ func (n *methodNames) sourceFile(id *methodIdentity) string {
 	if !n.isName(id, index) {
 		return ""
 	}
-	b, _ := n.letters(n.v.memory().word(n.constantAt(id, index)))
+	b, _ := n.letters(n.vm.memory().word(n.constantAt(id, index)))
 	file, known := n.files[string(b)]
 	if !known {
 		if len(n.files) >= maxMethods {
@@ -242,17 +242,17 @@ func (n *methodNames) sourceFile(id *methodIdentity) string {
 
 // sourceIndex gives the file name's constant. n.pool holds the pool's header.
 func (n *methodNames) sourceIndex(id *methodIdentity) uint16 {
-	if l := &n.l.at; n.l.sourceInPool {
+	if l := &n.layout.at; n.layout.sourceInPool {
 		return uint16(l.ConstantPool.SourceFile.in(n.pool[:]))
 	}
 	var b [2]byte
-	n.v.memory().bytes(n.sourceAt(id).addr, b[:])
+	n.vm.memory().bytes(n.sourceAt(id).addr, b[:])
 	return binary.LittleEndian.Uint16(b[:])
 }
 
 // sourceAt gives the class's SourceFile index, where the pool has none.
 func (n *methodNames) sourceAt(id *methodIdentity) extent {
-	if l := &n.l.at; !n.l.sourceInPool {
+	if l := &n.layout.at; !n.layout.sourceInPool {
 		return extent{id.holder + l.ConstantPool.SourceFile.offset, 2}
 	}
 	return extent{}
@@ -260,7 +260,7 @@ func (n *methodNames) sourceAt(id *methodIdentity) extent {
 
 // tagOf gives the place of a tag and of what precedes it.
 func (n *methodNames) tagOf(index uint16) extent {
-	at := extent{n.l.at.ConstantPool.Tags.in(n.pool[:]), n.l.at.Array.Data.offset + uint64(index) + 1}
+	at := extent{n.layout.at.ConstantPool.Tags.in(n.pool[:]), n.layout.at.Array.Data.offset + uint64(index) + 1}
 	if at.size > uint64(len(n.tags)) {
 		at.addr, at.size = at.addr+at.size-1, 1
 	}
@@ -275,7 +275,7 @@ func (n *methodNames) text(symbol uint64) (string, bool) {
 
 // letters is text in a buffer, valid until the next call.
 func (n *methodNames) letters(symbol uint64) ([]byte, bool) {
-	l, m := &n.l.at, n.v.memory()
+	l, m := &n.layout.at, n.vm.memory()
 	body := l.Symbol.Body.offset
 	symbol &^= 1
 	if symbol == 0 || symbol%4 != 0 || body > 32 {
@@ -288,7 +288,7 @@ func (n *methodNames) letters(symbol uint64) ([]byte, bool) {
 	}
 	clear(b[got:])
 	size := l.Symbol.Length.in(b)
-	if n.l.lengthAbove {
+	if n.layout.lengthAbove {
 		size = size >> 16 & 0xffff
 	}
 	if l.Symbol.Length.size == 2 {
@@ -320,10 +320,10 @@ func (n *methodNames) readLines(m *method, whole uint64) {
 	from := m.code + m.size
 	size := min(m.constMethod+whole-from, maxLines)
 	n.table = slices.Grow(n.table[:0], int(size))[:size]
-	if !n.v.memory().bytes(from, n.table) {
+	if !n.vm.memory().bytes(from, n.table) {
 		return
 	}
-	s, best, line := stream{b: n.table, least: n.l.least}, int32(-1), int32(0)
+	s, best, line := stream{b: n.table, least: n.layout.least}, int32(-1), int32(0)
 	eachLine(&s, func(at, l int32) bool {
 		if at <= 0 && at >= best {
 			best, line = at, l
@@ -336,7 +336,7 @@ func (n *methodNames) readLines(m *method, whole uint64) {
 // lineAt gives the line of the nearest entry up to bci, 0 if unknown (Method::line_number_from_bci).
 func (n *methodNames) lineAt(m *method, bci int32) int {
 	best, line := int32(-1), int32(0)
-	s := stream{b: m.lines, least: n.l.least}
+	s := stream{b: m.lines, least: n.layout.least}
 	eachLine(&s, func(at, l int32) bool {
 		if at <= bci && at >= best {
 			best, line = at, l

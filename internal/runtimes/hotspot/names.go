@@ -30,7 +30,7 @@ type Names struct {
 // Names gives the namer of the machine's frames.
 func (v *VM) Names() *Names {
 	if v.names == nil {
-		m := &moments{v: v}
+		m := &moments{vm: v}
 		n := &Names{
 			moments: m, sites: map[site]*codeInfo{},
 			methodNames:  &methodNames{moments: m, methods: map[uint64]*method{}, files: map[string]string{}},
@@ -48,19 +48,19 @@ func (n *Names) Unknown() error { return n.err }
 
 // ready reports whether the layout is known, and reads it at the machine's code.
 func (n *Names) ready(pc uint64) bool {
-	if n.l != nil || n.err != nil {
-		return n.l != nil
+	if n.layout != nil || n.err != nil {
+		return n.layout != nil
 	}
-	if lacks := n.v.layout.lacksNames(); lacks != "" {
+	if lacks := n.vm.layout.lacksNames(); lacks != "" {
 		n.err = fmt.Errorf("%w %s; Java frames have no names", errNoNames, lacks)
 		return false
 	}
-	if n.v.heapOf(pc) == nil {
+	if n.vm.heapOf(pc) == nil {
 		return false
 	}
 	var ok bool
-	if n.l, ok = n.v.readNameLayout(); !ok {
-		n.l, n.err = nil, fmt.Errorf("%w a release or offsets that are known; Java frames have no names", errNoNames)
+	if n.layout, ok = n.vm.readNameLayout(); !ok {
+		n.layout, n.err = nil, fmt.Errorf("%w a release or offsets that are known; Java frames have no names", errNoNames)
 	}
 	return ok
 }
@@ -214,11 +214,11 @@ func (n *Names) infoAt(f *frames.Frame) *codeInfo {
 }
 
 func (n *Names) readInfo(pc uint64, caller bool) (p codeInfo, ok bool) {
-	n.v.cached.enable(n.at)
-	defer n.v.cached.disable()
-	b, ok := n.v.find(pc)
+	n.vm.cached.enable(n.at)
+	defer n.vm.cached.disable()
+	b, ok := n.vm.find(pc)
 	if !ok && caller {
-		b, ok = n.v.find(pc - 1)
+		b, ok = n.vm.find(pc - 1)
 	}
 	if !ok {
 		return p, false
@@ -231,7 +231,7 @@ func (n *Names) readInfo(pc uint64, caller bool) (p codeInfo, ok bool) {
 		if c == nil {
 			return p, false
 		}
-		if !caller && n.v.inCallStub(&b, pc) { // the callee has begun
+		if !caller && n.vm.inCallStub(&b, pc) { // the callee has begun
 			return codeInfo{ref: managed.Ref{Object: c.begin, Position: atOnward, Cookie: c.cookie(), Kind: refStub}, code: c},
 				true
 		}
@@ -240,7 +240,7 @@ func (n *Names) readInfo(pc uint64, caller bool) (p codeInfo, ok bool) {
 	}
 	p.ref = managed.Ref{Object: b.begin, Position: n.routine(pc, caller), Kind: refStub}
 	if b.kind != kindRoutines {
-		name := n.v.Symbolize(b.begin)
+		name := n.vm.Symbolize(b.begin)
 		p.replaces = strings.Contains(name, "Deoptimization") || strings.Contains(name, "UncommonTrap")
 	}
 	return p, true
@@ -259,7 +259,7 @@ func (n *Names) routine(pc uint64, caller bool) uint64 {
 		return atBlob
 	}
 	if n.callStub == 0 { // written once
-		n.callStub = n.v.memory().word(n.l.at.StubRoutines.CallStub.address)
+		n.callStub = n.vm.memory().word(n.layout.at.StubRoutines.CallStub.address)
 	}
 	if n.callStub == pc {
 		return atCallStub

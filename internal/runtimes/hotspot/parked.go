@@ -17,7 +17,7 @@ func (t *waiters) status(id threadID) (object uint64, status uint32, ok bool) {
 		}
 		at = holder + t.fields.status
 	}
-	m := t.n.v.memory()
+	m := t.n.vm.memory()
 	status = uint32(m.int32(at))
 	return object, status, !m.failed
 }
@@ -46,7 +46,7 @@ func (t *waiters) byStatus(id threadID) (w waitState, ok bool) {
 // threadObject gives a thread's java.lang.Thread; false while it runs a virtual thread.
 func (t *waiters) threadObject(id threadID) (uint64, bool) {
 	ref := id.object
-	m := t.n.v.memory()
+	m := t.n.vm.memory()
 	if t.l.fields["JavaThread::_threadObj"].handle {
 		ref = m.word(ref)
 	}
@@ -94,7 +94,7 @@ func (t *waiters) reference(at uint64) (uint64, bool) {
 	if !t.oops.known && !t.learn() {
 		return 0, false
 	}
-	m := t.n.v.memory()
+	m := t.n.vm.memory()
 	if t.oops.wide {
 		ref := m.word(at)
 		if m.failed || ref == 0 {

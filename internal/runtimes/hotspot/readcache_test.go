@@ -38,7 +38,7 @@ func TestAQuestionForAWaitReadsLittle(t *testing.T) {
 			do(w)
 			w.ask()
 			calls := 0
-			scattered(w.n.v, &calls)
+			scattered(w.n.vm, &calls)
 			got, ok := w.ask()
 			if !ok || got.Later || calls > mostWaitReads[name] {
 				t.Errorf("%s, %s: %d reads: %+v, %v", release, name, calls, got, ok)
@@ -52,7 +52,7 @@ func TestANameOfAThreadReadsLittle(t *testing.T) {
 	m := newThreaded(t, "JDK 17")
 	m.n.ThreadName(fakeTID)
 	calls := 0
-	scattered(m.n.v, &calls)
+	scattered(m.n.vm, &calls)
 	if name, ok := m.n.ThreadName(fakeTID); !ok || name != fakeThread || calls > mostNameReads {
 		t.Errorf("%q, %v: %d reads", name, ok, calls)
 	}

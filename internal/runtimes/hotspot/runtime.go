@@ -56,11 +56,11 @@ func (r *Runtime) Attach(h managed.Host) bool {
 		return false
 	}
 	r.host = h
-	r.gates = slices.DeleteFunc(r.gates, func(g *gate) bool { return !slices.Contains(mods, g.m) || !g.closed() })
+	r.gates = slices.DeleteFunc(r.gates, func(g *gate) bool { return !slices.Contains(mods, g.module) || !g.closed() })
 	r.tryOpen()
 	for _, m := range mods {
 		if m.Generated && !m.NoFP && !r.gated(m) {
-			g := &gate{r: r, m: m, otherSources: m.Sources}
+			g := &gate{runtime: r, module: m, otherSources: m.Sources}
 			m.Sources = []frames.RuleSource{g}
 			r.gates = append(r.gates, g)
 		}

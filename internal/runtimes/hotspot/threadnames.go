@@ -65,11 +65,11 @@ func (t *threads) proveName(id threadID) (string, bool) {
 	if !ok || first.id != id {
 		return "", false
 	}
-	t.n.v.cached.rereadAll()
+	t.n.vm.cached.rereadAll()
 	if again, ok := t.walk(id.thread); !ok || again != first {
 		return "", false
 	}
-	t.n.v.cached.drop()
+	t.n.vm.cached.drop()
 	after, calm := t.collections()
 	return first.name, calm && after == count
 }
@@ -79,8 +79,8 @@ func (t *threads) collections() (n int32, calm bool) {
 	l := t.l
 	static, total := l.static("Universe::_collectedHeap"), l.offset("CollectedHeap::_total_collections")
 	stops := l.offset(l.active)
-	t.n.v.cached.fetch(extent{static, 8}, extent{t.heap + total, 4}, extent{t.heap + stops, 1})
-	m := t.n.v.memory()
+	t.n.vm.cached.fetch(extent{static, 8}, extent{t.heap + total, 4}, extent{t.heap + stops, 1})
+	m := t.n.vm.memory()
 	heap := m.word(static)
 	n = m.int32(heap + total)
 	var active [1]byte
@@ -98,7 +98,7 @@ func (t *threads) walk(thread uint64) (w namePath, ok bool) {
 	}
 	ref := w.id.object
 	if t.l.fields["JavaThread::_threadObj"].handle { // since 16
-		m := t.n.v.memory()
+		m := t.n.vm.memory()
 		if ref = m.word(ref); m.failed {
 			return w, false
 		}
@@ -118,7 +118,7 @@ func (t *threads) walk(thread uint64) (w namePath, ok bool) {
 
 // colours gives ZGC's masks, 0 for other collectors.
 func (t *threads) colours() (bad, shift uint64, ok bool) {
-	m, l := t.n.v.memory(), t.l
+	m, l := t.n.vm.memory(), t.l
 	for _, set := range wantColours {
 		if !l.has(set) {
 			continue
@@ -147,7 +147,7 @@ func (w *namePath) address(ref uint64) (uint64, bool) {
 func (t *threads) follow(w *namePath, at uint64, is func(uint64) bool) (uint64, bool) {
 	o := &t.oops
 	if (!o.known || !o.wide) && w.bad == 0 {
-		m := t.n.v.memory()
+		m := t.n.vm.memory()
 		narrow := uint64(uint32(m.int32(at)))
 		base, shift := m.word(t.l.static(t.l.oops[0])), m.int32(t.l.static(t.l.oops[1]))
 		if to, ok := w.address(base + narrow<<(shift&31)); !m.failed && narrow != 0 && ok && is(to) {
@@ -156,7 +156,7 @@ func (t *threads) follow(w *namePath, at uint64, is func(uint64) bool) (uint64, 
 		}
 	}
 	if !o.known || o.wide {
-		m := t.n.v.memory()
+		m := t.n.vm.memory()
 		if to, ok := w.address(m.word(at)); !m.failed && ok && is(to) {
 			o.known, o.wide = true, true
 			return to, true
@@ -166,7 +166,7 @@ func (t *threads) follow(w *namePath, at uint64, is func(uint64) bool) (uint64, 
 }
 
 func (t *threads) klassOf(object uint64, h header) uint64 {
-	m := t.n.v.memory()
+	m := t.n.vm.memory()
 	mark := m.word(object)
 	if m.failed || mark&markMoved == markMoved {
 		return 0
@@ -195,7 +195,7 @@ func (t *threads) className(klass uint64) string {
 	if klass == 0 || klass%8 != 0 {
 		return ""
 	}
-	m := t.n.v.memory()
+	m := t.n.vm.memory()
 	symbol := m.word(klass + t.l.offset("Klass::_name"))
 	if m.failed {
 		return ""
@@ -234,7 +234,7 @@ func (t *threads) threadClass(klass uint64) uint64 {
 		if known := t.oops.thread; known == klass || known == 0 && t.className(klass) == "java/lang/Thread" {
 			return klass
 		}
-		m := t.n.v.memory()
+		m := t.n.vm.memory()
 		if klass = m.word(klass + t.l.offset("Klass::_super")); m.failed {
 			return 0
 		}
@@ -278,7 +278,7 @@ func (t *threads) isText(object uint64) bool {
 		return false
 	}
 	// klass.hpp: 0xc0, header size, element type, log2 of its size
-	m := t.n.v.memory()
+	m := t.n.vm.memory()
 	helper := uint32(m.int32(k + t.l.offset("Klass::_layout_helper")))
 	content := uint64(helper >> 16 & 0xff)
 	if m.failed || helper>>24 != 0xc0 || helper>>8&0xff != element || uint64(1)<<(helper&0xff) != unit ||
@@ -301,7 +301,7 @@ func (o *oops) lengthAt() uint64 {
 }
 
 func (t *threads) content(w *namePath) (string, bool) {
-	o, m := &t.oops, t.n.v.memory()
+	o, m := &t.oops, t.n.vm.memory()
 	size := uint64(uint32(m.int32(w.text+o.lengthAt()))) * o.unit
 	var coder [1]byte
 	if o.coder != 0 {

@@ -144,13 +144,13 @@ func (n *Names) Role(tid int, name string) (string, bool) {
 
 func (n *Names) threadsReady() bool {
 	t := &n.threads
-	if n.l == nil || t.lacks {
+	if n.layout == nil || t.lacks {
 		return false
 	}
 	if t.l == nil {
 		t.n = n
 		t.byTID, t.proven = map[int]threadID{}, map[int]proven{}
-		l, ok := n.v.layout.threadLayout()
+		l, ok := n.vm.layout.threadLayout()
 		if t.l = l; !ok {
 			t.lacks = true
 			return false
@@ -162,7 +162,7 @@ func (n *Names) threadsReady() bool {
 // name gives a thread's name, the last proven one while unreadable.
 func (t *threads) name(tid int) (string, bool) {
 	known, ok := t.begin(tid)
-	defer t.n.v.cached.disable()
+	defer t.n.vm.cached.disable()
 	if !ok {
 		delete(t.proven, tid)
 		return "", false
@@ -186,7 +186,7 @@ func (t *threads) name(tid int) (string, bool) {
 
 // begin begins a query for a thread; the count of collections is read first.
 func (t *threads) begin(tid int) (id threadID, ok bool) {
-	k := t.n.v.cached
+	k := t.n.vm.cached
 	k.disable()
 	t.update()
 	k.drop()
@@ -218,7 +218,7 @@ func (t *threads) update() {
 	if t.read != 0 && now-t.read < listEvery {
 		return
 	}
-	m := t.n.v.memory()
+	m := t.n.vm.memory()
 	head := m.word(t.l.static(t.l.list[0]))
 	if m.failed || head == t.list && len(t.l.list) == 3 {
 		return
@@ -232,13 +232,13 @@ func (t *threads) update() {
 	next := t.l.offset(t.l.list[1])
 	for i := 0; i < maxThreads && head != 0; i++ {
 		t.add(head)
-		head = t.n.v.memory().word(head + next)
+		head = t.n.vm.memory().word(head + next)
 	}
 }
 
 // readList reads a ThreadsList, replaced when threads start or end.
 func (t *threads) readList(list uint64) {
-	m := t.n.v.memory()
+	m := t.n.vm.memory()
 	count := uint64(uint32(m.int32(list + t.l.offset(t.l.list[1]))))
 	at := m.word(list + t.l.offset(t.l.list[2]))
 	if m.failed || count > maxThreads {
@@ -247,7 +247,7 @@ func (t *threads) readList(list uint64) {
 	}
 	for done := uint64(0); done < count; {
 		b := t.buf[:min(8*(count-done), uint64(len(t.buf)))]
-		if !t.n.v.memory().bytes(at+8*done, b) {
+		if !t.n.vm.memory().bytes(at+8*done, b) {
 			t.list = 0
 			return
 		}
@@ -268,7 +268,7 @@ func (t *threads) identify(thread uint64) (id threadID, ok bool) {
 	if thread == 0 || thread%8 != 0 {
 		return id, false
 	}
-	m := t.n.v.memory()
+	m := t.n.vm.memory()
 	id.thread, id.osThread = thread, m.word(thread+t.l.offset(t.l.osThread))
 	id.object = m.word(thread + t.l.offset("JavaThread::_threadObj"))
 	if m.failed || id.osThread == 0 || id.osThread%8 != 0 {
