@@ -8,6 +8,8 @@ const (
 	enoughVotes = 3
 )
 
+// votes are the outcomes of the paths of a forward analysis. A vote is weak if the path may have run past a call that
+// does not return, or ends in a jump to the start of a function; else it is strong.
 type votes struct {
 	list   [maxVotes]found
 	strong [maxVotes]uint8
@@ -111,6 +113,7 @@ func (v *votes) prove(a *abi) bool {
 	return v.exact > 0 && v.list[0].cfa == start(a.fp).plus(16) && v.list[0].kept[0] == savedReg{inMemory, a.fp, 0}
 }
 
+// followPath follows a path to its end.
 func (w *forwardAnalysis) followPath() {
 	st := &w.st
 	for w.steps < w.limit && st.pc >= st.lo && st.pc < st.hi {

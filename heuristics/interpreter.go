@@ -88,6 +88,7 @@ const (
 	numChunks = 16
 )
 
+// chunk is a piece of code that was read.
 type chunk struct {
 	tag  uint64 // address + 1, or 0 if it is empty
 	n    int

@@ -87,6 +87,7 @@ func (s *Source) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return a.rule, a.row, a.ok
 }
 
+// find is Rule without the cache: special code first, then the analysis.
 func (s *Source) find(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if row := s.sigreturn(q); row != nil {
 		return frames.Rule{CFAReg: row.CFAReg, Flags: frames.FlagSignal, Method: frames.MethodHeuristic}, row, true

@@ -90,12 +90,14 @@ type lockID struct {
 	name string
 }
 
+// blameKey is an entry of the result: a lock, and the stack or the name of its owner.
 type blameKey struct {
 	lock  lockID
 	owner *profile.Sample // nil: unknown
 	name  string
 }
 
+// blamer attributes waits for locks to what their owners did.
 type blamer struct {
 	threads map[int64][]span  // by number, in order
 	seen    map[lockID][]span // beginnings of waits, in order
@@ -163,6 +165,7 @@ func lockOf(s *profile.Sample) lockID {
 	return lockID{view.Number(s, rec.LabelPID), view.Label(s, rec.LabelWaitsFor)}
 }
 
+// interval attributes the blocked time of one interval.
 func (b *blamer) interval(s *profile.Sample, blocked int64) {
 	id := lockOf(s)
 	if b.waiter[id] == nil {

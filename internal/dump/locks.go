@@ -82,7 +82,7 @@ func ExamineLocks(targets []*code.Process, o Options) (_ *Locks, err error) {
 			}
 		}()
 	}
-	l := &lockExam{out: out, o: o, names: o.Names, process: map[int]*locked{}, at: map[int]*locked{}}
+	l := &lockExam{out: out, o: o, names: o.Names, process: map[int]*examined{}, byThread: map[int]*examined{}}
 	for _, t := range targets {
 		o.Others = append(o.Others, t.PID)
 	}
@@ -101,10 +101,10 @@ func ExamineLocks(targets []*code.Process, o Options) (_ *Locks, err error) {
 			continue
 		}
 		out.Processes = append(out.Processes, p)
-		k := &locked{target: t, process: p, explain: explainerOf(t, l.names, waits.NewMembers(t.PID, o.Others))}
+		k := &examined{target: t, process: p, explain: explainerOf(t, l.names, waits.NewMembers(t.PID, o.Others))}
 		l.process[t.PID] = k
 		for i := range p.Threads {
-			l.at[p.Threads[i].TID] = k
+			l.byThread[p.Threads[i].TID] = k
 		}
 	}
 	l.o = o
@@ -217,7 +217,8 @@ func (l *Locks) graph() map[int]int {
 	return g
 }
 
-type locked struct {
+// examined is a sampled process.
+type examined struct {
 	target  *code.Process
 	process *Process
 	explain *explainer
@@ -228,16 +229,18 @@ type lockExam struct {
 	out     *Locks
 	o       Options
 	names   *symbols.Namer
-	process map[int]*locked
-	at      map[int]*locked // by thread
+	process map[int]*examined
+	byThread      map[int]*examined // by thread
 }
 
 const followed = 6
 
+// owners samples the owner of each lock together with the lock, and follows it where it has changed, at most so often
+// as followed.
 func (l *lockExam) owners() {
 	for i := range l.out.Locks {
 		lock := &l.out.Locks[i]
-		if lock.Owner == 0 || l.at[lock.Waiters[0]] == nil {
+		if lock.Owner == 0 || l.byThread[lock.Waiters[0]] == nil {
 			continue
 		}
 		if lock.Kind == waits.Join { // any moment serves: the thread has not ended
@@ -264,8 +267,8 @@ func (l *lockExam) owners() {
 
 const passing = "owner changed at each sample"
 
-func (l *lockExam) sleeper(lock *Lock) (*waits.Sleeper, *locked) {
-	k := l.at[lock.Waiters[0]]
+func (l *lockExam) sleeper(lock *Lock) (*waits.Sleeper, *examined) {
+	k := l.byThread[lock.Waiters[0]]
 	if sl := k.process.slept[lock.Waiters[0]]; sl != nil {
 		return sl, k
 	}
@@ -283,7 +286,7 @@ func (l *lockExam) holder(lock *Lock) int {
 	return l.judge(sl, k, waits.Copy{Addr: at, Bytes: b[:n]})
 }
 
-func (l *lockExam) judge(sl *waits.Sleeper, k *locked, near waits.Copy) int {
+func (l *lockExam) judge(sl *waits.Sleeper, k *examined, near waits.Copy) int {
 	again := *sl
 	again.Near = near
 	w := waits.Of(&again)
@@ -293,7 +296,7 @@ func (l *lockExam) judge(sl *waits.Sleeper, k *locked, near waits.Copy) int {
 
 func (l *lockExam) examine(lock *Lock, tid int) (holder int, d *Thread) {
 	sl, k := l.sleeper(lock)
-	of := l.at[tid]
+	of := l.byThread[tid]
 	if sl == nil || of == nil {
 		return 0, nil
 	}
@@ -319,7 +322,7 @@ func (l *lockExam) examine(lock *Lock, tid int) (holder int, d *Thread) {
 	return l.judge(sl, k, near), &t
 }
 
-func (l *lockExam) raw(of *locked, tid int, extra *withLockMemory, rung observe.Mode) *observe.RawSample {
+func (l *lockExam) raw(of *examined, tid int, extra *withLockMemory, rung observe.Mode) *observe.RawSample {
 	th := observe.NewThread(of.target.PID, tid, nil)
 	defer th.Close()
 	th.Feedback().CopyUpTo(firstCopy)
@@ -393,7 +396,7 @@ func (l *lockExam) watchCycles(cycles [][]int) (still, moved [][]int) {
 func (l *lockExam) runCountsOf(cycle []int) map[int]uint64 {
 	runs := map[int]uint64{}
 	for i, tid := range cycle {
-		k := l.at[tid]
+		k := l.byThread[tid]
 		if k == nil {
 			continue
 		}

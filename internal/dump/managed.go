@@ -14,6 +14,7 @@ import (
 // freed names a managed frame without a function.
 const freed = "[freed]"
 
+// walk gives stacks as frames with names, native and managed.
 type walk struct {
 	frames.Walker
 	arch   frames.Arch

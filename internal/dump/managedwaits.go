@@ -66,7 +66,7 @@ const (
 	waitsWait  = 4 * time.Millisecond
 )
 
-func (l *list) sampleAgain(t *code.Process, w *walk, x *explainer, th *observe.Thread, d Thread, o Options) Thread {
+func (l *results) sampleAgain(t *code.Process, w *walk, x *explainer, th *observe.Thread, d Thread, o Options) Thread {
 	for n := 0; x.later && n < waitsEach && x.asked < waitsAgain && !o.Atomic && !l.hasEnded(); n++ {
 		x.asked++
 		time.Sleep(waitsWait)

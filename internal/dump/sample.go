@@ -101,7 +101,7 @@ func Sample(t *code.Process, o Options) (*Process, error) {
 	p := &Process{Origin: origin, PID: t.PID, Name: t.Comm, Threads: []Thread{}, Failed: got.failed,
 		Pause: time.Duration(got.pause), Native: o.Native}
 	p.memory = o.account(t.PID)
-	list := &list{name: t.Comm, err: err, memory: p.memory}
+	list := &results{name: t.Comm, err: err, memory: p.memory}
 	hung := observe.Watched(func() { list.describe(t, o, got) })
 	p.Threads, p.Name, err = list.taken(hung)
 	p.setTasks(list.takenTasks(), o.MaxDepth)
@@ -116,7 +116,8 @@ func Sample(t *code.Process, o Options) (*Process, error) {
 // must exit: threads may be stopped until then.
 var ErrHung = observe.ErrHung
 
-type list struct {
+// results are the described threads and what else a dump has. They can be taken while the describing goroutine hangs.
+type results struct {
 	sync.Mutex
 	name    string
 	threads []Thread
@@ -131,19 +132,19 @@ type list struct {
 	link    string
 }
 
-func (l *list) takenTasks() managed.TaskList {
+func (l *results) takenTasks() managed.TaskList {
 	l.Lock()
 	defer l.Unlock()
 	return l.tasks
 }
 
-func (l *list) takenParked() (*code.WaitingGoroutines, string, []Goroutine) {
+func (l *results) takenParked() (*code.WaitingGoroutines, string, []Goroutine) {
 	l.Lock()
 	defer l.Unlock()
 	return l.waiting, l.parked, l.stacks
 }
 
-func (l *list) goroutines(t *code.Process, w *walk, locks bool) {
+func (l *results) goroutines(t *code.Process, w *walk, locks bool) {
 	systems := t.Runtimes().Schedulers()
 	if len(systems) == 0 {
 		return
@@ -162,13 +163,13 @@ func (l *list) goroutines(t *code.Process, w *walk, locks bool) {
 	}
 }
 
-func (l *list) takenProgram() (namehints.Program, string) {
+func (l *results) takenProgram() (namehints.Program, string) {
 	l.Lock()
 	defer l.Unlock()
 	return l.program, l.link
 }
 
-func (l *list) taken(hung error) ([]Thread, string, error) {
+func (l *results) taken(hung error) ([]Thread, string, error) {
 	l.Lock()
 	defer l.Unlock()
 	if l.err == nil {
@@ -177,7 +178,7 @@ func (l *list) taken(hung error) ([]Thread, string, error) {
 	return append([]Thread{}, l.threads...), l.name, l.err
 }
 
-func (l *list) add(d Thread, err error) {
+func (l *results) add(d Thread, err error) {
 	l.Lock()
 	defer l.Unlock()
 	l.threads = append(l.threads, d)
@@ -186,13 +187,14 @@ func (l *list) add(d Thread, err error) {
 	}
 }
 
-func (l *list) hasEnded() bool {
+func (l *results) hasEnded() bool {
 	l.Lock()
 	defer l.Unlock()
 	return l.err != nil
 }
 
-func (l *list) describe(t *code.Process, o Options, got *raws) {
+// describe walks and names the samples, repeats those that lacked something, and adds what is known of the process.
+func (l *results) describe(t *code.Process, o Options, got *raws) {
 	_, _ = t.Refresh() // code loaded after opening
 	l.Lock()
 	l.name = t.Comm
@@ -244,13 +246,13 @@ func (l *list) describe(t *code.Process, o Options, got *raws) {
 	}
 }
 
-func (l *list) keepSleepers(x *explainer) {
+func (l *results) keepSleepers(x *explainer) {
 	l.Lock()
 	defer l.Unlock()
 	l.slept = x.slept
 }
 
-func (l *list) sleepers() map[int]*waits.Sleeper {
+func (l *results) sleepers() map[int]*waits.Sleeper {
 	l.Lock()
 	defer l.Unlock()
 	return l.slept
@@ -263,6 +265,7 @@ const moreSamples = 6
 // goroutines' stacks.
 const moreCopy = 1 << 20
 
+// copyMore plans and bounds further copies of one thread.
 type copyMore struct {
 	stack  uint64 // bytes
 	memory *budget.Account

@@ -111,7 +111,7 @@ func (l *lockExam) possible() {
 // noteAsleep sets the run counts of threads still in the same call.
 func (l *lockExam) noteAsleep(tids []int, runs map[int]uint64) {
 	for _, tid := range tids {
-		k := l.at[tid]
+		k := l.byThread[tid]
 		if k == nil {
 			continue
 		}

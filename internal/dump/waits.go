@@ -18,6 +18,7 @@ import (
 	"prywalk/internal/waits"
 )
 
+// explainer finds what sleeping threads wait for.
 type explainer struct {
 	pid      int
 	names    *symbols.Namer

@@ -19,9 +19,10 @@ type codes struct {
 	heads heads
 	// batch are the frames of this walk, whose code is verified together.
 	batch     []pyFrame
-	aheadRead bool
+	batchRead bool
 }
 
+// code is what a code object describes.
 type code struct {
 	managed.Life
 	id         identity
@@ -43,7 +44,7 @@ type identity struct {
 const mostData = 64 << 20
 
 func (c *codes) begin(at int64) {
-	c.batch, c.aheadRead = nil, false
+	c.batch, c.batchRead = nil, false
 	c.kept.Begin(at)
 }
 
@@ -114,6 +115,7 @@ func (c *codes) resolve(addr uint64) (*code, codeStatus) {
 	return e, status
 }
 
+// prove is resolve but for the record of use. Proofs are tried in the order of the package comment.
 func (c *codes) prove(addr uint64) (*code, codeStatus) {
 	at := c.sample.At
 	e := c.kept.At(addr)

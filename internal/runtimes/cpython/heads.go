@@ -33,8 +33,8 @@ type heads struct {
 // identifyInBatch is [Runtime.identifyNow] for known code. at is a moment at which it was there.
 func (c *codes) identifyInBatch(addr uint64) (id identity, status codeStatus, at int64) {
 	h := &c.heads
-	if !c.aheadRead {
-		c.aheadRead = true
+	if !c.batchRead {
+		c.batchRead = true
 		c.readHeads()
 	}
 	for i := range h.n {

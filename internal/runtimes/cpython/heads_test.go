@@ -63,7 +63,7 @@ func TestCodeIsSeenAgainTogether(t *testing.T) {
 		} else {
 			put(changed+apart*n+textHash, 1) // another name at the same address
 		}
-		g.single, g.together, r.codes.aheadRead = 0, 0, false
+		g.single, g.together, r.codes.batchRead = 0, 0, false
 		for _, f := range r.codes.batch {
 			c, what := r.codes.resolve(f.code)
 			if gone := f.code == changed; (what == codeFreed) != gone || (c == nil) != gone {

@@ -30,7 +30,7 @@ func (w *merge) begin() {
 // Native implements [managed.Namer]. In a thread that runs Python code all interpreter code is hidden.
 func (w *merge) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
 	refs, instead = w.appendRuns(f, cfa, out)
-	lost := w.wasCut && w.nextRun == len(w.runs) // callers of the remaining native frames are unknown
+	lost := w.incomplete && w.nextRun == len(w.runs) // callers of the remaining native frames are unknown
 	return refs, instead || w.hidesModule && len(w.runs) > 0 && w.owns(f.Module) && !lost
 }
 
@@ -71,7 +71,7 @@ func (w *merge) objectsFrame(f *frames.Frame, cfa frames.Addr, out []managed.Ref
 	}
 	w.loops = append(w.loops, loopFrame{f.SP, cfa})
 	if w.nextRun == len(w.runs) {
-		w.broken = !first && !w.wasCut && !w.shared
+		w.broken = !first && !w.incomplete && !w.shared
 		return out, false
 	}
 	run := &w.runs[w.nextRun]
@@ -148,7 +148,7 @@ func (w *merge) appendRun(run *run, out []managed.Ref) []managed.Ref {
 
 // End implements [managed.Namer].
 func (w *merge) End() managed.Health {
-	if len(w.loops) > 0 && !w.unfinished && !w.wasCut && !w.shared {
+	if len(w.loops) > 0 && !w.unfinished && !w.incomplete && !w.shared {
 		w.slots.learn(w.loops, w.runs, w.sample.Mem.Word)
 	}
 	switch {

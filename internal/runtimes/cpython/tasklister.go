@@ -29,7 +29,7 @@ func (r *Runtime) taskReader() *taskReader {
 func (r *Runtime) begin(t *taskReader, w managed.Watch) {
 	t.watch = w
 	r.view.begin(&managed.Sample{Mem: emptyMemory{}, Live: t})
-	r.codes.batch, r.codes.aheadRead = nil, false
+	r.codes.batch, r.codes.batchRead = nil, false
 }
 
 // TaskPlaces implements [managed.TaskLister].

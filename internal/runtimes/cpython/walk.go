@@ -19,10 +19,11 @@ type chain struct {
 	runs   []run
 	// entering is the newest _PyCFrame of 3.12, possibly not filled in, until the first run is merged.
 	entering uint64
-	wasCut   bool // incomplete
+	incomplete   bool // incomplete
 	broken   bool // it contradicts itself or the native frames
 }
 
+// pyFrame is a frame of the interpreter.
 type pyFrame struct {
 	at     uint64
 	code   uint64
@@ -37,6 +38,7 @@ type run struct {
 
 const mostFrames = 1 << 15
 
+// read reads the frames of the sample's thread.
 func (w *chain) read() {
 	w.state, w.shared, w.entering = 0, false, 0
 	w.reset()
@@ -61,7 +63,7 @@ func (w *chain) read() {
 }
 
 func (w *chain) reset() {
-	w.frames, w.runs, w.broken, w.wasCut = w.frames[:0], w.runs[:0], false, false
+	w.frames, w.runs, w.broken, w.incomplete = w.frames[:0], w.runs[:0], false, false
 }
 
 // entered reports whether the newest _PyCFrame is filled in. 3.11 and 3.12 publish it before; until then it has an
@@ -178,7 +180,7 @@ func (w *chain) add(f pyFrame) bool {
 
 // cut ends an unreadable chain. The last run is incomplete.
 func (w *chain) cut() {
-	w.wasCut = true
+	w.incomplete = true
 	to := 0
 	if n := len(w.runs); n > 0 {
 		to = w.runs[n-1].to

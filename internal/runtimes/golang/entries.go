@@ -4,6 +4,7 @@ package golang
 
 import "strings"
 
+// entry is the function that a goroutine begins in.
 type entry struct {
 	name   string
 	system bool

@@ -73,6 +73,7 @@ func (t rulesX86) flow(f *fn) *flow {
 	return fl
 }
 
+// stateAt gives the state before the instruction that has an offset; false if no path reaches it.
 func (fl *flow) stateAt(off uint64) (state, bool) {
 	i, ok := slices.BinarySearch(fl.offs, uint32(off))
 	if !ok {
@@ -193,6 +194,7 @@ func (in *insn) spDelta() (int32, bool) {
 	return 1<<20 - s.sp, s.spKnown && through && !target && !call
 }
 
+// step applies the effect of an instruction.
 func (s *state) step(in *insn) {
 	if in.Map != 0 || in.VEX {
 		if r, ok := in.writesOther(); ok {
@@ -228,6 +230,7 @@ func (s *state) step(in *insn) {
 	}
 }
 
+// stepRM is step for the one-byte map with ModRM.
 func (s *state) stepRM(in *insn) {
 	stack := in.Mod != 3 && in.Base == mSP && !in.indexed()
 	switch {

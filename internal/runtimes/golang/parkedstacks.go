@@ -34,6 +34,7 @@ const (
 	copyWhole
 )
 
+// goroutineCopy is a copy of a g and of its stack.
 type goroutineCopy struct {
 	place int
 	state copyState
@@ -44,6 +45,7 @@ type goroutineCopy struct {
 	region, at int // in spans, and in that
 }
 
+// parkedStacks copies the stacks of goroutines without a thread, in batches.
 type parkedStacks struct {
 	expected []int // places
 	batch    []goroutineCopy

@@ -8,6 +8,8 @@ import (
 	"prywalk/frames"
 )
 
+// ruleX86 gives the rule of a function of kind k; delta is its value of pcsp, which does not hold everywhere if
+// spWrite.
 func (t rulesX86) ruleX86(q frames.Query, f *fn, k kind, spWrite bool, delta int32) (frames.Rule, *frames.Row, bool) {
 	r := frames.Rule{CFAReg: frames.X86RSP, CFAOff: delta + 8, Method: frames.MethodCFI}
 	switch {
@@ -28,6 +30,7 @@ func (t rulesX86) ruleX86(q frames.Query, f *fn, k kind, spWrite bool, delta int
 	return r, nil, true
 }
 
+// followedX86 gives the rule by the data flow (flow_x86.go); r is the rule by pcsp.
 func (t rulesX86) followedX86(q frames.Query, f *fn, k kind, r frames.Rule) (frames.Rule, *frames.Row, bool) {
 	st, ok := t.flow(f).stateAt(q.Lookup(t.img.Arch) - f.entry)
 	if k == kindTrampoline {

@@ -103,6 +103,8 @@ func (t *funcs) heldLocksX86(pc uint64) *heldLocksX86 {
 	})
 }
 
+// analyseLocksX86 interprets code, which begins at entry, up to pc. name gives the function that begins at an
+// address.
 func analyseLocksX86(code []byte, entry, pc uint64, name func(uint64) string) *heldLocksX86 {
 	a := lockAnalysisX86{name: name, nodes: []node{{}}, number: map[node]uint32{}, pending: map[uint64]*pathX86{},
 		path: pathX86{slots: map[int32]value{}}}
@@ -126,6 +128,7 @@ func analyseLocksX86(code []byte, entry, pc uint64, name func(uint64) string) *h
 	return &heldLocksX86{nodes: a.nodes, slots: a.path.slots, held: a.path.held}
 }
 
+// isLockMethod reports whether a function is part of the implementation of locks.
 func isLockMethod(name string) bool {
 	_, _, ok := lockMethod(name)
 	return ok || slices.Contains([]string{"internal/sync.(*Mutex).lockSlow", "sync.(*Mutex).lockSlow",
@@ -252,6 +255,7 @@ func (a *lockAnalysisX86) load(at value) value {
 	return a.valueOf(node{kind: nodeLoad, base: at.node, at: at.off})
 }
 
+// step interprets the instruction between two addresses.
 func (a *lockAnalysisX86) step(in *insn, at, next uint64) {
 	regs := &a.path.regs
 	register := in.HasRM && in.Mod == 3

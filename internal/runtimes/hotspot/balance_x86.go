@@ -99,6 +99,7 @@ var (
 
 const maxBarrier = 768
 
+// inBarrier gives the rule in a method entry barrier.
 func (v *VM) inBarrier(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
 	from := max(b.begin, q.PC-min(q.PC, maxBarrier))
 	code := v.code(from, min(b.end-from, 2*maxBarrier))

@@ -391,6 +391,7 @@ var (
 	alignsBack  = []byte{0x48, 0x83, 0xc4, 8}
 )
 
+// exceptionState is the state of an interpreter frame while an exception removes it.
 type exceptionState struct {
 	sender uint8 // register with the caller's sp, at the pop and the mov
 	words  int   // pushed since; −1: unknown

@@ -22,6 +22,7 @@ type gate struct {
 	otherSources []frames.RuleSource
 }
 
+// closed reports whether the gate is still the only source of its module.
 func (g *gate) closed() bool {
 	return len(g.module.Sources) == 1 && g.module.Sources[0] == frames.RuleSource(g)
 }
@@ -30,6 +31,7 @@ func (r *Runtime) gated(m *frames.Module) bool {
 	return slices.ContainsFunc(r.gates, func(g *gate) bool { return g.module == m && g.closed() })
 }
 
+// mayBeStarting reports that the tables could not be read, but may be later.
 func (r *Runtime) mayBeStarting() bool {
 	var e *UnknownError
 	return r.vm == nil && r.tries < maxTries && errors.As(r.openError, &e) && e.NotYet
@@ -54,6 +56,8 @@ func (r *Runtime) began() bool {
 	return true
 }
 
+// decide gives the module the sources of the machine's code, forbids frame pointers while that is unknown, or permits
+// them in other code.
 func (g *gate) decide() {
 	r := g.runtime
 	switch {
@@ -67,6 +71,7 @@ func (g *gate) decide() {
 	}
 }
 
+// adopt gives the module the sources of the machine's code.
 func (g *gate) adopt() {
 	g.module.NoFP = true
 	g.module.Sources = g.runtime.sources()

@@ -7,6 +7,7 @@ import (
 	"strings"
 )
 
+// heap is a part of the code cache (CodeHeap).
 type heap struct {
 	low, high uint64
 	segmap    uint64
@@ -99,6 +100,7 @@ func (h *heap) block(m *memory, addr uint64) (uint64, bool) {
 // firstMap is the size of the map's first read, in bytes.
 const firstMap = 256
 
+// blob is the header of a piece of code (CodeBlob).
 type blob struct {
 	begin, end uint64 // of the code
 	frame      int32  // words; 0: none or several

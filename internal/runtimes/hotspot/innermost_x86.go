@@ -133,6 +133,7 @@ func (v *VM) inMethodHandleAdapter(pc uint64) (frames.Rule, *frames.Row, bool) {
 	return atEntry(frames.X86R13, 0, frames.MethodHeuristic)
 }
 
+// inInterpreter gives the rule at an instruction of the interpreter.
 func (v *VM) inInterpreter(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	c, ok := v.codeletAt(b, pc)
 	if !ok {

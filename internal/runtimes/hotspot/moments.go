@@ -34,6 +34,7 @@ type moments struct {
 // newLoadersFor is the period after a new class loader, in nanoseconds.
 const newLoadersFor = 10e9
 
+// moment is a reading of what shows that memory may have been reused.
 type moment struct {
 	at          int64 // CLOCK_MONOTONIC ns
 	collections uint32

@@ -154,6 +154,7 @@ type site struct {
 	caller bool
 }
 
+// codeInfo is what is known of an address in the code cache.
 type codeInfo struct {
 	ref    managed.Ref
 	code   *compiled // nil in stubs

@@ -49,6 +49,7 @@ const (
 	maxInObject  = 1 << 12
 )
 
+// namePath is one reading of the path from a JavaThread to its name.
 type namePath struct {
 	id                threadID
 	object, str, text uint64

@@ -93,6 +93,8 @@ const (
 	slotCall
 )
 
+// makePlan makes the plan of what is copied in a stop: the used part of the newest page of the engine's stack, the
+// calls, and the identities of their functions with the texts of those that can be freed.
 func (r *Runtime) makePlan() {
 	load := func(off int64, to uint8) managed.Step { return managed.Step{Op: managed.Load, Off: off, To: to} }
 	each := func(off int64, next int32, size uint32) managed.Step {

@@ -57,6 +57,7 @@ type function struct {
 	seen   int64
 }
 
+// functionText is equal for functions that are described equally.
 type functionText struct {
 	kind   objectKind
 	label  label
@@ -152,6 +153,9 @@ func (c *codes) resolve(addr uint64, kind objectKind, f *frame) (*object, object
 	return o, status
 }
 
+// prove is resolve but for the record of use. Proofs are tried in this order: the identity that was copied in the
+// stop; for what was known before the stop, an unchanged identity after it; current memory, if the thread has slept
+// since.
 func (c *codes) prove(addr uint64, kind objectKind, f *frame) (*object, objectStatus) {
 	w := c.walk
 	o := c.byAddr[addr]
@@ -275,6 +279,7 @@ func (c *codes) readCopied(addr uint64, kind objectKind, id *identity) (o *objec
 	return o, whole
 }
 
+// enclosingCopied is an [enclosingLabel] as of the stop.
 func (c *codes) enclosingCopied(iseq uint64) (label, bool) {
 	if c.depth == mostLevels {
 		return label{}, false
@@ -289,6 +294,7 @@ func (c *codes) enclosingCopied(iseq uint64) (label, bool) {
 	return label{}, false
 }
 
+// enclosingCurrent is an [enclosingLabel] of current memory.
 func (c *codes) enclosingCurrent(iseq uint64) (l label, ok bool) {
 	if c.depth == mostLevels {
 		return l, false
@@ -298,6 +304,8 @@ func (c *codes) enclosingCurrent(iseq uint64) (l label, ok bool) {
 	return c.currentHeap.readLabel(c.currentHeap.word(iseq+iseqBody), c.enclosingCurrent)
 }
 
+// read reads an object from current memory, between two equal readings of its identity. want, if not nil, is the
+// identity that it must have.
 func (c *codes) read(addr uint64, kind objectKind, want *identity) (*object, objectStatus) {
 	before := procmem.Now()
 	id, status := c.currentHeap.identify(addr, kind)

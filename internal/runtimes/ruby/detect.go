@@ -73,6 +73,8 @@ func readVersion(h managed.Host, at uint64) string {
 // ownFile matches files of the interpreter alone.
 var ownFile = regexp.MustCompile(`^(lib)?ruby[-\d.]*(\.so.*)?$`)
 
+// find makes the Runtime of a module. It proves the layout of the release by the threads, and finds symbol table and
+// tags.
 func find(h managed.Host, m *frames.Module, version string, object uint64) (*Runtime, error) {
 	release := versionForm.FindStringSubmatch(version)[1]
 	l, ok := layouts[release]

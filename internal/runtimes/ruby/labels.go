@@ -49,6 +49,7 @@ func (l *label) with(owner string) string {
 // mostLevels bounds nested blocks.
 const mostLevels = 64
 
+// readLabel reads the label of an iseq by its body; enclosing gives that of the iseq around it.
 func (h heap) readLabel(body uint64, enclosing enclosingLabel) (l label, ok bool) {
 	if !h.qualified {
 		l.name, ok = h.text(h.word(body + bodyLabel))

@@ -62,6 +62,7 @@ func (info *tagInfo) confirm(f *frames.Frame) bool {
 // nearLoop bounds one source file's code, in bytes.
 const nearLoop = 256 << 10
 
+// appendRefs appends the Refs of a range of frames, innermost first.
 func (r *Runtime) appendRefs(from, to int, out []managed.Ref) []managed.Ref {
 	w := &r.walk
 	skip := false

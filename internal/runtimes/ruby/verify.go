@@ -113,6 +113,7 @@ func (c *codes) readBatch() {
 	}
 }
 
+// placesOf gives the places whose bytes show whether an object is still the same.
 func (h heap) placesOf(addr uint64, o *object) (all places) {
 	if o.kind != isCode {
 		all[0] = place{addr, methodSize}

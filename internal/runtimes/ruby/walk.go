@@ -6,6 +6,7 @@ import (
 	"prywalk/internal/managed"
 )
 
+// walk is the Ruby side of one walk.
 type walk struct {
 	sample    *managed.Sample
 	liveAsked bool
@@ -38,6 +39,7 @@ type frame struct {
 	method            uint64 // of a C method
 }
 
+// run has the frames of one native frame of rb_vm_exec, which has the tag.
 type run struct {
 	tag      uint64
 	from, to int

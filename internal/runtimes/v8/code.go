@@ -25,6 +25,7 @@ import (
 //
 // Up to V8 10 both are one object.
 
+// code is a Code object and its instructions, with what names its frames.
 type code struct {
 	object     uint64
 	start, end uint64
@@ -59,6 +60,7 @@ const (
 	optimizedID = 1 // words before shared
 )
 
+// codes caches compiled code by address.
 type codes struct {
 	functions
 	sorted []*code // by address
@@ -66,6 +68,7 @@ type codes struct {
 	census census
 }
 
+// codeAt gives the code at an address: from the cache, verified, else by its header; nil if there is none.
 func (r *codes) codeAt(pc uint64) *code {
 	i, ok := slices.BinarySearchFunc(r.sorted, pc, func(c *code, pc uint64) int {
 		switch {
@@ -109,6 +112,7 @@ func (r *codes) codeAt(pc uint64) *code {
 	return c
 }
 
+// sameCode verifies that cached code, and its function, are still at their addresses.
 func (r *codes) sameCode(c *code) bool {
 	var head [codeHead]byte
 	var deopt [deoptHead]byte

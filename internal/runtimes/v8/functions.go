@@ -47,6 +47,7 @@ const (
 	mostTable     = 4 << 20
 )
 
+// functions caches functions by SharedFunctionInfo and by bytecodes.
 type functions struct {
 	heap
 	byInfo      map[uint64]*function
@@ -130,6 +131,7 @@ func (r *functions) isUnchanged(f *function) bool {
 
 func firstWord(b *[sfiSize]byte) uint64 { return binary.LittleEndian.Uint64(b[:]) }
 
+// readFunction reads a function by its SharedFunctionInfo; false if it is unreadable.
 func (r *functions) readFunction(f *function) bool {
 	if r.live.Read(f.sfi-tag, f.head[:]) != len(f.head) {
 		return false
@@ -160,6 +162,7 @@ func (r *functions) readNames(f *function) {
 	}
 }
 
+// readCode sets the bytecodes and their positions if the function has others than before.
 func (r *functions) readCode(f *function) {
 	data := binary.LittleEndian.Uint64(f.head[r.l.sfiData:])
 	if data == f.data {
@@ -242,6 +245,7 @@ const (
 
 const anonymous = "(anonymous)"
 
+// readName sets name and bounds by a word that leads to a String or to a ScopeInfo.
 func (r *functions) readName(f *function, w uint64) {
 	f.name, f.begin, f.end = anonymous, -1, -1
 	object, typ := r.object(w)

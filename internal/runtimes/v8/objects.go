@@ -27,6 +27,7 @@ func isObject(w uint64) bool { return w&tagMask == tag && w > 1<<12 && w < 1<<48
 
 func smiValue(w uint64) (int, bool) { return int(int64(w) >> 32), w<<32 == 0 }
 
+// heap reads objects of V8 from the process.
 type heap struct {
 	l     *described
 	host  managed.Host
@@ -282,6 +283,7 @@ func (h *heap) read(at uint64, size int) []byte {
 	}
 }
 
+// joined reads a concatenated string, at most so many characters.
 func (h *heap) joined(first, second uint64, most, depth int) ([]byte, bool, bool) {
 	a, wideA, ok := h.raw(first, most, depth)
 	if !ok {

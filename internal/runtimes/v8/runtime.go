@@ -261,6 +261,7 @@ func (r *Runtime) currentOffset(bytecodes uint64, stored int) int {
 	return int(at)
 }
 
+// appendCompiled is Native for code made at run time.
 func (r *Runtime) appendCompiled(f *frames.Frame, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
 	pc := f.Lookup(r.host.Arch())
 	c := r.codeAt(pc)
@@ -304,6 +305,7 @@ func (r *Runtime) laterRef(fn *function, bytecodes uint64, at int) managed.Ref {
 	return managed.Ref{Object: bytecodes, Position: uint64(max(at, 0)), Cookie: uint64(r.copiedAt), Kind: refLater}
 }
 
+// appendBaseline is appendCompiled for baseline code; place is the offset in it.
 func (r *Runtime) appendBaseline(
 	f *frames.Frame, cfa frames.Addr, c *code, place int, out []managed.Ref,
 ) ([]managed.Ref, bool) {
@@ -391,6 +393,7 @@ func (r *Runtime) describeLater(ref managed.Ref, out []managed.Frame) []managed.
 	return append(out, r.frame(f, p, ok, kind))
 }
 
+// frame describes a function at a source position, if that is known.
 func (r *Runtime) frame(f *function, p position, known bool, kind string) managed.Frame {
 	if f.script != nil && f.begin < 0 && f.tries < mostTries {
 		r.isUnchanged(f) // it was moved while it was read: the answer is kept, so it is read again first
