@@ -226,11 +226,11 @@ type examined struct {
 
 // lockExam examines the locks of live processes.
 type lockExam struct {
-	out     *Locks
-	o       Options
-	names   *symbols.Namer
-	process map[int]*examined
-	byThread      map[int]*examined // by thread
+	out      *Locks
+	o        Options
+	names    *symbols.Namer
+	process  map[int]*examined
+	byThread map[int]*examined // by thread
 }
 
 const followed = 6

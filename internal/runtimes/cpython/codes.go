@@ -134,13 +134,13 @@ func (c *codes) prove(addr uint64) (*code, codeStatus) {
 		c.kept.Drop(addr) // left out by stops as the former content
 		return nil, codeFreed
 	}
-	before := e != nil && at != 0 && e.Since <= at // known before the stop
-	if e != nil && !before && !c.isLive() {
+	knownBefore := e != nil && at != 0 && e.Since <= at // known before the stop
+	if e != nil && !knownBefore && !c.isLive() {
 		return nil, codeFreed
 	}
 	id, status, now := c.identifyInBatch(addr)
 	switch {
-	case status == codeKnown && e != nil && e.id == id && before: // and unchanged after it
+	case status == codeKnown && e != nil && e.id == id && knownBefore: // and unchanged after it
 		e.Checked = now
 		return e, codeKnown
 	case !c.isLive():
@@ -210,12 +210,12 @@ func (c *codes) aliveFree(addr uint64) bool {
 
 // readCode reads a code object. want, if not nil, is the identity that it must have.
 func (c *codes) readCode(addr uint64, want *identity) (*code, codeStatus) {
-	before := procmem.Now()
+	readAt := procmem.Now()
 	id, status := c.identifyNow(addr)
 	if status != codeKnown || want != nil && id != *want {
 		return nil, codeFreed
 	}
-	e := &code{id: id, Life: managed.Life{Checked: before}}
+	e := &code{id: id, Life: managed.Life{Checked: readAt}}
 	qual := uint64(0)
 	if c.codeQual != 0 {
 		qual, _ = c.currentWord(addr + uint64(c.codeQual))

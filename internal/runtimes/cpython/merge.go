@@ -131,7 +131,7 @@ func (w *merge) appendRun(run *run, out []managed.Ref) []managed.Ref {
 	w.codes.batch = w.frames
 	for i := range w.frames[run.from:run.to] {
 		f := &w.frames[run.from+i]
-		switch c, what := w.codes.resolve(f.code); what {
+		switch c, status := w.codes.resolve(f.code); status {
 		case notCode:
 			w.broken = true
 			return out

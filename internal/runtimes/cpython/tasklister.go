@@ -47,9 +47,9 @@ func (r *Runtime) TaskAt(place uint64, w managed.Watch) (managed.Task, bool) {
 		return managed.Task{}, true
 	}
 	r.begin(r.followed, w)
-	task, _, what := r.followed.read(place)
-	if what != taskKnown {
-		return managed.Task{}, what == taskOver
+	task, _, status := r.followed.read(place)
+	if status != taskKnown {
+		return managed.Task{}, status == taskOver
 	}
 	return task, true
 }

@@ -173,7 +173,7 @@ func (t *threads) findForked(tid int, pthread uint64) *thread {
 // find gives the state of a thread by kernel ID, by pthread_self, or by its stack, above which pthread_self lies:
 // a guess that the merge checks. Of several states it is the first with frames, that of the newest interpreter.
 func (t *threads) find(tid int, pthread, sp uint64) *thread {
-	var near, idle *thread
+	var nearest, idle *thread
 	for i := range t.list {
 		th := &t.list[i]
 		switch {
@@ -186,8 +186,8 @@ func (t *threads) find(tid int, pthread, sp uint64) *thread {
 				idle = th
 			}
 		case t.threadNative != 0, pthread != 0:
-		case th.id > sp && sp != 0 && th.id-sp < mostStack && (near == nil || th.id < near.id):
-			near = th
+		case th.id > sp && sp != 0 && th.id-sp < mostStack && (nearest == nil || th.id < nearest.id):
+			nearest = th
 		}
 	}
 	if idle != nil {
@@ -195,11 +195,11 @@ func (t *threads) find(tid int, pthread, sp uint64) *thread {
 	}
 	for i := range t.list {
 		// No pthread_self lies above the main thread's stack.
-		if th := &t.list[i]; near == nil && pthread == 0 && sp != 0 && th.id == t.main {
+		if th := &t.list[i]; nearest == nil && pthread == 0 && sp != 0 && th.id == t.main {
 			return th
 		}
 	}
-	return near
+	return nearest
 }
 
 // mostStack bounds a thread's stack in the search by stack, in bytes.

@@ -18,9 +18,9 @@ type chain struct {
 	frames []pyFrame
 	runs   []run
 	// entering is the newest _PyCFrame of 3.12, possibly not filled in, until the first run is merged.
-	entering uint64
-	incomplete   bool // incomplete
-	broken   bool // it contradicts itself or the native frames
+	entering   uint64
+	incomplete bool // incomplete
+	broken     bool // it contradicts itself or the native frames
 }
 
 // pyFrame is a frame of the interpreter.

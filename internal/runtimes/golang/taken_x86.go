@@ -210,11 +210,11 @@ func (p *pathX86) join(other *pathX86) {
 		}
 	}
 	maps.DeleteFunc(p.slots, func(at int32, v value) bool { return other.slots[at] != v })
-	left := slices.Clone(other.held)
+	unmatched := slices.Clone(other.held)
 	p.held = slices.DeleteFunc(p.held, func(h heldLockX86) bool {
-		i := slices.IndexFunc(left, func(o heldLockX86) bool { return o.lock == h.lock && o.read == h.read })
+		i := slices.IndexFunc(unmatched, func(o heldLockX86) bool { return o.lock == h.lock && o.read == h.read })
 		if i >= 0 {
-			left = slices.Delete(left, i, i+1)
+			unmatched = slices.Delete(unmatched, i, i+1)
 		}
 		return i < 0
 	})

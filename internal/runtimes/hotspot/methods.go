@@ -91,13 +91,13 @@ func (n *methodNames) wantKnown(m *method) {
 
 // identify reads the identity of the method at an address, and a new one's names too, in few reads.
 func (n *methodNames) identify(at uint64, known *method) (id methodIdentity, cm []byte, ok bool) {
-	l, m, near := &n.layout.at, n.vm.memory(), n.vm.cached
+	l, m, cache := &n.layout.at, n.vm.memory(), n.vm.cached
 	if at == 0 || at%8 != 0 {
 		return id, nil, false
 	}
 	if known != nil {
 		n.wantKnown(known)
-		near.readRequested()
+		cache.readRequested()
 	}
 	id.constMethod = m.word(at + l.Method.ConstMethod.offset)
 	cm = n.constMethod[:l.ConstMethod.Bytes+8]
@@ -106,7 +106,7 @@ func (n *methodNames) identify(at uint64, known *method) (id methodIdentity, cm 
 	}
 	n.pointsTo(&id, cm)
 	pool := n.pool[:l.ConstantPool.Bytes]
-	near.fetch(extent{id.constants, uint64(len(pool))}, extent{n.constantAt(&id, id.nameIndex), 8})
+	cache.fetch(extent{id.constants, uint64(len(pool))}, extent{n.constantAt(&id, id.nameIndex), 8})
 	if id.constants == 0 || id.constants%8 != 0 || !m.bytes(id.constants, pool) {
 		return id, nil, false
 	}
@@ -116,7 +116,7 @@ func (n *methodNames) identify(at uint64, known *method) (id methodIdentity, cm 
 	}
 	slot := n.constantAt(&id, id.nameIndex)
 	if known == nil {
-		near.fetch(n.symbolAt(m.word(slot)), extent{id.holder + l.Klass.Name.offset, 8}, n.tagOf(id.nameIndex),
+		cache.fetch(n.symbolAt(m.word(slot)), extent{id.holder + l.Klass.Name.offset, 8}, n.tagOf(id.nameIndex),
 			n.sourceAt(&id))
 	}
 	name, class := m.word(slot), m.word(id.holder+l.Klass.Name.offset)
@@ -125,7 +125,7 @@ func (n *methodNames) identify(at uint64, known *method) (id methodIdentity, cm 
 	}
 	if known == nil {
 		file := n.sourceIndex(&id)
-		near.fetch(n.symbolAt(class), n.tagOf(file), extent{n.constantAt(&id, file), 8})
+		cache.fetch(n.symbolAt(class), n.tagOf(file), extent{n.constantAt(&id, file), 8})
 	}
 	id.found = places{id.constants, slot, name, id.holder, class}
 	text, ok := n.letters(name)

@@ -45,17 +45,17 @@ func (r *Runtime) Name() string { return "PHP " + r.version }
 // Attach implements [managed.Runtime].
 func (r *Runtime) Attach(h managed.Host) bool {
 	r.host = h
-	there := false
+	attached := false
 	for _, m := range h.Modules() {
 		if m.Name == r.name && m.Bias == r.module.Bias {
-			r.module, there = m, true
+			r.module, attached = m, true
 			break
 		}
 	}
-	if there {
+	if attached {
 		r.adoptCode(h)
 	}
-	return there
+	return attached
 }
 
 // Changed implements [managed.Runtime].

@@ -307,12 +307,12 @@ func (c *codes) enclosingCurrent(iseq uint64) (l label, ok bool) {
 // read reads an object from current memory, between two equal readings of its identity. want, if not nil, is the
 // identity that it must have.
 func (c *codes) read(addr uint64, kind objectKind, want *identity) (*object, objectStatus) {
-	before := procmem.Now()
+	readAt := procmem.Now()
 	id, status := c.currentHeap.identify(addr, kind)
 	if status != objectKnown || want != nil && id != *want {
 		return nil, objectFreed
 	}
-	o := &object{function: &function{kind: kind}, id: id, checked: before}
+	o := &object{function: &function{kind: kind}, id: id, checked: readAt}
 	ok := true
 	switch kind {
 	case isCode:

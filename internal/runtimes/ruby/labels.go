@@ -112,13 +112,13 @@ func (c *codes) entryOf(f *frame) uint64 {
 	env, flags := f.env, f.flags
 	for range mostEnvs {
 		entry := w.word(env - 16)
-		switch what := w.word(entry); {
-		case what == 0 && c.has(entry):
+		switch head := w.word(entry); {
+		case head == 0 && c.has(entry):
 			return entry
-		case entry&7 != 0 || what&typeMask != typeImemo:
-		case what>>imemoShift&imemoMask == imemoMethod:
+		case entry&7 != 0 || head&typeMask != typeImemo:
+		case head>>imemoShift&imemoMask == imemoMethod:
 			return entry
-		case what>>imemoShift&imemoMask == imemoVar && flags&flagLocal != 0:
+		case head>>imemoShift&imemoMask == imemoVar && flags&flagLocal != 0:
 			if entry = w.word(entry + 8); w.word(entry)&typeMask == typeImemo &&
 				w.word(entry)>>imemoShift&imemoMask == imemoMethod {
 				return entry

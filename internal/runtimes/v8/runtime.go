@@ -32,14 +32,14 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	if h.Arch() != frames.X86_64 && h.Arch() != frames.AArch64 {
 		return nil, nil
 	}
-	made, asked := len(managed.Unowned(h)) > 0, map[string]bool{}
+	hasGenerated, asked := len(managed.Unowned(h)) > 0, map[string]bool{}
 	for _, m := range h.Modules() {
 		if m.Generated || m.Name == "" || m.Name[0] != '/' || asked[m.Name] {
 			continue
 		}
 		asked[m.Name] = true
 		base := path.Base(m.Name)
-		if !v8File.MatchString(base) && (!made || path.Ext(base) == ".so" || sharedFile.MatchString(base)) {
+		if !v8File.MatchString(base) && (!hasGenerated || path.Ext(base) == ".so" || sharedFile.MatchString(base)) {
 			continue
 		}
 		d, err := describe(h, m)
