@@ -109,7 +109,7 @@ func stayed(s, f *observe.RawSample) bool {
 	return f.Sched.Runs == s.Sched.Runs+1 && f.Regs.SP() == s.Regs.SP() && s.Regs.PC-f.Regs.PC <= 4
 }
 
-// readAgain peeks at a thread that goes back to sleep after a freeze, without what was remembered of
+// peekAgain peeks at a thread that goes back to sleep after a freeze, without what was remembered of
 // it; false if it does not, or has done something else meanwhile.
 func (p *pair) peekAgain(th *thread, s, f *observe.RawSample) (*chain, bool) {
 	t := th.proc.newLook(th.look.TID)

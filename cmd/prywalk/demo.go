@@ -118,6 +118,6 @@ func (f *demoFlags) show(path string) error {
 	if err != nil {
 		return err
 	}
-	console.Say("flame graph in %s, recording in %s", page, path)
+	console.Say("flame graph in %s, recording in %s; next: prywalk record -p PID", page, path)
 	return nil
 }

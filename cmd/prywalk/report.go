@@ -160,13 +160,16 @@ func (f *reportFlags) files(p *pprof.Profile) error {
 	for _, form := range []struct {
 		path  string
 		write func(io.Writer, *pprof.Profile, report.Options) error
-	}{{f.html, report.HTML}, {f.speedscope, report.Speedscope}, {f.firefox, report.Firefox}, {f.pgo, report.PGO},
-		{f.otlp, report.OTLP}} {
+		file  func(string, func(io.Writer) error) error
+	}{
+		{f.html, report.HTML, profile.WriteFileAtomic}, {f.speedscope, report.Speedscope, profile.WriteFileAtomic},
+		{f.firefox, report.Firefox, profile.WriteFileAtomic}, {f.pgo, report.PGO, profile.WritePGO},
+		{f.otlp, report.OTLP, profile.WriteFileAtomic},
+	} {
 		if form.path == "" {
 			continue
 		}
-		write := func(w io.Writer) error { return form.write(w, p, f.opts) }
-		if err := profile.WriteFileAtomic(form.path, write); err != nil {
+		if err := form.file(form.path, func(w io.Writer) error { return form.write(w, p, f.opts) }); err != nil {
 			return err
 		}
 	}
@@ -200,10 +203,10 @@ func (f *reportFlags) text(p *pprof.Profile) error {
 	})
 }
 
-func readProfile(path string) (*pprof.Profile, error) { return found(profile.ReadFile(path)) }
+func readProfile(path string) (*pprof.Profile, error) { return withNextStep(profile.ReadFile(path)) }
 
-// found adds the next step to the error of a missing file.
-func found(p *pprof.Profile, err error) (*pprof.Profile, error) {
+// withNextStep adds the next step to the error of a missing file.
+func withNextStep(p *pprof.Profile, err error) (*pprof.Profile, error) {
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%w; make a recording with prywalk record, or name its file", err)
 	}

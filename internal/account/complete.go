@@ -36,7 +36,7 @@ func completeCPU(s *runstats.Stats) string {
 		return Percent(s.Complete, s.Samples) + " of samples with complete stacks"
 	}
 	if s.UnobservedCPU > unsampled*s.ProfiledCPU {
-		return "no stacks of CPU time"
+		return "no CPU time was sampled"
 	}
 	sum, _ := incompleteCPU(s)
 	return percentOf(1-sum/s.ProfiledCPU) + " of CPU time with complete stacks"

@@ -11,7 +11,7 @@ import (
 )
 
 // leastUnsampled is the least reported share of CPU time in switches that samples may miss.
-const leastUnsampled = 0.02
+const leastUnsampled = 0.05
 
 // shortRuns gives the error of shares for threads that run in short bursts, "" if negligible.
 func shortRuns(s *runstats.Stats) string {

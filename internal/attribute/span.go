@@ -14,10 +14,10 @@ type Seen struct {
 	Stack sample.StackID
 	State sample.State
 	Wait  string
-	// WaitsFor and Owner are as in [profile.Interval].
+	// WaitsFor and Owner are as in [prywalk/internal/profile.Interval].
 	WaitsFor string
 	Owner    int
-	// Labels are those of the program, as in [profile.Interval].
+	// Labels are those of the program, as in [prywalk/internal/profile.Interval].
 	Labels string
 	// Stop is why the walk ended: [frames.StopRoot] if the stack is complete.
 	Stop frames.StopReason

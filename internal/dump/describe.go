@@ -54,7 +54,7 @@ const (
 	namesWait  = 4 * time.Millisecond
 )
 
-func (l *list) rename(t *code.Process) {
+func (l *results) rename(t *code.Process) {
 	for n := 0; n < namesAgain && callstack.Postponed(t.Runtimes().Namers()); n++ {
 		time.Sleep(namesWait)
 		l.Lock()

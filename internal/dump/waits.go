@@ -18,6 +18,7 @@ import (
 	"prywalk/internal/waits"
 )
 
+// explainer finds what sleeping threads wait for.
 type explainer struct {
 	pid      int
 	names    *symbols.Namer
@@ -70,7 +71,7 @@ func (x *explainer) explain(d *Thread, s *observe.RawSample) {
 	if x.clock {
 		sl.At = s.At
 	}
-	sl.Managed = x.asks(d.TID, sl, s.Sched.Runs, &s.Mem)
+	sl.Managed = x.managedAsker(d.TID, sl, s.Sched.Runs, &s.Mem)
 	x.describe(d, sl)
 }
 
@@ -172,7 +173,7 @@ func (x *explainer) explainCore(d *Thread, c *core.Core, th *core.Thread) {
 		}
 		sl.Args[i] = v
 	}
-	sl.Managed = x.asks(th.TID, sl, 0, c.Memory())
+	sl.Managed = x.managedAsker(th.TID, sl, 0, c.Memory())
 	if addr, ok := waits.Sleeps(&sl.Args); ok && d.Wait == "futex" && addr >= waits.Before {
 		var b [waits.Around]byte
 		from := addr - waits.Before

@@ -43,7 +43,7 @@ func (h How) String() string {
 }
 
 // RawSample is one observation of one thread: what was observed, the copy of memory (copiedMemory), and how it was
-// copied (copyShape). RawSamples are pooled.
+// copied (copyShape). Samples are pooled.
 type RawSample struct {
 	// Regs are the known registers.
 	Regs  frames.Regs

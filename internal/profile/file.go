@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"syscall"
+
+	pprof "github.com/google/pprof/profile"
 
 	"prywalk/internal/outfile"
 )
@@ -21,9 +24,28 @@ func (b *Builder) WriteFile(path string, r Resolver) error {
 	return writeFile(path, " with -o", func(w io.Writer) error { return b.Write(w, r) })
 }
 
-// WriteFileAtomic is WriteFile for other contents.
+// WriteFileAtomic is WriteFile for other contents, and does not replace a recording.
 func WriteFileAtomic(path string, write func(io.Writer) error) error {
+	if IsRecording(path) {
+		return keeps(path)
+	}
 	return writeFile(path, "", write)
+}
+
+// WritePGO is WriteFileAtomic for a profile for the Go compiler, which replaces an earlier one.
+func WritePGO(path string, write func(io.Writer) error) error {
+	if p, err := ReadFile(path); err == nil && slices.ContainsFunc(p.SampleType, isWall) {
+		return keeps(path)
+	}
+	return writeFile(path, "", write)
+}
+
+func isWall(t *pprof.ValueType) bool { return t.Type == TypeWall }
+
+// keeps is the error for a recording that would be replaced.
+func keeps(path string) error {
+	return fmt.Errorf("cannot write %s: it is a recording; name another file to write, before the recording to read",
+		path)
 }
 
 // flag is " with -o" if it chose the path, else "".

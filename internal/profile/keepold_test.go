@@ -6,7 +6,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	pprof "github.com/google/pprof/profile"
 )
 
 func recorded(t *testing.T, path, text string) {
@@ -56,10 +59,38 @@ func TestTheLastRecordingIsKept(t *testing.T) {
 		}
 		holds(t, dir, step.want)
 	}
-	if err := WriteFileAtomic(path, func(w io.Writer) error { _, err := w.Write([]byte("new")); return err }); err != nil {
+	write := func(w io.Writer) error { _, err := w.Write([]byte("new")); return err }
+	if err := WriteFileAtomic(path, write); err == nil || !strings.Contains(err.Error(), "it is a recording") {
+		t.Errorf("a page in place of a recording: %v", err)
+	}
+	holds(t, dir, map[string]string{"r": "\x1f\x8b2", "r.old": "\x1f\x8b2"})
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteFileAtomic(path, write); err != nil {
 		t.Fatal(err)
 	}
 	holds(t, dir, map[string]string{"r": "new", "r.old": "\x1f\x8b2"})
+}
+
+// TestAProfileForTheCompilerReplacesNoRecording: but an earlier one of its kind.
+func TestAProfileForTheCompilerReplacesNoRecording(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "r.pb.gz")
+	b := NewBuilder(Meta{})
+	if err := b.WriteFile(path, nil); err != nil {
+		t.Fatal(err)
+	}
+	types := []*pprof.ValueType{{Type: TypeSamples, Unit: "count"}, {Type: TypeCPU, Unit: nanoseconds}}
+	pgo := &pprof.Profile{SampleType: types}
+	if err := WritePGO(path, pgo.Write); err == nil {
+		t.Error("a recording was replaced")
+	}
+	for range 2 {
+		if err := WritePGO(filepath.Join(dir, "default.pgo"), pgo.Write); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 func TestARecordingWithoutSamplesIsNotKept(t *testing.T) {

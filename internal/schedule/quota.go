@@ -47,7 +47,7 @@ type Quota struct {
 	throttled int64 // stops
 }
 
-// QuotaStats is the effect of a quota, as [runstats.OwnQuota].
+// QuotaStats is the effect of a quota, as in [prywalk/internal/runstats.OwnQuota].
 type QuotaStats struct {
 	Quota                float64
 	TicksWithheldByQuota int64

@@ -107,7 +107,7 @@ func (d *Selection) Limit(standard int) int {
 	return d.Options.N
 }
 
-// blames: [Blame] has made the profile.
+// blames reports whether blocked time is the only sample type.
 func (d *Selection) blames() bool {
 	return len(d.Profile.SampleType) == 1 && d.Profile.SampleType[0].Type == TypeBlocked
 }

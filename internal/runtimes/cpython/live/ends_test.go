@@ -70,7 +70,8 @@ func TestWhatHasForkedOrIsAboutToEndHasItsOwnFrames(t *testing.T) {
 				py := attach(t, pid)
 				py.mayEnd = true
 				looks, deep, unmatched := 0, 0, 0
-				for n := 0; n < 20 && deep < 20; n++ {
+				began := time.Now()
+				for n := 0; deep < 20 && (n < 20 || time.Since(began) < 20*time.Second && how != "finalizing"); n++ {
 					py.looks(t, 10, func(tid int, _ *observe.RawSample, stack []frame, _ []uint64, h managed.Health) {
 						looks++
 						list, whole := own(stack, "ends.py")
