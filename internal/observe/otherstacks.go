@@ -131,7 +131,7 @@ func (l *otherStackLearner) countWalk(used uint) {
 	clear(list[n:])
 }
 
-// setTop gives the set of places that have sp, and notes where a complete walk ended.
+// endedAt gives the set of places that have sp, and notes where a complete walk ended.
 func (l *otherStackLearner) endedAt(sp frames.Addr, complete bool) (found uint) {
 	for i := range l.Others {
 		r := &l.Others[i]
