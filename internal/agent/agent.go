@@ -81,6 +81,9 @@ func New(o Options) (*Agent, error) {
 	return a, nil
 }
 
+// Receiver is the endpoint, without what is secret in it.
+func (a *Agent) Receiver() string { return a.sender.to }
+
 // Serve serves the metrics if asked for.
 func (a *Agent) Serve() (err error) {
 	if a.opts.Metrics == "" {

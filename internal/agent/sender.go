@@ -45,6 +45,7 @@ type sender struct {
 	size  int           // of parts and list, bytes
 	limit int           // of a message, bytes, before compression
 	down  bool          // the last attempt failed
+	taken bool          // a message was taken
 	wake  chan struct{} // there is something to send
 
 	// What has been said, each once: the reason of refusals since a message was taken, that the spool cannot be
@@ -65,6 +66,9 @@ func newSender(c client, m *Metrics, s *spool, limit int, to Target, say func(st
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if s != nil && len(s.files) > 0 {
+		n.say("--spool %s: messages of an earlier agent, which are sent first: %d", s, len(s.files))
+	}
 	n.count()
 	return n
 }
@@ -260,7 +264,7 @@ func (s *sender) some(ctx context.Context) (wait time.Duration) {
 		answer, f := s.client.send(sending, body)
 		cancel()
 		if f == nil {
-			s.taken(answer, body, points, remove)
+			s.accepted(answer, body, points, remove)
 			continue
 		}
 		s.metrics.failures.Add(1)
@@ -273,7 +277,7 @@ func (s *sender) some(ctx context.Context) (wait time.Duration) {
 	}
 }
 
-func (s *sender) taken(answer reply, body []byte, points int, remove func()) {
+func (s *sender) accepted(answer reply, body []byte, points int, remove func()) {
 	s.metrics.intervals.Add(int64(points))
 	s.metrics.messages.Add(1)
 	s.metrics.bytes.Add(int64(len(body)))
@@ -281,6 +285,14 @@ func (s *sender) taken(answer reply, body []byte, points int, remove func()) {
 	s.metrics.rejected.Add(answer.rejected)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !s.taken || s.down || s.refuses != "" {
+		again := ""
+		if s.taken {
+			again = " again"
+		}
+		s.taken, s.down, s.full, s.refuses = true, false, false, ""
+		s.say("%s takes messages%s", s.to, again)
+	}
 	if why := cmp.Or(printable.String(answer.why), "no reason given"); answer.rejected > 0 && why != s.rejects {
 		s.rejects = why
 		s.say("%s rejected %d profiles of a message, which are lost and counted: %s; see the receiver's log", s.to,
@@ -288,10 +300,6 @@ func (s *sender) taken(answer reply, body []byte, points int, remove func()) {
 	}
 	remove()
 	s.count()
-	if s.down || s.refuses != "" {
-		s.down, s.full, s.refuses = false, false, ""
-		s.say("%s takes messages again", s.to)
-	}
 }
 
 // failed acts on a failure, and gives the least pause until the next attempt.
@@ -373,6 +381,9 @@ func (s *sender) finish(ctx context.Context) (left int) {
 		s.metrics.lose(lostAtEnd, s.list[0].points)
 		left += s.list[0].points
 		s.drop(&s.list)
+	}
+	if s.spool != nil && len(s.spool.files) > 0 {
+		s.say("--spool %s: messages that wait for the next agent: %d", s.spool, len(s.spool.files))
 	}
 	return left
 }

@@ -7,12 +7,14 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -184,6 +186,50 @@ func TestMessagesWaitWhileTheReceiverIsAway(t *testing.T) {
 	}
 	if files, _ := os.ReadDir(dir); len(files) != 1 {
 		t.Errorf("%d files are left", len(files))
+	}
+}
+
+// TestTheSenderSaysWhatHappensToMessages: what waits at the start and at the end, the first message that is taken, and
+// the first after a failure.
+func TestTheSenderSaysWhatHappensToMessages(t *testing.T) {
+	away := true
+	r := &receiver{answer: func([]byte) (reply, *failure) {
+		if away {
+			return reply{}, &failure{kind: again, err: errors.New("away")}
+		}
+		return reply{}, nil
+	}}
+	dir := t.TempDir()
+	run := func(f func(s *sender)) (says []string) {
+		sp, err := openSpool(dir, 1<<30)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := newSender(r, &Metrics{}, sp, 1<<20, Target{Endpoint: "http://there", Timeout: time.Minute},
+			func(format string, args ...any) { says = append(says, fmt.Sprintf(format, args...)) })
+		f(s)
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		s.finish(ended)
+		return says
+	}
+	send := func(s *sender, is bool) {
+		away = is
+		s.put(messageOf(10), 10)
+		s.some(t.Context())
+	}
+	const cannot = "cannot send to http://there, messages wait and are sent again: away; " +
+		"check --endpoint and --protocol: 4317 is the usual port for grpc, 4318 for http"
+	says := run(func(s *sender) { send(s, true); send(s, true) })
+	if want := []string{cannot, "--spool " + dir + ": messages that wait for the next agent: 2"}; !slices.Equal(says, want) {
+		t.Errorf("an agent whose receiver is away says %q, want %q", says, want)
+	}
+	says = run(func(s *sender) { send(s, false); send(s, false); send(s, true); send(s, false) })
+	if want := []string{
+		"--spool " + dir + ": messages of an earlier agent, which are sent first: 2", "http://there takes messages", cannot,
+		"http://there takes messages again",
+	}; !slices.Equal(says, want) {
+		t.Errorf("the next agent says %q, want %q", says, want)
 	}
 }
 
