@@ -29,6 +29,8 @@ type Options struct {
 	Metrics     string
 	SendMetrics bool
 	Resource    ResourceOptions
+	// Parca sends profiles as ForParca of package otlp gives them.
+	Parca bool
 	// Aggregate sends one sum for each stack and its attributes in a window, without the times of intervals.
 	Aggregate bool
 	Version   string
@@ -59,6 +61,9 @@ func New(o Options) (*Agent, error) {
 	c, err := newClient(o.Target, profileSignal)
 	if err != nil {
 		return nil, err
+	}
+	if o.Parca {
+		c = parcaClient{c}
 	}
 	if o.MaxMessage < leastMessage || o.MaxMessage > mostMessage {
 		return nil, fmt.Errorf("--max-message: give from %d to %d bytes", leastMessage, mostMessage)

@@ -221,7 +221,9 @@ func TestTheSenderSaysWhatHappensToMessages(t *testing.T) {
 	const cannot = "cannot send to http://there, messages wait and are sent again: away; " +
 		"check --endpoint and --protocol: 4317 is the usual port for grpc, 4318 for http"
 	says := run(func(s *sender) { send(s, true); send(s, true) })
-	if want := []string{cannot, "--spool " + dir + ": messages that wait for the next agent: 2"}; !slices.Equal(says, want) {
+	if want := []string{
+		cannot, "--spool " + dir + ": messages that wait for the next agent: 2",
+	}; !slices.Equal(says, want) {
 		t.Errorf("an agent whose receiver is away says %q, want %q", says, want)
 	}
 	says = run(func(s *sender) { send(s, false); send(s, false); send(s, true); send(s, false) })
@@ -280,6 +282,26 @@ func (r *slowReceiver) send(ctx context.Context, _ []byte) (reply, *failure) {
 		return reply{}, nil
 	case <-ctx.Done():
 		return reply{}, &failure{kind: again, err: ctx.Err()}
+	}
+}
+
+// TestProfilesForParca are sent as it has to get them; what cannot be read is refused.
+func TestProfilesForParca(t *testing.T) {
+	var got []byte
+	r := parcaClient{&receiver{answer: func(body []byte) (reply, *failure) {
+		got = body
+		return reply{}, nil
+	}}}
+	body := messageOf(3)
+	want, err := otlp.ForParca(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, f := r.send(t.Context(), body); f != nil || !bytes.Equal(got, want) || len(got) <= len(body) {
+		t.Errorf("%v: %d bytes for a message of %d", f, len(got), len(body))
+	}
+	if _, f := r.send(t.Context(), body[:len(body)-1]); f == nil || f.kind != refused {
+		t.Errorf("a damaged message: %v", f)
 	}
 }
 
