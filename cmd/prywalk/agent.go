@@ -94,6 +94,7 @@ func newAgent() *cobra.Command {
 	fl.Var(&f.timeout, "timeout", "how long sending one message may take")
 	fl.Var(&f.flush, "flush", "how long sending the last messages may take at the end")
 	fl.BoolVar(&f.to.Aggregate, "aggregate", false, "sums of each window without time stamps, as Pyroscope takes them")
+	fl.BoolVar(&f.to.Parca, "parca", false, "send profiles as Parca reads them: each function twice, numbers as text")
 	fl.VarP(&f.freq, "freq", "F", "sampling rate in Hz")
 	fl.VarP(&f.freq, "rate", "r", "the same as --freq")
 	fl.VarP(&f.duration, "duration", "d", "how long: seconds (30) or with a unit (30s, 2m); without end otherwise")

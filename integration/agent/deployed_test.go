@@ -48,7 +48,7 @@ func TestUnitOfThePageIsAcceptedBySystemd(t *testing.T) {
 	if text, err := exec.Command("systemd-analyze", "verify", file).CombinedOutput(); err != nil || len(text) > 0 {
 		t.Errorf("%v: %s", err, text)
 	}
-	text, err := exec.Command("systemd-analyze", "security", "--offline=true", "--threshold=42", file).CombinedOutput()
+	text, err := exec.Command("systemd-analyze", "security", "--offline=true", "--threshold=30", file).CombinedOutput()
 	if err != nil {
 		t.Errorf("%v: %s", err, text)
 	}

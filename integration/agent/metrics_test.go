@@ -5,6 +5,9 @@ package agent
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -65,5 +68,56 @@ func TestRefusedMessagesAreDroppedAndSaidOnce(t *testing.T) {
 	a.end()
 	if n := strings.Count(a.says.String(), " refuses messages, which are dropped and counted (not_found)"); n != 1 {
 		t.Errorf("said %d times: %s", n, &a.says)
+	}
+}
+
+// TestAgentSaysWhatItSamples at the start, and that it waits if nothing is selected.
+func TestAgentSaysWhatItSamples(t *testing.T) {
+	l := startLoad(t)
+	for says, rule := range map[string][]string{
+		"samples 1 process; sends to http://127.0.0.1:1\n":                         {"-p", strconv.Itoa(l.pid)},
+		"no process is selected now, waits for one; sends to http://127.0.0.1:1\n": {"--unit", "no-such-unit"},
+	} {
+		args := append([]string{"agent", "--endpoint", "http://127.0.0.1:1", "-d", "1s", "--flush", "100ms"}, rule...)
+		out, err := exec.Command(binary, args...).CombinedOutput()
+		if !strings.Contains(string(out), "prywalk: "+says) {
+			t.Errorf("%v: %v: %s", rule, err, out)
+		}
+	}
+}
+
+// TestAgentSaysWhatItCannotRead: how many selected processes, and why the last of them.
+func TestAgentSaysWhatItCannotRead(t *testing.T) {
+	startLoad(t)
+	dir, err := os.MkdirTemp("/var/tmp", "prywalk-unread-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil { // mkdtemp(3) makes it the owner's
+		t.Fatal(err)
+	}
+	for from, to := range map[string]string{binary: "prywalk", "/bin/sleep": "nobodysleep"} {
+		if text, err := exec.Command("install", "-m", "0755", from, dir+"/"+to).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, text)
+		}
+	}
+	nobody := func(args ...string) *exec.Cmd {
+		return exec.Command("setpriv", append([]string{"--reuid=65534", "--regid=65534", "--clear-groups"}, args...)...)
+	}
+	own := nobody(dir+"/nobodysleep", "600")
+	if err := own.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = own.Process.Kill(), own.Wait() })
+	eventually(t, "nobody's program runs", func() bool {
+		exe, err := os.Readlink("/proc/" + strconv.Itoa(own.Process.Pid) + "/exe")
+		return err == nil && exe == dir+"/nobodysleep"
+	})
+	out, err := nobody(dir+"/prywalk", "agent", "--match", "^(gated|nobodysleep)$", "--endpoint", "http://127.0.0.1:1",
+		"-d", "1s", "--flush", "100ms").CombinedOutput()
+	if !regexp.MustCompile(`prywalk: samples 1 process; sends to http://127\.0\.0\.1:1
+(?s:.*)prywalk: [0-9]+ selected process(es)? cannot be read: process [0-9]+: it runs as user root`).Match(out) {
+		t.Errorf("%v: %s", err, out)
 	}
 }

@@ -29,6 +29,8 @@ type Options struct {
 	Metrics     string
 	SendMetrics bool
 	Resource    ResourceOptions
+	// Parca sends profiles as ForParca of package otlp gives them.
+	Parca bool
 	// Aggregate sends one sum for each stack and its attributes in a window, without the times of intervals.
 	Aggregate bool
 	Version   string
@@ -60,6 +62,9 @@ func New(o Options) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Parca {
+		c = parcaClient{c}
+	}
 	if o.MaxMessage < leastMessage || o.MaxMessage > mostMessage {
 		return nil, fmt.Errorf("--max-message: give from %d to %d bytes", leastMessage, mostMessage)
 	}
@@ -80,6 +85,9 @@ func New(o Options) (*Agent, error) {
 	a.sender = newSender(c, &a.Metrics, s, o.MaxMessage, o.Target, o.Say)
 	return a, nil
 }
+
+// Receiver is the endpoint, without what is secret in it.
+func (a *Agent) Receiver() string { return a.sender.receiver }
 
 // Serve serves the metrics if asked for.
 func (a *Agent) Serve() (err error) {

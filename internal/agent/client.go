@@ -13,6 +13,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"prywalk/internal/otlp"
 )
 
 // Protocols.
@@ -74,6 +76,18 @@ type reply struct {
 // client sends messages. A nil failure: the message was taken.
 type client interface {
 	send(ctx context.Context, body []byte) (reply, *failure)
+}
+
+// parcaClient sends profiles as Parca has to get them.
+type parcaClient struct{ client }
+
+// send implements client.
+func (c parcaClient) send(ctx context.Context, body []byte) (reply, *failure) {
+	m, err := otlp.ForParca(body)
+	if err != nil {
+		return reply{}, &failure{kind: refused, err: err}
+	}
+	return c.client.send(ctx, m)
 }
 
 // signal is where messages of a signal go.

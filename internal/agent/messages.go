@@ -28,6 +28,9 @@ func redacted(endpoint string) string {
 
 // cause gives an error without the request's URL, which messages name once.
 func cause(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return errors.New("no answer in time")
+	}
 	if u := (*url.Error)(nil); errors.As(err, &u) {
 		return u.Err
 	}
@@ -60,7 +63,7 @@ func nextStep(err error) string {
 	case errors.Is(err, unix.ECONNREFUSED):
 		return "start the receiver, or check the port in --endpoint: 4317 is usual for grpc, 4318 for http"
 	case errors.Is(err, context.DeadlineExceeded):
-		return "check the network and the receiver's load, or raise --timeout"
+		return "check the network, a firewall (IPAddressAllow of a unit) and the receiver's load, or raise --timeout"
 	case errors.Is(err, errBusy):
 		return "see the receiver's log: it is busy, or what it exports to does not answer"
 	}

@@ -92,7 +92,8 @@ func TestMessagesNameTheReceiverTheCauseAndTheNextStep(t *testing.T) {
 		{"busy", Target{Endpoint: serve(status(503))}, []string{
 			"cannot send to URL", "503 Service Unavailable", "; see the receiver's log: it is busy"}},
 		{"no answer", Target{Endpoint: silent, Timeout: 50 * time.Millisecond}, []string{
-			"cannot send to URL", "deadline exceeded", "; check the network and the receiver's load, or raise --timeout"}},
+			"cannot send to URL", "no answer in time",
+			"; check the network, a firewall (IPAddressAllow of a unit) and the receiver's load, or raise --timeout"}},
 		{"no token file", Target{Endpoint: serve(status(200)), Token: "/nonexistent/token"}, []string{
 			"cannot send to URL", "--bearer-token: open /nonexistent/token: no such file or directory",
 			"; name a file with the token"}},
@@ -203,7 +204,7 @@ func TestLossesAndLimitsAreSaidWithTheirRemedy(t *testing.T) {
 		s.enqueue(body, 30_000)
 		s.sendWaiting(t.Context())
 	}
-	check(got, 1, "URL rejected 2 profiles of a message, which are lost and counted: two; see the receiver's log")
+	check(got, 2, "URL rejected 2 profiles of a message, which are lost and counted: two; see the receiver's log")
 
 	small := &receiver{answer: func(body []byte) (reply, *failure) {
 		if len(body) > leastMessage {
@@ -214,6 +215,8 @@ func TestLossesAndLimitsAreSaidWithTheirRemedy(t *testing.T) {
 	s, got = sender(small, nil, 1<<20)
 	s.enqueue(messageOf(6000), 6000)
 	s.sendWaiting(t.Context())
+	check(got, 2, "URL takes messages")
+	*got = (*got)[:1]
 	check(got, 1, "URL refuses a message of ", " bytes as too large: messages have at most 65536 from now on",
 		"; set --max-message 65536, or raise the receiver's limit")
 

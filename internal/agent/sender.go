@@ -45,6 +45,7 @@ type sender struct {
 	size    int           // of divided and queued, bytes
 	limit   int           // of a message, bytes, before compression
 	down    bool          // the last attempt failed
+	taken   bool          // a message was taken
 	wake    chan struct{} // there is something to send
 
 	// What has been said, each once: the reason of refusals since a message was taken, that the spool cannot be
@@ -65,6 +66,9 @@ func newSender(c client, m *Metrics, s *spool, limit int, to Target, say func(st
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if s != nil && len(s.files) > 0 {
+		n.say("--spool %s: messages of an earlier agent, which are sent first: %d", s, len(s.files))
+	}
 	n.publishCounts()
 	return n
 }
@@ -281,6 +285,14 @@ func (s *sender) handleTaken(answer reply, body []byte, points int, remove func(
 	s.metrics.rejected.Add(answer.rejected)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !s.taken || s.down || s.saidRefusal != "" {
+		again := ""
+		if s.taken {
+			again = " again"
+		}
+		s.taken, s.down, s.saidFull, s.saidRefusal = true, false, false, ""
+		s.say("%s takes messages%s", s.receiver, again)
+	}
 	if why := cmp.Or(printable.String(answer.why), "no reason given"); answer.rejected > 0 && why != s.saidRejection {
 		s.saidRejection = why
 		s.say("%s rejected %d profiles of a message, which are lost and counted: %s; see the receiver's log", s.receiver,
@@ -288,10 +300,6 @@ func (s *sender) handleTaken(answer reply, body []byte, points int, remove func(
 	}
 	remove()
 	s.publishCounts()
-	if s.down || s.saidRefusal != "" {
-		s.down, s.saidFull, s.saidRefusal = false, false, ""
-		s.say("%s takes messages again", s.receiver)
-	}
 }
 
 // handleFailure acts on a failure, and gives the least pause until the next attempt.
@@ -374,6 +382,9 @@ func (s *sender) finish(ctx context.Context) (left int) {
 		s.metrics.lose(lostAtEnd, s.queued[0].points)
 		left += s.queued[0].points
 		s.drop(&s.queued)
+	}
+	if s.spool != nil && len(s.spool.files) > 0 {
+		s.say("--spool %s: messages that wait for the next agent: %d", s.spool, len(s.spool.files))
 	}
 	return left
 }

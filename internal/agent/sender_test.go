@@ -7,12 +7,14 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -187,6 +189,52 @@ func TestMessagesWaitWhileTheReceiverIsAway(t *testing.T) {
 	}
 }
 
+// TestTheSenderSaysWhatHappensToMessages: what waits at the start and at the end, the first message that is taken, and
+// the first after a failure.
+func TestTheSenderSaysWhatHappensToMessages(t *testing.T) {
+	away := true
+	r := &receiver{answer: func([]byte) (reply, *failure) {
+		if away {
+			return reply{}, &failure{kind: sendAgain, err: errors.New("away")}
+		}
+		return reply{}, nil
+	}}
+	dir := t.TempDir()
+	run := func(f func(s *sender)) (says []string) {
+		sp, err := openSpool(dir, 1<<30)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := newSender(r, &Metrics{}, sp, 1<<20, Target{Endpoint: "http://there", Timeout: time.Minute},
+			func(format string, args ...any) { says = append(says, fmt.Sprintf(format, args...)) })
+		f(s)
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		s.finish(ended)
+		return says
+	}
+	send := func(s *sender, is bool) {
+		away = is
+		s.enqueue(messageOf(10), 10)
+		s.sendWaiting(t.Context())
+	}
+	const cannot = "cannot send to http://there, messages wait and are sent again: away; " +
+		"check --endpoint and --protocol: 4317 is the usual port for grpc, 4318 for http"
+	says := run(func(s *sender) { send(s, true); send(s, true) })
+	if want := []string{
+		cannot, "--spool " + dir + ": messages that wait for the next agent: 2",
+	}; !slices.Equal(says, want) {
+		t.Errorf("an agent whose receiver is away says %q, want %q", says, want)
+	}
+	says = run(func(s *sender) { send(s, false); send(s, false); send(s, true); send(s, false) })
+	if want := []string{
+		"--spool " + dir + ": messages of an earlier agent, which are sent first: 2", "http://there takes messages", cannot,
+		"http://there takes messages again",
+	}; !slices.Equal(says, want) {
+		t.Errorf("the next agent says %q, want %q", says, want)
+	}
+}
+
 // TestWhatWaitsIsBounded, in files as in memory, and what is dropped is counted.
 func TestWhatWaitsIsBounded(t *testing.T) {
 	r := &receiver{answer: func([]byte) (reply, *failure) {
@@ -234,6 +282,26 @@ func (r *slowReceiver) send(ctx context.Context, _ []byte) (reply, *failure) {
 		return reply{}, nil
 	case <-ctx.Done():
 		return reply{}, &failure{kind: sendAgain, err: ctx.Err()}
+	}
+}
+
+// TestProfilesForParca are sent as it has to get them; what cannot be read is refused.
+func TestProfilesForParca(t *testing.T) {
+	var got []byte
+	r := parcaClient{&receiver{answer: func(body []byte) (reply, *failure) {
+		got = body
+		return reply{}, nil
+	}}}
+	body := messageOf(3)
+	want, err := otlp.ForParca(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, f := r.send(t.Context(), body); f != nil || !bytes.Equal(got, want) || len(got) <= len(body) {
+		t.Errorf("%v: %d bytes for a message of %d", f, len(got), len(body))
+	}
+	if _, f := r.send(t.Context(), body[:len(body)-1]); f == nil || f.kind != refused {
+		t.Errorf("a damaged message: %v", f)
 	}
 }
 

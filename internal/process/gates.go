@@ -78,6 +78,9 @@ func (g *gatekeeper) privileged() bool { return g.self.Has(unix.CAP_SYS_PTRACE) 
 // withCapabilities adds the step that gives prywalk the capabilities for other users' processes.
 func (g *gatekeeper) withCapabilities(gate Gate) Gate {
 	switch {
+	case g.self.NoNewPrivs && os.Getenv("INVOCATION_ID") != "": // a unit's (systemd.exec(5))
+		gate.Remedy = "give the unit AmbientCapabilities=CAP_SYS_PTRACE CAP_DAC_READ_SEARCH, " +
+			"and its CapabilityBoundingSet, if it has one"
 	case g.self.UID[1] == 0:
 		name := "SYS_PTRACE"
 		if g.privileged() {

@@ -61,6 +61,7 @@ func (s *sent) run() error {
 	if err != nil {
 		return err
 	}
+	s.saySelected(int64(len(procs)))
 	s.opts.Sinks = append(s.opts.Sinks, s)
 	s.prepare(procs)
 	defer s.close()
@@ -70,6 +71,18 @@ func (s *sent) run() error {
 	s.agent.Start(time.Now(), time.Duration(float64(time.Second)/s.opts.Freq), s.builder, names, describesItself, s.names)
 	failure := s.sample(ctx)
 	return s.end(failure, names)
+}
+
+// saySelected says what is sampled at the start, and which selected processes are not.
+func (s *sent) saySelected(procs int64) {
+	what := "samples " + account.Plural(procs, "process")
+	if procs == 0 {
+		what = "no process is selected now, waits for one"
+	}
+	console.Say("%s; sends to %s", what, s.agent.Receiver())
+	if s.unread != nil {
+		console.Say("%s cannot be read: %v", account.Plural(account.Sum(s.refused), "selected process"), s.unread)
+	}
 }
 
 // end sends the rest and prints the sums.

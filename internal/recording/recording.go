@@ -61,6 +61,7 @@ type recording struct {
 	giveUp  chan struct{}    // closed by a signal while writing is true
 	hung    bool             // a read does not return: prywalk has to end
 	refused map[string]int64 // selected processes that could not be opened, by reason
+	unread  error            // why the last of them could not
 }
 
 // attach records running processes.
@@ -117,13 +118,12 @@ func (r *recording) open(pids []int) ([]*code.Process, error) {
 	}
 	r.images = code.NewImageCache(0)
 	var procs []*code.Process
-	var refused error
 	for _, pid := range pids {
 		p, err := r.images.Open(pid)
 		if err != nil && r.asked.Selected {
 			if why := refusal.Of(err); why != refusal.Gone {
 				r.refused[why.Word()]++
-				refused = err
+				r.unread = err
 			}
 			continue
 		}
@@ -136,10 +136,10 @@ func (r *recording) open(pids []int) ([]*code.Process, error) {
 		}
 		procs = append(procs, p)
 	}
-	if r.asked.Selected && len(procs) == 0 && refused != nil {
+	if r.asked.Selected && len(procs) == 0 && r.unread != nil {
 		r.images.Close()
 		return nil, fmt.Errorf("none of %s could be read: %w", account.Plural(account.Sum(r.refused), "selected process"),
-			refused)
+			r.unread)
 	}
 	return procs, nil
 }

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package process
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestRemedyUnderNoNewPrivs: in a unit of systemd the capabilities come from the unit, elsewhere from outside of the
+// sandbox.
+func TestRemedyUnderNoNewPrivs(t *testing.T) {
+	g := gatekeeper{self: &Status{UID: [4]int{1, 1, 1, 1}, NoNewPrivs: true}}
+	for invocation, want := range map[string]string{
+		"":                 "outside of this sandbox",
+		"0123456789abcdef": "give the unit AmbientCapabilities=CAP_SYS_PTRACE CAP_DAC_READ_SEARCH",
+	} {
+		t.Setenv("INVOCATION_ID", invocation)
+		if gate := g.withCapabilities(Gate{}); !strings.Contains(gate.Remedy, want) || gate.Command != "" {
+			t.Errorf("INVOCATION_ID=%s: %q, %q", invocation, gate.Remedy, gate.Command)
+		}
+	}
+}
