@@ -48,7 +48,13 @@ func tableWidth(o *Options) int {
 
 func (d *data) table(out *printable.Writer, samples []*profile.Sample, limit int, indent string) (shown []view.Row) {
 	rows := d.Rows(samples)
+	if len(rows) == 0 {
+		return nil
+	}
 	shown = rows[:min(len(rows), limit)]
+	if d.Blames() && d.Options.By == "lock" && d.Options.N == 0 {
+		shown = d.outsideKernel(rows, limit)
+	}
 	heads, figures := d.figures(shown)
 	name, module := len(d.columnName()), 0
 	for _, r := range shown {
@@ -73,6 +79,21 @@ func (d *data) table(out *printable.Writer, samples []*profile.Sample, limit int
 		out.Printf("%s%s\n", indent, d.color(dim, "… "+tabular.Plural(int64(rest), "more function")))
 	}
 	return shown
+}
+
+// outsideKernel gives the first rows without those of the kernel, which say only that a thread slept; all if there are
+// no others.
+func (d *data) outsideKernel(rows []view.Row, limit int) []view.Row {
+	var kept []view.Row
+	for _, r := range rows {
+		if d.Frames[r.Frame].Module != "[kernel]" && len(kept) < limit {
+			kept = append(kept, r)
+		}
+	}
+	if len(kept) == 0 {
+		return rows[:min(len(rows), limit)]
+	}
+	return kept
 }
 
 // figures gives the heads of the columns, and each row's own share and other figures.

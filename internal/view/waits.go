@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -61,12 +62,15 @@ func (w *waiting) cause(s *profile.Sample, what string) string {
 		return "file"
 	}
 	if kind, address, _ := strings.Cut(what, " "); strings.HasPrefix(address, "0x") && !waits.Kind(kind).HasOwner() {
+		if _, of, typed := strings.Cut(strings.TrimSuffix(address, ")"), " ("); typed {
+			kind = of
+		}
 		if at := w.function(s); at != "" {
 			return kind + " in " + at
 		}
 		return kind
 	}
-	return what
+	return waits.Shown(what)
 }
 
 // function is the one that represents a wait ([waits.Waiter]), "" without a stack.
@@ -140,9 +144,28 @@ func (d *Data) fromApplication(s *profile.Sample) []int32 {
 
 func lockGroup(s *profile.Sample) string {
 	if what := Label(s, rec.LabelWaitsFor); what != "" && IsLock(s) {
-		return what
+		return waits.Shown(what)
 	}
-	return "[no lock]"
+	if wait := Label(s, rec.LabelWait); IsTask(s) && strings.HasPrefix(wait, "sync.") { // any of Go's locks
+		return wait
+	}
+	return NoLock
+}
+
+// NoLock is the group of the samples that wait for no lock.
+const NoLock = "[no lock]"
+
+// AtATime gives the mean number of tasks in samples, at least 1; 0 for none, or without wall time.
+func AtATime(p *profile.Profile, samples []*profile.Sample) int64 {
+	wall, ok := TypeIndex(p, rec.TypeWall)
+	if !ok || p.DurationNanos <= 0 || len(samples) == 0 {
+		return 0
+	}
+	sum := int64(0)
+	for _, s := range samples {
+		sum += s.Value[wall]
+	}
+	return max(1, int64(math.Round(float64(sum)/float64(p.DurationNanos))))
 }
 
 // IsLock reports whether a sample waits for a lock.

@@ -128,7 +128,7 @@ func decide(stack []Name) (p primitive, done bool) {
 		if found, ok := functions[plain]; ok {
 			found.musl = musl
 			found.foreign = musl && found.kind != Mutex && found.kind != RWLock
-			return found, true
+			return found, found.kind != Semaphore || semaphoreDecided(stack[i:], len(stack) >= MostNames)
 		}
 		for j := range parts {
 			if strings.Contains(name, parts[j].part) {
@@ -146,6 +146,50 @@ func decide(stack []Name) (p primitive, done bool) {
 		}
 	}
 	return p, len(stack) >= MostNames
+}
+
+// Functions of CPython that wait for a lock at a semaphore (Python/thread_pthread.h, Modules/_threadmodule.c), and
+// threading's Condition.wait, which waits for a lock of its own that another thread releases to wake it.
+const (
+	acquireOfCPython = "PyThread_acquire_lock_timed"
+	acquireTimed     = "acquire_timed"
+	acquireLock      = "lock_PyThread_acquire_lock"
+	acquireRLock     = "rlock_acquire"
+	conditionWait    = "Condition.wait"
+)
+
+// lockOfCPython names what a semaphore of CPython is part of; "" for other semaphores. Without the inner symbols of
+// CPython only that it is a lock of CPython is known.
+func lockOfCPython(stack []Name) (what string) {
+	for i := range stack[:min(len(stack), MostNames)] {
+		switch name := stack[i].Function; {
+		case name == acquireOfCPython:
+			what = "lock of CPython"
+		case what == "":
+		case name == acquireLock:
+			what = "threading.Lock"
+		case name == acquireRLock:
+			return "threading.RLock"
+		case name == conditionWait && strings.HasPrefix(stack[i].Module, "[CPython "):
+			return "threading.Condition"
+		case strings.HasPrefix(stack[i].Module, "["): // Python code
+			return what
+		}
+	}
+	return what
+}
+
+// semaphoreDecided reports whether outer functions cannot change what a semaphore is part of. stack begins with the
+// function of the semaphore.
+func semaphoreDecided(stack []Name, whole bool) bool {
+	for i := range stack {
+		name := stack[i].Function
+		_, ofLibc := functions[strings.TrimSuffix(strings.TrimLeft(name, "_"), "64")]
+		if !ofLibc && name != acquireOfCPython && name != acquireTimed {
+			return true
+		}
+	}
+	return whole
 }
 
 func passes(name string) bool {
