@@ -33,10 +33,10 @@ import (
 //
 // A wait shorter than a tick is attributed at its end, as a whole to what the owner did at that tick.
 
-// ErrNoLocks reports that no interval of the recording waits for a lock that stores its owner.
-var ErrNoLocks = errors.New("the recording has no wait for a lock that stores its owner")
+// ErrNoLocks reports that no interval of the recording waits for a lock whose owner is recorded.
+var ErrNoLocks = errors.New("the recording has no wait for a lock whose owner prywalk records")
 
-// noLocks is [ErrNoLocks] with the waits for locks that store none, and the next step.
+// noLocks is [ErrNoLocks] with the waits for other locks, and the next step.
 func noLocks(p *profile.Profile, o *Options) error {
 	threads, pids, goroutines := map[int64]bool{}, map[int64]bool{}, []*profile.Sample{}
 	python := true
@@ -47,7 +47,7 @@ func noLocks(p *profile.Profile, o *Options) error {
 			goroutines = append(goroutines, s)
 		case !view.IsTask(s) && (view.KindOf(s) == waits.Semaphore || view.KindOf(s) == waits.Mutex):
 			threads[view.Number(s, rec.LabelTID)] = true
-			python = python && strings.HasSuffix(what, " (threading.Lock)")
+			python = python && strings.HasSuffix(what, ")") // a lock of CPython
 		default:
 			continue
 		}
@@ -55,7 +55,7 @@ func noLocks(p *profile.Profile, o *Options) error {
 	}
 	var parts []string
 	if n := int64(len(threads)); n > 0 {
-		at := map[bool]string{true: "at locks of class threading.Lock", false: "at semaphores"}[python]
+		at := map[bool]string{true: "for locks of CPython", false: "at semaphores"}[python]
 		parts = append(parts, tabular.Plural(n, "thread")+" waited "+at)
 	}
 	if n := view.AtATime(p, goroutines); n > 0 {
@@ -70,7 +70,7 @@ func noLocks(p *profile.Profile, o *Options) error {
 			pid = strconv.FormatInt(n, 10)
 		}
 	}
-	return fmt.Errorf("%w: %s, which store none; %s shows the waits; of a live process, prywalk dump -p %s --locks infers "+
+	return fmt.Errorf("%w: %s; %s shows the waits; of a live process, prywalk dump -p %s --locks infers "+
 		"likely owners of the locks of Python and Go", ErrNoLocks, strings.Join(parts, ", "), suggest("--by wait", o), pid)
 }
 

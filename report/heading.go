@@ -96,9 +96,14 @@ func suggest(flags string, o *Options) string {
 }
 
 func (d *data) footnotes(out *printable.Writer, shown []view.Row) {
+	above := len(shown) > 0 || d.Options.By != "" // a table, or a note
 	for _, n := range append(d.Notes(shown), d.waited(), d.scheduled()) {
 		if n != "" {
-			out.Printf("\n%s\n", tabular.Paragraph(d.Options.Width, "  ", n))
+			if above {
+				out.Printf("\n")
+			}
+			out.Printf("%s\n", tabular.Paragraph(d.Options.Width, "  ", n))
+			above = true
 		}
 	}
 }

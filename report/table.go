@@ -53,7 +53,7 @@ func (d *data) table(out *printable.Writer, samples []*profile.Sample, limit int
 	}
 	shown = rows[:min(len(rows), limit)]
 	if d.Blames() && d.Options.By == "lock" && d.Options.N == 0 {
-		shown = d.outsideKernel(rows, limit)
+		shown = d.withoutWaiting(rows, limit)
 	}
 	heads, figures := d.figures(shown)
 	name, module := len(d.columnName()), 0
@@ -81,12 +81,13 @@ func (d *data) table(out *printable.Writer, samples []*profile.Sample, limit int
 	return shown
 }
 
-// outsideKernel gives the first rows without those of the kernel, which say only that a thread slept; all if there are
-// no others.
-func (d *data) outsideKernel(rows []view.Row, limit int) []view.Row {
+// withoutWaiting gives the first rows without those that say only that an owner slept: of the kernel, and of language and
+// system if they have no time of their own. It gives all if there are no others.
+func (d *data) withoutWaiting(rows []view.Row, limit int) []view.Row {
 	var kept []view.Row
 	for _, r := range rows {
-		if d.Frames[r.Frame].Module != "[kernel]" && len(kept) < limit {
+		f := &d.Frames[r.Frame]
+		if f.Module != "[kernel]" && (r.Self > 0 || !f.IsSupport()) && len(kept) < limit {
 			kept = append(kept, r)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -26,6 +27,8 @@ type waiting struct {
 	idleRules bool
 	idleness  map[idleKey]string
 	waiters   map[**profile.Location]int // the application's innermost function
+	// conditions: Condition.wait of Python is inside of it
+	conditions map[**profile.Location]bool
 }
 
 // group names a wait: the call and the lock, the socket's peer or the descriptor's kind. Unnamed conditions,
@@ -64,6 +67,9 @@ func (w *waiting) cause(s *profile.Sample, what string) string {
 	if kind, address, _ := strings.Cut(what, " "); strings.HasPrefix(address, "0x") && !waits.Kind(kind).HasOwner() {
 		if _, of, typed := strings.Cut(strings.TrimSuffix(address, ")"), " ("); typed {
 			kind = of
+			if of == waits.LockOfPython && w.ofCondition(s) {
+				kind = waits.ConditionOfPython
+			}
 		}
 		if at := w.function(s); at != "" {
 			return kind + " in " + at
@@ -71,6 +77,22 @@ func (w *waiting) cause(s *profile.Sample, what string) string {
 		return kind
 	}
 	return waits.Shown(what)
+}
+
+// ofCondition reports whether a wait for a lock of Python is one inside of threading.Condition: its frames are not known
+// where the label is made.
+func (w *waiting) ofCondition(s *profile.Sample) bool {
+	if len(s.Location) == 0 {
+		return false
+	}
+	is, known := w.conditions[&s.Location[0]]
+	if !known {
+		is = slices.ContainsFunc(waitStack(s)[:w.application(s)], func(f waits.Frame) bool {
+			return f.Function == waits.ConditionWait && strings.HasPrefix(filepath.Base(f.Module), "[CPython ")
+		})
+		w.conditions[&s.Location[0]] = is
+	}
+	return is
 }
 
 // function is the one that represents a wait ([waits.Waiter]), "" without a stack.
@@ -142,8 +164,11 @@ func (d *Data) fromApplication(s *profile.Sample) []int32 {
 	return stack
 }
 
-func lockGroup(s *profile.Sample) string {
+func (w *waiting) lock(s *profile.Sample) string {
 	if what := Label(s, rec.LabelWaitsFor); what != "" && IsLock(s) {
+		if of := " (" + waits.LockOfPython + ")"; strings.HasSuffix(what, of) && w.ofCondition(s) {
+			what = strings.TrimSuffix(what, of) + " (" + waits.ConditionOfPython + ")"
+		}
 		return waits.Shown(what)
 	}
 	if wait := Label(s, rec.LabelWait); IsTask(s) && strings.HasPrefix(wait, "sync.") { // any of Go's locks

@@ -148,14 +148,20 @@ func decide(stack []Name) (p primitive, done bool) {
 	return p, len(stack) >= MostNames
 }
 
-// Functions of CPython that wait for a lock at a semaphore (Python/thread_pthread.h, Modules/_threadmodule.c), and
-// threading's Condition.wait, which waits for a lock of its own that another thread releases to wake it.
+// Functions of CPython that wait for a lock at a semaphore (Python/thread_pthread.h, Modules/_threadmodule.c).
+// Condition.wait of threading waits for a lock of its own that another thread releases to wake it.
 const (
 	acquireOfCPython = "PyThread_acquire_lock_timed"
 	acquireTimed     = "acquire_timed"
 	acquireLock      = "lock_PyThread_acquire_lock"
 	acquireRLock     = "rlock_acquire"
-	conditionWait    = "Condition.wait"
+)
+
+// Classes of Python made of a lock of CPython, and the method that waits in a condition.
+const (
+	LockOfPython      = "threading.Lock"
+	ConditionOfPython = "threading.Condition"
+	ConditionWait     = "Condition.wait"
 )
 
 // lockOfCPython names what a semaphore of CPython is part of; "" for other semaphores. Without the inner symbols of
@@ -167,11 +173,11 @@ func lockOfCPython(stack []Name) (what string) {
 			what = "lock of CPython"
 		case what == "":
 		case name == acquireLock:
-			what = "threading.Lock"
+			what = LockOfPython
 		case name == acquireRLock:
 			return "threading.RLock"
-		case name == conditionWait && strings.HasPrefix(stack[i].Module, "[CPython "):
-			return "threading.Condition"
+		case name == ConditionWait && strings.HasPrefix(stack[i].Module, "[CPython "):
+			return ConditionOfPython
 		case strings.HasPrefix(stack[i].Module, "["): // Python code
 			return what
 		}
