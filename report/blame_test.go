@@ -279,8 +279,8 @@ func TestBlameWithoutOwnersSaysWhatWaits(t *testing.T) {
 		}, ": 2 threads waited for locks of CPython; prywalk report --by wait x.pb.gz shows the waits; "},
 		"semaphore": {func(c *contention) { c.add(10, "lock", 0, ms, "semaphore sem", 0) },
 			": 1 thread waited at semaphores; "},
-		"go": {goroutines, ": about 3 goroutines at a time for locks of Go; prywalk report --by wait x.pb.gz shows the waits; " +
-			"of a live process, prywalk dump -p 1 --locks infers likely owners "},
+		"go": {goroutines, ": about 3 goroutines at a time for locks of Go; prywalk report --by wait x.pb.gz shows " +
+			"the waits; of a live process, prywalk dump -p 1 --locks infers likely owners "},
 	} {
 		r := newContention()
 		c.add(r)
@@ -308,7 +308,8 @@ func TestGroupsOfLocksNameTheOwner(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
-		"flush": render(t, Table, blame, Options{By: "lock"}), "update": render(t, Table, c.p, Options{By: "lock", Value: "blocked"}),
+		"flush":  render(t, Table, blame, Options{By: "lock"}),
+		"update": render(t, Table, c.p, Options{By: "lock", Value: "blocked"}),
 	} {
 		_, table, _ := strings.Cut(text, "mutex cache_mu, held by writer (tid 10)")
 		table, _, _ = strings.Cut(table, "[no lock]")

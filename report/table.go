@@ -81,8 +81,8 @@ func (d *data) table(out *printable.Writer, samples []*profile.Sample, limit int
 	return shown
 }
 
-// withoutWaiting gives the first rows without those that say only that an owner slept: of the kernel, and of language and
-// system if they have no time of their own. It gives all if there are no others.
+// withoutWaiting gives the first rows without those that say only that an owner slept: of the kernel, and of language
+// and system if they have no time of their own. It gives all if there are no others.
 func (d *data) withoutWaiting(rows []view.Row, limit int) []view.Row {
 	var kept []view.Row
 	for _, r := range rows {

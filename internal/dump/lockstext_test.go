@@ -54,8 +54,8 @@ func TestAnUnknownVerdictSaysSoFirst(t *testing.T) {
 
 func TestALikelyOwnerIsShownWithWhatItDoes(t *testing.T) {
 	at := func(function string) []Frame { return []Frame{{Place: &Place{Function: function, Kind: "cpython"}}} }
-	lock := Lock{For: waits.For{Kind: waits.Semaphore, Type: "threading.Lock", Address: 0x10, Why: "stores no owner"}, PID: 1,
-		Waiters: []int{11}, Likely: []LikelyOwner{{12, "inside of \"with\""}}}
+	lock := Lock{For: waits.For{Kind: waits.Semaphore, Type: "threading.Lock", Address: 0x10, Why: "stores no owner"},
+		PID: 1, Waiters: []int{11}, Likely: []LikelyOwner{{12, "inside of \"with\""}}}
 	l := &Locks{Verdict: VerdictUnknown, Locks: []Lock{lock}, OwnerUnknown: []int{11}, Processes: []*Process{{PID: 1,
 		Threads: []Thread{{TID: 11, Name: "waiter", State: "S", Complete: true, WaitsFor: &lock.For, Frames: at("want")},
 			{TID: 12, Name: "holder", State: "S", Wait: "clock_nanosleep", Complete: true, Frames: at("nap"),

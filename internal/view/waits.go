@@ -79,8 +79,8 @@ func (w *waiting) cause(s *profile.Sample, what string) string {
 	return waits.Shown(what)
 }
 
-// ofCondition reports whether a wait for a lock of Python is one inside of threading.Condition: its frames are not known
-// where the label is made.
+// ofCondition reports whether a wait for a lock of Python is one inside of threading.Condition: its frames are not
+// known where the label is made.
 func (w *waiting) ofCondition(s *profile.Sample) bool {
 	if len(s.Location) == 0 {
 		return false

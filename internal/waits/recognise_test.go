@@ -12,18 +12,23 @@ const python = "/usr/lib/libpython3.11.so.1.0"
 func TestSemaphoresOfCPythonAreNamedByTheirLock(t *testing.T) {
 	code := func(function string) Name { return Name{function, "[CPython 3.11.7]"} }
 	sem := stack("__futex_abstimed_wait_common64", "__new_sem_wait_slow64")
-	acquire := append(slices.Clone(sem), Name{acquireOfCPython, python}, Name{acquireTimed, python})
+	with := func(inner []Name, outer ...Name) []Name { return append(slices.Clone(inner), outer...) }
+	acquire := with(sem, Name{acquireOfCPython, python}, Name{acquireTimed, python})
+	lock := Name{acquireLock, python}
 	for name, c := range map[string]struct {
 		stack []Name
 		want  string
 		label string
 	}{
-		"other":           {append(slices.Clone(sem), Name{"work", "/prog"}), "", "semaphore 0x1000"},
-		"lock":            {append(slices.Clone(acquire), Name{acquireLock, python}, code("work")), LockOfPython, "semaphore 0x1000 (threading.Lock)"},
-		"rlock":           {append(slices.Clone(acquire), Name{acquireRLock, python}), "threading.RLock", "semaphore 0x1000 (threading.RLock)"},
-		"condition":       {append(slices.Clone(acquire), Name{acquireLock, python}, code(ConditionWait)), ConditionOfPython, "semaphore 0x1000 (threading.Condition)"},
-		"outer condition": {append(slices.Clone(acquire), Name{acquireLock, python}, code("work"), code(ConditionWait)), LockOfPython, "semaphore 0x1000 (threading.Lock)"},
-		"stripped":        {append(slices.Clone(acquire[:3]), Name{"", python}, Name{"PyObject_Vectorcall", python}), "lock of CPython", "semaphore 0x1000 (lock of CPython)"},
+		"other": {with(sem, Name{"work", "/prog"}), "", "semaphore 0x1000"},
+		"lock": {with(acquire, lock, code("work")), LockOfPython, "semaphore 0x1000 (threading.Lock)"},
+		"rlock": {with(acquire, Name{acquireRLock, python}), "threading.RLock", "semaphore 0x1000 (threading.RLock)"},
+		"condition": {with(acquire, lock, code(ConditionWait)), ConditionOfPython,
+			"semaphore 0x1000 (threading.Condition)"},
+		"outer condition": {with(acquire, lock, code("work"), code(ConditionWait)), LockOfPython,
+			"semaphore 0x1000 (threading.Lock)"},
+		"stripped": {with(acquire[:3], Name{"", python}, Name{"PyObject_Vectorcall", python}), "lock of CPython",
+			"semaphore 0x1000 (lock of CPython)"},
 	} {
 		w := Of(&Sleeper{State: 'S', Wait: "futex", InCall: true, Stack: c.stack, Args: [6]uint64{0x1000, 128 + 9 + 256, 0}})
 		if w.Kind != Semaphore || w.Type != c.want || w.Label() != c.label {
