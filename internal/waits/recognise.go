@@ -165,9 +165,9 @@ const (
 )
 
 // lockOfCPython names what a semaphore of CPython is part of; "" for other semaphores. Without the inner symbols of
-// CPython only that it is a lock of CPython is known.
+// CPython only that it is a lock of CPython is known. The stack may go on with Python code beyond [MostNames].
 func lockOfCPython(stack []Name) (what string) {
-	for i := range stack[:min(len(stack), MostNames)] {
+	for i := range stack {
 		switch name := stack[i].Function; {
 		case name == acquireOfCPython:
 			what = "lock of CPython"

@@ -21,12 +21,14 @@ func TestSemaphoresOfCPythonAreNamedByTheirLock(t *testing.T) {
 		label string
 	}{
 		"other": {with(sem, Name{"work", "/prog"}), "", "semaphore 0x1000"},
-		"lock": {with(acquire, lock, code("work")), LockOfPython, "semaphore 0x1000 (threading.Lock)"},
+		"lock":  {with(acquire, lock, code("work")), LockOfPython, "semaphore 0x1000 (threading.Lock)"},
 		"rlock": {with(acquire, Name{acquireRLock, python}), "threading.RLock", "semaphore 0x1000 (threading.RLock)"},
 		"condition": {with(acquire, lock, code(ConditionWait)), ConditionOfPython,
 			"semaphore 0x1000 (threading.Condition)"},
 		"outer condition": {with(acquire, lock, code("work"), code(ConditionWait)), LockOfPython,
 			"semaphore 0x1000 (threading.Lock)"},
+		"far": {with(acquire, append(append([]Name{lock}, make([]Name, MostNames)...), code(ConditionWait))...),
+			ConditionOfPython, "semaphore 0x1000 (threading.Condition)"},
 		"stripped": {with(acquire[:3], Name{"", python}, Name{"PyObject_Vectorcall", python}), "lock of CPython",
 			"semaphore 0x1000 (lock of CPython)"},
 	} {
