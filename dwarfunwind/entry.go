@@ -90,7 +90,7 @@ func (s *frameSection) identify(e *entry, c *cursor, wide bool) {
 	}
 }
 
-// resync finds the entry after an unreadable one. It returns false at the end.
+// resync finds the entry after an unreadable one; false at the end.
 func (e *entry) resync(s *frameSection) (uint64, bool) {
 	if e.kind == kindEnd && s.eh || e.next <= e.off || e.next >= s.Size {
 		return 0, false

@@ -13,8 +13,8 @@ type fde struct {
 	prog       cursor
 }
 
-// fdeAt decodes the FDE at off. It returns false if it is damaged, or of code that the linker has dropped (its start is
-// 0 or near the top, or it has no length).
+// fdeAt decodes the FDE at off; false if it is damaged, or of code that the linker has dropped (its start is 0 or near
+// the top, or it has no length).
 func (t *Table) fdeAt(s *frameSection, off uint64) (f fde, ok bool) {
 	e := s.entry(off)
 	if e.kind != kindFDE {

@@ -42,7 +42,7 @@ func (t *Table) returnRule(c *cie) regRule {
 	return regRule{}
 }
 
-// build fills t.row from the machine, and returns false if the row is unusable.
+// build fills t.row from the machine; false if the row is unusable.
 func (t *Table) build(c *cie, pc uint64) bool {
 	row := &t.row
 	for d := t.dirty; d != 0; d &= d - 1 {

@@ -105,7 +105,7 @@ func (r *recogniser) base(reg uint64, off int64) bool {
 	return false
 }
 
-// combine computes a binary operation, with b on top. It returns false if the result is no symbol.
+// combine computes a binary operation, with b on top; false if the result is no symbol.
 func combine(op uint8, a, b symbol) (symbol, bool) {
 	if op == opPlus && a.kind == symConst {
 		a, b = b, a

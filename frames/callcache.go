@@ -93,9 +93,9 @@ func (e jumpEntry) at() Addr { return e.start }
 // callBefore reports whether a call instruction ends at ret, and what it calls
 // as a run-time address.
 func (s *Space) callBefore(ret Addr) (Call, bool) {
-	e := s.known.calls.of(ret)
+	e := s.calls.calls.of(ret)
 	if e.ret != ret {
-		e = s.known.calls.replace(ret, callBits)
+		e = s.calls.calls.replace(ret, callBits)
 		*e = callEntry{ret: ret}
 		if m := s.Find(ret - 1); m != nil && m.Calls != nil {
 			e.call, e.ok = m.Calls.CallBefore(ret - m.Bias)
@@ -113,11 +113,11 @@ func (s *Space) follows(ret Addr) bool {
 
 // leaves reports whether the function at start may end in a jump to another one.
 func (s *Space) leaves(start Addr) bool {
-	e := s.known.jumps.of(start)
+	e := s.calls.jumps.of(start)
 	if e.start == start && e.valid {
 		return e.leaves
 	}
-	e = s.known.jumps.replace(start, startBits)
+	e = s.calls.jumps.replace(start, startBits)
 	*e = jumpEntry{start: start, leaves: true, valid: true}
 	if m := s.Find(start); m != nil {
 		if j, ok := m.Calls.(Jumps); ok {
@@ -129,11 +129,11 @@ func (s *Space) leaves(start Addr) bool {
 
 // funcStart gives the start of the function of pc; false if unknown.
 func (s *Space) funcStart(pc Addr) (Addr, bool) {
-	e := s.known.starts.of(pc)
+	e := s.calls.starts.of(pc)
 	if e.pc == pc && e.valid {
 		return e.start, e.ok
 	}
-	e = s.known.starts.replace(pc, startBits)
+	e = s.calls.starts.replace(pc, startBits)
 	*e = startEntry{pc: pc, valid: true}
 	if m := s.Find(pc); m != nil && m.Calls != nil {
 		e.start, e.ok = m.Calls.FuncStart(pc - m.Bias)

@@ -64,11 +64,11 @@ type candidate struct {
 
 // search is the state of one search, kept for the next.
 type search struct {
-	trial Walker
-	found [maxCandidates]candidate
-	n     int
-	steps int
-	cut   Addr // the word beyond the end of the copy that the trial of a direct call lacked; 0 if none
+	trial      Walker
+	candidates [maxCandidates]candidate
+	n          int
+	steps      int
+	cut        Addr // the word beyond the end of the copy that the trial of a direct call lacked; 0 if none
 }
 
 // hypotheses are a Walker's searches.
@@ -134,7 +134,7 @@ func (s *Space) relative(r *Rule) (off int64, reg uint8, deref, ok bool) {
 	return row.CFAOff, row.CFAReg, row.CFADeref, true
 }
 
-// collect finds all candidates. It returns false if there are too many, or if it takes too long.
+// collect finds all candidates; false if there are too many, or if it takes too long.
 func (s *search) collect(w *Walker, reg uint8, off int64, deref bool, start Addr) bool {
 	stack := &w.snap.Stack
 	sp := w.regs.SP()
@@ -166,7 +166,7 @@ func (s *search) collect(w *Walker, reg uint8, off int64, deref bool, start Addr
 	return true
 }
 
-// consider keeps a candidate if it leads to the thread's first function. It returns false if there is no room or time.
+// consider keeps a candidate if it leads to the thread's first function; false if there is no room or time.
 func (s *search) consider(w *Walker, c candidate, reg uint8) bool {
 	whole := s.chain(w, &c, reg, nil)
 	if s.steps > proofSteps {
@@ -175,10 +175,10 @@ func (s *search) consider(w *Walker, c candidate, reg uint8) bool {
 	if !whole {
 		return true
 	}
-	if s.n == len(s.found) {
+	if s.n == len(s.candidates) {
 		return false
 	}
-	s.found[s.n] = c
+	s.candidates[s.n] = c
 	s.n++
 	return true
 }
@@ -236,9 +236,9 @@ func (w *Walker) atRoot() bool {
 	return r.Flags&FlagRoot != 0 || r.Flags&FlagRow != 0 && w.space.rows[r.row()].RA.Kind == RuleUndefined
 }
 
-// best gives the only proven candidate. It returns false if there is none, or if there are several.
+// best gives the only proven candidate; false if there is none, or if there are several.
 func (s *search) best(w *Walker, reg uint8) (candidate, bool) {
-	found := s.found[:s.n]
+	found := s.candidates[:s.n]
 	best := -1
 	for i := range found {
 		if found[i].link == linkDirect {

@@ -6,7 +6,7 @@ import "encoding/binary"
 
 // Memory is the memory of the walked process: a snapshot, the live process, or a core.
 type Memory interface {
-	// Word reads the 8 bytes at addr, little endian. It returns false if they cannot be read.
+	// Word reads the 8 bytes at addr, little endian; false if they cannot be read.
 	Word(addr Addr) (uint64, bool)
 	// Cut reports whether the process has memory at addr that was not copied.
 	Cut(addr Addr) bool

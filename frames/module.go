@@ -22,8 +22,7 @@ func (q Query) Lookup(arch Arch) Addr {
 
 // RuleSource gives rules for the code of one module. It is for one goroutine at a time.
 type RuleSource interface {
-	// Rule gives the rule at q, and a Row if the rule does not fit into a Rule, else nil. It returns false if there is no
-	// rule.
+	// Rule gives the rule at q, and a Row if the rule does not fit into a Rule, else nil; false if there is no rule.
 	Rule(q Query) (Rule, *Row, bool)
 }
 
@@ -39,8 +38,7 @@ type Call struct {
 type CallSites interface {
 	// CallBefore gives the call instruction that ends at ret.
 	CallBefore(ret Addr) (Call, bool)
-	// FuncStart gives the start of the function that has pc, by symbols or call frame information. It returns false if
-	// unknown.
+	// FuncStart gives the start of the function that has pc, by symbols or call frame information; false if unknown.
 	FuncStart(pc Addr) (Addr, bool)
 }
 

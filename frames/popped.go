@@ -11,7 +11,7 @@ package frames
 // Pops is a [CallSites] that knows which registers were just popped.
 type Pops interface {
 	// Popped gives the register whose pop left the word n × 8 bytes below the stack pointer; n is 1 for the last pop. pc
-	// is a module address behind or between pops. It returns false if that is uncertain.
+	// is a module address behind or between pops; false if that is uncertain.
 	Popped(pc Addr, n int) (reg uint8, ok bool)
 }
 

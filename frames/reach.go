@@ -42,8 +42,8 @@ func (w *Walker) noteUnread(r *Rule) {
 	}
 }
 
-// near gives the greatest length of a step by r that does not change stacks.
-func near(arch Arch, r *Rule) Addr {
+// longestStep gives the greatest length of a step by r that does not change stacks.
+func longestStep(arch Arch, r *Rule) Addr {
 	if r.Flags&FlagSignal != 0 {
 		return arch.info().signalFrame
 	}

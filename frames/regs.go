@@ -19,7 +19,7 @@ type Regs struct {
 	Arch Arch
 }
 
-// Get gives the value of a register. It returns false if that is unknown, or the number out of range.
+// Get gives the value of a register; false if that is unknown, or the number out of range.
 func (r *Regs) Get(reg uint8) (uint64, bool) {
 	if reg >= NumRegs {
 		return 0, false

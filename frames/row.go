@@ -84,8 +84,8 @@ func (row *Row) MarkRestored(arch Arch, kept uint32) {
 
 // Expr computes a value: a DWARF expression, or a source's own code.
 type Expr interface {
-	// Eval gives the value, and returns false if it cannot be computed. cfa is put on the stack of the expression first
-	// (DWARF 5 §6.4.2.2). It is 0 for an expression that gives the CFA.
+	// Eval gives the value; false if it cannot be computed. cfa is put on the stack of the expression first (DWARF 5
+	// §6.4.2.2). It is 0 for an expression that gives the CFA.
 	Eval(regs *Regs, mem Memory, cfa uint64) (uint64, bool)
 }
 
@@ -170,7 +170,7 @@ func (row *Row) fits(arch Arch, r *Rule) bool {
 	return true
 }
 
-// raFits sets where the return address is, and returns false if only a Row can say it.
+// raFits sets where the return address is; false if only a Row can say it.
 func (row *Row) raFits(info *archInfo, r *Rule) bool {
 	if info.raOnStack {
 		return row.RA.Kind == RuleOffset && row.RA.Off == -8

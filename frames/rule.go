@@ -93,7 +93,7 @@ func (r *Rule) setRow(i uint32) {
 
 func (r *Rule) loses(i int) bool { return r.lost>>i&1 != 0 }
 
-// SavedUnits converts an offset from the CFA to the unit of [Rule.Saved]. It returns false if it does not fit.
+// SavedUnits converts an offset from the CFA to the unit of [Rule.Saved]; false if it does not fit.
 func SavedUnits(off int64) (uint8, bool) {
 	if off >= 0 || off%8 != 0 || off < -8*math.MaxUint8 {
 		return 0, false

@@ -151,7 +151,7 @@ func (s *Space) fill(e *entry, pc Addr, caller, spOnly bool) {
 		}
 		return
 	}
-	if found := s.ask(e, pc, caller, spOnly); caller && (!found || e.rule.Method != MethodCFI) {
+	if found := s.fromSources(e, pc, caller, spOnly); caller && (!found || e.rule.Method != MethodCFI) {
 		s.atEntry(e, pc, spOnly)
 	}
 }
@@ -170,7 +170,7 @@ func (s *Space) atEntry(e *entry, pc Addr, spOnly bool) {
 		return
 	}
 	e.mod, e.exact = i, true
-	if !s.ask(e, pc, false, spOnly) || e.rule.Flags&FlagSignal == 0 {
+	if !s.fromSources(e, pc, false, spOnly) || e.rule.Flags&FlagSignal == 0 {
 		e.rule = Rule{Flags: FlagRoot, Method: MethodHeuristic}
 	}
 }
@@ -187,8 +187,8 @@ func (m *Module) endsStack(pc Addr) bool {
 	return ok && e.EndsStack(pc)
 }
 
-// ask sets e.rule to the rule of the first source of e.mod that has one, and reports whether there is one.
-func (s *Space) ask(e *entry, pc Addr, caller, spOnly bool) bool {
+// fromSources sets e.rule to the rule of the first source of e.mod that has one, and reports whether there is one.
+func (s *Space) fromSources(e *entry, pc Addr, caller, spOnly bool) bool {
 	mod := s.modules[e.mod]
 	q := Query{PC: pc - mod.Bias, Caller: caller, SPOnly: spOnly}
 	for _, src := range mod.Sources {

@@ -12,7 +12,7 @@ type Space struct {
 	modules []*Module
 	bounds  []bounds // of the modules, apart from these so that they take few cache lines
 	rows    []storedRow
-	known   callCache
+	calls   callCache
 }
 
 // NewSpace gives a space without modules.
@@ -46,7 +46,7 @@ func (s *Space) Modules() []*Module { return s.modules }
 func (s *Space) Forget() {
 	s.rows = s.rows[:0]
 	s.cache.clear()
-	s.known.clear()
+	s.calls.clear()
 }
 
 // Find gives the module that has pc, or nil.

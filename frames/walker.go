@@ -247,7 +247,7 @@ func (w *Walker) commit(r *Rule) StopReason {
 		if w.switches++; w.switches > maxSwitches {
 			return StopLoop
 		}
-		w.reach.stepped(old, sp, near(w.regs.Arch, r))
+		w.reach.stepped(old, sp, longestStep(w.regs.Arch, r))
 	case sp <= old:
 		return StopLoop
 	case sp-old > largeStep && w.changesStack():

@@ -4,6 +4,8 @@ package heuristics
 
 import "prywalk/frames"
 
+// analyse gives the frame at q by the analyses of the package comment: the short one for JIT code; forwards alone
+// without function bounds; both with them.
 func (s *Source) analyse(w *interpreter, q frames.Query) (found, bool) {
 	if s.o.JIT && !q.Caller {
 		if f, ok := w.calleeMakesFrame(q.PC); ok {
@@ -71,6 +73,7 @@ func (s *Source) inPart(w *interpreter, q frames.Query, v *votes, part, parent s
 	return p.express(s.abi, q.SPOnly, q.Caller)
 }
 
+// choose decides between the outcomes of the forward analysis, v, and of the prologue, p.
 func (s *Source) choose(w *interpreter, q frames.Query, v *votes, p *prologue) (found, bool) {
 	f, sure := v.winner()
 	if !p.found {
@@ -179,7 +182,7 @@ type answer struct {
 	ok   bool
 }
 
-func (m *memo) keep(q frames.Query, a answer) {
+func (m *memo) add(q frames.Query, a answer) {
 	if len(m.rules) >= maxMemo || m.rows >= maxMemoRows {
 		m.drop()
 	}

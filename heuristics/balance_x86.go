@@ -23,8 +23,8 @@ type CFA struct {
 }
 
 // ReturnCFA gives the CFA at pc by the first return to which a path within lo and hi leads, or by a jump out of that
-// range after the pop of rbp (a tail call, possibly by register). Calls are assumed to preserve the stack pointer. It
-// returns false if the stack pointer at the return is unknown, and on arm64.
+// range after the pop of rbp (a tail call, possibly by register). Calls are assumed to preserve the stack pointer;
+// false if the stack pointer at the return is unknown, and on arm64.
 func (s *Source) ReturnCFA(pc, lo, hi uint64) (cfa CFA, ok bool) {
 	if s.abi != &abiX86 || s.o.Code == nil || pc < lo || pc >= hi {
 		return cfa, false
@@ -59,7 +59,7 @@ func (a *abi) fpRule(st *state) frames.RegRule {
 // memory is a new base, so that words pushed there are known when popped.
 func (w *interpreter) returnPath() value {
 	st, f := &w.st, &w.fl
-	left := false // the last instruction popped rbp
+	popped := false // the last instruction popped rbp
 	for w.steps < maxBalance && st.pc >= st.lo && st.pc < st.hi {
 		code := w.code(st.pc)
 		if len(code) == 0 || !w.mark(st.pc) {
@@ -82,7 +82,7 @@ func (w *interpreter) returnPath() value {
 		case flowCall:
 			st.weak = true
 		case flowJump:
-			if !inside && left {
+			if !inside && popped {
 				return st.fromSaved(st.regs[hwSP].plus(8))
 			}
 			st.weak = st.weak || target <= st.pc
@@ -92,14 +92,14 @@ func (w *interpreter) returnPath() value {
 				w.push(target)
 			}
 		case flowIndirect, flowTail:
-			if left {
+			if popped {
 				return st.fromSaved(st.regs[hwSP].plus(8))
 			}
 			return value{}
 		case flowEnd:
 			return value{}
 		}
-		left = pops
+		popped = pops
 	}
 	return value{}
 }
@@ -221,7 +221,7 @@ func (w *interpreter) reach(pc uint64, behind []uint64, n *int) bool {
 // nextEntry gives the first place behind a jump, up to pc, that no path has reached.
 func (w *interpreter) nextEntry(behind []uint64, pc uint64) (entry uint64, ok bool) {
 	for _, at := range behind {
-		if at <= pc && w.seen.find(at) == nil && (!ok || at < entry) {
+		if at <= pc && w.visited.find(at) == nil && (!ok || at < entry) {
 			entry, ok = at, true
 		}
 	}

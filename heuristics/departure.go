@@ -81,7 +81,7 @@ func (w *interpreter) runToJump(pc, lo, hi uint64) (value, bool) {
 			return value{}, false
 		}
 		if st.pc == join {
-			st.meet(&before)
+			st.joinRegs(&before)
 			join = 0
 		}
 		if ra, ok := a.departs(st, code); ok && join == 0 {
@@ -100,8 +100,8 @@ func (w *interpreter) runToJump(pc, lo, hi uint64) (value, bool) {
 	return value{}, false
 }
 
-// meet makes unknown what is different on another path to the same instruction.
-func (st *state) meet(other *[32]value) {
+// joinRegs makes unknown what is different on another path to the same instruction.
+func (st *state) joinRegs(other *[32]value) {
 	for i := range st.regs {
 		if st.regs[i] != other[i] {
 			st.regs[i] = value{}

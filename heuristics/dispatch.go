@@ -26,7 +26,7 @@ func (s *Source) handler(w *interpreter, q frames.Query, p *prologue, g *found) 
 		return found{}, false
 	}
 	// V8's callees may pop their arguments, so only the frame pointer is sure.
-	if g != nil && !p.weak && (!p.st.left || g.cfa.base == s.abi.fp) {
+	if g != nil && !p.weak && (!p.st.madeCalls || g.cfa.base == s.abi.fp) {
 		return *g, true
 	}
 	if q.Caller {
@@ -95,7 +95,7 @@ func (w *forwardAnalysis) watchDispatch(code []byte, f *flow) {
 
 // voteDispatch counts a jump to the next handler, if the path has no call.
 func (w *forwardAnalysis) voteDispatch(code []byte) {
-	if w.st.left || w.dispatch == dispatchByTable && !w.src.abi.jumpsBy(code, w.st.table) {
+	if w.st.madeCalls || w.dispatch == dispatchByTable && !w.src.abi.jumpsBy(code, w.st.table) {
 		return
 	}
 	fl := w.src.abi.tail(&w.st)
@@ -195,7 +195,7 @@ func (w *prologueAnalysis) followManner(m *manner, lo, hi uint64) {
 		if f.kind == flowCall {
 			st.called()
 		}
-		if f.kind == flowIndirect && !st.left {
+		if f.kind == flowIndirect && !st.madeCalls {
 			sp := st.regs[st.sp]
 			moved := sp.kind == initial && sp.base >= firstAnon && !st.foreignSP() // by an unknown amount
 			m.dispatches = m.dispatches || moved || sp.isStart(st.sp)
@@ -204,7 +204,7 @@ func (w *prologueAnalysis) followManner(m *manner, lo, hi uint64) {
 		fp := st.regs[a.fp]
 		m.begins = m.begins || w.steps <= frameSteps && fp.kind == initial && fp.base == a.sp && a.framesAt(st, fp)
 		m.odd = m.odd || !w.src.o.JIT && (st.readKept || !st.aligned(int32(a.entry)))
-		if !w.turn(f) {
+		if !w.follow(f) {
 			return
 		}
 	}

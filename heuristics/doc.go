@@ -32,10 +32,10 @@
 //
 // # Decoding
 //
-// The engine has its own decoders; most instructions of x86-64 take a fast path (x86.decodePlain). Those of
-// golang.org/x/arch take ten times as long (155 ns an instruction against 15, BenchmarkDecode), allocate for some
-// operands, and misread newer instructions (VEX, EVEX, APX, pointer authentication), of which only the length matters
-// here. Tests compare the x86-64 decoder's lengths with x86asm's.
+// The engine has its own decoders (package x86 and, for AArch64, this one). Those of golang.org/x/arch take ten times
+// as long (155 ns an instruction against 15, BenchmarkDecode), allocate for some operands, and misread newer
+// instructions (VEX, EVEX, APX, pointer authentication), of which only the length matters here. Tests compare the
+// x86-64 decoder's lengths with x86asm's.
 //
 // Sources: Intel SDM volume 2 (appendix A, opcode maps), System V ABI for x86-64 §3.2, Arm ARM (DDI 0487) chapter C4,
 // AAPCS64 §6.

@@ -4,6 +4,15 @@ package heuristics
 
 import "prywalk/internal/x86"
 
+// # The x86-64 interpreter
+//
+// It executes one instruction on symbolic values (value.go), exactly where stack pointer, frame pointer, saved
+// registers or control flow are concerned (this file and move_x86.go); of all others it notes only the registers that
+// they write (writes_x86.go). The analyses of packages golang and hotspot are apart, as they track other things: locks,
+// or fixed sequences of one compiler.
+//
+// Sources: Intel SDM volume 2 (opcode maps of appendix A), System V ABI for x86-64 §3.2.
+
 // Hardware numbers of implicit registers.
 const (
 	hwAX = 0
@@ -32,7 +41,7 @@ func stepX86(st *state, code []byte, f *flow) {
 		return
 	}
 	st.readKept = st.readKept || readsKeptX86(st, &i)
-	cmp, mem := st.cmpReg, st.pushedMem
+	cmpReg, pushedMem := st.cmpReg, st.pushedMem
 	st.cmpReg, st.pushedMem = noReg, false
 	*f = flow{size: i.Size}
 	switch {
@@ -42,9 +51,9 @@ func stepX86(st *state, code []byte, f *flow) {
 			f.kind = flowEnd // pop2, push2
 		}
 	case i.Map == x86.MapOne:
-		oneByteX86(st, &i, f, cmp, mem)
+		oneByteX86(st, &i, f, cmpReg, pushedMem)
 	case i.Map == x86.Map0F:
-		twoByteX86(st, &i, f, cmp)
+		twoByteX86(st, &i, f, cmpReg)
 	default:
 		st.clobber(mapWrites(&i))
 	}
@@ -52,19 +61,19 @@ func stepX86(st *state, code []byte, f *flow) {
 
 func oneByteX86(st *state, i *x86.Inst, f *flow, cmp uint8, mem bool) {
 	switch op := i.Op; {
-	case op >= 0x50 && op < 0x60, op == 0x68, op == 0x6a, op == 0x8f, op >= 0x9c && op <= 0x9d:
+	case op >= 0x50 && op < 0x60, op == 0x68, op == 0x6a, op == 0x8f, op >= 0x9c && op <= 0x9d: // push, pop, pushf, popf
 		stackX86(st, i, f)
-	case op >= 0x70 && op < 0x80, op >= 0xe0 && op < 0xe4:
+	case op >= 0x70 && op < 0x80, op >= 0xe0 && op < 0xe4: // jcc, loop, jrcxz
 		branchX86(st, i, f, cmp)
-	case op >= 0xe8 && op <= 0xeb, op == 0xc2, op == 0xc3, op == 0xff:
+	case op >= 0xe8 && op <= 0xeb, op == 0xc2, op == 0xc3, op == 0xff: // call, jmp, ret, group 5
 		controlX86(st, i, f, mem)
-	case op == 0xc8, op == 0xc9:
+	case op == 0xc8, op == 0xc9: // enter, leave
 		frameX86(st, i)
 	case op == 0xcc, op == 0xf4, op == 0xf1, op == 0xca, op == 0xcb, op == 0xcf, op == 0xcd && i.Imm != -0x80:
-		f.kind = flowEnd
-	case op == 0x90 && !i.REXBit():
+		f.kind = flowEnd // int3, hlt, int1, retf, iret, int but 0x80
+	case op == 0x90 && !i.REXBit(): // nop; with F3: pause
 		f.pad = i.Prefix&x86.PrefixF3 == 0
-	case op == 0x89, op == 0x8b, op == 0x8d, op >= 0xb8 && op < 0xc0, op == 0xc7:
+	case op == 0x89, op == 0x8b, op == 0x8d, op >= 0xb8 && op < 0xc0, op == 0xc7: // mov, lea
 		moveX86(st, i)
 	default:
 		arithX86(st, i)
@@ -81,20 +90,20 @@ func stackX86(st *state, i *x86.Inst, f *flow) {
 		st.regs[hwSP] = value{}
 	}
 	switch op := i.Op; {
-	case op < 0x58:
+	case op < 0x58: // push
 		st.push(hwSP, st.regs[i.Low()])
-	case op < 0x60:
+	case op < 0x60: // pop
 		popX86(st, i.Low())
-	case op == 0x8f:
+	case op == 0x8f: // pop r/m
 		popX86(st, noReg)
 		if i.Mod == 3 {
 			st.set(i.RM, value{})
 		}
-	case op == 0x9d:
+	case op == 0x9d: // popf
 		popX86(st, noReg)
-	case op == 0x68 || op == 0x6a:
+	case op == 0x68 || op == 0x6a: // push imm
 		st.push(hwSP, value{kind: number, off: int32(i.Imm)})
-	default:
+	default: // pushf
 		st.push(hwSP, value{})
 	}
 }
@@ -109,7 +118,7 @@ func popX86(st *state, reg uint8) {
 }
 
 func frameX86(st *state, i *x86.Inst) {
-	if i.Op == 0xc9 {
+	if i.Op == 0xc9 { // leave, else enter
 		st.regs[hwSP] = st.regs[hwBP]
 		popX86(st, hwBP)
 		return
@@ -127,23 +136,24 @@ func frameX86(st *state, i *x86.Inst) {
 // a loop that allocates stack page by page.
 func branchX86(st *state, i *x86.Inst, f *flow, cmp uint8) {
 	f.kind, f.target = flowCond, uint64(i.Imm)
-	if i.Op&0xf == 5 && i.Op >= 0x70 && i.Op < 0x90 && cmp != noReg && i.Imm < 0 {
+	if i.Op&0xf == 5 && // jne
+		i.Op >= 0x70 && i.Op < 0x90 && cmp != noReg && i.Imm < 0 {
 		st.regs[hwSP] = st.regs[cmp]
 	}
 }
 
 func controlX86(st *state, i *x86.Inst, f *flow, mem bool) {
 	switch i.Op {
-	case 0xe8:
+	case 0xe8: // call
 		if i.Imm == 0 { // a call of the next instruction pushes its address
 			st.push(hwSP, value{})
 			return
 		}
 		f.kind, f.target = flowCall, uint64(i.Imm)
 		st.clobber(scratchX86)
-	case 0xe9, 0xeb:
+	case 0xe9, 0xeb: // jmp
 		f.kind, f.target = flowJump, uint64(i.Imm)
-	case 0xc2, 0xc3:
+	case 0xc2, 0xc3: // ret
 		returnX86(st, f)
 	case 0xff:
 		groupFF(st, i, f, mem)
@@ -162,16 +172,17 @@ func returnX86(st *state, f *flow) {
 	}
 }
 
+// groupFF interprets FF (table A-6, group 5): inc, dec, call, jmp, push.
 func groupFF(st *state, i *x86.Inst, f *flow, mem bool) {
 	switch i.Reg & 7 {
 	case 0, 1:
 		arithX86(st, i)
-	case 2:
+	case 2: // call
 		f.kind = flowCall
 		st.clobber(scratchX86)
-	case 4:
+	case 4: // jmp
 		indirectX86(st, i, f, mem)
-	case 6:
+	case 6: // push
 		v := value{}
 		if i.Mod != 3 {
 			// A saved stack pointer moves along with the stack. Other words become unknown.
@@ -214,17 +225,17 @@ func indirectX86(st *state, i *x86.Inst, f *flow, mem bool) {
 
 func twoByteX86(st *state, i *x86.Inst, f *flow, cmp uint8) {
 	switch op := i.Op; {
-	case op >= 0x80 && op < 0x90:
+	case op >= 0x80 && op < 0x90: // jcc
 		branchX86(st, i, f, cmp)
-	case op == 0x0b || op == 0xb9 || op == 0xff || op == 0x07 || op == 0x35:
+	case op == 0x0b || op == 0xb9 || op == 0xff || op == 0x07 || op == 0x35: // ud2, ud1, ud0, sysret, sysexit
 		f.kind = flowEnd
-	case op == 0x1f || op == 0x0d:
+	case op == 0x1f || op == 0x0d: // nop, prefetch
 		f.pad = true
 	case op == 0x1e && i.Prefix&x86.PrefixF3 != 0 && i.Mod == 3 && i.RM == 2 && i.Reg == 7:
 		f.mark = true // endbr64
-	case op == 0xa0 || op == 0xa8:
+	case op == 0xa0 || op == 0xa8: // push fs, gs
 		st.push(hwSP, value{})
-	case op == 0xa1 || op == 0xa9:
+	case op == 0xa1 || op == 0xa9: // pop fs, gs
 		popX86(st, noReg)
 	default:
 		st.clobber(mapWrites(i))
@@ -239,15 +250,15 @@ func readsKeptX86(st *state, i *x86.Inst) bool {
 	if i.Base != noReg && i.Base != hwSP && keptAtStart(st, i.Base) || i.Index != noReg && keptAtStart(st, i.Index) {
 		return true
 	}
-	if i.Map != x86.MapOne || i.Mod != 3 || i.RM == i.Reg {
+	if i.Map != x86.MapOne || i.Mod != 3 || i.RM == i.Reg { // 85: test
 		return i.Map == x86.MapOne && i.Op == 0x85 && i.Mod == 3 && keptAtStart(st, i.RM)
 	}
 	switch i.Op {
-	case 0x89:
+	case 0x89: // mov r/m, reg
 		return keptAtStart(st, i.Reg)
-	case 0x8b:
+	case 0x8b: // mov reg, r/m
 		return keptAtStart(st, i.RM)
-	case 0x01, 0x03, 0x29, 0x2b, 0x39, 0x3b, 0x85:
+	case 0x01, 0x03, 0x29, 0x2b, 0x39, 0x3b, 0x85: // add, sub, cmp, test
 		return keptAtStart(st, i.RM) || keptAtStart(st, i.Reg)
 	}
 	return false

@@ -8,6 +8,8 @@ const (
 	enoughVotes = 3
 )
 
+// votes are the outcomes of the paths of a forward analysis. A vote is weak if the path may have run past a call that
+// does not return, or ends in a jump to the start of a function; else it is strong.
 type votes struct {
 	list   [maxVotes]found
 	strong [maxVotes]uint8
@@ -111,6 +113,7 @@ func (v *votes) prove(a *abi) bool {
 	return v.exact > 0 && v.list[0].cfa == start(a.fp).plus(16) && v.list[0].kept[0] == savedReg{inMemory, a.fp, 0}
 }
 
+// followPath follows a path to its end.
 func (w *forwardAnalysis) followPath() {
 	st := &w.st
 	for w.steps < w.limit && st.pc >= st.lo && st.pc < st.hi {
@@ -133,7 +136,7 @@ func (w *forwardAnalysis) followPath() {
 		st.raised = now.kind == initial && sp.kind == initial && now.base == sp.base && now.off > sp.off
 		st.doubt(f)
 		st.pc += uint64(f.size)
-		if !w.turn(f) {
+		if !w.follow(f) {
 			return
 		}
 	}
@@ -163,8 +166,8 @@ func (st *state) doubt(f *flow) {
 	st.afterCall, st.padded = false, false
 }
 
-// turn follows the control flow of an instruction, and returns false at the end of the path.
-func (w *forwardAnalysis) turn(f *flow) bool {
+// follow follows the control flow of an instruction; false at the end of the path.
+func (w *forwardAnalysis) follow(f *flow) bool {
 	st := &w.st
 	target := st.pc + f.target
 	switch f.kind {

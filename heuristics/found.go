@@ -33,7 +33,7 @@ type found struct {
 	kept [maxKept]savedReg
 }
 
-// fill writes the finding into a row, and returns false if a row cannot express it.
+// fill writes the finding into a row; false if a row cannot express it.
 func (f *found) fill(a *abi, row *frames.Row) bool {
 	if f.cfa.base >= firstAnon {
 		return false
@@ -77,8 +77,8 @@ func (f *found) regRule(a *abi, p savedReg) frames.RegRule {
 	return frames.RegRule{Kind: frames.RuleRegOffset, Reg: a.dwarf(p.base), Off: int64(p.off)}
 }
 
-// atReturn gives the finding by the state at a return, and returns false if that proves nothing. own is set if the code
-// keeps no register but the frame pointer.
+// atReturn gives the finding by the state at a return; false if that proves nothing. own is set if the code keeps no
+// register but the frame pointer.
 func (s *Source) atReturn(st *state, fl *flow, own bool) (f found, ok bool) {
 	a := s.abi
 	f.cfa = fl.ret
@@ -112,8 +112,7 @@ func (s *Source) onStack(v value, cfa uint8) bool {
 	return v.kind != loaded || v.base == s.abi.sp || v.base == s.abi.fp || v.base == cfa
 }
 
-// savedAt gives the place from which the value of a register at a return came, and returns false if it is not the
-// caller's.
+// savedAt gives the place from which the value of a register at a return came; false if it is not the caller's.
 func (s *Source) savedAt(v value, reg uint8, p *savedReg) bool {
 	switch {
 	case v.isStart(reg):

@@ -13,13 +13,13 @@ const (
 // interpreter runs instructions on symbolic registers and stack (abstract interpretation), one path at a time. Analyses
 // share it. It is kept from one analysis to the next.
 type interpreter struct {
-	src   *Source
-	bytes codeCache
-	seen  visitedSet
-	paths worklist
-	st    state // of the current path
-	fl    flow  // of the last instruction
-	steps int
+	src     *Source
+	bytes   codeCache
+	visited visitedSet
+	paths   worklist
+	st      state // of the current path
+	fl      flow  // of the last instruction
+	steps   int
 }
 
 var interpreters = sync.Pool{New: func() any { return new(interpreter) }}
@@ -38,7 +38,7 @@ func putInterpreter(w *interpreter) {
 }
 
 func (w *interpreter) begin(pc, lo, hi uint64) {
-	w.seen.clear()
+	w.visited.clear()
 	w.steps = 0
 	w.paths.clear()
 	w.st.reset(w.src.abi, pc, lo, hi)
@@ -47,10 +47,10 @@ func (w *interpreter) begin(pc, lo, hi uint64) {
 // code gives the bytes at pc, at least those of one instruction if there is one.
 func (w *interpreter) code(pc uint64) []byte { return w.bytes.at(pc) }
 
-// mark notes a visited instruction, and returns false if it was visited before.
-func (w *interpreter) mark(pc uint64) bool { return w.seen.add(pc) }
+// mark notes a visited instruction; false if it was visited before.
+func (w *interpreter) mark(pc uint64) bool { return w.visited.add(pc) }
 
-// straight interprets the instruction at w.st, and returns false if the path ends there.
+// straight interprets the instruction at w.st; false if the path ends there.
 func (w *interpreter) straight() bool {
 	code := w.code(w.st.pc)
 	if len(code) == 0 {
@@ -62,14 +62,14 @@ func (w *interpreter) straight() bool {
 }
 
 func (w *interpreter) push(pc uint64) {
-	if w.seen.find(pc) == nil {
+	if w.visited.find(pc) == nil {
 		w.paths.push(&w.st, pc)
 	}
 }
 
 // postpone adds a path that has left the function, unless pc was visited.
 func (w *interpreter) postpone(pc, lo, hi uint64) {
-	if w.seen.find(pc) == nil {
+	if w.visited.find(pc) == nil {
 		w.paths.postpone(&w.st, pc, lo, hi)
 	}
 }
@@ -88,6 +88,7 @@ const (
 	numChunks = 16
 )
 
+// chunk is a piece of code that was read.
 type chunk struct {
 	tag  uint64 // address + 1, or 0 if it is empty
 	n    int
@@ -162,7 +163,7 @@ func (s *visitedSet) slot(pc uint64) uint64 {
 	return pc>>6*0x9e3779b97f4a7c15>>(64-visitBits+4)<<4 | pc>>2&15
 }
 
-// add adds an instruction, and returns false if it is in the set already.
+// add adds an instruction; false if it is in the set already.
 func (s *visitedSet) add(pc uint64) bool {
 	i := s.slot(pc)
 	for {
@@ -193,14 +194,14 @@ const maxPending = 192
 
 // worklist holds the paths to follow.
 type worklist struct {
-	pending  [maxPending]state
-	npending int
-	later    [maxPending / 4]state // paths that have left the function
-	nlater   int
-	dropped  bool // some paths were dropped for lack of room
+	pending    [maxPending]state
+	npending   int
+	postponed  [maxPending / 4]state // paths that have left the function
+	npostponed int
+	dropped    bool // some paths were dropped for lack of room
 }
 
-func (l *worklist) clear() { l.npending, l.nlater, l.dropped = 0, 0, false }
+func (l *worklist) clear() { l.npending, l.npostponed, l.dropped = 0, 0, false }
 
 func (l *worklist) push(st *state, pc uint64) {
 	if l.npending == len(l.pending) {
@@ -208,20 +209,20 @@ func (l *worklist) push(st *state, pc uint64) {
 		return
 	}
 	p := &l.pending[l.npending]
-	p.take(st)
+	p.copyFrom(st)
 	p.enter(pc)
 	l.npending++
 }
 
 func (l *worklist) postpone(st *state, pc, lo, hi uint64) {
-	if l.nlater == len(l.later) {
+	if l.npostponed == len(l.postponed) {
 		return
 	}
-	p := &l.later[l.nlater]
-	p.take(st)
+	p := &l.postponed[l.npostponed]
+	p.copyFrom(st)
 	p.enter(pc)
 	p.lo, p.hi = lo, hi
-	l.nlater++
+	l.npostponed++
 }
 
 func (l *worklist) pop(st *state) bool {
@@ -229,16 +230,16 @@ func (l *worklist) pop(st *state) bool {
 		return false
 	}
 	l.npending--
-	st.take(&l.pending[l.npending])
+	st.copyFrom(&l.pending[l.npending])
 	return true
 }
 
 func (l *worklist) resume(st *state) bool {
-	if l.nlater == 0 {
+	if l.npostponed == 0 {
 		return false
 	}
-	l.nlater--
-	st.take(&l.later[l.nlater])
+	l.npostponed--
+	st.copyFrom(&l.postponed[l.npostponed])
 	return true
 }
 

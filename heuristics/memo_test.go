@@ -53,7 +53,7 @@ func TestWhatIsRememberedIsBounded(t *testing.T) {
 		t.Errorf("%d answers", n)
 	}
 	for i := range uint64(3 * maxMemoRows) {
-		s.memo.keep(frames.Query{PC: i}, answer{row: new(frames.Row), ok: true})
+		s.memo.add(frames.Query{PC: i}, answer{row: new(frames.Row), ok: true})
 	}
 	if n := len(s.memo.rules); n > maxMemoRows+1 {
 		t.Errorf("%d answers with rows", n)

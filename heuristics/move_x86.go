@@ -4,6 +4,13 @@ package heuristics
 
 import "prywalk/internal/x86"
 
+// # Moves and additions
+//
+// The part of the interpreter (exec_x86.go) whose results it tracks: mov, lea, add, sub and cmp.
+//
+// Source: Intel SDM volume 2, these instructions; table A-2.
+
+// addressX86 gives the address of a memory operand, if it is a tracked register plus a constant.
 func addressX86(st *state, i *x86.Inst) value {
 	if i.Base == noReg || i.Index != noReg || i.Prefix&(x86.PrefixSeg|x86.Prefix67) != 0 {
 		return value{}
@@ -24,17 +31,18 @@ func setX86(st *state, reg uint8, v value) {
 	st.set(reg, v)
 }
 
+// moveX86 interprets mov (88 to 8B, B8, C7) and lea (8D).
 func moveX86(st *state, i *x86.Inst) {
 	switch op := i.Op; {
 	case op == 0x8d:
 		leaX86(st, i)
-	case op >= 0xb8 && op < 0xc0:
+	case op >= 0xb8 && op < 0xc0: // mov reg, imm
 		setX86(st, i.Low(), constX86(i))
 	case op == 0xc7 && i.Mod == 3:
 		setX86(st, i.RM, constX86(i))
-	case op == 0xc7:
+	case op == 0xc7: // mov mem, imm
 		st.store(addressX86(st, i), value{})
-	case i.Mod == 3:
+	case i.Mod == 3: // mov reg, reg
 		from, to := i.Reg, i.RM
 		if op == 0x8b {
 			from, to = to, from
@@ -96,11 +104,11 @@ func arithX86(st *state, i *x86.Inst) {
 		immX86(st, i)
 	case i.Mod != 3:
 		dropX86(st, writesOne(i))
-	case op == 0x01 || op == 0x29:
+	case op == 0x01 || op == 0x29: // add, sub r/m, reg
 		sumX86(st, i.RM, i.Reg, op == 0x29)
-	case op == 0x03 || op == 0x2b:
+	case op == 0x03 || op == 0x2b: // add, sub reg, r/m
 		sumX86(st, i.Reg, i.RM, op == 0x2b)
-	case op == 0x39 && i.RM == hwSP:
+	case op == 0x39 && i.RM == hwSP: // cmp
 		st.cmpReg = i.Reg
 	case op == 0x3b && i.Reg == hwSP:
 		st.cmpReg = i.RM
@@ -119,6 +127,7 @@ func dropX86(st *state, mask uint32) {
 	}
 }
 
+// sumX86 adds a register whose value is a number, or subtracts it.
 func sumX86(st *state, to, from uint8, negative bool) {
 	v := value{}
 	if n := st.regs[from]; n.kind == number {
@@ -131,16 +140,17 @@ func sumX86(st *state, to, from uint8, negative bool) {
 	setX86(st, to, v)
 }
 
+// immX86 interprets 81 and 83, arithmetic with an immediate.
 func immX86(st *state, i *x86.Inst) {
 	if i.Mod != 3 {
 		return
 	}
 	switch i.Reg & 7 {
-	case 0:
+	case 0: // add
 		setX86(st, i.RM, st.regs[i.RM].plus(i.Imm))
-	case 5:
+	case 5: // sub
 		setX86(st, i.RM, st.regs[i.RM].plus(-i.Imm))
-	case 7:
+	case 7: // cmp
 	default:
 		setX86(st, i.RM, value{})
 	}

@@ -12,8 +12,8 @@ type prologue struct {
 	caller bool
 	// mixed is set if paths lead to pc with different stack pointers.
 	mixed bool
-	// before has the registers before the call that ends at pc, if caller is set.
-	before [32]value
+	// beforeCall has the registers before the call that ends at pc, if caller is set.
+	beforeCall [32]value
 
 	tables, calls majority
 }
@@ -27,12 +27,12 @@ type majority struct {
 func (m *majority) add(st *state) {
 	switch {
 	case m.count == 0:
-		m.st.take(st)
+		m.st.copyFrom(st)
 		m.count = 1
 	case m.st.regs[st.sp] == st.regs[st.sp]:
 		m.count++
 		if st.nslots > m.st.nslots {
-			m.st.take(st)
+			m.st.copyFrom(st)
 		}
 	default:
 		m.count--
@@ -57,10 +57,10 @@ func (w *interpreter) prologue(pc uint64, caller, spOnly bool, fn, part span) pr
 // prologueAnalysis follows paths from the start of a function.
 type prologueAnalysis struct {
 	*interpreter
-	spans [2]span // the function, and the part split off
-	whole bool    // follow all paths, even again with another stack pointer (arrive)
-	moved bool    // a path moved the stack pointer by an unknown amount
-	to    prologue
+	spans        [2]span // the function, and the part split off
+	whole        bool    // follow all paths, even again with another stack pointer (arrive)
+	movedUnknown bool    // a path moved the stack pointer by an unknown amount
+	to           prologue
 }
 
 // prologueAlong is prologue. If whole is set, it follows all paths, and not only until one reaches pc.
@@ -75,7 +75,7 @@ func (w *interpreter) prologueAlong(pc uint64, caller bool, fn, part span, whole
 			break
 		}
 	}
-	p.mixed = p.mixed || whole && a.moved && (w.paths.dropped || w.steps >= maxSteps)
+	p.mixed = p.mixed || whole && a.movedUnknown && (w.paths.dropped || w.steps >= maxSteps)
 	return a.to
 }
 
@@ -84,7 +84,7 @@ func (w *prologueAnalysis) ended() bool { return w.to.found && (!w.whole || w.to
 // push adds a path to pc, unless an earlier one came there. If all paths are followed, it may come there once more with
 // another stack pointer.
 func (w *prologueAnalysis) push(pc uint64) {
-	if v := w.seen.find(pc); v != nil && (!w.whole || v.sp == mixedSP || v.sp == w.st.spKey()) {
+	if v := w.visited.find(pc); v != nil && (!w.whole || v.sp == mixedSP || v.sp == w.st.spKey()) {
 		return
 	}
 	w.paths.push(&w.st, pc)
@@ -115,7 +115,7 @@ func (p *prologue) reach(st *state) {
 		p.mixed = p.mixed || p.st.regs[st.sp] != st.regs[st.sp]
 		return
 	}
-	p.st.take(st)
+	p.st.copyFrom(st)
 	p.found = true
 }
 
@@ -133,20 +133,20 @@ func (st *state) spKey() uint32 {
 // arrives behind a call ends, if the place was visited with another stack pointer: the call does not return.
 func (w *prologueAnalysis) arrive() bool {
 	st := &w.st
-	w.moved = w.moved || st.regs[st.sp].base >= firstAnon
+	w.movedUnknown = w.movedUnknown || st.regs[st.sp].base >= firstAnon
 	key := st.spKey()
 	if w.mark(st.pc) {
-		w.seen.find(st.pc).sp = key
+		w.visited.find(st.pc).sp = key
 		return true
 	}
 	if !w.whole {
 		return false
 	}
-	at := w.seen.find(st.pc)
+	at := w.visited.find(st.pc)
 	if at.sp == mixedSP || at.sp == key || st.afterCall {
 		return false
 	}
-	at.sp, w.moved = mixedSP, true
+	at.sp, w.movedUnknown = mixedSP, true
 	st.regs[st.sp] = st.fresh()
 	return true
 }
@@ -182,7 +182,7 @@ func (w *prologueAnalysis) followPath(pc uint64) {
 		}
 		w.steps++
 		if p.caller && !p.found && pc-st.pc-1 < maxCallX86 {
-			p.before = st.regs
+			p.beforeCall = st.regs
 		}
 		f := &w.fl
 		w.src.abi.step(st, code, f)
@@ -191,19 +191,19 @@ func (w *prologueAnalysis) followPath(pc uint64) {
 		if st.pc == pc && p.caller && f.kind == flowCall {
 			p.reach(st)
 		}
-		if !w.turn(f) {
+		if !w.follow(f) {
 			return
 		}
 	}
 }
 
-// turn follows the control flow of an instruction, and returns false at the end of the path.
-func (w *prologueAnalysis) turn(f *flow) bool {
+// follow follows the control flow of an instruction; false at the end of the path.
+func (w *prologueAnalysis) follow(f *flow) bool {
 	st, p := &w.st, &w.to
 	target := st.pc + f.target
 	switch f.kind {
 	case flowCall:
-		st.afterCall, st.left = true, true
+		st.afterCall, st.madeCalls = true, true
 		p.calls.add(st)
 	case flowCond:
 		if target >= st.lo && target < st.hi {

@@ -4,7 +4,7 @@ package heuristics
 
 import "math"
 
-// express gives the state at pc as a finding. It returns false if no register gives the CFA.
+// express gives the state at pc as a finding; false if no register gives the CFA.
 func (p *prologue) express(a *abi, spOnly, caller bool) (f found, ok bool) {
 	if spOnly && p.mixed {
 		return f, false
@@ -79,7 +79,7 @@ func (p *prologue) assumePreserved(a *abi, f *found) bool {
 	if p.weak || a.ra != noReg { // the link register would be needed, too
 		return false
 	}
-	for r, v := range p.before {
+	for r, v := range p.beforeCall {
 		if v.kind == initial && v.base == a.sp && uint8(r) != a.sp {
 			f.cfa = value{kind: initial, base: uint8(r), off: int32(a.entry) - v.off}
 			for i := range f.kept {
@@ -121,7 +121,7 @@ func (p *prologue) places(a *abi, f *found, reg uint8) {
 // address in the context only.
 func (p *prologue) elsewhere(a *abi, r uint8) savedReg {
 	if p.caller { // the call may have changed it
-		for reg, v := range p.before {
+		for reg, v := range p.beforeCall {
 			if v.isStart(r) && !p.weak && a.scratch>>reg&1 != 0 && uint8(reg) != r {
 				return savedReg{kind: inOther, base: uint8(reg)}
 			}

@@ -4,10 +4,14 @@ package heuristics
 
 import "prywalk/internal/x86"
 
+// # The short analysis of JIT code
+//
 // JIT code has no known bounds, so it is only analysed forwards. The first path to a return mostly ends in the epilogue
 // of a frame with a frame pointer, which proves the frame. On such a path only writes to rbp, to callee-saved registers
 // and to the words at rbp matter. So paths are first read for these only, in the order of the forward analysis, at half
 // the cost. The result is that of the forward analysis, or none.
+//
+// Source: Intel SDM volume 2 (tables ); the registers that other instructions write: writes_x86.go.
 
 // maxProof bounds the instructions of a proof, maxRuns its jumps.
 const (
@@ -18,7 +22,7 @@ const (
 // proof follows paths that leave rbp alone.
 type proof struct {
 	w       *interpreter
-	way     way
+	path    way
 	loads   [16]savedReg // from where callee-saved registers were loaded
 	runs    [maxRuns]span
 	n       int
@@ -35,23 +39,23 @@ type way struct {
 	stores  bool   // the words at rbp were written
 }
 
-// proveX86 gives the frame that the first return proves. It returns false if it proves none.
+// proveX86 gives the frame that the first return proves; false if it proves none.
 func (w *interpreter) proveX86(pc uint64, caller bool) (f found, ok bool) {
-	p := proof{w: w, way: way{pc: pc}}
+	p := proof{w: w, path: way{pc: pc}}
 	p.doubts.afterCall = caller
 	p.run(pc)
 	var i x86.Inst
 	for range maxProof {
-		if p.way.pc >= p.next {
-			if !p.pop() { // it was read before
+		if p.path.pc >= p.next {
+			if !p.resume() { // it was read before
 				return f, false
 			}
 			continue
 		}
-		if !x86.DecodeInto(w.code(p.way.pc), &i) {
+		if !x86.DecodeInto(w.code(p.path.pc), &i) {
 			return f, false
 		}
-		p.way.pc += uint64(i.Size)
+		p.path.pc += uint64(i.Size)
 		if p.doubt(&i); p.doubts.weak {
 			return f, false
 		}
@@ -61,7 +65,7 @@ func (w *interpreter) proveX86(pc uint64, caller bool) (f found, ok bool) {
 		case proofFails:
 			return f, false
 		case proofEnds:
-			if !p.pop() {
+			if !p.resume() {
 				return f, false
 			}
 		}
@@ -79,17 +83,17 @@ const (
 	proofFails             // the forward analysis must decide
 )
 
-func goesOn(ok bool) proofStep {
+func goesOnIf(ok bool) proofStep {
 	if ok {
 		return proofGoesOn
 	}
 	return proofFails
 }
 
-// run begins a run of instructions. It returns false if it was read before, or if there are too many.
+// run begins a run of instructions; false if it was read before, or if there are too many.
 func (p *proof) run(pc uint64) bool {
 	if p.n > 0 && p.runs[p.n-1].hi == 0 {
-		p.runs[p.n-1].hi = p.way.pc
+		p.runs[p.n-1].hi = p.path.pc
 	}
 	if p.n == maxRuns {
 		return false
@@ -105,37 +109,40 @@ func (p *proof) run(pc uint64) bool {
 	}
 	p.runs[p.n] = span{lo: pc}
 	p.n++
-	p.way.pc = pc
+	p.path.pc = pc
 	p.doubts.afterCall, p.doubts.padded = false, false
 	return true
 }
 
-func (p *proof) pop() bool {
+// resume goes on with a path that was put off; false if there is none.
+func (p *proof) resume() bool {
 	for p.npend > 0 {
 		p.npend--
 		to := p.pending[p.npend]
-		from := p.way
-		p.way.changed, p.way.stores = to.changed, to.stores
+		from := p.path
+		p.path.changed, p.path.stores = to.changed, to.stores
 		if p.run(to.pc) {
 			for reg := range p.loads {
 				p.loads[reg] = savedReg{kind: lost}
 			}
 			return true
 		}
-		p.way.pc = from.pc
+		p.path.pc = from.pc
 	}
 	return false
 }
 
-func (p *proof) branch(to uint64) proofStep {
+// postpone puts off the path to a jump's target.
+func (p *proof) postpone(to uint64) proofStep {
 	if p.npend == len(p.pending) {
 		return proofFails
 	}
-	p.pending[p.npend] = way{to, p.way.changed, p.way.stores}
+	p.pending[p.npend] = way{to, p.path.changed, p.path.stores}
 	p.npend++
 	return proofGoesOn
 }
 
+// doubt notes whether the last call may not return ([state.doubt]).
 func (p *proof) doubt(i *x86.Inst) {
 	if !p.doubts.afterCall {
 		return
@@ -149,10 +156,11 @@ func (p *proof) doubt(i *x86.Inst) {
 		f = flow{}
 	}
 	// As in followPath, pc is that of the instruction.
-	p.doubts.pc = p.way.pc - uint64(i.Size)
+	p.doubts.pc = p.path.pc - uint64(i.Size)
 	p.doubts.doubt(&f)
 }
 
+// step interprets one instruction.
 func (p *proof) step(i *x86.Inst) proofStep {
 	if i.HasRM && i.Mod != 3 && i.Base == hwBP && i.Disp > -8 && i.Disp < 16 && i.Index == noReg && i.Op != 0x8d {
 		return proofFails // it writes the words at rbp
@@ -161,23 +169,23 @@ func (p *proof) step(i *x86.Inst) proofStep {
 	case i.VEX && i.Map == x86.MapAPX:
 		return proofFails
 	case i.VEX:
-		return goesOn(p.write(vexWrites(i)))
+		return goesOnIf(p.write(vexWrites(i)))
 	case i.Map == x86.MapOne:
-		return p.one(i)
+		return p.oneByte(i)
 	case i.Map == x86.Map0F:
 		switch op := i.Op; {
-		case op >= 0x80 && op < 0x90:
-			return p.branch(p.way.pc + uint64(i.Imm))
-		case op == 0x0b || op == 0xb9 || op == 0xff || op == 0x07 || op == 0x35:
+		case op >= 0x80 && op < 0x90: // jcc
+			return p.postpone(p.path.pc + uint64(i.Imm))
+		case op == 0x0b || op == 0xb9 || op == 0xff || op == 0x07 || op == 0x35: // ud2, ud1, ud0, sysret, sysexit
 			return proofEnds
 		}
 	}
-	return goesOn(p.write(mapWrites(i)))
+	return goesOnIf(p.write(mapWrites(i)))
 }
 
-// write notes changed registers, and returns false if rbp is among them.
+// write notes changed registers; false if rbp is among them.
 func (p *proof) write(mask uint32) bool {
-	p.way.changed |= mask
+	p.path.changed |= mask
 	if mask&(1<<hwBX|0xf<<12) != 0 {
 		for _, reg := range p.w.src.abi.kept {
 			if mask&(1<<reg) != 0 {
@@ -188,7 +196,8 @@ func (p *proof) write(mask uint32) bool {
 	return mask&(1<<hwBP) == 0
 }
 
-func (p *proof) one(i *x86.Inst) proofStep {
+// oneByte interprets an instruction of the one-byte map.
+func (p *proof) oneByte(i *x86.Inst) proofStep {
 	switch op := i.Op; {
 	case op == 0x89 && i.Mod == 3 && i.W && i.RM == hwSP && i.Reg == hwBP, op == 0x8b && i.Mod == 3 && i.W &&
 		i.Reg == hwSP && i.RM == hwBP:
@@ -196,43 +205,44 @@ func (p *proof) one(i *x86.Inst) proofStep {
 			return proofFails
 		}
 		return proofReturns
-	case op == 0xc9 && i.Prefix&x86.Prefix66 == 0:
+	case op == 0xc9 && i.Prefix&x86.Prefix66 == 0: // leave
 		return proofReturns
-	case op == 0x89 || op == 0x8b || op == 0x8d || op == 0xc7 || op >= 0xb8 && op < 0xc0:
-		return goesOn(p.move(i))
-	case op >= 0x50 && op < 0x58:
-		p.way.stores = true
-		return goesOn(i.Low() != hwBP)
-	case op >= 0x58 && op < 0x60:
-		return goesOn(p.write(bit(i.Low())))
-	case op == 0x8f:
-		return goesOn(i.Mod != 3 || p.write(bit(i.RM)))
-	case op >= 0x70 && op < 0x80, op >= 0xe0 && op < 0xe4:
-		return p.branch(p.way.pc + uint64(i.Imm))
-	case op >= 0xe8 && op <= 0xeb, op == 0xff && i.Reg&7 > 1:
-		return p.turn(i)
+	case op == 0x89 || op == 0x8b || op == 0x8d || op == 0xc7 || op >= 0xb8 && op < 0xc0: // mov, lea
+		return goesOnIf(p.move(i))
+	case op >= 0x50 && op < 0x58: // push
+		p.path.stores = true
+		return goesOnIf(i.Low() != hwBP)
+	case op >= 0x58 && op < 0x60: // pop
+		return goesOnIf(p.write(bit(i.Low())))
+	case op == 0x8f: // pop r/m
+		return goesOnIf(i.Mod != 3 || p.write(bit(i.RM)))
+	case op >= 0x70 && op < 0x80, op >= 0xe0 && op < 0xe4: // jcc, loop, jrcxz
+		return p.postpone(p.path.pc + uint64(i.Imm))
+	case op >= 0xe8 && op <= 0xeb, op == 0xff && i.Reg&7 > 1: // call, jmp, push r/m
+		return p.jump(i)
 	case op == 0xcc, op == 0xf4, op == 0xf1, op == 0xca, op == 0xcb, op == 0xcf, op == 0xcd && i.Imm != -0x80:
-		return proofEnds
-	case op == 0xc2, op == 0xc3, op == 0xc8, op == 0xc9, op == 0xcd:
+		return proofEnds // int3, hlt, int1, retf, iret, int but 0x80
+	case op == 0xc2, op == 0xc3, op == 0xc8, op == 0xc9, op == 0xcd: // ret, enter, leave, int 0x80
 		return proofFails
 	}
-	return goesOn(p.write(writesOne(i)))
+	return goesOnIf(p.write(writesOne(i)))
 }
 
-func (p *proof) turn(i *x86.Inst) proofStep {
+// jump follows a call or jump.
+func (p *proof) jump(i *x86.Inst) proofStep {
 	switch {
-	case i.Op == 0xe8:
+	case i.Op == 0xe8: // call
 		p.doubts.afterCall = i.Imm != 0
 		return proofGoesOn
-	case i.Op == 0xe9 || i.Op == 0xeb:
+	case i.Op == 0xe9 || i.Op == 0xeb: // jmp
 		if p.n == maxRuns {
 			return proofFails
 		}
-		if !p.run(p.way.pc + uint64(i.Imm)) {
+		if !p.run(p.path.pc + uint64(i.Imm)) {
 			return proofEnds
 		}
 		return proofGoesOn
-	case i.Op == 0xff && i.Reg&7 == 2:
+	case i.Op == 0xff && i.Reg&7 == 2: // call r/m
 		p.doubts.afterCall = true
 		return proofGoesOn
 	case i.Op == 0xff && i.Reg&7 == 6:
@@ -243,36 +253,36 @@ func (p *proof) turn(i *x86.Inst) proofStep {
 
 func (p *proof) move(i *x86.Inst) bool {
 	switch op := i.Op; {
-	case op == 0x8d:
+	case op == 0x8d: // lea
 		// A store relative to a copy of rbp would be into the frame.
 		return p.write(bit(i.Reg)) && (i.Base != hwBP || i.Index != noReg || i.Reg == hwSP)
-	case op >= 0xb8 && op < 0xc0:
+	case op >= 0xb8 && op < 0xc0: // mov reg, imm
 		return p.write(bit(i.Low()))
-	case op == 0x8b && i.Mod == 3, op == 0x89 && i.Mod == 3, op == 0xc7 && i.Mod == 3:
+	case op == 0x8b && i.Mod == 3, op == 0x89 && i.Mod == 3, op == 0xc7 && i.Mod == 3: // mov to a register
 		to, from := i.RM, i.Reg
 		if op == 0x8b {
 			to, from = from, to
 		}
 		return p.write(bit(to)) && (op == 0xc7 || from != hwBP)
-	case op == 0x8b:
+	case op == 0x8b: // mov reg, mem
 		ok := p.write(bit(i.Reg))
-		if i.W && i.Base == hwBP && i.Index == noReg && i.Prefix&(x86.PrefixSeg|x86.Prefix67) == 0 && !p.way.stores {
+		if i.W && i.Base == hwBP && i.Index == noReg && i.Prefix&(x86.PrefixSeg|x86.Prefix67) == 0 && !p.path.stores {
 			p.loads[i.Reg&15] = savedReg{inMemory, hwBP, i.Disp}
 		}
 		return ok
 	}
-	p.way.stores = p.way.stores || i.Base == hwBP || i.Base == hwSP
-	return op89(i) // the forward analysis knows the word again after a store of rbp
+	p.path.stores = p.path.stores || i.Base == hwBP || i.Base == hwSP
+	return storesNoBP(i) // the forward analysis knows the word again after a store of rbp
 }
 
-func op89(i *x86.Inst) bool { return i.Op != 0x89 || i.Reg != hwBP }
+func storesNoBP(i *x86.Inst) bool { return i.Op != 0x89 || i.Reg != hwBP }
 
 func (p *proof) isPop() bool {
-	b := p.w.code(p.way.pc)
-	if len(b) == 0 || b[0] != 0x5d {
+	b := p.w.code(p.path.pc)
+	if len(b) == 0 || b[0] != 0x5d { // pop rbp
 		return false
 	}
-	p.way.pc++
+	p.path.pc++
 	return true
 }
 
@@ -285,26 +295,27 @@ func (p *proof) epilogue() (f found, ok bool) {
 	var i x86.Inst
 	popped, pushed := uint8(noReg), false
 	for range maxEpilogue {
-		if p.way.pc >= p.next || !x86.DecodeInto(p.w.code(p.way.pc), &i) || i.VEX || i.Map != x86.MapOne {
+		if p.path.pc >= p.next || !x86.DecodeInto(p.w.code(p.path.pc), &i) || i.VEX || i.Map != x86.MapOne {
 			return f, false
 		}
-		p.way.pc += uint64(i.Size)
+		p.path.pc += uint64(i.Size)
 		ok = false
 		switch op := i.Op; {
-		case op == 0xc2 || op == 0xc3:
+		case op == 0xc2 || op == 0xc3: // ret
 			return p.frame(), popped == noReg || pushed
 		case pushed:
 		case op >= 0x70 && op < 0x80, (op == 0x81 || op == 0x83) && i.Reg&7 == 7 && i.Mod == 3, op == 0x39 && i.Mod == 3,
-			op == 0x3b && i.Mod == 3:
+			op == 0x3b && i.Mod == 3: // jcc, cmp
 			ok = popped == noReg
-		case op >= 0x58 && op < 0x60:
+		case op >= 0x58 && op < 0x60: // pop
 			ok = popped == noReg && i.Prefix == 0 && p.write(bit(i.Low())) && i.Low() != hwSP
 			popped = i.Low()
 		case op == 0x8d && i.Reg == hwSP, (op == 0x81 || op == 0x83) && i.Reg&7 == 0 && i.Mod == 3 && i.RM == hwSP:
+			// lea rsp, mem; add rsp, imm
 			ok = popped != noReg && i.W && i.Base != popped && i.Index != popped
-		case op == 0x03 && i.Mod == 3 && i.Reg == hwSP:
+		case op == 0x03 && i.Mod == 3 && i.Reg == hwSP: // add rsp, reg
 			ok = popped != noReg && i.W && i.RM != popped && i.RM != hwSP
-		case op >= 0x50 && op < 0x58:
+		case op >= 0x50 && op < 0x58: // push
 			pushed = popped != noReg && i.Low() == popped && i.Prefix == 0
 			ok = pushed
 		}
@@ -321,7 +332,7 @@ func (p *proof) frame() found {
 		switch {
 		case reg == hwBP:
 			f.kept[i] = savedReg{inMemory, hwBP, 0}
-		case p.way.changed&(1<<reg) != 0:
+		case p.path.changed&(1<<reg) != 0:
 			f.kept[i] = p.loads[reg]
 		}
 	}

@@ -18,7 +18,7 @@ type Functions interface {
 
 // Parts is a [Functions] that knows parts split off functions (GCC's and LLVM's NAME.cold).
 type Parts interface {
-	// Parent gives the function from which the part at start was split off. It returns false if no part begins there.
+	// Parent gives the function from which the part at start was split off; false if no part begins there.
 	Parent(start uint64) (lo, hi uint64, ok bool)
 }
 
@@ -82,11 +82,12 @@ func (s *Source) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	a, known := s.memo.rules[q]
 	if !known {
 		a.rule, a.row, a.ok = s.find(q)
-		s.memo.keep(q, a)
+		s.memo.add(q, a)
 	}
 	return a.rule, a.row, a.ok
 }
 
+// find is Rule without the cache: special code first, then the analysis.
 func (s *Source) find(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if row := s.sigreturn(q); row != nil {
 		return frames.Rule{CFAReg: row.CFAReg, Flags: frames.FlagSignal, Method: frames.MethodHeuristic}, row, true

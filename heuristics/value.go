@@ -80,7 +80,7 @@ type path struct {
 	pushedMem bool  // the last instruction pushed a word of memory (PLT)
 	raised    bool  // the last instruction released stack
 	readKept  bool  // the start value of a callee-saved register was used
-	left      bool  // calls were made, so that memory below the stack pointer is unknown
+	madeCalls bool  // calls were made, so that memory below the stack pointer is unknown
 	taken     bool  // the word at the start's stack pointer was popped (only where tracked)
 	foreign   uint8 // base of the stack pointer since it was loaded (foreignSP)
 	table     uint8 // register that was last loaded from a table (only where tracked)
@@ -90,8 +90,8 @@ type path struct {
 	align     uint8 // alignEven and alignOdd of the calls so far
 }
 
-// take copies o without its unused slots, which are half of a state.
-func (st *state) take(o *state) {
+// copyFrom copies o without its unused slots, which are half of a state.
+func (st *state) copyFrom(o *state) {
 	st.regs = o.regs
 	copy(st.slots[:o.nslots], o.slots[:o.nslots])
 	st.path = o.path
@@ -109,7 +109,7 @@ const (
 
 func (st *state) reset(a *abi, pc, lo, hi uint64) {
 	st.nslots, st.anon, st.align, st.foreign, st.savedBase = 0, 0, 0, 0, 0
-	st.sp, st.fp, st.readKept, st.left, st.taken = a.sp, a.fp, false, false, false
+	st.sp, st.fp, st.readKept, st.madeCalls, st.taken = a.sp, a.fp, false, false, false
 	st.pc, st.lo, st.hi = pc, lo, hi
 	st.cmpReg, st.table = noReg, noReg
 	st.afterCall, st.padded, st.weak, st.pushedMem, st.raised = false, false, false, false, false
@@ -187,7 +187,7 @@ func (st *state) fresher(addr value) bool {
 // live reports whether a slot was not popped since: otherwise a call could have written there.
 func (st *state) live(s *slot) bool {
 	sp := st.regs[st.sp]
-	return !st.left || sp.kind != initial || sp.base != s.base || s.off >= sp.off
+	return !st.madeCalls || sp.kind != initial || sp.base != s.base || s.off >= sp.off
 }
 
 // lowestSave gives the place of the lowest saved register below the stack pointer at the start.
@@ -216,7 +216,7 @@ func (st *state) restore(reg uint8, addr value) {
 }
 
 func (st *state) called() {
-	st.left = true
+	st.madeCalls = true
 	v := st.regs[st.sp]
 	if v.kind != initial || v.base != st.sp {
 		return

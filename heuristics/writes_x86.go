@@ -4,8 +4,18 @@ package heuristics
 
 import "prywalk/internal/x86"
 
+// # Registers that instructions write
+//
+// Tables for all instructions that the interpreter (exec_x86.go) and the short one (proof_x86.go) do not treat
+// themselves: the set of general registers that an opcode may change, a bit for each hardware number. A set may be too
+// large, never too small.
+//
+// Source: Intel SDM volume 2: opcode maps A-2 (one byte), A-3 (0F), A-4 (0F 38), A-5 (0F 3A), groups A-6 (by
+// ModRM.reg). An operand in column E or M is ModRM.rm, one in column G is ModRM.reg.
+
 func bit(reg uint8) uint32 { return 1 << (reg & 31) }
 
+// rmWritten gives the register that ModRM.rm names, none for memory.
 func rmWritten(i *x86.Inst) uint32 {
 	if i.Mod != 3 {
 		return 0
@@ -21,6 +31,7 @@ func byteReg(i *x86.Inst, reg uint8) uint8 {
 	return reg
 }
 
+// byteRM is rmWritten for a byte operand.
 func byteRM(i *x86.Inst) uint32 {
 	if i.Mod != 3 {
 		return 0
@@ -33,27 +44,27 @@ func writesOne(i *x86.Inst) uint32 {
 	switch op := i.Op; {
 	case op < 0x40:
 		return writesALU(i)
-	case op == 0x63, op == 0x69, op == 0x6b:
+	case op == 0x63, op == 0x69, op == 0x6b: // movsxd, imul
 		return bit(i.Reg)
-	case op == 0x8a:
+	case op == 0x8a: // mov
 		return bit(byteReg(i, i.Reg))
-	case op == 0x86:
+	case op == 0x86: // xchg, of bytes
 		return byteRM(i) | bit(byteReg(i, i.Reg))
-	case op == 0x87:
+	case op == 0x87: // xchg
 		return rmWritten(i) | bit(i.Reg)
-	case op == 0x88, op == 0xc6, op == 0xc0, op == 0xd0, op == 0xd2:
+	case op == 0x88, op == 0xc6, op == 0xc0, op == 0xd0, op == 0xd2: // mov and shifts, of bytes
 		return byteRM(i)
-	case op == 0x8c, op == 0xc1, op == 0xd1, op == 0xd3:
+	case op == 0x8c, op == 0xc1, op == 0xd1, op == 0xd3: // mov from a segment register, shifts
 		return rmWritten(i)
-	case op >= 0xb0 && op < 0xb8:
+	case op >= 0xb0 && op < 0xb8: // mov of a byte
 		return bit(byteReg(i, i.Low()))
 	}
 	return writesRest(i)
 }
 
-// writesALU gives the general registers that the opcodes 00 to 3F change.
+// writesALU is writesOne for 00 to 3F: add, or, adc, sbb, and, sub, xor, cmp in rows of eight.
 func writesALU(i *x86.Inst) uint32 {
-	if i.Op>>3 == 7 {
+	if i.Op>>3 == 7 { // cmp
 		return 0
 	}
 	switch i.Op & 7 {
@@ -69,28 +80,30 @@ func writesALU(i *x86.Inst) uint32 {
 	return 1 << hwAX
 }
 
+// writesRest is writesOne for opcodes whose effect depends on ModRM.reg, and for those with implicit operands.
 func writesRest(i *x86.Inst) uint32 {
 	switch op := i.Op; {
-	case op == 0x80 && i.Reg&7 != 7:
+	case op == 0x80 && i.Reg&7 != 7: // arithmetic with an immediate but cmp
 		return byteRM(i)
-	case (op == 0x81 || op == 0x83) && i.Reg&7 != 7, op == 0xff:
+	case (op == 0x81 || op == 0x83) && i.Reg&7 != 7, op == 0xff: // and inc, dec
 		return rmWritten(i)
-	case op == 0xfe:
+	case op == 0xfe: // inc, dec
 		return byteRM(i)
 	case op == 0xf6, op == 0xf7:
 		return writesUnary(i)
-	case op >= 0x90 && op < 0x98:
+	case op >= 0x90 && op < 0x98: // xchg with rax
 		return 1<<hwAX | bit(i.Low())
 	case op == 0x98, op >= 0xa0 && op <= 0xa1, op >= 0xe4 && op <= 0xe5, op >= 0xec && op <= 0xed, op == 0xd7, op == 0x9f:
-		return 1 << hwAX
-	case op == 0x99:
+		return 1 << hwAX // cbw, mov from an address, in, xlat, lahf
+	case op == 0x99: // cwd
 		return 1 << hwDX
-	case op >= 0xa4 && op <= 0xa7, op >= 0xaa && op <= 0xaf, op >= 0x6c && op <= 0x6f:
+	case op >= 0xa4 && op <= 0xa7, op >= 0xaa && op <= 0xaf, op >= 0x6c && op <= 0x6f: // string instructions
 		return 1<<hwAX | 1<<hwCX | 1<<hwSI | 1<<hwDI
 	}
 	return 0
 }
 
+// writesUnary is writesOne for F6 and F7: test (0, 1), not (2), neg (3), mul, imul, div, idiv.
 func writesUnary(i *x86.Inst) uint32 {
 	switch i.Reg & 7 {
 	case 2, 3:
@@ -110,7 +123,7 @@ func mapWrites(i *x86.Inst) uint32 {
 	case x86.Map0F:
 		return writes0F(i)
 	case x86.Map38:
-		switch {
+		switch { // movbe, crc32, adcx, adox
 		case i.Op == 0xf0, i.Op == 0xf1 && i.Prefix&x86.PrefixF2 != 0, i.Op == 0xf6:
 			return bit(i.Reg)
 		}
@@ -120,47 +133,52 @@ func mapWrites(i *x86.Inst) uint32 {
 	return 0
 }
 
+// writes3A is mapWrites for the map 0F 3A.
 func writes3A(i *x86.Inst) uint32 {
 	switch {
-	case i.Op >= 0x14 && i.Op <= 0x17:
+	case i.Op >= 0x14 && i.Op <= 0x17: // pextr, extractps
 		return rmWritten(i)
-	case i.Op >= 0x60 && i.Op <= 0x63:
+	case i.Op >= 0x60 && i.Op <= 0x63: // pcmpestr, pcmpistr
 		return 1 << hwCX
 	}
 	return 0
 }
 
+// writes0F is mapWrites for the map 0F.
 func writes0F(i *x86.Inst) uint32 {
 	switch op := i.Op; {
 	case op >= 0x40 && op < 0x50, op == 0xaf, op >= 0xb6 && op <= 0xb8, op >= 0xbc && op <= 0xbf,
 		op == 0x02, op == 0x03, op == 0x50, op == 0xd7, op == 0xc5, op == 0xb2, op == 0xb4, op == 0xb5:
+		// cmovcc, imul, movzx, popcnt, bsf, bsr, movsx; lar, lsl, movmskps, pmovmskb, pextrw, lss, lfs, lgs
 		return bit(i.Reg)
-	case (op == 0x2c || op == 0x2d) && i.Prefix&(x86.PrefixF2|x86.PrefixF3) != 0:
+	case (op == 0x2c || op == 0x2d) && i.Prefix&(x86.PrefixF2|x86.PrefixF3) != 0: // cvttss2si, cvtss2si
 		return bit(i.Reg)
-	case op >= 0x90 && op < 0xa0:
+	case op >= 0x90 && op < 0xa0: // setcc
 		return byteRM(i)
-	case op == 0xb0:
+	case op == 0xb0: // cmpxchg, of bytes
 		return byteRM(i) | 1<<hwAX
 	case op == 0xa4, op == 0xa5, op == 0xac, op == 0xad, op == 0xab, op == 0xb3, op == 0xbb,
 		op == 0xba && i.Reg&7 > 4, op == 0x20, op == 0x21, op == 0x7e && i.Prefix&x86.PrefixF3 == 0:
+		// shld, shrd, bts, btr, btc, mov from control and debug registers, movd
 		return rmWritten(i)
-	case op == 0xb1:
+	case op == 0xb1: // cmpxchg
 		return rmWritten(i) | 1<<hwAX
-	case op == 0xc0:
+	case op == 0xc0: // xadd, of bytes
 		return byteRM(i) | bit(byteReg(i, i.Reg))
-	case op == 0xc1:
+	case op == 0xc1: // xadd
 		return rmWritten(i) | bit(i.Reg)
-	case op >= 0xc8 && op < 0xd0:
+	case op >= 0xc8 && op < 0xd0: // bswap
 		return bit(i.Low())
-	case op == 0xa2:
+	case op == 0xa2: // cpuid
 		return 1<<hwAX | 1<<hwBX | 1<<hwCX | 1<<hwDX
 	case op == 0x05, op == 0x31, op == 0x32, op == 0x33, op == 0x01, op == 0xc7:
+		// syscall, rdtsc, rdmsr, rdpmc, group 7 (rdtscp, xgetbv), group 9 (cmpxchg8b)
 		return 1<<hwAX | 1<<hwCX | 1<<hwDX | writesRandom(i)
 	}
 	return 0
 }
 
-// rdrand, rdseed, rdpid
+// writesRandom gives the register that rdrand, rdseed or rdpid writes.
 func writesRandom(i *x86.Inst) uint32 {
 	if i.Op == 0xc7 && i.Reg&7 >= 6 {
 		return rmWritten(i)
@@ -173,24 +191,25 @@ func vexWrites(i *x86.Inst) uint32 {
 	switch op := i.Op; i.Map {
 	case x86.Map0F:
 		switch {
-		case op == 0x50, op == 0xd7, op == 0xc5, op == 0x93:
+		case op == 0x50, op == 0xd7, op == 0xc5, op == 0x93: // vmovmskps, vpmovmskb, vpextrw, kmov
 			return bit(i.Reg)
 		case (op == 0x2c || op == 0x2d || op == 0x78 || op == 0x79) && i.Prefix&(x86.PrefixF2|x86.PrefixF3) != 0:
+			// conversions to integers
 			return bit(i.Reg)
-		case op == 0x7e && i.Prefix&x86.Prefix66 != 0:
+		case op == 0x7e && i.Prefix&x86.Prefix66 != 0: // vmovd
 			return rmWritten(i)
 		}
 	case x86.Map38:
 		switch {
-		case op == 0xf3:
+		case op == 0xf3: // blsr, blsmsk, blsi
 			return bit(i.VVVV)
-		case op == 0xf6:
+		case op == 0xf6: // mulx
 			return bit(i.Reg) | bit(i.VVVV)
-		case op >= 0xf2 && op <= 0xf7:
+		case op >= 0xf2 && op <= 0xf7: // andn, bzhi, pext, pdep, bextr, shlx and the like
 			return bit(i.Reg)
 		}
 	case x86.Map3A:
-		if op == 0xf0 {
+		if op == 0xf0 { // rorx
 			return bit(i.Reg)
 		}
 		return writes3A(i)

@@ -15,11 +15,11 @@ import (
 // tick: a timer set for each short sleep costs some µs in a virtual machine. Its signal is blocked except in
 // waits for stops. A signal that comes just before a wait is lost; [rescue] sends it again.
 type alarm struct {
-	ok  bool
-	id  int32
-	tid int
-	at  int64 // when it rings, on the clock of [Now]; 0 if not set
-	was signalSet
+	ok      bool
+	id      int32
+	tid     int
+	ringsAt int64 // when it rings, on the clock of [Now]; 0 if not set
+	oldMask signalSet
 	// until is the end of the current sleep, or 0 if there is none.
 	until atomic.Int64
 }
@@ -52,7 +52,7 @@ func (a *alarm) open(tid int) {
 		timerDelete(id)
 		return
 	}
-	a.ok, a.id, a.tid, a.was = true, id, tid, was
+	a.ok, a.id, a.tid, a.oldMask = true, id, tid, was
 }
 
 func (a *alarm) close() {
@@ -61,7 +61,7 @@ func (a *alarm) close() {
 	}
 	a.ok = false
 	timerDelete(a.id)
-	_, _ = maskSignals(unix.SIG_SETMASK, a.was)
+	_, _ = maskSignals(unix.SIG_SETMASK, a.oldMask)
 }
 
 // set sets the moment at which the alarm rings; false without a timer.
@@ -69,11 +69,11 @@ func (a *alarm) set(at int64) bool {
 	if !a.ok {
 		return false
 	}
-	if a.at != at {
-		if a.at = 0; timerSet(a.id, at) != 0 {
+	if a.ringsAt != at {
+		if a.ringsAt = 0; timerSet(a.id, at) != 0 {
 			return false
 		}
-		a.at = at
+		a.ringsAt = at
 	}
 	return true
 }
@@ -86,7 +86,7 @@ func (a *alarm) sleep(until int64) bool {
 	a.until.Store(until)
 	e := awaitSignal(setOf(alarmSignal))
 	a.until.Store(0)
-	a.at = 0
+	a.ringsAt = 0
 	return e == 0 || e == unix.EINTR || e == unix.EAGAIN
 }
 
@@ -99,12 +99,12 @@ func (a *alarm) wait(until int64, info *sigInfo) (e syscall.Errno, slept, ok boo
 	a.until.Store(until)
 	_, _ = maskSignals(unix.SIG_UNBLOCK, setOf(alarmSignal))
 	if e, slept = unix.EINTR, procmem.Now() < until; slept {
-		e = waitidBlocking(unix.P_ALL, 0, watch, info)
+		e = waitidBlocking(unix.P_ALL, 0, waitFlags, info)
 	}
 	_, _ = maskSignals(unix.SIG_BLOCK, setOf(alarmSignal))
 	a.until.Store(0)
 	if e == unix.EINTR {
-		a.at = 0
+		a.ringsAt = 0
 	}
 	return e, slept, true
 }

@@ -51,7 +51,7 @@ func TestWaitSleepsUntilThreadThatWaitsForThisProcessorHasStopped(t *testing.T) 
 				t.Error(err)
 				return
 			}
-			l.Queued()
+			l.MarkQueued()
 			s, ok := c.waitSpinning(t, l, p)
 			if !ok || s.Detach < s.Running || s.Running < s.Interrupt {
 				t.Errorf("round %d: %+v", round, s)
@@ -83,7 +83,7 @@ func TestWaitWhoseAlarmHasBeenMissedEndsAllTheSame(t *testing.T) {
 	withAlarm(t, func(c *Controller) {
 		l := c.seizeOnly(t, p.tid)
 		until := procmem.Now() + 300e6 // time to begin the wait
-		c.alarm.at = until
+		c.alarm.ringsAt = until
 		var info sigInfo
 		if e, _, ok := c.alarm.wait(until, &info); e != unix.EINTR || !ok {
 			t.Errorf("%v %v", e, ok)
@@ -108,8 +108,8 @@ func TestSleepLastsUntilItsMoment(t *testing.T) {
 			for procmem.Now() < at { // the old signal may end the first sleep
 				c.SleepUntil(at)
 			}
-			if c.alarm.at != 0 {
-				t.Errorf("round %d: it is still set to %d", round, c.alarm.at)
+			if c.alarm.ringsAt != 0 {
+				t.Errorf("round %d: it is still set to %d", round, c.alarm.ringsAt)
 			}
 		}
 	})
@@ -171,7 +171,7 @@ func TestWhatEndedTheLastSleep(t *testing.T) {
 			if !byTimer(sleep) {
 				t.Error(name + " was not ended by the timer")
 			}
-			if c.Awake(); c.ByTimer() {
+			if c.ForgetWake(); c.ByTimer() {
 				t.Error("that was long ago")
 			}
 		}
@@ -197,7 +197,7 @@ func TestAWaitThatAStopEndsIsNotTheTimers(t *testing.T) {
 			t.Error(err)
 			return
 		}
-		l.Queued()
+		l.MarkQueued()
 		for c.WaitAny(procmem.Now()+1e9) == nil {
 			if l.state != traceePending {
 				break

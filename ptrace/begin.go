@@ -27,96 +27,96 @@ func (c *Controller) BeginSince(tid int, before *SchedStat) (*Tracee, error) {
 }
 
 func (c *Controller) begin(tid int, files *ThreadFiles, before *SchedStat) (*Tracee, error) {
-	if l := c.tracees.find(tid); l != nil {
-		return c.takeUp(l)
+	if tracee := c.tracees.find(tid); tracee != nil {
+		return c.reuseAbandoned(tracee)
 	}
-	l := c.tracees.slot()
-	if l == nil {
+	tracee := c.tracees.slot()
+	if tracee == nil {
 		return nil, ErrBusy
 	}
 	if err := c.seize(tid); err != nil {
 		return nil, err
 	}
-	c.tracees.take(l, tid)
+	c.tracees.take(tracee, tid)
 	c.stats.Begun++
-	l.setBefore(files, before)
-	l.times.Interrupt = procmem.Now()
+	tracee.setBefore(files, before)
+	tracee.times.Interrupt = procmem.Now()
 	if e := ptrace(unix.PTRACE_INTERRUPT, tid, 0, 0); e != 0 {
-		l.abandoned = true // until its end is reported
+		tracee.abandoned = true // until its end is reported
 		return nil, ErrGone
 	}
-	l.began = c.own.begin()
-	c.spinFrom(l.times.Interrupt)
-	return l, nil
+	tracee.began = c.counters.begin()
+	c.spinFrom(tracee.times.Interrupt)
+	return tracee, nil
 }
 
-// takeUp gives the Tracee that a thread has already, if it is abandoned.
-func (c *Controller) takeUp(l *Tracee) (*Tracee, error) {
-	if !l.abandoned {
-		return l, ErrPending
+// reuseAbandoned gives the Tracee that a thread has already, if it is abandoned.
+func (c *Controller) reuseAbandoned(tracee *Tracee) (*Tracee, error) {
+	if !tracee.abandoned {
+		return tracee, ErrPending
 	}
-	l.abandoned, l.Tag, l.sleeping, l.queued = false, 0, false, false
+	tracee.abandoned, tracee.Tag, tracee.sleeping, tracee.queued = false, 0, false, false
 	c.spinFrom(procmem.Now())
-	return l, nil
+	return tracee, nil
 }
 
-func (l *Tracee) setBefore(files *ThreadFiles, before *SchedStat) {
+func (tracee *Tracee) setBefore(files *ThreadFiles, before *SchedStat) {
 	switch {
 	case before != nil:
-		l.before, l.beforeOK = *before, true
+		tracee.before, tracee.beforeOK = *before, true
 	case files != nil:
 		sched, err := files.SchedStat()
-		l.before, l.beforeOK = sched, err == nil
+		tracee.before, tracee.beforeOK = sched, err == nil
 	}
 }
 
 func (c *Controller) spinFrom(now int64) {
 	c.wakeup = now + int64(c.opts.SpinFor)
-	if c.audit < now {
-		c.audit = now + auditEvery
+	if c.nextAudit < now {
+		c.nextAudit = now + auditEvery
 	}
 }
 
 // Cancel gives a Tracee up. A stopped thread is detached at once, another one by a later WaitAny when it stops.
-func (c *Controller) Cancel(l *Tracee) {
-	switch l.state {
+func (c *Controller) Cancel(tracee *Tracee) {
+	switch tracee.state {
 	case traceeStopped:
-		c.detachAndFree(l)
+		c.detachAndFree(tracee)
 	case traceeGone:
-		c.tracees.free(l)
+		c.tracees.free(tracee)
 	case traceePending:
-		if !l.abandoned {
-			l.abandoned = true
+		if !tracee.abandoned {
+			tracee.abandoned = true
 			c.stats.Abandoned++
 		}
-		c.poll(l)
+		c.poll(tracee)
 	}
 }
 
 // StopThread is Begin, a wait until the deadline (on the clock of [Now]), and Finish. Errors: [ErrTimeout], and those
 // of Begin and Finish.
 func (c *Controller) StopThread(tid int, deadline int64, req *Request, out *Stop) error {
-	l, err := c.Begin(tid)
+	tracee, err := c.Begin(tid)
 	if err != nil && !errors.Is(err, ErrPending) {
 		return err
 	}
 	sleep := int64(sleepMin)
-	for !c.Poll(l) {
+	for !c.Poll(tracee) {
 		now := procmem.Now()
 		if now >= deadline {
-			c.Cancel(l)
+			c.Cancel(tracee)
 			return ErrTimeout
 		}
 		if now >= c.wakeup {
 			c.nanosleep(min(sleep, deadline-now))
 			sleep = min(sleep*2, sleepMax)
 		}
-		if now >= c.audit {
-			c.audit = now + auditEvery
-			c.checkOne(l)
+		if now >= c.nextAudit {
+			c.nextAudit = now + auditEvery
+			c.checkOne(tracee)
 		}
 	}
-	err = c.Finish(l, req, out)
-	c.serveLost()
+	err = c.Finish(tracee, req, out)
+	c.awaitUnknown()
 	return err
 }

@@ -32,21 +32,23 @@ func (c *capture) begin(running int64, req *Request) {
 }
 
 //go:nosplit
-func (c *capture) readState(l *Tracee, req *Request) syscall.Errno {
+func (c *capture) readState(tracee *Tracee, req *Request) syscall.Errno {
 	c.schedLen = -1
 	c.stack.reset()
-	if e := c.regs.read(l.tid); e != 0 || !c.regs.whole() {
+	if e := c.regs.read(tracee.tid); e != 0 || !c.regs.whole() {
 		return e
 	}
 	if req.Files != nil {
 		c.schedLen = req.Files.RawSchedStat(c.sched[:])
 	}
-	l.times.Taken, c.takenCalls = procmem.Now(), procmem.Calls()
+	tracee.times.Taken, c.takenCalls = procmem.Now(), procmem.Calls()
 	return 0
 }
 
 //go:nosplit
-func (c *capture) copied(l *Tracee) { l.times.Copied, c.copiedCalls = procmem.Now(), procmem.Calls() }
+func (c *capture) copied(tracee *Tracee) {
+	tracee.times.Copied, c.copiedCalls = procmem.Now(), procmem.Calls()
+}
 
 // decode sets out. Precondition: the thread was detached.
 func (c *capture) decode(req *Request, out *Stop) {
@@ -71,17 +73,17 @@ func (c *capture) clocks(files *ThreadFiles) (sched SchedStat, ok bool) {
 	return sched, err == nil
 }
 
-func (c *capture) readExtra(l *Tracee, req *Request, out *Stop) int {
+func (c *capture) readExtra(tracee *Tracee, req *Request, out *Stop) int {
 	out.Regs = c.regs.decode()
 	c.reader = Reader{
-		tid: l.tid, memory: req.Memory, left: readsOf(req.Extra), vectors: &c.vectors, allowed: &c.stack.allowed,
+		tid: tracee.tid, memory: req.Memory, left: readsOf(req.Extra), vectors: &c.vectors, allowed: &c.stack.allowed,
 	}
-	if !c.prefetchAndStack(l.tid, req, out) {
-		c.stack.read(l.tid, req, rawSP(&c.regs.raw))
+	if !c.prefetchAndStack(tracee.tid, req, out) {
+		c.stack.read(tracee.tid, req, rawSP(&c.regs.raw))
 	}
-	c.stack.readTail(l.tid, req)
-	got := &c.stack.got
-	c.reader.stackAt, c.reader.stack = got.StackAddr, c.stack.to(req)[:got.StackLen]
+	c.stack.readTail(tracee.tid, req)
+	got := &c.stack.copied
+	c.reader.stackAt, c.reader.stack = got.StackAddr, c.stack.buffer(req)[:got.StackLen]
 	n := req.Extra.Regions(&out.Regs, &c.reader, req.Regions)
 	c.reader.left, c.reader.stack = 0, nil
 	return min(max(n, 0), len(req.Regions))
@@ -106,8 +108,8 @@ func (c *capture) prefetchAndStack(tid int, req *Request, out *Stop) bool {
 	if req.Memory != nil {
 		return c.prefetchThenStack(tid, f, req, &out.Regs, n, want)
 	}
-	got := &c.stack.got
-	c.parts[n] = frames.Region{Addr: got.StackAddr, Bytes: c.stack.to(req)}
+	got := &c.stack.copied
+	c.parts[n] = frames.Region{Addr: got.StackAddr, Bytes: c.stack.buffer(req)}
 	read := readParts(tid, c.parts[:n+1], &c.vectors)
 	c.parts[n].Bytes = nil
 	if read <= want {
@@ -122,12 +124,12 @@ func (c *capture) prefetchThenStack(tid int, f Prefetcher, req *Request, regs *f
 	if !c.readPresent(tid, f, n, want) && copyParts(req.Memory, tid, c.parts[:n], &c.stack.allowed) != want {
 		return false
 	}
-	got := &c.stack.got
+	got := &c.stack.copied
 	if e, ok := f.(StackEnder); ok {
-		got.StackAsked = upTo(e.StackEnd(regs, &c.reader), got.StackAddr, got.StackAsked)
+		got.StackAsked = bytesUpTo(e.StackEnd(regs, &c.reader), got.StackAddr, got.StackAsked)
 	}
 	if len(req.Stack) > 0 {
-		got.StackLen = c.stack.allowed.copy(req.Memory, tid, got.StackAddr, c.stack.to(req))
+		got.StackLen = c.stack.allowed.copy(req.Memory, tid, got.StackAddr, c.stack.buffer(req))
 	}
 	c.reader.prefetched = true
 	return true

@@ -50,21 +50,21 @@ type sleepCounters struct {
 }
 
 // begin reads the counters after an interrupt, while the thread is on its way into the stop.
-func (t *sleepCounters) begin() threadCounters {
+func (c *sleepCounters) begin() threadCounters {
 	procmem.CountWait()
 	procmem.CountWait()
-	return t.now()
+	return c.now()
 }
 
-func (t *sleepCounters) now() threadCounters {
+func (c *sleepCounters) now() threadCounters {
 	a := readCounters()
-	a.sleeps, a.slept = t.sleeps, t.slept
+	a.sleeps, a.slept = c.sleeps, c.slept
 	return a
 }
 
-func (t *sleepCounters) sleptSince(began, ended int64) {
-	t.sleeps++
-	t.slept += max(ended-began, 0)
+func (c *sleepCounters) sleptSince(began, ended int64) {
+	c.sleeps++
+	c.slept += max(ended-began, 0)
 }
 
 // evidence is what is known of a stop. Times are in ns.
@@ -75,7 +75,7 @@ type evidence struct {
 	bytes          int64
 	// What happened to the tracer's thread since the interrupt: the time off its processor beyond intended sleeps, and the
 	// growth of its counters.
-	off, waited, preempted, faults, fromDisk int64
+	offProcessor, waited, preempted, faults, fromDisk int64
 }
 
 const (
@@ -86,7 +86,7 @@ const (
 
 func (e *evidence) cause() Cause {
 	total := e.unseen + e.inside
-	if e.off >= total/mostWaiting {
+	if e.offProcessor >= total/mostWaiting {
 		switch {
 		case e.fromDisk > 0:
 			return CauseFault
@@ -119,14 +119,14 @@ var pageSize = int64(os.Getpagesize())
 // Why gives the cause of the stop that the last Finish returned in out, with the bytes copied. Call it at once:
 // it reads the kernel's counts since the interrupt.
 func (c *Controller) Why(out *Stop, copied int64) Cause {
-	now, began := c.own.now(), &c.began
+	now, began := c.counters.now(), &c.began
 	procmem.CountWait()
 	procmem.CountWait()
 	e := evidence{
 		unseen: out.Stop - out.Running, inside: out.Detach - out.Stop,
 		copying: out.Copied - out.Taken, bytes: copied,
-		off:    now.at - began.at - (now.cpu - began.cpu) - (now.slept - began.slept),
-		waited: now.waited - began.waited - (now.sleeps - began.sleeps), preempted: now.preempted - began.preempted,
+		offProcessor: now.at - began.at - (now.cpu - began.cpu) - (now.slept - began.slept),
+		waited:       now.waited - began.waited - (now.sleeps - began.sleeps), preempted: now.preempted - began.preempted,
 		faults: now.faults - began.faults, fromDisk: now.fromDisk - began.fromDisk,
 	}
 	return e.cause()

@@ -49,20 +49,20 @@ type Stats struct {
 // Controller stops threads. Its methods are for the OS thread that made it ([runtime.LockOSThread], or [Run]).
 type Controller struct {
 	Sleeper
-	opts     Options
-	tid      int
-	priority priority
-	rescue   *rescue
-	tracees  table
-	stats    Stats
-	lost     bool // there may be a tracee with an unknown id
-	leaves   bool // Leave was called
-	seized   bool // a seizure has succeeded: no seccomp filter refuses it
+	opts          Options
+	tid           int
+	priority      priority
+	rescue        *rescue
+	tracees       table
+	stats         Stats
+	unknownTracee bool // there may be a tracee with an unknown id
+	leaves        bool // Leave was called
+	seized        bool // a seizure has succeeded: no seccomp filter refuses it
 
 	// Moments on the clock of Now.
 	wakeup        int64 // end of spinning in waits
 	lastEmptyPoll int64 // begin of the last poll that found no stop
-	audit         int64 // next check of all pending Tracees
+	nextAudit     int64 // next check of all pending Tracees
 	info          sigInfo
 
 	captured capture
@@ -140,7 +140,7 @@ func (c *Controller) Close() int {
 	for i := range c.tracees.inUse() {
 		c.Cancel(&c.tracees.tracees[i])
 	}
-	for end := procmem.Now() + int64(closeWait); (c.tracees.live > 0 || c.lost) && procmem.Now() < end; {
+	for end := procmem.Now() + int64(closeWait); (c.tracees.live > 0 || c.unknownTracee) && procmem.Now() < end; {
 		if c.WaitAny(procmem.Now()+int64(time.Millisecond)) == nil {
 			c.eachPending((*Controller).checkOne)
 		}

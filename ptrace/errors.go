@@ -48,9 +48,9 @@ func Reason(err error) string {
 	return refusal.Of(err).Word()
 }
 
-// refused finds in /proc why PTRACE_SEIZE failed, mostly with EPERM (kernel/ptrace.c, ptrace_attach). sure is set if no
-// seccomp filter refuses it.
-func refused(tid int, e syscall.Errno, sure bool) error {
+// seizeRefused finds in /proc why PTRACE_SEIZE failed, mostly with EPERM (kernel/ptrace.c, ptrace_attach). sure is set
+// if no seccomp filter refuses it.
+func seizeRefused(tid int, e syscall.Errno, sure bool) error {
 	switch e {
 	case syscall.ESRCH:
 		return ErrGone
@@ -66,7 +66,7 @@ func refused(tid int, e syscall.Errno, sure bool) error {
 		}
 		return ErrDenied
 	}
-	if err := refusedAs(tid, &st); !errors.Is(err, ErrDenied) || !sure {
+	if err := refusedByState(tid, &st); !errors.Is(err, ErrDenied) || !sure {
 		return err
 	}
 	return heldOrDenied(tid)
@@ -91,7 +91,7 @@ func heldOrDenied(tid int) error {
 	return ErrDenied
 }
 
-func refusedAs(tid int, st *procmem.Status) error {
+func refusedByState(tid int, st *procmem.Status) error {
 	switch {
 	case st.State == 'Z' || st.State == 'X':
 		return ErrZombie

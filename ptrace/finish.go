@@ -75,31 +75,31 @@ type Times struct {
 
 // Finish reads what req asks for, detaches the thread, and fills out. It ends the Tracee, except for
 // [ErrNotStopped]. Other errors: [ErrGone], [Err32Bit]. It does not allocate.
-func (c *Controller) Finish(l *Tracee, req *Request, out *Stop) error {
-	switch l.state {
+func (c *Controller) Finish(tracee *Tracee, req *Request, out *Stop) error {
+	switch tracee.state {
 	case traceeStopped:
 	case traceeGone:
-		c.tracees.free(l)
+		c.tracees.free(tracee)
 		return ErrGone
 	default:
 		return ErrNotStopped
 	}
 	out.Regions = 0
-	c.captured.begin(l.times.Running, req)
+	c.captured.begin(tracee.times.Running, req)
 	var read, detached syscall.Errno
 	if req.Extra == nil {
-		read, detached = c.readAndDetach(l, req)
+		read, detached = c.readAndDetach(tracee, req)
 	} else {
-		read = c.readMore(l, req, out)
-		detached = c.detach(l)
+		read = c.readMore(tracee, req, out)
+		detached = c.detach(tracee)
 	}
 	err := c.captured.regs.usable(read)
 	if err == nil {
 		c.stats.Finished++
 		c.captured.decode(req, out)
-		out.Times, out.Kind, out.Signal, out.Repair = l.times, l.kind, int(l.signal), l.repair
+		out.Times, out.Kind, out.Signal, out.Repair = tracee.times, tracee.kind, int(tracee.signal), tracee.repair
 	}
-	c.over(l, detached)
+	c.endTracee(tracee, detached)
 	return err
 }
 
@@ -116,31 +116,31 @@ func (r *registers) usable(e syscall.Errno) error {
 // readAndDetach reads what req asks for but Extra, and detaches. It has no safe point of the Go runtime.
 //
 //go:nosplit
-func (c *Controller) readAndDetach(l *Tracee, req *Request) (read, detached syscall.Errno) {
+func (c *Controller) readAndDetach(tracee *Tracee, req *Request) (read, detached syscall.Errno) {
 	got := &c.captured // the callees are inlined: nosplit stack is short on arm64
-	read = got.readState(l, req)
+	read = got.readState(tracee, req)
 	if read == 0 && got.regs.whole() {
-		got.stack.read(l.tid, req, rawSP(&got.regs.raw))
-		got.stack.readTail(l.tid, req)
+		got.stack.read(tracee.tid, req, rawSP(&got.regs.raw))
+		got.stack.readTail(tracee.tid, req)
 	}
-	got.copied(l)
-	return read, c.detach(l)
+	got.copied(tracee)
+	return read, c.detach(tracee)
 }
 
 // readMore reads what req asks for, with Extra. It detaches the thread if Extra panics.
-func (c *Controller) readMore(l *Tracee, req *Request, out *Stop) syscall.Errno {
-	e := c.captured.readState(l, req)
+func (c *Controller) readMore(tracee *Tracee, req *Request, out *Stop) syscall.Errno {
+	e := c.captured.readState(tracee, req)
 	if e == 0 && c.captured.regs.whole() {
 		ok := false
 		defer func() {
 			if !ok {
-				c.detachAndFree(l)
+				c.detachAndFree(tracee)
 			}
 		}()
-		out.Regions = c.captured.readExtra(l, req, out)
+		out.Regions = c.captured.readExtra(tracee, req, out)
 		ok = true
 	}
-	c.captured.copied(l)
+	c.captured.copied(tracee)
 	return e
 }
 
@@ -148,52 +148,52 @@ func (c *Controller) readMore(l *Tracee, req *Request, out *Stop) syscall.Errno 
 // are those of the thread, or not whole.
 //
 //go:nosplit
-func (c *Controller) detach(l *Tracee) syscall.Errno {
+func (c *Controller) detach(tracee *Tracee) syscall.Errno {
 	if c.captured.regs.whole() {
-		c.repairs.repair(l)
+		c.repairs.repair(tracee)
 	}
-	e := ptrace(unix.PTRACE_DETACH, l.tid, 0, uintptr(l.signal))
-	l.times.Detach = procmem.Now()
+	e := ptrace(unix.PTRACE_DETACH, tracee.tid, 0, uintptr(tracee.signal))
+	tracee.times.Detach = procmem.Now()
 	return e
 }
 
 // release detaches a thread of which nothing was read. It reads the registers for the repair.
 //
 //go:nosplit
-func (c *Controller) release(l *Tracee) syscall.Errno {
-	_ = c.captured.regs.read(l.tid)
-	return c.detach(l)
+func (c *Controller) release(tracee *Tracee) syscall.Errno {
+	_ = c.captured.regs.read(tracee.tid)
+	return c.detach(tracee)
 }
 
 // detachAndFree detaches a thread of which nothing was read, and frees its Tracee.
-func (c *Controller) detachAndFree(l *Tracee) { c.over(l, c.release(l)) }
+func (c *Controller) detachAndFree(tracee *Tracee) { c.endTracee(tracee, c.release(tracee)) }
 
-// over frees the Tracee of a thread after the detach. If the thread was killed, the Tracee is kept until its end is
-// reported.
-func (c *Controller) over(l *Tracee, detached syscall.Errno) {
-	c.stats.count(l)
-	c.began = l.began
+// endTracee frees the Tracee of a thread after the detach. If the thread was killed, the Tracee is kept until its end
+// is reported.
+func (c *Controller) endTracee(tracee *Tracee, detached syscall.Errno) {
+	c.stats.count(tracee)
+	c.began = tracee.began
 	if detached == 0 {
-		c.tracees.free(l)
+		c.tracees.free(tracee)
 		return
 	}
-	l.state, l.abandoned = traceePending, true
+	tracee.state, tracee.abandoned = traceePending, true
 }
 
-func (s *Stats) count(l *Tracee) {
-	switch l.kind {
+func (s *Stats) count(tracee *Tracee) {
+	switch tracee.kind {
 	case KindSignal:
 		s.Signals++
 	case KindGroup:
 		s.Groups++
 	}
-	if l.repair.Restarted {
+	if tracee.repair.Restarted {
 		s.Restarted++
 	}
-	if l.repair.Broken {
+	if tracee.repair.Broken {
 		s.Broken++
 	}
-	if l.repair.ReportedTwice {
+	if tracee.repair.ReportedTwice {
 		s.ReportedTwice++
 	}
 }

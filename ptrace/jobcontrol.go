@@ -42,8 +42,8 @@ func Leaving() bool { return tracers.leaving.Load() }
 // Leave acknowledges [Leaving], so that pending Tracees can be waited for.
 func (c *Controller) Leave() { c.leaves = true }
 
-// asked reports whether the controller is to be left.
-func (c *Controller) asked() bool { return !c.leaves && Leaving() }
+// mustLeave reports whether the controller is to be left.
+func (c *Controller) mustLeave() bool { return !c.leaves && Leaving() }
 
 func (r *registry) enter(c *Controller) {
 	r.mu.Lock()
@@ -60,7 +60,7 @@ func (r *registry) left(c *Controller) {
 	if _, ok := r.open[c]; !ok {
 		return
 	}
-	if c.tracees.live > 0 || c.lost {
+	if c.tracees.live > 0 || c.unknownTracee {
 		r.open[c] = false
 		return
 	}
@@ -94,8 +94,8 @@ func detachAll(goOn func() bool) bool {
 	return true
 }
 
-// stay lets new controllers begin.
-func stay() {
+// allowControllers lets new controllers begin.
+func allowControllers() {
 	tracers.mu.Lock()
 	defer tracers.mu.Unlock()
 	tracers.leaving.Store(false)
@@ -116,7 +116,7 @@ const (
 func StopAs(sig syscall.Signal, settled func()) bool {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	defer stay()
+	defer allowControllers()
 	was, e := maskSignals(unix.SIG_BLOCK, setOf(sig))
 	if e != 0 {
 		return false
@@ -132,7 +132,7 @@ func StopAs(sig syscall.Signal, settled func()) bool {
 	case !isPending(sig):
 		return true
 	case !all:
-		drop(sig)
+		discardPending(sig)
 		return false
 	}
 	defer restoreActions(defaultActions())
@@ -141,8 +141,8 @@ func StopAs(sig syscall.Signal, settled func()) bool {
 	return true
 }
 
-// drop ignores a pending signal for a moment, so that the kernel discards it (kernel/signal.c, do_sigaction).
-func drop(sig syscall.Signal) {
+// discardPending ignores a pending signal for a moment, so that the kernel discards it (kernel/signal.c, do_sigaction).
+func discardPending(sig syscall.Signal) {
 	if was, e := actionOf(sig); e == 0 {
 		ignore := was
 		ignore.handler = sigIgn

@@ -39,32 +39,32 @@ func foreign(w *rawRegs) bool {
 }
 
 //go:nosplit
-func (r *registers) more(int) {}
+func (r *registers) readArchRegs(int) {}
 
-// broken reports whether the call is about to give EINTR.
+// givesEINTR reports whether the call is about to give EINTR.
 //
 //go:nosplit
-func broken(w *rawRegs) bool {
+func givesEINTR(w *rawRegs) bool {
 	return w[x86Rax] == resultEINTR && int64(w[x86OrigRax]) >= 0
 }
 
-// refusedTraceMe reports whether PTRACE_TRACEME is about to give EPERM, because of this tracer.
+// traceMeRefused reports whether PTRACE_TRACEME is about to give EPERM, because of this tracer.
 //
 //go:nosplit
-func refusedTraceMe(w *rawRegs) bool {
+func traceMeRefused(w *rawRegs) bool {
 	return w[x86Rax] == resultEPERM && w[x86OrigRax] == unix.SYS_PTRACE && w[x86Rdi] == unix.PTRACE_TRACEME
 }
 
 // traceMe restarts PTRACE_TRACEME, which has done nothing (kernel/ptrace.c, ptrace_traceme), and which no signal ends.
 //
 //go:nosplit
-func (r *repairer) traceMe(l *Tracee) bool {
+func (r *repairer) traceMe(tracee *Tracee) bool {
 	res := resultAgain
-	return ptrace(unix.PTRACE_POKEUSR, l.tid, x86Rax*8, uintptr(res)) == 0
+	return ptrace(unix.PTRACE_POKEUSR, tracee.tid, x86Rax*8, uintptr(res)) == 0
 }
 
 //go:nosplit
-func (r *repairer) restart(l *Tracee) bool {
+func (r *repairer) restart(tracee *Tracee) bool {
 	nr := int64(r.regs.raw[x86OrigRax])
 	var flags uint64
 	switch sendFlagsX86(nr) {
@@ -73,11 +73,11 @@ func (r *repairer) restart(l *Tracee) bool {
 	case 4:
 		flags = r.regs.raw[x86R10]
 	}
-	if !restartableX86(nr, flags) || onSockets(nr) && !r.files.isOpen(l.tid, r.regs.raw[x86Rdi], "socket:[") {
+	if !restartableX86(nr, flags) || onSockets(nr) && !r.files.isOpen(tracee.tid, r.regs.raw[x86Rdi], "socket:[") {
 		return false
 	}
 	res := resultRestart
-	return ptrace(unix.PTRACE_POKEUSR, l.tid, x86Rax*8, uintptr(res)) == 0
+	return ptrace(unix.PTRACE_POKEUSR, tracee.tid, x86Rax*8, uintptr(res)) == 0
 }
 
 //go:nosplit
@@ -95,10 +95,10 @@ func (r *repairer) needed(int) repairKind {
 // gives EINTR.
 //
 //go:nosplit
-func (r *repairer) beginAgain(l *Tracee) bool {
+func (r *repairer) beginAgain(tracee *Tracee) bool {
 	res := resultRestart
 	if r.regs.raw[x86Rax] == resultEAGAIN {
 		res = resultAgain
 	}
-	return ptrace(unix.PTRACE_POKEUSR, l.tid, x86Rax*8, uintptr(res)) == 0
+	return ptrace(unix.PTRACE_POKEUSR, tracee.tid, x86Rax*8, uintptr(res)) == 0
 }

@@ -33,11 +33,11 @@ func rawSyscall(*rawRegs) (bool, int64) { return false, -1 }
 // 32-bit tasks have a shorter register set.
 func foreign(*rawRegs) bool { return false }
 
-// more reads the thread pointer, and once the pointer authentication mask, which depends only on the size of the
-// address space.
+// readArchRegs reads the thread pointer, and once the pointer authentication mask, which depends only on the size of
+// the address space.
 //
 //go:nosplit
-func (r *registers) more(tid int) {
+func (r *registers) readArchRegs(tid int) {
 	var w rawRegs
 	r.tls = 0
 	if n, e := getRegSet(tid, regSetTLS, &w); e == 0 && n >= 8 {

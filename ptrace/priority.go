@@ -8,8 +8,8 @@ import "golang.org/x/sys/unix"
 const fifoPriority = 5
 
 type priority struct {
-	name string          // see Controller.Scheduling
-	was  *unix.SchedAttr // to be restored; nil if unchanged
+	name      string          // see Controller.Scheduling
+	restoreTo *unix.SchedAttr // to be restored; nil if unchanged
 }
 
 // raise sets SCHED_FIFO, or else a better nice value, as CAP_SYS_NICE, RLIMIT_RTPRIO and RLIMIT_NICE allow
@@ -36,7 +36,7 @@ func (p *priority) raise(tid int, watched bool) *watchdog {
 		fifo := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO,
 			Flags: unix.SCHED_FLAG_RESET_ON_FORK, Priority: prio}
 		if unix.SchedSetAttr(0, &fifo, 0) == nil {
-			p.name, p.was = "fifo", was
+			p.name, p.restoreTo = "fifo", was
 			if !watched {
 				return nil
 			}
@@ -49,7 +49,7 @@ func (p *priority) raise(tid int, watched bool) *watchdog {
 		a := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL,
 			Flags: unix.SCHED_FLAG_RESET_ON_FORK, Nice: nice}
 		if nice < min(was.Nice, 0) && unix.SchedSetAttr(0, &a, 0) == nil {
-			p.name, p.was = "nice", was
+			p.name, p.restoreTo = "nice", was
 			return nil
 		}
 	}
@@ -67,15 +67,15 @@ func bestNice() int32 {
 
 func (p *priority) restore() {
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 0, 0, 0, 0) // 0 sets the default
-	if p.was == nil {
+	if p.restoreTo == nil {
 		return
 	}
-	p.was.Size = unix.SizeofSchedAttr
-	if unix.SchedSetAttr(0, p.was, 0) != nil {
+	p.restoreTo.Size = unix.SizeofSchedAttr
+	if unix.SchedSetAttr(0, p.restoreTo, 0) != nil {
 		// Clearing reset-on-fork needs CAP_SYS_NICE: keep it.
-		p.was.Flags |= unix.SCHED_FLAG_RESET_ON_FORK
-		_ = unix.SchedSetAttr(0, p.was, 0)
+		p.restoreTo.Flags |= unix.SCHED_FLAG_RESET_ON_FORK
+		_ = unix.SchedSetAttr(0, p.restoreTo, 0)
 	}
-	p.was = nil
+	p.restoreTo = nil
 	p.name = "normal"
 }

@@ -48,10 +48,10 @@ func TestThreadThatIsTracedAlready(t *testing.T) {
 // The other tracer has detached by the time it is looked for.
 func TestTracerThatIsGoneByNow(t *testing.T) {
 	p := start(t, "spin")
-	if err := refused(p.tid, syscall.EPERM, true); err != ErrTraced {
+	if err := seizeRefused(p.tid, syscall.EPERM, true); err != ErrTraced {
 		t.Errorf("who may read its memory may trace it, but for another tracer: %v", err)
 	}
-	if err := refused(p.tid, syscall.EPERM, false); err != ErrDenied {
+	if err := seizeRefused(p.tid, syscall.EPERM, false); err != ErrDenied {
 		t.Errorf("a filter may have refused it: %v", err)
 	}
 	with(t, Options{}, func(c *Controller) {

@@ -24,7 +24,7 @@ func (r *registers) read(tid int) (e syscall.Errno) {
 		r.n = 0
 		return e
 	}
-	r.more(tid)
+	r.readArchRegs(tid)
 	return 0
 }
 

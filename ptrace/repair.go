@@ -58,20 +58,21 @@ type repairer struct {
 // Stop signals are left alone: these calls give EINTR after SIGCONT (signal(7)).
 //
 //go:nosplit
-func (r *repairer) repair(l *Tracee) {
-	if l.kind == KindGroup || l.kind == KindSignal && stops(l.signal) && !ignores(l.tid, l.signal) {
+func (r *repairer) repair(tracee *Tracee) {
+	if tracee.kind == KindGroup || tracee.kind == KindSignal && stops(tracee.signal) && !ignores(tracee.tid,
+		tracee.signal) {
 		return
 	}
-	if refusedTraceMe(&r.regs.raw) {
-		l.repair.Restarted = !r.readOnly && r.traceMe(l)
+	if traceMeRefused(&r.regs.raw) {
+		tracee.repair.Restarted = !r.readOnly && r.traceMe(tracee)
 		return
 	}
 	switch {
-	case broken(&r.regs.raw) && !r.readOnly && r.restart(l):
-		l.repair.Restarted = true
-	case r.givenUp(l):
-	case broken(&r.regs.raw):
-		l.repair.Broken = l.kind != KindSignal || ignores(l.tid, l.signal) // else the signal caused it
+	case givesEINTR(&r.regs.raw) && !r.readOnly && r.restart(tracee):
+		tracee.repair.Restarted = true
+	case r.givenUp(tracee):
+	case givesEINTR(&r.regs.raw):
+		tracee.repair.Broken = tracee.kind != KindSignal || ignores(tracee.tid, tracee.signal) // else the signal caused it
 	}
 }
 
@@ -132,19 +133,19 @@ func Repairs(arch frames.Arch, nr int64, args [3]uint64, eagain bool) (again, go
 // givenUp restarts a call that gave up, or records that it cannot, and reports whether one gave up.
 //
 //go:nosplit
-func (r *repairer) givenUp(l *Tracee) bool {
-	a := r.needed(l.tid)
-	if a == repairNone || l.kind == KindSignal && !ignores(l.tid, l.signal) {
+func (r *repairer) givenUp(tracee *Tracee) bool {
+	a := r.needed(tracee.tid)
+	if a == repairNone || tracee.kind == KindSignal && !ignores(tracee.tid, tracee.signal) {
 		return false // the signal alone would have ended it
 	}
-	l.repair.GaveUp = a != repairGoOn
+	tracee.repair.GaveUp = a != repairGoOn
 	switch {
 	case a == repairReportedTwice:
-		l.repair.ReportedTwice = true
-	case a == repairNever || r.readOnly || !r.beginAgain(l):
-		l.repair.Broken, l.repair.GaveUp = true, true
+		tracee.repair.ReportedTwice = true
+	case a == repairNever || r.readOnly || !r.beginAgain(tracee):
+		tracee.repair.Broken, tracee.repair.GaveUp = true, true
 	default:
-		l.repair.Restarted = true
+		tracee.repair.Restarted = true
 	}
 	return true
 }

@@ -41,15 +41,15 @@ const (
 	numClasses
 )
 
-func classOf(l *Tracee) traceeClass {
+func classOf(tracee *Tracee) traceeClass {
 	switch {
-	case l == nil:
+	case tracee == nil:
 		return classUnknown
-	case l.state == traceePending && l.abandoned:
+	case tracee.state == traceePending && tracee.abandoned:
 		return classGivenUp
-	case l.state == traceePending:
+	case tracee.state == traceePending:
 		return classPending
-	case l.state == traceeStopped:
+	case tracee.state == traceeStopped:
 		return classHeld
 	}
 	return classOther
@@ -81,45 +81,45 @@ var transitions = [numClasses][numReports]actions{
 }
 
 // handleReport acts on the report in c.info, and gives the Tracee if it is to be returned to the caller.
-func (c *Controller) handleReport(l *Tracee, tid int) *Tracee {
+func (c *Controller) handleReport(tracee *Tracee, tid int) *Tracee {
 	switch code := c.info.code; {
 	case code == cldTrapped:
-		return c.transit(l, tid, reportStop, c.info.status)
+		return c.transit(tracee, tid, reportStop, c.info.status)
 	case code >= cldExited && code <= cldDumped:
-		return c.transit(l, tid, reportExit, 0)
+		return c.transit(tracee, tid, reportExit, 0)
 	}
 	return nil
 }
 
-func (c *Controller) transit(l *Tracee, tid int, r waitReport, status int32) *Tracee {
-	do := transitions[classOf(l)][r]
-	c.lost = c.lost || do&doSeek != 0
-	if do&doReap != 0 || do&doReapOwn != 0 && traces(c.tid, tid) {
+func (c *Controller) transit(tracee *Tracee, tid int, r waitReport, status int32) *Tracee {
+	do := transitions[classOf(tracee)][r]
+	c.unknownTracee = c.unknownTracee || do&doSeek != 0
+	if do&doReap != 0 || do&doReapOwn != 0 && isTracer(c.tid, tid) {
 		reap(tid)
 	}
 	if do&doConsume != 0 {
 		consume(tid)
 	}
 	if do&doHold != 0 {
-		l.stop(status)
-		l.times.Stop = procmem.Now()
-		l.times.Running = max(l.times.Interrupt, c.lastEmptyPoll)
+		tracee.stop(status)
+		tracee.times.Stop = procmem.Now()
+		tracee.times.Running = max(tracee.times.Interrupt, c.lastEmptyPoll)
 	}
 	if do&doEnd != 0 {
-		l.state = traceeGone
+		tracee.state = traceeGone
 	}
 	switch {
-	case do&doDetach != 0 && l == nil:
+	case do&doDetach != 0 && tracee == nil:
 		c.releaseUnknown(tid, status)
 	case do&doDetach != 0:
-		c.detachAndFree(l)
+		c.detachAndFree(tracee)
 	case do&doFree != 0:
-		c.tracees.free(l)
+		c.tracees.free(tracee)
 	}
 	if do&doDeliver == 0 {
 		return nil
 	}
-	return l
+	return tracee
 }
 
 func (c *Controller) releaseUnknown(tid int, status int32) {
@@ -129,21 +129,21 @@ func (c *Controller) releaseUnknown(tid int, status int32) {
 	_ = c.release(&l) // fails if it was killed
 }
 
-func traces(tracer, tid int) bool {
+func isTracer(tracer, tid int) bool {
 	var st procmem.Status
 	return procmem.ReadStatus(tid, &st) == nil && st.TracerPid == tracer
 }
 
 // stop sets the kind of the stop by a wait's status, which has the signal in bits 0 to 7 and the event above.
-func (l *Tracee) stop(status int32) {
-	l.state, l.signal = traceeStopped, 0
+func (tracee *Tracee) stop(status int32) {
+	tracee.state, tracee.signal = traceeStopped, 0
 	switch sig := status & 0xff; {
 	case status>>8 != eventStop:
-		l.kind, l.signal = KindSignal, sig
+		tracee.kind, tracee.signal = KindSignal, sig
 	case sig == int32(unix.SIGTRAP):
-		l.kind = KindInterrupt
+		tracee.kind = KindInterrupt
 	default:
-		l.kind = KindGroup
+		tracee.kind = KindGroup
 	}
 }
 

@@ -94,7 +94,7 @@ func (c *Controller) seize(tid int) error {
 	}
 	c.rescue.since.Store(0)
 	if e != 0 {
-		return refused(tid, e, c.seized || !filtered())
+		return seizeRefused(tid, e, c.seized || !filtered())
 	}
 	c.seized = true
 	return nil

@@ -8,17 +8,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// broken reports a possible, restartable EINTR.
+// givesEINTR reports a possible, restartable EINTR.
 //
 //go:nosplit
-func broken(w *rawRegs) bool {
+func givesEINTR(w *rawRegs) bool {
 	return w[0] == resultEINTR && restartableAArch64(int64(w[armX8]), 0)
 }
 
-// refusedTraceMe reports false: the argument of the call is overwritten.
+// traceMeRefused reports false: the argument of the call is overwritten.
 //
 //go:nosplit
-func refusedTraceMe(*rawRegs) bool { return false }
+func traceMeRefused(*rawRegs) bool { return false }
 
 //go:nosplit
 func (r *repairer) traceMe(*Tracee) bool { return false }
@@ -31,9 +31,9 @@ func (r *repairer) traceMe(*Tracee) bool { return false }
 // mask. x0 must then fit the call.
 //
 //go:nosplit
-func (r *repairer) restart(l *Tracee) bool {
+func (r *repairer) restart(tracee *Tracee) bool {
 	nr := int64(r.regs.raw[armX8])
-	if l.kind == KindSignal && !r.ignored(l) || signalsPending(l.tid) {
+	if tracee.kind == KindSignal && !r.ignored(tracee) || signalsPending(tracee.tid) {
 		return false
 	}
 	var flags uint64
@@ -41,25 +41,25 @@ func (r *repairer) restart(l *Tracee) bool {
 		flags = r.regs.raw[arg-1]
 	}
 	var insn [4]byte
-	if !restartableAArch64(nr, flags) || readVM(l.tid, r.regs.raw[armPC]-4, insn[:]) != 4 ||
+	if !restartableAArch64(nr, flags) || readVM(tracee.tid, r.regs.raw[armPC]-4, insn[:]) != 4 ||
 		binary.LittleEndian.Uint32(insn[:]) != svcInstruction {
 		return false
 	}
-	asleep := r.sameSleep(l, nr)
-	m := r.masked(l.tid, nr)
+	asleep := r.sameSleep(tracee, nr)
+	m := r.masked(tracee.tid, nr)
 	if m == maskOther && !asleep {
 		return false
 	}
-	arg0, ok := r.firstArgument(l, nr, m == maskInCall)
+	arg0, ok := r.firstArgument(tracee, nr, m == maskInCall)
 	if !ok {
-		arg0, ok = l.call.Args[0], asleep
+		arg0, ok = tracee.call.Args[0], asleep
 	}
 	if !ok {
 		return false
 	}
 	r.regs.raw[armPC] -= 4
 	r.regs.raw[0] = arg0
-	return setRegSet(l.tid, &r.regs.raw, rawRegsLen) == 0
+	return setRegSet(tracee.tid, &r.regs.raw, rawRegsLen) == 0
 }
 
 // sameSleep reports whether an epoll call is that of [Tracee.Sleeping]: it has the same place and further arguments,
@@ -67,9 +67,9 @@ func (r *repairer) restart(l *Tracee) bool {
 // call in between. So it is used only where a wrong one is harmless.
 //
 //go:nosplit
-func (r *repairer) sameSleep(l *Tracee, nr int64) bool {
-	was, now := &l.call, &r.regs.raw
-	if nr != 22 && nr != 441 || !l.sleeping || was.Nr != nr || was.SP != now[armSP] || was.PC != now[armPC] {
+func (r *repairer) sameSleep(tracee *Tracee, nr int64) bool {
+	was, now := &tracee.call, &r.regs.raw
+	if nr != 22 && nr != 441 || !tracee.sleeping || was.Nr != nr || was.SP != now[armSP] || was.PC != now[armPC] {
 		return false
 	}
 	for i := 1; i < len(was.Args); i++ {
@@ -77,8 +77,8 @@ func (r *repairer) sameSleep(l *Tracee, nr int64) bool {
 			return false
 		}
 	}
-	n := r.runs(l.tid)
-	return n == l.runs+1 || n == l.runs+2
+	n := r.runs(tracee.tid)
+	return n == tracee.runs+1 || n == tracee.runs+2
 }
 
 // firstArgument gives orig_x0, which the kernel shows at seccomp stops (arch/arm64/include/asm/syscall.h,
@@ -86,14 +86,15 @@ func (r *repairer) sameSleep(l *Tracee, nr int64) bool {
 // and must be a descriptor of the right kind.
 //
 //go:nosplit
-func (r *repairer) firstArgument(l *Tracee, nr int64, inCall bool) (uint64, bool) {
+func (r *repairer) firstArgument(tracee *Tracee, nr int64, inCall bool) (uint64, bool) {
 	fd := descriptorAArch64(nr)
-	if l.kind == KindInterrupt && (inCall || fd != "") && seccompInfo(l.tid, &r.files.stopInfo, &r.files.callInfo) {
+	if tracee.kind == KindInterrupt && (inCall || fd != "") && seccompInfo(tracee.tid, &r.files.stopInfo,
+		&r.files.callInfo) {
 		v := r.files.callInfo.args[0]
-		return v, v != resultEINTR && (inCall || r.files.isOpen(l.tid, v, fd))
+		return v, v != resultEINTR && (inCall || r.files.isOpen(tracee.tid, v, fd))
 	}
-	v, ok := r.argumentOf(l.tid, nr)
-	return v, ok && (inCall || fd == "" || r.files.isOpen(l.tid, v, fd))
+	v, ok := r.argumentOf(tracee.tid, nr)
+	return v, ok && (inCall || fd == "" || r.files.isOpen(tracee.tid, v, fd))
 }
 
 type callMask uint8
@@ -168,13 +169,13 @@ func (r *repairer) runs(tid int) uint64 {
 // ignored reports whether the process ignores the stop's signal.
 //
 //go:nosplit
-func (r *repairer) ignored(l *Tracee) bool {
-	text := r.files.text(l.tid, "/status\x00")
-	bit := uint64(1) << (uint32(l.signal-1) & 63)
+func (r *repairer) ignored(tracee *Tracee) bool {
+	text := r.files.text(tracee.tid, "/status\x00")
+	bit := uint64(1) << (uint32(tracee.signal-1) & 63)
 	if ign, ok := digits(text, after(text, "SigIgn:\t"), 16); ok && ign&bit != 0 {
 		return true
 	}
-	switch unix.Signal(l.signal) {
+	switch unix.Signal(tracee.signal) {
 	case unix.SIGCHLD, unix.SIGURG, unix.SIGWINCH, unix.SIGCONT: // unless caught
 		caught, ok := digits(text, after(text, "SigCgt:\t"), 16)
 		return ok && caught&bit == 0

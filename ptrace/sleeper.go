@@ -14,7 +14,7 @@ import (
 type Sleeper struct {
 	alarm    alarm
 	watchdog *watchdog // of a real-time priority, else nil
-	own      sleepCounters
+	counters sleepCounters
 	woken    int64 // end of the sleep in the last wait, or 0
 	rang     bool  // its timer ended the last sleep
 }
@@ -28,12 +28,12 @@ func (s *Sleeper) Woken() int64 { return s.woken }
 // call.
 func (s *Sleeper) ByTimer() bool { return s.rang }
 
-// Awake clears ByTimer.
-func (s *Sleeper) Awake() { s.rang = false }
+// ForgetWake clears ByTimer.
+func (s *Sleeper) ForgetWake() { s.rang = false }
 
 // Moved records that the thread was moved to another processor. The alarm is then set again there: set on another one,
 // it interrupts a thread that leaves a system call too late (kernel/entry/common.c).
-func (s *Sleeper) Moved() { s.alarm.at, s.rang = 0, false }
+func (s *Sleeper) Moved() { s.alarm.ringsAt, s.rang = 0, false }
 
 // Nap sleeps until a moment on the clock of [Now], without the alarm.
 func (s *Sleeper) Nap(until int64) {
@@ -52,14 +52,14 @@ func (s *Sleeper) SleepUntil(at int64) {
 		procmem.SleepUntil(at)
 	}
 	s.rang = true
-	s.own.sleptSince(began, procmem.Now())
+	s.counters.sleptSince(began, procmem.Now())
 }
 
 func (s *Sleeper) nanosleep(ns int64) {
 	began := procmem.Now()
 	nanosleep(ns)
 	s.woken, s.rang = procmem.Now(), true
-	s.own.sleptSince(began, s.woken)
+	s.counters.sleptSince(began, s.woken)
 }
 
 // awaitStop waits until a report, which is then in info, or until a moment (EINTR). ok is false without an alarm.
@@ -71,7 +71,7 @@ func (s *Sleeper) awaitStop(until int64, info *sigInfo) (e syscall.Errno, ok boo
 	}
 	s.woken = procmem.Now()
 	s.rang = slept && e == unix.EINTR
-	s.own.sleptSince(began, s.woken)
+	s.counters.sleptSince(began, s.woken)
 	return e, true
 }
 

@@ -26,7 +26,7 @@ type StackCopy struct {
 
 // stackReader reads the stack in a stop.
 type stackReader struct {
-	got     StackCopy
+	copied  StackCopy
 	top     uint64 // end of the copy, or 0 if unknown
 	allowed allowance
 }
@@ -36,21 +36,21 @@ type stackReader struct {
 const mostStack = 9 << 20
 
 //go:nosplit
-func (s *stackReader) reset() { s.got.StackLen, s.got.TailLen, s.got.InLarger = 0, 0, false }
+func (s *stackReader) reset() { s.copied.StackLen, s.copied.TailLen, s.copied.InLarger = 0, 0, false }
 
 //go:nosplit
 func (s *stackReader) read(tid int, req *Request, sp uint64) {
 	s.plan(req, sp)
 	if req.Memory != nil {
 		if len(req.Stack) > 0 {
-			s.got.StackLen = s.allowed.copy(req.Memory, tid, s.got.StackAddr, s.to(req))
+			s.copied.StackLen = s.allowed.copy(req.Memory, tid, s.copied.StackAddr, s.buffer(req))
 		}
 		return
 	}
-	s.got.StackLen = s.allowed.readVM(tid, s.got.StackAddr, s.to(req))
-	if s.got.StackLen == 0 { // nothing is mapped below sp
-		s.got.StackAddr += redZone
-		s.got.StackLen = s.allowed.readVM(tid, s.got.StackAddr, s.to(req))
+	s.copied.StackLen = s.allowed.readVM(tid, s.copied.StackAddr, s.buffer(req))
+	if s.copied.StackLen == 0 { // nothing is mapped below sp
+		s.copied.StackAddr += redZone
+		s.copied.StackLen = s.allowed.readVM(tid, s.copied.StackAddr, s.buffer(req))
 	}
 }
 
@@ -60,10 +60,10 @@ func (s *stackReader) plan(req *Request, sp uint64) {
 	if req.Memory != nil && len(req.Stack) > 0 && from&^0xfff != sp&^0xfff && req.Memory.Start(sp) > from {
 		from = sp // another mapping lies below
 	}
-	s.top, s.got.StackEnd = req.Top, 0
+	s.top, s.copied.StackEnd = req.Top, 0
 	if req.ToEnd && req.Memory != nil {
 		end := req.Memory.End(sp)
-		if s.top, s.got.StackEnd = end, end; end-sp > mostStack {
+		if s.top, s.copied.StackEnd = end, end; end-sp > mostStack {
 			s.top = 0
 		}
 	}
@@ -77,15 +77,15 @@ func (s *stackReader) plan(req *Request, sp uint64) {
 	if deep {
 		asked = room
 	}
-	s.got.StackAddr, s.got.InLarger, s.got.StackAsked = from, deep, upTo(s.top, from, asked)
+	s.copied.StackAddr, s.copied.InLarger, s.copied.StackAsked = from, deep, bytesUpTo(s.top, from, asked)
 }
 
 //go:nosplit
-func (s *stackReader) to(req *Request) []byte {
-	if s.got.InLarger {
-		return req.Larger[:s.got.StackAsked]
+func (s *stackReader) buffer(req *Request) []byte {
+	if s.copied.InLarger {
+		return req.Larger[:s.copied.StackAsked]
 	}
-	return req.Stack[:s.got.StackAsked]
+	return req.Stack[:s.copied.StackAsked]
 }
 
 //go:nosplit
@@ -95,16 +95,16 @@ func takesTail(req *Request, size uint64) bool {
 
 //go:nosplit
 func (s *stackReader) readTail(tid int, req *Request) {
-	have, size := s.got.StackAddr+uint64(s.got.StackLen), uint64(len(req.Tail))
-	if s.got.StackLen < s.got.StackAsked || s.top <= have || !takesTail(req, s.top-s.got.StackAddr) {
+	have, size := s.copied.StackAddr+uint64(s.copied.StackLen), uint64(len(req.Tail))
+	if s.copied.StackLen < s.copied.StackAsked || s.top <= have || !takesTail(req, s.top-s.copied.StackAddr) {
 		return
 	}
-	s.got.TailAddr = max(have, s.top-size)
-	s.got.TailLen = s.allowed.copy(req.Memory, tid, s.got.TailAddr, req.Tail[:s.top-s.got.TailAddr])
+	s.copied.TailAddr = max(have, s.top-size)
+	s.copied.TailLen = s.allowed.copy(req.Memory, tid, s.copied.TailAddr, req.Tail[:s.top-s.copied.TailAddr])
 }
 
 func (s *stackReader) result() StackCopy {
-	got := s.got
+	got := s.copied
 	if got.Short = s.allowed.short; got.Short {
 		got.StackAsked = got.StackLen
 	}
@@ -112,7 +112,7 @@ func (s *stackReader) result() StackCopy {
 }
 
 //go:nosplit
-func upTo(top, from uint64, n int) int {
+func bytesUpTo(top, from uint64, n int) int {
 	if top > from && top-from < uint64(n) {
 		return int(top - from)
 	}

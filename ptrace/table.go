@@ -14,8 +14,8 @@ func (t *table) inUse() []Tracee { return t.tracees[:t.used] }
 
 func (t *table) find(tid int) *Tracee {
 	for i := range t.inUse() {
-		if l := &t.tracees[i]; l.tid == tid && l.state != traceeFree {
-			return l
+		if tracee := &t.tracees[i]; tracee.tid == tid && tracee.state != traceeFree {
+			return tracee
 		}
 	}
 	return nil
@@ -23,34 +23,34 @@ func (t *table) find(tid int) *Tracee {
 
 func (t *table) slot() *Tracee {
 	for i := range t.tracees {
-		if l := &t.tracees[i]; l.state == traceeFree {
+		if tracee := &t.tracees[i]; tracee.state == traceeFree {
 			t.used = max(t.used, i+1)
-			l.index = i
-			return l
+			tracee.index = i
+			return tracee
 		}
 	}
 	return nil
 }
 
-func (t *table) take(l *Tracee, tid int) {
-	*l = Tracee{tid: tid, index: l.index, state: traceePending}
-	t.rescue.tids[l.index].Store(int32(tid))
+func (t *table) take(tracee *Tracee, tid int) {
+	*tracee = Tracee{tid: tid, index: tracee.index, state: traceePending}
+	t.rescue.tids[tracee.index].Store(int32(tid))
 	t.live++
 }
 
-func (t *table) free(l *Tracee) {
-	t.rescue.tids[l.index].Store(0)
-	*l = Tracee{}
+func (t *table) free(tracee *Tracee) {
+	t.rescue.tids[tracee.index].Store(0)
+	*tracee = Tracee{}
 	t.live--
 	for t.used > 0 && t.tracees[t.used-1].state == traceeFree {
 		t.used--
 	}
 }
 
-// stopsSoon reports whether a pending thread is not [Tracee.Queued].
+// stopsSoon reports whether a pending thread is not marked ([Tracee.MarkQueued]).
 func (t *table) stopsSoon() bool {
 	for i := range t.inUse() {
-		if l := &t.tracees[i]; l.state == traceePending && !l.queued {
+		if tracee := &t.tracees[i]; tracee.state == traceePending && !tracee.queued {
 			return true
 		}
 	}

@@ -49,23 +49,23 @@ const (
 )
 
 // TID gives the thread.
-func (l *Tracee) TID() int { return l.tid }
+func (tracee *Tracee) TID() int { return tracee.tid }
 
 // Interrupted is the time of the interrupt, on the clock of [Now].
-func (l *Tracee) Interrupted() int64 { return l.times.Interrupt }
+func (tracee *Tracee) Interrupted() int64 { return tracee.times.Interrupt }
 
 // Before gives the clocks as of just before the interrupt, if they were read.
-func (l *Tracee) Before() (SchedStat, bool) { return l.before, l.beforeOK }
+func (tracee *Tracee) Before() (SchedStat, bool) { return tracee.before, tracee.beforeOK }
 
 // Ended reports whether the thread ended before it stopped: Finish gives [ErrGone].
-func (l *Tracee) Ended() bool { return l.state == traceeGone }
+func (tracee *Tracee) Ended() bool { return tracee.state == traceeGone }
 
 // Sleeping sets the call in which the thread slept before Begin, and its run count from before call was read. On arm64
 // some calls can be restarted only with these, because the result overwrites the first argument. Precondition: Finish
 // was not called.
-func (l *Tracee) Sleeping(call *SyscallInfo, runs uint64) {
-	l.sleeping, l.call, l.runs = true, *call, runs
+func (tracee *Tracee) Sleeping(call *SyscallInfo, runs uint64) {
+	tracee.sleeping, tracee.call, tracee.runs = true, *call, runs
 }
 
-// Queued marks a thread that is queued for the processor of the tracer, so that waits do not spin for its stop.
-func (l *Tracee) Queued() { l.queued = true }
+// MarkQueued marks a thread that is queued for the processor of the tracer, so that waits do not spin for its stop.
+func (tracee *Tracee) MarkQueued() { tracee.queued = true }

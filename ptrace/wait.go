@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// watch consumes nothing. WSTOPPED would add other children's stops; tracees' are always reported
+	// waitFlags consumes nothing. WSTOPPED would add other children's stops; tracees' are always reported
 	// (kernel/exit.c, wait_task_stopped).
-	watch = unix.WEXITED | unix.WNOWAIT | unix.WALL | unix.WNOTHREAD
+	waitFlags = unix.WEXITED | unix.WNOWAIT | unix.WALL | unix.WNOTHREAD
 
-	askEvery    = 1_000      // ns between polls: each takes a lock that the stop needs, too
+	pollEvery   = 1_000      // ns between polls: each takes a lock that the stop needs, too
 	sleepQueued = 8_000      // ns, first sleep for a queued thread
 	sleepMin    = 20_000     // ns, first sleep otherwise
 	sleepMax    = 200_000    // ns, longest sleep
-	lostFor     = 1_000_000  // ns that serveLost waits
+	unknownFor  = 1_000_000  // ns that awaitUnknown waits
 	auditEvery  = 2_000_000  // ns between checks of all Tracees
 	blockMax    = 20_000_000 // ns, longest sleep that a stop ends
 	wakeTakes   = 20_000     // ns, longest wake-up at real-time priority
@@ -36,12 +36,12 @@ func (c *Controller) WaitAny(deadline int64) *Tracee {
 	if c.tracees.stopsSoon() {
 		sleep, spin = sleepMin, c.wakeup
 	}
-	for until := int64(0); c.tracees.live > 0 || c.lost; {
-		l, now := c.ask()
+	for until := int64(0); c.tracees.live > 0 || c.unknownTracee; {
+		tracee, now := c.findStopped()
 		switch {
-		case l != nil:
-			return l
-		case now >= deadline || c.asked():
+		case tracee != nil:
+			return tracee
+		case now >= deadline || c.mustLeave():
 			return nil
 		case now < spin:
 			spinPause(now)
@@ -51,8 +51,8 @@ func (c *Controller) WaitAny(deadline int64) *Tracee {
 			c.alarm.set(until)
 			continue
 		}
-		if l, ok := c.block(until); l != nil {
-			return l
+		if tracee, ok := c.block(until); tracee != nil {
+			return tracee
 		} else if !ok {
 			c.nanosleep(min(sleep, deadline-now))
 			sleep = min(sleep*2, sleepMax)
@@ -67,10 +67,10 @@ func (c *Controller) SpinAny(deadline int64) *Tracee {
 		deadline = 0
 	}
 	deadline = min(deadline, c.wakeup)
-	for c.tracees.live > 0 || c.lost {
-		l, now := c.ask()
-		if l != nil || now >= deadline {
-			return l
+	for c.tracees.live > 0 || c.unknownTracee {
+		tracee, now := c.findStopped()
+		if tracee != nil || now >= deadline {
+			return tracee
 		}
 		spinPause(now)
 	}
@@ -78,23 +78,23 @@ func (c *Controller) SpinAny(deadline int64) *Tracee {
 }
 
 func spinPause(since int64) {
-	for procmem.Now() < since+askEvery {
+	for procmem.Now() < since+pollEvery {
 	}
 }
 
-// ask gives the Tracee of a stopped or ended thread, else nil and the time.
-func (c *Controller) ask() (l *Tracee, now int64) {
-	asked := procmem.Now() // stops after this moment may not be seen
-	if l = c.scan(); l != nil {
-		return l, 0
+// findStopped gives the Tracee of a stopped or ended thread, else nil and the time.
+func (c *Controller) findStopped() (tracee *Tracee, now int64) {
+	pollBegan := procmem.Now() // stops after this moment may not be seen
+	if tracee = c.waitAll(); tracee != nil {
+		return tracee, 0
 	}
 	now = procmem.Now()
-	c.lastEmptyPoll = asked
-	if now >= c.audit {
-		l = c.eachPending((*Controller).checkOne)
-		c.audit = now + max(auditEvery, (procmem.Now()-now)*auditShare)
+	c.lastEmptyPoll = pollBegan
+	if now >= c.nextAudit {
+		tracee = c.eachPending((*Controller).checkOne)
+		c.nextAudit = now + max(auditEvery, (procmem.Now()-now)*auditShare)
 	}
-	return l, now
+	return tracee, now
 }
 
 // block blocks in waitid until a report or a moment. It returns false if there is no alarm and the caller must poll
@@ -108,84 +108,84 @@ func (c *Controller) block(until int64) (*Tracee, bool) {
 	if e == unix.EINTR {
 		return nil, true
 	}
-	l := c.reported(e)
-	return l, l != nil
+	tracee := c.reported(e)
+	return tracee, tracee != nil
 }
 
 // Poll reports whether a Tracee's thread has stopped or ended.
-func (c *Controller) Poll(l *Tracee) bool {
-	if l.state == traceePending {
-		c.poll(l)
+func (c *Controller) Poll(tracee *Tracee) bool {
+	if tracee.state == traceePending {
+		c.poll(tracee)
 	}
-	return l.state == traceeStopped || l.state == traceeGone
+	return tracee.state == traceeStopped || tracee.state == traceeGone
 }
 
-func (c *Controller) scan() *Tracee {
-	return c.reported(waitid(unix.P_ALL, 0, watch, &c.info))
+func (c *Controller) waitAll() *Tracee {
+	return c.reported(waitid(unix.P_ALL, 0, waitFlags, &c.info))
 }
 
 // reported gives the Tracee for the caller after a wait for any tracee. A report of a thread without a pending Tracee
 // would hide those of others, so each pending Tracee is then polled.
 func (c *Controller) reported(e syscall.Errno) *Tracee {
 	if e == unix.ECHILD {
-		c.lost = false // no tracee at all
+		c.unknownTracee = false // no tracee at all
 	}
 	if e != 0 || c.info.pid == 0 {
 		return nil
 	}
 	tid := int(c.info.pid)
-	l := c.tracees.find(tid)
-	pending := l != nil && l.state == traceePending
-	if got := c.handleReport(l, tid); pending {
+	tracee := c.tracees.find(tid)
+	pending := tracee != nil && tracee.state == traceePending
+	if got := c.handleReport(tracee, tid); pending {
 		return got
 	}
 	return c.eachPending((*Controller).poll)
 }
 
-func (c *Controller) eachPending(ask func(*Controller, *Tracee) *Tracee) *Tracee {
+func (c *Controller) eachPending(check func(*Controller, *Tracee) *Tracee) *Tracee {
 	for i := 0; i < c.tracees.used; i++ {
-		if l := &c.tracees.tracees[i]; l.state == traceePending {
-			if l := ask(c, l); l != nil {
-				return l
+		if tracee := &c.tracees.tracees[i]; tracee.state == traceePending {
+			if tracee := check(c, tracee); tracee != nil {
+				return tracee
 			}
 		}
 	}
 	return nil
 }
 
-func (c *Controller) poll(l *Tracee) *Tracee {
-	e := waitid(unix.P_PID, l.tid, watch, &c.info)
+func (c *Controller) poll(tracee *Tracee) *Tracee {
+	e := waitid(unix.P_PID, tracee.tid, waitFlags, &c.info)
 	switch {
 	case e == unix.ECHILD:
-		return c.transit(l, l.tid, reportNone, 0)
+		return c.transit(tracee, tracee.tid, reportNone, 0)
 	case e == 0 && c.info.pid != 0:
-		return c.handleReport(l, l.tid)
+		return c.handleReport(tracee, tracee.tid)
 	}
 	return nil
 }
 
 // checkOne checks a pending Tracee for a changed thread id, and for a stop whose report another thread has consumed.
-func (c *Controller) checkOne(l *Tracee) *Tracee {
-	if got := c.poll(l); got != nil || l.state != traceePending {
+func (c *Controller) checkOne(tracee *Tracee) *Tracee {
+	if got := c.poll(tracee); got != nil || tracee.state != traceePending {
 		return got
 	}
 	var info sigInfo
-	if getSigInfo(l.tid, &info) != 0 {
+	if getSigInfo(tracee.tid, &info) != 0 {
 		return nil
 	}
-	if got := c.poll(l); got != nil || l.state != traceePending {
+	if got := c.poll(tracee); got != nil || tracee.state != traceePending {
 		return got
 	}
 	c.stats.Stolen++
-	return c.transit(l, l.tid, reportStop, stolenStatus(&info))
+	return c.transit(tracee, tracee.tid, reportStop, stolenStatus(&info))
 }
 
-// serveLost waits shortly for the stop of a tracee whose id has changed at an exec, to detach it.
-func (c *Controller) serveLost() {
-	for end := procmem.Now() + lostFor; c.lost && procmem.Now() < end; nanosleep(sleepMin) {
-		switch e := waitid(unix.P_ALL, 0, watch, &c.info); {
+// awaitUnknown waits shortly for the stop of a tracee whose id has changed at an exec, to detach it.
+func (c *Controller) awaitUnknown() {
+	for end := procmem.Now() + unknownFor; c.unknownTracee && procmem.Now() < end; nanosleep(sleepMin) {
+		switch e := waitid(unix.P_ALL, 0, waitFlags, &c.info); {
 		case e == unix.ECHILD:
-			c.lost = false
+			c.unknownTracee = false
 		case e == 0 && c.info.pid != 0 && c.tracees.find(int(c.info.pid)) == nil:
 			c.handleReport(nil, int(c.info.pid))
 		}

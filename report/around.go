@@ -18,8 +18,8 @@ import (
 	"prywalk/internal/view"
 )
 
-// chosen selects the frames of exactly this name, else those that match it as a regular expression.
-func (d *data) chosen(flag, function string) (func(frame int32) bool, error) {
+// selectFrames selects the frames of exactly this name, else those that match it as a regular expression.
+func (d *data) selectFrames(flag, function string) (func(frame int32) bool, error) {
 	re, err := view.Compile(flag, function)
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func around(w io.Writer, p *profile.Profile, function string, o Options, what st
 		return err
 	}
 	defer d.Close()
-	is, err := d.chosen(what, function)
+	is, err := d.selectFrames(what, function)
 	if err != nil {
 		return err
 	}

@@ -129,15 +129,17 @@ type span struct {
 
 type lockID struct {
 	pid  int64
-	what string
+	name string
 }
 
+// blameKey is an entry of the result: a lock, and the stack or the name of its owner.
 type blameKey struct {
 	lock  lockID
 	owner *profile.Sample // nil: unknown
-	what  string
+	name  string
 }
 
+// blamer attributes waits for locks to what their owners did.
 type blamer struct {
 	threads map[int64][]span  // by number, in order
 	seen    map[lockID][]span // beginnings of waits, in order
@@ -205,6 +207,7 @@ func lockOf(s *profile.Sample) lockID {
 	return lockID{view.Number(s, rec.LabelPID), view.Label(s, rec.LabelWaitsFor)}
 }
 
+// interval attributes the blocked time of one interval.
 func (b *blamer) interval(s *profile.Sample, blocked int64) {
 	id := lockOf(s)
 	if b.waiter[id] == nil {
@@ -227,7 +230,7 @@ func (b *blamer) interval(s *profile.Sample, blocked int64) {
 	case end == 0: // without times
 		add(blameKey{id, nil, ownerUnseen}, 1)
 	case s.Value[b.wall] <= 2*b.period:
-		add(b.atTick(id, view.OwnerOf(s), end), 1)
+		add(b.ownerAtTick(id, view.OwnerOf(s), end), 1)
 	default:
 		b.parts(id, s, from, end, add)
 	}
@@ -254,8 +257,8 @@ func (b *blamer) interval(s *profile.Sample, blocked int64) {
 	}
 }
 
-// atTick gives what the owner did at a moment's tick.
-func (b *blamer) atTick(id lockID, owner, at int64) blameKey {
+// ownerAtTick gives what the owner did at the tick of a moment.
+func (b *blamer) ownerAtTick(id lockID, owner, at int64) blameKey {
 	if owner <= 0 {
 		return noOwner(id, owner)
 	}
@@ -339,12 +342,12 @@ func (b *blamer) profile(p *profile.Profile) *profile.Profile {
 	for _, k := range b.order {
 		w := b.waiter[k.lock]
 		s := &profile.Sample{
-			Value: []int64{b.out[k]}, Label: map[string][]string{rec.LabelWaitsFor: {k.lock.what},
+			Value: []int64{b.out[k]}, Label: map[string][]string{rec.LabelWaitsFor: {k.lock.name},
 				rec.LabelComm: w.Label[rec.LabelComm]},
 			NumLabel: map[string][]int64{rec.LabelPID: {k.lock.pid}}, NumUnit: map[string][]string{},
 		}
 		if k.owner == nil {
-			s.Location = []*profile.Location{unknown[k.what]}
+			s.Location = []*profile.Location{unknown[k.name]}
 		} else {
 			s.Location = k.owner.Location
 			for _, l := range []string{rec.LabelThread, rec.LabelState, rec.LabelWait} {

@@ -46,9 +46,9 @@ type Figure struct {
 	// Sure: significant ([Diff], [DiffRuns]).
 	Sure bool
 
-	chance  float64 // standard error under the hypothesis of no change
-	ofWhole float64 // its part of a change of the whole that may be noise between runs
-	rare    bool    // too small to be tested, with several runs
+	nullError  float64 // standard error under the hypothesis of no change
+	wholeNoise float64 // its part of a change of the whole that may be noise between runs
+	rare       bool    // too small to be tested, with several runs
 }
 
 // Delta is the change.
@@ -68,8 +68,8 @@ type Difference struct {
 	prec     [2]tabular.Precision // of whole recordings
 }
 
-// falsely is the probability that equal loads show any sure change.
-const falsely = 0.05
+// falseAlarms is the probability that equal loads show any sure change.
+const falseAlarms = 0.05
 
 // Diff compares two profiles function by function ([view.Counterparts]).
 //
@@ -219,27 +219,27 @@ func (x *Difference) figure(before, after float64) Figure {
 		return f
 	}
 	value := [2]float64{f.Old, f.New}
-	same := x.ifTheSame(value)
+	same := x.pooledMean(value)
 	was, is := x.prec[0].Total*x.scale[0], x.prec[1].Total*x.scale[1]
-	f.ofWhole = min(1, 2*same/(was+is)) * max(-mostBetweenRuns*was, min(is-was, mostBetweenRuns*was))
+	f.wholeNoise = min(1, 2*same/(was+is)) * max(-mostBetweenRuns*was, min(is-was, mostBetweenRuns*was))
 	if before == x.prec[0].Total && after == x.prec[1].Total { // all is the kernel's
 		return f
 	}
 	for i := range x.prec {
 		whole := x.prec[i].Total * x.scale[i]
 		within, chance := whole*x.prec[i].Margin(value[i]/whole), whole*x.prec[i].Err(min(1, same/whole))
-		f.Within, f.chance = math.Hypot(f.Within, within), math.Hypot(f.chance, chance)
+		f.Within, f.nullError = math.Hypot(f.Within, within), math.Hypot(f.nullError, chance)
 	}
 	return f
 }
 
-// untold: a profile lacks samples or their counts.
+// unreported reports that a profile lacks samples or their counts.
 func (x *Difference) unreported() bool {
 	return slices.ContainsFunc(x.prec[:], func(p tabular.Precision) bool { return p.N <= 0 || p.Total <= 0 })
 }
 
-// ifTheSame is the mean of both values, weighed by samples.
-func (x *Difference) ifTheSame(value [2]float64) float64 {
+// pooledMean is the mean of both values, weighed by samples.
+func (x *Difference) pooledMean(value [2]float64) float64 {
 	var sum, weight float64
 	for i, p := range x.prec {
 		n := p.N / (p.Total * x.scale[i]) // samples per unit of the value
@@ -266,7 +266,7 @@ func (x *Difference) judge() {
 			}
 		}
 	}
-	bound := tabular.StudentBound(falsely/2/float64(max(tests, 1)), x.freedom())
+	bound := tabular.StudentBound(falseAlarms/2/float64(max(tests, 1)), x.freedom())
 	for i := range x.Changes {
 		for _, f := range []*Figure{&x.Changes[i].Self, &x.Changes[i].Total} {
 			if !f.rare {
@@ -274,16 +274,16 @@ func (x *Difference) judge() {
 			}
 		}
 	}
-	x.Whole.judge(tabular.StudentBound(falsely/2, x.freedom()))
+	x.Whole.judge(tabular.StudentBound(falseAlarms/2, x.freedom()))
 }
 
 // mostBetweenRuns: two runs of equal load may differ by this part of the whole.
 const mostBetweenRuns = 0.1
 
-// judge: beyond bound standard errors, also without its part of the whole's change.
+// judge marks a figure as sure beyond bound standard errors, also without its part of the whole's change.
 func (f *Figure) judge(bound float64) {
-	least := bound * f.chance
-	f.Sure = math.Abs(f.Delta()) > least && math.Abs(f.Delta()-f.ofWhole) > least+rounding*math.Abs(f.New)
+	least := bound * f.nullError
+	f.Sure = math.Abs(f.Delta()) > least && math.Abs(f.Delta()-f.wholeNoise) > least+rounding*math.Abs(f.New)
 }
 
 // of arithmetic
@@ -291,10 +291,10 @@ const rounding = 1e-9
 
 // beyondChance is the bound, in standard errors, for so many tests.
 func beyondChance(tests int) float64 {
-	return math.Sqrt2 * math.Erfinv(1-falsely/float64(max(tests, 1)))
+	return math.Sqrt2 * math.Erfinv(1-falseAlarms/float64(max(tests, 1)))
 }
 
-// sort: most slowed first, most sped up last.
+// sort puts the most slowed function first, the most sped up last.
 func (x *Difference) sort() {
 	slices.SortStableFunc(x.Changes, func(a, b Change) int {
 		return cmp.Or(cmp.Compare(b.Self.Delta(), a.Self.Delta()), cmp.Compare(b.Total.Delta(), a.Total.Delta()),
@@ -361,8 +361,8 @@ func (x *Difference) signed(v float64) string {
 
 func (x *Difference) valueName() string { return x.new.Profile.SampleType[x.new.Value].Type }
 
-// unlike names what makes the recordings hard to compare, or "".
-func (x *Difference) unlike() string {
+// mismatch names what makes the recordings hard to compare, or "".
+func (x *Difference) mismatch() string {
 	a, b := float64(x.old.Profile.DurationNanos), float64(x.new.Profile.DurationNanos)
 	if x.opts.Per == "run" && a > 0 && b > 0 && max(a, b) > 1.1*min(a, b) {
 		return "The recordings differ in length: --per second compares time per second of recording, " +

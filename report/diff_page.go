@@ -35,7 +35,7 @@ func (x *Difference) HTML(w io.Writer) error {
 	page.Title = fmt.Sprintf("%s: old and new", cmp.Or(x.opts.Title, x.new.Summary().Target))
 	page.Facts = x.facts()
 	page.Comments = nil
-	if line := x.unlike(); line != "" {
+	if line := x.mismatch(); line != "" {
 		page.Comments = []remark{{Text: line}}
 	}
 	if x.runs[0] != nil {

@@ -84,7 +84,7 @@ func (x *Difference) compareRuns() {
 				self[side], total[side] = append(self[side], v[f].self), append(total[side], v[f].total)
 			}
 		}
-		c.Self, c.Total = x.between(self, c.Self.chance), x.between(total, c.Total.chance)
+		c.Self, c.Total = x.between(self, c.Self.nullError), x.between(total, c.Total.nullError)
 		c.Self.rare, c.Total.rare = c.Self.Old+c.Self.New < least, c.Total.Old+c.Total.New < least
 	}
 }
@@ -119,8 +119,8 @@ func (x *Difference) between(values [2][]float64, sampling float64) Figure {
 		weight += 1 / n
 	}
 	spread := math.Sqrt(squares / float64(x.freedom()) * weight)
-	f := Figure{Old: mean[0], New: mean[1], chance: max(spread, sampling)}
-	f.Within = f.chance * tabular.StudentBound(falsely, x.freedom())
+	f := Figure{Old: mean[0], New: mean[1], nullError: max(spread, sampling)}
+	f.Within = f.nullError * tabular.StudentBound(falseAlarms, x.freedom())
 	return f
 }
 

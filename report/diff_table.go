@@ -64,7 +64,7 @@ func (x *Difference) heading(out *printable.Writer) {
 		changed += " significantly"
 	}
 	out.Printf("%s\n", x.new.paint(bold, tabular.Wrap(width, " · ", whole, changed)))
-	for _, line := range []string{x.old.leftOut(), x.unlike(), x.runsNote()} {
+	for _, line := range []string{x.old.leftOut(), x.mismatch(), x.runsNote()} {
 		if line != "" {
 			out.Printf("%s\n", tabular.Paragraph(width, "  ", line))
 		}
@@ -100,7 +100,7 @@ func (x *Difference) parts() (slower, faster, around []*Change) {
 	return slower, faster, around
 }
 
-// total: of total values.
+// section writes changes under a title; total selects total values instead of self values.
 func (x *Difference) section(out *printable.Writer, title string, list []*Change, total bool) {
 	if len(list) == 0 {
 		return

@@ -85,12 +85,12 @@ func TestWhatBecameSlowerIsFirst(t *testing.T) {
 func TestRecordingsOfDifferentLengthAreComparedBySecondOrShare(t *testing.T) {
 	old := ticked(t, 10, map[uint64]int64{0x20: 400, 0x40: 400})
 	later := ticked(t, 20, map[uint64]int64{0x20: 800, 0x40: 800})
-	if d := compared(t, old, later, DiffOptions{}); !d.of("serve").Self.Sure || !strings.Contains(d.unlike(), "--per") {
-		t.Errorf("per run: %+v, %q", d.of("serve"), d.unlike())
+	if d := compared(t, old, later, DiffOptions{}); !d.of("serve").Self.Sure || !strings.Contains(d.mismatch(), "--per") {
+		t.Errorf("per run: %+v, %q", d.of("serve"), d.mismatch())
 	}
 	for _, per := range []string{"second", "share"} {
 		d := compared(t, old, later, DiffOptions{Per: per})
-		if share, name := d.Worst(); share != 0 || d.of("serve").Self.Delta() != 0 || d.unlike() != "" {
+		if share, name := d.Worst(); share != 0 || d.of("serve").Self.Delta() != 0 || d.mismatch() != "" {
 			t.Errorf("per %s: worst %v %s, %+v", per, share, name, d.of("serve"))
 		}
 	}
@@ -223,7 +223,7 @@ func TestARecordingWithoutSuchTimeIsNamed(t *testing.T) {
 	p := ticked(t, 10, map[uint64]int64{0x20: 10})
 	for value, want := range map[string]string{"runqueue": "The earlier recording has no runqueue time", "cpu": ""} {
 		x := compared(t, p, p, DiffOptions{Options: Options{Value: value}})
-		if got := x.unlike(); !strings.HasPrefix(got, want) || want == "" && got != "" {
+		if got := x.mismatch(); !strings.HasPrefix(got, want) || want == "" && got != "" {
 			t.Errorf("%s: %q", value, got)
 		}
 	}

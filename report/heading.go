@@ -25,7 +25,7 @@ func (d *data) heading(out *printable.Writer, below string) {
 	out.Printf("%s\n%s\n", d.paint(bold, tabular.Wrap(width, " · ", s.Parts(d.Covered(&c))...)),
 		tabular.Wrap(width, " · ", d.totals(&s)...))
 	for _, line := range s.Comments {
-		for _, part := range brief(line) {
+		for _, part := range commentHead(line) {
 			out.Printf("%s\n", d.paint(dim, tabular.Paragraph(width, "  ", part)))
 		}
 	}
@@ -53,8 +53,8 @@ const seeBelow = " (see below)"
 // accountEnds separates the head of an account from its rest.
 const accountEnds = " | "
 
-// brief is a comment's head: of prywalk's accounts their first part, other comments whole.
-func brief(comment string) []string {
+// commentHead is a comment's head: of prywalk's accounts their first part, other comments whole.
+func commentHead(comment string) []string {
 	if line, ok := strings.CutPrefix(comment, "prywalk: "); ok {
 		line, _, short := strings.Cut(line, accountEnds)
 		if !short { // an earlier recording
@@ -74,8 +74,8 @@ func (d *data) leftOut() string {
 		strings.Join(d.Filters, " and "))
 }
 
-// waited points to the report by waits if threads hardly ran.
-func (d *data) waited() string {
+// waitHint points to the report by waits if threads hardly ran.
+func (d *data) waitHint() string {
 	wall, ok := d.Has(rec.TypeWall)
 	if !ok || d.Options.Value != "" || d.Profile.SampleType[d.Value].Type != rec.TypeCPU {
 		return ""
@@ -97,7 +97,7 @@ func suggest(flags string, o *Options) string {
 
 func (d *data) footnotes(out *printable.Writer, shown []view.Row) {
 	above := len(shown) > 0 || d.Options.By != "" // a table, or a note
-	for _, n := range append(d.Notes(shown), d.waited(), d.scheduled()) {
+	for _, n := range append(d.Notes(shown), d.waitHint(), d.taskHint()) {
 		if n != "" {
 			if above {
 				out.Printf("\n")
@@ -108,8 +108,8 @@ func (d *data) footnotes(out *printable.Writer, shown []view.Row) {
 	}
 }
 
-// scheduled says how much time of threads is left out, as their tasks have it.
-func (d *data) scheduled() string {
+// taskHint says how much time of threads is left out, as their tasks have it.
+func (d *data) taskHint() string {
 	of := d.Profile.SampleType[d.Value].Type
 	if of != rec.TypeWall && of != view.TypeBlocked {
 		return ""

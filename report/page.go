@@ -113,7 +113,7 @@ type remark struct {
 func remarkOf(comment string) remark {
 	r := remark{Text: "recording details"} // an earlier recording
 	rest := accounts(comment)
-	if short := brief(comment); len(short) > 0 {
+	if short := commentHead(comment); len(short) > 0 {
 		r.Text = printable.String(short[0])
 		_, own, _ := strings.Cut(comment, accountEnds)
 		rest = nil

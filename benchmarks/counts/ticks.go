@@ -58,7 +58,7 @@ func (s *session) ticks() values {
 	time.Sleep(window)
 	after, q, n := readCalls(), s.sampler.Progress(), time.Since(began).Seconds()*freq
 	return values{
-		"stops": float64(q.Stopped-p.Stopped) / n, "calls": (after.calls - before.calls) / n,
+		"stops": float64(q.Stops-p.Stops) / n, "calls": (after.calls - before.calls) / n,
 		"bytes": (after.copied - before.copied) / n,
 	}
 }

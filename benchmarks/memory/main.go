@@ -158,7 +158,7 @@ func start(ctx context.Context, args ...string) (*program, error) {
 	return p, p.cmd.Start()
 }
 
-func (p *program) tell() (got sampler.Answer, err error) {
+func (p *program) tell() (got sampler.Counts, err error) {
 	if _, err = io.WriteString(p.in, "tell\n"); err != nil {
 		return got, err
 	}

@@ -37,8 +37,8 @@ func compare(ctx context.Context, r *running, d time.Duration) (*same, error) {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
 		pool := observe.NewPool(8)
-		p := &pair{same: c, ps: ps, peeker: observe.New(ctl, pool, observe.OnlyPassive),
-			freezer: observe.New(ctl, pool, observe.AlwaysStop), pool: pool}
+		p := &pair{same: c, ps: ps, peeker: observe.New(ctl, pool, observe.ModePassiveOnly),
+			freezer: observe.New(ctl, pool, observe.ModeAlwaysStop), pool: pool}
 		for end := time.Now().Add(d); time.Now().Before(end) && ctx.Err() == nil; {
 			next := procmem.Now() + int64(period)
 			ps.each(r.pids(), p.compare)
@@ -94,7 +94,7 @@ func (p *pair) freezeAfter(th *thread, s *observe.RawSample, peeked *chain) {
 	}
 	frozen := p.ps.walk(th.proc, t, f)
 	p.sleeps++
-	p.calls[s.Wait()]++
+	p.calls[s.WaitReason()]++
 	again, ok := p.peekAgain(th, s, f)
 	if ok {
 		p.again++
@@ -109,7 +109,7 @@ func stayed(s, f *observe.RawSample) bool {
 	return f.Sched.Runs == s.Sched.Runs+1 && f.Regs.SP() == s.Regs.SP() && s.Regs.PC-f.Regs.PC <= 4
 }
 
-// readAgain peeks at a thread that goes back to sleep after a freeze, without what was remembered of
+// peekAgain peeks at a thread that goes back to sleep after a freeze, without what was remembered of
 // it; false if it does not, or has done something else meanwhile.
 func (p *pair) peekAgain(th *thread, s, f *observe.RawSample) (*chain, bool) {
 	t := th.proc.newLook(th.look.TID)

@@ -113,7 +113,7 @@ func newRun(pid int, freq float64, dir, engine string) (*run, error) {
 			return nil, err
 		}
 		r.events.Pause()
-		o.Running = &perfengine.Source{Events: r.events}
+		o.Engine = &perfengine.Source{Events: r.events}
 	default:
 		return nil, fmt.Errorf("--engine %q: choose ptrace or perf", engine)
 	}
@@ -169,7 +169,7 @@ func (r *run) print(ctx context.Context, every time.Duration, heaps string) {
 		}
 		now := r.sampler.Progress()
 		cpu, _ := procmem.ProcessCPU(os.Getpid())
-		ticks, missed := now.Ticks-last.Ticks, now.Missed-last.Missed
+		ticks, missed := now.Ticks-last.Ticks, now.MissedTicks-last.MissedTicks
 		s := r.builder.Sizes()
 		fmt.Printf("| %s | %d | %.0f | %.1f %% | %d | %.0f | %d | %d | %d | %d |\n", time.Since(began).Round(time.Second),
 			descriptors(),

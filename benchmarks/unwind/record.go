@@ -157,7 +157,7 @@ func (r *recording) modules() {
 // again.
 func (r *recording) take(n int) error {
 	return ptrace.Run(ptrace.Options{}, func(c *ptrace.Controller) error {
-		l := observe.New(c, observe.NewPool(0), observe.AlwaysStop)
+		l := observe.New(c, observe.NewPool(0), observe.ModeAlwaysStop)
 		threads := map[int]*watched{}
 		for end := time.Now().Add(patience); len(r.file.Stacks) < n; time.Sleep(interval) {
 			if time.Now().After(end) {

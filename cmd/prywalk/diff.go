@@ -193,7 +193,7 @@ func (f *diffFlags) judge(d *report.Difference) error {
 
 func readProfiles(paths []string, read func(string) (*pprof.Profile, error)) (all []*pprof.Profile, err error) {
 	for _, path := range paths {
-		p, err := found(read(path))
+		p, err := withNextStep(read(path))
 		if err != nil {
 			return nil, err
 		}

@@ -45,10 +45,10 @@ func (f *engineFlags) open(o *sampler.Options) error {
 	case f.engine == engineAuto && only == "":
 		var why error
 		if source, why = perfengine.Auto(with); why != nil {
-			o.NoRunning = why.Error()
+			o.WhyNoEngine = why.Error()
 		}
 	case f.engine == engineAuto:
-		o.NoRunning = only + " is about stops of running threads"
+		o.WhyNoEngine = only + " is about stops of running threads"
 		source = perfengine.DescendantsAlone(with)
 	case f.engine == enginePtrace:
 		source = perfengine.DescendantsAlone(with)
@@ -66,22 +66,22 @@ func (f *engineFlags) open(o *sampler.Options) error {
 		return fmt.Errorf("--engine perf: %w; leave --engine out, and ptrace is used", err)
 	}
 	if source != nil {
-		o.Running = source
+		o.Engine = source
 	}
 	return nil
 }
 
 // closeEngine closes what open opened.
 func (f *engineFlags) closeEngine(o *sampler.Options) {
-	if o.Running != nil {
-		o.Running.Close()
+	if o.Engine != nil {
+		o.Engine.Close()
 	}
 }
 
 // needsPtrace names the flag that is about stops of running threads, "" if none was given.
 func needsPtrace(o *sampler.Options) string {
 	switch {
-	case o.Rung != observe.ModeAuto:
+	case o.Mode != observe.ModeAuto:
 		return "--rung"
 	case o.Subset > 0:
 		return "--subset"

@@ -61,7 +61,7 @@ func runSelf(ctx context.Context, stdin *os.File, args ...string) (string, int, 
 	if stdin != nil {
 		cmd.Stdin = stdin
 	}
-	var out head
+	var out boundedBuffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
 	var failed *exec.ExitError
@@ -71,11 +71,11 @@ func runSelf(ctx context.Context, stdin *os.File, args ...string) (string, int, 
 	return string(out), 0, err
 }
 
-// head keeps the first megabyte.
-type head []byte
+// boundedBuffer keeps the first megabyte.
+type boundedBuffer []byte
 
 // Write never fails, so that no closed pipe ends the command.
-func (h *head) Write(p []byte) (int, error) {
+func (h *boundedBuffer) Write(p []byte) (int, error) {
 	const most = 1 << 20
 	*h = append(*h, p[:min(len(p), most-len(*h))]...)
 	return len(p), nil

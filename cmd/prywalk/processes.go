@@ -123,7 +123,7 @@ const namePoll = 20 * time.Millisecond
 // one.
 func byName(ctx context.Context, name string, wait, all bool) (commandline.PIDs, error) {
 	for reported := false; ; {
-		found := named(name)
+		found := matchesOf(name)
 		switch {
 		case all && len(found) > 0:
 			var pids commandline.PIDs
@@ -149,8 +149,8 @@ func byName(ctx context.Context, name string, wait, all bool) (commandline.PIDs,
 	}
 }
 
-// named matches names of the kernel, files, and first arguments.
-func named(name string) (found []selection.Process) {
+// matchesOf matches names of the kernel, files, and first arguments.
+func matchesOf(name string) (found []selection.Process) {
 	for _, p := range processes() {
 		if p.Name == name || slices.Contains(p.Others, name) {
 			found = append(found, p)

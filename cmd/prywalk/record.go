@@ -155,7 +155,7 @@ func (f *recordFlags) refuseRotation(changed func(flag string) bool) error {
 func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	if cmd.ArgsLenAtDash() < 0 && len(args) == 1 && len(f.pids) == 0 && f.name == "" && !f.selects() {
 		switch {
-		case len(named(args[0])) > 0:
+		case len(matchesOf(args[0])) > 0:
 			f.name, args = args[0], nil // a running process
 		case isProcess(args[0]):
 			console.Say("%s is the number of a process: recording it, as with -p %s", args[0], args[0])
@@ -260,7 +260,7 @@ func (f *recordFlags) options() (o sampler.Options, err error) {
 	if o.Threads, err = view.Compile("threads", f.threads); err != nil {
 		return o, err
 	}
-	if o.Rung, err = observe.ParseMode(f.rung); err != nil {
+	if o.Mode, err = observe.ParseMode(f.rung); err != nil {
 		return o, exit.Usage("--rung: %v", err)
 	}
 	return o, nil

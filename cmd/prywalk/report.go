@@ -209,10 +209,10 @@ func (f *reportFlags) text(p *pprof.Profile) error {
 // recordingName is the file that record writes and report reads unless another is named.
 const recordingName = "prywalk.pb.gz"
 
-func readProfile(path string) (*pprof.Profile, error) { return found(profile.ReadFile(path)) }
+func readProfile(path string) (*pprof.Profile, error) { return withNextStep(profile.ReadFile(path)) }
 
-// found adds the next step to the error of a missing file.
-func found(p *pprof.Profile, err error) (*pprof.Profile, error) {
+// withNextStep adds the next step to the error of a missing file.
+func withNextStep(p *pprof.Profile, err error) (*pprof.Profile, error) {
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%w; make a recording with prywalk record, or name its file", err)
 	}

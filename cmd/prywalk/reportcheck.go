@@ -67,15 +67,16 @@ func (f *reportFlags) check() error {
 		}
 		for _, form := range forms {
 			if !slices.Contains(formFlags[flag], form) {
-				return exit.Usage("--%s has no effect with %s; leave one of them out", flag, or("--"+form, form == "", "the table"))
+				return exit.Usage("--%s has no effect with %s; leave one of them out", flag,
+					orElse("--"+form, form == "", "the table"))
 			}
 		}
 	}
 	return nil
 }
 
-// or gives other instead of a text, if instead.
-func or(text string, instead bool, other string) string {
+// orElse gives other in place of a text if instead is set.
+func orElse(text string, instead bool, other string) string {
 	if instead {
 		return other
 	}

@@ -91,7 +91,7 @@ prywalk record. The overhead is that of prywalk record.`,
 
 func (f *topFlags) run(cmd *cobra.Command, args []string) error {
 	if len(args) == 1 && cmd.ArgsLenAtDash() < 0 && len(f.pids) == 0 && f.name == "" && !f.selects() {
-		if len(named(args[0])) == 0 && isProcess(args[0]) {
+		if len(matchesOf(args[0])) == 0 && isProcess(args[0]) {
 			_ = f.pids.Set(args[0])
 		} else {
 			f.name = args[0]

@@ -33,7 +33,7 @@ func readRegs(tid int, out *frames.Regs) (nr uint64, err error) {
 // skipTrap makes a thread that stopped at a mark go on after it: int3 leaves the program counter there.
 func skipTrap(int) error { return nil }
 
-// markRegs are the registers that a mark holds its name and its magic number in.
+// Registers of a mark: its name and its magic number.
 const (
 	markName  = frames.X86RAX
 	markMagic = frames.X86RCX

@@ -65,7 +65,7 @@ func skipTrap(tid int) error {
 	return unix.PtraceSetRegSetArm64(tid, ntPRStatus, &r)
 }
 
-// markRegs are the registers that a mark holds its name and its magic number in.
+// Registers of a mark: its name and its magic number.
 const (
 	markName  = 0
 	markMagic = 1

@@ -43,30 +43,30 @@ const muchStack = 256 << 10
 
 // pauses gives the longest pause of a thread, and what 99% of the pauses stay below.
 func pauses(s *runstats.Stats) string {
-	if s.Frozen == 0 {
+	if s.Stops == 0 {
 		return "no thread was stopped"
 	}
-	text := "pauses ≤ " + micros(int64(s.Freeze.Max))
-	if s.Frozen >= 100 {
-		text += " (p99 " + micros(int64(s.Freeze.P99)) + ")"
+	text := "pauses ≤ " + micros(int64(s.StopTime.Max))
+	if s.Stops >= 100 {
+		text += " (p99 " + micros(int64(s.StopTime.P99)) + ")"
 	}
 	return text
 }
 
 // longest describes the longest pause: the thread, and the cause where it is known.
 func longest(s *runstats.Stats) string {
-	if s.Frozen == 0 {
+	if s.Stops == 0 {
 		return "no thread was stopped"
 	}
-	what := fmt.Sprintf("thread %d", s.LongestFreeze.TID)
+	what := fmt.Sprintf("thread %d", s.LongestStop.TID)
 	switch {
-	case s.LongestFreeze.Copied >= muchStack:
-		what += fmt.Sprintf(", %d KiB of stack copied", s.LongestFreeze.Copied>>10)
-	case s.Frozen > 1 && s.Freeze.Max > 8*s.Freeze.P99:
+	case s.LongestStop.Copied >= muchStack:
+		what += fmt.Sprintf(", %d KiB of stack copied", s.LongestStop.Copied>>10)
+	case s.Stops > 1 && s.StopTime.Max > 8*s.StopTime.P99:
 		what += ", probably delayed by the scheduler"
 	}
-	return fmt.Sprintf("longest pause %s (%s), p99 %s, p50 %s", micros(int64(s.Freeze.Max)), what,
-		micros(int64(s.Freeze.P99)), micros(int64(s.Freeze.P50)))
+	return fmt.Sprintf("longest pause %s (%s), p99 %s, p50 %s", micros(int64(s.StopTime.Max)), what,
+		micros(int64(s.StopTime.P99)), micros(int64(s.StopTime.P50)))
 }
 
 // micros writes a time in nanoseconds with a space before its unit.
@@ -114,11 +114,11 @@ func unobserved(s *runstats.Stats, before string) string {
 
 // underQuota reports a rate lowered for prywalk's own CPU quota, "" if it was not.
 func underQuota(s *runstats.Stats, before string) string {
-	if s.Quota == 0 || s.QuotaWithheld == 0 && s.Freq > 0.9*s.FreqAsked {
+	if s.Quota == 0 || s.TicksWithheldByQuota == 0 && s.Freq > 0.9*s.FreqAsked {
 		return ""
 	}
 	return fmt.Sprintf("%srate lowered (CPU quota of prywalk's cgroup is %s of a processor: %s skipped)",
-		before, percentage(s.Quota), Plural(s.QuotaWithheld, "sampling tick"))
+		before, percentage(s.Quota), Plural(s.TicksWithheldByQuota, "sampling tick"))
 }
 
 // leastToTell is the shortest reported time without observations, in seconds.
@@ -126,7 +126,7 @@ const leastToTell = 0.05
 
 func lengths(s *runstats.Stats) string {
 	var b strings.Builder
-	for _, k := range s.Freezes {
+	for _, k := range s.StopTimes {
 		if k.N > 0 {
 			fmt.Fprintf(&b, ", %d below %s", k.N, k.Below.Duration())
 		}
@@ -136,7 +136,7 @@ func lengths(s *runstats.Stats) string {
 
 func longCauses(s *runstats.Stats) string {
 	counts := map[string]int64{}
-	for cause, l := range s.Long {
+	for cause, l := range s.LongStops {
 		counts[cause] = l.N
 	}
 	if len(counts) == 0 {
@@ -164,7 +164,7 @@ func withheld(s *runstats.Stats) string {
 	var b strings.Builder
 	if s.MaxOverhead > 0 {
 		fmt.Fprintf(&b, "; --max-overhead %s: %d ticks withheld, targets lost %.3f ms of %.3f s",
-			percentage(s.MaxOverhead), s.Withheld, s.Lost*1e3, s.TargetCPU)
+			percentage(s.MaxOverhead), s.TicksWithheld, s.Lost*1e3, s.TargetCPU)
 	}
 	if s.MaxPause > 0 {
 		fmt.Fprintf(&b, "; --max-pause %s: %d stops left out", s.MaxPause.Duration(), s.Failed["max-pause"])

@@ -17,34 +17,34 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // filled has a value of its own in each field.
 func filled() *runstats.Stats {
 	s := &runstats.Stats{}
-	s.Ticks, s.MissedTicks, s.Attempted, s.Frozen, s.Peeked, s.Reused = 1, 2, 3, 4, 5, 6
+	s.Ticks, s.MissedTicks, s.Attempted, s.Stops, s.PassiveReads, s.Reused = 1, 2, 3, 4, 5, 6
 	s.SleptAgain = 191
 	s.Engine, s.WhyEngine = "perf", "a note"
 	s.Sampled, s.Claimed, s.LostSamples, s.ThrottledSamples, s.SampleStack = 7, 8, 9, 10, 11
 	s.LostOfTargets = 3
-	s.Inferred, s.Unseen, s.Queued, s.Withheld = 12, 13, 14, 15
-	s.LeftOut = 192
+	s.Inferred, s.Unseen, s.Queued, s.TicksWithheld = 12, 13, 14, 15
+	s.TicksLeftOut = 192
 	s.Failed, s.Incomplete = map[string]int64{"exited": 16, "denied": 17}, map[string]int64{"depth": 18}
-	s.Whole = runstats.WholeByOutcome{Frozen: 19, Peeked: 20}
+	s.Whole = runstats.WholeByMethod{ByStop: 19, ByPassiveRead: 20}
 	s.Restarted, s.Broken, s.ReportedTwice = 21, 22, 23
 	s.BrokenCalls, s.ReportedTwiceCalls = map[string]int64{"read": 24}, map[string]int64{"futex": 25}
 	s.FramesByMethod = map[string]int64{"cfi": 26}
-	s.Freeze = runstats.Quantiles[runstats.Nanos]{N: 4, P50: 27_001, P99: 28_002, Max: 29_003}
-	s.Freezes = []runstats.Bucket{{Below: 30_500, N: 31}, {Below: 32_000, N: 33}}
-	s.Long = runstats.Causes{"copy": {N: 34, Max: 35_100}, "lock": {N: 36, Max: 37_000}}
-	s.Late, s.Awaited = runstats.Long{N: 38, Max: 39_900}, runstats.Long{N: 77, Max: 78_100}
-	s.Copied = runstats.Quantiles[int64]{N: 4, P50: 40, P99: 41, Max: 42}
+	s.StopTime = runstats.Quantiles[runstats.Nanos]{N: 4, P50: 27_001, P99: 28_002, Max: 29_003}
+	s.StopTimes = []runstats.Bucket{{Below: 30_500, N: 31}, {Below: 32_000, N: 33}}
+	s.LongStops = runstats.Causes{"copy": {N: 34, Max: 35_100}, "lock": {N: 36, Max: 37_000}}
+	s.LateStops, s.AwaitedLocks = runstats.LongEvents{N: 38, Max: 39_900}, runstats.LongEvents{N: 77, Max: 78_100}
+	s.CopiedBytes = runstats.Quantiles[int64]{N: 4, P50: 40, P99: 41, Max: 42}
 	s.Lost, s.ThreadsMax, s.Seconds, s.Freq = 43.5, 44, 45.25, 46.125
 	s.FreqAsked, s.MaxOverhead, s.MaxPause, s.Subset, s.NotDrawn = 47, 0.48, 49_500, 50, 51
 	s.SlowestThread = 52.5
-	s.Rates = []runstats.ThreadRate{{PID: 53, TID: 54, Name: "worker", Looks: 56, Rate: 27.5}}
+	s.Rates = []runstats.ThreadRate{{PID: 53, TID: 54, Name: "worker", Samples: 56, Rate: 27.5}}
 	s.SelfCPU, s.TargetCPU, s.ProfiledCPU = 57.5, 58.5, 59.5
 	s.UnobservedCPU, s.ExitedUnseenCPU, s.ShortLivedCPU, s.EstimatedCPU = 183.875, 61.25, 62.125, 63.5
 	s.ProgramCPU, s.IncompleteCPU = 76.5, map[string]float64{"depth": 1.5}
 	s.ShortRuns, s.ShortRunsCPU, s.SwitchCost = 7900, 8.5, 11_500
 	s.NotObserved, s.Gaps, s.LongestGap, s.Suspended = 64.5, 65, 66.5, 67.5
 	s.Samples, s.Complete, s.Stacks, s.Scheduling = 68, 69, 70, "fifo"
-	s.Quota, s.QuotaWithheld, s.Throttled, s.StopsThrottled = 0.71, 72, 73.5, 74
+	s.Quota, s.TicksWithheldByQuota, s.Throttled, s.StopsThrottled = 0.71, 72, 73.5, 74
 	s.Syscalls = 75
 	return s
 }

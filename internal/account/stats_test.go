@@ -23,7 +23,7 @@ func TestLongStopsAreReportedByCause(t *testing.T) {
 		{nil, `{}`, ""},
 	} {
 		s := &runstats.Stats{}
-		s.Frozen, s.Long, s.Late = 10, c.long, runstats.Long{N: 4, Max: 300_500}
+		s.Stops, s.LongStops, s.LateStops = 10, c.long, runstats.LongEvents{N: 4, Max: 300_500}
 		var out bytes.Buffer
 		if err := WriteJSON(&out, s); err != nil {
 			t.Fatal(err)
@@ -88,7 +88,7 @@ func TestTheClosingLine(t *testing.T) {
 	if got := Closing(s, "p.pb.gz"); got != sampled {
 		t.Errorf("%q, want %q", got, sampled)
 	}
-	s.Frozen, s.Freeze.Max, s.Freeze.P99 = 417, 110_000, 102_000
+	s.Stops, s.StopTime.Max, s.StopTime.P99 = 417, 110_000, 102_000
 	if got := Closing(s, "p.pb.gz"); got != stopped {
 		t.Errorf("%q, want %q", got, stopped)
 	}

@@ -109,7 +109,7 @@ func (a *Agent) Start(
 	generated profile.Resolver,
 ) {
 	names := profile.NewNames(b, nil)
-	a.builder, a.store = b, NewStore(begin, a.opts.Window, a.resources.see)
+	a.builder, a.store = b, NewStore(begin, a.opts.Window, a.resources.readLater)
 	a.store.closes = func(w *window) {
 		names.NameGenerated(w.stacks, generated, self)
 		b.Age()
@@ -138,12 +138,12 @@ func (a *Agent) Start(
 func (a *Agent) export(e *encoder) {
 	rest, canRest := e.resolver.(interface{ DropUnused() })
 	rested := time.Now()
-	for w := range a.store.out {
+	for w := range a.store.handedOut {
 		body, points := e.encode(w)
 		a.store.encoded()
 		a.Metrics.windows.Add(1)
 		if len(body) > 0 {
-			a.sender.put(body, points)
+			a.sender.enqueue(body, points)
 		}
 		if canRest && time.Since(rested) > restEvery {
 			rest.DropUnused()
@@ -166,7 +166,7 @@ func (a *Agent) Refresh(at int64, open iter.Seq[profile.Interval]) {
 
 // Held implements [profile.Holder]: no stack is evicted while a window is being encoded.
 func (a *Agent) Held() (stacks iter.Seq[sample.StackID], ok bool) {
-	return a.store.held(), a.store.busy.Load() == 0
+	return a.store.held(), a.store.unencoded.Load() == 0
 }
 
 // Finish sends the last window and what waits. It gives the number of intervals neither sent in time nor spooled.

@@ -39,25 +39,25 @@ type Target struct {
 
 // failure is why a message was not taken.
 type failure struct {
-	kind  kind
-	why   string        // of a refused message: reason of the loss, "" for lostRefused
-	after time.Duration // not to be sent again before; 0: not said
-	err   error
+	kind      kind
+	why       string        // of a refused message: reason of the loss, "" for lostRefused
+	notBefore time.Duration // not to be sent again before; 0: not said
+	err       error
 }
 
 type kind int
 
 const (
-	again    kind = iota // send it later
-	tooLarge             // send it in parts
-	refused              // drop it
+	sendAgain kind = iota // send it later
+	tooLarge              // send it in parts
+	refused               // drop it
 )
 
 // Error implements error.
 func (f *failure) Error() string { return f.err.Error() }
 
 // busy marks an answer of a receiver that may take the message later.
-func (f *failure) busy() { f.kind, f.err = again, &busyError{f.err} }
+func (f *failure) busy() { f.kind, f.err = sendAgain, &busyError{f.err} }
 
 // busyError is an answer that is [errBusy].
 type busyError struct{ error }
@@ -98,7 +98,7 @@ func newClient(t Target, of signal) (client, error) {
 		return nil, err
 	}
 	c := &http.Client{
-		Transport:     &dressed{transport, t},
+		Transport:     &headerTransport{transport, t},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	switch t.Protocol {
@@ -149,21 +149,21 @@ func (t *Target) transport(secure bool) (*http.Transport, error) {
 	return h, nil
 }
 
-// dressed adds headers to requests.
-type dressed struct {
+// headerTransport adds headers to requests.
+type headerTransport struct {
 	http.RoundTripper
-	of Target
+	target Target
 }
 
 // RoundTrip implements [http.RoundTripper].
-func (d *dressed) RoundTrip(r *http.Request) (*http.Response, error) {
+func (d *headerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
-	r.Header.Set("User-Agent", d.of.Agent)
-	for key, value := range d.of.Headers {
+	r.Header.Set("User-Agent", d.target.Agent)
+	for key, value := range d.target.Headers {
 		r.Header.Set(key, value)
 	}
-	if d.of.Token != "" {
-		token, err := os.ReadFile(d.of.Token)
+	if d.target.Token != "" {
+		token, err := os.ReadFile(d.target.Token)
 		if err != nil {
 			if r.Body != nil {
 				_ = r.Body.Close()

@@ -62,23 +62,23 @@ func (e *encoder) encode(w *window) (m otlp.Message, intervals int) {
 }
 
 // resource gives a ResourceProfiles message, nil without values.
-func (c *encoding) resource(pid int, w *window, rows []row) (m otlp.Message) {
+func (e *encoding) resource(pid int, w *window, rows []row) (m otlp.Message) {
 	slices.SortFunc(rows, func(a, b row) int { return cmp.Or(a.tid-b.tid, cmp.Compare(a.stack, b.stack)) })
 	var about, scope, producer otlp.Message
 	known := map[string]bool{}
-	for _, a := range slices.Concat(c.resources.of(pid, rows[0].comm), c.resources.host) {
+	for _, a := range slices.Concat(e.resources.attributesOf(pid, rows[0].comm), e.resources.host) {
 		if !known[a.key] { // the process's own comes first
 			known[a.key] = true
 			about.KeyValue(1, a.key, a.value)
 		}
 	}
 	producer.Bytes(1, []byte("prywalk"))
-	producer.Bytes(2, []byte(c.version))
+	producer.Bytes(2, []byte(e.version))
 	scope.Bytes(1, producer)
 	some := false
-	list := c.samplesOf(w, rows)
+	list := e.samplesOf(w, rows)
 	for clock := range clocks {
-		if p := c.profile(w, list, clock); p != nil {
+		if p := e.profile(w, list, clock); p != nil {
 			scope.Bytes(2, p)
 			some = true
 		}
@@ -93,15 +93,15 @@ func (c *encoding) resource(pid int, w *window, rows []row) (m otlp.Message) {
 
 const nanoseconds = "nanoseconds"
 
-// identity is a sample's key (profiles.proto, Sample).
-type identity struct {
+// sampleKey is a sample's key (profiles.proto, Sample).
+type sampleKey struct {
 	stack      int64
 	attributes string // their numbers
 }
 
 // samples of a process, in the order of arrival.
 type samples struct {
-	index map[identity]int
+	index map[sampleKey]int
 	list  []oneSample
 }
 
@@ -111,14 +111,14 @@ type oneSample struct {
 	points     []point
 }
 
-func (c *encoding) samplesOf(w *window, rows []row) []oneSample {
-	s := samples{index: map[identity]int{}}
+func (e *encoding) samplesOf(w *window, rows []row) []oneSample {
+	s := samples{index: map[sampleKey]int{}}
 	for _, r := range rows {
-		if !slices.ContainsFunc(w.rows[r], func(p point) bool { return p.v != values{} }) {
+		if !slices.ContainsFunc(w.rows[r], func(p point) bool { return p.values != values{} }) {
 			continue // all of it was sent before
 		}
-		one := oneSample{stack: c.stack(r.stack), attributes: c.attributes(&r), points: w.rows[r]}
-		k := identity{one.stack, fmt.Sprint(one.attributes)}
+		one := oneSample{stack: e.stack(r.stack), attributes: e.attributes(&r), points: w.rows[r]}
+		k := sampleKey{one.stack, fmt.Sprint(one.attributes)}
 		if i, ok := s.index[k]; ok {
 			s.list[i].points = slices.Concat(s.list[i].points, one.points)
 			continue
@@ -130,20 +130,20 @@ func (c *encoding) samplesOf(w *window, rows []row) []oneSample {
 }
 
 // profile gives a Profile message, nil without values.
-func (c *encoding) profile(w *window, list []oneSample, clock int) (m otlp.Message) {
+func (e *encoding) profile(w *window, list []oneSample, clock int) (m otlp.Message) {
 	for i := range list {
-		if s := c.sample(w, &list[i], clock); s != nil {
+		if s := e.sample(w, &list[i], clock); s != nil {
 			m.Bytes(2, s)
 		}
 	}
 	if len(m) == 0 {
 		return nil
 	}
-	m.Bytes(1, c.ValueType(clockNames[clock], nanoseconds))
+	m.Bytes(1, e.ValueType(clockNames[clock], nanoseconds))
 	m.Fixed(3, uint64(w.from))
 	m.Int(4, w.to-w.from)
-	m.Bytes(5, c.ValueType(profile.TypeCPU, nanoseconds))
-	m.Int(6, c.period)
+	m.Bytes(5, e.ValueType(profile.TypeCPU, nanoseconds))
+	m.Int(6, e.period)
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // it never fails
 	m.Bytes(7, id[:])
@@ -151,12 +151,12 @@ func (c *encoding) profile(w *window, list []oneSample, clock int) (m otlp.Messa
 }
 
 // sample gives a Sample message, nil without values.
-func (c *encoding) sample(w *window, s *oneSample, clock int) (m otlp.Message) {
+func (e *encoding) sample(w *window, s *oneSample, clock int) (m otlp.Message) {
 	var list []int64
 	var times []uint64
 	var sum int64
 	for _, p := range s.points {
-		if v := p.v[clock]; v != 0 {
+		if v := p.values[clock]; v != 0 {
 			list = append(list, v)
 			times = append(times, uint64(min(max(p.end, w.from), w.to-1)))
 			sum += v
@@ -165,7 +165,7 @@ func (c *encoding) sample(w *window, s *oneSample, clock int) (m otlp.Message) {
 	if len(list) == 0 {
 		return nil
 	}
-	if c.aggregate {
+	if e.aggregate {
 		list, times = []int64{sum}, nil
 	}
 	m.Int(1, s.stack)
@@ -175,43 +175,43 @@ func (c *encoding) sample(w *window, s *oneSample, clock int) (m otlp.Message) {
 	return m
 }
 
-func (c *encoding) attributes(r *row) (list []int64) {
+func (e *encoding) attributes(r *row) (list []int64) {
 	if r.tid != 0 {
-		list = append(list, c.Attribute("thread.id", int64(r.tid)))
+		list = append(list, e.Attribute("thread.id", int64(r.tid)))
 	}
 	for _, a := range [...]struct{ key, value string }{
 		{"thread.name", r.thread}, {"prywalk.thread.state", r.state}, {"prywalk.wait", r.wait},
 		{"prywalk.waits_for", r.waitsFor}, {"prywalk.thread.role", r.role},
 	} {
 		if a.value != "" {
-			list = append(list, c.Attribute(a.key, a.value))
+			list = append(list, e.Attribute(a.key, a.value))
 		}
 	}
 	return list
 }
 
-func (c *encoding) stack(id sample.StackID) int64 {
-	if i, ok := c.stacks[id]; ok {
+func (e *encoding) stack(id sample.StackID) int64 {
+	if i, ok := e.stacks[id]; ok {
 		return i
 	}
-	c.buf = c.names.Stack(id, c.resolver, c.buf[:0])
-	list := make([]int64, len(c.buf))
-	for i := range c.buf {
-		list[i] = c.location(&c.buf[i])
+	e.buf = e.names.Stack(id, e.resolver, e.buf[:0])
+	list := make([]int64, len(e.buf))
+	for i := range e.buf {
+		list[i] = e.location(&e.buf[i])
 	}
 	if len(list) == 0 {
-		list = append(list, c.Location(0, 0, []otlp.Line{{Function: c.Function(evicted, evicted, "", 0)}}, ""))
+		list = append(list, e.Location(0, 0, []otlp.Line{{Function: e.Function(evicted, evicted, "", 0)}}, ""))
 	}
-	i := c.Stack(list)
-	c.stacks[id] = i
+	i := e.Stack(list)
+	e.stacks[id] = i
 	return i
 }
 
 // evicted is the only frame of a stack that was dropped before its time was sent.
 const evicted = "[evicted]"
 
-func (c *encoding) location(l *profile.Named) int64 {
-	if i, ok := c.locations[l.ID]; ok {
+func (e *encoding) location(l *profile.Named) int64 {
+	if i, ok := e.locations[l.ID]; ok {
 		return i
 	}
 	var lines []otlp.Line
@@ -221,14 +221,14 @@ func (c *encoding) location(l *profile.Named) int64 {
 		}
 		if f.Name != "" {
 			lines = append(lines, otlp.Line{
-				Function: c.Function(f.Name, cmp.Or(f.System, f.Name), f.File, int64(f.StartLine)), Line: int64(f.Line),
+				Function: e.Function(f.Name, cmp.Or(f.System, f.Name), f.File, int64(f.StartLine)), Line: int64(f.Line),
 			})
 		}
 	}
 	var mapping int64
 	var kind string
 	if m := l.Module; m != nil && l.Synthetic == "" {
-		mapping = c.Mapping(&otlp.Mapping{Start: m.Start, Limit: m.End, Offset: m.FileOffset, File: m.Path,
+		mapping = e.Mapping(&otlp.Mapping{Start: m.Start, Limit: m.End, Offset: m.FileOffset, File: m.Path,
 			BuildID: m.BuildID})
 		kind = otlp.FrameType(m.Path)
 	}
@@ -236,7 +236,7 @@ func (c *encoding) location(l *profile.Named) int64 {
 	if l.Synthetic != "" {
 		addr = 0
 	}
-	i := c.Location(mapping, addr, lines, kind)
-	c.locations[l.ID] = i
+	i := e.Location(mapping, addr, lines, kind)
+	e.locations[l.ID] = i
 	return i
 }

@@ -117,8 +117,8 @@ func TestMessagesNameTheReceiverTheCauseAndTheNextStep(t *testing.T) {
 			var got said
 			s := newSender(client, &Metrics{}, nil, 1<<20, c.to, got.say)
 			for range 3 { // it is said once
-				s.put(messageOf(1), 1)
-				s.some(t.Context())
+				s.enqueue(messageOf(1), 1)
+				s.sendWaiting(t.Context())
 			}
 			if len(got) != 1 {
 				t.Fatalf("%q", got)
@@ -148,7 +148,7 @@ func checkOrder(t *testing.T, message, endpoint string, parts []string) {
 func TestLossesAndLimitsAreSaidWithTheirRemedy(t *testing.T) {
 	const endpoint = "http://user:secret@collector:4317"
 	away := &receiver{answer: func([]byte) (reply, *failure) {
-		return reply{}, &failure{kind: again, err: errors.New("away")}
+		return reply{}, &failure{kind: sendAgain, err: errors.New("away")}
 	}}
 	body := messageOf(30_000)
 	size := int64(len(zipped(body)))
@@ -166,7 +166,7 @@ func TestLossesAndLimitsAreSaidWithTheirRemedy(t *testing.T) {
 
 	s, got := sender(away, nil, 1<<20)
 	for range mostWaiting/size + 3 {
-		s.put(body, 30_000)
+		s.enqueue(body, 30_000)
 	}
 	check(got, 1, "too much waits for URL: the oldest messages are dropped and counted (full)",
 		"; give a directory with --spool")
@@ -178,8 +178,8 @@ func TestLossesAndLimitsAreSaidWithTheirRemedy(t *testing.T) {
 	}
 	s, got = sender(away, sp, 1<<20)
 	for range 5 {
-		s.put(body, 30_000)
-		s.some(t.Context())
+		s.enqueue(body, 30_000)
+		s.sendWaiting(t.Context())
 	}
 	check(got, 2, "too much waits for URL", "; raise --spool-size")
 
@@ -187,21 +187,21 @@ func TestLossesAndLimitsAreSaidWithTheirRemedy(t *testing.T) {
 	if err := os.WriteFile(files[0], []byte("damaged"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.some(t.Context())
+	s.sendWaiting(t.Context())
 	check(got, 3, "--spool "+dir+": ", "is damaged and removed, 30000 intervals are lost (damaged): ", "; check the disk")
 
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	s.put(body, 30_000)
+	s.enqueue(body, 30_000)
 	check(got, 4, "--spool "+dir+": ", "no such file or directory; messages wait in memory, up to 8 MiB",
 		"; give another directory")
 
 	taking := &receiver{answer: func([]byte) (reply, *failure) { return reply{rejected: 2, why: "two"}, nil }}
 	s, got = sender(taking, nil, 1<<20)
 	for range 2 {
-		s.put(body, 30_000)
-		s.some(t.Context())
+		s.enqueue(body, 30_000)
+		s.sendWaiting(t.Context())
 	}
 	check(got, 1, "URL rejected 2 profiles of a message, which are lost and counted: two; see the receiver's log")
 
@@ -212,15 +212,15 @@ func TestLossesAndLimitsAreSaidWithTheirRemedy(t *testing.T) {
 		return reply{}, nil
 	}}
 	s, got = sender(small, nil, 1<<20)
-	s.put(messageOf(6000), 6000)
-	s.some(t.Context())
+	s.enqueue(messageOf(6000), 6000)
+	s.sendWaiting(t.Context())
 	check(got, 1, "URL refuses a message of ", " bytes as too large: messages have at most 65536 from now on",
 		"; set --max-message 65536, or raise the receiver's limit")
 
 	s, got = sender(taking, nil, 1<<20)
 	s.limit = 16 // less than a message of one interval
-	s.put(messageOf(1), 1)
-	s.put(messageOf(1), 1)
+	s.enqueue(messageOf(1), 1)
+	s.enqueue(messageOf(1), 1)
 	check(got, 1, "an interval takes ", "it is dropped and counted (too_large); raise --max-message")
 }
 

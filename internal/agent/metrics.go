@@ -47,9 +47,9 @@ type Metrics struct {
 
 // Sampling is the state of the sampling.
 type Sampling struct {
-	Threads, Ticks, Looks, Frozen, Failed int64
-	// Missed ticks came too late, Withheld ones exceeded --max-overhead.
-	Missed, Withheld int64
+	Threads, Ticks, Observations, Stops, Failed int64
+	// MissedTicks ticks came too late, Withheld ones exceeded --max-overhead.
+	MissedTicks, WithheldTicks int64
 	// Rate in Hz: now, and without a budget.
 	Rate, RateAsked float64
 	// Refused processes by reason.
@@ -114,12 +114,12 @@ func (m *Metrics) list() []otlp.Metric {
 		l.add("process_cpu_seconds", "CPU time of the agent itself.", "s", true,
 			float64(ru.Utime.Nano()+ru.Stime.Nano())/1e9)
 	}
-	l.gauge("process_memory_bytes", "Memory that the agent's run-time system holds.", "By", held())
+	l.gauge("process_memory_bytes", "Memory that the agent's run-time system holds.", "By", heldMemory())
 	return l
 }
 
-// held is the Go runtime's memory less what the kernel got back, in bytes.
-func held() float64 {
+// heldMemory is the Go runtime's memory less what the kernel got back, in bytes.
+func heldMemory() float64 {
 	list := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(list)
 	if list[0].Value.Kind() != metrics.KindUint64 || list[1].Value.Kind() != metrics.KindUint64 {
@@ -143,12 +143,13 @@ func (l *metricList) gauge(name, help, unit string, v float64) { l.add(name, hel
 func (l *metricList) sampling(s Sampling) {
 	l.gauge("threads", "Threads that are sampled.", "1", float64(s.Threads))
 	l.count("ticks", "Ticks of the sampling.", s.Ticks)
-	l.count("missed_ticks", "Ticks that were left out because the agent had no processor or was behind.", s.Missed)
-	l.count("withheld_ticks", "Ticks that were left out because targets had lost more than --max-overhead.", s.Withheld)
+	l.count("missed_ticks", "Ticks that were left out because the agent had no processor or was behind.", s.MissedTicks)
+	l.count("withheld_ticks", "Ticks that were left out because targets had lost more than --max-overhead.",
+		s.WithheldTicks)
 	l.gauge("rate_hertz", "Ticks a second that --max-overhead allows now.", "Hz", s.Rate)
 	l.gauge("rate_asked_hertz", "Ticks a second that were asked for.", "Hz", s.RateAsked)
-	l.count("looks", "Observations of threads that were due.", s.Looks)
-	l.count("freezes", "Observations that stopped their thread.", s.Frozen)
+	l.count("looks", "Observations of threads that were due.", s.Observations)
+	l.count("freezes", "Observations that stopped their thread.", s.Stops)
 	l.count("failed_looks", "Observations that failed.", s.Failed)
 	l.gauge("known_stacks", "Different stacks that are remembered.", "1", float64(s.Stacks))
 	l.gauge("known_locations", "Different locations that are remembered.", "1", float64(s.Locations))

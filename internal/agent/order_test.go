@@ -39,7 +39,7 @@ func TestTheOldestIsSentFirstAfterTheSpoolHasFailed(t *testing.T) {
 	away := true
 	r := newOrder(t, func([]byte) *failure {
 		if away {
-			return &failure{kind: again, err: errors.New("away")}
+			return &failure{kind: sendAgain, err: errors.New("away")}
 		}
 		return nil
 	})
@@ -49,18 +49,18 @@ func TestTheOldestIsSentFirstAfterTheSpoolHasFailed(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, _ := newTestSender(r, sp, 1<<20)
-	s.put(messageOf(1), 1)
-	s.some(t.Context())
+	s.enqueue(messageOf(1), 1)
+	s.sendWaiting(t.Context())
 	if err := os.Rename(dir, dir+".away"); err != nil {
 		t.Fatal(err)
 	}
-	s.put(messageOf(2), 2)
+	s.enqueue(messageOf(2), 2)
 	if err := os.Rename(dir+".away", dir); err != nil {
 		t.Fatal(err)
 	}
-	s.put(messageOf(3), 3)
+	s.enqueue(messageOf(3), 3)
 	away = false
-	s.some(t.Context())
+	s.sendWaiting(t.Context())
 	if want := []int{1, 2, 3}; !slices.Equal(r.took, want) {
 		t.Errorf("intervals of the messages: %d, want %d", r.took, want)
 	}
@@ -72,7 +72,7 @@ func TestPartsOfASpooledMessageAreSentBeforeTheNextOne(t *testing.T) {
 	away, once := true, false
 	r := newOrder(t, func(body []byte) *failure {
 		if away {
-			return &failure{kind: again, err: errors.New("away")}
+			return &failure{kind: sendAgain, err: errors.New("away")}
 		}
 		if len(body) > most {
 			once = true
@@ -80,7 +80,7 @@ func TestPartsOfASpooledMessageAreSentBeforeTheNextOne(t *testing.T) {
 		}
 		if once {
 			once = false
-			return &failure{kind: again, err: errors.New("away")}
+			return &failure{kind: sendAgain, err: errors.New("away")}
 		}
 		return nil
 	})
@@ -89,11 +89,11 @@ func TestPartsOfASpooledMessageAreSentBeforeTheNextOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, m := newTestSender(r, sp, 1<<20)
-	s.put(messageOf(10_000), 10_000)
-	s.put(messageOf(3), 3)
-	s.some(t.Context())
+	s.enqueue(messageOf(10_000), 10_000)
+	s.enqueue(messageOf(3), 3)
+	s.sendWaiting(t.Context())
 	away = false
-	for s.some(t.Context()) > 0 {
+	for s.sendWaiting(t.Context()) > 0 {
 	}
 	n := len(r.took)
 	if n < 3 || r.took[n-1] != 3 || r.points != 10_003 || m.waiting.Load() != 0 || m.waitingBytes.Load() != 0 {

@@ -19,7 +19,7 @@ const (
 // reporter sends the agent's own metrics. Counters are cumulative, so that a lost message loses nothing; none waits.
 type reporter struct {
 	client   client
-	to       string // the receiver, for messages
+	receiver string // the receiver, for messages
 	metrics  *Metrics
 	timeout  time.Duration
 	resource otlp.Message
@@ -35,7 +35,8 @@ func newReporter(o Options, m *Metrics, host []attribute) (*reporter, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reporter{client: c, to: redacted(o.Endpoint), metrics: m, timeout: o.Timeout, start: time.Now(), say: o.Say}
+	r := &reporter{client: c, receiver: redacted(o.Endpoint), metrics: m, timeout: o.Timeout, start: time.Now(),
+		say: o.Say}
 	known := map[string]bool{}
 	for _, a := range append([]attribute{
 		{"service.name", "prywalk"}, {"service.version", o.Version}, {"process.pid", int64(os.Getpid())},
@@ -73,9 +74,9 @@ func (r *reporter) send(ctx context.Context) {
 	case f.kind == refused:
 		r.stopped = true
 		r.say("%s takes no metrics, and gets none from now on: %v; give it a pipeline of metrics, or --otlp-metrics=false",
-			r.to, cause(f.err))
+			r.receiver, cause(f.err))
 	case !r.failing && ctx.Err() == nil:
 		r.failing = true
-		r.say("cannot send metrics to %s, the next are sent in a minute: %v; %s", r.to, cause(f.err), nextStep(f.err))
+		r.say("cannot send metrics to %s, the next are sent in a minute: %v; %s", r.receiver, cause(f.err), nextStep(f.err))
 	}
 }

@@ -41,23 +41,25 @@ type resources struct {
 	root string // /proc
 	host []attribute
 
-	mu    sync.Mutex
-	known map[int]about
-	ask   chan int
+	mu     sync.Mutex
+	known  map[int]processAttributes
+	toRead chan int
 }
 
-// about is what is known of a process.
-type about struct {
+// processAttributes is what is known of a process.
+type processAttributes struct {
 	start uint64 // clock ticks after boot
 	comm  string // when it was read
 	list  []attribute
 }
 
-// mostAsked bounds the queue.
-const mostAsked = 1 << 10
+// mostQueued bounds the queue.
+const mostQueued = 1 << 10
 
 func newResources(o ResourceOptions) *resources {
-	r := &resources{ResourceOptions: o, root: "/proc", known: map[int]about{}, ask: make(chan int, mostAsked)}
+	r := &resources{
+		ResourceOptions: o, root: "/proc", known: map[int]processAttributes{}, toRead: make(chan int, mostQueued),
+	}
 	if name, err := os.Hostname(); err == nil {
 		r.host = append(r.host, attribute{"host.name", name})
 	}
@@ -68,16 +70,16 @@ func newResources(o ResourceOptions) *resources {
 	return r
 }
 
-// see queues a new process to be read. It does not wait.
-func (r *resources) see(pid int) {
+// readLater queues a new process to be read. It does not wait.
+func (r *resources) readLater(pid int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, ok := r.known[pid]; ok {
 		return
 	}
 	select {
-	case r.ask <- pid:
-		r.known[pid] = about{}
+	case r.toRead <- pid:
+		r.known[pid] = processAttributes{}
 	default: // it is read when its window is sent
 	}
 }
@@ -85,7 +87,7 @@ func (r *resources) see(pid int) {
 func (r *resources) run(quit <-chan struct{}) {
 	for {
 		select {
-		case pid := <-r.ask:
+		case pid := <-r.toRead:
 			r.read(pid)
 		case <-quit:
 			return
@@ -93,8 +95,8 @@ func (r *resources) run(quit <-chan struct{}) {
 	}
 }
 
-// of gives a process's attributes without the host's.
-func (r *resources) of(pid int, comm string) []attribute {
+// attributesOf gives a process's attributes without the host's.
+func (r *resources) attributesOf(pid int, comm string) []attribute {
 	r.mu.Lock()
 	a := r.known[pid]
 	r.mu.Unlock()
@@ -102,16 +104,16 @@ func (r *resources) of(pid int, comm string) []attribute {
 		a = r.read(pid) // the pid was reused, or the program replaced
 	}
 	list := append([]attribute{{"process.pid", int64(pid)}}, a.list...)
-	if !has(list, "process.executable.name") && comm != "" {
+	if !hasKey(list, "process.executable.name") && comm != "" {
 		list = append(list, attribute{"process.executable.name", comm})
 	}
-	if !has(list, "service.name") {
+	if !hasKey(list, "service.name") {
 		list = append(list, attribute{"service.name", cmp.Or(r.Service, "unknown_service:"+comm)})
 	}
 	return list
 }
 
-func has(list []attribute, key string) bool {
+func hasKey(list []attribute, key string) bool {
 	for _, a := range list {
 		if a.key == key {
 			return true
@@ -124,7 +126,7 @@ func has(list []attribute, key string) bool {
 func (r *resources) keep(pids map[int]bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	maps.DeleteFunc(r.known, func(pid int, a about) bool {
+	maps.DeleteFunc(r.known, func(pid int, a processAttributes) bool {
 		if pids[pid] {
 			return false
 		}
@@ -134,7 +136,7 @@ func (r *resources) keep(pids map[int]bool) {
 }
 
 // read reads /proc. What is known of a process that has ended stays.
-func (r *resources) read(pid int) (a about) {
+func (r *resources) read(pid int) (a processAttributes) {
 	dir := filepath.Join(r.root, strconv.Itoa(pid))
 	st, err := process.ReadStatus(r.root, pid)
 	if err != nil {
@@ -161,7 +163,7 @@ func (r *resources) read(pid int) (a about) {
 		}
 	}
 	if now, err := process.ReadStatus(r.root, pid); err != nil || now.Start != a.start {
-		return about{} // the pid was reused
+		return processAttributes{} // the pid was reused
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -224,7 +226,7 @@ func fromEnvironment(env []byte) (list []attribute) {
 		}
 		key, value, ok := strings.Cut(pair, "=")
 		key = strings.TrimSpace(key)
-		if text, err := url.PathUnescape(strings.TrimSpace(value)); err == nil && ok && key != "" && !has(list, key) &&
+		if text, err := url.PathUnescape(strings.TrimSpace(value)); err == nil && ok && key != "" && !hasKey(list, key) &&
 			!strings.HasPrefix(key, "process.") && !strings.HasPrefix(key, "host.") {
 			list = append(list, attribute{key, text})
 		}

@@ -46,7 +46,7 @@ func TestServiceIsNamedByTheEnvironmentOnlyIfAsked(t *testing.T) {
 	testtargets.Ready(t, cmd)
 	of := func(o ResourceOptions) map[string]any {
 		out := map[string]any{}
-		for _, a := range newResources(o).of(cmd.Process.Pid, "sh") {
+		for _, a := range newResources(o).attributesOf(cmd.Process.Pid, "sh") {
 			if _, ok := out[a.key]; ok {
 				t.Errorf("%s is twice", a.key)
 			}
@@ -80,11 +80,11 @@ func TestEndedProcessKeepsWhatWasReadOfIt(t *testing.T) {
 	testtargets.Ready(t, cmd)
 	pid := cmd.Process.Pid
 	r := newResources(ResourceOptions{})
-	r.see(pid)
-	r.read(<-r.ask)
+	r.readLater(pid)
+	r.read(<-r.toRead)
 	testtargets.Kill(cmd)
 	r.keep(map[int]bool{pid: true})
-	if list := r.of(pid, "sh"); !has(list, "process.executable.path") {
+	if list := r.attributesOf(pid, "sh"); !hasKey(list, "process.executable.path") {
 		t.Errorf("%v", list)
 	}
 	r.keep(map[int]bool{})

@@ -26,55 +26,55 @@ const (
 )
 
 type message struct {
-	text   []byte // compressed
-	points int
+	compressed []byte // compressed
+	points     int
 }
 
 // sender sends messages, the oldest first.
 type sender struct {
-	client  client
-	metrics *Metrics
-	spool   *spool        // nil: memory
-	timeout time.Duration // of one attempt
-	to      string        // the receiver, for messages
-	say     func(format string, args ...any)
+	client   client
+	metrics  *Metrics
+	spool    *spool        // nil: memory
+	timeout  time.Duration // of one attempt
+	receiver string        // the receiver, for messages
+	say      func(format string, args ...any)
 
-	mu    sync.Mutex
-	parts []message     // in memory, of a spooled message that was too large: older than those of the spool
-	list  []message     // in memory, newer than those of the spool
-	size  int           // of parts and list, bytes
-	limit int           // of a message, bytes, before compression
-	down  bool          // the last attempt failed
-	wake  chan struct{} // there is something to send
+	mu      sync.Mutex
+	divided []message     // in memory, of a spooled message that was too large: older than those of the spool
+	queued  []message     // in memory, newer than those of the spool
+	size    int           // of divided and queued, bytes
+	limit   int           // of a message, bytes, before compression
+	down    bool          // the last attempt failed
+	wake    chan struct{} // there is something to send
 
 	// What has been said, each once: the reason of refusals since a message was taken, that the spool cannot be
 	// written, that the oldest messages are dropped, that an interval was above the limit, the last reason of rejected
 	// profiles.
-	refuses string
-	noSpool bool
-	full    bool
-	large   bool
-	rejects string
+	saidRefusal   string
+	saidNoSpool   bool
+	saidFull      bool
+	saidTooLarge  bool
+	saidRejection string
 }
 
 func newSender(c client, m *Metrics, s *spool, limit int, to Target, say func(string, ...any)) *sender {
 	m.limit.Store(int64(limit))
 	n := &sender{
-		client: c, metrics: m, spool: s, timeout: to.Timeout, limit: limit, to: redacted(to.Endpoint), say: say,
+		client: c, metrics: m, spool: s, timeout: to.Timeout, limit: limit, receiver: redacted(to.Endpoint), say: say,
 		wake: make(chan struct{}, 1),
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.count()
+	n.publishCounts()
 	return n
 }
 
-// put queues a message, divided if it is too large.
-func (s *sender) put(body []byte, points int) {
+// enqueue queues a message, divided if it is too large.
+func (s *sender) enqueue(body []byte, points int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.divide(body, points, s.queue)
-	s.count()
+	s.divide(body, points, s.appendMessage)
+	s.publishCounts()
 	select {
 	case s.wake <- struct{}{}:
 	default:
@@ -90,8 +90,8 @@ func (s *sender) divide(body []byte, points int, f func(body []byte, points int)
 	a, b, err := otlp.Split(body)
 	if err != nil {
 		s.metrics.lose(lossOf(err), points)
-		if errors.Is(err, otlp.ErrOne) && !s.large {
-			s.large = true
+		if errors.Is(err, otlp.ErrOne) && !s.saidTooLarge {
+			s.saidTooLarge = true
 			s.say("an interval takes %d bytes, messages may have %d: it is dropped and counted (%s); raise --max-message",
 				len(body), s.limit, lostTooLarge)
 		}
@@ -114,30 +114,30 @@ func lossOf(err error) string {
 	return lostDamaged
 }
 
-// queue appends a message: to the spool while the receiver is away, unless older ones are in memory.
-func (s *sender) queue(body []byte, points int) {
-	if s.spool != nil && len(s.list) == 0 && (s.down || len(s.spool.files) > 0) && s.toSpool(body, points) {
+// appendMessage appends a message: to the spool while the receiver is away, unless older ones are in memory.
+func (s *sender) appendMessage(body []byte, points int) {
+	if s.spool != nil && len(s.queued) == 0 && (s.down || len(s.spool.files) > 0) && s.toSpool(body, points) {
 		return
 	}
-	s.list = append(s.list, s.zip(body, points))
-	for s.size > mostWaiting && len(s.list) > 1 {
-		s.lostOldest(s.list[0].points, "give a directory with --spool")
-		s.drop(&s.list)
+	s.queued = append(s.queued, s.compress(body, points))
+	for s.size > mostWaiting && len(s.queued) > 1 {
+		s.lostOldest(s.queued[0].points, "give a directory with --spool")
+		s.drop(&s.queued)
 	}
 }
 
-// zip makes a message to be kept in memory.
-func (s *sender) zip(body []byte, points int) message {
+// compress makes a message to be kept in memory.
+func (s *sender) compress(body []byte, points int) message {
 	m := message{zipped(body), points}
-	s.size += len(m.text)
+	s.size += len(m.compressed)
 	return m
 }
 
 func (s *sender) lostOldest(points int, step string) {
 	s.metrics.lose(lostFull, points)
-	if !s.full {
-		s.full = true
-		s.say("too much waits for %s: the oldest messages are dropped and counted (%s); %s", s.to, lostFull, step)
+	if !s.saidFull {
+		s.saidFull = true
+		s.say("too much waits for %s: the oldest messages are dropped and counted (%s); %s", s.receiver, lostFull, step)
 	}
 }
 
@@ -146,22 +146,22 @@ func (s *sender) toSpool(body []byte, points int) bool {
 	if dropped > 0 {
 		s.lostOldest(dropped, "raise --spool-size")
 	}
-	if err != nil && !s.noSpool {
+	if err != nil && !s.saidNoSpool {
 		s.say("--spool %s: %v; messages wait in memory, up to %d MiB; %s", s.spool, err, mostWaiting>>20, spoolStep(err))
 	}
-	s.noSpool = err != nil
+	s.saidNoSpool = err != nil
 	return err == nil
 }
 
-// drop drops the first message of parts or list.
+// drop drops the first message of divided or queued.
 func (s *sender) drop(from *[]message) {
-	s.size -= len((*from)[0].text)
+	s.size -= len((*from)[0].compressed)
 	(*from)[0] = message{}
 	*from = (*from)[1:]
 }
 
-func (s *sender) count() {
-	n, size := len(s.parts)+len(s.list), int64(s.size)
+func (s *sender) publishCounts() {
+	n, size := len(s.divided)+len(s.queued), int64(s.size)
 	if s.spool != nil {
 		n, size = n+len(s.spool.files), size+s.spool.size
 	}
@@ -170,11 +170,11 @@ func (s *sender) count() {
 	s.metrics.limit.Store(int64(s.limit))
 }
 
-// next gives the oldest message.
-func (s *sender) next() (body []byte, points int, remove func(), ok bool) {
+// oldest gives the oldest message.
+func (s *sender) oldest() (body []byte, points int, remove func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.spool != nil && len(s.parts) == 0 && len(s.spool.files) > 0 {
+	for s.spool != nil && len(s.divided) == 0 && len(s.spool.files) > 0 {
 		f := s.spool.files[0]
 		body, err := s.spool.first()
 		if err == nil {
@@ -189,20 +189,20 @@ func (s *sender) next() (body []byte, points int, remove func(), ok bool) {
 			s.spool, f.name, f.points, lostDamaged, err)
 		s.spool.remove()
 	}
-	from := &s.list
-	if len(s.parts) > 0 {
-		from = &s.parts
+	from := &s.queued
+	if len(s.divided) > 0 {
+		from = &s.divided
 	}
 	if len(*from) == 0 {
 		return nil, 0, nil, false
 	}
 	m := (*from)[0]
-	body, err := unzipped(m.text, mostMessage)
+	body, err := unzipped(m.compressed, mostMessage)
 	if err != nil {
 		panic(err) // it was compressed here
 	}
 	return body, m.points, func() {
-		if len(*from) > 0 && &(*from)[0].text[0] == &m.text[0] {
+		if len(*from) > 0 && &(*from)[0].compressed[0] == &m.compressed[0] {
 			s.drop(from)
 		}
 	}, true
@@ -213,7 +213,7 @@ func (s *sender) next() (body []byte, points int, remove func(), ok bool) {
 func (s *sender) run(ctx context.Context, stop <-chan struct{}) {
 	pause := time.Duration(0)
 	for {
-		switch wait := s.some(ctx); {
+		switch wait := s.sendWaiting(ctx); {
 		case ctx.Err() != nil:
 			return
 		case wait > 0:
@@ -249,10 +249,10 @@ func jittered(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * (0.5 + rand.Float64()))
 }
 
-// some sends what waits. It gives the least pause until the next attempt; 0: all is sent.
-func (s *sender) some(ctx context.Context) (wait time.Duration) {
+// sendWaiting sends what waits. It gives the least pause until the next attempt; 0: all is sent.
+func (s *sender) sendWaiting(ctx context.Context) (wait time.Duration) {
 	for {
-		body, points, remove, ok := s.next()
+		body, points, remove, ok := s.oldest()
 		if !ok {
 			return 0
 		}
@@ -260,20 +260,20 @@ func (s *sender) some(ctx context.Context) (wait time.Duration) {
 		answer, f := s.client.send(sending, body)
 		cancel()
 		if f == nil {
-			s.taken(answer, body, points, remove)
+			s.handleTaken(answer, body, points, remove)
 			continue
 		}
 		s.metrics.failures.Add(1)
 		if ctx.Err() != nil {
 			return 1
 		}
-		if wait := s.failed(f, body, points, remove); wait > 0 {
+		if wait := s.handleFailure(f, body, points, remove); wait > 0 {
 			return wait
 		}
 	}
 }
 
-func (s *sender) taken(answer reply, body []byte, points int, remove func()) {
+func (s *sender) handleTaken(answer reply, body []byte, points int, remove func()) {
 	s.metrics.intervals.Add(int64(points))
 	s.metrics.messages.Add(1)
 	s.metrics.bytes.Add(int64(len(body)))
@@ -281,34 +281,34 @@ func (s *sender) taken(answer reply, body []byte, points int, remove func()) {
 	s.metrics.rejected.Add(answer.rejected)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if why := cmp.Or(printable.String(answer.why), "no reason given"); answer.rejected > 0 && why != s.rejects {
-		s.rejects = why
-		s.say("%s rejected %d profiles of a message, which are lost and counted: %s; see the receiver's log", s.to,
+	if why := cmp.Or(printable.String(answer.why), "no reason given"); answer.rejected > 0 && why != s.saidRejection {
+		s.saidRejection = why
+		s.say("%s rejected %d profiles of a message, which are lost and counted: %s; see the receiver's log", s.receiver,
 			answer.rejected, why)
 	}
 	remove()
-	s.count()
-	if s.down || s.refuses != "" {
-		s.down, s.full, s.refuses = false, false, ""
-		s.say("%s takes messages again", s.to)
+	s.publishCounts()
+	if s.down || s.saidRefusal != "" {
+		s.down, s.saidFull, s.saidRefusal = false, false, ""
+		s.say("%s takes messages again", s.receiver)
 	}
 }
 
-// failed acts on a failure, and gives the least pause until the next attempt.
-func (s *sender) failed(f *failure, body []byte, points int, remove func()) time.Duration {
+// handleFailure acts on a failure, and gives the least pause until the next attempt.
+func (s *sender) handleFailure(f *failure, body []byte, points int, remove func()) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer s.count()
+	defer s.publishCounts()
 	switch {
 	case f.kind == tooLarge && len(body) > leastMessage:
 		s.limit = max(min(s.limit, len(body))/2, leastMessage)
 		remove()
-		rest := s.parts
-		s.parts = nil
-		s.divide(body, points, func(body []byte, points int) { s.parts = append(s.parts, s.zip(body, points)) })
-		s.parts = append(s.parts, rest...)
+		rest := s.divided
+		s.divided = nil
+		s.divide(body, points, func(body []byte, points int) { s.divided = append(s.divided, s.compress(body, points)) })
+		s.divided = append(s.divided, rest...)
 		s.say("%s refuses a message of %d bytes as too large: messages have at most %d from now on; "+
-			"set --max-message %d, or raise the receiver's limit", s.to, len(body), s.limit, s.limit)
+			"set --max-message %d, or raise the receiver's limit", s.receiver, len(body), s.limit, s.limit)
 		return 0
 	case f.kind == refused, f.kind == tooLarge:
 		why := cmp.Or(f.why, lostRefused)
@@ -317,62 +317,63 @@ func (s *sender) failed(f *failure, body []byte, points int, remove func()) time
 		}
 		s.metrics.lose(why, points)
 		remove()
-		if s.refuses != why {
-			s.refuses = why
-			s.say("%s refuses messages, which are dropped and counted (%s): %v; %s", s.to, why, cause(f.err), remedies[why])
+		if s.saidRefusal != why {
+			s.saidRefusal = why
+			s.say("%s refuses messages, which are dropped and counted (%s): %v; %s", s.receiver, why, cause(f.err),
+				remedies[why])
 		}
 		return 0
 	}
 	if !s.down {
 		s.down = true
-		s.say("cannot send to %s, messages wait and are sent again: %v; %s", s.to, cause(f.err), nextStep(f.err))
+		s.say("cannot send to %s, messages wait and are sent again: %v; %s", s.receiver, cause(f.err), nextStep(f.err))
 	}
 	if s.spool != nil {
 		s.spill()
 	}
-	return max(f.after, time.Millisecond)
+	return max(f.notBefore, time.Millisecond)
 }
 
-// spill moves messages from memory to the spool. Parts wait until the spool is empty.
+// spill moves messages from memory to the spool. Divided ones wait until the spool is empty.
 func (s *sender) spill() {
 	if len(s.spool.files) == 0 {
-		s.join()
+		s.joinDivided()
 	}
-	for len(s.list) > 0 {
-		body, err := unzipped(s.list[0].text, mostMessage)
+	for len(s.queued) > 0 {
+		body, err := unzipped(s.queued[0].compressed, mostMessage)
 		if err != nil {
 			panic(err) // it was compressed here
 		}
-		if !s.toSpool(body, s.list[0].points) {
+		if !s.toSpool(body, s.queued[0].points) {
 			return
 		}
-		s.drop(&s.list)
+		s.drop(&s.queued)
 	}
 }
 
-// join makes parts the first of list.
-func (s *sender) join() { s.parts, s.list = nil, append(s.parts, s.list...) }
+// joinDivided makes the divided messages the first of queued.
+func (s *sender) joinDivided() { s.divided, s.queued = nil, append(s.divided, s.queued...) }
 
 // finish sends until ctx ends. What is left goes to the spool, or is lost. Parts become the newest
 // of the spool: the next agent sends them after later windows, which does no harm, as each has its own time.
 func (s *sender) finish(ctx context.Context) (left int) {
 	for ctx.Err() == nil {
-		wait := s.some(ctx)
+		wait := s.sendWaiting(ctx)
 		if wait == 0 || !sleep(ctx.Done(), min(max(wait, 100*time.Millisecond), time.Second)) {
 			break
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer s.count()
-	s.join()
+	defer s.publishCounts()
+	s.joinDivided()
 	if s.spool != nil {
 		s.spill()
 	}
-	for len(s.list) > 0 {
-		s.metrics.lose(lostAtEnd, s.list[0].points)
-		left += s.list[0].points
-		s.drop(&s.list)
+	for len(s.queued) > 0 {
+		s.metrics.lose(lostAtEnd, s.queued[0].points)
+		left += s.queued[0].points
+		s.drop(&s.queued)
 	}
 	return left
 }

@@ -98,8 +98,8 @@ func TestMessagesThatTheReceiverFindsTooLargeAreDivided(t *testing.T) {
 		t.Fatalf("%d bytes are too many for the test", len(body))
 	}
 	body = append(binary.AppendUvarint(binary.AppendUvarint(body, 100<<3|2), uint64(room)), make([]byte, room)...)
-	s.put(body, points)
-	if wait := s.some(t.Context()); wait != 0 || r.points != points || len(r.sizes) < 2 {
+	s.enqueue(body, points)
+	if wait := s.sendWaiting(t.Context()); wait != 0 || r.points != points || len(r.sizes) < 2 {
 		t.Errorf("%d points in messages of %v bytes", r.points, r.sizes)
 	}
 	if limit := m.limit.Load(); limit > int64(len(body)/2) || m.Lost() != 0 {
@@ -118,9 +118,9 @@ func TestASmallMessageThatIsTooLargeIsDropped(t *testing.T) {
 		return reply{}, nil
 	}}
 	s, m := newTestSender(r, nil, 1<<20)
-	s.put(messageOf(1), 1)
-	s.put(messageOf(2), 2)
-	if wait := s.some(t.Context()); wait != 0 || r.points != 2 || m.lost[lostTooLarge] != 1 {
+	s.enqueue(messageOf(1), 1)
+	s.enqueue(messageOf(2), 2)
+	if wait := s.sendWaiting(t.Context()); wait != 0 || r.points != 2 || m.lost[lostTooLarge] != 1 {
 		t.Errorf("wait %v, %d points came, %v are lost", wait, r.points, m.lost)
 	}
 }
@@ -129,8 +129,8 @@ func TestASmallMessageThatIsTooLargeIsDropped(t *testing.T) {
 func TestNoMessageIsLargerThanAsked(t *testing.T) {
 	r := &receiver{answer: func([]byte) (reply, *failure) { return reply{}, nil }}
 	s, m := newTestSender(r, nil, leastMessage)
-	s.put(messageOf(100_000), 100_000)
-	s.some(t.Context())
+	s.enqueue(messageOf(100_000), 100_000)
+	s.sendWaiting(t.Context())
 	for _, size := range r.sizes {
 		if size > leastMessage {
 			t.Errorf("a message of %d bytes", size)
@@ -146,7 +146,7 @@ func TestMessagesWaitWhileTheReceiverIsAway(t *testing.T) {
 	away := true
 	r := &receiver{answer: func([]byte) (reply, *failure) {
 		if away {
-			return reply{}, &failure{kind: again, after: 7 * time.Second, err: errors.New("away")}
+			return reply{}, &failure{kind: sendAgain, notBefore: 7 * time.Second, err: errors.New("away")}
 		}
 		return reply{rejected: 2, why: "two"}, nil
 	}}
@@ -157,8 +157,8 @@ func TestMessagesWaitWhileTheReceiverIsAway(t *testing.T) {
 	}
 	s, m := newTestSender(r, sp, 1<<20)
 	for range 5 {
-		s.put(messageOf(1000), 1000)
-		if wait := s.some(t.Context()); wait != 7*time.Second {
+		s.enqueue(messageOf(1000), 1000)
+		if wait := s.sendWaiting(t.Context()); wait != 7*time.Second {
 			t.Errorf("again after %s", wait)
 		}
 	}
@@ -178,7 +178,7 @@ func TestMessagesWaitWhileTheReceiverIsAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, m = newTestSender(r, sp, 1<<20)
-	s.some(t.Context())
+	s.sendWaiting(t.Context())
 	if r.points != 4000 || lostFor(m, lostDamaged) != 1000 || m.rejected.Load() != 8 || m.waiting.Load() != 0 {
 		t.Errorf("%d points, %d lost, %d profiles rejected, %d wait", r.points, m.Lost(), m.rejected.Load(), m.waiting.Load())
 	}
@@ -190,7 +190,7 @@ func TestMessagesWaitWhileTheReceiverIsAway(t *testing.T) {
 // TestWhatWaitsIsBounded, in files as in memory, and what is dropped is counted.
 func TestWhatWaitsIsBounded(t *testing.T) {
 	r := &receiver{answer: func([]byte) (reply, *failure) {
-		return reply{}, &failure{kind: again, err: errors.New("away")}
+		return reply{}, &failure{kind: sendAgain, err: errors.New("away")}
 	}}
 	body := messageOf(30_000)
 	size := int64(len(zipped(body)))
@@ -200,15 +200,15 @@ func TestWhatWaitsIsBounded(t *testing.T) {
 	}
 	s, m := newTestSender(r, sp, 1<<20)
 	for range 10 {
-		s.put(body, 30_000)
-		s.some(t.Context())
+		s.enqueue(body, 30_000)
+		s.sendWaiting(t.Context())
 	}
 	if m.waitingBytes.Load() > 3*size || lostFor(m, lostFull) != 7*30_000 {
 		t.Errorf("%d bytes wait, lost: %d", m.waitingBytes.Load(), lostFor(m, lostFull))
 	}
 	s, m = newTestSender(r, nil, 1<<20)
 	for range mostWaiting/size + 10 {
-		s.put(body, 30_000)
+		s.enqueue(body, 30_000)
 	}
 	if m.waitingBytes.Load() > mostWaiting || lostFor(m, lostFull) == 0 || lostFor(m, lostFull)%30_000 != 0 {
 		t.Errorf("%d bytes wait, lost: %d", m.waitingBytes.Load(), lostFor(m, lostFull))
@@ -233,7 +233,7 @@ func (r *slowReceiver) send(ctx context.Context, _ []byte) (reply, *failure) {
 	case <-r.release:
 		return reply{}, nil
 	case <-ctx.Done():
-		return reply{}, &failure{kind: again, err: ctx.Err()}
+		return reply{}, &failure{kind: sendAgain, err: ctx.Err()}
 	}
 }
 
@@ -241,7 +241,7 @@ func (r *slowReceiver) send(ctx context.Context, _ []byte) (reply, *failure) {
 func TestAMessageUnderWayAtTheEndIsSentOnce(t *testing.T) {
 	r := &slowReceiver{came: make(chan struct{}, 9), release: make(chan struct{})}
 	s, m := newTestSender(r, nil, 1<<20)
-	s.put(messageOf(10), 10)
+	s.enqueue(messageOf(10), 10)
 	stop, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -259,8 +259,8 @@ func TestAMessageUnderWayAtTheEndIsSentOnce(t *testing.T) {
 // TestAnswersOfOTLPOverHTTP: what each status means, and that a message is a compressed POST to the signal's path.
 func TestAnswersOfOTLPOverHTTP(t *testing.T) {
 	for status, want := range map[int]kind{
-		400: refused, 401: refused, 403: refused, 404: refused, 408: refused, 413: tooLarge, 429: again,
-		500: refused, 502: again, 503: again, 504: again,
+		400: refused, 401: refused, 403: refused, 404: refused, 408: refused, 413: tooLarge, 429: sendAgain,
+		500: refused, 502: sendAgain, 503: sendAgain, 504: sendAgain,
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
@@ -278,12 +278,12 @@ func TestAnswersOfOTLPOverHTTP(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, f := c.send(t.Context(), []byte("body"))
-		if f == nil || f.kind != want || want == again && f.after != 3*time.Second ||
+		if f == nil || f.kind != want || want == sendAgain && f.notBefore != 3*time.Second ||
 			!strings.Contains(f.Error(), strconv.Itoa(status)) || strings.Contains(f.Error(), "\x1b") {
 			t.Errorf("%d: %+v", status, f)
 		}
 		server.Close()
-		if _, f := c.send(t.Context(), []byte("body")); f == nil || f.kind != again {
+		if _, f := c.send(t.Context(), []byte("body")); f == nil || f.kind != sendAgain {
 			t.Errorf("no listener: %+v", f)
 		}
 	}
@@ -331,7 +331,7 @@ func TestAnswersOfOTLPOverGRPC(t *testing.T) {
 		t.Errorf("%+v, %+v", of, f)
 	}
 	for code, want := range map[connect.Code]kind{
-		connect.CodeResourceExhausted: tooLarge, connect.CodeUnavailable: again, connect.CodeDeadlineExceeded: again,
+		connect.CodeResourceExhausted: tooLarge, connect.CodeUnavailable: sendAgain, connect.CodeDeadlineExceeded: sendAgain,
 		connect.CodeUnauthenticated: refused, connect.CodeInvalidArgument: refused, connect.CodeInternal: refused,
 	} {
 		answer = connect.NewError(code, errors.New("because"))
@@ -350,7 +350,8 @@ func TestAnswersOfOTLPOverGRPC(t *testing.T) {
 	}
 	busy.AddDetail(detail)
 	answer = busy
-	if _, f := c.send(t.Context(), []byte("body")); f == nil || f.kind != again || f.after != 1500*time.Millisecond {
+	if _, f := c.send(t.Context(), []byte("body")); f == nil || f.kind != sendAgain ||
+		f.notBefore != 1500*time.Millisecond {
 		t.Errorf("busy: %+v", f)
 	}
 }

@@ -14,16 +14,16 @@ import (
 	"prywalk/internal/outfile"
 )
 
-// spooled is the name of a file, with its turn and its number of intervals.
-const spooled = "%016x-%d.otlp.gz"
+// spoolName is the name of a file, with its turn and its number of intervals.
+const spoolName = "%016x-%d.otlp.gz"
 
 // spool has a compressed message in each file, the oldest first by name. Not for concurrent use.
 type spool struct {
-	dir   string
-	most  int64 // bytes
-	size  int64
-	files []file
-	turn  uint64 // of the last one
+	dir       string
+	mostBytes int64 // bytes
+	size      int64
+	files     []file
+	lastTurn  uint64 // of the last one
 }
 
 type file struct {
@@ -42,11 +42,11 @@ func openSpool(dir string, most int64) (*spool, error) {
 	if err != nil {
 		return nil, unusable(dir, err)
 	}
-	s := &spool{dir: dir, most: most}
+	s := &spool{dir: dir, mostBytes: most}
 	for _, e := range list {
 		f := file{name: e.Name()}
-		if n, err := fmt.Sscanf(f.name, spooled, &f.turn, &f.points); n != 2 || err != nil ||
-			f.name != fmt.Sprintf(spooled, f.turn, f.points) {
+		if n, err := fmt.Sscanf(f.name, spoolName, &f.turn, &f.points); n != 2 || err != nil ||
+			f.name != fmt.Sprintf(spoolName, f.turn, f.points) {
 			continue // of others
 		}
 		info, err := e.Info()
@@ -56,7 +56,7 @@ func openSpool(dir string, most int64) (*spool, error) {
 		f.size = info.Size()
 		s.files = append(s.files, f)
 		s.size += f.size
-		s.turn = max(s.turn, f.turn)
+		s.lastTurn = max(s.lastTurn, f.turn)
 	}
 	slices.SortFunc(s.files, func(a, b file) int { return cmp.Compare(a.turn, b.turn) })
 	if probe, err := outfile.Scratch(dir); err != nil {
@@ -74,8 +74,8 @@ func unusable(dir string, err error) error {
 // put writes a message, and removes the oldest above the size. It gives the number of intervals in these.
 func (s *spool) put(body []byte, points int) (dropped int, err error) {
 	text := zipped(body)
-	s.turn++
-	f := file{fmt.Sprintf(spooled, s.turn, points), s.turn, points, int64(len(text))}
+	s.lastTurn++
+	f := file{fmt.Sprintf(spoolName, s.lastTurn, points), s.lastTurn, points, int64(len(text))}
 	err = outfile.Write(filepath.Join(s.dir, f.name), func(w io.Writer) error {
 		_, err := w.Write(text)
 		return err
@@ -85,7 +85,7 @@ func (s *spool) put(body []byte, points int) (dropped int, err error) {
 	}
 	s.files = append(s.files, f)
 	s.size += f.size
-	for s.size > s.most && len(s.files) > 1 {
+	for s.size > s.mostBytes && len(s.files) > 1 {
 		dropped += s.files[0].points
 		s.remove()
 	}
@@ -94,7 +94,7 @@ func (s *spool) put(body []byte, points int) (dropped int, err error) {
 
 func (s *spool) first() (body []byte, err error) {
 	f := s.files[0]
-	text, err := readUpTo(filepath.Join(s.dir, f.name), s.most)
+	text, err := readUpTo(filepath.Join(s.dir, f.name), s.mostBytes)
 	if err != nil {
 		return nil, err
 	}

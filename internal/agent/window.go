@@ -51,8 +51,8 @@ func rowOf(iv *profile.Interval) row {
 
 // point is an interval of a row.
 type point struct {
-	end int64 // nanoseconds of the Unix epoch
-	v   values
+	end    int64 // nanoseconds of the Unix epoch
+	values values
 }
 
 type window struct {
@@ -64,32 +64,32 @@ type threadKey struct{ pid, tid int }
 
 // Store divides intervals into windows. It is a [profile.Watcher].
 type Store struct {
-	mu     sync.Mutex
-	length time.Duration
-	now    window
-	points int
-	due    int64                // earliest end of the window, nanoseconds of the Unix epoch
-	open   map[row]values       // part of open intervals that was sent
-	owed   map[threadKey]values // time that was sent in excess
-	out    chan *window
-	busy   atomic.Int32  // windows handed out and not encoded
-	seen   func(pid int) // called for each interval
-	closes func(*window) // before a window is handed out
+	mu        sync.Mutex
+	length    time.Duration
+	current   window
+	points    int
+	due       int64                // earliest end of the window, nanoseconds of the Unix epoch
+	open      map[row]values       // part of open intervals that was sent
+	owed      map[threadKey]values // time that was sent in excess
+	handedOut chan *window
+	unencoded atomic.Int32  // windows handed out and not encoded
+	seen      func(pid int) // called for each interval
+	closes    func(*window) // before a window is handed out
 }
 
 // NewStore makes a Store of windows of about that length. seen is called with the process of each interval; it must be
 // brief.
 func NewStore(begin time.Time, length time.Duration, seen func(pid int)) *Store {
 	s := &Store{
-		length: length, open: map[row]values{}, owed: map[threadKey]values{}, out: make(chan *window, 1), seen: seen,
+		length: length, open: map[row]values{}, owed: map[threadKey]values{}, handedOut: make(chan *window, 1), seen: seen,
 	}
-	s.begin(begin.UnixNano())
+	s.beginWindow(begin.UnixNano())
 	return s
 }
 
-// begin draws a window's length within a tenth, against resonance with programs and with other agents.
-func (s *Store) begin(at int64) {
-	s.now = window{from: at, rows: map[row][]point{}}
+// beginWindow draws a window's length within a tenth, against resonance with programs and with other agents.
+func (s *Store) beginWindow(at int64) {
+	s.current = window{from: at, rows: map[row][]point{}}
 	s.points = 0
 	s.due = at + int64(float64(s.length)*(0.9+0.2*rand.Float64()))
 }
@@ -103,13 +103,13 @@ func (s *Store) Add(iv profile.Interval) {
 }
 
 func (s *Store) add(r row, p point) {
-	list := s.now.rows[r]
+	list := s.current.rows[r]
 	if n := len(list); n > 0 && s.points >= mostPoints {
-		list[n-1].v.add(p.v)
+		list[n-1].values.add(p.values)
 		list[n-1].end = max(list[n-1].end, p.end)
 		return
 	}
-	s.now.rows[r] = append(list, p)
+	s.current.rows[r] = append(list, p)
 	s.points++
 }
 
@@ -117,18 +117,18 @@ func (s *Store) add(r row, p point) {
 func (s *Store) Refresh(at int64, open iter.Seq[profile.Interval]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if at < s.due || len(s.out) > 0 {
+	if at < s.due || len(s.handedOut) > 0 {
 		return
 	}
-	s.hand(s.end(at, open))
+	s.handOut(s.endWindow(at, open))
 }
 
-func (s *Store) hand(w *window) {
-	s.busy.Add(1)
-	s.out <- w
+func (s *Store) handOut(w *window) {
+	s.unencoded.Add(1)
+	s.handedOut <- w
 }
 
-func (s *Store) encoded() { s.busy.Add(-1) }
+func (s *Store) encoded() { s.unencoded.Add(-1) }
 
 // stacks gives the window's stacks, some several times.
 func (w *window) stacks(yield func(sample.StackID) bool) {
@@ -142,7 +142,7 @@ func (w *window) stacks(yield func(sample.StackID) bool) {
 // held gives the stacks of this window and of intervals that go on.
 func (s *Store) held() iter.Seq[sample.StackID] {
 	is := map[sample.StackID]bool{}
-	for r := range s.now.rows {
+	for r := range s.current.rows {
 		is[r.stack] = true
 	}
 	for r := range s.open {
@@ -155,13 +155,13 @@ func (s *Store) held() iter.Seq[sample.StackID] {
 func (s *Store) Finish(at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.hand(s.end(at.UnixNano(), func(func(profile.Interval) bool) {}))
-	close(s.out)
+	s.handOut(s.endWindow(at.UnixNano(), func(func(profile.Interval) bool) {}))
+	close(s.handedOut)
 }
 
-// end adds the growth of open intervals, and gives the window. Those of running threads are left out: their time may
-// still go to another stack.
-func (s *Store) end(at int64, open iter.Seq[profile.Interval]) *window {
+// endWindow adds the growth of open intervals, and gives the window. Those of running threads are left out: their time
+// may still go to another stack.
+func (s *Store) endWindow(at int64, open iter.Seq[profile.Interval]) *window {
 	grown := map[row]values{}
 	for iv := range open {
 		if iv.State != sample.Running.String() {
@@ -182,31 +182,31 @@ func (s *Store) end(at int64, open iter.Seq[profile.Interval]) *window {
 	}
 	s.open = grown
 	for r, v := range change {
-		s.grow(r, point{at, v})
+		s.addGrowth(r, point{at, v})
 	}
-	s.pay()
-	w := s.now
+	s.subtractOwed()
+	w := s.current
 	w.to = max(at, w.from+1)
-	s.begin(w.to)
+	s.beginWindow(w.to)
 	if s.closes != nil {
 		s.closes(&w)
 	}
 	return &w
 }
 
-// grow adds the growth of an open interval. It is negative if the interval has ended: it was then added whole, after a
-// part of it was sent.
-func (s *Store) grow(r row, p point) {
+// addGrowth adds the growth of an open interval. It is negative if the interval has ended: it was then added whole,
+// after a part of it was sent.
+func (s *Store) addGrowth(r row, p point) {
 	less := values{}
-	for i, v := range p.v {
+	for i, v := range p.values {
 		if v < 0 {
-			less[i], p.v[i] = -v, 0
+			less[i], p.values[i] = -v, 0
 		}
 	}
-	if p.v != (values{}) {
+	if p.values != (values{}) {
 		s.add(r, p)
 	}
-	if less = take(s.now.rows[r], less); less != (values{}) {
+	if less = subtract(s.current.rows[r], less); less != (values{}) {
 		k := threadKey{r.pid, r.tid}
 		v := s.owed[k]
 		v.add(less)
@@ -214,41 +214,41 @@ func (s *Store) grow(r row, p point) {
 	}
 }
 
-// pay subtracts from a thread's present time what was sent in excess before: a thread that was woken and is queued
-// counts as asleep until it runs; then its sleep is shortened, a part of which may have been sent.
-func (s *Store) pay() {
+// subtractOwed subtracts from a thread's present time what was sent in excess before: a thread that was woken and is
+// queued counts as asleep until it runs; then its sleep is shortened, a part of which may have been sent.
+func (s *Store) subtractOwed() {
 	if len(s.owed) == 0 {
 		return
 	}
-	for r, list := range s.now.rows {
+	for r, list := range s.current.rows {
 		k := threadKey{r.pid, r.tid}
 		if v, ok := s.owed[k]; ok {
-			s.owe(k, take(list, v))
+			s.setOwed(k, subtract(list, v))
 		}
 	}
 	for k, v := range s.owed { // its thread has nothing
-		for r, list := range s.now.rows {
+		for r, list := range s.current.rows {
 			if r.pid == k.pid {
-				v = take(list, v)
+				v = subtract(list, v)
 			}
 		}
-		s.owe(k, v)
+		s.setOwed(k, v)
 	}
 }
 
-// owe sets what was sent in excess of a thread.
-func (s *Store) owe(k threadKey, v values) {
+// setOwed sets what was sent in excess of a thread.
+func (s *Store) setOwed(k threadKey, v values) {
 	if s.owed[k] = v; v == (values{}) {
 		delete(s.owed, k)
 	}
 }
 
-// take subtracts v from points, the last first, and gives the rest.
-func take(list []point, v values) values {
+// subtract subtracts v from points, the last first, and gives the rest.
+func subtract(list []point, v values) values {
 	for i := len(list) - 1; i >= 0 && v != (values{}); i-- {
 		for c := range v {
-			n := min(v[c], list[i].v[c])
-			list[i].v[c] -= n
+			n := min(v[c], list[i].values[c])
+			list[i].values[c] -= n
 			v[c] -= n
 		}
 	}

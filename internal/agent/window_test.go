@@ -36,13 +36,13 @@ func sumsOf(t *testing.T, list []*window) map[int]values {
 	for _, w := range list {
 		for r, points := range w.rows {
 			for _, p := range points {
-				for _, v := range p.v {
+				for _, v := range p.values {
 					if v < 0 {
 						t.Errorf("%+v: %+v", r, p)
 					}
 				}
 				v := out[r.pid]
-				v.add(p.v)
+				v.add(p.values)
 				out[r.pid] = v
 			}
 		}
@@ -55,12 +55,12 @@ func TestSleepThatGoesOnIsSentInPieces(t *testing.T) {
 	s := newTestStore()
 	var got []int64
 	next := func() {
-		w := <-s.out
+		w := <-s.handedOut
 		s.encoded()
 		sum := int64(0)
 		for _, points := range w.rows {
 			for _, p := range points {
-				sum += p.v[clockWall]
+				sum += p.values[clockWall]
 			}
 		}
 		got = append(got, sum)
@@ -84,11 +84,11 @@ func TestSleepThatGoesOnIsSentInPieces(t *testing.T) {
 func TestSleepThatTurnsOutShorterIsTakenFromItsThread(t *testing.T) {
 	s := newTestStore()
 	s.Refresh(at(1), openOf(sleeper(1, 1, 1000)))
-	first := <-s.out
+	first := <-s.handedOut
 	s.Add(sleeper(1, 1, 990))
 	s.Add(profile.Interval{Stack: 9, PID: 1, TID: 1, State: "running", Wall: 15, RunQueue: 12, CPU: 3})
 	s.Finish(time.Unix(0, at(2)))
-	second := <-s.out
+	second := <-s.handedOut
 	if got := sumsOf(t, []*window{first, second}); got[1] != (values{3, 1005, 12}) {
 		t.Errorf("%v", got)
 	}
@@ -134,7 +134,7 @@ func TestWindowsAddUpToAllIntervals(t *testing.T) {
 			s.Refresh(at(n+1), maps.Values(open))
 			if rng.IntN(4) > 0 {
 				select {
-				case w := <-s.out:
+				case w := <-s.handedOut:
 					list = append(list, w)
 				default:
 				}
@@ -144,12 +144,12 @@ func TestWindowsAddUpToAllIntervals(t *testing.T) {
 			add(iv)
 		}
 		select {
-		case w := <-s.out:
+		case w := <-s.handedOut:
 			list = append(list, w)
 		default:
 		}
 		s.Finish(time.Unix(0, at(100)))
-		list = append(list, <-s.out)
+		list = append(list, <-s.handedOut)
 		if got := sumsOf(t, list); !maps.Equal(got, want) {
 			t.Fatalf("seed %d: %v, want %v; owed %v", seed, got, want, s.owed)
 		}
@@ -167,9 +167,9 @@ func TestAWindowThatIsNotTakenIsBounded(t *testing.T) {
 	if s.points != mostPoints {
 		t.Errorf("%d points", s.points)
 	}
-	<-s.out
+	<-s.handedOut
 	s.Finish(time.Unix(0, at(3)))
-	if got := sumsOf(t, []*window{<-s.out}); got[1][clockWall] != 2*mostPoints {
+	if got := sumsOf(t, []*window{<-s.handedOut}); got[1][clockWall] != 2*mostPoints {
 		t.Errorf("%v", got)
 	}
 }

@@ -32,18 +32,18 @@ type processAccount struct {
 	refreshes refreshes
 
 	tasks taskPollers
-	waits *waiting // nil until the first thread's account
+	waits *waitState // nil until the first thread's account
 }
 
 // accounts are the open accounts of threads and processes, and the state of programs.
 type accounts struct {
-	threads  map[sample.TaskID]*threadAccount
+	threads  map[sample.ThreadID]*threadAccount
 	procs    map[sample.ProcessID]*processAccount
 	programs programs
 }
 
 func newAccounts() *accounts {
-	return &accounts{map[sample.TaskID]*threadAccount{}, map[sample.ProcessID]*processAccount{}, programs{}}
+	return &accounts{map[sample.ThreadID]*threadAccount{}, map[sample.ProcessID]*processAccount{}, programs{}}
 }
 
 // process gives the account of a process, and makes it at its first event.
@@ -52,7 +52,7 @@ func (a *accounts) process(p *handover.Process) *processAccount {
 		return known
 	}
 	made := &processAccount{Process: p, main: p.Target.Main(), programs: a.programs}
-	made.program = a.programs.of(p.Target)
+	made.program = a.programs.stateOf(p.Target)
 	if !p.Ended { // else only the name is requested
 		a.procs[p.ID] = made
 	}
@@ -78,7 +78,7 @@ func (p *processAccount) refresh(now int64) bool {
 		}
 		p.NewProgram()
 		p.walked = samplesWalked{}
-		if p.program = p.programs.of(p.Target); p.program != nil {
+		if p.program = p.programs.stateOf(p.Target); p.program != nil {
 			p.program.applyTo(p.Process)
 		}
 		p.main = m
@@ -119,11 +119,11 @@ type threadAccount struct {
 	proc *processAccount
 	open bool // sampled, or found running
 
-	name  string
-	nsTID int    // in its own pid namespace, 0 if the same
-	named int64  // when the name was read, ns
-	given bool   // by a run-time system
-	role  string // its role, "" if unknown
+	name           string
+	nsTID          int    // in its own pid namespace, 0 if the same
+	nameReadAt     int64  // when the name was read, ns
+	namedByRuntime bool   // by a run-time system
+	role           string // its role, "" if unknown
 
 	file lastFile
 	lock lastLock
@@ -134,7 +134,7 @@ func (a *accounts) thread(th *handover.Thread) *threadAccount {
 	if known := a.threads[th.ID]; known != nil {
 		return known
 	}
-	made := &threadAccount{Thread: th, proc: a.process(th.Proc), name: th.Name, named: th.Found}
+	made := &threadAccount{Thread: th, proc: a.process(th.Proc), name: th.Name, nameReadAt: th.Found}
 	a.threads[th.ID] = made
 	return made
 }
@@ -157,29 +157,29 @@ func (p *processAccount) undiscovered() *threadAccount {
 // ends. A new thread's name is read at each sample until a run-time system has one.
 func (th *threadAccount) rename(now int64) {
 	namers := th.proc.Target.Runtimes().Namers()
-	due := now-th.named >= handover.NameEvery
-	if !due && (th.given || len(namers) == 0 || now-th.Found >= handover.NameEvery) {
+	due := now-th.nameReadAt >= handover.NameEvery
+	if !due && (th.namedByRuntime || len(namers) == 0 || now-th.Found >= handover.NameEvery) {
 		return
 	}
 	name, ok := callstack.ThreadName(namers, th.innerTID())
-	defer th.assume(namers)
+	defer th.assumeRole(namers)
 	if !due && !ok {
 		return
 	}
-	th.named = now
+	th.nameReadAt = now
 	switch {
 	case ok:
-		th.name, th.given = name, true
+		th.name, th.namedByRuntime = name, true
 		th.Named.Store(true)
-	case th.given:
-		th.given = false
+	case th.namedByRuntime:
+		th.namedByRuntime = false
 	default:
 		th.renameByKernel()
 	}
 }
 
-// assume sets the thread's role by its name and its run-time system.
-func (th *threadAccount) assume(namers []managed.Namer) {
+// assumeRole sets the thread's role by its name and its run-time system.
+func (th *threadAccount) assumeRole(namers []managed.Namer) {
 	th.role = callstack.Role(namers, th.innerTID(), th.name)
 }
 

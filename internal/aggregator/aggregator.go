@@ -59,26 +59,26 @@ type Aggregator struct {
 	published
 
 	undiscovered samplesWalked // of processes without an account
-	times        *attribute.Attribution
+	attribution  *attribute.Attribution
 	observed     attribute.Observed  // reused for each sample
 	events       *attribute.Recorder // nil: not recorded
 
-	asked   bool  // a checkpoint was requested, and all time up to it is attributed
-	pollDue int64 // next observation of tasks, CLOCK_MONOTONIC ns
+	checkpointAsked bool  // a checkpoint was requested, and all time up to it is attributed
+	pollDue         int64 // next observation of tasks, CLOCK_MONOTONIC ns
 }
 
 // published can be read by any goroutine.
-type published struct{ stacks, whole, taskObservations atomic.Int64 }
+type published struct{ stacks, complete, taskObservations atomic.Int64 }
 
 // Stacks gives the numbers of walked and of complete stacks.
-func (p *published) Stacks() (all, whole int64) { return p.stacks.Load(), p.whole.Load() }
+func (p *published) Stacks() (all, whole int64) { return p.stacks.Load(), p.complete.Load() }
 
 // New makes an aggregator.
 func New(o Options, with *handover.Common) *Aggregator {
 	a := &Aggregator{Options: o, Common: with, unwind: newUnwinder(o.Builder, o.MaxDepth), accounts: newAccounts()}
 	a.unwind.images, a.unwind.walked = o.Images, o.Walked
 	a.ledger = &ledger{
-		of: a.accounts, stacks: a.unwind, recording: o.Builder, sinks: o.Sinks, unix: newUnixTime(procmem.Now),
+		accounts: a.accounts, stacks: a.unwind, recording: o.Builder, sinks: o.Sinks, unix: newUnixTime(procmem.Now),
 	}
 	a.waits = explainer{runs: a.unwind.managed.runCounts, explained: o.Explained}
 	of := attribute.Options{Selected: o.Selected, Children: o.Children, Period: o.Period, Sampled: o.Sampled}
@@ -87,15 +87,15 @@ func New(o Options, with *handover.Common) *Aggregator {
 		a.events = attribute.NewRecorder(o.Events, of, relatives)
 		relatives = a.events
 	}
-	a.times = attribute.New(of, relatives, a.ledger)
+	a.attribution = attribute.New(of, relatives, a.ledger)
 	return a
 }
 
-// Book handles a batch of events, and returns it to the tracer.
-func (a *Aggregator) Book(b handover.Batch) {
+// Handle handles a batch of events, and returns it to the tracer.
+func (a *Aggregator) Handle(b handover.Batch) {
 	for i := range b {
 		a.QuotaGate.Wait()
-		a.handle(&b[i])
+		a.handleEvent(&b[i])
 	}
 	now := procmem.Now()
 	a.Garbage.Measure(now)
@@ -103,36 +103,36 @@ func (a *Aggregator) Book(b handover.Batch) {
 	a.Ring.Put(b)
 }
 
-func (a *Aggregator) handle(e *handover.Event) {
+func (a *Aggregator) handleEvent(e *handover.Event) {
 	switch e.Kind {
 	case handover.ProcessBegan:
 		a.beginProcess(a.process(e.Proc))
 	case handover.Sampled:
-		a.bookSample(e)
-	case handover.SampledEnded:
+		a.attributeSample(e)
+	case handover.SampledUntracked:
 		a.claim(e)
 	case handover.ChildSampled:
 		a.claimOfChild(e)
-	case handover.ChildKnown:
+	case handover.ChildTime:
 		a.attribute(&attribute.ChildCounted{
-			Process: e.Proc.ID, Program: programOf(e.Ran), Length: e.Length, Exact: e.Exact, Ended: e.Last,
+			Process: e.Proc.ID, Program: programOf(e.Program), Length: e.Length, Exact: e.Exact, Ended: e.Last,
 		})
-	case handover.SeenRunning:
-		a.seenRunning(e)
+	case handover.FoundRunning:
+		a.foundRunning(e)
 	case handover.Unchanged:
-		a.attribute(&attribute.FoundUnchanged{Task: e.Thread.ID, Before: e.Before})
+		a.attribute(&attribute.FoundUnchanged{Thread: e.Thread.ID, Before: e.UnchangedBefore})
 	case handover.ThreadEnded:
 		a.endThread(e)
 	case handover.EndedSoFar:
 		a.attribute(&attribute.EndedSoFar{Process: e.Proc.ID, Length: e.Length, At: e.At})
 	case handover.ProcessEnded:
-		a.endProcess(a.process(e.Proc), e.Used, e.At)
+		a.endProcess(a.process(e.Proc), e.ProcessEnd, e.At)
 	case handover.MaybeExec:
-		a.exec(e)
+		a.handleExec(e)
 	case handover.CheckpointAsked:
 		a.attribute(&attribute.Cut{})
 		a.checkpointTasks()
-		a.asked = true
+		a.checkpointAsked = true
 	case handover.RefreshAsked:
 		a.refresh(e.At)
 	case handover.NotObserved:
@@ -140,7 +140,7 @@ func (a *Aggregator) handle(e *handover.Event) {
 		a.gapInTasks(e.At + e.Length)
 	case handover.Resumed:
 		a.attribute(&attribute.Cut{})
-		a.cutTasks()
+		a.addTaskIntervals()
 		a.unix.Resumed(e.At, e.Length)
 	}
 }
@@ -149,30 +149,30 @@ func (a *Aggregator) attribute(e attribute.Event) {
 	if a.events != nil {
 		a.events.Event(e)
 	}
-	a.times.Handle(e)
+	a.attribution.Handle(e)
 }
 
 // SaveIfAsked writes a requested checkpoint. While a long recording is written, it calls between repeatedly, which
 // handles the raw samples that arrive meanwhile.
 func (a *Aggregator) SaveIfAsked(between func()) {
-	for r := &a.Requests.Checkpoint; a.asked; {
-		a.asked = false
+	for r := &a.Requests.Checkpoint; a.checkpointAsked; {
+		a.checkpointAsked = false
 		took := r.Took()
 		if a.Save != nil {
 			began := procmem.Now()
 			a.Save(between)
 			a.evict()
-			a.rest()
+			a.releaseUnused()
 			took = procmem.Now() - began
 		}
-		r.Done(took, a.asked)
+		r.Done(took, a.checkpointAsked)
 	}
 }
 
-// rest releases unused files, whose names the recording has, and idle buffers.
-func (a *Aggregator) rest() {
+// releaseUnused releases unused files, whose names the recording has, and idle buffers.
+func (a *Aggregator) releaseUnused() {
 	a.Pool.Trim()
-	a.waits.rest()
+	a.waits.closeUnused()
 	if a.unwind.images != nil {
 		a.unwind.images.CloseUnused()
 	}

@@ -10,34 +10,36 @@ import (
 // endThread ends a thread's account. The kernel has no name of an ended thread except a process's first.
 func (a *Aggregator) endThread(e *handover.Event) {
 	th := a.thread(e.Thread)
-	if e.End.Alive { // it may never have been observed
-		a.open(th)
+	if e.ThreadEnd.Alive { // it may never have been observed
+		a.openAccount(th)
 	}
-	if th.open && !th.given && (e.End.Alive || th.TID == th.proc.Target.PID) { // no read after this can hang
+	// no read after this can hang
+	if th.open && !th.namedByRuntime && (e.ThreadEnd.Alive || th.TID == th.proc.Target.PID) {
 		th.renameByKernel()
 	}
-	a.attribute(&attribute.TaskEnded{
-		Process: th.proc.ID, Task: th.ID, CreatedAt: th.CreatedAt, Before: e.Before, Left: e.End.Left, End: e.End.End,
+	a.attribute(&attribute.ThreadEnded{
+		Process: th.proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, Before: e.UnchangedBefore,
+		NotStopped: e.ThreadEnd.NotStopped, End: e.ThreadEnd.End,
 	})
-	if e.End.Alive {
-		a.note(th)
+	if e.ThreadEnd.Alive {
+		a.noteAlive(th)
 	}
 	delete(a.threads, th.ID)
 	th.proc.waits.forget(th)
 }
 
-// exec handles a process whose first thread changed its name, perhaps by an exec: time up to now is attributed under
-// the old name, and the mappings are read again.
-func (a *Aggregator) exec(e *handover.Event) {
+// handleExec handles a process whose first thread changed its name, perhaps by an exec: time up to now is attributed
+// under the old name, and the mappings are read again.
+func (a *Aggregator) handleExec(e *handover.Event) {
 	th, p := a.thread(e.Thread), a.process(e.Proc)
-	a.attribute(&attribute.Cut{Task: th.ID})
-	th.named, th.given = 0, false
+	a.attribute(&attribute.Cut{Thread: th.ID})
+	th.nameReadAt, th.namedByRuntime = 0, false
 	th.renameByKernel()
 	a.unwind.lock.beginRead()
 	p.refresh(e.At)
 	a.unwind.lock.endRead()
 	p.Comm = th.name
-	p.waits.execed()
+	p.waits.afterExec()
 }
 
 // endProcess ends a process's account, and releases the process.
@@ -55,13 +57,13 @@ func (a *Aggregator) endProcess(p *processAccount, end *attribute.ProcessEnd, no
 // CloseAccounts attributes all that is open after the last event; that is nothing, unless the tracer failed.
 func (a *Aggregator) CloseAccounts(now int64) {
 	for _, th := range a.threads {
-		if th.open && !th.given {
+		if th.open && !th.namedByRuntime {
 			th.renameByKernel()
 		}
 	}
 	a.unwind.managed.close()
 	a.waits.close()
-	a.times.Close(now)
+	a.attribution.Close(now)
 	for _, p := range a.procs {
 		a.endProcess(p, &attribute.ProcessEnd{}, now)
 	}

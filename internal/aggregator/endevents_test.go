@@ -24,7 +24,7 @@ func TestNewNameStaysWhenTheMappingsAreReadAgain(t *testing.T) {
 	}
 	leader := &handover.Thread{Proc: p.Process, TID: pid}
 	testtargets.Eventually(t, "the new name", func() bool { return p.Target.ThreadName(pid) == "other" })
-	a.exec(&handover.Event{Kind: handover.MaybeExec, Thread: leader, Proc: p.Process, At: procmem.Now()})
+	a.handleExec(&handover.Event{Kind: handover.MaybeExec, Thread: leader, Proc: p.Process, At: procmem.Now()})
 	for range 2 {
 		if p.Comm != "other" || old != "threads" {
 			t.Fatalf("%q, and %q before", p.Comm, old)
@@ -54,7 +54,7 @@ func TestEndOfAProcessThatNeverBeganLeavesNoAccount(t *testing.T) {
 		Builder: profile.NewBuilder(profile.Meta{}), Close: func(p *code.Process) { closed = append(closed, p) },
 	}, handover.NewCommon())
 	p := &handover.Process{Target: ofPID(4711).Target}
-	a.handle(&handover.Event{Kind: handover.ProcessEnded, Proc: p, Used: &attribute.ProcessEnd{}})
+	a.handleEvent(&handover.Event{Kind: handover.ProcessEnded, Proc: p, ProcessEnd: &attribute.ProcessEnd{}})
 	if len(a.procs) != 0 || len(closed) != 1 || closed[0] != p.Target {
 		t.Errorf("%d accounts; let go of %v", len(a.procs), closed)
 	}

@@ -60,7 +60,7 @@ func (u *unwinder) unwindListed(payer *handover.Process, g *handover.Program, s 
 		u.stack = append(u.stack, u.builder.Loc(&loc))
 	}
 	if stop := w.StopReason(); stop.Complete() || !inExec(s) {
-		return u.end(stop)
+		return u.endStack(stop)
 	}
 	return u.unwindKernel(s, frames.StopRoot)
 }
@@ -87,7 +87,7 @@ func (u *unwinder) unwindKernel(s *observe.RawSample, stop frames.StopReason) (s
 	if len(u.stack) == 0 {
 		u.stack = append(u.stack, u.builder.Loc(&profile.Loc{Synthetic: attribute.ExecOrExit}))
 	}
-	return u.end(stop)
+	return u.endStack(stop)
 }
 
 // inKernel gives the stack of a child observed in exec or exit: one function. wanted reports that it is the kernel's,
@@ -104,8 +104,8 @@ func (u *unwinder) inKernel(found attribute.Found, wanted bool) sample.StackID {
 	return u.builder.InternLocs([]profile.LocID{loc})
 }
 
-// end marks an incomplete stack, and gives its number.
-func (u *unwinder) end(stop frames.StopReason) (sample.StackID, frames.StopReason) {
+// endStack marks an incomplete stack, and gives its number.
+func (u *unwinder) endStack(stop frames.StopReason) (sample.StackID, frames.StopReason) {
 	if !stop.Complete() {
 		u.stack = append(u.stack, u.builder.Loc(&profile.Loc{Synthetic: namehints.IncompleteName(stop.String())}))
 	}

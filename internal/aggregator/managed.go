@@ -20,8 +20,8 @@ import (
 // maxManaged bounds the cache of a process, which is then emptied.
 const maxManaged = 1 << 14
 
-// freed is the name of a managed frame whose function was freed.
-const freed = "[freed]"
+// freedFrame is the name of a managed frame whose function was freed.
+const freedFrame = "[freed]"
 
 // managedWalk is the state of walks with managed frames.
 type managedWalk struct {
@@ -35,10 +35,10 @@ type managedWalk struct {
 
 // managedNames caches a process's managed frames.
 type managedNames struct {
-	read    func(addr uint64, b []byte) int
-	said    map[managedRef]profile.DescriptionID
-	locs    map[managedFrame]profile.LocID
-	modules map[managedCode]*profile.ModuleInfo
+	read         func(addr uint64, b []byte) int
+	descriptions map[managedRef]profile.DescriptionID
+	locations    map[managedFrame]profile.LocID
+	modules      map[managedCode]*profile.ModuleInfo
 }
 
 type managedRef struct {
@@ -63,7 +63,7 @@ type managedFrame struct {
 func (u *unwinder) walkManaged(thr *threadAccount, s *observe.RawSample, namers []managed.Namer) frames.StopReason {
 	p, m, w := thr.proc, &u.managed, &u.walker
 	if callstack.Planned(namers) {
-		p.SetFallback(handover.FallbackFrames)
+		p.NoteLack(handover.LacksFrames)
 	}
 	if p.managed.read == nil {
 		p.managed = newManagedNames(p)
@@ -86,7 +86,7 @@ func (u *unwinder) walkManaged(thr *threadAccount, s *observe.RawSample, namers 
 	thr.Feedback.Plan(callstack.Plan(namers, thr.innerTID(), s.Regs.TLS))
 	entries := m.merger.End(stop.Complete())
 	for i := range entries {
-		u.stack = append(u.stack, u.entry(p, &entries[i], s.Regs.Arch))
+		u.stack = append(u.stack, u.entryLocation(p, &entries[i], s.Regs.Arch))
 	}
 	return stop
 }
@@ -108,14 +108,14 @@ func (m *managedWalk) close() {
 
 func newManagedNames(p *processAccount) managedNames {
 	return managedNames{
-		read:    p.Target.Read,
-		said:    map[managedRef]profile.DescriptionID{},
-		locs:    map[managedFrame]profile.LocID{},
-		modules: map[managedCode]*profile.ModuleInfo{},
+		read:         p.Target.Read,
+		descriptions: map[managedRef]profile.DescriptionID{},
+		locations:    map[managedFrame]profile.LocID{},
+		modules:      map[managedCode]*profile.ModuleInfo{},
 	}
 }
 
-func (u *unwinder) entry(p *processAccount, e *callstack.Entry, arch frames.Arch) profile.LocID {
+func (u *unwinder) entryLocation(p *processAccount, e *callstack.Entry, arch frames.Arch) profile.LocID {
 	if e.Namer == nil {
 		return u.location(p, e.Frame.Module, e.Frame.Lookup(arch), e.Machinery)
 	}
@@ -123,30 +123,30 @@ func (u *unwinder) entry(p *processAccount, e *callstack.Entry, arch frames.Arch
 	if e.Compiled {
 		at.module, at.addr = e.Frame.Module, e.Frame.Lookup(arch)
 	}
-	if id, ok := p.managed.locs[at]; ok {
+	if id, ok := p.managed.locations[at]; ok {
 		return id
 	}
 	said, keep := u.describe(p, at.managedRef)
 	id := u.builder.Loc(&profile.Loc{Module: u.managedModule(p, at.namer, at.module), Addr: at.addr, Described: said})
 	if keep {
-		if len(p.managed.locs) >= maxManaged {
-			clear(p.managed.locs)
+		if len(p.managed.locations) >= maxManaged {
+			clear(p.managed.locations)
 		}
-		p.managed.locs[at] = id
+		p.managed.locations[at] = id
 	}
 	return id
 }
 
 // describe gives the functions of a managed frame. A freed function is not cached.
 func (u *unwinder) describe(p *processAccount, r managedRef) (said profile.DescriptionID, keep bool) {
-	if said, ok := p.managed.said[r]; ok {
+	if said, ok := p.managed.descriptions[r]; ok {
 		return said, true
 	}
 	m := &u.managed
 	var truth managed.Truth
 	m.described, truth = r.namer.Symbolize(r.ref, &m.live, m.described[:0])
 	if truth == managed.Freed {
-		m.described = append(m.described[:0], managed.Frame{Function: freed})
+		m.described = append(m.described[:0], managed.Frame{Function: freedFrame})
 	}
 	m.frames = m.frames[:0]
 	for _, f := range m.described {
@@ -159,10 +159,10 @@ func (u *unwinder) describe(p *processAccount, r managedRef) (said profile.Descr
 	if truth == managed.Freed {
 		return said, false
 	}
-	if len(p.managed.said) >= maxManaged {
-		clear(p.managed.said)
+	if len(p.managed.descriptions) >= maxManaged {
+		clear(p.managed.descriptions)
 	}
-	p.managed.said[r] = said
+	p.managed.descriptions[r] = said
 	return said, true
 }
 
@@ -187,6 +187,6 @@ func (u *unwinder) forgetManaged(p *processAccount) {
 		u.builder.Released(info)
 	}
 	clear(p.managed.modules)
-	clear(p.managed.locs)
-	clear(p.managed.said)
+	clear(p.managed.locations)
+	clear(p.managed.descriptions)
 }

@@ -75,8 +75,8 @@ func TestManagedFramesAreDescribedOnce(t *testing.T) {
 	for f.object = range uint64(3 * maxManaged / 10) { // always new functions
 		walk()
 	}
-	if m := &p.managed; len(m.said) > maxManaged || len(m.locs) > maxManaged {
-		t.Errorf("%d descriptions and %d locations are kept", len(m.said), len(m.locs))
+	if m := &p.managed; len(m.descriptions) > maxManaged || len(m.locations) > maxManaged {
+		t.Errorf("%d descriptions and %d locations are kept", len(m.descriptions), len(m.locations))
 	}
 }
 
@@ -85,7 +85,7 @@ func TestAFreedFunctionIsAskedForAgain(t *testing.T) {
 	f.freed = true
 	walk()
 	walk()
-	if f.asked != 20 || len(p.managed.locs) != 0 {
-		t.Errorf("asked %d times, %d locations are kept", f.asked, len(p.managed.locs))
+	if f.asked != 20 || len(p.managed.locations) != 0 {
+		t.Errorf("asked %d times, %d locations are kept", f.asked, len(p.managed.locations))
 	}
 }

@@ -48,7 +48,7 @@ func (u *unwinder) forgetModules(p *processAccount, but []*frames.Module) {
 		}
 	}
 	if len(p.modules) < before {
-		clear(u.numbers[:]) // it references modules
+		clear(u.locations[:]) // it references modules
 	}
 	u.forgetManaged(p)
 }

@@ -22,26 +22,27 @@ func (a *Aggregator) beginProcess(p *processAccount) {
 	})
 }
 
-// bookSample walks a raw sample, and attributes the interval that it ends.
-func (a *Aggregator) bookSample(e *handover.Event) {
+// attributeSample walks a raw sample, and attributes the interval that it ends.
+func (a *Aggregator) attributeSample(e *handover.Event) {
 	th, s := a.thread(e.Thread), e.RawSample
-	a.open(th)
+	a.openAccount(th)
 	id, stop := a.unwind.unwindObserved(th, e)
 	a.totals.stack(stop, s.How)
 	a.published.stacks.Store(a.totals.stacks)
-	a.whole.Store(a.totals.stops[frames.StopRoot])
+	a.complete.Store(a.totals.stops[frames.StopRoot])
 	if s.State != sample.Running && s.At-th.Found < handover.NameEvery {
-		th.named = 0 // it may have set its name before a long sleep
+		th.nameReadAt = 0 // it may have set its name before a long sleep
 	}
 	a.unwind.rename(th, s.At)
 	waitsFor, owner := a.waits.explain(th, s, id)
 	th.lock = lastLock{waitsFor, owner}
 	a.observed = attribute.Observed{
-		Process: th.proc.ID, Task: th.ID, CreatedAt: th.CreatedAt, Left: s.Left,
+		Process: th.proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, NotStopped: s.NotStopped,
 		Sample: attribute.Sample{
-			At: procmem.ReadingAt(s.Sched, s.At), Seen: attribute.Seen{Stack: id, State: s.State, Wait: s.Wait(), Stop: stop,
+			At: procmem.ReadingAt(s.Sched, s.At), Seen: attribute.Seen{Stack: id, State: s.State, Wait: s.WaitReason(),
+				Stop:     stop,
 				WaitsFor: waitsFor, Owner: owner, Labels: a.labelsOf(th, s)},
-			OnCPU: s.OnCPU, Basis: s.Basis, Before: e.Before, Apart: e.Length, Sampled: s.How == observe.BySample,
+			OnCPU: s.OnCPU, Basis: s.Basis, Before: e.UnchangedBefore, Apart: e.Length, Sampled: s.How == observe.BySample,
 		},
 	}
 	a.attribute(&a.observed)
@@ -49,10 +50,10 @@ func (a *Aggregator) bookSample(e *handover.Event) {
 	e.RawSample = nil
 }
 
-// unwindObserved walks a raw sample; Ran is the program if the process was not opened yet.
+// unwindObserved walks a raw sample; Event.Program is that of a process that was not opened yet.
 func (u *unwinder) unwindObserved(th *threadAccount, e *handover.Event) (sample.StackID, frames.StopReason) {
-	if e.Ran != nil {
-		return u.unwindSample(th, e.Ran, e.RawSample)
+	if e.Program != nil {
+		return u.unwindSample(th, e.Program, e.RawSample)
 	}
 	return u.unwind(th, e.RawSample)
 }
@@ -71,8 +72,8 @@ func (a *Aggregator) claim(e *handover.Event) {
 	if e.Thread != nil {
 		th = a.thread(e.Thread)
 	}
-	id, stop := a.unwindSample(th, e.Ran, e.RawSample)
-	a.judgeUndiscovered(e, stop)
+	id, stop := a.unwindSample(th, e.Program, e.RawSample)
+	a.countUndiscoveredWalk(e, stop)
 	a.attribute(&attribute.Claimed{
 		Process: p.ID, Seen: attribute.Seen{Stack: id, State: sample.Running, Stop: stop}, At: e.RawSample.At,
 		Length: e.Length,
@@ -83,7 +84,7 @@ func (a *Aggregator) claim(e *handover.Event) {
 
 // claimOfChild does the same for a sample of an undiscovered child. Without a raw sample only the program is known.
 func (a *Aggregator) claimOfChild(e *handover.Event) {
-	p, name := a.process(e.Proc), programOf(e.Ran)
+	p, name := a.process(e.Proc), programOf(e.Program)
 	if e.RawSample == nil {
 		where := attribute.Seen{State: sample.Running, Program: name, Found: e.Found}
 		if e.Found == attribute.FoundInExec || e.Found == attribute.FoundInExit {
@@ -92,8 +93,8 @@ func (a *Aggregator) claimOfChild(e *handover.Event) {
 		a.attribute(&attribute.Claimed{Process: p.ID, Seen: where, At: e.At, Length: e.Length, OfChild: true})
 		return
 	}
-	id, stop := a.unwindSample(p.undiscovered(), e.Ran, e.RawSample)
-	a.judgeUndiscovered(e, stop)
+	id, stop := a.unwindSample(p.undiscovered(), e.Program, e.RawSample)
+	a.countUndiscoveredWalk(e, stop)
 	a.attribute(&attribute.Claimed{
 		Process: p.ID, Seen: attribute.Seen{Stack: id, State: sample.Running, Stop: stop, Program: name}, At: e.RawSample.At,
 		Length: e.Length, OfChild: true,
@@ -126,14 +127,14 @@ const unknownProgram = "?"
 
 func orUnknown(program string) string { return cmp.Or(program, unknownProgram) }
 
-// seenRunning begins the account of a thread without a stack yet.
-func (a *Aggregator) seenRunning(e *handover.Event) {
+// foundRunning begins the account of a thread without a stack yet.
+func (a *Aggregator) foundRunning(e *handover.Event) {
 	th := a.thread(e.Thread)
-	a.open(th)
-	a.attribute(&attribute.FoundRunning{Process: th.proc.ID, Task: th.ID, CreatedAt: th.CreatedAt, Now: e.Now})
+	a.openAccount(th)
+	a.attribute(&attribute.FoundRunning{Process: th.proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, Now: e.Reading})
 }
 
-func (a *Aggregator) open(th *threadAccount) {
+func (a *Aggregator) openAccount(th *threadAccount) {
 	if th.open {
 		return
 	}

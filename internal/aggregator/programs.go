@@ -21,49 +21,49 @@ const mostPrograms = 4096
 type programs map[code.ProgramFile]*program
 
 type program struct {
-	walked samplesWalked
-	lack   handover.FallbackReason
-	deep   int64 // most bytes of stack used by a walk of a first thread
+	walked       samplesWalked
+	lack         handover.SampleLack
+	deepestStack int64 // most bytes of stack used by a walk of a first thread
 }
 
 // applyTo copies the state of a program to a process that runs it.
-func (k *program) applyTo(p *handover.Process) {
-	p.SetFallback(k.lack)
-	p.CopyFirst(k.deep)
+func (p *program) applyTo(proc *handover.Process) {
+	proc.NoteLack(p.lack)
+	proc.CopyFirst(p.deepestStack)
 }
 
-// deepest notes the stack bytes used by a complete walk of a process's first thread.
-func (k *program) deepest(thr *threadAccount, s *observe.RawSample, w *frames.Walker) {
+// noteDeepest notes the stack bytes used by a complete walk of a process's first thread.
+func (p *program) noteDeepest(thr *threadAccount, s *observe.RawSample, w *frames.Walker) {
 	from, reach := s.Mem.Stack.Addr, w.Reach()
 	inStack := !w.Away() && reach > from && reach <= s.Mem.StackEnd
 	if thr.TID == thr.proc.Target.PID && w.StopReason().Complete() && inStack {
-		k.deep = max(k.deep, int64(reach-from)+walkBeyond)
+		p.deepestStack = max(p.deepestStack, int64(reach-from)+walkBeyond)
 	}
 }
 
 // walkBeyond is added to the first copy of the next process, in bytes, as environments differ in size.
 const walkBeyond = 16 << 10
 
-// of gives the state of a process's file; nil if unknown.
-func (k programs) of(p interface {
+// stateOf gives the state of a process's file; nil if unknown.
+func (p programs) stateOf(proc interface {
 	Program() (code.ProgramFile, bool)
 },
 ) *program {
-	file, ok := p.Program()
+	file, ok := proc.Program()
 	if !ok {
 		return nil
 	}
-	known := k[file]
-	if known == nil && len(k) < mostPrograms {
+	known := p[file]
+	if known == nil && len(p) < mostPrograms {
 		known = &program{}
-		k[file] = known
+		p[file] = known
 	}
 	return known
 }
 
 // Recall applies what is known of a new process's file to it. It is called on the aggregator's goroutine.
 func (a *accounts) Recall(p *handover.Process) {
-	if known := a.programs.of(p.Target); known != nil {
+	if known := a.programs.stateOf(p.Target); known != nil {
 		known.applyTo(p)
 	}
 }

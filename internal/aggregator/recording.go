@@ -14,7 +14,7 @@ import (
 
 // ledger adds intervals to the recording, to the other sinks and to the totals. It is the sink of the attribution.
 type ledger struct {
-	of        *accounts
+	accounts  *accounts
 	stacks    *unwinder
 	recording *profile.Builder
 	sinks     []profile.Sink // beside the recording
@@ -24,44 +24,44 @@ type ledger struct {
 }
 
 // Add implements [attribute.Sink].
-func (k *ledger) Add(i *attribute.Interval) {
-	if p := k.of.procs[i.Process]; p != nil {
-		k.add(p, k.of.threads[i.Task], &i.Span)
+func (l *ledger) Add(i *attribute.Interval) {
+	if p := l.accounts.procs[i.Process]; p != nil {
+		l.add(p, l.accounts.threads[i.Thread], &i.Span)
 	}
 }
 
-// TaskDone implements [attribute.Sink].
-func (k *ledger) TaskDone(task sample.TaskID, ticks, observed int64) {
-	if th := k.of.threads[task]; th != nil {
-		k.rates.add(runstats.ThreadRate{
-			PID: th.proc.Target.PID, TID: th.TID, Name: th.name, Looks: ticks, Seconds: seconds(observed),
+// ThreadDone implements [attribute.Sink].
+func (l *ledger) ThreadDone(id sample.ThreadID, ticks, observed int64) {
+	if th := l.accounts.threads[id]; th != nil {
+		l.rates.add(runstats.ThreadRate{
+			PID: th.proc.Target.PID, TID: th.TID, Name: th.name, Samples: ticks, Seconds: seconds(observed),
 		})
 	}
 }
 
 // ProcessDone implements [attribute.Sink].
-func (k *ledger) ProcessDone(id sample.ProcessID) { delete(k.of.procs, id) }
+func (l *ledger) ProcessDone(id sample.ProcessID) { delete(l.accounts.procs, id) }
 
 // UnixOf converts CLOCK_MONOTONIC to Unix time, in ns.
-func (k *ledger) UnixOf(at int64) int64 { return k.unix.Of(at) }
+func (l *ledger) UnixOf(at int64) int64 { return l.unix.Of(at) }
 
 // add adds a span to the recording; all time of threads passes here. th is nil for time of the process.
-func (k *ledger) add(p *processAccount, th *threadAccount, s *attribute.Span) {
-	k.totals.book(s)
-	k.put(k.interval(p, th, s))
+func (l *ledger) add(p *processAccount, th *threadAccount, s *attribute.Span) {
+	l.totals.book(s)
+	l.put(l.interval(p, th, s))
 }
 
-func (k *ledger) put(i profile.Interval) {
-	k.recording.Add(i)
-	for _, s := range k.sinks {
+func (l *ledger) put(i profile.Interval) {
+	l.recording.Add(i)
+	for _, s := range l.sinks {
 		s.Add(i)
 	}
 }
 
-func (k *ledger) interval(p *processAccount, th *threadAccount, s *attribute.Span) profile.Interval {
+func (l *ledger) interval(p *processAccount, th *threadAccount, s *attribute.Span) profile.Interval {
 	i := profile.Interval{
-		Stack: k.stackOf(s), PID: p.Target.PID, NSPID: p.nsPID, Comm: p.Comm, Thread: attribute.Exited,
-		State: s.State.String(), Wait: s.Wait, WaitsFor: s.WaitsFor, Owner: s.Owner, End: k.unix.Of(s.End),
+		Stack: l.stackOf(s), PID: p.Target.PID, NSPID: p.nsPID, Comm: p.Comm, Thread: attribute.Exited,
+		State: s.State.String(), Wait: s.Wait, WaitsFor: s.WaitsFor, Owner: s.Owner, End: l.unix.Of(s.End),
 		Samples: s.Samples, Wall: s.Wall, RunQueue: s.RunQueue, CPU: s.CPU, Labels: s.Labels,
 	}
 	switch {
@@ -76,12 +76,12 @@ func (k *ledger) interval(p *processAccount, th *threadAccount, s *attribute.Spa
 	return i
 }
 
-func (k *ledger) stackOf(s *attribute.Span) sample.StackID {
+func (l *ledger) stackOf(s *attribute.Span) sample.StackID {
 	switch s.Leaf {
 	case attribute.NotObserved, attribute.ExitedUnseen, attribute.ShortLivedChildren: // no stack
-		return k.recording.Intern([]profile.Loc{{Synthetic: s.Leaf}})
+		return l.recording.Intern([]profile.Loc{{Synthetic: s.Leaf}})
 	}
-	return k.stacks.withLeaf(s.Stack, s.Leaf)
+	return l.stacks.withLeaf(s.Stack, s.Leaf)
 }
 
 // # Sinks
@@ -97,26 +97,26 @@ func (a *Aggregator) refresh(at int64) {
 func (a *Aggregator) refreshSinks(at int64) {
 	for _, sink := range a.sinks {
 		if s, ok := sink.(profile.Settling); ok && s.Settles() {
-			a.times.Settle()
+			a.attribution.Settle()
 			break
 		}
 	}
 	for _, sink := range a.sinks {
 		if w, ok := sink.(profile.Watcher); ok {
-			w.Refresh(a.unix.Of(at), a.goesOn)
+			w.Refresh(a.unix.Of(at), a.openIntervals)
 		}
 	}
 	a.evict()
 }
 
-// goesOn gives the open spans as intervals, without a change of the accounts.
-func (a *Aggregator) goesOn(yield func(profile.Interval) bool) {
+// openIntervals gives the open spans as intervals, without a change of the accounts.
+func (a *Aggregator) openIntervals(yield func(profile.Interval) bool) {
 	if !a.openTasks(yield) {
 		return
 	}
-	a.times.Open(func(i *attribute.Interval) bool {
+	a.attribution.Open(func(i *attribute.Interval) bool {
 		p := a.procs[i.Process]
-		return p == nil || yield(a.interval(p, a.threads[i.Task], &i.Span))
+		return p == nil || yield(a.interval(p, a.threads[i.Thread], &i.Span))
 	})
 }
 
@@ -139,7 +139,7 @@ func (a *Aggregator) evict() {
 			held[id] = true
 		}
 	}
-	a.goesOn(func(iv profile.Interval) bool {
+	a.openIntervals(func(iv profile.Interval) bool {
 		held[iv.Stack] = true
 		return true
 	})
@@ -148,13 +148,13 @@ func (a *Aggregator) evict() {
 }
 
 // forgetEvicted drops cached numbers of locations and stacks.
-func (k *ledger) forgetEvicted() {
-	u := k.stacks
+func (l *ledger) forgetEvicted() {
+	u := l.stacks
 	clear(u.leaves)
-	clear(u.numbers[:])
+	clear(u.locations[:])
 	u.kernel, u.functions = nil, nil
-	for _, p := range k.of.procs {
-		clear(p.managed.said)
-		clear(p.managed.locs)
+	for _, p := range l.accounts.procs {
+		clear(p.managed.descriptions)
+		clear(p.managed.locations)
 	}
 }

@@ -13,7 +13,7 @@ type totals struct {
 	goroutines, coroutines taskTotals
 	stacks                 int64
 	stops                  [frames.NumStopReasons]int64
-	whole                  [observe.FromCore + 1]int64 // complete stacks, by method of observation
+	wholeByMethod          [observe.FromCore + 1]int64 // complete stacks, by method of observation
 	samples                int64
 	complete               int64 // samples with a complete stack
 	profiled               int64
@@ -52,7 +52,7 @@ func (t *totals) stack(stop frames.StopReason, how observe.How) {
 	t.stacks++
 	t.stops[stop]++
 	if stop.Complete() {
-		t.whole[how]++
+		t.wholeByMethod[how]++
 	}
 }
 
@@ -67,10 +67,10 @@ type rates struct {
 
 // add notes a thread's rate, if it lived for a second.
 func (r *rates) add(t runstats.ThreadRate) {
-	if t.Seconds < 1 || t.Looks == 0 {
+	if t.Seconds < 1 || t.Samples == 0 {
 		return
 	}
-	t.Rate = float64(t.Looks-1) / t.Seconds
+	t.Rate = float64(t.Samples-1) / t.Seconds
 	if r.slowest == 0 || t.Rate < r.slowest {
 		r.slowest = t.Rate
 	}
@@ -83,11 +83,12 @@ func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 
 // Stats sets the counts of walks and intervals so far.
 func (a *Aggregator) Stats(s *runstats.Stats) {
-	t, times := &a.totals, a.times.Totals()
+	t, times := &a.totals, a.attribution.Totals()
 	stops := t.stops
 	stops[frames.StopRoot] = 0
 	s.Incomplete = named(stops[:], func(i int) string { return frames.StopReason(i).String() })
-	s.Whole = runstats.WholeByOutcome{Frozen: t.whole[observe.ByStop], Peeked: t.whole[observe.ByPassiveRead]}
+	s.Whole = runstats.WholeByMethod{ByStop: t.wholeByMethod[observe.ByStop],
+		ByPassiveRead: t.wholeByMethod[observe.ByPassiveRead]}
 	s.FramesByMethod = named(a.unwind.methods[:], func(i int) string { return frames.Method(i).String() })
 	s.PerThread = runstats.PerThread{Rates: a.rates.list, SlowestThread: a.rates.slowest}
 	s.Samples, s.Complete, s.Stacks = t.samples, t.complete, t.stacks

@@ -26,8 +26,8 @@ type suspects struct {
 // leastUnowned is the least number of such threads for a deadlock.
 const leastUnowned = 2
 
-// note adds a thread that is alive at the end.
-func (s *suspects) note(th *threadAccount) {
+// noteAlive adds a thread that is alive at the end.
+func (s *suspects) noteAlive(th *threadAccount) {
 	if s.pids == nil {
 		s.waitsFor, s.pids, s.unowned = map[int]int{}, map[int]int{}, map[int]int{}
 	}

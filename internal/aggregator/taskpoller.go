@@ -13,31 +13,31 @@ import (
 
 // taskPoller observes the tasks of one run-time system of a process, in rounds.
 type taskPoller struct {
-	a      *Aggregator
-	p      *processAccount
-	of     taskSource
-	totals *taskTotals
-	places []place // by the task source's number
-	kinds  taskKinds
+	aggregator *Aggregator
+	process    *processAccount
+	source     taskSource
+	totals     *taskTotals
+	places     []taskPlace // by the task source's number
+	kinds      taskKinds
 
 	next    int   // next place of the round
 	polled  int   // first unpolled place
 	changed []int // changed places
 	pending []int // remaining part of changed
 
-	round  int   // completed rounds
-	began  int64 // start of the first, CLOCK_MONOTONIC ns
-	turn   int64 // start of the current one
-	due    int64 // start of the next slice
-	cut    int64 // last time that all intervals were added, CLOCK_MONOTONIC ns
-	gap    int64 // end of the last pause
-	broken int   // consecutive failures
-	cpu    int64 // processor time, ns
-	walked int64 // stacks of this slice
+	round      int   // completed rounds
+	firstBegan int64 // start of the first, CLOCK_MONOTONIC ns
+	roundBegan int64 // start of the current one
+	due        int64 // start of the next slice
+	lastAdded  int64 // last time that all intervals were added, CLOCK_MONOTONIC ns
+	pauseEnd   int64 // end of the last pause
+	failures   int   // consecutive failures
+	cpu        int64 // processor time, ns
+	walked     int64 // stacks of this slice
 }
 
-// place is a record of a task.
-type place struct {
+// taskPlace is a record of a task.
+type taskPlace struct {
 	from, seen int64 // first and last observation of its state
 	stack      sample.StackID
 	kind       uint32
@@ -46,163 +46,165 @@ type place struct {
 
 // newTaskPoller makes a taskPoller whose first round is due.
 func newTaskPoller(a *Aggregator, p *processAccount, of taskSource) *taskPoller {
-	return &taskPoller{a: a, p: p, of: of, totals: of.totals(&a.totals), kinds: taskKinds{by: map[taskKind]uint32{}}}
+	return &taskPoller{aggregator: a, process: p, source: of, totals: of.totals(&a.totals),
+		kinds: taskKinds{by: map[taskKind]uint32{}}}
 }
 
-// some reads a slice of the tasks, and gives the pause that must follow, in ns.
-func (f *taskPoller) some(now int64) (rest int64) {
-	took := int64(selfruntime.CPUOf(func() { f.slice(now, pollFor) }))
-	f.totals.CPU += took
-	f.cpu += took
+// readSlice reads a slice of the tasks, and gives the pause that must follow, in ns.
+func (t *taskPoller) readSlice(now int64) (rest int64) {
+	took := int64(selfruntime.CPUOf(func() { t.slice(now, pollFor) }))
+	t.totals.CPU += took
+	t.cpu += took
 	switch {
-	case f.round == 0:
+	case t.round == 0:
 		rest = pollRestsAtFirst * took
-	case f.cpu*(pollRests+1) > now-f.began: // compensates for the first round
-		rest = max(pollRestsAfter*took, f.walked*walkRests)
+	case t.cpu*(pollRests+1) > now-t.firstBegan: // compensates for the first round
+		rest = max(pollRestsAfter*took, t.walked*walkRests)
 	default:
-		rest = max(pollRests*took, f.walked*walkRests)
+		rest = max(pollRests*took, t.walked*walkRests)
 	}
 	switch {
-	case f.broken > 0:
-		f.due = now + int64(searchEvery)<<min(f.broken, 6)
-	case f.next < len(f.places):
-		f.due = now + rest
+	case t.failures > 0:
+		t.due = now + int64(searchEvery)<<min(t.failures, 6)
+	case t.next < len(t.places):
+		t.due = now + rest
 	default:
-		f.next, f.round = 0, f.round+1
-		f.due = max(now+rest, f.turn+pollEvery/2+rand.Int64N(pollEvery))
+		t.next, t.round = 0, t.round+1
+		t.due = max(now+rest, t.roundBegan+pollEvery/2+rand.Int64N(pollEvery))
 	}
 	return rest
 }
 
 // slice reads tasks for at most the given ns of processor time.
-func (f *taskPoller) slice(now, most int64) {
-	f.walked = 0
-	if !f.count(now) {
+func (t *taskPoller) slice(now, most int64) {
+	t.walked = 0
+	if !t.countPlaces(now) {
 		return
 	}
 	began := selfruntime.CPUTime()
-	if len(f.pending) == 0 {
-		f.poll(now)
+	if len(t.pending) == 0 {
+		t.findChanged(now)
 	}
-	for n := 1; len(f.pending) > 0 && (n%clockEvery != 0 || int64(selfruntime.CPUTime()-began) <= most); n++ {
-		i := f.pending[0]
-		f.pending = f.pending[1:]
-		f.readTask(i, now)
+	for n := 1; len(t.pending) > 0 && (n%clockEvery != 0 || int64(selfruntime.CPUTime()-began) <= most); n++ {
+		i := t.pending[0]
+		t.pending = t.pending[1:]
+		t.readTask(i, now)
 	}
-	if len(f.pending) == 0 {
-		f.next = f.polled
+	if len(t.pending) == 0 {
+		t.next = t.polled
 	}
-	f.a.taskObservations.Store(f.a.totals.goroutines.Seen + f.a.totals.coroutines.Seen)
+	all := &t.aggregator.totals
+	t.aggregator.taskObservations.Store(all.goroutines.Observations + all.coroutines.Observations)
 }
 
-// count reads the number of places at the start of a round; false if that fails.
-func (f *taskPoller) count(now int64) bool {
-	if f.next > 0 || len(f.pending) > 0 {
+// countPlaces reads the number of places at the start of a round; false if that fails.
+func (t *taskPoller) countPlaces(now int64) bool {
+	if t.next > 0 || len(t.pending) > 0 {
 		return true
 	}
-	f.turn = now
-	f.a.unwind.lock.beginRead()
-	n, err := f.of.Places()
-	f.a.unwind.lock.endRead()
+	t.roundBegan = now
+	t.aggregator.unwind.lock.beginRead()
+	n, err := t.source.Places()
+	t.aggregator.unwind.lock.endRead()
 	if err != nil && n == 0 {
-		f.broken++
+		t.failures++
 		return false
 	}
-	f.broken = 0
-	if f.began == 0 {
-		f.began, f.cut = now, now
+	t.failures = 0
+	if t.firstBegan == 0 {
+		t.firstBegan, t.lastAdded = now, now
 	}
-	for len(f.places) < n {
-		f.places = append(f.places, place{seen: f.since()})
+	for len(t.places) < n {
+		t.places = append(t.places, taskPlace{seen: t.stateStart()})
 	}
-	f.totals.Most = max(f.totals.Most, int64(n))
+	t.totals.MostAtOnce = max(t.totals.MostAtOnce, int64(n))
 	return true
 }
 
-// since gives the start of the state at a new place. Tasks of the first round are taken as unchanged before.
-func (f *taskPoller) since() int64 {
-	if f.round == 0 {
-		return max(f.p.Since, 0)
+// stateStart gives the start of the state at a new place. Tasks of the first round are taken as unchanged before.
+func (t *taskPoller) stateStart() int64 {
+	if t.round == 0 {
+		return max(t.process.Since, 0)
 	}
-	return f.turn
+	return t.roundBegan
 }
 
-// poll finds the changed among the next tasks.
-func (f *taskPoller) poll(now int64) {
-	f.polled = min(f.next+f.of.width(), len(f.places))
-	f.a.unwind.lock.beginRead()
-	f.changed = f.of.Poll(f.next, f.polled, f.changed[:0])
-	f.a.unwind.lock.endRead()
-	f.pending = f.changed
-	changed := f.changed
-	for i := f.next; i < f.polled; i++ {
+// findChanged finds the changed among the next tasks.
+func (t *taskPoller) findChanged(now int64) {
+	t.polled = min(t.next+t.source.width(), len(t.places))
+	t.aggregator.unwind.lock.beginRead()
+	t.changed = t.source.Poll(t.next, t.polled, t.changed[:0])
+	t.aggregator.unwind.lock.endRead()
+	t.pending = t.changed
+	changed := t.changed
+	for i := t.next; i < t.polled; i++ {
 		if len(changed) > 0 && changed[0] == i {
 			changed = changed[1:]
 			continue
 		}
-		s := &f.places[i]
+		s := &t.places[i]
 		if s.seen = now; s.parked {
-			f.totals.Seen++
+			t.totals.Observations++
 		}
 	}
 }
 
 // readTask reads a changed task.
-func (f *taskPoller) readTask(i int, now int64) {
-	s := &f.places[i]
-	f.book(s)
-	before := max(cmp.Or(s.seen, f.began), f.gap)
+func (t *taskPoller) readTask(i int, now int64) {
+	s := &t.places[i]
+	t.addInterval(s)
+	before := max(cmp.Or(s.seen, t.firstBegan), t.pauseEnd)
 	s.parked, s.seen = false, now
-	f.a.unwind.lock.beginRead()
-	what, kind, stop := f.of.readTask(i)
-	f.a.unwind.lock.endRead()
+	t.aggregator.unwind.lock.beginRead()
+	what, kind, stop := t.source.readTask(i)
+	t.aggregator.unwind.lock.endRead()
 	switch what {
 	case taskElsewhere:
 		return
 	case taskRan:
-		f.totals.Changed++
+		t.totals.ChangedInVain++
 		return
 	}
-	s.stack, _ = f.a.unwind.end(stop)
-	s.kind = f.kinds.number(kind)
+	s.stack, _ = t.aggregator.unwind.endStack(stop)
+	s.kind = t.kinds.number(kind)
 	s.parked, s.from = true, before
-	f.walked++
-	f.totals.Seen++
-	f.totals.Walked++
+	t.walked++
+	t.totals.Observations++
+	t.totals.Walked++
 	if !stop.Complete() {
-		f.totals.Incomplete++
+		t.totals.Incomplete++
 	}
 }
 
-// book adds the interval of a parked task up to its last observation.
-func (f *taskPoller) book(s *place) {
+// addInterval adds the interval of a parked task up to its last observation.
+func (t *taskPoller) addInterval(s *taskPlace) {
 	if s.parked && s.seen > s.from {
-		i := f.interval(s)
-		f.totals.Blocked += i.Wall
-		f.a.put(i)
+		i := t.interval(s)
+		t.totals.Blocked += i.Wall
+		t.aggregator.put(i)
 	}
 	s.from = s.seen
 }
 
-// bookAll adds the intervals of all parked tasks, which go on.
-func (f *taskPoller) bookAll() {
-	for i := range f.places {
-		f.book(&f.places[i])
+// addIntervals adds the intervals of all parked tasks, which go on.
+func (t *taskPoller) addIntervals() {
+	for i := range t.places {
+		t.addInterval(&t.places[i])
 	}
 }
 
-func (f *taskPoller) interval(s *place) profile.Interval {
-	k, p := &f.kinds.list[s.kind], f.p
+func (t *taskPoller) interval(s *taskPlace) profile.Interval {
+	k, p := &t.kinds.list[s.kind], t.process
 	return profile.Interval{
 		Stack: s.stack, PID: p.Target.PID, NSPID: p.nsPID, Comm: p.Comm, Thread: k.entry, State: sample.Sleeping.String(),
-		Wait: k.wait, Task: f.of.task(), Labels: k.labels, End: f.a.unix.Of(s.seen), Wall: s.seen - s.from,
+		Wait: k.wait, Task: t.source.task(), Labels: k.labels, End: t.aggregator.unix.Of(s.seen), Wall: s.seen - s.from,
 	}
 }
 
-func (f *taskPoller) finish(now int64) {
-	f.totals.CPU += int64(selfruntime.CPUOf(func() { f.lastRound(now) }))
-	for i := range f.places {
-		if s := &f.places[i]; s.parked {
+func (t *taskPoller) finish(now int64) {
+	t.totals.CPU += int64(selfruntime.CPUOf(func() { t.lastRound(now) }))
+	for i := range t.places {
+		if s := &t.places[i]; s.parked {
 			s.seen = max(s.seen, now)
 		}
 	}
@@ -210,38 +212,38 @@ func (f *taskPoller) finish(now int64) {
 
 // lastRound reads all tasks once more, within a limit. It is larger if the first round is incomplete: unread tasks
 // are in no sum.
-func (f *taskPoller) lastRound(now int64) {
+func (t *taskPoller) lastRound(now int64) {
 	most := int64(pollLast)
-	if f.round == 0 {
+	if t.round == 0 {
 		most = pollFirst
 	}
 	began := selfruntime.CPUTime()
-	if !f.count(now) {
+	if !t.countPlaces(now) {
 		return
 	}
-	for left := len(f.places); left > 0; {
+	for left := len(t.places); left > 0; {
 		used := int64(selfruntime.CPUTime() - began)
 		if used >= most {
 			break
 		}
-		before := f.next
-		f.slice(now, most-used)
-		if f.next == before && len(f.pending) == 0 { // unreadable, or none
+		before := t.next
+		t.slice(now, most-used)
+		if t.next == before && len(t.pending) == 0 { // unreadable, or none
 			break
 		}
-		left -= f.next - before
-		if f.next >= len(f.places) {
-			f.next, f.round = 0, f.round+1
+		left -= t.next - before
+		if t.next >= len(t.places) {
+			t.next, t.round = 0, t.round+1
 		}
 	}
 }
 
-func (f *taskPoller) end() {
-	f.bookAll()
-	if f.round == 0 {
-		f.totals.Unread += int64(len(f.places) - f.next)
-		if len(f.pending) > 0 {
-			f.totals.Unread -= int64(f.polled - f.next - len(f.pending))
+func (t *taskPoller) addLast() {
+	t.addIntervals()
+	if t.round == 0 {
+		t.totals.Unread += int64(len(t.places) - t.next)
+		if len(t.pending) > 0 {
+			t.totals.Unread -= int64(t.polled - t.next - len(t.pending))
 		}
 	}
 }

@@ -68,13 +68,13 @@ func (a *Aggregator) PollTasks() (rest int64) {
 	}
 	a.QuotaGate.Wait()
 	if due := a.dueTasks(now); due != nil {
-		a.pollDue = now + due.some(now)
+		a.pollDue = now + due.readSlice(now)
 	}
 	next := now + int64(searchEvery)
 	for _, p := range a.procs {
 		next = min(next, p.tasks.due)
-		for _, f := range p.tasks.all {
-			next = min(next, f.due)
+		for _, t := range p.tasks.all {
+			next = min(next, t.due)
 		}
 	}
 	return max(next, a.pollDue) - now
@@ -91,9 +91,9 @@ func (a *Aggregator) dueTasks(now int64) (due *taskPoller) {
 			p.tasks.due = now + searchEvery
 			a.findTasks(p)
 		}
-		for _, f := range p.tasks.all {
-			if f.due <= now && (due == nil || f.due < due.due) {
-				due = f
+		for _, t := range p.tasks.all {
+			if t.due <= now && (due == nil || t.due < due.due) {
+				due = t
 			}
 		}
 	}
@@ -103,15 +103,15 @@ func (a *Aggregator) dueTasks(now int64) (due *taskPoller) {
 // findTasks finds the run-time systems of a process that have tasks, and drops those of an earlier program.
 func (a *Aggregator) findTasks(p *processAccount) {
 	of := sourcesOf(a, p)
-	p.tasks.all = slices.DeleteFunc(p.tasks.all, func(f *taskPoller) bool {
-		gone := !slices.ContainsFunc(of, f.of.same)
+	p.tasks.all = slices.DeleteFunc(p.tasks.all, func(t *taskPoller) bool {
+		gone := !slices.ContainsFunc(of, t.source.same)
 		if gone {
-			f.end()
+			t.addLast()
 		}
 		return gone
 	})
 	for _, s := range of {
-		if !slices.ContainsFunc(p.tasks.all, func(f *taskPoller) bool { return f.of.same(s) }) {
+		if !slices.ContainsFunc(p.tasks.all, func(t *taskPoller) bool { return t.source.same(s) }) {
 			p.tasks.all = append(p.tasks.all, newTaskPoller(a, p, s))
 		}
 	}
@@ -132,20 +132,22 @@ func (a *Aggregator) eachPoller(f func(*taskPoller)) {
 // recording's size.
 func (a *Aggregator) checkpointTasks() {
 	now := procmem.Now()
-	a.eachPoller(func(f *taskPoller) {
-		if now-f.cut >= int64(len(f.places))*1e9/cutPlaces {
-			f.cut = now
-			f.bookAll()
+	a.eachPoller(func(t *taskPoller) {
+		if now-t.lastAdded >= int64(len(t.places))*1e9/cutPlaces {
+			t.lastAdded = now
+			t.addIntervals()
 		}
 	})
 }
 
 // gapInTasks notes a pause of observations. A task that changed gets only the time after it; an unchanged
 // one has waited throughout.
-func (a *Aggregator) gapInTasks(until int64) { a.eachPoller(func(f *taskPoller) { f.gap = until }) }
+func (a *Aggregator) gapInTasks(until int64) {
+	a.eachPoller(func(t *taskPoller) { t.pauseEnd = until })
+}
 
-// cutTasks adds the intervals of all tasks before a jump of the recording's clock.
-func (a *Aggregator) cutTasks() { a.eachPoller((*taskPoller).bookAll) }
+// addTaskIntervals adds the intervals of all tasks before a jump of the recording's clock.
+func (a *Aggregator) addTaskIntervals() { a.eachPoller((*taskPoller).addIntervals) }
 
 // finishTasks reads the tasks of a process a last time, and adds their intervals. Tasks not read in time are taken as
 // unchanged.
@@ -154,11 +156,11 @@ func (a *Aggregator) finishTasks(p *processAccount, now int64) {
 	if a.Tasks && alive { // too short a recording for the first round
 		a.findTasks(p)
 	}
-	for _, f := range p.tasks.all {
+	for _, t := range p.tasks.all {
 		if alive {
-			f.finish(now)
+			t.finish(now)
 		}
-		f.end()
+		t.addLast()
 	}
 	p.tasks.all = nil
 }
@@ -166,9 +168,9 @@ func (a *Aggregator) finishTasks(p *processAccount, now int64) {
 // openTasks gives the open intervals of tasks.
 func (a *Aggregator) openTasks(yield func(profile.Interval) bool) bool {
 	for _, p := range a.procs {
-		for _, f := range p.tasks.all {
-			for i := range f.places {
-				if s := &f.places[i]; s.parked && s.seen > s.from && !yield(f.interval(s)) {
+		for _, t := range p.tasks.all {
+			for i := range t.places {
+				if s := &t.places[i]; s.parked && s.seen > s.from && !yield(t.interval(s)) {
 					return false
 				}
 			}
@@ -188,20 +190,21 @@ func (a *Aggregator) labelsOf(th *threadAccount, s *observe.RawSample) string {
 }
 
 func (a *Aggregator) taskStats(s *runstats.Stats) {
-	if t := &a.totals.goroutines; t.Most > 0 {
+	if t := &a.totals.goroutines; t.MostAtOnce > 0 {
 		s.Goroutines = t.stats()
 	}
-	if t := &a.totals.coroutines; t.Most > 0 {
+	if t := &a.totals.coroutines; t.MostAtOnce > 0 {
 		s.Tasks = t.stats()
 	}
 }
 
 // taskTotals are the sums of observed tasks.
-type taskTotals struct{ Most, Unread, Seen, Walked, Incomplete, Changed, Blocked, CPU int64 }
+type taskTotals struct{ MostAtOnce, Unread, Observations, Walked, Incomplete, ChangedInVain, Blocked, CPU int64 }
 
-func (t *taskTotals) stats() *runstats.Goroutines {
-	return &runstats.Goroutines{
-		Most: t.Most, Unread: t.Unread, Seen: t.Seen, Walked: t.Walked, Incomplete: t.Incomplete, Changed: t.Changed,
+func (t *taskTotals) stats() *runstats.WaitingTasks {
+	return &runstats.WaitingTasks{
+		MostAtOnce: t.MostAtOnce, Unread: t.Unread, Observations: t.Observations, Walked: t.Walked,
+		Incomplete: t.Incomplete, ChangedInVain: t.ChangedInVain,
 		Blocked: seconds(t.Blocked), CPU: seconds(t.CPU),
 	}
 }

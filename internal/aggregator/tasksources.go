@@ -37,11 +37,11 @@ const (
 
 func sourcesOf(a *Aggregator, p *processAccount) (out []taskSource) {
 	for _, of := range p.Target.Runtimes().Schedulers() {
-		out = append(out, &goroutines{Scheduler: of, u: a.unwind, p: p})
+		out = append(out, &goroutines{Scheduler: of, unwinder: a.unwind, process: p})
 	}
 	for _, n := range p.Target.Runtimes().Namers() {
 		if of, is := n.(managed.TaskLister); is {
-			out = append(out, &coroutines{of: of, namer: n, u: a.unwind, p: p, places: map[uint64]int{}})
+			out = append(out, &coroutines{lister: of, namer: n, unwinder: a.unwind, process: p, places: map[uint64]int{}})
 		}
 	}
 	return out
@@ -49,9 +49,9 @@ func sourcesOf(a *Aggregator, p *processAccount) (out []taskSource) {
 
 type goroutines struct {
 	managed.Scheduler
-	u      *unwinder
-	p      *processAccount
-	labels map[uint64]string // by address, in one slice
+	unwinder *unwinder
+	process  *processAccount
+	labels   map[uint64]string // by address, in one slice
 }
 
 func (g *goroutines) width() int                   { return 1 << 12 }
@@ -79,7 +79,7 @@ func (g *goroutines) readTask(place int) (taskSeen, taskKind, frames.StopReason)
 	case t.OnThread || t.System:
 		return taskElsewhere, taskKind{}, 0
 	}
-	stop, beyond := g.u.walkTask(g.p, &t, stack)
+	stop, beyond := g.unwinder.walkTask(g.process, &t, stack)
 	if beyond && !g.Again(&t) {
 		return taskRan, taskKind{}, 0
 	}
@@ -117,16 +117,16 @@ func (u *unwinder) walkIn(p *processAccount, t *managed.ParkedTask, mem frames.M
 
 // coroutines are the tasks of an event loop, described by name by the run-time system.
 type coroutines struct {
-	of     managed.TaskLister
-	namer  managed.Namer
-	u      *unwinder
-	p      *processAccount
-	watch  *code.ThreadWatch
-	places map[uint64]int // by task
-	at     []uint64       // by place; 0: none or ended
-	last   []managed.Task // by place, last observation
-	ran    []bool         // by place: changed in each reading
-	free   []int
+	lister   managed.TaskLister
+	namer    managed.Namer
+	unwinder *unwinder
+	process  *processAccount
+	watch    *code.ThreadWatch
+	places   map[uint64]int // by task
+	at       []uint64       // by place; 0: none or ended
+	last     []managed.Task // by place, last observation
+	ran      []bool         // by place: changed in each reading
+	free     []int
 }
 
 // mostCoroutines bounds the observed tasks.
@@ -138,12 +138,12 @@ func (c *coroutines) totals(t *totals) *taskTotals { return &t.coroutines }
 
 func (c *coroutines) same(other taskSource) bool {
 	o, is := other.(*coroutines)
-	return is && o.of == c.of
+	return is && o.lister == c.lister
 }
 
 // Places implements [taskSource]. The place of an ended task is reused.
 func (c *coroutines) Places() (int, error) {
-	now := c.of.TaskPlaces()
+	now := c.lister.TaskPlaces()
 	there := make(map[uint64]bool, len(now))
 	for _, at := range now {
 		there[at] = true
@@ -172,13 +172,13 @@ func (c *coroutines) Places() (int, error) {
 
 // Poll implements [taskSource]. A task is unchanged if it waits at the same place for the same object.
 func (c *coroutines) Poll(from, to int, changed []int) []int {
-	c.watch = c.p.Target.WatchThreads()
+	c.watch = c.process.Target.WatchThreads()
 	defer c.watch.Close()
 	for i := from; i < min(to, len(c.at)); i++ {
 		var t managed.Task
 		ok := true
 		if c.at[i] != 0 {
-			t, ok = c.of.TaskAt(c.at[i], c.watch)
+			t, ok = c.lister.TaskAt(c.at[i], c.watch)
 		}
 		was := &c.last[i]
 		if c.ran[i] = !ok; !ok || t.State != was.State || t.Name != was.Name || t.Awaits != was.Awaits ||
@@ -199,27 +199,27 @@ func (c *coroutines) readTask(place int) (taskSeen, taskKind, frames.StopReason)
 	case len(t.Frames) == 0 || t.State == managed.TaskRunning:
 		return taskElsewhere, taskKind{}, 0
 	}
-	if c.p.managed.read == nil {
-		c.p.managed = newManagedNames(c.p)
+	if c.process.managed.read == nil {
+		c.process.managed = newManagedNames(c.process)
 	}
-	module := c.u.managedModule(c.p, c.namer, nil)
-	c.u.stack = c.u.stack[:0]
+	module := c.unwinder.managedModule(c.process, c.namer, nil)
+	c.unwinder.stack = c.unwinder.stack[:0]
 	for i := range t.Frames {
 		f := &t.Frames[i]
-		said := c.u.builder.Describe([]profile.Frame{{Name: f.Function, System: profile.Typed(f.Function, f.Type),
+		said := c.unwinder.builder.Describe([]profile.Frame{{Name: f.Function, System: profile.Typed(f.Function, f.Type),
 			File: f.File, Line: f.Line, StartLine: f.StartLine}})
-		c.u.stack = append(c.u.stack, c.u.builder.Loc(&profile.Loc{Module: module, Described: said}))
+		c.unwinder.stack = append(c.unwinder.stack, c.unwinder.builder.Loc(&profile.Loc{Module: module, Described: said}))
 	}
 	return taskWaits, taskKind{entry: t.Frames[len(t.Frames)-1].Function, wait: waitOf(t)}, frames.StopRoot
 }
 
-// ready is the wait of a task that waits only for its event loop.
-const ready = "ready"
+// waitsForLoop is the wait of a task that waits only for its event loop.
+const waitsForLoop = "ready"
 
 // waitOf names what a task waits for.
 func waitOf(t *managed.Task) string {
 	if t.State == managed.TaskReady {
-		return ready
+		return waitsForLoop
 	}
 	return cmp.Or(t.Wait, "[not known]")
 }

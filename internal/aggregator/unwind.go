@@ -15,37 +15,37 @@ import (
 
 // unwinder converts raw samples to stacks of the recording. It belongs to one goroutine.
 type unwinder struct {
-	builder *profile.Builder
-	walker  frames.Walker
-	stack   []profile.LocID
-	leaves  map[leafKey]sample.StackID
-	methods [frames.NumMethods]int64
-	numbers [1 << numberBits]numbered
-	kernel  map[uint64]profile.LocID // by kernel address
+	builder   *profile.Builder
+	walker    frames.Walker
+	stack     []profile.LocID
+	leaves    map[leafKey]sample.StackID
+	methods   [frames.NumMethods]int64
+	locations [1 << locationBits]cachedLocation
+	kernel    map[uint64]profile.LocID // by kernel address
 	// functions are kernel functions of sleepers, by name.
 	functions  map[string]profile.LocID
 	images     *code.ImageCache // for processes that were never opened
 	last       listedProgram    // last walked of these
 	lock       recordingLock
 	managed    managedWalk
-	outline    observe.Outline // frames of this walk
-	records    []frames.Addr   // that a walk lacked ([managed.Chained])
-	noCode     frames.Addr     // first address in no module in this walk; 0: none
+	outline    observe.WalkedFrames // frames of this walk
+	records    []frames.Addr        // that a walk lacked ([managed.Chained])
+	noCode     frames.Addr          // first address in no module in this walk; 0: none
 	taskMemory callstack.TaskMemory
 	// walked is called for each walk, for tests; else nil.
 	walked func(*handover.Process, *observe.RawSample, sample.StackID, *frames.Walker)
 }
 
-// numbered is a cached location.
-type numbered struct {
+// cachedLocation is a cached location.
+type cachedLocation struct {
 	module *frames.Module
 	addr   frames.Addr
 	runs   bool // it runs managed frames
 	loc    profile.LocID
 }
 
-// numberBits is log2 of the cache size.
-const numberBits = 12
+// locationBits is log2 of the cache size.
+const locationBits = 12
 
 // maxLeaves bounds the cached stacks with a leaf.
 const maxLeaves = 1 << 14
@@ -83,12 +83,12 @@ func (u *unwinder) unwind(thr *threadAccount, s *observe.RawSample) (sample.Stac
 		u.methods = methods
 		return u.unwindKernel(s, frames.StopRoot)
 	}
-	p.judge(s, stop, u.walker.Away())
+	p.countWalk(s, stop, u.walker.Away())
 	p.measure(s, stop, &u.walker)
 	if p.program != nil {
-		p.program.deepest(thr, s, &u.walker)
+		p.program.noteDeepest(thr, s, &u.walker)
 	}
-	id, _ := u.end(stop)
+	id, _ := u.endStack(stop)
 	thr.Feedback.Walked(p.Target, &u.walker, s, &u.outline)
 	if u.walked != nil {
 		u.walked(p.Process, s, id, &u.walker)
@@ -167,10 +167,10 @@ func (u *unwinder) walk(thr *threadAccount, s *observe.RawSample) frames.StopRea
 // location gives the location of an address in a module, cached by address. machinery reports a frame that runs
 // managed ones.
 func (u *unwinder) location(p *processAccount, m *frames.Module, addr frames.Addr, machinery bool) profile.LocID {
-	n := &u.numbers[addr*0x9e3779b97f4a7c15>>(64-numberBits)] // Fibonacci hashing
+	n := &u.locations[addr*0x9e3779b97f4a7c15>>(64-locationBits)] // Fibonacci hashing
 	if m == nil || n.module != m || n.addr != addr || n.runs != machinery {
 		loc := u.builder.Loc(&profile.Loc{Module: u.module(p, m), Addr: addr, Machinery: machinery})
-		*n = numbered{m, addr, machinery, loc}
+		*n = cachedLocation{m, addr, machinery, loc}
 	}
 	return n.loc
 }

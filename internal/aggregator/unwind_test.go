@@ -101,7 +101,7 @@ func TestLocationsKeepTheirNumbers(t *testing.T) {
 		Name: "b"}
 	p := ofPID(1)
 	for range 2 {
-		for addr := frames.Addr(0x1000); addr < 0x1000+3<<numberBits; addr++ {
+		for addr := frames.Addr(0x1000); addr < 0x1000+3<<locationBits; addr++ {
 			for _, m := range []*frames.Module{one, nil, two} {
 				want := b.Loc(&profile.Loc{Module: u.module(p, m), Addr: addr})
 				if got := u.location(p, m, addr, false); got != want {

@@ -29,8 +29,8 @@ type explainer struct {
 	explained func(*observe.RawSample, *waits.For)
 }
 
-// rest closes files that are no longer run.
-func (e *explainer) rest() {
+// closeUnused closes files that are no longer run.
+func (e *explainer) closeUnused() {
 	if e.names != nil {
 		e.names.DropUnused()
 	}
@@ -52,15 +52,15 @@ const (
 	innermostFrames = 8
 )
 
-// waiting is the state of the waits of one process's threads.
-type waiting struct {
-	byInner map[int]*threadAccount // by thread ID in its own pid namespace
-	names   map[sample.StackID][]waits.Name
-	things  map[waits.Address]waits.Variable
-	files   *waits.Files
-	others  *waits.Members // those not in byInner
-	listed  int64          // CLOCK_MONOTONIC ns
-	walker  frames.Walker
+// waitState is the state of the waits of one process's threads.
+type waitState struct {
+	byInner   map[int]*threadAccount // by thread ID in its own pid namespace
+	names     map[sample.StackID][]waits.Name
+	variables map[waits.Address]waits.Variable
+	files     *waits.Files
+	others    *waits.Members // those not in byInner
+	listed    int64          // CLOCK_MONOTONIC ns
+	walker    frames.Walker
 }
 
 // lastFile is the last descriptor that a thread waited for.
@@ -73,9 +73,9 @@ type lastFile struct {
 func (e *explainer) add(th *threadAccount) {
 	p := th.proc
 	if p.waits == nil {
-		p.waits = &waiting{
+		p.waits = &waitState{
 			byInner: map[int]*threadAccount{}, names: map[sample.StackID][]waits.Name{},
-			things: map[waits.Address]waits.Variable{}, files: waits.NewFiles(p.Target.PID),
+			variables: map[waits.Address]waits.Variable{}, files: waits.NewFiles(p.Target.PID),
 			others: waits.NewMembers(p.Target.PID, nil),
 		}
 		p.waits.walker.MaxDepth = innermostFrames
@@ -83,14 +83,14 @@ func (e *explainer) add(th *threadAccount) {
 	p.waits.byInner[th.innerTID()] = th
 }
 
-func (w *waiting) execed() {
+func (w *waitState) afterExec() {
 	if w != nil {
 		clear(w.names)
-		clear(w.things)
+		clear(w.variables)
 	}
 }
 
-func (w *waiting) forget(th *threadAccount) {
+func (w *waitState) forget(th *threadAccount) {
 	if w != nil && w.byInner[th.innerTID()] == th {
 		delete(w.byInner, th.innerTID())
 	}
@@ -105,7 +105,7 @@ func (th *threadAccount) innerTID() int {
 }
 
 // Thread implements [waits.Threads]. Threads without an account are searched in /proc.
-func (w *waiting) Thread(inner int, _ bool) (int, bool) {
+func (w *waitState) Thread(inner int, _ bool) (int, bool) {
 	if th := w.byInner[inner]; th != nil {
 		return th.TID, true
 	}
@@ -125,7 +125,7 @@ func (e *explainer) explain(th *threadAccount, s *observe.RawSample, id sample.S
 		return "", 0
 	}
 	p := th.proc
-	sl := waits.Sleeper{State: s.State.Letter()[0], Wait: s.Wait(), Args: s.Call.Args, InCall: true, Near: s.Near()}
+	sl := waits.Sleeper{State: s.State.Letter()[0], Wait: s.WaitReason(), Args: s.Call.Args, InCall: true, Near: s.Near()}
 	if sl.Wait == "futex" {
 		sl.Stack = e.innermost(p, s, id)
 	}
@@ -205,7 +205,7 @@ func (e *explainer) namer() *symbols.Namer {
 
 // variable gives the static variable at an address.
 func (e *explainer) variable(p *processAccount, addr waits.Address) waits.Variable {
-	v, ok := p.waits.things[addr]
+	v, ok := p.waits.variables[addr]
 	if ok {
 		return v
 	}
@@ -214,10 +214,10 @@ func (e *explainer) variable(p *processAccount, addr waits.Address) waits.Variab
 			v = waits.Variable{Name: name, Offset: offset}
 		}
 	}
-	if len(p.waits.things) >= mostLocations {
-		clear(p.waits.things)
+	if len(p.waits.variables) >= mostLocations {
+		clear(p.waits.variables)
 	}
-	p.waits.things[addr] = v
+	p.waits.variables[addr] = v
 	return v
 }
 

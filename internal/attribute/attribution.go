@@ -20,10 +20,10 @@ type Options struct {
 	Sampled bool
 }
 
-// Interval is a final piece of time: of a thread, or of a process if Task is 0.
+// Interval is a final piece of time: of a thread, or of a process if Thread is 0.
 type Interval struct {
 	Process sample.ProcessID
-	Task    sample.TaskID
+	Thread  sample.ThreadID
 	Span
 }
 
@@ -31,9 +31,9 @@ type Interval struct {
 type Sink interface {
 	// Add takes an interval. The pointer is invalid after the call.
 	Add(*Interval)
-	// TaskDone ends the intervals of a thread. ticks is the number of its samples with a known stack, observed the time
+	// ThreadDone ends the intervals of a thread. ticks is the number of its samples with a known stack, observed the time
 	// from the first to the last, ns.
-	TaskDone(task sample.TaskID, ticks, observed int64)
+	ThreadDone(task sample.ThreadID, ticks, observed int64)
 	// ProcessDone ends the intervals of a process.
 	ProcessDone(sample.ProcessID)
 }
@@ -48,12 +48,12 @@ type Totals struct {
 // Attribution turns events into intervals. It depends on the events and the answers of [ProcSource] only. Not safe for
 // concurrent use.
 type Attribution struct {
-	opts   Options
-	sink   Sink
-	gaps   Gaps
-	totals Totals
-	tasks  map[sample.TaskID]*task
-	procs  map[sample.ProcessID]*process
+	opts    Options
+	sink    Sink
+	gaps    Gaps
+	totals  Totals
+	threads map[sample.ThreadID]*thread
+	procs   map[sample.ProcessID]*process
 
 	tree   *ProcessTree
 	byNode map[*Node]*process
@@ -62,8 +62,8 @@ type Attribution struct {
 	emit func(Span)
 }
 
-type task struct {
-	id      sample.TaskID
+type thread struct {
+	id      sample.ThreadID
 	proc    *process
 	account Thread
 }
@@ -80,7 +80,7 @@ type process struct {
 
 // New makes an attribution without processes.
 func New(o Options, kernel ProcSource, sink Sink) *Attribution {
-	a := &Attribution{opts: o, sink: sink, tasks: map[sample.TaskID]*task{}, procs: map[sample.ProcessID]*process{}}
+	a := &Attribution{opts: o, sink: sink, threads: map[sample.ThreadID]*thread{}, procs: map[sample.ProcessID]*process{}}
 	if o.Children && !o.Selected {
 		a.tree, a.byNode = NewProcessTree(kernel), map[*Node]*process{}
 	} else {
@@ -100,24 +100,24 @@ func (a *Attribution) Totals() Totals { return a.totals }
 func (a *Attribution) Handle(event Event) {
 	switch e := event.(type) {
 	case *ProcessStarted:
-		a.begin(e)
+		a.beginProcess(e)
 	case *Observed:
-		a.observed(e)
+		a.addSample(e)
 	case *FoundRunning:
-		if t := a.task(e.Task, e.Process, e.CreatedAt); !t.account.Begun() {
+		if t := a.thread(e.Thread, e.Process, e.CreatedAt); !t.account.Begun() {
 			t.account.BeginAt(e.Now)
 		}
 	case *FoundUnchanged:
-		if t := a.tasks[e.Task]; t != nil {
+		if t := a.threads[e.Thread]; t != nil {
 			a.extend(t, e.Before)
 		}
-	case *TaskEnded:
-		a.endTask(e)
+	case *ThreadEnded:
+		a.endThread(e)
 	case *ProcessEnded:
 		a.endProcess(e)
 	case *EndedSoFar:
 		p := a.process(e.Process)
-		p.account.ExitedSoFar(e.Length, e.At, a.ofProcess(p))
+		p.account.ExitedSoFar(e.Length, e.At, a.processEmitter(p))
 	case *Claimed:
 		if p := a.process(e.Process); e.OfChild {
 			p.account.ClaimOfChild(e.Seen, e.At, e.Length)
@@ -129,7 +129,7 @@ func (a *Attribution) Handle(event Event) {
 	case *NotObservedFor:
 		a.gaps.Add(e.At, e.Length)
 	case *Cut:
-		a.cut(e.Task)
+		a.cutOpen(e.Thread)
 	case *Tick:
 		if a.tree != nil {
 			a.tree.Tick(e.At)
@@ -137,12 +137,12 @@ func (a *Attribution) Handle(event Event) {
 	}
 }
 
-func (a *Attribution) task(id sample.TaskID, of sample.ProcessID, createdAt int64) *task {
-	t := a.tasks[id]
+func (a *Attribution) thread(id sample.ThreadID, of sample.ProcessID, createdAt int64) *thread {
+	t := a.threads[id]
 	if t == nil {
-		t = &task{id: id, proc: a.process(of)}
+		t = &thread{id: id, proc: a.process(of)}
 		t.account.CreatedAt = createdAt
-		a.tasks[id] = t
+		a.threads[id] = t
 	}
 	return t
 }
@@ -157,24 +157,24 @@ func (a *Attribution) process(id sample.ProcessID) *process {
 	return p
 }
 
-// of gives the emitter for spans of a thread. It is valid until the next call.
-func (a *Attribution) of(t *task) func(Span) {
-	a.out.Process, a.out.Task = t.proc.id, t.id
+// threadEmitter gives the emitter for spans of a thread. It is valid until the next call.
+func (a *Attribution) threadEmitter(t *thread) func(Span) {
+	a.out.Process, a.out.Thread = t.proc.id, t.id
 	return a.emit
 }
 
-// ofProcess gives the emitter for spans of a process that belong to no thread.
-func (a *Attribution) ofProcess(p *process) func(Span) {
+// processEmitter gives the emitter for spans of a process that belong to no thread.
+func (a *Attribution) processEmitter(p *process) func(Span) {
 	return func(s Span) {
 		if s.Leaf == "" {
 			a.totals.Estimated += s.CPU
 		}
-		a.out.Process, a.out.Task = p.id, 0
+		a.out.Process, a.out.Thread = p.id, 0
 		a.emit(s)
 	}
 }
 
-func (a *Attribution) begin(e *ProcessStarted) {
+func (a *Attribution) beginProcess(e *ProcessStarted) {
 	p := a.process(e.Process)
 	p.account.Since, p.fromStart = e.Since, e.FromStart
 	if a.tree != nil {
@@ -184,51 +184,51 @@ func (a *Attribution) begin(e *ProcessStarted) {
 	}
 }
 
-func (a *Attribution) observed(e *Observed) {
-	t := a.task(e.Task, e.Process, e.CreatedAt)
+func (a *Attribution) addSample(e *Observed) {
+	t := a.thread(e.Thread, e.Process, e.CreatedAt)
 	if !t.account.Begun() {
 		t.account.Begin(e.At)
 	}
-	emit := a.of(t)
-	t.account.NotStopped(&e.Left, a.gaps, emit)
+	emit := a.threadEmitter(t)
+	t.account.NotStopped(&e.NotStopped, a.gaps, emit)
 	t.account.Add(&e.Sample, a.gaps, emit)
 }
 
-func (a *Attribution) extend(t *task, u sample.Unchanged) {
-	emit := a.of(t)
+func (a *Attribution) extend(t *thread, u sample.Unchanged) {
+	emit := a.threadEmitter(t)
 	t.account.Decide(a.gaps, emit)
 	t.account.Extend(u, a.gaps, emit)
 }
 
-// cut emits the open spans of a thread, or of all if id is 0.
-func (a *Attribution) cut(id sample.TaskID) {
+// cutOpen emits the open spans of a thread, or of all if id is 0.
+func (a *Attribution) cutOpen(id sample.ThreadID) {
 	if id == 0 {
-		for _, t := range a.tasks {
-			t.account.Cut(a.gaps, a.of(t))
+		for _, t := range a.threads {
+			t.account.Cut(a.gaps, a.threadEmitter(t))
 		}
-	} else if t := a.tasks[id]; t != nil && t.account.Begun() {
-		t.account.Cut(a.gaps, a.of(t))
+	} else if t := a.threads[id]; t != nil && t.account.Begun() {
+		t.account.Cut(a.gaps, a.threadEmitter(t))
 	}
 }
 
-func (a *Attribution) endTask(e *TaskEnded) {
-	t := a.task(e.Task, e.Process, e.CreatedAt)
-	emit := a.of(t)
+func (a *Attribution) endThread(e *ThreadEnded) {
+	t := a.thread(e.Thread, e.Process, e.CreatedAt)
+	emit := a.threadEmitter(t)
 	if !e.End.Alive {
 		t.proc.account.Decide(&t.account, a.gaps, emit)
 	}
 	a.extend(t, e.Before)
-	t.account.NotStopped(&e.Left, a.gaps, emit)
+	t.account.NotStopped(&e.NotStopped, a.gaps, emit)
 	t.proc.account.EndThread(&t.account, &e.End, emit)
-	a.finish(t)
+	a.finishThread(t)
 }
 
-func (a *Attribution) finish(t *task) {
+func (a *Attribution) finishThread(t *thread) {
 	if t.account.Begun() {
-		t.proc.account.FinishThread(&t.account, a.gaps, a.of(t))
-		a.sink.TaskDone(t.id, t.account.Samples, t.account.Observed())
+		t.proc.account.FinishThread(&t.account, a.gaps, a.threadEmitter(t))
+		a.sink.ThreadDone(t.id, t.account.Samples, t.account.Observed())
 	}
-	delete(a.tasks, t.id)
+	delete(a.threads, t.id)
 }
 
 // unknownProgram is the name of an unknown program.
@@ -244,15 +244,15 @@ func (a *Attribution) endProcess(e *ProcessEnded) {
 		// Samples of its threads may still follow.
 		a.totals.Target += max(e.Charged, p.account.Used())
 	} else {
-		a.exited(p, e)
+		a.attributeExited(p, e)
 	}
 	if p.node == nil {
-		a.done(p)
+		a.closeProcess(p)
 	}
 }
 
-// exited attributes the unobserved time of an ended process, or passes it to its parent.
-func (a *Attribution) exited(p *process, e *ProcessEnded) {
+// attributeExited attributes the unobserved time of an ended process, or passes it to its parent.
+func (a *Attribution) attributeExited(p *process, e *ProcessEnded) {
 	unseen := p.account.Unseen(e.Ended)
 	a.totals.Target += p.account.Used() + unseen
 	to, program := a.waiterOf(p), cmp.Or(e.Program, unknownProgram)
@@ -263,14 +263,14 @@ func (a *Attribution) exited(p *process, e *ProcessEnded) {
 	if to != nil && p.account.PassTo(&to.account, unseen, a.opts.Period, program) {
 		p.waiter = to
 	} else {
-		p.account.Exited(unseen, e.At, a.ofProcess(p))
+		p.account.Exited(unseen, e.At, a.processEmitter(p))
 	}
 	if p.node != nil {
 		a.tree.Leave(p.node, e.Before+p.account.Used()+unseen, e.At)
 	}
 }
 
-func (a *Attribution) done(p *process) {
+func (a *Attribution) closeProcess(p *process) {
 	delete(a.procs, p.id)
 	a.sink.ProcessDone(p.id)
 }
@@ -294,7 +294,7 @@ func (a *Attribution) passedTo(p *process) *process {
 // children attributes ns of the unobserved children of p. last reports that no more follows.
 func (a *Attribution) children(p *process, ns, now int64, last bool) {
 	a.totals.Target += ns
-	emit := a.ofProcess(p)
+	emit := a.processEmitter(p)
 	if !last {
 		p.account.ChildrenSoFar(ns, now, emit)
 		return
@@ -305,22 +305,22 @@ func (a *Attribution) children(p *process, ns, now int64, last bool) {
 	} else {
 		p.account.Children(ns, now, emit)
 	}
-	a.done(p)
+	a.closeProcess(p)
 }
 
 // Settle attributes carried CPU time that has waited too long.
 func (a *Attribution) Settle() {
-	for _, t := range a.tasks {
-		t.account.Settle(a.of(t))
+	for _, t := range a.threads {
+		t.account.Settle(a.threadEmitter(t))
 	}
 }
 
 // Open gives the open intervals so far, and keeps them open.
 func (a *Attribution) Open(yield func(*Interval) bool) {
-	for _, t := range a.tasks {
+	for _, t := range a.threads {
 		more := true
 		t.account.Open(func(s Span) {
-			more = more && yield(&Interval{Process: t.proc.id, Task: t.id, Span: s})
+			more = more && yield(&Interval{Process: t.proc.id, Thread: t.id, Span: s})
 		})
 		if !more {
 			return
@@ -330,8 +330,8 @@ func (a *Attribution) Open(yield func(*Interval) bool) {
 
 // Close attributes all that is open.
 func (a *Attribution) Close(now int64) {
-	for _, t := range a.tasks {
-		a.finish(t)
+	for _, t := range a.threads {
+		a.finishThread(t)
 	}
 	for id, p := range a.procs {
 		if !p.closed {

@@ -11,8 +11,8 @@ import (
 
 // # Kernel samples of unobserved children
 //
-// The kernel also samples children that end before discovery. Their CPU time, known when the parent has waited for them
-// ([ProcessTree]), is distributed among these samples ([timePool]). An excess beyond the error of sampling is
+// The kernel also samples children that end before discovery. Their CPU time, known when the parent has waited
+// for them ([ProcessTree]), is distributed among these samples ([timePool]). An excess beyond the error of sampling is
 // [ShortLivedChildren].
 
 // # Children found by ticks
@@ -32,8 +32,8 @@ type childPool struct {
 
 // programTime is what is known of the children that ran one program.
 type programTime struct {
-	used int64 // lower bound of their time that is not attributed yet, ns
-	ends int64 // number of those that have ended; 0: not counted
+	used  int64 // lower bound of their time that is not attributed yet, ns
+	ended int64 // number of those that have ended; 0: not counted
 }
 
 // mostPrograms bounds the programs of a childPool.
@@ -81,7 +81,7 @@ func (p *Process) PassChildrenTo(to *Process, ns int64) {
 	into.unplaced += from.unplaced
 	for program, t := range from.programs {
 		into.addUsed(program, t.used)
-		into.addEnds(program, t.ends)
+		into.addEnded(program, t.ended)
 	}
 	into.counted = into.counted || from.counted
 	into.countedSum += from.countedSum
@@ -99,7 +99,7 @@ func (p *Process) PassTo(to *Process, unseen, period int64, program string) bool
 	}
 	from, into := &p.threads, &to.children
 	from.weights.merge(&from.unproven)
-	named := from.weights.of(program)
+	named := from.weights.withProgram(program)
 	into.weights.merge(&named)
 	into.unplaced += from.skidded.ns
 	into.fromChildren += unseen + from.carriedBack
@@ -132,9 +132,9 @@ func (p *Process) ChildrenSoFar(ns, now int64, emit func(Span)) {
 // childEmitter emits time of a weight, and subtracts it from the known time of its program.
 func (p *Process) childEmitter(now int64, emit func(Span)) func(weightKey, int64) {
 	return func(k weightKey, ns int64) {
-		p.emitEnded(Span{Seen: k.where, Leaf: k.where.Found.leaf(), End: min((k.second+1)*1e9, now)}, ns, emit)
+		p.emitEnded(Span{Seen: k.place, Leaf: k.place.Found.leaf(), End: min((k.second+1)*1e9, now)}, ns, emit)
 		if p.children.programs != nil {
-			p.children.program(k.where.Program).used -= ns
+			p.children.program(k.place.Program).used -= ns
 		}
 	}
 }

@@ -313,7 +313,7 @@ func TestSamplesThatSkidArePooled(t *testing.T) {
 	for range 4 {
 		shell.ClaimOfChild(ranIn(1), 5e9, 10)
 	}
-	kid := &Process{threads: threadPool{skidded: skidded{n: 6, ns: 60}}}
+	kid := &Process{threads: threadPool{skidded: skidded{count: 6, ns: 60}}}
 	if !kid.PassTo(shell, 60, 10, "ls") || kid.threads.skidded.ns != 0 {
 		t.Fatalf("%+v", kid)
 	}

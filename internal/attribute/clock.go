@@ -15,6 +15,12 @@ const carryLimit = 5e9
 // mergeLimit is the greatest length of a span of sleep in one place in which the thread also ran, ns.
 const mergeLimit = 1e9
 
+// times are the parts of a thread's wall time, ns.
+type times struct{ cpu, runQueue, blocked int64 }
+
+// ran gives the CPU and run queue time: what is not blocked.
+func (t times) ran() int64 { return t.cpu + t.runQueue }
+
 // Clock divides a thread's time into spans. Invariants: the sums of CPU, run queue and blocked time are the kernel's,
 // and CPU + run queue + blocked = wall.
 //
@@ -37,15 +43,14 @@ type Clock struct {
 	isOpen  bool
 	openRan bool // the thread ran during it
 
-	carryCPU, carryRunq int64 // ns, since carrySince
-	carrySince          int64
-	carryBlocked        int64
-	blockedDebt         int64 // negative blocked time to subtract, ns
-	sampled             bool  // false before the first sample of the thread
-	lastRun             Seen  // last sample found running
-	lastOn              Seen  // last on-CPU sample, at lastOnAt
-	lastOnAt            int64
-	pending             pendingSamples
+	carried      times // to the next sample
+	carriedSince int64 // of carried.cpu and carried.runQueue, CLOCK_MONOTONIC ns
+	blockedDebt  int64 // negative blocked time to subtract, ns
+	sampled      bool  // false before the first sample of the thread
+	lastRunning  Seen  // last sample found running
+	lastOnCPU    Seen  // last on-CPU sample, at lastOnCPUAt
+	lastOnCPUAt  int64
+	pending      pendingSamples
 
 	// queuedFor is how long the thread has been queued in the same place since a stop, ns, queuedTicks at how many ticks.
 	queuedFor, queuedTicks int64
@@ -57,53 +62,54 @@ func (c *Clock) Begin(r sample.Reading) { c.last, c.first, c.started = r, r, tru
 // Observe attributes the time since the last sample. onCPU reports whether this stack takes the CPU time; that of a
 // thread found asleep does if it ran in this call.
 func (c *Clock) Observe(r sample.Reading, s Seen, onCPU bool, emit func(Span)) {
-	c.sampleUpTo(math.MaxInt64, r, s, onCPU, emit)
+	c.observeUpTo(math.MaxInt64, r, s, onCPU, emit)
 }
 
-// sampleUpTo is Observe, but attributes at most the given CPU time, ns. It gives that and the rest, which the caller
+// observeUpTo is Observe, but attributes at most the given CPU time, ns. It gives that and the rest, which the caller
 // attributes.
-func (c *Clock) sampleUpTo(most int64, r sample.Reading, s Seen, onCPU bool, emit func(Span)) (got, rest int64) {
+func (c *Clock) observeUpTo(most int64, r sample.Reading, s Seen, onCPU bool, emit func(Span)) (got, rest int64) {
 	if onCPU {
-		c.share(emit)
+		c.attributePending(emit)
 	}
-	cpu, runq, blocked := c.begin(r, emit)
+	t := c.begin(r, emit)
 	if s.State == sample.Running {
-		return c.sampleRunning(most, r, s, onCPU, cpu, runq, blocked, emit)
+		return c.observeRunning(most, r, s, onCPU, t, emit)
 	}
-	ran := cpu+runq > 0
+	ran := t.ran() > 0
 	if onCPU {
-		got, rest = c.takeCPU(cpu, most)
-		runq += c.carryRunq
-		c.carryRunq = 0
+		got, rest = c.splitCPU(t.cpu, most)
+		runQueue := t.runQueue + c.carried.runQueue
+		c.carried.runQueue = 0
 		where := s
 		where.State, where.Wait, where.WaitsFor, where.Owner = sample.Running, "", "", 0
-		emit(Span{Seen: where, End: r.Wall, Wall: got + runq, RunQueue: runq, CPU: got})
-		c.lastOn, c.lastOnAt = where, r.Wall
+		emit(Span{Seen: where, End: r.Wall, Wall: got + runQueue, RunQueue: runQueue, CPU: got})
+		c.lastOnCPU, c.lastOnCPUAt = where, r.Wall
 	} else {
-		c.carryOver(r, cpu, runq, emit)
+		c.carryOver(r, t.cpu, t.runQueue, emit)
 	}
-	blocked += c.carryBlocked
-	c.carryBlocked = 0
+	blocked := t.blocked + c.carried.blocked
+	c.carried.blocked = 0
 	c.addSleep(r, s, ran, blocked, 1, emit)
-	c.shareIfDue(r.Wall, true, emit)
+	c.attributePendingIfDue(r.Wall, true, emit)
 	return got, rest
 }
 
 // begin advances to a reading, and gives the time since the last one.
-func (c *Clock) begin(r sample.Reading, emit func(Span)) (cpu, runq, blocked int64) {
+func (c *Clock) begin(r sample.Reading, emit func(Span)) times {
 	if !c.started {
 		c.Begin(r)
 	}
 	c.sampled = true
 	from := c.last.Wall
-	cpu, runq, blocked = c.advance(r)
-	return cpu, runq - c.attributeQueued(from, runq, emit), blocked
+	t := c.advance(r)
+	t.runQueue -= c.attributeQueued(from, t.runQueue, emit)
+	return t
 }
 
-// takeCPU divides CPU time, with what is carried, into at most the given time and the rest.
-func (c *Clock) takeCPU(cpu, most int64) (got, rest int64) {
-	cpu += c.carryCPU
-	c.carryCPU = 0
+// splitCPU divides CPU time, with what is carried, into at most the given time and the rest.
+func (c *Clock) splitCPU(cpu, most int64) (got, rest int64) {
+	cpu += c.carried.cpu
+	c.carried.cpu = 0
 	return min(cpu, most), max(cpu-most, 0)
 }
 
@@ -121,48 +127,48 @@ func (c *Clock) addSleep(r sample.Reading, s Seen, ran bool, blocked, samples in
 	c.isOpen, c.openRan = true, false
 }
 
-func (c *Clock) sampleRunning(
-	most int64, r sample.Reading, s Seen, onCPU bool, cpu, runq, blocked int64, emit func(Span),
+func (c *Clock) observeRunning(
+	most int64, r sample.Reading, s Seen, onCPU bool, t times, emit func(Span),
 ) (got, rest int64) {
-	c.endSleep(r, cpu, runq, blocked, emit)
+	c.endSleep(r, t, emit)
 	if onCPU {
-		got, rest = c.takeCPU(cpu, most)
-		c.lastOn, c.lastOnAt = s, r.Wall
+		got, rest = c.splitCPU(t.cpu, most)
+		c.lastOnCPU, c.lastOnCPUAt = s, r.Wall
 	} else {
-		c.carryOver(r, cpu, 0, emit)
+		c.carryOver(r, t.cpu, 0, emit)
 	}
-	runq += c.carryRunq
-	c.carryRunq = 0
-	emit(Span{Seen: s, End: r.Wall, Samples: 1, Wall: got + runq, RunQueue: runq, CPU: got})
-	c.lastRun = s
+	runQueue := t.runQueue + c.carried.runQueue
+	c.carried.runQueue = 0
+	emit(Span{Seen: s, End: r.Wall, Samples: 1, Wall: got + runQueue, RunQueue: runQueue, CPU: got})
+	c.lastRunning = s
 	return got, rest
 }
 
 // endSleep ends the open span of sleep where the thread began to be queued or to run.
-func (c *Clock) endSleep(r sample.Reading, cpu, runq, blocked int64, emit func(Span)) {
+func (c *Clock) endSleep(r sample.Reading, t times, emit func(Span)) {
 	if c.isOpen {
 		// Queue time is charged late: what was taken for blocked is taken back.
 		late := min(-c.blockedDebt, c.open.Wall)
 		c.blockedDebt += late
-		c.open.Wall += blocked - late
-		c.open.End = r.Wall - cpu - runq
+		c.open.Wall += t.blocked - late
+		c.open.End = r.Wall - t.ran()
 		c.close(emit)
 	} else {
-		c.carryBlocked += blocked
-		late := min(-c.blockedDebt, c.carryBlocked)
+		c.carried.blocked += t.blocked
+		late := min(-c.blockedDebt, c.carried.blocked)
 		c.blockedDebt += late
-		c.carryBlocked -= late
+		c.carried.blocked -= late
 	}
 }
 
-// attributeQueued emits the queue time that unchanged ticks have proven, at most runq, and gives it.
-func (c *Clock) attributeQueued(from, runq int64, emit func(Span)) int64 {
+// attributeQueued emits the queue time that unchanged ticks have proven, at most runQueue, and gives it.
+func (c *Clock) attributeQueued(from, runQueue int64, emit func(Span)) int64 {
 	if c.queuedTicks == 0 {
 		return 0
 	}
-	q := min(runq, c.queuedFor)
+	q := min(runQueue, c.queuedFor)
 	if c.sampled {
-		emit(Span{Seen: c.lastRun, End: from + q, Samples: c.queuedTicks, Wall: q, RunQueue: q})
+		emit(Span{Seen: c.lastRunning, End: from + q, Samples: c.queuedTicks, Wall: q, RunQueue: q})
 	} else if q > 0 {
 		emit(Span{Seen: Seen{State: sample.Running}, Leaf: NotObserved, End: from + q, Wall: q, RunQueue: q})
 	}
@@ -170,61 +176,62 @@ func (c *Clock) attributeQueued(from, runq int64, emit func(Span)) int64 {
 	return q
 }
 
-// moved gives the growth of the clocks since the last reading.
-func (c *Clock) moved(r sample.Reading) (cpu, runq int64) {
-	cpu = max(r.CPU-c.last.CPU, 0)
+// growth gives the growth of the clocks since the last reading: CPU and run queue time.
+func (c *Clock) growth(r sample.Reading) (t times) {
+	t.cpu = max(r.CPU-c.last.CPU, 0)
 	// The kernel charges queue time at its end: part of it may lie before first.
-	return cpu, min(max(r.RunQueue-c.last.RunQueue, 0), max(r.Wall-c.first.Wall-c.used-cpu, 0))
+	t.runQueue = min(max(r.RunQueue-c.last.RunQueue, 0), max(r.Wall-c.first.Wall-c.used-t.cpu, 0))
+	return t
 }
 
 // advance makes r the last reading, and gives the time since the one before.
-func (c *Clock) advance(r sample.Reading) (cpu, runq, blocked int64) {
-	cpu, runq = c.moved(r)
-	c.used += cpu + runq
-	blocked = r.Wall - c.last.Wall - cpu - runq + c.blockedDebt
-	c.blockedDebt = min(blocked, 0)
+func (c *Clock) advance(r sample.Reading) times {
+	t := c.growth(r)
+	c.used += t.ran()
+	blocked := r.Wall - c.last.Wall - t.ran() + c.blockedDebt
+	c.blockedDebt, t.blocked = min(blocked, 0), max(blocked, 0)
 	c.last = r
-	return cpu, runq, max(blocked, 0)
+	return t
 }
 
 // carryOver carries time to the next sample, after what has waited too long is attributed.
-func (c *Clock) carryOver(r sample.Reading, cpu, runq int64, emit func(Span)) {
-	if c.carryCPU+c.carryRunq > 0 && r.Wall-c.carrySince > carryLimit {
+func (c *Clock) carryOver(r sample.Reading, cpu, runQueue int64, emit func(Span)) {
+	if c.carried.ran() > 0 && r.Wall-c.carriedSince > carryLimit {
 		c.attributeCarried(r.Wall, emit)
 	}
-	if cpu+runq > 0 {
-		if c.carryCPU+c.carryRunq == 0 {
-			c.carrySince = r.Wall
+	if cpu+runQueue > 0 {
+		if c.carried.ran() == 0 {
+			c.carriedSince = r.Wall
 		}
-		c.carryCPU += cpu
-		c.carryRunq += runq
+		c.carried.cpu += cpu
+		c.carried.runQueue += runQueue
 	}
 }
 
 // Settle attributes carried time of a sleeping thread that has waited too long.
 func (c *Clock) Settle(emit func(Span)) {
-	if c.isOpen && c.carryCPU+c.carryRunq > 0 && c.last.Wall-c.carrySince > carryLimit {
+	if c.isOpen && c.carried.ran() > 0 && c.last.Wall-c.carriedSince > carryLimit {
 		c.attributeCarried(c.last.Wall, emit)
 	}
 }
 
 // attributeCarried emits carried time below a synthetic frame.
 func (c *Clock) attributeCarried(now int64, emit func(Span)) {
-	if c.carryCPU+c.carryRunq > 0 {
-		where := c.lastRun
+	if c.carried.ran() > 0 {
+		where := c.lastRunning
 		if c.isOpen {
 			where = c.open.Seen
 		}
 		where.State, where.Wait, where.WaitsFor, where.Owner = sample.Running, "", "", 0
 		emit(Span{Seen: where, Leaf: c.syntheticFrame(RanBetweenTicks), End: now,
-			Wall: c.carryCPU + c.carryRunq, RunQueue: c.carryRunq, CPU: c.carryCPU})
+			Wall: c.carried.ran(), RunQueue: c.carried.runQueue, CPU: c.carried.cpu})
 	}
-	c.carryCPU, c.carryRunq = 0, 0
-	if c.carryBlocked > 0 && !c.isOpen {
-		where := c.lastRun
+	c.carried.cpu, c.carried.runQueue = 0, 0
+	if c.carried.blocked > 0 && !c.isOpen {
+		where := c.lastRunning
 		where.State = sample.Sleeping
-		emit(Span{Seen: where, Leaf: c.syntheticFrame(BlockedBetweenTicks), End: now, Wall: c.carryBlocked})
-		c.carryBlocked = 0
+		emit(Span{Seen: where, Leaf: c.syntheticFrame(BlockedBetweenTicks), End: now, Wall: c.carried.blocked})
+		c.carried.blocked = 0
 	}
 }
 
@@ -245,16 +252,15 @@ func (c *Clock) Unchanged(r sample.Reading, reuses int64, emit func(Span)) {
 		c.queuedTicks += reuses
 		return
 	}
-	_, _, blocked := c.advance(r)
 	c.open.Samples += reuses
-	c.open.Wall += blocked
+	c.open.Wall += c.advance(r).blocked
 	c.open.End = r.Wall
-	c.shareIfDue(r.Wall, true, emit)
+	c.attributePendingIfDue(r.Wall, true, emit)
 }
 
 // Cut emits the open span and begins an empty one, for a checkpoint.
 func (c *Clock) Cut(emit func(Span)) {
-	c.share(emit)
+	c.attributePending(emit)
 	if c.isOpen && (c.open.Samples > 0 || c.open.Wall > 0) {
 		emit(c.open)
 		c.open.Samples, c.open.Wall = 0, 0
@@ -263,7 +269,7 @@ func (c *Clock) Cut(emit func(Span)) {
 
 // Open emits the open span so far, and keeps it open.
 func (c *Clock) Open(emit func(Span)) {
-	c.divide(emit)
+	c.emitPending(emit)
 	if c.isOpen && (c.open.Samples > 0 || c.open.Wall > 0) {
 		emit(c.open)
 	}
@@ -279,10 +285,10 @@ func (c *Clock) close(emit func(Span)) {
 
 // Finish attributes the rest: to the last on-CPU sample, if younger than carryLimit.
 func (c *Clock) Finish(emit func(Span)) {
-	c.shareAll(emit)
-	if c.carryCPU > 0 && c.lastOnAt > 0 && c.last.Wall-c.lastOnAt < carryLimit {
-		emit(Span{Seen: c.lastOn, End: c.last.Wall, Wall: c.carryCPU, CPU: c.carryCPU})
-		c.carryCPU = 0
+	c.attributePendingAndCarried(emit)
+	if c.carried.cpu > 0 && c.lastOnCPUAt > 0 && c.last.Wall-c.lastOnCPUAt < carryLimit {
+		emit(Span{Seen: c.lastOnCPU, End: c.last.Wall, Wall: c.carried.cpu, CPU: c.carried.cpu})
+		c.carried.cpu = 0
 	}
 	c.attributeQueued(c.last.Wall, 0, emit)
 	c.attributeCarried(c.last.Wall, emit)

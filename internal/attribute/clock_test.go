@@ -25,7 +25,7 @@ func (b *book) observe(cpu, runq, blocked int64, stack sample.StackID, st sample
 	b.now.CPU += cpu
 	b.now.RunQueue += runq
 	if stack == sampledStack && st == sample.Running {
-		b.c.Sample(b.now, Seen{Stack: stack, State: st}, 0, b.emit)
+		b.c.AddKernelSample(b.now, Seen{Stack: stack, State: st}, 0, b.emit)
 		return
 	}
 	onCPU := st == sample.Running && stack != 3 || st != sample.Running && stack == 9

@@ -24,13 +24,13 @@ func (p *Process) ChildCounted(program string, ns int64, ended, exact bool) {
 	}
 	c.countedSum += ns
 	if ended {
-		c.addEnds(program, 1)
+		c.addEnded(program, 1)
 	}
 }
 
-func (c *childPool) addEnds(program string, n int64) {
+func (c *childPool) addEnded(program string, n int64) {
 	if t := c.programs[program]; t != nil {
-		t.ends += n
+		t.ended += n
 	}
 }
 
@@ -42,7 +42,7 @@ func (c *childPool) distributeCounted(total, now int64, last bool, book func(wei
 	}
 	pools := c.weights.byProgram()
 	left = total
-	due := c.dues(total, last, pools)
+	due := c.duePerProgram(total, last, pools)
 	for _, program := range slices.Sorted(maps.Keys(due)) {
 		pool, ns := pools[program], due[program]
 		if pool == nil {
@@ -50,7 +50,7 @@ func (c *childPool) distributeCounted(total, now int64, last bool, book func(wei
 		}
 		pool.divideMissed()
 		slack := ns - pool.total
-		if pool.n < shortProcess {
+		if pool.sampleCount < shortProcess {
 			slack = min(slack, pool.samplingError()+c.unplaced)
 		}
 		rest := pool.distribute(ns, slack, book)
@@ -69,15 +69,15 @@ func (c *childPool) distributeCounted(total, now int64, last bool, book func(wei
 	return left
 }
 
-// dues gives the part of total that belongs to each program, ns. The excess over the counted time is divided by exits
-// in the last call.
-func (c *childPool) dues(total int64, last bool, pools map[string]*timePool) map[string]int64 {
+// duePerProgram gives the part of total that belongs to each program, ns. The excess over the counted time is divided
+// by exits in the last call.
+func (c *childPool) duePerProgram(total int64, last bool, pools map[string]*timePool) map[string]int64 {
 	due := map[string]int64{}
 	var sum, ends int64
 	for _, t := range c.programs {
 		if t.used > 0 {
 			sum += t.used
-			ends += t.ends
+			ends += t.ended
 		}
 	}
 	if sum == 0 {
@@ -99,7 +99,7 @@ func (c *childPool) dues(total int64, last bool, pools map[string]*timePool) map
 		due[program] = portion(gives, passed, sum) - given
 		given += due[program]
 		if last && excess > 0 && ends > 0 {
-			due[program] += portion(excess, t.ends, ends)
+			due[program] += portion(excess, t.ended, ends)
 		}
 	}
 	return due

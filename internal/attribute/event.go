@@ -6,7 +6,10 @@ import "prywalk/internal/sample"
 
 // Event is one input of an [Attribution]. Moments are CLOCK_MONOTONIC, lengths ns. It may be reused after
 // [Attribution.Handle].
-type Event interface{ isEvent() }
+type Event interface {
+	// streamName gives the event's name in recorded streams (recorder.go).
+	streamName() string
+}
 
 // ProcessStarted reports that sampling of a process begins, at Since.
 type ProcessStarted struct {
@@ -21,35 +24,35 @@ type ProcessStarted struct {
 
 // Observed reports that a thread was sampled and its stack walked.
 type Observed struct {
-	Process   sample.ProcessID
-	Task      sample.TaskID
-	CreatedAt int64 // first listing; 0: creation not observed
-	Left      sample.NotStopped
+	Process    sample.ProcessID
+	Thread     sample.ThreadID   `json:"Task"`
+	CreatedAt  int64             // first listing; 0: creation not observed
+	NotStopped sample.NotStopped `json:"Left"`
 	Sample
 }
 
 // FoundRunning reports that a thread without a known stack runs.
 type FoundRunning struct {
 	Process   sample.ProcessID
-	Task      sample.TaskID
+	Thread    sample.ThreadID `json:"Task"`
 	CreatedAt int64
 	Now       sample.Reading
 }
 
 // FoundUnchanged reports that a thread has not changed since its last sample.
 type FoundUnchanged struct {
-	Task   sample.TaskID
+	Thread sample.ThreadID `json:"Task"`
 	Before sample.Unchanged
 }
 
-// TaskEnded reports that a thread or the recording has ended.
-type TaskEnded struct {
-	Process   sample.ProcessID
-	Task      sample.TaskID
-	CreatedAt int64
-	Before    sample.Unchanged
-	Left      sample.NotStopped
-	End       End
+// ThreadEnded reports that a thread or the recording has ended.
+type ThreadEnded struct {
+	Process    sample.ProcessID
+	Thread     sample.ThreadID `json:"Task"`
+	CreatedAt  int64
+	Before     sample.Unchanged
+	NotStopped sample.NotStopped `json:"Left"`
+	End        End
 }
 
 // ProcessEnded reports that a process or the recording has ended, after all its threads.
@@ -98,21 +101,23 @@ type ChildCounted struct {
 // NotObservedFor reports that no thread was sampled for Length, beginning at At.
 type NotObservedFor struct{ At, Length int64 }
 
-// Cut requests that open time up to now is attributed: of thread Task, or of all if 0.
-type Cut struct{ Task sample.TaskID }
+// Cut requests that open time up to now is attributed: of a thread, or of all if Thread is 0.
+type Cut struct {
+	Thread sample.ThreadID `json:"Task"`
+}
 
 // Tick reports that the current time is At.
 type Tick struct{ At int64 }
 
-func (*ProcessStarted) isEvent() {}
-func (*Observed) isEvent()       {}
-func (*FoundRunning) isEvent()   {}
-func (*FoundUnchanged) isEvent() {}
-func (*TaskEnded) isEvent()      {}
-func (*ProcessEnded) isEvent()   {}
-func (*EndedSoFar) isEvent()     {}
-func (*Claimed) isEvent()        {}
-func (*ChildCounted) isEvent()   {}
-func (*NotObservedFor) isEvent() {}
-func (*Cut) isEvent()            {}
-func (*Tick) isEvent()           {}
+func (*ProcessStarted) streamName() string { return "ProcessStarted" }
+func (*Observed) streamName() string       { return "Observed" }
+func (*FoundRunning) streamName() string   { return "FoundRunning" }
+func (*FoundUnchanged) streamName() string { return "FoundUnchanged" }
+func (*ThreadEnded) streamName() string    { return "TaskEnded" }
+func (*ProcessEnded) streamName() string   { return "ProcessEnded" }
+func (*EndedSoFar) streamName() string     { return "EndedSoFar" }
+func (*Claimed) streamName() string        { return "Claimed" }
+func (*ChildCounted) streamName() string   { return "ChildCounted" }
+func (*NotObservedFor) streamName() string { return "NotObservedFor" }
+func (*Cut) streamName() string            { return "Cut" }
+func (*Tick) streamName() string           { return "Tick" }

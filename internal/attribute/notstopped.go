@@ -11,19 +11,19 @@ func (c *Clock) NotStopped(r sample.Reading, inCall bool, emit func(Span)) {
 		return
 	}
 	from := c.last.Wall
-	cpu, runq, blocked := c.advance(r)
-	runq -= c.attributeQueued(from, runq, emit)
+	t := c.advance(r)
+	t.runQueue -= c.attributeQueued(from, t.runQueue, emit)
 	if c.isOpen {
-		c.open.Wall += blocked
+		c.open.Wall += t.blocked
 		c.open.End, c.openRan = r.Wall, true
 	} else {
-		c.carryBlocked += blocked
+		c.carried.blocked += t.blocked
 	}
 	if inCall && !c.isOpen {
-		emit(Span{Seen: c.lastRun, End: r.Wall, Wall: cpu + runq, RunQueue: runq, CPU: cpu})
+		emit(Span{Seen: c.lastRunning, End: r.Wall, Wall: t.ran(), RunQueue: t.runQueue, CPU: t.cpu})
 		return
 	}
-	c.carryCPU += cpu
-	c.carryRunq += runq
+	c.carried.cpu += t.cpu
+	c.carried.runQueue += t.runQueue
 	c.attributeCarried(r.Wall, emit)
 }

@@ -33,55 +33,56 @@ type pendingSample struct {
 
 // pendingSamples share their CPU time.
 type pendingSamples struct {
-	of  []pendingSample
-	cpu int64 // of all, ns
+	list []pendingSample
+	cpu  int64 // of all, ns
 }
 
-// Sample adds a kernel sample of a thread on a processor, which stands for period ns.
-func (c *Clock) Sample(r sample.Reading, s Seen, period int64, emit func(Span)) {
-	cpu, runq, blocked := c.begin(r, emit)
-	c.endSleep(r, cpu, runq, blocked, emit)
-	cpu += c.carryCPU
-	runq += c.carryRunq
-	c.carryCPU, c.carryRunq = 0, 0
-	c.lastRun, c.lastOn, c.lastOnAt = s, s, r.Wall
-	c.pending.of = append(c.pending.of, pendingSample{s.Stack, s.Stop, r.Wall, runq, period})
-	c.pending.cpu += cpu
-	c.shareIfDue(r.Wall, false, emit)
+// AddKernelSample adds a kernel sample of a thread on a processor, which stands for period ns.
+func (c *Clock) AddKernelSample(r sample.Reading, s Seen, period int64, emit func(Span)) {
+	t := c.begin(r, emit)
+	c.endSleep(r, t, emit)
+	t.cpu += c.carried.cpu
+	t.runQueue += c.carried.runQueue
+	c.carried.cpu, c.carried.runQueue = 0, 0
+	c.lastRunning, c.lastOnCPU, c.lastOnCPUAt = s, s, r.Wall
+	c.pending.list = append(c.pending.list, pendingSample{s.Stack, s.Stop, r.Wall, t.runQueue, period})
+	c.pending.cpu += t.cpu
+	c.attributePendingIfDue(r.Wall, false, emit)
 }
 
-// shareIfDue attributes the pending samples if there are enough. asleep reports that the thread sleeps at now.
-func (c *Clock) shareIfDue(now int64, asleep bool, emit func(Span)) {
-	n := len(c.pending.of)
-	if n == 0 || n < enoughPending && now-c.pending.of[0].at < longestPending || n < mostPending && !asleep {
+// attributePendingIfDue attributes the pending samples if there are enough. asleep reports that the thread sleeps at
+// now.
+func (c *Clock) attributePendingIfDue(now int64, asleep bool, emit func(Span)) {
+	n := len(c.pending.list)
+	if n == 0 || n < enoughPending && now-c.pending.list[0].at < longestPending || n < mostPending && !asleep {
 		return
 	}
 	if asleep {
-		c.shareAll(emit)
+		c.attributePendingAndCarried(emit)
 		return
 	}
-	c.share(emit)
+	c.attributePending(emit)
 }
 
-// shareAll attributes the pending samples with the carried CPU time.
-func (c *Clock) shareAll(emit func(Span)) {
-	if len(c.pending.of) > 0 {
-		c.pending.cpu += c.carryCPU
-		c.carryCPU = 0
+// attributePendingAndCarried attributes the pending samples with the carried CPU time.
+func (c *Clock) attributePendingAndCarried(emit func(Span)) {
+	if len(c.pending.list) > 0 {
+		c.pending.cpu += c.carried.cpu
+		c.carried.cpu = 0
 	}
-	c.share(emit)
+	c.attributePending(emit)
 }
 
-// share attributes the pending samples.
-func (c *Clock) share(emit func(Span)) {
-	c.divide(emit)
-	c.pending = pendingSamples{of: c.pending.of[:0]}
+// attributePending attributes the pending samples.
+func (c *Clock) attributePending(emit func(Span)) {
+	c.emitPending(emit)
+	c.pending = pendingSamples{list: c.pending.list[:0]}
 }
 
-// divide emits the CPU time of the pending samples. No part starts before the account; the excess goes to later
+// emitPending emits the CPU time of the pending samples. No part starts before the account; the excess goes to later
 // samples, finally to a span without sample.
-func (c *Clock) divide(emit func(Span)) {
-	of, rest := c.pending.of, c.pending.cpu
+func (c *Clock) emitPending(emit func(Span)) {
+	of, rest := c.pending.list, c.pending.cpu
 	periods := int64(0)
 	for i := range of {
 		periods += of[i].weight()

@@ -162,7 +162,7 @@ func TestSamplesOfTwoRatesHavePartsInProportionToTheirPeriods(t *testing.T) {
 		}
 		now.Wall += period
 		now.CPU += 2e6 // by a clock that does not show what lies between the samples
-		c.Sample(now, Seen{Stack: stack, State: sample.Running}, period, emit)
+		c.AddKernelSample(now, Seen{Stack: stack, State: sample.Running}, period, emit)
 	}
 	now.Wall += 1e6
 	c.Observe(now, Seen{Stack: 3, State: sample.Sleeping}, false, emit)

@@ -17,7 +17,7 @@ type timePool struct {
 	samples     map[weightKey]int64 // number of samples, also of those without a weight
 	total       int64               // of the weights
 	distributed int64               // ns
-	n           int64               // of the samples
+	sampleCount int64               // of the samples
 
 	width   int64 // of a key's time, seconds, a power of two; 0: one
 	mergeAt int   // number of keys from which neighbours are merged; 0: mostWeights
@@ -25,7 +25,7 @@ type timePool struct {
 
 // weightKey is a place in some seconds of the recording.
 type weightKey struct {
-	where  Seen
+	place  Seen
 	second int64 // the last one, CLOCK_MONOTONIC
 }
 
@@ -36,7 +36,7 @@ const (
 	widest = 1 << 18
 )
 
-func (p *timePool) at(where Seen, second int64) weightKey {
+func (p *timePool) keyAt(where Seen, second int64) weightKey {
 	w := max(p.width, 1)
 	return weightKey{where, second - second%w + w - 1}
 }
@@ -46,13 +46,13 @@ func (p *timePool) note(where Seen, at, ns int64) {
 	if p.weights == nil {
 		p.weights, p.samples = map[weightKey]int64{}, map[weightKey]int64{}
 	}
-	k := p.at(where, at/1e9)
+	k := p.keyAt(where, at/1e9)
 	if ns > 0 {
 		p.weights[k] += ns
 		p.total += ns
 	}
 	p.samples[k]++
-	p.n++
+	p.sampleCount++
 	p.mergeMany()
 }
 
@@ -70,7 +70,7 @@ func (p *timePool) mergeMany() {
 	}
 	stacks := map[Seen]struct{}{}
 	for k := range p.samples {
-		stacks[k.where] = struct{}{}
+		stacks[k.place] = struct{}{}
 	}
 	if len(stacks) > p.mergeAt/2 { // many stacks, not many seconds
 		p.mergeAt *= 2
@@ -86,21 +86,21 @@ func (p *timePool) widen(width int64) {
 	weights := make(map[weightKey]int64, len(p.weights)/2)
 	samples := make(map[weightKey]int64, len(p.samples)/2)
 	for k, v := range p.weights {
-		weights[p.at(k.where, k.second)] += v
+		weights[p.keyAt(k.place, k.second)] += v
 	}
 	for k, v := range p.samples {
-		samples[p.at(k.where, k.second)] += v
+		samples[p.keyAt(k.place, k.second)] += v
 	}
 	p.weights, p.samples = weights, samples
 }
 
 // spread raises the weights by more ns in all, each sample's by the same amount.
 func (p *timePool) spread(more int64) {
-	if p.n == 0 || more <= 0 {
+	if p.sampleCount == 0 || more <= 0 {
 		return
 	}
 	for k, n := range p.samples {
-		share := portion(more, n, p.n)
+		share := portion(more, n, p.sampleCount)
 		p.weights[k] += share
 		p.total += share
 	}
@@ -139,10 +139,10 @@ func inOrder(of map[weightKey]int64) []weightKey {
 		order = append(order, k)
 	}
 	slices.SortFunc(order, func(a, b weightKey) int {
-		order := cmp.Or(cmp.Compare(a.second, b.second), cmp.Compare(a.where.Stack, b.where.Stack),
-			cmp.Compare(a.where.Program, b.where.Program), cmp.Compare(of[a], of[b]))
+		order := cmp.Or(cmp.Compare(a.second, b.second), cmp.Compare(a.place.Stack, b.place.Stack),
+			cmp.Compare(a.place.Program, b.place.Program), cmp.Compare(of[a], of[b]))
 		if order == 0 {
-			order = a.where.compare(&b.where)
+			order = a.place.compare(&b.place)
 		}
 		return order
 	})
@@ -152,7 +152,7 @@ func inOrder(of map[weightKey]int64) []weightKey {
 // takeTotal removes the weights, but not the number of samples, and gives the sum of the weights.
 func (p *timePool) takeTotal() int64 {
 	ns := p.total
-	*p = timePool{n: p.n}
+	*p = timePool{sampleCount: p.sampleCount}
 	return ns
 }
 
@@ -162,10 +162,10 @@ const errorLimit = 2
 
 // samplingError gives that difference, ns.
 func (p *timePool) samplingError() int64 {
-	if p.n == 0 {
+	if p.sampleCount == 0 {
 		return 0
 	}
-	return int64(errorLimit * float64(p.total+p.distributed) / math.Sqrt(float64(p.n)))
+	return int64(errorLimit * float64(p.total+p.distributed) / math.Sqrt(float64(p.sampleCount)))
 }
 
 // merge moves all of another pool.
@@ -178,22 +178,23 @@ func (p *timePool) merge(from *timePool) {
 		p.widen(from.width)
 	}
 	for k, ns := range from.weights {
-		p.weights[p.at(k.where, k.second)] += ns
+		p.weights[p.keyAt(k.place, k.second)] += ns
 	}
 	for k, n := range from.samples {
-		p.samples[p.at(k.where, k.second)] += n
+		p.samples[p.keyAt(k.place, k.second)] += n
 	}
-	p.n, p.total, p.distributed = p.n+from.n, p.total+from.total, p.distributed+from.distributed
+	p.sampleCount, p.total, p.distributed = p.sampleCount+from.sampleCount, p.total+from.total,
+		p.distributed+from.distributed
 	*from = timePool{}
 	p.mergeMany()
 }
 
-// of gives a copy in which places without a program have the given one.
-func (p *timePool) of(program string) timePool {
+// withProgram gives a copy in which places without a program have the given one.
+func (p *timePool) withProgram(program string) timePool {
 	out := *p
 	out.weights, out.samples = map[weightKey]int64{}, map[weightKey]int64{}
 	named := func(k weightKey) weightKey {
-		k.where.Program = cmp.Or(k.where.Program, program)
+		k.place.Program = cmp.Or(k.place.Program, program)
 		return k
 	}
 	for k, ns := range p.weights {
@@ -218,18 +219,18 @@ func (p *timePool) byProgram() map[string]*timePool {
 		return part
 	}
 	for k, ns := range p.weights {
-		part := of(k.where.Program)
+		part := of(k.place.Program)
 		part.weights[k] = ns
 		part.total += ns
 	}
 	for k, n := range p.samples {
-		part := of(k.where.Program)
+		part := of(k.place.Program)
 		part.samples[k] = n
-		part.n += n
+		part.sampleCount += n
 	}
 	for _, part := range parts {
-		if p.n > 0 {
-			part.distributed = portion(p.distributed, part.n, p.n)
+		if p.sampleCount > 0 {
+			part.distributed = portion(p.distributed, part.sampleCount, p.sampleCount)
 		}
 	}
 	*p = timePool{}
@@ -238,10 +239,10 @@ func (p *timePool) byProgram() map[string]*timePool {
 
 // missed are the samples of one program whose place was not found.
 type missed struct {
-	weight, n int64
-	samples   int64 // with a place
-	given     int64 // those of them that have their part
-	second    int64
+	weight, count int64
+	samples       int64 // with a place
+	placed        int64 // those of them that have their part
+	second        int64
 }
 
 // divideMissed divides the weights of missed samples among samples of the same program: whether a sample is missed does
@@ -252,23 +253,23 @@ func (p *timePool) divideMissed() {
 		return
 	}
 	for k, n := range p.samples {
-		if m := of[k.where.Program]; m != nil && k.where.Found.sampled() {
+		if m := of[k.place.Program]; m != nil && k.place.Found.sampled() {
 			m.samples += n
 		}
 	}
 	for _, k := range inOrder(p.samples) {
-		if m := of[k.where.Program]; m != nil && k.where.Found.sampled() {
-			before, weight, n := m.given, portion(m.weight, m.given, m.samples), portion(m.n, m.given, m.samples)
-			m.given = before + p.samples[k]
-			p.weights[k] += portion(m.weight, m.given, m.samples) - weight
-			p.samples[k] += portion(m.n, m.given, m.samples) - n
+		if m := of[k.place.Program]; m != nil && k.place.Found.sampled() {
+			before, weight, n := m.placed, portion(m.weight, m.placed, m.samples), portion(m.count, m.placed, m.samples)
+			m.placed = before + p.samples[k]
+			p.weights[k] += portion(m.weight, m.placed, m.samples) - weight
+			p.samples[k] += portion(m.count, m.placed, m.samples) - n
 		}
 	}
 	for program, m := range of {
 		if m.samples == 0 {
-			k := p.at(Seen{State: sample.Running, Program: program, Found: FoundUnseen}, m.second)
+			k := p.keyAt(Seen{State: sample.Running, Program: program, Found: FoundUnseen}, m.second)
 			p.weights[k] += m.weight
-			p.samples[k] += m.n
+			p.samples[k] += m.count
 		}
 	}
 }
@@ -276,18 +277,18 @@ func (p *timePool) divideMissed() {
 // takeMissed removes the missed samples and gives them by program; nil: none.
 func (p *timePool) takeMissed() (of map[string]*missed) {
 	for k, n := range p.samples {
-		if k.where.Found != FoundMissed {
+		if k.place.Found != FoundMissed {
 			continue
 		}
 		if of == nil {
 			of = map[string]*missed{}
 		}
-		m := of[k.where.Program]
+		m := of[k.place.Program]
 		if m == nil {
 			m = &missed{}
-			of[k.where.Program] = m
+			of[k.place.Program] = m
 		}
-		m.weight, m.n, m.second = m.weight+p.weights[k], m.n+n, max(m.second, k.second)
+		m.weight, m.count, m.second = m.weight+p.weights[k], m.count+n, max(m.second, k.second)
 		delete(p.weights, k)
 		delete(p.samples, k)
 	}

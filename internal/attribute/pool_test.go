@@ -19,7 +19,7 @@ func TestEqualWeightsAreDistributedInTheSameOrder(t *testing.T) {
 		} {
 			p.add(s, 1e9, 10)
 		}
-		p.distribute(6, 0, func(k weightKey, _ int64) { order = append(order, k.where) })
+		p.distribute(6, 0, func(k weightKey, _ int64) { order = append(order, k.place) })
 		return order
 	}
 	first := once()

@@ -44,14 +44,14 @@ func (p *Process) EndThread(t *Thread, e *End, emit func(Span)) {
 	case e.Rest.Wall == 0:
 	case t.begun:
 		if e.Rest.CPU > t.clock.last.CPU {
-			t.clock.Ends(e.Rest, e.Patience, emit)
+			t.clock.EndWithoutSample(e.Rest, e.Patience, emit)
 		}
 	case e.Rest.CPU > e.Before.CPU:
 		t.begun = true
 		if t.clock.Begin(e.Before); t.CreatedAt != 0 {
 			t.clock.Begin(t.birth(e.Rest))
 		}
-		t.clock.Ends(e.Rest, 0, emit)
+		t.clock.EndWithoutSample(e.Rest, 0, emit)
 	}
 }
 

@@ -40,12 +40,12 @@ type Node struct {
 	first        int64 // cutime + cstime when its account began, ns
 	last         int64 // cutime + cstime as last read, ns
 	fromObserved int64 // part of its growth that observed children have added, ns
-	own          int64 // its own CPU time in its life; 0 while the account is open; ns
-	left         int64 // its end, CLOCK_MONOTONIC ns; 0: open
+	ownCPU       int64 // its own CPU time in its life; 0 while the account is open; ns
+	leftAt       int64 // its end, CLOCK_MONOTONIC ns; 0: open
 	settledSum   int64 // value of last at settledAt, ns
 	settledAt    int64 // CLOCK_MONOTONIC ns
 	attributed   int64 // ns
-	attribute    func(ns, at int64, last bool)
+	book         func(ns, at int64, last bool)
 }
 
 // ProcessTree accounts for the CPU time of unobserved children. Not safe for concurrent use.
@@ -87,46 +87,46 @@ func NewProcessTree(kernel ProcSource) *ProcessTree {
 func (t *ProcessTree) Join(
 	pid int, start uint64, parent int, fromStart bool, book func(ns, at int64, last bool),
 ) *Node {
-	m := &Node{pid: pid, start: start, attribute: book}
-	t.setParent(m, parent)
-	if t.read(m) && !fromStart {
-		m.first = m.last
+	n := &Node{pid: pid, start: start, book: book}
+	t.setParent(n, parent)
+	if t.read(n) && !fromStart {
+		n.first = n.last
 	}
-	m.settledSum = m.first
-	t.living[pid] = m
-	return m
+	n.settledSum = n.first
+	t.living[pid] = n
+	return n
 }
 
 // read reads the state of a process; false if it is gone.
-func (t *ProcessTree) read(m *Node) bool {
-	r, ok := t.kernel.State(m.pid)
-	if !ok || r.Start != m.start {
+func (t *ProcessTree) read(n *Node) bool {
+	r, ok := t.kernel.State(n.pid)
+	if !ok || r.Start != n.start {
 		return false
 	}
-	m.last = max(m.last, r.ChildrenCPU)
+	n.last = max(n.last, r.ChildrenCPU)
 	if r.Zombie {
-		m.last = max(m.last, t.kernel.ExactChildrenCPU(m.pid))
+		n.last = max(n.last, t.kernel.ExactChildrenCPU(n.pid))
 	}
-	t.setParent(m, r.Parent)
+	t.setParent(n, r.Parent)
 	return true
 }
 
-func (t *ProcessTree) setParent(m *Node, ppid int) {
-	if ppid == m.ppid {
+func (t *ProcessTree) setParent(n *Node, ppid int) {
+	if ppid == n.ppid {
 		return
 	}
-	m.ppid = ppid
-	if p := t.waiter(ppid); p != m {
-		m.moveTo(p)
+	n.ppid = ppid
+	if p := t.waiter(ppid); p != n {
+		n.moveTo(p)
 	}
 }
 
 // moveTo changes the parent; nil: to none.
-func (m *Node) moveTo(p *Node) {
-	if m.parent != nil {
-		m.parent.openChildren--
+func (n *Node) moveTo(p *Node) {
+	if n.parent != nil {
+		n.parent.openChildren--
 	}
-	if m.parent = p; p != nil {
+	if n.parent = p; p != nil {
 		p.openChildren++
 	}
 }
@@ -134,8 +134,8 @@ func (m *Node) moveTo(p *Node) {
 // waiter gives the process pid, or its nearest ancestor in the tree; nil: none.
 func (t *ProcessTree) waiter(pid int) *Node {
 	for range mostAncestors {
-		if m := t.living[pid]; m != nil || pid <= 1 {
-			return m
+		if n := t.living[pid]; n != nil || pid <= 1 {
+			return n
 		}
 		r, ok := t.kernel.State(pid)
 		if !ok {
@@ -147,13 +147,13 @@ func (t *ProcessTree) waiter(pid int) *Node {
 }
 
 // Parent gives the process that gets this one's time; nil: none.
-func (m *Node) Parent() *Node { return m.parent }
+func (n *Node) Parent() *Node { return n.parent }
 
 // Leave ends an account. own is its CPU time, attributed or before the recording, ns.
-func (t *ProcessTree) Leave(m *Node, own, now int64) {
-	t.read(m) // before its parent waits for it
-	m.own, m.left = own, max(now, 1)
-	t.leaving = append(t.leaving, m)
+func (t *ProcessTree) Leave(n *Node, own, now int64) {
+	t.read(n) // before its parent waits for it
+	n.ownCPU, n.leftAt = own, max(now, 1)
+	t.leaving = append(t.leaving, n)
 }
 
 // Tick reads cutime when due, and closes accounts that ended closeAfter ago.
@@ -162,13 +162,13 @@ func (t *ProcessTree) Tick(now int64) {
 		return
 	}
 	t.pause = min(max(2*t.pause, cutimeEvery), cutimeRarely)
-	for _, m := range t.living {
-		if before := m.last; t.read(m) && m.last > before {
+	for _, n := range t.living {
+		if before := n.last; t.read(n) && n.last > before {
 			t.pause = cutimeEvery
 		}
 	}
 	t.next = now + t.pause + cutimePause*int64(len(t.living))
-	t.closeEnded(func(m *Node) bool { return now-m.left >= closeAfter && m.openChildren == 0 && !t.exists(m) })
+	t.closeEnded(func(n *Node) bool { return now-n.leftAt >= closeAfter && n.openChildren == 0 && !t.exists(n) })
 	if now-t.settled >= settleAgain {
 		t.settled = now
 		t.settle(now)
@@ -179,37 +179,37 @@ func (t *ProcessTree) Tick(now int64) {
 // retried if a child is gone whose end is not reported.
 func (t *ProcessTree) settle(now int64) {
 	open, unsure := map[*Node]int64{}, map[*Node]bool{}
-	for _, m := range t.leaving {
-		if p := m.parent; p != nil && m.left < p.settledAt+closeAfter {
-			open[p] += m.own + m.total()
-			unsure[p] = unsure[p] || m.openChildren > 0
+	for _, n := range t.leaving {
+		if p := n.parent; p != nil && n.leftAt < p.settledAt+closeAfter {
+			open[p] += n.ownCPU + n.total()
+			unsure[p] = unsure[p] || n.openChildren > 0
 		}
 	}
-	for _, m := range t.living {
-		if m.left == 0 && m.parent != nil && !t.exists(m) {
-			unsure[m.parent] = true
+	for _, n := range t.living {
+		if n.leftAt == 0 && n.parent != nil && !t.exists(n) {
+			unsure[n.parent] = true
 		}
 	}
-	for _, m := range t.living {
-		if m.left != 0 || unsure[m] || now-m.settledAt < settleEvery {
+	for _, n := range t.living {
+		if n.leftAt != 0 || unsure[n] || now-n.settledAt < settleEvery {
 			continue
 		}
-		if ns := m.settledSum - m.first - m.fromObserved - m.attributed - open[m]; ns > 0 {
-			m.attributed += ns
-			m.attribute(ns, now, false)
+		if ns := n.settledSum - n.first - n.fromObserved - n.attributed - open[n]; ns > 0 {
+			n.attributed += ns
+			n.book(ns, now, false)
 		}
-		m.settledSum, m.settledAt = m.last, now
+		n.settledSum, n.settledAt = n.last, now
 	}
 }
 
 // total gives the CPU time of its children so far: as last read, or as attributed, whichever is more.
-func (m *Node) total() int64 { return max(m.last, m.first+m.fromObserved+m.attributed) }
+func (n *Node) total() int64 { return max(n.last, n.first+n.fromObserved+n.attributed) }
 
 // Close closes all accounts. Precondition: all processes have left.
 func (t *ProcessTree) Close() {
 	for len(t.leaving) > 0 {
 		n := len(t.leaving)
-		t.closeEnded(func(m *Node) bool { return m.openChildren == 0 })
+		t.closeEnded(func(n *Node) bool { return n.openChildren == 0 })
 		if len(t.leaving) == n {
 			return
 		}
@@ -221,12 +221,12 @@ func (t *ProcessTree) closeEnded(ready func(*Node) bool) {
 	for again := true; again; {
 		again = false
 		left := t.leaving[:0]
-		for _, m := range t.leaving {
-			if !ready(m) {
-				left = append(left, m)
+		for _, n := range t.leaving {
+			if !ready(n) {
+				left = append(left, n)
 				continue
 			}
-			t.closeMember(m)
+			t.closeNode(n)
 			again = true
 		}
 		clear(t.leaving[len(left):])
@@ -235,23 +235,23 @@ func (t *ProcessTree) closeEnded(ready func(*Node) bool) {
 }
 
 // exists reports whether the kernel still has the process, perhaps as a zombie.
-func (t *ProcessTree) exists(m *Node) bool {
-	r, ok := t.kernel.State(m.pid)
-	return ok && r.Start == m.start
+func (t *ProcessTree) exists(n *Node) bool {
+	r, ok := t.kernel.State(n.pid)
+	return ok && r.Start == n.start
 }
 
-func (t *ProcessTree) closeMember(m *Node) {
-	t.read(m)
-	total := m.total()
-	m.attribute(total-m.first-m.fromObserved-m.attributed, m.left, true)
-	if t.living[m.pid] == m {
-		delete(t.living, m.pid)
+func (t *ProcessTree) closeNode(n *Node) {
+	t.read(n)
+	total := n.total()
+	n.book(total-n.first-n.fromObserved-n.attributed, n.leftAt, true)
+	if t.living[n.pid] == n {
+		delete(t.living, n.pid)
 	}
-	if p := m.parent; p != nil {
-		orphan := p.left != 0 && m.left > p.left+closeAfter
-		if !orphan && !t.exists(m) && !(p.left == 0 && t.kernel.IgnoresChildren(p.pid)) {
-			p.fromObserved += m.own + total
+	if p := n.parent; p != nil {
+		orphan := p.leftAt != 0 && n.leftAt > p.leftAt+closeAfter
+		if !orphan && !t.exists(n) && !(p.leftAt == 0 && t.kernel.IgnoresChildren(p.pid)) {
+			p.fromObserved += n.ownCPU + total
 		}
-		m.moveTo(nil)
+		n.moveTo(nil)
 	}
 }

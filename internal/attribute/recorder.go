@@ -5,12 +5,11 @@ package attribute
 import (
 	"encoding/json"
 	"io"
-	"reflect"
 )
 
 // # Recorded streams
 //
-// JSON, one object a line. The first has the options. Each other has a single member: the name of an event's type, or
+// JSON, one object a line. The first has the options. Each other has a single member: an event's name, or
 // "relative", "ignores" or "children" for an answer of the kernel ([ProcSource]), which follows its event. Stacks are
 // numbers: neither names nor memory are recorded. A stream is a test case without processes (streams_test.go).
 
@@ -46,7 +45,7 @@ func (r *Recorder) write(line any) {
 
 // Event records an event. Precondition: it is not handled yet.
 func (r *Recorder) Event(e Event) {
-	r.write(map[string]any{reflect.TypeOf(e).Elem().Name(): e})
+	r.write(map[string]any{e.streamName(): e})
 }
 
 // State implements [ProcSource].

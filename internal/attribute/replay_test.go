@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"reflect"
 
 	"prywalk/internal/sample"
 )
@@ -74,10 +73,10 @@ func event(name string, value json.RawMessage, answered answers) (Event, error) 
 	}
 	for _, e := range []Event{
 		&ProcessStarted{}, &Observed{}, &FoundRunning{}, &FoundUnchanged{},
-		&TaskEnded{}, &ProcessEnded{}, &EndedSoFar{}, &Claimed{},
+		&ThreadEnded{}, &ProcessEnded{}, &EndedSoFar{}, &Claimed{},
 		&ChildCounted{}, &NotObservedFor{}, &Cut{}, &Tick{},
 	} {
-		if reflect.TypeOf(e).Elem().Name() == name {
+		if e.streamName() == name {
 			return e, json.Unmarshal(value, e)
 		}
 	}
@@ -85,21 +84,21 @@ func event(name string, value json.RawMessage, answered answers) (Event, error) 
 }
 
 // sleptAgain converts streams of earlier versions, where "Ran" is a thread that ran and slept again in the same place.
-type sleptAgain map[sample.TaskID]*Observed
+type sleptAgain map[sample.ThreadID]*Observed
 
 func (s sleptAgain) convert(e Event, value json.RawMessage) (before Event) {
 	var old struct {
-		Task   sample.TaskID
+		Task   sample.ThreadID
 		Before struct{ Ran bool }
 	}
 	var had *sample.Unchanged
 	switch e := e.(type) {
 	case *Observed:
 		had = &e.Before
-		defer func() { s[e.Task] = e }()
+		defer func() { s[e.Thread] = e }()
 	case *FoundUnchanged:
 		had = &e.Before
-	case *TaskEnded:
+	case *ThreadEnded:
 		had = &e.Before
 	default:
 		return nil
@@ -108,7 +107,7 @@ func (s sleptAgain) convert(e Event, value json.RawMessage) (before Event) {
 		return nil
 	}
 	last := s[old.Task]
-	slept := &Observed{Process: last.Process, Task: last.Task, CreatedAt: last.CreatedAt, Sample: Sample{
+	slept := &Observed{Process: last.Process, Thread: last.Thread, CreatedAt: last.CreatedAt, Sample: Sample{
 		At: had.Last, Seen: last.Seen, Before: sample.Unchanged{Ticks: had.Ticks - 1, Last: last.At},
 	}}
 	*had = sample.Unchanged{}

@@ -90,7 +90,7 @@ func sampledLives(rng *rand.Rand, life, period int64, samples int) (booked [phas
 		p.addWeights(th)
 	}
 	unseen = p.threads.distribute(pool+p.threads.carriedBack, true,
-		func(k weightKey, ns int64) { booked[k.where.Stack] += ns })
+		func(k weightKey, ns int64) { booked[k.place.Stack] += ns })
 	return booked, used, unseen
 }
 

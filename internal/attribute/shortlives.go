@@ -37,14 +37,14 @@ type threadPool struct {
 
 // skidded has the samples without a usable place.
 type skidded struct {
-	n     int64
-	ns    int64 // sum of their weights
-	first int64 // weight of a thread's first sample, ns; 0: that has a place
+	count       int64
+	ns          int64 // sum of their weights
+	firstWeight int64 // weight of a thread's first sample, ns; 0: that has a place
 }
 
 // sampleWeight is the weight of one sample of a living thread, ns.
 type sampleWeight struct {
-	where    Seen
+	place    Seen
 	at, ns   int64
 	withheld int64 // CPU time beyond the time between two ticks, ns
 	unproven bool
@@ -54,31 +54,31 @@ type sampleWeight struct {
 const longLife = 16
 
 // addSample attributes a sample's interval, and notes its weight if the thread is young.
-func (t *Thread) addSample(l *Sample, emit func(Span)) {
-	if !l.OnCPU && l.Seen.State == sample.Running {
-		t.waited++
+func (t *Thread) addSample(s *Sample, emit func(Span)) {
+	if !s.OnCPU && s.Seen.State == sample.Running {
+		t.queuedSamples++
 	}
-	young := t.CreatedAt != 0 && len(t.weights) < longLife && l.Apart > 0
-	if young && l.Basis == sample.Skids && l.Seen.State == sample.Running {
-		if t.skidded.n == 0 && len(t.weights) == 0 {
-			t.skidded.first = l.Apart - l.At.CPU
+	young := t.CreatedAt != 0 && len(t.weights) < longLife && s.Apart > 0
+	if young && s.Basis == sample.Skids && s.Seen.State == sample.Running {
+		if t.skidded.count == 0 && len(t.weights) == 0 {
+			t.skidded.firstWeight = s.Apart - s.At.CPU
 		}
-		t.skidded.n++
-		t.skidded.ns += l.Apart // its CPU time goes to the next usable sample
+		t.skidded.count++
+		t.skidded.ns += s.Apart // its CPU time goes to the next usable sample
 	}
 	switch {
-	case !young && l.sampled():
-		t.clock.Sample(l.At, l.Seen, l.Apart, emit)
+	case !young && s.sampled():
+		t.clock.AddKernelSample(s.At, s.Seen, s.Apart, emit)
 		return
-	case !young || !l.OnCPU:
-		t.clock.Observe(l.At, l.Seen, l.OnCPU, emit)
+	case !young || !s.OnCPU:
+		t.clock.Observe(s.At, s.Seen, s.OnCPU, emit)
 		return
 	}
-	got, rest := t.clock.sampleUpTo(l.Apart, l.At, l.Seen, true, emit)
+	got, rest := t.clock.observeUpTo(s.Apart, s.At, s.Seen, true, emit)
 	c := sampleWeight{
-		where: l.Seen, at: l.At.Wall, ns: l.Apart - got, withheld: rest, unproven: l.Basis == sample.Undecided,
+		place: s.Seen, at: s.At.Wall, ns: s.Apart - got, withheld: rest, unproven: s.Basis == sample.Undecided,
 	}
-	c.where.State, c.where.Wait, c.where.WaitsFor, c.where.Owner = sample.Running, "", "", 0
+	c.place.State, c.place.Wait, c.place.WaitsFor, c.place.Owner = sample.Running, "", "", 0
 	if t.weights = append(t.weights, c); len(t.weights) == longLife {
 		t.release(emit)
 	}
@@ -88,7 +88,7 @@ func (t *Thread) addSample(l *Sample, emit func(Span)) {
 func (t *Thread) release(emit func(Span)) {
 	for i := range t.weights {
 		if c := &t.weights[i]; c.withheld > 0 {
-			emit(Span{Seen: c.where, End: c.at, Wall: c.withheld, CPU: c.withheld})
+			emit(Span{Seen: c.place, End: c.at, Wall: c.withheld, CPU: c.withheld})
 			c.withheld = 0
 		}
 	}
@@ -100,23 +100,23 @@ func (p *Process) addWeights(t *Thread) {
 	if t.CreatedAt == 0 {
 		return
 	}
-	short := t.Samples-t.waited < longLife || p.Sampled && len(t.weights) < longLife
+	short := t.Samples-t.queuedSamples < longLife || p.Sampled && len(t.weights) < longLife
 	for i, c := range t.weights {
 		switch {
-		case !short && (i > 0 || t.skidded.first != 0):
+		case !short && (i > 0 || t.skidded.firstWeight != 0):
 		case c.unproven:
-			p.threads.unproven.note(c.where, c.at, c.ns)
+			p.threads.unproven.note(c.place, c.at, c.ns)
 		default:
-			p.threads.weights.note(c.where, c.at, c.ns)
+			p.threads.weights.note(c.place, c.at, c.ns)
 		}
 	}
 	switch {
 	case short:
-		p.threads.skidded.n += t.skidded.n
+		p.threads.skidded.count += t.skidded.count
 		p.threads.skidded.ns += t.skidded.ns
-	case t.skidded.first > 0:
-		p.threads.skidded.n++
-		p.threads.skidded.ns += t.skidded.first
+	case t.skidded.firstWeight > 0:
+		p.threads.skidded.count++
+		p.threads.skidded.ns += t.skidded.firstWeight
 	}
 	t.skidded = skidded{}
 	if short {
@@ -130,8 +130,8 @@ func (p *Process) addWeights(t *Thread) {
 
 // takeCarried removes the carried CPU time, ns.
 func (c *Clock) takeCarried() int64 {
-	ns := c.carryCPU
-	c.carryCPU = 0
+	ns := c.carried.cpu
+	c.carried.cpu = 0
 	return ns
 }
 
@@ -154,7 +154,7 @@ func (p *Process) ExitedSoFar(ended, now int64, emit func(Span)) {
 
 func (p *Process) threadEmitter(now int64, emit func(Span)) func(weightKey, int64) {
 	return func(k weightKey, ns int64) {
-		p.emitEnded(Span{Seen: k.where, End: min((k.second+1)*1e9, now)}, ns, emit)
+		p.emitEnded(Span{Seen: k.place, End: min((k.second+1)*1e9, now)}, ns, emit)
 	}
 }
 
@@ -166,8 +166,8 @@ const (
 )
 
 func (t *threadPool) manySkid() bool {
-	return t.skidded.n > 0 && t.skidded.n*manySkid >= t.unproven.n+t.classified+t.skidded.n &&
-		t.weights.n-t.classified >= leastProven
+	return t.skidded.count > 0 && t.skidded.count*manySkid >= t.unproven.sampleCount+t.classified+t.skidded.count &&
+		t.weights.sampleCount-t.classified >= leastProven
 }
 
 // Decide attributes the deferred samples of an ended thread; where many samples skid, as unobserved time.
@@ -182,10 +182,10 @@ func (t *threadPool) distribute(total int64, last bool, emit func(weightKey, int
 	if t.manySkid() {
 		slack += t.unproven.takeTotal()
 	} else {
-		t.classified += t.unproven.n
+		t.classified += t.unproven.sampleCount
 		t.weights.merge(&t.unproven)
 	}
-	if last || t.weights.n >= leastProven {
+	if last || t.weights.sampleCount >= leastProven {
 		slack += t.skidded.ns
 		t.skidded.ns = 0
 	}

@@ -53,7 +53,7 @@ func simulated(rng *rand.Rand, life, period int64, samples int, part float64, ea
 	used += th.clock.last.CPU // of the last, living thread, which has no weight
 	th.Finish(nil, book)
 	unseen = p.threads.distribute(p.Unseen(pool)+p.threads.carriedBack, true,
-		func(k weightKey, ns int64) { booked[k.where.Stack] += ns })
+		func(k weightKey, ns int64) { booked[k.place.Stack] += ns })
 	return booked, used, unseen
 }
 
@@ -101,7 +101,7 @@ func queued(rng *rand.Rand, life, period int64, samples int) (booked [phases]int
 		th.Finish(nil, book)
 	}
 	unseen = p.threads.distribute(pool+p.threads.carriedBack, true,
-		func(k weightKey, ns int64) { booked[k.where.Stack/places] += ns })
+		func(k weightKey, ns int64) { booked[k.place.Stack/places] += ns })
 	return booked, used, unseen
 }
 
@@ -268,7 +268,7 @@ func TestClaimsOfLongRunsAreAsManyAsStacks(t *testing.T) {
 	}
 	got, last := map[sample.StackID]int64{}, int64(0)
 	rest := p.children.weights.distribute(seconds*each, 0, func(k weightKey, ns int64) {
-		got[k.where.Stack] += ns
+		got[k.place.Stack] += ns
 		last = max(last, k.second)
 	})
 	if rest != 0 || !maps.Equal(got, want) {
@@ -285,20 +285,21 @@ func TestClaimsOfManyStacksAreKept(t *testing.T) {
 		wide.add(Seen{Stack: sample.StackID(i % (2 * mostWeights))}, i*1e9, 3)
 		narrow.note(Seen{Stack: sample.StackID(i % 5)}, i%8*1e9, i%2*2)
 	}
-	if len(wide.samples) != 3*mostWeights || wide.n != 3*mostWeights || wide.width != 0 {
-		t.Errorf("%d entries of %d looks, each of %d s", len(wide.samples), wide.n, wide.width)
+	if len(wide.samples) != 3*mostWeights || wide.sampleCount != 3*mostWeights || wide.width != 0 {
+		t.Errorf("%d entries of %d looks, each of %d s", len(wide.samples), wide.sampleCount, wide.width)
 	}
 	wide.widen(64)
 	narrow.merge(&wide)
 	sum := int64(0)
 	for k, ns := range narrow.weights {
 		sum += ns
-		if narrow.at(k.where, k.second) != k {
+		if narrow.keyAt(k.place, k.second) != k {
 			t.Fatalf("%v is no entry of %d seconds", k, narrow.width)
 		}
 	}
-	if want := int64(9*mostWeights + 3*mostWeights); sum != want || narrow.total != want || narrow.n != 6*mostWeights {
-		t.Errorf("%d and %d of %d looks, want %d", sum, narrow.total, narrow.n, want)
+	if want := int64(9*mostWeights + 3*mostWeights); sum != want || narrow.total != want ||
+		narrow.sampleCount != 6*mostWeights {
+		t.Errorf("%d and %d of %d looks, want %d", sum, narrow.total, narrow.sampleCount, want)
 	}
 }
 
@@ -372,10 +373,10 @@ func calling(rng *rand.Rand, life, period int64, samples, each int) (booked [pha
 		th.Add(&l, Gaps{}, book)
 	}
 	th.Decide(nil, book)
-	used += th.clock.last.CPU - th.clock.carryCPU
+	used += th.clock.last.CPU - th.clock.carried.cpu
 	th.release(book)
 	unseen = p.threads.distribute(p.Unseen(pool)+p.threads.carriedBack, true,
-		func(k weightKey, ns int64) { booked[k.where.Stack] += ns })
+		func(k weightKey, ns int64) { booked[k.place.Stack] += ns })
 	return booked, used, unseen
 }
 
@@ -414,7 +415,7 @@ func TestSkiddedTimeGoesToInformativeSamples(t *testing.T) {
 		{20, 20, 100, 100, 0, 0},      // the pool is smaller
 		{20, 15, 1000, 330, 220, 450}, // too few are proven
 	} {
-		p := &Process{threads: threadPool{skidded: skidded{n: c.skidded, ns: 10 * c.skidded}}}
+		p := &Process{threads: threadPool{skidded: skidded{count: c.skidded, ns: 10 * c.skidded}}}
 		for range c.proven {
 			p.threads.weights.add(Seen{Stack: 1}, 0, 10)
 		}
@@ -422,7 +423,7 @@ func TestSkiddedTimeGoesToInformativeSamples(t *testing.T) {
 			p.threads.unproven.add(Seen{Stack: 2}, 0, 10)
 		}
 		got := map[sample.StackID]int64{}
-		left := p.threads.distribute(c.pool, true, func(k weightKey, ns int64) { got[k.where.Stack] += ns })
+		left := p.threads.distribute(c.pool, true, func(k weightKey, ns int64) { got[k.place.Stack] += ns })
 		if got[1] != c.first || got[2] != c.other || left != c.of {
 			t.Errorf("%+v: %v, %d left", c, got, left)
 		}
@@ -448,7 +449,7 @@ func TestUnobservedTimeIsDistributedWhileTheProcessLives(t *testing.T) {
 	exited(1900, 30, 10)
 	p.threads.weights.note(Seen{Stack: 1}, 3e9, 8)
 	exited(1900, 38, 10)
-	p.threads.skidded = skidded{n: 1, ns: 160}
+	p.threads.skidded = skidded{count: 1, ns: 160}
 	exited(1900, 38, 10)
 	for range leastProven - 3 {
 		p.threads.weights.note(Seen{Stack: 2}, 4e9, 0)

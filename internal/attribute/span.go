@@ -14,10 +14,10 @@ type Seen struct {
 	Stack sample.StackID
 	State sample.State
 	Wait  string
-	// WaitsFor and Owner are as in [profile.Interval].
+	// WaitsFor and Owner are as in [prywalk/internal/profile.Interval].
 	WaitsFor string
 	Owner    int
-	// Labels are those of the program, as in [profile.Interval].
+	// Labels are those of the program, as in [prywalk/internal/profile.Interval].
 	Labels string
 	// Stop is why the walk ended: [frames.StopRoot] if the stack is complete.
 	Stop frames.StopReason
@@ -45,14 +45,14 @@ const (
 	FoundInExit              // in exit, so not stopped
 )
 
-func (m Found) leaf() string {
-	if m == FoundUnseen || m == FoundMissed {
+func (f Found) leaf() string {
+	if f == FoundUnseen || f == FoundMissed {
 		return ShortLivedChildren
 	}
 	return ""
 }
 
-func (m Found) sampled() bool { return m == FoundWalked || m == FoundInExec }
+func (f Found) sampled() bool { return f == FoundWalked || f == FoundInExec }
 
 // Span is a piece of a thread's time, attributed to a stack, ns.
 type Span struct {

@@ -20,17 +20,17 @@ import (
 var update = flag.Bool("update", false, "write what recorded streams give")
 
 type sums struct {
-	of    map[string][3]int64
-	cpu   int64
-	tasks int
-	procs map[sample.ProcessID]bool
-	bad   []string
+	of      map[string][3]int64
+	cpu     int64
+	threads int
+	procs   map[sample.ProcessID]bool
+	bad     []string
 }
 
 func newSums() *sums { return &sums{of: map[string][3]int64{}, procs: map[sample.ProcessID]bool{}} }
 
 func (s *sums) Add(i *Interval) {
-	k := fmt.Sprintf("process %d thread %d stack %d %v %s %s %s", i.Process, i.Task, i.Stack, i.State, i.Wait, i.Leaf,
+	k := fmt.Sprintf("process %d thread %d stack %d %v %s %s %s", i.Process, i.Thread, i.Stack, i.State, i.Wait, i.Leaf,
 		i.Program)
 	t := s.of[k]
 	s.of[k] = [3]int64{t[0] + i.CPU, t[1] + i.RunQueue, t[2] + i.Wall}
@@ -40,8 +40,8 @@ func (s *sums) Add(i *Interval) {
 	}
 }
 
-func (s *sums) TaskDone(sample.TaskID, int64, int64) { s.tasks++ }
-func (s *sums) ProcessDone(process sample.ProcessID) { s.procs[process] = true }
+func (s *sums) ThreadDone(sample.ThreadID, int64, int64) { s.threads++ }
+func (s *sums) ProcessDone(process sample.ProcessID)     { s.procs[process] = true }
 
 func (s *sums) String() string {
 	var lines []string
@@ -114,21 +114,21 @@ func TestReplayIsTheRecordedRun(t *testing.T) {
 	for _, e := range []Event{
 		&ProcessStarted{Process: 1, PID: 100, Start: 1, Childless: true},
 		&ProcessStarted{Process: 2, PID: 101, Start: 2, Parent: 100, FromStart: true},
-		&Observed{Process: 2, Task: 1, CreatedAt: 1, Sample: Sample{
+		&Observed{Process: 2, Thread: 1, CreatedAt: 1, Sample: Sample{
 			At: at(10, 5), OnCPU: true, Apart: 10e6, Seen: Seen{Stack: 3}}},
-		&Observed{Process: 2, Task: 1, CreatedAt: 1, Sample: Sample{
+		&Observed{Process: 2, Thread: 1, CreatedAt: 1, Sample: Sample{
 			At: at(20, 9), Apart: 10e6, Seen: Seen{Stack: 4, State: sample.Sleeping, Wait: "read"}}},
 		&Tick{At: 20e6},
-		&FoundUnchanged{Task: 1, Before: sample.Unchanged{Ticks: 3, Last: at(50, 9)}},
+		&FoundUnchanged{Thread: 1, Before: sample.Unchanged{Ticks: 3, Last: at(50, 9)}},
 		&NotObservedFor{At: 60e6, Length: 20e6},
-		&TaskEnded{Process: 2, Task: 1, CreatedAt: 1, End: End{Rest: at(100, 30)}},
+		&ThreadEnded{Process: 2, Thread: 1, CreatedAt: 1, End: End{Rest: at(100, 30)}},
 		&ProcessEnded{Process: 2, Program: "child", At: 100e6,
 			ProcessEnd: ProcessEnd{Charged: 30e6, Ended: 30e6}},
 		&Claimed{Process: 1, Length: 10e6, At: 80e6, OfChild: true, Seen: Seen{Stack: 5}},
 		&Tick{At: 800e6},
 		&ProcessEnded{Process: 1, At: 900e6},
 	} {
-		kernel.gone = kernel.gone || ran.tasks > 0
+		kernel.gone = kernel.gone || ran.threads > 0
 		r.Event(e)
 		a.Handle(e)
 	}

@@ -21,9 +21,9 @@ type Sample struct {
 }
 
 // sampled reports a kernel sample whose CPU time is shared with others (pendingsamples.go).
-func (l *Sample) sampled() bool {
-	s := &l.Seen
-	return l.Sampled && l.OnCPU && *s == Seen{Stack: s.Stack, State: sample.Running, Stop: s.Stop}
+func (s *Sample) sampled() bool {
+	where := &s.Seen
+	return s.Sampled && s.OnCPU && *where == Seen{Stack: where.Stack, State: sample.Running, Stop: where.Stop}
 }
 
 // Thread is the account of one thread. The zero value is of a thread older than the recording.
@@ -33,14 +33,14 @@ type Thread struct {
 	// Samples is the number of ticks with a known stack.
 	Samples int64
 
-	clock    Clock
-	deferred []Sample // first samples (firstsamples.go)
-	begun    bool
-	weights  []sampleWeight
-	skidded  skidded
-	waited   int64 // number of samples found queued
-	firstAt  int64
-	lastAt   int64
+	clock         Clock
+	deferred      []Sample // first samples (firstsamples.go)
+	begun         bool
+	weights       []sampleWeight
+	skidded       skidded
+	queuedSamples int64 // number of samples found queued
+	firstAt       int64
+	lastAt        int64
 }
 
 // Begun reports whether the account has begun.
@@ -67,17 +67,17 @@ func (t *Thread) birth(r sample.Reading) sample.Reading {
 }
 
 // Add attributes the interval that a sample ends, or defers it (firstsamples.go).
-func (t *Thread) Add(l *Sample, gaps Gaps, emit func(Span)) {
+func (t *Thread) Add(s *Sample, gaps Gaps, emit func(Span)) {
 	if n := len(t.deferred); n > 0 {
-		if now, manyCalls := decideFirst(n, l.At.Wall-t.deferred[0].At.Wall, l.Basis); now {
+		if now, manyCalls := decideFirst(n, s.At.Wall-t.deferred[0].At.Wall, s.Basis); now {
 			t.attributeDeferred(manyCalls, gaps, emit)
 		}
 	}
-	if l.Basis == sample.Undecided || len(t.deferred) > 0 {
-		t.deferred = append(t.deferred, *l)
+	if s.Basis == sample.Undecided || len(t.deferred) > 0 {
+		t.deferred = append(t.deferred, *s)
 		return
 	}
-	t.attribute(l, gaps, emit)
+	t.attribute(s, gaps, emit)
 }
 
 // Decide attributes the deferred samples as those of a thread with few system calls.
@@ -87,22 +87,22 @@ func (t *Thread) attributeDeferred(manyCalls bool, gaps Gaps, emit func(Span)) {
 	waiting := t.deferred
 	t.deferred = nil
 	for i := range waiting {
-		l := &waiting[i]
-		if l.OnCPU && manyCalls && l.Basis != sample.Exact {
-			l.OnCPU, l.Basis = false, sample.Skids
+		s := &waiting[i]
+		if s.OnCPU && manyCalls && s.Basis != sample.Exact {
+			s.OnCPU, s.Basis = false, sample.Skids
 		}
-		t.attribute(l, gaps, emit)
+		t.attribute(s, gaps, emit)
 	}
 }
 
-func (t *Thread) attribute(l *Sample, gaps Gaps, emit func(Span)) {
-	t.Extend(l.Before, gaps, emit)
+func (t *Thread) attribute(s *Sample, gaps Gaps, emit func(Span)) {
+	t.Extend(s.Before, gaps, emit)
 	t.Samples++
-	t.lastAt = l.At.Wall
+	t.lastAt = s.At.Wall
 	if t.clock.started {
-		t.skipGaps(l.At, l.Seen.State, gaps, emit)
+		t.skipGaps(s.At, s.Seen.State, gaps, emit)
 	}
-	t.addSample(l, emit)
+	t.addSample(s, emit)
 }
 
 // skipGaps attributes times without samples as not observed.

@@ -14,63 +14,65 @@ func (c *Clock) Observed() int64 { return c.last.Wall + c.queuedFor }
 // Skip attributes length ns of the time up to r as not observed, with that fraction of the CPU and run queue time.
 // Proven sleep or queue time keeps its place.
 func (c *Clock) Skip(length int64, r sample.Reading, state sample.State, emit func(Span)) {
-	cpu, runq := c.moved(r)
-	if c.isOpen && state != sample.Running && cpu == 0 && runq == 0 {
+	t := c.growth(r)
+	if c.isOpen && state != sample.Running && t.cpu == 0 && t.runQueue == 0 {
 		return
 	}
-	queued := c.attributeQueued(c.last.Wall, runq, emit)
-	runq -= queued
-	c.skipTo(queued, 0, queued)
+	queued := c.attributeQueued(c.last.Wall, t.runQueue, emit)
+	t.runQueue -= queued
+	c.skipTo(queued, times{runQueue: queued})
 	whole := r.Wall - c.last.Wall
 	if length = min(length, whole); length <= 0 {
 		return
 	}
-	cpu, runq = parts(cpu, runq, length, whole)
+	t = t.within(length, whole)
 	c.Cut(emit)
-	c.skipTo(length, cpu, runq)
-	end := c.last.Wall
-	if ran := cpu + runq; ran < length {
+	c.skipTo(length, t)
+	end, ran := c.last.Wall, t.ran()
+	if ran < length {
 		emit(Span{Seen: Seen{State: sample.Sleeping}, Leaf: NotObserved, End: end - ran, Wall: length - ran})
 	}
-	if ran := cpu + runq; ran > 0 {
-		emit(Span{Seen: Seen{State: sample.Running}, Leaf: NotObserved, End: end, Wall: ran, RunQueue: runq, CPU: cpu})
+	if ran > 0 {
+		emit(Span{Seen: Seen{State: sample.Running}, Leaf: NotObserved, End: end, Wall: ran, RunQueue: t.runQueue,
+			CPU: t.cpu})
 	}
 }
 
-// parts gives the parts of CPU and run queue time that lie in length ns of whole, so that the rest fits into the rest.
-func parts(cpu, runq, length, whole int64) (int64, int64) {
-	c := min(portion(cpu, length, whole), length)
-	q := min(portion(runq, length, whole), length-c)
-	rounded := cpu + runq - (whole - length) - (c + q)
-	c += max(min(rounded, cpu-c, length-c-q), 0)
-	rounded = cpu + runq - (whole - length) - (c + q)
-	return c, q + max(min(rounded, runq-q, length-c-q), 0)
+// within gives the parts of CPU and run queue time that lie in length ns of whole, so that the rest fits into the rest.
+func (t times) within(length, whole int64) times {
+	cpu := min(portion(t.cpu, length, whole), length)
+	runQueue := min(portion(t.runQueue, length, whole), length-cpu)
+	rounded := t.ran() - (whole - length) - (cpu + runQueue)
+	cpu += max(min(rounded, t.cpu-cpu, length-cpu-runQueue), 0)
+	rounded = t.ran() - (whole - length) - (cpu + runQueue)
+	runQueue += max(min(rounded, t.runQueue-runQueue, length-cpu-runQueue), 0)
+	return times{cpu: cpu, runQueue: runQueue}
 }
 
-// skipTo advances the last reading.
-func (c *Clock) skipTo(wall, cpu, runq int64) {
-	c.used += cpu + runq
+// skipTo advances the last reading by wall ns, of which t.cpu and t.runQueue are CPU and run queue time.
+func (c *Clock) skipTo(wall int64, t times) {
+	c.used += t.ran()
 	c.last.Wall += wall
-	c.last.CPU += cpu
-	c.last.RunQueue += runq
+	c.last.CPU += t.cpu
+	c.last.RunQueue += t.runQueue
 }
 
-// Ends takes the clocks at the thread's end without a last sample. If that is older than patience ns, the time since is
-// not observed; else it is carried.
-func (c *Clock) Ends(r sample.Reading, patience int64, emit func(Span)) {
+// EndWithoutSample takes the clocks at the thread's end without a last sample. If that is older than patience ns, the
+// time since is not observed; else it is carried.
+func (c *Clock) EndWithoutSample(r sample.Reading, patience int64, emit func(Span)) {
 	if alone := r.Wall - c.Observed(); alone > patience {
 		c.Skip(alone, r, sample.Running, emit)
 	}
 	from := c.last.Wall
-	cpu, runq, blocked := c.advance(r)
-	runq -= c.attributeQueued(from, runq, emit)
-	c.carryCPU += cpu
-	c.carryRunq += runq
+	t := c.advance(r)
+	t.runQueue -= c.attributeQueued(from, t.runQueue, emit)
+	c.carried.cpu += t.cpu
+	c.carried.runQueue += t.runQueue
 	if c.isOpen {
-		c.open.Wall += blocked
+		c.open.Wall += t.blocked
 		c.open.End = r.Wall
 	} else {
-		c.carryBlocked += blocked
+		c.carried.blocked += t.blocked
 	}
 }
 

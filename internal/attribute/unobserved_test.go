@@ -107,14 +107,14 @@ func TestAThreadThatStayedQueuedWasObservedUpToThen(t *testing.T) {
 func TestAThreadThatCouldNotBeSampledKeepsItsTime(t *testing.T) {
 	var never, lately, long book
 	never.c.Begin(sample.Reading{Wall: 100, CPU: 1000})
-	never.c.Ends(sample.Reading{Wall: 5100, CPU: 3000, RunQueue: 1000}, 0, never.emit)
+	never.c.EndWithoutSample(sample.Reading{Wall: 5100, CPU: 3000, RunQueue: 1000}, 0, never.emit)
 	never.c.Finish(never.emit)
 	if wall, runq, cpu := never.notObserved(); wall != 5000 || runq != 1000 || cpu != 2000 {
 		t.Errorf("never: %d, queued %d, cpu %d", wall, runq, cpu)
 	}
 	lately.observe(0, 0, 0, 1, sample.Running)
 	lately.observe(10, 0, 0, 1, sample.Running)
-	lately.c.Ends(sample.Reading{Wall: 20, CPU: 17}, 40, lately.emit)
+	lately.c.EndWithoutSample(sample.Reading{Wall: 20, CPU: 17}, 40, lately.emit)
 	lately.c.Finish(lately.emit)
 	if _, _, cpu := lately.total(); cpu != 17 {
 		t.Errorf("lately: %+v", lately.spans)
@@ -125,7 +125,7 @@ func TestAThreadThatCouldNotBeSampledKeepsItsTime(t *testing.T) {
 		}
 	}
 	long.observe(0, 0, 0, 1, sample.Running)
-	long.c.Ends(sample.Reading{Wall: 500, CPU: 70}, 40, long.emit)
+	long.c.EndWithoutSample(sample.Reading{Wall: 500, CPU: 70}, 40, long.emit)
 	long.c.Finish(long.emit)
 	if wall, _, cpu := long.notObserved(); wall != 500 || cpu != 70 {
 		t.Errorf("long: %+v", long.spans)
@@ -155,7 +155,7 @@ func TestClocksAddUpWithGaps(t *testing.T) {
 			cpu, blocked := rng.Int64N(1e8), rng.Int64N(1e8)
 			b.now.CPU += cpu
 			b.now.Wall += cpu + blocked
-			b.c.Ends(b.now, rng.Int64N(2e8), b.emit)
+			b.c.EndWithoutSample(b.now, rng.Int64N(2e8), b.emit)
 		}
 		b.c.Finish(b.emit)
 		wall, runq, cpu := b.total()

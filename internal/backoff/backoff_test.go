@@ -54,7 +54,7 @@ func TestWheelGivesEveryoneBackWhenDue(t *testing.T) {
 			now += rng.Int64N(40e6) * rng.Int64N(20)
 			w.turn(now, func(th *Thread) {
 				at, ok := due[th]
-				if !ok || at > now+wheelGrain || th.filed {
+				if !ok || at > now+wheelGrain || th.inWheel {
 					t.Fatalf("given back %d ns early, known %v", at-now, ok)
 				}
 				delete(due, th)
@@ -64,13 +64,13 @@ func TestWheelGivesEveryoneBackWhenDue(t *testing.T) {
 				}
 			})
 			for th, at := range due {
-				if !th.filed || at < now-wheelGrain {
+				if !th.inWheel || at < now-wheelGrain {
 					t.Fatalf("left in the wheel %d ns late", now-at)
 				}
 			}
 		}
-		if w.n != len(due) {
-			t.Fatalf("%d in the wheel, want %d", w.n, len(due))
+		if w.count != len(due) {
+			t.Fatalf("%d in the wheel, want %d", w.count, len(due))
 		}
 	}
 }

@@ -14,33 +14,33 @@ const (
 )
 
 // noteRestless records whether a thread wakes often while the kernel samples it.
-func (c *Policy) noteRestless(th *Thread, is bool) {
-	if th.restless == is {
+func (p *Policy) noteRestless(th *Thread, restless bool) {
+	if th.restless == restless {
 		return
 	}
 	n := 1
-	if th.restless = is; !is {
+	if th.restless = restless; !restless {
 		n = -1
 	}
 	th.proc.restless += n
-	c.restless += n
+	p.restless += n
 }
 
 // backOffRestless backs off the thread if it is restless.
-func (c *Policy) backOffRestless(th *Thread) {
+func (p *Policy) backOffRestless(th *Thread) {
 	if th.restless {
-		th.backoff = max(th.backoff, c.restlessBackoff())
-		th.observedAt, th.clockThen = c.at, th.proc.cpu
+		th.backoff = max(th.backoff, p.restlessBackoff())
+		th.observedAt, th.clockAtObservation = p.at, th.proc.clock
 	}
 }
 
 // restlessBackoff gives the back-off of a restless sleeper, in nanoseconds; 0: it is observed in the next tick.
-func (c *Policy) restlessBackoff() int64 {
-	length := min(int64(c.restless)*restlessCost*restlessShare, longestRestless)
-	if length < 2*c.period {
+func (p *Policy) restlessBackoff() int64 {
+	length := min(int64(p.restless)*restlessCost*restlessShare, longestRestless)
+	if length < 2*p.period {
 		return 0
 	}
-	return length - length/4 + c.rng.Int64N(length/2)
+	return length - length/4 + p.rng.Int64N(length/2)
 }
 
 // sampled reports whether samples show where the thread runs, so that it may be backed off although it is restless.
@@ -48,4 +48,4 @@ func (th *Thread) sampled() bool { return th.Observed.Sampled() }
 
 // MayWait reports whether a sample of the thread waits for the thread's next due observation. It does for backed-off
 // restless threads: observing right after a run would favour short sleeps.
-func (th *Thread) MayWait() bool { return th.restless && th.filed }
+func (th *Thread) MayWait() bool { return th.restless && th.inWheel }

@@ -13,11 +13,11 @@ const (
 // thread that only sleeps can be observed seldom. But where each of a thousand threads wakes now and then, these bursts
 // are most of the load.
 type stretch struct {
-	extra  int64  // factor of back-offs, less one
-	at     int64  // last decision, CLOCK_MONOTONIC ns
-	clock  uint64 // of the process then, ns
-	ran    int64  // recent CPU time of the process, ns
-	bursts int64  // of it, by backed-off threads, ns
+	extra           int64  // factor of back-offs, less one
+	decidedAt       int64  // last decision, CLOCK_MONOTONIC ns
+	clockAtDecision uint64 // of the process then, ns
+	ran             int64  // recent CPU time of the process, ns
+	bursts          int64  // of it, by backed-off threads, ns
 }
 
 // factor gives the factor of back-offs, from 1 on.
@@ -28,13 +28,13 @@ func (s *stretch) burst(ns int64) { s.bursts += ns }
 
 // decide updates the factor, with the process's clock.
 func (s *stretch) decide(now int64, clock uint64) {
-	if now-s.at < decideEvery {
+	if now-s.decidedAt < decideEvery {
 		return
 	}
-	if s.at != 0 {
-		s.ran += int64(clock - s.clock)
+	if s.decidedAt != 0 {
+		s.ran += int64(clock - s.clockAtDecision)
 	}
-	s.at, s.clock = now, clock
+	s.decidedAt, s.clockAtDecision = now, clock
 	switch {
 	case s.bursts*burstShare > s.ran:
 		s.extra = 0

@@ -24,18 +24,18 @@ type Thread struct {
 	backedOffAt    int64 // the tick at which it was backed off; 0: due at every tick
 	skipped        bool  // it was backed off because ticks are skipped
 
-	backoff    int64  // the next back-off, ns; 0: none
-	observedAt int64  // last observation, CLOCK_MONOTONIC ns
-	clockThen  uint64 // the process's clock then, ns
-	used       int64  // its CPU time then, ns
-	usedKnown  bool   // used is valid
-	restless   bool   // it woke lately, and is backed off nevertheless
-	ranBackOff bool   // it ran while backed off, not accounted yet
-	observed   bool   // observed at least once
-	hasRun     bool   // found changed after its first observation
-	firstRun   bool   // for the first time, not accounted yet
+	backoff            int64  // the next back-off, ns; 0: none
+	observedAt         int64  // last observation, CLOCK_MONOTONIC ns
+	clockAtObservation uint64 // the process's clock then, ns
+	cpuAtObservation   int64  // its CPU time then, ns
+	cpuKnown           bool   // cpuAtObservation is valid
+	restless           bool   // it woke lately, and is backed off nevertheless
+	ranBackOff         bool   // it ran while backed off, not accounted yet
+	observed           bool   // observed at least once
+	hasRun             bool   // found changed after its first observation
+	ranFirst           bool   // for the first time, not accounted yet
 
-	filed      bool // it is in the wheel, in this slot
+	inWheel    bool // it is in the wheel, in this slot
 	slot       int
 	prev, next *Thread
 }
@@ -63,7 +63,7 @@ func (th *Thread) HasRun() bool { return th.hasRun }
 // class gives the statistics shared by threads that run repeatedly (e.g. workers of a garbage collector), or by those
 // that have not run since their first observation.
 func (th *Thread) class() *stretch {
-	if th.hasRun && !th.firstRun {
+	if th.hasRun && !th.ranFirst {
 		return &th.proc.haveRun
 	}
 	return &th.proc.notRunYet
@@ -93,9 +93,9 @@ type Process struct {
 	// Due are the threads due in this tick.
 	Due []*Thread
 
-	clocked bool   // the process's clock was readable
-	clockAt int64  // when it was read, CLOCK_MONOTONIC ns
-	cpu     uint64 // its value, ns
+	clockKnown bool   // the process's clock was readable
+	clockAt    int64  // when it was read, CLOCK_MONOTONIC ns
+	clock      uint64 // its value, ns
 
 	backedOff int // number of threads
 	restless  int // number of threads
@@ -111,12 +111,12 @@ type Process struct {
 
 // NewProcess makes the state of a process with this clock, in nanoseconds.
 func NewProcess(cpu uint64) *Process {
-	return &Process{cpu: cpu, clockAllObserved: cpu}
+	return &Process{clock: cpu, clockAllObserved: cpu}
 }
 
 // Clock sets the process's clock (ns) at a tick (CLOCK_MONOTONIC ns); ok reports whether it was readable.
 func (p *Process) Clock(at int64, cpu uint64, ok bool) {
-	p.clockAt, p.cpu, p.clocked = at, cpu, ok
+	p.clockAt, p.clock, p.clockKnown = at, cpu, ok
 	if ok {
 		p.haveRun.decide(at, cpu)
 		p.notRunYet.decide(at, cpu)

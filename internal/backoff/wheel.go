@@ -11,21 +11,21 @@ const (
 // wheel keeps backed-off threads by the time at which they are due, so that a tick touches only those. Threads are
 // linked: it allocates nothing.
 type wheel struct {
-	slots [wheelSlots]*Thread
-	at    int64 // slots up to this one are empty; counted from CLOCK_MONOTONIC 0
-	n     int   // number of threads
+	slots    [wheelSlots]*Thread
+	turnedTo int64 // slots up to this one are empty; counted from CLOCK_MONOTONIC 0
+	count    int   // number of threads
 }
 
 // put adds a thread that is due at a time, CLOCK_MONOTONIC ns, at the next call of turn at the earliest.
 func (w *wheel) put(th *Thread, due int64) {
-	at := min(max(due/wheelGrain, w.at+1), w.at+wheelSlots-1)
+	at := min(max(due/wheelGrain, w.turnedTo+1), w.turnedTo+wheelSlots-1)
 	slot := int(at % wheelSlots)
-	th.slot, th.prev, th.next, th.filed = slot, nil, w.slots[slot], true
+	th.slot, th.prev, th.next, th.inWheel = slot, nil, w.slots[slot], true
 	if th.next != nil {
 		th.next.prev = th
 	}
 	w.slots[slot] = th
-	w.n++
+	w.count++
 }
 
 // remove removes a thread.
@@ -38,21 +38,21 @@ func (w *wheel) remove(th *Thread) {
 	if th.next != nil {
 		th.next.prev = th.prev
 	}
-	th.prev, th.next, th.filed = nil, nil, false
-	w.n--
+	th.prev, th.next, th.inWheel = nil, nil, false
+	w.count--
 }
 
 // turn removes all threads due until now, and passes each to due, which may put it back.
 func (w *wheel) turn(now int64, due func(*Thread)) {
 	to := now / wheelGrain
 	var list *Thread
-	for at := max(w.at+1, to-wheelSlots+1); at <= to; at++ {
+	for at := max(w.turnedTo+1, to-wheelSlots+1); at <= to; at++ {
 		for th := w.slots[at%wheelSlots]; th != nil; th = w.slots[at%wheelSlots] {
 			w.remove(th)
 			th.next, list = list, th
 		}
 	}
-	w.at = max(w.at, to)
+	w.turnedTo = max(w.turnedTo, to)
 	for list != nil {
 		th := list
 		list, th.next = th.next, nil

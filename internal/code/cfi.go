@@ -41,9 +41,9 @@ func section(w *elffile.Window) dwarfunwind.Section {
 // maxDebugFrame bounds a .debug_frame, bytes after decompression.
 const maxDebugFrame = 64 << 20
 
-// moreCFI is call frame information of debug files and .gnu_debugdata, opened when no other source describes code; in a
-// file with a table, for code of other languages.
-type moreCFI struct {
+// debugCFI is call frame information of debug files and .gnu_debugdata, opened when no other source describes code; in
+// a file with a table, for code of other languages.
+type debugCFI struct {
 	elf    *elffile.File
 	from   *separate
 	table  managed.FileTable // nil: none
@@ -52,11 +52,11 @@ type moreCFI struct {
 }
 
 // Rule implements [frames.RuleSource].
-func (m *moreCFI) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
+func (m *debugCFI) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if m.inTable(q.Lookup(m.elf.Arch())) {
 		return frames.Rule{}, nil, false
 	}
-	for _, t := range m.all() {
+	for _, t := range m.openTables() {
 		if r, row, ok := t.Rule(q); ok {
 			return r, row, true
 		}
@@ -65,11 +65,11 @@ func (m *moreCFI) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 }
 
 // FuncRange implements heuristics.Functions.
-func (m *moreCFI) FuncRange(pc uint64) (start, end uint64, ok bool) {
+func (m *debugCFI) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	if m.inTable(pc) {
 		return 0, 0, false
 	}
-	for _, t := range m.all() {
+	for _, t := range m.openTables() {
 		if start, end, ok = t.FuncRange(pc); ok {
 			return start, end, ok
 		}
@@ -77,7 +77,7 @@ func (m *moreCFI) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	return 0, 0, false
 }
 
-func (m *moreCFI) inTable(pc uint64) bool {
+func (m *debugCFI) inTable(pc uint64) bool {
 	if m.table == nil {
 		return false
 	}
@@ -85,7 +85,7 @@ func (m *moreCFI) inTable(pc uint64) bool {
 	return ok
 }
 
-func (m *moreCFI) all() []*dwarfunwind.Table {
+func (m *debugCFI) openTables() []*dwarfunwind.Table {
 	if m.tried {
 		return m.tables
 	}
@@ -99,7 +99,7 @@ func (m *moreCFI) all() []*dwarfunwind.Table {
 	return m.tables
 }
 
-func (m *moreCFI) add(f *elffile.File) {
+func (m *debugCFI) add(f *elffile.File) {
 	w, err := f.WindowUpTo(f.DebugSection("frame"), maxDebugFrame)
 	if err != nil || f.Arch() != m.elf.Arch() {
 		return

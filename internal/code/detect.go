@@ -12,22 +12,22 @@ import (
 	"prywalk/internal/runtimes"
 )
 
-// found are the run-time systems that were found in a process.
-type found struct {
-	slots  []slot // one per detector; several of a kind that is [managed.PerModule]
-	namers []managed.Namer
-	dated  []managed.Runtime   // rules valid at a moment
-	images map[*Image]struct{} // at the last detection
-	made   bool                // there is run-time code without a system
+// foundSystems are the run-time systems that were found in a process.
+type foundSystems struct {
+	slots   []slot // one per detector; several of a kind that is [managed.PerModule]
+	namers  []managed.Namer
+	dated   []managed.Runtime   // rules valid at a moment
+	images  map[*Image]struct{} // at the last detection
+	unowned bool                // there is run-time code without a system
 }
 
 type slot struct {
-	detect managed.Detector
-	kind   int             // of the detector
-	system managed.Runtime // nil: not found
-	why    error           // why it is not read
-	tries  int             // since new files or run-time code appeared
-	pause  int             // refreshes until the next attempt
+	detect  managed.Detector
+	kind    int             // of the detector
+	system  managed.Runtime // nil: not found
+	reason  error           // why it is not read
+	tries   int             // since new files or run-time code appeared
+	skipped int             // refreshes until the next attempt
 }
 
 // maxDetections bounds attempts to read a system that is still loading: at the next refresh, then after 2, 4, 8. New
@@ -35,7 +35,7 @@ type slot struct {
 const maxDetections = 8
 
 // detect attaches the systems to new mappings, and searches for others if there are new files or new run-time code.
-func (f *found) detect(h *host) {
+func (f *foundSystems) detect(h *host) {
 	if f.slots == nil {
 		for i, d := range runtimes.List {
 			f.slots = append(f.slots, slot{detect: d, kind: i})
@@ -46,18 +46,18 @@ func (f *found) detect(h *host) {
 			*s = slot{detect: s.detect, kind: s.kind}
 		}
 	}
-	fresh := f.newImages(h.mods) || !f.made && len(managed.Unowned(h)) > 0
+	fresh := f.newImages(h.mods) || !f.unowned && len(managed.Unowned(h)) > 0
 	for i := 0; i < len(f.slots); i++ {
 		if s := &f.slots[i]; s.system == nil && (fresh || s.tries == 0) {
-			s.tries, s.pause = 0, 0
-			f.try(i, h)
+			s.tries, s.skipped = 0, 0
+			f.detectKind(i, h)
 		}
 	}
-	f.made = len(managed.Unowned(h)) > 0
+	f.unowned = len(managed.Unowned(h)) > 0
 	f.list()
 }
 
-func (f *found) newImages(mods []*frames.Module) (fresh bool) {
+func (f *foundSystems) newImages(mods []*frames.Module) (fresh bool) {
 	was := f.images
 	f.images = make(map[*Image]struct{}, len(was))
 	for _, m := range mods {
@@ -73,12 +73,12 @@ func (f *found) newImages(mods []*frames.Module) (fresh bool) {
 // maxPerModule bounds the systems of a kind.
 const maxPerModule = 16
 
-// try detects a system in the modules without one of its kind. It adds a slot for the next one.
-func (f *found) try(i int, h *host) {
+// detectKind detects a system in the modules without one of its kind. It adds a slot for the next one.
+func (f *foundSystems) detectKind(i int, h *host) {
 	s := &f.slots[i]
 	s.tries++
-	s.pause = 1 << (s.tries - 1)
-	if s.system, s.why = s.detect(f.others(s.kind, h)); s.system != nil && !s.system.Attach(h) {
+	s.skipped = 1 << (s.tries - 1)
+	if s.system, s.reason = s.detect(f.withoutKind(s.kind, h)); s.system != nil && !s.system.Attach(h) {
 		s.system = nil
 	}
 	if _, is := s.system.(managed.PerModule); !is {
@@ -96,8 +96,8 @@ func (f *found) try(i int, h *host) {
 	}
 }
 
-// others gives h without the modules that have a system of that kind.
-func (f *found) others(kind int, h *host) *host {
+// withoutKind gives h without the modules that have a system of that kind.
+func (f *foundSystems) withoutKind(kind int, h *host) *host {
 	left := h
 	for i := range f.slots {
 		own, is := f.slots[i].system.(managed.PerModule)
@@ -114,14 +114,14 @@ func (f *found) others(kind int, h *host) *host {
 }
 
 // retry repeats detections that failed and are due. changed reports that a system was found, so that rules can differ.
-func (f *found) retry(h *host) (changed bool) {
+func (f *foundSystems) retry(h *host) (changed bool) {
 	for i := 0; i < len(f.slots); i++ {
 		s := &f.slots[i]
-		if s.system != nil || s.tries > 0 && s.why == nil || s.tries >= maxDetections {
+		if s.system != nil || s.tries > 0 && s.reason == nil || s.tries >= maxDetections {
 			continue
 		}
-		if s.pause--; s.pause <= 0 {
-			f.try(i, h)
+		if s.skipped--; s.skipped <= 0 {
+			f.detectKind(i, h)
 			changed = changed || f.slots[i].system != nil
 		}
 	}
@@ -131,13 +131,13 @@ func (f *found) retry(h *host) (changed bool) {
 	return changed
 }
 
-func (f *found) starting() bool {
+func (f *foundSystems) starting() bool {
 	return slices.ContainsFunc(f.slots, func(s slot) bool {
-		return s.system == nil && errors.Is(s.why, managed.ErrNotYet) && s.tries < maxDetections
+		return s.system == nil && errors.Is(s.reason, managed.ErrNotYet) && s.tries < maxDetections
 	})
 }
 
-func (f *found) list() {
+func (f *foundSystems) list() {
 	f.namers, f.dated = nil, nil
 	for i := range f.slots {
 		s := f.slots[i].system
@@ -150,7 +150,7 @@ func (f *found) list() {
 	}
 }
 
-func (f *found) changed() (changed bool) {
+func (f *foundSystems) changed() (changed bool) {
 	for i := range f.slots {
 		if s := f.slots[i].system; s != nil && s.Changed() {
 			changed = true
@@ -159,7 +159,7 @@ func (f *found) changed() (changed bool) {
 	return changed
 }
 
-func (f *found) forget() {
+func (f *foundSystems) forget() {
 	for i := range f.slots {
 		if s := f.slots[i].system; s != nil {
 			s.Forget()
@@ -167,11 +167,11 @@ func (f *found) forget() {
 	}
 }
 
-func (f *found) unknown() error {
+func (f *foundSystems) unknown() error {
 	for i := range f.slots {
 		s := &f.slots[i]
-		if s.system == nil && s.why != nil && !errors.Is(s.why, managed.ErrNotYet) {
-			return s.why
+		if s.system == nil && s.reason != nil && !errors.Is(s.reason, managed.ErrNotYet) {
+			return s.reason
 		}
 		if s.system != nil && s.system.Unknown() != nil {
 			return s.system.Unknown()
@@ -180,7 +180,7 @@ func (f *found) unknown() error {
 	return nil
 }
 
-func (f *found) funcRange(pc uint64) (start, end uint64, ok bool) {
+func (f *foundSystems) funcRange(pc uint64) (start, end uint64, ok bool) {
 	for i := range f.slots {
 		if s := f.slots[i].system; s != nil {
 			if start, end, ok = s.FuncRange(pc); ok {
@@ -240,7 +240,7 @@ func (h *host) Own(m *frames.Module, names ...string) []managed.Symbol {
 	if img == nil {
 		return nil
 	}
-	out := slices.Clone(img.own(names))
+	out := slices.Clone(img.ownSymbols(names))
 	for i := range out {
 		out[i].Addr += m.Bias
 	}

@@ -19,7 +19,7 @@ type fakeSystem struct {
 func (s *fakeSystem) Name() string             { return "Fake 1" }
 func (s *fakeSystem) Attach(managed.Host) bool { return s.here }
 
-func detecting(t *testing.T, d managed.Detector) (f *found, asked *int) {
+func detecting(t *testing.T, d managed.Detector) (f *foundSystems, asked *int) {
 	t.Helper()
 	was := runtimes.List
 	t.Cleanup(func() { runtimes.List = was })
@@ -28,7 +28,7 @@ func detecting(t *testing.T, d managed.Detector) (f *found, asked *int) {
 		*asked++
 		return d(h)
 	}}
-	return &found{}, asked
+	return &foundSystems{}, asked
 }
 
 func withImage() *frames.Module { return &frames.Module{Origin: &Mapping{Image: &Image{}}} }

@@ -23,12 +23,12 @@ type filePool struct {
 }
 
 type pooledFile struct {
-	pool   *filePool
-	f      *safeopen.File
-	path   string // another name of the file in this mount namespace; "" for none
-	closed bool
-	gone   bool // the name is lost
-	used   uint64
+	pool     *filePool
+	f        *safeopen.File
+	path     string // another name of the file in this mount namespace; "" for none
+	closed   bool
+	nameLost bool
+	used     uint64
 }
 
 // newFilePool makes a pool of at most limit open files; 0: half of RLIMIT_NOFILE, at most 512.
@@ -82,19 +82,20 @@ func (p *filePool) drop(h *pooledFile) {
 	}
 }
 
-// rest closes a file until the next read. It reports whether its name is still of this file; if not, that read fails.
-func (h *pooledFile) rest() (named bool) {
+// closeUntilRead closes a file until the next read. It reports whether its name is still of this file; if not, that
+// read fails.
+func (h *pooledFile) closeUntilRead() (named bool) {
 	h.pool.mu.Lock()
 	defer h.pool.mu.Unlock()
 	if h.closed {
-		return !h.gone
+		return !h.nameLost
 	}
-	f, err := h.again()
-	if h.gone = err != nil; !h.gone {
+	f, err := h.openAgain()
+	if h.nameLost = err != nil; !h.nameLost {
 		_ = f.Close()
 	}
 	h.close()
-	return !h.gone
+	return !h.nameLost
 }
 
 func (p *filePool) closeAll() {
@@ -126,7 +127,7 @@ func (h *pooledFile) reopen() error {
 	if h.pool.limit == 0 {
 		return os.ErrClosed
 	}
-	f, err := h.again()
+	f, err := h.openAgain()
 	if err != nil {
 		return err
 	}
@@ -134,16 +135,16 @@ func (h *pooledFile) reopen() error {
 	return nil
 }
 
-// again reopens the file by its link in map_files, which ends with its process, else by its path.
-func (h *pooledFile) again() (*safeopen.File, error) {
-	f, err := h.same(h.f.Again())
+// openAgain opens the file by its link in map_files, which ends with its process, else by its path.
+func (h *pooledFile) openAgain() (*safeopen.File, error) {
+	f, err := h.checkSame(h.f.Again())
 	if err != nil && strings.HasPrefix(h.path, "/") {
-		f, err = h.same(h.f.AgainAt(h.path))
+		f, err = h.checkSame(h.f.AgainAt(h.path))
 	}
 	return f, err
 }
 
-func (h *pooledFile) same(f *safeopen.File, err error) (*safeopen.File, error) {
+func (h *pooledFile) checkSame(f *safeopen.File, err error) (*safeopen.File, error) {
 	if err == nil && f.ID() != h.f.ID() {
 		return nil, errors.Join(fmt.Errorf("%s: %w", f.Name(), errFileGone), f.Close())
 	}

@@ -81,7 +81,7 @@ func (s *separate) all() []*elffile.File {
 	s.tried = true
 	if s.open != nil {
 		for _, p := range s.elf.DebugPaths(s.path) {
-			if f := s.try(p); f != nil {
+			if f := s.openDebug(p); f != nil {
 				s.found = append(s.found, f)
 				break
 			}
@@ -93,8 +93,8 @@ func (s *separate) all() []*elffile.File {
 	return s.found
 }
 
-// rest drops the files until the next call of all.
-func (s *separate) rest() {
+// drop drops the files until the next call of all.
+func (s *separate) drop() {
 	for _, f := range s.found {
 		if f.Memory() != s.elf.Memory() { // embedded ones share the image's
 			f.Release()
@@ -113,7 +113,7 @@ func (s *separate) list() []*elffile.File {
 	return s.found
 }
 
-func (s *separate) try(path string) *elffile.File {
+func (s *separate) openDebug(path string) *elffile.File {
 	f, err := s.open(path)
 	if err != nil {
 		return nil

@@ -46,7 +46,7 @@ func (r *Runtimes) ParkedAtEnd() string {
 	if w == nil || w.Count == 0 {
 		return text
 	}
-	return w.said(" at the end") + "; what they waited for: prywalk report --by wait FILE"
+	return w.sentence(" at the end") + "; what they waited for: prywalk report --by wait FILE"
 }
 
 // ParkedNow gives the number of waiting goroutines and a line for a table that has their time. The process is live.
@@ -55,7 +55,7 @@ func (r *Runtimes) ParkedNow() (*WaitingGoroutines, string) {
 	if w == nil || w.Count == 0 {
 		return w, text
 	}
-	return w, w.said("") + "; to see their stacks: " + fmt.Sprintf("prywalk dump -p %d", r.pid)
+	return w, w.sentence("") + "; to see their stacks: " + fmt.Sprintf("prywalk dump -p %d", r.pid)
 }
 
 // ParkedText gives the line of text of [Runtimes.WaitingGoroutines].
@@ -127,22 +127,22 @@ func (w *WaitingGoroutines) text() string {
 	if w.Count == 1 {
 		what = "1 goroutine that waits is"
 	}
-	return what + " not shown" + w.why()
+	return what + " not shown" + w.reasons()
 }
 
-func (w *WaitingGoroutines) said(when string) string {
+func (w *WaitingGoroutines) sentence(when string) string {
 	switch {
 	case when != "" && w.Count == 1:
-		return "1 goroutine waited" + when + w.why()
+		return "1 goroutine waited" + when + w.reasons()
 	case when != "":
-		return fmt.Sprintf("%d goroutines waited%s", w.Count, when) + w.why()
+		return fmt.Sprintf("%d goroutines waited%s", w.Count, when) + w.reasons()
 	case w.Count == 1:
-		return "1 goroutine waits" + w.why()
+		return "1 goroutine waits" + w.reasons()
 	}
-	return fmt.Sprintf("%d goroutines wait", w.Count) + w.why()
+	return fmt.Sprintf("%d goroutines wait", w.Count) + w.reasons()
 }
 
-func (w *WaitingGoroutines) why() string {
+func (w *WaitingGoroutines) reasons() string {
 	names := slices.SortedFunc(maps.Keys(w.ByReason), func(a, b string) int {
 		return cmp.Or(w.ByReason[b]-w.ByReason[a], strings.Compare(a, b))
 	})

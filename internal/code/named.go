@@ -57,8 +57,8 @@ func findSymbol(f *elffile.File, kind elffile.SymbolKind, name string) (found sy
 	return found
 }
 
-// own gives the symbols of names in the file's own tables, at most maxOwned. It is cached.
-func (img *Image) own(names []string) []managed.Symbol {
+// ownSymbols gives the symbols of names in the file's own tables, at most maxOwned. It is cached.
+func (img *Image) ownSymbols(names []string) []managed.Symbol {
 	img.mu.Lock()
 	defer img.mu.Unlock()
 	key := strings.Join(names, " ")

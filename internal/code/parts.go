@@ -32,7 +32,7 @@ func (p *parts) prepare(f *elffile.File, more *separate) {
 		p.bounds = append(p.bounds, p.table)
 	}
 	p.addCFI(f)
-	cfi := &moreCFI{elf: f, from: more, table: p.table}
+	cfi := &debugCFI{elf: f, from: more, table: p.table}
 	p.sources = append(p.sources, cfi)
 	p.bounds = append(p.bounds, cfi, &funcIndex{elf: f, from: more})
 	p.cold = coldParts{elf: f, from: more}

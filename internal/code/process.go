@@ -23,9 +23,9 @@ type Process struct {
 	// first walk.
 	JITFuncs FuncBounds
 
-	cache *ImageCache
-	own   bool // the cache is of this process alone
-	space *frames.Space
+	cache    *ImageCache
+	ownCache bool // no other process uses it
+	space    *frames.Space
 
 	text     []byte
 	code     []mapped       // ascending
@@ -51,7 +51,7 @@ func Open(pid int) (*Process, error) {
 	if err != nil {
 		return nil, errors.Join(err, cache.Close())
 	}
-	p.own = true
+	p.ownCache = true
 	return p, nil
 }
 
@@ -118,7 +118,7 @@ func (p *Process) readable() error {
 func (p *Process) Close() error {
 	err := p.Process.Close()
 	p.release()
-	if p.own {
+	if p.ownCache {
 		err = errors.Join(err, p.cache.Close())
 	}
 	return err
@@ -126,7 +126,7 @@ func (p *Process) Close() error {
 
 // release drops all but the images and the code that describes itself, which names still need.
 func (p *Process) release() {
-	count(p.code, -1)
+	countUsers(p.code, -1)
 	p.over.Store(true)
 	p.space, p.runtimes, p.JITFuncs, p.jit = nil, nil, nil, nil
 	p.text, p.code, p.spans = nil, nil, nil

@@ -51,7 +51,7 @@ func (p *Process) Refresh() (changed bool, err error) {
 			return false, err
 		}
 	}
-	p.adopt(next)
+	p.setMappings(next)
 	return true, nil
 }
 
@@ -80,13 +80,13 @@ func (p *Process) readMaps() error {
 		}
 	}
 	if len(p.text) == 0 {
-		return p.noMaps()
+		return p.useOtherThread()
 	}
 	return nil
 }
 
-// noMaps goes on with another thread's files: the list of a thread that has ended is empty.
-func (p *Process) noMaps() error {
+// useOtherThread goes on with another thread's files: the list of a thread that has ended is empty.
+func (p *Process) useOtherThread() error {
 	if !p.NextThread() {
 		return process.Explain(p.PID, os.ErrNotExist)
 	}
@@ -107,7 +107,7 @@ func (p *Process) scan() ([]mapped, error) {
 		for len(old) > 0 && old[0].at.Start < m.Start {
 			old = old[1:]
 		}
-		if len(old) > 0 && old[0].at.same(m) {
+		if len(old) > 0 && old[0].at.isUnchanged(m) {
 			next = append(next, old[0])
 			return
 		}
@@ -146,8 +146,8 @@ func (m *RawMapping) span() procmem.Span {
 	return s
 }
 
-// same reports whether the line is of this mapping, unchanged.
-func (m *Mapping) same(r *RawMapping) bool {
+// isUnchanged reports whether the line is of this mapping, unchanged.
+func (m *Mapping) isUnchanged(r *RawMapping) bool {
 	if m.Start != r.Start || m.End != r.End || m.Offset != r.Offset || m.Dev != r.Dev || m.Inode != r.Inode {
 		return false
 	}
@@ -158,13 +158,13 @@ func (m *Mapping) same(r *RawMapping) bool {
 	return path == m.Path
 }
 
-// adopt makes next the current mappings.
-func (p *Process) adopt(next []mapped) {
+// setMappings makes next the current mappings.
+func (p *Process) setMappings(next []mapped) {
 	before := p.code
 	p.code = next
 	defer func() {
-		count(p.code, 1)
-		count(before, -1)
+		countUsers(p.code, 1)
+		countUsers(before, -1)
 	}()
 	bare := p.makeModules()
 	p.Comm = p.Name()

@@ -14,7 +14,7 @@ type Runtimes struct {
 	arch  frames.Arch
 	pid   int // 0: a core
 	code  *heuristics.Source
-	found found
+	found foundSystems
 	host  host
 }
 
@@ -119,7 +119,7 @@ func (r *Runtimes) changed() bool { return r.found.changed() }
 
 func (r *Runtimes) retry() bool { return r.found.retry(&r.host) }
 
-func (r *Runtimes) exec() { r.found = found{} }
+func (r *Runtimes) exec() { r.found = foundSystems{} }
 
 func (r *Runtimes) forget() {
 	r.code.Forget()
@@ -127,17 +127,17 @@ func (r *Runtimes) forget() {
 }
 
 type jitBounds struct {
-	of  *found
-	ask *FuncBounds
+	found *foundSystems
+	more  *FuncBounds
 }
 
 // FuncRange implements heuristics.Functions.
 func (b jitBounds) FuncRange(pc uint64) (start, end uint64, ok bool) {
-	if start, end, ok = b.of.funcRange(pc); ok {
+	if start, end, ok = b.found.funcRange(pc); ok {
 		return start, end, ok
 	}
-	if *b.ask == nil {
+	if *b.more == nil {
 		return 0, 0, false
 	}
-	return (*b.ask)(pc)
+	return (*b.more)(pc)
 }

@@ -29,7 +29,7 @@ func (c *ImageCache) CloseUnused() {
 		if img == nil {
 			continue
 		}
-		if img.Unused() && !img.rest() {
+		if img.Unused() && !img.drop() {
 			delete(c.byFile, id)
 			c.forget(img)
 			img.dropHeaders()
@@ -48,14 +48,14 @@ func (c *ImageCache) forget(img *Image) {
 	}
 }
 
-// rest drops data and closes the file. It reports whether its name is still of this file.
-func (img *Image) rest() (named bool) {
+// drop drops data and closes the file. It reports whether its name is still of this file.
+func (img *Image) drop() (named bool) {
 	img.mu.Lock()
 	defer img.mu.Unlock()
-	img.more.rest()
+	img.more.drop()
 	img.parts.Store(nil)
 	img.ELF.Rest()
-	return img.file == nil || img.file.rest()
+	return img.file == nil || img.file.closeUntilRead()
 }
 
 func (img *Image) dropHeaders() {
@@ -65,8 +65,8 @@ func (img *Image) dropHeaders() {
 	img.ELF.Forget()
 }
 
-// count adds n users to the images of mappings.
-func count(code []mapped, n int64) {
+// countUsers adds n users to the images of mappings.
+func countUsers(code []mapped, n int64) {
 	for i := range code {
 		if img := code[i].at.Image; img != nil {
 			img.use.users.Add(n)

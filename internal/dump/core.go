@@ -42,7 +42,7 @@ func Core(c *core.Core, o Options, sysroot bool) *Process {
 		w.MaxDepth = o.MaxDepth
 		r := goroutineReader{read: c.Read, space: c.Space(), walk: w, locks: o.goroutineLocks}
 		var err error
-		if p.GoroutineStacks, err = r.every(systems, p.Threads); err == nil { // else the line has the reason
+		if p.GoroutineStacks, err = r.readAll(systems, p.Threads); err == nil { // else the line has the reason
 			p.Parked = ""
 		}
 		r.close()

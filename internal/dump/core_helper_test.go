@@ -137,7 +137,7 @@ func dumpOf(t *testing.T, file string) *Process {
 	return dumpNamed(t, file, false)
 }
 
-// perfMaps: this machine has the process's perf map.
+// dumpNamed reads a core file. perfMaps reports that this machine has the process's perf map.
 func dumpNamed(t *testing.T, file string, perfMaps bool) *Process {
 	t.Helper()
 	c := openCore(t, file, core.Options{})

@@ -14,7 +14,7 @@ import (
 )
 
 func describe(t *code.Process, w *walk, tid int, s *observe.RawSample) Thread {
-	th := Thread{TID: tid, Name: threadName(t, tid), State: s.State.Letter(), Wait: s.Wait(), How: s.How.String(),
+	th := Thread{TID: tid, Name: threadName(t, tid), State: s.State.Letter(), Wait: s.WaitReason(), How: s.How.String(),
 		RunCount: s.Sched.Runs}
 	if end := t.StackEnd(s.Mem.Stack.Addr); end != 0 {
 		s.Mem.StackEnd = end
@@ -54,7 +54,7 @@ const (
 	namesWait  = 4 * time.Millisecond
 )
 
-func (l *list) rename(t *code.Process) {
+func (l *results) rename(t *code.Process) {
 	for n := 0; n < namesAgain && callstack.Postponed(t.Runtimes().Namers()); n++ {
 		time.Sleep(namesWait)
 		l.Lock()

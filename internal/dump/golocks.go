@@ -119,7 +119,7 @@ func (r *goroutineReader) locksOf(t *managed.ParkedTask, g *Goroutine, stack []b
 			g.held = append(g.held, goroutineHeld{TaskHeld: h, frame: i, taken: r.placeOf(h.Taken, f)})
 		}
 	}
-	g.letGoOfAwaited()
+	g.dropAwaited()
 }
 
 func (r *goroutineReader) placeOf(at frames.Addr, in *Frame) string {
@@ -177,8 +177,8 @@ func (r *goroutineReader) nameWait(g *Goroutine, w managed.TaskWait) goroutineWa
 	return out
 }
 
-// letGoOfAwaited removes the awaited lock from the held ones: its code has begun to take it.
-func (g *Goroutine) letGoOfAwaited() {
+// dropAwaited removes the awaited lock from the held ones: its code has begun to take it.
+func (g *Goroutine) dropAwaited() {
 	for i := range g.waitsAt {
 		inner := -1
 		for j := range g.held {
@@ -336,7 +336,7 @@ func (l *Locks) goroutineLocksText(b *strings.Builder) {
 	}
 	for i := range l.GoroutineLocks {
 		m := &l.GoroutineLocks[i]
-		printable.Fprintf(b, "\n%s%s%s\n", m.thing(), m.details(), before(", of ", m.Runtime))
+		printable.Fprintf(b, "\n%s%s%s\n", m.label(), m.details(), withSeparator(", of ", m.Runtime))
 		if m.Kind == kindChannel {
 			m.sideText(b, true, "to send")
 			m.sideText(b, false, "to receive")
@@ -365,7 +365,7 @@ func (l *Locks) likelyGoroutine(b *strings.Builder, m *GoroutineLock, o *Gorouti
 		printable.Fprintf(b, "  likely held%s by goroutine %d\n      %s\n", reads, o.Goroutine, o.Evidence)
 		return
 	}
-	printable.Fprintf(b, "  likely held%s by goroutine %d, %s\n      %s\n", reads, o.Goroutine, g.doing(), o.Evidence)
+	printable.Fprintf(b, "  likely held%s by goroutine %d, %s\n      %s\n", reads, o.Goroutine, g.statusText(), o.Evidence)
 	in := func(c GoroutineCycle) bool {
 		return c.PID == m.PID && c.Runtime == m.Runtime && slices.Contains(c.Goroutines, o.Goroutine)
 	}
@@ -388,7 +388,7 @@ func (l *Locks) goroutineCycleText(b *strings.Builder, c *GoroutineCycle) {
 	if len(c.Goroutines) == 1 {
 		what = "a goroutine waits for a lock that it probably holds itself"
 	}
-	what += before(" in ", c.Runtime)
+	what += withSeparator(" in ", c.Runtime)
 	printable.Fprintf(b, "\nPOSSIBLE DEADLOCK: %s, if the inferred owners are right\n", what)
 	for i, id := range c.Goroutines {
 		next := c.Goroutines[(i+1)%len(c.Goroutines)]
@@ -397,13 +397,13 @@ func (l *Locks) goroutineCycleText(b *strings.Builder, c *GoroutineCycle) {
 			w := slices.IndexFunc(m.Waiters, func(w GoroutineWaiter) bool { return w.Goroutine == id })
 			if m.PID == c.PID && m.Runtime == c.Runtime && w >= 0 && len(m.Likely) == 1 && m.Likely[0].Goroutine == next {
 				printable.Fprintf(b, "  goroutine %d\n      waits for %s%s\n      likely held by goroutine %d: %s\n", id,
-					m.thing(), before(", in ", m.Waiters[w].In), next, m.Likely[0].Evidence)
+					m.label(), withSeparator(", in ", m.Waiters[w].In), next, m.Likely[0].Evidence)
 			}
 		}
 	}
 }
 
-func (m *GoroutineLock) thing() string {
+func (m *GoroutineLock) label() string {
 	if m.Symbol != "" {
 		return fmt.Sprintf("%s %s (%#x)", m.Kind, m.Symbol, uint64(m.Address))
 	}
@@ -447,7 +447,7 @@ func (m *GoroutineLock) sideText(b *strings.Builder, send bool, what string) {
 		}
 		return
 	}
-	printable.Fprintf(b, "  waiting%s: %s %s\n", before(" ", what),
+	printable.Fprintf(b, "  waiting%s: %s %s\n", withSeparator(" ", what),
 		map[bool]string{true: "goroutine", false: "goroutines"}[len(ids) == 1], enumerate(ids))
 	slices.SortStableFunc(places, func(a, b string) int { return at[b] - at[a] })
 	for _, place := range places[:min(len(places), mostPlaces)] {

@@ -68,13 +68,13 @@ type goroutineReader struct {
 	mem           callstack.TaskMemory
 }
 
-// every reads the goroutines of all run-time systems. It fails if one of them cannot be read.
-func (r *goroutineReader) every(systems []managed.Scheduler, threads []Thread) (out []Goroutine, err error) {
+// readAll reads the goroutines of all run-time systems. It fails if one of them cannot be read.
+func (r *goroutineReader) readAll(systems []managed.Scheduler, threads []Thread) (out []Goroutine, err error) {
 	for _, s := range systems {
 		if r.of = s; len(systems) > 1 {
 			r.file = code.FileOf(s)
 		}
-		list, failed := r.all(threads)
+		list, failed := r.readRuntime(threads)
 		if failed != nil {
 			err = failed
 		}
@@ -95,15 +95,15 @@ func joinCallers(list []Goroutine) {
 			continue
 		}
 		for j := range list {
-			if in := &list[j]; in.Runtime != g.Runtime && g.outer(in) {
+			if in := &list[j]; in.Runtime != g.Runtime && g.takeOuterFrames(in) {
 				break
 			}
 		}
 	}
 }
 
-// outer takes the frames of a goroutine that are on g's stack, and those of C that g has called.
-func (g *Goroutine) outer(in *Goroutine) bool {
+// takeOuterFrames takes the frames of a goroutine that are on g's stack, and those of C that g has called.
+func (g *Goroutine) takeOuterFrames(in *Goroutine) bool {
 	at := slices.IndexFunc(in.Frames, func(f Frame) bool { return uint64(f.SP) >= g.low && uint64(f.SP) < g.high })
 	if at < 0 || in.Thread != 0 {
 		return false
@@ -115,8 +115,8 @@ func (g *Goroutine) outer(in *Goroutine) bool {
 	return true
 }
 
-// all gives no frames to goroutines that changed during each read.
-func (r *goroutineReader) all(threads []Thread) ([]Goroutine, error) {
+// readRuntime gives no frames to goroutines that changed during each read.
+func (r *goroutineReader) readRuntime(threads []Thread) ([]Goroutine, error) {
 	list, err := r.of.ParkedTasks()
 	if err != nil {
 		return nil, err

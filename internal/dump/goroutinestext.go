@@ -43,8 +43,8 @@ func (g *Goroutine) labelsText() string {
 	return strings.Join(list, ", ")
 }
 
-// doing uses the words of Go's tracebacks.
-func (g *Goroutine) doing() string {
+// statusText uses the words of Go's tracebacks.
+func (g *Goroutine) statusText() string {
 	if g.Wait != "" {
 		return g.Status + " (" + g.Wait + ")"
 	}
@@ -139,7 +139,7 @@ func goroutinesText(b *strings.Builder, p *Process) {
 		if len(group) > 1 {
 			what = tabular.Plural(int64(len(group)), "goroutine")
 		}
-		printable.Fprintf(b, "\n%s%s: %s%s\n", what, before(" of ", first.Runtime), first.doing(),
+		printable.Fprintf(b, "\n%s%s: %s%s\n", what, withSeparator(" of ", first.Runtime), first.statusText(),
 			waited(longest(group), len(group)))
 		if len(group) > 1 {
 			var ids []string

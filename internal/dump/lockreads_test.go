@@ -28,7 +28,7 @@ func TestALockCostsOneReadANewSleep(t *testing.T) {
 		observe.OnThread(func() {
 			ctl := ptrace.NewController(ptrace.Options{})
 			defer ctl.Close()
-			l := observe.New(ctl, observe.NewPool(8), observe.OnlyPassive)
+			l := observe.New(ctl, observe.NewPool(8), observe.ModePassiveOnly)
 			lt := observe.NewThread(c.PID, th.TID, procmem.NewBudget(64))
 			defer lt.Close()
 			lt.Memory = c.Memory()

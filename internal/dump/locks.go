@@ -82,7 +82,7 @@ func ExamineLocks(targets []*code.Process, o Options) (_ *Locks, err error) {
 			}
 		}()
 	}
-	l := &lockExam{out: out, o: o, names: o.Names, process: map[int]*locked{}, at: map[int]*locked{}}
+	l := &lockExam{out: out, o: o, names: o.Names, process: map[int]*examined{}, byThread: map[int]*examined{}}
 	for _, t := range targets {
 		o.Others = append(o.Others, t.PID)
 	}
@@ -101,10 +101,10 @@ func ExamineLocks(targets []*code.Process, o Options) (_ *Locks, err error) {
 			continue
 		}
 		out.Processes = append(out.Processes, p)
-		k := &locked{target: t, process: p, explain: explainerOf(t, l.names, waits.NewMembers(t.PID, o.Others))}
+		k := &examined{target: t, process: p, explain: explainerOf(t, l.names, waits.NewMembers(t.PID, o.Others))}
 		l.process[t.PID] = k
 		for i := range p.Threads {
-			l.at[p.Threads[i].TID] = k
+			l.byThread[p.Threads[i].TID] = k
 		}
 	}
 	l.o = o
@@ -217,7 +217,8 @@ func (l *Locks) graph() map[int]int {
 	return g
 }
 
-type locked struct {
+// examined is a sampled process.
+type examined struct {
 	target  *code.Process
 	process *Process
 	explain *explainer
@@ -225,19 +226,21 @@ type locked struct {
 
 // lockExam examines the locks of live processes.
 type lockExam struct {
-	out     *Locks
-	o       Options
-	names   *symbols.Namer
-	process map[int]*locked
-	at      map[int]*locked // by thread
+	out      *Locks
+	o        Options
+	names    *symbols.Namer
+	process  map[int]*examined
+	byThread map[int]*examined // by thread
 }
 
 const followed = 6
 
+// owners samples the owner of each lock together with the lock, and follows it where it has changed, at most so often
+// as followed.
 func (l *lockExam) owners() {
 	for i := range l.out.Locks {
 		lock := &l.out.Locks[i]
-		if lock.Owner == 0 || l.at[lock.Waiters[0]] == nil {
+		if lock.Owner == 0 || l.byThread[lock.Waiters[0]] == nil {
 			continue
 		}
 		if lock.Kind == waits.Join { // any moment serves: the thread has not ended
@@ -264,8 +267,8 @@ func (l *lockExam) owners() {
 
 const passing = "owner changed at each sample"
 
-func (l *lockExam) sleeper(lock *Lock) (*waits.Sleeper, *locked) {
-	k := l.at[lock.Waiters[0]]
+func (l *lockExam) sleeper(lock *Lock) (*waits.Sleeper, *examined) {
+	k := l.byThread[lock.Waiters[0]]
 	if sl := k.process.slept[lock.Waiters[0]]; sl != nil {
 		return sl, k
 	}
@@ -283,7 +286,7 @@ func (l *lockExam) holder(lock *Lock) int {
 	return l.judge(sl, k, waits.Copy{Addr: at, Bytes: b[:n]})
 }
 
-func (l *lockExam) judge(sl *waits.Sleeper, k *locked, near waits.Copy) int {
+func (l *lockExam) judge(sl *waits.Sleeper, k *examined, near waits.Copy) int {
 	again := *sl
 	again.Near = near
 	w := waits.Of(&again)
@@ -293,15 +296,15 @@ func (l *lockExam) judge(sl *waits.Sleeper, k *locked, near waits.Copy) int {
 
 func (l *lockExam) examine(lock *Lock, tid int) (holder int, d *Thread) {
 	sl, k := l.sleeper(lock)
-	of := l.at[tid]
+	of := l.byThread[tid]
 	if sl == nil || of == nil {
 		return 0, nil
 	}
-	extra := besides(observe.TaskStacks(of.target))
+	extra := newWithLockMemory(observe.TaskStacks(of.target))
 	if of == k { // the same address
 		extra.Addr = sl.Near.Addr
 	}
-	s := l.raw(of, tid, extra, observe.AlwaysPassive)
+	s := l.raw(of, tid, extra, observe.ModeNoReuse)
 	if s == nil {
 		return 0, nil
 	}
@@ -319,7 +322,7 @@ func (l *lockExam) examine(lock *Lock, tid int) (holder int, d *Thread) {
 	return l.judge(sl, k, near), &t
 }
 
-func (l *lockExam) raw(of *locked, tid int, extra *beside, rung observe.Mode) *observe.RawSample {
+func (l *lockExam) raw(of *examined, tid int, extra *withLockMemory, rung observe.Mode) *observe.RawSample {
 	th := observe.NewThread(of.target.PID, tid, nil)
 	defer th.Close()
 	th.Feedback().CopyUpTo(firstCopy)
@@ -329,7 +332,7 @@ func (l *lockExam) raw(of *locked, tid int, extra *beside, rung observe.Mode) *o
 	}
 	got := &raws{threads: []*observe.Thread{th}, taken: map[*observe.Thread]*observe.RawSample{},
 		failed: map[string]int64{}}
-	if got.takeEach(l.o, rung) != nil {
+	if got.sampleEach(l.o, rung) != nil {
 		return nil
 	}
 	return got.soFar().taken[th]
@@ -343,10 +346,10 @@ func (l *lockExam) deadlocks() {
 	if len(cycles) == 0 {
 		return
 	}
-	for n := 0; n < watches && len(cycles) > 0; n++ {
+	for n := 0; n < maxWatches && len(cycles) > 0; n++ {
 		began := time.Now()
 		var still [][]int
-		still, cycles = l.watch(cycles)
+		still, cycles = l.watchCycles(cycles)
 		if len(still) > 0 {
 			l.out.Deadlocks = append(l.out.Deadlocks, still...)
 			l.out.Watched = time.Since(began).Round(time.Millisecond)
@@ -356,9 +359,9 @@ func (l *lockExam) deadlocks() {
 	slices.SortFunc(l.out.Deadlocks, func(a, b []int) int { return a[0] - b[0] })
 }
 
-// watches bounds checks of cycles whose members wake up and sleep again: in JDK 8 to 23 one waiter of each monitor
+// maxWatches bounds checks of cycles whose members wake up and sleep again: in JDK 8 to 23 one waiter of each monitor
 // after 1, 8, 64, 512 ms, then every second (runtime/objectMonitor.cpp, EnterI).
-const watches = 20
+const maxWatches = 20
 
 func (l *lockExam) wakes(cycle []int) bool {
 	return slices.ContainsFunc(cycle, func(tid int) bool {
@@ -367,15 +370,15 @@ func (l *lockExam) wakes(cycle []int) bool {
 	})
 }
 
-// watch samples cycles twice and separates those without movement.
-func (l *lockExam) watch(cycles [][]int) (still, moved [][]int) {
+// watchCycles samples cycles twice and separates those without movement.
+func (l *lockExam) watchCycles(cycles [][]int) (still, moved [][]int) {
 	first := make([]map[int]uint64, len(cycles))
 	for i, c := range cycles {
-		first[i] = l.standing(c)
+		first[i] = l.runCountsOf(c)
 	}
 	time.Sleep(watchFor)
 	for i, c := range cycles {
-		second := l.standing(c)
+		second := l.runCountsOf(c)
 		same := len(first[i]) == len(c) && len(second) == len(c)
 		for _, tid := range c {
 			same = same && first[i][tid] == second[tid]
@@ -389,17 +392,17 @@ func (l *lockExam) watch(cycles [][]int) (still, moved [][]int) {
 	return still, moved
 }
 
-// standing gives the run counts of members that still sleep for the next one's lock.
-func (l *lockExam) standing(cycle []int) map[int]uint64 {
+// runCountsOf gives the run counts of members that still sleep for the next one's lock.
+func (l *lockExam) runCountsOf(cycle []int) map[int]uint64 {
 	runs := map[int]uint64{}
 	for i, tid := range cycle {
-		k := l.at[tid]
+		k := l.byThread[tid]
 		if k == nil {
 			continue
 		}
 		sl := k.process.slept[tid]
-		s := l.raw(k, tid, nil, observe.OnlyPassive)
-		if sl == nil || s == nil || s.State == sample.Running || s.Wait() != sl.Wait {
+		s := l.raw(k, tid, nil, observe.ModePassiveOnly)
+		if sl == nil || s == nil || s.State == sample.Running || s.WaitReason() != sl.Wait {
 			continue
 		}
 		if s.Call.Args != sl.Args && sl.Managed == nil { // a wake-up changed the word

@@ -212,7 +212,7 @@ func (l *Locks) goroutinesVerdict() string {
 			none++
 		}
 	}
-	return "Go's locks and channels store no owner" + before(" (", ofOwners(likely, none)) +
+	return "Go's locks and channels store no owner" + withSeparator(" (", ofOwners(likely, none)) +
 		map[bool]string{true: ")"}[likely+none > 0]
 }
 
@@ -235,7 +235,8 @@ func (l *Locks) possibleDeadlock(b *strings.Builder, cycle []int) {
 		if t == nil || t.WaitsFor == nil {
 			continue
 		}
-		printable.Fprintf(b, "  %s\n      %s%s\n", l.name(tid), t.waitsLine(), printable.Raw(before(", in ", t.place())))
+		printable.Fprintf(b, "  %s\n      %s%s\n", l.name(tid), t.waitsLine(),
+			printable.Raw(withSeparator(", in ", t.place())))
 		for _, m := range l.Locks {
 			if len(m.Likely) == 1 && slices.Contains(m.Waiters, tid) && m.Likely[0].TID == cycle[(i+1)%len(cycle)] {
 				printable.Fprintf(b, "      likely held by %s: %s\n", l.name(m.Likely[0].TID), m.Likely[0].Evidence)
@@ -294,7 +295,7 @@ func (l *Locks) idle(b *strings.Builder, locks []*Lock) {
 	printable.Fprintf(b, "\nidle, by rule:\n")
 	for _, m := range locks {
 		if m.Idle == waits.IdlePool {
-			printable.Fprintf(b, "  [idle: %s] %s: %s\n", m.Idle, m.thing(), printable.Raw(l.names(m.Waiters)))
+			printable.Fprintf(b, "  [idle: %s] %s: %s\n", m.Idle, m.label(), printable.Raw(l.names(m.Waiters)))
 		}
 	}
 	slices.Sort(others)
@@ -326,14 +327,14 @@ func (l *Locks) deadlock(b *strings.Builder, cycle []int) {
 			continue
 		}
 		printable.Fprintf(b, "  %s\n      %s\n", l.name(tid), t.waitsLine())
-		if f := own(t); f != nil {
+		if f := innermostOwn(t); f != nil {
 			printable.Fprintf(b, "      in %s\n", f.location())
 		}
 	}
 }
 
 func (l *Locks) lock(b *strings.Builder, m *Lock) {
-	printable.Fprintf(b, "\n%s%s\n", m.thing(), m.details())
+	printable.Fprintf(b, "\n%s%s\n", m.label(), m.details())
 	printable.Fprintf(b, "  waiting: %s\n", printable.Raw(l.names(m.Waiters)))
 	l.waiters(b, m.Waiters)
 	for i := range m.Likely {
@@ -377,7 +378,7 @@ func (l *Locks) inCycle(tid int) bool {
 	return slices.ContainsFunc(l.Deadlocks, in) || slices.ContainsFunc(l.Possible, in)
 }
 
-func (m *Lock) thing() string {
+func (m *Lock) label() string {
 	if m.Symbol != "" {
 		return fmt.Sprintf("%s %s (%#x)", m.Kind, m.Symbol, uint64(m.Address))
 	}
@@ -391,7 +392,7 @@ func (m *Lock) thing() string {
 }
 
 func (m *Lock) details() string {
-	text := before(", ", m.Type)
+	text := withSeparator(", ", m.Type)
 	if m.Kind == waits.Semaphore { // [waits.For.Thing] has it
 		text = ""
 	}
@@ -402,7 +403,7 @@ func (m *Lock) details() string {
 	case m.Readers > 0:
 		text += ", held by " + count(m.Readers, "reader")
 	default:
-		text += before(": ", m.Why)
+		text += withSeparator(": ", m.Why)
 	}
 	return text
 }
@@ -478,14 +479,14 @@ func (l *Locks) waiters(b *strings.Builder, tids []int) {
 
 // place gives the program's own function in which a thread waits, with line.
 func (t *Thread) place() string {
-	if f := own(t); f != nil {
+	if f := innermostOwn(t); f != nil {
 		return f.location()
 	}
 	return ""
 }
 
-// own gives the program's innermost own function; nil for none.
-func own(t *Thread) *Frame {
+// innermostOwn gives the program's innermost own function; nil for none.
+func innermostOwn(t *Thread) *Frame {
 	if i := waits.Application(t.frame); i >= 0 {
 		return &t.Frames[i]
 	}

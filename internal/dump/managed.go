@@ -14,6 +14,7 @@ import (
 // freed names a managed frame without a function.
 const freed = "[freed]"
 
+// walk gives stacks as frames with names, native and managed.
 type walk struct {
 	frames.Walker
 	arch   frames.Arch
@@ -51,7 +52,7 @@ func (w *walk) run(space *frames.Space, namers []managed.Namer, s *managed.Sampl
 	}
 	w.merger.Begin(namers, s)
 	taken := int64(0)
-	for w.Init(space, s.Regs, s.Mem); w.Next() && w.fits(mergedCost); taken += mergedCost {
+	for w.Init(space, s.Regs, s.Mem); w.Next() && w.reserve(mergedCost); taken += mergedCost {
 		f := w.Frame()
 		w.merger.Add(&f)
 	}
@@ -78,7 +79,7 @@ func (w *walk) native(space *frames.Space, s *managed.Sample) []Frame {
 	return out
 }
 
-func (w *walk) fits(bytes int64) bool {
+func (w *walk) reserve(bytes int64) bool {
 	if !w.full {
 		w.full = w.memory.Take(bytes, "stacks") != nil
 	}
@@ -121,7 +122,7 @@ func (w *walk) appendManaged(out []Frame, e *callstack.Entry, l managed.Live) []
 		f.PC, f.SP, base.Method = Hex(e.Frame.PC), Hex(e.Frame.SP), e.Frame.Method.String()
 	}
 	for _, t := range w.named {
-		if !w.fits(frameCost) {
+		if !w.reserve(frameCost) {
 			return out
 		}
 		p := base
@@ -134,7 +135,7 @@ func (w *walk) appendManaged(out []Frame, e *callstack.Entry, l managed.Live) []
 
 func (w *walk) appendNative(out []Frame, f *frames.Frame, machinery bool) []Frame {
 	for _, p := range w.nativePlaces(f) {
-		if !w.fits(frameCost) {
+		if !w.reserve(frameCost) {
 			return out
 		}
 		if machinery {

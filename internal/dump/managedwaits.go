@@ -40,9 +40,9 @@ func managedOfCore(c *core.Core) managedWaits {
 	}
 }
 
-// asks gives nil for a thread not in futex(2). The first call requires run count runs; later ones accept another sleep,
-// since a monitor's waiters wake up at times.
-func (x *explainer) asks(tid int, sl *waits.Sleeper, runs uint64, mem frames.Memory) func() (waits.For, bool) {
+// managedAsker gives nil for a thread not in futex(2). The first call requires run count runs; later ones accept
+// another sleep, since a monitor's waiters wake up at times.
+func (x *explainer) managedAsker(tid int, sl *waits.Sleeper, runs uint64, mem frames.Memory) func() (waits.For, bool) {
 	word, ok := waits.Sleeps(&sl.Args)
 	if x.managed == nil || sl.Wait != "futex" || !sl.InCall || !ok {
 		return nil
@@ -66,11 +66,11 @@ const (
 	waitsWait  = 4 * time.Millisecond
 )
 
-func (l *list) sampleAgain(t *code.Process, w *walk, x *explainer, th *observe.Thread, d Thread, o Options) Thread {
-	for n := 0; x.later && n < waitsEach && x.asked < waitsAgain && !o.Atomic && !l.over(); n++ {
+func (l *results) sampleAgain(t *code.Process, w *walk, x *explainer, th *observe.Thread, d Thread, o Options) Thread {
+	for n := 0; x.later && n < waitsEach && x.asked < waitsAgain && !o.Atomic && !l.hasEnded(); n++ {
 		x.asked++
 		time.Sleep(waitsWait)
-		s, err := again(th, o)
+		s, err := sampleAgain(th, o)
 		if s == nil || err != nil {
 			break
 		}

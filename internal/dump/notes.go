@@ -25,7 +25,7 @@ func (p *Process) Notes() []string {
 	threads, last := map[namehints.Row]int{}, map[namehints.Row]int{} // threads with it; the last one
 	for i := range p.Threads {
 		for k := range p.Threads[i].Frames {
-			r, ok := p.Threads[i].Frames[k].row()
+			r, ok := p.Threads[i].Frames[k].tableRow()
 			switch {
 			case !ok || last[r] == i+1:
 				continue
@@ -42,8 +42,8 @@ func (p *Process) Notes() []string {
 	return program.Notes(rows)
 }
 
-// row is false for frames without code or not shown.
-func (f *Frame) row() (r namehints.Row, ok bool) {
+// tableRow is false for frames without code or not shown.
+func (f *Frame) tableRow() (r namehints.Row, ok bool) {
 	if f.Method == "" && f.Kind == "" || f.Machinery {
 		return r, false
 	}

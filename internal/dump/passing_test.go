@@ -33,7 +33,7 @@ func sightings(t *testing.T, c *code.Process, want int) (out []sighting) {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
 		pool := observe.NewPool(8)
-		l := observe.New(ctl, pool, observe.OnlyPassive)
+		l := observe.New(ctl, pool, observe.ModePassiveOnly)
 		for end := time.Now().Add(patience); len(out) < want && time.Now().Before(end); time.Sleep(200 * time.Microsecond) {
 			for _, tid := range tids {
 				th := observe.NewThread(c.PID, tid, nil)
@@ -41,7 +41,7 @@ func sightings(t *testing.T, c *code.Process, want int) (out []sighting) {
 				from := procmem.Now()
 				outcome, s, err := l.Begin(th)
 				to := procmem.Now()
-				if err == nil && outcome == observe.Done && s.Wait() == "futex" {
+				if err == nil && outcome == observe.Done && s.WaitReason() == "futex" {
 					sl := &waits.Sleeper{State: 'S', Wait: "futex", InCall: true, Args: s.Call.Args, Near: s.Near(),
 						Stack: []waits.Name{{Function: "__lll_lock_wait"}, {Function: "pthread_mutex_lock"}}}
 					w := waits.Of(sl)

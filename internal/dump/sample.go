@@ -101,7 +101,7 @@ func Sample(t *code.Process, o Options) (*Process, error) {
 	p := &Process{Origin: origin, PID: t.PID, Name: t.Comm, Threads: []Thread{}, Failed: got.failed,
 		Pause: time.Duration(got.pause), Native: o.Native}
 	p.memory = o.account(t.PID)
-	list := &list{name: t.Comm, err: err, memory: p.memory}
+	list := &results{name: t.Comm, err: err, memory: p.memory}
 	hung := observe.Watched(func() { list.describe(t, o, got) })
 	p.Threads, p.Name, err = list.taken(hung)
 	p.setTasks(list.takenTasks(), o.MaxDepth)
@@ -116,7 +116,8 @@ func Sample(t *code.Process, o Options) (*Process, error) {
 // must exit: threads may be stopped until then.
 var ErrHung = observe.ErrHung
 
-type list struct {
+// results are the described threads and what else a dump has. They can be taken while the describing goroutine hangs.
+type results struct {
 	sync.Mutex
 	name    string
 	threads []Thread
@@ -131,19 +132,19 @@ type list struct {
 	link    string
 }
 
-func (l *list) takenTasks() managed.TaskList {
+func (l *results) takenTasks() managed.TaskList {
 	l.Lock()
 	defer l.Unlock()
 	return l.tasks
 }
 
-func (l *list) takenParked() (*code.WaitingGoroutines, string, []Goroutine) {
+func (l *results) takenParked() (*code.WaitingGoroutines, string, []Goroutine) {
 	l.Lock()
 	defer l.Unlock()
 	return l.waiting, l.parked, l.stacks
 }
 
-func (l *list) goroutines(t *code.Process, w *walk, locks bool) {
+func (l *results) goroutines(t *code.Process, w *walk, locks bool) {
 	systems := t.Runtimes().Schedulers()
 	if len(systems) == 0 {
 		return
@@ -154,7 +155,7 @@ func (l *list) goroutines(t *code.Process, w *walk, locks bool) {
 	r := goroutineReader{read: t.Read, space: t.Space(), walk: w, now: procmem.Now(),
 		locks: locks}
 	defer r.close()
-	stacks, err := r.every(systems, threads)
+	stacks, err := r.readAll(systems, threads)
 	l.Lock()
 	defer l.Unlock()
 	if l.threads, l.stacks = threads, stacks; err == nil { // else the line on their number has the reason
@@ -162,13 +163,13 @@ func (l *list) goroutines(t *code.Process, w *walk, locks bool) {
 	}
 }
 
-func (l *list) takenProgram() (namehints.Program, string) {
+func (l *results) takenProgram() (namehints.Program, string) {
 	l.Lock()
 	defer l.Unlock()
 	return l.program, l.link
 }
 
-func (l *list) taken(hung error) ([]Thread, string, error) {
+func (l *results) taken(hung error) ([]Thread, string, error) {
 	l.Lock()
 	defer l.Unlock()
 	if l.err == nil {
@@ -177,7 +178,7 @@ func (l *list) taken(hung error) ([]Thread, string, error) {
 	return append([]Thread{}, l.threads...), l.name, l.err
 }
 
-func (l *list) add(d Thread, err error) {
+func (l *results) add(d Thread, err error) {
 	l.Lock()
 	defer l.Unlock()
 	l.threads = append(l.threads, d)
@@ -186,13 +187,14 @@ func (l *list) add(d Thread, err error) {
 	}
 }
 
-func (l *list) over() bool {
+func (l *results) hasEnded() bool {
 	l.Lock()
 	defer l.Unlock()
 	return l.err != nil
 }
 
-func (l *list) describe(t *code.Process, o Options, got *raws) {
+// describe walks and names the samples, repeats those that lacked something, and adds what is known of the process.
+func (l *results) describe(t *code.Process, o Options, got *raws) {
 	_, _ = t.Refresh() // code loaded after opening
 	l.Lock()
 	l.name = t.Comm
@@ -206,17 +208,17 @@ func (l *list) describe(t *code.Process, o Options, got *raws) {
 	w := newWalk(t.PID, names, l.memory)
 	w.MaxDepth = o.MaxDepth
 	explain := explainerOf(t, names, waits.NewMembers(t.PID, o.Others))
-	defer func() { l.keep(explain) }()
+	defer func() { l.keepSleepers(explain) }()
 	for th, s := range got.taken {
 		var err error
 		d := describe(t, w, th.TID, s)
 		copied := int64(0) // bytes
-		for n := 0; n < moreSamples && s != nil && !o.Atomic && !l.over() && err == nil; n++ {
+		for n := 0; n < moreSamples && s != nil && !o.Atomic && !l.hasEnded() && err == nil; n++ {
 			more := copyMore{stack: uint64(moreCopy) << (2 * n), memory: l.memory, taken: &copied, pause: o.MaxPause}
-			if w.full || !more.ask(t, w, th, s) {
+			if w.full || !more.planNext(t, w, th, s) {
 				break
 			}
-			if s, err = again(th, o); s != nil {
+			if s, err = sampleAgain(th, o); s != nil {
 				w.drop(&d)
 				d = describe(t, w, th.TID, s)
 			}
@@ -238,19 +240,19 @@ func (l *list) describe(t *code.Process, o Options, got *raws) {
 	l.Lock()
 	l.waiting, l.parked, l.program, l.link = waiting, parked, program, link
 	l.Unlock()
-	if o.Goroutines && !l.over() {
+	if o.Goroutines && !l.hasEnded() {
 		w.MaxDepth = o.MaxDepth
 		l.goroutines(t, w, o.goroutineLocks)
 	}
 }
 
-func (l *list) keep(x *explainer) {
+func (l *results) keepSleepers(x *explainer) {
 	l.Lock()
 	defer l.Unlock()
 	l.slept = x.slept
 }
 
-func (l *list) sleepers() map[int]*waits.Sleeper {
+func (l *results) sleepers() map[int]*waits.Sleeper {
 	l.Lock()
 	defer l.Unlock()
 	return l.slept
@@ -263,6 +265,7 @@ const moreSamples = 6
 // goroutines' stacks.
 const moreCopy = 1 << 20
 
+// copyMore plans and bounds further copies of one thread.
 type copyMore struct {
 	stack  uint64 // bytes
 	memory *budget.Account
@@ -270,9 +273,9 @@ type copyMore struct {
 	pause  time.Duration // longest stop of a running thread; 0: no bound
 }
 
-// ask plans what the last walk lacked: more stack, a register, another stack (signal handler, split stack), a run-time
-// system's data. False if nothing copyable was missing.
-func (m *copyMore) ask(t *code.Process, w *walk, th *observe.Thread, s *observe.RawSample) bool {
+// planNext plans what the last walk lacked: more stack, a register, another stack (signal handler, split stack), a
+// run-time system's data. False if nothing copyable was missing.
+func (m *copyMore) planNext(t *code.Process, w *walk, th *observe.Thread, s *observe.RawSample) bool {
 	planned := th.Feedback().Plan(callstack.Plan(t.Runtimes().Namers(), innerTID(t, th.TID), s.Regs.TLS))
 	switch w.StopReason() {
 	case frames.StopStackCut:
@@ -285,7 +288,7 @@ func (m *copyMore) ask(t *code.Process, w *walk, th *observe.Thread, s *observe.
 		} else if end > sp {
 			size = min(size, end-sp+1<<16)
 		}
-		if size = min(size, m.within(s)); size <= uint64(s.Copied()) || !m.take(int64(size)) {
+		if size = min(size, m.bytesWithinPause(s)); size <= uint64(s.Copied()) || !m.charge(int64(size)) {
 			return planned
 		}
 		if away {
@@ -306,17 +309,17 @@ func (m *copyMore) ask(t *code.Process, w *walk, th *observe.Thread, s *observe.
 	return true
 }
 
-// within estimates the bytes of stack for the permitted stop, from the last one. Sleepers need no stop.
-func (m *copyMore) within(s *observe.RawSample) uint64 {
+// bytesWithinPause estimates the bytes of stack for the permitted stop, from the last one. Sleepers need no stop.
+func (m *copyMore) bytesWithinPause(s *observe.RawSample) uint64 {
 	if m.pause <= 0 || s.How != observe.ByStop {
 		return math.MaxUint64
 	}
-	rest := int64(m.pause) - max(s.Stopped-s.Copying, 0) // not spent copying
-	return uint64(float64(s.Copied()) * float64(max(rest, 0)) / float64(max(s.Copying, 1)))
+	rest := int64(m.pause) - max(s.StopTime-s.CopyTime, 0) // not spent copying
+	return uint64(float64(s.Copied()) * float64(max(rest, 0)) / float64(max(s.CopyTime, 1)))
 }
 
-// take charges a copy instead of earlier ones.
-func (m *copyMore) take(size int64) bool {
+// charge charges a copy instead of earlier ones.
+func (m *copyMore) charge(size int64) bool {
 	more := size - *m.taken
 	if more > 0 && m.memory.Take(more, "stacks") != nil {
 		return false
@@ -325,10 +328,10 @@ func (m *copyMore) take(size int64) bool {
 	return true
 }
 
-func again(th *observe.Thread, o Options) (*observe.RawSample, error) {
+func sampleAgain(th *observe.Thread, o Options) (*observe.RawSample, error) {
 	got := &raws{threads: []*observe.Thread{th}, taken: map[*observe.Thread]*observe.RawSample{},
 		failed: map[string]int64{}}
-	err := got.takeEach(o, observe.AlwaysPassive)
+	err := got.sampleEach(o, observe.ModeNoReuse)
 	got = got.soFar()
 	return got.taken[th], err
 }
@@ -367,7 +370,7 @@ func takeAll(t *code.Process, o Options) (*raws, error) {
 		return th
 	}
 	if o.Atomic {
-		if err := got.together(t, o, len(tids), add); err != nil {
+		if err := got.sampleAtOnce(t, o, len(tids), add); err != nil {
 			return got.soFar(), err
 		}
 		return got, nil
@@ -375,12 +378,12 @@ func takeAll(t *code.Process, o Options) (*raws, error) {
 	for _, tid := range tids {
 		add(tid)
 	}
-	err = got.takeEach(o, observe.ModeAuto)
+	err = got.sampleEach(o, observe.ModeAuto)
 	return got.soFar(), err
 }
 
-// together samples all threads at one moment, including new ones.
-func (g *raws) together(t *code.Process, o Options, n int, add func(int) *observe.Thread) error {
+// sampleAtOnce samples all threads at one moment, including new ones.
+func (g *raws) sampleAtOnce(t *code.Process, o Options, n int, add func(int) *observe.Thread) error {
 	known := map[int]bool{}
 	more := func() (fresh []*observe.Thread) {
 		tids, _ := t.Threads(nil) // none after its end
@@ -396,19 +399,19 @@ func (g *raws) together(t *code.Process, o Options, n int, add func(int) *observ
 	}
 	return onController(o, n, func(c *ptrace.Controller, pool *observe.Pool) {
 		g.pause = observe.StopAll(c, pool, more,
-			g.done)
+			g.note)
 	})
 }
 
-// takeEach continues on another OS thread after prywalk was stopped.
-func (g *raws) takeEach(o Options, rung observe.Mode) error {
+// sampleEach continues on another OS thread after prywalk was stopped.
+func (g *raws) sampleEach(o Options, rung observe.Mode) error {
 	for todo := g.threads; len(todo) > 0; {
 		left := make(chan []*observe.Thread, 1)
 		err := onController(o, len(todo), func(c *ptrace.Controller,
 			pool *observe.Pool) {
 			l := observe.New(c, pool, rung)
 			l.LimitPause(o.MaxPause)
-			left <- g.take(l, todo)
+			left <- g.sampleSome(l, todo)
 		})
 		if err != nil {
 			return err
@@ -418,28 +421,28 @@ func (g *raws) takeEach(o Options, rung observe.Mode) error {
 	return nil
 }
 
-// take gives the threads left out because prywalk is about to be stopped. The controller's room bounds the pending
-// stops.
-func (g *raws) take(l *observe.Observer, todo []*observe.Thread) (left []*observe.Thread) {
+// sampleSome gives the threads left out because prywalk is about to be stopped. The controller's room bounds the
+// pending stops.
+func (g *raws) sampleSome(l *observe.Observer, todo []*observe.Thread) (left []*observe.Thread) {
 	for i, th := range todo {
 		if ptrace.Leaving() {
 			left = slices.Clone(todo[i:])
 			break
 		}
-		l.Serve(0, g.done) // no stops during passive reads
+		l.Serve(0, g.note) // no stops during passive reads
 		outcome, s, err := l.Begin(th)
 		switch {
 		case err != nil:
-			g.done(th, nil, err)
+			g.note(th, nil, err)
 		case outcome == observe.Done:
-			g.done(th, s, nil)
+			g.note(th, s, nil)
 		case outcome == observe.Pending:
-			l.Collect(procmem.Now(), g.done)
+			l.Collect(procmem.Now(), g.note)
 		}
 	}
-	l.Collect(procmem.Now()+collectFor, g.done)
+	l.Collect(procmem.Now()+collectFor, g.note)
 	if !ptrace.Leaving() {
-		l.Abort(g.done)
+		l.Abort(g.note)
 		return left
 	}
 	l.Leave(func(th *observe.Thread, s *observe.RawSample, err error) {
@@ -447,12 +450,12 @@ func (g *raws) take(l *observe.Observer, todo []*observe.Thread) (left []*observ
 			left = append(left, th)
 			return
 		}
-		g.done(th, s, err)
+		g.note(th, s, err)
 	})
 	return left
 }
 
-func (g *raws) done(th *observe.Thread, s *observe.RawSample, err error) {
+func (g *raws) note(th *observe.Thread, s *observe.RawSample, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if err == nil {

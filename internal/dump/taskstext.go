@@ -42,7 +42,7 @@ func (t *Task) key() string {
 	return key
 }
 
-func alike(tasks []Task) (groups [][]*Task) {
+func groupEqual(tasks []Task) (groups [][]*Task) {
 	known := map[string]int{}
 	for i := range tasks {
 		key := tasks[i].key()
@@ -58,7 +58,7 @@ func alike(tasks []Task) (groups [][]*Task) {
 
 // tasksText writes the tasks grouped by stack.
 func tasksText(b *strings.Builder, p *Process) {
-	for _, group := range alike(p.Tasks) {
+	for _, group := range groupEqual(p.Tasks) {
 		first, how := group[0], howText(group[0].How)
 		if len(group) == 1 {
 			printable.Fprintf(b, "\n%s task %s (%s, %s)%s\n", first.State, first.Name, first.Family, how, first.does())

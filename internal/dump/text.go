@@ -56,7 +56,7 @@ func (p *Process) cyclesText(b *strings.Builder) {
 func thread(b *strings.Builder, t *Thread, native bool) {
 	runs := ""
 	if t.Goroutine != 0 {
-		runs = fmt.Sprintf(", goroutine %d%s", t.Goroutine, before(" of ", t.GoroutineRuntime))
+		runs = fmt.Sprintf(", goroutine %d%s", t.Goroutine, withSeparator(" of ", t.GoroutineRuntime))
 	}
 	printable.Fprintf(b, "\nthread %d %s%s:%s (%s)\n", t.TID, t.shownName(), runs, t.doing(), howText(t.How))
 	t.sayWaits(b)
@@ -70,8 +70,6 @@ func howText(how string) string {
 		return "passive read"
 	case "freeze":
 		return "stopped to read"
-	case "reuse":
-		return "unchanged"
 	case "twice":
 		return "read twice"
 	}
@@ -79,11 +77,11 @@ func howText(how string) string {
 }
 
 func (t *Thread) doing() string {
-	text := before(" ", states[t.State])
+	text := withSeparator(" ", states[t.State])
 	if t.Wait != "" && t.State != "T" {
 		text += " in " + t.Wait
 	}
-	return text + before(" ", t.Signal)
+	return text + withSeparator(" ", t.Signal)
 }
 
 func stack(b *strings.Builder, t *Thread, native bool) {
@@ -115,7 +113,7 @@ func stack(b *strings.Builder, t *Thread, native bool) {
 	}
 }
 
-func before(sep, s string) string {
+func withSeparator(sep, s string) string {
 	if s == "" {
 		return ""
 	}
@@ -144,7 +142,7 @@ func frame(b *strings.Builder, n int, f *Frame) {
 	}
 	address, how := fmt.Sprintf("0x%016x", uint64(f.PC)), f.Method
 	if f.Kind != "" {
-		how = f.Kind + before(" ", f.Type)
+		how = f.Kind + withSeparator(" ", f.Type)
 		if f.PC == 0 {
 			address = ""
 		}

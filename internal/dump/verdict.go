@@ -102,28 +102,28 @@ func (l *lockExam) possible() {
 	}
 	first := map[int]uint64{}
 	for _, c := range cycles {
-		l.asleep(c, first)
+		l.noteAsleep(c, first)
 	}
 	time.Sleep(watchFor)
 	for _, c := range cycles {
 		second := map[int]uint64{}
-		l.asleep(c, second)
+		l.noteAsleep(c, second)
 		if len(second) == len(c) && !slices.ContainsFunc(c, func(tid int) bool { return first[tid] != second[tid] }) {
 			l.out.Possible = append(l.out.Possible, c)
 		}
 	}
 }
 
-// asleep sets the run counts of threads still in the same call.
-func (l *lockExam) asleep(tids []int, runs map[int]uint64) {
+// noteAsleep sets the run counts of threads still in the same call.
+func (l *lockExam) noteAsleep(tids []int, runs map[int]uint64) {
 	for _, tid := range tids {
-		k := l.at[tid]
+		k := l.byThread[tid]
 		if k == nil {
 			continue
 		}
 		sl := k.process.slept[tid]
-		s := l.raw(k, tid, nil, observe.OnlyPassive)
-		if sl != nil && s != nil && s.State != sample.Running && s.Wait() == sl.Wait && s.Call.Args == sl.Args {
+		s := l.raw(k, tid, nil, observe.ModePassiveOnly)
+		if sl != nil && s != nil && s.State != sample.Running && s.WaitReason() == sl.Wait && s.Call.Args == sl.Args {
 			runs[tid] = s.Sched.Runs
 		}
 	}
@@ -131,7 +131,7 @@ func (l *lockExam) asleep(tids []int, runs map[int]uint64) {
 
 func (l *Locks) judge() {
 	l.starved()
-	known := l.known()
+	known := l.atKnownLocks()
 	l.GIL = l.gilCycles()
 	for _, p := range l.Processes {
 		l.Unread += p.unread()
@@ -208,8 +208,8 @@ func (p *Process) isGo() bool {
 	return false
 }
 
-// known gives the threads at locks whose owner was found or changed.
-func (l *Locks) known() map[int]bool {
+// atKnownLocks gives the threads at locks whose owner was found or changed.
+func (l *Locks) atKnownLocks() map[int]bool {
 	out := map[int]bool{}
 	for i := range l.Locks {
 		if m := &l.Locks[i]; m.Owner != 0 || m.Free || m.Why == passing {

@@ -18,6 +18,7 @@ import (
 	"prywalk/internal/waits"
 )
 
+// explainer finds what sleeping threads wait for.
 type explainer struct {
 	pid      int
 	names    *symbols.Namer
@@ -65,12 +66,12 @@ func (x *explainer) explain(d *Thread, s *observe.RawSample) {
 		return
 	}
 	sl := &waits.Sleeper{
-		State: s.State.Letter()[0], Wait: s.Wait(), Args: s.Call.Args, InCall: s.Call.Nr >= 0, Near: copyOf(s.Near()),
+		State: s.State.Letter()[0], Wait: s.WaitReason(), Args: s.Call.Args, InCall: s.Call.Nr >= 0, Near: copyOf(s.Near()),
 	}
 	if x.clock {
 		sl.At = s.At
 	}
-	sl.Managed = x.asks(d.TID, sl, s.Sched.Runs, &s.Mem)
+	sl.Managed = x.managedAsker(d.TID, sl, s.Sched.Runs, &s.Mem)
 	x.describe(d, sl)
 }
 
@@ -179,7 +180,7 @@ func (x *explainer) explainCore(d *Thread, c *core.Core, th *core.Thread) {
 		}
 		sl.Args[i] = v
 	}
-	sl.Managed = x.asks(th.TID, sl, 0, c.Memory())
+	sl.Managed = x.managedAsker(th.TID, sl, 0, c.Memory())
 	if addr, ok := waits.Sleeps(&sl.Args); ok && d.Wait == "futex" && addr >= waits.Before {
 		var b [waits.Around]byte
 		from := addr - waits.Before

@@ -200,8 +200,8 @@ func TestEachThreadSaysWhatItWaitsFor(t *testing.T) {
 	l := locksOf(t, p.pid)
 	for i := range l.Locks {
 		m := &l.Locks[i]
-		if m.Owner == owner && (m.OwnerThread == nil || m.OwnerThread.TID != owner || own(m.OwnerThread) == nil) {
-			t.Errorf("%s: no stack of its owner", m.thing())
+		if m.Owner == owner && (m.OwnerThread == nil || m.OwnerThread.TID != owner || innermostOwn(m.OwnerThread) == nil) {
+			t.Errorf("%s: no stack of its owner", m.label())
 		}
 	}
 	if len(l.Deadlocks) > 0 {

@@ -11,12 +11,12 @@ import (
 	"prywalk/internal/schedule"
 )
 
-// Run is what the tracer and an engine share in one recording. It belongs to the tracer's goroutine.
-type Run struct {
+// SharedState is what the tracer and an engine share in one recording. It belongs to the tracer's goroutine.
+type SharedState struct {
 	*handover.Common
 	Observer   *observe.Observer // of the OS thread that the tracer runs on
 	Files      *procmem.Budget
-	Idle       *backoff.Policy // decides which sleepers are not observed
+	Backoff    *backoff.Policy // decides which sleepers are not observed
 	Out        handover.Outbox
 	Skipper    schedule.TickSkipper
 	Tick       Tick
@@ -34,23 +34,23 @@ type Tick struct {
 
 // Process is a process that is tracked.
 type Process struct {
-	Target *code.Process
-	Shared *handover.Process // what the aggregator sees of it
-	Tasks  *procmem.TaskDir  // the list of its threads
-	Clock  Clock
-	Gone   bool // it has ended
+	Target   *code.Process
+	Handover *handover.Process // what its events name
+	TaskDir  *procmem.TaskDir  // /proc/PID/task
+	Clock    Clock
+	Gone     bool // it has ended
 
-	Engine     ProcessObserver // nil: its running threads are stopped
-	ListChange bool            // set by the engine: a thread has begun or ended
+	Observer       ProcessObserver // nil: its running threads are stopped
+	ThreadsChanged bool            // set by the engine: a thread has begun or ended
 }
 
 // Clock is a process's CPU time, as of its last reading.
 type Clock struct {
-	First uint64 // when sampling began, ns
-	Now   uint64 // ns
-	At    int64  // the tick of the reading, CLOCK_MONOTONIC ns
-	Valid bool   // it could be read
-	Moved int64  // last change found, CLOCK_MONOTONIC ns
+	First     uint64 // when sampling began, ns
+	Now       uint64 // ns
+	ReadAt    int64  // the tick of the reading, CLOCK_MONOTONIC ns
+	Valid     bool   // it could be read
+	ChangedAt int64  // last change found, CLOCK_MONOTONIC ns
 }
 
 // Ran gives the CPU time since sampling began, ns.
@@ -58,11 +58,11 @@ func (c *Clock) Ran() int64 { return int64(c.Now - c.First) }
 
 // Thread is a thread that is tracked.
 type Thread struct {
-	Shared   *handover.Thread // what the aggregator sees of it
+	Handover *handover.Thread // what its events name
 	Observed *observe.Thread
-	Idle     backoff.Thread
+	Backoff  backoff.Thread
 	Steady   schedule.Steady // set by the engine
 	FromZero bool            // it began within the recording: its clocks count from zero
-	Engine   ThreadObserver  // nil: it is stopped when it runs
+	Observer ThreadObserver  // nil: it is stopped when it runs
 	NoUser   bool            // it never runs in user space (io_uring)
 }

@@ -11,7 +11,7 @@ import (
 
 // Source makes an engine, and holds what it needs from before the recording until after it.
 type Source interface {
-	Start(*Run, Host, Options) Running
+	Start(*SharedState, Host, Options) RunningObserver
 	// Period gives the processor time between two observations of a thread, in nanoseconds; 0: it observes none.
 	Period() int64
 	// FromStart reports whether each thread is observed from its first instruction on.
@@ -27,9 +27,9 @@ type Options struct {
 	Selected bool // of each process only some threads
 }
 
-// Running observes threads that run, in place of stops. Sleepers, clocks, creations, ends and attribution do not depend
-// on it. All calls come from the tracer's goroutine. An engine may implement [Holder] and [Ender], too.
-type Running interface {
+// RunningObserver observes threads that run, in place of stops. Sleepers, clocks, creations, ends and attribution do
+// not depend on it. All calls come from the tracer's goroutine. An engine may implement [Holder] and [Ender], too.
+type RunningObserver interface {
 	// Track is called for each new process. The result is nil if all of its running threads are to be stopped.
 	Track(*Process) ProcessObserver
 	// Coverage gives what is observed without stops at present.

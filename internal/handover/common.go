@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/selfruntime"
 )
 
-// Common is the state shared by engine and aggregator.
+// Common is the state shared by producer and aggregator.
 type Common struct {
 	Ring      *Ring
 	Requests  *Requests
@@ -18,7 +18,7 @@ type Common struct {
 	Failure   *selfruntime.Failure
 	QuotaGate CPUQuotaGate
 	// UndiscoveredLackRoots reports that kernel samples of undiscovered processes lack the outer ends of stacks. Set by
-	// the aggregator, read by the engine.
+	// the aggregator, read by the producer.
 	UndiscoveredLackRoots atomic.Bool
 }
 

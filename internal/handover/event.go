@@ -13,47 +13,47 @@ type Kind uint8
 
 // The kinds of events.
 const (
-	Sampled         Kind = iota // a raw sample
-	Unchanged                   // the thread has not changed up to now (at checkpoints)
-	ThreadEnded                 // the thread has ended, or the recording ends
-	EndedSoFar                  // CPU time of ended threads so far ([attribute.ProcessEnd])
-	ProcessEnded                // the process has ended, or the recording ends
-	ProcessBegan                // a process is sampled from now on
-	MaybeExec                   // the name of the first thread has changed
-	CheckpointAsked             // write a checkpoint of all before this event
-	RefreshAsked                // refresh the sinks with all before this event
-	NotObserved                 // no thread was observed from At on, for Length
-	SampledEnded                // a kernel sample of an ended or undiscovered thread
-	ChildSampled                // a kernel sample of an undiscovered child, or a mark (package tracer)
-	ChildKnown                  // CPU time of an undiscovered child in one program
-	SeenRunning                 // a thread is running, and has no known stack yet
-	Resumed                     // the machine was suspended for Length until At
+	Sampled          Kind = iota // a raw sample
+	Unchanged                    // the thread has not changed up to now (at checkpoints)
+	ThreadEnded                  // the thread has ended, or the recording ends
+	EndedSoFar                   // CPU time of ended threads so far ([attribute.ProcessEnd])
+	ProcessEnded                 // the process has ended, or the recording ends
+	ProcessBegan                 // a process is sampled from now on
+	MaybeExec                    // the name of the first thread has changed
+	CheckpointAsked              // write a checkpoint of all before this event
+	RefreshAsked                 // refresh the sinks with all before this event
+	NotObserved                  // no thread was observed from At on, for Length
+	SampledUntracked             // a kernel sample of an ended or undiscovered thread
+	ChildSampled                 // a kernel sample of an undiscovered child, or a mark (package tracer)
+	ChildTime                    // CPU time of an undiscovered child in one program
+	FoundRunning                 // a thread is running, and has no known stack yet
+	Resumed                      // the machine was suspended for Length until At
 )
 
 // Event is an observation of a thread or process.
 type Event struct {
-	Kind      Kind
-	Thread    *Thread
-	Proc      *Process
-	RawSample *observe.RawSample
-	Ran       *Program         // program of a sampled process, if not that of Proc
-	Before    sample.Unchanged // unchanged ticks before this one
-	At        int64            // CLOCK_MONOTONIC, ns
-	Now       sample.Reading   // for SeenRunning
-	// Soon reports that a Sampled event is to be walked at once: the next sample needs the hints, or the walk needs
+	Kind            Kind
+	Thread          *Thread
+	Proc            *Process
+	RawSample       *observe.RawSample
+	Program         *Program         // program of a sampled process, if not that of Proc
+	UnchangedBefore sample.Unchanged // unchanged ticks before this one
+	At              int64            // CLOCK_MONOTONIC, ns
+	Reading         sample.Reading   // for FoundRunning
+	// WalkAtOnce reports that a Sampled event is to be walked at once: the next sample needs the hints, or the walk needs
 	// memory that may soon be gone.
-	Soon bool
+	WalkAtOnce bool
 	// Length is a time in ns. For samples it is what each stands for.
 	Length int64
 	Found  attribute.Found // for ChildSampled without a raw sample
-	// For ChildKnown, Exact reports that the time is complete, and Last that it is the child's last event.
+	// For ChildTime, Exact reports that the time is complete, and Last that it is the child's last event.
 	Exact, Last bool
-	End         *ThreadEnd            // for ThreadEnded
-	Used        *attribute.ProcessEnd // for ProcessEnded
+	ThreadEnd   *ThreadEnd            // for ThreadEnded
+	ProcessEnd  *attribute.ProcessEnd // for ProcessEnded
 }
 
-// ThreadEnd is the end of a thread, as the engine knows it.
+// ThreadEnd is the end of a thread, as the producer knows it.
 type ThreadEnd struct {
 	attribute.End
-	Left sample.NotStopped // time without observations, not reported yet
+	NotStopped sample.NotStopped // time without observations, not reported yet
 }

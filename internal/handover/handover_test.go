@@ -7,30 +7,30 @@ import "testing"
 // TestTheMostSevereFallbackReasonStays until an exec.
 func TestTheMostSevereFallbackReasonStays(t *testing.T) {
 	var p Process
-	for _, c := range []struct{ reported, want FallbackReason }{
-		{FallbackRoots, FallbackRoots}, {FallbackStacks, FallbackRoots}, {FallbackFrames, FallbackFrames},
-		{FallbackSamples, FallbackFrames},
+	for _, c := range []struct{ reported, want SampleLack }{
+		{LacksRoots, LacksRoots}, {LacksStacks, LacksRoots}, {LacksFrames, LacksFrames},
+		{LacksSamples, LacksFrames},
 	} {
-		if p.SetFallback(c.reported); p.FallbackReason() != c.want {
-			t.Errorf("reported %d: %d, want %d", c.reported, p.FallbackReason(), c.want)
+		if p.NoteLack(c.reported); p.SampleLack() != c.want {
+			t.Errorf("reported %d: %d, want %d", c.reported, p.SampleLack(), c.want)
 		}
 	}
-	if p.ForgetFallback(); p.FallbackReason() != FallbackNone {
-		t.Errorf("after ForgetFallback: %d", p.FallbackReason())
+	if p.ForgetLack(); p.SampleLack() != LacksNothing {
+		t.Errorf("after ForgetFallback: %d", p.SampleLack())
 	}
 }
 
 // TestReasonsThatTakeStops: the choice is the sampler's, but for what no sample can show.
 func TestReasonsThatTakeStops(t *testing.T) {
-	for l := range NumFallbackReasons {
-		if got, want := l.NeedsStops(false), l >= FallbackSamples; got != want {
-			t.Errorf("%d without a choice: %v", l, got)
+	for s := range NumSampleLacks {
+		if got, want := s.NeedsStops(false), s >= LacksSamples; got != want {
+			t.Errorf("%d without a choice: %v", s, got)
 		}
-		if got, want := l.NeedsStops(true), l > FallbackNone; got != want {
-			t.Errorf("%d with a choice: %v", l, got)
+		if got, want := s.NeedsStops(true), s > LacksNothing; got != want {
+			t.Errorf("%d with a choice: %v", s, got)
 		}
-		if l > FallbackNone && len(l.Note(2)) < len("2 processes of") {
-			t.Errorf("%d: %q", l, l.Note(2))
+		if s > LacksNothing && len(s.Note(2)) < len("2 processes of") {
+			t.Errorf("%d: %q", s, s.Note(2))
 		}
 	}
 }

@@ -13,7 +13,7 @@ const (
 	handOverSamples = 32
 )
 
-// Outbox holds an engine's events until they are handed over. For the engine only.
+// Outbox holds a producer's events until they are handed over. For the producer only.
 type Outbox struct {
 	ring   *Ring
 	events Batch
@@ -39,7 +39,7 @@ func (o *Outbox) Due(now int64) bool {
 		}
 		switch ends := e.Kind == ThreadEnded; {
 		case e.Kind == Unchanged:
-		case e.Soon, e.Kind != Sampled && !ends:
+		case e.WalkAtOnce, e.Kind != Sampled && !ends:
 			return true
 		case !ends && !isNew(e.Thread, now):
 		case e.Thread.Proc == nil || e.Thread.Proc.Plans.Load() == nil:
@@ -56,8 +56,8 @@ func isNew(t *Thread, now int64) bool {
 	return now-t.Found < NameEvery && !t.Named.Load()
 }
 
-// HandOver hands the events to the aggregator if there is room: an engine must not wait while a thread is stopped. tick
-// is the time of the present tick, CLOCK_MONOTONIC ns. Sending may make the goroutine yield; see ptrace.Pin.
+// HandOver hands the events to the aggregator if there is room: a producer must not wait while a thread is stopped.
+// tick is the time of the present tick, CLOCK_MONOTONIC ns. Sending may make the goroutine yield; see ptrace.Pin.
 func (o *Outbox) HandOver(tick int64) {
 	if len(o.events) > 0 && o.ring.Room() {
 		o.ring.Send(o.events)

@@ -20,7 +20,7 @@ func TestObservationsAreHandedOverTogetherAndChangesAtOnce(t *testing.T) {
 	listed := &Thread{Found: now - 5e6, Proc: &Process{}}
 	listed.Proc.Plans.Store(&managed.Plan{})
 	ofListed := Event{Kind: Sampled, Thread: listed}
-	surprising := Event{Kind: Sampled, Thread: known, Soon: true}
+	surprising := Event{Kind: Sampled, Thread: known, WalkAtOnce: true}
 	clocks := Event{Kind: Unchanged, Thread: known}
 	for _, c := range []struct {
 		what   string

@@ -16,7 +16,7 @@ import (
 
 // Process identifies an event's process, and holds the values that come back about it.
 type Process struct {
-	ID     sample.ProcessID // written by the engine, before the first event
+	ID     sample.ProcessID // written by the producer, before the first event
 	Target *code.Process
 	// Child reports that a sampled process has started it, so that its time counts from its start. Parent is its
 	// parent's id at discovery; 0: unknown.
@@ -24,15 +24,15 @@ type Process struct {
 	Parent int
 
 	// FromStart reports that all its time lies within the recording. Since is the start of its account, CLOCK_MONOTONIC
-	// ns. Both are written by the engine, before the first event.
+	// ns. Both are written by the producer, before the first event.
 	FromStart bool
 	Since     int64
 
-	// Plans are what the engine copies of threads that were not walked yet.
+	// Plans are what the producer copies of threads that were not walked yet.
 	Plans       observe.Plans
 	extra       atomic.Pointer[observe.Extra]
-	fallback    atomic.Uint32
-	tasks       *procmem.TaskDir
+	lack        atomic.Uint32
+	taskDir     *procmem.TaskDir
 	usedStack   atomic.Int64  // see [Process.UsedStack]
 	firstCopy   atomic.Int64  // see [Process.CopyFirst]
 	firstStack  atomic.Uint64 // see FirstStackEnd
@@ -46,19 +46,19 @@ type Process struct {
 }
 
 // NewProcess makes a process, with what to copy of it and what kernel samples will lack. Its list of threads is open:
-// the engine walks no path of /proc.
+// the producer walks no path of /proc.
 func NewProcess(t *code.Process, child bool, parent int) *Process {
 	p := &Process{Target: t, Child: child, Parent: parent}
-	p.tasks, _ = procmem.OpenTasks(t.PID, nil) // nil if it has ended
+	p.taskDir, _ = procmem.OpenTasks(t.PID, nil) // nil if it has ended
 	p.NewProgram()
 	p.NewMappings()
 	return p
 }
 
-// TakeTasks gives the list of its threads, once; nil if it has ended. The caller closes it.
-func (p *Process) TakeTasks() *procmem.TaskDir {
-	d := p.tasks
-	p.tasks = nil
+// TakeTaskDir gives the list of its threads, once; nil if it has ended. The caller closes it.
+func (p *Process) TakeTaskDir() *procmem.TaskDir {
+	d := p.taskDir
+	p.taskDir = nil
 	return d
 }
 
@@ -81,7 +81,7 @@ func (p *Process) NewProgram() {
 	if extra == nil { // else that copies the stacks of a thread
 		p.firstStack.Store(p.Target.FirstStackEnd())
 	}
-	p.expectFallback(extra != nil)
+	p.expectLack(extra != nil)
 }
 
 // CopyFirst sets how many bytes the first sample of the first thread copies of its stack, as learned from another

@@ -4,11 +4,11 @@ package handover
 
 import "sync/atomic"
 
-// CPUQuotaGate reserves the rest of a CPU quota for the engine while a thread is asked to stop: while it is closed, the
-// aggregator begins no event. The zero value is open.
+// CPUQuotaGate reserves the rest of a CPU quota for the producer while a thread is asked to stop: while it is closed,
+// the aggregator begins no event. The zero value is open.
 type CPUQuotaGate struct{ opened atomic.Pointer[chan struct{}] }
 
-// Close makes the aggregator wait before its next event. For the engine.
+// Close makes the aggregator wait before its next event. For the producer.
 func (g *CPUQuotaGate) Close() {
 	if g.opened.Load() == nil {
 		opened := make(chan struct{})

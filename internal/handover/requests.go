@@ -4,12 +4,12 @@ package handover
 
 import "sync/atomic"
 
-// Requests are what the engine asks of the aggregator, so that it does not ask twice.
+// Requests are what the producer asks of the aggregator, so that it does not ask twice.
 type Requests struct {
 	Checkpoint, Refresh Request
 }
 
-// Request is a request of the engine to the aggregator.
+// Request is a request of the producer to the aggregator.
 type Request struct {
 	open atomic.Bool  // asked for and not done
 	took atomic.Int64 // duration of the last, ns

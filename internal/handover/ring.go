@@ -8,7 +8,7 @@ const ringSize = 1024
 // Batch is the events of one tick.
 type Batch []Event
 
-// Ring passes batches from the engine to the aggregator and back, so that none is allocated in the steady state.
+// Ring passes batches from the producer to the aggregator and back, so that none is allocated in the steady state.
 type Ring struct {
 	full chan Batch
 	free chan Batch
@@ -29,13 +29,13 @@ func (r *Ring) Get() Batch {
 	}
 }
 
-// Room reports whether Send would not wait. For the engine only.
+// Room reports whether Send would not wait. For the producer only.
 func (r *Ring) Room() bool { return len(r.full) < cap(r.full) }
 
 // Send hands a batch over. It waits while there is no room.
 func (r *Ring) Send(b Batch) { r.full <- b }
 
-// Close ends the batches. For the engine only.
+// Close ends the batches. For the producer only.
 func (r *Ring) Close() { close(r.full) }
 
 // Batches gives the batches that are not taken yet.

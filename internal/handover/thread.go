@@ -9,9 +9,9 @@ import (
 	"prywalk/internal/sample"
 )
 
-// Thread identifies an event's thread. Written by the engine, before the first event.
+// Thread identifies an event's thread. Written by the producer, before the first event.
 type Thread struct {
-	ID        sample.TaskID // 0: stands for several threads
+	ID        sample.ThreadID // 0: stands for several threads
 	Proc      *Process
 	TID       int
 	Feedback  *observe.WalkFeedback

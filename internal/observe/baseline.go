@@ -12,11 +12,11 @@ import (
 // baseline is a thread's run count at an observation while it was off the processor.
 type baseline struct {
 	runs uint64
-	// returns is the number of further runs before the thread is back in its group stop: PTRACE_DETACH makes it run
+	// runsToStop is the number of further runs before the thread is back in its group stop: PTRACE_DETACH makes it run
 	// once.
-	returns uint64
-	state   sample.State
-	valid   bool
+	runsToStop uint64
+	state      sample.State
+	valid      bool
 	// detachedAt is the time of the detach (CLOCK_MONOTONIC, ns), 0 without a stop, and cpu the thread's processor time
 	// then.
 	detachedAt int64
@@ -28,7 +28,7 @@ func baselineOf(stop *ptrace.Stop) baseline {
 		runs: stop.Sched.Runs, state: sample.Running, valid: stop.SchedOK, detachedAt: stop.Detach, cpu: stop.Sched.CPU,
 	}
 	if stop.Kind == ptrace.KindGroup {
-		b.state, b.returns = sample.Stopped, 1
+		b.state, b.runsToStop = sample.Stopped, 1
 	}
 	return b
 }
@@ -36,19 +36,19 @@ func baselineOf(stop *ptrace.Stop) baseline {
 // unchanged reports whether the thread has not run since the baseline. A run count of 0 proves nothing: a kernel
 // without CONFIG_SCHED_INFO does not count.
 func (b *baseline) unchanged(s procmem.SchedStat) bool {
-	return b.valid && b.returns == 0 && s.Runs == b.runs && s.Runs != 0
+	return b.valid && b.runsToStop == 0 && s.Runs == b.runs && s.Runs != 0
 }
 
 // backInStop reports whether a thread under job control has run only to return into its group stop.
 func (b *baseline) backInStop(s procmem.SchedStat, files *procmem.ThreadFiles) bool {
-	if !b.valid || b.returns == 0 || s.Runs != b.runs+b.returns {
+	if !b.valid || b.runsToStop == 0 || s.Runs != b.runs+b.runsToStop {
 		return false
 	}
 	var st procmem.Stat
 	if files.Stat(&st) != nil || sample.StateOf(st.State) != sample.Stopped {
 		return false
 	}
-	b.runs, b.returns = s.Runs, 0
+	b.runs, b.runsToStop = s.Runs, 0
 	return true
 }
 

@@ -49,7 +49,7 @@ func futexCall(arch frames.Arch) int64 {
 
 // copyNear copies the memory around the futex word at which a sleeper waits. It is called between the two reads of the
 // run count.
-func (l *Observer) copyNear(t *Thread, s *RawSample, call *procmem.SyscallInfo) {
+func (o *Observer) copyNear(t *Thread, s *RawSample, call *procmem.SyscallInfo) {
 	s.near.n = 0
 	addr, ok := uint64(0), false
 	if call.Nr == futexCall(s.Regs.Arch) {
@@ -69,7 +69,7 @@ func (l *Observer) copyNear(t *Thread, s *RawSample, call *procmem.SyscallInfo) 
 			s.near.at = start
 		}
 	}
-	if t.Memory != nil && l.ctl.Pending() == 0 {
+	if t.Memory != nil && o.ctl.Pending() == 0 {
 		s.near.n = t.Memory.CopyKnown(t.TID, s.near.at, s.near.bytes[:])
 		return
 	}
@@ -78,7 +78,7 @@ func (l *Observer) copyNear(t *Thread, s *RawSample, call *procmem.SyscallInfo) 
 
 // keepNear drops the copy around the futex word if the thread has run since for more than the stop.
 func (s *RawSample) keepNear(t *Thread, stop *ptrace.Stop) {
-	if s.State != sample.Sleeping || s.Sched.Runs-t.before.Runs > 1 || !stop.SchedOK {
+	if s.State != sample.Sleeping || s.Sched.Runs-t.lastClocks.Runs > 1 || !stop.SchedOK {
 		s.near.n = 0
 	}
 }
@@ -91,9 +91,9 @@ func (s *RawSample) Near() waits.Copy {
 // ownFrames is the assumed size of the innermost frames (C library's wrapper and caller), in bytes.
 const ownFrames = 8 << 10
 
-// own reports whether n bytes at addr are in a sleeper's innermost frames. These are writable, and no other thread uses
-// them.
-func own(call *procmem.SyscallInfo, addr, n uint64) bool {
+// inOwnFrames reports whether n bytes at addr are in a sleeper's innermost frames. These are writable, and no other
+// thread uses them.
+func inOwnFrames(call *procmem.SyscallInfo, addr, n uint64) bool {
 	return addr >= call.SP && n <= ownFrames && addr-call.SP <= ownFrames-n
 }
 
@@ -105,11 +105,11 @@ func wordIsZero(tid int, addr uint64) bool {
 
 const plainFiles = "pipe, eventfd, timerfd, signalfd, inotify"
 
-// plain reports whether a read of the descriptor waits for its first byte only, so that the kernel can restart it
-// (fs/pipe.c, fs/eventfd.c, fs/timerfd.c, fs/signalfd.c, fs/notify/inotify/inotify_user.c). That does not hold for
-// terminals (drivers/tty/n_tty.c, VMIN) and for sockets with time-outs. The descriptor is looked up in the thread's own
-// table.
-func plain(t *Thread, fd int32) bool {
+// waitsForFirstByte reports whether a read of the descriptor waits for its first byte only, so that the kernel can
+// restart it (fs/pipe.c, fs/eventfd.c, fs/timerfd.c, fs/signalfd.c, fs/notify/inotify/inotify_user.c). That does not
+// hold for terminals (drivers/tty/n_tty.c, VMIN) and for sockets with time-outs. The descriptor is looked up in the
+// thread's own table.
+func waitsForFirstByte(t *Thread, fd int32) bool {
 	var buf [24]byte
 	table := "/proc/" + strconv.Itoa(t.PID) + "/task/" + strconv.Itoa(t.TID) + "/fd/"
 	to, err := procmem.Readlink(table+strconv.Itoa(int(fd)), buf[:])

@@ -13,7 +13,7 @@ type copier struct {
 	reader  ptrace.Reader
 	others  otherStacks
 	pieces  pieces
-	planned planned
+	plan    planCopier
 	larger  []byte
 	tail    []byte
 	regions [maxRegions]frames.Region
@@ -28,21 +28,22 @@ func (c *copier) request(t *Thread, s *RawSample, req *ptrace.Request) {
 	}
 }
 
-// keep keeps the copy of a stop in a raw sample.
-func (c *copier) keep(t *Thread, s *RawSample, req *ptrace.Request, stop *ptrace.Stop) {
+// keepCopy keeps the copy of a stop in a raw sample.
+func (c *copier) keepCopy(t *Thread, s *RawSample, req *ptrace.Request, stop *ptrace.Stop) {
 	if stop.InLarger {
-		s.room(stop.StackLen)
+		s.reserveStack(stop.StackLen)
 		s.touched = max(s.touched, copy(s.buf, c.larger))
 	}
 	s.setStack(stop.StackAddr, stop.StackLen, stop.StackAsked)
 	if stop.StackEnd != 0 {
 		s.Mem.StackEnd = stop.StackEnd
 	}
-	s.copyShape = copyShape{by: s.by, outlineFailed: t.hints.get().misled || s.by != nil && c.pieces.noChain}
+	failed := t.hints.get().outlineMisled || s.outline != nil && c.pieces.noChain
+	s.copyShape = copyShape{outline: s.outline, outlineFailed: failed}
 	regions := c.withTail(s, stop)
 	s.setLimit(req, stop)
 	s.keepRegions(c.regions[:regions])
-	t.copied, t.regions = stop.StackLen, max(len(s.extra)-stop.TailLen, t.regions-t.regions/8)
+	t.copied, t.regionBytes = stop.StackLen, max(len(s.extra)-stop.TailLen, t.regionBytes-t.regionBytes/8)
 }
 
 // setLimit sets limit and notRoot. Precondition: s.Mem and s.tailAt are set.
@@ -76,9 +77,9 @@ func (c *copier) withTail(s *RawSample, stop *ptrace.Stop) int {
 // stopped.
 func (c *copier) makeRoom(t *Thread, s *RawSample) {
 	n := t.hints.get()
-	s.roomForRegions(t.regions)
-	if s.by = n.outline; s.by == nil {
-		s.room(n.usual(t.besides()))
+	s.reserveRegions(t.regionBytes)
+	if s.outline = n.outline; s.outline == nil {
+		s.reserveStack(n.stackToReserve(t.besides()))
 		s.touch(t.copied)
 		if c.larger == nil {
 			c.larger = make([]byte, wholeCopy)
@@ -88,10 +89,10 @@ func (c *copier) makeRoom(t *Thread, s *RawSample) {
 		}
 		return
 	}
-	s.room(topCopy)
+	s.reserveStack(topCopy)
 	s.touch(topCopy)
 	c.pieces.reserve(n.Bytes)
-	if c.pieces.ends.by = nil; t.mayBeDeep() {
+	if c.pieces.ends.outline = nil; t.mayBeDeep() {
 		c.pieces.ends.check(t.Memory, n.outline)
 	}
 }
@@ -99,7 +100,7 @@ func (c *copier) makeRoom(t *Thread, s *RawSample) {
 // mayBeDeep reports whether the next stop may find a deep stack. A wrong answer costs time only.
 func (t *Thread) mayBeDeep() bool {
 	n := t.hints.get()
-	return n.Root == 0 || n.Changing || n.Root-t.stoppedAt+uncertain >= outlineFrom
+	return n.Root == 0 || n.Changing || n.Root-t.stackPointer+uncertain >= outlineFrom
 }
 
 // uncertain is the assumed growth of a stack until the next observation, in bytes.
@@ -111,23 +112,23 @@ const taskRegions = 24 << 10
 // besides gives the expected bytes of memory other than the stack.
 func (t *Thread) besides() int {
 	if t.Extra != nil {
-		return max(t.regions, taskRegions)
+		return max(t.regionBytes, taskRegions)
 	}
-	return t.regions
+	return t.regionBytes
 }
 
-// usual gives the bytes of stack to reserve if that many bytes of other memory are expected. A small stack and the
-// other memory share leastCopy.
-func (n *sizeHints) usual(regions int) int {
-	if n.Bytes > leastCopy || regions == 0 {
-		return n.Bytes
+// stackToReserve gives the bytes of stack to reserve if that many bytes of other memory are expected. A small stack and
+// the other memory share leastCopy.
+func (h *sizeHints) stackToReserve(regions int) int {
+	if h.Bytes > leastCopy || regions == 0 {
+		return h.Bytes
 	}
-	return min(n.Bytes, max(leastCopy-regions-copyMargin, 2*n.Used+copyMargin, topCopy))
+	return min(h.Bytes, max(leastCopy-regions-copyMargin, 2*h.Used+copyMargin, topCopy))
 }
 
 // largerBuffer gives the buffer for a deep stack; nil for a thread that changes stacks, whose end is not known.
 func (c *copier) largerBuffer(t *Thread, s *RawSample) []byte {
-	if s.by != nil || t.hints.get().Changing {
+	if s.outline != nil || t.hints.get().Changing {
 		return nil
 	}
 	return c.larger
@@ -136,7 +137,7 @@ func (c *copier) largerBuffer(t *Thread, s *RawSample) []byte {
 // tailBuffer gives the buffer for the outermost frames behind a gap; nil where a run-time system knows the ends.
 func (c *copier) tailBuffer(t *Thread, s *RawSample) []byte {
 	n := t.hints.get()
-	if s.by != nil || n.Changing || t.Extra != nil || !n.ToEnd && n.Top == 0 {
+	if s.outline != nil || n.Changing || t.Extra != nil || !n.ToEnd && n.Top == 0 {
 		return nil
 	}
 	return c.tail
@@ -145,11 +146,11 @@ func (c *copier) tailBuffer(t *Thread, s *RawSample) []byte {
 // extras gives what a stop copies besides the stack, or nil.
 func (c *copier) extras(t *Thread, s *RawSample) ptrace.Extra {
 	inner := c.extraOf(t)
-	if s.by == nil {
+	if s.outline == nil {
 		return inner
 	}
 	n, p := t.hints.get(), &c.pieces
-	p.inner, p.by, p.top, p.need = inner, s.by, s.buf, min(n.Bytes, len(p.gap))
-	p.root, p.changing = n.Root, n.Changing
+	p.inner, p.outline, p.top, p.inOnePiece = inner, s.outline, s.buf, min(n.Bytes, len(p.buffer))
+	p.root, p.changesStacks = n.Root, n.Changing
 	return &c.pieces
 }

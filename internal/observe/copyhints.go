@@ -69,13 +69,13 @@ func (b *hintBuffer) take() bool {
 func (b *hintBuffer) get() *CopyHints { return &b.slots[b.reader] }
 
 // takeHints takes new hints, and reports whether the last observation lacked something that another may have.
-func (l *Observer) takeHints(t *Thread) (again bool) {
+func (o *Observer) takeHints(t *Thread) (again bool) {
 	root := t.hints.get().Root
 	if !t.hints.take() {
 		return false
 	}
 	n := t.hints.get()
-	l.unproven.note(n.Unproven)
+	o.unproven.note(n.Unproven)
 	again = n.Retries != t.retried
 	t.retried = n.Retries
 	if n.Root != root && t.kept.awaitsRoot {

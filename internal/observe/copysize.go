@@ -21,8 +21,8 @@ type sizeHints struct {
 	ToEnd bool
 }
 
-// copySize learns from walks how much of the stack to copy.
-type copySize struct {
+// sizeLearner learns from walks how much of the stack to copy.
+type sizeLearner struct {
 	*sizeHints
 	topInvalid bool        // a walk passed Top; it is not set again until a complete walk confirms it
 	invalidTop frames.Addr // the Top that was passed
@@ -37,53 +37,53 @@ const mostToEnd = 8
 const mostPassed = 16
 
 // update learns from a walk, and reports whether its copy was too short and the next one is longer.
-func (c *copySize) update(end walkEnd, w *frames.Walker, s *RawSample) (again bool) {
-	c.ended(end, w, s)
+func (l *sizeLearner) update(end walkEnd, w *frames.Walker, s *RawSample) (again bool) {
+	l.learnEnd(end, w, s)
 	from, reach := s.Mem.Stack.Addr, w.Reach()
 	if used := reach - from; used <= s.Mem.StackEnd-from {
 		cut := end == endCut && s.How != BySample
 		if cut || end == endBetween {
-			used = max(used, c.toEnd(s))
+			used = max(used, l.sizeToEnd(s))
 		}
 		if end == endBetween {
 			used, again = max(used, w.UnreadAddr()-from), true
 		}
-		again = c.used(int(used)+16, max(len(s.buf), leastCopy), cut, s.limit == limitTop) || again
+		again = l.setSize(int(used)+16, max(len(s.buf), leastCopy), cut, s.limit == limitTop) || again
 	}
 	if end == endComplete && reach <= s.notRoot && reach-from < leastCopy {
-		c.Changing = true
+		l.Changing = true
 	}
 	if end == endCut && s.isFullSample() {
-		c.Used = s.asked + 1 // a lower bound: the walk needs more than the sample has
+		l.Used = s.fullSampleBytes + 1 // a lower bound: the walk needs more than the sample has
 	}
 	return again
 }
 
-// ended learns the end of the stack.
-func (c *copySize) ended(end walkEnd, w *frames.Walker, s *RawSample) {
+// learnEnd learns the end of the stack.
+func (l *sizeLearner) learnEnd(end walkEnd, w *frames.Walker, s *RawSample) {
 	complete, reach := end == endComplete, w.Reach()
 	if complete && (w.Away() || w.Frame().SP != 0) {
-		c.Root = reach
+		l.Root = reach
 	}
 	if complete && (reach-s.Mem.Stack.Addr < uint64(len(s.Mem.Stack.Bytes)) || s.tailAt != 0 && reach > s.tailAt) {
-		c.endedAt(reach)
+		l.setTop(reach)
 	}
-	if c.walks++; complete || c.walks == mostToEnd {
-		c.ToEnd = false
+	if l.walks++; complete || l.walks == mostToEnd {
+		l.ToEnd = false
 	}
 }
 
 // hasAll reports whether the copy of the stack goes up to the known end.
-func (c *copySize) hasAll(s *RawSample) bool {
-	from, root := s.Mem.Stack.Addr, c.Root
-	return !c.Changing && root > from && root-from <= uint64(len(s.Mem.Stack.Bytes))
+func (l *sizeLearner) hasAll(s *RawSample) bool {
+	from, root := s.Mem.Stack.Addr, l.Root
+	return !l.Changing && root > from && root-from <= uint64(len(s.Mem.Stack.Bytes))
 }
 
-// toEnd gives the size of a copy up to the end of the stack. It is 0 if the end is unknown, or more than mostBridge
+// sizeToEnd gives the size of a copy up to the end of the stack. It is 0 if the end is unknown, or more than mostBridge
 // away.
-func (c *copySize) toEnd(s *RawSample) uint64 {
-	from, end := s.Mem.Stack.Addr, c.Root
-	if end <= from || c.Changing {
+func (l *sizeLearner) sizeToEnd(s *RawSample) uint64 {
+	from, end := s.Mem.Stack.Addr, l.Root
+	if end <= from || l.Changing {
 		end = s.Mem.StackEnd
 	}
 	if n := end - from; end > from && n <= mostBridge {
@@ -92,40 +92,40 @@ func (c *copySize) toEnd(s *RawSample) uint64 {
 	return 0
 }
 
-// used sets the size of the next copy after a walk that used that many bytes. had is the size of a full copy, cut is
+// setSize sets the size of the next copy after a walk that used that many bytes. had is the size of a full copy, cut is
 // set if the copy was too short, and toTop if it went up to Top. Several short copies that are walked in one batch must
 // ask for the same size: it grows from had, not from Bytes. again reports whether the next copy is longer.
-func (c *copySize) used(used, had int, cut, toTop bool) (again bool) {
-	old := c.Bytes
+func (l *sizeLearner) setSize(used, fullCopy int, cut, toTop bool) (again bool) {
+	old := l.Bytes
 	want := used + copyMargin
 	switch {
-	case cut && toTop && c.Top != 0:
-		c.invalidTop, c.Top, c.topInvalid = c.Top, 0, true
-		c.passed++
+	case cut && toTop && l.Top != 0:
+		l.invalidTop, l.Top, l.topInvalid = l.Top, 0, true
+		l.passed++
 		want = max(old, want) // Top cut it
 	case cut:
-		want = max(old, 4*had, want)
+		want = max(old, 4*fullCopy, want)
 	case want < old:
 		want = old - (old-want)/8 // depth varies
 	}
-	c.Bytes = min(max(want, leastCopy), mostCopy)
-	if c.Used -= (c.Used - used) / 8; used > c.Used {
-		c.Used = used
+	l.Bytes = min(max(want, leastCopy), mostCopy)
+	if l.Used -= (l.Used - used) / 8; used > l.Used {
+		l.Used = used
 	}
 	return cut && old < mostCopy
 }
 
-// endedAt bounds copies by the end of a complete walk, as other data may follow (goroutines). A Top that a walk
+// setTop bounds copies by the end of a complete walk, as other data may follow (goroutines). A Top that a walk
 // passed is set again after a complete walk that ends there, at most mostPassed times.
-func (c *copySize) endedAt(addr uint64) {
+func (l *sizeLearner) setTop(addr uint64) {
 	top := addr + copyMargin
-	if c.topInvalid && top == c.invalidTop && c.passed <= mostPassed {
-		c.topInvalid = false
+	if l.topInvalid && top == l.invalidTop && l.passed <= mostPassed {
+		l.topInvalid = false
 	}
-	if !c.topInvalid {
-		c.Top = top
+	if !l.topInvalid {
+		l.Top = top
 	}
 }
 
 // atLeast makes the next copy have n bytes.
-func (c *copySize) atLeast(n int) { c.Bytes = max(c.Bytes, n) }
+func (l *sizeLearner) atLeast(n int) { l.Bytes = max(l.Bytes, n) }

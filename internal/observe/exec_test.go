@@ -32,7 +32,7 @@ func TestStackAfterAnExecIsCopiedAtTheFirstSample(t *testing.T) {
 		OnThread(func() {
 			ctl := ptrace.NewController(ptrace.Options{})
 			defer ctl.Close()
-			what, raw, err := New(ctl, NewPool(1), OnlyPassive).Begin(th)
+			what, raw, err := New(ctl, NewPool(1), ModePassiveOnly).Begin(th)
 			if err != nil || what != Done {
 				t.Errorf("observation of a sleeper: %v, %v", what, err)
 				return
@@ -69,14 +69,14 @@ func TestIncompleteSleeperIsSampledAgainNowAndThen(t *testing.T) {
 	var d retryBackoff
 	var at []int
 	for i := 1; i <= 600; i++ {
-		if d.again(true) {
+		if d.rereadDue(true) {
 			at = append(at, i)
 		}
 	}
 	if want := []int{2, 8, 32, 128, 512}; !slices.Equal(at, want) {
 		t.Errorf("observed again at %v, want %v", at, want)
 	}
-	if d.again(false) || d != (retryBackoff{}) {
+	if d.rereadDue(false) || d != (retryBackoff{}) {
 		t.Error("a complete stack is doubted")
 	}
 }

@@ -18,30 +18,30 @@ type ExtraRegion struct {
 }
 
 // Regions implements [ptrace.Extra].
-func (b *ExtraRegion) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
+func (e *ExtraRegion) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
 	n := 0
-	if b.Inner != nil {
-		n = b.Inner.Regions(regs, rd, out)
+	if e.Inner != nil {
+		n = e.Inner.Regions(regs, rd, out)
 	}
-	if b.Addr == 0 || n == len(out) {
+	if e.Addr == 0 || n == len(out) {
 		return n
 	}
-	got := rd.Read(b.Addr, b.Bytes)
-	out[n] = frames.Region{Addr: b.Addr, Bytes: b.Bytes[:got]}
+	got := rd.Read(e.Addr, e.Bytes)
+	out[n] = frames.Region{Addr: e.Addr, Bytes: e.Bytes[:got]}
 	return n + 1
 }
 
 // Prefetch implements [ptrace.Prefetcher].
-func (b *ExtraRegion) Prefetch(regs *frames.Regs) []frames.Region {
-	if f, ok := b.Inner.(ptrace.Prefetcher); ok {
+func (e *ExtraRegion) Prefetch(regs *frames.Regs) []frames.Region {
+	if f, ok := e.Inner.(ptrace.Prefetcher); ok {
 		return f.Prefetch(regs)
 	}
 	return nil
 }
 
 // StackEnd implements [ptrace.StackEnder].
-func (b *ExtraRegion) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
-	if e, ok := b.Inner.(ptrace.StackEnder); ok {
+func (e *ExtraRegion) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
+	if e, ok := e.Inner.(ptrace.StackEnder); ok {
 		return e.StackEnd(regs, rd)
 	}
 	return 0

@@ -12,10 +12,10 @@ import (
 // A walk shows what the next copy of the thread needs. Its end is classified once ([classify]); then each of these
 // learns from it, and sets its own part of the hints:
 //
-//	copySize     copysize.go     bytes of stack, and its end
-//	sampleDepth  sampled.go      whether kernel samples have the whole stack
-//	otherPlaces  otherstacks.go  places on other stacks
-//	outlining    outline.go      the frame ends of a deep stack
+//	sizeLearner        copysize.go     bytes of stack, and its end
+//	depthLearner       sampled.go      whether kernel samples have the whole stack
+//	otherStackLearner  otherstacks.go  places on other stacks
+//	outlineLearner     outline.go      the frame ends of a deep stack
 //
 // [WalkFeedback.noteMissingRegister] (keptregs.go) keeps the place where a register is missing.
 
@@ -25,82 +25,82 @@ type WalkFeedback struct {
 	hints   CopyHints
 	buffer  *hintBuffer
 	thread  *Thread // for its PID and TID, which do not change
-	size    copySize
-	samples sampleDepth
-	others  otherPlaces
-	outline outlining
+	size    sizeLearner
+	samples depthLearner
+	others  otherStackLearner
+	outline outlineLearner
 }
 
 func newFeedback(t *Thread, first CopyHints) *WalkFeedback {
-	k := &WalkFeedback{hints: first, buffer: &t.hints, thread: t}
-	k.size.sizeHints, k.samples.sampleHints = &k.hints.sizeHints, &k.hints.sampleHints
-	k.others.otherHints, k.outline.outlineHints = &k.hints.otherHints, &k.hints.outlineHints
-	return k
+	f := &WalkFeedback{hints: first, buffer: &t.hints, thread: t}
+	f.size.sizeHints, f.samples.sampleHints = &f.hints.sizeHints, &f.hints.sampleHints
+	f.others.otherHints, f.outline.outlineHints = &f.hints.otherHints, &f.hints.outlineHints
+	return f
 }
 
 // Walked learns from a walk of s what the next observation must copy. Preconditions: the walk has ended, and p has the
 // mappings as of then. o has the frames of the walk, or is nil if some are missing.
-func (k *WalkFeedback) Walked(p *code.Process, w *frames.Walker, s *RawSample, o *Outline) {
-	k.hints.Incomplete = mayChange(w.StopReason())
-	end := classify(p, w, s, &k.size)
+func (f *WalkFeedback) Walked(p *code.Process, w *frames.Walker, s *RawSample, o *WalkedFrames) {
+	f.hints.Incomplete = mayChange(w.StopReason())
+	end := classify(p, w, s, &f.size)
 	if end == endNoTime {
 		return
 	}
-	k.samples.update(end, w, s)
-	k.again(k.others.update(end, w, s))
-	k.again(k.size.update(end, w, s))
-	if k.outline.update(end, w, s, o) {
-		k.size.atLeast(wholeCopy)
+	f.samples.update(end, w, s)
+	f.readAgainIf(f.others.update(end, w, s))
+	f.readAgainIf(f.size.update(end, w, s))
+	if f.outline.update(end, w, s, o) {
+		f.size.atLeast(wholeCopy)
 	}
-	k.hints.Unproven = 0
+	f.hints.Unproven = 0
 	if end == endNoRegister {
-		k.noteMissingRegister(s)
+		f.noteMissingRegister(s)
 	}
-	k.handOver()
+	f.handOver()
 }
 
-// again makes the next observation read again, even if the thread is unchanged, if the copy lacked something.
-func (k *WalkFeedback) again(lacked bool) {
+// readAgainIf makes the next observation read again, even if the thread is unchanged, if the copy lacked something.
+func (f *WalkFeedback) readAgainIf(lacked bool) {
 	if lacked {
-		k.hints.Retries++
+		f.hints.Retries++
 	}
 }
 
-func (k *WalkFeedback) handOver() { k.buffer.put(&k.hints) }
+func (f *WalkFeedback) handOver() { f.buffer.put(&f.hints) }
 
 // # For single observations
 
 // CopyUpTo makes the next observations copy up to n bytes of stack, within its usual limit.
-func (k *WalkFeedback) CopyUpTo(n int) {
-	k.hints.Bytes = min(max(n, leastCopy), mostCopy)
-	k.handOver()
+func (f *WalkFeedback) CopyUpTo(n int) {
+	f.hints.Bytes = min(max(n, leastCopy), mostCopy)
+	f.handOver()
 }
 
 // CopyDeep makes the next observations copy up to n bytes of stack, also beyond its usual limit.
-func (k *WalkFeedback) CopyDeep(n uint64) {
-	k.hints.Bytes = int(min(max(n, leastCopy), deepCopy))
-	k.handOver()
+func (f *WalkFeedback) CopyDeep(n uint64) {
+	f.hints.Bytes = int(min(max(n, leastCopy), deepCopy))
+	f.handOver()
 }
 
 // CopyOther makes the next observations copy around an address on another stack (a signal stack, a stack that grows in
 // parts). The newest four are kept.
-func (k *WalkFeedback) CopyOther(addr frames.Addr) {
-	_, added := k.others.add(addr, 0)
-	k.again(added)
-	k.handOver()
+func (f *WalkFeedback) CopyOther(addr frames.Addr) {
+	_, added := f.others.add(addr, 0)
+	f.readAgainIf(added)
+	f.handOver()
 }
 
 // CopyOtherDeep makes the next observations copy n bytes from an address on another stack. An address just beyond such
 // a copy extends it.
-func (k *WalkFeedback) CopyOtherDeep(addr frames.Addr, n uint64) {
-	if !k.others.extend(addr, n) {
-		k.others.add(addr, min(n, deepCopy))
+func (f *WalkFeedback) CopyOtherDeep(addr frames.Addr, n uint64) {
+	if !f.others.extend(addr, n) {
+		f.others.add(addr, min(n, deepCopy))
 	}
-	k.handOver()
+	f.handOver()
 }
 
 // Unproven makes the next observations stop the sleeper for a missing register, if that is allowed and harmless.
-func (k *WalkFeedback) Unproven(s *RawSample) {
-	k.noteMissingRegister(s)
-	k.handOver()
+func (f *WalkFeedback) Unproven(s *RawSample) {
+	f.noteMissingRegister(s)
+	f.handOver()
 }

@@ -12,19 +12,19 @@ import (
 func TestTopThatAWalkPassedIsNotSetAgain(t *testing.T) {
 	k := NewThread(1, 1, nil).Feedback()
 	n := &k.hints
-	k.size.endedAt(1 << 20)
-	k.size.used(1000, leastCopy, false, false)
+	k.size.setTop(1 << 20)
+	k.size.setSize(1000, leastCopy, false, false)
 	if n.Top != 1<<20+copyMargin {
 		t.Errorf("top %#x", n.Top)
 	}
-	if again := k.size.used(2000, leastCopy, true, true); !again || n.Top != 0 || n.Bytes != leastCopy {
+	if again := k.size.setSize(2000, leastCopy, true, true); !again || n.Top != 0 || n.Bytes != leastCopy {
 		t.Errorf("%+v", n)
 	}
-	k.size.endedAt(2 << 20)
+	k.size.setTop(2 << 20)
 	if n.Top != 0 {
 		t.Error("set again, though the stack goes on there")
 	}
-	k.size.used(2000, leastCopy, true, true)
+	k.size.setSize(2000, leastCopy, true, true)
 	if n.Bytes != 4*leastCopy {
 		t.Errorf("%d bytes after a copy that was too short", n.Bytes)
 	}
@@ -33,12 +33,12 @@ func TestTopThatAWalkPassedIsNotSetAgain(t *testing.T) {
 func TestSamplesThatAreWalkedTogetherAskForTheSame(t *testing.T) {
 	k := NewThread(1, 1, nil).Feedback()
 	for range 4 {
-		k.size.used(leastCopy, leastCopy, true, false)
+		k.size.setSize(leastCopy, leastCopy, true, false)
 	}
 	if got := k.hints.Bytes; got != 4*leastCopy {
 		t.Errorf("%d bytes after four copies of %d that were too short", got, leastCopy)
 	}
-	k.size.used(4*leastCopy, 4*leastCopy, true, false)
+	k.size.setSize(4*leastCopy, 4*leastCopy, true, false)
 	if got := k.hints.Bytes; got != 16*leastCopy {
 		t.Errorf("%d bytes after one of four times as many", got)
 	}
@@ -46,8 +46,8 @@ func TestSamplesThatAreWalkedTogetherAskForTheSame(t *testing.T) {
 
 func TestTopIsKeptIfTheCopyDidNotGoUpToIt(t *testing.T) {
 	k := NewThread(1, 1, nil).Feedback()
-	k.size.endedAt(1 << 20)
-	k.size.used(2000, leastCopy, true, false)
+	k.size.setTop(1 << 20)
+	k.size.setSize(2000, leastCopy, true, false)
 	if n := k.hints; n.Top != 1<<20+copyMargin || n.Bytes != 4*leastCopy {
 		t.Errorf("%+v", n)
 	}
@@ -57,17 +57,17 @@ func TestACopyAfterOneThatWasTooShortGoesToTheEnd(t *testing.T) {
 	const from, root, end = 1 << 30, 1<<30 + 700<<10, 1<<30 + 710<<10
 	s := &RawSample{copiedMemory: copiedMemory{Mem: frames.Snapshot{Stack: frames.Region{Addr: from}, StackEnd: end}}}
 	k := NewThread(1, 1, nil).Feedback()
-	if got := k.size.toEnd(s); got != end-from {
+	if got := k.size.sizeToEnd(s); got != end-from {
 		t.Errorf("%d bytes to the end of the mapping", got)
 	}
-	if k.hints.Root = root; k.size.toEnd(s) != root-from {
-		t.Errorf("%d bytes to where the stack has ended", k.size.toEnd(s))
+	if k.hints.Root = root; k.size.sizeToEnd(s) != root-from {
+		t.Errorf("%d bytes to where the stack has ended", k.size.sizeToEnd(s))
 	}
-	if k.hints.Changing = true; k.size.toEnd(s) != end-from {
-		t.Errorf("%d bytes where that was another stack", k.size.toEnd(s))
+	if k.hints.Changing = true; k.size.sizeToEnd(s) != end-from {
+		t.Errorf("%d bytes where that was another stack", k.size.sizeToEnd(s))
 	}
 	k.hints.Root, s.Mem.StackEnd = 0, from+mostCopy
-	if got := k.size.toEnd(s); got != 0 {
+	if got := k.size.sizeToEnd(s); got != 0 {
 		t.Errorf("%d bytes to an end that is far", got)
 	}
 }
@@ -107,25 +107,25 @@ func TestAThreadChangesStacksWhereItsKnownEndIsAnother(t *testing.T) {
 }
 
 func TestSamplesAfterAMisleadingOutlineAreWalkedSoon(t *testing.T) {
-	l, th := New(nil, NewPool(1), AlwaysStop), NewThread(1, 1, nil)
+	l, th := New(nil, NewPool(1), ModeAlwaysStop), NewThread(1, 1, nil)
 	k := th.Feedback()
 	tracee := func() bool {
 		l.takeHints(th)
 		s := &RawSample{}
 		l.makeRoom(th, s)
 		l.pieces.noChain = false
-		l.keep(th, s, &ptrace.Request{}, &ptrace.Stop{})
+		l.keepCopy(th, s, &ptrace.Request{}, &ptrace.Stop{})
 		return s.Surprising()
 	}
-	k.hints.outline = &outline{steps: &steps{}}
+	k.hints.outline = &outline{sizes: &frameSizes{}}
 	if k.handOver(); tracee() {
 		t.Error("an outline that was not followed yet has misled")
 	}
-	k.hints.outline, k.hints.misled = nil, true
+	k.hints.outline, k.hints.outlineMisled = nil, true
 	if k.handOver(); !tracee() {
 		t.Error("observations without an outline wait for walks")
 	}
-	k.hints.outline, k.hints.misled = &outline{steps: &steps{}}, false
+	k.hints.outline, k.hints.outlineMisled = &outline{sizes: &frameSizes{}}, false
 	if k.handOver(); tracee() {
 		t.Error("a new one has misled")
 	}
@@ -135,16 +135,16 @@ func TestTopIsSetAgainByACompleteWalkThatEndsThere(t *testing.T) {
 	k := NewThread(1, 1, nil).Feedback()
 	n := &k.hints
 	for i := range mostPassed + 1 {
-		k.size.endedAt(1 << 20)
+		k.size.setTop(1 << 20)
 		if n.Top != 1<<20+copyMargin {
 			t.Fatalf("top %#x after it was passed %d times", n.Top, i)
 		}
-		k.size.used(2000, leastCopy, true, true)
+		k.size.setSize(2000, leastCopy, true, true)
 		if n.Top != 0 {
 			t.Fatalf("top %#x after a copy that ended there and was too short", n.Top)
 		}
 	}
-	if k.size.endedAt(1 << 20); n.Top != 0 {
+	if k.size.setTop(1 << 20); n.Top != 0 {
 		t.Errorf("top %#x after it was passed %d times", n.Top, mostPassed+1)
 	}
 }
@@ -159,11 +159,11 @@ func TestASearchBeyondTheStacksEndDoesNotMakeCopiesLarger(t *testing.T) {
 	const from, root = 1 << 30, 1<<30 + 4<<10
 	space := frames.NewSpace(frames.X86_64)
 	space.SetModules([]*frames.Module{{Start: 0x1000, End: 0x2000, Calls: noCalls{}}})
-	l, th := New(nil, NewPool(1), AlwaysStop), NewThread(1, 1, nil)
+	l, th := New(nil, NewPool(1), ModeAlwaysStop), NewThread(1, 1, nil)
 	k := th.Feedback()
 	k.hints.Root, k.hints.ToEnd = root, false
-	k.size.endedAt(root)
-	k.size.used(root-from, leastCopy, false, true)
+	k.size.setTop(root)
+	k.size.setSize(root-from, leastCopy, false, true)
 	k.handOver()
 	copied := func() int {
 		l.takeHints(th)
@@ -189,7 +189,7 @@ func TestASearchBeyondTheStacksEndDoesNotMakeCopiesLarger(t *testing.T) {
 		if w.StopReason() != frames.StopStackCut || !w.Searched() {
 			t.Fatalf("the walk of %d bytes ended with %v", n, w.StopReason())
 		}
-		k.Walked(nil, &w, s, &Outline{})
+		k.Walked(nil, &w, s, &WalkedFrames{})
 		return &w
 	}
 	for range 3 {
@@ -214,7 +214,7 @@ func TestSamplesWithFurtherRegionsCopyNoMoreInAll(t *testing.T) {
 		{leastCopy + 1, 60 << 10, 1000, leastCopy + 1},
 	} {
 		n := sizeHints{Bytes: e.bytes, Used: e.used}
-		if got := n.usual(e.regions); got != e.want {
+		if got := n.stackToReserve(e.regions); got != e.want {
 			t.Errorf("%+v: %d bytes", e, got)
 		}
 	}

@@ -53,7 +53,7 @@ func compareChains(t *testing.T, pid int, enough func(compared) bool) (n compare
 	OnThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
-		l := New(ctl, pool, AlwaysStop)
+		l := New(ctl, pool, ModeAlwaysStop)
 		defer l.Close()
 		extra, threads := TaskStacks(p), map[int]*Thread{}
 		var full, chained frames.Walker

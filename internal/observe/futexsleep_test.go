@@ -62,7 +62,7 @@ func TestAFutexSleepLikeTheLastOneHasItsKernelStack(t *testing.T) {
 	read("another operation", fresh, true)
 	th.futex.text = marked
 	read("that one again", marked, true)
-	th.futex.in[0]++
+	th.futex.wchan[0]++
 	read("another function", fresh, false)
 	if n := testing.AllocsPerRun(10, func() { k.read(th, s, &call) }); n != 0 {
 		t.Errorf("%v allocations", n)
@@ -102,11 +102,11 @@ func TestAFutexSleepLikeAnotherThreadsHasItsKernelStack(t *testing.T) {
 	s.Regs.Arch = hostArch()
 	k.read(threads[0], s, &call)
 	fresh := bytes.Clone(s.KernelText)
-	if k.has(threads[1], &call) != nil {
+	if k.kernelStackOf(threads[1], &call) != nil {
 		t.Error("known without a proof")
 	}
 	k.proven()
-	if got := k.has(threads[1], &call); !bytes.Equal(got, fresh) {
+	if got := k.kernelStackOf(threads[1], &call); !bytes.Equal(got, fresh) {
 		t.Errorf("%q, not %q", got, fresh)
 	}
 	k.stacks[0].text = []byte("[<0>] as_found+0x1/0x2\n")
@@ -116,12 +116,12 @@ func TestAFutexSleepLikeAnotherThreadsHasItsKernelStack(t *testing.T) {
 	if n := testing.AllocsPerRun(10, func() { k.read(threads[1], s, &call) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
-	k.stacks[0].in[0]++
-	if k.has(threads[1], &call) != nil {
+	k.stacks[0].wchan[0]++
+	if k.kernelStackOf(threads[1], &call) != nil {
 		t.Error("known in another function")
 	}
-	k.stacks[0].in[0]--
-	if call.Args[1] ^= 1 << 20; k.has(threads[1], &call) != nil {
+	k.stacks[0].wchan[0]--
+	if call.Args[1] ^= 1 << 20; k.kernelStackOf(threads[1], &call) != nil {
 		t.Error("known by another operation")
 	}
 }

@@ -42,94 +42,94 @@ const (
 
 // gaveUpCall is the state of a thread whose call gave up because of a stop.
 type gaveUpCall struct {
-	inCall bool // it is presumed to be in the call still
-	sp     frames.Addr
-	nr     int64
-	words  [wordsAround]byte
-	n      int    // of words
-	cpu    uint64 // processor time at the stop, ns
-	split  uint64 // processor time when user was read, ns
-	user   uint64 // user time, clock ticks
-	limit  uint64 // presumed processor time of the call, ns
+	inCall      bool // it is presumed to be in the call still
+	sp          frames.Addr
+	nr          int64
+	words       [wordsAround]byte
+	wordCount   int    // of words
+	cpu         uint64 // processor time at the stop, ns
+	userReadAt  uint64 // processor time when user was read, ns
+	userTicks   uint64 // user time, clock ticks
+	presumedCPU uint64 // presumed processor time of the call, ns
 
-	quiet      int64 // length of the last suppression after harm, ns; 0 if no stop did harm
-	quietUntil int64 // CLOCK_MONOTONIC, ns
+	suppressFor   int64 // length of the last suppression after harm, ns; 0 if no stop did harm
+	suppressUntil int64 // CLOCK_MONOTONIC, ns
 
-	left sample.NotStopped
+	notStopped sample.NotStopped
 }
 
-// gaveUp notes a stop that made a call give up. Precondition: the stack was copied.
-func (t *Thread) gaveUp(s *RawSample, stop *ptrace.Stop) {
+// noteGaveUp notes a stop that made a call give up. Precondition: the stack was copied.
+func (t *Thread) noteGaveUp(s *RawSample, stop *ptrace.Stop) {
 	if t.gaveUpCall == nil {
 		t.gaveUpCall = new(gaveUpCall)
 	}
-	a := t.gaveUpCall
+	g := t.gaveUpCall
 	sp := stop.Regs.SP()
-	if a.nr != stop.Nr || a.sp != sp || a.limit == 0 {
-		a.limit = leastPresumed / 2
+	if g.nr != stop.Nr || g.sp != sp || g.presumedCPU == 0 {
+		g.presumedCPU = leastPresumed / 2
 	}
-	a.limit = min(2*a.limit, mostPresumed)
-	a.nr, a.sp, a.cpu, a.n = stop.Nr, sp, stop.Sched.CPU, 0
+	g.presumedCPU = min(2*g.presumedCPU, mostPresumed)
+	g.nr, g.sp, g.cpu, g.wordCount = stop.Nr, sp, stop.Sched.CPU, 0
 	if st := &s.Mem.Stack; st.Addr == sp-redZone {
-		a.n = copy(a.words[:], st.Bytes)
+		g.wordCount = copy(g.words[:], st.Bytes)
 	}
-	a.inCall = a.n > 0
-	a.split, a.user = stop.Sched.CPU, t.userTime()
+	g.inCall = g.wordCount > 0
+	g.userReadAt, g.userTicks = stop.Sched.CPU, t.userTime()
 	if stop.Broken || stop.ReportedTwice {
-		a.quiet = min(max(2*a.quiet, quietLeast), quietMost)
-		a.quietUntil = stop.Detach + a.quiet
+		g.suppressFor = min(max(2*g.suppressFor, quietLeast), quietMost)
+		g.suppressUntil = stop.Detach + g.suppressFor
 	}
 }
 
 // harmed reports whether a stop of the thread did harm. A supervisor may serve the thread's calls, which does not show
 // before.
-func (a *gaveUpCall) harmed() bool { return a != nil && a.quiet > 0 }
+func (g *gaveUpCall) harmed() bool { return g != nil && g.suppressFor > 0 }
 
 // leftCall notes that the thread has left the call: it was asleep, or stopped by job control.
-func (a *gaveUpCall) leftCall() {
-	if a != nil {
-		a.inCall = false
+func (g *gaveUpCall) leftCall() {
+	if g != nil {
+		g.inCall = false
 	}
 }
 
 // stopSuppressed reports whether the thread must not be stopped now, and counts the time.
 func (t *Thread) stopSuppressed() bool {
-	a := t.gaveUpCall
-	if a == nil || !a.inCall && a.quietUntil == 0 {
+	g := t.gaveUpCall
+	if g == nil || !g.inCall && g.suppressUntil == 0 {
 		return false
 	}
 	now := procmem.Now()
-	if a.inCall = a.inCall && t.stillInCall(); a.inCall {
-		a.left.InCall = procmem.ReadingAt(t.before, now)
+	if g.inCall = g.inCall && t.stillInCall(); g.inCall {
+		g.notStopped.InCall = procmem.ReadingAt(t.lastClocks, now)
 		return true
 	}
-	if now < a.quietUntil {
-		a.left.Other = procmem.ReadingAt(t.before, now)
+	if now < g.suppressUntil {
+		g.notStopped.Other = procmem.ReadingAt(t.lastClocks, now)
 		return true
 	}
-	a.quietUntil = 0
+	g.suppressUntil = 0
 	return false
 }
 
 // stillInCall reports whether the thread is probably still in the call.
 func (t *Thread) stillInCall() bool {
-	a := t.gaveUpCall
-	cpu := t.before.CPU
-	if cpu > a.cpu+a.limit {
+	g := t.gaveUpCall
+	cpu := t.lastClocks.CPU
+	if cpu > g.cpu+g.presumedCPU {
 		return false
 	}
 	var words [wordsAround]byte
-	n, err := procmem.ReadVM(t.TID, a.sp-redZone, words[:a.n])
-	if err != nil || n != a.n || !bytes.Equal(words[:n], a.words[:n]) {
+	n, err := procmem.ReadVM(t.TID, g.sp-redZone, words[:g.wordCount])
+	if err != nil || n != g.wordCount || !bytes.Equal(words[:n], g.words[:n]) {
 		return false
 	}
-	if cpu < a.split+splitEvery {
+	if cpu < g.userReadAt+splitEvery {
 		return true
 	}
 	user := t.userTime()
-	most := (cpu - a.split) / 2
-	ran := (user - a.user) * clockTick
-	a.split, a.user = cpu, user
+	most := (cpu - g.userReadAt) / 2
+	ran := (user - g.userTicks) * clockTick
+	g.userReadAt, g.userTicks = cpu, user
 	return ran < most
 }
 
@@ -143,12 +143,12 @@ func (t *Thread) userTime() uint64 {
 // CallName gives the name of this machine's system call by number.
 func CallName(nr int64) string { return process.SyscallName(hostArch(), nr) }
 
-// TakeLeft gives, once, the time since the last observation in which stops were suppressed.
-func (t *Thread) TakeLeft() sample.NotStopped {
+// TakeNotStopped gives, once, the time since the last observation in which stops were suppressed.
+func (t *Thread) TakeNotStopped() sample.NotStopped {
 	if t.gaveUpCall == nil {
 		return sample.NotStopped{}
 	}
-	left := t.gaveUpCall.left
-	t.gaveUpCall.left = sample.NotStopped{}
+	left := t.gaveUpCall.notStopped
+	t.gaveUpCall.notStopped = sample.NotStopped{}
 	return left
 }

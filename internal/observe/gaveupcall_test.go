@@ -38,17 +38,17 @@ func (t *Thread) inCall(tb *testing.T, at frames.Addr, broken bool) {
 		tb.Fatal(n, err)
 	}
 	s.Mem.Stack = frames.Region{Addr: at - redZone, Bytes: words[:n]}
-	stop := ptrace.Stop{Nr: 321, Sched: t.before, Repair: ptrace.Repair{Broken: broken},
+	stop := ptrace.Stop{Nr: 321, Sched: t.lastClocks, Repair: ptrace.Repair{Broken: broken},
 		Times: ptrace.Times{Detach: procmem.Now()}}
 	stop.Regs.Arch = hostArch()
 	stop.Regs.Set(hostArch().SP(), at)
-	t.gaveUp(&s, &stop)
+	t.noteGaveUp(&s, &stop)
 }
 
 func (t *Thread) clocks(tb *testing.T) {
 	tb.Helper()
 	var err error
-	if t.before, err = t.files.SchedStat(); err != nil {
+	if t.lastClocks, err = t.files.SchedStat(); err != nil {
 		tb.Fatal(err)
 	}
 }
@@ -87,16 +87,17 @@ func TestAThreadIsLeftAloneUntilItHasLeftTheCall(t *testing.T) {
 	if !th.stopSuppressed() {
 		t.Error("not left alone in a call")
 	}
-	if left := th.TakeLeft(); left.InCall.Wall == 0 || left.Other.Wall != 0 || th.TakeLeft() != (sample.NotStopped{}) {
+	if left := th.TakeNotStopped(); left.InCall.Wall == 0 || left.Other.Wall != 0 ||
+		th.TakeNotStopped() != (sample.NotStopped{}) {
 		t.Errorf("%+v", left)
 	}
-	begun := th.before.CPU
+	begun := th.lastClocks.CPU
 	for end := time.Now().Add(4 * time.Minute); th.stopSuppressed(); th.clocks(t) {
 		if time.Now().After(end) {
 			t.Fatal("left alone for ever, though it computes")
 		}
 	}
-	if ran := th.before.CPU - begun; ran < splitEvery || ran >= leastPresumed {
+	if ran := th.lastClocks.CPU - begun; ran < splitEvery || ran >= leastPresumed {
 		t.Errorf("left alone for %v of processor time", time.Duration(ran))
 	}
 	th.inCall(t, at, false)
@@ -116,17 +117,17 @@ func TestPresumedTimeOfACallDoublesEachTime(t *testing.T) {
 	at := still(t, th.PID)
 	for want := uint64(leastPresumed); want < 4*mostPresumed; want *= 2 {
 		th.inCall(t, at, false)
-		if th.gaveUpCall.limit != min(want, mostPresumed) {
-			t.Errorf("limit %d, want %d", th.gaveUpCall.limit, want)
+		if th.gaveUpCall.presumedCPU != min(want, mostPresumed) {
+			t.Errorf("limit %d, want %d", th.gaveUpCall.presumedCPU, want)
 		}
-		th.before.CPU = th.gaveUpCall.cpu + th.gaveUpCall.limit + 1
+		th.lastClocks.CPU = th.gaveUpCall.cpu + th.gaveUpCall.presumedCPU + 1
 		if th.stopSuppressed() {
 			t.Error("left alone beyond the limit")
 		}
 	}
 	th.inCall(t, at+16, false)
-	if th.gaveUpCall.limit != leastPresumed {
-		t.Errorf("limit %d in another place", th.gaveUpCall.limit)
+	if th.gaveUpCall.presumedCPU != leastPresumed {
+		t.Errorf("limit %d in another place", th.gaveUpCall.presumedCPU)
 	}
 }
 
@@ -136,17 +137,18 @@ func TestAThreadThatWasHarmedIsLeftAloneForTwiceAsLongEachTime(t *testing.T) {
 	for want := int64(quietLeast); want < 4*quietMost; want *= 2 {
 		th.inCall(t, at, true)
 		th.gaveUpCall.leftCall()
-		if got := th.gaveUpCall.quietUntil; got < procmem.Now() && want > 1e9 || th.gaveUpCall.quiet != min(want, quietMost) {
-			t.Errorf("quiet for %d, want %d", th.gaveUpCall.quiet, want)
+		if got := th.gaveUpCall.suppressUntil; got < procmem.Now() && want > 1e9 || th.gaveUpCall.suppressFor != min(want,
+			quietMost) {
+			t.Errorf("quiet for %d, want %d", th.gaveUpCall.suppressFor, want)
 		}
 	}
 	if !th.stopSuppressed() || !th.gaveUpCall.harmed() {
 		t.Error("not left alone after harm")
 	}
-	if left := th.TakeLeft(); left.InCall.Wall != 0 || left.Other.Wall == 0 {
+	if left := th.TakeNotStopped(); left.InCall.Wall != 0 || left.Other.Wall == 0 {
 		t.Errorf("%+v", left)
 	}
-	th.gaveUpCall.quietUntil = 1
+	th.gaveUpCall.suppressUntil = 1
 	if th.stopSuppressed() {
 		t.Error("left alone for longer than that")
 	}

@@ -29,7 +29,7 @@ func TestClocksOfAThreadThatComputesOnAreReadOnce(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					th.before = sched
+					th.lastClocks = sched
 					if mayWait {
 						th.skid.Stopped(1, false, false) // it is at another place
 					} else {

@@ -69,7 +69,7 @@ func futexOnlyWaits(_ *Thread, call *procmem.SyscallInfo) bool {
 // do_sys_poll). poll keeps its time-out as a moment.
 func arrayIsOwn(_ *Thread, call *procmem.SyscallInfo) bool {
 	n := uint64(uint32(call.Args[1]))
-	return n == 0 || own(call, call.Args[0], 8*n)
+	return n == 0 || inOwnFrames(call, call.Args[0], 8*n)
 }
 
 // ppollIsPlain excludes a time-out: the kernel writes the rest of it, which prolongs it, or the call gives EINTR
@@ -86,7 +86,7 @@ func selectIsPlain(_ *Thread, call *procmem.SyscallInfo) bool { return call.Args
 // address.
 func pselectIsPlain(t *Thread, call *procmem.SyscallInfo) bool {
 	at := call.Args[5]
-	return call.Args[4] == 0 && (at == 0 || own(call, at, 8) && wordIsZero(t.TID, at))
+	return call.Args[4] == 0 && (at == 0 || inOwnFrames(call, at, 8) && wordIsZero(t.TID, at))
 }
 
 // nothingIsLeft requires that the call has no place for the remaining time, which each interruption writes
@@ -100,7 +100,7 @@ func clockSleeps(_ *Thread, call *procmem.SyscallInfo) bool {
 	switch call.Args[0] {
 	case realtime, monotonic, boottime, tai:
 		if call.Args[1]&untilMoment != 0 {
-			return own(call, call.Args[2], 16)
+			return inOwnFrames(call, call.Args[2], 16)
 		}
 		return call.Args[3] == 0
 	}
@@ -118,7 +118,7 @@ func waitidIsOwn(_ *Thread, call *procmem.SyscallInfo) bool {
 	if int32(call.Args[0]) == ofGroup && int32(call.Args[1]) == 0 {
 		return false
 	}
-	return call.Args[2] == 0 || own(call, call.Args[2], 128)
+	return call.Args[2] == 0 || inOwnFrames(call, call.Args[2], 128)
 }
 
 // alwaysInterruptible accepts every call. Sources: ipc/msg.c, do_msgrcv; kernel/signal.c, pause.
@@ -135,4 +135,6 @@ func epollPlain2(_ *Thread, call *procmem.SyscallInfo) bool {
 	return call.Args[3] == 0 && call.Args[4] == 0
 }
 
-func plainRead(t *Thread, call *procmem.SyscallInfo) bool { return plain(t, int32(call.Args[0])) }
+func plainRead(t *Thread, call *procmem.SyscallInfo) bool {
+	return waitsForFirstByte(t, int32(call.Args[0]))
+}

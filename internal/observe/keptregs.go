@@ -37,7 +37,7 @@ type keptRegs struct {
 
 func (k *keptRegs) keep(s *RawSample) {
 	k.call, k.regs, k.runs = s.Call, s.Regs, s.Sched.Runs
-	b := s.from(s.Call.SP)
+	b := s.bytesFrom(s.Call.SP)
 	k.stack = append(k.stack[:0], b[:min(len(b), keptMost)]...)
 }
 
@@ -45,7 +45,7 @@ func (k *keptRegs) keep(s *RawSample) {
 // stack up to the outermost frame, and reports whether it did. call is then the call before restart_syscall(2). root is
 // the stack pointer of the outermost frame, or 0 if unknown.
 func (k *keptRegs) recall(s *RawSample, call *procmem.SyscallInfo, root frames.Addr) bool {
-	if len(k.stack) == 0 || !k.same(call) {
+	if len(k.stack) == 0 || !k.sameCall(call) {
 		return false
 	}
 	*call = k.call
@@ -53,7 +53,7 @@ func (k *keptRegs) recall(s *RawSample, call *procmem.SyscallInfo, root frames.A
 	if depth := root - call.SP; depth < uint64(n) {
 		n = int(depth)
 	}
-	if b := s.from(call.SP); len(b) < n || !bytes.Equal(b[:n], k.stack[:n]) {
+	if b := s.bytesFrom(call.SP); len(b) < n || !bytes.Equal(b[:n], k.stack[:n]) {
 		return false
 	}
 	s.Regs = k.regs
@@ -67,18 +67,18 @@ func (t *Thread) recall(s *RawSample, call *procmem.SyscallInfo) bool {
 	if t.kept.recall(s, call, t.hints.get().Root) {
 		return true
 	}
-	t.kept.awaitsRoot = len(t.kept.stack) > 0 && t.kept.same(call)
+	t.kept.awaitsRoot = len(t.kept.stack) > 0 && t.kept.sameCall(call)
 	return false
 }
 
-func (k *keptRegs) same(call *procmem.SyscallInfo) bool {
+func (k *keptRegs) sameCall(call *procmem.SyscallInfo) bool {
 	return call.SP == k.call.SP && call.PC == k.call.PC && call.Args == k.call.Args &&
 		(call.Nr == k.call.Nr || isRestart(call.Nr))
 }
 
 // sameSleep reports whether the thread is probably still in the sleep in which it was stopped.
 func (k *keptRegs) sameSleep(call *procmem.SyscallInfo, runs uint64) bool {
-	return len(k.stack) > 0 && k.same(call) && (runs == k.runs+1 || isRestart(call.Nr))
+	return len(k.stack) > 0 && k.sameCall(call) && (runs == k.runs+1 || isRestart(call.Nr))
 }
 
 // isRestart reports restart_syscall.
@@ -89,7 +89,7 @@ func isRestart(nr int64) bool {
 	return nr == 219
 }
 
-func (s *RawSample) from(addr frames.Addr) []byte {
+func (s *RawSample) bytesFrom(addr frames.Addr) []byte {
 	st := &s.Mem.Stack
 	if addr < st.Addr || addr-st.Addr > uint64(len(st.Bytes)) {
 		return nil
@@ -135,24 +135,24 @@ func (u *unprovenSites) note(place uint64) {
 
 func (u *unprovenSites) has(place uint64) bool { return *u.slot(place) == place }
 
-func (k *WalkFeedback) noteMissingRegister(s *RawSample) {
-	if s.How != ByPassiveRead || !interruptible(k.thread, &s.Call) {
+func (f *WalkFeedback) noteMissingRegister(s *RawSample) {
+	if s.How != ByPassiveRead || !interruptible(f.thread, &s.Call) {
 		return
 	}
-	k.hints.Unproven = siteKey(k.thread.TID, s)
-	k.again(!s.refused)
+	f.hints.Unproven = siteKey(f.thread.TID, s)
+	f.readAgainIf(!s.refused)
 }
 
-func (l *Observer) mayStopSleepers() bool { return l.mode != OnlyPassive && !l.ctl.ReadOnly() }
+func (o *Observer) mayStopSleepers() bool { return o.mode != ModePassiveOnly && !o.ctl.ReadOnly() }
 
 // mayStopForRegister reports whether to stop a sleeper for a missing register. It sets s.refused if one is missing but
 // the thread must not be stopped, else kept.asleepIn.
-func (l *Observer) mayStopForRegister(t *Thread, s *RawSample) bool {
-	if s.recalled || !l.unproven.has(siteKey(t.TID, s)) {
+func (o *Observer) mayStopForRegister(t *Thread, s *RawSample) bool {
+	if s.recalled || !o.unproven.has(siteKey(t.TID, s)) {
 		return false
 	}
-	s.refused = !l.mayStopSleepers() || t.kept.sameSleep(&s.Call, s.Sched.Runs) || !interruptible(t, &s.Call) ||
-		t.gaveUpCall.harmed() || !l.pause.allows(t)
+	s.refused = !o.mayStopSleepers() || t.kept.sameSleep(&s.Call, s.Sched.Runs) || !interruptible(t, &s.Call) ||
+		t.gaveUpCall.harmed() || !o.pause.allows(t)
 	if !s.refused {
 		t.kept.asleepIn = s.Call
 	}

@@ -16,13 +16,13 @@ import (
 
 // futexSleep is a thread's last kernel stack in futex(2).
 type futexSleep struct {
-	op    uint64
-	in    [40]byte // wchan
-	inLen int
-	text  []byte
-	reads int
-	noted bool // read, but the run count does not prove yet that it is of this sleep
-	known bool // proved
+	op       uint64
+	wchan    [40]byte // wchan
+	wchanLen int
+	text     []byte
+	reads    int
+	noted    bool // read, but the run count does not prove yet that it is of this sleep
+	known    bool // proved
 }
 
 // futexReads is how many of a thread's kernel stacks are read before one is kept.
@@ -33,9 +33,9 @@ func (f *futexSleep) unchanged(t *Thread, call *procmem.SyscallInfo) bool {
 	if !f.known || f.op != call.Args[1] {
 		return false
 	}
-	var buf [len(f.in) + 1]byte
+	var buf [len(f.wchan) + 1]byte
 	name, err := t.files.Wchan(buf[:])
-	return err == nil && string(name) == string(f.in[:f.inLen])
+	return err == nil && string(name) == string(f.wchan[:f.wchanLen])
 }
 
 // note keeps a kernel stack, which [futexSleep.proven] confirms.
@@ -44,20 +44,20 @@ func (f *futexSleep) note(t *Thread, call *procmem.SyscallInfo, text []byte) {
 	if f.reads++; f.reads < futexReads || len(text) == 0 {
 		return
 	}
-	var buf [len(f.in) + 1]byte
+	var buf [len(f.wchan) + 1]byte
 	name, err := t.files.Wchan(buf[:])
-	if f.noted = err == nil && len(name) > 0 && len(name) <= len(f.in); f.noted {
-		f.op, f.inLen, f.text = call.Args[1], copy(f.in[:], name), append(f.text[:0], text...)
+	if f.noted = err == nil && len(name) > 0 && len(name) <= len(f.wchan); f.noted {
+		f.op, f.wchanLen, f.text = call.Args[1], copy(f.wchan[:], name), append(f.text[:0], text...)
 	}
 }
 
 func (f *futexSleep) proven() { f.known, f.noted = f.known || f.noted, false }
 
 type futexStack struct {
-	op    uint64
-	in    [40]byte // wchan
-	inLen int      // 0 if there is no stack
-	text  []byte
+	op       uint64
+	wchan    [40]byte // wchan
+	wchanLen int      // 0 if there is no stack
+	text     []byte
 }
 
 // mostFutexStacks is enough, as each operation has one or two kernel stacks.
@@ -70,13 +70,13 @@ type futexStacks struct {
 	found  futexStack // the last one read, not proved yet
 }
 
-// has gives a known kernel stack for the same operation and wchan, or nil.
-func (w *futexStacks) has(t *Thread, call *procmem.SyscallInfo) []byte {
-	var buf [len(futexStack{}.in) + 1]byte
+// kernelStackOf gives a known kernel stack for the same operation and wchan, or nil.
+func (f *futexStacks) kernelStackOf(t *Thread, call *procmem.SyscallInfo) []byte {
+	var buf [len(futexStack{}.wchan) + 1]byte
 	var in []byte
-	for i := range w.stacks {
-		way := &w.stacks[i]
-		if way.inLen == 0 || way.op != call.Args[1] {
+	for i := range f.stacks {
+		way := &f.stacks[i]
+		if way.wchanLen == 0 || way.op != call.Args[1] {
 			continue
 		}
 		if in == nil {
@@ -85,32 +85,33 @@ func (w *futexStacks) has(t *Thread, call *procmem.SyscallInfo) []byte {
 				return nil
 			}
 		}
-		if string(in) == string(way.in[:way.inLen]) {
+		if string(in) == string(way.wchan[:way.wchanLen]) {
 			return way.text
 		}
 	}
 	return nil
 }
 
-// find keeps a kernel stack, which [futexStacks.proven] confirms.
-func (w *futexStacks) find(t *Thread, call *procmem.SyscallInfo, text []byte) {
-	var buf [len(w.found.in) + 1]byte
+// keepFound keeps a kernel stack, which [futexStacks.proven] confirms.
+func (f *futexStacks) keepFound(t *Thread, call *procmem.SyscallInfo, text []byte) {
+	var buf [len(f.found.wchan) + 1]byte
 	in, err := t.files.WchanOnce(buf[:])
-	w.found.inLen = 0
-	if err != nil || len(in) == 0 || len(in) > len(w.found.in) || len(text) == 0 {
+	f.found.wchanLen = 0
+	if err != nil || len(in) == 0 || len(in) > len(f.found.wchan) || len(text) == 0 {
 		return
 	}
-	w.found.op, w.found.inLen, w.found.text = call.Args[1], copy(w.found.in[:], in), append(w.found.text[:0], text...)
+	f.found.op, f.found.text = call.Args[1], append(f.found.text[:0], text...)
+	f.found.wchanLen = copy(f.found.wchan[:], in)
 }
 
-func (w *futexStacks) proven() {
-	if w.found.inLen == 0 {
+func (f *futexStacks) proven() {
+	if f.found.wchanLen == 0 {
 		return
 	}
-	way := &w.stacks[w.next%mostFutexStacks]
-	*way, w.found = w.found, *way
-	w.found.inLen = 0
-	w.next++
+	way := &f.stacks[f.next%mostFutexStacks]
+	*way, f.found = f.found, *way
+	f.found.wchanLen = 0
+	f.next++
 }
 
 // kernelStacks reads the kernel stacks of passively read threads: three system calls, some 6 µs, with CAP_SYS_ADMIN.
@@ -129,7 +130,7 @@ const (
 )
 
 // SeeKernelStacks makes raw samples of sleepers include kernel stacks ([KernelStack]), if permitted.
-func (l *Observer) SeeKernelStacks() { l.kernel.wanted = true }
+func (o *Observer) SeeKernelStacks() { o.kernel.wanted = true }
 
 func (k *kernelStacks) read(t *Thread, s *RawSample, call *procmem.SyscallInfo) {
 	f := &t.futex
@@ -145,7 +146,7 @@ func (k *kernelStacks) read(t *Thread, s *RawSample, call *procmem.SyscallInfo) 
 		return
 	}
 	if inFutex {
-		if text := k.has(t, call); text != nil {
+		if text := k.kernelStackOf(t, call); text != nil {
 			s.KernelText = append(s.KernelText[:0], text...)
 			f.note(t, call, text)
 			return
@@ -155,7 +156,7 @@ func (k *kernelStacks) read(t *Thread, s *RawSample, call *procmem.SyscallInfo) 
 	if err == nil {
 		if s.KernelText, k.failed = text, 0; inFutex {
 			f.note(t, call, text)
-			k.find(t, call, text)
+			k.keepFound(t, call, text)
 		}
 		return
 	}

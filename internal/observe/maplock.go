@@ -36,41 +36,41 @@ type mapLock struct {
 }
 
 // DetachInTime makes stops end without a sample if reads wait too long for mmap_lock.
-func (k *mapLock) DetachInTime() { k.relays = procmem.NewRelays() }
+func (l *mapLock) DetachInTime() { l.relays = procmem.NewRelays() }
 
-func (k *mapLock) closeRelays() {
-	if k.relays != nil {
-		k.relays.Close()
+func (l *mapLock) closeRelays() {
+	if l.relays != nil {
+		l.relays.Close()
 	}
 }
 
 // beginReads begins the reads of an observation, and reports whether the memory can be read now. stopped is set if the
 // thread is stopped.
-func (k *mapLock) beginReads(t *Thread, stopped bool) bool {
+func (l *mapLock) beginReads(t *Thread, stopped bool) bool {
 	m := t.Memory
-	if m == nil || k.relays == nil {
+	if m == nil || l.relays == nil {
 		return true
 	}
 	if t.TID != t.PID {
 		m.WatchFirst(firstWatched)
 	}
-	if k.readElsewhere(m, stopped) {
-		m.Relay(k.relays)
+	if l.readElsewhere(m, stopped) {
+		m.Relay(l.relays)
 	} else {
 		m.Relay(nil)
 	}
 	return m.Within(lockWait)
 }
 
-func (k *mapLock) readElsewhere(m *procmem.Memory, stopped bool) bool {
-	watched := m.Watched() || k.pause.limit > 0
-	return watched && (stopped || k.ctl.Pending() > 0 || m.OftenHeld())
+func (l *mapLock) readElsewhere(m *procmem.Memory, stopped bool) bool {
+	watched := m.Watched() || l.pause.limit > 0
+	return watched && (stopped || l.ctl.Pending() > 0 || m.OftenHeld())
 }
 
 // endReads ends the reads. False means that one was late: all are void.
-func (k *mapLock) endReads(t *Thread) bool {
+func (l *mapLock) endReads(t *Thread) bool {
 	m := t.Memory
-	if m == nil || k.relays == nil {
+	if m == nil || l.relays == nil {
 		return true
 	}
 	if m.Waited() {
@@ -87,10 +87,10 @@ func (t *Thread) watchLock(c ptrace.Cause) {
 }
 
 // awaitsMappings waits for the lock before a stop, if it is often held, and reports whether it was held.
-func (l *Observer) awaitsMappings(t *Thread, s *RawSample) bool {
-	s.Awaited = 0
+func (o *Observer) awaitsMappings(t *Thread, s *RawSample) bool {
+	s.LockWait = 0
 	m := t.Memory
-	if m == nil || l.mode != ModeAuto || t.Sampled() || !m.Watched() && l.pause.limit == 0 {
+	if m == nil || o.mode != ModeAuto || t.Sampled() || !m.Watched() && o.pause.limit == 0 {
 		return false
 	}
 	took := m.AwaitMappings()
@@ -98,16 +98,16 @@ func (l *Observer) awaitsMappings(t *Thread, s *RawSample) bool {
 		return false
 	}
 	m.WatchHeld(watchedFor)
-	s.Awaited = took
+	s.LockWait = took
 	return true
 }
 
 // noteLostStop notes a stop whose sample is lost, as a read was late.
-func (l *Observer) noteLostStop(t *Thread) error {
+func (o *Observer) noteLostStop(t *Thread) error {
 	t.base.valid = false
-	t.lostStop, _ = t.stopped(&l.stop)
+	t.lostStop, _ = t.stopTimes(&o.stop)
 	t.lostStop = max(t.lostStop, 1)
-	l.pause.stopped(t, t.lostStop)
+	o.pause.noteStop(t, t.lostStop)
 	return refusal.MapLock
 }
 
@@ -120,12 +120,12 @@ func (t *Thread) TakeLostStop() (ns int64) {
 
 // readAgain reads a thread passively once more after the tracer has slept for the lock. Its wake-up was not by its
 // timer.
-func (l *Observer) readAgain(t *Thread, s *RawSample) (asleep bool, err error) {
-	if t.before, err = t.files.SchedStat(); err != nil {
+func (o *Observer) readAgain(t *Thread, s *RawSample) (asleep bool, err error) {
+	if t.lastClocks, err = t.files.SchedStat(); err != nil {
 		return false, err
 	}
-	l.Awake()
-	l.Woken(procmem.Now())
-	t.skid.BeginSample(l.wake().At, t.before.Runs)
-	return l.readPassively(t, s, t.before)
+	o.ForgetWake()
+	o.Woken(procmem.Now())
+	t.skid.BeginSample(o.wake().At, t.lastClocks.Runs)
+	return o.readPassively(t, s, t.lastClocks)
 }

@@ -95,7 +95,7 @@ func TestASleeperIsReadByTheCallingThread(t *testing.T) {
 	OnThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
-		l := New(ctl, NewPool(4), AlwaysPassive)
+		l := New(ctl, NewPool(4), ModeNoReuse)
 		defer l.Close()
 		l.DetachInTime()
 		r, w, err := os.Pipe()
@@ -203,11 +203,11 @@ func observations(
 			return awaited, stopped
 		}
 		if s != nil && s.How == ByStop {
-			if stopped++; s.Awaited > 0 {
+			if stopped++; s.LockWait > 0 {
 				awaited++
 			}
-			if len(s.Mem.Stack.Bytes) == 0 || s.Awaited < 0 {
-				t.Errorf("%d bytes of stack, %d ns awaited", len(s.Mem.Stack.Bytes), s.Awaited)
+			if len(s.Mem.Stack.Bytes) == 0 || s.LockWait < 0 {
+				t.Errorf("%d bytes of stack, %d ns awaited", len(s.Mem.Stack.Bytes), s.LockWait)
 			}
 		}
 		l.pool.Put(s)

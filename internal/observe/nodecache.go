@@ -26,14 +26,14 @@ type presentNodes struct {
 
 // nodeCache has the nodes of a thread's last chain that were in no other region.
 type nodeCache struct {
-	at       [mostCachedNodes]frames.Addr
-	n        int
-	present  [mostCachedNodes]bool
-	pieces   [mostCachedNodes]nodePiece
-	count    int
-	until    int64 // present until, CLOCK_MONOTONIC ns; 0 if unknown
-	failures int   // failures in a row
-	next     [mostCachedNodes]frames.Addr
+	at         [mostCachedNodes]frames.Addr
+	atCount    int
+	present    [mostCachedNodes]bool
+	pieces     [mostCachedNodes]nodePiece
+	pieceCount int
+	until      int64 // present until, CLOCK_MONOTONIC ns; 0 if unknown
+	failures   int   // failures in a row
+	next       [mostCachedNodes]frames.Addr
 }
 
 type nodePiece struct{ from, to frames.Addr }
@@ -42,41 +42,41 @@ const mostFailures = 4
 
 // checkPresent checks before a stop which nodes of that size are present, and joins those of one page, as fewer places
 // are faster.
-func (a *nodeCache) checkPresent(m *procmem.Memory, size uint64) {
-	if a.until = 0; a.n == 0 || a.failures == mostFailures {
+func (c *nodeCache) checkPresent(m *procmem.Memory, size uint64) {
+	if c.until = 0; c.atCount == 0 || c.failures == mostFailures {
 		return
 	}
-	a.until, a.count = m.CheckPlaces(a.at[:a.n], size, a.present[:a.n]), 0
-	for i, at := range a.at[:a.n] {
-		if a.present[i] {
-			a.put(nodePiece{at, at + size})
+	c.until, c.pieceCount = m.CheckPlaces(c.at[:c.atCount], size, c.present[:c.atCount]), 0
+	for i, at := range c.at[:c.atCount] {
+		if c.present[i] {
+			c.put(nodePiece{at, at + size})
 		}
 	}
 }
 
-func (a *nodeCache) put(n nodePiece) {
+func (c *nodeCache) put(n nodePiece) {
 	page := n.from &^ (planPage - 1)
-	for i := range a.pieces[:a.count] {
-		if p := &a.pieces[i]; p.from&^(planPage-1) == page && n.to-page <= planPage && p.to-page <= planPage {
+	for i := range c.pieces[:c.pieceCount] {
+		if p := &c.pieces[i]; p.from&^(planPage-1) == page && n.to-page <= planPage && p.to-page <= planPage {
 			p.from, p.to = min(p.from, n.from), max(p.to, n.to)
 			return
 		}
 	}
-	a.pieces[a.count] = n
-	a.count++
+	c.pieces[c.pieceCount] = n
+	c.pieceCount++
 }
 
 // readCachedNodes reads the checked nodes, once for each check, and reports whether it got any.
-func (p *planned) readCachedNodes() bool {
-	a, n, used := p.cache, 0, p.used
-	if a == nil || a.until == 0 {
+func (p *planCopier) readCachedNodes() bool {
+	c, n, used := p.cache, 0, p.bufUsed
+	if c == nil || c.until == 0 {
 		return false
 	}
-	until := a.until
-	a.until = 0
-	for _, piece := range a.pieces[:a.count] {
+	until := c.until
+	c.until = 0
+	for _, piece := range c.pieces[:c.pieceCount] {
 		size := int(piece.to - piece.from)
-		if p.n+n == len(p.out) || size > len(p.buf)-used {
+		if p.regionCount+n == len(p.out) || size > len(p.buf)-used {
 			break
 		}
 		p.parts[n] = frames.Region{Addr: piece.from, Bytes: p.buf[used : used+size]}
@@ -86,33 +86,33 @@ func (p *planned) readCachedNodes() bool {
 	got := p.rd.ReadPresent(p.parts[:n], until)
 	switch {
 	case got > 0:
-		a.failures = 0
+		c.failures = 0
 	case n > 0 && procmem.Now() < until: // later the check does not hold
-		a.failures++
+		c.failures++
 	}
-	before := p.n
+	before := p.regionCount
 	for i := 0; i < n && got >= len(p.parts[i].Bytes); i++ {
 		got -= len(p.parts[i].Bytes)
-		p.used += len(p.parts[i].Bytes)
-		p.out[p.n] = p.parts[i]
-		p.n++
+		p.bufUsed += len(p.parts[i].Bytes)
+		p.out[p.regionCount] = p.parts[i]
+		p.regionCount++
 	}
-	return p.n > before
+	return p.regionCount > before
 }
 
 // denseNodes is the distance of nodes, in sizes of a node, up to which one page mostly has both.
 const denseNodes = 3
 
 // cacheNode keeps a node for the next observation, unless a region before index before has it.
-func (p *planned) cacheNode(at frames.Addr, size uint64, before int) {
-	a := p.cache
-	if a == nil || p.first != nil || p.lastIn < before || p.found == mostCachedNodes {
+func (p *planCopier) cacheNode(at frames.Addr, size uint64, before int) {
+	c := p.cache
+	if c == nil || p.first != nil || p.lastIn < before || p.found == mostCachedNodes {
 		return
 	}
-	if near := denseNodes * size; p.found > 0 && at-a.next[p.found-1]+near <= 2*near {
+	if near := denseNodes * size; p.found > 0 && at-c.next[p.found-1]+near <= 2*near {
 		return
 	}
-	a.next[p.found] = at
+	c.next[p.found] = at
 	p.found++
 }
 

@@ -40,13 +40,13 @@ func TestPauseLimitGoesByTheThreadsOwnStopsThenByThoseOfOthers(t *testing.T) {
 		t.Error("the usual pause is over 100 µs")
 	}
 	for range 50 {
-		p.stopped(&a, 500e3)
+		p.noteStop(&a, 500e3)
 	}
 	if p.allows(&a) || p.allows(&b) {
 		t.Error("stops of 500 µs are allowed")
 	}
 	for range 50 {
-		p.stopped(&c, 20e3)
+		p.noteStop(&c, 20e3)
 	}
 	if !p.allows(&c) {
 		t.Error("a stop of 20 µs is not allowed")
@@ -75,21 +75,21 @@ func TestPauseLimitBelowAnyStopStaysClosed(t *testing.T) {
 func TestPoolCountsWhatIsOutAndKeepsNoLargeBuffers(t *testing.T) {
 	p := NewPool(4)
 	a, b := p.Get(), p.Get()
-	a.room(1 << 10)
-	b.room(2 * keepRoom)
-	b.room(4 * keepRoom)
-	if got := p.Out(); got != 1<<10+4*keepRoom {
+	a.reserveStack(1 << 10)
+	b.reserveStack(2 * keepRoom)
+	b.reserveStack(4 * keepRoom)
+	if got := p.BytesInUse(); got != 1<<10+4*keepRoom {
 		t.Errorf("%d bytes out", got)
 	}
-	a.Waits()
-	a.Waits()
-	if got := p.Waiting(); got != 1<<10 {
+	a.BeginWaiting()
+	a.BeginWaiting()
+	if got := p.BytesWaiting(); got != 1<<10 {
 		t.Errorf("%d bytes wait", got)
 	}
 	p.Put(a)
 	p.Put(b)
-	if p.Waiting() != 0 || p.Out() != 0 || len(p.free) != 1 {
-		t.Errorf("%d bytes out, %d kept", p.Out(), len(p.free))
+	if p.BytesWaiting() != 0 || p.BytesInUse() != 0 || len(p.free) != 1 {
+		t.Errorf("%d bytes out, %d kept", p.BytesInUse(), len(p.free))
 	}
 }
 
@@ -99,7 +99,7 @@ func TestPoolIsTrimmedToWhatWasNeededLately(t *testing.T) {
 		var out []*RawSample
 		for range n {
 			s := p.Get()
-			s.room(1 << 10)
+			s.reserveStack(1 << 10)
 			out = append(out, s)
 		}
 		for _, s := range out {
@@ -112,12 +112,12 @@ func TestPoolIsTrimmedToWhatWasNeededLately(t *testing.T) {
 		use(5)
 	}
 	p.Trim()
-	if len(p.free) != 5 || p.kept.Load() != 5<<10 {
-		t.Errorf("%d shots are kept, %d bytes", len(p.free), p.kept.Load())
+	if len(p.free) != 5 || p.freeBytes.Load() != 5<<10 {
+		t.Errorf("%d shots are kept, %d bytes", len(p.free), p.freeBytes.Load())
 	}
 	p.Trim()
-	if len(p.free) != 0 || p.kept.Load() != 0 {
-		t.Errorf("%d shots are kept, %d bytes, though none was needed", len(p.free), p.kept.Load())
+	if len(p.free) != 0 || p.freeBytes.Load() != 0 {
+		t.Errorf("%d shots are kept, %d bytes, though none was needed", len(p.free), p.freeBytes.Load())
 	}
 }
 
@@ -125,7 +125,7 @@ func TestPagesOfACopyAreThereBeforeTheStop(t *testing.T) {
 	const n = 1 << 20
 	for _, c := range []struct{ expected, want int }{{0, leastTouched}, {100 << 10, 100<<10 + copyMargin}, {2 * n, n}} {
 		s := &RawSample{}
-		s.room(n)
+		s.reserveStack(n)
 		if s.touch(c.expected); s.touched != c.want {
 			t.Errorf("%d bytes are expected, %d are there, want %d", c.expected, s.touched, c.want)
 		}
@@ -133,7 +133,7 @@ func TestPagesOfACopyAreThereBeforeTheStop(t *testing.T) {
 		if s.touch(0); s.touched != c.want || s.buf[0] != 1 {
 			t.Errorf("%d bytes are there, want %d; the first is %d", s.touched, c.want, s.buf[0])
 		}
-		if s.room(2 * n); s.touched != 0 {
+		if s.reserveStack(2 * n); s.touched != 0 {
 			t.Errorf("%d bytes of another buffer are there", s.touched)
 		}
 	}
@@ -145,20 +145,20 @@ func TestPoolKeepsNoMoreThanOrdinaryTicksNeed(t *testing.T) {
 	var out []*RawSample
 	for range 2 * keepFree / each {
 		s := p.Get()
-		s.room(each)
+		s.reserveStack(each)
 		out = append(out, s)
 	}
 	for _, s := range out {
 		p.Put(s)
 	}
-	if n := len(p.free); n != keepFree/each || p.kept.Load() != keepFree {
-		t.Errorf("%d buffers, %d bytes kept", n, p.kept.Load())
+	if n := len(p.free); n != keepFree/each || p.freeBytes.Load() != keepFree {
+		t.Errorf("%d buffers, %d bytes kept", n, p.freeBytes.Load())
 	}
 	for range keepFree / each {
 		p.Get()
 	}
-	if p.kept.Load() != 0 {
-		t.Errorf("%d bytes kept of nothing", p.kept.Load())
+	if p.freeBytes.Load() != 0 {
+		t.Errorf("%d bytes kept of nothing", p.freeBytes.Load())
 	}
 }
 
@@ -175,23 +175,23 @@ func TestTracersThreadIsNotTheFirstOne(t *testing.T) {
 func TestWaitSaysNothingOfRunningThreadsAndTheKernelsReasonOutsideOfCalls(t *testing.T) {
 	s := &RawSample{State: sample.Running, Call: procmem.SyscallInfo{Nr: 0}}
 	s.Regs.Arch = frames.X86_64
-	if got := s.Wait(); got != "" {
+	if got := s.WaitReason(); got != "" {
 		t.Errorf("running: %q", got)
 	}
 	s.State = sample.Stopped
-	if got := s.Wait(); got != "stopped" {
+	if got := s.WaitReason(); got != "stopped" {
 		t.Errorf("stopped: %q", got)
 	}
 	s.State = sample.Sleeping
-	if got := s.Wait(); got != "read" {
+	if got := s.WaitReason(); got != "read" {
 		t.Errorf("in a call: %q", got)
 	}
 	s.Call.Nr, s.wchan = -1, []byte("folio_wait_bit_common")
-	if got := s.Wait(); got != "page fault" {
+	if got := s.WaitReason(); got != "page fault" {
 		t.Errorf("in a page fault: %q", got)
 	}
-	if s.wchan = nil; s.Wait() != "" {
-		t.Errorf("unknown: %q", s.Wait())
+	if s.wchan = nil; s.WaitReason() != "" {
+		t.Errorf("unknown: %q", s.WaitReason())
 	}
 }
 
@@ -208,17 +208,17 @@ func TestNoStopIsBegunWhoseExpectedLengthIsOverTheLimit(t *testing.T) {
 			continue
 		}
 		begun++
-		if th.pause > limit {
-			t.Fatalf("begun, though %d ns are expected", th.pause)
+		if th.expectedPause > limit {
+			t.Fatalf("begun, though %d ns are expected", th.expectedPause)
 		}
 		length := rng.Int64N(150e3)
 		if rng.IntN(30) == 0 {
 			length = rng.Int64N(5e6)
 		}
-		before := th.pause
-		p.stopped(th, length)
-		if want := max(before+(length-before)/8, leastPause); th.pause != want {
-			t.Fatalf("%d ns are expected after one of %d, want %d", th.pause, length, want)
+		before := th.expectedPause
+		p.noteStop(th, length)
+		if want := max(before+(length-before)/8, leastPause); th.expectedPause != want {
+			t.Fatalf("%d ns are expected after one of %d, want %d", th.expectedPause, length, want)
 		}
 	}
 	if begun < 1000 || left < 1000 {

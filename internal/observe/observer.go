@@ -9,7 +9,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// LongStop is the length, in nanoseconds, from which on the cause of a stop is recorded ([RawSample.Why]).
+// LongStop is the length, in nanoseconds, from which on the cause of a stop is recorded ([RawSample.StopCause]).
 const LongStop = 1 << 18
 
 // Outcome is the result of [Observer.Begin].
@@ -45,25 +45,25 @@ type Observer struct {
 
 // New gives an observer that takes raw samples from pool; mode is ModeAuto except for measurements.
 func New(ctl *ptrace.Controller, pool *Pool, mode Mode) *Observer {
-	l := &Observer{ctl: ctl, pool: pool, mode: mode, copier: copier{arch: hostArch()}, preemption: preemption{ctl: ctl}}
-	l.mapLock = mapLock{ctl: ctl, pause: &l.pause}
-	return l
+	o := &Observer{ctl: ctl, pool: pool, mode: mode, copier: copier{arch: hostArch()}, preemption: preemption{ctl: ctl}}
+	o.mapLock = mapLock{ctl: ctl, pause: &o.pause}
+	return o
 }
 
 // Begin observes a thread: it finds it unchanged, reads it passively, or begins a stop. Only Done has a raw sample.
-func (l *Observer) Begin(t *Thread) (Outcome, *RawSample, error) {
-	sched, err := l.clocks(t)
+func (o *Observer) Begin(t *Thread) (Outcome, *RawSample, error) {
+	sched, err := o.clocks(t)
 	if err != nil {
 		return Failed, nil, err
 	}
 	t.kept.asleepIn.Nr = -1
-	t.skid.BeginSample(l.wake().At, sched.Runs)
-	mustReread := l.takeHints(t) || l.mode >= AlwaysPassive
+	t.skid.BeginSample(o.wake().At, sched.Runs)
+	mustReread := o.takeHints(t) || o.mode >= ModeNoReuse
 	if !mustReread && t.isUnchanged(sched) {
 		return Reused, nil, nil
 	}
-	s := l.pool.Get()
-	outcome, err := l.observe(t, s, sched)
+	s := o.pool.Get()
+	outcome, err := o.observe(t, s, sched)
 	switch outcome {
 	case Done:
 		return Done, s, nil
@@ -72,67 +72,67 @@ func (l *Observer) Begin(t *Thread) (Outcome, *RawSample, error) {
 	case Failed, Runs:
 		t.base.valid = false
 	}
-	l.pool.Put(s)
+	o.pool.Put(s)
 	return outcome, nil, err
 }
 
 // observe reads a thread passively or begins a stop, into s.
-func (l *Observer) observe(t *Thread, s *RawSample, sched procmem.SchedStat) (Outcome, error) {
-	asleep, err := l.readAsleep(t, s, sched)
+func (o *Observer) observe(t *Thread, s *RawSample, sched procmem.SchedStat) (Outcome, error) {
+	asleep, err := o.readAsleep(t, s, sched)
 	switch {
 	case err != nil:
 		return Failed, err
 	case asleep:
-		if t.gaveUpCall.leftCall(); !l.wantsStop(t, s) {
+		if t.gaveUpCall.leftCall(); !o.wantsStop(t, s) {
 			t.base = baseline{runs: s.Sched.Runs, state: s.State, valid: true}
-			s.Left = t.TakeLeft()
+			s.NotStopped = t.TakeNotStopped()
 			return Done, nil
 		}
 	case t.Sampled():
 		return Runs, nil
-	case l.mode != AlwaysStop && t.stopSuppressed():
+	case o.mode != ModeAlwaysStop && t.stopSuppressed():
 		return Failed, refusal.InCall
-	case l.waitsForProcessor(t):
+	case o.waitsForProcessor(t):
 		return Queued, nil
 	}
-	if err := l.requestStop(t, s, false); err != nil {
+	if err := o.requestStop(t, s, false); err != nil {
 		return Failed, err
 	}
 	return Pending, nil
 }
 
 // readAsleep makes a passive read, and reports whether the thread sleeps.
-func (l *Observer) readAsleep(t *Thread, s *RawSample, sched procmem.SchedStat) (asleep bool, err error) {
-	if !l.beginReads(t, false) {
+func (o *Observer) readAsleep(t *Thread, s *RawSample, sched procmem.SchedStat) (asleep bool, err error) {
+	if !o.beginReads(t, false) {
 		return false, refusal.MapLock
 	}
-	if l.mode != AlwaysStop {
-		if asleep, err = l.readPassively(t, s, sched); err != nil {
+	if o.mode != ModeAlwaysStop {
+		if asleep, err = o.readPassively(t, s, sched); err != nil {
 			return false, err
 		}
 	}
-	if !asleep && l.awaitsMappings(t, s) {
-		if asleep, err = l.readAgain(t, s); err != nil {
+	if !asleep && o.awaitsMappings(t, s) {
+		if asleep, err = o.readAgain(t, s); err != nil {
 			return false, err
 		}
 	}
-	if !l.endReads(t) {
+	if !o.endReads(t) {
 		return false, refusal.MapLock
 	}
 	return asleep, nil
 }
 
 // clocks reads the thread's clocks into t.before.
-func (l *Observer) clocks(t *Thread) (sched procmem.SchedStat, err error) {
+func (o *Observer) clocks(t *Thread) (sched procmem.SchedStat, err error) {
 	sched, err = t.files.SchedStat()
-	if err == nil && (sched.Runs < t.before.Runs || sched.CPU < t.before.CPU) {
+	if err == nil && (sched.Runs < t.lastClocks.Runs || sched.CPU < t.lastClocks.CPU) {
 		err = ptrace.ErrGone // the number was reused
 	}
 	if err == nil {
-		if t.before == (procmem.SchedStat{}) {
-			t.first = sched
+		if t.lastClocks == (procmem.SchedStat{}) {
+			t.firstClocks = sched
 		}
-		t.before = sched
+		t.lastClocks = sched
 	}
 	return sched, err
 }
@@ -142,7 +142,7 @@ func (t *Thread) isUnchanged(sched procmem.SchedStat) bool {
 	switch {
 	case !t.base.unchanged(sched) && !t.base.backInStop(sched, t.files):
 		t.retryBackoff = retryBackoff{}
-	case !t.retryBackoff.again(t.hints.get().Incomplete):
+	case !t.retryBackoff.rereadDue(t.hints.get().Incomplete):
 		t.restless = false
 		return true
 	}
@@ -151,7 +151,7 @@ func (t *Thread) isUnchanged(sched procmem.SchedStat) bool {
 
 // wantsStop sets the state of a passively read thread, and reports whether to stop it: for a missing register, or if it
 // is stopped by job control.
-func (l *Observer) wantsStop(t *Thread, s *RawSample) bool {
+func (o *Observer) wantsStop(t *Thread, s *RawSample) bool {
 	s.OnCPU, s.Basis = false, sample.Exact
 	var st procmem.Stat
 	if t.files.Stat(&st) != nil {
@@ -163,23 +163,23 @@ func (l *Observer) wantsStop(t *Thread, s *RawSample) bool {
 		s.State = sample.Sleeping
 	}
 	if t.sampled != 0 {
-		return st.State == 'T' || st.State == 'S' && l.mayStopForRegister(t, s)
+		return st.State == 'T' || st.State == 'S' && o.mayStopForRegister(t, s)
 	}
 	// Without a baseline the thread is new, and has no time to attribute.
 	_, found := t.skid.Preempted()
-	found = found && s.Sched.Runs == t.before.Runs
-	wake, now := l.wake(), procmem.Now()
-	if t.base.valid && t.skid.ShowsPlaceAsleep(wake, now) && (found || st.Processor == l.tracer.Processor(wake.At)) {
-		if s.OnCPU = found || l.tracer.Preempted(t.files, wake.At); s.OnCPU {
+	found = found && s.Sched.Runs == t.lastClocks.Runs
+	wake, now := o.wake(), procmem.Now()
+	if t.base.valid && t.skid.ShowsPlaceAsleep(wake, now) && (found || st.Processor == o.detector.Processor(wake.At)) {
+		if s.OnCPU = found || o.detector.Preempted(t.files, wake.At); s.OnCPU {
 			t.skid.ExactAt(now)
 		}
 	}
-	return st.State == 'T' || st.State == 'S' && l.mayStopForRegister(t, s)
+	return st.State == 'T' || st.State == 'S' && o.mayStopForRegister(t, s)
 }
 
 // Close closes the observer's files.
-func (l *Observer) Close() {
-	l.tracer.Close()
-	l.schedstats.close()
-	l.closeRelays()
+func (o *Observer) Close() {
+	o.detector.Close()
+	o.schedstats.close()
+	o.closeRelays()
 }

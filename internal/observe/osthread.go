@@ -55,7 +55,7 @@ func OnWatchedThread(f func()) error {
 	}()
 	var stalls Stalls
 	defer stalls.Close()
-	return watch(done, func() string { return stalls.Tracer(int(tid.Load())) })
+	return watch(done, func() string { return stalls.HungTracer(int(tid.Load())) })
 }
 
 // Watched runs f on another goroutine, and returns [ErrHung] when a thread of this process hangs in a read.
@@ -67,7 +67,7 @@ func Watched(f func()) error {
 	}()
 	var stalls Stalls
 	defer stalls.Close()
-	return watch(done, func() string { return stalls.Reader(0) })
+	return watch(done, func() string { return stalls.HungReader(0) })
 }
 
 func watch(done chan struct{}, hangs func() string) error {

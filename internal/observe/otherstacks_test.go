@@ -14,12 +14,12 @@ func TestCopiesOfOtherStacksGrowWhereTheyEnd(t *testing.T) {
 	k.CopyOther(one)
 	k.CopyOtherDeep(two, 1<<20)
 	places := &k.hints.Others
-	if k.hints.Retries != 1 || places[0].bytes() != otherBytes || places[1].bytes() != 1<<20 {
+	if k.hints.Retries != 1 || places[0].copyBytes() != otherBytes || places[1].copyBytes() != 1<<20 {
 		t.Fatalf("%+v", k.hints)
 	}
 	k.CopyOtherDeep(two+1<<20, 4<<20)
 	k.CopyOtherDeep(one+1000, deepCopy)
-	if places[0].bytes() != deepCopy || places[1].bytes() != 5<<20 || places[2].At != 0 {
+	if places[0].copyBytes() != deepCopy || places[1].copyBytes() != 5<<20 || places[2].At != 0 {
 		t.Errorf("%+v", places)
 	}
 }
@@ -32,13 +32,13 @@ func TestPlacesOnOtherStacksAreGivenUp(t *testing.T) {
 		k.others.missing(at)
 		k.others.missing(other)
 		for range 3 * lasts {
-			k.others.keep(3)
+			k.others.countWalk(3)
 		}
 		for range lasts {
 			if k.hints.Others[0].At != at || k.hints.Others[1].At != other {
 				t.Fatalf("one is gone before %d walks: %+v", lasts, k.hints.Others)
 			}
-			k.others.keep(2)
+			k.others.countWalk(2)
 		}
 		if k.hints.Others[0].At != other || k.hints.Others[1].At != 0 {
 			t.Fatalf("after %d walks at the second: %+v", lasts, k.hints.Others)
@@ -47,7 +47,7 @@ func TestPlacesOnOtherStacksAreGivenUp(t *testing.T) {
 			if k.hints.Others[0].At != other {
 				t.Fatalf("the second is gone before %d walks", lasts)
 			}
-			k.others.keep(0)
+			k.others.countWalk(0)
 		}
 		if k.hints.Others[0].At != 0 {
 			t.Fatalf("it is still there after %d walks", lasts)
@@ -61,7 +61,7 @@ func TestAStackThatCompleteWalksWereAtIsNotGivenUp(t *testing.T) {
 	k.others.missing(at)
 	k.others.endedAt(at+0x100, true)
 	for range 2 * othersMost {
-		k.others.keep(0)
+		k.others.countWalk(0)
 	}
 	if k.hints.Others[0].At != at {
 		t.Errorf("%+v", k.hints.Others)
@@ -88,12 +88,12 @@ func TestNothingIsCopiedBehindTheOutermostFrameOfAnotherStack(t *testing.T) {
 		{at + 0x100, true, true, otherBelow + 0x200 + copyMargin},
 		{at + otherBytes - 8, true, true, otherBytes},
 	} {
-		if found := k.others.endedAt(e.sp, e.complete) == 1; found != e.found || p.bytes() != e.bytes {
-			t.Errorf("%#x, complete %v: %v, %d bytes; want %v, %d", e.sp, e.complete, found, p.bytes(), e.found, e.bytes)
+		if found := k.others.endedAt(e.sp, e.complete) == 1; found != e.found || p.copyBytes() != e.bytes {
+			t.Errorf("%#x, complete %v: %v, %d bytes; want %v, %d", e.sp, e.complete, found, p.copyBytes(), e.found, e.bytes)
 		}
 	}
-	if k.others.missing(at + 8); p.bytes() != otherBytes || k.hints.Others[1].At != 0 {
-		t.Errorf("the place lacked something, and now has %d bytes", p.bytes())
+	if k.others.missing(at + 8); p.copyBytes() != otherBytes || k.hints.Others[1].At != 0 {
+		t.Errorf("the place lacked something, and now has %d bytes", p.copyBytes())
 	}
 }
 
@@ -104,9 +104,9 @@ func TestPlacesThatWereAskedForLast(t *testing.T) {
 	k.CopyOtherDeep(at, 1<<20)
 	var w frames.Walker
 	for range 2 * othersMost {
-		k.others.uses(&w)
+		k.others.noteUsed(&w)
 	}
-	if k.hints.Others[0].bytes() != 1<<20 {
+	if k.hints.Others[0].copyBytes() != 1<<20 {
 		t.Errorf("%+v", k.hints.Others)
 	}
 }
@@ -114,11 +114,11 @@ func TestPlacesThatWereAskedForLast(t *testing.T) {
 func TestTheStackThatAThreadBeganOnIsCopiedAtFirst(t *testing.T) {
 	const end = 0x7ffd00000000
 	th := NewThread(1, 1, nil)
-	if th.BeganOn(0); th.hints.get().Others[0].At != 0 {
+	if th.SetFirstStackEnd(0); th.hints.get().Others[0].At != 0 {
 		t.Error("no stack is known")
 	}
-	th.BeganOn(end)
-	if p := th.hints.get().Others[0]; !p.Began || p.At >= end || p.At+uint64(p.bytes()) < end {
+	th.SetFirstStackEnd(end)
+	if p := th.hints.get().Others[0]; !p.FirstStack || p.At >= end || p.At+uint64(p.copyBytes()) < end {
 		t.Errorf("%+v is copied of a stack that ends at %#x", p, uint64(end))
 	}
 	at := th.hints.get().Others[0].At
@@ -126,13 +126,13 @@ func TestTheStackThatAThreadBeganOnIsCopiedAtFirst(t *testing.T) {
 		end - 8: true, at: true, at - 1<<20: true, end - mostCopy: true,
 		end - mostCopy - 8: false, end + 8: false, 0x1000: false,
 	} {
-		if onFirst(at, sp) != want {
+		if onFirstStack(at, sp) != want {
 			t.Errorf("a stack pointer of %#x: on the first stack %t", sp, !want)
 		}
 	}
 	k := th.Feedback()
 	for range othersLeast {
-		k.others.keep(0)
+		k.others.countWalk(0)
 	}
 	if k.hints.Others[0].At != 0 {
 		t.Error("it is copied for ever")

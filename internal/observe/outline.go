@@ -35,30 +35,30 @@ const (
 
 // Bounds of what is kept of the last walks.
 const (
-	maxMarks = 120  // frame ends
-	maxChain = 1024 // frames of one walk, or of one chain
-	markAge  = 256  // walks that an end is kept for
-	smallFor = 1000 // walks that read little, until the outline is dropped
-	stepBits = 11   // log2 of the table of frame sizes
-	maxSteps = 1 << stepBits / 2
+	maxEnds    = 120  // frame ends
+	maxChain   = 1024 // frames of one walk, or of one chain
+	endAge     = 256  // walks that an end is kept for
+	shallowFor = 1000 // walks that read little, until the outline is dropped
+	sizeBits   = 11   // log2 of the table of frame sizes
+	maxSizes   = 1 << sizeBits / 2
 )
 
-// mark is the outer end of a frame, and the return address there.
-type mark struct {
-	at, pc frames.Addr
-	seen   uint32 // number of the last walk that had it
+// frameEnd is the outer end of a frame, and the return address there.
+type frameEnd struct {
+	at, pc   frames.Addr
+	lastWalk uint32 // number of the last walk that had it
 }
 
-// Outline gathers the frames of one walk. It is for one goroutine, and reusable after Reset.
-type Outline struct{ marks []mark }
+// WalkedFrames gathers the frames of one walk. It is for one goroutine, and reusable after Reset.
+type WalkedFrames struct{ ends []frameEnd }
 
 // Reset empties the outline.
-func (o *Outline) Reset() { o.marks = o.marks[:0] }
+func (o *WalkedFrames) Reset() { o.ends = o.ends[:0] }
 
 // Add adds a frame of the walk, if its PC is a return address, which then is the word below its stack pointer (x86-64).
-func (o *Outline) Add(f *frames.Frame) {
-	if f.Caller && f.SP != 0 && len(o.marks) < maxChain {
-		o.marks = append(o.marks, mark{at: f.SP, pc: f.PC})
+func (o *WalkedFrames) Add(f *frames.Frame) {
+	if f.Caller && f.SP != 0 && len(o.ends) < maxChain {
+		o.ends = append(o.ends, frameEnd{at: f.SP, pc: f.PC})
 	}
 }
 
@@ -67,26 +67,28 @@ const (
 	sizeVaries = ^frames.Addr(0) - 1
 )
 
-// steps is a hash table from return addresses to the sizes of the frames that they return to. A pc of 0 marks an empty
-// place. One goroutine writes and another reads; a value read meanwhile is a harmless guess.
-type steps struct {
-	table  [1 << stepBits]struct{ pc, size atomic.Uint64 }
-	n      int
+// frameSizes is a hash table from return addresses to the sizes of the frames that they return to. A pc of 0 marks an
+// empty place. One goroutine writes and another reads; a value read meanwhile is a harmless guess.
+type frameSizes struct {
+	table  [1 << sizeBits]struct{ pc, size atomic.Uint64 }
+	count  int
 	lo, hi atomic.Uint64
 }
 
-func (t *steps) maybe(v frames.Addr) bool { return v >= t.lo.Load() && v <= t.hi.Load() && v != 0 }
+func (f *frameSizes) mayHave(v frames.Addr) bool {
+	return v >= f.lo.Load() && v <= f.hi.Load() && v != 0
+}
 
-func (t *steps) place(pc frames.Addr) uint64 {
-	i := pc * 0x9e3779b97f4a7c15 >> (64 - stepBits)
-	for at := t.table[i].pc.Load(); at != 0 && at != pc; at = t.table[i].pc.Load() {
-		i = (i + 1) % uint64(len(t.table))
+func (f *frameSizes) slot(pc frames.Addr) uint64 {
+	i := pc * 0x9e3779b97f4a7c15 >> (64 - sizeBits)
+	for at := f.table[i].pc.Load(); at != 0 && at != pc; at = f.table[i].pc.Load() {
+		i = (i + 1) % uint64(len(f.table))
 	}
 	return i
 }
 
-func (t *steps) size(pc frames.Addr) frames.Addr {
-	at := &t.table[t.place(pc)]
+func (f *frameSizes) size(pc frames.Addr) frames.Addr {
+	at := &f.table[f.slot(pc)]
 	if pc == 0 || at.pc.Load() != pc {
 		return 0
 	}
@@ -94,23 +96,23 @@ func (t *steps) size(pc frames.Addr) frames.Addr {
 }
 
 // learn sets a frame size, and reports whether it is new. A full table is emptied first.
-func (t *steps) learn(pc, size frames.Addr) bool {
+func (f *frameSizes) learn(pc, size frames.Addr) bool {
 	if pc == 0 {
 		return false
 	}
-	at := &t.table[t.place(pc)]
+	at := &f.table[f.slot(pc)]
 	switch {
 	case at.pc.Load() == 0:
-		if t.n == maxSteps {
-			t.clear()
-			at = &t.table[t.place(pc)]
+		if f.count == maxSizes {
+			f.clear()
+			at = &f.table[f.slot(pc)]
 		}
-		if t.n++; t.n == 1 {
-			t.lo.Store(pc)
-			t.hi.Store(pc)
+		if f.count++; f.count == 1 {
+			f.lo.Store(pc)
+			f.hi.Store(pc)
 		}
-		t.lo.Store(min(t.lo.Load(), pc))
-		t.hi.Store(max(t.hi.Load(), pc))
+		f.lo.Store(min(f.lo.Load(), pc))
+		f.hi.Store(max(f.hi.Load(), pc))
 		at.size.Store(size)
 		at.pc.Store(pc)
 		return true
@@ -121,116 +123,116 @@ func (t *steps) learn(pc, size frames.Addr) bool {
 	return true
 }
 
-func (t *steps) clear() {
-	for i := range t.table {
-		t.table[i].pc.Store(0)
+func (f *frameSizes) clear() {
+	for i := range f.table {
+		f.table[i].pc.Store(0)
 	}
-	t.n = 0
+	f.count = 0
 }
 
 // outline is a guess where the frame ends of a deep stack are. It is immutable, but for steps.
 type outline struct {
-	marks []mark // by rising address
-	steps *steps
+	ends  []frameEnd // by rising address
+	sizes *frameSizes
 }
 
 // outlineHistory has the frame ends and frame sizes of the last walks of a deep stack. It belongs to the goroutine that
 // walks.
 type outlineHistory struct {
-	marks []mark // by rising address
-	walks uint32
-	steps *steps
-	large uint32 // number of the last walk beyond outlineFrom
+	ends     []frameEnd // by rising address
+	walks    uint32
+	sizes    *frameSizes
+	lastDeep uint32 // number of the last walk beyond outlineFrom
 }
 
 // learn adds the frames of a walk, and reports whether a size or an end is new. complete is set if the last frame is
 // the outermost.
-func (r *outlineHistory) learn(walk []mark, complete bool) (sizes, marks bool) {
-	r.walks++
+func (h *outlineHistory) learn(walk []frameEnd, complete bool) (sizes, marks bool) {
+	h.walks++
 	for i := range walk {
 		switch {
 		case i+1 < len(walk):
-			sizes = r.steps.learn(walk[i].pc, walk[i+1].at-walk[i].at) || sizes
+			sizes = h.sizes.learn(walk[i].pc, walk[i+1].at-walk[i].at) || sizes
 		case complete:
-			sizes = r.steps.learn(walk[i].pc, sizeRoot) || sizes
+			sizes = h.sizes.learn(walk[i].pc, sizeRoot) || sizes
 		}
 	}
-	return sizes, r.learnMarks(walk[max(0, len(walk)-maxMarks):])
+	return sizes, h.learnEnds(walk[max(0, len(walk)-maxEnds):])
 }
 
-func (r *outlineHistory) learnMarks(walk []mark) (changed bool) {
+func (h *outlineHistory) learnEnds(walk []frameEnd) (changed bool) {
 	for _, m := range walk {
-		m.seen = r.walks
-		i, ok := slices.BinarySearchFunc(r.marks, m.at, func(m mark, at frames.Addr) int { return cmp.Compare(m.at, at) })
+		m.lastWalk = h.walks
+		i, ok := slices.BinarySearchFunc(h.ends, m.at, func(m frameEnd, at frames.Addr) int { return cmp.Compare(m.at, at) })
 		if ok {
-			changed = changed || r.marks[i].pc != m.pc
-			r.marks[i] = m
+			changed = changed || h.ends[i].pc != m.pc
+			h.ends[i] = m
 			continue
 		}
-		r.marks, changed = slices.Insert(r.marks, i, m), true
+		h.ends, changed = slices.Insert(h.ends, i, m), true
 	}
-	n := len(r.marks)
-	for age := uint32(markAge); age > 0 && (age == markAge || len(r.marks) > maxMarks); age /= 2 {
-		r.marks = slices.DeleteFunc(r.marks, func(m mark) bool { return r.walks-m.seen > age })
+	n := len(h.ends)
+	for age := uint32(endAge); age > 0 && (age == endAge || len(h.ends) > maxEnds); age /= 2 {
+		h.ends = slices.DeleteFunc(h.ends, func(m frameEnd) bool { return h.walks-m.lastWalk > age })
 	}
-	return changed || len(r.marks) != n
+	return changed || len(h.ends) != n
 }
 
-func (r *outlineHistory) give() *outline { return &outline{slices.Clone(r.marks), r.steps} }
+func (h *outlineHistory) outline() *outline { return &outline{slices.Clone(h.ends), h.sizes} }
 
 // outlineHints is how to copy a deep stack.
 type outlineHints struct {
-	outline *outline // nil if stops copy in one piece
-	misled  bool     // a walk by the last outline was cut
+	outline       *outline // nil if stops copy in one piece
+	outlineMisled bool     // a walk by the last outline was cut
 }
 
-// outlining learns from walks how to copy a deep stack.
-type outlining struct {
+// outlineLearner learns from walks how to copy a deep stack.
+type outlineLearner struct {
 	*outlineHints
 	history *outlineHistory // nil if the stack was not deep lately
 }
 
 // update learns from a walk beyond outlineFrom. o has its frames, or is nil if some are missing. A cut walk adds
 // frames, but drops the outline, so that the next stop copies in one piece.
-func (k *outlining) update(end walkEnd, w *frames.Walker, s *RawSample, o *Outline) (dropped bool) {
+func (l *outlineLearner) update(end walkEnd, w *frames.Walker, s *RawSample, o *WalkedFrames) (dropped bool) {
 	if o == nil || end == endPastRoot {
 		return false
 	}
-	known, cut := k.outline != nil, end.cut()
+	known, cut := l.outline != nil, end.isCut()
 	if dropped = cut && known; dropped {
-		k.outline, k.misled = nil, true
+		l.outline, l.outlineMisled = nil, true
 	}
-	if !cut && end != endComplete || s.Regs.Arch != frames.X86_64 || len(o.marks) == maxChain {
+	if !cut && end != endComplete || s.Regs.Arch != frames.X86_64 || len(o.ends) == maxChain {
 		return dropped // so many frames are small ones
 	}
-	r := k.historyFor(end, w, s)
-	if r == nil {
+	h := l.historyFor(end, w, s)
+	if h == nil {
 		return dropped
 	}
-	newSizes, changed := r.learn(o.marks, !cut)
+	newSizes, changed := h.learn(o.ends, !cut)
 	if cut {
 		changed = newSizes && !known // new places alone do not help
 	}
 	if changed || !cut && !known {
-		k.outline, k.misled = r.give(), false
+		l.outline, l.outlineMisled = h.outline(), false
 	}
 	return dropped
 }
 
 // historyFor gives the history if the stack is or lately was deep, else nil.
-func (k *outlining) historyFor(end walkEnd, w *frames.Walker, s *RawSample) *outlineHistory {
+func (l *outlineLearner) historyFor(end walkEnd, w *frames.Walker, s *RawSample) *outlineHistory {
 	reach := w.Reach()
 	if end == endCut || end == endBetween {
 		reach = max(reach, w.UnreadAddr())
 	}
 	deep := reach-s.Mem.Stack.Addr > outlineFrom
-	switch r := k.history; {
-	case deep && r == nil:
-		k.history = &outlineHistory{steps: &steps{}}
+	switch h := l.history; {
+	case deep && h == nil:
+		l.history = &outlineHistory{sizes: &frameSizes{}}
 	case deep:
-		r.large = r.walks
-	case r != nil && r.walks-r.large > smallFor:
-		k.history, k.outline, k.misled = nil, nil, false
+		h.lastDeep = h.walks
+	case h != nil && h.walks-h.lastDeep > shallowFor:
+		l.history, l.outline, l.outlineMisled = nil, nil, false
 	}
-	return k.history
+	return l.history
 }

@@ -24,16 +24,16 @@ func TestFramesAreFollowedToPlacesWhereNoneWasSeen(t *testing.T) {
 	base := uint64(reflect.ValueOf(mem).Pointer())
 	put := func(at, pc uint64) { binary.LittleEndian.PutUint64(mem[at-8:], pc) }
 	const inner, large, root = 0x401010, 0x402010, 0x403010
-	by := &outline{steps: &steps{}}
-	by.steps.learn(inner, 64)
-	by.steps.learn(large, 300<<10)
-	by.steps.learn(root, sizeRoot)
+	by := &outline{sizes: &frameSizes{}}
+	by.sizes.learn(inner, 64)
+	by.sizes.learn(large, 300<<10)
+	by.sizes.learn(root, sizeRoot)
 	put(4096, large) // remains of a frame: nothing known follows
 	put(8192, inner)
 	put(8192+64, large)
 	put(8192+64+300<<10, root)
-	p := &pieces{search: search{by: by, need: 1 << 20}, top: mem[:topCopy]}
-	p.reserve(p.need)
+	p := &pieces{search: search{outline: by, inOnePiece: 1 << 20}, top: mem[:topCopy]}
+	p.reserve(p.inOnePiece)
 	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
 	have := p.begin(base, &rd, out, 0)
 	if _, ok := p.follow(); !ok {
@@ -62,25 +62,25 @@ func TestUnknownFramesAreCopiedUpToAKnownOne(t *testing.T) {
 	defer func() { _ = unix.Munmap(mem) }()
 	base := uint64(reflect.ValueOf(mem).Pointer())
 	put := func(at, pc uint64) { binary.LittleEndian.PutUint64(mem[at-8:], pc) }
-	by := &outline{steps: &steps{}}
-	by.steps.learn(kept, 600<<10)
-	by.steps.learn(root, sizeRoot)
+	by := &outline{sizes: &frameSizes{}}
+	by.sizes.learn(kept, 600<<10)
+	by.sizes.learn(root, sizeRoot)
 	put(4096, 0x999) // a function of no earlier walk
 	put(50<<10, lone)
 	put(100<<10, kept)
 	put(700<<10, root)
 	for _, at := range []uint64{50 << 10, 60 << 10, 100 << 10} {
-		by.marks = append(by.marks, mark{at: base + at, pc: kept})
+		by.ends = append(by.ends, frameEnd{at: base + at, pc: kept})
 	}
-	by.marks[0].pc = lone // of unknown frame size
-	p := &pieces{search: search{by: by, need: size}, top: mem[:topCopy]}
-	p.reserve(p.need)
+	by.ends[0].pc = lone // of unknown frame size
+	p := &pieces{search: search{outline: by, inOnePiece: size}, top: mem[:topCopy]}
+	p.reserve(p.inOnePiece)
 	copied := func() (n int) {
 		rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
-		for i := range by.marks {
-			out[i] = frames.Region{Addr: by.marks[i].at - pieceBelow, Bytes: mem[by.marks[i].at-base-pieceBelow:][:pieceBelow]}
+		for i := range by.ends {
+			out[i] = frames.Region{Addr: by.ends[i].at - pieceBelow, Bytes: mem[by.ends[i].at-base-pieceBelow:][:pieceBelow]}
 		}
-		have := p.begin(base, &rd, out, len(by.marks))
+		have := p.begin(base, &rd, out, len(by.ends))
 		reached, ok := p.follow()
 		if ok {
 			t.Error("the unknown function was known")
@@ -91,7 +91,7 @@ func TestUnknownFramesAreCopiedUpToAKnownOne(t *testing.T) {
 				t.Fatalf("%d bytes further in than a frame that is known were not copied", 100<<10-at)
 			}
 		}
-		for _, r := range have.Others[len(by.marks):] {
+		for _, r := range have.Others[len(by.ends):] {
 			n += len(r.Bytes)
 		}
 		return n
@@ -124,16 +124,16 @@ func TestFramesBehindLargeOnesAreCopied(t *testing.T) {
 	const large, varies, root, size = 0x401010, 0x402010, 0x403010, 2 << 20
 	const first, second, third = 8192, 8192 + 300<<10, 8192 + 600<<10
 	mem, base := stackOf(t, size)
-	by := &outline{steps: &steps{}}
-	by.steps.learn(large, 300<<10)
-	by.steps.learn(root, sizeRoot)
-	by.steps.learn(varies, 64)
-	by.steps.learn(varies, 128)
+	by := &outline{sizes: &frameSizes{}}
+	by.sizes.learn(large, 300<<10)
+	by.sizes.learn(root, sizeRoot)
+	by.sizes.learn(varies, 64)
+	by.sizes.learn(varies, 128)
 	for at, pc := range map[int]uint64{first: large, second: large, third: varies, third + 192: root} {
 		binary.LittleEndian.PutUint64(mem[at-8:], pc)
 	}
-	p := &pieces{search: search{by: by, need: 64 << 10, root: base + third + 4096}, top: mem[:topCopy]}
-	p.reserve(p.need)
+	p := &pieces{search: search{outline: by, inOnePiece: 64 << 10, root: base + third + 4096}, top: mem[:topCopy]}
+	p.reserve(p.inOnePiece)
 	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
 	have := p.begin(base, &rd, out, 0)
 	reached, ok := p.follow()
@@ -159,17 +159,17 @@ func TestFramesBehindLargeOnesAreCopied(t *testing.T) {
 func TestUnknownFramesAreCopiedUpToTheNextKnownOne(t *testing.T) {
 	const inner, outer, root, size = 0x401010, 0x402010, 0x403010, 1 << 20
 	mem, base := stackOf(t, size)
-	by := &outline{steps: &steps{}}
-	by.steps.learn(inner, 10<<10)
-	by.steps.learn(outer, 200<<10)
-	by.steps.learn(root, sizeRoot)
+	by := &outline{sizes: &frameSizes{}}
+	by.sizes.learn(inner, 10<<10)
+	by.sizes.learn(outer, 200<<10)
+	by.sizes.learn(root, sizeRoot)
 	for at, pc := range map[int]uint64{
 		8192: inner, 18 << 10: 0x999, topCopy + 4<<10: inner, topCopy + 12<<10: outer, topCopy + 212<<10: root,
 	} {
 		binary.LittleEndian.PutUint64(mem[at-8:], pc)
 	}
-	p := &pieces{search: search{by: by, need: 64 << 10, root: base + topCopy + 212<<10}, top: mem[:topCopy]}
-	p.reserve(p.need)
+	p := &pieces{search: search{outline: by, inOnePiece: 64 << 10, root: base + topCopy + 212<<10}, top: mem[:topCopy]}
+	p.reserve(p.inOnePiece)
 	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
 	have := p.begin(base, &rd, out, 0)
 	reached, ok := p.follow()
@@ -195,14 +195,14 @@ func TestUnknownFramesAreCopiedUpToTheNextKnownOne(t *testing.T) {
 func TestAStackIsCopiedFromWhereItsTopEnds(t *testing.T) {
 	const inner, size = 0x401010, 1 << 20
 	mem, base := stackOf(t, size)
-	by := &outline{steps: &steps{}}
-	by.steps.learn(inner, 40<<10)
+	by := &outline{sizes: &frameSizes{}}
+	by.sizes.learn(inner, 40<<10)
 	for at := 1024; at < topCopy; at += 1024 {
 		binary.LittleEndian.PutUint64(mem[at-8:], inner)
 		binary.LittleEndian.PutUint64(mem[at+40<<10-8:], inner)
 	}
-	p := &pieces{search: search{by: by, need: 128 << 10, root: base + 128<<10}, top: mem[:topCopy]}
-	p.reserve(p.need)
+	p := &pieces{search: search{outline: by, inOnePiece: 128 << 10, root: base + 128<<10}, top: mem[:topCopy]}
+	p.reserve(p.inOnePiece)
 	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
 	have := p.begin(base, &rd, out, 0)
 	reached, ok := p.follow()
@@ -216,25 +216,25 @@ func TestAStackIsCopiedFromWhereItsTopEnds(t *testing.T) {
 }
 
 func TestFramesOfSeveralSizesAreNotFollowed(t *testing.T) {
-	var s steps
-	for pc := range uint64(3 * maxSteps) {
+	var s frameSizes
+	for pc := range uint64(3 * maxSizes) {
 		s.learn(pc+1, 64)
-		if s.n > maxSteps || s.size(pc+1) != 64 {
-			t.Fatalf("%d steps, size %d", s.n, s.size(pc+1))
+		if s.count > maxSizes || s.size(pc+1) != 64 {
+			t.Fatalf("%d steps, size %d", s.count, s.size(pc+1))
 		}
 	}
-	if s.learn(3*maxSteps, 64) || !s.learn(3*maxSteps, 128) || s.learn(3*maxSteps, 64) ||
-		s.size(3*maxSteps) != sizeVaries {
+	if s.learn(3*maxSizes, 64) || !s.learn(3*maxSizes, 128) || s.learn(3*maxSizes, 64) ||
+		s.size(3*maxSizes) != sizeVaries {
 		t.Error("a frame has the size that it had last")
 	}
 }
 
 func TestOutlineForgetsTheOldest(t *testing.T) {
-	r := outlineHistory{steps: &steps{}}
+	r := outlineHistory{sizes: &frameSizes{}}
 	for i := range uint64(1000) {
-		r.learn([]mark{{at: 0x1000 + 64*i, pc: 0x401000}, {at: 0x100000, pc: 0x402000}}, true)
-		if len(r.marks) > maxMarks || r.marks[len(r.marks)-1].at != 0x100000 {
-			t.Fatalf("%d marks, the last %#x", len(r.marks), r.marks[len(r.marks)-1].at)
+		r.learn([]frameEnd{{at: 0x1000 + 64*i, pc: 0x401000}, {at: 0x100000, pc: 0x402000}}, true)
+		if len(r.ends) > maxEnds || r.ends[len(r.ends)-1].at != 0x100000 {
+			t.Fatalf("%d marks, the last %#x", len(r.ends), r.ends[len(r.ends)-1].at)
 		}
 	}
 }
@@ -244,13 +244,13 @@ func TestSavedRegistersAreCopiedWithTheReturnAddress(t *testing.T) {
 	const inner, root, size = 0x401010, 0x403010, 1 << 20
 	const end = 100 << 10
 	mem, base := stackOf(t, size)
-	by := &outline{steps: &steps{}}
-	by.steps.learn(inner, end-8192)
-	by.steps.learn(root, sizeRoot)
+	by := &outline{sizes: &frameSizes{}}
+	by.sizes.learn(inner, end-8192)
+	by.sizes.learn(root, sizeRoot)
 	binary.LittleEndian.PutUint64(mem[8192-8:], inner)
 	binary.LittleEndian.PutUint64(mem[end-8:], root)
-	p := &pieces{search: search{by: by, need: 64 << 10}, top: mem[:topCopy]}
-	p.reserve(p.need)
+	p := &pieces{search: search{outline: by, inOnePiece: 64 << 10}, top: mem[:topCopy]}
+	p.reserve(p.inOnePiece)
 	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
 	out[0] = frames.Region{Addr: base + end - 16, Bytes: mem[end-16 : end+64]}
 	have := p.begin(base, &rd, out, 1)
@@ -267,12 +267,12 @@ func TestSavedRegistersAreCopiedWithTheReturnAddress(t *testing.T) {
 func TestAStackWithoutAKnownFrameIsCopiedToItsEndIfThatIsNotFar(t *testing.T) {
 	const large, root, depth = 0x401010, 0x403010, 120 << 10
 	mem, base := stackOf(t, 1<<20)
-	by := &outline{steps: &steps{}}
-	by.steps.learn(large, 30<<10)
-	by.steps.learn(root, sizeRoot)
+	by := &outline{sizes: &frameSizes{}}
+	by.sizes.learn(large, 30<<10)
+	by.sizes.learn(root, sizeRoot)
 	binary.LittleEndian.PutUint64(mem[8<<10-8:], large) // an ended frame: nothing known lies behind it
-	p := &pieces{search: search{by: by, need: 1 << 20, root: base + depth}, top: mem[:topCopy]}
-	p.reserve(p.need)
+	p := &pieces{search: search{outline: by, inOnePiece: 1 << 20, root: base + depth}, top: mem[:topCopy]}
+	p.reserve(p.inOnePiece)
 	for _, c := range []struct {
 		root frames.Addr
 		want int
@@ -297,8 +297,8 @@ func TestAStackWithoutAKnownFrameIsCopiedToItsEndIfThatIsNotFar(t *testing.T) {
 
 func TestAStackThatEndsNearIsCopiedUpToThere(t *testing.T) {
 	mem, base := stackOf(t, 1<<20)
-	p := &pieces{search: search{by: &outline{steps: &steps{}}, need: leastCopy}, top: mem[:topCopy]}
-	p.reserve(p.need)
+	p := &pieces{search: search{outline: &outline{sizes: &frameSizes{}}, inOnePiece: leastCopy}, top: mem[:topCopy]}
+	p.reserve(p.inOnePiece)
 	const none = -1
 	for _, e := range []struct {
 		root     frames.Addr
@@ -314,10 +314,10 @@ func TestAStackThatEndsNearIsCopiedUpToThere(t *testing.T) {
 		{base + 40<<10, true, none},
 		{0, false, none},
 	} {
-		p.root, p.changing = e.root, e.changing
+		p.root, p.changesStacks = e.root, e.changing
 		rd := ptrace.ReaderOf(os.Getpid(), nil)
 		p.begin(base, &rd, nil, 0)
-		rest, ok := p.toRoot(base + topCopy)
+		rest, ok := p.copyToNearRoot(base + topCopy)
 		if ok != (e.want != none) || ok && len(rest.Bytes) != e.want || ok && e.want > 0 && rest.Addr != base+topCopy {
 			t.Errorf("%+v, stack at %#x: %v, %d bytes at %#x", e, base, ok, len(rest.Bytes), rest.Addr)
 		}
@@ -336,26 +336,26 @@ func TestEndsOfFramesArePrefetched(t *testing.T) {
 	m.SetSpans([]procmem.Span{{Start: base, End: base + size, Kind: procmem.Anonymous, Writable: true}})
 	there, most := &outline{}, &outline{}
 	for at := base + 4096; at < base+size/2; at += 16 << 10 {
-		there.marks = append(there.marks, mark{at: at}, mark{at: at + 16})
-		most.marks = append(most.marks, mark{at: at - 2048}, mark{at: at}, mark{at: at + 4096})
+		there.ends = append(there.ends, frameEnd{at: at}, frameEnd{at: at + 16})
+		most.ends = append(most.ends, frameEnd{at: at - 2048}, frameEnd{at: at}, frameEnd{at: at + 4096})
 	}
-	lacks := &outline{marks: []mark{{at: base + 4096}, {at: base + size*3/4}}}
-	p := &pieces{search: search{by: there}}
+	lacks := &outline{ends: []frameEnd{{at: base + 4096}, {at: base + size*3/4}}}
+	p := &pieces{search: search{outline: there}}
 	if p.ends.check(nil, there); p.PresentUntil() != 0 {
 		t.Error("foreseen of memory that is not known")
 	}
 	if p.ends.check(m, there); p.PresentUntil() == 0 {
 		t.Skip("the kernel does not tell which pages are there")
 	}
-	p.by = lacks
+	p.outline = lacks
 	if p.PresentUntil() != 0 {
 		t.Error("what was foreseen was of another outline")
 	}
 	if p.ends.check(m, lacks); p.PresentUntil() != 0 {
 		t.Error("a page that is not there was foreseen")
 	}
-	p.by = most
+	p.outline = most
 	if p.ends.check(m, most); p.PresentUntil() != 0 {
-		t.Errorf("%d places were foreseen, at most %d are asked about", len(most.marks), len(p.ends.places))
+		t.Errorf("%d places were foreseen, at most %d are asked about", len(most.ends), len(p.ends.places))
 	}
 }

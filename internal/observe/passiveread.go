@@ -17,7 +17,7 @@ const passiveTries = 3
 
 // readPassively makes a passive read, and reports whether it succeeded. It fails if the thread runs, or if the kernel
 // does not count arrivals (CONFIG_SCHED_INFO).
-func (l *Observer) readPassively(t *Thread, s *RawSample, before procmem.SchedStat) (bool, error) {
+func (o *Observer) readPassively(t *Thread, s *RawSample, before procmem.SchedStat) (bool, error) {
 	for range passiveTries {
 		if before.Runs == 0 {
 			return false, nil
@@ -35,15 +35,15 @@ func (l *Observer) readPassively(t *Thread, s *RawSample, before procmem.SchedSt
 		if call.SP == 0 && zombie(t.files) {
 			return false, ptrace.ErrZombie
 		}
-		if err := l.copyAt(t, s, call); err != nil {
+		if err := o.copyAt(t, s, call); err != nil {
 			return false, err
 		}
-		s.recalled, s.refused = t.recall(s, &call), !l.mayStopSleepers()
-		l.copyExtra(t, s)
-		l.copyNear(t, s, &call)
-		t.futex.noted, l.kernel.found.inLen = false, 0
+		s.recalled, s.refused = t.recall(s, &call), !o.mayStopSleepers()
+		o.copyExtra(t, s)
+		o.copyNear(t, s, &call)
+		t.futex.noted, o.kernel.found.wchanLen = false, 0
 		s.KernelText = s.KernelText[:0]
-		l.kernel.read(t, s, &call)
+		o.kernel.read(t, s, &call)
 		after, err := t.files.SchedStat()
 		if err != nil {
 			return false, err
@@ -52,8 +52,8 @@ func (l *Observer) readPassively(t *Thread, s *RawSample, before procmem.SchedSt
 			s.Sched, s.At, s.How, s.Call = after, procmem.Now(), ByPassiveRead, call
 			t.restless = true // until it is found unchanged
 			t.futex.proven()
-			l.kernel.proven()
-			s.Stopped, s.Restarted, s.Broken, s.ReportedTwice = 0, false, false, false
+			o.kernel.proven()
+			s.StopTime, s.Restarted, s.Broken, s.ReportedTwice = 0, false, false, false
 			s.wchan, s.Kernel = s.wchan[:0], s.Kernel[:0]
 			if call.Nr < 0 {
 				s.wchan, _ = t.files.Wchan(s.wchanBuf[:]) // may be hidden
@@ -123,9 +123,9 @@ func (c *copier) copyExtra(t *Thread, s *RawSample) {
 		c.reader.Copied(s.Mem.Stack.Addr, s.Mem.Stack.Bytes)
 	}
 	t.checkNodes()
-	c.planned.asleep = true
+	c.plan.asleep = true
 	n := extra.Regions(&s.Regs, &c.reader, c.regions[:])
-	c.planned.asleep = false
+	c.plan.asleep = false
 	s.keepRegions(c.regions[:n])
 }
 
@@ -145,9 +145,9 @@ func (s *RawSample) copyStack(t *Thread, sp, below frames.Addr) error {
 	if top > from && top-from < uint64(asked) {
 		s.limit, asked = limitTop, int(top-from)
 	}
-	s.room(asked)
+	s.reserveStack(asked)
 	n, err := t.copy(from, s.buf[:asked])
-	if t.missed(n) {
+	if t.reopenedAfter(n) {
 		n, err = t.copy(from, s.buf[:asked])
 	}
 	// An unmapped stack is empty.

@@ -28,31 +28,31 @@ type pauseLimit struct {
 
 // LimitPause makes the observer omit stops that are expected to take longer than d ([refusal.MaxPause]). 0
 // means no limit.
-func (l *Observer) LimitPause(d time.Duration) { l.pause.limit = int64(d) }
+func (o *Observer) LimitPause(d time.Duration) { o.pause.limit = int64(d) }
 
 func (p *pauseLimit) allows(t *Thread) bool {
 	if p.limit <= 0 {
 		return true
 	}
-	if t.pause == 0 {
-		t.pause = p.usual
+	if t.expectedPause == 0 {
+		t.expectedPause = p.usual
 		if p.usual == 0 {
-			t.pause = firstPause
+			t.expectedPause = firstPause
 		}
 	}
-	if t.pause <= p.limit {
+	if t.expectedPause <= p.limit {
 		return true
 	}
-	t.pause = max(t.pause-t.pause/pauseFades-1, leastPause)
+	t.expectedPause = max(t.expectedPause-t.expectedPause/pauseFades-1, leastPause)
 	return false
 }
 
-func (p *pauseLimit) stopped(t *Thread, ns int64) {
-	t.pause = lately(t.pause, ns)
-	p.usual = lately(p.usual, ns)
+func (p *pauseLimit) noteStop(t *Thread, ns int64) {
+	t.expectedPause = movingMean(t.expectedPause, ns)
+	p.usual = movingMean(p.usual, ns)
 }
 
-func lately(mean, ns int64) int64 {
+func movingMean(mean, ns int64) int64 {
 	if mean == 0 {
 		return max(ns, leastPause)
 	}
@@ -71,16 +71,16 @@ const queuedFor = 4e9
 
 // OnlyOnProcessors makes the observer stop only threads on a processor, or not found there for 4 s, where that is
 // known.
-func (l *Observer) OnlyOnProcessors() { l.onlyOnProcessors = true }
+func (o *Observer) OnlyOnProcessors() { o.onlyOnProcessors = true }
 
-func (l *Observer) waitsForProcessor(t *Thread) bool {
-	if !l.onlyOnProcessors {
+func (o *Observer) waitsForProcessor(t *Thread) bool {
+	if !o.onlyOnProcessors {
 		return false
 	}
 	if on, known := t.files.OnProcessor(); on || !known {
 		return false
 	}
-	if t.skid.Basis() != sample.FewCalls && l.judgeOne(t) {
+	if t.skid.Basis() != sample.FewCalls && o.awaitsTracer(t) {
 		if _, ok := t.skid.Preempted(); ok {
 			return false
 		}

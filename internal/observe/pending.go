@@ -11,10 +11,10 @@ import (
 const pendingLimit = 2e9
 
 // Pending gives the number of pending stops, including given up ones of threads that have not stopped yet.
-func (l *Observer) Pending() int { return l.ctl.Pending() }
+func (o *Observer) Pending() int { return o.ctl.Pending() }
 
 // Waiting gives the number of pending stops without those that were given up.
-func (l *Observer) Waiting() (n int) { return l.pending.len() }
+func (o *Observer) Waiting() (n int) { return o.pending.len() }
 
 // pendingStops holds the threads that were asked to stop. The index is Tracee.Tag − 1.
 type pendingStops []*Thread
@@ -51,43 +51,43 @@ func (p pendingStops) len() (n int) {
 
 // Collect finishes pending observations until the deadline (CLOCK_MONOTONIC, ns) or until none is pending. It calls
 // done for each, with a raw sample or an error.
-func (l *Observer) Collect(deadline int64, done func(*Thread, *RawSample, error)) {
-	l.serve(0, false, done)
-	l.judge(l.pending)
-	l.serve(deadline, false, done)
-	l.giveUp(procmem.Now()-pendingLimit, done)
+func (o *Observer) Collect(deadline int64, done func(*Thread, *RawSample, error)) {
+	o.serve(0, false, done)
+	o.markQueued(o.pending)
+	o.serve(deadline, false, done)
+	o.giveUp(procmem.Now()-pendingLimit, done)
 }
 
 // Serve finishes the observations of all threads that have stopped, and gives their number. It waits until the deadline
 // for the first of them, without sleeping; a deadline of 0 means no wait. It is for use between two calls of Begin.
-func (l *Observer) Serve(deadline int64, done func(*Thread, *RawSample, error)) int {
-	return l.serve(deadline, true, done)
+func (o *Observer) Serve(deadline int64, done func(*Thread, *RawSample, error)) int {
+	return o.serve(deadline, true, done)
 }
 
 // serve finishes observations until the deadline, and gives their number. If one is set, it waits only for the first
 // stop, and without sleeping.
-func (l *Observer) serve(deadline int64, one bool, done func(*Thread, *RawSample, error)) (n int) {
-	wait := l.ctl.WaitAny
-	if one {
-		wait = l.ctl.SpinAny
+func (o *Observer) serve(deadline int64, onlyFirst bool, done func(*Thread, *RawSample, error)) (n int) {
+	wait := o.ctl.WaitAny
+	if onlyFirst {
+		wait = o.ctl.SpinAny
 	}
 	for tracee := wait(deadline); tracee != nil; tracee = wait(deadline) {
-		if one {
+		if onlyFirst {
 			deadline = 0
 		}
-		t := l.pending.take(tracee.Tag)
+		t := o.pending.take(tracee.Tag)
 		if t == nil {
-			l.ctl.Cancel(tracee)
+			o.ctl.Cancel(tracee)
 			continue
 		}
-		s, err := l.finish(t, tracee)
-		if err == nil && t.missed(len(s.Mem.Stack.Bytes)) {
-			if err = l.requestStop(t, s, true); err == nil {
+		s, err := o.finish(t, tracee)
+		if err == nil && t.reopenedAfter(len(s.Mem.Stack.Bytes)) {
+			if err = o.requestStop(t, s, true); err == nil {
 				continue
 			}
 		}
 		if err != nil {
-			l.pool.Put(s)
+			o.pool.Put(s)
 			s = nil
 		}
 		done(t, s, err)
@@ -96,39 +96,42 @@ func (l *Observer) serve(deadline int64, one bool, done func(*Thread, *RawSample
 	return n
 }
 
-// missed reopens the process's memory after an exec if a copy gave n = 0 bytes, and reports whether it did.
-func (t *Thread) missed(n int) bool { return n == 0 && t.Memory != nil && t.Memory.ReopenIfGone(t.TID) }
+// reopenedAfter reopens the process's memory after an exec if a copy gave n = 0 bytes, and reports whether it did.
+func (t *Thread) reopenedAfter(n int) bool {
+	return n == 0 && t.Memory != nil && t.Memory.ReopenIfGone(t.TID)
+}
 
-func (l *Observer) giveUp(before int64, done func(*Thread, *RawSample, error)) {
-	for i, t := range l.pending {
+func (o *Observer) giveUp(before int64, done func(*Thread, *RawSample, error)) {
+	for i, t := range o.pending {
 		if t == nil || t.begun > before {
 			continue
 		}
-		l.cancel(uint64(i) + 1)
+		o.cancel(uint64(i) + 1)
 		done(t, nil, ptrace.ErrTimeout)
 	}
 }
 
 // GiveUp ends a thread's pending observation without a call of done, and reports whether there was one.
-func (l *Observer) GiveUp(t *Thread) bool {
-	for i, p := range l.pending {
+func (o *Observer) GiveUp(t *Thread) bool {
+	for i, p := range o.pending {
 		if p == t {
-			l.cancel(uint64(i) + 1)
+			o.cancel(uint64(i) + 1)
 			return true
 		}
 	}
 	return false
 }
 
-func (l *Observer) cancel(tag uint64) {
-	t := l.pending.take(tag)
-	l.pool.Put(t.pending)
+func (o *Observer) cancel(tag uint64) {
+	t := o.pending.take(tag)
+	o.pool.Put(t.pending)
 	t.pending = nil
-	l.ctl.Cancel(t.stopping)
+	o.ctl.Cancel(t.stopping)
 }
 
-// Queued reports whether the pending thread waits for the calling thread's processor, and stops only when that sleeps.
-func (t *Thread) Queued() bool { return t.pending != nil && t.queued }
+// AwaitsTracer reports whether the pending thread waits for the calling thread's processor, and stops only when that
+// sleeps.
+func (t *Thread) AwaitsTracer() bool { return t.pending != nil && t.awaitsTracer }
 
 // Time for pending observations when this process is about to be stopped, in ns. The kernel detaches the remaining
 // threads when the controller's OS thread ends.
@@ -139,17 +142,17 @@ const (
 
 // Leave finishes pending observations for at most 0.5 s and gives up the others, before this process is stopped
 // ([ptrace.Leaving]). The caller then closes the controller.
-func (l *Observer) Leave(done func(*Thread, *RawSample, error)) {
-	l.ctl.Leave()
-	l.serve(0, false, done)
-	l.judge(l.pending)
-	for end := procmem.Now() + leaveFor; l.Waiting() > 0 && procmem.Now() < end; {
-		l.serve(procmem.Now()+leaveStep, false, done)
+func (o *Observer) Leave(done func(*Thread, *RawSample, error)) {
+	o.ctl.Leave()
+	o.serve(0, false, done)
+	o.markQueued(o.pending)
+	for end := procmem.Now() + leaveFor; o.Waiting() > 0 && procmem.Now() < end; {
+		o.serve(procmem.Now()+leaveStep, false, done)
 	}
-	l.Abort(done)
+	o.Abort(done)
 }
 
 // Abort gives up all pending observations.
-func (l *Observer) Abort(done func(*Thread, *RawSample, error)) {
-	l.giveUp(procmem.Now()+pendingLimit, done)
+func (o *Observer) Abort(done func(*Thread, *RawSample, error)) {
+	o.giveUp(procmem.Now()+pendingLimit, done)
 }

@@ -36,7 +36,7 @@ type pieces struct {
 
 // presentEnds are the frame ends whose pages were checked before a stop.
 type presentEnds struct {
-	by      *outline
+	outline *outline
 	until   int64 // valid until, CLOCK_MONOTONIC ns; 0 if some pages are missing
 	places  [procmem.MostPlaces]uint64
 	present [procmem.MostPlaces]bool
@@ -48,39 +48,39 @@ func (p *pieces) reserve(need int) {
 		p.buf = make([]byte, pieceBytes)
 		touch(p.buf)
 	}
-	if need = max(need, mostBridge) + endBytes; len(p.gap) < need {
-		p.gap = make([]byte, need)
-		touch(p.gap)
+	if need = max(need, mostBridge) + endBytes; len(p.buffer) < need {
+		p.buffer = make([]byte, need)
+		touch(p.buffer)
 	}
 }
 
 // check checks before a stop whether the pages of all frame ends are present, so that one system call can read them.
-func (f *presentEnds) check(m *procmem.Memory, by *outline) {
-	f.by, f.until = by, 0
+func (e *presentEnds) check(m *procmem.Memory, outline *outline) {
+	e.outline, e.until = outline, 0
 	if m == nil {
 		return
 	}
 	const size = pieceBelow + pieceAbove
 	n, page := uint64(0), uint64(os.Getpagesize())
-	for i := range by.marks {
-		at := by.marks[i].at - pieceBelow
-		if n > 0 && at/page == f.places[n-1]/page && (at+size-1)/page == (f.places[n-1]+size-1)/page {
+	for i := range outline.ends {
+		at := outline.ends[i].at - pieceBelow
+		if n > 0 && at/page == e.places[n-1]/page && (at+size-1)/page == (e.places[n-1]+size-1)/page {
 			continue
 		}
-		if n == uint64(len(f.places)) {
+		if n == uint64(len(e.places)) {
 			return
 		}
-		f.places[n], n = at, n+1
+		e.places[n], n = at, n+1
 	}
-	until := m.CheckPlaces(f.places[:n], size, f.present[:n])
-	if !slices.Contains(f.present[:n], false) {
-		f.until = until
+	until := m.CheckPlaces(e.places[:n], size, e.present[:n])
+	if !slices.Contains(e.present[:n], false) {
+		e.until = until
 	}
 }
 
 // PresentUntil implements [ptrace.PresentPrefetcher].
 func (p *pieces) PresentUntil() int64 {
-	if p.first > 0 || p.ends.by != p.by {
+	if p.first > 0 || p.ends.outline != p.outline {
 		return 0
 	}
 	return p.ends.until
@@ -94,11 +94,11 @@ func (p *pieces) Prefetch(regs *frames.Regs) []frames.Region {
 	}
 	p.n = p.first
 	beyond, buf := regs.SP()-redZone+uint64(len(p.top)), p.buf
-	if p.endsNear(beyond) {
+	if p.rootIsNear(beyond) {
 		return p.places[:p.n]
 	}
-	for i := range p.by.marks {
-		at := p.by.marks[i].at
+	for i := range p.outline.ends {
+		at := p.outline.ends[i].at
 		if at <= beyond {
 			continue
 		}
@@ -143,13 +143,13 @@ func (p *pieces) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Regi
 		return n
 	}
 	stack := frames.Region{Addr: from, Bytes: p.top}
-	p.have = stopCopy{frames.Snapshot{Stack: stack, Others: out[:n]}, rd, out}
-	if rest, ok := p.toRoot(p.have.topEnd()); !ok {
+	p.copied = stopCopy{frames.Snapshot{Stack: stack, Others: out[:n]}, rd, out}
+	if rest, ok := p.copyToNearRoot(p.copied.topEnd()); !ok {
 		p.copyFrames()
 	} else if len(rest.Bytes) > 0 {
-		p.have.add(rest)
+		p.copied.add(rest)
 	}
-	n = len(p.have.Others)
-	p.have = stopCopy{}
+	n = len(p.copied.Others)
+	p.copied = stopCopy{}
 	return n
 }

@@ -22,9 +22,9 @@ const (
 	fewPages    = 2
 )
 
-// planned carries out the plan of a run-time system, in addition to what another Extra copies. It serves all threads,
-// one at a time.
-type planned struct {
+// planCopier carries out the plan of a run-time system, in addition to what another Extra copies. It serves all
+// threads, one at a time.
+type planCopier struct {
 	inner  ptrace.Extra
 	plan   *managed.Plan
 	anchor frames.Addr
@@ -39,18 +39,18 @@ type planned struct {
 }
 
 type chainNodes struct {
-	nodes  [managed.MaxNodes]frames.Addr // of the last chain, or what Each found
-	count  int
-	first  []frames.Addr // of the first chain
-	firsts [managed.MaxNodes]frames.Addr
-	next   [managed.MaxNodes]frames.Addr
+	nodes     [managed.MaxNodes]frames.Addr // of the last chain, or what Each found
+	nodeCount int
+	first     []frames.Addr // of the first chain
+	firstBuf  [managed.MaxNodes]frames.Addr
+	next      [managed.MaxNodes]frames.Addr
 }
 
 // Reads implements [ptrace.ManyReads].
-func (*planned) Reads() int { return planReads }
+func (*planCopier) Reads() int { return planReads }
 
 // Prefetch implements [ptrace.Prefetcher].
-func (p *planned) Prefetch(regs *frames.Regs) []frames.Region {
+func (p *planCopier) Prefetch(regs *frames.Regs) []frames.Region {
 	if f, ok := p.inner.(ptrace.Prefetcher); ok {
 		return f.Prefetch(regs)
 	}
@@ -58,16 +58,16 @@ func (p *planned) Prefetch(regs *frames.Regs) []frames.Region {
 }
 
 // StackEnd implements [ptrace.StackEnder].
-func (p *planned) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
+func (p *planCopier) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
 	return stackEnd(p.inner, regs, rd)
 }
 
 // Regions implements [ptrace.Extra].
-func (p *planned) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
-	p.rd, p.out, p.n, p.used, p.count, p.last, p.lastIn = rd, out, 0, 0, 0, frames.Region{}, -1
+func (p *planCopier) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
+	p.rd, p.out, p.regionCount, p.bufUsed, p.nodeCount, p.last, p.lastIn = rd, out, 0, 0, 0, frames.Region{}, -1
 	p.first, p.found = nil, 0
 	if p.inner != nil {
-		p.n = p.inner.Regions(regs, rd, out)
+		p.regionCount = p.inner.Regions(regs, rd, out)
 	}
 	p.readRanges()
 	p.slots = [managed.MaxSlots]frames.Addr{0: p.anchor, 1: regs.SP(), 2: regs.TLS, 3: p.tid}
@@ -82,14 +82,14 @@ func (p *planned) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Reg
 	}
 	p.ranges.keep()
 	if p.cache != nil {
-		p.cache.n, p.cache.until = copy(p.cache.at[:], p.cache.next[:p.found]), 0
+		p.cache.atCount, p.cache.until = copy(p.cache.at[:], p.cache.next[:p.found]), 0
 	}
-	p.ranges.of = nil
+	p.ranges.cache = nil
 	p.rd, p.out, p.last, p.cache, p.sought = nil, nil, frames.Region{}, nil, nil
-	return p.n
+	return p.regionCount
 }
 
-func (p *planned) runSteps(steps []managed.Step) {
+func (p *planCopier) runSteps(steps []managed.Step) {
 	for i := range min(len(steps), managed.MaxSteps) {
 		if !p.step(&steps[i]) {
 			return
@@ -98,12 +98,12 @@ func (p *planned) runSteps(steps []managed.Step) {
 }
 
 // step carries out a step, and reports whether the plan goes on.
-func (p *planned) step(s *managed.Step) bool {
+func (p *planCopier) step(s *managed.Step) bool {
 	if s.Asleep && !p.asleep {
 		return true
 	}
 	at := p.slots[s.Base%managed.MaxSlots] + uint64(s.Off)
-	p.ranges.usual = s.Op != managed.Chain && s.Op != managed.Seek && !s.Near
+	p.ranges.sameEachTime = s.Op != managed.Chain && s.Op != managed.Seek && !s.Near
 	switch s.Op {
 	case managed.Load:
 		v := p.word(at)
@@ -112,7 +112,7 @@ func (p *planned) step(s *managed.Step) bool {
 	case managed.Copy:
 		p.cover(at, p.length(at, s))
 	case managed.Row:
-		p.row(at, s)
+		p.readRow(at, s)
 	case managed.Sum:
 		p.slots[s.To%managed.MaxSlots] += p.word(at) * uint64(s.Size)
 	case managed.Chain:
@@ -120,9 +120,9 @@ func (p *planned) step(s *managed.Step) bool {
 	case managed.Each:
 		p.each(s)
 	case managed.Again:
-		p.count = copy(p.nodes[:], p.first)
+		p.nodeCount = copy(p.nodes[:], p.first)
 	case managed.Mark:
-		p.first = p.firsts[:copy(p.firsts[:], p.nodes[:p.count])]
+		p.first = p.firstBuf[:copy(p.firstBuf[:], p.nodes[:p.nodeCount])]
 	case managed.Seek:
 		at = p.seek(at, s)
 		p.slots[s.To%managed.MaxSlots] = at
@@ -132,7 +132,7 @@ func (p *planned) step(s *managed.Step) bool {
 }
 
 // length gives the size of a step's range.
-func (p *planned) length(at frames.Addr, s *managed.Step) uint64 {
+func (p *planCopier) length(at frames.Addr, s *managed.Step) uint64 {
 	n := uint64(s.Max)
 	if end := p.slots[s.End%managed.MaxSlots]; s.End != 0 {
 		if end <= at {
@@ -143,47 +143,47 @@ func (p *planned) length(at frames.Addr, s *managed.Step) uint64 {
 	return n
 }
 
-// row reads a range of adjacent nodes.
-func (p *planned) row(at frames.Addr, s *managed.Step) {
+// readRow reads a range of adjacent nodes.
+func (p *planCopier) readRow(at frames.Addr, s *managed.Step) {
 	n, size := p.length(at, s), uint64(s.Size)
-	p.count = 0
+	p.nodeCount = 0
 	if size == 0 || n < size || !p.cover(at, n) {
 		return
 	}
-	for end := at + n; end-at >= size && p.count < len(p.nodes) && p.have(at, size) != nil; at += size {
-		p.nodes[p.count] = at
-		p.count++
+	for end := at + n; end-at >= size && p.nodeCount < len(p.nodes) && p.copied(at, size) != nil; at += size {
+		p.nodes[p.nodeCount] = at
+		p.nodeCount++
 	}
 }
 
 // chain reads a linked list of nodes.
-func (p *planned) chain(at frames.Addr, s *managed.Step) {
+func (p *planCopier) chain(at frames.Addr, s *managed.Step) {
 	size := uint64(s.Size)
 	if slices.Contains(p.first, at) {
 		return
 	}
-	before, d := p.n, density{piece: -1}
-	for p.count = 0; at != 0 && p.count < min(int(s.Max), len(p.nodes)); p.count++ {
+	before, d := p.regionCount, density{piece: -1}
+	for p.nodeCount = 0; at != 0 && p.nodeCount < min(int(s.Max), len(p.nodes)); p.nodeCount++ {
 		switch {
-		case p.have(at, size) != nil || p.readCachedNodes() && p.have(at, size) != nil:
+		case p.copied(at, size) != nil || p.readCachedNodes() && p.copied(at, size) != nil:
 			d.found(p.lastIn)
-		case !p.node(at, size, d.next(at)):
+		case !p.readNode(at, size, d.next(at)):
 			return
 		default:
-			d.read(p.n - 1)
+			d.read(p.regionCount - 1)
 		}
 		d.last = at
 		p.cacheNode(at, size, before)
-		p.nodes[p.count] = at
+		p.nodes[p.nodeCount] = at
 		at = p.word(at + uint64(int64(s.Next)))
 	}
 	if p.first == nil {
-		p.first = p.firsts[:copy(p.firsts[:], p.nodes[:p.count])]
+		p.first = p.firstBuf[:copy(p.firstBuf[:], p.nodes[:p.nodeCount])]
 	}
 }
 
 // soughtBefore reports whether the thread's last result of Seek still holds. It is then in slot 0.
-func (p *planned) soughtBefore() bool {
+func (p *planCopier) soughtBefore() bool {
 	if p.sought == nil || *p.sought == 0 {
 		return false
 	}
@@ -194,7 +194,7 @@ func (p *planned) soughtBefore() bool {
 		if s.Op != managed.Seek || s.To != 0 || want == 0 {
 			continue
 		}
-		if (p.have(at, uint64(s.Size)) != nil || p.read(at, uint64(s.Size))) && p.word(at+uint64(int64(s.At))) == want {
+		if (p.copied(at, uint64(s.Size)) != nil || p.read(at, uint64(s.Size))) && p.word(at+uint64(int64(s.At))) == want {
 			p.slots[0] = at
 			return true
 		}
@@ -203,10 +203,10 @@ func (p *planned) soughtBefore() bool {
 }
 
 // seek gives the node of a list that has a wanted word, or 0.
-func (p *planned) seek(at frames.Addr, s *managed.Step) frames.Addr {
+func (p *planCopier) seek(at frames.Addr, s *managed.Step) frames.Addr {
 	want := p.slots[s.End%managed.MaxSlots]
 	for range min(int(s.Max), planSought) {
-		if at == 0 || want == 0 || p.have(at, uint64(s.Size)) == nil && !p.read(at, uint64(s.Size)) {
+		if at == 0 || want == 0 || p.copied(at, uint64(s.Size)) == nil && !p.read(at, uint64(s.Size)) {
 			return 0
 		}
 		if p.word(at+uint64(int64(s.At))) == want {
@@ -248,27 +248,27 @@ func (d *density) next(at frames.Addr) uint64 {
 	return 0
 }
 
-// node reads a node, and the with bytes up to the end of its page, if they can be read.
-func (p *planned) node(at frames.Addr, size, with uint64) bool {
+// readNode reads a node, and the with bytes up to the end of its page, if they can be read.
+func (p *planCopier) readNode(at frames.Addr, size, with uint64) bool {
 	end := max(at|(planPage-1)+1, at+size)
 	if with > planPage {
-		if from := max(end-min(with, end), p.rd.Start(at)); p.read(from, end-from) && p.have(at, size) != nil {
+		if from := max(end-min(with, end), p.rd.Start(at)); p.read(from, end-from) && p.copied(at, size) != nil {
 			return true
 		}
 	}
 	if with > 0 {
 		from := max(at&^(planPage-1), p.rd.Start(at))
-		if p.read(from, end-from) && p.have(at, size) != nil {
+		if p.read(from, end-from) && p.copied(at, size) != nil {
 			return true
 		}
 	}
-	return p.read(at, size) && p.have(at, size) != nil
+	return p.read(at, size) && p.copied(at, size) != nil
 }
 
 // each replaces the nodes by the objects that they point to, and reads these.
-func (p *planned) each(s *managed.Step) {
+func (p *planCopier) each(s *managed.Step) {
 	n := 0
-	for i := range p.count {
+	for i := range p.nodeCount {
 		if p.leavesOut(p.nodes[i]+uint64(int64(s.At)), s) {
 			continue
 		}
@@ -277,7 +277,7 @@ func (p *planned) each(s *managed.Step) {
 			p.plan.Known.Has(to) {
 			continue
 		}
-		if p.have(to+uint64(s.Next), uint64(s.Size)) == nil && !p.object(to+uint64(s.Next), s) {
+		if p.copied(to+uint64(s.Next), uint64(s.Size)) == nil && !p.readObject(to+uint64(s.Next), s) {
 			continue
 		}
 		p.next[n] = to
@@ -285,11 +285,11 @@ func (p *planned) each(s *managed.Step) {
 			break
 		}
 	}
-	p.count = copy(p.nodes[:], p.next[:n])
+	p.nodeCount = copy(p.nodes[:], p.next[:n])
 }
 
 // leavesOut reports whether Each leaves a node out by the word at an address.
-func (p *planned) leavesOut(at frames.Addr, s *managed.Step) bool {
+func (p *planCopier) leavesOut(at frames.Addr, s *managed.Step) bool {
 	return s.Empty && p.word(at) != 0 || s.Mask != 0 && (p.word(at)&s.Mask == s.Value) == s.Except
 }
 
@@ -300,9 +300,9 @@ const (
 	fewBefore   = 8
 )
 
-func (p *planned) object(at frames.Addr, s *managed.Step) bool {
+func (p *planCopier) readObject(at frames.Addr, s *managed.Step) bool {
 	if s.Near {
-		return p.node(at, uint64(s.Size), planPage)
+		return p.readNode(at, uint64(s.Size), planPage)
 	}
 	return p.read(at, uint64(s.Size))
 }
@@ -328,32 +328,32 @@ func (c *copier) withPlan(t *Thread, inner ptrace.Extra) ptrace.Extra {
 	if plan == nil || anchor == 0 && len(plan.Find) == 0 {
 		return inner
 	}
-	p := &c.planned
+	p := &c.plan
 	if p.buf == nil {
 		p.buf = make([]byte, managed.MaxBytes)
 	}
 	p.inner, p.plan, p.anchor, p.tid, p.cache = inner, plan, anchor, uint64(t.TID), t.nodes
-	p.sought, p.ranges.of = &t.sought, t.ranges
+	p.sought, p.ranges.cache = &t.sought, t.ranges
 	return p
 }
 
 // Plan makes the next observations carry out a plan from an anchor on, or none if p is nil. again reports whether the
 // plan is new, so that the thread is read again.
-func (k *WalkFeedback) Plan(p *managed.Plan, anchor frames.Addr) (again bool) {
-	if k.hints.Plan == p && k.hints.Anchor == anchor {
+func (f *WalkFeedback) Plan(p *managed.Plan, anchor frames.Addr) (again bool) {
+	if f.hints.Plan == p && f.hints.Anchor == anchor {
 		return false
 	}
-	k.hints.Plan, k.hints.Anchor = p, anchor
+	f.hints.Plan, f.hints.Anchor = p, anchor
 	if again = p != nil; again {
-		k.hints.Retries++
+		f.hints.Retries++
 	}
-	k.handOver()
+	f.handOver()
 	return again
 }
 
 // PlanAgain is Plan after a copy that lacked something: the thread is read again.
-func (k *WalkFeedback) PlanAgain(p *managed.Plan, anchor frames.Addr) {
-	k.hints.Plan, k.hints.Anchor = p, anchor
-	k.hints.Retries++
-	k.handOver()
+func (f *WalkFeedback) PlanAgain(p *managed.Plan, anchor frames.Addr) {
+	f.hints.Plan, f.hints.Anchor = p, anchor
+	f.hints.Retries++
+	f.handOver()
 }

@@ -29,7 +29,7 @@ func newArena(n int) *arena {
 
 func (a *arena) put(off int, v uint64) { binary.LittleEndian.PutUint64(a.bytes[off:], v) }
 
-func (p *planned) run(plan *managed.Plan, anchor uint64, out []frames.Region) []frames.Region {
+func (p *planCopier) run(plan *managed.Plan, anchor uint64, out []frames.Region) []frames.Region {
 	rd := ptrace.ReaderOf(os.Getpid(), nil)
 	rd.Allow(p.Reads())
 	p.plan, p.anchor = plan, anchor
@@ -37,8 +37,8 @@ func (p *planned) run(plan *managed.Plan, anchor uint64, out []frames.Region) []
 	return out[:p.Regions(&regs, &rd, out)]
 }
 
-func newPlanned() (*planned, []frames.Region) {
-	return &planned{planMemory: planMemory{buf: make([]byte, managed.MaxBytes)}}, make([]frames.Region, maxRegions)
+func newPlanned() (*planCopier, []frames.Region) {
+	return &planCopier{planMemory: planMemory{buf: make([]byte, managed.MaxBytes)}}, make([]frames.Region, maxRegions)
 }
 
 // nodes links n nodes at a distance in bytes, each with an object 64 bytes behind it.
@@ -120,8 +120,8 @@ func TestDeepChainsAreCopiedInFewReads(t *testing.T) {
 	p, out := newPlanned()
 	got := p.run(&managed.Plan{Steps: []managed.Step{{Op: managed.Chain, Size: 80, Max: managed.MaxNodes}}},
 		a.at+uint64(first), out)
-	if p.count != n || len(got) > 12 {
-		t.Errorf("%d of %d nodes in %d reads", p.count, n, len(got))
+	if p.nodeCount != n || len(got) > 12 {
+		t.Errorf("%d of %d nodes in %d reads", p.nodeCount, n, len(got))
 	}
 }
 
@@ -156,12 +156,12 @@ func TestNodesFarFromEachOtherLeaveRoomForWhatTheyLeadTo(t *testing.T) {
 func TestAnswersThatCameTooLateAreNoRefusal(t *testing.T) {
 	a := newArena(1 << 12)
 	p, out := newPlanned()
-	p.out, p.cache = out, &nodeCache{n: 1, count: 1}
+	p.out, p.cache = out, &nodeCache{atCount: 1, pieceCount: 1}
 	try := func(until int64, at frames.Addr) {
 		rd := ptrace.ReaderOf(os.Getpid(), nil)
 		rd.Allow(planReads)
 		p.cache.pieces[0] = nodePiece{at, at + 16}
-		p.rd, p.n, p.used, p.cache.until = &rd, 0, 0, until
+		p.rd, p.regionCount, p.bufUsed, p.cache.until = &rd, 0, 0, until
 		p.readCachedNodes()
 	}
 	for range 2 * mostFailures {
@@ -177,8 +177,8 @@ func TestAnswersThatCameTooLateAreNoRefusal(t *testing.T) {
 	if p.cache.failures != mostFailures {
 		t.Errorf("refused %d times, want %d", p.cache.failures, mostFailures)
 	}
-	if try(later, a.at); p.cache.failures != 0 || p.n != 1 {
-		t.Errorf("refused %d times and %d pieces, when it was read", p.cache.failures, p.n)
+	if try(later, a.at); p.cache.failures != 0 || p.regionCount != 1 {
+		t.Errorf("refused %d times and %d pieces, when it was read", p.cache.failures, p.regionCount)
 	}
 }
 
@@ -227,12 +227,12 @@ func TestAChainThatJoinsTheFirstIsCopiedOnce(t *testing.T) {
 	p, out := newPlanned()
 	alone := len(p.run(&managed.Plan{Steps: chain(0)}, a.at, out))
 	joined := len(p.run(&managed.Plan{Steps: append(chain(0), chain(8)...)}, a.at, out))
-	if joined > alone+1 || p.count != n {
-		t.Errorf("%d reads with a second chain, %d without; %d nodes", joined, alone, p.count)
+	if joined > alone+1 || p.nodeCount != n {
+		t.Errorf("%d reads with a second chain, %d without; %d nodes", joined, alone, p.nodeCount)
 	}
 	p.run(&managed.Plan{Steps: append(chain(0), chain(16)...)}, a.at, out)
-	if p.count != 1 || p.nodes[0] != a.at+1<<16 {
-		t.Errorf("%d nodes of a chain of its own", p.count)
+	if p.nodeCount != 1 || p.nodes[0] != a.at+1<<16 {
+		t.Errorf("%d nodes of a chain of its own", p.nodeCount)
 	}
 }
 
@@ -258,14 +258,14 @@ func TestNodesOfTheLastSampleAreReadTogether(t *testing.T) {
 		p.plan, p.anchor, p.cache = plan, first, alone
 		before, regs := rd.Left(), frames.Regs{Arch: hostArch()}
 		regions := p.Regions(&regs, &rd, out)
-		return before - rd.Left(), p.nodes[:p.count], frames.Snapshot{Others: out[:regions]}
+		return before - rd.Left(), p.nodes[:p.nodeCount], frames.Snapshot{Others: out[:regions]}
 	}
 	first := a.at + 4096
 	if alone, nodes, _ := tracee(first); len(nodes) != n || alone < n-2 {
 		t.Fatalf("%d nodes in %d reads, where none is foreseen", len(nodes), alone)
 	}
-	if alone.n != n {
-		t.Fatalf("%d nodes are kept", alone.n)
+	if alone.atCount != n {
+		t.Fatalf("%d nodes are kept", alone.atCount)
 	}
 	reads, nodes, _ := tracee(first)
 	if mem.CheckPlaces(alone.at[:1], size, make([]bool, 1)) == 0 {
@@ -287,8 +287,8 @@ func TestNodesOfTheLastSampleAreReadTogether(t *testing.T) {
 			t.Errorf("node %d leads to %x, not to %x", i, v, next)
 		}
 	}
-	if alone.until = 0; alone.n != len(nodes) {
-		t.Errorf("%d nodes are kept of %d", alone.n, len(nodes))
+	if alone.until = 0; alone.atCount != len(nodes) {
+		t.Errorf("%d nodes are kept of %d", alone.atCount, len(nodes))
 	}
 }
 
@@ -394,8 +394,8 @@ func TestPlanFollowsARow(t *testing.T) {
 				t.Errorf("near %v, object %d: %d, %v", near, i, v, ok)
 			}
 		}
-		if p.count != n/2 {
-			t.Errorf("near %v: %d objects, not %d", near, p.count, n/2)
+		if p.nodeCount != n/2 {
+			t.Errorf("near %v: %d objects, not %d", near, p.nodeCount, n/2)
 		}
 		if _, ok := snap.Word(a.at + 1024 + n*size); ok {
 			t.Error("the row was copied beyond its end")
@@ -424,11 +424,11 @@ func TestEachIsForMarkedNodesOfAKind(t *testing.T) {
 	}}
 	p, out := newPlanned()
 	p.run(plan, a.at, out)
-	if want := a.at + 4096 + 128; p.count != 1 || p.nodes[0] != want {
-		t.Errorf("the last step has led to %d nodes, the first at %#x, not one at %#x", p.count, p.nodes[0], want)
+	if want := a.at + 4096 + 128; p.nodeCount != 1 || p.nodes[0] != want {
+		t.Errorf("the last step has led to %d nodes, the first at %#x, not one at %#x", p.nodeCount, p.nodes[0], want)
 	}
 	p.run(&managed.Plan{Steps: plan.Steps[:3]}, a.at, out)
-	if want := a.at + 4096 + 512 + 128; p.count != n/2 || p.nodes[0] != want {
-		t.Errorf("the first step has led to %d nodes, the first at %#x, not %d from %#x", p.count, p.nodes[0], n/2, want)
+	if want := a.at + 4096 + 512 + 128; p.nodeCount != n/2 || p.nodes[0] != want {
+		t.Errorf("the first step has led to %d nodes, the first at %#x, not %d from %#x", p.nodeCount, p.nodes[0], n/2, want)
 	}
 }

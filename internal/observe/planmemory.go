@@ -11,36 +11,36 @@ import (
 
 // planMemory is what a plan has copied in one observation.
 type planMemory struct {
-	rd     *ptrace.Reader
-	out    []frames.Region
-	n      int
-	last   frames.Region // the region that have last found
-	lastIn int           // its index in out, or −1
-	buf    []byte
-	used   int
-	ranges usedRanges
+	rd          *ptrace.Reader
+	out         []frames.Region
+	regionCount int
+	last        frames.Region // the region that have last found
+	lastIn      int           // its index in out, or −1
+	buf         []byte
+	bufUsed     int
+	ranges      usedRanges
 }
 
-// have gives size bytes at addr if they were copied, or nil.
-func (p *planMemory) have(addr, size uint64) []byte {
+// copied gives size bytes at addr if they were copied, or nil.
+func (p *planMemory) copied(addr, size uint64) []byte {
 	if off := addr - p.last.Addr; off < uint64(len(p.last.Bytes)) && size <= uint64(len(p.last.Bytes))-off {
-		p.ranges.uses(p.lastIn, addr, size)
+		p.ranges.noteUsed(p.lastIn, addr, size)
 		return p.last.Bytes[off : off+size]
 	}
-	for i := range p.out[:p.n] {
-		if b := piece(p.out[i].Addr, p.out[i].Bytes, addr, size); b != nil {
+	for i := range p.out[:p.regionCount] {
+		if b := bytesAt(p.out[i].Addr, p.out[i].Bytes, addr, size); b != nil {
 			p.last, p.lastIn = p.out[i], i
-			p.ranges.uses(i, addr, size)
+			p.ranges.noteUsed(i, addr, size)
 			return b
 		}
 	}
 	p.last, p.lastIn = frames.Region{}, -1
 	from, _ := p.rd.Stack()
-	return piece(from, p.rd.StackBytes(), addr, size)
+	return bytesAt(from, p.rd.StackBytes(), addr, size)
 }
 
-// piece gives size bytes at addr of the copy b, which begins at from, or nil if not all are there.
-func piece(from frames.Addr, b []byte, addr, size uint64) []byte {
+// bytesAt gives size bytes at addr of the copy b, which begins at from, or nil if not all are there.
+func bytesAt(from frames.Addr, b []byte, addr, size uint64) []byte {
 	off := addr - from
 	if n := uint64(len(b)); addr < from || off > n || size > n-off {
 		return nil
@@ -50,12 +50,12 @@ func piece(from frames.Addr, b []byte, addr, size uint64) []byte {
 
 // word gives the word at addr, or 0 if unreadable.
 func (p *planMemory) word(addr frames.Addr) uint64 {
-	b := p.have(addr, 8)
+	b := p.copied(addr, 8)
 	if b == nil {
 		if !p.read(addr, 8) {
 			return 0
 		}
-		b = p.have(addr, 8)
+		b = p.copied(addr, 8)
 	}
 	if b == nil {
 		return 0
@@ -65,18 +65,18 @@ func (p *planMemory) word(addr frames.Addr) uint64 {
 
 // read copies up to n bytes at addr into a new region, and reports whether it got any.
 func (p *planMemory) read(addr frames.Addr, n uint64) bool {
-	n = min(n, uint64(len(p.buf)-p.used))
-	if n == 0 || p.n == len(p.out) {
+	n = min(n, uint64(len(p.buf)-p.bufUsed))
+	if n == 0 || p.regionCount == len(p.out) {
 		return false
 	}
-	b := p.buf[p.used : p.used+int(n)]
+	b := p.buf[p.bufUsed : p.bufUsed+int(n)]
 	got := p.rd.Read(addr, b)
 	if got == 0 {
 		return false
 	}
-	p.out[p.n] = frames.Region{Addr: addr, Bytes: b[:got]}
-	p.n++
-	p.used += got
-	p.ranges.reads(addr, uint64(got))
+	p.out[p.regionCount] = frames.Region{Addr: addr, Bytes: b[:got]}
+	p.regionCount++
+	p.bufUsed += got
+	p.ranges.noteRead(addr, uint64(got))
 	return true
 }

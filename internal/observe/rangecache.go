@@ -35,14 +35,14 @@ type rangeCache struct {
 }
 
 // checkPresent checks before a stop which pages of the ranges are present. A range is cut at the first missing one.
-func (f *rangeCache) checkPresent(m *procmem.Memory) {
-	if f.until = 0; f.n < leastRanges {
+func (c *rangeCache) checkPresent(m *procmem.Memory) {
+	if c.until = 0; c.n < leastRanges {
 		return
 	}
 	var pages [procmem.MostPlaces]uint64
 	var there [procmem.MostPlaces]bool
 	size, n := uint64(os.Getpagesize()), 0
-	for _, r := range f.ranges[:f.n] {
+	for _, r := range c.ranges[:c.n] {
 		for page := r.from &^ (size - 1); page < r.to && n < len(pages); page += size {
 			pages[n] = page
 			n++
@@ -50,7 +50,7 @@ func (f *rangeCache) checkPresent(m *procmem.Memory) {
 	}
 	until := m.CheckPlaces(pages[:n], size, there[:n])
 	kept, i := 0, 0
-	for _, r := range f.ranges[:f.n] {
+	for _, r := range c.ranges[:c.n] {
 		end, cut := r.from, false
 		for page := r.from &^ (size - 1); page < r.to && i < n; page += size {
 			if cut = cut || !there[i]; !cut {
@@ -59,46 +59,46 @@ func (f *rangeCache) checkPresent(m *procmem.Memory) {
 			i++
 		}
 		if r.to = min(r.to, end); r.to > r.from {
-			f.ranges[kept] = r
+			c.ranges[kept] = r
 			kept++
 		}
 	}
-	if f.n = kept; kept >= leastRanges {
-		f.until = until
+	if c.n = kept; kept >= leastRanges {
+		c.until = until
 	}
 }
 
 // usedRanges is what an observation has used of the last ranges, and what it has read in addition.
 type usedRanges struct {
-	of     *rangeCache // nil if there are none
-	first  int         // index of the region with the first range
-	count  int         // number of ranges that were read
-	used   [mostRanges]memoryRange
-	usual  bool // the step reads the same ranges each time
-	fresh  [mostRanges]memoryRange
-	freshN int
-	parts  [mostRanges]frames.Region
+	cache        *rangeCache // nil if there are none
+	first        int         // index of the region with the first range
+	count        int         // number of ranges that were read
+	used         [mostRanges]memoryRange
+	sameEachTime bool // the step reads the same ranges each time
+	fresh        [mostRanges]memoryRange
+	freshCount   int
+	parts        [mostRanges]frames.Region
 }
 
 // begin forgets the last observation.
 func (u *usedRanges) begin() {
 	clear(u.used[:u.count])
-	u.first, u.count, u.freshN, u.usual = 0, 0, 0, false
+	u.first, u.count, u.freshCount, u.sameEachTime = 0, 0, 0, false
 }
 
 // readRanges reads the ranges of the last observation, if they are present.
-func (p *planned) readRanges() {
+func (p *planCopier) readRanges() {
 	u := &p.ranges
-	f := u.of
-	if u.begin(); f == nil || f.until == 0 {
+	c := u.cache
+	if u.begin(); c == nil || c.until == 0 {
 		return
 	}
-	until := f.until
-	f.until = 0
-	n, used := 0, p.used
-	for _, r := range f.ranges[:f.n] {
+	until := c.until
+	c.until = 0
+	n, used := 0, p.bufUsed
+	for _, r := range c.ranges[:c.n] {
 		size := int(r.size())
-		if p.n+n == len(p.out) || size > len(p.buf)-used {
+		if p.regionCount+n == len(p.out) || size > len(p.buf)-used {
 			break
 		}
 		u.parts[n] = frames.Region{Addr: r.from, Bytes: p.buf[used : used+size]}
@@ -106,14 +106,14 @@ func (p *planned) readRanges() {
 		n++
 	}
 	got := p.rd.ReadPresent(u.parts[:n], until)
-	u.first = p.n
+	u.first = p.regionCount
 	for i := 0; i < n && got >= len(u.parts[i].Bytes); i++ {
 		got -= len(u.parts[i].Bytes)
-		p.used += len(u.parts[i].Bytes)
-		p.out[p.n] = u.parts[i]
-		p.n++
+		p.bufUsed += len(u.parts[i].Bytes)
+		p.out[p.regionCount] = u.parts[i]
+		p.regionCount++
 	}
-	u.count = p.n - u.first
+	u.count = p.regionCount - u.first
 	clear(u.parts[:n])
 }
 
@@ -121,8 +121,8 @@ func (p *planned) readRanges() {
 const rangeOverlaps = 256
 
 // cover reads what the last ranges lack of n bytes at an address.
-func (p *planned) cover(at frames.Addr, n uint64) bool {
-	if n == 0 || p.have(at, n) != nil {
+func (p *planCopier) cover(at frames.Addr, n uint64) bool {
+	if n == 0 || p.copied(at, n) != nil {
 		return n > 0
 	}
 	u := &p.ranges
@@ -131,10 +131,10 @@ func (p *planned) cover(at frames.Addr, n uint64) bool {
 		to := from + uint64(len(p.out[i].Bytes))
 		switch {
 		case from > at && from < at+n && to >= at+n:
-			u.uses(i, from, at+n-from)
+			u.noteUsed(i, from, at+n-from)
 			return p.read(at, min(from-at+rangeOverlaps, n))
 		case from <= at && at < to:
-			u.uses(i, at, to-at)
+			u.noteUsed(i, at, to-at)
 			beyond := max(at, to-min(rangeOverlaps, to))
 			return p.read(beyond, at+n-beyond)
 		}
@@ -142,8 +142,8 @@ func (p *planned) cover(at frames.Addr, n uint64) bool {
 	return p.read(at, n)
 }
 
-// uses notes that size bytes of a region were used.
-func (u *usedRanges) uses(region int, from frames.Addr, size uint64) {
+// noteUsed notes that size bytes of a region were used.
+func (u *usedRanges) noteUsed(region int, from frames.Addr, size uint64) {
 	i := region - u.first
 	if i < 0 || i >= u.count {
 		return
@@ -156,33 +156,33 @@ func (u *usedRanges) uses(region int, from frames.Addr, size uint64) {
 	r.from, r.to = min(r.from, from), max(r.to, from+size)
 }
 
-// reads notes that a step has read a range in addition.
-func (u *usedRanges) reads(from frames.Addr, size uint64) {
-	if u.of == nil || !u.usual || u.freshN == len(u.fresh) {
+// noteRead notes that a step has read a range in addition.
+func (u *usedRanges) noteRead(from frames.Addr, size uint64) {
+	if u.cache == nil || !u.sameEachTime || u.freshCount == len(u.fresh) {
 		return
 	}
-	u.fresh[u.freshN] = memoryRange{from, from + size}
-	u.freshN++
+	u.fresh[u.freshCount] = memoryRange{from, from + size}
+	u.freshCount++
 }
 
 // keep sets the thread's ranges to what was used of them, and what was read in addition.
 func (u *usedRanges) keep() {
-	f := u.of
-	if f == nil {
+	c := u.cache
+	if c == nil {
 		return
 	}
 	n, total := 0, uint64(0)
 	add := func(r memoryRange) {
-		for i := range f.ranges[:n] {
-			if o := &f.ranges[i]; r.from <= o.to && o.from <= r.to {
+		for i := range c.ranges[:n] {
+			if o := &c.ranges[i]; r.from <= o.to && o.from <= r.to {
 				total -= o.size()
 				o.from, o.to = min(o.from, r.from), max(o.to, r.to)
 				total += o.size()
 				return
 			}
 		}
-		if n < len(f.ranges) && total+r.size() <= mostRangeBytes {
-			f.ranges[n] = r
+		if n < len(c.ranges) && total+r.size() <= mostRangeBytes {
+			c.ranges[n] = r
 			n++
 			total += r.size()
 		}
@@ -191,13 +191,13 @@ func (u *usedRanges) keep() {
 		if r.to == 0 {
 			continue
 		}
-		was := f.ranges[i] // of the last observation, as n <= i
+		was := c.ranges[i] // of the last observation, as n <= i
 		r.from -= (r.from - was.from) * (rangeShrinks - 1) / rangeShrinks &^ 7
 		r.to += (was.to - r.to) * (rangeShrinks - 1) / rangeShrinks &^ 7
 		add(r)
 	}
-	for _, r := range u.fresh[:u.freshN] {
+	for _, r := range u.fresh[:u.freshCount] {
 		add(r)
 	}
-	f.n = n
+	c.n = n
 }

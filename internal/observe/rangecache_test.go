@@ -60,7 +60,7 @@ func (v *vmStack) plan() *managed.Plan {
 }
 
 // observe runs the plan with a number of frames, and checks the copy. It gives the reads in the stop.
-func (v *vmStack) observe(t *testing.T, p *planned, frameCount int) (reads int) {
+func (v *vmStack) observe(t *testing.T, p *planCopier, frameCount int) (reads int) {
 	t.Helper()
 	top, values := vmEnd-frameCount*vmFrameSize, vmValues+frameCount*200
 	v.put(vmFrame, v.at+uint64(top))
@@ -68,12 +68,12 @@ func (v *vmStack) observe(t *testing.T, p *planned, frameCount int) (reads int) 
 	v.own.checkPresent(v.mem)
 	rd := ptrace.ReaderOf(os.Getpid(), v.mem)
 	rd.Allow(p.Reads())
-	p.plan, p.anchor, p.ranges.of = v.plan(), v.at, &v.own
+	p.plan, p.anchor, p.ranges.cache = v.plan(), v.at, &v.own
 	out := make([]frames.Region, maxRegions)
 	before, regs := rd.Left(), frames.Regs{Arch: hostArch()}
 	snap := frames.Snapshot{Others: out[:p.Regions(&regs, &rd, out)]}
-	if p.count != frameCount {
-		t.Errorf("%d frames of %d", p.count, frameCount)
+	if p.nodeCount != frameCount {
+		t.Errorf("%d frames of %d", p.nodeCount, frameCount)
 	}
 	for _, r := range []memoryRange{{uint64(top), vmEnd}, {vmValues, uint64(values)}} {
 		for at := r.from; at < r.to; at += 8 {

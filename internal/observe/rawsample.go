@@ -43,7 +43,7 @@ func (h How) String() string {
 }
 
 // RawSample is one observation of one thread: what was observed, the copy of memory (copiedMemory), and how it was
-// copied (copyShape). RawSamples are pooled.
+// copied (copyShape). Samples are pooled.
 type RawSample struct {
 	// Regs are the known registers.
 	Regs  frames.Regs
@@ -59,17 +59,17 @@ type RawSample struct {
 	OnCPU bool
 	// Basis is the evidence for OnCPU.
 	Basis sample.Basis
-	// Left is the time since the last observation in which stops of the thread were suppressed.
-	Left sample.NotStopped
-	// Stopped is an upper bound of the length of the stop, in ns, without the time before it in which the thread was
+	// NotStopped is the time since the last observation in which stops of the thread were suppressed.
+	NotStopped sample.NotStopped
+	// StopTime is an upper bound of the length of the stop, in ns, without the time before it in which the thread was
 	// queued, blocked or in the kernel.
-	Stopped int64
+	StopTime int64
 	// Period is the CPU time that a kernel sample stands for, in ns.
 	Period int64
-	// Late is how long the thread still ran after the interrupt, in ns.
-	Late int64
-	// Why is the cause of a stop that took longer than LongStop.
-	Why ptrace.Cause
+	// RanOn is how long the thread still ran after the interrupt, in ns.
+	RanOn int64
+	// StopCause is the cause of a stop that took longer than LongStop.
+	StopCause ptrace.Cause
 	StopCost
 	CallEffect
 	KernelStack
@@ -84,11 +84,11 @@ type RawSample struct {
 
 // StopCost is the cost of a stop's reads.
 type StopCost struct {
-	// Awaited is how long the tracer waited for mmap_lock before the stop, in ns.
-	Awaited int64
-	// Copying is the time of the copy, in ns, and Calls its system calls.
-	Copying int64
-	Calls   int
+	// LockWait is how long the tracer waited for mmap_lock before the stop, in ns.
+	LockWait int64
+	// CopyTime is the time of the copy, in ns, and Calls its system calls.
+	CopyTime int64
+	Calls    int
 }
 
 // CallEffect is a stop's effect on the system call ([ptrace.Repair]).
@@ -143,18 +143,18 @@ const (
 
 // copyShape is how a stack was copied.
 type copyShape struct {
-	by            *outline // pieces were copied by it; nil if the stack was copied in one piece
-	outlineFailed bool     // the outline, or the last one, did not lead to the outermost frame
-	limit         copyLimit
-	asked         int         // bytes of a kernel sample that has as many as possible; else 0
-	tailAt        frames.Addr // address of the outermost frames behind a gap, or 0
-	notRoot       frames.Addr // a stack that ends at or below is not the one that CopyHints.Top bounds; 0 if unknown
+	outline         *outline // pieces were copied by it; nil if the stack was copied in one piece
+	outlineFailed   bool     // the outline, or the last one, did not lead to the outermost frame
+	limit           copyLimit
+	fullSampleBytes int         // bytes of a kernel sample that has as many as possible; else 0
+	tailAt          frames.Addr // address of the outermost frames behind a gap, or 0
+	notRoot         frames.Addr // a stack that ends at or below is not the one that CopyHints.Top bounds; 0 if unknown
 }
 
 type pooled struct {
-	pool    *Pool
-	charged int64
-	waits   int64
+	pool         *Pool
+	chargedBytes int64
+	waitingBytes int64
 }
 
 // Recalled reports whether a passive read has the registers of an earlier stop.
@@ -190,7 +190,7 @@ func (s *RawSample) keepRegions(rs []frames.Region) {
 	for i := range rs {
 		n += len(rs[i].Bytes)
 	}
-	s.roomForRegions(n)
+	s.reserveRegions(n)
 	s.extra = s.extra[:0]
 	for i := range rs {
 		at := len(s.extra)
@@ -199,24 +199,24 @@ func (s *RawSample) keepRegions(rs []frames.Region) {
 	}
 }
 
-// roomForRegions reserves n bytes for regions, rounded up to a power of two, as depths vary.
-func (s *RawSample) roomForRegions(n int) {
+// reserveRegions reserves n bytes for regions, rounded up to a power of two, as depths vary.
+func (s *RawSample) reserveRegions(n int) {
 	if cap(s.extra) < n {
 		s.extra = make([]byte, 1<<bits.Len(uint(n)))
 		touch(s.extra)
 	}
 }
 
-// room sets the size of the stack's buffer. Precondition: no thread is stopped.
-func (s *RawSample) room(n int) {
+// reserveStack sets the size of the stack's buffer. Precondition: no thread is stopped.
+func (s *RawSample) reserveStack(n int) {
 	if cap(s.buf) < n {
 		s.buf, s.touched = make([]byte, n), 0
 	}
 	s.buf = s.buf[:n]
 	if s.pool != nil {
 		held := int64(cap(s.buf))
-		s.pool.out.Add(held - s.charged)
-		s.charged = held
+		s.pool.bytesOut.Add(held - s.chargedBytes)
+		s.chargedBytes = held
 	}
 }
 
@@ -228,12 +228,12 @@ const keepFree = 24 << 20
 
 // Pool keeps raw samples for reuse by the tracer.
 type Pool struct {
-	free    chan *RawSample
-	out     atomic.Int64
-	waiting atomic.Int64
-	kept    atomic.Int64 // bytes in free
-	spare   atomic.Int64 // least free since the last Trim
-	thrifty bool
+	free         chan *RawSample
+	bytesOut     atomic.Int64
+	bytesWaiting atomic.Int64
+	freeBytes    atomic.Int64 // bytes in free
+	leastFree    atomic.Int64 // least free since the last Trim
+	thrifty      bool
 }
 
 // Bounds of a thrifty pool, in bytes.
@@ -252,26 +252,27 @@ func (p *Pool) keeps(room int64) bool {
 			most /= 4
 		}
 	}
-	return room <= keepRoom && p.kept.Load()+room <= most
+	return room <= keepRoom && p.freeBytes.Load()+room <= most
 }
 
-// Out gives the bytes of stack in used raw samples. Any goroutine may call it.
-func (p *Pool) Out() int64 { return p.out.Load() }
+// BytesInUse gives the bytes of stack in used raw samples. Any goroutine may call it.
+func (p *Pool) BytesInUse() int64 { return p.bytesOut.Load() }
 
 // KernelOnly reports whether the thread never runs in user space: its registers are zero.
 func (s *RawSample) KernelOnly() bool { return s.Regs.PC == 0 && s.Regs.SP() == 0 }
 
-// Waits counts a complete raw sample as waiting to be unwound, until [Pool.Put], and gives the bytes of its stack.
-func (s *RawSample) Waits() int64 {
-	if s.pool != nil && s.waits == 0 {
-		s.waits = s.charged
-		s.pool.waiting.Add(s.waits)
+// BeginWaiting counts a complete raw sample as waiting to be unwound, until [Pool.Put], and gives the bytes of its
+// stack.
+func (s *RawSample) BeginWaiting() int64 {
+	if s.pool != nil && s.waitingBytes == 0 {
+		s.waitingBytes = s.chargedBytes
+		s.pool.bytesWaiting.Add(s.waitingBytes)
 	}
-	return s.waits
+	return s.waitingBytes
 }
 
-// Waiting gives the bytes of stack that wait to be unwound. Any goroutine may call it.
-func (p *Pool) Waiting() int64 { return p.waiting.Load() }
+// BytesWaiting gives the bytes of stack that wait to be unwound. Any goroutine may call it.
+func (p *Pool) BytesWaiting() int64 { return p.bytesWaiting.Load() }
 
 // NewPool gives a pool that keeps at most n raw samples.
 func NewPool(n int) *Pool {
@@ -285,25 +286,25 @@ func (p *Pool) Get() *RawSample {
 	defer ptrace.Unpin()
 	select {
 	case s := <-p.free:
-		p.kept.Add(-int64(cap(s.buf)))
-		p.spare.Store(min(p.spare.Load(), int64(len(p.free))))
+		p.freeBytes.Add(-int64(cap(s.buf)))
+		p.leastFree.Store(min(p.leastFree.Load(), int64(len(p.free))))
 		return s
 	default:
-		p.spare.Store(0)
+		p.leastFree.Store(0)
 		return &RawSample{pooled: pooled{pool: p}}
 	}
 }
 
 // Trim drops raw samples that were not needed since the last call. Any goroutine may call it.
 func (p *Pool) Trim() {
-	for n := p.spare.Load(); n > 0; n-- {
+	for n := p.leastFree.Load(); n > 0; n-- {
 		select {
 		case s := <-p.free:
-			p.kept.Add(-int64(cap(s.buf)))
+			p.freeBytes.Add(-int64(cap(s.buf)))
 		default:
 		}
 	}
-	p.spare.Store(int64(len(p.free)))
+	p.leastFree.Store(int64(len(p.free)))
 }
 
 // Put returns a raw sample.
@@ -311,24 +312,24 @@ func (p *Pool) Put(s *RawSample) {
 	if s == nil {
 		return
 	}
-	p.out.Add(-s.charged)
-	p.waiting.Add(-s.waits)
-	s.charged, s.waits = 0, 0
+	p.bytesOut.Add(-s.chargedBytes)
+	p.bytesWaiting.Add(-s.waitingBytes)
+	s.chargedBytes, s.waitingBytes = 0, 0
 	room := int64(cap(s.buf))
 	if !p.keeps(room) {
 		return
 	}
-	p.kept.Add(room) // before it can be taken again
+	p.freeBytes.Add(room) // before it can be taken again
 	select {
 	case p.free <- s:
 	default:
-		p.kept.Add(-room)
+		p.freeBytes.Add(-room)
 	}
 }
 
-// Wait gives what a thread waits for: a system call, "stopped", or the kernel's reason. It is empty if the thread runs,
-// or if that is unknown.
-func (s *RawSample) Wait() string {
+// WaitReason gives what a thread waits for: a system call, "stopped", or the kernel's reason. It is empty if the thread
+// runs, or if that is unknown.
+func (s *RawSample) WaitReason() string {
 	switch s.State {
 	case sample.Running:
 		return ""

@@ -52,8 +52,8 @@ type sampleHints struct {
 	BeyondSamples bool
 }
 
-// sampleDepth learns from walks whether kernel samples have the whole stack.
-type sampleDepth struct {
+// depthLearner learns from walks whether kernel samples have the whole stack.
+type depthLearner struct {
 	*sampleHints
 	shallowFor   int // shallow stops required after a cut sample
 	shallowLeft  int // of these, still required
@@ -63,23 +63,23 @@ type sampleDepth struct {
 }
 
 // update learns from a walk.
-func (k *sampleDepth) update(end walkEnd, w *frames.Walker, s *RawSample) {
+func (l *depthLearner) update(end walkEnd, w *frames.Walker, s *RawSample) {
 	switch {
 	case s.How == ByStop:
-		k.stopped(depth(w, s))
+		l.stopped(depth(w, s))
 	case end == endCut:
-		k.cut(s)
+		l.learnCutSample(s)
 	}
 }
 
-// cut learns from a kernel sample that had too little of the stack, unless a longer one is possible.
-func (k *sampleDepth) cut(s *RawSample) {
+// learnCutSample learns from a kernel sample that had too little of the stack, unless a longer one is possible.
+func (l *depthLearner) learnCutSample(s *RawSample) {
 	switch {
 	case !s.Longest():
 	case s.isFullSample():
-		k.stopForDepth(s.asked)
+		l.stopForDepth(s.fullSampleBytes)
 	default:
-		k.stopForPages(s.asked)
+		l.stopForPages(s.fullSampleBytes)
 	}
 }
 
@@ -94,32 +94,32 @@ func depth(w *frames.Walker, s *RawSample) int {
 
 // stopForDepth makes the thread be stopped until enough stops in a row have found its stack to have at most copied
 // bytes.
-func (k *sampleDepth) stopForDepth(copied int) {
-	if !k.BeyondSamples { // later samples were taken before the first stop
-		k.shallowFor = min(max(2*k.shallowFor, k.shallowFirst, deepLeast), deepMost)
+func (l *depthLearner) stopForDepth(copied int) {
+	if !l.BeyondSamples { // later samples were taken before the first stop
+		l.shallowFor = min(max(2*l.shallowFor, l.shallowFirst, deepLeast), deepMost)
 	}
-	k.BeyondSamples, k.shallowLeft, k.deeperThan = true, k.shallowFor, copied
+	l.BeyondSamples, l.shallowLeft, l.deeperThan = true, l.shallowFor, copied
 }
 
 // stopForPages makes the next stops read pages that a sample found absent: the kernel's copy does not wait
 // (arch/x86/lib/usercopy.c, copy_from_user_nmi). The first time one stop is required; the number doubles each time.
-func (k *sampleDepth) stopForPages(asked int) {
-	if !k.BeyondSamples {
-		k.pageStops = min(max(2*k.pageStops, 1), max(k.shallowFirst, deepLeast))
-		k.shallowLeft = k.pageStops
+func (l *depthLearner) stopForPages(asked int) {
+	if !l.BeyondSamples {
+		l.pageStops = min(max(2*l.pageStops, 1), max(l.shallowFirst, deepLeast))
+		l.shallowLeft = l.pageStops
 	}
-	k.BeyondSamples, k.deeperThan = true, asked
+	l.BeyondSamples, l.deeperThan = true, asked
 }
 
 // stopped learns from a stop whose walk used that many bytes.
-func (k *sampleDepth) stopped(used int) {
+func (l *depthLearner) stopped(used int) {
 	switch {
-	case k.shallowLeft == 0:
-	case used > k.deeperThan:
-		k.shallowLeft = k.shallowFor
+	case l.shallowLeft == 0:
+	case used > l.deeperThan:
+		l.shallowLeft = l.shallowFor
 	default:
-		k.shallowLeft--
-		k.BeyondSamples = k.shallowLeft > 0
+		l.shallowLeft--
+		l.BeyondSamples = l.shallowLeft > 0
 	}
 }
 
@@ -127,18 +127,18 @@ func (k *sampleDepth) stopped(used int) {
 func (t *Thread) StoppedForDepth() bool { return t.sampled != 0 && t.beyondSamples() }
 
 // FromSample makes a raw sample from a usable kernel sample. The caller sets the clocks.
-func (l *Observer) FromSample(r *perfevents.Record) *RawSample {
-	s := l.pool.Get()
-	s.room((len(r.Stack) + sampleRoom - 1) / sampleRoom * sampleRoom) // few stacks are that deep
+func (o *Observer) FromSample(r *perfevents.Record) *RawSample {
+	s := o.pool.Get()
+	s.reserveStack((len(r.Stack) + sampleRoom - 1) / sampleRoom * sampleRoom) // few stacks are that deep
 	n, asked := copy(s.buf, r.Stack), r.Asked
 	s.copyShape = copyShape{}
 	if r.Longest {
-		s.asked = asked
+		s.fullSampleBytes = asked
 	}
 	s.Regs, s.At, s.How, s.State = r.Regs, r.Time, BySample, sample.Running
 	s.setStack(r.Regs.SP(), n, asked)
-	s.Call, s.wchan, s.Left = procmem.SyscallInfo{Nr: -1}, s.wchan[:0], sample.NotStopped{}
-	s.OnCPU, s.Basis, s.Stopped, s.Why = true, sample.Exact, 0, 0
+	s.Call, s.wchan, s.NotStopped = procmem.SyscallInfo{Nr: -1}, s.wchan[:0], sample.NotStopped{}
+	s.OnCPU, s.Basis, s.StopTime, s.StopCause = true, sample.Exact, 0, 0
 	s.Restarted, s.Broken, s.ReportedTwice, s.BrokenCall = false, false, false, -1
 	s.recalled, s.refused = false, false
 	s.Kernel, s.KernelText = s.Kernel[:0], s.KernelText[:0]
@@ -153,10 +153,12 @@ func (l *Observer) FromSample(r *perfevents.Record) *RawSample {
 func (s *RawSample) NoUserSpace() { s.Regs = frames.Regs{Arch: hostArch()} }
 
 // Longest reports whether a kernel sample was asked for as much stack as possible.
-func (s *RawSample) Longest() bool { return s.How == BySample && s.asked > 0 }
+func (s *RawSample) Longest() bool { return s.How == BySample && s.fullSampleBytes > 0 }
 
 // isFullSample reports whether a kernel sample has as much stack as possible, and no page of it was absent.
-func (s *RawSample) isFullSample() bool { return s.Longest() && len(s.Mem.Stack.Bytes) >= s.asked }
+func (s *RawSample) isFullSample() bool {
+	return s.Longest() && len(s.Mem.Stack.Bytes) >= s.fullSampleBytes
+}
 
 // Drop returns an unused raw sample to the pool.
-func (l *Observer) Drop(s *RawSample) { l.pool.Put(s) }
+func (o *Observer) Drop(s *RawSample) { o.pool.Put(s) }

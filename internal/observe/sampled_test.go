@@ -12,7 +12,7 @@ import (
 func TestAKernelSampleIsNotCopiedAsTheRawSampleBeforeWas(t *testing.T) {
 	pool := NewPool(1)
 	s := pool.Get()
-	s.copyShape = copyShape{by: &outline{}, outlineFailed: true, limit: limitTime, tailAt: 0x1000, notRoot: 0x1000}
+	s.copyShape = copyShape{outline: &outline{}, outlineFailed: true, limit: limitTime, tailAt: 0x1000, notRoot: 0x1000}
 	pool.Put(s)
 	r := &perfevents.Record{Stack: make([]byte, 64)}
 	r.Regs.Arch = frames.X86_64
@@ -29,7 +29,7 @@ func TestSampleTakesNoMoreRoomThanItsStack(t *testing.T) {
 	r.Regs.Arch = frames.X86_64
 	r.Regs.Set(frames.X86_64.SP(), 0x7000)
 	s := l.FromSample(r)
-	if n := pool.out.Load(); n > sampleRoom {
+	if n := pool.bytesOut.Load(); n > sampleRoom {
 		t.Errorf("%d bytes for %d", n, len(r.Stack))
 	}
 	if s.Copied() != int64(len(r.Stack)) || s.Mem.StackEnd != 0x7000+uint64(len(r.Stack)) || !s.Longest() {

@@ -33,11 +33,11 @@ func TestAThreadWhoseBuffersHaveNoPagesYetIsStoppedOnce(t *testing.T) {
 	th.SetSampled(8 << 10)
 	k := th.Feedback()
 	s := &RawSample{How: BySample, copiedMemory: copiedMemory{buf: make([]byte, 8<<10)},
-		copyShape: copyShape{asked: 8 << 10}}
+		copyShape: copyShape{fullSampleBytes: 8 << 10}}
 	for _, want := range []int{1, 2, 4, 8, deepLeast, deepLeast} {
 		for range 3 { // sampled before the stop
-			s.setStack(0x7000, 3<<10, s.asked)
-			k.samples.cut(s)
+			s.setStack(0x7000, 3<<10, s.fullSampleBytes)
+			k.samples.learnCutSample(s)
 		}
 		k.handOver()
 		th.hints.take()

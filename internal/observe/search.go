@@ -37,139 +37,139 @@ const (
 // search copies the frame ends of a stopped thread by following chains of frames. A chain succeeds if it reaches the
 // outermost frame.
 type search struct {
-	have     stopCopy
-	by       *outline
-	need     int         // bytes to copy if no chain succeeds
-	root     frames.Addr // end of the stack, or 0
-	changing bool
-	noChain  bool
+	copied        stopCopy
+	outline       *outline
+	inOnePiece    int         // bytes to copy if no chain succeeds
+	root          frames.Addr // end of the stack, or 0
+	changesStacks bool
+	noChain       bool
 
-	gap   []byte // buffer of all copies
-	spare []byte // its unused part
-	rest  []byte // what the chain that is followed leaves of it
-	floor uint64 // least length of rest
-	left  int    // frames left to follow in this stop
+	buffer         []byte // buffer of all copies
+	free           []byte // its unused part
+	chainFree      []byte // what the chain that is followed leaves of it
+	chainFreeLeast uint64 // least length of chainFree
+	framesLeft     int    // frames left to follow in this stop
 
 	reached  frames.Addr // highest known place of the chain that is followed
 	furthest frames.Addr // highest place of failed chains
 	// failedEnd is the highest address reached by a failed chain that starts below the first successful one, or 0.
 	failedEnd frames.Addr
 	succeeded bool // a chain has succeeded
-	// passed and failed have the stack pointers of successful and failed chains in the top.
-	passed, failed words
-	// path has the first inTop stack pointers of the last chain, those in the top.
-	path  [maxChain]frames.Addr
-	inTop int
+	// succeededAt and failed have the stack pointers of successful and failed chains in the top.
+	succeededAt, failedAt wordSet
+	// topFrames has the first topFrameCount stack pointers of the last chain, those in the top.
+	topFrames     [maxChain]frames.Addr
+	topFrameCount int
 }
 
 // copyFrames follows chains from the top. If none succeeds, it copies in one piece.
-func (p *search) copyFrames() {
-	beyond := p.have.topEnd()
-	reached, ok := p.follow()
-	if p.noChain = !ok; ok {
-		p.copyBeyondFailed()
+func (s *search) copyFrames() {
+	beyond := s.copied.topEnd()
+	reached, ok := s.follow()
+	if s.noChain = !ok; ok {
+		s.copyBeyondFailed()
 		return
 	}
-	if p.have.hasRoom() && p.shallow(beyond, mostInFull) {
-		if rest, ok := p.upToRoot(beyond); ok {
-			p.have.add(rest)
+	if s.copied.hasRoom() && s.rootWithin(beyond, mostInFull) {
+		if rest, ok := s.copyToRoot(beyond); ok {
+			s.copied.add(rest)
 			return
 		}
 	}
-	p.bridge(reached)
+	s.bridge(reached)
 }
 
 // copyBeyondFailed copies beyond the end of failed chains, as these may be the thread's frames, and the successful ones
 // stale.
-func (p *search) copyBeyondFailed() {
-	size := min(failedCopy, len(p.spare))
-	if p.failedEnd <= p.have.topEnd() || p.root != 0 && p.failedEnd >= p.root || !p.have.hasRoom() || size == 0 {
+func (s *search) copyBeyondFailed() {
+	size := min(failedCopy, len(s.free))
+	if s.failedEnd <= s.copied.topEnd() || s.root != 0 && s.failedEnd >= s.root || !s.copied.hasRoom() || size == 0 {
 		return
 	}
-	if p.root != 0 {
-		size = min(size, int(p.root+copyMargin-p.failedEnd))
+	if s.root != 0 {
+		size = min(size, int(s.root+copyMargin-s.failedEnd))
 	}
-	p.spare, p.rest = p.spare[:size], p.spare[size:]
-	p.noChain = !p.grow(p.failedEnd)
+	s.free, s.chainFree = s.free[:size], s.free[size:]
+	s.noChain = !s.copyInSteps(s.failedEnd)
 }
 
-// toRoot copies all up to the known end of the stack, if that is near: this is faster than following chains. ok is
-// false if it is not near, or cannot be read.
-func (p *search) toRoot(from frames.Addr) (rest frames.Region, ok bool) {
-	if !p.endsNear(from) {
+// copyToNearRoot copies all up to the known end of the stack, if that is near: this is faster than following chains.
+// ok is false if it is not near, or cannot be read.
+func (s *search) copyToNearRoot(from frames.Addr) (rest frames.Region, ok bool) {
+	if !s.rootIsNear(from) {
 		return rest, false
 	}
-	if p.root+copyMargin <= from {
+	if s.root+copyMargin <= from {
 		return rest, true
 	}
-	return p.upToRoot(from)
+	return s.copyToRoot(from)
 }
 
-func (p *search) endsNear(from frames.Addr) bool {
-	return p.shallow(from, leastCopy-topCopy) && p.root+topCopy >= from
+func (s *search) rootIsNear(from frames.Addr) bool {
+	return s.rootWithin(from, leastCopy-topCopy) && s.root+topCopy >= from
 }
 
-func (p *search) shallow(from frames.Addr, most uint64) bool {
-	return p.root != 0 && !p.changing && p.root+copyMargin <= from+most
+func (s *search) rootWithin(from frames.Addr, most uint64) bool {
+	return s.root != 0 && !s.changesStacks && s.root+copyMargin <= from+most
 }
 
-func (p *search) upToRoot(from frames.Addr) (rest frames.Region, ok bool) {
-	if p.root+copyMargin <= from {
+func (s *search) copyToRoot(from frames.Addr) (rest frames.Region, ok bool) {
+	if s.root+copyMargin <= from {
 		return rest, false
 	}
-	b := p.gap[:p.root+copyMargin-from]
-	return frames.Region{Addr: from, Bytes: b}, p.have.rd.Read(from, b) == len(b)
+	b := s.buffer[:s.root+copyMargin-from]
+	return frames.Region{Addr: from, Bytes: b}, s.copied.rd.Read(from, b) == len(b)
 }
 
 // bridge copies in one piece from an address on, until a return address in it begins a successful chain. It copies at
 // most up to the known end of the stack, if near; else up to a frame of an earlier walk; else need bytes.
-func (p *search) bridge(from frames.Addr) {
-	whole := max(len(p.spare)-endBytes, 0)
-	size := max(min(p.need, whole)-len(p.have.Stack.Bytes), 0)
-	if from > p.have.topEnd() {
+func (s *search) bridge(from frames.Addr) {
+	whole := max(len(s.free)-endBytes, 0)
+	size := max(min(s.inOnePiece, whole)-len(s.copied.Stack.Bytes), 0)
+	if from > s.copied.topEnd() {
 		size = min(size, wholeCopy)
 	}
-	if left := p.root + copyMargin - from; p.root > from && left <= mostBridge {
+	if left := s.root + copyMargin - from; s.root > from && left <= mostBridge {
 		size = min(int(left), whole)
-	} else if joint := p.joins(from); joint != 0 {
+	} else if joint := s.lowestJoint(from); joint != 0 {
 		size = min(whole, int(joint-from))
 	}
-	if size > 0 && p.have.hasRoom() {
-		p.spare, p.rest = p.spare[:size], p.spare[size:]
-		p.grow(from)
+	if size > 0 && s.copied.hasRoom() {
+		s.free, s.chainFree = s.free[:size], s.free[size:]
+		s.copyInSteps(from)
 	}
 }
 
-// joins gives the lowest frame end of the outline from which a chain succeeds, or 0.
-func (p *search) joins(from frames.Addr) frames.Addr {
-	first, tries := len(p.have.Others), maxJoins
-	for i := 0; i < len(p.by.marks) && tries > 0 && p.left > 0; i++ {
-		m := &p.by.marks[i]
-		if v, ok := p.have.Word(m.at - 8); m.at <= from || !ok || v != m.pc {
+// lowestJoint gives the lowest frame end of the outline from which a chain succeeds, or 0.
+func (s *search) lowestJoint(from frames.Addr) frames.Addr {
+	first, tries := len(s.copied.Others), maxJoins
+	for i := 0; i < len(s.outline.ends) && tries > 0 && s.framesLeft > 0; i++ {
+		m := &s.outline.ends[i]
+		if v, ok := s.copied.Word(m.at - 8); m.at <= from || !ok || v != m.pc {
 			continue
 		}
-		if tries--; p.chain(m.pc, m.at) {
-			p.spare = p.rest
+		if tries--; s.chain(m.pc, m.at) {
+			s.free = s.chainFree
 			return m.at
 		}
-		p.have.drop(first)
+		s.copied.drop(first)
 	}
 	return 0
 }
 
-// grow copies into p.spare in growing steps, until a return address in the last step begins a successful chain. Frame
-// ends go to p.rest.
-func (p *search) grow(from frames.Addr) (found bool) {
-	n, to, done := len(p.have.Others), p.spare, 0
-	p.have.add(frames.Region{Addr: from})
-	p.spare, p.floor = p.rest, floorOf(p.rest)
+// copyInSteps copies into free in growing steps, until a return address in the last step begins a successful chain.
+// Frame ends go to chainFree.
+func (s *search) copyInSteps(from frames.Addr) (found bool) {
+	n, to, done := len(s.copied.Others), s.free, 0
+	s.copied.add(frames.Region{Addr: from})
+	s.free, s.chainFreeLeast = s.chainFree, leastFree(s.chainFree)
 	for step := firstGrowth; done < len(to) && !found; step += step / 2 {
-		if step = min(step, len(to)-done); p.have.rd.Left() <= readsKept || p.left <= 0 {
+		if step = min(step, len(to)-done); s.copied.rd.Left() <= readsKept || s.framesLeft <= 0 {
 			step = len(to) - done
 		}
-		got := p.have.rd.Read(from+uint64(done), to[done:done+step])
-		p.have.out[n] = frames.Region{Addr: from, Bytes: to[:done+got]}
-		found = p.scan(from+uint64(done), to[done:done+got])
+		got := s.copied.rd.Read(from+uint64(done), to[done:done+step])
+		s.copied.out[n] = frames.Region{Addr: from, Bytes: to[:done+got]}
+		found = s.followAll(from+uint64(done), to[done:done+got])
 		if done += got; got < step {
 			break
 		}
@@ -177,63 +177,63 @@ func (p *search) grow(from frames.Addr) (found bool) {
 	return found
 }
 
-// floorOf gives the floor by which chains copy at most mostFollowed bytes.
-func floorOf(spare []byte) uint64 { return uint64(max(len(spare)-mostFollowed, 0)) }
+// leastFree gives the chainFreeLeast by which chains copy at most mostFollowed bytes.
+func leastFree(free []byte) uint64 { return uint64(max(len(free)-mostFollowed, 0)) }
 
-type start struct{ pc, sp frames.Addr }
+type chainStart struct{ pc, sp frames.Addr }
 
 // follow copies the frame ends of the chains that begin in the top. ok is false if none succeeds; reached is then the
 // highest place of the failed ones, or the end of the top.
-func (p *search) follow() (reached frames.Addr, ok bool) {
-	top := p.have.topEnd()
-	p.spare, p.furthest = p.gap, top+largeFrom
-	p.floor = floorOf(p.gap)
-	p.passed, p.failed, p.left = words{}, words{}, maxSearch
-	p.failedEnd, p.succeeded = 0, false
-	ok = p.scan(p.have.Stack.Addr+redZone, p.have.Stack.Bytes[redZone:])
-	if p.furthest == top+largeFrom {
+func (s *search) follow() (reached frames.Addr, ok bool) {
+	top := s.copied.topEnd()
+	s.free, s.furthest = s.buffer, top+largeFrom
+	s.chainFreeLeast = leastFree(s.buffer)
+	s.succeededAt, s.failedAt, s.framesLeft = wordSet{}, wordSet{}, maxSearch
+	s.failedEnd, s.succeeded = 0, false
+	ok = s.followAll(s.copied.Stack.Addr+redZone, s.copied.Stack.Bytes[redZone:])
+	if s.furthest == top+largeFrom {
 		return top, ok
 	}
-	return p.furthest, ok
+	return s.furthest, ok
 }
 
 // tryChain follows a chain, and reports whether it succeeds. It keeps the copies of one that succeeds or gets furthest.
-func (p *search) tryChain(s start) bool {
-	n := len(p.have.Others)
-	ok := p.chain(s.pc, s.sp)
+func (s *search) tryChain(first chainStart) bool {
+	n := len(s.copied.Others)
+	ok := s.chain(first.pc, first.sp)
 	if ok {
-		p.passed.mark(p.have.Stack.Addr, p.path[:p.inTop])
-		p.succeeded = true
+		s.succeededAt.mark(s.copied.Stack.Addr, s.topFrames[:s.topFrameCount])
+		s.succeeded = true
 	} else {
-		p.failed.mark(p.have.Stack.Addr, p.path[:p.inTop])
-		if !p.succeeded {
-			p.failedEnd = max(p.failedEnd, p.reached)
+		s.failedAt.mark(s.copied.Stack.Addr, s.topFrames[:s.topFrameCount])
+		if !s.succeeded {
+			s.failedEnd = max(s.failedEnd, s.reached)
 		}
 	}
 	switch {
 	case ok:
-	case p.reached > p.furthest && (p.root == 0 || p.reached <= p.root):
-		p.furthest = p.reached
+	case s.reached > s.furthest && (s.root == 0 || s.reached <= s.root):
+		s.furthest = s.reached
 	default:
-		p.have.drop(n)
+		s.copied.drop(n)
 		return false
 	}
-	p.spare = p.rest
+	s.free = s.chainFree
 	return ok
 }
 
-// scan follows chains from the known return addresses in b, which is the copy at an address, and reports whether one
-// succeeds. Chains from stale return addresses succeed, too, so all are followed.
-func (p *search) scan(at frames.Addr, b []byte) (ok bool) {
-	for starts, tries := 0, 0; len(b) >= 8 && starts < maxStarts && tries < maxTries && p.left > 0; {
+// followAll follows chains from the known return addresses in b, which is the copy at an address, and reports whether
+// one succeeds. Chains from stale return addresses succeed, too, so all are followed.
+func (s *search) followAll(at frames.Addr, b []byte) (ok bool) {
+	for starts, tries := 0, 0; len(b) >= 8 && starts < maxStarts && tries < maxTries && s.framesLeft > 0; {
 		v := binary.LittleEndian.Uint64(b)
 		b, at = b[8:], at+8
-		if !p.by.steps.maybe(v) || p.wasFollowed(at) || p.by.steps.size(v) == 0 {
+		if !s.outline.sizes.mayHave(v) || s.wasFollowed(at) || s.outline.sizes.size(v) == 0 {
 			continue
 		}
 		tries++
-		ok = p.tryChain(start{v, at}) || ok
-		if p.reached != 0 {
+		ok = s.tryChain(chainStart{v, at}) || ok
+		if s.reached != 0 {
 			starts++
 		}
 	}
@@ -241,35 +241,35 @@ func (p *search) scan(at frames.Addr, b []byte) (ok bool) {
 }
 
 // wasFollowed reports whether a chain went through the frame with this stack pointer.
-func (p *search) wasFollowed(sp frames.Addr) bool {
-	return p.passed.has(p.have.Stack.Addr, sp) || p.failed.has(p.have.Stack.Addr, sp)
+func (s *search) wasFollowed(sp frames.Addr) bool {
+	return s.succeededAt.has(s.copied.Stack.Addr, sp) || s.failedAt.has(s.copied.Stack.Addr, sp)
 }
 
-// words is a set of the top's words.
-type words [topCopy / 8 / 64]uint64
+// wordSet is a set of the top's words.
+type wordSet [topCopy / 8 / 64]uint64
 
-func (w *words) mark(stack frames.Addr, path []frames.Addr) {
+func (w *wordSet) mark(stack frames.Addr, path []frames.Addr) {
 	for _, sp := range path {
 		at := (sp - stack) / 8
 		w[at/64] |= 1 << (at % 64)
 	}
 }
 
-func (w *words) has(stack, sp frames.Addr) bool {
+func (w *wordSet) has(stack, sp frames.Addr) bool {
 	at := sp - stack
 	return at < topCopy && w[at/8/64]&(1<<(at/8%64)) != 0
 }
 
 // chain follows the frames from a return address and the stack pointer behind it, and reports whether the chain reaches
 // the outermost frame or joins a successful one.
-func (p *search) chain(pc, sp frames.Addr) bool {
-	p.rest, p.reached, p.inTop = p.spare, 0, 0
-	for ; p.left > 0; p.left-- {
-		if sp-p.have.Stack.Addr < topCopy && p.inTop < len(p.path) {
-			p.path[p.inTop] = sp
-			p.inTop++
+func (s *search) chain(pc, sp frames.Addr) bool {
+	s.chainFree, s.reached, s.topFrameCount = s.free, 0, 0
+	for ; s.framesLeft > 0; s.framesLeft-- {
+		if sp-s.copied.Stack.Addr < topCopy && s.topFrameCount < len(s.topFrames) {
+			s.topFrames[s.topFrameCount] = sp
+			s.topFrameCount++
 		}
-		size := p.by.steps.size(pc)
+		size := s.outline.sizes.size(pc)
 		switch {
 		case size == sizeRoot:
 			return true
@@ -277,19 +277,19 @@ func (p *search) chain(pc, sp frames.Addr) bool {
 			return false
 		}
 		sp += size
-		v, ok := p.have.endOf(sp)
+		v, ok := s.copied.returnAddressAt(sp)
 		if !ok {
-			if v, ok = p.copyEnd(sp, size); !ok {
+			if v, ok = s.copyEnd(sp, size); !ok {
 				return false
 			}
 		}
-		if pc = v; size >= largeFrom || p.by.steps.size(v) != 0 {
-			p.reached = max(p.reached, sp)
+		if pc = v; size >= largeFrom || s.outline.sizes.size(v) != 0 {
+			s.reached = max(s.reached, sp)
 		}
 		switch { // it joins another chain
-		case p.passed.has(p.have.Stack.Addr, sp):
+		case s.succeededAt.has(s.copied.Stack.Addr, sp):
 			return true
-		case p.failed.has(p.have.Stack.Addr, sp):
+		case s.failedAt.has(s.copied.Stack.Addr, sp):
 			return false
 		}
 	}
@@ -298,21 +298,21 @@ func (p *search) chain(pc, sp frames.Addr) bool {
 
 // copyEnd copies the outer end of a frame of some size, and gives the return address there. Callers of small frames are
 // mostly small, so it then copies more.
-func (p *search) copyEnd(end, size frames.Addr) (pc frames.Addr, ok bool) {
+func (s *search) copyEnd(end, size frames.Addr) (pc frames.Addr, ok bool) {
 	below, above := frames.Addr(pieceBelow), frames.Addr(endAbove)
 	if size < smallFrame {
 		below, above = fewBelow, manyAbove
 	}
-	from := p.have.beyondLast(end-below, end)
+	from := s.copied.beyondLast(end-below, end)
 	bytes := end + above - from
-	if !p.have.hasRoom() || uint64(len(p.rest)) < bytes+p.floor || p.have.rd.Left() <= readsKept {
+	if !s.copied.hasRoom() || uint64(len(s.chainFree)) < bytes+s.chainFreeLeast || s.copied.rd.Left() <= readsKept {
 		return 0, false
 	}
-	b := p.rest[:bytes]
-	if b = b[:p.have.rd.Read(from, b)]; from+uint64(len(b)) < end {
+	b := s.chainFree[:bytes]
+	if b = b[:s.copied.rd.Read(from, b)]; from+uint64(len(b)) < end {
 		return 0, false
 	}
-	p.have.add(frames.Region{Addr: from, Bytes: b})
-	p.rest = p.rest[bytes:]
-	return p.have.Word(end - 8)
+	s.copied.add(frames.Region{Addr: from, Bytes: b})
+	s.chainFree = s.chainFree[bytes:]
+	return s.copied.Word(end - 8)
 }

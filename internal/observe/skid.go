@@ -11,60 +11,60 @@ import (
 // preemption finds the thread that the tracer's wake-up has preempted (package skid).
 type preemption struct {
 	ctl        *ptrace.Controller
-	woken      skid.Wake
-	tracer     skid.PreemptionDetector
+	lastWake   skid.Wake
+	detector   skid.PreemptionDetector
 	candidates []candidate
 }
 
 // Woken sets the time of the tracer's wake-up, on CLOCK_MONOTONIC in ns, for the next observations.
 func (p *preemption) Woken(at int64) {
-	p.woken = skid.Wake{At: at, ByTimer: p.ctl.ByTimer()}
-	p.tracer.Woken(at)
+	p.lastWake = skid.Wake{At: at, ByTimer: p.ctl.ByTimer()}
+	p.detector.Woken(at)
 }
 
-// Awake notes that the tracer has worked since its sleep: it preempts no thread at the next tick unless it sleeps.
-func (p *preemption) Awake() { p.ctl.Awake() }
+// ForgetWake notes that the tracer has worked since its sleep: it preempts no thread at the next tick unless it sleeps.
+func (p *preemption) ForgetWake() { p.ctl.ForgetWake() }
 
 // Nap makes the tracer sleep until a moment (CLOCK_MONOTONIC, ns).
 func (p *preemption) Nap(until int64) { p.ctl.Nap(until) }
 
 // wake gives the tracer's last wake-up, also while it waited for stops.
 func (p *preemption) wake() skid.Wake {
-	if at := p.ctl.Woken(); at > p.woken.At {
+	if at := p.ctl.Woken(); at > p.lastWake.At {
 		return skid.Wake{At: at, ByTimer: p.ctl.ByTimer()}
 	}
-	return p.woken
+	return p.lastWake
 }
 
-// InTheWay gives the processor on which the tracer has preempted a thread since [Observer.Woken], if it did.
-func (p *preemption) InTheWay() (cpu int, ok bool) {
-	if !p.tracer.HasPreempted() {
+// PreemptedOn gives the processor on which the tracer has preempted a thread since [Observer.Woken], if it did.
+func (p *preemption) PreemptedOn() (cpu int, ok bool) {
+	if !p.detector.HasPreempted() {
 		return -1, false
 	}
-	return p.tracer.Processor(p.wake().At), true
+	return p.detector.Processor(p.wake().At), true
 }
 
-// judge tells package ptrace which pending threads wait for the tracer's processor.
-func (p *preemption) judge(pending pendingStops) {
+// markQueued tells package ptrace which pending threads wait for the tracer's processor.
+func (p *preemption) markQueued(pending pendingStops) {
 	for _, t := range pending {
-		if t != nil && !t.skid.Decided() && p.judgeOne(t) {
-			t.stopping.Queued()
+		if t != nil && !t.skid.Decided() && p.awaitsTracer(t) {
+			t.stopping.MarkQueued()
 		}
 	}
 }
 
-// judgeOne reports whether a thread waits for the tracer's processor.
-func (p *preemption) judgeOne(t *Thread) bool {
-	return p.tracer.Decide(&t.skid, t.files, t.base.lastRun(&t.before), p.wake())
+// awaitsTracer reports whether a thread waits for the tracer's processor.
+func (p *preemption) awaitsTracer(t *Thread) bool {
+	return p.detector.Decide(&t.skid, t.files, t.base.lastRun(&t.lastClocks), p.wake())
 }
 
 // mostCandidates bounds the threads that are examined: more would take longer than the preempted thread waits.
 const mostCandidates = 16
 
 type candidate struct {
-	t    *Thread
-	runs uint64
-	used int64 // processor time since its last observation, ns
+	thread *Thread
+	runs   uint64
+	cpu    int64 // processor time since its last observation, ns
 }
 
 // Consider adds a thread with many system calls that the tracer may have preempted to the candidates of
@@ -74,14 +74,14 @@ func (p *preemption) Consider(t *Thread) bool {
 		return true
 	}
 	s, err := t.files.SchedStat()
-	if err != nil || s.Runs == t.before.Runs {
+	if err != nil || s.Runs == t.lastClocks.Runs {
 		return true
 	}
 	if len(p.candidates) == mostCandidates {
 		p.candidates = p.candidates[:0]
 		return false
 	}
-	p.candidates = append(p.candidates, candidate{t, s.Runs, int64(s.CPU - t.before.CPU)})
+	p.candidates = append(p.candidates, candidate{t, s.Runs, int64(s.CPU - t.lastClocks.CPU)})
 	return true
 }
 
@@ -95,13 +95,13 @@ func (p *preemption) FindPreempted() *Thread {
 	for list := p.candidates; len(list) > 0; list = list[:len(list)-1] {
 		most, last := 0, len(list)-1
 		for i := range list {
-			if list[i].used > list[most].used {
+			if list[i].cpu > list[most].cpu {
 				most = i
 			}
 		}
 		c := list[most]
-		if p.tracer.Find(&c.t.skid, c.t.files, c.runs, p.wake().At) {
-			return c.t
+		if p.detector.Find(&c.thread.skid, c.thread.files, c.runs, p.wake().At) {
+			return c.thread
 		}
 		list[most] = list[last]
 	}
@@ -144,6 +144,6 @@ func (p *preemption) OnProcessor(files *procmem.ThreadFiles) bool {
 		return true
 	}
 	var st procmem.Stat
-	return files.Stat(&st) == nil && st.Processor == p.tracer.Processor(p.wake().At) &&
-		p.tracer.Preempted(files, p.wake().At)
+	return files.Stat(&st) == nil && st.Processor == p.detector.Processor(p.wake().At) &&
+		p.detector.Preempted(files, p.wake().At)
 }

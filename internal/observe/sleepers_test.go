@@ -287,7 +287,7 @@ func TestFramesThatEndedAreNotTakenForLiveOnes(t *testing.T) {
 		for shape := range chains {
 			for _, call := range []string{"epoll50", "nanosleep", "recv"} {
 				s := startSleeper(t, variant, call, shape)
-				for _, o := range s.samples(3, OnlyPassive, ptrace.Options{}) {
+				for _, o := range s.samples(3, ModePassiveOnly, ptrace.Options{}) {
 					if o.stop.Complete() && !slices.Equal(o.chain, chainOf(variant, shape)) {
 						t.Errorf("%s, %s: %v is accepted", shape, call, o.chain)
 					}
@@ -301,7 +301,7 @@ func TestNoSleeperIsStoppedWhereThatIsNotAllowed(t *testing.T) {
 	for _, c := range []struct {
 		mode Mode
 		opts ptrace.Options
-	}{{OnlyPassive, ptrace.Options{}}, {ModeAuto, ptrace.Options{ReadOnly: true}}} {
+	}{{ModePassiveOnly, ptrace.Options{}}, {ModeAuto, ptrace.Options{ReadOnly: true}}} {
 		s := startSleeper(t, "O0", "nanosleep", "same")
 		before := s.runs()
 		got := s.samples(6, c.mode, c.opts)
@@ -321,7 +321,7 @@ func TestSleeperWhoseCopyLackedSomethingIsReadAgainWhereStopsAreNotAllowed(t *te
 	for _, c := range []struct {
 		mode Mode
 		opts ptrace.Options
-	}{{OnlyPassive, ptrace.Options{}}, {ModeAuto, ptrace.Options{ReadOnly: true}}} {
+	}{{ModePassiveOnly, ptrace.Options{}}, {ModeAuto, ptrace.Options{ReadOnly: true}}} {
 		s := startSleeper(t, "O0", "nanosleep", "plain")
 		before := s.runs()
 		s.samples(2, c.mode, c.opts)

@@ -33,12 +33,12 @@ type stall struct {
 	since int64 // when it was first found in the call, CLOCK_MONOTONIC ns; 0 if in none
 }
 
-// Tracer gives the uninterruptible call that a thread hangs in, or "".
-func (w *Stalls) Tracer(tid int) string { return w.check(tid, false) }
+// HungTracer gives the uninterruptible call that a thread hangs in, or "".
+func (s *Stalls) HungTracer(tid int) string { return s.check(tid, false) }
 
-// Reader gives the call in which a thread of this process other than but hangs while it reads, or "". Relays are left
-// out ([procmem.IsRelay]).
-func (w *Stalls) Reader(but int) string {
+// HungReader gives the call in which a thread of this process other than but hangs while it reads, or "". Relays are
+// left out ([procmem.IsRelay]).
+func (s *Stalls) HungReader(but int) string {
 	entries, err := os.ReadDir("/proc/self/task")
 	if err != nil {
 		return ""
@@ -48,7 +48,7 @@ func (w *Stalls) Reader(but int) string {
 		if err != nil || tid == but || procmem.IsRelay(tid) {
 			continue
 		}
-		if what := w.check(tid, true); what != "" {
+		if what := s.check(tid, true); what != "" {
 			return what
 		}
 	}
@@ -58,59 +58,59 @@ func (w *Stalls) Reader(but int) string {
 var fileCalls = []string{"openat", "openat2", "read", "pread64", "readlinkat", "newfstatat", "fstat", "statx",
 	"getdents64", "process_vm_readv"}
 
-// reads reports whether a call reads a file or memory, other than standard input.
-func reads(call *procmem.SyscallInfo) bool {
+// readsFileOrMemory reports whether a call reads a file or memory, other than standard input.
+func readsFileOrMemory(call *procmem.SyscallInfo) bool {
 	name := process.SyscallName(hostArch(), call.Nr)
 	return slices.Contains(fileCalls, name) && !(name == "read" && call.Args[0] == 0)
 }
 
 // check gives the call that a thread hangs in, or "". An interruptible sleep counts only if readers is set and the call
 // is a read.
-func (w *Stalls) check(tid int, readers bool) string {
-	s := w.of(tid)
+func (s *Stalls) check(tid int, readers bool) string {
+	seen := s.stallOf(tid)
 	var st procmem.Stat
-	if s.files.Stat(&st) != nil || st.State != 'D' && !(readers && st.State == 'S') {
-		s.since = 0
+	if seen.files.Stat(&st) != nil || st.State != 'D' && !(readers && st.State == 'S') {
+		seen.since = 0
 		return ""
 	}
-	call, err := s.files.Syscall()
-	if err != nil || call.Running || st.State == 'S' && !reads(&call) {
-		s.since = 0
+	call, err := seen.files.Syscall()
+	if err != nil || call.Running || st.State == 'S' && !readsFileOrMemory(&call) {
+		seen.since = 0
 		return ""
 	}
-	sched, err := s.files.SchedStat()
+	sched, err := seen.files.SchedStat()
 	now := procmem.Now()
-	if err != nil || s.since == 0 || call.Nr != s.call || sched.Runs != s.runs {
-		s.call, s.runs, s.since = call.Nr, sched.Runs, now
+	if err != nil || seen.since == 0 || call.Nr != seen.call || sched.Runs != seen.runs {
+		seen.call, seen.runs, seen.since = call.Nr, sched.Runs, now
 		return ""
 	}
-	if now-s.since < stallAfter {
+	if now-seen.since < stallAfter {
 		return ""
 	}
-	return s.describe()
+	return seen.describe()
 }
 
-func (w *Stalls) of(tid int) *stall {
-	if w.seen == nil {
-		w.seen, w.budget = map[int]*stall{}, procmem.NewBudget(reservedFiles)
+func (s *Stalls) stallOf(tid int) *stall {
+	if s.seen == nil {
+		s.seen, s.budget = map[int]*stall{}, procmem.NewBudget(reservedFiles)
 	}
-	s := w.seen[tid]
-	if s == nil {
-		s = &stall{files: procmem.OpenThread(os.Getpid(), tid, w.budget)}
-		w.seen[tid] = s
+	seen := s.seen[tid]
+	if seen == nil {
+		seen = &stall{files: procmem.OpenThread(os.Getpid(), tid, s.budget)}
+		s.seen[tid] = seen
 	}
-	return s
+	return seen
 }
 
 // reservedFiles is how many descriptors are left to the rest of the process.
 const reservedFiles = 512
 
 // Close closes the threads' files.
-func (w *Stalls) Close() {
-	for _, s := range w.seen {
-		s.files.Close()
+func (s *Stalls) Close() {
+	for _, seen := range s.seen {
+		seen.files.Close()
 	}
-	w.seen = nil
+	s.seen = nil
 }
 
 func (s *stall) describe() string {

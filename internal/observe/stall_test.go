@@ -33,19 +33,19 @@ func TestAThreadThatStaysInOneReadIsSaidToHang(t *testing.T) {
 	defer tracers.Close()
 	until := time.Now().Add(time.Minute)
 	for what := ""; !strings.HasPrefix(what, "read"); time.Sleep(50 * time.Millisecond) {
-		if what = stalls.Reader(0); time.Now().After(until) {
+		if what = stalls.HungReader(0); time.Now().After(until) {
 			t.Fatalf("it is not seen: %q", what)
 		}
-		if on := tracers.Tracer(int(tid.Load())); on != "" {
+		if on := tracers.HungTracer(int(tid.Load())); on != "" {
 			t.Errorf("a wait that a signal ends is one of the tracer's own: %q", on)
 		}
 	}
-	if what := stalls.Reader(int(tid.Load())); what != "" {
+	if what := stalls.HungReader(int(tid.Load())); what != "" {
 		t.Errorf("%q, but that thread was left out", what)
 	}
 	_, _ = unix.Write(pipe[1], []byte{0})
 	<-done
-	if what := stalls.Reader(0); what != "" {
+	if what := stalls.HungReader(0); what != "" {
 		t.Errorf("%q after it has read", what)
 	}
 }

@@ -17,10 +17,10 @@ type Mode uint8
 
 // The modes.
 const (
-	ModeAuto      Mode = iota // reuse, passive read or stop: the least intrusive that is possible
-	OnlyPassive               // running threads are not observed
-	AlwaysPassive             // as ModeAuto, without reuse
-	AlwaysStop                // every thread is stopped at every tick, asleep or not
+	ModeAuto        Mode = iota // reuse, passive read or stop: the least intrusive that is possible
+	ModePassiveOnly             // running threads are not observed
+	ModeNoReuse                 // as ModeAuto, without reuse
+	ModeAlwaysStop              // every thread is stopped at every tick, asleep or not
 )
 
 var modeNames = [...]string{"ladder", "peek", "no-reuse", "freeze"}

@@ -11,19 +11,19 @@ import (
 )
 
 // requestStop begins a stop. retry is set if the last stop has copied nothing.
-func (l *Observer) requestStop(t *Thread, s *RawSample, retry bool) error {
+func (o *Observer) requestStop(t *Thread, s *RawSample, retry bool) error {
 	switch {
-	case l.mode == OnlyPassive:
+	case o.mode == ModePassiveOnly:
 		return refusal.Running
-	case !l.pause.allows(t):
+	case !o.pause.allows(t):
 		return refusal.MaxPause
 	}
-	waits := t.skid.MayWait() && l.judgeOne(t)
-	l.makeRoom(t, s)
-	call, runs, asleep := l.asleep(t)
+	waits := t.skid.MayWait() && o.awaitsTracer(t)
+	o.makeRoom(t, s)
+	call, runs, asleep := o.asleep(t)
 	t.checkPlan()
-	l.schedstats.keepOpen(t.files)
-	tracee, err := l.interrupt(t, retry)
+	o.schedstats.keepOpen(t.files)
+	tracee, err := o.interrupt(t, retry)
 	if err != nil {
 		return err
 	}
@@ -31,37 +31,37 @@ func (l *Observer) requestStop(t *Thread, s *RawSample, retry bool) error {
 		tracee.Sleeping(&call, runs)
 	}
 	if before, ok := tracee.Before(); ok {
-		if waits && before.Runs != t.before.Runs {
+		if waits && before.Runs != t.lastClocks.Runs {
 			t.skid.NoteRunOn()
 			waits = false
 		}
-		t.before = before
+		t.lastClocks = before
 	}
 	t.pending, t.stopping = s, tracee
 	t.begun = procmem.Now()
-	tracee.Tag = l.pending.add(t)
-	if t.queued = waits; waits {
-		tracee.Queued()
+	tracee.Tag = o.pending.add(t)
+	if t.awaitsTracer = waits; waits {
+		tracee.MarkQueued()
 	}
 	return nil
 }
 
 // interrupt asks a thread to stop. Unless the thread only computes, its clocks are read just before, to know whether it
 // is on a processor.
-func (l *Observer) interrupt(t *Thread, retry bool) (*ptrace.Tracee, error) {
+func (o *Observer) interrupt(t *Thread, retry bool) (*ptrace.Tracee, error) {
 	if retry || t.skid.MayWait() {
-		return l.ctl.BeginWith(t.TID, t.files)
+		return o.ctl.BeginWith(t.TID, t.files)
 	}
-	return l.ctl.BeginSince(t.TID, &t.before)
+	return o.ctl.BeginSince(t.TID, &t.lastClocks)
 }
 
 // asleep gives the system call and run count of a sleeper, which a restart of the call on arm64 needs. ok is false
 // elsewhere, and if the thread does not sleep.
-func (l *Observer) asleep(t *Thread) (call procmem.SyscallInfo, runs uint64, ok bool) {
-	if l.mode != AlwaysStop || l.arch != frames.AArch64 {
+func (o *Observer) asleep(t *Thread) (call procmem.SyscallInfo, runs uint64, ok bool) {
+	if o.mode != ModeAlwaysStop || o.arch != frames.AArch64 {
 		return call, 0, false
 	}
-	runs = t.before.Runs
+	runs = t.lastClocks.Runs
 	for range passiveTries {
 		call, err := t.files.Syscall()
 		if err != nil || call.Running || call.Nr < 0 {
@@ -77,41 +77,41 @@ func (l *Observer) asleep(t *Thread) (call procmem.SyscallInfo, runs uint64, ok 
 }
 
 // finish reads a stopped thread and detaches from it.
-func (l *Observer) finish(t *Thread, tracee *ptrace.Tracee) (*RawSample, error) {
+func (o *Observer) finish(t *Thread, tracee *ptrace.Tracee) (*RawSample, error) {
 	s := t.pending
 	t.pending = nil
-	l.request(t, s, &l.req)
-	l.req.Longest = l.pause.limit
-	l.beginReads(t, true) // on false the reads in the stop give nothing
-	err := l.ctl.Finish(tracee, &l.req, &l.stop)
-	if err == nil && !l.endReads(t) {
-		return s, l.noteLostStop(t)
+	o.request(t, s, &o.req)
+	o.req.Longest = o.pause.limit
+	o.beginReads(t, true) // on false the reads in the stop give nothing
+	err := o.ctl.Finish(tracee, &o.req, &o.stop)
+	if err == nil && !o.endReads(t) {
+		return s, o.noteLostStop(t)
 	}
 	if t.Memory != nil {
 		t.Memory.Stopped()
 	}
-	if err == nil && !l.stop.SchedOK {
+	if err == nil && !o.stop.SchedOK {
 		err = ptrace.ErrGone // killed, or the number was reused
 	}
 	if err != nil {
 		t.base.valid = false
 		return s, err
 	}
-	l.fill(t, s)
+	o.fillFromStop(t, s)
 	return s, nil
 }
 
-// fill sets the raw sample and the thread's state from l.stop.
-func (l *Observer) fill(t *Thread, s *RawSample) {
-	stop := &l.stop
+// fillFromStop sets the raw sample and the thread's state from l.stop.
+func (o *Observer) fillFromStop(t *Thread, s *RawSample) {
+	stop := &o.stop
 	s.Regs, s.Sched, s.At, s.How = stop.Regs, stop.Sched, stop.Stop, ByStop
 	s.State, s.Call, s.Kernel = sample.Running, procmem.SyscallInfo{Nr: -1}, s.Kernel[:0]
 	s.CallEffect = CallEffect{stop.Restarted, stop.Broken, stop.ReportedTwice, stop.Nr}
-	s.Copying, s.Calls = stop.Copied-stop.Taken, stop.Calls
+	s.CopyTime, s.Calls = stop.Copied-stop.Taken, stop.Calls
 	s.recalled, s.refused = false, false
-	l.keep(t, s, &l.req, stop)
-	t.stoppedAt, t.tls, t.queuedSince = stop.Regs.SP(), stop.Regs.TLS, 0
-	l.time(t, s)
+	o.keepCopy(t, s, &o.req, stop)
+	t.stackPointer, t.tls, t.queuedSince = stop.Regs.SP(), stop.Regs.TLS, 0
+	o.setTimes(t, s)
 	t.base = baselineOf(stop)
 	if stop.Kind == ptrace.KindGroup {
 		s.State = sample.Stopped
@@ -120,31 +120,31 @@ func (l *Observer) fill(t *Thread, s *RawSample) {
 		s.KernelText = s.KernelText[:0]
 	}
 	s.keepNear(t, stop)
-	s.Left = t.TakeLeft()
+	s.NotStopped = t.TakeNotStopped()
 	if t.gaveUpCall.leftCall(); stop.GaveUp {
-		t.gaveUp(s, stop)
+		t.noteGaveUp(s, stop)
 	}
 }
 
-// time sets the length of the stop, and whether the thread was on a processor.
-func (l *Observer) time(t *Thread, s *RawSample) {
-	stop := &l.stop
-	if s.Stopped, s.Late = t.stopped(stop); s.Stopped > LongStop {
-		s.Why = l.ctl.Why(stop, s.Copied())
-		t.watchLock(s.Why)
+// setTimes sets the length of the stop, and whether the thread was on a processor.
+func (o *Observer) setTimes(t *Thread, s *RawSample) {
+	stop := &o.stop
+	if s.StopTime, s.RanOn = t.stopTimes(stop); s.StopTime > LongStop {
+		s.StopCause = o.ctl.Why(stop, s.Copied())
+		t.watchLock(s.StopCause)
 	}
-	s.OnCPU, s.Basis = t.skid.Stopped(s.At, stop.Sched.Runs == t.before.Runs, stop.InSyscall)
-	l.pause.stopped(t, s.Stopped)
+	s.OnCPU, s.Basis = t.skid.Stopped(s.At, stop.Sched.Runs == t.lastClocks.Runs, stop.InSyscall)
+	o.pause.noteStop(t, s.StopTime)
 }
 
 // wayIntoStop is the most that a running thread takes from the interrupt to its stop, in ns.
 const wayIntoStop = 20e3
 
-// stopped gives an upper bound of the length of the stop, and how long the thread ran before it, both in ns. A longer
+// stopTimes gives an upper bound of the length of the stop, and how long the thread ran before it, both in ns. A longer
 // way into the stop than wayIntoStop is no part of the stop: without a new arrival the thread was in the kernel, or the
 // hypervisor had its processor; with one it was queued or blocked.
-func (t *Thread) stopped(stop *ptrace.Stop) (stopped, late int64) {
-	if stop.SchedOK && stop.Sched.Runs == t.before.Runs {
+func (t *Thread) stopTimes(stop *ptrace.Stop) (stopped, late int64) {
+	if stop.SchedOK && stop.Sched.Runs == t.lastClocks.Runs {
 		from := max(stop.Interrupt, stop.Running-wayIntoStop)
 		return stop.Detach - from, from - stop.Interrupt
 	}

@@ -25,39 +25,39 @@ const (
 //
 // Precondition: it runs on the controller's OS thread, and the controller has room for all threads.
 func StopAll(ctl *ptrace.Controller, pool *Pool, more func() []*Thread, done func(*Thread, *RawSample, error)) int64 {
-	g := &stopAll{ctl: ctl, peeker: New(ctl, pool, OnlyPassive), done: done, end: procmem.Now() + stopAllFor}
-	defer g.detachAll() // also after a panic
+	s := &stopAll{ctl: ctl, passive: New(ctl, pool, ModePassiveOnly), done: done, waitUntil: procmem.Now() + stopAllFor}
+	defer s.detachAll() // also after a panic
 	ctl.Leave()         // a stop signal to this process can wait
 	for ts := more(); len(ts) > 0; ts = more() {
 		for _, t := range ts {
-			g.add(t)
+			s.add(t)
 		}
-		g.wait()
+		s.wait()
 	}
-	for round := 0; round < stopAllRounds && g.readAllPassively() && procmem.Now() < g.end; round++ {
-		g.wait()
+	for round := 0; round < stopAllRounds && s.readAllPassively() && procmem.Now() < s.waitUntil; round++ {
+		s.wait()
 	}
-	for _, h := range g.all {
+	for _, h := range s.threads {
 		if h.state == heldStopped {
-			g.copyStack(h)
+			s.copyStack(h)
 		}
 	}
-	for _, h := range g.all {
-		g.finish(h)
+	for _, h := range s.threads {
+		s.finish(h)
 	}
-	return max(g.last-g.first, 0)
+	return max(s.lastDetach-s.firstStop, 0)
 }
 
 type stopAll struct {
-	ctl         *ptrace.Controller
-	peeker      *Observer
-	done        func(*Thread, *RawSample, error)
-	all         []*held
-	pending     int
-	end         int64
-	first, last int64
-	req         ptrace.Request
-	stop        ptrace.Stop
+	ctl                   *ptrace.Controller
+	passive               *Observer
+	done                  func(*Thread, *RawSample, error)
+	threads               []*heldThread
+	pending               int
+	waitUntil             int64
+	firstStop, lastDetach int64
+	req                   ptrace.Request
+	stop                  ptrace.Stop
 }
 
 type heldState uint8
@@ -66,11 +66,11 @@ const (
 	heldAsleep heldState = iota
 	heldPending
 	heldStopped
-	heldOver
+	heldDone
 )
 
-type held struct {
-	t      *Thread
+type heldThread struct {
+	thread *Thread
 	state  heldState
 	tracee *ptrace.Tracee
 	raw    *RawSample
@@ -79,30 +79,30 @@ type held struct {
 }
 
 // add adds a thread, and asks it to stop if that is harmless.
-func (g *stopAll) add(t *Thread) {
-	h := &held{t: t}
-	g.peeker.takeHints(t)
-	g.all = append(g.all, h)
+func (s *stopAll) add(t *Thread) {
+	h := &heldThread{thread: t}
+	s.passive.takeHints(t)
+	s.threads = append(s.threads, h)
 	sched, err := t.files.SchedStat()
 	if err == nil {
 		h.call, err = t.files.Syscall()
 	}
 	if err != nil {
-		g.over(h, nil, err)
+		s.end(h, nil, err)
 		return
 	}
 	if h.call.Running || interruptible(t, &h.call) {
-		g.requestStop(h, len(g.all), sched.Runs)
+		s.requestStop(h, len(s.threads), sched.Runs)
 	}
 }
 
 // requestStop asks a thread to stop. runs is its run count from before h.call was read.
-func (g *stopAll) requestStop(h *held, tag int, runs uint64) {
-	h.raw = g.peeker.pool.Get()
-	h.raw.room(h.t.hints.get().Bytes)
-	tracee, err := g.ctl.Begin(h.t.TID)
+func (s *stopAll) requestStop(h *heldThread, tag int, runs uint64) {
+	h.raw = s.passive.pool.Get()
+	h.raw.reserveStack(h.thread.hints.get().Bytes)
+	tracee, err := s.ctl.Begin(h.thread.TID)
 	if err != nil {
-		g.over(h, nil, err)
+		s.end(h, nil, err)
 		return
 	}
 	if call := &h.call; !call.Running {
@@ -110,50 +110,50 @@ func (g *stopAll) requestStop(h *held, tag int, runs uint64) {
 	}
 	tracee.Tag = uint64(tag)
 	h.tracee, h.state = tracee, heldPending
-	g.pending++
+	s.pending++
 }
 
 // wait waits for the pending stops. Threads that do not stop in time are later read passively.
-func (g *stopAll) wait() {
-	for g.pending > 0 {
-		tracee := g.ctl.WaitAny(g.end)
+func (s *stopAll) wait() {
+	for s.pending > 0 {
+		tracee := s.ctl.WaitAny(s.waitUntil)
 		if tracee == nil {
 			break
 		}
-		if tracee.Tag == 0 || tracee.Tag > uint64(len(g.all)) {
-			g.ctl.Cancel(tracee)
+		if tracee.Tag == 0 || tracee.Tag > uint64(len(s.threads)) {
+			s.ctl.Cancel(tracee)
 			continue
 		}
-		g.all[tracee.Tag-1].state = heldStopped
-		g.pending--
+		s.threads[tracee.Tag-1].state = heldStopped
+		s.pending--
 	}
-	for _, h := range g.all {
+	for _, h := range s.threads {
 		if h.state == heldPending {
-			g.ctl.Cancel(h.tracee)
+			s.ctl.Cancel(h.tracee)
 			h.state = heldAsleep
-			g.pending--
+			s.pending--
 		}
 	}
 }
 
 // readAllPassively reads all threads that are not stopped, and reports whether any of them has changed.
-func (g *stopAll) readAllPassively() (changed bool) {
-	for i, h := range g.all {
+func (s *stopAll) readAllPassively() (changed bool) {
+	for i, h := range s.threads {
 		if h.state != heldAsleep {
 			continue
 		}
-		outcome, s, err := g.peeker.Begin(h.t)
+		outcome, raw, err := s.passive.Begin(h.thread)
 		switch {
-		case errors.Is(err, refusal.Running) && procmem.Now() < g.end:
+		case errors.Is(err, refusal.Running) && procmem.Now() < s.waitUntil:
 			h.call = procmem.SyscallInfo{Running: true, Nr: -1}
-			g.requestStop(h, i+1, 0)
+			s.requestStop(h, i+1, 0)
 			changed = true
 		case errors.Is(err, refusal.Running):
-			g.over(h, nil, ptrace.ErrTimeout)
+			s.end(h, nil, ptrace.ErrTimeout)
 		case err != nil:
-			g.over(h, nil, err)
+			s.end(h, nil, err)
 		case outcome == Done:
-			h.raw = s
+			h.raw = raw
 			changed = true
 		}
 	}
@@ -161,73 +161,74 @@ func (g *stopAll) readAllPassively() (changed bool) {
 }
 
 // copyStack copies the stack of a stopped thread, while all are stopped.
-func (g *stopAll) copyStack(h *held) {
-	call, err := h.t.files.Syscall()
+func (s *stopAll) copyStack(h *heldThread) {
+	call, err := h.thread.files.Syscall()
 	if err != nil || call.Running || call.SP == 0 {
 		return // finish copies the stack
 	}
-	h.copied = h.raw.copyStack(h.t, call.SP, redZone) == nil && len(h.raw.Mem.Stack.Bytes) > 0
+	h.copied = h.raw.copyStack(h.thread, call.SP, redZone) == nil && len(h.raw.Mem.Stack.Bytes) > 0
 }
 
-func (g *stopAll) finish(h *held) {
+func (s *stopAll) finish(h *heldThread) {
 	switch h.state {
 	case heldAsleep:
 		if h.raw == nil {
-			g.over(h, nil, ptrace.ErrTimeout)
+			s.end(h, nil, ptrace.ErrTimeout)
 		} else {
-			g.over(h, h.raw, nil)
+			s.end(h, h.raw, nil)
 		}
 	case heldStopped:
-		s := h.raw
-		g.req = ptrace.Request{Stack: s.buf, Memory: h.t.Memory, Files: h.t.files, Extra: g.peeker.extraOf(h.t),
-			Regions: g.peeker.regions[:]}
+		raw := h.raw
+		s.req = ptrace.Request{Stack: raw.buf, Memory: h.thread.Memory, Files: h.thread.files,
+			Extra:   s.passive.extraOf(h.thread),
+			Regions: s.passive.regions[:]}
 		if h.copied {
-			g.req.Stack = nil
+			s.req.Stack = nil
 		}
-		h.state = heldOver
-		if err := g.ctl.Finish(h.tracee, &g.req, &g.stop); err != nil {
-			g.over(h, nil, err)
+		h.state = heldDone
+		if err := s.ctl.Finish(h.tracee, &s.req, &s.stop); err != nil {
+			s.end(h, nil, err)
 			return
 		}
-		g.fill(h)
-		g.over(h, s, nil)
+		s.fillFromStop(h)
+		s.end(h, raw, nil)
 	}
 }
 
-func (g *stopAll) fill(h *held) {
-	s, stop := h.raw, &g.stop
-	if g.first == 0 || stop.Running < g.first {
-		g.first = stop.Running
+func (s *stopAll) fillFromStop(h *heldThread) {
+	raw, stop := h.raw, &s.stop
+	if s.firstStop == 0 || stop.Running < s.firstStop {
+		s.firstStop = stop.Running
 	}
-	g.last = max(g.last, stop.Detach)
-	s.Regs, s.Sched, s.At, s.How = stop.Regs, stop.Sched, stop.Stop, ByStop
+	s.lastDetach = max(s.lastDetach, stop.Detach)
+	raw.Regs, raw.Sched, raw.At, raw.How = stop.Regs, stop.Sched, stop.Stop, ByStop
 	if !h.copied {
-		s.setStack(stop.StackAddr, stop.StackLen, stop.StackAsked)
-		s.copyShape = copyShape{}
+		raw.setStack(stop.StackAddr, stop.StackLen, stop.StackAsked)
+		raw.copyShape = copyShape{}
 	}
-	s.keepRegions(g.peeker.regions[:stop.Regions])
-	s.Restarted, s.Stopped, s.wchan = stop.Restarted, stop.Detach-stop.Running, s.wchan[:0]
-	s.Left, s.Broken, s.ReportedTwice = sample.NotStopped{}, stop.Broken, stop.ReportedTwice
-	s.Call, s.State = h.call, sample.Sleeping
+	raw.keepRegions(s.passive.regions[:stop.Regions])
+	raw.Restarted, raw.StopTime, raw.wchan = stop.Restarted, stop.Detach-stop.Running, raw.wchan[:0]
+	raw.NotStopped, raw.Broken, raw.ReportedTwice = sample.NotStopped{}, stop.Broken, stop.ReportedTwice
+	raw.Call, raw.State = h.call, sample.Sleeping
 	switch {
 	case stop.Kind == ptrace.KindGroup:
-		s.State = sample.Stopped
+		raw.State = sample.Stopped
 	case h.call.Running:
-		s.State = sample.Running
+		raw.State = sample.Running
 	}
 }
 
-// over ends the observation of a thread.
-func (g *stopAll) over(h *held, s *RawSample, err error) {
-	h.state = heldOver
-	g.done(h.t, s, err)
+// end ends the observation of a thread.
+func (s *stopAll) end(h *heldThread, raw *RawSample, err error) {
+	h.state = heldDone
+	s.done(h.thread, raw, err)
 }
 
-func (g *stopAll) detachAll() {
-	for _, h := range g.all {
+func (s *stopAll) detachAll() {
+	for _, h := range s.threads {
 		if h.state == heldPending || h.state == heldStopped {
-			h.state = heldOver
-			g.ctl.Cancel(h.tracee)
+			h.state = heldDone
+			s.ctl.Cancel(h.tracee)
 		}
 	}
 }

@@ -30,14 +30,14 @@ func (c *stopCopy) add(r frames.Region) {
 // drop drops all but the first n regions.
 func (c *stopCopy) drop(n int) { c.Others = c.out[:n] }
 
-// endOf gives the return address at a frame's outer end, if copied with the saved registers.
-func (c *stopCopy) endOf(end frames.Addr) (pc frames.Addr, ok bool) {
+// returnAddressAt gives the return address at a frame's outer end, if copied with the saved registers.
+func (c *stopCopy) returnAddressAt(end frames.Addr) (pc frames.Addr, ok bool) {
 	from := end - savedBelow
 	if s := &c.Stack; from-s.Addr < uint64(len(s.Bytes)) {
-		return inPiece(s, from)
+		return returnAddressIn(s, from)
 	}
 	for i := range c.Others {
-		if pc, ok = inPiece(&c.Others[i], from); ok {
+		if pc, ok = returnAddressIn(&c.Others[i], from); ok {
 			return pc, true
 		}
 	}
@@ -47,7 +47,7 @@ func (c *stopCopy) endOf(end frames.Addr) (pc frames.Addr, ok bool) {
 	return pc, ok
 }
 
-func inPiece(r *frames.Region, from frames.Addr) (pc frames.Addr, ok bool) {
+func returnAddressIn(r *frames.Region, from frames.Addr) (pc frames.Addr, ok bool) {
 	n, at := uint64(len(r.Bytes)), from-r.Addr
 	if at >= n || n-at < savedBelow {
 		return 0, false

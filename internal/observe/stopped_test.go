@@ -28,8 +28,8 @@ func TestLengthOfAStopBeginsAtTheStop(t *testing.T) {
 		"at work in the kernel for long": {stop(3000, 7), 40*us + wayIntoStop, 2000*us - wayIntoStop},
 		"queued for long":                {stop(3000, 8), 40 * us, 0},
 	} {
-		th := &Thread{clockReads: clockReads{before: procmem.SchedStat{Runs: 7}}}
-		if stopped, late := th.stopped(c.stop); stopped != c.stopped || late != c.late {
+		th := &Thread{clockReads: clockReads{lastClocks: procmem.SchedStat{Runs: 7}}}
+		if stopped, late := th.stopTimes(c.stop); stopped != c.stopped || late != c.late {
 			t.Errorf("%s: stopped for %d ns, late by %d, want %d and %d", name, stopped, late, c.stopped, c.late)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // serves all threads of a process. g, m, curg and g0 are as in Go: the running task, its worker, the worker's task, its
 // scheduler.
 type taskStacks struct {
-	of managed.Tasks
+	layout managed.Tasks
 
 	slot, g, m, curg, g0 []byte
 	stack, outer         []byte
@@ -33,8 +33,8 @@ type taskHint struct{ slot, m, g uint64 }
 
 const hintBits = 10
 
-func (e *taskStacks) hint(slot uint64) *taskHint {
-	return &e.hints[slot*0x9e3779b97f4a7c15>>(64-hintBits)]
+func (t *taskStacks) hint(slot uint64) *taskHint {
+	return &t.hints[slot*0x9e3779b97f4a7c15>>(64-hintBits)]
 }
 
 // Most bytes copied of a task's stack from its saved stack pointer, of its outer part if that is unknown, and of the
@@ -49,23 +49,23 @@ const (
 // TaskStacks gives what a stop must copy for a walk to continue on the stack of the task that a thread has left; nil if
 // there are no tasks.
 func TaskStacks(p *code.Process) ptrace.Extra {
-	var all severalTaskStacks
+	var s severalTaskStacks
 	for _, t := range p.Runtimes().Tasks() {
-		e := &taskStacks{
-			of: *t, slot: make([]byte, 8), g: make([]byte, t.TaskSize), m: make([]byte, t.WorkerSize),
+		t := &taskStacks{
+			layout: *t, slot: make([]byte, 8), g: make([]byte, t.TaskSize), m: make([]byte, t.WorkerSize),
 			curg: make([]byte, t.TaskSize), g0: make([]byte, t.TaskSize),
 			stack: make([]byte, taskStackCopy), outer: make([]byte, schedulerCopy),
 		}
-		touch(e.stack[:taskTouched])
-		all = append(all, e)
+		touch(t.stack[:taskTouched])
+		s = append(s, t)
 	}
-	switch len(all) {
+	switch len(s) {
 	case 0:
 		return nil
 	case 1:
-		return all[0]
+		return s[0]
 	}
-	return all
+	return s
 }
 
 // severalTaskStacks are those of several run-time systems in one process. A thread of one may have called another
@@ -73,46 +73,47 @@ func TaskStacks(p *code.Process) ptrace.Extra {
 type severalTaskStacks []*taskStacks
 
 // Regions implements [ptrace.Extra]: first for the run-time system whose goroutine's stack the thread is on.
-func (all severalTaskStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) (n int) {
+func (s severalTaskStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) (n int) {
 	first := -1
-	for i, e := range all {
-		if g, _, _ := e.current(regs, rd, out); g != 0 && e.onStack(e.g, regs.SP()) {
-			first, n = i, e.Regions(regs, rd, out)
+	for i, t := range s {
+		if g, _, _ := t.current(regs, rd, out); g != 0 && t.onStack(t.g, regs.SP()) {
+			first, n = i, t.Regions(regs, rd, out)
 			break
 		}
 	}
-	for i, e := range all {
+	for i, t := range s {
 		if i != first {
-			n += e.Regions(regs, rd, out[n:])
+			n += t.Regions(regs, rd, out[n:])
 		}
 	}
 	return n
 }
 
 // Prefetch implements [ptrace.Prefetcher], by the hint.
-func (e *taskStacks) Prefetch(regs *frames.Regs) []frames.Region {
-	slot := regs.TLS + uint64(e.of.TLS)
-	h := e.hint(slot)
-	if e.of.InRegister || h.slot != slot {
+func (t *taskStacks) Prefetch(regs *frames.Regs) []frames.Region {
+	slot := regs.TLS + uint64(t.layout.TLS)
+	h := t.hint(slot)
+	if t.layout.InRegister || h.slot != slot {
 		return nil
 	}
-	e.parts = [3]frames.Region{{Addr: h.slot, Bytes: e.slot}, {Addr: h.m, Bytes: e.m}, {Addr: h.g, Bytes: e.g}}
-	return e.parts[:]
+	t.parts = [3]frames.Region{{Addr: h.slot, Bytes: t.slot}, {Addr: h.m, Bytes: t.m}, {Addr: h.g, Bytes: t.g}}
+	return t.parts[:]
 }
 
 // StackEnd implements [ptrace.StackEnder], for a thread on its goroutine's stack.
-func (e *taskStacks) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
-	h := e.hint(regs.TLS + uint64(e.of.TLS))
-	if !e.hinted(h) && !e.another(h, rd) || word(e.m, e.of.Current) != h.g || !e.onStack(e.g, regs.SP()) {
+func (t *taskStacks) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
+	h := t.hint(regs.TLS + uint64(t.layout.TLS))
+	if !t.hinted(h) && !t.readOtherTask(h, rd) || word(t.m, t.layout.Current) != h.g || !t.onStack(t.g, regs.SP()) {
 		return 0
 	}
-	return word(e.g, e.of.StackHi)
+	return word(t.g, t.layout.StackHi)
 }
 
-// another reads the running task if it is not the hint's, and corrects the hint. Precondition: its m was read.
-func (e *taskStacks) another(h *taskHint, rd *ptrace.Reader) bool {
-	g := word(e.slot, 0)
-	if g == 0 || g == h.g || g != word(e.m, e.of.Current) || rd.Read(g, e.g) != len(e.g) || word(e.g, e.of.Worker) != h.m {
+// readOtherTask reads the running task if it is not the hint's, and corrects the hint. Precondition: its m was read.
+func (t *taskStacks) readOtherTask(h *taskHint, rd *ptrace.Reader) bool {
+	g := word(t.slot, 0)
+	if g == 0 || g == h.g || g != word(t.m, t.layout.Current) || rd.Read(g, t.g) != len(t.g) || word(t.g,
+		t.layout.Worker) != h.m {
 		return false
 	}
 	h.g = g
@@ -120,108 +121,108 @@ func (e *taskStacks) another(h *taskHint, rd *ptrace.Reader) bool {
 }
 
 // Regions implements [ptrace.Extra].
-func (e *taskStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
+func (t *taskStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
 	if len(out) < 7 { // slot, g, m, labels, scheduler's stack, curg, its stack
 		return 0
 	}
-	g, m, n := e.current(regs, rd, out)
+	g, m, n := t.current(regs, rd, out)
 	if g == 0 {
 		return 0
 	}
-	out[n] = frames.Region{Addr: g, Bytes: e.g}
-	out[n+1] = frames.Region{Addr: m, Bytes: e.m}
+	out[n] = frames.Region{Addr: g, Bytes: t.g}
+	out[n+1] = frames.Region{Addr: m, Bytes: t.m}
 	n += 2
-	c := &e.of
-	curg, on := word(e.m, c.Current), e.onStack(e.g, regs.SP())
+	c := &t.layout
+	curg, on := word(t.m, c.Current), t.onStack(t.g, regs.SP())
 	if g == curg {
-		n = e.copyLabels(e.g, rd, out, n)
+		n = t.copyLabels(t.g, rd, out, n)
 	}
 	if on && g == curg {
-		return e.restOfStack(rd, out, n)
+		return t.restOfStack(rd, out, n)
 	}
 	// In a signal handler's first instructions g is still the interrupted code's.
-	signal := !on || g != word(e.m, c.Scheduler)
+	signal := !on || g != word(t.m, c.Scheduler)
 	if signal {
-		n = e.scheduler(rd, out, n)
+		n = t.scheduler(rd, out, n)
 	}
 	if curg == 0 {
 		return n
 	}
 	if curg == g {
-		copy(e.curg, e.g)
-	} else if rd.Read(curg, e.curg) != len(e.curg) {
+		copy(t.curg, t.g)
+	} else if rd.Read(curg, t.curg) != len(t.curg) {
 		return n
 	} else {
-		out[n] = frames.Region{Addr: curg, Bytes: e.curg}
-		n = e.copyLabels(e.curg, rd, out, n+1)
+		out[n] = frames.Region{Addr: curg, Bytes: t.curg}
+		n = t.copyLabels(t.curg, rd, out, n+1)
 	}
-	from, size := e.span(signal)
-	if size = rd.Read(from, e.stack[:size]); size == 0 {
+	from, size := t.stackToCopy(signal)
+	if size = rd.Read(from, t.stack[:size]); size == 0 {
 		return n
 	}
-	out[n] = frames.Region{Addr: from, Bytes: e.stack[:size]}
+	out[n] = frames.Region{Addr: from, Bytes: t.stack[:size]}
 	return n + 1
 }
 
 // restOfStack copies what the copy of the stack lacks of the running task's stack.
-func (e *taskStacks) restOfStack(rd *ptrace.Reader, out []frames.Region, n int) int {
+func (t *taskStacks) restOfStack(rd *ptrace.Reader, out []frames.Region, n int) int {
 	at, copied := rd.Stack()
-	from, hi := at+uint64(copied), word(e.g, e.of.StackHi)
+	from, hi := at+uint64(copied), word(t.g, t.layout.StackHi)
 	if copied == 0 || from >= hi {
 		return n
 	}
-	size := rd.Read(from, e.stack[:min(hi-from, taskStackCopy)])
+	size := rd.Read(from, t.stack[:min(hi-from, taskStackCopy)])
 	if size == 0 {
 		return n
 	}
-	out[n] = frames.Region{Addr: from, Bytes: e.stack[:size]}
+	out[n] = frames.Region{Addr: from, Bytes: t.stack[:size]}
 	return n + 1
 }
 
 // onStack reports whether sp is on the stack of a task.
-func (e *taskStacks) onStack(g []byte, sp uint64) bool {
-	return sp >= word(g, e.of.StackLo) && sp <= word(g, e.of.StackHi)
+func (t *taskStacks) onStack(g []byte, sp uint64) bool {
+	return sp >= word(g, t.layout.StackLo) && sp <= word(g, t.layout.StackHi)
 }
 
 // scheduler copies the outer part of the scheduler's stack.
-func (e *taskStacks) scheduler(rd *ptrace.Reader, out []frames.Region, n int) int {
-	c := &e.of
-	g0 := word(e.m, c.Scheduler)
-	if g0 == 0 || rd.Read(g0, e.g0) != len(e.g0) {
+func (t *taskStacks) scheduler(rd *ptrace.Reader, out []frames.Region, n int) int {
+	c := &t.layout
+	g0 := word(t.m, c.Scheduler)
+	if g0 == 0 || rd.Read(g0, t.g0) != len(t.g0) {
 		return n
 	}
-	lo, hi := word(e.g0, c.StackLo), word(e.g0, c.StackHi)
+	lo, hi := word(t.g0, c.StackLo), word(t.g0, c.StackHi)
 	from := max(lo, hi-min(hi, schedulerCopy))
 	if hi <= from {
 		return n
 	}
-	size := rd.Read(from, e.outer[:hi-from])
+	size := rd.Read(from, t.outer[:hi-from])
 	if size == 0 {
 		return n
 	}
-	out[n] = frames.Region{Addr: from, Bytes: e.outer[:size]}
+	out[n] = frames.Region{Addr: from, Bytes: t.outer[:size]}
 	return n + 1
 }
 
 // current reads the running g and its m. g is in thread-local storage, on arm64 in a register that C code may reuse.
-func (e *taskStacks) current(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) (g, m uint64, n int) {
-	if e.of.InRegister {
-		g, _ = regs.Get(e.of.Register)
-		return e.running(g, rd, 0)
+func (t *taskStacks) current(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) (g, m uint64, n int) {
+	if t.layout.InRegister {
+		g, _ = regs.Get(t.layout.Register)
+		return t.running(g, rd, 0)
 	}
-	slot := regs.TLS + uint64(e.of.TLS)
+	slot := regs.TLS + uint64(t.layout.TLS)
 	if regs.TLS == 0 {
 		return 0, 0, 0
 	}
-	out[0] = frames.Region{Addr: slot, Bytes: e.slot}
-	h := e.hint(slot)
-	if h.slot == slot && e.asHinted(h, regs, rd) {
+	out[0] = frames.Region{Addr: slot, Bytes: t.slot}
+	h := t.hint(slot)
+	if h.slot == slot && t.readHintedTask(h, regs, rd) {
 		return h.g, h.m, 1
 	}
-	if rd.Read(slot, e.slot) != len(e.slot) {
+	if rd.Read(slot, t.slot) != len(t.slot) {
 		return 0, 0, 0
 	}
-	g, m, n = e.running(word(e.slot, 0), rd, 1)
+	g, m, n = t.running(word(t.slot, 0), rd, 1)
 	if g != 0 {
 		*h = taskHint{slot, m, g}
 	}
@@ -229,36 +230,36 @@ func (e *taskStacks) current(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 }
 
 // running reads a g and its m, and gives 0 if that g does not run.
-func (e *taskStacks) running(g uint64, rd *ptrace.Reader, regions int) (uint64, uint64, int) {
-	if g == 0 || rd.Read(g, e.g) != len(e.g) {
+func (t *taskStacks) running(g uint64, rd *ptrace.Reader, regions int) (uint64, uint64, int) {
+	if g == 0 || rd.Read(g, t.g) != len(t.g) {
 		return 0, 0, 0
 	}
-	m := word(e.g, e.of.Worker)
-	if m == 0 || rd.Read(m, e.m) != len(e.m) || !e.runs(g) {
+	m := word(t.g, t.layout.Worker)
+	if m == 0 || rd.Read(m, t.m) != len(t.m) || !t.isRunning(g) {
 		return 0, 0, 0
 	}
 	return g, m, regions
 }
 
-func (e *taskStacks) asHinted(h *taskHint, regs *frames.Regs, rd *ptrace.Reader) bool {
-	read := rd.Prefetched() || rd.ReadAll(e.Prefetch(regs)) == len(e.slot)+len(e.m)+len(e.g)
-	return read && e.hinted(h)
+func (t *taskStacks) readHintedTask(h *taskHint, regs *frames.Regs, rd *ptrace.Reader) bool {
+	read := rd.Prefetched() || rd.ReadAll(t.Prefetch(regs)) == len(t.slot)+len(t.m)+len(t.g)
+	return read && t.hinted(h)
 }
 
-func (e *taskStacks) hinted(h *taskHint) bool {
-	return word(e.slot, 0) == h.g && word(e.g, e.of.Worker) == h.m && e.runs(h.g)
+func (t *taskStacks) hinted(h *taskHint) bool {
+	return word(t.slot, 0) == h.g && word(t.g, t.layout.Worker) == h.m && t.isRunning(h.g)
 }
 
-func (e *taskStacks) runs(g uint64) bool {
-	c := &e.of
-	return !e.of.InRegister || g == word(e.m, c.Scheduler) || g == word(e.m, c.Signals) || g == word(e.m, c.Current)
+func (t *taskStacks) isRunning(g uint64) bool {
+	c := &t.layout
+	return !t.layout.InRegister || g == word(t.m, c.Scheduler) || g == word(t.m, c.Signals) || g == word(t.m, c.Current)
 }
 
-// span gives the stack to copy: from the saved sp, or the outer part after a signal.
-func (e *taskStacks) span(signal bool) (from uint64, n int) {
-	c := &e.of
-	lo, hi := word(e.curg, c.StackLo), word(e.curg, c.StackHi)
-	from = word(e.curg, c.SavedSP)
+// stackToCopy gives the stack to copy: from the saved sp, or the outer part after a signal.
+func (t *taskStacks) stackToCopy(signal bool) (from uint64, n int) {
+	c := &t.layout
+	lo, hi := word(t.curg, c.StackLo), word(t.curg, c.StackHi)
+	from = word(t.curg, c.SavedSP)
 	if signal || from < lo || from > hi {
 		from = max(lo, hi-min(hi, taskOuterCopy))
 	}
@@ -285,11 +286,11 @@ const (
 // copyLabels copies a task's labels, which may be freed later, into one region at the address of the list: its head,
 // its pairs, then the strings, each padded to 8 bytes ([managed.Tasks.Labels]; runtime/pprof/label.go since Go 1.24).
 // The maps of Go up to 1.23 are copied in the same form.
-func (e *taskStacks) copyLabels(g []byte, rd *ptrace.Reader, out []frames.Region, n int) int {
-	if e.of.Labels == nil {
+func (t *taskStacks) copyLabels(g []byte, rd *ptrace.Reader, out []frames.Region, n int) int {
+	if t.layout.Labels == nil {
 		return n
 	}
-	off, b := e.of.Labels.Load(), e.labels[:]
+	off, b := t.layout.Labels.Load(), t.labels[:]
 	if off <= 0 || off+8 > int64(len(g)) || word(g, off) == 0 || rd.Read(word(g, off), b[:labelsHead]) != labelsHead {
 		return n
 	}
@@ -300,12 +301,12 @@ func (e *taskStacks) copyLabels(g []byte, rd *ptrace.Reader, out []frames.Region
 			return n
 		}
 	} else {
-		if count = e.mapPairs(list, rd, b); count == 0 {
+		if count = t.mapPairs(list, rd, b); count == 0 {
 			return n
 		}
 		end = labelsHead + labelsPair*int(count)
 	}
-	texts := e.texts[:0]
+	texts := t.texts[:0]
 	for at := labelsHead; at < labelsHead+labelsPair*int(count); at += labelsPair / 2 {
 		size := word(b, int64(at)+8)
 		if size > maxLabel || end+int(size+7)&^7 > len(b) {
@@ -336,8 +337,8 @@ const (
 	slotInUse    = 5 // at least
 )
 
-func (e *taskStacks) mapPairs(at uint64, rd *ptrace.Reader, list []byte) (count uint64) {
-	m := e.bucket[:]
+func (t *taskStacks) mapPairs(at uint64, rd *ptrace.Reader, list []byte) (count uint64) {
+	m := t.bucket[:]
 	if at == 0 || rd.Read(at, m[:mapBytes]) != mapBytes || word(m, mapOld) != 0 || m[mapLogSize] != 0 ||
 		word(m, 0) == 0 || word(m, 0) > maxLabels {
 		return 0

@@ -28,7 +28,7 @@ func TestThreadThatRunsTheSameGoroutineIsReadInOneCall(t *testing.T) {
 	base := uint64(reflect.ValueOf(mem).Pointer())
 	set := func(at, to uint64) { binary.LittleEndian.PutUint64(mem[at:], base+to) }
 	const slot, one, two, m, other = 8, 256, 512, 1024, 2048
-	e := &taskStacks{of: managed.Tasks{Worker: 48, Scheduler: 0, Signals: 80, Current: 192}, slot: make([]byte, 8),
+	e := &taskStacks{layout: managed.Tasks{Worker: 48, Scheduler: 0, Signals: 80, Current: 192}, slot: make([]byte, 8),
 		g: make([]byte, 64), m: make([]byte, 200), curg: make([]byte, 64), stack: make([]byte, taskStackCopy)}
 	run := func(g, onM uint64) {
 		set(slot, g)
@@ -70,7 +70,7 @@ func TestTheStackOfAnotherGoroutineEndsWhereItsOwnDoes(t *testing.T) {
 	base := uint64(reflect.ValueOf(mem).Pointer())
 	set := func(at, to uint64) { binary.LittleEndian.PutUint64(mem[at:], base+to) }
 	const slot, one, two, zero, m = 8, 256, 512, 768, 1024
-	e := &taskStacks{of: managed.Tasks{StackLo: 0, StackHi: 8, Worker: 48, Scheduler: 8, Signals: 80, Current: 192},
+	e := &taskStacks{layout: managed.Tasks{StackLo: 0, StackHi: 8, Worker: 48, Scheduler: 8, Signals: 80, Current: 192},
 		slot: make([]byte, 8), g: make([]byte, 64), m: make([]byte, 200), curg: make([]byte, 64), g0: make([]byte, 64),
 		stack: make([]byte, taskStackCopy), outer: make([]byte, schedulerCopy)}
 	for g, lo := range map[uint64]uint64{one: 2048, two: 4096, zero: 6144} {

@@ -37,14 +37,14 @@ type Thread struct {
 	kept       keptRegs
 	gaveUpCall *gaveUpCall // nil if no call gave up
 	walkState
-	underWay
+	pendingStop
 	lastStop
 	planState
 }
 
 type clockReads struct {
-	before procmem.SchedStat // at the last observation
-	first  procmem.SchedStat // at the first one
+	lastClocks  procmem.SchedStat // at the last observation
+	firstClocks procmem.SchedStat // at the first one
 }
 
 type walkState struct {
@@ -54,20 +54,20 @@ type walkState struct {
 	retryBackoff retryBackoff
 }
 
-type underWay struct {
-	pending  *RawSample     // nil if there is none
-	stopping *ptrace.Tracee // valid while pending
-	begun    int64          // CLOCK_MONOTONIC ns
-	queued   bool           // it waits for the tracer's processor
+type pendingStop struct {
+	pending      *RawSample     // nil if there is none
+	stopping     *ptrace.Tracee // valid while pending
+	begun        int64          // CLOCK_MONOTONIC ns
+	awaitsTracer bool           // it waits for the tracer's processor
 }
 
 type lastStop struct {
-	stoppedAt frames.Addr // stack pointer at the last stop
-	tls       uint64      // thread pointer; 0 before the first stop
-	copied    int         // bytes of stack copied then
-	regions   int         // bytes of regions copied lately: a maximum that decays
-	pause     int64       // expected length of the next stop, ns; 0 if unknown
-	lostStop  int64       // length of a stop without a sample, ns
+	stackPointer  frames.Addr // stack pointer at the last stop
+	tls           uint64      // thread pointer; 0 before the first stop
+	copied        int         // bytes of stack copied then
+	regionBytes   int         // bytes of regions copied lately: a maximum that decays
+	expectedPause int64       // expected length of the next stop, ns; 0 if unknown
+	lostStop      int64       // length of a stop without a sample, ns
 }
 
 type planState struct {
@@ -95,15 +95,15 @@ func (t *Thread) CopyFirst(n int64) {
 	t.hints.init(t.feedback.hints)
 }
 
-// BeganOn sets the end of the thread's first stack, 0 if there is none. Its outermost frames are copied while the
-// thread is on another stack (SBCL's call_into_lisp_first_time), as the first walk may come late. Precondition: no walk
-// was made.
-func (t *Thread) BeganOn(stackEnd frames.Addr) {
-	if stackEnd < beganBytes {
+// SetFirstStackEnd sets the end of the thread's first stack, 0 if there is none. Its outermost frames are copied while
+// the thread is on another stack (SBCL's call_into_lisp_first_time), as the first walk may come late. Precondition: no
+// walk was made.
+func (t *Thread) SetFirstStackEnd(stackEnd frames.Addr) {
+	if stackEnd < firstStackBytes {
 		return
 	}
-	t.feedback.hints.Others[0] = StackRef{At: stackEnd - beganBytes, Began: true}
-	t.feedback.others.left[0] = othersLeast
+	t.feedback.hints.Others[0] = StackRef{At: stackEnd - firstStackBytes, FirstStack: true}
+	t.feedback.others.walksLeft[0] = othersLeast
 	t.hints.init(t.feedback.hints)
 }
 
@@ -117,11 +117,11 @@ func (t *Thread) Files() *procmem.ThreadFiles { return t.files }
 func (t *Thread) Pending() bool { return t.pending != nil }
 
 // LastSched gives the clocks that the last call of Begin read.
-func (t *Thread) LastSched() procmem.SchedStat { return t.before }
+func (t *Thread) LastSched() procmem.SchedStat { return t.lastClocks }
 
 // Ran gives the number of arrivals on a processor and the processor time, in ns, since the first observation.
 func (t *Thread) Ran() (runs, cpu int64) {
-	return int64(t.before.Runs - t.first.Runs), int64(t.before.CPU - t.first.CPU)
+	return int64(t.lastClocks.Runs - t.firstClocks.Runs), int64(t.lastClocks.CPU - t.firstClocks.CPU)
 }
 
 // Feedback gives the thread's WalkFeedback. It belongs to the goroutine that walks.
@@ -138,20 +138,20 @@ const (
 	retryFactor = 4
 )
 
-// again counts an observation of an unchanged thread, and reports whether to read it again.
-func (d *retryBackoff) again(incomplete bool) bool {
+// rereadDue counts an observation of an unchanged thread, and reports whether to read it again.
+func (b *retryBackoff) rereadDue(incomplete bool) bool {
 	if !incomplete {
-		*d = retryBackoff{}
+		*b = retryBackoff{}
 		return false
 	}
-	if d.next == 0 {
-		d.next = firstRetry
+	if b.next == 0 {
+		b.next = firstRetry
 	}
-	if d.reused++; d.reused < d.next {
+	if b.reused++; b.reused < b.next {
 		return false
 	}
-	if d.next <= math.MaxUint32/retryFactor {
-		d.next *= retryFactor
+	if b.next <= math.MaxUint32/retryFactor {
+		b.next *= retryFactor
 	}
 	return true
 }

@@ -23,7 +23,7 @@ const (
 )
 
 // classify gives the end of a walk of s. Precondition: size has the root as of the walk before.
-func classify(p *code.Process, w *frames.Walker, s *RawSample, size *copySize) walkEnd {
+func classify(p *code.Process, w *frames.Walker, s *RawSample, size *sizeLearner) walkEnd {
 	switch stop := w.StopReason(); {
 	case stop.Complete():
 		return endComplete
@@ -39,14 +39,14 @@ func classify(p *code.Process, w *frames.Walker, s *RawSample, size *copySize) w
 		return endPastRoot
 	case w.Away():
 		return endCutOther
-	case s.by != nil:
+	case s.outline != nil:
 		return endBetween
 	}
 	return endCut
 }
 
-// cut reports whether the walk ended beyond the copy of a stack.
-func (e walkEnd) cut() bool { return e == endCut || e == endBetween || e == endCutOther }
+// isCut reports whether the walk ended beyond the copy of a stack.
+func (e walkEnd) isCut() bool { return e == endCut || e == endBetween || e == endCutOther }
 
 // mayChange reports whether a later walk of an equal copy may get further, after an exec or with newly loaded code.
 func mayChange(stop frames.StopReason) bool {

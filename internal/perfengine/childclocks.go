@@ -14,7 +14,7 @@ import (
 // childClocks reports the CPU time of descendants that are never tracked, by program, from records that are permitted
 // to ordinary users ([perfevents.OpenDescendants]).
 type childClocks struct {
-	run     *engine.Run
+	shared  *engine.SharedState
 	threads func() int         // number of tracked threads
 	reader  *perfevents.Reader // nil: no records
 	table   *descendants.Table[*handover.Process, struct{}]
@@ -31,92 +31,92 @@ const (
 	mostInherited = 8192
 )
 
-func (d *childClocks) begin(r *perfevents.Reader) {
+func (c *childClocks) begin(r *perfevents.Reader) {
 	if r != nil {
-		d.reader, d.table, d.checked = r, descendants.New[*handover.Process, struct{}](), procmem.Now()
+		c.reader, c.table, c.checked = r, descendants.New[*handover.Process, struct{}](), procmem.Now()
 	}
 }
 
 // processTracked opens events for the threads of a process. If an ancestor has events, they record it already.
-func (d *childClocks) processTracked(p *process) {
-	if d.reader == nil {
+func (c *childClocks) processTracked(p *process) {
+	if c.reader == nil {
 		return
 	}
-	d.table.TrackClocks(p.Target.PID, p.Shared)
-	if p.Shared.FromStart {
+	c.table.TrackClocks(p.Target.PID, p.Handover)
+	if p.Handover.FromStart {
 		return
 	}
-	tids, err := p.Tasks.ListFrom(0, nil)
-	if err != nil || len(tids)*d.reader.Events() > mostDescriptors {
+	tids, err := p.TaskDir.ListFrom(0, nil)
+	if err != nil || len(tids)*c.reader.Events() > mostDescriptors {
 		return
 	}
 	for _, tid := range tids {
-		if !d.run.Files.Take(d.reader.Events()) {
+		if !c.shared.Files.Take(c.reader.Events()) {
 			return
 		}
-		if d.reader.OpenThread(tid) != nil { // ended or refused
-			d.run.Files.Give(d.reader.Events())
+		if c.reader.OpenThread(tid) != nil { // ended or refused
+			c.shared.Files.Give(c.reader.Events())
 		}
 	}
 }
 
-func (d *childClocks) processEnded(p *process, end *attribute.ProcessEnd) {
-	if d.report(d.run.Tick.At); d.table != nil {
-		end.Counted = d.table.ForgetClocks(p.Target.PID, p.Shared)
+func (c *childClocks) processEnded(p *process, end *attribute.ProcessEnd) {
+	if c.report(c.shared.Tick.At); c.table != nil {
+		end.Counted = c.table.ForgetClocks(p.Target.PID, p.Handover)
 	}
 }
 
-func (d *childClocks) report(now int64) {
-	if d.reader == nil {
+func (c *childClocks) report(now int64) {
+	if c.reader == nil {
 		return
 	}
-	d.records += d.table.DrainClocks(d.reader)
-	if since := now - d.checked; since >= checkEvery {
-		costly := float64(d.records) > mostRecords*float64(since)/1e9 || d.threads()*d.reader.Events() > mostInherited
-		if costly || d.reader.ProcessorsChanged() {
-			d.giveUp()
+	c.records += c.table.DrainClocks(c.reader)
+	if since := now - c.checked; since >= checkEvery {
+		costly := float64(c.records) > mostRecords*float64(since)/1e9 || c.threads()*c.reader.Events() > mostInherited
+		if costly || c.reader.ProcessorsChanged() {
+			c.giveUp()
 			return
 		}
-		d.checked, d.records = now, 0
-		d.table.Sweep()
+		c.checked, c.records = now, 0
+		c.table.Sweep()
 	}
-	for p := range d.table.All() {
+	for p := range c.table.All() {
 		if p.Ended {
-			d.claim(p, true)
+			c.claim(p, true)
 		}
 	}
 }
 
 // claim reports the CPU time of a descendant. exact reports that it is the whole time.
-func (d *childClocks) claim(p *descendants.Untracked[*handover.Process, struct{}], exact bool) {
+func (c *childClocks) claim(p *descendants.Untracked[*handover.Process, struct{}], exact bool) {
 	for i, s := range p.Spent {
 		s.Program.Keep()
-		d.run.Out.Add(handover.Event{
-			Kind: handover.ChildKnown, Proc: p.Waiter, Ran: s.Program, At: d.run.Tick.At, Length: s.NS, Exact: exact,
+		c.shared.Out.Add(handover.Event{
+			Kind: handover.ChildTime, Proc: p.Waiter, Program: s.Program, At: c.shared.Tick.At, Length: s.NS, Exact: exact,
 			Last: i == len(p.Spent)-1,
 		})
 	}
 }
 
 // giveUp ends the records, as they cost too much.
-func (d *childClocks) giveUp() {
-	for p := range d.table.All() {
-		d.claim(p, false)
+func (c *childClocks) giveUp() {
+	for p := range c.table.All() {
+		c.claim(p, false)
 	}
-	d.run.Files.Give(d.reader.Events() * d.reader.OpenThreads())
-	d.reader.Close()
-	d.reader, d.table, d.checked, d.records = nil, nil, 0, 0
+	c.shared.Files.Give(c.reader.Events() * c.reader.OpenThreads())
+	c.reader.Close()
+	c.reader, c.table, c.checked, c.records = nil, nil, 0, 0
 }
 
-func (d *childClocks) pause() {
-	if d.reader != nil {
-		d.reader.Pause()
+func (c *childClocks) pause() {
+	if c.reader != nil {
+		c.reader.Pause()
 	}
 }
 
-func (d *childClocks) resume() {
-	if d.reader != nil {
-		d.reader.Resume()
-		d.table.Interrupted()
+func (c *childClocks) resume() {
+	if c.reader != nil {
+		c.reader.Resume()
+		c.table.Interrupted()
 	}
 }

@@ -15,10 +15,10 @@ import (
 // until its process has ended or is tracked. Then it is a claim on the time of the children of the nearest tracked
 // ancestor ([attribute.Process.ClaimOfChild]), or on the time of the process itself.
 type children struct {
-	run     *engine.Run
+	shared  *engine.SharedState
 	stream  *stream
 	claims  *claims
-	n       *sampleCounts
+	counts  *sampleCounts
 	table   *descendants.Table[*handover.Process, childSample] // nil: none are sampled
 	waiting int                                                // samples
 	swept   int64                                              // CLOCK_MONOTONIC ns
@@ -56,17 +56,17 @@ func (c *children) keep(r *perfevents.Record) {
 	if c.table == nil {
 		return
 	}
-	n, p := c.n, c.table.Find(r.PID)
+	n, p := c.counts, c.table.Find(r.PID)
 	switch {
 	case p == nil:
 	case !r.Usable() && !r.NoUser:
 		n.unusable++
-	case c.waiting >= mostChildSamples || c.run.Pool.Waiting() > mostWaitingBytes:
+	case c.waiting >= mostChildSamples || c.shared.Pool.BytesWaiting() > mostWaitingBytes:
 		n.dropped++
 	default:
 		n.taken++
 		c.waiting++
-		p.Kept = append(p.Kept, childSample{r.TID, c.stream.raw(c.run.Observer, r), p.At(r.Time)})
+		p.Kept = append(p.Kept, childSample{r.TID, c.stream.rawSample(c.shared.Observer, r), p.At(r.Time)})
 	}
 }
 
@@ -92,7 +92,7 @@ func (c *children) handOver(now int64) {
 
 func (c *children) claim(kind handover.Kind, on *handover.Process, s childSample) {
 	s.in.Keep()
-	c.claims.add(handover.Event{Kind: kind, Proc: on, RawSample: s.raw, Ran: s.in})
+	c.claims.report(handover.Event{Kind: kind, Proc: on, RawSample: s.raw, Program: s.in})
 }
 
 // processTracked passes the samples of a process to its threads. Those from before its last exec are claims on its
@@ -101,7 +101,7 @@ func (c *children) processTracked(p *process) {
 	if c.table == nil {
 		return
 	}
-	before := c.table.Track(p.Target.PID, p.Shared)
+	before := c.table.Track(p.Target.PID, p.Handover)
 	if before == nil {
 		return
 	}
@@ -111,14 +111,14 @@ func (c *children) processTracked(p *process) {
 		if last && p.mode == modeSamples && !c.claims.full() {
 			c.claims.keep(p, s.tid, s.raw)
 		} else {
-			c.claim(handover.SampledEnded, p.Shared, s)
+			c.claim(handover.SampledUntracked, p.Handover, s)
 		}
 	}
 }
 
 func (c *children) processEnded(p *process) {
 	if c.table != nil {
-		c.table.Forget(p.Target.PID, p.Shared)
+		c.table.Forget(p.Target.PID, p.Handover)
 	}
 }
 
@@ -132,7 +132,7 @@ func (c *children) end(goesOn bool) {
 			if goesOn {
 				c.claim(handover.ChildSampled, p.Waiter, s)
 			} else {
-				c.run.Observer.Drop(s.raw)
+				c.shared.Observer.Drop(s.raw)
 			}
 		}
 	}

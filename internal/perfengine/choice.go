@@ -13,30 +13,30 @@ import (
 
 // choice chooses for each process whether its running threads are sampled by the kernel or stopped. A sample has
 // registers and one piece of one stack; a stop can copy more. The choice depends on what samples lack
-// ([handover.FallbackReason]), never on a program's name:
+// ([handover.SampleLack]), never on a program's name:
 //
 //   - frames that are not on the stack (package managed): stopped, always;
-//   - further stacks, known from the code image: stopped, unless the user insists on samples ([Source.Choose]);
+//   - further stacks, known from the code image: stopped, unless the user insists on samples ([Source.MayFallBack]);
 //   - incomplete stacks for another reason: the same, once a hundredth of the samples shows it;
 //   - the same for all children that are not tracked: ticks find and stop them;
 //   - samples: none can be walked (32-bit code): stopped.
 //
 // After an exec the choice is made again. If no samples come at all, all processes are stopped.
 type choice struct {
-	run      *engine.Run
-	host     engine.Host
-	choose   bool // false: the user insists on samples
-	stream   *stream
-	procs    *processes
-	claims   *claims
-	scope    scope
-	children *children
-	samples  *samples
+	shared      *engine.SharedState
+	host        engine.Host
+	mayFallBack bool // false: the user insists on samples
+	stream      *stream
+	procs       *processes
+	claims      *claims
+	scope       scope
+	children    *children
+	samples     *samples
 
 	anySampled bool // a process was sampled
 	// fellBack counts the processes that are stopped, by what their samples lack. sampledAnyway counts those that are
 	// sampled although samples lack it.
-	fellBack, sampledAnyway [handover.NumFallbackReasons]int64
+	fellBack, sampledAnyway [handover.NumSampleLacks]int64
 	childrenFellBack        bool
 
 	checked        int64 // CLOCK_MONOTONIC ns
@@ -48,34 +48,34 @@ type choice struct {
 const silentPeriods = 50
 
 func (c *choice) chooseAll() {
-	if c.stream.reader == nil || c.run.Ending {
+	if c.stream.reader == nil || c.shared.Ending {
 		return
 	}
 	for _, p := range c.procs.all {
 		c.chooseFor(p)
 	}
-	if c.children.sampled() && c.choose && c.run.UndiscoveredLackRoots.Load() {
+	if c.children.sampled() && c.mayFallBack && c.shared.UndiscoveredLackRoots.Load() {
 		c.children.end(true)
 		c.childrenFellBack = true
 	}
-	if c.stream.use(len(c.procs.sampled) > 0 || c.children.sampled()) {
+	if c.stream.pauseUnless(len(c.procs.sampled) > 0 || c.children.sampled()) {
 		c.ranBefore = 0
 	}
 }
 
 func (c *choice) chooseFor(p *process) {
-	lacks := p.Shared.FallbackReason()
+	lacks := p.Handover.SampleLack()
 	switch {
 	case c.stream.reader == nil:
-	case lacks.NeedsStops(c.choose):
-		c.fallBack(p, lacks)
+	case lacks.NeedsStops(c.mayFallBack):
+		c.fallBackToStops(p, lacks)
 	default:
-		c.sample(p, lacks)
+		c.switchToSamples(p, lacks)
 	}
 }
 
-// sample has the kernel sample a process.
-func (c *choice) sample(p *process, lacks handover.FallbackReason) {
+// switchToSamples has the kernel sample a process.
+func (c *choice) switchToSamples(p *process, lacks handover.SampleLack) {
 	if p.sampledAnyway != lacks {
 		c.sampledAnyway[p.sampledAnyway]--
 		c.sampledAnyway[lacks]++
@@ -93,23 +93,23 @@ func (c *choice) sample(p *process, lacks handover.FallbackReason) {
 	}
 }
 
-// fallBack has a process stopped, for what its samples lack.
-func (c *choice) fallBack(p *process, lacks handover.FallbackReason) {
+// fallBackToStops has a process stopped, for what its samples lack.
+func (c *choice) fallBackToStops(p *process, lacks handover.SampleLack) {
 	if p.fellBackFor != lacks {
 		c.fellBack[p.fellBackFor]--
 		c.fellBack[lacks]++
 		c.sampledAnyway[p.sampledAnyway]--
-		p.fellBackFor, p.sampledAnyway = lacks, handover.FallbackNone
+		p.fellBackFor, p.sampledAnyway = lacks, handover.LacksNothing
 	}
-	c.stop(p)
+	c.switchToStops(p)
 }
 
-// stop ends the samples of a process: its running threads are stopped from now on.
-func (c *choice) stop(p *process) {
+// switchToStops ends the samples of a process: its running threads are stopped from now on.
+func (c *choice) switchToStops(p *process) {
 	if p.mode != modeSamples {
 		return
 	}
-	c.claims.of(p)
+	c.claims.reportProcess(p)
 	for _, th := range p.threads {
 		c.samples.reportWaiting(th)
 		c.scope.end(th)
@@ -119,9 +119,9 @@ func (c *choice) stop(p *process) {
 	c.procs.notSampled(p)
 }
 
-func (c *choice) stopAll() {
+func (c *choice) switchAllToStops() {
 	for _, p := range c.procs.all {
-		c.stop(p)
+		c.switchToStops(p)
 	}
 }
 
@@ -140,7 +140,7 @@ func (c *choice) check(now int64) {
 	if !c.scope.fromStart() {
 		return
 	}
-	ran, received := c.host.Ran(now), c.samples.n.received
+	ran, received := c.host.Ran(now), c.samples.counts.received
 	all := c.procs.allSampled() && !c.childrenFellBack
 	if received != c.receivedBefore || c.ranBefore == 0 || !all {
 		if c.receivedBefore, c.ranBefore = received, max(ran, 1); !all {
@@ -162,7 +162,7 @@ func (c *choice) checkProcess(p *process) {
 		return
 	}
 	if p.Clock.Ran()-p.ranBefore >= silentPeriods*c.stream.reader.Period() {
-		p.Shared.SetFallback(handover.FallbackSamples)
+		p.Handover.NoteLack(handover.LacksSamples)
 	}
 }
 
@@ -177,14 +177,14 @@ func (c *choice) restartSilence(now int64) {
 
 // giveUp ends all samples.
 func (c *choice) giveUp(why string) {
-	c.stopAll()
+	c.switchAllToStops()
 	c.children.end(true)
 	c.stream.giveUp(why)
 }
 
-// ensureOne has running threads stopped at the last tick of a recording without any stack.
-func (c *choice) ensureOne() {
-	if c.run.Sampled > c.run.Unassigned || c.host.Copied() {
+// ensureStack has running threads stopped at the last tick of a recording without any stack.
+func (c *choice) ensureStack() {
+	if c.shared.Sampled > c.shared.Unassigned || c.host.Copied() {
 		return
 	}
 	for _, p := range c.procs.all {
@@ -194,17 +194,17 @@ func (c *choice) ensureOne() {
 			}
 		}
 	}
-	c.stopAll()
+	c.switchAllToStops()
 }
 
 func (c *choice) stats(o *runstats.Observed) {
 	o.Engine = "ptrace"
 	reader := c.stream.reader
 	switch {
-	case reader != nil && (c.anySampled || c.run.Sampled > 0):
+	case reader != nil && (c.anySampled || c.shared.Sampled > 0):
 		o.Engine = "perf"
-	case c.stream.last != nil:
-		o.Engine, o.EngineNote, reader = "perf, then ptrace", c.stream.gaveUp, c.stream.last
+	case c.stream.gaveUpReader != nil:
+		o.Engine, o.EngineNote, reader = "perf, then ptrace", c.stream.gaveUp, c.stream.gaveUpReader
 	}
 	for _, note := range []string{c.fallbackNote(o.Engine), c.scope.note(), c.sampledAnywayNote()} {
 		if note != "" {
@@ -212,7 +212,7 @@ func (c *choice) stats(o *runstats.Observed) {
 		}
 	}
 	if reader != nil {
-		dropped := c.samples.n.dropped
+		dropped := c.samples.counts.dropped
 		o.LostSamples, o.ThrottledSamples = reader.Lost()+dropped, reader.Throttled()
 		o.LostOfTargets = reader.LostOfTargets() + dropped
 		o.SampleStack = reader.Stack()
@@ -234,7 +234,7 @@ func (c *choice) fallbackNote(engine string) string {
 	if c.childrenFellBack {
 		parts = append(parts, "short-lived children with stacks that samples do not show whole")
 	}
-	if n := c.samples.n.deep; n == 1 {
+	if n := c.samples.counts.deepThreads; n == 1 {
 		parts = append(parts, "1 thread with deep stacks")
 	} else if n > 1 {
 		parts = append(parts, fmt.Sprintf("%d threads with deep stacks", n))
@@ -249,8 +249,8 @@ func (c *choice) fallbackNote(engine string) string {
 	return "by stopping threads: " + text
 }
 
-func notes(by *[handover.NumFallbackReasons]int64) (parts []string) {
-	for l := handover.FallbackNone + 1; l < handover.NumFallbackReasons; l++ {
+func notes(by *[handover.NumSampleLacks]int64) (parts []string) {
+	for l := handover.LacksNothing + 1; l < handover.NumSampleLacks; l++ {
 		if n := by[l]; n > 0 {
 			parts = append(parts, l.Note(n))
 		}

@@ -16,20 +16,20 @@ func TestProcessThatRunsWithoutSamplesIsStopped(t *testing.T) {
 	s := sampling(t, perfevents.Options{Freq: 100})
 	e := s.Start(newRun(), &rig{}, engine.Options{}).(*Engine)
 	defer s.Events.Pause()
-	p := &process{Process: &engine.Process{Shared: &handover.Process{}}, mode: modeSamples}
-	for ran, want := range map[uint64]handover.FallbackReason{
-		100e6: handover.FallbackNone, 499e6: handover.FallbackNone, 500e6: handover.FallbackSamples,
+	p := &process{Process: &engine.Process{Handover: &handover.Process{}}, mode: modeSamples}
+	for ran, want := range map[uint64]handover.SampleLack{
+		100e6: handover.LacksNothing, 499e6: handover.LacksNothing, 500e6: handover.LacksSamples,
 	} {
-		p.Shared.ForgetFallback()
+		p.Handover.ForgetLack()
 		p.Clock.Now = ran
-		if e.choice.checkProcess(p); p.Shared.FallbackReason() != want {
-			t.Errorf("after %d ms: %v", ran/1e6, p.Shared.FallbackReason())
+		if e.choice.checkProcess(p); p.Handover.SampleLack() != want {
+			t.Errorf("after %d ms: %v", ran/1e6, p.Handover.SampleLack())
 		}
 	}
-	p.Shared.ForgetFallback()
+	p.Handover.ForgetLack()
 	p.received++
 	e.choice.checkProcess(p)
-	if p.Shared.FallbackReason() != handover.FallbackNone || p.ranBefore != p.Clock.Ran() {
+	if p.Handover.SampleLack() != handover.LacksNothing || p.ranBefore != p.Clock.Ran() {
 		t.Error("a sample is a sign of life")
 	}
 }
@@ -39,14 +39,14 @@ func TestSamplesAreNotGivenUpForTimeInWhichNoneWereTaken(t *testing.T) {
 		r.tick()
 		p := r.procs.all[0]
 		for range 3 {
-			r.choice.receivedBefore, p.receivedBefore = r.samples.n.received, p.received
+			r.choice.receivedBefore, p.receivedBefore = r.samples.counts.received, p.received
 			r.more += 1e12
 			p.ranBefore = -1e12
 			r.choice.restartSilence(procmem.Now())
 			r.choice.check(procmem.Now())
 		}
-		if r.stream.reader == nil || p.Shared.FallbackReason() != handover.FallbackNone {
-			t.Errorf("given up (%s), of its process: %v", r.stream.gaveUp, p.Shared.FallbackReason())
+		if r.stream.reader == nil || p.Handover.SampleLack() != handover.LacksNothing {
+			t.Errorf("given up (%s), of its process: %v", r.stream.gaveUp, p.Handover.SampleLack())
 		}
 	}, "sleepers", "1")
 }
@@ -58,7 +58,7 @@ func TestSamplesAreNotGivenUpForThoseThatFoundNoRoom(t *testing.T) {
 			r.tick()
 			p := r.procs.all[0]
 			for range 3 {
-				r.choice.receivedBefore, p.receivedBefore, r.choice.checked = r.samples.n.received, p.received, 0
+				r.choice.receivedBefore, p.receivedBefore, r.choice.checked = r.samples.counts.received, p.received, 0
 				r.more += 1e12
 				p.ranBefore = -1e12
 				now := procmem.Now()
@@ -69,8 +69,8 @@ func TestSamplesAreNotGivenUpForThoseThatFoundNoRoom(t *testing.T) {
 					break
 				}
 			}
-			if given := r.stream.reader == nil || p.Shared.FallbackReason() != handover.FallbackNone; given == late {
-				t.Errorf("late: %v; given up: %v (%s), of its process: %v", late, given, r.stream.gaveUp, p.Shared.FallbackReason())
+			if given := r.stream.reader == nil || p.Handover.SampleLack() != handover.LacksNothing; given == late {
+				t.Errorf("late: %v; given up: %v (%s), of its process: %v", late, given, r.stream.gaveUp, p.Handover.SampleLack())
 			}
 		}, "sleepers", "1")
 	}
@@ -85,10 +85,10 @@ func TestSamplesAreGivenUpOnlyWhereAllAreSampled(t *testing.T) {
 				t.Fatal("its samples lack something")
 			}
 			if !sampled {
-				r.choice.stop(p)
+				r.choice.switchToStops(p)
 			}
 			for range 3 { // the first one begins to count
-				r.choice.receivedBefore = r.samples.n.received
+				r.choice.receivedBefore = r.samples.counts.received
 				r.more += 1e12
 				if r.stream.reader != nil {
 					r.choice.check(procmem.Now())
@@ -104,8 +104,8 @@ func TestSamplesAreGivenUpOnlyWhereAllAreSampled(t *testing.T) {
 func TestNoteNamesProcessesWhoseSamplesAreIncompleteAsTheUserInsists(t *testing.T) {
 	onRig(t, sampling(t, perfevents.Options{Freq: 99}), engine.Options{}, func(r *rig) {
 		p := r.procs.all[0]
-		note := func(l handover.FallbackReason) string {
-			p.Shared.SetFallback(l)
+		note := func(l handover.SampleLack) string {
+			p.Handover.NoteLack(l)
 			r.tick()
 			r.tick()
 			var s runstats.Observed
@@ -113,13 +113,13 @@ func TestNoteNamesProcessesWhoseSamplesAreIncompleteAsTheUserInsists(t *testing.
 			return s.EngineNote
 		}
 		for _, want := range []struct {
-			lack handover.FallbackReason
+			lack handover.SampleLack
 			note string
 		}{
-			{handover.FallbackNone, ""},
-			{handover.FallbackStacks, "incomplete samples of 1 process with stacks in several places " +
+			{handover.LacksNothing, ""},
+			{handover.LacksStacks, "incomplete samples of 1 process with stacks in several places " +
 				"(--engine auto stops their threads instead)"},
-			{handover.FallbackSamples, "by stopping threads: 1 process of which no samples came"},
+			{handover.LacksSamples, "by stopping threads: 1 process of which no samples came"},
 		} {
 			if got := note(want.lack); got != want.note {
 				t.Errorf("%v: %q, want %q", want.lack, got, want.note)

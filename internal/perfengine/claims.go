@@ -11,7 +11,7 @@ import (
 // claims reports samples of threads that are not tracked: each is a claim on the unobserved time of a process
 // ([attribute.Process.Claim]). Samples of a sampled process wait, as their thread may be found by the next listing.
 type claims struct {
-	run        *engine.Run
+	shared     *engine.SharedState
 	unassigned []unassignedSample
 }
 
@@ -43,23 +43,23 @@ func (c *claims) assign(th *thread) {
 			continue
 		}
 		th.waiting = append(th.waiting, u.raw)
-		if th.Shared.CreatedAt != 0 {
-			th.Shared.CreatedAt = min(th.Shared.CreatedAt, u.raw.At)
+		if th.Handover.CreatedAt != 0 {
+			th.Handover.CreatedAt = min(th.Handover.CreatedAt, u.raw.At)
 		}
 	}
 	clear(c.unassigned[len(kept):])
 	c.unassigned = kept
 }
 
-// of reports the waiting samples of a process that has ended, or is not sampled any more.
-func (c *claims) of(p *process) {
+// reportProcess reports the waiting samples of a process that has ended, or is not sampled any more.
+func (c *claims) reportProcess(p *process) {
 	c.reportIf(func(u *unassignedSample) bool { return u.proc == p })
 }
 
-// overdue reports the samples that have waited too long.
-func (c *claims) overdue() {
+// reportOverdue reports the samples that have waited too long.
+func (c *claims) reportOverdue() {
 	c.reportIf(func(u *unassignedSample) bool {
-		return c.run.Ending || c.run.Tick.At-u.raw.At > unassignedFor
+		return c.shared.Ending || c.shared.Tick.At-u.raw.At > unassignedFor
 	})
 }
 
@@ -68,7 +68,7 @@ func (c *claims) reportIf(due func(*unassignedSample) bool) {
 	for i := range c.unassigned {
 		u := c.unassigned[i]
 		if due(&c.unassigned[i]) {
-			c.add(handover.Event{Kind: handover.SampledEnded, Proc: u.proc.Shared, RawSample: u.raw})
+			c.report(handover.Event{Kind: handover.SampledUntracked, Proc: u.proc.Handover, RawSample: u.raw})
 		} else {
 			kept = append(kept, u)
 		}
@@ -77,12 +77,12 @@ func (c *claims) reportIf(due func(*unassignedSample) bool) {
 	c.unassigned = kept
 }
 
-// add reports a claim.
-func (c *claims) add(e handover.Event) {
-	r := c.run
+// report reports a claim.
+func (c *claims) report(e handover.Event) {
+	r := c.shared
 	r.Sampled++
 	r.Unassigned++
-	r.Tick.Copies += e.RawSample.Waits()
+	r.Tick.Copies += e.RawSample.BeginWaiting()
 	e.Length = e.RawSample.Period
 	r.Out.Add(e)
 }

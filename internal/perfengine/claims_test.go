@@ -12,12 +12,12 @@ import (
 )
 
 // claimed gives the times of the samples in the outbox, by process.
-func claimed(r *engine.Run) map[*handover.Process][]int64 {
+func claimed(r *engine.SharedState) map[*handover.Process][]int64 {
 	at := map[*handover.Process][]int64{}
 	r.Out.HandOver(0)
 	for len(r.Ring.Batches()) > 0 {
 		for _, e := range <-r.Ring.Batches() {
-			if e.Kind == handover.SampledEnded {
+			if e.Kind == handover.SampledUntracked {
 				at[e.Proc] = append(at[e.Proc], e.RawSample.At)
 			}
 		}
@@ -27,9 +27,9 @@ func claimed(r *engine.Run) map[*handover.Process][]int64 {
 
 func TestSamplesWaitForTheirThreadAndAreClaimedOtherwise(t *testing.T) {
 	run := newRun()
-	c := &claims{run: run}
-	p, q := &process{Process: &engine.Process{Shared: &handover.Process{}}}, &process{
-		Process: &engine.Process{Shared: &handover.Process{}},
+	c := &claims{shared: run}
+	p, q := &process{Process: &engine.Process{Handover: &handover.Process{}}}, &process{
+		Process: &engine.Process{Handover: &handover.Process{}},
 	}
 	const now = 10e9
 	run.Tick.At = now
@@ -40,23 +40,23 @@ func TestSamplesWaitForTheirThreadAndAreClaimedOtherwise(t *testing.T) {
 		c.keep(u.proc, u.tid, u.raw)
 	}
 	th := &thread{proc: p, Thread: &engine.Thread{
-		Observed: observe.NewThread(1, 7, nil), Shared: &handover.Thread{CreatedAt: now},
+		Observed: observe.NewThread(1, 7, nil), Handover: &handover.Thread{CreatedAt: now},
 	}}
 	c.assign(th)
-	if len(th.waiting) != 1 || th.waiting[0].At != now-1 || th.Shared.CreatedAt != now-1 {
-		t.Errorf("%d samples were assigned; created at %d", len(th.waiting), th.Shared.CreatedAt)
+	if len(th.waiting) != 1 || th.waiting[0].At != now-1 || th.Handover.CreatedAt != now-1 {
+		t.Errorf("%d samples were assigned; created at %d", len(th.waiting), th.Handover.CreatedAt)
 	}
-	if c.overdue(); len(c.unassigned) != 2 || run.Unassigned != 1 {
+	if c.reportOverdue(); len(c.unassigned) != 2 || run.Unassigned != 1 {
 		t.Errorf("%d samples wait, %d are claimed", len(c.unassigned), run.Unassigned)
 	}
-	if c.of(q); len(c.unassigned) != 1 {
+	if c.reportProcess(q); len(c.unassigned) != 1 {
 		t.Errorf("%d samples wait after the end of a process", len(c.unassigned))
 	}
 	run.Ending = true
-	if c.overdue(); len(c.unassigned) != 0 || run.Sampled != 3 || run.Unassigned != 3 {
+	if c.reportOverdue(); len(c.unassigned) != 0 || run.Sampled != 3 || run.Unassigned != 3 {
 		t.Errorf("%d samples wait at the end; %d sampled, %d claimed", len(c.unassigned), run.Sampled, run.Unassigned)
 	}
-	if got := claimed(run); len(got[p.Shared]) != 2 || len(got[q.Shared]) != 1 {
+	if got := claimed(run); len(got[p.Handover]) != 2 || len(got[q.Handover]) != 1 {
 		t.Errorf("claimed: %v", got)
 	}
 }
@@ -64,13 +64,13 @@ func TestSamplesWaitForTheirThreadAndAreClaimedOtherwise(t *testing.T) {
 func TestNoMoreThanABoundedNumberOfSamplesWaitsForThreads(t *testing.T) {
 	run := newRun()
 	procs, n := &processes{sampled: map[int]*process{}}, &sampleCounts{}
-	s := &samples{run: run, claims: &claims{run: run}, procs: procs, children: &children{n: n}, n: n}
-	p := &process{Process: &engine.Process{Shared: &handover.Process{}}}
+	s := &samples{shared: run, claims: &claims{shared: run}, procs: procs, children: &children{counts: n}, counts: n}
+	p := &process{Process: &engine.Process{Handover: &handover.Process{}}}
 	for range mostUnassigned {
 		s.claims.keep(p, 1, &observe.RawSample{})
 	}
 	s.keepUnassigned(p, &perfevents.Record{TID: 1})
-	if n.dropped != 1 || len(s.claims.unassigned) != mostUnassigned || !p.ListChange {
-		t.Errorf("%d dropped, %d wait, list due: %v", n.dropped, len(s.claims.unassigned), p.ListChange)
+	if n.dropped != 1 || len(s.claims.unassigned) != mostUnassigned || !p.ThreadsChanged {
+		t.Errorf("%d dropped, %d wait, list due: %v", n.dropped, len(s.claims.unassigned), p.ThreadsChanged)
 	}
 }

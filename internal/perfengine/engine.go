@@ -10,10 +10,10 @@ import (
 	"prywalk/ptrace"
 )
 
-// Engine implements [engine.Running], [engine.Holder] and [engine.Ender] by the kernel's samples. Its parts are in the
-// order of their dependencies: each uses only parts above it.
+// Engine implements [engine.RunningObserver], [engine.Holder] and [engine.Ender] by the kernel's samples. Its parts are
+// in the order of their dependencies: each uses only parts above it.
 type Engine struct {
-	*engine.Run
+	*engine.SharedState
 	host engine.Host
 	opts engine.Options
 
@@ -27,8 +27,8 @@ type Engine struct {
 	samples   *samples
 	choice    *choice
 
-	rateSet int64   // last change of the rate, CLOCK_MONOTONIC ns
-	asked   float64 // rate asked for at first, samples/s
+	rateChangedAt int64   // last change of the rate, CLOCK_MONOTONIC ns
+	requestedRate float64 // rate asked for at first, samples/s
 }
 
 const (
@@ -39,70 +39,72 @@ const (
 	drainAfter = 8
 )
 
-func newEngine(r *engine.Run, h engine.Host, o engine.Options, from *Source) *Engine {
-	s := &Engine{
-		Run: r, host: h, opts: o,
-		stream: &stream{reader: from.Events}, procs: &processes{sampled: map[int]*process{}}, claims: &claims{run: r},
+func newEngine(r *engine.SharedState, h engine.Host, o engine.Options, from *Source) *Engine {
+	e := &Engine{
+		SharedState: r, host: h, opts: o,
+		stream: &stream{reader: from.Events}, procs: &processes{sampled: map[int]*process{}}, claims: &claims{shared: r},
 	}
 	if from.Events != nil && from.Events.PerThread() {
-		s.perThread = &perThread{run: r, reader: from.Events}
-		s.scope = s.perThread
+		e.perThread = &perThread{shared: r, reader: from.Events}
+		e.scope = e.perThread
 	} else {
-		s.scope = systemWide{s.stream, s.claims}
+		e.scope = systemWide{e.stream, e.claims}
 	}
 	counts := &sampleCounts{}
-	s.children = &children{run: r, stream: s.stream, claims: s.claims, n: counts}
-	s.clocks = &childClocks{run: r, threads: s.procs.threads}
-	s.samples = &samples{
-		run: r, host: h, selected: o.Selected, stream: s.stream, procs: s.procs, claims: s.claims, children: s.children,
-		n: counts,
+	e.children = &children{shared: r, stream: e.stream, claims: e.claims, counts: counts}
+	e.clocks = &childClocks{shared: r, threads: e.procs.threads}
+	e.samples = &samples{
+		shared: r, host: h, selected: o.Selected, stream: e.stream, procs: e.procs, claims: e.claims, children: e.children,
+		counts: counts,
 	}
-	s.choice = &choice{
-		run: r, host: h, choose: from.Choose, stream: s.stream, procs: s.procs, claims: s.claims, scope: s.scope,
-		children: s.children, samples: s.samples,
+	e.choice = &choice{
+		shared: r, host: h, mayFallBack: from.MayFallBack, stream: e.stream, procs: e.procs, claims: e.claims, scope: e.scope,
+		children: e.children, samples: e.samples,
 	}
-	return s
+	return e
 }
 
-func (s *Engine) begin(descendants *perfevents.Reader) {
-	followed := s.opts.Children && !s.opts.Selected
-	if r := s.stream.reader; r != nil {
-		s.asked = r.Freq()
-		r.ParseOnly(s.wants)
-		r.SetTargets(s.isTarget)
-		if followed && s.scope.fromStart() {
-			s.children.begin()
+func (e *Engine) begin(descendants *perfevents.Reader) {
+	followed := e.opts.Children && !e.opts.Selected
+	if r := e.stream.reader; r != nil {
+		e.requestedRate = r.Freq()
+		r.ParseOnly(e.wantsSamplesOf)
+		r.SetTargets(e.isTarget)
+		if followed && e.scope.fromStart() {
+			e.children.begin()
 		}
 		r.Resume()
 	}
-	if followed && !s.children.sampled() {
-		s.clocks.begin(descendants)
+	if followed && !e.children.sampled() {
+		e.clocks.begin(descendants)
 	}
 }
 
-func (s *Engine) wants(pid int) bool { return s.procs.sampled[pid] != nil || s.children.sampled() }
+func (e *Engine) wantsSamplesOf(pid int) bool {
+	return e.procs.sampled[pid] != nil || e.children.sampled()
+}
 
-func (s *Engine) isTarget(pid int) bool { return s.procs.sampled[pid] != nil || s.children.knows(pid) }
+func (e *Engine) isTarget(pid int) bool { return e.procs.sampled[pid] != nil || e.children.knows(pid) }
 
-// Track implements [engine.Running].
-func (s *Engine) Track(of *engine.Process) engine.ProcessObserver {
-	p := &process{Process: of, engine: s, threads: map[int]*thread{}}
-	s.procs.all = append(s.procs.all, p)
-	s.choice.chooseFor(p)
-	s.children.processTracked(p)
-	s.clocks.processTracked(p)
+// Track implements [engine.RunningObserver].
+func (e *Engine) Track(of *engine.Process) engine.ProcessObserver {
+	p := &process{Process: of, engine: e, threads: map[int]*thread{}}
+	e.procs.all = append(e.procs.all, p)
+	e.choice.chooseFor(p)
+	e.children.processTracked(p)
+	e.clocks.processTracked(p)
 	return p
 }
 
-// Coverage implements [engine.Running].
-func (s *Engine) Coverage() engine.Coverage {
+// Coverage implements [engine.RunningObserver].
+func (e *Engine) Coverage() engine.Coverage {
 	return engine.Coverage{
-		Complete: s.stream.on() && !s.choice.childrenFellBack && s.showAll(),
-		Children: s.children.sampled(), ChildTimes: s.clocks.reader != nil,
+		Complete: e.stream.on() && !e.choice.childrenFellBack && e.showsAllThreads(),
+		Children: e.children.sampled(), ChildTimes: e.clocks.reader != nil,
 	}
 }
 
-func (s *Engine) showAll() bool { return s.scope.fromStart() && s.procs.allSampled() }
+func (e *Engine) showsAllThreads() bool { return e.scope.fromStart() && e.procs.allSampled() }
 
 // The rate is changed at most every rateEvery ns, and by rateStep at least.
 const (
@@ -110,105 +112,105 @@ const (
 	rateStep  = 1.25
 )
 
-// SetRate implements [engine.Running]. Each sample keeps the period of its time.
-func (s *Engine) SetRate(now int64, hz float64) {
-	r := s.stream.reader
-	if r == nil || hz == r.Freq() || now-s.rateSet < rateEvery {
+// SetRate implements [engine.RunningObserver]. Each sample keeps the period of its time.
+func (e *Engine) SetRate(now int64, hz float64) {
+	r := e.stream.reader
+	if r == nil || hz == r.Freq() || now-e.rateChangedAt < rateEvery {
 		return
 	}
-	if by := hz / r.Freq(); by < rateStep && by > 1/rateStep && hz != s.asked {
+	if by := hz / r.Freq(); by < rateStep && by > 1/rateStep && hz != e.requestedRate {
 		return
 	}
-	s.rateSet = now
-	s.TakeAll(now)
-	if s.stream.reader == nil || !r.SetFreq(hz) {
+	e.rateChangedAt = now
+	e.TakeAll(now)
+	if e.stream.reader == nil || !r.SetFreq(hz) {
 		return
 	}
-	s.choice.restartSilence(now)
-	for _, p := range s.procs.all {
+	e.choice.restartSilence(now)
+	for _, p := range e.procs.all {
 		for _, th := range p.threads {
 			th.events.rateChanged = true
 		}
 	}
 }
 
-// BeginTick implements [engine.Running].
-func (s *Engine) BeginTick(now int64, withheld bool) {
+// BeginTick implements [engine.RunningObserver].
+func (e *Engine) BeginTick(now int64, withheld bool) {
 	if !withheld {
-		s.choice.chooseAll()
+		e.choice.chooseAll()
 	}
-	s.clocks.report(now)
+	e.clocks.report(now)
 }
 
-// TakeAll implements [engine.Running].
-func (s *Engine) TakeAll(now int64) {
-	if !s.stream.on() {
+// TakeAll implements [engine.RunningObserver].
+func (e *Engine) TakeAll(now int64) {
+	if !e.stream.on() {
 		return
 	}
-	r, before := s.stream.reader, s.stream.drained
-	s.stream.drained = now
+	r, before := e.stream.reader, e.stream.drained
+	e.stream.drained = now
 	ptrace.Pin() // an allocation accepts preemption
-	s.children.drain(r, s.samples.take)
+	e.children.drain(r, e.samples.take)
 	ptrace.Unpin()
 	if before != 0 && now-before > r.TimeToFull() {
-		s.choice.restartSilence(now)
+		e.choice.restartSilence(now)
 	}
-	s.children.handOver(now)
+	e.children.handOver(now)
 	r.VaryPeriods(now)
-	if s.scope.fromStart() && !s.children.sampled() {
-		s.samples.fitStack(now)
+	if e.scope.fromStart() && !e.children.sampled() {
+		e.samples.fitStack(now)
 	}
-	s.choice.checkIfDue(now)
+	e.choice.checkIfDue(now)
 }
 
-// DrainIfDue implements [engine.Running]. The first tick tracks all threads, which takes 0.3 s with 5,000; the
+// DrainIfDue implements [engine.RunningObserver]. The first tick tracks all threads, which takes 0.3 s with 5,000; the
 // kernel's buffers have room for 32 ms at 1,000 Hz.
-func (s *Engine) DrainIfDue() (buffers bool) {
-	if !s.stream.on() {
+func (e *Engine) DrainIfDue() (buffers bool) {
+	if !e.stream.on() {
 		return false
 	}
 	now := procmem.Now()
-	if now-s.stream.drained < drainAfter*s.stream.reader.Period() {
+	if now-e.stream.drained < drainAfter*e.stream.reader.Period() {
 		return true
 	}
-	if s.showAll() {
-		s.host.NoteObserved(now)
+	if e.showsAllThreads() {
+		e.host.NoteObserved(now)
 	}
-	s.TakeAll(now)
-	s.samples.readClocks(now)
+	e.TakeAll(now)
+	e.samples.readClocks(now)
 	return true
 }
 
-// EndTick implements [engine.Running].
-func (s *Engine) EndTick() { s.claims.overdue() }
+// EndTick implements [engine.RunningObserver].
+func (e *Engine) EndTick() { e.claims.reportOverdue() }
 
 // Hold implements [engine.Holder].
-func (s *Engine) Hold() {
-	s.stream.hold()
-	s.clocks.pause()
+func (e *Engine) Hold() {
+	e.stream.hold()
+	e.clocks.pause()
 }
 
 // Resume implements [engine.Holder].
-func (s *Engine) Resume(now int64) {
-	s.choice.restartSilence(now)
-	s.stream.release()
-	s.clocks.resume()
+func (e *Engine) Resume(now int64) {
+	e.choice.restartSilence(now)
+	e.stream.release()
+	e.clocks.resume()
 }
 
 // BeforeLast implements [engine.Ender]. It ensures that the recording has a stack.
-func (s *Engine) BeforeLast(now int64) {
-	s.TakeAll(now)
-	s.choice.ensureOne()
+func (e *Engine) BeforeLast(now int64) {
+	e.TakeAll(now)
+	e.choice.ensureStack()
 }
 
 // End implements [engine.Ender].
-func (s *Engine) End() {
-	s.children.end(false)
-	if s.stream.reader != nil {
-		s.stream.reader.Pause()
+func (e *Engine) End() {
+	e.children.end(false)
+	if e.stream.reader != nil {
+		e.stream.reader.Pause()
 	}
-	s.clocks.pause()
+	e.clocks.pause()
 }
 
-// Stats implements [engine.Running].
-func (s *Engine) Stats(o *runstats.Observed) { s.choice.stats(o) }
+// Stats implements [engine.RunningObserver].
+func (e *Engine) Stats(o *runstats.Observed) { e.choice.stats(o) }

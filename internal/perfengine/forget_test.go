@@ -17,11 +17,11 @@ func TestEndOfAProcessIsNotThatOfTheNextOneWithItsNumber(t *testing.T) {
 	first, second := of(), of()
 	e := newEngine(newRun(), &rig{}, engine.Options{}, &Source{})
 	e.procs.sampled = map[int]*process{4711: second}
-	e.choice.stop(first)
+	e.choice.switchToStops(first)
 	if e.procs.sampled[4711] != second {
 		t.Error("the second process is not sampled any more")
 	}
-	e.choice.stop(second)
+	e.choice.switchToStops(second)
 	if len(e.procs.sampled) != 0 {
 		t.Error("it is sampled still")
 	}

@@ -15,7 +15,7 @@ import (
 func TestChildrenWhoseSamplesLackRootsAreFoundByTicks(t *testing.T) {
 	for _, choose := range []bool{true, false} {
 		source := sampling(t, perfevents.Options{Freq: 99, Programs: true})
-		source.Choose = choose
+		source.MayFallBack = choose
 		onRig(t, source, engine.Options{Children: true}, func(r *rig) {
 			r.tick()
 			if r.children.table == nil {
@@ -35,7 +35,7 @@ func TestChildrenWhoseSamplesLackRootsAreFoundByTicks(t *testing.T) {
 				return
 			}
 			for range 3 { // their time is in the sum, without samples
-				r.choice.receivedBefore = r.samples.n.received
+				r.choice.receivedBefore = r.samples.counts.received
 				r.more += 1e12
 				r.choice.restartSilence(r.Tick.At)
 				r.more += 1e12

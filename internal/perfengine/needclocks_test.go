@@ -16,8 +16,8 @@ func TestManySamplesOfAThreadAreHandedOverWithinATick(t *testing.T) {
 			r.stream.drained = 1
 			r.DrainIfDue()
 		}
-		if r.samples.n.dropped != 0 {
-			t.Errorf("%d samples were dropped", r.samples.n.dropped)
+		if r.samples.counts.dropped != 0 {
+			t.Errorf("%d samples were dropped", r.samples.counts.dropped)
 		}
 	}, "burners", "1")
 }

@@ -36,7 +36,7 @@ func Survivable(child func(context.Context) *exec.Cmd) error { return perfevents
 // Auto opens samples if they are permitted, and a trial gets some. Processes are stopped where samples lack something.
 // why says why there are no samples. A nil Source means stops alone.
 func Auto(o Options) (s *Source, why error) {
-	s = &Source{Choose: true}
+	s = &Source{MayFallBack: true}
 	if why = o.MayAsk(); why == nil {
 		if why = perfevents.Try(); why == nil {
 			why = s.openAll(o)
@@ -73,7 +73,7 @@ const frugalRings = 32 << 20
 
 func (s *Source) openAll(o Options) error {
 	with := perfevents.Options{Freq: o.Freq, Programs: o.Children, NoKernel: o.NoKernel}
-	with.UserChains = !s.Choose // otherwise the processes that need them are stopped
+	with.UserChains = !s.MayFallBack // otherwise the processes that need them are stopped
 	if o.Frugal {
 		with.Rings = frugalRings
 	}

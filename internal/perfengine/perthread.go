@@ -18,7 +18,7 @@ import (
 // Time in the kernel has no samples. So a thread that is there for more than a twentieth of its CPU time is stopped
 // again. Both missing samples and stime (/proc/PID/task/TID/stat) must show it: samples may be lost by chance.
 type perThread struct {
-	run    *engine.Run
+	shared *engine.SharedState
 	reader *perfevents.Reader
 	// inKernel and refused count threads that are stopped: as they run in the kernel; as the kernel refuses samples.
 	inKernel, refused int64
@@ -58,53 +58,53 @@ func (e *threadEvents) inKernel(cpu int64, kernel uint64) bool {
 	return (int64(kernel-e.kernel)-1)*clockTick*missingShare > cpu-e.from
 }
 
-func (o *perThread) begin(*thread) {} // a stop must find it running first
+func (p *perThread) begin(*thread) {} // a stop must find it running first
 
-func (o *perThread) foundRunning(th *thread, s *observe.RawSample) {
+func (p *perThread) foundRunning(th *thread, s *observe.RawSample) {
 	e := &th.events
-	if th.proc.mode != modeSamples || o.run.Ending || e.open > 0 || e.stopped || th.NoUser {
+	if th.proc.mode != modeSamples || p.shared.Ending || e.open > 0 || e.stopped || th.NoUser {
 		return
 	}
-	n := o.reader.Events()
-	if !o.run.Files.Take(n) {
+	n := p.reader.Events()
+	if !p.shared.Files.Take(n) {
 		return
 	}
-	if err := o.reader.OpenThread(th.Observed.TID); err != nil {
-		o.run.Files.Give(n)
-		o.stop(th, &o.refused)
+	if err := p.reader.OpenThread(th.Observed.TID); err != nil {
+		p.shared.Files.Give(n)
+		p.switchToStops(th, &p.refused)
 		return
 	}
 	var st procmem.Stat
 	_ = th.Observed.Stat(&st) // ended, or no time in the kernel
 	*e = threadEvents{open: n, from: int64(s.Sched.CPU), kernel: st.STime}
-	th.Observed.SetSampled(o.reader.Stack())
+	th.Observed.SetSampled(p.reader.Stack())
 }
 
-// stop has a thread stopped from now on.
-func (o *perThread) stop(th *thread, count *int64) {
-	o.end(th)
+// switchToStops has a thread stopped from now on.
+func (p *perThread) switchToStops(th *thread, count *int64) {
+	p.end(th)
 	th.events.stopped = true
 	*count++
 }
 
-func (o *perThread) end(th *thread) {
+func (p *perThread) end(th *thread) {
 	e := &th.events
 	if e.open == 0 {
 		return
 	}
-	o.reader.CloseThread(th.Observed.TID)
-	o.run.Files.Give(e.open)
+	p.reader.CloseThread(th.Observed.TID)
+	p.shared.Files.Give(e.open)
 	*e = threadEvents{}
 	th.Observed.SetSampled(0)
 }
 
-func (o *perThread) compare(th *thread) {
+func (p *perThread) compare(th *thread) {
 	e := &th.events
 	if e.open == 0 {
 		return
 	}
 	cpu := th.read.CPU
-	expected := (cpu - e.from) / o.reader.Period()
+	expected := (cpu - e.from) / p.reader.Period()
 	if expected < comparedAfter*(e.inconclusive+1) && !e.rateChanged {
 		return
 	}
@@ -118,7 +118,7 @@ func (o *perThread) compare(th *thread) {
 	}
 	lacks := e.lacksSamples(expected)
 	if lacks && e.inKernel(cpu, st.STime) {
-		o.stop(th, &o.inKernel)
+		p.switchToStops(th, &p.inKernel)
 		return
 	}
 	if e.inconclusive++; !lacks || e.inconclusive == mostInconclusive {
@@ -126,15 +126,15 @@ func (o *perThread) compare(th *thread) {
 	}
 }
 
-func (o *perThread) fromStart() bool { return false }
+func (p *perThread) fromStart() bool { return false }
 
-func (o *perThread) note() string {
+func (p *perThread) note() string {
 	parts := []string{"user space only"}
-	if o.inKernel > 0 {
-		parts = append(parts, fmt.Sprintf("by ptrace: %d that ran in the kernel as well", o.inKernel))
+	if p.inKernel > 0 {
+		parts = append(parts, fmt.Sprintf("by ptrace: %d that ran in the kernel as well", p.inKernel))
 	}
-	if o.refused > 0 {
-		parts = append(parts, fmt.Sprintf("by ptrace: %d that may not be sampled", o.refused))
+	if p.refused > 0 {
+		parts = append(parts, fmt.Sprintf("by ptrace: %d that may not be sampled", p.refused))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -29,7 +29,7 @@ type process struct {
 	mode    mode
 	// fellBackFor is what samples lacked when it was last stopped for that, sampledAnyway what the present samples
 	// lack.
-	fellBackFor, sampledAnyway handover.FallbackReason
+	fellBackFor, sampledAnyway handover.SampleLack
 	// received counts its usable samples; receivedBefore and ranBefore (CPU time, ns) are as of the last check.
 	received, receivedBefore, ranBefore int64
 }
@@ -53,7 +53,7 @@ func (p *process) Ended(end *attribute.ProcessEnd) {
 	e.procs.remove(p)
 	p.mode = modeEnded
 	e.children.processEnded(p)
-	e.claims.of(p)
+	e.claims.reportProcess(p)
 	e.clocks.processEnded(p, end)
 }
 
@@ -90,7 +90,7 @@ func (th *thread) AfterObservation(raw *observe.RawSample) {
 	}
 	if !th.deep && th.Observed.StoppedForDepth() {
 		th.deep = true
-		e.samples.n.deep++
+		e.samples.counts.deepThreads++
 	}
 	e.scope.foundRunning(th, raw)
 }
@@ -99,14 +99,15 @@ func (th *thread) AfterObservation(raw *observe.RawSample) {
 func (th *thread) Ended(alive bool) {
 	e, p := th.proc.engine, th.proc
 	th.ended = true
-	if tid := th.Shared.TID; p.threads[tid] == th {
+	if tid := th.Handover.TID; p.threads[tid] == th {
 		delete(p.threads, tid)
 	}
 	if alive {
 		e.samples.reportWaiting(th)
 	}
 	for i, raw := range th.waiting {
-		e.claims.add(handover.Event{Kind: handover.SampledEnded, Thread: th.Shared, Proc: p.Shared, RawSample: raw})
+		e.claims.report(handover.Event{Kind: handover.SampledUntracked, Thread: th.Handover, Proc: p.Handover,
+			RawSample: raw})
 		th.waiting[i] = nil
 	}
 	th.waiting = nil
@@ -119,25 +120,25 @@ type processes struct {
 	sampled map[int]*process // by process id
 }
 
-func (ps *processes) remove(p *process) {
-	ps.all = slices.DeleteFunc(ps.all, func(q *process) bool { return q == p })
-	ps.notSampled(p)
+func (p *processes) remove(gone *process) {
+	p.all = slices.DeleteFunc(p.all, func(q *process) bool { return q == gone })
+	p.notSampled(gone)
 }
 
 // notSampled drops a process from those that are sampled: its id may be another's by now.
-func (ps *processes) notSampled(p *process) {
-	if ps.sampled[p.Target.PID] == p {
-		delete(ps.sampled, p.Target.PID)
+func (p *processes) notSampled(gone *process) {
+	if p.sampled[gone.Target.PID] == gone {
+		delete(p.sampled, gone.Target.PID)
 	}
 }
 
-func (ps *processes) allSampled() bool {
-	return !slices.ContainsFunc(ps.all, func(p *process) bool { return p.mode != modeSamples })
+func (p *processes) allSampled() bool {
+	return !slices.ContainsFunc(p.all, func(p *process) bool { return p.mode != modeSamples })
 }
 
 // threads gives the number of threads.
-func (ps *processes) threads() (n int) {
-	for _, p := range ps.all {
+func (p *processes) threads() (n int) {
+	for _, p := range p.all {
 		n += len(p.threads)
 	}
 	return n

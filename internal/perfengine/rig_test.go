@@ -52,18 +52,18 @@ func (r *rig) tick() {
 	now := procmem.Now()
 	r.ticks++
 	r.Tick = engine.Tick{At: now}
-	r.Idle.BeginTick(r.ticks, now, 1e7)
+	r.Backoff.BeginTick(r.ticks, now, 1e7)
 	r.BeginTick(now, false)
 	r.TakeAll(now)
 	for _, th := range r.list {
-		th.Engine.BeforeObservation()
+		th.Observer.BeforeObservation()
 		outcome, raw, err := r.Observer.Begin(th.Observed)
 		switch {
 		case err != nil:
 		case outcome == observe.Reused:
-			th.Engine.ClocksRead(procmem.ReadingAt(th.Observed.LastSched(), now), th.Observed.Asleep())
+			th.Observer.ClocksRead(procmem.ReadingAt(th.Observed.LastSched(), now), th.Observed.Asleep())
 		case outcome == observe.Runs:
-			th.Engine.Runs()
+			th.Observer.Runs()
 		case outcome == observe.Done:
 			r.done(th.Observed, raw, nil)
 		}
@@ -88,27 +88,27 @@ func (r *rig) done(l *observe.Thread, s *observe.RawSample, err error) {
 	if s.How == observe.ByStop {
 		r.stopped++
 	}
-	th.Engine.ClocksRead(procmem.ReadingAt(s.Sched, s.At), s.State != sample.Running)
-	th.Engine.AfterObservation(s)
+	th.Observer.ClocksRead(procmem.ReadingAt(s.Sched, s.At), s.State != sample.Running)
+	th.Observer.AfterObservation(s)
 	r.Pool.Put(s)
 }
 
 func (r *rig) track(t *testing.T) {
-	tids, err := r.of.Tasks.List(nil)
+	tids, err := r.of.TaskDir.List(nil)
 	if err != nil {
 		t.Error(err)
 	}
-	r.of.Engine = r.Track(r.of)
+	r.of.Observer = r.Track(r.of)
 	for i, tid := range tids {
 		l := observe.NewThread(r.of.Target.PID, tid, r.Files)
-		l.Memory, l.Plans = r.of.Target.Memory(), &r.of.Shared.Plans
-		th := &engine.Thread{Observed: l, Shared: &handover.Thread{
-			ID: sample.TaskID(i + 1), Proc: r.of.Shared, TID: tid, Feedback: l.Feedback(),
+		l.Memory, l.Plans = r.of.Target.Memory(), &r.of.Handover.Plans
+		th := &engine.Thread{Observed: l, Handover: &handover.Thread{
+			ID: sample.ThreadID(i + 1), Proc: r.of.Handover, TID: tid, Feedback: l.Feedback(),
 		}}
-		th.Idle = backoff.Thread{Owner: th, Observed: l}
-		r.idle.Add(&th.Idle)
+		th.Backoff = backoff.Thread{Owner: th, Observed: l}
+		r.idle.Add(&th.Backoff)
 		r.list, r.threads[l] = append(r.list, th), th
-		th.Engine = r.of.Engine.TrackThread(th)
+		th.Observer = r.of.Observer.TrackThread(th)
 	}
 }
 
@@ -116,12 +116,12 @@ func (r *rig) end() {
 	r.Ending = true
 	r.Observer.Abort(r.done)
 	for _, th := range r.list {
-		th.Engine.Ended(true)
+		th.Observer.Ended(true)
 		th.Observed.Close()
 	}
-	r.of.Engine.Ended(&attribute.ProcessEnd{})
+	r.of.Observer.Ended(&attribute.ProcessEnd{})
 	r.End()
-	r.of.Tasks.Close()
+	r.of.TaskDir.Close()
 }
 
 // onRig calls f with an engine that tracks a test program.
@@ -142,7 +142,7 @@ func onRig(t *testing.T, s *Source, o engine.Options, f func(*rig), args ...stri
 		run.Observer = observe.New(ctl, run.Pool, observe.ModeAuto)
 		defer run.Observer.Close()
 		r := &rig{
-			of:   &engine.Process{Target: target, Shared: shared, Tasks: shared.TakeTasks()},
+			of:   &engine.Process{Target: target, Handover: shared, TaskDir: shared.TakeTaskDir()},
 			idle: backoff.NewProcess(0), threads: map[*observe.Thread]*engine.Thread{},
 		}
 		r.ReadClocks(0)
@@ -154,10 +154,10 @@ func onRig(t *testing.T, s *Source, o engine.Options, f func(*rig), args ...stri
 	})
 }
 
-func newRun() *engine.Run {
+func newRun() *engine.SharedState {
 	common := handover.NewCommon()
-	return &engine.Run{
-		Common: common, Files: procmem.NewBudget(512), Idle: backoff.New(1), Out: handover.NewOutbox(common.Ring),
+	return &engine.SharedState{
+		Common: common, Files: procmem.NewBudget(512), Backoff: backoff.New(1), Out: handover.NewOutbox(common.Ring),
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 
 // samples keeps the samples of sampled processes until the clocks of their threads are read, and reports them.
 type samples struct {
-	run      *engine.Run
+	shared   *engine.SharedState
 	host     engine.Host
 	selected bool // of each process only some threads
 	stream   *stream
@@ -22,17 +22,17 @@ type samples struct {
 	claims   *claims
 	children *children
 
-	length     perfevents.Length
-	needClocks []*thread // with clocksAfterSamples samples
-	n          *sampleCounts
+	length    perfevents.Length
+	clocksDue []*thread // with clocksAfterSamples samples
+	counts    *sampleCounts
 }
 
 type sampleCounts struct {
-	taken    int64
-	received int64
-	unusable int64 // without user registers
-	dropped  int64
-	deep     int64 // threads
+	taken       int64
+	received    int64
+	unusable    int64 // without user registers
+	dropped     int64
+	deepThreads int64 // threads
 }
 
 const (
@@ -60,12 +60,12 @@ func (s *samples) take(r *perfevents.Record) {
 	if th != nil {
 		th.events.received++
 	}
-	if s.n.received++; r.Time < s.host.GapEnd() {
+	if s.counts.received++; r.Time < s.host.GapEnd() {
 		return // of a gap without readings
 	}
 	kernelOnly := th != nil && th.NoUser
 	if !r.Usable() && !kernelOnly {
-		s.n.unusable++
+		s.counts.unusable++
 		return
 	}
 	p.received++
@@ -76,25 +76,25 @@ func (s *samples) take(r *perfevents.Record) {
 	case th == nil:
 		s.keepUnassigned(p, r)
 	case !th.Observed.Sampled():
-	case len(th.waiting) >= mostSamples || s.run.Pool.Waiting() > mostWaitingBytes:
-		s.n.dropped++
+	case len(th.waiting) >= mostSamples || s.shared.Pool.BytesWaiting() > mostWaitingBytes:
+		s.counts.dropped++
 	default:
 		s.keep(th, r)
 	}
 }
 
 func (s *samples) keep(th *thread, r *perfevents.Record) {
-	s.n.taken++
-	raw := s.stream.raw(s.run.Observer, r)
+	s.counts.taken++
+	raw := s.stream.rawSample(s.shared.Observer, r)
 	if th.NoUser {
 		raw.NoUserSpace()
 	}
 	th.waiting = append(th.waiting, raw)
 	if len(th.waiting) == clocksAfterSamples {
-		s.needClocks = append(s.needClocks, th)
+		s.clocksDue = append(s.clocksDue, th)
 	}
-	if len(th.waiting) >= manySamples || th.proc.Shared.CodeChanging(r.Time) || !th.Idle.MayWait() {
-		s.run.Idle.Wake(&th.Idle)
+	if len(th.waiting) >= manySamples || th.proc.Handover.CodeChanging(r.Time) || !th.Backoff.MayWait() {
+		s.shared.Backoff.Wake(&th.Backoff)
 	}
 }
 
@@ -102,19 +102,19 @@ func (s *samples) keepUnassigned(p *process, r *perfevents.Record) {
 	if s.selected {
 		return
 	}
-	s.n.taken++
-	p.ListChange = true
-	s.run.Skipper.Changed(r.Time)
+	s.counts.taken++
+	p.ThreadsChanged = true
+	s.shared.Skipper.Changed(r.Time)
 	if s.claims.full() {
-		s.n.dropped++
+		s.counts.dropped++
 		return
 	}
-	s.claims.keep(p, r.TID, s.stream.raw(s.run.Observer, r))
+	s.claims.keep(p, r.TID, s.stream.rawSample(s.shared.Observer, r))
 }
 
 // readClocks reads the clocks of threads with many waiting samples.
 func (s *samples) readClocks(now int64) {
-	for _, th := range s.needClocks {
+	for _, th := range s.clocksDue {
 		if th.ended || th.Observed.Pending() || len(th.waiting) == 0 {
 			continue
 		}
@@ -122,7 +122,7 @@ func (s *samples) readClocks(now int64) {
 			s.clocksRead(th, procmem.ReadingAt(sched, now), false)
 		}
 	}
-	s.needClocks = s.needClocks[:0]
+	s.clocksDue = s.clocksDue[:0]
 }
 
 // clocksRead places the waiting samples between a thread's last clocks and the present ones, and reports them.
@@ -135,7 +135,7 @@ func (s *samples) clocksRead(th *thread, now sample.Reading, asleep bool) {
 	if th.read = now; len(th.waiting) == 0 {
 		return
 	}
-	if asleep && th.Steady.Is() && s.run.Tick.Skipped {
+	if asleep && th.Steady.Is() && s.shared.Tick.Skipped {
 		now = before.UntilAsleep(now)
 	}
 	for i := range th.waiting {
@@ -165,11 +165,11 @@ func (s *samples) report(th *thread, raw *observe.RawSample, at sample.Reading) 
 	raw.At = at.Wall
 	raw.Sched = procmem.SchedStat{CPU: uint64(at.CPU), RunQueue: uint64(at.RunQueue)}
 	th.begun = true
-	s.run.Sampled++
-	s.run.Tick.Copies += raw.Waits()
-	s.run.Out.Add(handover.Event{
-		Kind: handover.Sampled, Thread: th.Shared, RawSample: raw, Before: th.Idle.TakeUnchanged(),
-		Length: raw.Period, Soon: th.proc.Shared.CodeChanging(raw.At),
+	s.shared.Sampled++
+	s.shared.Tick.Copies += raw.BeginWaiting()
+	s.shared.Out.Add(handover.Event{
+		Kind: handover.Sampled, Thread: th.Handover, RawSample: raw, UnchangedBefore: th.Backoff.TakeUnchanged(),
+		Length: raw.Period, WalkAtOnce: th.proc.Handover.CodeChanging(raw.At),
 	})
 }
 
@@ -189,16 +189,16 @@ func (s *samples) foundRunning(th *thread) {
 	th.Steady.Runs(schedule.Clocks(now))
 	if !th.begun {
 		th.begun = true
-		s.run.Out.Add(handover.Event{Kind: handover.SeenRunning, Thread: th.Shared, Now: now})
+		s.shared.Out.Add(handover.Event{Kind: handover.FoundRunning, Thread: th.Handover, Reading: now})
 	}
-	s.run.Idle.Observed(&th.Idle, false, th.FromZero, th.Observed.LastSched())
+	s.shared.Backoff.Observed(&th.Backoff, false, th.FromZero, th.Observed.LastSched())
 }
 
 // fitStack fits the length of the copied stacks to what walks have used.
 func (s *samples) fitStack(now int64) {
 	for _, p := range s.procs.all {
 		if p.mode == modeSamples {
-			s.length.Deepest = max(s.length.Deepest, p.Shared.TakeUsedStack())
+			s.length.Deepest = max(s.length.Deepest, p.Handover.TakeUsedStack())
 		}
 	}
 	s.stream.reader.FitStack(&s.length, now)

@@ -13,12 +13,12 @@ type Source struct {
 	Events *perfevents.Reader
 	// Descendants are the records of child processes; nil: none.
 	Descendants *perfevents.Reader
-	// Choose has a process stopped whose samples lack something ([handover.FallbackReason.NeedsStops]).
-	Choose bool
+	// MayFallBack has a process stopped whose samples lack something ([handover.SampleLack.NeedsStops]).
+	MayFallBack bool
 }
 
 // Start implements [engine.Source].
-func (s *Source) Start(r *engine.Run, h engine.Host, o engine.Options) engine.Running {
+func (s *Source) Start(r *engine.SharedState, h engine.Host, o engine.Options) engine.RunningObserver {
 	e := newEngine(r, h, o, s)
 	e.begin(s.Descendants)
 	return e

@@ -14,19 +14,19 @@ type stream struct {
 	held    bool               // paused until release
 	drained int64              // last reading, CLOCK_MONOTONIC ns
 
-	gaveUp string // why samples were given up; "": not
-	last   *perfevents.Reader
+	gaveUp       string // why samples were given up; "": not
+	gaveUpReader *perfevents.Reader
 }
 
 func (s *stream) on() bool { return s.reader != nil && !s.paused }
 
-// use pauses the samples while no process is sampled. It reports whether they have begun again.
-func (s *stream) use(is bool) (again bool) {
+// pauseUnless pauses the samples while no process is sampled. It reports whether they have begun again.
+func (s *stream) pauseUnless(needed bool) (again bool) {
 	switch {
-	case !is && !s.paused:
+	case !needed && !s.paused:
 		s.reader.Pause()
 		s.paused = true
-	case is && s.paused:
+	case needed && s.paused:
 		s.reader.Resume()
 		s.paused = false
 		return true
@@ -49,11 +49,11 @@ func (s *stream) release() {
 
 func (s *stream) giveUp(why string) {
 	s.reader.Pause()
-	s.gaveUp, s.last, s.reader = why, s.reader, nil
+	s.gaveUp, s.gaveUpReader, s.reader = why, s.reader, nil
 }
 
-// raw makes a raw sample of a record.
-func (s *stream) raw(o *observe.Observer, r *perfevents.Record) *observe.RawSample {
+// rawSample makes a raw sample of a record.
+func (s *stream) rawSample(o *observe.Observer, r *perfevents.Record) *observe.RawSample {
 	raw := o.FromSample(r)
 	raw.Period = s.reader.PeriodAt(r.Time)
 	return raw

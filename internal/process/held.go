@@ -11,51 +11,51 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// Refused counts stops of running threads by result.
-type Refused struct {
-	Denied int64 // refused by the kernel
-	Traced int64 // held by another tracer
-	Frozen int64 // succeeded
+// StopResults counts stops of running threads by result.
+type StopResults struct {
+	Denied    int64 // refused by the kernel
+	Traced    int64 // held by another tracer
+	Succeeded int64 // succeeded
 }
 
 // ExplainFailures gives the reason why stops of running threads of these processes failed; nil if none did. A debugger,
 // strace or another prywalk holds a thread for a moment only, and may be gone by now.
-func ExplainFailures(pids []int, n Refused) error { return procFS.explainFailures(pids, n) }
+func ExplainFailures(pids []int, r StopResults) error { return procFS.explainFailures(pids, r) }
 
-func (p proc) explainFailures(pids []int, n Refused) error {
-	if n.Denied+n.Traced == 0 || len(pids) == 0 {
+func (p proc) explainFailures(pids []int, r StopResults) error {
+	if r.Denied+r.Traced == 0 || len(pids) == 0 {
 		return nil
 	}
-	if n.Denied > 0 {
+	if r.Denied > 0 {
 		for _, pid := range pids {
 			g, err := newGatekeeper(p, pid)
 			if err != nil {
 				continue // it has ended
 			}
-			if e := g.denied(unix.EPERM); e.Kind == refusal.Denied && (n.Frozen == 0 || e.Gate != nil) {
+			if e := g.denied(unix.EPERM); e.Kind == refusal.Denied && (r.Succeeded == 0 || e.Gate != nil) {
 				return e
 			}
 		}
 	}
-	if n.Traced > 0 {
-		return p.held(pids, n)
+	if r.Traced > 0 {
+		return p.heldByTracer(pids, r)
 	}
-	if n.Frozen == 0 {
+	if r.Succeeded == 0 {
 		return nil // all have ended: the reason is unknown
 	}
 	return &Error{PID: pids[0], Kind: refusal.Denied,
-		Cause: fmt.Sprintf("the kernel denied %d stops and allowed %d", n.Denied, n.Frozen),
+		Cause: fmt.Sprintf("the kernel denied %d stops and allowed %d", r.Denied, r.Succeeded),
 		Next:  "if its children run as another user, run prywalk as root"}
 }
 
-// held names a tracer of one of the processes' threads.
-func (p proc) held(pids []int, n Refused) *Error {
+// heldByTracer names a tracer of one of the processes' threads.
+func (p proc) heldByTracer(pids []int, r StopResults) *Error {
 	e := &Error{PID: pids[0], Kind: refusal.Traced,
 		Next: "detach the debugger, strace or other profiler, and record again"}
-	e.Cause = fmt.Sprintf("another tracer was attached at %d stops, and has detached since", n.Traced)
+	e.Cause = fmt.Sprintf("another tracer was attached at %d stops, and has detached since", r.Traced)
 	for _, pid := range pids {
 		if by, name := p.tracerOf(pid); by != 0 {
-			e.PID, e.Cause = pid, fmt.Sprintf("another tracer was attached at %d stops: %s (process %d)", n.Traced, name, by)
+			e.PID, e.Cause = pid, fmt.Sprintf("another tracer was attached at %d stops: %s (process %d)", r.Traced, name, by)
 			break
 		}
 	}

@@ -14,23 +14,24 @@ func TestSamplesThatAnotherTracerKeptAreNotLaidToASecurityModule(t *testing.T) {
 	c := child(t, "sleep", "1000")
 	pids := []int{c.Process.Pid}
 	for _, w := range []struct {
-		n    Refused
+		n    StopResults
 		kind error
 		says string
 	}{
-		{Refused{Traced: 3, Frozen: 100}, refusal.Traced, "another tracer was attached at 3 stops, and has detached since"},
-		{Refused{Traced: 3}, refusal.Traced, "another tracer was attached"},
-		{Refused{Denied: 2, Traced: 3, Frozen: 100}, refusal.Traced, "another tracer was attached"},
-		{Refused{Denied: 2, Frozen: 100}, refusal.Denied, "denied 2 stops and allowed 100"},
+		{StopResults{Traced: 3, Succeeded: 100}, refusal.Traced,
+			"another tracer was attached at 3 stops, and has detached since"},
+		{StopResults{Traced: 3}, refusal.Traced, "another tracer was attached"},
+		{StopResults{Denied: 2, Traced: 3, Succeeded: 100}, refusal.Traced, "another tracer was attached"},
+		{StopResults{Denied: 2, Succeeded: 100}, refusal.Denied, "denied 2 stops and allowed 100"},
 	} {
 		e := wantKind(t, ExplainFailures(pids, w.n), w.kind)
 		if !strings.Contains(e.Cause, w.says) || strings.Contains(e.Cause, "security module") {
 			t.Errorf("%+v: %s", w.n, e.Cause)
 		}
 	}
-	if err := ExplainFailures(pids, Refused{Frozen: 5}); err != nil {
+	if err := ExplainFailures(pids, StopResults{Succeeded: 5}); err != nil {
 		t.Errorf("nothing was refused: %v", err)
 	}
 	// All were refused and all visible checks pass: a security module remains.
-	wantKind(t, ExplainFailures(pids, Refused{Denied: 2}), refusal.Denied)
+	wantKind(t, ExplainFailures(pids, StopResults{Denied: 2}), refusal.Denied)
 }

@@ -132,8 +132,8 @@ func (s *sent) progress() agent.Sampling {
 		}
 	}
 	return agent.Sampling{
-		Threads: int64(g.Threads), Ticks: g.Ticks, Looks: g.Observations, Frozen: g.Stopped, Failed: g.Failed,
-		Missed: g.Missed, Withheld: g.Withheld, Rate: g.Rate, RateAsked: s.opts.Freq,
+		Threads: int64(g.Threads), Ticks: g.Ticks, Observations: g.Observations, Stops: g.Stops, Failed: g.Failed,
+		MissedTicks: g.MissedTicks, WithheldTicks: g.WithheldTicks, Rate: g.Rate, RateAsked: s.opts.Freq,
 		Stacks: int64(sizes.Stacks), Locations: int64(sizes.Locations), Refused: refused,
 	}
 }

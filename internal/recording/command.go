@@ -33,8 +33,8 @@ func (r *recording) command(args []string) error {
 	r.pids = []int{l.PID}
 	r.setPath(l.PID)
 	r.opts.Launched = sampler.BootTicks()
-	if r.opts.Running != nil {
-		r.opts.Running.Launched(l.PID)
+	if r.opts.Engine != nil {
+		r.opts.Engine.Launched(l.PID)
 	}
 	if err := l.Release(); err != nil {
 		return r.own(err)

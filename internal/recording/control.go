@@ -25,7 +25,7 @@ func control(s *sampler.Sampler, in io.Reader, out io.Writer) {
 			s.Resume()
 			await(s, false)
 		}
-		_ = answers.Encode(s.Answer())
+		_ = answers.Encode(s.Counts())
 	}
 }
 

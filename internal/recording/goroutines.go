@@ -41,10 +41,10 @@ func (r *recording) countGoroutines() {
 }
 
 // unreadGoroutines is a note on a recording too short to read each goroutine once.
-func unreadGoroutines(g *runstats.Goroutines) []string {
+func unreadGoroutines(g *runstats.WaitingTasks) []string {
 	if g == nil || g.Unread == 0 {
 		return nil
 	}
 	return []string{fmt.Sprintf("%d goroutines were not read before the recording or their process ended (a process had "+
-		"up to %d); the time of these is missing; record longer (-d)", g.Unread, g.Most)}
+		"up to %d); the time of these is missing; record longer (-d)", g.Unread, g.MostAtOnce)}
 }

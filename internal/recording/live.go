@@ -178,7 +178,7 @@ func (l *live) snapshot(window time.Duration) *top.Snapshot {
 func (l *live) state() top.State {
 	g := l.sampler.Progress()
 	st := top.State{
-		Target: l.target, Threads: g.Threads, Frozen: g.Stopped, Failed: g.Failed, Complete: -1, Ended: l.ended.Load(),
+		Target: l.target, Threads: g.Threads, Frozen: g.Stops, Failed: g.Failed, Complete: -1, Ended: l.ended.Load(),
 	}
 	if g.Stacks > 0 {
 		st.Complete = float64(g.Complete) / float64(g.Stacks)
@@ -186,10 +186,10 @@ func (l *live) state() top.State {
 	if refused := g.Denied + g.Traced; refused > l.refused { // ExplainFailures reads files
 		l.refused = refused
 		l.trouble = ""
-		if err := process.ExplainFailures(l.pids, process.Refused{Denied: g.Denied, Traced: g.Traced,
-			Frozen: g.Stopped}); err != nil {
+		if err := process.ExplainFailures(l.pids, process.StopResults{Denied: g.Denied, Traced: g.Traced,
+			Succeeded: g.Stops}); err != nil {
 			l.trouble = "some threads cannot be sampled: " + err.Error()
-			if g.Stopped == 0 {
+			if g.Stops == 0 {
 				l.trouble = "running threads cannot be sampled: " + err.Error()
 			}
 		}

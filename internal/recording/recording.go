@@ -252,6 +252,6 @@ func (r *recording) ended() bool {
 // refusal explains refused observations; nil if none was.
 func (r *recording) refusal() error {
 	failed := r.stats.Failed
-	return process.ExplainFailures(r.pids, process.Refused{Denied: failed["denied"], Traced: failed["traced"],
-		Frozen: r.stats.Frozen})
+	return process.ExplainFailures(r.pids, process.StopResults{Denied: failed["denied"], Traced: failed["traced"],
+		Succeeded: r.stats.Stops})
 }

@@ -27,7 +27,7 @@ const (
 	InCall
 	Self
 	NotAProcess
-	MapLock // internal/observe, LetGoInTime
+	MapLock // internal/observe, DetachInTime
 	NoFiles // prywalk's (EMFILE, ENFILE)
 	NumReasons
 )

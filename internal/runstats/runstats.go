@@ -14,37 +14,37 @@ import (
 // Stats is what a run did.
 type Stats struct {
 	schema.Head
-	Looks
+	Observations
 	Observed
 	Unobserved
 	Walks
 	Calls
 	Stopped
 	Run
-	Asked
+	Requested
 	PerThread
 	CPU
-	Unwatched
-	Booked
+	ObservationGaps
+	Attributed
 	OwnQuota
 	// Goroutines are those that wait without a thread; nil if there were none.
-	Goroutines *Goroutines `json:"goroutines,omitempty"`
+	Goroutines *WaitingTasks `json:"goroutines,omitempty"`
 	// Tasks is the same of tasks of asyncio.
-	Tasks *Goroutines `json:"tasks,omitempty"`
+	Tasks *WaitingTasks `json:"tasks,omitempty"`
 	// Syscalls are those that prywalk itself knows of, the Go runtime's not among them.
 	Syscalls int64 `json:"syscalls"`
 }
 
-// Looks count ticks and observations.
-type Looks struct {
+// Observations count ticks and observations.
+type Observations struct {
 	Ticks       int64 `json:"ticks"`
 	MissedTicks int64 `json:"missed_ticks"`
-	// Attempted = Frozen + Peeked + Reused + Failed.
-	Attempted int64 `json:"attempted"`
-	Frozen    int64 `json:"frozen"`
-	Peeked    int64 `json:"peeked"`
-	Reused    int64 `json:"reused"`
-	// SleptAgain is 0; earlier versions counted here those of Peeked that found the last stack again.
+	// Attempted = Stops + PassiveReads + Reused + Failed.
+	Attempted    int64 `json:"attempted"`
+	Stops        int64 `json:"frozen"`
+	PassiveReads int64 `json:"peeked"`
+	Reused       int64 `json:"reused"`
+	// SleptAgain is 0; earlier versions counted here those of PassiveReads that found the last stack again.
 	SleptAgain int64 `json:"slept_again"`
 }
 
@@ -78,11 +78,11 @@ type Unobserved struct {
 	Unseen   int64 `json:"unseen"`
 	// Queued are ticks at which a thread's last stop was still pending. They are not Attempted.
 	Queued int64 `json:"queued"`
-	// Withheld are ticks omitted while targets had lost more than MaxOverhead allows.
-	Withheld int64 `json:"ticks_withheld"`
-	// LeftOut are those of Ticks without observations: the kernel samples what runs, and no thread changed. Sleeping
+	// TicksWithheld are ticks omitted while targets had lost more than MaxOverhead allows.
+	TicksWithheld int64 `json:"ticks_withheld"`
+	// TicksLeftOut are those of Ticks without observations: the kernel samples what runs, and no thread changed. Sleeping
 	// threads count as Inferred or Unseen.
-	LeftOut int64 `json:"ticks_left_out"`
+	TicksLeftOut int64 `json:"ticks_left_out"`
 	// Failed are observations that gave nothing, by reason.
 	Failed map[string]int64 `json:"failed"`
 	// Unopened are children that were not opened, as prywalk had too many open files.
@@ -96,13 +96,13 @@ type Walks struct {
 	// Incomplete are those that did not reach the thread's first function, by reason.
 	Incomplete map[string]int64 `json:"incomplete"`
 	// Whole are those that did.
-	Whole WholeByOutcome `json:"complete_by_look"`
+	Whole WholeByMethod `json:"complete_by_look"`
 }
 
-// WholeByOutcome are complete stacks, by how they were observed.
-type WholeByOutcome struct {
-	Frozen int64 `json:"frozen"`
-	Peeked int64 `json:"peeked"`
+// WholeByMethod are complete stacks, by how they were observed.
+type WholeByMethod struct {
+	ByStop        int64 `json:"frozen"`
+	ByPassiveRead int64 `json:"peeked"`
 }
 
 // Calls count what stops did to system calls.
@@ -122,20 +122,20 @@ type Calls struct {
 type Stopped struct {
 	// FramesByMethod are the frames of all stacks by how they were found.
 	FramesByMethod map[string]int64 `json:"frames_by_method"`
-	// Freeze is the length of stops, from interrupt to detach, less the time queued or in the kernel before the stop.
-	Freeze Quantiles[Nanos] `json:"freeze_us,omitzero"`
-	// LongestFreeze is the longest.
-	LongestFreeze Freeze `json:"-"`
-	// Freezes is their histogram by powers of two.
-	Freezes []Bucket `json:"freezes,omitempty"`
-	// Long are stops over observe.LongFreeze (262 µs) by cause (ptrace.Cause).
-	Long Causes `json:"long_freezes"`
-	// Late are interrupts after which a thread on a processor ran on for longer; no part of a stop.
-	Late Long `json:"late_stops"`
-	// Awaited are waits for a process's mmap lock before a stop, as far as longer.
-	Awaited Long `json:"awaited_locks"`
-	// Copied are the bytes of stack that a stop copied.
-	Copied Quantiles[int64] `json:"copied_bytes,omitzero"`
+	// StopTime is the length of stops, from interrupt to detach, less the time queued or in the kernel before the stop.
+	StopTime Quantiles[Nanos] `json:"freeze_us,omitzero"`
+	// LongestStop is the longest.
+	LongestStop Stop `json:"-"`
+	// StopTimes is their histogram by powers of two.
+	StopTimes []Bucket `json:"freezes,omitempty"`
+	// LongStops are stops over observe.LongStop (262 µs) by cause (ptrace.Cause).
+	LongStops Causes `json:"long_freezes"`
+	// LateStops are interrupts after which a thread on a processor ran on for longer; no part of a stop.
+	LateStops LongEvents `json:"late_stops"`
+	// AwaitedLocks are waits for a process's mmap lock before a stop, as far as longer.
+	AwaitedLocks LongEvents `json:"awaited_locks"`
+	// CopiedBytes are the bytes of stack that a stop copied.
+	CopiedBytes Quantiles[int64] `json:"copied_bytes,omitzero"`
 	// Lost is the targets' loss in seconds: all stops, and 10 µs for each; 20 µs for each sample by the kernel.
 	Lost float64 `json:"lost_s"`
 }
@@ -160,8 +160,8 @@ type Quantiles[T int64 | Nanos] struct {
 // IsZero reports whether there are no values.
 func (q Quantiles[T]) IsZero() bool { return q.N == 0 }
 
-// Freeze is one stop: its thread, and the bytes of stack that it copied.
-type Freeze struct {
+// Stop is one stop: its thread, and the bytes of stack that it copied.
+type Stop struct {
 	PID, TID int
 	Copied   int64
 }
@@ -172,27 +172,27 @@ type Bucket struct {
 	N     int64 `json:"n"`
 }
 
-// Long counts what took long.
-type Long struct {
+// LongEvents counts what took long.
+type LongEvents struct {
 	N   int64 `json:"n"`
 	Max Nanos `json:"max_us"`
 }
 
 // Add counts one more.
-func (l *Long) Add(ns int64) {
+func (l *LongEvents) Add(ns int64) {
 	l.N++
 	l.Max = max(l.Max, Nanos(ns))
 }
 
 // Causes count what took long by cause; empty: an empty object.
-type Causes map[string]Long
+type Causes map[string]LongEvents
 
 // MarshalJSON implements [json.Marshaler].
 func (c Causes) MarshalJSON() ([]byte, error) {
 	if c == nil {
 		return []byte("{}"), nil
 	}
-	return json.Marshal(map[string]Long(c))
+	return json.Marshal(map[string]LongEvents(c))
 }
 
 // Run is of the run as a whole.
@@ -208,8 +208,8 @@ type Run struct {
 	Freq    float64 `json:"frequency_got"`
 }
 
-// Asked are the options of these names.
-type Asked struct {
+// Requested are the options of these names.
+type Requested struct {
 	FreqAsked   float64 `json:"frequency_asked"`
 	MaxOverhead float64 `json:"max_overhead,omitempty"`
 	MaxPause    Nanos   `json:"max_pause_us,omitempty"`
@@ -228,10 +228,10 @@ type PerThread struct {
 
 // ThreadRate is how often a thread was observed.
 type ThreadRate struct {
-	PID   int    `json:"pid"`
-	TID   int    `json:"tid"`
-	Name  string `json:"thread"`
-	Looks int64  `json:"looks"` // ticks at which its stack was seen
+	PID     int    `json:"pid"`
+	TID     int    `json:"tid"`
+	Name    string `json:"thread"`
+	Samples int64  `json:"looks"` // ticks at which its stack was seen
 	// Seconds is the time from first to last observation, Rate the observations a second.
 	Seconds float64 `json:"-"`
 	Rate    float64 `json:"rate"`
@@ -272,8 +272,8 @@ func (c *CPU) Unsampled() float64 {
 	return min(float64(c.ShortRuns)*float64(c.SwitchCost)/1e9, c.ShortRunsCPU, c.ProfiledCPU) / c.ProfiledCPU
 }
 
-// Unwatched is the time without observations, in seconds.
-type Unwatched struct {
+// ObservationGaps is the time without observations, in seconds.
+type ObservationGaps struct {
 	// NotObserved is the time in which ticks were due and not done, in so many Gaps, the longest LongestGap.
 	NotObserved float64 `json:"not_observed_s"`
 	Gaps        int64   `json:"not_observed_gaps"`
@@ -282,8 +282,8 @@ type Unwatched struct {
 	Suspended float64 `json:"suspended_s"`
 }
 
-// Booked is the sum of what was attributed.
-type Booked struct {
+// Attributed is the sum of what was attributed.
+type Attributed struct {
 	// Samples is the sum of the profile's samples: ticks at which a stack was seen, Complete of them with a complete
 	// one.
 	Samples  int64 `json:"samples"`
@@ -300,29 +300,29 @@ type Booked struct {
 type OwnQuota struct {
 	// Quota is the tightest, in processors; 0: none, or a real-time priority.
 	Quota float64 `json:"cpu_quota,omitempty"`
-	// QuotaWithheld are ticks omitted because too little of it was left.
-	QuotaWithheld int64 `json:"ticks_withheld_quota"`
+	// TicksWithheldByQuota are ticks omitted because too little of it was left.
+	TicksWithheldByQuota int64 `json:"ticks_withheld_quota"`
 	// Throttled is how long prywalk's group stood still, in seconds, summed over processors. StopsThrottled are
 	// stops of more than 1 ms in which it did.
 	Throttled      float64 `json:"throttled_s"`
 	StopsThrottled int64   `json:"freezes_throttled"`
 }
 
-// Goroutines are tasks without a thread while they wait, observed on a clock of their own; not in [Looks] and
-// [Booked].
-type Goroutines struct {
-	// Most is the most records in a process at once, ended ones included.
-	Most int64 `json:"most"`
+// WaitingTasks are tasks without a thread while they wait, observed on a clock of their own; not in [Observations] and
+// [Attributed].
+type WaitingTasks struct {
+	// MostAtOnce is the most records in a process at once, ended ones included.
+	MostAtOnce int64 `json:"most"`
 	// Unread is how many records were not read before their process's account ended: of more tasks than could be read in
 	// that time. What they did is not in the profile.
 	Unread int64 `json:"unread,omitempty"`
-	// Seen is how often one was found that waited. Walked are those of Seen whose stacks were walked, as they had run
-	// since; Incomplete of these did not end at a goroutine's first function. Changed are attempts in vain, of those that
-	// ran each time.
-	Seen       int64 `json:"seen"`
-	Walked     int64 `json:"walked"`
-	Incomplete int64 `json:"incomplete"`
-	Changed    int64 `json:"changed"`
+	// Observations is how often one was found that waited. Walked are those of Observations whose stacks were walked, as
+	// they had run since; Incomplete of these did not end at a goroutine's first function. ChangedInVain are attempts, of
+	// those that ran each time.
+	Observations  int64 `json:"seen"`
+	Walked        int64 `json:"walked"`
+	Incomplete    int64 `json:"incomplete"`
+	ChangedInVain int64 `json:"changed"`
 	// Blocked is their wall time in the profile, in seconds; their samples count 0 ticks.
 	Blocked float64 `json:"blocked_s"`
 	// CPU is the processor time of following them, in seconds, part of cpu_self_s.

@@ -7,8 +7,8 @@ import "math/bits"
 // ProcessID numbers the processes of one run. Unlike the kernel's numbers it is never used again. 0 is no process.
 type ProcessID uint32
 
-// TaskID numbers the threads of one run likewise. 0 is no thread.
-type TaskID uint64
+// ThreadID numbers the threads of one run likewise. 0 is no thread.
+type ThreadID uint64
 
 // StackID numbers the stacks of one recording. 0 is the first of them.
 type StackID uint32

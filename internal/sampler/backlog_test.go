@@ -27,8 +27,8 @@ func TestCopiesOfManyThreadsDoNotPileUp(t *testing.T) {
 			if r.Backlog > tracer.MaxBacklog+1<<20 || r.Backlog <= tracer.SomeBacklog/2 {
 				t.Errorf("%d bytes of copies waited at once", r.Backlog)
 			}
-			if r.ThreadsMax < 1501 || r.Peeked < 1501 {
-				t.Errorf("%d threads, %d peeked", r.ThreadsMax, r.Peeked)
+			if r.ThreadsMax < 1501 || r.PassiveReads < 1501 {
+				t.Errorf("%d threads, %d peeked", r.ThreadsMax, r.PassiveReads)
 			}
 		})
 	}

@@ -15,26 +15,26 @@ func TestBudgetHoldsWithSeveralThreadsThatRun(t *testing.T) {
 	target := start(t, "burners", "4")
 	r := recordUntil(t, Options{Freq: 1000, MaxOverhead: share}, func(r *recorded) bool {
 		return r.Seconds > 2 &&
-			r.Frozen > 20
+			r.Stops > 20
 	}, target.pid)
 	// The first account is made at the second tick, and the last samples are taken without one.
-	surplus := 2 * 4 * (seconds(int64(r.Freeze.Max)) + schedule.StopCost/1e9)
+	surplus := 2 * 4 * (seconds(int64(r.StopTime.Max)) + schedule.StopCost/1e9)
 	if r.Lost > share*r.TargetCPU+surplus {
 		t.Errorf("%v s lost of %v s", r.Lost, r.TargetCPU)
 	}
-	if r.Frozen == 0 || r.Freq > 500 { // a stop costs at least 10 µs
-		t.Errorf("%d frozen, %v/s", r.Frozen, r.Freq)
+	if r.Stops == 0 || r.Freq > 500 { // a stop costs at least 10 µs
+		t.Errorf("%d frozen, %v/s", r.Stops, r.Freq)
 	}
-	if least := float64(r.Frozen) * schedule.StopCost / 1e9; r.Lost < least {
-		t.Errorf("%v s lost by %d freezes", r.Lost, r.Frozen)
+	if least := float64(r.Stops) * schedule.StopCost / 1e9; r.Lost < least {
+		t.Errorf("%v s lost by %d freezes", r.Lost, r.Stops)
 	}
 	total := int64(0)
-	for _, b := range r.Freezes {
+	for _, b := range r.StopTimes {
 		total += b.N
 	}
-	last := r.Freezes[len(r.Freezes)-1]
-	if total != r.Frozen || last.Below <= r.Freeze.Max || last.Below/2 > r.Freeze.Max {
-		t.Errorf("%v of %d freezes, the longest %d", r.Freezes, r.Frozen, r.Freeze.Max)
+	last := r.StopTimes[len(r.StopTimes)-1]
+	if total != r.Stops || last.Below <= r.StopTime.Max || last.Below/2 > r.StopTime.Max {
+		t.Errorf("%v of %d freezes, the longest %d", r.StopTimes, r.Stops, r.StopTime.Max)
 	}
 	if r.FreqAsked != 1000 || r.MaxOverhead != share {
 		t.Errorf("asked for: %v/s, %v", r.FreqAsked, r.MaxOverhead)
@@ -45,11 +45,11 @@ func TestProcessThatEndsWhileTicksAreWithheldEndsTheRun(t *testing.T) {
 	target := start(t, "ends")
 	r := record(t, Options{Freq: 1000, MaxOverhead: 1e-9}, patience, func(s *Sampler) {
 		stopped(t, s, 1)
-		await(t, "ticks are withheld", func() bool { return s.Progress().Withheld > 0 })
+		await(t, "ticks are withheld", func() bool { return s.Progress().WithheldTicks > 0 })
 		target.signal(t, unix.SIGUSR1)
 	}, target.pid)
-	if r.Seconds > 0.9*patience.Seconds() || r.Withheld == 0 {
-		t.Errorf("%v s, %d ticks withheld", r.Seconds, r.Withheld)
+	if r.Seconds > 0.9*patience.Seconds() || r.TicksWithheld == 0 {
+		t.Errorf("%v s, %d ticks withheld", r.Seconds, r.TicksWithheld)
 	}
 }
 
@@ -64,7 +64,7 @@ func TestEveryThreadsRateIsKnown(t *testing.T) {
 		t.Errorf("%d threads", len(r.Rates))
 	}
 	for _, th := range r.Rates {
-		if th.Looks != samples[int64(th.TID)] || th.Name == "" || th.Rate <= 0 || th.Rate < r.SlowestThread {
+		if th.Samples != samples[int64(th.TID)] || th.Name == "" || th.Rate <= 0 || th.Rate < r.SlowestThread {
 			t.Errorf("%+v, %d samples, slowest %v", th, samples[int64(th.TID)], r.SlowestThread)
 		}
 	}

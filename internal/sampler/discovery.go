@@ -69,18 +69,18 @@ func (s *Sampler) discover(ctx context.Context) {
 
 // searches schedules searches of all processes, each of which reads a file per thread.
 type searches struct {
-	last  int64 // last search, CLOCK_MONOTONIC ns; 0: none
-	again bool  // a task was created before it, so that one more is due
+	last    int64 // last search, CLOCK_MONOTONIC ns; 0: none
+	oneMore bool  // a task was created before it, so that one more is due
 }
 
 // due reports whether a search is due at now, CLOCK_MONOTONIC ns. created reports that a task was created since the
 // last call. Then two searches follow: if a parent ends during a search, its children become those of a process that
 // may have been read already.
 func (s *searches) due(now int64, created bool) bool {
-	if !created && !s.again && s.last != 0 && now-s.last < int64(discoverIdle) {
+	if !created && !s.oneMore && s.last != 0 && now-s.last < int64(discoverIdle) {
 		return false
 	}
-	s.last, s.again = now, created
+	s.last, s.oneMore = now, created
 	return true
 }
 
@@ -92,7 +92,7 @@ type unopened struct {
 }
 
 // note records the result of opening a process.
-func (u *unopened) note(f found, err error) {
+func (u *unopened) note(f foundProcess, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	switch {
@@ -149,7 +149,7 @@ func (s *Sampler) find(ctx context.Context, known map[int]uint64) {
 				continue
 			}
 			known[kid] = start
-			if !s.report(ctx, found{pid: kid, parent: pid, start: start}) {
+			if !s.report(ctx, foundProcess{pid: kid, parent: pid, start: start}) {
 				return
 			}
 		}
@@ -165,7 +165,7 @@ func (s *Sampler) selectNew(ctx context.Context, known map[int]uint64) {
 			continue
 		}
 		known[pid] = start
-		if !s.report(ctx, found{pid: pid, start: start, selected: true}) {
+		if !s.report(ctx, foundProcess{pid: pid, start: start, selected: true}) {
 			return
 		}
 	}
@@ -173,7 +173,7 @@ func (s *Sampler) selectNew(ctx context.Context, known map[int]uint64) {
 }
 
 // report passes a found process to the aggregator; false at the end of the run.
-func (s *Sampler) report(ctx context.Context, f found) bool {
+func (s *Sampler) report(ctx context.Context, f foundProcess) bool {
 	select {
 	case s.found <- f:
 		return true
@@ -191,8 +191,8 @@ func forgetEnded(known map[int]uint64) {
 	}
 }
 
-// found is a found process: PID, parent, and start in clock ticks after boot. A reused PID is another process.
-type found struct {
+// foundProcess is a found process: PID, parent, and start in clock ticks after boot. A reused PID is another process.
+type foundProcess struct {
 	pid      int
 	parent   int // 0: unknown
 	start    uint64
@@ -220,7 +220,7 @@ func (r *refused) note(err error) {
 	}
 }
 
-func (r refused) byWord() (n map[string]int64) {
+func (r refused) byReason() (n map[string]int64) {
 	for why, k := range r {
 		if n == nil {
 			n = map[string]int64{}
@@ -231,10 +231,10 @@ func (r refused) byWord() (n map[string]int64) {
 }
 
 // Refused counts the selected processes that could not be opened, by reason. The caller must be the Watcher.
-func (s *Sampler) Refused() map[string]int64 { return s.refused.byWord() }
+func (s *Sampler) Refused() map[string]int64 { return s.refused.byReason() }
 
 // openFound opens a found process. Failure is no error; without descriptors it is found again.
-func (s *Sampler) openFound(f found) {
+func (s *Sampler) openFound(f foundProcess) {
 	t, err := s.images.Open(f.pid)
 	s.unopened.note(f, err)
 	switch {

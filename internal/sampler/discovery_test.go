@@ -24,10 +24,10 @@ func TestScoutSearchesOnlyAfterBirths(t *testing.T) {
 
 func TestProcessesThatLackDescriptorsAreFoundAgain(t *testing.T) {
 	var u unopened
-	f := found{pid: 7, start: 70}
+	f := foundProcess{pid: 7, start: 70}
 	known := map[int]uint64{7: 70, 8: 80}
 	u.note(f, syscall.EMFILE)
-	u.note(found{pid: 8, start: 80}, syscall.ENOENT)
+	u.note(foundProcess{pid: 8, start: 80}, syscall.ENOENT)
 	if u.retry(int64(discoverIdle)+1, known); known[7] != 0 || known[8] != 80 || u.number() != 1 {
 		t.Errorf("known %v, %d not opened", known, u.number())
 	}

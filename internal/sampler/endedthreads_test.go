@@ -66,7 +66,7 @@ func TestThreadsThatExitedUnseenAreNoOtherThread(t *testing.T) {
 
 func TestThreadThatCannotBeSampledKeepsItsTime(t *testing.T) {
 	target := start(t, "burners", "2")
-	r := record(t, Options{Rung: observe.OnlyPassive}, time.Second, nil, target.pid)
+	r := record(t, Options{Mode: observe.ModePassiveOnly}, time.Second, nil, target.pid)
 	left := r.sumOf(3, func(s *pprof.Sample) bool {
 		return stack(s)[0] == attribute.NotObserved && label(s, "thread") != "threads"
 	})

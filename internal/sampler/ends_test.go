@@ -69,7 +69,7 @@ func TestARecordingHasOneTickHoweverSoonItEnds(t *testing.T) {
 	target := start(t, "sleepers", "5")
 	allAsleep(t, target.pid)
 	r := record(t, Options{}, 0, nil, target.pid)
-	if r.Peeked < 6 || r.Samples < 6 || r.ThreadsMax != 6 {
+	if r.PassiveReads < 6 || r.Samples < 6 || r.ThreadsMax != 6 {
 		t.Errorf("%+v", r.Stats)
 	}
 	if r.Begun.Before(r.begun) || r.Begun.After(r.ended) {

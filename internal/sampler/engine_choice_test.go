@@ -19,7 +19,7 @@ import (
 // choosing gives options with a choice of engines.
 func choosing(t *testing.T, freq float64) Options {
 	o := sampling(t, freq)
-	source(&o).Choose = true
+	source(&o).MayFallBack = true
 	return o
 }
 
@@ -48,7 +48,7 @@ func TestEachProcessHasTheEngineThatSeesItsStacks(t *testing.T) {
 	}
 	r := record(t, o, time.Second, func(s *Sampler) {
 		stopped(t, s, 50)
-		await(t, "threads are sampled", func() bool { return s.Progress().Stacks >= s.Progress().Stopped+20 })
+		await(t, "threads are sampled", func() bool { return s.Progress().Stacks >= s.Progress().Stops+20 })
 	}, c.pid, g)
 	if r.Engine != "perf" ||
 		!strings.Contains(r.EngineNote, "by stopping threads: 1 process with stacks in several places") {
@@ -89,13 +89,13 @@ func TestFallbackIsDecidedAgainAfterExec(t *testing.T) {
 	r := record(t, o, time.Second, func(s *Sampler) {
 		p := <-walked
 		await(t, "threads are sampled", func() bool { return s.Progress().Stacks >= 20 })
-		p.SetFallback(handover.FallbackRoots)
+		p.NoteLack(handover.LacksRoots)
 		stopped(t, s, 20)
-		p.ForgetFallback()
+		p.ForgetLack()
 		since := s.Progress()
 		await(t, "they are sampled again", func() bool {
 			now := s.Progress()
-			if now.Stopped != since.Stopped {
+			if now.Stops != since.Stops {
 				since = now
 			}
 			return now.Stacks >= since.Stacks+20

@@ -32,12 +32,12 @@ func sampling(t *testing.T, freq float64) Options {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.Close)
-	return Options{Freq: freq, Running: &perfengine.Source{Events: r}}
+	return Options{Freq: freq, Engine: &perfengine.Source{Events: r}}
 }
 
 func events(o *Options) *perfevents.Reader { return source(o).Events }
 
-func source(o *Options) *perfengine.Source { return o.Running.(*perfengine.Source) }
+func source(o *Options) *perfengine.Source { return o.Engine.(*perfengine.Source) }
 
 // mostLossy bounds consecutive recordings with lost samples, as on an overloaded machine.
 const mostLossy = 20
@@ -62,8 +62,8 @@ func sampledOnly(t *testing.T, target *running) (lost int64) {
 	r := record(t, sampling(t, 199), time.Second, func(s *Sampler) {
 		await(t, "threads are sampled", func() bool { return s.Progress().Stacks >= 100 })
 	}, target.pid)
-	if r.Frozen != 0 || r.Sampled < 50 || r.Engine != "perf" {
-		t.Errorf("%d frozen, %d sampled, engine %s", r.Frozen, r.Sampled, r.Engine)
+	if r.Stops != 0 || r.Sampled < 50 || r.Engine != "perf" {
+		t.Errorf("%d frozen, %d sampled, engine %s", r.Stops, r.Sampled, r.Engine)
 	}
 	if d := r.TargetCPU - r.ProfiledCPU; d < -0.001 || d > 0.001 {
 		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)
@@ -77,8 +77,8 @@ func sampledOnly(t *testing.T, target *running) (lost int64) {
 func TestSkippedTicksAreCounted(t *testing.T) {
 	target := start(t, "sleepers", "3")
 	r := record(t, sampling(t, 999), 3*time.Second, nil, target.pid)
-	if r.LeftOut == 0 || r.LeftOut >= r.Ticks {
-		t.Errorf("%d of %d ticks left out", r.LeftOut, r.Ticks)
+	if r.TicksLeftOut == 0 || r.TicksLeftOut >= r.Ticks {
+		t.Errorf("%d of %d ticks left out", r.TicksLeftOut, r.Ticks)
 	}
 	if got := r.Attempted + r.Queued + r.Inferred + r.Unseen; got != r.Ticks*r.ThreadsMax {
 		t.Errorf("%d observations and ticks of back-offs of %d threads at %d ticks", got, r.ThreadsMax, r.Ticks)
@@ -90,7 +90,7 @@ func TestThreadsThatRunOnAndOnKeepTheirTime(t *testing.T) {
 	r := record(t, sampling(t, 999), 3*time.Second, func(s *Sampler) {
 		await(t, "threads are sampled", func() bool { return s.Progress().Stacks >= 100 })
 	}, target.pid)
-	t.Logf("%d of %d ticks left out", r.LeftOut, r.Ticks)
+	t.Logf("%d of %d ticks left out", r.TicksLeftOut, r.Ticks)
 	if d := r.TargetCPU - r.ProfiledCPU; d < -0.001 || d > 0.001 {
 		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)
 	}
@@ -117,8 +117,8 @@ func TestThreadsThatLiveShortlyAreSampledWithTrueShares(t *testing.T) {
 			t.Errorf("%s has %.3f", name, share)
 		}
 	}
-	if r.Frozen != 0 || r.Claimed == 0 {
-		t.Errorf("%d frozen, %d samples of threads that had ended", r.Frozen, r.Claimed)
+	if r.Stops != 0 || r.Claimed == 0 {
+		t.Errorf("%d frozen, %d samples of threads that had ended", r.Stops, r.Claimed)
 	}
 	if d := r.TargetCPU - r.ProfiledCPU; d < -1e-6 || d > 1e-6 {
 		t.Errorf("%v s by the kernel, %v in the profile", r.TargetCPU, r.ProfiledCPU)
@@ -133,8 +133,8 @@ func TestPtraceTakesOverWhereSamplesStopComing(t *testing.T) {
 		events(&o).Pause()
 		stopped(t, s, 50)
 	}, target.pid)
-	if r.Engine != "perf, then ptrace" || r.EngineNote == "" || r.Frozen == 0 || r.Sampled == 0 {
-		t.Errorf("engine %q (%s), %d frozen, %d sampled", r.Engine, r.EngineNote, r.Frozen, r.Sampled)
+	if r.Engine != "perf, then ptrace" || r.EngineNote == "" || r.Stops == 0 || r.Sampled == 0 {
+		t.Errorf("engine %q (%s), %d frozen, %d sampled", r.Engine, r.EngineNote, r.Stops, r.Sampled)
 	}
 	if d := r.TargetCPU - r.ProfiledCPU; d < -0.001 || d > 0.001 {
 		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)
@@ -150,8 +150,8 @@ func TestStacksDeeperThanTheKernelCopiesAreStopped(t *testing.T) {
 	if events(&o).Stack() != perfevents.MostStack || r.SampleStack != perfevents.MostStack {
 		t.Errorf("samples have %d bytes of stack", r.SampleStack)
 	}
-	if whole := r.Whole.Frozen; whole < r.Frozen/2 {
-		t.Errorf("%d of %d freezes gave a whole stack", whole, r.Frozen)
+	if whole := r.Whole.ByStop; whole < r.Stops/2 {
+		t.Errorf("%d of %d freezes gave a whole stack", whole, r.Stops)
 	}
 }
 
@@ -168,8 +168,8 @@ func TestStacksDeeperThanASmallCopyAreStopped(t *testing.T) {
 	if r.Engine != "perf" || r.SampleStack != perfevents.LeastStack || r.Sampled == 0 {
 		t.Errorf("engine %q (%s), %d bytes of stack, %d sampled", r.Engine, r.EngineNote, r.SampleStack, r.Sampled)
 	}
-	if whole := r.Whole.Frozen; whole < r.Frozen/2 {
-		t.Errorf("%d of %d freezes gave a whole stack", whole, r.Frozen)
+	if whole := r.Whole.ByStop; whole < r.Stops/2 {
+		t.Errorf("%d of %d freezes gave a whole stack", whole, r.Stops)
 	}
 }
 
@@ -197,12 +197,12 @@ func TestProcessWhoseFramesTakeAStopIsSampledByPtrace(t *testing.T) {
 	walks := 0
 	o.walked = func(p *handover.Process, _ *observe.RawSample, _ sample.StackID, _ *frames.Walker) {
 		if walks++; walks == 20 {
-			p.SetFallback(handover.FallbackFrames)
+			p.NoteLack(handover.LacksFrames)
 		}
 	}
 	r := record(t, o, time.Second, func(s *Sampler) { stopped(t, s, 50) }, target.pid)
-	if r.Engine != "perf" || r.EngineNote == "" || r.Frozen == 0 || r.Sampled == 0 {
-		t.Errorf("engine %q (%s), %d frozen, %d sampled", r.Engine, r.EngineNote, r.Frozen, r.Sampled)
+	if r.Engine != "perf" || r.EngineNote == "" || r.Stops == 0 || r.Sampled == 0 {
+		t.Errorf("engine %q (%s), %d frozen, %d sampled", r.Engine, r.EngineNote, r.Stops, r.Sampled)
 	}
 	if d := r.TargetCPU - r.ProfiledCPU; d < -0.001 || d > 0.001 {
 		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)

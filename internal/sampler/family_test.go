@@ -69,7 +69,7 @@ func TestProgramsOfShortCommandsAreKnownWithoutSamples(t *testing.T) {
 	const script = `echo ready; read go; for i in $(seq 150); do /bin/ls /usr/bin >/dev/null; done; ` +
 		`(for i in $(seq 50); do /bin/ls /usr/bin >/dev/null; done); echo done; read end`
 	_, r := recordUntilDoneWith(t, exec.Command(exe, "-c", script), Options{
-		Freq: 99, Children: true, Running: &perfengine.Source{Descendants: descendants},
+		Freq: 99, Children: true, Engine: &perfengine.Source{Descendants: descendants},
 	})
 	if descendants.Lost() > 0 || descendants.OpenThreads() == 0 {
 		t.Skipf("%d records found no room, %d threads were followed", descendants.Lost(), descendants.OpenThreads())

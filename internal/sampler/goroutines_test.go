@@ -38,7 +38,7 @@ func TestGoroutinesThatWaitAreBlockedTime(t *testing.T) {
 	const each = 500
 	pid := goTarget(t, "parked", strconv.Itoa(each))
 	r := record(t, Options{Tasks: true}, 2*time.Second, func(s *Sampler) {
-		await(t, "goroutines are recorded", func() bool { return s.acc.TaskObservations() >= 2*8*each })
+		await(t, "goroutines are recorded", func() bool { return s.aggregator.TaskObservations() >= 2*8*each })
 	}, pid)
 	reasons := map[string]string{"receive": "chan receive", "send": "chan send", "lock": "sync.Mutex.Lock",
 		"rlock": "sync.RWMutex.RLock", "wait": "sync.WaitGroup.Wait", "sleep": "sleep", "read": "IO wait", "choose": "select"}
@@ -67,14 +67,15 @@ func TestGoroutinesThatWaitAreBlockedTime(t *testing.T) {
 		t.Errorf("a goroutine waited for %d ns in %v s", longest, r.Seconds)
 	}
 	g := r.Goroutines
-	if g == nil || g.Walked < 8*each || g.Incomplete != 0 || g.Changed != 0 || g.Seen < 2*8*each || g.Blocked <= 0 {
+	if g == nil || g.Walked < 8*each || g.Incomplete != 0 || g.ChangedInVain != 0 || g.Observations < 2*8*each ||
+		g.Blocked <= 0 {
 		t.Fatalf("%+v", g)
 	}
 	if sum := float64(r.sumOf(1, ofGoroutine)) / 1e9; sum < g.Blocked-1e-6 || sum > g.Blocked+1e-6 {
 		t.Errorf("%v s in the profile, %v counted", sum, g.Blocked)
 	}
-	if r.Frozen > 2*r.ThreadsMax {
-		t.Errorf("%d freezes of %d threads that sleep", r.Frozen, r.ThreadsMax)
+	if r.Stops > 2*r.ThreadsMax {
+		t.Errorf("%d freezes of %d threads that sleep", r.Stops, r.ThreadsMax)
 	}
 	if d := r.TargetCPU - r.ProfiledCPU; d < -1e-6 || d > 1e-6 {
 		t.Errorf("%v s by the threads' clocks, %v in the profile", r.TargetCPU, r.ProfiledCPU)
@@ -147,7 +148,7 @@ func TestGoroutinesOfEachGoRuntimeAreRecorded(t *testing.T) {
 		}
 	}
 	r := record(t, Options{Tasks: true}, time.Second, func(s *Sampler) {
-		await(t, "goroutines are recorded", func() bool { return s.acc.TaskObservations() >= 4*80 })
+		await(t, "goroutines are recorded", func() bool { return s.aggregator.TaskObservations() >= 4*80 })
 	}, cmd.Process.Pid)
 	parked, busy := map[string]int{}, map[string]bool{}
 	for _, s := range r.Sample {

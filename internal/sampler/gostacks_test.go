@@ -36,7 +36,7 @@ func TestSamplesOfGoProgramsCopyNoMegabytes(t *testing.T) {
 			far++
 		}
 	}
-	enough := func(s *Sampler) bool { return s.Progress().Stopped >= 2000 }
+	enough := func(s *Sampler) bool { return s.Progress().Stops >= 2000 }
 	run(t, Options{Freq: 997, walked: watch}, enough, nil, cmd.Process.Pid)
 	if far == 0 {
 		t.Error("no walk has ended on a stack megabytes away, in the same mapping")

@@ -44,15 +44,15 @@ func TestAHeldSamplerObservesNothing(t *testing.T) {
 		until("held", s.Held)
 		before := s.Progress()
 		time.Sleep(20 * time.Millisecond)
-		if after := s.Progress(); after.Ticks != before.Ticks || after.Stopped != before.Stopped ||
-			after.Missed != before.Missed {
+		if after := s.Progress(); after.Ticks != before.Ticks || after.Stops != before.Stops ||
+			after.MissedTicks != before.MissedTicks {
 			t.Errorf("held, it went from %+v to %+v", before, after)
 		}
 		noThreadIsTraced(t, p.pid)
 		s.Resume()
 		until("resumed", func() bool { return !s.Held() })
 	}
-	until("looked at", func() bool { return s.Progress().Stopped > 0 })
+	until("looked at", func() bool { return s.Progress().Stops > 0 })
 	cancel()
 	st := <-done
 	if d := st.TargetCPU - st.ProfiledCPU; d < -0.002 || d > 0.002 || st.Samples == 0 {

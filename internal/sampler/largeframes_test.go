@@ -53,7 +53,7 @@ func TestLargeFramesAreCopiedInPieces(t *testing.T) {
 	cmd := exec.Command(exe)
 	testtargets.Ready(t, cmd)
 	var c copies
-	enough := func(s *Sampler) bool { return s.Progress().Stopped >= 4000 }
+	enough := func(s *Sampler) bool { return s.Progress().Stops >= 4000 }
 	run(t, Options{Freq: 997, walked: c.watch}, enough, nil, cmd.Process.Pid)
 	if part := float64(c.cut) / float64(len(c.sizes)); part > 0.02 || c.at(0.5) > 64<<10 || c.at(0.95) > 64<<10 {
 		t.Errorf("%d of %d walks lacked something; copies of %d bytes, p95 %d, p99 %d, at most %d",

@@ -48,12 +48,12 @@ func TestSleepersAreReadOnceThenUnchangedAndNeverStopped(t *testing.T) {
 	target := start(t, "sleepers", "30")
 	allAsleep(t, target.pid)
 	r := record(t, Options{}, time.Second, nil, target.pid)
-	if r.Frozen != 0 || r.Restarted != 0 {
-		t.Errorf("%d frozen", r.Frozen)
+	if r.Stops != 0 || r.Restarted != 0 {
+		t.Errorf("%d frozen", r.Stops)
 	}
 	// The kernel may have woken a few sleepers.
-	if r.Peeked < 31 || r.Peeked > 2*31 || r.Reused < r.Peeked {
-		t.Errorf("%d peeked, %d reused", r.Peeked, r.Reused)
+	if r.PassiveReads < 31 || r.PassiveReads > 2*31 || r.Reused < r.PassiveReads {
+		t.Errorf("%d peeked, %d reused", r.PassiveReads, r.Reused)
 	}
 	if n := r.sumOf(0, in("sleep_here")); n != r.sumOf(0,
 		func(s *pprof.Sample) bool { return strings.HasPrefix(label(s, "thread"), "sleeper-") }) || n == 0 {
@@ -74,11 +74,12 @@ func TestRunningThreadsAreStoppedAndTheirTimeIsTheKernels(t *testing.T) {
 	before, _ := procmem.ProcessCPU(target.pid)
 	r := recordUntil(t, Options{Freq: 199}, burnt(50), target.pid)
 	after, _ := procmem.ProcessCPU(target.pid)
-	if r.Frozen == 0 || r.Freeze.Max <= 0 {
+	if r.Stops == 0 || r.StopTime.Max <= 0 {
 		t.Errorf("nothing was frozen: %+v", r.Stats)
 	}
-	if r.Copied.P50 <= 0 || r.Copied.P50 > r.Copied.P99 || r.Copied.P99 > r.Copied.Max || r.Copied.Max > 1<<20 {
-		t.Errorf("bytes copied: %d, %d, %d", r.Copied.P50, r.Copied.P99, r.Copied.Max)
+	if r.CopiedBytes.P50 <= 0 || r.CopiedBytes.P50 > r.CopiedBytes.P99 || r.CopiedBytes.P99 > r.CopiedBytes.Max ||
+		r.CopiedBytes.Max > 1<<20 {
+		t.Errorf("bytes copied: %d, %d, %d", r.CopiedBytes.P50, r.CopiedBytes.P99, r.CopiedBytes.Max)
 	}
 	if r.ProfiledCPU > float64(after-before)/1e9 || r.ProfiledCPU == 0 {
 		t.Errorf("%v s in the profile, %v s by the kernel", r.ProfiledCPU, float64(after-before)/1e9)
@@ -172,8 +173,8 @@ func TestStoppedProcessStaysStoppedAndIsReused(t *testing.T) {
 			if n < r.Samples/4 {
 				t.Errorf("%d of %d samples stopped", n, r.Samples)
 			}
-			if when == "before" && (r.Frozen > 4*5 || r.Reused < r.Frozen || n != r.Samples) {
-				t.Errorf("%d of %d stopped; %d frozen, %d reused", n, r.Samples, r.Frozen, r.Reused)
+			if when == "before" && (r.Stops > 4*5 || r.Reused < r.Stops || n != r.Samples) {
+				t.Errorf("%d of %d stopped; %d frozen, %d reused", n, r.Samples, r.Stops, r.Reused)
 			}
 			target.signal(t, unix.SIGCONT)
 			cpu, _ := procmem.ProcessCPU(target.pid)

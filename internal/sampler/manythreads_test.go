@@ -20,8 +20,8 @@ func TestManySleepersAreBackedOffAndLoseNoTick(t *testing.T) {
 		least = r.sumOf(1, in("sleep_here"))
 		return r.Ticks > 400 && float64(least) > 0.93*300*r.Seconds*1e9
 	}, target.pid)
-	if looks := r.Frozen + r.Peeked + r.Reused; r.Inferred < looks || r.Frozen != 0 {
-		t.Errorf("%d observations, %d ticks inferred, %d stops", looks, r.Inferred, r.Frozen)
+	if looks := r.Stops + r.PassiveReads + r.Reused; r.Inferred < looks || r.Stops != 0 {
+		t.Errorf("%d observations, %d ticks inferred, %d stops", looks, r.Inferred, r.Stops)
 	}
 	if all := r.Ticks * 301; r.Samples+r.Unseen != all {
 		t.Errorf("%d samples and %d unseen of %d threads at %d ticks", r.Samples, r.Unseen, 301, r.Ticks)
@@ -58,7 +58,7 @@ func TestManyRunningThreadsCostABoundedNumberOfCalls(t *testing.T) {
 	r := record(t, Options{}, 3*time.Second, nil, target.pid)
 	calls = procmem.Calls() - calls
 	t.Logf("%d calls, %d ticks, %d threads, %d attempted, %d queued, %d frozen", calls, r.Ticks, r.ThreadsMax, r.Attempted,
-		r.Queued, r.Frozen)
+		r.Queued, r.Stops)
 	if got := r.Attempted + r.Queued + r.Inferred + r.Unseen; got != r.Ticks*r.ThreadsMax {
 		t.Errorf("%d observations and ticks of back-offs of %d threads at %d ticks", got, r.ThreadsMax, r.Ticks)
 	}

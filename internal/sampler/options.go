@@ -43,8 +43,8 @@ type Options struct {
 	Launched uint64
 	// ReadOnly prevents writes of target registers.
 	ReadOnly bool
-	// Rung forces one way of observation, for measurements.
-	Rung observe.Mode
+	// Mode forces one way of observation, for measurements.
+	Mode observe.Mode
 	// MaxPause, if positive, bounds the expected length of a stop; longer ones fail with that reason.
 	MaxPause time.Duration
 	// MaxOverhead, if positive, is the share of their time that running threads may lose; the rate adapts to it.
@@ -60,9 +60,9 @@ type Options struct {
 	// Tasks records waiting tasks without a thread, such as goroutines, as blocked time, and labels of running ones.
 	Tasks bool
 	// Running, if set, is the source of an engine that observes running threads in place of stops. The Sampler owns
-	// it during Run. Its frequency should be Freq. If it is not set, NoRunning is the reason to display.
-	Running   engine.Source
-	NoRunning string
+	// it during Run. Its frequency should be Freq. If it is not set, WhyNoEngine is the reason to display.
+	Engine      engine.Source
+	WhyNoEngine string
 	// KernelStacks adds kernel functions to stacks of sleeping threads, if permitted (CAP_SYS_ADMIN).
 	KernelStacks bool
 	// Checkpoint is called on the aggregator's goroutine periodically and on request. All time until then has been
@@ -86,13 +86,13 @@ type Options struct {
 	walked    func(*handover.Process, *observe.RawSample, sample.StackID, *frames.Walker)
 	explained func(*observe.RawSample, *waits.For)
 	// engine, if set, makes the engine, for tests.
-	engine func(*handover.Common, <-chan *handover.Process) handover.Engine
+	producer func(*handover.Common, <-chan *handover.Process) handover.Producer
 }
 
 func (o *Options) tracerOptions() tracer.Options {
 	t := tracer.Options{
-		Freq: o.Freq, Threads: o.Threads, Children: o.Children, ReadOnly: o.ReadOnly, Rung: o.Rung, MaxPause: o.MaxPause,
-		MaxOverhead: o.MaxOverhead, OfHost: o.OfHost, Subset: o.Subset, Running: o.Running, Endless: o.Select != nil,
+		Freq: o.Freq, Threads: o.Threads, Children: o.Children, ReadOnly: o.ReadOnly, Mode: o.Mode, MaxPause: o.MaxPause,
+		MaxOverhead: o.MaxOverhead, OfHost: o.OfHost, Subset: o.Subset, Engine: o.Engine, Endless: o.Select != nil,
 		KernelStacks: o.KernelStacks, CheckpointEvery: o.CheckpointEvery,
 	}
 	if len(o.Sinks) > 0 {
@@ -108,7 +108,7 @@ func (o *Options) aggregatorOptions() aggregator.Options {
 		Events: o.EventLog, Tasks: o.Tasks,
 	}
 	a.Period = int64(float64(time.Second) / o.Freq)
-	if r := o.Running; r != nil && r.Period() > 0 {
+	if r := o.Engine; r != nil && r.Period() > 0 {
 		a.Period, a.Sampled = r.Period(), r.FromStart()
 	}
 	return a

@@ -111,24 +111,24 @@ func TestDeepStacksAreWhole(t *testing.T) {
 
 func TestReadOnlyRestartsNothing(t *testing.T) {
 	target := start(t, "mixed", "5")
-	if r := recordUntil(t, Options{ReadOnly: true}, burnt(5), target.pid); r.Restarted != 0 || r.Frozen == 0 {
-		t.Errorf("%d restarted, %d frozen", r.Restarted, r.Frozen)
+	if r := recordUntil(t, Options{ReadOnly: true}, burnt(5), target.pid); r.Restarted != 0 || r.Stops == 0 {
+		t.Errorf("%d restarted, %d frozen", r.Restarted, r.Stops)
 	}
 }
 
 func TestPauseLimitBelowAnyStopStopsNothing(t *testing.T) {
 	target := start(t, "mixed", "5")
 	r := record(t, Options{MaxPause: 1, Freq: 999}, time.Second, nil, target.pid)
-	if r.Frozen != 0 || r.Failed["max-pause"] == 0 || r.Peeked < 5 || r.Reused == 0 {
-		t.Errorf("%d frozen, %d peeked, %d reused, %v", r.Frozen, r.Peeked, r.Reused, r.Failed)
+	if r.Stops != 0 || r.Failed["max-pause"] == 0 || r.PassiveReads < 5 || r.Reused == 0 {
+		t.Errorf("%d frozen, %d peeked, %d reused, %v", r.Stops, r.PassiveReads, r.Reused, r.Failed)
 	}
 }
 
 func TestPauseLimitAboveAnyStopKeepsNone(t *testing.T) {
 	target := start(t, "mixed", "5")
-	if r := recordUntil(t, Options{MaxPause: time.Minute}, burnt(5), target.pid); r.Frozen == 0 ||
+	if r := recordUntil(t, Options{MaxPause: time.Minute}, burnt(5), target.pid); r.Stops == 0 ||
 		r.Failed["max-pause"] != 0 {
-		t.Errorf("%d frozen, %v", r.Frozen, r.Failed)
+		t.Errorf("%d frozen, %v", r.Stops, r.Failed)
 	}
 }
 

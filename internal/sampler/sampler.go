@@ -21,13 +21,13 @@ import (
 
 // Sampler samples processes into a recording.
 type Sampler struct {
-	opts    Options
-	builder *profile.Builder
-	images  *code.ImageCache
-	control *tracer.Control
-	shared  *handover.Common
-	acc     *aggregator.Aggregator
-	found   chan found // from the discovery to the aggregator
+	opts       Options
+	builder    *profile.Builder
+	images     *code.ImageCache
+	control    *tracer.Control
+	common     *handover.Common
+	aggregator *aggregator.Aggregator
+	found      chan foundProcess // from the discovery to the aggregator
 	// orphaned is closed if the tracer or the aggregator hangs.
 	orphaned chan struct{}
 
@@ -45,16 +45,16 @@ const mostArriving = 1024
 func New(o Options, b *profile.Builder, images *code.ImageCache, procs []*code.Process) *Sampler {
 	s := &Sampler{
 		opts: o, builder: b, images: images, control: tracer.NewControl(max(mostArriving, len(procs))),
-		shared: handover.NewCommon(), found: make(chan found), orphaned: make(chan struct{}),
+		common: handover.NewCommon(), found: make(chan foundProcess), orphaned: make(chan struct{}),
 		targets: map[*code.Process]struct{}{},
 	}
 	if o.Thrifty {
-		s.shared.Garbage.Thrifty = true
-		s.shared.Pool.BeThrifty()
+		s.common.Garbage.Thrifty = true
+		s.common.Pool.BeThrifty()
 	}
 	a := o.aggregatorOptions()
 	a.Builder, a.Images, a.Close = b, images, s.drop
-	s.acc = aggregator.New(a, s.shared)
+	s.aggregator = aggregator.New(a, s.common)
 	for _, t := range procs {
 		s.add(t, false, 0)
 	}
@@ -72,10 +72,10 @@ func (s *Sampler) add(t *code.Process, child bool, parent int) {
 	s.mu.Unlock()
 	p := handover.NewProcess(t, child, parent)
 	if child {
-		s.acc.Recall(p)
+		s.aggregator.Recall(p)
 	}
 	if !s.control.Admit(p) {
-		if d := p.TakeTasks(); d != nil {
+		if d := p.TakeTaskDir(); d != nil {
 			d.Close()
 		}
 		s.drop(t)
@@ -112,7 +112,7 @@ func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 	undo := selfruntime.KeepQuiet(s.opts.Thrifty)
 	start, boot := procmem.Now(), cmp.Or(s.opts.Launched, BootTicks())
 	defer selfruntime.RelaxMonitor()()
-	engine := s.engine(start, boot)
+	engine := s.newProducer(start, boot)
 	var discovery sync.WaitGroup
 	accounted, traced := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -121,7 +121,7 @@ func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 	}()
 	if s.opts.Children || s.opts.Select != nil {
 		discovery.Go(func() {
-			defer s.shared.Failure.Guard(cancel)
+			defer s.common.Failure.Guard(cancel)
 			s.discover(ctx)
 		})
 	}
@@ -133,33 +133,33 @@ func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 	if err := s.waitFor(ctx, traced, accounted); err != nil {
 		// A hanging thread blocks a change of the runtime's state.
 		cancel()
-		return s.stats(engine), errors.Join(err, s.shared.Failure.Get())
+		return s.stats(engine), errors.Join(err, s.common.Failure.Get())
 	}
 	<-traced
 	undo()
 	cancel()
 	discovery.Wait()
-	return s.stats(engine), s.shared.Failure.Get()
+	return s.stats(engine), s.common.Failure.Get()
 }
 
-// engine makes the engine of a run that begins at start, CLOCK_MONOTONIC ns, or boot, clock ticks after boot.
-func (s *Sampler) engine(start int64, boot uint64) handover.Engine {
-	if s.opts.engine != nil {
-		return s.opts.engine(s.shared, s.control.Arriving())
+// newProducer makes the engine of a run that begins at start, CLOCK_MONOTONIC ns, or boot, clock ticks after boot.
+func (s *Sampler) newProducer(start int64, boot uint64) handover.Producer {
+	if s.opts.producer != nil {
+		return s.opts.producer(s.common, s.control.Arriving())
 	}
-	return tracer.New(s.opts.tracerOptions(), s.control, s.shared, start, boot)
+	return tracer.New(s.opts.tracerOptions(), s.control, s.common, start, boot)
 }
 
 // runAggregator runs the aggregator until the tracer has ended, and opens found processes. After a failure it discards
 // the rest, so that the tracer can end.
 func (s *Sampler) runAggregator(stop func()) {
-	a, ring := s.acc, s.shared.Ring
+	a, ring := s.aggregator, s.common.Ring
 	defer func() {
 		s.discardRest()
-		defer s.shared.Failure.Guard(nil)
+		defer s.common.Failure.Guard(nil)
 		a.CloseAccounts(procmem.Now())
 	}()
-	defer s.shared.Failure.Guard(stop)
+	defer s.common.Failure.Guard(stop)
 	follow := time.NewTimer(0)
 	defer follow.Stop()
 	for {
@@ -170,7 +170,7 @@ func (s *Sampler) runAggregator(stop func()) {
 			if !ok {
 				return
 			}
-			a.Book(b)
+			a.Handle(b)
 			a.SaveIfAsked(s.handleWaiting)
 		case f := <-s.found:
 			a.WhileReading(func() { s.openFound(f) })
@@ -186,18 +186,18 @@ func (s *Sampler) pollTasks() time.Duration {
 	if s.control.Held() {
 		return watchEvery
 	}
-	return time.Duration(s.acc.PollTasks())
+	return time.Duration(s.aggregator.PollTasks())
 }
 
 // handleWaiting handles the batches that wait.
 func (s *Sampler) handleWaiting() {
 	for {
 		select {
-		case b, ok := <-s.shared.Ring.Batches():
+		case b, ok := <-s.common.Ring.Batches():
 			if !ok {
 				return // the calling loop handles the end
 			}
-			s.acc.Book(b)
+			s.aggregator.Handle(b)
 		default:
 			return
 		}
@@ -209,8 +209,8 @@ func (s *Sampler) discardRest() {
 	if closed(s.orphaned) {
 		return
 	}
-	for b := range s.shared.Ring.Batches() {
-		s.shared.Ring.Put(b)
+	for b := range s.common.Ring.Batches() {
+		s.common.Ring.Put(b)
 	}
 }
 

@@ -17,8 +17,8 @@ func TestABudgetIsKeptWithTheKernelsSamples(t *testing.T) {
 	o := sampling(t, 1000)
 	o.MaxOverhead = share
 	r := recordUntil(t, o, func(r *recorded) bool { return r.Seconds > 2 && len(r.Sample) > 0 }, target.pid)
-	if r.Engine != "perf" || r.Frozen != 0 || r.Sampled == 0 {
-		t.Errorf("engine %q, %d stops, %d samples", r.Engine, r.Frozen, r.Sampled)
+	if r.Engine != "perf" || r.Stops != 0 || r.Sampled == 0 {
+		t.Errorf("engine %q, %d stops, %d samples", r.Engine, r.Stops, r.Sampled)
 	}
 	// What was sampled of a thread is counted at the next tick.
 	surplus := 4 * 8 * schedule.SampleCost / 1e9
@@ -40,19 +40,19 @@ type alternating struct {
 }
 
 type alternatingRun struct {
-	engine.Running
+	engine.RunningObserver
 	of   *alternating
 	last float64
 	n    int
 }
 
-func (s *alternating) Start(r *engine.Run, h engine.Host, o engine.Options) engine.Running {
-	return &alternatingRun{Running: s.Source.Start(r, h, o), of: s}
+func (s *alternating) Start(r *engine.SharedState, h engine.Host, o engine.Options) engine.RunningObserver {
+	return &alternatingRun{RunningObserver: s.Source.Start(r, h, o), of: s}
 }
 
 func (r *alternatingRun) SetRate(now int64, _ float64) {
 	r.n++
-	r.Running.SetRate(now, []float64{400, 50}[r.n%2])
+	r.RunningObserver.SetRate(now, []float64{400, 50}[r.n%2])
 	if hz := r.of.Events.Freq(); hz != r.last {
 		r.last = hz
 		r.of.changes.Add(1)
@@ -63,10 +63,10 @@ func TestSumsAreTheKernelsWhileTheRateOfSamplesChanges(t *testing.T) {
 	target := start(t, "burners", "2")
 	o := sampling(t, 199)
 	s := &alternating{Source: source(&o)}
-	o.Running = s
+	o.Engine = s
 	r := recordUntil(t, o, func(*recorded) bool { return s.changes.Load() >= 4 }, target.pid)
-	if r.Engine != "perf" || r.Frozen != 0 || r.Sampled == 0 {
-		t.Errorf("engine %q, %d stops, %d samples", r.Engine, r.Frozen, r.Sampled)
+	if r.Engine != "perf" || r.Stops != 0 || r.Sampled == 0 {
+		t.Errorf("engine %q, %d stops, %d samples", r.Engine, r.Stops, r.Sampled)
 	}
 	if d := r.TargetCPU - r.ProfiledCPU; d < -0.001 || d > 0.001 {
 		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)

@@ -15,15 +15,15 @@ import (
 )
 
 // stats gives the statistics at the end of a run.
-func (s *Sampler) stats(e handover.Engine) (r runstats.Stats) {
+func (s *Sampler) stats(e handover.Producer) (r runstats.Stats) {
 	e.Stats(&r)
-	s.acc.Stats(&r)
+	s.aggregator.Stats(&r)
 	measureSwitch(&r.CPU)
 	r.Unopened = s.unopened.number()
-	r.Refused = s.refused.byWord()
-	r.WhyEngine = cmp.Or(r.EngineNote, s.opts.NoRunning)
-	if begun := s.control.Begun(); begun != 0 {
-		r.Begun = time.Unix(0, s.acc.UnixOf(begun))
+	r.Refused = s.refused.byReason()
+	r.WhyEngine = cmp.Or(r.EngineNote, s.opts.WhyNoEngine)
+	if begun := s.control.FirstTick(); begun != 0 {
+		r.Begun = time.Unix(0, s.aggregator.UnixOf(begun))
 	}
 	var ru unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &ru) == nil {
@@ -33,7 +33,7 @@ func (s *Sampler) stats(e handover.Engine) (r runstats.Stats) {
 }
 
 // Suspects gives the ids of processes with possible deadlocks, at the end of a run.
-func (s *Sampler) Suspects() []int { return s.acc.Suspects() }
+func (s *Sampler) Suspects() []int { return s.aggregator.Suspects() }
 
 // Progress is the progress of a run.
 type Progress struct {
@@ -44,24 +44,24 @@ type Progress struct {
 // Progress gives the progress of the run. Safe for concurrent use.
 func (s *Sampler) Progress() Progress {
 	p := Progress{Progress: s.control.Progress()}
-	p.Stacks, p.Complete = s.acc.Stacks()
+	p.Stacks, p.Complete = s.aggregator.Stacks()
 	return p
 }
 
-// Answer holds counts since the start of a run, for a measuring process.
-type Answer struct {
-	Ticks  int64 `json:"ticks"`
-	Missed int64 `json:"missed_ticks"`
-	Stops  int64 `json:"frozen"`
-	// Calls counts system calls of this process, Copied the bytes read from other processes' memory.
-	Calls  int64 `json:"calls"`
-	Copied int64 `json:"copied"`
+// Counts holds counts since the start of a run, for a measuring process.
+type Counts struct {
+	Ticks       int64 `json:"ticks"`
+	MissedTicks int64 `json:"missed_ticks"`
+	Stops       int64 `json:"frozen"`
+	// Syscalls counts system calls of this process, Copied the bytes read from other processes' memory.
+	Syscalls int64 `json:"calls"`
+	Copied   int64 `json:"copied"`
 }
 
-// Answer gives the counts. Safe for concurrent use.
-func (s *Sampler) Answer() Answer {
+// Counts gives the counts. Safe for concurrent use.
+func (s *Sampler) Counts() Counts {
 	p := s.control.Progress()
-	return Answer{
-		Ticks: p.Ticks, Missed: p.Missed, Stops: p.Stopped, Calls: procmem.Calls(), Copied: procmem.Copied(),
+	return Counts{
+		Ticks: p.Ticks, MissedTicks: p.MissedTicks, Stops: p.Stops, Syscalls: procmem.Calls(), Copied: procmem.Copied(),
 	}
 }

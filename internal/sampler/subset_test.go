@@ -37,7 +37,7 @@ func TestSubsetSamplesSoManyThreadsATick(t *testing.T) {
 func TestSubsetOfAllIsAll(t *testing.T) {
 	target := start(t, "burners", "2")
 	r := record(t, Options{Freq: 199, Subset: 100}, time.Second, func(s *Sampler) { stopped(t, s, 40) }, target.pid)
-	if r.NotDrawn != 0 || r.Frozen == 0 {
-		t.Errorf("%d not drawn, %d frozen", r.NotDrawn, r.Frozen)
+	if r.NotDrawn != 0 || r.Stops == 0 {
+		t.Errorf("%d not drawn, %d frozen", r.NotDrawn, r.Stops)
 	}
 }

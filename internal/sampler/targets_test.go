@@ -89,7 +89,7 @@ func await(t testing.TB, what string, holds func() bool) {
 
 func stopped(t testing.TB, s *Sampler, n int64) {
 	t.Helper()
-	await(t, "running threads are looked at", func() bool { return s.Progress().Stopped >= n })
+	await(t, "running threads are looked at", func() bool { return s.Progress().Stops >= n })
 }
 
 // record samples processes for some time, or until they end, until during returned and a tenth of the ticks are
@@ -127,7 +127,7 @@ func recordDuring(t testing.TB, o Options, enough func(*recorded) bool, during f
 		s.CheckpointNow()
 		g := s.Progress()
 		r := &recorded{begun: begun, Profile: written(t, s.builder, n)}
-		r.Ticks, r.Frozen, r.Seconds = g.Ticks, g.Stopped, time.Since(begun).Seconds()
+		r.Ticks, r.Stops, r.Seconds = g.Ticks, g.Stops, time.Since(begun).Seconds()
 		return enough(r)
 	}, during, pids...)
 }
@@ -209,8 +209,9 @@ func written(t testing.TB, b *profile.Builder, n names) *pprof.Profile {
 
 func (r *recorded) check(t testing.TB) {
 	t.Helper()
-	if got := r.Frozen + r.Peeked + r.Reused + sum(r.Failed); got != r.Attempted {
-		t.Errorf("attempted %d = %d frozen + %d peeked + %d reused + %v", r.Attempted, r.Frozen, r.Peeked, r.Reused, r.Failed)
+	if got := r.Stops + r.PassiveReads + r.Reused + sum(r.Failed); got != r.Attempted {
+		t.Errorf("attempted %d = %d frozen + %d peeked + %d reused + %v", r.Attempted, r.Stops, r.PassiveReads, r.Reused,
+			r.Failed)
 	}
 	if err := r.CheckValid(); err != nil {
 		t.Error(err)
@@ -221,10 +222,10 @@ func (r *recorded) check(t testing.TB) {
 		cpu += s.Value[3]
 		r.checkSample(t, s)
 	}
-	if samples != r.Samples || samples != r.Frozen+r.Peeked+r.Reused+r.Inferred+r.Sampled-r.Claimed {
+	if samples != r.Samples || samples != r.Stops+r.PassiveReads+r.Reused+r.Inferred+r.Sampled-r.Claimed {
 		t.Errorf("%d samples in the profile, %d counted, of %d frozen + %d peeked + %d reused + %d inferred + %d sampled "+
 			"- %d claimed",
-			samples, r.Samples, r.Frozen, r.Peeked, r.Reused, r.Inferred, r.Sampled, r.Claimed)
+			samples, r.Samples, r.Stops, r.PassiveReads, r.Reused, r.Inferred, r.Sampled, r.Claimed)
 	}
 	if got := float64(cpu) / 1e9; got < r.ProfiledCPU-1e-6 || got > r.ProfiledCPU+1e-6 {
 		t.Errorf("%v s of CPU in the profile, %v counted", got, r.ProfiledCPU)

@@ -23,7 +23,7 @@ type toyEngine struct {
 	with    *handover.Common
 	arrive  <-chan *handover.Process
 	period  time.Duration
-	tasks   sample.TaskID
+	tasks   sample.ThreadID
 	procs   sample.ProcessID
 	threads []*toyThread
 	ticks   int64
@@ -35,7 +35,7 @@ type toyThread struct {
 	files  *procmem.ThreadFiles
 }
 
-// Run implements [handover.Engine].
+// Run implements [handover.Producer].
 func (e *toyEngine) Run(ctx context.Context, _ func()) {
 	defer e.with.Ring.Close()
 	tick := time.NewTicker(e.period)
@@ -54,9 +54,9 @@ func (e *toyEngine) Run(ctx context.Context, _ func()) {
 	e.with.Ring.Send(e.end(e.with.Ring.Get()))
 }
 
-// Stats implements [handover.Engine].
+// Stats implements [handover.Producer].
 func (e *toyEngine) Stats(s *runstats.Stats) {
-	s.Engine, s.Ticks, s.Attempted, s.Peeked = "toy", e.ticks, e.passive, e.passive
+	s.Engine, s.Ticks, s.Attempted, s.PassiveReads = "toy", e.ticks, e.passive, e.passive
 }
 
 // admit adds new processes.
@@ -66,7 +66,7 @@ func (e *toyEngine) admit(out handover.Batch) handover.Batch {
 		case p := <-e.arrive:
 			e.procs++
 			p.ID, p.Since = e.procs, procmem.Now()
-			tasks := p.TakeTasks()
+			tasks := p.TakeTaskDir()
 			tids, _ := tasks.List(nil)
 			tasks.Close()
 			for _, tid := range tids {
@@ -132,14 +132,14 @@ func (e *toyEngine) end(out handover.Batch) handover.Batch {
 		if st, err := th.files.SchedStat(); err == nil {
 			end.Rest = procmem.ReadingAt(st, now)
 		}
-		out = append(out, handover.Event{Kind: handover.ThreadEnded, Thread: th.shared, Proc: th.shared.Proc, End: end})
+		out = append(out, handover.Event{Kind: handover.ThreadEnded, Thread: th.shared, Proc: th.shared.Proc, ThreadEnd: end})
 		th.files.Close()
 	}
 	for _, th := range e.threads {
 		if p := th.shared.Proc; !seen[p] {
 			seen[p] = true
 			out = append(out, handover.Event{
-				Kind: handover.ProcessEnded, Proc: p, At: now, Used: &attribute.ProcessEnd{},
+				Kind: handover.ProcessEnded, Proc: p, At: now, ProcessEnd: &attribute.ProcessEnd{},
 			})
 		}
 	}
@@ -149,15 +149,15 @@ func (e *toyEngine) end(out handover.Batch) handover.Batch {
 func TestAnotherEngineRecords(t *testing.T) {
 	target := start(t, "sleepers", "3")
 	allAsleep(t, target.pid)
-	toy := func(with *handover.Common, arrive <-chan *handover.Process) handover.Engine {
+	toy := func(with *handover.Common, arrive <-chan *handover.Process) handover.Producer {
 		return &toyEngine{with: with, arrive: arrive, period: 10 * time.Millisecond}
 	}
 	begun := time.Now()
 	enough := func(*Sampler) bool { return time.Since(begun) > time.Second }
-	r := run(t, Options{engine: toy}, enough, nil, target.pid)
+	r := run(t, Options{producer: toy}, enough, nil, target.pid)
 	asleep := func(s *pprof.Sample) bool { return in("sleep_here")(s) && label(s, "state") == "sleeping" }
 	ticks, wall := r.sumOf(0, asleep), r.sumOf(1, asleep)
-	if r.Engine != "toy" || r.Peeked == 0 || ticks < 3 || r.Complete < r.Samples*99/100 {
+	if r.Engine != "toy" || r.PassiveReads == 0 || ticks < 3 || r.Complete < r.Samples*99/100 {
 		t.Errorf("engine %s: %d ticks of sleepers, %d of %d samples complete", r.Engine, ticks, r.Complete, r.Samples)
 	}
 	if most := 3 * time.Since(begun).Nanoseconds(); wall < int64(time.Second) || wall > most {

@@ -74,14 +74,14 @@ func TestCommandsOfAScriptHaveFunctionsWithoutTheKernelsSamples(t *testing.T) {
 	placed := named(func(p *pprof.Sample) bool { return !in(attribute.ShortLivedChildren)(p) })
 	t.Logf("the kernel says %.2f s; %.3f s are in the profile, %.3f s of short-lived children that were met, %.3f s of "+
 		"which have a stack, %.3f s have none, %.3f s are unseen; freezes: %+v", want, r.ProfiledCPU, named(all), placed,
-		r.ShortLivedCPU, r.ExitedUnseenCPU, r.Freeze)
+		r.ShortLivedCPU, r.ExitedUnseenCPU, r.StopTime)
 	if d := r.ProfiledCPU - want; d < -0.02*want-0.04 || d > 0.02*want+0.04 {
 		t.Errorf("%.3f s of %.2f s are in the profile", r.ProfiledCPU, want)
 	}
 	if d := r.TargetCPU - r.ProfiledCPU; d < -1e-6 || d > 1e-6 {
 		t.Errorf("%v s by the kernel, %v in the profile", r.TargetCPU, r.ProfiledCPU)
 	}
-	if n := r.Frozen + r.Peeked + r.Reused + sum(r.Failed); n != r.Attempted {
+	if n := r.Stops + r.PassiveReads + r.Reused + sum(r.Failed); n != r.Attempted {
 		t.Errorf("%d observations were attempted, and %d are accounted for", r.Attempted, n)
 	}
 	if placed == 0 {

@@ -65,8 +65,8 @@ func TestSleepersAreWatchedWhileTheySleep(t *testing.T) {
 	if len(r.Sample) > 2*31 {
 		t.Errorf("%d intervals", len(r.Sample))
 	}
-	if r.Frozen != 0 {
-		t.Errorf("%d frozen", r.Frozen)
+	if r.Stops != 0 {
+		t.Errorf("%d frozen", r.Stops)
 	}
 	var wall, cpu int64
 	for _, s := range r.Sample {

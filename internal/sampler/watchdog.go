@@ -41,13 +41,13 @@ func (s *Sampler) waitFor(ctx context.Context, traced, accounted chan struct{}) 
 		case <-tick.C:
 		}
 		tracer := s.control.Thread()
-		if what := stalls.Tracer(tracer); what != "" && !closed(traced) {
+		if what := stalls.HungTracer(tracer); what != "" && !closed(traced) {
 			return s.takeOverFromHung(what, accounted)
 		}
 		if ctx.Err() == nil {
 			continue
 		}
-		if what := stalls.Reader(tracer); what != "" {
+		if what := stalls.HungReader(tracer); what != "" {
 			return s.takeOverFromHung(what, accounted)
 		}
 	}
@@ -56,7 +56,7 @@ func (s *Sampler) waitFor(ctx context.Context, traced, accounted chan struct{}) 
 // takeOverFromHung takes the Builder over, and makes the error.
 func (s *Sampler) takeOverFromHung(what string, accounted chan struct{}) error {
 	close(s.orphaned)
-	s.shared.QuotaGate.Open() // the hanging part may have closed it
+	s.common.QuotaGate.Open() // the hanging part may have closed it
 	if err := s.takeBuilder(accounted); err != nil {
 		return fmt.Errorf("%w; %w", observe.Hung(what), err)
 	}
@@ -72,19 +72,19 @@ func closed(c chan struct{}) bool {
 	}
 }
 
-// takeOver bounds the aggregator's time for the rest once the tracer hangs.
-const takeOver = 5 * time.Second
+// takeOverFor bounds the aggregator's time for the rest once the tracer hangs.
+const takeOverFor = 5 * time.Second
 
 // takeBuilder waits for the aggregator, or takes the Builder over if it hangs.
 func (s *Sampler) takeBuilder(accounted chan struct{}) error {
 	select {
 	case <-accounted:
 		return nil
-	case <-time.After(takeOver):
+	case <-time.After(takeOverFor):
 	}
-	if !s.acc.TakeOver() {
+	if !s.aggregator.TakeOver() {
 		return ErrNotBooked
 	}
-	s.acc.CloseAccounts(procmem.Now())
+	s.aggregator.CloseAccounts(procmem.Now())
 	return nil
 }

@@ -61,7 +61,7 @@ func TestHelperThatHangs(t *testing.T) {
 	h := &hanging{addr: addr}
 	images := code.NewImageCache(0)
 	b := profile.NewBuilder(profile.Meta{Start: time.Now(), Period: time.Millisecond})
-	s := New(Options{Freq: 99, MaxDepth: 100, Rung: observe.AlwaysStop}, b, images, nil)
+	s := New(Options{Freq: 99, MaxDepth: 100, Mode: observe.ModeAlwaysStop}, b, images, nil)
 	p := handover.NewProcess(opened(t, images, []int{h.pid()})[0], false, 0)
 	p.CopyAlso(h)
 	s.control.Admit(p)

@@ -43,30 +43,30 @@ type Budget struct {
 	maxOverhead float64 // 0: no limit
 	processors  float64
 
-	mean     float64 // of recent stops, ns
-	lost     float64 // by all stops and samples, ns
-	sampled  int64   // samples of the kernel charged so far
-	ran      float64 // CPU time of the targets, ns
-	since    int64   // start, CLOCK_MONOTONIC ns
-	self     float64 // prywalk's CPU time for a tick, ns
-	selfLast int64   // prywalk's CPU time as of the last tick, ns
-	ticks    int64
-	part     float64 // of the threads; 0: always all
-	host     bool    // the limit is a share of all processors' time
+	meanStop     float64 // of recent stops, ns
+	lost         float64 // by all stops and samples, ns
+	sampled      int64   // samples of the kernel charged so far
+	ran          float64 // CPU time of the targets, ns
+	since        int64   // start, CLOCK_MONOTONIC ns
+	tickCPU      float64 // prywalk's CPU time for a tick, ns
+	cpuAtTick    int64   // prywalk's CPU time as of the last tick, ns
+	ticks        int64
+	observedPart float64 // of the threads; 0: always all
+	shareOfHost  bool    // the limit is a share of all processors' time
 }
 
 // OfHost makes the limit a share of all processors' time.
-func (p *Budget) OfHost() { p.host = true }
+func (b *Budget) OfHost() { b.shareOfHost = true }
 
 // UseParts lets ticks observe a part of the threads.
-func (p *Budget) UseParts() { p.part = 1 }
+func (b *Budget) UseParts() { b.observedPart = 1 }
 
 // Part gives the part of the threads that a tick observes.
-func (p *Budget) Part() float64 {
-	if p.part == 0 {
+func (b *Budget) Part() float64 {
+	if b.observedPart == 0 {
 		return 1
 	}
-	return p.part
+	return b.observedPart
 }
 
 // NewBudget makes an account. freq is in ticks/s; maxOverhead is the share that targets may lose, 0: no limit.
@@ -75,86 +75,86 @@ func NewBudget(freq, maxOverhead float64, processors int) Budget {
 }
 
 // Begin sets the start, CLOCK_MONOTONIC ns.
-func (p *Budget) Begin(now int64) { p.since = now }
+func (b *Budget) Begin(now int64) { b.since = now }
 
 // Limited reports whether there is a limit.
-func (p *Budget) Limited() bool { return p.maxOverhead > 0 }
+func (b *Budget) Limited() bool { return b.maxOverhead > 0 }
 
 // Lost gives what targets have lost by all stops and samples, ns.
-func (p *Budget) Lost() float64 { return p.lost }
+func (b *Budget) Lost() float64 { return b.lost }
 
 // AddStop adds a stop's length.
-func (p *Budget) AddStop(ns int64) {
-	if p.mean == 0 {
-		p.mean = float64(ns)
+func (b *Budget) AddStop(ns int64) {
+	if b.meanStop == 0 {
+		b.meanStop = float64(ns)
 	}
-	p.mean += (float64(ns) - p.mean) / 32
-	p.lost += float64(ns) + StopCost
+	b.meanStop += (float64(ns) - b.meanStop) / 32
+	b.lost += float64(ns) + StopCost
 }
 
 // SampledTo sets the number of the kernel's samples so far, and charges the new ones.
-func (p *Budget) SampledTo(n int64) {
-	p.lost += float64(n-p.sampled) * SampleCost
-	p.sampled = n
+func (b *Budget) SampledTo(n int64) {
+	b.lost += float64(n-b.sampled) * SampleCost
+	b.sampled = n
 }
 
 // SampleRate gives the frequency of the kernel's samples, samples/s, at most that asked for; ticks is the frequency of
 // ticks.
-func (p *Budget) SampleRate(ticks float64) float64 {
-	if !p.Limited() {
-		return p.freq
+func (b *Budget) SampleRate(ticks float64) float64 {
+	if !b.Limited() {
+		return b.freq
 	}
-	return max(min(p.freq, samplesPerTick*ticks, sampleShare*p.maxOverhead*1e9/SampleCost), leastRate)
+	return max(min(b.freq, samplesPerTick*ticks, sampleShare*b.maxOverhead*1e9/SampleCost), leastRate)
 }
 
 // Ticked notes a tick; self is prywalk's CPU time so far, ns.
-func (p *Budget) Ticked(self int64) {
-	took := float64(self-p.selfLast) / p.Part()
-	p.selfLast = self
-	if p.ticks++; p.ticks <= selfStart {
+func (b *Budget) Ticked(self int64) {
+	took := float64(self-b.cpuAtTick) / b.Part()
+	b.cpuAtTick = self
+	if b.ticks++; b.ticks <= selfStart {
 		return
 	}
-	if p.self == 0 {
-		p.self = took
+	if b.tickCPU == 0 {
+		b.tickCPU = took
 	}
-	p.self += (took - p.self) / 32
+	b.tickCPU += (took - b.tickCPU) / 32
 }
 
 // RanTo sets the CPU time of the targets until now to ns nanoseconds.
-func (p *Budget) RanTo(ns, now int64) {
-	if p.host {
-		ns = int64(p.processors) * (now - p.since)
+func (b *Budget) RanTo(ns, now int64) {
+	if b.shareOfHost {
+		ns = int64(b.processors) * (now - b.since)
 	}
-	p.ran = max(p.ran, float64(ns))
+	b.ran = max(b.ran, float64(ns))
 }
 
 // Overdrawn gives by how much targets have lost more than they may, ns.
-func (p *Budget) Overdrawn() float64 {
-	if !p.Limited() {
+func (b *Budget) Overdrawn() float64 {
+	if !b.Limited() {
 		return 0
 	}
-	return max(p.lost-p.maxOverhead*p.ran, 0)
+	return max(b.lost-b.maxOverhead*b.ran, 0)
 }
 
 // Rate gives the frequency for now, at most that asked for, ticks/s. While the account is overdrawn it is lower.
-func (p *Budget) Rate(now int64) float64 {
-	if !p.Limited() {
-		return p.freq
+func (b *Budget) Rate(now int64) float64 {
+	if !b.Limited() {
+		return b.freq
 	}
-	r := p.freq
-	if p.mean > 0 {
-		r = min(r, p.maxOverhead*1e9/(p.mean+StopCost))
+	r := b.freq
+	if b.meanStop > 0 {
+		r = min(r, b.maxOverhead*1e9/(b.meanStop+StopCost))
 	}
-	if p.self > 0 {
-		r = min(r, p.maxOverhead*p.processors*1e9/p.self)
+	if b.tickCPU > 0 {
+		r = min(r, b.maxOverhead*b.processors*1e9/b.tickCPU)
 	}
-	if p.part > 0 {
-		p.part = min(max(r/min(evenRate, p.freq), leastPart), 1)
-		r /= p.part
+	if b.observedPart > 0 {
+		b.observedPart = min(max(r/min(evenRate, b.freq), leastPart), 1)
+		r /= b.observedPart
 	}
-	if debt := p.Overdrawn(); debt > 0 {
-		share := p.ran / float64(max(now-p.since, 1))
-		r = min(r, max(p.maxOverhead*share*1e9/debt, leastChecks))
+	if debt := b.Overdrawn(); debt > 0 {
+		share := b.ran / float64(max(now-b.since, 1))
+		r = min(r, max(b.maxOverhead*share*1e9/debt, leastChecks))
 	}
 	return max(r, leastRate)
 }

@@ -28,66 +28,66 @@ type GapDetector struct {
 	// Suspended is how long the machine was suspended since sampling began.
 	Suspended int64
 
-	observed int64 // last observation
-	ticked   int64 // last tick
-	usual    int64 // usual distance of ticks, ns
+	observed      int64 // last observation
+	ticked        int64 // last tick
+	usualDistance int64 // usual distance of ticks, ns
 
-	ahead     int64 // Unix time less CLOCK_MONOTONIC, ns
+	unixAhead int64 // Unix time less CLOCK_MONOTONIC, ns
 	sinceBoot int64 // suspensions since boot, ns
 }
 
 // Begin begins detection. suspended is how long the machine has been suspended since boot.
-func (w *GapDetector) Begin(now, suspended int64) {
-	*w = GapDetector{observed: now, ahead: time.Now().UnixNano() - now, sinceBoot: suspended}
+func (d *GapDetector) Begin(now, suspended int64) {
+	*d = GapDetector{observed: now, unixAhead: time.Now().UnixNano() - now, sinceBoot: suspended}
 }
 
 // Tick notes the beginning of a tick, also a withheld one. period is the present mean distance of ticks, ns.
-func (w *GapDetector) Tick(now, period int64) {
-	if w.ticked != 0 {
-		apart := min(now-w.ticked, fewTicks*w.usual)
-		w.usual += (apart - w.usual) / usualShare
+func (d *GapDetector) Tick(now, period int64) {
+	if d.ticked != 0 {
+		apart := min(now-d.ticked, fewTicks*d.usualDistance)
+		d.usualDistance += (apart - d.usualDistance) / usualShare
 	}
-	w.ticked, w.usual = now, max(w.usual, period)
+	d.ticked, d.usualDistance = now, max(d.usualDistance, period)
 }
 
 // MaxGap gives the longest time without an observation that is not yet a gap, ns.
-func (w *GapDetector) MaxGap() int64 { return max(fewTicks*w.usual, leastGap) }
+func (d *GapDetector) MaxGap() int64 { return max(fewTicks*d.usualDistance, leastGap) }
 
 // Observed notes an observation, and gives the gap that this ends, as [GapDetector.Ended].
-func (w *GapDetector) Observed(now int64) (from, length int64) {
-	from, length = w.Ended(now)
-	w.observed = now
+func (d *GapDetector) Observed(now int64) (from, length int64) {
+	from, length = d.Ended(now)
+	d.observed = now
 	return from, length
 }
 
 // Ended gives the start and length of the gap that ends now; length 0: none.
-func (w *GapDetector) Ended(now int64) (from, length int64) {
-	if w.usual == 0 || now-w.observed <= w.MaxGap() {
+func (d *GapDetector) Ended(now int64) (from, length int64) {
+	if d.usualDistance == 0 || now-d.observed <= d.MaxGap() {
 		return 0, 0
 	}
-	from, length = w.observed, now-w.observed-w.usual
-	w.observed = now
-	w.Gaps++
-	w.Total += length
-	w.Longest = max(w.Longest, length)
+	from, length = d.observed, now-d.observed-d.usualDistance
+	d.observed = now
+	d.Gaps++
+	d.Total += length
+	d.Longest = max(d.Longest, length)
 	return from, length
 }
 
 // WokeUp gives how long the machine was suspended since the last call, ns. CLOCK_MONOTONIC stands still in a
 // suspension, so that Unix time runs ahead. As Unix time may have been set, suspended then gives the suspensions since
 // boot, ns.
-func (w *GapDetector) WokeUp(now, unix int64, suspended func() int64) (slept int64) {
+func (d *GapDetector) WokeUp(now, unix int64, suspended func() int64) (slept int64) {
 	ahead := unix - now
-	moved := ahead - w.ahead
-	w.ahead = ahead
+	moved := ahead - d.unixAhead
+	d.unixAhead = ahead
 	if moved < leastSleep {
 		return 0
 	}
 	all := suspended()
-	if slept = all - w.sinceBoot; slept < leastSleep {
+	if slept = all - d.sinceBoot; slept < leastSleep {
 		return 0
 	}
-	w.sinceBoot = all
-	w.Suspended += slept
+	d.sinceBoot = all
+	d.Suspended += slept
 	return slept
 }

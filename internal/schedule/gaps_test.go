@@ -67,7 +67,7 @@ func TestARateThatStaysLowIsNoGap(t *testing.T) {
 }
 
 func TestSuspensionIsSeenAndAClockThatIsSetIsNone(t *testing.T) {
-	w := GapDetector{ahead: 5e9, sinceBoot: 7e9}
+	w := GapDetector{unixAhead: 5e9, sinceBoot: 7e9}
 	kernel := func(suspended int64) func() int64 { return func() int64 { return suspended } }
 	none := func() int64 { t.Error("the kernel is asked without need"); return 0 }
 	for _, c := range []struct {

@@ -31,28 +31,28 @@ const (
 
 // Quota keeps the sampling within a CPU quota. Nil: none, and all is allowed.
 type Quota struct {
-	guard *quota.Guard
-	meter *quota.Meter
-	alone bool // prywalk is alone in the group
-	all   unix.CPUSet
-	cpu   int          // the processor of all threads; −1: several
-	moved int64        // the quota's period in which they were put there
-	last  quota.Sample // last reading of the meter
-	first quota.Sample
-	used  int64   // CPU time of the group, ns
-	since int64   // used as of the last tick, ns
-	cost  float64 // mean CPU time between ticks, ns
+	guard          *quota.Guard
+	meter          *quota.Meter
+	alone          bool // prywalk is alone in the group
+	allCPUs        unix.CPUSet
+	onlyCPU        int          // the processor of all threads; −1: several
+	moved          int64        // the quota's period in which they were put there
+	last           quota.Sample // last reading of the meter
+	first          quota.Sample
+	groupCPU       int64   // CPU time of the group, ns
+	groupCPUAtTick int64   // groupCPU as of the last tick, ns
+	meanCost       float64 // mean CPU time between ticks, ns
 
 	withheld  int64 // ticks
 	throttled int64 // stops
 }
 
-// QuotaStats is the effect of a quota, as [runstats.OwnQuota].
+// QuotaStats is the effect of a quota, as in [prywalk/internal/runstats.OwnQuota].
 type QuotaStats struct {
-	Quota          float64
-	QuotaWithheld  int64
-	Throttled      float64
-	StopsThrottled int64
+	Quota                float64
+	TicksWithheldByQuota int64
+	Throttled            float64
+	StopsThrottled       int64
 }
 
 // NewQuota gives the tightest limit that can be measured; nil: none, or without effect (scheduling "fifo").
@@ -61,8 +61,8 @@ func NewQuota(limits []quota.Limit, scheduling string) *Quota {
 		return nil
 	}
 	for _, l := range limits {
-		if u := openQuota(l); u != nil {
-			return u
+		if q := openQuota(l); q != nil {
+			return q
 		}
 	}
 	return nil
@@ -73,129 +73,129 @@ func openQuota(l quota.Limit) *Quota {
 	if err != nil {
 		return nil
 	}
-	u := &Quota{meter: m, alone: l.Alone(), cpu: -1}
+	q := &Quota{meter: m, alone: l.Alone(), onlyCPU: -1}
 	s, err := m.Read()
-	if err != nil || !u.alone && s.Used < 0 {
+	if err != nil || !q.alone && s.Used < 0 {
 		m.Close()
 		return nil
 	}
-	u.last, u.first = s, s
+	q.last, q.first = s, s
 	kept, processors := 0, runtime.NumCPU()
-	if unix.SchedGetaffinity(0, &u.all) == nil && u.alone && l.Share() <= 1 && u.pin() {
-		kept, processors = min(u.all.Count()-1, 1), 1
+	if unix.SchedGetaffinity(0, &q.allCPUs) == nil && q.alone && l.Share() <= 1 && q.pin() {
+		kept, processors = min(q.allCPUs.Count()-1, 1), 1
 	}
-	u.guard = quota.NewGuard(l, processors, kept, s, u.usedNow(s))
-	u.since = u.used
-	return u
+	q.guard = quota.NewGuard(l, processors, kept, s, q.usedNow(s))
+	q.groupCPUAtTick = q.groupCPU
+	return q
 }
 
-func (u *Quota) usedNow(s quota.Sample) int64 {
-	if !u.alone {
-		u.used = s.Used
+func (q *Quota) usedNow(s quota.Sample) int64 {
+	if !q.alone {
+		q.groupCPU = s.Used
 	} else if own, err := procmem.ProcessCPU(os.Getpid()); err == nil {
-		u.used = int64(own)
+		q.groupCPU = int64(own)
 	}
-	return u.used
+	return q.groupCPU
 }
 
-func (u *Quota) read() {
-	if u.alone && !u.guard.Asks(u.usedNow(u.last)) {
+func (q *Quota) read() {
+	if q.alone && !q.guard.Asks(q.usedNow(q.last)) {
 		return
 	}
-	if s, err := u.meter.Read(); err == nil {
-		u.last = s
-		u.guard.Note(s, u.usedNow(s))
+	if s, err := q.meter.Read(); err == nil {
+		q.last = s
+		q.guard.Note(s, q.usedNow(s))
 	}
 }
 
 // MayTick reports whether a tick may begin, and counts those that may not.
-func (u *Quota) MayTick() bool {
-	if u == nil {
+func (q *Quota) MayTick() bool {
+	if q == nil {
 		return true
 	}
-	u.read()
-	cost := float64(u.used - u.since)
-	u.since = u.used
-	u.cost += (cost - u.cost) / 16
-	if u.guard.Left(u.used) >= u.guard.Needs(int64(u.cost)) {
+	q.read()
+	cost := float64(q.groupCPU - q.groupCPUAtTick)
+	q.groupCPUAtTick = q.groupCPU
+	q.meanCost += (cost - q.meanCost) / 16
+	if q.guard.Left(q.groupCPU) >= q.guard.Needs(int64(q.meanCost)) {
 		return true
 	}
-	u.withheld++
+	q.withheld++
 	return false
 }
 
 // MayObserve reports whether one more observation may begin in this tick.
-func (u *Quota) MayObserve() bool {
-	if u == nil {
+func (q *Quota) MayObserve() bool {
+	if q == nil {
 		return true
 	}
-	if u.alone {
-		u.usedNow(u.last)
+	if q.alone {
+		q.usedNow(q.last)
 	} else {
-		u.read()
+		q.read()
 	}
-	return u.guard.Left(u.used) >= u.guard.Needs(0)/2
+	return q.guard.Left(q.groupCPU) >= q.guard.Needs(0)/2
 }
 
 // Rate lowers a rate to what the quota pays for.
-func (u *Quota) Rate(asked float64) float64 {
-	if u == nil || !u.alone {
+func (q *Quota) Rate(asked float64) float64 {
+	if q == nil || !q.alone {
 		return asked
 	}
-	return max(min(asked, u.guard.Rate(u.cost)), leastQuotaRate)
+	return max(min(asked, q.guard.Rate(q.meanCost)), leastQuotaRate)
 }
 
 // OwnPart gives prywalk's part of a stop of stopped ns. If the group has the target as well, that is without throttled
 // time: the target would have been throttled without prywalk, too.
-func (u *Quota) OwnPart(stopped int64) int64 {
-	if u == nil || stopped < throttledFrom {
+func (q *Quota) OwnPart(stopped int64) int64 {
+	if q == nil || stopped < throttledFrom {
 		return stopped
 	}
-	before := u.last.ThrottledFor
-	s, err := u.meter.Read()
+	before := q.last.ThrottledFor
+	s, err := q.meter.Read()
 	if err != nil {
 		return stopped
 	}
-	u.last = s
-	u.guard.Note(s, u.usedNow(s))
+	q.last = s
+	q.guard.Note(s, q.usedNow(s))
 	if s.ThrottledFor > before {
-		u.throttled++
+		q.throttled++
 	}
-	if u.alone {
+	if q.alone {
 		return stopped
 	}
 	return max(stopped-(s.ThrottledFor-before), 0)
 }
 
-func (u *Quota) pin() bool {
+func (q *Quota) pin() bool {
 	var st procmem.Stat
-	return procmem.ReadStat(unix.Gettid(), &st) == nil && st.Processor >= 0 && u.put(st.Processor)
+	return procmem.ReadStat(unix.Gettid(), &st) == nil && st.Processor >= 0 && q.pinTo(st.Processor)
 }
 
-func (u *Quota) put(cpu int) bool {
+func (q *Quota) pinTo(cpu int) bool {
 	var one unix.CPUSet
 	one.Set(cpu)
 	if !onAllThreads(&one) {
 		return false
 	}
-	u.cpu, u.moved = cpu, u.last.Periods
+	q.onlyCPU, q.moved = cpu, q.last.Periods
 	return true
 }
 
 // MoveIfDue puts all threads on the next processor if due, unless stops are pending. It reports whether it did.
-func (u *Quota) MoveIfDue(waiting int) bool {
-	if u == nil || u.cpu < 0 || waiting > 0 || u.last.Periods-u.moved < movesAfter || u.all.Count() < 2 {
+func (q *Quota) MoveIfDue(waiting int) bool {
+	if q == nil || q.onlyCPU < 0 || waiting > 0 || q.last.Periods-q.moved < movesAfter || q.allCPUs.Count() < 2 {
 		return false
 	}
-	next := u.cpu + 1
-	for ; !u.all.IsSet(next % maxCPUs); next++ {
+	next := q.onlyCPU + 1
+	for ; !q.allCPUs.IsSet(next % maxCPUs); next++ {
 	}
-	return u.put(next % maxCPUs)
+	return q.pinTo(next % maxCPUs)
 }
 
 // OnlyOnProcessors reports whether only threads that are on a processor may be stopped. With a single processor that is
 // the tracer's, and all may.
-func (u *Quota) OnlyOnProcessors() bool { return u != nil && u.all.Count() > 1 }
+func (q *Quota) OnlyOnProcessors() bool { return q != nil && q.allCPUs.Count() > 1 }
 
 // onAllThreads restricts all threads of this process to the set; false if that failed.
 func onAllThreads(set *unix.CPUSet) (done bool) {
@@ -211,24 +211,24 @@ func onAllThreads(set *unix.CPUSet) (done bool) {
 }
 
 // Close restores all processors.
-func (u *Quota) Close() {
-	if u == nil {
+func (q *Quota) Close() {
+	if q == nil {
 		return
 	}
-	if u.cpu >= 0 {
-		onAllThreads(&u.all)
+	if q.onlyCPU >= 0 {
+		onAllThreads(&q.allCPUs)
 	}
 }
 
 // Stats gives the effects. It is called once.
-func (u *Quota) Stats() (s QuotaStats) {
-	if u == nil {
+func (q *Quota) Stats() (s QuotaStats) {
+	if q == nil {
 		return s
 	}
-	if now, err := u.meter.Read(); err == nil {
-		s.Throttled = float64(now.ThrottledFor-u.first.ThrottledFor) / 1e9
+	if now, err := q.meter.Read(); err == nil {
+		s.Throttled = float64(now.ThrottledFor-q.first.ThrottledFor) / 1e9
 	}
-	s.Quota, s.QuotaWithheld, s.StopsThrottled = u.guard.Limit().Share(), u.withheld, u.throttled
-	u.meter.Close()
+	s.Quota, s.TicksWithheldByQuota, s.StopsThrottled = q.guard.Limit().Share(), q.withheld, q.throttled
+	q.meter.Close()
 	return s
 }

@@ -9,11 +9,11 @@ import (
 )
 
 func TestQuotaIsUsedOnOneProcessorAfterTheOther(t *testing.T) {
-	u := &Quota{cpu: -1}
-	if err := unix.SchedGetaffinity(0, &u.all); err != nil || u.all.Count() < 2 {
+	u := &Quota{onlyCPU: -1}
+	if err := unix.SchedGetaffinity(0, &u.allCPUs); err != nil || u.allCPUs.Count() < 2 {
 		t.Skip("it takes two processors")
 	}
-	defer onAllThreads(&u.all)
+	defer onAllThreads(&u.allCPUs)
 	if !u.OnlyOnProcessors() {
 		t.Error("threads that are queued are asked to stop")
 	}
@@ -21,9 +21,9 @@ func TestQuotaIsUsedOnOneProcessorAfterTheOther(t *testing.T) {
 		t.Fatal("not on one processor")
 	}
 	seen := map[int]bool{}
-	for range u.all.Count() {
+	for range u.allCPUs.Count() {
 		u.last.Periods += movesAfter - 1
-		if at := u.cpu; u.MoveIfDue(0) || u.cpu != at {
+		if at := u.onlyCPU; u.MoveIfDue(0) || u.onlyCPU != at {
 			t.Error("moved too soon")
 		}
 		u.last.Periods++
@@ -32,19 +32,19 @@ func TestQuotaIsUsedOnOneProcessorAfterTheOther(t *testing.T) {
 		}
 		var now unix.CPUSet
 		moved := u.MoveIfDue(0) && unix.SchedGetaffinity(0, &now) == nil
-		if !moved || now.Count() != 1 || !now.IsSet(u.cpu) || !u.all.IsSet(u.cpu) {
-			t.Fatalf("on %v, not on %d", now, u.cpu)
+		if !moved || now.Count() != 1 || !now.IsSet(u.onlyCPU) || !u.allCPUs.IsSet(u.onlyCPU) {
+			t.Fatalf("on %v, not on %d", now, u.onlyCPU)
 		}
-		seen[u.cpu] = true
+		seen[u.onlyCPU] = true
 	}
-	if len(seen) != u.all.Count() {
-		t.Errorf("on %d of %d processors", len(seen), u.all.Count())
+	if len(seen) != u.allCPUs.Count() {
+		t.Errorf("on %d of %d processors", len(seen), u.allCPUs.Count())
 	}
 	var none *Quota
 	if none.MoveIfDue(0) || none.OnlyOnProcessors() {
 		t.Error("without a quota")
 	}
-	if one := (&Quota{cpu: 0}); one.OnlyOnProcessors() {
+	if one := (&Quota{onlyCPU: 0}); one.OnlyOnProcessors() {
 		t.Error("on a single processor all others are queued")
 	}
 }

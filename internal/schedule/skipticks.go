@@ -28,8 +28,8 @@ type Clocks struct{ Wall, CPU, RunQueue int64 }
 
 // Steady detects a thread that runs on.
 type Steady struct {
-	from Clocks // since then it has run on, or not been decided
-	is   bool
+	from   Clocks // since then it has run on, or not been decided
+	steady bool
 }
 
 // Runs notes that the thread was found running or queued. The kernel adds queue time to the clock late, so that it
@@ -41,70 +41,70 @@ func (s *Steady) Runs(now Clocks) {
 	case s.from.Wall == 0:
 		s.from = now
 	case wall >= SteadyFor && asleep <= wall/steadyShare:
-		*s = Steady{from: now, is: true}
+		*s = Steady{from: now, steady: true}
 	case wall >= 2*SteadyFor:
 		*s = Steady{from: now}
 	}
 }
 
 // Is reports whether the thread is steady.
-func (s *Steady) Is() bool { return s.is }
+func (s *Steady) Is() bool { return s.steady }
 
 // TickSkipper counts skipped ticks. The zero value is ready for use.
 type TickSkipper struct {
 	// Skipped is the number of ticks skipped so far.
 	Skipped int64
 
-	left    int64 // ticks to skip now
-	changed int64 // last begin or end of a thread, CLOCK_MONOTONIC ns
-	used    int64 // CPU time as of the last tick, ns; 0: unknown
-	cost    int64 // of a tick, ns
+	toSkip   int64 // ticks to skip now
+	changed  int64 // last begin or end of a thread, CLOCK_MONOTONIC ns
+	cpuUsed  int64 // CPU time as of the last tick, ns; 0: unknown
+	tickCost int64 // of a tick, ns
 }
 
 // Changed notes that a thread has begun or ended.
-func (r *TickSkipper) Changed(now int64) { r.changed = max(r.changed, now) }
+func (s *TickSkipper) Changed(now int64) { s.changed = max(s.changed, now) }
 
 // MaySkip reports whether no thread has begun or ended lately.
-func (r *TickSkipper) MaySkip(now int64) bool { return now-r.changed >= newFor }
+func (s *TickSkipper) MaySkip(now int64) bool { return now-s.changed >= newFor }
 
 // Used sets the CPU time of all ticks so far, ns. Call it after each tick.
-func (r *TickSkipper) Used(ns int64) {
-	if cost := ns - r.used; r.used != 0 && cost >= 0 {
-		r.cost += (min(cost, longestDistance/costShare) - r.cost) / costTicks
+func (s *TickSkipper) Used(ns int64) {
+	if cost := ns - s.cpuUsed; s.cpuUsed != 0 && cost >= 0 {
+		s.tickCost += (min(cost, longestDistance/costShare) - s.tickCost) / costTicks
 	}
-	r.used = ns
+	s.cpuUsed = ns
 }
 
 // Skip skips a random number of ticks from next on, and gives the moment of the one after them. ok is false if the
 // period is too long for that.
-func (s *Ticks) Skip(r *TickSkipper, next int64) (after int64, ok bool) {
-	most := min(int64(longestDistance)/s.period, mostApart) - 1
+func (t *Ticks) Skip(skipper *TickSkipper, next int64) (after int64, ok bool) {
+	most := min(int64(longestDistance)/t.period, mostApart) - 1
 	if most < 1 {
 		return next, false
 	}
-	return s.skip(r, next, (most+1)/2, most), true
+	return t.skip(skipper, next, (most+1)/2, most), true
 }
 
 // SkipCostly is Skip with a number that the cost of ticks decides.
-func (s *Ticks) SkipCostly(r *TickSkipper, next int64) (after int64, ok bool) {
-	most := min(int64(longestDistance)/s.period, mostApart) - 1
-	mean := min((r.cost*costShare-1)/s.period, (3*most+3)/4)
+func (t *Ticks) SkipCostly(skipper *TickSkipper, next int64) (after int64, ok bool) {
+	most := min(int64(longestDistance)/t.period, mostApart) - 1
+	mean := min((skipper.tickCost*costShare-1)/t.period, (3*most+3)/4)
 	if mean < 1 {
 		return next, false
 	}
-	return s.skip(r, next, (mean+1)/2, min(mean+mean/2, most)), true
+	return t.skip(skipper, next, (mean+1)/2, min(mean+mean/2, most)), true
 }
 
-func (s *Ticks) skip(r *TickSkipper, next, least, most int64) (after int64) {
-	r.left = least + s.rng.Int64N(most-least+1)
-	s.due += r.left * s.period
-	return next + r.left*s.period
+func (t *Ticks) skip(skipper *TickSkipper, next, least, most int64) (after int64) {
+	skipper.toSkip = least + t.rng.Int64N(most-least+1)
+	t.due += skipper.toSkip * t.period
+	return next + skipper.toSkip*t.period
 }
 
 // End ends a Skip, passed ns after the last tick, and gives how many ticks were skipped.
-func (r *TickSkipper) End(passed, period int64) (ticks int64) {
-	ticks = max(min((passed+period/2)/period-1, r.left), 0)
-	r.Skipped += ticks
-	r.left = 0
+func (s *TickSkipper) End(passed, period int64) (ticks int64) {
+	ticks = max(min((passed+period/2)/period-1, s.toSkip), 0)
+	s.Skipped += ticks
+	s.toSkip = 0
 	return ticks
 }

@@ -123,10 +123,10 @@ func TestCostlyTicksTakeTheirShareOfAProcessor(t *testing.T) {
 			if n++; i == 500 {
 				begin, n = at, 0
 			}
-			if r.left > 9 || r.left > 0 && r.left*s.Period() >= longestDistance {
-				t.Fatalf("%v Hz, %v ns each: %d left out", c.freq, c.cost, r.left)
+			if r.toSkip > 9 || r.toSkip > 0 && r.toSkip*s.Period() >= longestDistance {
+				t.Fatalf("%v Hz, %v ns each: %d left out", c.freq, c.cost, r.toSkip)
 			}
-			r.End(r.left*s.Period()+s.Period(), s.Period())
+			r.End(r.toSkip*s.Period()+s.Period(), s.Period())
 		}
 		if share := n * c.cost / float64(at-begin); share > c.share*1.05 || share < c.share*0.6 {
 			t.Errorf("%v Hz, %v ns each: %.4f of a processor, want %v at most", c.freq, c.cost, share, c.share)

@@ -16,42 +16,42 @@ type Subset struct {
 	// NotDrawn counts those due and not drawn.
 	NotDrawn int64
 
-	most      int // 0: no limit
-	rng       *rand.Rand
-	due, need int // threads of this tick: not decided yet; still to draw
+	mostDrawn         int // 0: no limit
+	rng               *rand.Rand
+	undecided, toDraw int // threads of this tick: not decided yet; still to draw
 }
 
 // NewSubset makes one that draws at most most in a tick; 0: no limit.
 func NewSubset(most int, seed uint64) Subset {
-	return Subset{most: most, rng: rand.New(rand.NewPCG(seed, 0x7375_6273))}
+	return Subset{mostDrawn: most, rng: rand.New(rand.NewPCG(seed, 0x7375_6273))}
 }
 
 // Begin begins a tick with due threads, of which the budget allows a part, 0 to 1. weight is the number of threads that
 // each drawn one stands for. At least one is drawn.
 func (s *Subset) Begin(due int, part float64) (weight float64) {
-	s.due, s.need = due, due
+	s.undecided, s.toDraw = due, due
 	if part < 1 {
-		s.need = min(s.need, max(int(math.Ceil(part*float64(due))), 1))
+		s.toDraw = min(s.toDraw, max(int(math.Ceil(part*float64(due))), 1))
 	}
-	if s.most > 0 {
-		s.need = min(s.need, s.most)
+	if s.mostDrawn > 0 {
+		s.toDraw = min(s.toDraw, s.mostDrawn)
 	}
-	if s.need == s.due {
+	if s.toDraw == s.undecided {
 		return 1
 	}
-	s.NotDrawn += int64(s.due - s.need)
-	return float64(s.due) / float64(s.need)
+	s.NotDrawn += int64(s.undecided - s.toDraw)
+	return float64(s.undecided) / float64(s.toDraw)
 }
 
 // Draw reports whether the next one due is drawn.
 func (s *Subset) Draw() bool {
-	if s.need < s.due && s.rng.IntN(s.due) >= s.need {
-		s.due--
+	if s.toDraw < s.undecided && s.rng.IntN(s.undecided) >= s.toDraw {
+		s.undecided--
 		return false
 	}
-	s.due, s.need = max(s.due-1, 0), max(s.need-1, 0)
+	s.undecided, s.toDraw = max(s.undecided-1, 0), max(s.toDraw-1, 0)
 	return true
 }
 
 // Bounded reports whether a tick may observe fewer than are due.
-func (s *Subset) Bounded(part float64) bool { return s.most > 0 || part < 1 }
+func (s *Subset) Bounded(part float64) bool { return s.mostDrawn > 0 || part < 1 }

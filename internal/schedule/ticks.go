@@ -33,28 +33,28 @@ func NewTicks(start int64, freq float64) *Ticks {
 }
 
 // Period gives the mean distance between two ticks at present, ns.
-func (s *Ticks) Period() int64 { return s.period }
+func (t *Ticks) Period() int64 { return t.period }
 
 // Next gives the moment of the next tick, CLOCK_MONOTONIC ns. Ticks whose whole period has passed are missed.
-func (s *Ticks) Next(now int64) int64 {
-	s.due += s.period - s.period/4 + s.rng.Int64N(s.period/2+1)
-	if late := (now - s.due) / s.period; late > 0 {
-		s.Missed += late
-		s.due += late * s.period
+func (t *Ticks) Next(now int64) int64 {
+	t.due += t.period - t.period/4 + t.rng.Int64N(t.period/2+1)
+	if late := (now - t.due) / t.period; late > 0 {
+		t.Missed += late
+		t.due += late * t.period
 	}
-	return s.due
+	return t.due
 }
 
 // SetRate changes the frequency, in ticks/s, from now on.
-func (s *Ticks) SetRate(now int64, freq float64) {
-	if period := int64(1e9 / freq); period != s.period {
-		s.period, s.due = period, now
+func (t *Ticks) SetRate(now int64, freq float64) {
+	if period := int64(1e9 / freq); period != t.period {
+		t.period, t.due = period, now
 	}
 }
 
 // Restart begins the ticks again: those before now are neither made nor missed.
-func (s *Ticks) Restart(now int64, freq float64) {
-	missed := s.Missed
-	*s = *NewTicks(now, freq)
-	s.Missed = missed
+func (t *Ticks) Restart(now int64, freq float64) {
+	missed := t.Missed
+	*t = *NewTicks(now, freq)
+	t.Missed = missed
 }

@@ -62,7 +62,7 @@ func File(p *profile.Profile, path string) error {
 		o.Go = symbols.GoLines(g)
 	}
 	t := symbols.New(o)
-	named, err := names(p, path, f, t)
+	named, err := nameLocations(p, path, f, t)
 	err = errors.Join(err, t.Close())
 	if warnings := t.Warnings(); err == nil && named == 0 && len(warnings) > 0 {
 		err = warnings[0]
@@ -77,9 +77,9 @@ func File(p *profile.Profile, path string) error {
 	return err
 }
 
-// names names the locations of the mappings that show f, by its table, and gives their number. It is [ErrNoMatch] if
-// there is no such mapping; path is the file's name in that message.
-func names(p *profile.Profile, path string, f *elffile.File, t *symbols.Table) (named int, err error) {
+// nameLocations names the locations of the mappings that show f, by its table, and gives their number. It is
+// [ErrNoMatch] if there is no such mapping; path is the file's name in that message.
+func nameLocations(p *profile.Profile, path string, f *elffile.File, t *symbols.Table) (named int, err error) {
 	id := f.BuildID()
 	if id == "" {
 		return 0, errors.New("it has no GNU build id, so that it cannot be matched with a recording; " +
@@ -95,7 +95,7 @@ func names(p *profile.Profile, path string, f *elffile.File, t *symbols.Table) (
 		}
 	}
 	if len(biases) == 0 {
-		return 0, other(p, path, id)
+		return 0, noMatchError(p, path, id)
 	}
 	n := namer{profile: p, file: filepath.Base(path), functions: map[profile.Function]*profile.Function{}}
 	for _, l := range p.Location {
@@ -107,9 +107,9 @@ func names(p *profile.Profile, path string, f *elffile.File, t *symbols.Table) (
 	return named, nil
 }
 
-// other is the error for a file of no mapping. It names the id of the mapping that the file was likely meant for: the
-// one with its name, else the program's.
-func other(p *profile.Profile, path, id string) error {
+// noMatchError is the error for a file of no mapping. It names the id of the mapping that the file was likely meant
+// for: the one with its name, else the program's.
+func noMatchError(p *profile.Profile, path, id string) error {
 	base := strings.TrimSuffix(filepath.Base(path), ".debug")
 	at := slices.IndexFunc(p.Mapping, func(m *profile.Mapping) bool { return filepath.Base(m.File) == base })
 	if at < 0 {

@@ -33,7 +33,7 @@ func (n *Namer) DropUnused() {
 	for _, pid := range n.processes() {
 		switch {
 		case unix.Kill(pid, 0) != unix.ESRCH:
-		case !n.over[pid]:
+		case !n.ended[pid]:
 			over[pid] = true
 		default:
 			if j := n.maps[pid]; j != nil {
@@ -43,7 +43,7 @@ func (n *Namer) DropUnused() {
 			delete(n.files, pid)
 		}
 	}
-	n.over = over
+	n.ended = over
 }
 
 // Forget drops the tables of a file.

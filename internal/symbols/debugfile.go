@@ -102,8 +102,8 @@ func (t *Table) loadDwarf() {
 	t.dwarf, t.dwarfInfo, t.dwarfPath = dwarfinfo.New(s, t.supplement(f, where)), s.Info, where
 }
 
-// doubtDwarf drops debug information that turns out to be damaged.
-func (t *Table) doubtDwarf() {
+// dropDamagedDwarf drops debug information that turns out to be damaged.
+func (t *Table) dropDamagedDwarf() {
 	w, ok := t.dwarfInfo.(*elffile.Window)
 	if !ok || w.Err() == nil {
 		return

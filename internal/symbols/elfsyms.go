@@ -28,7 +28,7 @@ const (
 type nameSource struct {
 	file *elffile.File
 	kind elffile.SymbolKind
-	own  []string
+	list []string
 	// whole is the table of names while the index is built.
 	whole []byte
 }
@@ -58,8 +58,8 @@ const (
 
 // builder collects symbols for an index.
 type builder struct {
-	x   *symIndex
-	all []candidate
+	x          *symIndex
+	candidates []candidate
 }
 
 // codeOf lists executable sections, or without section headers executable segments.
@@ -112,17 +112,17 @@ func (b *builder) addTable(f *elffile.File, kind elffile.SymbolKind) bool {
 	}
 	src := uint32(len(b.x.sources)) << sourceShift
 	b.x.sources = append(b.x.sources, nameSource{file: f, kind: kind, whole: namesOf(f, kind)})
-	before := len(b.all)
-	b.all = slices.Grow(b.all, min(count, mostAtOnce))
+	before := len(b.candidates)
+	b.candidates = slices.Grow(b.candidates, min(count, mostAtOnce))
 	_ = f.EachSymbol(kind, func(s *elffile.Symbol) bool { // damaged: what could be read
 		rank, ok := rankOf(s)
 		if ok && s.NameOff <= nameMask && b.x.codeEnd(s.Value) != 0 {
 			size := uint32(min(s.Size, 1<<32-1))
-			b.all = append(b.all, candidate{symbol{s.Value, size, s.NameOff | src}, rank})
+			b.candidates = append(b.candidates, candidate{symbol{s.Value, size, s.NameOff | src}, rank})
 		}
 		return true
 	})
-	return len(b.all) > before
+	return len(b.candidates) > before
 }
 
 // rankOf rates a symbol; false if it does not stand for code.
@@ -157,7 +157,7 @@ func (x *symIndex) addOwn(stubs []stub) {
 		names[i] = s.name
 		x.syms = append(x.syms, symbol{s.addr, s.size, uint32(i) | src})
 	}
-	x.sources = append(x.sources, nameSource{own: names})
+	x.sources = append(x.sources, nameSource{list: names})
 	slices.SortStableFunc(x.syms, func(p, q symbol) int { return cmp.Compare(p.addr, q.addr) })
 	x.syms = slices.CompactFunc(x.syms, func(p, q symbol) bool { return p.addr == q.addr })
 }
@@ -172,21 +172,21 @@ func (x *symIndex) plain(addr uint64) string {
 
 // finish sorts, and keeps one symbol for each address.
 func (b *builder) finish() {
-	slices.SortFunc(b.all, func(p, q candidate) int {
+	slices.SortFunc(b.candidates, func(p, q candidate) int {
 		if p.addr != q.addr {
 			return cmp.Compare(p.addr, q.addr)
 		}
 		return cmp.Or(cmp.Compare(q.rank, p.rank), cmp.Compare(p.name, q.name))
 	})
 	x := b.x
-	x.syms = make([]symbol, 0, len(b.all))
+	x.syms = make([]symbol, 0, len(b.candidates))
 	var covered uint64 // up to here a function with a size reaches
-	for i := 0; i < len(b.all); {
+	for i := 0; i < len(b.candidates); {
 		j := i + 1
-		for j < len(b.all) && b.all[j].addr == b.all[i].addr {
+		for j < len(b.candidates) && b.candidates[j].addr == b.candidates[i].addr {
 			j++
 		}
-		best := b.choose(b.all[i:j])
+		best := b.choose(b.candidates[i:j])
 		i = j
 		if best.rank&rankFunc == 0 && (best.addr < covered || bytes.HasPrefix(x.bytesAt(best.name), []byte("$"))) {
 			continue // a label within a function; "$x" marks code (AAELF64 §5.5.5)
@@ -196,7 +196,7 @@ func (b *builder) finish() {
 		}
 		x.syms = append(x.syms, best.symbol)
 	}
-	b.all = nil
+	b.candidates = nil
 	for i := range x.sources {
 		if s := &x.sources[i]; s.whole != nil {
 			s.file.Free(s.whole)
@@ -291,8 +291,8 @@ func (x *symIndex) bytesAt(at uint32) []byte {
 // name gives a name by a symbol's name field.
 func (x *symIndex) name(at uint32) string {
 	src := &x.sources[at>>sourceShift]
-	if src.own != nil {
-		return src.own[at&nameMask]
+	if src.list != nil {
+		return src.list[at&nameMask]
 	}
 	return src.file.SymbolName(src.kind, &elffile.Symbol{NameOff: at & nameMask})
 }

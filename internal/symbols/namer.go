@@ -25,7 +25,7 @@ type Namer struct {
 	tables map[*code.Image]*Table
 	maps   map[int]*perfmap.Growing
 	files  map[int]*code.Files
-	over   map[int]bool                             // processes ended at the last [Namer.DropUnused]
+	ended  map[int]bool                             // processes ended at the last [Namer.DropUnused]
 	open   func(string) (io.ReaderAt, int64, error) // nil: of live processes
 	// mapFile opens a process's perf map; nil if it has none.
 	mapFile func(pid int) (io.ReadCloser, int64)

@@ -111,7 +111,7 @@ func (t *Table) dwarfCalls(addr uint64, out []dwarfinfo.Call) (calls []dwarfinfo
 		return out
 	}
 	calls = t.dwarf.Calls(addr, out)
-	if t.doubtDwarf(); t.dwarf == nil {
+	if t.dropDamagedDwarf(); t.dwarf == nil {
 		return out
 	}
 	return calls

@@ -38,7 +38,7 @@ const (
 type shares struct {
 	clock Clock
 	names int64 // version of the names
-	all   int64
+	sum   int64
 	n     int64
 	self  map[int32]int64
 	total map[int32]int64
@@ -48,14 +48,14 @@ func (s *Store) shares(out []*shares, n *Functions, clock Clock) []*shares {
 	for i := max(0, len(s.slices)-leastSlices); i < len(s.slices); i++ {
 		sl := &s.slices[i]
 		if sl.shares == nil || sl.shares.clock != clock || sl.shares.names != n.changes {
-			sl.shares = s.share(sl, n, clock)
+			sl.shares = s.sharesOf(sl, n, clock)
 		}
 		out = append(out, sl.shares)
 	}
 	return out
 }
 
-func (s *Store) share(sl *slice, n *Functions, clock Clock) *shares {
+func (s *Store) sharesOf(sl *slice, n *Functions, clock Clock) *shares {
 	sh := &shares{clock: clock, names: n.changes, self: map[int32]int64{}, total: map[int32]int64{}}
 	seen := map[int32]int{}
 	for i, d := range sl.deltas {
@@ -63,9 +63,9 @@ func (s *Store) share(sl *slice, n *Functions, clock Clock) *shares {
 		if v <= 0 {
 			continue
 		}
-		sh.all += v
+		sh.sum += v
 		sh.n += max(0, d.v.Samples)
-		for depth, f := range n.of(s.cells[d.cell].key.stack) {
+		for depth, f := range n.functionsOf(s.cells[d.cell].key.stack) {
 			if depth == 0 {
 				sh.self[f] += v
 			}
@@ -115,8 +115,8 @@ func (o *Snapshot) history(id int32, total bool) []float64 {
 		if total {
 			v = p.total[id]
 		}
-		if p.all > 0 {
-			h[i] = float64(v) / float64(p.all)
+		if p.sum > 0 {
+			h[i] = float64(v) / float64(p.sum)
 		}
 	}
 	return h

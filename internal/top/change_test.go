@@ -40,7 +40,7 @@ func (b *sliceOf) add(f int32) {
 	if b.s == nil {
 		b.s = &shares{self: map[int32]int64{}, total: map[int32]int64{}}
 	}
-	b.s.all += 1e7
+	b.s.sum += 1e7
 	b.s.n++
 	b.s.self[f] += 1e7
 	b.s.total[f] += 1e7

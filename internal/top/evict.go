@@ -14,8 +14,8 @@ import (
 const (
 	// mostCells bounds the cells in no slice.
 	mostCells = 1 << 16
-	// earlier names the thread and function of merged cells.
-	earlier = "[earlier]"
+	// earlierName names the thread and function of merged cells.
+	earlierName = "[earlier]"
 	// earlierStack is the stack of merged cells.
 	earlierStack = sample.StackID(^uint32(0))
 )
@@ -38,21 +38,21 @@ func (s *Store) evict() {
 	moved := make([]int32, len(cells))
 	for n, ok := range used {
 		if ok {
-			moved[n] = s.take(cells[n], threads)
+			moved[n] = s.addEarlier(cells[n], threads)
 		}
 	}
-	room := len(s.cells) + s.most/2
+	room := len(s.cells) + s.maxCells/2
 	for n := len(used) - 1; n >= 0; n-- {
 		if used[n] {
 			continue
 		}
 		c := cells[n]
 		th := &threads[c.key.thread]
-		th.tid, th.name, th.task = 0, earlier, ""
+		th.tid, th.name, th.task = 0, earlierName, ""
 		if len(s.cells) >= room {
 			c.key.stack = earlierStack
 		}
-		s.take(c, threads)
+		s.addEarlier(c, threads)
 	}
 	for i := range s.slices {
 		for j := range s.slices[i].deltas {
@@ -65,8 +65,8 @@ func (s *Store) evict() {
 	}
 }
 
-// take adds an earlier cell.
-func (s *Store) take(c cell, threads []thread) int32 {
+// addEarlier adds an earlier cell.
+func (s *Store) addEarlier(c cell, threads []thread) int32 {
 	th := threads[c.key.thread]
 	key := th.key()
 	n, ok := s.byTID[key]

@@ -63,14 +63,14 @@ func (n *Functions) update() {
 	n.changes, n.renamed = changes, renamed
 }
 
-// of gives the functions of a stack, innermost first; a module stands for those whose names are still to come. n.mu is
-// held.
-func (n *Functions) of(id sample.StackID) []int32 {
+// functionsOf gives the functions of a stack, innermost first; a module stands for those whose names are still to come.
+// n.mu is held.
+func (n *Functions) functionsOf(id sample.StackID) []int32 {
 	if fs, ok := n.whole[id]; ok {
 		return fs
 	}
 	if id == earlierStack {
-		return []int32{n.number(Frame{Name: earlier})}
+		return []int32{n.number(Frame{Name: earlierName})}
 	}
 	var out, machinery []int32
 	final := true

@@ -14,13 +14,13 @@ import (
 type GroupRow struct {
 	V Values
 	// Threads is the number of its threads, and of tasks that it had at a time.
-	Threads int
-	id      int32
-	in      int32 // the program's function with most time; negative: none
-	of      *Snapshot
-	cells   []int32
-	waits   bool
-	tasks   bool // some of its time is of tasks
+	Threads      int
+	id           int32
+	mainFunction int32 // the program's function with most time; negative: none
+	of           *Snapshot
+	cells        []int32
+	waits        bool
+	tasks        bool // some of its time is of tasks
 }
 
 // Name gives the name of the thread or the wait.
@@ -33,10 +33,10 @@ func (r *GroupRow) Name() string {
 
 // Where gives the program's function with most of its time.
 func (r *GroupRow) Where() string {
-	if r.in < 0 {
+	if r.mainFunction < 0 {
 		return ""
 	}
-	return r.of.frames[r.in].shown()
+	return r.of.frames[r.mainFunction].shown()
 }
 
 // Threads sums a snapshot by thread. The rows are valid until the next call, or until the snapshot's memory is
@@ -95,7 +95,7 @@ func (o *Snapshot) groups(scope Scope, clock Clock, waits bool, n int, key func(
 			r.tasks = true
 			r.Threads += max(1, int(math.Round(float64(tasks)/float64(o.Length))))
 		}
-		r.in = o.heaviest(t.touched, t.sums)
+		r.mainFunction = o.heaviest(t.touched, t.sums)
 		if r.V != (Values{}) {
 			rows = append(rows, r)
 		}

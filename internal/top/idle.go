@@ -35,8 +35,8 @@ func (r *GroupRow) Idle() (rule string) {
 	return rule
 }
 
-// fit gives the marked name in so many columns; the rule is kept whole if there is room.
-func (r *GroupRow) fit(columns int) string {
+// fitName gives the marked name in so many columns; the rule is kept whole if there is room.
+func (r *GroupRow) fitName(columns int) string {
 	name, rule := printable.String(r.Name()), ""
 	if at := r.Idle(); at != "" {
 		rule = printable.Sprintf(" [idle: %s]", at)

@@ -72,7 +72,7 @@ func (m *Model) edit(k tea.KeyPressMsg) {
 
 // move moves the selection; false if the key is another.
 func (m *Model) move(name string) bool {
-	step := max(1, m.page.room-1)
+	step := max(1, m.page.visibleRows-1)
 	switch name {
 	case "up", "k":
 		m.cursor--
@@ -110,13 +110,13 @@ func (m *Model) command(name string) tea.Cmd {
 	case "c":
 		all := Clocks()
 		m.clock = all[(slices.Index(all, m.clock)+1)%len(all)]
-		m.again()
+		m.retake()
 	case "[":
 		m.window = max(0, m.window-1)
-		m.again()
+		m.retake()
 	case "]":
 		m.window = min(len(windows)-1, m.window+1)
-		m.again()
+		m.retake()
 	case "s":
 		orders := []Order{BySelf, ByTotal, ByName}
 		m.order = orders[(slices.Index(orders, m.order)+1)%len(orders)]

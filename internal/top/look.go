@@ -174,7 +174,7 @@ func (s Screen) groupLines(rows []GroupRow, what string, c Clock, prec tabular.P
 	name = min(name, max(left/2, left-in-len("  "), tabular.LeastColumn))
 	title := tabular.Pad(what, name) + "  in"
 	for i := range rows {
-		text := tabular.Pad(rows[i].fit(name), name) + "  " +
+		text := tabular.Pad(rows[i].fitName(name), name) + "  " +
 			tabular.Shorten(printable.String(rows[i].Where()), max(tabular.LeastName, left-name-2))
 		lines = append(lines, s.cut(" "+figures(i+1)+strings.TrimRight(text, " ")))
 	}

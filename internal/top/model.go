@@ -113,8 +113,8 @@ func (m *Model) refresh() {
 	m.snap = m.src.Snapshot(windows[m.window], m.clock, m.snap)
 }
 
-// again takes a new snapshot after a change of window or clock; a paused display keeps its moment.
-func (m *Model) again() {
+// retake takes a new snapshot after a change of window or clock; a paused display keeps its moment.
+func (m *Model) retake() {
 	if !m.paused {
 		m.snap = m.src.Snapshot(windows[m.window], m.clock, m.snap)
 	}

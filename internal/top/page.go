@@ -12,13 +12,13 @@ import (
 )
 
 type page struct {
-	ids  []int32
-	rows int
-	room int
+	ids         []int32
+	rows        int
+	visibleRows int
 }
 
 // Lines besides rows: two above, the heads, two below.
-const around = 5
+const linesAround = 5
 
 // Text gives the whole screen.
 func (m *Model) Text() string {
@@ -54,21 +54,21 @@ func (m *Model) helpLines() []string {
 func (m *Model) tableLines() []string {
 	s, o := m.screen, m.snap
 	rows, draw := m.rows()
-	m.page.rows, m.page.room = rows, rows
+	m.page.rows, m.page.visibleRows = rows, rows
 	notes := m.noteLines()
 	if s.Height > 0 {
-		m.page.room = max(1, s.Height-around-len(notes))
+		m.page.visibleRows = max(1, s.Height-linesAround-len(notes))
 	}
 	if at := slices.Index(m.page.ids, m.follow); at >= 0 && m.follow >= 0 {
 		m.cursor = at
 	}
 	m.cursor = max(0, min(m.cursor, rows-1))
-	m.top = max(0, min(m.top, m.cursor, rows-m.page.room))
-	m.top = max(m.top, m.cursor-m.page.room+1)
+	m.top = max(0, min(m.top, m.cursor, rows-m.page.visibleRows))
+	m.top = max(m.top, m.cursor-m.page.visibleRows+1)
 
 	above := o.headLines(s, &m.state, m.scope)
 	lines := []string{s.paint(bold, above[0]), above[1]}
-	head, shown := draw(m.top, min(rows, m.top+m.page.room))
+	head, shown := draw(m.top, min(rows, m.top+m.page.visibleRows))
 	lines = append(lines, s.paint(dim, head))
 	for i, r := range shown {
 		if m.top+i == m.cursor {
@@ -80,7 +80,7 @@ func (m *Model) tableLines() []string {
 		lines = append(lines, s.cut("  "+m.nothing()))
 		shown = append(shown, "")
 	}
-	for i := len(shown); s.Height > 0 && i < m.page.room; i++ {
+	for i := len(shown); s.Height > 0 && i < m.page.visibleRows; i++ {
 		lines = append(lines, "")
 	}
 	for _, n := range notes {

@@ -54,7 +54,7 @@ func (s *Store) Snapshot(n *Functions, window time.Duration, clock Clock, used *
 		out.Since = time.Duration(s.slices[k-1].to - s.begin)
 	}
 	out.waits = s.waits[:len(s.waits):len(s.waits)]
-	out.threads, s.lent = s.threads[:len(s.threads):len(s.threads)], true
+	out.threads, s.threadsShared = s.threads[:len(s.threads):len(s.threads)], true
 	if window == 0 || window >= out.Since {
 		out.Whole, out.Length = true, out.Since
 		out.Cells = slices.Grow(out.Cells, len(s.cells))
@@ -97,7 +97,7 @@ func (s *Store) sum(out *Snapshot, n *Functions, window time.Duration) {
 func (o *Snapshot) put(n *Functions, k cellKey, v Values) {
 	v = Values{max(v.Samples, 0), max(v.Wall, 0), max(v.RunQueue, 0), max(v.CPU, 0)}
 	if v != (Values{}) {
-		o.Cells = append(o.Cells, Cell{n.of(k.stack), k.thread, k.wait, v})
+		o.Cells = append(o.Cells, Cell{n.functionsOf(k.stack), k.thread, k.wait, v})
 	}
 }
 

@@ -30,7 +30,7 @@ type thread struct {
 
 // lastCell caches the cell of a thread's last interval.
 type lastCell struct {
-	known       bool
+	valid       bool
 	stack       sample.StackID
 	state, wait string
 	waitsFor    string
@@ -76,25 +76,25 @@ type slice struct {
 
 // Store sums intervals. It is a profile.Watcher, safe for concurrent use.
 type Store struct {
-	mu      sync.Mutex
-	cells   []cell
-	index   map[cellKey]int32
-	threads []thread // shared with snapshots, see lent
-	lent    bool     // immutable, as a snapshot has them
-	lasts   []lastCell
-	byTID   map[threadKey]int32
-	waits   []string
-	byWait  map[string]int32
+	mu            sync.Mutex
+	cells         []cell
+	index         map[cellKey]int32
+	threads       []thread // shared with snapshots, see threadsShared
+	threadsShared bool     // immutable, as a snapshot has them
+	lasts         []lastCell
+	byTID         map[threadKey]int32
+	waits         []string
+	byWait        map[string]int32
 
-	touched []int32
-	open    []delta   // open at the last refresh
-	slices  []slice   // oldest first
-	spare   [][]delta // of dropped slices
-	sums    []Values  // by cell, in a snapshot's window
-	summed  []int32
-	begin   int64 // of the first slice
-	most    int   // limit of cells
-	kept    int   // cells after the last eviction
+	touched   []int32
+	open      []delta   // open at the last refresh
+	slices    []slice   // oldest first
+	spare     [][]delta // of dropped slices
+	sums      []Values  // by cell, in a snapshot's window
+	summed    []int32
+	begin     int64 // of the first slice
+	maxCells  int
+	keptCells int // cells after the last eviction
 
 	refreshed func() // called after each refresh, or nil
 }
@@ -103,7 +103,7 @@ type Store struct {
 func NewStore(begin time.Time, refreshed func()) *Store {
 	return &Store{
 		index: map[cellKey]int32{}, byTID: map[threadKey]int32{}, byWait: map[string]int32{},
-		begin: begin.UnixNano(), refreshed: refreshed, most: mostCells,
+		begin: begin.UnixNano(), refreshed: refreshed, maxCells: mostCells,
 	}
 }
 
@@ -118,18 +118,18 @@ func (s *Store) Add(iv profile.Interval) {
 func (s *Store) add(iv *profile.Interval) (int32, Values) {
 	k := s.thread(iv)
 	last := &s.lasts[k]
-	if !last.known || last.stack != iv.Stack || last.wait != iv.Wait || last.state != iv.State ||
+	if !last.valid || last.stack != iv.Stack || last.wait != iv.Wait || last.state != iv.State ||
 		last.waitsFor != iv.WaitsFor {
 		*last = lastCell{true, iv.Stack, iv.State, iv.Wait, iv.WaitsFor, s.cell(cellKey{iv.Stack, k, s.wait(iv)})}
 	}
 	n := last.cell
 	v := Values{iv.Samples, iv.Wall, iv.RunQueue, iv.CPU}
-	s.bring(n, v)
+	s.addFresh(n, v)
 	return n, v
 }
 
-// bring adds to the fresh part of a cell.
-func (s *Store) bring(n int32, v Values) {
+// addFresh adds to the fresh part of a cell.
+func (s *Store) addFresh(n int32, v Values) {
 	c := &s.cells[n]
 	c.fresh.add(v)
 	if !c.touched {
@@ -167,8 +167,8 @@ func (s *Store) thread(iv *profile.Interval) int32 {
 
 // ownThreads copies the threads if a snapshot has them.
 func (s *Store) ownThreads() {
-	if s.lent {
-		s.threads, s.lent = slices.Clone(s.threads), false
+	if s.threadsShared {
+		s.threads, s.threadsShared = slices.Clone(s.threads), false
 	}
 }
 
@@ -208,7 +208,7 @@ func (s *Store) Finish(at time.Time) { s.Refresh(at.UnixNano(), func(func(profil
 
 func (s *Store) refresh(at int64, open iter.Seq[profile.Interval]) {
 	for _, d := range s.open { // reported again, or final
-		s.bring(d.cell, Values{-d.v.Samples, -d.v.Wall, -d.v.RunQueue, -d.v.CPU})
+		s.addFresh(d.cell, Values{-d.v.Samples, -d.v.Wall, -d.v.RunQueue, -d.v.CPU})
 	}
 	s.open = s.open[:0]
 	for iv := range open {
@@ -219,7 +219,7 @@ func (s *Store) refresh(at int64, open iter.Seq[profile.Interval]) {
 	if n := len(s.slices); n > 0 {
 		from = s.slices[n-1].to
 	}
-	sl := slice{from: from, to: max(at, from), deltas: s.room(len(s.touched))}
+	sl := slice{from: from, to: max(at, from), deltas: s.newDeltas(len(s.touched))}
 	for _, n := range s.touched {
 		c := &s.cells[n]
 		if c.fresh != (Values{}) {
@@ -230,11 +230,11 @@ func (s *Store) refresh(at int64, open iter.Seq[profile.Interval]) {
 	}
 	s.touched = s.touched[:0]
 	s.slices = append(s.slices, sl)
-	s.forget()
+	s.dropOld()
 }
 
-// room gives an empty list for n deltas, from a dropped slice if its size fits.
-func (s *Store) room(n int) []delta {
+// newDeltas gives an empty list for n deltas, from a dropped slice if its size fits.
+func (s *Store) newDeltas(n int) []delta {
 	for len(s.spare) > 0 {
 		list := s.spare[len(s.spare)-1]
 		s.spare = s.spare[:len(s.spare)-1]
@@ -245,8 +245,8 @@ func (s *Store) room(n int) []delta {
 	return make([]delta, 0, n)
 }
 
-// forget drops slices outside of all windows, and surplus cells.
-func (s *Store) forget() {
+// dropOld drops slices outside of all windows, and surplus cells.
+func (s *Store) dropOld() {
 	last := s.slices[len(s.slices)-1].to
 	old := 0
 	for len(s.slices)-old > leastSlices && s.slices[old].to < last-int64(keepFor) {
@@ -254,8 +254,8 @@ func (s *Store) forget() {
 		old++
 	}
 	s.slices = slices.Delete(s.slices, 0, old)
-	if len(s.cells) > max(s.most, 2*s.kept) {
+	if len(s.cells) > max(s.maxCells, 2*s.keptCells) {
 		s.evict()
-		s.kept = len(s.cells)
+		s.keptCells = len(s.cells)
 	}
 }

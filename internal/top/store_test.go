@@ -94,7 +94,7 @@ func TestWindowsHaveTheirOwnTimeOnly(t *testing.T) {
 
 func TestDaysTakeBoundedMemory(t *testing.T) {
 	f := newFixture(t)
-	f.store.most = 1000
+	f.store.maxCells = 1000
 	stacks := []sample.StackID{f.at("compress", "main"), f.at("checksum", "main"), f.at("tick", "main")}
 	var cpu int64
 	most := 0
@@ -128,7 +128,7 @@ func TestDaysTakeBoundedMemory(t *testing.T) {
 
 func TestStacksBeyondTheBoundAreAddedUpWithoutNames(t *testing.T) {
 	f := newFixture(t)
-	f.store.most = 100
+	f.store.maxCells = 100
 	var cpu int64
 	for s := range 300 {
 		for i := range 10 {
@@ -145,7 +145,7 @@ func TestStacksBeyondTheBoundAreAddedUpWithoutNames(t *testing.T) {
 	}
 	found := false
 	for _, r := range o.Functions(Everything) {
-		found = found || r.Name == earlier && r.Self.CPU > 0
+		found = found || r.Name == earlierName && r.Self.CPU > 0
 	}
 	if !found {
 		t.Error("nothing is said of what was added up")

@@ -10,16 +10,16 @@ import (
 
 // While the account is overdrawn, no tick runs, but the kernel goes on sampling.
 func TestSamplesAtWithheldTicksAreChargedBeforeTheNextDecision(t *testing.T) {
-	o := Options{Freq: 99, MaxOverhead: 0.01, Running: newToyRunning()}
+	o := Options{Freq: 99, MaxOverhead: 0.01, Engine: newToyRunning()}
 	onTicksOf(t, o, func(_ func(), c *Tracer) {
 		c.budget.AddStop(1e12)
 		before := c.budget.Lost()
-		now, next := c.wake()
+		now, next := c.nextTick()
 		if c.tickWithinBudget(now, next); c.budget.Withheld != 1 {
 			t.Fatalf("%d ticks were withheld", c.budget.Withheld)
 		}
 		c.Sampled += 100
-		c.wake()
+		c.nextTick()
 		if got := c.budget.Lost() - before; got != 100*schedule.SampleCost {
 			t.Errorf("%v ns were charged for 100 samples", got)
 		}
@@ -29,7 +29,7 @@ func TestSamplesAtWithheldTicksAreChargedBeforeTheNextDecision(t *testing.T) {
 func TestAllSamplesAreChargedAtTheEnd(t *testing.T) {
 	for _, limit := range []float64{0, 0.5} {
 		var c *Tracer
-		o := Options{Freq: 99, MaxOverhead: limit, Running: newToyRunning()}
+		o := Options{Freq: 99, MaxOverhead: limit, Engine: newToyRunning()}
 		onTicksOf(t, o, func(_ func(), made *Tracer) {
 			c = made
 			c.Sampled += 100

@@ -13,20 +13,20 @@ type counts struct {
 	ticks, attempted, byStop, byPassiveRead, reused int64
 	queued, threadsMax                              int64
 	inferred, unseen                                int64 // ticks of back-offs: the thread had not run; it had
-	backlog                                         int64 // most bytes of copies that waited to be unwound
+	mostBacklog                                     int64 // most bytes of copies that waited to be unwound
 	failed                                          [refusal.NumReasons]int64
-	runs                                            shortRuns
-	calls                                           callEffects
+	shortRuns                                       shortRuns
+	callEffects                                     callEffects
 	stopCounts
 }
 
 type stopCounts struct {
-	restarted     int64 // system calls
-	stops         runstats.Histogram
-	longest       runstats.Freeze
-	copies        runstats.Histogram // bytes of stack
-	long          [ptrace.NumCauses]runstats.Long
-	late, awaited runstats.Long
+	restarted               int64 // system calls
+	lengths                 runstats.Histogram
+	longest                 runstats.Stop
+	copies                  runstats.Histogram // bytes of stack
+	longStopsBy             [ptrace.NumCauses]runstats.LongEvents
+	lateStops, awaitedLocks runstats.LongEvents
 }
 
 // shortRuns counts runs shorter than shortRun on average; cpu is in ns.
@@ -44,31 +44,31 @@ func (r *shortRuns) add(runs, cpu int64) {
 // stopped adds a stop.
 func (c *counts) stopped(s *observe.RawSample) {
 	c.byStop++
-	c.stops.Add(s.Stopped)
+	c.lengths.Add(s.StopTime)
 	c.copies.Add(s.Copied())
 	if s.Restarted {
 		c.restarted++
 	}
-	if s.Stopped > observe.LongStop {
-		c.long[s.Why].Add(s.Stopped)
+	if s.StopTime > observe.LongStop {
+		c.longStopsBy[s.StopCause].Add(s.StopTime)
 	}
-	if s.Late > observe.LongStop {
-		c.late.Add(s.Late)
+	if s.RanOn > observe.LongStop {
+		c.lateStops.Add(s.RanOn)
 	}
-	if s.Awaited > observe.LongStop {
-		c.awaited.Add(s.Awaited)
+	if s.LockWait > observe.LongStop {
+		c.awaitedLocks.Add(s.LockWait)
 	}
 }
 
 // stopFailed counts a stop of ns nanoseconds without result.
 func (c *counts) stopFailed(ns int64) {
-	c.stops.Add(ns)
+	c.lengths.Add(ns)
 	if ns > observe.LongStop {
-		c.long[ptrace.CauseLock].Add(ns)
+		c.longStopsBy[ptrace.CauseLock].Add(ns)
 	}
 }
 
-func (c *counts) fail(r refusal.Reason) { c.failed[r]++ }
+func (c *counts) addFailure(r refusal.Reason) { c.failed[r]++ }
 
 // mostCalls bounds the numbers of system calls that are counted one by one.
 const mostCalls = 512
@@ -78,16 +78,16 @@ type callEffects struct {
 	broken, reported [mostCalls + 1]int64
 }
 
-func (h *callEffects) add(s *observe.RawSample) {
+func (e *callEffects) add(s *observe.RawSample) {
 	at := mostCalls
 	if s.BrokenCall >= 0 && s.BrokenCall < mostCalls {
 		at = int(s.BrokenCall)
 	}
 	if s.Broken {
-		h.broken[at]++
+		e.broken[at]++
 	}
 	if s.ReportedTwice {
-		h.reported[at]++
+		e.reported[at]++
 	}
 }
 
@@ -117,20 +117,20 @@ func (s *state) countObservation(t *observe.Thread, raw *observe.RawSample) {
 		s.counts.byPassiveRead++
 		return
 	}
-	raw.Stopped = s.quota.OwnPart(raw.Stopped)
-	if raw.Stopped > s.counts.stops.Max {
-		s.counts.longest = runstats.Freeze{PID: t.PID, TID: t.TID, Copied: raw.Copied()}
+	raw.StopTime = s.quota.OwnPart(raw.StopTime)
+	if raw.StopTime > s.counts.lengths.Max {
+		s.counts.longest = runstats.Stop{PID: t.PID, TID: t.TID, Copied: raw.Copied()}
 	}
 	s.counts.stopped(raw)
-	s.budget.AddStop(raw.Stopped)
-	s.counts.calls.add(raw)
+	s.budget.AddStop(raw.StopTime)
+	s.counts.callEffects.add(raw)
 }
 
 // countFailedStop counts a stop of ns nanoseconds without result.
 func (s *state) countFailedStop(t *observe.Thread, ns int64) {
 	ns = s.quota.OwnPart(ns)
-	if ns > s.counts.stops.Max {
-		s.counts.longest = runstats.Freeze{PID: t.PID, TID: t.TID}
+	if ns > s.counts.lengths.Max {
+		s.counts.longest = runstats.Stop{PID: t.PID, TID: t.TID}
 	}
 	s.counts.stopFailed(ns)
 	s.budget.AddStop(ns)

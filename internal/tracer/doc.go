@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tracer is the engine of recordings: it observes the threads of the targets at each tick, and reports events
+// Package tracer is the producer of recordings: it observes the threads of the targets at each tick, and reports events
 // (package handover).
 //
 // # Algorithm
@@ -13,7 +13,7 @@
 //	 │                        observation  stops        passive read or stop
 //	 ├────► newThreads, newChildren ──► observed before all others
 //	 ├────► tracked: processes and threads: tracked, listed, ended
-//	 ├────► engine.Running, an engine in place of stops: the kernel's samples (package perfengine)
+//	 ├────► engine.RunningObserver, in place of stops: the kernel's samples (package perfengine)
 //	 └────► reports ──► handover.Outbox ──► aggregator
 //
 // Ticks, budget, quota, subset and gaps: package schedule. Sleepers that are not observed: package backoff. The

@@ -11,10 +11,10 @@ import (
 func TestSamplesAreTakenWhateverTheTracerDoes(t *testing.T) {
 	for name, do := range map[string]func(*Tracer){
 		"threads are attached": func(c *Tracer) { c.tracked.list(c.procs[0], procmem.Now()) },
-		"looks":                func(c *Tracer) { c.due.observe(c.procs[0].idle.Due) },
+		"looks":                func(c *Tracer) { c.due.observe(c.procs[0].backoff.Due) },
 		"looks that are drawn": func(c *Tracer) {
 			c.subset.Begin(1, 1)
-			c.due.observeDrawn(c.procs[0].idle.Due)
+			c.due.observeDrawn(c.procs[0].backoff.Due)
 		},
 		"a tick without looks": func(c *Tracer) { c.Garbage.Ask(); c.tick(procmem.Now(), 0) },
 		"a tick withheld":      func(c *Tracer) { c.withhold(procmem.Now(), 0) },
@@ -27,7 +27,7 @@ func TestSamplesAreTakenWhateverTheTracerDoes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			toy := newToyRunning()
-			onTicksOf(t, Options{Freq: 199, Running: toy}, func(tick func(), c *Tracer) {
+			onTicksOf(t, Options{Freq: 199, Engine: toy}, func(tick func(), c *Tracer) {
 				if name != "threads are attached" {
 					tick()
 				}

@@ -20,12 +20,12 @@ func (d *due) observeAll() {
 	all := d.draw()
 	for _, p := range d.procs {
 		if all {
-			d.observe(p.idle.Due)
+			d.observe(p.backoff.Due)
 			d.observeBackedOff(p)
 		} else {
-			d.observeDrawn(p.idle.Due)
+			d.observeDrawn(p.backoff.Due)
 		}
-		d.Idle.BackOff(p.idle)
+		d.Backoff.BackOff(p.backoff)
 	}
 }
 
@@ -34,8 +34,8 @@ func (d *due) observe(list []*backoff.Thread) {
 		if ptrace.Leaving() && !d.Ending {
 			return
 		}
-		th := ownerOf(list[(i+d.now.rotation)%len(list)])
-		if !th.dead && (th.observedEarlyAt == 0 || th.observedEarlyAt != d.counts.ticks) {
+		th := ownerOf(list[(i+d.tickState.rotation)%len(list)])
+		if !th.gone && (th.observedEarlyAt == 0 || th.observedEarlyAt != d.counts.ticks) {
 			d.stops.yield()
 			d.observer.observe(th)
 		}
@@ -44,40 +44,40 @@ func (d *due) observe(list []*backoff.Thread) {
 
 // observeBackedOff observes backed-off threads if one of them must have run, first those that have run before.
 func (d *due) observeBackedOff(p *process) {
-	if !d.Idle.SearchDue(p.idle) {
+	if !d.Backoff.SearchDue(p.backoff) {
 		return
 	}
 	n := d.wakeAndObserve(p, false)
-	if d.Idle.Unexplained(p.idle) {
+	if d.Backoff.Unexplained(p.backoff) {
 		n += d.wakeAndObserve(p, true)
-		d.Idle.AllObserved(p.idle)
+		d.Backoff.AllObserved(p.backoff)
 	}
-	d.Idle.SearchEnded(p.idle, n)
+	d.Backoff.SearchEnded(p.backoff, n)
 }
 
 func (d *due) wakeAndObserve(p *process, all bool) int {
-	already := len(p.idle.Due)
+	already := len(p.backoff.Due)
 	for _, th := range p.list.inOrder {
-		if all || th.Idle.HasRun() {
-			d.Idle.Wake(&th.Idle)
+		if all || th.Backoff.HasRun() {
+			d.Backoff.Wake(&th.Backoff)
 		}
 	}
-	woken := p.idle.Due[already:]
+	woken := p.backoff.Due[already:]
 	d.observe(woken)
 	return len(woken)
 }
 
 // draw begins the subset of a tick; true if all threads that are due are observed.
 func (d *due) draw() (all bool) {
-	if !d.drawing() {
+	if !d.drawsSubset() {
 		return true
 	}
 	due := 0
 	for _, p := range d.procs {
-		due += len(p.idle.Due)
+		due += len(p.backoff.Due)
 	}
 	weight := d.subset.Begin(due, d.budget.Part())
-	d.now.interval = int64(float64(d.now.interval) * weight)
+	d.tickState.interval = int64(float64(d.tickState.interval) * weight)
 	return weight == 1
 }
 
@@ -87,7 +87,7 @@ func (d *due) observeDrawn(list []*backoff.Thread) {
 		if ptrace.Leaving() {
 			return
 		}
-		if th := ownerOf(t); d.subset.Draw() && !th.dead {
+		if th := ownerOf(t); d.subset.Draw() && !th.gone {
 			d.stops.yield()
 			d.observer.observe(th)
 		}
@@ -100,8 +100,8 @@ func (d *due) observePreempted() {
 		return
 	}
 	for _, p := range d.procs {
-		for _, t := range p.idle.Due {
-			if th := ownerOf(t); !th.dead && !d.Observer.Consider(th.Observed) {
+		for _, t := range p.backoff.Due {
+			if th := ownerOf(t); !th.gone && !d.Observer.Consider(th.Observed) {
 				return
 			}
 		}

@@ -38,79 +38,79 @@ const (
 
 // endedReport schedules the reports of a process.
 type endedReport struct {
-	some bool  // threads have ended since the last one
-	next int64 // earliest next one, CLOCK_MONOTONIC ns
+	pending bool  // threads have ended since the last one
+	next    int64 // earliest next one, CLOCK_MONOTONIC ns
 }
 
 // endedUsed bounds the CPU time of ended threads, ns, as of a pass over the clocks.
 type endedUsed struct{ least, most, clockPass int64 }
 
 // open reads the clocks when a process is tracked.
-func (c *endedThreads) open(p *process, now int64) {
-	u, ok := c.count(p, func(th *thread, s procmem.SchedStat) { th.end.Before = procmem.ReadingAt(s, now) })
-	p.counted, p.end.Ended = ok, -u.most
+func (e *endedThreads) open(p *process, now int64) {
+	u, ok := e.count(p, func(th *thread, s procmem.SchedStat) { th.end.Before = procmem.ReadingAt(s, now) })
+	p.counted, p.account.Ended = ok, -u.most
 	for _, th := range p.list.inOrder {
-		if !th.dead && th.clockPass < u.clockPass {
+		if !th.gone && th.clockPass < u.clockPass {
 			th.end.Before = sample.Reading{}
 		}
 	}
 }
 
 // close reads the clocks at the end. Precondition: the process's clock was just read.
-func (c *endedThreads) close(p *process, now int64) {
+func (e *endedThreads) close(p *process, now int64) {
 	if !p.Target.Alive() {
-		p.end.Ended += int64(p.Clock.Now)
+		p.account.Ended += int64(p.Clock.Now)
 		return
 	}
-	u, ok := c.count(p, func(th *thread, s procmem.SchedStat) { th.end.Rest = procmem.ReadingAt(s, now) })
+	u, ok := e.count(p, func(th *thread, s procmem.SchedStat) { th.end.Rest = procmem.ReadingAt(s, now) })
 	if !ok {
 		return // uncertain
 	}
-	p.end.Ended += u.least
+	p.account.Ended += u.least
 	for _, th := range p.list.inOrder {
-		if !th.dead { // else its end is the aggregator's
+		if !th.gone { // else its end is the aggregator's
 			th.end.Alive = th.clockPass >= u.clockPass
 		}
 	}
 }
 
-func (c *endedThreads) report(now int64) {
-	if c.opts.Threads != nil {
+func (e *endedThreads) report(now int64) {
+	if e.opts.Threads != nil {
 		return
 	}
-	for _, p := range c.procs {
-		e := &p.endedReport
-		if !e.some || now < e.next || p.Gone || !p.counted {
+	for _, p := range e.procs {
+		schedule := &p.endedReport
+		if !schedule.pending || now < schedule.next || p.Gone || !p.counted {
 			continue
 		}
-		e.some = false
+		schedule.pending = false
 		began := procmem.Now()
-		ended, ok := c.soFar(p)
+		ended, ok := e.soFar(p)
 		at := procmem.Now()
-		e.next = at + max(reportEvery, (at-began)*reportShare)
+		schedule.next = at + max(reportEvery, (at-began)*reportShare)
 		if ok {
-			c.Out.Add(handover.Event{Kind: handover.EndedSoFar, Proc: p.Shared, At: at, Length: p.end.Ended + ended})
+			e.Out.Add(handover.Event{Kind: handover.EndedSoFar, Proc: p.Handover, At: at, Length: p.account.Ended + ended})
 		}
 	}
 }
 
 // soFar gives the least CPU time of ended threads. The process's clock is read first: a thread missing in the list has
 // ended.
-func (c *endedThreads) soFar(p *process) (ns int64, ok bool) {
+func (e *endedThreads) soFar(p *process) (ns int64, ok bool) {
 	all, err := procmem.ProcessCPU(p.Target.PID)
 	if err != nil {
 		return 0, false
 	}
-	tids, err := p.Tasks.List(c.tids[:0])
-	c.tids = tids
+	tids, err := p.TaskDir.List(e.tids[:0])
+	e.tids = tids
 	if err != nil {
 		return 0, false
 	}
-	c.clockPass++
+	e.clockPass++
 	ns = int64(all)
 	for i, tid := range tids {
 		if i%readAtOnce == readAtOnce-1 {
-			c.stops.serveStopped()
+			e.stops.serveStopped()
 		}
 		th := p.list.byTID[tid]
 		sched, err := p.schedStat(th, tid)
@@ -118,15 +118,15 @@ func (c *endedThreads) soFar(p *process) (ns int64, ok bool) {
 		case err == nil:
 			ns -= int64(sched.CPU)
 			if th != nil {
-				th.clockPass = c.clockPass
+				th.clockPass = e.clockPass
 			}
 		case observe.Reason(err) != refusal.Gone:
 			return 0, false // it may live on
 		}
 	}
 	for _, th := range p.list.inOrder {
-		if th.clockPass != c.clockPass && !th.dead {
-			if c.endThread(th); !th.dead {
+		if th.clockPass != e.clockPass && !th.gone {
+			if e.endThread(th); !th.gone {
 				return 0, false // a stop is pending
 			}
 		}
@@ -136,23 +136,23 @@ func (c *endedThreads) soFar(p *process) (ns int64, ok bool) {
 
 // count reads all clocks of a process until none moves meanwhile, and passes those of tracked threads to saw; false if
 // it could not.
-func (c *endedThreads) count(p *process, saw func(*thread, procmem.SchedStat)) (best endedUsed, ok bool) {
+func (e *endedThreads) count(p *process, saw func(*thread, procmem.SchedStat)) (best endedUsed, ok bool) {
 	began := procmem.Now()
 	for try := range countTries {
 		if try > 0 && procmem.Now()-began > countFor {
 			break
 		}
-		c.clockPass++
+		e.clockPass++
 		before, err := procmem.ProcessCPU(p.Target.PID)
 		if err != nil {
 			break
 		}
-		alive, complete := c.threadsCPU(p, saw)
+		alive, complete := e.threadsCPU(p, saw)
 		after, err := procmem.ProcessCPU(p.Target.PID)
 		if err != nil || !complete {
 			continue
 		}
-		u := endedUsed{max(int64(before)-alive, 0), max(int64(after)-alive, 0), c.clockPass}
+		u := endedUsed{max(int64(before)-alive, 0), max(int64(after)-alive, 0), e.clockPass}
 		if !ok || u.most-u.least < best.most-best.least {
 			best, ok = u, true
 		}
@@ -163,9 +163,9 @@ func (c *endedThreads) count(p *process, saw func(*thread, procmem.SchedStat)) (
 	return best, ok
 }
 
-func (c *endedThreads) threadsCPU(p *process, saw func(*thread, procmem.SchedStat)) (sum int64, complete bool) {
-	tids, err := p.Tasks.List(c.tids[:0])
-	c.tids = tids
+func (e *endedThreads) threadsCPU(p *process, saw func(*thread, procmem.SchedStat)) (sum int64, complete bool) {
+	tids, err := p.TaskDir.List(e.tids[:0])
+	e.tids = tids
 	if err != nil {
 		return 0, false
 	}
@@ -177,7 +177,7 @@ func (c *endedThreads) threadsCPU(p *process, saw func(*thread, procmem.SchedSta
 		}
 		sum += int64(sched.CPU)
 		if th != nil {
-			th.clockPass = c.clockPass
+			th.clockPass = e.clockPass
 			saw(th, sched)
 		}
 	}

@@ -19,7 +19,7 @@ func (h host) ReadClocks(now int64) {
 }
 
 // Ran implements [engine.Host].
-func (h host) Ran(now int64) int64 { return h.t.tracked.ran(now) }
+func (h host) Ran(now int64) int64 { return h.t.tracked.cpuTime(now) }
 
 // Copied implements [engine.Host].
 func (h host) Copied() bool { return h.t.counts.byStop+h.t.counts.byPassiveRead > 0 }

@@ -93,7 +93,7 @@ func onLate(t *testing.T, hold bool, f func(*late)) {
 func (l *late) release(t *testing.T, parent, child int) {
 	defer close(l.freed)
 	time.Sleep(50 * time.Millisecond) // so that it already waits
-	for l.c.control.held.Load() && !l.c.control.Held() {
+	for l.c.control.holdAsked.Load() && !l.c.control.Held() {
 		time.Sleep(time.Millisecond)
 	}
 	if err := unix.Kill(child, unix.SIGKILL); err != nil {

@@ -31,11 +31,11 @@ import (
 //   - The CPU time so far of each is reported too, as late ticks miss some.
 type newChildren struct {
 	*state
-	found   *foundChildren // nil: children are not followed
-	running engine.Running
-	births  *births
-	stops   *stops
-	walks   *pathWalks
+	found  *foundChildren // nil: children are not followed
+	engine engine.RunningObserver
+	births *births
+	stops  *stops
+	walks  *pathWalks
 	// precedesExec reports that processes may be stopped before their exec, too.
 	precedesExec bool
 }
@@ -46,17 +46,17 @@ type (
 )
 
 type newChild struct {
-	marks   []mark
-	obs     *observe.Thread // its first thread; nil: not open
-	memory  *procmem.Memory
-	maps    code.Listing
-	refused bool // a stop is not permitted
+	marks    []mark
+	observed *observe.Thread // its first thread; nil: not open
+	memory   *procmem.Memory
+	mappings code.Listing
+	refused  bool // a stop is not permitted
 }
 
 // mark is a tick at which a process was on a processor.
 type mark struct {
 	at, interval int64 // CLOCK_MONOTONIC ns; the time that it stands for, ns
-	ran          *handover.Program
+	program      *handover.Program
 	raw          *observe.RawSample // of a stop; nil: none
 	found        attribute.Found    // why there is none
 }
@@ -82,7 +82,7 @@ func (n *newChildren) observe(now int64) {
 	if n.found == nil {
 		return
 	}
-	covered := n.running.Coverage()
+	covered := n.engine.Coverage()
 	if covered.Children || !n.find(now) || n.found.None() {
 		return
 	}
@@ -102,7 +102,7 @@ func (n *newChildren) observe(now int64) {
 
 // find searches for new processes; false if the search is under way.
 func (n *newChildren) find(now int64) (done bool) {
-	n.births.at(n.counts.ticks)
+	n.births.countUntil(n.counts.ticks)
 	last := n.births.last()
 	switch {
 	case n.walks.busy():
@@ -121,37 +121,38 @@ func (n *newChildren) find(now int64) (done bool) {
 const exiting = 0x04
 
 // mark marks a process on a processor, and begins to stop it.
-func (n *newChildren) mark(y *foundChild, s *procmem.Stat) {
-	if !n.Observer.OnProcessor(y.Files) {
+func (n *newChildren) mark(found *foundChild, s *procmem.Stat) {
+	if !n.Observer.OnProcessor(found.Files) {
 		return
 	}
-	ptrace.Pin() // allocates, see [pathWalks.open]
-	k := y.Kept
-	if k == nil {
-		k = &newChild{}
-		y.Kept = k
+	ptrace.Pin() // allocates, see [pathWalks.takeOpened]
+	child := found.Kept
+	if child == nil {
+		child = &newChild{}
+		found.Kept = child
 	}
 	ran := &handover.Program{Name: s.Comm.String()}
-	m := mark{at: n.Tick.At, interval: n.now.interval, ran: ran, found: attribute.FoundUnseen}
+	m := mark{at: n.Tick.At, interval: n.tickState.interval, program: ran, found: attribute.FoundUnseen}
 	if s.Flags&exiting != 0 {
 		m.found = attribute.FoundInExit
 	}
-	k.marks = append(k.marks, m)
+	child.marks = append(child.marks, m)
 	ptrace.Unpin()
-	if m.found == attribute.FoundUnseen && !k.refused && s.Threads == 1 && (n.precedesExec || !n.found.MayExec(y, s)) {
-		n.stop(k, y.PID)
+	if m.found == attribute.FoundUnseen && !child.refused && s.Threads == 1 && (n.precedesExec ||
+		!n.found.MayExec(found, s)) {
+		n.stopChild(child, found.PID)
 	}
 }
 
-func (n *newChildren) stop(k *newChild, pid int) {
-	if n.Ending || n.walks.busy() || n.drawing() || n.Observer.Pending() > 0 || !n.quota.MayObserve() ||
+func (n *newChildren) stopChild(child *newChild, pid int) {
+	if n.Ending || n.walks.busy() || n.drawsSubset() || n.Observer.Pending() > 0 || !n.quota.MayObserve() ||
 		!n.stops.roomForCopy() {
-		k.marks[len(k.marks)-1].found = attribute.FoundMissed
+		child.marks[len(child.marks)-1].found = attribute.FoundMissed
 		return
 	}
 	var err error
-	if !n.walks.run(func() { err = k.open(pid, n.Files) }) {
-		k.marks[len(k.marks)-1].found = attribute.FoundMissed
+	if !n.walks.run(func() { err = child.open(pid, n.Files) }) {
+		child.marks[len(child.marks)-1].found = attribute.FoundMissed
 		return
 	}
 	if err != nil {
@@ -160,10 +161,10 @@ func (n *newChildren) stop(k *newChild, pid int) {
 	n.counts.attempted++
 	ptrace.Pin() // no preemption after the interrupt
 	defer ptrace.Unpin()
-	outcome, s, err := n.Observer.Begin(k.obs)
+	outcome, s, err := n.Observer.Begin(child.observed)
 	switch {
 	case err != nil:
-		n.stopped(k, nil, err)
+		n.handleStop(child, nil, err)
 	case outcome == observe.Reused:
 		n.counts.reused++
 		n.Unassigned++
@@ -171,50 +172,50 @@ func (n *newChildren) stop(k *newChild, pid int) {
 		n.counts.attempted--
 		n.counts.queued++
 	case outcome == observe.Done:
-		n.stopped(k, s, nil)
+		n.handleStop(child, s, nil)
 	case outcome == observe.Pending:
-		n.stops.pending[k.obs] = pendingStop{child: k}
+		n.stops.pending[child.observed] = pendingStop{child: child}
 	}
-	n.stops.serve(err == nil && outcome == observe.Pending && !k.obs.Queued())
+	n.stops.serve(err == nil && outcome == observe.Pending && !child.observed.AwaitsTracer())
 }
 
-func (k *newChild) open(pid int, budget *procmem.Budget) error {
-	if k.obs == nil {
-		k.memory = procmem.OpenMemory(pid)
-		k.obs = observe.NewThread(pid, pid, budget)
-		k.obs.Memory = k.memory
-		_ = k.obs.Files().Hold() // then the stop fails
-	} else if k.memory.Stale() {
-		k.memory.Reopen(pid)
+func (c *newChild) open(pid int, budget *procmem.Budget) error {
+	if c.observed == nil {
+		c.memory = procmem.OpenMemory(pid)
+		c.observed = observe.NewThread(pid, pid, budget)
+		c.observed.Memory = c.memory
+		_ = c.observed.Files().Hold() // then the stop fails
+	} else if c.memory.Stale() {
+		c.memory.Reopen(pid)
 	}
-	if err := k.maps.Read(pid); err != nil {
+	if err := c.mappings.Read(pid); err != nil {
 		return err
 	}
-	k.memory.SetSpans(k.maps.Spans)
+	c.memory.SetSpans(c.mappings.Spans)
 	return nil
 }
 
-func (n *newChildren) stopped(k *newChild, s *observe.RawSample, err error) {
+func (n *newChildren) handleStop(child *newChild, s *observe.RawSample, err error) {
 	if err != nil {
 		r := observe.Reason(err)
-		n.counts.fail(r)
-		k.refused = k.refused || r == refusal.Denied
+		n.counts.addFailure(r)
+		child.refused = child.refused || r == refusal.Denied
 		return
 	}
 	n.Unassigned++ // threadTracked takes that back
-	n.countObservation(k.obs, s)
-	m := &k.marks[len(k.marks)-1]
+	n.countObservation(child.observed, s)
+	m := &child.marks[len(child.marks)-1]
 	switch {
 	case m.raw != nil || m.found == attribute.FoundInExit:
 		n.Observer.Drop(s)
 	case s.How == observe.ByStop && procs.SyscallName(s.Regs.Arch, s.BrokenCall) == "execve",
-		!k.maps.HasCode(s.Regs.PC):
+		!child.mappings.HasCode(s.Regs.PC):
 		m.found = attribute.FoundInExec // its code is another program's
 		n.Observer.Drop(s)
 	default:
 		// It was stopped because it was on a processor.
 		s.State, s.OnCPU, s.Basis = sample.Running, true, sample.Exact
-		m.raw, m.ran.Maps = s, k.maps.Code
+		m.raw, m.program.Maps = s, child.mappings.Code
 	}
 }
 
@@ -224,35 +225,36 @@ func (n *newChildren) processTracked(p *process) {
 		return
 	}
 	n.walks.wait()
-	y := n.found.Attach(p.Target.PID, p.Shared)
+	y := n.found.Attach(p.Target.PID, p.Handover)
 	if y == nil || y.Kept == nil {
 		return
 	}
-	p.before = y.Kept
-	n.close(p.before)
-	for i := range p.before.marks {
-		if p.before.marks[i].raw == nil {
-			n.claim(y.Waiter, p.before.marks[i:i+1])
+	p.earlier = y.Kept
+	n.close(p.earlier)
+	for i := range p.earlier.marks {
+		if p.earlier.marks[i].raw == nil {
+			n.claim(y.Waiter, p.earlier.marks[i:i+1])
 		}
 	}
 }
 
 // threadTracked reports the marks of a process as samples of its first thread.
 func (n *newChildren) threadTracked(th *thread) {
-	k := th.proc.before
-	if k == nil || th.Observed.TID != th.proc.Target.PID {
+	child := th.proc.earlier
+	if child == nil || th.Observed.TID != th.proc.Target.PID {
 		return
 	}
-	th.proc.before = nil
-	for i := range k.marks {
-		m := &k.marks[i]
+	th.proc.earlier = nil
+	for i := range child.marks {
+		m := &child.marks[i]
 		if m.raw == nil {
 			continue
 		}
-		th.Shared.CreatedAt = min(th.Shared.CreatedAt, m.at, m.raw.At)
-		n.Tick.Copies += m.raw.Waits()
+		th.Handover.CreatedAt = min(th.Handover.CreatedAt, m.at, m.raw.At)
+		n.Tick.Copies += m.raw.BeginWaiting()
 		n.Unassigned--
-		n.Out.Add(handover.Event{Kind: handover.Sampled, Thread: th.Shared, RawSample: m.raw, Ran: m.ran, Length: m.interval})
+		n.Out.Add(handover.Event{Kind: handover.Sampled, Thread: th.Handover, RawSample: m.raw, Program: m.program,
+			Length: m.interval})
 		m.raw = nil
 	}
 }
@@ -265,13 +267,13 @@ func (n *newChildren) maybeExec(p *process) {
 }
 
 func (n *newChildren) processEnded(p *process) {
-	if p.before != nil {
-		n.drop(p.before)
-		p.before = nil
+	if p.earlier != nil {
+		n.drop(p.earlier)
+		p.earlier = nil
 	}
 	if n.found != nil {
 		n.walks.wait()
-		n.found.Forget(p.Target.PID, p.Shared)
+		n.found.Forget(p.Target.PID, p.Handover)
 	}
 }
 
@@ -279,45 +281,45 @@ func (n *newChildren) claim(waiter *handover.Process, marks []mark) {
 	for i := range marks {
 		m := &marks[i]
 		e := handover.Event{
-			Kind: handover.ChildSampled, Proc: waiter, Ran: m.ran, RawSample: m.raw,
+			Kind: handover.ChildSampled, Proc: waiter, Program: m.program, RawSample: m.raw,
 			At: m.at, Length: m.interval, Found: m.found,
 		}
 		if m.raw != nil {
-			n.Tick.Copies += m.raw.Waits()
+			n.Tick.Copies += m.raw.BeginWaiting()
 			m.raw = nil
 		}
 		n.Out.Add(e)
 	}
 }
 
-func (n *newChildren) reportUsed(y *foundChild) {
-	for _, u := range y.Used {
+func (n *newChildren) reportUsed(found *foundChild) {
+	for _, u := range found.Used {
 		n.Out.Add(handover.Event{
-			Kind: handover.ChildKnown, Proc: y.Waiter, Ran: &handover.Program{Name: u.Name}, At: n.Tick.At, Length: u.NS,
+			Kind: handover.ChildTime, Proc: found.Waiter, Program: &handover.Program{Name: u.Name}, At: n.Tick.At, Length: u.NS,
 		})
 	}
 }
 
-func (n *newChildren) drop(k *newChild) {
-	for i := range k.marks {
-		if s := k.marks[i].raw; s != nil {
+func (n *newChildren) drop(child *newChild) {
+	for i := range child.marks {
+		if s := child.marks[i].raw; s != nil {
 			n.Observer.Drop(s)
 		}
 	}
-	k.marks = nil
-	n.close(k)
+	child.marks = nil
+	n.close(child)
 }
 
-func (n *newChildren) close(k *newChild) {
-	if k.obs != nil {
-		if n.Observer.GiveUp(k.obs) {
-			n.stops.takePending(k.obs)
+func (n *newChildren) close(child *newChild) {
+	if child.observed != nil {
+		if n.Observer.GiveUp(child.observed) {
+			n.stops.takePending(child.observed)
 			n.counts.attempted--
 			n.counts.queued++
 		}
-		k.obs.Close()
-		k.memory.Close()
-		k.obs = nil
+		child.observed.Close()
+		child.memory.Close()
+		child.observed = nil
 	}
 }
 

@@ -46,7 +46,7 @@ func openBirths() *births {
 	return &births{file: file}
 }
 
-func (b *births) at(tick int64) int64 {
+func (b *births) countUntil(tick int64) int64 {
 	if tick != b.tick {
 		if b.tick = tick; b.file == nil || b.file.Advanced() {
 			b.count++
@@ -73,13 +73,13 @@ func (b *births) close() {
 
 // observe finds and observes new threads. If one has ended meanwhile, the list is read once more.
 func (n *newThreads) observe(p *process, now int64) {
-	if !p.list.begun {
+	if !p.list.everListed {
 		return
 	}
 	for range mostTurns {
-		before, gone := len(p.idle.Due), n.counts.failed[refusal.Gone]
+		before, gone := len(p.backoff.Due), n.counts.failed[refusal.Gone]
 		n.find(p, now)
-		found := p.idle.Due[before:]
+		found := p.backoff.Due[before:]
 		if len(found) == 0 {
 			return
 		}
@@ -102,22 +102,22 @@ func (n *newThreads) observe(p *process, now int64) {
 // find tracks the threads created since the end of a process's list was last read.
 func (n *newThreads) find(p *process, now int64) {
 	l := &p.list
-	births := n.births.at(n.counts.ticks)
+	births := n.births.countUntil(n.counts.ticks)
 	if births == l.births || now-l.tailAt < int64(len(l.tids))*skipCost*skipShare {
 		return
 	}
-	there, err := p.Tasks.Count()
+	there, err := p.TaskDir.Count()
 	if p.clockDue(now) {
 		p.readClockAt(now, err == nil && there > 0)
 	}
-	if err != nil || p.Clock.Valid && now-p.Clock.Moved > stillFor {
+	if err != nil || p.Clock.Valid && now-p.Clock.ChangedAt > stillFor {
 		return
 	}
 	l.births, l.tailAt = births, now
 	for back := firstTail; ; back *= 8 {
 		from := max(there-back, 0)
 		n.wait()
-		tids, err := p.Tasks.ListFrom(from, n.tids[:0])
+		tids, err := p.TaskDir.ListFrom(from, n.tids[:0])
 		n.wait()
 		n.tids = tids
 		if err != nil {

@@ -75,7 +75,7 @@ func TestBirthsWhileProcIsSlow(t *testing.T) {
 	}
 	tids := slices.Clone(p.list.tids)
 	slices.Sort(tids)
-	if there, err := p.Tasks.Count(); err != nil || there != found || len(slices.Compact(tids)) != found {
+	if there, err := p.TaskDir.Count(); err != nil || there != found || len(slices.Compact(tids)) != found {
 		t.Errorf("%d threads, %v; %d are known, %d in the list", there, err, found, len(tids))
 	}
 	for _, th := range p.list.inOrder[1:] {

@@ -24,15 +24,15 @@ type observer struct {
 func (o *observer) observe(th *thread) {
 	o.stops.drain()
 	if !o.Ending && !o.quota.MayObserve() || !o.stops.roomForCopy() || th.Observed.Pending() {
-		if !th.Idle.BackedOff() { // else its next observation counts this tick
+		if !th.Backoff.BackedOff() { // else its next observation counts this tick
 			o.counts.queued++
 		}
 		return
 	}
 	o.counts.attempted++
 	o.reports.observed(procmem.Now())
-	if th.Engine != nil {
-		th.Engine.BeforeObservation()
+	if th.Observer != nil {
+		th.Observer.BeforeObservation()
 	}
 	ptrace.Pin() // no preemption after the interrupt
 	defer ptrace.Unpin()
@@ -41,16 +41,16 @@ func (o *observer) observe(th *thread) {
 	case err != nil:
 		o.fail(th, err)
 	case outcome == observe.Reused:
-		if th.Engine != nil {
-			th.Engine.ClocksRead(procmem.ReadingAt(th.Observed.LastSched(), o.Tick.At), th.Observed.Asleep())
+		if th.Observer != nil {
+			th.Observer.ClocksRead(procmem.ReadingAt(th.Observed.LastSched(), o.Tick.At), th.Observed.Asleep())
 		}
 		th.tick = o.counts.ticks
 		o.counts.reused++
-		o.counts.inferred += o.Idle.Unchanged(&th.Idle)
+		o.counts.inferred += o.Backoff.Unchanged(&th.Backoff)
 	case outcome == observe.Runs:
 		o.counts.attempted--
 		o.changed(th)
-		th.Engine.Runs() // it is not stopped as its engine observes it
+		th.Observer.Runs() // it is not stopped as its engine observes it
 	case outcome == observe.Queued:
 		o.counts.attempted--
 		o.counts.queued++
@@ -65,7 +65,7 @@ func (o *observer) observe(th *thread) {
 	if err != nil || outcome != observe.Runs {
 		th.Steady = schedule.Steady{}
 	}
-	o.stops.serve(err == nil && outcome == observe.Pending && !th.Observed.Queued())
+	o.stops.serve(err == nil && outcome == observe.Pending && !th.Observed.AwaitsTracer())
 }
 
 func (o *observer) finishPending(th *thread, s *observe.RawSample, err error) {
@@ -77,8 +77,8 @@ func (o *observer) finishPending(th *thread, s *observe.RawSample, err error) {
 }
 
 func (o *observer) finish(th *thread, s *observe.RawSample) {
-	if th.Engine != nil {
-		th.Engine.ClocksRead(procmem.ReadingAt(s.Sched, s.At), s.State != sample.Running)
+	if th.Observer != nil {
+		th.Observer.ClocksRead(procmem.ReadingAt(s.Sched, s.At), s.State != sample.Running)
 	}
 	if th.Observed.Sampled() {
 		s.OnCPU, s.Basis = false, sample.Exact
@@ -88,14 +88,15 @@ func (o *observer) finish(th *thread, s *observe.RawSample) {
 	o.preferCPUOf(th, s.Sched, s.OnCPU || inTurn, s.State == sample.Running, s.How)
 	o.reports.gapIfEnded(s.At)
 	th.tick = o.counts.ticks
-	o.Idle.Observed(&th.Idle, s.State != sample.Running, th.FromZero, s.Sched)
-	o.Tick.Copies += s.Waits()
+	o.Backoff.Observed(&th.Backoff, s.State != sample.Running, th.FromZero, s.Sched)
+	o.Tick.Copies += s.BeginWaiting()
 	o.Out.Add(handover.Event{
-		Kind: handover.Sampled, Thread: th.Shared, RawSample: s, Before: th.Idle.TakeUnchanged(), Length: o.standsFor(th, s),
-		Soon: s.Surprising() || s.State == sample.Running && th.proc.Shared.CodeChanging(s.At),
+		Kind: handover.Sampled, Thread: th.Handover, RawSample: s, UnchangedBefore: th.Backoff.TakeUnchanged(),
+		Length:     o.standsFor(th, s),
+		WalkAtOnce: s.Surprising() || s.State == sample.Running && th.proc.Handover.CodeChanging(s.At),
 	})
-	if th.Engine != nil {
-		th.Engine.AfterObservation(s)
+	if th.Observer != nil {
+		th.Observer.AfterObservation(s)
 	}
 }
 
@@ -105,7 +106,7 @@ func (o *observer) preferCPUOf(th *thread, s procmem.SchedStat, onCPU, running b
 	if th.Observed.Sampled() {
 		return
 	}
-	hides := th.hidden.Update(int64(s.CPU), onCPU, running, max(o.ticks.Period(), o.now.interval))
+	hides := th.hidden.Update(int64(s.CPU), onCPU, running, max(o.ticks.Period(), o.tickState.interval))
 	if hides || how == observe.ByStop && th.Observed.ManyCalls() {
 		o.cpus.Prefer(o.Observer.Processor(th.Observed))
 	}
@@ -113,11 +114,11 @@ func (o *observer) preferCPUOf(th *thread, s procmem.SchedStat, onCPU, running b
 
 func (o *observer) fail(th *thread, err error) {
 	reason := observe.Reason(err)
-	o.counts.fail(reason)
+	o.counts.addFailure(reason)
 	o.changed(th)
 	if reason == refusal.Gone {
 		o.tracked.endThread(th)
 	}
 }
 
-func (o *observer) changed(th *thread) { o.counts.unseen += o.Idle.Changed(&th.Idle) }
+func (o *observer) changed(th *thread) { o.counts.unseen += o.Backoff.Changed(&th.Backoff) }

@@ -17,12 +17,12 @@ type Options struct {
 	Children        bool           // child processes are sampled
 	Endless         bool           // the run goes on after the last process has ended
 	ReadOnly        bool           // no register of a target is written
-	Rung            observe.Mode
+	Mode            observe.Mode
 	MaxPause        time.Duration // 0: no bound
 	MaxOverhead     float64       // 0: no bound
 	OfHost          bool          // a share of all processors' time
 	Subset          int           // 0: all
-	Running         engine.Source // nil: running threads are stopped
+	Engine          engine.Source // nil: running threads are stopped
 	KernelStacks    bool
 	CheckpointEvery time.Duration // 0: when asked for
 	WatchEvery      time.Duration // 0: no watch

@@ -13,24 +13,24 @@ import (
 // no target runs. So threads are on processors more often at ticks than on average, and an observation of a new thread
 // stands for less time.
 type ownWork struct {
-	wanted  int64   // last tick with a new thread
-	at, cpu int64   // CLOCK_MONOTONIC and CPU time at the last tick, ns; 0: none
-	since   int64   // time between the last two ticks, ns
-	part    float64 // of it, the tracer's work
+	lastNewThread int64   // last tick with a new thread
+	at, cpu       int64   // CLOCK_MONOTONIC and CPU time at the last tick, ns; 0: none
+	distance      int64   // time between the last two ticks, ns
+	workPart      float64 // of it, the tracer's work
 }
 
 // wantedFor is the number of ticks without a new thread after which the work is not measured.
 const wantedFor = 100
 
 func (o *ownWork) measure(tick, now int64) {
-	if tick-o.wanted > wantedFor {
-		o.at, o.since, o.part = 0, 0, 0
+	if tick-o.lastNewThread > wantedFor {
+		o.at, o.distance, o.workPart = 0, 0, 0
 		return
 	}
 	cpu := int64(selfruntime.CPUTime())
 	if o.at != 0 && now > o.at {
-		o.since = now - o.at
-		o.part = float64(cpu-o.cpu) / float64(o.since)
+		o.distance = now - o.at
+		o.workPart = float64(cpu-o.cpu) / float64(o.distance)
 	}
 	o.at, o.cpu = now, cpu
 }
@@ -38,10 +38,10 @@ func (o *ownWork) measure(tick, now int64) {
 // standsFor gives the time that an observation stands for, ns, without the tracer's own work or the stop.
 func (o *observer) standsFor(th *thread, s *observe.RawSample) int64 {
 	if !th.FromZero || s.How != observe.ByStop {
-		return o.now.interval
+		return o.tickState.interval
 	}
-	o.own.wanted = o.counts.ticks
+	o.own.lastNewThread = o.counts.ticks
 	processors := float64(runtime.NumCPU())
-	stopped := float64(s.Stopped) / float64(max(o.own.since, o.ticks.Period()))
-	return int64(float64(o.now.interval) * (1 - min((o.own.part+(processors-1)*stopped)/processors, 0.5)))
+	stopped := float64(s.StopTime) / float64(max(o.own.distance, o.ticks.Period()))
+	return int64(float64(o.tickState.interval) * (1 - min((o.own.workPart+(processors-1)*stopped)/processors, 0.5)))
 }

@@ -15,8 +15,8 @@ func TestObservationsOfNewThreadsLeaveOwnWorkOut(t *testing.T) {
 	const apart = 2_000_000
 	n := int64(runtime.NumCPU())
 	c := newTracer(Options{Freq: 1e9 / apart})
-	c.now.interval, c.observer.own.part = apart, 0.25
-	byStop := &observe.RawSample{How: observe.ByStop, Stopped: apart / 10}
+	c.tickState.interval, c.observer.own.workPart = apart, 0.25
+	byStop := &observe.RawSample{How: observe.ByStop, StopTime: apart / 10}
 	for _, of := range []struct {
 		name    string
 		created bool
@@ -35,16 +35,16 @@ func TestObservationsOfNewThreadsLeaveOwnWorkOut(t *testing.T) {
 }
 
 func TestOwnWorkIsMeasuredWhileItIsAskedFor(t *testing.T) {
-	o := ownWork{wanted: 1000}
+	o := ownWork{lastNewThread: 1000}
 	o.measure(1001, 1e9)
-	if o.at != 1e9 || o.part != 0 {
+	if o.at != 1e9 || o.workPart != 0 {
 		t.Errorf("%+v after the first tick", o)
 	}
 	o.cpu -= 1e9
-	if o.measure(1002, 3e9); o.part < 0.5 || o.at != 3e9 {
+	if o.measure(1002, 3e9); o.workPart < 0.5 || o.at != 3e9 {
 		t.Errorf("%+v", o)
 	}
-	if o.measure(1000+wantedFor+1, 4e9); o.at != 0 || o.part != 0 {
+	if o.measure(1000+wantedFor+1, 4e9); o.at != 0 || o.workPart != 0 {
 		t.Errorf("it is not asked for, %+v", o)
 	}
 }

@@ -13,11 +13,11 @@ import (
 // ([procmem.PathOpener]). What is not done after walkFor is left to a later tick.
 type pathWalks struct {
 	*state
-	stops  *stops
-	walker *procmem.PathOpener // nil: the tracer walks paths itself
-	under  *procmem.Job        // under way, or just ended
-	ahead  []openedThread      // opened, not tracked yet
-	passed int                 // number of them that were passed by open
+	stops   *stops
+	walker  *procmem.PathOpener // nil: the tracer walks paths itself
+	running *procmem.Job        // under way, or just ended
+	opened  []openedThread      // opened, not tracked yet
+	taken   int                 // number of them that were passed by open
 }
 
 const (
@@ -41,10 +41,10 @@ func (o *openedThread) close() {
 }
 
 func (w *pathWalks) busy() bool {
-	if w.under != nil && w.under.Done() {
-		w.under = nil
+	if w.running != nil && w.running.Done() {
+		w.running = nil
 	}
-	return w.under != nil
+	return w.running != nil
 }
 
 // run calls f and serves stops, for walkFor; false if f continues. Preconditions: no walk is under way; f uses nothing
@@ -54,7 +54,7 @@ func (w *pathWalks) run(f func()) (done bool) {
 		f()
 		return true
 	}
-	w.under = w.walker.Start(f)
+	w.running = w.walker.Start(f)
 	for until := procmem.Now() + walkFor; w.busy() && procmem.Now() < until; {
 		w.stops.pause(procmem.Now() + walkStep)
 	}
@@ -67,8 +67,8 @@ func (w *pathWalks) wait() {
 	}
 }
 
-// openAhead opens the untracked threads among tids; false if that is under way. wait waits for it.
-func (w *pathWalks) openAhead(p *process, tids []int, now int64, wait bool) (done bool) {
+// openUntracked opens the untracked threads among tids; false if that is under way. wait waits for it.
+func (w *pathWalks) openUntracked(p *process, tids []int, now int64, wait bool) (done bool) {
 	if w.walker == nil {
 		return true
 	}
@@ -78,13 +78,13 @@ func (w *pathWalks) openAhead(p *process, tids []int, now int64, wait bool) (don
 	if w.busy() {
 		return false
 	}
-	w.dropAhead()
+	w.dropOpened()
 	for _, tid := range tids {
 		if p.list.byTID[tid] == nil && now >= p.list.rejected[tid].again {
-			w.ahead = append(w.ahead, openedThread{proc: p, tid: tid})
+			w.opened = append(w.opened, openedThread{proc: p, tid: tid})
 		}
 	}
-	if len(w.ahead) == 0 {
+	if len(w.opened) == 0 {
 		return true
 	}
 	done = w.run(w.openAll)
@@ -96,26 +96,26 @@ func (w *pathWalks) openAhead(p *process, tids []int, now int64, wait bool) (don
 }
 
 func (w *pathWalks) openAll() {
-	for i := range w.ahead {
-		o := &w.ahead[i]
+	for i := range w.opened {
+		o := &w.opened[i]
 		o.thread = observe.NewThread(o.proc.Target.PID, o.tid, w.Files)
 		_ = o.thread.Files().Hold() // if it has ended, its first read fails
 	}
 }
 
-// dropAhead closes threads that were not tracked. Precondition: no walk is under way.
-func (w *pathWalks) dropAhead() {
-	for i := range w.ahead {
-		w.ahead[i].close()
+// dropOpened closes threads that were not tracked. Precondition: no walk is under way.
+func (w *pathWalks) dropOpened() {
+	for i := range w.opened {
+		w.opened[i].close()
 	}
-	clear(w.ahead)
-	w.ahead, w.passed = w.ahead[:0], 0
+	clear(w.opened)
+	w.opened, w.taken = w.opened[:0], 0
 }
 
-// open gives a thread with its files. Precondition: threads of ahead are asked for in their order.
-func (w *pathWalks) open(p *process, tid int) *observe.Thread {
-	for ; !w.busy() && w.passed < len(w.ahead); w.passed++ {
-		if o := &w.ahead[w.passed]; o.proc == p && o.tid == tid && o.thread != nil {
+// takeOpened gives a thread with its files. Precondition: threads of opened are asked for in their order.
+func (w *pathWalks) takeOpened(p *process, tid int) *observe.Thread {
+	for ; !w.busy() && w.taken < len(w.opened); w.taken++ {
+		if o := &w.opened[w.taken]; o.proc == p && o.tid == tid && o.thread != nil {
 			t := o.thread
 			o.thread = nil
 			return t
@@ -124,8 +124,8 @@ func (w *pathWalks) open(p *process, tid int) *observe.Thread {
 	ptrace.Pin() // an allocation accepts preemption (runtime/runtime1.go, releasem)
 	defer ptrace.Unpin()
 	t := observe.NewThread(p.Target.PID, tid, w.Files)
-	if w.walker != nil && p.Tasks != nil {
-		t.Files().HoldIn(p.Tasks)
+	if w.walker != nil && p.TaskDir != nil {
+		t.Files().HoldIn(p.TaskDir)
 	}
 	return t
 }
@@ -134,7 +134,7 @@ func (w *pathWalks) close() {
 	for w.busy() {
 		procmem.SleepUntil(procmem.Now() + walkStep)
 	}
-	w.dropAhead()
+	w.dropOpened()
 	if w.walker != nil {
 		w.walker.Close()
 		w.walker = nil

@@ -16,18 +16,18 @@ import (
 
 type process struct {
 	engine.Process
-	idle        *backoff.Process
+	backoff     *backoff.Process
 	extra       ptrace.Extra // copied of its threads besides stacks
 	list        threadList
-	before      *newChild // earlier observations, until its first thread is tracked
-	end         attribute.ProcessEnd
+	earlier     *newChild // earlier observations, until its first thread is tracked
+	account     attribute.ProcessEnd
 	endedReport endedReport
-	counted     bool // end.Ended has the time of earlier threads
-	closed      bool // end is complete
+	counted     bool // account.Ended has the time of earlier threads
+	closed      bool // account is complete
 }
 
 // sampled reports whether the engine observes its running threads; else they are stopped.
-func (p *process) sampled() bool { return p.Engine != nil && p.Engine.Observes() }
+func (p *process) sampled() bool { return p.Observer != nil && p.Observer.Observes() }
 
 // readClock reads the process's clock, if it is alive: otherwise the id may be another's.
 func (p *process) readClock(alive bool) {
@@ -42,20 +42,20 @@ func (p *process) readClock(alive bool) {
 }
 
 func (p *process) clockDue(now int64) bool {
-	return now-p.Clock.At >= int64(len(p.list.tids))*clockCost*clockShare
+	return now-p.Clock.ReadAt >= int64(len(p.list.tids))*clockCost*clockShare
 }
 
 func (p *process) readClockAt(now int64, alive bool) {
 	before := p.Clock.Now
 	p.readClock(alive)
-	if p.Clock.At = now; p.Clock.Now != before {
-		p.Clock.Moved = now
+	if p.Clock.ReadAt = now; p.Clock.Now != before {
+		p.Clock.ChangedAt = now
 	}
-	p.idle.Clock(now, p.Clock.Now, p.Clock.Valid)
+	p.backoff.Clock(now, p.Clock.Now, p.Clock.Valid)
 }
 
 func (p *process) alive() bool {
-	n, err := p.Tasks.Count()
+	n, err := p.TaskDir.Count()
 	return err == nil && n > 0
 }
 
@@ -68,7 +68,7 @@ type thread struct {
 	tick            int64 // last observation
 	observedEarlyAt int64 // last tick at which it was observed before all others
 	clockPass       int64 // last pass over the clocks that read its clock ([endedThreads])
-	dead            bool
+	gone            bool
 }
 
 // ownerOf gives the thread of one that the policy has chosen.
@@ -92,15 +92,15 @@ const (
 )
 
 type threadList struct {
-	byTID      map[int]*thread
-	inOrder    []*thread
-	tids       []int        // of the last listing
-	at         int64        // last listing, CLOCK_MONOTONIC ns; 0: due
-	cpu        uint64       // the process's clock then, ns
-	generation int64        // number of the last listing
-	hint       bool         // threads have begun or ended since
-	begun      bool         // it was listed once
-	leader     procmem.Comm // name of the first thread
+	byTID        map[int]*thread
+	inOrder      []*thread
+	tids         []int        // of the last listing
+	listedAt     int64        // last listing, CLOCK_MONOTONIC ns; 0: due
+	cpu          uint64       // the process's clock then, ns
+	generation   int64        // number of the last listing
+	changeHinted bool         // threads have begun or ended since
+	everListed   bool         // it was listed once
+	leader       procmem.Comm // name of the first thread
 	// Last read of the end of the list, CLOCK_MONOTONIC ns; count of births then.
 	tailAt, births int64
 	rejected       map[int]rejected
@@ -144,15 +144,15 @@ func (l *threadList) knows(tid int) bool {
 
 // due reports whether the threads are to be listed. all is the number of threads of all processes.
 func (l *threadList) due(now int64, clock *engine.Clock, all int) bool {
-	if l.at == 0 {
+	if l.listedAt == 0 {
 		return true
 	}
-	since := now - l.at
-	if !l.hint && clock.Valid && clock.Now == l.cpu && since < listIdle {
+	since := now - l.listedAt
+	if !l.changeHinted && clock.Valid && clock.Now == l.cpu && since < listIdle {
 		return false
 	}
 	const apart = listCost * listShare
-	if l.hint && since >= int64(len(l.tids))*apart {
+	if l.changeHinted && since >= int64(len(l.tids))*apart {
 		return true
 	}
 	return since >= max(listEvery, 4*apart*int64(max(all, len(l.tids))))

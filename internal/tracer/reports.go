@@ -17,11 +17,11 @@ type reports struct {
 	checkpointed, refreshed int64
 }
 
-func (r *reports) observed(now int64) { r.gap(r.gaps.Observed(now)) }
+func (r *reports) observed(now int64) { r.reportGap(r.gaps.Observed(now)) }
 
-func (r *reports) gapIfEnded(now int64) { r.gap(r.gaps.Ended(now)) }
+func (r *reports) gapIfEnded(now int64) { r.reportGap(r.gaps.Ended(now)) }
 
-func (r *reports) gap(from, length int64) {
+func (r *reports) reportGap(from, length int64) {
 	if length > 0 {
 		r.gapEnd = from + length
 		r.Out.Add(handover.Event{Kind: handover.NotObserved, At: from, Length: length})
@@ -41,14 +41,14 @@ func (r *reports) suspension(now int64) {
 
 func (r *reports) unchanged() {
 	for th := range r.threads() {
-		if th.Idle.Unchanged.Ticks > 0 {
+		if th.Backoff.Unchanged.Ticks > 0 {
 			r.reportUnchanged(th)
 		}
 	}
 }
 
 func (r *reports) reportUnchanged(th *thread) {
-	r.Out.Add(handover.Event{Kind: handover.Unchanged, Thread: th.Shared, Before: th.Idle.TakeUnchanged()})
+	r.Out.Add(handover.Event{Kind: handover.Unchanged, Thread: th.Handover, UnchangedBefore: th.Backoff.TakeUnchanged()})
 }
 
 // The next checkpoint comes at the earliest after checkpointPart times the duration of the last one, and a refresh
@@ -62,17 +62,17 @@ const (
 func (r *reports) requestIfDue(now int64, asked bool) {
 	if q := &r.Requests.Checkpoint; asked || r.checkpointDue(now) {
 		q.Ask()
-		r.ask(handover.Event{Kind: handover.CheckpointAsked})
+		r.request(handover.Event{Kind: handover.CheckpointAsked})
 		r.checkpointed = now
 	}
 	if q := &r.Requests.Refresh; r.refreshDue(now) {
 		q.Ask()
-		r.ask(handover.Event{Kind: handover.RefreshAsked, At: now})
+		r.request(handover.Event{Kind: handover.RefreshAsked, At: now})
 		r.refreshed = now
 	}
 }
 
-func (r *reports) ask(e handover.Event) {
+func (r *reports) request(e handover.Event) {
 	r.unchanged()
 	r.Out.Add(e)
 	r.handOver(r.Tick.At) // or after a later tick, if the aggregator is far behind

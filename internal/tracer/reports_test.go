@@ -13,7 +13,7 @@ import (
 func TestCheckpointsOfALongRecordingBecomeRarer(t *testing.T) {
 	const second = int64(time.Second)
 	c := &reports{state: &state{
-		Run: engine.Run{Common: handover.NewCommon()}, opts: Options{CheckpointEvery: 10 * time.Second},
+		SharedState: engine.SharedState{Common: handover.NewCommon()}, opts: Options{CheckpointEvery: 10 * time.Second},
 	}}
 	if c.checkpointDue(100 * second) {
 		t.Error("at once")
@@ -33,7 +33,8 @@ func TestCheckpointsOfALongRecordingBecomeRarer(t *testing.T) {
 
 func TestRefreshesBecomeRarerWhereOneTakesLong(t *testing.T) {
 	const ms = int64(time.Millisecond)
-	c := &reports{state: &state{opts: Options{WatchEvery: time.Second}, Run: engine.Run{Common: handover.NewCommon()}}}
+	c := &reports{state: &state{opts: Options{WatchEvery: time.Second},
+		SharedState: engine.SharedState{Common: handover.NewCommon()}}}
 	r := &c.Requests.Refresh
 	if c.refreshDue(5000*ms) || c.refreshDue(5999*ms) || !c.refreshDue(6000*ms) {
 		t.Error("not after a second")

@@ -19,14 +19,14 @@ import (
 )
 
 type run struct {
-	began      bool  // the first tick was made
-	lastTick   int64 // CLOCK_MONOTONIC ns
-	lastRead   int64 // last reading of all clocks, CLOCK_MONOTONIC ns; 0: none
-	ran        int64 // from the first tick to the last reading, ns
-	broken     int64 // system calls that stops broke
-	repeated   int64 // seen by a supervisor again (seccomp user notification)
-	lowered    int64 // losses of the real-time priority
-	scheduling string
+	began          bool  // the first tick was made
+	lastTick       int64 // CLOCK_MONOTONIC ns
+	lastRead       int64 // last reading of all clocks, CLOCK_MONOTONIC ns; 0: none
+	cpuTime        int64 // from the first tick to the last reading, ns
+	brokenCalls    int64 // system calls that stops broke
+	repeatedCalls  int64 // seen by a supervisor again (seccomp user notification)
+	priorityLosses int64 // losses of the real-time priority
+	scheduling     string
 }
 
 // Run makes the ticks until ctx ends or the last process has ended. Its OS thread ends when this process is stopped, so
@@ -51,7 +51,7 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	limits := quota.Root("/").Limits()
 	ctl := ptrace.NewController(ptrace.Options{ReadOnly: t.opts.ReadOnly, NoCollector: true, Frugal: len(limits) > 0})
 	defer ctl.Close() // also after a panic: no thread stays stopped
-	t.Observer = observe.New(ctl, t.Pool, t.opts.Rung)
+	t.Observer = observe.New(ctl, t.Pool, t.opts.Mode)
 	defer t.Observer.Close()
 	if ctl.Scheduling() == "fifo" {
 		t.walks.walker = procmem.NewPathOpener()
@@ -71,30 +71,30 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	}
 	t.run.scheduling = ctl.Scheduling()
 	t.beginOnce()
-	defer t.run.end(t.control, ctl)
+	defer t.run.setTotals(t.control, ctl)
 	if t.run.lastRead = 0; t.allTicks(ctx, ctl) {
 		t.stops.leave()
 		return true
 	}
-	t.last(procmem.Now())
+	t.observeLast(procmem.Now())
 	ctl.Close()
 	return false
 }
 
-func (r *run) end(k *Control, ctl *ptrace.Controller) {
+func (r *run) setTotals(c *Control, ctl *ptrace.Controller) {
 	if r.lastRead == 0 { // after a panic, or it continues later
 		r.lastRead = procmem.Now()
 	}
-	r.ran = r.lastRead - k.Begun()
+	r.cpuTime = r.lastRead - c.FirstTick()
 	s := ctl.Stats()
-	r.broken += int64(s.Broken)
-	r.repeated += int64(s.ReportedTwice)
-	r.lowered += int64(s.Lowered)
+	r.brokenCalls += int64(s.Broken)
+	r.repeatedCalls += int64(s.ReportedTwice)
+	r.priorityLosses += int64(s.Lowered)
 }
 
 func (t *Tracer) beginOnce() {
 	start := procmem.Now()
-	if t.control.begun.CompareAndSwap(0, start) {
+	if t.control.firstTick.CompareAndSwap(0, start) {
 		t.ticks.Restart(start, t.opts.Freq)
 		t.budget.Begin(start)
 		t.gaps.Begin(start, procmem.Suspended())
@@ -104,18 +104,18 @@ func (t *Tracer) beginOnce() {
 // lastWait is the time of the last tick, ns.
 const lastWait = 100e6
 
-// last observes every thread once more, so that all clocks are exact.
-func (t *Tracer) last(now int64) {
-	ender, _ := t.running.(engine.Ender)
+// observeLast observes every thread once more, so that all clocks are exact.
+func (t *Tracer) observeLast(now int64) {
+	ender, _ := t.engine.(engine.Ender)
 	if ender != nil {
 		ender.BeforeLast(now)
 	}
 	t.Ending = true
 	for _, p := range t.procs {
 		for _, th := range p.list.inOrder {
-			t.Idle.Wake(&th.Idle)
+			t.Backoff.Wake(&th.Backoff)
 		}
-		p.list.at = 0
+		p.list.listedAt = 0
 	}
 	t.tick(now, now+lastWait)
 	t.Observer.Abort(t.stops.done)
@@ -141,13 +141,13 @@ func (t *Tracer) hold(ctx context.Context, ctl *ptrace.Controller) {
 	}
 	t.handOver(t.Tick.At)
 	t.publish()
-	holder, _ := t.running.(engine.Holder)
+	holder, _ := t.engine.(engine.Holder)
 	if holder != nil {
 		holder.Hold()
 	}
-	t.control.still.Store(true)
-	defer t.control.still.Store(false)
-	for t.control.held.Load() && !over() {
+	t.control.holding.Store(true)
+	defer t.control.holding.Store(false)
+	for t.control.holdAsked.Load() && !over() {
 		if t.Observer.Pending() > 0 {
 			t.stops.finishUntil(procmem.Now() + heldStep)
 			sleepUntil(ctx, ctl, procmem.Now()+heldStep)

@@ -23,20 +23,20 @@ func (t *Tracer) skipTicks(now, next int64) int64 {
 		return next
 	}
 	for _, p := range t.procs {
-		t.Idle.TicksSkipped(p.idle)
+		t.Backoff.TicksSkipped(p.backoff)
 	}
 	return after
 }
 
 func (t *Tracer) maySkip(now int64) bool {
 	switch {
-	case !t.running.Coverage().Complete || t.drawing() || t.budget.Limited() || t.Ending:
+	case !t.engine.Coverage().Complete || t.drawsSubset() || t.budget.Limited() || t.Ending:
 		return false
 	case t.quota != nil || t.Observer.Pending() > 0 || !t.Skipper.MaySkip(now):
 		return false
 	}
 	for _, p := range t.procs {
-		if !p.list.begun || p.Shared.CodeChanging(now) {
+		if !p.list.everListed || p.Handover.CodeChanging(now) {
 			return false // its samples are walked while its code is mapped
 		}
 	}
@@ -45,8 +45,8 @@ func (t *Tracer) maySkip(now int64) bool {
 
 func (t *Tracer) steady(now int64) bool {
 	for _, p := range t.procs {
-		for _, i := range p.idle.Due {
-			if th := ownerOf(i); !th.dead && !th.Steady.Is() && i.AsleepFor(now) < schedule.SteadyFor {
+		for _, i := range p.backoff.Due {
+			if th := ownerOf(i); !th.gone && !th.Steady.Is() && i.AsleepFor(now) < schedule.SteadyFor {
 				return false
 			}
 		}

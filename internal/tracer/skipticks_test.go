@@ -14,7 +14,7 @@ import (
 func TestTicksAreSkippedWhereAllIsSteady(t *testing.T) {
 	toy := newToyRunning()
 	toy.complete = true
-	onTicksOf(t, Options{Freq: 1000, Running: toy}, func(tick func(), c *Tracer) {
+	onTicksOf(t, Options{Freq: 1000, Engine: toy}, func(tick func(), c *Tracer) {
 		leftOut := func() bool {
 			now := procmem.Now()
 			return c.skipTicks(now, now) != now
@@ -82,7 +82,7 @@ func awaitSleep(t *testing.T, pid int) {
 func TestTicksThatCostMoreThanTheyShowAreSkipped(t *testing.T) {
 	toy := newToyRunning()
 	toy.complete = true
-	onTicksOf(t, Options{Freq: 1000, Running: toy}, func(tick func(), c *Tracer) {
+	onTicksOf(t, Options{Freq: 1000, Engine: toy}, func(tick func(), c *Tracer) {
 		for _, p := range c.procs {
 			awaitSleep(t, p.Target.PID)
 		}
@@ -100,7 +100,7 @@ func TestTicksThatCostMoreThanTheyShowAreSkipped(t *testing.T) {
 		}
 		for _, p := range c.procs {
 			for _, th := range p.list.inOrder {
-				if !th.Idle.BackedOff() {
+				if !th.Backoff.BackedOff() {
 					t.Errorf("thread %d sleeps, and what it does at those ticks is not counted", th.Observed.TID)
 				}
 			}

@@ -18,23 +18,23 @@ import (
 
 // state is shared by the parts of the tracer. It belongs to the tracer's goroutine.
 type state struct {
-	engine.Run
-	opts   Options
-	procs  []*process
-	ticks  *schedule.Ticks
-	gaps   schedule.GapDetector
-	subset schedule.Subset
-	budget schedule.Budget
-	quota  *schedule.Quota // nil: none, or the tracer's priority is above it
-	cpus   *skid.CPUChooser
-	now    tickState
-	counts counts
+	engine.SharedState
+	opts      Options
+	procs     []*process
+	ticks     *schedule.Ticks
+	gaps      schedule.GapDetector
+	subset    schedule.Subset
+	budget    schedule.Budget
+	quota     *schedule.Quota // nil: none, or the tracer's priority is above it
+	cpus      *skid.CPUChooser
+	tickState tickState
+	counts    counts
 }
 
 func newState(o Options, with *handover.Common, start int64) *state {
 	s := &state{
-		Run: engine.Run{
-			Common: with, Files: procmem.NewBudget(FileReserve), Idle: backoff.New(uint64(start)),
+		SharedState: engine.SharedState{
+			Common: with, Files: procmem.NewBudget(FileReserve), Backoff: backoff.New(uint64(start)),
 			Out: handover.NewOutbox(with.Ring),
 		},
 		opts:   o,
@@ -55,7 +55,7 @@ func (s *state) threads() iter.Seq[*thread] {
 	return func(yield func(*thread) bool) {
 		for _, p := range s.procs {
 			for _, th := range p.list.inOrder {
-				if !th.dead && !yield(th) {
+				if !th.gone && !yield(th) {
 					return
 				}
 			}
@@ -77,8 +77,8 @@ func (s *state) allEnded() bool {
 	return !slices.ContainsFunc(s.procs, func(p *process) bool { return !p.Gone })
 }
 
-// drawing reports whether a tick may observe a subset of the threads that are due.
-func (s *state) drawing() bool { return !s.Ending && s.subset.Bounded(s.budget.Part()) }
+// drawsSubset reports whether a tick may observe a subset of the threads that are due.
+func (s *state) drawsSubset() bool { return !s.Ending && s.subset.Bounded(s.budget.Part()) }
 
 // handOver sends the outbox to the aggregator if there is room. at is the time of the tick, CLOCK_MONOTONIC ns.
 func (s *state) handOver(at int64) {

@@ -12,64 +12,65 @@ import (
 // Stats adds the statistics. It is called once, when the tracer has ended or hangs.
 func (t *Tracer) Stats(s *runstats.Stats) {
 	t.outcomeStats(s)
-	t.running.Stats(&s.Observed)
+	t.engine.Stats(&s.Observed)
 	s.Sampled, s.Claimed = t.Sampled, t.Unassigned
 	t.counts.stats(&s.Stopped)
 	t.runStats(s)
 	s.OwnQuota = runstats.OwnQuota(t.quota.Stats())
-	r, calls := &t.run, &t.counts.calls
+	r, calls := &t.run, &t.counts.callEffects
 	s.Calls = runstats.Calls{
-		Restarted: t.counts.restarted, Broken: r.broken, ReportedTwice: r.repeated,
-		BrokenCalls: byCall(&calls.broken, r.broken), ReportedTwiceCalls: byCall(&calls.reported, r.repeated),
+		Restarted: t.counts.restarted, Broken: r.brokenCalls, ReportedTwice: r.repeatedCalls,
+		BrokenCalls: byCall(&calls.broken, r.brokenCalls), ReportedTwiceCalls: byCall(&calls.reported, r.repeatedCalls),
 	}
-	s.Asked = runstats.Asked{
+	s.Requested = runstats.Requested{
 		FreqAsked: t.opts.Freq, MaxOverhead: t.opts.MaxOverhead, MaxPause: runstats.Nanos(t.opts.MaxPause),
 		Subset: t.opts.Subset, NotDrawn: t.subset.NotDrawn,
 	}
 }
 
 func (c *stopCounts) stats(s *runstats.Stopped) {
-	s.Late, s.Awaited = c.late, c.awaited
-	if c.stops.N == 0 {
+	s.LateStops, s.AwaitedLocks = c.lateStops, c.awaitedLocks
+	if c.lengths.N == 0 {
 		return
 	}
-	n := c.stops.N
-	s.Freeze = runstats.Quantiles[runstats.Nanos]{
-		N: n, P50: runstats.Nanos(c.stops.Quantile(0.5)), P99: runstats.Nanos(c.stops.Quantile(0.99)),
-		Max: runstats.Nanos(c.stops.Max),
+	n := c.lengths.N
+	s.StopTime = runstats.Quantiles[runstats.Nanos]{
+		N: n, P50: runstats.Nanos(c.lengths.Quantile(0.5)), P99: runstats.Nanos(c.lengths.Quantile(0.99)),
+		Max: runstats.Nanos(c.lengths.Max),
 	}
-	s.Copied = runstats.Quantiles[int64]{
+	s.CopiedBytes = runstats.Quantiles[int64]{
 		N: n, P50: c.copies.Quantile(0.5), P99: c.copies.Quantile(0.99), Max: c.copies.Max,
 	}
-	s.Freezes, s.Long, s.LongestFreeze = c.stops.Buckets(), c.longStops(), c.longest
+	s.StopTimes, s.LongStops, s.LongestStop = c.lengths.Buckets(), c.longStops(), c.longest
 }
 
 func (t *Tracer) outcomeStats(s *runstats.Stats) {
 	n := &t.counts
-	s.Looks = runstats.Looks{
-		Ticks: n.ticks, MissedTicks: t.ticks.Missed, Attempted: n.attempted, Frozen: n.byStop, Peeked: n.byPassiveRead,
+	s.Observations = runstats.Observations{
+		Ticks: n.ticks, MissedTicks: t.ticks.Missed, Attempted: n.attempted, Stops: n.byStop, PassiveReads: n.byPassiveRead,
 		Reused: n.reused,
 	}
 	s.Unobserved = runstats.Unobserved{
-		Queued: n.queued, Inferred: n.inferred, Unseen: n.unseen, Withheld: t.budget.Withheld, LeftOut: t.Skipper.Skipped,
-		Failed: map[string]int64{},
+		Queued: n.queued, Inferred: n.inferred, Unseen: n.unseen, TicksWithheld: t.budget.Withheld,
+		TicksLeftOut: t.Skipper.Skipped,
+		Failed:       map[string]int64{},
 	}
 	for reason, failed := range n.failed {
 		if failed != 0 {
 			s.Failed[refusal.Reason(reason).Word()] += failed
 		}
 	}
-	s.ThreadsMax, s.Backlog = n.threadsMax, n.backlog
-	s.ShortRuns, s.ShortRunsCPU = n.runs.n, float64(n.runs.cpu)/1e9
+	s.ThreadsMax, s.Backlog = n.threadsMax, n.mostBacklog
+	s.ShortRuns, s.ShortRunsCPU = n.shortRuns.n, float64(n.shortRuns.cpu)/1e9
 }
 
 func (t *Tracer) runStats(s *runstats.Stats) {
-	w, ran := &t.gaps, t.run.ran
-	if begun := t.control.Begun(); ran == 0 && begun != 0 {
+	w, ran := &t.gaps, t.run.cpuTime
+	if begun := t.control.FirstTick(); ran == 0 && begun != 0 {
 		ran = procmem.Now() - begun
 	}
-	s.Lost, s.Scheduling, s.PriorityLowered = t.budget.Lost()/1e9, t.run.scheduling, t.run.lowered
-	s.Unwatched = runstats.Unwatched{
+	s.Lost, s.Scheduling, s.PriorityLowered = t.budget.Lost()/1e9, t.run.scheduling, t.run.priorityLosses
+	s.ObservationGaps = runstats.ObservationGaps{
 		NotObserved: seconds(w.Total), LongestGap: seconds(w.Longest), Gaps: w.Gaps, Suspended: seconds(w.Suspended),
 	}
 	if s.Seconds = seconds(ran); s.Seconds > 0 {
@@ -80,9 +81,10 @@ func (t *Tracer) runStats(s *runstats.Stats) {
 func (t *Tracer) publish() {
 	n := &t.counts
 	p := Progress{
-		Ticks: n.ticks, Missed: t.ticks.Missed, Threads: t.now.threads, Observations: n.byStop + n.byPassiveRead + n.reused,
-		Rate:    1e9 / float64(t.ticks.Period()),
-		Stopped: n.byStop, Withheld: t.budget.Withheld,
+		Ticks: n.ticks, MissedTicks: t.ticks.Missed, Threads: t.tickState.threads,
+		Observations: n.byStop + n.byPassiveRead + n.reused,
+		Rate:         1e9 / float64(t.ticks.Period()),
+		Stops:        n.byStop, WithheldTicks: t.budget.Withheld,
 		Denied: n.failed[refusal.Denied], Traced: n.failed[refusal.Traced],
 	}
 	for _, failed := range n.failed {
@@ -93,7 +95,7 @@ func (t *Tracer) publish() {
 
 func (c *stopCounts) longStops() runstats.Causes {
 	m := runstats.Causes{}
-	for cause, l := range c.long {
+	for cause, l := range c.longStopsBy {
 		if l.N > 0 {
 			m[ptrace.Cause(cause).String()] = l
 		}

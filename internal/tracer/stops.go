@@ -17,7 +17,7 @@ import (
 // detaches from it or ends.
 type stops struct {
 	*state
-	drain   func() (buffers bool) // [engine.Running.DrainIfDue]
+	drain   func() (buffers bool) // [engine.RunningObserver.DrainIfDue]
 	done    func(*observe.Thread, *observe.RawSample, error)
 	pending map[*observe.Thread]pendingStop
 }
@@ -46,11 +46,11 @@ func spinsIn(period int64) int { return int(min(max(period/8/spinFor, 1), maxSpi
 // spinFor. Precondition: the OS thread is pinned.
 func (s *stops) serve(justInterrupted bool) {
 	until := int64(0)
-	if justInterrupted && s.now.spins > 0 {
+	if justInterrupted && s.tickState.spins > 0 {
 		until = procmem.Now() + spinFor
 	}
 	if n := s.Observer.Serve(until, s.done); n == 0 && until > 0 {
-		s.now.spins--
+		s.tickState.spins--
 	}
 }
 
@@ -170,7 +170,7 @@ const (
 
 // saturated reports whether the aggregator is far behind, or a garbage collection is due.
 func (s *stops) saturated(now int64) bool {
-	return !s.Ring.Room() || s.Pool.Out() > MaxBacklog || s.Garbage.Draining(now)
+	return !s.Ring.Room() || s.Pool.BytesInUse() > MaxBacklog || s.Garbage.Draining(now)
 }
 
 // roomForCopy reports whether a further stack may be copied. It pauses if too many copies wait.
@@ -178,16 +178,16 @@ func (s *stops) roomForCopy() bool {
 	if s.Out.Len() >= handOverEarly {
 		s.handOver(s.Tick.At)
 	}
-	waiting := s.Pool.Waiting()
-	s.counts.backlog = max(s.counts.backlog, waiting)
+	waiting := s.Pool.BytesWaiting()
+	s.counts.mostBacklog = max(s.counts.mostBacklog, waiting)
 	if waiting > SomeBacklog && s.Tick.Copies > SomeBacklog {
-		for s.now.paused < CatchUpFor && s.Pool.Waiting() > SomeBacklog/2 {
+		for s.tickState.paused < CatchUpFor && s.Pool.BytesWaiting() > SomeBacklog/2 {
 			s.handOver(s.Tick.At)
 			began := procmem.Now()
-			s.now.paused += s.pause(began+catchUpStep) - began
+			s.tickState.paused += s.pause(began+catchUpStep) - began
 		}
 	}
-	return s.Ending || s.Pool.Waiting() <= MaxBacklog
+	return s.Ending || s.Pool.BytesWaiting() <= MaxBacklog
 }
 
 // After stayFor ns a tick sleeps for as long, so that other threads of its processor run. With periods below closeTicks
@@ -203,8 +203,8 @@ const (
 func (s *stops) yield() {
 	now, period := procmem.Now(), s.ticks.Period()
 	early := period >= closeTicks && now-s.Tick.At < period/2 && !s.Ending
-	if stays := now - s.now.awakeSince; stays >= stayFor && early || stays >= longestStay {
-		s.now.awakeSince = s.pause(now + stayFor)
+	if stays := now - s.tickState.awakeSince; stays >= stayFor && early || stays >= longestStay {
+		s.tickState.awakeSince = s.pause(now + stayFor)
 	}
 }
 

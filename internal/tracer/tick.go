@@ -18,14 +18,14 @@ func (t *Tracer) allTicks(ctx context.Context, ctl *ptrace.Controller) (leave bo
 		if ptrace.Leaving() {
 			return true
 		}
-		if t.control.held.Load() {
+		if t.control.holdAsked.Load() {
 			t.hold(ctx, ctl)
 			continue
 		}
-		now, next := t.wake()
+		now, next := t.nextTick()
 		t.tickWithinBudget(now, next)
 		t.afterTick(now)
-		if !t.opts.Endless && t.allEnded() && len(t.control.arrive) == 0 {
+		if !t.opts.Endless && t.allEnded() && len(t.control.arriving) == 0 {
 			return false
 		}
 		next = t.skipTicks(now, next)
@@ -35,7 +35,7 @@ func (t *Tracer) allTicks(ctx context.Context, ctl *ptrace.Controller) (leave bo
 	return false
 }
 
-func (t *Tracer) wake() (now, next int64) {
+func (t *Tracer) nextTick() (now, next int64) {
 	t.Observer.Woken(procmem.Now())
 	t.reports.suspension(procmem.Now())
 	t.trackArrived()
@@ -43,7 +43,7 @@ func (t *Tracer) wake() (now, next int64) {
 	t.budget.SampledTo(t.Sampled)
 	rate := t.quota.Rate(t.budget.Rate(now))
 	t.ticks.SetRate(now, rate)
-	t.running.SetRate(now, t.budget.SampleRate(rate))
+	t.engine.SetRate(now, t.budget.SampleRate(rate))
 	return now, t.ticks.Next(now)
 }
 
@@ -59,7 +59,7 @@ func (t *Tracer) tickWithinBudget(now, deadline int64) {
 		t.tick(now, deadline)
 		return
 	}
-	if t.budget.RanTo(t.tracked.ran(now), now); t.budget.Overdrawn() > 0 {
+	if t.budget.RanTo(t.tracked.cpuTime(now), now); t.budget.Overdrawn() > 0 {
 		t.budget.Withheld++
 		t.withhold(now, deadline)
 		return
@@ -78,16 +78,16 @@ func (t *Tracer) tick(now, deadline int64) {
 		return
 	}
 	t.beginTick(now, deadline)
-	if !t.drawing() {
+	if !t.drawsSubset() {
 		t.due.observePreempted() // before anything else
 	}
-	t.running.BeginTick(now, false)
+	t.engine.BeginTick(now, false)
 	t.observeNew(now)
 	t.listAll(now)
-	t.Idle.WakeDue(t.now.threads)
+	t.Backoff.WakeDue(t.tickState.threads)
 	t.due.observeAll()
 	t.tracked.dropEnded()
-	t.running.EndTick()
+	t.engine.EndTick()
 	t.endTick(now, deadline)
 }
 
@@ -103,24 +103,25 @@ func (t *Tracer) beginTick(now, deadline int64) {
 	t.run.lastTick = now
 	t.observer.own.measure(t.counts.ticks, now)
 	t.Tick = engine.Tick{At: now, Skipped: rested > 0}
-	t.now = tickState{interval: apart, rotation: t.now.rotation + 1, spins: spinsIn(deadline - now), awakeSince: now}
-	t.Idle.BeginTick(t.counts.ticks, now, t.ticks.Period())
+	t.tickState = tickState{interval: apart, rotation: t.tickState.rotation + 1, spins: spinsIn(deadline - now),
+		awakeSince: now}
+	t.Backoff.BeginTick(t.counts.ticks, now, t.ticks.Period())
 }
 
 // observeNew observes new threads and children. Threads that are stopped come first, as they may be short-lived; the
 // clocks of sampled ones must be read after the samples were taken.
 func (t *Tracer) observeNew(now int64) {
-	drawing := t.drawing()
+	drawing := t.drawsSubset()
 	for _, p := range t.procs {
 		switch {
-		case drawing && p.list.begun:
+		case drawing && p.list.everListed:
 			t.newThreads.find(p, now)
 		case !drawing && !p.sampled():
 			t.newThreads.observe(p, now)
 		}
 	}
 	t.children.observe(now)
-	t.running.TakeAll(now)
+	t.engine.TakeAll(now)
 	for _, p := range t.procs {
 		if !drawing && p.sampled() {
 			t.newThreads.observe(p, now)
@@ -131,10 +132,10 @@ func (t *Tracer) observeNew(now int64) {
 func (t *Tracer) listAll(now int64) {
 	for _, p := range t.procs {
 		t.tracked.list(p, now)
-		t.now.threads += len(p.list.byTID)
+		t.tickState.threads += len(p.list.byTID)
 	}
-	t.tracked.total = t.now.threads
-	t.counts.threadsMax = max(t.counts.threadsMax, int64(t.now.threads))
+	t.tracked.threadCount = t.tickState.threads
+	t.counts.threadsMax = max(t.counts.threadsMax, int64(t.tickState.threads))
 }
 
 // endTick waits for pending stops. A tracer that sleeps on the processor of a target's thread does not wait: its timer
@@ -146,7 +147,7 @@ func (t *Tracer) endTick(now, deadline int64) {
 		deadline = now
 	}
 	t.stops.collect(deadline)
-	cpu, inTheWay := t.Observer.InTheWay()
+	cpu, inTheWay := t.Observer.PreemptedOn()
 	t.cpus.Ticked(now, inTheWay, cpu)
 	t.stops.serveStopped()
 	if t.Out.Due(now) {
@@ -158,8 +159,8 @@ func (t *Tracer) endTick(now, deadline int64) {
 func (t *Tracer) withhold(now, deadline int64) {
 	t.reports.observed(now)
 	t.gaps.Tick(now, t.ticks.Period())
-	t.running.BeginTick(now, true)
-	t.running.DrainIfDue()
+	t.engine.BeginTick(now, true)
+	t.engine.DrainIfDue()
 	for _, p := range t.procs {
 		t.tracked.list(p, now)
 	}
@@ -176,11 +177,11 @@ func (t *Tracer) serveOnly(deadline int64) {
 func (t *Tracer) afterTick(now int64) {
 	t.stops.serveStopped()
 	t.ended.report(now)
-	t.reports.requestIfDue(now, t.control.asked.Swap(false))
+	t.reports.requestIfDue(now, t.control.checkpointAsked.Swap(false))
 	t.stops.serveStopped()
 	t.publish()
 	t.Garbage.Collect(now, t.Observer.Waiting())
 	if t.cpus.Moves() {
-		t.Observer.Awake()
+		t.Observer.ForgetWake()
 	}
 }

@@ -30,7 +30,7 @@ func opened(t testing.TB, pid int) *handover.Process {
 // onTicks calls f on a tracer's thread with a function that makes a tick over a target.
 func onTicks(t testing.TB, rung observe.Mode, f func(tick func(), c *Tracer), args ...string) {
 	t.Helper()
-	onTicksOf(t, Options{Freq: 99, Rung: rung}, f, args...)
+	onTicksOf(t, Options{Freq: 99, Mode: rung}, f, args...)
 }
 
 func onTicksOf(t testing.TB, o Options, f func(tick func(), c *Tracer), args ...string) {
@@ -41,10 +41,10 @@ func onTicksOf(t testing.TB, o Options, f func(tick func(), c *Tracer), args ...
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
 		c := newTracer(o)
-		c.Observer = observe.New(ctl, c.Pool, o.Rung)
+		c.Observer = observe.New(ctl, c.Pool, o.Mode)
 		defer c.Observer.Close()
 		c.tracked.trackProcess(p)
-		defer func() { c.last(procmem.Now()) }() // no files stay open
+		defer func() { c.observeLast(procmem.Now()) }() // no files stay open
 		f(func() {
 			now := procmem.Now()
 			c.tick(now, now+5e6)
@@ -67,7 +67,7 @@ func TestTicksAllocateNothing(t *testing.T) {
 		args []string
 	}{
 		{"reuse", observe.ModeAuto, []string{"sleepers", "50"}},
-		{"peek", observe.AlwaysPassive, []string{"sleepers", "50"}},
+		{"peek", observe.ModeNoReuse, []string{"sleepers", "50"}},
 		{"freeze", observe.ModeAuto, []string{"burners", "1"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -103,6 +103,6 @@ func benchmarkTick(b *testing.B, rung observe.Mode, args ...string) {
 
 func BenchmarkTickReuse(b *testing.B) { benchmarkTick(b, observe.ModeAuto, "sleepers", "100") }
 func BenchmarkTickPassiveRead(b *testing.B) {
-	benchmarkTick(b, observe.AlwaysPassive, "sleepers", "100")
+	benchmarkTick(b, observe.ModeNoReuse, "sleepers", "100")
 }
 func BenchmarkTickStop(b *testing.B) { benchmarkTick(b, observe.ModeAuto, "burners", "1") }

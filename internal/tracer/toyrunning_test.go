@@ -15,7 +15,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// toyRunning is an [engine.Running] that observes that threads run, and no stacks.
+// toyRunning is an [engine.RunningObserver] that observes that threads run, and no stacks.
 type toyRunning struct {
 	attached, ended, ran map[int]int // by thread
 	ticks, drained       int
@@ -26,11 +26,13 @@ func newToyRunning() *toyRunning {
 	return &toyRunning{attached: map[int]int{}, ended: map[int]int{}, ran: map[int]int{}}
 }
 
-func (e *toyRunning) Start(*engine.Run, engine.Host, engine.Options) engine.Running { return e }
-func (e *toyRunning) Period() int64                                                 { return 0 }
-func (e *toyRunning) FromStart() bool                                               { return false }
-func (e *toyRunning) Launched(int)                                                  {}
-func (e *toyRunning) Close()                                                        {}
+func (e *toyRunning) Start(*engine.SharedState, engine.Host, engine.Options) engine.RunningObserver {
+	return e
+}
+func (e *toyRunning) Period() int64   { return 0 }
+func (e *toyRunning) FromStart() bool { return false }
+func (e *toyRunning) Launched(int)    {}
+func (e *toyRunning) Close()          {}
 
 func (e *toyRunning) Track(*engine.Process) engine.ProcessObserver { return toyProcess{e} }
 func (e *toyRunning) Coverage() engine.Coverage                    { return engine.Coverage{Complete: e.complete} }
@@ -70,7 +72,7 @@ func TestAnEngineForRunningThreadsTakesThePlaceOfStops(t *testing.T) {
 	observe.OnThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
-		c := newTracer(Options{Freq: 99, Running: toy})
+		c := newTracer(Options{Freq: 99, Engine: toy})
 		c.Observer = observe.New(ctl, c.Pool, observe.ModeAuto)
 		defer c.Observer.Close()
 		c.tracked.trackProcess(p)
@@ -78,11 +80,11 @@ func TestAnEngineForRunningThreadsTakesThePlaceOfStops(t *testing.T) {
 			now := procmem.Now()
 			c.tick(now, now+5e6)
 		}
-		c.last(procmem.Now())
+		c.observeLast(procmem.Now())
 		c.Stats(&stats)
 	})
-	if stats.Frozen != 0 || stats.Engine != "toy" || toy.ticks < 2 {
-		t.Errorf("%d stops, engine %q, %d ticks", stats.Frozen, stats.Engine, toy.ticks)
+	if stats.Stops != 0 || stats.Engine != "toy" || toy.ticks < 2 {
+		t.Errorf("%d stops, engine %q, %d ticks", stats.Stops, stats.Engine, toy.ticks)
 	}
 	for tid, n := range toy.attached {
 		if n != 1 || toy.ended[tid] != 1 {

@@ -8,13 +8,13 @@ import (
 	"prywalk/internal/observe"
 )
 
-// Tracer is the engine of a recording ([handover.Engine]). It belongs to its OS thread. Its parts are in the order of
-// their dependencies: each uses only parts above it.
+// Tracer is the producer of a recording ([handover.Producer]). It belongs to its OS thread. Its parts are in the order
+// of their dependencies: each uses only parts above it.
 type Tracer struct {
 	*state
 	control    *Control
-	stop       func()         // ends the run
-	running    engine.Running // in place of stops
+	stop       func()                 // ends the run
+	engine     engine.RunningObserver // in place of stops
 	births     *births
 	stops      *stops
 	walks      *pathWalks
@@ -30,23 +30,23 @@ type Tracer struct {
 
 // New makes a tracer, which opens files. Its time begins at start, CLOCK_MONOTONIC ns; boot is the same in clock ticks
 // after boot. The time of children started since counts from their start.
-func New(o Options, k *Control, with *handover.Common, start int64, boot uint64) *Tracer {
+func New(o Options, c *Control, with *handover.Common, start int64, boot uint64) *Tracer {
 	s := newState(o, with, start)
-	t := &Tracer{state: s, control: k, running: stopsOnly{}}
-	if o.Running != nil {
-		t.running = o.Running.Start(&s.Run, host{t}, engine.Options{Children: o.Children, Selected: o.Threads != nil})
+	t := &Tracer{state: s, control: c, engine: stopsOnly{}}
+	if o.Engine != nil {
+		t.engine = o.Engine.Start(&s.SharedState, host{t}, engine.Options{Children: o.Children, Selected: o.Threads != nil})
 	}
 	t.births = openBirths()
 	t.stops = &stops{
-		state: s, drain: t.running.DrainIfDue, done: t.stopped, pending: map[*observe.Thread]pendingStop{},
+		state: s, drain: t.engine.DrainIfDue, done: t.handleStop, pending: map[*observe.Thread]pendingStop{},
 	}
 	t.walks = &pathWalks{state: s, stops: t.stops}
 	t.reports = &reports{state: s}
-	t.children = &newChildren{state: s, running: t.running, births: t.births, stops: t.stops, walks: t.walks}
+	t.children = &newChildren{state: s, engine: t.engine, births: t.births, stops: t.stops, walks: t.walks}
 	t.ended = &endedThreads{state: s, stops: t.stops, endThread: func(th *thread) { t.tracked.endThread(th) }}
 	t.tracked = &tracked{
-		state: s, running: t.running, stops: t.stops, walks: t.walks, children: t.children, ended: t.ended,
-		start: start, boot: boot,
+		state: s, engine: t.engine, stops: t.stops, walks: t.walks, children: t.children, ended: t.ended,
+		start: start, startTicks: boot,
 	}
 	t.observer = &observer{state: s, stops: t.stops, reports: t.reports, tracked: t.tracked}
 	t.newThreads = &newThreads{state: s, births: t.births, stops: t.stops, tracked: t.tracked, observer: t.observer}
@@ -64,7 +64,7 @@ const FileReserve = 512
 func (t *Tracer) trackArrived() {
 	for {
 		select {
-		case p := <-t.control.arrive:
+		case p := <-t.control.arriving:
 			t.tracked.trackProcess(p)
 			t.stops.serveStopped()
 		default:
@@ -73,14 +73,14 @@ func (t *Tracer) trackArrived() {
 	}
 }
 
-// stopped takes the result of a pending stop.
-func (t *Tracer) stopped(l *observe.Thread, s *observe.RawSample, err error) {
+// handleStop takes the result of a pending stop.
+func (t *Tracer) handleStop(l *observe.Thread, s *observe.RawSample, err error) {
 	if ns := l.TakeLostStop(); ns > 0 {
 		t.countFailedStop(l, ns)
 	}
 	switch of := t.stops.takePending(l); {
 	case of.child != nil:
-		t.children.stopped(of.child, s, err)
+		t.children.handleStop(of.child, s, err)
 	case of.thread != nil:
 		t.observer.finishPending(of.thread, s, err)
 	}

@@ -18,50 +18,50 @@ import (
 // tracked holds the processes and threads of the recording, from when they are found until their ends are reported.
 type tracked struct {
 	*state
-	running  engine.Running
+	engine   engine.RunningObserver
 	stops    *stops
 	walks    *pathWalks
 	children *newChildren
 	ended    *endedThreads
 
 	start       int64  // start of sampling, CLOCK_MONOTONIC ns
-	boot        uint64 // the same in clock ticks after boot
-	ranGone     int64  // CPU time of ended processes, ns
-	total       int    // threads, at the last tick
+	startTicks  uint64 // the same in clock ticks after boot
+	cpuOfEnded  int64  // CPU time of ended processes, ns
+	threadCount int    // threads, at the last tick
 	lastProcess sample.ProcessID
-	lastTask    sample.TaskID
+	lastThread  sample.ThreadID
 }
 
 // trackProcess begins to track a process. If it has ended, that is reported, so that the aggregator releases it.
 func (t *tracked) trackProcess(shared *handover.Process) {
 	t.lastProcess++
 	shared.ID = t.lastProcess
-	p := &process{Process: engine.Process{Target: shared.Target, Shared: shared}}
+	p := &process{Process: engine.Process{Target: shared.Target, Handover: shared}}
 	p.Clock.Now, _ = procmem.ProcessCPU(p.Target.PID)
-	tasks := openTasks(shared)
+	tasks := openTaskDir(shared)
 	if tasks == nil {
 		p.Gone = true
-		t.Out.Add(handover.Event{Kind: handover.ProcessEnded, Proc: shared, At: procmem.Now(), Used: &p.end})
+		t.Out.Add(handover.Event{Kind: handover.ProcessEnded, Proc: shared, At: procmem.Now(), ProcessEnd: &p.account})
 		return
 	}
 	p.extra, _ = shared.TakeExtra()
 	tasks.KeepWithin(t.Files)
-	p.Tasks, p.list.byTID = tasks, map[int]*thread{}
-	if shared.Child && p.Target.StartTime >= t.boot {
-		p.list.begun, p.counted, shared.FromStart = true, true, true // all its time lies within the recording
+	p.TaskDir, p.list.byTID = tasks, map[int]*thread{}
+	if shared.Child && p.Target.StartTime >= t.startTicks {
+		p.list.everListed, p.counted, shared.FromStart = true, true, true // all its time lies within the recording
 		shared.Since = max(startOf(p.Target.StartTime), t.start)
 	} else {
 		p.Clock.First, shared.Since = p.Clock.Now, procmem.Now()
 	}
-	p.idle = backoff.NewProcess(p.Clock.Now)
+	p.backoff = backoff.NewProcess(p.Clock.Now)
 	t.procs = append(t.procs, p)
 	t.Out.Add(handover.Event{Kind: handover.ProcessBegan, Proc: shared})
-	p.Engine = t.running.Track(&p.Process)
+	p.Observer = t.engine.Track(&p.Process)
 	t.children.processTracked(p)
 }
 
-func openTasks(p *handover.Process) *procmem.TaskDir {
-	d := p.TakeTasks()
+func openTaskDir(p *handover.Process) *procmem.TaskDir {
+	d := p.TakeTaskDir()
 	if d == nil {
 		return nil
 	}
@@ -75,23 +75,23 @@ func openTasks(p *handover.Process) *procmem.TaskDir {
 // list lists the threads of a process if that is due, tracks new ones, and ends missing ones.
 func (t *tracked) list(p *process, now int64) {
 	l := &p.list
-	there, err := p.Tasks.Count()
-	l.hint = l.hint || p.ListChange || err != nil || there != len(l.tids)
-	p.ListChange = false
-	if p.clockDue(now) && (p.idle.AnyBackedOff() || now-p.Clock.At >= clockEvery) {
+	there, err := p.TaskDir.Count()
+	l.changeHinted = l.changeHinted || p.ThreadsChanged || err != nil || there != len(l.tids)
+	p.ThreadsChanged = false
+	if p.clockDue(now) && (p.backoff.AnyBackedOff() || now-p.Clock.ReadAt >= clockEvery) {
 		p.readClockAt(now, err == nil && there > 0)
 	}
-	if !l.due(now, &p.Clock, t.total) || l.begun && t.walks.busy() {
+	if !l.due(now, &p.Clock, t.threadCount) || l.everListed && t.walks.busy() {
 		return
 	}
-	l.at, l.cpu, l.hint = now, p.Clock.Now, false
+	l.listedAt, l.cpu, l.changeHinted = now, p.Clock.Now, false
 	l.generation++
-	tids, err := p.Tasks.List(l.tids[:0])
+	tids, err := p.TaskDir.List(l.tids[:0])
 	l.tids = tids
 	if err != nil || !p.Target.Alive() { // a zombie still lists its first thread
 		tids = nil
 	}
-	open := t.walks.openAhead(p, tids, now, !l.begun)
+	open := t.walks.openUntracked(p, tids, now, !l.everListed)
 	for _, tid := range tids {
 		th := l.byTID[tid]
 		if th == nil && !open {
@@ -106,8 +106,8 @@ func (t *tracked) list(p *process, now int64) {
 		th.listGeneration = l.generation
 	}
 	l.forgetRejected(tids)
-	if !l.begun {
-		l.begun = true
+	if !l.everListed {
+		l.everListed = true
 		if t.opts.Threads == nil { // else the time of rejected threads is not attributed
 			t.ended.open(p, now)
 		}
@@ -125,7 +125,7 @@ func (t *tracked) checkExec(p *process) {
 		if th.Observed.Files().Comm(&name) == nil && !bytes.Equal(name.Bytes(), p.list.leader.Bytes()) {
 			if len(p.list.leader.Bytes()) > 0 {
 				t.children.maybeExec(p)
-				t.Out.Add(handover.Event{Kind: handover.MaybeExec, Thread: th.Shared, Proc: p.Shared, At: t.Tick.At})
+				t.Out.Add(handover.Event{Kind: handover.MaybeExec, Thread: th.Handover, Proc: p.Handover, At: t.Tick.At})
 			}
 			p.list.leader = name
 		}
@@ -134,7 +134,7 @@ func (t *tracked) checkExec(p *process) {
 
 // takeExtra applies what is to be copied besides stacks after an exec, or after a change of the mappings.
 func (p *process) takeExtra() {
-	next, ok := p.Shared.TakeExtra()
+	next, ok := p.Handover.TakeExtra()
 	if !ok {
 		return
 	}
@@ -149,7 +149,7 @@ func (t *tracked) discover(p *process, tid int, now int64) *thread {
 	if now < p.list.rejected[tid].again {
 		return nil
 	}
-	lt := t.walks.open(p, tid)
+	lt := t.walks.takeOpened(p, tid)
 	ptrace.Pin() // a return from a system call accepts preemption
 	name, noUser, err := nameOf(lt.Files())
 	ptrace.Unpin()
@@ -173,26 +173,26 @@ func (t *tracked) track(p *process, lt *observe.Thread, name *procmem.Comm, now 
 	tid := lt.TID
 	delete(p.list.rejected, tid)
 	t.Skipper.Changed(now)
-	th := &thread{proc: p, Thread: engine.Thread{Observed: lt, FromZero: p.list.begun}}
-	t.lastTask++
-	th.Shared = &handover.Thread{
-		ID: t.lastTask, Proc: p.Shared, TID: tid, Feedback: lt.Feedback(), Name: name.String(), Found: now,
+	th := &thread{proc: p, Thread: engine.Thread{Observed: lt, FromZero: p.list.everListed}}
+	t.lastThread++
+	th.Handover = &handover.Thread{
+		ID: t.lastThread, Proc: p.Handover, TID: tid, Feedback: lt.Feedback(), Name: name.String(), Found: now,
 	}
-	th.Idle = backoff.Thread{Owner: th, Observed: lt}
+	th.Backoff = backoff.Thread{Owner: th, Observed: lt}
 	lt.SetRate(t.opts.Freq)
 	if tid == p.Target.PID {
-		lt.CopyFirst(p.Shared.FirstCopy())
-		lt.BeganOn(p.Shared.FirstStackEnd())
+		lt.CopyFirst(p.Handover.FirstCopy())
+		lt.SetFirstStackEnd(p.Handover.FirstStackEnd())
 	}
-	lt.Extra, lt.Memory, lt.Plans = p.extra, p.Target.Memory(), &p.Shared.Plans
+	lt.Extra, lt.Memory, lt.Plans = p.extra, p.Target.Memory(), &p.Handover.Plans
 	if th.FromZero {
-		th.Shared.CreatedAt = now
+		th.Handover.CreatedAt = now
 	}
 	p.list.byTID[tid] = th
 	p.list.inOrder = append(p.list.inOrder, th)
-	p.idle.Add(&th.Idle)
-	if p.Engine != nil {
-		th.Engine = p.Engine.TrackThread(&th.Thread)
+	p.backoff.Add(&th.Backoff)
+	if p.Observer != nil {
+		th.Observer = p.Observer.TrackThread(&th.Thread)
 	}
 	t.children.threadTracked(th)
 	return th
@@ -210,26 +210,27 @@ func nameOf(f *procmem.ThreadFiles) (name procmem.Comm, noUser bool, err error) 
 }
 
 func (t *tracked) endThread(th *thread) {
-	if th.dead || th.Observed.Pending() {
+	if th.gone || th.Observed.Pending() {
 		return
 	}
-	th.dead = true
+	th.gone = true
 	t.Skipper.Changed(t.Tick.At)
-	t.counts.unseen += t.Idle.Forget(&th.Idle)
-	t.counts.runs.add(th.Observed.Ran())
+	t.counts.unseen += t.Backoff.Forget(&th.Backoff)
+	t.counts.shortRuns.add(th.Observed.Ran())
 	e := &th.end
-	th.proc.endedReport.some = th.proc.endedReport.some || th.FromZero
-	if th.Engine != nil {
-		th.Engine.Ended(e.Alive)
+	th.proc.endedReport.pending = th.proc.endedReport.pending || th.FromZero
+	if th.Observer != nil {
+		th.Observer.Ended(e.Alive)
 	}
-	e.Left, e.Patience = th.Observed.TakeLeft(), t.gaps.MaxGap()
+	e.NotStopped, e.Patience = th.Observed.TakeNotStopped(), t.gaps.MaxGap()
 	if !e.Alive || th.tick == t.counts.ticks { // its last observation is of the recording's end
 		e.Rest = sample.Reading{}
 	}
-	t.Out.Add(handover.Event{Kind: handover.ThreadEnded, Thread: th.Shared, Before: th.Idle.Unchanged, End: e})
+	t.Out.Add(handover.Event{Kind: handover.ThreadEnded, Thread: th.Handover, UnchangedBefore: th.Backoff.Unchanged,
+		ThreadEnd: e})
 	th.Observed.Close()
 	delete(th.proc.list.byTID, th.Observed.TID)
-	th.proc.list.hint = true
+	th.proc.list.changeHinted = true
 }
 
 // endMissing ends the threads missing in the last listing.
@@ -240,7 +241,7 @@ func (t *tracked) endMissing(p *process) {
 			t.endThread(th)
 		}
 	}
-	l.inOrder = slices.DeleteFunc(l.inOrder, func(th *thread) bool { return th.dead })
+	l.inOrder = slices.DeleteFunc(l.inOrder, func(th *thread) bool { return th.gone })
 	if len(l.inOrder) == 0 && !p.Target.Alive() {
 		t.endProcess(p)
 	}
@@ -252,14 +253,14 @@ func (t *tracked) endProcess(p *process) {
 	}
 	p.Gone = true
 	t.readLastClocks(p, t.Tick.At)
-	p.end.Charged, p.end.Before = p.Clock.Ran(), int64(p.Clock.First)
-	t.ranGone += p.end.Charged
-	if p.Engine != nil {
-		p.Engine.Ended(&p.end)
+	p.account.Charged, p.account.Before = p.Clock.Ran(), int64(p.Clock.First)
+	t.cpuOfEnded += p.account.Charged
+	if p.Observer != nil {
+		p.Observer.Ended(&p.account)
 	}
 	t.children.processEnded(p)
-	p.Tasks.Close()
-	t.Out.Add(handover.Event{Kind: handover.ProcessEnded, Proc: p.Shared, At: t.Tick.At, Used: &p.end})
+	p.TaskDir.Close()
+	t.Out.Add(handover.Event{Kind: handover.ProcessEnded, Proc: p.Handover, At: t.Tick.At, ProcessEnd: &p.account})
 }
 
 // readLastClocks reads the process's clock, and its threads' for the CPU time of ended ones, at its end.
@@ -289,9 +290,9 @@ func (t *tracked) dropEnded() {
 	t.procs = slices.DeleteFunc(t.procs, func(p *process) bool { return p.Gone })
 }
 
-// ran gives the CPU time of the processes, ns.
-func (t *tracked) ran(now int64) int64 {
-	ran := t.ranGone
+// cpuTime gives the CPU time of the processes, ns.
+func (t *tracked) cpuTime(now int64) int64 {
+	ran := t.cpuOfEnded
 	for _, p := range t.procs {
 		if p.clockDue(now) {
 			p.readClockAt(now, p.alive())

@@ -52,10 +52,10 @@ func Number(s *profile.Sample, key string) int64 {
 
 // groups names the groups of samples.
 type groups struct {
-	stacks  *Stacks
-	waiting waiting
-	roles   map[int64]func(thread string) string // by pid; filled if groups are roles
-	several bool                                 // several processes; set if groups are threads
+	stacks           *Stacks
+	waiting          waiting
+	roles            map[int64]func(thread string) string // by pid; filled if groups are roles
+	severalProcesses bool                                 // several processes; set if groups are threads
 }
 
 func newGroups(stacks *Stacks, idle bool) *groups {
@@ -106,7 +106,7 @@ func (g *groups) threadName(s *profile.Sample) string {
 		return cmp.Or(Label(s, rec.LabelThread), "[no thread]") + " " + named(Label(s, rec.LabelComm), "pid", pid)
 	}
 	name := named(cmp.Or(Label(s, rec.LabelThread), Label(s, rec.LabelComm)), "tid", tid)
-	if pid := Number(s, rec.LabelPID); g.several && pid != 0 && pid != tid {
+	if pid := Number(s, rec.LabelPID); g.severalProcesses && pid != 0 && pid != tid {
 		name += fmt.Sprintf(" of pid %d", pid)
 	}
 	return name

@@ -15,7 +15,7 @@ import (
 //   - name and module are equal; the program's own file may have another name;
 //   - the name is in one module only on either side, as after a library's new version.
 func Counterparts(older, newer *Data) map[Frame]Frame {
-	was, is := older.all(), newer.all()
+	was, is := older.allFrames(), newer.allFrames()
 	newer.Take(int64(len(was)+len(is)) * frameCost)
 	have, named := map[Frame]bool{}, map[Frame][]Frame{}
 	for _, f := range is {
@@ -62,7 +62,7 @@ func (d *Selection) program() string {
 	return moduleName(d.Profile.Mapping[0].File)
 }
 
-func (d *Data) all() []Frame {
+func (d *Data) allFrames() []Frame {
 	for _, s := range d.Profile.Sample {
 		d.Stack(s)
 	}

@@ -91,13 +91,13 @@ func (m *Memory) Close() { m.account.Close() }
 
 // Writer gives a writer that fails after a refusal, and if the text becomes longer than any honest profile's.
 func (m *Memory) Writer(w io.Writer) io.Writer {
-	return &limited{memory: m, to: w, left: longestText * budget.Process().Total()}
+	return &limited{memory: m, to: w, remaining: longestText * budget.Process().Total()}
 }
 
 type limited struct {
-	memory *Memory
-	to     io.Writer
-	left   int64
+	memory    *Memory
+	to        io.Writer
+	remaining int64
 }
 
 // Write implements [io.Writer].
@@ -105,7 +105,7 @@ func (l *limited) Write(b []byte) (int, error) {
 	if l.memory.err != nil {
 		return 0, l.memory.err
 	}
-	if l.left -= int64(len(b)); l.left < 0 {
+	if l.remaining -= int64(len(b)); l.remaining < 0 {
 		total := budget.Process().Total()
 		l.memory.err = fmt.Errorf("report truncated at %s; --max-memory %s allows more",
 			budget.Size(longestText*total), budget.Size(2*total))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package view selects the part of a profile that a report shows, and numbers its frames.
+// Package view selects the part of a profile that a report shows, and numbers its frames. Reports and the
+// formats of other viewers share it, so that a function has one name in all of them.
 //
 //	profile ──► filters ──► Selection: samples, one type of values ──► Stacks: frames by number ──► rows, groups, tree
 package view
@@ -85,7 +86,7 @@ func (d *Data) prepare() error {
 	case "role":
 		d.groups.roles = roles(p)
 	case "thread":
-		d.groups.several = severalProcesses(p)
+		d.groups.severalProcesses = severalProcesses(p)
 	}
 	d.foldSchedulers()
 	d.foldInterpreter()

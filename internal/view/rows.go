@@ -107,7 +107,7 @@ func (d *Selection) Limit(standard int) int {
 	return d.Options.N
 }
 
-// Blames reports whether [Blame] has made the profile.
+// Blames reports whether blocked time is the only sample type, as in a profile of blame.
 func (d *Selection) Blames() bool {
 	return len(d.Profile.SampleType) == 1 && d.Profile.SampleType[0].Type == TypeBlocked
 }

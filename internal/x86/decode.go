@@ -4,7 +4,7 @@ package x86
 
 import "encoding/binary"
 
-// NoReg stands for a register that an operand has not got.
+// NoReg is the number of a register that an operand does not have.
 const NoReg = 0xff
 
 // Prefixes of an x86-64 instruction, a bit each.
@@ -46,7 +46,7 @@ type Inst struct {
 	Imm     int64
 }
 
-// opsOne and ops0F tell for each opcode what follows it (Intel SDM, tables ):
+// opsOne and ops0F give for each opcode what follows it (Intel SDM, tables ):
 //
 //   - M: ModRM; m, Z: ModRM and an immediate of 8 or 16/32 bits; G: ModRM, immediate if reg is 0 or 1
 //   - b, w, z, r, v: immediates of 8, 16, 16/32, 32, 16/32/64 bits; o: an address; e: enter's

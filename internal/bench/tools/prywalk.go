@@ -22,8 +22,8 @@ type prywalk struct {
 	file  string         // the recording
 	on    time.Time      // last switched on
 	whole time.Duration  // switched on, in all
-	base  sampler.Answer // at the last begin
-	sum   sampler.Answer
+	base  sampler.Counts // at the last begin
+	sum   sampler.Counts
 }
 
 func startPrywalk(ctx context.Context, j *Job) (Session, error) {
@@ -56,11 +56,11 @@ func startPrywalk(ctx context.Context, j *Job) (Session, error) {
 		p.Kill()
 		return nil, err
 	}
-	p.sum, p.spent.Seconds, p.spent.CPU = sampler.Answer{}, 0, 0
+	p.sum, p.spent.Seconds, p.spent.CPU = sampler.Counts{}, 0, 0
 	return p, nil
 }
 
-func (p *prywalk) ask(order string) (got sampler.Answer, err error) {
+func (p *prywalk) ask(order string) (got sampler.Counts, err error) {
 	line, err := p.Say(order)
 	if err == nil {
 		err = json.Unmarshal(line, &got)
@@ -88,9 +88,9 @@ func (p *prywalk) Hold() error {
 	now, err := p.ask("tell")
 	p.spent.End()
 	p.sum.Ticks += now.Ticks - p.base.Ticks
-	p.sum.Missed += now.Missed - p.base.Missed
+	p.sum.MissedTicks += now.MissedTicks - p.base.MissedTicks
 	p.sum.Stops += now.Stops - p.base.Stops
-	p.sum.Calls += now.Calls - p.base.Calls
+	p.sum.Syscalls += now.Syscalls - p.base.Syscalls
 	p.sum.Copied += now.Copied - p.base.Copied
 	if err == nil {
 		_, err = p.ask("hold")
@@ -102,7 +102,7 @@ func (p *prywalk) Hold() error {
 // Finish implements Session.
 func (p *prywalk) Finish() (t Totals, err error) {
 	defer p.Close()
-	t = Totals{Seconds: p.spent.Seconds, CPU: p.spent.CPU, Ticks: p.sum.Ticks, Stops: p.sum.Stops, Calls: p.sum.Calls,
+	t = Totals{Seconds: p.spent.Seconds, CPU: p.spent.CPU, Ticks: p.sum.Ticks, Stops: p.sum.Stops, Calls: p.sum.Syscalls,
 		Copied: p.sum.Copied}
 	before := ProcessCPU(p.PID())
 	t.MemoryMB = PeakMB(p.PID())

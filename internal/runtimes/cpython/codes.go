@@ -17,11 +17,12 @@ type codes struct {
 	head head
 
 	heads heads
-	// ahead are the frames of this walk, whose code is verified together.
-	ahead     []pyFrame
-	aheadRead bool
+	// batch are the frames of this walk, whose code is verified together.
+	batch     []pyFrame
+	batchRead bool
 }
 
+// code is what a code object describes.
 type code struct {
 	managed.Life
 	id         identity
@@ -43,7 +44,7 @@ type identity struct {
 const mostData = 64 << 20
 
 func (c *codes) begin(at int64) {
-	c.ahead, c.aheadRead = nil, false
+	c.batch, c.batchRead = nil, false
 	c.kept.Begin(at)
 }
 
@@ -53,20 +54,20 @@ func (c *code) frame(minor, offset int) managed.Frame {
 	}
 }
 
-// found is the result of resolve.
-type found uint8
+// codeStatus is the result of resolve.
+type codeStatus uint8
 
 const (
-	isFreed found = iota
-	isKnown
+	codeFreed codeStatus = iota
+	codeKnown
 	notCode
 )
 
 // words reads words of one moment.
 type words func(addr uint64) (uint64, bool)
 
-// identify reads the identity of a code object: notCode if there is none, isFreed if it cannot be read.
-func (c *codes) identify(addr uint64, get words) (identity, found) {
+// identify reads the identity of a code object: notCode if there is none, codeFreed if it cannot be read.
+func (c *codes) identify(addr uint64, get words) (identity, codeStatus) {
 	word := func(off int64) (uint64, bool) {
 		v, ok := get(addr + uint64(off&^7))
 		return v >> (off & 7 * 8), ok
@@ -74,7 +75,7 @@ func (c *codes) identify(addr uint64, get words) (identity, found) {
 	typ, ok := word(objectType + int64(c.wider))
 	switch {
 	case !ok:
-		return identity{}, isFreed
+		return identity{}, codeFreed
 	case typ != c.codeType:
 		return identity{}, notCode
 	}
@@ -83,7 +84,7 @@ func (c *codes) identify(addr uint64, get words) (identity, found) {
 	table, ok3 := word(c.codeTable)
 	first, ok4 := word(c.codeFirst)
 	if !ok1 || !ok2 || !ok3 || !ok4 {
-		return identity{}, isFreed
+		return identity{}, codeFreed
 	}
 	id := identity{file: file, name: name, table: table, first: int(int32(first))}
 	if c.codeVersion != 0 {
@@ -92,72 +93,73 @@ func (c *codes) identify(addr uint64, get words) (identity, found) {
 		return id, when(ok)
 	}
 	if name == 0 {
-		return id, isKnown
+		return id, codeKnown
 	}
 	id.hash, ok = get(name + textHash + c.wider)
 	return id, when(ok)
 }
 
-func when(ok bool) found {
+func when(ok bool) codeStatus {
 	if ok {
-		return isKnown
+		return codeKnown
 	}
-	return isFreed
+	return codeFreed
 }
 
 // resolve gives the code object that was proven to be at an address when the sample was taken.
-func (c *codes) resolve(addr uint64) (*code, found) {
-	e, what := c.prove(addr)
+func (c *codes) resolve(addr uint64) (*code, codeStatus) {
+	e, status := c.prove(addr)
 	if e != nil {
 		e.Walked = max(e.Walked, c.sample.At)
 	}
-	return e, what
+	return e, status
 }
 
-func (c *codes) prove(addr uint64) (*code, found) {
+// prove is resolve but for the record of use. Proofs are tried in the order of the package comment.
+func (c *codes) prove(addr uint64) (*code, codeStatus) {
 	at := c.sample.At
 	e := c.kept.At(addr)
-	id, what := c.identify(addr, c.sample.Mem.Word)
+	id, status := c.identify(addr, c.sample.Mem.Word)
 	switch {
-	case what == notCode:
+	case status == notCode:
 		return nil, notCode
-	case what == isKnown: // copied in the stop
+	case status == codeKnown: // copied in the stop
 		if e != nil && e.id == id {
-			return e, isKnown
+			return e, codeKnown
 		}
 		return c.readCode(addr, &id)
 	case e != nil && at != 0 && e.Since <= at && e.Checked >= at:
-		return e, isKnown // verified by another walk
+		return e, codeKnown // verified by another walk
 	case e == nil && !c.isLive():
 		c.kept.Drop(addr) // left out by stops as the former content
-		return nil, isFreed
+		return nil, codeFreed
 	}
-	before := e != nil && at != 0 && e.Since <= at // known before the stop
-	if e != nil && !before && !c.isLive() {
-		return nil, isFreed
+	knownBefore := e != nil && at != 0 && e.Since <= at // known before the stop
+	if e != nil && !knownBefore && !c.isLive() {
+		return nil, codeFreed
 	}
-	id, what, now := c.identifyAgain(addr)
+	id, status, now := c.identifyInBatch(addr)
 	switch {
-	case what == isKnown && e != nil && e.id == id && before: // and unchanged after it
+	case status == codeKnown && e != nil && e.id == id && knownBefore: // and unchanged after it
 		e.Checked = now
-		return e, isKnown
+		return e, codeKnown
 	case !c.isLive():
 		c.kept.Drop(addr)
-		return nil, isFreed
+		return nil, codeFreed
 	}
-	c.used = true
+	c.usedLive = true
 	switch {
-	case what != isKnown:
-		return nil, what
+	case status != codeKnown:
+		return nil, status
 	case e != nil && e.id == id:
 		e.Checked = now
-		return e, isKnown
+		return e, codeKnown
 	}
 	return c.readCode(addr, nil)
 }
 
 // identifyNow is identify of the current memory, in one or two reads.
-func (c *codes) identifyNow(addr uint64) (identity, found) {
+func (c *codes) identifyNow(addr uint64) (identity, codeStatus) {
 	h := &c.head
 	h.at, h.n = addr, 0
 	if l := c.sample.Live; l != nil {
@@ -172,7 +174,7 @@ func (c *codes) headWord(addr uint64) (uint64, bool) {
 	if off := addr - h.at; off < uint64(len(h.b)) && int(off)+8 <= h.n {
 		return binary.LittleEndian.Uint64(h.b[off:]), true
 	}
-	return c.now(addr)
+	return c.currentWord(addr)
 }
 
 type head struct {
@@ -191,7 +193,7 @@ func (c *codes) alive(addr uint64) bool {
 	if c.wider != 0 {
 		return c.aliveFree(addr)
 	}
-	refs, ok := c.now(addr)
+	refs, ok := c.currentWord(addr)
 	if c.minor >= 14 {
 		refs &= 1<<48 - 1
 	}
@@ -201,22 +203,22 @@ func (c *codes) alive(addr uint64) bool {
 // aliveFree is alive for the free-threaded build: a 32-bit count of the owning thread and a shared one above two
 // flag bits, both 0 when freed.
 func (c *codes) aliveFree(addr uint64) bool {
-	own, ok1 := c.now(addr + 8)
-	others, ok2 := c.now(addr + 16)
+	own, ok1 := c.currentWord(addr + 8)
+	others, ok2 := c.currentWord(addr + 16)
 	return ok1 && ok2 && (own>>32 != 0 || int64(others)>>2 > 0)
 }
 
 // readCode reads a code object. want, if not nil, is the identity that it must have.
-func (c *codes) readCode(addr uint64, want *identity) (*code, found) {
-	before := procmem.Now()
-	id, what := c.identifyNow(addr)
-	if what != isKnown || want != nil && id != *want {
-		return nil, isFreed
+func (c *codes) readCode(addr uint64, want *identity) (*code, codeStatus) {
+	readAt := procmem.Now()
+	id, status := c.identifyNow(addr)
+	if status != codeKnown || want != nil && id != *want {
+		return nil, codeFreed
 	}
-	e := &code{id: id, Life: managed.Life{Checked: before}}
+	e := &code{id: id, Life: managed.Life{Checked: readAt}}
 	qual := uint64(0)
 	if c.codeQual != 0 {
-		qual, _ = c.now(addr + uint64(c.codeQual))
+		qual, _ = c.currentWord(addr + uint64(c.codeQual))
 	}
 	var ok1, ok2, ok3 bool
 	if e.name, ok1 = c.readText(qual); !ok1 {
@@ -226,16 +228,16 @@ func (c *codes) readCode(addr uint64, want *identity) (*code, found) {
 	e.table, ok3 = c.readBytes(id.table)
 	// __init__ cleanup runs a code object of the interpreter (3.13).
 	e.shim = id.file == 0 || id.name == 0 || id.first == 0 && addr-c.at+mostData < 2*mostData
-	if again, what := c.identifyNow(addr); what != isKnown || again != id || !e.shim && !(ok1 && ok2 && ok3) {
-		return nil, isFreed
+	if again, status := c.identifyNow(addr); status != codeKnown || again != id || !e.shim && !(ok1 && ok2 && ok3) {
+		return nil, codeFreed
 	}
 	if !c.alive(addr) {
-		return nil, isFreed
+		return nil, codeFreed
 	}
 	e.Since = procmem.Now()
 	e.Walked = e.Since
 	c.kept.Add(addr, e)
-	return e, isKnown
+	return e, codeKnown
 }
 
 // Bounds of reads of one object.

@@ -214,8 +214,8 @@ func (t *taskReader) awaiting(co uint64) (list []managed.Frame, state coState, o
 		case f.state == coOver:
 			return nil, coOver, true
 		}
-		c, what := t.codes.resolve(f.code)
-		if what != isKnown {
+		c, status := t.codes.resolve(f.code)
+		if status != codeKnown {
 			return nil, coUnknown, false
 		}
 		list = append(list, c.frame(t.r.minor, f.offset))

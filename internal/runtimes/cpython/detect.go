@@ -66,7 +66,7 @@ const proofs = 8
 // newRuntime finds and verifies the layout of an interpreter.
 func newRuntime(h managed.Host, m *frames.Module, own span) (*Runtime, error) {
 	r := newParts(&interpreter{module: m, name: m.Name, at: own.start, size: own.end - own.start, host: h})
-	r.folds = ownFile.MatchString(path.Base(m.Name))
+	r.hidesModule = ownFile.MatchString(path.Base(m.Name))
 	codeType, _, ok := h.Symbol(m, symCode)
 	if !ok {
 		return nil, errors.New("it has no symbol " + symCode)

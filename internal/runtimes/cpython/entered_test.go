@@ -64,7 +64,7 @@ func TestARecordThatAnEarlierCallHasLeftIsNotBelieved(t *testing.T) {
 			}
 			r.Begin(&managed.Sample{TID: tid, Regs: regs, Mem: m, At: 1})
 			last := r.runs[len(r.runs)-1]
-			if r.broken || r.wasCut || last.record != outerR || r.frames[last.to-1].at != frame1 {
+			if r.broken || r.incomplete || last.record != outerR || r.frames[last.to-1].at != frame1 {
 				t.Errorf("runs %x of %x", r.runs, r.frames)
 			}
 			if inner := r.frames[0].at; (c.current == frame2) != (inner == frame2) || len(r.frames) > 2 {

@@ -28,11 +28,11 @@ import (
 // gil is the lock of the main interpreter.
 type gil struct {
 	*interpreter
-	threads *threads
-	names   *threadNames
-	at      uint64 // 0: unknown
-	tries   int    // repeated searches
-	sought  int64  // last search, CLOCK_MONOTONIC in ns
+	threads    *threads
+	names      *threadNames
+	at         uint64 // 0: unknown
+	tries      int    // repeated searches
+	lastSearch int64  // last search, CLOCK_MONOTONIC in ns
 }
 
 // Offsets, in bytes.
@@ -51,7 +51,7 @@ const (
 	gilPiece    = 64 << 10
 
 	mostTries   = 30  // after the first
-	soughtAgain = 1e9 // ns
+	searchEvery = 1e9 // ns
 )
 
 // isGIL reports whether b can be the lock. states are the known thread states.
@@ -96,14 +96,14 @@ func (g *gil) find() (found bool) {
 	return len(usual)+len(others) > 0
 }
 
-// seekAgain repeats a failed search, as when the last holder had ended: seconds apart and a limited number of
+// retryFind repeats a failed search, as when the last holder had ended: seconds apart and a limited number of
 // times.
-func (g *gil) seekAgain() (found bool) {
+func (g *gil) retryFind() (found bool) {
 	now := procmem.Now()
-	if g.at != 0 || g.wider != 0 || g.tries == mostTries || now-g.sought < soughtAgain {
+	if g.at != 0 || g.wider != 0 || g.tries == mostTries || now-g.lastSearch < searchEvery {
 		return false
 	}
-	g.tries, g.sought = g.tries+1, now
+	g.tries, g.lastSearch = g.tries+1, now
 	g.find()
 	return g.at != 0
 }

@@ -32,7 +32,7 @@ func withGIL(size int, parts map[int][]byte) (*Runtime, *image) {
 	r := newParts(&interpreter{layout: layouts[12], at: gilBase, size: uint64(size), host: m})
 	r.threads.list = []thread{{at: gilState, id: 1, native: 41}, {at: gilOther, id: 2, native: 42}}
 	r.threads.read = 1 << 62 // still valid
-	r.names.named, r.names.names = 1<<62, map[uint64]string{41: "MainThread"}
+	r.names.allReadAt, r.names.names = 1<<62, map[uint64]string{41: "MainThread"}
 	return r, m
 }
 
@@ -133,7 +133,7 @@ func TestALockThatWasNotFoundIsSoughtAgain(t *testing.T) {
 	if w, ok := r.Waiting(sleeper); ok {
 		t.Errorf("it was sought twice at once: %+v", w)
 	}
-	r.gil.sought -= soughtAgain
+	r.gil.lastSearch -= searchEvery
 	if w, ok := r.Waiting(sleeper); !ok || w.Owner != 41 {
 		t.Errorf("sought again: %+v, %v", w, ok)
 	}

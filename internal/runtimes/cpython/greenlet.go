@@ -21,11 +21,11 @@ var greenletFirst = []string{
 // greenletFile is the prefix of the name of greenlet's file.
 const greenletFile = "_greenlet."
 
-// firsts are functions without a caller, by addresses of their file.
-type firsts []span
+// greenletEntries are functions without a caller, by addresses of their file.
+type greenletEntries []span
 
 // Rule implements [frames.RuleSource].
-func (f firsts) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
+func (f greenletEntries) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	at := q.PC
 	if q.Caller {
 		at--
@@ -44,7 +44,7 @@ func endGreenlets(h managed.Host) {
 		if !maybePython(m) || !strings.HasPrefix(path.Base(m.Name), greenletFile) || endsGreenlets(m) {
 			continue
 		}
-		var ends firsts
+		var ends greenletEntries
 		for _, s := range h.Own(m, greenletFirst...) {
 			if s.Function && s.Size > 0 {
 				ends = append(ends, span{s.Addr - m.Bias, s.Addr - m.Bias + s.Size})
@@ -61,6 +61,6 @@ func endsGreenlets(m *frames.Module) bool {
 	if len(m.Sources) == 0 {
 		return false
 	}
-	_, is := m.Sources[0].(firsts)
+	_, is := m.Sources[0].(greenletEntries)
 	return is
 }

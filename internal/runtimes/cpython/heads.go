@@ -15,63 +15,63 @@ import (
 // Known code objects are verified after each stop, once for all observations that are walked together. The first
 // request of a walk reads all heads in one call, and before 3.12 the hashes of their names.
 
-// mostAgain bounds the code objects that are read together in a walk.
-const mostAgain = 2 * procmem.MaxParts
+// maxBatch bounds the code objects that are read together in a walk.
+const maxBatch = 2 * procmem.MaxParts
 
 // heads are the heads of code objects that were read for a walk.
 type heads struct {
-	moment int64 // before the read, CLOCK_MONOTONIC in ns
-	n      int
-	at     [mostAgain]uint64
-	bytes  [mostAgain]head
-	hashAt [mostAgain]uint64 // 0: not read
-	hash   [mostAgain][8]byte
-	parts  [mostAgain]frames.Region
-	now    int // the requested one
+	readAt  int64 // before the read, CLOCK_MONOTONIC in ns
+	n       int
+	at      [maxBatch]uint64
+	bytes   [maxBatch]head
+	hashAt  [maxBatch]uint64 // 0: not read
+	hash    [maxBatch][8]byte
+	parts   [maxBatch]frames.Region
+	current int // the requested one
 }
 
-// identifyAgain is [Runtime.identifyNow] for known code. at is a moment at which it was there.
-func (c *codes) identifyAgain(addr uint64) (id identity, what found, at int64) {
+// identifyInBatch is [Runtime.identifyNow] for known code. at is a moment at which it was there.
+func (c *codes) identifyInBatch(addr uint64) (id identity, status codeStatus, at int64) {
 	h := &c.heads
-	if !c.aheadRead {
-		c.aheadRead = true
+	if !c.batchRead {
+		c.batchRead = true
 		c.readHeads()
 	}
 	for i := range h.n {
 		if h.at[i] == addr {
-			h.now = i
-			id, what = c.identify(addr, c.againWord)
-			return id, what, h.moment
+			h.current = i
+			id, status = c.identify(addr, c.againWord)
+			return id, status, h.readAt
 		}
 	}
 	at = procmem.Now()
-	id, what = c.identifyNow(addr)
-	return id, what, at
+	id, status = c.identifyNow(addr)
+	return id, status, at
 }
 
 func (c *codes) againWord(addr uint64) (uint64, bool) {
 	h := &c.heads
-	b := &h.bytes[h.now]
+	b := &h.bytes[h.current]
 	switch off := addr - b.at; {
 	case off < uint64(len(b.b)) && int(off)+8 <= b.n:
 		return binary.LittleEndian.Uint64(b.b[off:]), true
-	case addr != 0 && addr == h.hashAt[h.now]:
-		return binary.LittleEndian.Uint64(h.hash[h.now][:]), true
+	case addr != 0 && addr == h.hashAt[h.current]:
+		return binary.LittleEndian.Uint64(h.hash[h.current][:]), true
 	}
-	return c.now(addr)
+	return c.currentWord(addr)
 }
 
 // readHeads reads the heads of this walk's code objects that were not verified since the sample.
 func (c *codes) readHeads() {
 	h := &c.heads
-	h.n, h.moment = 0, procmem.Now()
+	h.n, h.readAt = 0, procmem.Now()
 	gather, ok := c.host.(managed.Gatherer)
 	if !ok || c.sample.Live == nil {
 		return
 	}
 	size := min(int(c.codeHead), len(head{}.b))
-	for i := range c.ahead {
-		addr := c.ahead[i].code
+	for i := range c.batch {
+		addr := c.batch[i].code
 		e := c.kept.At(addr)
 		if e == nil || c.sample.At != 0 && e.Checked >= c.sample.At || h.has(addr) {
 			continue
@@ -80,7 +80,7 @@ func (c *codes) readHeads() {
 		b := &h.bytes[h.n]
 		b.at, b.n = addr, size
 		h.parts[h.n] = frames.Region{Addr: addr, Bytes: b.b[:size]}
-		if h.n++; h.n == mostAgain {
+		if h.n++; h.n == maxBatch {
 			break
 		}
 	}

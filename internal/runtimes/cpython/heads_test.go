@@ -50,12 +50,12 @@ func TestCodeIsSeenAgainTogether(t *testing.T) {
 			if r.codeVersion != 0 {
 				put(object+uint64(r.codeVersion)&^7, 1000*(i+1)<<(8*(uint64(r.codeVersion)&7)))
 			}
-			id, what, _ := r.codes.identifyAgain(object)
-			if what != isKnown {
+			id, what, _ := r.codes.identifyInBatch(object)
+			if what != codeKnown {
 				t.Fatalf("3.%d: what is there is no code", minor)
 			}
 			r.codes.kept.Add(object, &code{id: id, Life: managed.Life{Since: at - 1}})
-			r.codes.ahead = append(r.codes.ahead, pyFrame{code: object})
+			r.codes.batch = append(r.codes.batch, pyFrame{code: object})
 		}
 		changed := uint64(5 * apart)
 		if r.codeVersion != 0 {
@@ -63,10 +63,10 @@ func TestCodeIsSeenAgainTogether(t *testing.T) {
 		} else {
 			put(changed+apart*n+textHash, 1) // another name at the same address
 		}
-		g.single, g.together, r.codes.aheadRead = 0, 0, false
-		for _, f := range r.codes.ahead {
+		g.single, g.together, r.codes.batchRead = 0, 0, false
+		for _, f := range r.codes.batch {
 			c, what := r.codes.resolve(f.code)
-			if gone := f.code == changed; (what == isFreed) != gone || (c == nil) != gone {
+			if gone := f.code == changed; (what == codeFreed) != gone || (c == nil) != gone {
 				t.Errorf("3.%d: %#x: %v, %d", minor, f.code, c, what)
 			} else if c != nil && c.Walked != r.view.sample.At {
 				t.Errorf("3.%d: %#x was met at %d, not at %d", minor, f.code, c.Walked, r.view.sample.At)
@@ -85,7 +85,7 @@ func TestCodeIsSeenAgainTogether(t *testing.T) {
 		put(again+uint64(r.codeVersion)&^7, 5)
 		put(again+apart*n+textHash, 5)
 		r.Begin(&managed.Sample{Mem: &frames.Snapshot{}, Live: g, Regs: &frames.Regs{}})
-		if id, what, _ := r.codes.identifyAgain(again); what == isKnown && id == old {
+		if id, what, _ := r.codes.identifyInBatch(again); what == codeKnown && id == old {
 			t.Errorf("3.%d: what another walk has read is taken for what is there now", minor)
 		}
 	}

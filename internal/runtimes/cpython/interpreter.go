@@ -13,13 +13,13 @@ import (
 type interpreter struct {
 	layout
 	types
-	version  string
-	module   *frames.Module
-	name     string
-	folds    bool   // all of its code is the interpreter's, not that of an embedding program
-	at, size uint64 // _PyRuntime
-	loop     []span // before 3.11
-	host     managed.Host
+	version     string
+	module      *frames.Module
+	name        string
+	hidesModule bool   // all of its code is the interpreter's, not that of an embedding program
+	at, size    uint64 // _PyRuntime
+	loop        []span // before 3.11
+	host        managed.Host
 }
 
 // types are the addresses of types of objects; 0: unknown.

@@ -17,7 +17,7 @@ func TestWhatWasLeftOutIsCopiedOnceItIsRunAsCode(t *testing.T) {
 		t.Fatal("it is copied in each stop")
 	}
 	r.view.begin(&managed.Sample{Mem: &frames.Snapshot{}, At: 1})
-	if c, what := r.codes.resolve(addr); c != nil || what != isFreed || r.codes.kept.Known.Has(addr) {
+	if c, what := r.codes.resolve(addr); c != nil || what != codeFreed || r.codes.kept.Known.Has(addr) {
 		t.Errorf("%v, %d, left out: %v", c, what, r.codes.kept.Known.Has(addr))
 	}
 }

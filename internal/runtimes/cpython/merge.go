@@ -15,27 +15,27 @@ const (
 // merge assigns the interpreter's frames of a walk to its native frames.
 type merge struct {
 	*chain
-	slots      slots
-	next       int         // innermost run without a native frame
-	loops      []loopFrame // native frames of the loop so far, before 3.11
-	unfinished bool        // the native walk may have ended before its root
-	guessed    bool        // a frame object was searched anywhere in its native frame
+	slots            slots
+	nextRun          int         // innermost run without a native frame
+	loops            []loopFrame // native frames of the loop so far, before 3.11
+	unfinished       bool        // the native walk may have ended before its root
+	searchedAnywhere bool        // a frame object was searched anywhere in its native frame
 }
 
 func (w *merge) begin() {
 	w.read()
-	w.next, w.loops, w.unfinished, w.guessed = 0, w.loops[:0], false, false
+	w.nextRun, w.loops, w.unfinished, w.searchedAnywhere = 0, w.loops[:0], false, false
 }
 
 // Native implements [managed.Namer]. In a thread that runs Python code all interpreter code is hidden.
 func (w *merge) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
-	refs, instead = w.runsHere(f, cfa, out)
-	lost := w.wasCut && w.next == len(w.runs) // callers of the remaining native frames are unknown
-	return refs, instead || w.folds && len(w.runs) > 0 && w.owns(f.Module) && !lost
+	refs, instead = w.appendRuns(f, cfa, out)
+	lost := w.incomplete && w.nextRun == len(w.runs) // callers of the remaining native frames are unknown
+	return refs, instead || w.hidesModule && len(w.runs) > 0 && w.owns(f.Module) && !lost
 }
 
-// runsHere is Native for the Python frames that a native frame runs; instead reports whether there are any.
-func (w *merge) runsHere(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
+// appendRuns is Native for the Python frames that a native frame runs; instead reports whether there are any.
+func (w *merge) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
 	if w.unfinished = cfa == 0; w.unfinished || w.broken || f.SP == 0 || cfa == managed.Outermost {
 		return out, false
 	}
@@ -44,15 +44,15 @@ func (w *merge) runsHere(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (r
 	}
 	if c := w.entering; c >= f.SP && c < cfa && w.minor == 12 {
 		w.entering = 0
-		if w.next == 0 && (len(w.runs) == 0 || w.runs[0].record < f.SP || w.runs[0].record >= cfa) {
+		if w.nextRun == 0 && (len(w.runs) == 0 || w.runs[0].record < f.SP || w.runs[0].record >= cfa) {
 			// The loop was just entered: the frame of its _PyCFrame is not yet its own.
 			w.chainFrom(w.word(c + uint64(w.cframePrev)))
 			return out, false
 		}
 	}
-	for w.next < len(w.runs) && w.runs[w.next].record >= f.SP && w.runs[w.next].record < cfa {
-		out = w.appendRun(&w.runs[w.next], out)
-		w.next++
+	for w.nextRun < len(w.runs) && w.runs[w.nextRun].record >= f.SP && w.runs[w.nextRun].record < cfa {
+		out = w.appendRun(&w.runs[w.nextRun], out)
+		w.nextRun++
 		instead = true
 	}
 	return out, instead
@@ -70,14 +70,14 @@ func (w *merge) objectsFrame(f *frames.Frame, cfa frames.Addr, out []managed.Ref
 		from = w.loops[len(w.loops)-1].cfa
 	}
 	w.loops = append(w.loops, loopFrame{f.SP, cfa})
-	if w.next == len(w.runs) {
-		w.broken = !first && !w.wasCut && !w.shared
+	if w.nextRun == len(w.runs) {
+		w.broken = !first && !w.incomplete && !w.shared
 		return out, false
 	}
-	run := &w.runs[w.next]
+	run := &w.runs[w.nextRun]
 	switch {
 	case w.runsObject(run.record, from, f.SP, cfa):
-		w.next++
+		w.nextRun++
 		return w.appendRun(run, out), true
 	case !first: // the innermost may be in its prologue or epilogue
 		w.broken = true
@@ -91,15 +91,15 @@ func (w *merge) runsObject(object, from, sp, cfa uint64) bool {
 	if keeps, known := w.slots.keeps(object, cfa, w.sample.Mem.Word); known {
 		return keeps
 	}
-	w.guessed = true
-	return w.keeps(object, from, sp, cfa) || len(w.loops) == 1 && w.inRegs(object)
+	w.searchedAnywhere = true
+	return w.hasOnStack(object, from, sp, cfa) || len(w.loops) == 1 && w.inRegs(object)
 }
 
 // mostKept bounds the search for a saved register below a frame of the loop, in bytes.
 const mostKept = 8 << 10
 
-// keeps reports whether a word lies in a native frame or in those that it called.
-func (w *merge) keeps(word, from, sp, cfa uint64) bool {
+// hasOnStack reports whether a word lies in a native frame or in those that it called.
+func (w *merge) hasOnStack(word, from, sp, cfa uint64) bool {
 	mem := w.sample.Mem
 	if from > sp || sp-from > mostKept {
 		from = sp - min(sp, mostKept)
@@ -128,16 +128,16 @@ func (w *merge) inRegs(word uint64) bool {
 }
 
 func (w *merge) appendRun(run *run, out []managed.Ref) []managed.Ref {
-	w.codes.ahead = w.frames
+	w.codes.batch = w.frames
 	for i := range w.frames[run.from:run.to] {
 		f := &w.frames[run.from+i]
-		switch c, what := w.codes.resolve(f.code); what {
+		switch c, status := w.codes.resolve(f.code); status {
 		case notCode:
 			w.broken = true
 			return out
-		case isFreed:
+		case codeFreed:
 			out = append(out, managed.Ref{Kind: kindFreed})
-		case isKnown:
+		case codeKnown:
 			if !c.shim {
 				out = append(out, managed.Ref{Object: f.code, Position: uint64(uint32(f.offset)), Cookie: c.Serial, Kind: kindCode})
 			}
@@ -148,15 +148,15 @@ func (w *merge) appendRun(run *run, out []managed.Ref) []managed.Ref {
 
 // End implements [managed.Namer].
 func (w *merge) End() managed.Health {
-	if len(w.loops) > 0 && !w.unfinished && !w.wasCut && !w.shared {
+	if len(w.loops) > 0 && !w.unfinished && !w.incomplete && !w.shared {
 		w.slots.learn(w.loops, w.runs, w.sample.Mem.Word)
 	}
 	switch {
-	case w.unfinished && w.guessed: // only the outer end shows whether each has its own
+	case w.unfinished && w.searchedAnywhere: // only the outer end shows whether each has its own
 		return managed.Broken
-	case w.broken, w.used && !w.sample.Live.Unchanged():
+	case w.broken, w.usedLive && !w.sample.Live.Unchanged():
 		return managed.Broken
-	case w.next < len(w.runs) && !w.unfinished:
+	case w.nextRun < len(w.runs) && !w.unfinished:
 		if w.minor <= 10 { // a native frame of the loop was not recognized
 			return managed.Broken
 		}

@@ -88,7 +88,7 @@ func (r *Runtime) Waiting(s *managed.Sleeper) (managed.Wait, bool) {
 	if w, ok := r.locks.waiting(s); ok {
 		return w, true
 	}
-	if r.gil.seekAgain() {
+	if r.gil.retryFind() {
 		r.makePlan()
 	}
 	return r.gil.waiting(s)

@@ -11,9 +11,9 @@ type slots map[uint64]*slot // by the return address of the loop's frame
 
 // slot is the state of one call site.
 type slot struct {
-	offsets []uint64 // below the CFA; valid in all frames so far
-	frames  int      // number of frames
-	none    bool     // no offset fits
+	offsets  []uint64 // below the CFA; valid in all frames so far
+	frames   int      // number of frames
+	noneFits bool
 }
 
 const (
@@ -53,7 +53,7 @@ func (s *slots) learn(native []loopFrame, objects []run, word words) {
 }
 
 func (s *slot) learn(f *loopFrame, object uint64, word words) {
-	if s.none {
+	if s.noneFits {
 		return
 	}
 	holds := func(off uint64) bool {
@@ -70,7 +70,7 @@ func (s *slot) learn(f *loopFrame, object uint64, word words) {
 		s.offsets = slices.DeleteFunc(s.offsets, func(off uint64) bool { return off > f.cfa-f.sp || !holds(off) })
 	}
 	s.frames++
-	s.none = len(s.offsets) == 0
+	s.noneFits = len(s.offsets) == 0
 }
 
 // keeps reports whether a native frame of the loop stores the object in its slot; known is false if the slot is
@@ -78,7 +78,7 @@ func (s *slot) learn(f *loopFrame, object uint64, word words) {
 func (s slots) keeps(object, cfa uint64, word words) (keeps, known bool) {
 	back, ok := word(cfa - 8)
 	at := s[back]
-	if !ok || at == nil || at.none || at.frames < enoughFrames {
+	if !ok || at == nil || at.noneFits || at.frames < enoughFrames {
 		return false, false
 	}
 	for _, off := range at.offsets { // further ones may have matched by chance

@@ -28,8 +28,8 @@ func (r *Runtime) taskReader() *taskReader {
 // begin begins the walk that task names are read with.
 func (r *Runtime) begin(t *taskReader, w managed.Watch) {
 	t.watch = w
-	r.view.begin(&managed.Sample{Mem: nothing{}, Live: t})
-	r.codes.ahead, r.codes.aheadRead = nil, false
+	r.view.begin(&managed.Sample{Mem: emptyMemory{}, Live: t})
+	r.codes.batch, r.codes.batchRead = nil, false
 }
 
 // TaskPlaces implements [managed.TaskLister].
@@ -38,7 +38,7 @@ func (r *Runtime) TaskPlaces() []uint64 {
 		return nil
 	}
 	r.begin(r.followed, nil)
-	return r.followed.all()
+	return r.followed.allTasks()
 }
 
 // TaskAt implements [managed.TaskLister].
@@ -47,9 +47,9 @@ func (r *Runtime) TaskAt(place uint64, w managed.Watch) (managed.Task, bool) {
 		return managed.Task{}, true
 	}
 	r.begin(r.followed, w)
-	task, _, what := r.followed.read(place)
-	if what != taskKnown {
-		return managed.Task{}, what == taskOver
+	task, _, status := r.followed.read(place)
+	if status != taskKnown {
+		return managed.Task{}, status == taskOver
 	}
 	return task, true
 }

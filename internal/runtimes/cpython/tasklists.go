@@ -4,25 +4,25 @@ package cpython
 
 import "encoding/binary"
 
-// all gives the addresses of possible tasks.
-func (t *taskReader) all() (list []uint64) {
+// allTasks gives the addresses of possible tasks.
+func (t *taskReader) allTasks() (list []uint64) {
 	if t.offsets.Task.Node == 0 {
-		return t.ofSets()
+		return t.tasksOfSets()
 	}
 	r := t.r
 	for i := range t.threads.list {
-		list = t.ofList(list, t.threads.list[i].at+t.offsets.Thread.Head)
+		list = t.appendList(list, t.threads.list[i].at+t.offsets.Thread.Head)
 	}
 	interp := r.read64(r.at + uint64(r.runtimeInterps))
 	for n := 0; interp != 0 && n < mostInterps; n++ {
-		list = t.ofList(list, interp+t.offsets.Interpreter.Head)
+		list = t.appendList(list, interp+t.offsets.Interpreter.Head)
 		interp = r.read64(interp + uint64(r.interpNext))
 	}
 	return list
 }
 
-// ofList adds the tasks of a circular list.
-func (t *taskReader) ofList(list []uint64, head uint64) []uint64 {
+// appendList adds the tasks of a circular list.
+func (t *taskReader) appendList(list []uint64, head uint64) []uint64 {
 	for at := t.r.read64(head); at != 0 && at != head && len(list) < mostListed; at = t.r.read64(at) {
 		task := at - t.offsets.Task.Node
 		if !t.isTask(task) { // changed meanwhile
@@ -33,8 +33,8 @@ func (t *taskReader) ofList(list []uint64, head uint64) []uint64 {
 	return list
 }
 
-// ofSets gives the tasks of the sets before 3.14.
-func (t *taskReader) ofSets() (list []uint64) {
+// tasksOfSets gives the tasks of the sets before 3.14.
+func (t *taskReader) tasksOfSets() (list []uint64) {
 	module := t.o.get(t.o.entries(t.threads.modules()), "asyncio.tasks")
 	if !t.o.is(module, t.r.moduleType) {
 		return nil

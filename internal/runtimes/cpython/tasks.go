@@ -122,12 +122,12 @@ func (r *Runtime) Coroutines(w managed.Watch) (list managed.TaskList) {
 func (t *taskReader) list() (list managed.TaskList) {
 	var places []uint64
 	awaited := map[uint64][]string{} // by awaiting task
-	for _, at := range t.all() {
+	for _, at := range t.allTasks() {
 		if len(list.Tasks) == managed.MostTasks {
 			list.More++
 			continue
 		}
-		switch task, by, what := t.read(at); what {
+		switch task, by, status := t.read(at); status {
 		case taskKnown:
 			list.Tasks, places = append(list.Tasks, task), append(places, at)
 			for _, at := range by {
@@ -145,14 +145,14 @@ func (t *taskReader) list() (list managed.TaskList) {
 	return list
 }
 
-// nothing is an empty copy.
-type nothing struct{}
+// emptyMemory is an empty copy.
+type emptyMemory struct{}
 
 // Word implements [frames.Memory].
-func (nothing) Word(uint64) (uint64, bool) { return 0, false }
+func (emptyMemory) Word(uint64) (uint64, bool) { return 0, false }
 
 // Cut implements [frames.Memory].
-func (nothing) Cut(uint64) bool { return false }
+func (emptyMemory) Cut(uint64) bool { return false }
 
 // taskReader reads the tasks of a process. It implements [managed.Live] for names.
 type taskReader struct {
@@ -171,33 +171,33 @@ func (t *taskReader) Read(addr uint64, b []byte) int { return t.r.host.Read(addr
 // Unchanged implements [managed.Live]: readers of a task check that themselves.
 func (t *taskReader) Unchanged() bool { return true }
 
-// taskFound is the result of reading a task.
-type taskFound uint8
+// taskStatus is the result of reading a task.
+type taskStatus uint8
 
 const (
-	taskOver taskFound = iota
+	taskOver taskStatus = iota
 	taskKnown
 	taskChanges
 )
 
 // read reads a task: once while no thread could change it, or twice with the same result. by are the tasks that
 // wait for it.
-func (t *taskReader) read(at uint64) (task managed.Task, by []uint64, what taskFound) {
+func (t *taskReader) read(at uint64) (task managed.Task, by []uint64, status taskStatus) {
 	var last managed.Task
 	had := false
 	for range taskTries {
 		still := t.watch.Mark(t.tids)
-		if task, by, what = t.once(at); what == taskOver { // it never restarts
-			return task, by, what
+		if task, by, status = t.readOnce(at); status == taskOver { // it never restarts
+			return task, by, status
 		}
 		if still && t.watch.Slept() {
 			task.Proven = true
-			return task, by, what
+			return task, by, status
 		}
-		if had && what == taskKnown && sameTask(&last, &task) {
-			return task, by, what
+		if had && status == taskKnown && sameTask(&last, &task) {
+			return task, by, status
 		}
-		if had = what == taskKnown; had {
+		if had = status == taskKnown; had {
 			last = task
 		}
 	}
@@ -209,8 +209,8 @@ func sameTask(a, b *managed.Task) bool {
 		slices.Equal(a.Frames, b.Frames)
 }
 
-// once reads a task's current state.
-func (t *taskReader) once(at uint64) (task managed.Task, by []uint64, what taskFound) {
+// readOnce reads a task's current state.
+func (t *taskReader) readOnce(at uint64) (task managed.Task, by []uint64, status taskStatus) {
 	r := t.r
 	if !t.isTask(at) || !t.codes.alive(at) {
 		return task, nil, taskOver

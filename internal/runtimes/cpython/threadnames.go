@@ -9,31 +9,31 @@ import (
 // threadNames has the names of the threading module.
 type threadNames struct {
 	*interpreter
-	threads *threads
-	names   map[uint64]string // by kernel thread ID
-	named   int64             // last full reading, CLOCK_MONOTONIC in ns
-	sought  int64             // last reading of missing names or of all
-	active  uint64            // threading._active: dict of threads by pthread_self
+	threads   *threads
+	names     map[uint64]string // by kernel thread ID
+	allReadAt int64             // last full reading, CLOCK_MONOTONIC in ns
+	readAt    int64             // last reading of missing names or of all
+	active    uint64            // threading._active: dict of threads by pthread_self
 }
 
-// namesAgain is how long names stay valid, in ns. Missing names are read after [readAgain].
-const namesAgain = 500e6
+// namesValidFor is how long names stay valid, in ns. Missing names are read after [rereadThreadsAfter].
+const namesValidFor = 500e6
 
-func (n *threadNames) forget() { n.names, n.named, n.sought, n.active = nil, 0, 0, 0 }
+func (n *threadNames) forget() { n.names, n.allReadAt, n.readAt, n.active = nil, 0, 0, 0 }
 
 // of gives the name of a thread in the threading module.
 func (n *threadNames) of(tid int) (string, bool) {
 	name, ok := n.names[uint64(tid)]
-	all := procmem.Now()-n.named >= namesAgain
-	if !all && (ok || procmem.Now()-n.sought < readAgain) {
+	all := procmem.Now()-n.allReadAt >= namesValidFor
+	if !all && (ok || procmem.Now()-n.readAt < rereadThreadsAfter) {
 		return name, ok
 	}
 	if all {
 		n.names = map[uint64]string{}
 	}
 	n.readNames()
-	if n.sought = procmem.Now(); all {
-		n.named = n.sought
+	if n.readAt = procmem.Now(); all {
+		n.allReadAt = n.readAt
 	}
 	name, ok = n.names[uint64(tid)]
 	return name, ok

@@ -21,19 +21,19 @@ type threads struct {
 }
 
 type thread struct {
-	at     uint64
-	id     uint64 // pthread_self
-	native uint64 // kernel thread ID, 0: unknown
-	says   uint64 // ID in the state if it is another process's thread; else 0
-	idle   bool   // it had no frames: of a thread's several states, one per interpreter, another one runs
-	shared bool   // the thread has several states
-	first  uint64 // innermost _PyCFrame, on the stack of the thread that runs it (3.11, 3.12)
+	at          uint64
+	id          uint64 // pthread_self
+	native      uint64 // kernel thread ID, 0: unknown
+	recordedID  uint64 // ID in the state if it is another process's thread; else 0
+	idle        bool   // it had no frames: of a thread's several states, one per interpreter, another one runs
+	shared      bool   // the thread has several states
+	firstCFrame uint64 // innermost _PyCFrame, on the stack of the thread that runs it (3.11, 3.12)
 }
 
 const (
-	mostInterps = 1 << 10
-	mostThreads = 1 << 15
-	readAgain   = 15e6 // ns between readings for an unknown thread
+	mostInterps        = 1 << 10
+	mostThreads        = 1 << 15
+	rereadThreadsAfter = 15e6 // ns between readings for an unknown thread
 )
 
 func (t *threads) forget() { *t = threads{interpreter: t.interpreter} }
@@ -52,15 +52,15 @@ func (t *threads) readThreads() bool {
 		t.head = interp + uint64(t.interpThreads) // the main interpreter is the oldest, last in the list
 		interp = t.read64(interp + uint64(t.interpNext))
 		if interp == 0 && n > 0 {
-			t.share()
-			t.lend()
+			t.markShared()
+			t.markBorrowed()
 		}
 	}
 	return len(t.list) > 0
 }
 
-// meet adds an observed thread until the list is read again, in place of one with the same ID.
-func (t *threads) meet(th thread) {
+// addObserved adds an observed thread until the list is read again, in place of one with the same ID.
+func (t *threads) addObserved(th thread) {
 	for i := range t.list {
 		if t.list[i].native == th.native {
 			if !t.list[i].shared {
@@ -74,8 +74,8 @@ func (t *threads) meet(th thread) {
 	}
 }
 
-// share marks the states of threads that have several.
-func (t *threads) share() {
+// markShared marks the states of threads that have several.
+func (t *threads) markShared() {
 	first := make(map[uint64]int, len(t.list))
 	for i := range t.list {
 		th := &t.list[i]
@@ -87,17 +87,17 @@ func (t *threads) share() {
 	}
 }
 
-// lend marks states as idle that another thread has borrowed to run code of a sub-interpreter: the one whose stack
-// has the state's innermost _PyCFrame. pthread_self lies above the stack, except for the main thread.
-func (t *threads) lend() {
+// markBorrowed marks states as idle that another thread has borrowed to run code of a sub-interpreter: the one whose
+// stack has the state's innermost _PyCFrame. pthread_self lies above the stack, except for the main thread.
+func (t *threads) markBorrowed() {
 	for i := range t.list {
 		th := &t.list[i]
-		if !th.shared || th.idle || th.first == 0 {
+		if !th.shared || th.idle || th.firstCFrame == 0 {
 			continue
 		}
 		owner := t.main
 		for j, above := 0, uint64(1<<64-1); j < len(t.list); j++ {
-			if id := t.list[j].id; id > th.first && id < above {
+			if id := t.list[j].id; id > th.firstCFrame && id < above {
 				owner, above = id, id
 			}
 		}
@@ -114,12 +114,12 @@ func (t *threads) readInterp(interp uint64) bool {
 		}
 		th := thread{at: at, id: word(t.threadID), idle: t.isIdle(at, word(t.threadFrame))}
 		if t.cframe {
-			th.first = word(t.threadFrame)
+			th.firstCFrame = word(t.threadFrame)
 		}
 		if t.threadNative != 0 {
 			th.native = word(t.threadNative)
-			if f := &t.forked; f.says != 0 && th.native == f.says && th.id == f.id {
-				th.native, th.says = f.native, f.says
+			if f := &t.forked; f.recordedID != 0 && th.native == f.recordedID && th.id == f.id {
+				th.native, th.recordedID = f.native, f.recordedID
 			}
 		} else if t.host.Arch() == frames.X86_64 {
 			th.native = t.read64(th.id+pthreadTID) & (1<<32 - 1)
@@ -135,7 +135,7 @@ const pthreadTID = 720
 
 // anchor gives the state of a thread, and reads the list again if it is missing.
 func (t *threads) anchor(tid int, pthread uint64) (uint64, bool) {
-	old := procmem.Now()-t.read >= readAgain
+	old := procmem.Now()-t.read >= rereadThreadsAfter
 	if th := t.find(tid, pthread, 0); th != nil && !(th.shared && old) {
 		return th.at, true
 	}
@@ -160,10 +160,10 @@ func (t *threads) findForked(tid int, pthread uint64) *thread {
 	}
 	for i := range t.list {
 		th := &t.list[i]
-		if pthread != 0 && th.id != pthread || th.says != 0 || t.read64(th.id+pthreadTID)&(1<<32-1) != uint64(tid) {
+		if pthread != 0 && th.id != pthread || th.recordedID != 0 || t.read64(th.id+pthreadTID)&(1<<32-1) != uint64(tid) {
 			continue
 		}
-		th.native, th.says = uint64(tid), th.native
+		th.native, th.recordedID = uint64(tid), th.native
 		t.forked = *th
 		return th
 	}
@@ -173,7 +173,7 @@ func (t *threads) findForked(tid int, pthread uint64) *thread {
 // find gives the state of a thread by kernel ID, by pthread_self, or by its stack, above which pthread_self lies:
 // a guess that the merge checks. Of several states it is the first with frames, that of the newest interpreter.
 func (t *threads) find(tid int, pthread, sp uint64) *thread {
-	var near, idle *thread
+	var nearest, idle *thread
 	for i := range t.list {
 		th := &t.list[i]
 		switch {
@@ -186,8 +186,8 @@ func (t *threads) find(tid int, pthread, sp uint64) *thread {
 				idle = th
 			}
 		case t.threadNative != 0, pthread != 0:
-		case th.id > sp && sp != 0 && th.id-sp < mostStack && (near == nil || th.id < near.id):
-			near = th
+		case th.id > sp && sp != 0 && th.id-sp < mostStack && (nearest == nil || th.id < nearest.id):
+			nearest = th
 		}
 	}
 	if idle != nil {
@@ -195,11 +195,11 @@ func (t *threads) find(tid int, pthread, sp uint64) *thread {
 	}
 	for i := range t.list {
 		// No pthread_self lies above the main thread's stack.
-		if th := &t.list[i]; near == nil && pthread == 0 && sp != 0 && th.id == t.main {
+		if th := &t.list[i]; nearest == nil && pthread == 0 && sp != 0 && th.id == t.main {
 			return th
 		}
 	}
-	return near
+	return nearest
 }
 
 // mostStack bounds a thread's stack in the search by stack, in bytes.
@@ -213,7 +213,7 @@ func (t *threads) threadAt(state uint64) *thread {
 				return th
 			}
 		}
-		if procmem.Now()-t.read < readAgain {
+		if procmem.Now()-t.read < rereadThreadsAfter {
 			break
 		}
 		t.readThreads()

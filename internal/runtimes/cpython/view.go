@@ -10,15 +10,15 @@ import (
 
 // view reads memory as of the sample: the copy, and the live process if the thread has slept since.
 type view struct {
-	sample *managed.Sample
-	asked  bool
-	live   bool
-	used   bool // uncopied memory was read: the thread must sleep until the walk ends
-	pages  managed.LivePages
+	sample    *managed.Sample
+	liveAsked bool
+	live      bool
+	usedLive  bool // uncopied memory was read: the thread must sleep until the walk ends
+	pages     managed.LivePages
 }
 
 func (v *view) begin(s *managed.Sample) {
-	v.sample, v.asked, v.live, v.used = s, false, false, false
+	v.sample, v.liveAsked, v.live, v.usedLive = s, false, false, false
 	v.pages.Reset()
 }
 
@@ -29,7 +29,7 @@ func (v *view) get(addr uint64) (uint64, bool) {
 	if addr < 1<<12 || !v.isLive() {
 		return 0, false
 	}
-	v.used = true
+	v.usedLive = true
 	return v.pages.Word(v.sample.Live, addr)
 }
 
@@ -53,8 +53,8 @@ func (v *view) has(addr uint64) bool {
 	return ok
 }
 
-// now gives a word of current memory.
-func (v *view) now(addr uint64) (uint64, bool) {
+// currentWord gives a word of current memory.
+func (v *view) currentWord(addr uint64) (uint64, bool) {
 	var b [8]byte
 	ok := v.sample.Live != nil && v.sample.Live.Read(addr, b[:]) == 8
 	return binary.LittleEndian.Uint64(b[:]), ok
@@ -62,8 +62,8 @@ func (v *view) now(addr uint64) (uint64, bool) {
 
 // isLive reports whether the thread has slept since the sample. It asks the kernel on first use.
 func (v *view) isLive() bool {
-	if !v.asked {
-		v.asked, v.live = true, v.sample.Live != nil && v.sample.Live.Unchanged()
+	if !v.liveAsked {
+		v.liveAsked, v.live = true, v.sample.Live != nil && v.sample.Live.Unchanged()
 	}
 	return v.live
 }

@@ -18,11 +18,12 @@ type chain struct {
 	frames []pyFrame
 	runs   []run
 	// entering is the newest _PyCFrame of 3.12, possibly not filled in, until the first run is merged.
-	entering uint64
-	wasCut   bool // incomplete
-	broken   bool // it contradicts itself or the native frames
+	entering   uint64
+	incomplete bool // incomplete
+	broken     bool // it contradicts itself or the native frames
 }
 
+// pyFrame is a frame of the interpreter.
 type pyFrame struct {
 	at     uint64
 	code   uint64
@@ -37,6 +38,7 @@ type run struct {
 
 const mostFrames = 1 << 15
 
+// read reads the frames of the sample's thread.
 func (w *chain) read() {
 	w.state, w.shared, w.entering = 0, false, 0
 	w.reset()
@@ -61,7 +63,7 @@ func (w *chain) read() {
 }
 
 func (w *chain) reset() {
-	w.frames, w.runs, w.broken, w.wasCut = w.frames[:0], w.runs[:0], false, false
+	w.frames, w.runs, w.broken, w.incomplete = w.frames[:0], w.runs[:0], false, false
 }
 
 // entered reports whether the newest _PyCFrame is filled in. 3.11 and 3.12 publish it before; until then it has an
@@ -133,14 +135,14 @@ func (w *chain) chainFrom(cframe uint64) {
 // findState finds the thread state: from the list, from the stop, or from the list read again.
 func (w *chain) findState() bool {
 	s := w.sample
-	if th := w.threads.find(s.TID, s.Regs.TLS, 0); th != nil && w.isState(th.at, th.says) {
+	if th := w.threads.find(s.TID, s.Regs.TLS, 0); th != nil && w.isState(th.at, th.recordedID) {
 		w.shared = th.shared
 		return true
 	}
 	at := w.word(w.threads.head)
 	for n := 0; at != 0 && n < mostSought; n++ {
 		if w.isState(at, 0) {
-			w.threads.meet(thread{at: at, id: w.word(at + uint64(w.threadID)), native: uint64(s.TID)})
+			w.threads.addObserved(thread{at: at, id: w.word(at + uint64(w.threadID)), native: uint64(s.TID)})
 			return true
 		}
 		at = w.word(at + uint64(w.threadNext))
@@ -149,7 +151,7 @@ func (w *chain) findState() bool {
 		return true
 	}
 	th := w.threads.find(s.TID, s.Regs.TLS, s.Regs.SP())
-	return th != nil && w.isState(th.at, th.says)
+	return th != nil && w.isState(th.at, th.recordedID)
 }
 
 // isState accepts an address as the thread state unless it is another thread's. says is the ID in it; 0: the
@@ -178,7 +180,7 @@ func (w *chain) add(f pyFrame) bool {
 
 // cut ends an unreadable chain. The last run is incomplete.
 func (w *chain) cut() {
-	w.wasCut = true
+	w.incomplete = true
 	to := 0
 	if n := len(w.runs); n > 0 {
 		to = w.runs[n-1].to

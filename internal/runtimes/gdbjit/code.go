@@ -27,16 +27,16 @@ type Code struct {
 	mu  sync.Mutex
 	buf [markSize]byte
 
-	lists    []*list
-	images   map[entry]*image
-	spans    []span   // of the images' code, in order, without overlaps
-	gone     []*image // what is not registered any more, oldest first
-	kept     int      // bytes of images and gone
-	copied   uint64   // bytes of images that were copied in this refresh
-	fresh    bool     // an image was added in it
-	previous previous
-	view     view
-	agreed   int64 // when the lists were last seen to be what spans has, ns
+	lists        []*list
+	images       map[entry]*image
+	spans        []span   // of the images' code, in order, without overlaps
+	unregistered []*image // what is not registered any more, oldest first
+	keptBytes    int      // of images and unregistered
+	copied       uint64   // bytes of images that were copied in this refresh
+	fresh        bool     // an image was added in it
+	previous     previous
+	view         view
+	agreed       int64 // when the lists were last seen to be what spans has, ns
 }
 
 // span is a run of code, end excluded, of an image.
@@ -96,10 +96,10 @@ func (c *Code) refreshAll() bool {
 
 // load reads an entry's image if it is not known; false if it is left to the next refresh.
 func (c *Code) load(e *entry) bool {
-	if c.kept >= maxKept {
+	if c.keptBytes >= maxKept {
 		c.forgetPast()
 	}
-	if _, ok := c.images[*e]; ok || c.kept >= maxKept {
+	if _, ok := c.images[*e]; ok || c.keptBytes >= maxKept {
 		return true
 	}
 	if c.copied += e.size; c.copied > maxCopied {
@@ -107,7 +107,7 @@ func (c *Code) load(e *entry) bool {
 	}
 	img := c.open(e)
 	c.images[*e] = img
-	c.kept += img.size
+	c.keptBytes += img.size
 	c.fresh = true
 	return true
 }
@@ -155,16 +155,16 @@ func disjoint(all []span) []span {
 
 // setAside keeps the names of an image that was unregistered.
 func (c *Code) setAside(img *image) {
-	c.kept -= img.size
+	c.keptBytes -= img.size
 	img.dropCFI()
 	if len(img.funcs) == 0 {
 		return
 	}
-	c.kept += img.size
-	c.gone = append(c.gone, img)
-	for len(c.gone) > 0 && (len(c.gone) > maxGone || c.kept > maxKept) {
-		c.kept -= c.gone[0].size
-		c.gone = c.gone[1:]
+	c.keptBytes += img.size
+	c.unregistered = append(c.unregistered, img)
+	for len(c.unregistered) > 0 && (len(c.unregistered) > maxGone || c.keptBytes > maxKept) {
+		c.keptBytes -= c.unregistered[0].size
+		c.unregistered = c.unregistered[1:]
 	}
 }
 
@@ -192,8 +192,8 @@ func (c *Code) Name(pc uint64) (name string, ok bool) {
 			return img.name(pc)
 		}
 	}
-	for i := len(c.gone) - 1; i >= 0; i-- {
-		if name, ok = c.gone[i].name(pc); ok {
+	for i := len(c.unregistered) - 1; i >= 0; i-- {
+		if name, ok = c.unregistered[i].name(pc); ok {
 			return name, true
 		}
 	}

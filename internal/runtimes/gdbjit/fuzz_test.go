@@ -36,8 +36,8 @@ func FuzzCode(f *testing.F) {
 		use := func() {
 			c.Rule(frames.Query{PC: pc})
 			c.Name(pc)
-			if c.kept > maxKept || len(c.gone) > maxGone {
-				t.Fatalf("%d bytes are kept, %d images that are gone", c.kept, len(c.gone))
+			if c.keptBytes > maxKept || len(c.unregistered) > maxGone {
+				t.Fatalf("%d bytes are kept, %d images that are gone", c.keptBytes, len(c.unregistered))
 			}
 			for i := 1; i < len(c.spans); i++ {
 				if c.spans[i].start < c.spans[i-1].end {

@@ -162,7 +162,7 @@ func (r *allgs) decode(at uint64, b []byte, l layoutG) Goroutine {
 
 func (r *allgs) system(g *Goroutine) bool { return g.inC() || r.entries.at(g.Start).system }
 
-func (r *allgs) why(g *Goroutine) string {
+func (r *allgs) waitReason(g *Goroutine) string {
 	if g.Status != goroutineWaiting && g.Status != goroutineLeaked {
 		return ""
 	}

@@ -9,6 +9,7 @@ import (
 	"prywalk/internal/x86"
 )
 
+// walkX86 calls f with each instruction and the address behind it, until f returns false or one is unknown.
 func walkX86(pc uint64, code []byte, f func(in *insn, next uint64) bool) {
 	for len(code) > 0 {
 		in, ok := decode(code)
@@ -22,6 +23,7 @@ func walkX86(pc uint64, code []byte, f func(in *insn, next uint64) bool) {
 	}
 }
 
+// load reports mov reg, [base+disp] of 64 bits.
 func (in *insn) load() bool {
 	return in.Map == 0 && in.Op == 0x8b && in.Mod != 3 && in.W && in.Base != x86.NoReg && !in.indexed() && !in.segment()
 }
@@ -52,6 +54,7 @@ func (t *chases) chaseX86() (Chase, bool) {
 	return c, s.found == savedAll && d.sp == c.SchedSP
 }
 
+// systemstackX86 recognises the instructions of runtime.systemstack in their order, and notes the offsets in them.
 type systemstackX86 struct {
 	c                *Chase
 	tlsReg           int // with g's offset; −1: none
@@ -74,7 +77,7 @@ func (d *systemstackX86) step(in *insn, next uint64) bool {
 		d.findG(in, next)
 	case !d.haveM && in.load() && in.Base == d.g:
 		d.m, d.haveM, d.c.GM = in.Reg, true, int64(in.Disp)
-	case d.haveM && in.Map == 0 && in.Op == 0x3b && in.Mod != 3 && in.Reg == d.g && in.Base == d.m:
+	case d.haveM && in.Map == 0 && in.Op == 0x3b && in.Mod != 3 && in.Reg == d.g && in.Base == d.m: // cmp g, [m+disp]
 		if !d.haveSig {
 			d.haveSig, d.c.MGsignal = true, int64(in.Disp)
 		} else {
@@ -82,7 +85,7 @@ func (d *systemstackX86) step(in *insn, next uint64) bool {
 		}
 	case d.haveSig && !d.haveG0 && in.load() && in.Base == d.m:
 		d.g0, d.haveG0, d.c.MG0 = in.Reg, true, int64(in.Disp)
-	case d.haveCur && !saved && in.Map == 0 && in.Op == 0xe8:
+	case d.haveCur && !saved && in.Map == 0 && in.Op == 0xe8: // call
 		d.save = next + uint64(in.Imm)
 	case d.haveCur && !saved:
 		d.saves.c = d.c
@@ -96,6 +99,7 @@ func (d *systemstackX86) step(in *insn, next uint64) bool {
 	return !d.done
 }
 
+// movesToSP reports mov rsp, reg.
 func (in *insn) movesToSP(reg uint8) bool {
 	return in.Map == 0 && in.Mod == 3 && in.W &&
 		(in.Op == 0x89 && in.RM == mSP && in.Reg == reg || in.Op == 0x8b && in.Reg == mSP && in.RM == reg)
@@ -112,9 +116,9 @@ func (d *systemstackX86) findG(in *insn, next uint64) {
 	case in.Op == 0x8b && fs && d.haveTLS && in.Mod != 3 && in.Base == uint8(d.tlsReg):
 		d.g, d.haveG = in.Reg, true
 		d.c.HasTLS = d.c.TLSSlot == 0
-	case in.Op == 0xc7 && in.Mod == 3:
+	case in.Op == 0xc7 && in.Mod == 3: // mov reg, imm32
 		d.tlsReg, d.haveTLS, d.c.TLS, d.c.TLSSlot = int(in.RM), true, in.Imm, 0
-	case in.Op == 0x8b && in.RIPRel:
+	case in.Op == 0x8b && in.RIPRel: // mov reg, [rip+disp]
 		d.tlsReg, d.haveTLS, d.c.TLSSlot = int(in.Reg), true, next+uint64(int64(in.Disp))
 	}
 }
@@ -135,11 +139,12 @@ type savesX86 struct {
 }
 
 func (s *savesX86) step(in *insn, _ uint64) bool {
+	// mov [base+disp], reg
 	stores := in.Map == 0 && in.Op == 0x89 && in.Mod != 3 && in.W && in.Base != mSP && !in.segment()
 	switch {
-	case in.Map == 0 && in.Op == 0x8d && in.RIPRel:
+	case in.Map == 0 && in.Op == 0x8d && in.RIPRel: // lea reg, [rip+disp]
 		s.value, s.reg = savedPC, in.Reg
-	case in.Map == 0 && in.Op == 0x8d && in.Base == mSP:
+	case in.Map == 0 && in.Op == 0x8d && in.Base == mSP: // lea reg, [rsp+disp]
 		s.value, s.reg = savedSP, in.Reg
 	case stores && in.Reg == mBP:
 		s.c.SchedBP, s.found = int64(in.Disp), s.found|savedBP
@@ -190,7 +195,7 @@ func (fl *flow) cgoWords(off uint64) (g, depth int64, ok bool) {
 			continue
 		}
 		switch {
-		case in.Op != 0x89 && in.Op != 0xc7:
+		case in.Op != 0x89 && in.Op != 0xc7: // no mov to memory
 		case n == 0:
 			depth, n = int64(in.Disp), 1
 		default:
@@ -208,7 +213,7 @@ func (t rulesX86) schedX86(q frames.Query, k kind) (frames.Rule, *frames.Row, bo
 		return t.refuse()
 	}
 	row := t.row(rowKey{kind: k, pc: q.PC}, func() *frames.Row {
-		e := func(off int64) schedExpr { return schedExpr{t: t.rules, pc: q.PC, c: c, off: off, left: k} }
+		e := func(off int64) schedExpr { return schedExpr{t: t.rules, pc: q.PC, c: c, off: off, leftBy: k} }
 		row := &frames.Row{CFAExpr: e(c.SchedSP), RA: frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedPC)}}
 		if k == kindSystemStack {
 			sp := e(c.SchedSP)
@@ -221,9 +226,10 @@ func (t rulesX86) schedX86(q frames.Query, k kind) (frames.Rule, *frames.Row, bo
 	return frames.Rule{Flags: frames.FlagSwitch, Method: frames.MethodCFI}, row, true
 }
 
+// callBeforeX86 gives the target of the direct call before a return address.
 func (t rulesX86) callBeforeX86(ret uint64) (uint64, bool) {
 	var b [5]byte
-	if !t.img.read(ret-5, b[:]) || b[0] != 0xe8 {
+	if !t.img.read(ret-5, b[:]) || b[0] != 0xe8 { // call rel32
 		return 0, false
 	}
 	in, ok := decode(b[:])

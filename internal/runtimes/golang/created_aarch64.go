@@ -34,7 +34,7 @@ type parentsLR struct{}
 
 // Eval implements [frames.Expr].
 func (parentsLR) Eval(regs *frames.Regs, _ frames.Memory, _ uint64) (uint64, bool) {
-	if made, ok := regs.Get(0); !ok || made == 0 {
+	if result, ok := regs.Get(0); !ok || result == 0 {
 		return 0, ok
 	}
 	return regs.Get(frames.ARM64LR)

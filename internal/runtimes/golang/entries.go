@@ -4,6 +4,7 @@ package golang
 
 import "strings"
 
+// entry is the function that a goroutine begins in.
 type entry struct {
 	name   string
 	system bool
@@ -15,24 +16,24 @@ const maxEntries = 1 << 14
 // entries names the functions that goroutines begin in, once each.
 type entries struct {
 	program *program
-	known   map[uint64]entry
+	byStart map[uint64]entry
 	names   map[string]uint64 // addresses by name, 0: none
 }
 
-// ofC is for goroutines of threads of C, without startpc.
-const ofC = "runtime.cgocallback"
+// cgoEntry is for goroutines of threads of C, without startpc.
+const cgoEntry = "runtime.cgocallback"
 
 // at gives the function at g.startpc.
 func (e *entries) at(start uint64) entry {
 	if start == 0 {
-		return entry{name: ofC, ok: true}
+		return entry{name: cgoEntry, ok: true}
 	}
-	found, known := e.known[start]
+	found, known := e.byStart[start]
 	if known {
 		return found
 	}
-	if e.known == nil || len(e.known) >= maxEntries {
-		e.known = map[uint64]entry{}
+	if e.byStart == nil || len(e.byStart) >= maxEntries {
+		e.byStart = map[uint64]entry{}
 	}
 	if t, bias := e.program.tableAt(start); t != nil {
 		if f, ok := t.find(start - bias); ok {
@@ -40,7 +41,7 @@ func (e *entries) at(start uint64) entry {
 			found = entry{name, ownEntry(name), f.entry == start-bias}
 		}
 	}
-	e.known[start] = found
+	e.byStart[start] = found
 	return found
 }
 

@@ -8,6 +8,14 @@ import (
 	"prywalk/frames"
 )
 
+// # The stack pointer of functions that load it
+//
+// An abstract interpretation of functions of the Go runtime to which the table pcsp does not apply. It follows rsp, rbp
+// and the saved registers only, over a whole function of known bounds, and must be exact: package heuristics starts at
+// a pc without bounds, and its result is a hypothesis.
+//
+// Source of the effects: Intel SDM volume 2 (tables; A-6 for groups, selected by ModRM.reg).
+
 const (
 	bpSame  = iota // the caller's value
 	bpFrame        // the address CFA − bpOff
@@ -26,11 +34,12 @@ type state struct {
 	entry bool
 }
 
+// flow has the state before each instruction of a function.
 type flow struct {
-	offs   []uint32 // of the instructions, ascending
-	insns  []insn
-	states []state
-	known  []bool
+	offs    []uint32 // of the instructions, ascending
+	insns   []insn
+	states  []state
+	reached []bool
 }
 
 const (
@@ -38,8 +47,10 @@ const (
 	maxFlows     = 256
 )
 
+// dwarfX86 has the DWARF numbers of registers by their numbers in instructions (System V ABI, figure 3.36).
 var dwarfX86 = [16]uint8{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15}
 
+// Numbers in instructions of rsp and rbp.
 const (
 	mSP = 4
 	mBP = 5
@@ -62,17 +73,19 @@ func (t rulesX86) flow(f *fn) *flow {
 	return fl
 }
 
-func (fl *flow) at(off uint64) (state, bool) {
+// stateAt gives the state before the instruction that has an offset; false if no path reaches it.
+func (fl *flow) stateAt(off uint64) (state, bool) {
 	i, ok := slices.BinarySearch(fl.offs, uint32(off))
 	if !ok {
 		i--
 	}
-	if i < 0 || i >= len(fl.states) || !fl.known[i] || off >= uint64(fl.offs[i])+uint64(fl.insns[i].Size) {
+	if i < 0 || i >= len(fl.states) || !fl.reached[i] || off >= uint64(fl.offs[i])+uint64(fl.insns[i].Size) {
 		return state{}, false
 	}
 	return fl.states[i], true
 }
 
+// decode decodes a whole function; false if an instruction is unknown.
 func (fl *flow) decode(code []byte) bool {
 	for off := 0; off < len(code); {
 		in, ok := decode(code[off:])
@@ -82,13 +95,13 @@ func (fl *flow) decode(code []byte) bool {
 		fl.offs, fl.insns = append(fl.offs, uint32(off)), append(fl.insns, in)
 		off += int(in.Size)
 	}
-	fl.states, fl.known = make([]state, len(fl.offs)), make([]bool, len(fl.offs))
+	fl.states, fl.reached = make([]state, len(fl.offs)), make([]bool, len(fl.offs))
 	return len(fl.offs) > 0
 }
 
 // forward propagates the entry state to a fixed point. States only lose knowledge.
 func (fl *flow) forward() {
-	fl.states[0], fl.known[0] = state{spKnown: true, sp: 8, entry: true}, true
+	fl.states[0], fl.reached[0] = state{spKnown: true, sp: 8, entry: true}, true
 	work := []int{0}
 	for n := 0; len(work) > 0 && n < 1<<16; n++ {
 		i := work[len(work)-1]
@@ -109,26 +122,29 @@ func (fl *flow) forward() {
 	}
 }
 
+// flow reports whether an instruction may continue to the next, and whether it may jump by its displacement.
 func (in *insn) flow() (through, target bool) {
 	switch {
 	case in.Map == 0 && (in.Op == 0xc3 || in.Op == 0xc2 || in.Op == 0xcc || in.Op == 0xcd || in.Op == 0xf4):
+		// ret, int3, int, hlt
 		return false, false
-	case in.Map == 1 && in.Op == 0x0b && !in.VEX:
+	case in.Map == 1 && in.Op == 0x0b && !in.VEX: // ud2
 		return false, false
-	case in.Map == 0 && in.Op == 0xff && in.Reg&7 == 4:
+	case in.Map == 0 && in.Op == 0xff && in.Reg&7 == 4: // jmp r/m
 		return false, false
-	case in.Map == 0 && (in.Op == 0xe9 || in.Op == 0xeb):
+	case in.Map == 0 && (in.Op == 0xe9 || in.Op == 0xeb): // jmp
 		return false, true
-	case in.Map == 0 && (in.Op >= 0x70 && in.Op < 0x80 || in.Op >= 0xe0 && in.Op < 0xe4),
-		in.Map == 1 && in.Op >= 0x80 && in.Op < 0x90 && !in.VEX:
+	case in.Map == 0 && (in.Op >= 0x70 && in.Op < 0x80 || in.Op >= 0xe0 && in.Op < 0xe4), // jcc, loop, jrcxz
+		in.Map == 1 && in.Op >= 0x80 && in.Op < 0x90 && !in.VEX: // jcc rel32
 		return true, true
 	}
 	return true, false
 }
 
+// merge joins a state into that before instruction i; true if it changed.
 func (fl *flow) merge(i int, s *state) bool {
-	if !fl.known[i] {
-		fl.states[i], fl.known[i] = *s, true
+	if !fl.reached[i] {
+		fl.states[i], fl.reached[i] = *s, true
 		return true
 	}
 	old := fl.states[i]
@@ -151,11 +167,11 @@ func (fl *flow) merge(i int, s *state) bool {
 // backward computes the stack pointer from a return back to its last load. A call may not return.
 func (fl *flow) backward() {
 	for end := range fl.insns {
-		if in := &fl.insns[end]; in.Map != 0 || in.Op != 0xc3 || !fl.known[end] || fl.states[end].spKnown {
+		if in := &fl.insns[end]; in.Map != 0 || in.Op != opRet || !fl.reached[end] || fl.states[end].spKnown {
 			continue
 		}
 		sp := int32(8)
-		for i := end; i >= 0 && fl.known[i] && !fl.states[i].spKnown; i-- {
+		for i := end; i >= 0 && fl.reached[i] && !fl.states[i].spKnown; i-- {
 			if i < end {
 				d, ok := fl.insns[i].spDelta()
 				if !ok {
@@ -174,14 +190,15 @@ func (in *insn) spDelta() (int32, bool) {
 	s := state{spKnown: true, sp: 1 << 20}
 	s.step(in)
 	through, target := in.flow()
-	call := in.Map == 0 && (in.Op == 0xe8 || in.Op == 0xff && in.Reg&7 >= 2 && in.Reg&7 < 6)
+	call := in.Map == 0 && (in.Op == 0xe8 || in.Op == 0xff && in.Reg&7 >= 2 && in.Reg&7 < 6) // call, call or jmp r/m
 	return 1<<20 - s.sp, s.spKnown && through && !target && !call
 }
 
+// step applies the effect of an instruction.
 func (s *state) step(in *insn) {
 	if in.Map != 0 || in.VEX {
 		if r, ok := in.writesOther(); ok {
-			s.lose(r)
+			s.clobber(r)
 		}
 		s.entry = false
 		return
@@ -192,18 +209,18 @@ func (s *state) step(in *insn) {
 		s.store(in.opReg(), s.sp)
 	case in.Op == 0x68, in.Op == 0x6a, in.Op == 0x9c: // push imm, pushf
 		s.sp += 8
-	case in.Op >= 0x58 && in.Op < 0x60:
+	case in.Op >= 0x58 && in.Op < 0x60: // pop
 		s.pop(in.opReg())
-	case in.Op == 0x9d:
+	case in.Op == 0x9d: // popf
 		s.sp -= 8
 	case in.Op == 0xfc: // cld
 	case in.HasRM:
 		s.stepRM(in)
-	case in.Op >= 0xb8 && in.Op < 0xc0:
-		s.lose(in.opReg())
+	case in.Op >= 0xb8 && in.Op < 0xc0: // mov reg, imm
+		s.clobber(in.opReg())
 		s.entry = false
-	case in.Op > 0x90 && in.Op < 0x98:
-		s.lose(in.opReg())
+	case in.Op > 0x90 && in.Op < 0x98: // xchg rax, reg
+		s.clobber(in.opReg())
 		s.entry = false
 	default:
 		s.entry = false
@@ -213,6 +230,7 @@ func (s *state) step(in *insn) {
 	}
 }
 
+// stepRM is step for the one-byte map with ModRM.
 func (s *state) stepRM(in *insn) {
 	stack := in.Mod != 3 && in.Base == mSP && !in.indexed()
 	switch {
@@ -223,33 +241,36 @@ func (s *state) stepRM(in *insn) {
 		in.RM == mSP:
 		s.setBP(s.sp) // mov rbp, rsp
 		return
-	case in.Op == 0x8d && stack && in.Reg == mBP:
+	case in.Op == 0x8d && stack && in.Reg == mBP: // lea rbp, [rsp+disp]
 		s.setBP(s.sp - in.Disp)
 		return
-	case in.Op == 0x8d && stack && in.Reg == mSP:
+	case in.Op == 0x8d && stack && in.Reg == mSP: // lea rsp, [rsp+disp]
 		s.sp -= in.Disp
 		return
-	case in.Mod == 3 && in.RM == mSP && (in.Op == 0x83 || in.Op == 0x81) && in.Reg&7 == 5:
+	case in.Mod == 3 && in.RM == mSP && (in.Op == 0x83 || in.Op == 0x81) && in.Reg&7 == 5: // sub rsp, imm
 		s.sp += int32(in.Imm)
 		return
-	case in.Mod == 3 && in.RM == mSP && (in.Op == 0x83 || in.Op == 0x81) && in.Reg&7 == 0:
+	case in.Mod == 3 && in.RM == mSP && (in.Op == 0x83 || in.Op == 0x81) && in.Reg&7 == 0: // add rsp, imm
 		s.sp -= int32(in.Imm)
 		return
 	}
 	s.entry = false
 	switch {
 	case in.Op == 0x8d && in.Reg == mSP && in.Mod != 3 && in.Base == mBP && !in.indexed() && s.bp == bpFrame:
+		// lea rsp, [rbp+disp]
 		s.spKnown, s.sp = true, s.bpOff-in.Disp
 	case in.Op == 0x89 && in.Mod == 3 && in.RM == mSP && in.Reg == mBP && s.bp == bpFrame,
-		in.Op == 0x8b && in.Mod == 3 && in.Reg == mSP && in.RM == mBP && s.bp == bpFrame:
+		in.Op == 0x8b && in.Mod == 3 && in.Reg == mSP && in.RM == mBP && s.bp == bpFrame: // mov rsp, rbp
 		s.spKnown, s.sp = true, s.bpOff
 	case in.Op == 0x8b && stack && in.Reg == mBP && s.spKnown && int32(s.saved[frames.X86RBP]) == s.sp-in.Disp:
+		// mov rbp, [rsp+disp], where the caller's rbp is
 		s.bp, s.bpOff = bpSame, 0
 	default:
 		s.writes(in)
 	}
 }
 
+// store notes that a register is stored at CFA − off. Offsets up to 8 are the return address.
 func (s *state) store(reg uint8, off int32) {
 	d := dwarfX86[reg&15]
 	if !s.spKnown || off <= 8 || off > 2040 || s.saved[d] != 0 {
@@ -271,7 +292,7 @@ func (s *state) pop(reg uint8) {
 	case reg == mBP && !s.spKnown:
 		s.bp, s.bpOff = bpOther, 0
 	default:
-		s.lose(reg)
+		s.clobber(reg)
 	}
 }
 
@@ -282,7 +303,8 @@ func (s *state) setBP(off int32) {
 	}
 }
 
-func (s *state) lose(reg uint8) {
+// clobber notes that a register is written.
+func (s *state) clobber(reg uint8) {
 	switch reg {
 	case mSP:
 		s.spKnown, s.sp = false, 0
@@ -291,13 +313,16 @@ func (s *state) lose(reg uint8) {
 	}
 }
 
+// writes notes the registers that an instruction of the one-byte map with ModRM writes.
 func (s *state) writes(in *insn) {
 	op := in.Op
 	switch {
 	case op < 0x40 && op&7 >= 2 && op < 0x38, op == 0x63, op == 0x69, op == 0x6b, op == 0x8a, op == 0x8b, op == 0x8d:
-		s.lose(in.Reg)
+		// arithmetic to a register, movsxd, imul, mov, lea
+		s.clobber(in.Reg)
 	case op >= 0x38 && op < 0x40, op == 0x84, op == 0x85, op >= 0xd8 && op < 0xe0,
 		(op == 0x81 || op == 0x83 || op == 0x80) && in.Reg&7 == 7, (op == 0xf6 || op == 0xf7) && in.Reg&7 < 2:
+		// cmp, test and x87 write no register
 	case op == 0xff && in.Reg&7 == 6: // push r/m
 		s.sp += 8
 	case op == 0xff && in.Reg&7 >= 2: // calls and jumps
@@ -306,31 +331,33 @@ func (s *state) writes(in *insn) {
 		fallthrough
 	default:
 		if in.Mod == 3 {
-			s.lose(in.RM)
+			s.clobber(in.RM)
 		}
-		if op == 0x86 || op == 0x87 {
-			s.lose(in.Reg)
+		if op == 0x86 || op == 0x87 { // xchg
+			s.clobber(in.Reg)
 		}
 	}
 }
 
-// writesOther is conservative for vector instructions.
+// writesOther gives the general register that an instruction of another map writes. Of those with VEX none is known.
 func (in *insn) writesOther() (uint8, bool) {
 	switch {
 	case in.Map == 1 && !in.VEX:
 		switch op := in.Op; {
 		case op >= 0x40 && op < 0x50, op == 0xaf, op >= 0xb6 && op <= 0xb8, op >= 0xbc && op <= 0xbf,
 			op == 0x2c, op == 0x2d, op == 0x50, op == 0xd7, op == 0xc5:
+			// cmovcc, imul, movzx, popcnt, bsf, bsr, movsx; cvttss2si, cvtss2si, movmskps, pmovmskb, pextrw
 			return in.Reg, true
 		case op == 0x7e, op >= 0x90 && op < 0xa0, op == 0xb0, op == 0xb1, op == 0xc0, op == 0xc1, op == 0xa4, op == 0xa5,
 			op == 0xac, op == 0xad, op == 0xab, op == 0xb3, op == 0xba, op == 0xbb:
+			// movd, setcc, cmpxchg, xadd, shld, shrd, bts, btr, btc
 			return in.RM, in.Mod == 3
-		case op >= 0xc8 && op < 0xd0:
+		case op >= 0xc8 && op < 0xd0: // bswap
 			return in.opReg(), true
 		}
 		return 0, false
 	case in.VEX:
 		return 0, false
 	}
-	return in.Reg, in.Map == 2 && in.Op >= 0xf0
+	return in.Reg, in.Map == 2 && in.Op >= 0xf0 // movbe, crc32
 }

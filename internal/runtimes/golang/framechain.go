@@ -7,7 +7,7 @@ import "prywalk/frames"
 // # Frame records
 //
 // On x86-64 a Go function with a frame stores rbp at CFA−16, and has rbp point there (cmd/internal/obj/x86/obj6.go,
-// preprocess). A function's frame has a constant size at a call, so that records lie apart as pcsp tells:
+// preprocess). A function's frame has a constant size at a call, so that pcsp gives the distance of records:
 //
 //	record of a call's target:  [ rbp of the caller │ return address into it ]   its CFA = the caller's rsp
 //	record of the caller:       its CFA − 16 = the caller's rsp + delta − 8

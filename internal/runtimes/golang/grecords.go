@@ -83,13 +83,13 @@ func (r *records) each(at []uint64, f func(i int, g []byte)) {
 		r.read(r.parts)
 		for k, p := range r.parts {
 			for ; from < r.ends[k]; from++ {
-				f(from, r.one(&p, at[from]))
+				f(from, r.recordAt(&p, at[from]))
 			}
 		}
 	}
 }
 
-func (r *records) one(of *frames.Region, at uint64) []byte {
+func (r *records) recordAt(of *frames.Region, at uint64) []byte {
 	if of.Bytes != nil {
 		return of.Bytes[at-of.Addr:][:goroutineBytes]
 	}

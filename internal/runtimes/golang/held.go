@@ -7,10 +7,10 @@ import (
 	"prywalk/internal/managed"
 )
 
-// lockFinder finds the locks that frames hold, by the code of their functions ([takenX86]).
+// lockFinder finds the locks that frames hold, by the code of their functions ([heldLocksX86]).
 type lockFinder struct {
 	program *program
-	taken   map[uint64]*takenX86 // by pc
+	held    map[uint64]*heldLocksX86 // by pc
 }
 
 // Held implements [managed.Scheduler].
@@ -22,14 +22,14 @@ func (l *lockFinder) Held(pc, sp frames.Addr) (out []managed.TaskHeld) {
 	if t == nil {
 		return nil
 	}
-	known := l.taken[pc]
+	known := l.held[pc]
 	if known == nil {
-		known = t.takenX86(pc - bias)
-		if l.taken == nil {
-			l.taken = map[uint64]*takenX86{}
+		known = t.heldLocksX86(pc - bias)
+		if l.held == nil {
+			l.held = map[uint64]*heldLocksX86{}
 		}
-		if len(l.taken) < maxEntries {
-			l.taken[pc] = known
+		if len(l.held) < maxEntries {
+			l.held[pc] = known
 		}
 	}
 	for i := range known.held {

@@ -34,6 +34,7 @@ const (
 	copyWhole
 )
 
+// goroutineCopy is a copy of a g and of its stack.
 type goroutineCopy struct {
 	place int
 	state copyState
@@ -44,6 +45,7 @@ type goroutineCopy struct {
 	region, at int // in spans, and in that
 }
 
+// parkedStacks copies the stacks of goroutines without a thread, in batches.
 type parkedStacks struct {
 	expected []int // places
 	batch    []goroutineCopy
@@ -63,8 +65,8 @@ func (s *parkedStacks) expect(places []int) {
 	s.batch, s.next = s.batch[:0], 0
 }
 
-// of gives the copy of a goroutine and its stack, valid until the next call; nil if it keeps changing.
-func (s *parkedStacks) of(f *goroutinePoller, place int) *goroutineCopy {
+// copyOf gives the copy of a goroutine and its stack, valid until the next call; nil if it keeps changing.
+func (s *parkedStacks) copyOf(f *goroutinePoller, place int) *goroutineCopy {
 	if c := s.read(place); c != nil && c.state != copyChanged {
 		return c
 	}

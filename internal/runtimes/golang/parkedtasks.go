@@ -28,7 +28,7 @@ func (r *Runtime) ParkedTasks() ([]managed.ParkedTask, error) {
 		t.Object = g.Addr
 		g.fill(t, r.host.Arch())
 		t.System = r.system(g)
-		t.Wait = r.why(g)
+		t.Wait = r.waitReason(g)
 		if parents {
 			t.Parent = g.Parent
 		}
@@ -50,7 +50,7 @@ func (r *Runtime) Again(t *managed.ParkedTask) (same bool) {
 	before, wait := t.State, t.Wait
 	g.fill(t, r.host.Arch())
 	if t.State != before {
-		t.Wait = r.why(&g)
+		t.Wait = r.waitReason(&g)
 		return false
 	}
 	t.Wait = wait

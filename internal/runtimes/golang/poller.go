@@ -99,7 +99,7 @@ func (f *goroutinePoller) Task(place int, t *managed.ParkedTask) (stack []byte, 
 		return nil, false
 	}
 	f.sums[place] = 0
-	c := f.stacks.of(f, place)
+	c := f.stacks.copyOf(f, place)
 	if c == nil || c.state == copyChanged {
 		return nil, false
 	}
@@ -115,6 +115,6 @@ func (f *goroutinePoller) Task(place int, t *managed.ParkedTask) (stack []byte, 
 	if t.OnThread {
 		return nil, true
 	}
-	t.Wait = r.why(g)
+	t.Wait = r.waitReason(g)
 	return c.stack, true
 }

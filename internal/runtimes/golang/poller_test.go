@@ -128,7 +128,7 @@ func FuzzTakenLocks(f *testing.F) {
 			return
 		}
 		names := []string{"sync.(*Mutex).Lock", "sync.(*Mutex).Unlock", "sync.(*RWMutex).RLock", "main.f"}
-		got := takenInX86(code, 0x1000, 0x1000+uint64(pc), func(at uint64) string { return names[at%4] })
+		got := analyseLocksX86(code, 0x1000, 0x1000+uint64(pc), func(at uint64) string { return names[at%4] })
 		if len(got.held) > len(code) {
 			t.Errorf("%d locks in %d bytes", len(got.held), len(code))
 		}
@@ -161,12 +161,13 @@ func TestALockIsHeldFromWhereItIsTakenToWhereItIsLetGoOf(t *testing.T) {
 		for _, part := range c.code {
 			code = append(code, part...)
 		}
-		got := takenInX86(code, 0x1000, 0x1000+uint64(len(code)), func(uint64) string { return "main.f" })
+		got := analyseLocksX86(code, 0x1000, 0x1000+uint64(len(code)), func(uint64) string { return "main.f" })
 		if len(got.held) != c.held {
 			t.Errorf("%s: %d locks are held", name, len(got.held))
 			continue
 		}
-		if at, ok := got.value(lockFrame{}, append(got.held, heldX86{})[0].lock, 0); c.held == 1 && (!ok || at != 0x1107) {
+		at, ok := got.value(lockFrame{}, append(got.held, heldLockX86{})[0].lock, 0)
+		if c.held == 1 && (!ok || at != 0x1107) {
 			t.Errorf("%s: the lock is at %#x", name, at)
 		}
 	}

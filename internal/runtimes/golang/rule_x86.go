@@ -8,6 +8,8 @@ import (
 	"prywalk/frames"
 )
 
+// ruleX86 gives the rule of a function of kind k; delta is its value of pcsp, which does not hold everywhere if
+// spWrite.
 func (t rulesX86) ruleX86(q frames.Query, f *fn, k kind, spWrite bool, delta int32) (frames.Rule, *frames.Row, bool) {
 	r := frames.Rule{CFAReg: frames.X86RSP, CFAOff: delta + 8, Method: frames.MethodCFI}
 	switch {
@@ -28,8 +30,9 @@ func (t rulesX86) ruleX86(q frames.Query, f *fn, k kind, spWrite bool, delta int
 	return r, nil, true
 }
 
+// followedX86 gives the rule by the data flow (flow_x86.go); r is the rule by pcsp.
 func (t rulesX86) followedX86(q frames.Query, f *fn, k kind, r frames.Rule) (frames.Rule, *frames.Row, bool) {
-	st, ok := t.flow(f).at(q.Lookup(t.img.Arch) - f.entry)
+	st, ok := t.flow(f).stateAt(q.Lookup(t.img.Arch) - f.entry)
 	if k == kindTrampoline {
 		r.Flags |= frames.FlagSignal // the stub is at an exact pc
 	}
@@ -90,7 +93,7 @@ func (t rulesX86) poppedX86(q frames.Query, f *fn) (frames.Rule, *frames.Row, bo
 	for s.next() && s.val >= 0 {
 	}
 	var b [2]byte
-	if s.val != -8 || !t.img.read(s.start-2, b[:]) || b != [2]byte{0x41, 0x5c} || q.Caller {
+	if s.val != -8 || !t.img.read(s.start-2, b[:]) || b != [2]byte{0x41, 0x5c} || q.Caller { // pop r12
 		return t.refuse()
 	}
 	row := t.row(rowKey{kind: kindPlain, delta: -8}, func() *frames.Row {
@@ -113,7 +116,7 @@ func (t rulesX86) savedBP(f *fn, pc uint64, delta int32) int32 {
 	if s.val <= 0 || s.start <= f.entry || !t.img.read(s.start-1, b[:n]) {
 		return 16 // unreadable; frames without rbp are rare
 	}
-	if b[0] == 0x55 {
+	if b[0] == 0x55 { // push rbp
 		return 16
 	}
 	at, size := storedBP(b[1:n])

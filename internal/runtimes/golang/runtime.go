@@ -111,7 +111,7 @@ func (r *Runtime) Attach(h managed.Host) bool {
 	for _, m := range h.Modules() {
 		if m.Bias == r.bias && tableIn(h, m) == r.table {
 			r.host, r.module = h, m
-			r.entries.known = nil // of functions of plugins that have come or gone
+			r.entries.byStart = nil // of functions of plugins that have come or gone
 			return true
 		}
 	}

@@ -33,19 +33,19 @@ func (e cgoCFA) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bo
 // schedExpr gives a field of curg.sched plus add, below morestack or systemstack on the scheduler's stack. If the
 // goroutine is gone or came another way, morestack's pc is 0, and systemstack has no value.
 type schedExpr struct {
-	t    *rules
-	c    Chase
-	pc   uint64 // of the query, in the file: regs.PC minus it is the bias
-	off  int64
-	add  uint64
-	left kind // kindMorestack or kindSystemStack
+	t      *rules
+	c      Chase
+	pc     uint64 // of the query, in the file: regs.PC minus it is the bias
+	off    int64
+	add    uint64
+	leftBy kind // kindMorestack or kindSystemStack
 }
 
 // Eval implements [frames.Expr].
 func (e schedExpr) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bool) {
 	g, ok := e.c.curg(regs, mem)
 	if !ok || g == 0 {
-		return 0, ok && e.left == kindMorestack
+		return 0, ok && e.leftBy == kindMorestack
 	}
 	pc, ok := mem.Word(g + uint64(e.c.SchedPC))
 	if !ok {
@@ -53,9 +53,9 @@ func (e schedExpr) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64,
 	}
 	pc -= regs.PC - e.pc
 	switch {
-	case e.left == kindSystemStack && !e.t.inSwitch(pc):
+	case e.leftBy == kindSystemStack && !e.t.inSwitch(pc):
 		return 0, false
-	case e.left == kindMorestack && !e.t.callsMorestack(pc):
+	case e.leftBy == kindMorestack && !e.t.callsMorestack(pc):
 		return 0, true
 	}
 	v, ok := mem.Word(g + uint64(e.off))

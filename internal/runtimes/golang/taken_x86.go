@@ -15,14 +15,19 @@ import (
 //	lock xadd [rcx], eax        with eax -1: released (Mutex.Unlock, inlined)
 //	call sync.(*RWMutex).RLock  with the lock's address in rax
 //
-// The code is followed once, by ascending address. Values are addresses, arguments, results of calls, and loads from
-// these. Joining paths keep what is common. Loops, and releases by other goroutines, are not seen: likely, not proven.
+// An abstract interpretation of a function of Go, from its entry to the call, once by ascending address. It is apart
+// from flow_x86.go and package heuristics, because it needs the identity of all registers and stack slots, not only the
+// stack pointer. A value is a node (where it is from) plus a constant. Where paths join, equal values and common locks
+// are kept. Backward jumps, and releases by other goroutines, are not seen: the result is likely, not proven.
+//
+// Sources: Intel SDM volume 2 (tables, operands of one-byte and 0F opcodes) for the forms that Go's
+// compiler writes; cmd/compile/abi-internal.md (arguments in registers).
 
 type nodeKind uint8
 
 const (
 	nodeAny nodeKind = iota // unknown
-	nodeNumber
+	nodeConstant
 	nodeImage // file address
 	nodeStack // stack pointer
 	nodeArg   // register at the function's start
@@ -31,56 +36,65 @@ const (
 	nodeLoad  // memory at another value
 )
 
+// node is where a value is from. The same node gives the same value.
 type node struct {
 	kind nodeKind
 	reg  uint8
-	at   int64
-	of   uint32 // nodeLoad's node
+	at   int64  // offset of a slot or a load; address of a call
+	base uint32 // nodeLoad's node
 }
 
+// value is nodes[node] + off. Node 0: unknown.
 type value struct {
 	node uint32
 	off  int64
 }
 
-type heldX86 struct {
+// heldLockX86 is a lock that was taken, for reading or writing, by the instruction at a file address.
+type heldLockX86 struct {
 	lock value
 	read bool
 	at   uint64
 }
 
-type takenX86 struct {
+// heldLocksX86 are the locks held at a call, with what is needed to compute their addresses in a stopped thread.
+type heldLocksX86 struct {
 	nodes []node
-	slots map[int32]value
-	held  []heldX86
+	slots map[int32]value // by offset from rsp
+	held  []heldLockX86
 }
 
-type wayX86 struct {
+// pathX86 is the state before an instruction.
+type pathX86 struct {
 	regs  [16]value
 	slots map[int32]value
-	held  []heldX86
+	held  []heldLockX86
 }
 
-type takerX86 struct {
-	name   func(pc uint64) string // of the function at pc
-	nodes  []node
-	number map[node]uint32
-	way    wayX86
-	meets  map[uint64]*wayX86
+// lockAnalysisX86 interprets the instructions of one function.
+type lockAnalysisX86 struct {
+	name    func(pc uint64) string // of the function at pc
+	nodes   []node
+	number  map[node]uint32
+	path    pathX86
+	pending map[uint64]*pathX86
 }
 
-const mostMeets = 1 << 10
+// maxPending bounds the jump targets whose states are kept.
+const maxPending = 1 << 10
 
-func (t *funcs) takenX86(pc uint64) *takenX86 {
+// heldLocksX86 gives the locks that the function at a call's return address pc has taken. The functions that take locks
+// themselves have none.
+func (t *funcs) heldLocksX86(pc uint64) *heldLocksX86 {
 	f, ok := t.find(pc - 1)
-	if !ok || f.end-f.entry > maxFlowBytes || methodOfLock(string(t.name(&f))) {
-		return &takenX86{}
+	if !ok || f.end-f.entry > maxFlowBytes || isLockMethod(string(t.name(&f))) {
+		return &heldLocksX86{}
 	}
 	code := make([]byte, f.end-f.entry)
 	if !t.img.read(f.entry, code) {
-		return &takenX86{}
+		return &heldLocksX86{}
 	}
-	return takenInX86(code, f.entry, pc, func(at uint64) string {
+	return analyseLocksX86(code, f.entry, pc, func(at uint64) string {
 		f, ok := t.find(at)
 		if !ok || f.entry != at || t.h.old() { // stack arguments until Go 1.17
 			return ""
@@ -89,36 +103,40 @@ func (t *funcs) takenX86(pc uint64) *takenX86 {
 	})
 }
 
-func takenInX86(code []byte, entry, pc uint64, name func(uint64) string) *takenX86 {
-	k := takerX86{name: name, nodes: []node{{}}, number: map[node]uint32{}, meets: map[uint64]*wayX86{},
-		way: wayX86{slots: map[int32]value{}}}
-	for r := range k.way.regs {
-		k.way.regs[r] = k.of(node{kind: nodeArg, reg: uint8(r)})
+// analyseLocksX86 interprets code, which begins at entry, up to pc. name gives the function that begins at an
+// address.
+func analyseLocksX86(code []byte, entry, pc uint64, name func(uint64) string) *heldLocksX86 {
+	a := lockAnalysisX86{name: name, nodes: []node{{}}, number: map[node]uint32{}, pending: map[uint64]*pathX86{},
+		path: pathX86{slots: map[int32]value{}}}
+	for r := range a.path.regs {
+		a.path.regs[r] = a.valueOf(node{kind: nodeArg, reg: uint8(r)})
 	}
-	through := true
+	fallsThrough := true
 	walkX86(entry, code, func(in *insn, next uint64) bool {
 		at := next - uint64(in.Size)
 		if at >= pc {
 			return false
 		}
-		k.meet(at, through)
-		k.step(in, at, next)
+		a.joinAt(at, fallsThrough)
+		a.step(in, at, next)
 		var jumps bool
-		if through, jumps = in.flow(); jumps {
-			k.jump(next, next+uint64(in.Imm))
+		if fallsThrough, jumps = in.flow(); jumps {
+			a.jump(next, next+uint64(in.Imm))
 		}
 		return true
 	})
-	return &takenX86{nodes: k.nodes, slots: k.way.slots, held: k.way.held}
+	return &heldLocksX86{nodes: a.nodes, slots: a.path.slots, held: a.path.held}
 }
 
-func methodOfLock(name string) bool {
-	_, _, ok := lockCall(name)
+// isLockMethod reports whether a function is part of the implementation of locks.
+func isLockMethod(name string) bool {
+	_, _, ok := lockMethod(name)
 	return ok || slices.Contains([]string{"internal/sync.(*Mutex).lockSlow", "sync.(*Mutex).lockSlow",
 		"internal/sync.(*Mutex).unlockSlow", "sync.(*Mutex).unlockSlow"}, name)
 }
 
-func lockCall(name string) (take, read, ok bool) {
+// lockMethod reports whether a function takes (else releases) the lock in rax, for reading or writing.
+func lockMethod(name string) (take, read, ok bool) {
 	switch name {
 	case "sync.(*Mutex).Lock", "internal/sync.(*Mutex).Lock", "sync.(*RWMutex).Lock":
 		return true, false, true
@@ -132,219 +150,228 @@ func lockCall(name string) (take, read, ok bool) {
 	return false, false, false
 }
 
-func (k *takerX86) of(n node) value {
+// valueOf gives a node its number.
+func (a *lockAnalysisX86) valueOf(n node) value {
 	if n.kind == nodeAny {
 		return value{}
 	}
-	i, ok := k.number[n]
+	i, ok := a.number[n]
 	if !ok {
-		i = uint32(len(k.nodes))
-		k.nodes = append(k.nodes, n)
-		k.number[n] = i
+		i = uint32(len(a.nodes))
+		a.nodes = append(a.nodes, n)
+		a.number[n] = i
 	}
 	return value{node: i}
 }
 
-func (k *takerX86) numeric(n int64) value {
-	v := k.of(node{kind: nodeNumber})
+func (a *lockAnalysisX86) constant(n int64) value {
+	v := a.valueOf(node{kind: nodeConstant})
 	v.off = int64(int32(n))
 	return v
 }
 
-func (k *takerX86) isNumber(v value, n int32) bool {
-	return k.nodes[v.node].kind == nodeNumber && int32(v.off) == n
+func (a *lockAnalysisX86) isConstant(v value, n int32) bool {
+	return a.nodes[v.node].kind == nodeConstant && int32(v.off) == n
 }
 
-func (k *takerX86) jump(from, to uint64) {
-	if to < from || len(k.meets) >= mostMeets {
+// jump keeps the state for the target of a forward jump.
+func (a *lockAnalysisX86) jump(from, to uint64) {
+	if to < from || len(a.pending) >= maxPending {
 		return
 	}
-	other := wayX86{k.way.regs, maps.Clone(k.way.slots), slices.Clone(k.way.held)}
-	if before := k.meets[to]; before != nil {
+	other := pathX86{a.path.regs, maps.Clone(a.path.slots), slices.Clone(a.path.held)}
+	if before := a.pending[to]; before != nil {
 		other.join(before)
 	}
-	k.meets[to] = &other
+	a.pending[to] = &other
 }
 
-// meet joins the states of all ways to an instruction. through reports that the instruction before continues there.
-func (k *takerX86) meet(at uint64, through bool) {
-	other := k.meets[at]
-	delete(k.meets, at)
+// joinAt joins the states of all paths to an instruction. fallsThrough reports that the instruction before continues
+// there.
+func (a *lockAnalysisX86) joinAt(at uint64, fallsThrough bool) {
+	other := a.pending[at]
+	delete(a.pending, at)
 	switch {
-	case other == nil && !through:
-		k.way = wayX86{slots: map[int32]value{}}
+	case other == nil && !fallsThrough:
+		a.path = pathX86{slots: map[int32]value{}}
 	case other == nil:
-	case !through:
-		k.way = *other
+	case !fallsThrough:
+		a.path = *other
 	default:
-		k.way.join(other)
+		a.path.join(other)
 	}
 }
 
-func (a *wayX86) join(b *wayX86) {
-	for r := range a.regs {
-		if a.regs[r] != b.regs[r] {
-			a.regs[r] = value{}
+// join keeps what both states agree in.
+func (p *pathX86) join(other *pathX86) {
+	for r := range p.regs {
+		if p.regs[r] != other.regs[r] {
+			p.regs[r] = value{}
 		}
 	}
-	maps.DeleteFunc(a.slots, func(at int32, v value) bool { return b.slots[at] != v })
-	left := slices.Clone(b.held)
-	a.held = slices.DeleteFunc(a.held, func(h heldX86) bool {
-		i := slices.IndexFunc(left, func(o heldX86) bool { return o.lock == h.lock && o.read == h.read })
+	maps.DeleteFunc(p.slots, func(at int32, v value) bool { return other.slots[at] != v })
+	unmatched := slices.Clone(other.held)
+	p.held = slices.DeleteFunc(p.held, func(h heldLockX86) bool {
+		i := slices.IndexFunc(unmatched, func(o heldLockX86) bool { return o.lock == h.lock && o.read == h.read })
 		if i >= 0 {
-			left = slices.Delete(left, i, i+1)
+			unmatched = slices.Delete(unmatched, i, i+1)
 		}
 		return i < 0
 	})
 }
 
-func (k *takerX86) memory(in *insn, next uint64) value {
+// memory gives the address of a memory operand.
+func (a *lockAnalysisX86) memory(in *insn, next uint64) value {
 	switch {
 	case in.RIPRel:
-		v := k.of(node{kind: nodeImage})
+		v := a.valueOf(node{kind: nodeImage})
 		v.off = int64(next) + int64(in.Disp)
 		return v
 	case in.indexed() || in.segment() || in.Base == x86.NoReg:
 		return value{}
 	case in.Base == mSP:
-		v := k.of(node{kind: nodeStack})
+		v := a.valueOf(node{kind: nodeStack})
 		v.off = int64(in.Disp)
 		return v
 	}
-	v := k.way.regs[in.Base&15]
+	v := a.path.regs[in.Base&15]
 	if v.node != 0 {
 		v.off += int64(in.Disp)
 	}
 	return v
 }
 
-func (k *takerX86) load(at value) value {
-	switch n := k.nodes[at.node]; {
-	case at.node == 0 || n.kind == nodeNumber:
+// load gives the word at an address.
+func (a *lockAnalysisX86) load(at value) value {
+	switch n := a.nodes[at.node]; {
+	case at.node == 0 || n.kind == nodeConstant:
 		return value{}
 	case n.kind == nodeStack:
-		if v, ok := k.way.slots[int32(at.off)]; ok {
+		if v, ok := a.path.slots[int32(at.off)]; ok {
 			return v
 		}
-		return k.of(node{kind: nodeSlot, at: at.off})
+		return a.valueOf(node{kind: nodeSlot, at: at.off})
 	}
-	return k.of(node{kind: nodeLoad, of: at.node, at: at.off})
+	return a.valueOf(node{kind: nodeLoad, base: at.node, at: at.off})
 }
 
-func (k *takerX86) step(in *insn, at, next uint64) {
-	regs := &k.way.regs
+// step interprets the instruction between two addresses.
+func (a *lockAnalysisX86) step(in *insn, at, next uint64) {
+	regs := &a.path.regs
 	register := in.HasRM && in.Mod == 3
 	switch {
-	case in.Map == 0 && in.Op == 0xe8, in.Map == 0 && in.Op == 0xff && in.Reg&7 == 2:
-		k.call(in, at, next)
-	case in.Map == 0 && in.Op == 0x8d && !register:
-		regs[in.Reg] = k.memory(in, next)
-	case in.Map == 0 && in.Op == 0x8b && register:
+	case in.Map == 0 && in.Op == 0xe8, in.Map == 0 && in.Op == 0xff && in.Reg&7 == 2: // call rel32; call r/m
+		a.call(in, at, next)
+	case in.Map == 0 && in.Op == 0x8d && !register: // lea
+		regs[in.Reg] = a.memory(in, next)
+	case in.Map == 0 && in.Op == 0x8b && register: // mov reg, reg
 		regs[in.Reg] = regs[in.RM]
-	case in.Map == 0 && in.Op == 0x8b:
-		if regs[in.Reg] = k.load(k.memory(in, next)); !in.W {
+	case in.Map == 0 && in.Op == 0x8b: // mov reg, mem
+		if regs[in.Reg] = a.load(a.memory(in, next)); !in.W {
 			regs[in.Reg] = value{}
 		}
-	case in.Map == 0 && in.Op == 0x89 && register:
+	case in.Map == 0 && in.Op == 0x89 && register: // mov reg, reg
 		regs[in.RM] = regs[in.Reg]
-	case in.Map == 0 && (in.Op == 0x89 || in.Op == 0xc7) && !register:
-		k.store(in, next)
-	case in.Map == 0 && in.Op == 0xc7:
-		regs[in.RM] = k.numeric(in.Imm)
-	case in.Map == 0 && in.Op&0xf8 == 0xb8:
-		regs[in.opReg()] = k.numeric(in.Imm)
-	case in.Map == 0 && (in.Op == 0x31 || in.Op == 0x33) && register && in.Reg == in.RM:
-		regs[in.Reg] = k.numeric(0)
+	case in.Map == 0 && (in.Op == 0x89 || in.Op == 0xc7) && !register: // mov mem, reg or imm
+		a.store(in, next)
+	case in.Map == 0 && in.Op == 0xc7: // mov reg, imm32
+		regs[in.RM] = a.constant(in.Imm)
+	case in.Map == 0 && in.Op&0xf8 == 0xb8: // mov reg, imm
+		regs[in.opReg()] = a.constant(in.Imm)
+	case in.Map == 0 && (in.Op == 0x31 || in.Op == 0x33) && register && in.Reg == in.RM: // xor reg, same reg
+		regs[in.Reg] = a.constant(0)
 	case in.Map == 0 && (in.Op == 0x81 || in.Op == 0x83) && register && in.W && in.Reg&7 == 0 && regs[in.RM].node != 0:
+		// add reg, imm
 		regs[in.RM].off += in.Imm
-	case in.Map == 1 && in.Op == 0xb1 && !register:
-		if k.isNumber(regs[0], 0) && k.isNumber(regs[in.Reg], 1) {
-			k.take(k.memory(in, next), false, at)
+	case in.Map == 1 && in.Op == 0xb1 && !register: // cmpxchg mem, reg
+		if a.isConstant(regs[0], 0) && a.isConstant(regs[in.Reg], 1) {
+			a.acquire(a.memory(in, next), false, at)
 		}
 		regs[0] = value{}
-	case in.Map == 1 && in.Op == 0xc1 && !register:
-		k.add(in, at, next)
+	case in.Map == 1 && in.Op == 0xc1 && !register: // xadd mem, reg
+		a.add(in, at, next)
 		regs[in.Reg] = value{}
 	default:
-		k.lose(in, register)
+		a.clobber(in, register)
 	}
 }
 
-func (k *takerX86) store(in *insn, next uint64) {
-	to := k.memory(in, next)
-	if k.nodes[to.node].kind != nodeStack {
+func (a *lockAnalysisX86) store(in *insn, next uint64) {
+	to := a.memory(in, next)
+	if a.nodes[to.node].kind != nodeStack {
 		return
 	}
-	k.overwrite(int32(to.off), 8)
-	if v := k.way.regs[in.Reg]; in.Op == 0x89 && in.W && v.node != 0 {
-		k.way.slots[int32(to.off)] = v
+	a.clobberSlots(int32(to.off), 8)
+	if v := a.path.regs[in.Reg]; in.Op == 0x89 && in.W && v.node != 0 {
+		a.path.slots[int32(to.off)] = v
 	}
 }
 
 // readerCount is the offset of RWMutex's readers (sync/rwmutex.go): RLock adds 1, RUnlock subtracts 1.
 const readerCount = 16
 
-func (k *takerX86) add(in *insn, at, next uint64) {
-	lock := k.memory(in, next)
+func (a *lockAnalysisX86) add(in *insn, at, next uint64) {
+	lock := a.memory(in, next)
 	if lock.node == 0 {
 		return
 	}
 	readers := value{lock.node, lock.off - readerCount}
-	switch by := k.way.regs[in.Reg]; {
-	case k.isNumber(by, 1):
-		k.take(readers, true, at)
-	case k.isNumber(by, -1):
-		k.give(lock, false)
-		k.give(readers, true)
+	switch by := a.path.regs[in.Reg]; {
+	case a.isConstant(by, 1):
+		a.acquire(readers, true, at)
+	case a.isConstant(by, -1):
+		a.release(lock, false)
+		a.release(readers, true)
 	}
 }
 
-func (k *takerX86) call(in *insn, at, next uint64) {
+func (a *lockAnalysisX86) call(in *insn, at, next uint64) {
 	if in.Op == 0xe8 {
-		lock := k.way.regs[0]
-		switch take, read, is := lockCall(k.name(next + uint64(in.Imm))); {
+		lock := a.path.regs[0]
+		switch take, read, is := lockMethod(a.name(next + uint64(in.Imm))); {
 		case is && take:
-			k.take(lock, read, at)
+			a.acquire(lock, read, at)
 		case is:
-			k.give(lock, read)
+			a.release(lock, read)
 		}
 	}
-	for r := range k.way.regs {
-		if k.way.regs[r] = (value{}); r != mSP {
-			k.way.regs[r] = k.of(node{kind: nodeCall, reg: uint8(r), at: int64(at)})
+	for r := range a.path.regs {
+		if a.path.regs[r] = (value{}); r != mSP {
+			a.path.regs[r] = a.valueOf(node{kind: nodeCall, reg: uint8(r), at: int64(at)})
 		}
 	}
 }
 
-func (k *takerX86) take(lock value, read bool, at uint64) {
+func (a *lockAnalysisX86) acquire(lock value, read bool, at uint64) {
 	if lock.node != 0 {
-		k.way.held = append(k.way.held, heldX86{lock, read, at})
+		a.path.held = append(a.path.held, heldLockX86{lock, read, at})
 	}
 }
 
-func (k *takerX86) give(lock value, read bool) {
-	for i := len(k.way.held) - 1; i >= 0; i-- {
-		if h := &k.way.held[i]; h.lock == lock && h.read == read {
-			k.way.held = slices.Delete(k.way.held, i, i+1)
+func (a *lockAnalysisX86) release(lock value, read bool) {
+	for i := len(a.path.held) - 1; i >= 0; i-- {
+		if h := &a.path.held[i]; h.lock == lock && h.read == read {
+			a.path.held = slices.Delete(a.path.held, i, i+1)
 			return
 		}
 	}
 }
 
-func (k *takerX86) lose(in *insn, register bool) {
-	regs := &k.way.regs
+// clobber marks as unknown what an instruction without a rule of its own writes.
+func (a *lockAnalysisX86) clobber(in *insn, register bool) {
+	regs := &a.path.regs
 	if in.Map != 0 {
 		if r, ok := in.writesOther(); ok {
 			regs[r&15] = value{}
 		}
-		if in.HasRM && !register && in.Base == mSP && !(in.Map == 1 && in.Op == 0x10) {
-			k.overwrite(in.Disp, 64) // the longest vector
+		if in.HasRM && !register && in.Base == mSP && !(in.Map == 1 && in.Op == 0x10) { // movups load
+			a.clobberSlots(in.Disp, 64) // the longest vector
 		}
 		return
 	}
 	toReg, toRM := false, in.HasRM
 	switch op := in.Op; {
-	case op < 0x40 && op&7 < 6:
+	case op < 0x40 && op&7 < 6: // add, or, adc, sbb, and, sub, xor, cmp
 		toReg, toRM = in.HasRM && op&2 != 0, in.HasRM && op&2 == 0
 		if compares := op&0xf8 == 0x38; compares {
 			return
@@ -352,22 +379,22 @@ func (k *takerX86) lose(in *insn, register bool) {
 		if !in.HasRM {
 			regs[0] = value{}
 		}
-	case op == 0x84 || op == 0x85 || op == 0xa8 || op == 0xa9,
-		(op == 0x80 || op == 0x81 || op == 0x83) && in.Reg&7 == 7:
+	case op == 0x84 || op == 0x85 || op == 0xa8 || op == 0xa9, // test
+		(op == 0x80 || op == 0x81 || op == 0x83) && in.Reg&7 == 7: // cmp r/m, imm
 		return
-	case op == 0x63 || op == 0x69 || op == 0x6b || op == 0x8a || op == 0x8b || op == 0x8d:
+	case op == 0x63 || op == 0x69 || op == 0x6b || op == 0x8a || op == 0x8b || op == 0x8d: // movsxd, imul, mov, lea
 		toReg, toRM = true, false
-	case op == 0x86 || op == 0x87:
+	case op == 0x86 || op == 0x87: // xchg
 		toReg = true
-	case op == 0xf6 || op == 0xf7:
-		if in.Reg&7 >= 4 {
+	case op == 0xf6 || op == 0xf7: // test, not, neg, mul, imul, div, idiv
+		if in.Reg&7 >= 4 { // from mul on: to rax and rdx
 			regs[0], regs[2], toRM = value{}, value{}, false
 		} else if toRM = in.Reg&7 >= 2; !toRM {
 			return
 		}
-	case op == 0x99 || op == 0x98:
+	case op == 0x99 || op == 0x98: // cdq, cbw and their other widths
 		regs[0], regs[2] = value{}, value{}
-	case op >= 0x50 && op < 0x60:
+	case op >= 0x50 && op < 0x60: // push, pop
 		regs[in.opReg()] = value{}
 	}
 	if toReg {
@@ -377,27 +404,30 @@ func (k *takerX86) lose(in *insn, register bool) {
 	case toRM && register:
 		regs[in.RM&15] = value{}
 	case toRM && in.Base == mSP:
-		k.overwrite(in.Disp, 8)
+		a.clobberSlots(in.Disp, 8)
 	}
 }
 
-func (k *takerX86) overwrite(at int32, size int32) {
-	maps.DeleteFunc(k.way.slots, func(slot int32, _ value) bool { return slot > at-8 && slot < at+size })
+// clobberSlots forgets the slots that a store of size bytes at rsp + at overlaps.
+func (a *lockAnalysisX86) clobberSlots(at int32, size int32) {
+	maps.DeleteFunc(a.path.slots, func(slot int32, _ value) bool { return slot > at-8 && slot < at+size })
 }
 
-const mostDeref = 4
+// maxLoads bounds the loads behind each other for one value.
+const maxLoads = 4
 
-func (k *takenX86) value(f lockFrame, v value, depth int) (uint64, bool) {
-	if v.node == 0 || depth > mostDeref {
+// value computes a value in frame f; depth is the number of loads so far.
+func (a *heldLocksX86) value(f lockFrame, v value, depth int) (uint64, bool) {
+	if v.node == 0 || depth > maxLoads {
 		return 0, false
 	}
-	for at, has := range k.slots {
+	for at, has := range a.slots {
 		if has.node == v.node {
 			n, ok := f.word(f.sp + uint64(int64(at)))
 			return n + uint64(v.off-has.off), ok
 		}
 	}
-	switch n := k.nodes[v.node]; n.kind {
+	switch n := a.nodes[v.node]; n.kind {
 	case nodeImage:
 		return uint64(v.off) + f.bias, true
 	case nodeStack:
@@ -406,7 +436,7 @@ func (k *takenX86) value(f lockFrame, v value, depth int) (uint64, bool) {
 		at, ok := f.word(f.sp + uint64(n.at))
 		return at + uint64(v.off), ok
 	case nodeLoad:
-		of, ok := k.value(f, value{n.of, n.at}, depth+1)
+		of, ok := a.value(f, value{n.base, n.at}, depth+1)
 		if !ok {
 			return 0, false
 		}

@@ -179,13 +179,13 @@ func (s *Haskell) Name() string { return "GHC" }
 // Attach implements [managed.Runtime].
 func (s *Haskell) Attach(h managed.Host) bool {
 	s.of.o.Modules = h.Modules()
-	there := false
+	attached := false
 	for _, m := range h.Modules() {
-		there = there || m == s.lib
+		attached = attached || m == s.lib
 		if !m.NoFP && ofGHC(h, m) {
 			m.Sources = []frames.RuleSource{s.of.inFile(m, m.Sources)}
 			m.NoFP = true
 		}
 	}
-	return there
+	return attached
 }

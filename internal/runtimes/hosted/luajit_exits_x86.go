@@ -14,11 +14,11 @@ import (
 //
 // Source: vm_x64.dasc, vm_exit_handler and vm_exit_interp.
 type luaExits struct {
-	back   uint64 // of the handler's call
-	frame  uint64 // rcx is the C frame from here …
-	interp uint64 // … except here …
-	end    uint64 // … to here
-	exit   *proof
+	callReturn uint64 // of the handler's call
+	frame      uint64 // rcx is the C frame from here …
+	interp     uint64 // … except here …
+	end        uint64 // … to here
+	exit       *proof
 }
 
 var (
@@ -50,7 +50,7 @@ func (l *luaJIT) findExits(addr uint64, code []byte) {
 	}
 	start := addr + uint64(i-luaHandler)
 	l.exits = luaExits{
-		back: start + uint64(mask) - 4, frame: start + uint64(mask) + 4,
+		callReturn: start + uint64(mask) - 4, frame: start + uint64(mask) + 4,
 		interp: addr + uint64(i), end: addr + uint64(i+len(luaInterp)),
 	}
 }
@@ -64,16 +64,16 @@ func (l *luaJIT) Own() frames.RuleSource {
 func (l *luaJIT) ownRule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	pc, e := q.PC+l.lib.Bias, &l.exits
 	switch {
-	case q.Caller && pc == e.back:
+	case q.Caller && pc == e.callReturn:
 		return e.exit.rule()
 	case q.Caller:
 		return frames.Rule{}, nil, false
-	case pc < e.frame && pc != e.back, pc >= e.end:
+	case pc < e.frame && pc != e.callReturn, pc >= e.end:
 		r, ok := l.partial(pc)
 		return r, nil, ok
 	case pc == e.interp:
 		return l.exitRow(frames.X86RSP, l.below), nil, true
-	case pc == e.back:
+	case pc == e.callReturn:
 		return e.exit.rule()
 	}
 	return l.exitRow(frames.X86RCX, 0), nil, true

@@ -67,13 +67,13 @@ func (s *System) Attach(h managed.Host) bool {
 	s.runtime.Update(h.Modules())
 	for _, m := range managed.Unowned(h) {
 		if s.runtime.Owns(m) {
-			s.give(m)
+			s.setSources(m)
 		}
 	}
 	return true
 }
 
-func (s *System) give(m *frames.Module) {
+func (s *System) setSources(m *frames.Module) {
 	if first := s.runtime.First(); first != nil {
 		m.Sources = append([]frames.RuleSource{first}, m.Sources...)
 	}

@@ -14,9 +14,9 @@ import (
 // maxPushed bounds the bytes below a method's frame: a barrier saves all AVX-512 registers.
 const maxPushed = 4096
 
-// balanced gives the rule at pc in a method with CFA = sp + usual by default, which without a path to the return holds
-// only while sp is level.
-func (v *VM) balanced(b *blob, pc uint64, usual int32) (frames.Rule, *frames.Row, bool) {
+// byReturnPath gives the rule at pc in a method by the path to its return. Without one it is CFA = sp + usual, which
+// holds only while no words are pushed.
+func (v *VM) byReturnPath(b *blob, pc uint64, usual int32) (frames.Rule, *frames.Row, bool) {
 	if v.o.Flow == nil {
 		return framed(usual), nil, true
 	}
@@ -37,7 +37,7 @@ func (v *VM) balanced(b *blob, pc uint64, usual int32) (frames.Rule, *frames.Row
 	case onSP:
 		return framed(int32(above)), nil, true
 	}
-	row := byCaller(cfa.Reg, int32(cfa.Off))
+	row := callerRow(cfa.Reg, int32(cfa.Off))
 	if cfa.Saved {
 		row.CFAExpr = savedSP(cfa)
 	}
@@ -48,7 +48,7 @@ func (v *VM) balanced(b *blob, pc uint64, usual int32) (frames.Rule, *frames.Row
 
 // leavingFrame is the rule where only a return and rbp's restoration remain.
 func leavingFrame(cfa *heuristics.CFA) (frames.Rule, *frames.Row, bool) {
-	row := byCaller(frames.X86RSP, int32(cfa.Off))
+	row := callerRow(frames.X86RSP, int32(cfa.Off))
 	row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
 	row.Regs[frames.X86RBP] = cfa.FP
 	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: int32(cfa.Off), Method: frames.MethodCFI}, row, true
@@ -68,7 +68,7 @@ func (v *VM) Routine(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if !ok || q.SPOnly && cfa.Reg != frames.X86RSP {
 		return frames.Rule{}, nil, false
 	}
-	row := byCaller(cfa.Reg, int32(cfa.Off))
+	row := callerRow(cfa.Reg, int32(cfa.Off))
 	if cfa.Saved {
 		row.CFAExpr = savedSP(cfa)
 	}
@@ -90,8 +90,8 @@ func (e savedSP) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, b
 	return saved + uint64(e.Add), ok
 }
 
-// StubGenerator::generate_method_entry_barrier, called at methods' starts: push -1; push rbp; mov rbp, rsp; ...; leave;
-// add rsp, 8; ret. A second path also restores registers up to its leave.
+// Begin and end of StubGenerator::generate_method_entry_barrier, called at methods' starts: push -1; push rbp;
+// mov rbp, rsp; ...; leave; add rsp, 8; ret. A second path also restores registers up to its leave.
 var (
 	barrierBegins = []byte{0x68, 0xff, 0xff, 0xff, 0xff, 0x55, 0x48, 0x8b, 0xec}
 	barrierEnds   = []byte{opLeave, 0x48, 0x83, 0xc4, 8, opRet}
@@ -99,6 +99,7 @@ var (
 
 const maxBarrier = 768
 
+// inBarrier gives the rule in a method entry barrier.
 func (v *VM) inBarrier(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
 	from := max(b.begin, q.PC-min(q.PC, maxBarrier))
 	code := v.code(from, min(b.end-from, 2*maxBarrier))
@@ -110,29 +111,30 @@ func (v *VM) inBarrier(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool
 	ends := bytes.Index(code[begin:], barrierEnds)
 	switch at := pc - begin; {
 	case at == 0:
-		return called(frames.X86RSP, 8, frames.MethodCFI)
+		return atEntry(frames.X86RSP, 8, frames.MethodCFI)
 	case at == 5:
-		return below(16, frames.RegRule{})
+		return raBelowCFA(16, frames.RegRule{})
 	case at == 6:
-		return below(24, frames.RegRule{Kind: frames.RuleOffset, Off: -24})
-	case ends < 0 || at < len(barrierBegins) || at > ends+5 && !givesBack(code[begin+ends+len(barrierEnds):], at-ends):
+		return raBelowCFA(24, frames.RegRule{Kind: frames.RuleOffset, Off: -24})
+	case ends < 0 || at < len(barrierBegins),
+		at > ends+5 && !restoresRegisters(code[begin+ends+len(barrierEnds):], at-ends):
 		return frames.Rule{}, nil, false
 	case at == ends+1:
-		return below(16, frames.RegRule{})
+		return raBelowCFA(16, frames.RegRule{})
 	case at == ends+5:
-		return called(frames.X86RSP, 8, frames.MethodCFI)
+		return atEntry(frames.X86RSP, 8, frames.MethodCFI)
 	case q.SPOnly:
 		return frames.Rule{}, nil, false
 	}
-	row := byCaller(frames.X86RBP, 24)
+	row := callerRow(frames.X86RBP, 24)
 	row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
 	row.Regs[frames.X86RBP] = frames.RegRule{Kind: frames.RuleOffset, Off: -24}
 	return frames.Rule{CFAReg: frames.X86RBP, CFAOff: 24, Method: frames.MethodCFI}, row, true
 }
 
-// givesBack reports whether code restores all registers up to a leave, with at (bytes after barrierEnds' leave) in
-// that.
-func givesBack(code []byte, at int) bool {
+// restoresRegisters reports whether code, which follows barrierEnds, restores all registers up to a leave, and pc, at
+// bytes behind the leave of barrierEnds, is in that.
+func restoresRegisters(code []byte, at int) bool {
 	if !bytes.HasPrefix(code, restoresAll) {
 		return false
 	}
@@ -144,9 +146,9 @@ func givesBack(code []byte, at int) bool {
 	return restored >= 0 && leave < len(code) && code[leave] == opLeave && at-len(barrierEnds) <= leave
 }
 
-// below is the rule for CFA = sp + size, directly above the return address.
-func below(size int32, fp frames.RegRule) (frames.Rule, *frames.Row, bool) {
-	row := byCaller(frames.X86RSP, size)
+// raBelowCFA is the rule for CFA = sp + size, directly above the return address.
+func raBelowCFA(size int32, fp frames.RegRule) (frames.Rule, *frames.Row, bool) {
+	row := callerRow(frames.X86RSP, size)
 	row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
 	row.Regs[frames.X86RBP] = fp
 	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: size, Method: frames.MethodCFI}, row, true
@@ -156,13 +158,13 @@ func below(size int32, fp frames.RegRule) (frames.Rule, *frames.Row, bool) {
 // a word of alignment; others are native methods with a frame (CRC32, JDK 8).
 func (v *VM) interpreterCalls(b *blob, ret uint64) (frames.Rule, *frames.Row, bool) {
 	c, ok := v.codeletAt(b, ret)
-	made := 0
+	prologue := 0
 	if ok && c.entry {
-		made = bytes.Index(v.code(c.begin, c.end-c.begin), entered)
-	} else if rule, row, throws := v.throwing(ret); throws {
+		prologue = bytes.Index(v.code(c.begin, c.end-c.begin), interpreterPrologue)
+	} else if rule, row, throws := v.inExceptionRemoval(ret); throws {
 		return rule, row, row != nil
 	}
-	if !ok || !c.entry || made >= 0 && ret > c.begin+uint64(made) {
+	if !ok || !c.entry || prologue >= 0 && ret > c.begin+uint64(prologue) {
 		return frames.Rule{CFAReg: frames.X86RBP, Method: frames.MethodCFI}, &interpreted, true
 	}
 	e := fromInterpreter{begin: b.begin, end: b.end}
@@ -173,7 +175,7 @@ func (v *VM) interpreterCalls(b *blob, ret uint64) (frames.Rule, *frames.Row, bo
 		}
 		e.above = uint64(r.RA.Off)
 	}
-	row := byCaller(frames.X86RSP, int32(8+e.above))
+	row := callerRow(frames.X86RSP, int32(8+e.above))
 	row.CFAExpr = e
 	row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
 	return frames.Rule{CFAReg: frames.X86RSP, Method: frames.MethodCFI}, row, true

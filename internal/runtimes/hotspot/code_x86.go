@@ -73,12 +73,12 @@ func ending(code []byte, before byte, left uint64) end {
 	return endNone
 }
 
-// overReturn precedes the jump of SharedRuntime::generate_native_wrapper to the exception stub: jne over ret.
-var overReturn = []byte{0x0f, 0x85, 1, 0, 0, 0, opRet}
+// jneOverReturn precedes the jump of SharedRuntime::generate_native_wrapper to the exception stub: jne over ret.
+var jneOverReturn = []byte{0x0f, 0x85, 1, 0, 0, 0, opRet}
 
-// handsOn reports whether pc is at that jump.
-func handsOn(before, code []byte, left uint64) bool {
-	if !bytes.HasSuffix(before, overReturn) || len(code) < 5 || code[0] != opJump {
+// jumpsToExceptionStub reports whether pc is at that jump. left is the number of bytes to the method's end.
+func jumpsToExceptionStub(before, code []byte, left uint64) bool {
+	if !bytes.HasSuffix(before, jneOverReturn) || len(code) < 5 || code[0] != opJump {
 		return false
 	}
 	to := int64(int32At(code[1:])) + 5
@@ -88,15 +88,15 @@ func handsOn(before, code []byte, left uint64) bool {
 // opPopRDX is part of C2's exception stub, return address in rdx (x86_64.ad, tailjmpInd): pop rbp; pop rdx; jmp reg.
 const opPopRDX = 0x5a
 
-// handedOn gives the position in that stub. taken reports that the return address is in rdx.
-func handedOn(before, code []byte) (at end, taken bool) {
-	two := len(before) - 2
+// inExceptionStub gives the position in that stub. inRDX reports that the return address is in rdx.
+func inExceptionStub(before, code []byte) (at end, inRDX bool) {
+	last2 := len(before) - 2
 	switch {
 	case len(code) > 2 && code[0] == opPopRBP && code[1] == opPopRDX && jumpsByAnyReg(code[2:]):
 		return endPop, false
-	case len(code) > 1 && before[two+1] == opPopRBP && code[0] == opPopRDX && jumpsByAnyReg(code[1:]):
+	case len(code) > 1 && before[last2+1] == opPopRBP && code[0] == opPopRDX && jumpsByAnyReg(code[1:]):
 		return endPopped, false
-	case before[two] == opPopRBP && before[two+1] == opPopRDX && jumpsByAnyReg(code):
+	case before[last2] == opPopRBP && before[last2+1] == opPopRDX && jumpsByAnyReg(code):
 		return endPopped, true
 	}
 	return endNone, false
@@ -111,11 +111,12 @@ func jumpsByReg(code []byte) bool { return len(code) > 1 && code[0] == 0xff && c
 // maxMethod exceeds any method's size in bytes.
 const maxMethod = 1 << 20
 
-// entered makes the interpreter's frame (generate_fixed_frame): push rbp; mov rbp, rsp; push r13 (the caller's sp).
-var entered = []byte{0x55, 0x48, 0x8b, 0xec, 0x41, 0x55}
+// interpreterPrologue makes the interpreter's frame (generate_fixed_frame): push rbp; mov rbp, rsp; push r13 (the
+// caller's sp).
+var interpreterPrologue = []byte{0x55, 0x48, 0x8b, 0xec, 0x41, 0x55}
 
-// popThenLocals precedes it (generate_normal_entry, generate_native_entry): pop rax; lea r14, [rsp + …].
-var popThenLocals = []byte{0x58, 0x4c, 0x8d, 0x74}
+// popRAXLeaR14 precedes it (generate_normal_entry, generate_native_entry): pop rax; lea r14, [rsp + …].
+var popRAXLeaR14 = []byte{0x58, 0x4c, 0x8d, 0x74}
 
 const (
 	opPushRAX = 0x50
@@ -125,12 +126,12 @@ const (
 // maxEntry bounds the search for these, in bytes.
 const maxEntry = 4096
 
-// knownEnds ends an intrinsic after the return address is popped (generate_math_entry, generate_CRC32_update_entry):
+// intrinsicEnd ends an intrinsic after the return address is popped (generate_math_entry, generate_CRC32_update_entry):
 // mov rsp, r13; jmp reg.
-var knownEnds = []byte{0x49, 0x8b, 0xe5}
+var intrinsicEnd = []byte{0x49, 0x8b, 0xe5}
 
-func knownEnd(code []byte) bool {
-	return bytes.HasPrefix(code, knownEnds) && jumpsByReg(code[len(knownEnds):])
+func isIntrinsicEnd(code []byte) bool {
+	return bytes.HasPrefix(code, intrinsicEnd) && jumpsByReg(code[len(intrinsicEnd):])
 }
 
 var movRBX = []byte{0x48, 0xbb}
@@ -138,7 +139,7 @@ var movRBX = []byte{0x48, 0xbb}
 // leftBytes bounds the distance from a leave to pc, in bytes.
 const leftBytes = 48
 
-// leaving is the removal of an interpreter frame. The caller's sp is in rbx or r11
+// frameRemoval is the removal of an interpreter frame. The caller's sp is in rbx or r11
 // (InterpreterMacroAssembler::remove_activation, TemplateInterpreterGenerator::generate_native_entry):
 //
 //	leave
@@ -151,7 +152,7 @@ const leftBytes = 48
 // Or on-stack replacement, with the caller's sp in rdx (TemplateTable::branch):
 //
 //	leave; ...; pop reg; mov rsp, rdx; and rsp, -16; push reg; jmp [rbx+disp]
-type leaving struct {
+type frameRemoval struct {
 	found bool
 	whole bool // pc is in a complete sequence, after the leave
 	// Bytes from the leave to pc, to the pop, and to a mov that sets sp.
@@ -159,19 +160,19 @@ type leaving struct {
 	reg, sender        uint8 // DWARF numbers
 }
 
-func left(code []byte) leaving {
+func lastRemoval(code []byte) frameRemoval {
 	found := false
 	for i := leftBytes - 1; i >= 0; i-- {
 		if code[i] != opLeave {
 			continue
 		}
-		l, popped := leave(code[i+1:], leftBytes-i-1)
+		l, popped := parseRemoval(code[i+1:], leftBytes-i-1)
 		if l.whole {
 			return l
 		}
 		found = found || popped && l.since <= l.pops+shortLeave
 	}
-	return leaving{found: found}
+	return frameRemoval{found: found}
 }
 
 // shortLeave is the distance at which a leave and a pop suffice.
@@ -195,8 +196,8 @@ type sender struct {
 	reg uint8
 }
 
-// leave parses what follows a leave since bytes before pc.
-func leave(code []byte, since int) (l leaving, popped bool) {
+// parseRemoval parses the code behind a leave; since is the number of bytes from there to pc.
+func parseRemoval(code []byte, since int) (l frameRemoval, popped bool) {
 	at := 0
 	boundary := since == 0
 	next := func(n int) bool {
@@ -207,7 +208,7 @@ func leave(code []byte, since int) (l leaving, popped bool) {
 	if bytes.HasPrefix(code, clearsByte) && !next(8) {
 		return l, false
 	}
-	l = leaving{found: true, since: since, pops: at}
+	l = frameRemoval{found: true, since: since, pops: at}
 	size, more := 1, uint8(0)
 	if code[at] == rexB && at+1 < len(code) {
 		size, more = 2, 8
@@ -270,17 +271,17 @@ const (
 	subBytes   = 7 // sub rsp, imm32
 )
 
-type making uint8
+type frameState uint8
 
 const (
-	frameOpen making = iota
+	frameOpen frameState = iota
 	frameNone
 	framePushed
 	frameBare // all but rbp is stored
 )
 
-// makesFrame gives the state at pc, an offset in code; frame is in bytes.
-func makesFrame(code []byte, pc int, frame int32) making {
+// osrFrameState gives the state at pc, an offset in code; frame is in bytes.
+func osrFrameState(code []byte, pc int, frame int32) frameState {
 	touch := func(at int) bool {
 		return at >= 0 && at+touchBytes <= len(code) && bytes.HasPrefix(code[at:], touches) && code[at+touchBytes-1] == 0xff
 	}
@@ -345,7 +346,7 @@ func movedAt(code []byte, at int) (imm uint64, rest []byte, ok bool) {
 	return wordAt(code[at+len(movR10):]), code[at+movBytes:], true
 }
 
-func leavesByPoll(code []byte, pc int, b *blob) bool {
+func inPollPiece(code []byte, pc int, b *blob) bool {
 	for _, since := range [...]int{0, movBytes, movBytes + storeBytes} {
 		poll, rest, ok := movedAt(code, pc-since)
 		if ok && poll > b.begin && poll < b.end && bytes.HasPrefix(rest, storesR10) && len(rest) > storeBytes &&
@@ -356,8 +357,8 @@ func leavesByPoll(code []byte, pc int, b *blob) bool {
 	return false
 }
 
-// isReplaced reports a deoptimization piece after the push; addr is pc's address.
-func isReplaced(code []byte, pc int, addr uint64) bool {
+// inDeoptPiece reports a deoptimization piece after the push; addr is pc's address.
+func inDeoptPiece(code []byte, pc int, addr uint64) bool {
 	const pushes = movBytes + 2
 	if here, rest, ok := movedAt(code, pc-pushes); ok && here == addr-pushes && bytes.HasPrefix(rest, pushesR10) {
 		return true
@@ -390,14 +391,15 @@ var (
 	alignsBack  = []byte{0x48, 0x83, 0xc4, 8}
 )
 
-type throw struct {
+// exceptionState is the state of an interpreter frame while an exception removes it.
+type exceptionState struct {
 	sender uint8 // register with the caller's sp, at the pop and the mov
 	words  int   // pushed since; −1: unknown
 	stored bool  // return address in memory: at sp before the pop, later the second word below the CFA
 }
 
-// thrown gives the state at pc, an offset in code. ended reports that the frame is removed.
-func thrown(code []byte, pc int) (t throw, ended bool) {
+// exceptionRemoval gives the state at pc, an offset in code. ended reports that the frame is removed.
+func exceptionRemoval(code []byte, pc int) (t exceptionState, ended bool) {
 	from := bytes.LastIndex(code[:min(pc, len(code))], throwsBegin[:1])
 	for from >= 0 && !bytes.HasPrefix(code[from:], throwsBegin) {
 		from = bytes.LastIndex(code[:from], throwsBegin[:1])
@@ -421,29 +423,29 @@ func thrown(code []byte, pc int) (t throw, ended bool) {
 		return t, false
 	}
 	if pc <= mov {
-		return throw{sender: senders[i].reg, stored: pc < mov}, true
+		return exceptionState{sender: senders[i].reg, stored: pc < mov}, true
 	}
-	return throwing(body, push, pc-moved), true
+	return exceptionStateAt(body, push, pc-moved), true
 }
 
-// throwing gives the state at an offset after the mov; push is the first push's offset.
-func throwing(body []byte, push, at int) throw {
+// exceptionStateAt gives the state at an offset after the mov; push is the first push's offset.
+func exceptionStateAt(body []byte, push, at int) exceptionState {
 	end := len(body) + len(throwsEnd) - len(jumpsRBX)
 	switch {
 	case at <= push || at == end:
-		return throw{}
+		return exceptionState{}
 	case at == push+1 || at == end-1:
-		return throw{words: 1}
+		return exceptionState{words: 1}
 	}
 	rest := body[push:]
 	down, up := bytes.Index(rest, aligns), bytes.Index(rest, alignsBack)
 	switch {
 	case bytes.Contains(rest, alignsSP) || (down < 0) != (up < 0) || up < down:
-		return throw{words: -1}
+		return exceptionState{words: -1}
 	case down >= 0 && at-push >= down+len(aligns) && at-push <= up:
-		return throw{words: 3, stored: true}
+		return exceptionState{words: 3, stored: true}
 	}
-	return throw{words: 2, stored: true}
+	return exceptionState{words: 2, stored: true}
 }
 
 // dwarfNumbers maps hardware register numbers to DWARF (System V ABI, figure 3.36).
@@ -473,9 +475,9 @@ const (
 	maxForward = 24
 )
 
-// pushed counts words pushed for a stub call (LIR_Assembler::emit_typecheck_helper), by the pops after it. code is what
-// follows the call, or push, call and pops.
-func pushed(code []byte) (words int32) {
+// wordsPushed counts words pushed for a stub call (LIR_Assembler::emit_typecheck_helper), by the pops after it. code is
+// what follows the call, or push, call and pops.
+func wordsPushed(code []byte) (words int32) {
 	pop := func(op byte) int {
 		if len(code) > 1 && code[0] == rexB && code[1]&^7 == op {
 			return 2

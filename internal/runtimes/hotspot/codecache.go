@@ -4,26 +4,26 @@ package hotspot
 
 // codeCache finds the blob at an address by heaps and segment maps, with a cache.
 type codeCache struct {
-	o      Options
-	layout *layout
-	cached *readCache
-	mem    memory
-	buf    [maxEntry]byte
-	head   [maxHeader]byte
-	heaps  []heap
-	header uint64              // bytes read from a block's start
-	kinds  map[uint64]blobName // by address of the name
-	seen   map[uint64]blob     // by code; blank: no blob
-	known  map[uint64]blob     // by requested address
-	whole  []blob              // permanent blobs
-	pieces codelets
-	proof  proof
-	doubts int
+	o         Options
+	layout    *layout
+	cached    *readCache
+	mem       memory
+	buf       [maxEntry]byte
+	head      [maxHeader]byte
+	heaps     []heap
+	header    uint64              // bytes read from a block's start
+	kinds     map[uint64]blobName // by address of the name
+	byCode    map[uint64]blob     // by code; blank: no blob
+	byRequest map[uint64]blob     // by requested address
+	whole     []blob              // permanent blobs
+	pieces    codelets
+	proof     proof
+	doubts    int
 }
 
 func newCodeCache(o Options, l *layout) *codeCache {
 	k := &codeCache{
-		o: o, layout: l, kinds: map[uint64]blobName{}, seen: map[uint64]blob{}, known: map[uint64]blob{},
+		o: o, layout: l, kinds: map[uint64]blobName{}, byCode: map[uint64]blob{}, byRequest: map[uint64]blob{},
 	}
 	k.cached = newReadCache(k)
 	return k
@@ -59,8 +59,8 @@ func (k *codeCache) proven() bool {
 	if m.failed || queue == 0 || len(k.heaps) == 0 {
 		return false
 	}
-	at := m.word(queue + l.off("StubQueue::_stub_buffer"))
-	end := at + uint64(max(m.int32(queue+l.off("StubQueue::_buffer_limit")), 0))
+	at := m.word(queue + l.offset("StubQueue::_stub_buffer"))
+	end := at + uint64(max(m.int32(queue+l.offset("StubQueue::_buffer_limit")), 0))
 	failed := m.failed
 	k.proof = proofHolds
 	b, ok := k.blobAt(at)
@@ -86,8 +86,8 @@ func (k *codeCache) Reserved(addr uint64) bool {
 }
 
 func (k *codeCache) memory() *memory {
-	if k.mem.read, k.mem.failed = k.o.Read, false; k.cached.on {
-		k.mem.read = k.cached.through
+	if k.mem.read, k.mem.failed = k.o.Read, false; k.cached.enabled {
+		k.mem.read = k.cached.readThrough
 	}
 	return &k.mem
 }
@@ -110,7 +110,7 @@ func (k *codeCache) Symbolize(pc uint64) string {
 	m, l := k.memory(), k.layout
 	at, ok := h.block(m, pc)
 	if head := k.head[:]; ok && m.bytes(at, head[:k.header]) && head[l.used()] != 0 {
-		return m.name(wordAt(head[l.sizes["HeapBlock"]+l.off("CodeBlob::_name"):]))
+		return m.name(wordAt(head[l.sizes["HeapBlock"]+l.offset("CodeBlob::_name"):]))
 	}
 	return ""
 }
@@ -132,7 +132,7 @@ func (k *codeCache) find(pc uint64) (blob, bool) {
 	if b, ok := k.lasting(pc); ok {
 		return b, true
 	}
-	if b, ok := k.known[pc]; ok {
+	if b, ok := k.byRequest[pc]; ok {
 		return b, true
 	}
 	b, ok := k.blobAt(pc)
@@ -140,15 +140,15 @@ func (k *codeCache) find(pc uint64) (blob, bool) {
 		k.whole = append(k.whole, b)
 		return b, true
 	}
-	if ok && len(k.known) < maxSeen {
-		k.known[pc] = b
+	if ok && len(k.byRequest) < maxSeen {
+		k.byRequest[pc] = b
 	}
 	switch {
-	case len(k.seen) > maxSeen:
+	case len(k.byCode) > maxSeen:
 	case ok:
-		k.seen[b.begin] = b
+		k.byCode[b.begin] = b
 	case k.heapOf(pc) != nil:
-		k.seen[pc] = blob{}
+		k.byCode[pc] = blob{}
 	}
 	return b, ok
 }
@@ -164,8 +164,8 @@ func (k *codeCache) lasting(pc uint64) (blob, bool) {
 
 // Changed reports whether a cached answer is out of date, and drops all if so.
 func (k *codeCache) Changed() bool {
-	changed := len(k.seen) > maxSeen
-	for pc, was := range k.seen {
+	changed := len(k.byCode) > maxSeen
+	for pc, was := range k.byCode {
 		if changed {
 			break
 		}
@@ -186,6 +186,6 @@ func (k *codeCache) Changed() bool {
 
 // Forget drops the cache except permanent blobs.
 func (k *codeCache) Forget() {
-	clear(k.seen)
-	clear(k.known)
+	clear(k.byCode)
+	clear(k.byRequest)
 }

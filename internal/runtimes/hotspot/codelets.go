@@ -21,7 +21,7 @@ type codelet struct {
 
 // codelets are the interpreter's pieces, constant after start.
 type codelets struct {
-	of   blob // larger until all pieces are made
+	blob blob // larger until all pieces are made
 	list []codelet
 }
 
@@ -30,8 +30,8 @@ const maxCodelets = 1 << 12
 
 func (k *codeCache) codeletAt(b *blob, addr uint64) (codelet, bool) {
 	p := &k.pieces
-	if p.of != *b {
-		*p = codelets{of: *b}
+	if p.blob != *b {
+		*p = codelets{blob: *b}
 	}
 	c := p.find(addr)
 	if c == nil {
@@ -66,11 +66,11 @@ func (p *codelets) find(addr uint64) *codelet {
 func (k *codeCache) readCodelets() (list []codelet) {
 	m, l := memory{read: byPages(k.o.Read)}, k.layout
 	queue := m.word(l.static("AbstractInterpreter::_code"))
-	at := m.word(queue + l.off("StubQueue::_stub_buffer"))
-	end := at + uint64(m.int32(queue+l.off("StubQueue::_buffer_limit")))
+	at := m.word(queue + l.offset("StubQueue::_stub_buffer"))
+	end := at + uint64(m.int32(queue+l.offset("StubQueue::_buffer_limit")))
 	for len(list) < maxCodelets && at < end {
-		size := uint64(uint32(m.int32(at + l.off("InterpreterCodelet::_size"))))
-		text := m.word(at + l.off("InterpreterCodelet::_description"))
+		size := uint64(uint32(m.int32(at + l.offset("InterpreterCodelet::_size"))))
+		text := m.word(at + l.offset("InterpreterCodelet::_description"))
 		if m.failed || size == 0 || at+size < at {
 			break
 		}
@@ -82,7 +82,7 @@ func (k *codeCache) readCodelets() (list []codelet) {
 
 func (n *Names) inInterpreter(b *blob, pc uint64, caller bool) codeInfo {
 	p := codeInfo{ref: managed.Ref{Object: b.begin, Kind: refStub}, interp: interpWhole}
-	c, ok := n.v.codeletAt(b, pc)
+	c, ok := n.vm.codeletAt(b, pc)
 	if !ok {
 		p.interp = interpNone
 		return p
@@ -90,7 +90,7 @@ func (n *Names) inInterpreter(b *blob, pc uint64, caller bool) codeInfo {
 	p.ref.Object, p.ref.Position = c.text, c.begin
 	p.replaced = caller && c.replaced
 	q := frames.Query{PC: pc, Caller: caller}
-	if _, row, ok := n.v.Rule(q); !ok || row != n.v.interpretedRow() {
+	if _, row, ok := n.vm.Rule(q); !ok || row != n.vm.interpretedRow() {
 		p.interp = interpNone
 		if c.entry && !caller {
 			p.interp = interpEnter
@@ -114,12 +114,12 @@ var (
 
 // interpreted gives the place of an interpreted frame; false if its method is invalid.
 func (n *Names) interpreted(f *frames.Frame, how interp) (managed.Ref, bool) {
-	is := n.v.interpretedFrame()
+	is := n.vm.interpretedFrame()
 	if how == interpEnter || f.FP == 0 || !f.Caller && f.SP > f.FP-is.method {
 		return n.entered(f)
 	}
 	less := uint64(0)
-	if n.l.major < 9 {
+	if n.layout.major < 9 {
 		less = is.before9
 	}
 	at, ok := n.word(f.FP - is.method)
@@ -161,20 +161,20 @@ const noBytecode = 1 << 32
 // entered gives the method being called, held in a register before its frame is made; its entry must be the thread's
 // codelet.
 func (n *Names) entered(f *frames.Frame) (managed.Ref, bool) {
-	at, ok := n.sample.Regs.Get(n.v.interpretedFrame().methodReg)
+	at, ok := n.sample.Regs.Get(n.vm.interpretedFrame().methodReg)
 	if !ok || f.Caller {
 		return managed.Ref{}, false
 	}
-	b, ok := n.v.find(f.PC)
+	b, ok := n.vm.find(f.PC)
 	if !ok {
 		return managed.Ref{}, false
 	}
-	c, ok := n.v.codeletAt(&b, f.PC)
+	c, ok := n.vm.codeletAt(&b, f.PC)
 	m := n.methodAt(at)
 	if !ok || m == nil {
 		return managed.Ref{}, false
 	}
-	if entry := n.v.memory().word(at + n.l.at.Method.Entry.offset); entry < c.begin || entry >= c.end {
+	if entry := n.vm.memory().word(at + n.layout.at.Method.Entry.offset); entry < c.begin || entry >= c.end {
 		return managed.Ref{}, false
 	}
 	return managed.Ref{Object: at, Position: noBytecode, Cookie: n.cookieOf(m), Kind: refInterpreted}, true

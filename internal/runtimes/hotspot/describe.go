@@ -11,7 +11,7 @@ import (
 
 // Symbolize implements [managed.Namer].
 func (n *Names) Symbolize(r managed.Ref, l managed.Live, out []managed.Frame) ([]managed.Frame, managed.Truth) {
-	if n.l == nil {
+	if n.layout == nil {
 		return out, managed.Freed
 	}
 	var ok bool
@@ -59,10 +59,10 @@ func (n *Names) describeCompiled(r managed.Ref, out []managed.Frame) ([]managed.
 	case c.level < 4:
 		kind = "c1"
 	}
-	n.v.cached.use(n.at)
+	n.vm.cached.enable(n.at)
 	n.unread = false
 	n.callsAt(c, r.Position)
-	n.v.cached.done()
+	n.vm.cached.disable()
 	if n.unread {
 		return out, false
 	}
@@ -114,19 +114,19 @@ func (n *methodNames) frameOf(m *method, bci int32, kind string) managed.Frame {
 }
 
 func (n *Names) stubName(r managed.Ref) string {
-	n.v.cached.use(n.at)
-	defer n.v.cached.done()
+	n.vm.cached.enable(n.at)
+	defer n.vm.cached.disable()
 	switch r.Position {
 	case atCallStub:
 		return "call_stub"
 	case atOnward:
 		return "static_call_stub"
 	}
-	m := n.v.memory()
+	m := n.vm.memory()
 	if r.Position >= atCodelet {
 		return "Interpreter (" + strings.TrimSpace(m.name(r.Object)) + ")"
 	}
-	return n.v.Symbolize(r.Object)
+	return n.vm.Symbolize(r.Object)
 }
 
 // readable converts a class name in place: dots between packages, no suffixes of hidden classes that vary between runs

@@ -78,7 +78,7 @@ func makeFake(r release) *fake {
 		mem: make([]byte, memEnd), symbols: map[string]uint64{}, strings: stringsAt, fields: map[string]uint64{},
 		next: codeAt, release: r, header: 64,
 	}
-	f.wanted = slices.Concat(want, wantHeaps[r.heaps], wantBounds[r.bounds], r.names)
+	f.wanted = slices.Concat(wantFields, wantHeaps[r.heaps], wantBounds[r.bounds], r.names)
 	at := uint64(symbolsAt)
 	for name, v := range map[string]uint64{
 		"StructEntryTypeNameOffset": 0, "StructEntryFieldNameOffset": 8, "StructEntryOffsetOffset": 16,

@@ -6,11 +6,11 @@ import "encoding/binary"
 
 // field gives the offset of a field in its objects, by name and type.
 func (t *threads) field(klass uint64, name, typ string) (uint64, bool) {
-	m, l := t.n.v.memory(), t.l
-	pool := m.word(klass + l.off("InstanceKlass::_constants"))
-	list := m.word(klass + l.off(l.fieldInfo[0]))
-	size := uint64(uint32(m.int32(list + l.off("Array<int>::_length"))))
-	count := uint64(uint32(m.int32(pool + l.off("ConstantPool::_length"))))
+	m, l := t.n.vm.memory(), t.l
+	pool := m.word(klass + l.offset("InstanceKlass::_constants"))
+	list := m.word(klass + l.offset(l.fieldInfo[0]))
+	size := uint64(uint32(m.int32(list + l.offset("Array<int>::_length"))))
+	count := uint64(uint32(m.int32(pool + l.offset("ConstantPool::_length"))))
 	if m.failed || pool%8 != 0 || size > maxFieldInfo {
 		return 0, false
 	}
@@ -18,7 +18,7 @@ func (t *threads) field(klass uint64, name, typ string) (uint64, bool) {
 		if uint64(index) >= count {
 			return false
 		}
-		m := t.n.v.memory()
+		m := t.n.vm.memory()
 		symbol := m.word(pool + l.sizes["ConstantPool"] + 8*uint64(index))
 		if m.failed {
 			return false
@@ -32,14 +32,14 @@ func (t *threads) field(klass uint64, name, typ string) (uint64, bool) {
 	if len(l.fieldInfo) == 2 {
 		each, unit, data = eachFieldTuple, 2, "Array<u2>::_data"
 		var b [2]byte
-		m.bytes(klass+l.off(l.fieldInfo[1]), b[:])
+		m.bytes(klass+l.offset(l.fieldInfo[1]), b[:])
 		size = min(size, fieldTuple*uint64(binary.LittleEndian.Uint16(b[:])))
 	}
 	b := make([]byte, unit*size)
-	if !m.bytes(list+l.off(data), b) {
+	if !m.bytes(list+l.offset(data), b) {
 		return 0, false
 	}
-	each(b, t.n.l.least, t.n.l.major, func(f fieldInfo) bool {
+	each(b, t.n.layout.least, t.n.layout.major, func(f fieldInfo) bool {
 		if is(f.name, name) && is(f.typ, typ) {
 			found, at = uint64(f.offset), f.offset >= 8 && f.offset < maxInObject
 			return false

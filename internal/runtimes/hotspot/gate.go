@@ -17,34 +17,38 @@ import (
 
 // gate is the source of generated code of unknown origin.
 type gate struct {
-	r    *Runtime
-	m    *frames.Module
-	rest []frames.RuleSource
+	runtime      *Runtime
+	module       *frames.Module
+	otherSources []frames.RuleSource
 }
 
-func (g *gate) closed() bool { return len(g.m.Sources) == 1 && g.m.Sources[0] == frames.RuleSource(g) }
+// closed reports whether the gate is still the only source of its module.
+func (g *gate) closed() bool {
+	return len(g.module.Sources) == 1 && g.module.Sources[0] == frames.RuleSource(g)
+}
 
 func (r *Runtime) gated(m *frames.Module) bool {
-	return slices.ContainsFunc(r.gates, func(g *gate) bool { return g.m == m && g.closed() })
+	return slices.ContainsFunc(r.gates, func(g *gate) bool { return g.module == m && g.closed() })
 }
 
-func (r *Runtime) unread() bool {
+// mayBeStarting reports that the tables could not be read, but may be later.
+func (r *Runtime) mayBeStarting() bool {
 	var e *UnknownError
-	return r.vm == nil && r.tries < maxTries && errors.As(r.why, &e) && e.NotYet
+	return r.vm == nil && r.tries < maxTries && errors.As(r.openError, &e) && e.NotYet
 }
 
-func (r *Runtime) unproven() bool { return r.unread() || r.vm != nil && r.vm.starting() }
+func (r *Runtime) unproven() bool { return r.mayBeStarting() || r.vm != nil && r.vm.starting() }
 
 // began reports whether refused walks can continue. Unreadable tables are retried.
 func (r *Runtime) began() bool {
-	was := r.unread()
+	was := r.mayBeStarting()
 	if r.vm == nil && r.host != nil {
-		r.ask()
+		r.tryOpen()
 		for _, g := range r.gates {
-			g.settle()
+			g.decide()
 		}
 	}
-	loaded := was && !r.unread()
+	loaded := was && !r.mayBeStarting()
 	if !r.refused || r.unproven() && !loaded {
 		return false
 	}
@@ -52,23 +56,26 @@ func (r *Runtime) began() bool {
 	return true
 }
 
-func (g *gate) settle() {
-	r := g.r
+// decide gives the module the sources of the machine's code, forbids frame pointers while that is unknown, or permits
+// them in other code.
+func (g *gate) decide() {
+	r := g.runtime
 	switch {
 	case !g.closed():
 	case r.vm == nil, r.vm.Unknown() != nil:
-		g.m.NoFP = true
-	case r.vm.Reserved(g.m.Start):
-		g.take()
+		g.module.NoFP = true
+	case r.vm.Reserved(g.module.Start):
+		g.adopt()
 	default:
-		g.m.NoFP = false
+		g.module.NoFP = false
 	}
 }
 
-func (g *gate) take() {
-	g.m.NoFP = true
-	g.m.Sources = g.r.sources()
-	g.r.vm.Names().begun(g.m.Start)
+// adopt gives the module the sources of the machine's code.
+func (g *gate) adopt() {
+	g.module.NoFP = true
+	g.module.Sources = g.runtime.sources()
+	g.runtime.vm.Names().begun(g.module.Start)
 }
 
 func (r *Runtime) sources() []frames.RuleSource {
@@ -77,14 +84,14 @@ func (r *Runtime) sources() []frames.RuleSource {
 
 // Rule implements [frames.RuleSource].
 func (g *gate) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	r, sources := g.r, g.rest
+	r, sources := g.runtime, g.otherSources
 	switch {
-	case r.unread():
+	case r.mayBeStarting():
 		r.refused = true
 		return frames.Rule{}, nil, false
 	case r.vm != nil && r.vm.Unknown() == nil && r.vm.Reserved(q.PC):
-		g.take()
-		sources = g.m.Sources
+		g.adopt()
+		sources = g.module.Sources
 	}
 	for _, s := range sources {
 		if rule, row, ok := s.Rule(q); ok {

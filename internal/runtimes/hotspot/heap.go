@@ -7,6 +7,7 @@ import (
 	"strings"
 )
 
+// heap is a part of the code cache (CodeHeap).
 type heap struct {
 	low, high uint64
 	segmap    uint64
@@ -28,19 +29,19 @@ func (k *codeCache) readHeaps() []heap {
 	list := len(l.heaps) > 1
 	var data uint64
 	if list {
-		n, data = m.int32(at+l.off(l.heaps[1])), m.word(at+l.off(l.heaps[2]))
+		n, data = m.int32(at+l.offset(l.heaps[1])), m.word(at+l.offset(l.heaps[2]))
 	}
 	var out []heap
 	for i := range min(max(n, 0), maxHeaps) {
 		if list {
 			at = m.word(data + 8*uint64(i))
 		}
-		mem, segs := at+l.off("CodeHeap::_memory"), at+l.off("CodeHeap::_segmap")
+		mem, segs := at+l.offset("CodeHeap::_memory"), at+l.offset("CodeHeap::_segmap")
 		h := heap{
-			low:    m.word(mem + l.off("VirtualSpace::_low")),
-			high:   m.word(mem + l.off("VirtualSpace::_high")),
-			segmap: m.word(segs + l.off("VirtualSpace::_low")),
-			log2:   uint8(m.int32(at + l.off("CodeHeap::_log2_segment_size"))),
+			low:    m.word(mem + l.offset("VirtualSpace::_low")),
+			high:   m.word(mem + l.offset("VirtualSpace::_high")),
+			segmap: m.word(segs + l.offset("VirtualSpace::_low")),
+			log2:   uint8(m.int32(at + l.offset("CodeHeap::_log2_segment_size"))),
 		}
 		if m.failed || h.low > h.high || h.log2 < 4 || h.log2 > 20 {
 			return nil
@@ -99,6 +100,7 @@ func (h *heap) block(m *memory, addr uint64) (uint64, bool) {
 // firstMap is the size of the map's first read, in bytes.
 const firstMap = 256
 
+// blob is the header of a piece of code (CodeBlob).
 type blob struct {
 	begin, end uint64 // of the code
 	frame      int32  // words; 0: none or several
@@ -163,7 +165,7 @@ func (k *codeCache) blobAt(addr uint64) (blob, bool) {
 		complete: l.number(cb, "CodeBlob::_frame_complete_offset"),
 	}
 	b.begin, b.end = l.boundsOf(cb, at+l.sizes["HeapBlock"])
-	b.kind = k.named(wordAt(cb[l.off("CodeBlob::_name"):])).kind
+	b.kind = k.named(wordAt(cb[l.offset("CodeBlob::_name"):])).kind
 	if b.kind == kindStub && b.frame > 0 {
 		b.kind, b.stub = kindMethod, true
 	}
@@ -174,14 +176,14 @@ func (k *codeCache) blobAt(addr uint64) (blob, bool) {
 func (l *layout) boundsOf(header []byte, at uint64) (begin, end uint64) {
 	from, to := l.bounds[0], l.bounds[1]
 	if from == wantBounds[0][0] {
-		return wordAt(header[l.off(from):]), wordAt(header[l.off(to):])
+		return wordAt(header[l.offset(from):]), wordAt(header[l.offset(to):])
 	}
 	return at + uint64(max(l.number(header, from), 0)), at + uint64(max(l.number(header, to), 0))
 }
 
 // used gives the offset of the used flag in a block.
 func (l *layout) used() uint64 {
-	return l.off("HeapBlock::_header") + l.off("HeapBlock::Header::_used")
+	return l.offset("HeapBlock::_header") + l.offset("HeapBlock::Header::_used")
 }
 
 // maxHeader bounds both headers together, in bytes.
@@ -190,7 +192,7 @@ const maxHeader = 512
 func (l *layout) headerSize() (uint64, bool) {
 	block, end := l.sizes["HeapBlock"], l.used()+1
 	for name := range l.fields {
-		if at := l.off(name); strings.HasPrefix(name, "CodeBlob::") {
+		if at := l.offset(name); strings.HasPrefix(name, "CodeBlob::") {
 			if at > maxHeader || block > maxHeader {
 				return 0, false
 			}

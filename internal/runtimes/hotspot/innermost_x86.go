@@ -8,20 +8,20 @@ import (
 	"prywalk/frames"
 )
 
-// called is the rule with the return address at sp and CFA = register + off; r13 has the caller's sp at the start of
+// atEntry is the rule with the return address at sp and CFA = register + off; r13 has the caller's sp at the start of
 // interpreter and adapters.
-func called(cfa uint8, off int32, m frames.Method) (frames.Rule, *frames.Row, bool) {
+func atEntry(cfa uint8, off int32, m frames.Method) (frames.Rule, *frames.Row, bool) {
 	r := frames.Rule{CFAReg: cfa, CFAOff: off, Method: m}
 	if cfa == frames.X86RSP && off == 8 {
 		return r, nil, true
 	}
-	row := byCaller(cfa, off)
+	row := callerRow(cfa, off)
 	row.RA = frames.RegRule{Kind: frames.RuleRegOffset, Reg: frames.X86RSP}
 	return r, row, true
 }
 
-// byCaller is a row with that CFA and rbp unchanged.
-func byCaller(cfa uint8, off int32) *frames.Row {
+// callerRow is a row with that CFA and rbp unchanged.
+func callerRow(cfa uint8, off int32) *frames.Row {
 	row := &frames.Row{CFAReg: cfa, CFAOff: int64(off)}
 	for _, r := range [...]uint8{frames.X86RBX, frames.X86R12, frames.X86R13, frames.X86R14, frames.X86R15} {
 		row.Regs[r].Kind = frames.RuleUndefined
@@ -29,9 +29,9 @@ func byCaller(cfa uint8, off int32) *frames.Row {
 	return row
 }
 
-// inReg is the rule while the return address is in a register.
-func inReg(reg, cfa uint8, off int32) (frames.Rule, *frames.Row, bool) {
-	row := byCaller(cfa, off)
+// raInReg is the rule while the return address is in a register.
+func raInReg(reg, cfa uint8, off int32) (frames.Rule, *frames.Row, bool) {
+	row := callerRow(cfa, off)
 	if cfa != frames.X86RSP {
 		row.CFAExpr = sendersSP{cfa, off}
 	}
@@ -61,51 +61,51 @@ func (v *VM) inMethod(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	if b.frame <= 0 || b.complete < 0 || pc < b.begin+uint64(b.complete) {
 		return frames.Rule{}, nil, false
 	}
-	if v.goesOn(b, pc) {
-		return called(frames.X86RSP, 8, frames.MethodCFI)
+	if v.inStaticCallStub(b, pc) {
+		return atEntry(frames.X86RSP, 8, frames.MethodCFI)
 	}
 	around := v.code(pc-aroundBytes, 2*aroundBytes)
-	switch made := makesFrame(around, aroundBytes, 8*b.frame); {
-	case made == frameNone || made == frameOpen && leavesByPoll(around, aroundBytes, b):
-		return called(frames.X86RSP, 8, frames.MethodCFI)
-	case made == framePushed:
+	switch state := osrFrameState(around, aroundBytes, 8*b.frame); {
+	case state == frameNone || state == frameOpen && inPollPiece(around, aroundBytes, b):
+		return atEntry(frames.X86RSP, 8, frames.MethodCFI)
+	case state == framePushed:
 		return framed(16), nil, true
-	case made == frameBare:
-		return below(8*b.frame, frames.RegRule{})
-	case isReplaced(around, aroundBytes, pc):
+	case state == frameBare:
+		return raBelowCFA(8*b.frame, frames.RegRule{})
+	case inDeoptPiece(around, aroundBytes, pc):
 		return framed(8 * (b.frame + 1)), nil, true
 	}
-	all := v.code(pc-uint64(len(overReturn)), uint64(len(overReturn))+maxEnd)
-	if len(all) <= len(overReturn) {
+	all := v.code(pc-uint64(len(jneOverReturn)), uint64(len(jneOverReturn))+maxEnd)
+	if len(all) <= len(jneOverReturn) {
 		return frames.Rule{}, nil, false
 	}
-	before, code := all[:len(overReturn)], all[len(overReturn):]
-	if at, taken := handedOn(before, code); taken {
-		return inReg(frames.X86RDX, frames.X86RSP, 0)
+	before, code := all[:len(jneOverReturn)], all[len(jneOverReturn):]
+	if at, taken := inExceptionStub(before, code); taken {
+		return raInReg(frames.X86RDX, frames.X86RSP, 0)
 	} else if at == endPop {
 		return framed(16), nil, true
-	} else if at == endPopped || handsOn(before, code, b.end-pc) {
-		return called(frames.X86RSP, 8, frames.MethodCFI)
+	} else if at == endPopped || jumpsToExceptionStub(before, code, b.end-pc) {
+		return atEntry(frames.X86RSP, 8, frames.MethodCFI)
 	}
 	switch ending(code, before[len(before)-1], b.end-pc) {
 	case endPopped:
-		return called(frames.X86RSP, 8, frames.MethodCFI)
+		return atEntry(frames.X86RSP, 8, frames.MethodCFI)
 	case endPop:
 		return framed(16), nil, true
 	}
-	return v.balanced(b, pc, 8*(b.frame+pushed(code)))
+	return v.byReturnPath(b, pc, 8*(b.frame+wordsPushed(code)))
 }
 
-func (v *VM) isOnward(b *blob, pc uint64) bool {
+func (v *VM) inCallStub(b *blob, pc uint64) bool {
 	if v.a64 != nil {
 		return v.a64.Onward(b.piece(), pc)
 	}
-	return b.frame > 0 && b.complete >= 0 && pc >= b.begin+uint64(b.complete) && v.goesOn(b, pc)
+	return b.frame > 0 && b.complete >= 0 && pc >= b.begin+uint64(b.complete) && v.inStaticCallStub(b, pc)
 }
 
-// goesOn reports a static call stub after a method (CompiledStaticCall, to_interp_stub), frameless: mov rbx, imm64;
-// jmp.
-func (v *VM) goesOn(b *blob, pc uint64) bool {
+// inStaticCallStub reports a static call stub after a method (CompiledStaticCall, to_interp_stub), frameless: mov rbx,
+// imm64; jmp.
+func (v *VM) inStaticCallStub(b *blob, pc uint64) bool {
 	const load = 10
 	code := v.code(pc-load, 2*load+5)
 	if len(code) < 2*load+5 {
@@ -122,17 +122,18 @@ func (v *VM) goesOn(b *blob, pc uint64) bool {
 	return to < b.begin || to >= b.end || to == pc // to itself: unlinked
 }
 
-// inHandles gives the rule in a method handle adapter (MethodHandles::generate_method_handle_dispatch), which may
-// remove an argument: pop rax; pop reg; push rax.
-func (v *VM) inHandles(pc uint64) (frames.Rule, *frames.Row, bool) {
+// inMethodHandleAdapter gives the rule in a method handle adapter (MethodHandles::generate_method_handle_dispatch),
+// which may remove an argument: pop rax; pop reg; push rax.
+func (v *VM) inMethodHandleAdapter(pc uint64) (frames.Rule, *frames.Row, bool) {
 	code := v.code(pc-2, 4)
 	if len(code) == 4 && (code[1] == opPopRAX && code[2]&^7 == opPop && code[3] == opPushRAX ||
 		code[0] == opPopRAX && code[1]&^7 == opPop && code[2] == opPushRAX) {
-		return inReg(frames.X86RAX, frames.X86R13, 0)
+		return raInReg(frames.X86RAX, frames.X86R13, 0)
 	}
-	return called(frames.X86R13, 0, frames.MethodHeuristic)
+	return atEntry(frames.X86R13, 0, frames.MethodHeuristic)
 }
 
+// inInterpreter gives the rule at an instruction of the interpreter.
 func (v *VM) inInterpreter(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	c, ok := v.codeletAt(b, pc)
 	if !ok {
@@ -142,9 +143,9 @@ func (v *VM) inInterpreter(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) 
 	if len(code) < leftBytes+1 {
 		return frames.Rule{}, nil, false
 	}
-	l := left(code)
+	l := lastRemoval(code)
 	if !l.whole {
-		if rule, row, throws := v.throwing(pc); throws {
+		if rule, row, throws := v.inExceptionRemoval(pc); throws {
 			return rule, row, row != nil
 		}
 	}
@@ -156,30 +157,30 @@ func (v *VM) inInterpreter(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) 
 	case !l.whole:
 		return frames.Rule{}, nil, false
 	case l.since <= l.pops:
-		return called(l.sender, 0, frames.MethodCFI)
+		return atEntry(l.sender, 0, frames.MethodCFI)
 	case l.since <= l.moves:
-		return inReg(l.reg, l.sender, 0)
+		return raInReg(l.reg, l.sender, 0)
 	default:
-		return inReg(l.reg, frames.X86RSP, 0)
+		return raInReg(l.reg, frames.X86RSP, 0)
 	}
 }
 
-// throwing gives the rule where an exception removes an interpreter frame; row is nil if unknown.
-func (v *VM) throwing(pc uint64) (rule frames.Rule, row *frames.Row, throws bool) {
-	t, throws := thrown(v.code(pc-throwBytes, 2*throwBytes), throwBytes)
+// inExceptionRemoval gives the rule where an exception removes an interpreter frame; row is nil if unknown.
+func (v *VM) inExceptionRemoval(pc uint64) (rule frames.Rule, row *frames.Row, throws bool) {
+	t, throws := exceptionRemoval(v.code(pc-throwBytes, 2*throwBytes), throwBytes)
 	switch {
 	case !throws || t.words < 0:
 		return rule, nil, throws
 	case t.stored && t.sender != 0:
-		rule, row, _ = called(t.sender, 0, frames.MethodCFI)
+		rule, row, _ = atEntry(t.sender, 0, frames.MethodCFI)
 	case t.stored:
-		row = byCaller(frames.X86RSP, int32(8*t.words))
+		row = callerRow(frames.X86RSP, int32(8*t.words))
 		row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -16}
 		rule = frames.Rule{CFAReg: frames.X86RSP, CFAOff: int32(8 * t.words), Method: frames.MethodCFI}
 	case t.sender != 0:
-		rule, row, _ = inReg(frames.X86RDX, t.sender, 0)
+		rule, row, _ = raInReg(frames.X86RDX, t.sender, 0)
 	default:
-		rule, row, _ = inReg(frames.X86RDX, frames.X86RSP, int32(8*t.words))
+		rule, row, _ = raInReg(frames.X86RDX, frames.X86RSP, int32(8*t.words))
 	}
 	return rule, row, true
 }
@@ -196,11 +197,11 @@ func (v *VM) inException(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	popped := leaves + len(exceptionEnds)
 	switch at := int(pc - b.begin); {
 	case at == 0, at >= popped:
-		return inReg(frames.X86RDX, frames.X86RSP, 0)
+		return raInReg(frames.X86RDX, frames.X86RSP, 0)
 	case at == 1, at == popped-1:
-		return called(frames.X86RSP, 8, frames.MethodCFI)
+		return atEntry(frames.X86RSP, 8, frames.MethodCFI)
 	case at < len(exceptionBegins):
-		row := byCaller(frames.X86RSP, 16)
+		row := callerRow(frames.X86RSP, 16)
 		row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
 		return frames.Rule{CFAReg: frames.X86RSP, CFAOff: 16, Method: frames.MethodCFI}, row, true
 	}
@@ -220,44 +221,44 @@ func (v *VM) inException(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 func (v *VM) inEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
 	code := v.code(c.begin, c.end-c.begin)
 	switch rest := code[min(pc-c.begin, uint64(len(code))):]; {
-	case knownEnd(rest):
-		return inReg(dwarfNumbers[rest[4]&7], frames.X86R13, 0)
-	case len(rest) > 1 && pc-c.begin >= 3 && knownEnd(code[pc-c.begin-3:]):
-		return inReg(dwarfNumbers[rest[1]&7], frames.X86RSP, 0)
+	case isIntrinsicEnd(rest):
+		return raInReg(dwarfNumbers[rest[4]&7], frames.X86R13, 0)
+	case len(rest) > 1 && pc-c.begin >= 3 && isIntrinsicEnd(code[pc-c.begin-3:]):
+		return raInReg(dwarfNumbers[rest[1]&7], frames.X86RSP, 0)
 	}
-	made := bytes.Index(code, entered)
+	prologue := bytes.Index(code, interpreterPrologue)
 	pops := -1
-	if made > 0 {
-		pops = bytes.LastIndex(code[:made], popThenLocals)
+	if prologue > 0 {
+		pops = bytes.LastIndex(code[:prologue], popRAXLeaR14)
 	}
 	if pops < 0 {
-		return v.inKnown(c, pc)
+		return v.inIntrinsic(c, pc)
 	}
-	pushes := int(pc-c.begin) - (made - 1)
+	pushes := int(pc-c.begin) - (prologue - 1)
 	switch at := int(pc - c.begin); {
 	case at <= pops:
-		if rule, row, ok := v.inKnown(c, pc); ok {
+		if rule, row, ok := v.inIntrinsic(c, pc); ok {
 			return rule, row, ok
 		}
-		return called(frames.X86R13, 0, frames.MethodHeuristic) // or popped, to throw
+		return atEntry(frames.X86R13, 0, frames.MethodHeuristic) // or popped, to throw
 	case pushes <= 0:
-		return inReg(frames.X86RAX, frames.X86R13, 0)
+		return raInReg(frames.X86RAX, frames.X86R13, 0)
 	case pushes == 1:
-		return called(frames.X86R13, 0, frames.MethodCFI)
+		return atEntry(frames.X86R13, 0, frames.MethodCFI)
 	case pushes == 2:
-		row := byCaller(frames.X86R13, 0)
+		row := callerRow(frames.X86R13, 0)
 		row.RA = frames.RegRule{Kind: frames.RuleRegOffset, Reg: frames.X86RSP, Off: 8}
 		return frames.Rule{CFAReg: frames.X86R13, Method: frames.MethodCFI}, row, true
-	case pushes <= len(entered)-1: // rbp is set, r13 not stored
-		row := byCaller(frames.X86R13, 0)
+	case pushes <= len(interpreterPrologue)-1: // rbp is set, r13 not stored
+		row := callerRow(frames.X86R13, 0)
 		row.RA, row.Regs[frames.X86RBP] = interpreted.RA, interpreted.Regs[frames.X86RBP]
 		return frames.Rule{CFAReg: frames.X86R13, Method: frames.MethodCFI}, row, true
 	}
 	return frames.Rule{CFAReg: frames.X86RBP, Method: frames.MethodCFI}, &interpreted, true
 }
 
-// inKnown gives the rule in an intrinsic: the caller's sp in r13, at most a word of alignment on the stack.
-func (v *VM) inKnown(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
+// inIntrinsic gives the rule in an intrinsic: the caller's sp in r13, at most a word of alignment on the stack.
+func (v *VM) inIntrinsic(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
 	if v.o.Flow == nil {
 		return frames.Rule{}, nil, false
 	}
@@ -265,7 +266,7 @@ func (v *VM) inKnown(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
 	if !ok || r.RA.Kind == frames.RuleReg {
 		return frames.Rule{}, nil, false
 	}
-	row := byCaller(frames.X86R13, 0)
+	row := callerRow(frames.X86R13, 0)
 	row.RA = r.RA
 	return frames.Rule{CFAReg: frames.X86R13, Method: frames.MethodHeuristic}, row, true
 }
@@ -288,7 +289,7 @@ func (v *VM) inAdapter(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool
 	if !ok || q.SPOnly && (r.Reg != frames.X86RSP || r.RA.Kind == frames.RuleRegOffset && r.RA.Reg != frames.X86RSP) {
 		return frames.Rule{}, nil, false
 	}
-	row := byCaller(r.Reg, int32(r.Off))
+	row := callerRow(r.Reg, int32(r.Off))
 	row.RA = r.RA
 	return frames.Rule{CFAReg: r.Reg, CFAOff: int32(r.Off), Method: frames.MethodCFI}, row, true
 }
@@ -296,7 +297,7 @@ func (v *VM) inAdapter(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool
 // regR11 is r11's DWARF number (System V ABI, figure 3.36).
 const regR11 = 11
 
-func (v *VM) inForward(ret uint64) (frames.Rule, *frames.Row, bool) {
+func (v *VM) inForwardException(ret uint64) (frames.Rule, *frames.Row, bool) {
 	code := v.code(ret, maxForward)
 	size := int32(8)
 	switch {

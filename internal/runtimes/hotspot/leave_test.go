@@ -34,7 +34,7 @@ func TestEveryWayOfLeavingTheInterpreterIsKnown(t *testing.T) {
 		for i, at := 0, 0; i < len(c.code); i++ {
 			code := slices.Concat(bytes.Repeat([]byte{0x90}, leftBytes-1-at), []byte{opLeave}, whole,
 				bytes.Repeat([]byte{0x90}, leftBytes))
-			l := left(code[:2*leftBytes])
+			l := lastRemoval(code[:2*leftBytes])
 			if before := at <= l.pops; !l.found || !l.whole || l.since != at || l.sender != c.sender || before != (i <= c.pops) {
 				t.Errorf("%s, instruction %d: %+v", c.name, i, l)
 			}
@@ -42,12 +42,12 @@ func TestEveryWayOfLeavingTheInterpreterIsKnown(t *testing.T) {
 				t.Errorf("%s, instruction %d: sp is the caller's: %v, %+v", c.name, i, moved, l)
 			}
 			if i+1 == len(c.code) && c.moved {
-				if l := left(code[len(c.code[i]) : len(c.code[i])+2*leftBytes]); l.found {
+				if l := lastRemoval(code[len(c.code[i]) : len(c.code[i])+2*leftBytes]); l.found {
 					t.Errorf("%s, behind the jump: %+v", c.name, l)
 				}
 			}
 			if i+1 == len(c.code) {
-				if l := left(code[1 : 1+2*leftBytes]); l.whole {
+				if l := lastRemoval(code[1 : 1+2*leftBytes]); l.whole {
 					t.Errorf("%s, within an instruction: %+v", c.name, l)
 				}
 			}
@@ -66,23 +66,24 @@ func TestAFrameThatAnExceptionEndsIsGone(t *testing.T) {
 		{0x48, 0x83, 0xc4, 8}, {opJump, 5, 0, 0, 0}, {opCall, 1, 2, 3, 4},
 		{0x48, 0x8b, 0xd8}, {0x5a}, {0x58}, {0xff, 0xe3}, {0x90},
 	}
-	rbx, three, two := frames.X86RBX, throw{words: 3, stored: true}, throw{words: 2, stored: true}
-	want := []throw{2: {sender: rbx, stored: true}, {sender: rbx}, {}, {}, {}, {}, {words: 1}, two, two, two, two, two,
+	rbx, three, two := frames.X86RBX, exceptionState{words: 3, stored: true}, exceptionState{words: 2, stored: true}
+	want := []exceptionState{2: {sender: rbx, stored: true}, {sender: rbx}, {}, {}, {}, {}, {words: 1}, two, two, two, two,
+		two,
 		three, three, two, two, two, two, {words: 1}, {}}
 	code := slices.Concat(instructions...)
 	for i, at := 0, 0; i < len(instructions); at, i = at+len(instructions[i]), i+1 {
-		got, ended := thrown(code, at)
+		got, ended := exceptionRemoval(code, at)
 		if within := i >= 2 && i < len(want); ended != within || within && got != want[i] {
 			t.Errorf("instruction %d: %+v, %v", i, got, ended)
 		}
 	}
 	other := slices.Concat(slices.Concat(instructions[:11]...), alignsSP, slices.Concat(instructions[17:]...))
-	if got, ended := thrown(other, bytes.Index(other, alignsSP)); got.words != -1 || !ended {
+	if got, ended := exceptionRemoval(other, bytes.Index(other, alignsSP)); got.words != -1 || !ended {
 		t.Errorf("where the stack is aligned in another way: %+v, %v", got, ended)
 	}
 	for i := range code {
-		thrown(code[:i], len(code)/2)
-		thrown(code[i:], len(code)/2)
+		exceptionRemoval(code[:i], len(code)/2)
+		exceptionRemoval(code[i:], len(code)/2)
 	}
 }
 
@@ -90,11 +91,11 @@ func FuzzLeft(f *testing.F) {
 	f.Add(append(bytes.Repeat([]byte{0x90}, 47), 0xc9, 0x5e, 0x48, 0x8b, 0xe3, 0xff, 0xe6))
 	f.Fuzz(func(_ *testing.T, b []byte) {
 		for n := leftBytes + 1; n <= 2*leftBytes; n++ {
-			left(append(b, make([]byte, 2*leftBytes)...)[:n])
-			thrown(b, n)
-			makesFrame(b, n, 48)
-			leavesByPoll(b, n, &blob{begin: 1, end: 1 << 40})
-			isReplaced(b, n, uint64(n))
+			lastRemoval(append(b, make([]byte, 2*leftBytes)...)[:n])
+			exceptionRemoval(b, n)
+			osrFrameState(b, n, 48)
+			inPollPiece(b, n, &blob{begin: 1, end: 1 << 40})
+			inDeoptPiece(b, n, uint64(n))
 		}
 	})
 }

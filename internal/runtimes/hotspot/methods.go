@@ -79,25 +79,25 @@ func (n *methodNames) cookieFor(id *methodIdentity) uint64 {
 
 // wantKnown requests a known method's identity.
 func (n *methodNames) wantKnown(m *method) {
-	k, l := n.v.cached, &n.l.at
-	k.want(extent{m.at + l.Method.ConstMethod.offset, 8})
-	k.want(extent{m.constMethod, l.ConstMethod.Bytes + 8})
-	k.want(extent{m.found.constants, l.ConstantPool.Bytes})
-	k.want(extent{m.found.slot, 8})
-	k.want(n.symbolAt(m.found.name))
-	k.want(extent{m.found.holder + l.Klass.Name.offset, 8})
-	k.want(n.symbolAt(m.found.class))
+	k, l := n.vm.cached, &n.layout.at
+	k.request(extent{m.at + l.Method.ConstMethod.offset, 8})
+	k.request(extent{m.constMethod, l.ConstMethod.Bytes + 8})
+	k.request(extent{m.found.constants, l.ConstantPool.Bytes})
+	k.request(extent{m.found.slot, 8})
+	k.request(n.symbolAt(m.found.name))
+	k.request(extent{m.found.holder + l.Klass.Name.offset, 8})
+	k.request(n.symbolAt(m.found.class))
 }
 
 // identify reads the identity of the method at an address, and a new one's names too, in few reads.
 func (n *methodNames) identify(at uint64, known *method) (id methodIdentity, cm []byte, ok bool) {
-	l, m, near := &n.l.at, n.v.memory(), n.v.cached
+	l, m, cache := &n.layout.at, n.vm.memory(), n.vm.cached
 	if at == 0 || at%8 != 0 {
 		return id, nil, false
 	}
 	if known != nil {
 		n.wantKnown(known)
-		near.get()
+		cache.readRequested()
 	}
 	id.constMethod = m.word(at + l.Method.ConstMethod.offset)
 	cm = n.constMethod[:l.ConstMethod.Bytes+8]
@@ -106,7 +106,7 @@ func (n *methodNames) identify(at uint64, known *method) (id methodIdentity, cm 
 	}
 	n.pointsTo(&id, cm)
 	pool := n.pool[:l.ConstantPool.Bytes]
-	near.fetch(extent{id.constants, uint64(len(pool))}, extent{n.constantAt(&id, id.nameIndex), 8})
+	cache.fetch(extent{id.constants, uint64(len(pool))}, extent{n.constantAt(&id, id.nameIndex), 8})
 	if id.constants == 0 || id.constants%8 != 0 || !m.bytes(id.constants, pool) {
 		return id, nil, false
 	}
@@ -116,7 +116,7 @@ func (n *methodNames) identify(at uint64, known *method) (id methodIdentity, cm 
 	}
 	slot := n.constantAt(&id, id.nameIndex)
 	if known == nil {
-		near.fetch(n.symbolAt(m.word(slot)), extent{id.holder + l.Klass.Name.offset, 8}, n.tagOf(id.nameIndex),
+		cache.fetch(n.symbolAt(m.word(slot)), extent{id.holder + l.Klass.Name.offset, 8}, n.tagOf(id.nameIndex),
 			n.sourceAt(&id))
 	}
 	name, class := m.word(slot), m.word(id.holder+l.Klass.Name.offset)
@@ -125,7 +125,7 @@ func (n *methodNames) identify(at uint64, known *method) (id methodIdentity, cm 
 	}
 	if known == nil {
 		file := n.sourceIndex(&id)
-		near.fetch(n.symbolAt(class), n.tagOf(file), extent{n.constantAt(&id, file), 8})
+		cache.fetch(n.symbolAt(class), n.tagOf(file), extent{n.constantAt(&id, file), 8})
 	}
 	id.found = places{id.constants, slot, name, id.holder, class}
 	text, ok := n.letters(name)
@@ -138,18 +138,18 @@ func (n *methodNames) identify(at uint64, known *method) (id methodIdentity, cm 
 }
 
 func (n *methodNames) pointsTo(id *methodIdentity, cm []byte) {
-	l := &n.l.at
+	l := &n.layout.at
 	id.constants = l.ConstMethod.Constants.in(cm)
 	id.nameIndex = uint16(l.ConstMethod.NameIndex.in(cm))
 	id.id = uint16(l.ConstMethod.IDNum.in(cm))
 }
 
 func (n *methodNames) symbolAt(symbol uint64) extent {
-	return extent{symbol &^ 1, n.l.at.Symbol.Body.offset + shortSymbol}
+	return extent{symbol &^ 1, n.layout.at.Symbol.Body.offset + shortSymbol}
 }
 
 func (n *methodNames) constantAt(id *methodIdentity, index uint16) uint64 {
-	return id.constants + n.l.at.ConstantPool.Bytes + 8*uint64(index)
+	return id.constants + n.layout.at.ConstantPool.Bytes + 8*uint64(index)
 }
 
 // methodAt gives the method at an address as of now; nil if there is none.
@@ -158,8 +158,8 @@ func (n *methodNames) methodAt(at uint64) *method {
 	if known != nil && known.checked >= n.at {
 		return known
 	}
-	now := n.v.cached.use(n.at)
-	defer n.v.cached.done()
+	now := n.vm.cached.enable(n.at)
+	defer n.vm.cached.disable()
 	id, cm, ok := n.identify(at, known)
 	if !ok {
 		delete(n.methods, at)
@@ -185,7 +185,7 @@ func (n *methodNames) methodAt(at uint64) *method {
 
 // readMethod reads the rest of a method, validated by sizes, tags and printable names.
 func (n *methodNames) readMethod(at uint64, id *methodIdentity, cm []byte) *method {
-	l := &n.l.at
+	l := &n.layout.at
 	whole := 8 * l.ConstMethod.Size.in(cm)
 	m := &method{at: at, constMethod: id.constMethod, cache: l.ConstantPool.Cache.in(n.pool[:])}
 	m.code, m.size = id.constMethod+l.ConstMethod.Bytes, l.ConstMethod.CodeSize.in(cm)
@@ -209,7 +209,7 @@ func (n *methodNames) readMethod(at uint64, id *methodIdentity, cm []byte) *meth
 
 // isName reports a name's tag. n.pool holds the pool's header.
 func (n *methodNames) isName(id *methodIdentity, index uint16) bool {
-	l, m := &n.l.at, n.v.memory()
+	l, m := &n.layout.at, n.vm.memory()
 	tags, count := l.ConstantPool.Tags.in(n.pool[:]), l.ConstantPool.Length.in(n.pool[:])
 	if tags == 0 || index == 0 || uint64(index) >= count || count > maxConstants {
 		return false
@@ -228,7 +228,7 @@ func (n *methodNames) sourceFile(id *methodIdentity) string {
 	if !n.isName(id, index) {
 		return ""
 	}
-	b, _ := n.letters(n.v.memory().word(n.constantAt(id, index)))
+	b, _ := n.letters(n.vm.memory().word(n.constantAt(id, index)))
 	file, known := n.files[string(b)]
 	if !known {
 		if len(n.files) >= maxMethods {
@@ -242,17 +242,17 @@ func (n *methodNames) sourceFile(id *methodIdentity) string {
 
 // sourceIndex gives the file name's constant. n.pool holds the pool's header.
 func (n *methodNames) sourceIndex(id *methodIdentity) uint16 {
-	if l := &n.l.at; n.l.sourceInPool {
+	if l := &n.layout.at; n.layout.sourceInPool {
 		return uint16(l.ConstantPool.SourceFile.in(n.pool[:]))
 	}
 	var b [2]byte
-	n.v.memory().bytes(n.sourceAt(id).addr, b[:])
+	n.vm.memory().bytes(n.sourceAt(id).addr, b[:])
 	return binary.LittleEndian.Uint16(b[:])
 }
 
 // sourceAt gives the class's SourceFile index, where the pool has none.
 func (n *methodNames) sourceAt(id *methodIdentity) extent {
-	if l := &n.l.at; !n.l.sourceInPool {
+	if l := &n.layout.at; !n.layout.sourceInPool {
 		return extent{id.holder + l.ConstantPool.SourceFile.offset, 2}
 	}
 	return extent{}
@@ -260,7 +260,7 @@ func (n *methodNames) sourceAt(id *methodIdentity) extent {
 
 // tagOf gives the place of a tag and of what precedes it.
 func (n *methodNames) tagOf(index uint16) extent {
-	at := extent{n.l.at.ConstantPool.Tags.in(n.pool[:]), n.l.at.Array.Data.offset + uint64(index) + 1}
+	at := extent{n.layout.at.ConstantPool.Tags.in(n.pool[:]), n.layout.at.Array.Data.offset + uint64(index) + 1}
 	if at.size > uint64(len(n.tags)) {
 		at.addr, at.size = at.addr+at.size-1, 1
 	}
@@ -275,7 +275,7 @@ func (n *methodNames) text(symbol uint64) (string, bool) {
 
 // letters is text in a buffer, valid until the next call.
 func (n *methodNames) letters(symbol uint64) ([]byte, bool) {
-	l, m := &n.l.at, n.v.memory()
+	l, m := &n.layout.at, n.vm.memory()
 	body := l.Symbol.Body.offset
 	symbol &^= 1
 	if symbol == 0 || symbol%4 != 0 || body > 32 {
@@ -288,7 +288,7 @@ func (n *methodNames) letters(symbol uint64) ([]byte, bool) {
 	}
 	clear(b[got:])
 	size := l.Symbol.Length.in(b)
-	if n.l.lengthAbove {
+	if n.layout.lengthAbove {
 		size = size >> 16 & 0xffff
 	}
 	if l.Symbol.Length.size == 2 {
@@ -320,10 +320,10 @@ func (n *methodNames) readLines(m *method, whole uint64) {
 	from := m.code + m.size
 	size := min(m.constMethod+whole-from, maxLines)
 	n.table = slices.Grow(n.table[:0], int(size))[:size]
-	if !n.v.memory().bytes(from, n.table) {
+	if !n.vm.memory().bytes(from, n.table) {
 		return
 	}
-	s, best, line := stream{b: n.table, least: n.l.least}, int32(-1), int32(0)
+	s, best, line := stream{b: n.table, least: n.layout.least}, int32(-1), int32(0)
 	eachLine(&s, func(at, l int32) bool {
 		if at <= 0 && at >= best {
 			best, line = at, l
@@ -336,7 +336,7 @@ func (n *methodNames) readLines(m *method, whole uint64) {
 // lineAt gives the line of the nearest entry up to bci, 0 if unknown (Method::line_number_from_bci).
 func (n *methodNames) lineAt(m *method, bci int32) int {
 	best, line := int32(-1), int32(0)
-	s := stream{b: m.lines, least: n.l.least}
+	s := stream{b: m.lines, least: n.layout.least}
 	eachLine(&s, func(at, l int32) bool {
 		if at <= bci && at >= best {
 			best, line = at, l

@@ -17,23 +17,24 @@ import (
 
 // moments decides whether memory may have been reused since a copy.
 type moments struct {
-	v      *VM
-	l      *nameLayout
+	vm     *VM
+	layout *nameLayout
 	sample *managed.Sample
 
-	at            int64 // of the copy; names checked later are valid
-	before, after moment
-	doubt         bool  // memory may have been reused since
-	sure          int   // 1 + reads when last without doubt; 0: never
-	churns        int64 // end of the time with new loaders, CLOCK_MONOTONIC ns
-	heap          uint64
-	counts        [3]frames.Region
-	words         [3][8]byte
+	at               int64 // of the copy; names checked later are valid
+	previous, latest moment
+	mayBeReused      bool  // memory may have been reused since
+	sure             int   // 1 + number of reads at the last check without reuse; 0: never
+	newLoadersUntil  int64 // end of the time with new loaders, CLOCK_MONOTONIC ns
+	heap             uint64
+	counts           [3]frames.Region
+	words            [3][8]byte
 }
 
-// churnFor is the period after a new class loader, in nanoseconds.
-const churnFor = 10e9
+// newLoadersFor is the period after a new class loader, in nanoseconds.
+const newLoadersFor = 10e9
 
+// moment is a reading of what shows that memory may have been reused.
 type moment struct {
 	at          int64 // CLOCK_MONOTONIC ns
 	collections uint32
@@ -43,34 +44,34 @@ type moment struct {
 func (n *moments) clock() int64 { return procmem.Now() }
 
 func (n *moments) walk(s *managed.Sample) {
-	n.at, n.doubt, n.sure = s.At, false, 0
-	n.v.cached.drop()
-	if n.l != nil && s.At > n.after.at {
-		n.before, n.after = n.after, n.moment()
-		n.churn(n.after)
+	n.at, n.mayBeReused, n.sure = s.At, false, 0
+	n.vm.cached.drop()
+	if n.layout != nil && s.At > n.latest.at {
+		n.previous, n.latest = n.latest, n.moment()
+		n.noteLoaders(n.latest)
 	}
 }
 
-func (n *moments) churn(now moment) {
-	if n.before.at != 0 && n.before.loaders != now.loaders {
-		n.churns = now.at + churnFor
+func (n *moments) noteLoaders(now moment) {
+	if n.previous.at != 0 && n.previous.loaders != now.loaders {
+		n.newLoadersUntil = now.at + newLoadersFor
 	}
 }
 
 func (n *moments) moment() moment {
-	l, out := n.v.layout, moment{at: n.clock()}
-	static, total := l.static("Universe::_collectedHeap"), l.off("CollectedHeap::_total_collections")
+	l, out := n.vm.layout, moment{at: n.clock()}
+	static, total := l.static("Universe::_collectedHeap"), l.offset("CollectedHeap::_total_collections")
 	n.words = [3][8]byte{}
 	heap, head, count := n.words[0][:], n.words[1][:], n.words[2][:4]
 	n.counts = [3]frames.Region{{Addr: static, Bytes: heap}, {Addr: l.static("ClassLoaderDataGraph::_head"), Bytes: head},
 		{Addr: n.heap + total, Bytes: count}}
 	read := 0
-	if gather := n.v.o.Gather; gather != nil && n.heap != 0 {
+	if gather := n.vm.o.Gather; gather != nil && n.heap != 0 {
 		read = gather(n.counts[:])
 	}
 	if read < len(n.counts) || wordAt(heap) != n.heap {
-		m := &n.v.mem
-		m.read, m.failed = n.v.o.Read, false
+		m := &n.vm.mem
+		m.read, m.failed = n.vm.o.Read, false
 		m.bytes(static, heap)
 		m.bytes(n.counts[1].Addr, head)
 		n.heap = wordAt(heap)
@@ -83,19 +84,19 @@ func (n *moments) moment() moment {
 // doubted reports whether memory may have been reused since the copy. A thread that has not run since keeps what its
 // frames refer to.
 func (n *moments) doubted() bool {
-	if n.doubt || n.at == 0 {
-		return n.doubt
+	if n.mayBeReused || n.at == 0 {
+		return n.mayBeReused
 	}
-	reads := n.v.cached.reads + 1
+	reads := n.vm.cached.reads + 1
 	if n.sure == reads {
 		return false
 	}
 	now := n.moment()
-	n.churn(now)
-	if n.before.collections != now.collections && (n.before.at == 0 || now.at < n.churns) {
+	n.noteLoaders(now)
+	if n.previous.collections != now.collections && (n.previous.at == 0 || now.at < n.newLoadersUntil) {
 		live := n.sample.Live
-		n.doubt = live == nil || !live.Unchanged()
+		n.mayBeReused = live == nil || !live.Unchanged()
 	}
 	n.sure = reads
-	return n.doubt
+	return n.mayBeReused
 }

@@ -30,7 +30,7 @@ type Names struct {
 // Names gives the namer of the machine's frames.
 func (v *VM) Names() *Names {
 	if v.names == nil {
-		m := &moments{v: v}
+		m := &moments{vm: v}
 		n := &Names{
 			moments: m, sites: map[site]*codeInfo{},
 			methodNames:  &methodNames{moments: m, methods: map[uint64]*method{}, files: map[string]string{}},
@@ -48,26 +48,26 @@ func (n *Names) Unknown() error { return n.err }
 
 // ready reports whether the layout is known, and reads it at the machine's code.
 func (n *Names) ready(pc uint64) bool {
-	if n.l != nil || n.err != nil {
-		return n.l != nil
+	if n.layout != nil || n.err != nil {
+		return n.layout != nil
 	}
-	if lacks := n.v.layout.lacksNames(); lacks != "" {
+	if lacks := n.vm.layout.lacksNames(); lacks != "" {
 		n.err = fmt.Errorf("%w %s; Java frames have no names", errNoNames, lacks)
 		return false
 	}
-	if n.v.heapOf(pc) == nil {
+	if n.vm.heapOf(pc) == nil {
 		return false
 	}
 	var ok bool
-	if n.l, ok = n.v.readNameLayout(); !ok {
-		n.l, n.err = nil, fmt.Errorf("%w a release or offsets that are known; Java frames have no names", errNoNames)
+	if n.layout, ok = n.vm.readNameLayout(); !ok {
+		n.layout, n.err = nil, fmt.Errorf("%w a release or offsets that are known; Java frames have no names", errNoNames)
 	}
 	return ok
 }
 
 func (n *Names) begun(pc uint64) {
-	if n.after.at == 0 && n.ready(pc) {
-		n.after = n.moment()
+	if n.latest.at == 0 && n.ready(pc) {
+		n.latest = n.moment()
 	}
 }
 
@@ -80,7 +80,7 @@ const (
 // Begin implements [managed.Namer].
 func (n *Names) Begin(s *managed.Sample) {
 	n.sample, n.replace = s, false
-	n.rest(s.At)
+	n.evictIdle(s.At)
 	n.walk(s)
 }
 
@@ -95,8 +95,8 @@ func (n *Names) Forget() {
 	clear(n.recent[:])
 }
 
-// rest drops what is unused for long; at is the copy's time.
-func (n *Names) rest(at int64) {
+// evictIdle drops what is unused for long; at is the copy's time.
+func (n *Names) evictIdle(at int64) {
 	before, due := n.eviction.Due(at)
 	if !due {
 		return
@@ -154,6 +154,7 @@ type site struct {
 	caller bool
 }
 
+// codeInfo is what is known of an address in the code cache.
 type codeInfo struct {
 	ref    managed.Ref
 	code   *compiled // nil in stubs
@@ -191,7 +192,7 @@ func (n *Names) infoAt(f *frames.Frame) *codeInfo {
 	if p == nil || recent.site != key {
 		p = n.sites[key]
 	}
-	if p == nil || p.code != nil && p.code.checked < n.at && !n.same(p.code) {
+	if p == nil || p.code != nil && p.code.checked < n.at && !n.isUnchanged(p.code) {
 		is, ok := n.readInfo(pc, caller)
 		if !ok {
 			delete(n.sites, key)
@@ -214,11 +215,11 @@ func (n *Names) infoAt(f *frames.Frame) *codeInfo {
 }
 
 func (n *Names) readInfo(pc uint64, caller bool) (p codeInfo, ok bool) {
-	n.v.cached.use(n.at)
-	defer n.v.cached.done()
-	b, ok := n.v.find(pc)
+	n.vm.cached.enable(n.at)
+	defer n.vm.cached.disable()
+	b, ok := n.vm.find(pc)
 	if !ok && caller {
-		b, ok = n.v.find(pc - 1)
+		b, ok = n.vm.find(pc - 1)
 	}
 	if !ok {
 		return p, false
@@ -231,7 +232,7 @@ func (n *Names) readInfo(pc uint64, caller bool) (p codeInfo, ok bool) {
 		if c == nil {
 			return p, false
 		}
-		if !caller && n.v.isOnward(&b, pc) { // the callee has begun
+		if !caller && n.vm.inCallStub(&b, pc) { // the callee has begun
 			return codeInfo{ref: managed.Ref{Object: c.begin, Position: atOnward, Cookie: c.cookie(), Kind: refStub}, code: c},
 				true
 		}
@@ -240,7 +241,7 @@ func (n *Names) readInfo(pc uint64, caller bool) (p codeInfo, ok bool) {
 	}
 	p.ref = managed.Ref{Object: b.begin, Position: n.routine(pc, caller), Kind: refStub}
 	if b.kind != kindRoutines {
-		name := n.v.Symbolize(b.begin)
+		name := n.vm.Symbolize(b.begin)
 		p.replaces = strings.Contains(name, "Deoptimization") || strings.Contains(name, "UncommonTrap")
 	}
 	return p, true
@@ -259,7 +260,7 @@ func (n *Names) routine(pc uint64, caller bool) uint64 {
 		return atBlob
 	}
 	if n.callStub == 0 { // written once
-		n.callStub = n.v.memory().word(n.l.at.StubRoutines.CallStub.address)
+		n.callStub = n.vm.memory().word(n.layout.at.StubRoutines.CallStub.address)
 	}
 	if n.callStub == pc {
 		return atCallStub

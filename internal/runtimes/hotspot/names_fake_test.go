@@ -80,7 +80,7 @@ func newNamed(r namedRelease) *named {
 	}
 	rel := r.release
 	for _, n := range names {
-		if !slices.Contains(slices.Concat(want, rel.names, wantBounds[rel.bounds]), n) {
+		if !slices.Contains(slices.Concat(wantFields, rel.names, wantBounds[rel.bounds]), n) {
 			rel.names = append(rel.names, n)
 		}
 	}

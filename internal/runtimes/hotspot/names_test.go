@@ -311,7 +311,7 @@ func TestWhatMayHaveBeenUsedAgainIsCalledFreed(t *testing.T) {
 		f := newNamed(r)
 		code, _, _ := cart(f, r)
 		n := f.open(t).Names()
-		n.v.heapOf(code)
+		n.vm.heapOf(code)
 		n.begun(code)
 		fr := frames.Frame{PC: code + 40, Caller: true}
 		if c.before {
@@ -353,7 +353,7 @@ func TestAnInterpretedMethodThatHasGoneIsCalledFreed(t *testing.T) {
 			code, _, _ := cart(f, r)
 			_, bytecode := interpreterAt(f.fake)
 			n := f.open(t).Names()
-			n.v.heapOf(code)
+			n.vm.heapOf(code)
 			n.begun(code)
 			stack := make([]uint64, 12)
 			stack[7] = c.method
@@ -426,7 +426,7 @@ func TestDebuggingInformationThatCannotBeReadNamesNothing(t *testing.T) {
 			}
 			hides = false
 			begin(n, nil)
-			n.v.cached.drop()
+			n.vm.cached.drop()
 			if got := said(n, at); got != inItem {
 				t.Errorf("%s, with %s again: %s", name, what, got)
 			}

@@ -207,7 +207,7 @@ func (l *layout) lacksNames() string {
 	return ""
 }
 
-func (l *layout) all(names []string) (out []field) {
+func (l *layout) fieldsNamed(names []string) (out []field) {
 	for _, name := range names {
 		out = append(out, l.fields[name])
 	}
@@ -227,9 +227,10 @@ const first5 = 20
 func (v *VM) readNameLayout() (*nameLayout, bool) {
 	l := v.layout
 	n := &nameLayout{
-		layout: l, scopes: l.all(l.first(wantScopes)), deopts: l.all(l.first(wantDeopt)),
-		metadata: l.all(l.first(wantMetadata)), sourceInPool: l.has([]string{"ConstantPool::_source_file_name_index"}),
-		lengthAbove: !l.has([]string{"Symbol::_length"}), scopesIn: scopesIn(slices.IndexFunc(wantScopes, l.has)),
+		layout: l, scopes: l.fieldsNamed(l.first(wantScopes)), deopts: l.fieldsNamed(l.first(wantDeopt)),
+		metadata:     l.fieldsNamed(l.first(wantMetadata)),
+		sourceInPool: l.has([]string{"ConstantPool::_source_file_name_index"}),
+		lengthAbove:  !l.has([]string{"Symbol::_length"}), scopesIn: scopesIn(slices.IndexFunc(wantScopes, l.has)),
 	}
 	n.at.fill(l)
 	if !n.readMajor(v.memory()) {
@@ -243,7 +244,7 @@ func (v *VM) readNameLayout() (*nameLayout, bool) {
 	}
 	for name := range l.fields {
 		if isOf(name, "CodeBlob") || isOf(name, "CompiledMethod") || isOf(name, "nmethod") {
-			n.entry = max(n.entry, l.off(name)+8)
+			n.entry = max(n.entry, l.offset(name)+8)
 		}
 	}
 	for _, m := range n.at.members() {
@@ -257,7 +258,7 @@ func (v *VM) readNameLayout() (*nameLayout, bool) {
 func (n *nameLayout) readMajor(m *memory) bool {
 	var b [1]byte
 	if at := n.first(wantRelease); len(at) == 2 {
-		m.bytes(n.static(at[0])+n.off(at[1]), b[:])
+		m.bytes(n.static(at[0])+n.offset(at[1]), b[:])
 		n.major = int(b[0])
 	} else {
 		n.major = int(m.int32(n.static(at[0])))
@@ -329,7 +330,7 @@ func (v *VM) readVersion() string {
 	// JDK 8 only.
 	if is := l.static("JDK_Version::_current"); is != 0 && major == "25" {
 		var b [1]byte
-		if m.bytes(is+l.off("JDK_Version::_major"), b[:]); b[0] == 8 {
+		if m.bytes(is+l.offset("JDK_Version::_major"), b[:]); b[0] == 8 {
 			update, _, _ = strings.Cut(update, ".")
 			if n, err := strconv.Atoi(update); err == nil {
 				return fmt.Sprintf("8u%d", n)

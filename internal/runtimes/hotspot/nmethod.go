@@ -17,7 +17,7 @@ type compiled struct {
 	method     uint64
 	id         uint32 // unique compilation id
 	level      uint8
-	known      bool
+	isMethod   bool
 	native     bool // a native wrapper
 	orig       uint64
 	deopts     [2]uint64 // deoptimization handlers
@@ -50,7 +50,7 @@ func (s span) size() uint64 {
 
 // compiledAt reads the header; false if b is no method.
 func (n *compiledCode) compiledAt(b *blob, addr uint64) (c compiled, ok bool) {
-	v, l := n.v, &n.l.at
+	v, l := n.vm, &n.layout.at
 	h := v.heapOf(addr)
 	if h == nil {
 		return c, false
@@ -61,7 +61,7 @@ func (n *compiledCode) compiledAt(b *blob, addr uint64) (c compiled, ok bool) {
 		return c, false
 	}
 	at := block + l.HeapBlock.Bytes
-	head := v.head[:n.l.entry]
+	head := v.head[:n.layout.entry]
 	if !m.bytes(at, head) {
 		return c, false
 	}
@@ -71,7 +71,7 @@ func (n *compiledCode) compiledAt(b *blob, addr uint64) (c compiled, ok bool) {
 		level: uint8(l.NMethod.Level.in(head)), orig: l.NMethod.OrigPC.in(head),
 	}
 	name := v.named(l.CodeBlob.Name.in(head))
-	c.known, c.native = name.kind == kindMethod, name.native
+	c.isMethod, c.native = name.kind == kindMethod, name.native
 	n.deoptsOf(&c, head)
 	n.spansOf(&c, head)
 	return c, c.method != 0 && !m.failed
@@ -80,8 +80,8 @@ func (n *compiledCode) compiledAt(b *blob, addr uint64) (c compiled, ok bool) {
 const nativeMethod = "native nmethod"
 
 func (n *compiledCode) deoptsOf(c *compiled, head []byte) {
-	for i := range n.l.deopts {
-		f := &n.l.deopts[i]
+	for i := range n.layout.deopts {
+		f := &n.layout.deopts[i]
 		at := f.in(head)
 		if f.size < 8 {
 			at = c.at + at
@@ -91,9 +91,9 @@ func (n *compiledCode) deoptsOf(c *compiled, head []byte) {
 }
 
 func (n *compiledCode) spansOf(c *compiled, head []byte) {
-	l := &n.l.at
-	pcs, s := l.NMethod.ScopesPCs.in(head), n.l.scopes
-	switch n.l.scopesIn {
+	l := &n.layout.at
+	pcs, s := l.NMethod.ScopesPCs.in(head), n.layout.scopes
+	switch n.layout.scopesIn {
 	case scopesApart:
 		base, size, data := s[0].in(head), s[1].in(head), s[2].in(head)
 		c.pcs, c.scopes = span{base + pcs, base + data}, span{base + data, base + size}
@@ -107,11 +107,11 @@ func (n *compiledCode) spansOf(c *compiled, head []byte) {
 		c.pcs = span{c.at + pcs, c.at + s[1].in(head)}
 		c.scopes = span{c.at + s[0].in(head), c.pcs.low}
 	}
-	switch meta := n.l.metadata; {
+	switch meta := n.layout.metadata; {
 	case len(meta) > 1:
 		base := meta[0].in(head)
 		c.metas = span{base + (meta[2].in(head)+7)&^7, base + meta[1].in(head)}
-	case n.l.scopesIn == scopesApart: // JDK 23 and 24
+	case n.layout.scopesIn == scopesApart: // JDK 23 and 24
 		c.metas = span{c.at + l.CodeBlob.DataOffset.in(head) + meta[0].in(head), c.at + l.CodeBlob.Size.in(head)}
 	default:
 		c.metas = span{c.at + meta[0].in(head), c.scopes.low}
@@ -128,7 +128,7 @@ const (
 // it, prev at or before; 0: none. Instructions between places belong to the methods common to both.
 func (n *compiledCode) scopesAt(c *compiled, off int32) (prev, next uint32, ok bool) {
 	n.place = -1
-	d := &n.l.at.PcDesc
+	d := &n.layout.at.PcDesc
 	size := d.Bytes
 	if size < max(d.PCOffset.offset, d.Scope.offset)+4 || c.pcs.size() > maxPcs || c.pcs.size()%size != 0 {
 		return 0, 0, false
@@ -138,7 +138,7 @@ func (n *compiledCode) scopesAt(c *compiled, off int32) (prev, next uint32, ok b
 	for (high-low)*size > window {
 		mid := (low + high) / 2
 		b := n.buf[:size]
-		if !n.v.memory().bytes(c.pcs.low+mid*size, b) {
+		if !n.vm.memory().bytes(c.pcs.low+mid*size, b) {
 			return 0, 0, false
 		}
 		if n.pcOf(b) <= off {
@@ -148,12 +148,12 @@ func (n *compiledCode) scopesAt(c *compiled, off int32) (prev, next uint32, ok b
 		}
 	}
 	b := n.buf[:(high-low)*size]
-	if !n.v.memory().bytes(c.pcs.low+low*size, b) {
+	if !n.vm.memory().bytes(c.pcs.low+low*size, b) {
 		return 0, 0, false
 	}
 	entry := func(i uint64) (at int32, scope uint32) {
 		e := b[i*size:]
-		return n.pcOf(e), binary.LittleEndian.Uint32(e[n.l.at.PcDesc.Scope.offset:])
+		return n.pcOf(e), binary.LittleEndian.Uint32(e[n.layout.at.PcDesc.Scope.offset:])
 	}
 	first, end := uint64(0), high-low
 	for first < end {
@@ -176,13 +176,13 @@ func (n *compiledCode) scopesAt(c *compiled, off int32) (prev, next uint32, ok b
 	return prev, next, true
 }
 
-func (n *compiledCode) pcOf(b []byte) int32 { return int32At(b[n.l.at.PcDesc.PCOffset.offset:]) }
+func (n *compiledCode) pcOf(b []byte) int32 { return int32At(b[n.layout.at.PcDesc.PCOffset.offset:]) }
 
 // compiledOf reads a compiled method. The caller ends the caching of reads.
 func (n *compiledCode) compiledOf(b *blob, pc uint64) *compiled {
-	at := n.v.cached.use(n.at)
+	at := n.vm.cached.enable(n.at)
 	now, ok := n.compiledAt(b, pc)
-	if begin, _ := n.v.layout.boundsOf(n.v.head[:], now.at); !ok || begin != b.begin { // replaced
+	if begin, _ := n.vm.layout.boundsOf(n.vm.head[:], now.at); !ok || begin != b.begin { // replaced
 		delete(n.code, b.begin)
 		return nil
 	}
@@ -208,13 +208,13 @@ func (c *compiled) is(now *compiled) bool {
 // cookie gives the Cookie of a compiled method's Refs, by its compilation id, which starts at 1.
 func (c *compiled) cookie() uint64 { return uint64(c.id)<<32 | uint64(uint32(c.method>>3)) | 1 }
 
-// same reports whether the compilation id is unchanged.
-func (n *compiledCode) same(c *compiled) bool {
-	at := n.v.cached.use(n.at)
-	defer n.v.cached.done()
+// isUnchanged reports whether the compilation id is unchanged.
+func (n *compiledCode) isUnchanged(c *compiled) bool {
+	at := n.vm.cached.enable(n.at)
+	defer n.vm.cached.disable()
 	idAt, methodAt := n.idOf(c)
-	n.v.cached.fetch(idAt, methodAt)
-	m := n.v.memory()
+	n.vm.cached.fetch(idAt, methodAt)
+	m := n.vm.memory()
 	id, method := m.int32(idAt.addr), m.word(methodAt.addr)
 	if m.failed || uint32(id) != c.id || method != c.method {
 		return false
@@ -224,7 +224,7 @@ func (n *compiledCode) same(c *compiled) bool {
 }
 
 func (n *compiledCode) idOf(c *compiled) (id, method extent) {
-	return extent{c.at + n.l.at.NMethod.CompileID.offset, 4}, extent{c.at + n.l.at.NMethod.Method.offset, 8}
+	return extent{c.at + n.layout.at.NMethod.CompileID.offset, 4}, extent{c.at + n.layout.at.NMethod.Method.offset, 8}
 }
 
 // compiledRef identifies a place in a compiled method; as freed, if its debugging information, and so inlined calls,
@@ -281,12 +281,12 @@ func (n *compiledCode) chain(c *compiled, scope uint32, out []call) ([]call, boo
 		return out, false
 	}
 	for range maxInlined {
-		s := stream{b: n.scopeBytes(c, scope), least: n.l.least}
+		s := stream{b: n.scopeBytes(c, scope), least: n.layout.least}
 		sender, index, bci := s.number(), s.number(), int32(s.number())+invocation
 		if s.failed || index == 0 || 8*uint64(index) > c.metas.size() {
 			return out, false
 		}
-		m := n.v.memory()
+		m := n.vm.memory()
 		method := m.word(c.metas.low + 8*uint64(index-1))
 		if m.failed {
 			n.unread = true
@@ -311,7 +311,7 @@ func (n *compiledCode) scopeBytes(c *compiled, scope uint32) []byte {
 	if scope == 0 {
 		return nil
 	}
-	if !n.v.memory().bytes(c.scopes.low+uint64(scope), b) {
+	if !n.vm.memory().bytes(c.scopes.low+uint64(scope), b) {
 		n.unread = true
 		return nil
 	}

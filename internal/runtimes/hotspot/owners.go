@@ -25,8 +25,8 @@ const classOwnable = "java/util/concurrent/locks/AbstractOwnableSynchronizer"
 func (t *waiters) ownerOf(w *waitState) int {
 	switch {
 	case w.kind == managed.WaitMonitor && t.owner != nil:
-		m := t.n.v.memory()
-		says := m.word(w.monitor + t.l.off("ObjectMonitor::_owner"))
+		m := t.n.vm.memory()
+		says := m.word(w.monitor + t.l.offset("ObjectMonitor::_owner"))
 		switch {
 		case m.failed || says == 0:
 			return 0
@@ -53,10 +53,10 @@ func (t *waiters) ownerBy(says uint64) int {
 			}
 		}
 		now := t.n.clock()
-		if t.asked != 0 && now-t.asked < listEvery {
+		if t.lastOwners != 0 && now-t.lastOwners < listEvery {
 			break
 		}
-		t.asked = now
+		t.lastOwners = now
 		t.owners = t.owners[:0]
 		for _, id := range t.byTID {
 			if o, ok := t.readOwner(id.thread); ok && len(t.owners) < maxOwners {
@@ -78,31 +78,31 @@ func (t *waiters) readOwner(thread uint64) (o ownerID, ok bool) {
 	if o.id, ok = t.identify(thread); !ok || t.byTID[o.id.tid].thread != thread {
 		return o, false
 	}
-	m := t.n.v.memory()
+	m := t.n.vm.memory()
 	if len(t.owner) == 1 {
-		o.number = m.word(thread + t.l.off(t.owner[0]))
+		o.number = m.word(thread + t.l.offset(t.owner[0]))
 		return o, !m.failed && o.number > ownerAnonymous
 	}
-	o.to = m.word(thread + t.l.off(t.owner[0]))
-	o.from = o.to - m.word(thread+t.l.off(t.owner[1]))
+	o.to = m.word(thread + t.l.offset(t.owner[0]))
+	o.from = o.to - m.word(thread+t.l.offset(t.owner[1]))
 	return o, !m.failed && o.from < o.to
 }
 
 // lockedBy gives the thread with an object on its lock stack: of the same address, or (led) with a mark that leads to
 // the monitor.
 func (t *waiters) lockedBy(monitor, object uint64) (tid int, led bool) {
-	if !t.n.v.layout.has(wantLockStack) {
+	if !t.n.vm.layout.has(wantLockStack) {
 		return 0, false
 	}
-	at, first := t.l.off(wantLockStack[0]), t.l.off(wantLockStack[0])+t.l.off(wantLockStack[2])
+	at, first := t.l.offset(wantLockStack[0]), t.l.offset(wantLockStack[0])+t.l.offset(wantLockStack[2])
 	asked := 0
 	for tid, known := range t.byTID {
 		thread := known.thread
 		if asked++; asked > maxOwners {
 			break
 		}
-		m := t.n.v.memory()
-		top := uint64(uint32(m.int32(thread + at + t.l.off(wantLockStack[1]))))
+		m := t.n.vm.memory()
+		top := uint64(uint32(m.int32(thread + at + t.l.offset(wantLockStack[1]))))
 		if m.failed || top <= first || top-first > 8*maxLockStack {
 			continue
 		}
@@ -133,7 +133,7 @@ func (t *waiters) exclusive(object uint64) int {
 	if !ok || owner == 0 || !t.isThread(owner) {
 		return 0
 	}
-	m := t.n.v.memory()
+	m := t.n.vm.memory()
 	id, ok := t.identify(m.word(owner + f.thread))
 	if !ok || m.failed || t.byTID[id.tid].thread != id.thread {
 		return 0
@@ -160,8 +160,8 @@ func (t *waiters) ownable(klass uint64) bool {
 		if klass == f.sync {
 			return true
 		}
-		m := t.n.v.memory()
-		if klass = m.word(klass + t.l.off("Klass::_super")); m.failed {
+		m := t.n.vm.memory()
+		if klass = m.word(klass + t.l.offset("Klass::_super")); m.failed {
 			return false
 		}
 	}

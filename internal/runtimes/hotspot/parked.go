@@ -17,7 +17,7 @@ func (t *waiters) status(id threadID) (object uint64, status uint32, ok bool) {
 		}
 		at = holder + t.fields.status
 	}
-	m := t.n.v.memory()
+	m := t.n.vm.memory()
 	status = uint32(m.int32(at))
 	return object, status, !m.failed
 }
@@ -46,12 +46,12 @@ func (t *waiters) byStatus(id threadID) (w waitState, ok bool) {
 // threadObject gives a thread's java.lang.Thread; false while it runs a virtual thread.
 func (t *waiters) threadObject(id threadID) (uint64, bool) {
 	ref := id.object
-	m := t.n.v.memory()
+	m := t.n.vm.memory()
 	if t.l.fields["JavaThread::_threadObj"].handle {
 		ref = m.word(ref)
 	}
 	if t.l.has(wantVirtual) {
-		if at := m.word(id.thread + t.l.off(wantVirtual[0])); at != 0 && m.word(at) != ref {
+		if at := m.word(id.thread + t.l.offset(wantVirtual[0])); at != 0 && m.word(at) != ref {
 			return 0, false
 		}
 	}
@@ -61,7 +61,7 @@ func (t *waiters) threadObject(id threadID) (uint64, bool) {
 
 func (t *waiters) know(object uint64) bool {
 	f := &t.fields
-	if f.done {
+	if f.found {
 		return f.status != 0
 	}
 	if !t.oops.known && !t.learn() {
@@ -70,7 +70,7 @@ func (t *waiters) know(object uint64) bool {
 	var ok1, ok2 bool
 	f.blocker, ok1 = t.field(t.oops.thread, "parkBlocker", "Ljava/lang/Object;")
 	f.thread, ok2 = t.field(t.oops.thread, "eetop", "J")
-	if f.done = true; !ok1 || !ok2 {
+	if f.found = true; !ok1 || !ok2 {
 		return false
 	}
 	if f.status, ok1 = t.field(t.oops.thread, "threadStatus", "I"); ok1 {
@@ -82,7 +82,7 @@ func (t *waiters) know(object uint64) bool {
 	holder, ok := t.reference(object + f.holder)
 	klass := t.klassOf(holder, t.oops.header)
 	if !ok || t.className(klass) != "java/lang/Thread$FieldHolder" {
-		f.done = false
+		f.found = false
 		return false
 	}
 	f.status, ok = t.field(klass, "threadStatus", "I")
@@ -94,7 +94,7 @@ func (t *waiters) reference(at uint64) (uint64, bool) {
 	if !t.oops.known && !t.learn() {
 		return 0, false
 	}
-	m := t.n.v.memory()
+	m := t.n.vm.memory()
 	if t.oops.wide {
 		ref := m.word(at)
 		if m.failed || ref == 0 {

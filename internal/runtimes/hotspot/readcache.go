@@ -35,22 +35,22 @@ const (
 
 // readCache caches pages of the process during a query or walk.
 type readCache struct {
-	v       *codeCache
-	unit    uint64 // power of two
-	end     uint64 // of user space
-	on      bool
-	since   int64 // oldest read, CLOCK_MONOTONIC ns
-	count   int
-	asked   int // first wanted unit not read
-	reads   int
-	last    int
-	at      [maxCached]uint64
-	size    [maxCached]int // bytes read, or unread
-	index   [1 << indexBits]uint16
-	blocks  [maxCached / blockUnits][]byte // made on demand
-	parts   [maxParts]frames.Region
-	units   [maxParts]unitRange
-	through func(uint64, []byte) int
+	v           *codeCache
+	unit        uint64 // power of two
+	end         uint64 // of user space
+	enabled     bool
+	since       int64 // oldest read, CLOCK_MONOTONIC ns
+	count       int
+	firstUnread int // first wanted unit not read
+	reads       int
+	last        int
+	at          [maxCached]uint64
+	size        [maxCached]int // bytes read, or unread
+	index       [1 << indexBits]uint16
+	blocks      [maxCached / blockUnits][]byte // made on demand
+	parts       [maxParts]frames.Region
+	units       [maxParts]unitRange
+	readThrough func(uint64, []byte) int
 }
 
 type unitRange struct{ first, end int }
@@ -60,13 +60,13 @@ func newReadCache(v *codeCache) *readCache {
 	if v.o.Arch == frames.AArch64 {
 		k.end = endOfMemoryA64
 	}
-	k.through = k.Read
+	k.readThrough = k.Read
 	return k
 }
 
-// use enables the cache, drops reads before after, and gives the time since which it is valid.
-func (k *readCache) use(after int64) (since int64) {
-	k.on = true
+// enable enables the cache, drops reads before after, and gives the time since which it is valid.
+func (k *readCache) enable(after int64) (since int64) {
+	k.enabled = true
 	if k.since < after {
 		k.drop()
 	}
@@ -76,12 +76,12 @@ func (k *readCache) use(after int64) (since int64) {
 	return k.since
 }
 
-// done disables the cache, keeping its content.
-func (k *readCache) done() { k.on = false }
+// disable disables the cache, keeping its content.
+func (k *readCache) disable() { k.enabled = false }
 
 func (k *readCache) drop() {
 	if k.count != 0 {
-		k.count, k.asked = 0, 0
+		k.count, k.firstUnread = 0, 0
 		clear(k.index[:])
 	}
 }
@@ -90,7 +90,7 @@ func (k *readCache) drop() {
 func (k *readCache) Read(addr uint64, b []byte) (done int) {
 	if i := k.last; i < k.count {
 		if off := addr - k.at[i]; k.size[i] > 0 && off < uint64(k.size[i]) && uint64(len(b)) <= uint64(k.size[i])-off {
-			return copy(b, k.kept(i)[off:])
+			return copy(b, k.unitBytes(i)[off:])
 		}
 	}
 	if uint64(len(b)) > maxTogether*k.unit {
@@ -108,12 +108,12 @@ func (k *readCache) Read(addr uint64, b []byte) (done int) {
 			return done
 		}
 		k.last = i
-		done += copy(b[done:], k.kept(i)[off:k.size[i]])
+		done += copy(b[done:], k.unitBytes(i)[off:k.size[i]])
 	}
 	return done
 }
 
-func (k *readCache) kept(i int) []byte { return k.following(i, i+1) }
+func (k *readCache) unitBytes(i int) []byte { return k.following(i, i+1) }
 
 // following is the memory of several units in a block.
 func (k *readCache) following(first, end int) []byte {
@@ -158,7 +158,7 @@ func (k *readCache) load(at uint64) int {
 	}
 	if k.size[i] == unread {
 		k.reads++
-		k.size[i] = max(k.v.o.Read(at, k.kept(i)[:k.unit]), 0)
+		k.size[i] = max(k.v.o.Read(at, k.unitBytes(i)[:k.unit]), 0)
 	}
 	return i
 }
@@ -166,10 +166,10 @@ func (k *readCache) load(at uint64) int {
 type extent struct{ addr, size uint64 }
 
 // gathers reports whether one call can read several places.
-func (k *readCache) gathers() bool { return k.on && k.v.o.Gather != nil }
+func (k *readCache) gathers() bool { return k.enabled && k.v.o.Gather != nil }
 
-// want requests a place in user space.
-func (k *readCache) want(p extent) {
+// request requests a place in user space.
+func (k *readCache) request(p extent) {
 	if p.addr < cacheUnit || p.addr >= k.end || p.size == 0 || p.size > maxTogether*k.unit || !k.gathers() {
 		return
 	}
@@ -180,23 +180,23 @@ func (k *readCache) want(p extent) {
 	}
 }
 
-// get reads the requested places in order, in few calls.
-func (k *readCache) get() {
+// readRequested reads the requested places in order, in few calls.
+func (k *readCache) readRequested() {
 	if k.gathers() {
-		k.gather(k.asked)
-		k.asked = k.count
+		k.gather(k.firstUnread)
+		k.firstUnread = k.count
 	}
 }
 
 func (k *readCache) fetch(places ...extent) {
 	for _, p := range places {
-		k.want(p)
+		k.request(p)
 	}
-	k.get()
+	k.readRequested()
 }
 
-// again reads all cached units again, in order.
-func (k *readCache) again() {
+// rereadAll reads all cached units again, in order.
+func (k *readCache) rereadAll() {
 	if k.v.o.Gather == nil {
 		k.drop()
 		return
@@ -243,7 +243,7 @@ func (k *readCache) collect(from int) (n, next int) {
 			return n, i
 		}
 		k.units[n] = unitRange{i, i + 1}
-		k.parts[n] = frames.Region{Addr: k.at[i], Bytes: k.kept(i)[:k.unit]}
+		k.parts[n] = frames.Region{Addr: k.at[i], Bytes: k.unitBytes(i)[:k.unit]}
 		n++
 	}
 	return n, k.count

@@ -38,7 +38,7 @@ func TestAQuestionForAWaitReadsLittle(t *testing.T) {
 			do(w)
 			w.ask()
 			calls := 0
-			scattered(w.n.v, &calls)
+			scattered(w.n.vm, &calls)
 			got, ok := w.ask()
 			if !ok || got.Later || calls > mostWaitReads[name] {
 				t.Errorf("%s, %s: %d reads: %+v, %v", release, name, calls, got, ok)
@@ -52,7 +52,7 @@ func TestANameOfAThreadReadsLittle(t *testing.T) {
 	m := newThreaded(t, "JDK 17")
 	m.n.ThreadName(fakeTID)
 	calls := 0
-	scattered(m.n.v, &calls)
+	scattered(m.n.vm, &calls)
 	if name, ok := m.n.ThreadName(fakeTID); !ok || name != fakeThread || calls > mostNameReads {
 		t.Errorf("%q, %v: %d reads", name, ok, calls)
 	}
@@ -72,21 +72,21 @@ func TestMemoryThatIsKeptIsReadAgain(t *testing.T) {
 		k := v.cached
 		word := func() uint64 { return v.memory().word(stringsAt) }
 		f.put(stringsAt, 1)
-		k.use(0)
+		k.enable(0)
 		first := word()
 		f.put(stringsAt, 2)
 		kept := word()
-		k.again()
+		k.rereadAll()
 		again := word()
 		f.put(stringsAt, 3)
 		k.drop()
 		dropped := word()
 		f.put(stringsAt, 4)
-		k.done()
+		k.disable()
 		if off := word(); first != 1 || kept != 1 || again != 2 || dropped != 3 || off != 4 {
 			t.Errorf("gathered: %v: %d %d %d %d %d", gathers, first, kept, again, dropped, off)
 		}
-		k.use(0)
+		k.enable(0)
 		for i := range uint64(3 * maxCached) {
 			f.put(codeEnd+64*i, i)
 		}

@@ -24,7 +24,7 @@ func TestUnusedEntriesAreDropped(t *testing.T) {
 			n.threads.proven[int(addr)] = proven{name: "short"}
 			n.files[string(rune(addr))] = "A.java"
 		}
-		n.rest(at)
+		n.evictIdle(at)
 		most = max(most, len(n.methods), len(n.code), len(n.sites), len(n.threads.proven), len(n.files))
 	}
 	if limit := 5*121 + 2; most > limit {
@@ -34,7 +34,7 @@ func TestUnusedEntriesAreDropped(t *testing.T) {
 		n.threads.proven[7].name != "main" {
 		t.Error("what is met all the time is dropped")
 	}
-	n.rest(0) // a core file
+	n.evictIdle(0) // a core file
 	if n.methods[1] != steady {
 		t.Error("dropped without a time")
 	}

@@ -71,7 +71,7 @@ func (v *VM) knowsSender() bool {
 	}
 	v.senderTries++
 	m, l := v.memory(), v.layout
-	at := m.word(m.word(l.static("AbstractInterpreter::_code")) + l.off("StubQueue::_stub_buffer"))
+	at := m.word(m.word(l.static("AbstractInterpreter::_code")) + l.offset("StubQueue::_stub_buffer"))
 	b, ok := v.find(at)
 	if m.failed || !ok || b.kind != kindInterpreter {
 		return false

@@ -15,13 +15,13 @@ import (
 type Runtime struct {
 	managed.Plain
 	managed.NoThreads
-	lib   *frames.Module
-	host  managed.Host
-	vm    *VM // or not yet
-	code  *heuristics.Source
-	tries int
-	why   error
-	gates []*gate
+	lib       *frames.Module
+	host      managed.Host
+	vm        *VM // or not yet
+	code      *heuristics.Source
+	tries     int
+	openError error
+	gates     []*gate
 	// refused reports that a walk ended because the machine was starting.
 	refused bool
 }
@@ -56,25 +56,25 @@ func (r *Runtime) Attach(h managed.Host) bool {
 		return false
 	}
 	r.host = h
-	r.gates = slices.DeleteFunc(r.gates, func(g *gate) bool { return !slices.Contains(mods, g.m) || !g.closed() })
-	r.ask()
+	r.gates = slices.DeleteFunc(r.gates, func(g *gate) bool { return !slices.Contains(mods, g.module) || !g.closed() })
+	r.tryOpen()
 	for _, m := range mods {
 		if m.Generated && !m.NoFP && !r.gated(m) {
-			g := &gate{r: r, m: m, rest: m.Sources}
+			g := &gate{runtime: r, module: m, otherSources: m.Sources}
 			m.Sources = []frames.RuleSource{g}
 			r.gates = append(r.gates, g)
 		}
 	}
 	for _, g := range r.gates {
-		g.settle()
+		g.decide()
 	}
 	return true
 }
 
-func (r *Runtime) ask() {
+func (r *Runtime) tryOpen() {
 	if r.vm == nil && r.tries < maxTries {
 		r.tries++
-		r.vm, r.why = r.open(r.host)
+		r.vm, r.openError = r.open(r.host)
 	}
 }
 
@@ -107,7 +107,7 @@ func (r *Runtime) Name() string {
 // Unknown gives why the machine's code is not read, or has no names; nil if neither.
 func (r *Runtime) Unknown() error {
 	if r.vm == nil {
-		return r.why
+		return r.openError
 	}
 	if err := r.vm.Unknown(); err != nil {
 		return err

@@ -76,8 +76,8 @@ type layout struct {
 	heaps  []string
 }
 
-// want are the fields common to all releases.
-var want = []string{
+// wantFields are the fields common to all releases.
+var wantFields = []string{
 	"CodeHeap::_memory", "CodeHeap::_segmap", "CodeHeap::_log2_segment_size", "VirtualSpace::_low", "VirtualSpace::_high",
 	"HeapBlock::_header", "HeapBlock::Header::_used",
 	"CodeBlob::_name", "CodeBlob::_frame_size", "CodeBlob::_frame_complete_offset",
@@ -146,7 +146,8 @@ func readLayout(read func(uint64, []byte) int, symbol func(string) (uint64, bool
 		return m.word(addr)
 	}
 	needed := map[string]bool{}
-	for _, name := range slices.Concat(want, slices.Concat(wantBounds...), slices.Concat(wantHeaps...), nameFields()) {
+	wanted := slices.Concat(wantFields, slices.Concat(wantBounds...), slices.Concat(wantHeaps...), nameFields())
+	for _, name := range wanted {
 		needed[name] = true
 	}
 	typeOf, nameOf := at("StructEntryTypeNameOffset"), at("StructEntryFieldNameOffset")
@@ -177,7 +178,7 @@ func readLayout(read func(uint64, []byte) int, symbol func(string) (uint64, bool
 
 // lacks names something missing, or "".
 func (l *layout) lacks() string {
-	for _, name := range want {
+	for _, name := range wantFields {
 		if !l.has([]string{name}) {
 			return name
 		}
@@ -234,6 +235,6 @@ func (m *memory) eachEntry(table, stride, nameAt uint64, f func(entry uint64, na
 	}
 }
 
-func (l *layout) off(name string) uint64 { return l.fields[name].offset }
+func (l *layout) offset(name string) uint64 { return l.fields[name].offset }
 
 func (l *layout) static(name string) uint64 { return l.fields[name].address }

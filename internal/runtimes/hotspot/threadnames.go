@@ -49,7 +49,8 @@ const (
 	maxInObject  = 1 << 12
 )
 
-type way struct {
+// namePath is one reading of the path from a JavaThread to its name.
+type namePath struct {
 	id                threadID
 	object, str, text uint64
 	bad, shift        uint64 // ZGC's colours
@@ -65,11 +66,11 @@ func (t *threads) proveName(id threadID) (string, bool) {
 	if !ok || first.id != id {
 		return "", false
 	}
-	t.n.v.cached.again()
+	t.n.vm.cached.rereadAll()
 	if again, ok := t.walk(id.thread); !ok || again != first {
 		return "", false
 	}
-	t.n.v.cached.drop()
+	t.n.vm.cached.drop()
 	after, calm := t.collections()
 	return first.name, calm && after == count
 }
@@ -77,10 +78,10 @@ func (t *threads) proveName(id threadID) (string, bool) {
 // collections gives the number of collections that have begun. calm reports that none is stopping the threads.
 func (t *threads) collections() (n int32, calm bool) {
 	l := t.l
-	static, total := l.static("Universe::_collectedHeap"), l.off("CollectedHeap::_total_collections")
-	stops := l.off(l.active)
-	t.n.v.cached.fetch(extent{static, 8}, extent{t.heap + total, 4}, extent{t.heap + stops, 1})
-	m := t.n.v.memory()
+	static, total := l.static("Universe::_collectedHeap"), l.offset("CollectedHeap::_total_collections")
+	stops := l.offset(l.active)
+	t.n.vm.cached.fetch(extent{static, 8}, extent{t.heap + total, 4}, extent{t.heap + stops, 1})
+	m := t.n.vm.memory()
 	heap := m.word(static)
 	n = m.int32(heap + total)
 	var active [1]byte
@@ -89,7 +90,7 @@ func (t *threads) collections() (n int32, calm bool) {
 	return n, !m.failed && heap != 0 && active[0] == 0
 }
 
-func (t *threads) walk(thread uint64) (w way, ok bool) {
+func (t *threads) walk(thread uint64) (w namePath, ok bool) {
 	if w.id, ok = t.identify(thread); !ok {
 		return w, false
 	}
@@ -98,7 +99,7 @@ func (t *threads) walk(thread uint64) (w way, ok bool) {
 	}
 	ref := w.id.object
 	if t.l.fields["JavaThread::_threadObj"].handle { // since 16
-		m := t.n.v.memory()
+		m := t.n.vm.memory()
 		if ref = m.word(ref); m.failed {
 			return w, false
 		}
@@ -118,7 +119,7 @@ func (t *threads) walk(thread uint64) (w way, ok bool) {
 
 // colours gives ZGC's masks, 0 for other collectors.
 func (t *threads) colours() (bad, shift uint64, ok bool) {
-	m, l := t.n.v.memory(), t.l
+	m, l := t.n.vm.memory(), t.l
 	for _, set := range wantColours {
 		if !l.has(set) {
 			continue
@@ -127,8 +128,8 @@ func (t *threads) colours() (bad, shift uint64, ok bool) {
 		if at == 0 {
 			continue
 		}
-		if bad = m.word(m.word(at + l.off(set[1]))); bad != 0 && len(set) > 2 {
-			shift = m.word(m.word(at + l.off(set[2])))
+		if bad = m.word(m.word(at + l.offset(set[1]))); bad != 0 && len(set) > 2 {
+			shift = m.word(m.word(at + l.offset(set[2])))
 		}
 		if bad != 0 || m.failed {
 			break
@@ -138,16 +139,16 @@ func (t *threads) colours() (bad, shift uint64, ok bool) {
 }
 
 // address decodes a reference; false if the object may have been moved.
-func (w *way) address(ref uint64) (uint64, bool) {
+func (w *namePath) address(ref uint64) (uint64, bool) {
 	at := ref >> w.shift
 	return at, ref&w.bad == 0 && at != 0 && at%8 == 0
 }
 
 // follow reads a reference of 4 or 8 bytes, whichever is proven.
-func (t *threads) follow(w *way, at uint64, is func(uint64) bool) (uint64, bool) {
+func (t *threads) follow(w *namePath, at uint64, is func(uint64) bool) (uint64, bool) {
 	o := &t.oops
 	if (!o.known || !o.wide) && w.bad == 0 {
-		m := t.n.v.memory()
+		m := t.n.vm.memory()
 		narrow := uint64(uint32(m.int32(at)))
 		base, shift := m.word(t.l.static(t.l.oops[0])), m.int32(t.l.static(t.l.oops[1]))
 		if to, ok := w.address(base + narrow<<(shift&31)); !m.failed && narrow != 0 && ok && is(to) {
@@ -156,7 +157,7 @@ func (t *threads) follow(w *way, at uint64, is func(uint64) bool) (uint64, bool)
 		}
 	}
 	if !o.known || o.wide {
-		m := t.n.v.memory()
+		m := t.n.vm.memory()
 		if to, ok := w.address(m.word(at)); !m.failed && ok && is(to) {
 			o.known, o.wide = true, true
 			return to, true
@@ -166,12 +167,12 @@ func (t *threads) follow(w *way, at uint64, is func(uint64) bool) (uint64, bool)
 }
 
 func (t *threads) klassOf(object uint64, h header) uint64 {
-	m := t.n.v.memory()
+	m := t.n.vm.memory()
 	mark := m.word(object)
 	if m.failed || mark&markMoved == markMoved {
 		return 0
 	}
-	at := object + t.l.off(t.l.klassAt)
+	at := object + t.l.offset(t.l.klassAt)
 	var narrow uint64
 	switch h {
 	case headerWide:
@@ -195,8 +196,8 @@ func (t *threads) className(klass uint64) string {
 	if klass == 0 || klass%8 != 0 {
 		return ""
 	}
-	m := t.n.v.memory()
-	symbol := m.word(klass + t.l.off("Klass::_name"))
+	m := t.n.vm.memory()
+	symbol := m.word(klass + t.l.offset("Klass::_name"))
 	if m.failed {
 		return ""
 	}
@@ -234,8 +235,8 @@ func (t *threads) threadClass(klass uint64) uint64 {
 		if known := t.oops.thread; known == klass || known == 0 && t.className(klass) == "java/lang/Thread" {
 			return klass
 		}
-		m := t.n.v.memory()
-		if klass = m.word(klass + t.l.off("Klass::_super")); m.failed {
+		m := t.n.vm.memory()
+		if klass = m.word(klass + t.l.offset("Klass::_super")); m.failed {
 			return 0
 		}
 	}
@@ -278,8 +279,8 @@ func (t *threads) isText(object uint64) bool {
 		return false
 	}
 	// klass.hpp: 0xc0, header size, element type, log2 of its size
-	m := t.n.v.memory()
-	helper := uint32(m.int32(k + t.l.off("Klass::_layout_helper")))
+	m := t.n.vm.memory()
+	helper := uint32(m.int32(k + t.l.offset("Klass::_layout_helper")))
 	content := uint64(helper >> 16 & 0xff)
 	if m.failed || helper>>24 != 0xc0 || helper>>8&0xff != element || uint64(1)<<(helper&0xff) != unit ||
 		content < o.lengthAt()+4 {
@@ -300,8 +301,8 @@ func (o *oops) lengthAt() uint64 {
 	}
 }
 
-func (t *threads) content(w *way) (string, bool) {
-	o, m := &t.oops, t.n.v.memory()
+func (t *threads) content(w *namePath) (string, bool) {
+	o, m := &t.oops, t.n.vm.memory()
 	size := uint64(uint32(m.int32(w.text+o.lengthAt()))) * o.unit
 	var coder [1]byte
 	if o.coder != 0 {

@@ -80,7 +80,7 @@ func (l *layout) threadLayout() (*threadLayout, bool) {
 		klassAt: l.first(wantKlassAt)[0],
 	}
 	for _, name := range slices.Concat(wantThreads...) {
-		if l.off(name) > maxThreadOffset {
+		if l.offset(name) > maxThreadOffset {
 			return nil, false
 		}
 	}
@@ -144,13 +144,13 @@ func (n *Names) Role(tid int, name string) (string, bool) {
 
 func (n *Names) threadsReady() bool {
 	t := &n.threads
-	if n.l == nil || t.lacks {
+	if n.layout == nil || t.lacks {
 		return false
 	}
 	if t.l == nil {
 		t.n = n
 		t.byTID, t.proven = map[int]threadID{}, map[int]proven{}
-		l, ok := n.v.layout.threadLayout()
+		l, ok := n.vm.layout.threadLayout()
 		if t.l = l; !ok {
 			t.lacks = true
 			return false
@@ -162,7 +162,7 @@ func (n *Names) threadsReady() bool {
 // name gives a thread's name, the last proven one while unreadable.
 func (t *threads) name(tid int) (string, bool) {
 	known, ok := t.begin(tid)
-	defer t.n.v.cached.done()
+	defer t.n.vm.cached.disable()
 	if !ok {
 		delete(t.proven, tid)
 		return "", false
@@ -186,17 +186,17 @@ func (t *threads) name(tid int) (string, bool) {
 
 // begin begins a query for a thread; the count of collections is read first.
 func (t *threads) begin(tid int) (id threadID, ok bool) {
-	k := t.n.v.cached
-	k.done()
+	k := t.n.vm.cached
+	k.disable()
 	t.update()
 	k.drop()
-	k.use(0)
+	k.enable(0)
 	if id, ok = t.byTID[tid]; !ok {
 		return id, false
 	}
 	l := t.l
 	at := func(name string) extent { return extent{l.static(name), 8} }
-	of := func(thread uint64, name string) extent { return extent{thread + l.off(name), 8} }
+	of := func(thread uint64, name string) extent { return extent{thread + l.offset(name), 8} }
 	t.prefetched = append(t.prefetched[:0], at("Universe::_collectedHeap"),
 		of(t.heap, "CollectedHeap::_total_collections"), of(t.heap, l.active), extent{id.object, 8},
 		of(id.osThread, "OSThread::_thread_id"), of(id.thread, l.osThread), of(id.thread, "JavaThread::_threadObj"),
@@ -218,7 +218,7 @@ func (t *threads) update() {
 	if t.read != 0 && now-t.read < listEvery {
 		return
 	}
-	m := t.n.v.memory()
+	m := t.n.vm.memory()
 	head := m.word(t.l.static(t.l.list[0]))
 	if m.failed || head == t.list && len(t.l.list) == 3 {
 		return
@@ -229,25 +229,25 @@ func (t *threads) update() {
 		t.readList(head)
 		return
 	}
-	next := t.l.off(t.l.list[1])
+	next := t.l.offset(t.l.list[1])
 	for i := 0; i < maxThreads && head != 0; i++ {
 		t.add(head)
-		head = t.n.v.memory().word(head + next)
+		head = t.n.vm.memory().word(head + next)
 	}
 }
 
 // readList reads a ThreadsList, replaced when threads start or end.
 func (t *threads) readList(list uint64) {
-	m := t.n.v.memory()
-	count := uint64(uint32(m.int32(list + t.l.off(t.l.list[1]))))
-	at := m.word(list + t.l.off(t.l.list[2]))
+	m := t.n.vm.memory()
+	count := uint64(uint32(m.int32(list + t.l.offset(t.l.list[1]))))
+	at := m.word(list + t.l.offset(t.l.list[2]))
 	if m.failed || count > maxThreads {
 		t.list = 0
 		return
 	}
 	for done := uint64(0); done < count; {
 		b := t.buf[:min(8*(count-done), uint64(len(t.buf)))]
-		if !t.n.v.memory().bytes(at+8*done, b) {
+		if !t.n.vm.memory().bytes(at+8*done, b) {
 			t.list = 0
 			return
 		}
@@ -268,12 +268,12 @@ func (t *threads) identify(thread uint64) (id threadID, ok bool) {
 	if thread == 0 || thread%8 != 0 {
 		return id, false
 	}
-	m := t.n.v.memory()
-	id.thread, id.osThread = thread, m.word(thread+t.l.off(t.l.osThread))
-	id.object = m.word(thread + t.l.off("JavaThread::_threadObj"))
+	m := t.n.vm.memory()
+	id.thread, id.osThread = thread, m.word(thread+t.l.offset(t.l.osThread))
+	id.object = m.word(thread + t.l.offset("JavaThread::_threadObj"))
 	if m.failed || id.osThread == 0 || id.osThread%8 != 0 {
 		return id, false
 	}
-	id.tid = int(m.int32(id.osThread + t.l.off("OSThread::_thread_id")))
+	id.tid = int(m.int32(id.osThread + t.l.offset("OSThread::_thread_id")))
 	return id, !m.failed && id.tid > 0
 }

@@ -173,14 +173,14 @@ func TestWhatDoesNotProveItselfIsNoNameOfAThread(t *testing.T) {
 }
 
 func collectedHeapOf(m *threaded) uint64 {
-	return binary.LittleEndian.Uint64(m.mem[m.n.v.layout.static("Universe::_collectedHeap"):])
+	return binary.LittleEndian.Uint64(m.mem[m.n.vm.layout.static("Universe::_collectedHeap"):])
 }
 
 func TestNamesThatChangeWhileTheyAreReadDoNotCount(t *testing.T) {
 	m := newThreaded(t, "JDK 17")
 	m.n.ThreadName(fakeTID)
-	read, reads := m.n.v.o.Read, 0
-	m.n.v.o.Read = func(addr uint64, b []byte) int {
+	read, reads := m.n.vm.o.Read, 0
+	m.n.vm.o.Read = func(addr uint64, b []byte) int {
 		if text := m.text + 16; addr <= text && text < addr+uint64(len(b)) {
 			reads++
 			m.mem[text] = byte('a' + reads)
@@ -248,7 +248,7 @@ func TestAProgramsThreadThatIsCalledLikeACollectorIsTheProgramsOwn(t *testing.T)
 	if role, ok := m.n.Role(fakeTID, "C2 CompilerThread0"); !ok || role != managed.RoleCompiler {
 		t.Errorf("a compiler: %q, %v", role, ok)
 	}
-	m.n.l = nil
+	m.n.layout = nil
 	if role, ok := m.n.Role(fakeTID, name); ok {
 		t.Errorf("%q is told before the machine is known", role)
 	}

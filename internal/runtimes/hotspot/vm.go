@@ -110,9 +110,9 @@ func (v *VM) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	case kindException:
 		return v.inException(&b, q.PC)
 	case kindHandles:
-		return v.inHandles(q.PC)
+		return v.inMethodHandleAdapter(q.PC)
 	case kindDispatch:
-		return called(frames.X86RSP, 8, frames.MethodCFI)
+		return atEntry(frames.X86RSP, 8, frames.MethodCFI)
 	}
 	return frames.Rule{}, nil, false
 }
@@ -120,15 +120,15 @@ func (v *VM) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 func (v *VM) caller(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
 	switch {
 	case b.kind == kindMethod && b.frame > 0:
-		usual := 8 * (b.frame + pushed(v.code(q.PC, maxEnd)))
+		usual := 8 * (b.frame + wordsPushed(v.code(q.PC, maxEnd)))
 		if v.o.Flow != nil && !v.o.Flow.LevelAfter(q.PC) {
-			return v.balanced(b, q.PC, usual)
+			return v.byReturnPath(b, q.PC, usual)
 		}
 		return framed(usual), nil, true
 	case b.kind == kindException && b.frame > 0:
 		return framed(8 * b.frame), nil, true
 	case b.kind.assembly():
-		if r, row, ok := v.inForward(q.PC); ok || b.kind != kindRoutines {
+		if r, row, ok := v.inForwardException(q.PC); ok || b.kind != kindRoutines {
 			return r, row, ok
 		}
 		return v.inBarrier(b, q)

@@ -45,15 +45,15 @@ const markInflated = 2
 
 type waiters struct {
 	*threads
-	pending []string
-	owner   []string
-	fields  waitFields
-	owners  []ownerID
-	asked   int64
+	pending    []string
+	owner      []string
+	fields     waitFields
+	owners     []ownerID
+	lastOwners int64
 }
 
 type waitFields struct {
-	done            bool
+	found           bool
 	holder          uint64 // 0: in the thread (until JDK 18)
 	status, blocker uint64
 	thread          uint64 // eetop: the JavaThread
@@ -80,7 +80,7 @@ func (n *Names) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 	t := &n.waiters
 	if t.threads == nil {
 		t.threads = &n.threads
-		l := n.v.layout
+		l := n.vm.layout
 		if t.pending = l.first(wantPending); !l.has(wantMonitor) {
 			t.pending = nil
 		}
@@ -90,7 +90,7 @@ func (n *Names) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 			t.also = append(t.also, wantVirtual...)
 		}
 		for _, name := range slices.Concat(wantWaits...) {
-			if l.off(name) > maxThreadOffset {
+			if l.offset(name) > maxThreadOffset {
 				t.pending = nil
 			}
 		}
@@ -99,7 +99,7 @@ func (n *Names) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 		return w, false
 	}
 	known, ok := t.begin(s.TID)
-	defer n.v.cached.done()
+	defer n.vm.cached.disable()
 	if !ok {
 		return w, false
 	}
@@ -131,12 +131,12 @@ func (t *waiters) prove(id threadID) (w waitState, later, ok bool) {
 	}
 	w = first
 	w.owner = t.ownerOf(&w)
-	t.n.v.cached.again()
+	t.n.vm.cached.rereadAll()
 	again, ok := t.state(id, calm)
 	if !ok || again.kind != first.kind || again.monitor != first.monitor || again.timed != first.timed {
 		return w, true, false
 	}
-	t.n.v.cached.drop()
+	t.n.vm.cached.drop()
 	after, still := t.collections()
 	if later = !calm || !still || after != count || again != first; !later {
 		return w, false, true
@@ -150,8 +150,8 @@ func (t *waiters) prove(id threadID) (w waitState, later, ok bool) {
 
 // state reads the path once; without calm, of objects only the status.
 func (t *waiters) state(id threadID, calm bool) (w waitState, ok bool) {
-	m := t.n.v.memory()
-	pending, waiting := m.word(id.thread+t.l.off(t.pending[0])), m.word(id.thread+t.l.off(t.pending[1]))
+	m := t.n.vm.memory()
+	pending, waiting := m.word(id.thread+t.l.offset(t.pending[0])), m.word(id.thread+t.l.offset(t.pending[1]))
 	if m.failed {
 		return w, false
 	}
@@ -180,12 +180,12 @@ func (t *waiters) state(id threadID, calm bool) (w waitState, ok bool) {
 // monitorObject gives a monitor's object and its class; 0 if unproven. A reference may lead to an old copy (ZGC), of
 // the same class: its mark must lead to the monitor.
 func (t *waiters) monitorObject(monitor uint64) (object uint64, class string) {
-	m := t.n.v.memory()
-	ref := m.word(monitor + t.l.off("ObjectMonitor::_object"))
-	if t.n.l.major >= handleMonitors {
+	m := t.n.vm.memory()
+	ref := m.word(monitor + t.l.offset("ObjectMonitor::_object"))
+	if t.n.layout.major >= handleMonitors {
 		ref = m.word(ref)
 	}
-	var w way
+	var w namePath
 	var ok bool
 	if w.bad, w.shift, ok = t.colours(); !ok {
 		return 0, ""
@@ -194,7 +194,7 @@ func (t *waiters) monitorObject(monitor uint64) (object uint64, class string) {
 	if object == 0 || object%8 != 0 {
 		return 0, ""
 	}
-	m = t.n.v.memory()
+	m = t.n.vm.memory()
 	mark := m.word(object)
 	if m.failed || mark&3 != markInflated || !fresh && mark&^3 != monitor {
 		return 0, ""
@@ -207,7 +207,7 @@ func (t *waiters) monitorObject(monitor uint64) (object uint64, class string) {
 }
 
 func (t *waiters) plain(ref uint64) (uint64, bool) {
-	var w way
+	var w namePath
 	var ok bool
 	if w.bad, w.shift, ok = t.colours(); !ok {
 		return 0, false

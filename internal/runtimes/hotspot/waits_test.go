@@ -28,7 +28,7 @@ var waitOffsets = map[string]uint64{
 func newWaiting(t testing.TB, release string) *waiting {
 	w := &waiting{threaded: newThreaded(t, release), status: 40, park: 32, pending: 40, waiting: 48}
 	r := namedReleases[release]
-	fields := w.n.v.layout.fields
+	fields := w.n.vm.layout.fields
 	for name, off := range waitOffsets {
 		if late := name == "JavaThread::_monitor_owner_id"; !late || r.major >= 24 {
 			fields[name] = field{offset: off, size: 8}
@@ -183,8 +183,8 @@ func TestWaitThatChangesWhileItIsReadDoesNotCount(t *testing.T) {
 	w := newWaiting(t, "JDK 17")
 	w.enters()
 	w.ask()
-	read, reads := w.n.v.o.Read, 0
-	w.n.v.o.Read = func(addr uint64, b []byte) int {
+	read, reads := w.n.vm.o.Read, 0
+	w.n.vm.o.Read = func(addr uint64, b []byte) int {
 		if at := w.thread + w.pending; addr <= at && at < addr+uint64(len(b)) {
 			if reads++; reads == 2 {
 				w.put(at, 0)
@@ -220,8 +220,8 @@ func BenchmarkJavaWait(b *testing.B) {
 			w := newWaiting(b, "JDK 17")
 			do(w)
 			w.ask()
-			read, reads := w.n.v.o.Read, 0
-			w.n.v.o.Read = func(addr uint64, b []byte) int {
+			read, reads := w.n.vm.o.Read, 0
+			w.n.vm.o.Read = func(addr uint64, b []byte) int {
 				reads++
 				return read(addr, b)
 			}

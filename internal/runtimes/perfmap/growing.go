@@ -18,7 +18,7 @@ import (
 type Growing struct {
 	m      *Map
 	memory *budget.Account
-	file   os.FileInfo // which file it is, nil if that cannot be told
+	file   os.FileInfo // identity of the file, nil if unknown
 	size   int64       // of the file when it was looked at last
 	read   int64       // how much of it was read
 	whole  bool        // all that there was
@@ -150,7 +150,7 @@ func (j *Growing) startOver() {
 	*j = Growing{memory: j.memory}
 }
 
-// infoOf tells which file it is, nil if that cannot be told.
+// infoOf gives the identity of the file, nil if unknown.
 func infoOf(f io.ReadCloser) os.FileInfo {
 	if s, ok := f.(interface{ Stat() (os.FileInfo, error) }); ok {
 		if info, err := s.Stat(); err == nil {

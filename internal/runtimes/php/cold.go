@@ -16,20 +16,20 @@ const (
 
 // findCold finds execute_ex.cold, which has no exported symbol: the target of most conditional jumps out of execute_ex.
 func (r *Runtime) findCold() {
-	m, size := r.module, r.loop.end-r.loop.start
+	m, size := r.module, r.executeEx.end-r.executeEx.start
 	bounds, ok := m.Calls.(frames.Extents)
 	if !ok || size > mostLoop {
 		return
 	}
 	code := make([]byte, size)
-	code = code[:r.host.Read(r.loop.start, code)]
+	code = code[:r.host.Read(r.executeEx.start, code)]
 	jumps := map[span]int{}
 	for i := 0; i+6 <= len(code); i++ {
 		if code[i] != 0x0f || code[i+1]&0xf0 != 0x80 { // jcc, with a distance of four bytes
 			continue
 		}
-		to := r.loop.start + uint64(i) + 6 + uint64(int64(int32(binary.LittleEndian.Uint32(code[i+2:]))))
-		if r.loop.has(to) || to < m.Start || to >= m.End {
+		to := r.executeEx.start + uint64(i) + 6 + uint64(int64(int32(binary.LittleEndian.Uint32(code[i+2:]))))
+		if r.executeEx.has(to) || to < m.Start || to >= m.End {
 			continue
 		}
 		if start, end, ok := bounds.FuncRange(to - m.Bias); ok {

@@ -19,7 +19,7 @@ const (
 	symGlobals = "executor_globals"
 	symOffset  = "executor_globals_offset" // of thread-safe builds
 	symCache   = "tsrm_get_ls_cache_tcb_offset"
-	symLoop    = "execute_ex"
+	symExecute = "execute_ex"
 	symModule  = "sapi_module"
 )
 
@@ -69,22 +69,22 @@ func detectIn(h managed.Host, m *frames.Module) (*Runtime, error) {
 	}
 	r.layout = l
 	symbols := map[string]managed.Symbol{}
-	for _, s := range h.Own(m, symGlobals, symOffset, symCache, symLoop, symModule) {
+	for _, s := range h.Own(m, symGlobals, symOffset, symCache, symExecute, symModule) {
 		symbols[s.Name] = s
 	}
-	loop, ok := symbols[symLoop]
+	loop, ok := symbols[symExecute]
 	if !ok || loop.Size == 0 {
-		return nil, errors.New("it has no symbol " + symLoop)
+		return nil, errors.New("it has no symbol " + symExecute)
 	}
-	r.loop = span{loop.Addr, loop.Addr + loop.Size}
+	r.executeEx = span{loop.Addr, loop.Addr + loop.Size}
 	if err := r.findGlobals(symbols); err != nil {
 		return nil, err
 	}
 	if !r.findProgram(symbols) {
 		return nil, managed.ErrNotYet
 	}
-	if r.fp, r.ip = frames.X86R14, frames.X86R15; h.Arch() == frames.AArch64 {
-		r.fp, r.ip = 27, 28
+	if r.dataReg, r.oplineReg = frames.X86R14, frames.X86R15; h.Arch() == frames.AArch64 {
+		r.dataReg, r.oplineReg = 27, 28
 	} else {
 		r.findCold()
 	}
@@ -106,10 +106,10 @@ func (r *Runtime) findGlobals(symbols map[string]managed.Symbol) error {
 	if !ok || !ok2 {
 		return errors.New("it has no symbol " + symGlobals)
 	}
-	if r.inGlobals = r.read64(offset.Addr); r.inGlobals == 0 {
+	if r.executorOffset = r.read64(offset.Addr); r.executorOffset == 0 {
 		return managed.ErrNotYet
 	}
-	if r.inGlobals > 1<<20 {
+	if r.executorOffset > 1<<20 {
 		return fmt.Errorf("its globals of threads are not those of PHP %s", r.version)
 	}
 	var code [32]byte

@@ -58,10 +58,10 @@ func TestTheCompilersCodeStaysKnownWhenCodeIsAdded(t *testing.T) {
 	private := &frames.Module{Name: "[anon]", Start: 6 << 20, End: 7 << 20, Generated: true, Origin: place("")}
 	h := &mapped{mods: []*frames.Module{loop, made}}
 	r := &Runtime{module: loop, name: loop.Name, host: h}
-	r.code.ok = true
+	r.jit.known = true
 	for range 2 {
-		if !r.Attach(h) || !r.code.has(made.Start) || r.code.has(private.Start) || len(made.Sources) != 1 || private.NoFP {
-			t.Errorf("%+v, %d sources", r.code.spans, len(made.Sources))
+		if !r.Attach(h) || !r.jit.has(made.Start) || r.jit.has(private.Start) || len(made.Sources) != 1 || private.NoFP {
+			t.Errorf("%+v, %d sources", r.jit.spans, len(made.Sources))
 		}
 		h.mods = append(h.mods, private)
 	}

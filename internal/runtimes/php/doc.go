@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package php names the frames of PHP 7.4 to 8.5, behind the seam [prywalk/internal/managed].
+// Package php names the frames of PHP 7.4 to 8.5, for [prywalk/internal/managed].
 //
 // The engine has a record of each call, its execute data, on a stack of its own. Each leads to the one before, the
 // executor's globals to the innermost. A plan copies, in the stop of the native stack, the used part of that stack,

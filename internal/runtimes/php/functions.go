@@ -14,14 +14,14 @@ import (
 
 // functions caches functions.
 type functions struct {
-	byAddr   map[uint64]*function
-	byID     map[identity]*function // closures move
-	bySerial map[uint64]*function
-	twins    map[content]*function
-	classes  map[uint64]string // in opcache's memory, by address
-	serial   uint64
-	known    managed.Known // that are never freed
-	eviction managed.IdleEviction
+	byAddr     map[uint64]*function
+	byID       map[identity]*function // closures move
+	bySerial   map[uint64]*function
+	byContent  map[content]*function
+	classes    map[uint64]string // in opcache's memory, by address
+	serial     uint64
+	neverFreed managed.Known
+	eviction   managed.IdleEviction
 }
 
 // function is one of the program's or the engine's.
@@ -29,7 +29,7 @@ type function struct {
 	serial     uint64 // unique
 	id         identity
 	name, file string
-	how        string // its type
+	frameType  string // its type
 	first      int
 	opcodes    uint64
 	lines      []uint32 // of each opcode
@@ -57,13 +57,13 @@ const mostKnown = 1 << 16
 
 func (c *functions) forget() {
 	for addr := range c.byAddr {
-		c.known.Drop(addr)
+		c.neverFreed.Drop(addr)
 	}
-	c.byAddr, c.byID, c.bySerial, c.twins, c.classes = nil, nil, nil, nil, nil
+	c.byAddr, c.byID, c.bySerial, c.byContent, c.classes = nil, nil, nil, nil, nil
 }
 
-// rest drops what no copy had for long. at is the time of this walk's copy.
-func (c *functions) rest(at int64) {
+// evictIdle drops what no copy had for long. at is the time of this walk's copy.
+func (c *functions) evictIdle(at int64) {
 	if len(c.bySerial) > 2*mostKnown {
 		c.forget()
 	}
@@ -73,7 +73,7 @@ func (c *functions) rest(at int64) {
 	}
 	for addr, f := range c.byAddr {
 		if f.seen < before {
-			c.known.Drop(addr)
+			c.neverFreed.Drop(addr)
 			delete(c.byAddr, addr)
 		}
 	}
@@ -83,8 +83,8 @@ func (c *functions) rest(at int64) {
 			if c.byID[f.id] == f {
 				delete(c.byID, f.id)
 			}
-			if c.twins[f.id.content()] == f {
-				delete(c.twins, f.id.content())
+			if c.byContent[f.id.content()] == f {
+				delete(c.byContent, f.id.content())
 			}
 		}
 	}
@@ -112,15 +112,15 @@ func (r *Runtime) identify(addr uint64, get words) (id identity, ok bool) {
 	return id, ok
 }
 
-// lasts reports whether the function is never freed, so that its pointers are its identity: the engine's, or in
+// isPermanent reports whether the function is never freed, so that its pointers are its identity: the engine's, or in
 // opcache's memory. Closures are objects, and a trampoline is made for a call.
-func (id *identity) lasts() bool {
+func (id *identity) isPermanent() bool {
 	return (id.immutable || id.kind() == typeInternal) && id.flags>>32 == 0
 }
 
-// hash adds the hashes to the identity of a function that can be freed.
-func (id *identity) hash(get words) (ok bool) {
-	if id.lasts() {
+// addHashes adds the hashes to the identity of a function that can be freed.
+func (id *identity) addHashes(get words) (ok bool) {
+	if id.isPermanent() {
 		return true
 	}
 	if id.nameHash, ok = hashIn(id.name, mostName, get); ok {
@@ -173,37 +173,37 @@ func (id *identity) nameless() bool { return id.name == 0 && id.kind() == typeIn
 // function.
 func (r *Runtime) resolve(c *call) bool {
 	w := &r.walk
-	id, copied := r.identify(c.fn, w.sample.Mem.Word)
+	id, copied := r.identify(c.functionAt, w.sample.Mem.Word)
 	if copied {
 		if k := id.kind(); k != typeInternal && k != typeUser && k != typeEval {
 			return false
 		}
 		c.kind = id.kind()
 	}
-	known := r.functions.byAddr[c.fn]
+	known := r.functions.byAddr[c.functionAt]
 	switch {
-	case copied && id.hash(w.sample.Mem.Word):
+	case copied && id.addHashes(w.sample.Mem.Word):
 		if known != nil && known.id == id {
-			c.f = known
+			c.function = known
 		} else if other := r.functions.byID[id]; other != nil {
-			c.f = other
-		} else if c.f = r.read(c.fn, &id); c.f == nil {
-			if c.f = r.functions.twin(&id); c.f == nil {
-				c.f = r.readTexts(&id)
+			c.function = other
+		} else if c.function = r.read(c.functionAt, &id); c.function == nil {
+			if c.function = r.functions.withSameLines(&id); c.function == nil {
+				c.function = r.readTexts(&id)
 			}
 		}
-	case known != nil && known.stable && r.stillThere(known, c.fn):
-		c.f = known
+	case known != nil && known.stable && r.stillThere(known, c.functionAt):
+		c.function = known
 	case w.isLive():
-		if c.f = r.readAgain(c.fn, known); !w.stillLive() {
-			c.f = nil
+		if c.function = r.readAgain(c.functionAt, known); !w.stillLive() {
+			c.function = nil
 		}
 	default:
-		r.functions.known.Drop(c.fn) // the stop has left it out as the former one
+		r.functions.neverFreed.Drop(c.functionAt) // the stop has left it out as the former one
 	}
-	if c.f != nil {
-		c.kind = c.f.id.kind()
-		c.f.seen = max(c.f.seen, w.sample.At)
+	if c.function != nil {
+		c.kind = c.function.id.kind()
+		c.function.seen = max(c.function.seen, w.sample.At)
 	}
 	return true
 }
@@ -218,7 +218,7 @@ func (r *Runtime) stillThere(f *function, addr uint64) bool {
 		return true
 	}
 	moment := procmem.Now()
-	if !r.is(addr, &f.id) {
+	if !r.hasIdentity(addr, &f.id) {
 		return false
 	}
 	f.checked = moment
@@ -227,9 +227,9 @@ func (r *Runtime) stillThere(f *function, addr uint64) bool {
 
 // readAgain gives the function at an address now.
 func (r *Runtime) readAgain(addr uint64, known *function) *function {
-	id, ok := r.identify(addr, r.nowWord)
+	id, ok := r.identify(addr, r.currentWord)
 	switch {
-	case !ok || !id.hash(r.nowWord):
+	case !ok || !id.addHashes(r.currentWord):
 		return nil
 	case known != nil && known.id == id:
 		return known
@@ -237,10 +237,10 @@ func (r *Runtime) readAgain(addr uint64, known *function) *function {
 	return r.read(addr, &id)
 }
 
-// nowWord reads a word of the process now.
-func (r *Runtime) nowWord(addr uint64) (uint64, bool) { return now(r.sample.Live, addr) }
+// currentWord reads a word of the process now.
+func (r *Runtime) currentWord(addr uint64) (uint64, bool) { return readWord(r.sample.Live, addr) }
 
-func now(l managed.Live, addr uint64) (uint64, bool) {
+func readWord(l managed.Live, addr uint64) (uint64, bool) {
 	var b [8]byte
 	ok := l != nil && l.Read(addr, b[:]) == len(b)
 	return binary.LittleEndian.Uint64(b[:]), ok
@@ -249,14 +249,14 @@ func now(l managed.Live, addr uint64) (uint64, bool) {
 // read reads a function; nil if it does not have the identity now.
 func (r *Runtime) read(addr uint64, want *identity) *function {
 	moment := procmem.Now()
-	if r.sample.Live == nil || !r.is(addr, want) {
+	if r.sample.Live == nil || !r.hasIdentity(addr, want) {
 		return nil
 	}
 	f := &function{id: *want, checked: moment, nameless: want.nameless(), opcodes: want.opcodes}
-	if !r.readName(f) || want.kind() != typeInternal && !r.readLines(f) || !r.is(addr, want) {
+	if !r.readName(f) || want.kind() != typeInternal && !r.readLines(f) || !r.hasIdentity(addr, want) {
 		return nil
 	}
-	f.stable = want.lasts() || r.oneRequest && want.name != 0 && want.flags>>32 == 0
+	f.stable = want.isPermanent() || r.oneRequest && want.name != 0 && want.flags>>32 == 0
 	f.since = procmem.Now()
 	f.seen = f.since
 	r.functions.add(addr, f)
@@ -270,9 +270,9 @@ func (id *identity) content() content {
 	return content{id.flags, id.nameHash, id.fileHash, id.lines, id.last}
 }
 
-// twin gives a function outside of classes by a known one of the same lines, or nil.
-func (c *functions) twin(id *identity) *function {
-	known := c.twins[id.content()]
+// withSameLines gives a function outside of classes by a known one of the same lines, or nil.
+func (c *functions) withSameLines(id *identity) *function {
+	known := c.byContent[id.content()]
 	if known == nil || id.scope != 0 || id.fileHash == 0 {
 		return nil
 	}
@@ -288,7 +288,7 @@ func (c *functions) twin(id *identity) *function {
 // hashes, and its class and lines be where they were, else nil.
 func (r *Runtime) readTexts(id *identity) *function {
 	class, known := r.functions.classes[id.scope]
-	if r.sample.Live == nil || id.kind() == typeInternal || id.lasts() || id.scope != 0 && !known {
+	if r.sample.Live == nil || id.kind() == typeInternal || id.isPermanent() || id.scope != 0 && !known {
 		return nil
 	}
 	f := &function{id: *id, opcodes: id.opcodes}
@@ -301,10 +301,10 @@ func (r *Runtime) readTexts(id *identity) *function {
 	return f
 }
 
-// is reports whether the function at an address has the identity now.
-func (r *Runtime) is(addr uint64, want *identity) bool {
-	id, ok := r.identify(addr, r.nowWord)
-	return ok && id.hash(r.nowWord) && id == *want
+// hasIdentity reports whether the function at an address has the identity now.
+func (r *Runtime) hasIdentity(addr uint64, want *identity) bool {
+	id, ok := r.identify(addr, r.currentWord)
+	return ok && id.addHashes(r.currentWord) && id == *want
 }
 
 func (c *functions) add(addr uint64, f *function) {
@@ -313,7 +313,7 @@ func (c *functions) add(addr uint64, f *function) {
 	if !f.stable {
 		return
 	}
-	c.known.Add(addr)
+	c.neverFreed.Add(addr)
 	if class, _, ok := strings.Cut(f.name, "::"); ok && f.id.immutable && len(c.classes) < mostKnown {
 		c.classes[f.id.scope] = class
 	}
@@ -322,21 +322,21 @@ func (c *functions) add(addr uint64, f *function) {
 func (c *functions) keep(f *function) {
 	if c.byAddr == nil {
 		c.byAddr, c.byID, c.bySerial = map[uint64]*function{}, map[identity]*function{}, map[uint64]*function{}
-		c.classes, c.twins = map[uint64]string{}, map[content]*function{}
+		c.classes, c.byContent = map[uint64]string{}, map[content]*function{}
 	}
 	c.serial++
 	f.serial = c.serial
 	c.byID[f.id], c.bySerial[f.serial] = f, f
 	if f.id.scope == 0 && f.id.kind() != typeInternal {
-		c.twins[f.id.content()] = f
+		c.byContent[f.id.content()] = f
 	}
 }
 
 // readName reads the file, and the name as PHP writes it.
 func (r *Runtime) readName(f *function) bool {
 	id := &f.id
-	if f.how = "internal"; id.kind() != typeInternal {
-		f.how = ""
+	if f.frameType = "internal"; id.kind() != typeInternal {
+		f.frameType = ""
 		f.first = int(uint32(id.lines))
 		text, ok := r.text(id.file, id.fileHash)
 		if !ok {
@@ -356,7 +356,7 @@ func (r *Runtime) readName(f *function) bool {
 	if id.scope == 0 {
 		return true
 	}
-	class, ok := r.nowWord(id.scope + className)
+	class, ok := r.currentWord(id.scope + className)
 	if !ok {
 		return false
 	}
@@ -386,7 +386,7 @@ func (r *Runtime) text(addr, hash uint64) (string, bool) {
 		return "", false
 	}
 	if has == 0 {
-		after, ok := r.nowWord(addr)
+		after, ok := r.currentWord(addr)
 		if !ok || !isText(binary.LittleEndian.Uint64(head[:])) || !isText(after) {
 			return "", false
 		}

@@ -46,7 +46,7 @@ func (m *image) Modules() []*frames.Module {
 
 func (m *image) Own(*frames.Module, ...string) []managed.Symbol {
 	symbols := []managed.Symbol{
-		{Name: symLoop, Addr: m.at + 1<<20, Size: 1 << 12}, {Name: symOffset, Addr: m.at + 8},
+		{Name: symExecute, Addr: m.at + 1<<20, Size: 1 << 12}, {Name: symOffset, Addr: m.at + 8},
 		{Name: symCache, Addr: m.at + 64}, {Name: symModule, Addr: m.at + 16},
 	}
 	if len(m.bytes)%3 == 0 {
@@ -77,8 +77,8 @@ func walkAll(r *Runtime, m *image) {
 	}
 	r.Anchor(7, 0)
 	r.Anchor(7, m.at)
-	r.code.called = func(ret uint64) bool { return ret%2 == 1 }
-	r.code.Prove(&regs, m, 0)
+	r.jit.followsCall = func(ret uint64) bool { return ret%2 == 1 }
+	r.jit.Prove(&regs, m, 0)
 }
 
 // FuzzWalk: whatever lies where the engine's structures are looked for, walks end, and read nothing without bounds.
@@ -103,7 +103,7 @@ func FuzzWalk(f *testing.F) {
 			walkAll(rt.(*Runtime), m)
 		}
 		r := &Runtime{layout: layouts[int(release)%len(layouts)], globals: at, host: m, module: m.Modules()[0],
-			loop: span{at + 1<<20, at + 1<<20 + 4096}, fp: frames.X86R14, ip: frames.X86R15}
+			executeEx: span{at + 1<<20, at + 1<<20 + 4096}, dataReg: frames.X86R14, oplineReg: frames.X86R15}
 		r.current = 0
 		r.Attach(m)
 		r.findCold()

@@ -97,10 +97,10 @@ func named(t *testing.T, r *Runtime, copied, now memory) string {
 	switch {
 	case len(r.calls) == 0 || r.broken:
 		return ""
-	case r.calls[0].f == nil:
+	case r.calls[0].function == nil:
 		return "[freed]"
 	}
-	return r.calls[0].f.name
+	return r.calls[0].function.name
 }
 
 // free writes into a slot of size bytes what the allocator of 8.4 does: the next free slot at its beginning, and at its

@@ -10,17 +10,17 @@ import (
 	"prywalk/internal/managed"
 )
 
-// code is the JIT compiler's code. execute_ex jumps to it, and it jumps back (ZEND_VM_KIND_HYBRID,
+// jitCode is the JIT compiler's code. execute_ex jumps to it, and it jumps back (ZEND_VM_KIND_HYBRID,
 // Zend/zend_vm_opcodes.h), so that its frame is that of execute_ex. Room for arguments can lie below.
-type code struct {
-	spans  []span
-	called func(ret uint64) bool // follows a call of PHP's own code
-	proven frames.Row            // on x86-64
-	frame  frames.Rule           // of execute_ex
-	row    *frames.Row
-	size   uint64 // in bytes, with the return address
-	ok     bool   // known
-	isX86  bool
+type jitCode struct {
+	spans       []span
+	followsCall func(ret uint64) bool // follows a call of PHP's own code
+	provenRow   frames.Row            // on x86-64
+	frame       frames.Rule           // of execute_ex
+	row         *frames.Row
+	frameSize   uint64 // in bytes, with the return address
+	known       bool   // frame and row are set
+	isX86       bool
 }
 
 // mostArguments bounds the words below the frame of execute_ex.
@@ -28,18 +28,18 @@ const mostArguments = 8
 
 // adoptCode gives the JIT compiler's code its rules.
 func (r *Runtime) adoptCode(h managed.Host) {
-	c := &r.code
+	c := &r.jit
 	c.spans = c.spans[:0]
 	for _, m := range h.Modules() {
 		adopted := len(m.Sources) > 0 && m.Sources[0] == frames.RuleSource(c)
 		if !m.Generated || m.NoFP && !adopted || isPrivate(m) {
 			continue
 		}
-		if !c.ok {
-			c.learn(r, h.Arch())
+		if !c.known {
+			c.learnFrame(r, h.Arch())
 		}
 		c.spans = append(c.spans, span{m.Start, m.End})
-		if c.ok && !adopted {
+		if c.known && !adopted {
 			m.Sources, m.NoFP = append([]frames.RuleSource{c}, m.Sources...), true
 		}
 	}
@@ -58,10 +58,10 @@ func isPrivate(m *frames.Module) bool {
 // compactX86 is the order of [frames.Rule.Saved].
 var compactX86 = [...]uint8{frames.X86RBP, frames.X86RBX, frames.X86R12, frames.X86R13, frames.X86R14, frames.X86R15}
 
-// learn reads the frame's layout from the call frame information in the middle of execute_ex.
-func (c *code) learn(r *Runtime, arch frames.Arch) {
+// learnFrame reads the frame's layout from the call frame information in the middle of execute_ex.
+func (c *jitCode) learnFrame(r *Runtime, arch frames.Arch) {
 	m := r.module
-	q := frames.Query{PC: (r.loop.start+r.loop.end)/2 - m.Bias}
+	q := frames.Query{PC: (r.executeEx.start+r.executeEx.end)/2 - m.Bias}
 	for _, s := range m.Sources {
 		rule, row, ok := s.Rule(q)
 		if !ok {
@@ -70,65 +70,65 @@ func (c *code) learn(r *Runtime, arch frames.Arch) {
 		if rule.Method != frames.MethodCFI {
 			return
 		}
-		c.frame, c.row, c.ok = rule, row, true
+		c.frame, c.row, c.known = rule, row, true
 		break
 	}
-	if arch != frames.X86_64 || !c.ok {
+	if arch != frames.X86_64 || !c.known {
 		return
 	}
-	if c.ok = c.row == nil && c.frame.Flags == 0 && c.measure(r); !c.ok {
+	if c.known = c.row == nil && c.frame.Flags == 0 && c.findFrameSize(r); !c.known {
 		return
 	}
 	c.isX86 = true
-	c.called = func(ret uint64) bool {
+	c.followsCall = func(ret uint64) bool {
 		if ret < m.Start || ret >= m.End || m.Calls == nil {
 			return false
 		}
 		_, ok := m.Calls.CallBefore(ret - m.Bias)
 		return ok
 	}
-	c.proven = frames.Row{CFAExpr: c, RA: frames.RegRule{Kind: frames.RuleOffset, Off: -8}}
+	c.provenRow = frames.Row{CFAExpr: c, RA: frames.RegRule{Kind: frames.RuleOffset, Off: -8}}
 	for i, reg := range compactX86 {
 		if n := c.frame.Saved[i]; n != 0 {
-			c.proven.Regs[reg] = frames.RegRule{Kind: frames.RuleOffset, Off: -8 * int64(n)}
+			c.provenRow.Regs[reg] = frames.RegRule{Kind: frames.RuleOffset, Off: -8 * int64(n)}
 		}
 	}
 }
 
-// makesRoom and makesLittleRoom are sub rsp with a number of four bytes or one.
-var makesRoom, makesLittleRoom = []byte{0x48, 0x81, 0xec}, []byte{0x48, 0x83, 0xec}
+// subRSPImm32 and subRSPImm8 are sub rsp with a number of four bytes or one.
+var subRSPImm32, subRSPImm8 = []byte{0x48, 0x81, 0xec}, []byte{0x48, 0x83, 0xec}
 
 // mostPrologue bounds the search for them, in bytes.
 const mostPrologue = 64
 
-// measure finds the distance from the stack pointer to the CFA in execute_ex. With a frame pointer, which made code
-// uses otherwise, it is what the prologue saves, and the room that it makes.
-func (c *code) measure(r *Runtime) bool {
+// findFrameSize finds the distance from the stack pointer to the CFA in execute_ex. With a frame pointer, which made
+// code uses otherwise, it is what the prologue saves, and the room that it makes.
+func (c *jitCode) findFrameSize(r *Runtime) bool {
 	switch c.frame.CFAReg {
 	case frames.X86RSP:
-		c.size = uint64(int64(c.frame.CFAOff))
+		c.frameSize = uint64(int64(c.frame.CFAOff))
 		return true
 	case frames.X86RBP:
 	default:
 		return false
 	}
 	var b [mostPrologue]byte
-	n := r.host.Read(r.loop.start, b[:]) // in a core, too
-	c.size = 8
+	n := r.host.Read(r.executeEx.start, b[:]) // in a core, too
+	c.frameSize = 8
 	for _, saved := range c.frame.Saved {
 		if saved != 0 {
-			c.size += 8
+			c.frameSize += 8
 		}
 	}
-	if i := bytes.Index(b[:n], makesRoom); i >= 0 && i+7 <= n {
-		c.size += uint64(binary.LittleEndian.Uint32(b[i+3:]))
-		return c.size < mostFrame
+	if i := bytes.Index(b[:n], subRSPImm32); i >= 0 && i+7 <= n {
+		c.frameSize += uint64(binary.LittleEndian.Uint32(b[i+3:]))
+		return c.frameSize < mostFrame
 	}
-	i := bytes.Index(b[:n], makesLittleRoom)
+	i := bytes.Index(b[:n], subRSPImm8)
 	if i < 0 || i+4 > n {
 		return false
 	}
-	c.size += uint64(b[i+3])
+	c.frameSize += uint64(b[i+3])
 	return true
 }
 
@@ -136,35 +136,35 @@ func (c *code) measure(r *Runtime) bool {
 const mostFrame = 64 << 10
 
 // Rule implements [frames.RuleSource].
-func (c *code) Rule(frames.Query) (frames.Rule, *frames.Row, bool) {
+func (c *jitCode) Rule(frames.Query) (frames.Rule, *frames.Row, bool) {
 	if c.isX86 {
-		return frames.Rule{Method: frames.MethodHeuristic}, &c.proven, true
+		return frames.Rule{Method: frames.MethodHeuristic}, &c.provenRow, true
 	}
 	return c.frame, c.row, true
 }
 
 // Eval implements [frames.Expr].
-func (c *code) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bool) {
+func (c *jitCode) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bool) {
 	cfa, _, ok := c.Prove(regs, mem, regs.PC)
 	return cfa, ok
 }
 
 // Prove implements [frames.Prover].
-func (c *code) Prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {
+func (c *jitCode) Prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {
 	for i := range uint64(mostArguments) {
-		cfa = regs.SP() + c.size + 8*i
+		cfa = regs.SP() + c.frameSize + 8*i
 		ret, readable := mem.Word(cfa - 8)
 		if !readable {
 			return 0, cfa - 8, false
 		}
-		if c.called(ret) {
+		if c.followsCall(ret) {
 			return cfa, 0, true
 		}
 	}
 	return 0, 0, false
 }
 
-func (c *code) has(pc uint64) bool {
+func (c *jitCode) has(pc uint64) bool {
 	for _, s := range c.spans {
 		if s.has(pc) {
 			return true

@@ -22,105 +22,105 @@ func (r *Runtime) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (r
 	w.unfinished = cfa == 0
 	leaf := w.frames == 0
 	w.frames++
-	lost := w.cut && w.next == len(w.runs) // of outer machinery
+	lost := w.incomplete && w.nextRun == len(w.runs) // of outer machinery
 	if w.broken || f.SP == 0 {
 		return out, false
 	}
-	if r.isLoop(f.Lookup(r.host.Arch())) && cfa != 0 && cfa != managed.Outermost {
+	if r.inExecuteEx(f.Lookup(r.host.Arch())) && cfa != 0 && cfa != managed.Outermost {
 		if lost {
 			return out, false
 		}
-		return r.runsHere(f, leaf, out), true
+		return r.appendRunsOf(f, leaf, out), true
 	}
-	if cfa == managed.Outermost && !w.cut && (w.next == w.own || w.loops == 0) {
-		for w.next < len(w.runs) { // of what resumes or starts a fiber
-			out = r.appendRun(&w.runs[w.next], out)
-			w.next++
+	if cfa == managed.Outermost && !w.incomplete && (w.nextRun == w.ownRuns || w.executeFrames == 0) {
+		for w.nextRun < len(w.runs) { // of what resumes or starts a fiber
+			out = r.appendRun(&w.runs[w.nextRun], out)
+			w.nextRun++
 			instead = true
 		}
 	}
-	return out, instead || (r.owns(f.Module) || r.isExpression(f)) && !lost
+	return out, instead || (r.isEngine(f.Module) || r.isExpression(f)) && !lost
 }
 
 // isExpression reports PCRE's code of a regular expression that the innermost call matches.
 func (r *Runtime) isExpression(f *frames.Frame) bool {
-	return f.Module != nil && f.Module.Generated && r.next == 0 && isPrivate(f.Module)
+	return f.Module != nil && f.Module.Generated && r.nextRun == 0 && isPrivate(f.Module)
 }
 
-func (r *Runtime) owns(m *frames.Module) bool {
+func (r *Runtime) isEngine(m *frames.Module) bool {
 	return m != nil && (m == r.module || m.Bias == r.module.Bias && m.Name == r.name)
 }
 
-// runsHere appends the calls of a native frame of execute_ex.
-func (r *Runtime) runsHere(f *frames.Frame, leaf bool, out []managed.Ref) []managed.Ref {
+// appendRunsOf appends the calls of a native frame of execute_ex.
+func (r *Runtime) appendRunsOf(f *frames.Frame, leaf bool, out []managed.Ref) []managed.Ref {
 	w := &r.walk
-	from := w.from
-	if w.loops == 0 {
+	from := w.lastSP
+	if w.executeFrames == 0 {
 		from = w.sample.Regs.SP()
 	}
-	w.loops++
-	w.from = f.SP
-	if w.next >= w.own {
-		w.spend()
+	w.executeFrames++
+	w.lastSP = f.SP
+	if w.nextRun >= w.ownRuns {
+		w.noteEmptyFrame()
 		return out
 	}
-	this := &w.runs[w.next]
+	this := &w.runs[w.nextRun]
 	if leaf {
-		if data, ok := w.sample.Regs.Get(r.fp); ok {
-			begins := f.PC-r.loop.start < mostPrologue && w.inRegs(this.user)
-			if !begins && !r.isIn(data, this) {
-				w.spend()
+		if data, ok := w.sample.Regs.Get(r.dataReg); ok {
+			begins := f.PC-r.executeEx.start < mostPrologue && w.inRegs(this.user)
+			if !begins && !r.runsInnermost(data, this) {
+				w.noteEmptyFrame()
 				return out
 			}
-			w.next++
+			w.nextRun++
 			return r.appendRun(this, out)
 		}
 	}
-	kept := w.keeps(this.user, from, f.SP, w.loops == 1)
-	if w.next == 0 && kept && r.isEntering(this) {
+	kept := w.hasOnStack(this.user, from, f.SP, w.executeFrames == 1)
+	if w.nextRun == 0 && kept && r.isEntering(this) {
 		outer := &w.runs[1]
-		if w.keeps(outer.user, from, f.SP, w.loops == 1) {
-			w.next = 2
+		if w.hasOnStack(outer.user, from, f.SP, w.executeFrames == 1) {
+			w.nextRun = 2
 			return r.appendRun(outer, r.appendRun(this, out))
 		}
 	}
 	switch {
-	case kept, w.loops == 1 && r.keepsInner(this, from, f.SP):
-	case w.sample.Regs.Known>>r.fp&1 == 0: // not stopped, and saved by no function
-		w.guessed = true
+	case kept, w.executeFrames == 1 && r.hasInnerOnStack(this, from, f.SP):
+	case w.sample.Regs.Known>>r.dataReg&1 == 0: // not stopped, and saved by no function
+		w.byOrder = true
 	default:
-		w.spend()
+		w.noteEmptyFrame()
 		return out
 	}
-	w.next++
+	w.nextRun++
 	return r.appendRun(this, out)
 }
 
-// spend notes a frame of execute_ex that runs nothing, which only the innermost can be.
-func (w *walk) spend() {
-	w.broken = w.broken || w.spare || w.next > 0
-	w.spare = true
+// noteEmptyFrame notes a frame of execute_ex that runs nothing, which only the innermost can be.
+func (w *walk) noteEmptyFrame() {
+	w.broken = w.broken || w.emptyFrame || w.nextRun > 0
+	w.emptyFrame = true
 }
 
 // isEntering reports whether the innermost run can be one call being entered from C, without a frame of execute_ex yet:
 // it is behind the opcodes that take its arguments (i_init_func_execute_data, Zend/zend_execute.c).
 func (r *Runtime) isEntering(this *run) bool {
 	w := &r.walk
-	if this.to != 1 || w.own < 2 || w.calls[0].f == nil {
+	if this.to != 1 || w.ownRuns < 2 || w.calls[0].function == nil {
 		return false
 	}
 	c := &w.calls[0]
 	arguments := w.word(c.at+callInfo) >> 32
-	at := c.f.position(c.opline)
-	if ip, ok := w.sample.Regs.Get(r.ip); ok && c.f.position(ip) > arguments+1 {
+	at := c.function.position(c.opline)
+	if ip, ok := w.sample.Regs.Get(r.oplineReg); ok && c.function.position(ip) > arguments+1 {
 		return false
 	}
 	return at > 0 && at <= arguments+1
 }
 
-// isIn reports whether the innermost native frame, with data in its register, runs the innermost calls. A call that
-// begins or ends, or was inlined by the JIT compiler, is in the register or the globals only.
-func (r *Runtime) isIn(data uint64, this *run) bool {
+// runsInnermost reports whether the innermost native frame, with data in its register, runs the innermost calls. A call
+// that begins or ends, or was inlined by the JIT compiler, is in the register or the globals only.
+func (r *Runtime) runsInnermost(data uint64, this *run) bool {
 	w := &r.walk
 	switch {
 	case this.user == 0:
@@ -129,7 +129,7 @@ func (r *Runtime) isIn(data uint64, this *run) bool {
 		return true
 	}
 	prev, ok := w.sample.Mem.Word(this.user + callPrev)
-	return ok && prev == data && w.top(this.user) == 0
+	return ok && prev == data && w.topFlag(this.user) == 0
 }
 
 // mostInner bounds the calls that the globals lack.
@@ -138,7 +138,7 @@ const mostInner = 16
 // leadsTo reports whether execute data is of a call further in, of the same run.
 func (w *walk) leadsTo(data, user uint64) bool {
 	for range mostInner {
-		if data%8 != 0 || w.top(data) != 0 {
+		if data%8 != 0 || w.topFlag(data) != 0 {
 			return false
 		}
 		prev, ok := w.sample.Mem.Word(data + callPrev)
@@ -155,8 +155,8 @@ func (w *walk) leadsTo(data, user uint64) bool {
 // mostAbove bounds the distance to execute data further in, in bytes.
 const mostAbove = 16 << 10
 
-// keepsInner reports whether the innermost native frames keep execute data further in than the globals'.
-func (r *Runtime) keepsInner(this *run, from, to uint64) bool {
+// hasInnerOnStack reports whether the innermost native frames keep execute data further in than the globals'.
+func (r *Runtime) hasInnerOnStack(this *run, from, to uint64) bool {
 	w := &r.walk
 	if this.user == 0 {
 		return false
@@ -177,8 +177,8 @@ func (r *Runtime) keepsInner(this *run, from, to uint64) bool {
 	return false
 }
 
-// top gives ZEND_CALL_TOP of a call; set if unreadable.
-func (w *walk) top(data uint64) uint64 {
+// topFlag gives ZEND_CALL_TOP of a call; set if unreadable.
+func (w *walk) topFlag(data uint64) uint64 {
 	info, ok := w.sample.Mem.Word(data + callInfo)
 	if !ok {
 		return infoTop
@@ -186,8 +186,9 @@ func (w *walk) top(data uint64) uint64 {
 	return info & infoTop
 }
 
-// keeps reports whether execute data's address lies between two stack pointers, or, for the first frame, in a register.
-func (w *walk) keeps(data, from, to uint64, first bool) bool {
+// hasOnStack reports whether execute data's address lies between two stack pointers, or, for the first frame, in a
+// register.
+func (w *walk) hasOnStack(data, from, to uint64, first bool) bool {
 	if data == 0 {
 		return false
 	}
@@ -206,23 +207,23 @@ func (r *Runtime) appendRun(this *run, out []managed.Ref) []managed.Ref {
 	w := &r.walk
 	for i := range w.calls[this.from:this.to] {
 		c := &w.calls[this.from+i]
-		if c.f == nil {
+		if c.function == nil {
 			out = append(out, managed.Ref{Kind: kindFreed})
 			continue
 		}
-		ref := managed.Ref{Object: c.fn, Cookie: c.f.serial, Kind: kindFunction}
+		ref := managed.Ref{Object: c.functionAt, Cookie: c.function.serial, Kind: kindFunction}
 		if c.kind != typeInternal {
-			ref.Position = c.f.position(r.at(c, this.from+i))
+			ref.Position = c.function.position(r.oplineOf(c, this.from+i))
 		}
 		out = append(out, ref)
 	}
 	return out
 }
 
-// at gives a call's opline, of the innermost call by register if that is one of its function's.
-func (r *Runtime) at(c *call, i int) uint64 {
+// oplineOf gives a call's opline, of the innermost call by register if that is one of its function's.
+func (r *Runtime) oplineOf(c *call, i int) uint64 {
 	if i == 0 {
-		if ip, ok := r.sample.Regs.Get(r.ip); ok && c.f.position(ip) != 0 {
+		if ip, ok := r.sample.Regs.Get(r.oplineReg); ok && c.function.position(ip) != 0 {
 			return ip
 		}
 	}
@@ -233,13 +234,13 @@ func (r *Runtime) at(c *call, i int) uint64 {
 func (r *Runtime) End() managed.Health {
 	w := &r.walk
 	switch {
-	case w.broken, w.used && !w.sample.Live.Unchanged():
+	case w.broken, w.usedLive && !w.sample.Live.Unchanged():
 		return managed.Broken
-	case w.unfinished && w.guessed: // an order without its outer end
+	case w.unfinished && w.byOrder: // an order without its outer end
 		return managed.Broken
-	case w.next < w.own && !w.unfinished && w.loops > 0:
+	case w.nextRun < w.ownRuns && !w.unfinished && w.executeFrames > 0:
 		return managed.Broken // an unknown frame of execute_ex
-	case w.next < len(w.runs) && !w.unfinished:
+	case w.nextRun < len(w.runs) && !w.unfinished:
 		return managed.Left
 	}
 	return managed.Matched
@@ -252,6 +253,6 @@ func (r *Runtime) Symbolize(ref managed.Ref, _ managed.Live, out []managed.Frame
 		return append(out, managed.Frame{}), managed.Freed
 	}
 	return append(out, managed.Frame{
-		Function: f.name, File: f.file, StartLine: f.first, Line: f.line(ref.Position), Type: f.how,
+		Function: f.name, File: f.file, StartLine: f.first, Line: f.line(ref.Position), Type: f.frameType,
 	}), managed.Checked
 }

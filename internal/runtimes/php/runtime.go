@@ -13,20 +13,20 @@ import (
 type Runtime struct {
 	managed.Plain
 	layout
-	version    string
-	module     *frames.Module
-	name       string // of the module
-	loop, cold span   // execute_ex and its split-off part
-	globals    uint64 // the executor's; 0 in a thread-safe build
-	threadSafe bool
-	tls        int64  // thread-safe: from the thread pointer to the word that leads to a thread's globals
-	inGlobals  uint64 // thread-safe: the executor's in these
-	oneRequest bool   // declared functions stay
-	fp, ip     uint8  // DWARF numbers of the registers of execute data and opline
-	host       managed.Host
-	plan       *managed.Plan
-	code       code // of the JIT compiler
-	thread     int  // the one that runs PHP, if not thread-safe; 0: unknown
+	version            string
+	module             *frames.Module
+	name               string // of the module
+	executeEx, cold    span   // execute_ex and its split-off part
+	globals            uint64 // the executor's; 0 in a thread-safe build
+	threadSafe         bool
+	tls                int64  // thread-safe: from the thread pointer to the word that leads to a thread's globals
+	executorOffset     uint64 // thread-safe: the executor's in these
+	oneRequest         bool   // declared functions stay
+	dataReg, oplineReg uint8  // DWARF numbers of the registers of execute data and opline
+	host               managed.Host
+	plan               *managed.Plan
+	jit                jitCode // of the JIT compiler
+	thread             int     // the one that runs PHP, if not thread-safe; 0: unknown
 
 	functions functions
 	walk
@@ -45,17 +45,17 @@ func (r *Runtime) Name() string { return "PHP " + r.version }
 // Attach implements [managed.Runtime].
 func (r *Runtime) Attach(h managed.Host) bool {
 	r.host = h
-	there := false
+	attached := false
 	for _, m := range h.Modules() {
 		if m.Name == r.name && m.Bias == r.module.Bias {
-			r.module, there = m, true
+			r.module, attached = m, true
 			break
 		}
 	}
-	if there {
+	if attached {
 		r.adoptCode(h)
 	}
-	return there
+	return attached
 }
 
 // Changed implements [managed.Runtime].
@@ -76,7 +76,7 @@ func (r *Runtime) Anchor(tid int, pthread uint64) (uint64, bool) {
 		return 0, false
 	}
 	cache := r.read64(pthread + uint64(r.tls))
-	return cache + r.inGlobals, cache != 0
+	return cache + r.executorOffset, cache != 0
 }
 
 // Bounds of the plan.
@@ -93,6 +93,8 @@ const (
 	slotCall
 )
 
+// makePlan makes the plan of what is copied in a stop: the used part of the newest page of the engine's stack, the
+// calls, and the identities of their functions with the texts of those that can be freed.
 func (r *Runtime) makePlan() {
 	load := func(off int64, to uint8) managed.Step { return managed.Step{Op: managed.Load, Off: off, To: to} }
 	each := func(off int64, next int32, size uint32) managed.Step {
@@ -107,7 +109,7 @@ func (r *Runtime) makePlan() {
 	}
 	waiting := managed.Step{Op: managed.Each, Off: callThis, Size: uint32(r.generatorFake), Max: mostWaiting, Empty: true,
 		At: callFunc}
-	r.plan = &managed.Plan{Known: &r.functions.known, Steps: []managed.Step{
+	r.plan = &managed.Plan{Known: &r.functions.neverFreed, Steps: []managed.Step{
 		{Op: managed.Copy, Off: r.current + globalsTop, Max: 8 - globalsTop},
 		load(r.current, slotCall),
 		load(r.current+globalsStack, slotPage),

@@ -11,32 +11,32 @@ import (
 
 // walk is the PHP side of one walk.
 type walk struct {
-	sample *managed.Sample
-	asked  bool // live is set
-	live   bool // the thread has slept since: uncopied memory can be read now
-	used   bool // it was read
+	sample    *managed.Sample
+	liveAsked bool
+	live      bool // the thread has slept since: uncopied memory can be read now
+	usedLive  bool // memory was read so
 
-	calls []call
-	runs  []run
-	own   int // runs on this C stack; those behind have resumed a fiber
-	next  int // of runs: the innermost without a native frame
+	calls   []call
+	runs    []run
+	ownRuns int // runs on this C stack; those behind have resumed a fiber
+	nextRun int // of runs: the innermost without a native frame
 
-	frames     int    // native frames so far
-	loops      int    // of execute_ex
-	from       uint64 // the stack pointer of the last one
-	spare      bool   // one had no run: just entered, or about to be left
-	guessed    bool   // one was assigned by order only
-	unfinished bool   // the native walk may lack its root
-	cut        bool   // the chain was not read to its end
-	broken     bool
+	frames        int    // native frames so far
+	executeFrames int    // of execute_ex
+	lastSP        uint64 // the stack pointer of the last one
+	emptyFrame    bool   // one had no run: just entered, or about to be left
+	byOrder       bool   // one was assigned by order only
+	unfinished    bool   // the native walk may lack its root
+	incomplete    bool   // the chain was not read to its end
+	broken        bool
 }
 
 // call is one record of the engine's chain.
 type call struct {
-	at, fn uint64
-	opline uint64
-	kind   uint8 // of its function
-	f      *function
+	at, functionAt uint64
+	opline         uint64
+	kind           uint8 // of its function
+	function       *function
 }
 
 // run has the calls of one native frame of execute_ex: user functions, and the internal ones that the innermost called.
@@ -50,13 +50,13 @@ const mostCalls = 1 << 15
 // Begin implements [managed.Namer].
 func (r *Runtime) Begin(s *managed.Sample) {
 	w := &r.walk
-	r.functions.rest(s.At)
+	r.functions.evictIdle(s.At)
 	*w = walk{sample: s, calls: w.calls[:0], runs: w.runs[:0]}
 	globals, ok := r.globalsOf()
 	if !ok {
 		return
 	}
-	r.chain(w.word(globals + uint64(r.current)))
+	r.readCalls(w.word(globals + uint64(r.current)))
 }
 
 // globalsOf gives the executor globals of the sample's thread.
@@ -65,19 +65,19 @@ func (r *Runtime) globalsOf() (uint64, bool) {
 	if r.threadSafe {
 		return r.Anchor(w.sample.TID, w.sample.Regs.TLS)
 	}
-	if r.thread == 0 && r.runsLoop() {
+	if r.thread == 0 && r.hasExecuteEx() {
 		r.thread = w.sample.TID
 	}
 	return r.globals, r.thread == w.sample.TID
 }
 
-// mostExamined bounds the words of the stack in which runsLoop searches.
+// mostExamined bounds the words of the stack in which hasExecuteEx searches.
 const mostExamined = 8 << 10
 
-// runsLoop reports whether execute_ex is on the thread's stack.
-func (r *Runtime) runsLoop() bool {
+// hasExecuteEx reports whether execute_ex is on the thread's stack.
+func (r *Runtime) hasExecuteEx() bool {
 	w := &r.walk
-	if r.isLoop(w.sample.Regs.PC) {
+	if r.inExecuteEx(w.sample.Regs.PC) {
 		return true
 	}
 	sp := w.sample.Regs.SP() &^ 7
@@ -86,27 +86,27 @@ func (r *Runtime) runsLoop() bool {
 		if !ok {
 			return false
 		}
-		if r.isLoop(v) {
+		if r.inExecuteEx(v) {
 			return true
 		}
 	}
 	return false
 }
 
-// isLoop reports code of execute_ex, or in its frame.
-func (r *Runtime) isLoop(pc uint64) bool {
-	return r.loop.has(pc) || r.cold.has(pc) || r.code.has(pc)
+// inExecuteEx reports code of execute_ex, or in its frame.
+func (r *Runtime) inExecuteEx(pc uint64) bool {
+	return r.executeEx.has(pc) || r.cold.has(pc) || r.jit.has(pc)
 }
 
-// chain reads the calls from the innermost on.
-func (r *Runtime) chain(at uint64) {
+// readCalls reads the calls from the innermost on.
+func (r *Runtime) readCalls(at uint64) {
 	w, from := &r.walk, 0
 	user, seen, fiber := uint64(0), uint64(0), false
 	end := func() {
 		if from < len(w.calls) {
 			w.runs = append(w.runs, run{from, len(w.calls), user})
 			if !fiber {
-				w.own = len(w.runs)
+				w.ownRuns = len(w.runs)
 			}
 		}
 		from, user = len(w.calls), 0
@@ -117,7 +117,7 @@ func (r *Runtime) chain(at uint64) {
 		info, ok3 := w.get(at + callInfo)
 		prev, ok4 := w.get(at + callPrev)
 		if !ok || !ok2 || !ok3 || !ok4 {
-			w.cut, w.calls = true, w.calls[:from] // the whole run is unknown
+			w.incomplete, w.calls = true, w.calls[:from] // the whole run is unknown
 			return
 		}
 		if n == mostCalls || len(w.calls) > mostCalls || at&7 != 0 || at == seen {
@@ -127,10 +127,10 @@ func (r *Runtime) chain(at uint64) {
 		if n&(n-1) == 0 { // finds circles (Brent)
 			seen = at
 		}
-		c := call{at: at, fn: fn, opline: opline}
+		c := call{at: at, functionAt: fn, opline: opline}
 		switch {
 		case fn == 0:
-			r.delegating(at, info)
+			r.appendDelegating(at, info)
 		case !r.resolve(&c):
 			// A file's code is freed before its call (zend_leave_helper, Zend/zend_vm_def.h).
 			if len(w.calls) > 0 || info&(infoCode|infoTop) != infoCode {
@@ -139,9 +139,9 @@ func (r *Runtime) chain(at uint64) {
 			}
 			w.calls, user = append(w.calls, call{at: at, kind: typeUser}), at
 		case c.kind == 0: // not copied
-			w.cut, w.calls = true, w.calls[:from]
+			w.incomplete, w.calls = true, w.calls[:from]
 			return
-		case c.kind == typeInternal && c.f != nil && c.f.nameless: // the bottom of a fiber's stack
+		case c.kind == typeInternal && c.function != nil && c.function.nameless: // the bottom of a fiber's stack
 			end()
 			fiber = true
 		default:
@@ -163,15 +163,16 @@ func (r *Runtime) chain(at uint64) {
 // mostDelegating bounds waiting generators.
 const mostDelegating = 1 << 10
 
-// delegating adds the calls of generators that wait for the running one (yield from). One record stands for all, in the
-// outermost; each leads to the one that it waits for. One call stands for those from the first unreadable one on.
-func (r *Runtime) delegating(at, info uint64) {
+// appendDelegating adds the calls of generators that wait for the running one (yield from). One record stands for all,
+// in the outermost; each leads to the one that it waits for. One call stands for those from the first unreadable one
+// on.
+func (r *Runtime) appendDelegating(at, info uint64) {
 	w := &r.walk
 	gen := at - uint64(r.generatorFake)
 	if len(w.calls) == 0 || info&infoType != isObject || w.word(at+callThis) != gen {
 		return // one of the engine's own calls
 	}
-	first, running, used := len(w.calls), w.calls[len(w.calls)-1].at, w.used
+	first, running, used := len(w.calls), w.calls[len(w.calls)-1].at, w.usedLive
 	for n := 0; gen != 0; n++ {
 		data, ok := w.get(gen + uint64(r.generatorData))
 		parent, ok2 := w.get(gen + uint64(r.generator))
@@ -181,7 +182,7 @@ func (r *Runtime) delegating(at, info uint64) {
 		c := call{at: data, kind: typeUser}
 		opline, ok3 := w.get(data + callOpline)
 		fn, ok4 := w.get(data + callFunc)
-		c.opline, c.fn = opline-opSize, fn // the record has the next one
+		c.opline, c.functionAt = opline-opSize, fn // the record has the next one
 		if !ok || !ok2 || !ok3 || !ok4 || n == mostDelegating || !r.resolve(&c) {
 			w.calls = append(w.calls, call{kind: typeUser})
 			break
@@ -190,8 +191,8 @@ func (r *Runtime) delegating(at, info uint64) {
 		gen = parent
 	}
 	slices.Reverse(w.calls[first:])
-	if w.used && !used {
-		if w.used = false; !w.stillLive() {
+	if w.usedLive && !used {
+		if w.usedLive = false; !w.stillLive() {
 			w.calls = append(w.calls[:first], call{kind: typeUser})
 		}
 	}
@@ -211,14 +212,14 @@ func (w *walk) get(addr uint64) (uint64, bool) {
 	if addr < 1<<12 || !w.isLive() {
 		return 0, false
 	}
-	w.used = true
-	return now(w.sample.Live, addr)
+	w.usedLive = true
+	return readWord(w.sample.Live, addr)
 }
 
 // isLive reports whether the thread has slept since the sample.
 func (w *walk) isLive() bool {
-	if !w.asked {
-		w.asked, w.live = true, w.sample.Live != nil && w.sample.Live.Unchanged()
+	if !w.liveAsked {
+		w.liveAsked, w.live = true, w.sample.Live != nil && w.sample.Live.Unchanged()
 	}
 	return w.live
 }

@@ -19,9 +19,9 @@ const (
 
 // codes caches iseqs and method entries.
 type codes struct {
-	walk        *walk
-	now, copied heap
-	symbols     uint64 // ruby_global_symbols, 0: unknown
+	walk                    *walk
+	currentHeap, copiedHeap heap
+	symbols                 uint64 // ruby_global_symbols, 0: unknown
 
 	byAddr   map[uint64]*object
 	bySerial map[uint64]*function
@@ -30,7 +30,7 @@ type codes struct {
 	known    managed.Known // not copied
 	eviction managed.IdleEviction
 	depth    int // nesting of resolved iseqs
-	seen     contents
+	batch    verifyBatch
 }
 
 // object is an iseq or a method entry.
@@ -39,7 +39,7 @@ type object struct {
 	id         identity
 	code, size uint64 // instructions, their number of words
 	places     places
-	asked      int64 // last readAgain
+	asked      int64 // last readBatch
 	since      int64
 	checked    int64 // last verification, CLOCK_MONOTONIC ns
 	seen       int64 // last copy
@@ -57,6 +57,7 @@ type function struct {
 	seen   int64
 }
 
+// functionText is equal for functions that are described equally.
 type functionText struct {
 	kind   objectKind
 	label  label
@@ -82,7 +83,7 @@ func (c *codes) begin(at int64) {
 	if len(c.byAddr) > mostCodes || len(c.bySerial) > mostCodes {
 		c.forget()
 	}
-	c.rest(at)
+	c.evictIdle(at)
 }
 
 func (c *codes) forget() {
@@ -92,8 +93,8 @@ func (c *codes) forget() {
 	c.byAddr, c.bySerial, c.byText = nil, nil, nil
 }
 
-// rest drops unused objects.
-func (c *codes) rest(at int64) {
+// evictIdle drops unused objects.
+func (c *codes) evictIdle(at int64) {
 	before, due := c.eviction.Due(at)
 	if !due {
 		return
@@ -134,80 +135,83 @@ func (c *codes) add(addr uint64, o *object) {
 	c.byAddr[addr] = o
 }
 
-type found uint8
+type objectStatus uint8
 
 const (
-	isFreed found = iota
-	isKnown
+	objectFreed objectStatus = iota
+	objectKnown
 	notObject
 )
 
 // resolve gives the object that a frame provably led to.
-func (c *codes) resolve(addr uint64, kind objectKind, f *frame) (*object, found) {
-	o, what := c.prove(addr, kind, f)
+func (c *codes) resolve(addr uint64, kind objectKind, f *frame) (*object, objectStatus) {
+	o, status := c.prove(addr, kind, f)
 	if o != nil {
 		o.seen = max(o.seen, c.walk.sample.At)
 		o.function.seen = max(o.function.seen, o.seen)
 	}
-	return o, what
+	return o, status
 }
 
-func (c *codes) prove(addr uint64, kind objectKind, f *frame) (*object, found) {
+// prove is resolve but for the record of use. Proofs are tried in this order: the identity that was copied in the
+// stop; for what was known before the stop, an unchanged identity after it; current memory, if the thread has slept
+// since.
+func (c *codes) prove(addr uint64, kind objectKind, f *frame) (*object, objectStatus) {
 	w := c.walk
 	o := c.byAddr[addr]
 	if o != nil && o.kind != kind {
 		o = nil
 	}
-	id, what := c.copied.identify(addr, kind)
+	id, status := c.copiedHeap.identify(addr, kind)
 	switch {
-	case what == notObject:
+	case status == notObject:
 		return nil, notObject
-	case what == isKnown: // copied in the stop
+	case status == objectKnown: // copied in the stop
 		if o != nil && o.id == id {
-			c.leaveOut(addr, o)
-			return o, isKnown
+			c.skipCopies(addr, o)
+			return o, objectKnown
 		}
 		return c.readIdentified(addr, kind, &id)
 	case o != nil && w.sample.At != 0 && o.since <= w.sample.At && o.checked >= w.sample.At:
-		return o, isKnown
+		return o, objectKnown
 	case o == nil && !w.isLive():
 		c.known.Drop(addr) // not copied, as it was known
-		return nil, isFreed
+		return nil, objectFreed
 	}
-	before := o != nil && w.sample.At != 0 && o.since <= w.sample.At
-	if o != nil && !before && !w.isLive() {
-		return nil, isFreed
+	knownBefore := o != nil && w.sample.At != 0 && o.since <= w.sample.At
+	if o != nil && !knownBefore && !w.isLive() {
+		return nil, objectFreed
 	}
 	var at int64
 	if o != nil {
-		id, what, at = c.identifyAgain(addr, o)
+		id, status, at = c.identifyInBatch(addr, o)
 	} else {
 		at = procmem.Now()
-		id, what = c.now.identify(addr, kind)
+		id, status = c.currentHeap.identify(addr, kind)
 	}
-	if what == isKnown && o != nil && o.id == id && before { // unchanged
+	if status == objectKnown && o != nil && o.id == id && knownBefore { // unchanged
 		o.checked = at
-		return o, isKnown
+		return o, objectKnown
 	}
 	if !w.isLive() {
 		c.known.Drop(addr)
 		delete(c.byAddr, addr)
-		return nil, isFreed
+		return nil, objectFreed
 	}
-	w.used = true
+	w.usedLive = true
 	switch {
-	case what != isKnown:
-		return nil, isFreed
+	case status != objectKnown:
+		return nil, objectFreed
 	case o == nil || o.id != id:
-		if o, what = c.read(addr, kind, nil); what != isKnown {
-			return nil, what
+		if o, status = c.read(addr, kind, nil); status != objectKnown {
+			return nil, status
 		}
 	}
 	if !c.leadsTo(f, addr, kind) {
-		return nil, isFreed // moved by GC.compact
+		return nil, objectFreed // moved by GC.compact
 	}
 	o.checked = at
-	return o, isKnown
+	return o, objectKnown
 }
 
 // leadsTo reports whether a sleeper's frame leads to an object.
@@ -222,37 +226,37 @@ func (c *codes) leadsTo(f *frame, addr uint64, kind objectKind) bool {
 	case isOwner:
 		return true // pinned or updated by the frame
 	}
-	v, ok := c.now.Word(at)
+	v, ok := c.currentHeap.Word(at)
 	return ok && v == addr
 }
 
-// longThere is a lasting object's age, ns.
-const longThere = 500e6
+// lastingAge is a lasting object's age, ns.
+const lastingAge = 500e6
 
-// leaveOut stops copying an old or lasting object.
-func (c *codes) leaveOut(addr uint64, o *object) {
+// skipCopies stops copying an old or lasting object.
+func (c *codes) skipCopies(addr uint64, o *object) {
 	if c.known.Has(addr) {
 		return
 	}
-	if flags, ok := c.copied.Word(addr); ok &&
-		(c.now.isOld(flags) || c.walk.sample.At-o.since > longThere) {
+	if flags, ok := c.copiedHeap.Word(addr); ok &&
+		(c.currentHeap.isOld(flags) || c.walk.sample.At-o.since > lastingAge) {
 		c.known.Add(addr)
 	}
 }
 
 // readIdentified reads an object with a copied identity; if that has changed, from the copy, perhaps without all lines.
-func (c *codes) readIdentified(addr uint64, kind objectKind, id *identity) (*object, found) {
+func (c *codes) readIdentified(addr uint64, kind objectKind, id *identity) (*object, objectStatus) {
 	o, whole := c.readCopied(addr, kind, id)
 	if !whole {
-		if now, what := c.read(addr, kind, id); what == isKnown {
-			return now, isKnown
+		if now, status := c.read(addr, kind, id); status == objectKnown {
+			return now, objectKnown
 		}
 	}
 	if o == nil {
-		return nil, isFreed
+		return nil, objectFreed
 	}
 	c.add(addr, o)
-	return o, isKnown
+	return o, objectKnown
 }
 
 // readCopied reads an object from the copy; nil: incomplete; whole: with all lines. Precondition for iseqs: the
@@ -262,72 +266,76 @@ func (c *codes) readCopied(addr uint64, kind objectKind, id *identity) (o *objec
 	o = &object{function: &function{kind: kind}, id: *id, since: at, checked: at, seen: at}
 	ok := false
 	switch {
-	case kind == isMethod && !c.now.qualified:
-		o.label.name, ok = c.now.nameOf(c.symbols, id.words[wordID])
+	case kind == isMethod && !c.currentHeap.qualified:
+		o.label.name, ok = c.currentHeap.nameOf(c.symbols, id.words[wordID])
 		whole = ok
 	case kind == isCode && c.walk.hasLock():
-		whole, ok = c.copied.readISeq(addr, o, c.around)
+		whole, ok = c.copiedHeap.readISeq(addr, o, c.enclosingCopied)
 	}
 	if !ok {
 		return nil, false
 	}
-	o.places = c.copied.placesOf(addr, o)
+	o.places = c.copiedHeap.placesOf(addr, o)
 	return o, whole
 }
 
-func (c *codes) around(iseq uint64) (label, bool) {
+// enclosingCopied is an [enclosingLabel] as of the stop.
+func (c *codes) enclosingCopied(iseq uint64) (label, bool) {
 	if c.depth == mostLevels {
 		return label{}, false
 	}
 	c.depth++
 	defer func() { c.depth-- }()
-	o, what := c.resolve(iseq, isCode, nil)
-	if what == isKnown {
+	o, status := c.resolve(iseq, isCode, nil)
+	if status == objectKnown {
 		return o.label, true
 	}
 	c.read(iseq, isCode, nil) // for later samples
 	return label{}, false
 }
 
-func (c *codes) aroundNow(iseq uint64) (l label, ok bool) {
+// enclosingCurrent is an [enclosingLabel] of current memory.
+func (c *codes) enclosingCurrent(iseq uint64) (l label, ok bool) {
 	if c.depth == mostLevels {
 		return l, false
 	}
 	c.depth++
 	defer func() { c.depth-- }()
-	return c.now.readLabel(c.now.at(iseq+iseqBody), c.aroundNow)
+	return c.currentHeap.readLabel(c.currentHeap.word(iseq+iseqBody), c.enclosingCurrent)
 }
 
-func (c *codes) read(addr uint64, kind objectKind, want *identity) (*object, found) {
-	before := procmem.Now()
-	id, what := c.now.identify(addr, kind)
-	if what != isKnown || want != nil && id != *want {
-		return nil, isFreed
+// read reads an object from current memory, between two equal readings of its identity. want, if not nil, is the
+// identity that it must have.
+func (c *codes) read(addr uint64, kind objectKind, want *identity) (*object, objectStatus) {
+	readAt := procmem.Now()
+	id, status := c.currentHeap.identify(addr, kind)
+	if status != objectKnown || want != nil && id != *want {
+		return nil, objectFreed
 	}
-	o := &object{function: &function{kind: kind}, id: id, checked: before}
+	o := &object{function: &function{kind: kind}, id: id, checked: readAt}
 	ok := true
 	switch kind {
 	case isCode:
 		var whole bool
-		whole, ok = c.now.readISeq(addr, o, c.aroundNow)
+		whole, ok = c.currentHeap.readISeq(addr, o, c.enclosingCurrent)
 		ok = ok && whole
 	case isMethod:
-		o.label.name, ok = c.now.nameOf(c.symbols, id.words[wordID])
-		if c.now.qualified && ok {
-			o.label.owner = c.now.ownerOf(addr)
+		o.label.name, ok = c.currentHeap.nameOf(c.symbols, id.words[wordID])
+		if c.currentHeap.qualified && ok {
+			o.label.owner = c.currentHeap.ownerOf(addr)
 		}
 	case isOwner:
-		o.label.name = c.now.ownerOf(addr)
+		o.label.name = c.currentHeap.ownerOf(addr)
 	}
-	if again, what := c.now.identify(addr, kind); !ok || what != isKnown || again != id {
-		return nil, isFreed
+	if again, status := c.currentHeap.identify(addr, kind); !ok || status != objectKnown || again != id {
+		return nil, objectFreed
 	}
-	o.places = c.now.placesOf(addr, o)
+	o.places = c.currentHeap.placesOf(addr, o)
 	o.since = procmem.Now()
 	o.seen = o.since
 	c.add(addr, o)
-	if flags, ok := c.now.Word(addr); ok && c.now.isOld(flags) {
+	if flags, ok := c.currentHeap.Word(addr); ok && c.currentHeap.isOld(flags) {
 		c.known.Add(addr)
 	}
-	return o, isKnown
+	return o, objectKnown
 }

@@ -7,7 +7,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// compiled is YJIT's code, called by address, in one native frame (yjit/src/codegen.rs, gen_entry_prologue):
+// yjitCode is YJIT's code, called by address, in one native frame (yjit/src/codegen.rs, gen_entry_prologue):
 //
 //	CFA-8   return address, into the interpreter
 //	CFA-16  its cfp (r13)
@@ -16,15 +16,15 @@ import (
 //	…       a trampoline's, while it calls the compiler
 //
 // Ruby's calls have control frames only.
-type compiled struct {
-	spans []span
-	calls frames.CallSites
-	in    *frames.Module
-	row   frames.Row
+type yjitCode struct {
+	spans       []span
+	calls       frames.CallSites
+	interpreter *frames.Module
+	row         frames.Row
 }
 
-func (c *compiled) adopt(h managed.Host, interpreter *frames.Module) {
-	c.spans, c.in, c.calls = c.spans[:0], interpreter, interpreter.Calls
+func (c *yjitCode) adopt(h managed.Host, interpreter *frames.Module) {
+	c.spans, c.interpreter, c.calls = c.spans[:0], interpreter, interpreter.Calls
 	c.row = frames.Row{CFAExpr: c, RA: frames.RegRule{Kind: frames.RuleOffset, Off: -8}}
 	for i, reg := range [...]uint8{frames.X86R13, frames.X86R12, frames.X86RBX} {
 		c.row.Regs[reg] = frames.RegRule{Kind: frames.RuleOffset, Off: -16 - 8*int64(i)}
@@ -38,7 +38,7 @@ func (c *compiled) adopt(h managed.Host, interpreter *frames.Module) {
 	}
 }
 
-func (c *compiled) has(addr uint64) bool {
+func (c *yjitCode) has(addr uint64) bool {
 	for _, s := range c.spans {
 		if s.has(addr) {
 			return true
@@ -48,12 +48,12 @@ func (c *compiled) has(addr uint64) bool {
 }
 
 // Rule implements [frames.RuleSource].
-func (c *compiled) Rule(frames.Query) (frames.Rule, *frames.Row, bool) {
+func (c *yjitCode) Rule(frames.Query) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{Method: frames.MethodHeuristic}, &c.row, true
 }
 
 // Eval implements [frames.Expr].
-func (c *compiled) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bool) {
+func (c *yjitCode) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bool) {
 	cfa, _, ok := c.Prove(regs, mem, regs.PC)
 	return cfa, ok
 }
@@ -63,17 +63,17 @@ const mostPushed = 24
 
 // Prove implements [frames.Prover]: the frame ends at the innermost return address of the interpreter's indirect
 // calls.
-func (c *compiled) Prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {
+func (c *yjitCode) Prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {
 	for i := range uint64(mostPushed) {
 		at := regs.SP() + 8*i
 		ret, readable := mem.Word(at)
 		if !readable {
 			return 0, at, false
 		}
-		if ret < c.in.Start || ret >= c.in.End {
+		if ret < c.interpreter.Start || ret >= c.interpreter.End {
 			continue
 		}
-		if call, ok := c.calls.CallBefore(ret - c.in.Bias); ok && !call.Direct {
+		if call, ok := c.calls.CallBefore(ret - c.interpreter.Bias); ok && !call.Direct {
 			return at + 8, 0, true
 		}
 	}

@@ -19,7 +19,7 @@ const (
 	symVersion = "ruby_version"
 	symObject  = "rb_cObject"
 	symVM      = "ruby_current_vm_ptr"
-	symLoop    = "rb_vm_exec"
+	symExec    = "rb_vm_exec"
 	symSymbols = "ruby_global_symbols"
 )
 
@@ -73,6 +73,8 @@ func readVersion(h managed.Host, at uint64) string {
 // ownFile matches files of the interpreter alone.
 var ownFile = regexp.MustCompile(`^(lib)?ruby[-\d.]*(\.so.*)?$`)
 
+// find makes the Runtime of a module. It proves the layout of the release by the threads, and finds symbol table and
+// tags.
 func find(h managed.Host, m *frames.Module, version string, object uint64) (*Runtime, error) {
 	release := versionForm.FindStringSubmatch(version)[1]
 	l, ok := layouts[release]
@@ -80,33 +82,33 @@ func find(h managed.Host, m *frames.Module, version string, object uint64) (*Run
 		return nil, fmt.Errorf("version %s of Ruby is not known (2.7 to 4.0 are)", version)
 	}
 	r := newRuntime(h, m, &l)
-	r.version, r.machine.object = version, object
-	v := &r.machine
-	if v.at(object) == 0 {
+	r.version, r.machine.cObjectAt = version, object
+	machine := &r.machine
+	if machine.word(object) == 0 {
 		return nil, managed.ErrNotYet
 	}
 	if at, _, ok := h.Symbol(m, symVM); ok {
-		vm := v.at(at)
-		if vm == 0 || v.listHead(vm) == 0 {
+		vm := machine.word(at)
+		if vm == 0 || machine.listHead(vm) == 0 {
 			return nil, managed.ErrNotYet
 		}
-		if !tryAgain(func() bool { return v.prove(vm) }) {
+		if !tryAgain(func() bool { return machine.prove(vm) }) {
 			return nil, unfit(release)
 		}
-	} else if !tryAgain(v.find) {
+	} else if !tryAgain(machine.find) {
 		return nil, unfit(release)
 	}
-	if at, size, ok := h.Symbol(m, symLoop); ok && size > 0 {
-		r.tagged.loop = span{at, at + size}
+	if at, size, ok := h.Symbol(m, symExec); ok && size > 0 {
+		r.tagged.vmExec = span{at, at + size}
 	}
-	if at, _, ok := h.Symbol(m, symSymbols); ok && v.isSymbols(at) {
+	if at, _, ok := h.Symbol(m, symSymbols); ok && machine.isSymbols(at) {
 		r.codes.symbols = at
 	} else {
-		r.codes.symbols = v.findSymbols()
+		r.codes.symbols = machine.findSymbols()
 	}
-	v.readThreads()
+	machine.readThreads()
 	r.tagged.code = span{m.Start, m.End}
-	r.tagged.find(v)
+	r.tagged.find(machine)
 	r.makePlan()
 	return r, nil
 }

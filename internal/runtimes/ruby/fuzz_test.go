@@ -53,7 +53,7 @@ func (m *image) Symbol(_ *frames.Module, name string) (uint64, uint64, bool) {
 	switch name {
 	case symVM:
 		return m.at + 16, 8, len(m.bytes)%3 == 0
-	case symLoop:
+	case symExec:
 		return m.at + 1<<20, 1 << 12, len(m.bytes)%5 == 0
 	case symObject:
 		return m.at + 8, 8, true
@@ -150,7 +150,7 @@ func FuzzWalk(f *testing.F) {
 		}
 		l := layouts[releases[int(release)%len(releases)]]
 		r := newRuntime(m, library[0], &l)
-		r.machine.vm, r.machine.object, r.codes.symbols, r.tagged.jump = at, at, at, jumps[release%2]
+		r.machine.vm, r.machine.cObjectAt, r.codes.symbols, r.tagged.jumpLayout = at, at, at, jumpLayouts[release%2]
 		r.machine.threads.list = []thread{{at: at, pthread: at, tid: 7}, {at: at + 1024, pthread: at, tid: 7}}
 		walkAll(r, m)
 	})
@@ -161,7 +161,7 @@ func FuzzLines(f *testing.F) {
 	f.Add([]byte{1, 2, 3, 4, 5, 6, 7, 8}, uint64(3), 2)
 	f.Fuzz(func(_ *testing.T, succ []byte, position uint64, n int) {
 		l := lines{succ: succ, entries: make([]int32, uint(n)%1000)}
-		l.at(position)
+		l.lineAt(position)
 	})
 }
 
@@ -178,7 +178,7 @@ func TestRanksAreThoseOfTheSet(t *testing.T) {
 				want = 100 + i
 			}
 		}
-		if got := l.at(uint64(p + 1)); got != want {
+		if got := l.lineAt(uint64(p + 1)); got != want {
 			t.Errorf("position %d is at line %d, not %d", p, got, want)
 		}
 	}

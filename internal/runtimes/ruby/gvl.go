@@ -27,18 +27,18 @@ const mostWaiting = 1 << 12
 
 // Waiting implements [managed.Threads], by the copy: the lock changes every few milliseconds.
 func (r *Runtime) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
-	v := &r.machine
-	if v.lock.queue == 0 {
+	machine := &r.machine
+	if machine.lock.queue == 0 {
 		return w, false
 	}
-	at, ok := v.anchor(s.TID, 0)
+	at, ok := machine.anchor(s.TID, 0)
 	if !ok {
 		return w, false
 	}
-	read := moment{v: v, s: s}
-	lock := v.lockOf(at, read.word)
-	queued := read.isQueued(lock+uint64(v.lock.queue), at+uint64(v.lock.node))
-	owner := read.word(lock + uint64(v.lock.owner))
+	read := moment{machine: machine, sleeper: s}
+	lock := machine.lockOf(at, read.word)
+	queued := read.isQueued(lock+uint64(machine.lock.queue), at+uint64(machine.lock.node))
+	owner := read.word(lock + uint64(machine.lock.owner))
 	switch {
 	case read.later && (s.Live == nil || !s.Live.Unchanged()):
 		return managed.Wait{Later: true}, false
@@ -46,19 +46,19 @@ func (r *Runtime) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 		return w, false
 	}
 	w = managed.Wait{Kind: managed.WaitGIL, Address: lock}
-	for i := range v.threads.list {
-		if th := &v.threads.list[i]; th.at == owner && owner != at {
+	for i := range machine.threads.list {
+		if th := &machine.threads.list[i]; th.at == owner && owner != at {
 			w.Owner = th.tid
 		}
 	}
 	return w, true
 }
 
-func (v *machine) lockOf(th uint64, word func(addr uint64) uint64) uint64 {
-	if v.vmThreads != 0 {
-		return v.vm + uint64(v.lock.at)
+func (m *machine) lockOf(th uint64, word func(addr uint64) uint64) uint64 {
+	if m.vmThreads != 0 {
+		return m.vm + uint64(m.lock.at)
 	}
-	return word(th+threadRactor) + uint64(v.ractorThreads+v.lock.at)
+	return word(th+threadRactor) + uint64(m.ractorThreads+m.lock.at)
 }
 
 // In bytes.
@@ -69,19 +69,19 @@ const (
 
 // moment reads a copy, and current memory beyond.
 type moment struct {
-	v     *machine
-	s     *managed.Sleeper
-	later bool // beyond the copy
+	machine *machine
+	sleeper *managed.Sleeper
+	later   bool // beyond the copy
 }
 
 func (m *moment) word(addr uint64) uint64 {
-	if m.s.Mem != nil {
-		if v, ok := m.s.Mem.Word(addr); ok {
+	if m.sleeper.Mem != nil {
+		if v, ok := m.sleeper.Mem.Word(addr); ok {
 			return v
 		}
 	}
 	m.later = true
-	return m.v.at(addr)
+	return m.machine.word(addr)
 }
 
 // isQueued reports whether a node {next, prev} is in the list with a head.
@@ -93,14 +93,14 @@ func (m *moment) isQueued(head, node uint64) bool {
 	case m.word(head) == node || m.word(head+8) == node:
 		return true
 	}
-	m.v.queue.read(m.v)
+	m.machine.queue.read(m.machine)
 	m.later = true
 	at := m.word(head)
 	for n := 0; at != 0 && at != head && n < mostWaiting; n++ {
 		if at == node {
 			return true
 		}
-		next, ok := m.v.queue.next(at)
+		next, ok := m.machine.queue.next(at)
 		if !ok {
 			next = m.word(at)
 		}
@@ -116,15 +116,15 @@ type queueNodes struct {
 	n     int
 }
 
-func (q *queueNodes) read(v *machine) {
+func (q *queueNodes) read(m *machine) {
 	q.n = 0
-	gather, ok := v.host.(managed.Gatherer)
+	gather, ok := m.host.(managed.Gatherer)
 	if !ok {
 		return
 	}
-	some := v.threads.list[:min(len(v.threads.list), len(q.parts))]
+	some := m.threads.list[:min(len(m.threads.list), len(q.parts))]
 	for i := range some {
-		q.parts[i] = frames.Region{Addr: some[i].at + uint64(v.lock.node), Bytes: q.bytes[i][:]}
+		q.parts[i] = frames.Region{Addr: some[i].at + uint64(m.lock.node), Bytes: q.bytes[i][:]}
 	}
 	q.n = gather.ReadParts(q.parts[:len(some)])
 }

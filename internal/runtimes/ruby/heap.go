@@ -17,8 +17,8 @@ type heap struct {
 	memory
 }
 
-// at gives a word, 0 if unreadable.
-func (h heap) at(addr uint64) uint64 {
+// word gives a word, 0 if unreadable.
+func (h heap) word(addr uint64) uint64 {
 	v, _ := h.Word(addr)
 	return v
 }
@@ -127,7 +127,7 @@ func (h heap) elements(addr uint64) (at, n uint64, ok bool) {
 // path reads a string, or an array of path and real path.
 func (h heap) path(addr uint64) (string, bool) {
 	if at, n, ok := h.elements(addr); ok && n > 0 {
-		addr = h.at(at)
+		addr = h.word(at)
 	}
 	return h.text(addr)
 }
@@ -151,7 +151,7 @@ const (
 )
 
 func (h heap) isSymbols(at uint64) bool {
-	last := h.at(at) & (1<<32 - 1)
+	last := h.word(at) & (1<<32 - 1)
 	if last < fewSymbols || last > mostSymbols {
 		return false
 	}
@@ -167,13 +167,13 @@ func (h heap) isSymbols(at uint64) bool {
 }
 
 func (h heap) symbol(table, serial uint64) (name, symbol uint64) {
-	units, n, ok := h.elements(h.at(table + symbolIDs))
+	units, n, ok := h.elements(h.word(table + symbolIDs))
 	if !ok || serial/idsOfUnit >= n {
 		return 0, 0
 	}
-	unit, n, ok := h.elements(h.at(units + serial/idsOfUnit*8))
+	unit, n, ok := h.elements(h.word(units + serial/idsOfUnit*8))
 	if i := serial % idsOfUnit * 2; ok && i+1 < n {
-		return h.at(unit + i*8), h.at(unit + i*8 + 8)
+		return h.word(unit + i*8), h.word(unit + i*8 + 8)
 	}
 	return 0, 0
 }
@@ -206,11 +206,11 @@ const (
 	wordID    = 4
 )
 
-// identify reads an identity. notObject: there is none; isFreed: it could not be read.
-func (h heap) identify(addr uint64, kind objectKind) (id identity, what found) {
+// identify reads an identity. notObject: there is none; objectFreed: it could not be read.
+func (h heap) identify(addr uint64, kind objectKind) (id identity, status objectStatus) {
 	flags, ok := h.Word(addr)
 	if !ok {
-		return id, isFreed
+		return id, objectFreed
 	}
 	want := uint64(imemoISeq)
 	if kind != isCode {
@@ -236,7 +236,7 @@ func (h heap) identify(addr uint64, kind objectKind) (id identity, what found) {
 			read(def + defID)
 			read(def + defSerial)
 		}
-		return id, when(ok)
+		return id, statusOf(ok)
 	}
 	body := read(addr + iseqBody)
 	read(body)
@@ -248,17 +248,17 @@ func (h heap) identify(addr uint64, kind objectKind) (id identity, what found) {
 	read(body + uint64(h.bodyInfo) + infoSucc)
 	read(body + uint64(h.bodyLocal))
 	if !ok {
-		return id, isFreed
+		return id, objectFreed
 	}
 	id.text, ok = h.textKey(label)
-	return id, when(ok)
+	return id, statusOf(ok)
 }
 
-func when(ok bool) found {
+func statusOf(ok bool) objectStatus {
 	if ok {
-		return isKnown
+		return objectKnown
 	}
-	return isFreed
+	return objectFreed
 }
 
 // isOld reports whether only a full collection frees an object.
@@ -272,32 +272,32 @@ func (l *layout) oldMask() uint64 {
 	return 3 << 5
 }
 
-// present is current memory.
-type present struct{ w *walk }
+// currentMemory is the process's memory while the thread does not run.
+type currentMemory struct{ w *walk }
 
 // Word implements memory.
-func (p *present) Word(addr uint64) (uint64, bool) {
+func (p *currentMemory) Word(addr uint64) (uint64, bool) {
 	var b [8]byte
 	ok := p.Read(addr, b[:]) == 8
 	return binary.LittleEndian.Uint64(b[:]), ok
 }
 
 // Read implements memory.
-func (p *present) Read(addr uint64, b []byte) int {
+func (p *currentMemory) Read(addr uint64, b []byte) int {
 	if p.w.sample == nil || p.w.sample.Live == nil {
 		return 0
 	}
 	return p.w.sample.Live.Read(addr, b)
 }
 
-// past is the copy.
-type past struct{ w *walk }
+// copiedMemory is the memory that was copied in the stop.
+type copiedMemory struct{ w *walk }
 
 // Word implements memory.
-func (p *past) Word(addr uint64) (uint64, bool) { return p.w.sample.Mem.Word(addr) }
+func (p *copiedMemory) Word(addr uint64) (uint64, bool) { return p.w.sample.Mem.Word(addr) }
 
 // Read implements memory; it reads whole words.
-func (p *past) Read(addr uint64, b []byte) int {
+func (p *copiedMemory) Read(addr uint64, b []byte) int {
 	var word [8]byte
 	for n := 0; n < len(b); n += 8 {
 		v, ok := p.Word(addr + uint64(n))

@@ -9,19 +9,19 @@ const (
 	mostCode    = 1 << 20
 )
 
-// outer gives the label of the enclosing iseq.
-type outer func(iseq uint64) (label, bool)
+// enclosingLabel gives the label of the enclosing iseq.
+type enclosingLabel func(iseq uint64) (label, bool)
 
 // readISeq reads label, file and lines. whole reports that all lines were read.
-func (h heap) readISeq(addr uint64, o *object, around outer) (whole, ok bool) {
-	body := h.at(addr + iseqBody)
+func (h heap) readISeq(addr uint64, o *object, enclosing enclosingLabel) (whole, ok bool) {
+	body := h.word(addr + iseqBody)
 	var b [bodyCopied]byte
 	if h.Read(body, b[:]) != len(b) {
 		return false, false
 	}
 	word := func(off int64) uint64 { return binary.LittleEndian.Uint64(b[off:]) }
 	f := o.function
-	if f.label, ok = h.readLabel(body, around); !ok {
+	if f.label, ok = h.readLabel(body, enclosing); !ok {
 		return false, false
 	}
 	if f.file, ok = h.path(word(bodyPath)); !ok {

@@ -49,21 +49,22 @@ func (l *label) with(owner string) string {
 // mostLevels bounds nested blocks.
 const mostLevels = 64
 
-func (h heap) readLabel(body uint64, around outer) (l label, ok bool) {
+// readLabel reads the label of an iseq by its body; enclosing gives that of the iseq around it.
+func (h heap) readLabel(body uint64, enclosing enclosingLabel) (l label, ok bool) {
 	if !h.qualified {
-		l.name, ok = h.text(h.at(body + bodyLabel))
+		l.name, ok = h.text(h.word(body + bodyLabel))
 		return l, ok
 	}
-	kind := h.at(body) & (1<<32 - 1)
+	kind := h.word(body) & (1<<32 - 1)
 	parent := uint64(0)
 	switch kind {
 	case iseqBlock, iseqPlain, iseqRescue, iseqEnsure, iseqEval:
-		parent = h.at(body + uint64(h.bodyLocal) - 8)
+		parent = h.word(body + uint64(h.bodyLocal) - 8)
 	}
 	if parent != 0 {
-		l, ok = around(parent)
+		l, ok = enclosing(parent)
 	} else {
-		l.name, ok = h.text(h.at(body + bodyLabel))
+		l.name, ok = h.text(h.word(body + bodyLabel))
 		l.owned = kind == iseqMethod
 	}
 	if kind == iseqBlock || kind == iseqPlain {
@@ -83,16 +84,16 @@ func (h heap) ownerOf(entry uint64) string {
 	if h.class.path == 0 {
 		return ""
 	}
-	class, mark := h.at(entry+methodOwner), "#"
-	flags := h.at(class)
+	class, mark := h.word(entry+methodOwner), "#"
+	flags := h.word(class)
 	if flags&typeMask == typeClass && flags&h.class.singleton != 0 {
-		class, mark = h.at(class+uint64(h.class.attached)), "."
-		flags = h.at(class)
+		class, mark = h.word(class+uint64(h.class.attached)), "."
+		flags = h.word(class)
 	}
 	if t := flags & typeMask; t != typeClass && t != typeModule {
 		return ""
 	}
-	name, ok := h.text(h.at(class + uint64(h.class.path)))
+	name, ok := h.text(h.word(class + uint64(h.class.path)))
 	if !ok || name == "" || name[0] == '#' || name[0] >= 'a' && name[0] <= 'z' {
 		return "" // not a constant
 	}
@@ -111,13 +112,13 @@ func (c *codes) entryOf(f *frame) uint64 {
 	env, flags := f.env, f.flags
 	for range mostEnvs {
 		entry := w.word(env - 16)
-		switch what := w.word(entry); {
-		case what == 0 && c.has(entry):
+		switch head := w.word(entry); {
+		case head == 0 && c.has(entry):
 			return entry
-		case entry&7 != 0 || what&typeMask != typeImemo:
-		case what>>imemoShift&imemoMask == imemoMethod:
+		case entry&7 != 0 || head&typeMask != typeImemo:
+		case head>>imemoShift&imemoMask == imemoMethod:
 			return entry
-		case what>>imemoShift&imemoMask == imemoVar && flags&flagLocal != 0:
+		case head>>imemoShift&imemoMask == imemoVar && flags&flagLocal != 0:
 			if entry = w.word(entry + 8); w.word(entry)&typeMask == typeImemo &&
 				w.word(entry)>>imemoShift&imemoMask == imemoMethod {
 				return entry

@@ -132,10 +132,10 @@ func isMagic(flags uint64) bool {
 	return false
 }
 
-// jump has offsets in a tag. The compiler's setjmp has five words; the C library's 200 bytes, mangled.
-type jump struct {
+// jumpLayout has offsets in a tag. The compiler's setjmp has five words; the C library's 200 bytes, mangled.
+type jumpLayout struct {
 	pc, prev uint64
 	mangled  bool
 }
 
-var jumps = [...]jump{{pc: 24, prev: 56}, {pc: 72, prev: 216, mangled: true}}
+var jumpLayouts = [...]jumpLayout{{pc: 24, prev: 56}, {pc: 72, prev: 216, mangled: true}}

@@ -37,8 +37,8 @@ func succSize(positions uint64) uint64 {
 	return n
 }
 
-// at gives the line before a position: the program counter is the next instruction's.
-func (l *lines) at(position uint64) int {
+// lineAt gives the line before a position: the program counter is the next instruction's.
+func (l *lines) lineAt(position uint64) int {
 	if position > 0 {
 		position--
 	}

@@ -16,51 +16,53 @@ const (
 // Native implements [managed.Namer]. It hides the interpreter's code.
 func (r *Runtime) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
 	w := &r.walk
-	refs, instead = r.runsHere(f, cfa, out)
-	return refs, instead || len(w.runs) > 0 && !w.broken && (r.folds && r.owns(f.Module) || r.made.has(f.PC))
+	refs, instead = r.appendRuns(f, cfa, out)
+	hidden := r.hidesModule && r.isInterpreter(f.Module) || r.yjit.has(f.PC)
+	return refs, instead || len(w.runs) > 0 && !w.broken && hidden
 }
 
-func (r *Runtime) owns(m *frames.Module) bool {
+func (r *Runtime) isInterpreter(m *frames.Module) bool {
 	return m != nil && (m == r.module || m.Bias == r.module.Bias && m.Name == r.name)
 }
 
-// runsHere appends the Ruby frames of a native frame. instead reports that these replace it.
-func (r *Runtime) runsHere(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
+// appendRuns appends the Ruby frames of a native frame. instead reports that these replace it.
+func (r *Runtime) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
 	w := &r.walk
 	if w.unfinished = cfa == 0; w.unfinished || w.broken || f.SP == 0 {
 		return out, false
 	}
 	if cfa == managed.Outermost {
-		return r.appendRefs(w.rest, len(w.frames), out), false
+		return r.appendRefs(w.outside, len(w.frames), out), false
 	}
-	for w.next < len(w.runs) && w.runs[w.next].tag >= f.SP && w.runs[w.next].tag < cfa {
-		run := &w.runs[w.next]
+	for w.nextRun < len(w.runs) && w.runs[w.nextRun].tag >= f.SP && w.runs[w.nextRun].tag < cfa {
+		run := &w.runs[w.nextRun]
 		if !r.tagged.confirm(f) {
 			w.broken = true
 			return out, false
 		}
 		out = r.appendRefs(run.from, run.to, out)
-		w.next++
+		w.nextRun++
 		instead = true
 	}
 	return out, instead
 }
 
 // confirm reports whether a native frame can be rb_vm_exec's, after an unclear election: near Ruby's instructions.
-func (j *tagged) confirm(f *frames.Frame) bool {
-	if j.confirmed || j.loop.end != 0 {
+func (info *tagInfo) confirm(f *frames.Frame) bool {
+	if info.confirmed || info.vmExec.end != 0 {
 		return true
 	}
-	j.confirmed = distance(f.Lookup(frames.X86_64), j.near) < nearLoop
-	if !j.confirmed {
-		j.pc = 0
+	info.confirmed = distance(f.Lookup(frames.X86_64), info.handlerCode) < nearLoop
+	if !info.confirmed {
+		info.pc = 0
 	}
-	return j.confirmed
+	return info.confirmed
 }
 
 // nearLoop bounds one source file's code, in bytes.
 const nearLoop = 256 << 10
 
+// appendRefs appends the Refs of a range of frames, innermost first.
 func (r *Runtime) appendRefs(from, to int, out []managed.Ref) []managed.Ref {
 	w := &r.walk
 	skip := false
@@ -86,13 +88,13 @@ func (r *Runtime) appendRefs(from, to int, out []managed.Ref) []managed.Ref {
 // appendRef appends a frame's Ref. skip reports that it also stands for the frame around it.
 func (r *Runtime) appendRef(f *frame, object uint64, kind objectKind, pc uint64, out []managed.Ref) (refs []managed.Ref,
 	skip bool) {
-	c, what := r.codes.resolve(object, kind, f)
-	switch what {
+	c, status := r.codes.resolve(object, kind, f)
+	switch status {
 	case notObject:
 		r.walk.broken = true
-	case isFreed:
+	case objectFreed:
 		out = append(out, managed.Ref{Kind: kindFreed})
-	case isKnown:
+	case objectKnown:
 		ref := managed.Ref{Object: c.object, Cookie: c.serial, Kind: kindCode}
 		if kind == isCode {
 			if pc < c.code || pc > c.code+c.size*8 {
@@ -109,15 +111,15 @@ func (r *Runtime) appendRef(f *frame, object uint64, kind objectKind, pc uint64,
 
 // ownerSerial gives a frame's class; 0: unknown.
 func (c *codes) ownerSerial(f *frame, o *object) uint64 {
-	if !c.now.qualified || !o.label.owned {
+	if !c.currentHeap.qualified || !o.label.owned {
 		return 0
 	}
 	entry := c.entryOf(f)
 	if entry == 0 {
 		return 0
 	}
-	owner, what := c.resolve(entry, isOwner, f)
-	if what != isKnown {
+	owner, status := c.resolve(entry, isOwner, f)
+	if status != objectKnown {
 		return 0
 	}
 	return owner.serial
@@ -127,9 +129,9 @@ func (c *codes) ownerSerial(f *frame, o *object) uint64 {
 func (r *Runtime) End() managed.Health {
 	w := &r.walk
 	switch {
-	case w.broken, w.used && !w.sample.Live.Unchanged():
+	case w.broken, w.usedLive && !w.sample.Live.Unchanged():
 		return managed.Broken
-	case w.next < len(w.runs) && !w.unfinished:
+	case w.nextRun < len(w.runs) && !w.unfinished:
 		return managed.Left
 	}
 	return managed.Matched
@@ -146,7 +148,7 @@ func (r *Runtime) Symbolize(ref managed.Ref, _ managed.Live, out []managed.Frame
 	if c.kind == isMethod {
 		f.Type = typeC
 	} else {
-		f.Line = c.lines.at(ref.Position & (1<<32 - 1))
+		f.Line = c.lines.lineAt(ref.Position & (1<<32 - 1))
 		if o := r.codes.bySerial[ref.Position>>32]; o != nil && o.kind == isOwner {
 			owner = o.label.name
 		}

@@ -13,25 +13,25 @@ import (
 type Runtime struct {
 	managed.Plain
 	managed.NoThreads
-	version string
-	module  *frames.Module
-	name    string
-	folds   bool // no embedding program's code
-	plan    *managed.Plan
+	version     string
+	module      *frames.Module
+	name        string
+	hidesModule bool // its module has no code of an embedding program
+	plan        *managed.Plan
 
 	machine machine
-	tagged  tagged
-	made    compiled
+	tagged  tagInfo
+	yjit    yjitCode
 	codes   codes
 	pages   managed.LivePages
 	walk    walk
 }
 
 func newRuntime(h managed.Host, m *frames.Module, l *layout) *Runtime {
-	r := &Runtime{module: m, name: m.Name, folds: ownFile.MatchString(path.Base(m.Name))}
+	r := &Runtime{module: m, name: m.Name, hidesModule: ownFile.MatchString(path.Base(m.Name))}
 	r.machine = machine{heap: heap{l, hosted{h}}, host: h}
 	r.codes.walk = &r.walk
-	r.codes.now, r.codes.copied = heap{l, &present{&r.walk}}, heap{l, &past{&r.walk}}
+	r.codes.currentHeap, r.codes.copiedHeap = heap{l, &currentMemory{&r.walk}}, heap{l, &copiedMemory{&r.walk}}
 	return r
 }
 
@@ -50,7 +50,7 @@ func (r *Runtime) Attach(h managed.Host) bool {
 	for _, m := range h.Modules() {
 		if m.Name == r.name && m.Bias == r.module.Bias {
 			r.module = m
-			r.made.adopt(h, m)
+			r.yjit.adopt(h, m)
 			return true
 		}
 	}

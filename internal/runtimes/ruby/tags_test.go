@@ -12,12 +12,12 @@ func TestTagsAreThoseThatJumpIntoTheInterpreter(t *testing.T) {
 	const first, outer, pc, guard = 1 << 32, 1<<32 + 4096, 1<<20 + 8, 0x123456789abcdef
 	mangled := bits.RotateLeft64(pc^guard, 17)
 	for want, target := range []uint64{pc, mangled} {
-		l := jumps[want]
+		l := jumpLayouts[want]
 		memory := map[uint64]uint64{first + l.pc: target, first + l.prev: outer, outer + l.pc: target, outer + l.prev: 0}
 		get := func(addr uint64) (uint64, bool) { return memory[addr], true }
-		j := tagged{code: span{1 << 20, 1<<20 + 4096}, guard: guard}
-		if j.learn(first, get); j.jump != l {
-			t.Errorf("layout %+v, not %+v", j.jump, l)
+		j := tagInfo{code: span{1 << 20, 1<<20 + 4096}, guard: guard}
+		if j.learn(first, get); j.jumpLayout != l {
+			t.Errorf("layout %+v, not %+v", j.jumpLayout, l)
 		}
 		memory[first+l.pc] = first // the frame of the tag is gone
 		if fits := j.fits(first, get); fits[0] || fits[1] {

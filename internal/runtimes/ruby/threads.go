@@ -11,6 +11,7 @@ type threads struct {
 	read int64 // CLOCK_MONOTONIC ns
 }
 
+// thread is a thread of the list as last read.
 type thread struct {
 	at      uint64 // rb_thread_t
 	pthread uint64
@@ -18,44 +19,44 @@ type thread struct {
 }
 
 const (
-	mostRactors = 1 << 10
-	mostThreads = 1 << 15
-	readAgain   = 15e6 // ns, for an unknown thread
+	mostRactors        = 1 << 10
+	mostThreads        = 1 << 15
+	rereadThreadsAfter = 15e6 // ns, for an unknown thread
 )
 
 // readThreads reads all ractors' threads.
-func (v *machine) readThreads() {
-	t := &v.threads
+func (m *machine) readThreads() {
+	t := &m.threads
 	t.list, t.read = t.list[:0], procmem.Now()
-	if v.vmThreads != 0 {
-		v.readList(v.vm + uint64(v.vmThreads))
+	if m.vmThreads != 0 {
+		m.readList(m.vm + uint64(m.vmThreads))
 		return
 	}
-	head := v.vm + uint64(v.vmRactors)
-	at := v.at(head)
+	head := m.vm + uint64(m.vmRactors)
+	at := m.word(head)
 	for n := 0; at != 0 && at != head && n < mostRactors; n++ {
-		v.readList(at - uint64(v.ractorNode) + uint64(v.ractorThreads))
-		at = v.at(at)
+		m.readList(at - uint64(m.ractorNode) + uint64(m.ractorThreads))
+		at = m.word(at)
 	}
 }
 
 // readList adds a list's threads.
-func (v *machine) readList(head uint64) {
-	t := &v.threads
-	for at := v.at(head); at != 0 && at != head && len(t.list) < mostThreads; at = v.at(at) {
-		if v.at(at+uint64(v.threadVM)) != v.vm {
+func (m *machine) readList(head uint64) {
+	t := &m.threads
+	for at := m.word(head); at != 0 && at != head && len(t.list) < mostThreads; at = m.word(at) {
+		if m.word(at+uint64(m.threadVM)) != m.vm {
 			return
 		}
 		th := thread{at: at}
-		native := v.at(at + uint64(v.threadNative))
-		if v.nativeID == 0 {
+		native := m.word(at + uint64(m.threadNative))
+		if m.nativeID == 0 {
 			th.pthread = native
 		} else if native != 0 {
-			th.pthread = v.at(native + uint64(v.nativeID))
-			th.tid = int(int32(v.at(native + uint64(v.nativeTID))))
+			th.pthread = m.word(native + uint64(m.nativeID))
+			th.tid = int(int32(m.word(native + uint64(m.nativeTID))))
 		}
 		if th.tid == 0 && th.pthread != 0 {
-			th.tid = int(int32(v.at(th.pthread + pthreadTID)))
+			th.tid = int(int32(m.word(th.pthread + pthreadTID)))
 		}
 		t.list = append(t.list, th)
 	}
@@ -65,24 +66,24 @@ func (v *machine) readList(head uint64) {
 // have pthread_t only.
 const pthreadTID = 720
 
-func (v *machine) anchor(tid int, pthread uint64) (uint64, bool) {
-	if th := v.findThread(tid, pthread); th != nil {
+func (m *machine) anchor(tid int, pthread uint64) (uint64, bool) {
+	if th := m.findThread(tid, pthread); th != nil {
 		return th.at, true
 	}
-	if procmem.Now()-v.threads.read < readAgain {
+	if procmem.Now()-m.threads.read < rereadThreadsAfter {
 		return 0, false
 	}
-	v.readThreads()
-	if th := v.findThread(tid, pthread); th != nil {
+	m.readThreads()
+	if th := m.findThread(tid, pthread); th != nil {
 		return th.at, true
 	}
 	return 0, false
 }
 
 // findThread searches by pthread_t if known, else by thread ID.
-func (v *machine) findThread(tid int, pthread uint64) *thread {
-	for i := range v.threads.list {
-		th := &v.threads.list[i]
+func (m *machine) findThread(tid int, pthread uint64) *thread {
+	for i := range m.threads.list {
+		th := &m.threads.list[i]
 		if pthread != 0 && th.pthread == pthread || pthread == 0 && th.tid == tid && tid != 0 {
 			return th
 		}

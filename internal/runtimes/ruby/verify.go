@@ -23,60 +23,60 @@ type place struct {
 }
 
 const (
-	mostAgain = 256 // objects read together
-	againSize = 24 + bodyCopied + labelCopied + textCopied
+	maxBatch        = 256 // objects read together
+	batchObjectSize = 24 + bodyCopied + labelCopied + textCopied
 )
 
-// contents has the bytes of the places of several objects, read together.
-type contents struct {
-	moment int64 // before the read, CLOCK_MONOTONIC ns
-	n      int
-	of     [mostAgain]*object
-	bytes  [mostAgain][againSize]byte
-	parts  [mostAgain * len(places{})]frames.Region
-	read   int
-	first  [mostAgain + 1]int
-	now    int
-	rest   memory
+// verifyBatch has the bytes of the places of several objects, read together.
+type verifyBatch struct {
+	readAt   int64 // before the read, CLOCK_MONOTONIC ns
+	n        int
+	objects  [maxBatch]*object
+	bytes    [maxBatch][batchObjectSize]byte
+	parts    [maxBatch * len(places{})]frames.Region
+	filled   int
+	first    [maxBatch + 1]int
+	current  int
+	fallback memory
 }
 
-// identifyAgain gives an object's current identity, and a moment of it.
-func (c *codes) identifyAgain(addr uint64, o *object) (id identity, what found, at int64) {
-	a := &c.seen
+// identifyInBatch gives an object's current identity, and a moment of it.
+func (c *codes) identifyInBatch(addr uint64, o *object) (id identity, status objectStatus, at int64) {
+	a := &c.batch
 	if !c.walk.verified {
 		c.walk.verified = true
-		c.readAgain()
+		c.readBatch()
 	}
 	for i := range a.n {
-		if a.of[i] == o {
-			a.now = i
-			id, what = heap{c.now.layout, a}.identify(addr, o.kind)
-			return id, what, a.moment
+		if a.objects[i] == o {
+			a.current = i
+			id, status = heap{c.currentHeap.layout, a}.identify(addr, o.kind)
+			return id, status, a.readAt
 		}
 	}
 	at = procmem.Now()
-	id, what = c.now.identify(addr, o.kind)
-	return id, what, at
+	id, status = c.currentHeap.identify(addr, o.kind)
+	return id, status, at
 }
 
 // Word implements memory.
-func (a *contents) Word(addr uint64) (uint64, bool) {
-	for i := a.first[a.now]; i < min(a.first[a.now+1], a.read); i++ {
+func (a *verifyBatch) Word(addr uint64) (uint64, bool) {
+	for i := a.first[a.current]; i < min(a.first[a.current+1], a.filled); i++ {
 		p := &a.parts[i]
 		if off := addr - p.Addr; off < uint64(len(p.Bytes)) && off+8 <= uint64(len(p.Bytes)) {
 			return binary.LittleEndian.Uint64(p.Bytes[off:]), true
 		}
 	}
-	return a.rest.Word(addr)
+	return a.fallback.Word(addr)
 }
 
 // Read implements memory.
-func (a *contents) Read(addr uint64, b []byte) int { return a.rest.Read(addr, b) }
+func (a *verifyBatch) Read(addr uint64, b []byte) int { return a.fallback.Read(addr, b) }
 
-// readAgain reads objects not verified since the sample.
-func (c *codes) readAgain() {
-	a, w := &c.seen, c.walk
-	a.n, a.read, a.moment, a.rest = 0, 0, procmem.Now(), c.now.memory
+// readBatch reads objects not verified since the sample.
+func (c *codes) readBatch() {
+	a, w := &c.batch, c.walk
+	a.n, a.filled, a.readAt, a.fallback = 0, 0, procmem.Now(), c.currentHeap.memory
 	if w.gather == nil || w.sample.Live == nil {
 		return
 	}
@@ -88,11 +88,11 @@ func (c *codes) readAgain() {
 			addr = f.method
 		}
 		o := c.byAddr[addr]
-		if o == nil || a.n == mostAgain || w.sample.At != 0 && o.checked >= w.sample.At || o.asked == a.moment {
+		if o == nil || a.n == maxBatch || w.sample.At != 0 && o.checked >= w.sample.At || o.asked == a.readAt {
 			continue
 		}
-		o.asked = a.moment
-		a.of[a.n], a.first[a.n] = o, k
+		o.asked = a.readAt
+		a.objects[a.n], a.first[a.n] = o, k
 		b := a.bytes[a.n][:]
 		for _, p := range o.places {
 			if p.n > 0 && p.n <= len(b) {
@@ -104,15 +104,16 @@ func (c *codes) readAgain() {
 		a.n++
 		a.first[a.n] = k
 	}
-	for a.read < k {
-		some := a.parts[a.read:min(a.read+procmem.MaxParts, k)]
+	for a.filled < k {
+		some := a.parts[a.filled:min(a.filled+procmem.MaxParts, k)]
 		got := w.gather.ReadParts(some)
-		if a.read += got; got < len(some) {
+		if a.filled += got; got < len(some) {
 			break
 		}
 	}
 }
 
+// placesOf gives the places whose bytes show whether an object is still the same.
 func (h heap) placesOf(addr uint64, o *object) (all places) {
 	if o.kind != isCode {
 		all[0] = place{addr, methodSize}

@@ -6,28 +6,29 @@ import (
 	"prywalk/internal/managed"
 )
 
+// walk is the Ruby side of one walk.
 type walk struct {
-	sample   *managed.Sample
-	asked    bool
-	live     bool // current memory is valid
-	used     bool // it was read
-	verified bool // readAgain was called
-	pages    *managed.LivePages
+	sample    *managed.Sample
+	liveAsked bool
+	live      bool // current memory is valid
+	usedLive  bool // memory was read so
+	verified  bool // readBatch was called
+	pages     *managed.LivePages
 
 	machine *machine
 	gather  managed.Gatherer // nil: none
 
-	thread uint64
-	ec     uint64
-	frames []frame // innermost first
-	tags   []tag   // those of rb_vm_exec
-	all    []tag
-	runs   []run
-	next   int // innermost run without a native frame
-	rest   int // first frame outside of all runs
+	thread  uint64
+	ec      uint64
+	frames  []frame // innermost first
+	tags    []tag   // those of rb_vm_exec
+	allTags []tag
+	runs    []run
+	nextRun int // innermost run without a native frame
+	outside int // first frame outside of all runs
 
 	unfinished bool // the native walk may be incomplete
-	wasCut     bool // incomplete
+	incomplete bool
 	broken     bool
 }
 
@@ -38,6 +39,7 @@ type frame struct {
 	method            uint64 // of a C method
 }
 
+// run has the frames of one native frame of rb_vm_exec, which has the tag.
 type run struct {
 	tag      uint64
 	from, to int
@@ -50,7 +52,7 @@ func (r *Runtime) Begin(s *managed.Sample) {
 	w := &r.walk
 	r.codes.begin(s.At)
 	gather, _ := r.machine.host.(managed.Gatherer)
-	*w = walk{sample: s, frames: w.frames[:0], tags: w.tags[:0], all: w.all[:0], runs: w.runs[:0],
+	*w = walk{sample: s, frames: w.frames[:0], tags: w.tags[:0], allTags: w.allTags[:0], runs: w.runs[:0],
 		pages: &r.pages, machine: &r.machine, gather: gather}
 	r.pages.Reset()
 	if !w.findContext() {
@@ -58,41 +60,41 @@ func (r *Runtime) Begin(s *managed.Sample) {
 	}
 	var ok bool
 	if w.frames, ok = r.machine.appendFrames(w.frames, w.ec, w.get); !ok {
-		w.wasCut = true
+		w.incomplete = true
 		return
 	}
-	r.leaveOutFirst()
+	r.skipInitialISeq()
 	first, _ := w.get(w.ec + ecTag)
 	if r.tagged.prev == 0 {
 		if r.tagged.learn(first, w.get); r.tagged.prev == 0 {
-			w.wasCut = true
+			w.incomplete = true
 			return
 		}
 	}
-	if w.all, ok = r.tagged.appendTags(w.all, first, w.get); !ok {
-		w.wasCut = true
+	if w.allTags, ok = r.tagged.appendTags(w.allTags, first, w.get); !ok {
+		w.incomplete = true
 		return
 	}
 	if r.tagged.pc == 0 {
 		votes := map[uint64]int{}
-		r.tagged.count(votes, w.all, entries(w.frames))
-		r.tagged.elect(votes, r.machine.handler(w.frames))
+		r.tagged.count(votes, w.allTags, entries(w.frames))
+		r.tagged.elect(votes, r.machine.anyHandler(w.frames))
 	}
 	w.split(r.tagged.pc)
 }
 
 func (w *walk) findContext() bool {
-	v, s := w.machine, w.sample
-	at, ok := v.anchor(s.TID, s.Regs.TLS)
+	m, s := w.machine, w.sample
+	at, ok := m.anchor(s.TID, s.Regs.TLS)
 	if !ok {
 		return false
 	}
-	ec := w.word(at + uint64(v.threadEC))
-	native := w.word(at + uint64(v.threadNative))
-	if v.nativeID != 0 && native != 0 {
-		native = w.word(native + uint64(v.nativeID))
+	ec := w.word(at + uint64(m.threadEC))
+	native := w.word(at + uint64(m.threadNative))
+	if m.nativeID != 0 && native != 0 {
+		native = w.word(native + uint64(m.nativeID))
 	}
-	if ec == 0 || w.word(ec+uint64(v.ecThread)) != at || s.Regs.TLS != 0 && native != s.Regs.TLS {
+	if ec == 0 || w.word(ec+uint64(m.ecThread)) != at || s.Regs.TLS != 0 && native != s.Regs.TLS {
 		return false
 	}
 	w.thread, w.ec = at, ec
@@ -100,15 +102,15 @@ func (w *walk) findContext() bool {
 }
 
 func (w *walk) hasLock() bool {
-	v := w.machine
-	if v.lock.queue == 0 || w.sample.Asleep {
+	m := w.machine
+	if m.lock.queue == 0 || w.sample.Asleep {
 		return false
 	}
 	copied := func(addr uint64) uint64 {
 		word, _ := w.sample.Mem.Word(addr)
 		return word
 	}
-	return copied(v.lockOf(w.thread, copied)+uint64(v.lock.owner)) == w.thread
+	return copied(m.lockOf(w.thread, copied)+uint64(m.lock.owner)) == w.thread
 }
 
 // appendFrames appends control frames without the initial one; false: invalid.
@@ -156,7 +158,7 @@ func entries(frames []frame) (n int) {
 
 // split pairs frames with tags, from the outermost on. The innermost may lack a partner.
 func (w *walk) split(pc uint64) {
-	for _, t := range w.all {
+	for _, t := range w.allTags {
 		if t.pc == pc {
 			w.tags = append(w.tags, t)
 		}
@@ -178,9 +180,9 @@ func (w *walk) split(pc uint64) {
 		from = i + 1
 	}
 	if len(w.runs) > 0 {
-		w.rest = from
+		w.outside = from
 	} else {
-		w.rest = len(w.frames)
+		w.outside = len(w.frames)
 	}
 }
 
@@ -197,20 +199,20 @@ func (w *walk) get(addr uint64) (uint64, bool) {
 	if addr < 1<<12 || !w.isLive() {
 		return 0, false
 	}
-	w.used = true
+	w.usedLive = true
 	return w.pages.Word(w.sample.Live, addr)
 }
 
 // isLive reports whether the thread has slept since. It asks the kernel once.
 func (w *walk) isLive() bool {
-	if !w.asked {
-		w.asked, w.live = true, w.sample.Live != nil && w.sample.Live.Unchanged()
+	if !w.liveAsked {
+		w.liveAsked, w.live = true, w.sample.Live != nil && w.sample.Live.Unchanged()
 	}
 	return w.live
 }
 
-// leaveOutFirst excepts the initial frame's iseq from copies.
-func (r *Runtime) leaveOutFirst() {
+// skipInitialISeq excepts the initial frame's iseq from copies.
+func (r *Runtime) skipInitialISeq() {
 	w := &r.walk
 	end := w.word(w.ec+ecStack) + 8*w.word(w.ec+ecSize)
 	if iseq := w.word(end - uint64(r.machine.frameSize) + frameISeq); iseq != 0 {

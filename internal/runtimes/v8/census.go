@@ -68,13 +68,13 @@ func (c *census) forget() {
 // compacting is how long code counts as being moved, in ns.
 const compacting = 10e9
 
-// compacts reports whether the collector has lately moved code. It may have moved back to an address that had other
-// code at the copy, so that an earlier sighting proves nothing.
-func (c *census) compacts() bool { return c.moved != 0 && procmem.Now()-c.moved < compacting }
+// recentlyCompacted reports whether the collector has lately moved code. It may have moved back to an address that had
+// other code at the copy, so that an earlier sighting proves nothing.
+func (c *census) recentlyCompacted() bool { return c.moved != 0 && procmem.Now()-c.moved < compacting }
 
-// place records where a compilation begins. Isolates share numbers: code has moved if it is no longer at the first
-// address.
-func (c *census) place(start, number uint64) {
+// recordPlace records where a compilation begins. Isolates share numbers: code has moved if it is no longer at the
+// first address.
+func (c *census) recordPlace(start, number uint64) {
 	before, ok := c.placed[number]
 	if ok && before != start && c.numberAt(before) != number {
 		c.moved = procmem.Now()
@@ -99,7 +99,7 @@ func (c *census) numberAt(start uint64) uint64 {
 	return c.field(deopt, 16+8*uint64(c.l.shared-optimizedID))
 }
 
-func (c *census) take(mods []*frames.Module) {
+func (c *census) countNew(mods []*frames.Module) {
 	left := uint64(mostCensus)
 	for _, m := range mods {
 		s := span{max(m.Start, c.covered[m.Start]), m.End}
@@ -108,7 +108,7 @@ func (c *census) take(mods []*frames.Module) {
 		}
 		c.covered[m.Start] = s.end
 		left -= s.end - s.start
-		c.count(s)
+		c.countRange(s)
 	}
 }
 
@@ -122,12 +122,12 @@ func (c *census) countPage(pc uint64) {
 		clear(c.pages)
 	}
 	c.last, c.pages[page] = now, now
-	c.count(span{page, page + codePage})
+	c.countRange(span{page, page + codePage})
 }
 
-// count records the code of a range. V8 uses a code range from its start (RegionAllocator); the reserved rest is
+// countRange records the code of a range. V8 uses a code range from its start (RegionAllocator); the reserved rest is
 // not read.
-func (c *census) count(s span) {
+func (c *census) countRange(s span) {
 	if c.block == nil {
 		c.block = make([]byte, codePage)
 		c.batch = make([]candidate, 0, censusBatch)
@@ -232,12 +232,12 @@ func (c *census) countBatch() {
 	for i := range c.batch {
 		k := &c.batch[i]
 		number := binary.LittleEndian.Uint64(k.number[:])
-		if _, ok := small(number); k.start == 0 || !ok || number == 0 {
+		if _, ok := smiValue(number); k.start == 0 || !ok || number == 0 {
 			continue
 		}
 		if c.seen[k.start].number != number {
 			c.seen[k.start] = sighting{number, now}
-			c.place(k.start, number)
+			c.recordPlace(k.start, number)
 		}
 	}
 	c.batch = c.batch[:0]

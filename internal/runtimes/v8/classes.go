@@ -31,6 +31,7 @@ const (
 	tokenPunct
 )
 
+// token is a lexical element, by its place in the source.
 type token struct {
 	kind       uint8
 	punct      byte
@@ -48,6 +49,7 @@ const (
 	roleMethod         // body of a method
 )
 
+// bracket is an open bracket.
 type bracket struct {
 	role  uint8
 	close byte
@@ -63,6 +65,7 @@ type classHead struct {
 	depth int
 }
 
+// classScanner divides a source into tokens, as far as needed to follow brackets and class bodies.
 type classScanner[T units] struct {
 	src      []T
 	at       int
@@ -106,6 +109,7 @@ func inName[T units](c T) bool {
 	return u < 256 && nameBytes[u] || u >= 256 && u != 0x2028 && u != 0x2029 && u != 0xfeff
 }
 
+// run scans the whole source; false if it is not understood.
 func (s *classScanner[T]) run() bool {
 	if s.peek(0) == '#' && s.peek(1) == '!' {
 		s.skipLine()
@@ -185,6 +189,7 @@ func (s *classScanner[T]) is(t token, text string) bool {
 var operators = [...]string{"return", "typeof", "case", "do", "else", "in", "instanceof", "new", "void", "delete",
 	"throw", "yield", "await", "of", "extends", "default"}
 
+// word scans a name or keyword.
 func (s *classScanner[T]) word() {
 	start := s.at
 	for s.at++; s.at < len(s.src) && inName(s.src[s.at]); s.at++ {
@@ -217,6 +222,7 @@ func (s *classScanner[T]) dropHeads() {
 	}
 }
 
+// classHead notes a class whose body follows.
 func (s *classScanner[T]) classHead() {
 	i := s.at
 	for i < len(s.src) && (s.src[i] == ' ' || s.src[i] >= '\t' && s.src[i] <= '\r') {
@@ -270,6 +276,7 @@ func (s *classScanner[T]) quoted(quote T) bool {
 	return false
 }
 
+// template scans a template literal from behind its quote, or from behind a substitution.
 func (s *classScanner[T]) template() bool {
 	for ; s.at < len(s.src); s.at++ {
 		switch s.src[s.at] {
@@ -290,6 +297,7 @@ func (s *classScanner[T]) template() bool {
 	return false
 }
 
+// slash scans a comment, a division or a regular expression; the token before distinguishes the last two.
 func (s *classScanner[T]) slash() bool {
 	switch s.peek(s.at + 1) {
 	case '/':
@@ -354,6 +362,7 @@ func (s *classScanner[T]) enter(b bracket) bool {
 	return true
 }
 
+// opening enters a bracket and decides its role.
 func (s *classScanner[T]) opening(c byte) bool {
 	b := bracket{close: c + 2, begin: s.at}
 	last := s.last[0]
@@ -395,6 +404,7 @@ func (s *classScanner[T]) namesMethod(t, before token) bool {
 	return t.kind == tokenName || t.kind == tokenOperator || t.kind == tokenValue
 }
 
+// blockRole gives the role of { by the tokens before it.
 func (s *classScanner[T]) blockRole(b *bracket) uint8 {
 	last := s.last[0]
 	if n := len(s.heads); n > 0 && s.heads[n-1].depth == len(s.open) && !s.is(last, "extends") {
@@ -415,6 +425,7 @@ func (s *classScanner[T]) blockRole(b *bracket) uint8 {
 	return roleOther
 }
 
+// closing leaves a bracket; false if another one is open.
 func (s *classScanner[T]) closing(c byte) bool {
 	n := len(s.open)
 	if n == 0 || s.open[n-1].close != c {

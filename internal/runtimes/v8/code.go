@@ -25,6 +25,7 @@ import (
 //
 // Up to V8 10 both are one object.
 
+// code is a Code object and its instructions, with what names its frames.
 type code struct {
 	object     uint64
 	start, end uint64
@@ -59,6 +60,7 @@ const (
 	optimizedID = 1 // words before shared
 )
 
+// codes caches compiled code by address.
 type codes struct {
 	functions
 	sorted []*code // by address
@@ -66,6 +68,7 @@ type codes struct {
 	census census
 }
 
+// codeAt gives the code at an address: from the cache, verified, else by its header; nil if there is none.
 func (r *codes) codeAt(pc uint64) *code {
 	i, ok := slices.BinarySearchFunc(r.sorted, pc, func(c *code, pc uint64) int {
 		switch {
@@ -77,7 +80,7 @@ func (r *codes) codeAt(pc uint64) *code {
 		return 0
 	})
 	if ok {
-		if c := r.sorted[i]; c.checked >= r.at && r.at != 0 || r.sameCode(c) {
+		if c := r.sorted[i]; c.checked >= r.copiedAt && r.copiedAt != 0 || r.sameCode(c) {
 			return c
 		}
 		r.sorted = slices.Delete(r.sorted, i, i+1)
@@ -88,11 +91,11 @@ func (r *codes) codeAt(pc uint64) *code {
 	}
 	c.since = c.checked
 	if c.number != 0 {
-		r.census.place(c.start, c.number)
+		r.census.recordPlace(c.start, c.number)
 	}
 	if since, ok := r.census.since(c.start, c.number); ok {
 		c.since = min(since, c.since)
-	} else if c.number != 0 && r.at != 0 && !r.live.Unchanged() {
+	} else if c.number != 0 && r.copiedAt != 0 && !r.live.Unchanged() {
 		r.census.countPage(pc)
 	}
 	r.sorted = slices.DeleteFunc(r.sorted, func(o *code) bool { return o.start < c.end && c.start < o.end })
@@ -109,6 +112,7 @@ func (r *codes) codeAt(pc uint64) *code {
 	return c
 }
 
+// sameCode verifies that cached code, and its function, are still at their addresses.
 func (r *codes) sameCode(c *code) bool {
 	var head [codeHead]byte
 	var deopt [deoptHead]byte
@@ -171,7 +175,7 @@ func (r *codes) readCodeObject(stream uint64) *code {
 	c := &code{object: stream, start: stream - tag + l.head, checked: procmem.Now()}
 	if l.codeStart != 0 {
 		var ok bool
-		if c.object, ok = r.is(r.field(stream, 8), l.types.code); !ok {
+		if c.object, ok = r.ofType(r.field(stream, 8), l.types.code); !ok {
 			return nil
 		}
 	}
@@ -193,7 +197,7 @@ func (r *codes) readCodeObject(stream uint64) *code {
 	}
 	c.positions = r.array(word(l.codePositions), 1, mostTable)
 	if c.kind == kindBaseline {
-		c.bytecodes, _ = r.is(word(l.codeDeopt), l.types.bytecodes)
+		c.bytecodes, _ = r.ofType(word(l.codeDeopt), l.types.bytecodes)
 		return c
 	}
 	r.readDeopt(c, word(l.codeDeopt))
@@ -211,7 +215,7 @@ func (r *codes) readDeopt(c *code, w uint64) {
 	word := func(i int) uint64 { return binary.LittleEndian.Uint64(c.deopt[min(16+8*max(i, 0), deoptHead-8):]) }
 	c.shared, c.number = word(l.shared), word(l.shared-optimizedID)
 	if l.wrapped {
-		wrapper, ok := r.is(c.shared, l.types.wrapper)
+		wrapper, ok := r.ofType(c.shared, l.types.wrapper)
 		if !ok {
 			return
 		}
@@ -221,7 +225,7 @@ func (r *codes) readDeopt(c *code, w uint64) {
 		c.shared = 0
 		return
 	}
-	c.exits, _ = small(word(l.exits_))
+	c.exits, _ = smiValue(word(l.exits_))
 	r.readInlined(c, word(l.literals), word(l.inlining))
 }
 

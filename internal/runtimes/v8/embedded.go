@@ -20,8 +20,8 @@ type Builtins struct {
 	tables managed.SymbolTables
 	found  bool
 	code   span
-	// continued are the starts of builtins that deoptimized functions return into.
-	continued []uint64
+	// continuations are the starts of builtins that deoptimized functions return into.
+	continuations []uint64
 }
 
 // BuiltinsOf makes the Builtins of a file, which is read later.
@@ -37,7 +37,7 @@ func (s span) has(addr uint64) bool { return addr >= s.start && addr < s.end }
 const (
 	embeddedBegins = "v8_"
 	embeddedCode   = "_embedded_blob_code_"
-	embeddedInside = "_embedded_blob_code_data_" // up to V8 10, where the other is a pointer to it
+	embeddedData   = "_embedded_blob_code_data_" // up to V8 10, where the other is a pointer to it
 	embeddedSize   = "_embedded_blob_code_size_"
 )
 
@@ -58,7 +58,7 @@ func (e *Builtins) search() {
 // (Deoptimizer::ContinuationForOutermost… in src/deoptimizer).
 func (e *Builtins) Continues(pc uint64) bool {
 	e.search()
-	return slices.Contains(e.continued, pc)
+	return slices.Contains(e.continuations, pc)
 }
 
 // Rule implements [managed.Builtins].
@@ -73,19 +73,20 @@ func isContinuation(name []byte) bool {
 // mostContinued bounds them; V8 14 has 80.
 const mostContinued = 256
 
+// find sets the bounds of the builtins, and the continuations, from one symbol table.
 func (e *Builtins) find(f *elffile.File, kind elffile.SymbolKind) {
 	var begin, size uint64
 	inside := false
 	_ = f.EachSymbol(kind, func(s *elffile.Symbol) bool {
-		if s.Type() == elffile.SymFunc && len(e.continued) < mostContinued && isContinuation(f.NameBytes(kind, s)) {
-			e.continued = append(e.continued, s.Value)
+		if s.Type() == elffile.SymFunc && len(e.continuations) < mostContinued && isContinuation(f.NameBytes(kind, s)) {
+			e.continuations = append(e.continuations, s.Value)
 		}
 		if s.Type() != elffile.SymNoType || s.Size != 0 || s.Section == elffile.SectionUndef {
 			return true
 		}
 		switch name := f.NameBytes(kind, s); {
 		case !bytes.HasPrefix(name, []byte(embeddedBegins)):
-		case bytes.HasSuffix(name, []byte(embeddedInside)):
+		case bytes.HasSuffix(name, []byte(embeddedData)):
 			begin, inside = s.Value, true
 		case bytes.HasSuffix(name, []byte(embeddedCode)) && !inside:
 			begin = s.Value

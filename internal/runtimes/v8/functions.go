@@ -47,13 +47,14 @@ const (
 	mostTable     = 4 << 20
 )
 
+// functions caches functions by SharedFunctionInfo and by bytecodes.
 type functions struct {
 	heap
 	byInfo      map[uint64]*function
 	byBytecodes map[uint64]*function
 	scripts     map[uint64]*script
 	lines       int
-	at          int64 // time of the walk's copy: later readings are valid
+	copiedAt    int64 // time of the walk's copy: later readings are valid
 	head        [sfiSize]byte
 }
 
@@ -64,12 +65,12 @@ func (r *functions) forget() {
 // functionOf gives the current function of a SharedFunctionInfo, nil if invalid.
 func (r *functions) functionOf(w uint64) *function {
 	if f := r.byInfo[w]; f != nil {
-		if f.checked >= r.at && r.at != 0 || r.same(f) {
+		if f.checked >= r.copiedAt && r.copiedAt != 0 || r.isUnchanged(f) {
 			return f
 		}
 		r.drop(w)
 	}
-	object, ok := r.is(w, r.l.types.sfi)
+	object, ok := r.ofType(w, r.l.types.sfi)
 	if !ok {
 		return nil
 	}
@@ -96,8 +97,8 @@ func (r *functions) drop(w uint64) {
 	delete(r.byInfo, w)
 }
 
-// same verifies that a function was not replaced.
-func (r *functions) same(f *function) bool {
+// isUnchanged verifies that a function was not replaced.
+func (r *functions) isUnchanged(f *function) bool {
 	var id [8]byte
 	r.parts = append(r.parts[:0], frames.Region{Addr: f.sfi - tag, Bytes: r.head[:]})
 	if f.script != nil {
@@ -107,7 +108,7 @@ func (r *functions) same(f *function) bool {
 		return false
 	}
 	if f.script != nil {
-		if got, ok := small(binary.LittleEndian.Uint64(id[:])); !ok || got != f.script.id {
+		if got, ok := smiValue(binary.LittleEndian.Uint64(id[:])); !ok || got != f.script.id {
 			return false
 		}
 	}
@@ -130,6 +131,7 @@ func (r *functions) same(f *function) bool {
 
 func firstWord(b *[sfiSize]byte) uint64 { return binary.LittleEndian.Uint64(b[:]) }
 
+// readFunction reads a function by its SharedFunctionInfo; false if it is unreadable.
 func (r *functions) readFunction(f *function) bool {
 	if r.live.Read(f.sfi-tag, f.head[:]) != len(f.head) {
 		return false
@@ -160,6 +162,7 @@ func (r *functions) readNames(f *function) {
 	}
 }
 
+// readCode sets the bytecodes and their positions if the function has others than before.
 func (r *functions) readCode(f *function) {
 	data := binary.LittleEndian.Uint64(f.head[r.l.sfiData:])
 	if data == f.data {
@@ -210,7 +213,7 @@ func (r *functions) bytecodesOf(data uint64) uint64 {
 func (r *functions) bytecode(f *function) []byte {
 	if !f.coded {
 		f.coded = true
-		if n, ok := small(r.field(f.bytecodes, r.l.bytesLength)); ok && n > 0 && n <= mostBytecodes {
+		if n, ok := smiValue(r.field(f.bytecodes, r.l.bytesLength)); ok && n > 0 && n <= mostBytecodes {
 			f.code = r.read(f.bytecodes-tag+r.l.bytesData, n)
 		}
 	}
@@ -242,6 +245,7 @@ const (
 
 const anonymous = "(anonymous)"
 
+// readName sets name and bounds by a word that leads to a String or to a ScopeInfo.
 func (r *functions) readName(f *function, w uint64) {
 	f.name, f.begin, f.end = anonymous, -1, -1
 	object, typ := r.object(w)
@@ -260,7 +264,7 @@ func (r *functions) readName(f *function, w uint64) {
 	if r.l.scopePlace == 0 {
 		flags >>= 32
 	}
-	n, ok := small(r.field(object, scopeLocals))
+	n, ok := smiValue(r.field(object, scopeLocals))
 	if !ok || n < 0 || n > mostLocals {
 		return
 	}
@@ -309,8 +313,8 @@ func (r *functions) readName(f *function, w uint64) {
 }
 
 func (r *functions) bounds(object, at uint64) (begin, end int) {
-	begin, ok1 := small(r.field(object, at))
-	end, ok2 := small(r.field(object, at+8))
+	begin, ok1 := smiValue(r.field(object, at))
+	end, ok2 := smiValue(r.field(object, at+8))
 	if !ok1 || !ok2 || begin < 0 || end < begin {
 		return -1, -1
 	}
@@ -323,9 +327,9 @@ func (r *functions) bounds(object, at uint64) (begin, end int) {
 // proven, as is a sleeper's. New functions have two independent proofs: function and bytecodes, or code. Functions of
 // eval and new Function come and go: they must be known before the copy.
 
-// holds reports whether a function is proven to be the frame's.
-func (r *functions) holds(f *function) bool {
-	return f.since < r.at || r.at == 0 || f.script == nil || f.script.named || r.live.Unchanged()
+// isProven reports whether a function is proven to be the frame's.
+func (r *functions) isProven(f *function) bool {
+	return f.since < r.copiedAt || r.copiedAt == 0 || f.script == nil || f.script.named || r.live.Unchanged()
 }
 
 // functionAt gives the function of a frame with these bytecodes.
@@ -345,11 +349,11 @@ func (r *functions) functionAt(bytecodes, callee uint64) *function {
 
 // listedAt is functionAt for a collected closure.
 func (r *functions) listedAt(bytecodes uint64) *function {
-	if _, ok := r.is(bytecodes, r.l.types.bytecodes); !ok {
+	if _, ok := r.ofType(bytecodes, r.l.types.bytecodes); !ok {
 		return nil
 	}
 	f := r.list(bytecodes)
-	if f == nil || f.bytecodes != bytecodes || !r.holds(f) {
+	if f == nil || f.bytecodes != bytecodes || !r.isProven(f) {
 		return nil
 	}
 	return f

@@ -59,7 +59,7 @@ func fakeRuntime(v version, b []byte) *Runtime {
 	}
 	m := memory{fakeAt, b}
 	r := newRuntime(fakeHost{memory: m}, &frames.Module{Name: "/node"}, d)
-	r.live, r.at = m, 1
+	r.live, r.copiedAt = m, 1
 	return r
 }
 
@@ -84,10 +84,10 @@ func FuzzMemory(f *testing.F) {
 			r.codeAt(w &^ 3)
 			if c := r.readCodeObject(w | 1); c != nil {
 				made := &code{function: &function{}, positions: c.positions, inlined: c.inlined, kind: "turbofan"}
-				r.optimized(made, 5, nil)
+				r.appendOptimized(made, 5, nil)
 			}
 			r.list(w)
-			r.census.count(span{w &^ 7, w&^7 + 0x400})
+			r.census.countRange(span{w &^ 7, w&^7 + 0x400})
 		}
 		stack := &frames.Snapshot{Stack: frames.Region{Addr: fakeAt, Bytes: b}, StackEnd: fakeAt + uint64(len(b))}
 		r.Begin(&managed.Sample{Regs: &frames.Regs{Arch: frames.X86_64}, Mem: stack, At: 1, Live: r.live})

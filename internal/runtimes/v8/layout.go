@@ -215,7 +215,7 @@ var symEntries = []string{
 	"Builtins_BaselineOrInterpreterEnterAtNextBytecode",
 }
 
-var asked = func() (all []string) {
+var symbolNames = func() (all []string) {
 	for _, f := range symbols {
 		for _, n := range f.names {
 			all = append(all, prefix+n)
@@ -238,7 +238,7 @@ type described struct {
 // describe reads V8's layout in a module; nil if there is no V8.
 func describe(h managed.Host, m *frames.Module) (*described, error) {
 	at := map[string]managed.Symbol{}
-	for _, s := range h.Own(m, asked...) {
+	for _, s := range h.Own(m, symbolNames...) {
 		at[s.Name] = s
 	}
 	number := func(name string) (int64, bool) {

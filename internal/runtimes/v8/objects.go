@@ -25,8 +25,9 @@ const (
 
 func isObject(w uint64) bool { return w&tagMask == tag && w > 1<<12 && w < 1<<48 }
 
-func small(w uint64) (int, bool) { return int(int64(w) >> 32), w<<32 == 0 }
+func smiValue(w uint64) (int, bool) { return int(int64(w) >> 32), w<<32 == 0 }
 
+// heap reads objects of V8 from the process.
 type heap struct {
 	l     *described
 	host  managed.Host
@@ -94,7 +95,7 @@ func (h *heap) typeOf(m uint64) uint16 {
 	return typ
 }
 
-func (h *heap) is(w uint64, typ uint16) (object uint64, ok bool) {
+func (h *heap) ofType(w uint64, typ uint16) (object uint64, ok bool) {
 	if object, got := h.object(w); got == typ && typ != 0 {
 		return object, true
 	}
@@ -244,7 +245,7 @@ func (h *heap) raw(w uint64, most, depth int) (b []byte, wide, ok bool) {
 		}
 		return h.bytes(second, size, wide)
 	case formSliced:
-		from, ok := small(second)
+		from, ok := smiValue(second)
 		if !ok || from < 0 || from > 1<<29 {
 			return nil, false, false
 		}
@@ -282,6 +283,7 @@ func (h *heap) read(at uint64, size int) []byte {
 	}
 }
 
+// joined reads a concatenated string, at most so many characters.
 func (h *heap) joined(first, second uint64, most, depth int) ([]byte, bool, bool) {
 	a, wideA, ok := h.raw(first, most, depth)
 	if !ok {
@@ -315,7 +317,7 @@ func (h *heap) window(w uint64, before, n int) []byte {
 		if object == 0 || typ >= h.nonstring() || n <= 0 {
 			return nil
 		}
-		length, _ := small(h.field(object, stringLength-4))
+		length, _ := smiValue(h.field(object, stringLength-4))
 		if before > length {
 			return nil
 		}
@@ -364,7 +366,7 @@ func (h *heap) array(w uint64, size, most int) []byte {
 		return nil
 	}
 	length := h.field(object, 8)
-	n, ok := small(length)
+	n, ok := smiValue(length)
 	if !ok && h.l.least(14, 0) {
 		n, ok = int(uint32(length)), true
 	}

@@ -40,18 +40,18 @@ func ruleOf(arch frames.Arch) (frames.Rule, *frames.Row, bool) {
 	return rule, row, true
 }
 
-// madeRules are the rules of run-time code. It implements [frames.RuleSource].
-type madeRules struct{ r *Runtime }
+// jitRules are the rules of run-time code. It implements [frames.RuleSource].
+type jitRules struct{ r *Runtime }
 
 // Rule implements [frames.RuleSource].
-func (m madeRules) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	if !q.Caller || q.SPOnly || !m.r.made(q.Lookup(m.r.host.Arch())) {
+func (m jitRules) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
+	if !q.Caller || q.SPOnly || !m.r.isCompiled(q.Lookup(m.r.host.Arch())) {
 		return frames.Rule{}, nil, false
 	}
 	return ruleOf(m.r.host.Arch())
 }
 
-func (r *Runtime) made(pc uint64) bool {
+func (r *Runtime) isCompiled(pc uint64) bool {
 	return r.codeAt(pc) != nil
 }
 
@@ -63,7 +63,7 @@ func (hostLive) Unchanged() bool { return false }
 // adoptCode sets the rules of V8's code, before existing ones.
 func (r *Runtime) adoptCode(h managed.Host) {
 	for _, m := range managed.Unowned(h) {
-		if s := (madeRules{r}); !slices.Contains(m.Sources, frames.RuleSource(s)) {
+		if s := (jitRules{r}); !slices.Contains(m.Sources, frames.RuleSource(s)) {
 			m.Sources = append([]frames.RuleSource{s}, m.Sources...)
 		}
 	}

@@ -15,31 +15,31 @@ import (
 type Runtime struct {
 	managed.Plain
 	codes
-	module   *frames.Module
-	name     string
-	sample   *managed.Sample
-	inner    uint64 // interpreter frame of the running handler, 0: none
-	eviction managed.IdleEviction
+	module       *frames.Module
+	name         string
+	sample       *managed.Sample
+	handlerFrame uint64 // interpreter frame of the running handler, 0: none
+	eviction     managed.IdleEviction
 }
 
 var _ managed.Namer = (*Runtime)(nil)
 
-// namedSo matches files that contain V8.
-var namedSo = regexp.MustCompile(`^(node|nodejs|nsolid|iojs)\d*(\.\d+)*$|^lib(node|v8)[-.\d_a-z]*\.so(\.[\d.]+)?$`)
+// v8File matches files that contain V8.
+var v8File = regexp.MustCompile(`^(node|nodejs|nsolid|iojs)\d*(\.\d+)*$|^lib(node|v8)[-.\d_a-z]*\.so(\.[\d.]+)?$`)
 
 // Detect looks for V8. It is a [managed.Detector].
 func Detect(h managed.Host) (managed.Runtime, error) {
 	if h.Arch() != frames.X86_64 && h.Arch() != frames.AArch64 {
 		return nil, nil
 	}
-	made, asked := len(managed.Unowned(h)) > 0, map[string]bool{}
+	hasGenerated, asked := len(managed.Unowned(h)) > 0, map[string]bool{}
 	for _, m := range h.Modules() {
 		if m.Generated || m.Name == "" || m.Name[0] != '/' || asked[m.Name] {
 			continue
 		}
 		asked[m.Name] = true
 		base := path.Base(m.Name)
-		if !namedSo.MatchString(base) && (!made || path.Ext(base) == ".so" || sharedFile.MatchString(base)) {
+		if !v8File.MatchString(base) && (!hasGenerated || path.Ext(base) == ".so" || sharedFile.MatchString(base)) {
 			continue
 		}
 		d, err := describe(h, m)
@@ -79,7 +79,7 @@ func (r *Runtime) Attach(h managed.Host) bool {
 		if m.Name == r.name && m.Bias == r.module.Bias {
 			r.module = m
 			r.adoptCode(h)
-			r.census.take(managed.Unowned(h))
+			r.census.countNew(managed.Unowned(h))
 			return true
 		}
 	}
@@ -99,8 +99,8 @@ func (r *Runtime) Forget() {
 
 // Begin implements [managed.Namer].
 func (r *Runtime) Begin(s *managed.Sample) {
-	r.sample, r.at, r.live, r.inner = s, s.At, s.Live, 0
-	r.rest(s.At)
+	r.sample, r.copiedAt, r.live, r.handlerFrame = s, s.At, s.Live, 0
+	r.evictIdle(s.At)
 }
 
 // End implements [managed.Namer]: each managed frame is a native one.
@@ -122,9 +122,9 @@ func (r *Runtime) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) ([
 	case f.Module == nil:
 		return out, false
 	case f.Module.Generated:
-		return r.compiled(f, cfa, out)
+		return r.appendCompiled(f, cfa, out)
 	case r.inBuiltins(f):
-		return r.interpreted(f, cfa, out)
+		return r.appendInterpreted(f, cfa, out)
 	}
 	return out, false
 }
@@ -173,54 +173,54 @@ func (r *Runtime) frameOf(f *frames.Frame, cfa frames.Addr) (fp, callee uint64) 
 	return f.FP, callee
 }
 
-// unfinished reports whether the frame is being made: words below the stack pointer are stale.
-func (r *Runtime) unfinished(f *frames.Frame) bool {
+// isIncomplete reports whether the frame is being made: words below the stack pointer are stale.
+func (r *Runtime) isIncomplete(f *frames.Frame) bool {
 	return !f.Caller && f.FP+uint64(r.l.fpOffset) < f.SP
 }
 
-// beginning gives the function of such a frame, by its closure alone: valid only while the thread is unchanged.
-func (r *Runtime) beginning(callee uint64, kind uint8) managed.Ref {
+// refByClosure gives the function of such a frame, by its closure alone: valid only while the thread is unchanged.
+func (r *Runtime) refByClosure(callee uint64, kind uint8) managed.Ref {
 	if object, ok := r.isFunction(callee); ok && r.live.Unchanged() {
 		if fn := r.functionOf(r.field(object, r.l.jsShared)); fn != nil {
 			return managed.Ref{Object: fn.sfi, Cookie: fn.cookie, Kind: kind}
 		}
 	}
-	return lost
+	return lostRef
 }
 
-// lost is the Ref of an unproven function.
-var lost = managed.Ref{Kind: refLost}
+// lostRef is the Ref of an unproven function.
+var lostRef = managed.Ref{Kind: refLost}
 
-// interpreted gives the function of an interpreter frame, instead of the bytecode's handler.
-func (r *Runtime) interpreted(f *frames.Frame, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
+// appendInterpreted gives the function of an interpreter frame, instead of the bytecode's handler.
+func (r *Runtime) appendInterpreted(f *frames.Frame, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
 	fp, callee := r.frameOf(f, cfa)
 	switch {
 	case fp == 0:
 		return out, !f.Caller && r.inHandler(f.FP)
-	case r.unfinished(f):
+	case r.isIncomplete(f):
 		if !r.runsBytecode(f) {
 			return out, false
 		}
-		return append(out, r.beginning(callee, refInterpreted)), true
+		return append(out, r.refByClosure(callee, refInterpreted)), true
 	}
 	bytecodes, ok1 := r.sample.Mem.Word(fp + uint64(r.l.fpBytecodes))
 	offset, ok2 := r.sample.Mem.Word(fp + uint64(r.l.fpOffset))
-	at, ok3 := small(offset)
+	at, ok3 := smiValue(offset)
 	if !ok1 || !ok2 || !ok3 || !isObject(bytecodes) {
 		return out, false
 	}
 	fn := r.functionAt(bytecodes, callee)
-	if fn != nil && r.census.compacts() && r.at != 0 && !r.agrees(f, cfa, fn) {
-		return append(out, lost), true
+	if fn != nil && r.census.recentlyCompacted() && r.copiedAt != 0 && !r.agrees(f, cfa, fn) {
+		return append(out, lostRef), true
 	}
-	if fn == nil || !r.holds(fn) {
-		if fn == nil && !r.runsBytecode(f) && fp != r.inner && (f.Caller || !r.inHandler(fp)) {
+	if fn == nil || !r.isProven(fn) {
+		if fn == nil && !r.runsBytecode(f) && fp != r.handlerFrame && (f.Caller || !r.inHandler(fp)) {
 			return out, false
 		}
-		return append(out, r.later(fn, bytecodes, at-int(r.l.bytesData)+tag)), true
+		return append(out, r.laterRef(fn, bytecodes, at-int(r.l.bytesData)+tag)), true
 	}
-	if !f.Caller || fp == r.inner {
-		at = r.newest(bytecodes, at)
+	if !f.Caller || fp == r.handlerFrame {
+		at = r.currentOffset(bytecodes, at)
 	}
 	at -= int(r.l.bytesData) - tag
 	return append(out, managed.Ref{Object: fn.sfi, Position: uint64(max(at, 0)), Cookie: fn.cookie,
@@ -237,18 +237,18 @@ func (r *Runtime) inHandler(fp uint64) bool {
 	if b, ok := r.sample.Regs.Get(arrayRegister); !ok || b != bytecodes {
 		return false
 	}
-	if _, is := r.is(bytecodes, r.l.types.bytecodes); !is && r.byBytecodes[bytecodes] == nil {
+	if _, is := r.ofType(bytecodes, r.l.types.bytecodes); !is && r.byBytecodes[bytecodes] == nil {
 		return false // a builtin's own frame, with an arbitrary word there
 	}
-	r.inner = fp
+	r.handlerFrame = fp
 	return true
 }
 
 // arrayRegister and offsetRegister are r12 and r9 in handlers (src/codegen/x64/register-x64.h).
 const arrayRegister, offsetRegister = 12, 9
 
-// newest gives the bytecode offset in a handler's registers; the stack has that of the last call.
-func (r *Runtime) newest(bytecodes uint64, stored int) int {
+// currentOffset gives the bytecode offset in a handler's registers; the stack has that of the last call.
+func (r *Runtime) currentOffset(bytecodes uint64, stored int) int {
 	regs := r.sample.Regs
 	if regs.Arch != frames.X86_64 {
 		return stored
@@ -261,7 +261,8 @@ func (r *Runtime) newest(bytecodes uint64, stored int) int {
 	return int(at)
 }
 
-func (r *Runtime) compiled(f *frames.Frame, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
+// appendCompiled is Native for code made at run time.
+func (r *Runtime) appendCompiled(f *frames.Frame, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
 	pc := f.Lookup(r.host.Arch())
 	c := r.codeAt(pc)
 	switch {
@@ -270,14 +271,14 @@ func (r *Runtime) compiled(f *frames.Frame, cfa frames.Addr, out []managed.Ref) 
 	case c.kind == kindRegExp:
 		return append(out, managed.Ref{Object: c.start, Kind: refRegExp}), true
 	case c.kind == "": // interpreter entry, with --interpreted-frames-native-stack
-		return r.interpreted(f, cfa, out)
+		return r.appendInterpreted(f, cfa, out)
 	case c.kind == kindBaseline:
-		return r.baseline(f, cfa, c, int(pc-c.start), out)
+		return r.appendBaseline(f, cfa, c, int(pc-c.start), out)
 	case c.function == nil:
 		return out, false
-	case r.at != 0 && c.since >= r.at && !r.holds(c.function),
-		r.at != 0 && (c.since >= r.at || r.census.compacts()) && !r.agrees(f, cfa, c.function):
-		return append(out, lost), true
+	case r.copiedAt != 0 && c.since >= r.copiedAt && !r.isProven(c.function),
+		r.copiedAt != 0 && (c.since >= r.copiedAt || r.census.recentlyCompacted()) && !r.agrees(f, cfa, c.function):
+		return append(out, lostRef), true
 	}
 	return append(out, managed.Ref{Object: c.start, Position: pc - c.start, Cookie: c.number ^ c.function.cookie<<1,
 		Kind: refOptimized}), true
@@ -296,21 +297,22 @@ func (r *Runtime) agrees(f *frames.Frame, cfa frames.Addr, fn *function) bool {
 	return ok && r.functionOf(r.field(object, r.l.jsShared)) == fn
 }
 
-// later is the Ref of a function that outer frames may identify.
-func (r *Runtime) later(fn *function, bytecodes uint64, at int) managed.Ref {
+// laterRef is the Ref of a function that outer frames may identify.
+func (r *Runtime) laterRef(fn *function, bytecodes uint64, at int) managed.Ref {
 	if fn != nil || bytecodes == 0 {
-		return lost
+		return lostRef
 	}
-	return managed.Ref{Object: bytecodes, Position: uint64(max(at, 0)), Cookie: uint64(r.at), Kind: refLater}
+	return managed.Ref{Object: bytecodes, Position: uint64(max(at, 0)), Cookie: uint64(r.copiedAt), Kind: refLater}
 }
 
-func (r *Runtime) baseline(
+// appendBaseline is appendCompiled for baseline code; place is the offset in it.
+func (r *Runtime) appendBaseline(
 	f *frames.Frame, cfa frames.Addr, c *code, place int, out []managed.Ref,
 ) ([]managed.Ref, bool) {
 	bytecodes := c.bytecodes
 	fp, callee := r.frameOf(f, cfa)
-	if fp != 0 && bytecodes == 0 && r.unfinished(f) {
-		return append(out, r.beginning(callee, refBaseline)), true
+	if fp != 0 && bytecodes == 0 && r.isIncomplete(f) {
+		return append(out, r.refByClosure(callee, refBaseline)), true
 	}
 	if fp != 0 && bytecodes == 0 {
 		bytecodes, _ = r.sample.Mem.Word(fp + uint64(r.l.fpBytecodes))
@@ -319,11 +321,11 @@ func (r *Runtime) baseline(
 		callee, _ = r.sample.Regs.Get(frames.X86RDI)
 	}
 	fn := r.functionAt(bytecodes, callee)
-	if fn != nil && fp != 0 && r.census.compacts() && r.at != 0 && !r.agrees(f, cfa, fn) {
-		return append(out, lost), true
+	if fn != nil && fp != 0 && r.census.recentlyCompacted() && r.copiedAt != 0 && !r.agrees(f, cfa, fn) {
+		return append(out, lostRef), true
 	}
-	if fn == nil || !r.holds(fn) {
-		ref := r.later(fn, bytecodes, 0)
+	if fn == nil || !r.isProven(fn) {
+		ref := r.laterRef(fn, bytecodes, 0)
 		if ref.Kind == refLater {
 			ref = managed.Ref{Object: c.start + uint64(place), Cookie: ref.Cookie, Kind: refLaterBaseline}
 		}
@@ -333,7 +335,7 @@ func (r *Runtime) baseline(
 	return append(out, managed.Ref{Object: fn.sfi, Position: uint64(at), Cookie: fn.cookie, Kind: refBaseline}), true
 }
 
-const moved = "[moved]"
+const movedName = "[moved]"
 
 const regExp = "(regexp)"
 
@@ -343,7 +345,7 @@ func (r *Runtime) Symbolize(ref managed.Ref, l managed.Live, out []managed.Frame
 	kind := kindInterpreted
 	switch ref.Kind {
 	case refLost:
-		return append(out, managed.Frame{Function: moved}), managed.Checked
+		return append(out, managed.Frame{Function: movedName}), managed.Checked
 	case refRegExp:
 		return append(out, managed.Frame{Function: regExp, Type: kindRegExp}), managed.Checked
 	case refLater, refLaterBaseline:
@@ -360,7 +362,7 @@ func (r *Runtime) Symbolize(ref managed.Ref, l managed.Live, out []managed.Frame
 		if c == nil || c.function == nil || c.start != ref.Object {
 			return out, managed.Freed
 		}
-		return r.optimized(c, int(ref.Position), out), truth
+		return r.appendOptimized(c, int(ref.Position), out), truth
 	}
 	f := r.byInfo[ref.Object]
 	if f == nil || f.cookie != ref.Cookie {
@@ -376,13 +378,13 @@ func (r *Runtime) describeLater(ref managed.Ref, out []managed.Frame) []managed.
 	var c *code
 	if ref.Kind == refLaterBaseline {
 		if c = r.codeAt(ref.Object); c == nil || c.kind != kindBaseline || c.bytecodes == 0 {
-			return append(out, managed.Frame{Function: moved})
+			return append(out, managed.Frame{Function: movedName})
 		}
 		bytecodes, kind = c.bytecodes, c.kind
 	}
 	f := r.listedAt(bytecodes)
 	if f == nil {
-		return append(out, managed.Frame{Function: moved})
+		return append(out, managed.Frame{Function: movedName})
 	}
 	if c != nil {
 		at, _ = bytecodeAt(c.positions, r.bytecode(f), r.l.sizes, int(ref.Object-c.start))
@@ -391,9 +393,10 @@ func (r *Runtime) describeLater(ref managed.Ref, out []managed.Frame) []managed.
 	return append(out, r.frame(f, p, ok, kind))
 }
 
+// frame describes a function at a source position, if that is known.
 func (r *Runtime) frame(f *function, p position, known bool, kind string) managed.Frame {
 	if f.script != nil && f.begin < 0 && f.tries < mostTries {
-		r.same(f) // it was moved while it was read: the answer is kept, so it is read again first
+		r.isUnchanged(f) // it was moved while it was read: the answer is kept, so it is read again first
 	}
 	m := managed.Frame{Function: f.name, StartLine: f.start, Type: kind}
 	if f.script == nil {
@@ -415,8 +418,8 @@ func (r *Runtime) frame(f *function, p position, known bool, kind string) manage
 
 const mostDeep = 64
 
-// optimized gives the functions at a place in optimized code, innermost first.
-func (r *Runtime) optimized(c *code, place int, out []managed.Frame) []managed.Frame {
+// appendOptimized gives the functions at a place in optimized code, innermost first.
+func (r *Runtime) appendOptimized(c *code, place int, out []managed.Frame) []managed.Frame {
 	p, ok := lookup(c.positions, r.l.least(14, 0), place)
 	if c.exits > 0 && place >= c.exits {
 		ok = false
@@ -437,8 +440,8 @@ func (r *Runtime) optimized(c *code, place int, out []managed.Frame) []managed.F
 	return append(out, r.frame(c.function, p, ok, c.kind))
 }
 
-// rest drops entries that were in no walk for long.
-func (r *Runtime) rest(at int64) {
+// evictIdle drops entries that were in no walk for long.
+func (r *Runtime) evictIdle(at int64) {
 	before, due := r.eviction.Due(at)
 	if !due {
 		return

@@ -24,7 +24,7 @@ type script struct {
 	tries    int // to read ends: the collector may move the source meanwhile
 	members  map[int]member
 	searched int   // times that classes were searched
-	given    int64 // when its functions were listed, CLOCK_MONOTONIC ns
+	listedAt int64 // when its functions were listed, CLOCK_MONOTONIC ns
 }
 
 const (
@@ -40,11 +40,11 @@ const scriptLine = 24 // first line, after the name
 
 // scriptOf gives the script at an address, or nil.
 func (r *functions) scriptOf(w uint64) *script {
-	object, ok := r.is(w, r.l.types.script)
+	object, ok := r.ofType(w, r.l.types.script)
 	if !ok {
 		return nil
 	}
-	id, ok := small(r.field(object, r.l.scriptID))
+	id, ok := smiValue(r.field(object, r.l.scriptID))
 	if !ok {
 		return nil
 	}
@@ -58,7 +58,7 @@ func (r *functions) scriptOf(w uint64) *script {
 			break
 		}
 	}
-	if first, ok := small(r.field(object, scriptLine)); ok && first > 0 {
+	if first, ok := smiValue(r.field(object, scriptLine)); ok && first > 0 {
 		s.first = first
 	}
 	if len(r.scripts) >= mostScripts || r.lines > mostLines {
@@ -102,14 +102,14 @@ func (r *functions) line(s *script, at uint64, offset int) int {
 
 func (r *functions) lineEnds(at uint64) []int32 {
 	w := r.field(at, r.l.scriptEnds)
-	if _, ok := r.is(w, r.l.types.fixedArray); !ok {
+	if _, ok := r.ofType(w, r.l.types.fixedArray); !ok {
 		return nil
 	}
 	b := r.array(w, 8, mostLines)
 	ends := make([]int32, 0, len(b)/8)
 	last := -1
 	for ; len(b) >= 8; b = b[8:] {
-		end, ok := small(binary.LittleEndian.Uint64(b))
+		end, ok := smiValue(binary.LittleEndian.Uint64(b))
 		if !ok || end <= last {
 			return nil
 		}
@@ -228,13 +228,13 @@ const mostListed = 1 << 14
 func (r *functions) list(bytecodes uint64) *function {
 	left := mostListed
 	for at, s := range r.scripts {
-		if s.given >= r.at && r.at != 0 {
+		if s.listedAt >= r.copiedAt && r.copiedAt != 0 {
 			continue
 		}
 		if left <= 0 {
 			break
 		}
-		s.given = procmem.Now()
+		s.listedAt = procmem.Now()
 		left -= r.listScript(at, s)
 	}
 	return r.byBytecodes[bytecodes]
@@ -244,7 +244,7 @@ const listed = 32
 
 // listScript records the bytecodes of a script's functions, and gives their number.
 func (r *functions) listScript(at uint64, s *script) int {
-	if id, ok := small(r.field(at, r.l.scriptID)); !ok || id != s.id {
+	if id, ok := smiValue(r.field(at, r.l.scriptID)); !ok || id != s.id {
 		return 1
 	}
 	all := r.array(r.field(at, r.l.scriptFunctions), 8, 1<<16)

@@ -148,7 +148,7 @@ func (p *Process) Observe(t *testing.T, n int, got func(tid int, s *observe.RawS
 	defer runtime.UnlockOSThread()
 	ctl := ptrace.NewController(ptrace.Options{})
 	defer ctl.Close()
-	o := observe.New(ctl, observe.NewPool(4), observe.AlwaysPassive)
+	o := observe.New(ctl, observe.NewPool(4), observe.ModeNoReuse)
 	done := func(th *observe.Thread, s *observe.RawSample, err error) {
 		if err != nil {
 			if !errors.Is(err, ptrace.ErrTimeout) && !p.ended(err) {

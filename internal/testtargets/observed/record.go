@@ -72,7 +72,7 @@ func Record(t *testing.T, pid int, r Recording) *pprof.Profile {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		defer cancel()
-		for s.Progress().Stopped < r.Stops {
+		for s.Progress().Stops < r.Stops {
 			time.Sleep(10 * time.Millisecond)
 		}
 	}()

@@ -28,12 +28,12 @@ func TestAWaiterForTheInterpreterNamesItsHolder(t *testing.T) {
 				py.looks(t, 1, func(tid int, s *observe.RawSample, _ []frame, _ []uint64, _ managed.Health) {
 					word, ok := waits.Sleeps(&s.Call.Args)
 					if tid == py.pid {
-						switch s.Wait() {
+						switch s.WaitReason() {
 						case "clock_nanosleep", "nanosleep", "restart_syscall": // the last after a stop
 							kept = true
 						}
 					}
-					if tid == py.pid || s.State == sample.Running || s.Wait() != "futex" || !ok {
+					if tid == py.pid || s.State == sample.Running || s.WaitReason() != "futex" || !ok {
 						return
 					}
 					w, ok := waiter.Waiting(&managed.Sleeper{TID: tid, Word: word, Mem: &s.Mem})

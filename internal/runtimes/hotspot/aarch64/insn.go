@@ -108,11 +108,11 @@ func (w insn) stack() (c change, n int64) {
 		}
 	case w.is(0x3a000000, 0x28000000): // pairs
 		if w.rn() == regSP && w.is(1<<23, 1<<23) {
-			return moved(w.signed(15, 7) * w.pairScale())
+			return changeBy(w.signed(15, 7) * w.pairScale())
 		}
 	case w.is(0x3b200000, 0x38000000): // one register, pre- or post-indexed
 		if w.rn() == regSP && w.is(1<<10, 1<<10) {
-			return moved(w.signed(12, 9))
+			return changeBy(w.signed(12, 9))
 		}
 	case w.is(0xbfa00000, 0x0c800000): // vectors, post-indexed
 		if w.rn() == regSP {
@@ -126,7 +126,7 @@ func (w insn) stack() (c change, n int64) {
 	return level, 0
 }
 
-func moved(n int64) (change, int64) {
+func changeBy(n int64) (change, int64) {
 	if n < 0 {
 		return lowers, -n
 	}
@@ -147,7 +147,7 @@ func (w insn) addsImmediate() (change, int64) {
 	if w.is(1<<30, 1<<30) {
 		n = -n
 	}
-	return moved(n)
+	return changeBy(n)
 }
 
 // pairScale is the size of a register of a pair, in bytes.

@@ -12,9 +12,9 @@ func interpreted() (frames.Rule, *frames.Row, bool) {
 const maxEntry = 4096
 
 type entry struct {
-	made   uint64 // of add x29, sp, #…
-	stored uint64 // of the caller's sp's store
-	sender uint8  // its register
+	setsFP       uint64 // of add x29, sp, #…
+	storesSender uint64 // of the caller's sp's store
+	sender       uint8  // its register
 }
 
 // entryOf finds the code that makes the frame: add x29, sp, #n; …; stp xzr, sender, [sp, #n-16].
@@ -56,12 +56,12 @@ func (r *Rules) Entry(p *Piece, pc uint64) (rule frames.Rule, row *frames.Row, o
 	v := window{p.Begin, r.Code(p.Begin, min(p.End-p.Begin, maxEntry))}
 	e := v.entryOf()
 	switch {
-	case e.made == 0:
+	case e.setsFP == 0:
 		return r.inKnown(v, pc)
-	case pc <= e.made:
+	case pc <= e.setsFP:
 		rule, row, ok = inLR(bySender(e.sender))
 		return rule, row, ok && !v.callsBefore(pc)
-	case pc <= e.stored:
+	case pc <= e.storesSender:
 		row = clobbered()
 		row.CFAReg, row.CFAExpr = e.sender, atLeast{reg: e.sender, other: regFP, above: 2 * wordBytes}
 		row.RA, row.Regs[regFP] = Interpreted.RA, Interpreted.Regs[regFP]
@@ -142,7 +142,7 @@ func (v window) inCall(pc uint64) (rule frames.Rule, row *frames.Row, ok bool) {
 // GC barriers make a C frame within it, and remove that without a change of sp after it.
 func (v window) inActivation(pc uint64, caller bool) (frames.Rule, *frames.Row, bool) {
 	at := pc
-	for n := 0; n < before/insnBytes; n++ {
+	for n := 0; n < bytesBefore/insnBytes; n++ {
 		at -= insnBytes
 		w, ok := v.at(at)
 		if !ok {

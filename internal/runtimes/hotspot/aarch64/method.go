@@ -110,7 +110,7 @@ func touches(w insn) bool {
 // makes gives the rule where the frame is about to be made, or partly is.
 func (v window) makes(p *Piece, pc uint64) (rule frames.Rule, ok bool) {
 	q := pc
-	for range behind / insnBytes {
+	for range bytesBehind / insnBytes {
 		if v.makesAt(p, q) != madeNot {
 			return leaf, true
 		}
@@ -120,7 +120,7 @@ func (v window) makes(p *Piece, pc uint64) (rule frames.Rule, ok bool) {
 		q += insnBytes
 	}
 	if v.makesAt(p, pc-insnBytes) == madeAtOnce {
-		return made(p.Frame), true
+		return afterSub(p.Frame), true
 	}
 	for i := uint64(1); i <= 4; i++ {
 		if v.makesAt(p, pc-i*insnBytes) != madeInTwo {
@@ -142,7 +142,7 @@ func (v window) makes(p *Piece, pc uint64) (rule frames.Rule, ok bool) {
 func (v window) frameAt(p *Piece, pc uint64) (size int64, gone bool) {
 	last, _ := v.at(pc - insnBytes)
 	loaded, called := last.is(pairMask, uint32(pairOfSP)), false
-	for q, n := pc, 0; n < behind/insnBytes; n++ {
+	for q, n := pc, 0; n < bytesBehind/insnBytes; n++ {
 		w, ok := v.at(q)
 		if !ok {
 			return p.Frame, false

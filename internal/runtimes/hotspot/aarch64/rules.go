@@ -31,8 +31,8 @@ func framed(size int64) frames.Rule {
 		Saved: [frames.NumCompact]uint8{2, 1}}
 }
 
-// made is the rule after sub sp, sp, #size, with x29 and x30 unchanged.
-func made(size int64) frames.Rule {
+// afterSub is the rule after sub sp, sp, #size, with x29 and x30 unchanged.
+func afterSub(size int64) frames.Rule {
 	r := leaf
 	r.CFAOff = int32(size)
 	return r
@@ -115,13 +115,13 @@ func (a atLeast) Eval(regs *frames.Regs, _ frames.Memory, _ uint64) (uint64, boo
 func bySender(reg uint8) atLeast { return atLeast{reg: reg, other: regSP} }
 
 const (
-	before = 256
-	behind = 768
+	bytesBefore = 256
+	bytesBehind = 768
 )
 
 func (r *Rules) around(p *Piece, pc uint64) window {
-	from := max(p.Begin, pc-min(pc, before))
-	to := max(from, min(p.End, pc+behind))
+	from := max(p.Begin, pc-min(pc, bytesBefore))
+	to := max(from, min(p.End, pc+bytesBehind))
 	return window{from, r.Code(from, to-from)}
 }
 

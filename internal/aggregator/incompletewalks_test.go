@@ -19,25 +19,25 @@ import (
 
 func TestOneInAHundredSamplesWithoutARootIsTooMany(t *testing.T) {
 	sample, stopped := &observe.RawSample{How: observe.BySample}, &observe.RawSample{How: observe.ByStop}
-	judged := func(whole, incomplete int) handover.FallbackReason {
+	judged := func(whole, incomplete int) handover.SampleLack {
 		p := &processAccount{Process: &handover.Process{}}
 		for range whole {
-			p.judge(sample, frames.StopRoot, false)
+			p.countWalk(sample, frames.StopRoot, false)
 		}
 		for range incomplete {
-			p.judge(sample, frames.StopBadMemory, false)
-			p.judge(sample, frames.StopStackCut, false) // the next copy is longer
-			p.judge(stopped, frames.StopNoRule, false)
+			p.countWalk(sample, frames.StopBadMemory, false)
+			p.countWalk(sample, frames.StopStackCut, false) // the next copy is longer
+			p.countWalk(stopped, frames.StopNoRule, false)
 		}
-		return p.FallbackReason()
+		return p.SampleLack()
 	}
 	for _, c := range []struct {
 		whole, incomplete int
-		want              handover.FallbackReason
+		want              handover.SampleLack
 	}{
-		{0, 2, handover.FallbackNone}, {0, 3, handover.FallbackRoots}, {7, 3, handover.FallbackRoots},
-		{8, 3, handover.FallbackNone}, {100, 7, handover.FallbackNone}, {100, 8, handover.FallbackRoots},
-		{800, 8, handover.FallbackNone}, {2000, 15, handover.FallbackNone},
+		{0, 2, handover.LacksNothing}, {0, 3, handover.LacksRoots}, {7, 3, handover.LacksRoots},
+		{8, 3, handover.LacksNothing}, {100, 7, handover.LacksNothing}, {100, 8, handover.LacksRoots},
+		{800, 8, handover.LacksNothing}, {2000, 15, handover.LacksNothing},
 	} {
 		if got := judged(c.whole, c.incomplete); got != c.want {
 			t.Errorf("%d of %d: %v, want %v", c.incomplete, c.whole+c.incomplete, got, c.want)
@@ -45,16 +45,16 @@ func TestOneInAHundredSamplesWithoutARootIsTooMany(t *testing.T) {
 	}
 	p := &processAccount{Process: &handover.Process{}}
 	for range 8 {
-		p.judge(sample, frames.StopStackCut, true) // not on the stack that the kernel copies
+		p.countWalk(sample, frames.StopStackCut, true) // not on the stack that the kernel copies
 	}
-	if p.FallbackReason() != handover.FallbackRoots {
+	if p.SampleLack() != handover.LacksRoots {
 		t.Error("stacks in several places are not told")
 	}
 }
 
 func TestWhatSamplesLackOfAProgramHoldsForItsNextProcess(t *testing.T) {
 	a := &Aggregator{accounts: newAccounts()}
-	run := func(pid, incomplete int) handover.FallbackReason {
+	run := func(pid, incomplete int) handover.SampleLack {
 		target, err := code.Open(pid)
 		if err != nil {
 			t.Fatal(err)
@@ -62,18 +62,18 @@ func TestWhatSamplesLackOfAProgramHoldsForItsNextProcess(t *testing.T) {
 		defer target.Close()
 		shared := handover.NewProcess(target, true, 0)
 		shared.ID = sample.ProcessID(pid)
-		if d := shared.TakeTasks(); d != nil {
+		if d := shared.TakeTaskDir(); d != nil {
 			d.Close()
 		}
 		a.Recall(shared)
-		before := shared.FallbackReason()
+		before := shared.SampleLack()
 		p := a.process(shared)
 		for range incomplete {
-			p.judge(&observe.RawSample{How: observe.BySample}, frames.StopBadMemory, false)
+			p.countWalk(&observe.RawSample{How: observe.BySample}, frames.StopBadMemory, false)
 		}
 		return before
 	}
-	for i, want := range []handover.FallbackReason{handover.FallbackNone, handover.FallbackNone, handover.FallbackRoots} {
+	for i, want := range []handover.SampleLack{handover.LacksNothing, handover.LacksNothing, handover.LacksRoots} {
 		pid, _ := testtargets.Threads(t, "sleepers", "1")
 		if got := run(pid, fewIncomplete-1); got != want {
 			t.Errorf("process %d begins with %v, not %v", i, got, want)
@@ -84,7 +84,7 @@ func TestWhatSamplesLackOfAProgramHoldsForItsNextProcess(t *testing.T) {
 		var name procmem.Comm
 		return procmem.ReadComm(other, &name) == nil && name.String() == "sleep"
 	})
-	if got := run(other, 0); got != handover.FallbackNone {
+	if got := run(other, 0); got != handover.LacksNothing {
 		t.Errorf("another program begins with %v", got)
 	}
 	if len(a.programs) != 2 {
@@ -100,7 +100,7 @@ func TestSamplesOfProcessesThatWereNotDiscoveredAreJudged(t *testing.T) {
 	}
 	defer target.Close()
 	payer := handover.NewProcess(target, false, 0)
-	payer.TakeTasks().Close()
+	payer.TakeTaskDir().Close()
 	var listing code.Listing
 	if err := listing.Read(pid); err != nil {
 		t.Fatal(err)
@@ -109,21 +109,21 @@ func TestSamplesOfProcessesThatWereNotDiscoveredAreJudged(t *testing.T) {
 	own := slices.IndexFunc(listing.Code, func(m code.Mapping) bool { return m.Inode == file.Inode })
 	ran := &handover.Program{Name: "threads", Maps: slices.Concat(listing.Code[own:], listing.Code[:own])}
 	for _, c := range []struct {
-		known handover.FallbackReason
+		known handover.SampleLack
 		stops []frames.StopReason
 		want  bool
 	}{
-		{handover.FallbackNone, []frames.StopReason{frames.StopBadMemory, frames.StopStackCut}, false},
-		{handover.FallbackNone, []frames.StopReason{frames.StopBadMemory, frames.StopStackCut, frames.StopStackCut}, true},
-		{handover.FallbackNone, slices.Repeat([]frames.StopReason{frames.StopNoRule}, 8), false},
-		{handover.FallbackRoots, []frames.StopReason{frames.StopRoot}, true},
+		{handover.LacksNothing, []frames.StopReason{frames.StopBadMemory, frames.StopStackCut}, false},
+		{handover.LacksNothing, []frames.StopReason{frames.StopBadMemory, frames.StopStackCut, frames.StopStackCut}, true},
+		{handover.LacksNothing, slices.Repeat([]frames.StopReason{frames.StopNoRule}, 8), false},
+		{handover.LacksRoots, []frames.StopReason{frames.StopRoot}, true},
 	} {
 		a := New(Options{Builder: profile.NewBuilder(profile.Meta{}), Images: code.NewImageCache(0)}, handover.NewCommon())
 		a.programs[file] = &program{lack: c.known}
 		for _, stop := range c.stops {
 			raw := &observe.RawSample{How: observe.BySample}
 			raw.Regs.Arch = target.Arch
-			a.judgeUndiscovered(&handover.Event{Proc: payer, Ran: ran, RawSample: raw}, stop)
+			a.countUndiscoveredWalk(&handover.Event{Proc: payer, Program: ran, RawSample: raw}, stop)
 		}
 		if got := a.UndiscoveredLackRoots.Load(); got != c.want {
 			t.Errorf("%v, known to lack %v: turned over %v, want %v", c.stops, c.known, got, c.want)
@@ -142,10 +142,10 @@ func TestHowDeepAProgramsStackIsHoldsForItsNextProcess(t *testing.T) {
 		}
 		defer target.Close()
 		p := handover.NewProcess(target, true, 0)
-		p.TakeTasks().Close()
+		p.TakeTaskDir().Close()
 		a.Recall(p)
 		copies = append(copies, p.FirstCopy())
-		a.programs.of(target).deep = 2 << 20
+		a.programs.stateOf(target).deepestStack = 2 << 20
 	}
 	if !slices.Equal(copies, []int64{0, 2 << 20}) {
 		t.Errorf("the first looks copy %d", copies)

@@ -8,19 +8,19 @@ import (
 	"prywalk/internal/runstats"
 )
 
-// Engine observes threads and reports them as events. The receiver does not depend on the engine.
+// Producer observes threads and reports them as events. The receiver does not depend on the producer.
 //
-// An engine sends batches to [Common.Ring]:
+// A producer sends batches to [Common.Ring]:
 //   - ProcessBegan is the first event of a process, ProcessEnded the last; ThreadEnded is the last of a thread, before
-//     that of its process. The engine numbers both ([Process.ID], [Thread.ID]), from 1.
+//     that of its process. The producer numbers both ([Process.ID], [Thread.ID]), from 1.
 //   - The events of a thread are in order of time. Sampled has a raw sample from [Common.Pool]: registers, a copy of
 //     the stack and the thread's clocks, all of one moment.
 //   - It never waits for the aggregator while a thread is stopped: where [Ring.Room] reports false, it observes less.
 //
-// Package tracer is the engine of all recordings; internal/sampler/toyengine_test.go has a toy.
-type Engine interface {
+// Package tracer is the producer of all recordings; internal/sampler/toyengine_test.go has a toy.
+type Producer interface {
 	// Run observes until ctx ends or nothing is left to observe, and closes the ring. On a failure it calls stop.
 	Run(ctx context.Context, stop func())
-	// Stats adds the engine's figures. Called once, after Run, or while Run hangs.
+	// Stats adds the producer's figures. Called once, after Run, or while Run hangs.
 	Stats(*runstats.Stats)
 }

@@ -19,9 +19,9 @@ const (
 // samplesWalked counts the walks of samples, of a process or of a program.
 type samplesWalked struct{ all, incomplete int64 }
 
-// judge counts the walk of a sample, and switches the process to ptrace if too many are incomplete. A copy that was too
-// short does not count if the next can be longer.
-func (p *processAccount) judge(s *observe.RawSample, stop frames.StopReason, away bool) {
+// countWalk counts the walk of a sample, and switches the process to ptrace if too many are incomplete. A copy that was
+// too short does not count if the next can be longer.
+func (p *processAccount) countWalk(s *observe.RawSample, stop frames.StopReason, away bool) {
 	if s.How != observe.BySample {
 		return
 	}
@@ -33,19 +33,19 @@ func (p *processAccount) judge(s *observe.RawSample, stop frames.StopReason, awa
 	p.walked.note(incomplete)
 	known.walked.note(incomplete)
 	if incomplete && (p.walked.tooMany() || known.walked.tooMany()) {
-		p.SetFallback(handover.FallbackRoots)
-		known.lack = max(known.lack, handover.FallbackRoots)
+		p.NoteLack(handover.LacksRoots)
+		known.lack = max(known.lack, handover.LacksRoots)
 	}
 }
 
-// judgeUndiscovered counts the walk of a sample of an undiscovered process, for its program and for all such processes,
-// if it ended beyond the copied stack.
-func (a *Aggregator) judgeUndiscovered(e *handover.Event, stop frames.StopReason) {
+// countUndiscoveredWalk counts the walk of a sample of an undiscovered process, for its program and for all such
+// processes, if it ended beyond the copied stack.
+func (a *Aggregator) countUndiscoveredWalk(e *handover.Event, stop frames.StopReason) {
 	raw := e.RawSample
-	if raw.How != observe.BySample || e.Ran == nil || e.Ran.Of != nil || raw.Regs.Arch == frames.ArchUnknown {
+	if raw.How != observe.BySample || e.Program == nil || e.Program.Of != nil || raw.Regs.Arch == frames.ArchUnknown {
 		return
 	}
-	known := a.programs.of(a.unwind.listed(e.Proc, e.Ran).code)
+	known := a.programs.stateOf(a.unwind.listed(e.Proc, e.Program).code)
 	if known == nil {
 		known = &program{}
 	}
@@ -53,24 +53,24 @@ func (a *Aggregator) judgeUndiscovered(e *handover.Event, stop frames.StopReason
 	known.walked.note(incomplete)
 	a.undiscovered.note(incomplete)
 	if incomplete && known.walked.tooMany() {
-		known.lack = max(known.lack, handover.FallbackRoots)
+		known.lack = max(known.lack, handover.LacksRoots)
 	}
-	if known.lack >= handover.FallbackRoots || a.undiscovered.tooMany() {
+	if known.lack >= handover.LacksRoots || a.undiscovered.tooMany() {
 		a.UndiscoveredLackRoots.Store(true)
 	}
 }
 
 // note counts a walk. incomplete reports that it did not reach the root.
-func (n *samplesWalked) note(incomplete bool) {
-	if n.all++; incomplete {
-		n.incomplete++
+func (s *samplesWalked) note(incomplete bool) {
+	if s.all++; incomplete {
+		s.incomplete++
 	}
 }
 
 // tooMany reports whether the share of incomplete walks requires ptrace.
-func (n *samplesWalked) tooMany() bool {
-	return n.incomplete >= leastIncomplete && n.incomplete*incompleteShare >= n.all ||
-		n.incomplete >= fewIncomplete && n.incomplete*fewShare >= n.all
+func (s *samplesWalked) tooMany() bool {
+	return s.incomplete >= leastIncomplete && s.incomplete*incompleteShare >= s.all ||
+		s.incomplete >= fewIncomplete && s.incomplete*fewShare >= s.all
 }
 
 // measure passes the number of stack bytes that a walk used, for the size of the next copies.
@@ -81,7 +81,7 @@ func (p *processAccount) measure(s *observe.RawSample, stop frames.StopReason, w
 	used := int64(w.Reach() - s.Mem.Stack.Addr)
 	switch {
 	case stop == frames.StopStackCut && !w.Away():
-		used = handover.CutStack
+		used = handover.DeeperThanSample
 	case used < 0 || used > int64(len(s.Mem.Stack.Bytes)):
 		return // invalid walk
 	}
