@@ -42,7 +42,8 @@ func (d *data) selectFrames(flag, function string) (func(frame int32) bool, erro
 	case len(some) > 0:
 		return func(f int32) bool { return some[f] }, nil
 	}
-	return nil, fmt.Errorf("no function is named %q or matches it; prywalk report -n -1 lists all", function)
+	return nil, fmt.Errorf("no function is named %q or matches it; %s lists all", function,
+		suggest("-n -1", &d.Options))
 }
 
 // Callers writes a function's callers as a tree outwards. total: time in the function and its callees, called on that

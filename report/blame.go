@@ -5,14 +5,19 @@ package report
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"sort"
+	"strconv"
+	"strings"
 
 	"github.com/google/pprof/profile"
 
 	"prywalk/internal/budget"
 	rec "prywalk/internal/profile"
+	"prywalk/internal/tabular"
 	"prywalk/internal/view"
+	"prywalk/internal/waits"
 )
 
 // # Blame
@@ -28,9 +33,46 @@ import (
 //
 // A wait shorter than a tick is attributed at its end, as a whole to what the owner did at that tick.
 
-// ErrNoLocks reports that no interval of the recording waits for a lock.
-var ErrNoLocks = errors.New("the recording has no wait for a lock; " +
-	"prywalk report --by wait shows what threads waited for")
+// ErrNoLocks reports that no interval of the recording waits for a lock whose owner is recorded.
+var ErrNoLocks = errors.New("the recording has no wait for a lock whose owner prywalk records")
+
+// noLocks is [ErrNoLocks] with the waits for other locks, and the next step.
+func noLocks(p *profile.Profile, o *Options) error {
+	threads, pids, goroutines := map[int64]bool{}, map[int64]bool{}, []*profile.Sample{}
+	python := true
+	for _, s := range p.Sample {
+		wait, what := view.Label(s, rec.LabelWait), view.Label(s, rec.LabelWaitsFor)
+		switch {
+		case view.IsTask(s) && (strings.HasPrefix(wait, "sync.Mutex.") || strings.HasPrefix(wait, "sync.RWMutex.")):
+			goroutines = append(goroutines, s)
+		case !view.IsTask(s) && (view.KindOf(s) == waits.Semaphore || view.KindOf(s) == waits.Mutex):
+			threads[view.Number(s, rec.LabelTID)] = true
+			python = python && strings.HasSuffix(what, ")") // a lock of CPython
+		default:
+			continue
+		}
+		pids[view.Number(s, rec.LabelPID)] = true
+	}
+	var parts []string
+	if n := int64(len(threads)); n > 0 {
+		at := map[bool]string{true: "for locks of CPython", false: "at semaphores"}[python]
+		parts = append(parts, tabular.Plural(n, "thread")+" waited "+at)
+	}
+	if n := view.AtATime(p, goroutines); n > 0 {
+		parts = append(parts, "about "+tabular.Plural(n, "goroutine")+" at a time for locks of Go")
+	}
+	if len(parts) == 0 {
+		return fmt.Errorf("%w; %s shows what threads waited for", ErrNoLocks, suggest("--by wait", o))
+	}
+	pid := "PID"
+	for n := range pids {
+		if len(pids) == 1 && n != 0 {
+			pid = strconv.FormatInt(n, 10)
+		}
+	}
+	return fmt.Errorf("%w: %s; %s shows the waits; of a live process, prywalk dump -p %s --locks infers "+
+		"likely owners of the locks of Python and Go", ErrNoLocks, strings.Join(parts, ", "), suggest("--by wait", o), pid)
+}
 
 // Entries without an owner: unknown, or free and not yet taken.
 const (
@@ -54,7 +96,7 @@ func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 	cpu, ok2 := view.TypeIndex(p, rec.TypeCPU)
 	queue, ok3 := view.TypeIndex(p, rec.TypeRunQueue)
 	if !ok1 || !ok2 || !ok3 {
-		return nil, ErrNoLocks
+		return nil, noLocks(p, o)
 	}
 	b := newBlamer(p, wall)
 	defer b.memory.Close()
@@ -75,7 +117,7 @@ func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 		}
 	}
 	if len(b.out) == 0 {
-		return nil, ErrNoLocks
+		return nil, noLocks(p, o)
 	}
 	return b.profile(p), nil
 }

@@ -256,3 +256,79 @@ func TestWaitsOfOneCauseAreOneGroup(t *testing.T) {
 		}
 	}
 }
+
+func TestBlameWithoutOwnersSaysWhatWaits(t *testing.T) {
+	const ms = int64(1e6)
+	goroutines := func(c *contention) {
+		for range 3 {
+			c.add(0, "work", 0, 10_000*ms, "x", 0)
+			s := c.p.Sample[len(c.p.Sample)-1]
+			s.Label[rec.LabelTask], s.Label[rec.LabelWait] = []string{"goroutine"}, []string{"sync.Mutex.Lock"}
+			delete(s.Label, rec.LabelWaitsFor)
+		}
+	}
+	for name, c := range map[string]struct {
+		add  func(*contention)
+		want string
+	}{
+		"nothing": {func(c *contention) { c.add(10, "run", 0, ms, "", 0) },
+			"; prywalk report --by wait x.pb.gz shows what threads waited for"},
+		"python": {func(c *contention) {
+			c.add(10, "lock", 0, ms, "semaphore 0x10 (threading.Lock)", 0)
+			c.add(11, "lock", 0, ms, "semaphore 0x10 (threading.Lock)", 0)
+		}, ": 2 threads waited for locks of CPython; prywalk report --by wait x.pb.gz shows the waits; "},
+		"semaphore": {func(c *contention) { c.add(10, "lock", 0, ms, "semaphore sem", 0) },
+			": 1 thread waited at semaphores; "},
+		"go": {goroutines, ": about 3 goroutines at a time for locks of Go; prywalk report --by wait x.pb.gz shows " +
+			"the waits; of a live process, prywalk dump -p 1 --locks infers likely owners "},
+	} {
+		r := newContention()
+		c.add(r)
+		_, err := Blame(r.p, &Options{File: "x.pb.gz"})
+		if !errors.Is(err, ErrNoLocks) || !strings.HasPrefix(err.Error(), ErrNoLocks.Error()+c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Groups of locks name the owner, and hide what says only that a thread slept.
+func TestGroupsOfLocksNameTheOwner(t *testing.T) {
+	const ms = int64(1e6)
+	c := newContention()
+	c.add(10, "flush", 0, 500*ms, "", 0)
+	c.add(11, "update", 0, 500*ms, "mutex cache_mu", 10)
+	for i, s := range c.p.Sample {
+		s.Label[rec.LabelThread] = []string{[]string{"writer", "reader"}[i]}
+		kernel := synthetic(c.p, "futex_do_wait")
+		kernel.Mapping = &profile.Mapping{ID: 1, File: "[kernel]"}
+		s.Location = append([]*profile.Location{kernel}, s.Location...)
+	}
+	blame, err := Blame(c.p, &Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"flush":  render(t, Table, blame, Options{By: "lock"}),
+		"update": render(t, Table, c.p, Options{By: "lock", Value: "blocked"}),
+	} {
+		_, table, _ := strings.Cut(text, "mutex cache_mu, held by writer (tid 10)")
+		table, _, _ = strings.Cut(table, "[no lock]")
+		if !strings.Contains(table, name) || strings.Contains(table, "futex_do_wait") {
+			t.Errorf("%s is missing, or the kernel is shown, in\n%s", name, text)
+		}
+	}
+}
+
+func TestSuggestedCommandsNameTheFile(t *testing.T) {
+	c := newContention()
+	c.add(11, "lock", 0, 5e8, "mutex a", 0)
+	for file, want := range map[string]string{
+		"":        "\n\nAlmost no CPU time: the threads were waiting. prywalk report --by wait shows for what.\n",
+		"x.pb.gz": "\n\nAlmost no CPU time: the threads were waiting. prywalk report --by wait x.pb.gz shows for what.\n",
+	} {
+		if text := render(t, Table, c.p, Options{File: file}); !strings.HasSuffix(text, want) ||
+			strings.Contains(text, "self%") {
+			t.Errorf("%q:\n%s", file, text)
+		}
+	}
+}

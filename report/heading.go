@@ -84,13 +84,26 @@ func (d *data) waitHint() string {
 	if total := d.Total(wall); total == 0 || c.Total > 0 && !c.Slight || c.Total > total/20 {
 		return ""
 	}
-	return "Almost no CPU time: the threads were waiting. prywalk report --by wait shows for what."
+	return "Almost no CPU time: the threads were waiting. " + suggest("--by wait", &d.Options) + " shows for what."
+}
+
+// suggest gives the command of another report of the same recording.
+func suggest(flags string, o *Options) string {
+	if o.File == "" {
+		return "prywalk report " + flags
+	}
+	return "prywalk report " + flags + " " + o.File
 }
 
 func (d *data) footnotes(out *printable.Writer, shown []view.Row) {
+	above := len(shown) > 0 || d.Options.By != "" // a table, or a note
 	for _, n := range append(d.Notes(shown), d.waitHint(), d.taskHint()) {
 		if n != "" {
-			out.Printf("\n%s\n", tabular.Paragraph(d.Options.Width, "  ", n))
+			if above {
+				out.Printf("\n")
+			}
+			out.Printf("%s\n", tabular.Paragraph(d.Options.Width, "  ", n))
+			above = true
 		}
 	}
 }

@@ -48,7 +48,13 @@ func tableWidth(o *Options) int {
 
 func (d *data) table(out *printable.Writer, samples []*profile.Sample, limit int, indent string) (shown []view.Row) {
 	rows := d.Rows(samples)
+	if len(rows) == 0 {
+		return nil
+	}
 	shown = rows[:min(len(rows), limit)]
+	if d.Blames() && d.Options.By == "lock" && d.Options.N == 0 {
+		shown = d.withoutWaiting(rows, limit)
+	}
 	heads, figures := d.figures(shown)
 	name, module := len(d.columnName()), 0
 	for _, r := range shown {
@@ -73,6 +79,22 @@ func (d *data) table(out *printable.Writer, samples []*profile.Sample, limit int
 		out.Printf("%s%s\n", indent, d.color(dim, "… "+tabular.Plural(int64(rest), "more function")))
 	}
 	return shown
+}
+
+// withoutWaiting gives the first rows without those that say only that an owner slept: of the kernel, and of language
+// and system if they have no time of their own. It gives all if there are no others.
+func (d *data) withoutWaiting(rows []view.Row, limit int) []view.Row {
+	var kept []view.Row
+	for _, r := range rows {
+		f := &d.Frames[r.Frame]
+		if f.Module != "[kernel]" && (r.Self > 0 || !f.IsSupport()) && len(kept) < limit {
+			kept = append(kept, r)
+		}
+	}
+	if len(kept) == 0 {
+		return rows[:min(len(rows), limit)]
+	}
+	return kept
 }
 
 // figures gives the heads of the columns, and each row's own share and other figures.

@@ -3,13 +3,17 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/google/pprof/profile"
 
 	"prywalk/internal/printable"
+	rec "prywalk/internal/profile"
 	"prywalk/internal/tabular"
 	"prywalk/internal/view"
+	"prywalk/internal/waits"
 )
 
 const maxGroups = 40
@@ -20,16 +24,22 @@ func (d *data) groups(out *printable.Writer) {
 		return
 	}
 	list := d.Grouped(d.Options.By)
+	var owners ownerNames
+	if d.Options.By == "lock" {
+		owners = d.ownerNames()
+	}
 	var shown []view.Row
 	for i, g := range list[:min(len(list), maxGroups)] {
 		if i > 0 {
 			out.Printf("\n")
 		}
 		line := tabular.Wrap(d.Options.Width, "  ", append([]string{d.Precision.Share(g.Value),
-			d.Precision.Value(g.Value, d.Unit), g.Name},
+			d.Precision.Value(g.Value, d.Unit), g.Name + owners.of(d, g.Samples)},
 			d.clockLine(g.Samples)...)...)
 		out.Printf("%s\n", d.paint(bold, line))
-		if g.Value != 0 {
+		if g.Value != 0 && d.Options.By == "lock" && !d.Blames() && g.Name != view.NoLock {
+			d.waitStack(out, g)
+		} else if g.Value != 0 {
 			shown = append(shown, d.table(out, g.Samples, d.Limit(5), "    ")...)
 		}
 	}
@@ -50,4 +60,45 @@ func (d *data) clockLine(samples []*profile.Sample) []string {
 	}
 	return []string{fmt.Sprintf("(cpu %s, runqueue %s, blocked %s)", tabular.Nanos(c.CPU), tabular.Nanos(c.RunQueue),
 		tabular.Nanos(c.Blocked))}
+}
+
+// ownerNames are the names of threads, by number; nil for groups other than locks.
+type ownerNames map[int64]string
+
+func (d *data) ownerNames() ownerNames {
+	names := ownerNames{}
+	for _, s := range d.Profile.Sample {
+		if tid := view.Number(s, rec.LabelTID); tid != 0 && names[tid] == "" {
+			names[tid] = cmp.Or(view.Label(s, rec.LabelThread), view.Label(s, rec.LabelComm))
+		}
+	}
+	return names
+}
+
+// of says who held a lock in its samples: one thread by name, several by their number; "" for none that is known.
+func (o ownerNames) of(d *data, samples []*profile.Sample) string {
+	seen := map[int64]bool{}
+	for _, s := range samples {
+		owner := view.OwnerOf(s)
+		if d.Blames() {
+			owner = view.Number(s, rec.LabelTID)
+		}
+		if owner > 0 {
+			seen[owner] = true
+		}
+	}
+	if o == nil || len(seen) == 0 {
+		return ""
+	}
+	held := ", held by "
+	if view.KindOf(samples[0]) == waits.Join {
+		return ""
+	}
+	if len(seen) > 1 {
+		return held + tabular.Plural(int64(len(seen)), "thread") + " in turn"
+	}
+	for tid := range seen {
+		held += strings.TrimLeft(fmt.Sprintf("%s (tid %d)", o[tid], tid), " ")
+	}
+	return held
 }

@@ -4,7 +4,6 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -107,12 +106,7 @@ func (d *data) whose(samples []*profile.Sample) string {
 		return tabular.Plural(threadsOf(samples), "thread")
 	}
 	text := view.Label(tasks[0], rec.LabelTask) + "s"
-	if wall, ok := d.Has(rec.TypeWall); ok && d.Profile.DurationNanos > 0 {
-		sum := int64(0)
-		for _, s := range tasks {
-			sum += s.Value[wall]
-		}
-		n := max(1, int64(math.Round(float64(sum)/float64(d.Profile.DurationNanos))))
+	if n := view.AtATime(d.Profile, tasks); n > 0 {
 		text = "about " + tabular.Plural(n, view.Label(tasks[0], rec.LabelTask)) + " at a time"
 	}
 	if len(tasks) < len(samples) {

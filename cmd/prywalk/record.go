@@ -104,7 +104,7 @@ func (f *recordFlags) declare(fl *pflag.FlagSet) {
 	fl.VarP(&f.freq, "freq", "F", "sampling rate in Hz")
 	fl.VarP(&f.freq, "rate", "r", "the same as --freq")
 	fl.VarP(&f.duration, "duration", "d", "how long: seconds (30) or with a unit (30s, 2m)")
-	fl.StringVarP(&f.output, "output", "o", "prywalk.pb.gz", "the recording; - is stdout; %p the pid, %t the time")
+	fl.StringVarP(&f.output, "output", "o", recordingName, "the recording; - is stdout; %p the pid, %t the time")
 	fl.BoolVar(&f.children, "children", false,
 		"also record child processes, those already running included (on for a command)")
 	fl.Var(&f.maxOverhead, "max-overhead",

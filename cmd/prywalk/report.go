@@ -62,9 +62,12 @@ terminal a long report is shown by $PAGER (less -FRX unless set).`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			path := "prywalk.pb.gz"
+			path := recordingName
 			if len(args) == 1 {
 				path = args[0]
+			}
+			if path != recordingName && path != "-" {
+				f.opts.File = path
 			}
 			f.changed = cmd.Flags().Changed
 			return f.run(path)
@@ -202,6 +205,9 @@ func (f *reportFlags) text(p *pprof.Profile) error {
 		return report.Table(w, p, f.opts)
 	})
 }
+
+// recordingName is the file that record writes and report reads unless another is named.
+const recordingName = "prywalk.pb.gz"
 
 func readProfile(path string) (*pprof.Profile, error) { return withNextStep(profile.ReadFile(path)) }
 

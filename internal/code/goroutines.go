@@ -46,7 +46,7 @@ func (r *Runtimes) ParkedAtEnd() string {
 	if w == nil || w.Count == 0 {
 		return text
 	}
-	return w.sentence(" at the end") + "; what they waited for: prywalk report --by wait"
+	return w.sentence(" at the end") + "; what they waited for: prywalk report --by wait FILE"
 }
 
 // ParkedNow gives the number of waiting goroutines and a line for a table that has their time. The process is live.

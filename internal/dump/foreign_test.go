@@ -21,7 +21,7 @@ const locksAnywhere = `
 	errorcheck = mutex: mutex mu_errorcheck (error-checking)HELD
 	robust = mutex: mutex mu_robust (normal robust)HELD
 	timed = mutex: mutex mu_recursive (recursive)HELD, with a time-out
-	sem = semaphore: semaphore sem, stores no owner
+	sem = semaphore: semaphore sem (stores no owner)
 	join = join: the end of thread OWNER
 	dead = mutex: mutex mu_dead (normal robust), held by thread HEIR heir
 `
@@ -29,15 +29,15 @@ const locksAnywhere = `
 // Normal mutexes and rwlocks of musl store no owner.
 func TestLocksOfOtherCLibraries(t *testing.T) {
 	const muslRows = locksAnywhere + `
-	normal = mutex: mutex mu_normal (normal), musl stores no owner of a normal mutex
-	rdlock = rwlock: rwlock rw_written (read), musl stores no owner of it
-	wrlock = rwlock: rwlock rw_written (write), musl stores no owner of it
+	normal = mutex: mutex mu_normal (normal; musl stores no owner of a normal mutex)
+	rdlock = rwlock: rwlock rw_written (read; musl stores no owner of it)
+	wrlock = rwlock: rwlock rw_written (write; musl stores no owner of it)
 `
 	const glibcRows = locksAnywhere + `
 	normal = mutex: mutex mu_normal (normal)HELD
 	rdlock = rwlock: rwlock rw_written (read)HELD
 	wrlock = rwlock: rwlock rw_written (write)HELD
-	cond = condition: condition cond, a condition variable has no owner
+	cond = condition: condition cond (a condition variable has no owner)
 `
 	for _, c := range []struct {
 		name string

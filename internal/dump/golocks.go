@@ -246,7 +246,7 @@ func (l *Locks) goroutineOwners(p *Process, at map[goLockKey]int) {
 				continue
 			}
 			m := &l.GoroutineLocks[n]
-			if m.Kind != kindMutex && m.Kind != kindRWMutex {
+			if !m.isLock() {
 				continue
 			}
 			if h.Read {
@@ -343,13 +343,34 @@ func (l *Locks) goroutineLocksText(b *strings.Builder) {
 		} else {
 			m.sideText(b, false, "")
 		}
-		for _, o := range m.Likely {
-			reads := map[bool]string{true: " for reading"}[o.Reads]
-			printable.Fprintf(b, "  likely held%s by goroutine %d: %s\n", reads, o.Goroutine, o.Evidence)
+		for j := range m.Likely {
+			l.likelyGoroutine(b, m, &m.Likely[j])
 		}
-		if len(m.Likely) == 0 && (m.Kind == kindMutex || m.Kind == kindRWMutex) {
+		if len(m.Likely) == 0 && m.isLock() {
 			printable.Fprintf(b, "  owner not known: no stack shows which goroutine holds it\n")
 		}
+	}
+}
+
+// likelyGoroutine writes what a likely owner does, and its stack if it is the only one and in no cycle.
+func (l *Locks) likelyGoroutine(b *strings.Builder, m *GoroutineLock, o *GoroutineOwner) {
+	reads := map[bool]string{true: " for reading"}[o.Reads]
+	var g *Goroutine
+	for _, p := range l.Processes {
+		if p.PID == m.PID {
+			g = p.goroutine(m.Runtime, o.Goroutine)
+		}
+	}
+	if g == nil {
+		printable.Fprintf(b, "  likely held%s by goroutine %d\n      %s\n", reads, o.Goroutine, o.Evidence)
+		return
+	}
+	printable.Fprintf(b, "  likely held%s by goroutine %d, %s\n      %s\n", reads, o.Goroutine, g.statusText(), o.Evidence)
+	in := func(c GoroutineCycle) bool {
+		return c.PID == m.PID && c.Runtime == m.Runtime && slices.Contains(c.Goroutines, o.Goroutine)
+	}
+	if len(m.Likely) == 1 && len(g.Frames) > 0 && !slices.ContainsFunc(l.PossibleGoroutines, in) {
+		stack(b, &Thread{Frames: g.Frames, Complete: g.Complete, StopReason: g.StopReason}, false)
 	}
 }
 
@@ -437,11 +458,5 @@ func (m *GoroutineLock) sideText(b *strings.Builder, send bool, what string) {
 	}
 }
 
-func (l *Locks) unownedGoroutines() (n int) {
-	for i := range l.GoroutineLocks {
-		if m := &l.GoroutineLocks[i]; len(m.Likely) == 0 && (m.Kind == kindMutex || m.Kind == kindRWMutex) {
-			n += len(m.Waiters)
-		}
-	}
-	return n
-}
+// isLock reports whether goroutines hold it: it is no channel, condition or wait group.
+func (m *GoroutineLock) isLock() bool { return m.Kind == kindMutex || m.Kind == kindRWMutex }

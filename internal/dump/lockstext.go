@@ -3,7 +3,6 @@
 package dump
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -23,7 +22,7 @@ func (t *Thread) waitsLine() string {
 	case waits.None, waits.Other, waits.Stopped, waits.Signal:
 		return ""
 	case waits.Sleep:
-		return "sleeps " + cmp.Or(t.WaitsFor.Until, "for a time that is not known")
+		return t.WaitsFor.Sleeping()
 	}
 	return "waits for " + t.WaitsFor.String()
 }
@@ -37,7 +36,6 @@ func (t *Thread) sayWaits(b *strings.Builder) {
 // LocksText writes problems, then each lock with waiters and owner, then idle threads.
 func LocksText(w io.Writer, l *Locks) error {
 	var b strings.Builder
-	threads := 0
 	for _, p := range l.Processes {
 		printable.Fprintf(&b, "%s, %s\n", p.heading(), count(len(p.Threads), "thread"))
 		if p.Parked != "" {
@@ -45,15 +43,7 @@ func LocksText(w io.Writer, l *Locks) error {
 		}
 	}
 	blocked, idle := l.split()
-	for _, m := range blocked {
-		threads += len(m.Waiters)
-	}
-	text := "no thread waits for a lock"
-	if threads > 0 {
-		wait := map[bool]string{true: "waits", false: "wait"}[threads == 1]
-		text = fmt.Sprintf("%s %s for %s", count(threads, "thread"), wait, count(len(blocked), "lock"))
-	}
-	printable.Fprintf(&b, "%s; %s\n", text, l.verdict())
+	printable.Fprintf(&b, "%s; %s\n", l.waitersText(blocked), l.verdict())
 	for _, c := range l.Deadlocks {
 		l.deadlock(&b, c)
 	}
@@ -72,6 +62,35 @@ func LocksText(w io.Writer, l *Locks) error {
 	return err
 }
 
+// waitersText says how many threads and goroutines wait for how many locks.
+func (l *Locks) waitersText(blocked []*Lock) string {
+	threads := 0
+	for _, m := range blocked {
+		threads += len(m.Waiters)
+	}
+	var parts []string
+	if threads > 0 {
+		parts = append(parts, fmt.Sprintf("%s for %s", waiting(threads, "thread"), count(len(blocked), "lock")))
+	}
+	goroutines, locks := 0, 0
+	for i := range l.GoroutineLocks {
+		if m := &l.GoroutineLocks[i]; m.isLock() {
+			goroutines, locks = goroutines+len(m.Waiters), locks+1
+		}
+	}
+	if goroutines > 0 {
+		parts = append(parts, fmt.Sprintf("%s for %s", waiting(goroutines, "goroutine"), count(locks, "lock")))
+	}
+	switch {
+	case len(parts) > 0:
+		return strings.Join(parts, ", ")
+	case len(l.Go) > 0 && l.examinesGoroutines():
+		return "no thread or goroutine waits for a lock"
+	}
+	return "no thread waits for a lock"
+}
+
+// verdict begins with what the field of the same name in JSON says.
 func (l *Locks) verdict() string {
 	var parts []string
 	for _, n := range []struct {
@@ -95,35 +114,80 @@ func (l *Locks) verdict() string {
 	if l.Verdict == VerdictNone {
 		return "no deadlock"
 	}
+	var why []string
+	if text := l.ownerless(); text != "" {
+		why = append(why, text)
+	}
+	for _, c := range l.GIL {
+		why = append(why, fmt.Sprintf("%d threads wait for each other through the GIL, which is not proven", len(c)))
+	}
+	if l.Unread > 0 {
+		why = append(why, fmt.Sprintf("what %s for is not known (not readable, or stopped by a signal)",
+			waiting(l.Unread, "thread")))
+	}
+	if len(l.Go) > 0 {
+		why = append(why, l.goroutinesVerdict())
+	}
 	owned := 0
 	for i := range l.Locks {
 		if l.Locks[i].Owner != 0 {
 			owned++
 		}
 	}
-	text := "no deadlock among threads"
+	if owned > 0 {
+		why = append(why, "no cycle among "+count(owned, "lock")+" with a known owner")
+	}
+	if len(why) == 0 {
+		return "deadlock unknown"
+	}
+	return "deadlock unknown: " + strings.Join(why, "; ")
+}
+
+// ownerless says of how many locks the owner is not known, and for how many of these a likely one is.
+func (l *Locks) ownerless() string {
+	left := map[int]bool{}
+	for _, tid := range l.OwnerUnknown {
+		left[tid] = true
+	}
+	likely, none := 0, 0
+	for i := range l.Locks {
+		m := &l.Locks[i]
+		if !slices.ContainsFunc(m.Waiters, func(tid int) bool { return left[tid] }) {
+			continue
+		}
+		for _, tid := range m.Waiters {
+			delete(left, tid)
+		}
+		if len(m.Likely) > 0 {
+			likely++
+		} else {
+			none++
+		}
+	}
+	var parts []string
+	if text := ofOwners(likely, none); text != "" {
+		parts = append(parts, text)
+	}
+	if len(left) > 0 { // at no address
+		parts = append(parts, "what "+waiting(len(left), "thread")+" for has no known owner")
+	}
+	return strings.Join(parts, "; ")
+}
+
+// ofOwners gives "1 lock has no known owner", "2 locks have a likely owner only", "1 of 3 locks has …, 2 have …"; ""
+// for no locks.
+func ofOwners(likely, none int) string {
+	have := func(n int) string { return map[bool]string{true: "has", false: "have"}[n == 1] }
 	switch {
-	case owned > 0:
-		text = "no deadlock among " + count(owned, "lock") + " with a known owner"
-	case len(l.OwnerUnknown) > 0:
-		text = fmt.Sprintf("deadlock unknown: the locks that %s for have no known owner",
-			waiting(len(l.OwnerUnknown), "thread"))
-	case l.Unread > 0:
-		text = "deadlock unknown"
+	case likely+none == 0:
+		return ""
+	case likely == 0:
+		return count(none, "lock") + " " + have(none) + " no known owner"
+	case none == 0:
+		return count(likely, "lock") + " " + have(likely) + " a likely owner only"
 	}
-	if n := len(l.OwnerUnknown); n > 0 && owned > 0 {
-		text += fmt.Sprintf("; %s for locks whose owner is not known", waiting(n, "thread"))
-	}
-	for _, c := range l.GIL {
-		text += fmt.Sprintf("; %d threads wait for each other through the GIL, which is not proven", len(c))
-	}
-	if l.Unread > 0 {
-		text += fmt.Sprintf("; what %s for is not known (not readable, or stopped by a signal)", waiting(l.Unread, "thread"))
-	}
-	if len(l.Go) > 0 {
-		text += l.goroutinesVerdict()
-	}
-	return text
+	return fmt.Sprintf("%d of %d locks %s a likely owner only, %d %s none", likely, likely+none, have(likely), none,
+		have(none))
 }
 
 // waiting gives "1 thread waits", "2 threads wait".
@@ -135,16 +199,28 @@ func waiting(n int, what string) string {
 }
 
 func (l *Locks) goroutinesVerdict() string {
-	for _, p := range l.Processes {
-		if slices.Contains(l.Go, p.PID) && p.GoroutineStacks == nil {
-			return "; locks that goroutines wait for are not examined"
+	if !l.examinesGoroutines() {
+		return "locks that goroutines wait for are not examined"
+	}
+	likely, none := 0, 0
+	for i := range l.GoroutineLocks {
+		switch m := &l.GoroutineLocks[i]; {
+		case !m.isLock():
+		case len(m.Likely) > 0:
+			likely++
+		default:
+			none++
 		}
 	}
-	text := "; no cycle of goroutines is known"
-	if n := l.unownedGoroutines(); n > 0 {
-		text += fmt.Sprintf("; %s for locks whose owner is not known", waiting(n, "goroutine"))
-	}
-	return text
+	return "Go's locks and channels store no owner" + withSeparator(" (", ofOwners(likely, none)) +
+		map[bool]string{true: ")"}[likely+none > 0]
+}
+
+// examinesGoroutines reports whether the goroutines of all processes of Go were read.
+func (l *Locks) examinesGoroutines() bool {
+	return !slices.ContainsFunc(l.Processes, func(p *Process) bool {
+		return slices.Contains(l.Go, p.PID) && p.GoroutineStacks == nil
+	})
 }
 
 // possibleDeadlock writes a cycle with likely owners.
@@ -262,7 +338,7 @@ func (l *Locks) lock(b *strings.Builder, m *Lock) {
 	printable.Fprintf(b, "  waiting: %s\n", printable.Raw(l.names(m.Waiters)))
 	l.waiters(b, m.Waiters)
 	for i := range m.Likely {
-		printable.Fprintf(b, "  likely held by %s: %s\n", l.name(m.Likely[i].TID), m.Likely[i].Evidence)
+		l.likelyHolder(b, m, &m.Likely[i])
 	}
 	switch {
 	case m.Owner == 0:
@@ -271,7 +347,7 @@ func (l *Locks) lock(b *strings.Builder, m *Lock) {
 		printable.Fprintf(b, "  held by %s\n", l.name(m.Owner))
 		return
 	}
-	held := map[bool]string{true: "which is", false: "held by"}[m.Kind == waits.Join]
+	held := map[bool]string{true: "awaited:", false: "held by"}[m.Kind == waits.Join]
 	printable.Fprintf(b, "  %s %s,%s\n", held, l.name(m.Owner), m.OwnerThread.doing())
 	if line := m.OwnerThread.waitsLine(); line != "" {
 		printable.Fprintf(b, "      %s\n", line)
@@ -282,8 +358,24 @@ func (l *Locks) lock(b *strings.Builder, m *Lock) {
 	stack(b, m.OwnerThread, false)
 }
 
+// likelyHolder writes what a likely owner does, and its stack if it is the only one.
+func (l *Locks) likelyHolder(b *strings.Builder, m *Lock, o *LikelyOwner) {
+	t, _ := l.find(o.TID)
+	if t == nil {
+		printable.Fprintf(b, "  likely held by %s\n      %s\n", l.name(o.TID), o.Evidence)
+		return
+	}
+	printable.Fprintf(b, "  likely held by %s,%s\n      %s\n", l.name(o.TID), t.doing(), o.Evidence)
+	t.sayWaits(b)
+	if len(m.Likely) == 1 && !l.inCycle(o.TID) {
+		stack(b, t, false)
+	}
+}
+
+// inCycle reports whether a thread is in a cycle, whose text has its place.
 func (l *Locks) inCycle(tid int) bool {
-	return slices.ContainsFunc(l.Deadlocks, func(cycle []int) bool { return slices.Contains(cycle, tid) })
+	in := func(cycle []int) bool { return slices.Contains(cycle, tid) }
+	return slices.ContainsFunc(l.Deadlocks, in) || slices.ContainsFunc(l.Possible, in)
 }
 
 func (m *Lock) label() string {
@@ -291,13 +383,19 @@ func (m *Lock) label() string {
 		return fmt.Sprintf("%s %s (%#x)", m.Kind, m.Symbol, uint64(m.Address))
 	}
 	if m.Kind == waits.Join {
-		return fmt.Sprintf("the end of thread %d", m.Owner)
+		return fmt.Sprintf("join of thread %d", m.Owner)
+	}
+	if m.Kind == waits.Semaphore {
+		return m.Thing()
 	}
 	return fmt.Sprintf("%s %#x", m.Kind, uint64(m.Address))
 }
 
 func (m *Lock) details() string {
 	text := withSeparator(", ", m.Type)
+	if m.Kind == waits.Semaphore { // [waits.For.Thing] has it
+		text = ""
+	}
 	switch {
 	case m.Owner != 0:
 	case m.OwnerGone != 0:
@@ -305,7 +403,7 @@ func (m *Lock) details() string {
 	case m.Readers > 0:
 		text += ", held by " + count(m.Readers, "reader")
 	default:
-		text += withSeparator(", ", m.Why)
+		text += withSeparator(": ", m.Why)
 	}
 	return text
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"prywalk/internal/printable"
+	"prywalk/internal/waits"
 )
 
 var states = map[string]string{"R": "running", "S": "sleeping", "D": "in uninterruptible sleep", "T": "stopped"}
@@ -28,6 +29,7 @@ func Text(w io.Writer, p *Process) error {
 	tasksText(&b, p)
 	goroutinesText(&b, p)
 	p.parkedText(&b)
+	p.cyclesText(&b)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -35,6 +37,19 @@ func Text(w io.Writer, p *Process) error {
 func (p *Process) parkedText(b *strings.Builder) {
 	if p.Parked != "" {
 		printable.Fprintf(b, "\n%s\n", p.Parked)
+	}
+}
+
+// cyclesText names threads that waited for each other when read, one after the other: whether that is a deadlock is not
+// known.
+func (p *Process) cyclesText(b *strings.Builder) {
+	l := Locks{Processes: []*Process{p}}
+	for _, c := range waits.Cycles(l.graph()) {
+		text := "waited for each other when they were read; --locks shows whether it is a deadlock"
+		if len(c) == 1 {
+			text = "waited for a lock that it held when it was read; --locks shows whether it is a deadlock"
+		}
+		printable.Fprintf(b, "\n%s %s\n", l.names(c), text)
 	}
 }
 

@@ -45,24 +45,30 @@ func (l *Locks) likelyOwners() {
 		}
 		for _, p := range l.Processes {
 			if p.PID == m.PID {
-				m.Likely = append(m.Likely, p.inside(uint64(m.Address))...)
+				likely, class := p.inside(uint64(m.Address))
+				m.Likely = append(m.Likely, likely...)
+				if m.Kind == waits.Semaphore && class != "" { // more than the symbols of an interpreter may say
+					m.Type = class
+				}
 			}
 		}
 	}
 }
 
-func (p *Process) inside(word uint64) (out []LikelyOwner) {
+// inside gives the threads inside of the block of the lock with that word, and its class.
+func (p *Process) inside(word uint64) (out []LikelyOwner, class string) {
 	for i := range p.Threads {
 		t := &p.Threads[i]
 		for _, h := range t.holds {
 			if h.Word == word && word != 0 {
+				class = h.Class
 				at := Frame{Place: &Place{Function: h.Function, File: h.File, Line: h.Line}}
 				out = append(out, LikelyOwner{t.TID, "inside of \"with\" of this " + h.Class + ", in " + at.location()})
 				break
 			}
 		}
 	}
-	return out
+	return out, class
 }
 
 // possible gives the cycles with likely owners.

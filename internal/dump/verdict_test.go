@@ -16,7 +16,7 @@ func TestLocksOfAStoppedProcessAreUnknown(t *testing.T) {
 	stopAll(t, p.pid)
 	l := locksOf(t, p.pid)
 	if l.Verdict != VerdictUnknown || l.Unread != len(l.Processes[0].Threads) ||
-		!strings.HasPrefix(l.verdict(), "deadlock unknown; what ") {
+		!strings.HasPrefix(l.verdict(), "deadlock unknown: what ") {
 		t.Errorf("%s of %d threads: %d, %s", l.Verdict, len(l.Processes[0].Threads), l.Unread, l.verdict())
 	}
 }

@@ -122,9 +122,16 @@ func (x *explainer) idle(wait string, kind waits.Kind, d *Thread) string {
 	return rule
 }
 
+// innermost gives the innermost functions, and the innermost managed one, if it is farther out.
 func innermost(d *Thread) (out []waits.Name) {
-	for i := range d.Frames[:min(len(d.Frames), waits.MostNames)] {
-		out = append(out, waits.Name{Function: d.Frames[i].Function, Module: d.Frames[i].Module})
+	managed := false
+	for i := range d.Frames[:min(len(d.Frames), mostAsked)] {
+		f := &d.Frames[i]
+		if i >= waits.MostNames && (managed || f.Kind == "") {
+			continue
+		}
+		managed = managed || f.Kind != ""
+		out = append(out, waits.Name{Function: f.Function, Module: f.Module})
 	}
 	return out
 }

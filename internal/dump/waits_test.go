@@ -90,10 +90,10 @@ const locksInC = `
 	rdlock = rwlock: rwlock rw_written (read)HELD
 	wrlock = rwlock: rwlock rw_written (write)HELD
 	wrlock-read = rwlock: rwlock rw_read (write), held by 1 reader
-	cond = condition: condition cond, a condition variable has no owner
-	sem = semaphore: semaphore sem, stores no owner
+	cond = condition: condition cond (a condition variable has no owner)
+	sem = semaphore: semaphore sem (stores no owner)
 	join = join: the end of thread OWNER
-	once = once: once once, stores no owner
+	once = once: once once (stores no owner)
 	sleep = sleep: sleep for 1h0m0s
 	wait4 = child: child
 `
@@ -104,9 +104,9 @@ const locksInCPlusPlus = `
 	timed = mutex: mutex cxx_timed (normal)HELD, with a time-out
 	shared = rwlock: rwlock cxx_shared (read)HELD
 	exclusive = rwlock: rwlock cxx_shared (write)HELD
-	cond = condition: condition cxx_cond, a condition variable has no owner
-	guard = static-guard: static-guard guard variable for guarded()::slow, stores no owner
-	atomic = atomic: atomic cxx_atomic, stores no owner
+	cond = condition: condition cxx_cond (a condition variable has no owner)
+	guard = static-guard: static-guard guard variable for guarded()::slow (stores no owner)
+	atomic = atomic: atomic cxx_atomic (stores no owner)
 `
 
 // check waits until each row's thread has the expected wait.

@@ -4,6 +4,7 @@ package top
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"prywalk/internal/printable"
@@ -12,13 +13,14 @@ import (
 // GroupRow is one thread, or one wait.
 type GroupRow struct {
 	V Values
-	// Threads is the number of its threads.
+	// Threads is the number of its threads, and of tasks that it had at a time.
 	Threads      int
 	id           int32
 	mainFunction int32 // the program's function with most time; negative: none
 	of           *Snapshot
 	cells        []int32
 	waits        bool
+	tasks        bool // some of its time is of tasks
 }
 
 // Name gives the name of the thread or the wait.
@@ -68,10 +70,13 @@ func (o *Snapshot) groups(scope Scope, clock Clock, waits bool, n int, key func(
 	for k, end := range ends {
 		r := GroupRow{id: int32(k), of: o, cells: order[from:end], waits: waits}
 		t.touched = t.touched[:0]
+		tasks := int64(0) // their time
 		for _, i := range order[from:end] {
 			c := &o.Cells[i]
 			r.V.add(c.v)
-			if t.stamps[c.thread] != int32(k+1) {
+			if o.threads[c.thread].task != "" {
+				tasks += c.v.Wall
+			} else if t.stamps[c.thread] != int32(k+1) {
 				t.stamps[c.thread] = int32(k + 1)
 				r.Threads++
 			}
@@ -86,6 +91,10 @@ func (o *Snapshot) groups(scope Scope, clock Clock, waits bool, n int, key func(
 			}
 		}
 		from = end
+		if tasks > 0 && o.Length > 0 {
+			r.tasks = true
+			r.Threads += max(1, int(math.Round(float64(tasks)/float64(o.Length))))
+		}
 		r.mainFunction = o.heaviest(t.touched, t.sums)
 		if r.V != (Values{}) {
 			rows = append(rows, r)

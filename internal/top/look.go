@@ -3,6 +3,7 @@
 package top
 
 import (
+	"slices"
 	"strings"
 
 	"prywalk/internal/printable"
@@ -131,6 +132,9 @@ func (s Screen) groupLines(rows []GroupRow, what string, c Clock, prec tabular.P
 	lines []string) {
 	var cells [5][]string
 	heads := []string{string(c) + "%", "cpu", "runqueue", "blocked", "threads"}
+	if slices.ContainsFunc(rows, func(r GroupRow) bool { return r.tasks }) {
+		heads[4] = "count" // of threads and tasks
+	}
 	name, in, marked := len(what), len("in"), make([]string, len(rows))
 	for i := range rows {
 		marked[i] = rows[i].Marked()

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -294,9 +295,36 @@ func TestWhyThereIsNothing(t *testing.T) {
 	shows("waiting for the first refresh")
 	f.add(f.slept(101, f.at("epoll_wait", "main"), "epoll_wait", 900))
 	f.refresh()
-	shows("no cpu time in this window; c shows another clock")
+	shows("no cpu time in this window: the threads wait; 3 shows for what")
 	s.state.Trouble = "another tracer (gdb) holds it"
 	shows("another tracer (gdb) holds it")
 	s.state.Trouble, s.state.Ended = "", true
 	shows("the process has exited")
+}
+
+// Goroutines with the same first function are like one thread: a wait counts how many there are at a time.
+func TestWaitsCountGoroutines(t *testing.T) {
+	f := newFixture(t)
+	stack := f.at("worker", "main")
+	for range 3 {
+		iv := f.slept(0, stack, "sync.Mutex.Lock", 1000)
+		iv.Task, iv.Thread = "goroutine", "main.work"
+		f.add(iv)
+	}
+	sleeper := f.slept(101, stack, "futex", 1000)
+	sleeper.WaitsFor = "semaphore 0x10 (threading.Lock)"
+	f.add(sleeper)
+	f.refresh()
+	o := f.snapshot(0, CPU)
+	got := map[string]int{}
+	for _, r := range o.Waits(Everything, Wall) {
+		got[r.Name()] = r.Threads
+	}
+	if want := map[string]int{"sync.Mutex.Lock": 3, "futex: threading.Lock (semaphore 0x10)": 1}; !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	head, _ := Screen{}.groupLines(o.Waits(Everything, Wall), "wait", Wall, o.precision(Everything, Wall))
+	if !strings.Contains(head, " count ") {
+		t.Error(head)
+	}
 }

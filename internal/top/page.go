@@ -115,6 +115,9 @@ func (m *Model) nothing() string {
 	case m.snap.Since == 0:
 		return "waiting for the first refresh …"
 	}
+	if v := m.snap.Total(m.scope); m.view != waitsView && m.clock == CPU && v.CPU == 0 && v.Blocked() > 0 {
+		return "no cpu time in this window: the threads wait; 3 shows for what"
+	}
 	return "no " + string(m.clock) + " time in this window; c shows another clock"
 }
 

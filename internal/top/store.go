@@ -11,6 +11,7 @@ import (
 
 	"prywalk/internal/profile"
 	"prywalk/internal/sample"
+	"prywalk/internal/waits"
 )
 
 const (
@@ -180,7 +181,7 @@ func (s *Store) wait(iv *profile.Interval) int32 {
 	case strings.HasPrefix(what, "/"):
 		name += ": file"
 	case what != "":
-		kind, _, _ := strings.Cut(what, ":[")
+		kind, _, _ := strings.Cut(waits.Shown(what), ":[")
 		name += ": " + kind
 	}
 	n, ok := s.byWait[name]

@@ -60,7 +60,7 @@ type groups struct {
 
 func newGroups(stacks *Stacks, idle bool) *groups {
 	return &groups{stacks: stacks, waiting: waiting{idleRules: idle, idleness: map[idleKey]string{},
-		waiters: map[**profile.Location]int{}}}
+		waiters: map[**profile.Location]int{}, conditions: map[**profile.Location]bool{}}}
 }
 
 func (g *groups) name(s *profile.Sample, by string) string {
@@ -78,7 +78,7 @@ func (g *groups) name(s *profile.Sample, by string) string {
 	case "wait":
 		return g.waiting.group(s)
 	case "lock":
-		return lockGroup(s)
+		return g.waiting.lock(s)
 	case "module":
 		f := g.stacks.Frames[g.stacks.Stack(s)[0]]
 		return cmp.Or(f.Module, "[none]")

@@ -47,7 +47,7 @@ func (d *Data) Rows(samples []*profile.Sample) []Row {
 			}
 		}
 	}
-	d.sort(rows, d.waits() && len(samples) > 0 && (d.blames() || Label(samples[0], rec.LabelWait) != ""))
+	d.sort(rows, d.waits() && len(samples) > 0 && (d.Blames() || Label(samples[0], rec.LabelWait) != ""))
 	d.raiseIncomplete(rows)
 	return rows
 }
@@ -107,7 +107,7 @@ func (d *Selection) Limit(standard int) int {
 	return d.Options.N
 }
 
-// blames reports whether blocked time is the only sample type.
-func (d *Selection) blames() bool {
+// Blames reports whether blocked time is the only sample type, as in a profile of blame.
+func (d *Selection) Blames() bool {
 	return len(d.Profile.SampleType) == 1 && d.Profile.SampleType[0].Type == TypeBlocked
 }

@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -25,6 +27,8 @@ type waiting struct {
 	idleRules bool
 	idleness  map[idleKey]string
 	waiters   map[**profile.Location]int // the application's innermost function
+	// conditions: Condition.wait of Python is inside of it
+	conditions map[**profile.Location]bool
 }
 
 // group names a wait: the call and the lock, the socket's peer or the descriptor's kind. Unnamed conditions,
@@ -61,12 +65,34 @@ func (w *waiting) cause(s *profile.Sample, what string) string {
 		return "file"
 	}
 	if kind, address, _ := strings.Cut(what, " "); strings.HasPrefix(address, "0x") && !waits.Kind(kind).HasOwner() {
+		if _, of, typed := strings.Cut(strings.TrimSuffix(address, ")"), " ("); typed {
+			kind = of
+			if of == waits.LockOfPython && w.ofCondition(s) {
+				kind = waits.ConditionOfPython
+			}
+		}
 		if at := w.function(s); at != "" {
 			return kind + " in " + at
 		}
 		return kind
 	}
-	return what
+	return waits.Shown(what)
+}
+
+// ofCondition reports whether a wait for a lock of Python is one inside of threading.Condition: its frames are not
+// known where the label is made.
+func (w *waiting) ofCondition(s *profile.Sample) bool {
+	if len(s.Location) == 0 {
+		return false
+	}
+	is, known := w.conditions[&s.Location[0]]
+	if !known {
+		is = slices.ContainsFunc(waitStack(s)[:w.application(s)], func(f waits.Frame) bool {
+			return f.Function == waits.ConditionWait && strings.HasPrefix(filepath.Base(f.Module), "[CPython ")
+		})
+		w.conditions[&s.Location[0]] = is
+	}
+	return is
 }
 
 // function is the one that represents a wait ([waits.Waiter]), "" without a stack.
@@ -138,11 +164,33 @@ func (d *Data) fromApplication(s *profile.Sample) []int32 {
 	return stack
 }
 
-func lockGroup(s *profile.Sample) string {
+func (w *waiting) lock(s *profile.Sample) string {
 	if what := Label(s, rec.LabelWaitsFor); what != "" && IsLock(s) {
-		return what
+		if of := " (" + waits.LockOfPython + ")"; strings.HasSuffix(what, of) && w.ofCondition(s) {
+			what = strings.TrimSuffix(what, of) + " (" + waits.ConditionOfPython + ")"
+		}
+		return waits.Shown(what)
 	}
-	return "[no lock]"
+	if wait := Label(s, rec.LabelWait); IsTask(s) && strings.HasPrefix(wait, "sync.") { // any of Go's locks
+		return wait
+	}
+	return NoLock
+}
+
+// NoLock is the group of the samples that wait for no lock.
+const NoLock = "[no lock]"
+
+// AtATime gives the mean number of tasks in samples, at least 1; 0 for none, or without wall time.
+func AtATime(p *profile.Profile, samples []*profile.Sample) int64 {
+	wall, ok := TypeIndex(p, rec.TypeWall)
+	if !ok || p.DurationNanos <= 0 || len(samples) == 0 {
+		return 0
+	}
+	sum := int64(0)
+	for _, s := range samples {
+		sum += s.Value[wall]
+	}
+	return max(1, int64(math.Round(float64(sum)/float64(p.DurationNanos))))
 }
 
 // IsLock reports whether a sample waits for a lock.

@@ -32,22 +32,30 @@ func isApplication(f *Frame) bool {
 }
 
 // Waiter gives the index of the function that represents a stack's wait: the application's innermost, else the
-// innermost that does not merely forward it.
+// innermost that does not merely forward it, else the outermost that does.
 func Waiter(stack func(i int) (Frame, bool)) int {
 	if i := Application(stack); i >= 0 {
 		return i
 	}
 	s := sortOut(stack)
-	for i := 0; len(s.rest) > 0; i++ {
+	var waiter Frame
+	switch {
+	case len(s.rest) > 0:
+		waiter = s.rest[0]
+	case len(s.inner) > 0: // all only forward it
+		waiter = s.inner[len(s.inner)-1]
+	default:
+		return 0
+	}
+	for i := 0; ; i++ {
 		f, ok := stack(i)
 		if !ok {
-			break
+			return 0
 		}
-		if f.Function == s.rest[0].Function && f.File == s.rest[0].File && path.Base(f.Module) == s.rest[0].Module {
+		if f.Function == waiter.Function && f.File == waiter.File && path.Base(f.Module) == waiter.Module {
 			return i
 		}
 	}
-	return 0
 }
 
 // Application gives the index of the application's innermost function; −1 if there is none.

@@ -87,6 +87,9 @@ func futex(args *[6]uint64, stack []Name, near *Copy) For {
 	default:
 		w.Why = p.why()
 	}
+	if p.kind == Semaphore {
+		w.Type = lockOfCPython(stack)
+	}
 	return w
 }
 

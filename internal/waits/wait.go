@@ -57,6 +57,8 @@ func (a *Address) UnmarshalText(b []byte) error {
 type For struct {
 	Kind Kind `json:"kind"`
 	// Type is the kind of the lock: "normal", "recursive", "error-checking", "adaptive", with "robust", "PI", "shared".
+	// Of a semaphore it is what is made of it: "threading.Lock", "threading.RLock", "threading.Condition", "lock of
+	// CPython".
 	Type string `json:"type,omitempty"`
 	// Mode is "read" or "write" for a rwlock.
 	Mode string `json:"mode,omitempty"`
@@ -116,6 +118,8 @@ func (w *For) Shared() bool { return w.shared }
 func (w *For) Thing() string {
 	name := string(w.Kind)
 	switch {
+	case w.Kind == Semaphore && w.Type != "":
+		return TypedSemaphore(w.Type, w.semaphore())
 	case w.Kind == Descriptor && w.FD != nil:
 		return w.FD.String()
 	case w.Kind == Descriptor && len(w.FDs) == 1:
@@ -132,9 +136,31 @@ func (w *For) Thing() string {
 	return name
 }
 
-// Label names what is waited for, the same for all its waiters. A join is named by its thread.
+// TypedSemaphore names a semaphore that a lock of type what is made of: "threading.Lock (semaphore 0x55d0c0ffee40)".
+func TypedSemaphore(what, semaphore string) string { return what + " (" + semaphore + ")" }
+
+// Shown is a label as people read it: a semaphore behind the name of what is made of it.
+func Shown(label string) string {
+	semaphore, what, ok := strings.Cut(label, " (")
+	if ok && strings.HasPrefix(label, string(Semaphore)+" ") && strings.HasSuffix(what, ")") {
+		return TypedSemaphore(strings.TrimSuffix(what, ")"), semaphore)
+	}
+	return label
+}
+
+// semaphore names a semaphore without its type.
+func (w *For) semaphore() string {
+	plain := *w
+	plain.Type = ""
+	return plain.Thing()
+}
+
+// Label names what is waited for, the same for all its waiters. It begins with the kind. A join is named by its
+// thread.
 func (w *For) Label() string {
 	switch {
+	case w.Kind == Semaphore && w.Type != "":
+		return w.semaphore() + " (" + w.Type + ")"
 	case w.Kind == Join:
 		return fmt.Sprintf("%s thread %d", Join, w.Owner)
 	case w.Kind == GIL && w.OwnerName != "":
@@ -156,11 +182,18 @@ func (w *For) String() string {
 	if w.Kind == Join && w.Owner != 0 {
 		text = "the end of"
 	}
-	details := strings.TrimSpace(strings.Join([]string{w.Type, w.Mode}, " "))
-	if details != "" {
-		text += " (" + strings.TrimSpace(details) + ")"
+	details := strings.TrimSpace(w.Type + " " + w.Mode)
+	if w.Kind == Semaphore { // named by its type
+		details = ""
 	}
-	text += w.holder()
+	held := w.holder()
+	if held == "" && w.Why != "" {
+		details = strings.TrimPrefix(details+"; "+w.Why, "; ")
+	}
+	if details != "" {
+		text += " (" + details + ")"
+	}
+	text += held
 	if w.Until != "" {
 		text += " " + w.Until
 	} else if w.Timed && w.Kind != Sleep {
@@ -184,10 +217,20 @@ func (w *For) holder() string {
 		return ", held by 1 reader"
 	case w.Readers > 1:
 		return fmt.Sprintf(", held by %d readers", w.Readers)
-	case w.Why != "":
-		return ", " + w.Why
 	}
 	return ""
+}
+
+// Sleeping says how long a sleep is, as far as it is known.
+func (w *For) Sleeping() string {
+	length, whole := strings.CutPrefix(w.Until, "for ")
+	switch {
+	case w.Until == "":
+		return "sleeps (duration not known)"
+	case whole && !strings.HasSuffix(length, " more"):
+		return "sleeps; asked for " + length
+	}
+	return "sleeps " + w.Until
 }
 
 // Variable is a static variable, and the offset of an address in it.

@@ -45,6 +45,8 @@ type View struct {
 	FullNames bool
 	// Title heads the page; empty: the target's name.
 	Title string
+	// File is the recording's file in commands that are suggested; empty: the one that prywalk report reads by default.
+	File string
 }
 
 // HTTP says how a profile is served.

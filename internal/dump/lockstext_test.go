@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dump
+
+import (
+	"strings"
+	"testing"
+
+	"prywalk/internal/waits"
+)
+
+// The first line must not read as an all-clear where the verdict in JSON is "unknown".
+func TestAnUnknownVerdictSaysSoFirst(t *testing.T) {
+	semaphore := func(address uint64, waiters ...int) Lock {
+		return Lock{For: waits.For{Kind: waits.Semaphore, Address: waits.Address(address)}, PID: 1, Waiters: waiters}
+	}
+	likely := semaphore(1, 11, 12)
+	likely.Likely = []LikelyOwner{{TID: 13}}
+	owned := Lock{For: waits.For{Kind: waits.Mutex, Address: 9, Owner: 13}, PID: 1, Waiters: []int{16}}
+	mutex := GoroutineLock{PID: 1, Kind: kindMutex, Waiters: []GoroutineWaiter{{Goroutine: 5}, {Goroutine: 6}}}
+	chanOf := GoroutineLock{PID: 1, Kind: kindChannel, Waiters: []GoroutineWaiter{{Goroutine: 7}}}
+	const ofGo = "deadlock unknown: Go's locks and channels store no owner"
+	for name, c := range map[string]struct {
+		l    Locks
+		want string
+	}{
+		"none": {Locks{Locks: []Lock{semaphore(1, 11)}, OwnerUnknown: []int{11}},
+			"1 thread waits for 1 lock; deadlock unknown: 1 lock has no known owner"},
+		"likely": {Locks{Locks: []Lock{likely}, OwnerUnknown: []int{11, 12}},
+			"2 threads wait for 1 lock; deadlock unknown: 1 lock has a likely owner only"},
+		"both": {Locks{Locks: []Lock{likely, semaphore(2, 14), owned}, OwnerUnknown: []int{11, 12, 14}},
+			"4 threads wait for 3 locks; deadlock unknown: 1 of 2 locks has a likely owner only, 1 has none; " +
+				"no cycle among 1 lock with a known owner"},
+		"no address": {Locks{OwnerUnknown: []int{11}},
+			"no thread waits for a lock; deadlock unknown: what 1 thread waits for has no known owner"},
+		"goroutines": {Locks{Go: []int{1}, GoroutineLocks: []GoroutineLock{mutex, chanOf}},
+			"2 goroutines wait for 1 lock; " + ofGo + " (1 lock has no known owner)"},
+		"channels": {Locks{Go: []int{1}, GoroutineLocks: []GoroutineLock{chanOf}},
+			"no thread or goroutine waits for a lock; " + ofGo},
+		"not examined": {Locks{Go: []int{2}},
+			"no thread waits for a lock; deadlock unknown: locks that goroutines wait for are not examined"},
+	} {
+		c.l.Verdict = VerdictUnknown
+		c.l.Processes = []*Process{{PID: 1, GoroutineStacks: []Goroutine{{ID: 5}}}}
+		if len(c.l.Go) > 0 && c.l.Go[0] == 2 {
+			c.l.Processes[0] = &Process{PID: 2}
+		}
+		blocked, _ := c.l.split()
+		if got := c.l.waitersText(blocked) + "; " + c.l.verdict(); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+func TestALikelyOwnerIsShownWithWhatItDoes(t *testing.T) {
+	at := func(function string) []Frame { return []Frame{{Place: &Place{Function: function, Kind: "cpython"}}} }
+	lock := Lock{For: waits.For{Kind: waits.Semaphore, Type: "threading.Lock", Address: 0x10, Why: "stores no owner"},
+		PID: 1, Waiters: []int{11}, Likely: []LikelyOwner{{12, "inside of \"with\""}}}
+	l := &Locks{Verdict: VerdictUnknown, Locks: []Lock{lock}, OwnerUnknown: []int{11}, Processes: []*Process{{PID: 1,
+		Threads: []Thread{{TID: 11, Name: "waiter", State: "S", Complete: true, WaitsFor: &lock.For, Frames: at("want")},
+			{TID: 12, Name: "holder", State: "S", Wait: "clock_nanosleep", Complete: true, Frames: at("nap"),
+				WaitsFor: &waits.For{Kind: waits.Sleep, Until: "for 1h0m0s"}}}}}}
+	const want = `
+threading.Lock (semaphore 0x10): stores no owner
+  waiting: 11 waiter
+      in want
+  likely held by 12 holder, sleeping in clock_nanosleep
+      inside of "with"
+      sleeps; asked for 1h0m0s
+  #0                     nap [cpython]
+`
+	if text := lockText(t, l); !strings.HasSuffix(text, want) {
+		t.Errorf("%s", text)
+	}
+}
+
+// dump alone reads threads one after the other, which proves no deadlock.
+func TestThreadsThatWaitForEachOtherAreNamedLast(t *testing.T) {
+	wait := func(tid, owner int, timed bool) Thread {
+		return Thread{TID: tid, Name: "app", State: "S", Complete: true, WaitsFor: &waits.For{Kind: waits.Mutex, Address: 16,
+			Owner: owner, Timed: timed}}
+	}
+	for timed, want := range map[bool]string{
+		false: "\n2 app, 3 app waited for each other when they were read; --locks shows whether it is a deadlock\n",
+		true:  "",
+	} {
+		var b strings.Builder
+		p := &Process{PID: 1, Threads: []Thread{wait(2, 3, timed), wait(3, 2, false), wait(4, 2, false)}}
+		if err := Text(&b, p); err != nil || !strings.HasSuffix(b.String(), want) ||
+			strings.Contains(b.String(), "--locks") == timed {
+			t.Errorf("timed %v: %v\n%s", timed, err, b.String())
+		}
+	}
+}
