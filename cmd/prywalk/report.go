@@ -13,6 +13,7 @@ import (
 	pprof "github.com/google/pprof/profile"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
 
 	"prywalk/internal/commandline"
 	"prywalk/internal/console"
@@ -205,10 +206,17 @@ func (f *reportFlags) text(p *pprof.Profile) error {
 
 func readProfile(path string) (*pprof.Profile, error) { return found(profile.ReadFile(path)) }
 
-// found adds the next step to the error of a missing file.
+// found adds the next step to the error of a file that is no recording, or cannot be opened.
 func found(p *pprof.Profile, err error) (*pprof.Profile, error) {
-	if errors.Is(err, os.ErrNotExist) {
+	switch {
+	case errors.Is(err, os.ErrNotExist):
 		return nil, fmt.Errorf("%w; make a recording with prywalk record, or name its file", err)
+	case errors.Is(err, profile.ErrFormat):
+		return nil, fmt.Errorf("%w; name a recording, or make one with prywalk record -o FILE", err)
+	case errors.Is(err, os.ErrPermission):
+		return nil, fmt.Errorf("%w; read it as its owner or as root", err)
+	case errors.Is(err, unix.EISDIR):
+		return nil, fmt.Errorf("%w; name a file in it", err)
 	}
 	return p, err
 }

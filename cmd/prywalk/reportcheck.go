@@ -67,7 +67,8 @@ func (f *reportFlags) check() error {
 		}
 		for _, form := range forms {
 			if !slices.Contains(formFlags[flag], form) {
-				return exit.Usage("--%s has no effect with %s; leave one of them out", flag, or("--"+form, form == "", "the table"))
+				return exit.Usage("%s has no effect with %s; leave one of them out", or("--"+flag, flag == "rows", "-n (--rows)"),
+					or("--"+form, form == "", "the table"))
 			}
 		}
 	}
