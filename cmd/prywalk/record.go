@@ -218,8 +218,8 @@ func (f *recordFlags) refuse(cmd *cobra.Command, args []string, launch bool) err
 	case f.name != "" && launch:
 		return exit.Usage("give either -n or a command, not both%s", meantDuration(args))
 	case f.selects() && launch:
-		return exit.Usage("give either what selects processes (-a, --cgroup, --unit, --user, --match) or a command, not both%s",
-			meantDuration(args))
+		return exit.Usage("give either what selects processes (-a, --cgroup, --unit, --user, --match) or a command, "+
+			"not both%s", meantDuration(args))
 	case len(f.pids) == 0 && f.name == "" && len(args) == 0 && !f.wait && !f.selects():
 		return exit.Usage("nothing to record: give -p PID or -n NAME, or a command after --")
 	case launch && f.output == "-":

@@ -62,7 +62,8 @@ func stamped(info *debug.BuildInfo) string {
 }
 
 func noArgs(cmd *cobra.Command, args []string) error {
-	if len(args) == 1 && cmd.Flags().Lookup("pid") != nil {
+	fl := cmd.Flags()
+	if len(args) == 1 && fl.Lookup("pid") != nil && !fl.Changed("pid") && !fl.Changed("name") {
 		return exit.Usage("no process has the name or the number %q; see %s --help", args[0], cmd.CommandPath())
 	}
 	if len(args) > 0 {

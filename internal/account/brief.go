@@ -86,12 +86,12 @@ func longStopped(s *runstats.Stats) string {
 		switch {
 		case cause == "copy" || cause == "fault":
 			next = "--max-pause 1ms omits stops that take longer"
-		case s.Scheduling != "fifo":
+		case cause != "stolen" && s.Scheduling != "fifo":
 			next = "root or CAP_SYS_NICE gives prywalk a real-time priority"
 		}
 	}
-	return fmt.Sprintf(", longest stop %s (thread %d, cause: %s); %s", micros(int64(s.Freeze.Max)), s.LongestFreeze.TID, why,
-		next)
+	return fmt.Sprintf(", longest stop %s (thread %d, cause: %s); %s", micros(int64(s.Freeze.Max)), s.LongestFreeze.TID,
+		why, next)
 }
 
 // micros writes a time in nanoseconds with a space before its unit.
@@ -216,8 +216,8 @@ func Closing(s *runstats.Stats, path string) string {
 // Notes are record's remarks before its closing line, the most important first.
 func Notes(s *runstats.Stats) (notes []string) {
 	for _, text := range []string{
-		unobserved(s, ""), failures(s), harm(s), longStopped(s), underQuota(s, ""), undiscovered(s, ""), whyIncomplete(s), lost(s), byBoth(s),
-		slowest(s), shortRuns(s),
+		unobserved(s, ""), failures(s), harm(s), longStopped(s), underQuota(s, ""), undiscovered(s, ""),
+		whyIncomplete(s), lost(s), byBoth(s), slowest(s), shortRuns(s),
 	} {
 		if text != "" {
 			notes = append(notes, "note: "+strings.TrimPrefix(text, ", "))
