@@ -43,7 +43,7 @@ func (e *ExecError) Error() string {
 		why = "no such command in $PATH; check the name, or give its path"
 	case errors.Is(e.Err, os.ErrNotExist):
 		why += "; check the path"
-	case errors.Is(e.Err, os.ErrPermission):
+	case errors.Is(e.Err, os.ErrPermission), errors.Is(e.Err, syscall.ENOEXEC):
 		why += "; check that it is a program, and its mode"
 	}
 	return fmt.Sprintf("cannot run %s: %s", e.Path, why)
