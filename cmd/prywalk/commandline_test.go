@@ -34,7 +34,7 @@ func TestTyposAreUnderstood(t *testing.T) {
 		{"report --threads x", "unknown flag: --threads (do you mean --thread?)"},
 		{"report -by wait", "unknown shorthand flag: 'b' in -by (write --by)"},
 		{"-p 4711", "(give the command first: prywalk record -p …)"},
-		{"--versoin", "(do you mean --version?)"},
+		{"--versionn", "(do you mean --version?)"},
 		{"report --tree -n 3", "-n (--rows) has no effect with --tree; leave one of them out"},
 		{"record -p 1 5s", "give either -p or a command, not both; for a duration: -d 5s"},
 		{"record -p 1 sleep 5", "give either -p or a command, not both; for a duration: -d 5"},
@@ -212,7 +212,8 @@ func TestProcessesAreFoundByName(t *testing.T) {
 	for command, wait := range map[string]bool{"dump": false, "doctor": false, "record": true, "top": true} {
 		p := start(t, t.TempDir(), nil, command, "-n", name[:3]+"x"+name[3:])
 		code, text := p.code(t), p.err.String()
-		if code != exit.Failed || !strings.Contains(text, "do you mean "+name+"?") || strings.Contains(text, "--wait") != wait {
+		if code != exit.Failed || !strings.Contains(text, "do you mean "+name+"?") ||
+			strings.Contains(text, "--wait") != wait {
 			t.Errorf("%s: exit code %d, %s", command, code, text)
 		}
 	}

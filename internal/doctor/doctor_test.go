@@ -289,7 +289,7 @@ func TestAnOrdinaryUserGetsAReport(t *testing.T) {
 	for want, times := range map[string]int{"warn  capabilities": 1, "fail  ": 1, "fail  target: user": 1,
 		"run prywalk as that user or as root": 1, "run prywalk as root": 1,
 		"needed for other users' processes:\n      sudo setcap cap_sys_ptrace,cap_dac_read_search+ep ": 1,
-		"recommended:\n      sudo setcap cap_sys_ptrace,cap_dac_read_search,": 1, "setcap": 2} {
+		"recommended:\n      sudo setcap cap_sys_ptrace,cap_dac_read_search,":                          1, "setcap": 2} {
 		if n := strings.Count(string(out), want); n != times {
 			t.Errorf("%d times %q, want %d", n, want, times)
 		}
