@@ -217,8 +217,8 @@ func TestProcessesAreFoundByName(t *testing.T) {
 			t.Errorf("%s: exit code %d, %s", command, code, text)
 		}
 	}
-	for _, args := range [][]string{{"dump", "-n", name}, {"dump", name}, {"doctor", name}, {"record", "-d", "0.2", "-n", name},
-		{"record", "-d", "0.2", name}, {"record", "-d", "0.2", "--wait", "-n", name}} {
+	for _, args := range [][]string{{"dump", "-n", name}, {"dump", name}, {"doctor", name},
+		{"record", "-d", "0.2", "-n", name}, {"record", "-d", "0.2", name}, {"record", "-d", "0.2", "--wait", "-n", name}} {
 		if p := start(t, t.TempDir(), nil, args...); p.code(t) != 0 {
 			t.Errorf("%v: %s", args, &p.err)
 		}
