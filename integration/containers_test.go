@@ -172,7 +172,7 @@ func TestAGroupOfItsOwnMaySampleAndOthersMayNot(t *testing.T) {
 	if err := os.Chmod(exe, 0o750); err != nil {
 		t.Fatal(err)
 	}
-	caps := "cap_sys_ptrace,cap_dac_read_search,cap_perfmon,cap_sys_nice+ep"
+	caps := "cap_sys_ptrace,cap_dac_read_search,cap_perfmon,cap_sys_nice,cap_checkpoint_restore+ep"
 	if out, err := exec.Command("setcap", caps, exe).CombinedOutput(); err != nil {
 		t.Skipf("no file capabilities here: %v: %s", err, out)
 	}

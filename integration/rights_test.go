@@ -70,7 +70,7 @@ func TestEachCapabilityGivesWhatThePageOfRightsSays(t *testing.T) {
 		{"cap_sys_ptrace", true, false},
 		{"cap_sys_ptrace,cap_perfmon", true, false},
 		{"cap_sys_ptrace,cap_dac_read_search", true, true},
-		{"cap_sys_ptrace,cap_dac_read_search,cap_perfmon,cap_sys_nice", true, true},
+		{"cap_sys_ptrace,cap_dac_read_search,cap_perfmon,cap_sys_nice,cap_checkpoint_restore", true, true},
 	} {
 		for _, uid := range []uint32{33, 0} {
 			t.Run(fmt.Sprintf("%s/%d", c.caps, uid), func(t *testing.T) {

@@ -83,8 +83,12 @@ func TestSelectedProcessesThatMayNotBeReadAreCounted(t *testing.T) {
 	if err := json.Unmarshal(text, &s); err != nil || s.Samples == 0 || s.Refused["denied"] == 0 {
 		t.Errorf("%+v %v", s, err)
 	}
-	command{user: user, args: []string{"record", "--user", "root", "-d", "1"}}.run(t).must(t, 3).
-		oneLine(t, "none of", "selected processes could be read")
+	for _, args := range [][]string{{"record", "-d", "1"}, {"dump"}, {"dump", "--locks"}} {
+		r := command{user: user, args: append(args, "--user", "root")}.run(t).must(t, 3)
+		if r.oneLine(t, "none of", "selected processes could be read"); strings.Count(r.stderr, "setcap") > 1 {
+			t.Errorf("%q: more than one reason: %s", args, r.stderr)
+		}
+	}
 }
 
 func TestRulesThatSelectNothingOrAreNoneAreErrors(t *testing.T) {

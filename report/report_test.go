@@ -82,7 +82,8 @@ func TestWrongOptionsAreNamed(t *testing.T) {
 		{Options{By: "colour"}, "choose one of thread"},
 		{Options{Focus: "("}, "--focus"},
 		{Options{Ignore: "["}, "--ignore"},
-		{Options{Focus: "no such function"}, "no samples left"},
+		{Options{Focus: "no such function"}, `no samples left by --focus "no such function"; leave that out to see all`},
+		{Options{Focus: "no such function", State: "running"}, `by --state "running" and --focus "no such function"`},
 	} {
 		for _, f := range []form{Table, Tree, Folded, HTML, Speedscope} {
 			if err := f(io.Discard, p, c.opts); err == nil || !strings.Contains(err.Error(), c.want) {

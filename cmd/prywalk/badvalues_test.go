@@ -86,8 +86,8 @@ func TestBadTextsAreReportedInPlainWords(t *testing.T) {
 		"record --threads ( -p 1", "record --engine x -p 1", "record --max-depth 0 -p 1",
 		"record --subset 0 -p 1", "record --all -p 1", "record --stats /no/such/place -p 1", "record -p 1 -n x",
 		"top --threads ( -p 1", "top --value x -p 1", "top --rows 0 -p 1", "top --interval 1us -p 1", "top --engine x -p 1",
-		"dump --max-depth -1 -p 1", "dump --core NONE", "dump --core GARBAGE", "dump --merge --json -p 1", "dump 1",
-		"completion sh", "doctor 1", "doctor -p 0", "bench --running 0", "demo -d 0",
+		"dump --max-depth -1 -p 1", "dump --core NONE", "dump --core GARBAGE", "dump --merge --json -p 1", "dump -p 1 1",
+		"completion sh", "doctor -p 1 1", "doctor -p 0", "bench --running 0", "demo -d 0",
 	} {
 		words := strings.Fields(strings.NewReplacer("FILE", file, "NONE", noFile, "GARBAGE", garbage).Replace(args))
 		p := start(t, t.TempDir(), nil, words...)
@@ -105,7 +105,8 @@ func TestACommandOrANumberIsUnderstood(t *testing.T) {
 		"record sh --login":        "use --: prywalk record -- sh --login",
 		"record ls -F":             "use --: prywalk record -- ls -F",
 		"record --durration 3":     "do you mean --duration?",
-		"dump 1":                   "1 is the number of a process: use prywalk dump -p 1",
+		"dump -p 1 2":              `dump takes no argument "2"`,
+		"dump nobody.here":         `no process has the name or the number "nobody.here"; see prywalk dump --help`,
 		"record --max-overhead 0":  `"0" is not a share: give a percentage`,
 		"record -d 10mins -F many": `"many" is not a frequency`,
 	} {
@@ -115,8 +116,14 @@ func TestACommandOrANumberIsUnderstood(t *testing.T) {
 		}
 	}
 	pid := burner(t)
+	for _, command := range []string{"dump", "doctor", "top --once --window 0.2"} {
+		p := start(t, t.TempDir(), nil, append(strings.Fields(command), pid)...)
+		if code := p.code(t); code != 0 || !strings.Contains(p.err.String(), "used as with -p "+pid) {
+			t.Errorf("%s %s: exit code %d, %s", command, pid, code, &p.err)
+		}
+	}
 	p := start(t, t.TempDir(), nil, "record", "-d", "0.2", "--max-overhead", "50", pid)
-	if code := p.code(t); code != 0 || !strings.Contains(p.err.String(), "recording it, as with -p "+pid) ||
+	if code := p.code(t); code != 0 || !strings.Contains(p.err.String(), "used as with -p "+pid) ||
 		!strings.Contains(p.err.String(), "--max-overhead 50%: ") {
 		t.Errorf("record %s: exit code %d, %s", pid, code, &p.err)
 	}

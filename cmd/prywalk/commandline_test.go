@@ -29,6 +29,15 @@ func TestTyposAreUnderstood(t *testing.T) {
 		{"record --durration 3", "unknown flag: --durration (do you mean --duration?); see prywalk record --help"},
 		{"report --call foo", "unknown flag: --call; see"},
 		{"record --zzz", "unknown flag: --zzz; see prywalk record --help"},
+		{"record --frequency 9", "unknown flag: --frequency (do you mean --freq?)"},
+		{"dump --blame", "unknown flag: --blame (it is a flag of prywalk report)"},
+		{"report --threads x", "unknown flag: --threads (do you mean --thread?)"},
+		{"report -by wait", "unknown shorthand flag: 'b' in -by (write --by)"},
+		{"-p 4711", "(give the command first: prywalk record -p …)"},
+		{"--versionn", "(do you mean --version?)"},
+		{"report --tree -n 3", "-n (--rows) has no effect with --tree; leave one of them out"},
+		{"record -p 1 5s", "give either -p or a command, not both; for a duration: -d 5s"},
+		{"record -p 1 sleep 5", "give either -p or a command, not both; for a duration: -d 5"},
 	} {
 		p := start(t, t.TempDir(), nil, strings.Fields(c.args)...)
 		if code := p.code(t); code != exit.WrongUsage || strings.Count(p.err.String(), "\n") != 1 ||
@@ -200,8 +209,16 @@ func TestProcessesAreFoundByName(t *testing.T) {
 		t.Errorf("none: exit code %d, %s", code, &p.err)
 	}
 	pid := running(t, asName(t, name))
-	for _, args := range [][]string{{"dump", "-n", name}, {"record", "-d", "0.2", "-n", name},
-		{"record", "-d", "0.2", name}, {"record", "-d", "0.2", "--wait", "-n", name}} {
+	for command, wait := range map[string]bool{"dump": false, "doctor": false, "record": true, "top": true} {
+		p := start(t, t.TempDir(), nil, command, "-n", name[:3]+"x"+name[3:])
+		code, text := p.code(t), p.err.String()
+		if code != exit.Failed || !strings.Contains(text, "do you mean "+name+"?") ||
+			strings.Contains(text, "--wait") != wait {
+			t.Errorf("%s: exit code %d, %s", command, code, text)
+		}
+	}
+	for _, args := range [][]string{{"dump", "-n", name}, {"dump", name}, {"doctor", name},
+		{"record", "-d", "0.2", "-n", name}, {"record", "-d", "0.2", name}, {"record", "-d", "0.2", "--wait", "-n", name}} {
 		if p := start(t, t.TempDir(), nil, args...); p.code(t) != 0 {
 			t.Errorf("%v: %s", args, &p.err)
 		}

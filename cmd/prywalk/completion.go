@@ -48,6 +48,12 @@ func refuseShells(root *cobra.Command) {
 			continue
 		}
 		cmd.Args = nil
+		cmd.Short = "complete commands and flags in your shell"
+		cmd.Long = `  source <(prywalk completion bash)
+  prywalk completion fish > ~/.config/fish/completions/prywalk.fish
+
+Prints a script for a shell, which then completes commands, flags, their values and the
+numbers and names of processes. COMMAND --help says where the script belongs.`
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return exit.Usage("no completion for the shell %q: choose bash, zsh, fish or powershell", args[0])

@@ -24,16 +24,21 @@ func newDoctor() *cobra.Command {
   prywalk doctor -p 4711
 
 Checks the requirements on the kernel, on this user's rights and on a process, and
-prints the smallest fix for each one that is missing.`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+prints the smallest fix for each one that is missing.
+
+Exit codes: 0 nothing that is needed is missing, 1 something is, 2 wrong usage, 3 a right
+is missing.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("pid") && pid <= 0 {
 				return exit.Usage("-p %d: give a process number", pid)
 			}
 			if c.name != "" && pid != 0 {
 				return exit.Usage("give either -p or -n, not both")
 			}
-			if err := cmp.Or(console.CheckStdout(), c.find()); err != nil {
+			if pid == 0 {
+				args = c.positional(cmd, args)
+			}
+			if err := cmp.Or(noArgs(cmd, args), console.CheckStdout(), c.find()); err != nil {
 				return err
 			}
 			if len(c.pids) > 0 {
@@ -50,7 +55,10 @@ prints the smallest fix for each one that is missing.`,
 				return err
 			}
 			console.SayLeftOut()
-			if doctor.Worst(found) == doctor.Fail {
+			switch {
+			case doctor.Denied(found):
+				return exit.With(exit.Denied, "a right is missing; see the remedies above")
+			case doctor.Worst(found) == doctor.Fail:
 				return exit.With(exit.Failed, "a requirement is missing; see the remedies above")
 			}
 			return nil

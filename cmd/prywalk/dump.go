@@ -3,10 +3,12 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,6 +21,7 @@ import (
 	"prywalk/internal/exit"
 	"prywalk/internal/observe"
 	"prywalk/internal/printable"
+	"prywalk/internal/process"
 	"prywalk/internal/refusal"
 )
 
@@ -64,9 +67,16 @@ With --atomic all threads are stopped together, so that the stacks are those of 
 moment. A thread in a call that a stop would interrupt is read without a stop.
 
 Waiting tasks of Python's asyncio follow the threads, and the goroutines of a Go program,
-read without a stop: those with equal stacks together, the rarest first.`,
-		Args: noArgs,
-		RunE: func(*cobra.Command, []string) error { return f.run() },
+read without a stop: those with equal stacks together, the rarest first.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 permission denied, 4 no thread could be
+read, 5 --locks found a deadlock.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := noArgs(cmd, f.positional(cmd, args)); err != nil {
+				return err
+			}
+			return f.run()
+		},
 	}
 	fl := cmd.Flags()
 	f.choice.add(fl)
@@ -120,7 +130,8 @@ func (f *dumpFlags) run() error {
 func (f *dumpFlags) dumpAll(w io.Writer) error {
 	defer func() { f.sayNotes(w) }()
 	var first error
-	leftOut, dumped := map[string]int64{}, false
+	var left leftOut
+	dumped := false
 	for _, pid := range f.pids {
 		p, err := f.look(pid)
 		if p != nil {
@@ -137,10 +148,7 @@ func (f *dumpFlags) dumpAll(w io.Writer) error {
 			continue
 		}
 		if f.finder != nil {
-			if why := refusal.Of(err); why != refusal.Gone {
-				leftOut[why.Word()]++
-				first = err
-			}
+			left.add(err)
 			continue
 		}
 		if first != nil {
@@ -149,11 +157,38 @@ func (f *dumpFlags) dumpAll(w io.Writer) error {
 		}
 		first = err
 	}
-	if n := account.Sum(leftOut); n > 0 && dumped {
-		console.Say("%s left out%s", account.Plural(n, "selected process"), account.Reasons(leftOut))
-		return nil
+	return cmp.Or(first, left.say(dumped))
+}
+
+// leftOut counts the selected processes that could not be read, by reason.
+type leftOut struct {
+	reasons map[string]int64
+	first   error
+}
+
+func (l *leftOut) add(err error) {
+	why := refusal.Of(err)
+	if why == refusal.Gone {
+		return
 	}
-	return first
+	if l.reasons == nil {
+		l.reasons = map[string]int64{}
+	}
+	l.reasons[why.Word()]++
+	l.first = cmp.Or(l.first, err)
+}
+
+// say prints how many there are, or gives the error where no process was dumped.
+func (l *leftOut) say(dumped bool) error {
+	n := account.Sum(l.reasons)
+	switch {
+	case n > 0 && dumped:
+		console.Say("%s left out%s", account.Plural(n, "selected process"), account.Reasons(l.reasons))
+		return nil
+	case n > 1:
+		return fmt.Errorf("none of %s could be read: %w", account.Plural(n, "selected process"), l.first)
+	}
+	return l.first
 }
 
 func (f *dumpFlags) options() dump.Options {
@@ -191,15 +226,28 @@ func (f *dumpFlags) look(pid int) (*dump.Process, error) {
 	return p, nil
 }
 
-// failedThreads says how many threads of a process could not be read. It is an error if none was.
+// failedThreads reports how many threads of a process could not be read, and why. It is an error if none was.
 func failedThreads(p *dump.Process) error {
+	results := process.StopResults{Denied: p.Failed["denied"], Traced: p.Failed["traced"]}
+	for i := range p.Threads {
+		if p.Threads[i].How == observe.ByStop.String() {
+			results.Succeeded++
+		}
+	}
+	why := process.ExplainFailures([]int{p.PID}, results)
+	if len(p.Threads) == 0 && why != nil {
+		return why
+	}
+	next := fmt.Sprintf("prywalk doctor -p %d names the cause", p.PID)
+	if why != nil {
+		next = strings.TrimPrefix(why.Error(), fmt.Sprintf("process %d: ", p.PID))
+	}
 	if len(p.Threads) == 0 {
-		return exit.With(exit.NoSamples, "process %d: no thread could be read%s; prywalk doctor -p %d names the cause",
-			p.PID, account.Reasons(p.Failed), p.PID)
+		return exit.With(exit.NoSamples, "process %d: no thread could be read%s; %s", p.PID, account.Reasons(p.Failed), next)
 	}
 	if n := account.Sum(p.Failed); n > 0 {
-		console.Fail("process %d: %s could not be read%s; prywalk doctor -p %d names the cause",
-			p.PID, account.Plural(n, "thread"), account.Reasons(p.Failed), p.PID)
+		console.Fail("process %d: %s could not be read%s; %s",
+			p.PID, account.Plural(n, "thread"), account.Reasons(p.Failed), next)
 	}
 	return nil
 }

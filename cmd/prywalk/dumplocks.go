@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -29,11 +30,16 @@ func (f *dumpFlags) checkLocks() error {
 func (f *dumpFlags) dumpLocks(w io.Writer) error {
 	var targets []*code.Process
 	var first error
+	var left leftOut
 	images := code.NewImageCache(0) // shared, as most run the same files
 	for _, pid := range f.pids {
 		t, err := open(images, pid)
 		if errors.Is(err, dump.ErrHung) {
 			return err
+		}
+		if err != nil && f.finder != nil {
+			left.add(err)
+			continue
 		}
 		if err != nil {
 			first = errors.Join(first, err)
@@ -42,7 +48,7 @@ func (f *dumpFlags) dumpLocks(w io.Writer) error {
 		targets = append(targets, t)
 	}
 	if len(targets) == 0 {
-		return first
+		return cmp.Or(first, left.say(false))
 	}
 	l, err := dump.ExamineLocks(targets, f.options())
 	if !errors.Is(err, dump.ErrHung) { // else it may still be read
@@ -57,7 +63,7 @@ func (f *dumpFlags) dumpLocks(w io.Writer) error {
 	if err := f.writeLocks(w, l); err != nil {
 		return err
 	}
-	if err := errors.Join(first, err); err != nil {
+	if err := errors.Join(first, err, left.say(true)); err != nil {
 		return err
 	}
 	var unread error

@@ -79,8 +79,10 @@ func TestHelpShowsThePagesOfTopics(t *testing.T) {
 		if err := root.Execute(); err != nil || !strings.Contains(out.String(), want) {
 			t.Errorf("help %s lacks %q (%v):\n%s", topic, want, err, out.String())
 		}
-		if strings.Contains(out.String(), "](") {
-			t.Errorf("help %s shows link targets", topic)
+		for _, mark := range []string{"](", "```", "`Test"} {
+			if strings.Contains(out.String(), mark) {
+				t.Errorf("help %s shows %s", topic, mark)
+			}
 		}
 	}
 }

@@ -112,6 +112,8 @@ func exitCode(err error) int {
 		return exit.WrongUsage
 	case errors.Is(err, refusal.Denied), errors.Is(err, os.ErrPermission):
 		return exit.Denied
+	case errors.Is(err, refusal.Traced):
+		return exit.NoSamples
 	}
 	return exit.Failed
 }

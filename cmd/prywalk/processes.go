@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
@@ -52,6 +53,8 @@ type choice struct {
 	wait bool
 	none bool // the rule may select nothing now
 
+	mayWait bool // there is a flag --wait
+
 	machine                    bool
 	cgroup, unit, owner, match string
 	finder                     *selection.Finder // of the rule, nil without
@@ -61,6 +64,12 @@ func (c *choice) add(fl *pflag.FlagSet) {
 	fl.VarP(&c.pids, "pid", "p", "process IDs, separated by commas; repeatable")
 	fl.StringVarP(&c.name, "name", "n", "", "the process of this name, instead of -p")
 	fl.BoolVar(&c.all, "all", false, "with -n: every process of that name")
+}
+
+// addWait adds the flag to wait for a process of a name.
+func (c *choice) addWait(fl *pflag.FlagSet) {
+	c.mayWait = true
+	fl.BoolVar(&c.wait, "wait", false, "with -n: wait until such a process starts")
 }
 
 // addRule adds the flags of the rule.
@@ -91,6 +100,23 @@ func (c *choice) findByRule() error {
 	return nil
 }
 
+// positional takes a single argument that is a running process's name or number as -n or -p; it returns what remains.
+func (c *choice) positional(cmd *cobra.Command, args []string) []string {
+	if cmd.ArgsLenAtDash() >= 0 || len(args) != 1 || len(c.pids) > 0 || c.name != "" || c.selects() {
+		return args
+	}
+	switch {
+	case len(matchesOf(args[0])) > 0:
+		c.name = args[0]
+	case isProcess(args[0]):
+		console.Say("%s is the number of a process, used as with -p %s", args[0], args[0])
+		_ = c.pids.Set(args[0])
+	default:
+		return args
+	}
+	return nil
+}
+
 func isProcess(arg string) bool {
 	pid, err := strconv.Atoi(arg)
 	return err == nil && pid > 0 && unix.Kill(pid, 0) != unix.ESRCH
@@ -113,40 +139,58 @@ func (c *choice) find() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var err error
-	c.pids, err = byName(ctx, c.name, c.wait, c.all)
+	c.pids, err = c.byName(ctx)
 	return err
 }
 
 const namePoll = 20 * time.Millisecond
 
-// byName resolves a name; several matches are an error that lists them, unless all are wanted. wait: for the first
-// one.
-func byName(ctx context.Context, name string, wait, all bool) (commandline.PIDs, error) {
+// byName resolves the name; several matches are an error that lists them, unless all are wanted or the first one was
+// waited for.
+func (c *choice) byName(ctx context.Context) (commandline.PIDs, error) {
 	for reported := false; ; {
-		found := matchesOf(name)
+		found := matchesOf(c.name)
 		switch {
-		case all && len(found) > 0:
+		case c.all && len(found) > 0:
 			var pids commandline.PIDs
 			for _, p := range found {
 				pids = append(pids, p.PID)
 			}
 			return pids, nil
-		case len(found) == 1 || wait && len(found) > 0:
+		case len(found) == 1 || c.wait && len(found) > 0:
 			return commandline.PIDs{found[0].PID}, nil
 		case len(found) > 1:
-			return nil, ambiguous(name, found)
-		case !wait:
-			return nil, fmt.Errorf("no process has the name %q; --wait waits for one, and ps -e lists what there is", name)
+			return nil, ambiguous(c.name, found)
+		case !c.wait:
+			return nil, c.noSuchName()
 		case !reported:
 			reported = true
-			console.Say("waiting for a process named %s; Ctrl-C to abort", name)
+			console.Say("waiting for a process named %s; Ctrl-C to abort", c.name)
 		}
 		select {
 		case <-ctx.Done():
-			return nil, exit.With(exit.NoSamples, "no process named %q was started", name)
+			return nil, exit.With(exit.NoSamples, "no process named %q was started", c.name)
 		case <-time.After(namePoll):
 		}
 	}
+}
+
+// noSuchName is the error of a name that no process has.
+func (c *choice) noSuchName() error {
+	var names []string
+	for _, p := range processes() {
+		if !slices.Contains(names, p.Name) {
+			names = append(names, p.Name)
+		}
+	}
+	next := "ps -e lists what there is"
+	if meant := commandline.Nearest(c.name, names); meant != "" {
+		next = "do you mean " + meant + "? " + next
+	}
+	if c.mayWait {
+		next += ", --wait waits for one"
+	}
+	return fmt.Errorf("no process has the name %q; %s", c.name, next)
 }
 
 // matchesOf matches names of the kernel, files, and first arguments.

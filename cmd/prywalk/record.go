@@ -99,7 +99,7 @@ func newRecord() *cobra.Command {
 // declare declares the flags in the help's order.
 func (f *recordFlags) declare(fl *pflag.FlagSet) {
 	f.add(fl)
-	fl.BoolVar(&f.wait, "wait", false, "with -n: wait until such a process starts")
+	f.addWait(fl)
 	f.addRule(fl)
 	fl.VarP(&f.freq, "freq", "F", "sampling rate in Hz")
 	fl.VarP(&f.freq, "rate", "r", "the same as --freq")
@@ -153,16 +153,7 @@ func (f *recordFlags) refuseRotation(changed func(flag string) bool) error {
 
 // run checks the flags and records.
 func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
-	if cmd.ArgsLenAtDash() < 0 && len(args) == 1 && len(f.pids) == 0 && f.name == "" && !f.selects() {
-		switch {
-		case len(matchesOf(args[0])) > 0:
-			f.name, args = args[0], nil // a running process
-		case isProcess(args[0]):
-			console.Say("%s is the number of a process: recording it, as with -p %s", args[0], args[0])
-			_ = f.pids.Set(args[0])
-			args = nil
-		}
-	}
+	args = f.positional(cmd, args)
 	launch := cmd.ArgsLenAtDash() >= 0 || len(args) > 0
 	if err := f.refuse(cmd, args, launch); err != nil {
 		return err
@@ -223,11 +214,12 @@ func (f *recordFlags) logged(o *recording.Options, record func() error) error {
 func (f *recordFlags) refuse(cmd *cobra.Command, args []string, launch bool) error {
 	switch {
 	case len(f.pids) > 0 && launch:
-		return exit.Usage("give either -p or a command, not both")
+		return exit.Usage("give either -p or a command, not both%s", meantDuration(args))
 	case f.name != "" && launch:
-		return exit.Usage("give either -n or a command, not both")
+		return exit.Usage("give either -n or a command, not both%s", meantDuration(args))
 	case f.selects() && launch:
-		return exit.Usage("give either what selects processes (-a, --cgroup, --unit, --user, --match) or a command, not both")
+		return exit.Usage("give either what selects processes (-a, --cgroup, --unit, --user, --match) or a command, "+
+			"not both%s", meantDuration(args))
 	case len(f.pids) == 0 && f.name == "" && len(args) == 0 && !f.wait && !f.selects():
 		return exit.Usage("nothing to record: give -p PID or -n NAME, or a command after --")
 	case launch && f.output == "-":
@@ -248,6 +240,18 @@ func (f *recordFlags) refuse(cmd *cobra.Command, args []string, launch bool) err
 		return console.CheckStdout()
 	}
 	return nil
+}
+
+// meantDuration names the flag for a duration given as perf takes it, "sleep 5", or without a flag, "5s"; "" if none.
+func meantDuration(args []string) string {
+	var d commandline.Seconds
+	if len(args) == 2 && args[0] == "sleep" {
+		args = args[1:]
+	}
+	if len(args) != 1 || d.Set(args[0]) != nil {
+		return ""
+	}
+	return "; for a duration: -d " + args[0]
 }
 
 // options are those of the sampler that need no target.

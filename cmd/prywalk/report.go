@@ -13,6 +13,7 @@ import (
 	pprof "github.com/google/pprof/profile"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
 
 	"prywalk/internal/commandline"
 	"prywalk/internal/console"
@@ -211,10 +212,17 @@ const recordingName = "prywalk.pb.gz"
 
 func readProfile(path string) (*pprof.Profile, error) { return withNextStep(profile.ReadFile(path)) }
 
-// withNextStep adds the next step to the error of a missing file.
+// withNextStep adds the next step to the error of a file that is no recording, or cannot be opened.
 func withNextStep(p *pprof.Profile, err error) (*pprof.Profile, error) {
-	if errors.Is(err, os.ErrNotExist) {
+	switch {
+	case errors.Is(err, os.ErrNotExist):
 		return nil, fmt.Errorf("%w; make a recording with prywalk record, or name its file", err)
+	case errors.Is(err, profile.ErrFormat):
+		return nil, fmt.Errorf("%w; name a recording, or make one with prywalk record -o FILE", err)
+	case errors.Is(err, os.ErrPermission):
+		return nil, fmt.Errorf("%w; read it as its owner or as root", err)
+	case errors.Is(err, unix.EISDIR):
+		return nil, fmt.Errorf("%w; name a file in it", err)
 	}
 	return p, err
 }

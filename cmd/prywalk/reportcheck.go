@@ -67,8 +67,8 @@ func (f *reportFlags) check() error {
 		}
 		for _, form := range forms {
 			if !slices.Contains(formFlags[flag], form) {
-				return exit.Usage("--%s has no effect with %s; leave one of them out", flag,
-					orElse("--"+form, form == "", "the table"))
+				return exit.Usage("%s has no effect with %s; leave one of them out",
+					orElse("--"+flag, flag == "rows", "-n (--rows)"), orElse("--"+form, form == "", "the table"))
 			}
 		}
 	}

@@ -66,7 +66,7 @@ func TestFlagsWithoutEffectAreErrors(t *testing.T) {
 	}{
 		{"--tree --by thread", "--by has no effect with --tree"},
 		{"--folded --by thread", "--by has no effect with --folded"},
-		{"--tree -n 3", "--rows has no effect with --tree"},
+		{"--tree -n 3", "-n (--rows) has no effect with --tree"},
 		{"--html page.html --by thread", "--by has no effect with --html"},
 		{"--pgo x --value wall", "--value has no effect with --pgo"},
 		{"--account --value wall", "--value has no effect with --account"},

@@ -63,7 +63,7 @@ prywalk record. The overhead is that of prywalk record.`,
 	}
 	fl := cmd.Flags()
 	f.add(fl)
-	fl.BoolVar(&f.wait, "wait", false, "with -n: wait until such a process starts")
+	f.addWait(fl)
 	f.addRule(fl)
 	fl.VarP(&f.freq, "freq", "F", "sampling rate in Hz")
 	fl.VarP(&f.freq, "rate", "r", "the same as --freq")
@@ -90,13 +90,9 @@ prywalk record. The overhead is that of prywalk record.`,
 }
 
 func (f *topFlags) run(cmd *cobra.Command, args []string) error {
-	if len(args) == 1 && cmd.ArgsLenAtDash() < 0 && len(f.pids) == 0 && f.name == "" && !f.selects() {
-		if len(matchesOf(args[0])) == 0 && isProcess(args[0]) {
-			_ = f.pids.Set(args[0])
-		} else {
-			f.name = args[0]
-		}
-		args = nil
+	if args = f.positional(cmd, args); len(args) == 1 && cmd.ArgsLenAtDash() < 0 && len(f.pids) == 0 && f.name == "" &&
+		!f.selects() {
+		f.name, args = args[0], nil
 	}
 	clocks := top.Clocks()
 	switch {

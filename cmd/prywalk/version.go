@@ -62,8 +62,9 @@ func stamped(info *debug.BuildInfo) string {
 }
 
 func noArgs(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 && isProcess(args[0]) && cmd.Flags().Lookup("pid") != nil {
-		return exit.Usage("%s is the number of a process: use %s -p %s", args[0], cmd.CommandPath(), args[0])
+	fl := cmd.Flags()
+	if len(args) == 1 && fl.Lookup("pid") != nil && !fl.Changed("pid") && !fl.Changed("name") {
+		return exit.Usage("no process has the name or the number %q; see %s --help", args[0], cmd.CommandPath())
 	}
 	if len(args) > 0 {
 		return exit.Usage("%s takes no argument %q; see %s --help", cmd.Name(), args[0], cmd.CommandPath())

@@ -69,6 +69,31 @@ func longest(s *runstats.Stats) string {
 		micros(int64(s.StopTime.P99)), micros(int64(s.StopTime.P50)))
 }
 
+// longStop is the pause from which on record has a note, in nanoseconds.
+const longStop = 50e6
+
+// longStopped notes the longest pause with its cause and what shortens it; "" if it is short.
+func longStopped(s *runstats.Stats) string {
+	if s.Stops == 0 || s.StopTime.Max < longStop {
+		return ""
+	}
+	why, next := "not known", "prywalk report --account lists the causes"
+	for cause, l := range s.LongStops {
+		if l.Max != s.StopTime.Max {
+			continue
+		}
+		why = cause
+		switch {
+		case cause == "copy" || cause == "fault":
+			next = "--max-pause 1ms omits stops that take longer"
+		case cause != "stolen" && s.Scheduling != "fifo":
+			next = "root or CAP_SYS_NICE gives prywalk a real-time priority"
+		}
+	}
+	return fmt.Sprintf(", longest stop %s (thread %d, cause: %s); %s", micros(int64(s.StopTime.Max)), s.LongestStop.TID,
+		why, next)
+}
+
 // micros writes a time in nanoseconds with a space before its unit.
 func micros(ns int64) string {
 	text := threeDigits(ns).String()
@@ -191,8 +216,8 @@ func Closing(s *runstats.Stats, path string) string {
 // Notes are record's remarks before its closing line, the most important first.
 func Notes(s *runstats.Stats) (notes []string) {
 	for _, text := range []string{
-		unobserved(s, ""), failures(s), harm(s), underQuota(s, ""), undiscovered(s, ""), whyIncomplete(s), lost(s), byBoth(s),
-		slowest(s), shortRuns(s),
+		unobserved(s, ""), failures(s), harm(s), longStopped(s), underQuota(s, ""), undiscovered(s, ""),
+		whyIncomplete(s), lost(s), byBoth(s), slowest(s), shortRuns(s),
 	} {
 		if text != "" {
 			notes = append(notes, "note: "+strings.TrimPrefix(text, ", "))

@@ -20,9 +20,6 @@ import (
 // HelpWidth is the width of help without a terminal.
 const HelpWidth = 100
 
-// shorts describe cobra's own commands.
-var shorts = map[string]string{"completion": "complete commands and flags in your shell"}
-
 // NewHelp replaces cobra's help command: an unknown command is an error.
 func NewHelp() *cobra.Command {
 	return &cobra.Command{
@@ -88,7 +85,7 @@ var FirstCommands = []string{"record", "report", "top", "dump", "diff", "doctor"
 func commandRows(cmd *cobra.Command) (rows [][2]string) {
 	for _, c := range cmd.Commands() {
 		if c.IsAvailableCommand() || c.Name() == "help" {
-			rows = append(rows, [2]string{c.Name(), cmp.Or(shorts[c.Name()], c.Short)})
+			rows = append(rows, [2]string{c.Name(), c.Short})
 		}
 	}
 	place := func(name string) int {

@@ -8,8 +8,11 @@ import (
 	"prywalk/internal/tabular"
 )
 
+// codeIndent precedes lines of code.
+const codeIndent = "      "
+
 // pageText formats a Markdown page for a terminal: paragraphs are wrapped, a row of a table becomes a heading with
-// its cells below, code blocks stay.
+// its cells below, code blocks are indented.
 func pageText(page string, width int) string {
 	var b strings.Builder
 	var columns []string // of the current table
@@ -30,7 +33,9 @@ func pageText(page string, width int) string {
 		case fence || code:
 			flush()
 			code = code != fence
-			b.WriteString(line + "\n")
+			if !fence {
+				b.WriteString(codeIndent + line + "\n")
+			}
 			continue
 		case strings.HasPrefix(line, "|"):
 			flush()

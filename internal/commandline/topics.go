@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"strings"
 
 	"prywalk/docs"
 	"prywalk/internal/console"
@@ -26,6 +27,10 @@ var (
 	// link: only its text is shown.
 	link = regexp.MustCompile(`\[([^\]]+)\]\([^)]+\)`)
 	bold = regexp.MustCompile(`\*\*([^*]+)\*\*`)
+	// section is a link to a heading of the same page: the heading is shown.
+	section = regexp.MustCompile(`\[below\]\(#([^)]+)\)`)
+	// tests are names of tests, of no use in help, alone in brackets or not.
+	tests = regexp.MustCompile("\\s*\\((?:`Test\\w+`[,\\s]*)+\\)|`Test\\w+`[,;]?\\s*(?:\\(`\\w+`\\))?")
 )
 
 // showTopic prints a page. ok: there is one of that name.
@@ -38,15 +43,29 @@ func showTopic(cmd *cobra.Command, name string) (bool, error) {
 		if err != nil {
 			return true, exit.With(exit.Failed, "the help page on %s is not in this build: %w", name, err)
 		}
-		text := bold.ReplaceAllString(link.ReplaceAllString(string(page), "$1"), "$1")
 		width := console.Width(os.Stdout)
 		if width == 0 {
 			width = HelpWidth
 		}
-		_, err = io.WriteString(cmd.OutOrStdout(), pageText(text, width))
-		return true, err
+		write := func(w io.Writer) error {
+			_, err := io.WriteString(w, pageText(withoutMarks(string(page)), width))
+			return err
+		}
+		if cmd.OutOrStdout() == os.Stdout {
+			return true, console.Paged(false, write)
+		}
+		return true, write(cmd.OutOrStdout())
 	}
 	return false, nil
+}
+
+// withoutMarks removes the marks of Markdown within lines, the targets of links, and the names of tests.
+func withoutMarks(page string) string {
+	page = section.ReplaceAllStringFunc(page, func(l string) string {
+		return "below (" + strings.ReplaceAll(section.FindStringSubmatch(l)[1], "-", " ") + ")"
+	})
+	page = link.ReplaceAllString(tests.ReplaceAllString(page, ""), "$1")
+	return bold.ReplaceAllString(page, "$1")
 }
 
 func topicRows() (rows [][2]string) {

@@ -41,10 +41,21 @@ func names(root *cobra.Command) (list []string) {
 	return list
 }
 
-// MeantFlag suggests an existing flag for an unknown one, "" if none is similar.
+// MeantFlag suggests an existing flag for an unknown one, or names another command that has it; "" if there is none.
 func MeantFlag(cmd *cobra.Command, err error) string {
 	var unknown *pflag.NotExistError
-	if !errors.As(err, &unknown) || len(unknown.GetSpecifiedName()) < 2 {
+	if !errors.As(err, &unknown) {
+		return ""
+	}
+	name := unknown.GetSpecifiedName()
+	if letters := unknown.GetSpecifiedShortnames(); len(letters) > 1 && cmd.Flags().Lookup(letters) != nil {
+		return " (write --" + letters + ")"
+	}
+	other := commandWith(cmd.Root(), name)
+	switch {
+	case other != "" && !cmd.HasParent():
+		return " (give the command first: prywalk " + other + " " + dashed(name) + " …)"
+	case len(name) < 2:
 		return ""
 	}
 	var flags []string
@@ -53,14 +64,40 @@ func MeantFlag(cmd *cobra.Command, err error) string {
 			flags = append(flags, f.Name)
 		}
 	})
-	if meant := Nearest(unknown.GetSpecifiedName(), flags); meant != "" {
+	meant := Nearest(name, flags)
+	switch {
+	case other != "" && (meant == "" || Distance(name, meant) > 1):
+		return " (it is a flag of prywalk " + other + ")"
+	case meant != "":
 		return " (do you mean --" + meant + "?)"
 	}
 	return ""
 }
 
+// dashed writes a flag's name or letter as one types it.
+func dashed(flag string) string {
+	if len(flag) == 1 {
+		return "-" + flag
+	}
+	return "--" + flag
+}
+
+// commandWith gives the first command that has a flag, by its name or letter; "" if none.
+func commandWith(root *cobra.Command, flag string) string {
+	for _, row := range commandRows(root) {
+		c, _, err := root.Find([]string{row[0]})
+		if err == nil && (c.LocalFlags().Lookup(flag) != nil || len(flag) == 1 && c.Flags().ShorthandLookup(flag) != nil) {
+			return row[0]
+		}
+	}
+	return ""
+}
+
+// leastBegun is the length of a word that a longer one is taken for.
+const leastBegun = 4
+
 // Nearest gives the word that is most similar to a mistyped one, "" if none: at most a third of its letters differ,
-// or it is the beginning of exactly one.
+// or it is the beginning of exactly one, or begins with one.
 func Nearest(typed string, words []string) string {
 	best, least, begun := "", (len(typed)+1)/3+1, 0
 	for _, w := range words {
@@ -68,6 +105,9 @@ func Nearest(typed string, words []string) string {
 		if len(typed) > 1 && strings.HasPrefix(w, typed) {
 			begun++
 			n = 0
+		}
+		if len(w) >= leastBegun && strings.HasPrefix(typed, w) {
+			n = min(n, 1)
 		}
 		if n < least {
 			best, least = w, n

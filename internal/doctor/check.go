@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"prywalk/internal/code"
@@ -64,7 +65,7 @@ func (c *checkup) do(k *check) {
 		return
 	}
 	for _, f := range k.how(c) {
-		if f.Detail == "" {
+		if f.Detail == "" || f.Level == Fail && c.has(f.Detail) {
 			continue
 		}
 		f.Name = cmp.Or(f.Name, k.subject)
@@ -73,6 +74,11 @@ func (c *checkup) do(k *check) {
 		}
 		c.out = append(c.out, f)
 	}
+}
+
+// has reports whether a failed check has found the same.
+func (c *checkup) has(detail string) bool {
+	return slices.ContainsFunc(c.out, func(f Finding) bool { return f.Level == Fail && f.Detail == detail })
 }
 
 func (c *checkup) applies(w when) bool {

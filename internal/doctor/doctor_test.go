@@ -148,6 +148,7 @@ func TestTargetGates(t *testing.T) {
 	}{
 		{"target: user", status("77", "1001", noCaps, ""), "0", Fail},
 		{"target: user", status("77", "1000", noCaps, ""), "0", OK},
+		{"target: user namespace", status("77", "1000", noCaps, ""), "0", Warn}, // no link to it can be read
 		{"target: capabilities", status("77", "1000", "0000000000000400", ""), "0", Fail},
 		{"target: tracer", status("77", "1000", noCaps, "TracerPid:\t50\n"), "0", OK},
 		{"target: tracer", status("77", "1000", noCaps, "TracerPid:\t88\n"), "0", Fail},
@@ -160,9 +161,13 @@ func TestTargetGates(t *testing.T) {
 			"proc/88/status":                    strings.Replace(status("88", "1000", noCaps, ""), "Name:\tx", "Name:\tgdb", 1),
 			"proc/sys/kernel/yama/ptrace_scope": c.scope,
 		}))
-		f := find(t, Options{Root: root, PID: 77}.Check(), c.gate)
+		fs := Options{Root: root, PID: 77}.Check()
+		f := find(t, fs, c.gate)
 		if f.Level != c.level || f.Level == Fail && f.Remedy == "" {
 			t.Errorf("%+v", f)
+		}
+		if c.level == Fail && c.gate != "target: tracer" && !Denied(fs) {
+			t.Errorf("%s: no right is missing", c.gate)
 		}
 		if strings.Contains(c.status, "88") && !strings.Contains(f.Detail, "88 (gdb)") {
 			t.Errorf("%+v", f)
@@ -281,9 +286,12 @@ func TestAnOrdinaryUserGetsAReport(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	t.Logf("\n%s", out)
-	for _, want := range []string{"warn  capabilities", "fail  target: user", "run prywalk as that user or as root"} {
-		if !strings.Contains(string(out), want) {
-			t.Errorf("%q is missing", want)
+	for want, times := range map[string]int{"warn  capabilities": 1, "fail  ": 1, "fail  target: user": 1,
+		"run prywalk as that user or as root": 1, "run prywalk as root": 1,
+		"needed for other users' processes:\n      sudo setcap cap_sys_ptrace,cap_dac_read_search+ep ": 1,
+		"recommended:\n      sudo setcap cap_sys_ptrace,cap_dac_read_search,":                          1, "setcap": 2} {
+		if n := strings.Count(string(out), want); n != times {
+			t.Errorf("%d times %q, want %d", n, want, times)
 		}
 	}
 }

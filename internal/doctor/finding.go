@@ -4,8 +4,10 @@ package doctor
 
 import (
 	"errors"
+	"slices"
 
 	"prywalk/internal/process"
+	"prywalk/internal/refusal"
 )
 
 // Level is the weight of a [Finding].
@@ -42,6 +44,9 @@ type Finding struct {
 	Remedy string
 	// Command is a command line for that step, "" if none.
 	Command string
+
+	denied bool   // the failure is a missing right
+	needed string // instead of Command: with fewer capabilities, those that other users' processes need
 }
 
 // finding makes one without a command; the check names it.
@@ -55,6 +60,7 @@ func failure(err error) Finding {
 		return finding(Fail, err.Error(), "")
 	}
 	f := finding(Fail, e.Cause, e.Next)
+	f.denied = errors.Is(err, refusal.Denied)
 	if e.Gate != nil {
 		f.Remedy, f.Command = e.Gate.Remedy, e.Gate.Command
 	}
@@ -68,4 +74,9 @@ func Worst(fs []Finding) Level {
 		worst = max(worst, f.Level)
 	}
 	return worst
+}
+
+// Denied reports whether a right is missing that a failed check needs.
+func Denied(fs []Finding) bool {
+	return slices.ContainsFunc(fs, func(f Finding) bool { return f.denied })
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"prywalk/internal/perfevents"
 )
 
@@ -19,6 +21,9 @@ func (c *checkup) perf() Finding {
 	}
 	if err == nil {
 		err = perfevents.Try()
+	}
+	if errors.Is(err, perfevents.ErrDenied) && !c.self.Has(unix.CAP_PERFMON) {
+		c.lacks |= 1 << unix.CAP_PERFMON
 	}
 	switch {
 	case errors.Is(err, perfevents.ErrDenied) && perfevents.TryPerThread() == nil:

@@ -53,8 +53,11 @@ func (c *checkup) gates() (all []Finding) {
 			continue // prywalk's own: a check above
 		}
 		f := finding(OK, g.Detail, g.Remedy)
-		if !g.OK {
-			f.Level = Fail
+		switch {
+		case !g.OK:
+			f.Level, f.denied = Fail, g.Name != "tracer"
+		case g.Unknown:
+			f.Level = Warn
 		}
 		f.Name, f.Command = "target: "+g.Name, g.Command
 		all = append(all, f)

@@ -77,6 +77,9 @@ func (c *checkup) nameCommands() {
 	for i := range c.out {
 		if c.out[i].Command == askedFor {
 			c.out[i].Command = c.self.Grant(c.lacks)
+			if c.lacks&process.OtherUsers != 0 && c.lacks != process.OtherUsers {
+				c.out[i].needed = c.self.Grant(process.OtherUsers)
+			}
 		}
 	}
 }

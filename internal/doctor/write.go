@@ -17,13 +17,16 @@ import (
 // Escape sequences for the levels (ECMA-48, SGR).
 var colours = [...]string{OK: "\x1b[32m", Info: "\x1b[2m", Warn: "\x1b[33m", Fail: "\x1b[31;1m"}
 
-// Write prints findings in aligned columns, remedies below. columns: of the terminal, 0 for unlimited.
+// Write prints findings in aligned columns, remedies below, equal ones once, and the command for capabilities at the
+// end. columns: of the terminal, 0 for unlimited.
 func Write(w io.Writer, fs []Finding, colour bool, columns int) error {
 	width := 0
 	for _, f := range fs {
 		width = max(width, tabular.Width(f.Name))
 	}
 	b := bufio.NewWriter(w)
+	seen := map[string]bool{"": true}
+	var grant Finding
 	for _, f := range fs {
 		word := printable.Raw(fmt.Sprintf("%-4s", f.Level))
 		if colour {
@@ -31,13 +34,24 @@ func Write(w io.Writer, fs []Finding, colour bool, columns int) error {
 		}
 		indent := len("fail  ") + width + len("  ")
 		printable.Fprintf(b, "%s  %s  %s\n", word, tabular.Pad(f.Name, width), wrapped(f.Detail, indent, columns))
-		if f.Remedy != "" {
+		if !seen[f.Remedy] {
+			seen[f.Remedy] = true
 			printable.Fprintf(b, "      %-*s  → %s\n", width, "", wrapped(f.Remedy, indent+tabular.Width("→ "),
 				columns))
 		}
-		if f.Command != "" { // not wrapped, to be pasted
+		switch {
+		case strings.Contains(f.Command, "setcap "):
+			grant = f
+		case f.Command != "": // not wrapped, to be pasted
 			printable.Fprintf(b, "      %-*s  → %s\n", width, "", f.Command)
 		}
+	}
+	if grant.needed != "" {
+		printable.Fprintf(b, "needed for other users' processes:\n      %s\nrecommended:\n", grant.needed)
+	}
+	if grant.Command != "" {
+		printable.Fprintf(b, "      %s\nWho may run the file has these rights then; restrict that: prywalk help rights\n",
+			grant.Command)
 	}
 	return b.Flush()
 }

@@ -35,8 +35,19 @@ type ExecError struct {
 	Err  error
 }
 
-// Error names the command and the cause.
-func (e *ExecError) Error() string { return fmt.Sprintf("cannot run %s: %v", e.Path, e.Err) }
+// Error names the command, the cause and the next step.
+func (e *ExecError) Error() string {
+	why := e.Err.Error()
+	switch {
+	case errors.Is(e.Err, exec.ErrNotFound):
+		why = "no such command in $PATH; check the name, or give its path"
+	case errors.Is(e.Err, os.ErrNotExist):
+		why += "; check the path"
+	case errors.Is(e.Err, os.ErrPermission), errors.Is(e.Err, syscall.ENOEXEC):
+		why += "; check that it is a program, and its mode"
+	}
+	return fmt.Sprintf("cannot run %s: %s", e.Path, why)
+}
 
 // Unwrap gives the cause, mostly a syscall.Errno.
 func (e *ExecError) Unwrap() error { return e.Err }

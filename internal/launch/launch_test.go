@@ -51,7 +51,8 @@ func TestCommandThatCannotRunGivesTheShellsCode(t *testing.T) {
 			err = l.Release()
 		}
 		var e *ExecError
-		if !errors.As(err, &e) || e.ExitCode() != want || !strings.Contains(e.Error(), path) {
+		if !errors.As(err, &e) || e.ExitCode() != want || !strings.Contains(e.Error(), path) ||
+			!strings.Contains(e.Error(), "; check ") {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

@@ -64,7 +64,7 @@ func (g *gatekeeper) denied(err error) *Error {
 			"(--security-opt seccomp=unconfined)"
 		return e
 	}
-	e.Cause = "a kernel security module denies it" + g.label()
+	e.Cause = "the kernel denies it, probably a security module" + g.label()
 	e.Next = "search the kernel log for the denial (journalctl -k)"
 	return e
 }

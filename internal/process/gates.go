@@ -18,22 +18,27 @@ import (
 type Gate struct {
 	Name string // one or two words, such as "user" or "yama"
 	// OK: the check passes, as far as can be seen.
-	OK     bool
-	Detail string // finding
-	Remedy string // smallest step that helps, if not OK
+	OK      bool
+	Unknown bool   // OK is a guess: the check's input cannot be read
+	Detail  string // finding
+	Remedy  string // smallest step that helps, if not OK
 	// Command is a command for that step; "" if there is none.
 	Command string
 }
 
 // Next gives remedy and command in one text.
 func (g *Gate) Next() string {
+	command := g.Command
+	if strings.Contains(command, "setcap") {
+		command += " (restrict who may run it: prywalk help rights)"
+	}
 	switch {
-	case g.Command == "":
+	case command == "":
 		return g.Remedy
 	case g.Remedy == "":
-		return "run: " + g.Command
+		return "run: " + command
 	}
-	return g.Remedy + ", or: " + g.Command
+	return g.Remedy + ", or: " + command
 }
 
 // gatekeeper holds the input of the gates: the two processes and the proc file system.
@@ -200,7 +205,8 @@ func (g *gatekeeper) namespace() Gate {
 	its, err2 := os.Readlink(g.proc.path(g.pid, "ns/user"))
 	switch {
 	case err1 != nil || err2 != nil && (g.initialNamespace() || !g.privileged()):
-		return Gate{Name: "user namespace", OK: true, Detail: "not readable"}
+		return Gate{Name: "user namespace", OK: true, Unknown: true,
+			Detail: "not known: " + g.proc.path(g.pid, "ns/user") + " cannot be read"}
 	case err2 == nil && own == its:
 		return Gate{Name: "user namespace", OK: true, Detail: "the same"}
 	case err2 == nil && g.initialNamespace():

@@ -51,11 +51,12 @@ func (p proc) explainFailures(pids []int, r StopResults) error {
 // heldByTracer names a tracer of one of the processes' threads.
 func (p proc) heldByTracer(pids []int, r StopResults) *Error {
 	e := &Error{PID: pids[0], Kind: refusal.Traced,
-		Next: "detach the debugger, strace or other profiler, and record again"}
+		Next: "try again"}
 	e.Cause = fmt.Sprintf("another tracer was attached at %d stops, and has detached since", r.Traced)
 	for _, pid := range pids {
 		if by, name := p.tracerOf(pid); by != 0 {
-			e.PID, e.Cause = pid, fmt.Sprintf("another tracer was attached at %d stops: %s (process %d)", r.Traced, name, by)
+			e.PID, e.Next = pid, "detach it"
+			e.Cause = fmt.Sprintf("%s (process %d) traces it, stops refused: %d", name, by, r.Traced)
 			break
 		}
 	}

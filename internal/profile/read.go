@@ -203,7 +203,7 @@ func parse(read func() (*profile.Profile, error)) (p *profile.Profile, err error
 	case errors.As(err, &none):
 		return nil, tooLarge(err)
 	case err != nil:
-		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
+		return nil, ErrFormat
 	case len(p.SampleType) == 0:
 		return nil, fmt.Errorf("%w: it names no type of values", ErrFormat)
 	}

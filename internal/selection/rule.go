@@ -78,7 +78,7 @@ func userID(name string) (int, error) {
 	}
 	u, err := user.Lookup(name)
 	if err != nil {
-		return -1, fmt.Errorf("--user %s: there is no user of that name", name)
+		return -1, fmt.Errorf("--user %s: there is no user of that name; getent passwd lists them", name)
 	}
 	n, err := strconv.Atoi(u.Uid)
 	if err != nil {

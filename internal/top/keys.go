@@ -11,7 +11,8 @@ import (
 
 // keyHelp describes the keys, the most useful first.
 var keyHelp = [][2]string{
-	{"q", "quit"}, {"↑↓", "select"}, {"enter", "open"}, {"esc", "back"}, {"tab", "functions, threads, waits"},
+	{"q", "quit"}, {"↑↓", "select"}, {"enter", "open"}, {"esc", "back"},
+	{"tab", "functions, threads, waits; also 1, 2, 3"},
 	{"c", "clock: cpu, runqueue, blocked, wall"}, {"space", "pause; the sampling goes on"},
 	{"/", "filter by a regular expression"},
 	{"[ ]", "shorter or longer window"}, {"s", "sort by self, total, name"}, {"w", "write what is shown to a file"},

@@ -83,12 +83,17 @@ func (d *Selection) byName() error {
 }
 
 func (d *Selection) nothingLeft() error {
-	if len(d.Filters) == 2 && d.Options.Focus != "" && d.Options.Ignore != "" {
-		return fmt.Errorf("no samples left: no stack matches --focus %q and not --ignore %q", d.Options.Focus,
-			d.Options.Ignore)
+	o := &d.Options
+	values := map[string]string{"--thread": o.Thread, "--process": o.Process, "--state": o.State, "--wait": o.Wait,
+		"--focus": o.Focus, "--ignore": o.Ignore}
+	var flags []string
+	for _, flag := range d.Filters {
+		if values[flag] != "" {
+			flag += fmt.Sprintf(" %q", values[flag])
+		}
+		flags = append(flags, flag)
 	}
-	return fmt.Errorf("no samples left after %s; prywalk report without them shows everything",
-		strings.Join(d.Filters, " and "))
+	return fmt.Errorf("no samples left by %s; leave that out to see all", strings.Join(flags, " and "))
 }
 
 // Compile compiles a flag's regular expression; nil for an empty one.
