@@ -97,7 +97,13 @@ func (l *Observer) serve(deadline int64, one bool, done func(*Thread, *RawSample
 }
 
 // missed reopens the process's memory after an exec if a copy gave n = 0 bytes, and reports whether it did.
-func (t *Thread) missed(n int) bool { return n == 0 && t.Memory != nil && t.Memory.ReopenIfGone(t.TID) }
+func (t *Thread) missed(n int) bool {
+	missed := n == 0 && t.Memory != nil && t.Memory.ReopenIfGone(t.TID)
+	if missed {
+		t.tls = 0
+	}
+	return missed
+}
 
 func (l *Observer) giveUp(before int64, done func(*Thread, *RawSample, error)) {
 	for i, t := range l.pending {
