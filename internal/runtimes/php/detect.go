@@ -37,6 +37,7 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	if h.Arch() != frames.X86_64 && h.Arch() != frames.AArch64 {
 		return nil, nil
 	}
+	var why error // FrankenPHP's program has the version, its library the rest
 	for _, m := range h.Modules() {
 		if m == nil || m.Generated || !hasPHP.MatchString(path.Base(m.Name)) {
 			continue
@@ -45,13 +46,13 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 		switch {
 		case errors.Is(err, managed.ErrNotYet):
 			return nil, err
-		case err != nil:
-			return nil, fmt.Errorf("the functions of PHP in %s have no names: %w", path.Base(m.Name), err)
+		case err != nil && why == nil:
+			why = fmt.Errorf("the functions of PHP in %s have no names: %w", path.Base(m.Name), err)
 		case r != nil:
 			return r, nil
 		}
 	}
-	return nil, nil
+	return nil, why
 }
 
 // detectIn gives nil for a module without PHP.

@@ -23,7 +23,8 @@ type walk struct {
 
 	frames     int    // native frames so far
 	loops      int    // of execute_ex
-	from       uint64 // the stack pointer of the last one
+	from       uint64 // the stack pointer of the last one, or of the first frame behind it on the same stack
+	lastSP     uint64 // the stack pointer of the last native frame
 	spare      bool   // one had no run: just entered, or about to be left
 	guessed    bool   // one was assigned by order only
 	unfinished bool   // the native walk may lack its root
@@ -51,7 +52,8 @@ const mostCalls = 1 << 15
 func (r *Runtime) Begin(s *managed.Sample) {
 	w := &r.walk
 	r.functions.rest(s.At)
-	*w = walk{sample: s, calls: w.calls[:0], runs: w.runs[:0]}
+	sp := s.Regs.SP()
+	*w = walk{sample: s, calls: w.calls[:0], runs: w.runs[:0], from: sp, lastSP: sp}
 	globals, ok := r.globalsOf()
 	if !ok {
 		return

@@ -166,7 +166,8 @@ func wrongInThread(list []*dump.Frame, number int) string {
 	}
 	at := func(depth int) string { return fmt.Sprintf("t%d_%d", number, depth) }
 	for i := range list {
-		n, caller, ok := name(i), name(i+1), false
+		n, caller := name(i), name(i+1)
+		var ok bool
 		switch m := numbered.FindStringSubmatch(n); {
 		case n == "[freed]" || caller == "[freed]":
 			ok = true
