@@ -69,10 +69,12 @@ func TestTheCompilersCodeStaysKnownWhenCodeIsAdded(t *testing.T) {
 	}
 }
 
-// embedding is a program with PHP's thread-safe library, of whose data it has copies.
+// embedding is a program with PHP's thread-safe library, of whose data it has copies. The program has the text with the
+// version, too, as FrankenPHP.
 type embedding struct {
 	words  map[uint64]uint64
 	copies []managed.Symbol // the program's symbols
+	alone  bool             // without the library
 }
 
 func (e *embedding) Read(addr uint64, b []byte) int {
@@ -89,11 +91,15 @@ func (e *embedding) Flow() *heuristics.Source                             { retu
 func (e *embedding) Symbol(*frames.Module, string) (uint64, uint64, bool) { return 0, 0, false }
 
 func (e *embedding) Section(m *frames.Module, _ string) (uint64, []byte, bool) {
-	return 0, []byte("X-Powered-By: PHP/8.2.1\x00"), m.Name == "/usr/lib/libphp.so"
+	return 0, []byte("X-Powered-By: PHP/8.2.1\x00"), m.Name != "/usr/lib/other.so"
 }
 
 func (e *embedding) Modules() []*frames.Module {
-	return []*frames.Module{{Name: "/srv/program"}, {Name: "/usr/lib/other.so"}, {Name: "/usr/lib/libphp.so"}}
+	all := []*frames.Module{{Name: "/srv/frankenphp"}, {Name: "/usr/lib/other.so"}, {Name: "/usr/lib/libphp.so"}}
+	if e.alone {
+		return all[:1]
+	}
+	return all
 }
 
 func (e *embedding) Own(m *frames.Module, names ...string) (list []managed.Symbol) {
@@ -146,5 +152,8 @@ func TestDataOfALibraryIsReadWhereTheProgramHasACopy(t *testing.T) {
 		if _, err := Detect(e); c.want == inCopy && !errors.Is(err, managed.ErrNotYet) {
 			t.Errorf("%s, before PHP begins: %v", c.name, err)
 		}
+	}
+	if r, err := Detect(&embedding{alone: true}); r != nil || err == nil || errors.Is(err, managed.ErrNotYet) {
+		t.Errorf("without the library: %v, %v", r, err)
 	}
 }
