@@ -73,9 +73,9 @@ build() {
 	(
 		cd "$state/made"
 		own update && own source --download-only "php$number" && tar xJf "php${number}_"*.orig.tar.xz && cd php-*/ &&
-			./configure --prefix="$dir/$1" --mandir="$dir/$1/man" --disable-all --disable-cgi --disable-phpdbg --disable-zend-signals \
-				--enable-zts --enable-cli --enable-embed=shared --enable-opcache --enable-zend-max-execution-timers \
-				CFLAGS='-O2 -g' && make -j"$(nproc)" && rm -rf "${dir:?}/$1" && make install &&
+			./configure --prefix="$dir/$1" --mandir="$dir/$1/man" --disable-all --disable-cgi --disable-phpdbg \
+				--disable-zend-signals --enable-zts --enable-cli --enable-embed=shared --enable-opcache \
+				--enable-zend-max-execution-timers CFLAGS='-O2 -g' && make -j"$(nproc)" && rm -rf "${dir:?}/$1" && make install &&
 			ln -s bin/php "$dir/$1/php" && find "$dir/$1/lib" -name opcache.so -exec ln -s {} "$dir/$1/opcache.so" \;
 	) >"$work/log" 2>&1
 }
