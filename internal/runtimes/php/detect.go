@@ -97,8 +97,8 @@ func detectIn(h managed.Host, m *frames.Module) (*Runtime, error) {
 	return r, nil
 }
 
-// findCopies finds a library's data in the program: where a program itself uses such data, it has a copy of it, in place
-// of the library's (R_X86_64_COPY, System V ABI).
+// findCopies finds a library's data in the program: where a program itself uses such data, it has a copy of it, in
+// place of the library's (R_X86_64_COPY, System V ABI).
 func findCopies(h managed.Host, symbols map[string]managed.Symbol) {
 	for _, m := range h.Modules() {
 		if m == nil || m.Generated || strings.Contains(path.Base(m.Name), ".so") {

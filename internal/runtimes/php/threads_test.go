@@ -124,8 +124,8 @@ func TestThreadsAreFoundInTheListsOfTheCLibrary(t *testing.T) {
 	}
 }
 
-// TestThreadsThatEndAreNotFoundAnyMore: a structure belongs to a thread as long as it has its ID. The lists are not read
-// again at once.
+// TestThreadsThatEndAreNotFoundAnyMore: a structure belongs to a thread as long as it has its ID. The lists are not
+// read again at once.
 func TestThreadsThatEndAreNotFoundAnyMore(t *testing.T) {
 	l := newListed()
 	var th threads
