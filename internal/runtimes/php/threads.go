@@ -39,7 +39,7 @@ const (
 )
 
 // hasThreads matches the C library and its loader.
-var hasThreads = regexp.MustCompile(`^(libc|ld)[-.\w]*\.so(\.\d+)?$`)
+var hasThreads = regexp.MustCompile(`^(libc|ld)([-.][-.\w]*)?\.so(\.\d+)?$`)
 
 const (
 	mostThreads = 1 << 15  // of a list
