@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Puts releases of PHP that this system lacks into a directory each, for the tests that look at every one that is
-# there: setup-phps.sh [DIRECTORY [RELEASE...]]. About 60 MB each. A release is php8.4, or what else has a package
-# php8.4-cli.
+# there: setup-phps.sh [DIRECTORY [RELEASE...]]. About 60 MB each. A release is 8.4, or what else has a package
+# php8.4-cli, or 8.2-zts, a thread-safe build, which is made on request only: that takes some minutes, and cc and make.
 #
 # They are Debian's packages of other releases, with the libraries that they need, and npm's of builds for other systems,
 # unpacked, not installed. The programs are made to use those libraries (patchelf). Needs root for apt's signing keys
@@ -62,7 +62,34 @@ runs() {
 	rm -rf "${dir:?}/$1"
 }
 
+# build RELEASE: makes a thread-safe build of the source package, as FrankenPHP wants it, with PHP's library and headers.
+build() {
+	number=${1%-zts}
+	state=$work/$1
+	mkdir -p "$state/lists/partial" "$state/cache/archives/partial" "$state/made"
+	: >"$state/status"
+	echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] ${mirror:-http://deb.debian.org/debian} $(from "$number") main" \
+		>"$state/sources.list"
+	(
+		cd "$state/made"
+		own update && own source --download-only "php$number" && tar xJf "php${number}_"*.orig.tar.xz && cd php-*/ &&
+			./configure --prefix="$dir/$1" --mandir="$dir/$1/man" --disable-all --disable-cgi --disable-phpdbg \
+				--disable-zend-signals --enable-zts --enable-cli --enable-embed=shared --enable-opcache \
+				--enable-zend-max-execution-timers CFLAGS='-O2 -g' && make -j"$(nproc)" && rm -rf "${dir:?}/$1" && make install &&
+			ln -s bin/php "$dir/$1/php" && find "$dir/$1/lib" -name opcache.so -exec ln -s {} "$dir/$1/opcache.so" \;
+	) >"$work/log" 2>&1
+}
+
 for release in $missing; do
+	if [ "$release" != "${release%-zts}" ]; then
+		if ! build "$release"; then
+			echo "setup-phps: PHP $release cannot be made here ($(tail -n 1 "$work/log")); it is left out" >&2
+			rm -rf "${dir:?}/$release"
+			continue
+		fi
+		runs "$release"
+		continue
+	fi
 	if [ -n "$(packed "$release")" ]; then
 		mkdir "$work/npm-$release"
 		if ! (cd "$work/npm-$release" && npm pack --silent "$(packed "$release")" && tar xzf ./*.tgz) >&2; then

@@ -48,8 +48,12 @@ func TestStackAfterAnExecIsCopiedAtTheFirstSample(t *testing.T) {
 		t.Fatal(err)
 	}
 	testtargets.Eventually(t, "sleep sleeps", asleepAs(th, "sleep"))
+	th.tls = 1 // as of a stop before
 	if n := tracee(); n == 0 {
 		t.Error("no stack of the program that it runs now")
+	}
+	if th.tls != 0 {
+		t.Error("the thread pointer is the former program's")
 	}
 }
 

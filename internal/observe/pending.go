@@ -98,7 +98,11 @@ func (o *Observer) serve(deadline int64, onlyFirst bool, done func(*Thread, *Raw
 
 // reopenedAfter reopens the process's memory after an exec if a copy gave n = 0 bytes, and reports whether it did.
 func (t *Thread) reopenedAfter(n int) bool {
-	return n == 0 && t.Memory != nil && t.Memory.ReopenIfGone(t.TID)
+	reopened := n == 0 && t.Memory != nil && t.Memory.ReopenIfGone(t.TID)
+	if reopened {
+		t.tls = 0
+	}
+	return reopened
 }
 
 func (o *Observer) giveUp(before int64, done func(*Thread, *RawSample, error)) {

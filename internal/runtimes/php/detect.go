@@ -9,6 +9,7 @@ import (
 	"path"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"prywalk/frames"
 	"prywalk/internal/managed"
@@ -36,6 +37,7 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	if h.Arch() != frames.X86_64 && h.Arch() != frames.AArch64 {
 		return nil, nil
 	}
+	var why error // FrankenPHP's program has the version, its library the rest
 	for _, m := range h.Modules() {
 		if m == nil || m.Generated || !hasPHP.MatchString(path.Base(m.Name)) {
 			continue
@@ -44,13 +46,13 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 		switch {
 		case errors.Is(err, managed.ErrNotYet):
 			return nil, err
-		case err != nil:
-			return nil, fmt.Errorf("the functions of PHP in %s have no names: %w", path.Base(m.Name), err)
+		case err != nil && why == nil:
+			why = fmt.Errorf("the functions of PHP in %s have no names: %w", path.Base(m.Name), err)
 		case r != nil:
 			return r, nil
 		}
 	}
-	return nil, nil
+	return nil, why
 }
 
 // detectIn gives nil for a module without PHP.
@@ -72,6 +74,9 @@ func detectIn(h managed.Host, m *frames.Module) (*Runtime, error) {
 	for _, s := range h.Own(m, symGlobals, symOffset, symCache, symExecute, symModule) {
 		symbols[s.Name] = s
 	}
+	if strings.Contains(path.Base(m.Name), ".so") {
+		findCopies(h, symbols)
+	}
 	loop, ok := symbols[symExecute]
 	if !ok || loop.Size == 0 {
 		return nil, errors.New("it has no symbol " + symExecute)
@@ -90,6 +95,21 @@ func detectIn(h managed.Host, m *frames.Module) (*Runtime, error) {
 	}
 	r.makePlan()
 	return r, nil
+}
+
+// findCopies finds a library's data in the program: where a program itself uses such data, it has a copy of it, in
+// place of the library's (R_X86_64_COPY, System V ABI).
+func findCopies(h managed.Host, symbols map[string]managed.Symbol) {
+	for _, m := range h.Modules() {
+		if m == nil || m.Generated || strings.Contains(path.Base(m.Name), ".so") {
+			continue
+		}
+		for _, s := range h.Own(m, symGlobals, symOffset, symModule) {
+			if own, ok := symbols[s.Name]; ok && s.Exported && !s.Function && s.Size == own.Size {
+				symbols[s.Name] = s
+			}
+		}
+	}
 }
 
 // findGlobals finds the executor's globals, or a thread-safe build's way to each thread's.
@@ -125,10 +145,12 @@ func (r *Runtime) findGlobals(symbols map[string]managed.Symbol) error {
 		return errors.New("how its threads find their globals is not known")
 	}
 	r.threadSafe = true
+	r.threads.find(r.host)
 	return nil
 }
 
-// findProgram sets oneRequest for a program on the command line; false if PHP has not begun.
+// findProgram sets oneRequest for a program on the command line, whose functions stay unless threads of PHP come and go
+// (parallel); false if PHP has not begun.
 func (r *Runtime) findProgram(symbols map[string]managed.Symbol) bool {
 	s, ok := symbols[symModule]
 	if !ok {
@@ -137,7 +159,7 @@ func (r *Runtime) findProgram(symbols map[string]managed.Symbol) bool {
 	var name [4]byte
 	at := r.read64(s.Addr)
 	if text := r.read64(at); text != 0 && r.host.Read(text, name[:]) == len(name) {
-		r.oneRequest = string(name[:]) == "cli\x00"
+		r.oneRequest = !r.threadSafe && string(name[:]) == "cli\x00"
 	}
 	return at != 0
 }

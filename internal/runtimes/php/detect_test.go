@@ -5,9 +5,11 @@ package php
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
 	"testing"
 
 	"prywalk/frames"
+	"prywalk/heuristics"
 	"prywalk/internal/managed"
 )
 
@@ -64,5 +66,94 @@ func TestTheCompilersCodeStaysKnownWhenCodeIsAdded(t *testing.T) {
 			t.Errorf("%+v, %d sources", r.jit.spans, len(made.Sources))
 		}
 		h.mods = append(h.mods, private)
+	}
+}
+
+// embedding is a program with PHP's thread-safe library, of whose data it has copies. The program has the text with the
+// version, too, as FrankenPHP.
+type embedding struct {
+	words  map[uint64]uint64
+	copies []managed.Symbol // the program's symbols
+	alone  bool             // without the library
+}
+
+func (e *embedding) Read(addr uint64, b []byte) int {
+	var all []byte
+	for at := addr; len(all) < len(b); at += 8 {
+		all = binary.LittleEndian.AppendUint64(all, e.words[at])
+	}
+	return copy(b, all)
+}
+
+func (e *embedding) Arch() frames.Arch                                    { return frames.X86_64 }
+func (e *embedding) ReadCode(addr uint64, b []byte) int                   { return e.Read(addr, b) }
+func (e *embedding) Flow() *heuristics.Source                             { return nil }
+func (e *embedding) Symbol(*frames.Module, string) (uint64, uint64, bool) { return 0, 0, false }
+
+func (e *embedding) Section(m *frames.Module, _ string) (uint64, []byte, bool) {
+	return 0, []byte("X-Powered-By: PHP/8.2.1\x00"), m.Name != "/usr/lib/other.so"
+}
+
+func (e *embedding) Modules() []*frames.Module {
+	all := []*frames.Module{{Name: "/srv/frankenphp"}, {Name: "/usr/lib/other.so"}, {Name: "/usr/lib/libphp.so"}}
+	if e.alone {
+		return all[:1]
+	}
+	return all
+}
+
+func (e *embedding) Own(m *frames.Module, names ...string) (list []managed.Symbol) {
+	all := e.copies
+	if m.Name == "/usr/lib/libphp.so" {
+		all = []managed.Symbol{
+			{Name: symExecute, Addr: 0x1000, Size: 0x100, Function: true, Exported: true},
+			{Name: symCache, Addr: 0x2000, Size: 8, Function: true, Exported: true},
+			{Name: symOffset, Addr: 0x3000, Size: 8, Exported: true}, {Name: symModule, Addr: 0x3008, Size: 8, Exported: true},
+		}
+	}
+	for _, s := range all {
+		if slices.Contains(names, s.Name) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// TestDataOfALibraryIsReadWhereTheProgramHasACopy: the library's own data stays empty then. What only has its name is
+// none.
+func TestDataOfALibraryIsReadWhereTheProgramHasACopy(t *testing.T) {
+	offset := managed.Symbol{Name: symOffset, Addr: 0x5000, Size: 8, Exported: true}
+	module := managed.Symbol{Name: symModule, Addr: 0x5008, Size: 8, Exported: true}
+	changed := func(s managed.Symbol, change func(*managed.Symbol)) managed.Symbol { change(&s); return s }
+	const inLibrary, inCopy = 0x100, 0x200
+	for _, c := range []struct {
+		name   string
+		copies []managed.Symbol
+		want   uint64
+	}{
+		{"none", nil, inLibrary},
+		{"both", []managed.Symbol{offset, module}, inCopy},
+		{"one", []managed.Symbol{offset}, inCopy},
+		{"of another size", []managed.Symbol{changed(offset, func(s *managed.Symbol) { s.Size = 4 })}, inLibrary},
+		{"not exported", []managed.Symbol{changed(offset, func(s *managed.Symbol) { s.Exported = false })}, inLibrary},
+		{"a function", []managed.Symbol{changed(offset, func(s *managed.Symbol) { s.Function = true })}, inLibrary},
+	} {
+		e := &embedding{copies: c.copies, words: map[uint64]uint64{
+			0x2000: 0xc3fffffff8c0c748, // mov rax, -8; ret
+			0x3000: inLibrary, 0x3008: 0x9000, 0x5000: inCopy, 0x5008: 0x9000,
+		}}
+		if r, err := Detect(e); err != nil || r == nil || r.(*Runtime).executorOffset != c.want {
+			t.Errorf("%s: %+v, %v", c.name, r, err)
+		}
+		if c.copies == nil {
+			continue
+		}
+		e.words[c.copies[0].Addr] = 0
+		if _, err := Detect(e); c.want == inCopy && !errors.Is(err, managed.ErrNotYet) {
+			t.Errorf("%s, before PHP begins: %v", c.name, err)
+		}
+	}
+	if r, err := Detect(&embedding{alone: true}); r != nil || err == nil || errors.Is(err, managed.ErrNotYet) {
+		t.Errorf("without the library: %v, %v", r, err)
 	}
 }

@@ -41,13 +41,16 @@ func (m *image) Section(*frames.Module, string) (uint64, []byte, bool) { return 
 
 func (m *image) Modules() []*frames.Module {
 	return []*frames.Module{{Name: "/usr/bin/php8.2", Start: m.at, End: m.at + 1<<21}, {Start: m.at + 1<<21,
-		End: m.at + 1<<22, Generated: true}}
+		End: m.at + 1<<22, Generated: true}, {Name: "/lib/libc.so.6"}}
 }
 
 func (m *image) Own(*frames.Module, ...string) []managed.Symbol {
 	symbols := []managed.Symbol{
 		{Name: symExecute, Addr: m.at + 1<<20, Size: 1 << 12}, {Name: symOffset, Addr: m.at + 8},
 		{Name: symCache, Addr: m.at + 64}, {Name: symModule, Addr: m.at + 16},
+	}
+	for i, name := range []string{symUsed, symUser, symList, symTID, symSize, symRtld} {
+		symbols = append(symbols, managed.Symbol{Name: name, Addr: m.at + 16*uint64(i)})
 	}
 	if len(m.bytes)%3 == 0 {
 		symbols = append(symbols, managed.Symbol{Name: symGlobals, Addr: m.at})
@@ -66,6 +69,7 @@ func walkAll(r *Runtime, m *image) {
 	for _, loop := range []uint64{1<<20 + 128, 1<<21 + 8} {
 		r.Begin(&managed.Sample{TID: 7, Regs: &regs, Mem: m, At: 1, Live: m})
 		var out []managed.Ref
+		out, _ = r.Native(&frames.Frame{PC: 1, SP: m.at ^ 1<<46}, m.at^1<<46+64, out) // of another stack
 		for sp := m.at + 256; sp < m.at+2048; sp += 256 {
 			out, _ = r.Native(&frames.Frame{PC: m.at + loop, SP: sp, Caller: sp > m.at+256}, sp+256, out)
 		}
@@ -74,6 +78,11 @@ func walkAll(r *Runtime, m *image) {
 		for _, ref := range out {
 			r.Symbolize(ref, m, nil)
 		}
+	}
+	r.threads.find(m)
+	for range 2 {
+		r.threads.pointerOf(m, 7)
+		r.threads.next = 0
 	}
 	r.Anchor(7, 0)
 	r.Anchor(7, m.at)
@@ -96,6 +105,10 @@ func FuzzWalk(f *testing.F) {
 	}
 	binary.LittleEndian.PutUint64(user[1024:], typeUser)
 	f.Add(user, []byte("X-Powered-By: PHP/X-Powered-By: PHP/8.4.0"), uint64(1<<32), uint8(4))
+	l := newListed()
+	l.put(listedAt+80+usedHead-rtld, pthread(1)+listOff) // from where Own has symRtld
+	l.put(pthread(1)+listOff+8, listedAt+80+usedHead-rtld)
+	f.Add(l.bytes, version, l.at, uint8(2))
 	f.Fuzz(func(_ *testing.T, b, text []byte, at uint64, release uint8) {
 		m := &image{at, b, text}
 		if rt, err := Detect(m); err == nil && rt != nil {

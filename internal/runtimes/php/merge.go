@@ -26,6 +26,10 @@ func (r *Runtime) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (r
 	if w.broken || f.SP == 0 {
 		return out, false
 	}
+	if f.SP < w.lastSP || f.SP-w.lastSP > farApart { // another stack, as behind a signal's, or a call back into Go
+		w.executeSP = f.SP
+	}
+	w.lastSP = f.SP
 	if r.inExecuteEx(f.Lookup(r.host.Arch())) && cfa != 0 && cfa != managed.Outermost {
 		if lost {
 			return out, false
@@ -42,6 +46,9 @@ func (r *Runtime) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (r
 	return out, instead || (r.isEngine(f.Module) || r.isExpression(f)) && !lost
 }
 
+// farApart is more than frames of one stack are apart, in bytes.
+const farApart = 1 << 20
+
 // isExpression reports PCRE's code of a regular expression that the innermost call matches.
 func (r *Runtime) isExpression(f *frames.Frame) bool {
 	return f.Module != nil && f.Module.Generated && r.nextRun == 0 && isPrivate(f.Module)
@@ -54,12 +61,9 @@ func (r *Runtime) isEngine(m *frames.Module) bool {
 // appendRunsOf appends the calls of a native frame of execute_ex.
 func (r *Runtime) appendRunsOf(f *frames.Frame, leaf bool, out []managed.Ref) []managed.Ref {
 	w := &r.walk
-	from := w.lastSP
-	if w.executeFrames == 0 {
-		from = w.sample.Regs.SP()
-	}
+	from := w.executeSP
 	w.executeFrames++
-	w.lastSP = f.SP
+	w.executeSP = f.SP
 	if w.nextRun >= w.ownRuns {
 		w.noteEmptyFrame()
 		return out

@@ -21,8 +21,9 @@ type Runtime struct {
 	threadSafe         bool
 	tls                int64  // thread-safe: from the thread pointer to the word that leads to a thread's globals
 	executorOffset     uint64 // thread-safe: the executor's in these
-	oneRequest         bool   // declared functions stay
-	dataReg, oplineReg uint8  // DWARF numbers of the registers of execute data and opline
+	threads            threads
+	oneRequest         bool  // declared functions stay
+	dataReg, oplineReg uint8 // DWARF numbers of the registers of execute data and opline
 	host               managed.Host
 	plan               *managed.Plan
 	jit                jitCode // of the JIT compiler
@@ -73,7 +74,10 @@ func (r *Runtime) Anchor(tid int, pthread uint64) (uint64, bool) {
 		return r.globals, r.thread == 0 || r.thread == tid
 	}
 	if pthread == 0 {
-		return 0, false
+		var ok bool
+		if pthread, ok = r.threads.pointerOf(r.host, tid); !ok {
+			return 0, false
+		}
 	}
 	cache := r.read64(pthread + uint64(r.tls))
 	return cache + r.executorOffset, cache != 0

@@ -23,7 +23,8 @@ type walk struct {
 
 	frames        int    // native frames so far
 	executeFrames int    // of execute_ex
-	lastSP        uint64 // the stack pointer of the last one
+	executeSP     uint64 // the stack pointer of the last one, or of the first frame behind it on the same stack
+	lastSP        uint64 // the stack pointer of the last native frame
 	emptyFrame    bool   // one had no run: just entered, or about to be left
 	byOrder       bool   // one was assigned by order only
 	unfinished    bool   // the native walk may lack its root
@@ -51,7 +52,8 @@ const mostCalls = 1 << 15
 func (r *Runtime) Begin(s *managed.Sample) {
 	w := &r.walk
 	r.functions.evictIdle(s.At)
-	*w = walk{sample: s, calls: w.calls[:0], runs: w.runs[:0]}
+	sp := s.Regs.SP()
+	*w = walk{sample: s, calls: w.calls[:0], runs: w.runs[:0], executeSP: sp, lastSP: sp}
 	globals, ok := r.globalsOf()
 	if !ok {
 		return

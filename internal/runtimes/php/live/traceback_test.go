@@ -47,7 +47,7 @@ func asPHP(list []*dump.Frame) (calls []string) {
 			n = "eval"
 		case n == "included.php":
 			n = "include"
-		case n == "chain.php":
+		case n == "chain.php", n == "sleepers.php":
 			continue
 		}
 		line := 0

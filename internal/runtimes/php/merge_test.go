@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package php
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/internal/managed"
+)
+
+// TestCallsAreFoundBehindAnotherStack: where PHP has called Go, or a signal has a stack of its own, the saved register
+// of execute_ex lies between frames of its own stack. The addresses between two stacks are not searched.
+func TestCallsAreFoundBehindAnotherStack(t *testing.T) {
+	const user, loop, low, high = 0x5000, 0x1000, 0xc0_0000_0000, 0x7f00_0000_0000
+	for _, c := range []struct {
+		name  string
+		inner uint64 // stack pointer of the innermost frame
+		outer uint64 // stack pointer of the first frame of the stack that execute_ex is on
+		at    uint64 // of the saved register, from there
+		found int
+	}{
+		{"one stack", high - 64, high, 64, 1},
+		{"lower", low, high, 64, 1},
+		{"higher", high + 1<<30, high, 64, 1},
+		{"further in", high - 64, high, ^uint64(31), 1},
+		{"not saved", low, high, 512, 0},
+	} {
+		stack := make([]byte, 1024)
+		from := c.outer - 128
+		binary.LittleEndian.PutUint64(stack[c.outer+c.at-from:], user)
+		regs := &frames.Regs{Arch: frames.X86_64, PC: 1}
+		regs.Set(frames.X86_64.SP(), c.inner)
+		regs.Set(frames.X86R14, 7) // another function's
+		r := &Runtime{executeEx: span{loop, loop + 0x100}, dataReg: frames.X86R14, oplineReg: frames.X86R15,
+			host: &image{}, module: &frames.Module{Name: "libphp.so"}}
+		r.walk = walk{
+			sample: &managed.Sample{Regs: regs, Mem: &frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: stack}}},
+			calls:  []call{{at: user, kind: typeUser}}, runs: []run{{0, 1, user}}, ownRuns: 1,
+			executeSP: c.inner, lastSP: c.inner,
+		}
+		var out []managed.Ref
+		out, _ = r.Native(&frames.Frame{PC: 1, SP: c.inner}, c.inner+64, out)
+		out, _ = r.Native(&frames.Frame{PC: 2, SP: c.outer, Caller: true}, c.outer+256, out)
+		out, _ = r.Native(&frames.Frame{PC: loop + 8, SP: c.outer + 256, Caller: true}, c.outer+512, out)
+		if len(out) != c.found {
+			t.Errorf("%s: %d calls, want %d", c.name, len(out), c.found)
+		}
+	}
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package php
+
+import (
+	"encoding/binary"
+	"path"
+	"regexp"
+
+	"prywalk/frames"
+	"prywalk/internal/managed"
+	"prywalk/internal/procmem"
+)
+
+// threads finds the thread pointer of a thread by its ID, for a thread that was not stopped. It reads the C library's
+// lists of threads, by what glibc (2.34 on) exports to debuggers: the list heads in _rtld_global, and descriptors of
+// its structures (nptl_db/structs.def, nptl_db/db_info.c; list_t in include/list_t.h).
+//
+//	_rtld_global            struct pthread
+//	_dl_stack_used ───────► list next, prev ──► the next one's list
+//	_dl_stack_user          tid
+type threads struct {
+	heads   [2]uint64 // addresses of the lists' heads; 0: not known
+	list    int64     // of struct pthread
+	tid     int64
+	pointer uint64         // from a struct pthread to the thread pointer
+	byTID   map[int]uint64 // struct pthread
+	next    int64          // when the lists may be read again, CLOCK_MONOTONIC ns
+}
+
+// Exported symbols.
+const (
+	symRtld = "_rtld_global"
+	symUsed = "_thread_db_rtld_global__dl_stack_used"
+	symUser = "_thread_db_rtld_global__dl_stack_user"
+	symList = "_thread_db_pthread_list"
+	symTID  = "_thread_db_pthread_tid"
+	symSize = "_thread_db_sizeof_pthread"
+)
+
+// hasThreads matches the C library and its loader.
+var hasThreads = regexp.MustCompile(`^(libc|ld)([-.][-.\w]*)?\.so(\.\d+)?$`)
+
+const (
+	mostThreads = 1 << 15  // of a list
+	mostPthread = 64 << 10 // bytes of a struct pthread
+	mostApart   = 256      // bytes that have its list and tid
+	readAgain   = 15e6     // ns, for an unknown thread
+	shareOfTime = 50       // of the time goes to readings, at most one part
+)
+
+// find finds the lists. Without them, only stopped threads have a known thread pointer.
+func (t *threads) find(h managed.Host) {
+	*t = threads{}
+	at := map[string]uint64{}
+	for _, m := range h.Modules() {
+		if m == nil || m.Generated || !hasThreads.MatchString(path.Base(m.Name)) {
+			continue
+		}
+		for _, s := range h.Own(m, symRtld, symUsed, symUser, symList, symTID, symSize) {
+			at[s.Name] = s.Addr
+		}
+	}
+	// A descriptor has bits, number of elements, offset.
+	offset := func(name string) (int64, bool) {
+		var b [12]byte
+		if at[name] == 0 || h.Read(at[name], b[:]) != len(b) {
+			return 0, false
+		}
+		return int64(binary.LittleEndian.Uint32(b[8:])), true
+	}
+	used, ok := offset(symUsed)
+	user, ok2 := offset(symUser)
+	list, ok3 := offset(symList)
+	tid, ok4 := offset(symTID)
+	var size [4]byte
+	if !ok || !ok2 || !ok3 || !ok4 || at[symRtld] == 0 || list > mostPthread || tid > mostPthread ||
+		max(list+16, tid+4)-min(list, tid) > mostApart || at[symSize] == 0 || h.Read(at[symSize], size[:]) != len(size) {
+		return
+	}
+	t.list, t.tid = list, tid
+	if h.Arch() == frames.AArch64 { // TLS_PRE_TCB_SIZE, sysdeps/aarch64/nptl/tls.h
+		t.pointer = uint64(binary.LittleEndian.Uint32(size[:]))
+	}
+	t.heads = [2]uint64{at[symRtld] + uint64(used), at[symRtld] + uint64(user)}
+}
+
+// pointerOf gives the thread pointer of a thread by its ID.
+func (t *threads) pointerOf(h managed.Host, tid int) (uint64, bool) {
+	if t.heads[0] == 0 || tid <= 0 {
+		return 0, false
+	}
+	if p, ok := t.byTID[tid]; ok {
+		var b [4]byte // 0 when the thread has ended (CLONE_CHILD_CLEARTID)
+		if h.Read(p+uint64(t.tid), b[:]) == len(b) && int(binary.LittleEndian.Uint32(b[:])) == tid {
+			return p + t.pointer, true
+		}
+	}
+	now := procmem.Now()
+	if now < t.next {
+		return 0, false
+	}
+	t.readLists(h)
+	end := procmem.Now()
+	t.next = end + max(readAgain, shareOfTime*(end-now))
+	p, ok := t.byTID[tid]
+	return p + t.pointer, ok
+}
+
+// readLists reads all threads. A list that changes meanwhile is read up to the change.
+func (t *threads) readLists(h managed.Host) {
+	t.byTID = map[int]uint64{}
+	from := min(t.list, t.tid)
+	var buf [mostApart]byte
+	b := buf[:max(t.list+16, t.tid+4)-from]
+	for _, head := range t.heads {
+		var first [8]byte
+		if h.Read(head, first[:]) != len(first) {
+			continue
+		}
+		last := head
+		at := binary.LittleEndian.Uint64(first[:])
+		for n := 0; at != head && n < mostThreads; n++ {
+			pthread := at - uint64(t.list)
+			if h.Read(pthread+uint64(from), b) != len(b) {
+				break
+			}
+			links := b[t.list-from:]
+			if binary.LittleEndian.Uint64(links[8:]) != last {
+				break
+			}
+			t.byTID[int(int32(binary.LittleEndian.Uint32(b[t.tid-from:])))] = pthread
+			last, at = at, binary.LittleEndian.Uint64(links)
+		}
+	}
+	delete(t.byTID, 0) // threads that begin or end
+}
