@@ -38,7 +38,7 @@ func TestThreadsThatLiveShortlyGetTrueShares(t *testing.T) {
 				}, cmd.Process.Pid)
 				checkShortLives(t, r, c.mostUnseen)
 				inPhases, squares := 0.0, 0.0
-				for _, s := range r.Profile.Sample {
+				for _, s := range r.Sample {
 					cpu := float64(s.Value[3])
 					sum += cpu
 					for _, name := range stack(s) {
