@@ -60,6 +60,7 @@ func Record(t *testing.T, pid int, r Recording) *pprof.Profile {
 	images := r.Images
 	if images == nil {
 		images = code.NewImageCache(0)
+		defer images.Close()
 	}
 	p, err := images.Open(pid)
 	if err != nil {

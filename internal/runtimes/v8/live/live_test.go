@@ -14,7 +14,6 @@ import (
 
 	pprof "github.com/google/pprof/profile"
 
-	"prywalk/internal/code"
 	"prywalk/internal/profile"
 	"prywalk/internal/sampler"
 	"prywalk/internal/testtargets"
@@ -77,12 +76,10 @@ func startSaying(t *testing.T, exe, script string, flags ...string) (pid int, sa
 	return cmd.Process.Pid, says
 }
 
-var images = code.NewImageCache(0)
-
 // record samples a process until so many samples of threads that run were taken.
 func record(t *testing.T, pid int, samples int64, o sampler.Options) *pprof.Profile {
 	t.Helper()
-	return observed.Record(t, pid, observed.Recording{Options: o, Stops: samples, Images: images})
+	return observed.Record(t, pid, observed.Recording{Options: o, Stops: samples})
 }
 
 type call struct {
