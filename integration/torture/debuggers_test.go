@@ -217,7 +217,7 @@ func TestStraceBesideARecording(t *testing.T) {
 	if code := r.wait(); code != 0 && code != 4 {
 		t.Errorf("with strace attached prywalk ended with %d: %s", code, r.stderr.String())
 	}
-	if said := r.stderr.String(); !strings.Contains(said, "tracer") || strings.Contains(said, "security module") {
+	if said := r.stderr.String(); !strings.Contains(said, "traces it") || strings.Contains(said, "security module") {
 		t.Errorf("the cause is not told: %s", said)
 	}
 }

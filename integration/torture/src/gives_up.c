@@ -1,5 +1,6 @@
 // Threads in calls that work in the kernel for long and give up, or begin anew, as soon as any signal is
 // pending (gives_up_*.c). The argument says which: each is made again and again, and must succeed each time.
+#include <time.h>
 #include "torture.h"
 #include "gives_up.h"
 #include <pthread.h>
@@ -18,9 +19,14 @@ void outcome(long result, int err, long want) {
 	calls++;
 }
 
-// Between two calls the thread computes for a while, so that it can be seen to have left the call.
+// Between two calls the thread computes for 60 ms, some ticks, so that it can be seen to have left the call.
 static void compute(void) {
-	for (volatile unsigned long n = 0; n < 20000000; n++) {}
+	struct timespec began, now;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &began);
+	do {
+		for (volatile unsigned long n = 0; n < 1000000; n++) {}
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	} while ((now.tv_sec - began.tv_sec) * 1000000000L + now.tv_nsec - began.tv_nsec < 60000000);
 	spins++;
 }
 
