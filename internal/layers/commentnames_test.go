@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -55,9 +56,21 @@ type tree struct {
 	words map[string]bool
 }
 
-// readTree reads the sources of every language below the root of the repository.
-func readTree(t *testing.T) *tree {
+// onceRead reads the sources once for all checks.
+var onceRead = sync.OnceValues(readTree)
+
+// treeOf gives the sources.
+func treeOf(t *testing.T) *tree {
 	t.Helper()
+	all, err := onceRead()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// readTree reads the sources of every language below the root of the repository.
+func readTree() (*tree, error) {
 	root := filepath.Join("..", "..")
 	all := &tree{members: map[string]map[string]bool{}, imports: map[string]map[string]string{}, words: map[string]bool{}}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -89,10 +102,7 @@ func readTree(t *testing.T) *tree {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
+	return all, err
 }
 
 // add adds the words of a text.
@@ -250,7 +260,7 @@ func (all *tree) eachComment(do func(f *goFile, place, text string)) {
 
 // TestDocLinksResolve holds that each doc link of a comment names something that is declared.
 func TestDocLinksResolve(t *testing.T) {
-	all := readTree(t)
+	all := treeOf(t)
 	links := 0
 	all.eachComment(func(f *goFile, place, text string) {
 		for _, m := range docLink.FindAllStringSubmatch(text, -1) {
@@ -269,7 +279,7 @@ func TestDocLinksResolve(t *testing.T) {
 // TestNamesInCommentsExist holds that a word in mixed case is a name: of this tree's sources in any language, or one
 // of testdata/foreign_names.txt. A comment that still has a name after a change of it fails here.
 func TestNamesInCommentsExist(t *testing.T) {
-	all := readTree(t)
+	all := treeOf(t)
 	foreign := map[string]bool{}
 	for line := range strings.Lines(foreignNames) {
 		if !strings.HasPrefix(line, "#") {
@@ -300,7 +310,7 @@ func TestNamesInCommentsExist(t *testing.T) {
 // TestDocCommentsBeginWithTheirName holds that a doc comment that begins with a name begins with the one that it
 // documents. A comment of a group may begin with any of the group's names.
 func TestDocCommentsBeginWithTheirName(t *testing.T) {
-	for _, f := range readTree(t).files {
+	for _, f := range treeOf(t).files {
 		check := func(doc *ast.CommentGroup, names ...*ast.Ident) {
 			if doc == nil {
 				return

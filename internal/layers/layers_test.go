@@ -5,10 +5,8 @@ package layers
 import (
 	"fmt"
 	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -61,40 +59,27 @@ type source struct {
 	file      *ast.File
 }
 
-// sources reads all Go files of the module and of benchmarks but tests, whatever architecture they are for.
+// sources gives all Go files of the module and of benchmarks but tests, whatever architecture they are for.
 func sources(t *testing.T) []source {
 	t.Helper()
-	root := filepath.Join("..", "..")
-	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
-		t.Fatal(err)
-	}
 	var all []source
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
+	for _, f := range treeOf(t).files {
+		if !strings.HasSuffix(f.path, "_test.go") && isOurs(f.dir) {
+			all = append(all, source{f.path, f.dir, f.syntax})
 		}
-		name := d.Name()
-		if d.IsDir() {
-			if name == "testdata" || path != root && (strings.HasPrefix(name, ".") || isModule(path)) {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
-			return nil
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		dir, err := filepath.Rel(root, filepath.Dir(path))
-		all = append(all, source{path, filepath.ToSlash(dir), file})
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	return all
+}
+
+// isOurs reports whether these rules hold for a directory, by its path below the root.
+func isOurs(dir string) bool {
+	for at := dir; at != "."; at = path.Dir(at) {
+		if name := path.Base(at); name == "testdata" || strings.HasPrefix(name, ".") ||
+			isModule(filepath.Join("..", "..", filepath.FromSlash(at))) {
+			return false
+		}
+	}
+	return true
 }
 
 // isModule reports whether a directory begins a module of its own for which these rules do not hold: benchmarks is
