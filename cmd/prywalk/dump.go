@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -239,8 +238,9 @@ func failedThreads(p *dump.Process) error {
 		return why
 	}
 	next := fmt.Sprintf("prywalk doctor -p %d names the cause", p.PID)
-	if why != nil {
-		next = strings.TrimPrefix(why.Error(), fmt.Sprintf("process %d: ", p.PID))
+	var known *process.Error
+	if errors.As(why, &known) {
+		next = known.Cause + "; " + known.Next
 	}
 	if len(p.Threads) == 0 {
 		return exit.With(exit.NoSamples, "process %d: no thread could be read%s; %s", p.PID, account.Reasons(p.Failed), next)

@@ -77,16 +77,16 @@ func longStopped(s *runstats.Stats) string {
 	if s.Stops == 0 || s.StopTime.Max < longStop {
 		return ""
 	}
-	why, next := "not known", "prywalk report --account lists the causes"
+	why, next := "not known", "prywalk report --account counts long stops by cause"
 	for cause, l := range s.LongStops {
 		if l.Max != s.StopTime.Max {
 			continue
 		}
 		why = cause
 		switch {
-		case cause == "copy" || cause == "fault":
+		case cause == "copy":
 			next = "--max-pause 1ms omits stops that take longer"
-		case cause != "stolen" && s.Scheduling != "fifo":
+		case cause == "preempted" && s.Scheduling != "fifo":
 			next = "root or CAP_SYS_NICE gives prywalk a real-time priority"
 		}
 	}

@@ -98,7 +98,8 @@ func TestTheClosingLine(t *testing.T) {
 func TestALongStopIsANoteWithCauseAndRemedy(t *testing.T) {
 	s := &runstats.Stats{}
 	s.Stops, s.StopTime.Max, s.LongestStop.TID, s.Scheduling = 417, 49_000_000, 7, "nice"
-	s.LongStops = runstats.Causes{"turn": {N: 1, Max: 800_000_000}, "copy": {N: 2, Max: 90_000_000}}
+	s.LongStops = runstats.Causes{"preempted": {N: 1, Max: 800_000_000}, "copy": {N: 2, Max: 90_000_000},
+		"turn": {N: 1, Max: 70_000_000}}
 	if notes := Notes(s); len(notes) != 0 {
 		t.Errorf("a stop of 49 ms: %q", notes)
 	}
@@ -107,10 +108,11 @@ func TestALongStopIsANoteWithCauseAndRemedy(t *testing.T) {
 		scheduling string
 		want       string
 	}{
-		{800_000_000, "nice", "800 ms (thread 7, cause: turn); root or CAP_SYS_NICE gives prywalk a real-time priority"},
-		{800_000_000, "fifo", "800 ms (thread 7, cause: turn); prywalk report --account lists the causes"},
+		{800_000_000, "nice", "800 ms (thread 7, cause: preempted); root or CAP_SYS_NICE gives prywalk a real-time priority"},
+		{800_000_000, "fifo", "800 ms (thread 7, cause: preempted); prywalk report --account counts long stops by cause"},
 		{90_000_000, "nice", "90 ms (thread 7, cause: copy); --max-pause 1ms omits stops that take longer"},
-		{60_000_000, "nice", "60 ms (thread 7, cause: not known); prywalk report --account lists the causes"},
+		{70_000_000, "nice", "70 ms (thread 7, cause: turn); prywalk report --account counts long stops by cause"},
+		{60_000_000, "nice", "60 ms (thread 7, cause: not known); prywalk report --account counts long stops by cause"},
 	} {
 		s.StopTime.Max, s.Scheduling = c.ns, c.scheduling
 		if notes := Notes(s); len(notes) != 1 || notes[0] != "note: longest stop "+c.want {

@@ -55,7 +55,7 @@ func (p proc) heldByTracer(pids []int, r StopResults) *Error {
 	e.Cause = fmt.Sprintf("another tracer was attached at %d stops, and has detached since", r.Traced)
 	for _, pid := range pids {
 		if by, name := p.tracerOf(pid); by != 0 {
-			e.PID, e.Next = pid, "detach it"
+			e.PID, e.Next = pid, "detach "+name
 			e.Cause = fmt.Sprintf("%s (process %d) traces it, stops refused: %d", name, by, r.Traced)
 			break
 		}
