@@ -100,9 +100,14 @@ func (c *choice) findByRule() error {
 	return nil
 }
 
+// mayBeProcess reports whether the arguments are one that may name a process: no flag has, and it is no command.
+func (c *choice) mayBeProcess(cmd *cobra.Command, args []string) bool {
+	return cmd.ArgsLenAtDash() < 0 && len(args) == 1 && len(c.pids) == 0 && c.name == "" && !c.selects()
+}
+
 // positional takes a single argument that is a running process's name or number as -n or -p; it returns what remains.
 func (c *choice) positional(cmd *cobra.Command, args []string) []string {
-	if cmd.ArgsLenAtDash() >= 0 || len(args) != 1 || len(c.pids) > 0 || c.name != "" || c.selects() {
+	if !c.mayBeProcess(cmd, args) {
 		return args
 	}
 	switch {

@@ -90,8 +90,7 @@ prywalk record. The overhead is that of prywalk record.`,
 }
 
 func (f *topFlags) run(cmd *cobra.Command, args []string) error {
-	if args = f.positional(cmd, args); len(args) == 1 && cmd.ArgsLenAtDash() < 0 && len(f.pids) == 0 && f.name == "" &&
-		!f.selects() {
+	if args = f.positional(cmd, args); f.mayBeProcess(cmd, args) {
 		f.name, args = args[0], nil
 	}
 	clocks := top.Clocks()
