@@ -147,8 +147,8 @@ func javaSamples(few int) (n int, all bool) {
 }
 
 // everyPlace is the option by which C2 keeps the place of each instruction, not of those that can be stopped at alone.
-// An instruction keeps its place when it is moved before a branch (opto/compile.hpp, copy_node_notes_to): that
-// of a call which is inlined, and is not made.
+// A clone of a node keeps the place of the original (opto/node.cpp, Node::clone: copy_node_notes_to). So code before a
+// branch can have the place of a call that is inlined behind it, and is not made: the likely cause of what was seen.
 const everyPlace = "-XX:+DebugNonSafepoints"
 
 var before21 = regexp.MustCompile(`(^|\D)(8|11|17)\b`)
