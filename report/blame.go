@@ -47,7 +47,7 @@ func noLocks(p *profile.Profile, o *Options) error {
 			goroutines = append(goroutines, s)
 		case !view.IsTask(s) && (view.KindOf(s) == waits.Semaphore || view.KindOf(s) == waits.Mutex):
 			threads[view.Number(s, rec.LabelTID)] = true
-			python = python && strings.HasSuffix(what, ")") // a lock of CPython
+			python = python && waits.Shown(what) != what // a semaphore with what CPython has made of it
 		default:
 			continue
 		}

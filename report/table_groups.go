@@ -77,6 +77,9 @@ func (d *data) ownerNames() ownerNames {
 
 // of says who held a lock in its samples: one thread by name, several by their number; "" for none that is known.
 func (o ownerNames) of(d *data, samples []*profile.Sample) string {
+	if o == nil || view.KindOf(samples[0]) == waits.Join {
+		return ""
+	}
 	seen := map[int64]bool{}
 	for _, s := range samples {
 		owner := view.OwnerOf(s)
@@ -87,12 +90,9 @@ func (o ownerNames) of(d *data, samples []*profile.Sample) string {
 			seen[owner] = true
 		}
 	}
-	if o == nil || len(seen) == 0 {
-		return ""
-	}
-	held := ", held by "
-	if view.KindOf(samples[0]) == waits.Join {
-		return ""
+	held := ""
+	if len(seen) > 0 {
+		held = ", held by "
 	}
 	if len(seen) > 1 {
 		return held + tabular.Plural(int64(len(seen)), "thread") + " in turn"

@@ -212,8 +212,11 @@ func (l *Locks) goroutinesVerdict() string {
 			none++
 		}
 	}
-	return "Go's locks and channels store no owner" + withSeparator(" (", ofOwners(likely, none)) +
-		map[bool]string{true: ")"}[likely+none > 0]
+	text := "Go's locks and channels store no owner"
+	if owners := ofOwners(likely, none); owners != "" {
+		text += " (" + owners + ")"
+	}
+	return text
 }
 
 // examinesGoroutines reports whether the goroutines of all processes of Go were read.
