@@ -10,8 +10,12 @@ import (
 	"prywalk/internal/runstats"
 )
 
-// leastUnsampled is the least reported share of CPU time in switches that samples may miss.
-const leastUnsampled = 0.05
+const (
+	// leastUnsampled is the least reported share of CPU time in switches that samples may miss.
+	leastUnsampled = 0.05
+	// mostUnsampled is the share from which on a bound of the error would say nothing.
+	mostUnsampled = 0.5
+)
 
 // shortRuns gives the error of shares for threads that run in short bursts, "" if negligible.
 func shortRuns(s *runstats.Stats) string {
@@ -20,7 +24,10 @@ func shortRuns(s *runstats.Stats) string {
 		return ""
 	}
 	mean := s.ShortRunsCPU / float64(s.ShortRuns)
-	return fmt.Sprintf(", shares may be off by up to %.0f percentage points (threads ran %d times for %s on average, "+
-		"and samples can miss %s of each run)", math.Ceil(100*off), s.ShortRuns,
-		time.Duration(mean*1e9).Round(time.Microsecond), s.SwitchCost.Duration().Round(time.Microsecond))
+	what := "the error of shares is not bounded"
+	if off < mostUnsampled {
+		what = fmt.Sprintf("shares may be off by up to %.0f percentage points", math.Ceil(100*off))
+	}
+	return fmt.Sprintf(", %s (threads ran %d times for %s on average, and samples can miss %s of each run)", what,
+		s.ShortRuns, time.Duration(mean*1e9).Round(time.Microsecond), s.SwitchCost.Duration().Round(time.Microsecond))
 }

@@ -26,6 +26,9 @@ func TestShortRunsBoundTheErrorOfShares(t *testing.T) {
 	if got := s.Unsampled(); got != 1 {
 		t.Errorf("%v", got)
 	}
+	if line := said(s); !strings.Contains(line, "the error of shares is not bounded (threads ran 14000 times") {
+		t.Errorf("%q", line)
+	}
 	for _, none := range []runstats.CPU{
 		{ProfiledCPU: 0.56, ShortRuns: 14_000, ShortRunsCPU: 0.56},
 		{ProfiledCPU: 56, ShortRuns: 14_000, ShortRunsCPU: 0.56, SwitchCost: 14_000},
