@@ -97,6 +97,15 @@ func (r *Reader) Read(addr uint64, buf []byte) int {
 	return r.allowed.copy(r.memory, r.tid, addr, buf)
 }
 
+// Prefetch reads the places of f, as a stop does ([Reader.Prefetched]).
+func (r *Reader) Prefetch(f Prefetcher, regs *frames.Regs) {
+	places, want := f.Prefetch(regs), 0
+	for i := range places {
+		want += len(places[i].Bytes)
+	}
+	r.prefetched = want > 0 && len(places) <= MaxPrefetch && r.ReadAll(places) == want
+}
+
 // Start gives the start of addr's mapping, 0 if unknown.
 func (r *Reader) Start(addr uint64) uint64 {
 	if r.memory == nil {

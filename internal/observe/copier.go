@@ -98,9 +98,19 @@ func (c *copier) makeRoom(t *Thread, s *RawSample) {
 }
 
 // mayBeDeep reports whether the next stop may find a deep stack. A wrong answer costs time only.
-func (t *Thread) mayBeDeep() bool {
-	n := t.hints.get()
-	return n.Root == 0 || n.Changing || n.Root-t.stackPointer+uncertain >= outlineFrom
+func (t *Thread) mayBeDeep() bool { return t.hints.get().deepAt(t.stackPointer - uncertain) }
+
+// deepAt reports whether the stack from sp on is deep, as far as its end is known.
+func (h *CopyHints) deepAt(sp frames.Addr) bool {
+	return h.Root == 0 || h.Changing || h.Root-sp >= outlineFrom
+}
+
+// outlineFor gives the outline by which a passive read copies the stack from sp on, or nil.
+func (h *CopyHints) outlineFor(sp frames.Addr) *outline {
+	if h.deepAt(sp) {
+		return h.outline
+	}
+	return nil
 }
 
 // uncertain is the assumed growth of a stack until the next observation, in bytes.

@@ -99,6 +99,9 @@ func (c *copier) copyAt(t *Thread, s *RawSample, call procmem.SyscallInfo) error
 	if c.arch == frames.AArch64 {
 		s.Regs.PACMask = signatureBits
 	}
+	if outline := t.hints.get().outlineFor(call.SP); outline != nil {
+		return s.copyTop(t, call.SP, outline)
+	}
 	return s.copyStack(t, call.SP, below)
 }
 
@@ -112,39 +115,64 @@ const signatureBits = 0x7f << 48
 // copyExtra copies what a stop would copy in addition to the stack. The thread pointer is that of the last stop: it is
 // constant.
 func (c *copier) copyExtra(t *Thread, s *RawSample) {
-	extra := c.extraOf(t)
+	h := t.hints.get()
+	if s.outlineFailed = h.outlineMisled; s.outline != nil {
+		c.pieces.reserve(h.Bytes)
+		c.pieces.ends.outline = nil
+	}
+	extra := c.extras(t, s)
 	if extra == nil {
 		return
 	}
 	s.Regs.TLS = t.tls
 	c.reader.ReadFrom(t.TID, t.Memory)
-	if t.hints.get().Plan != nil || t.Plans != nil && t.Plans.Load() != nil {
+	if s.outline != nil || h.Plan != nil || t.Plans != nil && t.Plans.Load() != nil {
 		c.reader.Allow(readsOf(extra))
 		c.reader.Copied(s.Mem.Stack.Addr, s.Mem.Stack.Bytes)
 	}
 	t.checkNodes()
 	c.plan.asleep = true
+	if s.outline != nil {
+		c.reader.Prefetch(&c.pieces, &s.Regs)
+	}
 	n := extra.Regions(&s.Regs, &c.reader, c.regions[:])
 	c.plan.asleep = false
+	s.outlineFailed = s.outlineFailed || s.outline != nil && c.pieces.noChain
 	s.keepRegions(c.regions[:n])
 }
 
 // redZone is the memory below sp that a leaf function may use (System V ABI for x86-64, §3.2.2).
 const redZone = 128
 
-// copyStack copies from sp − below upwards. It reads by the id of the thread, as that of a first thread that has ended
-// gives no memory.
+// copyStack copies from sp − below upwards in one piece. It reads by the id of the thread, as that of a first thread
+// that has ended gives no memory.
 func (s *RawSample) copyStack(t *Thread, sp, below frames.Addr) error {
 	s.copyShape = copyShape{}
-	from := sp - below
-	if t.Memory != nil && from&^0xfff != sp&^0xfff && t.Memory.Start(sp) > from {
-		from = sp // another mapping
-	}
+	from := t.copyFrom(sp, below)
 	needs := t.hints.get()
 	asked, top := needs.Bytes, needs.Top
 	if top > from && top-from < uint64(asked) {
 		s.limit, asked = limitTop, int(top-from)
 	}
+	return s.copyBytes(t, from, asked)
+}
+
+// copyTop copies the top of a deep stack; [copier.copyExtra] copies the rest by the outline.
+func (s *RawSample) copyTop(t *Thread, sp frames.Addr, o *outline) error {
+	s.copyShape = copyShape{outline: o}
+	return s.copyBytes(t, t.copyFrom(sp, redZone), topCopy)
+}
+
+// copyFrom gives sp − below, or sp if that is in another mapping.
+func (t *Thread) copyFrom(sp, below frames.Addr) frames.Addr {
+	from := sp - below
+	if t.Memory != nil && from&^0xfff != sp&^0xfff && t.Memory.Start(sp) > from {
+		return sp
+	}
+	return from
+}
+
+func (s *RawSample) copyBytes(t *Thread, from frames.Addr, asked int) error {
 	s.reserveStack(asked)
 	n, err := t.copy(from, s.buf[:asked])
 	if t.reopenedAfter(n) {
