@@ -150,15 +150,20 @@ const (
 	mostSymbols = 1 << 28
 )
 
+// isSymbols reports whether the symbol table is at an address. Nearly all addresses fail at the first reads.
 func (h heap) isSymbols(at uint64) bool {
 	last := h.word(at) & (1<<32 - 1)
 	if last < fewSymbols || last > mostSymbols {
 		return false
 	}
 	const some = 300
+	unit, n, ok := h.unit(at, 0)
+	if !ok || n < 2*(some+20) {
+		return false
+	}
 	for serial := uint64(some); serial < some+20; serial++ {
-		name, symbol := h.symbol(at, serial)
-		flags, ok := h.Word(name)
+		flags, ok := h.Word(h.word(unit + serial*16))
+		symbol := h.word(unit + serial*16 + 8)
 		if ok && flags&typeMask == typeString && symbol&0xff == symbolMark && symbol>>(symbolShift+scopeShift) == serial {
 			return true
 		}
@@ -166,12 +171,17 @@ func (h heap) isSymbols(at uint64) bool {
 	return false
 }
 
-func (h heap) symbol(table, serial uint64) (name, symbol uint64) {
+// unit gives the names and symbols of 512 numbers: address and number of words.
+func (h heap) unit(table, i uint64) (at, n uint64, ok bool) {
 	units, n, ok := h.elements(h.word(table + symbolIDs))
-	if !ok || serial/idsOfUnit >= n {
-		return 0, 0
+	if !ok || i >= n {
+		return 0, 0, false
 	}
-	unit, n, ok := h.elements(h.word(units + serial/idsOfUnit*8))
+	return h.elements(h.word(units + i*8))
+}
+
+func (h heap) symbol(table, serial uint64) (name, symbol uint64) {
+	unit, n, ok := h.unit(table, serial/idsOfUnit)
 	if i := serial % idsOfUnit * 2; ok && i+1 < n {
 		return h.word(unit + i*8), h.word(unit + i*8 + 8)
 	}
