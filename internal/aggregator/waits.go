@@ -27,6 +27,19 @@ type explainer struct {
 	names     *symbols.Namer           // nil before the first lock
 	runs      func() *callstack.Counts // run counts of threads, to prove that one still sleeps
 	explained func(*observe.RawSample, *waits.For)
+	peers     map[string]*waits.Peers // by network namespace
+}
+
+// peersOf gives what the processes of a network namespace share.
+func (e *explainer) peersOf(files *waits.Files) *waits.Peers {
+	network := files.Network()
+	if e.peers == nil {
+		e.peers = map[string]*waits.Peers{}
+	}
+	if e.peers[network] == nil {
+		e.peers[network] = &waits.Peers{}
+	}
+	return e.peers[network]
 }
 
 // closeUnused closes files that are no longer run.
@@ -58,6 +71,7 @@ type waitState struct {
 	names     map[sample.StackID][]waits.Name
 	variables map[waits.Address]waits.Variable
 	files     *waits.Files
+	peers     *waits.Peers
 	others    *waits.Members // those not in byInner
 	listed    int64          // CLOCK_MONOTONIC ns
 	walker    frames.Walker
@@ -73,9 +87,10 @@ type lastFile struct {
 func (e *explainer) add(th *threadAccount) {
 	p := th.proc
 	if p.waits == nil {
+		files := waits.NewFiles(p.Target.PID)
 		p.waits = &waitState{
 			byInner: map[int]*threadAccount{}, names: map[sample.StackID][]waits.Name{},
-			variables: map[waits.Address]waits.Variable{}, files: waits.NewFiles(p.Target.PID),
+			variables: map[waits.Address]waits.Variable{}, files: files, peers: e.peersOf(files),
 			others: waits.NewMembers(p.Target.PID, nil),
 		}
 		p.waits.walker.MaxDepth = innermostFrames
@@ -222,13 +237,13 @@ func (e *explainer) variable(p *processAccount, addr waits.Address) waits.Variab
 }
 
 func (e *explainer) file(th *threadAccount, fd int, now int64) string {
-	f := &th.file
+	f, w := &th.file, th.proc.waits
 	if f.text == "" || f.fd != fd || now-f.at > fileEvery {
-		text := th.proc.waits.files.Link(fd)
+		text := w.files.Link(fd)
 		if text, ok := strings.CutPrefix(text, "anon_inode:"); ok {
 			*f = lastFile{fd, strings.Trim(text, "[]"), now}
 		} else {
-			if peer := th.proc.waits.files.Peer(text, procmem.Now); peer != "" {
+			if peer := w.peers.Of(w.files, text, procmem.Now); peer != "" {
 				text += " " + peer
 			}
 			*f = lastFile{fd, text, now}

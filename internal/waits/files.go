@@ -16,7 +16,6 @@ type Files struct {
 	pid     int
 	sockets map[string]socket // by inode; nil until used
 	ends    map[string][]end
-	again   int64 // next reading of the socket tables
 }
 
 // NewFiles gives the Files of a process.
@@ -48,27 +47,6 @@ func (f *Files) Describe(w *For) {
 		w.FDs[i] = f.file(w.FDs[i].FD, false)
 	}
 }
-
-// Peer gives the remote address of a socket, "" if none or unknown. The kernel's tables are read again for unknown
-// sockets, for at most one part in 50 of the time. now gives CLOCK_MONOTONIC in ns.
-func (f *Files) Peer(link string, now func() int64) string {
-	inode, ok := strings.CutPrefix(link, "socket:[")
-	if !ok {
-		return ""
-	}
-	inode = strings.TrimSuffix(inode, "]")
-	_, known := f.sockets[inode]
-	if at := now(); !known && at >= f.again {
-		f.sockets = nil
-		f.socket(inode)
-		end := now()
-		f.again = end + max(peersEvery, 50*(end-at))
-	}
-	return f.sockets[inode].remote
-}
-
-// peersEvery is the least time between readings of the socket tables, ns.
-const peersEvery = 1e9
 
 // Link gives the kernel's link text of a descriptor, "" if unknown.
 func (f *Files) Link(fd int) string {
