@@ -186,6 +186,7 @@ var chains = map[string][]string{
 	"plain":     {"inner", "middle", "outer", "start"},
 	"stale":     {"inner", "middle", "outer", "start"},
 	"same":      {"inner", "start"},
+	"large":     {"fixed", "large", "start"},
 	"recursive": {"again", "again", "again", "again", "start"},
 	"pointer":   {"inner", "by_pointer", "start"},
 }
@@ -224,6 +225,50 @@ func TestSleeperBelowVariableArraysIsWalkedWithoutAStop(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestSleeperWithADeepStackIsReadInPieces(t *testing.T) {
+	eachVariant(t, func(t *testing.T, variant string) {
+		s := startSleeper(t, variant, "read", "large")
+		pool := NewPool(4)
+		copied := 0
+		OnThread(func() {
+			ctl := ptrace.NewController(ptrace.Options{})
+			defer ctl.Close()
+			l := New(ctl, pool, ModePassiveOnly)
+			for range 8 {
+				_, raw, err := l.Begin(s.thread)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				o := s.walk(raw)
+				if copied = len(raw.Mem.Stack.Bytes) + len(raw.extra); o.stop.Complete() {
+					if !slices.Equal(o.chain, chains["large"]) || o.how != ByPassiveRead {
+						t.Errorf("%+v", o)
+					}
+				}
+				s.learn(raw)
+				pool.Put(raw)
+				s.wake()
+			}
+		})
+		// The first reads learn where the frames end; the stack has 700 KiB.
+		if copied > outlineFrom {
+			t.Errorf("%d bytes were copied at last", copied)
+		}
+	})
+}
+
+// learn walks a raw sample once more, and passes what the next one has to copy.
+func (s *sleeper) learn(raw *RawSample) {
+	var walked WalkedFrames
+	w := &s.walker
+	for w.Init(s.proc.Space(), &raw.Regs, &raw.Mem); w.Next(); {
+		f := w.Frame()
+		walked.Add(&f)
+	}
+	s.thread.feedback.Walked(s.proc, w, raw, &walked)
 }
 
 func TestSleeperWhoseRegisterIsInDoubtIsStoppedOnceInASleep(t *testing.T) {

@@ -7,6 +7,7 @@
 //
 // CALL is nanosleep, read, futex, epoll (without a time-out), epoll50 (of 50 ms) or recv.
 // SHAPE is plain, or how old frames of the same functions come to lie within the arrays:
+// large (none, but a caller has 700 KiB of locals, and no array has variable length),
 // stale (frames of calls from other places), same (of calls from the same places, deeper),
 // recursive (the function calls itself) or pointer (it is called by pointer, and the old
 // frames belong to another function that was called from the same place).
@@ -84,6 +85,19 @@ static KEEP void outer(int n) {
 	sink += array[0];
 }
 
+static KEEP void fixed(void) {
+	char array[64];
+	sleep_once(array);
+	sink += array[0];
+}
+
+static KEEP void large(void) {
+	volatile char locals[700 << 10];
+	locals[0] = 1;
+	fixed();
+	sink += locals[0];
+}
+
 static KEEP void again(int depth, int n) {
 	char array[n];
 	if (depth > 0)
@@ -123,6 +137,8 @@ static KEEP void *start(void *arg) {
 	for (;;) {
 		if (!strcmp(shape, "plain")) {
 			outer(100);
+		} else if (!strcmp(shape, "large")) {
+			large();
 		} else if (!strcmp(shape, "stale")) {
 			quick = 1, deeper(600), outer(40);
 			quick = 0, outer(3000);
