@@ -28,8 +28,12 @@ func (d *data) groups(out *printable.Writer) {
 	if d.Options.By == "lock" {
 		owners = d.ownerNames()
 	}
+	limit := min(len(list), maxGroups)
+	if d.Options.N < 0 {
+		limit = len(list)
+	}
 	var shown []view.Row
-	for i, g := range list[:min(len(list), maxGroups)] {
+	for i, g := range list[:limit] {
 		if i > 0 {
 			out.Printf("\n")
 		}
@@ -43,14 +47,20 @@ func (d *data) groups(out *printable.Writer) {
 			shown = append(shown, d.table(out, g.Samples, d.Limit(5), "    ")...)
 		}
 	}
-	if rest := len(list) - maxGroups; rest > 0 {
-		var sum int64
-		for _, g := range list[maxGroups:] {
-			sum += g.Value
-		}
-		out.Printf("\n… %s, %s of all\n", tabular.Plural(int64(rest), "more group"), d.Precision.Share(sum))
-	}
+	d.omittedGroups(out, list[limit:])
 	d.footnotes(out, shown)
+}
+
+func (d *data) omittedGroups(out *printable.Writer, rest []*view.Group) {
+	if len(rest) == 0 {
+		return
+	}
+	var sum int64
+	for _, g := range rest {
+		sum += g.Value
+	}
+	out.Printf("\n… %s, %s of all; -n -1 shows them\n", tabular.Plural(int64(len(rest)), "more group"),
+		d.Precision.Share(sum))
 }
 
 func (d *data) clockLine(samples []*profile.Sample) []string {

@@ -25,15 +25,9 @@ const (
 // waitGroups writes each cause of waits with its commonest stack, from the application's innermost function on.
 func (d *data) waitGroups(out *printable.Writer) {
 	list := d.Grouped(d.Options.By)
-	limit := waitGroups
-	switch {
-	case d.Options.N > 0:
-		limit = d.Options.N
-	case d.Options.N < 0:
-		limit = len(list)
-	}
+	limit := min(len(list), d.Limit(waitGroups))
 	var shown []view.Row
-	for i, g := range list[:min(len(list), limit)] {
+	for i, g := range list[:limit] {
 		if i > 0 {
 			out.Printf("\n")
 		}
@@ -49,13 +43,7 @@ func (d *data) waitGroups(out *printable.Writer) {
 			d.waitStack(out, g)
 		}
 	}
-	if rest := len(list) - limit; rest > 0 {
-		var sum int64
-		for _, g := range list[limit:] {
-			sum += g.Value
-		}
-		out.Printf("\n… %s, %s of all; -n -1 shows them\n", tabular.Plural(int64(rest), "more group"), d.Precision.Share(sum))
-	}
+	d.omittedGroups(out, list[limit:])
 	d.footnotes(out, shown)
 }
 
@@ -119,7 +107,9 @@ func (d *data) whose(samples []*profile.Sample) string {
 func threadsOf(samples []*profile.Sample) int64 {
 	seen := map[int64]bool{}
 	for _, s := range samples {
-		seen[view.Number(s, rec.LabelTID)] = true
+		if tid := view.Number(s, rec.LabelTID); tid != 0 { // 0: time that belongs to no thread
+			seen[tid] = true
+		}
 	}
 	return int64(len(seen))
 }

@@ -161,12 +161,11 @@ func (p *Process) thread(tid int) *Thread {
 	return nil
 }
 
-// lockKey is an address in a process or, if shared, in the mapped object.
+// lockKey is a lock's address and kind in a process. A lock that two processes share is two.
 type lockKey struct {
 	pid     int
 	kind    waits.Kind
 	address waits.Address
-	owner   int
 }
 
 // collect gathers the locks from what the threads wait for. Locks that only idle threads wait for come last, and of the
@@ -180,7 +179,7 @@ func (l *Locks) collect() {
 			if w == nil || !w.Kind.IsLock() || w.Address == 0 {
 				continue
 			}
-			k := lockKey{p.PID, w.Kind, w.Address, 0}
+			k := lockKey{p.PID, w.Kind, w.Address}
 			n, ok := at[k]
 			if !ok {
 				n = len(l.Locks)

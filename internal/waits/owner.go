@@ -130,23 +130,35 @@ func (w *For) glibcRWLock(near *Copy) {
 	}
 }
 
+// Bits of the kind of a musl mutex, besides its type (pthread_mutexattr_setrobust.c, pthread_mutexattr_setprotocol.c,
+// pthread_mutexattr_setpshared.c).
+const (
+	muslRobust  = 4
+	muslInherit = 8
+	muslShared  = 128
+)
+
 // muslMutex sets the owner of a musl mutex (src/internal/pthread_impl.h; pthread_mutex_timedlock.c). w.Address is
 // its second word. The normal kind has no owner.
 func (w *For) muslMutex(near *Copy) {
 	addr := uint64(w.Address)
 	word, ok1 := near.u32(addr)
 	kind, ok2 := near.u32(addr - 4)
-	if !ok1 || !ok2 || kind&^(mutexType|4|8|128) != 0 {
+	switch {
+	case !ok1 || !ok2:
 		w.Why = noCopy
+		return
+	case kind&^(mutexType|muslRobust|muslInherit|muslShared) != 0:
+		w.Why = "its memory is not a valid mutex of musl"
 		return
 	}
 	w.Address -= 4
-	w.shared = kind&128 != 0
+	w.shared = kind&muslShared != 0
 	w.Type = mutexTypes[kind&mutexType]
-	if kind&4 != 0 {
+	if kind&muslRobust != 0 {
 		w.Type += " robust"
 	}
-	if kind&15 == 0 {
+	if kind&(mutexType|muslRobust|muslInherit) == 0 {
 		w.Why = "musl stores no owner of a normal mutex"
 		return
 	}

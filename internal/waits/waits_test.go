@@ -115,6 +115,19 @@ func TestOwnersAreNamedOnlyWhereTheyAreProven(t *testing.T) {
 	}
 }
 
+func TestAMutexOfMuslThatIsNoneHasAReasonOfItsOwn(t *testing.T) {
+	stack := []Name{{"__timedwait", "/lib/ld-musl-x86_64.so.1"}, {"pthread_mutex_lock", "/lib/ld-musl-x86_64.so.1"}}
+	for _, c := range []struct {
+		near Copy
+		why  string
+	}{{words(word, 0, 0, 0, 0x1000, 0x80000007), "its memory is not a valid mutex of musl"}, {Copy{}, noCopy}} {
+		s := &Sleeper{State: 'S', Wait: "futex", InCall: true, Stack: stack, Near: c.near, Args: [6]uint64{word, 128, 0x80000007}}
+		if w := Of(s); w.Why != c.why || w.Kind != Mutex {
+			t.Errorf("%+v, want %q", w, c.why)
+		}
+	}
+}
+
 func TestRWLocksAreFoundByEitherOfTheirWords(t *testing.T) {
 	const lock = 0x2000
 	for _, c := range []struct {
