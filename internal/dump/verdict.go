@@ -25,8 +25,8 @@ const (
 	VerdictPossible Verdict = "possible"
 	// VerdictUnknown means waits without a known owner, threads whose waits are not known, or goroutines not examined.
 	VerdictUnknown Verdict = "unknown"
-	// VerdictNone means that there is no cycle, and that each wait that is not idle has a known owner, or its lock was free
-	// or changed hands.
+	// VerdictNone means that there is no cycle, and that each wait that is not idle has a known owner, or its lock was
+	// free or changed hands.
 	VerdictNone Verdict = "none"
 )
 

@@ -121,7 +121,8 @@ func TestAMutexOfMuslThatIsNoneHasAReasonOfItsOwn(t *testing.T) {
 		near Copy
 		why  string
 	}{{words(word, 0, 0, 0, 0x1000, 0x80000007), "its memory is not a valid mutex of musl"}, {Copy{}, noCopy}} {
-		s := &Sleeper{State: 'S', Wait: "futex", InCall: true, Stack: stack, Near: c.near, Args: [6]uint64{word, 128, 0x80000007}}
+		s := &Sleeper{State: 'S', Wait: "futex", InCall: true, Stack: stack, Near: c.near,
+			Args: [6]uint64{word, 128, 0x80000007}}
 		if w := Of(s); w.Why != c.why || w.Kind != Mutex {
 			t.Errorf("%+v, want %q", w, c.why)
 		}
