@@ -10,7 +10,7 @@ import (
 )
 
 func TestCompleteStacksAreOfCPUTime(t *testing.T) {
-	o := &Snapshot{Length: time.Second, Since: time.Second, waits: []string{""},
+	o := &Snapshot{Length: time.Second, Since: time.Second, waits: []wait{{}},
 		threads: []thread{{name: "app", pid: 7, tid: 7}}}
 	for _, name := range []string{"main", "[incomplete: depth]", "sleep"} {
 		module := "app"

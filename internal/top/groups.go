@@ -26,7 +26,7 @@ type GroupRow struct {
 // Name gives the name of the thread or the wait.
 func (r *GroupRow) Name() string {
 	if r.waits {
-		return printable.String(r.of.waits[r.id])
+		return printable.String(r.of.waits[r.id].name)
 	}
 	return r.of.threadName(r.id)
 }
@@ -51,7 +51,7 @@ func (o *Snapshot) Threads(scope Scope, c Clock) []GroupRow {
 // Waits sums a snapshot by wait. The rows are valid as those of [Snapshot.Threads].
 func (o *Snapshot) Waits(scope Scope, c Clock) []GroupRow {
 	return o.groups(scope, c, true, len(o.waits), func(c *Cell) int32 { return c.wait }, func(a, b int32) int {
-		return cmp.Compare(o.waits[a], o.waits[b])
+		return cmp.Compare(o.waits[a].name, o.waits[b].name)
 	})
 }
 

@@ -18,15 +18,7 @@ func (r *GroupRow) Idle() (rule string) {
 		if c.v == (Values{}) {
 			continue
 		}
-		wait, what, _ := strings.Cut(r.of.waits[c.wait], ": ")
-		kind, _, _ := strings.Cut(what, " ")
-		of := waits.Idle(wait, waits.Kind(kind), func(i int) (waits.Frame, bool) {
-			if i >= len(c.stack) {
-				return waits.Frame{}, false
-			}
-			f := &r.of.frames[c.stack[i]]
-			return waits.Frame{Function: f.Name, Module: f.Module, File: f.File}, true
-		})
+		of := r.of.ruleOf(c)
 		if of == "" || rule != "" && of != rule {
 			return ""
 		}
@@ -35,26 +27,53 @@ func (r *GroupRow) Idle() (rule string) {
 	return rule
 }
 
-// fitName gives the marked name in so many columns; the rule is kept whole if there is room.
-func (r *GroupRow) fitName(columns int) string {
-	name, rule := printable.String(r.Name()), ""
-	if at := r.Idle(); at != "" {
-		rule = printable.Sprintf(" [idle: %s]", at)
-	}
-	left := columns - tabular.PrintedWidth(rule)
-	if left < min(tabular.PrintedWidth(name), leastBeforeRule) {
-		return tabular.ShortModule(name+rule, columns)
-	}
-	return tabular.ShortModule(name, left) + rule
+// idleKey is what an idle rule depends on.
+type idleKey struct {
+	wait  int32
+	stack *int32 // its first function, nil for none
 }
 
-// leastBeforeRule is the least number of columns before a whole rule.
-const leastBeforeRule = 16
-
-// Marked gives the row's name, with the rule by which its threads are idle.
-func (r *GroupRow) Marked() string {
-	if rule := r.Idle(); rule != "" {
-		return r.Name() + printable.Sprintf(" [idle: %s]", rule)
+// ruleOf gives the rule by which a cell is idle, "" if none.
+func (o *Snapshot) ruleOf(c *Cell) string {
+	k := idleKey{wait: c.wait}
+	if len(c.stack) > 0 {
+		k.stack = &c.stack[0]
 	}
-	return r.Name()
+	rule, known := o.idleRules[k]
+	if !known {
+		w := &o.waits[c.wait]
+		call, _, _ := strings.Cut(w.name, ": ")
+		rule = waits.Idle(call, w.kind, func(i int) (waits.Frame, bool) {
+			if i >= len(c.stack) {
+				return waits.Frame{}, false
+			}
+			f := &o.frames[c.stack[i]]
+			return waits.Frame{Function: f.Name, Module: f.Module, File: f.File}, true
+		})
+		if o.idleRules == nil {
+			o.idleRules = map[idleKey]string{}
+		}
+		o.idleRules[k] = rule
+	}
+	return rule
+}
+
+// fitName gives a name with a mark in so many columns; the mark is kept whole if there is room.
+func fitName(name, mark string, columns int) string {
+	left := columns - tabular.PrintedWidth(mark)
+	if left < min(tabular.PrintedWidth(name), leastBeforeMark) {
+		return tabular.ShortModule(name+mark, columns)
+	}
+	return tabular.ShortModule(name, left) + mark
+}
+
+// leastBeforeMark is the least number of columns before a whole mark.
+const leastBeforeMark = 16
+
+// mark gives the rule by which the row's threads are idle, to be printed behind its name; "" if they are not.
+func (r *GroupRow) mark() string {
+	if rule := r.Idle(); rule != "" {
+		return printable.Sprintf(" [idle: %s]", rule)
+	}
+	return ""
 }

@@ -5,6 +5,9 @@ package top
 import (
 	"strings"
 	"testing"
+
+	"prywalk/internal/profile"
+	"prywalk/internal/waits"
 )
 
 func TestWaitsForWorkAreMarkedAsInReport(t *testing.T) {
@@ -44,5 +47,21 @@ func TestWaitsForWorkAreMarkedAsInReport(t *testing.T) {
 	}
 	if !strings.Contains(object.String(), `"idle":"event-loop"`) {
 		t.Errorf("JSON has no mark: %s", object.String())
+	}
+}
+
+// TestASemaphoreWithATypeIsAWaitForWork: its name begins with the type, the idle rules want the kind.
+func TestASemaphoreWithATypeIsAWaitForWork(t *testing.T) {
+	f := newFixture(t)
+	f.resolve = func(*profile.ModuleInfo, uint64) []profile.Frame {
+		return []profile.Frame{{Name: "rayon_core::sleep::Sleep::sleep"}}
+	}
+	iv := f.slept(1, f.at("worker"), "futex", 900)
+	iv.WaitsFor = "semaphore 0x10 (threading.Lock)"
+	f.add(iv)
+	f.refresh()
+	rows := f.snapshot(0, CPU).Waits(Everything, Wall)
+	if len(rows) != 1 || rows[0].Name() != "futex: threading.Lock (semaphore 0x10)" || rows[0].Idle() != waits.IdlePool {
+		t.Errorf("%d rows, the first is %s, idle by %q", len(rows), rows[0].Name(), rows[0].Idle())
 	}
 }

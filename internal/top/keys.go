@@ -163,7 +163,7 @@ func (m *Model) enter() {
 		m.scope.Thread, m.within = id, m.snap.threadName(id)
 		m.view = functionsView
 	case waitsView:
-		m.scope.Wait, m.within = id, "in "+m.snap.waits[id]
+		m.scope.Wait, m.within = id, "in "+m.snap.waits[id].name
 		m.view = functionsView
 	default:
 		m.stacks, m.function = true, id

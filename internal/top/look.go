@@ -135,16 +135,17 @@ func (s Screen) groupLines(rows []GroupRow, what string, c Clock, prec tabular.P
 	if slices.ContainsFunc(rows, func(r GroupRow) bool { return r.tasks }) {
 		heads[4] = "count" // of threads and tasks
 	}
-	name, in, marked := len(what), len("in"), make([]string, len(rows))
+	name, in, names, idle := len(what), len("in"), make([]string, len(rows)), make([]string, len(rows))
 	for i := range rows {
-		marked[i] = rows[i].Marked()
+		names[i], idle[i] = printable.String(rows[i].Name()), rows[i].mark()
 		v := rows[i].V
 		cells[0] = append(cells[0], prec.Share(v.Of(c)))
 		for k, ns := range []int64{v.CPU, v.RunQueue, v.Blocked()} {
 			cells[k+1] = append(cells[k+1], tabular.Nanos(ns))
 		}
 		cells[4] = append(cells[4], tabular.Thousands(int64(rows[i].Threads)))
-		name, in = max(name, tabular.PrintedWidth(marked[i])), max(in, tabular.PrintedWidth(rows[i].Where()))
+		name = max(name, tabular.PrintedWidth(names[i]+idle[i]))
+		in = max(in, tabular.PrintedWidth(rows[i].Where()))
 	}
 	cells[0] = tabular.Aligned(cells[0])
 	for i, h := range heads {
@@ -174,7 +175,7 @@ func (s Screen) groupLines(rows []GroupRow, what string, c Clock, prec tabular.P
 	name = min(name, max(left/2, left-in-len("  "), tabular.LeastColumn))
 	title := tabular.Pad(what, name) + "  in"
 	for i := range rows {
-		text := tabular.Pad(rows[i].fitName(name), name) + "  " +
+		text := tabular.Pad(fitName(names[i], idle[i], name), name) + "  " +
 			tabular.Shorten(printable.String(rows[i].Where()), max(tabular.LeastName, left-name-2))
 		lines = append(lines, s.cut(" "+figures(i+1)+strings.TrimRight(text, " ")))
 	}

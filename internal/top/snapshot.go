@@ -26,14 +26,15 @@ type Snapshot struct {
 	frames        []Frame
 	support       []bool // of the language or the system
 	threads       []thread
-	waits         []string
+	waits         []wait
 	paths         []string
 	parts         []*shares // of the last slices, oldest first
 	// Waiting is the number of addresses without a name yet.
 	Waiting int
 	// Whole means that the window is the whole recording.
-	Whole   bool
-	scratch scratch
+	Whole     bool
+	scratch   scratch
+	idleRules map[idleKey]string // of cells, filled by ruleOf
 }
 
 // Snapshot gives the last window of what was sampled, at least window long if there is as much; 0: all. Changes

@@ -37,6 +37,13 @@ type lastCell struct {
 	cell        int32
 }
 
+// wait is what threads wait for, or their state.
+type wait struct {
+	name string // as by report --by wait
+	// kind is [waits.None] for a state. The name is no source of it: [waits.Shown] puts a semaphore's type first.
+	kind waits.Kind
+}
+
 type threadKey struct {
 	pid, tid   int
 	task, name string
@@ -83,7 +90,7 @@ type Store struct {
 	threadsShared bool     // immutable, as a snapshot has them
 	lasts         []lastCell
 	byTID         map[threadKey]int32
-	waits         []string
+	waits         []wait // shared with snapshots
 	byWait        map[string]int32
 
 	touched   []int32
@@ -175,19 +182,20 @@ func (s *Store) ownThreads() {
 // wait gives the number of a thread's wait or state, named as by report --by wait.
 func (s *Store) wait(iv *profile.Interval) int32 {
 	name := iv.Wait
+	kind, _, _ := strings.Cut(iv.WaitsFor, " ")
 	switch what := iv.WaitsFor; {
 	case name == "":
 		name = "[" + iv.State + "]"
 	case strings.HasPrefix(what, "/"):
 		name += ": file"
 	case what != "":
-		kind, _, _ := strings.Cut(waits.Shown(what), ":[")
-		name += ": " + kind
+		shown, _, _ := strings.Cut(waits.Shown(what), ":[")
+		name += ": " + shown
 	}
 	n, ok := s.byWait[name]
 	if !ok {
 		n = int32(len(s.waits))
-		s.waits = append(s.waits, name)
+		s.waits = append(s.waits, wait{name, waits.Kind(kind)})
 		s.byWait[name] = n
 	}
 	return n
