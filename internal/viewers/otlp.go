@@ -82,8 +82,13 @@ func (e *otlpEncoder) resources() (all []*otlpResource) {
 		pid  int64
 		comm string
 	}
+	type row struct {
+		process
+		stack      int64
+		attributes string
+	}
 	known := map[process]*otlpResource{}
-	rows := map[string]*otlpRow{}
+	rows := map[row]*otlpRow{}
 	for _, s := range e.Profile.Sample {
 		if !e.take(otlpSampleCost) {
 			return nil
@@ -95,15 +100,13 @@ func (e *otlpEncoder) resources() (all []*otlpResource) {
 			known[is] = r
 			all = append(all, r)
 		}
-		row := &otlpRow{stack: e.tables.stack(s), attributes: e.attributes(s)}
-		key := fmt.Sprint(is.pid, is.comm, row.stack, row.attributes)
-		if same := rows[key]; same != nil {
-			row = same
-		} else {
-			rows[key] = row
-			r.rows = append(r.rows, row)
+		stack, attributes := e.tables.stack(s), e.attributes(s)
+		key := row{is, stack, fmt.Sprint(attributes)}
+		if rows[key] == nil {
+			rows[key] = &otlpRow{stack: stack, attributes: attributes}
+			r.rows = append(r.rows, rows[key])
 		}
-		row.samples = append(row.samples, s)
+		rows[key].samples = append(rows[key].samples, s)
 	}
 	return all
 }

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package viewers
+
+import (
+	"testing"
+
+	"github.com/google/pprof/profile"
+
+	rec "prywalk/internal/profile"
+	"prywalk/internal/view"
+)
+
+// TestSamplesOfDifferentProcessesAreNotJoined, not even if number and name make the same text.
+func TestSamplesOfDifferentProcessesAreNotJoined(t *testing.T) {
+	of := func(pid int64, comm string) *profile.Sample {
+		return &profile.Sample{Value: []int64{1}, NumLabel: map[string][]int64{rec.LabelPID: {pid}},
+			Label: map[string][]string{rec.LabelComm: {comm}}}
+	}
+	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: rec.TypeCPU, Unit: "nanoseconds"}},
+		Sample: []*profile.Sample{of(1, "2x"), of(12, "x"), of(12, "x")}}
+	d, err := view.New(p, view.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	e := &otlpEncoder{Data: d, tables: newTables(d.Take)}
+	all := e.resources()
+	if len(all) != 2 {
+		t.Fatalf("%d resources, want 2", len(all))
+	}
+	for i, want := range []int{1, 2} {
+		if rows := all[i].rows; len(rows) != 1 || len(rows[0].samples) != want {
+			t.Errorf("process %d: %d rows, want 1 of %d samples", all[i].pid, len(rows), want)
+		}
+	}
+}
