@@ -149,6 +149,8 @@ func (f *agentFlags) check(args []string) (err error) {
 		return exit.Usage("--protocol %s: give grpc or http", to.Protocol)
 	case time.Duration(f.window) < leastWindow:
 		return exit.Usage("--window %s: give at least %s", &f.window, leastWindow)
+	case f.spoolSize < agent.LeastSpool:
+		return exit.Usage("--spool-size %s: give at least %d bytes", &f.spoolSize, agent.LeastSpool)
 	case f.maxDepth < 1:
 		return exit.Usage("--max-depth %d: give at least 1", f.maxDepth)
 	case f.rotate > 0 && f.output == "":

@@ -88,6 +88,7 @@ func TestBadTextsAreReportedInPlainWords(t *testing.T) {
 		"top --threads ( -p 1", "top --value x -p 1", "top --rows 0 -p 1", "top --interval 1us -p 1", "top --engine x -p 1",
 		"dump --max-depth -1 -p 1", "dump --core NONE", "dump --core GARBAGE", "dump --merge --json -p 1", "dump -p 1 1",
 		"completion sh", "doctor -p 1 1", "doctor -p 0", "bench --running 0", "demo -d 0",
+		"agent -p 1 --spool-size 1",
 	} {
 		words := strings.Fields(strings.NewReplacer("FILE", file, "NONE", noFile, "GARBAGE", garbage).Replace(args))
 		p := start(t, t.TempDir(), nil, words...)

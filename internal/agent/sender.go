@@ -18,6 +18,8 @@ const (
 	// Bounds of --max-message, in bytes; refusals lower it to leastMessage at the least.
 	mostMessage  = 1 << 28
 	leastMessage = 1 << 16
+	// LeastSpool bounds --spool-size, in bytes: room for a message.
+	LeastSpool = leastMessage
 	// mostWaiting bounds memory for messages, compressed, in bytes.
 	mostWaiting = 8 << 20
 	// Pauses between attempts; doubled in between.
@@ -68,6 +70,9 @@ func newSender(c client, m *Metrics, s *spool, limit int, to Target, say func(st
 	defer n.mu.Unlock()
 	if s != nil && len(s.files) > 0 {
 		n.say("--spool %s: messages of an earlier agent, which are sent first: %d", s, len(s.files))
+		if s.trimmed > 0 {
+			n.lostOldest(s.trimmed, "raise --spool-size")
+		}
 	}
 	n.publishCounts()
 	return n
@@ -124,10 +129,19 @@ func (s *sender) appendMessage(body []byte, points int) {
 		return
 	}
 	s.queued = append(s.queued, s.compress(body, points))
-	for s.size > mostWaiting && len(s.queued) > 1 {
-		s.lostOldest(s.queued[0].points, "give a directory with --spool")
-		s.drop(&s.queued)
+	for s.size > mostWaiting && len(s.divided)+len(s.queued) > 1 {
+		oldest := s.oldestInMemory()
+		s.lostOldest((*oldest)[0].points, "give a directory with --spool")
+		s.drop(oldest)
 	}
+}
+
+// oldestInMemory gives the list of the oldest message in memory, or an empty one.
+func (s *sender) oldestInMemory() *[]message {
+	if len(s.divided) > 0 {
+		return &s.divided
+	}
+	return &s.queued
 }
 
 // compress makes a message to be kept in memory.
@@ -193,10 +207,7 @@ func (s *sender) oldest() (body []byte, points int, remove func(), ok bool) {
 			s.spool, f.name, f.points, lostDamaged, err)
 		s.spool.remove()
 	}
-	from := &s.queued
-	if len(s.divided) > 0 {
-		from = &s.divided
-	}
+	from := s.oldestInMemory()
 	if len(*from) == 0 {
 		return nil, 0, nil, false
 	}

@@ -461,3 +461,53 @@ func TestMetricsAreText(t *testing.T) {
 		}
 	}
 }
+
+// TestAMessageLargerThanTheSpoolIsSent: put keeps the last one of any size.
+func TestAMessageLargerThanTheSpoolIsSent(t *testing.T) {
+	sp, err := openSpool(t.TempDir(), 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sp.put(messageOf(1000), 1000); err != nil {
+		t.Fatal(err)
+	}
+	r := &receiver{answer: func([]byte) (reply, *failure) { return reply{}, nil }}
+	s, m := newTestSender(r, sp, 1<<20)
+	if wait := s.sendWaiting(t.Context()); wait != 0 || r.points != 1000 || m.Lost() != 0 {
+		t.Errorf("wait %v, %d points came, %d are lost", wait, r.points, m.Lost())
+	}
+}
+
+// TestASpoolWithMoreThanItsSizeLosesTheOldest at its start, and they are counted.
+func TestASpoolWithMoreThanItsSizeLosesTheOldest(t *testing.T) {
+	dir := t.TempDir()
+	sp, err := openSpool(dir, 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for points := 1000; points < 1004; points++ {
+		if _, err := sp.put(messageOf(points), points); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if sp, err = openSpool(dir, sp.files[2].size+sp.files[3].size); err != nil {
+		t.Fatal(err)
+	}
+	_, m := newTestSender(&receiver{}, sp, 1<<20)
+	if len(sp.files) != 2 || sp.files[0].points != 1002 || lostFor(m, lostFull) != 1000+1001 {
+		t.Errorf("%d files are left, %d intervals counted as lost", len(sp.files), lostFor(m, lostFull))
+	}
+}
+
+// TestTheOldestOfAllInMemoryIsDropped: parts of a divided message are older than queued ones.
+func TestTheOldestOfAllInMemoryIsDropped(t *testing.T) {
+	s, m := newTestSender(&receiver{}, nil, 1<<20)
+	for range 2 {
+		s.divided = append(s.divided, s.compress(messageOf(100), 100))
+	}
+	s.size += mostWaiting - s.size // the parts fill the memory
+	s.enqueue(messageOf(10), 10)
+	if len(s.divided) != 1 || len(s.queued) != 1 || lostFor(m, lostFull) != 100 {
+		t.Errorf("%d parts and %d messages are left, lost: %d", len(s.divided), len(s.queued), lostFor(m, lostFull))
+	}
+}

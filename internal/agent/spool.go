@@ -24,6 +24,7 @@ type spool struct {
 	size      int64
 	files     []file
 	lastTurn  uint64 // of the last one
+	trimmed   int    // intervals that openSpool dropped
 }
 
 type file struct {
@@ -33,7 +34,7 @@ type file struct {
 	size   int64
 }
 
-// openSpool also finds what an earlier run has left.
+// openSpool also finds what an earlier run has left, and removes the oldest above the size.
 func openSpool(dir string, most int64) (*spool, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, unusable(dir, err)
@@ -64,6 +65,7 @@ func openSpool(dir string, most int64) (*spool, error) {
 	} else if err := probe.Close(); err != nil {
 		return nil, unusable(dir, err)
 	}
+	s.trimmed = s.trim()
 	return s, nil
 }
 
@@ -85,16 +87,22 @@ func (s *spool) put(body []byte, points int) (dropped int, err error) {
 	}
 	s.files = append(s.files, f)
 	s.size += f.size
+	return s.trim(), nil
+}
+
+// trim removes the oldest messages above the size, and gives the number of their intervals. The last message stays,
+// of any size.
+func (s *spool) trim() (dropped int) {
 	for s.size > s.mostBytes && len(s.files) > 1 {
 		dropped += s.files[0].points
 		s.remove()
 	}
-	return dropped, nil
+	return dropped
 }
 
 func (s *spool) first() (body []byte, err error) {
 	f := s.files[0]
-	text, err := readUpTo(filepath.Join(s.dir, f.name), s.mostBytes)
+	text, err := readUpTo(filepath.Join(s.dir, f.name), f.size)
 	if err != nil {
 		return nil, err
 	}
