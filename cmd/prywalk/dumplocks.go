@@ -26,7 +26,8 @@ func (f *dumpFlags) checkLocks() error {
 	return nil
 }
 
-// dumpLocks reads the locks of all processes together.
+// dumpLocks reads the locks of all processes together. A deadlock decides the exit code, whatever could not be read;
+// other errors are printed before it.
 func (f *dumpFlags) dumpLocks(w io.Writer) error {
 	var targets []*code.Process
 	var first error
@@ -63,17 +64,19 @@ func (f *dumpFlags) dumpLocks(w io.Writer) error {
 	if err := f.writeLocks(w, l); err != nil {
 		return err
 	}
-	if err := errors.Join(first, err, left.say(true)); err != nil {
-		return err
-	}
-	var unread error
-	for _, p := range l.Processes {
-		unread = errors.Join(unread, failedThreads(p))
+	failed := errors.Join(first, err, left.say(true))
+	if failed == nil || len(l.Deadlocks) > 0 {
+		for _, p := range l.Processes {
+			failed = errors.Join(failed, failedThreads(p))
+		}
 	}
 	if err := deadlocked(l); err != nil {
+		if failed != nil {
+			printError(failed, f.json)
+		}
 		return err
 	}
-	return unread
+	return failed
 }
 
 func open(images *code.ImageCache, pid int) (t *code.Process, err error) {

@@ -36,6 +36,13 @@ func TestADeadlockIsAnExitCode(t *testing.T) {
 			code = p.code(t)
 			return strings.Count(p.out.String(), "\n  waiting: ") == want.waiters
 		})
+		// A process that cannot be opened hides no deadlock of the others.
+		const none = "2147483647"
+		p = start(t, t.TempDir(), nil, "dump", "-p", none+","+pid, "--locks")
+		both := p.code(t)
+		if said := strings.Contains(p.err.String(), none); !said || want.code != 0 && both != want.code || both == 0 {
+			t.Errorf("%s and no process: exit code %d: %s", how, both, p.err.String())
+		}
 		if code != want.code || !strings.Contains(p.out.String(), want.text) {
 			t.Errorf("%s: exit code %d, want %d:\n%s%s", how, code, want.code, p.out.String(), p.err.String())
 		}
