@@ -141,6 +141,8 @@ func (w *window) stacks(yield func(sample.StackID) bool) {
 
 // held gives the stacks of this window and of intervals that go on.
 func (s *Store) held() iter.Seq[sample.StackID] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	is := map[sample.StackID]bool{}
 	for r := range s.current.rows {
 		is[r.stack] = true
