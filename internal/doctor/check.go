@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"prywalk/internal/code"
 	"prywalk/internal/process"
@@ -32,10 +31,12 @@ type checkup struct {
 	Options
 	system
 	target *process.Status // nil where there is none, or it cannot be read
-	opened *code.Process
-	out    []Finding
-	// lacks are capabilities that findings need. One command adds all, since each setcap replaces the one before.
-	lacks uint64
+	// refused means that a check of the target has failed without which no later one of it applies.
+	refused bool
+	opened  *code.Process
+	out     []Finding
+	// useful are capabilities without a command of their own: the command of others adds them.
+	useful uint64
 }
 
 // Check does all checks that apply.
@@ -69,9 +70,6 @@ func (c *checkup) do(k *check) {
 			continue
 		}
 		f.Name = cmp.Or(f.Name, k.subject)
-		if strings.Contains(f.Command, "setcap ") {
-			c.ask(&f, process.OtherUsers)
-		}
 		c.out = append(c.out, f)
 	}
 }
@@ -88,11 +86,11 @@ func (c *checkup) applies(w when) bool {
 	case asked:
 		return c.PID != 0
 	case target:
-		return c.target != nil
+		return c.target != nil && !c.refused
 	case opened:
 		return c.opened != nil
 	case tried:
-		return c.target != nil && c.live && c.Try
+		return c.target != nil && !c.refused && c.live && c.Try
 	}
 	return true
 }

@@ -97,8 +97,13 @@ func TestMissingThingsHaveARemedy(t *testing.T) {
 		{"map_files", "proc/none", "", Warn, "memory", "cap_checkpoint_restore"},
 		{"container", "proc/1/cgroup", "0::/kubepods/x\n", OK, "kubepods", ""},
 		{"container", "run/.containerenv", "", OK, "Podman", ""},
+		{"container", ".dockerenv,run/.containerenv", "", OK, "Docker", ""},
 	} {
-		root := fakeRoot(t, ordinary(map[string]string{c.file: c.text}))
+		files := map[string]string{}
+		for file := range strings.SplitSeq(c.file, ",") {
+			files[file] = c.text
+		}
+		root := fakeRoot(t, ordinary(files))
 		f := find(t, Options{Root: root}.Check(), c.name)
 		if f.Level != c.level || !strings.Contains(f.Detail, c.detail) ||
 			!strings.Contains(f.Remedy+" "+f.Command, c.remedy) ||

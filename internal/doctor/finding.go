@@ -45,7 +45,10 @@ type Finding struct {
 	// Command is a command line for that step, "" if none.
 	Command string
 
-	denied bool   // the failure is a missing right
+	denied bool // the failure is a missing right
+	// needs are the capabilities that Command adds with setcap, 0 for another command. One command adds those of all
+	// findings, since each setcap replaces the one before.
+	needs  uint64
 	needed string // instead of Command: with fewer capabilities, those that other users' processes need
 }
 
@@ -62,7 +65,7 @@ func failure(err error) Finding {
 	f := finding(Fail, e.Cause, e.Next)
 	f.denied = errors.Is(err, refusal.Denied)
 	if e.Gate != nil {
-		f.Remedy, f.Command = e.Gate.Remedy, e.Gate.Command
+		f.Remedy, f.Command, f.needs = e.Gate.Remedy, e.Gate.Command, e.Gate.Needs
 	}
 	return f
 }

@@ -45,7 +45,7 @@ func (c *checkup) state() Finding {
 func (c *checkup) gates() (all []Finding) {
 	gates, err := process.Gates(c.proc(), c.PID)
 	if err != nil {
-		c.target = nil
+		c.refused = true
 		return []Finding{failure(err)}
 	}
 	for _, g := range gates {
@@ -59,7 +59,7 @@ func (c *checkup) gates() (all []Finding) {
 		case g.Unknown:
 			f.Level = Warn
 		}
-		f.Name, f.Command = "target: "+g.Name, g.Command
+		f.Name, f.Command, f.needs = "target: "+g.Name, g.Command, g.Needs
 		all = append(all, f)
 	}
 	return all
@@ -121,7 +121,7 @@ func (c *checkup) seizes() Finding {
 		}
 	}
 	if err != nil {
-		c.target = nil // threads that sleep are refused as well
+		c.refused = true // threads that sleep are refused as well
 		return failure(process.Explain(c.PID, err))
 	}
 	return finding(OK, "the kernel lets prywalk trace its threads", "")

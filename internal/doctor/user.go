@@ -59,27 +59,25 @@ func (c *checkup) granting(f Finding, bits uint64) Finding {
 	case c.self.NoNewPrivs:
 		f.Remedy = "run prywalk outside of this sandbox (no_new_privs is set: sudo and setcap have no effect)"
 	default:
-		f.Remedy = "run prywalk as root"
-		c.ask(&f, bits)
+		f.Remedy, f.needs = "run prywalk as root", bits
 	}
 	return f
 }
 
-func (c *checkup) ask(f *Finding, bits uint64) {
-	c.lacks |= bits
-	f.Command = askedFor
-}
-
-// askedFor is a placeholder until all findings are known.
-const askedFor = "setcap"
-
+// nameCommands gives all findings that need capabilities the same command.
 func (c *checkup) nameCommands() {
+	all := c.useful
 	for i := range c.out {
-		if c.out[i].Command == askedFor {
-			c.out[i].Command = c.self.Grant(c.lacks)
-			if c.lacks&process.OtherUsers != 0 && c.lacks != process.OtherUsers {
-				c.out[i].needed = c.self.Grant(process.OtherUsers)
-			}
+		all |= c.out[i].needs
+	}
+	for i := range c.out {
+		f := &c.out[i]
+		if f.needs == 0 {
+			continue
+		}
+		f.Command = c.self.Grant(all)
+		if all&process.OtherUsers != 0 && all != process.OtherUsers {
+			f.needed = c.self.Grant(process.OtherUsers)
 		}
 	}
 }
@@ -127,9 +125,9 @@ func (c *checkup) seccomp() Finding {
 
 func (c *checkup) container() Finding {
 	kind := ""
-	for file, name := range map[string]string{".dockerenv": "Docker", "run/.containerenv": "Podman"} {
-		if c.exists(file) {
-			kind = name
+	for _, of := range []struct{ file, name string }{{".dockerenv", "Docker"}, {"run/.containerenv", "Podman"}} {
+		if kind == "" && c.exists(of.file) {
+			kind = of.name
 		}
 	}
 	for _, name := range []string{"kubepods", "docker", "libpod", "containerd", "lxc"} {

@@ -40,7 +40,7 @@ func Write(w io.Writer, fs []Finding, colour bool, columns int) error {
 				columns))
 		}
 		switch {
-		case strings.Contains(f.Command, "setcap "):
+		case f.needs != 0:
 			grant = f
 		case f.Command != "": // not wrapped, to be pasted
 			printable.Fprintf(b, "      %-*s  → %s\n", width, "", f.Command)

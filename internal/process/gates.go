@@ -24,12 +24,14 @@ type Gate struct {
 	Remedy  string // smallest step that helps, if not OK
 	// Command is a command for that step; "" if there is none.
 	Command string
+	// Needs are the capabilities that Command adds with setcap, 0 for another command.
+	Needs uint64
 }
 
 // Next gives remedy and command in one text.
 func (g *Gate) Next() string {
 	command := g.Command
-	if strings.Contains(command, "setcap") {
+	if g.Needs != 0 {
 		command += " (restrict who may run it: prywalk help rights)"
 	}
 	switch {
@@ -96,7 +98,8 @@ func (g *gatekeeper) withCapabilities(gate Gate) Gate {
 	case g.self.NoNewPrivs:
 		gate.Remedy = "run prywalk as root, outside of this sandbox (no_new_privs is set: sudo and setcap have no effect)"
 	default:
-		gate.Remedy, gate.Command = "run prywalk as root", g.self.Grant(OtherUsers)
+		gate.Remedy, gate.Needs = "run prywalk as root", OtherUsers
+		gate.Command = g.self.Grant(OtherUsers)
 	}
 	return gate
 }
