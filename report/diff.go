@@ -69,7 +69,7 @@ type Difference struct {
 }
 
 // falseAlarms is the probability that equal loads show any sure change.
-const falseAlarms = 0.05
+const falseAlarms = tabular.FalseAlarms
 
 // Diff compares two profiles function by function ([view.Counterparts]).
 //

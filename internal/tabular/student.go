@@ -4,6 +4,9 @@ package tabular
 
 import "math"
 
+// FalseAlarms is the probability that equal loads show any change, in a diff and in a refresh of top.
+const FalseAlarms = 0.05
+
 // StudentBound is the two-sided quantile of Student's distribution at 1 − alpha, by bisection to 1 part in 10⁹.
 func StudentBound(alpha float64, freedom int) float64 {
 	low, high := 0.0, 1.0

@@ -2,7 +2,11 @@
 
 package top
 
-import "math"
+import (
+	"math"
+
+	"prywalk/internal/tabular"
+)
 
 // # Changes
 //
@@ -21,7 +25,7 @@ const (
 	// leastShare is the least share of a row with a mark.
 	leastShare = 0.01
 	// falseAlarms is the error rate of a refresh.
-	falseAlarms = 0.05
+	falseAlarms = tabular.FalseAlarms
 )
 
 // Change is the meaning of a mark.
@@ -99,9 +103,13 @@ func (o *Snapshot) Changes(rows []FunctionRow, total bool) []Change {
 	for _, p := range o.parts {
 		counts = append(counts, p.n)
 	}
+	if tests == 0 {
+		return out
+	}
+	bound := tabular.StudentBound(falseAlarms/float64(tests), len(o.parts)-2)
 	for i, h := range histories {
 		if h != nil {
-			out[i] = changed(h, counts, k, falseAlarms/float64(tests))
+			out[i] = changed(h, counts, k, bound)
 		}
 	}
 	return out
@@ -122,9 +130,9 @@ func (o *Snapshot) history(id int32, total bool) []float64 {
 	return h
 }
 
-// changed compares the slices from k on with those before, at error rate alpha. counts has the ticks of each
-// slice.
-func changed(h []float64, counts []int64, k int, alpha float64) Change {
+// changed compares the slices from k on with those before: a difference of more than bound standard errors is a
+// change. counts has the ticks of each slice.
+func changed(h []float64, counts []int64, k int, bound float64) Change {
 	base, recent := h[:k], h[k:]
 	a, b := mean(base), mean(recent)
 	low, high := bounds(base)
@@ -140,9 +148,9 @@ func changed(h []float64, counts []int64, k int, alpha float64) Change {
 	}
 	err := math.Sqrt(max(spread, least) * (1/float64(len(base)) + 1/float64(len(recent))))
 	switch t := (b - a) / err; {
-	case t > quantile(alpha, dof):
+	case t > bound:
 		return More
-	case t < -quantile(alpha, dof):
+	case t < -bound:
 		return Less
 	}
 	return Steady
@@ -168,15 +176,4 @@ func bounds(h []float64) (low, high float64) {
 		low, high = min(low, x), max(high, x)
 	}
 	return low, high
-}
-
-// quantile gives the two-sided quantile of Student's t, in standard errors, for probability alpha and dof degrees
-// of freedom (Abramowitz and Stegun, 26.7.5), exact to some per cent for dof ≥ 8.
-func quantile(alpha, dof float64) float64 {
-	x := math.Sqrt2 * math.Erfinv(1-alpha)
-	q := x * x
-	g1 := x * (q + 1) / 4
-	g2 := x * (q*(5*q+16) + 3) / 96
-	g3 := x * (q*(q*(3*q+19)+17) - 15) / 384
-	return x + g1/dof + g2/(dof*dof) + g3/(dof*dof*dof)
 }
