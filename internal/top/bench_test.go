@@ -54,7 +54,7 @@ func BenchmarkRefresh(b *testing.B) {
 				f.wakeSome(asleep, threads)
 			}
 		})
-		for _, v := range []view{functionsView, threadsView} {
+		for _, v := range []tableView{functionsView, threadsView} {
 			b.Run(fmt.Sprintf("%s/%d", viewNames[v], threads), func(b *testing.B) {
 				m := f.display(v)
 				b.ReportAllocs()
@@ -66,7 +66,7 @@ func BenchmarkRefresh(b *testing.B) {
 	}
 }
 
-func (f *fixture) display(v view) *Model {
+func (f *fixture) display(v tableView) *Model {
 	m := NewModel(&source{fixture: f, state: State{Target: "app (pid 7)", Complete: 1}}, Options{Window: 10 * time.Second})
 	m.view = v
 	return m
@@ -80,7 +80,7 @@ func (f *fixture) displayed(m *Model) {
 
 func TestARefreshLeavesLittleGarbage(t *testing.T) {
 	const few, many, most = 50, 5000, 32 << 10
-	for _, v := range []view{functionsView, threadsView, waitsView} {
+	for _, v := range []tableView{functionsView, threadsView, waitsView} {
 		var bytes [2]uint64
 		for i, threads := range []int{few, many} {
 			f, _ := crowd(t, threads)

@@ -34,7 +34,7 @@ func (o *Snapshot) completeCPU(scope Scope) complete {
 		}
 		f := &o.frames[c.stack[len(c.stack)-1]]
 		reason, ok := namehints.IncompleteReason(f.Name)
-		if !ok || !f.synthetic() {
+		if !ok || !f.Synthetic() {
 			continue
 		}
 		cut += c.v.CPU

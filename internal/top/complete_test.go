@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"prywalk/internal/view"
 )
 
 func TestCompleteStacksAreOfCPUTime(t *testing.T) {
@@ -17,13 +19,13 @@ func TestCompleteStacksAreOfCPUTime(t *testing.T) {
 		if strings.HasPrefix(name, "[") {
 			module = ""
 		}
-		o.frames, o.support = append(o.frames, Frame{Name: name, Module: module}), append(o.support, false)
+		o.frames, o.support = append(o.frames, Frame{Frame: view.Frame{Name: name, Module: module}}), append(o.support, false)
 	}
 	for range 100 {
 		o.Cells = append(o.Cells, Cell{stack: []int32{2, 0}, v: Values{Samples: 100, Wall: 1e9}})
 	}
 	for i := range 10 {
-		f := Frame{Name: "f" + string(rune('0'+i)), Module: "app"}
+		f := Frame{Frame: view.Frame{Name: "f" + string(rune('0'+i)), Module: "app"}}
 		o.frames, o.support = append(o.frames, f), append(o.support, false)
 		o.Cells = append(o.Cells, Cell{stack: []int32{int32(3 + i), 0}, v: Values{Samples: 9, Wall: 90e6, CPU: 90e6}})
 	}

@@ -3,33 +3,20 @@
 package top
 
 import (
-	"path/filepath"
-	"strings"
 	"sync"
 
 	"prywalk/internal/namehints"
 	"prywalk/internal/profile"
 	"prywalk/internal/sample"
+	"prywalk/internal/view"
 	"prywalk/internal/waits"
 )
 
-// Frame is a function in tables.
+// Frame is a function in tables, named as in report.
 type Frame struct {
-	Name   string
-	Module string // base name of the file; "" if synthetic or unknown
-	// File is the source file where the idle rules need it.
-	File string
-	// Nameless marks code of no known function; Name is its location.
-	Nameless bool
-}
-
-func (f *Frame) synthetic() bool { return f.Module == "" && strings.HasPrefix(f.Name, "[") }
-
-func (f *Frame) shown() string {
-	if f.Nameless && f.Module != "" && !strings.HasPrefix(f.Module, "[") {
-		return f.Name + " (unnamed)"
-	}
-	return f.Name
+	view.Frame
+	// mapping is the module's name also where Module is a package, and ruleFile the source file if the idle rules use it.
+	mapping, ruleFile string
 }
 
 // Functions numbers the functions of stacks. It is safe for concurrent use.
@@ -70,7 +57,7 @@ func (n *Functions) functionsOf(id sample.StackID) []int32 {
 		return fs
 	}
 	if id == earlierStack {
-		return []int32{n.number(Frame{Name: earlierName})}
+		return []int32{n.number(Frame{Frame: view.Frame{Name: earlierName}})}
 	}
 	var out, machinery []int32
 	final := true
@@ -98,22 +85,23 @@ func (n *Functions) functionsOf(id sample.StackID) []int32 {
 
 // numbers appends the numbers of a location's functions.
 func (n *Functions) numbers(l *profile.Named, out []int32) []int32 {
-	module := n.moduleOf(l.Module)
+	path := n.pathOf(l.Module)
+	module := view.ModuleName(path)
 	some := false
 	for _, f := range l.Frames {
 		if f.Name != "" {
 			some = true
-			out = append(out, n.number(Frame{f.Name, module, waits.RulesFile(module, f.File),
-				module != "" && f.Name == namehints.Bracketed(module)}))
+			out = append(out, n.number(Frame{view.FrameOf(f.Name, path, f.File), module, waits.RulesFile(module, f.File)}))
 		}
 	}
 	if !some {
-		out = append(out, n.number(Frame{Name: namehints.Bracketed(module), Module: module, Nameless: true}))
+		out = append(out, n.number(Frame{Frame: view.FrameOf(namehints.Bracketed(module), path, ""), mapping: module}))
 	}
 	return out
 }
 
-func (n *Functions) moduleOf(m *profile.ModuleInfo) string {
+// pathOf gives a module's path, "" if it has none, and notes it.
+func (n *Functions) pathOf(m *profile.ModuleInfo) string {
 	if m == nil || m.Path == "" {
 		return ""
 	}
@@ -121,10 +109,7 @@ func (n *Functions) moduleOf(m *profile.ModuleInfo) string {
 		n.known[m.Path] = true
 		n.paths = append(n.paths, m.Path)
 	}
-	if m.Path[0] == '[' {
-		return m.Path
-	}
-	return filepath.Base(m.Path)
+	return m.Path
 }
 
 func (n *Functions) number(f Frame) int32 {
@@ -132,7 +117,7 @@ func (n *Functions) number(f Frame) int32 {
 	if !ok {
 		k = int32(len(n.frames))
 		n.frames = append(n.frames, f)
-		n.support = append(n.support, f.synthetic() || namehints.Support(f.Name, f.Module))
+		n.support = append(n.support, f.IsSupport())
 		n.index[f] = k
 	}
 	return k

@@ -36,7 +36,7 @@ func (r *GroupRow) Where() string {
 	if r.mainFunction < 0 {
 		return ""
 	}
-	return r.of.frames[r.mainFunction].shown()
+	return r.of.frames[r.mainFunction].Shown()
 }
 
 // Threads sums a snapshot by thread. The rows are valid until the next call, or until the snapshot's memory is

@@ -48,7 +48,7 @@ func (o *Snapshot) ruleOf(c *Cell) string {
 				return waits.Frame{}, false
 			}
 			f := &o.frames[c.stack[i]]
-			return waits.Frame{Function: f.Name, Module: f.Module, File: f.File}, true
+			return waits.Frame{Function: f.Name, Module: f.mapping, File: f.ruleFile}, true
 		})
 		if o.idleRules == nil {
 			o.idleRules = map[idleKey]string{}

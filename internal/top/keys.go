@@ -145,7 +145,7 @@ func (m *Model) show(name string) {
 	case "shift+tab":
 		m.view = (m.view + views - 1) % views
 	default:
-		m.view = view(name[0] - '1')
+		m.view = tableView(name[0] - '1')
 	}
 	m.scope, m.within, m.back = Everything, "", nil
 	m.cursor, m.top, m.stacks, m.follow = 0, 0, false, -1

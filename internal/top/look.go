@@ -71,7 +71,7 @@ type width struct{ name, module int }
 func widthOf(rows []FunctionRow) width {
 	w := width{len("function (blocked)"), 0}
 	for i := range rows {
-		w.name = max(w.name, tabular.PrintedWidth(rows[i].shown()))
+		w.name = max(w.name, tabular.PrintedWidth(rows[i].Shown()))
 		w.module = max(w.module, tabular.PrintedWidth(rows[i].Module))
 	}
 	return w
@@ -120,7 +120,7 @@ func (s Screen) functionLines(
 }
 
 func (s Screen) names(f *Frame, wide tabular.Columns) string {
-	text := tabular.Shorten(printable.String(f.shown()), wide.Name)
+	text := tabular.Shorten(printable.String(f.Shown()), wide.Name)
 	if f.Module != "" && wide.Module > 0 {
 		text = tabular.Pad(text, wide.Name) + "  " + tabular.ShortModule(printable.String(f.Module), wide.Module)
 	}
@@ -197,7 +197,7 @@ func (o *Snapshot) stackLines(s Screen, rows []StackRow, function int32, c Clock
 			" · "), " ")))
 		wide := 0
 		for _, f := range r.Frames {
-			wide = max(wide, tabular.PrintedWidth(o.frames[f].shown()))
+			wide = max(wide, tabular.PrintedWidth(o.frames[f].Shown()))
 		}
 		cols := tabular.Fit(s.Width, 4, wide, 24)
 		for _, f := range r.Frames {

@@ -9,11 +9,11 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// view is one of the tables.
-type view int
+// tableView is one of the tables.
+type tableView int
 
 const (
-	functionsView view = iota
+	functionsView tableView = iota
 	threadsView
 	waitsView
 	views
@@ -52,7 +52,7 @@ type Model struct {
 	snap   *Snapshot
 	state  State
 
-	view   view
+	view   tableView
 	clock  Clock
 	window int
 	order  Order
@@ -76,7 +76,7 @@ type Model struct {
 }
 
 type position struct {
-	view        view
+	view        tableView
 	scope       Scope
 	within      string
 	cursor, top int

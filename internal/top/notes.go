@@ -38,7 +38,7 @@ func (o *Snapshot) nameNotes(c Clock) []string {
 	for _, r := range o.Functions(Everything) {
 		v := r.Total.Of(c)
 		rows = append(rows, namehints.Row{Name: r.Name, Module: r.Module, Large: v > 0 && largeRow*v >= all,
-			Nameless: r.Nameless || namehints.Bounded(r.Name, r.Module)})
+			Nameless: r.Nameless})
 	}
 	return p.Notes(rows)
 }

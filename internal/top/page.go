@@ -143,7 +143,7 @@ func (m *Model) rows() (n int, draw func(from, to int) (head string, lines []str
 		}
 	}
 	if m.view == functionsView {
-		rows := matching(o.Functions(m.scope), m.filter, func(r *FunctionRow) string { return r.shown() + " " + r.Module })
+		rows := matching(o.Functions(m.scope), m.filter, func(r *FunctionRow) string { return r.Shown() + " " + r.Module })
 		rows = deleteEmpty(rows, clock)
 		SortFunctions(rows, clock, m.order)
 		for i := range rows {

@@ -240,3 +240,27 @@ func TestManagedFramesStandForTheMachineryThatRunsThem(t *testing.T) {
 		t.Errorf("%+v, report has %+v", rows, want.Functions)
 	}
 }
+
+// TestPackagesAndBoundedFunctionsAreThoseOfReport: managed code has its package as module, a function that is known by
+// its bounds only is nameless.
+func TestPackagesAndBoundedFunctionsAreThoseOfReport(t *testing.T) {
+	f := newFixture(t)
+	f.resolve = func(*profile.ModuleInfo, uint64) []profile.Frame { return []profile.Frame{{Name: "app+0x1f0"}} }
+	python := &profile.ModuleInfo{Path: "[CPython 3.12.1]"}
+	described := f.builder.Describe([]profile.Frame{
+		{Name: "Flask.dispatch", File: "/usr/lib/python3/site-packages/flask/app.py"},
+		{Name: "<module>", File: "/srv/shop.py"}})
+	bounded := profile.Loc{Module: f.app, Addr: f.app.Start}
+	f.add(f.ran(101, f.builder.Intern([]profile.Loc{bounded, {Module: python, Described: described}}), 100))
+	f.refresh()
+	f.store.Finish(f.now)
+	want := map[string]bool{}
+	for _, w := range f.reported("cpu").Functions {
+		want[w.Name+" "+w.Module] = true
+	}
+	for _, r := range f.snapshot(0, CPU).Functions(Everything) {
+		if name := r.Name + " " + r.Module; !want[name] || r.Nameless != (r.Name == "app+0x1f0") {
+			t.Errorf("%s (nameless: %v), report has %v", name, r.Nameless, want)
+		}
+	}
+}

@@ -59,7 +59,7 @@ func (d *Selection) program() string {
 	if len(d.Profile.Mapping) == 0 {
 		return ""
 	}
-	return moduleName(d.Profile.Mapping[0].File)
+	return ModuleName(d.Profile.Mapping[0].File)
 }
 
 func (d *Data) allFrames() []Frame {

@@ -6,8 +6,6 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/google/pprof/profile"
-
 	"prywalk/internal/languages"
 )
 
@@ -21,15 +19,15 @@ var common = regexp.MustCompile(`^(?:<[a-z ()]+>|\(anonymous\)|anonymous|\{(?:cl
 	`_?inner|outer|_?wrapper|_?wrapped|decorator)$`)
 
 // place sets the module of a managed function, and the file of a common name.
-func (f *Frame) place(m *profile.Mapping, fn *profile.Function) {
-	l := languages.OfMapping(m.File)
+func (f *Frame) place(file, source string) {
+	l := languages.OfMapping(file)
 	if l == nil || l.Package == nil || strings.HasPrefix(f.Name, "[") {
 		return
 	}
-	if module := l.Package(f.Name, fn.Filename); module != "" {
+	if module := l.Package(f.Name, source); module != "" {
 		f.Module = module
 	}
 	if common.MatchString(f.Name) {
-		f.File = fn.Filename
+		f.File = source
 	}
 }

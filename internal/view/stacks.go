@@ -59,34 +59,40 @@ func (t *Stacks) Stack(s *profile.Sample) []int32 {
 
 // location gives a location's frames, the innermost inlined call first.
 func (t *Stacks) location(l *profile.Location) []int32 {
-	module := ""
+	file := ""
 	if l.Mapping != nil {
-		module = moduleName(l.Mapping.File)
+		file = l.Mapping.File
 	}
 	if !t.memory.Take(8 * int64(len(l.Line))) {
 		return nil
 	}
 	var fs []int32
 	for _, ln := range l.Line {
-		f := Frame{Name: functionName(&ln), Module: module}
-		if f.Name == "" {
+		name := functionName(&ln)
+		if name == "" {
 			continue
 		}
-		f.Script = l.Mapping != nil && namehints.Script(l.Mapping.File)
-		// how recordings name code without a function
-		f.Nameless = module != "" && f.Name == namehints.Bracketed(module) || namehints.Bounded(f.Name, module)
-		if l.Mapping != nil && !f.Nameless {
-			f.place(l.Mapping, ln.Function)
-		}
+		f := FrameOf(name, file, ln.Function.Filename)
 		if t.lines {
 			f.File, f.Line = ln.Function.Filename, int(ln.Line)
 		}
 		fs = append(fs, t.Number(f))
 	}
 	if len(fs) == 0 {
-		fs = append(fs, t.Number(t.nameless(l, module)))
+		fs = append(fs, t.Number(t.nameless(l, ModuleName(file))))
 	}
 	return fs
+}
+
+// FrameOf gives the frame of a named function: file is that of its mapping, source that of its text.
+func FrameOf(name, file, source string) Frame {
+	f := Frame{Name: name, Module: ModuleName(file), Script: file != "" && namehints.Script(file)}
+	// how recordings name code without a function
+	f.Nameless = f.Module != "" && name == namehints.Bracketed(f.Module) || namehints.Bounded(name, f.Module)
+	if !f.Nameless {
+		f.place(file, source)
+	}
+	return f
 }
 
 // functionName is "" for a line without a function, which makes no frame.
@@ -113,8 +119,8 @@ func offset(l *profile.Location) uint64 {
 	return l.Address
 }
 
-// moduleName is a path's last part; names in brackets stay.
-func moduleName(file string) string {
+// ModuleName is a path's last part; names in brackets stay.
+func ModuleName(file string) string {
 	if file == "" || file[0] == '[' {
 		return file
 	}

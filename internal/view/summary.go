@@ -66,7 +66,7 @@ func target(p *profile.Profile, procs map[int64]string) string {
 	case len(names) > 4:
 		names = append(names[:4], "…")
 	case len(names) == 0 && len(p.Mapping) > 0 && p.Mapping[0].File != "":
-		return moduleName(p.Mapping[0].File)
+		return ModuleName(p.Mapping[0].File)
 	case len(names) == 0:
 		return "profile"
 	}
