@@ -18,8 +18,8 @@ import (
 	"prywalk/internal/sample"
 )
 
-// sent is one run of the agent.
-type sent struct {
+// agentRun is one run of the agent.
+type agentRun struct {
 	*recording
 	agent *agent.Agent
 	// atStart and later count selected processes that could not be opened, by reason.
@@ -36,13 +36,13 @@ func Send(o Options, to agent.Options) error {
 	if err != nil {
 		return err
 	}
-	s := &sent{recording: newRecording(o), agent: a}
-	s.live, s.opts.Thrifty, s.opts.OfHost = true, true, true
+	s := &agentRun{recording: newRecording(o), agent: a}
+	s.endless, s.opts.Thrifty, s.opts.OfHost = true, true, true
 	s.opts.WatchEvery = max(to.Window/refreshesPerWindow, 100*time.Millisecond)
 	return s.run()
 }
 
-func (s *sent) run() error {
+func (s *agentRun) run() error {
 	if s.asked.Output != "" {
 		if err := s.setOutput(0); err != nil {
 			return err
@@ -65,7 +65,7 @@ func (s *sent) run() error {
 	s.opts.Sinks = append(s.opts.Sinks, s)
 	s.prepare(procs)
 	defer s.close()
-	names := newOnTheWay()
+	names := newBackgroundResolver()
 	s.atStart = maps.Clone(s.refused)
 	s.agent.Metrics.Sampling = s.progress
 	s.agent.Start(time.Now(), time.Duration(float64(time.Second)/s.opts.Freq), s.builder, names, describesItself, s.names)
@@ -74,7 +74,7 @@ func (s *sent) run() error {
 }
 
 // saySelected says what is sampled at the start, and which selected processes are not.
-func (s *sent) saySelected(procs int64) {
+func (s *agentRun) saySelected(procs int64) {
 	what := "samples " + account.Plural(procs, "process")
 	if procs == 0 {
 		what = "no process is selected now, waits for one"
@@ -86,7 +86,7 @@ func (s *sent) saySelected(procs int64) {
 }
 
 // end sends the rest and prints the sums.
-func (s *sent) end(failure error, names *onTheWay) error {
+func (s *agentRun) end(failure error, names *backgroundResolver) error {
 	lost := 0
 	hung := observe.Watched(func() { lost = s.agent.Finish(time.Now()) })
 	if hung != nil || s.hung {
@@ -112,20 +112,20 @@ func (s *sent) end(failure error, names *onTheWay) error {
 }
 
 // Add implements [profile.Sink].
-func (s *sent) Add(iv profile.Interval) { s.agent.Add(iv) }
+func (s *agentRun) Add(iv profile.Interval) { s.agent.Add(iv) }
 
 // Refresh implements [profile.Watcher].
-func (s *sent) Refresh(at int64, open iter.Seq[profile.Interval]) {
+func (s *agentRun) Refresh(at int64, open iter.Seq[profile.Interval]) {
 	s.agent.Refresh(at, open)
 	now := s.sampler.Refused()
 	s.later.Store(&now)
 }
 
 // Held implements [profile.Holder].
-func (s *sent) Held() (iter.Seq[sample.StackID], bool) { return s.agent.Held() }
+func (s *agentRun) Held() (iter.Seq[sample.StackID], bool) { return s.agent.Held() }
 
 // Settles implements [profile.Settling].
-func (s *sent) Settles() bool { return true }
+func (s *agentRun) Settles() bool { return true }
 
 // describesItself reports whether a module's names belong to the aggregator's goroutine.
 func describesItself(m *profile.ModuleInfo) bool {
@@ -137,7 +137,7 @@ func describesItself(m *profile.ModuleInfo) bool {
 }
 
 // progress is for the metrics.
-func (s *sent) progress() agent.Sampling {
+func (s *agentRun) progress() agent.Sampling {
 	g, sizes, refused := s.sampler.Progress(), s.builder.Sizes(), maps.Clone(s.atStart)
 	if later := s.later.Load(); later != nil {
 		for why, n := range *later {

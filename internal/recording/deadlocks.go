@@ -13,7 +13,7 @@ import (
 
 // findDeadlocks reads the locks of suspect processes at the end, for the recording's comments.
 func (r *recording) findDeadlocks() {
-	if r.live || r.hung {
+	if r.endless || r.hung {
 		return
 	}
 	pids := r.sampler.Suspects()

@@ -14,7 +14,7 @@ const mostGoPrograms = 16
 
 // countGoroutines counts waiting goroutines at the end, in the first processes, for the recording's comments.
 func (r *recording) countGoroutines() {
-	if r.live || r.hung {
+	if r.endless || r.hung {
 		return
 	}
 	lines := unreadGoroutines(r.stats.Goroutines)

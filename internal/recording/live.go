@@ -20,8 +20,8 @@ import (
 	"prywalk/internal/top"
 )
 
-// live is one run of top.
-type live struct {
+// topRun is one run of top.
+type topRun struct {
 	*recording
 	shows  LiveOptions
 	store  *top.Store
@@ -43,13 +43,13 @@ type live struct {
 // Live shows live tables of a recording.
 func Live(o Options, shows LiveOptions) error { return newLive(o, shows).run() }
 
-func newLive(o Options, shows LiveOptions) *live {
-	l := &live{recording: newRecording(o), shows: shows, refreshed: make(chan struct{}, 1), done: make(chan struct{})}
-	l.live = true
+func newLive(o Options, shows LiveOptions) *topRun {
+	l := &topRun{recording: newRecording(o), shows: shows, refreshed: make(chan struct{}, 1), done: make(chan struct{})}
+	l.endless = true
 	return l
 }
 
-func (l *live) run() error {
+func (l *topRun) run() error {
 	if l.asked.Output != "" {
 		if err := l.setOutput(l.pids[0]); err != nil {
 			return err
@@ -81,8 +81,8 @@ func (l *live) run() error {
 	defer l.close()
 	l.naming = profile.NewNames(l.builder, l.tell)
 	l.table = top.NewFunctions(l.naming)
-	stopNames := l.nameOnTheWay()
-	stopCounts := l.countOnTheWay(goPIDs)
+	stopNames := l.nameInBackground()
+	stopCounts := l.countInBackground(goPIDs)
 	go func() {
 		defer close(l.done)
 		l.failure = l.sample(ctx)
@@ -98,7 +98,7 @@ func (l *live) run() error {
 }
 
 // describe names the target.
-func (l *live) describe(procs []*code.Process) {
+func (l *topRun) describe(procs []*code.Process) {
 	l.target = fmt.Sprintf("%s (pid %d)", procs[0].Comm, procs[0].PID)
 	if n := len(procs); n > 1 {
 		l.target = fmt.Sprintf("%s and %s", l.target, account.Plural(int64(n-1), "other"))
@@ -106,7 +106,7 @@ func (l *live) describe(procs []*code.Process) {
 }
 
 // tell signals something new to show.
-func (l *live) tell() {
+func (l *topRun) tell() {
 	select {
 	case l.refreshed <- struct{}{}:
 	default:
@@ -114,16 +114,16 @@ func (l *live) tell() {
 }
 
 // Add implements profile.Sink.
-func (l *live) Add(iv profile.Interval) { l.store.Add(iv) }
+func (l *topRun) Add(iv profile.Interval) { l.store.Add(iv) }
 
 // Refresh implements profile.Watcher.
-func (l *live) Refresh(at int64, open iter.Seq[profile.Interval]) {
+func (l *topRun) Refresh(at int64, open iter.Seq[profile.Interval]) {
 	l.naming.NameLate(l.names)
 	l.store.Refresh(at, open)
 }
 
 // show shows tables until the user or the target ends it.
-func (l *live) show(ctx context.Context, cancel func()) error {
+func (l *topRun) show(ctx context.Context, cancel func()) error {
 	if l.onTerminal() {
 		return l.onScreen(ctx)
 	}
@@ -131,7 +131,7 @@ func (l *live) show(ctx context.Context, cancel func()) error {
 }
 
 // finish prints the last table of plain text, and writes the recording.
-func (l *live) finish(shown error) error {
+func (l *topRun) finish(shown error) error {
 	if l.hung {
 		return l.writeHung(l.failure)
 	}
@@ -161,7 +161,7 @@ func (l *live) finish(shown error) error {
 }
 
 // last prints the table of all that was sampled, equal to report's.
-func (l *live) last() error {
+func (l *topRun) last() error {
 	l.store.Finish(l.stats.Begun.Add(time.Duration((l.stats.Seconds + l.stats.Suspended) * 1e9)))
 	l.snapshot(0)
 	l.naming.Now(l.names)
@@ -169,13 +169,13 @@ func (l *live) last() error {
 }
 
 // snapshot gives a window. It invalidates the one before.
-func (l *live) snapshot(window time.Duration) *top.Snapshot {
+func (l *topRun) snapshot(window time.Duration) *top.Snapshot {
 	l.shown = l.store.Snapshot(l.table, window, l.shows.Clock, l.shown)
 	return l.shown
 }
 
 // state gives the state of the sampling.
-func (l *live) state() top.State {
+func (l *topRun) state() top.State {
 	g := l.sampler.Progress()
 	st := top.State{
 		Target: l.target, Threads: g.Threads, Frozen: g.Stops, Failed: g.Failed, Complete: -1, Ended: l.ended.Load(),

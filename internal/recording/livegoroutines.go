@@ -18,7 +18,7 @@ const (
 )
 
 // count counts waiting goroutines, and gives the processes with Go. Precondition: nothing else uses the processes.
-func (l *live) count(procs []*code.Process) (pids []int) {
+func (l *topRun) count(procs []*code.Process) (pids []int) {
 	var list []top.Goroutines
 	for _, p := range procs[:min(len(procs), mostGoPrograms)] {
 		if !p.Alive() {
@@ -37,8 +37,9 @@ func (l *live) count(procs []*code.Process) (pids []int) {
 	return pids
 }
 
-// countOnTheWay counts repeatedly until stop is called. It opens the processes again, as each belongs to one goroutine.
-func (l *live) countOnTheWay(pids []int) (stop func()) {
+// countInBackground counts repeatedly until stop is called. It opens the processes again, as each belongs to one
+// goroutine.
+func (l *topRun) countInBackground(pids []int) (stop func()) {
 	if len(pids) == 0 {
 		return func() {}
 	}

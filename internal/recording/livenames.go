@@ -9,17 +9,17 @@ import (
 	"prywalk/internal/profile"
 )
 
-// onTheWay names locations on a goroutine of its own, as reading a large file takes seconds. Tables belong to one
-// goroutine, so it opens a second view of each file.
-type onTheWay struct {
+// backgroundResolver names locations on a goroutine of its own, as reading a large file takes seconds. Tables belong to
+// one goroutine, so it opens a second view of each file.
+type backgroundResolver struct {
 	*resolver
-	twins   map[*code.Image]*twin
+	private map[*code.Image]*privateImage
 	modules map[*profile.ModuleInfo]*profile.ModuleInfo
 	now     func() time.Time
 }
 
-// twin is a second view of a file.
-type twin struct {
+// privateImage is a second view of a file.
+type privateImage struct {
 	image    *code.Image   // nil: closed, or it could not be opened
 	failed   bool          // it could not be opened
 	used     time.Time     // last
@@ -33,13 +33,16 @@ const (
 	mostPatience  = time.Hour
 )
 
-func newOnTheWay() *onTheWay {
-	return &onTheWay{newResolver(), map[*code.Image]*twin{}, map[*profile.ModuleInfo]*profile.ModuleInfo{}, time.Now}
+func newBackgroundResolver() *backgroundResolver {
+	return &backgroundResolver{
+		resolver: newResolver(), private: map[*code.Image]*privateImage{},
+		modules: map[*profile.ModuleInfo]*profile.ModuleInfo{}, now: time.Now,
+	}
 }
 
-// nameOnTheWay resolves names until stop is called.
-func (l *live) nameOnTheWay() (stop func()) {
-	r := newOnTheWay()
+// nameInBackground resolves names until stop is called.
+func (l *topRun) nameInBackground() (stop func()) {
+	r := newBackgroundResolver()
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
@@ -52,19 +55,19 @@ func (l *live) nameOnTheWay() (stop func()) {
 	}
 }
 
-func (r *onTheWay) close() {
+func (r *backgroundResolver) close() {
 	_ = r.Close()
-	for _, t := range r.twins {
+	for _, t := range r.private {
 		if t.image != nil {
 			t.image.Close()
 		}
 	}
 }
 
-// DropUnused closes the twins of unused files. They are opened again on demand.
-func (r *onTheWay) DropUnused() {
+// DropUnused closes the private images of unused files. They are opened again on demand.
+func (r *backgroundResolver) DropUnused() {
 	now := r.now()
-	for img, t := range r.twins {
+	for img, t := range r.private {
 		over := img.Unused()
 		if t.image != nil && (over || now.Sub(t.used) > t.patience) {
 			r.Forget(t.image)
@@ -73,31 +76,31 @@ func (r *onTheWay) DropUnused() {
 			t.patience = min(2*t.patience, mostPatience)
 		}
 		if over {
-			delete(r.twins, img)
+			delete(r.private, img)
 		}
 	}
-	clear(r.modules) // some have a closed twin
+	clear(r.modules) // some have a closed private image
 	r.Namer.DropUnused()
 }
 
 // Resolve implements profile.Resolver.
-func (r *onTheWay) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
+func (r *backgroundResolver) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 	own := r.modules[m]
 	if own == nil {
-		own = r.twin(m)
+		own = r.privateModule(m)
 		r.modules[m] = own
 	}
 	if m.Origin.Module != nil {
-		if at := code.MappingOf(m.Origin.Module); at != nil && r.twins[at.Image] != nil {
-			r.twins[at.Image].used = r.now()
+		if at := code.MappingOf(m.Origin.Module); at != nil && r.private[at.Image] != nil {
+			r.private[at.Image].used = r.now()
 		}
 	}
 	return r.resolver.Resolve(own, addr)
 }
 
-// twin gives a module with tables of this goroutine. Names of self-describing code belong to the aggregator's
+// privateModule gives a module with tables of this goroutine. Names of self-describing code belong to the aggregator's
 // ([profile.Names.NameLate]).
-func (r *onTheWay) twin(m *profile.ModuleInfo) *profile.ModuleInfo {
+func (r *backgroundResolver) privateModule(m *profile.ModuleInfo) *profile.ModuleInfo {
 	if m.Origin.Module == nil {
 		return m
 	}
@@ -116,12 +119,12 @@ func (r *onTheWay) twin(m *profile.ModuleInfo) *profile.ModuleInfo {
 	return &own
 }
 
-// image gives an image's twin, nil if it could not be opened.
-func (r *onTheWay) image(img *code.Image) *code.Image {
-	t := r.twins[img]
+// image gives an image's private one, nil if it could not be opened.
+func (r *backgroundResolver) image(img *code.Image) *code.Image {
+	t := r.private[img]
 	if t == nil {
-		t = &twin{patience: leastPatience}
-		r.twins[img] = t
+		t = &privateImage{patience: leastPatience}
+		r.private[img] = t
 	}
 	if t.image == nil && !t.failed {
 		var err error

@@ -25,7 +25,7 @@ func TestWhatTopNamedEndedProgramsWithIsLetGo(t *testing.T) {
 	}
 	images := code.NewImageCache(0)
 	defer images.Close()
-	r := newOnTheWay()
+	r := newBackgroundResolver()
 	defer r.close()
 	dir := t.TempDir()
 	var last *profile.ModuleInfo
@@ -54,16 +54,16 @@ func TestWhatTopNamedEndedProgramsWithIsLetGo(t *testing.T) {
 		}
 		defer p.Close()
 	}
-	if len(r.twins) != programs || len(r.modules) != programs {
-		t.Fatalf("%d files and %d modules: the test shows nothing", len(r.twins), len(r.modules))
+	if len(r.private) != programs || len(r.modules) != programs {
+		t.Fatalf("%d files and %d modules: the test shows nothing", len(r.private), len(r.modules))
 	}
 	before, files := name(), testtargets.Descriptors(t)
 	for range 3 {
 		images.CloseUnused()
 		r.DropUnused()
 	}
-	if len(r.twins) != 1 || len(r.modules) != 0 {
-		t.Errorf("%d files and %d modules are kept", len(r.twins), len(r.modules))
+	if len(r.private) != 1 || len(r.modules) != 0 {
+		t.Errorf("%d files and %d modules are kept", len(r.private), len(r.modules))
 	}
 	if now := testtargets.Descriptors(t); now > files-(programs-1) {
 		t.Errorf("%d descriptors, %d before", now, files)
@@ -84,9 +84,9 @@ func TestWhatTopNamedEndedProgramsWithIsLetGo(t *testing.T) {
 			}
 			late = late.Add(c.after)
 			r.DropUnused()
-			for _, twin := range r.twins {
-				if (twin.image != nil) != c.kept {
-					t.Errorf("unused for %s: %+v", c.after, twin)
+			for _, p := range r.private {
+				if (p.image != nil) != c.kept {
+					t.Errorf("unused for %s: %+v", c.after, p)
 				}
 			}
 		}

@@ -25,7 +25,7 @@ var screen atomic.Pointer[tea.Program]
 const framesPerSecond = 20
 
 // onScreen shows the table on the terminal until the user, the time or a signal ends it, and restores the terminal.
-func (l *live) onScreen(ctx context.Context) error {
+func (l *topRun) onScreen(ctx context.Context) error {
 	console.Messages.Hold()
 	defer console.Messages.Tell()
 	m := top.NewModel(l, top.Options{Color: console.UseColor(os.Stdout), Window: l.shows.Window,
@@ -45,7 +45,7 @@ func (l *live) onScreen(ctx context.Context) error {
 }
 
 // feed passes refreshes to the display.
-func (l *live) feed(ctx context.Context, p *tea.Program, over <-chan struct{}) {
+func (l *topRun) feed(ctx context.Context, p *tea.Program, over <-chan struct{}) {
 	for {
 		select {
 		case <-over:
@@ -64,15 +64,15 @@ func (l *live) feed(ctx context.Context, p *tea.Program, over <-chan struct{}) {
 }
 
 // Snapshot implements top.Source.
-func (l *live) Snapshot(window time.Duration, c top.Clock, used *top.Snapshot) *top.Snapshot {
+func (l *topRun) Snapshot(window time.Duration, c top.Clock, used *top.Snapshot) *top.Snapshot {
 	return l.store.Snapshot(l.table, window, c, used)
 }
 
 // State implements top.Source.
-func (l *live) State() top.State { return l.state() }
+func (l *topRun) State() top.State { return l.state() }
 
 // Write implements top.Source.
-func (l *live) Write(text string) (string, error) {
+func (l *topRun) Write(text string) (string, error) {
 	name := expand("prywalk-top-%p-%t.txt", l.pids[0])
 	return name, profile.WriteFileAtomic(name, func(w io.Writer) error {
 		_, err := io.Copy(w, strings.NewReader(text))
@@ -81,7 +81,7 @@ func (l *live) Write(text string) (string, error) {
 }
 
 // Suspend implements top.Source.
-func (l *live) Suspend() { _ = unix.Kill(os.Getpid(), unix.SIGTSTP) } // see ObeyStops
+func (l *topRun) Suspend() { _ = unix.Kill(os.Getpid(), unix.SIGTSTP) } // see ObeyStops
 
 // aside gives the terminal to the shell while prywalk is stopped.
 func aside(stop func()) {

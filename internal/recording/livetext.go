@@ -24,7 +24,7 @@ const (
 )
 
 // asText prints a table at each refresh, or one.
-func (l *live) asText(ctx context.Context, cancel func()) error {
+func (l *topRun) asText(ctx context.Context, cancel func()) error {
 	signal.Ignore(unix.SIGPIPE) // the reader's end must not end the sampling
 	p := console.StartSlow(false, func() string { return l.waitsFor() })
 	defer p.Stop()
@@ -61,7 +61,7 @@ func (l *live) asText(ctx context.Context, cancel func()) error {
 	}
 }
 
-func (l *live) waitsFor() string {
+func (l *topRun) waitsFor() string {
 	switch n := l.naming.Waiting(); {
 	case n > 0:
 		return fmt.Sprintf("%s left to look up (Ctrl-C skips them)", account.Plural(int64(n), "name"))
@@ -72,7 +72,7 @@ func (l *live) waitsFor() string {
 }
 
 // named gives a table with its names, after a limited wait.
-func (l *live) named(ctx context.Context, o *top.Snapshot, window, wait time.Duration) *top.Snapshot {
+func (l *topRun) named(ctx context.Context, o *top.Snapshot, window, wait time.Duration) *top.Snapshot {
 	late := time.After(wait)
 	for o.Waiting > 0 {
 		select {
@@ -89,7 +89,7 @@ func (l *live) named(ctx context.Context, o *top.Snapshot, window, wait time.Dur
 	return o
 }
 
-func (l *live) print(o *top.Snapshot) error {
+func (l *topRun) print(o *top.Snapshot) error {
 	rows := max(l.shows.Rows, 0)
 	if l.shows.JSON {
 		return top.WriteJSON(os.Stdout, o, l.state(), l.shows.Clock, rows)

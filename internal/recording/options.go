@@ -66,7 +66,7 @@ func newRecording(o Options) *recording {
 }
 
 // onTerminal reports whether the table is for a terminal that can redraw it.
-func (l *live) onTerminal() bool {
+func (l *topRun) onTerminal() bool {
 	term := os.Getenv("TERM")
 	return !l.shows.Once && !l.shows.JSON && console.IsTerminal(os.Stdout) && term != "dumb" && term != ""
 }

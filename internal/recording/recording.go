@@ -42,7 +42,7 @@ type recording struct {
 	builder       *profile.Builder
 	names         *resolver
 	sampler       *sampler.Sampler
-	now           atomic.Pointer[sampler.Sampler] // the same, for the goroutine of signals
+	signalSampler atomic.Pointer[sampler.Sampler] // the same, for the goroutine of signals
 	running       atomic.Pointer[launch.Launched] // the command, for the same
 	pendingSignal atomic.Int32                    // still to be sent to the command; 0: none
 	launches      bool                            // of a command
@@ -50,18 +50,17 @@ type recording struct {
 	deadlocks     []string // at the end, a sentence each
 	goroutines    []string // waiting at the end, a line for each Go process
 	saveErr       error
-	quiet         bool
-	live          bool   // the terminal shows a table: no line of progress
+	endless       bool   // of top or agent: no line of progress, no examination at the end
 	leave         func() // called before leaving at once; may be nil
 
-	keepOld bool // the file at path is still to be kept as path.old
-	disk    onDisk
-	writing atomic.Bool      // the sampling is over
-	wished  atomic.Bool      // a signal has asked for the end
-	giveUp  chan struct{}    // closed by a signal while writing is true
-	hung    bool             // a read does not return: prywalk has to end
-	refused map[string]int64 // selected processes that could not be opened, by reason
-	unread  error            // why the last of them could not
+	keepOld      bool // the file at path is still to be kept as path.old
+	disk         onDisk
+	samplingOver atomic.Bool
+	wished       atomic.Bool      // a signal has asked for the end
+	giveUp       chan struct{}    // closed by a signal once samplingOver is true
+	hung         bool             // a read does not return: prywalk has to end
+	refused      map[string]int64 // selected processes that could not be opened, by reason
+	unread       error            // why the last of them could not
 }
 
 // attach records running processes.
@@ -147,7 +146,7 @@ func (r *recording) open(pids []int) ([]*code.Process, error) {
 func (r *recording) prepare(procs []*code.Process) {
 	r.builder = profile.NewBuilder(profile.Meta{
 		Start: time.Now(), Period: time.Duration(float64(time.Second) / r.opts.Freq), Aggregate: r.asked.Aggregate,
-		SpillTo: os.TempDir(), Discard: r.live && r.path == "", Rotates: r.rotation != nil,
+		SpillTo: os.TempDir(), Discard: r.endless && r.path == "", Rotates: r.rotation != nil,
 	})
 	r.names = newResolver()
 	r.names.ReadInSteps()
@@ -160,7 +159,7 @@ func (r *recording) prepare(procs []*code.Process) {
 		}
 	}
 	r.sampler = sampler.New(r.opts, r.builder, r.images, procs)
-	r.now.Store(r.sampler)
+	r.signalSampler.Store(r.sampler)
 	if len(procs) > 0 {
 		if m := procs[0].Main(); m != nil {
 			r.builder.SetMain(aggregator.ModuleInfo(procs[0].PID, m))
@@ -188,7 +187,7 @@ func (r *recording) sample(ctx context.Context) error {
 	if r.asked.Control {
 		go control(r.sampler, os.Stdin, os.Stdout)
 	}
-	p := startProgress(r.sampler, r.live || r.running.Load() != nil)
+	p := startProgress(r.sampler, r.endless || r.running.Load() != nil)
 	var err error
 	r.stats, err = r.sampler.Run(ctx)
 	r.hung = errors.Is(err, sampler.ErrHung)
@@ -231,14 +230,12 @@ func (r *recording) verdict() error {
 		console.Fail("not all threads were sampled: %v", refused)
 	}
 	console.SayRemarks()
-	if !r.quiet {
-		r.sayDeadlocks()
-		for _, text := range slices.Concat(account.Notes(&r.stats), r.goroutines) {
-			console.Say("%s", text)
-		}
-		console.Say("%s", account.Closing(&r.stats, r.path))
-		r.saysParts()
+	r.sayDeadlocks()
+	for _, text := range slices.Concat(account.Notes(&r.stats), r.goroutines) {
+		console.Say("%s", text)
 	}
+	console.Say("%s", account.Closing(&r.stats, r.path))
+	r.saysParts()
 	return nil
 }
 

@@ -62,7 +62,7 @@ func (r *recording) save(whole bool) error {
 
 // write writes the recording and the statistics.
 func (r *recording) write() error {
-	r.writing.Store(true)
+	r.samplingOver.Store(true)
 	r.builder.SetComments(slices.Concat([]string{account.Full(&r.stats)}, r.deadlocks, r.goroutines)...)
 	r.names.Refresh()
 	release, err := console.AwaitReader(r.path, r.giveUp)

@@ -52,13 +52,14 @@ func (r *recording) signals() (context.Context, func()) {
 		var w wish
 		for s := range ch {
 			sig, _ := s.(syscall.Signal)
-			switch {
-			case sig == unix.SIGQUIT && launch.IgnoredAtStart(sig):
+			if sig == unix.SIGQUIT && launch.IgnoredAtStart(sig) {
 				continue
-			case sig == unix.SIGQUIT && r.launches:
+			}
+			passedOn := sig == unix.SIGQUIT && r.launches
+			if passedOn {
 				r.forward(sig)
-				fallthrough
-			case sig == unix.SIGUSR1:
+			}
+			if passedOn || sig == unix.SIGUSR1 {
 				r.checkpointNow()
 				continue
 			}
@@ -74,7 +75,7 @@ func (r *recording) signals() (context.Context, func()) {
 				}
 				console.Fail("aborted: %s", &r.disk)
 				os.Exit(128 + int(sig))
-			case first && r.writing.Load():
+			case first && r.samplingOver.Load():
 				close(r.giveUp)
 			}
 			cancel()
@@ -107,7 +108,7 @@ func (w *wish) decide(sig syscall.Signal, now time.Time) (first, again, leave bo
 
 // checkpointNow writes a checkpoint at the next tick, if any.
 func (r *recording) checkpointNow() {
-	if s := r.now.Load(); s != nil && r.opts.CheckpointEvery > 0 {
+	if s := r.signalSampler.Load(); s != nil && r.opts.CheckpointEvery > 0 {
 		s.CheckpointNow()
 	}
 }
