@@ -27,9 +27,24 @@ const (
 	longestPause = time.Minute
 )
 
+// message is one in memory.
 type message struct {
-	compressed []byte // compressed
+	turn       uint64
+	compressed []byte
 	points     int
+}
+
+// messageID names a message that waits. Turns of the spool and of memory are counted apart.
+type messageID struct {
+	spooled bool
+	turn    uint64
+}
+
+// outgoing is a message to be sent.
+type outgoing struct {
+	messageID
+	body   []byte // not compressed
+	points int
 }
 
 // sender sends messages, the oldest first.
@@ -44,6 +59,7 @@ type sender struct {
 	mu      sync.Mutex
 	divided []message     // in memory, of a spooled message that was too large: older than those of the spool
 	queued  []message     // in memory, newer than those of the spool
+	turn    uint64        // of the last message in memory
 	size    int           // of divided and queued, bytes
 	limit   int           // of a message, bytes, before compression
 	down    bool          // the last attempt failed
@@ -146,7 +162,8 @@ func (s *sender) oldestInMemory() *[]message {
 
 // compress makes a message to be kept in memory.
 func (s *sender) compress(body []byte, points int) message {
-	m := message{zipped(body), points}
+	s.turn++
+	m := message{s.turn, zipped(body), points}
 	s.size += len(m.compressed)
 	return m
 }
@@ -188,39 +205,45 @@ func (s *sender) publishCounts() {
 	s.metrics.limit.Store(int64(s.limit))
 }
 
-// oldest gives the oldest message.
-func (s *sender) oldest() (body []byte, points int, remove func(), ok bool) {
+// next gives the oldest message, which stays until remove is called.
+func (s *sender) next() (m outgoing, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for s.spool != nil && len(s.divided) == 0 && len(s.spool.files) > 0 {
 		f := s.spool.files[0]
 		body, err := s.spool.first()
 		if err == nil {
-			return body, f.points, func() {
-				if len(s.spool.files) > 0 && s.spool.files[0] == f { // else it was dropped meanwhile
-					s.spool.remove()
-				}
-			}, true
+			return outgoing{messageID{true, f.turn}, body, f.points}, true
 		}
 		s.metrics.lose(lostDamaged, f.points)
 		s.say("--spool %s: %s is damaged and removed, %d intervals are lost (%s): %v; check the disk",
 			s.spool, f.name, f.points, lostDamaged, err)
 		s.spool.remove()
 	}
-	from := s.oldestInMemory()
-	if len(*from) == 0 {
-		return nil, 0, nil, false
+	list := *s.oldestInMemory()
+	if len(list) == 0 {
+		return outgoing{}, false
 	}
-	m := (*from)[0]
-	body, err := unzipped(m.compressed, mostMessage)
+	body, err := unzipped(list[0].compressed, mostMessage)
 	if err != nil {
 		panic(err) // it was compressed here
 	}
-	return body, m.points, func() {
-		if len(*from) > 0 && &(*from)[0].compressed[0] == &m.compressed[0] {
-			s.drop(from)
+	return outgoing{messageID{false, list[0].turn}, body, list[0].points}, true
+}
+
+// remove removes a message that next gave, unless it was dropped meanwhile. Precondition: mu is locked.
+func (s *sender) remove(id messageID) {
+	if id.spooled {
+		if len(s.spool.files) > 0 && s.spool.files[0].turn == id.turn {
+			s.spool.remove()
 		}
-	}, true
+		return
+	}
+	for _, list := range []*[]message{&s.divided, &s.queued} {
+		if len(*list) > 0 && (*list)[0].turn == id.turn {
+			s.drop(list)
+		}
+	}
 }
 
 // run sends until stop is closed, and then ends the message under way, which the receiver may have: the next attempt
@@ -267,31 +290,31 @@ func jittered(d time.Duration) time.Duration {
 // sendWaiting sends what waits. It gives the least pause until the next attempt; 0: all is sent.
 func (s *sender) sendWaiting(ctx context.Context) (wait time.Duration) {
 	for {
-		body, points, remove, ok := s.oldest()
+		m, ok := s.next()
 		if !ok {
 			return 0
 		}
 		sending, cancel := context.WithTimeout(ctx, s.timeout)
-		answer, f := s.client.send(sending, body)
+		answer, f := s.client.send(sending, m.body)
 		cancel()
 		if f == nil {
-			s.handleTaken(answer, body, points, remove)
+			s.handleTaken(answer, &m)
 			continue
 		}
 		s.metrics.failures.Add(1)
 		if ctx.Err() != nil {
 			return 1
 		}
-		if wait := s.handleFailure(f, body, points, remove); wait > 0 {
+		if wait := s.handleFailure(f, &m); wait > 0 {
 			return wait
 		}
 	}
 }
 
-func (s *sender) handleTaken(answer reply, body []byte, points int, remove func()) {
-	s.metrics.intervals.Add(int64(points))
+func (s *sender) handleTaken(answer reply, m *outgoing) {
+	s.metrics.intervals.Add(int64(m.points))
 	s.metrics.messages.Add(1)
-	s.metrics.bytes.Add(int64(len(body)))
+	s.metrics.bytes.Add(int64(len(m.body)))
 	s.metrics.lastSent.Store(time.Now().UnixNano())
 	s.metrics.rejected.Add(answer.rejected)
 	s.mu.Lock()
@@ -309,33 +332,33 @@ func (s *sender) handleTaken(answer reply, body []byte, points int, remove func(
 		s.say("%s rejected %d profiles of a message, which are lost and counted: %s; see the receiver's log", s.receiver,
 			answer.rejected, why)
 	}
-	remove()
+	s.remove(m.messageID)
 	s.publishCounts()
 }
 
 // handleFailure acts on a failure, and gives the least pause until the next attempt.
-func (s *sender) handleFailure(f *failure, body []byte, points int, remove func()) time.Duration {
+func (s *sender) handleFailure(f *failure, m *outgoing) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer s.publishCounts()
 	switch {
-	case f.kind == tooLarge && len(body) > leastMessage:
-		s.limit = max(min(s.limit, len(body))/2, leastMessage)
-		remove()
+	case f.kind == tooLarge && len(m.body) > leastMessage:
+		s.limit = max(min(s.limit, len(m.body))/2, leastMessage)
+		s.remove(m.messageID)
 		rest := s.divided
 		s.divided = nil
-		s.divide(body, points, func(body []byte, points int) { s.divided = append(s.divided, s.compress(body, points)) })
+		s.divide(m.body, m.points, func(body []byte, points int) { s.divided = append(s.divided, s.compress(body, points)) })
 		s.divided = append(s.divided, rest...)
 		s.say("%s refuses a message of %d bytes as too large: messages have at most %d from now on; "+
-			"set --max-message %d, or raise the receiver's limit", s.receiver, len(body), s.limit, s.limit)
+			"set --max-message %d, or raise the receiver's limit", s.receiver, len(m.body), s.limit, s.limit)
 		return 0
 	case f.kind == refused, f.kind == tooLarge:
 		why := cmp.Or(f.why, lostRefused)
 		if f.kind == tooLarge {
 			why = lostTooLarge // it cannot be divided further: the next ones must not wait for it
 		}
-		s.metrics.lose(why, points)
-		remove()
+		s.metrics.lose(why, m.points)
+		s.remove(m.messageID)
 		if s.saidRefusal != why {
 			s.saidRefusal = why
 			s.say("%s refuses messages, which are dropped and counted (%s): %v; %s", s.receiver, why, cause(f.err),
