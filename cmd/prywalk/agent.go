@@ -77,19 +77,19 @@ func newAgent() *cobra.Command {
 		"`URL` of the receiver (default http://localhost:4317, or :4318 for http); https:// for TLS")
 	fl.StringVar(&f.to.Protocol, "protocol", agent.GRPC, "`PROTOCOL`: grpc or http")
 	fl.Var(&f.window, "window", "time between two exports")
-	fl.StringVar(&f.to.Metrics, "metrics", "", "serve the agent's metrics at this `ADDR`: /metrics and /healthz")
+	fl.StringVar(&f.to.MetricsAddr, "metrics", "", "serve the agent's metrics at this `ADDR`: /metrics and /healthz")
 	fl.BoolVar(&f.to.SendMetrics, "otlp-metrics", true, "send the agent's metrics to the receiver, too, each minute")
 	fl.StringVar(&f.to.Resource.Service, "service-name", "", "`NAME` of the service that all processes are of")
 	fl.BoolVar(&f.to.Resource.Environment, "service-from-environment", false,
 		"read OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES of each process's environment")
 	fl.StringArrayVar(&f.attributes, "attribute", nil, "attribute of all resources, as `KEY=VALUE`; repeatable")
-	fl.StringVar(&f.to.CA, "ca", "", "`FILE` with the certificates that the receiver's may be signed by (PEM)")
-	fl.StringVar(&f.to.Cert, "cert", "", "`FILE` with this side's certificate (PEM), for mutual TLS")
-	fl.StringVar(&f.to.Key, "key", "", "`FILE` with its private key (PEM)")
-	fl.StringVar(&f.to.Token, "bearer-token", "", "`FILE` with a bearer token; it is read again for each message")
+	fl.StringVar(&f.to.CAFile, "ca", "", "`FILE` with the certificates that the receiver's may be signed by (PEM)")
+	fl.StringVar(&f.to.CertFile, "cert", "", "`FILE` with this side's certificate (PEM), for mutual TLS")
+	fl.StringVar(&f.to.KeyFile, "key", "", "`FILE` with its private key (PEM)")
+	fl.StringVar(&f.to.TokenFile, "bearer-token", "", "`FILE` with a bearer token; it is read again for each message")
 	fl.StringArrayVar(&f.headers, "header", nil, "header of all requests, as `NAME=VALUE`; repeatable")
 	fl.Var(&f.maxMessage, "max-message", "divide messages that are larger, before compression")
-	fl.StringVar(&f.to.Spool, "spool", "", "`DIRECTORY` for messages that cannot be sent now; they survive the agent")
+	fl.StringVar(&f.to.SpoolDir, "spool", "", "`DIRECTORY` for messages that cannot be sent now; they survive the agent")
 	fl.Var(&f.spoolSize, "spool-size", "drop the oldest of them beyond this size")
 	fl.Var(&f.timeout, "timeout", "how long sending one message may take")
 	fl.Var(&f.flush, "flush", "how long sending the last messages may take at the end")
@@ -176,7 +176,7 @@ func (f *agentFlags) check(args []string) (err error) {
 	to.Window, to.Flush, to.Timeout = time.Duration(f.window), time.Duration(f.flush), time.Duration(f.timeout)
 	to.MaxMessage, to.SpoolSize = int(f.maxMessage), int64(f.spoolSize)
 	to.Version, to.Say = release(), func(format string, args ...any) { console.Say(format, args...) }
-	to.Agent = "prywalk/" + release()
+	to.UserAgent = "prywalk/" + release()
 	return nil
 }
 

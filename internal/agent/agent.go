@@ -20,13 +20,13 @@ type Options struct {
 	Window time.Duration
 	// MaxMessage is in bytes before compression.
 	MaxMessage int
-	// Spool is a directory for messages that wait; "": memory. SpoolSize bounds it, in bytes.
-	Spool     string
+	// SpoolDir is a directory for messages that wait; "": memory. SpoolSize bounds it, in bytes.
+	SpoolDir  string
 	SpoolSize int64
 	// Flush bounds the sending at the end.
 	Flush time.Duration
-	// Metrics is the address of the metrics server; "": none.
-	Metrics     string
+	// MetricsAddr is the address of the metrics server; "": none.
+	MetricsAddr string
 	SendMetrics bool
 	Resource    ResourceOptions
 	// Parca sends profiles as ForParca of package otlp gives them.
@@ -69,8 +69,8 @@ func New(o Options) (*Agent, error) {
 		return nil, fmt.Errorf("--max-message: give from %d to %d bytes", leastMessage, mostMessage)
 	}
 	var s *spool
-	if o.Spool != "" {
-		if s, err = openSpool(o.Spool, o.SpoolSize); err != nil {
+	if o.SpoolDir != "" {
+		if s, err = openSpool(o.SpoolDir, o.SpoolSize); err != nil {
 			return nil, err
 		}
 	}
@@ -91,10 +91,10 @@ func (a *Agent) Receiver() string { return a.sender.receiver }
 
 // Serve serves the metrics if asked for.
 func (a *Agent) Serve() (err error) {
-	if a.opts.Metrics == "" {
+	if a.opts.MetricsAddr == "" {
 		return nil
 	}
-	at, stop, err := a.Metrics.Serve(a.opts.Metrics, a.healthy)
+	at, stop, err := a.Metrics.Serve(a.opts.MetricsAddr, a.healthy)
 	if err != nil {
 		return err
 	}

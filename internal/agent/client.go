@@ -28,13 +28,12 @@ type Target struct {
 	// Endpoint is a URL: http for plain text, https for TLS.
 	Endpoint string
 	Protocol string
-	// CA, Cert, Key are PEM files: the receiver's authority, this side's certificate and key.
-	CA, Cert, Key string
-	// Token is a file, read for each message: tokens are renewed.
-	Token   string
-	Headers map[string]string
-	// Agent is the User-Agent.
-	Agent string
+	// CAFile, CertFile, KeyFile are PEM files: the receiver's authority, this side's certificate and key.
+	CAFile, CertFile, KeyFile string
+	// TokenFile is read for each message: tokens are renewed.
+	TokenFile string
+	Headers   map[string]string
+	UserAgent string
 	// Timeout is of one message.
 	Timeout time.Duration
 }
@@ -132,31 +131,31 @@ func (t *Target) transport(secure bool) (*http.Transport, error) {
 	h.Protocols.SetHTTP2(true)
 	h.Protocols.SetUnencryptedHTTP2(t.Protocol == GRPC)
 	if !secure {
-		if t.CA != "" || t.Cert != "" || t.Key != "" {
+		if t.CAFile != "" || t.CertFile != "" || t.KeyFile != "" {
 			return nil, errors.New("--ca, --cert and --key are for an endpoint that begins with https://")
 		}
 		return h, nil
 	}
 	h.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
-	if t.CA != "" {
-		pem, err := os.ReadFile(t.CA)
+	if t.CAFile != "" {
+		pem, err := os.ReadFile(t.CAFile)
 		if err != nil {
 			return nil, fmt.Errorf("--ca: %w; give a PEM file with certificates", err)
 		}
 		h.TLSClientConfig.RootCAs = x509.NewCertPool()
 		if !h.TLSClientConfig.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("--ca %s: it has no certificate; give a PEM file", t.CA)
+			return nil, fmt.Errorf("--ca %s: it has no certificate; give a PEM file", t.CAFile)
 		}
 	}
-	if (t.Cert == "") != (t.Key == "") {
+	if (t.CertFile == "") != (t.KeyFile == "") {
 		return nil, errors.New("give --cert and --key together")
 	}
-	if t.Cert != "" {
-		if _, err := tls.LoadX509KeyPair(t.Cert, t.Key); err != nil {
+	if t.CertFile != "" {
+		if _, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile); err != nil {
 			return nil, fmt.Errorf("--cert, --key: %w; give a certificate and its private key as PEM files", err)
 		}
 		h.TLSClientConfig.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-			c, err := tls.LoadX509KeyPair(t.Cert, t.Key) // it may have been renewed
+			c, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile) // it may have been renewed
 			return &c, err
 		}
 	}
@@ -172,12 +171,12 @@ type headerTransport struct {
 // RoundTrip implements [http.RoundTripper].
 func (d *headerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
-	r.Header.Set("User-Agent", d.target.Agent)
+	r.Header.Set("User-Agent", d.target.UserAgent)
 	for key, value := range d.target.Headers {
 		r.Header.Set(key, value)
 	}
-	if d.target.Token != "" {
-		token, err := os.ReadFile(d.target.Token)
+	if d.target.TokenFile != "" {
+		token, err := os.ReadFile(d.target.TokenFile)
 		if err != nil {
 			if r.Body != nil {
 				_ = r.Body.Close()

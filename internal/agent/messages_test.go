@@ -83,7 +83,7 @@ func TestMessagesNameTheReceiverTheCauseAndTheNextStep(t *testing.T) {
 		{"unknown authority", Target{Endpoint: secure.URL}, []string{
 			"cannot send to URL", "unknown authority",
 			"; give the certificate of the authority that signed the receiver's with --ca"}},
-		{"another name", Target{Endpoint: "https://localhost:" + securePort, CA: ca}, []string{
+		{"another name", Target{Endpoint: "https://localhost:" + securePort, CAFile: ca}, []string{
 			"cannot send to URL", "valid for", "; use a name in --endpoint"}},
 		{"no TLS", Target{Endpoint: strings.Replace(serve(status(200)), "http:", "https:", 1)}, []string{
 			"cannot send to URL", "HTTPS client", "; use http:// in --endpoint"}},
@@ -94,7 +94,7 @@ func TestMessagesNameTheReceiverTheCauseAndTheNextStep(t *testing.T) {
 		{"no answer", Target{Endpoint: silent, Timeout: 50 * time.Millisecond}, []string{
 			"cannot send to URL", "no answer in time",
 			"; check the network, a firewall (IPAddressAllow of a unit) and the receiver's load, or raise --timeout"}},
-		{"no token file", Target{Endpoint: serve(status(200)), Token: "/nonexistent/token"}, []string{
+		{"no token file", Target{Endpoint: serve(status(200)), TokenFile: "/nonexistent/token"}, []string{
 			"cannot send to URL", "--bearer-token: open /nonexistent/token: no such file or directory",
 			"; name a file with the token"}},
 		{"wrong token", Target{Endpoint: serve(status(401))}, []string{
