@@ -28,9 +28,8 @@ type reportFlags struct {
 	from, to                    commandline.Moment
 	tree, folded, json, account bool
 	blame                       bool
-	html, speedscope, firefox   string
-	otlp                        string
-	pgo, http                   string
+	files                       [len(fileForms)]outputFile // paths, "" for none
+	http                        string
 	callers, callees            string
 	source, sourceDir           string
 	symbols                     []string
@@ -112,11 +111,9 @@ func (f *reportFlags) define(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.json, "json", false, "the table as JSON; also with --tree and --by")
 	fl.BoolVar(&f.folded, "folded", false, "one line a stack, for flame graph scripts")
 	fl.BoolVar(&f.account, "account", false, "how the recording was made: samples, stops, pauses, losses")
-	fl.StringVar(&f.html, "html", "", "write one self-contained page with a flame graph to this file")
-	fl.StringVar(&f.speedscope, "speedscope", "", "write a file for speedscope")
-	fl.StringVar(&f.firefox, "firefox", "", "write a file for the Firefox Profiler")
-	fl.StringVar(&f.otlp, "otlp", "", "write an OpenTelemetry profile (OTLP, v1development, binary protobuf)")
-	fl.StringVar(&f.pgo, "pgo", "", "write a profile for go build -pgo")
+	for i := range fileForms {
+		fl.Var(&f.files[i], fileForms[i].flag, fileForms[i].usage)
+	}
 	fl.StringVar(&f.http, "http", "", "serve pprof's web pages at this address, such as localhost:8080")
 	fl.SortFlags = false
 }
@@ -153,31 +150,9 @@ func (f *reportFlags) run(path string) error {
 		f.slow.Stop()
 		return report.ServeHTTP(f.http, p, report.HTTPOptions{Source: cmp.Or(f.sourceDir, f.source), Log: os.Stderr})
 	case f.writesFiles():
-		return f.files(p)
+		return f.writeFiles(p)
 	}
 	return f.text(p)
-}
-
-func (f *reportFlags) writesFiles() bool { return f.html+f.speedscope+f.firefox+f.pgo+f.otlp != "" }
-
-func (f *reportFlags) files(p *pprof.Profile) error {
-	for _, form := range []struct {
-		path  string
-		write func(io.Writer, *pprof.Profile, report.Options) error
-		file  func(string, func(io.Writer) error) error
-	}{
-		{f.html, report.HTML, profile.WriteFileAtomic}, {f.speedscope, report.Speedscope, profile.WriteFileAtomic},
-		{f.firefox, report.Firefox, profile.WriteFileAtomic}, {f.pgo, report.PGO, profile.WritePGO},
-		{f.otlp, report.OTLP, profile.WriteFileAtomic},
-	} {
-		if form.path == "" {
-			continue
-		}
-		if err := form.file(form.path, func(w io.Writer) error { return form.write(w, p, f.opts) }); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (f *reportFlags) text(p *pprof.Profile) error {

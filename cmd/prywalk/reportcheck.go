@@ -11,11 +11,8 @@ import (
 	"prywalk/report"
 )
 
-// forms choose the output; those that write files go together.
-var (
-	textForms = []string{"tree", "folded", "json", "account", "callers", "callees", "source"}
-	fileForms = []string{"html", "speedscope", "firefox", "pgo", "otlp"}
-)
+// textForms choose the output; fileForms go together.
+var textForms = []string{"tree", "folded", "json", "account", "callers", "callees", "source"}
 
 // formFlags are flags that only some forms use: the table (""), and those named.
 var formFlags = map[string][]string{
@@ -23,9 +20,11 @@ var formFlags = map[string][]string{
 	"by":         {"", "json"},
 	"sort":       {"", "json"},
 	"full-names": {"", "tree", "callers", "callees"},
-	"value":      {"", "json", "tree", "folded", "callers", "callees", "source", "html", "speedscope", "firefox"},
-	"ci":         {"", "json", "callers", "callees"},
-	"lines":      {"", "json", "tree", "folded", "callers", "callees", "html", "speedscope", "firefox"},
+	"value": append([]string{"", "json", "tree", "folded", "callers", "callees", "source"},
+		fileFlags(func(f *fileForm) bool { return f.clock })...),
+	"ci": {"", "json", "callers", "callees"},
+	"lines": append([]string{"", "json", "tree", "folded", "callers", "callees"},
+		fileFlags(func(f *fileForm) bool { return f.lines })...),
 	"source-dir": {"source", "http"},
 }
 
@@ -33,7 +32,7 @@ var formFlags = map[string][]string{
 func (f *reportFlags) check() error {
 	for _, flag := range append(append([]string{"http", "by", "sort", "value", "focus", "ignore", "thread", "process",
 		"state", "wait", "source-dir", "symbols"},
-		textForms...), fileForms...) {
+		textForms...), fileFlags(anyForm)...) {
 		if f.changed(flag) && f.empty(flag) {
 			return exit.Usage("--%s has an empty value; leave it out, or give one", flag)
 		}
@@ -90,8 +89,10 @@ func (f *reportFlags) empty(flag string) bool {
 		"thread":  f.opts.Thread,
 		"process": f.opts.Process, "state": f.opts.State, "wait": f.opts.Wait, "callers": f.callers, "callees": f.callees,
 		"source":     f.source,
-		"source-dir": f.sourceDir, "html": f.html, "speedscope": f.speedscope, "firefox": f.firefox, "pgo": f.pgo,
-		"otlp": f.otlp,
+		"source-dir": f.sourceDir,
+	}
+	for i := range fileForms {
+		text[fileForms[i].flag] = string(f.files[i])
 	}
 	v, ok := text[flag]
 	return ok && v == "" || flag == "symbols" && slices.Contains(f.symbols, "")
@@ -107,7 +108,7 @@ func (f *reportFlags) forms() ([]string, error) {
 		}
 		return out
 	}
-	texts, files := set(textForms), set(fileForms)
+	texts, files := set(textForms), set(fileFlags(anyForm))
 	if f.changed("http") {
 		texts = slices.DeleteFunc(texts, func(s string) bool { return s == "source" }) // there it is a directory
 		if others := slices.Concat(texts, files); len(others) > 0 {

@@ -107,8 +107,7 @@ func useLine(cmd *cobra.Command) string {
 
 // values name the values of flags.
 var values = map[string]string{
-	"output": "FILE", "stats": "FILE", "html": "FILE", "speedscope": "FILE", "firefox": "FILE", "pgo": "FILE",
-	"otlp": "FILE", "core": "FILE", "svg": "FILE", "symbols": "FILE",
+	"output": "FILE", "stats": "FILE", "html": "FILE", "core": "FILE", "svg": "FILE", "symbols": "FILE",
 	"sysroot": "DIR", "source-dir": "DIR", "dir": "DIR", "http": "ADDR", "name": "NAME",
 	"callers": "FUNC", "callees": "FUNC",
 	"source":  "FUNC",
