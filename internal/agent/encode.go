@@ -168,26 +168,12 @@ func (e *encoding) sample(w *window, s *oneSample, clock int) (m otlp.Message) {
 	if e.aggregate {
 		list, times = []int64{sum}, nil
 	}
-	m.Int(1, s.stack)
-	m.Ints(2, s.attributes)
-	m.Ints(4, list)
-	m.Fixeds(5, times)
-	return m
+	return (&otlp.Sample{Stack: s.stack, Attributes: s.attributes, Values: list, Times: times}).Message()
 }
 
-func (e *encoding) attributes(r *row) (list []int64) {
-	if r.tid != 0 {
-		list = append(list, e.Attribute("thread.id", int64(r.tid)))
-	}
-	for _, a := range [...]struct{ key, value string }{
-		{"thread.name", r.thread}, {"prywalk.thread.state", r.state}, {"prywalk.wait", r.wait},
-		{"prywalk.waits_for", r.waitsFor}, {"prywalk.thread.role", r.role},
-	} {
-		if a.value != "" {
-			list = append(list, e.Attribute(a.key, a.value))
-		}
-	}
-	return list
+func (e *encoding) attributes(r *row) []int64 {
+	return e.ThreadAttributes(&otlp.ThreadAttributes{TID: int64(r.tid), Name: r.thread, State: r.state, Wait: r.wait,
+		WaitsFor: r.waitsFor, Role: r.role})
 }
 
 func (e *encoding) stack(id sample.StackID) int64 {

@@ -111,22 +111,12 @@ func (e *otlpEncoder) resources() (all []*otlpResource) {
 	return all
 }
 
-// otlpLabels become attributes, named by OpenTelemetry's semantic conventions where they have a name.
-var otlpLabels = []struct{ label, key string }{
-	{rec.LabelThread, "thread.name"}, {rec.LabelState, "prywalk.thread.state"}, {rec.LabelWait, "prywalk.wait"},
-	{rec.LabelWaitsFor, "prywalk.waits_for"}, {rec.LabelOwner, "prywalk.owner"}, {rec.LabelRole, "prywalk.thread.role"},
-	{rec.LabelTask, "prywalk.task"},
-}
-
-func (e *otlpEncoder) attributes(s *profile.Sample) (list []int64) {
-	if tids := s.NumLabel[rec.LabelTID]; len(tids) > 0 {
-		list = append(list, e.tables.Attribute("thread.id", tids[0]))
-	}
-	for _, l := range otlpLabels {
-		if v := view.Label(s, l.label); v != "" {
-			list = append(list, e.tables.Attribute(l.key, v))
-		}
-	}
+func (e *otlpEncoder) attributes(s *profile.Sample) []int64 {
+	list := e.tables.ThreadAttributes(&otlp.ThreadAttributes{
+		TID: view.Number(s, rec.LabelTID), Name: view.Label(s, rec.LabelThread), State: view.Label(s, rec.LabelState),
+		Wait: view.Label(s, rec.LabelWait), WaitsFor: view.Label(s, rec.LabelWaitsFor),
+		Owner: view.Label(s, rec.LabelOwner), Role: view.Label(s, rec.LabelRole), Task: view.Label(s, rec.LabelTask),
+	})
 	for _, key := range slices.Sorted(maps.Keys(s.Label)) {
 		if !rec.IsOwnLabel(key) { // the program's own
 			list = append(list, e.tables.Attribute(key, view.Label(s, key)))
@@ -188,11 +178,7 @@ func (e *otlpEncoder) profile(r *otlpResource, value int, t *profile.ValueType) 
 		if len(times) != len(values) {
 			times, values = nil, []int64{sum(values)}
 		}
-		var s otlp.Message
-		s.Int(1, row.stack)
-		s.Ints(2, row.attributes)
-		s.Ints(4, values)
-		s.Fixeds(5, times)
+		s := (&otlp.Sample{Stack: row.stack, Attributes: row.attributes, Values: values, Times: times}).Message()
 		if !e.take(int64(4 * len(s))) {
 			return nil
 		}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package otlp
+
+// Sample is a Sample message (profiles.proto). Stack and Attributes are numbers of the dictionary's entries.
+type Sample struct {
+	Stack      int64
+	Attributes []int64
+	Values     []int64
+	// Times are one for each value, in nanoseconds of the Unix epoch; nil: none.
+	Times []uint64
+}
+
+// Message gives it as it is written.
+func (s *Sample) Message() (m Message) {
+	m.Int(1, s.Stack)
+	m.Ints(2, s.Attributes)
+	m.Ints(4, s.Values)
+	m.Fixeds(5, s.Times)
+	return m
+}
+
+// ThreadAttributes are what is known of a sample's thread and its state. Zero values are left out.
+type ThreadAttributes struct {
+	TID                                            int64
+	Name, State, Wait, WaitsFor, Owner, Role, Task string
+}
+
+// ThreadAttributes gives the numbers of a thread's attributes, named by OpenTelemetry's semantic conventions where they
+// have a name.
+func (d *Dictionary) ThreadAttributes(t *ThreadAttributes) (list []int64) {
+	if t.TID != 0 {
+		list = append(list, d.Attribute("thread.id", t.TID))
+	}
+	for _, a := range [...]struct{ key, value string }{
+		{"thread.name", t.Name}, {"prywalk.thread.state", t.State}, {"prywalk.wait", t.Wait},
+		{"prywalk.waits_for", t.WaitsFor}, {"prywalk.owner", t.Owner}, {"prywalk.thread.role", t.Role},
+		{"prywalk.task", t.Task},
+	} {
+		if a.value != "" {
+			list = append(list, d.Attribute(a.key, a.value))
+		}
+	}
+	return list
+}
