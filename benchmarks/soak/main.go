@@ -141,8 +141,8 @@ func (r *run) checkpoint(between func()) {
 	r.namer.DropUnused()
 }
 
-// Settled implements profile.Settler.
-func (r *run) Settled(m *profile.ModuleInfo) bool {
+// IsFinal implements profile.FinalResolver.
+func (r *run) IsFinal(m *profile.ModuleInfo) bool {
 	return m.Origin.Module != nil && r.namer.Settled(m.Origin.Module)
 }
 

@@ -96,7 +96,7 @@ func (a *Aggregator) refresh(at int64) {
 
 func (a *Aggregator) refreshSinks(at int64) {
 	for _, sink := range a.sinks {
-		if s, ok := sink.(profile.Settling); ok && s.Settles() {
+		if s, ok := sink.(profile.PromptWatcher); ok && s.Prompt() {
 			a.attribution.Settle()
 			break
 		}

@@ -30,9 +30,9 @@ type functionKey struct {
 	start              int
 }
 
-// encoder writes one view.
+// encoder writes frozenTables.
 type encoder struct {
-	*view
+	*frozenTables
 	out       stream
 	strings   stringTable
 	functions map[functionKey]uint64
@@ -41,17 +41,17 @@ type encoder struct {
 	labelMsgs [][]byte
 	era       int
 	used      []bool // by samples
-	final     []settled
+	final     []finalName
 	msg, sub  message
 }
 
 type mappingFlags struct{ used, functions, files, lines, inlined bool }
 
-// encode writes a view, and gives the resolver's final answers.
-func (v *view) encode(w io.Writer, r Resolver) ([]settled, error) {
+// encode writes the tables, and gives the resolver's final answers.
+func (v *frozenTables) encode(w io.Writer, r Resolver) ([]finalName, error) {
 	buf := bufio.NewWriterSize(w, 1<<16)
 	e := &encoder{
-		view: v, out: stream{w: buf}, strings: newStringTable(),
+		frozenTables: v, out: stream{w: buf}, strings: newStringTable(),
 		functions: map[functionKey]uint64{},
 		mappings:  make([]mappingFlags, len(v.modules)),
 		used:      make([]bool, len(v.locs)),

@@ -43,12 +43,12 @@ func (e *encoder) functionsOf(loc int, r Resolver) []Frame {
 	switch {
 	case l.described != 0:
 		return e.described[l.described-1]
-	case loc < len(e.settled) && e.settled[loc] != 0:
-		fs = slices.Clip(e.described[e.settled[loc]-1])
+	case loc < len(e.finalNames) && e.finalNames[loc] != 0:
+		fs = slices.Clip(e.described[e.finalNames[loc]-1])
 	case r != nil:
 		fs = r.Resolve(m, l.addr-m.Bias)
-		if s, ok := r.(Settler); ok && s.Settled(m) {
-			e.final = append(e.final, settled{loc, slices.Clone(fs)})
+		if s, ok := r.(FinalResolver); ok && s.IsFinal(m) {
+			e.final = append(e.final, finalName{loc, slices.Clone(fs)})
 		}
 	}
 	if l.machinery && len(fs) == 0 { // the frame type needs a function

@@ -91,8 +91,8 @@ func (b *Builder) Evict(but iter.Seq[sample.StackID]) {
 				}
 				to = now.loc(&loc)
 				moved[l] = to
-				if int(l) < len(old.settled) && old.settled[l] != 0 {
-					now.settle(int(to), old.described[old.settled[l]-1])
+				if int(l) < len(old.finalNames) && old.finalNames[l] != 0 {
+					now.keepFinal(int(to), old.described[old.finalNames[l]-1])
 				}
 			}
 			key = binary.LittleEndian.AppendUint32(key, to)
@@ -133,7 +133,9 @@ func (b *Builder) Evictions() int {
 // stackOfID gives the locations of a stack by its number, "" if it was evicted.
 func (t *tables) stackOfID(id sample.StackID) string { return stackIn(t.stacks, t.base, t.kept, id) }
 
-func (v *view) stackOfID(id sample.StackID) string { return stackIn(v.stacks, v.base, v.kept, id) }
+func (v *frozenTables) stackOfID(id sample.StackID) string {
+	return stackIn(v.stacks, v.base, v.kept, id)
+}
 
 func stackIn(stacks []string, base sample.StackID, kept map[sample.StackID]string, id sample.StackID) string {
 	if id >= base && int(id-base) < len(stacks) {

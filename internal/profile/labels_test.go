@@ -27,7 +27,7 @@ func TestLabelsOfThreadsThatComeAndGoAreNotHeld(t *testing.T) {
 	for _, dir := range []string{"", t.TempDir()} {
 		b := NewBuilder(Meta{Start: time.Unix(1_700_000_000, 0), Period: time.Second / 100, SpillTo: dir})
 		addThreads(b, 0, threads/2)
-		early := b.view()
+		early := b.freeze()
 		addThreads(b, threads/2, threads)
 		if n := b.Sizes().Labels; n > mostLabels {
 			t.Errorf("%d labels are held", n)

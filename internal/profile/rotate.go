@@ -38,10 +38,10 @@ func (b *Builder) Part() time.Time {
 }
 
 // cut ends the present part, and gives it in both forms: to be written, and to be restored.
-func (b *Builder) cut() (*view, journal, sums) {
+func (b *Builder) cut() (*frozenTables, journal, sums) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	v, journal, rows := b.viewNow(), b.journal, b.sums
+	v, journal, rows := b.freezeNow(), b.journal, b.sums
 	b.journal, b.sums = newJournal(b.meta.SpillTo), sums{}
 	b.meta.Start = v.end
 	return v, journal, rows

@@ -23,11 +23,11 @@ type Watcher interface {
 	Refresh(at int64, open iter.Seq[Interval])
 }
 
-// Settling sends time away. If Settles, CPU time without a sample is added after five seconds, not when its thread
+// PromptWatcher sends time away. If Prompt, CPU time without a sample is added after five seconds, not when its thread
 // runs again.
-type Settling interface {
+type PromptWatcher interface {
 	Watcher
-	Settles() bool
+	Prompt() bool
 }
 
 // Holder limits the stacks that it holds, so that others may be evicted. A sink that is none prevents evictions.

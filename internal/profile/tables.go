@@ -53,16 +53,16 @@ const maxPointers = 1 << 16
 // tables number repeated values. Slices are append-only: a copy of their headers is a consistent view. Modules grow,
 // their list is copied.
 type tables struct {
-	modules   []*ModuleInfo
-	names     []string
-	locs      []location
-	stacks    []string // locSize bytes per location, innermost first; from base on
-	base      sample.StackID
-	kept      map[sample.StackID]string      // before base, not evicted
-	used      [2]map[sample.StackID]struct{} // in this age and the last ([Builder.Age]); nil: not noted
-	labels    []labelSet                     // of aggregated intervals; the journal has its own
-	described [][]Frame                      // by DescriptionID, less one
-	settled   []DescriptionID                // a Settler's answers; may be shorter than locs
+	modules    []*ModuleInfo
+	names      []string
+	locs       []location
+	stacks     []string // locSize bytes per location, innermost first; from base on
+	base       sample.StackID
+	kept       map[sample.StackID]string      // before base, not evicted
+	used       [2]map[sample.StackID]struct{} // in this age and the last ([Builder.Age]); nil: not noted
+	labels     []labelSet                     // of aggregated intervals; the journal has its own
+	described  [][]Frame                      // by DescriptionID, less one
+	finalNames []DescriptionID                // a FinalResolver's answers; may be shorter than locs
 
 	byDescription map[string]DescriptionID
 	byPointer     map[*ModuleInfo]uint32

@@ -80,11 +80,11 @@ type Resolver interface {
 	Resolve(m *ModuleInfo, addr uint64) []Frame
 }
 
-// Settler is a Resolver whose final answers are kept, so that it can drop tables.
-type Settler interface {
+// FinalResolver is a Resolver whose final answers are kept, so that it can drop tables.
+type FinalResolver interface {
 	Resolver
-	// Settled: the answers for a module are final. Called after each.
-	Settled(m *ModuleInfo) bool
+	// IsFinal: the answers for a module are final. Called after each.
+	IsFinal(m *ModuleInfo) bool
 }
 
 // Interval is the time between two samples of a thread, attributed to a stack.

@@ -13,41 +13,41 @@ import (
 	"prywalk/internal/sample"
 )
 
-// view is a consistent copy of a Builder's headers.
-type view struct {
-	meta      Meta
-	end       time.Time
-	comments  []string
-	modules   []*ModuleInfo
-	names     []string
-	locs      []location
-	described [][]Frame
-	settled   []DescriptionID
-	stacks    []string
-	base      sample.StackID            // as in tables
-	kept      map[sample.StackID]string // never written again
-	labels    []labelSet                // of the sums
-	eras      []era
-	chunks    []chunk
-	sums      []record
-	main      int // module index of the main binary, −1 if none
-	between   func()
+// frozenTables is a consistent copy of a Builder's headers.
+type frozenTables struct {
+	meta       Meta
+	end        time.Time
+	comments   []string
+	modules    []*ModuleInfo
+	names      []string
+	locs       []location
+	described  [][]Frame
+	finalNames []DescriptionID
+	stacks     []string
+	base       sample.StackID            // as in tables
+	kept       map[sample.StackID]string // never written again
+	labels     []labelSet                // of the sums
+	eras       []era
+	chunks     []chunk
+	sums       []record
+	main       int // module index of the main binary, −1 if none
+	between    func()
 }
 
-// view's chunks, locations and stacks are never written again.
-func (b *Builder) view() *view {
+// freeze gives a copy that later writes leave alone: its chunks, locations and stacks are never written again.
+func (b *Builder) freeze() *frozenTables {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.viewNow()
+	return b.freezeNow()
 }
 
-// viewNow is view. Precondition: b.mu is held.
-func (b *Builder) viewNow() *view {
-	v := &view{
+// freezeNow is freeze. Precondition: b.mu is held.
+func (b *Builder) freezeNow() *frozenTables {
+	v := &frozenTables{
 		meta: b.meta, end: b.end, comments: b.comments,
 		modules: slices.Clone(b.tables.modules), names: b.tables.names, locs: b.tables.locs, described: b.tables.described,
-		settled: slices.Clone(b.tables.settled),
-		stacks:  b.tables.stacks, base: b.tables.base, kept: b.tables.kept, labels: b.tables.labels,
+		finalNames: slices.Clone(b.tables.finalNames),
+		stacks:     b.tables.stacks, base: b.tables.base, kept: b.tables.kept, labels: b.tables.labels,
 		eras:   slices.Clone(b.journal.eras.all),
 		chunks: slices.Clone(b.journal.chunks), sums: slices.Clone(b.sums.rows),
 		main: -1, between: b.between,
@@ -64,10 +64,10 @@ func (b *Builder) viewNow() *view {
 // Write writes the compressed profile of all intervals added before; any number of times, while others are added. A
 // nil r names nothing.
 func (b *Builder) Write(w io.Writer, r Resolver) error {
-	return b.writeView(w, b.view(), r)
+	return b.writeView(w, b.freeze(), r)
 }
 
-func (b *Builder) writeView(w io.Writer, v *view, r Resolver) error {
+func (b *Builder) writeView(w io.Writer, v *frozenTables, r Resolver) error {
 	buf := bufio.NewWriterSize(w, 1<<16)
 	zip, err := gzip.NewWriterLevel(buf, gzip.BestSpeed)
 	if err != nil {
@@ -77,7 +77,7 @@ func (b *Builder) writeView(w io.Writer, v *view, r Resolver) error {
 	if err != nil {
 		return fmt.Errorf("write profile: %w", err)
 	}
-	b.settle(final)
+	b.keepFinal(final)
 	if err := zip.Close(); err != nil {
 		return fmt.Errorf("write profile: %w", err)
 	}

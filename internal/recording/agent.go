@@ -124,8 +124,8 @@ func (s *agentRun) Refresh(at int64, open iter.Seq[profile.Interval]) {
 // Held implements [profile.Holder].
 func (s *agentRun) Held() (iter.Seq[sample.StackID], bool) { return s.agent.Held() }
 
-// Settles implements [profile.Settling].
-func (s *agentRun) Settles() bool { return true }
+// Prompt implements [profile.PromptWatcher].
+func (s *agentRun) Prompt() bool { return true }
 
 // describesItself reports whether a module's names belong to the aggregator's goroutine.
 func describesItself(m *profile.ModuleInfo) bool {

@@ -48,8 +48,8 @@ func (r *resolver) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 	return slices.Clone(r.buf)
 }
 
-// Settled implements profile.Settler.
-func (r *resolver) Settled(m *profile.ModuleInfo) bool {
+// IsFinal implements profile.FinalResolver.
+func (r *resolver) IsFinal(m *profile.ModuleInfo) bool {
 	mod := m.Origin.Module
 	return mod != nil && r.without == 0 && r.Namer.Settled(mod)
 }

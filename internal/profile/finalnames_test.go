@@ -19,7 +19,7 @@ func (s *settler) Resolve(m *ModuleInfo, addr uint64) []Frame {
 	return s.testNames.Resolve(m, addr)
 }
 
-func (s *settler) Settled(m *ModuleInfo) bool { return m == s.sure }
+func (s *settler) IsFinal(m *ModuleInfo) bool { return m == s.sure }
 
 func TestSettledNamesAreAskedForOnce(t *testing.T) {
 	b := testBuilder(false)

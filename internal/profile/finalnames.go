@@ -7,22 +7,22 @@ package profile
 // Each write of a recording names all locations. Names of files without running processes, and of ended processes'
 // code, are final: kept at 4 bytes a location, so that files' tables can be dropped.
 
-type settled struct {
+type finalName struct {
 	loc   int
 	names []Frame
 }
 
-func (b *Builder) settle(final []settled) {
+func (b *Builder) keepFinal(final []finalName) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, f := range final {
-		b.tables.settle(f.loc, f.names)
+		b.tables.keepFinal(f.loc, f.names)
 	}
 }
 
-func (t *tables) settle(loc int, names []Frame) {
-	if loc >= len(t.settled) {
-		t.settled = append(t.settled, make([]DescriptionID, len(t.locs)-len(t.settled))...)
+func (t *tables) keepFinal(loc int, names []Frame) {
+	if loc >= len(t.finalNames) {
+		t.finalNames = append(t.finalNames, make([]DescriptionID, len(t.locs)-len(t.finalNames))...)
 	}
-	t.settled[loc] = t.describe(names)
+	t.finalNames[loc] = t.describe(names)
 }
