@@ -106,3 +106,35 @@ func unpack(b []byte) (list []labelSet) {
 	}
 	return list
 }
+
+// Labels of samples.
+const (
+	// LabelPID and LabelTID are numbers. Time of no single thread has no LabelTID.
+	LabelPID = "pid"
+	LabelTID = "tid"
+	// LabelNSPID and LabelNSTID are the numbers in the process's pid namespace, if different.
+	LabelNSPID = "ns_pid"
+	LabelNSTID = "ns_tid"
+	// LabelComm names the process, LabelThread the thread.
+	LabelComm   = "comm"
+	LabelThread = "thread"
+	// LabelRole is the thread's role in its run-time system.
+	LabelRole = "role"
+	// LabelState is the scheduling state, LabelWait the wait reason.
+	LabelState = "state"
+	LabelWait  = "wait"
+	// LabelWaitsFor is what the thread waits for, LabelOwner the thread that held it at the sleep's first sample, or
+	// [OwnerNobody].
+	LabelWaitsFor = "waits_for"
+	LabelOwner    = "owner"
+	// LabelTask is "goroutine" for a sample of no thread.
+	LabelTask = "task"
+	// LabelEnd is the interval's end, Unix epoch, nanoseconds.
+	LabelEnd = "end_timestamp_ns"
+)
+
+// NoOwner is the owner of a free lock.
+const (
+	NoOwner     = -1
+	OwnerNobody = "nobody"
+)

@@ -17,6 +17,18 @@ const (
 	wireFixed32 = 5
 )
 
+// profile.proto: Sample and Label.
+const (
+	sampleLocations = 1
+	sampleValues    = 2
+	sampleLabel     = 3
+
+	labelKey  = 1
+	labelStr  = 2
+	labelNum  = 3
+	labelUnit = 4
+)
+
 type message struct{ buf []byte }
 
 func (m *message) reset() { m.buf = m.buf[:0] }
@@ -88,4 +100,45 @@ func (t *stringTable) add(s string) int64 {
 		t.index[s] = i
 	}
 	return i
+}
+
+type field struct {
+	number int
+	wire   int
+	value  uint64
+	body   []byte
+	raw    []byte // with its tag
+}
+
+// nextField splits off a field, as the library's decoder.
+func nextField(data []byte) (f field, rest []byte, ok bool) {
+	tag, n := binary.Uvarint(data)
+	if n <= 0 || tag>>3 > 1<<29 {
+		return f, nil, false
+	}
+	f.number, f.wire = int(tag>>3), int(tag&7)
+	rest = data[n:]
+	switch f.wire {
+	case wireVarint:
+		if f.value, n = binary.Uvarint(rest); n <= 0 {
+			return f, nil, false
+		}
+	case wireBytes:
+		size, k := binary.Uvarint(rest)
+		if k <= 0 || size > uint64(len(rest)-k) {
+			return f, nil, false
+		}
+		f.body, n = rest[k:k+int(size)], k+int(size)
+	case wireFixed64, wireFixed32:
+		if n = 8; f.wire == wireFixed32 {
+			n = 4
+		}
+		if len(rest) < n {
+			return f, nil, false
+		}
+	default:
+		return f, nil, false
+	}
+	f.raw = data[:len(data)-len(rest)+n]
+	return f, rest[n:], true
 }
