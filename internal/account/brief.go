@@ -14,6 +14,7 @@ import (
 
 	"prywalk/internal/exit"
 	"prywalk/internal/runstats"
+	"prywalk/internal/tabular"
 )
 
 // brief is what heads each report of a recording.
@@ -292,16 +293,8 @@ func remarkable(failed map[string]int64) map[string]int64 {
 	return out
 }
 
-// Plural counts things.
-func Plural(n int64, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	if strings.HasSuffix(what, "s") {
-		what += "e"
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
+// Plural counts things, with the digits of a number not grouped.
+func Plural(n int64, what string) string { return fmt.Sprintf("%d %s", n, tabular.Noun(n, what)) }
 
 // Sum adds up counts.
 func Sum(m map[string]int64) (n int64) {

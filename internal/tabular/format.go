@@ -84,11 +84,17 @@ func Thousands(n int64) string {
 }
 
 // Plural writes a count and its noun.
-func Plural(n int64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
+func Plural(n int64, noun string) string { return Thousands(n) + " " + Noun(n, noun) }
+
+// Noun gives a noun's form for a count.
+func Noun(n int64, noun string) string {
+	switch {
+	case n == 1:
+		return noun
+	case strings.HasSuffix(noun, "s"):
+		return noun + "es"
 	}
-	return Thousands(n) + " " + noun + "s"
+	return noun + "s"
 }
 
 // Printables makes a list's strings printable.
