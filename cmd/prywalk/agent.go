@@ -40,7 +40,7 @@ const (
 	leastWindow    = time.Second
 )
 
-const agentHelp = `  prywalk agent -a --endpoint http://localhost:4317
+var agentHelp = `  prywalk agent -a --endpoint http://localhost:4317
   prywalk agent --unit nginx --endpoint https://collector:4318 --protocol http
   prywalk agent --cgroup /kubepods.slice --endpoint https://collector:4317 --ca ca.pem \
       --bearer-token /run/secrets/token --spool /var/spool/prywalk --metrics :9102
@@ -56,7 +56,7 @@ dropped is counted in the metrics: http://ADDR/metrics, with --metrics ADDR.
 Ctrl-C or SIGTERM sends the last window and ends. The profiles signal is in development:
 a Collector takes it with --feature-gates=service.profilesSupport.
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 permission denied.`
+Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied) + `.`
 
 func newAgent() *cobra.Command {
 	f := &agentFlags{

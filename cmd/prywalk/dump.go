@@ -68,7 +68,7 @@ moment. A thread in a call that a stop would interrupt is read without a stop.
 Waiting tasks of Python's asyncio follow the threads, and the goroutines of a Go program,
 read without a stop: those with equal stacks together, the rarest first.
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 permission denied, 4 no thread could be
+Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied) + `, 4 no thread could be
 read, 5 --locks found a deadlock.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := noArgs(cmd, f.positional(cmd, args)); err != nil {

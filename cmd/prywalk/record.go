@@ -57,7 +57,7 @@ const goroutinesUsage = "`on|off`: record goroutines that wait as blocked time, 
 const readOnlyUsage = "write nothing in the target, not even to restart a system call that a stop has interrupted: " +
 	"such a call may return EINTR"
 
-const recordHelp = `  prywalk record -p 4711 -d 10s
+var recordHelp = `  prywalk record -p 4711 -d 10s
   prywalk record -n redis-server -d 10s
   prywalk record --unit nginx -d 10s
   prywalk record -F 199 -o build.pb.gz -- make -j4
@@ -79,7 +79,7 @@ once. Ctrl-Z detaches from all threads and suspends prywalk. SIGUSR1 writes a ch
 Ctrl-\ is passed on to a command; with -p it ends the recording as Ctrl-C does. An
 existing recording is kept as NAME.old.
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 permission denied, 4 no samples; with a
+Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied, exit.NoSamples) + `; with a
 command, the command's own status.`
 
 func newRecord() *cobra.Command {

@@ -3,7 +3,11 @@
 // Package exit defines prywalk's exit codes, and errors that choose one.
 package exit
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
 
 // Exit codes. A launched command's own status comes first.
 const (
@@ -41,3 +45,17 @@ func With(code int, format string, args ...any) error {
 
 // Usage makes an error with exit code 2.
 func Usage(format string, args ...any) error { return With(WrongUsage, format, args...) }
+
+// meanings are by code, as far as commands share them.
+var meanings = map[int]string{
+	OK: "done", Failed: "failed", WrongUsage: "wrong usage", Denied: "permission denied", NoSamples: "no samples",
+}
+
+// Meanings lists codes for help: "0 done, 1 failed".
+func Meanings(codes ...int) string {
+	var list []string
+	for _, code := range codes {
+		list = append(list, strconv.Itoa(code)+" "+meanings[code])
+	}
+	return strings.Join(list, ", ")
+}
