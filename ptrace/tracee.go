@@ -12,7 +12,7 @@ type Tracee struct {
 	state     traceeState
 	abandoned bool
 	sleeping  bool  // call and runs are set
-	queued    bool  // see Queued
+	queued    bool  // see MarkQueued
 	kind      Kind  // valid once stopped
 	signal    int32 // to pass on at the detach
 	call      SyscallInfo

@@ -19,8 +19,9 @@ const (
 // samplesWalked counts the walks of samples, of a process or of a program.
 type samplesWalked struct{ all, incomplete int64 }
 
-// countWalk counts the walk of a sample, and switches the process to ptrace if too many are incomplete. A copy that was
-// too short does not count if the next can be longer.
+// countWalk counts the walk of a sample. If too many are incomplete, it notes that the process's samples lack roots
+// ([handover.SampleLack]): the engine then leaves its threads to ptrace. A copy that was too short does not count if
+// the next can be longer.
 func (p *processAccount) countWalk(s *observe.RawSample, stop frames.StopReason, away bool) {
 	if s.How != observe.BySample {
 		return

@@ -36,7 +36,6 @@ type unwinder struct {
 	walked func(*handover.Process, *observe.RawSample, sample.StackID, *frames.Walker)
 }
 
-// cachedLocation is a cached location.
 type cachedLocation struct {
 	module *frames.Module
 	addr   frames.Addr

@@ -38,7 +38,8 @@ func (c *Clock) Skip(length int64, r sample.Reading, state sample.State, emit fu
 	}
 }
 
-// within gives the parts of CPU and run queue time that lie in length ns of whole, so that the rest fits into the rest.
+// within gives the parts of CPU and run queue time that lie in length ns of whole, rounded so that
+// what remains of both is no longer than whole − length.
 func (t times) within(length, whole int64) times {
 	cpu := min(portion(t.cpu, length, whole), length)
 	runQueue := min(portion(t.runQueue, length, whole), length-cpu)

@@ -28,7 +28,6 @@ func (w *wheel) put(th *Thread, due int64) {
 	w.count++
 }
 
-// remove removes a thread.
 func (w *wheel) remove(th *Thread) {
 	if th.prev != nil {
 		th.prev.next = th.next

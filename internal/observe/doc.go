@@ -20,6 +20,15 @@
 // ([CopyHints], copier.go). Another goroutine walks the [RawSample]; its [WalkFeedback] return hints, the only data
 // that flows back.
 //
+// # Exec
+//
+// A thread in exec with a stop requested stops on its way back to user space, with the new program's registers. Reads
+// of the old address space give 0 bytes; the memory is then opened again and the stop requested once more
+// (pending.go, reopenedAfter; procmem.Memory.ReopenIfGone). If another thread than the first one execs, its ID becomes
+// the first thread's: waitid by the old ID gives ECHILD, the tracee ends, and a stop under the new ID is detached
+// (ptrace, reports.go). A seizure that waits for the exec is freed by ptrace/rescue.go. The program's name and mappings
+// are read again at the next listing (tracer, checkExec; aggregator, handleExec).
+//
 // # Invariants
 //
 //   - A sleeper is not stopped: that would stretch time-outs. The exception is a register that neither a passive read

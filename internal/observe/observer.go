@@ -122,7 +122,7 @@ func (o *Observer) readAsleep(t *Thread, s *RawSample, sched procmem.SchedStat) 
 	return asleep, nil
 }
 
-// clocks reads the thread's clocks into t.before.
+// clocks reads the thread's clocks into t.lastClocks.
 func (o *Observer) clocks(t *Thread) (sched procmem.SchedStat, err error) {
 	sched, err = t.files.SchedStat()
 	if err == nil && (sched.Runs < t.lastClocks.Runs || sched.CPU < t.lastClocks.CPU) {
@@ -165,7 +165,7 @@ func (o *Observer) wantsStop(t *Thread, s *RawSample) bool {
 	if t.sampled != 0 {
 		return st.State == 'T' || st.State == 'S' && o.mayStopForRegister(t, s)
 	}
-	// Without a baseline the thread is new, and has no time to attribute.
+	// A new thread has no baseline and so no interval yet: OnCPU does not matter.
 	_, found := t.skid.Preempted()
 	found = found && s.Sched.Runs == t.lastClocks.Runs
 	wake, now := o.wake(), procmem.Now()

@@ -52,7 +52,7 @@ type frameEnd struct {
 // WalkedFrames gathers the frames of one walk. It is for one goroutine, and reusable after Reset.
 type WalkedFrames struct{ ends []frameEnd }
 
-// Reset empties the outline.
+// Reset drops the frames.
 func (o *WalkedFrames) Reset() { o.ends = o.ends[:0] }
 
 // Add adds a frame of the walk, if its PC is a return address, which then is the word below its stack pointer (x86-64).
@@ -130,7 +130,7 @@ func (f *frameSizes) clear() {
 	f.count = 0
 }
 
-// outline is a guess where the frame ends of a deep stack are. It is immutable, but for steps.
+// outline is a guess where the frame ends of a deep stack are. It is immutable, but for sizes.
 type outline struct {
 	ends  []frameEnd // by rising address
 	sizes *frameSizes

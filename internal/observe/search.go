@@ -122,7 +122,7 @@ func (s *search) copyToRoot(from frames.Addr) (rest frames.Region, ok bool) {
 }
 
 // bridge copies in one piece from an address on, until a return address in it begins a successful chain. It copies at
-// most up to the known end of the stack, if near; else up to a frame of an earlier walk; else need bytes.
+// most up to the known end of the stack, if near; else up to a frame of an earlier walk; else inOnePiece bytes.
 func (s *search) bridge(from frames.Addr) {
 	whole := max(len(s.free)-endBytes, 0)
 	size := max(min(s.inOnePiece, whole)-len(s.copied.Stack.Bytes), 0)

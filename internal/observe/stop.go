@@ -101,7 +101,7 @@ func (o *Observer) finish(t *Thread, tracee *ptrace.Tracee) (*RawSample, error) 
 	return s, nil
 }
 
-// fillFromStop sets the raw sample and the thread's state from l.stop.
+// fillFromStop sets the raw sample and the thread's state from o.stop.
 func (o *Observer) fillFromStop(t *Thread, s *RawSample) {
 	stop := &o.stop
 	s.Regs, s.Sched, s.At, s.How = stop.Regs, stop.Sched, stop.Stop, ByStop

@@ -77,7 +77,7 @@ func (c *claims) reportIf(due func(*unassignedSample) bool) {
 	c.unassigned = kept
 }
 
-// report reports a claim.
+// report counts a claim, and hands it over.
 func (c *claims) report(e handover.Event) {
 	r := c.shared
 	r.Sampled++

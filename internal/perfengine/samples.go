@@ -46,7 +46,8 @@ const (
 	clocksAfterSamples = 32
 )
 
-// take takes a record.
+// take hands over a sample of a tracked process, and keeps one of another process for its children. Samples from gaps,
+// and without a stack, are left out.
 func (s *samples) take(r *perfevents.Record) {
 	p := s.procs.sampled[r.PID]
 	if r.Kind != perfevents.Sampled {

@@ -52,14 +52,14 @@ type Options struct {
 	// OfHost makes MaxOverhead a share of all processors' time, used or not.
 	OfHost bool
 	// Subset, if positive, bounds the threads sampled in a tick, drawn at random, except the last tick. Not with
-	// Running.
+	// Engine.
 	Subset int
 	// JITFuncs, if set, gives the bounds of JIT-compiled functions of a process. It is used on the aggregator's
 	// goroutine.
 	JITFuncs func(pid int) func(pc uint64) (start, end uint64, ok bool)
 	// Tasks records waiting tasks without a thread, such as goroutines, as blocked time, and labels of running ones.
 	Tasks bool
-	// Running, if set, is the source of an engine that observes running threads in place of stops. The Sampler owns
+	// Engine, if set, is the source of an engine that observes running threads in place of stops. The Sampler owns
 	// it during Run. Its frequency should be Freq. If it is not set, WhyNoEngine is the reason to display.
 	Engine      engine.Source
 	WhyNoEngine string
@@ -85,7 +85,7 @@ type Options struct {
 	// walked and explained are those of [aggregator.Options], for tests.
 	walked    func(*handover.Process, *observe.RawSample, sample.StackID, *frames.Walker)
 	explained func(*observe.RawSample, *waits.For)
-	// engine, if set, makes the engine, for tests.
+	// producer, if set, makes the producer, for tests.
 	producer func(*handover.Common, <-chan *handover.Process) handover.Producer
 }
 

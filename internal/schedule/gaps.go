@@ -7,7 +7,8 @@ import "time"
 // # Gaps
 //
 // A long time without observations (prywalk is stopped, has no processor, collects garbage) is a gap: the next
-// observation is not charged with it (package attribute, Clock.Skip). Withheld ticks are no gap, nor is a low rate that
+// observation is not charged with it (package attribute, Clock.Skip). Its weight for short-lived threads is bounded
+// besides, by 4 periods (package tracer, mostWeight). Withheld ticks are no gap, nor is a low rate that
 // lasts.
 
 const (

@@ -12,9 +12,9 @@ import (
 // Control passes requests of other goroutines to a tracer, and has its progress. Safe for concurrent use.
 type Control struct {
 	arriving        chan *handover.Process
-	checkpointAsked atomic.Bool  // a checkpoint
-	holdAsked       atomic.Bool  // a Hold was requested
-	holding         atomic.Bool  // it has taken effect
+	checkpointAsked atomic.Bool
+	holdAsked       atomic.Bool
+	holding         atomic.Bool  // a Hold has taken effect
 	thread          atomic.Int64 // OS thread id; 0: not known yet
 	firstTick       atomic.Int64 // first tick, CLOCK_MONOTONIC ns
 

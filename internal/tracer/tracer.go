@@ -9,7 +9,8 @@ import (
 )
 
 // Tracer is the producer of a recording ([handover.Producer]). It belongs to its OS thread. Its parts are in the order
-// of their dependencies: each uses only parts above it.
+// of their dependencies: each uses only parts above it, except by the functions that New passes
+// (handleStop, endThread).
 type Tracer struct {
 	*state
 	control    *Control
