@@ -145,7 +145,7 @@ func (x *Difference) compare(sides [2][]*profile.Profile) error {
 	return nil
 }
 
-// bytes
+// changeCost is the memory of a change, in bytes.
 const changeCost = 512
 
 var sideNames = [2]string{"the old recording", "the new recording"}
@@ -221,6 +221,7 @@ func (x *Difference) figure(before, after float64) Figure {
 	value := [2]float64{f.Old, f.New}
 	same := x.pooledMean(value)
 	was, is := x.prec[0].Total*x.scale[0], x.prec[1].Total*x.scale[1]
+	// wholeNoise is the part of the whole's change that chance between runs may cause, by the function's share.
 	f.wholeNoise = min(1, 2*same/(was+is)) * max(-mostBetweenRuns*was, min(is-was, mostBetweenRuns*was))
 	if before == x.prec[0].Total && after == x.prec[1].Total { // all is the kernel's
 		return f
@@ -248,7 +249,8 @@ func (x *Difference) pooledMean(value [2]float64) float64 {
 	return sum / weight
 }
 
-// judge marks sure changes of self and total. With several runs half of the error is the whole's.
+// judge marks sure changes of self and total. With several runs, half of the chance of a false alarm is spent on the
+// test of the whole, the rest on the functions.
 func (x *Difference) judge() {
 	if x.runs[0] == nil {
 		bound := beyondChance(2 * len(x.Changes))
@@ -286,7 +288,7 @@ func (f *Figure) judge(bound float64) {
 	f.Sure = math.Abs(f.Delta()) > least && math.Abs(f.Delta()-f.wholeNoise) > least+rounding*math.Abs(f.New)
 }
 
-// of arithmetic
+// rounding bounds the relative error of the arithmetic.
 const rounding = 1e-9
 
 // beyondChance is the bound, in standard errors, for so many tests.

@@ -24,7 +24,7 @@ import (
 // leastTested is the share of the whole, both sides together, from which functions are tested.
 const leastTested = 0.01
 
-// scaled by [DiffOptions].Per
+// runValue is a function's values in a run, scaled by [DiffOptions].Per.
 type runValue struct{ self, total float64 }
 
 func (x *Difference) prepareRuns(sides [2][]*profile.Profile) error {

@@ -32,10 +32,10 @@ func Table(w io.Writer, p *profile.Profile, o Options) error {
 	return cmp.Or(d.Err(), out.Err())
 }
 
-// without a terminal
+// pipeWidth is the width where the output is no terminal, in columns.
 const pipeWidth = 100
 
-// 0 for any
+// tableWidth gives the width of tables in columns, 0 for any.
 func tableWidth(o *Options) int {
 	switch {
 	case o.FullNames:

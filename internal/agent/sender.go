@@ -27,7 +27,7 @@ const (
 	longestPause = time.Minute
 )
 
-// message is one in memory.
+// message waits in memory.
 type message struct {
 	turn       uint64
 	compressed []byte

@@ -20,11 +20,11 @@ const spoolName = "%016x-%d.otlp.gz"
 // spool has a compressed message in each file, the oldest first by name. Not for concurrent use.
 type spool struct {
 	dir       string
-	mostBytes int64 // bytes
+	mostBytes int64
 	size      int64
 	files     []file
-	lastTurn  uint64 // of the last one
-	trimmed   int    // intervals that openSpool dropped
+	lastTurn  uint64
+	trimmed   int // intervals that openSpool dropped
 }
 
 type file struct {

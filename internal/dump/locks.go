@@ -229,7 +229,7 @@ type lockExam struct {
 	o        Options
 	names    *symbols.Namer
 	process  map[int]*examined
-	byThread map[int]*examined // by thread
+	byThread map[int]*examined
 }
 
 const followed = 6

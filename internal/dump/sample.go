@@ -55,7 +55,7 @@ func (o *Options) account(pid int) *budget.Account {
 	return budget.Process().Whole(fmt.Sprintf("stacks of process %d", pid))
 }
 
-// nanoseconds for running threads; none is stopped meanwhile
+// collectFor bounds the wait for running threads, in ns. None of them is stopped meanwhile.
 const collectFor = 10e9
 
 // raws are the raw samples of a process.
@@ -80,7 +80,7 @@ const (
 	atomicCopy = 256 << 20
 )
 
-// bytes per nanosecond, a lower bound
+// copySpeed is a lower bound, in bytes per nanosecond.
 const copySpeed = 1
 
 func (o *Options) firstCopy() int {

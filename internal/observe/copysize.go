@@ -94,7 +94,8 @@ func (l *sizeLearner) sizeToEnd(s *RawSample) uint64 {
 
 // setSize sets the size of the next copy after a walk that used that many bytes. fullCopy is the size of a full copy,
 // cut is set if the copy was too short, and toTop if it went up to Top. Several short copies that are walked in one
-// batch must ask for the same size: it grows from fullCopy, not from Bytes. again reports whether the next copy is longer.
+// batch must ask for the same size: it grows from fullCopy, not from Bytes. again reports whether the next copy is
+// longer.
 func (l *sizeLearner) setSize(used, fullCopy int, cut, toTop bool) (again bool) {
 	old := l.Bytes
 	want := used + copyMargin

@@ -13,8 +13,8 @@ const (
 	tableStacks     = 7
 )
 
-// Cost is what an entry of a table takes besides its bytes, twice, in bytes of memory: in the table, and in the map
-// that finds it again.
+// Cost is the memory of an entry besides its bytes, which are held twice: in the table, and in the map that finds it
+// again.
 const Cost = 160
 
 // Dictionary holds what the profiles of a message have in common.

@@ -17,7 +17,7 @@ import (
 type Row struct {
 	Frame       int32
 	Self, Total int64
-	depth       float64 // mean distance from the innermost frame × Total
+	depth       float64 // sum of value × distance from the innermost frame
 }
 
 // Rows adds up samples by frame; in Total a frame counts once per sample.

@@ -26,8 +26,8 @@ const runtimeWaits = "threads of the run-time system [idle: " + waits.IdleRuntim
 type waiting struct {
 	idleRules bool
 	idleness  map[idleKey]string
-	waiters   map[**profile.Location]int // the application's innermost function
-	// conditions: Condition.wait of Python is inside of it
+	waiters   map[**profile.Location]int // index of the function that represents the wait ([waits.Waiter])
+	// conditions has stacks within Condition.wait of Python.
 	conditions map[**profile.Location]bool
 }
 

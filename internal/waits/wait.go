@@ -101,7 +101,7 @@ func (k Kind) HasOwner() bool {
 	return k == Mutex || k == RWLock || k == Join || k == Monitor || k == GIL
 }
 
-// IsLock reports whether threads hold things of this kind.
+// IsLock reports whether a wait of this kind is for other threads: for a lock, or for a condition, a barrier or an end.
 func (k Kind) IsLock() bool {
 	switch k {
 	case Mutex, RWLock, Join, Condition, Semaphore, Barrier, Guard, Once, Atomic, Park, LibraryLock, Futex, Future,
