@@ -39,8 +39,9 @@ func (b *baseline) unchanged(s procmem.SchedStat) bool {
 	return b.valid && b.runsToStop == 0 && s.Runs == b.runs && s.Runs != 0
 }
 
-// backInStop reports whether a thread under job control has run only to return into its group stop.
-func (b *baseline) backInStop(s procmem.SchedStat, files *procmem.ThreadFiles) bool {
+// acceptReturnToStop reports whether a thread under job control has run only to return into its group stop, which
+// then is the baseline.
+func (b *baseline) acceptReturnToStop(s procmem.SchedStat, files *procmem.ThreadFiles) bool {
 	if !b.valid || b.runsToStop == 0 || s.Runs != b.runs+b.runsToStop {
 		return false
 	}

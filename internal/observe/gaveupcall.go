@@ -92,8 +92,8 @@ func (g *gaveUpCall) leftCall() {
 	}
 }
 
-// stopSuppressed reports whether the thread must not be stopped now, and counts the time.
-func (t *Thread) stopSuppressed() bool {
+// suppressStop reports whether the thread must not be stopped now, and counts the time.
+func (t *Thread) suppressStop() bool {
 	g := t.gaveUpCall
 	if g == nil || !g.inCall && g.suppressUntil == 0 {
 		return false

@@ -97,8 +97,8 @@ func (s *RawSample) bytesFrom(addr frames.Addr) []byte {
 	return st.Bytes[addr-st.Addr:]
 }
 
-// stillAsleep changes the raw sample of a stop to that of a sleeper, if the thread was stopped in kept.asleepIn.
-func (t *Thread) stillAsleep(s *RawSample, stop *ptrace.Stop) {
+// restoreSleeper changes the raw sample of a stop to that of a sleeper, if the thread was stopped in kept.asleepIn.
+func (t *Thread) restoreSleeper(s *RawSample, stop *ptrace.Stop) {
 	call := &t.kept.asleepIn
 	// After a restart, PC points at the system call instruction, up to 4 bytes earlier.
 	if call.Nr < 0 || stop.Kind != ptrace.KindInterrupt || s.Regs.SP() != call.SP || call.PC-s.Regs.PC > 4 {
@@ -145,14 +145,14 @@ func (f *WalkFeedback) noteMissingRegister(s *RawSample) {
 
 func (o *Observer) mayStopSleepers() bool { return o.mode != ModePassiveOnly && !o.ctl.ReadOnly() }
 
-// mayStopForRegister reports whether to stop a sleeper for a missing register. It sets s.refused if one is missing but
-// the thread must not be stopped, else kept.asleepIn.
-func (o *Observer) mayStopForRegister(t *Thread, s *RawSample) bool {
+// decideStopForRegister reports whether to stop a sleeper for a missing register. It sets s.refused if one is missing
+// but the thread must not be stopped, else kept.asleepIn.
+func (o *Observer) decideStopForRegister(t *Thread, s *RawSample) bool {
 	if s.recalled || !o.unproven.has(siteKey(t.TID, s)) {
 		return false
 	}
 	s.refused = !o.mayStopSleepers() || t.kept.sameSleep(&s.Call, s.Sched.Runs) || !interruptible(t, &s.Call) ||
-		t.gaveUpCall.harmed() || !o.pause.allows(t)
+		t.gaveUpCall.harmed() || !o.pause.admitStop(t)
 	if !s.refused {
 		t.kept.asleepIn = s.Call
 	}

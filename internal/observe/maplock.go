@@ -86,8 +86,8 @@ func (t *Thread) watchLock(c ptrace.Cause) {
 	}
 }
 
-// awaitsMappings waits for the lock before a stop, if it is often held, and reports whether it was held.
-func (o *Observer) awaitsMappings(t *Thread, s *RawSample) bool {
+// waitForMappings waits for the lock before a stop, if it is often held, and reports whether it was held.
+func (o *Observer) waitForMappings(t *Thread, s *RawSample) bool {
 	s.LockWait = 0
 	m := t.Memory
 	if m == nil || o.mode != ModeAuto || t.Sampled() || !m.Watched() && o.pause.limit == 0 {

@@ -36,23 +36,23 @@ func TestReasonsHaveTheNamesOfTheStatistics(t *testing.T) {
 func TestPauseLimitGoesByTheThreadsOwnStopsThenByThoseOfOthers(t *testing.T) {
 	p := pauseLimit{limit: 100e3}
 	var a, b, c Thread
-	if !p.allows(&a) { // firstPause
+	if !p.admitStop(&a) { // firstPause
 		t.Error("the usual pause is over 100 µs")
 	}
 	for range 50 {
 		p.noteStop(&a, 500e3)
 	}
-	if p.allows(&a) || p.allows(&b) {
+	if p.admitStop(&a) || p.admitStop(&b) {
 		t.Error("stops of 500 µs are allowed")
 	}
 	for range 50 {
 		p.noteStop(&c, 20e3)
 	}
-	if !p.allows(&c) {
+	if !p.admitStop(&c) {
 		t.Error("a stop of 20 µs is not allowed")
 	}
 	tries := 0
-	for ; !p.allows(&b); tries++ {
+	for ; !p.admitStop(&b); tries++ {
 		if tries > 100*pauseFades {
 			t.Fatal("a thread is left out for good")
 		}
@@ -66,7 +66,7 @@ func TestPauseLimitBelowAnyStopStaysClosed(t *testing.T) {
 	p := pauseLimit{limit: leastPause - 1}
 	var a Thread
 	for range 100 * pauseFades {
-		if p.allows(&a) {
+		if p.admitStop(&a) {
 			t.Fatal("allowed")
 		}
 	}
@@ -203,7 +203,7 @@ func TestNoStopIsBegunWhoseExpectedLengthIsOverTheLimit(t *testing.T) {
 	begun, left := 0, 0
 	for range 100_000 {
 		th := &threads[rng.IntN(len(threads))]
-		if !p.allows(th) {
+		if !p.admitStop(th) {
 			left++
 			continue
 		}

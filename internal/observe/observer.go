@@ -59,7 +59,7 @@ func (o *Observer) Begin(t *Thread) (Outcome, *RawSample, error) {
 	t.kept.asleepIn.Nr = -1
 	t.skid.BeginSample(o.wake().At, sched.Runs)
 	mustReread := o.takeHints(t) || o.mode >= ModeNoReuse
-	if !mustReread && t.isUnchanged(sched) {
+	if !mustReread && t.checkUnchanged(sched) {
 		return Reused, nil, nil
 	}
 	s := o.pool.Get()
@@ -83,14 +83,14 @@ func (o *Observer) observe(t *Thread, s *RawSample, sched procmem.SchedStat) (Ou
 	case err != nil:
 		return Failed, err
 	case asleep:
-		if t.gaveUpCall.leftCall(); !o.wantsStop(t, s) {
+		if t.gaveUpCall.leftCall(); !o.classifySleeper(t, s) {
 			t.base = baseline{runs: s.Sched.Runs, state: s.State, valid: true}
 			s.NotStopped = t.TakeNotStopped()
 			return Done, nil
 		}
 	case t.Sampled():
 		return Runs, nil
-	case o.mode != ModeAlwaysStop && t.stopSuppressed():
+	case o.mode != ModeAlwaysStop && t.suppressStop():
 		return Failed, refusal.InCall
 	case o.waitsForProcessor(t):
 		return Queued, nil
@@ -111,7 +111,7 @@ func (o *Observer) readAsleep(t *Thread, s *RawSample, sched procmem.SchedStat) 
 			return false, err
 		}
 	}
-	if !asleep && o.awaitsMappings(t, s) {
+	if !asleep && o.waitForMappings(t, s) {
 		if asleep, err = o.readAgain(t, s); err != nil {
 			return false, err
 		}
@@ -137,10 +137,11 @@ func (o *Observer) clocks(t *Thread) (sched procmem.SchedStat, err error) {
 	return sched, err
 }
 
-// isUnchanged reports whether the last observation still holds, and is complete or not to be read again yet.
-func (t *Thread) isUnchanged(sched procmem.SchedStat) bool {
+// checkUnchanged reports whether the last observation still holds, and is complete or not to be read again yet. It
+// counts the observations until then.
+func (t *Thread) checkUnchanged(sched procmem.SchedStat) bool {
 	switch {
-	case !t.base.unchanged(sched) && !t.base.backInStop(sched, t.files):
+	case !t.base.unchanged(sched) && !t.base.acceptReturnToStop(sched, t.files):
 		t.retryBackoff = retryBackoff{}
 	case !t.retryBackoff.rereadDue(t.hints.get().Incomplete):
 		t.restless = false
@@ -149,9 +150,9 @@ func (t *Thread) isUnchanged(sched procmem.SchedStat) bool {
 	return false
 }
 
-// wantsStop sets the state of a passively read thread, and reports whether to stop it: for a missing register, or if it
-// is stopped by job control.
-func (o *Observer) wantsStop(t *Thread, s *RawSample) bool {
+// classifySleeper sets the state of a passively read thread, and reports whether to stop it: for a missing register, or
+// if it is stopped by job control.
+func (o *Observer) classifySleeper(t *Thread, s *RawSample) bool {
 	s.OnCPU, s.Basis = false, sample.Exact
 	var st procmem.Stat
 	if t.files.Stat(&st) != nil {
@@ -163,7 +164,7 @@ func (o *Observer) wantsStop(t *Thread, s *RawSample) bool {
 		s.State = sample.Sleeping
 	}
 	if t.sampled != 0 {
-		return st.State == 'T' || st.State == 'S' && o.mayStopForRegister(t, s)
+		return st.State == 'T' || st.State == 'S' && o.decideStopForRegister(t, s)
 	}
 	// A new thread has no baseline and so no interval yet: OnCPU does not matter.
 	_, found := t.skid.Preempted()
@@ -174,7 +175,7 @@ func (o *Observer) wantsStop(t *Thread, s *RawSample) bool {
 			t.skid.ExactAt(now)
 		}
 	}
-	return st.State == 'T' || st.State == 'S' && o.mayStopForRegister(t, s)
+	return st.State == 'T' || st.State == 'S' && o.decideStopForRegister(t, s)
 }
 
 // Close closes the observer's files.

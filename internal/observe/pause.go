@@ -30,7 +30,9 @@ type pauseLimit struct {
 // means no limit.
 func (o *Observer) LimitPause(d time.Duration) { o.pause.limit = int64(d) }
 
-func (p *pauseLimit) allows(t *Thread) bool {
+// admitStop reports whether a stop is expected to be short enough. Each refusal lowers the expectation a little, so
+// that the thread is tried again.
+func (p *pauseLimit) admitStop(t *Thread) bool {
 	if p.limit <= 0 {
 		return true
 	}

@@ -71,7 +71,7 @@ func (p *planCopier) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 	}
 	p.readRanges()
 	p.slots = [managed.MaxSlots]frames.Addr{0: p.anchor, 1: regs.SP(), 2: regs.TLS, 3: p.tid}
-	if p.anchor == 0 && !p.soughtBefore() {
+	if p.anchor == 0 && !p.reuseSought() {
 		p.runSteps(p.plan.Find)
 		if p.sought != nil {
 			*p.sought = p.slots[0]
@@ -182,8 +182,8 @@ func (p *planCopier) chain(at frames.Addr, s *managed.Step) {
 	}
 }
 
-// soughtBefore reports whether the thread's last result of Seek still holds. It is then in slot 0.
-func (p *planCopier) soughtBefore() bool {
+// reuseSought reports whether the thread's last result of Seek still holds. It is then in slot 0.
+func (p *planCopier) reuseSought() bool {
 	if p.sought == nil || *p.sought == 0 {
 		return false
 	}

@@ -15,7 +15,7 @@ func (o *Observer) requestStop(t *Thread, s *RawSample, retry bool) error {
 	switch {
 	case o.mode == ModePassiveOnly:
 		return refusal.Running
-	case !o.pause.allows(t):
+	case !o.pause.admitStop(t):
 		return refusal.MaxPause
 	}
 	waits := t.skid.MayWait() && o.awaitsTracer(t)
@@ -116,7 +116,7 @@ func (o *Observer) fillFromStop(t *Thread, s *RawSample) {
 	if stop.Kind == ptrace.KindGroup {
 		s.State = sample.Stopped
 	}
-	if t.stillAsleep(s, stop); s.State != sample.Sleeping {
+	if t.restoreSleeper(s, stop); s.State != sample.Sleeping {
 		s.KernelText = s.KernelText[:0]
 	}
 	s.keepNear(t, stop)
