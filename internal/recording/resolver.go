@@ -51,7 +51,7 @@ func (r *resolver) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 // IsFinal implements profile.FinalResolver.
 func (r *resolver) IsFinal(m *profile.ModuleInfo) bool {
 	mod := m.Origin.Module
-	return mod != nil && r.without == 0 && r.Namer.Settled(mod)
+	return mod != nil && r.without == 0 && r.Settled(mod)
 }
 
 func (r *resolver) ofKernel(addr uint64) []profile.Frame {

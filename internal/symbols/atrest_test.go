@@ -30,7 +30,7 @@ func (r *recorder) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 	return r.Frames(m.Origin.Module, m.Origin.PID, addr, nil)
 }
 
-func (r *recorder) IsFinal(m *profile.ModuleInfo) bool { return r.Namer.Settled(m.Origin.Module) }
+func (r *recorder) IsFinal(m *profile.ModuleInfo) bool { return r.Settled(m.Origin.Module) }
 
 // write writes the recording, and drops what the next write does not need.
 func (r *recorder) write() []byte {
