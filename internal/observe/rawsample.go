@@ -5,7 +5,6 @@ package observe
 import (
 	"math/bits"
 	"os"
-	"sync/atomic"
 
 	"prywalk/frames"
 	"prywalk/internal/process"
@@ -151,12 +150,6 @@ type copyShape struct {
 	notRoot         frames.Addr // a stack that ends at or below is not the one that CopyHints.Top bounds; 0 if unknown
 }
 
-type pooled struct {
-	pool         *Pool
-	chargedBytes int64
-	waitingBytes int64
-}
-
 // Recalled reports whether a passive read has the registers of an earlier stop.
 func (s *RawSample) Recalled() bool { return s.recalled }
 
@@ -207,125 +200,8 @@ func (s *RawSample) reserveRegions(n int) {
 	}
 }
 
-// reserveStack sets the size of the stack's buffer. Precondition: no thread is stopped.
-func (s *RawSample) reserveStack(n int) {
-	if cap(s.buf) < n {
-		s.buf, s.touched = make([]byte, n), 0
-	}
-	s.buf = s.buf[:n]
-	if s.pool != nil {
-		held := int64(cap(s.buf))
-		s.pool.bytesOut.Add(held - s.chargedBytes)
-		s.chargedBytes = held
-	}
-}
-
-// keepRoom is the size of the largest buffer that is kept for reuse, in bytes.
-const keepRoom = 512 << 10
-
-// keepFree bounds all buffers that are kept for reuse, in bytes. Ordinary ticks need less.
-const keepFree = 24 << 20
-
-// Pool keeps raw samples for reuse by the tracer.
-type Pool struct {
-	free         chan *RawSample
-	bytesOut     atomic.Int64
-	bytesWaiting atomic.Int64
-	freeBytes    atomic.Int64 // bytes in free
-	leastFree    atomic.Int64 // least free since the last Trim
-	thrifty      bool
-}
-
-// Bounds of a thrifty pool, in bytes.
-const (
-	keepThrifty  = 8 << 20
-	largeThrifty = 16 << 10
-)
-
-// BeThrifty makes the pool keep less. Precondition: it is not in use.
-func (p *Pool) BeThrifty() { p.thrifty = true }
-
-func (p *Pool) keeps(room int64) bool {
-	most := int64(keepFree)
-	if p.thrifty {
-		if most = keepThrifty; room > largeThrifty {
-			most /= 4
-		}
-	}
-	return room <= keepRoom && p.freeBytes.Load()+room <= most
-}
-
-// BytesInUse gives the bytes of stack in used raw samples. Any goroutine may call it.
-func (p *Pool) BytesInUse() int64 { return p.bytesOut.Load() }
-
 // KernelOnly reports whether the thread never runs in user space: its registers are zero.
 func (s *RawSample) KernelOnly() bool { return s.Regs.PC == 0 && s.Regs.SP() == 0 }
-
-// BeginWaiting counts a complete raw sample as waiting to be unwound, until [Pool.Put], and gives the bytes of its
-// stack.
-func (s *RawSample) BeginWaiting() int64 {
-	if s.pool != nil && s.waitingBytes == 0 {
-		s.waitingBytes = s.chargedBytes
-		s.pool.bytesWaiting.Add(s.waitingBytes)
-	}
-	return s.waitingBytes
-}
-
-// BytesWaiting gives the bytes of stack that wait to be unwound. Any goroutine may call it.
-func (p *Pool) BytesWaiting() int64 { return p.bytesWaiting.Load() }
-
-// NewPool gives a pool that keeps at most n raw samples.
-func NewPool(n int) *Pool {
-	return &Pool{free: make(chan *RawSample, n)}
-}
-
-// Get gives a raw sample. It is pinned ([ptrace.Pin]): a preemption at the channel's lock would make the tracer wait
-// for an ordinary thread.
-func (p *Pool) Get() *RawSample {
-	ptrace.Pin()
-	defer ptrace.Unpin()
-	select {
-	case s := <-p.free:
-		p.freeBytes.Add(-int64(cap(s.buf)))
-		p.leastFree.Store(min(p.leastFree.Load(), int64(len(p.free))))
-		return s
-	default:
-		p.leastFree.Store(0)
-		return &RawSample{pooled: pooled{pool: p}}
-	}
-}
-
-// Trim drops raw samples that were not needed since the last call. Any goroutine may call it.
-func (p *Pool) Trim() {
-	for n := p.leastFree.Load(); n > 0; n-- {
-		select {
-		case s := <-p.free:
-			p.freeBytes.Add(-int64(cap(s.buf)))
-		default:
-		}
-	}
-	p.leastFree.Store(int64(len(p.free)))
-}
-
-// Put returns a raw sample.
-func (p *Pool) Put(s *RawSample) {
-	if s == nil {
-		return
-	}
-	p.bytesOut.Add(-s.chargedBytes)
-	p.bytesWaiting.Add(-s.waitingBytes)
-	s.chargedBytes, s.waitingBytes = 0, 0
-	room := int64(cap(s.buf))
-	if !p.keeps(room) {
-		return
-	}
-	p.freeBytes.Add(room) // before it can be taken again
-	select {
-	case p.free <- s:
-	default:
-		p.freeBytes.Add(-room)
-	}
-}
 
 // WaitReason gives what a thread waits for: a system call, "stopped", or the kernel's reason. It is empty if the thread
 // runs, or if that is unknown.
