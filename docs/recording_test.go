@@ -23,7 +23,7 @@ func TestEveryFieldOfStatsIsOnThePage(t *testing.T) {
 		least int
 	}{
 		{"the field", jsonField.FindAllStringSubmatch(fields, -1), 50},
-		{"the label", sampleLabel.FindAllStringSubmatch(read(t, "internal/profile/encode.go"), -1), 10},
+		{"the label", sampleLabel.FindAllStringSubmatch(read(t, "internal/profile/labels.go"), -1), 10},
 	} {
 		if len(c.names) < c.least {
 			t.Errorf("only %d names found: the test does not see what it is for", len(c.names))
