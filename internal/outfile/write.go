@@ -113,20 +113,22 @@ func (p *destination) into(path string, write func(io.Writer) error) error {
 	return errors.Join(err, f.Close())
 }
 
-// replace writes a new file in the directory, and then gives it the name.
+// replace writes a new file in the directory, and then gives it the name. The kernel has no single call that does both
+// for a nameless file: if prywalk is killed between the two, the file's temporary name stays.
 func (p *destination) replace(path string, write func(io.Writer) error) error {
 	f, name, err := create(p.dir, path)
 	if err != nil {
 		return err
 	}
+	defer f.Close()
 	err = write(f)
 	if err == nil {
-		err = f.Sync()
+		err = f.Sync() // what it stores, a close cannot lose
 	}
 	if err == nil && name == "" {
 		name, err = link(f, p.dir)
 	}
-	if err = errors.Join(err, f.Close()); err == nil {
+	if err == nil {
 		err = unix.Renameat(p.dir, name, p.dir, p.name)
 	}
 	if err != nil {
