@@ -71,12 +71,12 @@ func (p *processAccount) refresh(now int64) bool {
 		return false
 	}
 	p.remapped = true
-	p.NewMappings()
+	p.MappingsChanged()
 	if m := p.Target.Main(); m != p.main {
 		if p.Target.Comm != "" { // else a later name stays
 			p.Comm = p.Target.Comm
 		}
-		p.NewProgram()
+		p.ProgramChanged()
 		p.walked = samplesWalked{}
 		if p.program = p.programs.stateOf(p.Target); p.program != nil {
 			p.program.applyTo(p.Process)
@@ -107,7 +107,7 @@ func (p *processAccount) addMappingAt(pc frames.Addr, moment int64) (found bool)
 	cost := selfruntime.CPUOf(func() { found = p.Target.AddMappingAt(pc) })
 	if p.refreshes.hasAsked(int64(cost)); found {
 		p.remapped = true
-		p.NewMappings()
+		p.MappingsChanged()
 		p.CodeChanged(moment)
 	}
 	return found

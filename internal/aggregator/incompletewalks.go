@@ -86,5 +86,5 @@ func (p *processAccount) measure(s *observe.RawSample, stop frames.StopReason, w
 	case used < 0 || used > int64(len(s.Mem.Stack.Bytes)):
 		return // invalid walk
 	}
-	p.UsedStack(used)
+	p.NoteUsedStack(used)
 }

@@ -29,7 +29,7 @@ type program struct {
 // applyTo copies the state of a program to a process that runs it.
 func (p *program) applyTo(proc *handover.Process) {
 	proc.NoteLack(p.lack)
-	proc.CopyFirst(p.deepestStack)
+	proc.SetFirstCopy(p.deepestStack)
 }
 
 // noteDeepest notes the stack bytes used by a complete walk of a process's first thread.

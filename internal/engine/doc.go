@@ -20,8 +20,8 @@
 //
 // # Duties of an engine
 //
-// While [observe.Thread.SetSampled] has the bytes of stack that its samples have, a thread is not stopped. For a sample
-// of a tracked thread the engine adds an event to Out, and counts it in Sampled and Tick.Copies. In Runs it passes the
-// thread's clocks to Steady.Runs and Backoff.Observed. A sample that no tracked thread has counts as Unassigned; it
-// shows that a thread has begun, so Skipper.Changed is called, and the next tick is not skipped.
+// A thread is stopped while it runs unless the engine has called [Thread.ExemptFromStops]. Samples of a tracked thread
+// go to [SharedState.AddEngineSample], others to [SharedState.AddUnassignedSample]; these show that a thread has begun,
+// so Skipper.Changed is called, and the next tick is not skipped. In Runs the engine passes the thread's clocks to
+// Steady.Runs and Backoff.Observed.
 package engine

@@ -25,6 +25,26 @@ type SharedState struct {
 	Unassigned int64 // observations of threads or processes that ended before they were tracked
 }
 
+// AddSample adds an event that has a raw sample, and counts its copy.
+func (s *SharedState) AddSample(e handover.Event) {
+	s.Tick.Copies += e.RawSample.BeginWaiting()
+	s.Out.Add(e)
+}
+
+// AddEngineSample adds an engine's sample of a tracked thread ([handover.Sampled]).
+func (s *SharedState) AddEngineSample(e handover.Event) {
+	s.Sampled++
+	e.Length = e.RawSample.Period
+	s.AddSample(e)
+}
+
+// AddUnassignedSample adds an engine's sample that no tracked thread has ([handover.SampledUntracked],
+// [handover.ChildSampled]).
+func (s *SharedState) AddUnassignedSample(e handover.Event) {
+	s.Unassigned++
+	s.AddEngineSample(e)
+}
+
 // Tick is the present tick.
 type Tick struct {
 	At      int64 // its moment, CLOCK_MONOTONIC ns
@@ -66,3 +86,7 @@ type Thread struct {
 	Observer ThreadObserver  // nil: it is stopped when it runs
 	NoUser   bool            // it never runs in user space (io_uring)
 }
+
+// ExemptFromStops makes the tracer not stop the thread while it runs and its stack has at most n bytes: the engine's
+// samples have that many. 0 ends the exemption.
+func (t *Thread) ExemptFromStops(n int) { t.Observed.SetSampled(n) }

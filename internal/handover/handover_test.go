@@ -77,7 +77,7 @@ func TestRequestIsOpenUntilItIsDone(t *testing.T) {
 func TestDeepestStackIsReportedOnce(t *testing.T) {
 	var p Process
 	for _, n := range []int64{100, 300, 200} {
-		p.UsedStack(n)
+		p.NoteUsedStack(n)
 	}
 	if n := p.TakeUsedStack(); n != 300 {
 		t.Errorf("%d bytes", n)

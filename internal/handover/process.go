@@ -33,8 +33,8 @@ type Process struct {
 	extra       atomic.Pointer[observe.Extra]
 	lack        atomic.Uint32
 	taskDir     *procmem.TaskDir
-	usedStack   atomic.Int64  // see [Process.UsedStack]
-	firstCopy   atomic.Int64  // see [Process.CopyFirst]
+	usedStack   atomic.Int64  // see [Process.NoteUsedStack]
+	firstCopy   atomic.Int64  // see [Process.SetFirstCopy]
 	firstStack  atomic.Uint64 // see FirstStackEnd
 	codeChanged atomic.Int64  // last change of its generated code, CLOCK_MONOTONIC ns; 0: none
 
@@ -50,8 +50,8 @@ type Process struct {
 func NewProcess(t *code.Process, child bool, parent int) *Process {
 	p := &Process{Target: t, Child: child, Parent: parent}
 	p.taskDir, _ = procmem.OpenTasks(t.PID, nil) // nil if it has ended
-	p.NewProgram()
-	p.NewMappings()
+	p.ProgramChanged()
+	p.MappingsChanged()
 	return p
 }
 
@@ -62,8 +62,8 @@ func (p *Process) TakeTaskDir() *procmem.TaskDir {
 	return d
 }
 
-// NewMappings updates what is copied first of a thread, and the tasks' stacks, after a change of the mappings.
-func (p *Process) NewMappings() {
+// MappingsChanged updates what is copied first of a thread, and the tasks' stacks, after a change of the mappings.
+func (p *Process) MappingsChanged() {
 	p.Plans.Store(callstack.FirstPlan(p.Target.Runtimes().Namers()))
 	if n := len(p.Target.Runtimes().Tasks()); n != p.schedulers { // one was loaded
 		p.schedulers = n
@@ -71,9 +71,9 @@ func (p *Process) NewMappings() {
 	}
 }
 
-// NewProgram updates what is copied besides stacks, and what samples will lack, after an exec, and discards what was
-// known of the earlier program.
-func (p *Process) NewProgram() {
+// ProgramChanged updates what is copied besides stacks, and what samples will lack, after an exec, and discards what
+// was known of the earlier program.
+func (p *Process) ProgramChanged() {
 	p.schedulers = len(p.Target.Runtimes().Tasks())
 	extra := observe.TaskStacks(p.Target)
 	p.CopyAlso(extra)
@@ -84,11 +84,11 @@ func (p *Process) NewProgram() {
 	p.expectLack(extra != nil)
 }
 
-// CopyFirst sets how many bytes the first sample of the first thread copies of its stack, as learned from another
+// SetFirstCopy sets how many bytes the first sample of the first thread copies of its stack, as learned from another
 // process of the same file; 0: unknown.
-func (p *Process) CopyFirst(n int64) { p.firstCopy.Store(n) }
+func (p *Process) SetFirstCopy(n int64) { p.firstCopy.Store(n) }
 
-// FirstCopy gives the last value of CopyFirst.
+// FirstCopy gives the last value of SetFirstCopy.
 func (p *Process) FirstCopy() int64 { return p.firstCopy.Load() }
 
 // FirstStackEnd gives the end of the stack on which the first thread began; 0: it need not be copied if the thread is

@@ -73,12 +73,13 @@ func (p *Process) expectLack(furtherStacks bool) {
 	p.lack.Store(uint32(lack))
 }
 
-// DeeperThanSample is the argument of [Process.UsedStack] for a walk that the end of a sample's copy cut: the depth is
-// unknown, and more than the sample has. It is greater than any stack (1 TiB), so it is the maximum of those with it.
+// DeeperThanSample is the argument of [Process.NoteUsedStack] for a walk that the end of a sample's copy cut: the depth
+// is unknown, and more than the sample has. It is greater than any stack (1 TiB), so it is the maximum of those with
+// it.
 const DeeperThanSample int64 = 1 << 40
 
-// UsedStack records how many bytes of a stack a sample's walk has used. For the aggregator.
-func (p *Process) UsedStack(n int64) {
+// NoteUsedStack records how many bytes of a stack a sample's walk has used. For the aggregator.
+func (p *Process) NoteUsedStack(n int64) {
 	for {
 		before := p.usedStack.Load()
 		if n <= before || p.usedStack.CompareAndSwap(before, n) {
@@ -87,7 +88,7 @@ func (p *Process) UsedStack(n int64) {
 	}
 }
 
-// TakeUsedStack gives the maximum of UsedStack since the last call.
+// TakeUsedStack gives the maximum of NoteUsedStack since the last call.
 func (p *Process) TakeUsedStack() int64 {
 	if p.usedStack.Load() == 0 {
 		return 0

@@ -225,7 +225,7 @@ func TestTheFirstSampleCopiesWhatWasLearnedOfTheProgram(t *testing.T) {
 		{0, firstCopy}, {4 << 10, firstCopy}, {2 << 20, 2 << 20}, {1 << 40, mostCopy},
 	} {
 		th := NewThread(1, 1, nil)
-		if th.CopyFirst(c.learned); int64(th.hints.get().Bytes) != c.want || !th.hints.get().ToEnd {
+		if th.SetFirstCopy(c.learned); int64(th.hints.get().Bytes) != c.want || !th.hints.get().ToEnd {
 			t.Errorf("%d bytes were used: %d are copied, want %d", c.learned, th.hints.get().Bytes, c.want)
 		}
 	}

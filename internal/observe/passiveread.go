@@ -53,8 +53,6 @@ func (o *Observer) readPassively(t *Thread, s *RawSample, before procmem.SchedSt
 			t.restless = true // until it is found unchanged
 			t.futex.proven()
 			o.kernel.proven()
-			s.StopTime, s.Restarted, s.Broken, s.ReportedTwice = 0, false, false, false
-			s.wchan, s.Kernel = s.wchan[:0], s.Kernel[:0]
 			if call.Nr < 0 {
 				s.wchan, _ = t.files.Wchan(s.wchanBuf[:]) // may be hidden
 			}

@@ -64,8 +64,8 @@ func NewPool(n int) *Pool {
 	return &Pool{free: make(chan *RawSample, n)}
 }
 
-// Get gives a raw sample. It is pinned ([ptrace.Pin]): a preemption at the channel's lock would make the tracer wait
-// for an ordinary thread.
+// Get gives an empty raw sample. It is pinned ([ptrace.Pin]): a preemption at the channel's lock would make the tracer
+// wait for an ordinary thread.
 func (p *Pool) Get() *RawSample {
 	ptrace.Pin()
 	defer ptrace.Unpin()
@@ -73,10 +73,13 @@ func (p *Pool) Get() *RawSample {
 	case s := <-p.free:
 		p.freeBytes.Add(-int64(cap(s.buf)))
 		p.leastFree.Store(min(p.leastFree.Load(), int64(len(p.free))))
+		s.reset()
 		return s
 	default:
 		p.leastFree.Store(0)
-		return &RawSample{pooled: pooled{pool: p}}
+		s := &RawSample{pooled: pooled{pool: p}}
+		s.reset()
+		return s
 	}
 }
 

@@ -42,7 +42,7 @@ func (h How) String() string {
 }
 
 // RawSample is one observation of one thread: what was observed, the copy of memory (copiedMemory), and how it was
-// copied (copyShape). Samples are pooled.
+// copied (copyShape). [Pool.Get] gives an empty one.
 type RawSample struct {
 	// Regs are the known registers.
 	Regs  frames.Regs
@@ -148,6 +148,19 @@ type copyShape struct {
 	fullSampleBytes int         // bytes of a kernel sample that has as many as possible; else 0
 	tailAt          frames.Addr // address of the outermost frames behind a gap, or 0
 	notRoot         frames.Addr // a stack that ends at or below is not the one that CopyHints.Top bounds; 0 if unknown
+}
+
+// reset empties a raw sample, and keeps its buffers.
+func (s *RawSample) reset() {
+	mem := frames.Snapshot{Others: s.Mem.Others[:0]}
+	*s = RawSample{
+		Call:         procmem.SyscallInfo{Nr: -1},
+		CallEffect:   CallEffect{BrokenCall: -1},
+		KernelStack:  KernelStack{Kernel: s.Kernel[:0], KernelText: s.KernelText[:0]},
+		chain:        frameChain{returns: s.chain.returns[:0], words: s.chain.words[:0]},
+		copiedMemory: copiedMemory{Mem: mem, buf: s.buf, touched: s.touched, extra: s.extra},
+		pooled:       s.pooled,
+	}
 }
 
 // Recalled reports whether a passive read has the registers of an earlier stop.

@@ -5,7 +5,6 @@ package observe
 import (
 	"prywalk/frames"
 	"prywalk/internal/perfevents"
-	"prywalk/internal/procmem"
 	"prywalk/internal/sample"
 )
 
@@ -131,17 +130,12 @@ func (o *Observer) FromSample(r *perfevents.Record) *RawSample {
 	s := o.pool.Get()
 	s.reserveStack((len(r.Stack) + sampleRoom - 1) / sampleRoom * sampleRoom) // few stacks are that deep
 	n, asked := copy(s.buf, r.Stack), r.Asked
-	s.copyShape = copyShape{}
 	if r.Longest {
 		s.fullSampleBytes = asked
 	}
 	s.Regs, s.At, s.How, s.State = r.Regs, r.Time, BySample, sample.Running
 	s.setStack(r.Regs.SP(), n, asked)
-	s.Call, s.wchan, s.NotStopped = procmem.SyscallInfo{Nr: -1}, s.wchan[:0], sample.NotStopped{}
-	s.OnCPU, s.Basis, s.StopTime, s.StopCause = true, sample.Exact, 0, 0
-	s.Restarted, s.Broken, s.ReportedTwice, s.BrokenCall = false, false, false, -1
-	s.recalled, s.refused = false, false
-	s.Kernel, s.KernelText = s.Kernel[:0], s.KernelText[:0]
+	s.OnCPU, s.Basis = true, sample.Exact
 	s.chain.follow(r)
 	for i := range min(r.Kernel(), mostKernel) {
 		s.Kernel = append(s.Kernel, r.KernelFrame(i))

@@ -105,8 +105,8 @@ func (o *Observer) finish(t *Thread, tracee *ptrace.Tracee) (*RawSample, error) 
 func (o *Observer) fillFromStop(t *Thread, s *RawSample) {
 	stop := &o.stop
 	s.Regs, s.Sched, s.At, s.How = stop.Regs, stop.Sched, stop.Stop, ByStop
-	s.State, s.Call, s.Kernel = sample.Running, procmem.SyscallInfo{Nr: -1}, s.Kernel[:0]
-	s.CallEffect = CallEffect{stop.Restarted, stop.Broken, stop.ReportedTwice, stop.Nr}
+	s.State, s.Call = sample.Running, procmem.SyscallInfo{Nr: -1} // a passive read may have set others
+	s.CallEffect = callEffectOf(stop)
 	s.CopyTime, s.Calls = stop.Copied-stop.Taken, stop.Calls
 	s.recalled, s.refused = false, false
 	o.keepCopy(t, s, &o.req, stop)
@@ -124,6 +124,10 @@ func (o *Observer) fillFromStop(t *Thread, s *RawSample) {
 	if t.gaveUpCall.leftCall(); stop.GaveUp {
 		t.noteGaveUp(s, stop)
 	}
+}
+
+func callEffectOf(stop *ptrace.Stop) CallEffect {
+	return CallEffect{stop.Restarted, stop.Broken, stop.ReportedTwice, stop.Nr}
 }
 
 // setTimes sets the length of the stop, and whether the thread was on a processor.

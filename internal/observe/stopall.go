@@ -204,11 +204,10 @@ func (s *stopAll) fillFromStop(h *heldThread) {
 	raw.Regs, raw.Sched, raw.At, raw.How = stop.Regs, stop.Sched, stop.Stop, ByStop
 	if !h.copied {
 		raw.setStack(stop.StackAddr, stop.StackLen, stop.StackAsked)
-		raw.copyShape = copyShape{}
 	}
 	raw.keepRegions(s.passive.regions[:stop.Regions])
-	raw.Restarted, raw.StopTime, raw.wchan = stop.Restarted, stop.Detach-stop.Running, raw.wchan[:0]
-	raw.NotStopped, raw.Broken, raw.ReportedTwice = sample.NotStopped{}, stop.Broken, stop.ReportedTwice
+	raw.StopTime = stop.Detach - stop.Running
+	raw.CallEffect = callEffectOf(stop)
 	raw.Call, raw.State = h.call, sample.Sleeping
 	switch {
 	case stop.Kind == ptrace.KindGroup:

@@ -88,9 +88,9 @@ func NewThread(pid, tid int, budget *procmem.Budget) *Thread {
 	return t
 }
 
-// CopyFirst makes the first observation copy up to n bytes of stack, within its usual limits. Precondition: no walk was
-// made.
-func (t *Thread) CopyFirst(n int64) {
+// SetFirstCopy makes the first observation copy up to n bytes of stack, within its usual limits. Precondition: no walk
+// was made.
+func (t *Thread) SetFirstCopy(n int64) {
 	t.feedback.hints.Bytes = int(min(max(n, firstCopy), mostCopy))
 	t.hints.init(t.feedback.hints)
 }

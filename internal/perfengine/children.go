@@ -92,7 +92,7 @@ func (c *children) handOver(now int64) {
 
 func (c *children) claim(kind handover.Kind, on *handover.Process, s childSample) {
 	s.in.Keep()
-	c.claims.report(handover.Event{Kind: kind, Proc: on, RawSample: s.raw, Program: s.in})
+	c.shared.AddUnassignedSample(handover.Event{Kind: kind, Proc: on, RawSample: s.raw, Program: s.in})
 }
 
 // processTracked passes the samples of a process to its threads. Those from before its last exec are claims on its

@@ -68,21 +68,13 @@ func (c *claims) reportIf(due func(*unassignedSample) bool) {
 	for i := range c.unassigned {
 		u := c.unassigned[i]
 		if due(&c.unassigned[i]) {
-			c.report(handover.Event{Kind: handover.SampledUntracked, Proc: u.proc.Handover, RawSample: u.raw})
+			c.shared.AddUnassignedSample(handover.Event{
+				Kind: handover.SampledUntracked, Proc: u.proc.Handover, RawSample: u.raw,
+			})
 		} else {
 			kept = append(kept, u)
 		}
 	}
 	clear(c.unassigned[len(kept):])
 	c.unassigned = kept
-}
-
-// report counts a claim, and hands it over.
-func (c *claims) report(e handover.Event) {
-	r := c.shared
-	r.Sampled++
-	r.Unassigned++
-	r.Tick.Copies += e.RawSample.BeginWaiting()
-	e.Length = e.RawSample.Period
-	r.Out.Add(e)
 }

@@ -77,7 +77,7 @@ func (p *perThread) foundRunning(th *thread, s *observe.RawSample) {
 	var st procmem.Stat
 	_ = th.Observed.Stat(&st) // ended, or no time in the kernel
 	*e = threadEvents{open: n, from: int64(s.Sched.CPU), kernel: st.STime}
-	th.Observed.SetSampled(p.reader.Stack())
+	th.ExemptFromStops(p.reader.Stack())
 }
 
 // switchToStops has a thread stopped from now on.
@@ -95,7 +95,7 @@ func (p *perThread) end(th *thread) {
 	p.reader.CloseThread(th.Observed.TID)
 	p.shared.Files.Give(e.open)
 	*e = threadEvents{}
-	th.Observed.SetSampled(0)
+	th.ExemptFromStops(0)
 }
 
 func (p *perThread) compare(th *thread) {

@@ -106,8 +106,9 @@ func (th *thread) Ended(alive bool) {
 		e.samples.reportWaiting(th)
 	}
 	for i, raw := range th.waiting {
-		e.claims.report(handover.Event{Kind: handover.SampledUntracked, Thread: th.Handover, Proc: p.Handover,
-			RawSample: raw})
+		e.AddUnassignedSample(handover.Event{
+			Kind: handover.SampledUntracked, Thread: th.Handover, Proc: p.Handover, RawSample: raw,
+		})
 		th.waiting[i] = nil
 	}
 	th.waiting = nil

@@ -166,11 +166,9 @@ func (s *samples) report(th *thread, raw *observe.RawSample, at sample.Reading) 
 	raw.At = at.Wall
 	raw.Sched = procmem.SchedStat{CPU: uint64(at.CPU), RunQueue: uint64(at.RunQueue)}
 	th.begun = true
-	s.shared.Sampled++
-	s.shared.Tick.Copies += raw.BeginWaiting()
-	s.shared.Out.Add(handover.Event{
+	s.shared.AddEngineSample(handover.Event{
 		Kind: handover.Sampled, Thread: th.Handover, RawSample: raw, UnchangedBefore: th.Backoff.TakeUnchanged(),
-		Length: raw.Period, WalkAtOnce: th.proc.Handover.CodeChanging(raw.At),
+		WalkAtOnce: th.proc.Handover.CodeChanging(raw.At),
 	})
 }
 

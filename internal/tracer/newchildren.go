@@ -251,9 +251,8 @@ func (n *newChildren) threadTracked(th *thread) {
 			continue
 		}
 		th.Handover.CreatedAt = min(th.Handover.CreatedAt, m.at, m.raw.At)
-		n.Tick.Copies += m.raw.BeginWaiting()
 		n.Unassigned--
-		n.Out.Add(handover.Event{Kind: handover.Sampled, Thread: th.Handover, RawSample: m.raw, Program: m.program,
+		n.AddSample(handover.Event{Kind: handover.Sampled, Thread: th.Handover, RawSample: m.raw, Program: m.program,
 			Length: m.interval})
 		m.raw = nil
 	}
@@ -284,11 +283,12 @@ func (n *newChildren) claim(waiter *handover.Process, marks []mark) {
 			Kind: handover.ChildSampled, Proc: waiter, Program: m.program, RawSample: m.raw,
 			At: m.at, Length: m.interval, Found: m.found,
 		}
-		if m.raw != nil {
-			n.Tick.Copies += m.raw.BeginWaiting()
-			m.raw = nil
+		if m.raw == nil {
+			n.Out.Add(e)
+			continue
 		}
-		n.Out.Add(e)
+		n.AddSample(e)
+		m.raw = nil
 	}
 }
 

@@ -89,8 +89,7 @@ func (o *observer) finish(th *thread, s *observe.RawSample) {
 	o.reports.gapIfEnded(s.At)
 	th.tick = o.counts.ticks
 	o.Backoff.Observed(&th.Backoff, s.State != sample.Running, th.FromZero, s.Sched)
-	o.Tick.Copies += s.BeginWaiting()
-	o.Out.Add(handover.Event{
+	o.AddSample(handover.Event{
 		Kind: handover.Sampled, Thread: th.Handover, RawSample: s, UnchangedBefore: th.Backoff.TakeUnchanged(),
 		Length:     o.standsFor(th, s),
 		WalkAtOnce: s.Surprising() || s.State == sample.Running && th.proc.Handover.CodeChanging(s.At),

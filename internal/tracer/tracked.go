@@ -181,7 +181,7 @@ func (t *tracked) track(p *process, lt *observe.Thread, name *procmem.Comm, now 
 	th.Backoff = backoff.Thread{Owner: th, Observed: lt}
 	lt.SetRate(t.opts.Freq)
 	if tid == p.Target.PID {
-		lt.CopyFirst(p.Handover.FirstCopy())
+		lt.SetFirstCopy(p.Handover.FirstCopy())
 		lt.SetFirstStackEnd(p.Handover.FirstStackEnd())
 	}
 	lt.Extra, lt.Memory, lt.Plans = p.extra, p.Target.Memory(), &p.Handover.Plans
