@@ -160,7 +160,7 @@ func (c *copier) extras(t *Thread, s *RawSample) ptrace.Extra {
 		return inner
 	}
 	n, p := t.hints.get(), &c.pieces
-	p.inner, p.outline, p.top, p.inOnePiece = inner, s.outline, s.buf, min(n.Bytes, len(p.buffer))
+	p.Inner, p.outline, p.top, p.inOnePiece = inner, s.outline, s.buf, min(n.Bytes, len(p.buffer))
 	p.root, p.changesStacks = n.Root, n.Changing
 	return &c.pieces
 }

@@ -158,7 +158,7 @@ func (l *otherStackLearner) extend(addr, n uint64) bool {
 
 // otherStacks copies the memory around places on other stacks, in addition to what another Extra copies.
 type otherStacks struct {
-	inner      ptrace.Extra
+	Wrapped
 	addrs      [mostOthers]frames.Addr
 	bufs       [mostOthers][]byte
 	sizes      [mostOthers]int
@@ -171,7 +171,7 @@ func (c *copier) extraOf(t *Thread) ptrace.Extra {
 	if places[0].At == 0 {
 		return inner
 	}
-	c.others.inner = inner
+	c.others.Inner = inner
 	for i := range places {
 		r := &places[i]
 		if c.others.addrs[i] = r.At; r.At == 0 {
@@ -188,42 +188,9 @@ func (c *copier) extraOf(t *Thread) ptrace.Extra {
 	return &c.others
 }
 
-// Prefetch implements [ptrace.Prefetcher].
-func (o *otherStacks) Prefetch(regs *frames.Regs) []frames.Region {
-	if f, ok := o.inner.(ptrace.Prefetcher); ok {
-		return f.Prefetch(regs)
-	}
-	return nil
-}
-
-// StackEnd implements [ptrace.StackEnder].
-func (o *otherStacks) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
-	return stackEnd(o.inner, regs, rd)
-}
-
-// Reads implements [ptrace.ManyReads].
-func (o *otherStacks) Reads() int { return readsOf(o.inner) }
-
-func readsOf(inner ptrace.Extra) int {
-	if m, ok := inner.(ptrace.ManyReads); ok {
-		return m.Reads()
-	}
-	return 0
-}
-
-func stackEnd(inner ptrace.Extra, regs *frames.Regs, rd *ptrace.Reader) uint64 {
-	if e, ok := inner.(ptrace.StackEnder); ok {
-		return e.StackEnd(regs, rd)
-	}
-	return 0
-}
-
 // Regions implements [ptrace.Extra].
 func (o *otherStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
-	n := 0
-	if o.inner != nil {
-		n = o.inner.Regions(regs, rd, out)
-	}
+	n := o.regions(regs, rd, out)
 	first := n
 	for i, addr := range o.addrs {
 		if addr == 0 || n == len(out) || holds(out[first:n], addr) || o.firstStack[i] && onFirstStack(addr, regs.SP()) {

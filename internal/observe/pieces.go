@@ -23,8 +23,8 @@ const (
 
 // pieces copies a stack by an outline, in addition to what another Extra copies.
 type pieces struct {
-	inner ptrace.Extra
-	top   []byte
+	Wrapped
+	top []byte
 
 	places [ptrace.MaxPrefetch]frames.Region
 	first  int // index of the first piece in places; inner's places come before
@@ -88,10 +88,7 @@ func (p *pieces) PresentUntil() int64 {
 
 // Prefetch implements [ptrace.Prefetcher].
 func (p *pieces) Prefetch(regs *frames.Regs) []frames.Region {
-	p.first, p.n = 0, 0
-	if f, ok := p.inner.(ptrace.Prefetcher); ok {
-		p.first = copy(p.places[:], f.Prefetch(regs))
-	}
+	p.first = copy(p.places[:], p.Wrapped.Prefetch(regs))
 	p.n = p.first
 	beyond, buf := regs.SP()-redZone+uint64(len(p.top)), p.buf
 	if p.rootIsNear(beyond) {
@@ -121,20 +118,12 @@ func (p *pieces) Prefetch(regs *frames.Regs) []frames.Region {
 	return p.places[:p.n]
 }
 
-// StackEnd implements [ptrace.StackEnder].
-func (p *pieces) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
-	return stackEnd(p.inner, regs, rd)
-}
-
 // Reads implements [ptrace.ManyReads].
-func (p *pieces) Reads() int { return max(readsOf(p.inner), pieceReads) }
+func (p *pieces) Reads() int { return max(p.Wrapped.Reads(), pieceReads) }
 
 // Regions implements [ptrace.Extra].
 func (p *pieces) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
-	n := 0
-	if p.inner != nil {
-		n = p.inner.Regions(regs, rd, out)
-	}
+	n := p.regions(regs, rd, out)
 	from, copied := rd.Stack()
 	if rd.Prefetched() {
 		n += copy(out[n:], p.places[p.first:p.n])

@@ -25,7 +25,7 @@ const (
 // planCopier carries out the plan of a run-time system, in addition to what another Extra copies. It serves all
 // threads, one at a time.
 type planCopier struct {
-	inner  ptrace.Extra
+	Wrapped
 	plan   *managed.Plan
 	anchor frames.Addr
 	sought *frames.Addr // the thread's last result of Seek; nil if it is not kept
@@ -49,26 +49,11 @@ type chainNodes struct {
 // Reads implements [ptrace.ManyReads].
 func (*planCopier) Reads() int { return planReads }
 
-// Prefetch implements [ptrace.Prefetcher].
-func (p *planCopier) Prefetch(regs *frames.Regs) []frames.Region {
-	if f, ok := p.inner.(ptrace.Prefetcher); ok {
-		return f.Prefetch(regs)
-	}
-	return nil
-}
-
-// StackEnd implements [ptrace.StackEnder].
-func (p *planCopier) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
-	return stackEnd(p.inner, regs, rd)
-}
-
 // Regions implements [ptrace.Extra].
 func (p *planCopier) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
 	p.rd, p.out, p.regionCount, p.bufUsed, p.nodeCount, p.last, p.lastIn = rd, out, 0, 0, 0, frames.Region{}, -1
 	p.first, p.found = nil, 0
-	if p.inner != nil {
-		p.regionCount = p.inner.Regions(regs, rd, out)
-	}
+	p.regionCount = p.regions(regs, rd, out)
 	p.readRanges()
 	p.slots = [managed.MaxSlots]frames.Addr{0: p.anchor, 1: regs.SP(), 2: regs.TLS, 3: p.tid}
 	if p.anchor == 0 && !p.reuseSought() {
@@ -332,7 +317,7 @@ func (c *copier) withPlan(t *Thread, inner ptrace.Extra) ptrace.Extra {
 	if p.buf == nil {
 		p.buf = make([]byte, managed.MaxBytes)
 	}
-	p.inner, p.plan, p.anchor, p.tid, p.cache = inner, plan, anchor, uint64(t.TID), t.nodes
+	p.Inner, p.plan, p.anchor, p.tid, p.cache = inner, plan, anchor, uint64(t.TID), t.nodes
 	p.sought, p.ranges.cache = &t.sought, t.ranges
 	return p
 }
