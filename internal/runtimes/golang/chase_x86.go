@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/x86"
 )
 
-// walkX86 calls f with each instruction and the address behind it, until f returns false or one is unknown.
+// walkX86 calls f with each instruction and the address after it, until f is false or an instruction is unknown.
 func walkX86(pc uint64, code []byte, f func(in *insn, next uint64) bool) {
 	for len(code) > 0 {
 		in, ok := decode(code)
@@ -23,7 +23,7 @@ func walkX86(pc uint64, code []byte, f func(in *insn, next uint64) bool) {
 	}
 }
 
-// load reports mov reg, [base+disp] of 64 bits.
+// load reports whether in is a mov reg, [base+disp] of 64 bits.
 func (in *insn) load() bool {
 	return in.Map == 0 && in.Op == 0x8b && in.Mod != 3 && in.W && in.Base != x86.NoReg && !in.indexed() && !in.segment()
 }
@@ -54,10 +54,10 @@ func (t *chases) chaseX86() (Chase, bool) {
 	return c, s.found == savedAll && d.sp == c.SchedSP
 }
 
-// systemstackX86 recognises the instructions of runtime.systemstack in their order, and notes the offsets in them.
+// systemstackX86 matches the instructions of runtime.systemstack in their order.
 type systemstackX86 struct {
 	c                *Chase
-	tlsReg           int // with g's offset; −1: none
+	tlsReg           int // holds g's offset, if haveTLS
 	g, m, g0         uint8
 	haveTLS, haveG   bool
 	haveM, haveG0    bool
@@ -99,14 +99,14 @@ func (d *systemstackX86) step(in *insn, next uint64) bool {
 	return !d.done
 }
 
-// movesToSP reports mov rsp, reg.
+// movesToSP reports whether in is mov rsp, reg.
 func (in *insn) movesToSP(reg uint8) bool {
 	return in.Map == 0 && in.Mod == 3 && in.W &&
 		(in.Op == 0x89 && in.RM == mSP && in.Reg == reg || in.Op == 0x8b && in.Reg == mSP && in.RM == reg)
 }
 
-// findG recognises mov g, fs:[offset] with an immediate offset, or one in a register, loaded from a constant or a word
-// that the dynamic loader sets.
+// findG matches mov g, fs:[offset], or mov g, fs:[reg] after a load of reg from a constant or from a word that the
+// dynamic loader sets.
 func (d *systemstackX86) findG(in *insn, next uint64) {
 	fs := in.Prefix&x86.PrefixFS != 0
 	switch {
@@ -130,11 +130,11 @@ const (
 	savedAll = savedPC | savedSP | savedBP
 )
 
-// savesX86 decodes the stores to g.sched: pc computed from rip, rsp, rbp.
+// savesX86 matches the stores of pc (computed from rip), rsp and rbp to g.sched.
 type savesX86 struct {
 	c     *Chase
 	found uint8
-	value uint8 // savedPC or savedSP: reg holds it
+	value uint8 // savedPC or savedSP: what reg holds
 	reg   uint8
 }
 
@@ -158,8 +158,8 @@ func (s *savesX86) step(in *insn, _ uint64) bool {
 	return s.found != savedAll
 }
 
-// cgoCallX86 is for asmcgocall while C code runs. The new stack has g and the depth of its stack, which stays right
-// when a callback moves that; or 0 and the old system stack's pointer. Without a frame until Go 1.20.
+// cgoCallX86 returns the rule of asmcgocall while C code runs. On C's stack asmcgocall has saved g and the depth of its
+// stack, which a callback may move; or, called on a system stack, 0 and the old stack pointer. No frame until Go 1.20.
 func (t rulesX86) cgoCallX86(f *fn, pc uint64, st *state) (frames.Rule, *frames.Row, bool) {
 	g, depth, ok := t.flow(f).cgoWords(pc - f.entry)
 	if !ok || st.bp != bpSame && (st.bp != bpFrame || st.saved[frames.X86RBP] == 0) {
@@ -179,7 +179,7 @@ func (t rulesX86) cgoCallX86(f *fn, pc uint64, st *state) (frames.Rule, *frames.
 	return frames.Rule{Flags: frames.FlagSwitch, Method: frames.MethodCFI}, row, true
 }
 
-// cgoWords gives the offsets from rsp of these words before the call at off.
+// cgoWords returns the offsets from rsp of these two words, stored before the call at off.
 func (fl *flow) cgoWords(off uint64) (g, depth int64, ok bool) {
 	call, found := slices.BinarySearch(fl.offs, uint32(off))
 	if !found {
@@ -195,7 +195,7 @@ func (fl *flow) cgoWords(off uint64) (g, depth int64, ok bool) {
 			continue
 		}
 		switch {
-		case in.Op != 0x89 && in.Op != 0xc7: // no mov to memory
+		case in.Op != 0x89 && in.Op != 0xc7: // not a mov to memory
 		case n == 0:
 			depth, n = int64(in.Disp), 1
 		default:
@@ -205,7 +205,7 @@ func (fl *flow) cgoWords(off uint64) (g, depth int64, ok bool) {
 	return g, depth, n == 2
 }
 
-// schedX86 gives the rule of morestack (caller's state in curg.sched, add 0) and, until Go 1.20, systemstack (return
+// schedX86 returns the rule of morestack (caller's registers in curg.sched) and until Go 1.20 of systemstack (return
 // address at curg.sched.sp).
 func (t rulesX86) schedX86(q frames.Query, k kind) (frames.Rule, *frames.Row, bool) {
 	c, ok := t.chases.Chase()
@@ -226,7 +226,7 @@ func (t rulesX86) schedX86(q frames.Query, k kind) (frames.Rule, *frames.Row, bo
 	return frames.Rule{Flags: frames.FlagSwitch, Method: frames.MethodCFI}, row, true
 }
 
-// callBeforeX86 gives the target of the direct call before a return address.
+// callBeforeX86 returns the target of the direct call that ends at ret.
 func (t rulesX86) callBeforeX86(ret uint64) (uint64, bool) {
 	var b [5]byte
 	if !t.img.read(ret-5, b[:]) || b[0] != 0xe8 { // call rel32

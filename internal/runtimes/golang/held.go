@@ -7,7 +7,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// lockFinder finds the locks that frames hold, by the code of their functions ([heldLocksX86]).
+// lockFinder finds the locks that frames hold, from their functions' code ([heldLocksX86]).
 type lockFinder struct {
 	program *program
 	held    map[uint64]*heldLocksX86 // by pc

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// goidsTaken bounds the numbers that were given but not used: 16 per processor (runtime/proc.go, _GoidCacheBatch).
+// goidsTaken bounds the numbers taken by processors but not used: 16 each (runtime/proc.go, _GoidCacheBatch).
 const goidsTaken = 1 << 16
 
 // ParkedTasks implements [managed.Scheduler].
@@ -19,7 +19,6 @@ func (r *Runtime) ParkedTasks() ([]managed.ParkedTask, error) {
 	if err != nil {
 		return nil, err
 	}
-	// in order but for reused g's
 	slices.SortFunc(all, func(a, b Goroutine) int { return cmp.Compare(a.ID, b.ID) })
 	parents, labels := knowsParents(all), map[uint64]map[string]string{}
 	out := make([]managed.ParkedTask, len(all))

@@ -11,7 +11,7 @@ import (
 
 // # What goroutines wait for
 //
-// By sudogs (runtime/runtime2.go) in queues: one for a semaphore, one per channel of a select.
+// A waiting goroutine has sudogs (runtime/runtime2.go) in queues: one of a semaphore, or one per channel of a select.
 //
 //	g.waiting ──► sudog            hchan  (also of semaphores since Go 1.26)
 //	              +0  g            +0 qcount, +8 dataqsiz, +28 closed
@@ -19,10 +19,10 @@ import (
 //	              waitlink ──► …
 //	              c ─────────────► (chan.go)
 //
-// Until Go 1.25 a semaphore's sudog is only on the stack of semacquire1. A sudog must name the g, a channel's queue
-// the sudog.
+// Until Go 1.25 a semaphore's sudog is only on the stack of semacquire1. A sudog is valid if it names the g and, of
+// a channel, is in its queue.
 
-// Offsets in a sudog. elem has two words since Go 1.26, the second of which is the address.
+// Offsets in a sudog. Since Go 1.26 elem has two words; the second is the address.
 const (
 	sudogBytes    = 104
 	sudogNext     = 8
@@ -40,7 +40,7 @@ const (
 
 const (
 	maxWaitStack = 1 << 10 // bytes of stack searched for a sudog
-	maxSelect    = 64      // of a select
+	maxSelect    = 64      // channels of a select
 	maxQueue     = 1 << 16
 )
 
