@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// codes proves which code object was at an address when the sample was taken, and caches its description.
+// codes proves which code object was at an address at the sample, and caches its description.
 type codes struct {
 	*interpreter
 	*view
@@ -17,12 +17,12 @@ type codes struct {
 	head head
 
 	heads heads
-	// batch are the frames of this walk, whose code is verified together.
+	// batch are this walk's frames; their code is verified together.
 	batch     []pyFrame
 	batchRead bool
 }
 
-// code is what a code object describes.
+// code is the description of a code object.
 type code struct {
 	managed.Life
 	id         identity
@@ -31,8 +31,8 @@ type code struct {
 	shim       bool // the interpreter's own, not the program's
 }
 
-// identity distinguishes code objects at the same address. From 3.12 on version suffices; before, addresses can be
-// reused for a similar object, but the hash of the name depends on its content.
+// identity tells code objects at the same address apart. From 3.12 on version suffices. Before, a similar object can
+// reuse the addresses, but the hash of the name depends on its content.
 type identity struct {
 	file, name, table uint64
 	hash              uint64
@@ -40,7 +40,7 @@ type identity struct {
 	version           uint32
 }
 
-// mostData bounds the distance of other interpreter data from _PyRuntime, in bytes.
+// mostData bounds the distance of the interpreter's data from _PyRuntime, bytes.
 const mostData = 64 << 20
 
 func (c *codes) begin(at int64) {
@@ -54,7 +54,6 @@ func (c *code) frame(minor, offset int) managed.Frame {
 	}
 }
 
-// codeStatus is the result of resolve.
 type codeStatus uint8
 
 const (
@@ -63,10 +62,10 @@ const (
 	notCode
 )
 
-// words reads words of one moment.
+// words reads words, all of one moment.
 type words func(addr uint64) (uint64, bool)
 
-// identify reads the identity of a code object: notCode if there is none, codeFreed if it cannot be read.
+// identify returns the identity of the code object at addr: notCode if it is none, codeFreed if unreadable.
 func (c *codes) identify(addr uint64, get words) (identity, codeStatus) {
 	word := func(off int64) (uint64, bool) {
 		v, ok := get(addr + uint64(off&^7))
@@ -106,7 +105,7 @@ func when(ok bool) codeStatus {
 	return codeFreed
 }
 
-// resolve gives the code object that was proven to be at an address when the sample was taken.
+// resolve returns the code object that was provably at addr at the sample.
 func (c *codes) resolve(addr uint64) (*code, codeStatus) {
 	e, status := c.prove(addr)
 	if e != nil {
@@ -115,7 +114,7 @@ func (c *codes) resolve(addr uint64) (*code, codeStatus) {
 	return e, status
 }
 
-// prove is resolve but for the record of use. Proofs are tried in the order of the package comment.
+// prove is resolve without the record of use. Proofs are tried in the order of the package comment.
 func (c *codes) prove(addr uint64) (*code, codeStatus) {
 	at := c.sample.At
 	e := c.kept.At(addr)
@@ -131,10 +130,10 @@ func (c *codes) prove(addr uint64) (*code, codeStatus) {
 	case e != nil && at != 0 && e.Since <= at && e.Checked >= at:
 		return e, codeKnown // verified by another walk
 	case e == nil && !c.isLive():
-		c.kept.Drop(addr) // left out by stops as the former content
+		c.kept.Drop(addr) // stops left it out as the former content
 		return nil, codeFreed
 	}
-	knownBefore := e != nil && at != 0 && e.Since <= at // known before the stop
+	knownBefore := e != nil && at != 0 && e.Since <= at
 	if e != nil && !knownBefore && !c.isLive() {
 		return nil, codeFreed
 	}
@@ -158,7 +157,7 @@ func (c *codes) prove(addr uint64) (*code, codeStatus) {
 	return c.readCode(addr, nil)
 }
 
-// identifyNow is identify of the current memory, in one or two reads.
+// identifyNow is identify of current memory, in one or two reads.
 func (c *codes) identifyNow(addr uint64) (identity, codeStatus) {
 	h := &c.head
 	h.at, h.n = addr, 0
@@ -168,7 +167,7 @@ func (c *codes) identifyNow(addr uint64) (identity, codeStatus) {
 	return c.identify(addr, c.headWord)
 }
 
-// headWord gives a word of the last head read, or of current memory.
+// headWord returns a word of the last head read, else of current memory.
 func (c *codes) headWord(addr uint64) (uint64, bool) {
 	h := &c.head
 	if off := addr - h.at; off < uint64(len(h.b)) && int(off)+8 <= h.n {
@@ -186,9 +185,9 @@ type head struct {
 // mostRefs is the reference count of immortal objects.
 const mostRefs = 1<<32 - 1
 
-// alive reports whether an object has references. A freed object changes only in its first word until it is
-// overwritten: 0, then the address of a free block above 4 GiB (Objects/obmalloc.c). From 3.14 on the two highest
-// bytes are flags (Include/object.h).
+// alive reports whether an object has references. Freeing changes only the first word until the memory is reused: 0,
+// then the address of a free block, above 4 GiB (Objects/obmalloc.c). From 3.14 on the two highest bytes are flags
+// (Include/object.h).
 func (c *codes) alive(addr uint64) bool {
 	if c.wider != 0 {
 		return c.aliveFree(addr)
@@ -200,15 +199,15 @@ func (c *codes) alive(addr uint64) bool {
 	return ok && refs > 0 && refs <= mostRefs
 }
 
-// aliveFree is alive for the free-threaded build: a 32-bit count of the owning thread and a shared one above two
-// flag bits, both 0 when freed.
+// aliveFree is alive for free-threaded builds: the owning thread's 32-bit count, and a shared count above two flag
+// bits, are both 0 when freed.
 func (c *codes) aliveFree(addr uint64) bool {
 	own, ok1 := c.currentWord(addr + 8)
 	others, ok2 := c.currentWord(addr + 16)
 	return ok1 && ok2 && (own>>32 != 0 || int64(others)>>2 > 0)
 }
 
-// readCode reads a code object. want, if not nil, is the identity that it must have.
+// readCode reads a code object; want, if not nil, is the identity that it must have.
 func (c *codes) readCode(addr uint64, want *identity) (*code, codeStatus) {
 	readAt := procmem.Now()
 	id, status := c.identifyNow(addr)
@@ -226,7 +225,7 @@ func (c *codes) readCode(addr uint64, want *identity) (*code, codeStatus) {
 	}
 	e.file, ok2 = c.readText(id.file)
 	e.table, ok3 = c.readBytes(id.table)
-	// __init__ cleanup runs a code object of the interpreter (3.13).
+	// a cleanup of __init__ runs the interpreter's own code object (3.13)
 	e.shim = id.file == 0 || id.name == 0 || id.first == 0 && addr-c.at+mostData < 2*mostData
 	if again, status := c.identifyNow(addr); status != codeKnown || again != id || !e.shim && !(ok1 && ok2 && ok3) {
 		return nil, codeFreed
@@ -240,13 +239,11 @@ func (c *codes) readCode(addr uint64, want *identity) (*code, codeStatus) {
 	return e, codeKnown
 }
 
-// Bounds of reads of one object.
 const (
 	mostText  = 1 << 12
 	mostTable = 1 << 20
 )
 
-// readText reads a string; false if it is none or incomplete.
 func (c *codes) readText(addr uint64) (string, bool) { return c.textOf(c.sample.Live, addr) }
 
 // decodeText decodes characters of 1, 2 or 4 bytes.

@@ -11,8 +11,8 @@ import (
 // # Locks held by frames
 //
 // A threading.Lock does not store its owner. A frame inside of "with lock:" keeps the bound __exit__ on its value
-// stack. The exception table (3.11 on) gives the depth to which an exception would unwind the stack at the current
-// instruction; all values below are alive.
+// stack. The exception table (3.11 on) gives the depth to which an exception would unwind that stack; all values below
+// are alive.
 //
 // The lock object (Modules/_threadmodule.c) has, from 3.11 to 3.13,
 //
@@ -22,7 +22,7 @@ import (
 //
 // A thread that waits for an RLock has it on the value stack of its innermost frame.
 
-// Offsets, in bytes. A bound method, of C or Python, has its object at methodSelf.
+// Offsets, bytes. A bound method, of C or Python, has its object at methodSelf.
 const (
 	codeExceptions = 40 // co_exceptiontable
 	frameValues    = 72 // localsplus
@@ -35,7 +35,6 @@ const (
 	lockLocked = 32
 )
 
-// lockTypes maps types of locks to their names in programs.
 var lockTypes = map[string]string{"_thread.lock": "threading.Lock", "_thread.RLock": "threading.RLock"}
 
 const (
@@ -49,7 +48,7 @@ const (
 	mostRLocks  = 1 << 12
 )
 
-// locks finds the locks that frames of a walk are inside of.
+// locks finds the locks that a walk's frames hold.
 type locks struct {
 	*interpreter
 	chain  *chain
@@ -68,14 +67,13 @@ func (l *locks) held() (out []managed.Held) {
 	for i := range w.frames[:min(len(w.frames), mostHolders)] {
 		out = l.holds(&w.frames[i], i == 0, out)
 	}
-	if !w.sample.Live.Unchanged() { // they may have been left
+	if !w.sample.Live.Unchanged() { // else a lock may have been left
 		return nil
 	}
 	return out
 }
 
-// holds appends the locks whose blocks a frame is inside of, and notes RLocks that the innermost frame may
-// acquire.
+// holds appends the locks that a frame is inside of, and notes RLocks that the innermost frame may be waiting for.
 func (l *locks) holds(f *pyFrame, innermost bool, out []managed.Held) []managed.Held {
 	size := l.read32(f.code + uint64(l.codeFirst) - 4)
 	locals := l.read32(f.code + uint64(l.codeFirst) + 4)
@@ -109,7 +107,7 @@ func (l *locks) holds(f *pyFrame, innermost bool, out []managed.Held) []managed.
 	return out
 }
 
-// lockOf gives the lock that a value is, or is a bound method of.
+// lockOf returns the lock that a value is, or is a bound method of.
 func (l *locks) lockOf(value uint64) (lock uint64, class string) {
 	if value < 1<<12 || value%8 != 0 {
 		return 0, ""
@@ -124,7 +122,7 @@ func (l *locks) lockOf(value uint64) (lock uint64, class string) {
 	return self, l.lockClass(self)
 }
 
-// lockClass gives the class of a lock, "" for other objects.
+// lockClass returns the class of a lock, "" for other objects.
 func (l *locks) lockClass(object uint64) string {
 	typ := l.read64(object + objectType)
 	if class, known := l.types[typ]; known || typ < 1<<12 {
@@ -157,7 +155,7 @@ func (l *locks) noteRLock(lock uint64) {
 	l.rlocks[l.read64(lock+lockWord)] = lock
 }
 
-// waiting gives the wait of a sleeper for an RLock that a walk has noted and that still exists.
+// waiting returns a sleeper's wait for an RLock that a walk has noted and that still exists.
 func (l *locks) waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 	lock := l.rlocks[s.Word]
 	if lock == 0 || l.lockClass(lock) != rLock || l.read64(lock+lockWord) != s.Word {
@@ -174,9 +172,9 @@ func (l *locks) waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 	return w, true
 }
 
-// liveDepth gives how many stack values are certainly alive at an instruction, by the exception table
-// (Objects/exception_handling_notes.txt): entries of start, length, target, and depth<<1|flag, 6 bits a byte. Bit
-// 7 marks the first byte of an entry, bit 6 all but the last of a number.
+// liveDepth returns how many stack values are certainly alive at an instruction, by the exception table
+// (Objects/exception_handling_notes.txt): entries of start, length, target, and depth<<1|flag, 6 bits a byte. Bit 7
+// marks the first byte of an entry, bit 6 all but the last of a number.
 func liveDepth(table []byte, instruction int) int {
 	for len(table) > 0 {
 		var entry [4]int
@@ -193,7 +191,6 @@ func liveDepth(table []byte, instruction int) int {
 	return 0
 }
 
-// varint decodes a number of an exception table.
 func varint(b []byte) (n int, rest []byte, ok bool) {
 	for i, c := range b {
 		if n = n<<6 | int(c&63); n > 1<<30 {

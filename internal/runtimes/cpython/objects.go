@@ -7,11 +7,11 @@ import (
 	"slices"
 )
 
-// Offsets of dicts (Include/cpython/dictobject.h), their tables (Objects/dict-common.h, from 3.11 on
-// Include/internal/pycore_dict.h), modules and types, in bytes.
+// Offsets in dicts (Include/cpython/dictobject.h), their keys (Objects/dict-common.h, from 3.11 on
+// Include/internal/pycore_dict.h), modules and types, bytes.
 const (
 	dictKeys   = 32
-	dictValues = 40 // not 0: values in the order of the keys
+	dictValues = 40 // if not 0: values in the order of the keys
 	moduleDict = 16
 
 	typeFlags  = 168
@@ -20,30 +20,29 @@ const (
 	flagDict   = 1 << 4 // Py_TPFLAGS_MANAGED_DICT
 )
 
-// State of a compact ASCII string (Include/cpython/unicodeobject.h).
+// State bits of a compact ASCII string (Include/cpython/unicodeobject.h).
 const (
 	plainBits = 7<<2 | 1<<5 | 1<<6
 	plainText = 1<<2 | 1<<5 | 1<<6
 )
 
-// Bounds of reads of one dict.
 const (
 	mostEntries = 1 << 14
 	mostShared  = 256 // entries of shared keys
 )
 
-// entry is an entry of a dict. The hash of a number below 2^61-1 is the number.
+// entry is an entry of a dict. A number below 2^61-1 is its own hash.
 type entry struct{ hash, key, value uint64 }
 
-// objects reads objects of a running process. A result can be inconsistent: callers read twice.
+// objects reads objects of a running process. Results can be inconsistent: callers read twice.
 type objects struct {
 	r      *interpreter
 	shared map[uint64][]entry // by address of the keys
-	places map[attribute]int  // index of attributes among such entries, −1: none
+	places map[attribute]int  // index of attributes among them; −1: none
 	flags  map[uint64]uint64
 }
 
-// attribute is an attribute of the objects that share keys.
+// attribute is a name among shared keys.
 type attribute struct {
 	keys uint64
 	name string
@@ -53,12 +52,12 @@ func (r *interpreter) objects() *objects {
 	return &objects{r, map[uint64][]entry{}, map[attribute]int{}, map[uint64]uint64{}}
 }
 
-// is reports whether an object is exactly of a type.
+// is reports whether an object is exactly of type typ.
 func (o *objects) is(at, typ uint64) bool {
 	return at != 0 && typ != 0 && o.r.read64(at+objectType+o.r.wider) == typ
 }
 
-// table gives the entries of a dict's keys.
+// table returns the entries of a dict's keys.
 func (o *objects) table(keys uint64, most int) []entry {
 	var b [40]byte
 	if keys == 0 || o.r.host.Read(keys, b[:]) != len(b) {
@@ -97,7 +96,7 @@ func (o *objects) table(keys uint64, most int) []entry {
 	return list
 }
 
-// indexWidth is the size of an entry's index before 3.11, in bytes.
+// indexWidth is the bytes of an entry's index before 3.11.
 func indexWidth(slots uint64) uint64 {
 	switch {
 	case slots <= 0xff:
@@ -121,7 +120,7 @@ func (o *objects) entries(dict uint64) []entry {
 	return list
 }
 
-// valuesHead is the size of the head before values, in bytes.
+// valuesHead is the bytes before the values.
 func (r *interpreter) valuesHead() uint64 {
 	if r.minor >= 13 {
 		return 8
@@ -149,7 +148,6 @@ func (o *objects) get(list []entry, name string) uint64 {
 	return 0
 }
 
-// isText reports whether an object is a given ASCII string.
 func (o *objects) isText(at uint64, text string) bool {
 	var b [96]byte
 	from := int(o.r.textASCII)
@@ -179,7 +177,7 @@ func (o *objects) text(at uint64) (string, bool) {
 	return r.textOf(r.host, at)
 }
 
-// attribute gives an attribute of an object, from its dict or its inline values.
+// attribute returns an object's attribute, from its dict or inline values; 0: none.
 func (o *objects) attribute(at uint64, name string) uint64 {
 	typ := o.r.read64(at + objectType + o.r.wider)
 	if typ == 0 {

@@ -6,7 +6,7 @@ import "prywalk/internal/managed"
 
 // Bounds of a copy.
 const (
-	mostChunk = 32 << 10 // bytes of the newest data stack chunk
+	mostChunk = 32 << 10 // of the newest data stack chunk, bytes
 	mostNodes = managed.MaxNodes
 	mostHeads = 64
 )
@@ -53,7 +53,7 @@ func (r *Runtime) makePlan() {
 	if r.codeVersion == 0 {
 		steps = append(steps, managed.Step{Op: managed.Each, Off: r.codeName, Max: mostHeads, Next: textHash, Size: 8})
 	}
-	if r.cframe { // the newest one may have no frame yet
+	if r.cframe { // the newest may have no frame yet
 		steps = append(steps, load(slotCFrame, r.cframePrev, slotPrev), load(slotPrev, r.cframeCurrent, slotPrevFrame),
 			chain(slotPrevFrame))
 	}
@@ -63,10 +63,10 @@ func (r *Runtime) makePlan() {
 	}
 }
 
-// mostSought is how many of the newest thread states a stop searches for a new thread.
+// mostSought bounds the newest thread states that a stop searches for a new thread.
 const mostSought = 16
 
-// findSteps find the state of a new thread; the newest are first in the list.
+// findSteps finds the state of a new thread; the newest are first in the list.
 func (r *Runtime) findSteps() []managed.Step {
 	const slotTLS, slotTID = 2, 3
 	id, want := r.threadID, uint8(slotTLS)

@@ -4,7 +4,7 @@ package cpython
 
 import "encoding/binary"
 
-// allTasks gives the addresses of possible tasks.
+// allTasks returns the addresses of possible tasks.
 func (t *taskReader) allTasks() (list []uint64) {
 	if t.offsets.Task.Node == 0 {
 		return t.tasksOfSets()
@@ -21,11 +21,11 @@ func (t *taskReader) allTasks() (list []uint64) {
 	return list
 }
 
-// appendList adds the tasks of a circular list.
+// appendList appends the tasks of a circular list.
 func (t *taskReader) appendList(list []uint64, head uint64) []uint64 {
 	for at := t.r.read64(head); at != 0 && at != head && len(list) < mostListed; at = t.r.read64(at) {
 		task := at - t.offsets.Task.Node
-		if !t.isTask(task) { // changed meanwhile
+		if !t.isTask(task) { // the list has changed
 			break
 		}
 		list = append(list, task)
@@ -33,7 +33,7 @@ func (t *taskReader) appendList(list []uint64, head uint64) []uint64 {
 	return list
 }
 
-// tasksOfSets gives the tasks of the sets before 3.14.
+// tasksOfSets returns the tasks of the sets before 3.14.
 func (t *taskReader) tasksOfSets() (list []uint64) {
 	module := t.o.get(t.o.entries(t.threads.modules()), "asyncio.tasks")
 	if !t.o.is(module, t.r.moduleType) {
@@ -52,7 +52,7 @@ func (t *taskReader) tasksOfSets() (list []uint64) {
 	return list
 }
 
-// members gives the members of a set; some may be stale.
+// members returns a set's members; some may be stale.
 func (t *taskReader) members(set uint64) (list []uint64) {
 	mask := t.r.read64(set + setMask + t.r.wider)
 	if set == 0 || mask >= mostSet {
